@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * The flow: what decoders say and sinks take. One direction, one thread.
+ *
+ * Numbers are as in the architecture, times nanoseconds of CLOCK_MONOTONIC_RAW. A decoder calls
+ * the sink once per element, in order. Whatever a sink returns below 0 stops the decoder, which
+ * hands it to its caller.
+ */
+#ifndef FLOWTAP_FLOW_H
+#define FLOWTAP_FLOW_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct flowtap_block;
+
+enum flowtap_isa {
+	FLOWTAP_ISA_RV64,
+	FLOWTAP_ISA_A64,
+	FLOWTAP_ISA_A32,
+	FLOWTAP_ISA_T32,
+};
+
+/* RISC-V privilege modes and Arm exception levels share one field: U/EL0 0, S/EL1 1, H/EL2 2, M/EL3 3. */
+enum flowtap_mode {
+	FLOWTAP_MODE_U,
+	FLOWTAP_MODE_S,
+	FLOWTAP_MODE_H,
+	FLOWTAP_MODE_M,
+};
+
+enum flowtap_security {
+	FLOWTAP_NONSECURE,
+	FLOWTAP_SECURE,
+	FLOWTAP_REALM,
+	FLOWTAP_ROOT,
+};
+
+/* Who executes what follows, and how. The decoder sends one before the first block and at each change. */
+struct flowtap_context {
+	uint32_t pid;		/* 0 unknown */
+	uint32_t tid;
+	uint32_t cpu;
+	uint8_t isa;		/* enum flowtap_isa */
+	uint8_t mode;		/* enum flowtap_mode */
+	uint8_t security;	/* enum flowtap_security */
+	uint8_t width;		/* 32 or 64 */
+	bool has_vmid;
+	bool has_contextid;
+	uint32_t vmid;
+	uint64_t contextid;
+};
+
+enum flowtap_gap_reason {
+	/* from the kernel, in the order of FLOWTAP_CAUSE_ */
+	FLOWTAP_GAP_START,
+	FLOWTAP_GAP_WRAPPED,
+	FLOWTAP_GAP_SWITCH,
+	FLOWTAP_GAP_FROZEN,
+	FLOWTAP_GAP_DISPLACED,
+	FLOWTAP_GAP_RING_FULL,
+	FLOWTAP_GAP_DISABLED,
+	FLOWTAP_GAP_NO_STREAM,
+	FLOWTAP_GAP_THROTTLED,
+	FLOWTAP_GAP_OFFLINE,
+	FLOWTAP_GAP_SKID,
+	FLOWTAP_GAP_EXEC,
+	FLOWTAP_GAP_HARDWARE,
+	/* from the decoder */
+	FLOWTAP_GAP_TRAP,	/* resumed somewhere after a trap: user-only recording does not say where */
+	FLOWTAP_GAP_NO_IMAGE,	/* nothing known is mapped at `address` */
+	FLOWTAP_GAP_NO_CODE,	/* mapped, but the file is missing, other than recorded, or too short */
+	FLOWTAP_GAP_IMPOSSIBLE,	/* the code at `address` cannot have done what was recorded */
+	FLOWTAP_GAP_BAD_RECORD,	/* a record that is not well formed */
+	FLOWTAP_GAP_FILTERED,	/* transfers inhibited by configuration: no blocks possible */
+	FLOWTAP_GAP_REASONS
+};
+
+struct flowtap_gap {
+	enum flowtap_gap_reason reason;
+	uint64_t since;		/* 0 unknown */
+	uint64_t until;		/* 0 unknown */
+	uint64_t size;		/* transfers or bytes; UINT64_MAX unknown */
+	uint64_t address;	/* where the decoder stood, 0 unknown */
+	const char *detail;	/* one line for people, or NULL; the sink copies what it keeps */
+};
+
+/*
+ * A trap. `address` is the instruction that did not complete: it executes after the return, or
+ * (ecall, ebreak) was the cause itself. number is the cause code (mcause, Arm exception number),
+ * -1 where the hardware does not record it.
+ */
+struct flowtap_exception {
+	int number;
+	bool interrupt;
+	uint64_t address;
+	uint64_t target;	/* of the handler, 0 not recorded */
+};
+
+struct flowtap_transfer {
+	uint64_t source;
+	uint64_t target;
+	uint8_t type;		/* enum flowtap_transfer_type (riscv.h) */
+	bool mispredicted;
+};
+
+enum flowtap_element_kind {
+	FLOWTAP_ELEMENT_SESSION,
+	FLOWTAP_ELEMENT_CONTEXT,
+	FLOWTAP_ELEMENT_EXCEPTION,
+	FLOWTAP_ELEMENT_EXCEPTION_RETURN,
+	FLOWTAP_ELEMENT_TIME,
+	FLOWTAP_ELEMENT_CYCLES,
+	FLOWTAP_ELEMENT_GAP,
+	FLOWTAP_ELEMENT_TRANSFER,
+	FLOWTAP_ELEMENT_CALLSTACK,
+};
+
+/* Everything but blocks. Valid during the call only. */
+struct flowtap_element {
+	enum flowtap_element_kind kind;
+	union {
+		struct flowtap_context context;
+		struct flowtap_exception exception;
+		struct flowtap_gap gap;
+		struct flowtap_transfer transfer;
+		uint64_t time;
+		struct {
+			uint64_t count;
+			bool at_least;		/* the counter was saturated */
+		} cycles;
+		struct {
+			const uint64_t *frames;	/* the innermost first */
+			size_t n;
+		} callstack;
+	};
+};
+
+struct flowtap_sink {
+	/*
+	 * The block's instructions were all executed. taken: the last one transferred control to
+	 * target. Not taken and no transfer at all: target is the address after the block.
+	 */
+	int (*block)(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
+		     uint64_t target);
+	int (*element)(struct flowtap_sink *sink, const struct flowtap_element *element);
+};
+
+/* The name of a reason as the flow grammar and the summaries spell it: "wrapped", "no_image" ... */
+const char *flowtap_gap_name(enum flowtap_gap_reason reason);
+
+#endif /* FLOWTAP_FLOW_H */

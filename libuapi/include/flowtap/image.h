@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Images: which bytes stood at this address, in this process, at this time.
+ *
+ * Fed from the side band in the order of time (a mapping that comes late with an older time is
+ * sorted in). Address spaces are by process (pid, that is the thread group). Memory is bounded by
+ * what is mapped: files are mmapped, never copied; their sizes come from the file system, not
+ * from their headers.
+ */
+#ifndef FLOWTAP_IMAGE_H
+#define FLOWTAP_IMAGE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FLOWTAP_BUILD_ID_MAX 20
+
+/* A stretch of code at one place during one time. Owned by the map; the pointer stays valid. */
+struct flowtap_code {
+	uint64_t start;		/* addresses [start, end) */
+	uint64_t end;
+	uint64_t from;		/* times [from, until) */
+	uint64_t until;
+	const uint8_t *bytes;	/* of `start`; NULL: not available, see `missing` */
+	uint64_t file_offset;	/* of `start` */
+	const char *path;	/* as the kernel gave it, "[vdso]" ... */
+	const char *missing;	/* one line for people: why there are no bytes */
+	uint32_t key;		/* the same where the same bytes stand at the same addresses */
+	uint32_t file;		/* index for flowtap_map_symbol; UINT32_MAX none */
+};
+
+struct flowtap_mapping {
+	uint64_t time;		/* 0: since ever */
+	uint64_t start;
+	uint64_t size;
+	uint64_t file_offset;
+	uint32_t pid;
+	bool executable;	/* one that is not only ends what was there */
+	uint8_t build_id_size;	/* 0 unknown */
+	uint8_t build_id[FLOWTAP_BUILD_ID_MAX];
+	const char *path;
+};
+
+struct flowtap_map;
+
+/*
+ * sysroot: where files are looked for: SYSROOT/PATH, then SYSROOT/usr/lib/debug/.build-id/xx/yyy,
+ * SYSROOT/.build-id/xx/yyy (code as well as symbols); NULL: the paths as they are. A file whose
+ * build-id differs from the recorded one is not used: flowtap_code.missing says so.
+ */
+struct flowtap_map *flowtap_map_new(const char *sysroot);
+void flowtap_map_free(struct flowtap_map *map);
+
+/* 0, -EINVAL (empty or wrapping range), -ENOMEM. Path and build-id are copied. */
+int flowtap_map_add(struct flowtap_map *map, const struct flowtap_mapping *mapping);
+/* Bytes that no file has (vdso, JIT): copied. Same path and content share a key. */
+int flowtap_map_add_bytes(struct flowtap_map *map, const struct flowtap_mapping *mapping,
+			  const void *bytes);
+/* A copy of what the parent had at that time. 0 or -ENOMEM. */
+int flowtap_map_fork(struct flowtap_map *map, uint32_t parent, uint32_t child, uint64_t time);
+/* From now on nothing is mapped. 0 or -ENOMEM. */
+int flowtap_map_exec(struct flowtap_map *map, uint32_t pid, uint64_t time);
+int flowtap_map_exit(struct flowtap_map *map, uint32_t pid, uint64_t time);
+
+/*
+ * The code at address in pid at time, or NULL where nothing executable is known to be mapped.
+ * Files are opened at the first look. Hot callers keep the answer and ask again only when address
+ * or time leave its ranges or the pid changes.
+ */
+const struct flowtap_code *flowtap_map_find(struct flowtap_map *map, uint32_t pid, uint64_t time,
+					    uint64_t address);
+
+/*
+ * The function that `address` (in `code`) belongs to, from .symtab or else .dynsym; *offset from
+ * its start. NULL if none is known. Owned by the map.
+ */
+const char *flowtap_map_symbol(struct flowtap_map *map, const struct flowtap_code *code,
+			       uint64_t address, uint64_t *offset);
+
+#endif /* FLOWTAP_IMAGE_H */

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* RV64GC: instruction lengths and which instructions transfer control (Smctr table 10). */
+#ifndef FLOWTAP_RISCV_H
+#define FLOWTAP_RISCV_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct flowtap_block;
+
+/* ctrdata.TYPE (Smctr table 9). */
+enum flowtap_transfer_type {
+	FLOWTAP_TRANSFER_NONE = 0,	/* the hardware does not report types */
+	FLOWTAP_TRANSFER_EXCEPTION = 1,
+	FLOWTAP_TRANSFER_INTERRUPT = 2,
+	FLOWTAP_TRANSFER_TRAP_RETURN = 3,
+	FLOWTAP_TRANSFER_NOT_TAKEN = 4,
+	FLOWTAP_TRANSFER_TAKEN = 5,
+	FLOWTAP_TRANSFER_INDIRECT_CALL = 8,
+	FLOWTAP_TRANSFER_DIRECT_CALL = 9,
+	FLOWTAP_TRANSFER_INDIRECT_JUMP = 10,
+	FLOWTAP_TRANSFER_DIRECT_JUMP = 11,
+	FLOWTAP_TRANSFER_SWAP = 12,
+	FLOWTAP_TRANSFER_RETURN = 13,
+	FLOWTAP_TRANSFER_INDIRECT_LINK = 14,
+	FLOWTAP_TRANSFER_DIRECT_LINK = 15,
+};
+
+const char *flowtap_transfer_name(unsigned int type);	/* "direct call" ...; "reserved" */
+
+/*
+ * What one instruction can do to the flow. transfer is the type CTR reports when it transfers
+ * (TAKEN for conditional branches), NONE for all that only fall through; ecall and ebreak
+ * are EXCEPTION (they never fall through by themselves), xRET TRAP_RETURN.
+ */
+struct flowtap_riscv_insn {
+	uint8_t length;		/* 2 or 4 */
+	uint8_t transfer;	/* enum flowtap_transfer_type */
+	bool conditional;
+	bool direct;		/* target = address + offset */
+	int32_t offset;
+	int8_t cause;		/* ecall from U 8, ebreak 3; else -1 */
+};
+
+/*
+ * bytes: at least `available` readable bytes at an even address. 0; -ENODATA (fewer bytes than
+ * the instruction has); -EILSEQ (an encoding longer than 32 bits, or the all-zero one).
+ */
+int flowtap_riscv_classify(const uint8_t *bytes, size_t available, struct flowtap_riscv_insn *insn);
+
+/* flowtap_block_decode for RV64GC. */
+int flowtap_riscv_block(struct flowtap_block *block, const uint8_t *bytes, size_t available);
+
+#endif /* FLOWTAP_RISCV_H */
