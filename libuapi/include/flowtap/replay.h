@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Replay: an archive's contents in the order a decoder can use.
+ *
+ * First every block but RING, in file order, goes to `block`, and the side band among them
+ * (MAPPING, TASK, BYTES), sorted by time, into the map. Then the records of all rings come, merged
+ * by time, each ring's in its own order; a task that moved between CPUs has its samples in the
+ * order of their sequence. Damage is reported and passed over.
+ *
+ * Memory: at most 32 bytes for each RING, MAPPING, TASK and BYTES block, a window of 128 KiB for
+ * each CPU, and what the archive's reader takes (archive.h). A pipe is first copied to a temporary
+ * file without a name ($TMPDIR, else /var/tmp).
+ */
+#ifndef FLOWTAP_REPLAY_H
+#define FLOWTAP_REPLAY_H
+
+#include <flowtap/archive.h>
+#include <flowtap/image.h>
+#include <linux/flowtap.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct flowtap_replay_counts {
+	uint64_t blocks;		/* whole ones, of any type */
+	uint64_t records;		/* handed on */
+	uint64_t mappings;
+	uint64_t sideband_lost;		/* events that perf or the recorder lost */
+	uint64_t damages;
+	uint64_t bad_bytes;		/* of the file, not usable */
+	uint64_t first_time;		/* of the records, 0 none */
+	uint64_t last_time;
+	bool finalised;			/* there is an END block */
+};
+
+struct flowtap_replay {
+	/*
+	 * Any but the last may be NULL. Below 0 stops the replay, which hands it to its caller.
+	 * What is pointed to is valid during the call. A record has at least 16 bytes (its header
+	 * and time), is aligned to 8, and record->size is `size`; what else it claims is unchecked.
+	 */
+	int (*block)(struct flowtap_replay *replay, const struct flowtap_archive_block *block);
+	void (*damage)(struct flowtap_replay *replay, uint64_t offset, const char *reason,
+		       uint64_t bytes);
+	int (*record)(struct flowtap_replay *replay, uint32_t cpu,
+		      const struct flowtap_record *record, size_t size);
+	void *argument;			/* the caller's own */
+	struct flowtap_replay_counts counts;	/* out, current during the calls */
+};
+
+/*
+ * fd is borrowed and read from where it stands. map: filled, borrowed during the call; NULL for
+ * callers who want no images. 0 when the end was reached, whatever the damage (see counts);
+ * -EBADMSG or -EPROTONOSUPPORT: no archive; -errno of read; -ENOMEM; what a callback returned.
+ */
+int flowtap_replay(struct flowtap_replay *replay, int fd, struct flowtap_map *map);
+
+#endif /* FLOWTAP_REPLAY_H */
