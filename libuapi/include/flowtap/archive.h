@@ -2,11 +2,14 @@
 /*
  * The archive (.ftap): everything that decoding elsewhere needs, raw.
  *
- * A file is a 16-byte magic with the version, then blocks: {u32 type, u32 size, u32 crc, u32 cpu,
- * u64 time} and size bytes, padded to 8. Little-endian. crc is CRC-32C of header (crc 0) and
- * payload. A file that ends within a block, or has a damaged one, is good up to there: the reader
- * says at which offset and why. After a damaged block whose length is plausible the reader goes on
- * at the next one.
+ * A file is struct flowtap_archive_header, then blocks: struct flowtap_archive_block_header and
+ * `size` bytes of payload, padded with zeros to 8. All is little-endian. The checksums are CRC-32C:
+ * the file header's of the bytes before it; a block's of its header (with crc 0) and payload.
+ *
+ * A file that ends within a block is good up to there. A block that does not match its checksum
+ * is passed over: reading goes on where its length says, if a good block begins there, else at the
+ * next offset (all are multiples of 8) where one does. Each damage is reported with its offset,
+ * reason and size.
  */
 #ifndef FLOWTAP_ARCHIVE_H
 #define FLOWTAP_ARCHIVE_H
@@ -16,7 +19,24 @@
 #include <stdint.h>
 
 #define FLOWTAP_ARCHIVE_VERSION 1
-#define FLOWTAP_ARCHIVE_BLOCK_MAX (16U << 20)
+#define FLOWTAP_ARCHIVE_BLOCK_MAX (16U << 20)	/* bytes of payload */
+#define FLOWTAP_ARCHIVE_MAGIC	"\211FTAP\r\n\032"	/* 8 bytes; broken by transfers as text */
+#define FLOWTAP_ARCHIVE_MARK	0xf7a9U
+
+struct flowtap_archive_header {
+	uint8_t magic[8];
+	uint32_t version;
+	uint32_t crc;
+};
+
+struct flowtap_archive_block_header {
+	uint16_t type;			/* enum flowtap_archive_type; readers pass over unknown ones */
+	uint16_t mark;			/* FLOWTAP_ARCHIVE_MARK: lets a reader find blocks again */
+	uint32_t size;			/* of the payload, at most FLOWTAP_ARCHIVE_BLOCK_MAX */
+	uint32_t crc;
+	uint32_t cpu;
+	uint64_t time;			/* of the contents or of writing, CLOCK_MONOTONIC_RAW */
+};
 
 enum flowtap_archive_type {
 	FLOWTAP_ARCHIVE_INFO = 1,	/* text, KEY=VALUE lines: host, kernel, command, arch, page ... */
@@ -26,7 +46,11 @@ enum flowtap_archive_type {
 	FLOWTAP_ARCHIVE_AUX,		/* u64 offset, then bytes of the AUX area */
 	FLOWTAP_ARCHIVE_MAPPING,	/* struct flowtap_archive_mapping, path */
 	FLOWTAP_ARCHIVE_TASK,		/* struct flowtap_archive_task, comm: fork, exec, comm, exit */
-	FLOWTAP_ARCHIVE_BYTES,		/* struct flowtap_archive_mapping, path, 0, pad to 8, code bytes */
+	/*
+	 * struct flowtap_archive_mapping, path, 0, pad to 8, code bytes. pid 0: the bytes of what is
+	 * mapped by this path in any process (the vdso), from its file offset 0.
+	 */
+	FLOWTAP_ARCHIVE_BYTES,
 	FLOWTAP_ARCHIVE_LOST,		/* side band lost: u64 count */
 	FLOWTAP_ARCHIVE_STATS,		/* struct flowtap_stats of `cpu` at the end */
 	FLOWTAP_ARCHIVE_END,		/* empty: the recording was finalised */
@@ -50,16 +74,16 @@ struct flowtap_archive_mapping {
 	uint32_t tid;
 	uint32_t executable;
 	uint32_t build_id_size;
-	uint8_t build_id[24];
-	uint32_t path_size;		/* bytes of the path that follows, without the 0 */
+	uint8_t build_id[24];		/* at most 20 are used */
+	uint32_t path_size;		/* bytes of the path that follows, without a 0 */
 	uint32_t reserved;
 };
 
 enum flowtap_archive_task_event {
-	FLOWTAP_TASK_FORK = 1,
-	FLOWTAP_TASK_EXEC,
-	FLOWTAP_TASK_COMM,
-	FLOWTAP_TASK_EXIT,
+	FLOWTAP_TASK_FORK = 1,		/* of a thread if pid == parent_pid */
+	FLOWTAP_TASK_EXEC,		/* from now on nothing is mapped; comm is the new name */
+	FLOWTAP_TASK_COMM,		/* also for each task that was there at the start, time 0 */
+	FLOWTAP_TASK_EXIT,		/* of one thread; others of the process may go on */
 };
 
 struct flowtap_archive_task {
@@ -76,27 +100,53 @@ struct flowtap_archive_task {
 struct flowtap_archive_writer;
 struct flowtap_archive_reader;
 
-/* fd is borrowed and written sequentially. Buffers up to 1 MiB; flush empties the buffer. */
+/*
+ * fd is borrowed and written sequentially. Buffers up to 1 MiB; flush empties the buffer. 0 and
+ * *writer; -ENOMEM. Nothing is written before the buffer is full or flushed.
+ */
 int flowtap_archive_create(int fd, struct flowtap_archive_writer **writer);
-/* payload in up to two parts (a ring's stretches). 0, -EMSGSIZE, -errno of write. */
+/*
+ * payload in up to two parts (a ring's stretches). 0; -EMSGSIZE; -EINVAL (type beyond 16 bits);
+ * -errno of write: the file is then good up to its last whole block and no more can be written,
+ * every further call returns the same.
+ */
 int flowtap_archive_write(struct flowtap_archive_writer *writer, uint32_t type, uint32_t cpu,
 			  uint64_t time, const void *first, size_t first_size, const void *second,
 			  size_t second_size);
+/* 0 or -errno of write. */
 int flowtap_archive_flush(struct flowtap_archive_writer *writer);
+/* Bytes of the file, with those still in the buffer. */
 uint64_t flowtap_archive_size(const struct flowtap_archive_writer *writer);
+/* Does not flush. */
 void flowtap_archive_writer_free(struct flowtap_archive_writer *writer);
 
 /*
- * fd is borrowed; regular files and pipes. 0; -EBADMSG: no archive (or of another version,
- * -EPROTONOSUPPORT); -errno of read; -ENOMEM.
+ * fd is borrowed and read from where it stands; regular files and pipes. 0; -EBADMSG: no archive;
+ * -EPROTONOSUPPORT: one of another version; -errno of read; -ENOMEM. Memory is 1 MiB or the
+ * greatest block, with damage at most twice FLOWTAP_ARCHIVE_BLOCK_MAX.
  */
 int flowtap_archive_open(int fd, struct flowtap_archive_reader **reader);
 /*
- * The next block: 1; the end: 0; below 0: damage, flowtap_archive_error says where and why.
- * After -EBADMSG reading may go on (a block was passed over); after -ENODATA (truncated) it ends.
+ * The next block: 1; the end: 0; below 0: damage, flowtap_archive_damage says where and why.
+ * After -EBADMSG (something was passed over) and -ENODATA (the file ends within a block) reading
+ * may go on; after another (-errno of read, -ENOMEM) every further call returns the same.
+ * The payload is aligned to 8.
  */
 int flowtap_archive_next(struct flowtap_archive_reader *reader, struct flowtap_archive_block *block);
-/* The last damage as one line: offset and reason; and how many bytes are not usable so far. */
+
+struct flowtap_archive_damage {
+	uint64_t offset;		/* in the file */
+	uint64_t bytes;			/* not usable from there */
+	const char *reason;		/* valid until the next damage */
+};
+
+/* The last damage; NULL if there was none. */
+const struct flowtap_archive_damage *
+flowtap_archive_damage(const struct flowtap_archive_reader *reader);
+/*
+ * The last damage as one line with offset, size and reason ("" if there was none); and how many
+ * bytes were not usable so far.
+ */
 const char *flowtap_archive_error(const struct flowtap_archive_reader *reader, uint64_t *bad_bytes);
 void flowtap_archive_reader_free(struct flowtap_archive_reader *reader);
 
