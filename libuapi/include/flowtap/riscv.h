@@ -27,7 +27,8 @@ enum flowtap_transfer_type {
 	FLOWTAP_TRANSFER_DIRECT_LINK = 15,
 };
 
-const char *flowtap_transfer_name(unsigned int type);	/* "direct call" ...; "reserved" */
+/* "direct call" ...; "reserved" for 6, 7 and what is above 15. Static. */
+const char *flowtap_transfer_name(unsigned int type);
 
 /*
  * What one instruction can do to the flow. transfer is the type CTR reports when it transfers
@@ -44,12 +45,19 @@ struct flowtap_riscv_insn {
 };
 
 /*
- * bytes: at least `available` readable bytes at an even address. 0; -ENODATA (fewer bytes than
- * the instruction has); -EILSEQ (an encoding longer than 32 bits, or the all-zero one).
+ * Takes the instruction at `bytes` (little-endian, of which `available` can be read) apart.
+ *
+ * What may be something else than it looks is not taken for an instruction that falls through:
+ * encodings that RV64GC reserves or leaves to vendors, and those longer than 32 bits, have no
+ * known class, as vendors and later extensions put branches there. Zcb, Zcmop, Zimop, V and other
+ * ratified extensions that only compute are known. Where Zcmp and Zcmt would overlap Zcd it is
+ * Zcd, which RV64GC has.
+ *
+ * 0 and *insn; -ENODATA: fewer bytes than the instruction has; -EILSEQ: no class, as above.
  */
 int flowtap_riscv_classify(const uint8_t *bytes, size_t available, struct flowtap_riscv_insn *insn);
 
-/* flowtap_block_decode for RV64GC. */
+/* flowtap_block_decode for RV64GC (block.h). */
 int flowtap_riscv_block(struct flowtap_block *block, const uint8_t *bytes, size_t available);
 
 #endif /* FLOWTAP_RISCV_H */

@@ -1,0 +1,402 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * The block cache. Blocks lie in slabs and never move; an open-addressed table of at most half
+ * load finds them. Blocks go only all at once (trim), so there are no deletions.
+ */
+#include <errno.h>
+#include <flowtap/block.h>
+#include <stdlib.h>
+
+#define DEFAULT_LIMIT	(256U << 20)
+#define SLAB_BLOCKS	64
+#define FIRST_SLOTS	1024
+
+struct slab {
+	struct slab *next;
+	unsigned int used;
+	struct flowtap_block blocks[SLAB_BLOCKS];
+};
+
+struct slot {
+	uint64_t hash;
+	struct flowtap_block *block;
+};
+
+/* What remains of evicted blocks. */
+struct count {
+	uint64_t address;
+	uint64_t executed;
+	uint32_t key;
+	uint32_t instructions;
+};
+
+struct counts {
+	struct count *list;	/* in the order of their first eviction */
+	uint32_t *slots;	/* index into list plus 1, 0 free; twice as many as list has room */
+	uint32_t n;
+	uint32_t room;		/* a power of two, or 0 */
+	uint64_t others;	/* instructions that found no room */
+};
+
+struct flowtap_blocks {
+	flowtap_block_decode decode;
+	enum flowtap_isa isa;
+	size_t limit;
+	size_t charged;		/* renderings */
+	size_t slab_bytes;
+	struct slab *first;	/* in the order of their making */
+	struct slab *last;
+	struct slot *slots;
+	size_t mask;		/* slots - 1 */
+	size_t n;
+	struct counts evicted;
+};
+
+static uint64_t mix(uint64_t value)
+{
+	value ^= value >> 32;
+	value *= 0xd6e8feb86659fd93;
+	value ^= value >> 32;
+	value *= 0xd6e8feb86659fd93;
+	return value ^ value >> 32;
+}
+
+static uint64_t hash_of(uint32_t key, uint64_t address, uint64_t stop)
+{
+	return mix(address + 0x9e3779b97f4a7c15 * key + 0xc2b2ae3d27d4eb4f * stop);
+}
+
+struct flowtap_blocks *flowtap_blocks_new(flowtap_block_decode decode, enum flowtap_isa isa,
+					  size_t limit)
+{
+	struct flowtap_blocks *blocks = calloc(1, sizeof(*blocks));
+
+	if (!blocks)
+		return NULL;
+	blocks->decode = decode;
+	blocks->isa = isa;
+	blocks->limit = limit ? limit : DEFAULT_LIMIT;
+	blocks->mask = FIRST_SLOTS - 1;
+	blocks->slots = calloc(FIRST_SLOTS, sizeof(*blocks->slots));
+	if (!blocks->slots) {
+		free(blocks);
+		return NULL;
+	}
+	return blocks;
+}
+
+static void free_slabs(struct flowtap_blocks *blocks)
+{
+	struct slab *slab, *next;
+
+	for (slab = blocks->first; slab; slab = next) {
+		next = slab->next;
+		for (unsigned int i = 0; i < slab->used; i++) {
+			for (int r = 0; r < FLOWTAP_RENDER_SLOTS; r++)
+				free(slab->blocks[i].render[r].bytes);
+		}
+		free(slab);
+	}
+	blocks->first = NULL;
+	blocks->last = NULL;
+	blocks->slab_bytes = 0;
+	blocks->charged = 0;
+	blocks->n = 0;
+}
+
+void flowtap_blocks_free(struct flowtap_blocks *blocks)
+{
+	if (!blocks)
+		return;
+	free_slabs(blocks);
+	free(blocks->slots);
+	free(blocks->evicted.list);
+	free(blocks->evicted.slots);
+	free(blocks);
+}
+
+static uint32_t *count_slot(struct counts *counts, uint32_t key, uint64_t address,
+			    uint32_t instructions)
+{
+	uint32_t mask = 2 * counts->room - 1;
+	uint32_t i = hash_of(key, address, instructions) & mask;
+	const struct count *count;
+
+	for (; counts->slots[i]; i = (i + 1) & mask) {
+		count = &counts->list[counts->slots[i] - 1];
+		if (count->address == address && count->key == key &&
+		    count->instructions == instructions)
+			break;
+	}
+	return &counts->slots[i];
+}
+
+static size_t count_bytes(size_t room)
+{
+	return room * (sizeof(struct count) + 2 * sizeof(uint32_t));
+}
+
+/* False where memory or the limit for evicted counts ends. */
+static bool grow_counts(struct counts *counts, size_t limit)
+{
+	size_t room = counts->room ? 2 * (size_t)counts->room : 64;
+	struct count *list;
+	uint32_t *slots;
+
+	if (count_bytes(room) > limit / 2 || room > 1U << 30)
+		return false;
+	slots = calloc(2 * room, sizeof(*slots));
+	if (!slots)
+		return false;
+	list = realloc(counts->list, room * sizeof(*list));
+	if (!list) {
+		free(slots);
+		return false;
+	}
+	free(counts->slots);
+	counts->list = list;
+	counts->slots = slots;
+	counts->room = room;
+	for (uint32_t i = 0; i < counts->n; i++)
+		*count_slot(counts, list[i].key, list[i].address, list[i].instructions) = i + 1;
+	return true;
+}
+
+static void keep_count(struct counts *counts, size_t limit, const struct flowtap_block *block)
+{
+	uint32_t *slot = NULL;
+
+	if (counts->room)
+		slot = count_slot(counts, block->key, block->address, block->instructions);
+	if (slot && *slot) {
+		counts->list[*slot - 1].executed += block->executed;
+		return;
+	}
+	if (counts->n == counts->room) {
+		if (!grow_counts(counts, limit)) {
+			counts->others += block->executed * block->instructions;
+			return;
+		}
+		slot = count_slot(counts, block->key, block->address, block->instructions);
+	}
+	counts->list[counts->n] = (struct count){
+		.address = block->address,
+		.executed = block->executed,
+		.key = block->key,
+		.instructions = block->instructions,
+	};
+	*slot = ++counts->n;
+}
+
+void flowtap_blocks_trim(struct flowtap_blocks *blocks)
+{
+	size_t slot_bytes = (blocks->mask + 1) * sizeof(struct slot);
+	struct slot *slots;
+
+	if (blocks->slab_bytes + blocks->charged + slot_bytes + count_bytes(blocks->evicted.room) <
+		    blocks->limit ||
+	    !blocks->n)
+		return;
+	for (struct slab *slab = blocks->first; slab; slab = slab->next) {
+		for (unsigned int i = 0; i < slab->used; i++) {
+			if (slab->blocks[i].executed)
+				keep_count(&blocks->evicted, blocks->limit, &slab->blocks[i]);
+		}
+	}
+	free_slabs(blocks);
+	slots = calloc(FIRST_SLOTS, sizeof(*slots));
+	if (slots) {
+		free(blocks->slots);
+		blocks->slots = slots;
+		blocks->mask = FIRST_SLOTS - 1;
+		return;
+	}
+	for (size_t i = 0; i <= blocks->mask; i++)
+		blocks->slots[i] = (struct slot){ 0 };
+}
+
+/* The slot that holds the block, or the free one where it belongs. */
+static inline struct slot *find(const struct flowtap_blocks *blocks, uint64_t hash, uint32_t key,
+				uint64_t address, uint64_t stop)
+{
+	struct slot *slot;
+
+	for (size_t i = hash & blocks->mask;; i = (i + 1) & blocks->mask) {
+		slot = &blocks->slots[i];
+		if (!slot->block ||
+		    (slot->hash == hash && slot->block->address == address &&
+		     slot->block->key == key && slot->block->stop == stop))
+			return slot;
+	}
+}
+
+static int grow(struct flowtap_blocks *blocks)
+{
+	size_t old = blocks->mask + 1;
+	struct slot *slots, *from = blocks->slots;
+	size_t mask = 2 * old - 1;
+
+	slots = calloc(2 * old, sizeof(*slots));
+	if (!slots)
+		return -ENOMEM;
+	for (size_t n = 0; n < old; n++) {
+		size_t i = from[n].hash & mask;
+
+		if (!from[n].block)
+			continue;
+		while (slots[i].block)
+			i = (i + 1) & mask;
+		slots[i] = from[n];
+	}
+	free(from);
+	blocks->slots = slots;
+	blocks->mask = mask;
+	return 0;
+}
+
+static struct flowtap_block *new_block(struct flowtap_blocks *blocks)
+{
+	struct slab *slab = blocks->last;
+
+	if (!slab || slab->used == SLAB_BLOCKS) {
+		slab = malloc(sizeof(*slab));
+		if (!slab)
+			return NULL;
+		slab->next = NULL;
+		slab->used = 0;
+		if (blocks->last)
+			blocks->last->next = slab;
+		else
+			blocks->first = slab;
+		blocks->last = slab;
+		blocks->slab_bytes += sizeof(*slab);
+	}
+	return &slab->blocks[slab->used++];
+}
+
+static int insert(struct flowtap_blocks *blocks, const struct flowtap_block *made,
+		  struct flowtap_block **block)
+{
+	uint64_t hash = hash_of(made->key, made->address, made->stop);
+	struct slot *slot;
+
+	if (2 * (blocks->n + 1) > blocks->mask + 1 && grow(blocks))
+		return -ENOMEM;
+	slot = find(blocks, hash, made->key, made->address, made->stop);
+	if (!slot->block) {
+		slot->block = new_block(blocks);
+		if (!slot->block)
+			return -ENOMEM;
+		*slot->block = *made;
+		slot->hash = hash;
+		blocks->n++;
+	}
+	*block = slot->block;
+	return 0;
+}
+
+static int make(struct flowtap_blocks *blocks, const struct flowtap_code *code, uint64_t address,
+		uint64_t stop, struct flowtap_block **block)
+{
+	const uint8_t *bytes = code->bytes + (address - code->start);
+	struct flowtap_block made = {
+		.address = address,
+		.stop = stop,
+		.bytes = bytes,
+		.key = code->key,
+		.isa = blocks->isa,
+	};
+	int status = blocks->decode(&made, bytes, code->end - address);
+
+	if (status)
+		return status;
+	if (made.end || address + made.size != stop)
+		made.stop = 0;
+	return insert(blocks, &made, block);
+}
+
+int flowtap_blocks_get(struct flowtap_blocks *blocks, const struct flowtap_code *code,
+		       uint64_t address, uint64_t stop, struct flowtap_block **block)
+{
+	uint64_t room;
+	struct slot *slot;
+
+	if (address < code->start || address >= code->end || !code->bytes ||
+	    (stop && stop <= address))
+		return -EINVAL;
+	room = code->end - address;
+	if (stop && stop - address < room)
+		room = stop - address;
+	slot = find(blocks, hash_of(code->key, address, 0), code->key, address, 0);
+	if (slot->block && slot->block->size > room && !stop)
+		return -ENODATA;
+	if ((!slot->block || slot->block->size > room) && stop)
+		slot = find(blocks, hash_of(code->key, address, stop), code->key, address, stop);
+	if (slot->block && slot->block->size <= room) {
+		*block = slot->block;
+		return 0;
+	}
+	return make(blocks, code, address, stop, block);
+}
+
+int flowtap_blocks_next(struct flowtap_blocks *blocks, const struct flowtap_code *code,
+			struct flowtap_block *block, uint64_t stop, struct flowtap_block **next)
+{
+	struct flowtap_block *known = block->next;
+	int status;
+
+	if (known && known->key == code->key && known->size <= code->end - known->address &&
+	    (!stop || known->size <= stop - known->address)) {
+		*next = known;
+		return 0;
+	}
+	status = flowtap_blocks_get(blocks, code, block->address + block->size, stop, next);
+	if (!status && !(*next)->stop && (*next)->key == block->key)
+		block->next = *next;
+	return status;
+}
+
+void flowtap_blocks_charge(struct flowtap_blocks *blocks, size_t size)
+{
+	blocks->charged += size;
+}
+
+static void visit_evicted(const struct counts *counts, enum flowtap_isa isa,
+			  void (*visit)(const struct flowtap_block *block, void *argument),
+			  void *argument)
+{
+	for (uint32_t i = 0; i < counts->n; i++) {
+		struct flowtap_block block = {
+			.address = counts->list[i].address,
+			.executed = counts->list[i].executed,
+			.key = counts->list[i].key,
+			.instructions = counts->list[i].instructions,
+			.isa = isa,
+		};
+
+		visit(&block, argument);
+	}
+	if (counts->others) {
+		struct flowtap_block block = {
+			.executed = counts->others,
+			.key = UINT32_MAX,
+			.instructions = 1,
+			.isa = isa,
+		};
+
+		visit(&block, argument);
+	}
+}
+
+void flowtap_blocks_visit(struct flowtap_blocks *blocks,
+			  void (*visit)(const struct flowtap_block *block, void *argument),
+			  void *argument)
+{
+	for (struct slab *slab = blocks->first; slab; slab = slab->next) {
+		for (unsigned int i = 0; i < slab->used; i++) {
+			if (slab->blocks[i].executed)
+				visit(&slab->blocks[i], argument);
+		}
+	}
+	visit_evicted(&blocks->evicted, blocks->isa, visit, argument);
+}
