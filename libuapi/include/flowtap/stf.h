@@ -1,5 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Simple Trace Format: a sink that writes it. Spelling as real readers accept it (README, Formats). */
+/*
+ * Simple Trace Format: a sink that writes it, spelled as its real readers accept it (README,
+ * Formats).
+ *
+ * Blocks become instruction records; a taken branch carries its target. What an STF cannot say in
+ * records becomes a COMMENT in the grammar of flowtap/text.h: gaps, traps whose handler was not
+ * recorded, transfers and call stacks without blocks. Where the flow is not continuous a FORCE_PC
+ * follows, and never without a COMMENT or a PROCESS_ID_EXT that says why. PROCESS_ID_EXT is
+ * {cpu, pid, tid}. Times and cycles are not written.
+ *
+ * A change of mode is an EVENT in the instruction group of the xRET that made it, where that is
+ * the last thing that was written; else it stands beside the next FORCE_PC.
+ */
 #ifndef FLOWTAP_STF_H
 #define FLOWTAP_STF_H
 
@@ -9,28 +21,49 @@ struct flowtap_blocks;
 struct flowtap_stf;
 
 struct flowtap_stf_options {
-	const char *comment;		/* goes into the header, or NULL */
+	const char *comment;		/* goes into the header; NULL: "flowtap" */
 	uint8_t generator;		/* TRACE_INFO; 0xFF: none of those that are assigned */
 	uint8_t version[3];		/* of the generator */
-	const char *generator_comment;
+	const char *generator_comment;	/* up to 65535 bytes, or NULL */
 	struct flowtap_blocks *blocks;	/* charged for renderings; may be NULL */
 };
 
 struct flowtap_stf_counts {
 	uint64_t instructions;
-	uint64_t bytes;
-	uint64_t gaps;			/* FORCE_PC after the first */
+	uint64_t bytes;			/* handed to write so far: all of them after finish */
+	uint64_t gaps;			/* gap elements, each with a COMMENT */
+	uint64_t forced;		/* FORCE_PC after the first: gaps, traps, other tasks */
+	uint64_t traps;			/* exceptions written as COMMENT */
+	uint64_t skipped;		/* transfers and call stacks: no instructions known */
 };
 
 /*
- * Writes to fd (not closed, not seeked), buffered. The header is written with the first block,
- * whose address its FORCE_PC is. 0 and *stf; -ENOMEM; -errno of write.
+ * Writes to fd (borrowed, not seeked), buffered. The header is finished with the first block,
+ * whose address its FORCE_PC is. Strings are copied; options->blocks is borrowed.
+ * 0 and *stf; -ENOMEM; -EINVAL: generator_comment is too long.
  */
 int flowtap_stf_new(int fd, const struct flowtap_stf_options *options, struct flowtap_stf **stf);
+
+/*
+ * Owned by stf. Its calls return 0;
+ * -errno of write, and then always that;
+ * -EOPNOTSUPP: a context or a block of another ISA than RV64;
+ * -EINVAL: an odd address, or a block whose bytes are not the instructions it claims: nothing of
+ *  it was written, and the sink may be used further;
+ * -ENOMEM, likewise.
+ * Targets: a taken jump or branch carries the one that it was given, 0 too (a call of NULL is
+ * one). A taken ecall or ebreak carries none, an xRET none if it is 0 (not recorded).
+ */
 struct flowtap_sink *flowtap_stf_sink(struct flowtap_stf *stf);
+
+/* Owned by stf, current. */
 const struct flowtap_stf_counts *flowtap_stf_counts(const struct flowtap_stf *stf);
-/* Writes what is buffered. A trace without any instruction is -ENODATA: no STF can say that. */
+/*
+ * Writes what is buffered. 0; -errno of write; -ENODATA: a trace without any instruction, no STF
+ * can say that. What was written is then no STF.
+ */
 int flowtap_stf_finish(struct flowtap_stf *stf);
+/* Does not write. */
 void flowtap_stf_free(struct flowtap_stf *stf);
 
 #endif /* FLOWTAP_STF_H */

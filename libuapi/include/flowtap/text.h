@@ -1,5 +1,27 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* A sink that prints the flow as lines of text, one per element (README, The flow as text). */
+/*
+ * A sink that prints the flow as lines of text, one per element.
+ *
+ * Numbers are hexadecimal without 0x unless marked (d); what stands in [] is left out where it is
+ * not known.
+ *
+ *	session						a capture session begins
+ *	context ISA EL SECURITY WIDTH(d) [vmid=V] [contextid=C] [pid=P] [tid=T] [cpu=N] [mode=M]
+ *							ISA: RV64 A64 A32 T32; EL: EL0 to EL3;
+ *							SECURITY: nonsecure secure realm root;
+ *							RISC-V always has cpu= and mode=U|S|H|M
+ *	range START END N(d) ISA E|N			N instructions from START up to END were
+ *							executed; N: the last one is a conditional
+ *							branch that was not taken, else E
+ *	exception NUMBER(d) RETURN [interrupt] [target=T] NUMBER -1: not recorded
+ *	eret						exception return executed
+ *	gap REASON [since=T] [until=T] [size=N|unknown] [address=A] [detail=TEXT]
+ *							TEXT goes on to the end of the line
+ *	timestamp T					12 digits or more, ns or the trace's ticks
+ *	cycles N [at_least]				at_least: the counter was saturated
+ *	transfer SOURCE TARGET TYPE [mispredicted]	TYPE: flowtap_transfer_name with _ for spaces
+ *	callstack A B C ...				the innermost first
+ */
 #ifndef FLOWTAP_TEXT_H
 #define FLOWTAP_TEXT_H
 
@@ -8,10 +30,19 @@
 struct flowtap_blocks;
 struct flowtap_text;
 
-/* Writes to fd (borrowed), buffered. 0 and *text; -ENOMEM. blocks as in flowtap_stf_options. */
+/*
+ * Writes to fd (borrowed, not seeked), buffered. blocks: where blocks come from, charged for
+ * what is kept with them; may be NULL. 0 and *text; -ENOMEM.
+ */
 int flowtap_text_new(int fd, struct flowtap_blocks *blocks, struct flowtap_text **text);
+/*
+ * Owned by text. Its calls return 0; -ENOMEM; -errno of write, and then always that. Lines are
+ * cut, with "..." at the end, beyond 8192 bytes.
+ */
 struct flowtap_sink *flowtap_text_sink(struct flowtap_text *text);
+/* Writes what is buffered. 0, or the first -errno of write. */
 int flowtap_text_finish(struct flowtap_text *text);
+/* Does not write. */
 void flowtap_text_free(struct flowtap_text *text);
 
 #endif /* FLOWTAP_TEXT_H */

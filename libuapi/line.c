@@ -1,0 +1,186 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "line.h"
+
+#include <flowtap/riscv.h>
+#include <string.h>
+
+static void put(struct flowtap_line *line, char c)
+{
+	if (line->at < line->end)
+		*line->at++ = c;
+	else
+		memcpy(line->end - 3, "...", 3);
+}
+
+void flowtap_line_string(struct flowtap_line *line, const char *string)
+{
+	while (*string)
+		put(line, *string++);
+}
+
+void flowtap_line_hex(struct flowtap_line *line, uint64_t number)
+{
+	int shift = number ? (63 - __builtin_clzll(number)) & ~3 : 0;
+
+	for (; shift >= 0; shift -= 4)
+		put(line, "0123456789abcdef"[number >> shift & 15]);
+}
+
+void flowtap_line_decimal(struct flowtap_line *line, int64_t number)
+{
+	uint64_t rest = number < 0 ? -(uint64_t)number : (uint64_t)number;
+	char digits[20];
+	int n = 0;
+
+	if (number < 0)
+		put(line, '-');
+	do
+		digits[n++] = '0' + rest % 10;
+	while (rest /= 10);
+	while (n)
+		put(line, digits[--n]);
+}
+
+/* " name=number", unless the number says nothing. */
+static void field(struct flowtap_line *line, const char *name, uint64_t number, bool given)
+{
+	if (!given)
+		return;
+	flowtap_line_string(line, name);
+	flowtap_line_hex(line, number);
+}
+
+const char *flowtap_isa_name(unsigned int isa)
+{
+	static const char *const names[] = {
+		[FLOWTAP_ISA_RV64] = "RV64",
+		[FLOWTAP_ISA_A64] = "A64",
+		[FLOWTAP_ISA_A32] = "A32",
+		[FLOWTAP_ISA_T32] = "T32",
+	};
+
+	return isa < sizeof(names) / sizeof(names[0]) ? names[isa] : "?";
+}
+
+static void put_context(struct flowtap_line *line, const struct flowtap_context *context)
+{
+	static const char *const security[] = {
+		[FLOWTAP_NONSECURE] = " nonsecure ",
+		[FLOWTAP_SECURE] = " secure ",
+		[FLOWTAP_REALM] = " realm ",
+		[FLOWTAP_ROOT] = " root ",
+	};
+	bool riscv = context->isa == FLOWTAP_ISA_RV64;
+
+	flowtap_line_string(line, "context ");
+	flowtap_line_string(line, flowtap_isa_name(context->isa));
+	flowtap_line_string(line, " EL");
+	flowtap_line_decimal(line, context->mode);
+	flowtap_line_string(line, security[context->security & 3]);
+	flowtap_line_decimal(line, context->width);
+	field(line, " vmid=", context->vmid, context->has_vmid);
+	field(line, " contextid=", context->contextid, context->has_contextid);
+	field(line, " pid=", context->pid, context->pid);
+	field(line, " tid=", context->tid, context->tid);
+	field(line, " cpu=", context->cpu, riscv || context->pid);
+	if (riscv) {
+		flowtap_line_string(line, " mode=");
+		put(line, "USHM"[context->mode & 3]);
+	}
+}
+
+static void put_exception(struct flowtap_line *line, const struct flowtap_exception *exception)
+{
+	flowtap_line_string(line, "exception ");
+	flowtap_line_decimal(line, exception->number);
+	put(line, ' ');
+	flowtap_line_hex(line, exception->address);
+	if (exception->interrupt)
+		flowtap_line_string(line, " interrupt");
+	field(line, " target=", exception->target, exception->target);
+}
+
+/* Whatever someone called a file, it stays on its line. */
+static void put_detail(struct flowtap_line *line, const char *detail)
+{
+	flowtap_line_string(line, " detail=");
+	for (; *detail; detail++)
+		put(line, (unsigned char)*detail < ' ' || *detail == 127 ? '?' : *detail);
+}
+
+static void put_gap(struct flowtap_line *line, const struct flowtap_gap *gap)
+{
+	flowtap_line_string(line, "gap ");
+	flowtap_line_string(line, flowtap_gap_name(gap->reason));
+	field(line, " since=", gap->since, gap->since);
+	field(line, " until=", gap->until, gap->until);
+	if (gap->size == UINT64_MAX)
+		flowtap_line_string(line, " size=unknown");
+	else
+		field(line, " size=", gap->size, gap->size);
+	field(line, " address=", gap->address, gap->address);
+	if (gap->detail && *gap->detail)
+		put_detail(line, gap->detail);
+}
+
+/* Twelve digits at least, as the reference decoder writes them. */
+static void put_time(struct flowtap_line *line, uint64_t time)
+{
+	flowtap_line_string(line, "timestamp ");
+	for (uint64_t least = 1ULL << 44; time < least && least > 1; least >>= 4)
+		put(line, '0');
+	flowtap_line_hex(line, time);
+}
+
+static void put_transfer(struct flowtap_line *line, const struct flowtap_transfer *transfer)
+{
+	const char *name = flowtap_transfer_name(transfer->type);
+
+	field(line, "transfer ", transfer->source, true);
+	field(line, " ", transfer->target, true);
+	put(line, ' ');
+	for (; *name; name++)
+		put(line, *name == ' ' ? '_' : *name);
+	if (transfer->mispredicted)
+		flowtap_line_string(line, " mispredicted");
+}
+
+size_t flowtap_line_element(char text[FLOWTAP_LINE_ROOM], const struct flowtap_element *element)
+{
+	struct flowtap_line line = { .at = text, .end = text + FLOWTAP_LINE_ROOM };
+
+	switch (element->kind) {
+	case FLOWTAP_ELEMENT_SESSION:
+		flowtap_line_string(&line, "session");
+		break;
+	case FLOWTAP_ELEMENT_CONTEXT:
+		put_context(&line, &element->context);
+		break;
+	case FLOWTAP_ELEMENT_EXCEPTION:
+		put_exception(&line, &element->exception);
+		break;
+	case FLOWTAP_ELEMENT_EXCEPTION_RETURN:
+		flowtap_line_string(&line, "eret");
+		break;
+	case FLOWTAP_ELEMENT_TIME:
+		put_time(&line, element->time);
+		break;
+	case FLOWTAP_ELEMENT_CYCLES:
+		field(&line, "cycles ", element->cycles.count, true);
+		if (element->cycles.at_least)
+			flowtap_line_string(&line, " at_least");
+		break;
+	case FLOWTAP_ELEMENT_GAP:
+		put_gap(&line, &element->gap);
+		break;
+	case FLOWTAP_ELEMENT_TRANSFER:
+		put_transfer(&line, &element->transfer);
+		break;
+	case FLOWTAP_ELEMENT_CALLSTACK:
+		flowtap_line_string(&line, "callstack");
+		for (size_t i = 0; i < element->callstack.n && line.at < line.end; i++)
+			field(&line, " ", element->callstack.frames[i], true);
+		break;
+	}
+	return line.at - text;
+}

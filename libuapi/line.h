@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Elements of the flow as lines of text (the grammar is in flowtap/text.h). */
+#ifndef FLOWTAP_LINE_H
+#define FLOWTAP_LINE_H
+
+#include <flowtap/flow.h>
+
+/* What a line may take: the longest call stack, or a path of PATH_MAX with all numbers. */
+#define FLOWTAP_LINE_ROOM 8192
+
+/* A line in the making. What does not fit is left out, and the line then ends in "...". */
+struct flowtap_line {
+	char *at;
+	char *end;
+};
+
+void flowtap_line_string(struct flowtap_line *line, const char *string);
+void flowtap_line_hex(struct flowtap_line *line, uint64_t number);
+void flowtap_line_decimal(struct flowtap_line *line, int64_t number);
+
+/* "RV64", "A64" ... */
+const char *flowtap_isa_name(unsigned int isa);
+
+/* The element without a newline, not terminated. Returns its length. */
+size_t flowtap_line_element(char text[FLOWTAP_LINE_ROOM], const struct flowtap_element *element);
+
+#endif /* FLOWTAP_LINE_H */

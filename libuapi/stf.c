@@ -1,0 +1,406 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <flowtap/block.h>
+#include <flowtap/riscv.h>
+#include <flowtap/stf.h>
+
+#include "line.h"
+#include "out.h"
+#include "stf_records.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+/* Longer blocks are written instruction by instruction and nothing is kept of them. */
+#define RENDER_MAX	(64U << 10)
+
+/* What has to come before the next block. */
+enum {
+	PENDING_HEADER = 1 << 0,
+	PENDING_PROCESS = 1 << 1,
+	PENDING_FORCE = 1 << 2,
+	PENDING_MODE = 1 << 3,
+};
+
+struct flowtap_stf {
+	struct flowtap_sink sink;
+	uint64_t pc;			/* where a reader believes the next instruction to be */
+	unsigned int pending;
+	struct flowtap_out out;
+	struct flowtap_stf_counts counts;
+	struct flowtap_blocks *blocks;
+	struct flowtap_context context;
+	uint8_t mode;			/* that a reader believes in */
+	bool explained;			/* why there will be a FORCE_PC stands in the trace */
+	size_t xret;			/* the buffer's fill after an xRET with a target; 0 none */
+	uint8_t generator[4];
+	char *generator_comment;
+	char line[FLOWTAP_LINE_ROOM];
+};
+
+static int put_comment(struct flowtap_stf *stf, const char *text, size_t size)
+{
+	uint8_t head[5];
+
+	put32(put8(head, STF_COMMENT), size);
+	flowtap_out_put(&stf->out, head, sizeof(head));
+	return flowtap_out_put(&stf->out, text, size);
+}
+
+/* The bytes are as many instructions as the block says, and `last` is where the last one begins. */
+static int check(const struct flowtap_block *block, size_t *records)
+{
+	size_t at = 0, last = 0;
+	uint32_t n;
+
+	if (block->address & 1 || !block->instructions)
+		return -EINVAL;
+	for (n = 0; at < block->size; n++) {
+		if (block->size - at < 2 || (block->bytes[at] & 0x1f) == 0x1f)
+			return -EINVAL;
+		last = at;
+		at += insn_size(block->bytes + at);
+	}
+	*records = at + n;
+	return at == block->size && n == block->instructions && last == block->last ? 0 : -EINVAL;
+}
+
+/* Records of all instructions but the last, a target to be filled in, the last; mark: the target. */
+static int render(struct flowtap_stf *stf, const struct flowtap_block *block, size_t records)
+{
+	/* The slot is the sink's: what it holds is no part of the block's value. */
+	struct flowtap_render *slot = (void *)&block->render[FLOWTAP_RENDER_STF];
+	size_t room = flowtap_out_padded(records + TARGET_SIZE + sizeof(uint64_t));
+	uint8_t *bytes = calloc(1, room), *to = bytes;
+	size_t at;
+
+	if (!bytes)
+		return -ENOMEM;
+	for (at = 0; at < block->last; at += insn_size(block->bytes + at))
+		to = put_insn(to, block->bytes + at);
+	slot->mark = to - bytes;
+	to = put_address(to, STF_INST_PC_TARGET, 0);
+	to = put_insn(to, block->bytes + at);
+	slot->size = to - bytes;
+	slot->bytes = bytes;
+	if (stf->blocks)
+		flowtap_blocks_charge(stf->blocks, room);
+	return 0;
+}
+
+/* From ISA to what has to follow END_HEADER: identifier, version and comments are there. */
+static void put_header(struct flowtap_stf *stf, uint64_t address)
+{
+	size_t comment = strlen(stf->generator_comment);
+	uint8_t head[64], *to = head;
+
+	to = put16(put8(to, STF_ISA), ISA_RISCV);
+	to = put16(put8(to, STF_INST_IEM), IEM_RV64);
+	to = put8(to, STF_TRACE_INFO);
+	memcpy(to, stf->generator, sizeof(stf->generator));
+	to = put16(to + sizeof(stf->generator), comment);
+	flowtap_out_put(&stf->out, head, to - head);
+	flowtap_out_put(&stf->out, stf->generator_comment, comment);
+
+	to = put8(head, STF_TRACE_INFO_FEATURE);
+	to = put64(to, FEATURE_EVENT | FEATURE_RV64 | FEATURE_PROCESS_ID | FEATURE_EVENT64);
+	to = put_process(to, &stf->context);
+	to = put_address(to, STF_FORCE_PC, address);
+	to = put8(to, STF_END_HEADER);
+	flowtap_out_put(&stf->out, head, to - head);
+	stf->pending = PENDING_PROCESS | PENDING_MODE;
+	stf->pc = address;
+}
+
+/* What has to come before a block, but for the mode: that is an EVENT and has its place. */
+static void put_pending(struct flowtap_stf *stf, uint64_t address)
+{
+	static const char unexplained[] = "gap unexplained";
+	uint8_t bytes[32], *to = bytes;
+
+	if (stf->pending & PENDING_HEADER)
+		put_header(stf, address);
+	if (address != stf->pc)
+		stf->pending |= PENDING_FORCE;
+	if (stf->pending & PENDING_PROCESS)
+		to = put_process(to, &stf->context);
+	else if (stf->pending & PENDING_FORCE && !stf->explained)
+		put_comment(stf, unexplained, sizeof(unexplained) - 1);
+	if (stf->pending & PENDING_FORCE) {
+		to = put_address(to, STF_FORCE_PC, address);
+		stf->counts.forced++;
+	}
+	flowtap_out_put(&stf->out, bytes, to - bytes);
+}
+
+static void put_opcodes(struct flowtap_stf *stf, const uint8_t *insns, size_t size)
+{
+	uint8_t record[OPCODE_MAX];
+
+	for (size_t at = 0; at < size; at += insn_size(insns + at))
+		flowtap_out_put(&stf->out, record, put_insn(record, insns + at) - record);
+}
+
+/* One piece after the other, in the order that groups must have: target before event before opcode. */
+static void put_pieces(struct flowtap_stf *stf, const struct flowtap_block *block, bool carries,
+		       uint64_t target)
+{
+	uint8_t event[EVENT_SIZE], record[TARGET_SIZE];
+	bool mode = stf->pending & PENDING_MODE;
+
+	stf->mode = mode ? stf->context.mode : stf->mode;
+	put_mode(event, stf->mode);
+	put_address(record, STF_INST_PC_TARGET, target);
+	if (mode && block->last)
+		flowtap_out_put(&stf->out, event, sizeof(event));
+	put_opcodes(stf, block->bytes, block->last);
+	if (carries)
+		flowtap_out_put(&stf->out, record, sizeof(record));
+	if (mode && !block->last)
+		flowtap_out_put(&stf->out, event, sizeof(event));
+	put_opcodes(stf, block->bytes + block->last, block->size - block->last);
+}
+
+/* Traps have no target of their own, and a return into a mode that is not recorded has none known. */
+static bool carries_target(const struct flowtap_block *block, uint64_t target)
+{
+	switch (block->end) {
+	case FLOWTAP_TRANSFER_EXCEPTION:
+	case FLOWTAP_TRANSFER_INTERRUPT:
+		return false;
+	case FLOWTAP_TRANSFER_TRAP_RETURN:
+		return target != 0;
+	default:
+		return true;
+	}
+}
+
+/* What was rendered before: one copy, and the target filled in or the last opcode moved over it. */
+static void put_rendered(struct flowtap_stf *stf, const struct flowtap_render *render, bool carries,
+			 uint64_t target)
+{
+	struct flowtap_out *out = &stf->out;
+	uint8_t *to = out->bytes + out->fill;
+	const uint8_t *bytes = render->bytes;
+
+	flowtap_out_copy(to, bytes, render->size);
+	if (carries) {
+		put64(to + render->mark + 1, target);
+		out->fill += render->size;
+	} else {
+		memcpy(to + render->mark, bytes + render->mark + TARGET_SIZE, sizeof(uint64_t));
+		out->fill += render->size - TARGET_SIZE;
+	}
+}
+
+static int prepare(struct flowtap_stf *stf, const struct flowtap_block *block)
+{
+	size_t records;
+	int error;
+
+	if (block->isa != FLOWTAP_ISA_RV64)
+		return -EOPNOTSUPP;
+	if (block->render[FLOWTAP_RENDER_STF].bytes)
+		return 0;
+	error = check(block, &records);
+	if (error || records > RENDER_MAX)
+		return error;
+	return render(stf, block, records);
+}
+
+/* Any block. */
+static int put_slowly(struct flowtap_stf *stf, const struct flowtap_block *block, bool taken,
+		      uint64_t target)
+{
+	const struct flowtap_render *render = &block->render[FLOWTAP_RENDER_STF];
+	bool carries = taken && carries_target(block, target);
+	struct flowtap_out *out = &stf->out;
+	int error = out->error;
+
+	if (!error)
+		error = prepare(stf, block);
+	if (!error && carries && target & 1)
+		error = -EINVAL;
+	if (error)
+		return error;
+	put_pending(stf, block->address);
+	if (render->bytes && !(stf->pending & PENDING_MODE)) {
+		if (!flowtap_out_need(out, render->size))
+			put_rendered(stf, render, carries, target);
+	} else {
+		put_pieces(stf, block, carries, target);
+	}
+	stf->xret = carries && block->end == FLOWTAP_TRANSFER_TRAP_RETURN ? out->fill : 0;
+	stf->pc = carries ? target : block->address + block->size;
+	stf->pending = taken && !carries ? PENDING_FORCE : 0;
+	stf->explained = false;
+	stf->counts.instructions += block->instructions;
+	return out->error;
+}
+
+/* The way of nearly all blocks: what continues the flow and was rendered before. */
+static int put_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
+		     uint64_t target)
+{
+	struct flowtap_stf *stf = (struct flowtap_stf *)sink;
+	const struct flowtap_render *render = &block->render[FLOWTAP_RENDER_STF];
+	bool trap = (uint8_t)(block->end - FLOWTAP_TRANSFER_EXCEPTION) <=
+		    FLOWTAP_TRANSFER_TRAP_RETURN - FLOWTAP_TRANSFER_EXCEPTION;
+
+	if (__builtin_expect(!render->bytes || block->address != stf->pc || stf->pending || trap ||
+			     (taken && target & 1) ||
+			     stf->out.fill + render->size > FLOWTAP_OUT_ROOM, 0))
+		return put_slowly(stf, block, taken, target);
+	put_rendered(stf, render, taken, target);
+	stf->pc = taken ? target : block->address + block->size;
+	stf->counts.instructions += block->instructions;
+	stf->explained = false;
+	return 0;
+}
+
+/* The mode changes with the xRET that was written last: its opcode moves up to make place. */
+static void put_mode_of_xret(struct flowtap_stf *stf)
+{
+	struct flowtap_out *out = &stf->out;
+	uint8_t *opcode = out->bytes + out->fill - OPCODE_MAX;
+
+	memmove(opcode + EVENT_SIZE, opcode, OPCODE_MAX);
+	put_mode(opcode, stf->context.mode);
+	out->fill += EVENT_SIZE;
+	stf->mode = stf->context.mode;
+}
+
+static int take_context(struct flowtap_stf *stf, const struct flowtap_context *context)
+{
+	const struct flowtap_context old = stf->context;
+
+	if (context->isa != FLOWTAP_ISA_RV64)
+		return -EOPNOTSUPP;
+	if (context->mode > FLOWTAP_MODE_M)
+		return -EINVAL;
+	stf->context = *context;
+	if (stf->pending & PENDING_HEADER)
+		return 0;
+	if (context->pid != old.pid || context->tid != old.tid)
+		stf->pending |= PENDING_PROCESS | PENDING_FORCE;
+	if (context->cpu != old.cpu)
+		stf->pending |= PENDING_PROCESS;
+	stf->pending &= ~PENDING_MODE;
+	if (context->mode == stf->mode)
+		return 0;
+	if (stf->xret && stf->xret == stf->out.fill)
+		put_mode_of_xret(stf);
+	else
+		stf->pending |= PENDING_MODE | PENDING_FORCE;
+	return 0;
+}
+
+/* What no record can say. The flow goes on somewhere else, unless it says where. */
+static int explain(struct flowtap_stf *stf, const struct flowtap_element *element, bool forces)
+{
+	size_t size = flowtap_line_element(stf->line, element);
+
+	stf->explained = true;
+	stf->xret = 0;
+	if (forces && !(stf->pending & PENDING_HEADER))
+		stf->pending |= PENDING_FORCE;
+	return put_comment(stf, stf->line, size);
+}
+
+static int put_element(struct flowtap_sink *sink, const struct flowtap_element *element)
+{
+	struct flowtap_stf *stf = (struct flowtap_stf *)sink;
+
+	if (stf->out.error)
+		return stf->out.error;
+	switch (element->kind) {
+	case FLOWTAP_ELEMENT_CONTEXT:
+		return take_context(stf, &element->context);
+	case FLOWTAP_ELEMENT_GAP:
+		stf->counts.gaps++;
+		return explain(stf, element, true);
+	case FLOWTAP_ELEMENT_EXCEPTION:
+		stf->counts.traps++;
+		return explain(stf, element, false);
+	case FLOWTAP_ELEMENT_TRANSFER:
+	case FLOWTAP_ELEMENT_CALLSTACK:
+		stf->counts.skipped++;
+		return explain(stf, element, true);
+	case FLOWTAP_ELEMENT_SESSION:
+		return stf->pending & PENDING_HEADER ? 0 : explain(stf, element, true);
+	case FLOWTAP_ELEMENT_EXCEPTION_RETURN:	/* the xRET is in its block */
+	case FLOWTAP_ELEMENT_TIME:
+	case FLOWTAP_ELEMENT_CYCLES:
+		break;
+	}
+	return 0;
+}
+
+static void put_beginning(struct flowtap_stf *stf, const char *comment)
+{
+	uint8_t head[16], *to = head;
+
+	to = put8(to, STF_IDENTIFIER);
+	memcpy(to, "STF", 3);
+	to = put8(to + 3, STF_VERSION);
+	to = put32(put32(to, VERSION_MAJOR), VERSION_MINOR);
+	flowtap_out_put(&stf->out, head, to - head);
+	put_comment(stf, comment, strlen(comment));
+}
+
+int flowtap_stf_new(int fd, const struct flowtap_stf_options *options, struct flowtap_stf **stf)
+{
+	const char *comment = options->generator_comment ? options->generator_comment : "";
+	struct flowtap_stf *new;
+
+	*stf = NULL;
+	if (strlen(comment) > UINT16_MAX)
+		return -EINVAL;
+	new = calloc(1, sizeof(*new));
+	if (!new)
+		return -ENOMEM;
+	new->generator_comment = strdup(comment);
+	if (!new->generator_comment || flowtap_out_init(&new->out, fd)) {
+		flowtap_stf_free(new);
+		return -ENOMEM;
+	}
+	new->sink.block = put_block;
+	new->sink.element = put_element;
+	new->blocks = options->blocks;
+	new->pending = PENDING_HEADER;
+	new->generator[0] = options->generator;
+	memcpy(new->generator + 1, options->version, sizeof(options->version));
+	put_beginning(new, options->comment ? options->comment : "flowtap");
+	*stf = new;
+	return 0;
+}
+
+struct flowtap_sink *flowtap_stf_sink(struct flowtap_stf *stf)
+{
+	return &stf->sink;
+}
+
+const struct flowtap_stf_counts *flowtap_stf_counts(const struct flowtap_stf *stf)
+{
+	/* Only `bytes` is not kept up to date: the buffer knows. */
+	((struct flowtap_stf *)stf)->counts.bytes = stf->out.written;
+	return &stf->counts;
+}
+
+int flowtap_stf_finish(struct flowtap_stf *stf)
+{
+	if (stf->out.error)
+		return stf->out.error;
+	if (stf->pending & PENDING_HEADER)
+		return -ENODATA;
+	stf->xret = 0;
+	return flowtap_out_flush(&stf->out);
+}
+
+void flowtap_stf_free(struct flowtap_stf *stf)
+{
+	if (!stf)
+		return;
+	flowtap_out_free(&stf->out);
+	free(stf->generator_comment);
+	free(stf);
+}
