@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static int map_file(const char *prefix, const char *suffix, const char *magic, void **bytes,
+		    size_t *size)
+{
+	char path[4096];
+	struct stat st;
+	int fd, err = 0;
+
+	if (snprintf(path, sizeof(path), "%s.%s", prefix, suffix) >= (int)sizeof(path))
+		return -ENAMETOOLONG;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &st))
+		err = -errno;
+	else if (st.st_size < TRUTH_MAGIC_SIZE)
+		err = -EBADMSG;
+	if (!err) {
+		*size = st.st_size;
+		*bytes = mmap(NULL, *size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (*bytes == MAP_FAILED)
+			err = -errno;
+	}
+	close(fd);
+	if (!err && memcmp(*bytes, magic, TRUTH_MAGIC_SIZE)) {
+		munmap(*bytes, *size);
+		err = -EBADMSG;
+	}
+	return err;
+}
+
+static int index_code(struct truth_code *code)
+{
+	const uint8_t *at = (const uint8_t *)code->bytes + TRUTH_MAGIC_SIZE;
+	const uint8_t *end = (const uint8_t *)code->bytes + code->size;
+	uint32_t room = 0;
+
+	while (at < end) {
+		struct truth_piece piece;
+
+		if (end - at < 12)
+			return -EBADMSG;
+		memcpy(&piece.address, at, 8);
+		memcpy(&piece.n, at + 8, 4);
+		at += 12;
+		if ((size_t)(end - at) / 4 < piece.n)
+			return -EBADMSG;
+		piece.opcodes = (const uint32_t *)at;	/* the format keeps it aligned to 4 */
+		at += 4 * (size_t)piece.n;
+		if (code->n == room) {
+			void *more;
+
+			room = room ? 2 * room : 4096;
+			more = reallocarray(code->pieces, room, sizeof(piece));
+			if (!more)
+				return -ENOMEM;
+			code->pieces = more;
+		}
+		code->pieces[code->n++] = piece;
+	}
+	return 0;
+}
+
+int truth_code_open(struct truth_code *code, const char *prefix)
+{
+	int err;
+
+	memset(code, 0, sizeof(*code));
+	err = map_file(prefix, "code", TRUTH_CODE_MAGIC, &code->bytes, &code->size);
+	if (err)
+		return err;
+	err = index_code(code);
+	if (err)
+		truth_code_close(code);
+	return err;
+}
+
+void truth_code_close(struct truth_code *code)
+{
+	free(code->pieces);
+	munmap(code->bytes, code->size);
+}
+
+int truth_hart_open(struct truth_hart *hart, const struct truth_code *code, const char *prefix,
+		    unsigned int number)
+{
+	char suffix[16];
+
+	memset(hart, 0, sizeof(*hart));
+	hart->code = code;
+	hart->offset = TRUTH_MAGIC_SIZE;
+	snprintf(suffix, sizeof(suffix), "%u", number);
+	return map_file(prefix, suffix, TRUTH_HART_MAGIC, (void **)&hart->bytes, &hart->size);
+}
+
+static int get(struct truth_hart *hart, size_t *offset, uint64_t *number)
+{
+	*number = 0;
+	for (unsigned int shift = 0; shift < 64; shift += 7) {
+		uint8_t byte;
+
+		if (*offset >= hart->size)
+			return -EBADMSG;
+		byte = hart->bytes[(*offset)++];
+		*number |= (uint64_t)(byte & 0x7f) << shift;
+		if (!(byte & 0x80))
+			return 0;
+	}
+	return -EBADMSG;
+}
+
+static int check_run(const struct truth_code *code, const struct truth_event *event)
+{
+	uint64_t first = event->kind == TRUTH_RUN_AT ? event->field[1] : 0;
+	uint64_t n = event->field[event->kind == TRUTH_RUN_AT ? 2 : 1];
+
+	if (event->field[0] >= code->n)
+		return -EBADMSG;
+	if (first > code->pieces[event->field[0]].n || n > code->pieces[event->field[0]].n - first)
+		return -EBADMSG;
+	return 0;
+}
+
+int truth_hart_next(struct truth_hart *hart, struct truth_event *event)
+{
+	size_t offset = hart->offset;
+	int err;
+
+	if (offset >= hart->size || hart->bytes[offset] >= TRUTH_KINDS)
+		return -EBADMSG;
+	event->kind = hart->bytes[offset++];
+	if (event->kind == TRUTH_END)
+		return 0;
+	for (int i = 0; i < truth_fields[event->kind]; i++) {
+		err = get(hart, &offset, &event->field[i]);
+		if (err)
+			return err;
+	}
+	if (event->kind == TRUTH_RUN || event->kind == TRUTH_RUN_AT) {
+		err = check_run(hart->code, event);
+		if (err)
+			return err;
+	}
+	hart->offset = offset;
+	return 1;
+}
+
+void truth_hart_close(struct truth_hart *hart)
+{
+	munmap(hart->bytes, hart->size);
+}
