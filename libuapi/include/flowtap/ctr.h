@@ -15,23 +15,33 @@ struct flowtap_ctr_counts {
 	uint64_t entries;
 	uint64_t instructions;		/* sent to the sink in blocks */
 	uint64_t blocks;
-	uint64_t transfers[16];		/* entries by ctrdata.TYPE, or by the code where TYPE is 0 */
+	uint64_t transfers[16];		/* entries by ctrdata.TYPE, or by the code where TYPE is 0 and it is known */
 	uint64_t gaps[FLOWTAP_GAP_REASONS];
-	uint64_t bad_records;
+	uint64_t bad_records;		/* or entries, or values in them */
 };
 
 /*
- * Borrows map, blocks (made with flowtap_riscv_block) and sink until flowtap_ctr_free.
- * NULL: no memory.
+ * Borrows map, blocks (made with flowtap_riscv_block) and sink until flowtap_ctr_free. The decoder
+ * takes about 1 MiB, and up to 512 KiB more for long straight lines; it trims blocks between
+ * entries. NULL: no memory.
  */
 struct flowtap_ctr *flowtap_ctr_new(struct flowtap_map *map, struct flowtap_blocks *blocks,
 				    struct flowtap_sink *sink);
 void flowtap_ctr_free(struct flowtap_ctr *ctr);
 
 /*
- * One FLOWTAP_RECORD_SAMPLE, GAP or LOST of any stream; other types are passed over. Samples of
- * one task must come in the order of their sequence. size: bytes that are there; a record that
- * does not fit, or contradicts itself, becomes a gap. 0, or what the sink returned.
+ * One FLOWTAP_RECORD_SAMPLE, GAP or LOST of any stream, aligned to 8; other types are passed
+ * over. Samples of one task must come in the order of their sequence. size: bytes that are there;
+ * a record that does not fit, or contradicts itself, becomes a gap. 0; what the sink returned
+ * below 0; -ENOMEM.
+ *
+ * What a sample becomes, in this order: `context` if it changed, `time`, a `gap` (the lowest cause
+ * of its loss; `trap` where it is contiguous, as the trigger of the sample before was a trap), then
+ * each entry: the blocks on the straight line that leads to it, its own, `exception` for a trap,
+ * `cycles` where CCV is set; at last the blocks up to ip. Every block sent was executed. Where
+ * that is not certain a gap says why; after a trap the flow begins anew (gap `trap`) with the
+ * next entry's own instruction. Samples that cannot be blocks (RASEMU, inhibited transfer types,
+ * kernel mode, no STE) become `callstack` or `transfer`; ctr_sample.c says when.
  */
 int flowtap_ctr_decode(struct flowtap_ctr *ctr, const struct flowtap_record *record, size_t size);
 
@@ -45,7 +55,7 @@ uint64_t flowtap_ctr_cycles(uint64_t data);
  */
 bool flowtap_ctr_cycles_saturated(uint64_t data, uint64_t supported);
 
-/* Writable ctrdata bits of the CPU the samples come from, for saturation; default all. */
+/* Writable ctrdata bits of the CPU, for saturation; default, and of CPUs from 8192 on: all. */
 void flowtap_ctr_set_data_bits(struct flowtap_ctr *ctr, uint32_t cpu, uint64_t supported);
 
 #endif /* FLOWTAP_CTR_H */

@@ -131,7 +131,7 @@ struct flowtap_element {
 			bool at_least;		/* the counter was saturated */
 		} cycles;
 		struct {
-			const uint64_t *frames;	/* the innermost first */
+			const uint64_t *frames;	/* ip if known, then calls, the innermost first */
 			size_t n;
 		} callstack;
 	};

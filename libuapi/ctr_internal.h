@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* What the files of the CTR decoder share: ctr.c (records), ctr_sample.c, ctr_walk.c, ctr_tasks.c. */
+#ifndef CTR_INTERNAL_H
+#define CTR_INTERNAL_H
+
+#include <ctr_tasks.h>
+#include <ctr_walk.h>
+#include <flowtap/ctr.h>
+#include <flowtap/riscv.h>
+
+#define CTR_CPUS 8192		/* of which ctrdata bits are kept */
+
+/* Fields of sctrctl (Smctr 2.1), which a sample's `control` is. */
+#define CTR_CONTROL_S		(1ULL << 1)
+#define CTR_CONTROL_M		(1ULL << 2)
+#define CTR_CONTROL_RASEMU	(1ULL << 7)
+#define CTR_CONTROL_STE		(1ULL << 8)
+#define CTR_CONTROL_LCOFIFRZ	(1ULL << 11)
+#define CTR_CONTROL_NTBREN	(1ULL << 36)
+#define CTR_CONTROL_TKBRINH	(1ULL << 37)
+#define CTR_CONTROL_JUMPINH	(0xffULL << 40)	/* INDCALLINH ... DIRLJMPINH */
+#define CTR_CONTROL_CUSTOM	(0xfULL << 60)
+
+/* ctrdata (Smctr 3.3), as the ABI has it. */
+#define CTR_DATA_TYPE		0xfU
+#define CTR_DATA_CCV		(1U << 15)
+#define CTR_DATA_CC_SHIFT	16
+
+struct flowtap_ctr {
+	struct flowtap_sink *sink;
+	struct flowtap_ctr_counts counts;
+	struct flowtap_context context;
+	bool has_context;
+	struct ctr_tasks tasks;
+	uint64_t absent[CTR_CPUS];	/* ctrdata bits that the CPU does not have */
+
+	struct ctr_walk walk;
+	/* Where the decoder stands within a sample. */
+	bool straight;			/* straight lines between records prove what was executed */
+	bool known;			/* execution was at `at`, after the instruction at `before` */
+	uint64_t at;
+	uint64_t before;
+	bool owes;			/* a gap comes before anything else is said, for the reason `owed` */
+	enum flowtap_gap_reason owed;
+	const char *owed_detail;
+};
+
+/* Sends a gap and counts it. What the sink returns. */
+int ctr_gap(struct flowtap_ctr *ctr, const struct flowtap_gap *gap);
+/* A record that is not well formed. */
+int ctr_bad_record(struct flowtap_ctr *ctr, uint64_t time, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+/* Says who executes from now on, if that changes. */
+int ctr_enter(struct flowtap_ctr *ctr, uint32_t pid, uint32_t tid, uint32_t cpu);
+
+/* One sample whose size, nr and depth agree. */
+int ctr_sample(struct flowtap_ctr *ctr, const struct flowtap_record_sample *sample);
+
+#endif /* CTR_INTERNAL_H */

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Walks: the blocks between where execution is known to have been and where the next record was
+ * made, if the code allows just that. A walk is found whole before any of it is said.
+ *
+ * Functions return 0: proven, path holds the blocks; CTR_UNPROVEN: `failure` says why; -ENOMEM.
+ */
+#ifndef CTR_WALK_H
+#define CTR_WALK_H
+
+#include <flowtap/block.h>
+#include <flowtap/flow.h>
+#include <flowtap/image.h>
+
+#define CTR_UNPROVEN 1
+
+/* Blocks of one walk at most: a longer straight line is taken for impossible. */
+#define CTR_WALK_LIMIT 65536
+
+#define CTR_RECENT 4
+
+struct ctr_failure {
+	enum flowtap_gap_reason reason;
+	uint64_t address;
+	char detail[200];
+};
+
+struct ctr_walk {
+	struct flowtap_map *map;
+	struct flowtap_blocks *blocks;
+	/* of the sample */
+	uint32_t pid;
+	uint64_t time;
+	uint64_t since;			/* the task's sample before it, 0 unknown */
+	bool all_branches;		/* NTBREN: not-taken branches have records as well */
+	const struct flowtap_code *recent[CTR_RECENT];
+	unsigned int oldest;
+	/* the answer */
+	struct flowtap_block **path;
+	size_t n;
+	size_t room;
+	struct ctr_failure failure;
+};
+
+void ctr_walk_begin(struct ctr_walk *walk, uint32_t pid, uint64_t time, uint64_t since,
+		    bool all_branches);
+void ctr_walk_release(struct ctr_walk *walk);
+
+/*
+ * From `from` to the transfer, which is the last instruction of the path and does what was
+ * recorded: its class is the type, its target the target. Where the hardware gives no types
+ * (NONE) transfer->type becomes what the code says.
+ */
+int ctr_walk_transfer(struct ctr_walk *walk, uint64_t from, struct flowtap_transfer *transfer);
+
+/* The transfer alone: its own instruction. */
+int ctr_walk_single(struct ctr_walk *walk, struct flowtap_transfer *transfer);
+
+/* From `from` up to `stop`, exclusive. */
+int ctr_walk_stop(struct ctr_walk *walk, uint64_t from, uint64_t stop);
+
+/*
+ * From `from` to an exception whose epc is `epc`. If it is certain that an ecall or ebreak there
+ * was executed, that is the end of the path and *cause its cause; else the path ends before epc
+ * and *cause is -1. before: the instruction executed before `from`.
+ */
+int ctr_walk_exception(struct ctr_walk *walk, uint64_t before, uint64_t from, uint64_t epc,
+		       int *cause);
+
+#endif /* CTR_WALK_H */
