@@ -3,9 +3,12 @@
  * Images: which bytes stood at this address, in this process, at this time.
  *
  * Fed from the side band in the order of time (a mapping that comes late with an older time is
- * sorted in). Address spaces are by process (pid, that is the thread group). Memory is bounded by
- * what is mapped: files are mmapped, never copied; their sizes come from the file system, not
- * from their headers.
+ * sorted in). Address spaces are by process (pid, that is the thread group). A code mapping holds
+ * its file's bytes from file_offset on, zeros from the file's end to the end of that page (4096).
+ *
+ * Code is copied out of the files at the first look, as a file can shrink under a mapping: at most
+ * 512 MiB of a file and 4 GiB in all; more is missing with that reason. Nothing is sized by what an
+ * archive or a file claims.
  */
 #ifndef FLOWTAP_IMAGE_H
 #define FLOWTAP_IMAGE_H
@@ -20,7 +23,7 @@
 struct flowtap_code {
 	uint64_t start;		/* addresses [start, end) */
 	uint64_t end;
-	uint64_t from;		/* times [from, until) */
+	uint64_t from;		/* times [from, until), as far as was known when it was asked for */
 	uint64_t until;
 	const uint8_t *bytes;	/* of `start`; NULL: not available, see `missing` */
 	uint64_t file_offset;	/* of `start` */
@@ -46,21 +49,40 @@ struct flowtap_map;
 
 /*
  * sysroot: where files are looked for: SYSROOT/PATH, then SYSROOT/usr/lib/debug/.build-id/xx/yyy,
- * SYSROOT/.build-id/xx/yyy (code as well as symbols); NULL: the paths as they are. A file whose
- * build-id differs from the recorded one is not used: flowtap_code.missing says so.
+ * SYSROOT/.build-id/xx/yyy (code there, symbols there or in xx/yyy.debug); NULL: /. Links are
+ * followed as if SYSROOT were the root, where the kernel can do that (openat2). A file whose
+ * build-id differs from the recorded one is not used: flowtap_code.missing says so. One that was
+ * deleted ("PATH (deleted)") is looked for under its old name and used only if its build-id is the
+ * recorded one. NULL: no memory.
  */
 struct flowtap_map *flowtap_map_new(const char *sysroot);
 void flowtap_map_free(struct flowtap_map *map);
 
-/* 0, -EINVAL (empty or wrapping range), -ENOMEM. Path and build-id are copied. */
+/*
+ * 0, -EINVAL (empty or wrapping range, a build-id longer than there is room), -ENOMEM. Path and
+ * build-id are copied. A mapping ends what was in its range before.
+ */
 int flowtap_map_add(struct flowtap_map *map, const struct flowtap_mapping *mapping);
-/* Bytes that no file has (vdso, JIT): copied. Same path and content share a key. */
+/*
+ * Bytes that no file has (vdso, JIT): copied, mapping->size of them. Same path and content share a
+ * key where they stand at the same addresses. As above; -EFBIG beyond the limits.
+ */
 int flowtap_map_add_bytes(struct flowtap_map *map, const struct flowtap_mapping *mapping,
 			  const void *bytes);
-/* A copy of what the parent had at that time. 0 or -ENOMEM. */
+/*
+ * The bytes, from file offset 0, of whatever is mapped by this path without a file of its own in
+ * any process: the vdso. Copied. 0, -EINVAL (empty), -EFBIG, -ENOMEM.
+ */
+int flowtap_map_add_shared(struct flowtap_map *map, const char *path, const void *bytes,
+			   size_t size);
+/*
+ * A new process: at first it has a copy of what the parent had at that time, late mappings of the
+ * parent included. Nothing happens if parent == child (a thread). 0 or -ENOMEM.
+ */
 int flowtap_map_fork(struct flowtap_map *map, uint32_t parent, uint32_t child, uint64_t time);
 /* From now on nothing is mapped. 0 or -ENOMEM. */
 int flowtap_map_exec(struct flowtap_map *map, uint32_t pid, uint64_t time);
+/* The process has ended with its last thread. If it comes twice the later time counts. 0. */
 int flowtap_map_exit(struct flowtap_map *map, uint32_t pid, uint64_t time);
 
 /*

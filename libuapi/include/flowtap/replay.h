@@ -7,9 +7,12 @@
  * by time, each ring's in its own order; a task that moved between CPUs has its samples in the
  * order of their sequence. Damage is reported and passed over.
  *
- * Memory: at most 32 bytes for each RING, MAPPING, TASK and BYTES block, a window of 128 KiB for
- * each CPU, and what the archive's reader takes (archive.h). A pipe is first copied to a temporary
- * file without a name ($TMPDIR, else /var/tmp).
+ * Memory: 16 bytes for each RING block and 24 for each MAPPING, TASK and BYTES block (arrays grow
+ * by doubling), a window of 128 KiB for each CPU, and what the archive's reader takes (archive.h).
+ * A pipe is first copied to a temporary file without a name ($TMPDIR, else /var/tmp, /tmp).
+ *
+ * The end of a process is not told to the map: EXIT is of a thread, and the address space lives as
+ * long as another runs. It ends when the pid is forked anew or executes.
  */
 #ifndef FLOWTAP_REPLAY_H
 #define FLOWTAP_REPLAY_H
@@ -50,8 +53,10 @@ struct flowtap_replay {
 
 /*
  * fd is borrowed and read from where it stands. map: filled, borrowed during the call; NULL for
- * callers who want no images. 0 when the end was reached, whatever the damage (see counts);
- * -EBADMSG or -EPROTONOSUPPORT: no archive; -errno of read; -ENOMEM; what a callback returned.
+ * callers who want no images. replay->counts is set to zeros first. 0 when the end was reached,
+ * whatever the damage (see counts; an error of read is damage too); -EBADMSG or -EPROTONOSUPPORT:
+ * no archive; -errno of reading its first bytes or of the temporary file; -ENOMEM; what a callback
+ * returned.
  */
 int flowtap_replay(struct flowtap_replay *replay, int fd, struct flowtap_map *map);
 

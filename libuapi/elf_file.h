@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* What images and side band want from an ELF file, through libelf, with every value checked. */
+#ifndef FLOWTAP_ELF_FILE_H
+#define FLOWTAP_ELF_FILE_H
+
+#include <flowtap/image.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct flowtap_elf;
+struct flowtap_symbols;
+
+struct flowtap_build_id {
+	uint8_t size;		/* 0: there is none */
+	uint8_t bytes[FLOWTAP_BUILD_ID_MAX];
+};
+
+/*
+ * Reads by pread, so that a file that shrinks is an error and no SIGBUS. fd is borrowed until
+ * close. 0 and *elf; -ENOEXEC: not a whole ELF file; -ENOMEM.
+ */
+int flowtap_elf_open(int fd, struct flowtap_elf **elf);
+/* The same in memory, which is borrowed until close and not written. */
+int flowtap_elf_open_memory(const void *bytes, size_t size, struct flowtap_elf **elf);
+void flowtap_elf_close(struct flowtap_elf *elf);
+
+/* The GNU build-id, from program headers or else sections; of size 0 where none is found. */
+struct flowtap_build_id flowtap_elf_build_id(struct flowtap_elf *elf);
+
+/* What the file says where its bytes go: a PT_LOAD. */
+struct flowtap_segment {
+	uint64_t offset;
+	uint64_t size;		/* bytes of the file */
+	uint64_t address;
+};
+
+/* At most `room` of them; returns how many were stored. */
+size_t flowtap_elf_segments(struct flowtap_elf *elf, struct flowtap_segment *segments, size_t room);
+
+/* Functions of .symtab, or of .dynsym. 0 and *symbols; -ENOENT: none; -ENOMEM. */
+int flowtap_elf_symbols(struct flowtap_elf *elf, bool dynamic, struct flowtap_symbols **symbols);
+void flowtap_symbols_free(struct flowtap_symbols *symbols);
+/* The function at `address` (of the file), and *offset from its start; NULL. Owned by symbols. */
+const char *flowtap_symbols_find(const struct flowtap_symbols *symbols, uint64_t address,
+				 uint64_t *offset);
+
+#endif /* FLOWTAP_ELF_FILE_H */

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Where a recorded file is on this machine: rules in image.h, flowtap_map_new. */
+#ifndef FLOWTAP_LOCATE_H
+#define FLOWTAP_LOCATE_H
+
+#include "elf_file.h"
+
+#define FLOWTAP_WHY 512
+
+/*
+ * Opens for reading the regular file that was mapped as `path`, with this build-id unless its size
+ * is 0. sysroot: NULL for /. The fd, or -errno and one line in why.
+ */
+int flowtap_locate_code(const char *sysroot, const char *path, const struct flowtap_build_id *id,
+			char why[FLOWTAP_WHY]);
+/* The same for a debug file. -ENOENT without a build-id. */
+int flowtap_locate_debug(const char *sysroot, const struct flowtap_build_id *id);
+
+#endif /* FLOWTAP_LOCATE_H */

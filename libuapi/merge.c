@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "merge.h"
+
+#include <errno.h>
+#include <flowtap/ring.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "table.h"
+
+#define WINDOW (2 * FLOWTAP_RECORD_MAX)
+#define CPUS_MAX 4096
+
+/* Every record type begins like this. */
+struct timed {
+	struct flowtap_record header;
+	uint64_t time;
+};
+
+struct span {
+	uint64_t offset;
+	uint32_t size;
+};
+
+/* Where one ring is being read. The window holds [begin, end) of the current span. */
+struct cursor {
+	uint32_t cpu;
+	struct span *spans;
+	size_t n_spans;
+	size_t room;
+	size_t next;		/* span */
+	uint64_t offset;	/* in the file, of what is not in the window yet */
+	uint64_t left;		/* bytes of the span from there */
+	uint8_t *window;
+	size_t begin;
+	size_t end;
+	const struct timed *head;
+};
+
+struct flowtap_merge {
+	int fd;
+	struct cursor *cursors;
+	uint32_t n;
+	struct flowtap_table by_cpu;
+	/* The cursors that have a head: a binary heap, the first in order on top. */
+	uint32_t *heap;
+	uint32_t n_heap;
+	/* To be moved on before the heap is in order: those not begun, then the one handed out. */
+	uint32_t started;
+	bool pending;
+	uint32_t current;
+};
+
+struct flowtap_merge *flowtap_merge_new(int fd)
+{
+	struct flowtap_merge *merge = calloc(1, sizeof(*merge));
+
+	if (merge)
+		merge->fd = fd;
+	return merge;
+}
+
+void flowtap_merge_free(struct flowtap_merge *merge)
+{
+	if (!merge)
+		return;
+	for (uint32_t i = 0; i < merge->n; i++) {
+		free(merge->cursors[i].spans);
+		free(merge->cursors[i].window);
+	}
+	free(merge->cursors);
+	free(merge->heap);
+	flowtap_table_free(&merge->by_cpu);
+	free(merge);
+}
+
+static int find_cursor(struct flowtap_merge *merge, uint32_t cpu, struct cursor **cursor)
+{
+	uint64_t hash = flowtap_hash_words(&(uint64_t) { cpu }, 1);
+	struct flowtap_table_walk walk = flowtap_table_walk(&merge->by_cpu, hash);
+	struct cursor *cursors;
+	uint32_t index, *heap;
+
+	while (flowtap_table_next(&walk, &index)) {
+		*cursor = &merge->cursors[index];
+		if ((*cursor)->cpu == cpu)
+			return 0;
+	}
+	if (merge->n == CPUS_MAX)
+		return -E2BIG;
+	cursors = realloc(merge->cursors, (merge->n + 1) * sizeof(cursors[0]));
+	if (!cursors)
+		return -ENOMEM;
+	merge->cursors = cursors;
+	heap = realloc(merge->heap, (merge->n + 1) * sizeof(heap[0]));
+	if (!heap)
+		return -ENOMEM;
+	merge->heap = heap;
+	if (flowtap_table_add(&merge->by_cpu, hash, merge->n))
+		return -ENOMEM;
+	*cursor = &merge->cursors[merge->n++];
+	**cursor = (struct cursor) { .cpu = cpu };
+	return 0;
+}
+
+int flowtap_merge_add(struct flowtap_merge *merge, uint32_t cpu, uint64_t offset, uint32_t size)
+{
+	struct cursor *cursor;
+	int err = find_cursor(merge, cpu, &cursor);
+
+	if (err)
+		return err;
+	if (cursor->n_spans == cursor->room) {
+		size_t room = cursor->room ? 2 * cursor->room : 8;
+		struct span *spans = realloc(cursor->spans, room * sizeof(spans[0]));
+
+		if (!spans)
+			return -ENOMEM;
+		cursor->spans = spans;
+		cursor->room = room;
+	}
+	cursor->spans[cursor->n_spans++] = (struct span) { offset, size };
+	return 0;
+}
+
+/* Sees to it that `want` bytes are in the window. False: they are not in the span, or unreadable. */
+static bool fill(int fd, struct cursor *cursor, size_t want)
+{
+	size_t held = cursor->end - cursor->begin;
+
+	if (held >= want)
+		return true;
+	if (want - held > cursor->left)
+		return false;
+	memmove(cursor->window, cursor->window + cursor->begin, held);
+	cursor->begin = 0;
+	cursor->end = held;
+	while (cursor->end < want) {
+		size_t n = WINDOW - cursor->end;
+		ssize_t got;
+
+		if (n > cursor->left)
+			n = cursor->left;
+		got = pread(fd, cursor->window + cursor->end, n, (off_t)cursor->offset);
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return false;
+		cursor->end += (size_t)got;
+		cursor->offset += (uint64_t)got;
+		cursor->left -= (uint64_t)got;
+	}
+	return true;
+}
+
+/* The rest of the span is of no use. */
+static int pass_over(struct cursor *cursor, struct flowtap_merge_result *result, const char *reason)
+{
+	size_t held = cursor->end - cursor->begin;
+
+	result->cpu = cursor->cpu;
+	result->offset = cursor->offset - held;
+	result->bytes = cursor->left + held;
+	result->reason = reason;
+	cursor->begin = cursor->end = 0;
+	cursor->left = 0;
+	return -EBADMSG;
+}
+
+/* Goes on to the cursor's next record: 1, 0 (no more), -EBADMSG (call again), -ENOMEM. */
+static int move_on(int fd, struct cursor *cursor, struct flowtap_merge_result *result)
+{
+	const struct flowtap_record *record;
+
+	if (cursor->head)
+		cursor->begin += cursor->head->header.size;
+	cursor->head = NULL;
+	while (cursor->begin == cursor->end && !cursor->left) {
+		if (cursor->next == cursor->n_spans)
+			return 0;
+		cursor->offset = cursor->spans[cursor->next].offset;
+		cursor->left = cursor->spans[cursor->next].size;
+		cursor->next++;
+	}
+	if (!cursor->window)
+		cursor->window = malloc(WINDOW);
+	if (!cursor->window)
+		return -ENOMEM;
+	if (!fill(fd, cursor, sizeof(*record)))
+		return pass_over(cursor, result, "no whole record");
+	record = (const void *)(cursor->window + cursor->begin);
+	if (record->size < sizeof(struct timed) || record->size % 8)
+		return pass_over(cursor, result, "a record of an impossible size");
+	if (!fill(fd, cursor, record->size))
+		return pass_over(cursor, result, "a record that does not fit into its block");
+	cursor->head = (const void *)(cursor->window + cursor->begin);
+	return 1;
+}
+
+/* Samples of one task and one time are in the order of their sequence. */
+static bool before(const struct cursor *a, const struct cursor *b)
+{
+	uint64_t sequence[2] = { 0, 0 };
+	uint32_t tid[2] = { 0, 0 };
+	const struct cursor *cursor[2] = { a, b };
+
+	if (a->head->time != b->head->time)
+		return a->head->time < b->head->time;
+	for (int i = 0; i < 2; i++) {
+		const struct flowtap_record_sample *sample = (const void *)cursor[i]->head;
+
+		if (sample->header.type == FLOWTAP_RECORD_SAMPLE &&
+		    sample->header.size >= sizeof(*sample)) {
+			tid[i] = sample->tid;
+			sequence[i] = sample->sequence;
+		}
+	}
+	if (tid[0] != tid[1])
+		return tid[0] < tid[1];
+	if (sequence[0] != sequence[1])
+		return sequence[0] < sequence[1];
+	return a->cpu < b->cpu;
+}
+
+static bool heap_before(const struct flowtap_merge *merge, uint32_t x, uint32_t y)
+{
+	return before(&merge->cursors[merge->heap[x]], &merge->cursors[merge->heap[y]]);
+}
+
+static void swap(uint32_t *a, uint32_t *b)
+{
+	uint32_t c = *a;
+
+	*a = *b;
+	*b = c;
+}
+
+static void push(struct flowtap_merge *merge, uint32_t cursor)
+{
+	uint32_t at = merge->n_heap++;
+
+	merge->heap[at] = cursor;
+	for (; at && heap_before(merge, at, (at - 1) / 2); at = (at - 1) / 2)
+		swap(&merge->heap[at], &merge->heap[(at - 1) / 2]);
+}
+
+static uint32_t pop(struct flowtap_merge *merge)
+{
+	uint32_t top = merge->heap[0], at = 0;
+
+	merge->heap[0] = merge->heap[--merge->n_heap];
+	for (;;) {
+		uint32_t least = at, below = 2 * at + 1;
+
+		for (uint32_t i = below; i < below + 2 && i < merge->n_heap; i++)
+			if (heap_before(merge, i, least))
+				least = i;
+		if (least == at)
+			return top;
+		swap(&merge->heap[at], &merge->heap[least]);
+		at = least;
+	}
+}
+
+/* Gives every cursor that waits for it a head. 0, -EBADMSG (call again), -ENOMEM. */
+static int settle(struct flowtap_merge *merge, struct flowtap_merge_result *result)
+{
+	for (;;) {
+		int got;
+
+		if (!merge->pending) {
+			if (merge->started == merge->n)
+				return 0;
+			merge->current = merge->started++;
+			merge->pending = true;
+		}
+		got = move_on(merge->fd, &merge->cursors[merge->current], result);
+		if (got < 0)
+			return got;
+		if (got)
+			push(merge, merge->current);
+		merge->pending = false;
+	}
+}
+
+int flowtap_merge_next(struct flowtap_merge *merge, struct flowtap_merge_result *result)
+{
+	int saved = errno, err = settle(merge, result);
+	const struct cursor *cursor;
+
+	errno = saved;
+	if (err)
+		return err;
+	if (!merge->n_heap)
+		return 0;
+	merge->current = pop(merge);
+	merge->pending = true;
+	cursor = &merge->cursors[merge->current];
+	result->record = &cursor->head->header;
+	result->cpu = cursor->cpu;
+	return 1;
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * One address space over its time: what was mapped, in any order of arrival, and from that which
+ * piece of which object stood at an address at a time.
+ *
+ *	address ^      +-----------+---------+
+ *	        |      |  libb     |  libb   |	a mapping made at t2 over a part of liba
+ *	        |  +---+-----------+---+-----+	ends liba there: three pieces of liba
+ *	        |  |  liba         |   liba
+ *	        +--+---------------+---------> time
+ *	           t1              t2
+ */
+#ifndef FLOWTAP_SPACE_H
+#define FLOWTAP_SPACE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct flowtap_code;
+
+/* One mapping as it was made: bytes of object from `offset` at [start, end). */
+struct flowtap_placing {
+	uint64_t time;
+	uint64_t start;
+	uint64_t end;
+	uint64_t offset;
+	uint32_t object;
+	bool executable;	/* one that is not only ends what was there */
+};
+
+/* What was left of it from one change of its range to the next. No two pieces overlap. */
+struct flowtap_piece {
+	uint64_t start;
+	uint64_t end;
+	uint64_t from;
+	uint64_t until;
+	uint64_t offset;
+	uint32_t object;
+	struct flowtap_code *code;	/* the map's: the last answer made from it, or NULL */
+	/* Over the piece and those below it in the search tree. */
+	uint64_t max_end;
+	uint64_t min_from;
+	uint64_t max_until;
+};
+
+/* All zeros but pid and from is an empty one. */
+struct flowtap_space {
+	uint32_t pid;
+	uint64_t from;			/* it exists during [from, until) */
+	uint64_t until;
+	uint64_t exit;			/* when the process ended, UINT64_MAX unknown */
+	bool forked;			/* it began as a copy of what parent had at `from` */
+	uint32_t parent;
+	struct flowtap_placing *placings;
+	size_t n_placings;
+	size_t room;
+	uint64_t latest;		/* time of a placing */
+	bool unsorted;
+	/* Made from the placings when they are first asked for. */
+	bool built;
+	bool building;			/* the map's mark */
+	uint64_t generation;		/* the map's, when it was built */
+	struct flowtap_piece *pieces;	/* by start, then from */
+	size_t n_pieces;
+};
+
+/* 0 or -ENOMEM. */
+int flowtap_space_add(struct flowtap_space *space, const struct flowtap_placing *placing);
+/* Moves the placings that are later than to->from. 0 or -ENOMEM (some may have been moved). */
+int flowtap_space_split(struct flowtap_space *space, struct flowtap_space *to);
+/* Makes the pieces. parent: a built one, or NULL. 0 or -ENOMEM. */
+int flowtap_space_build(struct flowtap_space *space, const struct flowtap_space *parent);
+/* Forgets the pieces. */
+void flowtap_space_drop(struct flowtap_space *space);
+/* The piece at this address and time of a built space, or NULL. */
+struct flowtap_piece *flowtap_space_find(const struct flowtap_space *space, uint64_t time,
+					 uint64_t address);
+void flowtap_space_free(struct flowtap_space *space);
+
+#endif /* FLOWTAP_SPACE_H */
