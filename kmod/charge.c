@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/cred.h>
+#include <linux/list.h>
+#include <linux/mm.h>
+#include <linux/module.h>
+#include <linux/sched/mm.h>
+#include <linux/slab.h>
+
+#include "charge.h"
+
+static unsigned int mlock_kb = 516;
+module_param(mlock_kb, uint, 0644);
+MODULE_PARM_DESC(mlock_kb, "KiB of rings each user has for each CPU before RLIMIT_MEMLOCK is charged (516)");
+
+struct payer {
+	struct list_head link;
+	kuid_t uid;
+	unsigned long pages;
+	unsigned int charges;
+};
+
+static LIST_HEAD(payers);
+static DEFINE_MUTEX(payers_lock);
+
+static struct payer *find_payer(kuid_t uid)
+{
+	struct payer *payer;
+
+	list_for_each_entry(payer, &payers, link)
+		if (uid_eq(payer->uid, uid))
+			return payer;
+	payer = kzalloc(sizeof(*payer), GFP_KERNEL_ACCOUNT);
+	if (payer) {
+		payer->uid = uid;
+		list_add(&payer->link, &payers);
+	}
+	return payer;
+}
+
+static void put_payer(struct payer *payer)
+{
+	if (payer->charges)
+		return;
+	list_del(&payer->link);
+	kfree(payer);
+}
+
+int charge_pages(struct charge *charge, unsigned long pages)
+{
+	unsigned long allowed = ((u64)mlock_kb << 10 >> PAGE_SHIFT) * num_online_cpus();
+	struct payer *payer;
+	int error = 0;
+
+	mutex_lock(&payers_lock);
+	payer = find_payer(current_uid());
+	if (!payer) {
+		error = -ENOMEM;
+		goto unlock;
+	}
+	charge->free_pages = min(pages, allowed - min(allowed, payer->pages));
+	charge->locked_pages = pages - charge->free_pages;
+	if (charge->locked_pages &&
+	    account_locked_vm(current->mm, charge->locked_pages, true)) {
+		put_payer(payer);
+		error = -EPERM;
+		goto unlock;
+	}
+	payer->pages += charge->free_pages;
+	payer->charges++;
+	charge->payer = payer;
+	charge->mm = current->mm;
+	mmgrab(charge->mm);
+unlock:
+	mutex_unlock(&payers_lock);
+	return error;
+}
+
+void charge_return(struct charge *charge)
+{
+	if (!charge->payer)
+		return;
+	if (charge->locked_pages)
+		account_locked_vm(charge->mm, charge->locked_pages, false);
+	mmdrop(charge->mm);
+	mutex_lock(&payers_lock);
+	charge->payer->pages -= charge->free_pages;
+	charge->payer->charges--;
+	put_payer(charge->payer);
+	mutex_unlock(&payers_lock);
+	charge->payer = NULL;
+}

@@ -1,0 +1,56 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The CSRs of Smctr/Ssctr 1.0 and their fields. */
+#ifndef FLOWTAP_CTR_CSR_H
+#define FLOWTAP_CTR_CSR_H
+
+#include <linux/bits.h>
+#include <asm/asm-extable.h>
+#include <asm/csr.h>
+
+#define SCTRCTL			0x14e		/* Smctr 2.2 */
+#define SCTRSTATUS		0x14f		/* 2.5 */
+#define SCTRDEPTH		0x15f		/* 2.4 */
+#define SISELECT		0x150		/* Sscsrind */
+#define SIREG			0x151		/* ctrsource, 3.1 */
+#define SIREG2			0x152		/* ctrtarget, 3.2 */
+#define SIREG3			0x153		/* ctrdata, 3.3 */
+
+#define CTR_SELECT(entry)	(0x200UL + (entry)) /* 3; entry 0 is the youngest */
+
+#define CTRCTL_U		BIT(0)
+#define CTRCTL_S		BIT(1)
+#define CTRCTL_RASEMU		BIT(7)
+#define CTRCTL_STE		BIT(8)
+#define CTRCTL_BPFRZ		BIT(11)
+#define CTRCTL_LCOFIFRZ		BIT(12)
+#define CTRCTL_FILTERS		(GENMASK_ULL(47, 40) | GENMASK_ULL(37, 33))
+/* All that sctrctl has, without the custom bits 63:60. */
+#define CTRCTL_STANDARD		(CTRCTL_U | CTRCTL_S | CTRCTL_RASEMU | CTRCTL_STE | \
+				 CTRCTL_BPFRZ | CTRCTL_LCOFIFRZ | CTRCTL_FILTERS)
+
+#define CTRSTATUS_FROZEN	BIT(31)
+#define CTRSOURCE_V		BIT(0)
+#define CTRTARGET_MISP		BIT(0)
+
+static inline void sctrclr(void)		/* 4.1 */
+{
+	asm volatile(".4byte 0x10400073" ::: "memory");
+}
+
+/* Reads a CSR that may not be there: false when the access traps. */
+#define csr_read_guarded(csr, value)						\
+({										\
+	bool __there = true;							\
+	unsigned long __value = 0;						\
+										\
+	asm volatile("1:	csrr %0, " __ASM_STR(csr) "\n"			\
+		     "	j 3f\n"							\
+		     "2:	li %1, 0\n"					\
+		     "3:\n"							\
+		     _ASM_EXTABLE(1b, 2b)					\
+		     : "=&r" (__value), "+r" (__there) : : "memory");		\
+	*(value) = __value;							\
+	__there;								\
+})
+
+#endif /* FLOWTAP_CTR_CSR_H */

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Who holds this CPU's source. A CPU has a list of streams, oldest first; when a task comes onto
+ * the CPU the first enabled stream whose set has it gets the source, until the task leaves.
+ */
+#ifndef FLOWTAP_HOLDER_H
+#define FLOWTAP_HOLDER_H
+
+#include <linux/types.h>
+
+struct entry;
+struct flowtap_query;
+struct pt_regs;
+struct stream;
+struct task_struct;
+struct tasks;
+
+int holder_init(void);
+void holder_exit(void);
+
+/* Under the list's lock; may sleep. */
+void holder_attach(struct stream *stream);
+/* Afterwards nothing uses the stream any more. */
+void holder_detach(struct stream *stream);
+
+/* Runs on the stream's CPU: the task there may be the stream's now, or not any more. */
+void holder_reconsider(struct stream *stream);
+/* Takes a sample of the task on the stream's CPU; how many entries it has. */
+u32 holder_snapshot(struct stream *stream);
+
+/* Below: on this CPU, interrupts off or preemption disabled, from hooks. */
+void holder_trigger(struct tasks *tasks, u32 trigger, struct pt_regs *regs);
+void holder_switch(struct task_struct *previous, struct task_struct *next);
+/* The current task is no longer traced by this set (it ends, or executed a set-uid program). */
+void holder_task_gone(struct tasks *tasks, struct entry *entry, u32 cause);
+/* The current task may be traced from now on. */
+void holder_task_here(void);
+void holder_interrupt_done(void);
+void holder_begin(void);
+void holder_end(void);
+
+/* The stream that holds a CPU's source, for queries: its owner's pid in our namespace, name. */
+void holder_query(u32 cpu, struct flowtap_query *query);
+
+#endif /* FLOWTAP_HOLDER_H */

@@ -1,0 +1,115 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/binfmts.h>
+#include <linux/interrupt.h>
+#include <linux/mutex.h>
+#include <linux/sched.h>
+#include <linux/tracepoint.h>
+
+#include "holder.h"
+#include "hooks.h"
+#include "tasks.h"
+
+static void on_switch(void *data, bool preempt, struct task_struct *previous,
+		      struct task_struct *next, unsigned int state)
+{
+	holder_switch(previous, next);
+}
+
+static void on_fork(void *data, struct task_struct *parent, struct task_struct *child)
+{
+	tasks_forked(parent, child);
+}
+
+static void on_exec(void *data, struct task_struct *task, pid_t old_pid, struct linux_binprm *bprm)
+{
+	tasks_executed(task, bprm->secureexec);
+}
+
+/* Newer kernels have a second argument, which is passed in a register and not looked at. */
+static void on_exit(void *data, struct task_struct *task)
+{
+	tasks_exited(task);
+}
+
+#ifdef CONFIG_RISCV
+static void on_interrupt_done(void *data, int irq, struct irqaction *action, int result)
+{
+	holder_interrupt_done();
+}
+#endif
+
+static struct hook {
+	const char *name;
+	void *function;
+	struct tracepoint *tracepoint;
+} hooks[] = {
+	{ "sched_process_fork", on_fork },
+	{ "sched_process_exec", on_exec },
+	{ "sched_process_exit", on_exit },
+	{ "sched_switch", on_switch },
+#ifdef CONFIG_RISCV
+	{ "irq_handler_exit", on_interrupt_done },
+#endif
+};
+
+static DEFINE_MUTEX(hooks_lock);
+static unsigned int users;
+
+static void match(struct tracepoint *tracepoint, void *unused)
+{
+	struct hook *hook;
+
+	for (hook = hooks; hook < hooks + ARRAY_SIZE(hooks); hook++)
+		if (!strcmp(tracepoint->name, hook->name))
+			hook->tracepoint = tracepoint;
+}
+
+int hooks_init(void)
+{
+	struct hook *hook;
+
+	for_each_kernel_tracepoint(match, NULL);
+	for (hook = hooks; hook < hooks + ARRAY_SIZE(hooks); hook++) {
+		if (!hook->tracepoint) {
+			pr_err("flowtap: this kernel has no tracepoint %s\n", hook->name);
+			return -ENOENT;
+		}
+	}
+	return 0;
+}
+
+static void unregister(struct hook *end)
+{
+	while (end-- > hooks)
+		tracepoint_probe_unregister(end->tracepoint, end->function, NULL);
+	tracepoint_synchronize_unregister();
+}
+
+int hooks_get(void)
+{
+	struct hook *hook;
+	int error = 0;
+
+	mutex_lock(&hooks_lock);
+	if (!users) {
+		for (hook = hooks; hook < hooks + ARRAY_SIZE(hooks); hook++) {
+			error = tracepoint_probe_register(hook->tracepoint, hook->function, NULL);
+			if (error) {
+				unregister(hook);
+				break;
+			}
+		}
+	}
+	if (!error)
+		users++;
+	mutex_unlock(&hooks_lock);
+	return error;
+}
+
+void hooks_put(void)
+{
+	mutex_lock(&hooks_lock);
+	if (!--users)
+		unregister(hooks + ARRAY_SIZE(hooks));
+	mutex_unlock(&hooks_lock);
+}

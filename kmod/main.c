@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/module.h>
+#include <linux/rcupdate.h>
+
+#include "holder.h"
+#include "device.h"
+#include "hooks.h"
+#include "source.h"
+
+static int __init flowtap_init(void)
+{
+	int error;
+
+	error = hooks_init();
+	if (error)
+		return error;
+	error = holder_init();
+	if (error)
+		return error;
+	error = source_init();
+	if (error)
+		goto err_cpu;
+	error = device_init();
+	if (error)
+		goto err_source;
+	return 0;
+
+err_source:
+	source_exit();
+err_cpu:
+	holder_exit();
+	return error;
+}
+
+static void __exit flowtap_exit(void)
+{
+	device_exit();
+	source_exit();
+	holder_exit();
+	rcu_barrier();
+}
+
+module_init(flowtap_init);
+module_exit(flowtap_exit);
+MODULE_DESCRIPTION("Control flow traces: RISC-V CTR through a character device");
+MODULE_LICENSE("GPL");
+MODULE_VERSION("0.1");

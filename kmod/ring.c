@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/mm.h>
+#include <linux/vmalloc.h>
+
+#include "ring.h"
+
+int ring_init(struct ring *ring, u32 pages, const struct flowtap_configure *configure)
+{
+	/* vmalloc_user gives zeroed pages that may be mapped. */
+	ring->control = vmalloc_user(((u64)pages + 1) << PAGE_SHIFT);
+	if (!ring->control)
+		return -ENOMEM;
+	ring->data = (u8 *)ring->control + PAGE_SIZE;
+	ring->size = (u64)pages << PAGE_SHIFT;
+	ring->control->abi = FLOWTAP_ABI;
+	ring->control->cpu = configure->cpu;
+	ring->control->source = configure->source;
+	ring->control->flags = configure->flags;
+	ring->control->data_offset = PAGE_SIZE;
+	ring->control->data_size = ring->size;
+	return 0;
+}
+
+/* Mapped and pinned pages have references of their own and outlive this. */
+void ring_free(struct ring *ring)
+{
+	vfree(ring->control);
+	ring->control = NULL;
+}
+
+int ring_map(struct ring *ring, struct vm_area_struct *vma)
+{
+	if (vma->vm_pgoff || vma->vm_end - vma->vm_start != PAGE_SIZE + ring->size)
+		return -EINVAL;
+	if (!(vma->vm_flags & VM_SHARED) || !(vma->vm_flags & VM_WRITE))
+		return -EINVAL;
+	if (vma->vm_flags & VM_EXEC)
+		return -EPERM;
+	vm_flags_mod(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP, VM_MAYEXEC);
+	return remap_vmalloc_range(vma, ring->control, 0);
+}
+
+u64 ring_waiting(const struct ring *ring)
+{
+	u64 waiting = READ_ONCE(ring->head) - READ_ONCE(ring->control->data_tail);
+
+	return waiting > ring->size ? ring->size : waiting;
+}
+
+static void copy_in(struct ring *ring, u64 at, const void *bytes, u32 size)
+{
+	u64 offset = at & (ring->size - 1);
+	u32 first = min_t(u64, size, ring->size - offset);
+
+	memcpy(ring->data + offset, bytes, first);
+	memcpy(ring->data, bytes + first, size - first);
+}
+
+static void publish(struct ring *ring, u32 size, u64 waiting)
+{
+	ring->head += size;
+	ring->records++;
+	ring->high_water = max(ring->high_water, waiting + size);
+	/* Records before head: pairs with the reader's load-acquire. */
+	smp_store_release(&ring->control->data_head, ring->head);
+}
+
+static void count_loss(struct ring *ring, u64 time, u32 size)
+{
+	if (!ring->lost_records)
+		ring->lost_since = time;
+	ring->lost_records++;
+	ring->lost_bytes += size;
+	ring->total_lost_records++;
+	ring->total_lost_bytes += size;
+	WRITE_ONCE(ring->control->lost_records, ring->total_lost_records);
+	WRITE_ONCE(ring->control->lost_bytes, ring->total_lost_bytes);
+}
+
+void ring_write_lost(struct ring *ring, u64 time)
+{
+	struct flowtap_record_lost lost = {
+		.header = { .type = FLOWTAP_RECORD_LOST, .size = sizeof(lost) },
+		.time = time,
+		.since = ring->lost_since,
+		.records = ring->lost_records,
+		.bytes = ring->lost_bytes,
+		.total_records = ring->total_lost_records,
+		.total_bytes = ring->total_lost_bytes,
+	};
+	u64 waiting = ring_waiting(ring);
+
+	if (!ring->lost_records || ring->size - waiting < sizeof(lost))
+		return;
+	copy_in(ring, ring->head, &lost, sizeof(lost));
+	ring->lost_records = 0;
+	ring->lost_bytes = 0;
+	publish(ring, sizeof(lost), waiting);
+}
+
+bool ring_write(struct ring *ring, u64 time, const void *head, u32 head_size, const void *tail,
+		u32 tail_size)
+{
+	u32 size = head_size + tail_size;
+	u32 need = size + (ring->lost_records ? sizeof(struct flowtap_record_lost) : 0);
+	u64 waiting = ring_waiting(ring);
+
+	/* The stores into the data depend on this test of data_tail: they cannot come before it. */
+	if (ring->size - waiting < need) {
+		count_loss(ring, time, size);
+		return false;
+	}
+	if (ring->lost_records) {
+		ring_write_lost(ring, time);
+		waiting += sizeof(struct flowtap_record_lost);
+	}
+	copy_in(ring, ring->head, head, head_size);
+	copy_in(ring, ring->head + head_size, tail, tail_size);
+	publish(ring, size, waiting);
+	return true;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The ring that a stream's reader maps: one writer (the stream's CPU, interrupts off). */
+#ifndef FLOWTAP_RING_H
+#define FLOWTAP_RING_H
+
+#include <linux/mm_types.h>
+#include <linux/flowtap.h>
+
+struct ring {
+	struct flowtap_ring *control;	/* shared with user space: written, never believed */
+	u8 *data;
+	u64 size;			/* of data, a power of two */
+	u64 head;
+	u64 lost_since;			/* time of the first record since LOST was written, 0 none */
+	u64 lost_records;		/* since then */
+	u64 lost_bytes;
+	u64 total_lost_records;
+	u64 total_lost_bytes;
+	u64 records;
+	u64 high_water;
+};
+
+int ring_init(struct ring *ring, u32 pages, const struct flowtap_configure *configure);
+void ring_free(struct ring *ring);
+int ring_map(struct ring *ring, struct vm_area_struct *vma);
+
+/* Bytes that wait for the reader; all of the ring where data_tail makes no sense. */
+u64 ring_waiting(const struct ring *ring);
+
+/*
+ * Appends a record: `head` with its header, then `tail` (may be empty). False: no room, it is
+ * counted as lost and told by a LOST record ahead of the next one that fits.
+ */
+bool ring_write(struct ring *ring, u64 time, const void *head, u32 head_size, const void *tail,
+		u32 tail_size);
+/* Tells of losses now, if there were any and there is room. */
+void ring_write_lost(struct ring *ring, u64 time);
+
+#endif /* FLOWTAP_RING_H */

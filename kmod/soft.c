@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Made-up transfers, so that the core can be tested on any machine. The k-th drain of a stream
+ * (from 0) gives k % (depth + 1) entries. Transfer n (from 0) of a stream goes from 0x10000 + 8n
+ * to 0x10004 + 8n and has type n % 16, a valid cycle count of n % 4096. A full buffer has lost as
+ * many again: n jumps by depth ahead of it.
+ */
+#include <linux/bits.h>
+
+#include "holder.h"
+#include "stream.h"
+
+static u32 soft_online(void)
+{
+	return FLOWTAP_REASON_NONE;
+}
+
+static void soft_offline(void)
+{
+}
+
+static void soft_query(u32 cpu, struct flowtap_query *query)
+{
+	query->ctr.depths = GENMASK(4, 0);
+	query->ctr.depth_max = FLOWTAP_DEPTH_MAX;
+	query->ctr.data = GENMASK(31, 15) | GENMASK(3, 0);
+}
+
+static int soft_configure(struct stream *stream, const struct flowtap_configure *configure)
+{
+	u32 depth = configure->ctr.depth ?: FLOWTAP_DEPTH_MAX;
+
+	if (configure->ctr.control || configure->ctr.flags)
+		return -EINVAL;
+	if (depth < 16 || depth > FLOWTAP_DEPTH_MAX || !is_power_of_2(depth))
+		return -EINVAL;
+	stream->depth = depth;
+	return 0;
+}
+
+static void soft_start(struct stream *stream)
+{
+}
+
+static bool soft_stop(struct stream *stream)
+{
+	return true;
+}
+
+static u32 soft_drain(struct stream *stream, struct flowtap_entry *entries, bool *frozen)
+{
+	u32 nr = stream->drained++ % (stream->depth + 1), i;
+
+	if (nr == stream->depth)
+		stream->produced += stream->depth;
+	for (i = stream->depth - nr; i < stream->depth; i++) {
+		u64 n = stream->produced++;
+
+		entries[i].source = (0x10000 + 8 * n) | 1;
+		entries[i].target = 0x10004 + 8 * n;
+		entries[i].data = (n % 4096) << 16 | BIT(15) | n % 16;
+	}
+	return nr;
+}
+
+const struct source soft_source = {
+	.name = "soft",
+	.id = FLOWTAP_SOURCE_SOFT,
+	.modes = FLOWTAP_MODE_USER,
+	.triggers = FLOWTAP_TRIGGER_SNAPSHOT | FLOWTAP_TRIGGER_OVERFLOW | FLOWTAP_TRIGGER_TIMER |
+		    FLOWTAP_TRIGGER_SWITCH,
+	.online = soft_online,
+	.offline = soft_offline,
+	.query = soft_query,
+	.configure = soft_configure,
+	.start = soft_start,
+	.stop = soft_stop,
+	.drain = soft_drain,
+};

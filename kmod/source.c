@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/cpuhotplug.h>
+#include <linux/module.h>
+#include <linux/percpu.h>
+
+#include "holder.h"
+#include "source.h"
+
+static bool soft;
+module_param(soft, bool, 0444);
+MODULE_PARM_DESC(soft, "also offer a source of made-up transfers, for tests (0)");
+
+/* Hardware first. */
+static const struct source *const sources[] = {
+#ifdef CONFIG_RISCV
+	&ctr_source,
+#endif
+	&soft_source,
+};
+
+struct state {
+	u8 reason[ARRAY_SIZE(sources)];	/* FLOWTAP_REASON_NONE: usable */
+};
+
+static DEFINE_PER_CPU(struct state, states);
+static int hotplug_state;
+
+static int online(unsigned int cpu)
+{
+	struct state *state = per_cpu_ptr(&states, cpu);
+	unsigned long flags;
+	u32 i;
+
+	local_irq_save(flags);
+	for (i = 0; i < ARRAY_SIZE(sources); i++) {
+		if (sources[i] == &soft_source && !soft)
+			continue;
+		WRITE_ONCE(state->reason[i], sources[i]->online());
+	}
+	holder_begin();
+	local_irq_restore(flags);
+	return 0;
+}
+
+static int offline(unsigned int cpu)
+{
+	struct state *state = per_cpu_ptr(&states, cpu);
+	unsigned long flags;
+	u32 i;
+
+	local_irq_save(flags);
+	holder_end();
+	for (i = 0; i < ARRAY_SIZE(sources); i++) {
+		if (state->reason[i] != FLOWTAP_REASON_NONE)
+			continue;
+		sources[i]->offline();
+		WRITE_ONCE(state->reason[i], FLOWTAP_REASON_OFFLINE);
+	}
+	local_irq_restore(flags);
+	return 0;
+}
+
+const struct source *source_find(u32 id, u32 cpu, u32 *reason)
+{
+	u32 i, why;
+
+	*reason = FLOWTAP_REASON_ABSENT;
+	for (i = 0; i < ARRAY_SIZE(sources); i++) {
+		if (id != FLOWTAP_SOURCE_NONE && id != sources[i]->id)
+			continue;
+		why = READ_ONCE(per_cpu(states, cpu).reason[i]);
+		if (why == FLOWTAP_REASON_NONE) {
+			*reason = why;
+			return sources[i];
+		}
+		if (why != FLOWTAP_REASON_ABSENT)
+			*reason = why;
+	}
+	return NULL;
+}
+
+u64 source_mask(u32 cpu)
+{
+	u64 mask = 0;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(sources); i++)
+		if (READ_ONCE(per_cpu(states, cpu).reason[i]) == FLOWTAP_REASON_NONE)
+			mask |= 1ULL << sources[i]->id;
+	return mask;
+}
+
+/* Why no CPU has a source, as an error for the one who loads the module. */
+static int none_found(void)
+{
+	u32 reason, cpu, worst = FLOWTAP_REASON_ABSENT;
+
+	for_each_online_cpu(cpu) {
+		if (source_find(FLOWTAP_SOURCE_NONE, cpu, &reason))
+			return 0;
+		if (reason == FLOWTAP_REASON_OWNED)
+			worst = reason;
+	}
+	if (worst == FLOWTAP_REASON_OWNED)
+		return -EBUSY;
+	pr_err("flowtap: no CPU here has a source of control transfers (soft=1 offers a made-up one)\n");
+	return -ENODEV;
+}
+
+int source_init(void)
+{
+	int error;
+	u32 cpu, i;
+
+	for_each_possible_cpu(cpu)
+		for (i = 0; i < ARRAY_SIZE(sources); i++)
+			per_cpu(states, cpu).reason[i] = sources[i] == &soft_source && !soft ?
+				FLOWTAP_REASON_ABSENT : FLOWTAP_REASON_OFFLINE;
+	hotplug_state = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "flowtap:online", online, offline);
+	if (hotplug_state < 0)
+		return hotplug_state;
+	error = none_found();
+	if (error)
+		source_exit();
+	return error;
+}
+
+void source_exit(void)
+{
+	cpuhp_remove_state(hotplug_state);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A source is hardware (or its imitation) that records control transfers on one CPU. The core
+ * calls the operations on that CPU with interrupts off, except configure.
+ */
+#ifndef FLOWTAP_SOURCE_H
+#define FLOWTAP_SOURCE_H
+
+#include <linux/cpumask.h>
+#include <linux/ptrace.h>
+#include <linux/flowtap.h>
+
+#define FLOWTAP_DEPTH_MAX	256
+
+struct stream;
+
+struct source {
+	const char *name;
+	u32 id;				/* FLOWTAP_SOURCE_ */
+	u32 modes;			/* what the core may be asked for */
+	u32 triggers;
+
+	/* Looks what this CPU has. 0: usable; else a FLOWTAP_REASON_. */
+	u32 (*online)(void);
+	/* Leaves this CPU as it was found. */
+	void (*offline)(void);
+	/* Fills the source's part of a query; any CPU may ask. */
+	void (*query)(u32 cpu, struct flowtap_query *query);
+	/* Checks the source's part and sets stream->depth and stream->control. */
+	int (*configure)(struct stream *stream, const struct flowtap_configure *configure);
+
+	/* Empties the buffer and records from the next return to user mode on. */
+	void (*start)(struct stream *stream);
+	/* Ends recording, empties the buffer; true: there was something in it. */
+	bool (*stop)(struct stream *stream);
+	/*
+	 * Takes all entries, oldest first, so that the newest is in entries[depth - 1]; empties
+	 * the buffer and goes on recording. Returns how many; *frozen: recording had stopped.
+	 */
+	u32 (*drain)(struct stream *stream, struct flowtap_entry *entries, bool *frozen);
+	/*
+	 * An interrupt handler is done. True: recording had been stopped by somebody else and
+	 * goes on now. NULL: cannot happen.
+	 */
+	bool (*thaw)(struct stream *stream);
+};
+
+extern const struct source soft_source;
+#ifdef CONFIG_RISCV
+extern const struct source ctr_source;
+#endif
+
+/* The source that `cpu` has of this id (0: hardware first), or NULL and *reason. */
+const struct source *source_find(u32 id, u32 cpu, u32 *reason);
+u64 source_mask(u32 cpu);
+int source_init(void);
+void source_exit(void);
+
+#endif /* FLOWTAP_SOURCE_H */

@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/file.h>
+#include <linux/log2.h>
+#include <linux/pid_namespace.h>
+#include <linux/poll.h>
+#include <linux/sched.h>
+#include <linux/slab.h>
+#include <linux/string.h>
+#include <asm/irq_regs.h>
+
+#include "compat.h"
+#include "holder.h"
+#include "event.h"
+#include "hooks.h"
+#include "stream.h"
+
+#define RING_PAGES_MAX	(1U << 16)
+#define TIMER_NS_MIN	10000
+#define FLUSH_MS	100
+
+#define FLAGS_KNOWN	(FLOWTAP_GROUP | FLOWTAP_INHERIT | FLOWTAP_ENABLE_ON_EXEC | \
+			 FLOWTAP_OVERWRITE | FLOWTAP_CPU_WIDE | FLOWTAP_EXCLUDE_GUEST)
+#define MODES_KNOWN	(FLOWTAP_MODE_USER | FLOWTAP_MODE_KERNEL)
+#define TRIGGERS_KNOWN	(FLOWTAP_TRIGGER_SNAPSHOT | FLOWTAP_TRIGGER_OVERFLOW | \
+			 FLOWTAP_TRIGGER_TIMER | FLOWTAP_TRIGGER_SWITCH)
+
+/* The structure is well formed: every field known, in range, and not in another's way. */
+static int check_form(const struct flowtap_configure *configure)
+{
+	u64 size = (u64)configure->ring_pages << PAGE_SHIFT;
+
+	if (configure->flags & ~FLAGS_KNOWN || configure->modes & ~MODES_KNOWN ||
+	    configure->triggers & ~TRIGGERS_KNOWN || !configure->modes)
+		return -EINVAL;
+	if (configure->reserved0 ||
+	    memchr_inv(configure->reserved, 0, sizeof(configure->reserved)))
+		return -EINVAL;
+	if (!(configure->flags & FLOWTAP_GROUP) && configure->group_fd)
+		return -EINVAL;
+	if (!is_power_of_2(configure->ring_pages) || configure->ring_pages > RING_PAGES_MAX ||
+	    configure->watermark > size)
+		return -EINVAL;
+	if (!!configure->timer_ns != !!(configure->triggers & FLOWTAP_TRIGGER_TIMER))
+		return -EINVAL;
+	if (configure->timer_ns && (configure->timer_ns < TIMER_NS_MIN ||
+				    configure->timer_ns > NSEC_PER_SEC))
+		return -EINVAL;
+	if (configure->source != FLOWTAP_SOURCE_ETE &&
+	    (configure->aux_pages ||
+	     memchr_inv(&configure->ete, 0, sizeof(configure->ete))))
+		return -EINVAL;
+	return event_check(configure);
+}
+
+/* What this module and this source do not do, and what the caller may not see. */
+static int check_support(const struct flowtap_configure *configure, const struct source *source)
+{
+	if (configure->flags & ~FLAGS_SUPPORTED || configure->modes & ~source->modes ||
+	    configure->triggers & ~source->triggers)
+		return -EOPNOTSUPP;
+	if (configure->modes & FLOWTAP_MODE_KERNEL)
+		return flowtap_allow_kernel();
+	return 0;
+}
+
+/* A record with as many entries as the hardware has must fit, or nothing ever would. */
+static bool ring_too_small(const struct stream *stream, const struct flowtap_configure *configure)
+{
+	u64 most = sizeof(struct flowtap_record_sample) + sizeof(struct flowtap_record_lost) +
+		   stream->depth * sizeof(struct flowtap_entry);
+
+	return ((u64)configure->ring_pages << PAGE_SHIFT) < most;
+}
+
+/* The members of a group agree in everything that the leader's events and hooks decide. */
+static bool same_group(const struct flowtap_configure *a, const struct flowtap_configure *b)
+{
+	return a->source == b->source && a->modes == b->modes && a->triggers == b->triggers &&
+	       a->event_type == b->event_type && a->event_config == b->event_config &&
+	       a->event_config1 == b->event_config1 && a->event_config2 == b->event_config2 &&
+	       a->period == b->period && a->timer_ns == b->timer_ns &&
+	       (a->flags | FLOWTAP_GROUP) == (b->flags | FLOWTAP_GROUP);
+}
+
+static void wake(struct irq_work *work)
+{
+	struct stream *stream = container_of(work, struct stream, wake);
+
+	stream->stats.wakeups++;
+	wake_up_interruptible(&stream->wait);
+}
+
+static enum hrtimer_restart flush(struct hrtimer *timer)
+{
+	struct stream *stream = container_of(timer, struct stream, flush);
+
+	if (ring_waiting(&stream->ring)) {
+		WRITE_ONCE(stream->flushed, true);
+		irq_work_queue(&stream->wake);
+	}
+	return HRTIMER_NORESTART;
+}
+
+static enum hrtimer_restart trigger(struct hrtimer *timer)
+{
+	struct stream *stream = container_of(timer, struct stream, timer);
+
+	/* A CPU that goes offline hands its timers to another one: not ours any more. */
+	if (smp_processor_id() != stream->cpu)
+		return HRTIMER_NORESTART;
+	holder_trigger(stream->tasks, FLOWTAP_TRIGGER_TIMER, get_irq_regs());
+	hrtimer_forward_now(timer, ns_to_ktime(stream->timer_ns));
+	return HRTIMER_RESTART;
+}
+
+/* Into the leader's set, or a new one. */
+static int join(struct stream *stream, const struct flowtap_configure *configure,
+		struct stream *leader)
+{
+	struct stream *other;
+	int error = 0;
+
+	if (!leader) {
+		stream->tasks = tasks_new(configure);
+		if (!stream->tasks)
+			return -ENOMEM;
+	} else {
+		if (!same_group(configure, &leader->tasks->configure))
+			return -EINVAL;
+		stream->tasks = leader->tasks;
+		tasks_get(stream->tasks);
+	}
+	mutex_lock(&stream->tasks->group_lock);
+	list_for_each_entry(other, &stream->tasks->streams, tasks_link)
+		if (other->cpu == stream->cpu)
+			error = -EEXIST;
+	if (!error)
+		list_add_tail_rcu(&stream->tasks_link, &stream->tasks->streams);
+	mutex_unlock(&stream->tasks->group_lock);
+	if (error)
+		tasks_put(stream->tasks);
+	return error;
+}
+
+static void leave(struct stream *stream)
+{
+	mutex_lock(&stream->tasks->group_lock);
+	list_del_rcu(&stream->tasks_link);
+	mutex_unlock(&stream->tasks->group_lock);
+	synchronize_rcu();
+}
+
+static void set_up(struct stream *stream, const struct flowtap_configure *configure)
+{
+	stream->cpu = configure->cpu;
+	stream->modes = configure->modes;
+	stream->triggers = configure->triggers;
+	stream->timer_ns = configure->timer_ns;
+	stream->watermark = configure->watermark ?:
+			    ((u64)configure->ring_pages << PAGE_SHIFT) / 4;
+	if (configure->flush_ms != ~0U)
+		stream->flush_ns = (u64)(configure->flush_ms ?: FLUSH_MS) * NSEC_PER_MSEC;
+	stream->namespace = get_pid_ns(task_active_pid_ns(current));
+	stream->owner = get_pid(task_tgid(current));
+	get_task_comm(stream->owner_name, current);
+	init_waitqueue_head(&stream->wait);
+	init_irq_work(&stream->wake, wake);
+	hrtimer_setup(&stream->flush, flush, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	hrtimer_setup(&stream->timer, trigger, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+static void put_identity(struct stream *stream)
+{
+	put_pid(stream->owner);
+	put_pid_ns(stream->namespace);
+}
+
+struct stream *stream_new(const struct flowtap_configure *configure, struct stream *leader)
+{
+	const struct source *source;
+	struct stream *stream;
+	u32 reason;
+	int error;
+
+	error = check_form(configure);
+	if (error)
+		return ERR_PTR(error);
+	if (configure->cpu >= nr_cpu_ids || !cpu_possible(configure->cpu))
+		return ERR_PTR(-EINVAL);
+	source = source_find(configure->source, configure->cpu, &reason);
+	if (!source)
+		return ERR_PTR(reason == FLOWTAP_REASON_OWNED ? -EBUSY : -ENODEV);
+	error = check_support(configure, source);
+	if (error)
+		return ERR_PTR(error);
+
+	stream = kzalloc(sizeof(*stream), GFP_KERNEL_ACCOUNT);
+	if (!stream)
+		return ERR_PTR(-ENOMEM);
+	stream->source = source;
+	error = source->configure(stream, configure);
+	if (!error && ring_too_small(stream, configure))
+		error = -EINVAL;
+	if (error)
+		goto err_free;
+	error = charge_pages(&stream->charge, (unsigned long)configure->ring_pages + 1);
+	if (error)
+		goto err_free;
+	error = ring_init(&stream->ring, configure->ring_pages, configure);
+	if (error)
+		goto err_uncharge;
+	set_up(stream, configure);
+	error = hooks_get();
+	if (error)
+		goto err_ring;
+	error = join(stream, configure, leader);
+	if (error)
+		goto err_hooks;
+	holder_attach(stream);
+	return stream;
+
+err_hooks:
+	hooks_put();
+err_ring:
+	put_identity(stream);
+	ring_free(&stream->ring);
+err_uncharge:
+	charge_return(&stream->charge);
+err_free:
+	kfree(stream);
+	return ERR_PTR(error);
+}
+
+void stream_free(struct stream *stream)
+{
+	/* Out of the group first: no one else can enable it any more. */
+	leave(stream);
+	stream_disable(stream);
+	holder_detach(stream);
+	tasks_put(stream->tasks);
+	hooks_put();
+	hrtimer_cancel(&stream->timer);
+	hrtimer_cancel(&stream->flush);
+	irq_work_sync(&stream->wake);
+	put_identity(stream);
+	ring_free(&stream->ring);
+	charge_return(&stream->charge);
+	kfree(stream);
+}
+
+void stream_enable_from_exec(struct stream *stream)
+{
+	if (READ_ONCE(stream->enabled))
+		return;
+	WRITE_ONCE(stream->enabled_since, ktime_get_raw_fast_ns());
+	WRITE_ONCE(stream->enabled, true);
+}
+
+void stream_enable(struct stream *stream)
+{
+	stream_enable_from_exec(stream);
+	holder_reconsider(stream);
+}
+
+void stream_disable(struct stream *stream)
+{
+	if (!READ_ONCE(stream->enabled))
+		return;
+	WRITE_ONCE(stream->enabled, false);
+	WRITE_ONCE(stream->tasks->disables, stream->tasks->disables + 1);
+	holder_reconsider(stream);
+	stream->enabled_ns += ktime_get_raw_fast_ns() - stream->enabled_since;
+	irq_work_queue(&stream->wake);
+}
+
+void stream_each(struct stream *stream, bool group, void (*change)(struct stream *))
+{
+	struct stream *member;
+
+	mutex_lock(&stream->tasks->group_lock);
+	if (group)
+		list_for_each_entry(member, &stream->tasks->streams, tasks_link)
+			change(member);
+	else
+		change(stream);
+	mutex_unlock(&stream->tasks->group_lock);
+}
+
+void stream_stats(struct stream *stream, struct flowtap_stats *stats)
+{
+	*stats = stream->stats;
+	stats->records = stream->ring.records;
+	stats->bytes = stream->ring.head;
+	stats->lost_records = stream->ring.total_lost_records;
+	stats->lost_bytes = stream->ring.total_lost_bytes;
+	stats->high_water = stream->ring.high_water;
+	stats->tasks = READ_ONCE(stream->tasks->count);
+	stats->enabled_ns = stream->enabled_ns;
+	if (READ_ONCE(stream->enabled))
+		stats->enabled_ns += ktime_get_raw_fast_ns() - READ_ONCE(stream->enabled_since);
+}
+
+__poll_t stream_poll(struct stream *stream)
+{
+	u64 waiting = ring_waiting(&stream->ring);
+	__poll_t events = 0;
+	bool quiet;
+
+	if (tasks_ended(stream->tasks))
+		events |= EPOLLHUP;
+	/* Nothing more may come: whatever waits is worth waking for. */
+	quiet = events || !READ_ONCE(stream->enabled);
+	if (waiting >= stream->watermark ||
+	    (waiting && (quiet || READ_ONCE(stream->flushed))))
+		events |= EPOLLIN | EPOLLRDNORM;
+	return events;
+}
+
+bool stream_write(struct stream *stream, u64 time, const void *head, u32 head_size,
+		  const void *tail, u32 tail_size)
+{
+	u64 before = ring_waiting(&stream->ring), after;
+	bool written = ring_write(&stream->ring, time, head, head_size, tail, tail_size);
+
+	if (!before)
+		WRITE_ONCE(stream->flushed, false);
+	after = ring_waiting(&stream->ring);
+	/* Not from here: the scheduler's locks may be held. */
+	if (after >= stream->watermark) {
+		if (before < stream->watermark)
+			irq_work_queue(&stream->wake);
+	} else if (after && stream->flush_ns && !hrtimer_active(&stream->flush)) {
+		hrtimer_start(&stream->flush, ns_to_ktime(stream->flush_ns),
+			      HRTIMER_MODE_REL_PINNED_HARD);
+	}
+	return written;
+}
+
+void stream_write_gap(struct stream *stream, struct task_struct *task, u64 since, u32 cause)
+{
+	struct flowtap_record_gap gap = {
+		.header = { .type = FLOWTAP_RECORD_GAP, .size = sizeof(gap) },
+		.time = ktime_get_raw_fast_ns(),
+		.since = since,
+		.size = FLOWTAP_UNKNOWN,
+		.pid = __task_pid_nr_ns(task, PIDTYPE_TGID, stream->namespace),
+		.tid = __task_pid_nr_ns(task, PIDTYPE_PID, stream->namespace),
+		.cpu = stream->cpu,
+		.cause = cause,
+	};
+
+	stream_write(stream, gap.time, &gap, sizeof(gap), NULL, 0);
+}

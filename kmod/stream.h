@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A stream: one configured open of /dev/flowtap, one source on one CPU, one ring. */
+#ifndef FLOWTAP_STREAM_H
+#define FLOWTAP_STREAM_H
+
+#include <linux/hrtimer.h>
+#include <linux/irq_work.h>
+#include <linux/wait.h>
+
+#include "charge.h"
+#include "ring.h"
+#include "source.h"
+#include "tasks.h"
+
+/* Flags of CONFIGURE that this version does. */
+#define FLAGS_SUPPORTED	(FLOWTAP_GROUP | FLOWTAP_INHERIT | FLOWTAP_ENABLE_ON_EXEC)
+
+struct stream {
+	const struct source *source;
+	struct tasks *tasks;
+	struct pid_namespace *namespace;
+	struct pid *owner;
+	char owner_name[TASK_COMM_LEN];
+	u32 cpu;
+	u32 depth;
+	u64 control;			/* sctrctl while it records */
+	u32 modes;
+	u32 triggers;
+	u32 watermark;
+	u64 flush_ns;			/* 0: never */
+	u64 timer_ns;
+	bool enabled;			/* READ_ONCE, WRITE_ONCE */
+	u64 enabled_since;		/* 0 while disabled */
+	u64 enabled_ns;
+	u64 produced;			/* the soft source's own counters */
+	u64 drained;
+	struct list_head tasks_link;	/* in tasks->streams */
+	struct list_head cpu_link;	/* in the CPU's list, oldest first */
+
+	struct ring ring;
+	struct charge charge;
+	struct flowtap_stats stats;	/* written by the stream's CPU */
+	wait_queue_head_t wait;
+	struct irq_work wake;
+	struct hrtimer flush;		/* something waits below the watermark */
+	bool flushed;			/* and has waited long enough */
+	struct hrtimer timer;		/* FLOWTAP_TRIGGER_TIMER */
+};
+
+/*
+ * leader: the stream whose task set is shared, or NULL. Rights are the calling task's.
+ * ERR_PTR(-errno).
+ */
+struct stream *stream_new(const struct flowtap_configure *configure, struct stream *leader);
+void stream_free(struct stream *stream);
+
+void stream_enable(struct stream *stream);
+void stream_disable(struct stream *stream);
+/* From the exec hook, on any CPU, atomic. */
+void stream_enable_from_exec(struct stream *stream);
+/* Calls `change` for the stream, or for all of its group. */
+void stream_each(struct stream *stream, bool group, void (*change)(struct stream *));
+void stream_stats(struct stream *stream, struct flowtap_stats *stats);
+__poll_t stream_poll(struct stream *stream);
+
+/* On the stream's CPU with interrupts off. */
+bool stream_write(struct stream *stream, u64 time, const void *head, u32 head_size,
+		  const void *tail, u32 tail_size);
+/* A GAP record of `task` from `since` until now. */
+void stream_write_gap(struct stream *stream, struct task_struct *task, u64 since, u32 cause);
+
+#endif /* FLOWTAP_STREAM_H */
