@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The blocks of an archive as text. */
+#include "dump.h"
+#include "names.h"
+#include "tool.h"
+
+#include <errno.h>
+#include <flowtap/archive.h>
+#include <flowtap/ring.h>
+#include <inttypes.h>
+#include <string.h>
+
+/* What a block of a type contains; each returns NULL or what contradicts itself in it. */
+typedef const char *(*contents_printer)(const struct flowtap_archive_block *block);
+
+static const char short_block[] = "it is shorter than its type";
+
+static const char *print_info(const struct flowtap_archive_block *block)
+{
+	const char *at = block->payload, *end = at + block->size;
+
+	while (at < end) {
+		const char *line = memchr(at, '\n', (size_t)(end - at));
+		size_t length = line ? (size_t)(line - at) : (size_t)(end - at);
+
+		printf("  ");
+		print_plain(stdout, at, length);
+		putchar('\n');
+		at += length + 1;
+	}
+	return NULL;
+}
+
+static const char *print_query(const struct flowtap_archive_block *block)
+{
+	struct flowtap_query query = { .cpu = 0 };
+
+	/* An older recorder's is shorter, a newer one's longer: the new part is at the end. */
+	memcpy(&query, block->payload, block->size < sizeof(query) ? block->size : sizeof(query));
+	printf("  source=%s reason=%s abi=%u modes=", name_of(source_names, query.source),
+	       name_of(reason_names, query.reason), query.abi);
+	print_bits(stdout, mode_bits, query.modes, ",");
+	printf(" triggers=");
+	print_bits(stdout, trigger_bits, query.triggers, ",");
+	printf(" flags=");
+	print_bits(stdout, flag_bits, query.flags, ",");
+	printf(" period_min=%" PRIu64 " depth_max=%u sctrctl=", (uint64_t)query.period_min,
+	       query.ctr.depth_max);
+	print_bits(stdout, control_bits, query.ctr.control, ",");
+	printf(" ctrdata=");
+	print_bits(stdout, data_bits, query.ctr.data, ",");
+	putchar('\n');
+	return NULL;
+}
+
+static const char *print_configure(const struct flowtap_archive_block *block)
+{
+	struct flowtap_configure configure = { .cpu = 0 };
+
+	memcpy(&configure, block->payload,
+	       block->size < sizeof(configure) ? block->size : sizeof(configure));
+	printf("  source=%s flags=", name_of(source_names, configure.source));
+	print_bits(stdout, flag_bits, configure.flags, ",");
+	printf(" modes=");
+	print_bits(stdout, mode_bits, configure.modes, ",");
+	printf(" triggers=");
+	print_bits(stdout, trigger_bits, configure.triggers, ",");
+	printf(" ring_pages=%u event=%s:0x%" PRIx64 " period=%" PRIu64 " depth=%u control=",
+	       configure.ring_pages, name_of(event_type_names, configure.event_type),
+	       (uint64_t)configure.event_config, (uint64_t)configure.period, configure.ctr.depth);
+	print_bits(stdout, control_bits, configure.ctr.control, ",");
+	putchar('\n');
+	return NULL;
+}
+
+static const char *print_ring(const struct flowtap_archive_block *block)
+{
+	const struct flowtap_record *record;
+	const char *problem = NULL;
+	size_t offset = 0;
+	int error;
+
+	while (!(error = flowtap_record_at(block->payload, block->size, offset, &record))) {
+		const char *one = dump_record(record, record->size);
+
+		problem = problem ? problem : one;
+		offset += record->size;
+	}
+	return error == -ENODATA ? problem : "a record in it is not whole";
+}
+
+static const char *print_aux(const struct flowtap_archive_block *block)
+{
+	uint64_t offset;
+
+	if (block->size < sizeof(offset))
+		return short_block;
+	memcpy(&offset, block->payload, sizeof(offset));
+	printf("  offset=0x%" PRIx64 " bytes=%zu\n", offset, block->size - sizeof(offset));
+	return NULL;
+}
+
+static const char *print_mapping(const struct flowtap_archive_block *block)
+{
+	struct flowtap_archive_mapping mapping;
+	size_t after = sizeof(mapping);
+
+	if (block->size < sizeof(mapping))
+		return short_block;
+	memcpy(&mapping, block->payload, sizeof(mapping));
+	printf(" ");
+	dump_time("time", mapping.time);
+	printf(" pid=%u tid=%u 0x%" PRIx64 "-0x%" PRIx64 " offset=0x%" PRIx64 " %s", mapping.pid,
+	       mapping.tid, mapping.start, mapping.start + mapping.size, mapping.file_offset,
+	       mapping.executable ? "x" : "-");
+	if (mapping.build_id_size && mapping.build_id_size <= sizeof(mapping.build_id)) {
+		printf(" build_id=");
+		for (uint32_t i = 0; i < mapping.build_id_size; i++)
+			printf("%02x", mapping.build_id[i]);
+	}
+	if (mapping.path_size > block->size - after) {
+		putchar('\n');
+		return "its path is longer than the block";
+	}
+	putchar(' ');
+	print_plain(stdout, (const char *)block->payload + after, mapping.path_size);
+	if (block->type == FLOWTAP_ARCHIVE_BYTES)
+		printf(" bytes=%zu", block->size - after - mapping.path_size);
+	putchar('\n');
+	return NULL;
+}
+
+static const char *print_task(const struct flowtap_archive_block *block)
+{
+	struct flowtap_archive_task task;
+
+	if (block->size < sizeof(task))
+		return short_block;
+	memcpy(&task, block->payload, sizeof(task));
+	printf("  %s", name_of(task_names, task.event));
+	dump_time("time", task.time);
+	printf(" pid=%u tid=%u parent_pid=%u parent_tid=%u comm=", task.pid, task.tid, task.parent_pid,
+	       task.parent_tid);
+	print_plain(stdout, (const char *)task.comm,
+		    strnlen((const char *)task.comm,
+			    task.comm_size < sizeof(task.comm) ? task.comm_size : sizeof(task.comm)));
+	putchar('\n');
+	return NULL;
+}
+
+static const char *print_lost(const struct flowtap_archive_block *block)
+{
+	uint64_t count;
+
+	if (block->size < sizeof(count))
+		return short_block;
+	memcpy(&count, block->payload, sizeof(count));
+	printf("  events=%" PRIu64 "\n", count);
+	return NULL;
+}
+
+#define FIGURE(member) { #member, offsetof(struct flowtap_stats, member) }
+
+static const char *print_stats(const struct flowtap_archive_block *block)
+{
+	static const struct {
+		const char *name;
+		size_t offset;
+	} figures[] = {
+		FIGURE(samples),      FIGURE(entries),	  FIGURE(records),    FIGURE(bytes),
+		FIGURE(lost_samples), FIGURE(lost_entries), FIGURE(lost_records), FIGURE(lost_bytes),
+		FIGURE(triggers),     FIGURE(switches),	  FIGURE(wakeups),    FIGURE(high_water),
+		FIGURE(tasks),	      FIGURE(enabled_ns),
+	};
+	struct flowtap_stats stats = { .samples = 0 };
+	uint64_t value;
+
+	memcpy(&stats, block->payload, block->size < sizeof(stats) ? block->size : sizeof(stats));
+	putchar(' ');
+	for (size_t i = 0; i < sizeof(figures) / sizeof(figures[0]); i++) {
+		memcpy(&value, (const uint8_t *)&stats + figures[i].offset, sizeof(value));
+		printf(" %s=%" PRIu64, figures[i].name, value);
+	}
+	for (uint32_t cause = 0; cause < sizeof(stats.losses) / sizeof(stats.losses[0]); cause++)
+		if (stats.losses[cause])
+			printf(" gaps.%s=%" PRIu64, cause_name(cause), (uint64_t)stats.losses[cause]);
+	putchar('\n');
+	return NULL;
+}
+
+static const struct {
+	uint32_t type;
+	contents_printer print;
+} printers[] = {
+	{ FLOWTAP_ARCHIVE_INFO, print_info },	    { FLOWTAP_ARCHIVE_QUERY, print_query },
+	{ FLOWTAP_ARCHIVE_CONFIGURE, print_configure }, { FLOWTAP_ARCHIVE_RING, print_ring },
+	{ FLOWTAP_ARCHIVE_AUX, print_aux },	    { FLOWTAP_ARCHIVE_MAPPING, print_mapping },
+	{ FLOWTAP_ARCHIVE_TASK, print_task },	    { FLOWTAP_ARCHIVE_BYTES, print_mapping },
+	{ FLOWTAP_ARCHIVE_LOST, print_lost },	    { FLOWTAP_ARCHIVE_STATS, print_stats },
+};
+
+static bool print_block(const struct flowtap_archive_block *block, const char *path, bool contents)
+{
+	const char *problem = NULL;
+
+	printf("0x%08" PRIx64 " %s", block->offset, name_of(block_names, block->type));
+	if (!strcmp(name_of(block_names, block->type), "reserved"))
+		printf(" type=%u", block->type);
+	printf(" cpu=%u", block->cpu);
+	dump_time("time", block->time);
+	printf(" size=%zu\n", block->size);
+	for (size_t i = 0; contents && i < sizeof(printers) / sizeof(printers[0]); i++)
+		if (printers[i].type == block->type)
+			problem = printers[i].print(block);
+	if (problem)
+		complain("'%s': offset %" PRIu64 ": %s block: %s", path, block->offset,
+			 name_of(block_names, block->type), problem);
+	return !problem;
+}
+
+int dump_archive(int fd, const char *path, bool contents)
+{
+	struct flowtap_archive_reader *reader;
+	struct flowtap_archive_block block;
+	int result, status = STATUS_OK;
+	bool ended = false;
+
+	result = flowtap_archive_open(fd, &reader);
+	if (result) {
+		complain("'%s': %s", path,
+			 result == -EBADMSG ? "this is no flowtap archive" :
+			 result == -EPROTONOSUPPORT ? "an archive of another version of flowtap" :
+			 strerror(-result));
+		return STATUS_ERROR;
+	}
+	while ((result = flowtap_archive_next(reader, &block))) {
+		if (result > 0) {
+			status = print_block(&block, path, contents) ? status : STATUS_DAMAGED;
+			ended |= block.type == FLOWTAP_ARCHIVE_END;
+			continue;
+		}
+		status = STATUS_DAMAGED;
+		complain("'%s': %s", path, flowtap_archive_error(reader, NULL));
+		if (result != -EBADMSG)
+			break;
+	}
+	if (!ended && status == STATUS_OK)
+		advise("the recording was not finalised: it may have been killed");
+	flowtap_archive_reader_free(reader);
+	return status;
+}

@@ -1,0 +1,151 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "device.h"
+
+#include "tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* No machine has more; a kernel that says so is not believed. */
+#define CPUS_MAX 8192
+
+int device_open(void)
+{
+	int fd = open(DEVICE_PATH, O_RDWR | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+int device_query(uint32_t want, struct flowtap_query **queries, size_t *n)
+{
+	struct flowtap_query first = { .want = want };
+	struct flowtap_query *all;
+	int fd = device_open();
+	int error = 0;
+
+	if (fd < 0)
+		return fd;
+	if (ioctl(fd, FLOWTAP_IOC_QUERY, &first)) {
+		error = -errno;
+		goto out;
+	}
+	if (!first.cpus || first.cpus > CPUS_MAX) {
+		error = -EPROTO;
+		goto out;
+	}
+	all = calloc(first.cpus, sizeof(*all));
+	if (!all) {
+		error = -ENOMEM;
+		goto out;
+	}
+	for (uint32_t cpu = 0; cpu < first.cpus; cpu++) {
+		all[cpu].cpu = cpu;
+		all[cpu].want = want;
+		/* A number in between that the machine does not have. */
+		if (ioctl(fd, FLOWTAP_IOC_QUERY, &all[cpu])) {
+			all[cpu].source = FLOWTAP_SOURCE_NONE;
+			all[cpu].reason = FLOWTAP_REASON_OFFLINE;
+		}
+	}
+	*queries = all;
+	*n = first.cpus;
+out:
+	close(fd);
+	return error;
+}
+
+static const char *access_problem(char *fix, size_t room)
+{
+	const char *user = getenv("USER");
+	struct group *group;
+	struct stat node;
+
+	if (stat(DEVICE_PATH, &node)) {
+		snprintf(fix, room, "look at the rights of /dev");
+		return "you may not open " DEVICE_PATH;
+	}
+	group = getgrgid(node.st_gid);
+	if (node.st_gid && (node.st_mode & 060) == 060 && group)
+		snprintf(fix, room, "usermod -aG %s %s (as root), then log in again", group->gr_name,
+			 user ? user : "USER");
+	else
+		snprintf(fix, room,
+			 "run as root, or let a group in: groupadd -f --system perf, install "
+			 "60-flowtap.rules, udevadm trigger " DEVICE_PATH);
+	return "you may not open " DEVICE_PATH;
+}
+
+const char *device_open_problem(int error, char *fix, size_t room)
+{
+	switch (-error) {
+	case ENOENT:
+		snprintf(fix, room,
+			 "load the module: modprobe flowtap (or insmod flowtap.ko), as root; "
+			 "`flowtap doctor` says what is missing");
+		return "there is no " DEVICE_PATH ": the module is not loaded";
+	case ENXIO:
+	case ENODEV:
+		snprintf(fix, room, "load the module: modprobe flowtap, as root");
+		return DEVICE_PATH " is there but its module is not";
+	case EACCES:
+	case EPERM:
+		return access_problem(fix, room);
+	case ENOTTY:
+		snprintf(fix, room, "install the module and the command of the same version");
+		return DEVICE_PATH " is not flowtap's, or of another version";
+	case EPROTO:
+		snprintf(fix, room, "install the module and the command of the same version");
+		return DEVICE_PATH " answers nonsense";
+	default:
+		snprintf(fix, room, "`flowtap doctor` says what is missing");
+		return strerror(-error);
+	}
+}
+
+const char *device_reason(const struct flowtap_query *query)
+{
+	switch (query->reason) {
+	case FLOWTAP_REASON_ABSENT:
+		return "it has no trace hardware, or the firmware hides it";
+	case FLOWTAP_REASON_OWNED:
+		return "someone else has the hardware configured (the module's takeover=1 takes it)";
+	case FLOWTAP_REASON_OFFLINE:
+		return "it is offline";
+	case FLOWTAP_REASON_UNUSABLE:
+		return "its hardware is not usable (the kernel log says why)";
+	default:
+		return "for a reason this version does not know";
+	}
+}
+
+const char *device_cpus(const struct flowtap_query *queries, size_t n,
+			bool (*wanted)(const struct flowtap_query *query), char *buffer)
+{
+	const size_t room = 128;
+	size_t used = 0;
+
+	buffer[0] = 0;
+	for (size_t cpu = 0; cpu < n; cpu++) {
+		size_t last = cpu;
+
+		if (!wanted(&queries[cpu]))
+			continue;
+		while (last + 1 < n && wanted(&queries[last + 1]))
+			last++;
+		if (used + 24 > room) {
+			snprintf(buffer + used, room - used, ",...");
+			break;
+		}
+		used += (size_t)snprintf(buffer + used, room - used, last > cpu ? "%s%zu-%zu" : "%s%zu",
+					 used ? "," : "", cpu, last);
+		cpu = last;
+	}
+	return buffer;
+}

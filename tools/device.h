@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* /dev/flowtap: opening it, asking what each CPU has, and saying what is wrong. */
+#ifndef DEVICE_H
+#define DEVICE_H
+
+#include <linux/flowtap.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define DEVICE_PATH "/dev/flowtap"
+
+/* A descriptor or -errno. */
+int device_open(void);
+
+/* What each CPU has, by number; *queries is malloc'ed, *n of them. 0 or -errno of the first query. */
+int device_query(uint32_t want, struct flowtap_query **queries, size_t *n);
+
+/* One line on why device_open failed, and in fix (of `room` bytes) what to do. */
+const char *device_open_problem(int error, char *fix, size_t room);
+
+/* A line on why a CPU without source has none. */
+const char *device_reason(const struct flowtap_query *query);
+
+/* "0", "0-3", "0,2-3" of the CPUs that `wanted` says; room for 128 bytes, cut with "...". */
+const char *device_cpus(const struct flowtap_query *queries, size_t n,
+			bool (*wanted)(const struct flowtap_query *query), char *buffer);
+
+#endif /* DEVICE_H */

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Files as text, one line for each block and record; the parts of flowtap dump. */
+#ifndef DUMP_H
+#define DUMP_H
+
+#include <linux/flowtap.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Each prints to stdout, complains about what is damaged with offset and reason, and returns an
+ * exit status: STATUS_OK, STATUS_DAMAGED, STATUS_ERROR. fd stands at the beginning.
+ */
+int dump_archive(int fd, const char *path, bool contents);
+int dump_stf(int fd, const char *path, bool hex);
+
+/*
+ * One record of a ring, of `size` bytes, as indented lines. NULL, or what contradicts itself in it
+ * (what could be printed was).
+ */
+const char *dump_record(const struct flowtap_record *record, size_t size);
+
+/* Nanoseconds as seconds. */
+void dump_time(const char *name, uint64_t time);
+
+#endif /* DUMP_H */

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A writer of JSON (RFC 8259). Counts are numbers, addresses and masks strings of "0x"; strings of
+ * any bytes come out valid: what is not UTF-8 becomes U+FFFD.
+ */
+#ifndef JSON_H
+#define JSON_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct json {
+	FILE *file;
+	unsigned int depth;
+	uint64_t filled;	/* bit d: something stands at depth d already */
+	bool flat;		/* all on one line */
+};
+
+/* key: NULL in an array and at the top. At most 63 deep. */
+void json_open(struct json *json, const char *key, char bracket);	/* '{' or '[' */
+void json_close(struct json *json, char bracket);			/* '}' or ']' */
+void json_string(struct json *json, const char *key, const char *text);	/* NULL: null */
+void json_bytes(struct json *json, const char *key, const char *text, size_t size);
+void json_number(struct json *json, const char *key, uint64_t value);
+void json_real(struct json *json, const char *key, double value);
+void json_hex(struct json *json, const char *key, uint64_t value);
+void json_bool(struct json *json, const char *key, bool value);
+
+#endif /* JSON_H */

@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Numbers as people type and read them. */
+#include "tool.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+bool number_parse(const char *text, uint64_t least, uint64_t most, uint64_t *value)
+{
+	unsigned long long number;
+	bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+	char *end;
+
+	/* strtoull takes signs and blanks; a number here begins with a digit. */
+	if (text[0] < '0' || text[0] > '9')
+		return false;
+	errno = 0;
+	number = strtoull(text, &end, hex ? 16 : 10);
+	if (errno || *end || number < least || number > most)
+		return false;
+	*value = number;
+	return true;
+}
+
+bool number_parse_seconds(const char *text, uint64_t *nanoseconds)
+{
+	double seconds;
+	char *end;
+
+	if ((text[0] < '0' || text[0] > '9') && text[0] != '.')
+		return false;
+	seconds = strtod(text, &end);
+	/* A year is more than anybody means, and less than the clock holds. */
+	if (*end || !isfinite(seconds) || seconds <= 0 || seconds > 366 * 86400.0)
+		return false;
+	*nanoseconds = (uint64_t)(seconds * 1e9);
+	return *nanoseconds > 0;
+}
+
+const char *number_group(uint64_t value, char *buffer)
+{
+	char digits[24];
+	int length = snprintf(digits, sizeof(digits), "%llu", (unsigned long long)value);
+	char *out = buffer;
+
+	for (int i = 0; i < length; i++) {
+		if (i && (length - i) % 3 == 0)
+			*out++ = ',';
+		*out++ = digits[i];
+	}
+	*out = 0;
+	return buffer;
+}
+
+const char *number_bytes(uint64_t bytes, char *buffer)
+{
+	static const char *const units[] = { "bytes", "kB", "MB", "GB", "TB" };
+	double value = (double)bytes;
+	size_t unit = 0;
+
+	while (value >= 1000 && unit + 1 < sizeof(units) / sizeof(units[0])) {
+		value /= 1000;
+		unit++;
+	}
+	snprintf(buffer, 32, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
+	return buffer;
+}
+
+uint64_t number_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}

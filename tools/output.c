@@ -1,0 +1,191 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "output.h"
+
+#include "tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <flowtap/archive.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* For the signal handler: what to remove. */
+static const char *volatile unfinished;
+
+static void remove_unfinished(int number)
+{
+	const char *path = unfinished;
+
+	if (path)
+		unlink(path);
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+static int problem(const char *what, const char *path, int error)
+{
+	complain("cannot %s '%s': %s", what, path, strerror(-error));
+	return error;
+}
+
+static int use_stdout(struct output *output)
+{
+	if (isatty(STDOUT_FILENO)) {
+		complain("this is not for a terminal");
+		advise("pipe it on or name a file with -o");
+		return -EINVAL;
+	}
+	output->fd = STDOUT_FILENO;
+	return 0;
+}
+
+/* Whether the file is empty or begins as an archive does. */
+static bool replaceable(const char *path)
+{
+	uint8_t magic[sizeof(FLOWTAP_ARCHIVE_MAGIC) - 1];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	n = read(fd, magic, sizeof(magic));
+	close(fd);
+	return !n || (n == (ssize_t)sizeof(magic) && !memcmp(magic, FLOWTAP_ARCHIVE_MAGIC, sizeof(magic)));
+}
+
+static int move_away(struct output *output, const struct stat *there, bool force)
+{
+	if (!force && !replaceable(output->path)) {
+		complain("'%s' exists and is no flowtap archive", output->path);
+		advise("choose another name with -o, or --force to replace it");
+		return -EEXIST;
+	}
+	if (!there->st_size)
+		return 0;
+	if (asprintf(&output->old, "%s.old", output->path) < 0) {
+		output->old = NULL;
+		return problem("rename", output->path, -ENOMEM);
+	}
+	if (rename(output->path, output->old)) {
+		int error = -errno;
+
+		free(output->old);
+		output->old = NULL;
+		return problem("rename", output->path, error);
+	}
+	return 0;
+}
+
+int output_open_archive(struct output *output, const char *path, bool force)
+{
+	bool there, regular = true;
+	struct stat stat_of;
+	int error;
+
+	*output = (struct output){ .path = path, .fd = -1 };
+	if (!strcmp(path, "-"))
+		return use_stdout(output);
+	there = !stat(path, &stat_of);
+	if (there)
+		regular = S_ISREG(stat_of.st_mode);
+	if (there && regular) {
+		error = move_away(output, &stat_of, force);
+		if (error)
+			return error;
+	}
+	output->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (output->fd < 0) {
+		error = problem("write", path, -errno);
+		output_discard(output);
+		return error;
+	}
+	output->created = regular;
+	return 0;
+}
+
+static void watch_signals(const char *path)
+{
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+
+	unfinished = path;
+	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+		/* nohup and `command &` have them ignored: leave that. */
+		if (signal(numbers[i], remove_unfinished) == SIG_IGN)
+			signal(numbers[i], SIG_IGN);
+	}
+}
+
+int output_open_part(struct output *output, const char *path)
+{
+	struct stat stat_of;
+
+	*output = (struct output){ .path = path, .fd = -1 };
+	if (!strcmp(path, "-")) {
+		output->fd = STDOUT_FILENO;
+		return 0;
+	}
+	if (!stat(path, &stat_of) && !S_ISREG(stat_of.st_mode)) {
+		output->fd = open(path, O_WRONLY | O_CLOEXEC);
+		return output->fd < 0 ? problem("write", path, -errno) : 0;
+	}
+	if (asprintf(&output->part, "%s.part", path) < 0) {
+		output->part = NULL;
+		return problem("write", path, -ENOMEM);
+	}
+	output->fd = open(output->part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+	if (output->fd < 0) {
+		int error = problem("write", output->part, -errno);
+
+		free(output->part);
+		output->part = NULL;
+		return error;
+	}
+	output->created = true;
+	watch_signals(output->part);
+	return 0;
+}
+
+static void forget(struct output *output)
+{
+	unfinished = NULL;
+	free(output->part);
+	free(output->old);
+	output->part = output->old = NULL;
+	output->fd = -1;
+}
+
+int output_commit(struct output *output)
+{
+	int error = 0;
+
+	if (output->fd < 0)
+		return 0;
+	/* Pipes and devices have nothing to sync. */
+	if (output->created && fsync(output->fd))
+		error = -errno;
+	if (output->fd != STDOUT_FILENO && close(output->fd) && !error)
+		error = -errno;
+	if (!error && output->part && rename(output->part, output->path))
+		error = -errno;
+	if (error) {
+		problem("write", output->path, error);
+		if (output->part)
+			unlink(output->part);
+	}
+	forget(output);
+	return error;
+}
+
+void output_discard(struct output *output)
+{
+	if (output->fd >= 0 && output->fd != STDOUT_FILENO)
+		close(output->fd);
+	if (output->created)
+		unlink(output->part ? output->part : output->path);
+	if (output->old && rename(output->old, output->path))
+		problem("rename", output->old, -errno);
+	forget(output);
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The file a command writes: nothing of the user's is lost, nothing half done has the final name. */
+#ifndef OUTPUT_H
+#define OUTPUT_H
+
+#include <stdbool.h>
+
+struct output {
+	const char *path;	/* borrowed; "-": standard output */
+	char *part;		/* written under this name until output_commit; NULL: under its own */
+	char *old;		/* what stood there before has this name now */
+	int fd;
+	bool created;		/* a regular file that we made */
+};
+
+/*
+ * Each returns 0 or -errno, after a complaint.
+ *
+ * Opens at the final name, for what is of use after a crash as well. An archive that stands there
+ * becomes PATH.old; anything else is refused unless `force`. Devices and pipes are written to.
+ */
+int output_open_archive(struct output *output, const char *path, bool force);
+/* Opens PATH.part; SIGINT, SIGTERM and SIGHUP remove it from now on. One at a time. */
+int output_open_part(struct output *output, const char *path);
+/* Closes, and gives a part its name. */
+int output_commit(struct output *output);
+/* Closes and removes what was made; what stood there before comes back. */
+void output_discard(struct output *output);
+
+#endif /* OUTPUT_H */

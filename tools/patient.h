@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What flowtap doctor examines: the machine, the device, and what was found so far. */
+#ifndef PATIENT_H
+#define PATIENT_H
+
+#include "json.h"
+#include "machine.h"
+
+#include <linux/flowtap.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+/* FAIL: recording does not work because of it. WARN: it works less well. NOTE: good to know. */
+enum grade { GRADE_OK, GRADE_NOTE, GRADE_WARN, GRADE_FAIL };
+
+struct patient {
+	struct machine machine;
+	struct flowtap_query *queries;
+	size_t cpus;
+	int device;			/* 0 or -errno of opening and asking */
+	bool source;			/* some CPU has one */
+	unsigned int failures;
+	struct json *json;		/* NULL: text */
+};
+
+/* Says what a check found. fix: what to do, NULL where there is nothing to do. */
+void report(struct patient *patient, enum grade grade, const char *name, const char *fix,
+	    const char *format, ...) __attribute__((format(printf, 5, 6)));
+
+/* checks.c: all of them, in the order in which one thing needs the other. */
+void checks_run(struct patient *patient);
+
+#endif /* PATIENT_H */

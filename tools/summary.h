@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What was decoded, as people and programs read it. */
+#ifndef SUMMARY_H
+#define SUMMARY_H
+
+#include "tap.h"
+
+#include <flowtap/ctr.h>
+#include <flowtap/replay.h>
+#include <stdio.h>
+
+struct summary {
+	const char *input;
+	const char *output;		/* "-": standard output */
+	const char *format;
+	uint64_t output_bytes;
+	const char *sysroot;		/* or NULL */
+	const char *info;		/* KEY=VALUE lines of the archive, "" none */
+	uint32_t cpus;			/* that were recorded */
+	uint64_t period;
+	const struct flowtap_replay_counts *replay;
+	const struct flowtap_ctr_counts *ctr;
+	const struct tap *tap;
+	struct flowtap_blocks *blocks;
+};
+
+void summary_print(FILE *file, const struct summary *summary);
+void summary_json(FILE *file, const struct summary *summary);
+
+#endif /* SUMMARY_H */

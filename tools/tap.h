@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * A sink between decoder and format that hands everything on and keeps the accounts: who executed
+ * how much, in which code, and which files were missing.
+ */
+#ifndef TAP_H
+#define TAP_H
+
+#include <flowtap/block.h>
+#include <flowtap/flow.h>
+#include <flowtap/image.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define TAP_MISSING_MAX 32
+
+struct tap_process {
+	uint32_t pid;
+	uint64_t instructions;
+	char comm[17];
+};
+
+struct tap_missing {
+	const char *path;	/* of the map */
+	const char *reason;
+	uint64_t gaps;
+};
+
+struct tap {
+	struct flowtap_sink sink;	/* first: the decoder's */
+	struct flowtap_sink *next;	/* set before the first element comes */
+	struct flowtap_map *map;
+	uint64_t time;			/* of the flow */
+	uint32_t pid;
+	struct tap_process *process;	/* of pid, NULL: not looked up yet */
+	void *processes;		/* tree (search.h) */
+	const struct flowtap_code **codes; /* by key */
+	uint32_t n_codes;
+	struct tap_missing missing[TAP_MISSING_MAX];
+	size_t n_missing;
+};
+
+void tap_init(struct tap *tap, struct flowtap_map *map);
+void tap_free(struct tap *tap);
+/* The name of a process, from the side band. 0 or -ENOMEM. */
+int tap_name(struct tap *tap, uint32_t pid, const char *comm, size_t size);
+/* The processes that executed anything, the busiest first; malloc'ed, of pointers. NULL: none. */
+const struct tap_process **tap_processes(const struct tap *tap, size_t *n);
+/* The code that blocks with this key are of, or NULL. */
+const struct flowtap_code *tap_code(const struct tap *tap, uint32_t key);
+
+#endif /* TAP_H */
