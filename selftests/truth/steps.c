@@ -25,6 +25,7 @@ int steps_open(struct steps *steps, const struct truth_code *code, const char *p
 void steps_close(struct steps *steps)
 {
 	free(steps->steps);
+	free(steps->tasks);
 	truth_hart_close(&steps->hart);
 }
 
@@ -45,14 +46,61 @@ static int append(struct steps *steps, struct step step)
 		steps->room = room;
 	}
 	steps->steps[steps->n++] = step;
+	steps->drained = false;
 	return 0;
 }
 
-static void clear(struct steps *steps)
+/* The task's entry, made if it is new; NULL: no memory. */
+static struct ran *task_of(struct steps *steps, uint64_t task)
 {
+	for (size_t i = steps->n_tasks; i--;)
+		if (steps->tasks[i].task == task)
+			return &steps->tasks[i];
+	if (steps->n_tasks == steps->room_tasks) {
+		size_t room = steps->room_tasks ? 2 * steps->room_tasks : 64;
+		struct ran *more = reallocarray(steps->tasks, room, sizeof(*more));
+
+		if (!more)
+			return NULL;
+		steps->tasks = more;
+		steps->room_tasks = room;
+	}
+	steps->tasks[steps->n_tasks] = (struct ran){ .task = task };
+	return &steps->tasks[steps->n_tasks++];
+}
+
+/* Whether CTR records step i (but for types that are filtered out). */
+static bool transfers(const struct steps *steps, size_t i)
+{
+	const struct step *step = &steps->steps[i];
+	unsigned int type;
+
+	if (step->kind != STEP_INSN)
+		return step->recorded;
+	type = opcode_type(step->opcode);
+	if (type != TYPE_TAKEN || i + 1 == steps->n)
+		return type;
+	return step->pc + truth_length(step->opcode) != step[1].pc;
+}
+
+/* SCTRCLR: what was not drained is lost to its task. */
+static int clear(struct steps *steps)
+{
+	for (size_t i = 0; i < steps->n && !steps->drained; i++) {
+		struct ran *ran;
+
+		if (!transfers(steps, i))
+			continue;
+		ran = task_of(steps, steps->window_task);
+		if (!ran)
+			return -ENOMEM;
+		ran->lost = true;
+		break;
+	}
 	steps->n = 0;
 	steps->window_task = steps->window_satp = 0;
 	steps->one_task = steps->one_satp = true;
+	return 0;
 }
 
 static int run(struct steps *steps, const struct truth_piece *piece, uint64_t first, uint64_t n)
@@ -128,6 +176,12 @@ static int trap(struct steps *steps, const struct truth_event *event)
 			if (!steps->window_task)
 				steps->window_task = task;
 			steps->one_task &= steps->window_task == task;
+		} else if (steps->ran) {
+			struct ran *ran = task_of(steps, task);
+
+			if (!ran)
+				return -ENOMEM;
+			ran->lost = true;
 		}
 		steps->costing = lcofi;
 		steps->cost = (struct truth_cost){};
@@ -257,7 +311,7 @@ static int take(struct steps *steps, const struct truth_event *event)
 		break;
 	case TRUTH_CLEAR:
 		add_cost(steps, event->field);
-		clear(steps);
+		err = clear(steps);
 		break;
 	default:
 		break;
@@ -266,9 +320,14 @@ static int take(struct steps *steps, const struct truth_event *event)
 	return err;
 }
 
-static void finish_drain(struct steps *steps, struct drain *drain)
+static int finish_drain(struct steps *steps, struct drain *drain)
 {
+	struct ran *ran = task_of(steps, steps->window_task);
+
+	if (!ran)
+		return -ENOMEM;
 	steps->draining = false;
+	steps->drained = true;
 	steps->counts.drains++;
 	steps->drain.steps = steps->steps;
 	steps->drain.n = steps->n;
@@ -277,7 +336,10 @@ static void finish_drain(struct steps *steps, struct drain *drain)
 	steps->drain.satp = steps->window_satp;
 	steps->drain.one_task = steps->one_task;
 	steps->drain.one_satp = steps->one_satp;
+	steps->drain.lost = ran->lost;
+	ran->lost = false;
 	*drain = steps->drain;
+	return 1;
 }
 
 int steps_next(struct steps *steps, struct drain *drain)
@@ -295,8 +357,7 @@ int steps_next(struct steps *steps, struct drain *drain)
 		steps->pending = false;
 		if (steps->draining && !drains(steps, &steps->event)) {
 			steps->pending = true;
-			finish_drain(steps, drain);
-			return 1;
+			return finish_drain(steps, drain);
 		}
 		if (steps->event.kind == TRUTH_END) {
 			steps->pending = true;

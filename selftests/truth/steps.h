@@ -43,6 +43,7 @@ struct drain {
 	bool one_task;		/* all steps ran as `task` */
 	bool one_satp;		/* ... in address space `satp` */
 	bool ordered;		/* the indexes read ascend from 0 */
+	bool lost;		/* `task` did something since its last drain here that is not in steps */
 	uint32_t reads;		/* of ctrsource */
 };
 
@@ -60,6 +61,12 @@ struct steps_counts {
 	uint64_t entry_most;
 };
 
+/* A task that ran on the hart. */
+struct ran {
+	uint64_t task;
+	bool lost;		/* without being recorded, or what was recorded was cleared away */
+};
+
 struct steps {
 	struct truth_hart hart;
 	struct truth_event event;
@@ -68,6 +75,9 @@ struct steps {
 	bool frozen, frozen_in_user;
 	bool ran;		/* the event before was a run, whose last instruction: */
 	struct step last;
+	struct ran *tasks;
+	size_t n_tasks, room_tasks;
+	bool drained;		/* nothing was appended since the last drain */
 	struct step *steps;	/* since the last SCTRCLR: */
 	size_t n, room;
 	uint64_t window_task, window_satp;

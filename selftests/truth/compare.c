@@ -1,0 +1,241 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The command: proves archives against a truth log (check.h), or two archives against each other. */
+#include <errno.h>
+#include <fcntl.h>
+#include <flowtap/replay.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "check.h"
+
+static const char usage[] =
+"usage: compare [OPTION...] LOG ARCHIVE...\n"
+"       compare --same ARCHIVE ARCHIVE\n"
+"\n"
+"Proves each sample of the archives, and the flow decoded from it, against the log that the truth\n"
+"plugin wrote with out=LOG. All archives of the run must be given, in any order.\n"
+"\n"
+"  --sysroot DIR          where the code is\n"
+"  --min-logged N         fail below N user instructions executed while recording was on\n"
+"  --min-reconstructed N  fail below N instructions of the flow found in the log\n"
+"  --forbid FROM-TO       no address of a sample may be in there (hexadecimal)\n"
+"  --same                 the archives hold the same records, byte for byte\n"
+"\n"
+"Exit status: 0 all is proven; 1 it is not; 2 it could not be checked.\n";
+
+struct options {
+	uint64_t min_logged;
+	uint64_t min_reconstructed;
+	const char *sysroot;
+	bool same;
+};
+
+static void tell(struct check *check, const char *line)
+{
+	(void)check;
+	printf("%s\n", line);
+}
+
+static int fail(const char *what, int err, const char *why)
+{
+	fprintf(stderr, "compare: %s: %s\n", what, why ? why : strerror(-err));
+	return 2;
+}
+
+static void figure(const char *name, uint64_t value)
+{
+	printf("%-24s %12" PRIu64 "\n", name, value);
+}
+
+static void print_cost(const struct steps_counts *log)
+{
+	uint64_t each;
+
+	if (!log->samples || !log->entry_pairs)
+		return;
+	each = (log->entry_cost + log->entry_pairs / 2) / log->entry_pairs;
+	printf("kernel instructions per entry: %" PRIu64 " (%" PRIu64 " to %" PRIu64 ")\n", each,
+	       log->entry_least, log->entry_most);
+	printf("per sample, from the LCOFI to the return: %" PRIu64 " kernel, of them %" PRIu64
+	       " in modules, and %" PRIu64 " firmware, at %" PRIu64 " entries read\n",
+	       log->cost.kernel / log->samples, log->cost.module / log->samples,
+	       log->cost.machine / log->samples, log->entries_read / log->samples);
+	printf("per sample without its entries: %" PRIu64 " kernel, of them %" PRIu64 " in modules\n",
+	       (log->cost.kernel - log->entries_read * log->entry_cost / log->entry_pairs) /
+	       log->samples,
+	       (log->cost.module - log->entries_read * log->entry_cost / log->entry_pairs) /
+	       log->samples);
+}
+
+static void print(const struct check *check, const struct samples *samples)
+{
+	const struct check_counts *counts = &check->counts;
+
+	for (unsigned int hart = 0; hart < counts->harts; hart++)
+		if (check->cpu_of[hart] >= 0)
+			printf("hart %u is CPU %d\n", hart, check->cpu_of[hart]);
+	figure("instructions logged", counts->log.recorded);
+	figure("  of all user programs", counts->log.instructions);
+	figure("drains", counts->log.drains);
+	figure("samples", counts->samples);
+	figure("  lost by the ring", counts->lost);
+	figure("  bytes each", counts->samples ? samples->bytes / counts->samples : 0);
+	figure("tasks", counts->tasks);
+	figure("transfers compared", counts->transfers);
+	figure("reconstructed", counts->reconstructed);
+	figure("  unknown after traps", counts->skipped);
+	for (int i = 0; i < FLOWTAP_GAP_REASONS; i++)
+		if (samples->gaps[i])
+			printf("gaps %-19s %12" PRIu64 "\n", flowtap_gap_name(i), samples->gaps[i]);
+	print_cost(&counts->log);
+	figure("mismatches", counts->mismatches);
+}
+
+static int prove(struct check *check, const struct options *options, char **archives, int n)
+{
+	struct samples samples = { 0 };
+	const char *why = NULL, *what = check->prefix;
+	int err = 0;
+
+	for (int i = 0; i < n && !err; i++) {
+		what = archives[i];
+		err = samples_add(&samples, archives[i], options->sysroot, &why);
+	}
+	if (!err) {
+		samples_sort(&samples);
+		what = check->prefix;
+		err = check_run(check, &samples, &why);
+		print(check, &samples);
+	}
+	samples_free(&samples);
+	if (err)
+		return fail(what, err, why);
+	if (check->counts.mismatches)
+		return 1;
+	if (check->counts.log.recorded < options->min_logged ||
+	    check->counts.reconstructed < options->min_reconstructed) {
+		printf("too little: wanted are %" PRIu64 " logged and %" PRIu64 " reconstructed\n",
+		       options->min_logged, options->min_reconstructed);
+		return 1;
+	}
+	return 0;
+}
+
+/* All records of an archive, one after the other. */
+struct records {
+	uint8_t *bytes;
+	size_t size, room;
+};
+
+static int on_record(struct flowtap_replay *replay, uint32_t cpu,
+		     const struct flowtap_record *record, size_t size)
+{
+	struct records *records = replay->argument;
+
+	(void)cpu;
+	if (records->room - records->size < size) {
+		size_t room = 2 * records->room + (1 << 20);
+		uint8_t *more = realloc(records->bytes, room);
+
+		if (!more)
+			return -ENOMEM;
+		records->bytes = more;
+		records->room = room;
+	}
+	memcpy(records->bytes + records->size, record, size);
+	records->size += size;
+	return 0;
+}
+
+static int load(const char *path, struct records *records)
+{
+	struct flowtap_replay replay = { .record = on_record, .argument = records };
+	int fd = open(path, O_RDONLY | O_CLOEXEC), err;
+
+	if (fd < 0)
+		return -errno;
+	err = flowtap_replay(&replay, fd, NULL);
+	close(fd);
+	return err;
+}
+
+static int same(char **archives)
+{
+	struct records records[2] = { 0 };
+	size_t size, at = 0;
+	int err = 0, status = 0;
+
+	for (int i = 0; i < 2 && !err; i++) {
+		err = load(archives[i], &records[i]);
+		if (err)
+			status = fail(archives[i], err, NULL);
+	}
+	if (!err) {
+		size = records[0].size < records[1].size ? records[0].size : records[1].size;
+		while (at < size && records[0].bytes[at] == records[1].bytes[at])
+			at++;
+		status = at < records[0].size || at < records[1].size || !size;
+		printf("%zu and %zu bytes of records, %s", records[0].size, records[1].size,
+		       !size ? "nothing to compare\n" : status ? "different " : "the same\n");
+		if (status && size)
+			printf("from byte %zu on\n", at);
+	}
+	free(records[0].bytes);
+	free(records[1].bytes);
+	return status;
+}
+
+int main(int argc, char **argv)
+{
+	enum { SYSROOT = 1, MIN_LOGGED, MIN_RECONSTRUCTED, FORBID, SAME };
+	static const struct option names[] = {
+		{ "sysroot", required_argument, NULL, SYSROOT },
+		{ "min-logged", required_argument, NULL, MIN_LOGGED },
+		{ "min-reconstructed", required_argument, NULL, MIN_RECONSTRUCTED },
+		{ "forbid", required_argument, NULL, FORBID },
+		{ "same", no_argument, NULL, SAME },
+		{ 0 }
+	};
+	struct check check = { .tell = tell, .tell_most = 10 };
+	struct options options = { 0 };
+	int option;
+
+	while ((option = getopt_long(argc, argv, "", names, NULL)) >= 0) {
+		switch (option) {
+		case SYSROOT:
+			options.sysroot = optarg;
+			break;
+		case MIN_LOGGED:
+			options.min_logged = strtoull(optarg, NULL, 0);
+			break;
+		case MIN_RECONSTRUCTED:
+			options.min_reconstructed = strtoull(optarg, NULL, 0);
+			break;
+		case FORBID:
+			if (sscanf(optarg, "%" SCNx64 "-%" SCNx64, &check.forbid_from,
+				   &check.forbid_to) != 2) {
+				fputs(usage, stderr);
+				return 2;
+			}
+			break;
+		case SAME:
+			options.same = true;
+			break;
+		default:
+			fputs(usage, stderr);
+			return 2;
+		}
+	}
+	if (options.same ? argc - optind != 2 : argc - optind < 2) {
+		fputs(usage, stderr);
+		return 2;
+	}
+	if (options.same)
+		return same(argv + optind);
+	check.prefix = argv[optind];
+	return prove(&check, &options, argv + optind + 1, argc - optind - 1);
+}

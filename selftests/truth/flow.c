@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "flow.h"
+
+#include <errno.h>
+#include <flowtap/block.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int add(struct flow *flow, struct flow_item item)
+{
+	if (flow->n == flow->room) {
+		size_t room = flow->room ? 2 * flow->room : 65536;
+		struct flow_item *more = reallocarray(flow->items, room, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		flow->items = more;
+		flow->room = room;
+	}
+	flow->items[flow->n++] = item;
+	return 0;
+}
+
+static int on_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
+		    uint64_t target)
+{
+	return add((struct flow *)sink, (struct flow_item){
+		.kind = FLOW_BLOCK,
+		.address = block->address,
+		.target = target,
+		.bytes = block->bytes,
+		.size = block->size,
+		.n = block->instructions,
+		.taken = taken,
+	});
+}
+
+static int on_element(struct flowtap_sink *sink, const struct flowtap_element *element)
+{
+	struct flow *flow = (struct flow *)sink;
+
+	switch (element->kind) {
+	case FLOWTAP_ELEMENT_CONTEXT:
+		flow->context = element->context;
+		return 0;
+	case FLOWTAP_ELEMENT_EXCEPTION:
+		return add(flow, (struct flow_item){
+			.kind = FLOW_EXCEPTION,
+			.address = element->exception.address,
+			.interrupt = element->exception.interrupt,
+		});
+	case FLOWTAP_ELEMENT_GAP:
+		return add(flow, (struct flow_item){
+			.kind = FLOW_GAP,
+			.reason = element->gap.reason,
+			.address = element->gap.address,
+		});
+	default:
+		return 0;
+	}
+}
+
+void flow_init(struct flow *flow)
+{
+	memset(flow, 0, sizeof(*flow));
+	flow->sink.block = on_block;
+	flow->sink.element = on_element;
+}
+
+void flow_free(struct flow *flow)
+{
+	free(flow->items);
+}
+
+struct walk {
+	struct flow_match *match;
+	const struct drain *drain;
+	const struct transfers *transfers;
+	size_t at;		/* steps before this one are still to be found in the flow */
+	size_t transfer;	/* transfers before this one stand in steps before `at` */
+};
+
+__attribute__((format(printf, 2, 3)))
+static bool problem(struct walk *walk, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(walk->match->problem, sizeof(walk->match->problem), format, args);
+	va_end(args);
+	walk->match->step = walk->at ? walk->at - 1 : 0;
+	return false;
+}
+
+static const struct step *back(struct walk *walk)
+{
+	walk->at--;
+	if (walk->transfer && walk->transfers->list[walk->transfer - 1].step == walk->at)
+		walk->transfer--;
+	return &walk->drain->steps[walk->at];
+}
+
+/* Traps that CTR does not record are no news to the flow: it may run through them. */
+static void pass_unrecorded(struct walk *walk)
+{
+	while (walk->at) {
+		const struct step *step = &walk->drain->steps[walk->at - 1];
+
+		if (step->kind != STEP_TRAP || step->recorded)
+			break;
+		back(walk);
+	}
+}
+
+static bool match_insn(struct walk *walk, uint64_t pc, uint32_t opcode)
+{
+	const struct step *step;
+
+	pass_unrecorded(walk);
+	if (!walk->at)
+		return problem(walk, "the flow has 0x%" PRIx64 ", executed before the recording",
+			       pc);
+	step = &walk->drain->steps[walk->at - 1];
+	if (step->kind != STEP_INSN)
+		return problem(walk, "the flow has 0x%" PRIx64 " where a %s was", pc,
+			       step->kind == STEP_TRAP ? "trap" : "break");
+	if (step->pc != pc || step->opcode != opcode)
+		return problem(walk, "the flow has 0x%" PRIx64 " (%08x), executed was 0x%" PRIx64
+			       " (%08x)", pc, opcode, step->pc, step->opcode);
+	back(walk);
+	walk->match->instructions++;
+	return true;
+}
+
+#define BLOCK_INSNS 4096
+
+/* Where the block's instructions begin; false: they do not make up its size and number. */
+static bool split(const struct flow_item *item, uint16_t starts[BLOCK_INSNS])
+{
+	uint32_t offset = 0, n = 0;
+
+	while (offset < item->size && n < item->n && n < BLOCK_INSNS) {
+		starts[n++] = offset;
+		offset += truth_length(item->bytes[offset]);
+	}
+	return offset == item->size && n == item->n && n;
+}
+
+static bool match_block(struct walk *walk, const struct flow_item *item)
+{
+	uint16_t starts[BLOCK_INSNS];
+	uint64_t target = item->taken ? item->target : item->address + item->size;
+
+	if (!split(item, starts))
+		return problem(walk, "the block at 0x%" PRIx64 " has not %u instructions in %u bytes",
+			       item->address, item->n, item->size);
+	pass_unrecorded(walk);
+	if (target && walk->at && walk->at < walk->drain->n &&
+	    walk->drain->steps[walk->at].pc != target)
+		return problem(walk, "the block at 0x%" PRIx64 " goes on at 0x%" PRIx64
+			       ", executed was 0x%" PRIx64, item->address, target,
+			       walk->drain->steps[walk->at].pc);
+	for (uint32_t i = item->n; i--;) {
+		uint32_t opcode = 0;
+
+		memcpy(&opcode, item->bytes + starts[i],
+		       truth_length(item->bytes[starts[i]]));
+		if (!match_insn(walk, item->address + starts[i], opcode))
+			return false;
+	}
+	return true;
+}
+
+static bool match_exception(struct walk *walk, const struct flow_item *item)
+{
+	const struct step *step;
+
+	pass_unrecorded(walk);
+	step = walk->at ? &walk->drain->steps[walk->at - 1] : NULL;
+	if (!step || step->kind != STEP_TRAP || step->pc != item->address ||
+	    step->interrupt != item->interrupt)
+		return problem(walk, "no %s was at 0x%" PRIx64,
+			       item->interrupt ? "interrupt" : "exception", item->address);
+	back(walk);
+	return true;
+}
+
+/* What was executed after a trap, up to the next transfer, is not known to the flow. */
+static bool pass_gap(struct walk *walk, const struct flow_item *item)
+{
+	if (item->reason != FLOWTAP_GAP_TRAP)
+		return problem(walk, "a gap %s at 0x%" PRIx64 " amid what was recorded",
+			       flowtap_gap_name(item->reason), item->address);
+	while (walk->at && !(walk->transfer &&
+			     walk->transfers->list[walk->transfer - 1].step == walk->at - 1)) {
+		walk->match->skipped += walk->drain->steps[walk->at - 1].kind == STEP_INSN;
+		back(walk);
+	}
+	return true;
+}
+
+/* The oldest thing in the flow: what was executed before must be what the buffer lost. */
+static bool match_front(struct walk *walk, bool gap, size_t lost)
+{
+	if (gap && walk->transfer != lost)
+		return problem(walk, "the flow begins with transfer %zu of %zu, not %zu",
+			       walk->transfer, walk->transfers->n, lost);
+	pass_unrecorded(walk);
+	if (!gap && walk->at)
+		return problem(walk, "the flow does not say that something is missing before it");
+	return true;
+}
+
+bool flow_match(struct flow_match *match, const struct flow_item *items, size_t n,
+		const struct drain *drain, const struct transfers *transfers, size_t nr)
+{
+	struct walk walk = { match, drain, transfers, drain->n, transfers->n };
+	size_t first = 0;
+	bool fits = true;
+
+	memset(match, 0, sizeof(*match));
+	while (first < n && items[first].kind == FLOW_GAP)
+		first++;
+	for (size_t i = n; i-- > first && fits;) {
+		switch (items[i].kind) {
+		case FLOW_BLOCK:
+			fits = match_block(&walk, &items[i]);
+			break;
+		case FLOW_EXCEPTION:
+			fits = match_exception(&walk, &items[i]);
+			break;
+		default:
+			fits = pass_gap(&walk, &items[i]);
+		}
+	}
+	return fits && match_front(&walk, first > 0, transfers->n - nr);
+}

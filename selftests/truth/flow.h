@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The flow that the library made of one sample, and whether its hart executed just that. */
+#ifndef TRUTH_FLOW_H
+#define TRUTH_FLOW_H
+
+#include <flowtap/flow.h>
+
+#include "transfers.h"
+
+enum flow_kind {
+	FLOW_BLOCK,
+	FLOW_EXCEPTION,
+	FLOW_GAP,
+};
+
+struct flow_item {
+	uint64_t address;	/* BLOCK, EXCEPTION */
+	uint64_t target;	/* BLOCK */
+	const uint8_t *bytes;	/* BLOCK: the opcodes, owned by the image map */
+	uint32_t size;
+	uint32_t n;
+	uint8_t kind;
+	uint8_t reason;		/* GAP: enum flowtap_gap_reason */
+	bool taken;
+	bool interrupt;		/* EXCEPTION */
+};
+
+/* Collects what a decoder sends. */
+struct flow {
+	struct flowtap_sink sink;
+	struct flow_item *items;
+	size_t n;
+	size_t room;
+	struct flowtap_context context;	/* the last one */
+};
+
+void flow_init(struct flow *flow);
+void flow_free(struct flow *flow);
+
+struct flow_match {
+	uint64_t instructions;	/* of the flow, found in the log where they must be */
+	uint64_t skipped;	/* between the oldest entry's source and the end, but not in the flow */
+	char problem[256];	/* what is wrong, empty if nothing */
+	size_t step;		/* where */
+};
+
+/*
+ * Walks both backwards from the end. nr: entries in the sample, the newest of the drain's
+ * transfers. true: no problem.
+ */
+bool flow_match(struct flow_match *match, const struct flow_item *items, size_t n,
+		const struct drain *drain, const struct transfers *transfers, size_t nr);
+
+#endif /* TRUTH_FLOW_H */

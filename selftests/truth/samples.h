@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The samples of one or more archives, each with the flow that the library makes of it. */
+#ifndef TRUTH_SAMPLES_H
+#define TRUTH_SAMPLES_H
+
+#include <flowtap/image.h>
+#include <linux/flowtap.h>
+
+#include "flow.h"
+
+struct sample {
+	struct flowtap_record_sample *record;	/* a copy, with its entries */
+	const char *archive;
+	size_t number;			/* in the archive */
+	uint32_t cpu;			/* whose ring it was in */
+	const struct flow *flow;	/* its archive's: */
+	size_t first, n;		/* items */
+	struct flowtap_context context;	/* after it was decoded */
+};
+
+static inline const struct flowtap_entry *sample_entries(const struct sample *sample)
+{
+	return (const struct flowtap_entry *)(sample->record + 1);
+}
+
+struct archive {
+	struct archive *next;
+	const char *path;
+	struct flowtap_map *map;
+	struct flowtap_blocks *blocks;
+	struct flow flow;
+};
+
+struct samples {
+	struct sample *list;		/* by ring and time, see samples_sort */
+	size_t n, room;
+	struct archive *archives;
+	uint64_t told;			/* samples and lost samples by the archives' statistics */
+	uint64_t lost;
+	uint64_t gaps[FLOWTAP_GAP_REASONS];
+	uint64_t bytes;			/* of the samples' records */
+};
+
+/*
+ * Reads and decodes an archive; sysroot as in flowtap_map_new. 0; below 0 with *why: a line for
+ * people, static. An archive that is damaged, was not finalised or whose statistics differ from
+ * what is in it is an error too.
+ */
+int samples_add(struct samples *samples, const char *path, const char *sysroot, const char **why);
+/* By CPU, then time. */
+void samples_sort(struct samples *samples);
+void samples_free(struct samples *samples);
+
+#endif /* TRUTH_SAMPLES_H */

@@ -1,0 +1,17 @@
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# The truth plugin (for the lab's QEMU), the comparator, and the comparator's own test.
+
+TRUTH := reader opcode steps transfers flow samples check
+
+$(B)/host/truth/plugin.so: selftests/truth/plugin.c selftests/truth/log.h selftests/truth/qemu_plugin.h
+	@mkdir -p $(@D)
+	$(call say,CC,$@)gcc $(FLAGS) -O2 -g -fPIC -shared -fvisibility=hidden \
+		$$(pkg-config --cflags glib-2.0) -o $@ $< $$(pkg-config --libs glib-2.0)
+
+$(B)/host/truth/compare: $(patsubst %,$(B)/host/selftests/truth/%.o,compare $(TRUTH)) $(B)/host/libflowtap.a
+	@mkdir -p $(@D)
+	$(call say,LD,$@)gcc -o $@ $^ $(LIBS)
+
+EXTRA += $(B)/host/truth/plugin.so $(B)/host/truth/compare
+-include $(patsubst %,$(B)/host/selftests/truth/%.d,compare $(TRUTH))
