@@ -166,12 +166,12 @@ err_free:
 	return err;
 }
 
-static struct flowtap_archive_block_header header_at(const struct flowtap_archive_reader *reader,
-						     size_t at)
+static struct flowtap_archive_block_header
+next_header(const struct flowtap_archive_reader *reader)
 {
 	struct flowtap_archive_block_header header;
 
-	memcpy(&header, reader->buffer + reader->start + at, sizeof(header));
+	memcpy(&header, reader->buffer + reader->start, sizeof(header));
 	return header;
 }
 
@@ -180,61 +180,49 @@ static bool plausible(const struct flowtap_archive_block_header *header)
 	return header->mark == FLOWTAP_ARCHIVE_MARK && header->size <= FLOWTAP_ARCHIVE_BLOCK_MAX;
 }
 
-static bool checksum_matches(const struct flowtap_archive_reader *reader, size_t at)
+static bool checksum_matches(const struct flowtap_archive_reader *reader)
 {
-	struct flowtap_archive_block_header header = header_at(reader, at);
+	struct flowtap_archive_block_header header = next_header(reader);
 	uint32_t crc = header.crc;
 
 	header.crc = 0;
 	header.crc = flowtap_crc32c(0, &header, sizeof(header));
-	return crc == flowtap_crc32c(header.crc, reader->buffer + reader->start + at + HEADER,
+	return crc == flowtap_crc32c(header.crc, reader->buffer + reader->start + HEADER,
 				     header.size);
 }
 
-/* Whether a good block begins `at` bytes from here: 1 or 0; below 0 as fill. */
-static int good_block(struct flowtap_archive_reader *reader, size_t at, uint64_t *credit)
+/* Whether a good block begins here: 1 or 0; below 0 as fill. */
+static int good_block(struct flowtap_archive_reader *reader, uint64_t *credit)
 {
 	struct flowtap_archive_block_header header;
 	int err;
 
-	err = fill(reader, at + HEADER);
-	if (err || available(reader) < at + HEADER)
+	err = fill(reader, HEADER);
+	if (err || available(reader) < HEADER)
 		return err;
-	header = header_at(reader, at);
+	header = next_header(reader);
 	if (!plausible(&header) || header.size > *credit)
 		return 0;
-	err = fill(reader, at + HEADER + header.size);
-	if (err || available(reader) < at + HEADER + header.size)
+	err = fill(reader, HEADER + header.size);
+	if (err || available(reader) < HEADER + header.size)
 		return err;
 	*credit -= header.size;
-	return checksum_matches(reader, at);
+	return checksum_matches(reader);
 }
 
 /*
- * Goes from a bad block to the next good one, or to the end of the file. The place where the bad
- * block's own length points to is tried first.
+ * Goes from a bad block to the next good one, or to the end of the file. The bad one's length is
+ * not believed, even if a good block begins where it points to: others may lie before that.
  */
 static int resynchronise(struct flowtap_archive_reader *reader)
 {
-	struct flowtap_archive_block_header header = header_at(reader, 0);
 	uint64_t credit = SEARCH_CREDIT;
 	int found;
 
-	if (plausible(&header)) {
-		size_t next = HEADER + padded(header.size);
-
-		found = good_block(reader, next, &credit);
-		if (found < 0)
-			return found;
-		if (found || (reader->eof && available(reader) == next)) {
-			consume(reader, next);
-			return 0;
-		}
-	}
 	do {
 		consume(reader, 8);
 		credit += 32;
-		found = good_block(reader, 0, &credit);
+		found = good_block(reader, &credit);
 		if (found < 0)
 			return found;
 	} while (!found && available(reader) >= HEADER);
@@ -277,7 +265,7 @@ static int next(struct flowtap_archive_reader *reader, struct flowtap_archive_bl
 		note(reader, offset);
 		return -ENODATA;
 	}
-	header = header_at(reader, 0);
+	header = next_header(reader);
 	if (!plausible(&header)) {
 		say(reader, "no block begins here");
 		return pass_over(reader, false);
@@ -290,7 +278,7 @@ static int next(struct flowtap_archive_reader *reader, struct flowtap_archive_bl
 		    header.size);
 		return pass_over(reader, true);
 	}
-	if (!checksum_matches(reader, 0)) {
+	if (!checksum_matches(reader)) {
 		say(reader, "the checksum of a block of type %u, %u bytes, does not match",
 		    header.type, header.size);
 		return pass_over(reader, false);

@@ -7,9 +7,8 @@
  * the file header's of the bytes before it; a block's of its header (with crc 0) and payload.
  *
  * A file that ends within a block is good up to there. A block that does not match its checksum
- * is passed over: reading goes on where its length says, if a good block begins there, else at the
- * next offset (all are multiples of 8) where one does. Each damage is reported with its offset,
- * reason and size.
+ * is passed over: reading goes on at the next offset (all are multiples of 8) where a whole block
+ * begins that does. Each damage is reported with its offset, reason and size.
  */
 #ifndef FLOWTAP_ARCHIVE_H
 #define FLOWTAP_ARCHIVE_H
@@ -123,7 +122,7 @@ void flowtap_archive_writer_free(struct flowtap_archive_writer *writer);
 /*
  * fd is borrowed and read from where it stands; regular files and pipes. 0; -EBADMSG: no archive;
  * -EPROTONOSUPPORT: one of another version; -errno of read; -ENOMEM. Memory is 1 MiB or the
- * greatest block, with damage at most twice FLOWTAP_ARCHIVE_BLOCK_MAX.
+ * greatest block.
  */
 int flowtap_archive_open(int fd, struct flowtap_archive_reader **reader);
 /*
