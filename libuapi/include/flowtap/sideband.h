@@ -1,9 +1,17 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Side band: who ran which code where. perf's software dummy event on every CPU gives MMAP2 with
- * build-id, COMM, FORK and EXIT by CLOCK_MONOTONIC_RAW; what was there before comes from /proc.
- * Where perf_event_paranoid denies the event, /proc is polled instead (short-lived mappings can
- * be missed: flowtap_sideband_polled says so). Everything goes into an archive.
+ * Side band: who ran which code where. perf's software dummy event on every CPU that is online
+ * gives MMAP2 with build-id, COMM, FORK and EXIT by CLOCK_MONOTONIC_RAW; what was there before
+ * comes from /proc, with time 0. Everything goes into an archive.
+ *
+ * Where perf_event_paranoid denies the event (or there are too few file descriptors for one per
+ * thread and CPU), /proc is polled instead, at each drain but for no more than a twentieth of the
+ * CPU's time, and flowtap_sideband_polled says so. What is mapped and unmapped between two looks is
+ * then missed, what is seen is given the time of the look before, and the end of tasks is not told.
+ *
+ * Code that no path leads to (made at run time, of deleted files, of memfd) is saved as it is at
+ * the start, at most 64 MiB and only where it is not writable; such code that comes later is not.
+ * The vdso is saved once: it is the same for all processes of the same ABI as the recorder.
  */
 #ifndef FLOWTAP_SIDEBAND_H
 #define FLOWTAP_SIDEBAND_H
@@ -18,18 +26,30 @@ struct flowtap_sideband_options {
 	pid_t pid;		/* the process (and, with inherit, what it forks); 0: all */
 	bool inherit;
 	bool stopped;		/* attached to a child that has not executed yet */
+	bool poll;		/* poll /proc even if events are allowed */
 };
 
-/* Borrows writer. Opens events disabled on each CPU. 0; -ENOMEM; -errno only where polling is no way out. */
+/*
+ * Borrows writer. Opens events, disabled, on each CPU. 0; -ENOMEM; -ESRCH: no such process; another
+ * -errno only where polling is no way out.
+ */
 int flowtap_sideband_open(const struct flowtap_sideband_options *options,
 			  struct flowtap_archive_writer *writer, struct flowtap_sideband **sideband);
-/* Starts the events, then synthesises what is there: tasks, mappings, vdso bytes. 0 or -errno. */
+/*
+ * Starts the events, then synthesises what is there: tasks, mappings, vdso bytes. Start recording
+ * after that. 0 or -errno.
+ */
 int flowtap_sideband_start(struct flowtap_sideband *sideband);
 /* fds to poll, at most n; returns how many there are. */
 int flowtap_sideband_fds(const struct flowtap_sideband *sideband, int *fds, int n);
-/* Moves what waits into the archive (and polls /proc in that mode). 0 or -errno of the archive. */
+/*
+ * Moves what waits into the archive (and polls /proc in that mode). To be called at least several
+ * times a second, and once at the end. 0 or -errno of the archive.
+ */
 int flowtap_sideband_drain(struct flowtap_sideband *sideband);
+/* Whether /proc is polled, with the limits above. */
 bool flowtap_sideband_polled(const struct flowtap_sideband *sideband);
+/* Events that were lost so far; the archive has a LOST block for each time it happened. */
 uint64_t flowtap_sideband_lost(const struct flowtap_sideband *sideband);
 void flowtap_sideband_free(struct flowtap_sideband *sideband);
 

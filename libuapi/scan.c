@@ -1,0 +1,421 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "scan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "procfs.h"
+#include "sideband_block.h"
+#include "table.h"
+
+#define BYTES_MAX (64U << 20)		/* of nameless code, of all processes */
+#define BYTES_BLOCK (FLOWTAP_ARCHIVE_BLOCK_MAX - 8192U)	/* of one mapping */
+#define PAUSE_MIN 10000000ULL		/* ns between two looks */
+
+/* A mapping by what it is, so that a changed one is another. */
+typedef uint64_t identity;
+
+struct process {
+	uint32_t pid;
+	uint32_t parent;
+	uint64_t started;
+	uint64_t look;			/* number of the look that saw it last */
+	identity *mappings;		/* at that look */
+	size_t n_mappings;
+	uint32_t *threads;
+	size_t n_threads;
+};
+
+struct flowtap_scan {
+	uint32_t pid;
+	bool inherit;
+	struct process *processes;
+	size_t n;
+	struct flowtap_table by_pid;	/* rebuilt when processes end */
+	uint64_t look;
+	uint64_t since;			/* time that what is new in this look is given */
+	uint64_t looked;		/* when the last look began */
+	uint64_t pause;			/* from its begin to the next */
+	size_t saved;			/* bytes of nameless code */
+};
+
+/* What one look at one process is about. */
+struct look {
+	struct flowtap_scan *scan;
+	struct flowtap_archive_writer *writer;
+	bool quiet;
+	struct process *process;
+	identity *mappings;
+	size_t n;
+	size_t known;			/* of them, those that were there at the last look */
+	bool executed;
+};
+
+static uint64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &time);
+	return (uint64_t)time.tv_sec * 1000000000ULL + (uint64_t)time.tv_nsec;
+}
+
+struct flowtap_scan *flowtap_scan_new(uint32_t pid, bool inherit)
+{
+	struct flowtap_scan *scan = calloc(1, sizeof(*scan));
+
+	if (scan) {
+		scan->pid = pid;
+		scan->inherit = inherit;
+	}
+	return scan;
+}
+
+static void free_process(struct process *process)
+{
+	free(process->mappings);
+	free(process->threads);
+}
+
+void flowtap_scan_free(struct flowtap_scan *scan)
+{
+	if (!scan)
+		return;
+	for (size_t i = 0; i < scan->n; i++)
+		free_process(&scan->processes[i]);
+	free(scan->processes);
+	flowtap_table_free(&scan->by_pid);
+	free(scan);
+}
+
+static int find_vdso(void *argument, const struct flowtap_proc_mapping *mapping)
+{
+	struct flowtap_mapping *vdso = argument;
+
+	if (strcmp(mapping->path, "[vdso]"))
+		return 0;
+	vdso->start = mapping->start;
+	vdso->size = mapping->end - mapping->start;
+	return 1;
+}
+
+int flowtap_scan_vdso(struct flowtap_archive_writer *writer)
+{
+	struct flowtap_mapping vdso = { .executable = true, .path = "[vdso]" };
+	const void *bytes;
+
+	/* The address that the kernel gave us and the one it lists must agree before we read there. */
+	if (flowtap_proc_each_mapping((uint32_t)getpid(), &vdso, find_vdso) != 1 ||
+	    vdso.start != getauxval(AT_SYSINFO_EHDR) || vdso.size > BYTES_BLOCK)
+		return 0;
+	bytes = (const void *)(uintptr_t)vdso.start;
+	vdso.start = 0;
+	return flowtap_put_bytes(writer, &vdso, bytes);
+}
+
+/* Processes that are known. */
+
+static int index_process(struct flowtap_scan *scan, size_t i)
+{
+	return flowtap_table_add(&scan->by_pid,
+				 flowtap_hash_words(&(uint64_t) { scan->processes[i].pid }, 1),
+				 (uint32_t)i);
+}
+
+static struct process *find_process(struct flowtap_scan *scan, uint32_t pid)
+{
+	struct flowtap_table_walk walk =
+		flowtap_table_walk(&scan->by_pid, flowtap_hash_words(&(uint64_t) { pid }, 1));
+	uint32_t index;
+
+	while (flowtap_table_next(&walk, &index))
+		if (scan->processes[index].pid == pid)
+			return &scan->processes[index];
+	return NULL;
+}
+
+static struct process *new_process(struct flowtap_scan *scan, uint32_t pid)
+{
+	struct process *bigger = realloc(scan->processes, (scan->n + 1) * sizeof(bigger[0]));
+
+	if (!bigger)
+		return NULL;
+	scan->processes = bigger;
+	scan->processes[scan->n] = (struct process) { .pid = pid };
+	if (index_process(scan, scan->n))
+		return NULL;
+	return &scan->processes[scan->n++];
+}
+
+/* Forgets those that the last look did not see. */
+static int forget_ended(struct flowtap_scan *scan)
+{
+	size_t kept = 0, n = scan->n;
+	int err = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (scan->processes[i].look == scan->look)
+			scan->processes[kept++] = scan->processes[i];
+		else
+			free_process(&scan->processes[i]);
+	}
+	scan->n = kept;
+	if (kept == n)
+		return 0;
+	flowtap_table_free(&scan->by_pid);
+	for (size_t i = 0; i < kept && !err; i++)
+		err = index_process(scan, i);
+	return err;
+}
+
+/* One look at one process. */
+
+static int put_thread(void *argument, uint32_t tid)
+{
+	struct look *look = argument;
+	struct process *process = look->process;
+	struct flowtap_proc_status status;
+	struct flowtap_archive_task task = {
+		.time = look->scan->since,
+		.event = FLOWTAP_TASK_COMM,
+		.pid = process->pid,
+		.tid = tid,
+	};
+	uint32_t *threads;
+
+	for (size_t i = 0; i < process->n_threads; i++)
+		if (process->threads[i] == tid)
+			return 0;
+	if (!flowtap_proc_status(process->pid, tid, &status))
+		return 0;
+	threads = realloc(process->threads, (process->n_threads + 1) * sizeof(threads[0]));
+	if (!threads)
+		return -ENOMEM;
+	process->threads = threads;
+	threads[process->n_threads++] = tid;
+	return flowtap_put_task(look->writer, &task, status.comm, 0);
+}
+
+static identity identify(const struct flowtap_proc_mapping *mapping)
+{
+	uint64_t words[] = { mapping->start, mapping->end, mapping->file_offset, mapping->inode };
+
+	return flowtap_hash(flowtap_hash_words(words, 4), mapping->path, strlen(mapping->path));
+}
+
+static bool was_there(const struct process *process, identity mapping)
+{
+	for (size_t i = 0; i < process->n_mappings; i++)
+		if (process->mappings[i] == mapping)
+			return true;
+	return false;
+}
+
+static int note_mapping(void *argument, const struct flowtap_proc_mapping *mapping)
+{
+	struct look *look = argument;
+	identity *bigger;
+
+	bigger = realloc(look->mappings, (look->n + 1) * sizeof(bigger[0]));
+	if (!bigger)
+		return -ENOMEM;
+	look->mappings = bigger;
+	bigger[look->n] = identify(mapping);
+	look->known += was_there(look->process, bigger[look->n]);
+	look->n++;
+	return 0;
+}
+
+/*
+ * Code that a decoder will not find: a JIT compiler's pages, deleted files, memfd. Only where it
+ * cannot be written at this moment: other code may be another a moment later.
+ */
+static int save_bytes(struct look *look, const struct flowtap_proc_mapping *from,
+		      const struct flowtap_mapping *mapping)
+{
+	struct flowtap_scan *scan = look->scan;
+	void *bytes;
+	int err;
+
+	if (from->writable || mapping->size > BYTES_BLOCK || mapping->size > BYTES_MAX - scan->saved)
+		return 0;
+	bytes = malloc(mapping->size);
+	if (!bytes)
+		return -ENOMEM;
+	err = flowtap_proc_memory(mapping->pid, mapping->start, bytes, mapping->size);
+	if (!err) {
+		scan->saved += mapping->size;
+		err = flowtap_put_bytes(look->writer, mapping, bytes);
+	} else {
+		/* No right to read it, or it is gone: it stays without bytes. */
+		err = 0;
+	}
+	free(bytes);
+	return err;
+}
+
+static int put_mapping(void *argument, const struct flowtap_proc_mapping *from)
+{
+	struct look *look = argument;
+	struct flowtap_mapping mapping = {
+		.time = look->scan->since,
+		.start = from->start,
+		.size = from->end - from->start,
+		.file_offset = from->file_offset,
+		.pid = look->process->pid,
+		.executable = true,
+		.path = from->path,
+	};
+	struct flowtap_build_id id;
+	int err;
+
+	if (!look->executed && was_there(look->process, identify(from)))
+		return 0;
+	id = flowtap_proc_build_id(mapping.pid, from);
+	mapping.build_id_size = id.size;
+	memcpy(mapping.build_id, id.bytes, sizeof(id.bytes));
+	err = flowtap_put_mapping(look->writer, &mapping, 0, 0);
+	if (!err && flowtap_proc_is_nameless(from->path))
+		err = save_bytes(look, from, &mapping);
+	return err;
+}
+
+static int put_exec(struct look *look)
+{
+	struct flowtap_proc_status status;
+	struct flowtap_archive_task task = {
+		.time = look->scan->since,
+		.event = FLOWTAP_TASK_EXEC,
+		.pid = look->process->pid,
+		.tid = look->process->pid,
+	};
+
+	if (!flowtap_proc_status(task.pid, task.pid, &status))
+		return 0;
+	return flowtap_put_task(look->writer, &task, status.comm, 0);
+}
+
+/* Errors that only mean that the process is gone, or not ours to look at. */
+static int pardon(int err)
+{
+	return err == -ESRCH || err == -EACCES || err == -EPERM ? 0 : err;
+}
+
+static int look_at(struct look *look, bool fresh)
+{
+	struct process *process = look->process;
+	bool started = !look->scan->since;	/* the first look of all */
+	int err;
+
+	/* Kernel threads, and processes that are gone or not ours to see, have nothing here. */
+	if (flowtap_proc_each_mapping(process->pid, look, note_mapping) == -ENOMEM)
+		return -ENOMEM;
+	look->executed = look->n && !started && (fresh || (process->n_mappings && !look->known));
+	err = look->executed ? put_exec(look) : 0;
+	if (!err)
+		err = pardon(flowtap_proc_each_thread(process->pid, put_thread, look));
+	if (!err && !look->quiet && (look->known != look->n || look->executed))
+		err = pardon(flowtap_proc_each_mapping(process->pid, look, put_mapping));
+	if (look->n) {
+		free(process->mappings);
+		process->mappings = look->mappings;
+		process->n_mappings = look->n;
+		look->mappings = NULL;
+	}
+	return err;
+}
+
+static int visit(void *argument, uint32_t pid)
+{
+	const struct look *common = argument;
+	struct flowtap_scan *scan = common->scan;
+	struct look look = *common;
+	struct flowtap_proc_status status;
+	struct process *process = find_process(scan, pid);
+	bool fresh;
+	int err;
+
+	if (!flowtap_proc_status(pid, pid, &status))
+		return 0;
+	fresh = !process || process->started != status.started;
+	if (!process)
+		process = new_process(scan, pid);
+	if (!process)
+		return -ENOMEM;
+	if (fresh) {
+		process->started = status.started;
+		process->n_mappings = 0;
+		process->n_threads = 0;
+	}
+	process->parent = status.parent;
+	process->look = scan->look;
+	look.process = process;
+	err = look_at(&look, fresh);
+	free(look.mappings);
+	return err;
+}
+
+/* Whether pid is the one that is followed, or descends from it. */
+static bool descends(uint32_t root, uint32_t pid)
+{
+	struct flowtap_proc_status status;
+
+	for (int depth = 0; pid && depth < 64; depth++, pid = status.parent) {
+		if (pid == root)
+			return true;
+		if (!flowtap_proc_status(pid, pid, &status))
+			return false;
+	}
+	return false;
+}
+
+/* One that was a descendant stays one when its parent has ended. */
+static int visit_descendant(void *argument, uint32_t pid)
+{
+	struct look *look = argument;
+
+	if (!find_process(look->scan, pid) && !descends(look->scan->pid, pid))
+		return 0;
+	return visit(argument, pid);
+}
+
+static int look_at_all(struct flowtap_scan *scan, struct flowtap_archive_writer *writer, bool quiet)
+{
+	struct look look = { .scan = scan, .writer = writer, .quiet = quiet };
+	int err;
+
+	scan->look++;
+	if (!scan->pid)
+		err = flowtap_proc_each_process(visit, &look);
+	else if (scan->inherit)
+		err = flowtap_proc_each_process(visit_descendant, &look);
+	else
+		err = visit(&look, scan->pid);
+	return err ? err : forget_ended(scan);
+}
+
+int flowtap_scan_start(struct flowtap_scan *scan, struct flowtap_archive_writer *writer, bool quiet)
+{
+	scan->since = 0;
+	scan->looked = now();
+	return look_at_all(scan, writer, quiet);
+}
+
+int flowtap_scan_again(struct flowtap_scan *scan, struct flowtap_archive_writer *writer)
+{
+	uint64_t begin = now();
+	int err;
+
+	if (begin - scan->looked < scan->pause)
+		return 0;
+	scan->since = scan->looked;
+	scan->looked = begin;
+	err = look_at_all(scan, writer, false);
+	scan->pause = 20 * (now() - begin);
+	if (scan->pause < PAUSE_MIN)
+		scan->pause = PAUSE_MIN;
+	return err;
+}

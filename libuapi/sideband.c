@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <flowtap/sideband.h>
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "perf.h"
+#include "scan.h"
+
+struct flowtap_sideband {
+	struct flowtap_sideband_options options;
+	struct flowtap_archive_writer *writer;
+	struct flowtap_perf *perf;	/* NULL: /proc is polled */
+	struct flowtap_scan *scan;
+	uint64_t lost;
+};
+
+/* What says that there can be no events here; anything else is an error of its own. */
+static bool denied(int err)
+{
+	return err == -EACCES || err == -EPERM || err == -ENOSYS || err == -ENOENT ||
+	       err == -EOPNOTSUPP || err == -EMFILE || err == -ENFILE || err == -ENODEV ||
+	       err == -EINVAL;
+}
+
+static int open_parts(struct flowtap_sideband *sideband)
+{
+	const struct flowtap_sideband_options *options = &sideband->options;
+	int err;
+
+	sideband->scan = flowtap_scan_new((uint32_t)options->pid, options->inherit);
+	if (!sideband->scan)
+		return -ENOMEM;
+	if (options->poll)
+		return 0;
+	err = flowtap_perf_open((uint32_t)options->pid, options->inherit, &sideband->perf);
+	return denied(err) ? 0 : err;
+}
+
+int flowtap_sideband_open(const struct flowtap_sideband_options *options,
+			  struct flowtap_archive_writer *writer, struct flowtap_sideband **out)
+{
+	struct flowtap_sideband *sideband = calloc(1, sizeof(*sideband));
+	int saved = errno, err;
+
+	if (!sideband)
+		return -ENOMEM;
+	sideband->options = *options;
+	sideband->writer = writer;
+	err = open_parts(sideband);
+	errno = saved;
+	if (err) {
+		flowtap_sideband_free(sideband);
+		return err;
+	}
+	*out = sideband;
+	return 0;
+}
+
+/* Events first: what happens during the scan is told by both, and nothing by none. */
+int flowtap_sideband_start(struct flowtap_sideband *sideband)
+{
+	int saved = errno, err = 0;
+
+	if (sideband->perf)
+		err = flowtap_perf_enable(sideband->perf);
+	if (!err)
+		err = flowtap_scan_vdso(sideband->writer);
+	/* What a child that has not executed has mapped is our own and of no use. */
+	if (!err)
+		err = flowtap_scan_start(sideband->scan, sideband->writer,
+					 sideband->options.stopped);
+	errno = saved;
+	return err;
+}
+
+int flowtap_sideband_fds(const struct flowtap_sideband *sideband, int *fds, int n)
+{
+	return sideband->perf ? flowtap_perf_fds(sideband->perf, fds, n) : 0;
+}
+
+int flowtap_sideband_drain(struct flowtap_sideband *sideband)
+{
+	int saved = errno, err;
+
+	if (sideband->perf)
+		err = flowtap_perf_drain(sideband->perf, sideband->writer, &sideband->lost);
+	else
+		err = flowtap_scan_again(sideband->scan, sideband->writer);
+	errno = saved;
+	return err;
+}
+
+bool flowtap_sideband_polled(const struct flowtap_sideband *sideband)
+{
+	return !sideband->perf;
+}
+
+uint64_t flowtap_sideband_lost(const struct flowtap_sideband *sideband)
+{
+	return sideband->lost;
+}
+
+void flowtap_sideband_free(struct flowtap_sideband *sideband)
+{
+	if (!sideband)
+		return;
+	if (sideband->perf)
+		flowtap_perf_close(sideband->perf);
+	flowtap_scan_free(sideband->scan);
+	free(sideband);
+}

@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* The side band's blocks, as they go into an archive. All return 0 or -errno of the archive. */
+#ifndef FLOWTAP_SIDEBAND_BLOCK_H
+#define FLOWTAP_SIDEBAND_BLOCK_H
+
+#include <flowtap/archive.h>
+#include <flowtap/image.h>
+
+/* tid and cpu: of who made the mapping, 0 unknown. A path longer than the kernel's is cut. */
+int flowtap_put_mapping(struct flowtap_archive_writer *writer, const struct flowtap_mapping *mapping,
+			uint32_t tid, uint32_t cpu);
+/* mapping->size bytes; -EMSGSIZE beyond a block. */
+int flowtap_put_bytes(struct flowtap_archive_writer *writer, const struct flowtap_mapping *mapping,
+		      const void *bytes);
+/* comm: up to 16 bytes, or NULL. comm_size and comm of *task are set here. */
+int flowtap_put_task(struct flowtap_archive_writer *writer, struct flowtap_archive_task *task,
+		     const char *comm, uint32_t cpu);
+int flowtap_put_lost(struct flowtap_archive_writer *writer, uint64_t count, uint64_t time,
+		     uint32_t cpu);
+
+#endif /* FLOWTAP_SIDEBAND_BLOCK_H */
