@@ -64,7 +64,7 @@ static int check(const struct flowtap_block *block, size_t *records)
 	return at == block->size && n == block->instructions && last == block->last ? 0 : -EINVAL;
 }
 
-/* Records of all instructions but the last, a target to be filled in, the last; mark: the target. */
+/* Records of all instructions but the last, a target to fill in, the last; mark: the target. */
 static int render(struct flowtap_stf *stf, const struct flowtap_block *block, size_t records)
 {
 	/* The slot is the sink's: what it holds is no part of the block's value. */
@@ -140,7 +140,7 @@ static void put_opcodes(struct flowtap_stf *stf, const uint8_t *insns, size_t si
 		flowtap_out_put(&stf->out, record, put_insn(record, insns + at) - record);
 }
 
-/* One piece after the other, in the order that groups must have: target before event before opcode. */
+/* One piece after the other, in the order that groups must have: target, event, opcode. */
 static void put_pieces(struct flowtap_stf *stf, const struct flowtap_block *block, bool carries,
 		       uint64_t target)
 {
@@ -160,7 +160,7 @@ static void put_pieces(struct flowtap_stf *stf, const struct flowtap_block *bloc
 	put_opcodes(stf, block->bytes + block->last, block->size - block->last);
 }
 
-/* Traps have no target of their own, and a return into a mode that is not recorded has none known. */
+/* A trap is no branch; of a return into a mode that is not recorded the target is not known. */
 static bool carries_target(const struct flowtap_block *block, uint64_t target)
 {
 	switch (block->end) {

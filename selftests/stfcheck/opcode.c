@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "opcode.h"
 
-/* Bits FROM.. of the opcode, listed from the most significant one of the immediate; sign-extended. */
+/* Bits of the opcode, listed from the most significant one of the immediate; sign-extended. */
 static int64_t gather(uint32_t opcode, const uint8_t *bits, unsigned int n, unsigned int shift)
 {
 	int64_t value = 0;

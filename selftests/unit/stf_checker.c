@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Shows that the STF checker reads traces of others and by hand, and finds each rule broken. */
+#include "hex.h"
 #include "stfcheck/sample.h"
 #include "stfcheck/stfcheck.h"
 
@@ -247,23 +248,6 @@ TEST(stops_where_its_caller_wants)
 	EXPECT_EQ(3, check.counts.instructions);
 }
 
-/* A trace in the making: hexadecimal with spaces. */
-struct trace {
-	uint8_t bytes[1024];
-	size_t size;
-};
-
-static void add(struct trace *trace, const char *hex)
-{
-	unsigned int byte;
-	int n;
-
-	while (sscanf(hex, " %2x%n", &byte, &n) == 1) {
-		trace->bytes[trace->size++] = byte;
-		hex += n;
-	}
-}
-
 /* RISC-V, RV64, EVENT64, PROCESS_ID, first PC 0x10000. 75 bytes. */
 #define BEGIN	"01 535446 02 01000000 05000000 03 01000000 41 "
 #define ISA	"04 0100 "
@@ -391,12 +375,12 @@ TEST(names_the_rule_that_is_broken_and_where)
 	for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
 		const struct rule *rule = &rules[i];
 		struct stfcheck check = { .strict = rule->strict };
-		struct trace trace = { .size = 0 };
+		struct hex trace = { .size = 0 };
 		size_t offset;
 
-		add(&trace, rule->trace);
+		hex_add(&trace, rule->trace);
 		offset = trace.size;
-		add(&trace, rule->rest);
+		hex_add(&trace, rule->rest);
 		if (strstr(rule->reason, "ends"))
 			offset = trace.size;
 		EXPECT_EQ(rule->error, stfcheck_run(&check, trace.bytes, trace.size));
@@ -430,9 +414,9 @@ static const char *const right_of_others[] = {
 
 static int run_hex(struct stfcheck *check, const char *hex)
 {
-	struct trace trace = { .size = 0 };
+	struct hex trace = { .size = 0 };
 
-	add(&trace, hex);
+	hex_add(&trace, hex);
 	return stfcheck_run(check, trace.bytes, trace.size);
 }
 

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Shows byte for byte what the STF writer makes of each element, and what it refuses. */
+#include <flowtap/stf.h>
+
+#include "hex.h"
+#include "sink.h"
+#include "stfcheck/sample.h"
+#include "stfcheck/stfcheck.h"
+
+#include <errno.h>
+
+#include "kselftest_harness.h"
+
+static const struct flowtap_stf_options options = {
+	.comment = "user",
+	.generator = 0xff,
+	.version = { 0, 1, 0 },
+	.generator_comment = "ftp",
+};
+
+enum { LOOP, ECALL, LI, RET, CNOP, SRET, JUMP, WIDE, BLOCKS };
+
+/* The code of sample_user, and some more. */
+static const struct flowtap_block templates[BLOCKS] = {
+	[LOOP] = { .address = 0x10000, .size = 8, .instructions = 2, .last = 4,
+		   .bytes = (const uint8_t[]){ U32(0x00500513), U32(0xfeb51ee3) },
+		   .end = FLOWTAP_TRANSFER_TAKEN, .conditional = true, .direct = true,
+		   .target = 0x10000 },
+	[ECALL] = { .address = 0x10008, .size = 4, .instructions = 1, .last = 0,
+		    .bytes = (const uint8_t[]){ U32(0x00000073) },
+		    .end = FLOWTAP_TRANSFER_EXCEPTION },
+	[LI] = { .address = 0x1000c, .size = 2, .instructions = 1, .last = 0,
+		 .bytes = (const uint8_t[]){ U16(0x4585) } },
+	[RET] = { .address = 0x20000, .size = 2, .instructions = 1, .last = 0,
+		  .bytes = (const uint8_t[]){ U16(0x8082) }, .end = FLOWTAP_TRANSFER_RETURN },
+	[CNOP] = { .address = 0x1000c, .size = 2, .instructions = 1, .last = 0,
+		   .bytes = (const uint8_t[]){ U16(0x0001) } },
+	[SRET] = { .address = 0x1000e, .size = 6, .instructions = 2, .last = 2,
+		   .bytes = (const uint8_t[]){ U16(0x0001), U32(0x10200073) },
+		   .end = FLOWTAP_TRANSFER_TRAP_RETURN },
+	[JUMP] = { .address = 0x30000, .size = 2, .instructions = 1, .last = 0,
+		   .bytes = (const uint8_t[]){ U16(0xa011) },
+		   .end = FLOWTAP_TRANSFER_DIRECT_JUMP, .direct = true, .target = 0x30004 },
+	[WIDE] = { .address = 0x30004, .size = 10, .instructions = 4, .last = 6,
+		   .bytes = (const uint8_t[]){ U16(0x0001), U16(0x4585), U16(0x0001),
+					       U32(0x00008067) },
+		   .end = FLOWTAP_TRANSFER_RETURN },
+};
+
+FIXTURE(stf)
+{
+	struct flowtap_block blocks[BLOCKS];
+	struct output output;
+	struct flowtap_stf *stf;
+	struct flowtap_sink *sink;
+};
+
+FIXTURE_SETUP(stf)
+{
+	memcpy(self->blocks, templates, sizeof(templates));
+	self->output = output_new();
+	ASSERT_EQ(0, flowtap_stf_new(self->output.fd, &options, &self->stf));
+	self->sink = flowtap_stf_sink(self->stf);
+}
+
+FIXTURE_TEARDOWN(stf)
+{
+	flowtap_stf_free(self->stf);
+	blocks_unrender(self->blocks, BLOCKS);
+	output_free(&self->output);
+}
+
+#define BLOCK(n, taken, target) \
+	EXPECT_EQ(0, sink_block(self->sink, &self->blocks[n], taken, target))
+#define EXPECT_BYTES(want, want_size) do {							\
+	long differs;										\
+												\
+	EXPECT_EQ(0, flowtap_stf_finish(self->stf));						\
+	output_read(&self->output);								\
+	differs = output_differs(&self->output, want, want_size);				\
+	EXPECT_EQ(-1, differs)									\
+		TH_LOG("%zu bytes, want %zu", self->output.size, (size_t)(want_size));		\
+	EXPECT_EQ(self->output.size, flowtap_stf_counts(self->stf)->bytes);			\
+} while (0)
+
+static int check_ours(struct stfcheck *check, const struct output *output)
+{
+	check->strict = true;
+	return stfcheck_run(check, output->bytes, output->size);
+}
+
+TEST_F(stf, user_trace_with_a_system_call_and_another_thread)
+{
+	struct stfcheck check = { 0 };
+
+	EXPECT_EQ(0, sink_context(self->sink, 100, 100, 0, 0));
+	BLOCK(LOOP, true, 0x10000);
+	BLOCK(LOOP, false, 0x10008);
+	BLOCK(ECALL, true, 0);
+	EXPECT_EQ(0, sink_exception(self->sink, 8, 0x10008));
+	EXPECT_EQ(0, sink_gap(self->sink, FLOWTAP_GAP_TRAP));
+	BLOCK(LI, false, 0x1000e);
+	EXPECT_EQ(0, sink_context(self->sink, 100, 101, 1, 0));
+	BLOCK(RET, true, 0x1000c);
+	BLOCK(CNOP, false, 0x1000e);
+	EXPECT_BYTES(sample_user, sizeof(sample_user));
+	EXPECT_EQ(0, check_ours(&check, &self->output));
+	EXPECT_STREQ("", check.reason);
+	EXPECT_EQ(8, flowtap_stf_counts(self->stf)->instructions);
+	EXPECT_EQ(1, flowtap_stf_counts(self->stf)->gaps);
+	EXPECT_EQ(1, flowtap_stf_counts(self->stf)->traps);
+	EXPECT_EQ(2, flowtap_stf_counts(self->stf)->forced);
+	EXPECT_EQ(0, flowtap_stf_counts(self->stf)->skipped);
+}
+
+#define BEGIN	"01 'STF' 02 01000000 05000000 03 #'user' "
+#define INFO	"04 0100 05 0200 06 ff 000100 0300 'ftp' 07 2804080000000000 "
+/* cpu, pid and tid, first PC */
+#define REST(process, pc) INFO "08" process "09" pc "13 " "08" process
+#define NOBODY	" 00000000 00000000 00000000 "
+#define MODE_U	"64 0000000000000040 01 0000000000000000 "
+#define MODE_S	"64 0000000000000040 01 0100000000000000 "
+#define LOOP_INSNS "f0 13055000 f0 e31eb5fe "
+
+#define EXPECT_TEXT(...) do {									\
+	static const char *const text[] = { __VA_ARGS__ };					\
+	struct hex want = { .size = 0 };							\
+												\
+	for (size_t line = 0; line < sizeof(text) / sizeof(text[0]); line++)			\
+		hex_add(&want, text[line]);							\
+	EXPECT_BYTES(want.bytes, want.size);							\
+} while (0)
+
+#define EXPECT_RULES_KEPT() do {								\
+	struct stfcheck check = { 0 };								\
+												\
+	EXPECT_EQ(0, check_ours(&check, &self->output));					\
+	EXPECT_STREQ("", check.reason);								\
+	EXPECT_EQ(flowtap_stf_counts(self->stf)->instructions, check.counts.instructions);	\
+	EXPECT_EQ(flowtap_stf_counts(self->stf)->forced, check.counts.forced);			\
+} while (0)
+
+TEST_F(stf, what_has_no_record_becomes_a_comment_and_the_next_pc_is_forced)
+{
+	static const uint64_t frames[] = { 0x10, 0x20, 0xffffffff80000000 };
+	struct flowtap_element gap = {
+		.kind = FLOWTAP_ELEMENT_GAP,
+		.gap = { .reason = FLOWTAP_GAP_WRAPPED, .since = 0x12, .until = 0x34,
+			 .size = UINT64_MAX, .address = 0x56, .detail = "a\nb" },
+	};
+	struct flowtap_element transfer = {
+		.kind = FLOWTAP_ELEMENT_TRANSFER,
+		.transfer = { .source = 0x10, .target = 0x20, .mispredicted = true,
+			      .type = FLOWTAP_TRANSFER_RETURN },
+	};
+	struct flowtap_element stack = {
+		.kind = FLOWTAP_ELEMENT_CALLSTACK,
+		.callstack = { .frames = frames, .n = 3 },
+	};
+
+	EXPECT_EQ(0, sink_gap(self->sink, FLOWTAP_GAP_START));
+	EXPECT_EQ(0, sink_element(self->sink, transfer));
+	BLOCK(RET, true, 0x1000c);
+	BLOCK(LI, false, 0x1000e);
+	EXPECT_EQ(0, sink_element(self->sink, gap));
+	EXPECT_EQ(0, sink_element(self->sink, transfer));
+	EXPECT_EQ(0, sink_element(self->sink, stack));
+	EXPECT_EQ(0, sink_element(self->sink,
+				  (struct flowtap_element){ .kind = FLOWTAP_ELEMENT_SESSION }));
+	BLOCK(LOOP, false, 0x10008);
+	EXPECT_EQ(0, sink_element(self->sink, transfer));
+	EXPECT_TEXT(BEGIN, "03 #'gap start'", "03 #'transfer 10 20 function_return mispredicted'",
+		    REST(NOBODY, "0000020000000000"),
+		    "1f 0c00010000000000", MODE_U, "f1 8280", /* they ascend: target, event */
+		    "f1 8545",
+		    "03 #'gap wrapped since=12 until=34 size=unknown address=56 detail=a?b'",
+		    "03 #'transfer 10 20 function_return mispredicted'",
+		    "03 #'callstack 10 20 ffffffff80000000'",
+		    "03 #'session'",
+		    "09 0000010000000000", LOOP_INSNS,
+		    "03 #'transfer 10 20 function_return mispredicted'");
+	EXPECT_RULES_KEPT();
+	EXPECT_EQ(4, flowtap_stf_counts(self->stf)->skipped);
+	EXPECT_EQ(2, flowtap_stf_counts(self->stf)->gaps);
+	EXPECT_EQ(1, flowtap_stf_counts(self->stf)->forced);
+}
+
+TEST_F(stf, nothing_is_written_for_times_cycles_sessions_and_the_same_context)
+{
+	struct flowtap_element time = { .kind = FLOWTAP_ELEMENT_TIME, .time = 5 };
+	struct flowtap_element cycles = { .kind = FLOWTAP_ELEMENT_CYCLES, .cycles = { 5, true } };
+	struct flowtap_element eret = { .kind = FLOWTAP_ELEMENT_EXCEPTION_RETURN };
+	struct flowtap_element session = { .kind = FLOWTAP_ELEMENT_SESSION };
+
+	EXPECT_EQ(0, sink_element(self->sink, session));
+	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 0));
+	BLOCK(LOOP, true, 0x10000);
+	EXPECT_EQ(0, sink_element(self->sink, time));
+	EXPECT_EQ(0, sink_element(self->sink, cycles));
+	EXPECT_EQ(0, sink_element(self->sink, eret));
+	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 0));
+	BLOCK(LOOP, false, 0x10008);
+	EXPECT_TEXT(BEGIN, REST(" 00000000 01000000 01000000 ", "0000010000000000"), MODE_U,
+		    "f0 13055000", "1f 0000010000000000", "f0 e31eb5fe", LOOP_INSNS);
+	EXPECT_RULES_KEPT();
+}
+
+/* A thread that moves goes on where it was; another thread does not, even at the same address. */
+TEST_F(stf, another_cpu_goes_on_and_another_thread_is_forced)
+{
+	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 0));
+	BLOCK(LOOP, true, 0x10000);
+	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 3, 0));
+	BLOCK(LOOP, true, 0x10000);
+	EXPECT_EQ(0, sink_context(self->sink, 1, 2, 3, 0));
+	BLOCK(LOOP, false, 0x10008);
+	EXPECT_TEXT(BEGIN, REST(" 00000000 01000000 01000000 ", "0000010000000000"), MODE_U,
+		    "f0 13055000", "1f 0000010000000000", "f0 e31eb5fe",
+		    "08 03000000 01000000 01000000",
+		    "f0 13055000", "1f 0000010000000000", "f0 e31eb5fe",
+		    "08 03000000 01000000 02000000", "09 0000010000000000", LOOP_INSNS);
+	EXPECT_RULES_KEPT();
+}
+
+TEST_F(stf, a_block_elsewhere_is_forced_even_if_nobody_said_why)
+{
+	BLOCK(LOOP, true, 0x10000);
+	BLOCK(RET, true, 0x10008);
+	BLOCK(ECALL, true, 0);
+	BLOCK(CNOP, false, 0x1000e);
+	EXPECT_TEXT(BEGIN, REST(NOBODY, "0000010000000000"), MODE_U,
+		    "f0 13055000", "1f 0000010000000000", "f0 e31eb5fe",
+		    "03 #'gap unexplained'", "09 0000020000000000",
+		    "1f 0800010000000000", "f1 8280", "f0 73000000",
+		    "03 #'gap unexplained'", "09 0c00010000000000", "f1 0100");
+	EXPECT_RULES_KEPT();
+}
+
+/* A trap that resumes where it was needs no FORCE_PC unless the decoder says there is a gap. */
+TEST_F(stf, a_trap_alone_is_only_a_comment)
+{
+	struct flowtap_element interrupt = {
+		.kind = FLOWTAP_ELEMENT_EXCEPTION,
+		.exception = { .number = -1, .interrupt = true, .address = 0x1000e },
+	};
+
+	BLOCK(LI, false, 0x1000e);
+	EXPECT_EQ(0, sink_element(self->sink, interrupt));
+	BLOCK(SRET, true, 0);
+	EXPECT_TEXT(BEGIN, REST(NOBODY, "0c00010000000000"), MODE_U, "f1 8545",
+		    "03 #'exception -1 1000e interrupt'", "f1 0100", "f0 73002010");
+}
+
+TEST_F(stf, a_change_of_mode_stands_with_the_xret_or_beside_a_forced_pc)
+{
+	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 1));
+	BLOCK(SRET, true, 0x10000);
+	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 0));
+	BLOCK(LOOP, false, 0x10008);
+	BLOCK(ECALL, true, 0x1000e);
+	EXPECT_EQ(0, sink_exception(self->sink, 8, 0x10008));
+	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 1));
+	BLOCK(SRET, true, 0);
+	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 0));
+	EXPECT_EQ(0, sink_gap(self->sink, FLOWTAP_GAP_SKID));
+	BLOCK(LI, false, 0x1000e);
+	EXPECT_TEXT(BEGIN, REST(" 00000000 01000000 01000000 ", "0e00010000000000"), MODE_S,
+		    "f1 0100", "1f 0000010000000000", MODE_U, "f0 73002010",
+		    LOOP_INSNS, "f0 73000000",
+		    "03 #'exception 8 10008'", "09 0e00010000000000", MODE_S,
+		    "f1 0100", "f0 73002010",
+		    "03 #'gap skid'", "09 0c00010000000000", MODE_U, "f1 8545");
+	EXPECT_RULES_KEPT();
+}
+
+TEST_F(stf, a_jump_to_null_has_a_target_and_so_does_every_length_of_opcode)
+{
+	BLOCK(JUMP, true, 0x30004);
+	BLOCK(WIDE, true, 0x20000);
+	BLOCK(RET, true, 0);
+	EXPECT_TEXT(BEGIN, REST(NOBODY, "0000030000000000"), "1f 0400030000000000", MODE_U,
+		    "f1 11a0", "f1 0100", "f1 8545", "f1 0100", "1f 0000020000000000",
+		    "f0 67800000", "1f 0000000000000000", "f1 8280");
+	EXPECT_RULES_KEPT();
+}
+
+/* What is refused leaves no trace, and what comes next does not suffer. */
+TEST_F(stf, refuses_what_it_cannot_write_and_goes_on)
+{
+	struct flowtap_block odd = templates[LOOP], short_one = templates[LOOP];
+	struct flowtap_block long_one = templates[LOOP], last = templates[LOOP];
+	struct flowtap_block arm = templates[LOOP], wide = templates[LI], none = templates[LI];
+	struct flowtap_element context = {
+		.kind = FLOWTAP_ELEMENT_CONTEXT,
+		.context = { .isa = FLOWTAP_ISA_A64 },
+	};
+
+	odd.address = 0x10001;
+	short_one.size = 7;
+	long_one.instructions = 3;
+	last.last = 0;
+	arm.isa = FLOWTAP_ISA_A64;
+	wide.bytes = (const uint8_t[]){ U16(0x001f) };
+	none.instructions = none.size = 0;
+	BLOCK(LOOP, true, 0x10000);
+	EXPECT_EQ(-EINVAL, sink_block(self->sink, &odd, false, 0));
+	EXPECT_EQ(-EINVAL, sink_block(self->sink, &short_one, false, 0));
+	EXPECT_EQ(-EINVAL, sink_block(self->sink, &long_one, false, 0));
+	EXPECT_EQ(-EINVAL, sink_block(self->sink, &last, false, 0));
+	EXPECT_EQ(-EINVAL, sink_block(self->sink, &wide, false, 0));
+	EXPECT_EQ(-EINVAL, sink_block(self->sink, &none, false, 0));
+	EXPECT_EQ(-EINVAL, sink_block(self->sink, &self->blocks[LOOP], true, 0x10001));
+	EXPECT_EQ(-EOPNOTSUPP, sink_block(self->sink, &arm, false, 0));
+	EXPECT_EQ(-EOPNOTSUPP, sink_element(self->sink, context));
+	EXPECT_EQ(-EINVAL, sink_context(self->sink, 1, 1, 1, 4));
+	BLOCK(LOOP, false, 0x10008);
+	EXPECT_TEXT(BEGIN, REST(NOBODY, "0000010000000000"), MODE_U,
+		    "f0 13055000", "1f 0000010000000000", "f0 e31eb5fe", LOOP_INSNS);
+}
+
+TEST_F(stf, a_trace_without_instructions_is_an_error)
+{
+	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 0));
+	EXPECT_EQ(0, sink_gap(self->sink, FLOWTAP_GAP_NO_IMAGE));
+	EXPECT_EQ(-ENODATA, flowtap_stf_finish(self->stf));
+}
+
+TEST_F(stf, the_header_always_has_a_comment_and_its_strings_have_limits)
+{
+	struct flowtap_stf_options plain = { .generator = 1 };
+	struct output output = output_new();
+	struct stfcheck check = { 0 };
+	char *text = malloc(0x10001);
+	struct flowtap_stf *stf;
+
+	memset(text, 'x', 0x10000);
+	text[0x10000] = '\0';
+	plain.generator_comment = text;
+	EXPECT_EQ(-EINVAL, flowtap_stf_new(output.fd, &plain, &stf));
+	EXPECT_EQ(NULL, stf);
+	plain.generator_comment++;
+	ASSERT_EQ(0, flowtap_stf_new(output.fd, &plain, &stf));
+	EXPECT_EQ(0, sink_block(flowtap_stf_sink(stf), &self->blocks[LI], false, 0x1000e));
+	EXPECT_EQ(0, flowtap_stf_finish(stf));
+	output_read(&output);
+	EXPECT_EQ(0, check_ours(&check, &output));
+	EXPECT_STREQ("", check.reason);
+	EXPECT_EQ(0, memcmp(output.bytes + 13, "\x03\x07\0\0\0flowtap", 12));
+	flowtap_stf_free(stf);
+	output_free(&output);
+	free(text);
+}
+
+TEST_HARNESS_MAIN
