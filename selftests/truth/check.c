@@ -11,8 +11,10 @@
 /* Which kernel task a tid was. */
 struct task {
 	const char *archive;
+	uint32_t pid;
 	uint32_t tid;
 	uint64_t task;
+	uint64_t from, until;		/* times of its samples */
 	uint64_t sequence;		/* of its newest sample: */
 	uint32_t cpu;
 };
@@ -193,8 +195,11 @@ static struct task *task_of(struct run *run)
 	}
 	run->tasks[run->n_tasks] = (struct task){
 		.archive = sample->archive,
+		.pid = sample->record->pid,
 		.tid = sample->record->tid,
 		.task = run->drain->task,
+		.from = sample->record->time,
+		.until = sample->record->time,
 		.sequence = UINT64_MAX,
 	};
 	run->check->counts.tasks++;
@@ -211,6 +216,9 @@ static int compare_task(struct run *run)
 	if (run->drain->task && task->task != run->drain->task)
 		wrong(run, "tid %u was task %" PRIx64 " before, is task %" PRIx64, record->tid,
 		      task->task, run->drain->task);
+	if (task->pid != record->pid)
+		wrong(run, "tid %u was of pid %u before, is of pid %u", record->tid, task->pid,
+		      record->pid);
 	if (!record->loss && task->cpu == record->cpu && task->sequence + 1 == record->sequence &&
 	    (run->drain->lost || run->transfers.n > record->nr))
 		wrong(run, "claims to follow the sample before without loss, but %s",
@@ -218,7 +226,28 @@ static int compare_task(struct run *run)
 		      "the buffer lost its oldest transfers");
 	task->sequence = record->sequence;
 	task->cpu = record->cpu;
+	if (record->time < task->from)
+		task->from = record->time;
+	if (record->time > task->until)
+		task->until = record->time;
 	return 0;
+}
+
+/* A kernel task has one tid, though its memory may be another's later on. */
+static void compare_tids(struct run *run)
+{
+	run->sample = NULL;
+	run->drain = NULL;
+	for (size_t i = 0; i < run->n_tasks; i++) {
+		for (size_t j = 0; j < i; j++) {
+			const struct task *a = &run->tasks[i], *b = &run->tasks[j];
+
+			if (a->task == b->task && a->tid != b->tid && a->from < b->until &&
+			    b->from < a->until)
+				wrong(run, "task %" PRIx64 " was tid %u and tid %u at once", a->task,
+				      a->tid, b->tid);
+		}
+	}
 }
 
 static void compare_flow(struct run *run)
@@ -448,9 +477,9 @@ int check_run(struct check *check, const struct samples *samples, const char **w
 	err = count_harts(&run);
 	if (!err)
 		err = check_all(&run, why);
+	if (!err)
+		compare_tids(&run);
 	if (!err && check->counts.lost != samples->lost) {
-		run.sample = NULL;
-		run.drain = NULL;
 		wrong(&run, "%" PRIu64 " samples were reported as lost, %" PRIu64 " are missing",
 		      samples->lost, check->counts.lost);
 	}

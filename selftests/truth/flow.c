@@ -219,11 +219,12 @@ bool flow_match(struct flow_match *match, const struct flow_item *items, size_t 
 {
 	struct walk walk = { match, drain, transfers, drain->n, transfers->n };
 	size_t first = 0;
-	bool fits = true;
+	bool fits = true, gap = false;
 
 	memset(match, 0, sizeof(*match));
-	while (first < n && items[first].kind == FLOW_GAP)
-		first++;
+	for (; first < n && items[first].kind != FLOW_BLOCK && items[first].kind != FLOW_EXCEPTION;
+	     first++)
+		gap |= items[first].kind == FLOW_GAP;
 	for (size_t i = n; i-- > first && fits;) {
 		switch (items[i].kind) {
 		case FLOW_BLOCK:
@@ -232,9 +233,12 @@ bool flow_match(struct flow_match *match, const struct flow_item *items, size_t 
 		case FLOW_EXCEPTION:
 			fits = match_exception(&walk, &items[i]);
 			break;
-		default:
+		case FLOW_GAP:
 			fits = pass_gap(&walk, &items[i]);
+			break;
+		default:
+			break;
 		}
 	}
-	return fits && match_front(&walk, first > 0, transfers->n - nr);
+	return fits && match_front(&walk, gap, transfers->n - nr);
 }

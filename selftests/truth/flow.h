@@ -11,6 +11,7 @@ enum flow_kind {
 	FLOW_BLOCK,
 	FLOW_EXCEPTION,
 	FLOW_GAP,
+	FLOW_NOTHING,		/* an item that a test took away */
 };
 
 struct flow_item {

@@ -13,5 +13,10 @@ $(B)/host/truth/compare: $(patsubst %,$(B)/host/selftests/truth/%.o,compare $(TR
 	@mkdir -p $(@D)
 	$(call say,LD,$@)gcc -o $@ $^ $(LIBS)
 
-EXTRA += $(B)/host/truth/plugin.so $(B)/host/truth/compare
+$(B)/asan/truth/mutations: $(patsubst %,$(B)/asan/selftests/truth/%.o,mutations $(TRUTH)) $(B)/asan/libflowtap.a
+	@mkdir -p $(@D)
+	$(call say,LD,$@)gcc $(SANITIZE) -o $@ $^ $(LIBS)
+
+EXTRA += $(B)/host/truth/plugin.so $(B)/host/truth/compare $(B)/asan/truth/mutations
 -include $(patsubst %,$(B)/host/selftests/truth/%.d,compare $(TRUTH))
+-include $(patsubst %,$(B)/asan/selftests/truth/%.d,mutations $(TRUTH))
