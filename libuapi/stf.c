@@ -174,22 +174,23 @@ static bool carries_target(const struct flowtap_block *block, uint64_t target)
 	}
 }
 
-/* What was rendered before: one copy, and the target filled in or the last opcode moved over it. */
-static void put_rendered(struct flowtap_stf *stf, const struct flowtap_render *render, bool carries,
-			 uint64_t target)
+/*
+ * What was rendered before: one copy, then over it the target, or else the last opcode in place of
+ * the target. Whether a branch is taken is what a predictor knows least, so there is none here.
+ */
+static inline void put_rendered(struct flowtap_stf *stf, const struct flowtap_render *render,
+				bool carries, uint64_t target)
 {
+	const uint8_t *bytes = render->bytes, *last = bytes + render->mark + TARGET_SIZE;
 	struct flowtap_out *out = &stf->out;
 	uint8_t *to = out->bytes + out->fill;
-	const uint8_t *bytes = render->bytes;
+	uint64_t over;
 
 	flowtap_out_copy(to, bytes, render->size);
-	if (carries) {
-		put64(to + render->mark + 1, target);
-		out->fill += render->size;
-	} else {
-		memcpy(to + render->mark, bytes + render->mark + TARGET_SIZE, sizeof(uint64_t));
-		out->fill += render->size - TARGET_SIZE;
-	}
+	memcpy(&over, last, sizeof(over));
+	over = carries ? htole64(target) : over;
+	memcpy(to + render->mark + carries, &over, sizeof(over));
+	out->fill += render->size - TARGET_SIZE * !carries;
 }
 
 static int prepare(struct flowtap_stf *stf, const struct flowtap_block *block)
@@ -247,7 +248,7 @@ static int put_block(struct flowtap_sink *sink, const struct flowtap_block *bloc
 		    FLOWTAP_TRANSFER_TRAP_RETURN - FLOWTAP_TRANSFER_EXCEPTION;
 
 	if (__builtin_expect(!render->bytes || block->address != stf->pc || stf->pending || trap ||
-			     (taken && target & 1) ||
+			     (taken & target & 1) ||
 			     stf->out.fill + render->size > FLOWTAP_OUT_ROOM, 0))
 		return put_slowly(stf, block, taken, target);
 	put_rendered(stf, render, taken, target);

@@ -63,8 +63,7 @@ static int put_block(struct flowtap_sink *sink, const struct flowtap_block *bloc
 	if (error || out->error)
 		return out->error;
 	flowtap_out_copy(out->bytes + out->fill, line->bytes, line->size);
-	if (!taken && block->conditional)
-		out->bytes[out->fill + line->mark] = 'N';
+	out->bytes[out->fill + line->mark] = (taken | !block->conditional) ? 'E' : 'N';
 	out->fill += line->size;
 	return 0;
 }

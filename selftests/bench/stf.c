@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * How fast the flow becomes STF and text: a walk over cached blocks of 6 instructions on average,
+ * every second one taken, in CPU time, the best of several rounds. For comparison the same
+ * records one by one through stdio.
+ */
+#include <flowtap/block.h>
+#include <flowtap/riscv.h>
+#include <flowtap/stf.h>
+#include <flowtap/text.h>
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define STEPS	(1U << 20)
+#define ROUNDS	7
+#define REPEAT	4		/* of the walk in a round */
+
+struct step {
+	uint32_t block;
+	bool taken;
+};
+
+struct walk {
+	struct flowtap_block *blocks;
+	uint8_t *code;
+	uint32_t n;
+	struct step *steps;
+	uint64_t instructions;	/* of all steps */
+	uint32_t gap_every;	/* steps, 0 none: as if each sample lost something */
+};
+
+static uint64_t state = 0x9e3779b97f4a7c15;
+
+static uint32_t below(uint32_t limit)
+{
+	state ^= state << 13;
+	state ^= state >> 7;
+	state ^= state << 17;
+	return (uint32_t)(state >> 16) % limit;
+}
+
+/* One block after the other: 1 to 11 instructions, half of them of 2 bytes, then jalr or c.jr. */
+static void make_block(struct walk *walk, uint32_t i, uint64_t address, uint8_t *code)
+{
+	struct flowtap_block *block = &walk->blocks[i];
+	uint32_t n = 1 + below(11), at = 0;
+
+	for (uint32_t k = 0; k < n; k++) {
+		bool wide = below(2);
+		uint32_t opcode = k + 1 < n ? wide ? 0x00500513 : 0x4585 : wide ? 0x8067 : 0x8082;
+
+		block->last = at;
+		memcpy(code + at, &opcode, wide ? 4 : 2);
+		at += wide ? 4 : 2;
+	}
+	block->address = address;
+	block->bytes = code;
+	block->size = at;
+	block->instructions = n;
+	block->end = FLOWTAP_TRANSFER_INDIRECT_JUMP;
+}
+
+static struct walk make_walk(uint32_t n, uint32_t gap_every)
+{
+	struct walk walk = { .n = n, .gap_every = gap_every };
+	uint8_t *code;
+	uint32_t at = 0;
+
+	walk.blocks = calloc(n, sizeof(*walk.blocks));
+	walk.code = code = malloc(48UL * n);
+	walk.steps = calloc(STEPS, sizeof(*walk.steps));
+	if (!walk.blocks || !code || !walk.steps)
+		exit(1);
+	for (uint32_t i = 0; i < n; i++) {
+		make_block(&walk, i, 0x10000 + (code - walk.code), code);
+		code += walk.blocks[i].size;
+	}
+	for (uint32_t i = 0; i < STEPS; i++) {
+		walk.steps[i].block = at;
+		walk.steps[i].taken = at + 1 == n || i + 1 == STEPS || below(2);
+		walk.instructions += walk.blocks[at].instructions;
+		at = walk.steps[i].taken ? below(n) : at + 1;
+	}
+	walk.steps[STEPS - 1].taken = true;
+	return walk;
+}
+
+static void free_walk(struct walk *walk)
+{
+	for (uint32_t i = 0; i < walk->n; i++) {
+		for (int r = 0; r < FLOWTAP_RENDER_SLOTS; r++)
+			free(walk->blocks[i].render[r].bytes);
+	}
+	free(walk->blocks);
+	free(walk->code);
+	free(walk->steps);
+}
+
+static double cpu_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
+	return now.tv_sec + now.tv_nsec * 1e-9;
+}
+
+static int feed(const struct walk *walk, struct flowtap_sink *sink)
+{
+	const struct flowtap_element gap = {
+		.kind = FLOWTAP_ELEMENT_GAP,
+		.gap = { .reason = FLOWTAP_GAP_WRAPPED, .since = 1000000, .until = 2000000,
+			 .size = UINT64_MAX },
+	};
+	uint32_t left = walk->gap_every;
+	int error = 0;
+
+	for (uint32_t i = 0; i < STEPS && !error; i++) {
+		const struct flowtap_block *block = &walk->blocks[walk->steps[i].block];
+		const struct step *next = &walk->steps[(i + 1) % STEPS];
+
+		error = sink->block(sink, block, walk->steps[i].taken,
+				    walk->blocks[next->block].address);
+		if (left && !--left) {
+			left = walk->gap_every;
+			error = sink->element(sink, &gap);
+		}
+	}
+	return error;
+}
+
+static void report(const char *what, double seconds, uint64_t instructions, uint64_t bytes)
+{
+	printf("%-58s %7.1f M instructions/s %7.0f MB/s %5.2f bytes each\n", what,
+	       instructions / seconds * 1e-6, bytes / seconds * 1e-6,
+	       (double)bytes / instructions);
+}
+
+static void measure(const char *what, struct walk *walk, const char *path, bool text_sink)
+{
+	const struct flowtap_stf_options options = { .generator = 0xff };
+	double best = 1e9, begin;
+	uint64_t bytes = 0;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600), error;
+		struct flowtap_text *text = NULL;
+		struct flowtap_stf *stf = NULL;
+
+		error = text_sink ? flowtap_text_new(fd, NULL, &text) :
+				    flowtap_stf_new(fd, &options, &stf);
+		begin = cpu_seconds();
+		for (int i = 0; i < REPEAT && !error; i++)
+			error = feed(walk, text ? flowtap_text_sink(text) : flowtap_stf_sink(stf));
+		if (!error)
+			error = text ? flowtap_text_finish(text) : flowtap_stf_finish(stf);
+		begin = cpu_seconds() - begin;
+		if (error) {
+			fprintf(stderr, "%s: %s\n", path, strerror(-error));
+			exit(1);
+		}
+		best = begin < best ? begin : best;
+		bytes = stf ? flowtap_stf_counts(stf)->bytes : (uint64_t)lseek(fd, 0, SEEK_CUR);
+		flowtap_stf_free(stf);
+		flowtap_text_free(text);
+		close(fd);
+	}
+	report(what, best, REPEAT * walk->instructions, bytes);
+}
+
+/* What a writer does that looks at each instruction. */
+static uint64_t put_plainly(const struct walk *walk, FILE *file)
+{
+	uint64_t bytes = 0;
+
+	for (uint32_t i = 0; i < STEPS; i++) {
+		const struct flowtap_block *block = &walk->blocks[walk->steps[i].block];
+		uint64_t target = walk->blocks[walk->steps[(i + 1) % STEPS].block].address;
+
+		for (uint32_t at = 0, size; at < block->size; at += size) {
+			size = (block->bytes[at] & 3) == 3 ? 4 : 2;
+			if (at == block->last && walk->steps[i].taken) {
+				putc_unlocked(0x1f, file);
+				fwrite_unlocked(&target, 1, 8, file);
+				bytes += 9;
+			}
+			putc_unlocked(size == 4 ? 0xf0 : 0xf1, file);
+			fwrite_unlocked(block->bytes + at, 1, size, file);
+			bytes += 1 + size;
+		}
+	}
+	return bytes;
+}
+
+static void measure_plain(const char *what, const struct walk *walk)
+{
+	FILE *file = fopen("/dev/null", "w");
+	double best = 1e9, begin;
+	uint64_t bytes = 0;
+
+	setvbuf(file, NULL, _IOFBF, 256 << 10);
+	for (int round = 0; round < ROUNDS; round++) {
+		begin = cpu_seconds();
+		bytes = put_plainly(walk, file);
+		begin = cpu_seconds() - begin;
+		best = begin < best ? begin : best;
+	}
+	fclose(file);
+	report(what, best, walk->instructions, bytes);
+}
+
+int main(void)
+{
+	char path[] = "/tmp/flowtap-bench-XXXXXX";
+	struct walk hot = make_walk(500, 0), wide = make_walk(20000, 0);
+	struct walk sampled = make_walk(20000, 32);
+	int fd = mkstemp(path);
+
+	if (fd < 0)
+		return 1;
+	close(fd);
+	measure("STF, 500 blocks, /dev/null", &hot, "/dev/null", false);
+	measure("STF, 20000 blocks, /dev/null", &wide, "/dev/null", false);
+	measure("STF, 20000 blocks, a gap after every 32, /dev/null", &sampled, "/dev/null", false);
+	measure("STF, 20000 blocks, file in /tmp", &wide, path, false);
+	measure("text, 20000 blocks, file in /tmp", &wide, path, true);
+	measure_plain("STF records one by one through stdio, 20000 blocks, /dev/null", &wide);
+	unlink(path);
+	free_walk(&hot);
+	free_walk(&wide);
+	free_walk(&sampled);
+	return 0;
+}
