@@ -124,8 +124,9 @@ static const char *print_mapping(const struct flowtap_archive_block *block)
 	}
 	putchar(' ');
 	print_plain(stdout, (const char *)block->payload + after, mapping.path_size);
+	after = (after + mapping.path_size + 1 + 7) & ~(size_t)7;
 	if (block->type == FLOWTAP_ARCHIVE_BYTES)
-		printf(" bytes=%zu", block->size - after - mapping.path_size);
+		printf(" bytes=%zu", block->size > after ? block->size - after : 0);
 	putchar('\n');
 	return NULL;
 }

@@ -413,13 +413,13 @@ static int set_up(struct decoding *decoding)
 	return 0;
 }
 
-static void summarise(const struct decoding *decoding, uint64_t bytes)
+static void summarise(const struct decoding *decoding, const char *output, uint64_t bytes)
 {
 	const struct options *options = decoding->options;
 	FILE *file = strcmp(options->output, "-") ? stdout : stderr;
 	struct summary summary = {
 		.input = input_name(options->input),
-		.output = options->output,
+		.output = output,
 		.format = options->format,
 		.output_bytes = bytes,
 		.sysroot = options->sysroot,
@@ -455,7 +455,7 @@ static int decode(struct decoding *decoding, int input)
 		decode_problem(decoding, error);
 		/* Why there is nothing is in the gaps. */
 		if (error == -ENODATA)
-			summarise(decoding, 0);
+			summarise(decoding, NULL, 0);
 		output_discard(&decoding->output);
 		return STATUS_ERROR;
 	}
@@ -464,7 +464,7 @@ static int decode(struct decoding *decoding, int input)
 	else if (decoding->stf)
 		bytes = flowtap_stf_counts(decoding->stf)->bytes;
 	written = output_commit(&decoding->output);
-	summarise(decoding, bytes);
+	summarise(decoding, written ? NULL : options->output, bytes);
 	if (written)
 		return STATUS_ERROR;
 	return decoding->replay.counts.damages || flowtap_ctr_counts(decoding->ctr)->bad_records ?

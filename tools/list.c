@@ -41,7 +41,7 @@ static void print_source(const struct flowtap_query *query)
 	print_bits(stdout, mode_bits, query->modes, " ");
 	printf("\n  triggers  ");
 	print_bits(stdout, trigger_bits, query->triggers, " ");
-	printf("\n  streams   ");
+	printf("\n  flags     ");
 	print_bits(stdout, flag_bits, query->flags, " ");
 	printf("\n  period    at least %" PRIu64 "\n", (uint64_t)query->period_min);
 	if (query->ctr.depths) {
@@ -98,14 +98,26 @@ static const char *availability(const struct event *event)
 	return error == -EACCES || error == -EPERM ? "unknown" : "no";
 }
 
-static void print_events(void)
+/* The greatest of the least periods: what record takes where an event's own is smaller. */
+static uint64_t least_period(const struct flowtap_query *queries, size_t cpus)
+{
+	uint64_t least = 0;
+
+	for (size_t cpu = 0; cpu < cpus; cpu++)
+		if (queries[cpu].period_min > least)
+			least = queries[cpu].period_min;
+	return least;
+}
+
+static void print_events(uint64_t least)
 {
 	size_t n;
 	const struct event *events = event_table(&n);
 
 	printf("Events (-e), their default period (-c) and whether perf would sample them here:\n");
 	for (size_t i = 0; i < n; i++)
-		printf("  %-24s %9" PRIu64 "  %s\n", events[i].name, events[i].period,
+		printf("  %-24s %9" PRIu64 "  %s\n", events[i].name,
+		       events[i].period > least ? events[i].period : least,
 		       availability(&events[i]));
 	printf("  cache events as perf spells them (L1-dcache-load-misses), raw ones as rHEX\n");
 }
@@ -153,6 +165,7 @@ static void json_cpu(struct json *json, const struct flowtap_query *query)
 static void json_all(const struct flowtap_query *queries, size_t cpus)
 {
 	struct json json = { .file = stdout };
+	uint64_t least = least_period(queries, cpus);
 	size_t n;
 	const struct event *events = event_table(&n);
 
@@ -167,7 +180,7 @@ static void json_all(const struct flowtap_query *queries, size_t cpus)
 		json_open(&json, NULL, '{');
 		json_string(&json, "name", events[i].name);
 		json_string(&json, "type", name_of(event_type_names, events[i].type));
-		json_number(&json, "period", events[i].period);
+		json_number(&json, "period", events[i].period > least ? events[i].period : least);
 		json_string(&json, "available", availability(&events[i]));
 		json_close(&json, '}');
 	}
@@ -214,7 +227,7 @@ int list_command(int argc, char **argv)
 		json_all(queries, n);
 	} else {
 		print_cpus(queries, n);
-		print_events();
+		print_events(least_period(queries, n));
 	}
 	free(queries);
 	return STATUS_OK;

@@ -35,6 +35,7 @@ static const char help[] =
 	"                       that name becomes FILE.old\n"
 	"      --force          replace FILE even if it is no archive\n"
 	"      --depth N        transfers per sample, 16 to 256 (the most the CPU has)\n"
+	"      --on-switch      also a sample when a task leaves the CPU\n"
 	"      --duration S     stop after S seconds; a command still running gets SIGTERM\n"
 	"      --ring-pages N   pages of each CPU's ring, a power of two (128)\n"
 	"      --no-inherit     not what the process forks\n"
@@ -70,7 +71,16 @@ struct recording {
 	uint64_t began;
 };
 
-enum { LONG_DEPTH = 256, LONG_DURATION, LONG_PAGES, LONG_NO_INHERIT, LONG_SOURCE, LONG_JSON, LONG_FORCE };
+enum {
+	LONG_DEPTH = 256,
+	LONG_DURATION,
+	LONG_PAGES,
+	LONG_NO_INHERIT,
+	LONG_SWITCH,
+	LONG_SOURCE,
+	LONG_JSON,
+	LONG_FORCE,
+};
 
 static const struct option long_options[] = {
 	{ "pid", required_argument, NULL, 'p' },
@@ -81,6 +91,7 @@ static const struct option long_options[] = {
 	{ "duration", required_argument, NULL, LONG_DURATION },
 	{ "ring-pages", required_argument, NULL, LONG_PAGES },
 	{ "no-inherit", no_argument, NULL, LONG_NO_INHERIT },
+	{ "on-switch", no_argument, NULL, LONG_SWITCH },
 	{ "source", required_argument, NULL, LONG_SOURCE },
 	{ "force", no_argument, NULL, LONG_FORCE },
 	{ "quiet", no_argument, NULL, 'q' },
@@ -157,6 +168,9 @@ static const char *take_option(struct options *options, int option, const char *
 		return parse_source(options, text) ? NULL : "ctr, ete or soft";
 	case LONG_NO_INHERIT:
 		configure->flags &= ~FLOWTAP_INHERIT;
+		return NULL;
+	case LONG_SWITCH:
+		configure->triggers |= FLOWTAP_TRIGGER_SWITCH;
 		return NULL;
 	case LONG_FORCE:
 		options->force = true;

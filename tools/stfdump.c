@@ -19,7 +19,8 @@ enum kind {
 	U32,
 	U64,
 	DECIMAL = 0x10,		/* with one of those above; else hexadecimal */
-	MAGIC = 0x20,		/* the three bytes "STF" */
+	OPCODE = 0x20,		/* the same, with all of its digits */
+	MAGIC = 0x40,		/* the three bytes "STF" */
 	TEXT16,			/* u16 length, bytes */
 	TEXT32,
 	EVENT,			/* u32 id, u64 if the features say EVENT64 */
@@ -72,8 +73,8 @@ static const struct layout layouts[] = {
 	{ 0x64, "EVENT", { { "id", EVENT }, { "fields", WORDS } } },
 	{ 0x65, "EVENT_PC_TARGET", ADDRESS("target") },
 	{ 0xe6, "MICROOP", { { "size", U8 | DECIMAL }, { "microop", U32 } } },
-	{ 0xf0, "INST_32", { { "opcode", U32 } } },
-	{ 0xf1, "INST_16", { { "opcode", U16 } } },
+	{ 0xf0, "INST_32", { { "opcode", U32 | OPCODE } } },
+	{ 0xf1, "INST_16", { { "opcode", U16 | OPCODE } } },
 };
 
 #define FEATURE_EVENT64 (1ULL << 19)
@@ -231,7 +232,10 @@ static bool print_field(struct trace *trace, const struct field *field)
 	default:
 		if (!take(trace, sizes[field->kind & 0xf], &value))
 			return false;
-		printf(field->kind & DECIMAL ? "%" PRIu64 : "0x%" PRIx64, value);
+		if (field->kind & OPCODE)
+			printf("0x%0*" PRIx64, 2 * sizes[field->kind & 0xf], value);
+		else
+			printf(field->kind & DECIMAL ? "%" PRIu64 : "0x%" PRIx64, value);
 		return true;
 	}
 }

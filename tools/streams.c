@@ -20,10 +20,18 @@ static bool has_source(const struct flowtap_query *query)
 	return query->source != FLOWTAP_SOURCE_NONE;
 }
 
-static int no_source(const struct streams *streams)
+static int no_source(const struct streams *streams, uint32_t want)
 {
 	const struct flowtap_query *first = &streams->queries[0];
 
+	if (want) {
+		complain("no CPU of this machine has the source %s", name_of(source_names, want));
+		if (want == FLOWTAP_SOURCE_SOFT)
+			advise("the module makes synthetic transfers only when it is loaded with soft=1");
+		else
+			advise("`flowtap list` shows what there is");
+		return -ENODEV;
+	}
 	complain("no CPU of this machine has a source of control flow: %s", device_reason(first));
 	if (first->sources & 1U << FLOWTAP_SOURCE_SOFT)
 		advise("--source soft records synthetic transfers, for tests");
@@ -120,7 +128,7 @@ static int query(struct streams *streams, uint32_t want)
 	for (size_t cpu = 0; cpu < streams->cpus; cpu++)
 		if (has_source(&streams->queries[cpu]))
 			return 0;
-	return no_source(streams);
+	return no_source(streams, want);
 }
 
 /* One period for all streams, at least what each of their sources asks for. */

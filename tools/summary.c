@@ -96,8 +96,11 @@ static void print_gaps(FILE *file, const struct summary *summary)
 		const struct tap_missing *missing = &summary->tap->missing[i];
 
 		fputs("      no code of ", file);
-		print_plain(file, missing->path, strlen(missing->path));
-		fputs(": ", file);
+		/* Most reasons begin with the path. */
+		if (strncmp(missing->reason, missing->path, strlen(missing->path))) {
+			print_plain(file, missing->path, strlen(missing->path));
+			fputs(": ", file);
+		}
 		print_plain(file, missing->reason, strlen(missing->reason));
 		fputc('\n', file);
 	}
@@ -181,6 +184,8 @@ void summary_print(FILE *file, const struct summary *summary)
 	print_damage(file, summary);
 	print_processes(file, summary);
 	print_functions(file, summary);
+	if (!summary->output)
+		return;
 	fprintf(file, "  written       %s of %s to ", number_bytes(summary->output_bytes, number),
 		summary->format);
 	if (strcmp(summary->output, "-"))

@@ -11,7 +11,7 @@
 
 struct summary {
 	const char *input;
-	const char *output;		/* "-": standard output */
+	const char *output;		/* "-": standard output; NULL: nothing was written */
 	const char *format;
 	uint64_t output_bytes;
 	const char *sysroot;		/* or NULL */

@@ -43,8 +43,11 @@ static void print_losses(const struct flowtap_stats *sum)
 		advise("a greater --ring-pages or period (-c) loses less");
 	}
 	for (uint32_t cause = 0; cause < FLOWTAP_CAUSE_MAX; cause++) {
-		/* The first ones of each task, and what was told above. */
-		if (cause == FLOWTAP_CAUSE_START || cause == FLOWTAP_CAUSE_RING_FULL || !sum->losses[cause])
+		/* Those that are in the nature of samples; decode counts them. */
+		const uint32_t natural = 1U << FLOWTAP_CAUSE_START | 1U << FLOWTAP_CAUSE_WRAPPED |
+					 1U << FLOWTAP_CAUSE_SWITCH | 1U << FLOWTAP_CAUSE_DISABLED;
+
+		if (natural & 1U << cause || cause == FLOWTAP_CAUSE_RING_FULL || !sum->losses[cause])
 			continue;
 		advise("%s gaps %s: %s", number_group(sum->losses[cause], records), cause_name(cause),
 		       cause_meaning(cause));
@@ -67,8 +70,8 @@ void tally_print(const struct streams *streams, const struct tally *tally)
 		advise("%" PRIu64 " side-band events were lost: some code may be unknown",
 		       tally->sideband_lost);
 	if (!sum.samples)
-		advise("no sample: it slept, ran too short for the period (a smaller -c), or on a CPU "
-		       "without source");
+		advise("no sample: it slept, ran too short for the period (a smaller -c, or "
+		       "--on-switch), or on a CPU without source");
 }
 
 static void json_cpu(struct json *json, const struct stream *stream)
@@ -76,7 +79,9 @@ static void json_cpu(struct json *json, const struct stream *stream)
 	json_open(json, NULL, '{');
 	json_number(json, "cpu", stream->configure.cpu);
 	json_string(json, "source", name_of(source_names, stream->configure.source));
-	json_number(json, "depth", stream->configure.ctr.depth);
+	if (stream->query.ctr.depth_max)
+		json_number(json, "depth", stream->configure.ctr.depth ? stream->configure.ctr.depth :
+			    stream->query.ctr.depth_max);
 	json_number(json, "period", stream->configure.period);
 	json_number(json, "ring_pages", stream->configure.ring_pages);
 	json_close(json, '}');
