@@ -29,7 +29,8 @@ enum way {
  * such bits as long as only U is recorded, since every trap is then external and ignores them
  * (Smctr 6.1.2). Custom bits may alter anything (7). Records of S and M mode want the kernel's
  * code. Without STE there may be a trap anywhere, and with it a redirection (a signal) that lies
- * in line with what was interrupted, so straight lines prove nothing.
+ * in line with what was interrupted, so straight lines prove nothing; with BPFRZ the same is true
+ * of breakpoints, which are not recorded (6.5).
  */
 static enum way way_of(uint64_t control, const char **why)
 {
@@ -47,7 +48,9 @@ static enum way way_of(uint64_t control, const char **why)
 		*why = "a custom extension was enabled";
 		return WAY_TRANSFERS;
 	}
-	return control & CTR_CONTROL_STE ? WAY_BLOCKS : WAY_SOURCES;
+	if (!(control & CTR_CONTROL_STE) || control & CTR_CONTROL_BPFRZ)
+		return WAY_SOURCES;
+	return WAY_BLOCKS;
 }
 
 static int send(struct flowtap_ctr *ctr, const struct flowtap_element *element)
@@ -137,7 +140,7 @@ static void go_on(struct flowtap_ctr *ctr, const struct flowtap_transfer *transf
 	ctr->at = transfer->target;
 	ctr->before = transfer->source;
 	if (!ctr->straight)
-		owe(ctr, FLOWTAP_GAP_TRAP, "traps were not recorded: there may be one anywhere");
+		owe(ctr, FLOWTAP_GAP_TRAP, "not all traps were recorded: there may be one anywhere");
 }
 
 /*
