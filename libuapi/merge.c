@@ -39,6 +39,11 @@ struct cursor {
 	const struct timed *head;
 };
 
+struct task {
+	uint32_t tid;
+	uint64_t sequence;
+};
+
 struct flowtap_merge {
 	int fd;
 	struct cursor *cursors;
@@ -47,6 +52,11 @@ struct flowtap_merge {
 	/* The cursors that have a head: a binary heap, the first in order on top. */
 	uint32_t *heap;
 	uint32_t n_heap;
+	uint32_t *aside;	/* room for as many */
+	/* The last sample of each task that was handed out. */
+	struct task *tasks;
+	uint32_t n_tasks;
+	struct flowtap_table by_tid;
 	/* To be moved on before the heap is in order: those not begun, then the one handed out. */
 	uint32_t started;
 	bool pending;
@@ -72,7 +82,10 @@ void flowtap_merge_free(struct flowtap_merge *merge)
 	}
 	free(merge->cursors);
 	free(merge->heap);
+	free(merge->aside);
+	free(merge->tasks);
 	flowtap_table_free(&merge->by_cpu);
+	flowtap_table_free(&merge->by_tid);
 	free(merge);
 }
 
@@ -81,7 +94,7 @@ static int find_cursor(struct flowtap_merge *merge, uint32_t cpu, struct cursor 
 	uint64_t hash = flowtap_hash_words(&(uint64_t) { cpu }, 1);
 	struct flowtap_table_walk walk = flowtap_table_walk(&merge->by_cpu, hash);
 	struct cursor *cursors;
-	uint32_t index, *heap;
+	uint32_t index, *heap, *aside;
 
 	while (flowtap_table_next(&walk, &index)) {
 		*cursor = &merge->cursors[index];
@@ -98,6 +111,10 @@ static int find_cursor(struct flowtap_merge *merge, uint32_t cpu, struct cursor 
 	if (!heap)
 		return -ENOMEM;
 	merge->heap = heap;
+	aside = realloc(merge->aside, (merge->n + 1) * sizeof(aside[0]));
+	if (!aside)
+		return -ENOMEM;
+	merge->aside = aside;
 	if (flowtap_table_add(&merge->by_cpu, hash, merge->n))
 		return -ENOMEM;
 	*cursor = &merge->cursors[merge->n++];
@@ -199,34 +216,12 @@ static int move_on(int fd, struct cursor *cursor, struct flowtap_merge_result *r
 	return 1;
 }
 
-/* Samples of one task and one time are in the order of their sequence. */
-static bool before(const struct cursor *a, const struct cursor *b)
-{
-	uint64_t sequence[2] = { 0, 0 };
-	uint32_t tid[2] = { 0, 0 };
-	const struct cursor *cursor[2] = { a, b };
-
-	if (a->head->time != b->head->time)
-		return a->head->time < b->head->time;
-	for (int i = 0; i < 2; i++) {
-		const struct flowtap_record_sample *sample = (const void *)cursor[i]->head;
-
-		if (sample->header.type == FLOWTAP_RECORD_SAMPLE &&
-		    sample->header.size >= sizeof(*sample)) {
-			tid[i] = sample->tid;
-			sequence[i] = sample->sequence;
-		}
-	}
-	if (tid[0] != tid[1])
-		return tid[0] < tid[1];
-	if (sequence[0] != sequence[1])
-		return sequence[0] < sequence[1];
-	return a->cpu < b->cpu;
-}
-
 static bool heap_before(const struct flowtap_merge *merge, uint32_t x, uint32_t y)
 {
-	return before(&merge->cursors[merge->heap[x]], &merge->cursors[merge->heap[y]]);
+	const struct cursor *a = &merge->cursors[merge->heap[x]];
+	const struct cursor *b = &merge->cursors[merge->heap[y]];
+
+	return a->head->time != b->head->time ? a->head->time < b->head->time : a->cpu < b->cpu;
 }
 
 static void swap(uint32_t *a, uint32_t *b)
@@ -285,9 +280,91 @@ static int settle(struct flowtap_merge *merge, struct flowtap_merge_result *resu
 	}
 }
 
+/* Tasks. */
+
+static const struct flowtap_record_sample *sample_of(const struct cursor *cursor)
+{
+	const struct flowtap_record_sample *sample = (const void *)cursor->head;
+
+	return sample->header.type == FLOWTAP_RECORD_SAMPLE &&
+	       sample->header.size >= sizeof(*sample) ? sample : NULL;
+}
+
+static struct task *find_task(const struct flowtap_merge *merge, uint32_t tid)
+{
+	struct flowtap_table_walk walk =
+		flowtap_table_walk(&merge->by_tid, flowtap_hash_words(&(uint64_t) { tid }, 1));
+	uint32_t index;
+
+	while (flowtap_table_next(&walk, &index))
+		if (merge->tasks[index].tid == tid)
+			return &merge->tasks[index];
+	return NULL;
+}
+
+static int note_task(struct flowtap_merge *merge, const struct flowtap_record_sample *sample)
+{
+	struct task *task = find_task(merge, sample->tid);
+
+	if (!task) {
+		uint32_t n = merge->n_tasks;
+
+		if (!(n & (n - 1))) {
+			task = realloc(merge->tasks, (n ? 2 * (size_t)n : 1) * sizeof(*task));
+			if (!task)
+				return -ENOMEM;
+			merge->tasks = task;
+		}
+		if (flowtap_table_add(&merge->by_tid,
+				      flowtap_hash_words(&(uint64_t) { sample->tid }, 1), n))
+			return -ENOMEM;
+		task = &merge->tasks[merge->n_tasks++];
+		task->tid = sample->tid;
+	}
+	task->sequence = sample->sequence;
+	return 0;
+}
+
+/* Whether the task's sample before this one has not come: it may be in another ring. */
+static bool is_early(const struct flowtap_merge *merge, const struct cursor *cursor)
+{
+	const struct flowtap_record_sample *sample = sample_of(cursor);
+	const struct task *task;
+
+	if (!sample || !sample->sequence)
+		return false;
+	task = find_task(merge, sample->tid);
+	return !task || sample->sequence - 1 > task->sequence;
+}
+
+/*
+ * The cursor whose turn it is. Clocks are coarse (a RISC-V timebase may tick once a microsecond):
+ * of records with one time those come first that do not miss a predecessor.
+ */
+static uint32_t choose(struct flowtap_merge *merge)
+{
+	uint32_t n = 0, chosen = pop(merge);
+	uint64_t time = merge->cursors[chosen].head->time;
+
+	while (is_early(merge, &merge->cursors[chosen])) {
+		merge->aside[n++] = chosen;
+		if (!merge->n_heap || merge->cursors[merge->heap[0]].head->time != time) {
+			/* All of them do: something was lost. */
+			chosen = merge->aside[0];
+			merge->aside[0] = merge->aside[--n];
+			break;
+		}
+		chosen = pop(merge);
+	}
+	while (n)
+		push(merge, merge->aside[--n]);
+	return chosen;
+}
+
 int flowtap_merge_next(struct flowtap_merge *merge, struct flowtap_merge_result *result)
 {
 	int saved = errno, err = settle(merge, result);
+	const struct flowtap_record_sample *sample;
 	const struct cursor *cursor;
 
 	errno = saved;
@@ -295,9 +372,12 @@ int flowtap_merge_next(struct flowtap_merge *merge, struct flowtap_merge_result 
 		return err;
 	if (!merge->n_heap)
 		return 0;
-	merge->current = pop(merge);
+	merge->current = choose(merge);
 	merge->pending = true;
 	cursor = &merge->cursors[merge->current];
+	sample = sample_of(cursor);
+	if (sample && note_task(merge, sample))
+		return -ENOMEM;
 	result->record = &cursor->head->header;
 	result->cpu = cursor->cpu;
 	return 1;
