@@ -217,9 +217,29 @@ static u32 ctr_drain(struct stream *stream, struct flowtap_entry *entries, bool 
 	return nr;
 }
 
-static bool ctr_thaw(struct stream *stream)
+/*
+ * An overflow that is not ours froze recording (6.5) and its trap was not recorded. Nothing else
+ * is missing: what the kernel did is not recorded anyway. So the trap is added as it would have
+ * been without LCOFIFRZ, in the way that 2.5 describes for emulators. An empty buffer needs none:
+ * where it begins is unknown in any case.
+ */
+static void ctr_thaw(struct stream *stream, u64 ip)
 {
-	return csr_read_clear(SCTRSTATUS, CTRSTATUS_FROZEN) & CTRSTATUS_FROZEN;
+	unsigned long status = csr_read_clear(SCTRSTATUS, CTRSTATUS_FROZEN);
+	unsigned long select;
+
+	if (!(status & CTRSTATUS_FROZEN) || !ip || !(stream->control & CTRCTL_STE))
+		return;
+	select = csr_read(SISELECT);
+	csr_write(SISELECT, CTR_SELECT(0));
+	if (csr_read(SIREG) & CTRSOURCE_V) {
+		csr_write(SCTRSTATUS, (status & ~(CTRSTATUS_FROZEN | CTRSTATUS_WRPTR)) |
+				      ((status + 1) & (stream->depth - 1)));
+		csr_write(SIREG, ip | CTRSOURCE_V);
+		csr_write(SIREG2, 0);
+		csr_write(SIREG3, CTRDATA_INTERRUPT);
+	}
+	csr_write(SISELECT, select);
 }
 
 const struct source ctr_source = {

@@ -29,8 +29,10 @@
 				 CTRCTL_BPFRZ | CTRCTL_LCOFIFRZ | CTRCTL_FILTERS)
 
 #define CTRSTATUS_FROZEN	BIT(31)
+#define CTRSTATUS_WRPTR		GENMASK(7, 0)
 #define CTRSOURCE_V		BIT(0)
 #define CTRTARGET_MISP		BIT(0)
+#define CTRDATA_INTERRUPT	2		/* TYPE, table 9 */
 
 static inline void sctrclr(void)		/* 4.1 */
 {

@@ -202,15 +202,9 @@ void holder_interrupt_done(void)
 	struct stream *stream = cpu->holder;
 	struct pt_regs *regs = get_irq_regs();
 
-	if (!stream || !stream->source->thaw || !stream->source->thaw(stream))
-		return;
-	/* In kernel mode nothing was being recorded that could have been missed. */
-	if (!regs || !user_mode(regs))
-		return;
-	note_loss(stream, cpu->entry, FLOWTAP_CAUSE_FROZEN);
-	stream_write_gap(stream, current, cpu->entry->since, FLOWTAP_CAUSE_FROZEN);
-	stream->source->stop(stream);
-	stream->source->start(stream);
+	if (stream && stream->source->thaw)
+		stream->source->thaw(stream, regs && user_mode(regs) ?
+				     instruction_pointer(regs) : 0);
 }
 
 void holder_task_gone(struct tasks *tasks, struct entry *entry, u32 cause)

@@ -39,10 +39,11 @@ struct source {
 	 */
 	u32 (*drain)(struct stream *stream, struct flowtap_entry *entries, bool *frozen);
 	/*
-	 * An interrupt handler is done. True: recording had been stopped by somebody else and
-	 * goes on now. NULL: cannot happen.
+	 * An interrupt handler is done. If recording had been stopped (by an overflow of somebody
+	 * else's counter) it goes on now; ip: what the interrupt interrupted, 0 if that was not
+	 * recorded. NULL: cannot happen.
 	 */
-	bool (*thaw)(struct stream *stream);
+	void (*thaw)(struct stream *stream, u64 ip);
 };
 
 extern const struct source soft_source;
