@@ -79,7 +79,8 @@ static void start(struct process *process, struct flowtap_map *map, uint32_t pid
 	process->pid = pid;
 	process->tid = pid + 1;
 	process->loss = 1U << FLOWTAP_CAUSE_START;
-	program_make(&process->program, 0x2aaaaaa000, 0x1234567890 + pid * 77777);
+	program_make(&process->program, 0x2aaaaaa000, 0x1234567890 + pid * 77777,
+		     program_dense);
 	snprintf(path, sizeof(path), "[program %u]", pid);
 	mapping = (struct flowtap_mapping){
 		.start = process->program.base,

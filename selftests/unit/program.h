@@ -9,7 +9,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
+#ifndef PROGRAM_STATEMENTS
 #define PROGRAM_STATEMENTS 6000
+#endif
 
 struct program {
 	uint8_t *text;
@@ -32,15 +34,18 @@ enum statement {
 	ST_INDIRECT, ST_INDIRECT_SHORT, ST_RETURN, ST_ECALL, ST_EBREAK, ST_ILLEGAL, ST_KINDS
 };
 
-/* How often, of 100 or so, and how many bytes. */
-static const struct {
-	unsigned int share, size;
-} program_statements[ST_KINDS] = {
-	[ST_ALU] = { 24, 4 }, [ST_ALU_SHORT] = { 26, 2 }, [ST_BRANCH] = { 14, 4 },
-	[ST_BRANCH_SHORT] = { 10, 2 }, [ST_JUMP] = { 2, 4 }, [ST_JUMP_SHORT] = { 2, 2 },
-	[ST_CALL] = { 5, 4 }, [ST_INDIRECT] = { 5, 12 }, [ST_INDIRECT_SHORT] = { 3, 10 },
-	[ST_RETURN] = { 5, 4 }, [ST_ECALL] = { 3, 4 }, [ST_EBREAK] = { 1, 2 },
-	[ST_ILLEGAL] = { 1, 2 },
+/* Bytes. */
+static const unsigned int program_sizes[ST_KINDS] = {
+	[ST_ALU] = 4, [ST_ALU_SHORT] = 2, [ST_BRANCH] = 4, [ST_BRANCH_SHORT] = 2, [ST_JUMP] = 4,
+	[ST_JUMP_SHORT] = 2, [ST_CALL] = 4, [ST_INDIRECT] = 12, [ST_INDIRECT_SHORT] = 10,
+	[ST_RETURN] = 4, [ST_ECALL] = 4, [ST_EBREAK] = 2, [ST_ILLEGAL] = 2,
+};
+
+/* How often, of 100 or so: as many transfers of all kinds as possible. */
+static const unsigned int program_dense[ST_KINDS] = {
+	[ST_ALU] = 24, [ST_ALU_SHORT] = 26, [ST_BRANCH] = 14, [ST_BRANCH_SHORT] = 10, [ST_JUMP] = 2,
+	[ST_JUMP_SHORT] = 2, [ST_CALL] = 5, [ST_INDIRECT] = 5, [ST_INDIRECT_SHORT] = 3,
+	[ST_RETURN] = 5, [ST_ECALL] = 3, [ST_EBREAK] = 1, [ST_ILLEGAL] = 1,
 };
 
 static unsigned int program_reg(uint64_t *state)
@@ -146,31 +151,33 @@ static void program_put(struct program *p, struct rv_code *code, size_t at, enum
 	}
 }
 
-static void program_make(struct program *p, uint64_t base, uint64_t seed)
+static void program_make(struct program *p, uint64_t base, uint64_t seed,
+			 const unsigned int *shares)
 {
-	enum statement kinds[PROGRAM_STATEMENTS];
+	uint8_t *kinds = calloc(PROGRAM_STATEMENTS, 1);
 	struct rv_code code = { 0 };
 	unsigned int total = 0;
 
 	for (int k = 0; k < ST_KINDS; k++)
-		total += program_statements[k].share;
+		total += shares[k];
 	p->base = base;
 	p->n = PROGRAM_STATEMENTS;
 	p->size = 0;
 	for (size_t i = 0; i < p->n; i++) {
 		unsigned int pick = program_random(&seed) % total, k = 0;
 
-		while (pick >= program_statements[k].share)
-			pick -= program_statements[k++].share;
+		while (pick >= shares[k])
+			pick -= shares[k++];
 		kinds[i] = k;
 		p->labels[i] = base + p->size;
-		p->size += program_statements[k].size;
+		p->size += program_sizes[k];
 	}
 	p->text = calloc(1, p->size);
 	code.bytes = p->text;
 	code.room = p->size;
 	for (size_t i = 0; i < p->n; i++)
 		program_put(p, &code, i, kinds[i], &seed);
+	free(kinds);
 }
 
 #endif /* PROGRAM_H */
