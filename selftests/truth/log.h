@@ -6,7 +6,8 @@
  *
  * PREFIX.code has the code: TRUTH_CODE_MAGIC, then pieces, numbered from 0 in the order of the
  * file: u64 address, u32 n, u32 opcode[n] (16-bit ones zero-extended). A piece is what QEMU
- * translated at once; the same code can be in many.
+ * translated at once; the same code can be in many. QEMU translates by physical address: a piece
+ * also executes elsewhere than at `address`, where another process has mapped the same page.
  *
  * PREFIX.H has hart H: TRUTH_HART_MAGIC, then events: u8 kind and as many numbers as
  * truth_fields says, each LEB128. TRUTH_END is the last one of a whole file.
@@ -25,8 +26,7 @@
 
 enum truth_kind {
 	TRUTH_END,
-	TRUTH_RUN,	/* code, n, times: its first n instructions, so often in a row */
-	TRUTH_RUN_AT,	/* code, first, n: entered at instruction `first` */
+	TRUTH_RUN,	/* code, elsewhere, n, times: its first n instructions, so often in a row */
 	TRUTH_TRAP,	/* interrupt, from, to, cause, task: out of user mode, or an LCOFI */
 	TRUTH_RETURN,	/* counts; runs follow */
 	TRUTH_READ,	/* csr, counts */
@@ -36,13 +36,13 @@ enum truth_kind {
 };
 
 /*
+ * elsewhere is where the code was executed minus its `address`, as a signed number: zigzag.
  * counts are three numbers, each since the counts before: kernel instructions, those of them in
  * modules, and machine-mode (firmware) instructions.
  * task is the kernel's pointer to the task that was interrupted.
  */
 static const uint8_t truth_fields[TRUTH_KINDS] = {
-	[TRUTH_RUN] = 3,
-	[TRUTH_RUN_AT] = 3,
+	[TRUTH_RUN] = 4,
 	[TRUTH_TRAP] = 5,
 	[TRUTH_RETURN] = 3,
 	[TRUTH_READ] = 4,
@@ -67,6 +67,16 @@ enum truth_csr {
  * Privilege by address: in a Linux guest on QEMU's virt machine the kernel runs at negative
  * addresses and firmware in the first 2 MiB of memory, where our programs map nothing.
  */
+static inline uint64_t truth_zigzag(uint64_t difference)
+{
+	return difference << 1 ^ -(difference >> 63);
+}
+
+static inline uint64_t truth_unzigzag(uint64_t number)
+{
+	return number >> 1 ^ -(number & 1);
+}
+
 static inline int truth_is_kernel(uint64_t address)
 {
 	return address >> 63;

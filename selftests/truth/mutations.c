@@ -126,7 +126,7 @@ static const uint8_t code[] = {
 };
 
 /* As QEMU would translate it; twice, first for A then for B. */
-enum { START, AGAIN, WORK, CONDITION, ECALL, PIECES };
+enum { START, AGAIN, WORK, CONDITION, ECALL, REST, PIECES };
 
 static const struct {
 	uint32_t at;
@@ -138,6 +138,7 @@ static const struct {
 	[WORK] = { 0x14, 2, { 0x0001, 0x8082 } },
 	[CONDITION] = { 0x0a, 2, { 0x0001, 0xfe051be3 } },
 	[ECALL] = { 0x10, 1, { 0x00000073 } },
+	[REST] = { 0x0c, 1, { 0xfe051be3 } },
 };
 
 struct record {
@@ -183,7 +184,7 @@ static void record(struct world *world, uint64_t source, uint64_t target, unsign
 
 static void run_piece(struct world *world, unsigned int piece)
 {
-	log_event(world, TRUTH_RUN, world->base + piece, pieces[piece].n, 1);
+	log_event(world, TRUTH_RUN, world->base + piece, 0, pieces[piece].n, 1);
 }
 
 /* A turn of the loop from `again` back to there. */
@@ -306,7 +307,7 @@ static void window_with_traps(struct world *world)
 {
 	turn(world, AGAIN);
 	/* A page fault in the middle of a piece, after which it is entered anew. */
-	log_event(world, TRUTH_RUN, AGAIN, 1, 1);
+	log_event(world, TRUTH_RUN, AGAIN, 0, 1, 1);
 	trap(world, false, 0x02, 13);
 	if (world->mutation == LOG_UNRECORDED) {
 		log_event(world, TRUTH_WRITE, TRUTH_SCTRCTL, 0, 0);
@@ -335,10 +336,10 @@ static void window_with_traps(struct world *world)
 	log_event(world, TRUTH_RETURN, 100, 0, 0);
 	run_piece(world, WORK);
 	record(world, 0x16, 0x0a, 13);
-	log_event(world, TRUTH_RUN, CONDITION, 1, 1);
+	log_event(world, TRUTH_RUN, CONDITION, 0, 1, 1);
 	sample(world, 0x0c);
 	/* The interrupted branch and the rest of the turn. */
-	log_event(world, TRUTH_RUN_AT, CONDITION, 1, 1);
+	run_piece(world, REST);
 	record(world, 0x0c, 0x02, 5);
 }
 

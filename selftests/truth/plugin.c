@@ -32,6 +32,7 @@ struct insn {
 };
 
 struct code {
+	uint64_t address;
 	uint32_t id;
 	uint32_t n;
 	struct insn insns[];
@@ -50,7 +51,7 @@ enum { COUNT_KERNEL, COUNT_MODULE, COUNT_MACHINE, COUNTS };
 struct hart {
 	FILE *file;
 	const struct code *code;	/* the run that goes on: */
-	uint32_t first;
+	uint64_t pc;			/* where it began */
 	uint32_t n;
 	uint64_t times;			/* it was executed whole before */
 	bool started;
@@ -59,7 +60,7 @@ struct hart {
 	uint64_t satp;
 	uint64_t counts[COUNTS];	/* as last written */
 	GByteArray *bytes;
-	struct qemu_plugin_register *x[32];
+	struct qemu_plugin_register *x[32], *pc_register;
 	struct qemu_plugin_register *sscratch, *scause, *mcause;
 };
 
@@ -111,27 +112,22 @@ static void put_counts(struct hart *hart)
 	}
 }
 
+static void put_times(struct hart *hart, uint32_t n, uint64_t times)
+{
+	putc_unlocked(TRUTH_RUN, hart->file);
+	put(hart, hart->code->id);
+	put(hart, truth_zigzag(hart->pc - hart->code->address));
+	put(hart, n);
+	put(hart, times);
+}
+
 static void put_run(struct hart *hart)
 {
 	if (!hart->code)
 		return;
-	if (hart->first) {
-		putc_unlocked(TRUTH_RUN_AT, hart->file);
-		put(hart, hart->code->id);
-		put(hart, hart->first);
-		put(hart, hart->n);
-	} else {
-		if (hart->times) {
-			putc_unlocked(TRUTH_RUN, hart->file);
-			put(hart, hart->code->id);
-			put(hart, hart->code->n);
-			put(hart, hart->times);
-		}
-		putc_unlocked(TRUTH_RUN, hart->file);
-		put(hart, hart->code->id);
-		put(hart, hart->n);
-		put(hart, 1);
-	}
+	if (hart->times)
+		put_times(hart, hart->code->n, hart->times);
+	put_times(hart, hart->n, 1);
 	hart->code = NULL;
 }
 
@@ -158,40 +154,6 @@ static bool event(struct hart *hart)
 	return true;
 }
 
-static void new_run(struct hart *hart, const struct insn *insn)
-{
-	const struct code *code = insn->code;
-
-	if (hart->code == code && !insn->index && !hart->first && hart->n == code->n) {
-		hart->times++;
-		hart->n = 1;
-		return;
-	}
-	if (!event(hart))
-		return;
-	if (hart->in_kernel) {
-		hart->in_kernel = false;
-		putc_unlocked(TRUTH_RETURN, hart->file);
-		put_counts(hart);
-	}
-	hart->code = code;
-	hart->first = insn->index;
-	hart->n = 1;
-	hart->times = 0;
-}
-
-/* Before each user instruction. */
-static void on_user(unsigned int vcpu, void *data)
-{
-	struct hart *hart = &harts[vcpu];
-	const struct insn *insn = data;
-
-	if (hart->code == insn->code && hart->first + hart->n == insn->index)
-		hart->n++;
-	else
-		new_run(hart, insn);
-}
-
 static uint64_t read_register(struct hart *hart, struct qemu_plugin_register *handle)
 {
 	uint64_t value = 0;
@@ -200,6 +162,50 @@ static uint64_t read_register(struct hart *hart, struct qemu_plugin_register *ha
 	if (handle && qemu_plugin_read_register(handle, hart->bytes))
 		memcpy(&value, hart->bytes->data, MIN(hart->bytes->len, sizeof(value)));
 	return value;
+}
+
+/*
+ * Before the first instruction of a piece. The pc is right there and only there: further on
+ * QEMU keeps it as a distance. Where the piece was translated says nothing about where it runs.
+ */
+static void on_first(unsigned int vcpu, void *data)
+{
+	struct hart *hart = &harts[vcpu];
+	const struct insn *insn = data;
+	uint64_t pc;
+
+	if (!atomic_load_explicit(&armed, memory_order_relaxed))
+		return;
+	pc = read_register(hart, hart->pc_register);
+	if (hart->code == insn->code && hart->n == insn->code->n && hart->pc == pc) {
+		hart->times++;
+		hart->n = 1;
+		return;
+	}
+	event(hart);
+	if (hart->in_kernel) {
+		hart->in_kernel = false;
+		putc_unlocked(TRUTH_RETURN, hart->file);
+		put_counts(hart);
+	}
+	hart->code = insn->code;
+	hart->pc = pc;
+	hart->n = 1;
+	hart->times = 0;
+}
+
+/* Before each other one. Nothing goes on: the log began in the middle of this piece. */
+static void on_next(unsigned int vcpu, void *data)
+{
+	struct hart *hart = &harts[vcpu];
+	const struct insn *insn = data;
+
+	if (hart->code == insn->code && hart->n == insn->index) {
+		hart->n++;
+	} else if (hart->code) {
+		fprintf(stderr, "truth: code was entered in the middle\n");
+		exit(1);
+	}
 }
 
 static void on_trap(unsigned int vcpu, int type, uint64_t from, uint64_t to, void *data)
@@ -294,6 +300,7 @@ static void translate_user(struct qemu_plugin_tb *tb, uint64_t address, size_t n
 	uint32_t opcode, n32 = n;
 
 	pthread_mutex_lock(&code_lock);
+	code->address = address;
 	code->id = code_next++;
 	code->n = n;
 	fwrite(&address, sizeof(address), 1, code_file);
@@ -305,8 +312,10 @@ static void translate_user(struct qemu_plugin_tb *tb, uint64_t address, size_t n
 	pthread_mutex_unlock(&code_lock);
 	for (uint32_t i = 0; i < n; i++) {
 		code->insns[i] = (struct insn){ code, i };
-		qemu_plugin_register_vcpu_insn_exec_cb(qemu_plugin_tb_get_insn(tb, i), on_user,
-						       QEMU_PLUGIN_NO_REGS, &code->insns[i]);
+		qemu_plugin_register_vcpu_insn_exec_cb(qemu_plugin_tb_get_insn(tb, i),
+						       i ? on_next : on_first,
+						       i ? QEMU_PLUGIN_NO_REGS : QEMU_PLUGIN_R_REGS,
+						       &code->insns[i]);
 	}
 }
 
@@ -384,7 +393,9 @@ static void find_registers(struct hart *hart)
 		for (int j = 1; j < 32; j++)
 			if (!strcmp(reg->name, x[j]))
 				hart->x[j] = reg->handle;
-		if (!strcmp(reg->name, "sscratch"))
+		if (!strcmp(reg->name, "pc"))
+			hart->pc_register = reg->handle;
+		else if (!strcmp(reg->name, "sscratch"))
 			hart->sscratch = reg->handle;
 		else if (!strcmp(reg->name, "scause"))
 			hart->scause = reg->handle;
@@ -393,7 +404,7 @@ static void find_registers(struct hart *hart)
 	}
 	g_array_free(registers, TRUE);
 	for (int j = 1; j < 32; j++) {
-		if (!hart->x[j] || !hart->sscratch || !hart->scause || !hart->mcause) {
+		if (!hart->x[j] || !hart->pc_register || !hart->sscratch || !hart->scause || !hart->mcause) {
 			fprintf(stderr, "truth: this QEMU does not name the registers we need\n");
 			exit(1);
 		}

@@ -122,12 +122,7 @@ static int get(struct truth_hart *hart, size_t *offset, uint64_t *number)
 
 static int check_run(const struct truth_code *code, const struct truth_event *event)
 {
-	uint64_t first = event->kind == TRUTH_RUN_AT ? event->field[1] : 0;
-	uint64_t n = event->field[event->kind == TRUTH_RUN_AT ? 2 : 1];
-
-	if (event->field[0] >= code->n)
-		return -EBADMSG;
-	if (first > code->pieces[event->field[0]].n || n > code->pieces[event->field[0]].n - first)
+	if (event->field[0] >= code->n || event->field[2] > code->pieces[event->field[0]].n)
 		return -EBADMSG;
 	return 0;
 }
@@ -147,7 +142,7 @@ int truth_hart_next(struct truth_hart *hart, struct truth_event *event)
 		if (err)
 			return err;
 	}
-	if (event->kind == TRUTH_RUN || event->kind == TRUTH_RUN_AT) {
+	if (event->kind == TRUTH_RUN) {
 		err = check_run(hart->code, event);
 		if (err)
 			return err;

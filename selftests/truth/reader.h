@@ -28,7 +28,7 @@ struct truth_hart {
 	const struct truth_code *code;
 };
 
-/* Runs have been checked against the code: first + n instructions exist. */
+/* Runs have been checked against the code: n instructions exist. */
 struct truth_event {
 	enum truth_kind kind;
 	uint64_t field[TRUTH_FIELDS_MAX];

@@ -103,16 +103,14 @@ static int clear(struct steps *steps)
 	return 0;
 }
 
-static int run(struct steps *steps, const struct truth_piece *piece, uint64_t first, uint64_t n)
+static int run(struct steps *steps, const struct truth_piece *piece, uint64_t pc, uint64_t n)
 {
-	struct step step = { .kind = STEP_INSN, .pc = piece->address };
+	struct step step = { .kind = STEP_INSN, .pc = pc };
 	int err;
 
-	for (uint64_t i = 0; i < first; i++)
-		step.pc += truth_length(piece->opcodes[i]);
 	steps->counts.instructions += n;
 	steps->ran = n > 0;
-	for (uint64_t i = first; i < first + n; i++) {
+	for (uint64_t i = 0; i < n; i++) {
 		step.opcode = piece->opcodes[i];
 		steps->last = step;
 		if (recording(steps)) {
@@ -136,12 +134,11 @@ static int run(struct steps *steps, const struct truth_piece *piece, uint64_t fi
 static int run_event(struct steps *steps, const struct truth_event *event)
 {
 	const struct truth_piece *piece = &steps->hart.code->pieces[event->field[0]];
+	uint64_t pc = piece->address + truth_unzigzag(event->field[1]);
 	int err = 0;
 
-	if (event->kind == TRUTH_RUN_AT)
-		return run(steps, piece, event->field[1], event->field[2]);
-	for (uint64_t i = 0; i < event->field[2] && !err; i++)
-		err = run(steps, piece, 0, event->field[1]);
+	for (uint64_t i = 0; i < event->field[3] && !err; i++)
+		err = run(steps, piece, pc, event->field[2]);
 	return err;
 }
 
@@ -205,6 +202,8 @@ static void entry(struct steps *steps, uint64_t kernel)
 {
 	struct drain *drain = &steps->drain;
 
+	if (!steps->draining && !steps->asked)
+		return;
 	if (!steps->draining) {
 		steps->draining = true;
 		*drain = (struct drain){
@@ -290,9 +289,10 @@ static int take(struct steps *steps, const struct truth_event *event)
 {
 	int err = 0;
 
+	if (!drains(steps, event))
+		steps->asked = false;
 	switch (event->kind) {
 	case TRUTH_RUN:
-	case TRUTH_RUN_AT:
 		return run_event(steps, event);
 	case TRUTH_TRAP:
 		err = trap(steps, event);
@@ -303,7 +303,9 @@ static int take(struct steps *steps, const struct truth_event *event)
 		break;
 	case TRUTH_READ:
 		add_cost(steps, event->field + 1);
-		if (event->field[0] == TRUTH_SIREG && is_ctr(steps))
+		if (event->field[0] == TRUTH_SCTRSTATUS)
+			steps->asked = true;
+		else if (event->field[0] == TRUTH_SIREG && is_ctr(steps))
 			entry(steps, event->field[1]);
 		break;
 	case TRUTH_WRITE:

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * A hart's log as the driver's drains see it: for each drain of the CTR buffer, the instructions
- * that were executed while recording was on since the buffer had last been cleared.
+ * that were executed while recording was on since the buffer had last been cleared. A drain reads
+ * sctrstatus, then ctrsource of entry 0, 1 and so on; reading an entry alone is none.
  */
 #ifndef TRUTH_STEPS_H
 #define TRUTH_STEPS_H
@@ -82,7 +83,8 @@ struct steps {
 	size_t n, room;
 	uint64_t window_task, window_satp;
 	bool one_task, one_satp;
-	bool draining;		/* between the first sireg read and the end of the drain */
+	bool asked;		/* sctrstatus was read just before */
+	bool draining;		/* between the first sireg read after that and the end of the drain */
 	struct drain drain;
 	bool costing;		/* since an LCOFI in user mode, without a task switch */
 	struct truth_cost cost;
