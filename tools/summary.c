@@ -186,8 +186,12 @@ void summary_print(FILE *file, const struct summary *summary)
 	print_functions(file, summary);
 	if (!summary->output)
 		return;
-	fprintf(file, "  written       %s of %s to ", number_bytes(summary->output_bytes, number),
-		summary->format);
+	/* To a pipe nobody counts. */
+	if (summary->output_bytes)
+		fprintf(file, "  written       %s of %s to ",
+			number_bytes(summary->output_bytes, number), summary->format);
+	else
+		fprintf(file, "  written       %s to ", summary->format);
 	if (strcmp(summary->output, "-"))
 		print_plain(file, summary->output, strlen(summary->output));
 	else

@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# The program that makes the archives which the tests of the command read.
+$(eval $(call program,asan,cli,mkarchive,,$(SANITIZE)))
+EXTRA += $(B)/asan/cli/mkarchive

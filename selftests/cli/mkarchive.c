@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Makes what the tests of the command read: DIR/made.ftap, a recording of two processes that ran a
+ * small program, and DIR/root/bin/made, the program. All that is in it is known to the tests:
+ *
+ *	0x11000 first:	addi a0, zero, 5	0x11300 last:	addi a1, a1, 1
+ *	0x11004		jal  ra, last		0x11304		ret
+ *	0x11008		addi a0, a0, -1
+ *	0x1100c		bne  a0, zero, 0x11004
+ *
+ * A round of the loop is three transfers and five instructions. PID 100 has two samples that are
+ * contiguous, of 2 and 1 rounds; PID 200 one of ROUNDS, another that was lost in between, and one
+ * of 1 round; then come a gap, a lost record and a record of a type that nobody knows. MORE further
+ * samples of PID 300, of ROUNDS each, make the archive as long as one likes.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <flowtap/archive.h>
+#include <flowtap/riscv.h>
+#include <linux/flowtap.h>
+#include <linux/perf_event.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "unit/rv64.h"
+#include "unit/tinyelf.h"
+
+#define BASE TINY_CODE_ADDRESS
+#define LAST 0x300U
+#define SECOND 1000000000ULL
+#define ROUNDS_MAX 80
+
+static struct flowtap_archive_writer *writer;
+static uint8_t program[TINY_ROOM];
+
+static void check(int error, const char *what)
+{
+	if (!error)
+		return;
+	fprintf(stderr, "mkarchive: %s: %s\n", what, strerror(-error));
+	exit(1);
+}
+
+static void block(uint32_t type, const void *bytes, size_t size)
+{
+	check(flowtap_archive_write(writer, type, 0, SECOND, bytes, size, NULL, 0), "write");
+}
+
+static void put(uint32_t at, uint32_t opcode)
+{
+	memcpy(program + TINY_CODE_OFFSET + at, &opcode, sizeof(opcode));
+}
+
+static void make_program(const char *dir)
+{
+	char path[4096];
+	size_t size = tiny_make(program, 1);
+	FILE *file;
+
+	put(0x00, rv_addi(10, 0, 5));
+	put(0x04, rv_jal(1, (int32_t)LAST - 4));
+	put(0x08, rv_addi(10, 10, -1));
+	put(0x0c, rv_b(RV_BNE, 10, 0, -8));
+	put(LAST, rv_addi(11, 11, 1));
+	put(LAST + 4, rv_jalr(0, 1, 0));
+	snprintf(path, sizeof(path), "%s/root", dir);
+	mkdir(path, 0755);
+	snprintf(path, sizeof(path), "%s/root/bin", dir);
+	mkdir(path, 0755);
+	snprintf(path, sizeof(path), "%s/root/bin/made", dir);
+	file = fopen(path, "wb");
+	if (!file || fwrite(program, 1, size, file) != size || fclose(file))
+		check(-errno, path);
+}
+
+static void put_task(uint32_t pid, const char *comm)
+{
+	struct flowtap_archive_task task = {
+		.event = FLOWTAP_TASK_COMM,
+		.pid = pid,
+		.tid = pid,
+		.comm_size = (uint32_t)strlen(comm),
+	};
+
+	memcpy(task.comm, comm, strlen(comm));
+	block(FLOWTAP_ARCHIVE_TASK, &task, sizeof(task));
+}
+
+static void put_mapping(uint32_t pid)
+{
+	static const char path[] = "/bin/made";
+	struct {
+		struct flowtap_archive_mapping mapping;
+		char path[16];
+	} whole = {
+		.mapping = {
+			.start = BASE,
+			.size = 0x1000,
+			.file_offset = TINY_CODE_OFFSET,
+			.pid = pid,
+			.tid = pid,
+			.executable = 1,
+			.build_id_size = 20,
+			.path_size = sizeof(path) - 1,
+		},
+	};
+
+	/* As tiny_make numbers its files. */
+	memset(whole.mapping.build_id, 1, 20);
+	whole.mapping.build_id[0] = 0xab;
+	memcpy(whole.path, path, sizeof(path) - 1);
+	block(FLOWTAP_ARCHIVE_MAPPING, &whole, sizeof(whole.mapping) + sizeof(path) - 1);
+}
+
+/* One sample of so many rounds of the loop. */
+static size_t sample(uint8_t *out, uint32_t pid, uint64_t sequence, uint64_t time, uint32_t rounds,
+		     uint32_t loss)
+{
+	static const struct flowtap_entry round[] = {
+		{ (BASE + 0x04) | 1, BASE + LAST, FLOWTAP_TRANSFER_DIRECT_CALL },
+		{ (BASE + LAST + 4) | 1, BASE + 0x08, FLOWTAP_TRANSFER_RETURN },
+		{ (BASE + 0x0c) | 1, BASE + 0x04, FLOWTAP_TRANSFER_TAKEN },
+	};
+	struct flowtap_record_sample head = {
+		.header = {
+			.type = FLOWTAP_RECORD_SAMPLE,
+			.misc = FLOWTAP_MISC_USER,
+			.size = (uint16_t)(sizeof(head) + rounds * sizeof(round)),
+		},
+		.time = time,
+		.sequence = sequence,
+		.ip = BASE + 0x04,
+		.control = 1 | 1 << 8 | 1 << 12,
+		.pid = pid,
+		.tid = pid,
+		.trigger = FLOWTAP_TRIGGER_OVERFLOW,
+		.loss = loss,
+		.depth = 256,
+		.nr = rounds * 3,
+	};
+
+	memcpy(out, &head, sizeof(head));
+	for (uint32_t i = 0; i < rounds; i++)
+		memcpy(out + sizeof(head) + i * sizeof(round), round, sizeof(round));
+	return head.header.size;
+}
+
+static void put_ring(uint32_t rounds)
+{
+	static uint8_t ring[65536] __attribute__((aligned(8)));
+	const struct flowtap_record_gap gap = {
+		.header = { .type = FLOWTAP_RECORD_GAP, .size = sizeof(gap) },
+		.time = 6 * SECOND,
+		.since = 5 * SECOND,
+		.size = FLOWTAP_UNKNOWN,
+		.pid = 200,
+		.tid = 200,
+		.cause = FLOWTAP_CAUSE_DISPLACED,
+	};
+	const struct flowtap_record_lost lost = {
+		.header = { .type = FLOWTAP_RECORD_LOST, .size = sizeof(lost) },
+		.time = 7 * SECOND,
+		.since = 6 * SECOND,
+		.records = 3,
+		.bytes = 1000,
+		.total_records = 3,
+		.total_bytes = 1000,
+	};
+	const struct {
+		struct flowtap_record header;
+		uint64_t time;
+	} strange = { { .type = 99, .size = sizeof(strange) }, 8 * SECOND };
+	size_t used = 0;
+
+	used += sample(ring + used, 100, 1, 1 * SECOND, 2, 1U << FLOWTAP_CAUSE_START);
+	used += sample(ring + used, 100, 2, 2 * SECOND, 1, 0);
+	used += sample(ring + used, 200, 1, 3 * SECOND, rounds, 1U << FLOWTAP_CAUSE_START);
+	used += sample(ring + used, 200, 3, 4 * SECOND, 1, 1U << FLOWTAP_CAUSE_RING_FULL);
+	memcpy(ring + used, &gap, sizeof(gap));
+	used += sizeof(gap);
+	memcpy(ring + used, &lost, sizeof(lost));
+	used += sizeof(lost);
+	memcpy(ring + used, &strange, sizeof(strange));
+	used += sizeof(strange);
+	block(FLOWTAP_ARCHIVE_RING, ring, used);
+}
+
+static void put_more(uint32_t rounds, uint32_t more)
+{
+	static uint8_t ring[8192] __attribute__((aligned(8)));
+
+	for (uint32_t i = 0; i < more; i++)
+		block(FLOWTAP_ARCHIVE_RING, ring,
+		      sample(ring, 300, i + 1, 9 * SECOND + i, rounds, 1U << FLOWTAP_CAUSE_WRAPPED));
+}
+
+int main(int argc, char **argv)
+{
+	static const char info[] =
+		"flowtap=0.1\nhost=maker\nkernel=6.12-made\narch=riscv64\nevent=instructions\n"
+		"command=made \x1b[31m\"quoted\"\\ \xff\n";
+	struct flowtap_query query = {
+		.abi = FLOWTAP_ABI,
+		.cpus = 1,
+		.source = FLOWTAP_SOURCE_CTR,
+		.ctr = { .data = 0xf, .depths = 0x1f, .depth_max = 256 },
+	};
+	struct flowtap_configure configure = {
+		.source = FLOWTAP_SOURCE_CTR,
+		.modes = FLOWTAP_MODE_USER,
+		.triggers = FLOWTAP_TRIGGER_OVERFLOW,
+		.event_type = PERF_TYPE_HARDWARE,
+		.event_config = PERF_COUNT_HW_INSTRUCTIONS,
+		.period = 1234567,
+	};
+	struct flowtap_stats stats = { .samples = 4, .records = 7 };
+	uint32_t rounds = argc > 2 ? (uint32_t)atoi(argv[2]) : 0;
+	char path[4096];
+	int fd;
+
+	if (argc < 3 || !rounds || rounds > ROUNDS_MAX) {
+		fprintf(stderr, "usage: mkarchive DIR ROUNDS [MORE]\n");
+		return 2;
+	}
+	make_program(argv[1]);
+	snprintf(path, sizeof(path), "%s/made.ftap", argv[1]);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+	check(fd < 0 ? -errno : 0, path);
+	check(flowtap_archive_create(fd, &writer), "create");
+	block(FLOWTAP_ARCHIVE_INFO, info, sizeof(info) - 1);
+	block(FLOWTAP_ARCHIVE_QUERY, &query, sizeof(query));
+	block(FLOWTAP_ARCHIVE_CONFIGURE, &configure, sizeof(configure));
+	put_task(100, "made");
+	put_mapping(100);
+	put_task(200, "ma\033[2Jde");
+	put_mapping(200);
+	put_ring(rounds);
+	put_mapping(300);
+	put_more(rounds, argc > 3 ? (uint32_t)atoi(argv[3]) : 0);
+	block(FLOWTAP_ARCHIVE_STATS, &stats, sizeof(stats));
+	block(FLOWTAP_ARCHIVE_END, NULL, 0);
+	check(flowtap_archive_flush(writer), "flush");
+	flowtap_archive_writer_free(writer);
+	close(fd);
+	return 0;
+}

@@ -1,0 +1,60 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# TAP for tests in shell; to be sourced. A failure shows what `run` had last.
+#
+#   run COMMAND...        sets $status, $out and $err (what it printed on 1 and 2)
+#   ok NAME TEST...       "ok" if the command TEST (usually [ or [[ as `has`, `is`) succeeds
+#   is WANT GOT           equal; else shows both
+#   has TEXT PATTERN      TEXT matches the extended regular expression
+#   skip NAME WHY         a test that cannot run here
+#   done_testing          the plan, and the exit status
+set -u
+
+test_count=0 test_failed=0
+status=0 out='' err=''
+test_dir=$(mktemp -d)
+trap 'rm -rf "$test_dir"' EXIT
+
+run() {
+	"$@" >"$test_dir/.out" 2>"$test_dir/.err" </dev/null
+	status=$?
+	out=$(tr -d '\0' <"$test_dir/.out")
+	err=$(tr -d '\0' <"$test_dir/.err")
+}
+
+ok() { # NAME TEST...
+	local name=$1
+	shift
+	test_count=$((test_count + 1))
+	if "$@"; then
+		echo "ok $test_count - $name"
+		return
+	fi
+	test_failed=$((test_failed + 1))
+	echo "not ok $test_count - $name"
+	printf '# wanted: %s\n# status %s, out:\n' "${*@Q}" "$status"
+	printf '%s\n' "$out" | head -n 30 | sed 's/^/#   /'
+	printf '# err:\n'
+	printf '%s\n' "$err" | head -n 30 | sed 's/^/#   /'
+}
+
+is() {
+	[ "$1" = "$2" ] && return
+	printf '# wanted "%s"\n# got    "%s"\n' "$1" "$2"
+	return 1
+}
+
+has() {
+	[[ $1 =~ $2 ]]
+}
+
+skip() {
+	test_count=$((test_count + 1))
+	echo "ok $test_count - $1 # SKIP $2"
+}
+
+done_testing() {
+	echo "1..$test_count"
+	exit $((test_failed > 0))
+}

@@ -1,0 +1,75 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+# Completion of flowtap(1) for bash.
+
+_flowtap_events() {
+	flowtap list 2>/dev/null | sed -n '/^Events/,$s/^  \([a-z][a-z-]*\) .*/\1/p'
+}
+
+# The value of the option before the cursor; fails if that takes none.
+_flowtap_value() { # COMMAND OPTION
+	case $1:$2 in
+	record:-p | record:--pid)
+		mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [0-9]*)" -- "$cur") ;;
+	record:-e | record:--event)
+		mapfile -t COMPREPLY < <(compgen -W "$(_flowtap_events)" -- "$cur") ;;
+	record:--depth)
+		mapfile -t COMPREPLY < <(compgen -W '16 32 64 128 256' -- "$cur") ;;
+	record:--source)
+		mapfile -t COMPREPLY < <(compgen -W 'ctr ete soft' -- "$cur") ;;
+	record:-c | record:--count | record:--duration | record:--ring-pages | decode:--tid)
+		COMPREPLY=() ;;
+	decode:-t | decode:--to)
+		mapfile -t COMPREPLY < <(compgen -W 'stf flow' -- "$cur") ;;
+	decode:--sysroot)
+		mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
+	record:-o | record:--output | decode:-o | decode:--output)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
+	*)
+		return 1 ;;
+	esac
+}
+
+_flowtap() {
+	local cur=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]-} word options i
+	local -A all=(
+		[record]='--pid --event --count --output --force --depth --on-switch --duration
+			--ring-pages --no-inherit --source --quiet --json --help'
+		[decode]='--to --output --sysroot --tid --quiet --json --help'
+		[dump]='--blocks --hex --help'
+		[doctor]='--json --help'
+		[list]='--json --help'
+	)
+
+	COMPREPLY=()
+	if ((COMP_CWORD == 1)); then
+		mapfile -t COMPREPLY < <(compgen -W "${!all[*]} help version --help --version" -- "$cur")
+		return
+	fi
+	if [[ $command == help ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "${!all[*]}" -- "$cur")
+		return
+	fi
+	options=${all[$command]-}
+	[[ $options ]] || return
+	if [[ $command == record ]]; then
+		# Behind -- everything is the command's.
+		for ((i = 2; i < COMP_CWORD; i++)); do
+			word=${COMP_WORDS[i]}
+			if [[ $word == -- ]] && declare -F _command_offset >/dev/null; then
+				_command_offset $((i + 1))
+				return
+			fi
+		done
+	fi
+	_flowtap_value "$command" "${COMP_WORDS[COMP_CWORD - 1]}" && return
+	if [[ $cur == -* ]]; then
+		mapfile -t COMPREPLY < <(compgen -W "$options" -- "$cur")
+	elif [[ $command == record ]]; then
+		mapfile -t COMPREPLY < <(compgen -c -- "$cur")
+	elif [[ $command == decode || $command == dump ]]; then
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+	fi
+}
+
+complete -o filenames -F _flowtap flowtap
