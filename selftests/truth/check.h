@@ -9,8 +9,7 @@
  *   since the buffer was cleared: source, target, type, number;
  * - the flow that the library decodes is what the log says was executed, each instruction by
  *   address and opcode, without a hole that it does not tell, up to the interrupted instruction;
- * - all of it ran as one task in one address space, always the same task for a tid, and as
- *   the same depth and sctrctl as the sample says;
+ * - all of it ran as one task, always the same for a tid, with the sctrctl that the sample says;
  * - a sample that claims to be contiguous with the one before is.
  */
 #ifndef TRUTH_CHECK_H
@@ -29,6 +28,8 @@ struct check_counts {
 	uint64_t transfers;		/* compared, raw */
 	uint64_t reconstructed;		/* instructions of the flow that are in the log */
 	uint64_t skipped;		/* executed after a trap and before the next transfer */
+	uint64_t hidden;		/* executed, but the flow says that it lacks the code */
+	uint64_t across_exec;		/* samples of more than one address space */
 	uint64_t tasks;
 	uint64_t mismatches;
 };

@@ -84,10 +84,12 @@ static void print(const struct check *check, const struct samples *samples)
 	figure("samples", counts->samples);
 	figure("  lost by the ring", counts->lost);
 	figure("  bytes each", counts->samples ? samples->bytes / counts->samples : 0);
+	figure("  across an exec", counts->across_exec);
 	figure("tasks", counts->tasks);
 	figure("transfers compared", counts->transfers);
 	figure("reconstructed", counts->reconstructed);
 	figure("  unknown after traps", counts->skipped);
+	figure("  hidden, lacking code", counts->hidden);
 	for (int i = 0; i < FLOWTAP_GAP_REASONS; i++)
 		if (samples->gaps[i])
 			printf("gaps %-19s %12" PRIu64 "\n", flowtap_gap_name(i), samples->gaps[i]);

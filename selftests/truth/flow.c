@@ -75,12 +75,20 @@ void flow_free(struct flow *flow)
 	free(flow->items);
 }
 
+/* A place in the flow that does not say how much is missing is tried so often in all. */
+#define TRIES 100000
+
 struct walk {
 	struct flow_match *match;
+	const struct flow_item *items;
+	size_t first;		/* items before are the gap before the sample */
 	const struct drain *drain;
 	const struct transfers *transfers;
 	size_t at;		/* steps before this one are still to be found in the flow */
 	size_t transfer;	/* transfers before this one stand in steps before `at` */
+	size_t lost;		/* transfers that the buffer lost */
+	bool gap, hides;	/* the items before `first`: is there a gap, for want of code */
+	unsigned int *tries;
 };
 
 __attribute__((format(printf, 2, 3)))
@@ -188,57 +196,133 @@ static bool match_exception(struct walk *walk, const struct flow_item *item)
 	return true;
 }
 
-/* What was executed after a trap, up to the next transfer, is not known to the flow. */
-static bool pass_gap(struct walk *walk, const struct flow_item *item)
+static bool is_transfer(const struct walk *walk, size_t step)
 {
-	if (item->reason != FLOWTAP_GAP_TRAP)
-		return problem(walk, "a gap %s at 0x%" PRIx64 " amid what was recorded",
-			       flowtap_gap_name(item->reason), item->address);
-	while (walk->at && !(walk->transfer &&
-			     walk->transfers->list[walk->transfer - 1].step == walk->at - 1)) {
+	return walk->transfer && walk->transfers->list[walk->transfer - 1].step == step;
+}
+
+/* What was executed after a trap, up to the next transfer, is not known to the flow. */
+static void pass_trap_gap(struct walk *walk)
+{
+	while (walk->at && !is_transfer(walk, walk->at - 1)) {
 		walk->match->skipped += walk->drain->steps[walk->at - 1].kind == STEP_INSN;
 		back(walk);
 	}
-	return true;
+}
+
+static bool hides(const struct flow_item *item)
+{
+	return item->kind == FLOW_GAP && (item->reason == FLOWTAP_GAP_NO_CODE ||
+					  item->reason == FLOWTAP_GAP_NO_IMAGE);
+}
+
+/* Whether the step before `at` can be the last one of what `item` says. */
+static bool can_end(const struct walk *walk, const struct flow_item *item)
+{
+	const struct step *step = &walk->drain->steps[walk->at - 1];
+	uint64_t size = item->address + item->size - step->pc;
+
+	if (item->kind == FLOW_EXCEPTION)
+		return step->kind == STEP_TRAP && step->recorded && step->pc == item->address;
+	return step->kind == STEP_INSN && size == truth_length(step->opcode);
 }
 
 /* The oldest thing in the flow: what was executed before must be what the buffer lost. */
-static bool match_front(struct walk *walk, bool gap, size_t lost)
+static bool match_front(struct walk *walk)
 {
-	if (gap && walk->transfer != lost)
+	if (walk->hides ? walk->transfer < walk->lost : walk->gap && walk->transfer != walk->lost)
 		return problem(walk, "the flow begins with transfer %zu of %zu, not %zu",
-			       walk->transfer, walk->transfers->n, lost);
+			       walk->transfer, walk->transfers->n, walk->lost);
 	pass_unrecorded(walk);
-	if (!gap && walk->at)
+	if (!walk->gap && walk->at)
 		return problem(walk, "the flow does not say that something is missing before it");
 	return true;
+}
+
+static bool match_items(struct walk *walk, size_t n);
+
+/* Code was missing: the items before `n` are wherever they fit, the later the better. */
+static bool match_hidden(struct walk *walk, size_t n)
+{
+	const struct flow_match before = *walk->match;
+	uint64_t hidden = 0;
+
+	for (; walk->at; back(walk)) {
+		struct walk here = *walk;
+
+		if (can_end(walk, &walk->items[n - 1])) {
+			if (!*walk->tries)
+				break;
+			--*walk->tries;
+			*walk->match = before;
+			walk->match->hidden += hidden;
+			if (match_items(&here, n))
+				return true;
+		}
+		hidden += walk->drain->steps[walk->at - 1].kind == STEP_INSN;
+	}
+	return problem(walk, "what the flow has before its code was missing is nowhere");
+}
+
+/* The first n items end before walk->at. */
+static bool match_items(struct walk *walk, size_t n)
+{
+	bool fits = true, hidden = false;
+
+	while (n > walk->first && fits) {
+		const struct flow_item *item = &walk->items[--n];
+
+		switch (item->kind) {
+		case FLOW_BLOCK:
+			fits = match_block(walk, item);
+			break;
+		case FLOW_EXCEPTION:
+			fits = match_exception(walk, item);
+			break;
+		case FLOW_GAP:
+			for (;; n--) {
+				hidden |= hides(&walk->items[n]);
+				if (!hides(&walk->items[n]) &&
+				    walk->items[n].reason != FLOWTAP_GAP_TRAP)
+					return problem(walk, "a gap %s at 0x%" PRIx64 " amid what was"
+						       " recorded",
+						       flowtap_gap_name(walk->items[n].reason),
+						       walk->items[n].address);
+				if (walk->items[n - 1].kind != FLOW_GAP)
+					break;
+			}
+			if (hidden)
+				return match_hidden(walk, n);
+			pass_trap_gap(walk);
+			break;
+		}
+	}
+	return fits && match_front(walk);
 }
 
 bool flow_match(struct flow_match *match, const struct flow_item *items, size_t n,
 		const struct drain *drain, const struct transfers *transfers, size_t nr)
 {
-	struct walk walk = { match, drain, transfers, drain->n, transfers->n };
-	size_t first = 0;
-	bool fits = true, gap = false;
+	unsigned int tries = TRIES;
+	struct walk walk = {
+		.match = match,
+		.items = items,
+		.drain = drain,
+		.transfers = transfers,
+		.at = drain->n,
+		.transfer = transfers->n,
+		.lost = transfers->n - nr,
+		.tries = &tries,
+	};
 
 	memset(match, 0, sizeof(*match));
-	for (; first < n && items[first].kind != FLOW_BLOCK && items[first].kind != FLOW_EXCEPTION;
-	     first++)
-		gap |= items[first].kind == FLOW_GAP;
-	for (size_t i = n; i-- > first && fits;) {
-		switch (items[i].kind) {
-		case FLOW_BLOCK:
-			fits = match_block(&walk, &items[i]);
-			break;
-		case FLOW_EXCEPTION:
-			fits = match_exception(&walk, &items[i]);
-			break;
-		case FLOW_GAP:
-			fits = pass_gap(&walk, &items[i]);
-			break;
-		default:
-			break;
-		}
+	for (; walk.first < n && (items[walk.first].kind == FLOW_GAP ||
+				  items[walk.first].kind == FLOW_NOTHING); walk.first++) {
+		walk.gap |= items[walk.first].kind == FLOW_GAP;
+		walk.hides |= hides(&items[walk.first]);
 	}
-	return fits && match_front(&walk, gap, transfers->n - nr);
+	/* After a trap nothing is known; the gap is told with the next sample. */
+	if (n > walk.first && items[n - 1].kind == FLOW_EXCEPTION)
+		pass_trap_gap(&walk);
+	return match_items(&walk, n);
 }

@@ -40,7 +40,8 @@ void flow_free(struct flow *flow);
 
 struct flow_match {
 	uint64_t instructions;	/* of the flow, found in the log where they must be */
-	uint64_t skipped;	/* between the oldest entry's source and the end, but not in the flow */
+	uint64_t skipped;	/* executed after a trap and before the next transfer */
+	uint64_t hidden;	/* of transfers for which there was no code, as gaps in the flow tell */
 	char problem[256];	/* what is wrong, empty if nothing */
 	size_t step;		/* where */
 };

@@ -34,7 +34,6 @@ enum mutation {
 	LOG_MORE,		/* one more turn of the loop than was recorded */
 	LOG_EXTRA_DRAIN,
 	LOG_SWITCH,		/* the window goes on into another task */
-	LOG_SWITCH_SATP,	/* ... into another address space */
 	LOG_NOT_ORDERED,	/* the driver reads the entries in another order */
 	LOG_UNRECORDED,		/* recording was off for a while */
 	LOG_CONTROL,
@@ -72,7 +71,6 @@ static const char *const names[MUTATIONS] = {
 	[LOG_MORE] = "transfers that were not recorded",
 	[LOG_EXTRA_DRAIN] = "a drain without a sample",
 	[LOG_SWITCH] = "a buffer that was not cleared when the task changed",
-	[LOG_SWITCH_SATP] = "a buffer that was not cleared when the address space changed",
 	[LOG_NOT_ORDERED] = "entries read out of order",
 	[LOG_UNRECORDED] = "a sample that hides that recording was off",
 	[LOG_CONTROL] = "another sctrctl than the sample says",
@@ -352,16 +350,11 @@ static void write_log(struct world *world)
 		  CONTROL | 1UL << 45 : CONTROL);
 	turn(world, START);
 	turn(world, AGAIN);
-	if (world->mutation == LOG_SWITCH || world->mutation == LOG_SWITCH_SATP) {
+	if (world->mutation == LOG_SWITCH) {
 		trap(world, true, 0x02, 5);
-		if (world->mutation == LOG_SWITCH_SATP)
-			log_event(world, TRUTH_WRITE, TRUTH_SATP, 0, SATP_B);
-		else
-			world->base = PIECES;
+		world->base = PIECES;
 		log_event(world, TRUTH_RETURN, 100, 0, 0);
 		turn(world, AGAIN);
-		if (world->mutation == LOG_SWITCH_SATP)
-			log_event(world, TRUTH_WRITE, TRUTH_SATP, 0, SATP_A);
 	}
 	sample(world, 0x02);
 	world->base = 0;
