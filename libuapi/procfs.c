@@ -84,6 +84,41 @@ int flowtap_proc_each_thread(uint32_t pid, flowtap_proc_visit visit, void *argum
 	return each_number(path, visit, argument);
 }
 
+struct children {
+	uint32_t pid;
+	flowtap_proc_visit visit;
+	void *argument;
+};
+
+static int each_child_of_thread(void *argument, uint32_t tid)
+{
+	struct children *children = argument;
+	char path[64];
+	uint32_t child;
+	int result = 0;
+	FILE *file;
+
+	snprintf(path, sizeof(path), "/proc/%u/task/%u/children", children->pid, tid);
+	file = fopen(path, "re");
+	if (!file) {
+		/* The thread is gone, or the list is not there at all. */
+		snprintf(path, sizeof(path), "/proc/%u/task/%u/stat", children->pid, tid);
+		return errno == ENOENT && !access(path, F_OK) ? -ENOENT : 0;
+	}
+	while (!result && fscanf(file, "%u", &child) == 1)
+		result = children->visit(children->argument, child);
+	fclose(file);
+	return result;
+}
+
+int flowtap_proc_each_child(uint32_t pid, flowtap_proc_visit visit, void *argument)
+{
+	struct children children = { pid, visit, argument };
+	int result = flowtap_proc_each_thread(pid, each_child_of_thread, &children);
+
+	return result == -ESRCH ? 0 : result;
+}
+
 bool flowtap_proc_status(uint32_t pid, uint32_t tid, struct flowtap_proc_status *status)
 {
 	char path[64], text[1024], *open_mark, *close_mark;

@@ -27,6 +27,8 @@ int flowtap_proc_online(uint32_t **cpus, size_t *n);
 typedef int (*flowtap_proc_visit)(void *argument, uint32_t id);
 int flowtap_proc_each_process(flowtap_proc_visit visit, void *argument);
 int flowtap_proc_each_thread(uint32_t pid, flowtap_proc_visit visit, void *argument);
+/* Of all threads. 0 also for a process that is gone; -ENOENT: this kernel has no such list. */
+int flowtap_proc_each_child(uint32_t pid, flowtap_proc_visit visit, void *argument);
 int flowtap_proc_each_mapping(uint32_t pid, void *argument,
 			      int (*visit)(void *argument,
 					   const struct flowtap_proc_mapping *mapping));

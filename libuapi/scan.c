@@ -358,28 +358,66 @@ static int visit(void *argument, uint32_t pid)
 	return err;
 }
 
-/* Whether pid is the one that is followed, or descends from it. */
-static bool descends(uint32_t root, uint32_t pid)
+/* The followed process and its descendants: a list of those to look at. */
+struct family {
+	struct look *look;
+	uint32_t *pids;
+	size_t n;
+	size_t room;
+};
+
+static int join(void *argument, uint32_t pid)
 {
+	struct family *family = argument;
+
+	for (size_t i = 0; i < family->n; i++)
+		if (family->pids[i] == pid)
+			return 0;
+	if (family->n == family->room) {
+		size_t room = family->room ? 2 * family->room : 16;
+		uint32_t *pids = realloc(family->pids, room * sizeof(pids[0]));
+
+		if (!pids)
+			return -ENOMEM;
+		family->pids = pids;
+		family->room = room;
+	}
+	family->pids[family->n++] = pid;
+	return 0;
+}
+
+/* Without a list of children in /proc (CONFIG_PROC_CHILDREN): whose parent is one of the family. */
+static int join_if_child(void *argument, uint32_t pid)
+{
+	struct family *family = argument;
 	struct flowtap_proc_status status;
 
-	for (int depth = 0; pid && depth < 64; depth++, pid = status.parent) {
-		if (pid == root)
-			return true;
-		if (!flowtap_proc_status(pid, pid, &status))
-			return false;
-	}
-	return false;
+	if (!flowtap_proc_status(pid, pid, &status))
+		return 0;
+	for (size_t i = 0; i < family->n; i++)
+		if (family->pids[i] == status.parent)
+			return join(family, pid);
+	return 0;
 }
 
 /* One that was a descendant stays one when its parent has ended. */
-static int visit_descendant(void *argument, uint32_t pid)
+static int look_at_family(struct look *look)
 {
-	struct look *look = argument;
+	struct flowtap_scan *scan = look->scan;
+	struct family family = { .look = look };
+	int err = join(&family, scan->pid);
 
-	if (!find_process(look->scan, pid) && !descends(look->scan->pid, pid))
-		return 0;
-	return visit(argument, pid);
+	for (size_t i = 0; i < scan->n && !err; i++)
+		err = join(&family, scan->processes[i].pid);
+	for (size_t i = 0; i < family.n && !err; i++) {
+		err = flowtap_proc_each_child(family.pids[i], join, &family);
+		if (err == -ENOENT)
+			err = pardon(flowtap_proc_each_process(join_if_child, &family));
+		if (!err)
+			err = visit(look, family.pids[i]);
+	}
+	free(family.pids);
+	return err;
 }
 
 static int look_at_all(struct flowtap_scan *scan, struct flowtap_archive_writer *writer, bool quiet)
@@ -389,9 +427,9 @@ static int look_at_all(struct flowtap_scan *scan, struct flowtap_archive_writer 
 
 	scan->look++;
 	if (!scan->pid)
-		err = flowtap_proc_each_process(visit, &look);
+		err = pardon(flowtap_proc_each_process(visit, &look));
 	else if (scan->inherit)
-		err = flowtap_proc_each_process(visit_descendant, &look);
+		err = look_at_family(&look);
 	else
 		err = visit(&look, scan->pid);
 	return err ? err : forget_ended(scan);

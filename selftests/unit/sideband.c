@@ -1,0 +1,625 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Shows that what a process and its descendants map, at start, by dlopen, in threads, after fork and
+ * exec, is in the archive with the right build-ids and bytes: by perf's events, and by /proc alone.
+ *
+ * The traced process is this program again (ROLE in its environment). It maps copies of a library
+ * and reports an address of each with what stands there; the archive is then replayed and asked.
+ */
+#include <dlfcn.h>
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <flowtap/replay.h>
+#include <flowtap/sideband.h>
+#include <libelf.h>
+#include <limits.h>
+#include <link.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "elf_file.h"
+#include "kselftest_harness.h"
+
+#define PROBE 32		/* bytes of code that are compared */
+
+/* What the traced process says about one place. */
+struct report {
+	uint32_t pid;
+	uint32_t parent;
+	uint64_t address;
+	uint64_t time;
+	char what[16];
+	uint8_t bytes[PROBE];
+};
+
+/* The traced side. Its orders come on ORDERS, reports go to REPORTS. */
+
+#define ORDERS 100
+#define REPORTS 101
+
+static uint64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &time);
+	return (uint64_t)time.tv_sec * 1000000000ULL + (uint64_t)time.tv_nsec;
+}
+
+static void tell(const char *what, const void *address)
+{
+	struct report report = {
+		.pid = (uint32_t)getpid(),
+		.parent = (uint32_t)getppid(),
+		.address = (uintptr_t)address,
+		.time = now(),
+	};
+
+	snprintf(report.what, sizeof(report.what), "%s", what);
+	memcpy(report.bytes, address, PROBE);
+	if (write(REPORTS, &report, sizeof(report)) != sizeof(report))
+		_exit(3);
+}
+
+/* Waits until the tracer has looked. */
+static void wait_order(void)
+{
+	char order;
+
+	if (read(ORDERS, &order, 1) != 1)
+		_exit(4);
+}
+
+static void *load(void *argument)
+{
+	char path[128];
+	void *library, *symbol;
+
+	snprintf(path, sizeof(path), "%s/%s.so", getenv("COPIES"), (const char *)argument);
+	library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+	symbol = library ? dlsym(library, "elf_begin") : NULL;
+	if (!symbol)
+		_exit(5);
+	tell(argument, symbol);
+	return library;
+}
+
+/* In another thread. */
+static void load_aside(const char *name)
+{
+	pthread_t thread;
+
+	if (pthread_create(&thread, NULL, load, (void *)(uintptr_t)name) ||
+	    pthread_join(thread, NULL))
+		_exit(6);
+}
+
+/* What a JIT compiler leaves. */
+static void make_code(void)
+{
+	uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	for (int i = 0; i < 4096; i++)
+		page[i] = (uint8_t)(i * 5 + 1);
+	mprotect(page, 4096, PROT_READ | PROT_EXEC);
+	tell("jit", page + 64);
+}
+
+static void load_and_delete(const char *name)
+{
+	char path[128];
+
+	load((void *)(uintptr_t)name);
+	snprintf(path, sizeof(path), "%s/%s.so", getenv("COPIES"), name);
+	unlink(path);
+}
+
+static void become(const char *role)
+{
+	setenv("ROLE", role, 1);
+	execl("/proc/self/exe", role, NULL);
+	_exit(7);
+}
+
+static void run_child(void)
+{
+	pid_t pid;
+
+	tell("vdso", (const void *)(getauxval(AT_SYSINFO_EHDR) + 64));
+	tell("main", dlsym(RTLD_DEFAULT, "elf_end"));
+	wait_order();
+	load_aside("thread");
+	wait_order();
+	pid = fork();
+	if (pid == 0) {
+		load((void *)(uintptr_t)"forked");
+		wait_order();
+		become("grandchild");
+	}
+	waitpid(pid, NULL, 0);
+	load((void *)(uintptr_t)"last");
+	wait_order();
+}
+
+__attribute__((constructor))
+static void play_role(void)
+{
+	const char *role = getenv("ROLE");
+
+	if (!role)
+		return;
+	if (!strcmp(role, "child")) {
+		run_child();
+	} else if (!strcmp(role, "grandchild")) {
+		load((void *)(uintptr_t)"executed");
+		wait_order();
+	} else {
+		load((void *)(uintptr_t)"before");
+		load_and_delete("deleted");
+		make_code();
+		wait_order();
+		run_child();
+	}
+	_exit(0);
+}
+
+/* The tracer's side. */
+
+static const char *const copies[] = {
+	"thread", "forked", "last", "executed", "before", "deleted",
+};
+#define COPIES (sizeof(copies) / sizeof(copies[0]))
+
+FIXTURE(sideband)
+{
+	char directory[64];
+	int orders;
+	int reports;
+	pid_t child;
+	int archive;
+	struct flowtap_archive_writer *writer;
+	struct flowtap_sideband *sideband;
+	struct report report[32];
+	size_t n;
+	struct flowtap_map *map;
+	struct flowtap_build_id id;	/* of the library that is copied */
+};
+
+FIXTURE_VARIANT(sideband)
+{
+	bool poll;
+};
+
+FIXTURE_VARIANT_ADD(sideband, events)
+{
+	.poll = false,
+};
+
+FIXTURE_VARIANT_ADD(sideband, polling)
+{
+	.poll = true,
+};
+
+/* Copies libelf, which this program is linked with, under other names: fresh files to be mapped. */
+static bool copy_library(const char *directory)
+{
+	Dl_info info;
+	char command[512];
+
+	if (!dladdr(dlsym(RTLD_DEFAULT, "elf_begin"), &info))
+		return false;
+	for (size_t i = 0; i < COPIES; i++) {
+		snprintf(command, sizeof(command), "cp %s %s/%s.so", info.dli_fname, directory,
+			 copies[i]);
+		if (system(command))
+			return false;
+	}
+	return true;
+}
+
+/* The build-id of the loaded libelf, out of our own memory: by another way than the library's. */
+static int find_id(struct dl_phdr_info *info, size_t size, void *argument)
+{
+	struct flowtap_build_id *id = argument;
+
+	(void)size;
+	if (!strstr(info->dlpi_name, "libelf"))
+		return 0;
+	for (int i = 0; i < info->dlpi_phnum; i++) {
+		const uint8_t *at = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
+		const uint8_t *end = at + info->dlpi_phdr[i].p_memsz;
+
+		while (info->dlpi_phdr[i].p_type == PT_NOTE && at < end) {
+			const Elf64_Nhdr *note = (const void *)at;
+
+			if (note->n_type == NT_GNU_BUILD_ID && note->n_descsz <= 20 &&
+			    !memcmp(at + sizeof(*note), "GNU", 4)) {
+				id->size = (uint8_t)note->n_descsz;
+				memcpy(id->bytes, at + sizeof(*note) + 4, id->size);
+				return 1;
+			}
+			at += sizeof(*note) + ((note->n_namesz + 3) & ~3U) +
+			      ((note->n_descsz + 3) & ~3U);
+		}
+	}
+	return 0;
+}
+
+/* The child waits on a pipe, then executes this program in its role. */
+static pid_t start(const char *role, const char *directory, int *orders, int *reports)
+{
+	int to[2], from[2];
+	pid_t pid;
+	char order;
+
+	if (pipe(to) || pipe(from))
+		return -1;
+	pid = fork();
+	if (pid == 0) {
+		dup2(to[0], ORDERS);
+		dup2(from[1], REPORTS);
+		for (int fd = 3; fd < ORDERS; fd++)
+			close(fd);
+		setenv("COPIES", directory, 1);
+		if (read(ORDERS, &order, 1) != 1)
+			_exit(2);
+		become(role);
+	}
+	close(to[0]);
+	close(from[1]);
+	*orders = to[1];
+	*reports = from[0];
+	return pid;
+}
+
+FIXTURE_SETUP(sideband)
+{
+	strcpy(self->directory, "/tmp/flowtap-sideband-XXXXXX");
+	ASSERT_NE(mkdtemp(self->directory), NULL);
+	ASSERT_NE(dlsym(RTLD_DEFAULT, "elf_begin"), NULL);
+	ASSERT_TRUE(copy_library(self->directory));
+	dl_iterate_phdr(find_id, &self->id);
+	ASSERT_GT(self->id.size, 0);
+	self->archive = memfd_create("sideband", MFD_CLOEXEC);
+	ASSERT_EQ(flowtap_archive_create(self->archive, &self->writer), 0);
+	self->map = flowtap_map_new(NULL);
+}
+
+FIXTURE_TEARDOWN(sideband)
+{
+	char command[96];
+
+	if (self->child > 0) {
+		kill(self->child, SIGKILL);
+		waitpid(self->child, NULL, 0);
+	}
+	flowtap_sideband_free(self->sideband);
+	flowtap_archive_writer_free(self->writer);
+	flowtap_map_free(self->map);
+	snprintf(command, sizeof(command), "rm -rf %s", self->directory);
+	if (system(command))
+		abort();
+}
+
+/* Whether the archive has this text. */
+static bool has(FIXTURE_DATA(sideband) *self, const char *text)
+{
+	size_t size;
+	bool found;
+	void *bytes;
+
+	if (flowtap_archive_flush(self->writer))
+		abort();
+	size = flowtap_archive_size(self->writer);
+	bytes = mmap(NULL, size, PROT_READ, MAP_SHARED, self->archive, 0);
+	if (bytes == MAP_FAILED)
+		abort();
+	found = memmem(bytes, size, text, strlen(text));
+	munmap(bytes, size);
+	return found;
+}
+
+/* Polling looks when it thinks fit: waits until what was reported last has been seen. */
+static bool drain(FIXTURE_DATA(sideband) *self)
+{
+	const char *what = self->report[self->n - 1].what;
+	char text[PATH_MAX] = { 0 };
+
+	if (strcmp(what, "main"))
+		snprintf(text, sizeof(text), "%s/%s.so", self->directory, what);
+	else if (readlink("/proc/self/exe", text, sizeof(text) - 1) < 0)
+		return false;
+	for (int tries = 0; tries < 2000; tries++) {
+		if (flowtap_sideband_drain(self->sideband))
+			return false;
+		if (has(self, text))
+			return true;
+		usleep(10000);
+	}
+	return false;
+}
+
+/* Takes n reports, looks at the side band, and lets the child go on. */
+static bool step(FIXTURE_DATA(sideband) *self, size_t n)
+{
+	while (n--) {
+		struct pollfd wait = { .fd = self->reports, .events = POLLIN };
+
+		if (poll(&wait, 1, 20000) != 1 ||
+		    read(self->reports, &self->report[self->n], sizeof(struct report)) !=
+		    sizeof(struct report))
+			return false;
+		self->n++;
+	}
+	return drain(self) && write(self->orders, "", 1) == 1;
+}
+
+static const struct report *report_of(const FIXTURE_DATA(sideband) *self, const char *what)
+{
+	for (size_t i = 0; i < self->n; i++)
+		if (!strcmp(self->report[i].what, what))
+			return &self->report[i];
+	return NULL;
+}
+
+/* What the archive says, besides the map. */
+struct told {
+	FIXTURE_DATA(sideband) *self;
+	unsigned int with_id;		/* a bit for each copy mapped with the right build-id */
+	unsigned int mapped;
+	unsigned int forks;
+	unsigned int execs;
+	unsigned int threads;
+	unsigned int exits;
+	unsigned int damages;
+};
+
+static void take_mapping(struct told *told, const struct flowtap_archive_block *block)
+{
+	const struct flowtap_archive_mapping *mapping = block->payload;
+	const char *path = (const char *)(mapping + 1);
+
+	for (size_t i = 0; i < COPIES; i++) {
+		char name[128];
+
+		snprintf(name, sizeof(name), "%s/%s.so", told->self->directory, copies[i]);
+		if (mapping->path_size < strlen(name) || strncmp(path, name, strlen(name)))
+			continue;
+		told->mapped |= 1U << i;
+		if (mapping->build_id_size == told->self->id.size &&
+		    !memcmp(mapping->build_id, told->self->id.bytes, told->self->id.size))
+			told->with_id |= 1U << i;
+	}
+}
+
+static void take_task(struct told *told, const struct flowtap_archive_task *task)
+{
+	const struct report *forked = report_of(told->self, "forked");
+	uint32_t child = (uint32_t)told->self->child;
+
+	switch (task->event) {
+	case FLOWTAP_TASK_FORK:
+		if (task->pid == child && task->parent_pid == child)
+			told->threads++;
+		if (forked && task->pid == forked->pid && task->parent_pid == child)
+			told->forks++;
+		break;
+	case FLOWTAP_TASK_EXEC:
+		if (forked && task->pid == forked->pid && !memcmp(task->comm, "exe", 3))
+			told->execs++;
+		break;
+	case FLOWTAP_TASK_EXIT:
+		told->exits += forked && task->pid == forked->pid;
+		break;
+	}
+}
+
+static int on_block(struct flowtap_replay *replay, const struct flowtap_archive_block *block)
+{
+	struct told *told = replay->argument;
+
+	if (block->type == FLOWTAP_ARCHIVE_MAPPING)
+		take_mapping(told, block);
+	if (block->type == FLOWTAP_ARCHIVE_TASK)
+		take_task(told, block->payload);
+	return 0;
+}
+
+static void on_damage(struct flowtap_replay *replay, uint64_t offset, const char *reason,
+		      uint64_t bytes)
+{
+	(void)offset;
+	(void)reason;
+	(void)bytes;
+	((struct told *)replay->argument)->damages++;
+}
+
+static int on_record(struct flowtap_replay *replay, uint32_t cpu,
+		     const struct flowtap_record *record, size_t size)
+{
+	(void)replay;
+	(void)cpu;
+	(void)record;
+	(void)size;
+	return 0;
+}
+
+static struct told replay(FIXTURE_DATA(sideband) *self)
+{
+	struct told told = { .self = self };
+	struct flowtap_replay replay = {
+		.block = on_block,
+		.damage = on_damage,
+		.record = on_record,
+		.argument = &told,
+	};
+
+	if (flowtap_archive_flush(self->writer))
+		abort();
+	lseek(self->archive, 0, SEEK_SET);
+	if (flowtap_replay(&replay, self->archive, self->map))
+		abort();
+	return told;
+}
+
+/* Whether the map has at the reported place and time the bytes that stood there. */
+static bool is_known(FIXTURE_DATA(sideband) *self, const char *what)
+{
+	const struct report *report = report_of(self, what);
+	const struct flowtap_code *code;
+
+	if (!report)
+		return false;
+	code = flowtap_map_find(self->map, report->pid, report->time, report->address);
+	if (!code || !code->bytes) {
+		fprintf(stderr, "# %s: %s\n", what, code ? code->missing : "not mapped");
+		return false;
+	}
+	return code->end - report->address >= PROBE &&
+	       !memcmp(code->bytes + (report->address - code->start), report->bytes, PROBE);
+}
+
+/* The function there has the name that dlsym found it by. */
+static const char *symbol_of(FIXTURE_DATA(sideband) *self, const char *what, uint64_t *offset)
+{
+	const struct report *report = report_of(self, what);
+	const struct flowtap_code *code;
+
+	code = flowtap_map_find(self->map, report->pid, report->time, report->address);
+	return code ? flowtap_map_symbol(self->map, code, report->address, offset) : NULL;
+}
+
+#define OPEN(stopped_)								\
+	do {									\
+		struct flowtap_sideband_options options = {			\
+			.pid = self->child,					\
+			.inherit = true,					\
+			.stopped = stopped_,					\
+			.poll = variant->poll,					\
+		};								\
+		ASSERT_EQ(flowtap_sideband_open(&options, self->writer, &self->sideband), 0); \
+		if (!variant->poll && flowtap_sideband_polled(self->sideband))	\
+			SKIP(return, "perf events are not allowed here");	\
+		ASSERT_EQ(flowtap_sideband_polled(self->sideband), variant->poll); \
+		ASSERT_EQ(flowtap_sideband_start(self->sideband), 0);		\
+	} while (0)
+
+/* From the fork on, through all that run_child does. */
+#define FOLLOW(first)								\
+	do {									\
+		ASSERT_TRUE(step(self, first));	/* vdso, main, and what was before */ \
+		ASSERT_TRUE(step(self, 1));	/* thread */			\
+		ASSERT_TRUE(step(self, 1));	/* forked */			\
+		ASSERT_TRUE(step(self, 1));	/* executed */			\
+		ASSERT_TRUE(step(self, 1));	/* last */			\
+		waitpid(self->child, NULL, 0);					\
+		ASSERT_EQ(flowtap_sideband_drain(self->sideband), 0);		\
+	} while (0)
+
+#define CHECK(mask)								\
+	do {									\
+		told = replay(self);						\
+		self->child = 0;						\
+		EXPECT_EQ(told.damages, 0);					\
+		EXPECT_EQ(told.mapped, mask);					\
+		EXPECT_EQ(told.with_id, mask);					\
+		EXPECT_EQ(told.execs, 1);					\
+		EXPECT_EQ(told.forks, !variant->poll);				\
+		EXPECT_EQ(told.exits, !variant->poll);				\
+		if (!variant->poll)						\
+			EXPECT_GE(told.threads, 1);				\
+		EXPECT_TRUE(is_known(self, "vdso"));				\
+		EXPECT_TRUE(is_known(self, "main"));				\
+		EXPECT_TRUE(is_known(self, "thread"));				\
+		EXPECT_TRUE(is_known(self, "forked"));				\
+		EXPECT_TRUE(is_known(self, "executed"));			\
+		EXPECT_TRUE(is_known(self, "last"));				\
+		ASSERT_NE(symbol_of(self, "last", &offset), NULL);		\
+		EXPECT_STREQ(symbol_of(self, "last", &offset), "elf_begin");	\
+		EXPECT_EQ(offset, 0);						\
+		EXPECT_EQ(flowtap_sideband_lost(self->sideband), 0);		\
+	} while (0)
+
+TEST_F(sideband, child_from_its_exec_on)
+{
+	struct told told;
+	uint64_t offset;
+
+	self->child = start("child", self->directory, &self->orders, &self->reports);
+	OPEN(true);
+	ASSERT_EQ(write(self->orders, "", 1), 1);
+	FOLLOW(2);
+	CHECK(0xf);
+}
+
+TEST_F(sideband, process_that_runs_already)
+{
+	struct told told;
+	uint64_t offset;
+
+	self->child = start("attached", self->directory, &self->orders, &self->reports);
+	ASSERT_EQ(write(self->orders, "", 1), 1);
+	/* before, deleted, jit; it then waits for its order. */
+	for (int i = 0; i < 3; i++)
+		ASSERT_EQ(read(self->reports, &self->report[self->n++], sizeof(struct report)),
+			  (ssize_t)sizeof(struct report));
+	OPEN(false);
+	ASSERT_EQ(write(self->orders, "", 1), 1);
+	FOLLOW(2);
+	CHECK(0x3f);
+	EXPECT_TRUE(is_known(self, "before"));
+	EXPECT_TRUE(is_known(self, "jit"));
+	EXPECT_TRUE(is_known(self, "deleted"));
+}
+
+TEST_F(sideband, all_processes)
+{
+	struct flowtap_sideband_options options = { .poll = variant->poll };
+	struct told told;
+
+	self->child = start("attached", self->directory, &self->orders, &self->reports);
+	ASSERT_EQ(write(self->orders, "", 1), 1);
+	for (int i = 0; i < 3; i++)
+		ASSERT_EQ(read(self->reports, &self->report[self->n++], sizeof(struct report)),
+			  (ssize_t)sizeof(struct report));
+	ASSERT_EQ(flowtap_sideband_open(&options, self->writer, &self->sideband), 0);
+	if (!variant->poll && flowtap_sideband_polled(self->sideband))
+		SKIP(return, "perf events of all processes are not allowed here");
+	ASSERT_EQ(flowtap_sideband_start(self->sideband), 0);
+	ASSERT_EQ(write(self->orders, "", 1), 1);
+	FOLLOW(2);
+	told = replay(self);
+	self->child = 0;
+	EXPECT_EQ(told.damages, 0);
+	EXPECT_EQ(told.with_id, 0x3f);
+	EXPECT_TRUE(is_known(self, "before"));
+	EXPECT_TRUE(is_known(self, "executed"));
+	EXPECT_TRUE(is_known(self, "last"));
+}
+
+TEST(process_that_is_not_there)
+{
+	struct flowtap_sideband_options options = { .pid = 1 << 30 };
+	struct flowtap_archive_writer *writer;
+	struct flowtap_sideband *sideband;
+	int err;
+
+	ASSERT_EQ(flowtap_archive_create(-1, &writer), 0);
+	errno = 44;
+	err = flowtap_sideband_open(&options, writer, &sideband);
+	EXPECT_EQ(errno, 44);
+	EXPECT_EQ(err, -ESRCH);
+	if (!err)
+		flowtap_sideband_free(sideband);
+	flowtap_archive_writer_free(writer);
+}
+
+TEST_HARNESS_MAIN
