@@ -13,7 +13,7 @@
 #include "crc32c.h"
 
 #define HEADER sizeof(struct flowtap_archive_block_header)
-#define ROOM_MIN (1U << 20)
+#define ROOM_MIN (1U << 18)
 #define ROOM_STEP (1U << 16)
 /* Bytes that the search for the next good block may checksum, on top of 4 for each one searched. */
 #define SEARCH_CREDIT (64U << 20)

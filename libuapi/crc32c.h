@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* crc: 0 to begin with, or what the bytes before gave. With the machine's instruction if there is one. */
+/* crc: 0, or what the bytes before gave. By the machine's own instruction where it has one. */
 uint32_t flowtap_crc32c(uint32_t crc, const void *bytes, size_t size);
 /* The same by table, on any machine: what the other is tested against. */
 uint32_t flowtap_crc32c_table(uint32_t crc, const void *bytes, size_t size);

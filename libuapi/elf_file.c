@@ -42,7 +42,7 @@ int flowtap_elf_open(int fd, struct flowtap_elf **elf)
 int flowtap_elf_open_memory(const void *bytes, size_t size, struct flowtap_elf **elf)
 {
 	elf_version(EV_CURRENT);
-	/* libelf takes no const, but writes only where elf_update or a change of byte order asks. */
+	/* libelf takes no const, but writes only where elf_update asks it to. */
 	return from_handle(elf_memory((char *)(uintptr_t)bytes, size), elf);
 }
 

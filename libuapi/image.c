@@ -35,7 +35,7 @@ struct flowtap_map {
 	struct flowtap_table by_pid;
 	uint32_t last;			/* the process that was asked for last */
 	uint64_t latest;		/* time of what was added */
-	uint64_t generation;		/* counts what came out of order: copies are then stale */
+	uint64_t generation;		/* counts what came late: copies are then stale */
 	size_t n_pieces;
 	struct flowtap_code **codes;
 	uint32_t n_codes;

@@ -142,7 +142,7 @@ int flowtap_merge_add(struct flowtap_merge *merge, uint32_t cpu, uint64_t offset
 	return 0;
 }
 
-/* Sees to it that `want` bytes are in the window. False: they are not in the span, or unreadable. */
+/* Sees to it that `want` bytes are in the window. False: the span has not so many, or no read. */
 static bool fill(int fd, struct cursor *cursor, size_t want)
 {
 	size_t held = cursor->end - cursor->begin;

@@ -21,7 +21,7 @@ void flowtap_objects_free(struct flowtap_objects *objects);
 /* The object's index. Looks at no file. 0 or -ENOMEM. */
 int flowtap_objects_file(struct flowtap_objects *objects, const char *path,
 			 const struct flowtap_build_id *id, uint32_t *index);
-/* The same for bytes, which are copied; same path and content are one object. 0, -ENOMEM, -EFBIG. */
+/* For bytes, which are copied; same path and content are one object. 0, -ENOMEM, -EFBIG. */
 int flowtap_objects_bytes(struct flowtap_objects *objects, const char *path, const void *bytes,
 			  uint64_t size, uint32_t *index);
 /* From now on the file object of this path, without a build-id, has these bytes. As above. */

@@ -14,7 +14,7 @@
 #include "perf_record.h"
 #include "procfs.h"
 
-#define RING_BYTES (256U << 10)		/* wanted of each CPU; less where memory may not be locked */
+#define RING_BYTES (256U << 10)		/* of each CPU; less where memory may not be locked */
 #define ROUNDS 8			/* of looking for threads that started meanwhile */
 
 struct ring {

@@ -2,6 +2,7 @@
 #include "perf_record.h"
 
 #include <linux/perf_event.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -146,6 +147,7 @@ int flowtap_perf_record(const void *record, size_t size, uint32_t cpu,
 	const struct perf_event_header *header = record;
 	struct sample_id sample;
 	const char *string;
+	bool whole;
 
 	if (size < sizeof(*header) + sizeof(sample))
 		return 0;
@@ -163,9 +165,11 @@ int flowtap_perf_record(const void *record, size_t size, uint32_t cpu,
 		return string ? take_comm(record, string, &sample, cpu, writer) : 0;
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT:
-		return size >= sizeof(struct task) ? take_task(record, &sample, cpu, writer) : 0;
+		whole = size >= sizeof(struct task);
+		return whole ? take_task(record, &sample, cpu, writer) : 0;
 	case PERF_RECORD_LOST:
-		return size >= sizeof(struct lost) ? take_lost(record, &sample, cpu, writer, lost) : 0;
+		whole = size >= sizeof(struct lost);
+		return whole ? take_lost(record, &sample, cpu, writer, lost) : 0;
 	}
 	return 0;
 }

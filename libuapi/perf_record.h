@@ -12,7 +12,7 @@
 
 /*
  * One record of `size` bytes, header included. Types that are not wanted, and records too short for
- * their type, are passed over. What perf says it lost is added to *lost. 0 or -errno of the archive.
+ * their type, are passed over. What perf lost is added to *lost. 0 or -errno of the archive.
  */
 int flowtap_perf_record(const void *record, size_t size, uint32_t cpu,
 			struct flowtap_archive_writer *writer, uint64_t *lost);

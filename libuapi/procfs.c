@@ -249,11 +249,33 @@ struct flowtap_build_id flowtap_proc_build_id_of(uint32_t pid, const char *path,
 	return id.size ? id : id_at(path, inode);
 }
 
+#ifndef PROCMAP_QUERY
+/* Headers older than the running kernel may be: as in linux/fs.h of 6.11. */
+#define PROCMAP_QUERY _IOWR('f', 17, struct procmap_query)
+
+struct procmap_query {
+	uint64_t size;
+	uint64_t query_flags;
+	uint64_t query_addr;
+	uint64_t vma_start;
+	uint64_t vma_end;
+	uint64_t vma_flags;
+	uint64_t vma_page_size;
+	uint64_t vma_offset;
+	uint64_t inode;
+	uint32_t dev_major;
+	uint32_t dev_minor;
+	uint32_t vma_name_size;
+	uint32_t build_id_size;
+	uint64_t vma_name_addr;
+	uint64_t build_id_addr;
+};
+#endif
+
 /* Since Linux 6.11 the kernel tells the build-id itself, also of files that we may not open. */
 static struct flowtap_build_id ask_kernel(const struct flowtap_proc_mapping *mapping)
 {
 	struct flowtap_build_id id = { 0 };
-#ifdef PROCMAP_QUERY
 	struct procmap_query query = {
 		.size = sizeof(query),
 		.query_addr = mapping->start,
@@ -264,9 +286,6 @@ static struct flowtap_build_id ask_kernel(const struct flowtap_proc_mapping *map
 	if (!ioctl(mapping->maps, PROCMAP_QUERY, &query) &&
 	    query.build_id_size <= sizeof(id.bytes))
 		id.size = (uint8_t)query.build_id_size;
-#else
-	(void)mapping;
-#endif
 	return id;
 }
 

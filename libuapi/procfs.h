@@ -23,7 +23,7 @@ struct flowtap_proc_mapping {
 /* The CPUs that are online; freed by the caller. 0, -errno. */
 int flowtap_proc_online(uint32_t **cpus, size_t *n);
 
-/* They stop at, and return, what is not 0. -errno where /proc cannot be read (-ESRCH: no such task). */
+/* These stop at, and return, what is not 0. -errno where /proc cannot be read; -ESRCH: no task. */
 typedef int (*flowtap_proc_visit)(void *argument, uint32_t id);
 int flowtap_proc_each_process(flowtap_proc_visit visit, void *argument);
 int flowtap_proc_each_thread(uint32_t pid, flowtap_proc_visit visit, void *argument);

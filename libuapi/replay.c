@@ -117,6 +117,7 @@ static int take_block(struct pass *pass, const struct flowtap_archive_block *blo
 
 static int first_pass(struct pass *pass, struct flowtap_archive_reader *reader)
 {
+	const struct flowtap_archive_damage *damage;
 	struct flowtap_archive_block block;
 	int got, err;
 
@@ -129,8 +130,7 @@ static int first_pass(struct pass *pass, struct flowtap_archive_reader *reader)
 			if (err)
 				return err;
 		} else {
-			const struct flowtap_archive_damage *damage = flowtap_archive_damage(reader);
-
+			damage = flowtap_archive_damage(reader);
 			damaged(pass, damage->offset, damage->reason, damage->bytes);
 			/* An error of read: what came before it is still good. */
 			if (got != -EBADMSG && got != -ENODATA)

@@ -107,7 +107,7 @@ int flowtap_scan_vdso(struct flowtap_archive_writer *writer)
 	struct flowtap_mapping vdso = { .executable = true, .path = "[vdso]" };
 	const void *bytes;
 
-	/* The address that the kernel gave us and the one it lists must agree before we read there. */
+	/* What the kernel told us and what it lists must agree before we read there. */
 	if (flowtap_proc_each_mapping((uint32_t)getpid(), &vdso, find_vdso) != 1 ||
 	    vdso.start != getauxval(AT_SYSINFO_EHDR) || vdso.size > BYTES_BLOCK)
 		return 0;
@@ -420,7 +420,8 @@ static int look_at_family(struct look *look)
 	return err;
 }
 
-static int look_at_all(struct flowtap_scan *scan, struct flowtap_archive_writer *writer, bool quiet)
+static int look_at_all(struct flowtap_scan *scan, struct flowtap_archive_writer *writer,
+		       bool quiet)
 {
 	struct look look = { .scan = scan, .writer = writer, .quiet = quiet };
 	int err;
@@ -435,7 +436,8 @@ static int look_at_all(struct flowtap_scan *scan, struct flowtap_archive_writer 
 	return err ? err : forget_ended(scan);
 }
 
-int flowtap_scan_start(struct flowtap_scan *scan, struct flowtap_archive_writer *writer, bool quiet)
+int flowtap_scan_start(struct flowtap_scan *scan, struct flowtap_archive_writer *writer,
+		       bool quiet)
 {
 	scan->since = 0;
 	scan->looked = now();

@@ -26,7 +26,8 @@ int flowtap_scan_vdso(struct flowtap_archive_writer *writer);
  * What is there now, with time 0: tasks by name, mappings, and the bytes of code that no path leads
  * to (at most 64 MiB together). quiet: takes it as known and writes only names. 0 or -errno.
  */
-int flowtap_scan_start(struct flowtap_scan *scan, struct flowtap_archive_writer *writer, bool quiet);
+int flowtap_scan_start(struct flowtap_scan *scan, struct flowtap_archive_writer *writer,
+		       bool quiet);
 /*
  * What is new since the last look; nothing if that is too recent to look again within a twentieth
  * of the CPU's time. 0 or -errno of the archive.

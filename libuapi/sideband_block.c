@@ -24,8 +24,8 @@ static struct flowtap_archive_mapping describe(const struct flowtap_mapping *map
 	return block;
 }
 
-int flowtap_put_mapping(struct flowtap_archive_writer *writer, const struct flowtap_mapping *mapping,
-			uint32_t tid, uint32_t cpu)
+int flowtap_put_mapping(struct flowtap_archive_writer *writer,
+			const struct flowtap_mapping *mapping, uint32_t tid, uint32_t cpu)
 {
 	struct flowtap_archive_mapping block = describe(mapping, tid);
 

@@ -7,8 +7,8 @@
 #include <flowtap/image.h>
 
 /* tid and cpu: of who made the mapping, 0 unknown. A path longer than the kernel's is cut. */
-int flowtap_put_mapping(struct flowtap_archive_writer *writer, const struct flowtap_mapping *mapping,
-			uint32_t tid, uint32_t cpu);
+int flowtap_put_mapping(struct flowtap_archive_writer *writer,
+			const struct flowtap_mapping *mapping, uint32_t tid, uint32_t cpu);
 /* mapping->size bytes; -EMSGSIZE beyond a block. */
 int flowtap_put_bytes(struct flowtap_archive_writer *writer, const struct flowtap_mapping *mapping,
 		      const void *bytes);

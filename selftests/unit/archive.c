@@ -86,7 +86,7 @@ static bool equal(const struct flowtap_archive_block *got, const struct small *w
 	       !memcmp(got->payload, want->payload, want->size);
 }
 
-/* What reading gave: a bit for each block that came whole and in order; damages; the last result. */
+/* What reading gave. got: a bit for each block that came whole and in order. */
 struct reading {
 	int opened;
 	unsigned int got;

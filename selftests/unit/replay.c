@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Shows that a replay gives every record in order of time, knows all code by then, and survives damage. */
+/* Shows that a replay gives each record in order of time, with all code known, whatever is damaged. */
 #include <errno.h>
 #include <fcntl.h>
 #include <flowtap/replay.h>
@@ -213,7 +213,8 @@ TEST_F(replay, greatest_records)
 	for (uint64_t i = 0; i < 20; i++) {
 		size_t size = sample(bytes, i, 1, i, 65528 - sizeof(struct flowtap_record_sample));
 
-		flowtap_archive_write(self->writer, FLOWTAP_ARCHIVE_RING, 0, i, bytes, size, NULL, 0);
+		flowtap_archive_write(self->writer, FLOWTAP_ARCHIVE_RING, 0, i, bytes, size, NULL,
+				      0);
 		put_sample(self->writer, 0, i, 1, i);
 	}
 	free(bytes);
@@ -272,13 +273,13 @@ TEST_F(replay, bytes_reach_the_map)
 	const struct flowtap_code *code;
 
 	put_mapping(self->writer, 1, 3, 0x5000, "[vdso]");
-	flowtap_archive_write(self->writer, FLOWTAP_ARCHIVE_BYTES, 0, 0, &block, sizeof(block), NULL,
-			      0);
+	flowtap_archive_write(self->writer, FLOWTAP_ARCHIVE_BYTES, 0, 0, &block, sizeof(block),
+			      NULL, 0);
 	block.mapping.pid = 9;
 	block.mapping.start = 0x9000;
 	block.code[0] = 0x17;
-	flowtap_archive_write(self->writer, FLOWTAP_ARCHIVE_BYTES, 0, 0, &block, sizeof(block), NULL,
-			      0);
+	flowtap_archive_write(self->writer, FLOWTAP_ARCHIVE_BYTES, 0, 0, &block, sizeof(block),
+			      NULL, 0);
 	ASSERT_EQ(RUN(), 0);
 	EXPECT_EQ(self->seen->damages, 0);
 	code = flowtap_map_find(self->seen->map, 1, 3, 0x5000);
@@ -320,7 +321,8 @@ TEST_F(replay, damage_is_told_and_passed_over)
 	EXPECT_EQ(self->seen->record[3].time, 6);
 	EXPECT_EQ(self->seen->damages, 3);
 	EXPECT_EQ(self->replay.counts.damages, 3);
-	EXPECT_EQ(self->replay.counts.bad_bytes, 24 + sizeof(struct flowtap_record_sample) + 16 + 32);
+	EXPECT_EQ(self->replay.counts.bad_bytes,
+		  24 + sizeof(struct flowtap_record_sample) + 16 + 32);
 	EXPECT_STREQ(self->seen->reason, "a record of an impossible size");
 }
 

@@ -73,7 +73,8 @@ static void produce(struct made *made, uint64_t count)
 	for (uint64_t n = 0; n < count; n++) {
 		size_t size = record(n, words);
 
-		while (head + size - __atomic_load_n(&made->ring->data_tail, __ATOMIC_ACQUIRE) > DATA)
+		while (head + size > DATA +
+		       __atomic_load_n(&made->ring->data_tail, __ATOMIC_ACQUIRE))
 			sched_yield();
 		put(made, head, words, size);
 		head += size;

@@ -29,7 +29,7 @@ struct flowtap_archive_header {
 };
 
 struct flowtap_archive_block_header {
-	uint16_t type;			/* enum flowtap_archive_type; readers pass over unknown ones */
+	uint16_t type;			/* enum flowtap_archive_type, or one not known yet */
 	uint16_t mark;			/* FLOWTAP_ARCHIVE_MARK: lets a reader find blocks again */
 	uint32_t size;			/* of the payload, at most FLOWTAP_ARCHIVE_BLOCK_MAX */
 	uint32_t crc;
@@ -38,13 +38,13 @@ struct flowtap_archive_block_header {
 };
 
 enum flowtap_archive_type {
-	FLOWTAP_ARCHIVE_INFO = 1,	/* text, KEY=VALUE lines: host, kernel, command, arch, page ... */
+	FLOWTAP_ARCHIVE_INFO = 1,	/* text, KEY=VALUE lines: host, kernel, command ... */
 	FLOWTAP_ARCHIVE_QUERY,		/* struct flowtap_query of `cpu` */
 	FLOWTAP_ARCHIVE_CONFIGURE,	/* struct flowtap_configure of `cpu` */
 	FLOWTAP_ARCHIVE_RING,		/* whole records of `cpu`'s ring, as they were */
 	FLOWTAP_ARCHIVE_AUX,		/* u64 offset, then bytes of the AUX area */
 	FLOWTAP_ARCHIVE_MAPPING,	/* struct flowtap_archive_mapping, path */
-	FLOWTAP_ARCHIVE_TASK,		/* struct flowtap_archive_task, comm: fork, exec, comm, exit */
+	FLOWTAP_ARCHIVE_TASK,		/* struct flowtap_archive_task */
 	/*
 	 * struct flowtap_archive_mapping, path, 0, pad to 8, code bytes. pid 0: the bytes of what is
 	 * mapped by this path in any process (the vdso), from its file offset 0.
@@ -121,7 +121,7 @@ void flowtap_archive_writer_free(struct flowtap_archive_writer *writer);
 
 /*
  * fd is borrowed and read from where it stands; regular files and pipes. 0; -EBADMSG: no archive;
- * -EPROTONOSUPPORT: one of another version; -errno of read; -ENOMEM. Memory is 1 MiB or the
+ * -EPROTONOSUPPORT: one of another version; -errno of read; -ENOMEM. Memory is 256 KiB or the
  * greatest block.
  */
 int flowtap_archive_open(int fd, struct flowtap_archive_reader **reader);
@@ -131,7 +131,8 @@ int flowtap_archive_open(int fd, struct flowtap_archive_reader **reader);
  * may go on; after another (-errno of read, -ENOMEM) every further call returns the same.
  * The payload is aligned to 8.
  */
-int flowtap_archive_next(struct flowtap_archive_reader *reader, struct flowtap_archive_block *block);
+int flowtap_archive_next(struct flowtap_archive_reader *reader,
+			 struct flowtap_archive_block *block);
 
 struct flowtap_archive_damage {
 	uint64_t offset;		/* in the file */

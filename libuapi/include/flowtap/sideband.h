@@ -34,13 +34,17 @@ struct flowtap_sideband_options {
  * -errno only where polling is no way out.
  */
 int flowtap_sideband_open(const struct flowtap_sideband_options *options,
-			  struct flowtap_archive_writer *writer, struct flowtap_sideband **sideband);
+			  struct flowtap_archive_writer *writer,
+			  struct flowtap_sideband **sideband);
 /*
  * Starts the events, then synthesises what is there: tasks, mappings, vdso bytes. Start recording
  * after that. 0 or -errno.
  */
 int flowtap_sideband_start(struct flowtap_sideband *sideband);
-/* fds to poll, at most n; returns how many there are. */
+/*
+ * fds to poll, at most n; returns how many there are. One that gives POLLHUP (its task has ended)
+ * says nothing more; drain looks at all of them.
+ */
 int flowtap_sideband_fds(const struct flowtap_sideband *sideband, int *fds, int n);
 /*
  * Moves what waits into the archive (and polls /proc in that mode). To be called at least several
