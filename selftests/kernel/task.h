@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Processes that the tests trace. */
+#ifndef FLOWTAP_TEST_TASK_H
+#define FLOWTAP_TEST_TASK_H
+
+#include <sched.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static inline int pin(pid_t pid, unsigned int cpu)
+{
+	cpu_set_t set;
+
+	CPU_ZERO(&set);
+	CPU_SET(cpu, &set);
+	return sched_setaffinity(pid, sizeof(set), &set);
+}
+
+static inline int cpus_online(void)
+{
+	return sysconf(_SC_NPROCESSORS_ONLN);
+}
+
+/* Not to be made shorter: the tests want a task that stays on its CPU. */
+static inline void spin(void)
+{
+	for (;;)
+		asm volatile("" ::: "memory");
+}
+
+/* A child that dies with its parent; pinned where cpu >= 0. 0 in the child. */
+static inline pid_t fork_pinned(int cpu)
+{
+	pid_t pid = fork();
+
+	if (!pid) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (cpu >= 0)
+			pin(0, cpu);
+	}
+	return pid;
+}
+
+static inline pid_t spinner(int cpu)
+{
+	pid_t pid = fork_pinned(cpu);
+
+	if (!pid)
+		spin();
+	return pid;
+}
+
+/* What waitpid says of it. */
+static inline int end(pid_t pid)
+{
+	int status = -1;
+
+	kill(pid, SIGKILL);
+	waitpid(pid, &status, 0);
+	return status;
+}
+
+/*
+ * A program that the tests execute is the test program itself: its first argument says what it
+ * does instead.
+ */
+#define ROLE_SPIN "role=spin"
+#define ROLE_EXIT "role=exit"
+
+__attribute__((constructor, used)) static void play_role(int argc, char **argv, char **environment)
+{
+	if (argc < 2)
+		return;
+	if (!strcmp(argv[1], ROLE_EXIT))
+		_exit(0);
+	if (!strcmp(argv[1], ROLE_SPIN)) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		spin();
+	}
+}
+
+#endif /* FLOWTAP_TEST_TASK_H */
