@@ -197,8 +197,11 @@ static int add_one(struct tasks *tasks, struct task_struct *task)
 {
 	int added;
 
-	if (task->flags & (PF_KTHREAD | PF_EXITING))
+	if (task->flags & PF_EXITING)
 		return 0;
+	/* Credentials are each thread's own. Without memory it has begun to end. */
+	if (!may_trace(task))
+		return READ_ONCE(task->flags) & PF_EXITING ? 0 : -EPERM;
 	added = insert(tasks, task, GFP_KERNEL_ACCOUNT);
 	if (added != 1)
 		return added;
@@ -245,6 +248,24 @@ static int add_process(struct tasks *tasks, struct task_struct *leader)
 	return error ?: added;
 }
 
+/* The thread, or one of the process's, is in the set. */
+static bool is_there(struct tasks *tasks, struct task_struct *task, bool thread)
+{
+	struct task_struct *found;
+	bool there;
+
+	if (!thread) {
+		found = thread_with(tasks, task, true);
+		if (found)
+			put_task_struct(found);
+		return found;
+	}
+	rcu_read_lock();
+	there = tasks_find(tasks, task);
+	rcu_read_unlock();
+	return there;
+}
+
 static struct task_struct *find_task(u32 number, bool thread)
 {
 	struct pid *pid = find_get_pid(number);
@@ -268,12 +289,10 @@ int tasks_add(struct tasks *tasks, u32 pid, bool thread)
 		goto unlock;
 	if (task->flags & PF_KTHREAD)
 		result = -EINVAL;
-	else if (!may_trace(task))
-		result = -EPERM;
 	else
 		result = thread ? add_one(tasks, task) : add_process(tasks, task);
 	up_read(&task->signal->exec_update_lock);
-	if (!result && !tasks->any)
+	if (!result && !is_there(tasks, task, thread))
 		result = -ESRCH;
 	if (result > 0)
 		reconsider_all(tasks);
