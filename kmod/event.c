@@ -33,7 +33,12 @@ int event_check(const struct flowtap_configure *configure)
 
 static void overflow(struct perf_event *perf, struct perf_sample_data *data, struct pt_regs *regs)
 {
+	unsigned long flags;
+
+	/* Software events (a page fault, say) count with interrupts on. */
+	local_irq_save(flags);
 	holder_trigger(perf->overflow_handler_context, FLOWTAP_TRIGGER_OVERFLOW, regs);
+	local_irq_restore(flags);
 }
 
 int event_add(struct tasks *tasks, struct task_struct *task)

@@ -72,9 +72,9 @@ static u32 take_sample(struct cpu *cpu, u32 trigger, struct pt_regs *regs)
 	nr = stream->source->drain(stream, cpu->scratch, &frozen);
 	describe(stream, entry, trigger, nr, regs, &sample);
 	stream->stats.triggers++;
-	entry->loss = 0;
 	if (stream_write(stream, sample.time, &sample, sizeof(sample),
 			 cpu->scratch + stream->depth - nr, nr * sizeof(cpu->scratch[0]))) {
+		entry->loss = 0;
 		stream->stats.samples++;
 		stream->stats.entries += nr;
 	} else {
@@ -116,7 +116,8 @@ static void release(struct cpu *cpu, bool flush, u32 cause)
 
 	if (flush)
 		take_sample(cpu, FLOWTAP_TRIGGER_SWITCH, NULL);
-	if (stream->source->stop(stream))
+	/* While disabled it may run on without leaving the CPU: nothing else would tell. */
+	if (stream->source->stop(stream) || cause == FLOWTAP_CAUSE_DISABLED)
 		note_loss(stream, entry, cause);
 	if (stream->timer_ns)
 		hrtimer_try_to_cancel(&stream->timer);
