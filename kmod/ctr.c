@@ -131,6 +131,8 @@ static u32 choose_depth(const struct flowtap_ctr_caps *caps, u32 depth, bool sha
 		return caps->depth_max;
 	if (shallow)
 		depth = rounddown_pow_of_two(depth);
+	else if (!is_power_of_2(depth))
+		return 0;
 	for (fits = min(depth, FLOWTAP_DEPTH_MAX); fits >= 16; fits /= 2)
 		if (caps->depths & (fits / 16) && (shallow || fits == depth))
 			return fits;

@@ -30,8 +30,10 @@ static int soft_configure(struct stream *stream, const struct flowtap_configure 
 {
 	u32 depth = configure->ctr.depth ?: FLOWTAP_DEPTH_MAX;
 
-	if (configure->ctr.control || configure->ctr.flags)
+	if (configure->ctr.flags & ~(FLOWTAP_CTR_NO_TRAPS | FLOWTAP_CTR_SHALLOW))
 		return -EINVAL;
+	if (configure->ctr.control || configure->ctr.flags)
+		return -EOPNOTSUPP;
 	if (depth < 16 || depth > FLOWTAP_DEPTH_MAX || !is_power_of_2(depth))
 		return -EINVAL;
 	stream->depth = depth;

@@ -29,6 +29,8 @@ static int check_form(const struct flowtap_configure *configure)
 {
 	u64 size = (u64)configure->ring_pages << PAGE_SHIFT;
 
+	if (configure->source == FLOWTAP_SOURCE_NONE || configure->source > FLOWTAP_SOURCE_ETE)
+		return -EINVAL;
 	if (configure->flags & ~FLAGS_KNOWN || configure->modes & ~MODES_KNOWN ||
 	    configure->triggers & ~TRIGGERS_KNOWN || !configure->modes)
 		return -EINVAL;
