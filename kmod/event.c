@@ -25,6 +25,9 @@ int event_check(const struct flowtap_configure *configure)
 	default:
 		return -EINVAL;
 	}
+	/* Their overflows are NMIs there: only the soft source could use them. */
+	if (IS_ENABLED(CONFIG_X86) && configure->event_type != PERF_TYPE_SOFTWARE)
+		return -EOPNOTSUPP;
 	/* perf takes the sign bit for a negative period. */
 	if (configure->period < EVENT_PERIOD_MIN || configure->period >> 63)
 		return -EINVAL;
@@ -35,6 +38,12 @@ static void overflow(struct perf_event *perf, struct perf_sample_data *data, str
 {
 	unsigned long flags;
 
+	/*
+	 * The ring has one writer: this CPU with interrupts off, which an NMI does not respect
+	 * (no RISC-V counter has one; x86 refuses, see event_check).
+	 */
+	if (WARN_ON_ONCE(in_nmi()))
+		return;
 	/* Software events (a page fault, say) count with interrupts on. */
 	local_irq_save(flags);
 	holder_trigger(perf->overflow_handler_context, FLOWTAP_TRIGGER_OVERFLOW, regs);
