@@ -73,7 +73,6 @@ $(B)/$(1)/$(2)/$(3): $(B)/$(1)/selftests/$(2)/$(3).o $(6) $(B)/$(1)/libflowtap.a
 -include $(B)/$(1)/selftests/$(2)/$(3).d
 endef
 
-
 $(eval $(call userland,native,$(CROSS_COMPILE),$(CFLAGS)))
 $(eval $(call userland,host,,-O2 -g -march=x86-64-v2))
 $(eval $(call userland,asan,,-O1 -g $(SANITIZE)))
@@ -93,7 +92,9 @@ kmod:
 	@test -e $(KDIR)/Makefile || { echo "no kernel headers in $(KDIR): install linux-headers-$$(uname -r)" >&2; exit 1; }
 	$(Q)$(MAKE) -C $(KDIR) M=$(CURDIR)/kmod modules
 
-# --- Everything below runs inside the lab. ---
+# --- Everything below runs inside the lab. The folders add to EXTRA (what tests need) and TESTS. ---
+EXTRA :=
+TESTS :=
 -include selftests/*/*.mk
 
 lab:
@@ -114,13 +115,13 @@ HOST_TESTS := $(UNIT:%=$(B)/asan/unit/%) $(FUZZ:%=$(B)/asan/fuzz/%)
 GUEST := $(B)/riscv64/flowtap $(KERNEL:%=$(B)/riscv64/kernel/%)
 
 .PHONY: run-in-lab check-in-lab bench-in-lab everything
-everything: $(HOST_TESTS) $(B)/asan/flowtap $(B)/host/flowtap $(GUEST) $(EXTRA) modules
+everything: $(HOST_TESTS) $(TESTS) $(B)/asan/flowtap $(B)/host/flowtap $(GUEST) $(EXTRA) modules
 
 run-in-lab: $(B)/host/flowtap $(B)/riscv64/flowtap modules
 	$(Q)selftests/vm/demo
 
 check-in-lab: everything
-	$(Q)B=$(B) selftests/run $(HOST_TESTS) $(sort $(wildcard selftests/*/*.test))
+	$(Q)B=$(B) selftests/run $(HOST_TESTS) $(TESTS) $(sort $(wildcard selftests/*/*.test))
 
 bench-in-lab: $(BENCH:%=$(B)/host/bench/%)
 	$(Q)for b in $^; do echo "== $${b##*/}"; $$b || exit 1; done
