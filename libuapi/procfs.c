@@ -14,6 +14,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "table.h"
+
 #define CPUS_MAX 65536
 
 int flowtap_proc_online(uint32_t **out, size_t *n)
@@ -143,6 +145,17 @@ bool flowtap_proc_status(uint32_t pid, uint32_t tid, struct flowtap_proc_status 
 	snprintf(status->comm, sizeof(status->comm), "%.15s", open_mark + 1);
 	return sscanf(close_mark + 1, " %*c %u %*d %*d %*d %*d %*u %*u %*u %*u %*u %*u %*u %*d %*d"
 		      " %*d %*d %*d %*d %" SCNu64, &status->parent, &status->started) == 2;
+}
+
+uint64_t flowtap_proc_program(uint32_t pid)
+{
+	struct stat status;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/%u/exe", pid);
+	if (stat(path, &status))
+		return 0;
+	return flowtap_hash_words((uint64_t[]) { status.st_dev, status.st_ino }, 2);
 }
 
 /* The kernel writes a line feed in a path as \012. */

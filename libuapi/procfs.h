@@ -42,6 +42,9 @@ struct flowtap_proc_status {
 /* False: there is no such thread. */
 bool flowtap_proc_status(uint32_t pid, uint32_t tid, struct flowtap_proc_status *status);
 
+/* Tells the program apart that the process executes; 0 unknown. */
+uint64_t flowtap_proc_program(uint32_t pid);
+
 /*
  * The build-id of the file that is mapped, also of one that was deleted where the kernel or our
  * rights allow; of size 0 where it cannot be known.

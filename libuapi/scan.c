@@ -23,6 +23,7 @@ struct process {
 	uint32_t pid;
 	uint32_t parent;
 	uint64_t started;
+	uint64_t program;
 	uint64_t look;			/* number of the look that saw it last */
 	identity *mappings;		/* at that look */
 	size_t n_mappings;
@@ -219,6 +220,9 @@ static int note_mapping(void *argument, const struct flowtap_proc_mapping *mappi
 	struct look *look = argument;
 	identity *bigger;
 
+	/* A page of x86 that is at the same place in every process, and nobody's code. */
+	if (!strcmp(mapping->path, "[vsyscall]"))
+		return 0;
 	bigger = realloc(look->mappings, (look->n + 1) * sizeof(bigger[0]));
 	if (!bigger)
 		return -ENOMEM;
@@ -272,6 +276,8 @@ static int put_mapping(void *argument, const struct flowtap_proc_mapping *from)
 	struct flowtap_build_id id;
 	int err;
 
+	if (!strcmp(from->path, "[vsyscall]"))
+		return 0;
 	if (!look->executed && was_there(look->process, identify(from)))
 		return 0;
 	id = flowtap_proc_build_id(mapping.pid, from);
@@ -304,16 +310,32 @@ static int pardon(int err)
 	return err == -ESRCH || err == -EACCES || err == -EPERM ? 0 : err;
 }
 
+/*
+ * Another program, or another place for all of it. (The same program again, where addresses are not
+ * randomised, looks the same and has the same code.)
+ */
+static bool has_executed(const struct look *look, uint64_t program)
+{
+	const struct process *process = look->process;
+
+	if (!process->n_mappings)
+		return false;
+	return !look->known || (program && process->program && program != process->program);
+}
+
 static int look_at(struct look *look, bool fresh)
 {
 	struct process *process = look->process;
 	bool started = !look->scan->since;	/* the first look of all */
+	uint64_t program;
 	int err;
 
 	/* Kernel threads, and processes that are gone or not ours to see, have nothing here. */
 	if (flowtap_proc_each_mapping(process->pid, look, note_mapping) == -ENOMEM)
 		return -ENOMEM;
-	look->executed = look->n && !started && (fresh || (process->n_mappings && !look->known));
+	program = flowtap_proc_program(process->pid);
+	look->executed = look->n && !started && (fresh || has_executed(look, program));
+	process->program = program;
 	err = look->executed ? put_exec(look) : 0;
 	if (!err)
 		err = pardon(flowtap_proc_each_thread(process->pid, put_thread, look));
