@@ -341,7 +341,7 @@ static int look_at(struct look *look, bool fresh)
 		err = pardon(flowtap_proc_each_thread(process->pid, put_thread, look));
 	if (!err && !look->quiet && (look->known != look->n || look->executed))
 		err = pardon(flowtap_proc_each_mapping(process->pid, look, put_mapping));
-	if (look->n) {
+	if (look->n && !look->quiet) {
 		free(process->mappings);
 		process->mappings = look->mappings;
 		process->n_mappings = look->n;

@@ -24,7 +24,7 @@ void flowtap_scan_free(struct flowtap_scan *scan);
 int flowtap_scan_vdso(struct flowtap_archive_writer *writer);
 /*
  * What is there now, with time 0: tasks by name, mappings, and the bytes of code that no path leads
- * to (at most 64 MiB together). quiet: takes it as known and writes only names. 0 or -errno.
+ * to (at most 64 MiB together). quiet: only names. 0 or -errno.
  */
 int flowtap_scan_start(struct flowtap_scan *scan, struct flowtap_archive_writer *writer,
 		       bool quiet);
