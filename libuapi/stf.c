@@ -268,6 +268,7 @@ static void put_mode_of_xret(struct flowtap_stf *stf)
 	put_mode(opcode, stf->context.mode);
 	out->fill += EVENT_SIZE;
 	stf->mode = stf->context.mode;
+	stf->xret = 0;
 }
 
 static int take_context(struct flowtap_stf *stf, const struct flowtap_context *context)

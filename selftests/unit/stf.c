@@ -284,6 +284,62 @@ TEST_F(stf, a_jump_to_null_has_a_target_and_so_does_every_length_of_opcode)
 	EXPECT_RULES_KEPT();
 }
 
+/* Said of the block before, it does not explain what comes after it. */
+TEST_F(stf, an_explanation_holds_for_the_next_block_only)
+{
+	BLOCK(LOOP, true, 0x10000);
+	EXPECT_EQ(0, sink_exception(self->sink, -1, 0x10000));
+	BLOCK(LOOP, false, 0x10008);
+	BLOCK(RET, true, 0x10000);
+	EXPECT_TEXT(BEGIN, REST(NOBODY, "0000010000000000"), MODE_U,
+		    "f0 13055000", "1f 0000010000000000", "f0 e31eb5fe",
+		    "03 #'exception -1 10000'", LOOP_INSNS,
+		    "03 #'gap unexplained'", "09 0000020000000000",
+		    "1f 0000010000000000", "f1 8280");
+	EXPECT_RULES_KEPT();
+}
+
+TEST_F(stf, a_mode_that_executed_nothing_is_not_written)
+{
+	BLOCK(LI, false, 0x1000e);
+	EXPECT_EQ(0, sink_context(self->sink, 0, 0, 0, 1));
+	EXPECT_EQ(0, sink_context(self->sink, 0, 0, 0, 0));
+	BLOCK(LOOP, false, 0x10008);
+	EXPECT_TEXT(BEGIN, REST(NOBODY, "0c00010000000000"), MODE_U, "f1 8545",
+		    "03 #'gap unexplained'", "09 0000010000000000", LOOP_INSNS);
+	EXPECT_RULES_KEPT();
+}
+
+/*
+ * A change of mode goes into the group of the xRET before only if nothing was written since,
+ * wherever in its buffer the writer stands: comments of all lengths bring it everywhere.
+ */
+TEST_F(stf, a_change_of_mode_long_after_an_xret_does_not_go_back_to_it)
+{
+	char detail[200] = { 0 };
+	struct flowtap_element gap = {
+		.kind = FLOWTAP_ELEMENT_GAP,
+		.gap = { .reason = FLOWTAP_GAP_SKID, .detail = detail },
+	};
+
+	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 1));
+	for (size_t length = 1; length < sizeof(detail); length++) {
+		memset(detail, 'x', length);
+		EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 1));
+		BLOCK(SRET, true, 0x10000);
+		for (size_t written = 0; written < (256 << 10) + 1000; written += length + 21) {
+			EXPECT_EQ(0, sink_element(self->sink, gap));
+			EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 0));
+			EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 1));
+		}
+		EXPECT_EQ(0, flowtap_stf_finish(self->stf));
+	}
+	BLOCK(LOOP, false, 0x10008);
+	EXPECT_EQ(0, flowtap_stf_finish(self->stf));
+	output_read(&self->output);
+	EXPECT_RULES_KEPT();
+}
+
 /* What is refused leaves no trace, and what comes next does not suffer. */
 TEST_F(stf, refuses_what_it_cannot_write_and_goes_on)
 {
@@ -338,7 +394,7 @@ TEST_F(stf, the_header_always_has_a_comment_and_its_strings_have_limits)
 	plain.generator_comment = text;
 	EXPECT_EQ(-EINVAL, flowtap_stf_new(output.fd, &plain, &stf));
 	EXPECT_EQ(NULL, stf);
-	plain.generator_comment++;
+	plain.generator_comment = text + 1;
 	ASSERT_EQ(0, flowtap_stf_new(output.fd, &plain, &stf));
 	EXPECT_EQ(0, sink_block(flowtap_stf_sink(stf), &self->blocks[LI], false, 0x1000e));
 	EXPECT_EQ(0, flowtap_stf_finish(stf));
@@ -346,6 +402,55 @@ TEST_F(stf, the_header_always_has_a_comment_and_its_strings_have_limits)
 	EXPECT_EQ(0, check_ours(&check, &output));
 	EXPECT_STREQ("", check.reason);
 	EXPECT_EQ(0, memcmp(output.bytes + 13, "\x03\x07\0\0\0flowtap", 12));
+	flowtap_stf_free(stf);
+	output_free(&output);
+	free(text);
+}
+
+/* The same where the buffer was emptied and then filled just as far again. */
+TEST_F(stf, a_change_of_mode_after_finish_does_not_go_back_to_an_xret)
+{
+	struct flowtap_block next = {	/* 4 * 3 + 5 bytes */
+		.address = 0x30004, .size = 12, .instructions = 5, .last = 8,
+		.bytes = (const uint8_t[]){ U16(1), U16(1), U16(1), U16(1), U32(0x13) },
+	};
+
+	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 1));
+	EXPECT_EQ(0, sink_block(self->sink, &next, false, 0x30010));
+	BLOCK(RET, true, 0x1000e);
+	EXPECT_EQ(0, flowtap_stf_finish(self->stf));
+	BLOCK(SRET, true, 0x30004);	/* 3 + 9 + 5 bytes */
+	EXPECT_EQ(0, flowtap_stf_finish(self->stf));
+	EXPECT_EQ(0, sink_block(self->sink, &next, false, 0x30010));
+	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 0));
+	BLOCK(LOOP, false, 0x10008);
+	EXPECT_EQ(0, flowtap_stf_finish(self->stf));
+	output_read(&self->output);
+	EXPECT_RULES_KEPT();
+	blocks_unrender(&next, 1);
+}
+
+/* More than the writer's buffer holds. */
+TEST_F(stf, a_comment_of_any_length_is_written)
+{
+	enum { LONG = 300000 };
+	struct flowtap_stf_options plain = { .generator = 1 };
+	struct output output = output_new();
+	struct stfcheck check = { 0 };
+	char *text = malloc(LONG + 1);
+	struct flowtap_stf *stf;
+
+	memset(text, 'x', LONG);
+	text[LONG] = '\0';
+	plain.comment = text;
+	ASSERT_EQ(0, flowtap_stf_new(output.fd, &plain, &stf));
+	EXPECT_EQ(0, sink_block(flowtap_stf_sink(stf), &self->blocks[LI], false, 0x1000e));
+	EXPECT_EQ(0, flowtap_stf_finish(stf));
+	output_read(&output);
+	EXPECT_EQ(0, check_ours(&check, &output));
+	EXPECT_STREQ("", check.reason);
+	EXPECT_LT(LONG, output.size);
+	EXPECT_EQ(0, memcmp(output.bytes + 18, text, LONG));
 	flowtap_stf_free(stf);
 	output_free(&output);
 	free(text);
