@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "stf.h"
 
 static const char usage[] =
 "usage: compare [OPTION...] LOG ARCHIVE...\n"
@@ -23,6 +24,7 @@ static const char usage[] =
 "  --min-logged N         fail below N user instructions executed while recording was on\n"
 "  --min-reconstructed N  fail below N instructions of the flow found in the log\n"
 "  --forbid FROM-TO       no address of a sample may be in there (hexadecimal)\n"
+"  --stf                  beside each NAME.ftap there is NAME.stf, made from it with --to stf\n"
 "  --same                 the archives hold the same records, byte for byte\n"
 "\n"
 "Exit status: 0 all is proven; 1 it is not; 2 it could not be checked.\n";
@@ -31,6 +33,7 @@ struct options {
 	uint64_t min_logged;
 	uint64_t min_reconstructed;
 	const char *sysroot;
+	bool stf;
 	bool same;
 };
 
@@ -97,11 +100,36 @@ static void print(const struct check *check, const struct samples *samples)
 	figure("mismatches", counts->mismatches);
 }
 
+/* 0; 1: an STF file differs; below 0 and *what: it cannot be read. */
+static int compare_stf(const struct samples *samples, const char **what)
+{
+	uint64_t instructions, sum = 0;
+	int status = 0, err;
+
+	for (const struct archive *archive = samples->archives; archive; archive = archive->next) {
+		static char path[4096];
+		char why[256];
+
+		snprintf(path, sizeof(path), "%.*s.stf", (int)(strlen(archive->path) - strlen(".ftap")), archive->path);
+		err = stf_compare(path, &archive->flow, &instructions, why, sizeof(why));
+		if (err == -EBADMSG) {
+			printf("%s: %s\n", path, why);
+			status = 1;
+		} else if (err) {
+			*what = path;
+			return err;
+		}
+		sum += instructions;
+	}
+	figure("instructions in STF", sum);
+	return status;
+}
+
 static int prove(struct check *check, const struct options *options, char **archives, int n)
 {
 	struct samples samples = { 0 };
 	const char *why = NULL, *what = check->prefix;
-	int err = 0;
+	int err = 0, differs = 0;
 
 	for (int i = 0; i < n && !err; i++) {
 		what = archives[i];
@@ -113,10 +141,14 @@ static int prove(struct check *check, const struct options *options, char **arch
 		err = check_run(check, &samples, &why);
 		print(check, &samples);
 	}
+	if (!err && options->stf) {
+		differs = compare_stf(&samples, &what);
+		err = differs < 0 ? differs : 0;
+	}
 	samples_free(&samples);
 	if (err)
 		return fail(what, err, why);
-	if (check->counts.mismatches)
+	if (check->counts.mismatches || differs)
 		return 1;
 	if (check->counts.log.recorded < options->min_logged ||
 	    check->counts.reconstructed < options->min_reconstructed) {
@@ -193,12 +225,13 @@ static int same(char **archives)
 
 int main(int argc, char **argv)
 {
-	enum { SYSROOT = 1, MIN_LOGGED, MIN_RECONSTRUCTED, FORBID, SAME };
+	enum { SYSROOT = 1, MIN_LOGGED, MIN_RECONSTRUCTED, FORBID, STF, SAME };
 	static const struct option names[] = {
 		{ "sysroot", required_argument, NULL, SYSROOT },
 		{ "min-logged", required_argument, NULL, MIN_LOGGED },
 		{ "min-reconstructed", required_argument, NULL, MIN_RECONSTRUCTED },
 		{ "forbid", required_argument, NULL, FORBID },
+		{ "stf", no_argument, NULL, STF },
 		{ "same", no_argument, NULL, SAME },
 		{ 0 }
 	};
@@ -223,6 +256,9 @@ int main(int argc, char **argv)
 				fputs(usage, stderr);
 				return 2;
 			}
+			break;
+		case STF:
+			options.stf = true;
 			break;
 		case SAME:
 			options.same = true;

@@ -27,8 +27,12 @@ static int add(struct flow *flow, struct flow_item item)
 static int on_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
 		    uint64_t target)
 {
-	return add((struct flow *)sink, (struct flow_item){
+	struct flow *flow = (struct flow *)sink;
+
+	return add(flow, (struct flow_item){
 		.kind = FLOW_BLOCK,
+		.pid = flow->context.pid,
+		.tid = flow->context.tid,
 		.address = block->address,
 		.target = target,
 		.bytes = block->bytes,

@@ -20,6 +20,7 @@ struct flow_item {
 	const uint8_t *bytes;	/* BLOCK: the opcodes, owned by the image map */
 	uint32_t size;
 	uint32_t n;
+	uint32_t pid, tid;	/* BLOCK */
 	uint8_t kind;
 	uint8_t reason;		/* GAP: enum flowtap_gap_reason */
 	bool taken;

@@ -27,7 +27,7 @@
 enum truth_kind {
 	TRUTH_END,
 	TRUTH_RUN,	/* code, elsewhere, n, times: its first n instructions, so often in a row */
-	TRUTH_TRAP,	/* interrupt, from, to, cause, task: out of user mode, or an LCOFI */
+	TRUTH_TRAP,	/* flags, from, to, cause, task: out of user mode, or an LCOFI */
 	TRUTH_RETURN,	/* counts; runs follow */
 	TRUTH_READ,	/* csr, counts */
 	TRUTH_WRITE,	/* csr, keep, set: new = (old & keep) | set */
@@ -61,22 +61,16 @@ enum truth_csr {
 	TRUTH_SATP = 0x180,
 };
 
+#define TRUTH_TRAP_INTERRUPT 1	/* else an exception */
+#define TRUTH_TRAP_USER 2	/* out of user mode */
+
 #define TRUTH_CAUSE_LCOFI 13	/* scause of the counter-overflow interrupt */
 
 /*
  * Privilege by address: in a Linux guest on QEMU's virt machine the kernel runs at negative
- * addresses and firmware in the first 2 MiB of memory, where our programs map nothing.
+ * addresses and firmware in the first 2 MiB of memory, where our programs map nothing. The plugin
+ * holds it against sstatus.SPP at each trap into the kernel.
  */
-static inline uint64_t truth_zigzag(uint64_t difference)
-{
-	return difference << 1 ^ -(difference >> 63);
-}
-
-static inline uint64_t truth_unzigzag(uint64_t number)
-{
-	return number >> 1 ^ -(number & 1);
-}
-
 static inline int truth_is_kernel(uint64_t address)
 {
 	return address >> 63;
@@ -90,6 +84,16 @@ static inline int truth_is_firmware(uint64_t address)
 static inline int truth_is_user(uint64_t address)
 {
 	return !truth_is_kernel(address) && !truth_is_firmware(address);
+}
+
+static inline uint64_t truth_zigzag(uint64_t difference)
+{
+	return difference << 1 ^ -(difference >> 63);
+}
+
+static inline uint64_t truth_unzigzag(uint64_t number)
+{
+	return number >> 1 ^ -(number & 1);
 }
 
 #endif /* TRUTH_LOG_H */

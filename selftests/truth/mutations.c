@@ -198,8 +198,8 @@ static void turn(struct world *world, unsigned int first)
 
 static void trap(struct world *world, bool interrupt, uint64_t pc, unsigned int cause)
 {
-	log_event(world, TRUTH_TRAP, interrupt, world->program + pc, KERNEL, cause,
-		  world->base ? TASK_B : TASK_A);
+	log_event(world, TRUTH_TRAP, TRUTH_TRAP_USER | interrupt, world->program + pc, KERNEL,
+		  cause, world->base ? TASK_B : TASK_A);
 	if (!interrupt || cause != TRUTH_CAUSE_LCOFI)
 		record(world, pc, 0, interrupt ? 2 : 1);
 }

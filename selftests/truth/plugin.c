@@ -8,6 +8,7 @@
  * shared. Instructions are told before they execute.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 #define HARTS 16
+#define SSTATUS_SPP (1ULL << 8)
 
 EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
 EXPORT int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, char **argv);
@@ -61,7 +63,7 @@ struct hart {
 	uint64_t counts[COUNTS];	/* as last written */
 	GByteArray *bytes;
 	struct qemu_plugin_register *x[32], *pc_register;
-	struct qemu_plugin_register *sscratch, *scause, *mcause;
+	struct qemu_plugin_register *sscratch, *sstatus, *scause, *mcause;
 };
 
 static struct hart harts[HARTS];
@@ -208,10 +210,25 @@ static void on_next(unsigned int vcpu, void *data)
 	}
 }
 
+/* Whether a trap was out of user mode. sstatus.SPP says so for those into the kernel. */
+static bool from_user(struct hart *hart, uint64_t from, uint64_t to)
+{
+	bool user;
+
+	if (truth_is_firmware(to))
+		return truth_is_user(from);
+	user = !(read_register(hart, hart->sstatus) & SSTATUS_SPP);
+	if (!user && truth_is_user(from)) {
+		fprintf(stderr, "truth: the kernel executed a user address, %" PRIx64 "\n", from);
+		exit(1);
+	}
+	return user;
+}
+
 static void on_trap(unsigned int vcpu, int type, uint64_t from, uint64_t to, void *data)
 {
 	struct hart *hart = &harts[vcpu];
-	bool interrupt = type == QEMU_PLUGIN_INTERRUPT;
+	bool interrupt = type == QEMU_PLUGIN_INTERRUPT, user;
 	uint64_t cause;
 
 	(void)data;
@@ -219,11 +236,12 @@ static void on_trap(unsigned int vcpu, int type, uint64_t from, uint64_t to, voi
 		return;
 	cause = read_register(hart, truth_is_firmware(to) ? hart->mcause : hart->scause);
 	cause &= ~(1ULL << 63);
-	if (!truth_is_user(from) && !(interrupt && cause == TRUTH_CAUSE_LCOFI))
+	user = from_user(hart, from, to);
+	if (!user && !(interrupt && cause == TRUTH_CAUSE_LCOFI))
 		return;
 	event(hart);
 	putc_unlocked(TRUTH_TRAP, hart->file);
-	put(hart, interrupt);
+	put(hart, (interrupt ? TRUTH_TRAP_INTERRUPT : 0) | (user ? TRUTH_TRAP_USER : 0));
 	put(hart, from);
 	put(hart, to);
 	put(hart, cause);
@@ -397,6 +415,8 @@ static void find_registers(struct hart *hart)
 			hart->pc_register = reg->handle;
 		else if (!strcmp(reg->name, "sscratch"))
 			hart->sscratch = reg->handle;
+		else if (!strcmp(reg->name, "sstatus"))
+			hart->sstatus = reg->handle;
 		else if (!strcmp(reg->name, "scause"))
 			hart->scause = reg->handle;
 		else if (!strcmp(reg->name, "mcause"))
@@ -404,7 +424,8 @@ static void find_registers(struct hart *hart)
 	}
 	g_array_free(registers, TRUE);
 	for (int j = 1; j < 32; j++) {
-		if (!hart->x[j] || !hart->pc_register || !hart->sscratch || !hart->scause || !hart->mcause) {
+		if (!hart->x[j] || !hart->pc_register || !hart->sscratch || !hart->sstatus ||
+		    !hart->scause || !hart->mcause) {
 			fprintf(stderr, "truth: this QEMU does not name the registers we need\n");
 			exit(1);
 		}

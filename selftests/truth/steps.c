@@ -158,13 +158,14 @@ static void undo_last(struct steps *steps, uint64_t pc)
 static int trap(struct steps *steps, const struct truth_event *event)
 {
 	uint64_t from = event->field[1], to = event->field[2], task = event->field[4];
-	bool interrupt = event->field[0];
+	bool interrupt = event->field[0] & TRUTH_TRAP_INTERRUPT;
+	bool user = event->field[0] & TRUTH_TRAP_USER;
 	bool lcofi = interrupt && event->field[3] == TRUTH_CAUSE_LCOFI &&
 		     (steps->control & CONTROL_LCOFIFRZ);
 	struct step step = { .kind = STEP_TRAP, .pc = from, .interrupt = interrupt };
 	int err = 0;
 
-	if (truth_is_user(from)) {
+	if (user) {
 		if (!interrupt)
 			undo_last(steps, from);
 		step.recorded = !lcofi && truth_is_kernel(to) && (steps->control & CONTROL_STE);
@@ -186,7 +187,7 @@ static int trap(struct steps *steps, const struct truth_event *event)
 	}
 	if (lcofi) {
 		steps->frozen = true;
-		steps->frozen_in_user = truth_is_user(from);
+		steps->frozen_in_user = user;
 	}
 	return err;
 }

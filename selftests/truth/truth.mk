@@ -2,6 +2,7 @@
 #
 # The truth plugin (for the lab's QEMU), the comparator, and the comparator's own test.
 
+TRUTH_STFCHECK := $(patsubst %,$(B)/host/selftests/stfcheck/%.o,stfcheck records opcode load)
 TRUTH := reader opcode steps transfers flow samples check
 
 $(B)/host/truth/plugin.so: selftests/truth/plugin.c selftests/truth/log.h selftests/truth/qemu_plugin.h
@@ -9,7 +10,8 @@ $(B)/host/truth/plugin.so: selftests/truth/plugin.c selftests/truth/log.h selfte
 	$(call say,CC,$@)gcc $(FLAGS) -O2 -g -fPIC -shared -fvisibility=hidden \
 		$$(pkg-config --cflags glib-2.0) -o $@ $< $$(pkg-config --libs glib-2.0)
 
-$(B)/host/truth/compare: $(patsubst %,$(B)/host/selftests/truth/%.o,compare $(TRUTH)) $(B)/host/libflowtap.a
+$(B)/host/truth/compare: $(patsubst %,$(B)/host/selftests/truth/%.o,compare stf $(TRUTH)) \
+		$(TRUTH_STFCHECK) $(B)/host/libflowtap.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)gcc -o $@ $^ $(LIBS)
 
@@ -18,5 +20,5 @@ $(B)/asan/truth/mutations: $(patsubst %,$(B)/asan/selftests/truth/%.o,mutations 
 	$(call say,LD,$@)gcc $(SANITIZE) -o $@ $^ $(LIBS)
 
 EXTRA += $(B)/host/truth/plugin.so $(B)/host/truth/compare $(B)/asan/truth/mutations
--include $(patsubst %,$(B)/host/selftests/truth/%.d,compare $(TRUTH))
+-include $(patsubst %,$(B)/host/selftests/truth/%.d,compare stf $(TRUTH))
 -include $(patsubst %,$(B)/asan/selftests/truth/%.d,mutations $(TRUTH))

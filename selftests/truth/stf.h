@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Whether an STF file has just the instructions of a flow, by a reader that shares no code with us. */
+#ifndef TRUTH_STF_H
+#define TRUTH_STF_H
+
+#include "flow.h"
+
+/*
+ * 0 and *instructions; -EBADMSG: it breaks a rule of the format or differs, `why` says where
+ * (size bytes of room); -errno of reading it.
+ */
+int stf_compare(const char *path, const struct flow *flow, uint64_t *instructions, char *why,
+		size_t size);
+
+#endif /* TRUTH_STF_H */
