@@ -244,7 +244,8 @@ static int save_bytes(struct look *look, const struct flowtap_proc_mapping *from
 	void *bytes;
 	int err;
 
-	if (from->writable || mapping->size > BYTES_BLOCK || mapping->size > BYTES_MAX - scan->saved)
+	if (from->writable || mapping->size > BYTES_BLOCK ||
+	    mapping->size > BYTES_MAX - scan->saved)
 		return 0;
 	bytes = malloc(mapping->size);
 	if (!bytes)

@@ -169,7 +169,8 @@ TEST_F(image, files_are_found_by_build_id)
 		int seed = 0x11 * (i + 1);
 
 		/* ab, then 19 times the seed in two digits of the same kind. */
-		snprintf(path, sizeof(path), "%s/ab/", i ? "/.build-id" : "/usr/lib/debug/.build-id");
+		snprintf(path, sizeof(path), "%s/ab/",
+			 i ? "/.build-id" : "/usr/lib/debug/.build-id");
 		memset(path + strlen(path) + 38, 0, 1);
 		memset(path + strlen(path), '1' + i, 38);
 		write_tiny(self->root, path, (uint8_t)seed);

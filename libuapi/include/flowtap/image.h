@@ -5,6 +5,7 @@
  * Fed from the side band in the order of time (a mapping that comes late with an older time is
  * sorted in). Address spaces are by process (pid, that is the thread group). A code mapping holds
  * its file's bytes from file_offset on, zeros from the file's end to the end of that page (4096).
+ * What a process changed in its copy (text relocations, breakpoints) is not known.
  *
  * Code is copied out of the files at the first look, as a file can shrink under a mapping: at most
  * 512 MiB of a file and 4 GiB in all; more is missing with that reason. Nothing is sized by what an
@@ -86,7 +87,8 @@ int flowtap_map_exec(struct flowtap_map *map, uint32_t pid, uint64_t time);
 int flowtap_map_exit(struct flowtap_map *map, uint32_t pid, uint64_t time);
 
 /*
- * The code at address in pid at time, or NULL where nothing executable is known to be mapped.
+ * The code at address in pid at time, or NULL where nothing executable is known to be mapped (or
+ * memory ran out).
  * Files are opened at the first look. Hot callers keep the answer and ask again only when address
  * or time leave its ranges or the pid changes.
  */
