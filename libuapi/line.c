@@ -2,6 +2,7 @@
 #include "line.h"
 
 #include <flowtap/riscv.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void put(struct flowtap_line *line, char c)
@@ -26,17 +27,14 @@ void flowtap_line_hex(struct flowtap_line *line, uint64_t number)
 		put(line, "0123456789abcdef"[number >> shift & 15]);
 }
 
-void flowtap_line_decimal(struct flowtap_line *line, int64_t number)
+void flowtap_line_decimal(struct flowtap_line *line, uint64_t number)
 {
-	uint64_t rest = number < 0 ? -(uint64_t)number : (uint64_t)number;
 	char digits[20];
 	int n = 0;
 
-	if (number < 0)
-		put(line, '-');
 	do
-		digits[n++] = '0' + rest % 10;
-	while (rest /= 10);
+		digits[n++] = '0' + number % 10;
+	while (number /= 10);
 	while (n)
 		put(line, digits[--n]);
 }
@@ -91,8 +89,8 @@ static void put_context(struct flowtap_line *line, const struct flowtap_context 
 
 static void put_exception(struct flowtap_line *line, const struct flowtap_exception *exception)
 {
-	flowtap_line_string(line, "exception ");
-	flowtap_line_decimal(line, exception->number);
+	flowtap_line_string(line, exception->number < 0 ? "exception -" : "exception ");
+	flowtap_line_decimal(line, llabs(exception->number));
 	put(line, ' ');
 	flowtap_line_hex(line, exception->address);
 	if (exception->interrupt)
@@ -166,7 +164,8 @@ size_t flowtap_line_element(char text[FLOWTAP_LINE_ROOM], const struct flowtap_e
 		put_time(&line, element->time);
 		break;
 	case FLOWTAP_ELEMENT_CYCLES:
-		field(&line, "cycles ", element->cycles.count, true);
+		flowtap_line_string(&line, "cycles ");
+		flowtap_line_decimal(&line, element->cycles.count);
 		if (element->cycles.at_least)
 			flowtap_line_string(&line, " at_least");
 		break;

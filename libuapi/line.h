@@ -16,7 +16,7 @@ struct flowtap_line {
 
 void flowtap_line_string(struct flowtap_line *line, const char *string);
 void flowtap_line_hex(struct flowtap_line *line, uint64_t number);
-void flowtap_line_decimal(struct flowtap_line *line, int64_t number);
+void flowtap_line_decimal(struct flowtap_line *line, uint64_t number);
 
 /* "RV64", "A64" ... */
 const char *flowtap_isa_name(unsigned int isa);

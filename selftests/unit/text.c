@@ -115,8 +115,9 @@ TEST_F(text, traps_times_and_sessions)
 	ELEMENT(FLOWTAP_ELEMENT_TIME, .time = 0);
 	ELEMENT(FLOWTAP_ELEMENT_TIME, .time = 1ULL << 44);
 	ELEMENT(FLOWTAP_ELEMENT_TIME, .time = UINT64_MAX);
-	ELEMENT(FLOWTAP_ELEMENT_CYCLES, .cycles = { .count = 0x2b });
+	ELEMENT(FLOWTAP_ELEMENT_CYCLES, .cycles = { .count = 43 });
 	ELEMENT(FLOWTAP_ELEMENT_CYCLES, .cycles = { .count = 0, .at_least = true });
+	ELEMENT(FLOWTAP_ELEMENT_CYCLES, .cycles = { .count = UINT64_MAX });
 	EXPECT_LINES("session\n"
 		     "exception -1 1045a\n"
 		     "exception 12 10 interrupt target=ffff\n"
@@ -125,8 +126,9 @@ TEST_F(text, traps_times_and_sessions)
 		     "timestamp 000000000000\n"
 		     "timestamp 100000000000\n"
 		     "timestamp ffffffffffffffff\n"
-		     "cycles 2b\n"
-		     "cycles 0 at_least\n");
+		     "cycles 43\n"
+		     "cycles 0 at_least\n"
+		     "cycles 18446744073709551615\n");
 }
 
 TEST_F(text, gaps_say_what_is_known_of_them_on_one_line)

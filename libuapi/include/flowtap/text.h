@@ -18,7 +18,7 @@
  *	gap REASON [since=T] [until=T] [size=N|unknown] [address=A] [detail=TEXT]
  *							TEXT goes on to the end of the line
  *	timestamp T					12 digits or more, ns or the trace's ticks
- *	cycles N [at_least]				at_least: the counter was saturated
+ *	cycles N(d) [at_least]				at_least: the counter was saturated
  *	transfer SOURCE TARGET TYPE [mispredicted]	TYPE: flowtap_transfer_name with _ for spaces
  *	callstack A B C ...				the innermost first
  */
