@@ -328,8 +328,6 @@ int flowtap_blocks_get(struct flowtap_blocks *blocks, const struct flowtap_code 
 	if (stop && stop - address < room)
 		room = stop - address;
 	slot = find(blocks, hash_of(code->key, address, 0), code->key, address, 0);
-	if (slot->block && slot->block->size > room && !stop)
-		return -ENODATA;
 	if ((!slot->block || slot->block->size > room) && stop)
 		slot = find(blocks, hash_of(code->key, address, stop), code->key, address, stop);
 	if (slot->block && slot->block->size <= room) {

@@ -124,7 +124,8 @@ static int decode_gap(struct flowtap_ctr *ctr, const struct flowtap_record_gap *
 	if (size < sizeof(*record))
 		return ctr_bad_record(ctr, 0, "a gap record of %zu bytes", size);
 	if (record->cause >= FLOWTAP_CAUSE_MAX)
-		return ctr_bad_record(ctr, record->time, "a gap of unknown cause %u", record->cause);
+		return ctr_bad_record(ctr, record->time, "a gap of unknown cause %u",
+				      record->cause);
 	status = ctr_enter(ctr, record->pid, record->tid, record->cpu);
 	if (status < 0)
 		return status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What the files of the CTR decoder share: ctr.c (records), ctr_sample.c, ctr_walk.c, ctr_tasks.c. */
+/* What the CTR decoder's files share: ctr.c (records), ctr_sample.c, ctr_walk.c, ctr_tasks.c. */
 #ifndef CTR_INTERNAL_H
 #define CTR_INTERNAL_H
 
@@ -38,10 +38,10 @@ struct flowtap_ctr {
 	struct ctr_walk walk;
 	/* Where the decoder stands within a sample. */
 	bool straight;			/* straight lines between records prove what was executed */
-	bool known;			/* execution was at `at`, after the instruction at `before` */
+	bool known;			/* execution was at `at`, after the one at `before` */
 	uint64_t at;
 	uint64_t before;
-	bool owes;			/* a gap comes before anything else is said, for the reason `owed` */
+	bool owes;			/* a gap comes before anything else: `owed` */
 	enum flowtap_gap_reason owed;
 	const char *owed_detail;
 };

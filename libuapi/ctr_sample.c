@@ -140,7 +140,7 @@ static void go_on(struct flowtap_ctr *ctr, const struct flowtap_transfer *transf
 	ctr->at = transfer->target;
 	ctr->before = transfer->source;
 	if (!ctr->straight)
-		owe(ctr, FLOWTAP_GAP_TRAP, "not all traps were recorded: there may be one anywhere");
+		owe(ctr, FLOWTAP_GAP_TRAP, "not all traps were recorded, there may be one here");
 }
 
 /*
@@ -261,8 +261,9 @@ static int decode_entry(struct flowtap_ctr *ctr, enum way way, uint32_t cpu,
 	if (!(entry->source & 1) || transfer.type == 6 || transfer.type == 7) {
 		ctr->known = false;
 		ctr->owes = false;
-		return ctr_bad_record(ctr, ctr->walk.time, "an entry %s",
-				      entry->source & 1 ? "of a reserved type" : "that is not valid");
+		return ctr_bad_record(ctr, ctr->walk.time, entry->source & 1 ?
+				      "an entry of a reserved type" :
+				      "an entry that is not valid");
 	}
 	if (way == WAY_SOURCES || way == WAY_TRANSFERS)
 		status = send_transfer(ctr, &transfer);

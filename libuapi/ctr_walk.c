@@ -49,8 +49,6 @@ void ctr_walk_begin(struct ctr_walk *walk, uint32_t pid, uint64_t time, uint64_t
 /* The same bytes at the same addresses, as far as both go. */
 static bool same(const struct flowtap_code *a, const struct flowtap_code *b)
 {
-	if (!a->bytes || !b->bytes)
-		return false;
 	return a->key == b->key ||
 	       (a->file != UINT32_MAX && a->file == b->file &&
 		a->start - a->file_offset == b->start - b->file_offset);
@@ -196,8 +194,9 @@ static int walk_to(struct ctr_walk *walk, uint64_t from, uint64_t source)
 			return append(walk, block);
 		if (last >= source)
 			return fail(walk, FLOWTAP_GAP_IMPOSSIBLE, source,
-				    "no transfer instruction at 0x%" PRIx64 ", the next from 0x%" PRIx64
-				    " on is at 0x%" PRIx64, source, at, last);
+				    "no transfer instruction at 0x%" PRIx64
+				    ", the next from 0x%" PRIx64 " on is at 0x%" PRIx64,
+				    source, at, last);
 		status = pass(walk, block, source);
 		if (status)
 			return status;

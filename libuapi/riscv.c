@@ -270,8 +270,6 @@ int flowtap_riscv_classify(const uint8_t *bytes, size_t available, struct flowta
 	if ((word & 3) != 3)
 		return classify_half(word, insn);
 	insn->length = 4;
-	if ((word & 0x1c) == 0x1c)
-		return -EILSEQ;
 	if (available < 4)
 		return -ENODATA;
 	word |= (uint32_t)bytes[2] << 16 | (uint32_t)bytes[3] << 24;

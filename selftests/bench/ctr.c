@@ -108,7 +108,8 @@ static void measure(struct flowtap_map *map, struct sample *samples, uint32_t de
 		took = cpu_seconds() - began;
 	} while (took < SECONDS);
 	flowtap_blocks_visit(blocks, count, &distinct);
-	printf("depth %3u: %6.1f M instructions, %5.1f M entries, %5.1f M blocks per CPU second into a null sink (%.1f instructions a block, %llu distinct blocks)\n",
+	printf("depth %3u: %6.1f M instructions, %5.1f M entries, %5.1f M blocks per CPU second "
+	       "into a null sink (%.1f instructions a block, %llu distinct blocks)\n",
 	       depth, counts->instructions / took / 1e6, counts->entries / took / 1e6,
 	       counts->blocks / took / 1e6, (double)counts->instructions / counts->blocks,
 	       (unsigned long long)distinct);

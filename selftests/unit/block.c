@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Shows that the block cache finds every block once, cuts where told, and forgets nothing it counted. */
+/* Shows that the block cache finds every block, cuts where told, and forgets nothing it counted. */
 #include <errno.h>
 #include <flowtap/block.h>
 #include <flowtap/riscv.h>
@@ -116,6 +116,21 @@ TEST_F(cache, a_stop_cuts_unless_the_block_ends_before_it)
 	EXPECT_EQ(block, whole);
 	ASSERT_EQ(get(self, BASE, BASE + 8, &block), 0);
 	EXPECT_EQ(block, whole);
+}
+
+TEST_F(cache, a_stop_beyond_the_end_makes_no_other_block)
+{
+	struct flowtap_block *whole, *block;
+
+	put(self, RV_C_NOP);
+	put(self, rv_c_jr(1));
+	put(self, RV_C_NOP);
+	ASSERT_EQ(get(self, BASE, BASE + 6, &block), 0);
+	EXPECT_EQ(block->stop, 0U);
+	ASSERT_EQ(get(self, BASE, BASE + 4, &whole), 0);
+	EXPECT_EQ(whole, block);
+	ASSERT_EQ(get(self, BASE, 0, &whole), 0);
+	EXPECT_EQ(whole, block);
 }
 
 TEST_F(cache, a_stop_that_is_no_boundary_is_told)

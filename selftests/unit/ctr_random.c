@@ -62,7 +62,8 @@ FIXTURE_VARIANT_ADD(ctr, types_absent) { PLAIN, 256, true, 0 };
 FIXTURE_VARIANT_ADD(ctr, types_absent_not_taken_recorded) { PLAIN | CTL_NTBREN, 256, true, 0 };
 FIXTURE_VARIANT_ADD(ctr, overflow_recorded) { CTL_U | CTL_STE, 256, false, 0 };
 FIXTURE_VARIANT_ADD(ctr, traps_not_recorded) { CTL_U | CTL_LCOFIFRZ, 256, false, 0 };
-FIXTURE_VARIANT_ADD(ctr, calls_inhibited) { PLAIN | CTL_INHIBIT(8) | CTL_INHIBIT(9), 256, false, 0 };
+FIXTURE_VARIANT_ADD(ctr, calls_inhibited) { PLAIN | CTL_INHIBIT(8) | CTL_INHIBIT(9),
+					    256, false, 0 };
 FIXTURE_VARIANT_ADD(ctr, branches_inhibited) { PLAIN | CTL_INHIBIT(5), 64, false, 0 };
 FIXTURE_VARIANT_ADD(ctr, exceptions_inhibited) { PLAIN | CTL_INHIBIT(1) | CTL_INHIBIT(2) |
 						 CTL_INHIBIT(3), 64, false, 0 };
@@ -133,7 +134,7 @@ FIXTURE_TEARDOWN(ctr)
 /* The instructions log[from] up to log[to - 1]. */
 static void expect_steps(struct items *items, const struct machine *m, size_t from, size_t to)
 {
-	/* Where each branch has a record, but no type, one to the next instruction counts as taken. */
+	/* Where each branch has a record but no type, one to the next instruction is taken. */
 	bool blind = m->typeless && m->control & CTL_NTBREN;
 
 	for (size_t i = from; i < to; i++) {
@@ -345,14 +346,17 @@ static bool run(FIXTURE_DATA(ctr) *self, struct process *process)
 
 static void add_executed(const struct flowtap_block *block, void *argument)
 {
-	*(uint64_t *)argument += block->executed * block->instructions;
+	uint64_t *sums = argument;
+
+	sums[0] += block->executed * block->instructions;
+	sums[1] += block->key == UINT32_MAX;
 }
 
 TEST_F(ctr, the_flow_is_what_was_executed)
 {
 	const struct flowtap_ctr_counts *counts = flowtap_ctr_counts(self->ctr);
 	struct totals *totals = &self->totals;
-	uint64_t executed = 0, visited = 0;
+	uint64_t executed = 0, visited[2] = { 0 };
 	bool same = true;
 
 	for (int round = 0; same && executed < 600000; round++) {
@@ -361,7 +365,8 @@ TEST_F(ctr, the_flow_is_what_was_executed)
 			   self->processes[1].machine.executed;
 	}
 	EXPECT_TRUE(same);
-	TH_LOG("%llu executed, %llu said in %llu blocks, %llu samples (%llu wrapped, %llu lost, %llu contiguous), %llu ecalls",
+	TH_LOG("%llu executed, %llu said in %llu blocks, "
+	       "%llu samples (%llu wrapped, %llu lost, %llu contiguous), %llu ecalls",
 	       (unsigned long long)executed, (unsigned long long)counts->instructions,
 	       (unsigned long long)counts->blocks, (unsigned long long)totals->samples,
 	       (unsigned long long)totals->wrapped, (unsigned long long)totals->lost,
@@ -369,8 +374,9 @@ TEST_F(ctr, the_flow_is_what_was_executed)
 	EXPECT_EQ(counts->samples, totals->samples);
 	EXPECT_EQ(counts->instructions, self->log.instructions);
 	EXPECT_EQ(counts->blocks, self->log.blocks);
-	flowtap_blocks_visit(self->blocks, add_executed, &visited);
-	EXPECT_EQ(counts->instructions, visited);
+	flowtap_blocks_visit(self->blocks, add_executed, visited);
+	EXPECT_EQ(counts->instructions, visited[0]);
+	EXPECT_EQ(visited[1], variant->cache != 0);	/* the decoder kept to the limit */
 	EXPECT_EQ(counts->gaps[FLOWTAP_GAP_IMPOSSIBLE], 0U);
 	EXPECT_EQ(counts->gaps[FLOWTAP_GAP_NO_IMAGE], 0U);
 	EXPECT_EQ(counts->bad_records, 0U);

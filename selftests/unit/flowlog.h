@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A sink that takes blocks apart into instructions and keeps all it is told, and lists to compare. */
+/* A sink that takes blocks apart into instructions and keeps what it is told; lists to compare. */
 #ifndef FLOWLOG_H
 #define FLOWLOG_H
 
@@ -35,7 +35,8 @@ struct items {
 	size_t room;
 };
 
-static void add_item(struct items *items, enum item_kind kind, uint64_t a, uint64_t b, uint64_t c)
+static inline void add_item(struct items *items, enum item_kind kind, uint64_t a, uint64_t b,
+			    uint64_t c)
 {
 	if (items->n == items->room) {
 		items->room = items->room ? 2 * items->room : 1024;
@@ -56,8 +57,8 @@ struct flowlog {
 	int fail_after;			/* elements and blocks, then -EIO; -1 never */
 };
 
-static int flowlog_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
-			 uint64_t target)
+static inline int flowlog_block(struct flowtap_sink *sink, const struct flowtap_block *block,
+				bool taken, uint64_t target)
 {
 	struct flowlog *log = (struct flowlog *)sink;
 	uint32_t n = 0, last = 0, at;
@@ -81,7 +82,7 @@ static int flowlog_block(struct flowtap_sink *sink, const struct flowtap_block *
 	return 0;
 }
 
-static int flowlog_element(struct flowtap_sink *sink, const struct flowtap_element *e)
+static inline int flowlog_element(struct flowtap_sink *sink, const struct flowtap_element *e)
 {
 	struct flowlog *log = (struct flowlog *)sink;
 	struct items *items = &log->items;
@@ -99,7 +100,8 @@ static int flowlog_element(struct flowtap_sink *sink, const struct flowtap_eleme
 	case FLOWTAP_ELEMENT_GAP:
 		add_item(items, ITEM_GAP, e->gap.reason, 0, 0);
 		log->gap = e->gap;
-		snprintf(log->detail, sizeof(log->detail), "%s", e->gap.detail ? e->gap.detail : "");
+		snprintf(log->detail, sizeof(log->detail), "%s",
+			 e->gap.detail ? e->gap.detail : "");
 		break;
 	case FLOWTAP_ELEMENT_EXCEPTION:
 		add_item(items, ITEM_EXCEPTION, e->exception.address, e->exception.number,
@@ -123,7 +125,7 @@ static int flowlog_element(struct flowtap_sink *sink, const struct flowtap_eleme
 	return 0;
 }
 
-static void flowlog_init(struct flowlog *log)
+static inline void flowlog_init(struct flowlog *log)
 {
 	*log = (struct flowlog){
 		.sink = { .block = flowlog_block, .element = flowlog_element },
@@ -131,7 +133,7 @@ static void flowlog_init(struct flowlog *log)
 	};
 }
 
-static void print_item(const char *who, const struct item *item)
+static inline void print_item(const char *who, const struct item *item)
 {
 	static const char *const names[] = {
 		"insn", "end", "context", "time", "gap", "exception", "cycles", "transfer",
@@ -139,15 +141,15 @@ static void print_item(const char *who, const struct item *item)
 	};
 
 	if (item)
-		printf("# %s %s %#" PRIx64 " %#" PRIx64 " %#" PRIx64 " %s\n", who, names[item->kind],
-		       item->a, item->b, item->c,
+		printf("# %s %s %#" PRIx64 " %#" PRIx64 " %#" PRIx64 " %s\n", who,
+		       names[item->kind], item->a, item->b, item->c,
 		       item->kind == ITEM_GAP ? flowtap_gap_name(item->a) : "");
 	else
 		printf("# %s nothing\n", who);
 }
 
 /* Whether both are the same; says where they part if they are not. */
-static bool same_items(const struct items *expected, const struct items *seen)
+static inline bool same_items(const struct items *expected, const struct items *seen)
 {
 	size_t i = 0;
 

@@ -40,7 +40,7 @@ struct step {
 /* A record, and when it was made. */
 struct made {
 	struct flowtap_entry entry;
-	size_t at;		/* log index of its instruction, or of the next one for most traps */
+	size_t at;		/* log index of its instruction; of the next one for most traps */
 	bool trap;
 	bool executed;		/* a trap: log[at] is the ecall or ebreak that caused it */
 };
@@ -72,7 +72,7 @@ struct machine {
 	uint64_t signals, faults;
 };
 
-static uint64_t machine_random(struct machine *m)
+static inline uint64_t machine_random(struct machine *m)
 {
 	m->random ^= m->random << 13;
 	m->random ^= m->random >> 7;
@@ -80,13 +80,13 @@ static uint64_t machine_random(struct machine *m)
 	return m->random >> 11;
 }
 
-static bool machine_chance(struct machine *m, unsigned int one_in)
+static inline bool machine_chance(struct machine *m, unsigned int one_in)
 {
 	return machine_random(m) % one_in == 0;
 }
 
 /* Smctr table 10, the JALR lines: sets of registers. */
-static unsigned int machine_jalr_type(unsigned int rd, unsigned int rs)
+static inline unsigned int machine_jalr_type(unsigned int rd, unsigned int rs)
 {
 	enum { X0 = 1 << 0, X1 = 1 << 1, X5 = 1 << 5 };
 	static const struct {
@@ -108,13 +108,13 @@ static unsigned int machine_jalr_type(unsigned int rd, unsigned int rs)
 	return lines[i].type;
 }
 
-static unsigned int machine_jal_type(unsigned int rd)
+static inline unsigned int machine_jal_type(unsigned int rd)
 {
 	return rd == 1 || rd == 5 ? 9 : rd == 0 ? 11 : 15;
 }
 
 /* Made cycle counts, a quarter of them not valid: the formula of 6.3 the other way round. */
-static uint64_t machine_cycles(struct machine *m)
+static inline uint64_t machine_cycles(struct machine *m)
 {
 	uint64_t cycles = machine_random(m) >> (machine_random(m) % 50) & 0x7ffffff;
 	unsigned int exponent = 0;
@@ -130,8 +130,8 @@ static uint64_t machine_cycles(struct machine *m)
 	return (uint64_t)exponent << 28 | cycles << 16 | 1 << 15;
 }
 
-static void machine_record(struct machine *m, uint64_t source, uint64_t target, unsigned int type,
-			   bool executed)
+static inline void machine_record(struct machine *m, uint64_t source, uint64_t target,
+				  unsigned int type, bool executed)
 {
 	bool trap = type == 1 || type == 2;
 	struct made made = {
@@ -165,7 +165,7 @@ static void machine_record(struct machine *m, uint64_t source, uint64_t target, 
 }
 
 /* Takes what the buffer holds, the oldest first, and empties it, log and all. */
-static uint32_t machine_drain(struct machine *m, struct made *made)
+static inline uint32_t machine_drain(struct machine *m, struct made *made)
 {
 	uint32_t nr = 0;
 
@@ -178,12 +178,12 @@ static uint32_t machine_drain(struct machine *m, struct made *made)
 	return nr;
 }
 
-static bool machine_mapped(const struct machine *m, uint64_t address)
+static inline bool machine_mapped(const struct machine *m, uint64_t address)
 {
 	return address - m->base < m->size && m->present[(address - m->base) >> 12];
 }
 
-static bool machine_fetch(const struct machine *m, uint32_t *insn)
+static inline bool machine_fetch(const struct machine *m, uint32_t *insn)
 {
 	uint64_t offset = m->pc - m->base;
 
@@ -198,7 +198,7 @@ static bool machine_fetch(const struct machine *m, uint32_t *insn)
 	return true;
 }
 
-static void machine_log(struct machine *m, uint64_t next, bool ends, bool taken)
+static inline void machine_log(struct machine *m, uint64_t next, bool ends, bool taken)
 {
 	if (m->n == MACHINE_LOG)
 		abort();
@@ -206,13 +206,13 @@ static void machine_log(struct machine *m, uint64_t next, bool ends, bool taken)
 	m->executed++;
 }
 
-static void machine_set(struct machine *m, unsigned int rd, uint64_t value)
+static inline void machine_set(struct machine *m, unsigned int rd, uint64_t value)
 {
 	if (rd)
 		m->x[rd] = value;
 }
 
-static void machine_trap(struct machine *m, enum machine_cause cause)
+static inline void machine_trap(struct machine *m, enum machine_cause cause)
 {
 	bool executed = cause == CAUSE_ECALL || cause == CAUSE_EBREAK;
 
@@ -222,13 +222,13 @@ static void machine_trap(struct machine *m, enum machine_cause cause)
 	machine_record(m, m->pc, 0, cause == CAUSE_INTERRUPT ? 2 : 1, executed);
 }
 
-static void machine_pass(struct machine *m, unsigned int length)
+static inline void machine_pass(struct machine *m, unsigned int length)
 {
 	machine_log(m, m->pc + length, false, false);
 	m->pc += length;
 }
 
-static void machine_jump(struct machine *m, uint64_t target, unsigned int type)
+static inline void machine_jump(struct machine *m, uint64_t target, unsigned int type)
 {
 	uint64_t source = m->pc;
 
@@ -238,7 +238,8 @@ static void machine_jump(struct machine *m, uint64_t target, unsigned int type)
 	m->pc = target;
 }
 
-static void machine_branch(struct machine *m, bool taken, int64_t offset, unsigned int length)
+static inline void machine_branch(struct machine *m, bool taken, int64_t offset,
+				  unsigned int length)
 {
 	uint64_t source = m->pc, target = source + (taken ? offset : (int64_t)length);
 
@@ -248,16 +249,16 @@ static void machine_branch(struct machine *m, bool taken, int64_t offset, unsign
 	m->pc = target;
 }
 
-static int64_t machine_bits(uint32_t insn, int high, int low)
+static inline int64_t bits(uint32_t insn, int high, int low)
 {
 	return insn >> low & ((1ULL << (high - low + 1)) - 1);
 }
 
-static bool machine_compare(const struct machine *m, uint32_t insn, bool *taken)
+static inline bool machine_compare(const struct machine *m, uint32_t insn, bool *taken)
 {
-	uint64_t a = m->x[machine_bits(insn, 19, 15)], b = m->x[machine_bits(insn, 24, 20)];
+	uint64_t a = m->x[bits(insn, 19, 15)], b = m->x[bits(insn, 24, 20)];
 
-	switch (machine_bits(insn, 14, 12)) {
+	switch (bits(insn, 14, 12)) {
 	case 0: *taken = a == b; return true;
 	case 1: *taken = a != b; return true;
 	case 4: *taken = (int64_t)a < (int64_t)b; return true;
@@ -269,13 +270,13 @@ static bool machine_compare(const struct machine *m, uint32_t insn, bool *taken)
 }
 
 /* OP and OP-IMM as far as the programs use them. */
-static bool machine_alu(struct machine *m, uint32_t insn)
+static inline bool machine_alu(struct machine *m, uint32_t insn)
 {
-	unsigned int rd = machine_bits(insn, 11, 7), f3 = machine_bits(insn, 14, 12);
-	uint64_t a = m->x[machine_bits(insn, 19, 15)], b = m->x[machine_bits(insn, 24, 20)];
+	unsigned int rd = bits(insn, 11, 7), f3 = bits(insn, 14, 12);
+	uint64_t a = m->x[bits(insn, 19, 15)], b = m->x[bits(insn, 24, 20)];
 	int64_t imm = (int32_t)insn >> 20;
 
-	if (machine_bits(insn, 6, 0) == 0x13) {
+	if (bits(insn, 6, 0) == 0x13) {
 		if (f3 == 0)
 			machine_set(m, rd, a + imm);
 		else if (f3 == 5 && insn >> 26 == 0)
@@ -295,14 +296,14 @@ static bool machine_alu(struct machine *m, uint32_t insn)
 	return true;
 }
 
-static bool machine_word(struct machine *m, uint32_t insn)
+static inline bool machine_word(struct machine *m, uint32_t insn)
 {
-	unsigned int rd = machine_bits(insn, 11, 7), rs1 = machine_bits(insn, 19, 15);
+	unsigned int rd = bits(insn, 11, 7), rs1 = bits(insn, 19, 15);
 	int64_t high = (int32_t)(insn & 0xfffff000), sign = (int32_t)insn >> 31;
 	uint64_t target;
 	bool taken;
 
-	switch (machine_bits(insn, 6, 0)) {
+	switch (bits(insn, 6, 0)) {
 	case 0x13:
 	case 0x33:
 		return machine_alu(m, insn);
@@ -312,13 +313,13 @@ static bool machine_word(struct machine *m, uint32_t insn)
 		machine_pass(m, 4);
 		return true;
 	case 0x6f:
-		target = m->pc + (sign * (1 << 20) | machine_bits(insn, 19, 12) << 12 |
-				  machine_bits(insn, 20, 20) << 11 | machine_bits(insn, 30, 21) << 1);
+		target = m->pc + (sign * (1 << 20) | bits(insn, 19, 12) << 12 |
+				  bits(insn, 20, 20) << 11 | bits(insn, 30, 21) << 1);
 		machine_set(m, rd, m->pc + 4);
 		machine_jump(m, target, machine_jal_type(rd));
 		return true;
 	case 0x67:
-		if (machine_bits(insn, 14, 12))
+		if (bits(insn, 14, 12))
 			return false;
 		target = m->x[rs1] + ((int32_t)insn >> 20);
 		machine_set(m, rd, m->pc + 4);
@@ -327,19 +328,19 @@ static bool machine_word(struct machine *m, uint32_t insn)
 	case 0x63:
 		if (!machine_compare(m, insn, &taken))
 			return false;
-		machine_branch(m, taken, sign * 4096 | machine_bits(insn, 7, 7) << 11 |
-			       machine_bits(insn, 30, 25) << 5 | machine_bits(insn, 11, 8) << 1, 4);
+		machine_branch(m, taken, sign * 4096 | bits(insn, 7, 7) << 11 |
+			       bits(insn, 30, 25) << 5 | bits(insn, 11, 8) << 1, 4);
 		return true;
 	default:
 		return false;
 	}
 }
 
-static bool machine_half(struct machine *m, uint32_t insn)
+static inline bool machine_half(struct machine *m, uint32_t insn)
 {
-	unsigned int rd = machine_bits(insn, 11, 7), rs2 = machine_bits(insn, 6, 2);
-	int64_t sign = -machine_bits(insn, 12, 12), imm = sign * 32 | rs2;
-	unsigned int rs1 = 8 + machine_bits(insn, 9, 7);
+	unsigned int rd = bits(insn, 11, 7), rs2 = bits(insn, 6, 2);
+	int64_t sign = -bits(insn, 12, 12), imm = sign * 32 | rs2;
+	unsigned int rs1 = 8 + bits(insn, 9, 7);
 	uint64_t target;
 
 	switch (insn & 0xe003) {
@@ -350,17 +351,16 @@ static bool machine_half(struct machine *m, uint32_t insn)
 		machine_set(m, rd, imm);
 		break;
 	case 0xa001:	/* c.j */
-		machine_jump(m, m->pc + (sign * 2048 | machine_bits(insn, 8, 8) << 10 |
-					 machine_bits(insn, 10, 9) << 8 | machine_bits(insn, 6, 6) << 7 |
-					 machine_bits(insn, 7, 7) << 6 | machine_bits(insn, 2, 2) << 5 |
-					 machine_bits(insn, 11, 11) << 4 | machine_bits(insn, 5, 3) << 1),
-			     11);
+		machine_jump(m, m->pc + (sign * 2048 | bits(insn, 8, 8) << 10 |
+					 bits(insn, 10, 9) << 8 | bits(insn, 6, 6) << 7 |
+					 bits(insn, 7, 7) << 6 | bits(insn, 2, 2) << 5 |
+					 bits(insn, 11, 11) << 4 | bits(insn, 5, 3) << 1), 11);
 		return true;
 	case 0xc001:	/* c.beqz, c.bnez */
 	case 0xe001:
 		machine_branch(m, (m->x[rs1] == 0) == !(insn & 0x2000),
-			       sign * 256 | machine_bits(insn, 6, 5) << 6 | machine_bits(insn, 2, 2) << 5 |
-			       machine_bits(insn, 11, 10) << 3 | machine_bits(insn, 4, 3) << 1, 2);
+			       sign * 256 | bits(insn, 6, 5) << 6 | bits(insn, 2, 2) << 5 |
+			       bits(insn, 11, 10) << 3 | bits(insn, 4, 3) << 1, 2);
 		return true;
 	case 0x8002:
 		if (rs2) {
@@ -382,7 +382,7 @@ static bool machine_half(struct machine *m, uint32_t insn)
 }
 
 /* One instruction, or a trap in its place or by it: then true. */
-static bool machine_step(struct machine *m)
+static inline bool machine_step(struct machine *m)
 {
 	uint32_t insn;
 
@@ -400,13 +400,13 @@ static bool machine_step(struct machine *m)
 	return true;
 }
 
-static uint64_t machine_label(struct machine *m)
+static inline uint64_t machine_label(struct machine *m)
 {
 	return m->labels[machine_random(m) % m->n_labels];
 }
 
 /* A signal: the handler begins at some label, and what was interrupted goes on some time later. */
-static void machine_signal(struct machine *m)
+static inline void machine_signal(struct machine *m)
 {
 	if (m->n_frames < MACHINE_FRAMES) {
 		memcpy(m->frames[m->n_frames].x, m->x, sizeof(m->x));
@@ -416,7 +416,7 @@ static void machine_signal(struct machine *m)
 	m->pc = machine_label(m);
 }
 
-static void machine_fault(struct machine *m)
+static inline void machine_fault(struct machine *m)
 {
 	uint64_t page = (m->pc - m->base) >> 12;
 
@@ -429,7 +429,7 @@ static void machine_fault(struct machine *m)
 }
 
 /* Back to user mode after a trap. */
-static void machine_kernel(struct machine *m)
+static inline void machine_kernel(struct machine *m)
 {
 	switch (m->cause) {
 	case CAUSE_FETCH:
@@ -459,7 +459,7 @@ static void machine_kernel(struct machine *m)
 }
 
 /* An interrupt before the next instruction. LCOFI with LCOFIFRZ is not recorded (6.5). */
-static void machine_interrupt(struct machine *m, bool recorded)
+static inline void machine_interrupt(struct machine *m, bool recorded)
 {
 	m->cause = CAUSE_INTERRUPT;
 	if (recorded)

@@ -21,7 +21,7 @@ struct program {
 	size_t n;
 };
 
-static uint64_t program_random(uint64_t *state)
+static inline uint64_t program_random(uint64_t *state)
 {
 	*state ^= *state << 13;
 	*state ^= *state >> 7;
@@ -48,13 +48,14 @@ static const unsigned int program_dense[ST_KINDS] = {
 	[ST_RETURN] = 5, [ST_ECALL] = 3, [ST_EBREAK] = 1, [ST_ILLEGAL] = 1,
 };
 
-static unsigned int program_reg(uint64_t *state)
+static inline unsigned int program_reg(uint64_t *state)
 {
 	return 8 + program_random(state) % 8;
 }
 
 /* The offset to a statement at most `far` bytes away. */
-static int32_t program_offset(const struct program *p, size_t from, int32_t far, uint64_t *state)
+static inline int32_t program_offset(const struct program *p, size_t from, int32_t far,
+				     uint64_t *state)
 {
 	for (;;) {
 		int64_t to = (int64_t)from + (int64_t)(program_random(state) % 601) - 300;
@@ -71,7 +72,7 @@ static int32_t program_offset(const struct program *p, size_t from, int32_t far,
 }
 
 /* auipc, addi, and a jump by that register. */
-static void program_indirect(struct program *p, struct rv_code *code, size_t at, bool brief,
+static inline void program_indirect(struct program *p, struct rv_code *code, size_t at, bool brief,
 			     uint64_t *state)
 {
 	static const uint8_t bases[] = { 1, 5, 6, 10 }, links[] = { 0, 0, 1, 1, 5, 2, 7 };
@@ -87,7 +88,7 @@ static void program_indirect(struct program *p, struct rv_code *code, size_t at,
 		rv_put(code, rv_jalr(link, base, 0));
 }
 
-static void program_alu(struct rv_code *code, bool brief, uint64_t *state)
+static inline void program_alu(struct rv_code *code, bool brief, uint64_t *state)
 {
 	uint32_t a = program_reg(state), b = program_reg(state), c = program_reg(state);
 	uint64_t kind = program_random(state) % 5;
@@ -101,13 +102,16 @@ static void program_alu(struct rv_code *code, bool brief, uint64_t *state)
 	else if (kind == 1)
 		rv_put(code, rv_srli(a, b, program_random(state) % 64));
 	else
-		rv_put(code, kind == 2 ? rv_xor(a, b, c) : rv_addi(a, b, program_random(state) % 4096));
+		rv_put(code, kind == 2 ? rv_xor(a, b, c) :
+					 rv_addi(a, b, program_random(state) % 4096));
 }
 
-static void program_put(struct program *p, struct rv_code *code, size_t at, enum statement kind,
-			uint64_t *state)
+static inline void program_put(struct program *p, struct rv_code *code, size_t at,
+			       enum statement kind, uint64_t *state)
 {
-	static const enum rv_branch branches[] = { RV_BEQ, RV_BNE, RV_BLT, RV_BGE, RV_BLTU, RV_BGEU };
+	static const enum rv_branch branches[] = {
+		RV_BEQ, RV_BNE, RV_BLT, RV_BGE, RV_BLTU, RV_BGEU,
+	};
 	static const uint8_t links[] = { 1, 1, 1, 5, 6 };
 	uint64_t r = program_random(state);
 
@@ -130,7 +134,8 @@ static void program_put(struct program *p, struct rv_code *code, size_t at, enum
 		rv_put(code, rv_c_j(program_offset(p, at, 2048, state)));
 		break;
 	case ST_CALL:
-		rv_put(code, rv_jal(links[r % sizeof(links)], program_offset(p, at, 1 << 20, state)));
+		rv_put(code, rv_jal(links[r % sizeof(links)],
+				    program_offset(p, at, 1 << 20, state)));
 		break;
 	case ST_INDIRECT:
 	case ST_INDIRECT_SHORT:
@@ -151,7 +156,7 @@ static void program_put(struct program *p, struct rv_code *code, size_t at, enum
 	}
 }
 
-static void program_make(struct program *p, uint64_t base, uint64_t seed,
+static inline void program_make(struct program *p, uint64_t base, uint64_t seed,
 			 const unsigned int *shares)
 {
 	uint8_t *kinds = calloc(PROGRAM_STATEMENTS, 1);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Shows that instruction lengths, transfer classes and direct targets are right: line by line of
- * Smctr table 10, and against GNU objdump for every 16-bit encoding and a sample of the 32-bit ones.
+ * Smctr table 10, and against GNU objdump for every 16-bit encoding and a sample of 32-bit ones.
  */
 #include <errno.h>
 #include <flowtap/block.h>
@@ -153,6 +153,8 @@ TEST(nothing_is_read_beyond_what_is_there)
 	EXPECT_EQ(flowtap_riscv_classify(bytes, 3, &insn), -ENODATA);
 	bytes[0] = 1;
 	EXPECT_EQ(flowtap_riscv_classify(bytes, 2, &insn), 0);
+	bytes = realloc(bytes, 1);
+	EXPECT_EQ(flowtap_riscv_classify(bytes, 1, &insn), -ENODATA);
 	free(bytes);
 }
 

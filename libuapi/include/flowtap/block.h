@@ -33,14 +33,14 @@ struct flowtap_render {
 struct flowtap_block {
 	uint64_t address;
 	uint64_t target;
-	struct flowtap_block *next;	/* the one after it in the same code if known: the cache's own */
+	struct flowtap_block *next;	/* the one after it in this code if known; the cache's */
 	uint64_t executed;	/* times sent to the sink; the decoder counts */
 	uint32_t key;		/* flowtap_code.key */
 	uint32_t size;		/* bytes */
 	uint32_t instructions;
 	uint32_t last;		/* offset of the last instruction */
 	uint8_t isa;		/* enum flowtap_isa */
-	uint8_t end;		/* class of the last instruction: enum flowtap_transfer_class of the ISA */
+	uint8_t end;		/* class of the last instruction (RISC-V: flowtap_transfer_type) */
 	bool direct;		/* its target is in the opcode: `target` */
 	bool conditional;	/* it may fall through */
 	uint64_t stop;		/* 0, or the address the block was cut before */

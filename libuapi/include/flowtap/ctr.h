@@ -15,7 +15,7 @@ struct flowtap_ctr_counts {
 	uint64_t entries;
 	uint64_t instructions;		/* sent to the sink in blocks */
 	uint64_t blocks;
-	uint64_t transfers[16];		/* entries by ctrdata.TYPE, or by the code where TYPE is 0 and it is known */
+	uint64_t transfers[16];		/* entries by ctrdata.TYPE; if that is 0, by the code */
 	uint64_t gaps[FLOWTAP_GAP_REASONS];
 	uint64_t bad_records;		/* or entries, or values in them */
 };
