@@ -8,7 +8,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <unistd.h>
+#include <zstd.h>
 
 #include "kselftest_harness.h"
 
@@ -505,6 +507,64 @@ TEST(survives_every_flipped_bit)
 		EXPECT_EQ(error < 0, check.reason[0] != '\0');
 	}
 	EXPECT_LT(1000, found);
+}
+
+/* "ZSTF", chunk length, index offset, two frames, an index that nobody reads. */
+static size_t make_zstf(uint8_t *file, size_t room)
+{
+	size_t half = sizeof(sample_user) / 2, size = 20;
+	uint64_t index, chunk = 100000;
+
+	memcpy(file, "ZSTF", 4);
+	memcpy(file + 4, &chunk, 8);
+	size += ZSTD_compress(file + size, room - size, sample_user, half, 1);
+	size += ZSTD_compress(file + size, room - size, sample_user + half,
+			      sizeof(sample_user) - half, 1);
+	index = size;
+	memcpy(file + 12, &index, 8);
+	memset(file + size, 0, 8);
+	return size + 8;
+}
+
+static int load_bytes(const uint8_t *file, size_t file_size, uint8_t **bytes, size_t *size)
+{
+	int fd = memfd_create("zstf", MFD_CLOEXEC), error;
+	char path[64];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	error = write(fd, file, file_size) == (ssize_t)file_size ? 0 : -EIO;
+	if (!error)
+		error = stfcheck_load(path, bytes, size);
+	close(fd);
+	return error;
+}
+
+TEST(unpacks_chunks_and_refuses_damaged_ones)
+{
+	uint8_t file[2048], *bytes;
+	size_t size, n = make_zstf(file, sizeof(file));
+
+	ASSERT_EQ(0, load_bytes(file, n, &bytes, &size));
+	ASSERT_EQ(sizeof(sample_user), size);
+	EXPECT_EQ(0, memcmp(bytes, sample_user, size));
+	free(bytes);
+	for (size_t cut = 20; cut < n - 8; cut++) {
+		uint64_t index = cut;
+		uint8_t damaged[2048];
+		int error;
+
+		EXPECT_EQ(-EBADMSG, load_bytes(file, cut, &bytes, &size));
+		memcpy(damaged, file, n);
+		memcpy(damaged + 12, &index, 8);	/* ends within a frame, or after the first */
+		error = load_bytes(damaged, n, &bytes, &size);
+		EXPECT_EQ(true, error == -EBADMSG || (!error && size == sizeof(sample_user) / 2));
+		if (!error)
+			free(bytes);
+	}
+	EXPECT_EQ(-ENOENT, stfcheck_load("/nowhere/at/all", &bytes, &size));
+	ASSERT_EQ(0, load_bytes(file, 19, &bytes, &size));	/* no ZSTF: whatever it is */
+	EXPECT_EQ(19, size);
+	free(bytes);
 }
 
 TEST_HARNESS_MAIN
