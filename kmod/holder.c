@@ -117,7 +117,7 @@ static void release(struct cpu *cpu, bool flush, u32 cause)
 	if (flush)
 		take_sample(cpu, FLOWTAP_TRIGGER_SWITCH, NULL);
 	/* While disabled it may run on without leaving the CPU: nothing else would tell. */
-	if (stream->source->stop(stream) || cause == FLOWTAP_CAUSE_DISABLED)
+	if ((stream->source->stop(stream) && !flush) || cause == FLOWTAP_CAUSE_DISABLED)
 		note_loss(stream, entry, cause);
 	if (stream->timer_ns)
 		hrtimer_try_to_cancel(&stream->timer);
