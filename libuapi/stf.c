@@ -121,10 +121,10 @@ static void put_pending(struct flowtap_stf *stf, uint64_t address)
 		put_header(stf, address);
 	if (address != stf->pc)
 		stf->pending |= PENDING_FORCE;
+	if (stf->pending & PENDING_FORCE && !stf->explained)
+		put_comment(stf, unexplained, sizeof(unexplained) - 1);
 	if (stf->pending & PENDING_PROCESS)
 		to = put_process(to, &stf->context);
-	else if (stf->pending & PENDING_FORCE && !stf->explained)
-		put_comment(stf, unexplained, sizeof(unexplained) - 1);
 	if (stf->pending & PENDING_FORCE) {
 		to = put_address(to, STF_FORCE_PC, address);
 		stf->counts.forced++;
@@ -282,8 +282,10 @@ static int take_context(struct flowtap_stf *stf, const struct flowtap_context *c
 	stf->context = *context;
 	if (stf->pending & PENDING_HEADER)
 		return 0;
-	if (context->pid != old.pid || context->tid != old.tid)
+	if (context->pid != old.pid || context->tid != old.tid) {
 		stf->pending |= PENDING_PROCESS | PENDING_FORCE;
+		stf->explained = true;
+	}
 	if (context->cpu != old.cpu)
 		stf->pending |= PENDING_PROCESS;
 	stf->pending &= ~PENDING_MODE;

@@ -214,11 +214,15 @@ TEST_F(stf, another_cpu_goes_on_and_another_thread_is_forced)
 	BLOCK(LOOP, true, 0x10000);
 	EXPECT_EQ(0, sink_context(self->sink, 1, 2, 3, 0));
 	BLOCK(LOOP, false, 0x10008);
+	EXPECT_EQ(0, sink_context(self->sink, 1, 2, 0, 0));
+	BLOCK(LI, false, 0x1000e);
 	EXPECT_TEXT(BEGIN, REST(" 00000000 01000000 01000000 ", "0000010000000000"), MODE_U,
 		    "f0 13055000", "1f 0000010000000000", "f0 e31eb5fe",
 		    "08 03000000 01000000 01000000",
 		    "f0 13055000", "1f 0000010000000000", "f0 e31eb5fe",
-		    "08 03000000 01000000 02000000", "09 0000010000000000", LOOP_INSNS);
+		    "08 03000000 01000000 02000000", "09 0000010000000000", LOOP_INSNS,
+		    "03 #'gap unexplained'", "08 00000000 01000000 02000000",
+		    "09 0c00010000000000", "f1 8545");
 	EXPECT_RULES_KEPT();
 }
 

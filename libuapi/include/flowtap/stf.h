@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Simple Trace Format: a sink that writes it, spelled as its real readers accept it (README,
- * Formats).
+ * Simple Trace Format: a sink that writes it, spelled as its real readers accept it (README).
  *
  * Blocks become instruction records; a taken branch carries its target. What an STF cannot say in
  * records becomes a COMMENT in the grammar of flowtap/text.h: gaps, traps whose handler was not
  * recorded, transfers and call stacks without blocks. Where the flow is not continuous a FORCE_PC
- * follows, and never without a COMMENT or a PROCESS_ID_EXT that says why. PROCESS_ID_EXT is
- * {cpu, pid, tid}. Times and cycles are not written.
+ * follows, and never without a COMMENT ("gap unexplained" if nobody said why) or a PROCESS_ID_EXT
+ * of another thread. PROCESS_ID_EXT is {cpu, pid, tid}. Times and cycles are not written.
  *
  * A change of mode is an EVENT in the instruction group of the xRET that made it, where that is
  * the last thing that was written; else it stands beside the next FORCE_PC.
