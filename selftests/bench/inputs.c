@@ -45,7 +45,8 @@ static void measure_crc(const char *name,
 	start = cpu_seconds();
 	for (int i = 0; i < 200; i++)
 		sum += crc(0, bytes, size);
-	printf("crc32c %-10s %8.2f GB/s\n", name, 200 * (double)size / (cpu_seconds() - start) / 1e9);
+	printf("crc32c %-10s %8.2f GB/s\n", name,
+	       200 * (double)size / (cpu_seconds() - start) / 1e9);
 	free(bytes);
 }
 

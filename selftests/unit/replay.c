@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Shows that a replay gives each record in order of time, with all code known, whatever is damaged. */
+/* Shows that a replay gives each record in order of time, with all code known, despite damage. */
 #include <errno.h>
 #include <fcntl.h>
 #include <flowtap/replay.h>

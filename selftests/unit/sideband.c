@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shows that what a process and its descendants map, at start, by dlopen, in threads, after fork and
- * exec, is in the archive with the right build-ids and bytes: by perf's events, and by /proc alone.
+ * Shows that what a process and its descendants map (at start, by dlopen, in threads, after fork and
+ * exec) is in the archive with the right build-ids and bytes: by events of perf, and by /proc alone.
  *
  * The traced process is this program again (ROLE in its environment). It maps copies of a library
  * and reports an address of each with what stands there; the archive is then replayed and asked.
@@ -105,7 +105,8 @@ static void load_aside(const char *name)
 /* What a JIT compiler leaves. */
 static void make_code(void)
 {
-	uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
+			     0);
 
 	for (int i = 0; i < 4096; i++)
 		page[i] = (uint8_t)(i * 5 + 1);

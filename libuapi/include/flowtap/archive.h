@@ -46,8 +46,8 @@ enum flowtap_archive_type {
 	FLOWTAP_ARCHIVE_MAPPING,	/* struct flowtap_archive_mapping, path */
 	FLOWTAP_ARCHIVE_TASK,		/* struct flowtap_archive_task */
 	/*
-	 * struct flowtap_archive_mapping, path, 0, pad to 8, code bytes. pid 0: the bytes of what is
-	 * mapped by this path in any process (the vdso), from its file offset 0.
+	 * struct flowtap_archive_mapping, path, 0, pad to 8, code bytes. pid 0: the bytes of what
+	 * is mapped by this path in any process (the vdso), from its file offset 0.
 	 */
 	FLOWTAP_ARCHIVE_BYTES,
 	FLOWTAP_ARCHIVE_LOST,		/* side band lost: u64 count */
