@@ -1,0 +1,387 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Shows what a caller without rights can do: exactly what flowtap.h says under Rights. */
+#include <grp.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <linux/capability.h>
+
+#include "kselftest_harness.h"
+#include "stream.h"
+#include "task.h"
+
+#define USER 1000
+#define OTHER 1001
+#define SUID "/tmp/suid"
+
+FIXTURE(rights)
+{
+	struct flowtap_configure configure;
+	mode_t mode;
+};
+
+FIXTURE_SETUP(rights)
+{
+	struct stat status;
+
+	if (!source_there(FLOWTAP_SOURCE_SOFT))
+		SKIP(return, "the soft source is not there: load the module with soft=1");
+	if (geteuid())
+		SKIP(return, "not root");
+	ASSERT_EQ(0, stat(DEVICE, &status));
+	self->mode = status.st_mode & 0777;
+	ASSERT_EQ(0, chmod(DEVICE, 0666));
+	self->configure = ticking(0, 1000000);
+}
+
+/* The test may no longer be root. */
+FIXTURE_TEARDOWN_PARENT(rights)
+{
+	if (self->mode)
+		chmod(DEVICE, self->mode);
+}
+
+/* All ids, as a login does; the process can be traced as if it had been executed by that user. */
+static int become(uid_t uid)
+{
+	if (setgroups(0, NULL) || setresgid(uid, uid, uid) || setresuid(uid, uid, uid))
+		return -errno;
+	return prctl(PR_SET_DUMPABLE, 1) ? -errno : 0;
+}
+
+static pid_t spinner_of(uid_t uid)
+{
+	pid_t pid = fork_pinned(0);
+
+	if (!pid) {
+		if (become(uid))
+			_exit(1);
+		/* Changing ids forgot it. */
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		spin();
+	}
+	sleep_ms(50);
+	return pid;
+}
+
+static void drop(unsigned int capability)
+{
+	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct data[2];
+
+	syscall(SYS_capget, &header, data);
+	data[capability / 32].effective &= ~(1U << capability % 32);
+	data[capability / 32].permitted &= ~(1U << capability % 32);
+	syscall(SYS_capset, &header, data);
+}
+
+/* What ADD_TASK says, with a stream that is opened for it. */
+static int try_add(const struct flowtap_configure *configure, pid_t pid)
+{
+	struct stream stream;
+	int error = stream_open(&stream, configure);
+
+	if (error)
+		return error;
+	error = add_task(&stream, pid, 0);
+	stream_close(&stream);
+	return error;
+}
+
+TEST_F(rights, the_device_is_not_for_everybody)
+{
+	ASSERT_EQ(0, chmod(DEVICE, self->mode));
+	EXPECT_EQ(0660, self->mode);
+	ASSERT_EQ(0, become(USER));
+	EXPECT_EQ(-1, open_device());
+	EXPECT_EQ(EACCES, errno);
+}
+
+TEST_F(rights, a_user_traces_what_is_his)
+{
+	pid_t own = spinner_of(USER), other = spinner_of(OTHER), root = spinner(0);
+	struct stream stream;
+
+	ASSERT_EQ(0, become(USER));
+	EXPECT_EQ(1, try_add(&self->configure, own));
+	EXPECT_EQ(1, try_add(&self->configure, getpid()));
+	EXPECT_EQ(-EPERM, try_add(&self->configure, other));
+	EXPECT_EQ(-EPERM, try_add(&self->configure, root));
+	EXPECT_EQ(-EPERM, try_add(&self->configure, 1));
+	ASSERT_EQ(0, stream_open(&stream, &self->configure));
+	ASSERT_EQ(1, add_task(&stream, own, 0));
+	ASSERT_EQ(0, enable(&stream));
+	EXPECT_EQ(1, stream_next_sample(&stream, 5000));
+	EXPECT_EQ(own, stream.record.sample.tid);
+	stream_close(&stream);
+}
+
+TEST_F(rights, a_process_that_is_not_dumpable_is_nobodys)
+{
+	pid_t pid = fork_pinned(0);
+
+	if (!pid) {
+		become(USER);
+		prctl(PR_SET_DUMPABLE, 0);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		spin();
+	}
+	sleep_ms(50);
+	EXPECT_EQ(1, try_add(&self->configure, pid));
+	ASSERT_EQ(0, become(USER));
+	EXPECT_EQ(-EPERM, try_add(&self->configure, pid));
+}
+
+TEST_F(rights, one_different_id_is_enough)
+{
+	static const struct { uid_t real, effective, saved; gid_t group; } ids[] = {
+		{ OTHER, USER, USER, USER }, { USER, OTHER, USER, USER }, { USER, USER, OTHER, USER },
+		{ USER, USER, USER, OTHER }, { 0, USER, USER, USER },
+	};
+	pid_t pids[5];
+	unsigned int i;
+
+	for (i = 0; i < 5; i++) {
+		pids[i] = fork_pinned(0);
+		if (!pids[i]) {
+			if (setgroups(0, NULL) || setresgid(USER, ids[i].group, USER) ||
+			    setresuid(ids[i].real, ids[i].effective, ids[i].saved))
+				_exit(1);
+			prctl(PR_SET_DUMPABLE, 1);
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			spin();
+		}
+	}
+	sleep_ms(100);
+	ASSERT_EQ(0, become(USER));
+	for (i = 0; i < 5; i++)
+		EXPECT_EQ(-EPERM, try_add(&self->configure, pids[i])) TH_LOG("ids %u", i);
+}
+
+TEST_F(rights, root_needs_the_capability_for_others)
+{
+	pid_t other = spinner_of(OTHER), own = spinner(0);
+
+	EXPECT_EQ(1, try_add(&self->configure, other));
+	drop(CAP_SYS_PTRACE);
+	EXPECT_EQ(-EPERM, try_add(&self->configure, other));
+	EXPECT_EQ(1, try_add(&self->configure, own));
+}
+
+TEST_F(rights, kernel_mode_and_whole_cpus_are_refused)
+{
+	ASSERT_EQ(0, become(USER));
+	self->configure.modes = FLOWTAP_MODE_USER | FLOWTAP_MODE_KERNEL;
+	EXPECT_EQ(-EOPNOTSUPP, try_add(&self->configure, getpid()));
+	self->configure.modes = FLOWTAP_MODE_USER;
+	self->configure.flags = FLOWTAP_CPU_WIDE;
+	EXPECT_EQ(-EOPNOTSUPP, try_add(&self->configure, getpid()));
+}
+
+/* A child of the user that executes the set-uid program when told. */
+static pid_t suid_executor(volatile bool *go)
+{
+	pid_t pid = fork_pinned(0);
+
+	if (!pid) {
+		become(USER);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		while (!*go)
+			;
+		execl(SUID, SUID, ROLE_SPIN, NULL);
+		_exit(1);
+	}
+	sleep_ms(50);
+	return pid;
+}
+
+/* This program, as a set-uid one. */
+static int copy_self(void)
+{
+	uint8_t block[65536];
+	int in = open("/proc/self/exe", O_RDONLY), out;
+	ssize_t got;
+
+	unlink(SUID);
+	out = open(SUID, O_WRONLY | O_CREAT, 0755);
+	while ((got = read(in, block, sizeof(block))) > 0)
+		if (write(out, block, got) != got)
+			got = -1;
+	close(in);
+	if (got || fchown(out, 0, 0) || fchmod(out, 04755))
+		return -EIO;
+	return close(out);
+}
+
+TEST_F(rights, a_users_tracing_ends_at_a_set_uid_program)
+{
+	volatile bool *go = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+				 -1, 0);
+	struct stream stream;
+	uint64_t triggers;
+	bool told = false;
+	pid_t pid;
+
+	ASSERT_EQ(0, copy_self());
+	pid = suid_executor(go);
+	ASSERT_EQ(0, become(USER));
+	ASSERT_EQ(0, stream_open(&stream, &self->configure));
+	ASSERT_EQ(1, add_task(&stream, pid, 0));
+	ASSERT_EQ(0, enable(&stream));
+	ASSERT_EQ(1, stream_next_sample(&stream, 5000));
+	*go = true;
+	sleep_ms(500);
+	EXPECT_EQ(POLLHUP, poll_now(&stream) & POLLHUP);
+	EXPECT_EQ(0, stats(&stream).tasks);
+	triggers = stats(&stream).triggers;
+	sleep_ms(100);
+	EXPECT_EQ(triggers, stats(&stream).triggers);
+	while (stream_next(&stream) == 1)
+		told |= stream.record.header.type == FLOWTAP_RECORD_GAP &&
+			stream.record.gap.cause == FLOWTAP_CAUSE_EXEC &&
+			stream.record.gap.tid == pid;
+	EXPECT_TRUE(told);
+	EXPECT_EQ(-EPERM, add_task(&stream, pid, 0));
+	stream_close(&stream);
+}
+
+TEST_F(rights, roots_tracing_goes_on_in_a_set_uid_program)
+{
+	volatile bool *go = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+				 -1, 0);
+	struct stream stream;
+	uint64_t triggers;
+	pid_t pid;
+
+	ASSERT_EQ(0, copy_self());
+	pid = suid_executor(go);
+	ASSERT_EQ(0, stream_open(&stream, &self->configure));
+	ASSERT_EQ(1, add_task(&stream, pid, 0));
+	ASSERT_EQ(0, enable(&stream));
+	*go = true;
+	sleep_ms(500);
+	EXPECT_EQ(1, stats(&stream).tasks);
+	triggers = stats(&stream).triggers;
+	sleep_ms(100);
+	EXPECT_LT(triggers, stats(&stream).triggers);
+	stream_close(&stream);
+	/* PDEATHSIG does not last over a set-uid exec. */
+	end(pid);
+}
+
+TEST_F(rights, a_user_namespace_gives_no_rights_outside)
+{
+	pid_t own = spinner_of(USER), other = spinner_of(OTHER);
+	int status;
+	pid_t pid;
+
+	pid = fork();
+	if (!pid) {
+		if (become(USER))
+			_exit(1);
+		if (unshare(CLONE_NEWUSER))
+			_exit(4);
+		/* All capabilities in there, and the same kuid; but they live outside. */
+		if (try_add(&self->configure, own) != -EPERM)
+			_exit(2);
+		if (try_add(&self->configure, other) != -EPERM)
+			_exit(3);
+		_exit(0);
+	}
+	waitpid(pid, &status, 0);
+	if (WEXITSTATUS(status) == 4)
+		SKIP(return, "no user namespaces");
+	EXPECT_EQ(0, WEXITSTATUS(status));
+	end(own);
+	end(other);
+}
+
+static unsigned int mlock_kb(void)
+{
+	char text[32] = { 0 };
+	int fd = open("/sys/module/flowtap/parameters/mlock_kb", O_RDONLY);
+	ssize_t got = read(fd, text, sizeof(text) - 1);
+
+	close(fd);
+	return got > 0 ? strtoul(text, NULL, 10) : 0;
+}
+
+/* KiB that /proc/self/status counts as locked. */
+static unsigned int locked_kb(void)
+{
+	char line[256];
+	unsigned int kb = 0;
+	FILE *file = fopen("/proc/self/status", "r");
+
+	while (file && fgets(line, sizeof(line), file))
+		sscanf(line, "VmLck: %u", &kb);
+	if (file)
+		fclose(file);
+	return kb;
+}
+
+TEST_F(rights, rings_are_charged_and_given_back)
+{
+	struct rlimit limit = { 64 << 10, 64 << 10 };
+	unsigned int free_kb = mlock_kb() * cpus_online(), round;
+	struct stream *many = calloc(64, sizeof(*many));
+
+	ASSERT_LT(0, free_kb);
+	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &limit));
+	ASSERT_EQ(0, become(USER));
+	/* Twice as much as is free and allowed together. */
+	self->configure.ring_pages = 1;
+	while (self->configure.ring_pages * 4 < 2 * (free_kb + 64))
+		self->configure.ring_pages *= 2;
+	EXPECT_EQ(-EPERM, stream_open(&many[0], &self->configure));
+	EXPECT_EQ(0, locked_kb());
+	/* 256 KiB each: what is free takes one or more, the next are charged. */
+	self->configure.ring_pages = 64;
+	for (round = 0; round < 20; round++) {
+		unsigned int n = 0;
+
+		while (n < 64 && !stream_open(&many[n], &self->configure))
+			n++;
+		EXPECT_EQ((free_kb + 64) / (65 * 4), n) TH_LOG("round %u", round);
+		EXPECT_GE(64, locked_kb());
+		while (n--)
+			stream_close(&many[n]);
+		EXPECT_EQ(0, locked_kb());
+	}
+	free(many);
+}
+
+TEST_F(rights, what_is_free_is_free_once_for_each_user)
+{
+	struct rlimit limit = { 0, 0 };
+	unsigned int free_kb = mlock_kb() * cpus_online();
+	struct stream stream;
+	pid_t other;
+	int status;
+
+	ASSERT_EQ(0, setrlimit(RLIMIT_MEMLOCK, &limit));
+	self->configure.ring_pages = 1;
+	while ((self->configure.ring_pages * 2 + 1) * 4 <= free_kb)
+		self->configure.ring_pages *= 2;
+	other = fork();
+	if (!other) {
+		become(OTHER);
+		_exit(-stream_open(&stream, &self->configure) ?: (sleep_ms(300), 0));
+	}
+	ASSERT_EQ(0, become(USER));
+	sleep_ms(50);
+	EXPECT_EQ(0, stream_open(&stream, &self->configure));
+	/* A second process of the same user has what is left. */
+	if (!fork()) {
+		struct stream second;
+
+		_exit(-stream_open(&second, &self->configure));
+	}
+	waitpid(-1, &status, 0);
+	if (!WEXITSTATUS(status))
+		waitpid(-1, &status, 0);
+	EXPECT_EQ(EPERM, WEXITSTATUS(status));
+	stream_close(&stream);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,595 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Shows who is traced: threads and children as they come, whoever is removed, executes or ends no
+ * more; and that sequence numbers tell truly which samples follow each other.
+ */
+#include <pthread.h>
+#include <sys/syscall.h>
+
+#include "kselftest_harness.h"
+#include "stream.h"
+#include "task.h"
+
+FIXTURE(tasks)
+{
+	struct stream stream;
+	struct flowtap_configure configure;
+};
+
+FIXTURE_VARIANT(tasks)
+{
+	unsigned int source;
+	unsigned int trigger;
+};
+
+FIXTURE_VARIANT_ADD(tasks, soft)
+{
+	.source = FLOWTAP_SOURCE_SOFT,
+	.trigger = FLOWTAP_TRIGGER_TIMER,
+};
+
+FIXTURE_VARIANT_ADD(tasks, ctr)
+{
+	.source = FLOWTAP_SOURCE_CTR,
+	.trigger = FLOWTAP_TRIGGER_OVERFLOW,
+};
+
+FIXTURE_SETUP(tasks)
+{
+	if (!source_there(variant->source))
+		SKIP(return, "source %u is not on this machine", variant->source);
+	self->stream.fd = -1;
+	/* All that a test makes is on the stream's CPU. */
+	ASSERT_EQ(0, pin(0, 0));
+	self->configure = plain(variant->source, 0);
+	self->configure.ring_pages = 256;
+	self->configure.triggers |= variant->trigger;
+	if (variant->trigger == FLOWTAP_TRIGGER_TIMER) {
+		self->configure.timer_ns = 500000;
+	} else {
+		/* PERF_COUNT_HW_INSTRUCTIONS */
+		self->configure.event_config = 1;
+		self->configure.period = 100000;
+	}
+}
+
+FIXTURE_TEARDOWN(tasks)
+{
+	stream_close(&self->stream);
+}
+
+/* Of the last sample that samples_of found. */
+static struct flowtap_record_sample found;
+
+/* Samples of this thread that wait in the ring; everything in it is taken. */
+static int samples_of(struct stream *stream, pid_t tid)
+{
+	int count = 0;
+
+	while (stream_next(stream) == 1) {
+		if (stream->record.header.type != FLOWTAP_RECORD_SAMPLE ||
+		    stream->record.sample.tid != tid)
+			continue;
+		found = stream->record.sample;
+		count++;
+	}
+	return count;
+}
+
+/* Waits until there is a sample of the thread. */
+static bool sample_comes(struct stream *stream, pid_t tid)
+{
+	uint64_t until = now_ns() + 10000 * MS;
+
+	while (now_ns() < until) {
+		if (samples_of(stream, tid))
+			return true;
+		sleep_ms(10);
+	}
+	return false;
+}
+
+/* A process of three threads: two from the start, one more when told. */
+struct crew {
+	volatile pid_t tids[3];
+	volatile bool more;
+	volatile bool less;		/* the main thread ends */
+};
+
+static void *work(void *argument)
+{
+	*(volatile pid_t *)argument = gettid();
+	spin();
+	return NULL;
+}
+
+static struct crew *make_crew(pid_t *pid)
+{
+	struct crew *crew = mmap(NULL, sizeof(*crew), PROT_READ | PROT_WRITE,
+				 MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pthread_t thread;
+
+	*pid = fork_pinned(0);
+	if (!*pid) {
+		crew->tids[0] = getpid();
+		pthread_create(&thread, NULL, work, (void *)&crew->tids[1]);
+		while (!crew->more)
+			if (crew->less)
+				pthread_exit(NULL);
+		pthread_create(&thread, NULL, work, (void *)&crew->tids[2]);
+		spin();
+	}
+	while (!crew->tids[1])
+		sleep_ms(1);
+	return crew;
+}
+
+TEST_F(tasks, threads_there_and_threads_to_come_are_traced)
+{
+	struct crew *crew;
+	pid_t pid;
+
+	crew = make_crew(&pid);
+	ASSERT_EQ(0, stream_open(&self->stream, &self->configure));
+	ASSERT_EQ(2, add_task(&self->stream, pid, 0));
+	ASSERT_EQ(2, stats(&self->stream).tasks);
+	ASSERT_EQ(0, enable(&self->stream));
+	EXPECT_TRUE(sample_comes(&self->stream, crew->tids[0]));
+	EXPECT_TRUE(sample_comes(&self->stream, crew->tids[1]));
+	crew->more = true;
+	while (!crew->tids[2])
+		sleep_ms(1);
+	EXPECT_TRUE(sample_comes(&self->stream, crew->tids[2]));
+	EXPECT_EQ(pid, found.pid);
+	EXPECT_EQ(3, stats(&self->stream).tasks);
+	EXPECT_EQ(3, remove_task(&self->stream, pid, 0));
+	EXPECT_EQ(0, stats(&self->stream).tasks);
+	end(pid);
+}
+
+TEST_F(tasks, one_thread_alone)
+{
+	struct crew *crew;
+	pid_t pid;
+
+	crew = make_crew(&pid);
+	ASSERT_EQ(0, stream_open(&self->stream, &self->configure));
+	/* A thread's number is no process's. */
+	EXPECT_EQ(-ESRCH, add_task(&self->stream, crew->tids[1], 0));
+	ASSERT_EQ(1, add_task(&self->stream, crew->tids[1], FLOWTAP_TASK_THREAD));
+	ASSERT_EQ(0, enable(&self->stream));
+	EXPECT_TRUE(sample_comes(&self->stream, crew->tids[1]));
+	sleep_ms(100);
+	EXPECT_EQ(0, samples_of(&self->stream, crew->tids[0]));
+	end(pid);
+}
+
+TEST_F(tasks, a_process_whose_main_thread_has_ended)
+{
+	struct crew *crew;
+	pid_t pid;
+
+	crew = make_crew(&pid);
+	crew->less = true;
+	ASSERT_EQ(0, stream_open(&self->stream, &self->configure));
+	sleep_ms(100);
+	ASSERT_EQ(1, add_task(&self->stream, pid, 0));
+	ASSERT_EQ(0, enable(&self->stream));
+	EXPECT_TRUE(sample_comes(&self->stream, crew->tids[1]));
+	EXPECT_EQ(pid, found.pid);
+	end(pid);
+}
+
+/* A process that forks a child after a while; its pid in *child. */
+static pid_t forker(volatile pid_t *child, volatile bool *go)
+{
+	pid_t pid = fork_pinned(0);
+
+	if (!pid) {
+		while (!*go)
+			;
+		*child = spinner(0);
+		spin();
+	}
+	return pid;
+}
+
+TEST_F(tasks, children_are_traced_where_that_is_asked_for)
+{
+	struct { volatile pid_t child; volatile bool go; } *shared;
+	unsigned int inherit;
+	pid_t pid;
+
+	for (inherit = 0; inherit < 2; inherit++) {
+		shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+		self->configure.flags = inherit ? FLOWTAP_INHERIT : 0;
+		pid = forker(&shared->child, &shared->go);
+		ASSERT_EQ(0, stream_open(&self->stream, &self->configure));
+		ASSERT_EQ(1, add_task(&self->stream, pid, 0));
+		ASSERT_EQ(0, enable(&self->stream));
+		shared->go = true;
+		while (!shared->child)
+			sleep_ms(1);
+		if (inherit) {
+			EXPECT_TRUE(sample_comes(&self->stream, shared->child));
+			EXPECT_EQ(shared->child, found.pid);
+			EXPECT_EQ(2, stats(&self->stream).tasks);
+		} else {
+			sleep_ms(100);
+			EXPECT_EQ(0, samples_of(&self->stream, shared->child));
+			EXPECT_EQ(1, stats(&self->stream).tasks);
+		}
+		kill(shared->child, SIGKILL);
+		end(pid);
+		stream_close(&self->stream);
+	}
+}
+
+TEST_F(tasks, who_is_removed_is_not_traced)
+{
+	pid_t one = spinner(0), other = spinner(0);
+
+	ASSERT_EQ(0, stream_open(&self->stream, &self->configure));
+	ASSERT_EQ(1, add_task(&self->stream, one, 0));
+	ASSERT_EQ(1, add_task(&self->stream, other, 0));
+	ASSERT_EQ(0, enable(&self->stream));
+	EXPECT_TRUE(sample_comes(&self->stream, one));
+	EXPECT_EQ(1, remove_task(&self->stream, one, 0));
+	samples_of(&self->stream, one);
+	EXPECT_TRUE(sample_comes(&self->stream, other));
+	sleep_ms(50);
+	EXPECT_EQ(0, samples_of(&self->stream, one));
+	/* Again: it begins anew, with a loss. */
+	EXPECT_EQ(1, add_task(&self->stream, one, 0));
+	EXPECT_TRUE(sample_comes(&self->stream, one));
+	end(one);
+	end(other);
+}
+
+/* A child that waits to be told, then executes the program that argument names. */
+static pid_t executor(volatile bool *go, char *const argument)
+{
+	pid_t pid = fork_pinned(0);
+
+	if (!pid) {
+		while (!*go)
+			;
+		execl("/proc/self/exe", "executed", argument, NULL);
+		_exit(1);
+	}
+	return pid;
+}
+
+TEST_F(tasks, tracing_goes_on_over_exec)
+{
+	volatile bool *go = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+				 -1, 0);
+	pid_t pid = executor(go, ROLE_SPIN);
+
+	ASSERT_EQ(0, stream_open(&self->stream, &self->configure));
+	ASSERT_EQ(1, add_task(&self->stream, pid, 0));
+	ASSERT_EQ(0, enable(&self->stream));
+	EXPECT_TRUE(sample_comes(&self->stream, pid));
+	*go = true;
+	sleep_ms(200);
+	samples_of(&self->stream, pid);
+	EXPECT_TRUE(sample_comes(&self->stream, pid));
+	EXPECT_EQ(1, stats(&self->stream).tasks);
+	end(pid);
+}
+
+TEST_F(tasks, enable_on_exec_begins_at_exec)
+{
+	volatile bool *go = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+				 -1, 0);
+	pid_t pid = executor(go, ROLE_SPIN), other = executor(go, ROLE_SPIN);
+
+	self->configure.flags = FLOWTAP_ENABLE_ON_EXEC;
+	ASSERT_EQ(0, stream_open(&self->stream, &self->configure));
+	ASSERT_EQ(1, add_task(&self->stream, pid, 0));
+	sleep_ms(100);
+	EXPECT_EQ(0, stats(&self->stream).triggers);
+	EXPECT_EQ(0, stats(&self->stream).enabled_ns);
+	*go = true;
+	EXPECT_TRUE(sample_comes(&self->stream, pid));
+	EXPECT_LT(0, stats(&self->stream).enabled_ns);
+	EXPECT_EQ(0, samples_of(&self->stream, other));
+	end(pid);
+	end(other);
+}
+
+static void *execute(void *go)
+{
+	while (!*(volatile bool *)go)
+		;
+	execl("/proc/self/exe", "executed", ROLE_SPIN, NULL);
+	return NULL;
+}
+
+TEST_F(tasks, a_thread_that_executes_stays_traced_as_the_process)
+{
+	volatile bool *go = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+				 -1, 0);
+	pid_t pid = fork_pinned(0);
+	pthread_t thread;
+
+	if (!pid) {
+		pthread_create(&thread, NULL, execute, (void *)go);
+		spin();
+	}
+	ASSERT_EQ(0, stream_open(&self->stream, &self->configure));
+	sleep_ms(100);
+	ASSERT_EQ(2, add_task(&self->stream, pid, 0));
+	ASSERT_EQ(0, enable(&self->stream));
+	*go = true;
+	sleep_ms(300);
+	samples_of(&self->stream, pid);
+	EXPECT_TRUE(sample_comes(&self->stream, pid));
+	EXPECT_EQ(1, stats(&self->stream).tasks);
+	EXPECT_EQ(0, poll_now(&self->stream) & POLLHUP);
+	end(pid);
+}
+
+TEST_F(tasks, a_killed_process_leaves_nothing)
+{
+	struct crew *crew;
+	pid_t pid;
+
+	crew = make_crew(&pid);
+	ASSERT_EQ(0, stream_open(&self->stream, &self->configure));
+	ASSERT_EQ(2, add_task(&self->stream, pid, 0));
+	ASSERT_EQ(0, enable(&self->stream));
+	EXPECT_TRUE(sample_comes(&self->stream, crew->tids[0]));
+	end(pid);
+	EXPECT_EQ(POLLHUP, poll_for(&self->stream, 10000) & POLLHUP);
+	EXPECT_EQ(0, stats(&self->stream).tasks);
+	EXPECT_EQ(-ESRCH, add_task(&self->stream, pid, 0));
+	/* The set can be used again. */
+	pid = spinner(0);
+	EXPECT_EQ(1, add_task(&self->stream, pid, 0));
+	EXPECT_TRUE(sample_comes(&self->stream, pid));
+	EXPECT_EQ(0, poll_now(&self->stream) & POLLHUP);
+	end(pid);
+}
+
+/*
+ * The tracer is process 1 of a PID namespace of its own. Its child is 2 there; the test's other
+ * process, which it cannot name, comes by the stream of a group.
+ */
+TEST_F(tasks, pids_are_as_in_the_namespace_of_who_configured)
+{
+	pid_t outside = spinner(0), tracer;
+	int status, pair[2];
+
+	ASSERT_EQ(0, pipe(pair));
+	ASSERT_EQ(0, stream_open(&self->stream, &self->configure));
+	tracer = fork();
+	if (!tracer) {
+		struct stream inner;
+		pid_t init, child;
+
+		if (unshare(CLONE_NEWPID))
+			_exit(10);
+		init = fork();
+		if (init) {
+			waitpid(init, &status, 0);
+			_exit(WEXITSTATUS(status));
+		}
+		child = spinner(0);
+		if (stream_open(&inner, &self->configure))
+			_exit(11);
+		if (add_task(&inner, outside, 0) != -ESRCH)
+			_exit(12);
+		if (add_task(&inner, child, 0) != 1 || enable(&inner))
+			_exit(13);
+		if (!sample_comes(&inner, child) || found.pid != child)
+			_exit(14);
+		/* This one was configured outside, where the child has another number. */
+		if (add_task(&self->stream, child, 0) != 1)
+			_exit(15);
+		end(child);
+		_exit(child == 2 ? 0 : 16);
+	}
+	waitpid(tracer, &status, 0);
+	EXPECT_EQ(0, WEXITSTATUS(status));
+	end(outside);
+}
+
+TEST_F(tasks, a_task_that_is_not_visible_has_number_0)
+{
+	pid_t outside = spinner(0), tracer;
+	int status;
+
+	/* The stream is configured inside; the one who adds tasks is outside. */
+	self->stream.fd = open_device();
+	tracer = fork();
+	if (!tracer) {
+		pid_t init;
+
+		if (unshare(CLONE_NEWPID))
+			_exit(10);
+		init = fork();
+		if (!init)
+			_exit(-command(self->stream.fd, FLOWTAP_IOC_CONFIGURE, &self->configure));
+		waitpid(init, &status, 0);
+		_exit(WEXITSTATUS(status));
+	}
+	waitpid(tracer, &status, 0);
+	ASSERT_EQ(0, WEXITSTATUS(status));
+	ASSERT_EQ(0, stream_map(&self->stream, self->configure.ring_pages));
+	ASSERT_EQ(1, add_task(&self->stream, outside, 0));
+	ASSERT_EQ(0, enable(&self->stream));
+	EXPECT_TRUE(sample_comes(&self->stream, 0));
+	EXPECT_EQ(0, found.pid);
+	EXPECT_EQ(0, samples_of(&self->stream, outside));
+	end(outside);
+}
+
+/*
+ * Two tasks take turns on the CPU. With a sample at each switch nothing of them is lost but by a
+ * full buffer, so each one's samples count up by one except where `loss` says why not.
+ */
+TEST_F(tasks, samples_are_contiguous_unless_a_loss_is_told)
+{
+	const struct flowtap_record_sample *sample = &self->stream.record.sample;
+	pid_t tids[2] = { spinner(0), spinner(0) };
+	uint64_t sequence[2] = { 0 };
+	unsigned int contiguous = 0, switched = 0, task;
+
+	self->configure.triggers |= FLOWTAP_TRIGGER_SWITCH;
+	ASSERT_EQ(0, stream_open(&self->stream, &self->configure));
+	ASSERT_EQ(1, add_task(&self->stream, tids[0], 0));
+	ASSERT_EQ(1, add_task(&self->stream, tids[1], 0));
+	ASSERT_EQ(0, enable(&self->stream));
+	sleep_ms(500);
+	ASSERT_EQ(0, disable(&self->stream));
+	while (stream_next(&self->stream) == 1) {
+		if (sample->header.type != FLOWTAP_RECORD_SAMPLE)
+			continue;
+		task = sample->tid == tids[1];
+		EXPECT_EQ(tids[task], sample->tid);
+		EXPECT_EQ(!sequence[task], !!(sample->loss & 1 << FLOWTAP_CAUSE_START));
+		EXPECT_LT(sequence[task], sample->sequence);
+		EXPECT_EQ(!sample->loss, sample->sequence == sequence[task] + 1);
+		EXPECT_EQ(sample->nr == sample->depth,
+			  !!(sample->loss & 1 << FLOWTAP_CAUSE_WRAPPED));
+		/* Nobody disabled, displaced or moved anything here. */
+		EXPECT_EQ(0, sample->loss & ~(1 << FLOWTAP_CAUSE_START |
+					      1 << FLOWTAP_CAUSE_WRAPPED |
+					      1 << FLOWTAP_CAUSE_RING_FULL));
+		contiguous += !sample->loss;
+		switched += sample->trigger == FLOWTAP_TRIGGER_SWITCH;
+		sequence[task] = sample->sequence;
+	}
+	EXPECT_LT(0, switched);
+	if (variant->source == FLOWTAP_SOURCE_SOFT)
+		EXPECT_LT(0, contiguous);
+	EXPECT_LT(2, stats(&self->stream).switches);
+	end(tids[0]);
+	end(tids[1]);
+}
+
+TEST_F(tasks, a_time_without_tracing_is_a_loss)
+{
+	const struct flowtap_record_sample *sample = &self->stream.record.sample;
+	pid_t tid = spinner(0);
+	unsigned int round;
+	uint64_t last;
+
+	/* With two CPUs it never leaves its own. */
+	if (cpus_online() > 1)
+		ASSERT_EQ(0, pin(0, 1));
+	self->configure.triggers |= FLOWTAP_TRIGGER_SWITCH;
+	ASSERT_EQ(0, stream_open(&self->stream, &self->configure));
+	ASSERT_EQ(1, add_task(&self->stream, tid, 0));
+	ASSERT_EQ(0, enable(&self->stream));
+	for (round = 0; round < 10; round++) {
+		ASSERT_EQ(1, stream_next_sample(&self->stream, 5000));
+		ASSERT_EQ(0, disable(&self->stream));
+		do {
+			last = sample->sequence;
+		} while (stream_next_sample(&self->stream, 0) == 1);
+		sleep_ms(10);
+		ASSERT_EQ(0, enable(&self->stream));
+		ASSERT_EQ(1, stream_next_sample(&self->stream, 5000));
+		EXPECT_LT(last + 1, sample->sequence);
+		EXPECT_NE(0, sample->loss & (1 << FLOWTAP_CAUSE_DISABLED));
+	}
+	end(tid);
+}
+
+TEST_F(tasks, running_where_the_group_has_no_stream_is_a_loss)
+{
+	const struct flowtap_record_sample *sample = &self->stream.record.sample;
+	unsigned int round, seen = 0;
+	pid_t tid;
+
+	if (cpus_online() < 2)
+		SKIP(return, "one CPU");
+	tid = spinner(0);
+	self->configure.triggers |= FLOWTAP_TRIGGER_SWITCH;
+	ASSERT_EQ(0, stream_open(&self->stream, &self->configure));
+	ASSERT_EQ(1, add_task(&self->stream, tid, 0));
+	ASSERT_EQ(0, enable(&self->stream));
+	for (round = 0; round < 10; round++) {
+		ASSERT_EQ(1, stream_next_sample(&self->stream, 5000));
+		ASSERT_EQ(0, pin(tid, 1));
+		sleep_ms(10);
+		ASSERT_EQ(0, pin(tid, 0));
+		sleep_ms(30);
+		while (stream_next_sample(&self->stream, 0) == 1)
+			seen += !!(sample->loss & 1 << FLOWTAP_CAUSE_NO_STREAM);
+	}
+	EXPECT_LE(8, seen);
+	end(tid);
+}
+
+TEST_F(tasks, a_task_that_moves_is_traced_by_each_cpus_stream)
+{
+	const struct flowtap_record_sample *sample;
+	struct stream streams[2];
+	uint64_t sequence = 0;
+	unsigned int i, round, count[2] = { 0 };
+	pid_t tid;
+
+	if (cpus_online() < 2)
+		SKIP(return, "one CPU");
+	tid = spinner(0);
+	self->configure.triggers |= FLOWTAP_TRIGGER_SWITCH;
+	ASSERT_EQ(0, stream_open(&streams[0], &self->configure));
+	self->configure.flags = FLOWTAP_GROUP;
+	self->configure.group_fd = streams[0].fd;
+	self->configure.cpu = 1;
+	ASSERT_EQ(0, stream_open(&streams[1], &self->configure));
+	ASSERT_EQ(1, add_task(&streams[1], tid, 0));
+	struct flowtap_enable group = { .flags = FLOWTAP_ENABLE_GROUP };
+	ASSERT_EQ(0, command(streams[0].fd, FLOWTAP_IOC_ENABLE, &group));
+	for (round = 0; round < 20; round++) {
+		ASSERT_EQ(0, pin(tid, round % 2));
+		sleep_ms(20);
+		/* It is on that CPU, all that was before is in the other's ring. */
+		for (i = 0; i < 2; i++) {
+			struct stream *stream = &streams[(round + 1 + i) % 2];
+
+			sample = &stream->record.sample;
+			while (stream_next_sample(stream, 0) == 1) {
+				if (sample->sequence <= sequence)
+					continue;
+				EXPECT_EQ(0, sample->loss & 1 << FLOWTAP_CAUSE_NO_STREAM);
+				sequence = sample->sequence;
+				count[sample->cpu]++;
+			}
+		}
+	}
+	EXPECT_LT(10, count[0]);
+	EXPECT_LT(10, count[1]);
+	end(tid);
+	EXPECT_EQ(POLLHUP, poll_for(&streams[0], 5000) & POLLHUP);
+	EXPECT_EQ(POLLHUP, poll_for(&streams[1], 5000) & POLLHUP);
+	stream_close(&streams[0]);
+	stream_close(&streams[1]);
+}
+
+TEST_F(tasks, two_groups_that_want_one_task_the_older_gets_it)
+{
+	struct stream younger;
+	pid_t tid = spinner(0);
+
+	ASSERT_EQ(0, stream_open(&self->stream, &self->configure));
+	ASSERT_EQ(0, stream_open(&younger, &self->configure));
+	ASSERT_EQ(1, add_task(&self->stream, tid, 0));
+	ASSERT_EQ(1, add_task(&younger, tid, 0));
+	ASSERT_EQ(0, enable(&self->stream));
+	ASSERT_EQ(0, enable(&younger));
+	sleep_ms(200);
+	EXPECT_LT(0, stats(&self->stream).samples);
+	EXPECT_EQ(0, stats(&younger).samples);
+	EXPECT_LT(0, stats(&younger).losses[FLOWTAP_CAUSE_DISPLACED]);
+	stream_close(&self->stream);
+	EXPECT_EQ(1, stream_next_sample(&younger, 5000));
+	EXPECT_NE(0, younger.record.sample.loss & 1 << FLOWTAP_CAUSE_DISPLACED);
+	end(tid);
+	stream_close(&younger);
+}
+
+TEST_HARNESS_MAIN
