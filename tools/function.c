@@ -11,18 +11,14 @@ struct collection {
 	const struct tap *tap;
 };
 
-static void add(const struct flowtap_block *block, void *argument)
+static void append(struct collection *all, const struct flowtap_code *code, uint64_t address,
+		   struct function function)
 {
-	struct collection *all = argument;
-	const struct flowtap_code *code = tap_code(all->tap, block->key);
-	struct function function = { .instructions = block->instructions * block->executed };
 	uint64_t offset;
 
 	if (code) {
 		function.path = code->path;
-		function.name = flowtap_map_symbol(all->tap->map, code, block->address, &offset);
-		if (function.name)
-			function.start = block->address - offset;
+		function.name = flowtap_map_symbol(all->tap->map, code, address, &offset);
 	}
 	if (all->n == all->room) {
 		size_t room = all->room ? 2 * all->room : 1024;
@@ -34,6 +30,14 @@ static void add(const struct flowtap_block *block, void *argument)
 		all->room = room;
 	}
 	all->list[all->n++] = function;
+}
+
+static void add_block(const struct flowtap_block *block, void *argument)
+{
+	struct collection *all = argument;
+
+	append(all, tap_code(all->tap, block->key), block->address,
+	       (struct function){ .instructions = block->instructions * block->executed });
 }
 
 static int compare_text(const char *one, const char *other)
@@ -58,6 +62,8 @@ static int hotter(const void *one, const void *other)
 {
 	const struct function *a = one, *b = other;
 
+	if (a->hits != b->hits)
+		return a->hits > b->hits ? -1 : 1;
 	if (a->instructions != b->instructions)
 		return a->instructions > b->instructions ? -1 : 1;
 	return same(one, other);
@@ -68,14 +74,18 @@ struct function *functions_of(struct flowtap_blocks *blocks, const struct tap *t
 	struct collection all = { .tap = tap };
 	size_t merged = 0;
 
-	flowtap_blocks_visit(blocks, add, &all);
+	flowtap_blocks_visit(blocks, add_block, &all);
+	for (size_t i = 0; i < tap->n_hits; i++)
+		append(&all, tap->hits[i].code, tap->hits[i].address, (struct function){ .hits = 1 });
 	if (all.n)
 		qsort(all.list, all.n, sizeof(all.list[0]), same);
 	for (size_t i = 0; i < all.n; i++) {
-		if (merged && !same(&all.list[merged - 1], &all.list[i]))
-			all.list[merged - 1].instructions += all.list[i].instructions;
-		else
+		if (!merged || same(&all.list[merged - 1], &all.list[i])) {
 			all.list[merged++] = all.list[i];
+			continue;
+		}
+		all.list[merged - 1].hits += all.list[i].hits;
+		all.list[merged - 1].instructions += all.list[i].instructions;
 	}
 	if (merged)
 		qsort(all.list, merged, sizeof(all.list[0]), hotter);

@@ -1,5 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Functions by how much of them was executed. */
+/*
+ * Functions by how hot they are. Samples come at equal distances of the event, so the share of
+ * samples is the share of the event. The instructions reconstructed are not: the same number of
+ * transfers spans more of them where there are fewer branches.
+ */
 #ifndef FUNCTION_H
 #define FUNCTION_H
 
@@ -13,11 +17,11 @@
 struct function {
 	const char *name;	/* NULL: the file has no symbol for it */
 	const char *path;	/* NULL: not known any more */
-	uint64_t start;		/* of the function; 0 without a name */
-	uint64_t instructions;
+	uint64_t hits;		/* samples that were triggered in it */
+	uint64_t instructions;	/* of it that were reconstructed */
 };
 
-/* All that were executed, the hottest first; malloc'ed, NULL for none or for lack of memory. */
+/* All that were hit or executed, the hottest first; malloc'ed, NULL for none or for lack of memory. */
 struct function *functions_of(struct flowtap_blocks *blocks, const struct tap *tap, size_t *n);
 
 #endif /* FUNCTION_H */

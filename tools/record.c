@@ -1,24 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* flowtap record: from the rings and the side band into an archive. */
 #include "device.h"
-#include "event.h"
-#include "output.h"
-#include "streams.h"
+#include "recording.h"
 #include "tally.h"
 #include "tool.h"
-#include "watch.h"
-#include "workload.h"
 
 #include <errno.h>
-#include <flowtap/archive.h>
-#include <flowtap/sideband.h>
 #include <getopt.h>
-#include <linux/flowtap.h>
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 static const char help[] =
@@ -46,30 +36,6 @@ static const char help[] =
 	"\n"
 	"Exit status: the command's, 126 or 127 where it cannot be executed or found; with -p 0;\n"
 	"1 for an error, 2 for wrong usage.\n";
-
-struct options {
-	pid_t pid;
-	char **command;
-	struct event event;
-	const char *path;
-	struct flowtap_configure configure;
-	uint64_t duration;		/* ns, 0: none */
-	bool pages_given;
-	bool force;
-	bool quiet;
-	bool json;
-};
-
-struct recording {
-	const struct options *options;
-	struct streams streams;
-	struct workload workload;
-	struct output output;
-	struct flowtap_archive_writer *writer;
-	struct flowtap_sideband *sideband;
-	struct watch watch;
-	uint64_t began;
-};
 
 enum {
 	LONG_DEPTH = 256,
@@ -105,7 +71,7 @@ static bool power_of_two(uint64_t value)
 	return value && !(value & (value - 1));
 }
 
-static bool parse_pages(struct options *options, const char *text)
+static bool parse_pages(struct record_options *options, const char *text)
 {
 	uint64_t most = FLOWTAP_ARCHIVE_BLOCK_MAX / (uint64_t)sysconf(_SC_PAGESIZE), value;
 
@@ -116,7 +82,7 @@ static bool parse_pages(struct options *options, const char *text)
 	return true;
 }
 
-static bool parse_source(struct options *options, const char *text)
+static bool parse_source(struct record_options *options, const char *text)
 {
 	static const struct {
 		const char *name;
@@ -135,7 +101,7 @@ static bool parse_source(struct options *options, const char *text)
 }
 
 /* One option; the name of what its argument should have been, or NULL when all is well. */
-static const char *take_option(struct options *options, int option, const char *text)
+static const char *take_option(struct record_options *options, int option, const char *text)
 {
 	struct flowtap_configure *configure = &options->configure;
 	uint64_t value;
@@ -185,7 +151,7 @@ static const char *take_option(struct options *options, int option, const char *
 }
 
 /* 0, or below: done with STATUS -(1 + result). */
-static int parse(int argc, char **argv, struct options *options)
+static int parse(int argc, char **argv, struct record_options *options)
 {
 	int option;
 
@@ -218,128 +184,6 @@ static int parse(int argc, char **argv, struct options *options)
 	return 0;
 }
 
-/* --- The archive --- */
-
-static int write_info(struct recording *recording)
-{
-	const struct options *options = recording->options;
-	char *text = NULL;
-	size_t size = 0;
-	FILE *file = open_memstream(&text, &size);
-	struct timespec wall;
-	struct utsname name;
-	int error;
-
-	if (!file)
-		return -ENOMEM;
-	uname(&name);
-	clock_gettime(CLOCK_REALTIME, &wall);
-	fprintf(file, "flowtap=" FLOWTAP_VERSION "\nhost=%s\nkernel=%s\narch=%s\n", name.nodename,
-		name.release, name.machine);
-	fprintf(file, "page=%ld\nevent=%s\nbegan=%lld.%09ld\n", sysconf(_SC_PAGESIZE),
-		options->event.name, (long long)wall.tv_sec, wall.tv_nsec);
-	if (options->pid)
-		fprintf(file, "pid=%d", options->pid);
-	else
-		fprintf(file, "command=");
-	for (char **word = options->command; word && *word; word++) {
-		fputs(word == options->command ? "" : " ", file);
-		print_plain(file, *word, strlen(*word));
-	}
-	fputc('\n', file);
-	if (fclose(file))
-		return -ENOMEM;
-	/* A command line may be long; what it says here is for people. */
-	size = size < 1 << 20 ? size : 1 << 20;
-	error = flowtap_archive_write(recording->writer, FLOWTAP_ARCHIVE_INFO, 0, number_now(), text,
-				      size, NULL, 0);
-	free(text);
-	return error;
-}
-
-static int archive_problem(const struct recording *recording, int error)
-{
-	if (error == -EPROTO)
-		complain("a ring contradicts itself: module and command are not of one version?");
-	else
-		complain("cannot write '%s': %s", recording->output.path, strerror(-error));
-	return error;
-}
-
-static int open_archive(struct recording *recording)
-{
-	const struct options *options = recording->options;
-	int error = output_open_archive(&recording->output, options->path, options->force);
-
-	if (error)
-		return error;
-	error = flowtap_archive_create(recording->output.fd, &recording->writer);
-	if (!error)
-		error = write_info(recording);
-	if (!error)
-		error = streams_describe(&recording->streams, recording->writer);
-	/* So that the file says from the first moment what it is. */
-	if (!error)
-		error = flowtap_archive_flush(recording->writer);
-	return error ? archive_problem(recording, error) : 0;
-}
-
-static int open_sideband(struct recording *recording)
-{
-	const struct options *options = recording->options;
-	struct flowtap_sideband_options wish = {
-		.pid = options->pid ? options->pid : recording->workload.pid,
-		.inherit = options->configure.flags & FLOWTAP_INHERIT,
-		.stopped = options->command,
-	};
-	int error = flowtap_sideband_open(&wish, recording->writer, &recording->sideband);
-
-	if (!error)
-		error = flowtap_sideband_start(recording->sideband);
-	if (error == -ESRCH)
-		complain("there is no process %d", wish.pid);
-	else if (error)
-		complain("cannot follow mappings and tasks: %s", strerror(-error));
-	return error;
-}
-
-static int drain(struct recording *recording)
-{
-	uint64_t moved;
-	int error = flowtap_sideband_drain(recording->sideband);
-
-	if (!error)
-		error = streams_drain(&recording->streams, recording->writer, &moved);
-	/* Whatever happens to us, the file has what was there. */
-	if (!error)
-		error = flowtap_archive_flush(recording->writer);
-	return error ? archive_problem(recording, error) : 0;
-}
-
-/* After DISABLE: what is left, the figures and the mark that nothing is missing. */
-static int finalise(struct recording *recording)
-{
-	struct flowtap_archive_writer *writer = recording->writer;
-	uint64_t lost = flowtap_sideband_lost(recording->sideband);
-	int error = drain(recording);
-
-	if (error)
-		return error;
-	if (lost)
-		error = flowtap_archive_write(writer, FLOWTAP_ARCHIVE_LOST, 0, number_now(), &lost,
-					      sizeof(lost), NULL, 0);
-	if (!error)
-		error = streams_conclude(&recording->streams, writer);
-	if (!error)
-		error = flowtap_archive_write(writer, FLOWTAP_ARCHIVE_END, 0, number_now(), NULL, 0,
-					      NULL, 0);
-	if (!error)
-		error = flowtap_archive_flush(writer);
-	return error ? archive_problem(recording, error) : 0;
-}
-
-/* --- The steps --- */
-
 static struct tally tally_of(const struct recording *recording)
 {
 	return (struct tally){
@@ -353,7 +197,7 @@ static struct tally tally_of(const struct recording *recording)
 
 static void announce(const struct recording *recording)
 {
-	const struct options *options = recording->options;
+	const struct record_options *options = recording->options;
 	const struct stream *first = &recording->streams.all[0];
 	char period[32];
 
@@ -376,7 +220,7 @@ static void announce(const struct recording *recording)
 /* Everything until the first transfer can be recorded. 0 or an exit status. */
 static int prepare(struct recording *recording)
 {
-	const struct options *options = recording->options;
+	const struct record_options *options = recording->options;
 	struct streams *streams = &recording->streams;
 	int error = streams_open(streams, &options->configure, options->event.period,
 				 !options->pages_given);
@@ -389,9 +233,9 @@ static int prepare(struct recording *recording)
 	if (!error)
 		error = streams_add(streams, options->pid ? options->pid : recording->workload.pid);
 	if (!error)
-		error = open_archive(recording);
+		error = recording_open_archive(recording);
 	if (!error)
-		error = open_sideband(recording);
+		error = recording_open_sideband(recording);
 	if (!error)
 		error = watch_open(&recording->watch, streams, recording->sideband,
 				   recording->workload.pid ? recording->workload.pidfd : -1,
@@ -401,7 +245,7 @@ static int prepare(struct recording *recording)
 
 static int start(struct recording *recording)
 {
-	const struct options *options = recording->options;
+	const struct record_options *options = recording->options;
 
 	recording->began = number_now();
 	announce(recording);
@@ -418,7 +262,7 @@ static int run(struct recording *recording)
 	int error;
 
 	while (!watch_wait(&recording->watch, live || polled)) {
-		error = drain(recording);
+		error = recording_drain(recording);
 		if (error)
 			return error;
 		if (live && number_now() - shown > 200000000) {
@@ -433,7 +277,7 @@ static int run(struct recording *recording)
 
 static int conclude(struct recording *recording)
 {
-	const struct options *options = recording->options;
+	const struct record_options *options = recording->options;
 	int error, status = STATUS_OK;
 	struct tally tally;
 
@@ -449,7 +293,7 @@ static int conclude(struct recording *recording)
 		status = stopped && recording->watch.elapsed ? STATUS_OK :
 				workload_status(&recording->workload);
 	}
-	error = finalise(recording) ? -EIO : error;
+	error = recording_finalise(recording) ? -EIO : error;
 	tally.bytes = flowtap_archive_size(recording->writer);
 	tally.command = options->command;
 	tally.status = status;
@@ -472,7 +316,7 @@ static void clean_up(struct recording *recording)
 
 int record_command(int argc, char **argv)
 {
-	struct options options = {
+	struct record_options options = {
 		.path = "flowtap.ftap",
 		.configure = {
 			.flags = FLOWTAP_INHERIT,

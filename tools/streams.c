@@ -46,6 +46,12 @@ static void configure_problem(const struct streams *streams, const struct stream
 	struct flowtap_query query = { .cpu = configure->cpu };
 
 	switch (-error) {
+	case EINVAL:
+		complain("CPU %u: the stream is refused: is a ring of %u pages too small for samples of "
+			 "%u transfers?", configure->cpu, configure->ring_pages,
+			 configure->ctr.depth ? configure->ctr.depth : stream->query.ctr.depth_max);
+		advise("take a greater --ring-pages or a smaller --depth");
+		break;
 	case EBUSY:
 		if (ioctl(stream->fd, FLOWTAP_IOC_QUERY, &query) || !query.holder_comm[0])
 			complain("CPU %u: someone else holds its source", configure->cpu);

@@ -129,15 +129,17 @@ static void print_functions(FILE *file, const struct summary *summary)
 {
 	size_t n;
 	struct function *list = functions_of(summary->blocks, summary->tap, &n);
+	char number[32];
 
 	if (n)
-		fputs("  hottest functions, of the instructions reconstructed\n", file);
+		fputs("  hottest functions: share of samples, instructions reconstructed\n", file);
 	for (size_t i = 0; i < n && i < SHOWN; i++) {
 		const char *name = list[i].name ? list[i].name : "[no symbol]";
 		const char *path = list[i].path ? list[i].path : "[unknown]";
 		int pad = 28 - (int)strlen(name);
 
-		fprintf(file, "    %5.1f%%  ", percent(list[i].instructions, summary->ctr->instructions));
+		fprintf(file, "    %5.1f%% %14s  ", percent(list[i].hits, summary->tap->n_hits),
+			number_group(list[i].instructions, number));
 		print_plain(file, name, strlen(name));
 		fprintf(file, "%*s ", pad > 0 ? pad : 0, "");
 		print_plain(file, path, strlen(path));
@@ -269,6 +271,7 @@ static void json_lists(struct json *json, const struct summary *summary)
 		json_open(json, NULL, '{');
 		json_string(json, "name", functions[i].name);
 		json_string(json, "file", functions[i].path);
+		json_number(json, "samples", functions[i].hits);
 		json_number(json, "instructions", functions[i].instructions);
 		json_close(json, '}');
 	}

@@ -46,6 +46,25 @@ int tap_name(struct tap *tap, uint32_t pid, const char *comm, size_t size)
 	return 0;
 }
 
+int tap_hit(struct tap *tap, uint32_t pid, uint64_t time, uint64_t address)
+{
+	const struct flowtap_code *code = flowtap_map_find(tap->map, pid, time, address);
+
+	if (!code)
+		return 0;
+	if (tap->n_hits == tap->hits_room) {
+		size_t room = tap->hits_room ? 2 * tap->hits_room : 1024;
+		struct tap_hit *hits = realloc(tap->hits, room * sizeof(hits[0]));
+
+		if (!hits)
+			return -ENOMEM;
+		tap->hits = hits;
+		tap->hits_room = room;
+	}
+	tap->hits[tap->n_hits++] = (struct tap_hit){ .code = code, .address = address };
+	return 0;
+}
+
 /* The first block of its code: keeps where that is. Without memory the summary knows less. */
 static void learn(struct tap *tap, const struct flowtap_block *block)
 {
@@ -129,6 +148,7 @@ void tap_free(struct tap *tap)
 {
 	tdestroy(tap->processes, free);
 	free(tap->codes);
+	free(tap->hits);
 }
 
 const struct flowtap_code *tap_code(const struct tap *tap, uint32_t key)

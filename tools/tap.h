@@ -26,6 +26,12 @@ struct tap_missing {
 	uint64_t gaps;
 };
 
+/* Where a sample was triggered: each stands for as many events as the period says. */
+struct tap_hit {
+	const struct flowtap_code *code;
+	uint64_t address;
+};
+
 struct tap {
 	struct flowtap_sink sink;	/* first: the decoder's */
 	struct flowtap_sink *next;	/* set before the first element comes */
@@ -36,6 +42,9 @@ struct tap {
 	void *processes;		/* tree (search.h) */
 	const struct flowtap_code **codes; /* by key */
 	uint32_t n_codes;
+	struct tap_hit *hits;
+	size_t n_hits;
+	size_t hits_room;
 	struct tap_missing missing[TAP_MISSING_MAX];
 	size_t n_missing;
 };
@@ -44,6 +53,8 @@ void tap_init(struct tap *tap, struct flowtap_map *map);
 void tap_free(struct tap *tap);
 /* The name of a process, from the side band. 0 or -ENOMEM. */
 int tap_name(struct tap *tap, uint32_t pid, const char *comm, size_t size);
+/* A sample was triggered there. 0 or -ENOMEM. */
+int tap_hit(struct tap *tap, uint32_t pid, uint64_t time, uint64_t address);
 /* The processes that executed anything, the busiest first; malloc'ed, of pointers. NULL: none. */
 const struct tap_process **tap_processes(const struct tap *tap, size_t *n);
 /* The code that blocks with this key are of, or NULL. */

@@ -28,6 +28,16 @@ static int exec_status(const char *name, int error)
 	return error == ENOENT || error == ENOTDIR ? STATUS_NOT_FOUND : STATUS_CANNOT_EXECUTE;
 }
 
+/* What workload_check said yes to, and the kernel no. */
+static int late_status(const char *name, int error)
+{
+	if (error == ENOENT) {
+		complain("cannot execute '%s': its interpreter or loader is not there", name);
+		return STATUS_CANNOT_EXECUTE;
+	}
+	return exec_status(name, error);
+}
+
 /* 0 if it can be executed, else errno. */
 static int probe(const char *path)
 {
@@ -135,7 +145,7 @@ int workload_start(struct workload *workload, const char *name)
 		return 0;
 	workload_reap(workload, true);
 	if (n == (ssize_t)sizeof(error))
-		return exec_status(name, error);
+		return late_status(name, error);
 	complain("the process of '%s' is gone", name);
 	return STATUS_ERROR;
 }
