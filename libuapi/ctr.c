@@ -24,7 +24,7 @@ void flowtap_ctr_free(struct flowtap_ctr *ctr)
 {
 	if (!ctr)
 		return;
-	ctr_walk_release(&ctr->walk);
+	flowtap_walk_release(&ctr->walk);
 	free(ctr);
 }
 
@@ -55,7 +55,7 @@ bool flowtap_ctr_cycles_saturated(uint64_t data, uint64_t supported)
 	return bits && (data & bits) == bits;
 }
 
-int ctr_gap(struct flowtap_ctr *ctr, const struct flowtap_gap *gap)
+int flowtap_ctr_gap(struct flowtap_ctr *ctr, const struct flowtap_gap *gap)
 {
 	struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_GAP, .gap = *gap };
 
@@ -63,7 +63,7 @@ int ctr_gap(struct flowtap_ctr *ctr, const struct flowtap_gap *gap)
 	return ctr->sink->element(ctr->sink, &element);
 }
 
-int ctr_bad_record(struct flowtap_ctr *ctr, uint64_t time, const char *format, ...)
+int flowtap_ctr_bad_record(struct flowtap_ctr *ctr, uint64_t time, const char *format, ...)
 {
 	char detail[160];
 	va_list arguments;
@@ -72,7 +72,7 @@ int ctr_bad_record(struct flowtap_ctr *ctr, uint64_t time, const char *format, .
 	vsnprintf(detail, sizeof(detail), format, arguments);
 	va_end(arguments);
 	ctr->counts.bad_records++;
-	return ctr_gap(ctr, &(struct flowtap_gap){
+	return flowtap_ctr_gap(ctr, &(struct flowtap_gap){
 		.reason = FLOWTAP_GAP_BAD_RECORD,
 		.until = time,
 		.size = UINT64_MAX,
@@ -80,7 +80,7 @@ int ctr_bad_record(struct flowtap_ctr *ctr, uint64_t time, const char *format, .
 	});
 }
 
-int ctr_enter(struct flowtap_ctr *ctr, uint32_t pid, uint32_t tid, uint32_t cpu)
+int flowtap_ctr_enter(struct flowtap_ctr *ctr, uint32_t pid, uint32_t tid, uint32_t cpu)
 {
 	struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_CONTEXT };
 
@@ -107,14 +107,14 @@ static int decode_sample(struct flowtap_ctr *ctr, const struct flowtap_record_sa
 	size_t room = size - sizeof(*sample);
 
 	if (size < sizeof(*sample))
-		return ctr_bad_record(ctr, 0, "a sample of %zu bytes", size);
+		return flowtap_ctr_bad_record(ctr, 0, "a sample of %zu bytes", size);
 	if (sample->nr > DEPTH_MAX || sample->nr > sample->depth)
-		return ctr_bad_record(ctr, sample->time, "%u entries from a buffer of %u",
-				      sample->nr, sample->depth);
+		return flowtap_ctr_bad_record(ctr, sample->time, "%u entries from a buffer of %u",
+					      sample->nr, sample->depth);
 	if (sample->nr * sizeof(struct flowtap_entry) != room)
-		return ctr_bad_record(ctr, sample->time, "%u entries in %zu bytes", sample->nr,
-				      room);
-	return ctr_sample(ctr, sample);
+		return flowtap_ctr_bad_record(ctr, sample->time, "%u entries in %zu bytes",
+					      sample->nr, room);
+	return flowtap_ctr_sample(ctr, sample);
 }
 
 static int decode_gap(struct flowtap_ctr *ctr, const struct flowtap_record_gap *record, size_t size)
@@ -122,14 +122,14 @@ static int decode_gap(struct flowtap_ctr *ctr, const struct flowtap_record_gap *
 	int status;
 
 	if (size < sizeof(*record))
-		return ctr_bad_record(ctr, 0, "a gap record of %zu bytes", size);
+		return flowtap_ctr_bad_record(ctr, 0, "a gap record of %zu bytes", size);
 	if (record->cause >= FLOWTAP_CAUSE_MAX)
-		return ctr_bad_record(ctr, record->time, "a gap of unknown cause %u",
-				      record->cause);
-	status = ctr_enter(ctr, record->pid, record->tid, record->cpu);
+		return flowtap_ctr_bad_record(ctr, record->time, "a gap of unknown cause %u",
+					      record->cause);
+	status = flowtap_ctr_enter(ctr, record->pid, record->tid, record->cpu);
 	if (status < 0)
 		return status;
-	return ctr_gap(ctr, &(struct flowtap_gap){
+	return flowtap_ctr_gap(ctr, &(struct flowtap_gap){
 		.reason = FLOWTAP_GAP_START + record->cause,
 		.since = record->since,
 		.until = record->time,
@@ -144,10 +144,10 @@ static int decode_lost(struct flowtap_ctr *ctr, const struct flowtap_record_lost
 	char detail[64];
 
 	if (size < sizeof(*record))
-		return ctr_bad_record(ctr, 0, "a lost record of %zu bytes", size);
+		return flowtap_ctr_bad_record(ctr, 0, "a lost record of %zu bytes", size);
 	snprintf(detail, sizeof(detail), "%llu records did not fit into the ring",
 		 (unsigned long long)record->records);
-	return ctr_gap(ctr, &(struct flowtap_gap){
+	return flowtap_ctr_gap(ctr, &(struct flowtap_gap){
 		.reason = FLOWTAP_GAP_RING_FULL,
 		.since = record->since,
 		.until = record->time,
@@ -161,9 +161,10 @@ int flowtap_ctr_decode(struct flowtap_ctr *ctr, const struct flowtap_record *rec
 	int status = 0;
 
 	if (size < sizeof(*record))
-		status = ctr_bad_record(ctr, 0, "a record of %zu bytes", size);
+		status = flowtap_ctr_bad_record(ctr, 0, "a record of %zu bytes", size);
 	else if (record->size > size || record->size < sizeof(*record))
-		status = ctr_bad_record(ctr, 0, "a record of %u bytes in %zu", record->size, size);
+		status = flowtap_ctr_bad_record(ctr, 0, "a record of %u bytes in %zu",
+						record->size, size);
 	else if (record->type == FLOWTAP_RECORD_SAMPLE)
 		status = decode_sample(ctr, (const struct flowtap_record_sample *)record,
 				       record->size);

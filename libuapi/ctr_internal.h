@@ -47,14 +47,14 @@ struct flowtap_ctr {
 };
 
 /* Sends a gap and counts it. What the sink returns. */
-int ctr_gap(struct flowtap_ctr *ctr, const struct flowtap_gap *gap);
+int flowtap_ctr_gap(struct flowtap_ctr *ctr, const struct flowtap_gap *gap);
 /* A record that is not well formed. */
-int ctr_bad_record(struct flowtap_ctr *ctr, uint64_t time, const char *format, ...)
+int flowtap_ctr_bad_record(struct flowtap_ctr *ctr, uint64_t time, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Says who executes from now on, if that changes. */
-int ctr_enter(struct flowtap_ctr *ctr, uint32_t pid, uint32_t tid, uint32_t cpu);
+int flowtap_ctr_enter(struct flowtap_ctr *ctr, uint32_t pid, uint32_t tid, uint32_t cpu);
 
 /* One sample whose size, nr and depth agree. */
-int ctr_sample(struct flowtap_ctr *ctr, const struct flowtap_record_sample *sample);
+int flowtap_ctr_sample(struct flowtap_ctr *ctr, const struct flowtap_record_sample *sample);
 
 #endif /* CTR_INTERNAL_H */

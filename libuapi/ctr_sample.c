@@ -71,7 +71,7 @@ static int pay(struct flowtap_ctr *ctr)
 	if (!ctr->owes)
 		return 0;
 	ctr->owes = false;
-	return ctr_gap(ctr, &(struct flowtap_gap){
+	return flowtap_ctr_gap(ctr, &(struct flowtap_gap){
 		.reason = ctr->owed,
 		.size = UINT64_MAX,
 		.detail = ctr->owed_detail,
@@ -81,7 +81,7 @@ static int pay(struct flowtap_ctr *ctr)
 /* Why the walk did not get there. */
 static int send_failure(struct flowtap_ctr *ctr)
 {
-	return ctr_gap(ctr, &(struct flowtap_gap){
+	return flowtap_ctr_gap(ctr, &(struct flowtap_gap){
 		.reason = ctr->walk.failure.reason,
 		.size = UINT64_MAX,
 		.address = ctr->walk.failure.address,
@@ -150,7 +150,7 @@ static void go_on(struct flowtap_ctr *ctr, const struct flowtap_transfer *transf
  */
 static int decode_alone(struct flowtap_ctr *ctr, struct flowtap_transfer *transfer, bool told)
 {
-	int status = ctr_walk_single(&ctr->walk, transfer);
+	int status = flowtap_walk_single(&ctr->walk, transfer);
 
 	if (status < 0)
 		return status;
@@ -172,7 +172,7 @@ static int decode_transfer(struct flowtap_ctr *ctr, struct flowtap_transfer *tra
 	int status;
 
 	if (ctr->known) {
-		status = ctr_walk_transfer(&ctr->walk, ctr->at, transfer);
+		status = flowtap_walk_transfer(&ctr->walk, ctr->at, transfer);
 		if (status < 0)
 			return status;
 		if (!status) {
@@ -192,7 +192,7 @@ static int decode_transfer(struct flowtap_ctr *ctr, struct flowtap_transfer *tra
 	return status < 0 ? status : decode_alone(ctr, transfer, told);
 }
 
-/* The way from the last transfer up to a trap; *cause as ctr_walk_exception has it. */
+/* The way from the last transfer up to a trap; *cause as flowtap_walk_exception has it. */
 static int decode_way_to_trap(struct flowtap_ctr *ctr, const struct flowtap_transfer *trap,
 			      int *cause)
 {
@@ -200,9 +200,9 @@ static int decode_way_to_trap(struct flowtap_ctr *ctr, const struct flowtap_tran
 	int status;
 
 	if (trap->type == FLOWTAP_TRANSFER_EXCEPTION)
-		status = ctr_walk_exception(walk, ctr->before, ctr->at, trap->source, cause);
+		status = flowtap_walk_exception(walk, ctr->before, ctr->at, trap->source, cause);
 	else
-		status = ctr_walk_stop(walk, ctr->at, trap->source);
+		status = flowtap_walk_stop(walk, ctr->at, trap->source);
 	if (status < 0)
 		return status;
 	if (status)
@@ -261,9 +261,9 @@ static int decode_entry(struct flowtap_ctr *ctr, enum way way, uint32_t cpu,
 	if (!(entry->source & 1) || transfer.type == 6 || transfer.type == 7) {
 		ctr->known = false;
 		ctr->owes = false;
-		return ctr_bad_record(ctr, ctr->walk.time, entry->source & 1 ?
-				      "an entry of a reserved type" :
-				      "an entry that is not valid");
+		return flowtap_ctr_bad_record(ctr, ctr->walk.time, entry->source & 1 ?
+					      "an entry of a reserved type" :
+					      "an entry that is not valid");
 	}
 	if (way == WAY_SOURCES || way == WAY_TRANSFERS)
 		status = send_transfer(ctr, &transfer);
@@ -288,18 +288,18 @@ static int decode_tail(struct flowtap_ctr *ctr, const struct flowtap_record_samp
 	if (!(sample->header.misc & FLOWTAP_MISC_USER) || !sample->ip || !ctr->known)
 		return 0;
 	if (sample->ip & 1)
-		return ctr_bad_record(ctr, sample->time, "odd ip 0x%" PRIx64,
-				      (uint64_t)sample->ip);
+		return flowtap_ctr_bad_record(ctr, sample->time, "odd ip 0x%" PRIx64,
+					      (uint64_t)sample->ip);
 	if (!(sample->trigger & FLOWTAP_TRIGGER_OVERFLOW) ||
 	    !(sample->control & CTR_CONTROL_LCOFIFRZ))
-		return ctr_gap(ctr, &(struct flowtap_gap){
+		return flowtap_ctr_gap(ctr, &(struct flowtap_gap){
 			.reason = FLOWTAP_GAP_FROZEN,
 			.until = sample->time,
 			.size = UINT64_MAX,
 			.address = ctr->at,
 			.detail = "the trap into the kernel was not recorded",
 		});
-	status = ctr_walk_stop(&ctr->walk, ctr->at, sample->ip);
+	status = flowtap_walk_stop(&ctr->walk, ctr->at, sample->ip);
 	if (status < 0)
 		return status;
 	return status ? send_failure(ctr) : send_path(ctr, 0);
@@ -379,9 +379,9 @@ static int begin(struct flowtap_ctr *ctr, const struct flowtap_record_sample *sa
 	int status;
 	bool seen;
 
-	seen = ctr_tasks_follow(&ctr->tasks, &now, &before);
+	seen = flowtap_ctr_tasks_follow(&ctr->tasks, &now, &before);
 	*since = before.time;
-	status = ctr_enter(ctr, sample->pid, sample->tid, sample->cpu);
+	status = flowtap_ctr_enter(ctr, sample->pid, sample->tid, sample->cpu);
 	if (status >= 0)
 		status = send(ctr, &(struct flowtap_element){
 			.kind = FLOWTAP_ELEMENT_TIME,
@@ -390,7 +390,7 @@ static int begin(struct flowtap_ctr *ctr, const struct flowtap_record_sample *sa
 	if (status < 0)
 		return status;
 	reason = reason_before(sample, &before, seen, detail, sizeof(detail));
-	return ctr_gap(ctr, &(struct flowtap_gap){
+	return flowtap_ctr_gap(ctr, &(struct flowtap_gap){
 		.reason = reason,
 		.since = before.time,
 		.until = sample->time,
@@ -399,7 +399,7 @@ static int begin(struct flowtap_ctr *ctr, const struct flowtap_record_sample *sa
 	});
 }
 
-int ctr_sample(struct flowtap_ctr *ctr, const struct flowtap_record_sample *sample)
+int flowtap_ctr_sample(struct flowtap_ctr *ctr, const struct flowtap_record_sample *sample)
 {
 	const struct flowtap_entry *entries = (const struct flowtap_entry *)(sample + 1);
 	const char *why = NULL;
@@ -413,7 +413,7 @@ int ctr_sample(struct flowtap_ctr *ctr, const struct flowtap_record_sample *samp
 	if (status >= 0 && way == WAY_CALLSTACK)
 		return decode_callstack(ctr, sample);
 	if (status >= 0 && way == WAY_TRANSFERS)
-		status = ctr_gap(ctr, &(struct flowtap_gap){
+		status = flowtap_ctr_gap(ctr, &(struct flowtap_gap){
 			.reason = FLOWTAP_GAP_FILTERED,
 			.size = UINT64_MAX,
 			.detail = why,
@@ -421,8 +421,8 @@ int ctr_sample(struct flowtap_ctr *ctr, const struct flowtap_record_sample *samp
 	ctr->known = false;
 	ctr->owes = false;
 	ctr->straight = way == WAY_BLOCKS;
-	ctr_walk_begin(&ctr->walk, sample->pid, sample->time, since,
-		       sample->control & CTR_CONTROL_NTBREN);
+	flowtap_walk_begin(&ctr->walk, sample->pid, sample->time, since,
+			   sample->control & CTR_CONTROL_NTBREN);
 	for (uint32_t i = 0; i < sample->nr && status >= 0; i++) {
 		flowtap_blocks_trim(ctr->walk.blocks);
 		status = decode_entry(ctr, way, sample->cpu, &entries[i]);

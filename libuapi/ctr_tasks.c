@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include <ctr_tasks.h>
 
-bool ctr_tasks_follow(struct ctr_tasks *tasks, const struct ctr_task *sample,
-		      struct ctr_task *before)
+bool flowtap_ctr_tasks_follow(struct ctr_tasks *tasks, const struct ctr_task *sample,
+			      struct ctr_task *before)
 {
 	struct ctr_task *set = tasks->sets[(sample->tid * 0x9e3779b1U) >> 20];
 	struct ctr_task *task = &set[0];

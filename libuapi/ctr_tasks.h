@@ -27,7 +27,7 @@ struct ctr_tasks {
  * Notes a sample and gives the task's sample before it in *before. False where none is known;
  * a tid of 0 is any task that is not visible, so nothing is known of it.
  */
-bool ctr_tasks_follow(struct ctr_tasks *tasks, const struct ctr_task *sample,
-		      struct ctr_task *before);
+bool flowtap_ctr_tasks_follow(struct ctr_tasks *tasks, const struct ctr_task *sample,
+			      struct ctr_task *before);
 
 #endif /* CTR_TASKS_H */

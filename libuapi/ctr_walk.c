@@ -24,7 +24,7 @@ static int fail(struct ctr_walk *walk, enum flowtap_gap_reason reason, uint64_t 
 	return CTR_UNPROVEN;
 }
 
-void ctr_walk_release(struct ctr_walk *walk)
+void flowtap_walk_release(struct ctr_walk *walk)
 {
 	free(walk->path);
 }
@@ -34,8 +34,8 @@ static bool covers(const struct flowtap_code *code, uint64_t address)
 	return code && address >= code->start && address < code->end;
 }
 
-void ctr_walk_begin(struct ctr_walk *walk, uint32_t pid, uint64_t time, uint64_t since,
-		    bool all_branches)
+void flowtap_walk_begin(struct ctr_walk *walk, uint32_t pid, uint64_t time, uint64_t since,
+			bool all_branches)
 {
 	/* Another time, and what was found before may have ended meanwhile. */
 	for (int i = 0; i < CTR_RECENT; i++)
@@ -232,19 +232,19 @@ static int verify(struct ctr_walk *walk, const struct flowtap_block *block,
 	return 0;
 }
 
-int ctr_walk_transfer(struct ctr_walk *walk, uint64_t from, struct flowtap_transfer *transfer)
+int flowtap_walk_transfer(struct ctr_walk *walk, uint64_t from, struct flowtap_transfer *transfer)
 {
 	int status = walk_to(walk, from, transfer->source);
 
 	return status ? status : verify(walk, walk->path[walk->n - 1], transfer);
 }
 
-int ctr_walk_single(struct ctr_walk *walk, struct flowtap_transfer *transfer)
+int flowtap_walk_single(struct ctr_walk *walk, struct flowtap_transfer *transfer)
 {
-	return ctr_walk_transfer(walk, transfer->source, transfer);
+	return flowtap_walk_transfer(walk, transfer->source, transfer);
 }
 
-int ctr_walk_stop(struct ctr_walk *walk, uint64_t from, uint64_t stop)
+int flowtap_walk_stop(struct ctr_walk *walk, uint64_t from, uint64_t stop)
 {
 	struct flowtap_block *block = NULL;
 	uint64_t at = from;
@@ -276,8 +276,8 @@ static int cause_of(const struct flowtap_block *block)
 	return insn.cause;
 }
 
-int ctr_walk_exception(struct ctr_walk *walk, uint64_t before, uint64_t from, uint64_t epc,
-		       int *cause)
+int flowtap_walk_exception(struct ctr_walk *walk, uint64_t before, uint64_t from, uint64_t epc,
+			   int *cause)
 {
 	uint64_t previous = from == epc ? before : epc - 1;
 	const struct flowtap_block *last;
@@ -296,5 +296,5 @@ int ctr_walk_exception(struct ctr_walk *walk, uint64_t before, uint64_t from, ui
 			return 0;
 		}
 	}
-	return ctr_walk_stop(walk, from, epc);
+	return flowtap_walk_stop(walk, from, epc);
 }

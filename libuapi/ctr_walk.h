@@ -42,29 +42,29 @@ struct ctr_walk {
 	struct ctr_failure failure;
 };
 
-void ctr_walk_begin(struct ctr_walk *walk, uint32_t pid, uint64_t time, uint64_t since,
-		    bool all_branches);
-void ctr_walk_release(struct ctr_walk *walk);
+void flowtap_walk_begin(struct ctr_walk *walk, uint32_t pid, uint64_t time, uint64_t since,
+			bool all_branches);
+void flowtap_walk_release(struct ctr_walk *walk);
 
 /*
  * From `from` to the transfer, which is the last instruction of the path and does what was
  * recorded: its class is the type, its target the target. Where the hardware gives no types
  * (NONE) transfer->type becomes what the code says.
  */
-int ctr_walk_transfer(struct ctr_walk *walk, uint64_t from, struct flowtap_transfer *transfer);
+int flowtap_walk_transfer(struct ctr_walk *walk, uint64_t from, struct flowtap_transfer *transfer);
 
 /* The transfer alone: its own instruction. */
-int ctr_walk_single(struct ctr_walk *walk, struct flowtap_transfer *transfer);
+int flowtap_walk_single(struct ctr_walk *walk, struct flowtap_transfer *transfer);
 
 /* From `from` up to `stop`, exclusive. */
-int ctr_walk_stop(struct ctr_walk *walk, uint64_t from, uint64_t stop);
+int flowtap_walk_stop(struct ctr_walk *walk, uint64_t from, uint64_t stop);
 
 /*
  * From `from` to an exception whose epc is `epc`. If it is certain that an ecall or ebreak there
  * was executed, that is the end of the path and *cause its cause; else the path ends before epc
  * and *cause is -1. before: the instruction executed before `from`.
  */
-int ctr_walk_exception(struct ctr_walk *walk, uint64_t before, uint64_t from, uint64_t epc,
-		       int *cause);
+int flowtap_walk_exception(struct ctr_walk *walk, uint64_t before, uint64_t from, uint64_t epc,
+			   int *cause);
 
 #endif /* CTR_WALK_H */
