@@ -10,10 +10,10 @@
 
 /* Which kernel task a tid was. */
 struct task {
-	const char *archive;
+	const struct archive *archive;
 	uint32_t pid;
 	uint32_t tid;
-	uint64_t task;
+	uint64_t task;			/* 0 not known yet */
 	uint64_t from, until;		/* times of its samples */
 	uint64_t sequence;		/* of its newest sample: */
 	uint32_t cpu;
@@ -51,11 +51,13 @@ static bool mismatch(struct run *run)
 {
 	struct check *check = run->check;
 
+	if (run->sample)
+		run->sample->archive->mismatches++;
 	if (check->counts.mismatches++ >= check->tell_most)
 		return false;
 	if (run->sample)
 		tell(check, "%s: sample %zu of CPU %u, tid %u, sequence %" PRIu64 ", %u entries:",
-		     run->sample->archive, run->sample->number, run->sample->cpu,
+		     run->sample->archive->path, run->sample->number, run->sample->cpu,
 		     run->sample->record->tid, (uint64_t)run->sample->record->sequence,
 		     run->sample->record->nr);
 	if (run->drain)
@@ -202,6 +204,7 @@ static struct task *task_of(struct run *run)
 		.sequence = UINT64_MAX,
 	};
 	run->check->counts.tasks++;
+	sample->archive->tasks++;
 	return &run->tasks[run->n_tasks++];
 }
 
@@ -212,6 +215,8 @@ static int compare_task(struct run *run)
 
 	if (!task)
 		return -ENOMEM;
+	if (!task->task)
+		task->task = run->drain->task;
 	if (run->drain->task && task->task != run->drain->task)
 		wrong(run, "tid %u was task %" PRIx64 " before, is task %" PRIx64, record->tid,
 		      task->task, run->drain->task);
@@ -241,7 +246,7 @@ static void compare_tids(struct run *run)
 		for (size_t j = 0; j < i; j++) {
 			const struct task *a = &run->tasks[i], *b = &run->tasks[j];
 
-			if (a->task == b->task && a->tid != b->tid && a->from < b->until &&
+			if (a->task && a->task == b->task && a->tid != b->tid && a->from < b->until &&
 			    b->from < a->until)
 				wrong(run, "task %" PRIx64 " was tid %u and tid %u at once", a->task,
 				      a->tid, b->tid);
@@ -257,7 +262,7 @@ static void compare_flow(struct run *run)
 
 	if (sample->record->nr > run->transfers.n)
 		return;
-	if (!flow_match(&match, sample->flow->items + sample->first, sample->n, run->drain,
+	if (!flow_match(&match, sample->archive->flow.items + sample->first, sample->n, run->drain,
 			&run->transfers, sample->record->nr) && mismatch(run)) {
 		tell(run->check, "  %s", match.problem);
 		at = match.step > 2 ? match.step - 2 : 0;
@@ -269,6 +274,7 @@ static void compare_flow(struct run *run)
 			     run->drain->steps[i].pc, run->drain->steps[i].opcode);
 	}
 	run->check->counts.reconstructed += match.instructions;
+	sample->archive->reconstructed += match.instructions;
 	run->check->counts.skipped += match.skipped;
 	run->check->counts.hidden += match.hidden;
 }
@@ -276,7 +282,8 @@ static void compare_flow(struct run *run)
 static void compare_forbidden(struct run *run)
 {
 	const struct flowtap_entry *entries = sample_entries(run->sample);
-	uint64_t from = run->check->forbid_from, size = run->check->forbid_to - from;
+	uint64_t from = run->sample->archive->forbid_from;
+	uint64_t size = run->sample->archive->forbid_to - from;
 
 	for (uint32_t i = 0; i < run->sample->record->nr; i++) {
 		if (entries[i].source - from < size || entries[i].target - from < size) {
@@ -290,6 +297,7 @@ static void compare_forbidden(struct run *run)
 static int compare(struct run *run)
 {
 	run->check->counts.samples++;
+	run->sample->archive->samples++;
 	compare_entries(run);
 	compare_header(run);
 	compare_flow(run);

@@ -10,7 +10,8 @@
  * - the flow that the library decodes is what the log says was executed, each instruction by
  *   address and opcode, without a hole that it does not tell, up to the interrupted instruction;
  * - all of it ran as one task, always the same for a tid, with the sctrctl that the sample says;
- * - a sample that claims to be contiguous with the one before is.
+ * - a sample that claims to be contiguous with the one before is;
+ * - no address is in the range that its archive forbids.
  */
 #ifndef TRUTH_CHECK_H
 #define TRUTH_CHECK_H
@@ -36,7 +37,6 @@ struct check_counts {
 
 struct check {
 	const char *prefix;		/* of the log */
-	uint64_t forbid_from, forbid_to; /* no address of any sample may be in [from, to) */
 	void (*tell)(struct check *check, const char *line);	/* a mismatch, line by line */
 	unsigned int tell_most;		/* mismatches told, the others are counted only */
 	struct check_counts counts;	/* out */

@@ -13,6 +13,9 @@
 #include "check.h"
 #include "stf.h"
 
+/* FLOWTAP_TRIGGER_ by bit. */
+static const char *const triggers[4] = { "snapshot", "overflow", "timer", "switch" };
+
 static const char usage[] =
 "usage: compare [OPTION...] LOG ARCHIVE...\n"
 "       compare --same ARCHIVE ARCHIVE\n"
@@ -23,16 +26,25 @@ static const char usage[] =
 "  --sysroot DIR          where the code is\n"
 "  --min-logged N         fail below N user instructions executed while recording was on\n"
 "  --min-reconstructed N  fail below N instructions of the flow found in the log\n"
-"  --forbid FROM-TO       no address of a sample may be in there (hexadecimal)\n"
+"  --forbid NAME:FROM-TO  no address of a sample in NAME.ftap may be in there (hexadecimal)\n"
 "  --stf                  beside each NAME.ftap there is NAME.stf, made from it with --to stf\n"
 "  --same                 the archives hold the same records, byte for byte\n"
 "\n"
 "Exit status: 0 all is proven; 1 it is not; 2 it could not be checked.\n";
 
+#define FORBIDS 8
+
+struct forbid {
+	char name[32];
+	uint64_t from, to;
+};
+
 struct options {
 	uint64_t min_logged;
 	uint64_t min_reconstructed;
 	const char *sysroot;
+	struct forbid forbid[FORBIDS];
+	int forbids;
 	bool stf;
 	bool same;
 };
@@ -74,10 +86,26 @@ static void print_cost(const struct steps_counts *log)
 	       log->samples);
 }
 
+static void print_each(const struct samples *samples)
+{
+	for (const struct archive *archive = samples->archives; archive; archive = archive->next)
+		printf("%s: %" PRIu64 " samples of %" PRIu64 " tasks, %" PRIu64 " instructions, %"
+		       PRIu64 " mismatches\n", archive->path, archive->samples, archive->tasks,
+		       archive->reconstructed, archive->mismatches);
+	for (int i = 0; i < 16; i++)
+		if (samples->depths[i])
+			printf("samples of depth %-7u %12" PRIu64 "\n", 1U << i, samples->depths[i]);
+	for (int i = 0; i < 4; i++)
+		if (samples->triggers[i])
+			printf("triggered by %-11s %12" PRIu64 "\n", triggers[i],
+			       samples->triggers[i]);
+}
+
 static void print(const struct check *check, const struct samples *samples)
 {
 	const struct check_counts *counts = &check->counts;
 
+	print_each(samples);
 	for (unsigned int hart = 0; hart < counts->harts; hart++)
 		if (check->cpu_of[hart] >= 0)
 			printf("hart %u is CPU %d\n", hart, check->cpu_of[hart]);
@@ -125,6 +153,29 @@ static int compare_stf(const struct samples *samples, const char **what)
 	return status;
 }
 
+/* The archive's name without directory and .ftap. */
+static bool is_named(const struct archive *archive, const char *name)
+{
+	const char *base = strrchr(archive->path, '/');
+	size_t size = strlen(name);
+
+	base = base ? base + 1 : archive->path;
+	return !strncmp(base, name, size) && !strcmp(base + size, ".ftap");
+}
+
+/* false: there is no such archive. */
+static bool forbid(const struct samples *samples, const struct forbid *forbid)
+{
+	for (struct archive *archive = samples->archives; archive; archive = archive->next) {
+		if (is_named(archive, forbid->name)) {
+			archive->forbid_from = forbid->from;
+			archive->forbid_to = forbid->to;
+			return true;
+		}
+	}
+	return false;
+}
+
 static int prove(struct check *check, const struct options *options, char **archives, int n)
 {
 	struct samples samples = { 0 };
@@ -134,6 +185,10 @@ static int prove(struct check *check, const struct options *options, char **arch
 	for (int i = 0; i < n && !err; i++) {
 		what = archives[i];
 		err = samples_add(&samples, archives[i], options->sysroot, &why);
+	}
+	for (int i = 0; i < options->forbids && !err; i++) {
+		what = options->forbid[i].name;
+		err = forbid(&samples, &options->forbid[i]) ? 0 : -ENOENT;
 	}
 	if (!err) {
 		samples_sort(&samples);
@@ -223,6 +278,15 @@ static int same(char **archives)
 	return status;
 }
 
+static bool add_forbid(struct options *options, const char *text)
+{
+	struct forbid *forbid = &options->forbid[options->forbids];
+
+	return options->forbids++ < FORBIDS &&
+	       sscanf(text, "%31[^:]:%" SCNx64 "-%" SCNx64, forbid->name, &forbid->from,
+		      &forbid->to) == 3;
+}
+
 int main(int argc, char **argv)
 {
 	enum { SYSROOT = 1, MIN_LOGGED, MIN_RECONSTRUCTED, FORBID, STF, SAME };
@@ -251,8 +315,7 @@ int main(int argc, char **argv)
 			options.min_reconstructed = strtoull(optarg, NULL, 0);
 			break;
 		case FORBID:
-			if (sscanf(optarg, "%" SCNx64 "-%" SCNx64, &check.forbid_from,
-				   &check.forbid_to) != 2) {
+			if (!add_forbid(&options, optarg)) {
 				fputs(usage, stderr);
 				return 2;
 			}

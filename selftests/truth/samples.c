@@ -26,10 +26,9 @@ static int keep(struct load *load, uint32_t cpu, const struct flowtap_record_sam
 {
 	struct samples *samples = load->samples;
 	struct sample sample = {
-		.archive = load->archive->path,
+		.archive = load->archive,
 		.number = load->number++,
 		.cpu = cpu,
-		.flow = &load->archive->flow,
 		.first = first,
 		.n = load->archive->flow.n - first,
 		.context = load->archive->flow.context,
@@ -55,6 +54,8 @@ static int keep(struct load *load, uint32_t cpu, const struct flowtap_record_sam
 	memcpy(sample.record, record, size);
 	samples->list[samples->n++] = sample;
 	samples->bytes += size;
+	samples->depths[record->depth ? __builtin_ctz(record->depth) & 15 : 0]++;
+	samples->triggers[record->trigger ? __builtin_ctz(record->trigger) & 3 : 0]++;
 	return 0;
 }
 
@@ -154,6 +155,8 @@ static int order(const void *a, const void *b)
 		return x->cpu < y->cpu ? -1 : 1;
 	if (x->record->time != y->record->time)
 		return x->record->time < y->record->time ? -1 : 1;
+	if (x->archive != y->archive)
+		return strcmp(x->archive->path, y->archive->path);
 	return x->number < y->number ? -1 : x->number > y->number;
 }
 

@@ -8,13 +8,26 @@
 
 #include "flow.h"
 
+struct archive {
+	struct archive *next;
+	const char *path;
+	struct flowtap_map *map;
+	struct flowtap_blocks *blocks;
+	struct flow flow;		/* of all samples */
+	uint64_t forbid_from, forbid_to; /* in: no address of a sample may be in [from, to) */
+	/* out, by check_run */
+	uint64_t samples;
+	uint64_t tasks;
+	uint64_t reconstructed;
+	uint64_t mismatches;
+};
+
 struct sample {
 	struct flowtap_record_sample *record;	/* a copy, with its entries */
-	const char *archive;
+	struct archive *archive;
 	size_t number;			/* in the archive */
 	uint32_t cpu;			/* whose ring it was in */
-	const struct flow *flow;	/* its archive's: */
-	size_t first, n;		/* items */
+	size_t first, n;		/* items of the archive's flow */
 	struct flowtap_context context;	/* after it was decoded */
 };
 
@@ -22,14 +35,6 @@ static inline const struct flowtap_entry *sample_entries(const struct sample *sa
 {
 	return (const struct flowtap_entry *)(sample->record + 1);
 }
-
-struct archive {
-	struct archive *next;
-	const char *path;
-	struct flowtap_map *map;
-	struct flowtap_blocks *blocks;
-	struct flow flow;
-};
 
 struct samples {
 	struct sample *list;		/* by ring and time, see samples_sort */
@@ -39,6 +44,8 @@ struct samples {
 	uint64_t lost;
 	uint64_t gaps[FLOWTAP_GAP_REASONS];
 	uint64_t bytes;			/* of the samples' records */
+	uint64_t depths[16];		/* samples by the binary logarithm of their depth */
+	uint64_t triggers[4];		/* by the bit of their trigger */
 };
 
 /*
