@@ -380,7 +380,7 @@ static int begin(struct flowtap_ctr *ctr, const struct flowtap_record_sample *sa
 	bool seen;
 
 	seen = flowtap_ctr_tasks_follow(&ctr->tasks, &now, &before);
-	*since = before.time;
+	*since = before.time <= sample->time ? before.time : 0;
 	status = flowtap_ctr_enter(ctr, sample->pid, sample->tid, sample->cpu);
 	if (status >= 0)
 		status = send(ctr, &(struct flowtap_element){

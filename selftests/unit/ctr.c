@@ -414,6 +414,18 @@ TEST_F(ctr, code_that_was_replaced_since_the_last_sample_proves_nothing)
 	EXPECT_FLOW(GAP(TRAP), INSN(0x10002), END(1, 0x40000));
 }
 
+TEST_F(ctr, time_that_went_back_is_no_proof_either)
+{
+	uint8_t other[4] = { 0x01, 0, 0x02, 0x85 };
+
+	map_bytes(self->map, 1015, MAIN, "[other]", other, 4);
+	begin(self)->time = 5000;
+	ASSERT_EQ(decode(self), 0);
+	begin(self);					/* 1020 */
+	entry(self, 0x10002, 0x40000, IJUMP);
+	EXPECT_FLOW(GAP(TRAP), GAP(NO_CODE));
+}
+
 TEST_F(ctr, what_is_left_of_a_mapping_is_the_same_code)
 {
 	struct flowtap_mapping data = { .time = 1015, .start = UNKNOWN, .size = 0x1000, .pid = 1 };
