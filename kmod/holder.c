@@ -91,13 +91,14 @@ static u32 take_sample(struct cpu *cpu, u32 trigger, struct pt_regs *regs)
 	return nr;
 }
 
-static void hold(struct cpu *cpu, struct stream *stream, struct entry *entry)
+/* `running`: it has been on the CPU for a while, which nothing recorded and no switch tells. */
+static void hold(struct cpu *cpu, struct stream *stream, struct entry *entry, bool running)
 {
 	cpu->holder = stream;
 	cpu->entry = entry;
-	if (entry->ran && entry->switches != switches_of(entry->task))
+	if (entry->ran && (running || entry->switches != switches_of(entry->task)))
 		note_loss(stream, entry,
-			  entry->disables == READ_ONCE(stream->tasks->disables) ?
+			  !running && entry->disables == READ_ONCE(stream->tasks->disables) ?
 			  FLOWTAP_CAUSE_NO_STREAM : FLOWTAP_CAUSE_DISABLED);
 	if (!entry->since)
 		entry->since = ktime_get_raw_fast_ns();
@@ -136,7 +137,7 @@ static void displace(struct stream *stream, struct entry *entry)
 }
 
 /* `task` is on this CPU now: the first stream that wants it gets the source, others a loss. */
-static void claim(struct cpu *cpu, struct task_struct *task)
+static void claim(struct cpu *cpu, struct task_struct *task, bool running)
 {
 	struct stream *stream;
 	struct entry *entry;
@@ -153,7 +154,7 @@ static void claim(struct cpu *cpu, struct task_struct *task)
 		if (cpu->holder)
 			displace(stream, entry);
 		else
-			hold(cpu, stream, entry);
+			hold(cpu, stream, entry, running);
 	}
 	rcu_read_unlock();
 }
@@ -166,7 +167,7 @@ void holder_switch(struct task_struct *previous, struct task_struct *next)
 		release(cpu, cpu->holder->triggers & FLOWTAP_TRIGGER_SWITCH,
 			FLOWTAP_CAUSE_SWITCH);
 	if (!list_empty(&cpu->streams))
-		claim(cpu, next);
+		claim(cpu, next, false);
 }
 
 void holder_trigger(struct tasks *tasks, u32 trigger, struct pt_regs *regs)
@@ -233,7 +234,7 @@ void holder_task_here(void)
 	local_irq_save(flags);
 	cpu = this_cpu_ptr(&cpus);
 	if (!cpu->holder && !list_empty(&cpu->streams))
-		claim(cpu, current);
+		claim(cpu, current, true);
 	local_irq_restore(flags);
 }
 
@@ -247,7 +248,7 @@ static void reconsider(void *argument)
 	if (!READ_ONCE(stream->enabled))
 		ring_write_lost(&stream->ring, ktime_get_raw_fast_ns());
 	if (!cpu->holder)
-		claim(cpu, current);
+		claim(cpu, current, true);
 }
 
 void holder_reconsider(struct stream *stream)
