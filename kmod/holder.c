@@ -286,12 +286,23 @@ void holder_attach(struct stream *stream)
 	mutex_unlock(&cpus_lock);
 }
 
+static void let_go(void *argument)
+{
+	struct cpu *cpu = this_cpu_ptr(&cpus);
+
+	if (cpu->holder == argument)
+		release(cpu, false, FLOWTAP_CAUSE_DISABLED);
+	if (!cpu->holder)
+		claim(cpu, current, true);
+}
+
 void holder_detach(struct stream *stream)
 {
 	mutex_lock(&cpus_lock);
 	list_del_rcu(&stream->cpu_link);
 	mutex_unlock(&cpus_lock);
-	holder_reconsider(stream);
+	/* Whether enabled or not: an exec may enable it at any time. */
+	smp_call_function_single(stream->cpu, let_go, stream, 1);
 	synchronize_rcu();
 }
 

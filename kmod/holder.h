@@ -20,7 +20,7 @@ void holder_exit(void);
 
 /* Under the list's lock; may sleep. */
 void holder_attach(struct stream *stream);
-/* Afterwards nothing uses the stream any more. */
+/* Afterwards the CPU does not use the stream any more, also if somebody enables it. */
 void holder_detach(struct stream *stream);
 
 /* Runs on the stream's CPU: the task there may be the stream's now, or not any more. */

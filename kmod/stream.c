@@ -235,10 +235,12 @@ err_free:
 
 void stream_free(struct stream *stream)
 {
-	/* Out of the group first: no one else can enable it any more. */
-	leave(stream);
-	stream_disable(stream);
+	/*
+	 * Off the CPU while still in the group: who takes a task out of the set asks the group's
+	 * streams to let go of its entry before it is freed.
+	 */
 	holder_detach(stream);
+	leave(stream);
 	tasks_put(stream->tasks);
 	hooks_put();
 	hrtimer_cancel(&stream->timer);
