@@ -330,13 +330,12 @@ bool stream_write(struct stream *stream, u64 time, const void *head, u32 head_si
 		WRITE_ONCE(stream->flushed, false);
 	after = ring_waiting(&stream->ring);
 	/* Not from here: the scheduler's locks may be held. */
-	if (after >= stream->watermark) {
-		if (before < stream->watermark)
-			irq_work_queue(&stream->wake);
-	} else if (after && stream->flush_ns && !hrtimer_active(&stream->flush)) {
+	if (after >= stream->watermark && before < stream->watermark)
+		irq_work_queue(&stream->wake);
+	/* Above the watermark too: a reader on its way may take all but what was just written. */
+	if (after && stream->flush_ns && !hrtimer_active(&stream->flush))
 		hrtimer_start(&stream->flush, ns_to_ktime(stream->flush_ns),
 			      HRTIMER_MODE_REL_PINNED_HARD);
-	}
 	return written;
 }
 

@@ -42,7 +42,7 @@ struct stream {
 	struct flowtap_stats stats;	/* written by the stream's CPU */
 	wait_queue_head_t wait;
 	struct irq_work wake;
-	struct hrtimer flush;		/* something waits below the watermark */
+	struct hrtimer flush;		/* something waits */
 	bool flushed;			/* and has waited long enough */
 	struct hrtimer timer;		/* FLOWTAP_TRIGGER_TIMER */
 };
