@@ -74,6 +74,7 @@ FIXTURE_SETUP(ctr)
 	command(fd, FLOWTAP_IOC_QUERY, &self->query);
 	close(fd);
 	self->stream.fd = -1;
+	unthrottle();
 	if (self->query.source != FLOWTAP_SOURCE_CTR)
 		SKIP(return, "no CTR here");
 	self->configure = plain(FLOWTAP_SOURCE_CTR, 0);

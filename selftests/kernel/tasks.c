@@ -39,6 +39,7 @@ FIXTURE_SETUP(tasks)
 	if (!source_there(variant->source))
 		SKIP(return, "source %u is not on this machine", variant->source);
 	self->stream.fd = -1;
+	unthrottle();
 	/* All that a test makes is on the stream's CPU. */
 	ASSERT_EQ(0, pin(0, 0));
 	self->configure = plain(variant->source, 0);
