@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/perf_event.h>
+#include <linux/sched/task.h>
 #include <linux/slab.h>
 
 #include "holder.h"
@@ -9,6 +10,7 @@
 struct event {
 	struct list_head link;
 	struct perf_event *perf;
+	struct task_struct *task;	/* referenced: the pointer stays unique */
 };
 
 int event_check(const struct flowtap_configure *configure)
@@ -50,6 +52,38 @@ static void overflow(struct perf_event *perf, struct perf_sample_data *data, str
 	local_irq_restore(flags);
 }
 
+static void release(struct event *event)
+{
+	list_del(&event->link);
+	perf_event_release_kernel(event->perf);
+	put_task_struct(event->task);
+	kfree(event);
+}
+
+/* perf lets go of an event when its task ends. What children inherited from it goes on. */
+static bool ended(const struct event *event)
+{
+	return READ_ONCE(event->perf->state) <= PERF_EVENT_STATE_EXIT;
+}
+
+/*
+ * A set may live for long and tasks be added to it, taken out and added again: events of those
+ * that ended go here. True: `task` has its event from an earlier time.
+ */
+static bool tidy(struct tasks *tasks, const struct task_struct *task)
+{
+	struct event *event, *next;
+	bool found = false;
+
+	list_for_each_entry_safe(event, next, &tasks->events, link) {
+		if (!ended(event))
+			found |= event->task == task;
+		else if (list_empty(&event->perf->child_list))
+			release(event);
+	}
+	return found;
+}
+
 int event_add(struct tasks *tasks, struct task_struct *task)
 {
 	const struct flowtap_configure *configure = &tasks->configure;
@@ -70,6 +104,8 @@ int event_add(struct tasks *tasks, struct task_struct *task)
 	struct event *event;
 
 	lockdep_assert_held(&tasks->group_lock);
+	if (tidy(tasks, task))
+		return 0;
 	event = kzalloc(sizeof(*event), GFP_KERNEL_ACCOUNT);
 	if (!event)
 		return -ENOMEM;
@@ -80,6 +116,7 @@ int event_add(struct tasks *tasks, struct task_struct *task)
 		kfree(event);
 		return error;
 	}
+	event->task = get_task_struct(task);
 	list_add(&event->link, &tasks->events);
 	return 0;
 }
@@ -88,9 +125,6 @@ void event_release(struct tasks *tasks)
 {
 	struct event *event, *next;
 
-	list_for_each_entry_safe(event, next, &tasks->events, link) {
-		list_del(&event->link);
-		perf_event_release_kernel(event->perf);
-		kfree(event);
-	}
+	list_for_each_entry_safe(event, next, &tasks->events, link)
+		release(event);
 }

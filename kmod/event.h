@@ -12,7 +12,7 @@ struct tasks;
 
 /* -EINVAL, -EOPNOTSUPP for what CONFIGURE may not ask for. */
 int event_check(const struct flowtap_configure *configure);
-/* Adds an event of `task` to tasks->events. -errno of perf. */
+/* Sees to it that tasks->events has an event of `task`. -errno of perf. */
 int event_add(struct tasks *tasks, struct task_struct *task);
 /* Releases all of a set's events and those that children inherited. */
 void event_release(struct tasks *tasks);
