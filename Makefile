@@ -117,7 +117,8 @@ GUEST := $(B)/riscv64/flowtap $(KERNEL:%=$(B)/riscv64/kernel/%)
 .PHONY: run-in-lab check-in-lab bench-in-lab everything
 everything: $(HOST_TESTS) $(TESTS) $(B)/asan/flowtap $(B)/host/flowtap $(GUEST) $(EXTRA) modules
 
-run-in-lab: $(B)/host/flowtap $(B)/riscv64/flowtap modules
+run-in-lab: $(B)/host/flowtap $(B)/riscv64/flowtap
+	$(Q)selftests/kernel/modules $(B)/kmod 'riscv64-6.12*'
 	$(Q)selftests/vm/demo
 
 check-in-lab: everything
