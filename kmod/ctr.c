@@ -20,16 +20,14 @@ MODULE_PARM_DESC(takeover, "use CTR even where sctrctl is not zero when the modu
 
 struct ctr {
 	struct flowtap_ctr_caps caps;
-	u32 depth;		/* entries, as sctrdepth is set now */
 	u32 depth_before;	/* sctrdepth as we found it */
 };
 
 static DEFINE_PER_CPU(struct ctr, ctrs);
 
-static void set_depth(struct ctr *ctr, u32 depth)
+static void set_depth(u32 depth)
 {
 	csr_write(SCTRDEPTH, ilog2(depth) - 4);
-	ctr->depth = depth;
 	/* Newly accessible entries are unspecified (2.4): the caller empties the buffer. */
 }
 
@@ -56,7 +54,7 @@ static void discover(struct ctr *ctr)
 		caps->depth_max = 16U << depth;
 	}
 	if (caps->depths)
-		set_depth(ctr, caps->depth_max);
+		set_depth(caps->depth_max);
 	sctrclr();
 	csr_write(SISELECT, CTR_SELECT(0));
 	csr_write(SIREG2, CTRTARGET_MISP);
@@ -167,10 +165,8 @@ static int ctr_configure(struct stream *stream, const struct flowtap_configure *
 
 static void ctr_start(struct stream *stream)
 {
-	struct ctr *ctr = this_cpu_ptr(&ctrs);
-
-	if (ctr->depth != stream->depth)
-		set_depth(ctr, stream->depth);
+	/* Each time: an idle state or a suspend may have lost it, and it tells of wraps. */
+	set_depth(stream->depth);
 	csr_clear(SCTRSTATUS, CTRSTATUS_FROZEN);
 	sctrclr();
 	csr_write(SCTRCTL, stream->control);
