@@ -205,6 +205,8 @@ static int add_one(struct tasks *tasks, struct task_struct *task)
 	added = insert(tasks, task, GFP_KERNEL_ACCOUNT);
 	if (added != 1)
 		return added;
+	/* The entry before PF_EXITING is asked for; the exit hook looks for it after it is set. */
+	smp_mb();
 	if (tasks->configure.triggers & FLOWTAP_TRIGGER_OVERFLOW)
 		added = event_add(tasks, task) ?: 1;
 	/* It may have ended before there was an entry for the exit hook to find. */
