@@ -365,6 +365,16 @@ static void leave(struct tasks *tasks, struct task_struct *task, u32 cause)
 	call_rcu(&entry->rcu, free_entry);
 }
 
+/* As perf asks: not only a set-uid program, also one that its user may execute but not read. */
+static bool concealed(struct task_struct *task, bool secure)
+{
+	struct user_namespace *namespace;
+	bool dumpable = flowtap_dumpable(task, &namespace);
+
+	put_user_ns(namespace);
+	return secure || !dumpable;
+}
+
 void tasks_executed(struct task_struct *task, bool secure)
 {
 	struct stream *stream;
@@ -374,7 +384,7 @@ void tasks_executed(struct task_struct *task, bool secure)
 	list_for_each_entry_rcu(tasks, &sets, link) {
 		if (!tasks_find(tasks, task))
 			continue;
-		if (secure && !tasks->privileged) {
+		if (!tasks->privileged && concealed(task, secure)) {
 			leave(tasks, task, FLOWTAP_CAUSE_EXEC);
 			continue;
 		}
