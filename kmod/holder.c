@@ -105,8 +105,17 @@ static void hold(struct cpu *cpu, struct stream *stream, struct entry *entry, bo
 	stream->stats.switches++;
 	stream->source->start(stream);
 	if (stream->timer_ns)
-		hrtimer_start(&stream->timer, ns_to_ktime(stream->timer_ns),
+		hrtimer_start(&stream->timer, ns_to_ktime(stream->timer_left),
 			      HRTIMER_MODE_REL_PINNED_HARD);
+}
+
+/* What is left of the interval is for the next time: time slices may be shorter than it. */
+static void stop_timer(struct stream *stream)
+{
+	s64 left = ktime_to_ns(hrtimer_get_remaining(&stream->timer));
+
+	hrtimer_try_to_cancel(&stream->timer);
+	stream->timer_left = clamp_t(s64, left, 1, stream->timer_ns);
 }
 
 /* The task's entries go to it (`flush`) or are dropped for `cause`; nobody holds the source then. */
@@ -121,7 +130,7 @@ static void release(struct cpu *cpu, bool flush, u32 cause)
 	if ((stream->source->stop(stream) && !flush) || cause == FLOWTAP_CAUSE_DISABLED)
 		note_loss(stream, entry, cause);
 	if (stream->timer_ns)
-		hrtimer_try_to_cancel(&stream->timer);
+		stop_timer(stream);
 	entry->switches = switches_of(entry->task);
 	entry->disables = READ_ONCE(stream->tasks->disables);
 	entry->ran = true;

@@ -158,6 +158,7 @@ static void set_up(struct stream *stream, const struct flowtap_configure *config
 	stream->modes = configure->modes;
 	stream->triggers = configure->triggers;
 	stream->timer_ns = configure->timer_ns;
+	stream->timer_left = configure->timer_ns;
 	stream->watermark = configure->watermark ?:
 			    ((u64)configure->ring_pages << PAGE_SHIFT) / 4;
 	if (configure->flush_ms != ~0U)

@@ -29,6 +29,7 @@ struct stream {
 	u32 watermark;
 	u64 flush_ns;			/* 0: never */
 	u64 timer_ns;
+	u64 timer_left;			/* of timer_ns, when a task comes onto the CPU */
 	bool enabled;			/* READ_ONCE, WRITE_ONCE */
 	u64 enabled_since;		/* 0 while disabled */
 	u64 enabled_ns;
