@@ -140,6 +140,17 @@ static void reconsider_all(struct tasks *tasks)
 		holder_reconsider(stream);
 }
 
+/* Readers of every stream must learn that nobody is left. */
+static void wake_if_ended(struct tasks *tasks)
+{
+	struct stream *stream;
+
+	if (!tasks_ended(tasks))
+		return;
+	list_for_each_entry_rcu(stream, &tasks->streams, tasks_link)
+		irq_work_queue(&stream->wake);
+}
+
 /* Takes a task out from outside. */
 static bool evict(struct tasks *tasks, struct task_struct *task)
 {
@@ -148,6 +159,9 @@ static bool evict(struct tasks *tasks, struct task_struct *task)
 	if (!entry)
 		return false;
 	reconsider_all(tasks);
+	rcu_read_lock();
+	wake_if_ended(tasks);
+	rcu_read_unlock();
 	call_rcu(&entry->rcu, free_entry);
 	return true;
 }
@@ -323,17 +337,6 @@ int tasks_remove(struct tasks *tasks, u32 pid, bool thread)
 	mutex_unlock(&tasks->group_lock);
 	put_task_struct(task);
 	return removed ?: -ESRCH;
-}
-
-/* Readers of every stream must learn that nobody is left. */
-static void wake_if_ended(struct tasks *tasks)
-{
-	struct stream *stream;
-
-	if (!tasks_ended(tasks))
-		return;
-	list_for_each_entry_rcu(stream, &tasks->streams, tasks_link)
-		irq_work_queue(&stream->wake);
 }
 
 void tasks_forked(struct task_struct *parent, struct task_struct *child)
