@@ -337,7 +337,10 @@ void holder_query(u32 cpu, struct flowtap_query *query)
 	stream = READ_ONCE(per_cpu(cpus, cpu).holder);
 	if (stream) {
 		query->holder_pid = pid_vnr(stream->owner);
-		memcpy(query->holder_comm, stream->owner_name, sizeof(query->holder_comm));
+		/* Whose number is not to be seen has no name either. */
+		if (query->holder_pid)
+			memcpy(query->holder_comm, stream->owner_name,
+			       sizeof(query->holder_comm));
 	}
 	rcu_read_unlock();
 }
