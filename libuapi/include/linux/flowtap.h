@@ -51,7 +51,8 @@
  *
  * Rights. To trace a process: all of its uids and gids equal to the caller's effective ones, the
  * same user namespace and a dumpable process; or CAP_SYS_PTRACE over it. This is stricter than
- * ptrace and does not ask Yama. Tracing of a task ends when it executes a set-uid program.
+ * ptrace and does not ask Yama. Tracing of a task ends when it executes a set-uid program, or one
+ * that its user may not read.
  * FLOWTAP_CPU_WIDE needs CAP_PERFMON. FLOWTAP_MODE_KERNEL needs what perf asks for to see kernel
  * addresses (perf_event_paranoid, CAP_PERFMON). The ring is charged to RLIMIT_MEMLOCK, after
  * mlock_kb (a module parameter) KiB for each user.
