@@ -293,7 +293,10 @@ TEST_F(ctr, nothing_of_one_task_is_in_anothers_samples)
 	configure.ring_pages = 1024;
 	for (i = 0; i < 2; i++)
 		ASSERT_EQ(0, trace(&streams[i], &configure, loops[i].pid));
-	sleep_ms(1000);
+	sleep_ms(500);
+	for (i = 0; i < 2; i++)
+		EXPECT_TRUE(WAIT_FOR(stats(&streams[i]).samples > 50 &&
+				     stats(&streams[i]).switches > 5));
 	for (i = 0; i < 2; i++) {
 		ASSERT_EQ(0, disable(&streams[i]));
 		while (stream_next_sample(&streams[i], 0) == 1) {
@@ -323,7 +326,9 @@ TEST_F(ctr, nothing_of_who_is_not_traced_is_in_any_sample)
 	configure.ctr.depth = 256;
 	configure.ring_pages = 1024;
 	ASSERT_EQ(0, trace(&self->stream, &configure, traced.pid));
-	sleep_ms(1000);
+	sleep_ms(500);
+	EXPECT_TRUE(WAIT_FOR(stats(&self->stream).samples > 50 &&
+			     stats(&self->stream).switches > 5));
 	ASSERT_EQ(0, disable(&self->stream));
 	while (stream_next_sample(&self->stream, 0) == 1) {
 		EXPECT_EQ(traced.pid, self->stream.record.sample.tid);
@@ -355,8 +360,11 @@ TEST_F(ctr, a_snapshot_of_another_task)
 		while (*loop.count - before < 10000)
 			sleep_ms(1);
 		nr = snapshot(&self->stream);
-		if (!nr)
+		/* It was not there, or had come this moment: an empty sample. */
+		if (!nr) {
+			stream_next_sample(&self->stream, 0);
 			continue;
+		}
 		ASSERT_EQ(1, stream_next_sample(&self->stream, 0));
 		EXPECT_EQ(nr, sample->nr);
 		EXPECT_EQ(FLOWTAP_TRIGGER_SNAPSHOT, sample->trigger);
@@ -470,7 +478,7 @@ TEST_F(ctr, overflows_of_others_do_not_stop_it)
 {
 	struct flowtap_configure configure = sampling(self->configure, 1ULL << 40);
 	const struct flowtap_entry *entry = entries_of(&self->stream);
-	unsigned int round, i, interrupts = 0, calls, walks;
+	unsigned int round, i, interrupts = 0, clean = 0, calls, walks;
 	uint64_t count;
 	int fd;
 
@@ -493,6 +501,10 @@ TEST_F(ctr, overflows_of_others_do_not_stop_it)
 		ASSERT_EQ(1, stream_next_sample(&self->stream, 0));
 		ASSERT_EQ(1, stream_next_sample(&self->stream, 0));
 		ASSERT_GT(256, self->stream.record.sample.nr);
+		/* We were not alone on the CPU. */
+		if (self->stream.record.sample.loss == 1 << FLOWTAP_CAUSE_SWITCH)
+			continue;
+		clean++;
 		ASSERT_EQ(0, self->stream.record.sample.loss);
 		ASSERT_EQ(-1, bad_entry(&self->stream));
 		for (i = 0, calls = 0, walks = 0; i < self->stream.record.sample.nr; i++) {
@@ -507,6 +519,7 @@ TEST_F(ctr, overflows_of_others_do_not_stop_it)
 		ASSERT_EQ(10, calls);
 		ASSERT_EQ(10, walks);
 	}
+	EXPECT_LT(20, clean);
 	EXPECT_LT(10, interrupts);
 	/* They did overflow: his counter went on counting. */
 	ASSERT_EQ(8, read(fd, &count, 8));
@@ -548,15 +561,15 @@ TEST_F(ctr, the_holder_is_told)
 		SKIP(return, "one CPU: we run, not the task");
 	ASSERT_EQ(0, pin(0, 1));
 	ASSERT_EQ(0, trace(&self->stream, &self->configure, loop.pid));
-	for (tries = 0; tries < 20; tries++) {
+	for (tries = 0; tries < 200 && seen < 20; tries++) {
 		query = (struct flowtap_query){ .cpu = 0 };
 		ASSERT_EQ(0, command(self->stream.fd, FLOWTAP_IOC_QUERY, &query));
+		sleep_ms(5);
 		if (!query.holder_pid)
 			continue;
 		EXPECT_EQ(getpid(), query.holder_pid);
 		EXPECT_STREQ("ctr", (char *)query.holder_comm);
 		seen++;
-		sleep_ms(5);
 	}
 	EXPECT_LT(0, seen);
 	end_loop(&loop);

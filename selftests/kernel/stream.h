@@ -51,6 +51,15 @@ static inline int open_device(void)
 	return open(DEVICE, O_RDWR | O_CLOEXEC);
 }
 
+/* Waits for it, 10 seconds at most; whether it came. The machine may be very busy. */
+#define WAIT_FOR(condition) ({							\
+	uint64_t until_ = now_ns() + 10000 * MS;				\
+										\
+	while (!(condition) && now_ns() < until_)				\
+		sleep_ms(2);							\
+	(condition);								\
+})
+
 /* 0 or -errno, for any of the commands. */
 static inline int command(int fd, unsigned long number, void *argument)
 {

@@ -165,6 +165,21 @@ TEST_F(tasks, one_thread_alone)
 	end(pid);
 }
 
+/* As /proc/PID/stat says. */
+static char state_of(pid_t pid)
+{
+	char path[64], text[512] = { 0 }, *state;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	fd = open(path, O_RDONLY);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
+		text[0] = 0;
+	close(fd);
+	state = strrchr(text, ')');
+	return state ? state[2] : 0;
+}
+
 TEST_F(tasks, a_process_whose_main_thread_has_ended)
 {
 	struct crew *crew;
@@ -173,7 +188,7 @@ TEST_F(tasks, a_process_whose_main_thread_has_ended)
 	crew = make_crew(&pid);
 	crew->less = true;
 	ASSERT_EQ(0, stream_open(&self->stream, &self->configure));
-	sleep_ms(100);
+	ASSERT_TRUE(WAIT_FOR(state_of(pid) == 'Z'));
 	ASSERT_EQ(1, add_task(&self->stream, pid, 0));
 	ASSERT_EQ(0, enable(&self->stream));
 	EXPECT_TRUE(sample_comes(&self->stream, crew->tids[1]));
@@ -301,6 +316,7 @@ TEST_F(tasks, enable_on_exec_begins_at_exec)
 
 static void *execute(void *go)
 {
+	((volatile bool *)go)[1] = true;
 	while (!*(volatile bool *)go)
 		;
 	execl("/proc/self/exe", "executed", ROLE_SPIN, NULL);
@@ -319,7 +335,7 @@ TEST_F(tasks, a_thread_that_executes_stays_traced_as_the_process)
 		spin();
 	}
 	ASSERT_EQ(0, stream_open(&self->stream, &self->configure));
-	sleep_ms(100);
+	ASSERT_TRUE(WAIT_FOR(go[1]));
 	ASSERT_EQ(2, add_task(&self->stream, pid, 0));
 	ASSERT_EQ(0, enable(&self->stream));
 	*go = true;
@@ -442,7 +458,8 @@ TEST_F(tasks, samples_are_contiguous_unless_a_loss_is_told)
 	ASSERT_EQ(1, add_task(&self->stream, tids[0], 0));
 	ASSERT_EQ(1, add_task(&self->stream, tids[1], 0));
 	ASSERT_EQ(0, enable(&self->stream));
-	sleep_ms(500);
+	sleep_ms(300);
+	EXPECT_TRUE(WAIT_FOR(stats(&self->stream).switches > 20));
 	ASSERT_EQ(0, disable(&self->stream));
 	while (stream_next(&self->stream) == 1) {
 		if (sample->header.type != FLOWTAP_RECORD_SAMPLE)
@@ -473,10 +490,15 @@ TEST_F(tasks, samples_are_contiguous_unless_a_loss_is_told)
 TEST_F(tasks, a_time_without_tracing_is_a_loss)
 {
 	const struct flowtap_record_sample *sample = &self->stream.record.sample;
-	pid_t tid = spinner(0);
+	volatile uint64_t *count = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+					MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t tid = fork_pinned(0);
 	unsigned int round;
-	uint64_t last;
+	uint64_t last, ran;
 
+	if (!tid)
+		for (;;)
+			++*count;
 	/* With two CPUs it never leaves its own. */
 	if (cpus_online() > 1)
 		ASSERT_EQ(0, pin(0, 1));
@@ -490,7 +512,9 @@ TEST_F(tasks, a_time_without_tracing_is_a_loss)
 		do {
 			last = sample->sequence;
 		} while (stream_next_sample(&self->stream, 0) == 1);
-		sleep_ms(10);
+		/* It does run in that time. */
+		ran = *count;
+		ASSERT_TRUE(WAIT_FOR(*count > ran));
 		ASSERT_EQ(0, enable(&self->stream));
 		ASSERT_EQ(1, stream_next_sample(&self->stream, 5000));
 		EXPECT_LT(last + 1, sample->sequence);
@@ -582,10 +606,9 @@ TEST_F(tasks, two_groups_that_want_one_task_the_older_gets_it)
 	ASSERT_EQ(1, add_task(&younger, tid, 0));
 	ASSERT_EQ(0, enable(&self->stream));
 	ASSERT_EQ(0, enable(&younger));
-	sleep_ms(200);
-	EXPECT_LT(0, stats(&self->stream).samples);
+	EXPECT_TRUE(WAIT_FOR(stats(&self->stream).samples > 3));
+	EXPECT_TRUE(WAIT_FOR(stats(&younger).losses[FLOWTAP_CAUSE_DISPLACED]));
 	EXPECT_EQ(0, stats(&younger).samples);
-	EXPECT_LT(0, stats(&younger).losses[FLOWTAP_CAUSE_DISPLACED]);
 	stream_close(&self->stream);
 	EXPECT_EQ(1, stream_next_sample(&younger, 5000));
 	EXPECT_NE(0, younger.record.sample.loss & 1 << FLOWTAP_CAUSE_DISPLACED);
