@@ -17,6 +17,7 @@ struct task {
 	uint64_t from, until;		/* times of its samples */
 	uint64_t sequence;		/* of its newest sample: */
 	uint32_t cpu;
+	bool known;			/* the log knows that that was of this task */
 };
 
 struct run {
@@ -224,12 +225,17 @@ static int compare_task(struct run *run)
 		wrong(run, "tid %u was of pid %u before, is of pid %u", record->tid, task->pid,
 		      record->pid);
 	if (!record->loss && task->cpu == record->cpu && task->sequence + 1 == record->sequence &&
-	    (run->drain->lost || run->transfers.n > record->nr))
-		wrong(run, "claims to follow the sample before without loss, but %s",
-		      run->drain->lost ? "the task was not recorded in between" :
-		      "the buffer lost its oldest transfers");
+	    task->known) {
+		run->check->counts.contiguous++;
+		if (run->drain->lost || run->transfers.n > record->nr)
+			wrong(run, "claims to follow the sample before without loss, but %s",
+			      run->drain->lost ? "the task was not recorded in between" :
+			      "the buffer lost its oldest transfers");
+	}
 	task->sequence = record->sequence;
 	task->cpu = record->cpu;
+	/* Where nothing was executed the log cannot tell whose buffer was drained. */
+	task->known = run->drain->task;
 	if (record->time < task->from)
 		task->from = record->time;
 	if (record->time > task->until)
@@ -240,8 +246,6 @@ static int compare_task(struct run *run)
 /* A kernel task has one tid, though its memory may be another's later on. */
 static void compare_tids(struct run *run)
 {
-	run->sample = NULL;
-	run->drain = NULL;
 	for (size_t i = 0; i < run->n_tasks; i++) {
 		for (size_t j = 0; j < i; j++) {
 			const struct task *a = &run->tasks[i], *b = &run->tasks[j];
@@ -402,6 +406,8 @@ static void add_counts(struct steps_counts *sum, const struct steps_counts *coun
 	sum->recorded += counts->recorded;
 	sum->drains += counts->drains;
 	sum->entries += counts->entries;
+	sum->uncleared += counts->uncleared;
+	sum->strays += counts->strays;
 	sum->samples += counts->samples;
 	sum->cost.kernel += counts->cost.kernel;
 	sum->cost.module += counts->cost.module;
@@ -470,6 +476,24 @@ static int count_harts(struct run *run)
 	return 0;
 }
 
+static void compare_totals(struct run *run)
+{
+	const struct check_counts *counts = &run->check->counts;
+
+	run->sample = NULL;
+	run->drain = NULL;
+	compare_tids(run);
+	if (counts->log.uncleared)
+		wrong(run, "after %" PRIu64 " drains the buffer was not cleared",
+		      counts->log.uncleared);
+	if (counts->log.strays)
+		wrong(run, "recording went on into another task %" PRIu64 " times",
+		      counts->log.strays);
+	if (counts->lost != run->samples->lost)
+		wrong(run, "%" PRIu64 " samples were reported as lost, %" PRIu64 " are missing",
+		      run->samples->lost, counts->lost);
+}
+
 int check_run(struct check *check, const struct samples *samples, const char **why)
 {
 	struct run run = { .check = check, .samples = samples };
@@ -486,11 +510,7 @@ int check_run(struct check *check, const struct samples *samples, const char **w
 	if (!err)
 		err = check_all(&run, why);
 	if (!err)
-		compare_tids(&run);
-	if (!err && check->counts.lost != samples->lost) {
-		wrong(&run, "%" PRIu64 " samples were reported as lost, %" PRIu64 " are missing",
-		      samples->lost, check->counts.lost);
-	}
+		compare_totals(&run);
 	transfers_free(&run.transfers);
 	free(run.tasks);
 	truth_code_close(&run.code);

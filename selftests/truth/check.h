@@ -26,6 +26,7 @@ struct check_counts {
 	uint64_t harts;
 	uint64_t samples;
 	uint64_t lost;			/* drains whose sample the ring lost */
+	uint64_t contiguous;		/* samples that claim to follow the one before */
 	uint64_t transfers;		/* compared, raw */
 	uint64_t reconstructed;		/* instructions of the flow that are in the log */
 	uint64_t skipped;		/* executed after a trap and before the next transfer */

@@ -115,6 +115,7 @@ static void print(const struct check *check, const struct samples *samples)
 	figure("samples", counts->samples);
 	figure("  lost by the ring", counts->lost);
 	figure("  bytes each", counts->samples ? samples->bytes / counts->samples : 0);
+	figure("  contiguous", counts->contiguous);
 	figure("  across an exec", counts->across_exec);
 	figure("tasks", counts->tasks);
 	figure("transfers compared", counts->transfers);

@@ -137,6 +137,10 @@ static int run_event(struct steps *steps, const struct truth_event *event)
 	uint64_t pc = piece->address + truth_unzigzag(event->field[1]);
 	int err = 0;
 
+	if (steps->drained && steps->n) {
+		steps->counts.uncleared++;
+		err = clear(steps);
+	}
 	for (uint64_t i = 0; i < event->field[3] && !err; i++)
 		err = run(steps, piece, pc, event->field[2]);
 	return err;
@@ -173,7 +177,10 @@ static int trap(struct steps *steps, const struct truth_event *event)
 			err = append(steps, step);
 			if (!steps->window_task)
 				steps->window_task = task;
-			steps->one_task &= steps->window_task == task;
+			if (steps->window_task != task) {
+				steps->counts.strays += steps->one_task;
+				steps->one_task = false;
+			}
 		} else if (steps->ran) {
 			struct ran *ran = task_of(steps, task);
 

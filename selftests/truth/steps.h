@@ -53,6 +53,8 @@ struct steps_counts {
 	uint64_t recorded;	/* of them, while recording was on */
 	uint64_t drains;
 	uint64_t entries;	/* sireg reads */
+	uint64_t uncleared;	/* drains after which user mode went on with the old entries */
+	uint64_t strays;	/* times that recording went on into another task */
 	uint64_t samples;	/* drains by an LCOFI in user mode, whose cost is here: */
 	struct truth_cost cost;	/* from LCOFI to the return to user mode */
 	uint64_t entries_read;	/* in them */

@@ -15,10 +15,10 @@ $(B)/host/truth/compare: $(patsubst %,$(B)/host/selftests/truth/%.o,compare stf 
 	@mkdir -p $(@D)
 	$(call say,LD,$@)gcc -o $@ $^ $(LIBS)
 
-$(B)/asan/truth/mutations: $(patsubst %,$(B)/asan/selftests/truth/%.o,mutations $(TRUTH)) $(B)/asan/libflowtap.a
+$(B)/asan/truth/mutations: $(patsubst %,$(B)/asan/selftests/truth/%.o,mutations world $(TRUTH)) $(B)/asan/libflowtap.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)gcc $(SANITIZE) -o $@ $^ $(LIBS)
 
 EXTRA += $(B)/host/truth/plugin.so $(B)/host/truth/compare $(B)/asan/truth/mutations
 -include $(patsubst %,$(B)/host/selftests/truth/%.d,compare stf $(TRUTH))
--include $(patsubst %,$(B)/asan/selftests/truth/%.d,mutations $(TRUTH))
+-include $(patsubst %,$(B)/asan/selftests/truth/%.d,mutations world $(TRUTH))
