@@ -57,6 +57,7 @@ static bool same(const struct flowtap_code *a, const struct flowtap_code *b)
 /*
  * Records carry no time: those of a sample were made between the task's sample before it and its
  * own. Code that was mapped in between is what they ran only if nothing else stood there before.
+ * Where nothing stood just before, an exec may have taken away what did.
  */
 static bool certain(struct ctr_walk *walk, const struct flowtap_code *code, uint64_t address)
 {
@@ -66,6 +67,8 @@ static bool certain(struct ctr_walk *walk, const struct flowtap_code *code, uint
 		if (older->from <= walk->since)
 			return true;
 		older = flowtap_map_find(walk->map, walk->pid, older->from - 1, address);
+		if (!older)
+			older = flowtap_map_find(walk->map, walk->pid, walk->since, address);
 		if (!older)
 			return true;
 		if (!same(older, code))

@@ -414,6 +414,21 @@ TEST_F(ctr, code_that_was_replaced_since_the_last_sample_proves_nothing)
 	EXPECT_FLOW(GAP(TRAP), INSN(0x10002), END(1, 0x40000));
 }
 
+TEST_F(ctr, code_mapped_after_an_exec_proves_nothing_where_other_code_was_before)
+{
+	uint8_t other[4] = { 0x01, 0, 0x02, 0x85 };	/* nop, c.jr a0 */
+
+	first(self);					/* at 1010 */
+	ASSERT_EQ(flowtap_map_exec(self->map, 1, 1013), 0);
+	map_bytes(self->map, 1015, MAIN, "[other]", other, 4);
+	map_bytes(self->map, 1015, 0x40000, "[new]", other, 4);
+	begin(self);					/* 1020 */
+	entry(self, 0x10002, 0x40000, IJUMP);
+	entry(self, 0x40002, 0x40000, IJUMP);
+	EXPECT_FLOW(GAP(TRAP), GAP(NO_CODE), INSN(0x40000), INSN(0x40002), END(1, 0x40000));
+	EXPECT_NE(strstr(self->log.detail, "mapped anew"), NULL);
+}
+
 TEST_F(ctr, time_that_went_back_is_no_proof_either)
 {
 	uint8_t other[4] = { 0x01, 0, 0x02, 0x85 };
