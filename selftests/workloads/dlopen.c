@@ -14,7 +14,7 @@ static unsigned long again;
 
 static int use(const char *directory, const char *name, uint64_t *sum)
 {
-	uint64_t (*work)(uint64_t);
+	uint64_t (*work)(uint64_t, uint64_t);
 	char path[PATH_MAX + 32];
 	void *library;
 
@@ -24,11 +24,11 @@ static int use(const char *directory, const char *name, uint64_t *sum)
 		fprintf(stderr, "%s\n", dlerror());
 		return 0;
 	}
-	work = (uint64_t (*)(uint64_t))dlsym(library, "library_work");
+	work = (uint64_t (*)(uint64_t, uint64_t))dlsym(library, "library_work");
 	again += (void *)work == last;
 	last = (void *)work;
 	for (int i = 0; i < 5; i++)
-		*sum = work(*sum);
+		*sum = work(*sum, 200);
 	return !dlclose(library);
 }
 

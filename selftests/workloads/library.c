@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The libraries that `dlopen` loads: built as library_a.so and library_b.so, of the same size
- * and with the same symbols, but other code at the same places.
+ * The libraries that `dlopen` and `remap` load: built as library_a.so and library_b.so, of the
+ * same size and with the same symbols, but other code at the same places.
  */
 #include <stdint.h>
 
@@ -11,11 +11,11 @@
 #define STEP(x, i) ((x) % 5 == 2 ? (x) ^ (i) : (x) + (x) / 7)
 #endif
 
-uint64_t library_work(uint64_t x);
+uint64_t library_work(uint64_t x, uint64_t n);
 
-uint64_t library_work(uint64_t x)
+uint64_t library_work(uint64_t x, uint64_t n)
 {
-	for (uint64_t i = 1; i < 200; i++)
+	for (uint64_t i = 1; i < n; i++)
 		x = STEP(x, i) + 12345;
 	return x;
 }

@@ -2,7 +2,7 @@
 #
 # Guest programs, each from one source file: build/riscv64/workloads/
 
-WORKLOADS := compute calls signals syscalls threads forks exec dlopen faults rseq ptrace
+WORKLOADS := compute calls signals syscalls threads forks exec dlopen remap faults rseq ptrace
 W := $(B)/riscv64/workloads
 W_BUILD = @mkdir -p $(@D)
 W_CC = $(call say,CC,$@)riscv64-linux-gnu-gcc -std=gnu17 $(WARN) -D_GNU_SOURCE -O2 -g
