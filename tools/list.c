@@ -26,7 +26,7 @@ static uint64_t depths(const struct flowtap_query *query, unsigned int index)
 	return query->ctr.depths & 1U << index ? 16ULL << index : 0;
 }
 
-/* All but the CPU's number and the holder are the same. */
+/* All but the number is the same. */
 static bool alike(const struct flowtap_query *one, const struct flowtap_query *other)
 {
 	struct flowtap_query a = *one, b = *other;

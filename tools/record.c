@@ -286,6 +286,9 @@ static int conclude(struct recording *recording)
 	tally = tally_of(recording);
 	/* From here on a further signal ends us at once; what is in the file stays good. */
 	watch_release(&recording->watch);
+	error = recording_finalise(recording) ? -EIO : error;
+	tally.bytes = flowtap_archive_size(recording->writer);
+	error = output_commit(&recording->output) ? -EIO : error;
 	if (options->command) {
 		bool stopped = workload_stop(&recording->workload);
 
@@ -293,11 +296,8 @@ static int conclude(struct recording *recording)
 		status = stopped && recording->watch.elapsed ? STATUS_OK :
 				workload_status(&recording->workload);
 	}
-	error = recording_finalise(recording) ? -EIO : error;
-	tally.bytes = flowtap_archive_size(recording->writer);
 	tally.command = options->command;
 	tally.status = status;
-	error = output_commit(&recording->output) ? -EIO : error;
 	if (!options->quiet)
 		tally_print(&recording->streams, &tally);
 	if (options->json)

@@ -47,8 +47,12 @@ static int write_info(struct recording *recording)
 	return error;
 }
 
-static int archive_problem(const struct recording *recording, int error)
+/* Says it once: after a failed write everything else fails, too. */
+static int archive_problem(struct recording *recording, int error)
 {
+	if (recording->failed)
+		return error;
+	recording->failed = true;
 	if (error == -EPROTO)
 		complain("a ring contradicts itself: module and command are not of one version?");
 	else

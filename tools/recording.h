@@ -38,6 +38,7 @@ struct recording {
 	struct flowtap_sideband *sideband;
 	struct watch watch;
 	uint64_t began;
+	bool failed;			/* the archive cannot be written any more */
 };
 
 /* Each returns 0 or -errno, after a complaint. */
