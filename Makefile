@@ -92,9 +92,8 @@ kmod:
 	@test -e $(KDIR)/Makefile || { echo "no kernel headers in $(KDIR): install linux-headers-$$(uname -r)" >&2; exit 1; }
 	$(Q)$(MAKE) -C $(KDIR) M=$(CURDIR)/kmod modules
 
-# --- Everything below runs inside the lab. The folders add to EXTRA (what tests need) and TESTS. ---
+# --- Everything below runs inside the lab. The folders add to EXTRA what their tests need. ---
 EXTRA :=
-TESTS :=
 -include selftests/*/*.mk
 
 lab:
@@ -115,14 +114,14 @@ HOST_TESTS := $(UNIT:%=$(B)/asan/unit/%) $(FUZZ:%=$(B)/asan/fuzz/%)
 GUEST := $(B)/riscv64/flowtap $(KERNEL:%=$(B)/riscv64/kernel/%)
 
 .PHONY: run-in-lab check-in-lab bench-in-lab everything
-everything: $(HOST_TESTS) $(TESTS) $(B)/asan/flowtap $(B)/host/flowtap $(GUEST) $(EXTRA) modules
+everything: $(HOST_TESTS) $(B)/asan/flowtap $(B)/host/flowtap $(GUEST) $(EXTRA) modules
 
 run-in-lab: $(B)/host/flowtap $(B)/riscv64/flowtap
 	$(Q)selftests/kernel/modules $(B)/kmod 'riscv64-6.12*'
 	$(Q)selftests/vm/demo
 
 check-in-lab: everything
-	$(Q)B=$(B) selftests/run $(HOST_TESTS) $(TESTS) $(sort $(wildcard selftests/*/*.test))
+	$(Q)B=$(B) selftests/run $(HOST_TESTS) $(sort $(wildcard selftests/*/*.test))
 
 bench-in-lab: $(BENCH:%=$(B)/host/bench/%)
 	$(Q)for b in $^; do echo "== $${b##*/}"; $$b || exit 1; done
