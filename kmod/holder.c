@@ -100,6 +100,7 @@ static void hold(struct cpu *cpu, struct stream *stream, struct entry *entry, bo
 		note_loss(stream, entry,
 			  !running && entry->disables == READ_ONCE(stream->tasks->disables) ?
 			  FLOWTAP_CAUSE_NO_STREAM : FLOWTAP_CAUSE_DISABLED);
+	entry->disables = READ_ONCE(stream->tasks->disables);
 	if (!entry->since)
 		entry->since = ktime_get_raw_fast_ns();
 	stream->stats.switches++;
@@ -132,7 +133,6 @@ static void release(struct cpu *cpu, bool flush, u32 cause)
 	if (stream->timer_ns)
 		stop_timer(stream);
 	entry->switches = switches_of(entry->task);
-	entry->disables = READ_ONCE(stream->tasks->disables);
 	entry->ran = true;
 	cpu->holder = NULL;
 	cpu->entry = NULL;

@@ -27,7 +27,7 @@ struct entry {
 	u64 sequence;
 	u64 since;			/* end of the last sample, or when tracing began */
 	u64 switches;			/* of the task, when it last left a CPU of the group */
-	u32 disables;			/* tasks->disables at that time */
+	u32 disables;			/* tasks->disables when it last came onto one */
 	u32 loss;			/* causes since the last sample */
 	bool ran;			/* switches and disables are valid */
 	bool gone;			/* removed; READ_ONCE, WRITE_ONCE */
