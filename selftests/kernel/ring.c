@@ -113,9 +113,12 @@ TEST_F(ring, a_slow_reader_loses_exactly_what_is_told)
 	ASSERT_EQ(0, disable(&self->stream));
 	ASSERT_TRUE(take(&self->stream, &self->pattern, &seen, ~0U));
 	/* The last losses are told when the stream is enabled and disabled with room. */
-	ASSERT_EQ(0, enable(&self->stream));
-	ASSERT_EQ(0, disable(&self->stream));
-	ASSERT_TRUE(take(&self->stream, &self->pattern, &seen, ~0U));
+	for (round = 0; round < 50 && stats(&self->stream).lost_records > seen.lost_records;
+	     round++) {
+		ASSERT_EQ(0, enable(&self->stream));
+		ASSERT_EQ(0, disable(&self->stream));
+		ASSERT_TRUE(take(&self->stream, &self->pattern, &seen, ~0U));
+	}
 
 	stats_now = stats(&self->stream);
 	EXPECT_LT(100, stats_now.samples);
