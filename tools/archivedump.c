@@ -140,11 +140,12 @@ static const char *print_task(const struct flowtap_archive_block *block)
 	memcpy(&task, block->payload, sizeof(task));
 	printf("  %s", name_of(task_names, task.event));
 	dump_time("time", task.time);
-	printf(" pid=%u tid=%u parent_pid=%u parent_tid=%u comm=", task.pid, task.tid, task.parent_pid,
-	       task.parent_tid);
+	printf(" pid=%u tid=%u parent_pid=%u parent_tid=%u comm=", task.pid, task.tid,
+	       task.parent_pid, task.parent_tid);
 	print_plain(stdout, (const char *)task.comm,
-		    strnlen((const char *)task.comm,
-			    task.comm_size < sizeof(task.comm) ? task.comm_size : sizeof(task.comm)));
+		    strnlen((const char *)task.comm, task.comm_size < sizeof(task.comm)
+							     ? task.comm_size
+							     : sizeof(task.comm)));
 	putchar('\n');
 	return NULL;
 }
@@ -168,9 +169,10 @@ static const char *print_stats(const struct flowtap_archive_block *block)
 		const char *name;
 		size_t offset;
 	} figures[] = {
-		FIGURE(samples),      FIGURE(entries),	  FIGURE(records),    FIGURE(bytes),
-		FIGURE(lost_samples), FIGURE(lost_entries), FIGURE(lost_records), FIGURE(lost_bytes),
-		FIGURE(triggers),     FIGURE(switches),	  FIGURE(wakeups),    FIGURE(high_water),
+		FIGURE(samples),      FIGURE(entries),	    FIGURE(records),
+		FIGURE(bytes),	      FIGURE(lost_samples), FIGURE(lost_entries),
+		FIGURE(lost_records), FIGURE(lost_bytes),   FIGURE(triggers),
+		FIGURE(switches),     FIGURE(wakeups),	    FIGURE(high_water),
 		FIGURE(tasks),	      FIGURE(enabled_ns),
 	};
 	struct flowtap_stats stats = { .samples = 0 };
@@ -184,7 +186,8 @@ static const char *print_stats(const struct flowtap_archive_block *block)
 	}
 	for (uint32_t cause = 0; cause < sizeof(stats.losses) / sizeof(stats.losses[0]); cause++)
 		if (stats.losses[cause])
-			printf(" gaps.%s=%" PRIu64, cause_name(cause), (uint64_t)stats.losses[cause]);
+			printf(" gaps.%s=%" PRIu64, cause_name(cause),
+			       (uint64_t)stats.losses[cause]);
 	putchar('\n');
 	return NULL;
 }

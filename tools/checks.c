@@ -19,14 +19,14 @@
 #define QEMU_CPU \
 	"-cpu rv64,smctr=on,ssctr=on,smcsrind=on,sscsrind=on,smstateen=on,sscofpmf=on,smcntrpmf=on"
 
-static bool is_source(const struct flowtap_query *query)
+bool patient_source(const struct flowtap_query *query)
 {
-	return query->source != FLOWTAP_SOURCE_NONE;
+	return query->source != FLOWTAP_SOURCE_NONE && query->source != FLOWTAP_SOURCE_SOFT;
 }
 
 static bool is_no_source(const struct flowtap_query *query)
 {
-	return query->source == FLOWTAP_SOURCE_NONE;
+	return !patient_source(query);
 }
 
 static bool has_ctr(const struct machine *machine)
@@ -82,7 +82,8 @@ static void check_riscv(struct patient *patient)
 		       "it has neither Smctr nor Ssctr (control transfer records)");
 		return;
 	}
-	if (!machine_has_extension(machine, "sscsrind") && !machine_has_extension(machine, "smcsrind"))
+	if (!machine_has_extension(machine, "sscsrind") &&
+	    !machine_has_extension(machine, "smcsrind"))
 		report(patient, GRADE_WARN, "cpu", NULL,
 		       "Sscsrind is not listed, by which CTR's entries are read");
 	if (!machine_has_extension(machine, "sscofpmf"))
@@ -148,8 +149,9 @@ static void check_module(struct patient *patient)
 		report(patient, GRADE_FAIL, "module", "first a CPU with CTR",
 		       "not loaded; on this CPU it refuses: No such device (ENODEV)");
 	} else if (machine->module_installed) {
-		report(patient, GRADE_FAIL, "module", "as root: modprobe flowtap (`dmesg` says why it "
-		       "fails, if it does)", "not loaded");
+		report(patient, GRADE_FAIL, "module",
+		       "as root: modprobe flowtap (`dmesg` says why it fails, if it does)",
+		       "not loaded");
 	} else {
 		report(patient, GRADE_FAIL, "module",
 		       "as root: make install && modprobe flowtap, in flowtap's sources; or insmod "
@@ -184,12 +186,12 @@ static void check_sources(struct patient *patient)
 
 	if (patient->device)
 		return;
-	device_cpus(patient->queries, patient->cpus, is_source, with);
+	device_cpus(patient->queries, patient->cpus, patient_source, with);
 	device_cpus(patient->queries, patient->cpus, is_no_source, without);
 	for (size_t cpu = 0; cpu < patient->cpus; cpu++) {
 		const struct flowtap_query *query = &patient->queries[cpu];
 
-		if (!is_source(query))
+		if (!patient_source(query))
 			continue;
 		report(patient, GRADE_OK, "source", NULL, "%s on CPU %s, %u transfers deep",
 		       name_of(source_names, query->source), with, query->ctr.depth_max);
@@ -198,16 +200,24 @@ static void check_sources(struct patient *patient)
 	for (size_t cpu = 0; cpu < patient->cpus; cpu++) {
 		const struct flowtap_query *query = &patient->queries[cpu];
 
-		if (is_source(query))
+		if (patient_source(query))
 			continue;
 		report(patient, patient->source ? GRADE_WARN : GRADE_FAIL, "source", NULL,
-		       "none on CPU %s: %s", without, device_reason(query));
+		       "none on CPU %s: %s", without,
+		       query->source == FLOWTAP_SOURCE_SOFT ?
+		       "there is only soft, which makes transfers up, for tests" :
+		       device_reason(query));
 		break;
 	}
 }
 
 static void check_event(struct patient *patient)
 {
+	static const char riscv[] =
+		"a CPU with Sscofpmf, a pmu node in the device tree (in QEMU: sscofpmf=on) and "
+		"CONFIG_RISCV_PMU_SBI; until then -e cpu-clock";
+	static const char other[] =
+		"a machine whose PMU the kernel drives; in a virtual one let it have a PMU";
 	struct event event;
 	int error;
 
@@ -217,14 +227,11 @@ static void check_event(struct patient *patient)
 		report(patient, GRADE_OK, "event", NULL, "perf can sample instructions");
 	else if (error == -EACCES || error == -EPERM)
 		report(patient, GRADE_NOTE, "event", NULL,
-		       "perf_event_paranoid keeps perf events from you; the module's own are not bound "
+		       "perf_event_paranoid keeps perf events from you; the module's are not bound "
 		       "by it");
 	else
 		report(patient, GRADE_FAIL, "event",
-		       machine_is_riscv(&patient->machine) ?
-		       "a CPU with Sscofpmf, a pmu node in the device tree (in QEMU: sscofpmf=on) and "
-		       "CONFIG_RISCV_PMU_SBI; until then -e cpu-clock" :
-		       "a machine whose PMU the kernel drives; in a virtual one let it have a PMU",
+		       machine_is_riscv(&patient->machine) ? riscv : other,
 		       "perf cannot sample instructions here: %s", strerror(-error));
 }
 
@@ -242,9 +249,9 @@ static void check_trial(struct patient *patient)
 		       (unsigned long long)trial.samples, (unsigned long long)trial.entries);
 	else if (error == -ENODATA)
 		report(patient, GRADE_FAIL, "trial",
-		       "let nobody else use the counter (perf); QEMU 10.0.13 is known to be broken, "
+		       "let nobody else use the counter (perf); QEMU 10.0.13 is broken, "
 		       "11.1 works",
-		       "recorded itself on CPU %u and no sample came: the counter does not interrupt",
+		       "recorded itself on CPU %u, no sample came: the counter does not interrupt",
 		       trial.cpu);
 	else
 		report(patient, GRADE_FAIL, "trial", "the kernel log (`dmesg`) may say more",
@@ -260,7 +267,8 @@ static void check_sideband(struct patient *patient)
 		       "no perf: mappings and tasks are polled from /proc");
 	else if (machine->privileged || machine->paranoid <= 2)
 		report(patient, GRADE_OK, "sideband", NULL,
-		       "perf tells mappings and tasks (perf_event_paranoid is %ld)", machine->paranoid);
+		       "perf tells mappings and tasks (perf_event_paranoid is %ld)",
+		       machine->paranoid);
 	else
 		report(patient, GRADE_WARN, "sideband",
 		       "as root: sysctl kernel.perf_event_paranoid=2, or give CAP_PERFMON",
@@ -282,7 +290,8 @@ static void check_memory(struct patient *patient)
 	else
 		number_bytes(limit.rlim_cur, locked);
 	report(patient, GRADE_NOTE, "memory", NULL,
-	       "a ring is %s for each CPU; beyond the module's mlock_kb you may lock %s", each, locked);
+	       "a ring is %s for each CPU; beyond the module's mlock_kb you may lock %s", each,
+	       locked);
 }
 
 static void check_uring(struct patient *patient)

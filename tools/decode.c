@@ -29,8 +29,8 @@ static const char help[] =
 	"The summary goes to standard output, to standard error if the trace goes there. OUT is\n"
 	"written under another name (OUT.part) until it is whole.\n"
 	"\n"
-	"Exit status: 0; 1 for an error; 2 for wrong usage; 3 if IN is damaged, what is good of it\n"
-	"was decoded.\n";
+	"Exit status: 0; 1 for an error; 2 for wrong usage; 3 if IN is damaged, what is good\n"
+	"of it was decoded.\n";
 
 static int parse(int argc, char **argv, struct decode_options *options)
 {
@@ -101,8 +101,8 @@ static char *default_output(const struct decode_options *options)
 		return strdup("-");
 	name = name ? name + 1 : options->input;
 	end = strrchr(name, '.');
-	if (asprintf(&output, "%.*s.%s", end && end != name ? (int)(end - name) : (int)strlen(name), name,
-		     options->format) < 0)
+	if (asprintf(&output, "%.*s.%s", end && end != name ? (int)(end - name) : (int)strlen(name),
+		     name, options->format) < 0)
 		return NULL;
 	return output;
 }
@@ -127,7 +127,8 @@ static int check_paths(const struct decode_options *options, int input)
 		complain("'%s' is the input", options->output);
 		return -EINVAL;
 	}
-	if (!strcmp(options->output, "-") && !strcmp(options->format, "stf") && isatty(STDOUT_FILENO)) {
+	if (!strcmp(options->output, "-") && !strcmp(options->format, "stf") &&
+	    isatty(STDOUT_FILENO)) {
 		complain("STF is not for a terminal");
 		advise("pipe it on or name a file with -o");
 		return -EINVAL;

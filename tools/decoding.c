@@ -73,7 +73,8 @@ static int finish_sink(struct decoding *decoding)
 
 	if (error)
 		return error;
-	return decoding->stf ? flowtap_stf_finish(decoding->stf) : flowtap_text_finish(decoding->text);
+	return decoding->stf ? flowtap_stf_finish(decoding->stf)
+			     : flowtap_text_finish(decoding->text);
 }
 
 static int take_info(struct decoding *decoding, const struct flowtap_archive_block *block)
@@ -118,7 +119,8 @@ static int take_task(struct decoding *decoding, const struct flowtap_archive_blo
 		return 0;
 	memcpy(&task, block->payload, sizeof(task));
 	/* A process is called as its first thread is. */
-	if ((task.event != FLOWTAP_TASK_COMM && task.event != FLOWTAP_TASK_EXEC) || task.pid != task.tid)
+	if ((task.event != FLOWTAP_TASK_COMM && task.event != FLOWTAP_TASK_EXEC) ||
+	    task.pid != task.tid)
 		return 0;
 	return tap_name(&decoding->tap, task.pid, comm, strnlen(comm, sizeof(task.comm)));
 }
@@ -140,7 +142,8 @@ static int take_block(struct flowtap_replay *replay, const struct flowtap_archiv
 	case FLOWTAP_ARCHIVE_TASK:
 		return take_task(decoding, block);
 	case FLOWTAP_ARCHIVE_STATS:
-		memcpy(&stats, block->payload, block->size < sizeof(stats) ? block->size : sizeof(stats));
+		memcpy(&stats, block->payload,
+		       block->size < sizeof(stats) ? block->size : sizeof(stats));
 		decoding->expected += stats.records;
 		return 0;
 	default:
@@ -169,7 +172,8 @@ static void show_progress(struct decoding *decoding)
 		return;
 	decoding->shown = now;
 	if (decoding->expected >= records)
-		fprintf(stderr, "\rdecoding %3.0f%% ", 100.0 * (double)records / (double)decoding->expected);
+		fprintf(stderr, "\rdecoding %3.0f%% ",
+			100.0 * (double)records / (double)decoding->expected);
 	else
 		fprintf(stderr, "\rdecoding, %" PRIu64 " records ", records);
 }
@@ -222,7 +226,8 @@ int decoding_init(struct decoding *decoding, const struct decode_options *option
 	decoding->blocks = flowtap_blocks_new(flowtap_riscv_block, FLOWTAP_ISA_RV64, 0);
 	tap_init(&decoding->tap, decoding->map);
 	if (decoding->map && decoding->blocks)
-		decoding->ctr = flowtap_ctr_new(decoding->map, decoding->blocks, &decoding->tap.sink);
+		decoding->ctr =
+			flowtap_ctr_new(decoding->map, decoding->blocks, &decoding->tap.sink);
 	if (!decoding->ctr) {
 		complain("no memory");
 		return -ENOMEM;

@@ -73,8 +73,8 @@ static const char *access_problem(char *fix, size_t room)
 	}
 	group = getgrgid(node.st_gid);
 	if (node.st_gid && (node.st_mode & 060) == 060 && group)
-		snprintf(fix, room, "usermod -aG %s %s (as root), then log in again", group->gr_name,
-			 user ? user : "USER");
+		snprintf(fix, room, "usermod -aG %s %s (as root), then log in again",
+			 group->gr_name, user ? user : "USER");
 	else
 		snprintf(fix, room,
 			 "run as root, or let a group in: groupadd -f --system perf, install "
@@ -115,7 +115,7 @@ const char *device_reason(const struct flowtap_query *query)
 	case FLOWTAP_REASON_ABSENT:
 		return "it has no trace hardware, or the firmware hides it";
 	case FLOWTAP_REASON_OWNED:
-		return "someone else has the hardware configured (the module's takeover=1 takes it)";
+		return "someone else has it configured (the module's takeover=1 takes it)";
 	case FLOWTAP_REASON_OFFLINE:
 		return "it is offline";
 	case FLOWTAP_REASON_UNUSABLE:
@@ -143,8 +143,9 @@ const char *device_cpus(const struct flowtap_query *queries, size_t n,
 			snprintf(buffer + used, room - used, ",...");
 			break;
 		}
-		used += (size_t)snprintf(buffer + used, room - used, last > cpu ? "%s%zu-%zu" : "%s%zu",
-					 used ? "," : "", cpu, last);
+		used += (size_t)snprintf(buffer + used, room - used,
+					 last > cpu ? "%s%zu-%zu" : "%s%zu", used ? "," : "", cpu,
+					 last);
 		cpu = last;
 	}
 	return buffer;

@@ -13,7 +13,7 @@
 /* A descriptor or -errno. */
 int device_open(void);
 
-/* What each CPU has, by number; *queries is malloc'ed, *n of them. 0 or -errno of the first query. */
+/* What each CPU has, by number; *queries, malloc'ed, has *n. 0 or -errno of the first query. */
 int device_query(uint32_t want, struct flowtap_query **queries, size_t *n);
 
 /* One line on why device_open failed, and in fix (of `room` bytes) what to do. */

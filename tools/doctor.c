@@ -51,8 +51,8 @@ void report(struct patient *patient, enum grade grade, const char *name, const c
 static void print_verdict(const struct patient *patient)
 {
 	if (patient->failures)
-		printf("\nRecording does not work here yet: %u thing%s to fix.\n", patient->failures,
-		       patient->failures == 1 ? "" : "s");
+		printf("\nRecording does not work here yet: %u thing%s to fix.\n",
+		       patient->failures, patient->failures == 1 ? "" : "s");
 	else
 		printf("\nRecording works here: flowtap record -- COMMAND\n");
 }
@@ -62,7 +62,7 @@ static void examine(struct patient *patient)
 	machine_read(&patient->machine);
 	patient->device = device_query(0, &patient->queries, &patient->cpus);
 	for (size_t cpu = 0; cpu < patient->cpus; cpu++)
-		patient->source |= patient->queries[cpu].source != FLOWTAP_SOURCE_NONE;
+		patient->source |= patient_source(&patient->queries[cpu]);
 	checks_run(patient);
 }
 

@@ -21,8 +21,8 @@ static const char help[] =
 	"  -x, --hex      of STF the bytes of each record as well\n"
 	"  -h, --help     this text\n"
 	"\n"
-	"Exit status: 0; 1 for an error; 2 for wrong usage; 3 if the file is damaged, what is good\n"
-	"of it was printed.\n";
+	"Exit status: 0; 1 for an error; 2 for wrong usage; 3 if the file is damaged, what is\n"
+	"good of it was printed.\n";
 
 /* The first byte says which it is: neither format's can begin the other's. */
 static int dump(int fd, const char *path, bool contents, bool hex)
@@ -72,7 +72,8 @@ int dump_command(int argc, char **argv)
 		}
 	}
 	if (argc - optind != 1)
-		return misused(argv[0], argc == optind ? "the FILE is missing" : "one FILE at a time");
+		return misused(argv[0],
+			       argc == optind ? "the FILE is missing" : "one FILE at a time");
 	fd = input_open(argv[optind]);
 	if (fd < 0)
 		return STATUS_ERROR;

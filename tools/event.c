@@ -21,8 +21,8 @@ static const struct event events[] = {
 	HARDWARE("cache-references", NULL, CACHE_REFERENCES, 100000),
 	HARDWARE("cache-misses", NULL, CACHE_MISSES, 10000),
 	HARDWARE("bus-cycles", NULL, BUS_CYCLES, 100000),
-	HARDWARE("stalled-cycles-frontend", "idle-cycles-frontend", STALLED_CYCLES_FRONTEND, 100000),
-	HARDWARE("stalled-cycles-backend", "idle-cycles-backend", STALLED_CYCLES_BACKEND, 100000),
+	HARDWARE("stalled-cycles-frontend", NULL, STALLED_CYCLES_FRONTEND, 100000),
+	HARDWARE("stalled-cycles-backend", NULL, STALLED_CYCLES_BACKEND, 100000),
 	HARDWARE("ref-cycles", NULL, REF_CPU_CYCLES, 1000000),
 	SOFTWARE("cpu-clock", NULL, CPU_CLOCK, 1000000),
 	SOFTWARE("task-clock", NULL, TASK_CLOCK, 1000000),
@@ -51,7 +51,8 @@ static const struct word caches[] = {
 	{ NULL, 0 }
 };
 
-#define OPERATION(op, result) (PERF_COUNT_HW_CACHE_OP_##op << 8 | PERF_COUNT_HW_CACHE_RESULT_##result << 16)
+#define OPERATION(op, result)                                                                      \
+	(PERF_COUNT_HW_CACHE_OP_##op << 8 | PERF_COUNT_HW_CACHE_RESULT_##result << 16)
 
 static const struct word operations[] = {
 	{ "-loads", OPERATION(READ, ACCESS) },

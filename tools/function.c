@@ -76,7 +76,8 @@ struct function *functions_of(struct flowtap_blocks *blocks, const struct tap *t
 
 	flowtap_blocks_visit(blocks, add_block, &all);
 	for (size_t i = 0; i < tap->n_hits; i++)
-		append(&all, tap->hits[i].code, tap->hits[i].address, (struct function){ .hits = 1 });
+		append(&all, tap->hits[i].code, tap->hits[i].address,
+		       (struct function){ .hits = 1 });
 	if (all.n)
 		qsort(all.list, all.n, sizeof(all.list[0]), same);
 	for (size_t i = 0; i < all.n; i++) {

@@ -21,7 +21,7 @@ struct function {
 	uint64_t instructions;	/* of it that were reconstructed */
 };
 
-/* All that were hit or executed, the hottest first; malloc'ed, NULL for none or for lack of memory. */
+/* All that were hit or executed, the hottest first; malloc'ed, NULL: none, or no memory. */
 struct function *functions_of(struct flowtap_blocks *blocks, const struct tap *tap, size_t *n);
 
 #endif /* FUNCTION_H */

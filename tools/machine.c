@@ -112,7 +112,7 @@ char machine_config(const struct machine *machine, const char *name)
 	return at[strlen(line)] == 'm' ? 'm' : 'y';
 }
 
-/* "rv64imafdc_zicsr_..." (device tree riscv,isa; /proc/cpuinfo): words between _, the base apart. */
+/* "rv64imafdc_zicsr_..." (riscv,isa; /proc/cpuinfo): words between _, the base apart. */
 static char *split_isa(const char *text, size_t size)
 {
 	char *isa = calloc(1, 2 * size + 2), *out = isa;

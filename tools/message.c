@@ -81,7 +81,8 @@ void print_plain(FILE *file, const char *text, size_t size)
 	while (size) {
 		size_t length = utf8_length((const char *)at, size);
 		/* C0, DEL and the C1 controls, which are two bytes in UTF-8. */
-		bool control = at[0] < 0x20 || at[0] == 0x7f || (length == 2 && at[0] == 0xc2 && at[1] < 0xa0);
+		bool control = at[0] < 0x20 || at[0] == 0x7f ||
+			       (length == 2 && at[0] == 0xc2 && at[1] < 0xa0);
 
 		if (length && !control) {
 			fwrite(at, 1, length, file);

@@ -138,7 +138,8 @@ static const char *const meanings[FLOWTAP_GAP_REASONS] = {
 	[FLOWTAP_CAUSE_HARDWARE] = "the hardware reported a loss",
 	[FLOWTAP_GAP_TRAP] = "after a trap: where the program went on is not recorded",
 	[FLOWTAP_GAP_NO_IMAGE] = "no code is known at that address",
-	[FLOWTAP_GAP_NO_CODE] = "the file with the code is missing, other than recorded, or too short",
+	[FLOWTAP_GAP_NO_CODE] =
+		"the file with the code is missing, other than recorded, or too short",
 	[FLOWTAP_GAP_IMPOSSIBLE] = "the code there cannot have done what was recorded",
 	[FLOWTAP_GAP_BAD_RECORD] = "a record is damaged",
 	[FLOWTAP_GAP_FILTERED] = "transfers were left out on purpose: no blocks possible",
@@ -186,7 +187,8 @@ void json_bits(struct json *json, const char *key, const struct name *table, uin
 
 const char *cause_name(uint32_t cause)
 {
-	return cause < FLOWTAP_CAUSE_MAX ? flowtap_gap_name((enum flowtap_gap_reason)cause) : "reserved";
+	return cause < FLOWTAP_CAUSE_MAX ? flowtap_gap_name((enum flowtap_gap_reason)cause)
+					 : "reserved";
 }
 
 const char *cause_meaning(uint32_t cause)

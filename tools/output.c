@@ -53,7 +53,8 @@ static bool replaceable(const char *path)
 		return false;
 	n = read(fd, magic, sizeof(magic));
 	close(fd);
-	return !n || (n == (ssize_t)sizeof(magic) && !memcmp(magic, FLOWTAP_ARCHIVE_MAGIC, sizeof(magic)));
+	return !n || (n == (ssize_t)sizeof(magic) &&
+		      !memcmp(magic, FLOWTAP_ARCHIVE_MAGIC, sizeof(magic)));
 }
 
 static int move_away(struct output *output, const struct stat *there, bool force)

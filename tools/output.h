@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The file a command writes: nothing of the user's is lost, nothing half done has the final name. */
+/* The file a command writes: nothing of the user's is lost, nothing half done has its name. */
 #ifndef OUTPUT_H
 #define OUTPUT_H
 
@@ -7,7 +7,7 @@
 
 struct output {
 	const char *path;	/* borrowed; "-": standard output */
-	char *part;		/* written under this name until output_commit; NULL: under its own */
+	char *part;		/* written under this name until output_commit; NULL: its own */
 	char *old;		/* what stood there before has this name now */
 	int fd;
 	bool created;		/* a regular file that we made */

@@ -18,11 +18,13 @@ struct patient {
 	struct flowtap_query *queries;
 	size_t cpus;
 	int device;			/* 0 or -errno of opening and asking */
-	bool source;			/* some CPU has one */
+	bool source;			/* some CPU has one that is no make-believe */
 	unsigned int failures;
 	struct json *json;		/* NULL: text */
 };
 
+/* Whether the CPU records what it really does. */
+bool patient_source(const struct flowtap_query *query);
 /* Says what a check found. fix: what to do, NULL where there is nothing to do. */
 void report(struct patient *patient, enum grade grade, const char *name, const char *fix,
 	    const char *format, ...) __attribute__((format(printf, 5, 6)));

@@ -127,9 +127,9 @@ static const char *take_option(struct record_options *options, int option, const
 		configure->ctr.depth = (uint32_t)value;
 		return NULL;
 	case LONG_DURATION:
-		return number_parse_seconds(text, &options->duration) ? NULL : "a number of seconds";
+		return number_parse_seconds(text, &options->duration) ? NULL : "a time in seconds";
 	case LONG_PAGES:
-		return parse_pages(options, text) ? NULL : "a power of two, at most 16 MiB of pages";
+		return parse_pages(options, text) ? NULL : "a power of two, 16 MiB at the most";
 	case LONG_SOURCE:
 		return parse_source(options, text) ? NULL : "ctr, ete or soft";
 	case LONG_NO_INHERIT:
@@ -204,17 +204,21 @@ static void announce(const struct recording *recording)
 	if (options->quiet)
 		return;
 	number_group(first->configure.period, period);
-	complain("recording on %zu CPU%s, a sample every %s %s; Ctrl-C ends it", recording->streams.n,
-		 recording->streams.n == 1 ? "" : "s", period, options->event.name);
+	complain("recording on %zu CPU%s, a sample every %s %s; Ctrl-C ends it",
+		 recording->streams.n, recording->streams.n == 1 ? "" : "s", period,
+		 options->event.name);
+	if (first->configure.source == FLOWTAP_SOURCE_SOFT)
+		advise("the source is soft: the transfers are made up, for tests of flowtap");
 	for (size_t cpu = 0; cpu < recording->streams.cpus; cpu++)
 		if (recording->streams.queries[cpu].source == FLOWTAP_SOURCE_NONE)
-			advise("not CPU %zu: %s", cpu, device_reason(&recording->streams.queries[cpu]));
+			advise("not CPU %zu: %s", cpu,
+			       device_reason(&recording->streams.queries[cpu]));
 	if (first->configure.ring_pages < options->configure.ring_pages)
 		advise("with rings of %u pages: more may not be locked (ulimit -l)",
 		       first->configure.ring_pages);
 	if (flowtap_sideband_polled(recording->sideband))
-		advise("perf_event_paranoid denies side-band events: mappings that live for less than "
-		       "a moment will be missed");
+		advise("perf_event_paranoid denies side-band events: what is mapped for a moment "
+		       "only will be missed");
 }
 
 /* Everything until the first transfer can be recorded. 0 or an exit status. */
@@ -226,7 +230,8 @@ static int prepare(struct recording *recording)
 				 !options->pages_given);
 
 	if (!error && options->command) {
-		error = workload_fork(&recording->workload, options->command, &recording->watch.mask);
+		error = workload_fork(&recording->workload, options->command,
+				      &recording->watch.mask);
 		if (error)
 			complain("cannot fork: %s", strerror(-error));
 	}

@@ -31,10 +31,12 @@ struct field {
 	  sizeof(((struct flowtap_record_##record *)0)->member), kind }
 
 static const struct field sample[] = {
-	FIELD(sample, time, TIME),	 FIELD(sample, pid, DECIMAL),	 FIELD(sample, tid, DECIMAL),
-	FIELD(sample, cpu, DECIMAL),	 FIELD(sample, sequence, DECIMAL), FIELD(sample, ip, HEX),
-	FIELD(sample, trigger, TRIGGER), FIELD(sample, loss, CAUSES),	 FIELD(sample, depth, DECIMAL),
-	FIELD(sample, nr, DECIMAL),	 FIELD(sample, control, CONTROL), { NULL, 0, 0, 0 }
+	FIELD(sample, time, TIME),	   FIELD(sample, pid, DECIMAL),
+	FIELD(sample, tid, DECIMAL),	   FIELD(sample, cpu, DECIMAL),
+	FIELD(sample, sequence, DECIMAL),  FIELD(sample, ip, HEX),
+	FIELD(sample, trigger, TRIGGER),   FIELD(sample, loss, CAUSES),
+	FIELD(sample, depth, DECIMAL),	   FIELD(sample, nr, DECIMAL),
+	FIELD(sample, control, CONTROL),   { NULL, 0, 0, 0 }
 };
 
 static const struct field gap[] = {
@@ -79,7 +81,8 @@ static const struct {
 	[FLOWTAP_RECORD_SWITCH] = { switched, sizeof(struct flowtap_record_switch) },
 	[FLOWTAP_RECORD_CLOCK] = { clocked, sizeof(struct flowtap_record_clock) },
 	[FLOWTAP_RECORD_AUX] = { aux, sizeof(struct flowtap_record_aux) },
-	[FLOWTAP_RECORD_ITRACE_START] = { itrace_start, sizeof(struct flowtap_record_itrace_start) },
+	[FLOWTAP_RECORD_ITRACE_START] = { itrace_start,
+					  sizeof(struct flowtap_record_itrace_start) },
 };
 
 void dump_time(const char *name, uint64_t time)

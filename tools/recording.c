@@ -41,8 +41,8 @@ static int write_info(struct recording *recording)
 		return -ENOMEM;
 	/* A command line may be long; what it says here is for people. */
 	size = size < 1 << 20 ? size : 1 << 20;
-	error = flowtap_archive_write(recording->writer, FLOWTAP_ARCHIVE_INFO, 0, number_now(), text,
-				      size, NULL, 0);
+	error = flowtap_archive_write(recording->writer, FLOWTAP_ARCHIVE_INFO, 0, number_now(),
+				      text, size, NULL, 0);
 	free(text);
 	return error;
 }

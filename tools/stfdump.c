@@ -62,9 +62,11 @@ static const struct layout layouts[] = {
 	{ 0x28, "INST_REG", { { "register", U16 | DECIMAL }, { "value", REGISTER } } },
 	{ 0x29, "INST_READY_REG", { { "register", U16 | DECIMAL } } },
 	{ 0x32, "PAGE_TABLE_WALK",
-	  { { "va", U64 }, { "index", U64 | DECIMAL }, { "page", U32 | DECIMAL }, { "ptes", ENTRIES } } },
+	  { { "va", U64 }, { "index", U64 | DECIMAL }, { "page", U32 | DECIMAL },
+	    { "ptes", ENTRIES } } },
 	{ 0x3c, "INST_MEM_ACCESS",
-	  { { "va", U64 }, { "size", U16 | DECIMAL }, { "attributes", U16 }, { "type", U8 | DECIMAL } } },
+	  { { "va", U64 }, { "size", U16 | DECIMAL }, { "attributes", U16 },
+	    { "type", U8 | DECIMAL } } },
 	{ 0x3d, "INST_MEM_CONTENT", { { "data", U64 } } },
 	{ 0x3e, "BUS_MASTER_ACCESS",
 	  { { "va", U64 }, { "size", U16 | DECIMAL }, { "initiator", U8 | DECIMAL },
@@ -331,7 +333,7 @@ static int print_record(struct trace *trace)
 	if (!layout || (!trace->record && descriptor != 1)) {
 		trace->problem = layout ? "an STF trace begins with IDENTIFIER" :
 					  unknown((uint8_t)descriptor);
-		printf("0x%08" PRIx64 " descriptor 0x%02x\n", trace->record, (unsigned int)descriptor);
+		printf("0x%08" PRIx64 " descriptor 0x%02" PRIx64 "\n", trace->record, descriptor);
 		return -1;
 	}
 	printf("0x%08" PRIx64 " %s", trace->record, layout->name);

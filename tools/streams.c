@@ -27,7 +27,7 @@ static int no_source(const struct streams *streams, uint32_t want)
 	if (want) {
 		complain("no CPU of this machine has the source %s", name_of(source_names, want));
 		if (want == FLOWTAP_SOURCE_SOFT)
-			advise("the module makes synthetic transfers only when it is loaded with soft=1");
+			advise("the module has it only if it was loaded with soft=1");
 		else
 			advise("`flowtap list` shows what there is");
 		return -ENODEV;
@@ -47,8 +47,9 @@ static void configure_problem(const struct streams *streams, const struct stream
 
 	switch (-error) {
 	case EINVAL:
-		complain("CPU %u: the stream is refused: is a ring of %u pages too small for samples of "
-			 "%u transfers?", configure->cpu, configure->ring_pages,
+		complain("CPU %u: the stream is refused: is a ring of %u pages too small for "
+			 "samples of %u transfers?",
+			 configure->cpu, configure->ring_pages,
 			 configure->ctr.depth ? configure->ctr.depth : stream->query.ctr.depth_max);
 		advise("take a greater --ring-pages or a smaller --depth");
 		break;
@@ -78,7 +79,8 @@ static void configure_problem(const struct streams *streams, const struct stream
 		break;
 	case ENOENT:
 	case ENODEV:
-		complain("CPU %u: the event %s does not exist here", configure->cpu, streams->event);
+		complain("CPU %u: the event %s does not exist here", configure->cpu,
+			 streams->event);
 		advise("`flowtap list` shows which do");
 		break;
 	default:
@@ -117,7 +119,8 @@ static int open_stream(struct streams *streams, struct stream *stream, bool shri
 	}
 	error = flowtap_reader_map(&stream->reader, stream->fd, stream->configure.ring_pages);
 	if (error)
-		complain("CPU %u: cannot map the ring: %s", stream->configure.cpu, strerror(-error));
+		complain("CPU %u: cannot map the ring: %s", stream->configure.cpu,
+			 strerror(-error));
 	return error;
 }
 
@@ -147,7 +150,8 @@ static int choose_period(const struct streams *streams, struct flowtap_configure
 		if (has_source(&streams->queries[cpu]) && streams->queries[cpu].period_min > least)
 			least = streams->queries[cpu].period_min;
 	if (wanted && wanted < least) {
-		complain("a period of %" PRIu64 " is too small: the source asks for at least %" PRIu64,
+		complain("a period of %" PRIu64
+			 " is too small: the source asks for at least %" PRIu64,
 			 wanted, least);
 		advise("-c %" PRIu64 " or more", least);
 		return -EINVAL;
@@ -210,8 +214,8 @@ int streams_add(struct streams *streams, pid_t pid)
 	case EPERM:
 	case EACCES:
 		complain("you may not trace process %d", pid);
-		advise("it must be yours in all its user and group ids, and dumpable (not set-uid); "
-		       "root may trace any");
+		advise("it must be yours in all its user and group ids, and dumpable (not "
+		       "set-uid); root may trace any");
 		break;
 	case ENOENT:
 	case ENODEV:
@@ -254,9 +258,9 @@ int streams_describe(const struct streams *streams, struct flowtap_archive_write
 	int error = 0;
 
 	for (size_t cpu = 0; cpu < streams->cpus && !error; cpu++)
-		error = flowtap_archive_write(writer, FLOWTAP_ARCHIVE_QUERY, (uint32_t)cpu, number_now(),
-					      &streams->queries[cpu], sizeof(*streams->queries), NULL,
-					      0);
+		error = flowtap_archive_write(writer, FLOWTAP_ARCHIVE_QUERY, (uint32_t)cpu,
+					      number_now(), &streams->queries[cpu],
+					      sizeof(*streams->queries), NULL, 0);
 	for (size_t i = 0; i < streams->n && !error; i++) {
 		const struct flowtap_configure *configure = &streams->all[i].configure;
 
@@ -306,7 +310,8 @@ void streams_sum(const struct streams *streams, struct flowtap_stats *sum)
 		sum->lost_entries += one.lost_entries;
 		sum->lost_records += one.lost_records;
 		sum->lost_bytes += one.lost_bytes;
-		for (size_t cause = 0; cause < sizeof(sum->losses) / sizeof(sum->losses[0]); cause++)
+		for (size_t cause = 0; cause < sizeof(sum->losses) / sizeof(sum->losses[0]);
+		     cause++)
 			sum->losses[cause] += one.losses[cause];
 		sum->triggers += one.triggers;
 		sum->switches += one.switches;

@@ -47,8 +47,10 @@ static void heading(FILE *file, const struct summary *summary)
 {
 	static const struct {
 		const char *key, *before;
-	} parts[] = { { "command", " recorded of " }, { "pid", " recorded of PID " }, { "host", " on " },
-		      { "kernel", ", Linux " }, { "arch", ", " } };
+	} parts[] = {
+		{ "command", " recorded of " }, { "pid", " recorded of PID " }, { "host", " on " },
+		{ "kernel", ", Linux " }, { "arch", ", " },
+	};
 
 	print_plain(file, summary->input, strlen(summary->input));
 	fputc(':', file);
@@ -154,13 +156,14 @@ static void print_damage(FILE *file, const struct summary *summary)
 	char number[32];
 
 	if (counts->damages)
-		fprintf(file, "  damage        %" PRIu64 " places, %s not usable\n", counts->damages,
-			number_bytes(counts->bad_bytes, number));
+		fprintf(file, "  damage        %" PRIu64 " places, %s not usable\n",
+			counts->damages, number_bytes(counts->bad_bytes, number));
 	if (counts->sideband_lost)
 		fprintf(file, "  side band     %" PRIu64 " events lost: some code may be unknown\n",
 			counts->sideband_lost);
 	if (!counts->finalised)
-		fputs("  unfinished    the recording was cut off; what came before is here\n", file);
+		fputs("  unfinished    the recording was cut off; what came before is here\n",
+		      file);
 }
 
 void summary_print(FILE *file, const struct summary *summary)
@@ -169,8 +172,9 @@ void summary_print(FILE *file, const struct summary *summary)
 	char number[32], blocks[32];
 
 	heading(file, summary);
-	fprintf(file, "  samples       %s in %.1f s from %u CPU%s", number_group(counts->samples, number),
-		seconds(summary), summary->cpus, summary->cpus == 1 ? "" : "s");
+	fprintf(file, "  samples       %s in %.1f s from %u CPU%s",
+		number_group(counts->samples, number), seconds(summary), summary->cpus,
+		summary->cpus == 1 ? "" : "s");
 	if (summary->period) {
 		size_t size;
 		const char *event = info(summary, "event", &size);
@@ -205,7 +209,9 @@ void summary_print(FILE *file, const struct summary *summary)
 
 static void json_info(struct json *json, const struct summary *summary)
 {
-	static const char *const keys[] = { "command", "pid", "host", "kernel", "arch", "event", "began" };
+	static const char *const keys[] = {
+		"command", "pid", "host", "kernel", "arch", "event", "began",
+	};
 
 	json_open(json, "recording", '{');
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {

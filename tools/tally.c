@@ -47,10 +47,11 @@ static void print_losses(const struct flowtap_stats *sum)
 		const uint32_t natural = 1U << FLOWTAP_CAUSE_START | 1U << FLOWTAP_CAUSE_WRAPPED |
 					 1U << FLOWTAP_CAUSE_SWITCH | 1U << FLOWTAP_CAUSE_DISABLED;
 
-		if (natural & 1U << cause || cause == FLOWTAP_CAUSE_RING_FULL || !sum->losses[cause])
+		if (natural & 1U << cause || cause == FLOWTAP_CAUSE_RING_FULL ||
+		    !sum->losses[cause])
 			continue;
-		advise("%s gaps %s: %s", number_group(sum->losses[cause], records), cause_name(cause),
-		       cause_meaning(cause));
+		advise("%s gaps %s: %s", number_group(sum->losses[cause], records),
+		       cause_name(cause), cause_meaning(cause));
 	}
 }
 
@@ -80,8 +81,9 @@ static void json_cpu(struct json *json, const struct stream *stream)
 	json_number(json, "cpu", stream->configure.cpu);
 	json_string(json, "source", name_of(source_names, stream->configure.source));
 	if (stream->query.ctr.depth_max)
-		json_number(json, "depth", stream->configure.ctr.depth ? stream->configure.ctr.depth :
-			    stream->query.ctr.depth_max);
+		json_number(json, "depth",
+			    stream->configure.ctr.depth ? stream->configure.ctr.depth
+							: stream->query.ctr.depth_max);
 	json_number(json, "period", stream->configure.period);
 	json_number(json, "ring_pages", stream->configure.ring_pages);
 	json_close(json, '}');

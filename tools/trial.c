@@ -22,7 +22,8 @@ static int settle(const struct flowtap_query *queries, size_t n, const cpu_set_t
 	for (size_t cpu = 0; cpu < n && cpu < CPU_SETSIZE; cpu++) {
 		cpu_set_t one;
 
-		if (queries[cpu].source == FLOWTAP_SOURCE_NONE || !CPU_ISSET(cpu, allowed))
+		if (queries[cpu].source == FLOWTAP_SOURCE_NONE ||
+		    queries[cpu].source == FLOWTAP_SOURCE_SOFT || !CPU_ISSET(cpu, allowed))
 			continue;
 		CPU_ZERO(&one);
 		CPU_SET(cpu, &one);

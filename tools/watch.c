@@ -114,7 +114,8 @@ bool watch_wait(struct watch *watch, bool tick)
 		return false;
 	drop_ended(watch);
 	watch->elapsed = fixed[TIMER].revents;
-	return fixed[SIGNALS].revents || watch->elapsed || fixed[WORKLOAD].revents || all_ended(watch);
+	return fixed[SIGNALS].revents || watch->elapsed || fixed[WORKLOAD].revents ||
+	       all_ended(watch);
 }
 
 void watch_release(struct watch *watch)

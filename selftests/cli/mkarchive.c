@@ -194,7 +194,8 @@ static void put_more(uint32_t rounds, uint32_t more)
 
 	for (uint32_t i = 0; i < more; i++)
 		block(FLOWTAP_ARCHIVE_RING, ring,
-		      sample(ring, 300, i + 1, 9 * SECOND + i, rounds, 1U << FLOWTAP_CAUSE_WRAPPED));
+		      sample(ring, 300, i + 1, 9 * SECOND + i, rounds,
+			     1U << FLOWTAP_CAUSE_WRAPPED));
 }
 
 int main(int argc, char **argv)
