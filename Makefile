@@ -141,7 +141,8 @@ install: native kmod
 		$(DESTDIR)$(prefix)/share/bash-completion/completions/flowtap
 	install -D -m 644 tools/udev/60-flowtap.rules $(DESTDIR)/lib/udev/rules.d/60-flowtap.rules
 	$(MAKE) -C $(KDIR) M=$(CURDIR)/kmod INSTALL_MOD_PATH=$(DESTDIR) modules_install
-	test -n "$(DESTDIR)" || depmod -a
+	@# The rule gives the device to a group that Debian does not have by itself.
+	test -n "$(DESTDIR)" || { depmod -a; groupadd -f -r perf; }
 
 uninstall:
 	rm -f $(DESTDIR)$(prefix)/bin/flowtap $(DESTDIR)$(prefix)/include/linux/flowtap.h \
