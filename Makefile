@@ -102,7 +102,10 @@ lab:
 shell: lab
 	$(Q)$(LAB) shell
 
-run check bench: lab
+run: lab
+check: lab
+bench: lab
+run check bench:
 	$(Q)$(LAB) run -- $(MAKE) --no-print-directory -j2 V=$(V) $@-in-lab
 
 # Each kernel the lab has: build/kmod/ARCH-VERSION/flowtap.ko
