@@ -79,7 +79,8 @@ static bool same_entry(const struct flowtap_entry *entry, const struct transfer 
 {
 	uint8_t type = entry->data & 15;
 
-	return entry->source == (transfer->source | 1) && (entry->target & ~1ULL) == transfer->target &&
+	return entry->source == (transfer->source | 1) &&
+	       (entry->target & ~1ULL) == transfer->target &&
 	       (type == transfer->type || !type);
 }
 
@@ -141,8 +142,8 @@ static void compare_entries(struct run *run)
 	uint32_t different;
 
 	if (!same_number(run)) {
-		wrong(run, "%u entries in the sample (depth %u, %u read), %zu in the log", record->nr,
-		      record->depth, run->drain->reads, run->transfers.n);
+		wrong(run, "%u entries in the sample (depth %u, %u read), %zu in the log",
+		      record->nr, record->depth, run->drain->reads, run->transfers.n);
 		return;
 	}
 	different = first_difference(run);
@@ -250,10 +251,10 @@ static void compare_tids(struct run *run)
 		for (size_t j = 0; j < i; j++) {
 			const struct task *a = &run->tasks[i], *b = &run->tasks[j];
 
-			if (a->task && a->task == b->task && a->tid != b->tid && a->from < b->until &&
-			    b->from < a->until)
-				wrong(run, "task %" PRIx64 " was tid %u and tid %u at once", a->task,
-				      a->tid, b->tid);
+			if (a->task && a->task == b->task && a->tid != b->tid &&
+			    a->from < b->until && b->from < a->until)
+				wrong(run, "task %" PRIx64 " was tid %u and tid %u at once",
+				      a->task, a->tid, b->tid);
 		}
 	}
 }
@@ -291,8 +292,8 @@ static void compare_forbidden(struct run *run)
 
 	for (uint32_t i = 0; i < run->sample->record->nr; i++) {
 		if (entries[i].source - from < size || entries[i].target - from < size) {
-			wrong(run, "entry %u, %" PRIx64 " -> %" PRIx64 ", is in the forbidden range", i,
-			      (uint64_t)entries[i].source, (uint64_t)entries[i].target);
+			wrong(run, "entry %u, %" PRIx64 " -> %" PRIx64 ", is in the forbidden range",
+			      i, (uint64_t)entries[i].source, (uint64_t)entries[i].target);
 			return;
 		}
 	}
@@ -320,8 +321,8 @@ static int expect_of(struct run *run, const struct drain *drain, const char **wh
 		return err;
 	run->sample = NULL;
 	if (mismatch(run))
-		tell(run->check, "  step %zu at 0x%" PRIx64 " cannot be followed by 0x%" PRIx64, bad,
-		     drain->steps[bad].pc, bad + 1 < drain->n ? drain->steps[bad + 1].pc : 0);
+		tell(run->check, "  step %zu at 0x%" PRIx64 " cannot be followed by 0x%" PRIx64,
+		     bad, drain->steps[bad].pc, bad + 1 < drain->n ? drain->steps[bad + 1].pc : 0);
 	*why = "the log contradicts itself: the plugin is wrong";
 	return err;
 }
@@ -391,6 +392,8 @@ static int find_hart(struct run *run, const bool taken[CHECK_HARTS], const struc
 			}
 		}
 		steps_close(&steps);
+		if (err == -EBADMSG && !*why)
+			*why = "a hart's log is damaged";
 		if (err < 0)
 			return err;
 	}

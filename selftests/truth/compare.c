@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The command: proves archives against a truth log (check.h), or two archives against each other. */
+/* The command: proves archives against a truth log (check.h), or compares two archives. */
 #include <errno.h>
 #include <fcntl.h>
 #include <flowtap/replay.h>
@@ -79,7 +79,8 @@ static void print_cost(const struct steps_counts *log)
 	       " in modules, and %" PRIu64 " firmware, at %" PRIu64 " entries read\n",
 	       log->cost.kernel / log->samples, log->cost.module / log->samples,
 	       log->cost.machine / log->samples, log->entries_read / log->samples);
-	printf("per sample without its entries: %" PRIu64 " kernel, of them %" PRIu64 " in modules\n",
+	printf("per sample without its entries: %" PRIu64 " kernel, of them %" PRIu64
+	       " in modules\n",
 	       (log->cost.kernel - log->entries_read * log->entry_cost / log->entry_pairs) /
 	       log->samples,
 	       (log->cost.module - log->entries_read * log->entry_cost / log->entry_pairs) /
@@ -94,7 +95,8 @@ static void print_each(const struct samples *samples)
 		       archive->reconstructed, archive->mismatches);
 	for (int i = 0; i < 16; i++)
 		if (samples->depths[i])
-			printf("samples of depth %-7u %12" PRIu64 "\n", 1U << i, samples->depths[i]);
+			printf("samples of depth %-7u %12" PRIu64 "\n", 1U << i,
+			       samples->depths[i]);
 	for (int i = 0; i < 4; i++)
 		if (samples->triggers[i])
 			printf("triggered by %-11s %12" PRIu64 "\n", triggers[i],
@@ -144,7 +146,8 @@ static int compare_stf(const struct samples *samples, const char **what)
 
 		if (!archive->reconstructed)
 			continue;
-		snprintf(path, sizeof(path), "%.*s.stf", (int)(strlen(archive->path) - strlen(".ftap")), archive->path);
+		snprintf(path, sizeof(path), "%.*s.stf",
+			 (int)(strlen(archive->path) - strlen(".ftap")), archive->path);
 		err = stf_compare(path, &archive->flow, &instructions, why, sizeof(why));
 		if (err == -EBADMSG) {
 			printf("%s: %s\n", path, why);

@@ -167,8 +167,8 @@ static bool match_block(struct walk *walk, const struct flow_item *item)
 	uint64_t target = item->taken ? item->target : item->address + item->size;
 
 	if (!split(item, starts))
-		return problem(walk, "the block at 0x%" PRIx64 " has not %u instructions in %u bytes",
-			       item->address, item->n, item->size);
+		return problem(walk, "the block at 0x%" PRIx64 " has not %u instructions in %u"
+			       " bytes", item->address, item->n, item->size);
 	pass_unrecorded(walk);
 	if (target && walk->at && walk->at < walk->drain->n &&
 	    walk->drain->steps[walk->at].pc != target)
@@ -285,13 +285,13 @@ static bool match_items(struct walk *walk, size_t n)
 			break;
 		case FLOW_GAP:
 			for (;; n--) {
-				hidden |= hides(&walk->items[n]);
-				if (!hides(&walk->items[n]) &&
-				    walk->items[n].reason != FLOWTAP_GAP_TRAP)
-					return problem(walk, "a gap %s at 0x%" PRIx64 " amid what was"
-						       " recorded",
-						       flowtap_gap_name(walk->items[n].reason),
-						       walk->items[n].address);
+				item = &walk->items[n];
+				hidden |= hides(item);
+				if (!hides(item) && item->reason != FLOWTAP_GAP_TRAP)
+					return problem(walk, "a gap %s at 0x%" PRIx64
+						       " amid what was recorded",
+						       flowtap_gap_name(item->reason),
+						       item->address);
 				if (walk->items[n - 1].kind != FLOW_GAP)
 					break;
 			}

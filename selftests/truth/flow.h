@@ -42,7 +42,7 @@ void flow_free(struct flow *flow);
 struct flow_match {
 	uint64_t instructions;	/* of the flow, found in the log where they must be */
 	uint64_t skipped;	/* executed after a trap and before the next transfer */
-	uint64_t hidden;	/* of transfers for which there was no code, as gaps in the flow tell */
+	uint64_t hidden;	/* executed, but gaps in the flow say that it lacks the code */
 	char problem[256];	/* what is wrong, empty if nothing */
 	size_t step;		/* where */
 };

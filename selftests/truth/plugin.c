@@ -368,7 +368,8 @@ static void translate_kernel(struct qemu_plugin_tb *tb, uint64_t address, size_t
 		if (opcode == 0x10400073) {
 			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_clear, QEMU_PLUGIN_NO_REGS,
 							       NULL);
-		} else if ((opcode & 0x7f) == 0x73 && opcode >> 12 & 3 && is_followed(opcode >> 20)) {
+		} else if ((opcode & 0x7f) == 0x73 && opcode >> 12 & 3 &&
+			   is_followed(opcode >> 20)) {
 			struct access *access = g_new(struct access, 1);
 
 			access->csr = opcode >> 20;

@@ -44,7 +44,7 @@ struct drain {
 	bool one_task;		/* all steps ran as `task` */
 	bool one_satp;		/* ... in address space `satp` */
 	bool ordered;		/* the indexes read ascend from 0 */
-	bool lost;		/* `task` did something since its last drain here that is not in steps */
+	bool lost;		/* `task` did things since its last drain here that are not in steps */
 	uint32_t reads;		/* of ctrsource */
 };
 
@@ -86,7 +86,7 @@ struct steps {
 	uint64_t window_task, window_satp;
 	bool one_task, one_satp;
 	bool asked;		/* sctrstatus was read just before */
-	bool draining;		/* between the first sireg read after that and the end of the drain */
+	bool draining;		/* from the first sireg read after that to the drain's end */
 	struct drain drain;
 	bool costing;		/* since an LCOFI in user mode, without a task switch */
 	struct truth_cost cost;

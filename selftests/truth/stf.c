@@ -48,8 +48,8 @@ static int on_insn(void *argument, const struct stfcheck_insn *insn)
 	if (insn->pc != item->address + cursor->offset || insn->opcode != opcode ||
 	    insn->size != length || insn->mode || insn->pid != item->pid ||
 	    insn->tid != item->tid) {
-		snprintf(cursor->why, cursor->size, "instruction %" PRIu64 " is 0x%" PRIx64 " (%08x) of"
-			 " tid %u in mode %u, the flow has 0x%" PRIx64 " (%08x) of tid %u",
+		snprintf(cursor->why, cursor->size, "instruction %" PRIu64 " is 0x%" PRIx64
+			 " (%08x) of tid %u in mode %u, the flow has 0x%" PRIx64 " (%08x) of tid %u",
 			 insn->index, insn->pc, insn->opcode, insn->tid, insn->mode,
 			 item->address + cursor->offset, opcode, item->tid);
 		return -EBADMSG;

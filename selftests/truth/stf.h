@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Whether an STF file has just the instructions of a flow, by a reader that shares no code with us. */
+/* Whether an STF file has just the instructions of a flow: by the reader that checks STF. */
 #ifndef TRUTH_STF_H
 #define TRUTH_STF_H
 

@@ -5,7 +5,7 @@
 TRUTH_STFCHECK := $(patsubst %,$(B)/host/selftests/stfcheck/%.o,stfcheck records opcode load)
 TRUTH := reader opcode steps transfers flow samples check
 
-$(B)/host/truth/plugin.so: selftests/truth/plugin.c selftests/truth/log.h selftests/truth/qemu_plugin.h
+$(B)/host/truth/plugin.so: $(addprefix selftests/truth/,plugin.c log.h qemu_plugin.h)
 	@mkdir -p $(@D)
 	$(call say,CC,$@)gcc $(FLAGS) -O2 -g -fPIC -shared -fvisibility=hidden \
 		$$(pkg-config --cflags glib-2.0) -o $@ $< $$(pkg-config --libs glib-2.0)
@@ -15,7 +15,8 @@ $(B)/host/truth/compare: $(patsubst %,$(B)/host/selftests/truth/%.o,compare stf 
 	@mkdir -p $(@D)
 	$(call say,LD,$@)gcc -o $@ $^ $(LIBS)
 
-$(B)/asan/truth/mutations: $(patsubst %,$(B)/asan/selftests/truth/%.o,mutations world $(TRUTH)) $(B)/asan/libflowtap.a
+$(B)/asan/truth/mutations: $(patsubst %,$(B)/asan/selftests/truth/%.o,mutations world $(TRUTH)) \
+		$(B)/asan/libflowtap.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)gcc $(SANITIZE) -o $@ $^ $(LIBS)
 

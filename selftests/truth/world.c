@@ -446,7 +446,8 @@ static void write_archive(struct world *world)
 
 		record->sample.header.size = sizeof(record->sample) +
 					     record->sample.nr * sizeof(record->entries[0]);
-		put_block(writer, FLOWTAP_ARCHIVE_RING, record, record->sample.header.size, NULL, 0);
+		put_block(writer, FLOWTAP_ARCHIVE_RING, record, record->sample.header.size, NULL,
+			  0);
 	}
 	stats.samples += world->mutation == STATISTICS;
 	stats.lost_samples = world->mutation == LOSS_CLAIMED;

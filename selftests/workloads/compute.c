@@ -65,7 +65,8 @@ static size_t pack(const uint8_t *in, size_t n, uint8_t *out)
 
 		last[hash] = i;
 		if (from >= 0 && i - from <= WINDOW)
-			while (length < 255 && i + length < n && in[from + length] == in[i + length])
+			while (length < 255 && i + length < n &&
+			       in[from + length] == in[i + length])
 				length++;
 		if (length < 3) {
 			out[to++] = 0;

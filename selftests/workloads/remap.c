@@ -69,7 +69,8 @@ int main(int argc, char **argv)
 	strncpy(path, argv[0], sizeof(path) - 1);
 	path[sizeof(path) - 1] = 0;
 	dirname(path);
-	right = find(&libraries[0], path, "library_a.so") && find(&libraries[1], path, "library_b.so");
+	right = find(&libraries[0], path, "library_a.so") &&
+		find(&libraries[1], path, "library_b.so");
 	at = mmap(NULL, 1 << 20, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	for (unsigned long i = 0; i < amount && right; i++) {
 		sum = use(&libraries[i & 1], at, sum);

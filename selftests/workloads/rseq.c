@@ -55,7 +55,8 @@ static __attribute__((noinline)) int add_on(uint32_t cpu, uint64_t *count)
 		"5:	j	%l[elsewhere]\n"
 		"7:\n"
 		: : [rseq] "r"(rseq), [cpu] "r"((uint64_t)cpu), [count] "r"(count),
-		    [cs] "i"(offsetof(struct rseq, rseq_cs)), [id] "i"(offsetof(struct rseq, cpu_id))
+		    [cs] "i"(offsetof(struct rseq, rseq_cs)),
+		    [id] "i"(offsetof(struct rseq, cpu_id))
 		: "t0", "t1", "t2", "memory" : aborted, elsewhere);
 	return 1;
 aborted:

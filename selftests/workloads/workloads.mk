@@ -30,4 +30,5 @@ $(W)/pair_a $(W)/pair_b: selftests/workloads/pair.c selftests/workloads/workload
 	$(W_BUILD)
 	$(W_CC) -static -no-pie -Wl,-Ttext-segment=$(W_BASE) -o $@ $<
 
-EXTRA += $(WORKLOADS:%=$(W)/%) $(addprefix $(W)/,calls_g exec_other library_a.so library_b.so pair_a pair_b)
+EXTRA += $(WORKLOADS:%=$(W)/%) \
+	$(addprefix $(W)/,calls_g exec_other library_a.so library_b.so pair_a pair_b)
