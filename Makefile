@@ -114,7 +114,7 @@ modules:
 	$(Q)selftests/kernel/modules $(B)/kmod
 
 HOST_TESTS := $(UNIT:%=$(B)/asan/unit/%) $(FUZZ:%=$(B)/asan/fuzz/%)
-GUEST := $(B)/riscv64/flowtap $(KERNEL:%=$(B)/riscv64/kernel/%)
+GUEST := $(B)/riscv64/flowtap $(KERNEL:%=$(B)/riscv64/kernel/%) $(KERNEL:%=$(B)/arm64/kernel/%)
 
 .PHONY: run-in-lab check-in-lab bench-in-lab everything
 everything: $(HOST_TESTS) $(B)/asan/flowtap $(B)/host/flowtap $(GUEST) $(EXTRA) modules
