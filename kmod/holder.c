@@ -127,8 +127,7 @@ static void release(struct cpu *cpu, bool flush, u32 cause)
 
 	if (flush)
 		take_sample(cpu, FLOWTAP_TRIGGER_SWITCH, NULL);
-	/* While disabled it may run on without leaving the CPU: nothing else would tell. */
-	if ((stream->source->stop(stream) && !flush) || cause == FLOWTAP_CAUSE_DISABLED)
+	if (stream->source->stop(stream) && !flush)
 		note_loss(stream, entry, cause);
 	if (stream->timer_ns)
 		stop_timer(stream);
