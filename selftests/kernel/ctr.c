@@ -164,65 +164,95 @@ TEST_F(ctr, an_overflow_samples_the_program_where_it_is)
 	end_loop(&loop);
 }
 
-/* Two tasks on one CPU, each in its own place; both traced by sessions of their own. */
-TEST_F(ctr, nothing_of_one_task_is_in_anothers_samples)
+FIXTURE(apart)
 {
-	struct loop loops[2] = { start_loop(0, 0x10000000), start_loop(0, 0x20000000) };
-	struct flowtap_configure configure = sampling(self->configure, 50000);
-	struct stream streams[2];
-	unsigned int i, count[2] = { 0 }, entries[2] = { 0 };
+	struct flowtap_configure configure;
+	struct loop loops[2];
+};
 
-	configure.triggers |= FLOWTAP_TRIGGER_SWITCH;
-	configure.ctr.depth = 256;
-	configure.ring_pages = 1024;
-	for (i = 0; i < 2; i++)
-		ASSERT_EQ(0, trace(&streams[i], &configure, loops[i].pid));
-	sleep_ms(500);
-	for (i = 0; i < 2; i++)
-		EXPECT_TRUE(WAIT_FOR(stats(&streams[i]).samples > 50 &&
-				     stats(&streams[i]).switches > 5));
-	for (i = 0; i < 2; i++) {
-		ASSERT_EQ(0, disable(&streams[i]));
-		while (stream_next_sample(&streams[i], 0) == 1) {
-			EXPECT_EQ(loops[i].pid, streams[i].record.sample.tid);
-			ASSERT_TRUE(inside(&streams[i], loops[i].code));
-			ASSERT_EQ(-1, bad_entry(&streams[i]));
-			count[i]++;
-			entries[i] += streams[i].record.sample.nr;
-		}
-		EXPECT_LT(20, count[i]);
-		EXPECT_LT(1000, entries[i]);
-		EXPECT_LT(5, stats(&streams[i]).switches);
-		stream_close(&streams[i]);
-	}
-	end_loop(&loops[0]);
-	end_loop(&loops[1]);
+/* What is in the buffer at a switch goes to its task, or to nobody. */
+FIXTURE_VARIANT(apart)
+{
+	unsigned int triggers;
+};
+
+FIXTURE_VARIANT_ADD(apart, flushed)
+{
+	.triggers = FLOWTAP_TRIGGER_OVERFLOW | FLOWTAP_TRIGGER_SWITCH,
+};
+
+FIXTURE_VARIANT_ADD(apart, dropped)
+{
+	.triggers = FLOWTAP_TRIGGER_OVERFLOW,
+};
+
+FIXTURE_SETUP(apart)
+{
+	if (!source_there(FLOWTAP_SOURCE_CTR))
+		SKIP(return, "no CTR here");
+	unthrottle();
+	self->configure = sampling(plain(FLOWTAP_SOURCE_CTR, 0), 20000);
+	self->configure.triggers = variant->triggers;
+	self->configure.ctr.depth = 256;
+	self->configure.ring_pages = 4096;
+	/* Two tasks that share a CPU, each in a place of its own. */
+	self->loops[0] = start_loop(0, 0x10000000);
+	self->loops[1] = start_loop(0, 0x20000000);
 }
 
-/* The other one is not traced by anybody. */
-TEST_F(ctr, nothing_of_who_is_not_traced_is_in_any_sample)
+FIXTURE_TEARDOWN(apart)
 {
-	struct loop traced = start_loop(0, 0x10000000), other = start_loop(0, 0x20000000);
-	struct flowtap_configure configure = sampling(self->configure, 50000);
-	unsigned int count = 0;
+	end_loop(&self->loops[0]);
+	end_loop(&self->loops[1]);
+}
 
-	configure.triggers |= FLOWTAP_TRIGGER_SWITCH;
-	configure.ctr.depth = 256;
-	configure.ring_pages = 1024;
-	ASSERT_EQ(0, trace(&self->stream, &configure, traced.pid));
-	sleep_ms(500);
-	EXPECT_TRUE(WAIT_FOR(stats(&self->stream).samples > 50 &&
-			     stats(&self->stream).switches > 5));
-	ASSERT_EQ(0, disable(&self->stream));
-	while (stream_next_sample(&self->stream, 0) == 1) {
-		EXPECT_EQ(traced.pid, self->stream.record.sample.tid);
-		ASSERT_TRUE(inside(&self->stream, traced.code));
+/* Samples of the loop only, with transfers of the loop only; how many there were, or -1. */
+static int all_inside(struct stream *stream, const struct loop *loop)
+{
+	int count = 0;
+
+	while (stream_next_sample(stream, 0) == 1) {
+		if (stream->record.sample.tid != loop->pid || !inside(stream, loop->code) ||
+		    bad_entry(stream) != -1)
+			return -1;
 		count++;
 	}
-	EXPECT_LT(20, count);
-	EXPECT_LT(5, stats(&self->stream).switches);
-	end_loop(&traced);
-	end_loop(&other);
+	return count;
+}
+
+static bool enough(const struct stream *stream)
+{
+	struct flowtap_stats now = stats(stream);
+
+	return now.samples > 50 && now.switches > 30;
+}
+
+TEST_F(apart, nothing_of_one_task_is_in_anothers_samples)
+{
+	struct stream streams[2];
+	unsigned int i;
+
+	for (i = 0; i < 2; i++)
+		ASSERT_EQ(0, trace(&streams[i], &self->configure, self->loops[i].pid));
+	for (i = 0; i < 2; i++)
+		EXPECT_TRUE(WAIT_FOR(enough(&streams[i])));
+	for (i = 0; i < 2; i++) {
+		ASSERT_EQ(0, disable(&streams[i]));
+		EXPECT_LT(50, all_inside(&streams[i], &self->loops[i]));
+		EXPECT_LT(1000, stats(&streams[i]).entries);
+		stream_close(&streams[i]);
+	}
+}
+
+TEST_F(apart, nothing_of_who_is_not_traced_is_in_any_sample)
+{
+	struct stream stream;
+
+	ASSERT_EQ(0, trace(&stream, &self->configure, self->loops[0].pid));
+	EXPECT_TRUE(WAIT_FOR(enough(&stream)));
+	ASSERT_EQ(0, disable(&stream));
+	EXPECT_LT(50, all_inside(&stream, &self->loops[0]));
+	stream_close(&stream);
 }
 
 TEST_F(ctr, a_snapshot_of_another_task)

@@ -83,6 +83,46 @@ TEST_F(tasks, a_time_without_tracing_is_a_loss)
 	end(tid);
 }
 
+/* It is away at both ends of the time in which nothing was recorded: no switch counts that. */
+TEST_F(tasks, who_came_while_nothing_was_recorded_has_a_loss)
+{
+	const struct flowtap_record_sample *sample = &self->stream.record.sample;
+	volatile uint64_t *count = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+					MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	unsigned int round;
+	uint64_t last, ran;
+	pid_t tid;
+
+	if (cpus_online() < 2)
+		SKIP(return, "one CPU: it never runs while we do");
+	tid = fork_pinned(0);
+	if (!tid)
+		for (;;)
+			++*count;
+	ASSERT_EQ(0, pin(0, 1));
+	self->configure.triggers |= FLOWTAP_TRIGGER_SWITCH;
+	ASSERT_EQ(0, stream_open(&self->stream, &self->configure));
+	ASSERT_EQ(1, add_task(&self->stream, tid, 0));
+	ASSERT_EQ(0, enable(&self->stream));
+	for (round = 0; round < 5; round++) {
+		ASSERT_EQ(1, stream_next_sample(&self->stream, 5000));
+		ASSERT_EQ(0, kill(tid, SIGSTOP));
+		ASSERT_TRUE(WAIT_FOR(state_of(tid) == 'T'));
+		ASSERT_EQ(0, disable(&self->stream));
+		do {
+			last = sample->sequence;
+		} while (stream_next_sample(&self->stream, 0) == 1);
+		ran = *count;
+		ASSERT_EQ(0, kill(tid, SIGCONT));
+		ASSERT_TRUE(WAIT_FOR(*count > ran));
+		ASSERT_EQ(0, enable(&self->stream));
+		ASSERT_EQ(1, stream_next_sample(&self->stream, 5000));
+		EXPECT_LT(last + 1, sample->sequence);
+		EXPECT_NE(0, sample->loss & 1 << FLOWTAP_CAUSE_DISABLED);
+	}
+	end(tid);
+}
+
 TEST_F(tasks, running_where_the_group_has_no_stream_is_a_loss)
 {
 	const struct flowtap_record_sample *sample = &self->stream.record.sample;

@@ -3,8 +3,10 @@
 #ifndef FLOWTAP_TEST_TASK_H
 #define FLOWTAP_TEST_TASK_H
 
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -62,6 +64,21 @@ static inline int end(pid_t pid)
 	kill(pid, SIGKILL);
 	waitpid(pid, &status, 0);
 	return status;
+}
+
+/* As /proc/PID/stat says. */
+static inline char state_of(pid_t pid)
+{
+	char path[64], text[512] = { 0 }, *state;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+	fd = open(path, O_RDONLY);
+	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
+		text[0] = 0;
+	close(fd);
+	state = strrchr(text, ')');
+	return state ? state[2] : 0;
 }
 
 /*

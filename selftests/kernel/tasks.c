@@ -4,7 +4,6 @@
  * more.
  */
 #include <pthread.h>
-#include <stdio.h>
 
 #include "traced.h"
 
@@ -81,21 +80,6 @@ TEST_F(tasks, one_thread_alone)
 	sleep_ms(100);
 	EXPECT_EQ(0, samples_of(&self->stream, crew->tids[0]));
 	end(pid);
-}
-
-/* As /proc/PID/stat says. */
-static char state_of(pid_t pid)
-{
-	char path[64], text[512] = { 0 }, *state;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/%d/stat", pid);
-	fd = open(path, O_RDONLY);
-	if (fd < 0 || read(fd, text, sizeof(text) - 1) < 0)
-		text[0] = 0;
-	close(fd);
-	state = strrchr(text, ')');
-	return state ? state[2] : 0;
 }
 
 TEST_F(tasks, a_process_whose_main_thread_has_ended)
