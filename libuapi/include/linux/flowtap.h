@@ -33,7 +33,8 @@
  * is then where the oldest whole record begins, and the mapping must not be writable.
  *
  * poll gives POLLIN when watermark bytes wait, or anything waits for flush_ms; POLLHUP when the
- * last task of the set has ended (what is in the ring stays readable); POLLERR before CONFIGURE.
+ * last task of the set has ended or was removed (what is in the ring stays readable); POLLERR
+ * before CONFIGURE.
  *
  * Samples. On a trigger the kernel takes the entries out of the hardware and writes one
  * FLOWTAP_RECORD_SAMPLE. It is raw: source, target and data are the registers' contents, oldest
@@ -62,8 +63,8 @@
  * command number, a shorter one of an older caller is filled with zeros, a longer one of a newer
  * caller is taken if what is beyond is zero (else E2BIG). Unknown flags and reserved fields that
  * are not zero give EINVAL; what is laid out here but not supported by this module or this CPU
- * (see flowtap_query: modes, flags, triggers, ctr.settable) gives EOPNOTSUPP; unknown commands
- * ENOTTY.
+ * (see flowtap_query: modes, flags, triggers, ctr.settable, ctr.depths) gives EOPNOTSUPP; a CPU
+ * without the source ENODEV, or EBUSY where someone else owns it; unknown commands ENOTTY.
  */
 #ifndef _UAPI_LINUX_FLOWTAP_H
 #define _UAPI_LINUX_FLOWTAP_H
@@ -223,7 +224,8 @@ struct flowtap_enable {
 
 /*
  * Writes a sample of what the hardware holds now. entries is 0 and no sample is written when no
- * traced task runs on the stream's CPU at this moment. To take its own history a task must be
+ * traced task runs on the stream's CPU at this moment; also 0, with a sample that has none, when it
+ * has only just come there. To take its own history a task must be
  * in the set and be on the stream's CPU.
  */
 struct flowtap_snapshot {
