@@ -20,7 +20,7 @@ WARN := -Wall -Wextra -Werror
 CFLAGS ?= -O2 -g
 FLAGS := -std=gnu17 $(WARN) -Ilibuapi/include -Ilibuapi -D_GNU_SOURCE \
 	 -DFLOWTAP_VERSION='"$(VERSION)"'
-LIBS := -lelf -lzstd
+LIBS := -lelf -lzstd -luring
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
 # The harness's macros compare and take what they are given.
@@ -33,7 +33,7 @@ FUZZ := $(filter-out driver,$(patsubst selftests/fuzz/%.c,%,$(wildcard selftests
 BENCH := $(patsubst selftests/bench/%.c,%,$(wildcard selftests/bench/*.c))
 KERNEL := $(patsubst selftests/kernel/%.c,%,$(wildcard selftests/kernel/*.c))
 
-.PHONY: all help run check bench lab shell install uninstall clean kmod native
+.PHONY: all help run check check-debug debug-kernels bench lab shell install uninstall clean kmod native
 .DELETE_ON_ERROR:
 
 all: native kmod
@@ -44,6 +44,8 @@ help:
 	'make install    install them (as root; prefix=/usr/local, DESTDIR=)' \
 	'make run        see it work: boots an emulated RISC-V machine with CTR and traces a program' \
 	'make check      every test; ends with "N passed, N failed, N skipped"' \
+	'make check-debug  the kernel tests in guests with KASAN and with lockdep, each with 10' \
+	'                minutes of stress; builds the two kernels where they are not there yet' \
 	'make bench      figures, side by side with what others use' \
 	'make lab        make the lab (a Debian root in a cache directory) that run, check, bench use' \
 	'make shell      a shell inside the lab' \
@@ -105,7 +107,10 @@ shell: lab
 run: lab
 check: lab
 bench: lab
-run check bench:
+debug-kernels: lab
+	$(Q)$(LAB) debug-kernels
+check-debug: debug-kernels
+run check bench check-debug:
 	$(Q)$(LAB) run -- $(MAKE) --no-print-directory -j2 V=$(V) $@-in-lab
 
 # Each kernel the lab has: build/kmod/ARCH-VERSION/flowtap.ko
@@ -113,10 +118,12 @@ run check bench:
 modules:
 	$(Q)selftests/kernel/modules $(B)/kmod
 
+# Not of make check: its kernels are to be built first, and are slow.
+DEBUG_TESTS := selftests/vm/debug.test
 HOST_TESTS := $(UNIT:%=$(B)/asan/unit/%) $(FUZZ:%=$(B)/asan/fuzz/%)
 GUEST := $(B)/riscv64/flowtap $(KERNEL:%=$(B)/riscv64/kernel/%) $(KERNEL:%=$(B)/arm64/kernel/%)
 
-.PHONY: run-in-lab check-in-lab bench-in-lab everything
+.PHONY: run-in-lab check-in-lab check-debug-in-lab bench-in-lab everything
 everything: $(HOST_TESTS) $(B)/asan/flowtap $(B)/host/flowtap $(GUEST) $(EXTRA) modules
 
 run-in-lab: $(B)/host/flowtap $(B)/riscv64/flowtap
@@ -124,7 +131,12 @@ run-in-lab: $(B)/host/flowtap $(B)/riscv64/flowtap
 	$(Q)selftests/vm/demo
 
 check-in-lab: everything
-	$(Q)B=$(B) selftests/run $(HOST_TESTS) $(sort $(wildcard selftests/*/*.test))
+	$(Q)B=$(B) selftests/run $(HOST_TESTS) \
+		$(filter-out $(DEBUG_TESTS),$(sort $(wildcard selftests/*/*.test)))
+
+check-debug-in-lab: $(KERNEL:%=$(B)/riscv64/kernel/%)
+	$(Q)selftests/kernel/modules $(B)/kmod 'riscv64-[a-z]*'
+	$(Q)B=$(B) LIMIT=36000 selftests/run $(DEBUG_TESTS)
 
 bench-in-lab: $(BENCH:%=$(B)/host/bench/%)
 	$(Q)for b in $^; do echo "== $${b##*/}"; $$b || exit 1; done

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/list.h>
 #include <linux/mm.h>
@@ -17,7 +18,16 @@ struct payer {
 	kuid_t uid;
 	unsigned long pages;
 	unsigned int charges;
+	unsigned int sets;
+	u16 streams[];			/* of each CPU */
 };
+
+/*
+ * Without CAP_PERFMON: each stream is looked at whenever its CPU goes from task to task, each set
+ * at each fork, exec and exit.
+ */
+#define STREAMS_PER_CPU	64
+#define SETS_PER_USER	64
 
 static LIST_HEAD(payers);
 static DEFINE_MUTEX(payers_lock);
@@ -29,7 +39,7 @@ static struct payer *find_payer(kuid_t uid)
 	list_for_each_entry(payer, &payers, link)
 		if (uid_eq(payer->uid, uid))
 			return payer;
-	payer = kzalloc(sizeof(*payer), GFP_KERNEL_ACCOUNT);
+	payer = kzalloc(struct_size(payer, streams, nr_cpu_ids), GFP_KERNEL_ACCOUNT);
 	if (payer) {
 		payer->uid = uid;
 		list_add(&payer->link, &payers);
@@ -45,7 +55,7 @@ static void put_payer(struct payer *payer)
 	kfree(payer);
 }
 
-int charge_pages(struct charge *charge, unsigned long pages)
+int charge_pages(struct charge *charge, unsigned long pages, u32 cpu, bool leads)
 {
 	unsigned long allowed = ((u64)mlock_kb << 10 >> PAGE_SHIFT) * num_online_cpus();
 	struct payer *payer;
@@ -55,6 +65,12 @@ int charge_pages(struct charge *charge, unsigned long pages)
 	payer = find_payer(current_uid());
 	if (!payer) {
 		error = -ENOMEM;
+		goto unlock;
+	}
+	if ((payer->streams[cpu] >= STREAMS_PER_CPU || (leads && payer->sets >= SETS_PER_USER)) &&
+	    !perfmon_capable()) {
+		put_payer(payer);
+		error = -EMFILE;
 		goto unlock;
 	}
 	charge->free_pages = min(pages, allowed - min(allowed, payer->pages));
@@ -67,6 +83,10 @@ int charge_pages(struct charge *charge, unsigned long pages)
 	}
 	payer->pages += charge->free_pages;
 	payer->charges++;
+	payer->sets += leads;
+	payer->streams[cpu]++;
+	charge->cpu = cpu;
+	charge->leads = leads;
 	charge->payer = payer;
 	charge->mm = current->mm;
 	mmgrab(charge->mm);
@@ -85,6 +105,8 @@ void charge_return(struct charge *charge)
 	mutex_lock(&payers_lock);
 	charge->payer->pages -= charge->free_pages;
 	charge->payer->charges--;
+	charge->payer->sets -= charge->leads;
+	charge->payer->streams[charge->cpu]--;
 	put_payer(charge->payer);
 	mutex_unlock(&payers_lock);
 	charge->payer = NULL;

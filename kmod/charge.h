@@ -13,10 +13,15 @@ struct charge {
 	struct mm_struct *mm;		/* holds its struct, not its memory */
 	unsigned long free_pages;	/* of the user's allowance */
 	unsigned long locked_pages;	/* of RLIMIT_MEMLOCK */
+	u32 cpu;
+	bool leads;
 };
 
-/* Charges the calling process. 0, -EPERM (over the limit), -ENOMEM. */
-int charge_pages(struct charge *charge, unsigned long pages);
+/*
+ * Charges the calling process for a stream on this CPU; leads: with a set of tasks of its own. 0,
+ * -EPERM (over the limit), -EMFILE (too many streams or sets), -ENOMEM.
+ */
+int charge_pages(struct charge *charge, unsigned long pages, u32 cpu, bool leads);
 void charge_return(struct charge *charge);
 
 #endif /* FLOWTAP_CHARGE_H */

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * RISC-V control transfer records, user mode (Smctr/Ssctr 1.0).
+ * RISC-V control transfer records (Smctr/Ssctr 1.0).
  *
- * Recording is on (sctrctl.U) only while a traced task is on the CPU. S is never set, so what
- * the kernel does leaves no trace and the buffer cannot change while it is read; the trap out of
- * user mode is recorded by STE. The buffer is emptied (SCTRCLR) before recording begins for a
- * task: no entry can be another's.
+ * Recording is on (sctrctl.U, sctrctl.S) only while a traced task is on the CPU. The buffer is
+ * emptied (SCTRCLR) before recording begins for a task, or filled with what that task had in it
+ * before: no entry can be another's. Without S what the kernel does leaves no trace, and the trap
+ * out of user mode is recorded by STE. With S recording pauses while the module works.
+ *
+ * A guest has its own control register, vsctrctl, which nobody sets up: what runs with V=1 is not
+ * recorded (6.1.1). In a guest sctrdepth traps (2.4): there is no CTR for us then.
  */
 #include <linux/log2.h>
 #include <linux/module.h>
@@ -21,6 +24,7 @@ MODULE_PARM_DESC(takeover, "use CTR even where sctrctl is not zero when the modu
 struct ctr {
 	struct flowtap_ctr_caps caps;
 	u32 depth_before;	/* sctrdepth as we found it */
+	bool ours;		/* found free when the module was loaded, or taken */
 };
 
 static DEFINE_PER_CPU(struct ctr, ctrs);
@@ -43,7 +47,7 @@ static void discover(struct ctr *ctr)
 	csr_write(SCTRCTL, CTRCTL_STANDARD);
 	caps->control = csr_read(SCTRCTL) & CTRCTL_STANDARD;
 	csr_write(SCTRCTL, 0);
-	caps->settable = 0;
+	caps->settable = caps->control & (CTRCTL_FILTERS | CTRCTL_RASEMU | CTRCTL_BPFRZ);
 
 	caps->depths = 0;
 	for (depth = 0; depth <= 4; depth++) {
@@ -89,13 +93,16 @@ static u32 ctr_online(void)
 
 	if (!readable(&control, &depth))
 		return FLOWTAP_REASON_ABSENT;
-	if (control && !takeover) {
+	/* A CPU that was away is reset: there is no value that sctrctl has then. */
+	if (control && !takeover && !ctr->ours) {
 		pr_err("flowtap: sctrctl of CPU %d is %#lx: someone else uses CTR, or the board starts like that (takeover=1 uses it anyway)\n",
 		       smp_processor_id(), control);
 		return FLOWTAP_REASON_OWNED;
 	}
 	csr_write(SCTRCTL, 0);
-	ctr->depth_before = depth;
+	if (!ctr->ours)
+		ctr->depth_before = depth;
+	ctr->ours = true;
 	discover(ctr);
 	if (!ctr->caps.depths || !(ctr->caps.control & CTRCTL_U)) {
 		pr_err("flowtap: CTR of CPU %d has no depth or no user mode (sctrctl %#llx)\n",
@@ -113,9 +120,19 @@ static void ctr_offline(void)
 	sctrclr();
 }
 
+/* Whatever is in the registers now, it is nobody's. The depth is set at each start. */
+static void ctr_recover(void)
+{
+	csr_write(SCTRCTL, 0);
+	csr_clear(SCTRSTATUS, CTRSTATUS_FROZEN);
+	sctrclr();
+}
+
 static void ctr_query(u32 cpu, struct flowtap_query *query)
 {
 	query->ctr = per_cpu(ctrs, cpu).caps;
+	if (!(query->ctr.control & CTRCTL_S))
+		query->modes &= ~FLOWTAP_MODE_KERNEL;
 	if (!(query->ctr.control & CTRCTL_LCOFIFRZ))
 		query->triggers &= ~FLOWTAP_TRIGGER_OVERFLOW;
 }
@@ -145,6 +162,12 @@ static int ctr_configure(struct stream *stream, const struct flowtap_configure *
 	if (ctr->flags & ~(FLOWTAP_CTR_NO_TRAPS | FLOWTAP_CTR_SHALLOW) ||
 	    ctr->control & ~(CTRCTL_FILTERS | CTRCTL_RASEMU | CTRCTL_BPFRZ))
 		return -EINVAL;
+	/* A stack that was not kept up while frozen is wrong ever after. */
+	if (ctr->control & CTRCTL_RASEMU &&
+	    (configure->modes & FLOWTAP_MODE_KERNEL || ctr->control & CTRCTL_BPFRZ))
+		return -EINVAL;
+	if (configure->modes & FLOWTAP_MODE_KERNEL && !(caps->control & CTRCTL_S))
+		return -EOPNOTSUPP;
 	if (ctr->control & ~caps->settable)
 		return -EOPNOTSUPP;
 	if (ctr->depth && (ctr->depth < 16 || ctr->depth > FLOWTAP_DEPTH_MAX))
@@ -152,8 +175,14 @@ static int ctr_configure(struct stream *stream, const struct flowtap_configure *
 	stream->depth = choose_depth(caps, ctr->depth, ctr->flags & FLOWTAP_CTR_SHALLOW);
 	if (!stream->depth)
 		return -EOPNOTSUPP;
-	stream->control = CTRCTL_U | ctr->control;
-	if (!(ctr->flags & FLOWTAP_CTR_NO_TRAPS))
+	stream->control = ctr->control;
+	stream->stacks = ctr->control & CTRCTL_RASEMU;
+	stream->breakpoints = ctr->control & CTRCTL_BPFRZ;
+	if (configure->modes & FLOWTAP_MODE_USER)
+		stream->control |= CTRCTL_U;
+	if (configure->modes & FLOWTAP_MODE_KERNEL)
+		stream->control |= CTRCTL_S;
+	else if (!(ctr->flags & FLOWTAP_CTR_NO_TRAPS))
 		stream->control |= caps->control & CTRCTL_STE;
 	if (configure->triggers & FLOWTAP_TRIGGER_OVERFLOW) {
 		if (!(caps->control & CTRCTL_LCOFIFRZ))
@@ -163,12 +192,29 @@ static int ctr_configure(struct stream *stream, const struct flowtap_configure *
 	return 0;
 }
 
-static void ctr_start(struct stream *stream)
+static void write_entries(const struct flowtap_entry *entries, u32 nr)
+{
+	unsigned long select = csr_read(SISELECT);
+	u32 i;
+
+	for (i = 0; i < nr; i++) {
+		const struct flowtap_entry *entry = entries + nr - 1 - i;
+
+		csr_write(SISELECT, CTR_SELECT(i));
+		csr_write(SIREG, entry->source);
+		csr_write(SIREG2, entry->target);
+		csr_write(SIREG3, entry->data);
+	}
+	csr_write(SISELECT, select);
+}
+
+static void ctr_start(struct stream *stream, const struct flowtap_entry *entries, u32 nr)
 {
 	/* Each time: an idle state or a suspend may have lost it, and it tells of wraps. */
 	set_depth(stream->depth);
-	csr_clear(SCTRSTATUS, CTRSTATUS_FROZEN);
 	sctrclr();
+	csr_set(SCTRSTATUS, CTRSTATUS_FROZEN);
+	write_entries(entries, nr);
 	csr_write(SCTRCTL, stream->control);
 }
 
@@ -185,72 +231,120 @@ static bool ctr_stop(struct stream *stream)
 	return any;
 }
 
+/*
+ * By FROZEN, in one instruction: while S is recorded hardware may be about to change sctrstatus
+ * (2.5), and a write to sctrctl would reset the cycle counter (6.3).
+ */
+static bool ctr_pause(struct stream *stream)
+{
+	return csr_read_set(SCTRSTATUS, CTRSTATUS_FROZEN) & CTRSTATUS_FROZEN;
+}
+
+static void ctr_resume(struct stream *stream)
+{
+	csr_clear(SCTRSTATUS, CTRSTATUS_FROZEN);
+}
+
 /* A kernel address in a user-only record says where the kernel is: only its flag bit stays. */
 static u64 hide_kernel(u64 address)
 {
 	return (s64)address < 0 ? address & 1 : address;
 }
 
-static u32 ctr_drain(struct stream *stream, struct flowtap_entry *entries, bool *frozen)
+/*
+ * SCTRCLR would cost the next record its cycle count (6.3). An invalid entry on top of those that
+ * were taken does as well: what is newer lies above it. (In RASEMU the entries are the call stack:
+ * they stay until their functions return.)
+ */
+static void mark_taken(const struct stream *stream, u32 nr)
 {
-	unsigned long status = csr_read(SCTRSTATUS);
+	if (stream->stacks || !nr)
+		return;
+	if (!(per_cpu(ctrs, stream->cpu).caps.data & CTRDATA_CCV)) {
+		sctrclr();
+		return;
+	}
+	csr_write(SISELECT, CTR_SELECT(0));
+	csr_write(SIREG, 0);
+}
+
+static u32 ctr_drain(struct stream *stream, struct flowtap_entry *entries)
+{
+	const bool kernel = stream->modes & FLOWTAP_MODE_KERNEL;
 	unsigned long select = csr_read(SISELECT);
 	u32 nr;
 
 	for (nr = 0; nr < stream->depth; nr++) {
 		struct flowtap_entry *entry = entries + stream->depth - 1 - nr;
+		u64 source, target;
 
 		csr_write(SISELECT, CTR_SELECT(nr));
-		entry->source = hide_kernel(csr_read(SIREG));
-		if (!(entry->source & CTRSOURCE_V))
+		source = csr_read(SIREG);
+		if (!(source & CTRSOURCE_V))
 			break;
-		entry->target = hide_kernel(csr_read(SIREG2));
+		target = csr_read(SIREG2);
+		entry->source = kernel ? source : hide_kernel(source);
+		entry->target = kernel ? target : hide_kernel(target);
 		entry->data = csr_read(SIREG3);
 	}
+	mark_taken(stream, nr);
 	csr_write(SISELECT, select);
-	sctrclr();
-	*frozen = status & CTRSTATUS_FROZEN;
-	if (*frozen)
-		csr_clear(SCTRSTATUS, CTRSTATUS_FROZEN);
 	return nr;
 }
 
+/* Whether the trap that froze recording would have been recorded otherwise, as an interrupt. */
+static bool records_interrupts(const struct stream *stream)
+{
+	if (stream->stacks)
+		return false;
+	if (stream->modes & FLOWTAP_MODE_KERNEL)
+		return !(stream->control & CTRCTL_INTRINH);
+	return stream->control & CTRCTL_STE;
+}
+
 /*
- * An overflow that is not ours froze recording (6.5) and its trap was not recorded. Nothing else
- * is missing: what the kernel did is not recorded anyway. So the trap is added as it would have
- * been without LCOFIFRZ, in the way that 2.5 describes for emulators. An empty buffer needs none:
- * where it begins is unknown in any case.
+ * An overflow that is not ours froze recording (6.5) and its trap was not recorded, nor, with S,
+ * the kernel's way up to here. So the trap is added as it would have been without LCOFIFRZ, but
+ * with target 0, in the way that 2.5 describes for emulators. With BPFRZ it may have been a
+ * breakpoint, whose history is wanted: the next trigger finds it frozen and tells.
  */
 static void ctr_thaw(struct stream *stream, u64 ip)
 {
-	unsigned long status = csr_read_clear(SCTRSTATUS, CTRSTATUS_FROZEN);
-	unsigned long select;
+	unsigned long status = csr_read(SCTRSTATUS), select;
 
-	if (!(status & CTRSTATUS_FROZEN) || !ip || !(stream->control & CTRCTL_STE))
+	if (!(status & CTRSTATUS_FROZEN) || stream->control & CTRCTL_BPFRZ)
 		return;
-	select = csr_read(SISELECT);
-	csr_write(SISELECT, CTR_SELECT(0));
-	if (csr_read(SIREG) & CTRSOURCE_V) {
-		csr_write(SCTRSTATUS, (status & ~(CTRSTATUS_FROZEN | CTRSTATUS_WRPTR)) |
+	if (ip && records_interrupts(stream)) {
+		select = csr_read(SISELECT);
+		csr_write(SISELECT, CTR_SELECT(0));
+		csr_write(SCTRSTATUS, (status & ~CTRSTATUS_WRPTR) |
 				      ((status + 1) & (stream->depth - 1)));
 		csr_write(SIREG, ip | CTRSOURCE_V);
 		csr_write(SIREG2, 0);
 		csr_write(SIREG3, CTRDATA_INTERRUPT);
+		csr_write(SISELECT, select);
+		/* Resets the cycle counter: the next record's count is not from this one on. */
+		csr_write(SCTRCTL, stream->control);
 	}
-	csr_write(SISELECT, select);
+	csr_clear(SCTRSTATUS, CTRSTATUS_FROZEN);
 }
 
 const struct source ctr_source = {
 	.name = "ctr",
 	.id = FLOWTAP_SOURCE_CTR,
-	.modes = FLOWTAP_MODE_USER,
-	.triggers = FLOWTAP_TRIGGER_SNAPSHOT | FLOWTAP_TRIGGER_OVERFLOW | FLOWTAP_TRIGGER_SWITCH,
+	.modes = FLOWTAP_MODE_USER | FLOWTAP_MODE_KERNEL,
+	.triggers = FLOWTAP_TRIGGER_SNAPSHOT | FLOWTAP_TRIGGER_OVERFLOW | FLOWTAP_TRIGGER_TIMER |
+		    FLOWTAP_TRIGGER_SWITCH,
+	.restores = true,
 	.online = ctr_online,
 	.offline = ctr_offline,
+	.recover = ctr_recover,
 	.query = ctr_query,
 	.configure = ctr_configure,
 	.start = ctr_start,
 	.stop = ctr_stop,
+	.pause = ctr_pause,
+	.resume = ctr_resume,
 	.drain = ctr_drain,
 	.thaw = ctr_thaw,
 };

@@ -23,6 +23,7 @@
 #define CTRCTL_STE		BIT(8)
 #define CTRCTL_BPFRZ		BIT(11)
 #define CTRCTL_LCOFIFRZ		BIT(12)
+#define CTRCTL_INTRINH		BIT_ULL(34)
 #define CTRCTL_FILTERS		(GENMASK_ULL(47, 40) | GENMASK_ULL(37, 33))
 /* All that sctrctl has, without the custom bits 63:60. */
 #define CTRCTL_STANDARD		(CTRCTL_U | CTRCTL_S | CTRCTL_RASEMU | CTRCTL_STE | \
@@ -32,6 +33,7 @@
 #define CTRSTATUS_WRPTR		GENMASK(7, 0)
 #define CTRSOURCE_V		BIT(0)
 #define CTRTARGET_MISP		BIT(0)
+#define CTRDATA_CCV		BIT(15)
 #define CTRDATA_INTERRUPT	2		/* TYPE, table 9 */
 
 static inline void sctrclr(void)		/* 4.1 */

@@ -4,6 +4,7 @@
 #include <linux/fs.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
+#include <linux/nospec.h>
 #include <linux/poll.h>
 #include <linux/slab.h>
 #include <linux/uaccess.h>
@@ -35,6 +36,7 @@ static int query(struct file *file, void *argument)
 
 	if (cpu >= nr_cpu_ids || !cpu_possible(cpu) || want > FLOWTAP_SOURCE_ETE)
 		return -EINVAL;
+	cpu = array_index_nospec(cpu, nr_cpu_ids);
 	*query = (struct flowtap_query){
 		.cpu = cpu,
 		.want = want,
@@ -79,6 +81,8 @@ static int configure(struct file *file, void *argument)
 	struct stream *stream;
 	int error = 0;
 
+	if (configure->cpu < nr_cpu_ids)
+		configure->cpu = array_index_nospec(configure->cpu, nr_cpu_ids);
 	mutex_lock(&handle->lock);
 	if (handle->stream)
 		stream = ERR_PTR(-EBUSY);
@@ -197,10 +201,12 @@ static long run(struct file *file, const struct command *command, u32 size, void
 
 static long device_ioctl(struct file *file, unsigned int number, unsigned long argument)
 {
-	const struct command *command = commands + _IOC_NR(number);
+	const struct command *command;
 
-	if (_IOC_TYPE(number) != FLOWTAP_IOC_MAGIC || _IOC_NR(number) >= ARRAY_SIZE(commands) ||
-	    _IOC_DIR(number) != _IOC_DIR(command->command))
+	if (_IOC_TYPE(number) != FLOWTAP_IOC_MAGIC || _IOC_NR(number) >= ARRAY_SIZE(commands))
+		return -ENOTTY;
+	command = commands + array_index_nospec(_IOC_NR(number), ARRAY_SIZE(commands));
+	if (_IOC_DIR(number) != _IOC_DIR(command->command))
 		return -ENOTTY;
 	if (command->configured && !stream_of(file))
 		return -EINVAL;

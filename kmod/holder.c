@@ -7,13 +7,15 @@
 #include <asm/irq_regs.h>
 
 #include "holder.h"
+#include "sample.h"
 #include "stream.h"
 
 struct cpu {
 	struct list_head streams;	/* changed under cpus_lock, read under RCU */
 	struct stream *holder;		/* belongs to the CPU, interrupts off */
 	struct entry *entry;		/* the current task's, in holder->tasks */
-	bool online;			/* its sources have been looked for */
+	u64 sources;			/* bit FLOWTAP_SOURCE_x: usable; 0: offline */
+	bool asleep;			/* on the way into a state that may lose registers */
 	struct flowtap_entry *scratch;	/* FLOWTAP_DEPTH_MAX */
 };
 
@@ -25,110 +27,84 @@ static u64 switches_of(const struct task_struct *task)
 	return task->nvcsw + task->nivcsw;
 }
 
-static void note_loss(struct stream *stream, struct entry *entry, u32 cause)
-{
-	entry->loss |= 1U << cause;
-	stream->stats.losses[cause]++;
-}
-
-/* All of the record but its entries. Any loss makes the sequence number jump. */
-static void describe(struct stream *stream, struct entry *entry, u32 trigger, u32 nr,
-		     struct pt_regs *regs, struct flowtap_record_sample *sample)
-{
-	struct task_struct *task = entry->task;
-
-	if (nr == stream->depth)
-		note_loss(stream, entry, FLOWTAP_CAUSE_WRAPPED);
-	entry->sequence += entry->loss ? 2 : 1;
-	*sample = (struct flowtap_record_sample){
-		.header.type = FLOWTAP_RECORD_SAMPLE,
-		.header.size = sizeof(*sample) + nr * sizeof(struct flowtap_entry),
-		.time = ktime_get_raw_fast_ns(),
-		.sequence = entry->sequence,
-		.control = stream->control,
-		.pid = __task_pid_nr_ns(task, PIDTYPE_TGID, stream->namespace),
-		.tid = __task_pid_nr_ns(task, PIDTYPE_PID, stream->namespace),
-		.cpu = stream->cpu,
-		.trigger = trigger,
-		.loss = entry->loss,
-		.depth = stream->depth,
-		.nr = nr,
-	};
-	if (regs && user_mode(regs)) {
-		sample->header.misc = FLOWTAP_MISC_USER;
-		sample->ip = instruction_pointer(regs);
-	}
-}
-
-/* Empties the hardware into one record. The caller holds the source. */
-static u32 take_sample(struct cpu *cpu, u32 trigger, struct pt_regs *regs)
-{
-	struct stream *stream = cpu->holder;
-	struct entry *entry = cpu->entry;
-	struct flowtap_record_sample sample;
-	bool frozen = false;
-	u32 nr;
-
-	nr = stream->source->drain(stream, cpu->scratch, &frozen);
-	describe(stream, entry, trigger, nr, regs, &sample);
-	stream->stats.triggers++;
-	if (stream_write(stream, sample.time, &sample, sizeof(sample),
-			 cpu->scratch + stream->depth - nr, nr * sizeof(cpu->scratch[0]))) {
-		entry->loss = 0;
-		stream->stats.samples++;
-		stream->stats.entries += nr;
-	} else {
-		stream->stats.lost_samples++;
-		stream->stats.lost_entries += nr;
-		note_loss(stream, entry, FLOWTAP_CAUSE_RING_FULL);
-	}
-	/* Our own counter's overflow freezes on purpose; anything else was somebody else's. */
-	if (frozen && trigger != FLOWTAP_TRIGGER_OVERFLOW) {
-		note_loss(stream, entry, FLOWTAP_CAUSE_FROZEN);
-		stream_write_gap(stream, entry->task, entry->since, FLOWTAP_CAUSE_FROZEN);
-	}
-	entry->since = sample.time;
-	return nr;
-}
-
 /* `running`: it has been on the CPU for a while, which nothing recorded and no switch tells. */
+static bool missed_some(const struct stream *stream, const struct entry *entry, bool running)
+{
+	/* Whoever stopped a CPU-wide stream has noted why. */
+	if (!entry->ran || stream_is_wide(stream))
+		return false;
+	return running || entry->switches != switches_of(entry->task);
+}
+
 static void hold(struct cpu *cpu, struct stream *stream, struct entry *entry, bool running)
 {
+	u32 disables = READ_ONCE(stream->tasks->disables);
+
 	cpu->holder = stream;
 	cpu->entry = entry;
-	if (entry->ran && (running || entry->switches != switches_of(entry->task)))
-		note_loss(stream, entry,
-			  !running && entry->disables == READ_ONCE(stream->tasks->disables) ?
-			  FLOWTAP_CAUSE_NO_STREAM : FLOWTAP_CAUSE_DISABLED);
-	entry->disables = READ_ONCE(stream->tasks->disables);
+	if (missed_some(stream, entry, running)) {
+		sample_note_loss(stream, entry, !running && entry->disables == disables ?
+				 FLOWTAP_CAUSE_NO_STREAM : FLOWTAP_CAUSE_DISABLED);
+		entry->nr = 0;
+	}
+	entry->ran = false;
+	entry->disables = disables;
 	if (!entry->since)
 		entry->since = ktime_get_raw_fast_ns();
 	stream->stats.switches++;
-	stream->source->start(stream);
+	sample_start(stream, entry);
 	if (stream->timer_ns)
-		hrtimer_start(&stream->timer, ns_to_ktime(stream->timer_left),
-			      HRTIMER_MODE_REL_PINNED_HARD);
+		stream_start_timer(&stream->timer, stream->timer_left);
 }
 
 /* What is left of the interval is for the next time: time slices may be shorter than it. */
 static void stop_timer(struct stream *stream)
 {
-	s64 left = ktime_to_ns(hrtimer_get_remaining(&stream->timer));
+	s64 left = ktime_to_ns(hrtimer_get_expires(&stream->timer)) - ktime_get_mono_fast_ns();
 
 	hrtimer_try_to_cancel(&stream->timer);
 	stream->timer_left = clamp_t(s64, left, 1, stream->timer_ns);
 }
 
-/* The task's entries go to it (`flush`) or are dropped for `cause`; nobody holds the source then. */
-static void release(struct cpu *cpu, bool flush, u32 cause)
+/*
+ * With S the buffer ends within this module, and what comes after the next start begins there:
+ * put together they would look like one way.
+ */
+static bool flushes(const struct stream *stream)
+{
+	return stream->triggers & FLOWTAP_TRIGGER_SWITCH || stream_is_wide(stream) ||
+	       stream->modes & FLOWTAP_MODE_KERNEL;
+}
+
+enum leaving {
+	LEAVING_FOR_NOW,	/* what was recorded goes on when it is back */
+	LEAVING_FOR_EVER,	/* a last sample, if there are samples at switches */
+	LEAVING_AT_ONCE,	/* what was recorded is dropped */
+};
+
+/* Nobody holds the source then. cause: of the loss, if something is dropped. */
+static void release(struct cpu *cpu, enum leaving leaving, u32 cause)
 {
 	struct stream *stream = cpu->holder;
 	struct entry *entry = cpu->entry;
+	bool flush = leaving != LEAVING_AT_ONCE && flushes(stream);
+	bool keep = leaving == LEAVING_FOR_NOW && entry->room && (stream->stacks || !flush);
+	/* A sample takes nothing off a call stack: it is lost where it is wanted again. */
+	bool lose = stream->stacks ? leaving == LEAVING_FOR_NOW && !keep : !flush && !keep;
+	bool frozen = !flush && stream->source->pause(stream);
+	u32 nr = 0;
 
 	if (flush)
-		take_sample(cpu, FLOWTAP_TRIGGER_SWITCH, NULL);
-	if (stream->source->stop(stream) && !flush)
-		note_loss(stream, entry, cause);
+		nr = sample_take(stream, entry, FLOWTAP_TRIGGER_SWITCH, NULL, cpu->scratch);
+	else if (keep)
+		nr = stream->source->drain(stream, cpu->scratch);
+	if (keep)
+		sample_keep(stream, entry, frozen, cpu->scratch, nr);
+	if ((stream->source->stop(stream) || frozen || leaving == LEAVING_AT_ONCE) && lose)
+		sample_note_loss(stream, entry, cause);
+	/* The way to sleep and back is the kernel's. */
+	if (cause == FLOWTAP_CAUSE_OFFLINE && stream->modes & FLOWTAP_MODE_KERNEL)
+		sample_note_loss(stream, entry, cause);
 	if (stream->timer_ns)
 		stop_timer(stream);
 	entry->switches = switches_of(entry->task);
@@ -137,26 +113,54 @@ static void release(struct cpu *cpu, bool flush, u32 cause)
 	cpu->entry = NULL;
 }
 
-static void displace(struct stream *stream, struct entry *entry)
+/* Whoever is on the CPU is recorded from here on. */
+static void go_on(const struct cpu *cpu)
 {
-	note_loss(stream, entry, FLOWTAP_CAUSE_DISPLACED);
-	/* What it runs from now on is accounted for. */
-	entry->ran = false;
+	if (cpu->holder)
+		cpu->holder->source->resume(cpu->holder);
 }
 
-/* `task` is on this CPU now: the first stream that wants it gets the source, others a loss. */
+/* Told once, until the task has its next sample. */
+static void displace(struct stream *stream, struct entry *entry)
+{
+	if (!entry->displaced) {
+		sample_note_loss(stream, entry, FLOWTAP_CAUSE_DISPLACED);
+		stream_write_gap(stream, entry->task, entry->since, FLOWTAP_CAUSE_DISPLACED);
+	}
+	entry->displaced = true;
+	/* What it runs from now on is accounted for, and what it ran before is too old. */
+	entry->ran = false;
+	entry->nr = 0;
+}
+
+static struct entry *entry_of(struct stream *stream, struct task_struct *task)
+{
+	if (!stream_is_wide(stream))
+		return tasks_find(stream->tasks, task);
+	stream->everyone.task = task;
+	stream->everyone_pid = __task_pid_nr_ns(task, PIDTYPE_TGID, stream->namespace);
+	stream->everyone_tid = __task_pid_nr_ns(task, PIDTYPE_PID, stream->namespace);
+	return &stream->everyone;
+}
+
+/*
+ * `task` is on this CPU now: the first stream that wants it gets the source, others a loss. A
+ * CPU-wide stream is the first in the list.
+ */
 static void claim(struct cpu *cpu, struct task_struct *task, bool running)
 {
 	struct stream *stream;
 	struct entry *entry;
 
-	if (!cpu->online)
+	if (!cpu->sources || cpu->asleep)
 		return;
 	rcu_read_lock();
 	list_for_each_entry_rcu(stream, &cpu->streams, cpu_link) {
 		if (!READ_ONCE(stream->enabled) || stream == cpu->holder)
 			continue;
-		entry = tasks_find(stream->tasks, task);
+		if (!(cpu->sources & 1ULL << stream->source->id))
+			continue;
+		entry = entry_of(stream, task);
 		if (!entry)
 			continue;
 		if (cpu->holder)
@@ -167,43 +171,75 @@ static void claim(struct cpu *cpu, struct task_struct *task, bool running)
 	rcu_read_unlock();
 }
 
+/* Streams came or went, or the current task's: one may get the source, others are displaced. */
+static void look_again(struct cpu *cpu)
+{
+	bool held = cpu->holder;
+
+	claim(cpu, current, true);
+	if (!held)
+		go_on(cpu);
+}
+
 void holder_switch(struct task_struct *previous, struct task_struct *next)
 {
 	struct cpu *cpu = this_cpu_ptr(&cpus);
 
 	if (cpu->holder)
-		release(cpu, cpu->holder->triggers & FLOWTAP_TRIGGER_SWITCH,
-			FLOWTAP_CAUSE_SWITCH);
+		release(cpu, LEAVING_FOR_NOW, FLOWTAP_CAUSE_SWITCH);
 	if (!list_empty(&cpu->streams))
 		claim(cpu, next, false);
+	go_on(cpu);
+}
+
+/* An overflow may come late, when the program has left the modes that are recorded. */
+static bool skidded(const struct stream *stream, u32 trigger, struct pt_regs *regs)
+{
+	if (trigger != FLOWTAP_TRIGGER_OVERFLOW)
+		return false;
+	return !(stream->modes & (user_mode(regs) ? FLOWTAP_MODE_USER : FLOWTAP_MODE_KERNEL));
 }
 
 void holder_trigger(struct tasks *tasks, u32 trigger, struct pt_regs *regs)
 {
 	struct cpu *cpu = this_cpu_ptr(&cpus);
-	struct stream *stream;
+	struct stream *stream = cpu->holder;
 	struct entry *entry;
 
-	if (cpu->holder && cpu->holder->tasks == tasks && cpu->entry->task == current) {
-		/* Late, after the program trapped: its entries stay for the next trigger. */
-		if (trigger == FLOWTAP_TRIGGER_OVERFLOW && !user_mode(regs) &&
-		    !(cpu->holder->modes & FLOWTAP_MODE_KERNEL))
-			cpu->holder->stats.losses[FLOWTAP_CAUSE_SKID]++;
-		else
-			take_sample(cpu, trigger, regs);
+	if (!stream)
+		return;
+	if (stream->tasks == tasks && cpu->entry->task == current) {
+		if (skidded(stream, trigger, regs)) {
+			/* Its entries stay for the next trigger. */
+			stream->stats.losses[FLOWTAP_CAUSE_SKID]++;
+			return;
+		}
+		sample_take(stream, cpu->entry, trigger, regs, cpu->scratch);
+		go_on(cpu);
 		return;
 	}
-	if (!cpu->holder)
-		return;
 	rcu_read_lock();
 	list_for_each_entry_rcu(stream, &cpu->streams, cpu_link) {
 		if (stream->tasks != tasks || !READ_ONCE(stream->enabled))
 			continue;
 		entry = tasks_find(tasks, current);
-		if (entry)
+		/* One that ran has just been let go: the event counted the switch itself. */
+		if (entry && !entry->ran)
 			displace(stream, entry);
 	}
 	rcu_read_unlock();
+}
+
+void holder_throttled(struct tasks *tasks)
+{
+	struct cpu *cpu = this_cpu_ptr(&cpus);
+	struct stream *stream = cpu->holder;
+
+	if (!stream || stream->tasks != tasks)
+		return;
+	stream->stats.losses[FLOWTAP_CAUSE_THROTTLED]++;
+	stream_write_gap(stream, cpu->entry->task, ktime_get_raw_fast_ns(),
+			 FLOWTAP_CAUSE_THROTTLED);
 }
 
 void holder_interrupt_done(void)
@@ -211,26 +247,80 @@ void holder_interrupt_done(void)
 	struct cpu *cpu = this_cpu_ptr(&cpus);
 	struct stream *stream = cpu->holder;
 	struct pt_regs *regs = get_irq_regs();
+	u32 mode;
 
-	if (stream && stream->source->thaw)
-		stream->source->thaw(stream, regs && user_mode(regs) ?
-				     instruction_pointer(regs) : 0);
+	if (!stream || !stream->source->thaw)
+		return;
+	mode = regs && user_mode(regs) ? FLOWTAP_MODE_USER : FLOWTAP_MODE_KERNEL;
+	stream->source->thaw(stream, regs && stream->modes & mode ? instruction_pointer(regs) : 0);
+}
+
+struct story {
+	struct stream *stream;
+	struct task_struct *task;
+	u64 since;
+	u32 cause;
+};
+
+static void tell(void *argument)
+{
+	const struct story *story = argument;
+
+	stream_write_gap(story->stream, story->task, story->since, story->cause);
+}
+
+void holder_tell(struct tasks *tasks, struct task_struct *task, u64 since, u32 cause)
+{
+	struct story story = { .task = task, .since = since, .cause = cause };
+
+	list_for_each_entry_rcu(story.stream, &tasks->streams, tasks_link) {
+		if (story.stream->cpu != raw_smp_processor_id() ||
+		    !READ_ONCE(story.stream->enabled))
+			continue;
+		if (!smp_call_function_single(story.stream->cpu, tell, &story, 1))
+			return;
+	}
+	list_for_each_entry_rcu(story.stream, &tasks->streams, tasks_link) {
+		if (!READ_ONCE(story.stream->enabled))
+			continue;
+		/* -ENXIO: that CPU is offline. */
+		if (!smp_call_function_single(story.stream->cpu, tell, &story, 1))
+			return;
+	}
 }
 
 void holder_task_gone(struct tasks *tasks, struct entry *entry, u32 cause)
 {
-	struct stream *stream;
 	unsigned long flags;
 	struct cpu *cpu;
 
 	local_irq_save(flags);
 	cpu = this_cpu_ptr(&cpus);
 	if (cpu->entry == entry)
-		release(cpu, cpu->holder->triggers & FLOWTAP_TRIGGER_SWITCH, cause);
+		release(cpu, LEAVING_FOR_EVER, cause);
+	else if (entry->ran)
+		/* It has run since, where nothing recorded it. */
+		entry->loss |= 1U << FLOWTAP_CAUSE_NO_STREAM;
+	if (entry->loss & 1U << FLOWTAP_CAUSE_NO_STREAM && cause == FLOWTAP_CAUSE_SWITCH)
+		cause = FLOWTAP_CAUSE_NO_STREAM;
+	local_irq_restore(flags);
 	/* No sample will follow to tell of what was lost at the end. */
-	list_for_each_entry_rcu(stream, &cpu->streams, cpu_link, true)
-		if (entry->loss && stream->tasks == tasks && READ_ONCE(stream->enabled))
-			stream_write_gap(stream, entry->task, entry->since, cause);
+	if (entry->loss)
+		holder_tell(tasks, entry->task, entry->since, cause);
+}
+
+void holder_executed(void)
+{
+	unsigned long flags;
+	struct cpu *cpu;
+
+	local_irq_save(flags);
+	cpu = this_cpu_ptr(&cpus);
+	if (cpu->holder && cpu->holder->stacks) {
+		cpu->holder->source->pause(cpu->holder);
+		cpu->holder->source->start(cpu->holder, NULL, 0);
+		go_on(cpu);
+	}
 	local_irq_restore(flags);
 }
 
@@ -241,9 +331,17 @@ void holder_task_here(void)
 
 	local_irq_save(flags);
 	cpu = this_cpu_ptr(&cpus);
-	if (!cpu->holder && !list_empty(&cpu->streams))
-		claim(cpu, current, true);
+	if (!list_empty(&cpu->streams))
+		look_again(cpu);
 	local_irq_restore(flags);
+}
+
+/* A CPU-wide stream was enabled: whoever has the source has it no more. */
+static void make_way(struct cpu *cpu, const struct stream *stream)
+{
+	if (stream_is_wide(stream) && READ_ONCE(stream->enabled) && cpu->holder &&
+	    cpu->holder != stream)
+		release(cpu, LEAVING_AT_ONCE, FLOWTAP_CAUSE_DISPLACED);
 }
 
 static void reconsider(void *argument)
@@ -252,11 +350,11 @@ static void reconsider(void *argument)
 	struct stream *stream = argument;
 
 	if (cpu->holder == stream && (!READ_ONCE(stream->enabled) || READ_ONCE(cpu->entry->gone)))
-		release(cpu, false, FLOWTAP_CAUSE_DISABLED);
+		release(cpu, LEAVING_AT_ONCE, FLOWTAP_CAUSE_DISABLED);
 	if (!READ_ONCE(stream->enabled))
 		ring_write_lost(&stream->ring, ktime_get_raw_fast_ns());
-	if (!cpu->holder)
-		claim(cpu, current, true);
+	make_way(cpu, stream);
+	look_again(cpu);
 }
 
 void holder_reconsider(struct stream *stream)
@@ -275,23 +373,45 @@ static void snapshot(void *argument)
 	struct cpu *cpu = this_cpu_ptr(&cpus);
 	struct snapshot *request = argument;
 
-	if (cpu->holder == request->stream)
-		request->entries = take_sample(cpu, FLOWTAP_TRIGGER_SNAPSHOT, get_irq_regs());
+	if (cpu->holder != request->stream)
+		return;
+	request->entries = sample_take(cpu->holder, cpu->entry, FLOWTAP_TRIGGER_SNAPSHOT,
+				       get_irq_regs(), cpu->scratch);
+	go_on(cpu);
 }
 
 u32 holder_snapshot(struct stream *stream)
 {
 	struct snapshot request = { .stream = stream };
 
-	smp_call_function_single(stream->cpu, snapshot, &request, 1);
+	/* Nobody else's task is interrupted for it. */
+	if (READ_ONCE(per_cpu(cpus, stream->cpu).holder) == stream)
+		smp_call_function_single(stream->cpu, snapshot, &request, 1);
 	return request.entries;
 }
 
-void holder_attach(struct stream *stream)
+/* The CPU-wide stream of a CPU, or NULL. Under cpus_lock or RCU. */
+static struct stream *wide_of(struct cpu *cpu)
 {
+	struct stream *first = list_first_or_null_rcu(&cpu->streams, struct stream, cpu_link);
+
+	return first && stream_is_wide(first) ? first : NULL;
+}
+
+int holder_attach(struct stream *stream)
+{
+	struct cpu *cpu = per_cpu_ptr(&cpus, stream->cpu);
+	int error = 0;
+
 	mutex_lock(&cpus_lock);
-	list_add_tail_rcu(&stream->cpu_link, &per_cpu(cpus, stream->cpu).streams);
+	if (!stream_is_wide(stream))
+		list_add_tail_rcu(&stream->cpu_link, &cpu->streams);
+	else if (wide_of(cpu))
+		error = -EBUSY;
+	else
+		list_add_rcu(&stream->cpu_link, &cpu->streams);
 	mutex_unlock(&cpus_lock);
+	return error;
 }
 
 static void let_go(void *argument)
@@ -299,9 +419,8 @@ static void let_go(void *argument)
 	struct cpu *cpu = this_cpu_ptr(&cpus);
 
 	if (cpu->holder == argument)
-		release(cpu, false, FLOWTAP_CAUSE_DISABLED);
-	if (!cpu->holder)
-		claim(cpu, current, true);
+		release(cpu, LEAVING_AT_ONCE, FLOWTAP_CAUSE_DISABLED);
+	look_again(cpu);
 }
 
 void holder_detach(struct stream *stream)
@@ -314,26 +433,61 @@ void holder_detach(struct stream *stream)
 	synchronize_rcu();
 }
 
-void holder_begin(void)
+void holder_begin(u64 sources)
 {
-	this_cpu_ptr(&cpus)->online = true;
+	struct cpu *cpu = this_cpu_ptr(&cpus);
+	struct stream *stream;
+
+	cpu->sources = sources;
+	cpu->asleep = false;
+	rcu_read_lock();
+	stream = wide_of(cpu);
+	if (stream && READ_ONCE(stream->enabled) && stream->everyone.ran) {
+		sample_note_loss(stream, &stream->everyone, FLOWTAP_CAUSE_OFFLINE);
+		stream_write_gap(stream, current, stream->everyone.since, FLOWTAP_CAUSE_OFFLINE);
+	}
+	/* perf has let go of its event when the CPU went. */
+	if (stream && stream->triggers & FLOWTAP_TRIGGER_OVERFLOW)
+		schedule_work(&stream->reopen);
+	rcu_read_unlock();
 }
 
 void holder_end(void)
 {
 	struct cpu *cpu = this_cpu_ptr(&cpus);
 
-	cpu->online = false;
+	cpu->sources = 0;
 	if (cpu->holder)
-		release(cpu, false, FLOWTAP_CAUSE_OFFLINE);
+		release(cpu, LEAVING_FOR_NOW, FLOWTAP_CAUSE_OFFLINE);
+}
+
+void holder_sleep(void)
+{
+	struct cpu *cpu = this_cpu_ptr(&cpus);
+
+	cpu->asleep = true;
+	if (cpu->holder)
+		release(cpu, LEAVING_FOR_NOW, FLOWTAP_CAUSE_OFFLINE);
+}
+
+void holder_wake(void)
+{
+	struct cpu *cpu = this_cpu_ptr(&cpus);
+
+	cpu->asleep = false;
+	if (!cpu->holder) {
+		claim(cpu, current, false);
+		go_on(cpu);
+	}
 }
 
 void holder_query(u32 cpu, struct flowtap_query *query)
 {
+	struct cpu *state = &per_cpu(cpus, cpu);
 	struct stream *stream;
 
 	rcu_read_lock();
-	stream = READ_ONCE(per_cpu(cpus, cpu).holder);
+	stream = wide_of(state) ?: READ_ONCE(state->holder);
 	if (stream) {
 		query->holder_pid = pid_vnr(stream->owner);
 		/* Whose number is not to be seen has no name either. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Who holds this CPU's source. A CPU has a list of streams, oldest first; when a task comes onto
- * the CPU the first enabled stream whose set has it gets the source, until the task leaves.
+ * the CPU the first enabled stream whose set has it gets the source, until the task leaves. A
+ * CPU-wide stream, of which there is one at most, stands at the head of the list.
  */
 #ifndef FLOWTAP_HOLDER_H
 #define FLOWTAP_HOLDER_H
@@ -18,8 +19,8 @@ struct tasks;
 int holder_init(void);
 void holder_exit(void);
 
-/* Under the list's lock; may sleep. */
-void holder_attach(struct stream *stream);
+/* May sleep. -EBUSY: a second CPU-wide stream. */
+int holder_attach(struct stream *stream);
 /* Afterwards the CPU does not use the stream any more, also if somebody enables it. */
 void holder_detach(struct stream *stream);
 
@@ -30,14 +31,27 @@ u32 holder_snapshot(struct stream *stream);
 
 /* Below: on this CPU, interrupts off or preemption disabled, from hooks. */
 void holder_trigger(struct tasks *tasks, u32 trigger, struct pt_regs *regs);
+/* perf stops the event of the current task for a while. */
+void holder_throttled(struct tasks *tasks);
 void holder_switch(struct task_struct *previous, struct task_struct *next);
 /* The current task is no longer traced by this set (it ends, or executed a set-uid program). */
 void holder_task_gone(struct tasks *tasks, struct entry *entry, u32 cause);
+/*
+ * A GAP record of a task, by the first stream of the set that can write one now; for what no
+ * sample will tell. Interrupts on, under RCU.
+ */
+void holder_tell(struct tasks *tasks, struct task_struct *task, u64 since, u32 cause);
+/* The current task executed another program: who called whom before is of no interest. */
+void holder_executed(void);
 /* The current task may be traced from now on. */
 void holder_task_here(void);
 void holder_interrupt_done(void);
-void holder_begin(void);
+/* The CPU comes online with these sources (bit FLOWTAP_SOURCE_x), or goes offline. */
+void holder_begin(u64 sources);
 void holder_end(void);
+/* It goes into a state that may lose registers, and is back. */
+void holder_sleep(void);
+void holder_wake(void);
 
 /* The stream that holds a CPU's source, for queries: its owner's pid in our namespace, name. */
 void holder_query(u32 cpu, struct flowtap_query *query);

@@ -12,6 +12,7 @@ int ring_init(struct ring *ring, u32 pages, const struct flowtap_configure *conf
 		return -ENOMEM;
 	ring->data = (u8 *)ring->control + PAGE_SIZE;
 	ring->size = (u64)pages << PAGE_SHIFT;
+	ring->overwrite = configure->flags & FLOWTAP_OVERWRITE;
 	ring->control->abi = FLOWTAP_ABI;
 	ring->control->cpu = configure->cpu;
 	ring->control->source = configure->source;
@@ -32,17 +33,20 @@ int ring_map(struct ring *ring, struct vm_area_struct *vma)
 {
 	if (vma->vm_pgoff || vma->vm_end - vma->vm_start != PAGE_SIZE + ring->size)
 		return -EINVAL;
-	if (!(vma->vm_flags & VM_SHARED) || !(vma->vm_flags & VM_WRITE))
+	/* What a flight recorder has written must stay as it is: it walks its own records. */
+	if (!(vma->vm_flags & VM_SHARED) || !(vma->vm_flags & VM_WRITE) != ring->overwrite)
 		return -EINVAL;
 	if (vma->vm_flags & VM_EXEC)
 		return -EPERM;
-	vm_flags_mod(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP, VM_MAYEXEC);
+	vm_flags_mod(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP,
+		     VM_MAYEXEC | (ring->overwrite ? VM_MAYWRITE : 0));
 	return remap_vmalloc_range(vma, ring->control, 0);
 }
 
 u64 ring_waiting(const struct ring *ring)
 {
-	u64 waiting = READ_ONCE(ring->head) - READ_ONCE(ring->control->data_tail);
+	u64 tail = ring->overwrite ? READ_ONCE(ring->oldest) : READ_ONCE(ring->control->data_tail);
+	u64 waiting = READ_ONCE(ring->head) - tail;
 
 	return waiting > ring->size ? ring->size : waiting;
 }
@@ -63,6 +67,23 @@ static void publish(struct ring *ring, u32 size, u64 waiting)
 	ring->high_water = max(ring->high_water, waiting + size);
 	/* Records before head: pairs with the reader's load-acquire. */
 	smp_store_release(&ring->control->data_head, ring->head);
+}
+
+/* The oldest records give way. Readers learn of it before they could see what replaces them. */
+static void make_room(struct ring *ring, u32 size)
+{
+	const struct flowtap_record *record;
+	u64 oldest = ring->oldest;
+
+	if (ring->head + size - oldest <= ring->size)
+		return;
+	while (ring->head + size - oldest > ring->size) {
+		record = (const void *)(ring->data + (oldest & (ring->size - 1)));
+		oldest += record->size;
+	}
+	WRITE_ONCE(ring->oldest, oldest);
+	WRITE_ONCE(ring->control->data_oldest, oldest);
+	smp_wmb();
 }
 
 static void count_loss(struct ring *ring, u64 time, u32 size)
@@ -103,8 +124,11 @@ bool ring_write(struct ring *ring, u64 time, const void *head, u32 head_size, co
 {
 	u32 size = head_size + tail_size;
 	u32 need = size + (ring->lost_records ? sizeof(struct flowtap_record_lost) : 0);
-	u64 waiting = ring_waiting(ring);
+	u64 waiting;
 
+	if (ring->overwrite)
+		make_room(ring, size);
+	waiting = ring_waiting(ring);
 	/* The stores into the data depend on this test of data_tail: they cannot come before it. */
 	if (ring->size - waiting < need) {
 		count_loss(ring, time, size);

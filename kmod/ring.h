@@ -11,6 +11,8 @@ struct ring {
 	u8 *data;
 	u64 size;			/* of data, a power of two */
 	u64 head;
+	u64 oldest;			/* FLOWTAP_OVERWRITE: where the oldest whole record begins */
+	bool overwrite;
 	u64 lost_since;			/* time of the first record since LOST was written, 0 none */
 	u64 lost_records;		/* since then */
 	u64 lost_bytes;
@@ -24,7 +26,10 @@ int ring_init(struct ring *ring, u32 pages, const struct flowtap_configure *conf
 void ring_free(struct ring *ring);
 int ring_map(struct ring *ring, struct vm_area_struct *vma);
 
-/* Bytes that wait for the reader; all of the ring where data_tail makes no sense. */
+/*
+ * Bytes that wait for the reader, or can be seen with FLOWTAP_OVERWRITE; all of the ring where
+ * data_tail makes no sense.
+ */
 u64 ring_waiting(const struct ring *ring);
 
 /*

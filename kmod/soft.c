@@ -40,7 +40,11 @@ static int soft_configure(struct stream *stream, const struct flowtap_configure 
 	return 0;
 }
 
-static void soft_start(struct stream *stream)
+static void soft_nothing(struct stream *stream)
+{
+}
+
+static void soft_start(struct stream *stream, const struct flowtap_entry *entries, u32 nr)
 {
 }
 
@@ -49,7 +53,12 @@ static bool soft_stop(struct stream *stream)
 	return true;
 }
 
-static u32 soft_drain(struct stream *stream, struct flowtap_entry *entries, bool *frozen)
+static bool soft_pause(struct stream *stream)
+{
+	return false;
+}
+
+static u32 soft_drain(struct stream *stream, struct flowtap_entry *entries)
 {
 	u32 nr = stream->drained++ % (stream->depth + 1), i;
 
@@ -68,14 +77,17 @@ static u32 soft_drain(struct stream *stream, struct flowtap_entry *entries, bool
 const struct source soft_source = {
 	.name = "soft",
 	.id = FLOWTAP_SOURCE_SOFT,
-	.modes = FLOWTAP_MODE_USER,
+	.modes = FLOWTAP_MODE_USER | FLOWTAP_MODE_KERNEL,
 	.triggers = FLOWTAP_TRIGGER_SNAPSHOT | FLOWTAP_TRIGGER_OVERFLOW | FLOWTAP_TRIGGER_TIMER |
 		    FLOWTAP_TRIGGER_SWITCH,
 	.online = soft_online,
 	.offline = soft_offline,
+	.recover = soft_offline,
 	.query = soft_query,
 	.configure = soft_configure,
 	.start = soft_start,
 	.stop = soft_stop,
+	.pause = soft_pause,
+	.resume = soft_nothing,
 	.drain = soft_drain,
 };

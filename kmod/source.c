@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <linux/cpu_pm.h>
 #include <linux/cpuhotplug.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
@@ -25,6 +26,17 @@ struct state {
 static DEFINE_PER_CPU(struct state, states);
 static int hotplug_state;
 
+u64 source_mask(u32 cpu)
+{
+	u64 mask = 0;
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(sources); i++)
+		if (READ_ONCE(per_cpu(states, cpu).reason[i]) == FLOWTAP_REASON_NONE)
+			mask |= 1ULL << sources[i]->id;
+	return mask;
+}
+
 static int online(unsigned int cpu)
 {
 	struct state *state = per_cpu_ptr(&states, cpu);
@@ -37,7 +49,7 @@ static int online(unsigned int cpu)
 			continue;
 		WRITE_ONCE(state->reason[i], sources[i]->online());
 	}
-	holder_begin();
+	holder_begin(source_mask(cpu));
 	local_irq_restore(flags);
 	return 0;
 }
@@ -60,6 +72,29 @@ static int offline(unsigned int cpu)
 	return 0;
 }
 
+/* On the CPU that goes to sleep or is back, interrupts off. */
+static int power(struct notifier_block *block, unsigned long action, void *unused)
+{
+	struct state *state = this_cpu_ptr(&states);
+	u32 i;
+
+	switch (action) {
+	case CPU_PM_ENTER:
+		holder_sleep();
+		break;
+	case CPU_PM_ENTER_FAILED:
+	case CPU_PM_EXIT:
+		for (i = 0; i < ARRAY_SIZE(sources); i++)
+			if (state->reason[i] == FLOWTAP_REASON_NONE)
+				sources[i]->recover();
+		holder_wake();
+		break;
+	}
+	return NOTIFY_OK;
+}
+
+static struct notifier_block power_block = { .notifier_call = power };
+
 const struct source *source_find(u32 id, u32 cpu, u32 *reason)
 {
 	u32 i, why;
@@ -77,17 +112,6 @@ const struct source *source_find(u32 id, u32 cpu, u32 *reason)
 			*reason = why;
 	}
 	return NULL;
-}
-
-u64 source_mask(u32 cpu)
-{
-	u64 mask = 0;
-	u32 i;
-
-	for (i = 0; i < ARRAY_SIZE(sources); i++)
-		if (READ_ONCE(per_cpu(states, cpu).reason[i]) == FLOWTAP_REASON_NONE)
-			mask |= 1ULL << sources[i]->id;
-	return mask;
 }
 
 /* Why no CPU has a source, as an error for the one who loads the module. */
@@ -120,12 +144,15 @@ int source_init(void)
 	if (hotplug_state < 0)
 		return hotplug_state;
 	error = none_found();
+	if (!error)
+		error = cpu_pm_register_notifier(&power_block);
 	if (error)
-		source_exit();
+		cpuhp_remove_state(hotplug_state);
 	return error;
 }
 
 void source_exit(void)
 {
+	cpu_pm_unregister_notifier(&power_block);
 	cpuhp_remove_state(hotplug_state);
 }

@@ -19,25 +19,35 @@ struct source {
 	u32 id;				/* FLOWTAP_SOURCE_ */
 	u32 modes;			/* what the core may be asked for */
 	u32 triggers;
+	bool restores;			/* start takes entries */
 
 	/* Looks what this CPU has. 0: usable; else a FLOWTAP_REASON_. */
 	u32 (*online)(void);
 	/* Leaves this CPU as it was found. */
 	void (*offline)(void);
+	/* The CPU was in a state where it may have lost what its registers held. */
+	void (*recover)(void);
 	/* Fills the source's part of a query; any CPU may ask. */
 	void (*query)(u32 cpu, struct flowtap_query *query);
 	/* Checks the source's part and sets stream->depth and stream->control. */
 	int (*configure)(struct stream *stream, const struct flowtap_configure *configure);
 
-	/* Empties the buffer and records from the next return to user mode on. */
-	void (*start)(struct stream *stream);
-	/* Ends recording, empties the buffer; true: there was something in it. */
-	bool (*stop)(struct stream *stream);
 	/*
-	 * Takes all entries, oldest first, so that the newest is in entries[depth - 1]; empties
-	 * the buffer and goes on recording. Returns how many; *frozen: recording had stopped.
+	 * start: an empty buffer, or these entries in it (oldest first). Recording begins with
+	 * resume. While it is paused the buffer can be read and what the kernel does leaves no
+	 * trace in it. stop: recording ends, the buffer is empty; true: it was not before. Called
+	 * while paused.
 	 */
-	u32 (*drain)(struct stream *stream, struct flowtap_entry *entries, bool *frozen);
+	void (*start)(struct stream *stream, const struct flowtap_entry *entries, u32 nr);
+	bool (*stop)(struct stream *stream);
+	/* True: recording had been stopped before, by an overflow or a breakpoint. */
+	bool (*pause)(struct stream *stream);
+	void (*resume)(struct stream *stream);
+	/*
+	 * Takes all entries, oldest first, so that the newest is in entries[depth - 1], and empties
+	 * the buffer (but call stacks stay). How many. Called while paused.
+	 */
+	u32 (*drain)(struct stream *stream, struct flowtap_entry *entries);
 	/*
 	 * An interrupt handler is done. If recording had been stopped (by an overflow of somebody
 	 * else's counter) it goes on now; ip: what the interrupt interrupted, 0 if that was not

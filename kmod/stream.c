@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/file.h>
 #include <linux/log2.h>
+#include <linux/perf_event.h>
 #include <linux/pid_namespace.h>
 #include <linux/poll.h>
 #include <linux/sched.h>
@@ -39,6 +40,9 @@ static int check_form(const struct flowtap_configure *configure)
 		return -EINVAL;
 	if (!(configure->flags & FLOWTAP_GROUP) && configure->group_fd)
 		return -EINVAL;
+	if (configure->flags & FLOWTAP_CPU_WIDE &&
+	    configure->flags & (FLOWTAP_INHERIT | FLOWTAP_ENABLE_ON_EXEC))
+		return -EINVAL;
 	if (!is_power_of_2(configure->ring_pages) || configure->ring_pages > RING_PAGES_MAX ||
 	    configure->watermark > size)
 		return -EINVAL;
@@ -60,6 +64,8 @@ static int check_support(const struct flowtap_configure *configure, const struct
 	if (configure->flags & ~FLAGS_SUPPORTED || configure->modes & ~source->modes ||
 	    configure->triggers & ~source->triggers)
 		return -EOPNOTSUPP;
+	if (configure->flags & FLOWTAP_CPU_WIDE && !perfmon_capable())
+		return -EACCES;
 	if (configure->modes & FLOWTAP_MODE_KERNEL)
 		return flowtap_allow_kernel();
 	return 0;
@@ -77,7 +83,8 @@ static bool ring_too_small(const struct stream *stream, const struct flowtap_con
 /* The members of a group agree in everything that the leader's events and hooks decide. */
 static bool same_group(const struct flowtap_configure *a, const struct flowtap_configure *b)
 {
-	return a->source == b->source && a->modes == b->modes && a->triggers == b->triggers &&
+	return a->ctr.control == b->ctr.control && a->ctr.flags == b->ctr.flags &&
+	       a->source == b->source && a->modes == b->modes && a->triggers == b->triggers &&
 	       a->event_type == b->event_type && a->event_config == b->event_config &&
 	       a->event_config1 == b->event_config1 && a->event_config2 == b->event_config2 &&
 	       a->period == b->period && a->timer_ns == b->timer_ns &&
@@ -115,6 +122,28 @@ static enum hrtimer_restart trigger(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
+/* Again, when its CPU is back. */
+static void reopen(struct work_struct *work)
+{
+	struct stream *stream = container_of(work, struct stream, reopen);
+	int error;
+
+	mutex_lock(&stream->tasks->group_lock);
+	error = event_open_cpu(stream);
+	mutex_unlock(&stream->tasks->group_lock);
+	/* -ENODEV: it has gone again. */
+	if (error && error != -ENODEV)
+		pr_warn("flowtap: no event on CPU %u any more: error %d\n", stream->cpu, error);
+}
+
+/* With samples at switches nothing is left to be kept, but for call stacks. */
+static bool keeps_histories(const struct stream *stream)
+{
+	return stream->source->restores && !stream_is_wide(stream) &&
+	       (stream->stacks || !(stream->triggers & FLOWTAP_TRIGGER_SWITCH)) &&
+	       !(stream->modes & FLOWTAP_MODE_KERNEL);
+}
+
 /* Into the leader's set, or a new one. */
 static int join(struct stream *stream, const struct flowtap_configure *configure,
 		struct stream *leader)
@@ -123,7 +152,7 @@ static int join(struct stream *stream, const struct flowtap_configure *configure
 	int error = 0;
 
 	if (!leader) {
-		stream->tasks = tasks_new(configure);
+		stream->tasks = tasks_new(configure, keeps_histories(stream) ? stream->depth : 0);
 		if (!stream->tasks)
 			return -ENOMEM;
 	} else {
@@ -155,6 +184,7 @@ static void leave(struct stream *stream)
 static void set_up(struct stream *stream, const struct flowtap_configure *configure)
 {
 	stream->cpu = configure->cpu;
+	stream->flags = configure->flags;
 	stream->modes = configure->modes;
 	stream->triggers = configure->triggers;
 	stream->timer_ns = configure->timer_ns;
@@ -164,12 +194,34 @@ static void set_up(struct stream *stream, const struct flowtap_configure *config
 	if (configure->flush_ms != ~0U)
 		stream->flush_ns = (u64)(configure->flush_ms ?: FLUSH_MS) * NSEC_PER_MSEC;
 	stream->namespace = get_pid_ns(task_active_pid_ns(current));
+	stream->everyone.loss = 1U << FLOWTAP_CAUSE_START;
 	stream->owner = get_pid(task_tgid(current));
 	get_task_comm(stream->owner_name, current);
 	init_waitqueue_head(&stream->wait);
 	init_irq_work(&stream->wake, wake);
-	hrtimer_setup(&stream->flush, flush, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
-	hrtimer_setup(&stream->timer, trigger, CLOCK_MONOTONIC, HRTIMER_MODE_REL_PINNED_HARD);
+	INIT_WORK(&stream->reopen, reopen);
+	hrtimer_setup(&stream->flush, flush, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_HARD);
+	hrtimer_setup(&stream->timer, trigger, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_HARD);
+}
+
+/* That of a CPU-wide stream; a set of tasks has its own. */
+static int open_event(struct stream *stream)
+{
+	int error;
+
+	if (!stream_is_wide(stream) || !(stream->triggers & FLOWTAP_TRIGGER_OVERFLOW))
+		return 0;
+	mutex_lock(&stream->tasks->group_lock);
+	error = event_open_cpu(stream);
+	mutex_unlock(&stream->tasks->group_lock);
+	return error;
+}
+
+static void close_event(struct stream *stream)
+{
+	mutex_lock(&stream->tasks->group_lock);
+	event_close_cpu(stream);
+	mutex_unlock(&stream->tasks->group_lock);
 }
 
 static void put_identity(struct stream *stream)
@@ -206,7 +258,8 @@ struct stream *stream_new(const struct flowtap_configure *configure, struct stre
 		error = -EINVAL;
 	if (error)
 		goto err_free;
-	error = charge_pages(&stream->charge, (unsigned long)configure->ring_pages + 1);
+	error = charge_pages(&stream->charge, (unsigned long)configure->ring_pages + 1,
+			     configure->cpu, !leader);
 	if (error)
 		goto err_free;
 	error = ring_init(&stream->ring, configure->ring_pages, configure);
@@ -219,9 +272,21 @@ struct stream *stream_new(const struct flowtap_configure *configure, struct stre
 	error = join(stream, configure, leader);
 	if (error)
 		goto err_hooks;
-	holder_attach(stream);
+	error = holder_attach(stream);
+	if (error)
+		goto err_leave;
+	error = open_event(stream);
+	if (error)
+		goto err_detach;
 	return stream;
 
+err_detach:
+	holder_detach(stream);
+	cancel_work_sync(&stream->reopen);
+	close_event(stream);
+err_leave:
+	leave(stream);
+	tasks_put(stream->tasks);
 err_hooks:
 	hooks_put();
 err_ring:
@@ -241,6 +306,8 @@ void stream_free(struct stream *stream)
 	 * streams to let go of its entry before it is freed.
 	 */
 	holder_detach(stream);
+	cancel_work_sync(&stream->reopen);
+	close_event(stream);
 	leave(stream);
 	tasks_put(stream->tasks);
 	hooks_put();
@@ -264,6 +331,8 @@ void stream_enable_from_exec(struct stream *stream)
 void stream_enable(struct stream *stream)
 {
 	stream_enable_from_exec(stream);
+	if (stream->event)
+		perf_event_enable(stream->event);
 	holder_reconsider(stream);
 }
 
@@ -273,6 +342,8 @@ void stream_disable(struct stream *stream)
 		return;
 	WRITE_ONCE(stream->enabled, false);
 	WRITE_ONCE(stream->tasks->disables, stream->tasks->disables + 1);
+	if (stream->event)
+		perf_event_disable(stream->event);
 	holder_reconsider(stream);
 	stream->enabled_ns += ktime_get_raw_fast_ns() - stream->enabled_since;
 	irq_work_queue(&stream->wake);
@@ -315,8 +386,9 @@ __poll_t stream_poll(struct stream *stream)
 		events |= EPOLLHUP;
 	/* Nothing more may come: whatever waits is worth waking for. */
 	quiet = events || !READ_ONCE(stream->enabled);
-	if (waiting >= stream->watermark ||
-	    (waiting && (quiet || READ_ONCE(stream->flushed))))
+	/* A flight recorder is read when it has stopped, or without being asked to. */
+	if (stream->flags & FLOWTAP_OVERWRITE ? waiting && quiet :
+	    waiting >= stream->watermark || (waiting && (quiet || READ_ONCE(stream->flushed))))
 		events |= EPOLLIN | EPOLLRDNORM;
 	return events;
 }
@@ -327,6 +399,8 @@ bool stream_write(struct stream *stream, u64 time, const void *head, u32 head_si
 	u64 before = ring_waiting(&stream->ring), after;
 	bool written = ring_write(&stream->ring, time, head, head_size, tail, tail_size);
 
+	if (stream->flags & FLOWTAP_OVERWRITE)
+		return written;
 	if (!before)
 		WRITE_ONCE(stream->flushed, false);
 	after = ring_waiting(&stream->ring);
@@ -335,15 +409,19 @@ bool stream_write(struct stream *stream, u64 time, const void *head, u32 head_si
 		irq_work_queue(&stream->wake);
 	/* Above the watermark too: a reader on its way may take all but what was just written. */
 	if (after && stream->flush_ns && !hrtimer_active(&stream->flush))
-		hrtimer_start(&stream->flush, ns_to_ktime(stream->flush_ns),
-			      HRTIMER_MODE_REL_PINNED_HARD);
+		stream_start_timer(&stream->flush, stream->flush_ns);
 	return written;
 }
 
 void stream_write_gap(struct stream *stream, struct task_struct *task, u64 since, u32 cause)
 {
 	struct flowtap_record_gap gap = {
-		.header = { .type = FLOWTAP_RECORD_GAP, .size = sizeof(gap) },
+		.header = {
+			.type = FLOWTAP_RECORD_GAP,
+			.misc = (stream_is_wide(stream) ? FLOWTAP_MISC_CPU_WIDE : 0) |
+				(cause == FLOWTAP_CAUSE_THROTTLED ? FLOWTAP_MISC_ESTIMATE : 0),
+			.size = sizeof(gap),
+		},
 		.time = ktime_get_raw_fast_ns(),
 		.since = since,
 		.size = FLOWTAP_UNKNOWN,

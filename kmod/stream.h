@@ -5,7 +5,9 @@
 
 #include <linux/hrtimer.h>
 #include <linux/irq_work.h>
+#include <linux/timekeeping.h>
 #include <linux/wait.h>
+#include <linux/workqueue.h>
 
 #include "charge.h"
 #include "ring.h"
@@ -13,7 +15,8 @@
 #include "tasks.h"
 
 /* Flags of CONFIGURE that this version does. */
-#define FLAGS_SUPPORTED	(FLOWTAP_GROUP | FLOWTAP_INHERIT | FLOWTAP_ENABLE_ON_EXEC)
+#define FLAGS_SUPPORTED	(FLOWTAP_GROUP | FLOWTAP_INHERIT | FLOWTAP_ENABLE_ON_EXEC | \
+			 FLOWTAP_OVERWRITE | FLOWTAP_CPU_WIDE | FLOWTAP_EXCLUDE_GUEST)
 
 struct stream {
 	const struct source *source;
@@ -24,6 +27,9 @@ struct stream {
 	u32 cpu;
 	u32 depth;
 	u64 control;			/* sctrctl while it records */
+	bool breakpoints;		/* they stop it, too, some time before the trigger */
+	bool stacks;			/* what it records are call stacks, which samples leave there */
+	u32 flags;
 	u32 modes;
 	u32 triggers;
 	u32 watermark;
@@ -37,6 +43,13 @@ struct stream {
 	u64 drained;
 	struct list_head tasks_link;	/* in tasks->streams */
 	struct list_head cpu_link;	/* in the CPU's list, oldest first */
+
+	/* FLOWTAP_CPU_WIDE */
+	struct entry everyone;		/* task: the current one */
+	u32 everyone_pid;		/* its numbers when it came onto the CPU */
+	u32 everyone_tid;
+	struct perf_event *event;	/* under group_lock */
+	struct work_struct reopen;	/* the event went away with its CPU */
 
 	struct ring ring;
 	struct charge charge;
@@ -55,6 +68,11 @@ struct stream {
 struct stream *stream_new(const struct flowtap_configure *configure, struct stream *leader);
 void stream_free(struct stream *stream);
 
+static inline bool stream_is_wide(const struct stream *stream)
+{
+	return stream->flags & FLOWTAP_CPU_WIDE;
+}
+
 void stream_enable(struct stream *stream);
 void stream_disable(struct stream *stream);
 /* From the exec hook, on any CPU, atomic. */
@@ -63,6 +81,13 @@ void stream_enable_from_exec(struct stream *stream);
 void stream_each(struct stream *stream, bool group, void (*change)(struct stream *));
 void stream_stats(struct stream *stream, struct flowtap_stats *stats);
 __poll_t stream_poll(struct stream *stream);
+
+/* Also while time is suspended: what is relative to now would ask for it. */
+static inline void stream_start_timer(struct hrtimer *timer, u64 ns)
+{
+	hrtimer_start(timer, ns_to_ktime(ktime_get_mono_fast_ns() + ns),
+		      HRTIMER_MODE_ABS_PINNED_HARD);
+}
 
 /* On the stream's CPU with interrupts off. */
 bool stream_write(struct stream *stream, u64 time, const void *head, u32 head_size,

@@ -6,6 +6,7 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
+#include <linux/timekeeping.h>
 
 #include "compat.h"
 #include "holder.h"
@@ -16,7 +17,41 @@
 static LIST_HEAD(sets);			/* RCU */
 static DEFINE_SPINLOCK(sets_lock);
 
-struct tasks *tasks_new(const struct flowtap_configure *configure)
+/* Someone of the set without an event, referenced; NULL: all have theirs. */
+static struct task_struct *uncounted(struct tasks *tasks)
+{
+	struct task_struct *found = NULL;
+	struct entry *entry;
+	u32 bucket;
+
+	rcu_read_lock();
+	hash_for_each_rcu(tasks->entries, bucket, entry, node) {
+		if (entry->task->flags & PF_EXITING || event_counts(tasks, entry->task))
+			continue;
+		found = get_task_struct(entry->task);
+		break;
+	}
+	rcu_read_unlock();
+	return found;
+}
+
+static void recount(struct work_struct *work)
+{
+	struct tasks *tasks = container_of(work, struct tasks, recount);
+	struct task_struct *task;
+	int error = 0;
+
+	mutex_lock(&tasks->group_lock);
+	while (!error && (task = uncounted(tasks))) {
+		error = event_add(tasks, task);
+		put_task_struct(task);
+		if (error == -ESRCH)
+			error = 0;
+	}
+	mutex_unlock(&tasks->group_lock);
+}
+
+struct tasks *tasks_new(const struct flowtap_configure *configure, u32 depth)
 {
 	struct tasks *tasks = kzalloc(sizeof(*tasks), GFP_KERNEL_ACCOUNT);
 
@@ -25,10 +60,12 @@ struct tasks *tasks_new(const struct flowtap_configure *configure)
 	refcount_set(&tasks->references, 1);
 	INIT_LIST_HEAD(&tasks->streams);
 	INIT_LIST_HEAD(&tasks->events);
+	INIT_WORK(&tasks->recount, recount);
 	mutex_init(&tasks->group_lock);
 	raw_spin_lock_init(&tasks->lock);
 	hash_init(tasks->entries);
 	tasks->configure = *configure;
+	tasks->depth = depth;
 	tasks->privileged = capable(CAP_SYS_PTRACE);
 	tasks->exec_pending = configure->flags & FLOWTAP_ENABLE_ON_EXEC;
 	spin_lock(&sets_lock);
@@ -75,14 +112,15 @@ void tasks_put(struct tasks *tasks)
 
 	if (!refcount_dec_and_test(&tasks->references))
 		return;
-	mutex_lock(&tasks->group_lock);
-	event_release(tasks);
-	mutex_unlock(&tasks->group_lock);
 	spin_lock(&sets_lock);
 	list_del_rcu(&tasks->link);
 	spin_unlock(&sets_lock);
-	/* No hook can add an entry from here on. */
+	/* No hook can add an entry from here on, nor ask for events. */
 	synchronize_rcu();
+	cancel_work_sync(&tasks->recount);
+	mutex_lock(&tasks->group_lock);
+	event_release(tasks);
+	mutex_unlock(&tasks->group_lock);
 	hash_for_each_safe(tasks->entries, bucket, next, entry, node)
 		call_rcu(&entry->rcu, free_entry);
 	kfree_rcu(tasks, rcu);
@@ -103,19 +141,41 @@ bool tasks_ended(const struct tasks *tasks)
 	return READ_ONCE(tasks->any) && !READ_ONCE(tasks->count);
 }
 
-/* 1: added; 0: there already; -errno. */
-static int insert(struct tasks *tasks, struct task_struct *task, gfp_t gfp)
+static struct entry *new_entry(const struct tasks *tasks, struct task_struct *task, gfp_t gfp)
 {
-	struct entry *entry = kzalloc(sizeof(*entry), gfp);
+	u32 room = READ_ONCE(tasks->count) < TASKS_HISTORIES ? tasks->depth : 0;
+	struct entry *entry;
+
+	entry = kzalloc(sizeof(*entry) + room * sizeof(entry->history[0]), gfp | __GFP_NOWARN);
+	/* Better without a history than not at all. */
+	if (!entry && room) {
+		room = 0;
+		entry = kzalloc(sizeof(*entry), gfp);
+	}
+	if (!entry)
+		return NULL;
+	entry->task = task;
+	entry->room = room;
+	entry->history = room ? (struct flowtap_entry *)(entry + 1) : NULL;
+	return entry;
+}
+
+/*
+ * parent: whom it follows, or NULL; one that is not in the set any more is not followed.
+ * 1: added; 0: there already, or not to be; -errno.
+ */
+static int insert(struct tasks *tasks, struct task_struct *parent, struct task_struct *task,
+		  gfp_t gfp)
+{
+	struct entry *entry = new_entry(tasks, task, gfp);
 	unsigned long flags;
 	int added = 1;
 
 	if (!entry)
 		return -ENOMEM;
-	entry->task = task;
 	entry->loss = 1U << FLOWTAP_CAUSE_START;
 	raw_spin_lock_irqsave(&tasks->lock, flags);
-	if (tasks_find(tasks, task)) {
+	if (tasks_find(tasks, task) || (parent && !tasks_find(tasks, parent))) {
 		added = 0;
 	} else if (tasks->count >= TASKS_MAX) {
 		added = -ENOSPC;
@@ -195,7 +255,8 @@ static bool may_trace(struct task_struct *task)
 	same = uid_eq(mine->euid, theirs->uid) && uid_eq(mine->euid, theirs->euid) &&
 	       uid_eq(mine->euid, theirs->suid) && gid_eq(mine->egid, theirs->gid) &&
 	       gid_eq(mine->egid, theirs->egid) && gid_eq(mine->egid, theirs->sgid) &&
-	       mine->user_ns == theirs->user_ns;
+	       mine->user_ns == theirs->user_ns &&
+	       cap_issubset(theirs->cap_permitted, mine->cap_permitted);
 	rcu_read_unlock();
 
 	/* As ptrace: who is not dumpable asks for the capability where the program was read. */
@@ -216,7 +277,7 @@ static int add_one(struct tasks *tasks, struct task_struct *task)
 	/* Credentials are each thread's own. Without memory it has begun to end. */
 	if (!may_trace(task))
 		return READ_ONCE(task->flags) & PF_EXITING ? 0 : -EPERM;
-	added = insert(tasks, task, GFP_KERNEL_ACCOUNT);
+	added = insert(tasks, NULL, task, GFP_KERNEL_ACCOUNT);
 	if (added != 1)
 		return added;
 	/* The entry before PF_EXITING is asked for; the exit hook looks for it after it is set. */
@@ -293,9 +354,12 @@ static struct task_struct *find_task(u32 number, bool thread)
 
 int tasks_add(struct tasks *tasks, u32 pid, bool thread)
 {
-	struct task_struct *task = find_task(pid, thread);
+	struct task_struct *task;
 	int result;
 
+	if (tasks->configure.flags & FLOWTAP_CPU_WIDE)
+		return -EINVAL;
+	task = find_task(pid, thread);
 	if (!task)
 		return -ESRCH;
 	mutex_lock(&tasks->group_lock);
@@ -320,9 +384,12 @@ unlock:
 
 int tasks_remove(struct tasks *tasks, u32 pid, bool thread)
 {
-	struct task_struct *task = find_task(pid, thread), *other;
+	struct task_struct *task, *other;
 	int removed = 0;
 
+	if (tasks->configure.flags & FLOWTAP_CPU_WIDE)
+		return -EINVAL;
+	task = find_task(pid, thread);
 	if (!task)
 		return -ESRCH;
 	mutex_lock(&tasks->group_lock);
@@ -350,8 +417,8 @@ void tasks_forked(struct task_struct *parent, struct task_struct *child)
 			continue;
 		if (!tasks_find(tasks, parent))
 			continue;
-		if (insert(tasks, child, GFP_NOWAIT | __GFP_NOWARN) < 0)
-			pr_warn_ratelimited("flowtap: no memory to follow task %d\n", child->pid);
+		if (insert(tasks, parent, child, GFP_NOWAIT | __GFP_NOWARN | __GFP_ACCOUNT) < 0)
+			holder_tell(tasks, child, ktime_get_raw_fast_ns(), FLOWTAP_CAUSE_MEMORY);
 	}
 	rcu_read_unlock();
 }
@@ -391,12 +458,17 @@ void tasks_executed(struct task_struct *task, bool secure)
 			leave(tasks, task, FLOWTAP_CAUSE_EXEC);
 			continue;
 		}
+		/* perf takes all events off a task that becomes another user's. */
+		if (tasks->configure.triggers & FLOWTAP_TRIGGER_OVERFLOW &&
+		    concealed(task, secure))
+			schedule_work(&tasks->recount);
 		if (!xchg(&tasks->exec_pending, false))
 			continue;
 		list_for_each_entry_rcu(stream, &tasks->streams, tasks_link)
 			stream_enable_from_exec(stream);
 	}
 	rcu_read_unlock();
+	holder_executed();
 	holder_task_here();
 }
 

@@ -12,6 +12,7 @@
 #include <linux/hashtable.h>
 #include <linux/mutex.h>
 #include <linux/refcount.h>
+#include <linux/workqueue.h>
 #include <linux/flowtap.h>
 
 struct perf_event;
@@ -20,6 +21,7 @@ struct task_struct;
 
 #define TASKS_MAX	32768
 #define TASKS_BITS	8
+#define TASKS_HISTORIES	1024		/* tasks of a set that have one; others lose theirs */
 
 struct entry {
 	struct hlist_node node;
@@ -29,7 +31,12 @@ struct entry {
 	u64 switches;			/* of the task, when it last left a CPU of the group */
 	u32 disables;			/* tasks->disables when it last came onto one */
 	u32 loss;			/* causes since the last sample */
+	u32 nr;				/* in history: kept when it last left, to be put back */
+	u32 room;
+	struct flowtap_entry *history;	/* oldest first; behind this structure, or NULL */
+	u64 control;			/* of the stream that recorded history */
 	bool ran;			/* switches and disables are valid */
+	bool displaced;			/* and a GAP record has told so */
 	bool gone;			/* removed; READ_ONCE, WRITE_ONCE */
 	struct rcu_head rcu;
 };
@@ -42,7 +49,9 @@ struct tasks {
 	raw_spinlock_t lock;
 	DECLARE_HASHTABLE(entries, TASKS_BITS);
 	struct list_head events;	/* struct event, under group_lock */
+	struct work_struct recount;	/* tasks that perf has taken their events off get new ones */
 	u32 count;			/* entries */
+	u32 depth;			/* entries of a history, 0: none are kept */
 	u32 disables;			/* how often a stream was disabled */
 	bool any;			/* there has been an entry */
 	bool privileged;		/* may follow set-uid programs */
@@ -51,7 +60,8 @@ struct tasks {
 	struct rcu_head rcu;
 };
 
-struct tasks *tasks_new(const struct flowtap_configure *configure);
+/* depth: transfers that are kept for each task while it is off the CPU. NULL: no memory. */
+struct tasks *tasks_new(const struct flowtap_configure *configure, u32 depth);
 void tasks_get(struct tasks *tasks);
 /* May sleep: releases events. */
 void tasks_put(struct tasks *tasks);

@@ -3,14 +3,18 @@
 #include <flowtap/archive.h>
 
 #include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
+#include "archive_place.h"
 #include "crc32c.h"
 
 #define BUFFER (1U << 20)
+#define DIRECT (1U << 16)	/* a block this large is written from where it lies */
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "archives are written as memory is");
 _Static_assert(sizeof(struct flowtap_archive_header) == 16, "layout");
@@ -21,15 +25,29 @@ _Static_assert(sizeof(struct flowtap_archive_task) == 48, "layout");
 struct flowtap_archive_writer {
 	int fd;
 	int failed;		/* the first error of write */
+	bool placed;		/* the fd does not stand where the next byte goes */
+	off_t start;		/* of the archive in the file; -1: it cannot be written at offsets */
 	size_t used;		/* bytes in buffer */
-	uint64_t written;	/* bytes in the file */
+	uint64_t written;	/* bytes of the archive in the file, or given away */
 	uint8_t buffer[BUFFER];
 };
+
+/* Where the fd stands; -1 where it can only be written one byte after the other. */
+static off_t start_of(int fd)
+{
+	int flags = fcntl(fd, F_GETFL);
+
+	/* pwrite on such a file appends, too. */
+	if (flags < 0 || flags & O_APPEND)
+		return -1;
+	return lseek(fd, 0, SEEK_CUR);
+}
 
 int flowtap_archive_create(int fd, struct flowtap_archive_writer **out)
 {
 	struct flowtap_archive_writer *writer = malloc(sizeof(*writer));
 	struct flowtap_archive_header header = { .version = FLOWTAP_ARCHIVE_VERSION };
+	int saved = errno;
 
 	if (!writer)
 		return -ENOMEM;
@@ -37,6 +55,9 @@ int flowtap_archive_create(int fd, struct flowtap_archive_writer **out)
 	header.crc = flowtap_crc32c(0, &header, offsetof(struct flowtap_archive_header, crc));
 	writer->fd = fd;
 	writer->failed = 0;
+	writer->placed = false;
+	writer->start = start_of(fd);
+	errno = saved;
 	writer->written = 0;
 	writer->used = sizeof(header);
 	memcpy(writer->buffer, &header, sizeof(header));
@@ -44,38 +65,73 @@ int flowtap_archive_create(int fd, struct flowtap_archive_writer **out)
 	return 0;
 }
 
-static int write_all(int fd, const uint8_t *bytes, size_t size)
+/* Takes `n` bytes from the head of the parts; how many parts are empty then. */
+static int take(struct iovec *parts, int n_parts, size_t n)
 {
-	while (size) {
-		ssize_t n = write(fd, bytes, size);
+	int i = 0;
 
+	for (; i < n_parts && n >= parts[i].iov_len; i++)
+		n -= parts[i].iov_len;
+	if (i < n_parts) {
+		parts[i].iov_base = (uint8_t *)parts[i].iov_base + n;
+		parts[i].iov_len -= n;
+	}
+	return i;
+}
+
+static ssize_t write_some(const struct flowtap_archive_writer *writer, const struct iovec *parts,
+			  int n, uint64_t written)
+{
+	if (writer->placed)
+		return pwritev(writer->fd, parts, n, writer->start + (off_t)written);
+	return writev(writer->fd, parts, n);
+}
+
+/* Behind what is in the file. Changes parts. 0 or -errno. */
+static int write_all(struct flowtap_archive_writer *writer, struct iovec *parts, int n_parts)
+{
+	uint64_t written = writer->written;
+	int empty = take(parts, n_parts, 0);
+
+	while (parts += empty, n_parts -= empty, n_parts) {
+		ssize_t n = write_some(writer, parts, n_parts, written);
+
+		empty = 0;
 		if (n < 0 && errno == EAGAIN) {
-			struct pollfd wait = { .fd = fd, .events = POLLOUT };
+			struct pollfd wait = { .fd = writer->fd, .events = POLLOUT };
 
 			if (poll(&wait, 1, -1) < 0 && errno != EINTR)
 				return -errno;
 		} else if (n < 0 && errno != EINTR) {
 			return -errno;
 		} else if (n > 0) {
-			bytes += n;
-			size -= (size_t)n;
+			written += (uint64_t)n;
+			empty = take(parts, n_parts, (size_t)n);
 		}
 	}
+	writer->written = written;
 	return 0;
 }
 
-int flowtap_archive_flush(struct flowtap_archive_writer *writer)
+/* The same once; after an error nothing is tried any more. */
+static int write_parts(struct flowtap_archive_writer *writer, struct iovec *parts, int n)
 {
 	int saved = errno;
 
 	if (!writer->failed)
-		writer->failed = write_all(writer->fd, writer->buffer, writer->used);
+		writer->failed = write_all(writer, parts, n);
 	errno = saved;
-	if (writer->failed)
-		return writer->failed;
-	writer->written += writer->used;
-	writer->used = 0;
-	return 0;
+	return writer->failed;
+}
+
+int flowtap_archive_flush(struct flowtap_archive_writer *writer)
+{
+	struct iovec part = { writer->buffer, writer->used };
+	int err = write_parts(writer, &part, 1);
+
+	if (!err)
+		writer->used = 0;
+	return err;
 }
 
 static int put(struct flowtap_archive_writer *writer, const void *bytes, size_t size)
@@ -101,37 +157,108 @@ static int put(struct flowtap_archive_writer *writer, const void *bytes, size_t 
 	return 0;
 }
 
-int flowtap_archive_write(struct flowtap_archive_writer *writer, uint32_t type, uint32_t cpu,
-			  uint64_t time, const void *first, size_t first_size, const void *second,
-			  size_t second_size)
+/* A block's header, with its checksum. 0; what flowtap_archive_write says. */
+static int begin(const struct flowtap_archive_writer *writer, uint32_t type, uint32_t cpu,
+		 uint64_t time, const struct iovec payload[2],
+		 struct flowtap_archive_block_header *header)
 {
-	static const uint8_t zeros[8];
-	struct flowtap_archive_block_header header = {
-		.type = (uint16_t)type,
-		.mark = FLOWTAP_ARCHIVE_MARK,
-		.cpu = cpu,
-		.time = time,
-	};
-	int err;
+	uint32_t crc;
 
 	if (writer->failed)
 		return writer->failed;
 	if (type > UINT16_MAX)
 		return -EINVAL;
-	if (first_size > FLOWTAP_ARCHIVE_BLOCK_MAX ||
-	    second_size > FLOWTAP_ARCHIVE_BLOCK_MAX - first_size)
+	if (payload[0].iov_len > FLOWTAP_ARCHIVE_BLOCK_MAX ||
+	    payload[1].iov_len > FLOWTAP_ARCHIVE_BLOCK_MAX - payload[0].iov_len)
 		return -EMSGSIZE;
-	header.size = (uint32_t)(first_size + second_size);
-	header.crc = flowtap_crc32c(0, &header, sizeof(header));
-	header.crc = flowtap_crc32c(header.crc, first, first_size);
-	header.crc = flowtap_crc32c(header.crc, second, second_size);
-	err = put(writer, &header, sizeof(header));
+	*header = (struct flowtap_archive_block_header) {
+		.type = (uint16_t)type,
+		.mark = FLOWTAP_ARCHIVE_MARK,
+		.size = (uint32_t)(payload[0].iov_len + payload[1].iov_len),
+		.cpu = cpu,
+		.time = time,
+	};
+	crc = flowtap_crc32c(0, header, sizeof(*header));
+	crc = flowtap_crc32c(crc, payload[0].iov_base, payload[0].iov_len);
+	header->crc = flowtap_crc32c(crc, payload[1].iov_base, payload[1].iov_len);
+	return 0;
+}
+
+int flowtap_archive_write(struct flowtap_archive_writer *writer, uint32_t type, uint32_t cpu,
+			  uint64_t time, const void *first, size_t first_size, const void *second,
+			  size_t second_size)
+{
+	static const uint8_t zeros[8];
+	struct flowtap_archive_block_header header;
+	struct iovec parts[4] = {
+		{ &header, sizeof(header) },
+		{ (void *)first, first_size },
+		{ (void *)second, second_size },
+		{ (void *)zeros, -(first_size + second_size) & 7 },
+	};
+	int err = begin(writer, type, cpu, time, &parts[1], &header);
+
+	if (err)
+		return err;
+	if (header.size >= DIRECT) {
+		err = flowtap_archive_flush(writer);
+		return err ? err : write_parts(writer, parts, 4);
+	}
+	for (int i = 0; i < 4 && !err; i++)
+		err = put(writer, parts[i].iov_base, parts[i].iov_len);
+	return err;
+}
+
+bool flowtap_archive_placeable(const struct flowtap_archive_writer *writer)
+{
+	return writer->start >= 0;
+}
+
+int flowtap_archive_fd(const struct flowtap_archive_writer *writer)
+{
+	return writer->fd;
+}
+
+int flowtap_archive_place(struct flowtap_archive_writer *writer, uint32_t type, uint32_t cpu,
+			  uint64_t time, const void *first, size_t first_size, const void *second,
+			  size_t second_size, struct flowtap_archive_block_header *header,
+			  uint64_t *offset)
+{
+	const struct iovec payload[2] = {
+		{ (void *)first, first_size }, { (void *)second, second_size }
+	};
+	int err;
+
+	if (!flowtap_archive_placeable(writer) || (first_size + second_size) % 8)
+		return -EINVAL;
+	err = begin(writer, type, cpu, time, payload, header);
 	if (!err)
-		err = put(writer, first, first_size);
-	if (!err)
-		err = put(writer, second, second_size);
-	if (!err)
-		err = put(writer, zeros, -header.size & 7);
+		err = flowtap_archive_flush(writer);
+	if (err)
+		return err;
+	writer->placed = true;
+	*offset = (uint64_t)writer->start + writer->written;
+	writer->written += sizeof(*header) + header->size;
+	return 0;
+}
+
+void flowtap_archive_fail(struct flowtap_archive_writer *writer, int error)
+{
+	if (!writer->failed)
+		writer->failed = error;
+}
+
+int flowtap_archive_settle(struct flowtap_archive_writer *writer)
+{
+	int saved = errno, err = writer->failed;
+
+	if (writer->placed && !err) {
+		if (lseek(writer->fd, writer->start + (off_t)writer->written, SEEK_SET) < 0)
+			err = -errno;
+		else
+			writer->placed = false;
+	}
+	errno = saved;
 	return err;
 }
 

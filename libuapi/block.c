@@ -188,7 +188,7 @@ static void keep_count(struct counts *counts, size_t limit, const struct flowtap
 	*slot = ++counts->n;
 }
 
-void flowtap_blocks_trim(struct flowtap_blocks *blocks)
+bool flowtap_blocks_trim(struct flowtap_blocks *blocks)
 {
 	size_t slot_bytes = (blocks->mask + 1) * sizeof(struct slot);
 	struct slot *slots;
@@ -196,7 +196,7 @@ void flowtap_blocks_trim(struct flowtap_blocks *blocks)
 	if (blocks->slab_bytes + blocks->charged + slot_bytes + count_bytes(blocks->evicted.room) <
 		    blocks->limit ||
 	    !blocks->n)
-		return;
+		return false;
 	for (struct slab *slab = blocks->first; slab; slab = slab->next) {
 		for (unsigned int i = 0; i < slab->used; i++) {
 			if (slab->blocks[i].executed)
@@ -209,10 +209,11 @@ void flowtap_blocks_trim(struct flowtap_blocks *blocks)
 		free(blocks->slots);
 		blocks->slots = slots;
 		blocks->mask = FIRST_SLOTS - 1;
-		return;
+		return true;
 	}
 	for (size_t i = 0; i <= blocks->mask; i++)
 		blocks->slots[i] = (struct slot){ 0 };
+	return true;
 }
 
 /* The slot that holds the block, or the free one where it belongs. */
@@ -351,6 +352,22 @@ int flowtap_blocks_next(struct flowtap_blocks *blocks, const struct flowtap_code
 	status = flowtap_blocks_get(blocks, code, block->address + block->size, stop, next);
 	if (!status && !(*next)->stop && (*next)->key == block->key)
 		block->next = *next;
+	return status;
+}
+
+int flowtap_blocks_taken(struct flowtap_blocks *blocks, const struct flowtap_code *code,
+			 struct flowtap_block *block, struct flowtap_block **taken)
+{
+	struct flowtap_block *known = block->taken;
+	int status;
+
+	if (known && known->key == code->key && known->size <= code->end - known->address) {
+		*taken = known;
+		return 0;
+	}
+	status = flowtap_blocks_get(blocks, code, block->target, 0, taken);
+	if (!status && !(*taken)->stop && (*taken)->key == block->key)
+		block->taken = *taken;
 	return status;
 }
 

@@ -80,12 +80,13 @@ int flowtap_ctr_bad_record(struct flowtap_ctr *ctr, uint64_t time, const char *f
 	});
 }
 
-int flowtap_ctr_enter(struct flowtap_ctr *ctr, uint32_t pid, uint32_t tid, uint32_t cpu)
+int flowtap_ctr_enter(struct flowtap_ctr *ctr, uint32_t pid, uint32_t tid, uint32_t cpu,
+		      enum flowtap_mode mode)
 {
 	struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_CONTEXT };
 
 	if (ctr->has_context && ctr->context.pid == pid && ctr->context.tid == tid &&
-	    ctr->context.cpu == cpu)
+	    ctr->context.cpu == cpu && ctr->context.mode == mode)
 		return 0;
 	ctr->has_context = true;
 	ctr->context = (struct flowtap_context){
@@ -93,7 +94,7 @@ int flowtap_ctr_enter(struct flowtap_ctr *ctr, uint32_t pid, uint32_t tid, uint3
 		.tid = tid,
 		.cpu = cpu,
 		.isa = FLOWTAP_ISA_RV64,
-		.mode = FLOWTAP_MODE_U,
+		.mode = mode,
 		.security = FLOWTAP_NONSECURE,
 		.width = 64,
 	};
@@ -126,7 +127,7 @@ static int decode_gap(struct flowtap_ctr *ctr, const struct flowtap_record_gap *
 	if (record->cause >= FLOWTAP_CAUSE_MAX)
 		return flowtap_ctr_bad_record(ctr, record->time, "a gap of unknown cause %u",
 					      record->cause);
-	status = flowtap_ctr_enter(ctr, record->pid, record->tid, record->cpu);
+	status = flowtap_ctr_enter(ctr, record->pid, record->tid, record->cpu, ctr->context.mode);
 	if (status < 0)
 		return status;
 	return flowtap_ctr_gap(ctr, &(struct flowtap_gap){

@@ -1,24 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/*
- * One sample: from its entries to the flow.
- *
- * Nothing is said that the entries do not prove. An entry proves that its source executed (a
- * transfer) or was reached and did not complete (a trap), and that execution went on at its
- * target. What lies between a target and the next source is proven if the code allows a straight
- * line there, because any other way would have left an entry in between: this holds only where
- * every way is recorded (way_of). Where execution went on after a trap is not recorded, as the
- * kernel may have sent the task elsewhere (a signal): what follows begins anew at the next source.
- */
+/* One sample: what it can become, and what lies before it. Its entries are in ctr_entry.c. */
 #include <ctr_internal.h>
 #include <inttypes.h>
 #include <stdio.h>
 
-enum way {
-	WAY_BLOCKS,
-	WAY_SOURCES,	/* the transfers, and the instruction of each, but nothing in between */
-	WAY_TRANSFERS,	/* the transfers only */
-	WAY_CALLSTACK,
-};
+/* A control without any mode is of a source that has none, which makes up user programs. */
+static unsigned int modes_of(uint64_t control)
+{
+	unsigned int modes = (control & CTR_CONTROL_U ? 1U << FLOWTAP_MODE_U : 0) |
+			     (control & CTR_CONTROL_S ? 1U << FLOWTAP_MODE_S : 0);
+
+	return modes ? modes : 1U << FLOWTAP_MODE_U;
+}
 
 /*
  * What a sample can become. This is the one place where that is decided, by the sctrctl it was
@@ -27,282 +20,66 @@ enum way {
  * RASEMU keeps calls that have not returned, which is a call stack. With an inhibited transfer
  * type a straight line may have a hole that looks possible; EXCINH, INTRINH and TRETINH are no
  * such bits as long as only U is recorded, since every trap is then external and ignores them
- * (Smctr 6.1.2). Custom bits may alter anything (7). Records of S and M mode want the kernel's
- * code. Without STE there may be a trap anywhere, and with it a redirection (a signal) that lies
- * in line with what was interrupted, so straight lines prove nothing; with BPFRZ the same is true
- * of breakpoints, which are not recorded (6.5).
+ * (Smctr 6.1.2). Custom bits may alter anything (7). Without STE, and S, there may be a trap
+ * anywhere, and with it a redirection (a signal) that lies in line with what was interrupted, so
+ * straight lines prove nothing; with BPFRZ the same is true of breakpoints, which are not recorded
+ * (6.5).
  */
-static enum way way_of(uint64_t control, const char **why)
+static enum ctr_way way_of(uint64_t control, const char **why)
 {
 	if (control & CTR_CONTROL_RASEMU)
-		return WAY_CALLSTACK;
-	if (control & (CTR_CONTROL_S | CTR_CONTROL_M)) {
-		*why = "recorded in kernel mode as well";
-		return WAY_TRANSFERS;
+		return CTR_WAY_CALLSTACK;
+	if (control & CTR_CONTROL_M) {
+		*why = "recorded in M mode as well";
+		return CTR_WAY_TRANSFERS;
 	}
-	if (control & (CTR_CONTROL_TKBRINH | CTR_CONTROL_JUMPINH)) {
+	if (control & (CTR_CONTROL_TKBRINH | CTR_CONTROL_JUMPINH) ||
+	    (control & CTR_CONTROL_S && control & CTR_CONTROL_TRAPINH)) {
 		*why = "transfer types were inhibited";
-		return WAY_TRANSFERS;
+		return CTR_WAY_TRANSFERS;
 	}
 	if (control & CTR_CONTROL_CUSTOM) {
 		*why = "a custom extension was enabled";
-		return WAY_TRANSFERS;
+		return CTR_WAY_TRANSFERS;
 	}
-	if (!(control & CTR_CONTROL_STE) || control & CTR_CONTROL_BPFRZ)
-		return WAY_SOURCES;
-	return WAY_BLOCKS;
+	if (!(control & (CTR_CONTROL_STE | CTR_CONTROL_S)) || control & CTR_CONTROL_BPFRZ)
+		return CTR_WAY_SOURCES;
+	return CTR_WAY_BLOCKS;
 }
 
-static int send(struct flowtap_ctr *ctr, const struct flowtap_element *element)
+/* Hardware need not report types, and then the trap of an instruction looks like its jump. */
+static bool traps_unknown(const struct flowtap_record_sample *sample)
 {
-	return ctr->sink->element(ctr->sink, element);
-}
+	const struct flowtap_entry *entries = (const struct flowtap_entry *)(sample + 1);
 
-static void owe(struct flowtap_ctr *ctr, enum flowtap_gap_reason reason, const char *detail)
-{
-	ctr->known = false;
-	ctr->owes = true;
-	ctr->owed = reason;
-	ctr->owed_detail = detail;
-}
-
-static int pay(struct flowtap_ctr *ctr)
-{
-	if (!ctr->owes)
-		return 0;
-	ctr->owes = false;
-	return flowtap_ctr_gap(ctr, &(struct flowtap_gap){
-		.reason = ctr->owed,
-		.size = UINT64_MAX,
-		.detail = ctr->owed_detail,
-	});
-}
-
-/* Why the walk did not get there. */
-static int send_failure(struct flowtap_ctr *ctr)
-{
-	return flowtap_ctr_gap(ctr, &(struct flowtap_gap){
-		.reason = ctr->walk.failure.reason,
-		.size = UINT64_MAX,
-		.address = ctr->walk.failure.address,
-		.detail = ctr->walk.failure.detail,
-	});
-}
-
-static inline int send_block(struct flowtap_ctr *ctr, struct flowtap_block *block, bool taken,
-			     uint64_t target)
-{
-	block->executed++;
-	ctr->counts.blocks++;
-	ctr->counts.instructions += block->instructions;
-	return ctr->sink->block(ctr->sink, block, taken, target);
-}
-
-/* The path but for its last `keep` blocks, whose ends fell through. */
-static int send_path(struct flowtap_ctr *ctr, size_t keep)
-{
-	struct flowtap_block *block;
-	int status = 0;
-
-	for (size_t i = 0; i + keep < ctr->walk.n && status >= 0; i++) {
-		block = ctr->walk.path[i];
-		status = send_block(ctr, block, false, block->address + block->size);
+	if (!(sample->control & CTR_CONTROL_S))
+		return false;
+	for (uint32_t i = 0; i < sample->nr; i++) {
+		if (!(entries[i].data & CTR_DATA_TYPE))
+			return true;
 	}
-	return status;
-}
-
-static int send_transfer(struct flowtap_ctr *ctr, const struct flowtap_transfer *transfer)
-{
-	return send(ctr, &(struct flowtap_element){
-		.kind = FLOWTAP_ELEMENT_TRANSFER,
-		.transfer = *transfer,
-	});
-}
-
-static int send_cycles(struct flowtap_ctr *ctr, uint32_t cpu, uint64_t data)
-{
-	uint64_t supported = cpu < CTR_CPUS ? ~ctr->absent[cpu] : UINT64_MAX;
-
-	return send(ctr, &(struct flowtap_element){
-		.kind = FLOWTAP_ELEMENT_CYCLES,
-		.cycles = {
-			.count = flowtap_ctr_cycles(data),
-			.at_least = flowtap_ctr_cycles_saturated(data, supported),
-		},
-	});
-}
-
-/* After a transfer that was proven, or that there is no reason to doubt. */
-static void go_on(struct flowtap_ctr *ctr, const struct flowtap_transfer *transfer)
-{
-	ctr->known = true;
-	ctr->owes = false;
-	ctr->at = transfer->target;
-	ctr->before = transfer->source;
-	if (!ctr->straight)
-		owe(ctr, FLOWTAP_GAP_TRAP, "not all traps were recorded, there may be one here");
+	return false;
 }
 
 /*
- * The transfer whose way there was not proven: its own instruction was executed all the same if
- * the code has it. Where there is no code the record is believed; a record that contradicts the
- * code is not, so what follows begins anew. told: a gap says already what failed.
+ * The mode that the sample begins in. That of a task that was seen before changes behind the gap,
+ * so that nobody takes it for the doing of the sample before.
  */
-static int decode_alone(struct flowtap_ctr *ctr, struct flowtap_transfer *transfer, bool told)
+static enum flowtap_mode first_mode(const struct flowtap_ctr *ctr,
+				    const struct flowtap_record_sample *sample)
 {
-	int status = flowtap_walk_single(&ctr->walk, transfer);
+	const struct flowtap_entry *entries = (const struct flowtap_entry *)(sample + 1);
+	unsigned int modes = modes_of(sample->control);
 
-	if (status < 0)
-		return status;
-	if (!status) {
-		go_on(ctr, transfer);
-		return send_block(ctr, ctr->walk.path[0],
-				  transfer->type != FLOWTAP_TRANSFER_NOT_TAKEN, transfer->target);
-	}
-	if (ctr->walk.failure.reason == FLOWTAP_GAP_IMPOSSIBLE)
-		ctr->known = false;
-	else
-		go_on(ctr, transfer);
-	return told ? 0 : send_failure(ctr);
-}
-
-static int decode_transfer(struct flowtap_ctr *ctr, struct flowtap_transfer *transfer)
-{
-	bool told = false;
-	int status;
-
-	if (ctr->known) {
-		status = flowtap_walk_transfer(&ctr->walk, ctr->at, transfer);
-		if (status < 0)
-			return status;
-		if (!status) {
-			go_on(ctr, transfer);
-			status = send_path(ctr, 1);
-			if (status < 0)
-				return status;
-			return send_block(ctr, ctr->walk.path[ctr->walk.n - 1],
-					  transfer->type != FLOWTAP_TRANSFER_NOT_TAKEN,
-					  transfer->target);
-		}
-		told = true;
-		status = send_failure(ctr);
-	} else {
-		status = pay(ctr);
-	}
-	return status < 0 ? status : decode_alone(ctr, transfer, told);
-}
-
-/* The way from the last transfer up to a trap; *cause as flowtap_walk_exception has it. */
-static int decode_way_to_trap(struct flowtap_ctr *ctr, const struct flowtap_transfer *trap,
-			      int *cause)
-{
-	struct ctr_walk *walk = &ctr->walk;
-	int status;
-
-	if (trap->type == FLOWTAP_TRANSFER_EXCEPTION)
-		status = flowtap_walk_exception(walk, ctr->before, ctr->at, trap->source, cause);
-	else
-		status = flowtap_walk_stop(walk, ctr->at, trap->source);
-	if (status < 0)
-		return status;
-	if (status)
-		return send_failure(ctr);
-	status = send_path(ctr, *cause < 0 ? 0 : 1);
-	if (status >= 0 && *cause >= 0)
-		status = send_block(ctr, walk->path[walk->n - 1], true, 0);
-	return status;
-}
-
-static int decode_trap(struct flowtap_ctr *ctr, const struct flowtap_transfer *trap)
-{
-	int cause = -1, status;
-
-	if (ctr->known)
-		status = decode_way_to_trap(ctr, trap, &cause);
-	else
-		status = pay(ctr);
-	if (status < 0)
-		return status;
-	owe(ctr, FLOWTAP_GAP_TRAP, NULL);
-	return send(ctr, &(struct flowtap_element){
-		.kind = FLOWTAP_ELEMENT_EXCEPTION,
-		.exception = {
-			.number = cause,
-			.interrupt = trap->type == FLOWTAP_TRANSFER_INTERRUPT,
-			.address = trap->source,
-			.target = trap->target,
-		},
-	});
-}
-
-/*
- * Without types a target of 0 means a trap out of what is recorded. A call of a null pointer looks
- * the same and is then taken for one, which says less.
- */
-static bool is_trap(const struct flowtap_transfer *transfer)
-{
-	if (!transfer->type)
-		return !transfer->target;
-	return transfer->type == FLOWTAP_TRANSFER_EXCEPTION ||
-	       transfer->type == FLOWTAP_TRANSFER_INTERRUPT;
-}
-
-static int decode_entry(struct flowtap_ctr *ctr, enum way way, uint32_t cpu,
-			const struct flowtap_entry *entry)
-{
-	struct flowtap_transfer transfer = {
-		.source = entry->source & ~1ULL,
-		.target = entry->target & ~1ULL,
-		.type = entry->data & CTR_DATA_TYPE,
-		.mispredicted = entry->target & 1,
-	};
-	int status = 0;
-
-	if (!(entry->source & 1) || transfer.type == 6 || transfer.type == 7) {
-		ctr->known = false;
-		ctr->owes = false;
-		return flowtap_ctr_bad_record(ctr, ctr->walk.time, entry->source & 1 ?
-					      "an entry of a reserved type" :
-					      "an entry that is not valid");
-	}
-	if (way == WAY_SOURCES || way == WAY_TRANSFERS)
-		status = send_transfer(ctr, &transfer);
-	if (status >= 0 && way != WAY_TRANSFERS)
-		status = is_trap(&transfer) ? decode_trap(ctr, &transfer) :
-					      decode_transfer(ctr, &transfer);
-	ctr->counts.transfers[transfer.type]++;
-	if (status >= 0 && entry->data & CTR_DATA_CCV)
-		status = send_cycles(ctr, cpu, entry->data);
-	return status;
-}
-
-/*
- * From the newest transfer to where the trigger interrupted the task. The trap of an overflow is
- * not recorded where it freezes the buffer (Smctr 6.5); any other trap out of user mode is, and
- * if the newest entry is none then recording had ended before.
- */
-static int decode_tail(struct flowtap_ctr *ctr, const struct flowtap_record_sample *sample)
-{
-	int status;
-
-	if (!(sample->header.misc & FLOWTAP_MISC_USER) || !sample->ip || !ctr->known)
-		return 0;
-	if (sample->ip & 1)
-		return flowtap_ctr_bad_record(ctr, sample->time, "odd ip 0x%" PRIx64,
-					      (uint64_t)sample->ip);
-	if (!(sample->trigger & FLOWTAP_TRIGGER_OVERFLOW) ||
-	    !(sample->control & CTR_CONTROL_LCOFIFRZ))
-		return flowtap_ctr_gap(ctr, &(struct flowtap_gap){
-			.reason = FLOWTAP_GAP_FROZEN,
-			.until = sample->time,
-			.size = UINT64_MAX,
-			.address = ctr->at,
-			.detail = "the trap into the kernel was not recorded",
-		});
-	status = flowtap_walk_stop(&ctr->walk, ctr->at, sample->ip);
-	if (status < 0)
-		return status;
-	return status ? send_failure(ctr) : send_path(ctr, 0);
+	if (modes == 1U << FLOWTAP_MODE_U)
+		return FLOWTAP_MODE_U;
+	if (modes == 1U << FLOWTAP_MODE_S)
+		return FLOWTAP_MODE_S;
+	if (ctr->has_context && ctr->context.pid == sample->pid && ctr->context.tid == sample->tid)
+		return ctr->context.mode;
+	if (!sample->nr || entries[0].source <= 1)
+		return FLOWTAP_MODE_S;
+	return flowtap_walk_mode(entries[0].source);
 }
 
 static int decode_callstack(struct flowtap_ctr *ctr, const struct flowtap_record_sample *sample)
@@ -311,14 +88,14 @@ static int decode_callstack(struct flowtap_ctr *ctr, const struct flowtap_record
 	uint64_t frames[256 + 1];
 	size_t n = 0;
 
-	if (sample->header.misc & FLOWTAP_MISC_USER && sample->ip)
+	if (sample->header.misc & (FLOWTAP_MISC_USER | FLOWTAP_MISC_KERNEL) && sample->ip)
 		frames[n++] = sample->ip;
 	for (uint32_t i = sample->nr; i--;) {
 		ctr->counts.transfers[entries[i].data & CTR_DATA_TYPE]++;
 		if (entries[i].source & 1)
 			frames[n++] = entries[i].source & ~1ULL;
 	}
-	return send(ctr, &(struct flowtap_element){
+	return flowtap_ctr_send(ctr, &(struct flowtap_element){
 		.kind = FLOWTAP_ELEMENT_CALLSTACK,
 		.callstack = { .frames = frames, .n = n },
 	});
@@ -340,9 +117,12 @@ static void name_others(uint32_t causes, char *text, size_t room)
 
 /*
  * What lies before the sample: the reason, and a detail for people or "". In any case it is not
- * known where it begins, as the trigger of the sample before was a trap itself.
+ * known where it begins: the trigger of the sample before was a trap itself, or, where the kernel
+ * is recorded, what followed was the recorder's own code. A call stack has nothing to do with the
+ * one before.
  */
-static enum flowtap_gap_reason reason_before(const struct flowtap_record_sample *sample,
+static enum flowtap_gap_reason reason_before(enum ctr_way way,
+					     const struct flowtap_record_sample *sample,
 					     const struct ctr_task *before, bool seen,
 					     char *detail, size_t room)
 {
@@ -358,21 +138,30 @@ static enum flowtap_gap_reason reason_before(const struct flowtap_record_sample 
 	if (sample->nr == sample->depth)
 		return FLOWTAP_GAP_WRAPPED;
 	if (!seen) {
-		snprintf(detail, room, "the task's sample before is not here");
+		snprintf(detail, room, "the sample before is not here");
 		return FLOWTAP_GAP_START;
 	}
+	if (before->sequence + 1 == sample->sequence && way == CTR_WAY_CALLSTACK) {
+		snprintf(detail, room, "only calls that have not returned were recorded");
+		return FLOWTAP_GAP_FILTERED;
+	}
 	if (before->sequence + 1 == sample->sequence)
-		return FLOWTAP_GAP_TRAP;
+		return sample->control & CTR_CONTROL_S ? FLOWTAP_GAP_RECORDER : FLOWTAP_GAP_TRAP;
 	snprintf(detail, room, "sequence %" PRIu64 " follows %" PRIu64, (uint64_t)sample->sequence,
 		 before->sequence);
 	return sample->sequence > before->sequence ? FLOWTAP_GAP_RING_FULL : FLOWTAP_GAP_BAD_RECORD;
 }
 
-/* The head of a sample: who, when, and what lies before. *since: the task's sample before. */
+/* The head of a sample: who, when, and what lies before. *since: the sample before. */
 static int begin(struct flowtap_ctr *ctr, const struct flowtap_record_sample *sample,
 		 uint64_t *since)
 {
-	const struct ctr_task now = { sample->tid, sample->sequence, sample->time };
+	bool cpu_wide = sample->header.misc & FLOWTAP_MISC_CPU_WIDE;
+	const struct ctr_task now = {
+		.key = cpu_wide ? CTR_TASK_CPU | sample->cpu : sample->tid,
+		.sequence = sample->sequence,
+		.time = sample->time,
+	};
 	enum flowtap_gap_reason reason;
 	struct ctr_task before;
 	char detail[160];
@@ -381,15 +170,16 @@ static int begin(struct flowtap_ctr *ctr, const struct flowtap_record_sample *sa
 
 	seen = flowtap_ctr_tasks_follow(&ctr->tasks, &now, &before);
 	*since = before.time <= sample->time ? before.time : 0;
-	status = flowtap_ctr_enter(ctr, sample->pid, sample->tid, sample->cpu);
+	status = flowtap_ctr_enter(ctr, sample->pid, sample->tid, sample->cpu,
+				   first_mode(ctr, sample));
 	if (status >= 0)
-		status = send(ctr, &(struct flowtap_element){
+		status = flowtap_ctr_send(ctr, &(struct flowtap_element){
 			.kind = FLOWTAP_ELEMENT_TIME,
 			.time = sample->time,
 		});
 	if (status < 0)
 		return status;
-	reason = reason_before(sample, &before, seen, detail, sizeof(detail));
+	reason = reason_before(ctr->way, sample, &before, seen, detail, sizeof(detail));
 	return flowtap_ctr_gap(ctr, &(struct flowtap_gap){
 		.reason = reason,
 		.since = before.time,
@@ -403,29 +193,28 @@ int flowtap_ctr_sample(struct flowtap_ctr *ctr, const struct flowtap_record_samp
 {
 	const struct flowtap_entry *entries = (const struct flowtap_entry *)(sample + 1);
 	const char *why = NULL;
-	enum way way = way_of(sample->control, &why);
 	uint64_t since;
 	int status;
 
+	ctr->way = way_of(sample->control, &why);
+	if (ctr->way < CTR_WAY_TRANSFERS && traps_unknown(sample)) {
+		ctr->way = CTR_WAY_TRANSFERS;
+		why = "the hardware does not tell traps from jumps";
+	}
 	ctr->counts.samples++;
 	ctr->counts.entries += sample->nr;
 	status = begin(ctr, sample, &since);
-	if (status >= 0 && way == WAY_CALLSTACK)
+	if (status >= 0 && ctr->way == CTR_WAY_CALLSTACK)
 		return decode_callstack(ctr, sample);
-	if (status >= 0 && way == WAY_TRANSFERS)
+	if (status >= 0 && ctr->way == CTR_WAY_TRANSFERS)
 		status = flowtap_ctr_gap(ctr, &(struct flowtap_gap){
 			.reason = FLOWTAP_GAP_FILTERED,
 			.size = UINT64_MAX,
 			.detail = why,
 		});
-	ctr->known = false;
-	ctr->owes = false;
-	ctr->straight = way == WAY_BLOCKS;
-	flowtap_walk_begin(&ctr->walk, sample->pid, sample->time, since,
+	flowtap_walk_begin(&ctr->walk, sample->pid, sample->time, since, modes_of(sample->control),
 			   sample->control & CTR_CONTROL_NTBREN);
-	for (uint32_t i = 0; i < sample->nr && status >= 0; i++) {
-		flowtap_blocks_trim(ctr->walk.blocks);
-		status = decode_entry(ctr, way, sample->cpu, &entries[i]);
-	}
-	return status < 0 ? status : decode_tail(ctr, sample);
+	if (status >= 0)
+		status = flowtap_ctr_entries(ctr, entries, sample->nr);
+	return status < 0 ? status : flowtap_ctr_tail(ctr, sample);
 }

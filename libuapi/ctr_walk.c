@@ -8,6 +8,9 @@
 #include <stdlib.h>
 
 #define PAGE_SHIFT 12		/* the smallest there is: what shares it shares a larger one too */
+#define CAUSE_ECALL_U 8		/* privileged specification, table of scause */
+#define CAUSE_ECALL_S 9
+#define EXPLAIN_BLOCKS 64
 #define REMAPS 8		/* of one place during one sample, more are not looked into */
 
 __attribute__((format(printf, 4, 5)))
@@ -35,7 +38,7 @@ static bool covers(const struct flowtap_code *code, uint64_t address)
 }
 
 void flowtap_walk_begin(struct ctr_walk *walk, uint32_t pid, uint64_t time, uint64_t since,
-			bool all_branches)
+			unsigned int modes, bool all_branches)
 {
 	/* Another time, and what was found before may have ended meanwhile. */
 	for (int i = 0; i < CTR_RECENT; i++)
@@ -43,6 +46,8 @@ void flowtap_walk_begin(struct ctr_walk *walk, uint32_t pid, uint64_t time, uint
 	walk->pid = pid;
 	walk->time = time;
 	walk->since = since;
+	walk->jump = NULL;
+	walk->modes = modes;
 	walk->all_branches = all_branches;
 }
 
@@ -81,6 +86,11 @@ static const struct flowtap_code *look_up(struct ctr_walk *walk, uint64_t addres
 {
 	const struct flowtap_code *code;
 
+	if (!(walk->modes >> flowtap_walk_mode(address) & 1)) {
+		fail(walk, FLOWTAP_GAP_IMPOSSIBLE, address,
+		     "0x%" PRIx64 " is executed in a mode that is not recorded", address);
+		return NULL;
+	}
 	code = flowtap_map_find(walk->map, walk->pid, walk->time, address);
 	if (!code) {
 		fail(walk, FLOWTAP_GAP_NO_IMAGE, address, "nothing known is mapped at 0x%" PRIx64,
@@ -126,6 +136,8 @@ static int step(struct ctr_walk *walk, struct flowtap_block *before, uint64_t ad
 		return CTR_UNPROVEN;
 	if (before)
 		status = flowtap_blocks_next(walk->blocks, code, before, stop, block);
+	else if (walk->jump && walk->jump->target == address && !stop)
+		status = flowtap_blocks_taken(walk->blocks, code, walk->jump, block);
 	else
 		status = flowtap_blocks_get(walk->blocks, code, address, stop, block);
 	if (status == -ENODATA)
@@ -158,14 +170,39 @@ static int append(struct ctr_walk *walk, struct flowtap_block *block)
 	return 0;
 }
 
+/* The cause of the ecall or ebreak that ends the block, as the code has it. */
+static int cause_of(const struct flowtap_block *block)
+{
+	struct flowtap_riscv_insn insn;
+
+	if (flowtap_riscv_classify(block->bytes + block->last, block->size - block->last, &insn))
+		return -1;
+	return insn.cause;
+}
+
+/* A block that always leaves at its end, but for a call of firmware. */
+static int pass_unconditional(struct ctr_walk *walk, const struct flowtap_block *block,
+			      uint64_t goal)
+{
+	uint64_t last = block->address + block->last;
+
+	if (block->end == FLOWTAP_TRANSFER_RECORDING)
+		return fail(walk, FLOWTAP_GAP_RECORDER, block->address,
+			    "what is recorded may have changed at 0x%" PRIx64, last);
+	if (block->end == FLOWTAP_TRANSFER_EXCEPTION &&
+	    flowtap_walk_mode(last) == FLOWTAP_MODE_S && cause_of(block) == CAUSE_ECALL_U)
+		return 0;
+	return fail(walk, FLOWTAP_GAP_IMPOSSIBLE, block->address,
+		    "%s at 0x%" PRIx64 " lies before 0x%" PRIx64,
+		    flowtap_transfer_name(block->end), last, goal);
+}
+
 /* Takes `block` as one that was left at its end on the way to `goal`. */
 static int pass(struct ctr_walk *walk, struct flowtap_block *block, uint64_t goal)
 {
-	if (block->end && !block->conditional)
-		return fail(walk, FLOWTAP_GAP_IMPOSSIBLE, block->address,
-			    "%s at 0x%" PRIx64 " lies before 0x%" PRIx64,
-			    flowtap_transfer_name(block->end), block->address + block->last, goal);
-	if (block->end && walk->all_branches)
+	if (block->end && !block->conditional && pass_unconditional(walk, block, goal))
+		return CTR_UNPROVEN;
+	if (block->conditional && walk->all_branches)
 		return fail(walk, FLOWTAP_GAP_IMPOSSIBLE, block->address,
 			    "branch at 0x%" PRIx64 " before 0x%" PRIx64
 			    " has no record, taken or not", block->address + block->last, goal);
@@ -207,8 +244,17 @@ static int walk_to(struct ctr_walk *walk, uint64_t from, uint64_t source)
 	}
 }
 
+/* Trap returns have records where they are executed in a mode that is recorded, as jumps have. */
+static inline bool can_transfer(const struct ctr_walk *walk, uint8_t class, uint64_t source)
+{
+	if (class > FLOWTAP_TRANSFER_TRAP_RETURN)
+		return class < FLOWTAP_TRANSFER_RECORDING;
+	return class == FLOWTAP_TRANSFER_TRAP_RETURN && walk->modes >> FLOWTAP_MODE_S & 1 &&
+	       flowtap_walk_mode(source) == FLOWTAP_MODE_S;
+}
+
 /* Whether the last instruction of `block` does what was recorded. */
-static int verify(struct ctr_walk *walk, const struct flowtap_block *block,
+static inline int verify(struct ctr_walk *walk, const struct flowtap_block *block,
 		  struct flowtap_transfer *transfer)
 {
 	uint8_t class = block->end;
@@ -221,7 +267,8 @@ static int verify(struct ctr_walk *walk, const struct flowtap_block *block,
 		class = FLOWTAP_TRANSFER_NOT_TAKEN;
 		target = block->address + block->size;
 	}
-	if (class <= FLOWTAP_TRANSFER_TRAP_RETURN || (transfer->type && transfer->type != class))
+	if (!can_transfer(walk, class, transfer->source) ||
+	    (transfer->type && transfer->type != class))
 		return fail(walk, FLOWTAP_GAP_IMPOSSIBLE, transfer->source,
 			    "recorded %s at 0x%" PRIx64 ", the code has %s there",
 			    flowtap_transfer_name(transfer->type), transfer->source,
@@ -235,19 +282,53 @@ static int verify(struct ctr_walk *walk, const struct flowtap_block *block,
 	return 0;
 }
 
+/*
+ * A way that is impossible is none if recording was turned off and on again in between: then a
+ * straight line leads from `from` to where that was done. The last that `status` can say.
+ */
+static int explain(struct ctr_walk *walk, uint64_t from, int status)
+{
+	struct flowtap_block *block = NULL;
+	struct ctr_failure failure;
+
+	if (status != CTR_UNPROVEN || walk->failure.reason != FLOWTAP_GAP_IMPOSSIBLE ||
+	    flowtap_walk_mode(from) != FLOWTAP_MODE_S)
+		return status;
+	failure = walk->failure;
+	walk->n = 0;
+	for (int i = 0; i < EXPLAIN_BLOCKS; i++) {
+		status = step(walk, block, from, 0, &block);
+		if (!status)
+			status = pass(walk, block, from);
+		if (status)
+			break;
+		from = block->address + block->size;
+	}
+	if (status < 0)
+		return status;
+	if (!status || walk->failure.reason != FLOWTAP_GAP_RECORDER)
+		walk->failure = failure;
+	return CTR_UNPROVEN;
+}
+
 int flowtap_walk_transfer(struct ctr_walk *walk, uint64_t from, struct flowtap_transfer *transfer)
 {
 	int status = walk_to(walk, from, transfer->source);
 
-	return status ? status : verify(walk, walk->path[walk->n - 1], transfer);
+	if (!status)
+		status = verify(walk, walk->path[walk->n - 1], transfer);
+	return status ? explain(walk, from, status) : 0;
 }
 
 int flowtap_walk_single(struct ctr_walk *walk, struct flowtap_transfer *transfer)
 {
-	return flowtap_walk_transfer(walk, transfer->source, transfer);
+	int status = walk_to(walk, transfer->source, transfer->source);
+
+	return status ? status : verify(walk, walk->path[walk->n - 1], transfer);
 }
 
-int flowtap_walk_stop(struct ctr_walk *walk, uint64_t from, uint64_t stop)
+/* Up to `stop`, exclusive. */
+static int walk_before(struct ctr_walk *walk, uint64_t from, uint64_t stop)
 {
 	struct flowtap_block *block = NULL;
 	uint64_t at = from;
@@ -269,14 +350,9 @@ int flowtap_walk_stop(struct ctr_walk *walk, uint64_t from, uint64_t stop)
 	return 0;
 }
 
-/* The cause of the ecall or ebreak that ends the path, as the code has it. */
-static int cause_of(const struct flowtap_block *block)
+int flowtap_walk_stop(struct ctr_walk *walk, uint64_t from, uint64_t stop)
 {
-	struct flowtap_riscv_insn insn;
-
-	if (flowtap_riscv_classify(block->bytes + block->last, block->size - block->last, &insn))
-		return -1;
-	return insn.cause;
+	return explain(walk, from, walk_before(walk, from, stop));
 }
 
 int flowtap_walk_exception(struct ctr_walk *walk, uint64_t before, uint64_t from, uint64_t epc,
@@ -296,6 +372,8 @@ int flowtap_walk_exception(struct ctr_walk *walk, uint64_t before, uint64_t from
 		last = walk->path[walk->n - 1];
 		if (last->end == FLOWTAP_TRANSFER_EXCEPTION) {
 			*cause = cause_of(last);
+			if (*cause == CAUSE_ECALL_U && flowtap_walk_mode(epc) == FLOWTAP_MODE_S)
+				*cause = CAUSE_ECALL_S;
 			return 0;
 		}
 	}

@@ -3,6 +3,9 @@
  * Walks: the blocks between where execution is known to have been and where the next record was
  * made, if the code allows just that. A walk is found whole before any of it is said.
  *
+ * An ecall of the kernel is no obstacle: M mode executes it, which is not recorded, and goes on
+ * behind it. A write to the registers that decide what is recorded is one.
+ *
  * Functions return 0: proven, path holds the blocks; CTR_UNPROVEN: `failure` says why; -ENOMEM.
  */
 #ifndef CTR_WALK_H
@@ -19,6 +22,12 @@
 
 #define CTR_RECENT 4
 
+/* Of what Linux executes in S mode addresses have the sign bit set, of U mode they never have. */
+static inline enum flowtap_mode flowtap_walk_mode(uint64_t address)
+{
+	return address >> 63 ? FLOWTAP_MODE_S : FLOWTAP_MODE_U;
+}
+
 struct ctr_failure {
 	enum flowtap_gap_reason reason;
 	uint64_t address;
@@ -32,9 +41,12 @@ struct ctr_walk {
 	uint32_t pid;
 	uint64_t time;
 	uint64_t since;			/* the task's sample before it, 0 unknown */
+	unsigned int modes;		/* that are recorded: 1 << FLOWTAP_MODE_ */
 	bool all_branches;		/* NTBREN: not-taken branches have records as well */
 	const struct flowtap_code *recent[CTR_RECENT];
 	unsigned int oldest;
+	/* The direct transfer that led to where a walk may begin, or NULL: saves a look-up. */
+	struct flowtap_block *jump;
 	/* the answer */
 	struct flowtap_block **path;
 	size_t n;
@@ -43,7 +55,7 @@ struct ctr_walk {
 };
 
 void flowtap_walk_begin(struct ctr_walk *walk, uint32_t pid, uint64_t time, uint64_t since,
-			bool all_branches);
+			unsigned int modes, bool all_branches);
 void flowtap_walk_release(struct ctr_walk *walk);
 
 /*

@@ -16,12 +16,16 @@ static const char *const names[FLOWTAP_GAP_REASONS] = {
 	[FLOWTAP_GAP_SKID] = "skid",
 	[FLOWTAP_GAP_EXEC] = "exec",
 	[FLOWTAP_GAP_HARDWARE] = "hardware",
+	[FLOWTAP_GAP_MEMORY] = "memory",
 	[FLOWTAP_GAP_TRAP] = "trap",
 	[FLOWTAP_GAP_NO_IMAGE] = "no_image",
 	[FLOWTAP_GAP_NO_CODE] = "no_code",
 	[FLOWTAP_GAP_IMPOSSIBLE] = "impossible",
 	[FLOWTAP_GAP_BAD_RECORD] = "bad_record",
 	[FLOWTAP_GAP_FILTERED] = "filtered",
+	[FLOWTAP_GAP_RECORDER] = "recorder",
+	[FLOWTAP_GAP_GUEST] = "guest",
+	[FLOWTAP_GAP_USER] = "user",
 };
 
 const char *flowtap_gap_name(enum flowtap_gap_reason reason)

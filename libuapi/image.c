@@ -9,12 +9,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "codes.h"
+#include "kernel_text.h"
 #include "object.h"
 #include "space.h"
 #include "table.h"
 
 /* Pieces of all spaces together, about 400 MB; beyond that they are made anew when asked for. */
 #define PIECES_MAX (4U << 20)
+/* The kernel's texts, in the numbers of objects. */
+#define KERNEL_FILES 0x80000000U
 
 struct process {
 	uint32_t pid;
@@ -22,14 +26,10 @@ struct process {
 	size_t n;
 };
 
-struct key {
-	uint64_t bias;			/* address minus offset in the object */
-	uint64_t end;
-	uint32_t object;
-};
-
 struct flowtap_map {
 	struct flowtap_objects *objects;
+	struct flowtap_kernel_texts *kernel;
+	struct flowtap_kernel_symbols *symbols;
 	struct process *processes;
 	uint32_t n_processes;
 	struct flowtap_table by_pid;
@@ -37,12 +37,7 @@ struct flowtap_map {
 	uint64_t latest;		/* time of what was added */
 	uint64_t generation;		/* counts what came late: copies are then stale */
 	size_t n_pieces;
-	struct flowtap_code **codes;
-	uint32_t n_codes;
-	struct flowtap_table by_place;
-	struct key *keys;
-	uint32_t n_keys;
-	struct flowtap_table by_key;
+	struct flowtap_codes codes;
 };
 
 struct flowtap_map *flowtap_map_new(const char *sysroot)
@@ -52,8 +47,10 @@ struct flowtap_map *flowtap_map_new(const char *sysroot)
 	if (!map)
 		return NULL;
 	map->objects = flowtap_objects_new(sysroot);
-	if (!map->objects) {
-		free(map);
+	map->symbols = flowtap_kernel_symbols_new();
+	map->kernel = flowtap_kernel_texts_new(map->symbols);
+	if (!map->objects || !map->symbols || !map->kernel) {
+		flowtap_map_free(map);
 		return NULL;
 	}
 	return map;
@@ -68,15 +65,12 @@ void flowtap_map_free(struct flowtap_map *map)
 			flowtap_space_free(map->processes[i].spaces[s]);
 		free(map->processes[i].spaces);
 	}
-	for (uint32_t i = 0; i < map->n_codes; i++)
-		free(map->codes[i]);
-	free(map->codes);
-	free(map->keys);
 	free(map->processes);
 	flowtap_table_free(&map->by_pid);
-	flowtap_table_free(&map->by_place);
-	flowtap_table_free(&map->by_key);
+	flowtap_codes_free(&map->codes);
 	flowtap_objects_free(map->objects);
+	flowtap_kernel_texts_free(map->kernel);
+	flowtap_kernel_symbols_free(map->symbols);
 	free(map);
 }
 
@@ -268,6 +262,24 @@ int flowtap_map_add_shared(struct flowtap_map *map, const char *path, const void
 	return flowtap_objects_share(map->objects, path, bytes, size);
 }
 
+int flowtap_map_add_kernel(struct flowtap_map *map, const struct flowtap_kernel_text *text,
+			   const void *bytes)
+{
+	return flowtap_kernel_texts_add(map->kernel, text, bytes);
+}
+
+int flowtap_map_add_symbols(struct flowtap_map *map, const char *text, size_t size)
+{
+	flowtap_kernel_texts_renew(map->kernel);
+	return flowtap_kernel_symbols_add(map->symbols, text, size);
+}
+
+int flowtap_map_add_file(struct flowtap_map *map, const struct flowtap_bundled *part,
+			 const void *bytes)
+{
+	return flowtap_objects_bundle(map->objects, part, bytes);
+}
+
 int flowtap_map_fork(struct flowtap_map *map, uint32_t parent, uint32_t child, uint64_t time)
 {
 	struct flowtap_space *space;
@@ -369,54 +381,6 @@ static int build(struct flowtap_map *map, struct flowtap_space *space)
 	return err;
 }
 
-static int key_of(struct flowtap_map *map, uint32_t object, uint64_t bias, uint64_t end,
-		  uint32_t *key)
-{
-	uint64_t hash = flowtap_hash_words((uint64_t[]) { object, bias, end }, 3);
-	struct flowtap_table_walk walk = flowtap_table_walk(&map->by_key, hash);
-
-	while (flowtap_table_next(&walk, key))
-		if (map->keys[*key].object == object && map->keys[*key].bias == bias &&
-		    map->keys[*key].end == end)
-			return 0;
-	*key = map->n_keys;
-	if (reserve((void **)&map->keys, map->n_keys, sizeof(map->keys[0])) ||
-	    flowtap_table_add(&map->by_key, hash, *key))
-		return -ENOMEM;
-	map->keys[map->n_keys++] = (struct key) { .bias = bias, .end = end, .object = object };
-	return 0;
-}
-
-static bool same_code(const struct flowtap_code *a, const struct flowtap_code *b)
-{
-	return a->start == b->start && a->end == b->end && a->from == b->from &&
-	       a->until == b->until && a->file_offset == b->file_offset && a->file == b->file &&
-	       a->bytes == b->bytes;
-}
-
-/* The code that is equal to this one and stays; NULL: no memory. */
-static struct flowtap_code *intern(struct flowtap_map *map, const struct flowtap_code *code)
-{
-	uint64_t hash = flowtap_hash_words((uint64_t[]) { code->start, code->end, code->from,
-					   code->until, code->file_offset, code->file }, 6);
-	struct flowtap_table_walk walk = flowtap_table_walk(&map->by_place, hash);
-	struct flowtap_code *copy;
-	uint32_t index;
-
-	while (flowtap_table_next(&walk, &index))
-		if (same_code(map->codes[index], code))
-			return map->codes[index];
-	copy = malloc(sizeof(*copy));
-	if (!copy || reserve((void **)&map->codes, map->n_codes, sizeof(map->codes[0])) ||
-	    flowtap_table_add(&map->by_place, hash, map->n_codes)) {
-		free(copy);
-		return NULL;
-	}
-	*copy = *code;
-	map->codes[map->n_codes++] = copy;
-	return copy;
-}
-
 /* The part of a piece around address for which there are bytes, or for which there are none. */
 static struct flowtap_code *code_of(struct flowtap_map *map, const struct flowtap_space *space,
 				    const struct flowtap_piece *piece, uint64_t address)
@@ -442,17 +406,33 @@ static struct flowtap_code *code_of(struct flowtap_map *map, const struct flowta
 	}
 	if (available)
 		code.end = code.start + available;
-	if (key_of(map, piece->object, code.start - code.file_offset, code.end, &code.key))
+	if (flowtap_codes_key(&map->codes, piece->object, code.start - code.file_offset, code.end, &code.key))
 		return NULL;
-	return intern(map, &code);
+	return flowtap_codes_intern(&map->codes, &code);
+}
+
+static const struct flowtap_code *find_kernel(struct flowtap_map *map, uint64_t time,
+					      uint64_t address)
+{
+	struct flowtap_code code;
+
+	if (flowtap_kernel_texts_find(map->kernel, time, address, &code))
+		return NULL;
+	code.file |= KERNEL_FILES;
+	if (flowtap_codes_key(&map->codes, code.file, code.start - code.file_offset, code.end, &code.key))
+		return NULL;
+	return flowtap_codes_intern(&map->codes, &code);
 }
 
 const struct flowtap_code *flowtap_map_find(struct flowtap_map *map, uint32_t pid, uint64_t time,
 					    uint64_t address)
 {
-	struct flowtap_space *space = find_space(map, pid, time);
+	struct flowtap_space *space;
 	struct flowtap_piece *piece;
 
+	if (address >> 63)
+		return find_kernel(map, time, address);
+	space = find_space(map, pid, time);
 	if (!space || time >= end_of(space))
 		return NULL;
 	if (!ready(map, space) && build(map, space))
@@ -465,11 +445,29 @@ const struct flowtap_code *flowtap_map_find(struct flowtap_map *map, uint32_t pi
 	return piece->code;
 }
 
+static const char *kernel_symbol(struct flowtap_map *map, const struct flowtap_code *code,
+				 uint64_t address, uint64_t *offset)
+{
+	/* "[name]" */
+	char *module = strndup(code->path + 1, strlen(code->path) - 2);
+	const char *name = NULL;
+	uint64_t start, end;
+
+	if (module)
+		name = flowtap_kernel_symbols_find(map->symbols, module, address, &start, &end);
+	free(module);
+	if (name)
+		*offset = address - start;
+	return name;
+}
+
 const char *flowtap_map_symbol(struct flowtap_map *map, const struct flowtap_code *code,
 			       uint64_t address, uint64_t *offset)
 {
 	if (code->file == UINT32_MAX || address < code->start || address >= code->end)
 		return NULL;
+	if (code->file & KERNEL_FILES)
+		return kernel_symbol(map, code, address, offset);
 	return flowtap_object_symbol(map->objects, code->file,
 				     code->file_offset + (address - code->start), offset);
 }

@@ -180,6 +180,9 @@ size_t flowtap_line_element(char text[FLOWTAP_LINE_ROOM], const struct flowtap_e
 		for (size_t i = 0; i < element->callstack.n && line.at < line.end; i++)
 			field(&line, " ", element->callstack.frames[i], true);
 		break;
+	case FLOWTAP_ELEMENT_MISPREDICTED:
+		flowtap_line_string(&line, "mispredicted");
+		break;
 	}
 	return line.at - text;
 }

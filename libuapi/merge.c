@@ -380,5 +380,6 @@ int flowtap_merge_next(struct flowtap_merge *merge, struct flowtap_merge_result 
 		return -ENOMEM;
 	result->record = &cursor->head->header;
 	result->cpu = cursor->cpu;
+	result->offset = cursor->offset - (cursor->end - cursor->begin);
 	return 1;
 }

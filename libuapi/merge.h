@@ -19,8 +19,8 @@ int flowtap_merge_add(struct flowtap_merge *merge, uint32_t cpu, uint64_t offset
 struct flowtap_merge_result {
 	const struct flowtap_record *record;	/* valid until the next call */
 	uint32_t cpu;
-	/* When the result is -EBADMSG: what cannot be read, in the file. */
-	uint64_t offset;
+	uint64_t offset;	/* in the file, of the record or of what cannot be read */
+	/* When the result is -EBADMSG. */
 	uint64_t bytes;
 	const char *reason;
 };

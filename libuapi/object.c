@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "bundled.h"
 #include "locate.h"
 #include "table.h"
 
@@ -37,6 +38,8 @@ struct object {
 	uint64_t held;
 	struct chunk *chunks;
 	size_t n_chunks;
+	bool settled;			/* it is known whether the file is in the bundle */
+	bool borrowed;			/* content is the bundle's */
 	/* The file as it was first opened: later looks must find the same. */
 	bool opened;
 	struct stat status;
@@ -53,17 +56,20 @@ struct flowtap_objects {
 	uint32_t room;
 	uint64_t held;
 	struct flowtap_table table;	/* by path and build-id, or path and content */
+	struct flowtap_bundled_files *bundle;
 };
 
 struct flowtap_objects *flowtap_objects_new(const char *sysroot)
 {
 	struct flowtap_objects *objects = calloc(1, sizeof(*objects));
 
-	if (!objects || !sysroot)
-		return objects;
-	objects->sysroot = strdup(sysroot);
-	if (!objects->sysroot) {
-		free(objects);
+	if (!objects)
+		return NULL;
+	objects->bundle = flowtap_bundled_new();
+	if (sysroot)
+		objects->sysroot = strdup(sysroot);
+	if (!objects->bundle || (sysroot && !objects->sysroot)) {
+		flowtap_objects_free(objects);
 		return NULL;
 	}
 	return objects;
@@ -76,7 +82,8 @@ static void free_object(struct object *object)
 		free(object->chunks[i].missing);
 	}
 	free(object->chunks);
-	free(object->content);
+	if (!object->borrowed)
+		free(object->content);
 	free(object->beyond);
 	free(object->path);
 	flowtap_symbols_free(object->symbols);
@@ -91,6 +98,7 @@ void flowtap_objects_free(struct flowtap_objects *objects)
 		free_object(objects->list[i]);
 	free(objects->list);
 	flowtap_table_free(&objects->table);
+	flowtap_bundled_free(objects->bundle);
 	free(objects->sysroot);
 	free(objects);
 }
@@ -202,6 +210,32 @@ int flowtap_objects_share(struct flowtap_objects *objects, const char *path, con
 	if (err || objects->list[index]->content)
 		return err;
 	return set_content(objects, objects->list[index], bytes, size);
+}
+
+int flowtap_objects_bundle(struct flowtap_objects *objects, const struct flowtap_bundled *part,
+			   const void *bytes)
+{
+	return flowtap_bundled_add(objects->bundle, part, bytes, TOTAL_MAX_HELD - objects->held,
+				   &objects->held);
+}
+
+/* A file that the archive brought with it is taken before any of this machine. */
+static void settle(const struct flowtap_objects *objects, struct object *object)
+{
+	uint64_t size;
+	uint8_t *content;
+
+	if (object->settled)
+		return;
+	object->settled = true;
+	if (object->content || object->n_chunks)
+		return;
+	content = flowtap_bundled_find(objects->bundle, object->path, &object->id, &size);
+	if (!content || asprintf(&object->beyond, "%.300s ends before this", object->path) < 0)
+		return;
+	object->content = content;
+	object->content_size = size;
+	object->borrowed = true;
 }
 
 const char *flowtap_object_path(const struct flowtap_objects *objects, uint32_t index)
@@ -351,6 +385,7 @@ void flowtap_object_read(struct flowtap_objects *objects, uint32_t index, uint64
 	struct object *object = objects->list[index];
 	const struct chunk *chunk;
 
+	settle(objects, object);
 	if (object->content) {
 		read_content(object, offset, bytes, available, missing);
 		if (*available > size)
@@ -430,6 +465,7 @@ const char *flowtap_object_symbol(struct flowtap_objects *objects, uint32_t inde
 {
 	struct object *object = objects->list[index];
 
+	settle(objects, object);
 	if (!object->symbols_looked)
 		load_symbols(objects, object);
 	if (!object->symbols)

@@ -29,6 +29,13 @@ int flowtap_objects_share(struct flowtap_objects *objects, const char *path, con
 			  uint64_t size);
 
 /*
+ * A part of a bundled file: copied. Parts come in order; a file is used once the last has come. 0;
+ * -EINVAL: it is not the next part; -ENOMEM; -EFBIG.
+ */
+int flowtap_objects_bundle(struct flowtap_objects *objects, const struct flowtap_bundled *part,
+			   const void *bytes);
+
+/*
  * Bytes [offset, offset + size) of an object. *bytes, of which *available are there (0: none,
  * *bytes is NULL and *missing says why). Owned by objects and valid as long as they are.
  */

@@ -6,11 +6,16 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+uint8_t *flowtap_out_buffer(void)
+{
+	return malloc(FLOWTAP_OUT_ROOM + FLOWTAP_OUT_CHUNK);
+}
+
 int flowtap_out_init(struct flowtap_out *out, int fd)
 {
 	memset(out, 0, sizeof(*out));
 	out->fd = fd;
-	out->bytes = malloc(FLOWTAP_OUT_ROOM + FLOWTAP_OUT_CHUNK);
+	out->bytes = flowtap_out_buffer();
 	return out->bytes ? 0 : -ENOMEM;
 }
 
@@ -37,8 +42,19 @@ static ssize_t write_some(int fd, const uint8_t *bytes, size_t size)
 	return n;
 }
 
+static int drain(struct flowtap_out *out, const uint8_t *bytes, size_t size)
+{
+	if (!out->error)
+		out->error = out->drain(out, bytes, size);
+	if (!out->error)
+		out->written += size;
+	return out->error;
+}
+
 static int write_all(struct flowtap_out *out, const uint8_t *bytes, size_t size)
 {
+	if (out->drain)
+		return drain(out, bytes, size);
 	while (size && !out->error) {
 		ssize_t n = write_some(out->fd, bytes, size);
 

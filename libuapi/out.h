@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Output: bytes on their way to a file descriptor, gathered in a large buffer.
+ * Output: bytes on their way to a file descriptor, or to a drain, gathered in a large buffer.
  *
  * The first error of write() stays: from then on everything fails with it and nothing more is
  * written.
@@ -20,8 +20,17 @@ struct flowtap_out {
 	int error;		/* negative errno, or 0 */
 	uint8_t *bytes;
 	size_t fill;		/* at most the room and a chunk */
-	uint64_t written;	/* handed to write() */
+	uint64_t written;	/* handed to write() or the drain */
+	/*
+	 * NULL, or what takes the bytes instead of write(). If they are out->bytes it may keep them
+	 * and put another buffer of flowtap_out_buffer there. 0 or -errno.
+	 */
+	int (*drain)(struct flowtap_out *out, const uint8_t *bytes, size_t size);
+	void *argument;		/* the drain's own */
 };
+
+/* malloc'ed, NULL: no memory. */
+uint8_t *flowtap_out_buffer(void);
 
 /* 0 or -ENOMEM. */
 int flowtap_out_init(struct flowtap_out *out, int fd);

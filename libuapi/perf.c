@@ -218,19 +218,21 @@ static int add_process(struct flowtap_perf *perf, uint32_t pid)
 	return perf->n_threads ? 0 : -ESRCH;
 }
 
-int flowtap_perf_open(uint32_t pid, bool inherit, struct flowtap_perf **out)
+int flowtap_perf_open(const pid_t *pids, size_t n, bool inherit, struct flowtap_perf **out)
 {
 	struct flowtap_perf *perf = calloc(1, sizeof(*perf));
 	int err = -ENOMEM;
 
 	if (!perf)
 		return err;
-	set_attr(&perf->attr, pid != 0, inherit);
+	set_attr(&perf->attr, n, inherit);
 	perf->copy = malloc(1U << 16);
 	if (perf->copy)
 		err = flowtap_proc_online(&perf->cpus, &perf->n_cpus);
-	if (!err)
-		err = pid ? add_process(perf, pid) : add_everywhere(perf, -1);
+	if (!err && !n)
+		err = add_everywhere(perf, -1);
+	for (size_t i = 0; i < n && !err; i++)
+		err = add_process(perf, (uint32_t)pids[i]);
 	if (err) {
 		flowtap_perf_close(perf);
 		return err;
@@ -267,7 +269,7 @@ static const void *stretch(const struct ring *ring, uint64_t at, size_t size, ui
 }
 
 static int drain_ring(struct flowtap_perf *perf, struct ring *ring,
-		      struct flowtap_archive_writer *writer, uint64_t *lost)
+		      const struct flowtap_sideband_out *out, uint64_t *lost)
 {
 	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = ring->page->data_tail;
@@ -282,7 +284,7 @@ static int drain_ring(struct flowtap_perf *perf, struct ring *ring,
 		if (size < sizeof(*header) || size > head - tail || size > ring->size)
 			break;
 		err = flowtap_perf_record(stretch(ring, tail, size, perf->copy), size, ring->cpu,
-					  writer, lost);
+					  out, lost);
 		tail += size;
 	}
 	/* What cannot be understood is not looked at again. */
@@ -290,13 +292,13 @@ static int drain_ring(struct flowtap_perf *perf, struct ring *ring,
 	return err;
 }
 
-int flowtap_perf_drain(struct flowtap_perf *perf, struct flowtap_archive_writer *writer,
+int flowtap_perf_drain(struct flowtap_perf *perf, const struct flowtap_sideband_out *out,
 		       uint64_t *lost)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < perf->n_rings && !err; i++)
-		err = drain_ring(perf, &perf->rings[i], writer, lost);
+		err = drain_ring(perf, &perf->rings[i], out, lost);
 	return err;
 }
 

@@ -69,7 +69,7 @@ struct lost {
 #define NO_PID UINT32_MAX	/* a task outside of our PID namespace */
 
 static int take_mmap2(const struct mmap2 *record, const char *path, const struct sample_id *sample,
-		      uint32_t cpu, struct flowtap_archive_writer *writer)
+		      uint32_t cpu, const struct flowtap_sideband_out *out)
 {
 	struct flowtap_mapping mapping = {
 		.time = sample->time,
@@ -93,11 +93,11 @@ static int take_mmap2(const struct mmap2 *record, const char *path, const struct
 		mapping.build_id_size = id.size;
 		memcpy(mapping.build_id, id.bytes, sizeof(id.bytes));
 	}
-	return flowtap_put_mapping(writer, &mapping, record->tid, cpu);
+	return flowtap_put_mapping(out, &mapping, record->tid, cpu);
 }
 
 static int take_comm(const struct comm *record, const char *name, const struct sample_id *sample,
-		     uint32_t cpu, struct flowtap_archive_writer *writer)
+		     uint32_t cpu, const struct flowtap_sideband_out *out)
 {
 	struct flowtap_archive_task task = {
 		.time = sample->time,
@@ -107,11 +107,11 @@ static int take_comm(const struct comm *record, const char *name, const struct s
 		.tid = record->tid,
 	};
 
-	return flowtap_put_task(writer, &task, name, cpu);
+	return flowtap_put_task(out, &task, name, cpu);
 }
 
 static int take_task(const struct task *record, const struct sample_id *sample, uint32_t cpu,
-		     struct flowtap_archive_writer *writer)
+		     const struct flowtap_sideband_out *out)
 {
 	struct flowtap_archive_task task = {
 		.time = sample->time,
@@ -123,14 +123,14 @@ static int take_task(const struct task *record, const struct sample_id *sample, 
 		.parent_tid = record->parent_tid,
 	};
 
-	return flowtap_put_task(writer, &task, NULL, cpu);
+	return flowtap_put_task(out, &task, NULL, cpu);
 }
 
 static int take_lost(const struct lost *record, const struct sample_id *sample, uint32_t cpu,
-		     struct flowtap_archive_writer *writer, uint64_t *lost)
+		     const struct flowtap_sideband_out *out, uint64_t *lost)
 {
 	*lost += record->count;
-	return flowtap_put_lost(writer, record->count, sample->time, cpu);
+	return flowtap_put_lost(out, record->count, sample->time, cpu);
 }
 
 /* The text between the fixed part and sample_id; NULL if it does not end within. */
@@ -142,7 +142,7 @@ static const char *text(const void *record, size_t fixed, size_t size)
 }
 
 int flowtap_perf_record(const void *record, size_t size, uint32_t cpu,
-			struct flowtap_archive_writer *writer, uint64_t *lost)
+			const struct flowtap_sideband_out *out, uint64_t *lost)
 {
 	const struct perf_event_header *header = record;
 	struct sample_id sample;
@@ -159,17 +159,17 @@ int flowtap_perf_record(const void *record, size_t size, uint32_t cpu,
 	switch (header->type) {
 	case PERF_RECORD_MMAP2:
 		string = text(record, sizeof(struct mmap2), size);
-		return string ? take_mmap2(record, string, &sample, cpu, writer) : 0;
+		return string ? take_mmap2(record, string, &sample, cpu, out) : 0;
 	case PERF_RECORD_COMM:
 		string = text(record, sizeof(struct comm), size);
-		return string ? take_comm(record, string, &sample, cpu, writer) : 0;
+		return string ? take_comm(record, string, &sample, cpu, out) : 0;
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT:
 		whole = size >= sizeof(struct task);
-		return whole ? take_task(record, &sample, cpu, writer) : 0;
+		return whole ? take_task(record, &sample, cpu, out) : 0;
 	case PERF_RECORD_LOST:
 		whole = size >= sizeof(struct lost);
-		return whole ? take_lost(record, &sample, cpu, writer, lost) : 0;
+		return whole ? take_lost(record, &sample, cpu, out, lost) : 0;
 	}
 	return 0;
 }

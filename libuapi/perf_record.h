@@ -3,9 +3,10 @@
 #ifndef FLOWTAP_PERF_RECORD_H
 #define FLOWTAP_PERF_RECORD_H
 
-#include <flowtap/archive.h>
 #include <stddef.h>
 #include <stdint.h>
+
+#include "sideband_block.h"
 
 /* What the events that give these records must have as sample_type, with sample_id_all. */
 #define FLOWTAP_PERF_SAMPLE_TYPE (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
@@ -15,6 +16,6 @@
  * their type, are passed over. What perf lost is added to *lost. 0 or -errno of the archive.
  */
 int flowtap_perf_record(const void *record, size_t size, uint32_t cpu,
-			struct flowtap_archive_writer *writer, uint64_t *lost);
+			const struct flowtap_sideband_out *out, uint64_t *lost);
 
 #endif /* FLOWTAP_PERF_RECORD_H */

@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "merge.h"
+#include "replay_code.h"
 
 /* One block of the side band. */
 struct event {
@@ -30,6 +31,7 @@ struct pass {
 	size_t room;
 	uint8_t *payload;	/* of one event */
 	size_t payload_room;
+	struct flowtap_stored stored;
 };
 
 static void damaged(struct pass *pass, uint64_t offset, const char *reason, uint64_t bytes)
@@ -44,7 +46,10 @@ static void damaged(struct pass *pass, uint64_t offset, const char *reason, uint
 
 static int note_event(struct pass *pass, const struct flowtap_archive_block *block)
 {
-	/* Their structures begin with the time. Shorter ones are reported when they are applied. */
+	/*
+	 * Their structures begin with the time (a file's with its size, which counts among its own
+	 * parts only). Shorter ones are reported when they are applied.
+	 */
 	uint64_t time = 0;
 
 	if (!pass->map)
@@ -98,6 +103,9 @@ static int take_block(struct pass *pass, const struct flowtap_archive_block *blo
 		err = note_event(pass, block);
 		break;
 	case FLOWTAP_ARCHIVE_TASK:
+	case FLOWTAP_ARCHIVE_KERNEL:
+	case FLOWTAP_ARCHIVE_SYMBOLS:
+	case FLOWTAP_ARCHIVE_FILE:
 		err = note_event(pass, block);
 		break;
 	case FLOWTAP_ARCHIVE_LOST:
@@ -235,8 +243,17 @@ static int apply(struct pass *pass, const struct event *event)
 
 	if (err)
 		return err;
-	return event->type == FLOWTAP_ARCHIVE_TASK ? apply_task(pass, event) :
-						     apply_mapping(pass, event);
+	switch (event->type) {
+	case FLOWTAP_ARCHIVE_TASK:
+		return apply_task(pass, event);
+	case FLOWTAP_ARCHIVE_KERNEL:
+	case FLOWTAP_ARCHIVE_SYMBOLS:
+	case FLOWTAP_ARCHIVE_FILE:
+		return flowtap_replay_code(pass->map, event->type, pass->payload, event->size,
+					   &pass->stored);
+	default:
+		return apply_mapping(pass, event);
+	}
 }
 
 static int apply_events(struct pass *pass)
@@ -253,7 +270,7 @@ static int apply_events(struct pass *pass)
 			damaged(pass, event->offset - pass->base,
 				err == -EFBIG ? "more code bytes than can be held" :
 				err == -EIO ? "a block that cannot be read again" :
-				"a mapping or task that contradicts itself", event->size);
+				"a block of the side band that contradicts itself", event->size);
 	}
 	free(pass->events);
 	pass->events = NULL;
@@ -399,6 +416,7 @@ int flowtap_replay(struct flowtap_replay *replay, int fd, struct flowtap_map *ma
 	flowtap_merge_free(pass.merge);
 	free(pass.events);
 	free(pass.payload);
+	free(pass.stored.buffer);
 	if (pass.fd >= 0 && pass.fd != fd)
 		close(pass.fd);
 	errno = saved;

@@ -24,17 +24,18 @@ int flowtap_reader_attach(struct flowtap_reader *reader, void *mapping, size_t m
 		return -EPROTO;
 	if (size < 8 || size & (size - 1) || size > mapped - offset)
 		return -EPROTO;
-	if (ring->flags & FLOWTAP_OVERWRITE)
-		return -EOPNOTSUPP;
 	reader->ring = ring;
 	reader->mapped = mapped;
 	reader->data = (const uint8_t *)mapping + offset;
 	reader->size = size;
+	reader->overwrite = ring->flags & FLOWTAP_OVERWRITE;
 	return 0;
 }
 
-int flowtap_reader_map(struct flowtap_reader *reader, int fd, size_t data_pages)
+int flowtap_reader_map(struct flowtap_reader *reader, int fd, size_t data_pages, uint32_t flags)
 {
+	bool overwrite = flags & FLOWTAP_OVERWRITE;
+	int protection = overwrite ? PROT_READ : PROT_READ | PROT_WRITE;
 	size_t page = (size_t)sysconf(_SC_PAGESIZE), mapped;
 	int saved = errno, err;
 	void *mapping;
@@ -42,13 +43,13 @@ int flowtap_reader_map(struct flowtap_reader *reader, int fd, size_t data_pages)
 	if (!data_pages || data_pages > SIZE_MAX / page - 1)
 		return -EINVAL;
 	mapped = (data_pages + 1) * page;
-	mapping = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	mapping = mmap(NULL, mapped, protection, MAP_SHARED, fd, 0);
 	err = mapping == MAP_FAILED ? -errno : 0;
 	errno = saved;
 	if (err)
 		return err;
 	err = flowtap_reader_attach(reader, mapping, mapped);
-	if (!err && reader->size != data_pages * page)
+	if (!err && (reader->size != data_pages * page || reader->overwrite != overwrite))
 		err = -EPROTO;
 	if (err)
 		munmap(mapping, mapped);
@@ -61,17 +62,17 @@ void flowtap_reader_unmap(struct flowtap_reader *reader)
 	memset(reader, 0, sizeof(*reader));
 }
 
-int flowtap_reader_peek(const struct flowtap_reader *reader, struct flowtap_stretch part[2],
-			uint64_t *out)
+int flowtap_reader_peek_from(const struct flowtap_reader *reader, uint64_t from,
+			     struct flowtap_stretch part[2], uint64_t *out)
 {
 	/* Pairs with the writer's release: the records before head are whole. */
 	uint64_t head = __atomic_load_n(&reader->ring->data_head, __ATOMIC_ACQUIRE);
-	/* Only this reader writes it. */
-	uint64_t tail = __atomic_load_n(&reader->ring->data_tail, __ATOMIC_RELAXED);
-	uint64_t ready = head - tail, begin = tail & (reader->size - 1);
+	uint64_t ready = head - from, begin = from & (reader->size - 1);
 	uint64_t first = reader->size - begin;
 
-	if (ready > reader->size || head % 8 || tail % 8)
+	if (reader->overwrite)
+		return -EOPNOTSUPP;
+	if (ready > reader->size || head % 8 || from % 8)
 		return -EPROTO;
 	if (first > ready)
 		first = ready;
@@ -83,10 +84,78 @@ int flowtap_reader_peek(const struct flowtap_reader *reader, struct flowtap_stre
 	return 0;
 }
 
+int flowtap_reader_peek(const struct flowtap_reader *reader, struct flowtap_stretch part[2],
+			uint64_t *head)
+{
+	/* Only this reader writes it. */
+	uint64_t tail = __atomic_load_n(&reader->ring->data_tail, __ATOMIC_RELAXED);
+
+	return flowtap_reader_peek_from(reader, tail, part, head);
+}
+
 void flowtap_reader_advance(struct flowtap_reader *reader, uint64_t tail)
 {
 	/* Pairs with the writer's acquire: what was read is not overwritten before it was read. */
 	__atomic_store_n(&reader->ring->data_tail, tail, __ATOMIC_RELEASE);
+}
+
+/* How often the whole ring may be overwritten under the copy's hands. */
+#define TRIES 16
+
+/* Copies [from, head) as it stands: some of it may be overwritten meanwhile. */
+static void copy_out(const struct flowtap_reader *reader, uint64_t from, uint64_t head,
+		     uint8_t *buffer)
+{
+	uint64_t begin = from & (reader->size - 1), first = reader->size - begin;
+	uint64_t size = head - from;
+
+	if (first > size)
+		first = size;
+	memcpy(buffer, reader->data + begin, first);
+	memcpy(buffer + first, reader->data, size - first);
+}
+
+/* Once: 0; -EAGAIN where nothing of it was left; -EPROTO. */
+static int try_copy(const struct flowtap_reader *reader, uint8_t *buffer,
+		    struct flowtap_stretch *records, uint64_t *end, uint64_t *dropped)
+{
+	struct flowtap_ring *ring = reader->ring;
+	uint64_t head = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE);
+	uint64_t oldest = __atomic_load_n(&ring->data_oldest, __ATOMIC_RELAXED), later;
+
+	if (head % 8 || oldest % 8)
+		return -EPROTO;
+	/* The kernel may have gone a long way since head was loaded. */
+	if ((int64_t)(oldest - head) > 0)
+		return -EAGAIN;
+	if (head - oldest > reader->size)
+		return -EPROTO;
+	copy_out(reader, oldest, head, buffer);
+	/* The copy before data_oldest: pairs with the writer's barrier between it and the data. */
+	__atomic_thread_fence(__ATOMIC_ACQUIRE);
+	later = __atomic_load_n(&ring->data_oldest, __ATOMIC_RELAXED);
+	if ((int64_t)(later - oldest) < 0 || later % 8)
+		return -EPROTO;
+	*dropped += later - oldest;
+	if ((int64_t)(later - head) > 0)
+		return -EAGAIN;
+	records->bytes = buffer + (later - oldest);
+	records->size = head - later;
+	*end = head;
+	return 0;
+}
+
+int flowtap_reader_copy(const struct flowtap_reader *reader, void *buffer,
+			struct flowtap_stretch *records, uint64_t *head, uint64_t *dropped)
+{
+	int err = -EAGAIN;
+
+	if (!reader->overwrite)
+		return -EOPNOTSUPP;
+	*dropped = 0;
+	for (int i = 0; i < TRIES && err == -EAGAIN; i++)
+		err = try_copy(reader, buffer, records, head, dropped);
+	return err;
 }
 
 static bool sized(const struct flowtap_record *record, size_t left)

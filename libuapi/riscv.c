@@ -9,6 +9,9 @@
 #include <flowtap/riscv.h>
 #include <stdbool.h>
 
+#define CSR_SCTRCTL	0x14e		/* Smctr table 5 */
+#define CSR_SCTRSTATUS	0x14f
+
 enum form {
 	UNKNOWN,	/* reserved, custom, or longer than 32 bits: may be anything */
 	PLAIN,		/* every encoding falls through */
@@ -68,7 +71,7 @@ static const struct {
 	{ 0xfe007fff, 0x66000073, FLOWTAP_TRANSFER_NONE, -1 },		/* hinval.gvma */
 };
 
-static const char *const names[16] = {
+static const char *const names[] = {
 	[FLOWTAP_TRANSFER_NONE] = "unknown",
 	[FLOWTAP_TRANSFER_EXCEPTION] = "exception",
 	[FLOWTAP_TRANSFER_INTERRUPT] = "interrupt",
@@ -83,11 +86,12 @@ static const char *const names[16] = {
 	[FLOWTAP_TRANSFER_RETURN] = "function return",
 	[FLOWTAP_TRANSFER_INDIRECT_LINK] = "other indirect jump",
 	[FLOWTAP_TRANSFER_DIRECT_LINK] = "other direct jump",
+	[FLOWTAP_TRANSFER_RECORDING] = "write to a CTR register",
 };
 
 const char *flowtap_transfer_name(unsigned int type)
 {
-	return type < 16 && names[type] ? names[type] : "reserved";
+	return type < sizeof(names) / sizeof(names[0]) && names[type] ? names[type] : "reserved";
 }
 
 static uint32_t field(uint32_t insn, unsigned int low, unsigned int bits)
@@ -139,9 +143,22 @@ static void set_direct(struct flowtap_riscv_insn *insn, uint8_t transfer, int32_
 	insn->offset = offset;
 }
 
+/* CSRRW and CSRRWI always write, the others unless rs1 or the immediate is 0 (Zicsr, table 1). */
+static bool writes_recording(uint32_t word)
+{
+	uint32_t csr = field(word, 20, 12);
+
+	return (csr == CSR_SCTRCTL || csr == CSR_SCTRSTATUS) &&
+	       (field(word, 12, 2) == 1 || field(word, 15, 5));
+}
+
 static int classify_system(uint32_t word, struct flowtap_riscv_insn *insn)
 {
-	if (field(word, 12, 3))
+	uint32_t funct3 = field(word, 12, 3);
+
+	if (funct3 & 3 && writes_recording(word))
+		insn->transfer = FLOWTAP_TRANSFER_RECORDING;
+	if (funct3)
 		return 0;	/* CSRs, hypervisor loads and stores, may-be-operations */
 	for (size_t i = 0; i < sizeof(privileged) / sizeof(privileged[0]); i++) {
 		if ((word & privileged[i].mask) == privileged[i].match) {

@@ -32,7 +32,8 @@ struct process {
 };
 
 struct flowtap_scan {
-	uint32_t pid;
+	uint32_t *pids;			/* whose; none: all */
+	size_t n_pids;
 	bool inherit;
 	struct process *processes;
 	size_t n;
@@ -47,7 +48,7 @@ struct flowtap_scan {
 /* What one look at one process is about. */
 struct look {
 	struct flowtap_scan *scan;
-	struct flowtap_archive_writer *writer;
+	const struct flowtap_sideband_out *out;
 	bool quiet;
 	struct process *process;
 	identity *mappings;
@@ -64,14 +65,21 @@ static uint64_t now(void)
 	return (uint64_t)time.tv_sec * 1000000000ULL + (uint64_t)time.tv_nsec;
 }
 
-struct flowtap_scan *flowtap_scan_new(uint32_t pid, bool inherit)
+struct flowtap_scan *flowtap_scan_new(const pid_t *pids, size_t n, bool inherit)
 {
 	struct flowtap_scan *scan = calloc(1, sizeof(*scan));
 
-	if (scan) {
-		scan->pid = pid;
-		scan->inherit = inherit;
+	if (!scan)
+		return NULL;
+	scan->pids = calloc(n ? n : 1, sizeof(scan->pids[0]));
+	if (!scan->pids) {
+		free(scan);
+		return NULL;
 	}
+	for (size_t i = 0; i < n; i++)
+		scan->pids[i] = (uint32_t)pids[i];
+	scan->n_pids = n;
+	scan->inherit = inherit;
 	return scan;
 }
 
@@ -88,6 +96,7 @@ void flowtap_scan_free(struct flowtap_scan *scan)
 	for (size_t i = 0; i < scan->n; i++)
 		free_process(&scan->processes[i]);
 	free(scan->processes);
+	free(scan->pids);
 	flowtap_table_free(&scan->by_pid);
 	free(scan);
 }
@@ -103,7 +112,7 @@ static int find_vdso(void *argument, const struct flowtap_proc_mapping *mapping)
 	return 1;
 }
 
-int flowtap_scan_vdso(struct flowtap_archive_writer *writer)
+int flowtap_scan_vdso(const struct flowtap_sideband_out *out)
 {
 	struct flowtap_mapping vdso = { .executable = true, .path = "[vdso]" };
 	const void *bytes;
@@ -114,7 +123,7 @@ int flowtap_scan_vdso(struct flowtap_archive_writer *writer)
 		return 0;
 	bytes = (const void *)(uintptr_t)vdso.start;
 	vdso.start = 0;
-	return flowtap_put_bytes(writer, &vdso, bytes);
+	return flowtap_put_bytes(out, &vdso, bytes);
 }
 
 /* Processes that are known. */
@@ -197,7 +206,7 @@ static int put_thread(void *argument, uint32_t tid)
 		return -ENOMEM;
 	process->threads = threads;
 	threads[process->n_threads++] = tid;
-	return flowtap_put_task(look->writer, &task, status.comm, 0);
+	return flowtap_put_task(look->out, &task, status.comm, 0);
 }
 
 static identity identify(const struct flowtap_proc_mapping *mapping)
@@ -253,7 +262,7 @@ static int save_bytes(struct look *look, const struct flowtap_proc_mapping *from
 	err = flowtap_proc_memory(mapping->pid, mapping->start, bytes, mapping->size);
 	if (!err) {
 		scan->saved += mapping->size;
-		err = flowtap_put_bytes(look->writer, mapping, bytes);
+		err = flowtap_put_bytes(look->out, mapping, bytes);
 	} else {
 		/* No right to read it, or it is gone: it stays without bytes. */
 		err = 0;
@@ -284,7 +293,7 @@ static int put_mapping(void *argument, const struct flowtap_proc_mapping *from)
 	id = flowtap_proc_build_id(mapping.pid, from);
 	mapping.build_id_size = id.size;
 	memcpy(mapping.build_id, id.bytes, sizeof(id.bytes));
-	err = flowtap_put_mapping(look->writer, &mapping, 0, 0);
+	err = flowtap_put_mapping(look->out, &mapping, 0, 0);
 	if (!err && flowtap_proc_is_nameless(from->path))
 		err = save_bytes(look, from, &mapping);
 	return err;
@@ -302,7 +311,7 @@ static int put_exec(struct look *look)
 
 	if (!flowtap_proc_status(task.pid, task.pid, &status))
 		return 0;
-	return flowtap_put_task(look->writer, &task, status.comm, 0);
+	return flowtap_put_task(look->out, &task, status.comm, 0);
 }
 
 /* Errors that only mean that the process is gone, or not ours to look at. */
@@ -381,7 +390,7 @@ static int visit(void *argument, uint32_t pid)
 	return err;
 }
 
-/* The followed process and its descendants: a list of those to look at. */
+/* The followed processes and their descendants: a list of those to look at. */
 struct family {
 	struct look *look;
 	uint32_t *pids;
@@ -428,8 +437,10 @@ static int look_at_family(struct look *look)
 {
 	struct flowtap_scan *scan = look->scan;
 	struct family family = { .look = look };
-	int err = join(&family, scan->pid);
+	int err = 0;
 
+	for (size_t i = 0; i < scan->n_pids && !err; i++)
+		err = join(&family, scan->pids[i]);
 	for (size_t i = 0; i < scan->n && !err; i++)
 		err = join(&family, scan->processes[i].pid);
 	for (size_t i = 0; i < family.n && !err; i++) {
@@ -443,31 +454,31 @@ static int look_at_family(struct look *look)
 	return err;
 }
 
-static int look_at_all(struct flowtap_scan *scan, struct flowtap_archive_writer *writer,
+static int look_at_all(struct flowtap_scan *scan, const struct flowtap_sideband_out *out,
 		       bool quiet)
 {
-	struct look look = { .scan = scan, .writer = writer, .quiet = quiet };
-	int err;
+	struct look look = { .scan = scan, .out = out, .quiet = quiet };
+	int err = 0;
 
 	scan->look++;
-	if (!scan->pid)
+	if (!scan->n_pids)
 		err = pardon(flowtap_proc_each_process(visit, &look));
 	else if (scan->inherit)
 		err = look_at_family(&look);
-	else
-		err = visit(&look, scan->pid);
+	for (size_t i = 0; i < scan->n_pids && !scan->inherit && !err; i++)
+		err = visit(&look, scan->pids[i]);
 	return err ? err : forget_ended(scan);
 }
 
-int flowtap_scan_start(struct flowtap_scan *scan, struct flowtap_archive_writer *writer,
+int flowtap_scan_start(struct flowtap_scan *scan, const struct flowtap_sideband_out *out,
 		       bool quiet)
 {
 	scan->since = 0;
 	scan->looked = now();
-	return look_at_all(scan, writer, quiet);
+	return look_at_all(scan, out, quiet);
 }
 
-int flowtap_scan_again(struct flowtap_scan *scan, struct flowtap_archive_writer *writer)
+int flowtap_scan_again(struct flowtap_scan *scan, const struct flowtap_sideband_out *out)
 {
 	uint64_t begin = now();
 	int err;
@@ -476,7 +487,7 @@ int flowtap_scan_again(struct flowtap_scan *scan, struct flowtap_archive_writer 
 		return 0;
 	scan->since = scan->looked;
 	scan->looked = begin;
-	err = look_at_all(scan, writer, false);
+	err = look_at_all(scan, out, false);
 	scan->pause = 20 * (now() - begin);
 	if (scan->pause < PAUSE_MIN)
 		scan->pause = PAUSE_MIN;

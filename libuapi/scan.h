@@ -10,28 +10,31 @@
 #ifndef FLOWTAP_SCAN_H
 #define FLOWTAP_SCAN_H
 
-#include <flowtap/archive.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+#include "sideband_block.h"
+#include <sys/types.h>
 
 struct flowtap_scan;
 
-/* The processes: all (pid 0), or one and, with inherit, its descendants. NULL: no memory. */
-struct flowtap_scan *flowtap_scan_new(uint32_t pid, bool inherit);
+/* The processes: all (n 0), or these and, with inherit, their descendants. NULL: no memory. */
+struct flowtap_scan *flowtap_scan_new(const pid_t *pids, size_t n, bool inherit);
 void flowtap_scan_free(struct flowtap_scan *scan);
 
 /* The vdso, which is the same for all processes, from our own. 0 or -errno of the archive. */
-int flowtap_scan_vdso(struct flowtap_archive_writer *writer);
+int flowtap_scan_vdso(const struct flowtap_sideband_out *out);
 /*
  * What is there now, with time 0: tasks by name, mappings, and the bytes of code that no path leads
  * to (at most 64 MiB together). quiet: only names. 0 or -errno.
  */
-int flowtap_scan_start(struct flowtap_scan *scan, struct flowtap_archive_writer *writer,
+int flowtap_scan_start(struct flowtap_scan *scan, const struct flowtap_sideband_out *out,
 		       bool quiet);
 /*
  * What is new since the last look; nothing if that is too recent to look again within a twentieth
  * of the CPU's time. 0 or -errno of the archive.
  */
-int flowtap_scan_again(struct flowtap_scan *scan, struct flowtap_archive_writer *writer);
+int flowtap_scan_again(struct flowtap_scan *scan, const struct flowtap_sideband_out *out);
 
 #endif /* FLOWTAP_SCAN_H */

@@ -6,10 +6,11 @@
 
 #include "perf.h"
 #include "scan.h"
+#include "sideband_block.h"
 
 struct flowtap_sideband {
 	struct flowtap_sideband_options options;
-	struct flowtap_archive_writer *writer;
+	struct flowtap_sideband_out out;
 	struct flowtap_perf *perf;	/* NULL: /proc is polled */
 	struct flowtap_scan *scan;
 	uint64_t lost;
@@ -28,12 +29,12 @@ static int open_parts(struct flowtap_sideband *sideband)
 	const struct flowtap_sideband_options *options = &sideband->options;
 	int err;
 
-	sideband->scan = flowtap_scan_new((uint32_t)options->pid, options->inherit);
+	sideband->scan = flowtap_scan_new(options->pids, options->n_pids, options->inherit);
 	if (!sideband->scan)
 		return -ENOMEM;
 	if (options->poll)
 		return 0;
-	err = flowtap_perf_open((uint32_t)options->pid, options->inherit, &sideband->perf);
+	err = flowtap_perf_open(options->pids, options->n_pids, options->inherit, &sideband->perf);
 	return denied(err) ? 0 : err;
 }
 
@@ -46,7 +47,11 @@ int flowtap_sideband_open(const struct flowtap_sideband_options *options,
 	if (!sideband)
 		return -ENOMEM;
 	sideband->options = *options;
-	sideband->writer = writer;
+	sideband->out = (struct flowtap_sideband_out) {
+		.writer = writer,
+		.mapped = options->mapped,
+		.argument = options->argument,
+	};
 	err = open_parts(sideband);
 	errno = saved;
 	if (err) {
@@ -65,10 +70,10 @@ int flowtap_sideband_start(struct flowtap_sideband *sideband)
 	if (sideband->perf)
 		err = flowtap_perf_enable(sideband->perf);
 	if (!err)
-		err = flowtap_scan_vdso(sideband->writer);
+		err = flowtap_scan_vdso(&sideband->out);
 	/* What a child that has not executed has mapped is our own and of no use. */
 	if (!err)
-		err = flowtap_scan_start(sideband->scan, sideband->writer,
+		err = flowtap_scan_start(sideband->scan, &sideband->out,
 					 sideband->options.stopped);
 	errno = saved;
 	return err;
@@ -84,9 +89,9 @@ int flowtap_sideband_drain(struct flowtap_sideband *sideband)
 	int saved = errno, err;
 
 	if (sideband->perf)
-		err = flowtap_perf_drain(sideband->perf, sideband->writer, &sideband->lost);
+		err = flowtap_perf_drain(sideband->perf, &sideband->out, &sideband->lost);
 	else
-		err = flowtap_scan_again(sideband->scan, sideband->writer);
+		err = flowtap_scan_again(sideband->scan, &sideband->out);
 	errno = saved;
 	return err;
 }

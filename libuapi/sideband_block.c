@@ -24,16 +24,19 @@ static struct flowtap_archive_mapping describe(const struct flowtap_mapping *map
 	return block;
 }
 
-int flowtap_put_mapping(struct flowtap_archive_writer *writer,
+int flowtap_put_mapping(const struct flowtap_sideband_out *out,
 			const struct flowtap_mapping *mapping, uint32_t tid, uint32_t cpu)
 {
 	struct flowtap_archive_mapping block = describe(mapping, tid);
+	int err = out->mapped ? out->mapped(out->argument, mapping) : 0;
 
-	return flowtap_archive_write(writer, FLOWTAP_ARCHIVE_MAPPING, cpu, mapping->time, &block,
+	if (err)
+		return err;
+	return flowtap_archive_write(out->writer, FLOWTAP_ARCHIVE_MAPPING, cpu, mapping->time, &block,
 				     sizeof(block), mapping->path, block.path_size);
 }
 
-int flowtap_put_bytes(struct flowtap_archive_writer *writer, const struct flowtap_mapping *mapping,
+int flowtap_put_bytes(const struct flowtap_sideband_out *out, const struct flowtap_mapping *mapping,
 		      const void *bytes)
 {
 	struct flowtap_archive_mapping block = describe(mapping, 0);
@@ -45,26 +48,26 @@ int flowtap_put_bytes(struct flowtap_archive_writer *writer, const struct flowta
 		return -ENOMEM;
 	memcpy(front, &block, sizeof(block));
 	memcpy(front + sizeof(block), mapping->path, block.path_size);
-	err = flowtap_archive_write(writer, FLOWTAP_ARCHIVE_BYTES, 0, mapping->time, front, head,
+	err = flowtap_archive_write(out->writer, FLOWTAP_ARCHIVE_BYTES, 0, mapping->time, front, head,
 				    bytes, mapping->size);
 	free(front);
 	return err;
 }
 
-int flowtap_put_task(struct flowtap_archive_writer *writer, struct flowtap_archive_task *task,
+int flowtap_put_task(const struct flowtap_sideband_out *out, struct flowtap_archive_task *task,
 		     const char *comm, uint32_t cpu)
 {
 	memset(task->comm, 0, sizeof(task->comm));
 	task->comm_size = comm ? (uint32_t)strnlen(comm, sizeof(task->comm)) : 0;
 	if (comm)
 		memcpy(task->comm, comm, task->comm_size);
-	return flowtap_archive_write(writer, FLOWTAP_ARCHIVE_TASK, cpu, task->time, task,
+	return flowtap_archive_write(out->writer, FLOWTAP_ARCHIVE_TASK, cpu, task->time, task,
 				     sizeof(*task), NULL, 0);
 }
 
-int flowtap_put_lost(struct flowtap_archive_writer *writer, uint64_t count, uint64_t time,
+int flowtap_put_lost(const struct flowtap_sideband_out *out, uint64_t count, uint64_t time,
 		     uint32_t cpu)
 {
-	return flowtap_archive_write(writer, FLOWTAP_ARCHIVE_LOST, cpu, time, &count,
+	return flowtap_archive_write(out->writer, FLOWTAP_ARCHIVE_LOST, cpu, time, &count,
 				     sizeof(count), NULL, 0);
 }

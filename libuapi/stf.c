@@ -6,12 +6,14 @@
 #include "line.h"
 #include "out.h"
 #include "stf_records.h"
+#include "zstf_writer.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
 /* Longer blocks are written instruction by instruction and nothing is kept of them. */
 #define RENDER_MAX	(64U << 10)
+#define CAUSE_BREAKPOINT 3
 
 /* What has to come before the next block. */
 enum {
@@ -19,6 +21,7 @@ enum {
 	PENDING_PROCESS = 1 << 1,
 	PENDING_FORCE = 1 << 2,
 	PENDING_MODE = 1 << 3,
+	PENDING_LAST = 1 << 4,		/* `last` is not written yet */
 };
 
 struct flowtap_stf {
@@ -27,15 +30,29 @@ struct flowtap_stf {
 	unsigned int pending;
 	struct flowtap_out out;
 	struct flowtap_stf_counts counts;
+	uint64_t boundary;		/* instructions at which the chunk is full; UINT64_MAX never */
 	struct flowtap_blocks *blocks;
 	struct flowtap_context context;
 	uint8_t mode;			/* that a reader believes in */
 	bool explained;			/* why there will be a FORCE_PC stands in the trace */
-	size_t xret;			/* the buffer's fill after an xRET with a target; 0 none */
 	uint8_t generator[4];
 	char *generator_comment;
+	struct flowtap_zstf *zstf;	/* NULL: not compressed */
+	struct stf_last last;		/* what is said next may belong to it */
 	char line[FLOWTAP_LINE_ROOM];
 };
+
+/*
+ * To be called before a record that belongs to the instruction at `pc`: a chunk that is full ends
+ * here.
+ */
+static inline void begin_group(struct flowtap_stf *stf, uint64_t pc)
+{
+	if (stf->counts.instructions != stf->boundary)
+		return;
+	flowtap_zstf_cut(stf->zstf, pc);
+	stf->boundary += flowtap_zstf_markers(stf->zstf);
+}
 
 static int put_comment(struct flowtap_stf *stf, const char *text, size_t size)
 {
@@ -132,46 +149,72 @@ static void put_pending(struct flowtap_stf *stf, uint64_t address)
 	flowtap_out_put(&stf->out, bytes, to - bytes);
 }
 
-static void put_opcodes(struct flowtap_stf *stf, const uint8_t *insns, size_t size)
+/* The one place, beside renderings, where instructions are written and counted. */
+static void put_opcodes(struct flowtap_stf *stf, const struct flowtap_block *block, size_t at,
+			size_t end)
 {
+	const uint8_t *insns = block->bytes;
 	uint8_t record[OPCODE_MAX];
 
-	for (size_t at = 0; at < size; at += insn_size(insns + at))
+	for (; at < end; at += insn_size(insns + at)) {
+		begin_group(stf, block->address + at);
 		flowtap_out_put(&stf->out, record, put_insn(record, insns + at) - record);
+		stf->counts.instructions++;
+	}
 }
 
-/* One piece after the other, in the order that groups must have: target, event, opcode. */
-static void put_pieces(struct flowtap_stf *stf, const struct flowtap_block *block, bool carries,
-		       uint64_t target)
+/* The instruction that was held back, with what was said of it meanwhile. */
+static void put_held(struct flowtap_stf *stf)
 {
-	uint8_t event[EVENT_SIZE], record[TARGET_SIZE];
+	uint8_t group[LAST_MAX];
+
+	if (!(stf->pending & PENDING_LAST))
+		return;
+	stf->pending &= ~PENDING_LAST;
+	begin_group(stf, stf->last.address);
+	flowtap_out_put(&stf->out, group, put_last(group, &stf->last) - group);
+	stf->counts.instructions++;
+}
+
+/*
+ * One piece after the other, in the order that groups must have: target, event, opcode. hold: the
+ * last instruction is not written yet.
+ */
+static void put_pieces(struct flowtap_stf *stf, const struct flowtap_block *block, bool carries,
+		       uint64_t target, bool hold)
+{
 	bool mode = stf->pending & PENDING_MODE;
+	uint8_t event[EVENT_SIZE];
 
 	stf->mode = mode ? stf->context.mode : stf->mode;
-	put_mode(event, stf->mode);
-	put_address(record, STF_INST_PC_TARGET, target);
 	if (mode && block->last)
-		flowtap_out_put(&stf->out, event, sizeof(event));
-	put_opcodes(stf, block->bytes, block->last);
-	if (carries)
-		flowtap_out_put(&stf->out, record, sizeof(record));
-	if (mode && !block->last)
-		flowtap_out_put(&stf->out, event, sizeof(event));
-	put_opcodes(stf, block->bytes + block->last, block->size - block->last);
+		flowtap_out_put(&stf->out, event, put_mode(event, stf->mode) - event);
+	put_opcodes(stf, block, 0, block->last);
+	stf->last = (struct stf_last){
+		.address = block->address + block->last,
+		.returns = block->end == FLOWTAP_TRANSFER_TRAP_RETURN,
+		.carries = carries,
+		.target = target,
+		.begins = mode && !block->last,
+		.before = stf->mode,
+	};
+	memcpy(stf->last.insn, block->bytes + block->last, block->size - block->last);
+	stf->pending = PENDING_LAST;
+	if (!hold)
+		put_held(stf);
+}
+
+/* ecall, ebreak, xRET. */
+static inline bool is_trap(const struct flowtap_block *block)
+{
+	return (uint8_t)(block->end - FLOWTAP_TRANSFER_EXCEPTION) <=
+	       FLOWTAP_TRANSFER_TRAP_RETURN - FLOWTAP_TRANSFER_EXCEPTION;
 }
 
 /* A trap is no branch; of a return into a mode that is not recorded the target is not known. */
 static bool carries_target(const struct flowtap_block *block, uint64_t target)
 {
-	switch (block->end) {
-	case FLOWTAP_TRANSFER_EXCEPTION:
-	case FLOWTAP_TRANSFER_INTERRUPT:
-		return false;
-	case FLOWTAP_TRANSFER_TRAP_RETURN:
-		return target != 0;
-	default:
-		return true;
-	}
+	return !is_trap(block) || (block->end == FLOWTAP_TRANSFER_TRAP_RETURN && target);
 }
 
 /*
@@ -213,7 +256,7 @@ static int put_slowly(struct flowtap_stf *stf, const struct flowtap_block *block
 		      uint64_t target)
 {
 	const struct flowtap_render *render = &block->render[FLOWTAP_RENDER_STF];
-	bool carries = taken && carries_target(block, target);
+	bool carries = taken && carries_target(block, target), hold = taken && is_trap(block);
 	struct flowtap_out *out = &stf->out;
 	int error = out->error;
 
@@ -223,18 +266,21 @@ static int put_slowly(struct flowtap_stf *stf, const struct flowtap_block *block
 		error = -EINVAL;
 	if (error)
 		return error;
+	put_held(stf);
+	begin_group(stf, stf->pc);
 	put_pending(stf, block->address);
-	if (render->bytes && !(stf->pending & PENDING_MODE)) {
+	if (render->bytes && !(stf->pending & PENDING_MODE) && !hold &&
+	    stf->boundary - stf->counts.instructions >= block->instructions) {
 		if (!flowtap_out_need(out, render->size))
 			put_rendered(stf, render, carries, target);
+		stf->counts.instructions += block->instructions;
+		stf->pending = 0;
 	} else {
-		put_pieces(stf, block, carries, target);
+		put_pieces(stf, block, carries, target, hold);
 	}
-	stf->xret = carries && block->end == FLOWTAP_TRANSFER_TRAP_RETURN ? out->fill : 0;
 	stf->pc = carries ? target : block->address + block->size;
-	stf->pending = taken && !carries ? PENDING_FORCE : 0;
+	stf->pending |= taken && !carries ? PENDING_FORCE : 0;
 	stf->explained = false;
-	stf->counts.instructions += block->instructions;
 	return out->error;
 }
 
@@ -244,11 +290,11 @@ static int put_block(struct flowtap_sink *sink, const struct flowtap_block *bloc
 {
 	struct flowtap_stf *stf = (struct flowtap_stf *)sink;
 	const struct flowtap_render *render = &block->render[FLOWTAP_RENDER_STF];
-	bool trap = (uint8_t)(block->end - FLOWTAP_TRANSFER_EXCEPTION) <=
-		    FLOWTAP_TRANSFER_TRAP_RETURN - FLOWTAP_TRANSFER_EXCEPTION;
 
-	if (__builtin_expect(!render->bytes || block->address != stf->pc || stf->pending || trap ||
+	if (__builtin_expect(!render->bytes || block->address != stf->pc || stf->pending ||
+			     is_trap(block) ||
 			     (taken & target & 1) ||
+			     stf->counts.instructions + block->instructions > stf->boundary ||
 			     stf->out.fill + render->size > FLOWTAP_OUT_ROOM, 0))
 		return put_slowly(stf, block, taken, target);
 	put_rendered(stf, render, taken, target);
@@ -258,17 +304,14 @@ static int put_block(struct flowtap_sink *sink, const struct flowtap_block *bloc
 	return 0;
 }
 
-/* The mode changes with the xRET that was written last: its opcode moves up to make place. */
-static void put_mode_of_xret(struct flowtap_stf *stf)
+/* Whether it is the last instruction that changes the mode: a trap raises it, an xRET lowers it. */
+static bool last_changes(const struct flowtap_stf *stf, uint8_t mode)
 {
-	struct flowtap_out *out = &stf->out;
-	uint8_t *opcode = out->bytes + out->fill - OPCODE_MAX;
+	const struct stf_last *last = &stf->last;
 
-	memmove(opcode + EVENT_SIZE, opcode, OPCODE_MAX);
-	put_mode(opcode, stf->context.mode);
-	out->fill += EVENT_SIZE;
-	stf->mode = stf->context.mode;
-	stf->xret = 0;
+	return stf->pending & PENDING_LAST && !last->changes &&
+	       (last->returns ? last->carries && mode < stf->mode :
+				last->traps && mode > stf->mode);
 }
 
 static int take_context(struct flowtap_stf *stf, const struct flowtap_context *context)
@@ -283,6 +326,7 @@ static int take_context(struct flowtap_stf *stf, const struct flowtap_context *c
 	if (stf->pending & PENDING_HEADER)
 		return 0;
 	if (context->pid != old.pid || context->tid != old.tid) {
+		put_held(stf);
 		stf->pending |= PENDING_PROCESS | PENDING_FORCE;
 		stf->explained = true;
 	}
@@ -291,11 +335,37 @@ static int take_context(struct flowtap_stf *stf, const struct flowtap_context *c
 	stf->pending &= ~PENDING_MODE;
 	if (context->mode == stf->mode)
 		return 0;
-	if (stf->xret && stf->xret == stf->out.fill)
-		put_mode_of_xret(stf);
-	else
+	if (!last_changes(stf, context->mode)) {
 		stf->pending |= PENDING_MODE | PENDING_FORCE;
+		return 0;
+	}
+	stf->last.changes = true;
+	stf->last.after = context->mode;
+	stf->mode = context->mode;
 	return 0;
+}
+
+/*
+ * An ecall or ebreak of which the cause and the handler are known is an EVENT in its group. No
+ * other trap is: CTR does not record causes, and an EVENT must have one. Its field is the address
+ * (breakpoint), or the number of the system call, which is not known: all ones.
+ */
+static bool take_exception(struct flowtap_stf *stf, const struct flowtap_exception *exception)
+{
+	struct stf_last *last = &stf->last;
+
+	if (!(stf->pending & PENDING_LAST) || last->returns || last->traps ||
+	    exception->number < 0 || !exception->target || exception->target & 1 ||
+	    exception->interrupt || exception->address != last->address)
+		return false;
+	last->traps = true;
+	last->id = exception->number;
+	last->field = exception->number == CAUSE_BREAKPOINT ? exception->address : UINT64_MAX;
+	last->handler = exception->target;
+	stf->pc = exception->target;
+	stf->pending &= ~PENDING_FORCE;
+	stf->counts.events++;
+	return true;
 }
 
 /* What no record can say. The flow goes on somewhere else, unless it says where. */
@@ -303,10 +373,11 @@ static int explain(struct flowtap_stf *stf, const struct flowtap_element *elemen
 {
 	size_t size = flowtap_line_element(stf->line, element);
 
+	put_held(stf);
 	stf->explained = true;
-	stf->xret = 0;
 	if (forces && !(stf->pending & PENDING_HEADER))
 		stf->pending |= PENDING_FORCE;
+	begin_group(stf, stf->pc);
 	return put_comment(stf, stf->line, size);
 }
 
@@ -323,6 +394,8 @@ static int put_element(struct flowtap_sink *sink, const struct flowtap_element *
 		stf->counts.gaps++;
 		return explain(stf, element, true);
 	case FLOWTAP_ELEMENT_EXCEPTION:
+		if (take_exception(stf, &element->exception))
+			return 0;
 		stf->counts.traps++;
 		return explain(stf, element, false);
 	case FLOWTAP_ELEMENT_TRANSFER:
@@ -334,6 +407,7 @@ static int put_element(struct flowtap_sink *sink, const struct flowtap_element *
 	case FLOWTAP_ELEMENT_EXCEPTION_RETURN:	/* the xRET is in its block */
 	case FLOWTAP_ELEMENT_TIME:
 	case FLOWTAP_ELEMENT_CYCLES:
+	case FLOWTAP_ELEMENT_MISPREDICTED:
 		break;
 	}
 	return 0;
@@ -351,10 +425,23 @@ static void put_beginning(struct flowtap_stf *stf, const char *comment)
 	put_comment(stf, comment, strlen(comment));
 }
 
+/* zstf: options, or NULL for a plain file. */
+static int open_output(struct flowtap_stf *stf, int fd, const struct flowtap_zstf_options *zstf)
+{
+	stf->boundary = UINT64_MAX;
+	if (flowtap_out_init(&stf->out, fd))
+		return -ENOMEM;
+	if (!zstf)
+		return 0;
+	stf->boundary = zstf->markers ? zstf->markers : FLOWTAP_ZSTF_MARKERS;
+	return flowtap_zstf_new(&stf->out, zstf, &stf->zstf);
+}
+
 int flowtap_stf_new(int fd, const struct flowtap_stf_options *options, struct flowtap_stf **stf)
 {
 	const char *comment = options->generator_comment ? options->generator_comment : "";
 	struct flowtap_stf *new;
+	int error;
 
 	*stf = NULL;
 	if (strlen(comment) > UINT16_MAX)
@@ -363,9 +450,10 @@ int flowtap_stf_new(int fd, const struct flowtap_stf_options *options, struct fl
 	if (!new)
 		return -ENOMEM;
 	new->generator_comment = strdup(comment);
-	if (!new->generator_comment || flowtap_out_init(&new->out, fd)) {
+	error = new->generator_comment ? open_output(new, fd, options->zstf) : -ENOMEM;
+	if (error) {
 		flowtap_stf_free(new);
-		return -ENOMEM;
+		return error;
 	}
 	new->sink.block = put_block;
 	new->sink.element = put_element;
@@ -396,14 +484,15 @@ int flowtap_stf_finish(struct flowtap_stf *stf)
 		return stf->out.error;
 	if (stf->pending & PENDING_HEADER)
 		return -ENODATA;
-	stf->xret = 0;
-	return flowtap_out_flush(&stf->out);
+	put_held(stf);
+	return stf->zstf ? flowtap_zstf_finish(stf->zstf) : flowtap_out_flush(&stf->out);
 }
 
 void flowtap_stf_free(struct flowtap_stf *stf)
 {
 	if (!stf)
 		return;
+	flowtap_zstf_free(stf->zstf);
 	flowtap_out_free(&stf->out);
 	free(stf->generator_comment);
 	free(stf);

@@ -5,6 +5,7 @@
 
 #include <endian.h>
 #include <flowtap/flow.h>
+#include <stdbool.h>
 #include <string.h>
 
 enum {
@@ -17,9 +18,24 @@ enum {
 	STF_TRACE_INFO_FEATURE = 0x07,
 	STF_PROCESS_ID_EXT = 0x08,
 	STF_FORCE_PC = 0x09,
+	STF_VLEN_CONFIG = 0x0a,
+	STF_PROTOCOL_ID = 0x0b,
+	STF_CLOCK_ID = 0x0c,
+	STF_ISA_EXTENDED = 0x0d,
 	STF_END_HEADER = 0x13,
 	STF_INST_PC_TARGET = 0x1f,
+	STF_INST_REG = 0x28,
+	STF_INST_READY_REG = 0x29,
+	STF_PAGE_TABLE_WALK = 0x32,
+	STF_INST_MEM_ACCESS = 0x3c,
+	STF_INST_MEM_CONTENT = 0x3d,
+	STF_BUS_MASTER_ACCESS = 0x3e,
+	STF_BUS_MASTER_CONTENT = 0x3f,
 	STF_EVENT = 0x64,
+	STF_EVENT_PC_TARGET = 0x65,
+	STF_MICROOP = 0xe6,
+	STF_TRANSACTION = 0xfa,
+	STF_DEPENDENCY = 0xfb,
 	STF_INST_32 = 0xf0,
 	STF_INST_16 = 0xf1,
 };
@@ -32,11 +48,12 @@ enum {
 #define FEATURE_RV64	(1ULL << 5)
 #define FEATURE_PROCESS_ID (1ULL << 10)
 #define FEATURE_EVENT64	(1ULL << 19)
-#define MODE_CHANGE	(1ULL << 62)
+#define MODE_CHANGE	(1ULL << 62)	/* with EVENT64 */
 
 #define TARGET_SIZE	9U		/* INST_PC_TARGET */
 #define EVENT_SIZE	18U		/* EVENT with one field */
 #define OPCODE_MAX	5U		/* INST_32 */
+#define LAST_MAX	(2 * TARGET_SIZE + 3 * EVENT_SIZE + OPCODE_MAX)
 
 static inline uint8_t *put8(uint8_t *to, uint8_t value)
 {
@@ -76,10 +93,15 @@ static inline uint8_t *put_process(uint8_t *to, const struct flowtap_context *co
 	return put32(put32(to, context->pid), context->tid);
 }
 
+static inline uint8_t *put_event(uint8_t *to, uint64_t id, uint64_t field)
+{
+	to = put8(put64(put8(to, STF_EVENT), id), 1);
+	return put64(to, field);
+}
+
 static inline uint8_t *put_mode(uint8_t *to, uint8_t mode)
 {
-	to = put8(put64(put8(to, STF_EVENT), MODE_CHANGE), 1);
-	return put64(to, mode);
+	return put_event(to, MODE_CHANGE, mode);
 }
 
 static inline size_t insn_size(const uint8_t *insn)
@@ -94,6 +116,43 @@ static inline uint8_t *put_insn(uint8_t *to, const uint8_t *insn)
 	*to++ = size == 4 ? STF_INST_32 : STF_INST_16;
 	memcpy(to, insn, size);
 	return to + size;
+}
+
+/* An instruction with what is said of it: xRET, ecall or ebreak. */
+struct stf_last {
+	uint8_t insn[4];
+	uint64_t address;
+	bool returns;		/* an xRET */
+	bool carries;		/* INST_PC_TARGET */
+	uint64_t target;
+	bool begins;		/* its mode has to be said: `before` */
+	uint8_t before;
+	bool traps;		/* the exception with this id leads to `handler` */
+	uint64_t id;
+	uint64_t field;
+	uint64_t handler;
+	bool changes;		/* what follows is executed in mode `after` */
+	uint8_t after;
+};
+
+/*
+ * Of an xRET one change of mode is taken for the one that it makes: if its own has to be said, both
+ * are, even if they are the same.
+ */
+static inline uint8_t *put_last(uint8_t *to, const struct stf_last *last)
+{
+	bool twice = last->begins && last->returns;
+
+	if (last->carries)
+		to = put_address(to, STF_INST_PC_TARGET, last->target);
+	if (last->begins)
+		to = put_mode(to, last->before);
+	if (last->traps)
+		to = put_address(put_event(to, last->id, last->field), STF_EVENT_PC_TARGET,
+				 last->handler);
+	if (last->changes || twice)
+		to = put_mode(to, last->changes ? last->after : last->before);
+	return put_insn(to, last->insn);
 }
 
 #endif /* FLOWTAP_STF_RECORDS_H */

@@ -65,9 +65,14 @@ static const char *print_configure(const struct flowtap_archive_block *block)
 	print_bits(stdout, mode_bits, configure.modes, ",");
 	printf(" triggers=");
 	print_bits(stdout, trigger_bits, configure.triggers, ",");
-	printf(" ring_pages=%u event=%s:0x%" PRIx64 " period=%" PRIu64 " depth=%u control=",
-	       configure.ring_pages, name_of(event_type_names, configure.event_type),
-	       (uint64_t)configure.event_config, (uint64_t)configure.period, configure.ctr.depth);
+	printf(" ring_pages=%u", configure.ring_pages);
+	if (configure.triggers & FLOWTAP_TRIGGER_OVERFLOW)
+		printf(" event=%s:0x%" PRIx64 " period=%" PRIu64,
+		       name_of(event_type_names, configure.event_type),
+		       (uint64_t)configure.event_config, (uint64_t)configure.period);
+	if (configure.triggers & FLOWTAP_TRIGGER_TIMER)
+		printf(" timer_ns=%" PRIu64, (uint64_t)configure.timer_ns);
+	printf(" depth=%u control=", configure.ctr.depth);
 	print_bits(stdout, control_bits, configure.ctr.control, ",");
 	putchar('\n');
 	return NULL;
@@ -100,6 +105,15 @@ static const char *print_aux(const struct flowtap_archive_block *block)
 	return NULL;
 }
 
+static void print_build_id(const uint8_t id[24], uint32_t size)
+{
+	if (!size || size > 24)
+		return;
+	printf(" build_id=");
+	for (uint32_t i = 0; i < size; i++)
+		printf("%02x", id[i]);
+}
+
 static const char *print_mapping(const struct flowtap_archive_block *block)
 {
 	struct flowtap_archive_mapping mapping;
@@ -113,11 +127,7 @@ static const char *print_mapping(const struct flowtap_archive_block *block)
 	printf(" pid=%u tid=%u 0x%" PRIx64 "-0x%" PRIx64 " offset=0x%" PRIx64 " %s", mapping.pid,
 	       mapping.tid, mapping.start, mapping.start + mapping.size, mapping.file_offset,
 	       mapping.executable ? "x" : "-");
-	if (mapping.build_id_size && mapping.build_id_size <= sizeof(mapping.build_id)) {
-		printf(" build_id=");
-		for (uint32_t i = 0; i < mapping.build_id_size; i++)
-			printf("%02x", mapping.build_id[i]);
-	}
+	print_build_id(mapping.build_id, mapping.build_id_size);
 	if (mapping.path_size > block->size - after) {
 		putchar('\n');
 		return "its path is longer than the block";
@@ -192,6 +202,67 @@ static const char *print_stats(const struct flowtap_archive_block *block)
 	return NULL;
 }
 
+/* The name that follows a structure of `head` bytes. NULL, or what is wrong with it. */
+static const char *print_name(const struct flowtap_archive_block *block, size_t head,
+			      uint32_t size, uint32_t stored)
+{
+	size_t after = (head + (size_t)size + 8) & ~(size_t)7;
+
+	if (after > block->size) {
+		putchar('\n');
+		return "its name is longer than the block";
+	}
+	putchar(' ');
+	print_plain(stdout, (const char *)block->payload + head, size);
+	putchar('\n');
+	return block->size - after == stored ? NULL : "it does not hold what it says";
+}
+
+static const char *print_kernel(const struct flowtap_archive_block *block)
+{
+	struct flowtap_archive_kernel kernel;
+
+	if (block->size < sizeof(kernel))
+		return short_block;
+	memcpy(&kernel, block->payload, sizeof(kernel));
+	printf(" ");
+	dump_time("time", kernel.time);
+	dump_time("until", kernel.until);
+	printf(" 0x%" PRIx64 "-0x%" PRIx64 " offset=0x%" PRIx64 " bytes=%u stored=%u %s flags=",
+	       kernel.start, kernel.start + kernel.size, kernel.offset, kernel.part_size,
+	       kernel.stored_size, name_of(compression_names, kernel.compression));
+	print_bits(stdout, kernel_bits, kernel.flags, ",");
+	return print_name(block, sizeof(kernel), kernel.name_size, kernel.stored_size);
+}
+
+static const char *print_symbols(const struct flowtap_archive_block *block)
+{
+	struct flowtap_archive_symbols symbols;
+
+	if (block->size < sizeof(symbols))
+		return short_block;
+	memcpy(&symbols, block->payload, sizeof(symbols));
+	printf(" ");
+	dump_time("time", symbols.time);
+	printf(" bytes=%u stored=%zu %s\n", symbols.size, block->size - sizeof(symbols),
+	       name_of(compression_names, symbols.compression));
+	return NULL;
+}
+
+static const char *print_file(const struct flowtap_archive_block *block)
+{
+	struct flowtap_archive_file file;
+
+	if (block->size < sizeof(file))
+		return short_block;
+	memcpy(&file, block->payload, sizeof(file));
+	printf("  size=%" PRIu64 " offset=0x%" PRIx64 " bytes=%" PRIu64 " stored=%u %s", file.size,
+	       file.offset, file.part_size, file.stored_size,
+	       name_of(compression_names, file.compression));
+	print_build_id(file.build_id, file.build_id_size);
+	return print_name(block, sizeof(file), file.path_size, file.stored_size);
+}
+
 static const struct {
 	uint32_t type;
 	contents_printer print;
@@ -201,6 +272,8 @@ static const struct {
 	{ FLOWTAP_ARCHIVE_AUX, print_aux },	    { FLOWTAP_ARCHIVE_MAPPING, print_mapping },
 	{ FLOWTAP_ARCHIVE_TASK, print_task },	    { FLOWTAP_ARCHIVE_BYTES, print_mapping },
 	{ FLOWTAP_ARCHIVE_LOST, print_lost },	    { FLOWTAP_ARCHIVE_STATS, print_stats },
+	{ FLOWTAP_ARCHIVE_KERNEL, print_kernel },   { FLOWTAP_ARCHIVE_SYMBOLS, print_symbols },
+	{ FLOWTAP_ARCHIVE_FILE, print_file },
 };
 
 static bool print_block(const struct flowtap_archive_block *block, const char *path, bool contents)

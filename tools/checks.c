@@ -1,14 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What flowtap doctor looks at. */
+#include "cgroup.h"
 #include "device.h"
 #include "event.h"
 #include "names.h"
 #include "patient.h"
-#include "streams.h"
+#include "options.h"
 #include "tool.h"
 #include "trial.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -238,6 +240,7 @@ static void check_event(struct patient *patient)
 static void check_trial(struct patient *patient)
 {
 	struct trial trial;
+	char name[64];
 	int error;
 
 	if (!patient->source)
@@ -253,6 +256,10 @@ static void check_trial(struct patient *patient)
 		       "11.1 works",
 		       "recorded itself on CPU %u, no sample came: the counter does not interrupt",
 		       trial.cpu);
+	else if (error == -EBUSY)
+		report(patient, GRADE_FAIL, "trial", "end that recording first",
+		       "CPU %u is held by %s, who records all that runs there", trial.cpu,
+		       trial_holder(trial.cpu, name));
 	else
 		report(patient, GRADE_FAIL, "trial", "the kernel log (`dmesg`) may say more",
 		       "recording itself failed in %s: %s", trial.step, strerror(-error));
@@ -262,23 +269,23 @@ static void check_sideband(struct patient *patient)
 {
 	const struct machine *machine = &patient->machine;
 
-	if (machine->paranoid == LONG_MIN)
+	if (machine->rights.paranoid == LONG_MIN)
 		report(patient, GRADE_WARN, "sideband", "boot a kernel with CONFIG_PERF_EVENTS",
 		       "no perf: mappings and tasks are polled from /proc");
-	else if (machine->privileged || machine->paranoid <= 2)
+	else if (machine->rights.privileged || machine->rights.paranoid <= 2)
 		report(patient, GRADE_OK, "sideband", NULL,
 		       "perf tells mappings and tasks (perf_event_paranoid is %ld)",
-		       machine->paranoid);
+		       machine->rights.paranoid);
 	else
 		report(patient, GRADE_WARN, "sideband",
 		       "as root: sysctl kernel.perf_event_paranoid=2, or give CAP_PERFMON",
 		       "perf_event_paranoid is %ld: mappings and tasks are polled from /proc, what "
-		       "lives for a moment only can be missed", machine->paranoid);
+		       "lives for a moment only can be missed", machine->rights.paranoid);
 }
 
 static void check_memory(struct patient *patient)
 {
-	size_t ring = (STREAMS_PAGES + 1) * (size_t)sysconf(_SC_PAGESIZE);
+	size_t ring = (OPTIONS_PAGES + 1) * (size_t)sysconf(_SC_PAGESIZE);
 	struct rlimit limit;
 	char each[32], locked[32];
 
@@ -294,23 +301,110 @@ static void check_memory(struct patient *patient)
 	       locked);
 }
 
+/* With less, record says what it could not open. Side band: an event for each thread and CPU. */
+static void check_files(struct patient *patient)
+{
+	size_t least = 2 * patient->cpus + 32;
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit))
+		return;
+	/* record raises its own up to the hard limit. */
+	if (limit.rlim_max >= least)
+		report(patient, GRADE_OK, "files", NULL, "%llu files may be open",
+		       (unsigned long long)limit.rlim_max);
+	else
+		report(patient, GRADE_WARN, "files", "ulimit -Hn 4096, or more",
+		       "only %llu files may be open: recording on all CPUs needs %zu",
+		       (unsigned long long)limit.rlim_max, least);
+}
+
+/* Whether /proc/kallsyms has addresses for us (kptr_restrict) and not only zeros. */
+static bool sees_symbols(void)
+{
+	FILE *file = fopen("/proc/kallsyms", "re");
+	unsigned long long address = 0;
+	char line[512];
+
+	for (int i = 0; file && i < 64 && !address && fgets(line, sizeof(line), file); i++)
+		address = strtoull(line, NULL, 16);
+	if (file)
+		fclose(file);
+	return address;
+}
+
+static void check_text(struct patient *patient)
+{
+	bool memory = !access("/proc/kcore", R_OK), symbols = sees_symbols();
+	bool there = !access("/proc/kcore", F_OK);
+	int fd = memory ? open("/proc/kcore", O_RDONLY | O_CLOEXEC) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	if (fd >= 0 && symbols)
+		report(patient, GRADE_OK, "text", NULL,
+		       "the kernel's code (/proc/kcore) and symbols can be read");
+	else if (fd < 0)
+		report(patient, GRADE_NOTE, "text",
+		       there ? "record --kernel as root, or with CAP_SYS_RAWIO"
+			     : "boot a kernel with CONFIG_PROC_KCORE",
+		       "the kernel's code (/proc/kcore) cannot be read: what it executed is not "
+		       "reconstructed");
+	else
+		report(patient, GRADE_NOTE, "text",
+		       "as root: sysctl kernel.kptr_restrict=1, and CAP_SYSLOG",
+		       "the kernel's symbols (/proc/kallsyms) have no addresses for you");
+}
+
+static void check_cgroup(struct patient *patient)
+{
+	char *mount = cgroup_mount();
+
+	if (mount)
+		report(patient, GRADE_OK, "cgroup", NULL, "cgroup2 is mounted on %s", mount);
+	else
+		report(patient, GRADE_NOTE, "cgroup",
+		       "as root: mount -t cgroup2 none /sys/fs/cgroup",
+		       "cgroup2 is not mounted: no record --cgroup");
+	free(mount);
+}
+
+static const struct flowtap_query *first_source(const struct patient *patient)
+{
+	for (size_t cpu = 0; cpu < patient->cpus; cpu++)
+		if (patient_source(&patient->queries[cpu]))
+			return &patient->queries[cpu];
+	return NULL;
+}
+
 static void check_uring(struct patient *patient)
 {
+	const struct flowtap_query *query = first_source(patient);
+	enum flowtap_drain_method method;
 	long fd = syscall(SYS_io_uring_setup, 0, NULL);
-	const char *state = "available";
 
-	if (fd < 0 && errno == ENOSYS)
-		state = "not in this kernel";
-	else if (fd < 0 && errno == EPERM)
-		state = "denied (kernel.io_uring_disabled)";
-	report(patient, GRADE_NOTE, "io_uring", NULL, "%s; record does without it", state);
+	if (fd < 0 && (errno == ENOSYS || errno == EPERM)) {
+		report(patient, GRADE_NOTE, "io_uring",
+		       errno == EPERM ? "as root: sysctl kernel.io_uring_disabled=0"
+				      : "a kernel with CONFIG_IO_URING",
+		       "%s: rings are emptied by poll and write",
+		       errno == EPERM ? "denied" : "not in this kernel");
+		return;
+	}
+	if (!query || trial_drain(query, OPTIONS_PAGES, &method))
+		report(patient, GRADE_NOTE, "io_uring", NULL, "available");
+	else
+		report(patient, method == FLOWTAP_DRAIN_POLL ? GRADE_NOTE : GRADE_OK, "io_uring",
+		       NULL, "rings of %d pages are emptied by %s", OPTIONS_PAGES,
+		       flowtap_drain_method_name(method));
 }
 
 void checks_run(struct patient *patient)
 {
 	static void (*const checks[])(struct patient *patient) = {
 		check_kernel, check_cpu, check_firmware, check_module, check_device, check_sources,
-		check_event, check_trial, check_sideband, check_memory, check_uring,
+		check_event, check_trial, abilities_check, check_sideband, check_text, check_cgroup,
+		check_memory, check_files, check_uring,
 	};
 
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)

@@ -13,33 +13,36 @@
 #include <unistd.h>
 
 static const char help[] =
-	"usage: flowtap decode IN --to stf|flow [OPTION...]\n"
+	"usage: flowtap decode IN --to stf|zstf|flow [OPTION...]\n"
 	"\n"
-	"Makes a trace of an archive: an STF file for simulators, or the flow as text. IN - is\n"
-	"standard input.\n"
+	"Makes a trace of an archive: an STF file for simulators, plain or compressed, or the\n"
+	"flow as text. IN - is standard input.\n"
 	"\n"
-	"  -t, --to FORMAT     stf or flow\n"
+	"  -t, --to FORMAT     stf, zstf (compressed, in chunks with an index) or flow\n"
 	"  -o, --output OUT    the file (IN with its ending changed), - for standard output\n"
 	"      --sysroot DIR   where the recorded machine's files are, found by path or build-id\n"
 	"      --tid TID       only this thread\n"
+	"      --level N       of compression, 1 (fast) to 19 (small); 3\n"
 	"  -q, --quiet         no summary and no progress\n"
 	"      --json          the summary as JSON\n"
 	"  -h, --help          this text\n"
 	"\n"
 	"The summary goes to standard output, to standard error if the trace goes there. OUT is\n"
-	"written under another name (OUT.part) until it is whole.\n"
+	"written under another name (OUT.part) until it is whole; a .zstf that is interrupted stays\n"
+	"there and can be read up to its last whole chunk.\n"
 	"\n"
 	"Exit status: 0; 1 for an error; 2 for wrong usage; 3 if IN is damaged, what is good\n"
 	"of it was decoded.\n";
 
 static int parse(int argc, char **argv, struct decode_options *options)
 {
-	enum { LONG_SYSROOT = 256, LONG_TID, LONG_JSON };
+	enum { LONG_SYSROOT = 256, LONG_TID, LONG_LEVEL, LONG_JSON };
 	static const struct option long_options[] = {
 		{ "to", required_argument, NULL, 't' },
 		{ "output", required_argument, NULL, 'o' },
 		{ "sysroot", required_argument, NULL, LONG_SYSROOT },
 		{ "tid", required_argument, NULL, LONG_TID },
+		{ "level", required_argument, NULL, LONG_LEVEL },
 		{ "quiet", no_argument, NULL, 'q' },
 		{ "json", no_argument, NULL, LONG_JSON },
 		{ "help", no_argument, NULL, 'h' },
@@ -51,8 +54,10 @@ static int parse(int argc, char **argv, struct decode_options *options)
 	while ((option = getopt_long(argc, argv, "t:o:qh", long_options, NULL)) != -1) {
 		switch (option) {
 		case 't':
-			if (strcmp(optarg, "stf") && strcmp(optarg, "flow"))
-				return -1 - misused(argv[0], "'%s' is not stf or flow", optarg);
+			if (strcmp(optarg, "stf") && strcmp(optarg, "zstf") &&
+			    strcmp(optarg, "flow"))
+				return -1 - misused(argv[0], "'%s' is not stf, zstf or flow",
+						    optarg);
 			options->format = optarg;
 			break;
 		case 'o':
@@ -65,6 +70,12 @@ static int parse(int argc, char **argv, struct decode_options *options)
 			if (!number_parse(optarg, 1, UINT32_MAX, &value))
 				return -1 - misused(argv[0], "'%s' is not a thread id", optarg);
 			options->tid = (uint32_t)value;
+			break;
+		case LONG_LEVEL:
+			if (!number_parse(optarg, 1, FLOWTAP_ZSTF_LEVEL_MAX, &value))
+				return -1 - misused(argv[0], "'%s' is not a level from 1 to %d",
+						    optarg, FLOWTAP_ZSTF_LEVEL_MAX);
+			options->level = (int)value;
 			break;
 		case 'q':
 			options->quiet = true;
@@ -83,7 +94,9 @@ static int parse(int argc, char **argv, struct decode_options *options)
 		return -1 - misused(argv[0], argc == optind ? "the file IN is missing" :
 				    "one file IN at a time");
 	if (!options->format)
-		return -1 - misused(argv[0], "--to stf or --to flow is missing");
+		return -1 - misused(argv[0], "--to stf, zstf or flow is missing");
+	if (options->level && strcmp(options->format, "zstf"))
+		return -1 - misused(argv[0], "--level is for --to zstf");
 	if (options->output && !*options->output)
 		return -1 - misused(argv[0], "-o takes the name of a file");
 	options->input = argv[optind];
@@ -126,6 +139,13 @@ static int check_paths(const struct decode_options *options, int input)
 	if (strcmp(options->output, "-") && same_file(input, options->output)) {
 		complain("'%s' is the input", options->output);
 		return -EINVAL;
+	}
+	if (!strcmp(options->format, "zstf") &&
+	    (!strcmp(options->output, "-") ||
+	     (!stat(options->output, &stat_of) && !S_ISREG(stat_of.st_mode)))) {
+		complain("a .zstf can only be written to a file: its index is written last");
+		advise("name a file with -o, or pipe --to stf into zstd");
+		return -ESPIPE;
 	}
 	if (!strcmp(options->output, "-") && !strcmp(options->format, "stf") &&
 	    isatty(STDOUT_FILENO)) {

@@ -29,10 +29,12 @@ static char *stf_comment(const struct decoding *decoding)
 
 static int open_stf(struct decoding *decoding)
 {
+	const struct flowtap_zstf_options zstf = { .level = decoding->options->level };
 	struct flowtap_stf_options wish = {
 		.generator = 0xff,
 		.generator_comment = "flowtap",
 		.blocks = decoding->blocks,
+		.zstf = strcmp(decoding->options->format, "zstf") ? NULL : &zstf,
 	};
 	unsigned int major = 0, minor = 0;
 	char *comment = stf_comment(decoding);
@@ -47,6 +49,8 @@ static int open_stf(struct decoding *decoding)
 	wish.comment = comment;
 	error = flowtap_stf_new(decoding->output.fd, &wish, &decoding->stf);
 	free(comment);
+	if (!error && wish.zstf)
+		output_keep(&decoding->output);
 	if (!error)
 		decoding->tap.next = flowtap_stf_sink(decoding->stf);
 	return error;
@@ -59,7 +63,7 @@ static int open_sink(struct decoding *decoding)
 
 	if (decoding->tap.next)
 		return 0;
-	if (!strcmp(decoding->options->format, "stf"))
+	if (strcmp(decoding->options->format, "flow"))
 		return open_stf(decoding);
 	error = flowtap_text_new(decoding->output.fd, decoding->blocks, &decoding->text);
 	if (!error)
@@ -194,7 +198,8 @@ static int take_hit(struct decoding *decoding, const struct flowtap_record *reco
 	const struct flowtap_record_sample *sample = (const void *)record;
 
 	if (record->type != FLOWTAP_RECORD_SAMPLE || size < sizeof(*sample) ||
-	    !(sample->trigger & FLOWTAP_TRIGGER_OVERFLOW) || !(record->misc & FLOWTAP_MISC_USER))
+	    !(sample->trigger & FLOWTAP_TRIGGER_OVERFLOW) ||
+	    !(record->misc & (FLOWTAP_MISC_USER | FLOWTAP_MISC_KERNEL)))
 		return 0;
 	return tap_hit(&decoding->tap, sample->pid, sample->time, sample->ip);
 }

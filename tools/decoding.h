@@ -19,6 +19,7 @@ struct decode_options {
 	const char *output;
 	const char *sysroot;
 	uint32_t tid;			/* 0: all */
+	int level;			/* of zstf, 0: the usual one */
 	bool quiet;
 	bool json;
 };

@@ -125,6 +125,22 @@ const char *device_reason(const struct flowtap_query *query)
 	}
 }
 
+const char *device_holder(const struct flowtap_query *query, char *buffer)
+{
+	char name[sizeof(query->holder_comm) + 1];
+	size_t size = strnlen((const char *)query->holder_comm, sizeof(query->holder_comm));
+
+	if (!size)
+		return NULL;
+	/* Whoever holds it chose it: it must not write on the terminal what it likes. */
+	for (size_t i = 0; i < size; i++)
+		name[i] = query->holder_comm[i] >= 0x20 && query->holder_comm[i] < 0x7f ?
+			  (char)query->holder_comm[i] : '?';
+	name[size] = 0;
+	snprintf(buffer, 64, "'%s' (PID %u)", name, query->holder_pid);
+	return buffer;
+}
+
 const char *device_cpus(const struct flowtap_query *queries, size_t n,
 			bool (*wanted)(const struct flowtap_query *query), char *buffer)
 {

@@ -22,6 +22,9 @@ const char *device_open_problem(int error, char *fix, size_t room);
 /* A line on why a CPU without source has none. */
 const char *device_reason(const struct flowtap_query *query);
 
+/* "'flowtap' (PID 42)" of who holds the CPU's source, buffer of 64 bytes; NULL: nobody to be seen. */
+const char *device_holder(const struct flowtap_query *query, char *buffer);
+
 /* "0", "0-3", "0,2-3" of the CPUs that `wanted` says; room for 128 bytes, cut with "...". */
 const char *device_cpus(const struct flowtap_query *queries, size_t n,
 			bool (*wanted)(const struct flowtap_query *query), char *buffer);

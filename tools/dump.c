@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <flowtap/archive.h>
+#include <flowtap/zstf.h>
 #include <getopt.h>
 #include <string.h>
 #include <unistd.h>
@@ -14,8 +15,8 @@
 static const char help[] =
 	"usage: flowtap dump [OPTION...] FILE\n"
 	"\n"
-	"Prints what is in an archive (.ftap: blocks and records) or an STF file (.stf: records),\n"
-	"each with its offset. FILE - is standard input.\n"
+	"Prints what is in an archive (.ftap: blocks and records) or an STF file (.stf, .zstf:\n"
+	"records), each with its offset. FILE - is standard input.\n"
 	"\n"
 	"  -b, --blocks   of an archive the blocks only, not what is in them\n"
 	"  -x, --hex      of STF the bytes of each record as well\n"
@@ -38,10 +39,9 @@ static int dump(int fd, const char *path, bool contents, bool hex)
 		return dump_archive(fd, path, contents);
 	if (first == 1)
 		return dump_stf(fd, path, hex);
-	if (first == 'Z')
-		complain("'%s': a compressed STF trace (.zstf) cannot be read", path);
-	else
-		complain("'%s' is neither a flowtap archive nor an STF trace", path);
+	if (first == FLOWTAP_ZSTF_MAGIC[0])
+		return dump_zstf(fd, path, hex);
+	complain("'%s' is neither a flowtap archive nor an STF trace", path);
 	return STATUS_ERROR;
 }
 

@@ -14,6 +14,7 @@
  */
 int dump_archive(int fd, const char *path, bool contents);
 int dump_stf(int fd, const char *path, bool hex);
+int dump_zstf(int fd, const char *path, bool hex);
 
 /*
  * One record of a ring, of `size` bytes, as indented lines. NULL, or what contradicts itself in it

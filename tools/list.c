@@ -2,11 +2,13 @@
 /* flowtap list: the sources of each CPU, what they can do, and the events that can trigger. */
 #include "device.h"
 #include "event.h"
+#include "filter.h"
 #include "json.h"
 #include "names.h"
 #include "tool.h"
 
 #include <errno.h>
+#include <flowtap/riscv.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -53,6 +55,8 @@ static void print_source(const struct flowtap_query *query)
 		print_bits(stdout, control_bits, query->ctr.control, " ");
 		printf("\n  settable  ");
 		print_bits(stdout, control_bits, query->ctr.settable, " ");
+		printf("\n  filters   ");
+		filter_print(stdout, filter_types(query->ctr.settable));
 		printf("\n  ctrdata   ");
 		print_bits(stdout, data_bits, query->ctr.data, " ");
 		printf("\n  MISP      %s\n", query->ctr.target & 1 ? "reported" : "not reported");
@@ -131,6 +135,11 @@ static void json_ctr(struct json *json, const struct flowtap_query *query)
 	json_close(json, ']');
 	json_bits(json, "sctrctl", control_bits, query->ctr.control);
 	json_bits(json, "settable", control_bits, query->ctr.settable);
+	json_open(json, "filters", '[');
+	for (unsigned int type = 0; type < 16; type++)
+		if (filter_types(query->ctr.settable) & 1U << type)
+			json_string(json, NULL, flowtap_transfer_name(type));
+	json_close(json, ']');
 	json_bits(json, "ctrdata", data_bits, query->ctr.data);
 	json_bool(json, "misp", query->ctr.target & 1);
 }

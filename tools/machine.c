@@ -15,9 +15,6 @@
 /* The longest are kernel configurations, some 300 KiB. */
 #define TEXT_MAX (4U << 20)
 
-#define CAP_SYS_ADMIN_BIT (1ULL << 21)
-#define CAP_PERFMON_BIT (1ULL << 38)
-
 /* The whole of a stream, 0-terminated, malloc'ed; NULL if there is nothing. */
 static char *read_stream(FILE *file, size_t *size)
 {
@@ -244,18 +241,6 @@ static void read_module(struct machine *machine)
 	free(text);
 }
 
-static void read_rights(struct machine *machine)
-{
-	char *text = read_text("/proc/self/status", NULL);
-	const char *at = text ? strstr(text, "\nCapEff:") : NULL;
-	uint64_t capabilities = at ? strtoull(at + 8, NULL, 16) : 0;
-
-	machine->privileged = capabilities & (CAP_SYS_ADMIN_BIT | CAP_PERFMON_BIT);
-	free(text);
-	machine->paranoid = read_long("/proc/sys/kernel/perf_event_paranoid");
-	machine->uring_disabled = read_long("/proc/sys/kernel/io_uring_disabled");
-}
-
 void machine_read(struct machine *machine)
 {
 	memset(machine, 0, sizeof(*machine));
@@ -264,7 +249,8 @@ void machine_read(struct machine *machine)
 	read_isa(machine);
 	read_firmware(machine);
 	read_module(machine);
-	read_rights(machine);
+	rights_read(&machine->rights);
+	machine->uring_disabled = read_long("/proc/sys/kernel/io_uring_disabled");
 }
 
 void machine_free(struct machine *machine)

@@ -3,6 +3,8 @@
 #ifndef MACHINE_H
 #define MACHINE_H
 
+#include "rights.h"
+
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -17,8 +19,7 @@ struct machine {
 	bool module_loaded;
 	bool module_installed;		/* modprobe would find it */
 	char module_version[32];	/* of the loaded one, "" unknown */
-	bool privileged;		/* CAP_PERFMON or CAP_SYS_ADMIN */
-	long paranoid;			/* perf_event_paranoid, LONG_MIN unknown */
+	struct rights rights;
 	long uring_disabled;		/* kernel.io_uring_disabled, LONG_MIN: there is none */
 };
 

@@ -14,8 +14,9 @@ static const struct command {
 	const char *line;
 } commands[] = {
 	{ "record", record_command, "record the control flow of a command or a process" },
-	{ "decode", decode_command, "turn a recording into a trace: stf or flow" },
+	{ "decode", decode_command, "turn a recording into a trace: stf, zstf or flow" },
 	{ "dump", dump_command, "print what is in a recording or an STF file" },
+	{ "check", check_command, "say whether a recording or an STF file is whole and right" },
 	{ "doctor", doctor_command, "say what this machine has, what is missing and the fix" },
 	{ "list", list_command, "show sources, their capabilities and events" },
 	{ "help", help_command, "explain a command" },

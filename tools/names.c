@@ -91,6 +91,9 @@ const struct name block_names[] = {
 	{ FLOWTAP_ARCHIVE_LOST, "lost" },
 	{ FLOWTAP_ARCHIVE_STATS, "stats" },
 	{ FLOWTAP_ARCHIVE_END, "end" },
+	{ FLOWTAP_ARCHIVE_KERNEL, "kernel" },
+	{ FLOWTAP_ARCHIVE_SYMBOLS, "symbols" },
+	{ FLOWTAP_ARCHIVE_FILE, "file" },
 	{ 0, NULL }
 };
 
@@ -102,6 +105,18 @@ const struct name record_names[] = {
 	{ FLOWTAP_RECORD_CLOCK, "CLOCK" },
 	{ FLOWTAP_RECORD_AUX, "AUX" },
 	{ FLOWTAP_RECORD_ITRACE_START, "ITRACE_START" },
+	{ 0, NULL }
+};
+
+const struct name compression_names[] = {
+	{ FLOWTAP_COMPRESSION_NONE, "plain" },
+	{ FLOWTAP_COMPRESSION_ZSTD, "zstd" },
+	{ 0, NULL }
+};
+
+const struct name kernel_bits[] = {
+	{ FLOWTAP_KERNEL_NEW, "new" },
+	{ FLOWTAP_KERNEL_GONE, "gone" },
 	{ 0, NULL }
 };
 
@@ -136,6 +151,7 @@ static const char *const meanings[FLOWTAP_GAP_REASONS] = {
 	[FLOWTAP_CAUSE_SKID] = "the trigger came late, outside the recorded modes",
 	[FLOWTAP_CAUSE_EXEC] = "a set-uid program was executed and is not recorded",
 	[FLOWTAP_CAUSE_HARDWARE] = "the hardware reported a loss",
+	[FLOWTAP_CAUSE_MEMORY] = "a new task could not be followed for lack of memory",
 	[FLOWTAP_GAP_TRAP] = "after a trap: where the program went on is not recorded",
 	[FLOWTAP_GAP_NO_IMAGE] = "no code is known at that address",
 	[FLOWTAP_GAP_NO_CODE] =
@@ -143,6 +159,9 @@ static const char *const meanings[FLOWTAP_GAP_REASONS] = {
 	[FLOWTAP_GAP_IMPOSSIBLE] = "the code there cannot have done what was recorded",
 	[FLOWTAP_GAP_BAD_RECORD] = "a record is damaged",
 	[FLOWTAP_GAP_FILTERED] = "transfers were left out on purpose: no blocks possible",
+	[FLOWTAP_GAP_RECORDER] = "flowtap's own code in the kernel is not recorded",
+	[FLOWTAP_GAP_GUEST] = "a virtual machine ran, which is not recorded",
+	[FLOWTAP_GAP_USER] = "user mode ran, and only the kernel was recorded",
 };
 
 const char *name_of(const struct name *table, uint64_t value)

@@ -24,6 +24,8 @@ extern const struct name data_bits[];		/* ctrdata (Smctr 3.3) */
 extern const struct name block_names[];		/* FLOWTAP_ARCHIVE_ */
 extern const struct name record_names[];	/* FLOWTAP_RECORD_ */
 extern const struct name task_names[];		/* FLOWTAP_TASK_ events */
+extern const struct name compression_names[];	/* FLOWTAP_COMPRESSION_ */
+extern const struct name kernel_bits[];		/* FLOWTAP_KERNEL_ */
 extern const struct name event_type_names[];	/* PERF_TYPE_ */
 
 /* "reserved" where the table has none. */

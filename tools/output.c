@@ -149,6 +149,12 @@ int output_open_part(struct output *output, const char *path)
 	return 0;
 }
 
+void output_keep(struct output *output)
+{
+	(void)output;		/* one at a time */
+	unfinished = NULL;
+}
+
 static void forget(struct output *output)
 {
 	unfinished = NULL;

@@ -22,6 +22,8 @@ struct output {
 int output_open_archive(struct output *output, const char *path, bool force);
 /* Opens PATH.part; SIGINT, SIGTERM and SIGHUP remove it from now on. One at a time. */
 int output_open_part(struct output *output, const char *path);
+/* What there is of a part can be used: from now on signals leave it under its name. */
+void output_keep(struct output *output);
 /* Closes, and gives a part its name. */
 int output_commit(struct output *output);
 /* Closes and removes what was made; what stood there before comes back. */

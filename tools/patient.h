@@ -29,6 +29,8 @@ bool patient_source(const struct flowtap_query *query);
 void report(struct patient *patient, enum grade grade, const char *name, const char *fix,
 	    const char *format, ...) __attribute__((format(printf, 5, 6)));
 
+/* abilities.c: what the first CPU with a source can do of what record can be asked for. */
+void abilities_check(struct patient *patient);
 /* checks.c: all of them, in the order in which one thing needs the other. */
 void checks_run(struct patient *patient);
 

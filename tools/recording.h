@@ -3,7 +3,10 @@
 #ifndef RECORDING_H
 #define RECORDING_H
 
-#include "event.h"
+#include "bundle.h"
+#include "cgroup.h"
+#include "kernel.h"
+#include "options.h"
 #include "output.h"
 #include "streams.h"
 #include "watch.h"
@@ -11,31 +14,20 @@
 
 #include <flowtap/archive.h>
 #include <flowtap/sideband.h>
-#include <linux/flowtap.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
-
-struct record_options {
-	pid_t pid;
-	char **command;
-	struct event event;
-	const char *path;
-	struct flowtap_configure configure;
-	uint64_t duration;		/* ns, 0: none */
-	bool pages_given;
-	bool force;
-	bool quiet;
-	bool json;
-};
 
 struct recording {
 	const struct record_options *options;
 	struct streams streams;
+	struct cgroup cgroup;
 	struct workload workload;
+	struct workload anchor;		/* a child that sleeps (record.c) */
 	struct output output;
 	struct flowtap_archive_writer *writer;
 	struct flowtap_sideband *sideband;
+	struct kernel kernel;
+	struct flowtap_bundle *bundle;	/* NULL: not wanted */
 	struct watch watch;
 	uint64_t began;
 	bool failed;			/* the archive cannot be written any more */
@@ -45,10 +37,14 @@ struct recording {
 
 /* The file, with what is known before the first sample in it. */
 int recording_open_archive(struct recording *recording);
-/* Follows the mappings of the process, or of the workload that waits. */
+/* Follows the mappings of the processes, of the workload that waits, or of all. */
 int recording_open_sideband(struct recording *recording);
-/* What waits goes into the file. */
+/* The kernel's text, where kernel mode is recorded. */
+int recording_open_kernel(struct recording *recording);
+/* What waits goes into the file; rings that overwrite are left alone. */
 int recording_drain(struct recording *recording);
+/* What rings that overwrite hold now and did not the last time. */
+int recording_snapshot(struct recording *recording);
 /* After DISABLE: what is left, the figures and the mark that nothing is missing. */
 int recording_finalise(struct recording *recording);
 

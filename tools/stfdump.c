@@ -8,6 +8,7 @@
 #include "tool.h"
 
 #include <errno.h>
+#include <flowtap/zstf.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -95,6 +96,16 @@ struct trace {
 	uint64_t target;
 	uint64_t last;		/* value of the field that was read last */
 	const char *problem;
+	struct packed *packed;	/* NULL: what is read is not compressed */
+};
+
+/* A .zstf behind a FILE, one chunk behind the other. */
+struct packed {
+	struct flowtap_zstf_reader *reader;
+	uint64_t end;		/* of the chunk, in the uncompressed trace */
+	bool begun;		/* a chunk, of which nothing was printed yet: */
+	struct flowtap_zstf_chunk chunk;
+	char problem[192];
 };
 
 static const char truncated[] = "the file ends within this record";
@@ -107,7 +118,8 @@ static bool take(struct trace *trace, unsigned int n, uint64_t *value)
 		int byte = getc(trace->file);
 
 		if (byte == EOF) {
-			trace->problem = ferror(trace->file) ? strerror(errno) : truncated;
+			trace->problem = !ferror(trace->file) ? truncated :
+					 trace->packed ? trace->packed->problem : strerror(errno);
 			return false;
 		}
 		if (trace->offset - trace->record < sizeof(trace->raw))
@@ -343,24 +355,112 @@ static int print_record(struct trace *trace)
 	return follow(trace, (uint8_t)descriptor) ? 1 : -1;
 }
 
-int dump_stf(int fd, const char *path, bool hex)
+/* The chunk that the next record begins, if it does. A FILE reads ahead by no more than a chunk. */
+static void print_chunk(struct trace *trace)
 {
-	struct trace trace = { .file = fdopen(dup(fd), "rb") };
+	struct packed *packed = trace->packed;
+	int byte;
+
+	if (!packed)
+		return;
+	byte = getc(trace->file);
+	if (byte != EOF)
+		ungetc(byte, trace->file);
+	if (!packed->begun || trace->offset != packed->end - packed->chunk.bytes)
+		return;
+	packed->begun = false;
+	printf("chunk %" PRIu64 " at 0x%" PRIx64 " start_pc=0x%" PRIx64 " (%" PRIu64 " bytes)\n",
+	       packed->chunk.number, packed->chunk.offset, packed->chunk.start_pc,
+	       packed->chunk.bytes);
+}
+
+static int dump(struct trace *trace, const char *path, bool hex)
+{
 	int result;
 
-	if (!trace.file) {
-		complain("'%s': %s", path, strerror(errno));
-		return STATUS_ERROR;
-	}
-	while ((result = print_record(&trace)) > 0) {
-		printf(" (%" PRIu64 " bytes)\n", trace.offset - trace.record);
+	for (;;) {
+		print_chunk(trace);
+		result = print_record(trace);
+		if (result <= 0)
+			break;
+		printf(" (%" PRIu64 " bytes)\n", trace->offset - trace->record);
 		if (hex)
-			print_raw(&trace);
+			print_raw(trace);
 	}
-	fclose(trace.file);
+	fclose(trace->file);
 	if (!result)
 		return STATUS_OK;
 	putchar('\n');
-	complain("'%s': offset %" PRIu64 ": %s", path, trace.record, trace.problem);
+	complain("'%s': offset %" PRIu64 ": %s", path, trace->record, trace->problem);
 	return STATUS_DAMAGED;
+}
+
+int dump_stf(int fd, const char *path, bool hex)
+{
+	struct trace trace = { .file = fdopen(dup(fd), "rb") };
+
+	if (trace.file)
+		return dump(&trace, path, hex);
+	complain("'%s': %s", path, strerror(errno));
+	return STATUS_ERROR;
+}
+
+static ssize_t fail(struct packed *packed, int error)
+{
+	uint64_t offset;
+	const char *reason = flowtap_zstf_problem(packed->reader, &offset);
+
+	if (error == -EBADMSG)
+		snprintf(packed->problem, sizeof(packed->problem), "%s (offset %" PRIu64
+			 " of the file)", reason, offset);
+	else
+		snprintf(packed->problem, sizeof(packed->problem), "%s", strerror(-error));
+	errno = -error;
+	return -1;
+}
+
+static ssize_t read_packed(void *cookie, char *bytes, size_t size)
+{
+	struct packed *packed = cookie;
+	long n;
+	int got;
+
+	for (;;) {
+		n = flowtap_zstf_read(packed->reader, bytes, size);
+		if (n < 0)
+			return fail(packed, (int)n);
+		if (n)
+			return n;
+		got = flowtap_zstf_next(packed->reader, &packed->chunk);
+		if (got <= 0)
+			return got ? fail(packed, got) : 0;
+		packed->begun = true;
+		packed->end += packed->chunk.bytes;
+	}
+}
+
+int dump_zstf(int fd, const char *path, bool hex)
+{
+	const cookie_io_functions_t functions = { .read = read_packed };
+	struct packed packed = { .end = 0 };
+	struct trace trace = { .packed = &packed };
+	int error = flowtap_zstf_open(fd, &packed.reader), status = STATUS_ERROR;
+	uint64_t offset;
+	const char *reason;
+
+	if (!error) {
+		trace.file = fopencookie(&packed, "r", functions);
+		if (trace.file)
+			status = dump(&trace, path, hex);
+		else
+			complain("'%s': %s", path, strerror(errno));
+	} else if (error == -EBADMSG) {
+		reason = flowtap_zstf_problem(packed.reader, &offset);
+		complain("'%s': offset %" PRIu64 ": %s", path, offset, reason);
+		status = STATUS_DAMAGED;
+	} else {
+		complain("'%s': %s", path, strerror(-error));
+	}
+	flowtap_zstf_close(packed.reader);
+	return status;
 }

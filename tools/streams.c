@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "streams.h"
 
+#include "descriptors.h"
 #include "device.h"
 #include "names.h"
+#include "refusal.h"
 #include "tool.h"
 
 #include <errno.h>
@@ -10,10 +12,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
 #define PAGES_MIN 8
+#define GONE 1			/* the CPU went offline */
 
 static bool has_source(const struct flowtap_query *query)
 {
@@ -39,60 +41,10 @@ static int no_source(const struct streams *streams, uint32_t want)
 	return -ENODEV;
 }
 
-/* What CONFIGURE refused, in the words of the options that asked for it. */
-static void configure_problem(const struct streams *streams, const struct stream *stream, int error)
-{
-	const struct flowtap_configure *configure = &stream->configure;
-	struct flowtap_query query = { .cpu = configure->cpu };
-
-	switch (-error) {
-	case EINVAL:
-		complain("CPU %u: the stream is refused: is a ring of %u pages too small for "
-			 "samples of %u transfers?",
-			 configure->cpu, configure->ring_pages,
-			 configure->ctr.depth ? configure->ctr.depth : stream->query.ctr.depth_max);
-		advise("take a greater --ring-pages or a smaller --depth");
-		break;
-	case EBUSY:
-		if (ioctl(stream->fd, FLOWTAP_IOC_QUERY, &query) || !query.holder_comm[0])
-			complain("CPU %u: someone else holds its source", configure->cpu);
-		else
-			complain("CPU %u: its source is held by '%.16s' (PID %u)", configure->cpu,
-				 (const char *)query.holder_comm, query.holder_pid);
-		advise("end that recording first");
-		break;
-	case EPERM:
-	case EACCES:
-		complain("CPU %u: a ring of %u pages may not be locked into memory", configure->cpu,
-			 configure->ring_pages);
-		advise("take a smaller --ring-pages, raise `ulimit -l`, or the module's mlock_kb");
-		break;
-	case ENOMEM:
-		complain("CPU %u: no memory for a ring of %u pages", configure->cpu,
-			 configure->ring_pages);
-		advise("take a smaller --ring-pages");
-		break;
-	case EOPNOTSUPP:
-		complain("CPU %u: the source cannot do that (event %s, depth %u)", configure->cpu,
-			 streams->event, configure->ctr.depth);
-		advise("`flowtap list` shows depths and events");
-		break;
-	case ENOENT:
-	case ENODEV:
-		complain("CPU %u: the event %s does not exist here", configure->cpu,
-			 streams->event);
-		advise("`flowtap list` shows which do");
-		break;
-	default:
-		complain("CPU %u: cannot configure a stream: %s", configure->cpu, strerror(-error));
-		advise("`flowtap list` shows what the source can do");
-	}
-}
-
 static int configure(struct stream *stream, bool shrink)
 {
 	while (ioctl(stream->fd, FLOWTAP_IOC_CONFIGURE, &stream->configure)) {
-		bool memory = errno == EPERM || errno == EACCES || errno == ENOMEM;
+		bool memory = errno == EPERM || errno == ENOMEM;
 
 		if (!shrink || !memory || stream->configure.ring_pages <= PAGES_MIN)
 			return -errno;
@@ -101,6 +53,18 @@ static int configure(struct stream *stream, bool shrink)
 	return 0;
 }
 
+/* Since it was asked what it has. */
+static bool is_gone(const struct stream *stream)
+{
+	struct flowtap_query query = {
+		.cpu = stream->configure.cpu,
+		.want = stream->configure.source,
+	};
+
+	return !ioctl(stream->fd, FLOWTAP_IOC_QUERY, &query) && !has_source(&query);
+}
+
+/* 0, GONE or -errno. */
 static int open_stream(struct streams *streams, struct stream *stream, bool shrink)
 {
 	char fix[256];
@@ -113,11 +77,14 @@ static int open_stream(struct streams *streams, struct stream *stream, bool shri
 		return stream->fd;
 	}
 	error = configure(stream, shrink);
+	if (error == -ENODEV && is_gone(stream))
+		return GONE;
 	if (error) {
-		configure_problem(streams, stream, error);
+		refusal_configure(stream, streams->event, error);
 		return error;
 	}
-	error = flowtap_reader_map(&stream->reader, stream->fd, stream->configure.ring_pages);
+	error = flowtap_reader_map(&stream->reader, stream->fd, stream->configure.ring_pages,
+				   stream->configure.flags);
 	if (error)
 		complain("CPU %u: cannot map the ring: %s", stream->configure.cpu,
 			 strerror(-error));
@@ -161,96 +128,141 @@ static int choose_period(const struct streams *streams, struct flowtap_configure
 	return 0;
 }
 
-int streams_open(struct streams *streams, const struct flowtap_configure *wish, uint64_t fallback,
-		 bool shrink)
+/* The CPU's stream gets what is asked for, or the CPU a reason why it has none. */
+static bool choose(struct streams *streams, const struct record_options *options, size_t cpu)
 {
-	struct flowtap_configure common = *wish;
-	int error = query(streams, wish->source);
+	const struct flowtap_query *query = &streams->queries[cpu];
+	struct skip *skip = &streams->skips[cpu];
 
-	if (!error)
-		error = choose_period(streams, &common, fallback);
+	if (!options_cpu(options, cpu)) {
+		*skip = (struct skip){ "not_asked_for", "not asked for" };
+	} else if (!has_source(query)) {
+		*skip = (struct skip){ name_of(reason_names, query->reason),
+				       device_reason(query) };
+	} else {
+		skip->text = refusal_unable(query, &options->configure);
+		skip->name = skip->text ? "unsupported" : NULL;
+	}
+	return !skip->text;
+}
+
+/* Nobody can do what is asked for, or it was asked of CPUs that are none. */
+static int nobody(const struct streams *streams)
+{
+	for (size_t cpu = 0; cpu < streams->cpus; cpu++) {
+		if (!strcmp(streams->skips[cpu].name, "not_asked_for"))
+			continue;
+		complain("CPU %zu cannot be recorded: %s", cpu, streams->skips[cpu].text);
+		advise("`flowtap list` shows what each CPU can do");
+		return -EOPNOTSUPP;
+	}
+	complain("this machine has no such CPU: they are 0 to %zu", streams->cpus - 1);
+	return -EINVAL;
+}
+
+static int prepare(struct streams *streams, const struct record_options *options,
+		   struct flowtap_configure *common)
+{
+	int error = query(streams, common->source);
+
+	if (!error && common->triggers & FLOWTAP_TRIGGER_OVERFLOW)
+		error = choose_period(streams, common, options->event.period);
 	if (error)
 		return error;
+	streams->event = options->event.name;
+	streams->wide = common->flags & FLOWTAP_CPU_WIDE;
 	streams->all = calloc(streams->cpus, sizeof(*streams->all));
-	if (!streams->all) {
-		complain("no memory");
-		return -ENOMEM;
-	}
-	for (size_t cpu = 0; cpu < streams->cpus; cpu++) {
+	streams->skips = calloc(streams->cpus, sizeof(*streams->skips));
+	if (streams->all && streams->skips)
+		return 0;
+	complain("no memory");
+	return -ENOMEM;
+}
+
+int streams_open(struct streams *streams, const struct record_options *options)
+{
+	struct flowtap_configure common = options->configure;
+	int error = prepare(streams, options, &common);
+
+	descriptors_raise();
+	for (size_t cpu = 0; cpu < streams->cpus && !error; cpu++) {
 		struct stream *stream = &streams->all[streams->n];
 
-		if (!has_source(&streams->queries[cpu]))
+		if (!choose(streams, options, cpu))
 			continue;
 		stream->query = streams->queries[cpu];
 		stream->configure = common;
 		stream->configure.cpu = (uint32_t)cpu;
 		stream->configure.source = stream->query.source;
-		if (streams->n) {
+		if (streams->n && !streams->wide) {
 			stream->configure.flags |= FLOWTAP_GROUP;
 			stream->configure.group_fd = (uint32_t)streams->all[0].fd;
 		}
 		streams->n++;
-		error = open_stream(streams, stream, shrink);
-		if (error)
-			return error;
+		error = open_stream(streams, stream, !options->pages_given);
+		if (error == GONE) {
+			error = 0;
+			streams->n--;
+			close(stream->fd);
+			streams->skips[cpu] = (struct skip){ "offline", "it went offline" };
+			continue;
+		}
 		/* The next ones need not try again what this one did not get. */
 		common.ring_pages = stream->configure.ring_pages;
 	}
-	return 0;
+	if (!error && !streams->n)
+		error = nobody(streams);
+	return error;
+}
+
+int streams_change(struct streams *streams, pid_t pid, bool thread, bool add)
+{
+	struct flowtap_task task = {
+		.pid = (uint32_t)pid,
+		.flags = thread ? FLOWTAP_TASK_THREAD : 0,
+	};
+
+	return ioctl(streams->all[0].fd, add ? FLOWTAP_IOC_ADD_TASK : FLOWTAP_IOC_REMOVE_TASK,
+		     &task) ? -errno : 0;
 }
 
 int streams_add(struct streams *streams, pid_t pid)
 {
-	struct flowtap_task task = { .pid = (uint32_t)pid };
-	int error;
+	int error = streams_change(streams, pid, false, true);
 
-	if (!ioctl(streams->all[0].fd, FLOWTAP_IOC_ADD_TASK, &task))
-		return 0;
-	error = -errno;
-	switch (-error) {
-	case ESRCH:
-		complain("there is no process %d", pid);
-		break;
-	case EPERM:
-	case EACCES:
-		complain("you may not trace process %d", pid);
-		advise("it must be yours in all its user and group ids, and dumpable (not "
-		       "set-uid); root may trace any");
-		break;
-	case ENOENT:
-	case ENODEV:
-	case EOPNOTSUPP:
-		complain("the event %s cannot be counted for a process here", streams->event);
-		advise("`flowtap list` shows which events can; -e cpu-clock needs no hardware");
-		break;
-	case EBUSY:
-		complain("all counters for the event %s are taken", streams->event);
-		advise("end the other user (perf?), or take another event with -e");
-		break;
-	default:
-		complain("cannot trace process %d: %s", pid, strerror(-error));
-	}
+	if (error)
+		refusal_task(pid, streams->event, error);
 	return error;
+}
+
+/* All of them: one group, or each by itself. */
+static int switch_all(struct streams *streams, unsigned long command)
+{
+	struct flowtap_enable enable = { .flags = streams->wide ? 0 : FLOWTAP_ENABLE_GROUP };
+	size_t n = streams->wide ? streams->n : 1;
+
+	for (size_t i = 0; i < n; i++)
+		if (ioctl(streams->all[i].fd, command, &enable))
+			return -errno;
+	return 0;
 }
 
 int streams_enable(struct streams *streams)
 {
-	struct flowtap_enable enable = { .flags = FLOWTAP_ENABLE_GROUP };
+	int error = switch_all(streams, FLOWTAP_IOC_ENABLE);
 
-	if (!ioctl(streams->all[0].fd, FLOWTAP_IOC_ENABLE, &enable))
-		return 0;
-	complain("cannot start recording: %s", strerror(errno));
-	return -errno;
+	if (error)
+		complain("cannot start recording: %s", strerror(-error));
+	return error;
 }
 
 int streams_disable(struct streams *streams)
 {
-	struct flowtap_enable enable = { .flags = FLOWTAP_ENABLE_GROUP };
+	int error = switch_all(streams, FLOWTAP_IOC_DISABLE);
 
-	if (!ioctl(streams->all[0].fd, FLOWTAP_IOC_DISABLE, &enable))
-		return 0;
-	complain("cannot stop recording: %s", strerror(errno));
-	return -errno;
+	if (error)
+		complain("cannot stop recording: %s", strerror(-error));
+	return error;
 }
 
 int streams_describe(const struct streams *streams, struct flowtap_archive_writer *writer)
@@ -270,28 +282,100 @@ int streams_describe(const struct streams *streams, struct flowtap_archive_write
 	return error;
 }
 
-int streams_drain(struct streams *streams, struct flowtap_archive_writer *writer, uint64_t *moved)
+/*
+ * By FLOWTAP_DRAIN. Else a block is one request: into the page cache, where we write, registered
+ * memory gains nothing, and one that is killed between two requests leaves half a block.
+ * False: there is no such method.
+ */
+static bool choose_method(enum flowtap_drain_method *method)
 {
-	*moved = 0;
-	for (size_t i = 0; i < streams->n; i++) {
-		struct stream *stream = &streams->all[i];
-		struct flowtap_stretch part[2];
-		uint64_t head;
-		int error = flowtap_reader_peek(&stream->reader, part, &head);
+	const char *wanted = getenv("FLOWTAP_DRAIN");
 
-		if (error)
-			return error;
-		if (!part[0].size)
-			continue;
-		error = flowtap_archive_write(writer, FLOWTAP_ARCHIVE_RING, stream->configure.cpu,
-					      number_now(), part[0].bytes, part[0].size,
-					      part[1].bytes, part[1].size);
-		if (error)
-			return error;
-		flowtap_reader_advance(&stream->reader, head);
-		*moved += part[0].size + part[1].size;
+	*method = FLOWTAP_DRAIN_URING;
+	if (!wanted)
+		return true;
+	for (*method = FLOWTAP_DRAIN_FIXED; *method < FLOWTAP_DRAIN_METHODS; ++*method)
+		if (!strcmp(wanted, flowtap_drain_method_name(*method)))
+			return true;
+	return false;
+}
+
+int streams_begin(struct streams *streams, struct flowtap_archive_writer *writer)
+{
+	struct flowtap_drain_options options = { .streams = (unsigned int)streams->n };
+	int error;
+
+	if (!choose_method(&options.method)) {
+		complain("FLOWTAP_DRAIN is '%s'", getenv("FLOWTAP_DRAIN"));
+		advise("it can be io_uring-fixed, io_uring or poll; or unset it");
+		return -EINVAL;
 	}
-	return 0;
+	error = flowtap_drain_open(&options, writer, &streams->drain);
+	for (size_t i = 0; i < streams->n && !error; i++) {
+		struct stream *stream = &streams->all[i];
+
+		stream->number = flowtap_drain_add(streams->drain, stream->fd, &stream->reader,
+						   stream->configure.cpu);
+		if (stream->number < 0)
+			error = stream->number;
+	}
+	if (error)
+		complain("cannot drain the rings: %s", strerror(-error));
+	return error;
+}
+
+static void check_rings(struct streams *streams)
+{
+	for (size_t i = 0; i < streams->n && !streams->contradicts; i++) {
+		if (!flowtap_drain_error(streams->drain, streams->all[i].number))
+			continue;
+		complain("CPU %u: its ring contradicts itself and is not read any more",
+			 streams->all[i].configure.cpu);
+		advise("are module and command of one version?");
+		streams->contradicts = true;
+	}
+}
+
+int streams_drain(struct streams *streams)
+{
+	uint64_t moved;
+	int error = flowtap_drain_take(streams->drain, &moved);
+
+	check_rings(streams);
+	return error;
+}
+
+int streams_settle(struct streams *streams)
+{
+	int error = flowtap_drain_settle(streams->drain);
+
+	check_rings(streams);
+	return error;
+}
+
+bool streams_whole(const struct streams *streams)
+{
+	return !streams->contradicts;
+}
+
+int streams_copy(struct streams *streams)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < streams->n && !error; i++) {
+		const struct stream *stream = &streams->all[i];
+		uint64_t moved, dropped;
+
+		error = flowtap_drain_snapshot(streams->drain, stream->number, &moved, &dropped);
+		if (error != -EPROTO && error != -EAGAIN)
+			continue;
+		complain("CPU %u: its ring cannot be read: %s", stream->configure.cpu,
+			 error == -EPROTO ? "it contradicts itself" :
+			 "it is overwritten faster than it is copied");
+		streams->contradicts |= error == -EPROTO;
+		error = 0;
+	}
+	return error;
 }
 
 void streams_sum(const struct streams *streams, struct flowtap_stats *sum)
@@ -340,6 +424,7 @@ int streams_conclude(const struct streams *streams, struct flowtap_archive_write
 
 void streams_close(struct streams *streams)
 {
+	flowtap_drain_close(streams->drain);
 	for (size_t i = 0; i < streams->n; i++) {
 		if (streams->all[i].reader.ring)
 			flowtap_reader_unmap(&streams->all[i].reader);
@@ -347,6 +432,7 @@ void streams_close(struct streams *streams)
 			close(streams->all[i].fd);
 	}
 	free(streams->all);
+	free(streams->skips);
 	free(streams->queries);
 	memset(streams, 0, sizeof(*streams));
 }

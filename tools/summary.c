@@ -45,15 +45,20 @@ static double percent(uint64_t part, uint64_t whole)
 
 static void heading(FILE *file, const struct summary *summary)
 {
-	static const struct {
+	size_t all, cgroup;
+	/* A command beside these is only the time. */
+	bool apart = (info(summary, "all", &all), all) || (info(summary, "cgroup", &cgroup), cgroup);
+	const struct {
 		const char *key, *before;
 	} parts[] = {
-		{ "command", " recorded of " }, { "pid", " recorded of PID " }, { "host", " on " },
+		{ "cgroup", " recorded of cgroup " },
+		{ "command", apart ? " while running " : " recorded of " },
+		{ "pid", " recorded of PID " }, { "host", " on " },
 		{ "kernel", ", Linux " }, { "arch", ", " },
 	};
 
 	print_plain(file, summary->input, strlen(summary->input));
-	fputc(':', file);
+	fputs(all ? ": recorded of all that ran" : ":", file);
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++) {
 		size_t size;
 		const char *value = info(summary, parts[i].key, &size);
@@ -166,6 +171,26 @@ static void print_damage(FILE *file, const struct summary *summary)
 		      file);
 }
 
+/* What the samples stand for. */
+static void print_trigger(FILE *file, const struct summary *summary)
+{
+	size_t size;
+	const char *event = info(summary, "event", &size);
+	char number[32];
+
+	if (summary->period) {
+		fprintf(file, ", one every %s ", number_group(summary->period, number));
+		print_plain(file, size ? event : "events", size ? size : 6);
+		return;
+	}
+	event = info(summary, "frequency", &size);
+	if (!size)
+		return;
+	fputs(", ", file);
+	print_plain(file, event, size);
+	fputs(" a second", file);
+}
+
 void summary_print(FILE *file, const struct summary *summary)
 {
 	const struct flowtap_ctr_counts *counts = summary->ctr;
@@ -175,13 +200,7 @@ void summary_print(FILE *file, const struct summary *summary)
 	fprintf(file, "  samples       %s in %.1f s from %u CPU%s",
 		number_group(counts->samples, number), seconds(summary), summary->cpus,
 		summary->cpus == 1 ? "" : "s");
-	if (summary->period) {
-		size_t size;
-		const char *event = info(summary, "event", &size);
-
-		fprintf(file, ", one every %s ", number_group(summary->period, number));
-		print_plain(file, size ? event : "events", size ? size : 6);
-	}
+	print_trigger(file, summary);
 	fputc('\n', file);
 	print_transfers(file, summary);
 	fprintf(file, "  instructions  %s reconstructed, in %s blocks\n",
@@ -210,7 +229,8 @@ void summary_print(FILE *file, const struct summary *summary)
 static void json_info(struct json *json, const struct summary *summary)
 {
 	static const char *const keys[] = {
-		"command", "pid", "host", "kernel", "arch", "event", "began",
+		"command", "pid", "all", "cgroup", "host", "kernel", "arch", "event", "frequency",
+		"filter", "began",
 	};
 
 	json_open(json, "recording", '{');

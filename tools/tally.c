@@ -1,12 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "tally.h"
 
+#include "device.h"
 #include "json.h"
 #include "names.h"
 #include "tool.h"
 
 #include <inttypes.h>
 #include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
 
 static bool live;
 
@@ -55,6 +58,28 @@ static void print_losses(const struct flowtap_stats *sum)
 	}
 }
 
+/* Who records all that runs on a CPU of ours, at this moment: their tasks come first there. */
+static bool find_rival(const struct streams *streams, struct flowtap_query *query)
+{
+	for (size_t i = 0; i < streams->n; i++) {
+		*query = (struct flowtap_query){ .cpu = streams->all[i].configure.cpu };
+		if (!ioctl(streams->all[i].fd, FLOWTAP_IOC_QUERY, query) &&
+		    query->holder_comm[0] && query->holder_pid != (uint32_t)getpid())
+			return true;
+	}
+	return false;
+}
+
+static void print_rival(const struct streams *streams)
+{
+	struct flowtap_query query;
+	char name[64];
+
+	if (find_rival(streams, &query))
+		advise("CPU %u is held by %s: record when that has ended, or on other CPUs (-C)",
+		       query.cpu, device_holder(&query, name));
+}
+
 void tally_print(const struct streams *streams, const struct tally *tally)
 {
 	char samples[32], entries[32], bytes[32];
@@ -67,31 +92,85 @@ void tally_print(const struct streams *streams, const struct tally *tally)
 		 number_bytes(tally->bytes, bytes),
 		 strcmp(tally->path, "-") ? tally->path : "standard output");
 	print_losses(&sum);
+	if (sum.losses[FLOWTAP_CAUSE_DISPLACED])
+		print_rival(streams);
 	if (tally->sideband_lost)
 		advise("%" PRIu64 " side-band events were lost: some code may be unknown",
 		       tally->sideband_lost);
-	if (!sum.samples)
+	if (!sum.samples && !sum.losses[FLOWTAP_CAUSE_DISPLACED])
 		advise("no sample: it slept, ran too short for the period (a smaller -c, or "
-		       "--on-switch), or on a CPU without source");
+		       "--switch), or on a CPU without source");
+}
+
+/* RASEMU's and the filter's bits are sctrctl's (Smctr 2.1). */
+static void json_wish(struct json *json, const struct streams *streams)
+{
+	const struct flowtap_configure *configure = &streams->all[0].configure;
+
+	json_string(json, "event", streams->event);
+	if (configure->period)
+		json_number(json, "period", configure->period);
+	if (configure->timer_ns)
+		json_number(json, "timer_ns", configure->timer_ns);
+	json_bits(json, "modes", mode_bits, configure->modes);
+	json_bits(json, "triggers", trigger_bits, configure->triggers);
+	json_bits(json, "flags", flag_bits, configure->flags);
+	json_bits(json, "sctrctl", control_bits, configure->ctr.control);
+}
+
+static void json_losses(struct json *json, const struct flowtap_stats *stats)
+{
+	json_number(json, "samples", stats->samples);
+	json_number(json, "transfers", stats->entries);
+	json_number(json, "records", stats->records);
+	json_number(json, "lost_records", stats->lost_records);
+	json_number(json, "lost_samples", stats->lost_samples);
+	json_number(json, "lost_transfers", stats->lost_entries);
+	json_number(json, "lost_bytes", stats->lost_bytes);
+	json_number(json, "high_water", stats->high_water);
+	json_open(json, "gaps", '{');
+	for (uint32_t cause = 0; cause < FLOWTAP_CAUSE_MAX; cause++)
+		if (stats->losses[cause])
+			json_number(json, cause_name(cause), stats->losses[cause]);
+	json_close(json, '}');
 }
 
 static void json_cpu(struct json *json, const struct stream *stream)
 {
+	const struct flowtap_configure *configure = &stream->configure;
+	struct flowtap_stats stats;
+
 	json_open(json, NULL, '{');
-	json_number(json, "cpu", stream->configure.cpu);
-	json_string(json, "source", name_of(source_names, stream->configure.source));
+	json_number(json, "cpu", configure->cpu);
+	json_string(json, "source", name_of(source_names, configure->source));
 	if (stream->query.ctr.depth_max)
-		json_number(json, "depth",
-			    stream->configure.ctr.depth ? stream->configure.ctr.depth
-							: stream->query.ctr.depth_max);
-	json_number(json, "period", stream->configure.period);
-	json_number(json, "ring_pages", stream->configure.ring_pages);
+		json_number(json, "depth", configure->ctr.depth ? configure->ctr.depth
+								: stream->query.ctr.depth_max);
+	json_number(json, "ring_pages", configure->ring_pages);
+	if (!ioctl(stream->fd, FLOWTAP_IOC_STATS, &stats))
+		json_losses(json, &stats);
 	json_close(json, '}');
+}
+
+static void json_skips(struct json *json, const struct streams *streams)
+{
+	json_open(json, "skipped", '[');
+	for (size_t cpu = 0; cpu < streams->cpus; cpu++) {
+		if (!streams->skips[cpu].name)
+			continue;
+		json_open(json, NULL, '{');
+		json_number(json, "cpu", cpu);
+		json_string(json, "reason", streams->skips[cpu].name);
+		json_string(json, "detail", streams->skips[cpu].text);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
 }
 
 void tally_json(const struct streams *streams, const struct tally *tally)
 {
 	struct json json = { .file = stdout, .flat = true };
+	struct flowtap_query rival;
 	struct flowtap_stats sum;
 
 	streams_sum(streams, &sum);
@@ -99,26 +178,22 @@ void tally_json(const struct streams *streams, const struct tally *tally)
 	json_string(&json, "file", tally->path);
 	json_number(&json, "bytes", tally->bytes);
 	json_real(&json, "seconds", (double)tally->nanoseconds / 1e9);
-	json_string(&json, "event", streams->event);
-	json_number(&json, "samples", sum.samples);
-	json_number(&json, "transfers", sum.entries);
-	json_number(&json, "records", sum.records);
-	json_number(&json, "lost_records", sum.lost_records);
-	json_number(&json, "lost_samples", sum.lost_samples);
-	json_number(&json, "lost_transfers", sum.lost_entries);
-	json_number(&json, "lost_bytes", sum.lost_bytes);
-	json_number(&json, "high_water", sum.high_water);
-	json_open(&json, "gaps", '{');
-	for (uint32_t cause = 0; cause < FLOWTAP_CAUSE_MAX; cause++)
-		if (sum.losses[cause])
-			json_number(&json, cause_name(cause), sum.losses[cause]);
-	json_close(&json, '}');
+	json_wish(&json, streams);
+	json_losses(&json, &sum);
+	if (sum.losses[FLOWTAP_CAUSE_DISPLACED] && find_rival(streams, &rival)) {
+		json_number(&json, "holder_pid", rival.holder_pid);
+		json_bytes(&json, "holder_comm", (const char *)rival.holder_comm,
+			   strnlen((const char *)rival.holder_comm, sizeof(rival.holder_comm)));
+	}
 	json_bool(&json, "sideband_polled", tally->sideband_polled);
 	json_number(&json, "sideband_lost", tally->sideband_lost);
+	json_string(&json, "drain", tally->drain);
+	json_number(&json, "streams", streams->n);
 	json_open(&json, "cpus", '[');
 	for (size_t i = 0; i < streams->n; i++)
 		json_cpu(&json, &streams->all[i]);
 	json_close(&json, ']');
+	json_skips(&json, streams);
 	if (tally->command)
 		json_number(&json, "status", (uint64_t)tally->status);
 	json_close(&json, '}');

@@ -14,6 +14,7 @@ struct tally {
 	uint64_t nanoseconds;
 	uint64_t sideband_lost;
 	bool sideband_polled;
+	const char *drain;		/* how the rings were emptied */
 	int status;			/* of the command */
 	bool command;
 };

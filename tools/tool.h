@@ -26,6 +26,7 @@ enum status {
 int record_command(int argc, char **argv);
 int decode_command(int argc, char **argv);
 int dump_command(int argc, char **argv);
+int check_command(int argc, char **argv);
 int doctor_command(int argc, char **argv);
 int list_command(int argc, char **argv);
 

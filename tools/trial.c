@@ -9,6 +9,7 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 #define PERIOD 100000
@@ -79,6 +80,8 @@ static int work(int fd, struct trial *trial)
 	} while (stats.samples < 2 && number_now() < until);
 	trial->samples = stats.samples;
 	trial->entries = stats.entries;
+	if (!stats.entries && stats.losses[FLOWTAP_CAUSE_DISPLACED])
+		return -EBUSY;
 	return stats.entries ? 0 : -ENODATA;
 }
 
@@ -105,4 +108,93 @@ int trial_run(const struct flowtap_query *queries, size_t n, struct trial *trial
 	if (!error)
 		trial->step = NULL;
 	return error;
+}
+
+/* A descriptor or -errno. */
+static int open_like(const struct flowtap_query *query, const struct flowtap_configure *wish)
+{
+	struct flowtap_configure configure = *wish;
+	int fd = device_open();
+	int error;
+
+	if (fd < 0)
+		return fd;
+	configure.source = query->source;
+	configure.cpu = query->cpu;
+	configure.ring_pages = wish->ring_pages ? wish->ring_pages : RING_PAGES;
+	if (!configure.triggers) {
+		configure.triggers = FLOWTAP_TRIGGER_OVERFLOW;
+		configure.event_type = PERF_TYPE_SOFTWARE;
+		configure.event_config = PERF_COUNT_SW_CPU_CLOCK;
+		configure.period = query->period_min > PERIOD ? query->period_min : PERIOD;
+	}
+	error = ioctl(fd, FLOWTAP_IOC_CONFIGURE, &configure) ? -errno : 0;
+	if (!error)
+		return fd;
+	close(fd);
+	return error;
+}
+
+int trial_configure(const struct flowtap_query *query, const struct flowtap_configure *wish)
+{
+	int fd = open_like(query, wish);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+static int ask_drain(int fd, struct flowtap_reader *reader, struct flowtap_archive_writer *writer,
+		     enum flowtap_drain_method *method)
+{
+	struct flowtap_drain_options options = { .method = FLOWTAP_DRAIN_URING, .streams = 1 };
+	struct flowtap_drain *drain;
+	int error = flowtap_drain_open(&options, writer, &drain);
+
+	if (error)
+		return error;
+	error = flowtap_drain_add(drain, fd, reader, 0);
+	*method = flowtap_drain_method(drain);
+	flowtap_drain_close(drain);
+	return error < 0 ? error : 0;
+}
+
+int trial_drain(const struct flowtap_query *query, uint32_t pages,
+		enum flowtap_drain_method *method)
+{
+	const struct flowtap_configure wish = { .modes = FLOWTAP_MODE_USER, .ring_pages = pages };
+	struct flowtap_archive_writer *writer = NULL;
+	struct flowtap_reader reader = { .ring = NULL };
+	int file = memfd_create("flowtap-trial", MFD_CLOEXEC);
+	int fd = open_like(query, &wish);
+	int error = file < 0 ? -errno : fd < 0 ? fd : 0;
+
+	if (!error)
+		error = flowtap_reader_map(&reader, fd, pages, 0);
+	if (!error)
+		error = flowtap_archive_create(file, &writer);
+	if (!error)
+		error = ask_drain(fd, &reader, writer, method);
+	flowtap_archive_writer_free(writer);
+	if (reader.ring)
+		flowtap_reader_unmap(&reader);
+	if (fd >= 0)
+		close(fd);
+	if (file >= 0)
+		close(file);
+	return error;
+}
+
+const char *trial_holder(uint32_t cpu, char *buffer)
+{
+	struct flowtap_query query = { .cpu = cpu };
+	const char *holder = NULL;
+	int fd = device_open();
+
+	if (fd >= 0 && !ioctl(fd, FLOWTAP_IOC_QUERY, &query))
+		holder = device_holder(&query, buffer);
+	if (fd >= 0)
+		close(fd);
+	return holder ? holder : "someone else";
 }

@@ -3,6 +3,7 @@
 #ifndef TRIAL_H
 #define TRIAL_H
 
+#include <flowtap/drain.h>
 #include <linux/flowtap.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -14,7 +15,24 @@ struct trial {
 	uint64_t entries;
 };
 
-/* On the first CPU with a source that we may run on. 0 or -errno; -ENODATA: no sample came. */
+/*
+ * On the first CPU with a source that we may run on. 0 or -errno; -ENODATA: no sample came; -EBUSY:
+ * because somebody records all that runs there.
+ */
 int trial_run(const struct flowtap_query *queries, size_t n, struct trial *trial);
+
+/*
+ * Asks for a stream like this (source, CPU, ring and, where nothing triggers, an event that every
+ * machine has are filled in) and gives it back. 0 or -errno of CONFIGURE.
+ */
+int trial_configure(const struct flowtap_query *query, const struct flowtap_configure *wish);
+/*
+ * How record would empty a ring of so many pages: into *method, of a stream that is configured,
+ * mapped and drained into memory. 0 or -errno.
+ */
+int trial_drain(const struct flowtap_query *query, uint32_t pages,
+		enum flowtap_drain_method *method);
+/* Who holds the CPU's source at this moment, for messages; buffer of 64 bytes. */
+const char *trial_holder(uint32_t cpu, char *buffer);
 
 #endif /* TRIAL_H */

@@ -4,6 +4,7 @@
 #include "tool.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/signalfd.h>
@@ -12,9 +13,7 @@
 
 #define TICK_MS 200
 
-enum { SIGNALS, TIMER, WORKLOAD, FIXED };
-
-void watch_block(struct watch *watch)
+void watch_block(struct watch *watch, bool usr2)
 {
 	sigset_t set;
 
@@ -22,12 +21,15 @@ void watch_block(struct watch *watch)
 	sigaddset(&set, SIGINT);
 	sigaddset(&set, SIGTERM);
 	sigaddset(&set, SIGHUP);
+	if (usr2)
+		sigaddset(&set, SIGUSR2);
 	sigprocmask(SIG_BLOCK, &set, &watch->mask);
 }
 
+/* Of those that are blocked: SIGUSR2 may not be, and is no signal of ours then. */
 static int open_signals(void)
 {
-	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
+	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP, SIGUSR2 };
 	struct sigaction action;
 	sigset_t set;
 
@@ -52,88 +54,117 @@ static int open_timer(uint64_t duration)
 	return fd;
 }
 
+/* Its number in the drain, or -errno. */
+static int add(const struct watch *watch, int fd)
+{
+	return flowtap_drain_watch(watch->streams->drain, fd, POLLIN);
+}
+
+static int add_sideband(const struct watch *watch, const struct flowtap_sideband *sideband)
+{
+	int n = flowtap_sideband_fds(sideband, NULL, 0), error = 0;
+	int *fds = calloc((size_t)n + 1, sizeof(*fds));
+
+	if (!fds)
+		return -ENOMEM;
+	flowtap_sideband_fds(sideband, fds, n);
+	for (int i = 0; i < n && error >= 0; i++)
+		error = add(watch, fds[i]);
+	free(fds);
+	return error < 0 ? error : 0;
+}
+
 int watch_open(struct watch *watch, struct streams *streams, struct flowtap_sideband *sideband,
 	       int pidfd, uint64_t duration)
 {
-	int sides = flowtap_sideband_fds(sideband, NULL, 0);
-	size_t n = streams->n + (size_t)sides + FIXED;
-	int *side_fds = calloc((size_t)sides + 1, sizeof(*side_fds));
+	int error;
 
-	watch->fds = calloc(n, sizeof(*watch->fds));
-	if (!watch->fds || !side_fds) {
-		free(side_fds);
-		complain("no memory");
-		return -ENOMEM;
-	}
-	flowtap_sideband_fds(sideband, side_fds, sides);
-	for (size_t i = 0; i < n; i++)
-		watch->fds[i].events = POLLIN;
-	for (size_t i = 0; i < streams->n; i++)
-		watch->fds[i].fd = streams->all[i].fd;
-	for (int i = 0; i < sides; i++)
-		watch->fds[streams->n + (size_t)i].fd = side_fds[i];
-	free(side_fds);
 	watch->streams = streams;
-	watch->n = n;
-	watch->fixed = n - FIXED;
-	watch->fds[watch->fixed + SIGNALS].fd = open_signals();
-	watch->fds[watch->fixed + TIMER].fd = open_timer(duration);
-	watch->fds[watch->fixed + WORKLOAD].fd = pidfd;
-	if (watch->fds[watch->fixed + SIGNALS].fd < 0 || watch->fds[watch->fixed + TIMER].fd < 0) {
+	watch->signals = open_signals();
+	watch->timer = open_timer(duration);
+	watch->open = true;
+	if (watch->signals < 0 || watch->timer < 0) {
 		complain("cannot watch signals and time: %s", strerror(errno));
 		return -EMFILE;
+	}
+	error = add_sideband(watch, sideband);
+	watch->signals_number = add(watch, watch->signals);
+	watch->timer_number = add(watch, watch->timer);
+	watch->workload_number = pidfd < 0 ? -1 : add(watch, pidfd);
+	if (error || watch->signals_number < 0 || watch->timer_number < 0 ||
+	    (pidfd >= 0 && watch->workload_number < 0)) {
+		complain("no memory");
+		return -ENOMEM;
 	}
 	return 0;
 }
 
-/* Those that hung up would make every poll return at once. */
-static void drop_ended(struct watch *watch)
+static bool all_ended(struct watch *watch)
 {
-	for (nfds_t i = 0; i < watch->fixed; i++) {
-		if (!(watch->fds[i].revents & (POLLHUP | POLLERR | POLLNVAL)))
-			continue;
-		if (i < watch->streams->n)
-			watch->streams->all[i].ended = true;
-		watch->fds[i].fd = -1;
+	struct streams *streams = watch->streams;
+	bool all = true;
+
+	for (size_t i = 0; i < streams->n; i++) {
+		struct stream *stream = &streams->all[i];
+
+		if (flowtap_drain_events(streams->drain, stream->number) &
+		    (POLLHUP | POLLERR | POLLNVAL))
+			stream->ended = true;
+		all &= stream->ended;
 	}
+	return all;
 }
 
-static bool all_ended(const struct watch *watch)
+/* True: one that ends the recording came. */
+static bool take_signals(struct watch *watch)
 {
-	for (size_t i = 0; i < watch->streams->n; i++)
-		if (!watch->streams->all[i].ended)
-			return false;
-	return true;
+	struct signalfd_siginfo info;
+	bool over = false;
+
+	while (read(watch->signals, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGUSR2)
+			watch->asked = true;
+		else
+			over = true;
+	}
+	return over;
 }
 
 bool watch_wait(struct watch *watch, bool tick)
 {
-	const struct pollfd *fixed = &watch->fds[watch->fixed];
+	struct flowtap_drain *drain = watch->streams->drain;
+	bool ended;
 
-	if (poll(watch->fds, watch->n, tick ? TICK_MS : -1) <= 0)
+	if (flowtap_drain_wait(drain, tick ? TICK_MS : -1) <= 0)
 		return false;
-	drop_ended(watch);
-	watch->elapsed = fixed[TIMER].revents;
-	return fixed[SIGNALS].revents || watch->elapsed || fixed[WORKLOAD].revents ||
-	       all_ended(watch);
+	/* Each is told once. */
+	ended = flowtap_drain_events(drain, watch->workload_number);
+	ended |= all_ended(watch);
+	if (flowtap_drain_events(drain, watch->timer_number))
+		watch->elapsed = ended = true;
+	return take_signals(watch) || ended;
 }
 
 void watch_release(struct watch *watch)
 {
 	struct signalfd_siginfo info;
+	sigset_t mask, now;
 
-	while (read(watch->fds[watch->fixed + SIGNALS].fd, &info, sizeof(info)) > 0)
+	while (read(watch->signals, &info, sizeof(info)) > 0)
 		;
-	sigprocmask(SIG_SETMASK, &watch->mask, NULL);
+	mask = watch->mask;
+	if (sigprocmask(SIG_BLOCK, NULL, &now) == 0 && sigismember(&now, SIGUSR2) == 1)
+		sigaddset(&mask, SIGUSR2);
+	sigprocmask(SIG_SETMASK, &mask, NULL);
 }
 
 void watch_close(struct watch *watch)
 {
-	if (watch->fds && watch->n) {
-		close(watch->fds[watch->fixed + SIGNALS].fd);
-		close(watch->fds[watch->fixed + TIMER].fd);
-	}
-	free(watch->fds);
-	watch->fds = NULL;
-	watch->n = 0;
+	if (!watch->open)
+		return;
+	if (watch->signals >= 0)
+		close(watch->signals);
+	if (watch->timer >= 0)
+		close(watch->timer);
+	watch->open = false;
 }

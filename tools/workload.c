@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "workload.h"
 
+#include "descriptors.h"
 #include "tool.h"
 
 #include <errno.h>
@@ -97,6 +98,7 @@ static void child(int go, int report, char **arguments, const sigset_t *mask)
 	prctl(PR_SET_PDEATHSIG, 0);
 	signal(SIGPIPE, SIG_DFL);
 	sigprocmask(SIG_SETMASK, mask, NULL);
+	descriptors_restore();
 	execvp(arguments[0], arguments);
 	n = write(report, &errno, sizeof(errno));
 	_exit(n == (ssize_t)sizeof(errno) ? STATUS_CANNOT_EXECUTE : STATUS_ERROR);

@@ -34,6 +34,7 @@
 #define ROUNDS_MAX 80
 
 static struct flowtap_archive_writer *writer;
+static struct flowtap_stats stats;	/* of what is put into rings */
 static uint8_t program[TINY_ROOM];
 
 static void check(int error, const char *what)
@@ -142,10 +143,20 @@ static size_t sample(uint8_t *out, uint32_t pid, uint64_t sequence, uint64_t tim
 		.nr = rounds * 3,
 	};
 
+	stats.samples++;
+	stats.entries += head.nr;
 	memcpy(out, &head, sizeof(head));
 	for (uint32_t i = 0; i < rounds; i++)
 		memcpy(out + sizeof(head) + i * sizeof(round), round, sizeof(round));
 	return head.header.size;
+}
+
+/* `records` records of `size` bytes together. */
+static void ring_block(const uint8_t *ring, size_t size, uint32_t records)
+{
+	stats.records += records;
+	stats.bytes += size;
+	block(FLOWTAP_ARCHIVE_RING, ring, size);
 }
 
 static void put_ring(uint32_t rounds)
@@ -185,7 +196,9 @@ static void put_ring(uint32_t rounds)
 	used += sizeof(lost);
 	memcpy(ring + used, &strange, sizeof(strange));
 	used += sizeof(strange);
-	block(FLOWTAP_ARCHIVE_RING, ring, used);
+	stats.lost_records = lost.records;
+	stats.lost_bytes = lost.bytes;
+	ring_block(ring, used, 7);
 }
 
 static void put_more(uint32_t rounds, uint32_t more)
@@ -193,9 +206,8 @@ static void put_more(uint32_t rounds, uint32_t more)
 	static uint8_t ring[8192] __attribute__((aligned(8)));
 
 	for (uint32_t i = 0; i < more; i++)
-		block(FLOWTAP_ARCHIVE_RING, ring,
-		      sample(ring, 300, i + 1, 9 * SECOND + i, rounds,
-			     1U << FLOWTAP_CAUSE_WRAPPED));
+		ring_block(ring, sample(ring, 300, 2 * i + 2, 9 * SECOND + i, rounds,
+					1U << FLOWTAP_CAUSE_WRAPPED), 1);
 }
 
 int main(int argc, char **argv)
@@ -217,7 +229,6 @@ int main(int argc, char **argv)
 		.event_config = PERF_COUNT_HW_INSTRUCTIONS,
 		.period = 1234567,
 	};
-	struct flowtap_stats stats = { .samples = 4, .records = 7 };
 	uint32_t rounds = argc > 2 ? (uint32_t)atoi(argv[2]) : 0;
 	char path[4096];
 	int fd;

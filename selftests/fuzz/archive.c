@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "crc32c.h"
+#include "stored.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n);
@@ -156,15 +157,16 @@ static void put_records(struct flowtap_archive_writer *writer, uint32_t cpu, uin
 {
 	struct {
 		struct flowtap_record_sample sample;
-		struct flowtap_entry entry[2];
+		struct flowtap_entry entry[3];
 	} record = {
 		.sample = {
 			.header = { FLOWTAP_RECORD_SAMPLE, 0, sizeof(record) },
 			.pid = cpu,
 			.tid = cpu,
-			.nr = 2,
+			.nr = 3,
 		},
-		.entry = { { 0x1001, 0x1100, 5 }, { 0x2001, 0x3100, 5 } },
+		.entry = { { 0x1001, 0x1100, 5 }, { 0x2001, 0xffffffff80000100, 5 },
+			   { 0xffffffff80002001, 0xffffffff80002007, 5 } },
 	};
 
 	for (int i = 0; i < 3; i++) {
@@ -173,6 +175,79 @@ static void put_records(struct flowtap_archive_writer *writer, uint32_t cpu, uin
 		flowtap_archive_write(writer, FLOWTAP_ARCHIVE_RING, cpu, time, &record,
 				      sizeof(record), &record, sizeof(record));
 	}
+}
+
+/* What follows the structure of a block: name, 0, padding, `size` bytes that may be a frame. */
+static void put_named(struct flowtap_archive_writer *writer, uint32_t type, const void *head,
+		      size_t head_size, const char *name, const void *bytes, size_t size)
+{
+	uint8_t rest[4096] = { 0 };
+	size_t n = (head_size + strlen(name) + 8) / 8 * 8 - head_size;
+
+	memcpy(rest, name, strlen(name));
+	memcpy(rest + n, bytes, size);
+	flowtap_archive_write(writer, type, 0, 0, head, head_size, rest, n + size);
+}
+
+/* One look at two pages, packed. */
+static void put_kernel(struct flowtap_archive_writer *writer, const char *name, uint64_t start,
+		       uint64_t time, uint32_t flags, uint8_t fill)
+{
+	static uint8_t page[2 * FLOWTAP_KERNEL_PAGE];
+	struct flowtap_stored stored = { 0 };
+	struct flowtap_archive_kernel kernel = {
+		.time = time,
+		.until = time + 2,
+		.start = start,
+		.size = sizeof(page),
+		.part_size = flags & FLOWTAP_KERNEL_GONE ? 0 : sizeof(page),
+		.name_size = (uint32_t)strlen(name),
+		.flags = flags,
+	};
+
+	for (size_t i = 0; i < sizeof(page); i += 7)
+		page[i] = fill;
+	if (flowtap_stored_pack(&stored, page, sizeof(page)))
+		abort();
+	kernel.compression = stored.compression;
+	kernel.stored_size = kernel.part_size ? stored.size : 0;
+	put_named(writer, FLOWTAP_ARCHIVE_KERNEL, &kernel, sizeof(kernel), name, stored.bytes,
+		  kernel.stored_size);
+	free(stored.buffer);
+}
+
+static void put_kernels(struct flowtap_archive_writer *writer)
+{
+	static const char lines[] = "ffffffff80002000 T first\nffffffff80003000 t second\n"
+				    "ffffffff80000100 t in_module\t[one]\n";
+	struct {
+		struct flowtap_archive_symbols head;
+		char text[sizeof(lines)];
+	} symbols = { .head = { .size = sizeof(lines) - 1 } };
+
+	memcpy(symbols.text, lines, sizeof(lines));
+	flowtap_archive_write(writer, FLOWTAP_ARCHIVE_SYMBOLS, 0, 0, &symbols,
+			      sizeof(symbols.head) + sizeof(lines) - 1, NULL, 0);
+	put_kernel(writer, "kernel", 0xffffffff80002000, 1, 0, 1);
+	put_kernel(writer, "kernel", 0xffffffff80002000, 3, 0, 2);
+	put_kernel(writer, "one", 0xffffffff80000000, 2, FLOWTAP_KERNEL_NEW, 3);
+	put_kernel(writer, "one", 0xffffffff80000000, 5, FLOWTAP_KERNEL_GONE, 3);
+	put_kernel(writer, "two", 0xffffffff80000000, 4, FLOWTAP_KERNEL_NEW, 4);
+}
+
+static void put_file(struct flowtap_archive_writer *writer)
+{
+	uint8_t content[128] = "\177ELF";
+	struct flowtap_archive_file file = {
+		.size = sizeof(content),
+		.part_size = sizeof(content) / 2,
+		.stored_size = sizeof(content) / 2,
+		.path_size = 6,
+	};
+
+	put_named(writer, FLOWTAP_ARCHIVE_FILE, &file, sizeof(file), "/bin/a", content, 64);
+	file.offset = file.part_size;
+	put_named(writer, FLOWTAP_ARCHIVE_FILE, &file, sizeof(file), "/bin/a", content, 64);
 }
 
 size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n)
@@ -193,6 +268,8 @@ size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n)
 		put_mapping(writer, FLOWTAP_ARCHIVE_MAPPING, pid, 5, 0x2800, 0x400, "");
 		put_task(writer, FLOWTAP_TASK_FORK, pid, pid + 1, 6);
 	}
+	put_kernels(writer);
+	put_file(writer);
 	put_task(writer, FLOWTAP_TASK_EXEC, 0, 1, 12);
 	put_task(writer, FLOWTAP_TASK_EXIT, 0, 2, 14);
 	for (uint32_t cpu = 1; cpu <= 1 + n; cpu++)

@@ -1,24 +1,30 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * CTR records that were changed after a simulated machine made them: the decoder survives, reads
- * nothing beyond them, and what it says hangs together.
+ * nothing beyond them, and what it says hangs together, also as an STF.
  *
  * Input: 8 bytes of options (the first: size of the block cache), then records one after the other.
  */
+#include <errno.h>
 #include <flowtap/ctr.h>
 #include <flowtap/riscv.h>
+#include <flowtap/stf.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
+#include "stfcheck/stfcheck.h"
 #include "unit/machine.h"
 #include "unit/program.h"
 
 #define PID 100
-#define SEEDS 12
+#define SEEDS 24
 #define SAMPLES 4
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n);
 
-static struct program program;
+static struct program program, kernel;
 static struct flowtap_map *map;
 
 static void add_mapping(uint64_t time, uint64_t start, const char *path, const void *bytes,
@@ -33,7 +39,21 @@ static void add_mapping(uint64_t time, uint64_t start, const char *path, const v
 		abort();
 }
 
-/* The program, noise right behind it, a file that is not there, and the program replaced late. */
+static void add_kernel(uint64_t time, const void *bytes, size_t size)
+{
+	struct flowtap_kernel_text text = {
+		.time = time, .until = time, .start = kernel.base, .size = kernel.size,
+		.part_size = size, .name = "kernel",
+	};
+
+	if (flowtap_map_add_kernel(map, &text, bytes))
+		abort();
+}
+
+/*
+ * The program, noise right behind it, a file that is not there, and the program replaced late. A
+ * kernel of which the first page is patched late.
+ */
 static void set_up(void)
 {
 	uint8_t noise[4096];
@@ -49,15 +69,20 @@ static void set_up(void)
 	add_mapping(0, program.base + program.size, "[noise]", noise, sizeof(noise));
 	add_mapping(0, program.base + 0x100000, "/not/there", NULL, 0x1000);
 	add_mapping(100000, program.base, "[other]", noise, sizeof(noise));
+	program_make(&kernel, 0xffffffff80000000, 815, program_kernel);
+	add_kernel(0, kernel.text, kernel.size);
+	add_kernel(100000, noise, sizeof(noise));
 }
 
 /* --- The sink: what it is told must make sense by itself. --- */
 
 struct checker {
 	struct flowtap_sink sink;
+	struct flowtap_sink *stf;
 	uint64_t blocks;
 	uint64_t instructions;
 	uint64_t gaps;
+	uint8_t mode;
 	bool follows;		/* the next block must begin at `next` */
 	uint64_t next;
 };
@@ -82,9 +107,13 @@ static int check_block(struct flowtap_sink *sink, const struct flowtap_block *bl
 	}
 	check(at == block->size && n == block->instructions && n);
 	check(insn.transfer == block->end && insn.conditional == block->conditional);
-	check(block->end != FLOWTAP_TRANSFER_TRAP_RETURN);
+	check(block->address >> 63 ? checker->mode != FLOWTAP_MODE_U :
+				     checker->mode == FLOWTAP_MODE_U);
+	check(block->end != FLOWTAP_TRANSFER_TRAP_RETURN || block->address >> 63);
+	check(block->end != FLOWTAP_TRANSFER_RECORDING);
 	if (!taken)
-		check((block->conditional || !block->end) &&
+		check((block->conditional || !block->end ||
+		       (insn.cause == 8 && block->address >> 63)) &&
 		      target == block->address + block->size);
 	else
 		check(block->end && (!block->direct || target == block->target));
@@ -93,6 +122,7 @@ static int check_block(struct flowtap_sink *sink, const struct flowtap_block *bl
 	checker->instructions += n;
 	checker->follows = true;
 	checker->next = target;
+	check(checker->stf->block(checker->stf, block, taken, target) == 0);
 	return 0;
 }
 
@@ -110,8 +140,9 @@ static int check_element(struct flowtap_sink *sink, const struct flowtap_element
 		break;
 	case FLOWTAP_ELEMENT_EXCEPTION:
 		check(element->exception.number == -1 || element->exception.number == 3 ||
-		      element->exception.number == 8);
-		checker->follows = false;
+		      element->exception.number == 8 || element->exception.number == 9);
+		checker->follows = element->exception.target >> 63;
+		checker->next = element->exception.target;
 		break;
 	case FLOWTAP_ELEMENT_CALLSTACK:
 		for (size_t i = 0; i < element->callstack.n; i++)
@@ -119,6 +150,11 @@ static int check_element(struct flowtap_sink *sink, const struct flowtap_element
 		checker->follows = false;
 		break;
 	case FLOWTAP_ELEMENT_CONTEXT:
+		check(element->context.mode <= FLOWTAP_MODE_S);
+		checker->mode = element->context.mode;
+		break;
+	case FLOWTAP_ELEMENT_EXCEPTION_RETURN:
+	case FLOWTAP_ELEMENT_MISPREDICTED:
 	case FLOWTAP_ELEMENT_TIME:
 	case FLOWTAP_ELEMENT_CYCLES:
 	case FLOWTAP_ELEMENT_TRANSFER:
@@ -126,7 +162,30 @@ static int check_element(struct flowtap_sink *sink, const struct flowtap_element
 	default:
 		abort();
 	}
+	check(checker->stf->element(checker->stf, element) == 0);
 	return 0;
+}
+
+/* What was written keeps the rules. */
+static void check_stf(struct flowtap_stf *stf, int fd, uint64_t instructions)
+{
+	struct stfcheck check_of = { .strict = true };
+	int status = flowtap_stf_finish(stf);
+	size_t size = flowtap_stf_counts(stf)->bytes;
+	uint8_t *bytes;
+
+	check(status == (instructions ? 0 : -ENODATA));
+	if (status)
+		return;
+	bytes = malloc(size);
+	check(pread(fd, bytes, size, 0) == (ssize_t)size);
+	if (stfcheck_run(&check_of, bytes, size)) {
+		fprintf(stderr, "%s at %llu\n", check_of.reason,
+			(unsigned long long)check_of.offset);
+		abort();
+	}
+	check(check_of.counts.instructions == instructions);
+	free(bytes);
 }
 
 /* --- Inputs. --- */
@@ -148,7 +207,8 @@ static void put_bytes(struct seed *seed, const void *bytes, size_t size)
 static void put_sample(struct seed *seed, struct machine *m, uint64_t sequence)
 {
 	struct flowtap_record_sample sample = {
-		.header = { FLOWTAP_RECORD_SAMPLE, FLOWTAP_MISC_USER, 0 },
+		.header = { FLOWTAP_RECORD_SAMPLE, m->mode == MODE_KERNEL ? FLOWTAP_MISC_KERNEL :
+							   FLOWTAP_MISC_USER, 0 },
 		.time = 1000 * sequence,
 		.sequence = sequence,
 		.ip = m->pc,
@@ -172,6 +232,7 @@ static void put_sample(struct seed *seed, struct machine *m, uint64_t sequence)
 static void make_seed(struct seed *seed, unsigned int n)
 {
 	static const uint64_t controls[] = { 0, 0, CTL_NTBREN, CTL_RASEMU, CTL_INHIBIT(8) };
+	bool both = n >= SEEDS / 2;		/* the second half: the kernel too, or only it */
 	struct flowtap_record_gap gap = {
 		.header = { FLOWTAP_RECORD_GAP, 0, sizeof(gap) }, .time = 5, .pid = PID,
 		.cause = FLOWTAP_CAUSE_SWITCH,
@@ -187,10 +248,21 @@ static void make_seed(struct seed *seed, unsigned int n)
 		.control = CTL_U | CTL_LCOFIFRZ | controls[n % 5] | (n == 7 ? 0 : CTL_STE),
 		.log = calloc(MACHINE_LOG, sizeof(struct step)),
 	};
+	if (both) {
+		m->kernel.text = kernel.text;
+		m->kernel.base = kernel.base;
+		m->kernel.size = kernel.size;
+		m->kernel.labels = kernel.labels;
+		m->kernel.n_labels = kernel.n;
+		m->kernel.resume = kernel.resume;
+		m->control ^= CTL_S | (n % 3 == 2 ? CTL_U : 0);
+	}
 	put_bytes(seed, &options, sizeof(options));
 	for (int s = 1; s <= SAMPLES; s++) {
 		for (int i = 0; i < 200 * s; i++)
-			if (machine_step(m))
+			if (both && machine_chance(m, 30))
+				machine_trap(m, CAUSE_INTERRUPT);
+			else if (machine_step(m) && !both)
 				machine_kernel(m);
 		put_sample(seed, m, s);
 		if (s == 1)
@@ -235,6 +307,9 @@ static size_t decode_one(struct flowtap_ctr *ctr, const uint8_t *data, size_t si
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct checker checker = { .sink = { check_block, check_element } };
+	static const struct flowtap_stf_options options = { .generator = 0xff };
+	static int fd = -1;
+	struct flowtap_stf *stf;
 	const struct flowtap_ctr_counts *counts;
 	struct flowtap_blocks *blocks;
 	struct flowtap_ctr *ctr;
@@ -243,6 +318,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	set_up();
 	if (size < 8)
 		return 0;
+	if (fd < 0)
+		fd = memfd_create("stf", MFD_CLOEXEC);
+	check(ftruncate(fd, 0) == 0 && lseek(fd, 0, SEEK_SET) == 0);
+	check(flowtap_stf_new(fd, &options, &stf) == 0);
+	checker.stf = flowtap_stf_sink(stf);
 	blocks = flowtap_blocks_new(flowtap_riscv_block, FLOWTAP_ISA_RV64, data[0]);
 	ctr = flowtap_ctr_new(map, blocks, &checker.sink);
 	for (size_t at = 8; at < size;)
@@ -252,6 +332,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		gaps += counts->gaps[reason];
 	check(counts->blocks == checker.blocks && counts->instructions == checker.instructions &&
 	      gaps == checker.gaps);
+	check_stf(stf, fd, checker.instructions);
+	flowtap_stf_free(stf);
 	flowtap_ctr_free(ctr);
 	flowtap_blocks_free(blocks);
 	return 0;

@@ -133,7 +133,7 @@ TEST_F(device, query_tells_what_a_cpu_has)
 	EXPECT_EQ(FLOWTAP_REASON_NONE, query.reason);
 	EXPECT_LE(cpus_online(), query.cpus);
 	EXPECT_NE(0, query.sources & 1 << FLOWTAP_SOURCE_SOFT);
-	EXPECT_EQ(FLOWTAP_MODE_USER, query.modes);
+	EXPECT_EQ(FLOWTAP_MODE_USER | FLOWTAP_MODE_KERNEL, query.modes);
 	EXPECT_NE(0, query.triggers & FLOWTAP_TRIGGER_SNAPSHOT);
 	EXPECT_EQ(0x1f, query.ctr.depths);
 	EXPECT_EQ(256, query.ctr.depth_max);
@@ -168,13 +168,12 @@ static const struct bad {
 	{ "cpu far out of range", FIELD(cpu), ~0U, EINVAL, 0 },
 	{ "flag unknown", FIELD(flags), 1U << 6, EINVAL, 0 },
 	{ "flag unknown, high", FIELD(flags), 1U << 31, EINVAL, 0 },
-	{ "overwrite", FIELD(flags), FLOWTAP_OVERWRITE, EOPNOTSUPP, 0 },
-	{ "CPU-wide", FIELD(flags), FLOWTAP_CPU_WIDE, EOPNOTSUPP, 0 },
-	{ "exclude guest", FIELD(flags), FLOWTAP_EXCLUDE_GUEST, EOPNOTSUPP, 0 },
+	{ "CPU-wide with children", FIELD(flags), FLOWTAP_CPU_WIDE | FLOWTAP_INHERIT, EINVAL, 0 },
+	{ "CPU-wide from an exec on", FIELD(flags), FLOWTAP_CPU_WIDE | FLOWTAP_ENABLE_ON_EXEC, EINVAL,
+	  0 },
 	{ "group_fd without the flag", FIELD(group_fd), 1, EINVAL, 0 },
 	{ "no mode", FIELD(modes), 0, EINVAL, 0 },
 	{ "mode unknown", FIELD(modes), 4 | FLOWTAP_MODE_USER, EINVAL, 0 },
-	{ "kernel mode", FIELD(modes), FLOWTAP_MODE_KERNEL, EOPNOTSUPP, 0 },
 	{ "trigger unknown", FIELD(triggers), 1U << 4, EINVAL, 0 },
 	{ "no ring", FIELD(ring_pages), 0, EINVAL, 0 },
 	{ "ring not a power of two", FIELD(ring_pages), 3, EINVAL, 0 },

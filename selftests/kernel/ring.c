@@ -6,6 +6,7 @@
 #include <pthread.h>
 
 #include "kselftest_harness.h"
+#include "seen.h"
 #include "stream.h"
 #include "task.h"
 
@@ -43,14 +44,6 @@ static int start(struct stream *stream, const struct flowtap_configure *configur
 	return error;
 }
 
-/* What a reader has seen, to be compared with what the kernel says. */
-struct seen {
-	uint64_t records, bytes, samples, entries;
-	uint64_t lost_records, lost_bytes;
-	uint64_t passed;			/* drains that were told since the last sample */
-	uint64_t sequence;
-};
-
 /*
  * Takes what waits, up to `most` records. Every sample is the pattern's next one, as many as LOST
  * tells are passed over. False: the ring does not say what happened.
@@ -58,41 +51,11 @@ struct seen {
 static bool take(struct stream *stream, struct pattern *pattern, struct seen *seen,
 		 unsigned int most)
 {
-	const struct flowtap_record_sample *sample = &stream->record.sample;
-	uint64_t passed_bytes, first, i;
 	int got = 0;
 
-	while (most-- && (got = stream_next(stream)) == 1) {
-		seen->records++;
-		seen->bytes += sample->header.size;
-		if (sample->header.type == FLOWTAP_RECORD_LOST) {
-			const struct flowtap_record_lost *lost = &stream->record.lost;
-
-			for (i = 0, passed_bytes = 0; i < lost->records; i++)
-				passed_bytes += sizeof(*sample) + pattern_drain(pattern, &first) *
-						sizeof(struct flowtap_entry);
-			seen->passed += lost->records;
-			seen->lost_records += lost->records;
-			seen->lost_bytes += lost->bytes;
-			if (lost->header.size != sizeof(*lost) || passed_bytes != lost->bytes ||
-			    lost->total_records != seen->lost_records ||
-			    lost->total_bytes != seen->lost_bytes || lost->since > lost->time)
-				return false;
-			continue;
-		}
-		if (sample->header.type != FLOWTAP_RECORD_SAMPLE || !pattern_equal(pattern, stream))
+	while (most-- && (got = stream_next(stream)) == 1)
+		if (!see(stream, pattern, seen))
 			return false;
-		/* A loss is told by its bit, and only a loss breaks the sequence. */
-		if (!!(sample->loss & 1 << FLOWTAP_CAUSE_RING_FULL) != !!seen->passed ||
-		    (sample->nr == sample->depth) > !!(sample->loss & 1 << FLOWTAP_CAUSE_WRAPPED) ||
-		    (sample->sequence == seen->sequence + 1) != !sample->loss ||
-		    sample->sequence <= seen->sequence)
-			return false;
-		seen->passed = 0;
-		seen->sequence = sample->sequence;
-		seen->samples++;
-		seen->entries += sample->nr;
-	}
 	return got >= 0;
 }
 

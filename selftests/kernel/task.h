@@ -3,13 +3,16 @@
 #ifndef FLOWTAP_TEST_TASK_H
 #define FLOWTAP_TEST_TASK_H
 
+#include <errno.h>
 #include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,10 +40,13 @@ static inline void spin(void)
 /* A child that dies with its parent; pinned where cpu >= 0. 0 in the child. */
 static inline pid_t fork_pinned(int cpu)
 {
-	pid_t pid = fork();
+	pid_t parent = getpid(), pid = fork();
 
 	if (!pid) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		/* It may have died before that. */
+		if (getppid() != parent)
+			_exit(1);
 		if (cpu >= 0)
 			pin(0, cpu);
 	}
@@ -98,6 +104,26 @@ __attribute__((constructor, used)) static void play_role(int argc, char **argv, 
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		spin();
 	}
+}
+
+/* This program, root's, e.g. as a set-uid one: 0 or -errno. */
+static inline int copy_self(const char *path, mode_t mode)
+{
+	uint8_t block[65536];
+	int in = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), out;
+	ssize_t got;
+
+	unlink(path);
+	out = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0755);
+	while ((got = read(in, block, sizeof(block))) > 0)
+		if (write(out, block, got) != got)
+			got = -1;
+	close(in);
+	if (got || fchown(out, 0, 0) || fchmod(out, mode)) {
+		close(out);
+		return -EIO;
+	}
+	return close(out) ? -errno : 0;
 }
 
 #endif /* FLOWTAP_TEST_TASK_H */

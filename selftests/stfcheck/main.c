@@ -3,6 +3,7 @@
 #include "stfcheck.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -65,21 +66,29 @@ static void print_summary(const char *path, const struct stfcheck *check)
 
 static int check_file(const char *path, struct stfcheck *check)
 {
-	uint8_t *bytes;
-	size_t size;
-	int error = stfcheck_load(path, &bytes, &size);
+	struct stfcheck_file file = { .bytes = NULL };
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	int error = fd < 0 ? -errno : stfcheck_open(fd, &file);
 
+	if (fd >= 0)
+		close(fd);
 	if (error) {
-		fprintf(stderr, "stfcheck: %s: %s\n", path, strerror(-error));
+		fprintf(stderr, "stfcheck: %s: %s %s\n", path, strerror(-error), file.reason);
 		return 2;
 	}
-	error = stfcheck_run(check, bytes, size);
-	free(bytes);
+	/* Records are told of in a run of their own. */
+	error = check->record ? stfcheck_run(check, file.bytes, file.size) : 0;
+	if (!error)
+		error = stfcheck_run_file(check, &file);
+	stfcheck_close(&file);
 	print_summary(path, check);
+	if (file.chunks)
+		printf("chunks %" PRIu64 " of %" PRIu64 " instructions, %" PRIu64
+		       " bytes left over\n", file.chunks, file.markers, file.slack);
 	if (!error)
 		return 0;
-	printf("%s: offset %" PRIu64 ", instruction %" PRIu64 ": %s\n", path, check->offset,
-	       check->counts.instructions, check->reason);
+	printf("%s: offset %" PRIu64 ", instruction %" PRIu64 ": %s%s\n", path, check->offset,
+	       check->counts.instructions, check->reason, file.reason);
 	return 1;
 }
 

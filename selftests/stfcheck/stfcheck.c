@@ -6,7 +6,11 @@
  *   END_HEADER; its version is 1.5, no physical addresses, and features for what is used;
  * - a PROCESS_ID_EXT and a mode stand before the first instruction's opcode, and there is one;
  * - a group has at most one FORCE_PC, and a COMMENT or PROCESS_ID_EXT that says why;
- * - after an ecall or ebreak without an EVENT there is one.
+ * - after an ecall or ebreak without an EVENT there is one, but for an ecall of S mode: M mode,
+ *   which is not recorded, goes on behind it;
+ * - an exception is an ecall (8 in U mode, 9 in S mode) or a breakpoint (3), on that instruction,
+ *   with one field and an EVENT_PC_TARGET in S mode, where the next instruction is executed;
+ * - U mode has addresses without the sign bit, S mode with it.
  */
 #include "stfcheck.h"
 
@@ -30,7 +34,10 @@ enum { ISA_RISCV = 1, ISA_ARM = 2 };
 /* What was read since the last opcode. */
 struct group {
 	uint8_t last;		/* descriptor of the last record that has an order */
-	uint8_t mode;		/* by MODE_CHANGE, or MODE_UNKNOWN */
+	uint8_t mode;		/* by the last MODE_CHANGE, or MODE_UNKNOWN */
+	uint8_t before;		/* by the first, where there are two */
+	unsigned int modes;	/* MODE_CHANGEs */
+	uint64_t cause;		/* of the last EVENT of a trap */
 	unsigned int records;	/* all but comments */
 	unsigned int comments;
 	unsigned int processes;
@@ -245,7 +252,12 @@ static int take_event(struct state *state, const uint8_t *payload)
 	if (state->check->strict && !(state->check->features & FEATURE_EVENT))
 		return bad(state, "EVENT without its feature bit");
 	if (!(id & top >> 1)) {
+		if (state->check->strict && state->group.trap)
+			return bad(state, "two traps for one instruction");
+		if (state->check->strict && fields != 1)
+			return bad(state, "a trap with %u fields", fields);
 		state->group.trap = true;
+		state->group.cause = id;
 		counts->traps += !(id & top);
 		counts->interrupts += !!(id & top);
 		return 0;
@@ -254,7 +266,11 @@ static int take_event(struct state *state, const uint8_t *payload)
 		return bad(state, "event %#llx", (unsigned long long)id);
 	if (fields != 1 || get(payload + width + 1, 8) > 3)
 		return bad(state, "MODE_CHANGE with %u fields or an unknown mode", fields);
+	if (state->group.modes++)
+		state->group.before = state->group.mode;
 	state->group.mode = payload[width + 1];
+	if (state->group.modes > 2)
+		return bad(state, "three changes of mode for one instruction");
 	counts->mode_changes++;
 	return 0;
 }
@@ -327,11 +343,35 @@ static int check_transfer(struct state *state, enum opcode_kind kind, int64_t of
 	return 0;
 }
 
-/* Whether the group's change of mode holds for the instruction itself already. */
+/*
+ * Whether the group's change of mode holds for the instruction itself already. Of two the first
+ * does.
+ */
 static bool at_once(const struct state *state, enum opcode_kind kind)
 {
-	return !state->insn.index ||
+	return state->group.modes == 2 || (!state->insn.index && kind != OPCODE_RETURN) ||
 	       (state->group.forces && kind != OPCODE_RETURN && !state->group.trap);
+}
+
+/* Our own traps and modes. */
+static int check_ours(struct state *state, enum opcode_kind kind)
+{
+	const struct stfcheck_insn *insn = &state->insn;
+	const struct group *group = &state->group;
+	bool kernel = insn->pc >> 63, ecall = insn->opcode == 0x73;
+
+	if (!state->check->strict || !riscv(state))
+		return 0;
+	if (insn->mode != kernel)
+		return bad(state, "mode %u at %#llx", insn->mode, (unsigned long long)insn->pc);
+	if (!group->trap)
+		return 0;
+	if (kind != OPCODE_TRAP || group->cause != (ecall ? 8U + kernel : 3U))
+		return bad(state, "exception %llu on %#x", (unsigned long long)group->cause,
+			   insn->opcode);
+	if (!group->event_target || !(group->event_pc >> 63))
+		return bad(state, "a trap without a handler in the kernel");
+	return 0;
 }
 
 static int check_mode(struct state *state, enum opcode_kind kind)
@@ -341,6 +381,8 @@ static int check_mode(struct state *state, enum opcode_kind kind)
 
 	if (state->check->strict && begins && (group->mode == MODE_UNKNOWN || !group->processes))
 		return bad(state, "no MODE_CHANGE or PROCESS_ID_EXT before the first instruction");
+	if (group->modes == 2 && !forced && !begins && group->before != state->insn.mode)
+		return bad(state, "a switch to mode %u without FORCE_PC", group->before);
 	if (group->mode == MODE_UNKNOWN || group->mode == state->insn.mode || begins ||
 	    kind == OPCODE_RETURN)
 		return 0;
@@ -401,18 +443,23 @@ static int take_opcode(struct state *state, const uint8_t *payload, unsigned int
 		return error;
 
 	if (group->mode != MODE_UNKNOWN && at_once(state, kind))
-		insn->mode = group->mode;
+		insn->mode = group->modes == 2 ? group->before : group->mode;
+	error = check_ours(state, kind);
+	if (error)
+		return error;
 	count(state, kind);
+	insn->next = insn->pc + size;
+	if (group->target || group->event_target)
+		insn->next = group->event_target ? group->event_pc : group->target_pc;
 	if (state->check->insn)
 		error = state->check->insn(state->check->argument, insn);
 	if (group->mode != MODE_UNKNOWN)
 		insn->mode = group->mode;
 	insn->index++;
-	state->pc = insn->pc + size;
-	if (group->target || group->event_target)
-		state->pc = group->event_target ? group->event_pc : group->target_pc;
+	state->pc = insn->next;
 	state->lost = !group->target && !group->trap &&
-		      (kind == OPCODE_RETURN || (kind == OPCODE_TRAP && state->check->strict));
+		      (kind == OPCODE_RETURN || (kind == OPCODE_TRAP && state->check->strict &&
+						 !(insn->opcode == 0x73 && insn->pc >> 63)));
 	*group = (struct group){ .mode = MODE_UNKNOWN };
 	return error;
 }

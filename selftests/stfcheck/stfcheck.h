@@ -17,6 +17,7 @@ struct stfcheck_insn {
 	uint64_t offset;	/* of its opcode record */
 	uint64_t pc;
 	uint64_t target;	/* of INST_PC_TARGET, or else of EVENT_PC_TARGET, or else 0 */
+	uint64_t next;		/* where the next one is, unless a FORCE_PC says otherwise */
 	uint32_t opcode;
 	uint8_t size;		/* 2 or 4 */
 	uint8_t mode;		/* 0 U, 1 S, 2 H, 3 M; 0xff before anything says so */
@@ -70,5 +71,28 @@ const char *stfcheck_name(uint8_t descriptor);
  * -EBADMSG: not what its first bytes say; -EFBIG.
  */
 int stfcheck_load(const char *path, uint8_t **bytes, size_t *size);
+
+struct stfcheck_chunk {
+	uint64_t offset;	/* of its frame in the file */
+	uint64_t start_pc;
+	uint64_t size;
+	uint64_t at;		/* where it begins in the unpacked bytes */
+};
+
+struct stfcheck_file {
+	uint8_t *bytes;		/* unpacked */
+	size_t size;
+	uint64_t markers;	/* opcode records in a chunk */
+	uint64_t chunks;	/* 0: no .zstf */
+	struct stfcheck_chunk *chunk;	/* and one more, where the last one ends */
+	uint64_t slack;		/* bytes that are neither: left by who was killed */
+	char reason[80];	/* of -EBADMSG, unless it is the check's */
+};
+
+/* The same with its chunks: each is one frame, lies where the index says and is as long. */
+int stfcheck_open(int fd, struct stfcheck_file *file);
+void stfcheck_close(struct stfcheck_file *file);
+/* stfcheck_run without `record`, and that each chunk begins where and at the PC where it must. */
+int stfcheck_run_file(struct stfcheck *check, struct stfcheck_file *file);
 
 #endif /* STFCHECK_H */

@@ -26,6 +26,8 @@ static const char usage[] =
 "  --sysroot DIR          where the code is\n"
 "  --min-logged N         fail below N user instructions executed while recording was on\n"
 "  --min-reconstructed N  fail below N instructions of the flow found in the log\n"
+"  --cpuinfo FILE         the guest's /proc/cpuinfo: which hart is which CPU (else the same)\n"
+"  --whole NAME           NAME.ftap holds every transfer of its tasks\n"
 "  --forbid NAME:FROM-TO  no address of a sample in NAME.ftap may be in there (hexadecimal)\n"
 "  --stf                  beside each NAME.ftap there is NAME.stf, made from it with --to stf\n"
 "  --same                 the archives hold the same records, byte for byte\n"
@@ -39,7 +41,12 @@ struct forbid {
 	uint64_t from, to;
 };
 
+#define WHOLES 32
+
 struct options {
+	const char *cpuinfo;
+	const char *whole[WHOLES];
+	int wholes;
 	uint64_t min_logged;
 	uint64_t min_reconstructed;
 	const char *sysroot;
@@ -66,7 +73,7 @@ static void figure(const char *name, uint64_t value)
 	printf("%-24s %12" PRIu64 "\n", name, value);
 }
 
-static void print_cost(const struct steps_counts *log)
+static void print_cost(const struct machine_counts *log)
 {
 	uint64_t each;
 
@@ -90,9 +97,16 @@ static void print_cost(const struct steps_counts *log)
 static void print_each(const struct samples *samples)
 {
 	for (const struct archive *archive = samples->archives; archive; archive = archive->next)
-		printf("%s: %" PRIu64 " samples of %" PRIu64 " tasks, %" PRIu64 " instructions, %"
-		       PRIu64 " mismatches\n", archive->path, archive->samples, archive->tasks,
-		       archive->reconstructed, archive->mismatches);
+		printf("%s: %" PRIu64 " samples of %" PRIu64 " tasks, %" PRIu64 " in a row, %"
+		       PRIu64 " instructions, %" PRIu64 " mismatches\n", archive->path,
+		       archive->samples, archive->tasks, archive->run, archive->reconstructed,
+		       archive->mismatches);
+	for (const struct archive *archive = samples->archives; archive; archive = archive->next) {
+		printf("%s: types", archive->path);
+		for (int i = 1; i < 16; i++)
+			printf(" %d:%" PRIu64, i, archive->types[i]);
+		putchar('\n');
+	}
 	for (int i = 0; i < 16; i++)
 		if (samples->depths[i])
 			printf("samples of depth %-7u %12" PRIu64 "\n", 1U << i,
@@ -109,19 +123,27 @@ static void print(const struct check *check, const struct samples *samples)
 
 	print_each(samples);
 	for (unsigned int hart = 0; hart < counts->harts; hart++)
-		if (check->cpu_of[hart] >= 0)
-			printf("hart %u is CPU %d\n", hart, check->cpu_of[hart]);
+		printf("hart %u is CPU %u\n", hart, check->cpu_of[hart]);
 	figure("instructions logged", counts->log.recorded);
 	figure("  of all user programs", counts->log.instructions);
+	figure("  of the kernel", counts->log.kernel);
 	figure("drains", counts->log.drains);
+	figure("  put aside", counts->saved);
+	figure("  entries put back", counts->log.restored);
 	figure("samples", counts->samples);
 	figure("  lost by the ring", counts->lost);
 	figure("  bytes each", counts->samples ? samples->bytes / counts->samples : 0);
 	figure("  contiguous", counts->contiguous);
 	figure("  across an exec", counts->across_exec);
 	figure("tasks", counts->tasks);
+	figure("  whole", counts->whole);
 	figure("transfers compared", counts->transfers);
+	figure("  from or to the kernel", counts->kernel_transfers);
+	figure("call stacks", counts->callstacks);
+	figure("  frames", counts->frames);
 	figure("reconstructed", counts->reconstructed);
+	figure("  in user mode", counts->user);
+	figure("  without a hole", counts->complete);
 	figure("  unknown after traps", counts->skipped);
 	figure("  hidden, lacking code", counts->hidden);
 	for (int i = 0; i < FLOWTAP_GAP_REASONS; i++)
@@ -185,6 +207,42 @@ static bool forbid(const struct samples *samples, const struct forbid *forbid)
 	return false;
 }
 
+/* false: there is no such archive. */
+static bool want_whole(const struct samples *samples, const char *name)
+{
+	for (struct archive *archive = samples->archives; archive; archive = archive->next) {
+		if (is_named(archive, name)) {
+			archive->whole = true;
+			return true;
+		}
+	}
+	return false;
+}
+
+/* Lines "processor : N", each followed by one "hart : N". */
+static int read_cpus(struct check *check, const char *path)
+{
+	unsigned int cpu = 0, number;
+	char line[256];
+	FILE *file;
+
+	for (unsigned int i = 0; i < MACHINE_HARTS; i++)
+		check->cpu_of[i] = i;
+	if (!path)
+		return 0;
+	file = fopen(path, "r");
+	if (!file)
+		return -errno;
+	while (fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "processor : %u", &number) == 1)
+			cpu = number;
+		else if (sscanf(line, "hart : %u", &number) == 1 && number < MACHINE_HARTS)
+			check->cpu_of[number] = cpu;
+	}
+	fclose(file);
+	return 0;
+}
+
 static int prove(struct check *check, const struct options *options, char **archives, int n)
 {
 	struct samples samples = { 0 };
@@ -199,6 +257,14 @@ static int prove(struct check *check, const struct options *options, char **arch
 		what = options->forbid[i].name;
 		err = forbid(&samples, &options->forbid[i]) ? 0 : -ENOENT;
 	}
+	for (int i = 0; i < options->wholes && !err; i++) {
+		what = options->whole[i];
+		err = want_whole(&samples, what) ? 0 : -ENOENT;
+	}
+	if (!err && options->cpuinfo)
+		what = options->cpuinfo;
+	if (!err)
+		err = read_cpus(check, options->cpuinfo);
 	if (!err) {
 		samples_sort(&samples);
 		what = check->prefix;
@@ -298,17 +364,19 @@ static bool add_forbid(struct options *options, const char *text)
 
 int main(int argc, char **argv)
 {
-	enum { SYSROOT = 1, MIN_LOGGED, MIN_RECONSTRUCTED, FORBID, STF, SAME };
+	enum { SYSROOT = 1, MIN_LOGGED, MIN_RECONSTRUCTED, CPUINFO, WHOLE, FORBID, STF, SAME };
 	static const struct option names[] = {
 		{ "sysroot", required_argument, NULL, SYSROOT },
 		{ "min-logged", required_argument, NULL, MIN_LOGGED },
 		{ "min-reconstructed", required_argument, NULL, MIN_RECONSTRUCTED },
+		{ "cpuinfo", required_argument, NULL, CPUINFO },
+		{ "whole", required_argument, NULL, WHOLE },
 		{ "forbid", required_argument, NULL, FORBID },
 		{ "stf", no_argument, NULL, STF },
 		{ "same", no_argument, NULL, SAME },
 		{ 0 }
 	};
-	struct check check = { .tell = tell, .tell_most = 10 };
+	struct check check = { .tell = tell, .tell_most = 5 };
 	struct options options = { 0 };
 	int option;
 
@@ -322,6 +390,16 @@ int main(int argc, char **argv)
 			break;
 		case MIN_RECONSTRUCTED:
 			options.min_reconstructed = strtoull(optarg, NULL, 0);
+			break;
+		case CPUINFO:
+			options.cpuinfo = optarg;
+			break;
+		case WHOLE:
+			if (options.wholes == WHOLES) {
+				fputs(usage, stderr);
+				return 2;
+			}
+			options.whole[options.wholes++] = optarg;
 			break;
 		case FORBID:
 			if (!add_forbid(&options, optarg)) {

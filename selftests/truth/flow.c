@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "opcode.h"
+
 static int add(struct flow *flow, struct flow_item item)
 {
 	if (flow->n == flow->room) {
@@ -39,6 +41,28 @@ static int on_block(struct flowtap_sink *sink, const struct flowtap_block *block
 		.size = block->size,
 		.n = block->instructions,
 		.taken = taken,
+		.mode = flow->context.mode,
+	});
+}
+
+static int add_callstack(struct flow *flow, const uint64_t *frames, size_t n)
+{
+	if (flow->frames_room - flow->n_frames < n) {
+		size_t room = 2 * flow->frames_room + n + 4096;
+		uint64_t *more = reallocarray(flow->frames, room, sizeof(*more));
+
+		if (!more)
+			return -ENOMEM;
+		flow->frames = more;
+		flow->frames_room = room;
+	}
+	if (n)
+		memcpy(flow->frames + flow->n_frames, frames, n * sizeof(*frames));
+	flow->n_frames += n;
+	return add(flow, (struct flow_item){
+		.kind = FLOW_CALLSTACK,
+		.frames = flow->n_frames - n,
+		.n = n,
 	});
 }
 
@@ -54,8 +78,18 @@ static int on_element(struct flowtap_sink *sink, const struct flowtap_element *e
 		return add(flow, (struct flow_item){
 			.kind = FLOW_EXCEPTION,
 			.address = element->exception.address,
+			.target = element->exception.target,
 			.interrupt = element->exception.interrupt,
 		});
+	case FLOWTAP_ELEMENT_TRANSFER:
+		return add(flow, (struct flow_item){
+			.kind = FLOW_TRANSFER,
+			.address = element->transfer.source,
+			.target = element->transfer.target,
+			.type = element->transfer.type,
+		});
+	case FLOWTAP_ELEMENT_CALLSTACK:
+		return add_callstack(flow, element->callstack.frames, element->callstack.n);
 	case FLOWTAP_ELEMENT_GAP:
 		return add(flow, (struct flow_item){
 			.kind = FLOW_GAP,
@@ -77,6 +111,7 @@ void flow_init(struct flow *flow)
 void flow_free(struct flow *flow)
 {
 	free(flow->items);
+	free(flow->frames);
 }
 
 /* A place in the flow that does not say how much is missing is tried so often in all. */
@@ -87,10 +122,9 @@ struct walk {
 	const struct flow_item *items;
 	size_t first;		/* items before are the gap before the sample */
 	const struct drain *drain;
-	const struct transfers *transfers;
+	const struct step *steps;
 	size_t at;		/* steps before this one are still to be found in the flow */
-	size_t transfer;	/* transfers before this one stand in steps before `at` */
-	size_t lost;		/* transfers that the buffer lost */
+	size_t transfer;	/* entries before this one stand in steps before `at` */
 	bool gap, hides;	/* the items before `first`: is there a gap, for want of code */
 	unsigned int *tries;
 };
@@ -110,16 +144,16 @@ static bool problem(struct walk *walk, const char *format, ...)
 static const struct step *back(struct walk *walk)
 {
 	walk->at--;
-	if (walk->transfer && walk->transfers->list[walk->transfer - 1].step == walk->at)
+	if (walk->transfer && walk->drain->entries[walk->transfer - 1].origin.step == walk->at)
 		walk->transfer--;
-	return &walk->drain->steps[walk->at];
+	return &walk->steps[walk->at];
 }
 
 /* Traps that CTR does not record are no news to the flow: it may run through them. */
 static void pass_unrecorded(struct walk *walk)
 {
 	while (walk->at) {
-		const struct step *step = &walk->drain->steps[walk->at - 1];
+		const struct step *step = &walk->steps[walk->at - 1];
 
 		if (step->kind != STEP_TRAP || step->recorded)
 			break;
@@ -135,7 +169,7 @@ static bool match_insn(struct walk *walk, uint64_t pc, uint32_t opcode)
 	if (!walk->at)
 		return problem(walk, "the flow has 0x%" PRIx64 ", executed before the recording",
 			       pc);
-	step = &walk->drain->steps[walk->at - 1];
+	step = &walk->steps[walk->at - 1];
 	if (step->kind != STEP_INSN)
 		return problem(walk, "the flow has 0x%" PRIx64 " where a %s was", pc,
 			       step->kind == STEP_TRAP ? "trap" : "break");
@@ -144,6 +178,7 @@ static bool match_insn(struct walk *walk, uint64_t pc, uint32_t opcode)
 			       " (%08x)", pc, opcode, step->pc, step->opcode);
 	back(walk);
 	walk->match->instructions++;
+	walk->match->user += truth_is_user(pc);
 	return true;
 }
 
@@ -165,16 +200,24 @@ static bool match_block(struct walk *walk, const struct flow_item *item)
 {
 	uint16_t starts[BLOCK_INSNS];
 	uint64_t target = item->taken ? item->target : item->address + item->size;
+	size_t end;
 
+	if (item->mode != (truth_is_kernel(item->address) ? FLOWTAP_MODE_S : FLOWTAP_MODE_U))
+		return problem(walk, "the block at 0x%" PRIx64 " is said to be of mode %u",
+			       item->address, item->mode);
 	if (!split(item, starts))
 		return problem(walk, "the block at 0x%" PRIx64 " has not %u instructions in %u"
 			       " bytes", item->address, item->n, item->size);
+	end = walk->at;
 	pass_unrecorded(walk);
-	if (target && walk->at && walk->at < walk->drain->n &&
-	    walk->drain->steps[walk->at].pc != target)
+	/* Firmware's calls return behind their ecall. */
+	if (!walk->at || walk->steps[walk->at - 1].kind != STEP_INSN ||
+	    !opcode_traps(walk->steps[walk->at - 1].opcode))
+		end = walk->at;
+	if (target && end && end < walk->drain->window->n && walk->steps[end].pc != target)
 		return problem(walk, "the block at 0x%" PRIx64 " goes on at 0x%" PRIx64
 			       ", executed was 0x%" PRIx64, item->address, target,
-			       walk->drain->steps[walk->at].pc);
+			       walk->steps[end].pc);
 	for (uint32_t i = item->n; i--;) {
 		uint32_t opcode = 0;
 
@@ -191,7 +234,7 @@ static bool match_exception(struct walk *walk, const struct flow_item *item)
 	const struct step *step;
 
 	pass_unrecorded(walk);
-	step = walk->at ? &walk->drain->steps[walk->at - 1] : NULL;
+	step = walk->at ? &walk->steps[walk->at - 1] : NULL;
 	if (!step || step->kind != STEP_TRAP || step->pc != item->address ||
 	    step->interrupt != item->interrupt)
 		return problem(walk, "no %s was at 0x%" PRIx64,
@@ -202,16 +245,23 @@ static bool match_exception(struct walk *walk, const struct flow_item *item)
 
 static bool is_transfer(const struct walk *walk, size_t step)
 {
-	return walk->transfer && walk->transfers->list[walk->transfer - 1].step == step;
+	return walk->transfer && walk->drain->entries[walk->transfer - 1].origin.step == step;
 }
 
-/* What was executed after a trap, up to the next transfer, is not known to the flow. */
-static void pass_trap_gap(struct walk *walk)
+/*
+ * What was executed after a trap, up to the next transfer, is not known to the flow; nor what
+ * comes before and after the recorder's own code. True: something unrecorded is in there.
+ */
+static bool pass_trap_gap(struct walk *walk)
 {
+	bool broken = false;
+
 	while (walk->at && !is_transfer(walk, walk->at - 1)) {
-		walk->match->skipped += walk->drain->steps[walk->at - 1].kind == STEP_INSN;
+		walk->match->skipped += walk->steps[walk->at - 1].kind == STEP_INSN;
+		broken |= walk->steps[walk->at - 1].kind == STEP_BREAK;
 		back(walk);
 	}
+	return broken;
 }
 
 static bool hides(const struct flow_item *item)
@@ -223,7 +273,7 @@ static bool hides(const struct flow_item *item)
 /* Whether the step before `at` can be the last one of what `item` says. */
 static bool can_end(const struct walk *walk, const struct flow_item *item)
 {
-	const struct step *step = &walk->drain->steps[walk->at - 1];
+	const struct step *step = &walk->steps[walk->at - 1];
 	uint64_t size = item->address + item->size - step->pc;
 
 	if (item->kind == FLOW_EXCEPTION)
@@ -234,9 +284,9 @@ static bool can_end(const struct walk *walk, const struct flow_item *item)
 /* The oldest thing in the flow: what was executed before must be what the buffer lost. */
 static bool match_front(struct walk *walk)
 {
-	if (walk->hides ? walk->transfer < walk->lost : walk->gap && walk->transfer != walk->lost)
-		return problem(walk, "the flow begins with transfer %zu of %zu, not %zu",
-			       walk->transfer, walk->transfers->n, walk->lost);
+	if (walk->gap && !walk->hides && walk->transfer)
+		return problem(walk, "the flow begins with entry %zu of %u", walk->transfer,
+			       walk->drain->nr);
 	pass_unrecorded(walk);
 	if (!walk->gap && walk->at)
 		return problem(walk, "the flow does not say that something is missing before it");
@@ -263,9 +313,33 @@ static bool match_hidden(struct walk *walk, size_t n)
 			if (match_items(&here, n))
 				return true;
 		}
-		hidden += walk->drain->steps[walk->at - 1].kind == STEP_INSN;
+		hidden += walk->steps[walk->at - 1].kind == STEP_INSN;
 	}
 	return problem(walk, "what the flow has before its code was missing is nowhere");
+}
+
+/* One or more gaps that end with item n; the items before them are left. */
+static bool match_gaps(struct walk *walk, size_t *n, bool *hidden)
+{
+	bool recorder = false;
+
+	for (;; --*n) {
+		const struct flow_item *item = &walk->items[*n];
+
+		*hidden |= hides(item);
+		recorder |= item->reason == FLOWTAP_GAP_RECORDER ||
+			    item->reason == FLOWTAP_GAP_FROZEN;
+		if (!hides(item) && item->reason != FLOWTAP_GAP_TRAP && item->reason != FLOWTAP_GAP_USER &&
+		    item->reason != FLOWTAP_GAP_RECORDER && item->reason != FLOWTAP_GAP_FROZEN)
+			return problem(walk, "a gap %s at 0x%" PRIx64 " amid what was recorded",
+				       flowtap_gap_name(item->reason), item->address);
+		if (walk->items[*n - 1].kind != FLOW_GAP)
+			break;
+	}
+	if (*hidden)
+		return true;
+	return pass_trap_gap(walk) || !recorder ||
+	       problem(walk, "a gap recorder or frozen where nothing was unrecorded");
 }
 
 /* The first n items end before walk->at. */
@@ -284,38 +358,39 @@ static bool match_items(struct walk *walk, size_t n)
 			fits = match_exception(walk, item);
 			break;
 		case FLOW_GAP:
-			for (;; n--) {
-				item = &walk->items[n];
-				hidden |= hides(item);
-				if (!hides(item) && item->reason != FLOWTAP_GAP_TRAP)
-					return problem(walk, "a gap %s at 0x%" PRIx64
-						       " amid what was recorded",
-						       flowtap_gap_name(item->reason),
-						       item->address);
-				if (walk->items[n - 1].kind != FLOW_GAP)
-					break;
-			}
+			fits = match_gaps(walk, &n, &hidden);
 			if (hidden)
 				return match_hidden(walk, n);
-			pass_trap_gap(walk);
 			break;
 		}
 	}
 	return fits && match_front(walk);
 }
 
+/*
+ * After a trap nothing is known; the gap is told with the next sample. So it is where not all
+ * traps are recorded, and with the driver's own first steps, before it has stopped recording.
+ */
+static bool ends_open(const struct drain *drain)
+{
+	uint64_t control = drain->control;
+
+	return !(control & (TRUTH_CONTROL_STE | TRUTH_CONTROL_S)) ||
+	       control & TRUTH_CONTROL_BPFRZ ||
+	       (control & TRUTH_CONTROL_S && !drain->by_overflow);
+}
+
 bool flow_match(struct flow_match *match, const struct flow_item *items, size_t n,
-		const struct drain *drain, const struct transfers *transfers, size_t nr)
+		const struct drain *drain)
 {
 	unsigned int tries = TRIES;
 	struct walk walk = {
 		.match = match,
 		.items = items,
 		.drain = drain,
-		.transfers = transfers,
-		.at = drain->n,
-		.transfer = transfers->n,
-		.lost = transfers->n - nr,
+		.steps = drain->window->steps,
+		.at = drain->window->n,
+		.transfer = drain->nr,
 		.tries = &tries,
 	};
 
@@ -325,8 +400,7 @@ bool flow_match(struct flow_match *match, const struct flow_item *items, size_t 
 		walk.gap |= items[walk.first].kind == FLOW_GAP;
 		walk.hides |= hides(&items[walk.first]);
 	}
-	/* After a trap nothing is known; the gap is told with the next sample. */
-	if (n > walk.first && items[n - 1].kind == FLOW_EXCEPTION)
+	if (n > walk.first && (items[n - 1].kind == FLOW_EXCEPTION || ends_open(drain)))
 		pass_trap_gap(&walk);
 	return match_items(&walk, n);
 }

@@ -9,7 +9,7 @@
 
 #include "check.h"
 #include "kselftest_harness.h"
-#include "world.h"
+#include "modes.h"
 
 static void tell(struct check *check, const char *line)
 {
@@ -216,6 +216,114 @@ TEST(anything_wrong_is_found)
 		}
 		world_remove(&world);
 	}
+}
+
+TEST(the_kernel_is_proven)
+{
+	struct check check = { .tell_most = 10 };
+	struct world world;
+
+	modes_make(&world, BOTH);
+	ASSERT_EQ(compare(&world, &check), 0);
+	EXPECT_EQ(check.counts.mismatches, 0);
+	EXPECT_EQ(check.counts.transfers, 8);
+	EXPECT_EQ(check.counts.kernel_transfers, 5);
+	EXPECT_EQ(check.counts.reconstructed, 16);
+	EXPECT_EQ(check.counts.user, 10);
+	world_remove(&world);
+}
+
+TEST(what_is_filtered_is_proven)
+{
+	struct check check = { .tell_most = 10 };
+	struct world world;
+
+	modes_make(&world, FILTERED);
+	ASSERT_EQ(compare(&world, &check), 0);
+	EXPECT_EQ(check.counts.mismatches, 0);
+	EXPECT_EQ(check.counts.transfers, 2);
+	world_remove(&world);
+}
+
+TEST(a_call_stack_is_proven)
+{
+	struct check check = { .tell_most = 10 };
+	struct world world;
+
+	modes_make(&world, STACK);
+	ASSERT_EQ(compare(&world, &check), 0);
+	EXPECT_EQ(check.counts.mismatches, 0);
+	EXPECT_EQ(check.counts.callstacks, 1);
+	EXPECT_EQ(check.counts.frames, 1);
+	world_remove(&world);
+}
+
+TEST(a_history_that_goes_on_is_proven)
+{
+	struct check check = { .tell_most = 10 };
+	struct world world;
+
+	modes_make(&world, HISTORY);
+	ASSERT_EQ(compare(&world, &check), 0);
+	EXPECT_EQ(check.counts.mismatches, 0);
+	EXPECT_EQ(check.counts.contiguous, 1);
+	EXPECT_EQ(check.counts.saved, 1);
+	EXPECT_EQ(check.counts.log.restored, 2);
+	world_remove(&world);
+}
+
+TEST(a_trap_put_in_after_a_freeze_is_proven)
+{
+	struct check check = { .tell_most = 10 };
+	struct world world;
+
+	modes_make(&world, THAWED);
+	ASSERT_EQ(compare(&world, &check), 0);
+	EXPECT_EQ(check.counts.mismatches, 0);
+	EXPECT_EQ(check.counts.transfers, 5);
+	EXPECT_EQ(check.counts.log.restored, 0);
+	world_remove(&world);
+}
+
+TEST(anything_wrong_with_modes_is_found)
+{
+	for (int i = BOTH_WRONG; i < MODES; i++) {
+		struct check check = { .tell_most = 1 };
+		struct world world;
+		int err;
+
+		printf("# %s\n", modes_names[i]);
+		modes_make(&world, i);
+		err = compare(&world, &check);
+		EXPECT_TRUE(err || check.counts.mismatches) {
+			TH_LOG("not found: %s", modes_names[i]);
+		}
+		world_remove(&world);
+	}
+}
+
+static void make_other_mode(struct flow_item *item)
+{
+	altered = item->kind;
+	item->mode ^= 1;
+}
+
+TEST(a_flow_with_a_wrong_mode_is_found)
+{
+	unsigned int seen = 0;
+	uint64_t mismatches;
+	struct world world;
+
+	modes_make(&world, BOTH);
+	for (size_t at = 0; (mismatches = compare_altered(&world, at, make_other_mode)) !=
+	     UINT64_MAX; at++) {
+		if (altered != FLOW_BLOCK)
+			continue;
+		seen++;
+		EXPECT_GT(mismatches, 0);
+	}
+	EXPECT_GT(seen, 6);
+	world_remove(&world);
 }
 
 TEST_HARNESS_MAIN

@@ -27,6 +27,8 @@ unsigned int opcode_type(uint32_t opcode)
 {
 	unsigned int rs1 = opcode >> 7 & 31;
 
+	if (opcode == 0x10200073)		/* sret */
+		return TYPE_TRAP_RETURN;
 	if ((opcode & 3) == 3) {
 		switch (opcode & 0x7f) {
 		case 0x63:

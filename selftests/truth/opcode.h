@@ -10,6 +10,7 @@
 enum {
 	TYPE_EXCEPTION = 1,
 	TYPE_INTERRUPT = 2,
+	TYPE_TRAP_RETURN = 3,
 	TYPE_NOT_TAKEN = 4,
 	TYPE_TAKEN = 5,
 	TYPE_INDIRECT_CALL = 8,
@@ -22,7 +23,7 @@ enum {
 	TYPE_DIRECT_LINK = 15,
 };
 
-/* The type of a jump (table 10), TYPE_TAKEN of a conditional branch, 0 of all others. */
+/* The type of a jump (table 10) or sret, TYPE_TAKEN of a conditional branch, 0 of all others. */
 unsigned int opcode_type(uint32_t opcode);
 
 /* ecall, ebreak, c.ebreak: they trap and never complete. */

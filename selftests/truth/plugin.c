@@ -4,8 +4,8 @@
  *
  *	-plugin file=truth.so,out=PREFIX
  *
- * Each hart has its own file and its own state, so harts need no lock; only the table of code is
- * shared. Instructions are told before they execute.
+ * Each hart has its own file and its own state, so harts need no lock; only the table of code and
+ * the set of tasks are shared. Instructions are told before they execute.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -15,30 +15,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "log.h"
-#include "qemu_plugin.h"
+#include "plugin.h"
 
 #define EXPORT __attribute__((visibility("default")))
-#define HARTS 16
 #define SSTATUS_SPP (1ULL << 8)
 
 EXPORT int qemu_plugin_version = QEMU_PLUGIN_VERSION;
 EXPORT int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, char **argv);
-
-struct code;
-
-/* What an instruction's callback is given. */
-struct insn {
-	struct code *code;
-	uint32_t index;
-};
-
-struct code {
-	uint64_t address;
-	uint32_t id;
-	uint32_t n;
-	struct insn insns[];
-};
 
 /* A CSR instruction of the kernel (Zicsr) on one of the registers we follow. */
 struct access {
@@ -48,166 +31,87 @@ struct access {
 	uint8_t rs1;		/* register or immediate */
 };
 
-enum { COUNT_KERNEL, COUNT_MODULE, COUNT_MACHINE, COUNTS };
-
-struct hart {
-	FILE *file;
-	const struct code *code;	/* the run that goes on: */
-	uint64_t pc;			/* where it began */
-	uint32_t n;
-	uint64_t times;			/* it was executed whole before */
-	bool started;
-	bool in_kernel;			/* since the last event */
-	uint64_t control;		/* sctrctl */
-	uint64_t satp;
-	uint64_t counts[COUNTS];	/* as last written */
-	GByteArray *bytes;
-	struct qemu_plugin_register *x[32], *pc_register;
-	struct qemu_plugin_register *sscratch, *sstatus, *scause, *mcause;
-};
-
-static struct hart harts[HARTS];
-static const char *prefix;
-static struct qemu_plugin_scoreboard *score;
-static atomic_bool armed;
+struct hart harts[HARTS];
+const char *prefix;
+struct qemu_plugin_scoreboard *score;
+atomic_bool armed;
+static GHashTable *traced;		/* tasks that were ever recorded */
+static pthread_mutex_t traced_lock = PTHREAD_MUTEX_INITIALIZER;
 
 static pthread_mutex_t code_lock = PTHREAD_MUTEX_INITIALIZER;
 static FILE *code_file;
 static uint32_t code_next;
 
-static struct qemu_plugin_u64 counter(int which)
+/* A piece begins at pc. How far it gets, inline code counts in the scoreboard. */
+static void begin(struct hart *hart, const struct code *code, uint64_t pc)
 {
-	return (struct qemu_plugin_u64){ score, which * sizeof(uint64_t) };
-}
+	struct qemu_plugin_u64 run = scored(RUN);
 
-static FILE *create(const char *suffix, const char *magic)
-{
-	char *path = g_strdup_printf("%s.%s", prefix, suffix);
-	FILE *file = fopen(path, "wb");
-
-	if (!file) {
-		fprintf(stderr, "truth: %s: %s\n", path, strerror(errno));
-		exit(1);
+	if (hart->code == code && hart->pc == pc &&
+	    qemu_plugin_u64_get(run, hart - harts) == code->n) {
+		hart->times++;
+	} else {
+		event(hart);
+		hart->code = code;
+		hart->pc = pc;
+		hart->times = 0;
 	}
-	setvbuf(file, NULL, _IOFBF, 1 << 20);
-	fwrite(magic, 1, TRUTH_MAGIC_SIZE, file);
-	g_free(path);
-	return file;
+	qemu_plugin_u64_set(run, hart - harts, 1);
 }
 
-static void put(struct hart *hart, uint64_t number)
+/* Whether the task has been recorded, now or before. */
+static bool is_traced(const struct hart *hart, uint64_t task)
 {
-	while (number >= 0x80) {
-		putc_unlocked(0x80 | (number & 0x7f), hart->file);
-		number >>= 7;
-	}
-	putc_unlocked(number, hart->file);
+	bool is;
+
+	pthread_mutex_lock(&traced_lock);
+	if (hart->control & (TRUTH_CONTROL_U | TRUTH_CONTROL_S))
+		g_hash_table_add(traced, (void *)(uintptr_t)task);
+	is = g_hash_table_contains(traced, (void *)(uintptr_t)task);
+	pthread_mutex_unlock(&traced_lock);
+	return is;
 }
 
-static void put_counts(struct hart *hart)
+/* Its pointer will be another task's. */
+static void forget(uint64_t task)
 {
-	for (int i = 0; i < COUNTS; i++) {
-		uint64_t now = qemu_plugin_u64_get(counter(i), hart - harts);
-
-		put(hart, now - hart->counts[i]);
-		hart->counts[i] = now;
-	}
-}
-
-static void put_times(struct hart *hart, uint32_t n, uint64_t times)
-{
-	putc_unlocked(TRUTH_RUN, hart->file);
-	put(hart, hart->code->id);
-	put(hart, truth_zigzag(hart->pc - hart->code->address));
-	put(hart, n);
-	put(hart, times);
-}
-
-static void put_run(struct hart *hart)
-{
-	if (!hart->code)
-		return;
-	if (hart->times)
-		put_times(hart, hart->code->n, hart->times);
-	put_times(hart, hart->n, 1);
-	hart->code = NULL;
-}
-
-static void put_write(struct hart *hart, uint16_t csr, uint64_t keep, uint64_t set)
-{
-	putc_unlocked(TRUTH_WRITE, hart->file);
-	put(hart, csr);
-	put(hart, keep);
-	put(hart, set);
-}
-
-/* Ends the run before an event; false before the log begins. */
-static bool event(struct hart *hart)
-{
-	if (!atomic_load_explicit(&armed, memory_order_relaxed))
-		return false;
-	if (!hart->started) {
-		hart->started = true;
-		for (int i = 0; i < COUNTS; i++)
-			hart->counts[i] = qemu_plugin_u64_get(counter(i), hart - harts);
-		put_write(hart, TRUTH_SATP, 0, hart->satp);
-	}
-	put_run(hart);
-	return true;
-}
-
-static uint64_t read_register(struct hart *hart, struct qemu_plugin_register *handle)
-{
-	uint64_t value = 0;
-
-	g_byte_array_set_size(hart->bytes, 0);
-	if (handle && qemu_plugin_read_register(handle, hart->bytes))
-		memcpy(&value, hart->bytes->data, MIN(hart->bytes->len, sizeof(value)));
-	return value;
+	pthread_mutex_lock(&traced_lock);
+	g_hash_table_remove(traced, (void *)(uintptr_t)task);
+	pthread_mutex_unlock(&traced_lock);
 }
 
 /*
- * Before the first instruction of a piece. The pc is right there and only there: further on
- * QEMU keeps it as a distance. Where the piece was translated says nothing about where it runs.
+ * Before the first instruction of a piece, where user mode is logged or that is not known yet.
+ * The pc is right there and only there: further on QEMU keeps it as a distance. Where the piece
+ * was translated says nothing about where it runs.
  */
-static void on_first(unsigned int vcpu, void *data)
+static void on_user(unsigned int vcpu, void *data)
 {
 	struct hart *hart = &harts[vcpu];
-	const struct insn *insn = data;
-	uint64_t pc;
 
 	if (!atomic_load_explicit(&armed, memory_order_relaxed))
 		return;
-	pc = read_register(hart, hart->pc_register);
-	if (hart->code == insn->code && hart->n == insn->code->n && hart->pc == pc) {
-		hart->times++;
-		hart->n = 1;
-		return;
-	}
-	event(hart);
 	if (hart->in_kernel) {
+		bool logs = is_traced(hart, read_register(hart, hart->sscratch));
+
+		qemu_plugin_u64_set(scored(USER), vcpu, logs ? USER_LOGGED : USER_SKIPPED);
+		if (!logs)
+			return;
+		event(hart);
 		hart->in_kernel = false;
-		putc_unlocked(TRUTH_RETURN, hart->file);
+		put_event(hart, TRUTH_RETURN);
+		put_task(hart, hart->sscratch);
 		put_counts(hart);
 	}
-	hart->code = insn->code;
-	hart->pc = pc;
-	hart->n = 1;
-	hart->times = 0;
+	begin(hart, data, read_register(hart, hart->pc_register));
 }
 
-/* Before each other one. Nothing goes on: the log began in the middle of this piece. */
-static void on_next(unsigned int vcpu, void *data)
+/* The same in the kernel, where code has one address. Only while the kernel is recorded. */
+static void on_kernel(unsigned int vcpu, void *data)
 {
-	struct hart *hart = &harts[vcpu];
-	const struct insn *insn = data;
+	const struct code *code = data;
 
-	if (hart->code == insn->code && hart->n == insn->index) {
-		hart->n++;
-	} else if (hart->code) {
-		fprintf(stderr, "truth: code was entered in the middle\n");
-		exit(1);
-	}
+	begin(&harts[vcpu], code, code->address);
 }
 
 /* Whether a trap was out of user mode. sstatus.SPP says so for those into the kernel. */
@@ -225,28 +129,62 @@ static bool from_user(struct hart *hart, uint64_t from, uint64_t to)
 	return user;
 }
 
+static void set_recorded(struct hart *hart)
+{
+	qemu_plugin_u64_set(scored(KERNEL), hart - harts,
+			    hart->control & TRUTH_CONTROL_S && !hart->frozen);
+}
+
+/* a7 of a system call: exit or exit_group. */
+static bool is_exit(struct hart *hart)
+{
+	uint64_t number = read_register(hart, hart->x[17]);
+
+	return number == 93 || number == 94;
+}
+
 static void on_trap(unsigned int vcpu, int type, uint64_t from, uint64_t to, void *data)
 {
 	struct hart *hart = &harts[vcpu];
-	bool interrupt = type == QEMU_PLUGIN_INTERRUPT, user;
-	uint64_t cause;
+	uint64_t cause, flags;
+	bool freezes;
 
 	(void)data;
 	if (!atomic_load_explicit(&armed, memory_order_relaxed) || type == QEMU_PLUGIN_HOSTCALL)
 		return;
 	cause = read_register(hart, truth_is_firmware(to) ? hart->mcause : hart->scause);
 	cause &= ~(1ULL << 63);
-	user = from_user(hart, from, to);
-	if (!user && !(interrupt && cause == TRUTH_CAUSE_LCOFI))
+	flags = (type == QEMU_PLUGIN_INTERRUPT ? TRUTH_TRAP_INTERRUPT : 0) |
+		(from_user(hart, from, to) ? TRUTH_TRAP_USER : 0) |
+		(truth_is_firmware(to) ? TRUTH_TRAP_MACHINE : 0);
+	if (flags == TRUTH_TRAP_USER && cause == TRUTH_CAUSE_ECALL && is_exit(hart))
+		flags |= TRUTH_TRAP_EXIT;
+	freezes = truth_freezes(hart->control, flags, cause);
+	if (flags & TRUTH_TRAP_USER) {
+		uint64_t user = qemu_plugin_u64_get(scored(USER), vcpu);
+
+		qemu_plugin_u64_set(scored(USER), vcpu, USER_UNKNOWN);
+		/* Unknown: not even the first instruction could be fetched. */
+		if (user == USER_SKIPPED || (user == USER_UNKNOWN &&
+					     !is_traced(hart, read_register(hart, hart->sscratch))))
+			return;
+	} else if (!freezes && !qemu_plugin_u64_get(scored(KERNEL), vcpu)) {
 		return;
+	}
 	event(hart);
-	putc_unlocked(TRUTH_TRAP, hart->file);
-	put(hart, (interrupt ? TRUTH_TRAP_INTERRUPT : 0) | (user ? TRUTH_TRAP_USER : 0));
+	put_event(hart, TRUTH_TRAP);
+	put(hart, flags);
 	put(hart, from);
 	put(hart, to);
 	put(hart, cause);
-	put(hart, read_register(hart, hart->sscratch));
+	put_task(hart, flags & TRUTH_TRAP_USER ? hart->sscratch : hart->x[4]);
+	if (flags & TRUTH_TRAP_EXIT)
+		forget(hart->task);
 	hart->in_kernel = true;
+	if (freezes) {
+		hart->frozen = true;
+		set_recorded(hart);
+	}
 }
 
 /* csrrw, csrrs, csrrc and their immediate forms: what the instruction writes. */
@@ -274,6 +212,10 @@ static void on_write(struct hart *hart, const struct access *access)
 		if (hart->control)
 			atomic_store(&armed, true);
 	}
+	if (access->csr == TRUTH_SCTRSTATUS)
+		hart->frozen = (hart->frozen && keep & TRUTH_STATUS_FROZEN) ||
+			       set & TRUTH_STATUS_FROZEN;
+	set_recorded(hart);
 	if (event(hart))
 		put_write(hart, access->csr, keep, set);
 }
@@ -283,9 +225,13 @@ static void on_access(unsigned int vcpu, void *data)
 	struct hart *hart = &harts[vcpu];
 	const struct access *access = data;
 
-	if (access->rd && (access->csr == TRUTH_SCTRSTATUS || access->csr == TRUTH_SIREG) &&
+	if (hart->task != read_register(hart, hart->x[4]) && event(hart)) {
+		put_event(hart, TRUTH_TASK);
+		put_task(hart, hart->x[4]);
+	}
+	if (access->rd && access->csr != TRUTH_SATP && access->csr != TRUTH_SISELECT &&
 	    event(hart)) {
-		putc_unlocked(TRUTH_READ, hart->file);
+		put_event(hart, TRUTH_READ);
 		put(hart, access->csr);
 		put_counts(hart);
 	}
@@ -300,7 +246,7 @@ static void on_clear(unsigned int vcpu, void *data)
 	(void)data;
 	if (!event(hart))
 		return;
-	putc_unlocked(TRUTH_CLEAR, hart->file);
+	put_event(hart, TRUTH_CLEAR);
 	put_counts(hart);
 }
 
@@ -312,9 +258,51 @@ static uint32_t opcode_of(const struct qemu_plugin_insn *insn)
 	return opcode;
 }
 
-static void translate_user(struct qemu_plugin_tb *tb, uint64_t address, size_t n)
+/* Where a conditional branch leads to itself says whether it was taken, but for one to the next. */
+static bool is_branch_to_next(uint32_t opcode)
 {
-	struct code *code = g_malloc(sizeof(*code) + n * sizeof(code->insns[0]));
+	if ((opcode & 0x7f) == 0x63)
+		return (opcode & 0xfe000f80) == 0x00000200;		/* offset 4 */
+	return ((opcode & 0xe003) == 0xc001 || (opcode & 0xe003) == 0xe001) &&
+	       (opcode & 0x1c7c) == 0x0008;				/* offset 2 */
+}
+
+static bool takes(struct hart *hart, uint32_t opcode)
+{
+	bool short_one = (opcode & 3) != 3;
+	unsigned int rs1 = short_one ? 8 + (opcode >> 7 & 7) : opcode >> 15 & 31;
+	unsigned int rs2 = short_one ? 0 : opcode >> 20 & 31;
+	uint64_t a = read_register(hart, hart->x[rs1]), b = read_register(hart, hart->x[rs2]);
+
+	switch (short_one ? opcode >> 13 & 1 : opcode >> 12 & 7) {
+	case 0:
+		return a == b;
+	case 1:
+		return a != b;
+	case 4:
+		return (int64_t)a < (int64_t)b;
+	case 5:
+		return (int64_t)a >= (int64_t)b;
+	case 6:
+		return a < b;
+	default:
+		return a >= b;
+	}
+}
+
+static void on_branch(unsigned int vcpu, void *data)
+{
+	struct hart *hart = &harts[vcpu];
+
+	if (!hart->code || !takes(hart, (uintptr_t)data))
+		return;
+	event(hart);
+	put_event(hart, TRUTH_TAKEN);
+}
+
+static struct code *new_code(struct qemu_plugin_tb *tb, uint64_t address, size_t n)
+{
+	struct code *code = g_new(struct code, 1);
 	uint32_t opcode, n32 = n;
 
 	pthread_mutex_lock(&code_lock);
@@ -328,13 +316,31 @@ static void translate_user(struct qemu_plugin_tb *tb, uint64_t address, size_t n
 		fwrite(&opcode, sizeof(opcode), 1, code_file);
 	}
 	pthread_mutex_unlock(&code_lock);
-	for (uint32_t i = 0; i < n; i++) {
-		code->insns[i] = (struct insn){ code, i };
-		qemu_plugin_register_vcpu_insn_exec_cb(qemu_plugin_tb_get_insn(tb, i),
-						       i ? on_next : on_first,
-						       i ? QEMU_PLUGIN_NO_REGS : QEMU_PLUGIN_R_REGS,
-						       &code->insns[i]);
+	return code;
+}
+
+static void count_run(struct qemu_plugin_tb *tb, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
+		uint32_t opcode = opcode_of(insn);
+
+		if (i)
+			qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(
+				insn, QEMU_PLUGIN_INLINE_STORE, scored(RUN), i + 1);
+		if (is_branch_to_next(opcode))
+			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_branch, QEMU_PLUGIN_R_REGS,
+							       (void *)(uintptr_t)opcode);
 	}
+}
+
+static void translate_user(struct qemu_plugin_tb *tb, uint64_t address, size_t n)
+{
+	qemu_plugin_register_vcpu_insn_exec_cond_cb(qemu_plugin_tb_get_insn(tb, 0), on_user,
+						    QEMU_PLUGIN_R_REGS, QEMU_PLUGIN_COND_NOT_EQUAL,
+						    scored(USER), USER_SKIPPED,
+						    new_code(tb, address, n));
+	count_run(tb, n);
 }
 
 static bool is_followed(unsigned int csr)
@@ -344,6 +350,8 @@ static bool is_followed(unsigned int csr)
 	case TRUTH_SCTRSTATUS:
 	case TRUTH_SISELECT:
 	case TRUTH_SIREG:
+	case TRUTH_SIREG2:
+	case TRUTH_SIREG3:
 	case TRUTH_SCTRDEPTH:
 	case TRUTH_SATP:
 		return true;
@@ -357,14 +365,18 @@ static void translate_kernel(struct qemu_plugin_tb *tb, uint64_t address, size_t
 	bool module = address >= 0xffffffff00000000 && address < 0xffffffff80000000;
 
 	qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_PLUGIN_INLINE_ADD,
-							  counter(COUNT_KERNEL), n);
+							  scored(COUNT_KERNEL), n);
+	qemu_plugin_register_vcpu_insn_exec_cond_cb(qemu_plugin_tb_get_insn(tb, 0), on_kernel,
+						    QEMU_PLUGIN_NO_REGS, QEMU_PLUGIN_COND_NOT_EQUAL,
+						    scored(KERNEL), 0, new_code(tb, address, n));
+	count_run(tb, n);
 	for (size_t i = 0; i < n; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 		uint32_t opcode = opcode_of(insn);
 
 		if (module)
 			qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn,
-				QEMU_PLUGIN_INLINE_ADD, counter(COUNT_MODULE), 1);
+				QEMU_PLUGIN_INLINE_ADD, scored(COUNT_MODULE), 1);
 		if (opcode == 0x10400073) {
 			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_clear, QEMU_PLUGIN_NO_REGS,
 							       NULL);
@@ -392,7 +404,7 @@ static void on_translate(struct qemu_plugin_tb *tb, void *data)
 		translate_kernel(tb, address, n);
 	else if (truth_is_firmware(address))
 		qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_PLUGIN_INLINE_ADD,
-								  counter(COUNT_MACHINE), n);
+								  scored(COUNT_MACHINE), n);
 	else
 		translate_user(tb, address, n);
 }
@@ -446,6 +458,8 @@ static void on_vcpu(unsigned int vcpu, void *data)
 	snprintf(suffix, sizeof(suffix), "%u", vcpu);
 	hart->file = create(suffix, TRUTH_HART_MAGIC);
 	hart->bytes = g_byte_array_new();
+	hart->in_kernel = true;
+	qemu_plugin_u64_set(scored(USER), vcpu, USER_UNKNOWN);
 	find_registers(hart);
 }
 
@@ -477,8 +491,9 @@ int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, cha
 		fprintf(stderr, "truth: for qemu-system-riscv64, and needs out=PREFIX\n");
 		return 1;
 	}
+	traced = g_hash_table_new(NULL, NULL);
 	code_file = create("code", TRUTH_CODE_MAGIC);
-	score = qemu_plugin_scoreboard_new(COUNTS * sizeof(uint64_t));
+	score = qemu_plugin_scoreboard_new(SCORES * sizeof(uint64_t));
 	qemu_plugin_register_vcpu_init_cb(id, on_vcpu, NULL);
 	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate, NULL);
 	qemu_plugin_register_vcpu_discon_cb(id, QEMU_PLUGIN_DISCONTINUITIES, on_trap, NULL);

@@ -34,6 +34,11 @@ enum {
 
 enum {
 	QEMU_PLUGIN_INLINE_ADD,
+	QEMU_PLUGIN_INLINE_STORE,
+};
+
+enum {
+	QEMU_PLUGIN_COND_NOT_EQUAL = 3,
 };
 
 /* Kinds of discontinuity: a mask when registering, one of them in the callback. */
@@ -78,6 +83,11 @@ void qemu_plugin_register_atexit_cb(uint64_t id, qemu_plugin_exit_cb callback, v
 /* Called before the instruction executes. */
 void qemu_plugin_register_vcpu_insn_exec_cb(struct qemu_plugin_insn *insn,
 					    qemu_plugin_vcpu_cb callback, int flags, void *data);
+/* The same, only where entry's value is not equal to immediate or the like. */
+void qemu_plugin_register_vcpu_insn_exec_cond_cb(struct qemu_plugin_insn *insn,
+						 qemu_plugin_vcpu_cb callback, int flags,
+						 int condition, struct qemu_plugin_u64 entry,
+						 uint64_t immediate, void *data);
 void qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(struct qemu_plugin_insn *insn, int op,
 							 struct qemu_plugin_u64 entry,
 							 uint64_t immediate);
@@ -96,6 +106,7 @@ bool qemu_plugin_read_register(struct qemu_plugin_register *handle, GByteArray *
 
 struct qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(size_t element_size);
 uint64_t qemu_plugin_u64_get(struct qemu_plugin_u64 entry, unsigned int vcpu);
+void qemu_plugin_u64_set(struct qemu_plugin_u64 entry, unsigned int vcpu, uint64_t value);
 void qemu_plugin_outs(const char *text);
 
 #endif /* TRUTH_QEMU_PLUGIN_H */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,6 +131,8 @@ static int check_run(const struct truth_code *code, const struct truth_event *ev
 int truth_hart_next(struct truth_hart *hart, struct truth_event *event)
 {
 	size_t offset = hart->offset;
+	bool stamped;
+	uint64_t more;
 	int err;
 
 	if (offset >= hart->size || hart->bytes[offset] >= TRUTH_KINDS)
@@ -137,7 +140,15 @@ int truth_hart_next(struct truth_hart *hart, struct truth_event *event)
 	event->kind = hart->bytes[offset++];
 	if (event->kind == TRUTH_END)
 		return 0;
-	for (int i = 0; i < truth_fields[event->kind]; i++) {
+	stamped = event->kind != TRUTH_RUN;
+	event->stamp = hart->stamp;
+	if (stamped) {
+		err = get(hart, &offset, &more);
+		if (err)
+			return err;
+		event->stamp += more;
+	}
+	for (int i = 0; i < truth_fields[event->kind] - stamped; i++) {
 		err = get(hart, &offset, &event->field[i]);
 		if (err)
 			return err;
@@ -148,6 +159,7 @@ int truth_hart_next(struct truth_hart *hart, struct truth_event *event)
 			return err;
 	}
 	hart->offset = offset;
+	hart->stamp = event->stamp;
 	return 1;
 }
 

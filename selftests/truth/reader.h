@@ -25,13 +25,15 @@ struct truth_hart {
 	uint8_t *bytes;
 	size_t size;
 	size_t offset;		/* of the next event */
+	uint64_t stamp;		/* of the last one */
 	const struct truth_code *code;
 };
 
 /* Runs have been checked against the code: n instructions exist. */
 struct truth_event {
 	enum truth_kind kind;
-	uint64_t field[TRUTH_FIELDS_MAX];
+	uint64_t stamp;		/* of a run: that of the event before */
+	uint64_t field[TRUTH_FIELDS_MAX];	/* without the stamp */
 };
 
 static inline uint32_t truth_length(uint32_t opcode)

@@ -15,8 +15,11 @@ struct archive {
 	struct flowtap_blocks *blocks;
 	struct flow flow;		/* of all samples */
 	uint64_t forbid_from, forbid_to; /* in: no address of a sample may be in [from, to) */
+	bool whole;			/* in: nothing that its tasks did may be missing */
 	/* out, by check_run */
+	uint64_t run;			/* samples that were contiguous, at most */
 	uint64_t samples;
+	uint64_t types[16];		/* entries by type, where they are true */
 	uint64_t tasks;
 	uint64_t reconstructed;
 	uint64_t mismatches;

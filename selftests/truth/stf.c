@@ -46,7 +46,7 @@ static int on_insn(void *argument, const struct stfcheck_insn *insn)
 	length = truth_length(item->bytes[cursor->offset]);
 	memcpy(&opcode, item->bytes + cursor->offset, length);
 	if (insn->pc != item->address + cursor->offset || insn->opcode != opcode ||
-	    insn->size != length || insn->mode || insn->pid != item->pid ||
+	    insn->size != length || insn->mode != item->mode || insn->pid != item->pid ||
 	    insn->tid != item->tid) {
 		snprintf(cursor->why, cursor->size, "instruction %" PRIu64 " is 0x%" PRIx64
 			 " (%08x) of tid %u in mode %u, the flow has 0x%" PRIx64 " (%08x) of tid %u",

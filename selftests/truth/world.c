@@ -88,14 +88,23 @@ static void put(struct world *world, uint64_t number)
 	putc(number, world->log);
 }
 
-static void put_event(struct world *world, enum truth_kind kind, const uint64_t *fields)
+void world_event(struct world *world, enum truth_kind kind, const uint64_t *fields)
 {
+	bool stamped = kind != TRUTH_RUN;
+
 	putc(kind, world->log);
-	for (int i = 0; i < truth_fields[kind]; i++)
+	if (stamped)
+		put(world, 1);
+	for (int i = 0; i < truth_fields[kind] - stamped; i++)
 		put(world, fields[i]);
 }
 
-#define log_event(world, kind, ...) put_event(world, kind, (const uint64_t[5]){ __VA_ARGS__ })
+#define log_event(world, kind, ...) world_event(world, kind, (const uint64_t[5]){ __VA_ARGS__ })
+
+static void return_to_user(struct world *world)
+{
+	log_event(world, TRUTH_RETURN, world->base ? TASK_B : TASK_A, 100, 0, 0);
+}
 
 static void record(struct world *world, uint64_t source, uint64_t target, unsigned int type)
 {
@@ -140,11 +149,13 @@ static void drain(struct world *world, uint64_t pc)
 
 		log_event(world, TRUTH_WRITE, TRUTH_SISELECT, 0, 0x200 + index);
 		log_event(world, TRUTH_READ, TRUTH_SIREG, 12, 12, 0);
+		if (i < nr)
+			log_event(world, TRUTH_READ, TRUTH_SIREG2, 2, 2, 0);
 	}
 	if (world->mutation != LOG_NOT_CLEARED)
 		log_event(world, TRUTH_CLEAR, 5, 5, 0);
 	log_event(world, TRUTH_WRITE, TRUTH_SCTRSTATUS, ~(1ULL << 31), 0);
-	log_event(world, TRUTH_RETURN, 50, 0, 0);
+	return_to_user(world);
 }
 
 static void sample(struct world *world, uint64_t pc)
@@ -172,7 +183,7 @@ static void sample(struct world *world, uint64_t pc)
 	world->n++;
 }
 
-static FILE *create(const struct world *world, const char *name, const char *magic)
+FILE *world_create(const struct world *world, const char *name, const char *magic)
 {
 	char path[64];
 	FILE *file;
@@ -187,7 +198,7 @@ static FILE *create(const struct world *world, const char *name, const char *mag
 
 static void write_code(const struct world *world)
 {
-	FILE *file = create(world, "log.code", TRUTH_CODE_MAGIC);
+	FILE *file = world_create(world, "log.code", TRUTH_CODE_MAGIC);
 
 	for (int i = 0; i < 2 * PIECES; i++) {
 		uint64_t address = (i < PIECES ? A : B) + pieces[i % PIECES].at;
@@ -217,13 +228,13 @@ static void interlude(struct world *world)
 {
 	trap(world, true, 0x02, 5);
 	switch_to(world, true);
-	log_event(world, TRUTH_RETURN, 100, 0, 0);
+	return_to_user(world);
 	run_piece(world, AGAIN);
 	trap(world, true, 0x14, 5);
 	switch_to(world, false);
 	log_event(world, TRUTH_CLEAR, 5, 5, 0);
 	log_event(world, TRUTH_WRITE, TRUTH_SCTRCTL, 0, CONTROL);
-	log_event(world, TRUTH_RETURN, 100, 0, 0);
+	return_to_user(world);
 	world->n_made = 0;
 }
 
@@ -235,18 +246,18 @@ static void window_with_traps(struct world *world)
 	trap(world, false, 0x02, 13);
 	if (world->mutation == LOG_UNRECORDED) {
 		log_event(world, TRUTH_WRITE, TRUTH_SCTRCTL, 0, 0);
-		log_event(world, TRUTH_RETURN, 100, 0, 0);
+		return_to_user(world);
 		run_piece(world, AGAIN);
 		trap(world, true, 0x14, 5);
 		log_event(world, TRUTH_WRITE, TRUTH_SCTRCTL, 0, CONTROL);
-		log_event(world, TRUTH_RETURN, 100, 0, 0);
+		return_to_user(world);
 		run_piece(world, WORK);
 		run_piece(world, CONDITION);
 		world->n_made--;
 		record(world, 0x16, 0x0a, 13);
 		record(world, 0x0c, 0x02, 5);
 	} else {
-		log_event(world, TRUTH_RETURN, 100, 0, 0);
+		return_to_user(world);
 		turn(world, AGAIN);
 	}
 	/* A system call; the program goes on at `work`, which is next to it. */
@@ -257,7 +268,7 @@ static void window_with_traps(struct world *world)
 	run_piece(world, CONDITION);
 	run_piece(world, ECALL);
 	trap(world, false, 0x10, 8);
-	log_event(world, TRUTH_RETURN, 100, 0, 0);
+	return_to_user(world);
 	run_piece(world, WORK);
 	record(world, 0x16, 0x0a, 13);
 	log_event(world, TRUTH_RUN, CONDITION, 0, 1, 1);
@@ -269,17 +280,18 @@ static void window_with_traps(struct world *world)
 
 static void write_log(struct world *world)
 {
-	world->log = create(world, "log.0", TRUTH_HART_MAGIC);
+	world->log = world_create(world, "log.0", TRUTH_HART_MAGIC);
 	world->program = A;
 	log_event(world, TRUTH_WRITE, TRUTH_SATP, 0, SATP_A);
 	log_event(world, TRUTH_WRITE, TRUTH_SCTRCTL, 0, world->mutation == LOG_CONTROL ?
 		  CONTROL | 1UL << 45 : CONTROL);
+	return_to_user(world);
 	turn(world, START);
 	turn(world, AGAIN);
 	if (world->mutation == LOG_SWITCH) {
 		trap(world, true, 0x02, 5);
 		world->base = PIECES;
-		log_event(world, TRUTH_RETURN, 100, 0, 0);
+		return_to_user(world);
 		turn(world, AGAIN);
 	}
 	sample(world, 0x02);
@@ -287,8 +299,11 @@ static void write_log(struct world *world)
 	for (int i = 0; i < 8; i++)
 		turn(world, AGAIN);
 	sample(world, 0x02);
-	if (world->mutation == LOG_EXTRA_DRAIN)
+	if (world->mutation == LOG_EXTRA_DRAIN) {
+		turn(world, AGAIN);
 		drain(world, 0x02);
+		world->n_made = 0;
+	}
 	window_with_traps(world);
 	if (world->mutation == LOG_MORE) {
 		turn(world, AGAIN);
@@ -298,7 +313,7 @@ static void write_log(struct world *world)
 	interlude(world);
 	turn(world, AGAIN);
 	trap(world, true, 0x02, 5);
-	log_event(world, TRUTH_RETURN, 100, 0, 0);
+	return_to_user(world);
 	if (world->mutation == RESUMED_ELSEWHERE) {
 		run_piece(world, START);
 	} else {
@@ -402,14 +417,14 @@ static void mutate(struct world *world)
 	}
 }
 
-static void put_block(struct flowtap_archive_writer *writer, unsigned int type, const void *first,
-		      size_t first_size, const void *second, size_t second_size)
+void world_block(struct flowtap_archive_writer *writer, unsigned int type, const void *first,
+		 size_t first_size, const void *second, size_t second_size)
 {
 	if (flowtap_archive_write(writer, type, 0, 1, first, first_size, second, second_size))
 		abort();
 }
 
-static void write_image(const struct world *world, struct flowtap_archive_writer *writer)
+void world_image(struct flowtap_archive_writer *writer, const uint8_t *code, size_t size)
 {
 	static const char path[8] = "[code]";
 	uint8_t payload[sizeof(struct flowtap_archive_mapping) + sizeof(path)];
@@ -418,54 +433,72 @@ static void write_image(const struct world *world, struct flowtap_archive_writer
 	};
 	uint8_t bytes[0x1000] = { 0 };
 
-	memcpy(bytes, code, sizeof(code));
-	if (world->mutation == CODE)
-		bytes[0x04] = 0x25;	/* addi a0, a0, 2 */
+	memcpy(bytes, code, size);
 	for (mapping.pid = 7; mapping.pid <= 8; mapping.pid++) {
 		memcpy(payload, &mapping, sizeof(mapping));
 		memcpy(payload + sizeof(mapping), path, sizeof(path));
-		put_block(writer, FLOWTAP_ARCHIVE_BYTES, payload, sizeof(payload), bytes,
-			  sizeof(bytes));
+		world_block(writer, FLOWTAP_ARCHIVE_BYTES, payload, sizeof(payload), bytes,
+			    sizeof(bytes));
 	}
+}
+
+struct flowtap_archive_writer *world_archive(struct world *world)
+{
+	struct flowtap_archive_writer *writer;
+	char path[64];
+
+	snprintf(path, sizeof(path), "%s/archive", world->directory);
+	world->fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+	if (world->fd < 0 || flowtap_archive_create(world->fd, &writer))
+		abort();
+	return writer;
+}
+
+void world_archive_end(struct world *world, struct flowtap_archive_writer *writer)
+{
+	flowtap_archive_flush(writer);
+	flowtap_archive_writer_free(writer);
+	close(world->fd);
 }
 
 static void write_archive(struct world *world)
 {
 	struct flowtap_stats stats = { .samples = world->n };
-	struct flowtap_archive_writer *writer;
-	char path[64];
-	int fd;
+	struct flowtap_archive_writer *writer = world_archive(world);
+	uint8_t bytes[sizeof(code)];
 
-	snprintf(path, sizeof(path), "%s/archive", world->directory);
-	fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
-	if (fd < 0 || flowtap_archive_create(fd, &writer))
-		abort();
-	write_image(world, writer);
+	memcpy(bytes, code, sizeof(code));
+	if (world->mutation == CODE)
+		bytes[0x04] = 0x25;	/* addi a0, a0, 2 */
+	world_image(writer, bytes, sizeof(bytes));
 	for (unsigned int i = 0; i < world->n; i++) {
 		struct record *record = &world->records[i];
 
 		record->sample.header.size = sizeof(record->sample) +
 					     record->sample.nr * sizeof(record->entries[0]);
-		put_block(writer, FLOWTAP_ARCHIVE_RING, record, record->sample.header.size, NULL,
-			  0);
+		world_block(writer, FLOWTAP_ARCHIVE_RING, record, record->sample.header.size, NULL,
+			    0);
 	}
 	stats.samples += world->mutation == STATISTICS;
 	stats.lost_samples = world->mutation == LOSS_CLAIMED;
-	put_block(writer, FLOWTAP_ARCHIVE_STATS, &stats, sizeof(stats), NULL, 0);
+	world_block(writer, FLOWTAP_ARCHIVE_STATS, &stats, sizeof(stats), NULL, 0);
 	if (world->mutation != NOT_FINALISED)
-		put_block(writer, FLOWTAP_ARCHIVE_END, NULL, 0, NULL, 0);
-	flowtap_archive_flush(writer);
-	flowtap_archive_writer_free(writer);
-	close(fd);
+		world_block(writer, FLOWTAP_ARCHIVE_END, NULL, 0, NULL, 0);
+	world_archive_end(world, writer);
+}
+
+void world_directory(struct world *world)
+{
+	strcpy(world->directory, "/tmp/truth.XXXXXX");
+	if (!mkdtemp(world->directory))
+		abort();
 }
 
 void world_make(struct world *world, enum mutation mutation)
 {
 	memset(world, 0, sizeof(*world));
 	world->mutation = mutation;
-	strcpy(world->directory, "/tmp/truth.XXXXXX");
-	if (!mkdtemp(world->directory))
-		abort();
+	world_directory(world);
 	write_code(world);
 	write_log(world);
 	mutate(world);

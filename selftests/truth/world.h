@@ -16,9 +16,12 @@
 #ifndef TRUTH_WORLD_H
 #define TRUTH_WORLD_H
 
+#include <flowtap/archive.h>
 #include <linux/flowtap.h>
 #include <stdint.h>
 #include <stdio.h>
+
+#include "log.h"
 
 enum mutation {
 	NOTHING,
@@ -80,6 +83,8 @@ struct world {
 	enum mutation mutation;
 	char directory[32];		/* a new one */
 	FILE *log;
+	int fd;				/* of the archive */
+	uint64_t control;		/* sctrctl (modes.h) */
 	uint32_t base;			/* piece numbers of the task that runs */
 	uint64_t program;		/* its address */
 	struct flowtap_entry made[64];	/* since the buffer was cleared */
@@ -94,5 +99,17 @@ extern const char *const world_names[MUTATIONS];
 /* Writes DIRECTORY/log.code, log.0 and archive. Aborts where that is not possible. */
 void world_make(struct world *world, enum mutation mutation);
 void world_remove(const struct world *world);
+
+/* What they are made with; they abort where it is not possible. */
+void world_directory(struct world *world);
+FILE *world_create(const struct world *world, const char *name, const char *magic);
+/* fields: as many as the kind has, without the stamp. */
+void world_event(struct world *world, enum truth_kind kind, const uint64_t *fields);
+struct flowtap_archive_writer *world_archive(struct world *world);
+void world_block(struct flowtap_archive_writer *writer, unsigned int type, const void *first,
+		 size_t first_size, const void *second, size_t second_size);
+/* The program of pids 7 and 8, at A. */
+void world_image(struct flowtap_archive_writer *writer, const uint8_t *code, size_t size);
+void world_archive_end(struct world *world, struct flowtap_archive_writer *writer);
 
 #endif /* TRUTH_WORLD_H */

@@ -215,6 +215,34 @@ TEST_F(cache, the_next_block_is_remembered_within_the_same_code_only)
 	EXPECT_EQ(flowtap_blocks_next(self->blocks, &shorter, first, 0, &next), -ENODATA);
 }
 
+TEST_F(cache, the_block_at_the_target_is_remembered_within_the_same_code_only)
+{
+	struct flowtap_block *first, *target, *taken;
+	struct flowtap_code shorter, other;
+
+	put(self, rv_b(RV_BEQ, 0, 0, 6));
+	put(self, RV_C_NOP);
+	put(self, RV_C_NOP);			/* BASE + 6 */
+	put(self, rv_c_jr(1));
+	ASSERT_EQ(get(self, BASE, 0, &first), 0);
+	EXPECT_EQ(first->taken, NULL);
+	ASSERT_EQ(flowtap_blocks_taken(self->blocks, &self->code, first, &target), 0);
+	EXPECT_EQ(target->address, BASE + 6U);
+	EXPECT_EQ(target->size, 4U);
+	EXPECT_EQ(first->taken, target);
+	EXPECT_EQ(first->next, NULL);
+	ASSERT_EQ(flowtap_blocks_taken(self->blocks, &self->code, first, &taken), 0);
+	EXPECT_EQ(taken, target);
+	other = self->code;
+	other.key = 9;
+	ASSERT_EQ(flowtap_blocks_taken(self->blocks, &other, first, &taken), 0);
+	EXPECT_EQ(taken->key, 9U);
+	EXPECT_EQ(first->taken, target);
+	shorter = self->code;
+	shorter.end = BASE + 8;
+	EXPECT_EQ(flowtap_blocks_taken(self->blocks, &shorter, first, &taken), -ENODATA);
+}
+
 TEST_F(cache, long_runs_are_ended_and_share_their_blocks)
 {
 	struct flowtap_block *block, *one = NULL, *two = NULL;
@@ -341,12 +369,12 @@ TEST_F(cache, renderings_count_and_are_freed)
 	block->render[FLOWTAP_RENDER_STF].bytes = stf;
 	block->render[FLOWTAP_RENDER_FLOW].bytes = text;
 	flowtap_blocks_charge(small, 1 << 19);
-	flowtap_blocks_trim(small);
+	EXPECT_FALSE(flowtap_blocks_trim(small));
 	ASSERT_EQ(flowtap_blocks_get(small, &self->code, BASE, 0, &block), 0);
 	EXPECT_EQ(block->executed, 1U);
 	EXPECT_FALSE(__asan_address_is_poisoned(stf));
 	flowtap_blocks_charge(small, 1 << 19);
-	flowtap_blocks_trim(small);
+	EXPECT_TRUE(flowtap_blocks_trim(small));
 	EXPECT_TRUE(__asan_address_is_poisoned(stf));
 	EXPECT_TRUE(__asan_address_is_poisoned(text));
 	ASSERT_EQ(flowtap_blocks_get(small, &self->code, BASE, 0, &block), 0);

@@ -84,6 +84,17 @@ static inline void map_bytes(struct flowtap_map *map, uint64_t time, uint64_t st
 		abort();
 }
 
+static inline void map_kernel(struct flowtap_map *map, uint64_t start, const void *bytes,
+			      size_t size)
+{
+	struct flowtap_kernel_text text = {
+		.start = start, .size = size, .part_size = size, .name = "kernel",
+	};
+
+	if (flowtap_map_add_kernel(map, &text, bytes))
+		abort();
+}
+
 FIXTURE_SETUP(ctr)
 {
 	struct rv_code code = { .bytes = self->bytes, .room = sizeof(self->bytes) };
@@ -159,6 +170,9 @@ static inline int decode(FIXTURE_DATA(ctr) *self)
 #define INSN(address)		{ ITEM_INSN, address, 0, 0 }
 #define END(taken, target)	{ ITEM_END, taken, target, 0 }
 #define GAP(reason)		{ ITEM_GAP, FLOWTAP_GAP_##reason, 0, 0 }
+#define TRAPPED(at, number, target) { ITEM_EXCEPTION, at, (uint64_t)(number), target }
+#define ERET			{ ITEM_ERET, 0, 0, 0 }
+#define CONTEXT(mode)		{ ITEM_CONTEXT, 1, 2, 3 | (uint64_t)FLOWTAP_MODE_##mode << 32 }
 #define EXCEPTION(at, number)	{ ITEM_EXCEPTION, at, (uint64_t)(number), 0 }
 #define INTERRUPT(at)		{ ITEM_EXCEPTION, at, (uint64_t)-1, 1 }
 #define TRANSFER(from, to, t)	{ ITEM_TRANSFER, from, to, t }

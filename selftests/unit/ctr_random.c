@@ -8,8 +8,7 @@
 
 #include "kselftest_harness.h"
 
-#include "flowlog.h"
-#include "machine.h"
+#include "ctr_expect.h"
 #include "program.h"
 
 #define PROCESSES 2
@@ -131,58 +130,17 @@ FIXTURE_TEARDOWN(ctr)
 	free(self->expected.list);
 }
 
-/* The instructions log[from] up to log[to - 1]. */
-static void expect_steps(struct items *items, const struct machine *m, size_t from, size_t to)
-{
-	/* Where each branch has a record but no type, one to the next instruction is taken. */
-	bool blind = m->typeless && m->control & CTL_NTBREN;
-
-	for (size_t i = from; i < to; i++) {
-		add_item(items, ITEM_INSN, m->log[i].pc, 0, 0);
-		if (m->log[i].ends)
-			add_item(items, ITEM_END, m->log[i].taken || (blind && m->log[i].same),
-				 m->log[i].next, 0);
-	}
-}
-
-/*
- * An ecall shows as such only if it cannot have been the fetch that failed: it shares its page
- * with the end of the instruction before it, which is known to have been executed.
- */
-static bool ecall_shows(const struct machine *m, const struct made *made, size_t from)
-{
-	uint64_t epc = m->log[made->at].pc, before;
-
-	if (!made->executed || m->typeless)
-		return false;
-	before = made->at > from ? epc - 1 : m->log[made->at - 1].pc;
-	return before / 4096 == epc / 4096 && before / 4096 == (epc + 3) / 4096;
-}
-
-static void expect_cycles(struct items *items, uint64_t data)
-{
-	uint64_t exponent = data >> 28 & 15, mantissa = data >> 16 & 0xfff;
-
-	if (data >> 15 & 1)
-		add_item(items, ITEM_CYCLES,
-			 exponent ? (4096 + mantissa) << (exponent - 1) : mantissa,
-			 (data >> 16 & 0xffff) == 0xffff, 0);
-}
-
-#define UNKNOWN SIZE_MAX
-
 static size_t expect_trap(FIXTURE_DATA(ctr) *self, const struct machine *m, const struct made *made,
 			  size_t from)
 {
-	bool shows = from != UNKNOWN && ecall_shows(m, made, from);
+	bool shows = from != UNKNOWN && ecall_shows(m, made, from, m->log[made->at - 1].pc);
 	uint64_t epc = made->entry.source & ~1ULL;
 	int number = -1;
 
 	if (from != UNKNOWN)
 		expect_steps(&self->expected, m, from, made->at);
 	if (shows) {
-		number = m->text[epc - m->base] == 0x73 && !(m->text[epc - m->base + 2] & 0x10) ?
-			 8 : 3;
+		number = ecall_cause(m, epc);
 		add_item(&self->expected, ITEM_INSN, epc, 0, 0);
 		add_item(&self->expected, ITEM_END, true, 0, 0);
 		self->totals.ecalls++;
@@ -209,15 +167,10 @@ static size_t expect_blocks(FIXTURE_DATA(ctr) *self, const struct machine *m,
 			expect_steps(items, m, from == UNKNOWN ? made[i].at : from, made[i].at + 1);
 			from = made[i].at + 1;
 		}
+		expect_mispredicted(items, &made[i].entry);
 		expect_cycles(items, made[i].entry.data);
 	}
 	return from;
-}
-
-static void expect_transfer(struct items *items, const struct flowtap_entry *entry)
-{
-	add_item(items, ITEM_TRANSFER, entry->source & ~1ULL, entry->target & ~1ULL,
-		 (entry->data & 15) | (entry->target & 1) << 8);
 }
 
 static void expect_entries(FIXTURE_DATA(ctr) *self, const struct machine *m,
@@ -263,8 +216,9 @@ static void expect_begin(FIXTURE_DATA(ctr) *self, struct process *process, uint3
 		add_item(items, ITEM_CONTEXT, process->pid, process->tid, 3);
 	self->last = process->tid;
 	add_item(items, ITEM_TIME, self->time, 0, 0);
-	add_item(items, ITEM_GAP, loss ? FLOWTAP_GAP_START + __builtin_ctz(loss) : FLOWTAP_GAP_TRAP,
-		 0, 0);
+	expect_gap(items, loss ? FLOWTAP_GAP_START + __builtin_ctz(loss) :
+			  process->machine.control & CTL_RASEMU ? FLOWTAP_GAP_FILTERED :
+			  FLOWTAP_GAP_TRAP);
 }
 
 struct sample {

@@ -46,6 +46,31 @@ TEST_F(ctr, only_the_next_number_is_contiguous)
 	EXPECT_FLOW(GAP(START));
 }
 
+TEST_F(ctr, the_sequence_of_a_cpu_is_not_that_of_its_tasks)
+{
+	begin(self)->header.misc = FLOWTAP_MISC_CPU_WIDE;
+	EXPECT_FLOW(GAP(START));
+	begin(self)->header.misc = FLOWTAP_MISC_CPU_WIDE;
+	self->s.head.tid = 7;			/* another task, the next sample of the CPU */
+	EXPECT_FLOW(GAP(TRAP));
+	EXPECT_EQ(self->log.gap.since, self->time - 10);
+	begin(self)->header.misc = FLOWTAP_MISC_CPU_WIDE;
+	self->s.head.tid = 0;			/* also of the idle task */
+	EXPECT_FLOW(GAP(TRAP));
+	begin(self)->header.misc = FLOWTAP_MISC_CPU_WIDE;
+	self->s.head.cpu = 4;			/* another CPU counts for itself */
+	EXPECT_FLOW(GAP(START));
+	begin(self)->header.misc = FLOWTAP_MISC_CPU_WIDE;
+	EXPECT_FLOW(GAP(RING_FULL));
+	begin(self)->header.misc = FLOWTAP_MISC_CPU_WIDE;
+	self->s.head.control |= S;
+	EXPECT_FLOW(GAP(RECORDER));
+	begin(self)->cpu = 2;			/* a task's: number 2 is no CPU here */
+	EXPECT_FLOW(GAP(START));
+	begin(self)->cpu = 9;
+	EXPECT_FLOW(GAP(TRAP));
+}
+
 TEST_F(ctr, as_many_tasks_are_known_as_there_is_room_for)
 {
 	unsigned int contiguous = 0;

@@ -14,10 +14,12 @@
 enum item_kind {
 	ITEM_INSN,		/* address */
 	ITEM_END,		/* of a block: taken, target */
-	ITEM_CONTEXT,		/* pid, tid, cpu */
+	ITEM_CONTEXT,		/* pid, tid, cpu and mode << 32 */
 	ITEM_TIME,
 	ITEM_GAP,		/* reason */
-	ITEM_EXCEPTION,		/* address, number, interrupt */
+	ITEM_EXCEPTION,		/* address, number, target and interrupt in bit 0 */
+	ITEM_ERET,
+	ITEM_MISPREDICTED,
 	ITEM_CYCLES,		/* count, at_least */
 	ITEM_TRANSFER,		/* source, target, type and mispredicted << 8 */
 	ITEM_FRAME,
@@ -92,7 +94,8 @@ static inline int flowlog_element(struct flowtap_sink *sink, const struct flowta
 	log->fail_after -= log->fail_after > 0;
 	switch (e->kind) {
 	case FLOWTAP_ELEMENT_CONTEXT:
-		add_item(items, ITEM_CONTEXT, e->context.pid, e->context.tid, e->context.cpu);
+		add_item(items, ITEM_CONTEXT, e->context.pid, e->context.tid,
+			 e->context.cpu | (uint64_t)e->context.mode << 32);
 		break;
 	case FLOWTAP_ELEMENT_TIME:
 		add_item(items, ITEM_TIME, e->time, 0, 0);
@@ -105,7 +108,13 @@ static inline int flowlog_element(struct flowtap_sink *sink, const struct flowta
 		break;
 	case FLOWTAP_ELEMENT_EXCEPTION:
 		add_item(items, ITEM_EXCEPTION, e->exception.address, e->exception.number,
-			 e->exception.interrupt);
+			 e->exception.target | e->exception.interrupt);
+		break;
+	case FLOWTAP_ELEMENT_EXCEPTION_RETURN:
+		add_item(items, ITEM_ERET, 0, 0, 0);
+		break;
+	case FLOWTAP_ELEMENT_MISPREDICTED:
+		add_item(items, ITEM_MISPREDICTED, 0, 0, 0);
 		break;
 	case FLOWTAP_ELEMENT_CYCLES:
 		add_item(items, ITEM_CYCLES, e->cycles.count, e->cycles.at_least, 0);
@@ -136,8 +145,8 @@ static inline void flowlog_init(struct flowlog *log)
 static inline void print_item(const char *who, const struct item *item)
 {
 	static const char *const names[] = {
-		"insn", "end", "context", "time", "gap", "exception", "cycles", "transfer",
-		"frame", "BROKEN",
+		"insn", "end", "context", "time", "gap", "exception", "eret", "mispredicted",
+		"cycles", "transfer", "frame", "BROKEN",
 	};
 
 	if (item)

@@ -1,200 +1,56 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A machine for tests: executes RV64 code in user mode, logs each instruction it executed, and
- * records control transfers as Smctr says. Its kernel resumes programs after traps, sends them
- * signals and takes pages away. Written from the specifications, not from libuapi.
+ * A machine for tests: executes RV64 code, logs each instruction it executed, and records control
+ * transfers as Smctr says. Written from the specifications, not from libuapi.
+ *
+ * Its kernel resumes programs after traps, sends them signals and takes pages away. It is made of
+ * words (machine_kernel) where `kernel.text` is NULL:
  *
  *	driver: machine_step ... true: a trap; the driver may drain the buffer; machine_kernel
+ *
+ * else its code is executed too (machine_kernel decides only what sepc becomes), and there are M
+ * mode, which calls of firmware and exceptions that it hands on go through, guests, and a recorder
+ * whose own code is not executed: where it runs, the kernel goes on at kernel.resume.
  */
 #ifndef MACHINE_H
 #define MACHINE_H
 
-#include <linux/flowtap.h>
-#include <stdbool.h>
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
-
-#define MACHINE_PAGES	64
-#define MACHINE_FRAMES	6
-#define MACHINE_LOG	(1U << 20)
-
-#define CTL_U		(1ULL << 0)
-#define CTL_S		(1ULL << 1)
-#define CTL_RASEMU	(1ULL << 7)
-#define CTL_STE		(1ULL << 8)
-#define CTL_LCOFIFRZ	(1ULL << 12)
-#define CTL_NTBREN	(1ULL << 36)
-#define CTL_INHIBIT(type) (1ULL << (32 + (type)))
-
-enum machine_cause { CAUSE_FETCH, CAUSE_ILLEGAL, CAUSE_ECALL, CAUSE_EBREAK, CAUSE_INTERRUPT };
-
-struct step {
-	uint64_t pc;
-	uint64_t next;		/* 0: an ecall or ebreak */
-	bool ends;		/* it could transfer */
-	bool taken;
-	bool same;		/* a branch that goes to the next instruction if taken, too */
-};
-
-/* A record, and when it was made. */
-struct made {
-	struct flowtap_entry entry;
-	size_t at;		/* log index of its instruction; of the next one for most traps */
-	bool trap;
-	bool executed;		/* a trap: log[at] is the ecall or ebreak that caused it */
-};
-
-struct machine {
-	const uint8_t *text;
-	uint64_t base;
-	size_t size;
-	const uint64_t *labels;		/* where signals and restarts may go */
-	size_t n_labels;
-	uint64_t x[32];
-	uint64_t pc;
-	uint64_t random;
-	bool present[MACHINE_PAGES];
-	enum machine_cause cause;
-	struct {
-		uint64_t x[32];
-		uint64_t pc;
-	} frames[MACHINE_FRAMES];
-	int n_frames;
-	bool typeless;
-	uint64_t control;
-	uint32_t depth;
-	uint32_t wrptr;
-	struct made buffer[256];
-	struct step *log;
-	size_t n;
-	uint64_t executed;		/* ever */
-	uint64_t signals, faults;
-};
-
-static inline uint64_t machine_random(struct machine *m)
-{
-	m->random ^= m->random << 13;
-	m->random ^= m->random >> 7;
-	m->random ^= m->random << 17;
-	return m->random >> 11;
-}
-
-static inline bool machine_chance(struct machine *m, unsigned int one_in)
-{
-	return machine_random(m) % one_in == 0;
-}
-
-/* Smctr table 10, the JALR lines: sets of registers. */
-static inline unsigned int machine_jalr_type(unsigned int rd, unsigned int rs)
-{
-	enum { X0 = 1 << 0, X1 = 1 << 1, X5 = 1 << 5 };
-	static const struct {
-		uint32_t rd, rs;
-		unsigned int type;
-	} lines[] = {
-		{ X1, ~X5, 8 },
-		{ X5, ~X1, 8 },
-		{ X0, ~(X1 | X5), 10 },
-		{ X1, X5, 12 },
-		{ X5, X1, 12 },
-		{ ~(X1 | X5), X1 | X5, 13 },
-		{ ~(X0 | X1 | X5), ~(X1 | X5), 14 },
-	};
-	size_t i = 0;
-
-	while (!(lines[i].rd >> rd & 1 && lines[i].rs >> rs & 1))
-		i++;
-	return lines[i].type;
-}
-
-static inline unsigned int machine_jal_type(unsigned int rd)
-{
-	return rd == 1 || rd == 5 ? 9 : rd == 0 ? 11 : 15;
-}
-
-/* Made cycle counts, a quarter of them not valid: the formula of 6.3 the other way round. */
-static inline uint64_t machine_cycles(struct machine *m)
-{
-	uint64_t cycles = machine_random(m) >> (machine_random(m) % 50) & 0x7ffffff;
-	unsigned int exponent = 0;
-
-	if (machine_chance(m, 4))
-		return 0;
-	while (cycles >> exponent >= 8192)
-		exponent++;
-	if (cycles >= 4096)
-		exponent++;
-	if (exponent)
-		cycles = (cycles >> (exponent - 1)) - 4096;
-	return (uint64_t)exponent << 28 | cycles << 16 | 1 << 15;
-}
-
-static inline void machine_record(struct machine *m, uint64_t source, uint64_t target,
-				  unsigned int type, bool executed)
-{
-	bool trap = type == 1 || type == 2;
-	struct made made = {
-		.entry = {
-			.source = source | 1,
-			.target = target | machine_chance(m, 8),
-			.data = machine_cycles(m) | (m->typeless ? 0 : type),
-		},
-		.at = m->n - (trap && !executed ? 0 : 1),
-		.trap = trap,
-		.executed = executed,
-	};
-
-	if (m->control & CTL_RASEMU) {
-		if (type == 13) {
-			m->wrptr = (m->wrptr + m->depth - 1) % m->depth;
-			m->buffer[m->wrptr].entry.source &= ~1ULL;
-		}
-		if (type == 12)
-			m->buffer[(m->wrptr + m->depth - 1) % m->depth] = made;
-		if (type != 8 && type != 9)
-			return;
-	} else if (trap) {
-		if (!(m->control & CTL_STE))
-			return;
-	} else if (type == 4 ? !(m->control & CTL_NTBREN) : m->control >> (32 + type) & 1) {
-		return;
-	}
-	m->buffer[m->wrptr] = made;
-	m->wrptr = (m->wrptr + 1) % m->depth;
-}
-
-/* Takes what the buffer holds, the oldest first, and empties it, log and all. */
-static inline uint32_t machine_drain(struct machine *m, struct made *made)
-{
-	uint32_t nr = 0;
-
-	while (nr < m->depth &&
-	       m->buffer[(m->wrptr + m->depth - 1 - nr) % m->depth].entry.source & 1)
-		nr++;
-	for (uint32_t i = 0; i < nr; i++)
-		made[i] = m->buffer[(m->wrptr + m->depth - nr + i) % m->depth];
-	memset(m->buffer, 0, sizeof(m->buffer));
-	return nr;
-}
+#include "machine_record.h"
 
 static inline bool machine_mapped(const struct machine *m, uint64_t address)
 {
 	return address - m->base < m->size && m->present[(address - m->base) >> 12];
 }
 
+/* The halfword at `address`, as far as the mode may execute it there. */
+static inline bool machine_half_at(const struct machine *m, uint64_t address, uint32_t *half)
+{
+	const uint8_t *bytes;
+
+	if (m->mode == MODE_KERNEL) {
+		if (address - m->kernel.base >= m->kernel.size)
+			return false;
+		bytes = m->kernel.text + (address - m->kernel.base);
+	} else {
+		if (!machine_mapped(m, address) || !machine_mapped(m, address + 1))
+			return false;
+		bytes = m->text + (address - m->base);
+	}
+	*half = bytes[0] | bytes[1] << 8;
+	return true;
+}
+
 static inline bool machine_fetch(const struct machine *m, uint32_t *insn)
 {
-	uint64_t offset = m->pc - m->base;
+	uint32_t high;
 
-	if (!machine_mapped(m, m->pc) || !machine_mapped(m, m->pc + 1))
+	if (!machine_half_at(m, m->pc, insn))
 		return false;
-	*insn = m->text[offset] | m->text[offset + 1] << 8;
 	if ((*insn & 3) != 3)
 		return true;
-	if (!machine_mapped(m, m->pc + 2) || !machine_mapped(m, m->pc + 3))
+	if (!machine_half_at(m, m->pc + 2, &high))
 		return false;
-	*insn |= (uint32_t)m->text[offset + 2] << 16 | (uint32_t)m->text[offset + 3] << 24;
+	*insn |= high << 16;
 	return true;
 }
 
@@ -212,6 +68,40 @@ static inline void machine_set(struct machine *m, unsigned int rd, uint64_t valu
 		m->x[rd] = value;
 }
 
+static inline void machine_kernel(struct machine *m);
+
+/* Any, but often not far from an sret, as few would get out of the kernel's loops else. */
+static inline uint64_t machine_kernel_label(struct machine *m)
+{
+	size_t i = machine_random(m) % m->kernel.n_labels, back = machine_random(m) % 16;
+	const uint64_t *labels = m->kernel.labels;
+
+	if (machine_chance(m, 4))
+		return labels[i];
+	while (i + 1 < m->kernel.n_labels &&
+	       memcmp(m->kernel.text + (labels[i] - m->kernel.base), "\x73\0\x20\x10", 4))
+		i++;
+	return labels[i > back ? i - back : 0];
+}
+
+/* To the kernel's `address`; what was interrupted goes on later. Its registers are the kernel's. */
+static inline void machine_enter(struct machine *m, uint64_t address)
+{
+	static const uint8_t jumps[] = { 1, 5, 6, 10 };
+
+	if (m->n_traps == MACHINE_TRAPS)
+		memmove(m->traps + 1, m->traps + 2, (--m->n_traps - 1) * sizeof(m->traps[0]));
+	m->nested += m->mode == MODE_KERNEL;
+	memcpy(m->traps[m->n_traps].x, m->x, sizeof(m->x));
+	m->traps[m->n_traps].pc = m->pc;
+	m->traps[m->n_traps++].mode = m->mode;
+	for (size_t i = 0; i < sizeof(jumps); i++)
+		if (!machine_chance(m, 32))
+			m->x[jumps[i]] = machine_kernel_label(m);
+	m->mode = MODE_KERNEL;
+	m->pc = address;
+}
+
 static inline void machine_trap(struct machine *m, enum machine_cause cause)
 {
 	bool executed = cause == CAUSE_ECALL || cause == CAUSE_EBREAK;
@@ -219,7 +109,50 @@ static inline void machine_trap(struct machine *m, enum machine_cause cause)
 	if (executed)
 		machine_log(m, 0, true, true);
 	m->cause = cause;
-	machine_record(m, m->pc, 0, cause == CAUSE_INTERRUPT ? 2 : 1, executed);
+	if (m->kernel.text && cause == CAUSE_ILLEGAL && m->mode == MODE_USER &&
+	    machine_chance(m, 2)) {
+		m->unseen = true;	/* by way of M mode */
+		m->redirected++;
+	} else {
+		machine_record(m, m->pc, m->kernel.base, cause == CAUSE_INTERRUPT ? 2 : 1,
+			       executed, MODE_KERNEL);
+	}
+	if (m->kernel.text) {
+		machine_kernel(m);
+		machine_enter(m, m->kernel.base);
+	}
+}
+
+/* Also into a guest, which the next trap leaves. */
+static inline void machine_return(struct machine *m)
+{
+	enum machine_mode to = MODE_USER;
+	uint64_t target = m->labels[machine_random(m) % m->n_labels];
+	int n = m->n_traps > 1 && machine_chance(m, 3) ? 1 : m->n_traps;
+
+	if (n) {
+		m->n_traps = n - 1;
+		target = m->traps[n - 1].pc;
+		to = m->traps[n - 1].mode;
+	}
+	if (machine_chance(m, 20)) {
+		machine_log(m, 0, true, true);
+		machine_record(m, m->pc, 0, 3, false, MODE_ELSEWHERE);
+		m->guests++;
+		m->n_traps = n;
+		m->mode = MODE_ELSEWHERE;
+		machine_record(m, target, m->kernel.base, 1 + machine_chance(m, 2), false,
+			       MODE_KERNEL);
+		m->mode = MODE_KERNEL;
+		m->pc = m->kernel.base;
+		return;
+	}
+	machine_log(m, m->control >> to & 1 ? target : 0, true, true);
+	machine_record(m, m->pc, target, 3, false, to);
+	if (n)
+		memcpy(m->x, m->traps[n - 1].x, sizeof(m->x));
+	m->mode = to;
+	m->pc = target;
 }
 
 static inline void machine_pass(struct machine *m, unsigned int length)
@@ -233,8 +166,9 @@ static inline void machine_jump(struct machine *m, uint64_t target, unsigned int
 	uint64_t source = m->pc;
 
 	target &= ~1ULL;
+	m->wild += m->mode == MODE_KERNEL && !(target >> 63);
 	machine_log(m, target, true, true);
-	machine_record(m, source, target, type, false);
+	machine_record(m, source, target, type, false, m->mode);
 	m->pc = target;
 }
 
@@ -245,7 +179,7 @@ static inline void machine_branch(struct machine *m, bool taken, int64_t offset,
 
 	machine_log(m, target, true, taken);
 	m->log[m->n - 1].same = offset == (int64_t)length;
-	machine_record(m, source, target, taken ? 5 : 4, false);
+	machine_record(m, source, target, taken ? 5 : 4, false, m->mode);
 	m->pc = target;
 }
 
@@ -381,6 +315,30 @@ static inline bool machine_half(struct machine *m, uint32_t insn)
 	return true;
 }
 
+/* What only the kernel has. False: no such instruction. */
+static inline bool machine_privileged(struct machine *m, uint32_t insn)
+{
+	if (m->mode != MODE_KERNEL)
+		return false;
+	switch (insn) {
+	case 0x00000073:	/* ecall: firmware returns */
+		machine_log(m, m->pc + 4, true, false);
+		m->pc += 4;
+		return true;
+	case 0x10200073:	/* sret */
+		machine_return(m);
+		return true;
+	case 0x14e51073:	/* csrw sctrctl, a0: the recorder runs */
+		machine_pass(m, 4);
+		m->hole = true;
+		m->holes++;
+		m->pc = m->kernel.resume;
+		return true;
+	default:
+		return false;
+	}
+}
+
 /* One instruction, or a trap in its place or by it: then true. */
 static inline bool machine_step(struct machine *m)
 {
@@ -390,6 +348,8 @@ static inline bool machine_step(struct machine *m)
 		machine_trap(m, CAUSE_FETCH);
 		return true;
 	}
+	if (machine_privileged(m, insn))
+		return false;
 	if (insn == 0x00000073 || insn == 0x00100073 || insn == 0x9002) {
 		machine_trap(m, insn == 0x73 ? CAUSE_ECALL : CAUSE_EBREAK);
 		return true;
@@ -428,9 +388,16 @@ static inline void machine_fault(struct machine *m)
 		m->pc = machine_label(m);
 }
 
-/* Back to user mode after a trap. */
+/* Where what was trapped goes on. */
 static inline void machine_kernel(struct machine *m)
 {
+	if (m->mode == MODE_KERNEL) {
+		if (m->cause == CAUSE_EBREAK && machine_chance(m, 2))
+			m->pc += 2;	/* a warning */
+		else if (m->cause != CAUSE_INTERRUPT)
+			m->pc = machine_kernel_label(m);
+		return;
+	}
 	switch (m->cause) {
 	case CAUSE_FETCH:
 		machine_fault(m);
@@ -464,6 +431,22 @@ static inline void machine_interrupt(struct machine *m, bool recorded)
 	m->cause = CAUSE_INTERRUPT;
 	if (recorded)
 		machine_trap(m, CAUSE_INTERRUPT);
+}
+
+/*
+ * Somebody else's overflow: freezes what is recorded, so its trap is not, but the recorder adds
+ * one (a target of 0) when it lets recording go on.
+ */
+static inline void machine_freeze(struct machine *m)
+{
+	uint64_t control = m->control;
+
+	if (!(m->control >> m->mode & 1))
+		return;
+	m->control |= CTL_STE;
+	machine_record(m, m->pc, 0, 2, false, MODE_ELSEWHERE);
+	m->control = control;
+	machine_enter(m, m->kernel.resume);
 }
 
 #endif /* MACHINE_H */

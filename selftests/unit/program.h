@@ -19,6 +19,7 @@ struct program {
 	uint64_t base;
 	uint64_t labels[PROGRAM_STATEMENTS];	/* addresses of the statements */
 	size_t n;
+	uint64_t resume;	/* behind a write to sctrctl, the first of what ends the text */
 };
 
 static inline uint64_t program_random(uint64_t *state)
@@ -31,14 +32,16 @@ static inline uint64_t program_random(uint64_t *state)
 
 enum statement {
 	ST_ALU, ST_ALU_SHORT, ST_BRANCH, ST_BRANCH_SHORT, ST_JUMP, ST_JUMP_SHORT, ST_CALL,
-	ST_INDIRECT, ST_INDIRECT_SHORT, ST_RETURN, ST_ECALL, ST_EBREAK, ST_ILLEGAL, ST_KINDS
+	ST_INDIRECT, ST_INDIRECT_SHORT, ST_RETURN, ST_ECALL, ST_EBREAK, ST_ILLEGAL,
+	ST_SRET, ST_RECORDING, ST_KINDS
 };
 
 /* Bytes. */
 static const unsigned int program_sizes[ST_KINDS] = {
 	[ST_ALU] = 4, [ST_ALU_SHORT] = 2, [ST_BRANCH] = 4, [ST_BRANCH_SHORT] = 2, [ST_JUMP] = 4,
 	[ST_JUMP_SHORT] = 2, [ST_CALL] = 4, [ST_INDIRECT] = 12, [ST_INDIRECT_SHORT] = 10,
-	[ST_RETURN] = 4, [ST_ECALL] = 4, [ST_EBREAK] = 2, [ST_ILLEGAL] = 2,
+	[ST_RETURN] = 4, [ST_ECALL] = 4, [ST_EBREAK] = 2, [ST_ILLEGAL] = 2, [ST_SRET] = 4,
+	[ST_RECORDING] = 4,
 };
 
 /* How often, of 100 or so: as many transfers of all kinds as possible. */
@@ -46,6 +49,14 @@ static const unsigned int program_dense[ST_KINDS] = {
 	[ST_ALU] = 24, [ST_ALU_SHORT] = 26, [ST_BRANCH] = 14, [ST_BRANCH_SHORT] = 10, [ST_JUMP] = 2,
 	[ST_JUMP_SHORT] = 2, [ST_CALL] = 5, [ST_INDIRECT] = 5, [ST_INDIRECT_SHORT] = 3,
 	[ST_RETURN] = 5, [ST_ECALL] = 3, [ST_EBREAK] = 1, [ST_ILLEGAL] = 1,
+};
+
+/* A kernel: calls of firmware, returns to the program, and now and then the recorder at work. */
+static const unsigned int program_kernel[ST_KINDS] = {
+	[ST_ALU] = 48, [ST_ALU_SHORT] = 52, [ST_BRANCH] = 28, [ST_BRANCH_SHORT] = 20, [ST_JUMP] = 4,
+	[ST_JUMP_SHORT] = 4, [ST_CALL] = 10, [ST_INDIRECT] = 10, [ST_INDIRECT_SHORT] = 6,
+	[ST_RETURN] = 10, [ST_ECALL] = 6, [ST_EBREAK] = 1, [ST_ILLEGAL] = 1, [ST_SRET] = 16,
+	[ST_RECORDING] = 1,
 };
 
 static inline unsigned int program_reg(uint64_t *state)
@@ -150,6 +161,12 @@ static inline void program_put(struct program *p, struct rv_code *code, size_t a
 	case ST_EBREAK:
 		rv_put(code, RV_C_EBREAK);
 		break;
+	case ST_SRET:
+		rv_put(code, RV_SRET);
+		break;
+	case ST_RECORDING:
+		rv_put(code, RV_CSRW_SCTRCTL_A0);
+		break;
 	default:
 		rv_put(code, 0);
 		break;
@@ -177,11 +194,16 @@ static inline void program_make(struct program *p, uint64_t base, uint64_t seed,
 		p->labels[i] = base + p->size;
 		p->size += program_sizes[k];
 	}
+	p->resume = base + p->size + 4;
+	p->size += 8;
 	p->text = calloc(1, p->size);
 	code.bytes = p->text;
 	code.room = p->size;
 	for (size_t i = 0; i < p->n; i++)
 		program_put(p, &code, i, kinds[i], &seed);
+	rv_put(&code, RV_CSRW_SCTRCTL_A0);
+	rv_put(&code, RV_C_NOP);
+	rv_put(&code, rv_c_jr(1));
 	free(kinds);
 }
 

@@ -1,105 +1,44 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Shows that the ring's reader takes every record once and whole, whatever wraps where. */
 #include <errno.h>
+#include <fcntl.h>
 #include <flowtap/ring.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
+#include "made_ring.h"
 
-#define PAGE 4096
+#define PAGE MADE_PAGE
 #define DATA 4096
 
-/* A ring as the kernel would make it: the control page, then data. */
-struct made {
-	struct flowtap_ring *ring;
-	uint8_t *data;
-	size_t size;
-};
-
-static struct made make(void)
+static struct made make_one(void)
 {
 	struct made made;
 
-	made.ring = mmap(NULL, PAGE + DATA, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
-			 0);
-	made.ring->abi = FLOWTAP_ABI;
-	made.ring->data_offset = PAGE;
-	made.ring->data_size = DATA;
-	made.data = (uint8_t *)made.ring + PAGE;
-	made.size = PAGE + DATA;
+	if (!make(&made, DATA))
+		abort();
 	return made;
-}
-
-static void put(struct made *made, uint64_t at, const void *bytes, size_t size)
-{
-	for (size_t i = 0; i < size; i++)
-		made->data[(at + i) % DATA] = ((const uint8_t *)bytes)[i];
-}
-
-/* Record n has a size and contents of its own. */
-static size_t size_of(uint64_t n)
-{
-	return 16 + 8 * (n * 7 % 40);
-}
-
-static size_t record(uint64_t n, uint64_t words[64])
-{
-	struct flowtap_record header = { (uint32_t)(n % 9), (uint16_t)n, (uint16_t)size_of(n) };
-
-	memcpy(words, &header, sizeof(header));
-	for (size_t i = 1; i < size_of(n) / 8; i++)
-		words[i] = n * 1000 + i;
-	return size_of(n);
-}
-
-static bool is_record(const struct flowtap_record *got, uint64_t n)
-{
-	uint64_t words[64];
-	size_t size = record(n, words);
-
-	return got->size == size && !memcmp(got, words, size);
-}
-
-/* The kernel's half: publishes records in order, and waits while there is no room. */
-static void produce(struct made *made, uint64_t count)
-{
-	uint64_t head = 0, words[64];
-
-	for (uint64_t n = 0; n < count; n++) {
-		size_t size = record(n, words);
-
-		while (head + size > DATA +
-		       __atomic_load_n(&made->ring->data_tail, __ATOMIC_ACQUIRE))
-			sched_yield();
-		put(made, head, words, size);
-		head += size;
-		__atomic_store_n(&made->ring->data_head, head, __ATOMIC_RELEASE);
-	}
 }
 
 #define COUNT 100000
 
-static void *producer(void *argument)
-{
-	produce(argument, COUNT);
-	return NULL;
-}
-
 TEST(every_record_comes_once_and_whole)
 {
-	struct made made = make();
+	struct made made = make_one();
 	struct flowtap_reader reader;
 	void *copy = malloc(FLOWTAP_RECORD_MAX);
 	uint64_t next = 0, wrapped = 0;
 	pthread_t thread;
 
 	ASSERT_NE(copy, NULL);
-	ASSERT_EQ(flowtap_reader_attach(&reader, made.ring, made.size), 0);
+	ASSERT_EQ(flowtap_reader_attach(&reader, made.ring, PAGE + DATA), 0);
+	made.count = COUNT;
 	ASSERT_EQ(pthread_create(&thread, NULL, producer, &made), 0);
 	while (next < COUNT) {
 		struct flowtap_stretch part[2];
@@ -123,16 +62,16 @@ TEST(every_record_comes_once_and_whole)
 	EXPECT_GT(wrapped, 1000);
 	EXPECT_EQ(made.ring->data_head, made.ring->data_tail);
 	free(copy);
-	munmap(made.ring, made.size);
+	unmake(&made);
 }
 
 TEST(record_at_every_place_of_the_ring)
 {
-	struct made made = make();
+	struct made made = make_one();
 	struct flowtap_reader reader;
 	uint64_t words[64], copy[64];
 
-	ASSERT_EQ(flowtap_reader_attach(&reader, made.ring, made.size), 0);
+	ASSERT_EQ(flowtap_reader_attach(&reader, made.ring, PAGE + DATA), 0);
 	for (uint64_t at = 0; at < 2 * DATA; at += 8) {
 		struct flowtap_stretch part[2];
 		const struct flowtap_record *got;
@@ -150,7 +89,7 @@ TEST(record_at_every_place_of_the_ring)
 		ASSERT_TRUE(is_record(got, at));
 		ASSERT_EQ(flowtap_record_in(part, size, copy, &got), -ENODATA);
 	}
-	munmap(made.ring, made.size);
+	unmake(&made);
 }
 
 TEST(positions_out_of_range_are_refused)
@@ -164,23 +103,23 @@ TEST(positions_out_of_range_are_refused)
 		{ 0, 8, -EPROTO },	{ 4, 0, -EPROTO },	{ 16, 12, -EPROTO },
 		{ 8, -DATA + 8, 0 },	{ 1ULL << 63, 0, -EPROTO }, { UINT64_MAX, 0, -EPROTO },
 	};
-	struct made made = make();
+	struct made made = make_one();
 	struct flowtap_stretch part[2];
 	struct flowtap_reader reader;
 	uint64_t head;
 
-	ASSERT_EQ(flowtap_reader_attach(&reader, made.ring, made.size), 0);
+	ASSERT_EQ(flowtap_reader_attach(&reader, made.ring, PAGE + DATA), 0);
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		made.ring->data_head = table[i].head;
 		made.ring->data_tail = table[i].tail;
 		ASSERT_EQ(flowtap_reader_peek(&reader, part, &head), table[i].result);
 	}
-	munmap(made.ring, made.size);
+	unmake(&made);
 }
 
 TEST(control_page_that_contradicts_the_mapping_is_refused)
 {
-	struct made made = make();
+	struct made made = make_one();
 	struct flowtap_ring good = *made.ring;
 	struct flowtap_reader reader;
 
@@ -188,7 +127,7 @@ TEST(control_page_that_contradicts_the_mapping_is_refused)
 	do {									\
 		*made.ring = good;						\
 		made.ring->field = (value);					\
-		EXPECT_EQ(flowtap_reader_attach(&reader, made.ring, made.size), result); \
+		EXPECT_EQ(flowtap_reader_attach(&reader, made.ring, PAGE + DATA), result); \
 	} while (0)
 	REFUSED(abi, FLOWTAP_ABI + 1, -EPROTO);
 	REFUSED(data_offset, 0, -EPROTO);
@@ -201,10 +140,10 @@ TEST(control_page_that_contradicts_the_mapping_is_refused)
 	REFUSED(data_size, DATA - 8, -EPROTO);
 	REFUSED(data_size, 2 * DATA, -EPROTO);
 	REFUSED(data_size, 1ULL << 63, -EPROTO);
-	REFUSED(flags, FLOWTAP_OVERWRITE, -EOPNOTSUPP);
+	REFUSED(flags, FLOWTAP_OVERWRITE, 0);
 	REFUSED(cpu, 7, 0);
 	EXPECT_EQ(flowtap_reader_attach(&reader, made.ring, 100), -EPROTO);
-	munmap(made.ring, made.size);
+	unmake(&made);
 }
 
 TEST(mapping_of_a_file)
@@ -220,15 +159,177 @@ TEST(mapping_of_a_file)
 
 	ASSERT_EQ(ftruncate(fd, (off_t)(3 * page)), 0);
 	ASSERT_EQ(pwrite(fd, &ring, sizeof(ring), 0), (ssize_t)sizeof(ring));
-	ASSERT_EQ(flowtap_reader_map(&reader, fd, 2), 0);
+	ASSERT_EQ(flowtap_reader_map(&reader, fd, 2, 0), 0);
 	EXPECT_EQ(reader.size, 2 * page);
+	flowtap_reader_advance(&reader, 8);
 	flowtap_reader_unmap(&reader);
-	EXPECT_EQ(flowtap_reader_map(&reader, fd, 1), -EPROTO);
-	EXPECT_EQ(flowtap_reader_map(&reader, fd, 0), -EINVAL);
-	EXPECT_EQ(flowtap_reader_map(&reader, fd, SIZE_MAX), -EINVAL);
+	/* The mode that was asked for is the ring's. */
+	EXPECT_EQ(flowtap_reader_map(&reader, fd, 2, FLOWTAP_OVERWRITE), -EPROTO);
+	EXPECT_EQ(flowtap_reader_map(&reader, fd, 1, 0), -EPROTO);
+	EXPECT_EQ(flowtap_reader_map(&reader, fd, 0, 0), -EINVAL);
+	EXPECT_EQ(flowtap_reader_map(&reader, fd, SIZE_MAX, 0), -EINVAL);
 	errno = 77;
-	EXPECT_EQ(flowtap_reader_map(&reader, -1, 2), -EBADF);
+	EXPECT_EQ(flowtap_reader_map(&reader, -1, 2, 0), -EBADF);
 	EXPECT_EQ(errno, 77);
+}
+
+TEST(overwrite_ring_is_mapped_read_only)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct flowtap_ring ring = {
+		.abi = FLOWTAP_ABI,
+		.flags = FLOWTAP_OVERWRITE,
+		.data_offset = page,
+		.data_size = page,
+	};
+	int fd = memfd_create("ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	struct flowtap_stretch part[2];
+	struct flowtap_reader reader;
+	uint64_t head;
+
+	ASSERT_EQ(ftruncate(fd, (off_t)(2 * page)), 0);
+	ASSERT_EQ(pwrite(fd, &ring, sizeof(ring), 0), (ssize_t)sizeof(ring));
+	/* Nothing but a mapping that cannot be written is possible now. */
+	ASSERT_EQ(fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE), 0);
+	EXPECT_EQ(flowtap_reader_map(&reader, fd, 1, 0), -EPERM);
+	ASSERT_EQ(flowtap_reader_map(&reader, fd, 1, FLOWTAP_OVERWRITE), 0);
+	EXPECT_TRUE(reader.overwrite);
+	EXPECT_EQ(flowtap_reader_peek(&reader, part, &head), -EOPNOTSUPP);
+	flowtap_reader_unmap(&reader);
+}
+
+/* The kernel's half of a ring that overwrites: it never waits. */
+struct recorder {
+	struct made made;
+	uint64_t written;		/* records; atomic */
+	bool stop;
+};
+
+static void *overwriter(void *argument)
+{
+	struct recorder *recorder = argument;
+	struct made *made = &recorder->made;
+	uint64_t head = 0, oldest = 0, first = 0, words[64];
+
+	for (uint64_t n = 0; !__atomic_load_n(&recorder->stop, __ATOMIC_RELAXED); n++) {
+		size_t size = record(n, words);
+
+		while (head + size - oldest > DATA)
+			oldest += size_of(first++);
+		__atomic_store_n(&made->ring->data_oldest, oldest, __ATOMIC_RELAXED);
+		__atomic_thread_fence(__ATOMIC_RELEASE);
+		put(made, head, words, size);
+		head += size;
+		__atomic_store_n(&made->ring->data_head, head, __ATOMIC_RELEASE);
+		__atomic_store_n(&recorder->written, n + 1, __ATOMIC_RELEASE);
+		/* Bursts, so that copies are made in peace as well. */
+		if (n % 5000 == 0)
+			usleep(100);
+	}
+	return NULL;
+}
+
+/* Records of a copy, each whole and the one after its predecessor; the last one's number, or -1. */
+static int64_t judge(const struct flowtap_stretch *records, uint64_t *count)
+{
+	const struct flowtap_record *got;
+	int64_t last = -1;
+	size_t offset = 0;
+	uint64_t n;
+
+	for (*count = 0; offset < records->size; offset += got->size, ++*count) {
+		if (flowtap_record_at(records->bytes, records->size, offset, &got))
+			return -1;
+		memcpy(&n, got + 1, sizeof(n));
+		n /= 1000;
+		if (!is_record(got, n) || (*count && n != (uint64_t)last + 1))
+			return -1;
+		last = (int64_t)n;
+	}
+	return last;
+}
+
+TEST(copies_of_an_overwritten_ring_have_whole_records_only)
+{
+	struct recorder recorder = { .made = make_one() };
+	uint64_t torn = 0, peaceful = 0, count, dropped, head, before;
+	struct flowtap_stretch records;
+	struct flowtap_reader reader;
+	pthread_t thread;
+	uint8_t *buffer = malloc(DATA);
+	int64_t last = -1;
+
+	recorder.made.ring->flags = FLOWTAP_OVERWRITE;
+	ASSERT_EQ(flowtap_reader_attach(&reader, recorder.made.ring, PAGE + DATA), 0);
+	ASSERT_EQ(pthread_create(&thread, NULL, overwriter, &recorder), 0);
+	/* On a busy machine both may have to share a CPU: then few are torn. */
+	for (time_t end = time(NULL) + 20; time(NULL) < end && (torn < 300 || peaceful < 300);) {
+		int err;
+
+		before = __atomic_load_n(&recorder.written, __ATOMIC_ACQUIRE);
+		err = flowtap_reader_copy(&reader, buffer, &records, &head, &dropped);
+		if (err == -EAGAIN)
+			continue;
+		ASSERT_EQ(err, 0);
+		if (!before)
+			continue;
+		last = judge(&records, &count);
+		ASSERT_LE((int64_t)before - 1, last);
+		/* Where nothing was overwritten meanwhile, the ring was full of them. */
+		if (!dropped && before > 100)
+			ASSERT_GT(records.size, DATA - 2 * 336);
+		torn += dropped > 0;
+		peaceful += !dropped;
+	}
+	__atomic_store_n(&recorder.stop, true, __ATOMIC_RELAXED);
+	pthread_join(thread, NULL);
+	EXPECT_GT(torn, 0);
+	EXPECT_GT(peaceful, 0);
+	/* And at rest: up to the last one. */
+	ASSERT_EQ(flowtap_reader_copy(&reader, buffer, &records, &head, &dropped), 0);
+	EXPECT_EQ(dropped, 0);
+	EXPECT_EQ(judge(&records, &count) + 1, recorder.written);
+	free(buffer);
+	unmake(&recorder.made);
+}
+
+TEST(overwritten_ring_that_contradicts_itself_is_refused)
+{
+	static const struct {
+		uint64_t head;
+		uint64_t oldest;
+		int result;
+	} table[] = {
+		{ 0, 0, 0 },			{ DATA, 0, 0 },
+		{ DATA + 8, 8, 0 },		{ DATA + 8, 0, -EPROTO },
+		{ 1ULL << 62, 0, -EPROTO },	{ 12, 8, -EPROTO },
+		{ 16, 4, -EPROTO },		{ 0, 8, -EAGAIN },
+		{ 0, 1ULL << 62, -EAGAIN },	{ 8, -(uint64_t)DATA + 8, 0 },
+		{ 16, -(uint64_t)DATA + 8, -EPROTO },
+	};
+	struct made made = make_one();
+	struct flowtap_stretch records;
+	struct flowtap_reader reader;
+	uint8_t *buffer = malloc(DATA);
+	uint64_t head, dropped;
+
+	made.ring->flags = FLOWTAP_OVERWRITE;
+	ASSERT_EQ(flowtap_reader_attach(&reader, made.ring, PAGE + DATA), 0);
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		made.ring->data_head = table[i].head;
+		made.ring->data_oldest = table[i].oldest;
+		ASSERT_EQ(flowtap_reader_copy(&reader, buffer, &records, &head, &dropped),
+			  table[i].result) TH_LOG("line %zu", i);
+		if (!table[i].result)
+			EXPECT_EQ(records.size, table[i].head - table[i].oldest);
+		if (!table[i].result)
+			EXPECT_EQ(head, table[i].head);
+	}
+	made.ring->flags = 0;
+	ASSERT_EQ(flowtap_reader_attach(&reader, made.ring, PAGE + DATA), 0);
+	EXPECT_EQ(flowtap_reader_copy(&reader, buffer, &records, &head, &dropped), -EOPNOTSUPP);
+	free(buffer);
+	unmake(&made);
 }
 
 TEST(records_that_are_not_whole_are_refused)

@@ -165,8 +165,44 @@ TEST(every_type_has_a_name)
 	EXPECT_STREQ(flowtap_transfer_name(7), "reserved");
 	EXPECT_STREQ(flowtap_transfer_name(9), "direct call");
 	EXPECT_STREQ(flowtap_transfer_name(13), "function return");
-	EXPECT_STREQ(flowtap_transfer_name(16), "reserved");
+	EXPECT_STREQ(flowtap_transfer_name(16), "write to a CTR register");
+	EXPECT_STREQ(flowtap_transfer_name(17), "reserved");
 	EXPECT_STREQ(flowtap_transfer_name(~0U), "reserved");
+}
+
+TEST(writes_to_sctrctl_and_sctrstatus_end_a_block_and_reads_do_not)
+{
+	static const struct {
+		uint32_t csr, rs1, funct3;
+		bool ends;
+	} insns[] = {
+		{ 0x14e, 0, 1, true }, { 0x14e, 8, 1, true }, { 0x14e, 0, 5, true },
+		{ 0x14e, 8, 2, true }, { 0x14e, 8, 3, true }, { 0x14e, 8, 6, true },
+		{ 0x14e, 8, 7, true }, { 0x14e, 0, 2, false }, { 0x14e, 0, 3, false },
+		{ 0x14e, 0, 6, false }, { 0x14e, 0, 7, false }, { 0x14e, 8, 4, false },
+		{ 0x14f, 0, 1, true }, { 0x14f, 8, 2, true }, { 0x14f, 0, 2, false },
+		{ 0x14d, 8, 1, false }, { 0x150, 8, 1, false }, { 0x15f, 8, 1, false },
+		{ 0x34e, 8, 1, false }, { 0x100, 8, 2, false },
+	};
+	struct flowtap_block block = { .address = 0x1000 };
+	struct flowtap_riscv_insn insn;
+	uint8_t bytes[16];
+	struct rv_code code = { .bytes = bytes, .room = sizeof(bytes) };
+
+	for (size_t i = 0; i < ARRAY_SIZE(insns); i++) {
+		EXPECT_EQ(classify(insns[i].csr << 20 | insns[i].rs1 << 15 |
+				   insns[i].funct3 << 12 | 5 << 7 | 0x73, &insn), 0);
+		EXPECT_EQ(insn.transfer, insns[i].ends ? FLOWTAP_TRANSFER_RECORDING : NONE)
+			TH_LOG("%#x %u %u", insns[i].csr, insns[i].rs1, insns[i].funct3);
+		EXPECT_FALSE(insn.conditional || insn.direct);
+	}
+	rv_put(&code, RV_C_NOP);
+	rv_put(&code, 0x14e51073);		/* csrw sctrctl, a0 */
+	rv_put(&code, 0x8082);
+	ASSERT_EQ(flowtap_riscv_block(&block, bytes, code.size), 0);
+	EXPECT_EQ(block.end, FLOWTAP_TRANSFER_RECORDING);
+	EXPECT_EQ(block.size, 6U);
+	EXPECT_EQ(block.last, 2U);
 }
 
 /* What objdump says of one instruction. */

@@ -17,6 +17,7 @@ enum rv_branch { RV_BEQ = 0, RV_BNE = 1, RV_BLT = 4, RV_BGE = 5, RV_BLTU = 6, RV
 #define RV_SRET		0x10200073U
 #define RV_MRET		0x30200073U
 #define RV_NOP		0x00000013U
+#define RV_CSRW_SCTRCTL_A0 0x14e51073U
 #define RV_C_NOP	0x0001U
 #define RV_C_EBREAK	0x9002U
 

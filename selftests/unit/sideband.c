@@ -190,6 +190,7 @@ FIXTURE(sideband)
 	struct flowtap_sideband *sideband;
 	struct report report[32];
 	size_t n;
+	unsigned int mapped;		/* mappings that we were told of */
 	struct flowtap_map *map;
 	struct flowtap_build_id id;	/* of the library that is copied */
 };
@@ -376,6 +377,7 @@ struct told {
 	FIXTURE_DATA(sideband) *self;
 	unsigned int with_id;		/* a bit for each copy mapped with the right build-id */
 	unsigned int mapped;
+	unsigned int mappings;
 	unsigned int forks;
 	unsigned int execs;
 	unsigned int threads;
@@ -426,8 +428,10 @@ static int on_block(struct flowtap_replay *replay, const struct flowtap_archive_
 {
 	struct told *told = replay->argument;
 
-	if (block->type == FLOWTAP_ARCHIVE_MAPPING)
+	if (block->type == FLOWTAP_ARCHIVE_MAPPING) {
 		take_mapping(told, block);
+		told->mappings++;
+	}
 	if (block->type == FLOWTAP_ARCHIVE_TASK)
 		take_task(told, block->payload);
 	return 0;
@@ -497,13 +501,26 @@ static const char *symbol_of(FIXTURE_DATA(sideband) *self, const char *what, uin
 	return code ? flowtap_map_symbol(self->map, code, report->address, offset) : NULL;
 }
 
+static int on_mapped(void *argument, const struct flowtap_mapping *mapping)
+{
+	FIXTURE_DATA(sideband) *self = argument;
+
+	if (mapping->build_id_size > FLOWTAP_BUILD_ID_MAX || !mapping->path)
+		return -EINVAL;
+	self->mapped++;
+	return 0;
+}
+
 #define OPEN(stopped_)								\
 	do {									\
 		struct flowtap_sideband_options options = {			\
-			.pid = self->child,					\
+			.pids = &self->child,					\
+			.n_pids = 1,						\
 			.inherit = true,					\
 			.stopped = stopped_,					\
 			.poll = variant->poll,					\
+			.mapped = on_mapped,					\
+			.argument = self,					\
 		};								\
 		ASSERT_EQ(flowtap_sideband_open(&options, self->writer, &self->sideband), 0); \
 		if (!variant->poll && flowtap_sideband_polled(self->sideband))	\
@@ -533,6 +550,7 @@ static const char *symbol_of(FIXTURE_DATA(sideband) *self, const char *what, uin
 		self->child = 0;						\
 		EXPECT_EQ(told.damages, 0);					\
 		EXPECT_EQ(told.mapped, mask);					\
+		EXPECT_EQ(told.mappings, self->mapped);				\
 		EXPECT_EQ(told.with_id | DELETED, mask | DELETED);		\
 		/* To polling the fork looks like one as well. */		\
 		EXPECT_GE(told.execs, 1);					\
@@ -612,7 +630,8 @@ TEST_F(sideband, all_processes)
 
 TEST(process_that_is_not_there)
 {
-	struct flowtap_sideband_options options = { .pid = 1 << 30 };
+	const pid_t nobody = 1 << 30;
+	struct flowtap_sideband_options options = { .pids = &nobody, .n_pids = 1 };
 	struct flowtap_archive_writer *writer;
 	struct flowtap_sideband *sideband;
 	int err;

@@ -18,7 +18,9 @@ static const struct flowtap_stf_options options = {
 	.generator_comment = "ftp",
 };
 
-enum { LOOP, ECALL, LI, RET, CNOP, SRET, JUMP, WIDE, BLOCKS };
+enum { LOOP, ECALL, LI, RET, CNOP, SRET, JUMP, WIDE, KSRET, XRET, SBI, BUG, BLOCKS };
+
+#define KERNEL 0xffffffff80000000
 
 /* The code of sample_user, and some more. */
 static const struct flowtap_block templates[BLOCKS] = {
@@ -45,6 +47,18 @@ static const struct flowtap_block templates[BLOCKS] = {
 		   .bytes = (const uint8_t[]){ U16(0x0001), U16(0x4585), U16(0x0001),
 					       U32(0x00008067) },
 		   .end = FLOWTAP_TRANSFER_RETURN },
+	[KSRET] = { .address = KERNEL, .size = 6, .instructions = 2, .last = 2,
+		    .bytes = (const uint8_t[]){ U16(0x0001), U32(0x10200073) },
+		    .end = FLOWTAP_TRANSFER_TRAP_RETURN },
+	[XRET] = { .address = KERNEL + 2, .size = 4, .instructions = 1, .last = 0,
+		   .bytes = (const uint8_t[]){ U32(0x10200073) },
+		   .end = FLOWTAP_TRANSFER_TRAP_RETURN },
+	[SBI] = { .address = KERNEL + 0x10, .size = 6, .instructions = 2, .last = 2,
+		  .bytes = (const uint8_t[]){ U16(0x0001), U32(0x00000073) },
+		  .end = FLOWTAP_TRANSFER_EXCEPTION },
+	[BUG] = { .address = KERNEL + 0x16, .size = 2, .instructions = 1, .last = 0,
+		  .bytes = (const uint8_t[]){ U16(0x9002) },
+		  .end = FLOWTAP_TRANSFER_EXCEPTION },
 };
 
 FIXTURE(stf)
@@ -258,22 +272,158 @@ TEST_F(stf, a_trap_alone_is_only_a_comment)
 TEST_F(stf, a_change_of_mode_stands_with_the_xret_or_beside_a_forced_pc)
 {
 	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 1));
-	BLOCK(SRET, true, 0x10000);
+	BLOCK(KSRET, true, 0x10000);
 	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 0));
 	BLOCK(LOOP, false, 0x10008);
 	BLOCK(ECALL, true, 0x1000e);
 	EXPECT_EQ(0, sink_exception(self->sink, 8, 0x10008));
 	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 1));
-	BLOCK(SRET, true, 0);
+	BLOCK(KSRET, true, 0);
 	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 0));
 	EXPECT_EQ(0, sink_gap(self->sink, FLOWTAP_GAP_SKID));
 	BLOCK(LI, false, 0x1000e);
-	EXPECT_TEXT(BEGIN, REST(" 00000000 01000000 01000000 ", "0e00010000000000"), MODE_S,
+	EXPECT_TEXT(BEGIN, REST(" 00000000 01000000 01000000 ", "00000080ffffffff"), MODE_S,
 		    "f1 0100", "1f 0000010000000000", MODE_U, "f0 73002010",
 		    LOOP_INSNS, "f0 73000000",
-		    "03 #'exception 8 10008'", "09 0e00010000000000", MODE_S,
+		    "03 #'exception 8 10008'", "09 00000080ffffffff", MODE_S,
 		    "f1 0100", "f0 73002010",
 		    "03 #'gap skid'", "09 0c00010000000000", MODE_U, "f1 8545");
+	EXPECT_RULES_KEPT();
+}
+
+#define AT_KERNEL(low) low "0080ffffffff "
+#define EVENT_ECALL "64 0800000000000000 01 ffffffffffffffff "
+
+static int trap(struct flowtap_sink *sink, int number, uint64_t address, uint64_t target)
+{
+	return sink_element(sink, (struct flowtap_element){
+		.kind = FLOWTAP_ELEMENT_EXCEPTION,
+		.exception = { .number = number, .address = address, .target = target },
+	});
+}
+
+/* What comes between them says nothing about where the flow is. */
+static void say_little(struct flowtap_sink *sink)
+{
+	sink_element(sink, (struct flowtap_element){ .kind = FLOWTAP_ELEMENT_CYCLES });
+	sink_element(sink, (struct flowtap_element){ .kind = FLOWTAP_ELEMENT_MISPREDICTED });
+	sink_element(sink, (struct flowtap_element){ .kind = FLOWTAP_ELEMENT_EXCEPTION_RETURN });
+	sink_element(sink, (struct flowtap_element){ .kind = FLOWTAP_ELEMENT_TIME });
+}
+
+TEST_F(stf, a_system_call_and_its_return_are_continuous)
+{
+	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 0));
+	BLOCK(LOOP, false, 0x10008);
+	BLOCK(ECALL, true, 0);
+	EXPECT_EQ(0, trap(self->sink, 8, 0x10008, KERNEL));
+	say_little(self->sink);
+	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 1));
+	BLOCK(KSRET, true, 0x1000c);
+	say_little(self->sink);
+	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 0));
+	BLOCK(LI, false, 0x1000e);
+	EXPECT_TEXT(BEGIN, REST(" 00000000 01000000 01000000 ", "0000010000000000"), MODE_U,
+		    LOOP_INSNS, EVENT_ECALL, "65 " AT_KERNEL("0000"), MODE_S, "f0 73000000",
+		    "f1 0100", "1f 0c00010000000000", MODE_U, "f0 73002010", "f1 8545");
+	EXPECT_RULES_KEPT();
+	EXPECT_EQ(1, flowtap_stf_counts(self->stf)->events);
+	EXPECT_EQ(0, flowtap_stf_counts(self->stf)->traps);
+	EXPECT_EQ(0, flowtap_stf_counts(self->stf)->forced);
+}
+
+/* A breakpoint of the kernel and its return, in one mode; a call of firmware, which is no trap. */
+TEST_F(stf, traps_within_the_kernel_change_no_mode)
+{
+	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 1));
+	BLOCK(SBI, false, KERNEL + 0x16);
+	BLOCK(BUG, true, 0);
+	EXPECT_EQ(0, trap(self->sink, 3, KERNEL + 0x16, KERNEL));
+	BLOCK(KSRET, true, KERNEL + 0x10);
+	BLOCK(SBI, false, KERNEL + 0x16);
+	EXPECT_TEXT(BEGIN, REST(" 00000000 01000000 01000000 ", AT_KERNEL("1000")), MODE_S,
+		    "f1 0100", "f0 73000000",
+		    "64 0300000000000000 01", AT_KERNEL("1600"), "65", AT_KERNEL("0000"),
+		    "f1 0290", "f1 0100", "1f", AT_KERNEL("1000"), "f0 73002010",
+		    "f1 0100", "f0 73000000");
+	EXPECT_RULES_KEPT();
+}
+
+/* Nobody recorded why, and an EVENT cannot say that. */
+TEST_F(stf, a_trap_of_unknown_cause_is_a_comment_and_its_handler_is_forced)
+{
+	struct flowtap_element timer = {
+		.kind = FLOWTAP_ELEMENT_EXCEPTION,
+		.exception = { .number = -1, .interrupt = true, .address = 0x10008,
+			       .target = KERNEL },
+	};
+
+	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 0));
+	BLOCK(LOOP, false, 0x10008);
+	EXPECT_EQ(0, sink_element(self->sink, timer));
+	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 1));
+	BLOCK(KSRET, true, 0x10008);
+	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 0));
+	BLOCK(ECALL, true, 0);
+	EXPECT_EQ(0, trap(self->sink, -1, 0x10008, KERNEL));	/* its fetch may have failed */
+	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 1));
+	BLOCK(KSRET, true, 0x10008);
+	EXPECT_TEXT(BEGIN, REST(" 00000000 01000000 01000000 ", "0000010000000000"), MODE_U,
+		    LOOP_INSNS,
+		    "03 #'exception -1 10008 interrupt target=ffffffff80000000'",
+		    "09", AT_KERNEL("0000"), MODE_S, "f1 0100",
+		    "1f 0800010000000000", MODE_U, "f0 73002010", "f0 73000000",
+		    "03 #'exception -1 10008 target=ffffffff80000000'",
+		    "09", AT_KERNEL("0000"), MODE_S, "f1 0100",
+		    "1f 0800010000000000", "f0 73002010");
+	EXPECT_EQ(2, flowtap_stf_counts(self->stf)->traps);
+}
+
+/* An xRET with nothing before it says two modes: its own, and that of what follows. */
+TEST_F(stf, the_mode_of_an_xret_itself_is_said_where_it_is_news)
+{
+	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 1));
+	BLOCK(XRET, true, 0x10000);
+	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 0));
+	BLOCK(LOOP, true, 0x10000);
+	EXPECT_EQ(0, sink_gap(self->sink, FLOWTAP_GAP_RECORDER));
+	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 1));
+	BLOCK(XRET, true, KERNEL);
+	BLOCK(KSRET, true, 0);
+	EXPECT_EQ(0, sink_gap(self->sink, FLOWTAP_GAP_GUEST));
+	BLOCK(XRET, true, KERNEL);
+	EXPECT_TEXT(BEGIN, REST(" 00000000 01000000 01000000 ", AT_KERNEL("0200")),
+		    "1f 0000010000000000", MODE_S, MODE_U, "f0 73002010",
+		    "f0 13055000", "1f 0000010000000000", "f0 e31eb5fe",
+		    "03 #'gap recorder'", "09", AT_KERNEL("0200"),
+		    "1f", AT_KERNEL("0000"), MODE_S, MODE_S, "f0 73002010",
+		    "f1 0100", "f0 73002010",
+		    "03 #'gap guest'", "09", AT_KERNEL("0200"),
+		    "1f", AT_KERNEL("0000"), "f0 73002010");
+	EXPECT_RULES_KEPT();
+}
+
+/* A gap, another thread, the end: what is said then does not belong to the instruction before. */
+TEST_F(stf, what_is_said_later_does_not_go_into_the_group_of_the_last_instruction)
+{
+	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 0));
+	BLOCK(LOOP, false, 0x10008);
+	BLOCK(ECALL, true, 0);
+	EXPECT_EQ(0, sink_gap(self->sink, FLOWTAP_GAP_TRAP));
+	EXPECT_EQ(0, trap(self->sink, 8, 0x10008, KERNEL));
+	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 1));
+	BLOCK(KSRET, true, 0x1000c);
+	EXPECT_EQ(0, sink_context(self->sink, 1, 2, 0, 0));
+	BLOCK(ECALL, true, 0);
+	EXPECT_EQ(0, flowtap_stf_finish(self->stf));
+	EXPECT_EQ(0, trap(self->sink, 8, 0x10008, KERNEL));
+	EXPECT_TEXT(BEGIN, REST(" 00000000 01000000 01000000 ", "0000010000000000"), MODE_U,
+		    LOOP_INSNS, "f0 73000000", "03 #'gap trap'",
+		    "03 #'exception 8 10008 target=ffffffff80000000'",
+		    "09", AT_KERNEL("0000"), MODE_S, "f1 0100",
+		    "1f 0c00010000000000", "f0 73002010",
+		    "08 00000000 01000000 02000000", "09 0800010000000000", MODE_U,
+		    "f0 73000000", "03 #'exception 8 10008 target=ffffffff80000000'");
 	EXPECT_RULES_KEPT();
 }
 
@@ -330,7 +480,7 @@ TEST_F(stf, a_change_of_mode_long_after_an_xret_does_not_go_back_to_it)
 	for (size_t length = 1; length < sizeof(detail); length++) {
 		memset(detail, 'x', length);
 		EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 1));
-		BLOCK(SRET, true, 0x10000);
+		BLOCK(KSRET, true, 0x10000);
 		for (size_t written = 0; written < (256 << 10) + 1000; written += length + 21) {
 			EXPECT_EQ(0, sink_element(self->sink, gap));
 			EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 0));
@@ -338,6 +488,7 @@ TEST_F(stf, a_change_of_mode_long_after_an_xret_does_not_go_back_to_it)
 		}
 		EXPECT_EQ(0, flowtap_stf_finish(self->stf));
 	}
+	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 0));
 	BLOCK(LOOP, false, 0x10008);
 	EXPECT_EQ(0, flowtap_stf_finish(self->stf));
 	output_read(&self->output);
@@ -415,17 +566,16 @@ TEST_F(stf, the_header_always_has_a_comment_and_its_strings_have_limits)
 TEST_F(stf, a_change_of_mode_after_finish_does_not_go_back_to_an_xret)
 {
 	struct flowtap_block next = {	/* 4 * 3 + 5 bytes */
-		.address = 0x30004, .size = 12, .instructions = 5, .last = 8,
+		.address = KERNEL + 0x30004, .size = 12, .instructions = 5, .last = 8,
 		.bytes = (const uint8_t[]){ U16(1), U16(1), U16(1), U16(1), U32(0x13) },
 	};
 
 	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 1));
-	EXPECT_EQ(0, sink_block(self->sink, &next, false, 0x30010));
-	BLOCK(RET, true, 0x1000e);
+	EXPECT_EQ(0, sink_block(self->sink, &next, false, KERNEL + 0x30010));
 	EXPECT_EQ(0, flowtap_stf_finish(self->stf));
-	BLOCK(SRET, true, 0x30004);	/* 3 + 9 + 5 bytes */
+	BLOCK(KSRET, true, KERNEL + 0x30004);	/* 3 + 9 + 5 bytes */
 	EXPECT_EQ(0, flowtap_stf_finish(self->stf));
-	EXPECT_EQ(0, sink_block(self->sink, &next, false, 0x30010));
+	EXPECT_EQ(0, sink_block(self->sink, &next, false, KERNEL + 0x30010));
 	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 0));
 	BLOCK(LOOP, false, 0x10008);
 	EXPECT_EQ(0, flowtap_stf_finish(self->stf));

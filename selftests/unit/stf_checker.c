@@ -5,6 +5,7 @@
 #include "stfcheck/stfcheck.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -152,14 +153,18 @@ TEST(reads_the_same_instructions_in_two_compressed_traces_of_one_program)
 		SKIP(return, CORPUS " is not there");
 	for (int i = 0; i < 2; i++) {
 		struct stfcheck check = { .insn = add_insn, .argument = &hash[i] };
-		uint8_t *bytes;
-		size_t size;
+		int fd = open(paths[i], O_RDONLY | O_CLOEXEC);
+		struct stfcheck_file file;
 
-		ASSERT_EQ(0, stfcheck_load(paths[i], &bytes, &size));
-		EXPECT_EQ(0, stfcheck_run(&check, bytes, size));
+		ASSERT_EQ(0, stfcheck_open(fd, &file));
+		close(fd);
+		EXPECT_EQ(3, file.chunks);
+		EXPECT_EQ(100000, file.markers);
+		EXPECT_EQ(0, stfcheck_run_file(&check, &file));
 		EXPECT_STREQ("", check.reason);
+		EXPECT_STREQ("", file.reason);
 		EXPECT_EQ(287020, check.counts.instructions);
-		free(bytes);
+		stfcheck_close(&file);
 	}
 	EXPECT_EQ(hash[0], hash[1]);
 }
@@ -269,6 +274,14 @@ TEST(stops_where_its_caller_wants)
 #define TO_10100 "1f 0001010000000000 "
 #define FAULT	"64 0d00000000000000 00 "
 #define SRET	"f0 73002010 "
+#define ECALL	"f0 73000000 "
+#define KPC	"09 00000080ffffffff "
+#define KHEADER	BEGIN ISA IEM INFO FEATURE PID KPC END
+#define KSTART	KHEADER PID MODE_S
+#define CALL	"64 0800000000000000 01 ffffffffffffffff "
+#define BREAK	"64 0300000000000000 01 00000080ffffffff "
+#define HANDLER	"65 00000080ffffffff "
+#define PC_HANDLER "65 0000010000000000 "
 
 struct rule {
 	const char *trace;
@@ -359,6 +372,21 @@ static const struct rule rules[] = {
 	BREAKS_OURS(START NOP PC, NOP, "FORCE_PC, and nothing says why"),
 	BREAKS_OURS(START NOP WHY PC, PC, "two FORCE_PC"),
 	BREAKS(START NOP, "09 0100010000000000", "FORCE_PC 0x10001 is odd"),
+	BREAKS_OURS(HEADER PID MODE_S, NOP, "mode 1 at 0x10000"),
+	BREAKS_OURS(KHEADER PID MODE_U, NOP, "mode 0 at 0xffffffff80000000"),
+	BREAKS_OURS(KHEADER PID TO_10100 MODE_U, SRET, "mode 255 at 0xffffffff80000000"),
+	BREAKS_OURS(KSTART NOP TO_10100 SRET, NOP, "mode 1 at 0x10100"),
+	BREAKS_OURS(START NOP WHY KPC TO_10100 MODE_U, SRET, "mode 0 at 0xffffffff80000000"),
+	BREAKS_OURS(START CALL HANDLER ECALL, NOP, "mode 0 at 0xffffffff80000000"),
+	BREAKS_OURS(START CALL HANDLER MODE_S, NOP, "exception 8 on 0x13"),
+	BREAKS_OURS(START BREAK HANDLER MODE_S, ECALL, "exception 3 on 0x73"),
+	BREAKS_OURS(KSTART CALL HANDLER, ECALL, "exception 8 on 0x73"),
+	BREAKS_OURS(START CALL MODE_S, ECALL, "a trap without a handler"),
+	BREAKS_OURS(START CALL PC_HANDLER MODE_S, ECALL, "a trap without a handler"),
+	BREAKS_OURS(START, "64 0800000000000000 00", "a trap with 0 fields"),
+	BREAKS_OURS(START CALL, CALL, "two traps"),
+	BREAKS(KSTART MODE_U, MODE_S, "three changes of mode"),
+	BREAKS(START NOP TO_10100 MODE_S MODE_U, SRET, "a switch to mode 1 without FORCE_PC"),
 	CUT_OURS(HEADER, "", "ends before the first instruction"),
 	CUT(START NOP TO_10100, "", "ends within the records"),
 	CUT(START NOP PID, "", "ends within the records"),
@@ -401,8 +429,16 @@ static const char *const right_ours[] = {
 	START NOP PID PC NOP,
 	HEADER PID TO_10100 MODE_U "f0 6f000010 ",
 	START "f0 73000000 " WHY PC NOP,
-	HEADER PID MODE_S NOP TO_10100 MODE_U SRET NOP,
-	HEADER PID MODE_S NOP WHY PC MODE_U NOP,
+	KSTART NOP TO_10100 MODE_U SRET NOP,
+	KSTART NOP WHY PC MODE_U NOP,
+	KHEADER PID TO_10100 MODE_S MODE_U SRET NOP,
+	START NOP WHY KPC TO_10100 MODE_S MODE_U SRET NOP,
+	START NOP WHY KPC MODE_S MODE_S SRET WHY KPC NOP,
+	START CALL HANDLER MODE_S ECALL NOP,
+	START NOP WHY KPC MODE_S NOP WHY PC MODE_U CALL HANDLER MODE_S ECALL NOP,
+	KSTART BREAK HANDLER "f1 0290 " NOP,
+	KSTART ECALL NOP,
+	KSTART "64 0900000000000000 01 ffffffffffffffff " HANDLER ECALL NOP,
 };
 
 static const char *const right_of_others[] = {
@@ -509,62 +545,112 @@ TEST(survives_every_flipped_bit)
 	EXPECT_LT(1000, found);
 }
 
-/* "ZSTF", chunk length, index offset, two frames, an index that nobody reads. */
-static size_t make_zstf(uint8_t *file, size_t room)
-{
-	size_t half = sizeof(sample_user) / 2, size = 20;
-	uint64_t index, chunk = 100000;
+#define MARKERS 4	/* sample_user has twice as many */
+#define ZSTF_SIZE 1024
 
-	memcpy(file, "ZSTF", 4);
-	memcpy(file + 4, &chunk, 8);
-	size += ZSTD_compress(file + size, room - size, sample_user, half, 1);
-	size += ZSTD_compress(file + size, room - size, sample_user + half,
-			      sizeof(sample_user) - half, 1);
-	index = size;
-	memcpy(file + 12, &index, 8);
-	memset(file + size, 0, 8);
-	return size + 8;
+static int find_half(void *argument, const struct stfcheck_insn *insn)
+{
+	if (insn->index + 1 == MARKERS)
+		memcpy(argument, &insn->offset, sizeof(insn->offset));
+	return 0;
 }
 
-static int load_bytes(const uint8_t *file, size_t file_size, uint8_t **bytes, size_t *size)
+static void put_words(uint8_t *to, const uint64_t *words, size_t n)
+{
+	memcpy(to, words, n * sizeof(*words));
+}
+
+/* sample_user in two chunks, the second one from 0x10008 on. */
+static size_t make_zstf(uint8_t *file)
+{
+	size_t half, size = 20, first, packed;
+	uint64_t offset = 0;
+	struct stfcheck check = { .insn = find_half, .argument = &offset };
+
+	stfcheck_run(&check, sample_user, sizeof(sample_user));
+	half = offset + 5;
+	memcpy(file, "ZSTF", 4);
+	packed = ZSTD_compress(file + size, ZSTF_SIZE - size, sample_user, half, 1);
+	first = size;
+	size += packed;
+	packed = ZSTD_compress(file + size, ZSTF_SIZE - size, sample_user + half,
+			       sizeof(sample_user) - half, 1);
+	put_words(file + 4, (uint64_t[]){ MARKERS, size + packed }, 2);
+	put_words(file + size + packed,
+		  (uint64_t[]){ 2, first, 0, half, size, 0x10008, sizeof(sample_user) - half }, 7);
+	return size + packed + 56;
+}
+
+static int open_bytes(const uint8_t *bytes, size_t size, struct stfcheck_file *file)
 {
 	int fd = memfd_create("zstf", MFD_CLOEXEC), error;
-	char path[64];
 
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	error = write(fd, file, file_size) == (ssize_t)file_size ? 0 : -EIO;
-	if (!error)
-		error = stfcheck_load(path, bytes, size);
+	error = write(fd, bytes, size) == (ssize_t)size ? stfcheck_open(fd, file) : -EIO;
 	close(fd);
 	return error;
 }
 
-TEST(unpacks_chunks_and_refuses_damaged_ones)
+/* What comes of a file: 0 or the first error. */
+static int check_bytes(const uint8_t *bytes, size_t size)
 {
-	uint8_t file[2048], *bytes;
-	size_t size, n = make_zstf(file, sizeof(file));
+	struct stfcheck check = { .strict = true };
+	struct stfcheck_file file;
+	int error = open_bytes(bytes, size, &file);
 
-	ASSERT_EQ(0, load_bytes(file, n, &bytes, &size));
-	ASSERT_EQ(sizeof(sample_user), size);
-	EXPECT_EQ(0, memcmp(bytes, sample_user, size));
-	free(bytes);
-	for (size_t cut = 20; cut < n - 8; cut++) {
-		uint64_t index = cut;
-		uint8_t damaged[2048];
-		int error;
+	if (error)
+		return error;
+	error = stfcheck_run_file(&check, &file);
+	if (!error && file.slack)
+		error = -EXFULL;
+	stfcheck_close(&file);
+	return error;
+}
 
-		EXPECT_EQ(-EBADMSG, load_bytes(file, cut, &bytes, &size));
-		memcpy(damaged, file, n);
-		memcpy(damaged + 12, &index, 8);	/* ends within a frame, or after the first */
-		error = load_bytes(damaged, n, &bytes, &size);
-		EXPECT_EQ(true, error == -EBADMSG || (!error && size == sizeof(sample_user) / 2));
-		if (!error)
-			free(bytes);
+TEST(unpacks_chunks)
+{
+	uint8_t bytes[ZSTF_SIZE];
+	size_t size = make_zstf(bytes);
+	struct stfcheck check = { .strict = true };
+	struct stfcheck_file file;
+
+	ASSERT_EQ(0, open_bytes(bytes, size, &file));
+	ASSERT_EQ(sizeof(sample_user), file.size);
+	EXPECT_EQ(0, memcmp(file.bytes, sample_user, file.size));
+	EXPECT_EQ(2, file.chunks);
+	EXPECT_EQ(0, file.slack);
+	EXPECT_EQ(0, stfcheck_run_file(&check, &file));
+	EXPECT_EQ(8, check.counts.instructions);
+	EXPECT_STREQ("", file.reason);
+	stfcheck_close(&file);
+	ASSERT_EQ(0, open_bytes(bytes, 19, &file));	/* no ZSTF: whatever it is */
+	EXPECT_EQ(19, file.size);
+	stfcheck_close(&file);
+}
+
+TEST(refuses_chunks_that_are_damaged_cut_or_elsewhere)
+{
+	uint8_t bytes[ZSTF_SIZE], damaged[ZSTF_SIZE];
+	size_t size = make_zstf(bytes), silent = 0;
+
+	for (size_t cut = 20; cut < size; cut++)
+		EXPECT_EQ(-EBADMSG, check_bytes(bytes, cut));
+	for (size_t bit = 8 * 4; bit < 8 * size; bit++) {
+		memcpy(damaged, bytes, size);
+		damaged[bit / 8] ^= 1 << bit % 8;
+		silent += !check_bytes(damaged, size);
 	}
-	EXPECT_EQ(-ENOENT, stfcheck_load("/nowhere/at/all", &bytes, &size));
-	ASSERT_EQ(0, load_bytes(file, 19, &bytes, &size));	/* no ZSTF: whatever it is */
-	EXPECT_EQ(19, size);
-	free(bytes);
+	/* These frames have no checksum: data bits can change that no rule is about. */
+	EXPECT_LT(silent, 8 * size / 4);
+	for (size_t at = size - 56; at < size; at++) {
+		memcpy(damaged, bytes, size);
+		damaged[at] ^= 1;
+		EXPECT_GT(0, check_bytes(damaged, size)) TH_LOG("byte %zu of the index", at);
+	}
+	for (size_t at = 4; at < 20; at++) {
+		memcpy(damaged, bytes, size);
+		damaged[at] ^= 1;
+		EXPECT_GT(0, check_bytes(damaged, size)) TH_LOG("byte %zu", at);
+	}
 }
 
 TEST_HARNESS_MAIN

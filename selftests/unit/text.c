@@ -118,6 +118,7 @@ TEST_F(text, traps_times_and_sessions)
 	ELEMENT(FLOWTAP_ELEMENT_CYCLES, .cycles = { .count = 43 });
 	ELEMENT(FLOWTAP_ELEMENT_CYCLES, .cycles = { .count = 0, .at_least = true });
 	ELEMENT(FLOWTAP_ELEMENT_CYCLES, .cycles = { .count = UINT64_MAX });
+	ELEMENT(FLOWTAP_ELEMENT_MISPREDICTED);
 	EXPECT_LINES("session\n"
 		     "exception -1 1045a\n"
 		     "exception 12 10 interrupt target=ffff\n"
@@ -128,7 +129,8 @@ TEST_F(text, traps_times_and_sessions)
 		     "timestamp ffffffffffffffff\n"
 		     "cycles 43\n"
 		     "cycles 0 at_least\n"
-		     "cycles 18446744073709551615\n");
+		     "cycles 18446744073709551615\n"
+		     "mispredicted\n");
 }
 
 TEST_F(text, gaps_say_what_is_known_of_them_on_one_line)

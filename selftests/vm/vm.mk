@@ -6,3 +6,11 @@ $(B)/riscv64/vm/pack: selftests/vm/pack.c
 
 run-in-lab: $(B)/riscv64/vm/pack
 EXTRA += $(B)/riscv64/vm/pack
+
+# The kernel's text in an archive beside the file that it was booted from.
+$(B)/host/vm/imagediff: $(B)/host/selftests/vm/imagediff.o $(B)/host/libflowtap.a
+	@mkdir -p $(@D)
+	$(call say,LD,$@)gcc -o $@ $^ $(LIBS)
+
+EXTRA += $(B)/host/vm/imagediff
+-include $(B)/host/selftests/vm/imagediff.d

@@ -6,6 +6,20 @@ _flowtap_events() {
 	flowtap list 2>/dev/null | sed -n '/^Events/,$s/^  \([a-z][a-z-]*\) .*/\1/p'
 }
 
+# The last type of a comma list, with ^ before it or not.
+_flowtap_types() {
+	local before=${cur%"${cur##*[,^]}"} types='all call return swap jump branch taken not-taken
+		trap exception interrupt trap-return not-taken-branch taken-branch indirect-call
+		direct-call indirect-jump direct-jump co-routine-swap function-return
+		other-indirect-jump other-direct-jump'
+
+	mapfile -t COMPREPLY < <(compgen -P "$before" -W "$types" -- "${cur##*[,^]}")
+}
+
+_flowtap_cgroups() {
+	mapfile -t COMPREPLY < <(cd /sys/fs/cgroup 2>/dev/null && compgen -d -- "$cur")
+}
+
 # The value of the option before the cursor; fails if that takes none.
 _flowtap_value() { # COMMAND OPTION
 	case $1:$2 in
@@ -13,14 +27,18 @@ _flowtap_value() { # COMMAND OPTION
 		mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [0-9]*)" -- "$cur") ;;
 	record:-e | record:--event)
 		mapfile -t COMPREPLY < <(compgen -W "$(_flowtap_events)" -- "$cur") ;;
+	record:--filter)
+		_flowtap_types ;;
+	record:--cgroup)
+		_flowtap_cgroups ;;
 	record:--depth)
 		mapfile -t COMPREPLY < <(compgen -W '16 32 64 128 256' -- "$cur") ;;
 	record:--source)
 		mapfile -t COMPREPLY < <(compgen -W 'ctr ete soft' -- "$cur") ;;
-	record:-c | record:--count | record:--duration | record:--ring-pages | decode:--tid)
+	record:-c | record:--count | record:-F | record:--freq | record:-C | record:--cpu | record:--duration | record:--ring-pages | decode:--tid | decode:--level)
 		COMPREPLY=() ;;
 	decode:-t | decode:--to)
-		mapfile -t COMPREPLY < <(compgen -W 'stf flow' -- "$cur") ;;
+		mapfile -t COMPREPLY < <(compgen -W 'stf zstf flow' -- "$cur") ;;
 	decode:--sysroot)
 		mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
 	record:-o | record:--output | decode:-o | decode:--output)
@@ -33,10 +51,13 @@ _flowtap_value() { # COMMAND OPTION
 _flowtap() {
 	local cur=${COMP_WORDS[COMP_CWORD]} command=${COMP_WORDS[1]-} word options i
 	local -A all=(
-		[record]='--pid --event --count --output --force --depth --on-switch --duration
-			--ring-pages --no-inherit --source --quiet --json --help'
-		[decode]='--to --output --sysroot --tid --quiet --json --help'
+		[record]='--pid --cgroup --all-cpus --cpu --no-inherit --user --kernel --filter --ras
+			--depth --freeze-on-breakpoint --source --event --count --freq --switch
+			--duration --output --force --bundle --overwrite --ring-pages --quiet
+			--json --help'
+		[decode]='--to --output --sysroot --tid --level --quiet --json --help'
 		[dump]='--blocks --hex --help'
+		[check]='--all --quiet --json --help'
 		[doctor]='--json --help'
 		[list]='--json --help'
 	)
@@ -67,7 +88,7 @@ _flowtap() {
 		mapfile -t COMPREPLY < <(compgen -W "$options" -- "$cur")
 	elif [[ $command == record ]]; then
 		mapfile -t COMPREPLY < <(compgen -c -- "$cur")
-	elif [[ $command == decode || $command == dump ]]; then
+	elif [[ $command == decode || $command == dump || $command == check ]]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 	fi
 }

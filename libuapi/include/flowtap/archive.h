@@ -53,6 +53,13 @@ enum flowtap_archive_type {
 	FLOWTAP_ARCHIVE_LOST,		/* side band lost: u64 count */
 	FLOWTAP_ARCHIVE_STATS,		/* struct flowtap_stats of `cpu` at the end */
 	FLOWTAP_ARCHIVE_END,		/* empty: the recording was finalised */
+	/*
+	 * struct flowtap_archive_kernel, name, 0, pad to 8, code: text of the kernel or of a module
+	 * as one look found it in memory.
+	 */
+	FLOWTAP_ARCHIVE_KERNEL,
+	FLOWTAP_ARCHIVE_SYMBOLS,	/* struct flowtap_archive_symbols, text */
+	FLOWTAP_ARCHIVE_FILE,		/* struct flowtap_archive_file, path, 0, pad to 8, contents */
 };
 
 struct flowtap_archive_block {
@@ -78,6 +85,58 @@ struct flowtap_archive_mapping {
 	uint32_t reserved;
 };
 
+enum flowtap_archive_compression {
+	FLOWTAP_COMPRESSION_NONE,
+	FLOWTAP_COMPRESSION_ZSTD,	/* one frame, which says the size of what is in it */
+};
+
+/*
+ * A stretch of text, as it was found by one look: each byte was read at some moment of
+ * [time, until]. The first look at a stretch gives all of it, in as many parts (blocks with the
+ * same name, start, size, time and until) as it takes; a later look gives the pages that are not
+ * as they were, or one block without a part that says that all are. Looks at a stretch do not
+ * overlap in time.
+ */
+struct flowtap_archive_kernel {
+	uint64_t time;
+	uint64_t until;
+	uint64_t start;			/* address of the stretch */
+	uint64_t size;			/* of all of it */
+	uint64_t offset;		/* of this part; a multiple of FLOWTAP_KERNEL_PAGE */
+	uint32_t part_size;		/* bytes, uncompressed: whole pages, but at the end; or 0 */
+	uint32_t compression;		/* enum flowtap_archive_compression */
+	uint32_t stored_size;		/* bytes of code as they follow */
+	uint32_t name_size;		/* "kernel", or the module's name; without a 0 */
+	uint32_t flags;			/* FLOWTAP_KERNEL_ */
+	uint32_t reserved;
+};
+
+#define FLOWTAP_KERNEL_PAGE	4096U
+#define FLOWTAP_KERNEL_NEW	1U	/* it came at some moment of [time, until] */
+#define FLOWTAP_KERNEL_GONE	2U	/* it went at some moment of [time, until]; no part */
+
+/* Whole lines of kallsyms ("address type name", "\t[module]") of what is text. */
+struct flowtap_archive_symbols {
+	uint64_t time;
+	uint32_t size;			/* of the text, uncompressed */
+	uint32_t compression;
+};
+
+/*
+ * A part of a file that was mapped, whole files part after part: whoever decodes elsewhere need not
+ * have them.
+ */
+struct flowtap_archive_file {
+	uint64_t size;			/* of the whole file */
+	uint64_t offset;		/* of this part */
+	uint64_t part_size;		/* bytes, uncompressed */
+	uint32_t compression;
+	uint32_t stored_size;
+	uint32_t path_size;		/* as in the mappings that name it, without a 0 */
+	uint32_t build_id_size;
+	uint8_t build_id[24];
+};
+
 enum flowtap_archive_task_event {
 	FLOWTAP_TASK_FORK = 1,		/* of a thread if pid == parent_pid */
 	FLOWTAP_TASK_EXEC,		/* from now on nothing is mapped; comm is the new name */
@@ -100,8 +159,9 @@ struct flowtap_archive_writer;
 struct flowtap_archive_reader;
 
 /*
- * fd is borrowed and written sequentially. Buffers up to 1 MiB; flush empties the buffer. 0 and
- * *writer; -ENOMEM. Nothing is written before the buffer is full or flushed.
+ * fd is borrowed and written from where it stands, one block after the other (but see
+ * flowtap/drain.h). Buffers up to 1 MiB; flush empties the buffer. 0 and *writer; -ENOMEM.
+ * Nothing is written before the buffer is full or flushed, or a block of 64 KiB or more comes.
  */
 int flowtap_archive_create(int fd, struct flowtap_archive_writer **writer);
 /*

@@ -34,6 +34,7 @@ struct flowtap_block {
 	uint64_t address;
 	uint64_t target;
 	struct flowtap_block *next;	/* the one after it in this code if known; the cache's */
+	struct flowtap_block *taken;	/* the one at `target`, likewise */
 	uint64_t executed;	/* times sent to the sink; the decoder counts */
 	uint32_t key;		/* flowtap_code.key */
 	uint32_t size;		/* bytes */
@@ -81,11 +82,11 @@ struct flowtap_blocks *flowtap_blocks_new(flowtap_block_decode decode, enum flow
 void flowtap_blocks_free(struct flowtap_blocks *blocks);
 
 /*
- * Empties the cache if it has reached its limit, keeping the execution counts. Nothing else ends
- * the life of a block pointer, so a decoder calls this where it holds none, often enough that what
- * is added in between is small.
+ * Empties the cache if it has reached its limit, keeping the execution counts: then true. Nothing
+ * else ends the life of a block pointer, so a decoder calls this where it holds none, often enough
+ * that what is added in between is small.
  */
-void flowtap_blocks_trim(struct flowtap_blocks *blocks);
+bool flowtap_blocks_trim(struct flowtap_blocks *blocks);
 
 /*
  * The block at `address` in `code`, cut before `stop` if that is not 0 and comes first; the cache
@@ -102,6 +103,13 @@ int flowtap_blocks_get(struct flowtap_blocks *blocks, const struct flowtap_code 
  */
 int flowtap_blocks_next(struct flowtap_blocks *blocks, const struct flowtap_code *code,
 			struct flowtap_block *block, uint64_t stop, struct flowtap_block **next);
+
+/*
+ * As flowtap_blocks_get for `target` of a block that is direct, whole (stop 0), remembered in
+ * `block` as well.
+ */
+int flowtap_blocks_taken(struct flowtap_blocks *blocks, const struct flowtap_code *code,
+			 struct flowtap_block *block, struct flowtap_block **taken);
 
 /* Accounts for a rendering of `size` bytes that a sink attached to a block. */
 void flowtap_blocks_charge(struct flowtap_blocks *blocks, size_t size);

@@ -22,8 +22,8 @@ struct flowtap_ctr_counts {
 
 /*
  * Borrows map, blocks (made with flowtap_riscv_block) and sink until flowtap_ctr_free. The decoder
- * takes about 1 MiB, and up to 512 KiB more for long straight lines; it trims blocks between
- * entries. NULL: no memory.
+ * takes about 1 MiB, and up to 512 KiB more for long straight lines; it trims blocks every
+ * few entries. NULL: no memory.
  */
 struct flowtap_ctr *flowtap_ctr_new(struct flowtap_map *map, struct flowtap_blocks *blocks,
 				    struct flowtap_sink *sink);
@@ -31,17 +31,20 @@ void flowtap_ctr_free(struct flowtap_ctr *ctr);
 
 /*
  * One FLOWTAP_RECORD_SAMPLE, GAP or LOST of any stream, aligned to 8; other types are passed
- * over. Samples of one task must come in the order of their sequence. size: bytes that are there;
+ * over. Samples of one task (FLOWTAP_MISC_CPU_WIDE: of one CPU) must come in the order of their
+ * sequence. size: bytes that are there;
  * a record that does not fit, or contradicts itself, becomes a gap. 0; what the sink returned
  * below 0; -ENOMEM.
  *
  * What a sample becomes, in this order: `context` if it changed, `time`, a `gap` (the lowest cause
- * of its loss; `trap` where it is contiguous, as the trigger of the sample before was a trap), then
- * each entry: the blocks on the straight line that leads to it, its own, `exception` for a trap,
- * `cycles` where CCV is set; at last the blocks up to ip. Every block sent was executed. Where
- * that is not certain a gap says why; after a trap the flow begins anew (gap `trap`) with the
- * next entry's own instruction. Samples that cannot be blocks (RASEMU, inhibited transfer types,
- * kernel mode, no STE) become `callstack` or `transfer`; ctr_sample.c says when.
+ * of its loss; where it is contiguous `trap`, as the trigger of the sample before was a trap, with
+ * S mode `recorder`, before a call stack `filtered`), then each entry: the blocks on the straight
+ * line that leads to it, its own, `exception` for a trap, `eret` for a trap return, `context` where
+ * that changed the mode, `mispredicted` and `cycles` where MISP and CCV are set; at last the blocks
+ * up to ip. Every block sent was executed. Where that is not certain a gap says why, and the flow
+ * begins anew with the next entry's own instruction: of user mode only, after each trap (gap
+ * `trap`). Samples that cannot be blocks (RASEMU, inhibited transfer types, no STE) become
+ * `callstack` or `transfer`; ctr_sample.c says when, ctr_entry.c how modes change.
  */
 int flowtap_ctr_decode(struct flowtap_ctr *ctr, const struct flowtap_record *record, size_t size);
 

@@ -37,7 +37,10 @@ enum flowtap_security {
 	FLOWTAP_ROOT,
 };
 
-/* Who executes what follows, and how. The decoder sends one before the first block and at each change. */
+/*
+ * Who executes what follows, and how. The decoder sends one before the first block and at each
+ * change: after a trap's EXCEPTION, after a trap return's block, and where a gap ended elsewhere.
+ */
 struct flowtap_context {
 	uint32_t pid;		/* 0 unknown */
 	uint32_t tid;
@@ -67,6 +70,7 @@ enum flowtap_gap_reason {
 	FLOWTAP_GAP_SKID,
 	FLOWTAP_GAP_EXEC,
 	FLOWTAP_GAP_HARDWARE,
+	FLOWTAP_GAP_MEMORY,
 	/* from the decoder */
 	FLOWTAP_GAP_TRAP,	/* resumed somewhere after a trap: user-only recording does not say where */
 	FLOWTAP_GAP_NO_IMAGE,	/* nothing known is mapped at `address` */
@@ -74,6 +78,9 @@ enum flowtap_gap_reason {
 	FLOWTAP_GAP_IMPOSSIBLE,	/* the code at `address` cannot have done what was recorded */
 	FLOWTAP_GAP_BAD_RECORD,	/* a record that is not well formed */
 	FLOWTAP_GAP_FILTERED,	/* transfers inhibited by configuration: no blocks possible */
+	FLOWTAP_GAP_RECORDER,	/* the recorder's own code ran in the kernel, which is not recorded */
+	FLOWTAP_GAP_GUEST,	/* a virtual machine ran, which is not recorded */
+	FLOWTAP_GAP_USER,	/* user mode (or a guest) ran, and only the kernel is recorded */
 	FLOWTAP_GAP_REASONS
 };
 
@@ -88,14 +95,14 @@ struct flowtap_gap {
 
 /*
  * A trap. `address` is the instruction that did not complete: it executes after the return, or
- * (ecall, ebreak) was the cause itself. number is the cause code (mcause, Arm exception number),
- * -1 where the hardware does not record it.
+ * (ecall, ebreak) was the cause itself, and is then the end of the block before. number is the
+ * cause code (mcause, Arm exception number), -1 where the hardware does not record it.
  */
 struct flowtap_exception {
 	int number;
 	bool interrupt;
-	uint64_t address;
-	uint64_t target;	/* of the handler, 0 not recorded */
+	uint64_t address;	/* 0: in a mode that is not recorded */
+	uint64_t target;	/* the handler, where the flow goes on; 0 not recorded */
 };
 
 struct flowtap_transfer {
@@ -115,6 +122,7 @@ enum flowtap_element_kind {
 	FLOWTAP_ELEMENT_GAP,
 	FLOWTAP_ELEMENT_TRANSFER,
 	FLOWTAP_ELEMENT_CALLSTACK,
+	FLOWTAP_ELEMENT_MISPREDICTED,	/* the last block's transfer was, by branch prediction */
 };
 
 /* Everything but blocks. Valid during the call only. */

@@ -7,6 +7,12 @@
  * its file's bytes from file_offset on, zeros from the file's end to the end of that page (4096).
  * What a process changed in its copy (text relocations, breakpoints) is not known.
  *
+ * The kernel's text is one for all processes; addresses with the sign bit set are its own. What two
+ * looks of the recorder at it found to be the same is taken for known in between; what they found
+ * to be different (static keys, alternatives, probes, modules) is missing from the one look to the
+ * other, byte for byte, and the rest of the text goes on. A module is known from the look on that
+ * found it first, and to the last one that found it.
+ *
  * Code is copied out of the files at the first look, as a file can shrink under a mapping: at most
  * 512 MiB of a file and 4 GiB in all; more is missing with that reason. Nothing is sized by what an
  * archive or a file claims.
@@ -76,6 +82,46 @@ int flowtap_map_add_bytes(struct flowtap_map *map, const struct flowtap_mapping 
  */
 int flowtap_map_add_shared(struct flowtap_map *map, const char *path, const void *bytes,
 			   size_t size);
+/* A part of what one look found: struct flowtap_archive_kernel says it all. */
+struct flowtap_kernel_text {
+	uint64_t time;
+	uint64_t until;
+	uint64_t start;
+	uint64_t size;
+	uint64_t offset;
+	uint64_t part_size;
+	bool fresh;		/* FLOWTAP_KERNEL_NEW */
+	bool gone;		/* FLOWTAP_KERNEL_GONE */
+	const char *name;	/* "kernel", or the module's */
+};
+
+/*
+ * Looks come in the order of time. part_size bytes are copied. 0; -EINVAL: it contradicts itself or
+ * what came before; -EFBIG beyond the limits (1 GiB, 4096 stretches, 64 changes of one); -ENOMEM.
+ */
+int flowtap_map_add_kernel(struct flowtap_map *map, const struct flowtap_kernel_text *text,
+			   const void *bytes);
+/* Lines as in struct flowtap_archive_symbols. 0, -EFBIG (128 MiB in all), -ENOMEM. */
+int flowtap_map_add_symbols(struct flowtap_map *map, const char *text, size_t size);
+/* A part of a file that the archive brings: struct flowtap_archive_file says it all. */
+struct flowtap_bundled {
+	const char *path;
+	uint64_t size;		/* of the whole file */
+	uint64_t offset;
+	uint64_t part_size;
+	uint8_t build_id_size;	/* 0 unknown */
+	uint8_t build_id[FLOWTAP_BUILD_ID_MAX];
+};
+
+/*
+ * Such a file is taken before what the sysroot has: for mappings with its build-id, which must also
+ * be what it says itself; one without a build-id for mappings of its path without one. Parts come
+ * in order and are copied; until the last one came the file does not count. To be called before the
+ * file is asked for. 0; -EINVAL: it is not the next part; -EFBIG (512 MiB of one, 4 GiB of all);
+ * -ENOMEM.
+ */
+int flowtap_map_add_file(struct flowtap_map *map, const struct flowtap_bundled *part,
+			 const void *bytes);
 /*
  * A new process: at first it has a copy of what the parent had at that time, late mappings of the
  * parent included. Nothing happens if parent == child (a thread). 0 or -ENOMEM.
@@ -87,8 +133,8 @@ int flowtap_map_exec(struct flowtap_map *map, uint32_t pid, uint64_t time);
 int flowtap_map_exit(struct flowtap_map *map, uint32_t pid, uint64_t time);
 
 /*
- * The code at address in pid at time, or NULL where nothing executable is known to be mapped (or
- * memory ran out).
+ * The code at address in pid (any, for the kernel's addresses) at time, or NULL where nothing
+ * executable is known to be mapped (or memory ran out).
  * Files are opened at the first look. Hot callers keep the answer and ask again only when address
  * or time leave its ranges or the pid changes.
  */
@@ -96,8 +142,8 @@ const struct flowtap_code *flowtap_map_find(struct flowtap_map *map, uint32_t pi
 					    uint64_t address);
 
 /*
- * The function that `address` (in `code`) belongs to, from .symtab or else .dynsym; *offset from
- * its start. NULL if none is known. Owned by the map.
+ * The function that `address` (in `code`) belongs to, from .symtab or else .dynsym, or what
+ * flowtap_map_add_symbols gave; *offset from its start. NULL if none is known. Owned by the map.
  */
 const char *flowtap_map_symbol(struct flowtap_map *map, const struct flowtap_code *code,
 			       uint64_t address, uint64_t *offset);

@@ -3,17 +3,19 @@
  * Replay: an archive's contents in the order a decoder can use.
  *
  * First every block but RING, in file order, goes to `block`, and the side band among them
- * (MAPPING, TASK, BYTES), sorted by time, into the map. Then the records of all rings come, merged
- * by time, each ring's in its own order; a task that moved between CPUs has its samples in the
- * order of their sequence, also where their times are equal. Damage is reported and passed over.
+ * (MAPPING, TASK, BYTES, KERNEL, SYMBOLS, FILE), sorted by time, into the map. Then the records of
+ * all rings come, merged by time, each ring's in its own order; a task that moved between CPUs has
+ * its samples in the order of their sequence, also where their times are equal. Damage is reported
+ * and passed over.
  *
- * Memory: 16 bytes for each RING block and 24 for each MAPPING, TASK and BYTES block (arrays grow
- * by doubling), some 50 for each task, a window of 128 KiB for each CPU, and what the reader of
+ * Memory: 16 bytes for each RING block and 24 for each block of the side band (arrays grow by
+ * doubling), some 50 for each task, a window of 128 KiB for each CPU, and what the reader of
  * archives takes (archive.h). A pipe is first copied to a temporary file without a name ($TMPDIR,
  * else /var/tmp, /tmp).
  *
- * The end of a process is not told to the map: EXIT is of a thread, and the address space lives as
- * long as another runs. It ends when the pid is forked anew or executes.
+ * The end of a process is not told to the map: the last sample of a task is made when it leaves the
+ * CPU for the last time, which is after the EXIT of its last thread. An address space ends when the
+ * pid is forked anew or executes.
  */
 #ifndef FLOWTAP_REPLAY_H
 #define FLOWTAP_REPLAY_H

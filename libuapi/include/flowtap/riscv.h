@@ -25,15 +25,21 @@ enum flowtap_transfer_type {
 	FLOWTAP_TRANSFER_RETURN = 13,
 	FLOWTAP_TRANSFER_INDIRECT_LINK = 14,
 	FLOWTAP_TRANSFER_DIRECT_LINK = 15,
+	/*
+	 * No type of CTR's, but one of instructions: it writes sctrctl or sctrstatus, and what
+	 * follows may be recorded otherwise than what was before.
+	 */
+	FLOWTAP_TRANSFER_RECORDING = 16,
 };
 
-/* "direct call" ...; "reserved" for 6, 7 and what is above 15. Static. */
+/* "direct call" ...; "reserved" for 6, 7 and what is above 16. Static. */
 const char *flowtap_transfer_name(unsigned int type);
 
 /*
  * What one instruction can do to the flow. transfer is the type CTR reports when it transfers
  * (TAKEN for conditional branches), NONE for all that only fall through; ecall and ebreak
- * are EXCEPTION (they never fall through by themselves), xRET TRAP_RETURN.
+ * are EXCEPTION (they never fall through by themselves), xRET TRAP_RETURN. RECORDING falls
+ * through, but ends a block.
  */
 struct flowtap_riscv_insn {
 	uint8_t length;		/* 2 or 4 */

@@ -17,16 +17,26 @@
 #define FLOWTAP_SIDEBAND_H
 
 #include <flowtap/archive.h>
+#include <flowtap/image.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <sys/types.h>
 
 struct flowtap_sideband;
 
 struct flowtap_sideband_options {
-	pid_t pid;		/* the process (and, with inherit, what it forks); 0: all */
+	/* Processes (and, with inherit, what they fork), read by open only; none: all there are. */
+	const pid_t *pids;
+	size_t n_pids;
 	bool inherit;
 	bool stopped;		/* attached to a child that has not executed yet */
 	bool poll;		/* poll /proc even if events are allowed */
+	/*
+	 * Told of each mapping that goes into the archive, unless NULL; what it returns below 0
+	 * ends whatever was called.
+	 */
+	int (*mapped)(void *argument, const struct flowtap_mapping *mapping);
+	void *argument;
 };
 
 /*

@@ -8,13 +8,17 @@
  * follows, and never without a COMMENT ("gap unexplained" if nobody said why) or a PROCESS_ID_EXT
  * of another thread. PROCESS_ID_EXT is {cpu, pid, tid}. Times and cycles are not written.
  *
- * A change of mode is an EVENT in the instruction group of the xRET that made it, where that is
- * the last thing that was written; else it stands beside the next FORCE_PC.
+ * A trap of which the flow tells cause and handler, and that is an ecall or ebreak just written, is
+ * an EVENT with its EVENT_PC_TARGET in the group of that instruction; any other is a COMMENT, and
+ * a FORCE_PC leads to the handler, as an EVENT must have a cause and nothing is invented. A change
+ * of mode is an EVENT in the group of the xRET, ecall or ebreak that made it; else it stands
+ * beside the next FORCE_PC.
  */
 #ifndef FLOWTAP_STF_H
 #define FLOWTAP_STF_H
 
 #include <flowtap/flow.h>
+#include <flowtap/zstf.h>
 
 struct flowtap_blocks;
 struct flowtap_stf;
@@ -25,14 +29,16 @@ struct flowtap_stf_options {
 	uint8_t version[3];		/* of the generator */
 	const char *generator_comment;	/* up to 65535 bytes, or NULL */
 	struct flowtap_blocks *blocks;	/* charged for renderings; may be NULL */
+	const struct flowtap_zstf_options *zstf;	/* makes a .zstf; NULL: a plain .stf */
 };
 
 struct flowtap_stf_counts {
 	uint64_t instructions;
-	uint64_t bytes;			/* handed to write so far: all of them after finish */
+	uint64_t bytes;			/* handed to write so far (a .zstf's: uncompressed); all after finish */
 	uint64_t gaps;			/* gap elements, each with a COMMENT */
 	uint64_t forced;		/* FORCE_PC after the first: gaps, traps, other tasks */
 	uint64_t traps;			/* exceptions written as COMMENT */
+	uint64_t events;		/* exceptions written as EVENT */
 	uint64_t skipped;		/* transfers and call stacks: no instructions known */
 };
 
@@ -40,6 +46,10 @@ struct flowtap_stf_counts {
  * Writes to fd (borrowed, not seeked), buffered. The header is finished with the first block,
  * whose address its FORCE_PC is. Strings are copied; options->blocks is borrowed.
  * 0 and *stf; -ENOMEM; -EINVAL: generator_comment is too long.
+ *
+ * With options->zstf fd is a regular file, emptied and written from its beginning wherever it
+ * stands, by a thread. Then also: -EINVAL: markers or level out of range, or fd appends;
+ * -ESPIPE: fd is no regular file; -EAGAIN: no thread; -errno of writing its head.
  */
 int flowtap_stf_new(int fd, const struct flowtap_stf_options *options, struct flowtap_stf **stf);
 
@@ -59,10 +69,11 @@ struct flowtap_sink *flowtap_stf_sink(struct flowtap_stf *stf);
 const struct flowtap_stf_counts *flowtap_stf_counts(const struct flowtap_stf *stf);
 /*
  * Writes what is buffered. 0; -errno of write; -ENODATA: a trace without any instruction, no STF
- * can say that. What was written is then no STF.
+ * can say that. What was written is then no STF. A .zstf is finished with it: nothing can be
+ * written any more (-EPIPE).
  */
 int flowtap_stf_finish(struct flowtap_stf *stf);
-/* Does not write. */
+/* Does not write. A .zstf that was not finished has its whole chunks. */
 void flowtap_stf_free(struct flowtap_stf *stf);
 
 #endif /* FLOWTAP_STF_H */

@@ -13,12 +13,15 @@
  *	range START END N(d) ISA E|N			N instructions from START up to END were
  *							executed; N: the last one is a conditional
  *							branch that was not taken, else E
- *	exception NUMBER(d) RETURN [interrupt] [target=T] NUMBER -1: not recorded
- *	eret						exception return executed
+ *	exception NUMBER(d) RETURN [interrupt] [target=T] NUMBER -1: not recorded; RETURN 0:
+ *							in a mode that is not recorded; T: the
+ *							handler, where the flow goes on
+ *	eret						the last instruction was an exception return
  *	gap REASON [since=T] [until=T] [size=N|unknown] [address=A] [detail=TEXT]
  *							TEXT goes on to the end of the line
  *	timestamp T					12 digits or more, ns or the trace's ticks
  *	cycles N(d) [at_least]				at_least: the counter was saturated
+ *	mispredicted					the last range's transfer was
  *	transfer SOURCE TARGET TYPE [mispredicted]	TYPE: flowtap_transfer_name with _ for spaces
  *	callstack A B C ...				the innermost first
  */

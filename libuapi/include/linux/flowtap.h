@@ -30,7 +30,11 @@
  * {type, misc, size} and size bytes in all. A reader passes over types that it does not know.
  * When the ring is full the new record is dropped and counted; the next one that fits is preceded
  * by FLOWTAP_RECORD_LOST. With FLOWTAP_OVERWRITE the oldest records give way instead; data_oldest
- * is then where the oldest whole record begins, and the mapping must not be writable.
+ * is then where the oldest whole record begins, and the mapping must not be writable. The kernel
+ * stores data_oldest before it overwrites what is older: a reader loads data_head (acquire), then
+ * data_oldest, copies what is between, after a read barrier loads data_oldest again and throws
+ * away what it copied from before that. Nothing is LOST then, data_tail means nothing, and there
+ * is POLLIN only once the stream is disabled or its last task gone.
  *
  * poll gives POLLIN when watermark bytes wait, or anything waits for flush_ms; POLLHUP when the
  * last task of the set has ended or was removed (what is in the ring stays readable); POLLERR
@@ -39,9 +43,27 @@
  * Samples. On a trigger the kernel takes the entries out of the hardware and writes one
  * FLOWTAP_RECORD_SAMPLE. It is raw: source, target and data are the registers' contents, oldest
  * first, except that addresses of the kernel are 0 where the caller may not see them. Nothing of
- * another task is ever in it: the hardware buffer is emptied when a task comes onto the CPU.
+ * another task is ever in it: the hardware buffer is emptied when a task comes onto the CPU. What
+ * a task had in it when it left is put back when it returns, on whatever CPU, so its history goes
+ * on; with FLOWTAP_TRIGGER_SWITCH it has become a sample instead.
  *
- * Contiguity. Each task of a set has a sequence number. A sample whose sequence is that of the
+ * A stream with FLOWTAP_CPU_WIDE takes no tasks (nor INHERIT and ENABLE_ON_EXEC: EINVAL). It writes a sample whenever the CPU goes from one
+ * task to another (if anything was recorded), so that each sample is of one task: the one that
+ * pid and tid name. There is at most one such stream on a CPU: CONFIGURE of a second one gives
+ * EBUSY, and QUERY names the holder. While it is enabled it holds the source, and the streams of
+ * tasks have gaps (FLOWTAP_CAUSE_DISPLACED).
+ *
+ * With FLOWTAP_MODE_KERNEL the kernel is recorded, but not what this module does between the
+ * moment when it stops recording to take entries and the moment when it goes on: after each sample
+ * the first entry's source is somewhere in the module, with no way there from the entry before. A
+ * trap's entry whose target is 0 (of type interrupt) was put in by the module: an overflow of
+ * somebody else's counter froze recording at its source, and what follows comes after that
+ * interrupt. RASEMU cannot be combined with FLOWTAP_MODE_KERNEL (EINVAL): the module's own returns
+ * would take calls off the stack that are not theirs; nor with BPFRZ. With the kernel alone an
+ * overflow that freezes user mode leaves no entry: what follows a return to user mode is unknown.
+ *
+ * Contiguity. Each task of a set has a sequence number; with FLOWTAP_CPU_WIDE the CPU has one for
+ * whatever runs there (FLOWTAP_MISC_CPU_WIDE). A sample whose sequence is that of the
  * task's sample before it plus one begins where that one ended: no transfer lies between them.
  * Any other is preceded by a loss; `loss` in it has a bit for each cause. A sample that filled
  * the hardware buffer (nr == depth) may have pushed transfers out and is never contiguous with its
@@ -50,13 +72,14 @@
  * Time is CLOCK_MONOTONIC_RAW in nanoseconds everywhere. pid (process) and tid (thread) are as
  * in the PID namespace of whoever configured the stream, 0 where the task is not visible there.
  *
- * Rights. To trace a process: all of its uids and gids equal to the caller's effective ones, the
- * same user namespace and a dumpable process; or CAP_SYS_PTRACE over it. This is stricter than
+ * Rights. To trace a process: all of its uids and gids equal to the caller's effective ones, no
+ * capability that the caller lacks, the same user namespace and a dumpable process; or CAP_SYS_PTRACE over it. This is stricter than
  * ptrace and does not ask Yama. Tracing of a task ends when it executes a set-uid program, or one
  * that its user may not read.
- * FLOWTAP_CPU_WIDE needs CAP_PERFMON. FLOWTAP_MODE_KERNEL needs what perf asks for to see kernel
+ * FLOWTAP_CPU_WIDE needs CAP_PERFMON (else EACCES). FLOWTAP_MODE_KERNEL needs what perf asks for to see kernel
  * addresses (perf_event_paranoid, CAP_PERFMON). The ring is charged to RLIMIT_MEMLOCK, after
- * mlock_kb (a module parameter) KiB for each user.
+ * mlock_kb (a module parameter) KiB for each user and CPU. A user without CAP_PERFMON has at most
+ * 64 streams on each CPU, and 64 sets of tasks (else EMFILE).
  *
  * Compatibility. Structures have only __u32 and __u64 and arrays of bytes, no holes, the same
  * layout on every architecture and for 32-bit callers. They grow at the end: the size is in the
@@ -120,7 +143,8 @@
 #define FLOWTAP_CAUSE_SKID	10		/* the trigger came late, in a mode not recorded */
 #define FLOWTAP_CAUSE_EXEC	11		/* set-uid exec: the task is no longer traced */
 #define FLOWTAP_CAUSE_HARDWARE	12		/* the source reported it (TRBE wrap, collision, fault) */
-#define FLOWTAP_CAUSE_MAX	13
+#define FLOWTAP_CAUSE_MEMORY	13		/* a new task could not be followed */
+#define FLOWTAP_CAUSE_MAX	14
 
 /* What a CPU's CTR can do (Smctr 2, 3); all masks in the registers' own layout. */
 struct flowtap_ctr_caps {
@@ -307,6 +331,8 @@ struct flowtap_record {
 #define FLOWTAP_MISC_USER	(1U << 0)	/* SAMPLE: the trigger came in user mode, ip is valid */
 #define FLOWTAP_MISC_OUT	(1U << 1)	/* SWITCH: the task leaves the CPU */
 #define FLOWTAP_MISC_ESTIMATE	(1U << 2)	/* GAP: inferred, not observed */
+#define FLOWTAP_MISC_KERNEL	(1U << 3)	/* SAMPLE: the trigger came in the kernel, ip is valid */
+#define FLOWTAP_MISC_CPU_WIDE	(1U << 4)	/* SAMPLE, GAP: sequence is the CPU's, not a task's */
 
 struct flowtap_entry {
 	__u64 source;		/* ctrsource: address, bit 0 V */

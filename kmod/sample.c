@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/minmax.h>
+#include <linux/sched.h>
+#include <linux/string.h>
+#include <linux/timekeeping.h>
+
+#include "sample.h"
+#include "stream.h"
+
+void sample_note_loss(struct stream *stream, struct entry *entry, u32 cause)
+{
+	entry->loss |= 1U << cause;
+	stream->stats.losses[cause]++;
+}
+
+/* Where the trigger interrupted a mode that is recorded: FLOWTAP_MISC_, else 0. */
+static u16 interrupted(const struct stream *stream, struct pt_regs *regs)
+{
+	if (!regs)
+		return 0;
+	if (user_mode(regs))
+		return stream->modes & FLOWTAP_MODE_USER ? FLOWTAP_MISC_USER : 0;
+	return stream->modes & FLOWTAP_MODE_KERNEL ? FLOWTAP_MISC_KERNEL : 0;
+}
+
+/* Once, until a sample has told. */
+static void note_wrapped(struct stream *stream, struct entry *entry)
+{
+	if (!(entry->loss & 1U << FLOWTAP_CAUSE_WRAPPED))
+		sample_note_loss(stream, entry, FLOWTAP_CAUSE_WRAPPED);
+}
+
+/* A thread that was reaped has no numbers any more when it leaves the CPU for the last time. */
+static void name_task(const struct stream *stream, const struct entry *entry, u32 *pid, u32 *tid)
+{
+	*pid = __task_pid_nr_ns(entry->task, PIDTYPE_TGID, stream->namespace);
+	*tid = __task_pid_nr_ns(entry->task, PIDTYPE_PID, stream->namespace);
+	if (!*tid && stream_is_wide(stream)) {
+		*pid = stream->everyone_pid;
+		*tid = stream->everyone_tid;
+	}
+}
+
+/* All of the record but its entries. Any loss makes the sequence number jump. */
+static void describe(struct stream *stream, struct entry *entry, u32 trigger, u32 nr,
+		     struct pt_regs *regs, struct flowtap_record_sample *sample)
+{
+	if (nr == stream->depth)
+		note_wrapped(stream, entry);
+	entry->sequence += entry->loss ? 2 : 1;
+	*sample = (struct flowtap_record_sample){
+		.header.type = FLOWTAP_RECORD_SAMPLE,
+		.header.misc = interrupted(stream, regs),
+		.header.size = sizeof(*sample) + nr * sizeof(struct flowtap_entry),
+		.time = ktime_get_raw_fast_ns(),
+		.sequence = entry->sequence,
+		.control = stream->control,
+		.cpu = stream->cpu,
+		.trigger = trigger,
+		.loss = entry->loss,
+		.depth = stream->depth,
+		.nr = nr,
+	};
+	name_task(stream, entry, &sample->pid, &sample->tid);
+	if (sample->header.misc)
+		sample->ip = instruction_pointer(regs);
+	if (stream_is_wide(stream))
+		sample->header.misc |= FLOWTAP_MISC_CPU_WIDE;
+}
+
+/* Somebody else's overflow or breakpoint had stopped recording, nobody knows when. */
+static void note_frozen(struct stream *stream, struct entry *entry)
+{
+	sample_note_loss(stream, entry, FLOWTAP_CAUSE_FROZEN);
+	stream_write_gap(stream, entry->task, entry->since, FLOWTAP_CAUSE_FROZEN);
+}
+
+/* The last nr entries of scratch. */
+static void put(struct stream *stream, struct entry *entry, u32 trigger, struct pt_regs *regs,
+		bool frozen, const struct flowtap_entry *scratch, u32 nr)
+{
+	struct flowtap_record_sample sample;
+
+	describe(stream, entry, trigger, nr, regs, &sample);
+	stream->stats.triggers++;
+	if (stream_write(stream, sample.time, &sample, sizeof(sample),
+			 scratch + stream->depth - nr, nr * sizeof(scratch[0]))) {
+		entry->loss = 0;
+		entry->displaced = false;
+		stream->stats.samples++;
+		stream->stats.entries += nr;
+	} else {
+		stream->stats.lost_samples++;
+		stream->stats.lost_entries += nr;
+		sample_note_loss(stream, entry, FLOWTAP_CAUSE_RING_FULL);
+	}
+	/* Our own counter's overflow freezes on purpose; anything else was somebody else's. */
+	if (frozen && trigger != FLOWTAP_TRIGGER_OVERFLOW)
+		note_frozen(stream, entry);
+	else if (frozen && stream->breakpoints)
+		sample_note_loss(stream, entry, FLOWTAP_CAUSE_FROZEN);
+	entry->since = sample.time;
+}
+
+u32 sample_take(struct stream *stream, struct entry *entry, u32 trigger, struct pt_regs *regs,
+		struct flowtap_entry *scratch)
+{
+	bool frozen = stream->source->pause(stream);
+	u32 nr = stream->source->drain(stream, scratch);
+
+	/* A CPU goes from task to task all the time, most have nothing to tell. */
+	if (nr || frozen || trigger != FLOWTAP_TRIGGER_SWITCH || !stream_is_wide(stream))
+		put(stream, entry, trigger, regs, frozen, scratch, nr);
+	return nr;
+}
+
+void sample_keep(struct stream *stream, struct entry *entry, bool frozen,
+		 const struct flowtap_entry *scratch, u32 nr)
+{
+	/* What comes next does not follow: this is a sample of its own. */
+	if (frozen) {
+		put(stream, entry, FLOWTAP_TRIGGER_SWITCH, NULL, true, scratch, nr);
+		return;
+	}
+	if (nr == stream->depth || nr > entry->room)
+		note_wrapped(stream, entry);
+	nr = min(nr, entry->room);
+	memcpy(entry->history, scratch + stream->depth - nr, nr * sizeof(scratch[0]));
+	entry->nr = nr;
+	entry->control = stream->control;
+}
+
+void sample_start(struct stream *stream, struct entry *entry)
+{
+	u32 nr = entry->nr, skip = 0;
+
+	/* CPUs may differ in what they record and how much. */
+	if (nr && entry->control != stream->control) {
+		sample_note_loss(stream, entry, FLOWTAP_CAUSE_SWITCH);
+		nr = 0;
+	} else if (nr > stream->depth) {
+		note_wrapped(stream, entry);
+		skip = nr - stream->depth;
+		nr = stream->depth;
+	}
+	stream->source->start(stream, entry->history + skip, nr);
+	entry->nr = 0;
+}

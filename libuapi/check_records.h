@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* The records of rings: what is in each, what they count up to, and how they follow each other. */
+#ifndef FLOWTAP_CHECK_RECORDS_H
+#define FLOWTAP_CHECK_RECORDS_H
+
+#include <flowtap/archive.h>
+#include <flowtap/check.h>
+#include <stdbool.h>
+
+#include "merge.h"
+#include "table.h"
+
+struct flowtap_check_cpu;
+struct flowtap_check_task;
+
+/* All zeros but for `check`. */
+struct flowtap_check_records {
+	struct flowtap_check *check;
+	struct flowtap_check_cpu *cpus;
+	uint32_t n_cpus;
+	struct flowtap_table by_cpu;
+	struct flowtap_check_task *tasks;
+	uint32_t n_tasks;
+	struct flowtap_table by_task;
+	bool overwrite;			/* of one of the streams */
+};
+
+/* Blocks of RING, CONFIGURE, STATS. 0 or -ENOMEM. */
+int flowtap_check_ring(struct flowtap_check_records *records,
+		       const struct flowtap_archive_block *block);
+int flowtap_check_configure(struct flowtap_check_records *records,
+			    const struct flowtap_archive_block *block);
+int flowtap_check_stats(struct flowtap_check_records *records,
+			const struct flowtap_archive_block *block);
+/* When all blocks were there: whether the counts are those of the records. */
+void flowtap_check_counts(struct flowtap_check_records *records);
+/* The next record in order of time. partial: others may be missing. 0 or -ENOMEM. */
+int flowtap_check_sequence(struct flowtap_check_records *records,
+			   const struct flowtap_merge_result *result, bool partial);
+void flowtap_check_records_free(struct flowtap_check_records *records);
+
+#endif /* FLOWTAP_CHECK_RECORDS_H */

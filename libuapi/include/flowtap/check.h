@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Checks whole files against all that their formats say: archives (.ftap), STF traces, plain and
+ * compressed (.stf, .zstf). Which it is, its first bytes say.
+ *
+ * An archive: checksums, whole blocks, the records of rings and what is in them, an END; that what
+ * was counted (STATS, LOST) is what is there; that the sequence numbers of each task follow each
+ * other, and say where something was lost.
+ *
+ * STF: what its readers (README) want: the header's records, the order of the records of an
+ * instruction, opcodes of the right size, targets that the opcode can have, changes of mode where
+ * there can be one, a PC that is known at each instruction; an end that is not in the midst of one.
+ *
+ * .zstf, on top of it: an index that is right, chunks that are one frame each, have as many
+ * instructions as they should and begin at the PC that the index says.
+ */
+#ifndef FLOWTAP_CHECK_H
+#define FLOWTAP_CHECK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+enum flowtap_check_format {
+	FLOWTAP_CHECK_UNKNOWN,
+	FLOWTAP_CHECK_ARCHIVE,
+	FLOWTAP_CHECK_STF,
+	FLOWTAP_CHECK_ZSTF,
+};
+
+struct flowtap_check_problem {
+	uint64_t offset;
+	bool unpacked;			/* ... in the records of a .zstf, not in the file */
+	const char *reason;		/* one line, valid during the call */
+};
+
+struct flowtap_check {
+	/* In. Each may be NULL. progress comes about once a MiB. */
+	void (*problem)(struct flowtap_check *check, const struct flowtap_check_problem *problem);
+	void (*progress)(struct flowtap_check *check, uint64_t done, uint64_t size);
+	void *argument;			/* the caller's own */
+
+	/* Out. */
+	enum flowtap_check_format format;
+	uint64_t problems;
+	uint64_t size;			/* of the file */
+	uint64_t instructions;		/* of a trace */
+	uint64_t chunks;
+	uint64_t records;		/* of a trace, or of an archive's rings */
+	uint64_t blocks;		/* of an archive */
+	uint64_t samples;
+	uint64_t entries;
+	uint64_t lost_records;		/* by the archive's own account: no problem */
+};
+
+/*
+ * fd: a regular file, borrowed, read from its beginning. Memory is some 100 bytes for each task and
+ * CPU, 16 for each RING block, and what the readers of archives and .zstf take. 0: it was
+ * read as far as can be, see `problems`; -EBADMSG: none of these formats; -EPROTONOSUPPORT: an
+ * archive of another version; -ENOMEM; -errno of read.
+ */
+int flowtap_check_file(struct flowtap_check *check, int fd);
+
+#endif /* FLOWTAP_CHECK_H */

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* How long the records of STF are and where they may stand, for readers. */
+#ifndef FLOWTAP_STF_LAYOUT_H
+#define FLOWTAP_STF_LAYOUT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum stf_place {
+	STF_PLACE_NONE,		/* there is no such record */
+	STF_PLACE_HEADER,
+	STF_PLACE_ANY,		/* header and groups, in no order */
+	STF_PLACE_GROUP,	/* among an instruction's records, ascending */
+	STF_PLACE_OPCODE,	/* the last of them */
+	STF_PLACE_TRANSACTION,	/* of traces that are no instruction traces */
+};
+
+#define STF_VLEN_MAX 65536U		/* bits (V extension 2) */
+
+/* What the header says of the sizes of records. */
+struct stf_widths {
+	unsigned int event_id;	/* 4 or 8 bytes */
+	uint32_t vlen;		/* bits of a vector register, 0 not said */
+};
+
+/* NULL: no such record. */
+const char *flowtap_stf_name(uint8_t descriptor);
+enum stf_place flowtap_stf_place(uint8_t descriptor);
+/*
+ * Bytes of payload; UINT64_MAX: more than `available` ones are needed to tell, 32 always suffice.
+ * A vector register without VLEN_CONFIG is as long as an integer one.
+ */
+uint64_t flowtap_stf_payload(const struct stf_widths *widths, uint8_t descriptor,
+			     const uint8_t *payload, size_t available);
+
+/* Little-endian, n up to 8 bytes. */
+static inline uint64_t stf_number(const uint8_t *bytes, unsigned int n)
+{
+	uint64_t value = 0;
+
+	while (n--)
+		value = value << 8 | bytes[n];
+	return value;
+}
+
+#endif /* FLOWTAP_STF_LAYOUT_H */

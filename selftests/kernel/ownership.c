@@ -1,0 +1,367 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Shows that the module takes CTR only where nobody else has it, leaves siselect and everything
+ * else as it found it, and survives an idle state that loses the registers. riscv64 with CTR only.
+ */
+#include "kselftest_harness.h"
+#include "stream.h"
+#include "task.h"
+
+#ifdef __riscv
+
+#include "loop.h"
+#include "rival.h"
+
+#define CONTROL_U 1
+#define CPU1 "/sys/devices/system/cpu/cpu1/online"
+/* What rival.ko leaves in the entries when it loses them. */
+#define SCRAMBLED(address) ((((address) >> 16) & 0xffff) == 0x5afe)
+
+FIXTURE(owner)
+{
+	int cpus;
+};
+
+FIXTURE_SETUP(owner)
+{
+	int error;
+
+	if (!getenv("FLOWTAP_MODULE") || geteuid())
+		SKIP(return, "FLOWTAP_MODULE is not set, or not root");
+	/* Before flowtap: whatever happens to a CPU that comes online has happened then. */
+	if (!access(DEVICE, F_OK))
+		ASSERT_EQ(0, unload());
+	error = rival_load();
+	if (error) {
+		load("soft=1");
+		SKIP(return, "no rival.ko, or no CTR here: %s", strerror(-error));
+	}
+	self->cpus = cpus_online();
+}
+
+FIXTURE_TEARDOWN(owner)
+{
+	int cpu;
+
+	for (cpu = 0; cpu < self->cpus && access(DEVICE, F_OK); cpu++)
+		rival("own %d 0", cpu);
+	rival_unload();
+	/* As it was for the others. */
+	if (access(DEVICE, F_OK))
+		load("soft=1");
+}
+
+/* A word in what the kernel said since `position` of the log. */
+static bool log_says(int kmsg, const char *words)
+{
+	char line[2048];
+	bool found = false;
+	ssize_t got;
+
+	while ((got = read(kmsg, line, sizeof(line) - 1)) > 0 || errno == EPIPE) {
+		line[got > 0 ? got : 0] = 0;
+		found |= !!strstr(line, words);
+	}
+	return found;
+}
+
+static int log_end(void)
+{
+	int kmsg = open("/dev/kmsg", O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+
+	lseek(kmsg, 0, SEEK_END);
+	return kmsg;
+}
+
+TEST_F(owner, who_has_it_keeps_it_unless_we_are_told_to_take_it)
+{
+	struct flowtap_query query = { 0 };
+	struct csrs csrs;
+	int cpu, kmsg, fd;
+
+	for (cpu = 0; cpu < self->cpus; cpu++)
+		ASSERT_EQ(0, rival("own %d %#x", cpu, CONTROL_U));
+	kmsg = log_end();
+	EXPECT_EQ(-EBUSY, load(""));
+	EXPECT_TRUE(log_says(kmsg, "takeover=1"));
+	/* Not touched: it is his. */
+	for (cpu = 0; cpu < self->cpus; cpu++) {
+		ASSERT_EQ(0, rival_look(cpu, &csrs));
+		EXPECT_EQ(CONTROL_U, csrs.control);
+	}
+	ASSERT_EQ(0, load("takeover=1"));
+	fd = open_device();
+	for (cpu = 0; cpu < self->cpus; cpu++) {
+		query.cpu = cpu;
+		ASSERT_EQ(0, command(fd, FLOWTAP_IOC_QUERY, &query));
+		EXPECT_EQ(FLOWTAP_SOURCE_CTR, query.source);
+		ASSERT_EQ(0, rival_look(cpu, &csrs));
+		EXPECT_EQ(0, csrs.control);
+	}
+	close(fd);
+	close(kmsg);
+	EXPECT_EQ(0, unload());
+}
+
+TEST_F(owner, one_cpu_of_another_is_not_used_the_rest_is)
+{
+	struct flowtap_configure configure = plain(FLOWTAP_SOURCE_CTR, 0);
+	struct flowtap_query query = { 0 };
+	struct stream stream;
+	struct csrs csrs;
+	int fd;
+
+	if (self->cpus < 2)
+		SKIP(return, "one CPU");
+	ASSERT_EQ(0, rival("own 0 %#x", CONTROL_U));
+	ASSERT_EQ(0, load(""));
+	fd = open_device();
+	ASSERT_EQ(0, command(fd, FLOWTAP_IOC_QUERY, &query));
+	EXPECT_EQ(FLOWTAP_SOURCE_NONE, query.source);
+	EXPECT_EQ(FLOWTAP_REASON_OWNED, query.reason);
+	EXPECT_EQ(-EBUSY, stream_open(&stream, &configure));
+	configure.cpu = 1;
+	EXPECT_EQ(0, stream_open(&stream, &configure));
+	stream_close(&stream);
+	close(fd);
+	EXPECT_EQ(0, unload());
+	ASSERT_EQ(0, rival_look(0, &csrs));
+	EXPECT_EQ(CONTROL_U, csrs.control);
+}
+
+/* A stream that holds the CPU, with something recorded. */
+static int hold(struct stream *stream, const struct flowtap_configure *configure, pid_t pid)
+{
+	int error = trace(stream, configure, pid);
+
+	if (error)
+		return error;
+	return stream_next_sample(stream, 10000) == 1 ? 0 : -ETIME;
+}
+
+/* Somebody else may be on the CPU whenever we look. */
+static bool recording_comes(unsigned int cpu)
+{
+	uint64_t until = now_ns() + 10000 * MS;
+	struct csrs csrs;
+
+	while (now_ns() < until)
+		if (!rival_look(cpu, &csrs) && csrs.control)
+			return true;
+	return false;
+}
+
+TEST_F(owner, nothing_is_left_behind)
+{
+	struct flowtap_configure configure = sampling(plain(FLOWTAP_SOURCE_CTR, 0), 100000);
+	unsigned long depths[2];
+	struct stream stream;
+	struct loop loop;
+	struct csrs csrs;
+	int cpu;
+
+	unthrottle();
+	for (cpu = 0; cpu < self->cpus && cpu < 2; cpu++) {
+		ASSERT_EQ(0, rival_look(cpu, &csrs));
+		depths[cpu] = csrs.depth;
+		ASSERT_EQ(0, load(""));
+		loop = start_loop(cpu, 0x10000000);
+		configure.cpu = cpu;
+		/* Not the depth that it will be left with. */
+		configure.ctr.depth = depths[cpu] == 2 ? 16 : 64;
+		ASSERT_EQ(0, hold(&stream, &configure, loop.pid));
+		if (self->cpus > 1) {
+			ASSERT_EQ(0, pin(0, !cpu));
+			ASSERT_TRUE(recording_comes(cpu));
+		}
+		stream_close(&stream);
+		ASSERT_EQ(0, rival_look(cpu, &csrs));
+		EXPECT_EQ(0, csrs.control);
+		EXPECT_EQ(0, csrs.valid);
+		EXPECT_EQ(0, unload());
+		ASSERT_EQ(0, rival_look(cpu, &csrs));
+		EXPECT_EQ(0, csrs.control);
+		EXPECT_EQ(0, csrs.valid);
+		EXPECT_EQ(0, csrs.status >> 31 & 1);
+		EXPECT_EQ(depths[cpu], csrs.depth);
+		end_loop(&loop);
+	}
+}
+
+TEST_F(owner, a_cpu_that_goes_leaves_nothing_on)
+{
+	struct flowtap_configure configure = sampling(plain(FLOWTAP_SOURCE_CTR, 1), 100000);
+	struct stream stream;
+	struct loop loop;
+	struct csrs csrs;
+
+	if (self->cpus < 2 || access(CPU1, W_OK))
+		SKIP(return, "no CPU that can go");
+	unthrottle();
+	ASSERT_EQ(0, load(""));
+	loop = start_loop(1, 0x10000000);
+	ASSERT_EQ(0, hold(&stream, &configure, loop.pid));
+	ASSERT_EQ(0, write_file(CPU1, "0"));
+	/* Its registers may keep their contents while it is away: it goes and comes without us. */
+	stream_close(&stream);
+	ASSERT_EQ(0, unload());
+	ASSERT_EQ(0, write_file(CPU1, "1"));
+	ASSERT_EQ(0, rival_look(1, &csrs));
+	EXPECT_EQ(0, csrs.control);
+	EXPECT_EQ(0, csrs.valid);
+	end_loop(&loop);
+}
+
+TEST_F(owner, a_cpu_that_comes_back_with_anything_in_its_registers_is_still_ours)
+{
+	struct flowtap_configure configure = sampling(plain(FLOWTAP_SOURCE_CTR, 1), 100000);
+	struct stream stream;
+	struct loop loop;
+	struct csrs csrs;
+
+	if (self->cpus < 2 || access(CPU1, W_OK))
+		SKIP(return, "no CPU that can go");
+	unthrottle();
+	ASSERT_EQ(0, load(""));
+	ASSERT_EQ(0, rival("online 1"));
+	ASSERT_EQ(0, write_file(CPU1, "0"));
+	ASSERT_EQ(0, write_file(CPU1, "1"));
+	ASSERT_EQ(0, rival("online 0"));
+	ASSERT_EQ(0, rival_look(1, &csrs));
+	EXPECT_EQ(0, csrs.control);
+	EXPECT_EQ(0, csrs.valid);
+	loop = start_loop(1, 0x10000000);
+	EXPECT_EQ(0, hold(&stream, &configure, loop.pid));
+	EXPECT_TRUE(inside(&stream, loop.code));
+	stream_close(&stream);
+	end_loop(&loop);
+	EXPECT_EQ(0, unload());
+}
+
+/* What there is to be interrupted by: samples at any moment, in either mode, and switches. */
+static int disturb(struct stream *stream, pid_t pid)
+{
+	struct flowtap_configure configure = sampling(plain(FLOWTAP_SOURCE_CTR, 0), 20000);
+
+	configure.ring_pages = 1024;
+	configure.triggers |= FLOWTAP_TRIGGER_SWITCH;
+	return trace(stream, &configure, pid);
+}
+
+TEST_F(owner, siselect_is_as_it_was_whenever_we_were_there)
+{
+	struct stream stream;
+	struct loop loop;
+	pid_t asker = 0;
+	unsigned int round;
+
+	unthrottle();
+	ASSERT_EQ(0, load(""));
+	/* Somebody to be switched to and from. */
+	loop = start_loop(0, 0x10000000);
+	ASSERT_EQ(0, disturb(&stream, getpid()));
+	ASSERT_EQ(1, add_task(&stream, loop.pid, 0));
+	ASSERT_EQ(0, pin(0, 0));
+	if (self->cpus > 1) {
+		asker = fork_pinned(1);
+		if (!asker)
+			for (;;)
+				snapshot(&stream);
+	}
+	for (round = 0; round < 20; round++)
+		EXPECT_EQ(0, rival("select 1000"));
+	if (asker)
+		end(asker);
+	/* We were there. */
+	EXPECT_LT(10, stats(&stream).switches);
+	EXPECT_LT(10, stats(&stream).samples);
+	if (asker)
+		EXPECT_LT(100, stats(&stream).triggers);
+	stream_close(&stream);
+	end_loop(&loop);
+	EXPECT_EQ(0, unload());
+}
+
+/*
+ * Whoever wakes finds anything in the registers. What a task had recorded before was saved in
+ * time: none of what is found is told, nothing else is lost, and recording goes on.
+ */
+TEST_F_TIMEOUT(owner, an_idle_state_may_lose_the_registers, 60)
+{
+	struct flowtap_configure configure = sampling(plain(FLOWTAP_SOURCE_CTR, 0), 100000);
+	const struct flowtap_record_sample *sample;
+	unsigned int i, samples = 0, full = 0, wrong = 0, losses = 0, round;
+	const struct flowtap_entry *entry;
+	struct stream stream;
+	struct loop loop;
+
+	unthrottle();
+	ASSERT_EQ(0, load(""));
+	loop = start_loop(0, 0x10000000);
+	configure.ring_pages = 4096;
+	configure.ctr.depth = 256;
+	/* With samples at switches, and with histories that are kept over them. */
+	for (round = 0; round < 2; round++) {
+		uint64_t sequence = 0;
+
+		configure.triggers |= round ? FLOWTAP_TRIGGER_SWITCH : 0;
+		ASSERT_EQ(0, hold(&stream, &configure, loop.pid));
+		sample = &stream.record.sample;
+		entry = entries_of(&stream);
+		ASSERT_EQ(0, rival("idle 0 100 10000000 %u", round + 7));
+		ASSERT_EQ(0, disable(&stream));
+		while (stream_next(&stream) == 1) {
+			if (sample->header.type != FLOWTAP_RECORD_SAMPLE)
+				continue;
+			samples++;
+			losses |= sample->loss;
+			full += sample->nr == sample->depth;
+			if (sequence)
+				EXPECT_EQ(!sample->loss, sample->sequence == sequence + 1);
+			sequence = sample->sequence;
+			for (i = 0; i < sample->nr; i++)
+				wrong += SCRAMBLED(entry[i].source) || SCRAMBLED(entry[i].target);
+			wrong += !inside(&stream, loop.code) || bad_entry(&stream) != -1;
+			wrong += sample->depth != 256 || sample->control != (1 | 1 << 8 | 1 << 12);
+		}
+		/* A loop fills the buffer, a fast machine the ring; and that is all. */
+		EXPECT_EQ(0, losses & ~(1U << FLOWTAP_CAUSE_WRAPPED | 1U << FLOWTAP_CAUSE_OFFLINE |
+					1U << FLOWTAP_CAUSE_RING_FULL));
+		EXPECT_EQ(0, wrong);
+		EXPECT_LT(50, full);
+		/* It goes on. */
+		ASSERT_EQ(0, enable(&stream));
+		for (i = 0; i < 20; i++) {
+			ASSERT_EQ(1, stream_next_sample(&stream, 10000));
+			EXPECT_EQ(-1, bad_entry(&stream));
+			EXPECT_TRUE(inside(&stream, loop.code));
+		}
+		stream_close(&stream);
+	}
+	end_loop(&loop);
+	EXPECT_EQ(0, unload());
+}
+
+/* Also with nobody traced the registers are as they were when the CPU is back. */
+TEST_F(owner, what_idle_states_leave_in_the_registers_is_not_left_there)
+{
+	struct csrs csrs;
+
+	ASSERT_EQ(0, load(""));
+	ASSERT_EQ(0, rival("idle 0 20 1000000 1"));
+	ASSERT_EQ(0, rival_look(0, &csrs));
+	EXPECT_EQ(0, csrs.control);
+	EXPECT_EQ(0, csrs.valid);
+	EXPECT_EQ(0, unload());
+}
+
+#else
+
+TEST(ctr_is_riscv)
+{
+	SKIP(return, "CTR is RISC-V's");
+}
+
+#endif
+
+TEST_HARNESS_MAIN

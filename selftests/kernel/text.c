@@ -1,0 +1,320 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Shows that the text of this kernel, taken by looks of the recorder while it is patched under
+ * them, is known byte for byte except where and when it was patched. Needs root, no CTR.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <flowtap/archive.h>
+#include <flowtap/kernel.h>
+#include <flowtap/replay.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/mount.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "kcore.h"
+#include "kselftest_harness.h"
+#include "rival.h"
+
+#define TRACING "/sys/kernel/tracing"
+#define LIMIT 120		/* seconds: an emulator may take some for each look */
+
+FIXTURE(text)
+{
+	int fd;				/* the archive */
+	struct flowtap_archive_writer *writer;
+	struct flowtap_kernel *kernel;
+	struct flowtap_map *map;
+	uint64_t start;			/* of the kernel's text */
+	size_t size;
+	uint8_t *before;
+	uint8_t *after;
+};
+
+static uint64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &time);
+	return (uint64_t)time.tv_sec * 1000000000ULL + (uint64_t)time.tv_nsec;
+}
+
+static uint64_t address_of(const char *name)
+{
+	FILE *file = fopen("/proc/kallsyms", "re");
+	char line[512], symbol[256];
+	uint64_t address, found = 0;
+
+	while (file && !found && fgets(line, sizeof(line), file))
+		if (sscanf(line, "%lx %*c %255s", &address, symbol) == 2 && !strcmp(symbol, name))
+			found = address;
+	if (file)
+		fclose(file);
+	return found;
+}
+
+/* False: it cannot be read. */
+static bool read_text(uint64_t start, uint8_t *bytes, size_t size)
+{
+	struct flowtap_kcore *kcore;
+	int err = flowtap_kcore_open(&kcore);
+
+	if (err)
+		return false;
+	err = flowtap_kcore_read(kcore, start, bytes, size);
+	flowtap_kcore_close(kcore);
+	return !err;
+}
+
+static bool write_file(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	bool written = fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
+
+	if (fd >= 0)
+		close(fd);
+	return written;
+}
+
+FIXTURE_SETUP(text)
+{
+	int err;
+
+	if (geteuid())
+		SKIP(return, "not root");
+	err = flowtap_kernel_open(&self->kernel);
+	if (err == -ENOENT)
+		SKIP(return, "this kernel has no /proc/kcore, or no symbols");
+	ASSERT_EQ(0, err);
+	self->start = address_of("_stext");
+	self->size = address_of("_etext") - self->start;
+	ASSERT_NE(0, self->start);
+	self->before = malloc(self->size);
+	self->after = malloc(self->size);
+	self->fd = memfd_create("archive", MFD_CLOEXEC);
+	ASSERT_EQ(0, flowtap_archive_create(self->fd, &self->writer));
+	self->map = flowtap_map_new(NULL);
+	mount("none", TRACING, "tracefs", 0, NULL);
+}
+
+FIXTURE_TEARDOWN(text)
+{
+	flowtap_kernel_free(self->kernel);
+	flowtap_archive_writer_free(self->writer);
+	flowtap_map_free(self->map);
+	close(self->fd);
+	free(self->before);
+	free(self->after);
+}
+
+/* One look, into the archive. Returns when it had ended, 0: it failed. */
+static uint64_t look(FIXTURE_DATA(text) *self)
+{
+	uint64_t begin = now(), end;
+	int err = flowtap_kernel_look(self->kernel);
+
+	end = now();
+	while (!err && (err = flowtap_kernel_write(self->kernel, self->writer)) > 0)
+		err = 0;
+	printf("# a look took %lu us; writing it %lu us; the archive has %lu bytes\n",
+	       (end - begin) / 1000, (now() - end) / 1000, flowtap_archive_size(self->writer));
+	return err ? 0 : now();
+}
+
+static int on_record(struct flowtap_replay *replay, uint32_t cpu,
+		     const struct flowtap_record *record, size_t size)
+{
+	return 0;
+}
+
+static int replay(FIXTURE_DATA(text) *self)
+{
+	struct flowtap_replay replay = { .record = on_record };
+	int err = flowtap_archive_flush(self->writer);
+
+	lseek(self->fd, 0, SEEK_SET);
+	if (!err)
+		err = flowtap_replay(&replay, self->fd, self->map);
+	return err ? err : replay.counts.damages ? -EBADMSG : 0;
+}
+
+/* The byte that the map has there, -1: missing, -2: nothing. */
+static int byte_at(struct flowtap_map *map, uint64_t time, uint64_t address)
+{
+	static const struct flowtap_code *code;
+
+	if (!code || address < code->start || address >= code->end || time < code->from ||
+	    time >= code->until)
+		code = flowtap_map_find(map, 1, time, address);
+	if (!code)
+		return -2;
+	return code->bytes ? code->bytes[address - code->start] : -1;
+}
+
+/*
+ * What was patched between two looks, at a time in between: how many bytes are wrong, which are
+ * those that are missing though their parcel is the same or there though they differ.
+ */
+static size_t wrong_bytes(FIXTURE_DATA(text) *self, uint64_t time, size_t *missing)
+{
+	size_t wrong = 0;
+
+	*missing = 0;
+	for (size_t i = 0; i < self->size; i++) {
+		size_t parcel = i & ~1UL;
+		bool same = !memcmp(self->before + parcel, self->after + parcel, 2);
+		int byte = byte_at(self->map, time, self->start + i);
+
+		*missing += byte == -1;
+		wrong += byte != (same ? self->before[i] : -1);
+	}
+	return wrong;
+}
+
+static size_t other_bytes(FIXTURE_DATA(text) *self, uint64_t time, const uint8_t *wanted)
+{
+	size_t other = 0;
+
+	for (size_t i = 0; i < self->size; i++)
+		other += byte_at(self->map, time, self->start + i) != wanted[i];
+	return other;
+}
+
+static size_t different(FIXTURE_DATA(text) *self)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < self->size; i++)
+		n += self->before[i] != self->after[i];
+	return n;
+}
+
+TEST_F_TIMEOUT(text, text_that_nobody_patches_is_known, LIMIT)
+{
+	uint64_t offset, begin;
+
+	ASSERT_TRUE(read_text(self->start, self->before, self->size));
+	ASSERT_NE(0, look(self));
+	begin = now();
+	ASSERT_NE(0, look(self));
+	ASSERT_TRUE(read_text(self->start, self->after, self->size));
+	ASSERT_EQ(0, different(self));
+	ASSERT_EQ(0, replay(self));
+	EXPECT_EQ(0, other_bytes(self, 0, self->before));
+	EXPECT_EQ(0, other_bytes(self, begin, self->before));
+	EXPECT_EQ(0, other_bytes(self, UINT64_MAX - 1, self->before));
+	EXPECT_STREQ("vfs_read",
+		     flowtap_map_symbol(self->map, flowtap_map_find(self->map, 1, begin,
+								    address_of("vfs_read")),
+					address_of("vfs_read") + 2, &offset));
+	EXPECT_EQ(2, offset);
+	/* Data and what was there at the start only are not text. */
+	EXPECT_EQ(-2, byte_at(self->map, begin, address_of("jiffies")));
+	EXPECT_EQ(-2, byte_at(self->map, begin, address_of("_sinittext")));
+}
+
+/* One change of the kernel's text between two looks; undone before the third. */
+static void patched(struct __test_metadata *_metadata, FIXTURE_DATA(text) *self, const char *file,
+		    const char *on, const char *off)
+{
+	uint64_t between, later;
+	size_t missing;
+
+	ASSERT_NE(0, look(self));
+	ASSERT_TRUE(read_text(self->start, self->before, self->size));
+	between = now();
+	ASSERT_TRUE(write_file(file, on));
+	ASSERT_NE(0, look(self));
+	later = now();
+	ASSERT_TRUE(read_text(self->start, self->after, self->size));
+	ASSERT_NE(0, look(self));
+	ASSERT_TRUE(write_file(file, off));
+	ASSERT_NE(0, different(self));
+	ASSERT_EQ(0, replay(self));
+	EXPECT_EQ(0, other_bytes(self, 0, self->before));
+	EXPECT_EQ(0, wrong_bytes(self, between, &missing));
+	EXPECT_EQ(0, other_bytes(self, later, self->after));
+	printf("# %zu bytes were changed, %zu are missing of %zu\n", different(self), missing,
+	       self->size);
+}
+
+TEST_F_TIMEOUT(text, static_key, LIMIT)
+{
+	if (access(TRACING "/events/sched/sched_switch/enable", W_OK))
+		SKIP(return, "no tracefs");
+	patched(_metadata, self, TRACING "/events/sched/sched_switch/enable", "1", "0");
+}
+
+TEST_F_TIMEOUT(text, kprobe, LIMIT)
+{
+	uint64_t at = address_of("vfs_read") + 0x20;
+	char probe[64];
+
+	if (access(TRACING "/kprobe_events", W_OK))
+		SKIP(return, "no kprobes");
+	/* Where an instruction begins is the kernel's to check. */
+	for (; at < address_of("vfs_read") + 0x40; at += 2) {
+		snprintf(probe, sizeof(probe), "p:flowtap/probe 0x%lx", at);
+		if (write_file(TRACING "/kprobe_events", probe))
+			break;
+	}
+	patched(_metadata, self, TRACING "/events/flowtap/probe/enable", "1", "0");
+	ASSERT_NE(self->before[at - self->start], self->after[at - self->start]);
+	write_file(TRACING "/kprobe_events", "-:flowtap/probe");
+}
+
+TEST_F_TIMEOUT(text, function_tracer, LIMIT)
+{
+	if (access(TRACING "/set_ftrace_filter", W_OK))
+		SKIP(return, "no function tracer");
+	ASSERT_TRUE(write_file(TRACING "/set_ftrace_filter", "vfs_read"));
+	patched(_metadata, self, TRACING "/current_tracer", "function", "nop");
+	write_file(TRACING "/set_ftrace_filter", "\n");
+}
+
+TEST_F_TIMEOUT(text, modules_come_and_go, LIMIT)
+{
+	uint64_t without, with, again, address, offset;
+	const struct flowtap_code *code;
+
+	if (!getenv("FLOWTAP_MODULE"))
+		SKIP(return, "FLOWTAP_MODULE is not set");
+	if (!access("/sys/module/flowtap", F_OK))
+		ASSERT_EQ(0, unload());
+	ASSERT_NE(0, look(self));
+	EXPECT_FALSE(flowtap_kernel_moved(self->kernel));
+	without = now();
+	ASSERT_EQ(0, load("soft=1"));
+	EXPECT_TRUE(flowtap_kernel_moved(self->kernel));
+	ASSERT_NE(0, look(self));
+	EXPECT_FALSE(flowtap_kernel_moved(self->kernel));
+	with = now();
+	address = address_of("hooks_get");
+	ASSERT_NE(0, address);
+	ASSERT_TRUE(read_text(address, self->before, 64));
+	ASSERT_NE(0, look(self));
+	ASSERT_EQ(0, unload());
+	EXPECT_TRUE(flowtap_kernel_moved(self->kernel));
+	ASSERT_NE(0, look(self));
+	again = now();
+	ASSERT_EQ(0, replay(self));
+	EXPECT_EQ(-2, byte_at(self->map, 0, address));
+	EXPECT_EQ(-1, byte_at(self->map, without, address));
+	for (int i = 0; i < 64; i++)
+		ASSERT_EQ(self->before[i], byte_at(self->map, with, address + i));
+	EXPECT_EQ(-2, byte_at(self->map, again, address));
+	code = flowtap_map_find(self->map, 1, with, address);
+	EXPECT_STREQ("[flowtap]", code->path);
+	EXPECT_STREQ("hooks_get", flowtap_map_symbol(self->map, code, address + 4, &offset));
+	EXPECT_EQ(4, offset);
+	/* Its data and what only its start needed are not text. */
+	printf("# text of flowtap.ko: 0x%lx to 0x%lx\n", code->start, code->end);
+	ASSERT_EQ(0, load("soft=1"));
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,75 @@
+# shellcheck shell=sh
+# SPDX-License-Identifier: GPL-2.0-only
+# What the guests' scripts of the command share; to be sourced. TAP without numbers: relay.sh counts.
+
+run() {
+	"$@" >/tmp/stdout 2>/tmp/stderr
+	status=$?
+}
+
+ok() { # NAME TEST...
+	name=$1
+	shift
+	if "$@"; then
+		echo "ok - $name"
+		return
+	fi
+	echo "not ok - $name"
+	echo "# wanted: $*; status $status"
+	head -n 20 /tmp/stdout | sed 's/^/#   /'
+	head -n 20 /tmp/stderr | sed 's/^/# ! /'
+}
+
+has() { # PATTERN: in what was printed on either
+	grep -qE -- "$1" /tmp/stdout /tmp/stderr
+}
+
+ended() { # STATUS PATTERN
+	[ "$status" = "$1" ] && has "$2"
+}
+
+figure() { # NAME: the first of it in the JSON
+	grep -oE "\"$1\": [0-9]+" /tmp/stdout | head -n 1 | grep -oE '[0-9]+$'
+}
+
+finalised() { # FILE
+	flowtap dump -b "$1" 2>/dev/null | tail -n 1 | grep -q ' end '
+}
+
+as_user() {
+	su -s /bin/sh nobody -c "$*"
+}
+
+# Waits until FILE has more than SIZE bytes.
+grown() { # FILE SIZE
+	for _ in 1 2 3 4 5 6 7 8 9 10; do
+		[ "$(stat -c %s "$1" 2>/dev/null || echo 0)" -gt "$2" ] && return
+		sleep 0.5
+	done
+	return 1
+}
+
+# Dumps an archive once; an emulated machine takes its time.
+text() { # FILE
+	now=$(stat -c '%n %s %Y' "$1")
+	[ "$now" = "${shown-}" ] || flowtap dump "$1" >/tmp/text 2>/dev/null
+	shown=$now
+}
+
+# How many lines of samples the archive has that match.
+samples() { # FILE PATTERN
+	text "$1"
+	grep '^  SAMPLE ' /tmp/text | grep -cE -- "$2"
+}
+
+# Its entries: SOURCE -> TARGET TYPE.
+entries() { # FILE PATTERN
+	text "$1"
+	grep '^    0x' /tmp/text | grep -cE -- "$2"
+}
+
+# A figure of its samples that match, one a line.
+of_samples() { # FILE KEY PATTERN
+	text "$1"
+	grep '^  SAMPLE ' /tmp/text | grep -E -- "$3" | sed "s/.* $2=\([0-9.]*\).*/\1/"
+}

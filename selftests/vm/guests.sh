@@ -1,0 +1,159 @@
+# shellcheck shell=bash
+# SPDX-License-Identifier: GPL-2.0-only
+#
+# Runs the programs of selftests/kernel in guests, as TAP; to be sourced. A test says which
+# machines it wants, boots them all and judges each. Arguments of the test are labels: then it is
+# these machines only.
+#
+#   machine LABEL ARCH KERNEL CPUS BOOT-OPTIONS BEFORE PROGRAM...
+#                       BEFORE is what the guest's shell does first: insmod, or more
+#   boot_machines       two guests at a time, for there may be no more than two CPUs to run them on
+#   judge LABEL         what its programs said; then that the module went at the end, and that the
+#                       kernel's log holds no report
+#   asked LABEL         succeeds where the machine is among those to be run
+#   said LABEL TEXT     succeeds where the guest printed a line that begins so
+#   check STATUS WHAT   a result of one's own; fails where STATUS is not 0
+#   done_testing        the plan, and the exit status
+#
+# guest_timeout is the hard limit of a guest in seconds; guest_after is what its shell does after
+# the programs. The environment's FLOWTAP_* are the programs' too; FLOWTAP_SEED is random if unset.
+set -u
+B=${B:-build}
+n=0 failed=0
+tmp=$(mktemp -d)
+trap 'rm -rf "$tmp"' EXIT
+guest_timeout=400 guest_after=''
+# shellcheck disable=SC2034
+{
+	programs=$(for source in selftests/kernel/*.c; do basename "$source" .c; done)
+	insmod='insmod /test/flowtap.ko soft=1'
+}
+labels=() wanted=" $* "
+export FLOWTAP_SEED=${FLOWTAP_SEED:-$SRANDOM}
+declare -A machines run_by
+
+asked() {
+	[[ $wanted == '  ' || $wanted == *" $1 "* ]]
+}
+
+machine() {
+	local label=$1
+	shift
+	asked "$label" || return 0
+	labels+=("$label")
+	machines[$label]=$(printf '%q ' "${@:1:5}")
+	shift 5
+	run_by[$label]=$*
+}
+
+# The results of one program in a guest, under numbers of our own.
+renumber() { # LABEL
+	while IFS= read -r line; do
+		case $line in
+		'ok '*|'not ok '*)
+			n=$((n + 1))
+			[ "${line#not }" = "$line" ] || failed=1
+			printf '%s\n' "$line" | sed -E "s|^(not ok\|ok) [0-9]+ |\1 $n $1: |"
+			;;
+		'TAP version'*|[0-9]*..*) ;;
+		'# '*RUN*|'# '*' OK '*) ;;
+		*) printf '# %s\n' "${line#\# }" ;;
+		esac
+	done
+}
+
+# What the guest has to run: a directory that is unpacked at its root.
+fill() { # DIR ARCH KERNEL PROGRAM...
+	local dir=$1/test arch=$2 kernel=$3 program
+	shift 3
+	mkdir -p "$dir"
+	cp "$B/kmod/$arch-$kernel"*/*.ko "$dir/" || return
+	for program; do
+		cp "$B/$arch/kernel/$program" "$dir/" || return
+	done
+}
+
+# The programs' environment, for the guest's shell.
+environment() {
+	local name
+	printf 'export FLOWTAP_MODULE=/test/flowtap.ko; '
+	for name in $(compgen -e FLOWTAP_); do
+		case $name in
+		FLOWTAP_LAB|FLOWTAP_MODULE) ;;
+		*) printf 'export %s=%q; ' "$name" "${!name}" ;;
+		esac
+	done
+}
+
+# Each program ends with a line that says how, whatever became of it.
+# shellcheck disable=SC2016
+guest_script='for program in $list; do
+	echo "BEGIN $program"
+	/test/$program $arguments
+	echo "END $program $?"
+done
+rmmod flowtap && echo UNLOADED'
+
+boot() { # LABEL ARCH KERNEL CPUS BOOT-OPTIONS BEFORE
+	local label=$1 arch=$2 kernel=$3 cpus=$4 options=$5 before=$6 dir=$tmp/$1
+	# shellcheck disable=SC2086
+	fill "$dir" "$arch" "$kernel" ${run_by[$label]} || {
+		echo "the guest's programs are not built" >"$dir.log"
+		echo 125 >"$dir.status"
+		return
+	}
+	# shellcheck disable=SC2086
+	selftests/vm/boot --arch "$arch" --kernel "$kernel" --smp "$cpus" --timeout "$guest_timeout" \
+		$options --root-dir "$dir" --log "$dir.log" -- \
+		"list='${run_by[$label]}'; $(environment) $before; $guest_script; $guest_after" \
+		2>"$dir.errors"
+	echo $? >"$dir.status"
+}
+
+boot_machines() {
+	local label
+	for label in "${labels[@]}"; do
+		[ "$(jobs -rp | wc -l)" -lt 2 ] || wait -n
+		eval "boot $label ${machines[$label]}" &
+	done
+	wait
+}
+
+check() { # STATUS WHAT
+	n=$((n + 1))
+	if [ "$1" != 0 ]; then
+		failed=1
+		echo "not ok $n $2"
+		return 1
+	fi
+	echo "ok $n $2"
+}
+
+said() { # LABEL TEXT
+	grep -aq "^$2" "$tmp/$1.log"
+}
+
+judge() { # LABEL
+	local label=$1 log=$tmp/$1.log program
+	for program in ${run_by[$label]}; do
+		sed -n "/^BEGIN $program\$/,/^END $program /p" "$log" | grep -av '^BEGIN\|^END' |
+			tr -d '\r' >"$tmp/part"
+		renumber "$label $program" <"$tmp/part"
+		# 0, or 4 where all of it was skipped; what failed has said so itself.
+		grep -aEq "^END $program [014]\$" "$log"
+		check $? "$label $program ran to its end"
+	done
+	said "$label" UNLOADED
+	check $? "$label: the module goes at the end"
+	sed 's/^/# /' "$tmp/$label.errors"
+	[ "$(cat "$tmp/$label.status")" = 0 ]
+	check $? "$label: the kernel has nothing to report"
+}
+
+done_testing() {
+	echo "1..$n"
+	exit $failed
+}
+
+echo 'TAP version 13'
+echo "# FLOWTAP_SEED=$FLOWTAP_SEED"
