@@ -94,8 +94,10 @@ kmod:
 	@test -e $(KDIR)/Makefile || { echo "no kernel headers in $(KDIR): install linux-headers-$$(uname -r)" >&2; exit 1; }
 	$(Q)$(MAKE) -C $(KDIR) M=$(CURDIR)/kmod modules
 
-# --- Everything below runs inside the lab. The folders add to EXTRA what their tests need. ---
+# --- Everything below runs inside the lab. The folders add to EXTRA what their tests need, and to
+# --- MORE_TESTS programs of their own that are tests.
 EXTRA :=
+MORE_TESTS :=
 -include selftests/*/*.mk
 
 lab:
@@ -120,7 +122,7 @@ modules:
 
 # Not of make check: its kernels are to be built first, and are slow.
 DEBUG_TESTS := selftests/vm/debug.test
-HOST_TESTS := $(UNIT:%=$(B)/asan/unit/%) $(FUZZ:%=$(B)/asan/fuzz/%)
+HOST_TESTS := $(UNIT:%=$(B)/asan/unit/%) $(FUZZ:%=$(B)/asan/fuzz/%) $(MORE_TESTS)
 GUEST := $(B)/riscv64/flowtap $(KERNEL:%=$(B)/riscv64/kernel/%) $(KERNEL:%=$(B)/arm64/kernel/%)
 
 .PHONY: run-in-lab check-in-lab check-debug-in-lab bench-in-lab everything

@@ -40,7 +40,6 @@ struct counts {
 
 struct flowtap_blocks {
 	flowtap_block_decode decode;
-	enum flowtap_isa isa;
 	size_t limit;
 	size_t charged;		/* renderings */
 	size_t slab_bytes;
@@ -61,20 +60,20 @@ static uint64_t mix(uint64_t value)
 	return value ^ value >> 32;
 }
 
-static uint64_t hash_of(uint32_t key, uint64_t address, uint64_t stop)
+/* Where: one ISA's code at an address. */
+static uint64_t hash_of(uint32_t key, unsigned int isa, uint64_t address, uint64_t stop)
 {
-	return mix(address + 0x9e3779b97f4a7c15 * key + 0xc2b2ae3d27d4eb4f * stop);
+	return mix(address + 0x9e3779b97f4a7c15 * (key + ((uint64_t)isa << 32)) +
+		   0xc2b2ae3d27d4eb4f * stop);
 }
 
-struct flowtap_blocks *flowtap_blocks_new(flowtap_block_decode decode, enum flowtap_isa isa,
-					  size_t limit)
+struct flowtap_blocks *flowtap_blocks_new(flowtap_block_decode decode, size_t limit)
 {
 	struct flowtap_blocks *blocks = calloc(1, sizeof(*blocks));
 
 	if (!blocks)
 		return NULL;
 	blocks->decode = decode;
-	blocks->isa = isa;
 	blocks->limit = limit ? limit : DEFAULT_LIMIT;
 	blocks->mask = FIRST_SLOTS - 1;
 	blocks->slots = calloc(FIRST_SLOTS, sizeof(*blocks->slots));
@@ -119,7 +118,7 @@ static uint32_t *count_slot(struct counts *counts, uint32_t key, uint64_t addres
 			    uint32_t instructions)
 {
 	uint32_t mask = 2 * counts->room - 1;
-	uint32_t i = hash_of(key, address, instructions) & mask;
+	uint32_t i = hash_of(key, 0, address, instructions) & mask;
 	const struct count *count;
 
 	for (; counts->slots[i]; i = (i + 1) & mask) {
@@ -217,16 +216,18 @@ bool flowtap_blocks_trim(struct flowtap_blocks *blocks)
 }
 
 /* The slot that holds the block, or the free one where it belongs. */
-static inline struct slot *find(const struct flowtap_blocks *blocks, uint64_t hash, uint32_t key,
-				uint64_t address, uint64_t stop)
+static inline struct slot *find(const struct flowtap_blocks *blocks, uint32_t key,
+				unsigned int isa, uint64_t address, uint64_t stop)
 {
+	uint64_t hash = hash_of(key, isa, address, stop);
 	struct slot *slot;
 
 	for (size_t i = hash & blocks->mask;; i = (i + 1) & blocks->mask) {
 		slot = &blocks->slots[i];
 		if (!slot->block ||
 		    (slot->hash == hash && slot->block->address == address &&
-		     slot->block->key == key && slot->block->stop == stop))
+		     slot->block->key == key && slot->block->isa == isa &&
+		     slot->block->stop == stop))
 			return slot;
 	}
 }
@@ -278,26 +279,25 @@ static struct flowtap_block *new_block(struct flowtap_blocks *blocks)
 static int insert(struct flowtap_blocks *blocks, const struct flowtap_block *made,
 		  struct flowtap_block **block)
 {
-	uint64_t hash = hash_of(made->key, made->address, made->stop);
 	struct slot *slot;
 
 	if (2 * (blocks->n + 1) > blocks->mask + 1 && grow(blocks))
 		return -ENOMEM;
-	slot = find(blocks, hash, made->key, made->address, made->stop);
+	slot = find(blocks, made->key, made->isa, made->address, made->stop);
 	if (!slot->block) {
 		slot->block = new_block(blocks);
 		if (!slot->block)
 			return -ENOMEM;
 		*slot->block = *made;
-		slot->hash = hash;
+		slot->hash = hash_of(made->key, made->isa, made->address, made->stop);
 		blocks->n++;
 	}
 	*block = slot->block;
 	return 0;
 }
 
-static int make(struct flowtap_blocks *blocks, const struct flowtap_code *code, uint64_t address,
-		uint64_t stop, struct flowtap_block **block)
+static int make(struct flowtap_blocks *blocks, const struct flowtap_code *code,
+		enum flowtap_isa isa, uint64_t address, uint64_t stop, struct flowtap_block **block)
 {
 	const uint8_t *bytes = code->bytes + (address - code->start);
 	struct flowtap_block made = {
@@ -305,7 +305,8 @@ static int make(struct flowtap_blocks *blocks, const struct flowtap_code *code, 
 		.stop = stop,
 		.bytes = bytes,
 		.key = code->key,
-		.isa = blocks->isa,
+		.isa = isa,
+		.target_isa = isa,
 	};
 	int status = blocks->decode(&made, bytes, code->end - address);
 
@@ -317,7 +318,8 @@ static int make(struct flowtap_blocks *blocks, const struct flowtap_code *code, 
 }
 
 int flowtap_blocks_get(struct flowtap_blocks *blocks, const struct flowtap_code *code,
-		       uint64_t address, uint64_t stop, struct flowtap_block **block)
+		       enum flowtap_isa isa, uint64_t address, uint64_t stop,
+		       struct flowtap_block **block)
 {
 	uint64_t room;
 	struct slot *slot;
@@ -328,14 +330,14 @@ int flowtap_blocks_get(struct flowtap_blocks *blocks, const struct flowtap_code 
 	room = code->end - address;
 	if (stop && stop - address < room)
 		room = stop - address;
-	slot = find(blocks, hash_of(code->key, address, 0), code->key, address, 0);
+	slot = find(blocks, code->key, isa, address, 0);
 	if ((!slot->block || slot->block->size > room) && stop)
-		slot = find(blocks, hash_of(code->key, address, stop), code->key, address, stop);
+		slot = find(blocks, code->key, isa, address, stop);
 	if (slot->block && slot->block->size <= room) {
 		*block = slot->block;
 		return 0;
 	}
-	return make(blocks, code, address, stop, block);
+	return make(blocks, code, isa, address, stop, block);
 }
 
 int flowtap_blocks_next(struct flowtap_blocks *blocks, const struct flowtap_code *code,
@@ -349,7 +351,8 @@ int flowtap_blocks_next(struct flowtap_blocks *blocks, const struct flowtap_code
 		*next = known;
 		return 0;
 	}
-	status = flowtap_blocks_get(blocks, code, block->address + block->size, stop, next);
+	status = flowtap_blocks_get(blocks, code, block->isa, block->address + block->size, stop,
+				    next);
 	if (!status && !(*next)->stop && (*next)->key == block->key)
 		block->next = *next;
 	return status;
@@ -365,7 +368,7 @@ int flowtap_blocks_taken(struct flowtap_blocks *blocks, const struct flowtap_cod
 		*taken = known;
 		return 0;
 	}
-	status = flowtap_blocks_get(blocks, code, block->target, 0, taken);
+	status = flowtap_blocks_get(blocks, code, block->target_isa, block->target, 0, taken);
 	if (!status && !(*taken)->stop && (*taken)->key == block->key)
 		block->taken = *taken;
 	return status;
@@ -376,7 +379,7 @@ void flowtap_blocks_charge(struct flowtap_blocks *blocks, size_t size)
 	blocks->charged += size;
 }
 
-static void visit_evicted(const struct counts *counts, enum flowtap_isa isa,
+static void visit_evicted(const struct counts *counts,
 			  void (*visit)(const struct flowtap_block *block, void *argument),
 			  void *argument)
 {
@@ -386,7 +389,6 @@ static void visit_evicted(const struct counts *counts, enum flowtap_isa isa,
 			.executed = counts->list[i].executed,
 			.key = counts->list[i].key,
 			.instructions = counts->list[i].instructions,
-			.isa = isa,
 		};
 
 		visit(&block, argument);
@@ -396,7 +398,6 @@ static void visit_evicted(const struct counts *counts, enum flowtap_isa isa,
 			.executed = counts->others,
 			.key = UINT32_MAX,
 			.instructions = 1,
-			.isa = isa,
 		};
 
 		visit(&block, argument);
@@ -413,5 +414,5 @@ void flowtap_blocks_visit(struct flowtap_blocks *blocks,
 				visit(&slab->blocks[i], argument);
 		}
 	}
-	visit_evicted(&blocks->evicted, blocks->isa, visit, argument);
+	visit_evicted(&blocks->evicted, visit, argument);
 }

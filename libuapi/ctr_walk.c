@@ -139,9 +139,11 @@ static int step(struct ctr_walk *walk, struct flowtap_block *before, uint64_t ad
 	else if (walk->jump && walk->jump->target == address && !stop)
 		status = flowtap_blocks_taken(walk->blocks, code, walk->jump, block);
 	else
-		status = flowtap_blocks_get(walk->blocks, code, address, stop, block);
+		status = flowtap_blocks_get(walk->blocks, code, FLOWTAP_ISA_RV64, address, stop,
+					    block);
 	if (status == -ENODATA)
-		status = flowtap_blocks_get(walk->blocks, code, address, code->end, block);
+		status = flowtap_blocks_get(walk->blocks, code, FLOWTAP_ISA_RV64, address,
+					    code->end, block);
 	if (!status || status == -ENOMEM)
 		return status;
 	if (status == -ENODATA)

@@ -26,6 +26,12 @@ static const char *const names[FLOWTAP_GAP_REASONS] = {
 	[FLOWTAP_GAP_RECORDER] = "recorder",
 	[FLOWTAP_GAP_GUEST] = "guest",
 	[FLOWTAP_GAP_USER] = "user",
+	[FLOWTAP_GAP_OVERFLOW] = "overflow",
+	[FLOWTAP_GAP_UNSYNCED] = "unsynced",
+	[FLOWTAP_GAP_BAD_PACKET] = "bad_packet",
+	[FLOWTAP_GAP_NO_ADDRESS] = "no_address",
+	[FLOWTAP_GAP_UNRESOLVED] = "unresolved",
+	[FLOWTAP_GAP_TRUNCATED] = "truncated",
 };
 
 const char *flowtap_gap_name(enum flowtap_gap_reason reason)

@@ -108,6 +108,12 @@ static void put_detail(struct flowtap_line *line, const char *detail)
 
 static void put_gap(struct flowtap_line *line, const struct flowtap_gap *gap)
 {
+	/* As the reference decoder says it, where there is nothing more to say. */
+	if (gap->reason == FLOWTAP_GAP_NO_IMAGE && !gap->since && !gap->until && !gap->size &&
+	    !gap->detail) {
+		field(line, "no_image ", gap->address, true);
+		return;
+	}
 	flowtap_line_string(line, "gap ");
 	flowtap_line_string(line, flowtap_gap_name(gap->reason));
 	field(line, " since=", gap->since, gap->since);
@@ -143,6 +149,53 @@ static void put_transfer(struct flowtap_line *line, const struct flowtap_transfe
 		flowtap_line_string(line, " mispredicted");
 }
 
+static void put_timestamp(struct flowtap_line *line, const struct flowtap_timestamp *timestamp)
+{
+	put_time(line, timestamp->ticks);
+	if (!timestamp->has_cycles)
+		return;
+	flowtap_line_string(line, " cycles ");
+	flowtap_line_decimal(line, timestamp->cycles);
+}
+
+static void put_q(struct flowtap_line *line, const struct flowtap_q *q)
+{
+	field(line, "q_range ", q->start, true);
+	field(line, " ", q->next, true);
+	put(line, ' ');
+	flowtap_line_decimal(line, q->instructions);
+}
+
+static void put_transaction(struct flowtap_line *line, enum flowtap_transaction transaction)
+{
+	static const char *const words[] = {
+		[FLOWTAP_TRANSACTION_START] = "transaction start",
+		[FLOWTAP_TRANSACTION_COMMIT] = "transaction commit",
+		[FLOWTAP_TRANSACTION_FAIL] = "transaction fail",
+	};
+
+	flowtap_line_string(line, words[transaction]);
+}
+
+static void put_instrumentation(struct flowtap_line *line,
+				const struct flowtap_instrumentation *instrumentation)
+{
+	flowtap_line_string(line, "ite EL");
+	flowtap_line_decimal(line, instrumentation->mode);
+	field(line, " ", instrumentation->value, true);
+}
+
+static void put_cycles(struct flowtap_line *line, const struct flowtap_element *element)
+{
+	flowtap_line_string(line, "cycles ");
+	if (element->cycles.unknown)
+		flowtap_line_string(line, "unknown");
+	else
+		flowtap_line_decimal(line, element->cycles.count);
+	if (element->cycles.at_least)
+		flowtap_line_string(line, " at_least");
+}
+
 size_t flowtap_line_element(char text[FLOWTAP_LINE_ROOM], const struct flowtap_element *element)
 {
 	struct flowtap_line line = { .at = text, .end = text + FLOWTAP_LINE_ROOM };
@@ -164,10 +217,7 @@ size_t flowtap_line_element(char text[FLOWTAP_LINE_ROOM], const struct flowtap_e
 		put_time(&line, element->time);
 		break;
 	case FLOWTAP_ELEMENT_CYCLES:
-		flowtap_line_string(&line, "cycles ");
-		flowtap_line_decimal(&line, element->cycles.count);
-		if (element->cycles.at_least)
-			flowtap_line_string(&line, " at_least");
+		put_cycles(&line, element);
 		break;
 	case FLOWTAP_ELEMENT_GAP:
 		put_gap(&line, &element->gap);
@@ -182,6 +232,28 @@ size_t flowtap_line_element(char text[FLOWTAP_LINE_ROOM], const struct flowtap_e
 		break;
 	case FLOWTAP_ELEMENT_MISPREDICTED:
 		flowtap_line_string(&line, "mispredicted");
+		break;
+	case FLOWTAP_ELEMENT_TRACE_ON:
+		flowtap_line_string(&line, "trace_on");
+		break;
+	case FLOWTAP_ELEMENT_TIMESTAMP:
+		put_timestamp(&line, &element->timestamp);
+		break;
+	case FLOWTAP_ELEMENT_MARKER:
+		flowtap_line_string(&line, "marker");
+		break;
+	case FLOWTAP_ELEMENT_Q:
+		put_q(&line, &element->q);
+		break;
+	case FLOWTAP_ELEMENT_TRANSACTION:
+		put_transaction(&line, element->transaction);
+		break;
+	case FLOWTAP_ELEMENT_EVENT:
+		flowtap_line_string(&line, "event ");
+		flowtap_line_decimal(&line, element->event);
+		break;
+	case FLOWTAP_ELEMENT_INSTRUMENTATION:
+		put_instrumentation(&line, &element->instrumentation);
 		break;
 	}
 	return line.at - text;

@@ -403,11 +403,20 @@ static int put_element(struct flowtap_sink *sink, const struct flowtap_element *
 		stf->counts.skipped++;
 		return explain(stf, element, true);
 	case FLOWTAP_ELEMENT_SESSION:
+	case FLOWTAP_ELEMENT_TRACE_ON:
 		return stf->pending & PENDING_HEADER ? 0 : explain(stf, element, true);
+	case FLOWTAP_ELEMENT_Q:
+		return explain(stf, element, true);
+	case FLOWTAP_ELEMENT_TRANSACTION:
+	case FLOWTAP_ELEMENT_EVENT:
+	case FLOWTAP_ELEMENT_INSTRUMENTATION:
+		return explain(stf, element, false);
 	case FLOWTAP_ELEMENT_EXCEPTION_RETURN:	/* the xRET is in its block */
 	case FLOWTAP_ELEMENT_TIME:
 	case FLOWTAP_ELEMENT_CYCLES:
 	case FLOWTAP_ELEMENT_MISPREDICTED:
+	case FLOWTAP_ELEMENT_TIMESTAMP:
+	case FLOWTAP_ELEMENT_MARKER:
 		break;
 	}
 	return 0;

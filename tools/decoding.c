@@ -228,7 +228,7 @@ int decoding_init(struct decoding *decoding, const struct decode_options *option
 {
 	*decoding = (struct decoding){ .options = options, .output = { .fd = -1 } };
 	decoding->map = flowtap_map_new(options->sysroot);
-	decoding->blocks = flowtap_blocks_new(flowtap_riscv_block, FLOWTAP_ISA_RV64, 0);
+	decoding->blocks = flowtap_blocks_new(flowtap_riscv_block, 0);
 	tap_init(&decoding->tap, decoding->map);
 	if (decoding->map && decoding->blocks)
 		decoding->ctr =

@@ -162,6 +162,12 @@ static const char *const meanings[FLOWTAP_GAP_REASONS] = {
 	[FLOWTAP_GAP_RECORDER] = "flowtap's own code in the kernel is not recorded",
 	[FLOWTAP_GAP_GUEST] = "a virtual machine ran, which is not recorded",
 	[FLOWTAP_GAP_USER] = "user mode ran, and only the kernel was recorded",
+	[FLOWTAP_GAP_OVERFLOW] = "the trace unit's own buffer overflowed",
+	[FLOWTAP_GAP_UNSYNCED] = "bytes before a point where decoding can begin",
+	[FLOWTAP_GAP_BAD_PACKET] = "a packet that is not in the specification, or cannot be there",
+	[FLOWTAP_GAP_NO_ADDRESS] = "an indirect branch whose target is not in the trace",
+	[FLOWTAP_GAP_UNRESOLVED] = "speculation or a transaction of which the end is missing",
+	[FLOWTAP_GAP_TRUNCATED] = "the trace buffer was full before its end was collected",
 };
 
 const char *name_of(const struct name *table, uint64_t value)

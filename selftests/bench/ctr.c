@@ -90,8 +90,7 @@ static void count(const struct flowtap_block *block, void *argument)
 
 static void measure(struct flowtap_map *map, struct sample *samples, uint32_t depth)
 {
-	struct flowtap_blocks *blocks = flowtap_blocks_new(flowtap_riscv_block,
-							   FLOWTAP_ISA_RV64, 0);
+	struct flowtap_blocks *blocks = flowtap_blocks_new(flowtap_riscv_block, 0);
 	struct flowtap_sink sink = { ignore_block, ignore_element };
 	struct flowtap_ctr *ctr = flowtap_ctr_new(map, blocks, &sink);
 	const struct flowtap_ctr_counts *counts = flowtap_ctr_counts(ctr);

@@ -323,7 +323,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	check(ftruncate(fd, 0) == 0 && lseek(fd, 0, SEEK_SET) == 0);
 	check(flowtap_stf_new(fd, &options, &stf) == 0);
 	checker.stf = flowtap_stf_sink(stf);
-	blocks = flowtap_blocks_new(flowtap_riscv_block, FLOWTAP_ISA_RV64, data[0]);
+	blocks = flowtap_blocks_new(flowtap_riscv_block, data[0]);
 	ctr = flowtap_ctr_new(map, blocks, &checker.sink);
 	for (size_t at = 8; at < size;)
 		at += decode_one(ctr, data + at, size - at);

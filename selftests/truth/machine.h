@@ -108,6 +108,7 @@ struct machine_hart {
 	struct truth_hart log;
 	struct truth_event event;	/* the next one */
 	bool ended;
+	bool dropped;			/* as a task's */
 	struct ctr ctr;
 	uint64_t satp;
 	uint32_t task;			/* NO_TASK: not known yet */

@@ -146,10 +146,13 @@ int entries_clear(struct machine *machine, struct machine_hart *hart)
 
 	if (err)
 		return err;
-	for (unsigned int i = 0; i < ctr_depth(&hart->ctr); i++)
-		if (ctr_entry(&hart->ctr, i)->valid && !ctr_entry(&hart->ctr, i)->taken &&
-		    hart->task != NO_TASK)
+	for (unsigned int i = 0; i < ctr_depth(&hart->ctr); i++) {
+		if (!ctr_entry(&hart->ctr, i)->valid || ctr_entry(&hart->ctr, i)->taken)
+			continue;
+		hart->dropped = true;
+		if (hart->task != NO_TASK)
 			machine->tasks[hart->task].dropped = true;
+	}
 	machine->counts.strays += !hart->window.one_task;
 	ctr_clear(&hart->ctr);
 	begin_window(hart);

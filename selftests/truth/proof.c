@@ -341,18 +341,27 @@ static void compare_begin(struct run *run, const struct chain *chain)
 		"before the first entry", true);
 }
 
+/* Contiguity is a CPU's or a task's, and so is what breaks it. */
+static bool *dropped_flag(struct run *run, const struct chain *chain)
+{
+	if (chain->cpu_wide)
+		return &run->machine.harts[run->drain->hart].dropped;
+	return run->drain->task == NO_TASK ? NULL : &run->machine.tasks[run->drain->task].dropped;
+}
+
 static void compare_contiguity(struct run *run, struct chain *chain)
 {
 	const struct flowtap_record_sample *record = run->sample->record;
-	struct task *task = run->drain->task == NO_TASK ? NULL :
-			    &run->machine.tasks[run->drain->task];
+	bool none = false, *dropped = dropped_flag(run, chain);
 
+	if (!dropped)
+		dropped = &none;
 	if (chain->any && !record->loss) {
 		run->check->counts.contiguous++;
 		if (record->sequence != chain->sequence + 1)
 			wrong(run, "sequence %" PRIu64 " after %" PRIu64 ", but no loss is told",
 			      (uint64_t)record->sequence, chain->sequence);
-		if (task && task->dropped)
+		if (*dropped)
 			wrong(run, "claims to follow the sample before without loss, but entries"
 			      " were cleared away in between");
 	}
@@ -362,8 +371,7 @@ static void compare_contiguity(struct run *run, struct chain *chain)
 		      "though the buffer was full" : "though it is the first one");
 	if (chain->any && record->loss && chain->archive->whole)
 		wrong(run, "a loss (%x) in what has to be whole", record->loss);
-	if (task)
-		task->dropped = false;
+	*dropped = false;
 	compare_begin(run, chain);
 }
 

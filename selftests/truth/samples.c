@@ -114,7 +114,7 @@ static int decode(struct load *load, int fd, const char *sysroot)
 	int err = -ENOMEM;
 
 	archive->map = flowtap_map_new(sysroot);
-	archive->blocks = flowtap_blocks_new(flowtap_riscv_block, FLOWTAP_ISA_RV64, 0);
+	archive->blocks = flowtap_blocks_new(flowtap_riscv_block, 0);
 	if (archive->map && archive->blocks)
 		load->ctr = flowtap_ctr_new(archive->map, archive->blocks, &archive->flow.sink);
 	if (load->ctr)

@@ -27,7 +27,7 @@ FIXTURE_SETUP(cache)
 	self->code = (struct flowtap_code){
 		.start = BASE, .until = UINT64_MAX, .bytes = self->bytes, .key = 7,
 	};
-	self->blocks = flowtap_blocks_new(flowtap_riscv_block, FLOWTAP_ISA_RV64, 0);
+	self->blocks = flowtap_blocks_new(flowtap_riscv_block, 0);
 	ASSERT_NE(self->blocks, NULL);
 }
 
@@ -46,7 +46,8 @@ static void put(FIXTURE_DATA(cache) *self, uint32_t insn)
 static int get(FIXTURE_DATA(cache) *self, uint64_t address, uint64_t stop,
 	       struct flowtap_block **block)
 {
-	return flowtap_blocks_get(self->blocks, &self->code, address, stop, block);
+	return flowtap_blocks_get(self->blocks, &self->code, FLOWTAP_ISA_RV64, address, stop,
+				  block);
 }
 
 TEST_F(cache, a_block_ends_at_what_can_transfer_and_says_how)
@@ -178,9 +179,14 @@ TEST_F(cache, a_known_block_is_not_there_where_less_is_mapped)
 	ASSERT_EQ(get(self, BASE, 0, &block), 0);
 	shorter = self->code;
 	shorter.end = BASE + 2;
-	EXPECT_EQ(flowtap_blocks_get(self->blocks, &shorter, BASE, 0, &block), -ENODATA);
-	EXPECT_EQ(flowtap_blocks_get(self->blocks, &shorter, BASE, BASE + 4, &block), -ENODATA);
-	ASSERT_EQ(flowtap_blocks_get(self->blocks, &shorter, BASE, BASE + 2, &block), 0);
+	EXPECT_EQ(flowtap_blocks_get(self->blocks, &shorter, FLOWTAP_ISA_RV64, BASE, 0, &block),
+		  -ENODATA);
+	EXPECT_EQ(flowtap_blocks_get(self->blocks, &shorter, FLOWTAP_ISA_RV64, BASE, BASE + 4,
+				     &block),
+		  -ENODATA);
+	ASSERT_EQ(flowtap_blocks_get(self->blocks, &shorter, FLOWTAP_ISA_RV64, BASE, BASE + 2,
+				     &block),
+		  0);
 	EXPECT_EQ(block->instructions, 1U);
 }
 
@@ -269,15 +275,19 @@ TEST_F(cache, pointers_live_until_the_trim_and_all_blocks_are_found)
 {
 	enum { N = 20000 };
 	struct flowtap_blocks *small =
-		flowtap_blocks_new(flowtap_riscv_block, FLOWTAP_ISA_RV64, 1 << 16);
+		flowtap_blocks_new(flowtap_riscv_block, 1 << 16);
 	struct flowtap_block **made = calloc(N, sizeof(*made)), *block;
 
 	for (int i = 0; i < N; i++)
 		put(self, rv_c_jr(1));
 	for (int i = 0; i < N; i++)
-		ASSERT_EQ(flowtap_blocks_get(small, &self->code, BASE + 2 * i, 0, &made[i]), 0);
+		ASSERT_EQ(flowtap_blocks_get(small, &self->code, FLOWTAP_ISA_RV64, BASE + 2 * i, 0,
+					     &made[i]),
+			  0);
 	for (int i = 0; i < N; i++) {
-		ASSERT_EQ(flowtap_blocks_get(small, &self->code, BASE + 2 * i, 0, &block), 0);
+		ASSERT_EQ(flowtap_blocks_get(small, &self->code, FLOWTAP_ISA_RV64, BASE + 2 * i, 0,
+					     &block),
+			  0);
 		ASSERT_EQ(block, made[i]);
 		ASSERT_EQ(block->address, (uint64_t)BASE + 2 * i);
 	}
@@ -308,7 +318,7 @@ TEST_F(cache, the_limit_holds_and_what_was_counted_stays)
 {
 	enum { N = 3000, ROUNDS = 5, LIMIT = 1 << 18 };
 	struct flowtap_blocks *small =
-		flowtap_blocks_new(flowtap_riscv_block, FLOWTAP_ISA_RV64, LIMIT);
+		flowtap_blocks_new(flowtap_riscv_block, LIMIT);
 	struct flowtap_block *block;
 	struct sum sum = { 0 };
 	unsigned int fresh = 0;
@@ -319,7 +329,9 @@ TEST_F(cache, the_limit_holds_and_what_was_counted_stays)
 	}
 	for (int i = 0; i < N * ROUNDS; i++) {
 		flowtap_blocks_trim(small);
-		ASSERT_EQ(flowtap_blocks_get(small, &self->code, BASE + 4 * (i % N), 0, &block), 0);
+		ASSERT_EQ(flowtap_blocks_get(small, &self->code, FLOWTAP_ISA_RV64,
+					     BASE + 4 * (i % N), 0, &block),
+			  0);
 		fresh += !block->executed;
 		block->executed++;
 	}
@@ -337,7 +349,7 @@ TEST_F(cache, counts_that_find_no_room_are_added_up_as_one)
 {
 	enum { N = 20000 };
 	struct flowtap_blocks *small =
-		flowtap_blocks_new(flowtap_riscv_block, FLOWTAP_ISA_RV64, 1 << 16);
+		flowtap_blocks_new(flowtap_riscv_block, 1 << 16);
 	struct flowtap_block *block;
 	struct sum sum = { 0 };
 
@@ -345,7 +357,9 @@ TEST_F(cache, counts_that_find_no_room_are_added_up_as_one)
 		put(self, rv_c_jr(1));
 	for (int i = 0; i < N; i++) {
 		flowtap_blocks_trim(small);
-		ASSERT_EQ(flowtap_blocks_get(small, &self->code, BASE + 2 * i, 0, &block), 0);
+		ASSERT_EQ(flowtap_blocks_get(small, &self->code, FLOWTAP_ISA_RV64, BASE + 2 * i, 0,
+					     &block),
+			  0);
 		block->executed = 3;
 	}
 	flowtap_blocks_visit(small, add, &sum);
@@ -359,31 +373,31 @@ TEST_F(cache, counts_that_find_no_room_are_added_up_as_one)
 TEST_F(cache, renderings_count_and_are_freed)
 {
 	struct flowtap_blocks *small =
-		flowtap_blocks_new(flowtap_riscv_block, FLOWTAP_ISA_RV64, 1 << 20);
+		flowtap_blocks_new(flowtap_riscv_block, 1 << 20);
 	struct flowtap_block *block;
 	void *stf = malloc(64), *text = malloc(64);
 
 	put(self, rv_c_jr(1));
-	ASSERT_EQ(flowtap_blocks_get(small, &self->code, BASE, 0, &block), 0);
+	ASSERT_EQ(flowtap_blocks_get(small, &self->code, FLOWTAP_ISA_RV64, BASE, 0, &block), 0);
 	block->executed = 1;
 	block->render[FLOWTAP_RENDER_STF].bytes = stf;
 	block->render[FLOWTAP_RENDER_FLOW].bytes = text;
 	flowtap_blocks_charge(small, 1 << 19);
 	EXPECT_FALSE(flowtap_blocks_trim(small));
-	ASSERT_EQ(flowtap_blocks_get(small, &self->code, BASE, 0, &block), 0);
+	ASSERT_EQ(flowtap_blocks_get(small, &self->code, FLOWTAP_ISA_RV64, BASE, 0, &block), 0);
 	EXPECT_EQ(block->executed, 1U);
 	EXPECT_FALSE(__asan_address_is_poisoned(stf));
 	flowtap_blocks_charge(small, 1 << 19);
 	EXPECT_TRUE(flowtap_blocks_trim(small));
 	EXPECT_TRUE(__asan_address_is_poisoned(stf));
 	EXPECT_TRUE(__asan_address_is_poisoned(text));
-	ASSERT_EQ(flowtap_blocks_get(small, &self->code, BASE, 0, &block), 0);
+	ASSERT_EQ(flowtap_blocks_get(small, &self->code, FLOWTAP_ISA_RV64, BASE, 0, &block), 0);
 	EXPECT_EQ(block->executed, 0U);
 	EXPECT_EQ(block->render[FLOWTAP_RENDER_STF].bytes, NULL);
 	/* The charge went with what was charged. */
 	block->executed = 1;
 	flowtap_blocks_trim(small);
-	ASSERT_EQ(flowtap_blocks_get(small, &self->code, BASE, 0, &block), 0);
+	ASSERT_EQ(flowtap_blocks_get(small, &self->code, FLOWTAP_ISA_RV64, BASE, 0, &block), 0);
 	EXPECT_EQ(block->executed, 1U);
 	block->render[FLOWTAP_RENDER_STF].bytes = stf = malloc(64);
 	flowtap_blocks_free(small);

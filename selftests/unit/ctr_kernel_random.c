@@ -114,7 +114,7 @@ FIXTURE_SETUP(kernel)
 	memcpy(kernel->text, (uint8_t[]){ 0x02, 0x85 }, 2);	/* c.jr a0: a trap goes anywhere */
 	self->map = flowtap_map_new(NULL);
 	add_programs(self->map, user, kernel);
-	self->blocks = flowtap_blocks_new(flowtap_riscv_block, FLOWTAP_ISA_RV64, 0);
+	self->blocks = flowtap_blocks_new(flowtap_riscv_block, 0);
 	flowlog_init(&self->tee.log);
 	self->output = output_new();
 	ASSERT_EQ(flowtap_stf_new(self->output.fd, &options, &self->stf), 0);

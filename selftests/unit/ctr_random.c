@@ -108,7 +108,7 @@ FIXTURE_SETUP(ctr)
 {
 	self->processes = calloc(PROCESSES, sizeof(*self->processes));
 	self->map = flowtap_map_new(NULL);
-	self->blocks = flowtap_blocks_new(flowtap_riscv_block, FLOWTAP_ISA_RV64, variant->cache);
+	self->blocks = flowtap_blocks_new(flowtap_riscv_block, variant->cache);
 	flowlog_init(&self->log);
 	self->ctr = flowtap_ctr_new(self->map, self->blocks, &self->log.sink);
 	for (int i = 0; i < PROCESSES; i++)

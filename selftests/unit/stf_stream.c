@@ -469,8 +469,8 @@ TEST(writes_the_same_from_a_cache_that_overflows)
 	code.end = BASE + CODE;
 	for (int pass = 0; pass < 2; pass++) {
 		struct output *to = pass ? &small : &output;
-		struct flowtap_blocks *blocks = flowtap_blocks_new(flowtap_riscv_block,
-			FLOWTAP_ISA_RV64, pass ? 100 << 10 : 0);
+		struct flowtap_blocks *blocks =
+			flowtap_blocks_new(flowtap_riscv_block, pass ? 100 << 10 : 0);
 		struct flowtap_block *block;
 
 		ASSERT_EQ(0, ftruncate(to->fd, 0));
@@ -481,7 +481,8 @@ TEST(writes_the_same_from_a_cache_that_overflows)
 			unsigned int at = program.begins[i % program.n];
 
 			flowtap_blocks_trim(blocks);
-			ASSERT_EQ(0, flowtap_blocks_get(blocks, &code, BASE + at, 0, &block));
+			ASSERT_EQ(0, flowtap_blocks_get(blocks, &code, FLOWTAP_ISA_RV64, BASE + at,
+							0, &block));
 			emptied += pass && i >= program.n && !block->render[0].bytes;
 			ASSERT_EQ(0, sink_block(flowtap_stf_sink(stf), block,
 						block->end && !block->conditional,

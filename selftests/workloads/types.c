@@ -9,6 +9,9 @@
 
 #include "workload.h"
 
+/* Per round, so that samples of a few thousand instructions fall among them, not only on its exceptions. */
+#define TURNS 40
+
 uint64_t types_turn(uint64_t n);
 
 __asm__(".text\n"
@@ -66,12 +69,12 @@ int main(int argc, char **argv)
 	if (memory == MAP_FAILED)
 		return 2;
 	for (unsigned long i = 0; i < amount; i++) {
-		for (int k = 0; k < 4; k++)
+		for (int k = 0; k < TURNS; k++)
 			sum += types_turn(i + 1) - (i + 1);
 		/* Exceptions: a page fault, a system call. */
 		sum += memory[0]++;
 		madvise((void *)memory, page, MADV_DONTNEED);
 		sum += syscall(SYS_getppid) < 0;
 	}
-	return end("types", sum == amount * 4 * 7, sum);
+	return end("types", sum == amount * TURNS * 7, sum);
 }

@@ -2,10 +2,10 @@
 /*
  * The block cache: each distinct block of code is taken apart once, then looked up.
  *
- * A block is a run of instructions that ends at the first one that can transfer control, taken or
+ * A block is a run of instructions of one ISA that ends at the first one that can transfer control, taken or
  * not, or before the address where the decoder was told to stop (a trap, the end of a sample). A
  * run that goes on for long is ended in between as well (flowtap_block_room). The key is
- * (code->key, address, stop), so a file mapped at the same address in many processes has its
+ * (code->key, ISA, address, stop), so a file mapped at the same address in many processes has its
  * blocks once, and remapped memory gets other ones.
  */
 #ifndef FLOWTAP_BLOCK_H
@@ -41,17 +41,21 @@ struct flowtap_block {
 	uint32_t instructions;
 	uint32_t last;		/* offset of the last instruction */
 	uint8_t isa;		/* enum flowtap_isa */
-	uint8_t end;		/* class of the last instruction (RISC-V: flowtap_transfer_type) */
+	uint8_t target_isa;	/* where it is direct: the one at `target` */
+	uint8_t end;		/* class of the last instruction: RISC-V flowtap_transfer_type, Arm */
+				/* flowtap_arm_class (arm.h); 0 is no transfer */
 	bool direct;		/* its target is in the opcode: `target` */
 	bool conditional;	/* it may fall through */
+	bool link;		/* Arm: taken, it leaves the address after it as a return address */
 	uint64_t stop;		/* 0, or the address the block was cut before */
 	const uint8_t *bytes;	/* the opcodes, size bytes, owned by the image */
 	struct flowtap_render render[FLOWTAP_RENDER_SLOTS];
 };
 
 /*
- * What the ISA gives the cache: fills size, instructions, last, end, direct, conditional, target;
- * address and stop are set, and no block goes beyond flowtap_block_room. 0; -ENODATA: `available`
+ * What the architecture gives the cache: fills size, instructions, last, end, direct, conditional,
+ * link, target and, where that is not isa, target_isa; address, stop, isa and target_isa (as isa)
+ * are set, and no block goes beyond flowtap_block_room. 0; -ENODATA: `available`
  * bytes end before the block does; -EILSEQ: an instruction that is not known, or stop lies within
  * one.
  */
@@ -77,8 +81,7 @@ static inline uint64_t flowtap_block_room(uint64_t address, uint64_t stop)
  * limit: bytes of memory the cache may take (blocks and renderings), 0 for 256 MiB. NULL: no
  * memory.
  */
-struct flowtap_blocks *flowtap_blocks_new(flowtap_block_decode decode, enum flowtap_isa isa,
-					  size_t limit);
+struct flowtap_blocks *flowtap_blocks_new(flowtap_block_decode decode, size_t limit);
 void flowtap_blocks_free(struct flowtap_blocks *blocks);
 
 /*
@@ -89,13 +92,14 @@ void flowtap_blocks_free(struct flowtap_blocks *blocks);
 bool flowtap_blocks_trim(struct flowtap_blocks *blocks);
 
 /*
- * The block at `address` in `code`, cut before `stop` if that is not 0 and comes first; the cache
+ * The block of `isa` at `address` in `code`, cut before `stop` if that is not 0 and comes first; the cache
  * keeps it. address must be in the code's range and code->bytes there.
  * 0 and *block; -ENODATA: the code ends before the block does; -EILSEQ: an instruction that is not
  * known, or stop lies within one; -ENOMEM. stop <= address, or an address outside, is -EINVAL.
  */
 int flowtap_blocks_get(struct flowtap_blocks *blocks, const struct flowtap_code *code,
-		       uint64_t address, uint64_t stop, struct flowtap_block **block);
+		       enum flowtap_isa isa, uint64_t address, uint64_t stop,
+		       struct flowtap_block **block);
 
 /*
  * As flowtap_blocks_get for the address at which `block` ends, remembered in `block`: `code` is

@@ -81,6 +81,12 @@ enum flowtap_gap_reason {
 	FLOWTAP_GAP_RECORDER,	/* the recorder's own code ran in the kernel, which is not recorded */
 	FLOWTAP_GAP_GUEST,	/* a virtual machine ran, which is not recorded */
 	FLOWTAP_GAP_USER,	/* user mode (or a guest) ran, and only the kernel is recorded */
+	FLOWTAP_GAP_OVERFLOW,	/* the trace unit's own buffer overflowed */
+	FLOWTAP_GAP_UNSYNCED,	/* bytes before a point where decoding can begin */
+	FLOWTAP_GAP_BAD_PACKET,	/* a packet that is not in the specification, or cannot be there */
+	FLOWTAP_GAP_NO_ADDRESS,	/* the target is not in the trace, and the return stack is empty */
+	FLOWTAP_GAP_UNRESOLVED,	/* speculation or a transaction of which the end is missing */
+	FLOWTAP_GAP_TRUNCATED,	/* the buffer was full before its end was collected */
 	FLOWTAP_GAP_REASONS
 };
 
@@ -112,6 +118,35 @@ struct flowtap_transfer {
 	bool mispredicted;
 };
 
+/* A point in the trace's own time: ticks of the generic counter. */
+struct flowtap_timestamp {
+	uint64_t ticks;
+	uint64_t cycles;	/* since the last cycle count, no part of the sum of all */
+	bool has_cycles;
+};
+
+/*
+ * Q (K10.5.5.15): `instructions` were executed from start on, by a way that is not told: nothing
+ * says which branches were taken, so there are no blocks. The flow goes on at next.
+ */
+struct flowtap_q {
+	uint64_t start;		/* 0 unknown */
+	uint64_t next;		/* 0 unknown: an address follows */
+	uint64_t instructions;	/* 0 unknown */
+};
+
+enum flowtap_transaction {
+	FLOWTAP_TRANSACTION_START,
+	FLOWTAP_TRANSACTION_COMMIT,
+	FLOWTAP_TRANSACTION_FAIL,
+};
+
+/* What the program itself wrote into the trace (TRCIT). */
+struct flowtap_instrumentation {
+	uint64_t value;
+	uint8_t mode;		/* the exception level it was written at */
+};
+
 enum flowtap_element_kind {
 	FLOWTAP_ELEMENT_SESSION,
 	FLOWTAP_ELEMENT_CONTEXT,
@@ -123,6 +158,14 @@ enum flowtap_element_kind {
 	FLOWTAP_ELEMENT_TRANSFER,
 	FLOWTAP_ELEMENT_CALLSTACK,
 	FLOWTAP_ELEMENT_MISPREDICTED,	/* the last block's transfer was, by branch prediction */
+	/* Arm's trace only. */
+	FLOWTAP_ELEMENT_TRACE_ON,	/* not continuous: the trace's begin, a filter, an overflow */
+	FLOWTAP_ELEMENT_TIMESTAMP,
+	FLOWTAP_ELEMENT_MARKER,		/* the next timestamp is of here */
+	FLOWTAP_ELEMENT_Q,
+	FLOWTAP_ELEMENT_TRANSACTION,
+	FLOWTAP_ELEMENT_EVENT,		/* an ETEEvent of number `event` */
+	FLOWTAP_ELEMENT_INSTRUMENTATION,
 };
 
 /* Everything but blocks. Valid during the call only. */
@@ -134,9 +177,15 @@ struct flowtap_element {
 		struct flowtap_gap gap;
 		struct flowtap_transfer transfer;
 		uint64_t time;
+		struct flowtap_timestamp timestamp;
+		struct flowtap_q q;
+		enum flowtap_transaction transaction;
+		unsigned int event;
+		struct flowtap_instrumentation instrumentation;
 		struct {
 			uint64_t count;
 			bool at_least;		/* the counter was saturated */
+			bool unknown;		/* ETE: no count, as after an overflow */
 		} cycles;
 		struct {
 			const uint64_t *frames;	/* ip if known, then calls, the innermost first */

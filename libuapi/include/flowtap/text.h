@@ -19,11 +19,22 @@
  *	eret						the last instruction was an exception return
  *	gap REASON [since=T] [until=T] [size=N|unknown] [address=A] [detail=TEXT]
  *							TEXT goes on to the end of the line
- *	timestamp T					12 digits or more, ns or the trace's ticks
- *	cycles N(d) [at_least]				at_least: the counter was saturated
+ *	timestamp T [cycles N(d)]			12 digits or more, ns or the trace's ticks
+ *	cycles N(d)|unknown [at_least]			at_least: the counter was saturated
  *	mispredicted					the last range's transfer was
  *	transfer SOURCE TARGET TYPE [mispredicted]	TYPE: flowtap_transfer_name with _ for spaces
  *	callstack A B C ...				the innermost first
+ *
+ * and of Arm's trace:
+ *
+ *	trace_on					not continuous: begin, filter or overflow
+ *	no_image ADDRESS				a gap: there is no code
+ *	marker						the next timestamp is of here
+ *	q_range START NEXT N(d)				N instructions from START, by a way that
+ *							is not told, then NEXT; 0: not known
+ *	transaction start|commit|fail
+ *	event N(d)					an ETEEvent
+ *	ite EL VALUE					written by the program itself
  */
 #ifndef FLOWTAP_TEXT_H
 #define FLOWTAP_TEXT_H

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Arm instructions, as a trace analyzer has to know them (K10.5.5.18.5): which are P0 instructions,
+ * where they go, how long they are. A64, A32 and T32.
+ *
+ * What is no branch is FLOWTAP_ARM_OTHER, known or not: an analyzer is told by the trace that an
+ * instruction was executed, and new ones are made every year.
+ */
+#ifndef FLOWTAP_ARM_H
+#define FLOWTAP_ARM_H
+
+#include <flowtap/block.h>
+
+/* flowtap_block.end of a block of Arm code. */
+enum flowtap_arm_class {
+	FLOWTAP_ARM_OTHER,		/* no P0 instruction */
+	FLOWTAP_ARM_BRANCH,		/* direct: B, B.cond, BC.cond, CBZ, TBZ, CB<cc> ... */
+	FLOWTAP_ARM_CALL,		/* direct, link: BL, BLX <label> */
+	FLOWTAP_ARM_INDIRECT,		/* BR, BX, LDR PC, TBB ... */
+	FLOWTAP_ARM_INDIRECT_CALL,	/* BLR, BLX <register> */
+	FLOWTAP_ARM_RETURN,		/* RET, BX LR, POP {.., PC}: indirect as well */
+	FLOWTAP_ARM_EXCEPTION_RETURN,	/* ERET, TEXIT, RFE, MOVS PC, LR ...: indirect as well */
+	FLOWTAP_ARM_ISB,		/* always P0: goes on behind it */
+	FLOWTAP_ARM_WFX,		/* WFE, WFI, WFET, WFIT: P0 where TRCIDR2.WFXMODE says so */
+	FLOWTAP_ARM_TSTART,		/* TSTART: goes on behind it */
+	FLOWTAP_ARM_CLASSES
+};
+
+struct flowtap_arm_insn {
+	uint8_t length;		/* bytes: 2 or 4 */
+	uint8_t class;		/* enum flowtap_arm_class */
+	bool direct;		/* `target` is known; ISB, WFX, TSTART: it is the address behind it */
+	bool conditional;	/* it may not branch; inside an IT block too */
+	bool link;
+	uint8_t target_isa;	/* enum flowtap_isa; where it is direct */
+	uint64_t target;	/* 32 bits in A32 and T32 */
+	uint8_t it;		/* T32: ITSTATE for the instruction behind it; elsewhere 0 */
+};
+
+/*
+ * Takes apart the instruction of `isa` at `address` of which `bytes` are there (little endian).
+ * it: ITSTATE as the instruction before left it, 0 at the begin of a block and in A64 and A32.
+ * 0; -ENODATA: available bytes end before the instruction does; -EINVAL: no Arm ISA.
+ * A64: DDI 0487 C4.1, A32: F4.1, T32: F3.1.
+ */
+int flowtap_arm_classify(enum flowtap_isa isa, uint64_t address, uint8_t it, const uint8_t *bytes,
+			 size_t available, struct flowtap_arm_insn *insn);
+
+/* For flowtap_blocks_new: WFx instructions are no P0 instructions (TRCIDR2.WFXMODE is 0). */
+int flowtap_arm_block(struct flowtap_block *block, const uint8_t *bytes, size_t available);
+/* The same where they are. */
+int flowtap_arm_block_wfx(struct flowtap_block *block, const uint8_t *bytes, size_t available);
+
+/* "branch", "indirect call" ...; NULL where class is none. */
+const char *flowtap_arm_class_name(unsigned int class);
+
+#endif /* FLOWTAP_ARM_H */

@@ -1,0 +1,128 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * From the bytes of an Embedded Trace Extension to the flow (DDI 0487, K10.5).
+ *
+ *	bytes -> packets (ete_packet.h) -> elements, speculation and transactions resolved
+ *	      -> analysis against the code -> blocks and elements of the flow
+ *
+ * One decoder takes the bytes of one trace unit, in order, in pieces of any size.
+ */
+#ifndef FLOWTAP_ETE_H
+#define FLOWTAP_ETE_H
+
+#include <flowtap/block.h>
+#include <flowtap/flow.h>
+#include <flowtap/image.h>
+
+/* What the analyzer has to know of the trace unit (K10.5.1.3): its registers, as it was set up. */
+struct flowtap_ete_config {
+	uint32_t configr;	/* TRCCONFIGR */
+	uint32_t traceidr;	/* TRCTRACEIDR */
+	uint32_t devarch;	/* TRCDEVARCH; 0 not known: ETE 1.3 */
+	uint32_t idr0;		/* TRCIDR0: COMMOPT, COMMTRANS, QSUPP, TSSIZE ... */
+	uint32_t idr1;
+	uint32_t idr2;		/* TRCIDR2: VMIDSIZE, CIDSIZE, WFXMODE */
+	uint32_t idr8;		/* TRCIDR8: MAXSPEC */
+};
+
+/* TRCIDR8.MAXSPEC at most: more is an error, as elements are kept until they are resolved. */
+#define FLOWTAP_ETE_SPECULATION_MAX 4096
+
+struct flowtap_ete_options {
+	/* Instructions of failed transactions come out as well, with `transaction fail` behind. */
+	bool keep_failed_transactions;
+	/* Elements that one transaction may have, 0: 1 Mi. More end it with a gap. */
+	uint32_t transaction_room;
+};
+
+/*
+ * Which code is there: asked again at each change of context, at each timestamp and gap, and where
+ * an address leaves what was found last.
+ */
+struct flowtap_ete_images {
+	/*
+	 * The code at `address` in that context; NULL: none is known. May have no bytes, then
+	 * `missing` says why. It stays valid while the decoder lives.
+	 */
+	const struct flowtap_code *(*find)(void *argument, const struct flowtap_context *context,
+					   uint64_t address);
+	/*
+	 * May be NULL. The trace has reached this point of its time; called before the TIMESTAMP
+	 * element.
+	 */
+	void (*time)(void *argument, const struct flowtap_timestamp *timestamp);
+	/*
+	 * May be NULL. Completes what the trace says about the context (pid, tid, cpu) before it
+	 * goes to find and to the sink.
+	 */
+	void (*identify)(void *argument, struct flowtap_context *context);
+	void *argument;
+};
+
+struct flowtap_ete_counts {
+	uint64_t bytes;
+	uint64_t packets;
+	uint64_t atoms;
+	uint64_t instructions;		/* sent to the sink in blocks */
+	uint64_t blocks;
+	uint64_t inferred;		/* instructions of Q elements */
+	uint64_t cancelled;		/* P0 elements that were cancelled or discarded */
+	uint64_t failed;		/* P0 elements of failed transactions */
+	uint64_t exceptions;
+	uint64_t timestamps;
+	uint64_t cycles;		/* the sum of all cycle counts */
+	uint64_t syncs;			/* alignment synchronisations */
+	uint64_t gaps[FLOWTAP_GAP_REASONS];
+	uint64_t bad_packets;
+};
+
+struct flowtap_ete;
+
+/*
+ * config and options (NULL: none) are copied; images is copied, its argument, blocks (made with
+ * flowtap_arm_block, or with flowtap_arm_block_wfx where flowtap_ete_wfx_is_p0) and sink are
+ * borrowed until flowtap_ete_free. Memory: some KiB, 32 bytes per element of a transaction, and
+ * what MAXSPEC asks for, all bounded. 0 and *ete; -ENOMEM; -EINVAL: MAXSPEC is above
+ * FLOWTAP_ETE_SPECULATION_MAX, or the trace unit is no ETE.
+ */
+int flowtap_ete_new(const struct flowtap_ete_config *config,
+		    const struct flowtap_ete_options *options,
+		    const struct flowtap_ete_images *images, struct flowtap_blocks *blocks,
+		    struct flowtap_sink *sink, struct flowtap_ete **ete);
+void flowtap_ete_free(struct flowtap_ete *ete);
+
+/* Whether WFE, WFI and theirs are P0 instructions (TRCIDR2.WFXMODE). */
+bool flowtap_ete_wfx_is_p0(const struct flowtap_ete_config *config);
+
+/*
+ * A capture session begins: SESSION goes to the sink, nothing that was known goes on. What was not
+ * resolved before is as at flowtap_ete_finish.
+ */
+int flowtap_ete_session(struct flowtap_ete *ete);
+
+/*
+ * The next bytes. 0; what the sink returned below 0, and then the decoder can only be freed;
+ * -ENOMEM. What is wrong with the bytes is no error: it becomes a gap (BAD_PACKET with offset and
+ * bytes in its detail, UNSYNCED ...) and decoding goes on at the next alignment synchronisation.
+ *
+ * What a trace becomes, in this order: `trace_on` and `context` as the trace says them; each atom's
+ * blocks, of which the last ends with the P0 instruction; `exception` with the preferred return
+ * address behind the blocks up to it; `eret` behind the block of an exception return; and so on
+ * (flow.h). Every instruction in a block was executed: where that is not certain, a gap says why
+ * and the flow goes on at the next address.
+ */
+int flowtap_ete_decode(struct flowtap_ete *ete, const uint8_t *bytes, size_t size);
+
+/*
+ * Between the bytes before and those that follow, some are missing: the gap goes to the sink as it
+ * is given, and decoding goes on at the next alignment synchronisation. Returns as decode.
+ */
+int flowtap_ete_gap(struct flowtap_ete *ete, const struct flowtap_gap *gap);
+
+/* The trace ends: what is still speculative becomes a gap UNRESOLVED. Returns as decode. */
+int flowtap_ete_finish(struct flowtap_ete *ete);
+
+/* Owned by ete, current. */
+const struct flowtap_ete_counts *flowtap_ete_counts(const struct flowtap_ete *ete);
+
+#endif /* FLOWTAP_ETE_H */

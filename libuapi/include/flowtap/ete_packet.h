@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * ETE packets (K10.5.2): the first stage of decoding, and what `flowtap dump --packets` shows.
+ */
+#ifndef FLOWTAP_ETE_PACKET_H
+#define FLOWTAP_ETE_PACKET_H
+
+#include <flowtap/ete.h>
+
+enum flowtap_ete_packet_type {
+	FLOWTAP_ETE_INCOMPLETE,		/* the bytes end before the packet does */
+	FLOWTAP_ETE_NOT_SYNCED,		/* bytes before an Alignment Sync */
+	FLOWTAP_ETE_RESERVED,		/* `reason` says what is wrong */
+	FLOWTAP_ETE_ALIGNMENT_SYNC,
+	FLOWTAP_ETE_DISCARD,
+	FLOWTAP_ETE_OVERFLOW,
+	FLOWTAP_ETE_TRACE_INFO,
+	FLOWTAP_ETE_TIMESTAMP,
+	FLOWTAP_ETE_TIMESTAMP_MARKER,
+	FLOWTAP_ETE_TRACE_ON,
+	FLOWTAP_ETE_EXCEPTION,		/* transaction failure (type 24) and PE reset (0) as well */
+	FLOWTAP_ETE_INSTRUMENTATION,	/* ITE */
+	FLOWTAP_ETE_TRANSACTION_START,
+	FLOWTAP_ETE_TRANSACTION_COMMIT,
+	FLOWTAP_ETE_CYCLE_COUNT_1,
+	FLOWTAP_ETE_CYCLE_COUNT_2,
+	FLOWTAP_ETE_CYCLE_COUNT_3,
+	FLOWTAP_ETE_COMMIT,
+	FLOWTAP_ETE_CANCEL_1,
+	FLOWTAP_ETE_CANCEL_2,
+	FLOWTAP_ETE_CANCEL_3,
+	FLOWTAP_ETE_MISPREDICT,
+	FLOWTAP_ETE_IGNORE,
+	FLOWTAP_ETE_EVENT,
+	FLOWTAP_ETE_CONTEXT,
+	FLOWTAP_ETE_ADDRESS_CONTEXT,	/* Target Address with Context */
+	FLOWTAP_ETE_TARGET_EXACT,
+	FLOWTAP_ETE_TARGET_SHORT,
+	FLOWTAP_ETE_TARGET_LONG,
+	FLOWTAP_ETE_Q,
+	FLOWTAP_ETE_SOURCE_EXACT,
+	FLOWTAP_ETE_SOURCE_SHORT,
+	FLOWTAP_ETE_SOURCE_LONG,
+	FLOWTAP_ETE_ATOM_1,
+	FLOWTAP_ETE_ATOM_2,
+	FLOWTAP_ETE_ATOM_3,
+	FLOWTAP_ETE_ATOM_4,
+	FLOWTAP_ETE_ATOM_5_1,
+	FLOWTAP_ETE_ATOM_5_2,
+	FLOWTAP_ETE_ATOM_6,
+	FLOWTAP_ETE_PACKET_TYPES
+};
+
+enum flowtap_ete_exception {
+	FLOWTAP_ETE_PE_RESET = 0,
+	FLOWTAP_ETE_TRANSACTION_FAILURE = 24,
+	FLOWTAP_ETE_PE_RESET_UNKNOWN = 25,	/* no return address is known (K10.5.6.3.12) */
+};
+
+/* An entry of the address history buffer. */
+struct flowtap_ete_address {
+	uint64_t address;
+	uint8_t sub_isa;	/* 0: IS0, A64 or A32; 1: IS1, T32 */
+};
+
+struct flowtap_ete_context {
+	uint32_t contextid;
+	uint32_t vmid;
+	uint8_t exception_level;
+	uint8_t security;	/* enum flowtap_security: NS and NSE (Realm, Root) */
+	bool sixty_four_bit;
+};
+
+/* One packet. Which fields mean something follows from the type. */
+struct flowtap_ete_packet {
+	enum flowtap_ete_packet_type type;
+	uint32_t size;			/* bytes */
+	const char *reason;		/* RESERVED: one line */
+
+	/*
+	 * P0 elements and speculation, in the order in which a packet has them: commit first, then
+	 * atoms, then cancel, then mispredict.
+	 */
+	uint32_t commit;		/* a Commit element of so many, 0 none */
+	uint32_t atoms;			/* bit i: atom i, the oldest is 0, is E */
+	uint8_t atom_count;
+	uint32_t cancel;		/* 0 none */
+	bool mispredict;
+
+	bool has_address;		/* Target, Source, Exception, Q */
+	bool has_context;		/* Context, Address with Context, Exception with it */
+	bool context_updated;		/* ... and it has a payload (P) */
+	bool has_vmid;			/* ... with VMID, CONTEXTID in it */
+	bool has_contextid;
+	uint8_t exact;			/* exact match: which entry, 0 to 2 */
+	struct flowtap_ete_address address;	/* whole, as it is after the packet */
+	struct flowtap_ete_context context;	/* likewise */
+
+	uint8_t exception_type;
+	uint8_t exception_e;		/* E1:E0 */
+	bool address_unknown;		/* Exception: its address is not known (0x70) */
+
+	uint32_t q_count;		/* 0: no count */
+	uint8_t q_type;
+
+	bool has_cycles;		/* Timestamp, Cycle Count: false, or U set: unknown */
+	uint64_t cycles;		/* Cycle Count: threshold added */
+	uint64_t timestamp;
+
+	uint8_t events;			/* bit i: event i */
+
+	uint8_t plctl, info;		/* Trace Info */
+	uint32_t spec;			/* ... its speculation depth */
+	uint32_t cc_threshold;
+	bool cc_enabled;
+	bool in_transaction;
+
+	uint64_t instrumentation;	/* ITE: the value written, and where */
+	uint8_t instrumentation_el;
+};
+
+/* What goes on from packet to packet (K10.5.2.1). Set by flowtap_ete_parser_init only. */
+struct flowtap_ete_parser {
+	struct flowtap_ete_address history[3];
+	struct flowtap_ete_context context;
+	uint64_t timestamp;
+	uint32_t cc_threshold;
+	uint32_t max_speculation;	/* TRCIDR8.MAXSPEC */
+	bool commit_mode;		/* TRCIDR0.COMMOPT */
+	bool synced;
+	uint8_t zeros;			/* not synced: 0x00 bytes at the end of what was skipped, up to 11 */
+};
+
+/* Not synced. */
+void flowtap_ete_parser_init(struct flowtap_ete_parser *parser,
+			     const struct flowtap_ete_config *config);
+
+/* The longest packet but Alignment Sync and NOT_SYNCED, in bytes. */
+#define FLOWTAP_ETE_PACKET_MAX 32
+
+/*
+ * The packet that begins at bytes, of which size > 0 are there. *packet is set whole, for every
+ * type. Returns how many bytes were used, which is packet->size, but for
+ * - INCOMPLETE: 0; give the same bytes again with more behind. Never more than
+ *   FLOWTAP_ETE_PACKET_MAX, but for the zeros of an Alignment Sync, which are taken as they come
+ *   (NOT_SYNCED or INCOMPLETE, however many there are).
+ * - NOT_SYNCED: what was skipped, up to the Alignment Sync (12 bytes: K10.5.2.3) or to the end of
+ *   what is there.
+ * - RESERVED: the bytes looked at, at least 1; the parser is not synced any more. What began in
+ *   those bytes can be an Alignment Sync's zeros: none of them are lost.
+ *
+ * Alignment Sync is recognised wherever a packet can begin, and also by its 11 zeros and 0x80 where
+ * the parser is not synced. A Trace Info resets history, context and timestamp as K10.5.2.6.2 says.
+ */
+size_t flowtap_ete_parse(struct flowtap_ete_parser *parser, const uint8_t *bytes, size_t size,
+			 struct flowtap_ete_packet *packet);
+
+/* The packet's name as the specification spells it, "Atom format 1" ... */
+const char *flowtap_ete_packet_name(enum flowtap_ete_packet_type type);
+
+/* The name of an exception type, "PE reset", "IRQ" ...; "reserved" where there is none. */
+const char *flowtap_ete_exception_name(unsigned int type);
+
+/*
+ * For the decoder's shortest way: a header byte that is an Atom packet, all of it. count 0: it is
+ * none.
+ */
+struct flowtap_ete_atoms {
+	uint32_t taken;		/* bit i: atom i is E */
+	uint8_t count;
+};
+
+extern const struct flowtap_ete_atoms flowtap_ete_atoms[256];
+
+#endif /* FLOWTAP_ETE_PACKET_H */
