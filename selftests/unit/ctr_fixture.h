@@ -112,7 +112,7 @@ FIXTURE_SETUP(ctr)
 	ASSERT_EQ(MAIN + code.size, (size_t)LAST + 2);
 	self->map = flowtap_map_new(NULL);
 	map_bytes(self->map, 0, MAIN, "[text]", self->bytes, code.size);
-	self->blocks = flowtap_blocks_new(flowtap_riscv_block, FLOWTAP_ISA_RV64, 0);
+	self->blocks = flowtap_blocks_new(flowtap_riscv_block, 0);
 	flowlog_init(&self->log);
 	self->ctr = flowtap_ctr_new(self->map, self->blocks, &self->log.sink);
 	self->time = 1000;
