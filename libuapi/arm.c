@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Arm instructions: what is the same in A64, A32 and T32, and the blocks they make. */
+#include <errno.h>
+#include <flowtap/arm.h>
+
+#include "arm_internal.h"
+
+static const char *const names[] = {
+	[FLOWTAP_ARM_OTHER] = "no branch",
+	[FLOWTAP_ARM_BRANCH] = "branch",
+	[FLOWTAP_ARM_CALL] = "call",
+	[FLOWTAP_ARM_INDIRECT] = "indirect branch",
+	[FLOWTAP_ARM_INDIRECT_CALL] = "indirect call",
+	[FLOWTAP_ARM_RETURN] = "return",
+	[FLOWTAP_ARM_EXCEPTION_RETURN] = "exception return",
+	[FLOWTAP_ARM_ISB] = "instruction barrier",
+	[FLOWTAP_ARM_WFX] = "wait",
+	[FLOWTAP_ARM_TSTART] = "transaction start",
+};
+
+const char *flowtap_arm_class_name(unsigned int class)
+{
+	return class < FLOWTAP_ARM_CLASSES ? names[class] : NULL;
+}
+
+static uint32_t half(const uint8_t *bytes)
+{
+	return bytes[0] | (uint32_t)bytes[1] << 8;
+}
+
+static uint32_t word(const uint8_t *bytes)
+{
+	return half(bytes) | half(bytes + 2) << 16;
+}
+
+int flowtap_arm_classify(enum flowtap_isa isa, uint64_t address, uint8_t it, const uint8_t *bytes,
+			 size_t available, struct flowtap_arm_insn *insn)
+{
+	(void)it;
+	*insn = (struct flowtap_arm_insn){ .length = 4, .target_isa = isa };
+	if (isa != FLOWTAP_ISA_A64)
+		return -EINVAL;
+	if (available < 4)
+		return -ENODATA;
+	flowtap_arm_a64(address, word(bytes), insn);
+	insn->link = insn->class == FLOWTAP_ARM_CALL || insn->class == FLOWTAP_ARM_INDIRECT_CALL;
+	return 0;
+}
+
+static int make_block(struct flowtap_block *block, const uint8_t *bytes, size_t available, bool wfx)
+{
+	uint64_t limit = flowtap_block_room(block->address, block->stop);
+	struct flowtap_arm_insn insn = { 0 };
+	uint64_t offset = 0;
+	bool ends;
+	int status;
+
+	block->instructions = 0;
+	do {
+		status = flowtap_arm_classify(block->isa, block->address + offset, insn.it,
+					      bytes + offset, available - offset, &insn);
+		if (status)
+			return status;
+		block->last = offset;
+		block->instructions++;
+		offset += insn.length;
+		ends = insn.class != FLOWTAP_ARM_OTHER && (wfx || insn.class != FLOWTAP_ARM_WFX);
+	} while (!ends && offset < limit);
+	if (block->stop && offset > block->stop - block->address)
+		return -EILSEQ;
+	block->size = offset;
+	block->end = FLOWTAP_ARM_OTHER;
+	block->conditional = false;
+	block->direct = false;
+	block->link = false;
+	block->target = 0;
+	if (!ends)
+		return 0;
+	block->end = insn.class;
+	block->conditional = insn.conditional;
+	block->direct = insn.direct;
+	block->link = insn.link;
+	block->target = insn.target;
+	block->target_isa = insn.target_isa;
+	return 0;
+}
+
+int flowtap_arm_block(struct flowtap_block *block, const uint8_t *bytes, size_t available)
+{
+	return make_block(block, bytes, available, false);
+}
+
+int flowtap_arm_block_wfx(struct flowtap_block *block, const uint8_t *bytes, size_t available)
+{
+	return make_block(block, bytes, available, true);
+}
