@@ -33,16 +33,56 @@ static uint32_t word(const uint8_t *bytes)
 	return half(bytes) | half(bytes + 2) << 16;
 }
 
+/* F3.1: a first halfword of 0b11101, 0b11110 or 0b11111 has a second one. */
+static bool is_wide(uint32_t first)
+{
+	return first >= 0xe800;
+}
+
+static int classify_t32(uint64_t address, const uint8_t *bytes, size_t available,
+			struct flowtap_arm_insn *insn)
+{
+	uint32_t opcode;
+
+	if (available < 2)
+		return -ENODATA;
+	opcode = half(bytes);
+	insn->length = 2;
+	if (is_wide(opcode)) {
+		if (available < 4)
+			return -ENODATA;
+		opcode = opcode << 16 | half(bytes + 2);
+		insn->length = 4;
+	}
+	flowtap_arm_t32(address, opcode, insn);
+	return 0;
+}
+
 int flowtap_arm_classify(enum flowtap_isa isa, uint64_t address, uint8_t it, const uint8_t *bytes,
 			 size_t available, struct flowtap_arm_insn *insn)
 {
-	(void)it;
+	int status;
+
 	*insn = (struct flowtap_arm_insn){ .length = 4, .target_isa = isa };
-	if (isa != FLOWTAP_ISA_A64)
+	switch (isa) {
+	case FLOWTAP_ISA_A64:
+	case FLOWTAP_ISA_A32:
+		if (available < 4)
+			return -ENODATA;
+		if (isa == FLOWTAP_ISA_A64)
+			flowtap_arm_a64(address, word(bytes), insn);
+		else
+			flowtap_arm_a32(address, word(bytes), insn);
+		break;
+	case FLOWTAP_ISA_T32:
+		insn->it = it;
+		status = classify_t32(address, bytes, available, insn);
+		if (status)
+			return status;
+		break;
+	default:
 		return -EINVAL;
-	if (available < 4)
-		return -ENODATA;
-	flowtap_arm_a64(address, word(bytes), insn);
+	}
 	insn->link = insn->class == FLOWTAP_ARM_CALL || insn->class == FLOWTAP_ARM_INDIRECT_CALL;
 	return 0;
 }

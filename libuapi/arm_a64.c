@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * A64. Everything an analyzer has to know lies in one group of the top level encodings, "Branches,
- * Exception Generating and System instructions" (DDI 0487 C4.1.90): bits 28:26 are 101.
+ * Exception Generating and System instructions" (DDI 0487 C4.1): bits 28:26 are 101.
  *
  * No P0 instructions, so not in the table: what takes an exception, told by Exception elements
  * (SVC, HVC, SMC, BRK, HLT, UDF, DCPS<n>, TCANCEL, and TENTER of FEAT_TEV); DRPS, which exists in
