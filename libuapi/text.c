@@ -9,40 +9,108 @@
 #include <stdlib.h>
 
 /* A range with its newline: "range ", two addresses, a count, an ISA and E or N. */
-#define RANGE_MAX 64
-_Static_assert(sizeof("range ") + 17 + 17 + 11 + sizeof("RV64 E\n") <= RANGE_MAX, "a range fits");
+#define RANGE_MAX 128
+_Static_assert(sizeof("range ") + 17 + 17 + 21 + sizeof("RV64 E\n") <= RANGE_MAX, "a range fits");
+
+/* A range that may not have ended yet: no instruction of it can transfer. */
+struct range {
+	uint64_t start;
+	uint64_t end;
+	uint64_t instructions;	/* 0: there is none */
+	uint8_t isa;
+};
 
 struct flowtap_text {
 	struct flowtap_sink sink;
 	struct flowtap_out out;
 	struct flowtap_blocks *blocks;
+	struct range open;
 };
+
+/* Returns its length, newline included. */
+static size_t put_range(char text[RANGE_MAX], const struct range *range, char executed)
+{
+	struct flowtap_line line = { .at = text, .end = text + RANGE_MAX };
+
+	flowtap_line_string(&line, "range ");
+	flowtap_line_hex(&line, range->start);
+	flowtap_line_string(&line, " ");
+	flowtap_line_hex(&line, range->end);
+	flowtap_line_string(&line, " ");
+	flowtap_line_decimal(&line, range->instructions);
+	flowtap_line_string(&line, " ");
+	flowtap_line_string(&line, flowtap_isa_name(range->isa));
+	flowtap_line_string(&line, executed == 'N' ? " N\n" : " E\n");
+	return line.at - text;
+}
+
+static struct range range_of(const struct flowtap_block *block)
+{
+	return (struct range){
+		.start = block->address,
+		.end = block->address + block->size,
+		.instructions = block->instructions,
+		.isa = block->isa,
+	};
+}
+
+/* N: the last instruction is a conditional branch that was not taken. */
+static inline char executed(const struct flowtap_block *block, bool taken)
+{
+	return (taken | !block->conditional) ? 'E' : 'N';
+}
 
 /* The line as it is when the last instruction was taken; mark is where E stands. */
 static int render(struct flowtap_text *text, const struct flowtap_block *block)
 {
 	/* The slot is the sink's: what it holds is no part of the block's value. */
 	struct flowtap_render *slot = (void *)&block->render[FLOWTAP_RENDER_FLOW];
-	char *bytes = calloc(1, flowtap_out_padded(RANGE_MAX));
-	struct flowtap_line line = { .at = bytes, .end = bytes + RANGE_MAX };
+	const struct range range = range_of(block);
+	char line[RANGE_MAX];
+	size_t size = put_range(line, &range, 'E'), room = flowtap_out_padded(size);
+	char *bytes = calloc(1, room);
 
 	if (!bytes)
 		return -ENOMEM;
-	flowtap_line_string(&line, "range ");
-	flowtap_line_hex(&line, block->address);
-	flowtap_line_string(&line, " ");
-	flowtap_line_hex(&line, block->address + block->size);
-	flowtap_line_string(&line, " ");
-	flowtap_line_decimal(&line, block->instructions);
-	flowtap_line_string(&line, " ");
-	flowtap_line_string(&line, flowtap_isa_name(block->isa));
-	flowtap_line_string(&line, " E\n");
-	slot->bytes = bytes;
-	slot->size = line.at - bytes;
-	slot->mark = slot->size - 2;
+	slot->bytes = memcpy(bytes, line, size);
+	slot->size = size;
+	slot->mark = size - 2;
 	if (text->blocks)
-		flowtap_blocks_charge(text->blocks, flowtap_out_padded(RANGE_MAX));
+		flowtap_blocks_charge(text->blocks, room);
 	return 0;
+}
+
+/* Writes the range that is open. */
+static int close_range(struct flowtap_text *text, char executed)
+{
+	char line[RANGE_MAX];
+	size_t size = put_range(line, &text->open, executed);
+
+	text->open.instructions = 0;
+	return flowtap_out_put(&text->out, line, size);
+}
+
+/*
+ * Blocks are cut where code goes on for long, ranges are not (flowtap_block_room). This one has no
+ * end of its own, or goes on with what has none.
+ */
+static int join(struct flowtap_text *text, const struct flowtap_block *block, bool taken)
+{
+	struct range *open = &text->open;
+
+	if (text->out.error)
+		return text->out.error;
+	if (open->instructions && (block->address != open->end || block->isa != open->isa))
+		close_range(text, 'E');
+	if (open->instructions) {
+		open->end = block->address + block->size;
+		open->instructions += block->instructions;
+	} else {
+		*open = range_of(block);
+	}
+	if (block->end)
+		close_range(text, executed(block, taken));
+	return text->out.error;
 }
 
 static int put_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
@@ -54,6 +122,8 @@ static int put_block(struct flowtap_sink *sink, const struct flowtap_block *bloc
 	int error;
 
 	(void)target;
+	if (__builtin_expect(!block->end || text->open.instructions, 0))
+		return join(text, block, taken);
 	if (!line->bytes) {
 		error = render(text, block);
 		if (error)
@@ -63,7 +133,7 @@ static int put_block(struct flowtap_sink *sink, const struct flowtap_block *bloc
 	if (error || out->error)
 		return out->error;
 	flowtap_out_copy(out->bytes + out->fill, line->bytes, line->size);
-	out->bytes[out->fill + line->mark] = (taken | !block->conditional) ? 'E' : 'N';
+	out->bytes[out->fill + line->mark] = executed(block, taken);
 	out->fill += line->size;
 	return 0;
 }
@@ -74,6 +144,8 @@ static int put_element(struct flowtap_sink *sink, const struct flowtap_element *
 	char line[FLOWTAP_LINE_ROOM + 1];
 	size_t size = flowtap_line_element(line, element);
 
+	if (text->open.instructions)
+		close_range(text, 'E');
 	if (text->out.error)
 		return text->out.error;
 	line[size] = '\n';
@@ -105,7 +177,9 @@ struct flowtap_sink *flowtap_text_sink(struct flowtap_text *text)
 
 int flowtap_text_finish(struct flowtap_text *text)
 {
-	return flowtap_out_flush(&text->out);
+	if (text->open.instructions)
+		close_range(text, 'E');
+	return text->out.error ? text->out.error : flowtap_out_flush(&text->out);
 }
 
 void flowtap_text_free(struct flowtap_text *text)

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Shows the line that each element of the flow becomes in the flow as text. */
+#include <flowtap/arm.h>
 #include <flowtap/text.h>
 
 #include "sink.h"
@@ -44,7 +45,7 @@ TEST_F(text, a_range_says_whether_its_last_instruction_was_taken)
 		{ .address = 0x1045a, .size = 10, .instructions = 3, .conditional = true,
 		  .end = FLOWTAP_TRANSFER_TAKEN },
 		{ .address = 0xffffffff80000000, .size = 4, .instructions = 1,
-		  .isa = FLOWTAP_ISA_A64, .end = 1 },
+		  .isa = FLOWTAP_ISA_A64, .end = FLOWTAP_ARM_BRANCH },
 		{ .address = 0, .size = 0xfffffffe, .instructions = 0xffffffff,
 		  .isa = FLOWTAP_ISA_T32 },
 		{ .address = 0x10, .size = 4, .instructions = 1, .isa = FLOWTAP_ISA_A32 },
@@ -78,6 +79,124 @@ TEST_F(text, a_range_of_any_size_fits)
 	EXPECT_EQ(0, sink_block(self->sink, &block, false, 0));
 	EXPECT_LINES("range ffffffff00000000 ffffffffffffffff 4294967295 RV64 E\n");
 	blocks_unrender(&block, 1);
+}
+
+/* The block cache cuts long code where it likes; the grammar knows no such cuts. */
+TEST_F(text, blocks_without_a_transfer_between_them_are_one_range)
+{
+	struct flowtap_block blocks[] = {
+		{ .address = 0x1000, .size = 0x3000, .instructions = 0xc00,
+		  .isa = FLOWTAP_ISA_A64 },
+		{ .address = 0x4000, .size = 0x4000, .instructions = 0x1000,
+		  .isa = FLOWTAP_ISA_A64 },
+		{ .address = 0x8000, .size = 8, .instructions = 2, .isa = FLOWTAP_ISA_A64,
+		  .end = FLOWTAP_ARM_BRANCH, .conditional = true },
+		{ .address = 0x8000, .size = 8, .instructions = 2, .isa = FLOWTAP_ISA_A32,
+		  .end = FLOWTAP_ARM_BRANCH, .conditional = true },
+	};
+
+	/* Twice: what ends a range was rendered, or was not. */
+	for (int pass = 0; pass < 2; pass++) {
+		EXPECT_EQ(0, sink_block(self->sink, &blocks[0], false, 0x4000));
+		EXPECT_EQ(0, sink_block(self->sink, &blocks[1], false, 0x8000));
+		EXPECT_EQ(0, sink_block(self->sink, &blocks[2], false, 0x8008));
+		EXPECT_EQ(0, sink_block(self->sink, &blocks[2], true, 0x8000));
+	}
+	EXPECT_EQ(0, sink_block(self->sink, &blocks[1], false, 0x8000));
+	EXPECT_EQ(0, sink_block(self->sink, &blocks[2], true, 0x1000));
+	/* Elsewhere, after an element, or of another ISA it is not the same range. */
+	EXPECT_EQ(0, sink_block(self->sink, &blocks[0], false, 0x4000));
+	EXPECT_EQ(0, sink_block(self->sink, &blocks[2], true, 0x1000));
+	EXPECT_EQ(0, sink_block(self->sink, &blocks[1], false, 0x8000));
+	ELEMENT(FLOWTAP_ELEMENT_EXCEPTION, .exception = { .number = 3, .address = 0x8000 });
+	EXPECT_EQ(0, sink_block(self->sink, &blocks[2], false, 0x8008));
+	EXPECT_EQ(0, sink_block(self->sink, &blocks[1], false, 0x8000));
+	EXPECT_EQ(0, sink_block(self->sink, &blocks[3], false, 0x8008));
+	EXPECT_EQ(0, sink_block(self->sink, &blocks[0], false, 0x4000));
+	EXPECT_LINES("range 1000 8008 7170 A64 N\n"
+		     "range 8000 8008 2 A64 E\n"
+		     "range 1000 8008 7170 A64 N\n"
+		     "range 8000 8008 2 A64 E\n"
+		     "range 4000 8008 4098 A64 E\n"
+		     "range 1000 4000 3072 A64 E\n"
+		     "range 8000 8008 2 A64 E\n"
+		     "range 4000 8000 4096 A64 E\n"
+		     "exception 3 8000\n"
+		     "range 8000 8008 2 A64 N\n"
+		     "range 4000 8000 4096 A64 E\n"
+		     "range 8000 8008 2 A32 N\n"
+		     "range 1000 4000 3072 A64 E\n");
+	blocks_unrender(blocks, 4);
+}
+
+/* More than a block can have, at the end of the addresses. */
+TEST_F(text, a_range_of_many_long_blocks_fits)
+{
+	struct flowtap_block block = {
+		.size = 0xfffffffc, .instructions = 0xffffffff, .isa = FLOWTAP_ISA_A64,
+	};
+
+	for (block.address = 0xfffffff000000000; block.address < 0xffffffff00000000;
+	     block.address += 0xfffffffc)
+		ASSERT_EQ(0, sink_block(self->sink, &block, false, 0));
+	EXPECT_LINES("range fffffff000000000 ffffffffffffffc0 68719476720 A64 E\n");
+	blocks_unrender(&block, 1);
+}
+
+/* In the words of the reference decoder's output, but for ITE, which no trace of ours has. */
+TEST_F(text, what_only_an_arm_trace_has)
+{
+	ELEMENT(FLOWTAP_ELEMENT_TRACE_ON);
+	ELEMENT(FLOWTAP_ELEMENT_TIMESTAMP, .timestamp = { .ticks = 0x6fd7 });
+	ELEMENT(FLOWTAP_ELEMENT_TIMESTAMP, .timestamp = {
+		.ticks = UINT64_MAX, .cycles = 1048575, .has_cycles = true });
+	ELEMENT(FLOWTAP_ELEMENT_TIMESTAMP, .timestamp = { .has_cycles = true });
+	ELEMENT(FLOWTAP_ELEMENT_MARKER);
+	ELEMENT(FLOWTAP_ELEMENT_Q, .q = { .start = 0x1000, .next = 0x2000, .instructions = 12 });
+	ELEMENT(FLOWTAP_ELEMENT_Q, .q = { .start = 0x1000 });
+	ELEMENT(FLOWTAP_ELEMENT_TRANSACTION, .transaction = FLOWTAP_TRANSACTION_START);
+	ELEMENT(FLOWTAP_ELEMENT_TRANSACTION, .transaction = FLOWTAP_TRANSACTION_COMMIT);
+	ELEMENT(FLOWTAP_ELEMENT_TRANSACTION, .transaction = FLOWTAP_TRANSACTION_FAIL);
+	ELEMENT(FLOWTAP_ELEMENT_EVENT, .event = 3);
+	ELEMENT(FLOWTAP_ELEMENT_INSTRUMENTATION, .instrumentation = {
+		.value = 0xabcdef0123456789, .mode = 2 });
+	ELEMENT(FLOWTAP_ELEMENT_CYCLES, .cycles = { .unknown = true });
+	ELEMENT(FLOWTAP_ELEMENT_GAP, .gap = {
+		.reason = FLOWTAP_GAP_NO_IMAGE, .address = 0xffff000008080000 });
+	ELEMENT(FLOWTAP_ELEMENT_GAP, .gap = {
+		.reason = FLOWTAP_GAP_NO_IMAGE, .address = 0x10, .detail = "why" });
+	EXPECT_LINES("trace_on\n"
+		     "timestamp 000000006fd7\n"
+		     "timestamp ffffffffffffffff cycles 1048575\n"
+		     "timestamp 000000000000 cycles 0\n"
+		     "marker\n"
+		     "q_range 1000 2000 12\n"
+		     "q_range 1000 0 0\n"
+		     "transaction start\n"
+		     "transaction commit\n"
+		     "transaction fail\n"
+		     "event 3\n"
+		     "ite EL2 abcdef0123456789\n"
+		     "cycles unknown\n"
+		     "no_image ffff000008080000\n"
+		     "gap no_image address=10 detail=why\n");
+}
+
+TEST_F(text, gaps_of_an_arm_trace)
+{
+	ELEMENT(FLOWTAP_ELEMENT_GAP, .gap = { .reason = FLOWTAP_GAP_OVERFLOW });
+	ELEMENT(FLOWTAP_ELEMENT_GAP, .gap = { .reason = FLOWTAP_GAP_UNSYNCED, .size = 255 });
+	ELEMENT(FLOWTAP_ELEMENT_GAP, .gap = {
+		.reason = FLOWTAP_GAP_BAD_PACKET, .detail = "offset 12: 08" });
+	ELEMENT(FLOWTAP_ELEMENT_GAP, .gap = { .reason = FLOWTAP_GAP_NO_ADDRESS, .address = 16 });
+	ELEMENT(FLOWTAP_ELEMENT_GAP, .gap = { .reason = FLOWTAP_GAP_UNRESOLVED });
+	ELEMENT(FLOWTAP_ELEMENT_GAP, .gap = { .reason = FLOWTAP_GAP_TRUNCATED });
+	EXPECT_LINES("gap overflow\n"
+		     "gap unsynced size=ff\n"
+		     "gap bad_packet detail=offset 12: 08\n"
+		     "gap no_address address=10\n"
+		     "gap unresolved\n"
+		     "gap truncated\n");
 }
 
 TEST_F(text, contexts_of_both_architectures)
