@@ -12,6 +12,7 @@ enum flowtap_ete_packet_type {
 	FLOWTAP_ETE_NOT_SYNCED,		/* bytes before an Alignment Sync */
 	FLOWTAP_ETE_RESERVED,		/* `reason` says what is wrong */
 	FLOWTAP_ETE_ALIGNMENT_SYNC,
+	FLOWTAP_ETE_ALIGNMENT_ZEROS,	/* zeros of an Alignment Sync that has far more than it needs */
 	FLOWTAP_ETE_DISCARD,
 	FLOWTAP_ETE_OVERFLOW,
 	FLOWTAP_ETE_TRACE_INFO,
@@ -54,7 +55,7 @@ enum flowtap_ete_packet_type {
 enum flowtap_ete_exception {
 	FLOWTAP_ETE_PE_RESET = 0,
 	FLOWTAP_ETE_TRANSACTION_FAILURE = 24,
-	FLOWTAP_ETE_PE_RESET_UNKNOWN = 25,	/* no return address is known (K10.5.6.3.12) */
+	FLOWTAP_ETE_PE_RESET_UNKNOWN = 25,	/* as PE reset: its address means nothing (K10.5.6.3.12) */
 };
 
 /* An entry of the address history buffer. */
@@ -71,11 +72,13 @@ struct flowtap_ete_context {
 	bool sixty_four_bit;
 };
 
-/* One packet. Which fields mean something follows from the type. */
+/*
+ * One packet. What stands first is set for every type, the rest where the comment says so: it is
+ * whatever it was before for other types.
+ */
 struct flowtap_ete_packet {
 	enum flowtap_ete_packet_type type;
 	uint32_t size;			/* bytes */
-	const char *reason;		/* RESERVED: one line */
 
 	/*
 	 * P0 elements and speculation, in the order in which a packet has them: commit first, then
@@ -83,37 +86,39 @@ struct flowtap_ete_packet {
 	 */
 	uint32_t commit;		/* a Commit element of so many, 0 none */
 	uint32_t atoms;			/* bit i: atom i, the oldest is 0, is E */
-	uint8_t atom_count;
 	uint32_t cancel;		/* 0 none */
+	uint8_t atom_count;
 	bool mispredict;
 
 	bool has_address;		/* Target, Source, Exception, Q */
+	bool address_unknown;		/* Exception: its address is not known (0x70) */
 	bool has_context;		/* Context, Address with Context, Exception with it */
 	bool context_updated;		/* ... and it has a payload (P) */
 	bool has_vmid;			/* ... with VMID, CONTEXTID in it */
 	bool has_contextid;
-	uint8_t exact;			/* exact match: which entry, 0 to 2 */
-	struct flowtap_ete_address address;	/* whole, as it is after the packet */
-	struct flowtap_ete_context context;	/* likewise */
-
-	uint8_t exception_type;
-	uint8_t exception_e;		/* E1:E0 */
-	bool address_unknown;		/* Exception: its address is not known (0x70) */
-
-	uint32_t q_count;		/* 0: no count */
-	uint8_t q_type;
-
 	bool has_cycles;		/* Timestamp, Cycle Count: false, or U set: unknown */
-	uint64_t cycles;		/* Cycle Count: threshold added */
-	uint64_t timestamp;
+	uint8_t exact;			/* exact match: which entry, 0 to 2 */
+	uint8_t q_type;			/* Q: TYPE */
+	uint8_t events;			/* Event: bit i: event i */
 
-	uint8_t events;			/* bit i: event i */
+	const char *reason;		/* RESERVED: one line */
+
+	struct flowtap_ete_address address;	/* has_address: whole, as it is after the packet */
+	struct flowtap_ete_context context;	/* has_context: likewise */
+
+	uint8_t exception_type;		/* Exception: TYPE */
+	uint8_t exception_e;		/* ... E1:E0 */
+
+	uint32_t q_count;		/* Q: 0: no count */
+
+	uint64_t cycles;		/* has_cycles; Cycle Count: threshold added */
+	uint64_t timestamp;		/* Timestamp */
 
 	uint8_t plctl, info;		/* Trace Info */
-	uint32_t spec;			/* ... its speculation depth */
-	uint32_t cc_threshold;
 	bool cc_enabled;
 	bool in_transaction;
+	uint32_t spec;			/* ... its speculation depth */
+	uint32_t cc_threshold;
 
 	uint64_t instrumentation;	/* ITE: the value written, and where */
 	uint8_t instrumentation_el;
@@ -128,29 +133,33 @@ struct flowtap_ete_parser {
 	uint32_t max_speculation;	/* TRCIDR8.MAXSPEC */
 	bool commit_mode;		/* TRCIDR0.COMMOPT */
 	bool synced;
-	uint8_t zeros;			/* not synced: 0x00 bytes at the end of what was skipped, up to 11 */
+	uint8_t zeros;			/* 0x00 bytes that ended the last packet: for damaged traces */
 };
 
 /* Not synced. */
 void flowtap_ete_parser_init(struct flowtap_ete_parser *parser,
 			     const struct flowtap_ete_config *config);
 
-/* The longest packet but Alignment Sync and NOT_SYNCED, in bytes. */
+/* The longest packet but NOT_SYNCED, in bytes. */
 #define FLOWTAP_ETE_PACKET_MAX 32
 
 /*
- * The packet that begins at bytes, of which size > 0 are there. *packet is set whole, for every
- * type. Returns how many bytes were used, which is packet->size, but for
- * - INCOMPLETE: 0; give the same bytes again with more behind. Never more than
- *   FLOWTAP_ETE_PACKET_MAX, but for the zeros of an Alignment Sync, which are taken as they come
- *   (NOT_SYNCED or INCOMPLETE, however many there are).
+ * The packet that begins at bytes, of which size > 0 are there. Returns how many bytes were used,
+ * which is packet->size, but for
+ * - INCOMPLETE: 0, and nothing of the parser changes; give the same bytes again with more behind.
+ *   Never of FLOWTAP_ETE_PACKET_MAX bytes or more.
  * - NOT_SYNCED: what was skipped, up to the Alignment Sync (12 bytes: K10.5.2.3) or to the end of
- *   what is there.
+ *   what is there, without the zeros there that may begin one.
  * - RESERVED: the bytes looked at, at least 1; the parser is not synced any more. What began in
  *   those bytes can be an Alignment Sync's zeros: none of them are lost.
  *
- * Alignment Sync is recognised wherever a packet can begin, and also by its 11 zeros and 0x80 where
- * the parser is not synced. A Trace Info resets history, context and timestamp as K10.5.2.6.2 says.
+ * Alignment Sync is recognised wherever a packet can begin, and by its 11 zeros and 0x80 where the
+ * parser is not synced. Where the packet before was cut off and took zeros of it, the first zero
+ * that is left is RESERVED, and what is left then is the Alignment Sync. K10.5.2.3 names no end of
+ * its zeros: of a run of FLOWTAP_ETE_PACKET_MAX or more the first come as ALIGNMENT_ZEROS, which
+ * says nothing. A Trace Info resets history, context and timestamp as K10.5.2.6.2 says.
+ *
+ * The same packets come out however the bytes are cut, but for NOT_SYNCED, which may come in parts.
  */
 size_t flowtap_ete_parse(struct flowtap_ete_parser *parser, const uint8_t *bytes, size_t size,
 			 struct flowtap_ete_packet *packet);
@@ -163,7 +172,8 @@ const char *flowtap_ete_exception_name(unsigned int type);
 
 /*
  * For the decoder's shortest way: a header byte that is an Atom packet, all of it. count 0: it is
- * none.
+ * none. Only where the parser is synced; a caller that takes such a byte by itself sets the
+ * parser's zeros to 0.
  */
 struct flowtap_ete_atoms {
 	uint32_t taken;		/* bit i: atom i is E */
