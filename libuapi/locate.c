@@ -189,6 +189,17 @@ int flowtap_locate_code(const char *sysroot, const char *path, const struct flow
 	return fd;
 }
 
+int flowtap_locate_in(int root, const char *path)
+{
+	int saved = errno, fd = -ENAMETOOLONG;
+	char rooted[PATH_MAX];
+
+	if (snprintf(rooted, sizeof(rooted), "/%s", path) < (int)sizeof(rooted))
+		fd = open_regular(root, rooted);
+	errno = saved;
+	return fd;
+}
+
 int flowtap_locate_debug(const char *sysroot, const struct flowtap_build_id *id)
 {
 	int saved = errno, root = open_root(sysroot), fd = root;

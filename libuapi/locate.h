@@ -15,5 +15,10 @@ int flowtap_locate_code(const char *sysroot, const char *path, const struct flow
 			char why[FLOWTAP_WHY]);
 /* The same for a debug file. -ENOENT without a build-id. */
 int flowtap_locate_debug(const char *sysroot, const struct flowtap_build_id *id);
+/*
+ * Opens for reading the regular file `path` of the directory `root`; links and .. do not lead out
+ * of it. The fd; -ENOEXEC: not a regular file; -errno.
+ */
+int flowtap_locate_in(int root, const char *path);
 
 #endif /* FLOWTAP_LOCATE_H */
