@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * perf.data: what Linux perf recorded of Arm's trace units (the cs_etm PMU), with its side band.
+ *
+ * The file has a header ("PERFILE2"), the attributes of the events, records one after the other,
+ * and feature sections; by a pipe it is records only. AUXTRACE records carry the bytes of the trace
+ * buffers, AUX records say which of them were collected when, and with which losses. Formats as in
+ * Linux's perf.data-file-format.txt, perf_event.h, coresight-pmu.h and perf's cs-etm.h.
+ *
+ * A file is read once when it is opened, and then where it is asked for: what is kept is some 40
+ * bytes for each mapping, task and AUX record, never trace bytes. Files of big-endian machines, of
+ * perf before 3.1 ("PERFFILE") and with compressed records are refused.
+ */
+#ifndef FLOWTAP_PERFDATA_H
+#define FLOWTAP_PERFDATA_H
+
+#include <flowtap/ete.h>
+#include <flowtap/image.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define FLOWTAP_PERFDATA_NONE UINT32_MAX
+
+/* One trace unit, as the AUXTRACE_INFO record describes it. */
+struct flowtap_perfdata_cpu {
+	uint32_t cpu;
+	bool ete;		/* false: an ETMv4, config.devarch is 0 */
+	uint8_t trace_id;	/* CoreSight trace ID, 0: none is known */
+	uint32_t sink;		/* of that trace ID; 0: any */
+	struct flowtap_ete_config config;
+	uint32_t authstatus;	/* TRCAUTHSTATUS */
+	int64_t ts_source;	/* 1: timestamps are the virtual counter; -1 not known */
+};
+
+/* PERF_AUX_FLAG_ of perf_event.h. */
+#define FLOWTAP_PERFDATA_TRUNCATED 0x01	/* there was no room for the end */
+#define FLOWTAP_PERFDATA_OVERWRITE 0x02	/* a snapshot */
+#define FLOWTAP_PERFDATA_PARTIAL 0x04	/* bytes are missing within */
+#define FLOWTAP_PERFDATA_COLLISION 0x08	/* TRBE: the buffer became full, the end may be missing */
+#define FLOWTAP_PERFDATA_RAW 0x100	/* one trace unit's bytes, not CoreSight frames */
+
+/* What one AUX record describes, or a part of it; in the order of time, each buffer's in its own. */
+struct flowtap_perfdata_stretch {
+	uint64_t time;		/* when it was collected: its end; 0 unknown */
+	uint64_t offset;	/* of its bytes in the file */
+	uint64_t size;		/* 0: it only tells of a loss */
+	uint64_t missing;	/* bytes before it that are not in the file */
+	uint32_t flags;		/* FLOWTAP_PERFDATA_ */
+	uint32_t cpu;		/* that collected it; NONE unknown */
+	uint32_t tid;		/* whose it is alone (perf record --per-thread); NONE: the CPU's */
+	bool continues;		/* goes on where the one before it in its buffer ended */
+};
+
+/* A record. Valid during the call only. */
+struct flowtap_perfdata_record {
+	uint64_t offset;	/* in the file */
+	uint32_t type;		/* PERF_RECORD_ */
+	uint16_t misc;
+	const uint8_t *bytes;	/* with its header, without the sample id behind it */
+	size_t size;
+	uint64_t payload;	/* AUXTRACE: bytes that follow it */
+	/* From the sample id. */
+	uint64_t time;		/* perf's clock, nanoseconds; 0 unknown */
+	uint32_t pid;		/* NONE unknown, each */
+	uint32_t tid;
+	uint32_t cpu;
+};
+
+/* Owned by the file; "" where the file does not say. */
+struct flowtap_perfdata_info {
+	const char *hostname;
+	const char *release;	/* uname -r */
+	const char *arch;	/* uname -m */
+	const char *version;	/* of perf */
+	const char *command;	/* perf's arguments, joined */
+	bool pipe;
+	bool snapshot;
+	uint32_t pmu_type;
+	uint32_t metadata;	/* version of AUXTRACE_INFO: 0, 1, 2 */
+	size_t n_cpus;
+	const struct flowtap_perfdata_cpu *cpus;
+	uint64_t records;
+	uint64_t lost;		/* records that the kernel had to drop */
+	uint64_t throttled;
+	uint64_t aux_bytes;	/* in AUXTRACE records */
+	uint64_t aux_missing;	/* sum of missing */
+};
+
+struct flowtap_perfdata;
+
+/* Something is wrong at `offset`; what was good before is used. reason is one line. */
+typedef void (*flowtap_perfdata_damage)(void *argument, uint64_t offset, const char *reason);
+
+/* Whether the file is one of perf's: by its first 8 bytes, of which `size` are there. */
+bool flowtap_perfdata_is(const void *bytes, size_t size);
+
+/*
+ * Reads a regular file (the descriptor is borrowed until close). 0; -EBADMSG: no perf.data, or
+ * nothing of it can be used; -EPROTONOSUPPORT: a kind that is refused; -ENODATA: no trace of cs_etm
+ * is in it; -ENOMEM; another -errno of pread. Where there is no 0, *reason (unless NULL) is one line
+ * for people. Damage that leaves something is told by `damage` (may be NULL).
+ */
+int flowtap_perfdata_open(int fd, flowtap_perfdata_damage damage, void *argument,
+			  struct flowtap_perfdata **perfdata, const char **reason);
+void flowtap_perfdata_close(struct flowtap_perfdata *perfdata);
+
+const struct flowtap_perfdata_info *flowtap_perfdata_info(const struct flowtap_perfdata *perfdata);
+const struct flowtap_perfdata_stretch *
+flowtap_perfdata_stretches(const struct flowtap_perfdata *perfdata, size_t *n);
+
+/*
+ * Calls visit for each record in the order of the file. What it returns other than 0 ends the walk
+ * and is returned; else 0 or -errno.
+ */
+int flowtap_perfdata_walk(const struct flowtap_perfdata *perfdata,
+			  int (*visit)(void *argument, const struct flowtap_perfdata_record *record),
+			  void *argument);
+/* "MMAP2", "AUXTRACE" ...; NULL where type is none that is known. */
+const char *flowtap_perfdata_record_name(uint32_t type);
+
+/*
+ * Bytes [from, from + size) of a stretch; *got of them were read, fewer only where the stretch or
+ * the file ends. 0 or -errno.
+ */
+int flowtap_perfdata_read(const struct flowtap_perfdata *perfdata,
+			  const struct flowtap_perfdata_stretch *stretch, uint64_t from,
+			  void *buffer, size_t size, size_t *got);
+
+/*
+ * The mappings, forks and execs go into the map, in the order of time. Synthesised ones are of time
+ * 0. A mapping without a build-id has the one that the file's own list gives its path.
+ * 0 or -ENOMEM, or what pread said.
+ */
+int flowtap_perfdata_fill(const struct flowtap_perfdata *perfdata, struct flowtap_map *map);
+/*
+ * The kernel's text as its vmlinux has it goes into the map: looked for in sysroot (NULL: /) as
+ * boot/vmlinux-RELEASE, vmlinux, usr/lib/debug/boot/vmlinux-RELEASE and others (perfdata_kernel.c),
+ * moved to where the kernel ran. What the running kernel patched (alternatives, static keys) is not
+ * known, nor are modules. 0; -ENOENT: no such file; -ESTALE: there is one, with another build-id;
+ * -ENODATA: the recording does not say where the kernel was; -ENOEXEC; -ENOMEM.
+ */
+int flowtap_perfdata_fill_kernel(const struct flowtap_perfdata *perfdata, const char *sysroot,
+				 struct flowtap_map *map);
+
+/* The process of a thread at that time, 0 unknown. */
+uint32_t flowtap_perfdata_pid(const struct flowtap_perfdata *perfdata, uint32_t tid, uint64_t time);
+/* Which thread a CPU ran at that time by the switches that were recorded; NONE unknown. */
+uint32_t flowtap_perfdata_ran(const struct flowtap_perfdata *perfdata, uint32_t cpu, uint64_t time);
+/* Ticks of the generic counter in perf's clock: false where the file has no TIME_CONV. */
+bool flowtap_perfdata_time(const struct flowtap_perfdata *perfdata, uint64_t ticks, uint64_t *time);
+
+/* --- All of it together: from the file to a sink. --- */
+
+struct flowtap_perfdata_decoder;
+
+struct flowtap_perfdata_options {
+	struct flowtap_map *map;	/* filled; borrowed, as all that follows */
+	struct flowtap_sink *sink;
+	struct flowtap_blocks *blocks;	/* made with flowtap_arm_block, or _wfx where wfx is set */
+	bool wfx;
+	uint32_t cpu;			/* only this one's; NONE: all */
+	const struct flowtap_ete_options *ete;	/* may be NULL */
+	/* May be NULL: the time has reached this, in perf's clock. */
+	void (*time)(void *argument, uint64_t time);
+	void *argument;
+};
+
+/* Of one CPU. */
+struct flowtap_perfdata_counts {
+	uint32_t cpu;
+	uint64_t stretches;
+	uint64_t bytes;			/* of its trace, frames removed */
+	const struct flowtap_ete_counts *ete;	/* NULL: nothing was decoded */
+};
+
+/* Whether WFE and WFI are P0 instructions for the first CPU: which blocks options.blocks makes. */
+bool flowtap_perfdata_wfx(const struct flowtap_perfdata *perfdata);
+
+/* 0; -ENOMEM. perfdata and what options has are borrowed until free. */
+int flowtap_perfdata_decoder_new(const struct flowtap_perfdata *perfdata,
+				 const struct flowtap_perfdata_options *options,
+				 struct flowtap_perfdata_decoder **decoder);
+/*
+ * Decodes stretch after stretch. Each is a session of its own: the trace unit was stopped between
+ * them (as perf itself does). What the AUX records tell of losses becomes gaps: TRUNCATED, for
+ * COLLISION as well; PARTIAL and bytes that are not in the file, RING_FULL. Stretches that nothing
+ * can be made of (an ETMv4, a trace ID that belongs to no CPU) are gaps NO_STREAM.
+ *
+ * Contexts get tid from CONTEXTIDR_EL2 (TRCCONFIGR.VMID with VMIDOPT: the kernel runs at EL2), else
+ * from CONTEXTIDR_EL1, else from the buffer or from the switches; pid from the side band. Time is
+ * that of the last timestamp where the counter is the virtual one and there is a TIME_CONV (before
+ * the first one of a stretch: of that), else the end of the stretch.
+ *
+ * 0; what the sink returned below 0; -ENOMEM; another -errno of pread.
+ */
+int flowtap_perfdata_decode(struct flowtap_perfdata_decoder *decoder);
+/* Current; *n of them, by CPU. */
+const struct flowtap_perfdata_counts *
+flowtap_perfdata_counts(struct flowtap_perfdata_decoder *decoder, size_t *n);
+void flowtap_perfdata_decoder_free(struct flowtap_perfdata_decoder *decoder);
+
+#endif /* FLOWTAP_PERFDATA_H */
