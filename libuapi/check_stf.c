@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* The rules that the readers of STF enforce (README, Formats), record by record. */
 #include "check_internal.h"
+#include "check_opcode.h"
 #include "stf_layout.h"
 #include "stf_records.h"
 
 #include <errno.h>
-#include <flowtap/riscv.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -13,8 +13,6 @@
 #define HEAD		64U		/* of a payload this much is looked at */
 #define ROOM		(256U << 10)
 #define MODE_UNKNOWN	0xff
-#define ISA_ARM		2
-#define IEM_RV32	1
 
 /* What was read since the last opcode. */
 struct group {
@@ -37,7 +35,7 @@ struct flowtap_stf_rules {
 	bool unknown_pc;		/* nothing says where the next instruction is */
 	struct stf_widths widths;
 	unsigned int seen[256];		/* 0, 1, many */
-	uint16_t isa, iem;
+	struct stf_encoding encoding;
 	uint64_t features;
 	uint8_t mode;
 	uint64_t pc;
@@ -67,15 +65,15 @@ void flowtap_stf_rules_free(struct flowtap_stf_rules *rules)
 
 static void check_even(struct flowtap_stf_rules *rules, const char *name, uint64_t pc)
 {
-	if (rules->isa == ISA_RISCV && pc & 1)
+	if (rules->encoding.isa == ISA_RISCV && pc & 1)
 		SAY(rules, "%s 0x%" PRIx64 " is odd", name, pc);
 }
 
 static void take_iem(struct flowtap_stf_rules *rules, unsigned int iem)
 {
-	rules->iem = (uint16_t)iem;
-	if (rules->isa == ISA_RISCV ? iem != IEM_RV32 && iem != IEM_RV64 : iem != 0 && iem != 2)
-		SAY(rules, "INST_IEM %u is none of ISA %u", iem, rules->isa);
+	rules->encoding.iem = (uint16_t)iem;
+	if (rules->encoding.isa == ISA_RISCV ? iem != 1 && iem != 2 : iem != 0 && iem != 2)
+		SAY(rules, "INST_IEM %u is none of ISA %u", iem, rules->encoding.isa);
 }
 
 static void take_vlen(struct flowtap_stf_rules *rules, uint64_t vlen)
@@ -94,9 +92,9 @@ static void end_header(struct flowtap_stf_rules *rules)
 	for (size_t i = 0; i < sizeof(needed); i++)
 		if (!rules->seen[needed[i]])
 			SAY(rules, "the header has no %s", flowtap_stf_name(needed[i]));
-	if (rules->isa == ISA_RISCV &&
-	    (rules->iem == IEM_RV64) != !!(rules->features & FEATURE_RV64))
-		SAY(rules, "feature RV64 contradicts INST_IEM %u", rules->iem);
+	if (rules->encoding.isa == ISA_RISCV &&
+	    (rules->encoding.iem == IEM_RV64) != !!(rules->features & FEATURE_RV64))
+		SAY(rules, "feature RV64 contradicts INST_IEM %u", rules->encoding.iem);
 	rules->body = true;
 	rules->pc = rules->group.force_pc;
 	rules->group = (struct group){ .mode = MODE_UNKNOWN };
@@ -114,9 +112,9 @@ static void take_header(struct flowtap_stf_rules *rules, uint8_t descriptor, con
 			    stf_number(payload, 4), stf_number(payload + 4, 4));
 		break;
 	case STF_ISA:
-		rules->isa = (uint16_t)stf_number(payload, 2);
-		if (!rules->isa || rules->isa > 4)
-			SAY(rules, "ISA %u", rules->isa);
+		rules->encoding.isa = (uint16_t)stf_number(payload, 2);
+		if (!rules->encoding.isa || rules->encoding.isa > 4)
+			SAY(rules, "ISA %u", rules->encoding.isa);
 		break;
 	case STF_INST_IEM:
 		take_iem(rules, (unsigned int)stf_number(payload, 2));
@@ -138,10 +136,29 @@ static void take_header(struct flowtap_stf_rules *rules, uint8_t descriptor, con
 	}
 }
 
+/* Which of Arm's encodings it is has no record: in our traces a comment tells (flowtap/stf.h). */
+static void take_comment(struct flowtap_stf_rules *rules, const uint8_t *payload)
+{
+	static const char *const lines[] = {
+		[FLOWTAP_ISA_A64] = "context A64 ",
+		[FLOWTAP_ISA_A32] = "context A32 ",
+		[FLOWTAP_ISA_T32] = "context T32 ",
+	};
+	const size_t length = strlen(lines[FLOWTAP_ISA_A64]);
+
+	if (stf_number(payload, 4) < length)
+		return;
+	for (unsigned int isa = FLOWTAP_ISA_A64; isa <= FLOWTAP_ISA_T32; isa++)
+		if (!memcmp(payload + 4, lines[isa], length))
+			rules->encoding.arm = (enum flowtap_isa)isa;
+}
+
 static void take_any(struct flowtap_stf_rules *rules, uint8_t descriptor, const uint8_t *payload)
 {
-	if (descriptor == STF_COMMENT)
+	if (descriptor == STF_COMMENT) {
+		take_comment(rules, payload);
 		return;
+	}
 	rules->group.any = true;
 	if (descriptor != STF_FORCE_PC)
 		return;
@@ -230,44 +247,33 @@ static void take_group(struct flowtap_stf_rules *rules, uint8_t descriptor, cons
 	}
 }
 
-/* What the instruction can do; of other ISAs, and where RV32 is not RV64, nothing is known. */
-static bool classify(const struct flowtap_stf_rules *rules, const uint8_t *opcode, size_t size,
-		     struct flowtap_riscv_insn *insn)
+static void check_opcode(struct flowtap_stf_rules *rules, uint64_t pc, const uint8_t *opcode,
+			 size_t size)
 {
-	if (rules->isa != ISA_RISCV)
-		return false;
-	if (rules->iem == IEM_RV32 && size == 2 && (opcode[0] & 3) == 1 && opcode[1] >> 5 == 1)
-		return false;
-	return !flowtap_riscv_classify(opcode, size, insn) && insn->length == size;
-}
+	const struct stf_encoding *encoding = &rules->encoding;
 
-static void check_length(struct flowtap_stf_rules *rules, const uint8_t *opcode, size_t size)
-{
-	bool wide = (opcode[0] & 3) == 3;
-
-	if (rules->isa == ISA_RISCV && (wide != (size == 4) || (opcode[0] & 0x1f) == 0x1f))
+	if (!flowtap_stf_right_length(encoding, opcode, size))
 		SAY(rules, "opcode 0x%0*" PRIx64 " is not one of %zu bytes", (int)(2 * size),
 		    stf_number(opcode, (unsigned int)size), size);
-	else if (rules->isa == ISA_RISCV && !rules->group.trap && size == 2 && !opcode[0] &&
+	else if (encoding->isa == ISA_RISCV && !rules->group.trap && size == 2 && !opcode[0] &&
 		 !opcode[1])
 		SAY(rules, "opcode 0, which is illegal, and no trap");
+	else if (encoding->isa == ISA_ARM && encoding->arm != FLOWTAP_ISA_RV64 &&
+		 pc & (encoding->arm == FLOWTAP_ISA_T32 ? 1 : 3))
+		SAY(rules, "PC 0x%" PRIx64 " is not aligned", pc);
 }
 
 /* Where it goes by its opcode against where its records say. */
-static void check_transfer(struct flowtap_stf_rules *rules, uint64_t pc,
-			   const struct flowtap_riscv_insn *insn)
+static void check_transfer(struct flowtap_stf_rules *rules, const struct stf_ability *can)
 {
 	const struct group *group = &rules->group;
-	uint64_t target = pc + (uint64_t)(int64_t)insn->offset;
-	bool jumps = insn->transfer != FLOWTAP_TRANSFER_NONE && insn->cause < 0;
 
-	if (group->target && !jumps)
+	if (group->target && !can->branches)
 		SAY(rules, "INST_PC_TARGET of an instruction that cannot branch");
-	else if (group->target && insn->direct && group->target_pc != target)
+	else if (group->target && can->direct && group->target_pc != can->target)
 		SAY(rules, "INST_PC_TARGET 0x%" PRIx64 ", but the opcode goes to 0x%" PRIx64,
-		    group->target_pc, target);
-	else if (!group->target && !group->trap && jumps && !insn->conditional &&
-		 insn->transfer != FLOWTAP_TRANSFER_TRAP_RETURN)
+		    group->target_pc, can->target);
+	else if (!group->target && !group->trap && can->must)
 		SAY(rules, "a jump without INST_PC_TARGET");
 }
 
@@ -287,21 +293,20 @@ static void check_mode(struct flowtap_stf_rules *rules, bool xret)
 
 static void take_opcode(struct flowtap_stf_rules *rules, const uint8_t *opcode, size_t size)
 {
-	struct flowtap_riscv_insn insn = { .transfer = FLOWTAP_TRANSFER_NONE, .cause = -1 };
 	struct group *group = &rules->group;
 	uint64_t pc = group->forces ? group->force_pc : rules->pc;
-	bool known = classify(rules, opcode, size, &insn);
-	bool xret = known && insn.transfer == FLOWTAP_TRANSFER_TRAP_RETURN;
+	struct stf_ability can = flowtap_stf_ability(&rules->encoding, pc, opcode, size);
 
-	check_length(rules, opcode, size);
+	check_opcode(rules, pc, opcode, size);
 	if (rules->unknown_pc && !group->forces)
-		SAY(rules, "no FORCE_PC after an xRET without a target");
-	if (known)
-		check_transfer(rules, pc, &insn);
-	check_mode(rules, !known || xret);
+		SAY(rules, "no FORCE_PC after %s without a target",
+		    rules->encoding.isa == ISA_RISCV ? "an xRET" : "a branch");
+	if (can.known)
+		check_transfer(rules, &can);
+	check_mode(rules, !can.known || can.returns);
 	if (group->mode != MODE_UNKNOWN)
 		rules->mode = group->mode;
-	rules->unknown_pc = xret && !group->target && !group->trap;
+	rules->unknown_pc = can.nowhere && !group->target && !group->trap;
 	rules->pc = pc + size;
 	if (group->target || group->event_target)
 		rules->pc = group->event_target ? group->event_pc : group->target_pc;

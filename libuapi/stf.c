@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include <flowtap/block.h>
-#include <flowtap/riscv.h>
 #include <flowtap/stf.h>
 
 #include "line.h"
 #include "out.h"
 #include "stf_records.h"
+#include "stf_render.h"
 #include "zstf_writer.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
-/* Longer blocks are written instruction by instruction and nothing is kept of them. */
-#define RENDER_MAX	(64U << 10)
+#define LATER_MAX	2048U
 #define CAUSE_BREAKPOINT 3
 
 /* What has to come before the next block. */
@@ -22,6 +21,7 @@ enum {
 	PENDING_FORCE = 1 << 2,
 	PENDING_MODE = 1 << 3,
 	PENDING_LAST = 1 << 4,		/* `last` is not written yet */
+	PENDING_CONTEXT = 1 << 5,	/* `context` may not be what was said */
 };
 
 struct flowtap_stf {
@@ -33,12 +33,17 @@ struct flowtap_stf {
 	uint64_t boundary;		/* instructions at which the chunk is full; UINT64_MAX never */
 	struct flowtap_blocks *blocks;
 	struct flowtap_context context;
+	struct flowtap_context said;	/* Arm: the context that a comment told of */
+	uint8_t isa;			/* enum flowtap_isa, of the last block */
+	bool decided;			/* whose ISA it is: RISC-V's or Arm's */
 	uint8_t mode;			/* that a reader believes in */
 	bool explained;			/* why there will be a FORCE_PC stands in the trace */
 	uint8_t generator[4];
 	char *generator_comment;
 	struct flowtap_zstf *zstf;	/* NULL: not compressed */
 	struct stf_last last;		/* what is said next may belong to it */
+	size_t later_size;
+	uint8_t later[LATER_MAX];	/* comments that stand behind `last` */
 	char line[FLOWTAP_LINE_ROOM];
 };
 
@@ -63,55 +68,16 @@ static int put_comment(struct flowtap_stf *stf, const char *text, size_t size)
 	return flowtap_out_put(&stf->out, text, size);
 }
 
-/* The bytes are as many instructions as the block says, and `last` is where the last one begins. */
-static int check(const struct flowtap_block *block, size_t *records)
-{
-	size_t at = 0, last = 0;
-	uint32_t n;
-
-	if (block->address & 1 || !block->instructions)
-		return -EINVAL;
-	for (n = 0; at < block->size; n++) {
-		if (block->size - at < 2 || (block->bytes[at] & 0x1f) == 0x1f)
-			return -EINVAL;
-		last = at;
-		at += insn_size(block->bytes + at);
-	}
-	*records = at + n;
-	return at == block->size && n == block->instructions && last == block->last ? 0 : -EINVAL;
-}
-
-/* Records of all instructions but the last, a target to fill in, the last; mark: the target. */
-static int render(struct flowtap_stf *stf, const struct flowtap_block *block, size_t records)
-{
-	/* The slot is the sink's: what it holds is no part of the block's value. */
-	struct flowtap_render *slot = (void *)&block->render[FLOWTAP_RENDER_STF];
-	size_t room = flowtap_out_padded(records + TARGET_SIZE + sizeof(uint64_t));
-	uint8_t *bytes = calloc(1, room), *to = bytes;
-	size_t at;
-
-	if (!bytes)
-		return -ENOMEM;
-	for (at = 0; at < block->last; at += insn_size(block->bytes + at))
-		to = put_insn(to, block->bytes + at);
-	slot->mark = to - bytes;
-	to = put_address(to, STF_INST_PC_TARGET, 0);
-	to = put_insn(to, block->bytes + at);
-	slot->size = to - bytes;
-	slot->bytes = bytes;
-	if (stf->blocks)
-		flowtap_blocks_charge(stf->blocks, room);
-	return 0;
-}
-
 /* From ISA to what has to follow END_HEADER: identifier, version and comments are there. */
 static void put_header(struct flowtap_stf *stf, uint64_t address)
 {
+	const uint64_t features = FEATURE_EVENT | FEATURE_PROCESS_ID | FEATURE_EVENT64;
 	size_t comment = strlen(stf->generator_comment);
+	bool arm = stf_is_arm(stf->isa);
 	uint8_t head[64], *to = head;
 
-	to = put16(put8(to, STF_ISA), ISA_RISCV);
-	to = put16(put8(to, STF_INST_IEM), IEM_RV64);
+	to = put16(put8(to, STF_ISA), arm ? ISA_ARM : ISA_RISCV);
+	to = put16(put8(to, STF_INST_IEM), arm ? IEM_NONE : IEM_RV64);
 	to = put8(to, STF_TRACE_INFO);
 	memcpy(to, stf->generator, sizeof(stf->generator));
 	to = put16(to + sizeof(stf->generator), comment);
@@ -119,13 +85,34 @@ static void put_header(struct flowtap_stf *stf, uint64_t address)
 	flowtap_out_put(&stf->out, stf->generator_comment, comment);
 
 	to = put8(head, STF_TRACE_INFO_FEATURE);
-	to = put64(to, FEATURE_EVENT | FEATURE_RV64 | FEATURE_PROCESS_ID | FEATURE_EVENT64);
+	to = put64(to, features | (arm ? 0 : FEATURE_RV64));
 	to = put_process(to, &stf->context);
 	to = put_address(to, STF_FORCE_PC, address);
 	to = put8(to, STF_END_HEADER);
 	flowtap_out_put(&stf->out, head, to - head);
-	stf->pending = PENDING_PROCESS | PENDING_MODE;
+	stf->pending = PENDING_PROCESS | PENDING_MODE | PENDING_CONTEXT;
 	stf->pc = address;
+	stf->said.isa = FLOWTAP_ISA_RV64;
+}
+
+/* All that no record of an Arm trace can say. */
+static bool same_context(const struct flowtap_context *a, const struct flowtap_context *b)
+{
+	return a->isa == b->isa && a->mode == b->mode && a->security == b->security &&
+	       a->width == b->width && a->has_vmid == b->has_vmid && a->vmid == b->vmid &&
+	       a->has_contextid == b->has_contextid && a->contextid == b->contextid;
+}
+
+static void put_context(struct flowtap_stf *stf)
+{
+	const struct flowtap_element element = {
+		.kind = FLOWTAP_ELEMENT_CONTEXT, .context = stf->context,
+	};
+
+	if (!stf_is_arm(stf->isa) || same_context(&stf->said, &stf->context))
+		return;
+	stf->said = stf->context;
+	put_comment(stf, stf->line, flowtap_line_element(stf->line, &element));
 }
 
 /* What has to come before a block, but for the mode: that is an EVENT and has its place. */
@@ -140,6 +127,8 @@ static void put_pending(struct flowtap_stf *stf, uint64_t address)
 		stf->pending |= PENDING_FORCE;
 	if (stf->pending & PENDING_FORCE && !stf->explained)
 		put_comment(stf, unexplained, sizeof(unexplained) - 1);
+	if (stf->pending & PENDING_CONTEXT)
+		put_context(stf);
 	if (stf->pending & PENDING_PROCESS)
 		to = put_process(to, &stf->context);
 	if (stf->pending & PENDING_FORCE) {
@@ -156,9 +145,10 @@ static void put_opcodes(struct flowtap_stf *stf, const struct flowtap_block *blo
 	const uint8_t *insns = block->bytes;
 	uint8_t record[OPCODE_MAX];
 
-	for (; at < end; at += insn_size(insns + at)) {
+	for (; at < end; at += insn_size(block->isa, insns + at)) {
 		begin_group(stf, block->address + at);
-		flowtap_out_put(&stf->out, record, put_insn(record, insns + at) - record);
+		flowtap_out_put(&stf->out, record,
+				put_insn(record, block->isa, insns + at) - record);
 		stf->counts.instructions++;
 	}
 }
@@ -174,6 +164,11 @@ static void put_held(struct flowtap_stf *stf)
 	begin_group(stf, stf->last.address);
 	flowtap_out_put(&stf->out, group, put_last(group, &stf->last) - group);
 	stf->counts.instructions++;
+	if (!stf->later_size)
+		return;
+	begin_group(stf, stf->pc);
+	flowtap_out_put(&stf->out, stf->later, stf->later_size);
+	stf->later_size = 0;
 }
 
 /*
@@ -192,7 +187,9 @@ static void put_pieces(struct flowtap_stf *stf, const struct flowtap_block *bloc
 	put_opcodes(stf, block, 0, block->last);
 	stf->last = (struct stf_last){
 		.address = block->address + block->last,
-		.returns = block->end == FLOWTAP_TRANSFER_TRAP_RETURN,
+		.isa = block->isa,
+		.unknown = hold && stf_is_arm(block->isa) && !carries,
+		.returns = stf_returns(block),
 		.carries = carries,
 		.target = target,
 		.begins = mode && !block->last,
@@ -204,17 +201,15 @@ static void put_pieces(struct flowtap_stf *stf, const struct flowtap_block *bloc
 		put_held(stf);
 }
 
-/* ecall, ebreak, xRET. */
-static inline bool is_trap(const struct flowtap_block *block)
-{
-	return (uint8_t)(block->end - FLOWTAP_TRANSFER_EXCEPTION) <=
-	       FLOWTAP_TRANSFER_TRAP_RETURN - FLOWTAP_TRANSFER_EXCEPTION;
-}
-
-/* A trap is no branch; of a return into a mode that is not recorded the target is not known. */
+/*
+ * A trap is no branch; of a return into a mode that is not recorded the target is not known, nor
+ * is that of an Arm branch by a register which nothing came after.
+ */
 static bool carries_target(const struct flowtap_block *block, uint64_t target)
 {
-	return !is_trap(block) || (block->end == FLOWTAP_TRANSFER_TRAP_RETURN && target);
+	if (stf_is_arm(block->isa))
+		return block->direct || target;
+	return !stf_is_trap(block) || (stf_returns(block) && target);
 }
 
 /*
@@ -224,7 +219,8 @@ static bool carries_target(const struct flowtap_block *block, uint64_t target)
 static inline void put_rendered(struct flowtap_stf *stf, const struct flowtap_render *render,
 				bool carries, uint64_t target)
 {
-	const uint8_t *bytes = render->bytes, *last = bytes + render->mark + TARGET_SIZE;
+	const uint32_t mark = render->mark & STF_MARK_TARGET;
+	const uint8_t *bytes = render->bytes, *last = bytes + mark + TARGET_SIZE;
 	struct flowtap_out *out = &stf->out;
 	uint8_t *to = out->bytes + out->fill;
 	uint64_t over;
@@ -232,23 +228,33 @@ static inline void put_rendered(struct flowtap_stf *stf, const struct flowtap_re
 	flowtap_out_copy(to, bytes, render->size);
 	memcpy(&over, last, sizeof(over));
 	over = carries ? htole64(target) : over;
-	memcpy(to + render->mark + carries, &over, sizeof(over));
+	memcpy(to + mark + carries, &over, sizeof(over));
 	out->fill += render->size - TARGET_SIZE * !carries;
 }
 
-static int prepare(struct flowtap_stf *stf, const struct flowtap_block *block)
+/* Whether a trace can have this: all of it is RISC-V's, or Arm's. */
+static bool may_have(const struct flowtap_stf *stf, unsigned int isa)
 {
-	size_t records;
-	int error;
+	return isa <= FLOWTAP_ISA_T32 &&
+	       (!stf->decided || stf_is_arm(isa) == stf_is_arm(stf->isa));
+}
 
-	if (block->isa != FLOWTAP_ISA_RV64)
-		return -EOPNOTSUPP;
-	if (block->render[FLOWTAP_RENDER_STF].bytes)
-		return 0;
-	error = check(block, &records);
-	if (error || records > RENDER_MAX)
-		return error;
-	return render(stf, block, records);
+/* Arm's branch to an address that was not told, for which 0 stands, did go to 0. */
+static void learn_target(struct flowtap_stf *stf, uint64_t address)
+{
+	if (!(stf->pending & PENDING_LAST) || !stf->last.unknown || address)
+		return;
+	stf->last.carries = true;
+	stf->pending &= ~PENDING_FORCE;
+	stf->pc = 0;
+}
+
+static void take_isa(struct flowtap_stf *stf, uint8_t isa)
+{
+	stf->pending |= isa != stf->context.isa ? PENDING_CONTEXT : 0;
+	stf->context.isa = isa;
+	stf->isa = isa;
+	stf->decided = true;
 }
 
 /* Any block. */
@@ -256,17 +262,22 @@ static int put_slowly(struct flowtap_stf *stf, const struct flowtap_block *block
 		      uint64_t target)
 {
 	const struct flowtap_render *render = &block->render[FLOWTAP_RENDER_STF];
-	bool carries = taken && carries_target(block, target), hold = taken && is_trap(block);
+	bool goes = taken && !stf_stays(block), carries = goes && carries_target(block, target);
+	bool hold = goes && (stf_is_trap(block) || (stf_is_arm(block->isa) && !carries));
 	struct flowtap_out *out = &stf->out;
 	int error = out->error;
 
+	if (!error && !may_have(stf, block->isa))
+		error = -EOPNOTSUPP;
 	if (!error)
-		error = prepare(stf, block);
+		error = flowtap_stf_render(block, stf->blocks);
 	if (!error && carries && target & 1)
 		error = -EINVAL;
 	if (error)
 		return error;
+	learn_target(stf, block->address);
 	put_held(stf);
+	take_isa(stf, block->isa);
 	begin_group(stf, stf->pc);
 	put_pending(stf, block->address);
 	if (render->bytes && !(stf->pending & PENDING_MODE) && !hold &&
@@ -279,7 +290,7 @@ static int put_slowly(struct flowtap_stf *stf, const struct flowtap_block *block
 		put_pieces(stf, block, carries, target, hold);
 	}
 	stf->pc = carries ? target : block->address + block->size;
-	stf->pending |= taken && !carries ? PENDING_FORCE : 0;
+	stf->pending |= goes && !carries ? PENDING_FORCE : 0;
 	stf->explained = false;
 	return out->error;
 }
@@ -292,8 +303,8 @@ static int put_block(struct flowtap_sink *sink, const struct flowtap_block *bloc
 	const struct flowtap_render *render = &block->render[FLOWTAP_RENDER_STF];
 
 	if (__builtin_expect(!render->bytes || block->address != stf->pc || stf->pending ||
-			     is_trap(block) ||
-			     (taken & target & 1) ||
+			     block->isa != stf->isa || render->mark & STF_MARK_APART ||
+			     (taken & (target & 1 || !target)) ||
 			     stf->counts.instructions + block->instructions > stf->boundary ||
 			     stf->out.fill + render->size > FLOWTAP_OUT_ROOM, 0))
 		return put_slowly(stf, block, taken, target);
@@ -314,29 +325,46 @@ static bool last_changes(const struct flowtap_stf *stf, uint8_t mode)
 				last->traps && mode > stf->mode);
 }
 
+/*
+ * CTR tells of another thread only between samples. An Arm trace is a CPU's, and goes on when the
+ * kernel switches.
+ */
+static void take_process(struct flowtap_stf *stf, const struct flowtap_context *old)
+{
+	const struct flowtap_context *context = &stf->context;
+
+	if (context->pid != old->pid || context->tid != old->tid || context->cpu != old->cpu)
+		stf->pending |= PENDING_PROCESS;
+	if (stf_is_arm(context->isa) || (context->pid == old->pid && context->tid == old->tid))
+		return;
+	put_held(stf);
+	stf->pending |= PENDING_FORCE;
+	stf->explained = true;
+}
+
 static int take_context(struct flowtap_stf *stf, const struct flowtap_context *context)
 {
 	const struct flowtap_context old = stf->context;
 
-	if (context->isa != FLOWTAP_ISA_RV64)
+	if (!may_have(stf, context->isa))
 		return -EOPNOTSUPP;
 	if (context->mode > FLOWTAP_MODE_M)
 		return -EINVAL;
 	stf->context = *context;
-	if (stf->pending & PENDING_HEADER)
+	if (stf->pending & PENDING_HEADER) {
+		stf->isa = context->isa;
+		stf->decided = true;
 		return 0;
-	if (context->pid != old.pid || context->tid != old.tid) {
-		put_held(stf);
-		stf->pending |= PENDING_PROCESS | PENDING_FORCE;
-		stf->explained = true;
 	}
-	if (context->cpu != old.cpu)
-		stf->pending |= PENDING_PROCESS;
+	take_process(stf, &old);
 	stf->pending &= ~PENDING_MODE;
+	stf->pending |= stf_is_arm(context->isa) ? PENDING_CONTEXT : 0;
 	if (context->mode == stf->mode)
 		return 0;
 	if (!last_changes(stf, context->mode)) {
 		stf->pending |= PENDING_MODE | PENDING_FORCE;
+		/* A comment tells of the context. */
+		stf->explained |= stf_is_arm(context->isa);
 		return 0;
 	}
 	stf->last.changes = true;
@@ -348,13 +376,14 @@ static int take_context(struct flowtap_stf *stf, const struct flowtap_context *c
 /*
  * An ecall or ebreak of which the cause and the handler are known is an EVENT in its group. No
  * other trap is: CTR does not record causes, and an EVENT must have one. Its field is the address
- * (breakpoint), or the number of the system call, which is not known: all ones.
+ * (breakpoint), or the number of the system call, which is not known: all ones. Events are
+ * RISC-V's causes: no Arm exception is one.
  */
 static bool take_exception(struct flowtap_stf *stf, const struct flowtap_exception *exception)
 {
 	struct stf_last *last = &stf->last;
 
-	if (!(stf->pending & PENDING_LAST) || last->returns || last->traps ||
+	if (!(stf->pending & PENDING_LAST) || stf_is_arm(last->isa) || last->returns || last->traps ||
 	    exception->number < 0 || !exception->target || exception->target & 1 ||
 	    exception->interrupt || exception->address != last->address)
 		return false;
@@ -377,6 +406,22 @@ static int explain(struct flowtap_stf *stf, const struct flowtap_element *elemen
 	stf->explained = true;
 	if (forces && !(stf->pending & PENDING_HEADER))
 		stf->pending |= PENDING_FORCE;
+	begin_group(stf, stf->pc);
+	return put_comment(stf, stf->line, size);
+}
+
+/* What is only noted, behind the instruction that is held back: that may still change the mode. */
+static int note(struct flowtap_stf *stf, const struct flowtap_element *element)
+{
+	size_t size = flowtap_line_element(stf->line, element);
+	uint8_t *later = stf->later + stf->later_size;
+
+	if (stf->pending & PENDING_LAST && LATER_MAX - stf->later_size >= size + 5) {
+		memcpy(put32(put8(later, STF_COMMENT), size), stf->line, size);
+		stf->later_size += 5 + size;
+		return 0;
+	}
+	put_held(stf);
 	begin_group(stf, stf->pc);
 	return put_comment(stf, stf->line, size);
 }
@@ -408,9 +453,12 @@ static int put_element(struct flowtap_sink *sink, const struct flowtap_element *
 	case FLOWTAP_ELEMENT_Q:
 		return explain(stf, element, true);
 	case FLOWTAP_ELEMENT_TRANSACTION:
+		if (element->transaction == FLOWTAP_TRANSACTION_FAIL)
+			return explain(stf, element, false);
+		return note(stf, element);
 	case FLOWTAP_ELEMENT_EVENT:
 	case FLOWTAP_ELEMENT_INSTRUMENTATION:
-		return explain(stf, element, false);
+		return note(stf, element);
 	case FLOWTAP_ELEMENT_EXCEPTION_RETURN:	/* the xRET is in its block */
 	case FLOWTAP_ELEMENT_TIME:
 	case FLOWTAP_ELEMENT_CYCLES:

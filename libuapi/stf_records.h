@@ -43,6 +43,8 @@ enum {
 #define VERSION_MAJOR	1
 #define VERSION_MINOR	5
 #define ISA_RISCV	1
+#define ISA_ARM		2
+#define IEM_NONE	0		/* none is assigned for Arm */
 #define IEM_RV64	2
 #define FEATURE_EVENT	(1ULL << 3)
 #define FEATURE_RV64	(1ULL << 5)
@@ -104,23 +106,37 @@ static inline uint8_t *put_mode(uint8_t *to, uint8_t mode)
 	return put_event(to, MODE_CHANGE, mode);
 }
 
-static inline size_t insn_size(const uint8_t *insn)
+/* RISC-V Unprivileged 1.5; A64 and A32 have one size; T32: DDI 0487 F3.1. */
+static inline size_t insn_size(unsigned int isa, const uint8_t *insn)
 {
-	return (insn[0] & 3) == 3 ? 4 : 2;
+	if (isa == FLOWTAP_ISA_RV64)
+		return (insn[0] & 3) == 3 ? 4 : 2;
+	return isa != FLOWTAP_ISA_T32 || insn[1] >= 0xe8 ? 4 : 2;
 }
 
-static inline uint8_t *put_insn(uint8_t *to, const uint8_t *insn)
+/*
+ * The bytes as they stand in memory. A 32-bit T32 instruction, though, is two halfwords of which
+ * the first one is the upper half of its encoding (F3.1).
+ */
+static inline uint8_t *put_insn(uint8_t *to, unsigned int isa, const uint8_t *insn)
 {
-	size_t size = insn_size(insn);
+	size_t size = insn_size(isa, insn);
 
 	*to++ = size == 4 ? STF_INST_32 : STF_INST_16;
-	memcpy(to, insn, size);
+	if (isa == FLOWTAP_ISA_T32 && size == 4) {
+		memcpy(to, insn + 2, 2);
+		memcpy(to + 2, insn, 2);
+	} else {
+		memcpy(to, insn, size);
+	}
 	return to + size;
 }
 
-/* An instruction with what is said of it: xRET, ecall or ebreak. */
+/* An instruction with what is said of it: xRET, ecall, ebreak, or a branch to nobody knows where. */
 struct stf_last {
 	uint8_t insn[4];
+	uint8_t isa;		/* enum flowtap_isa */
+	bool unknown;		/* `target` is: 0, which may be one */
 	uint64_t address;
 	bool returns;		/* an xRET */
 	bool carries;		/* INST_PC_TARGET */
@@ -152,7 +168,7 @@ static inline uint8_t *put_last(uint8_t *to, const struct stf_last *last)
 				 last->handler);
 	if (last->changes || twice)
 		to = put_mode(to, last->changes ? last->after : last->before);
-	return put_insn(to, last->insn);
+	return put_insn(to, last->isa, last->insn);
 }
 
 #endif /* FLOWTAP_STF_RECORDS_H */

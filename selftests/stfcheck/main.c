@@ -14,6 +14,7 @@ static const char usage[] =
 	"usage: stfcheck [-s] [-i] [-r] FILE...\n"
 	"  -s  also check what only flowtap's writer promises\n"
 	"  -i  print each instruction: pc opcode size next|- pid tid cpu mode [forced] [trapped]\n"
+	"      [A64|A32|T32]\n"
 	"  -r  print each record: offset name, and the text of comments\n"
 	"Exit status: 0 all files are right, 1 one breaks a rule or is cut off, 2 cannot read\n";
 
@@ -25,9 +26,10 @@ static int print_insn(void *argument, const struct stfcheck_insn *insn)
 		printf("%" PRIx64, insn->target);
 	else
 		putchar('-');
-	printf(" %u %u %u %c%s%s\n", insn->pid, insn->tid, insn->hw,
+	printf(" %u %u %u %c%s%s%s\n", insn->pid, insn->tid, insn->hw,
 	       insn->mode < 4 ? "USHM"[insn->mode] : '?', insn->forced ? " forced" : "",
-	       insn->trapped ? " trapped" : "");
+	       insn->trapped ? " trapped" : "",
+	       insn->arm == 64 ? " A64" : insn->arm == 32 ? " A32" : insn->arm ? " T32" : "");
 	return 0;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a RISC-V opcode can do to the PC. Its own decoder: the library's is what it checks. */
+/* What an opcode can do to the PC. Its own decoders: the library's are what it checks. */
 #ifndef STFCHECK_OPCODE_H
 #define STFCHECK_OPCODE_H
 
@@ -11,12 +11,19 @@ enum opcode_kind {
 	OPCODE_BRANCH,		/* conditional, direct */
 	OPCODE_JUMP,		/* direct */
 	OPCODE_INDIRECT,
-	OPCODE_RETURN,		/* sret, mret, mnret, dret */
+	OPCODE_RETURN,		/* sret, mret, mnret, dret; ERET */
 	OPCODE_TRAP,		/* ecall, ebreak */
 	OPCODE_BAD,		/* of another length than its record, or defined to be illegal */
+	OPCODE_ANY,		/* nobody's business: of A32 and T32 only direct branches are known */
 };
 
 /* *offset: of direct ones. rv32: C.JAL is there, where RV64 has C.ADDIW. */
 enum opcode_kind opcode_kind(uint32_t opcode, unsigned int size, bool rv32, int64_t *offset);
+
+enum opcode_arm { ARM_UNKNOWN, ARM_A64, ARM_A32, ARM_T32 };
+
+/* The same for Arm; *target: where direct ones go. */
+enum opcode_kind opcode_arm_kind(enum opcode_arm isa, uint32_t opcode, unsigned int size,
+				 uint64_t pc, uint64_t *target);
 
 #endif /* STFCHECK_OPCODE_H */

@@ -11,6 +11,13 @@
  * - an exception is an ecall (8 in U mode, 9 in S mode) or a breakpoint (3), on that instruction,
  *   with one field and an EVENT_PC_TARGET in S mode, where the next instruction is executed;
  * - U mode has addresses without the sign bit, S mode with it.
+ *
+ * Of Arm's traces:
+ *
+ * - INST_IEM is 0; a comment `context ISA ELn ...` stands before the first instruction and holds
+ *   until the next one: EVENTs say the same mode, and opcodes are of that ISA;
+ * - EVENTs are changes of mode;
+ * - what may have gone somewhere by a register, and says nothing of it, is followed by a FORCE_PC.
  */
 #include "stfcheck.h"
 
@@ -52,6 +59,7 @@ struct state {
 	struct group group;
 	struct stfcheck_insn insn;	/* pid, tid, hw, mode that hold */
 	uint64_t pc;			/* of the next instruction */
+	uint8_t level;			/* by the last comment `context`, or MODE_UNKNOWN */
 	bool lost;			/* ... is not known: a FORCE_PC has to come */
 	bool body;
 	uint8_t header_last;
@@ -108,6 +116,8 @@ static int check_iem(struct state *state, const uint8_t *payload)
 		return bad(state, "INST_IEM before ISA");
 	if (riscv(state) ? iem != 1 && iem != 2 : iem != 0 && iem != 2)
 		return bad(state, "INST_IEM %u for ISA %u", iem, state->check->isa);
+	if (state->check->strict && iem != (riscv(state) ? 2 : 0))
+		return bad(state, "INST_IEM %u is none of ours", iem);
 	state->check->iem = iem;
 	return 0;
 }
@@ -214,12 +224,31 @@ static int check_header(struct state *state, uint8_t descriptor, const uint8_t *
 	}
 }
 
+/* "context A64 EL1 ...": of an Arm trace only. */
+static void take_context(struct state *state, const char *text, uint64_t size)
+{
+	static const struct {
+		const char *begin;
+		uint8_t arm;
+	} lines[] = { { "context A64 EL", 64 }, { "context A32 EL", 32 }, { "context T32 EL", 16 } };
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]) && !riscv(state); i++) {
+		size_t length = strlen(lines[i].begin);
+
+		if (size <= length || memcmp(text, lines[i].begin, length))
+			continue;
+		state->insn.arm = lines[i].arm;
+		state->level = text[length] - '0';
+	}
+}
+
 static int check_any(struct state *state, uint8_t descriptor, const uint8_t *payload)
 {
 	if (seen(state, RECORD_VERSION) == 0)
 		return bad(state, "%s before VERSION", stfcheck_name(descriptor));
 	if (descriptor == RECORD_COMMENT) {
 		state->group.comments++;
+		take_context(state, (const char *)payload + 4, get(payload, 4));
 		return 0;
 	}
 	if (!state->body && descriptor == RECORD_FORCE_PC && seen(state, descriptor) > 1)
@@ -322,10 +351,9 @@ static int check_group(struct state *state, uint8_t descriptor, const uint8_t *p
 }
 
 /* Where the instruction goes, by its opcode, against where its records say. */
-static int check_transfer(struct state *state, enum opcode_kind kind, int64_t offset)
+static int check_transfer(struct state *state, enum opcode_kind kind, uint64_t target)
 {
 	const struct group *group = &state->group;
-	uint64_t pc = state->insn.pc;
 
 	if (kind == OPCODE_BAD)
 		return bad(state, "opcode %#x in a record of %u bytes", state->insn.opcode,
@@ -333,11 +361,12 @@ static int check_transfer(struct state *state, enum opcode_kind kind, int64_t of
 	if (group->target && (kind == OPCODE_PLAIN || kind == OPCODE_TRAP))
 		return bad(state, "INST_PC_TARGET on %#x, which cannot branch", state->insn.opcode);
 	if (group->target && (kind == OPCODE_BRANCH || kind == OPCODE_JUMP) &&
-	    group->target_pc != pc + offset)
+	    group->target_pc != target)
 		return bad(state, "INST_PC_TARGET %#llx, but %#x at %#llx goes to %#llx",
 			   (unsigned long long)group->target_pc, state->insn.opcode,
-			   (unsigned long long)pc, (unsigned long long)(pc + offset));
-	if (!group->target && !group->trap && (kind == OPCODE_JUMP || kind == OPCODE_INDIRECT))
+			   (unsigned long long)state->insn.pc, (unsigned long long)target);
+	if (!group->target && !group->trap &&
+	    (kind == OPCODE_JUMP || (kind == OPCODE_INDIRECT && riscv(state))))
 		return bad(state, "unconditional jump %#x without INST_PC_TARGET",
 			   state->insn.opcode);
 	return 0;
@@ -353,6 +382,18 @@ static bool at_once(const struct state *state, enum opcode_kind kind)
 	       (state->group.forces && kind != OPCODE_RETURN && !state->group.trap);
 }
 
+/* Of Arm's traces. */
+static int check_our_arm(struct state *state, const struct stfcheck_insn *insn)
+{
+	if (!insn->arm)
+		return bad(state, "no comment says what ISA it is");
+	if (insn->mode != state->level)
+		return bad(state, "mode %u, but EL%u", insn->mode, state->level);
+	if (state->group.trap)
+		return bad(state, "an EVENT with a cause, which Arm has not");
+	return 0;
+}
+
 /* Our own traps and modes. */
 static int check_ours(struct state *state, enum opcode_kind kind)
 {
@@ -360,8 +401,10 @@ static int check_ours(struct state *state, enum opcode_kind kind)
 	const struct group *group = &state->group;
 	bool kernel = insn->pc >> 63, ecall = insn->opcode == 0x73;
 
-	if (!state->check->strict || !riscv(state))
+	if (!state->check->strict)
 		return 0;
+	if (!riscv(state))
+		return check_our_arm(state, insn);
 	if (insn->mode != kernel)
 		return bad(state, "mode %u at %#llx", insn->mode, (unsigned long long)insn->pc);
 	if (!group->trap)
@@ -384,7 +427,7 @@ static int check_mode(struct state *state, enum opcode_kind kind)
 	if (group->modes == 2 && !forced && !begins && group->before != state->insn.mode)
 		return bad(state, "a switch to mode %u without FORCE_PC", group->before);
 	if (group->mode == MODE_UNKNOWN || group->mode == state->insn.mode || begins ||
-	    kind == OPCODE_RETURN)
+	    kind == OPCODE_RETURN || kind == OPCODE_ANY)
 		return 0;
 	if (group->mode == 0 && !forced)
 		return bad(state, "a switch to user mode on %#x, no xRET", state->insn.opcode);
@@ -416,12 +459,41 @@ static void count(struct state *state, enum opcode_kind kind)
 		counts->modes[state->insn.mode]++;
 }
 
+/* target: of direct branches. */
+static enum opcode_kind kind_of(const struct state *state, uint64_t *target)
+{
+	const struct stfcheck_insn *insn = &state->insn;
+	enum opcode_arm arm = insn->arm == 64 ? ARM_A64 : insn->arm == 32 ? ARM_A32 :
+			      insn->arm ? ARM_T32 : ARM_UNKNOWN;
+	enum opcode_kind kind;
+	int64_t offset;
+
+	if (!riscv(state))
+		return opcode_arm_kind(arm, insn->opcode, insn->size, insn->pc, target);
+	kind = opcode_kind(insn->opcode, insn->size, state->check->iem == 1, &offset);
+	*target = insn->pc + offset;
+	return kind;
+}
+
+/* Whether it went nobody knows where. */
+static bool is_lost(const struct state *state, enum opcode_kind kind)
+{
+	const struct group *group = &state->group;
+	const struct stfcheck_insn *insn = &state->insn;
+
+	if (group->target || group->trap)
+		return false;
+	return kind == OPCODE_RETURN || kind == OPCODE_INDIRECT ||
+	       (kind == OPCODE_TRAP && state->check->strict &&
+		!(insn->opcode == 0x73 && insn->pc >> 63));
+}
+
 static int take_opcode(struct state *state, const uint8_t *payload, unsigned int size)
 {
-	enum opcode_kind kind = OPCODE_PLAIN;
+	enum opcode_kind kind;
 	struct stfcheck_insn *insn = &state->insn;
 	struct group *group = &state->group;
-	int64_t offset = 0;
+	uint64_t target;
 	int error;
 
 	insn->offset = state->check->offset;
@@ -432,11 +504,10 @@ static int take_opcode(struct state *state, const uint8_t *payload, unsigned int
 	insn->taken = group->target;
 	insn->trapped = group->trap;
 	insn->forced = group->forces;
-	if (riscv(state))
-		kind = opcode_kind(insn->opcode, size, state->check->iem == 1, &offset);
+	kind = kind_of(state, &target);
 	error = check_force(state);
-	if (!error && riscv(state))
-		error = check_transfer(state, kind, offset);
+	if (!error)
+		error = check_transfer(state, kind, target);
 	if (!error)
 		error = check_mode(state, kind);
 	if (error)
@@ -457,9 +528,7 @@ static int take_opcode(struct state *state, const uint8_t *payload, unsigned int
 		insn->mode = group->mode;
 	insn->index++;
 	state->pc = insn->next;
-	state->lost = !group->target && !group->trap &&
-		      (kind == OPCODE_RETURN || (kind == OPCODE_TRAP && state->check->strict &&
-						 !(insn->opcode == 0x73 && insn->pc >> 63)));
+	state->lost = is_lost(state, kind);
 	*group = (struct group){ .mode = MODE_UNKNOWN };
 	return error;
 }
@@ -528,6 +597,7 @@ int stfcheck_run(struct stfcheck *check, const uint8_t *bytes, size_t size)
 		.check = check,
 		.widths = { .event_id = 4 },
 		.group = { .mode = MODE_UNKNOWN },
+		.level = MODE_UNKNOWN,
 		.insn = { .mode = MODE_UNKNOWN },
 	};
 	uint64_t payload = 0;

@@ -21,6 +21,7 @@ struct stfcheck_insn {
 	uint32_t opcode;
 	uint8_t size;		/* 2 or 4 */
 	uint8_t mode;		/* 0 U, 1 S, 2 H, 3 M; 0xff before anything says so */
+	uint8_t arm;		/* 64 A64, 32 A32, 16 T32 by the last comment `context`; else 0 */
 	bool taken;		/* has an INST_PC_TARGET */
 	bool trapped;		/* an exception or interrupt is attached to it */
 	bool forced;		/* a FORCE_PC after the header says where it is */
@@ -31,7 +32,7 @@ struct stfcheck_counts {
 	uint64_t instructions;
 	uint64_t modes[4];	/* instructions by mode */
 	uint64_t taken;
-	uint64_t not_taken;	/* conditional branches without a target (RISC-V) */
+	uint64_t not_taken;	/* conditional branches without a target (RISC-V, A64) */
 	uint64_t forced;	/* FORCE_PC after the header */
 	uint64_t traps;		/* EVENTs that are exceptions, and ... */
 	uint64_t interrupts;

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The STF checker: build/host/stfcheck for scripts and VM tests; its objects are linked into each
 # test, fuzzer and benchmark that includes stfcheck/stfcheck.h.
-STFCHECK := $(patsubst %,selftests/stfcheck/%.o,stfcheck records opcode load)
+STFCHECK := $(patsubst %,selftests/stfcheck/%.o,stfcheck records opcode opcode_arm load)
 STFCHECK_USERS := $(shell grep -ls stfcheck/stfcheck.h selftests/unit/*.c selftests/fuzz/*.c)
 
 $(foreach u,$(STFCHECK_USERS:selftests/%.c=%),$(eval $(B)/asan/$(u): $(STFCHECK:%=$(B)/asan/%)))

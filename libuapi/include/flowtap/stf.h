@@ -13,6 +13,25 @@
  * a FORCE_PC leads to the handler, as an EVENT must have a cause and nothing is invented. A change
  * of mode is an EVENT in the group of the xRET, ecall or ebreak that made it; else it stands
  * beside the next FORCE_PC.
+ *
+ * A trace is RISC-V's (ISA 1, INST_IEM 2: RV64) or Arm's (ISA 2, INST_IEM 0: none is assigned),
+ * not both. In an Arm trace:
+ *
+ * - An opcode is the instruction's encoding as DDI 0487 has it: INST_32 for A64, A32 and the
+ *   longer T32 instructions, whose first halfword is the upper one; INST_16 for the others.
+ * - What executes A64, A32 or T32, the security state, VMID and CONTEXTIDR have no record: the
+ *   line `context ...` of flowtap/text.h in a COMMENT holds for what follows it. There is one
+ *   before the first instruction and at each change.
+ * - EVENTs are only changes of mode, with the exception level as mode: in the group of the
+ *   exception return that lowers it, else beside a FORCE_PC. Arm's exceptions are no causes that
+ *   EVENT has: `exception NUMBER RETURN` is a COMMENT and a FORCE_PC leads to the handler.
+ * - INST_PC_TARGET is given for branches and exception returns, not for ISB, WFI and others that
+ *   go on behind themselves. A branch by a register whose target was lost has none, then what was
+ *   lost is told and a FORCE_PC follows.
+ * - trace_on, q_range and gaps are COMMENTs before a FORCE_PC; transaction, event and ite are
+ *   COMMENTs only. The instructions of a q_range are not there, as nobody knows them.
+ * - Another process is PROCESS_ID_EXT without FORCE_PC: the trace is a CPU's and goes on. Ids that
+ *   the trace does not tell are 0.
  */
 #ifndef FLOWTAP_STF_H
 #define FLOWTAP_STF_H
@@ -56,12 +75,14 @@ int flowtap_stf_new(int fd, const struct flowtap_stf_options *options, struct fl
 /*
  * Owned by stf. Its calls return 0;
  * -errno of write, and then always that;
- * -EOPNOTSUPP: a context or a block of another ISA than RV64;
- * -EINVAL: an odd address, or a block whose bytes are not the instructions it claims: nothing of
- *  it was written, and the sink may be used further;
+ * -EOPNOTSUPP: a context or a block of Arm's in a trace that began with RISC-V's, or the reverse;
+ * -EINVAL: an address where no instruction can be (odd; of A64 and A32 no multiple of 4), or a
+ *  block whose bytes are not the instructions it claims: nothing of it was written, and the sink
+ *  may be used further;
  * -ENOMEM, likewise.
  * Targets: a taken jump or branch carries the one that it was given, 0 too (a call of NULL is
- * one). A taken ecall or ebreak carries none, an xRET none if it is 0 (not recorded).
+ * one). A taken ecall or ebreak carries none, an xRET none if it is 0 (not recorded); nor does a
+ * branch of Arm's by a register if it is 0 and the next block is elsewhere.
  */
 struct flowtap_sink *flowtap_stf_sink(struct flowtap_stf *stf);
 
