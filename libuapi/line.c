@@ -80,7 +80,7 @@ static void put_context(struct flowtap_line *line, const struct flowtap_context 
 	field(line, " contextid=", context->contextid, context->has_contextid);
 	field(line, " pid=", context->pid, context->pid);
 	field(line, " tid=", context->tid, context->tid);
-	field(line, " cpu=", context->cpu, riscv || context->pid);
+	field(line, " cpu=", context->cpu, riscv || context->pid || context->has_cpu);
 	if (riscv) {
 		flowtap_line_string(line, " mode=");
 		put(line, "USHM"[context->mode & 3]);

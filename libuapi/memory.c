@@ -340,7 +340,7 @@ static int add(struct flowtap_memory *memory, const struct flowtap_memory_file *
 {
 	struct flowtap_memory_image image = { .address = file->address };
 	struct stat status;
-	int directory, fd, error;
+	int directory = -1, fd, error;
 
 	if (memory->n_views)
 		return -EBUSY;

@@ -51,6 +51,7 @@ struct flowtap_context {
 	uint8_t width;		/* 32 or 64 */
 	bool has_vmid;
 	bool has_contextid;
+	bool has_cpu;		/* Arm: several CPUs are in one flow, and this is `cpu` */
 	uint32_t vmid;
 	uint64_t contextid;
 };
