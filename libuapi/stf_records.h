@@ -132,7 +132,7 @@ static inline uint8_t *put_insn(uint8_t *to, unsigned int isa, const uint8_t *in
 	return to + size;
 }
 
-/* An instruction with what is said of it: xRET, ecall, ebreak, or a branch to nobody knows where. */
+/* An instruction with what is said of it: a trap, its return, or a branch to nobody knows where. */
 struct stf_last {
 	uint8_t insn[4];
 	uint8_t isa;		/* enum flowtap_isa */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* The records that a block becomes, made once and kept with it, and what its last instruction is. */
+/* The records that a block becomes, made once and kept with it; what its last instruction is. */
 #ifndef FLOWTAP_STF_RENDER_H
 #define FLOWTAP_STF_RENDER_H
 
