@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* --config KEY=VALUE[,...]: the registers of a trace unit whose bytes come without them. */
+#ifndef ETE_CONFIG_H
+#define ETE_CONFIG_H
+
+#include <flowtap/ete.h>
+
+/* For help texts. */
+#define ETE_CONFIG_KEYS "configr, traceidr, devarch, idr0, idr1, idr2, idr8"
+
+/*
+ * Keys in any case, with or without TRC before them; values of 32 bits, decimal or 0x. Sets what is
+ * given and leaves the rest of *config. 0; -EINVAL, after having said on stderr what is wrong.
+ */
+int ete_config_parse(const char *text, struct flowtap_ete_config *config);
+
+#endif /* ETE_CONFIG_H */
