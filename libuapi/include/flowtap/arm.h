@@ -4,7 +4,12 @@
  * where they go, how long they are. A64, A32 and T32.
  *
  * What is no branch is FLOWTAP_ARM_OTHER, known or not: an analyzer is told by the trace that an
- * instruction was executed, and new ones are made every year.
+ * instruction was executed, and new ones are made every year. So are those that take an exception
+ * (SVC, HVC, SMC, BRK, UDF, TCANCEL, TENTER: Exception elements tell), DRPS (Debug state is not
+ * traced), TCOMMIT and the barriers other than ISB.
+ *
+ * Bits that A32 and T32 want to be 0 or 1 are not looked at. A32 and T32 instructions for which the
+ * manual calls the PC as destination UNPREDICTABLE are no branches.
  */
 #ifndef FLOWTAP_ARM_H
 #define FLOWTAP_ARM_H
@@ -19,7 +24,8 @@ enum flowtap_arm_class {
 	FLOWTAP_ARM_INDIRECT,		/* BR, BX, LDR PC, TBB ... */
 	FLOWTAP_ARM_INDIRECT_CALL,	/* BLR, BLX <register> */
 	FLOWTAP_ARM_RETURN,		/* RET, BX LR, POP {.., PC}: indirect as well */
-	FLOWTAP_ARM_EXCEPTION_RETURN,	/* ERET, TEXIT, RFE, MOVS PC, LR ...: indirect as well */
+	/* ERET, TEXIT, RFE, MOVS PC, LR, LDM {.., PC}^ ...: indirect as well. */
+	FLOWTAP_ARM_EXCEPTION_RETURN,
 	FLOWTAP_ARM_ISB,		/* always P0: goes on behind it */
 	FLOWTAP_ARM_WFX,		/* WFE, WFI, WFET, WFIT: P0 where TRCIDR2.WFXMODE says so */
 	FLOWTAP_ARM_TSTART,		/* TSTART: goes on behind it */
@@ -30,8 +36,12 @@ struct flowtap_arm_insn {
 	uint8_t length;		/* bytes: 2 or 4 */
 	uint8_t class;		/* enum flowtap_arm_class */
 	bool direct;		/* `target` is known; ISB, WFX, TSTART: it is the address behind it */
-	bool conditional;	/* it may not branch; inside an IT block too */
-	bool link;
+	/*
+	 * It may not branch: by its condition (AL and NV are none), by that of an IT block, or by
+	 * what it compares.
+	 */
+	bool conditional;
+	bool link;		/* taken, it leaves the address behind it as a return address */
 	uint8_t target_isa;	/* enum flowtap_isa; where it is direct */
 	uint64_t target;	/* 32 bits in A32 and T32 */
 	uint8_t it;		/* T32: ITSTATE for the instruction behind it; elsewhere 0 */
@@ -46,7 +56,12 @@ struct flowtap_arm_insn {
 int flowtap_arm_classify(enum flowtap_isa isa, uint64_t address, uint8_t it, const uint8_t *bytes,
 			 size_t available, struct flowtap_arm_insn *insn);
 
-/* For flowtap_blocks_new: WFx instructions are no P0 instructions (TRCIDR2.WFXMODE is 0). */
+/*
+ * For flowtap_blocks_new: WFx instructions are no P0 instructions (TRCIDR2.WFXMODE is 0). Blocks
+ * of T32 begin outside an IT block: one that was cut within (by stop, or where an exception
+ * returned to) may have an instruction that is conditional and not say so. Target and class do not
+ * depend on it.
+ */
 int flowtap_arm_block(struct flowtap_block *block, const uint8_t *bytes, size_t available);
 /* The same where they are. */
 int flowtap_arm_block_wfx(struct flowtap_block *block, const uint8_t *bytes, size_t available);
