@@ -1,123 +1,55 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* flowtap decode: from an archive to a trace. */
+/* flowtap decode: from a recording to a trace. What kind of recording it is shows by itself. */
 #include "decoding.h"
 #include "input.h"
 #include "summary.h"
 #include "tool.h"
+#include "trace.h"
 
 #include <errno.h>
-#include <getopt.h>
+#include <flowtap/archive.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char help[] =
-	"usage: flowtap decode IN --to stf|zstf|flow [OPTION...]\n"
-	"\n"
-	"Makes a trace of an archive: an STF file for simulators, plain or compressed, or the\n"
-	"flow as text. IN - is standard input.\n"
-	"\n"
-	"  -t, --to FORMAT     stf, zstf (compressed, in chunks with an index) or flow\n"
-	"  -o, --output OUT    the file (IN with its ending changed), - for standard output\n"
-	"      --sysroot DIR   where the recorded machine's files are, found by path or build-id\n"
-	"      --tid TID       only this thread\n"
-	"      --level N       of compression, 1 (fast) to 19 (small); 3\n"
-	"  -q, --quiet         no summary and no progress\n"
-	"      --json          the summary as JSON\n"
-	"  -h, --help          this text\n"
-	"\n"
-	"The summary goes to standard output, to standard error if the trace goes there. OUT is\n"
-	"written under another name (OUT.part) until it is whole; a .zstf that is interrupted stays\n"
-	"there and can be read up to its last whole chunk.\n"
-	"\n"
-	"Exit status: 0; 1 for an error; 2 for wrong usage; 3 if IN is damaged, what is good\n"
-	"of it was decoded.\n";
+enum kind {
+	KIND_ARCHIVE,
+	KIND_RAW,
+	KIND_UNKNOWN,
+};
 
-static int parse(int argc, char **argv, struct decode_options *options)
+/* "dir/name.ftap" -> "name.stf", "dir/" -> "dir.stf", here. malloc'ed. */
+static char *default_output(const struct decode_options *options, bool directory)
 {
-	enum { LONG_SYSROOT = 256, LONG_TID, LONG_LEVEL, LONG_JSON };
-	static const struct option long_options[] = {
-		{ "to", required_argument, NULL, 't' },
-		{ "output", required_argument, NULL, 'o' },
-		{ "sysroot", required_argument, NULL, LONG_SYSROOT },
-		{ "tid", required_argument, NULL, LONG_TID },
-		{ "level", required_argument, NULL, LONG_LEVEL },
-		{ "quiet", no_argument, NULL, 'q' },
-		{ "json", no_argument, NULL, LONG_JSON },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 }
-	};
-	uint64_t value;
-	int option;
-
-	while ((option = getopt_long(argc, argv, "t:o:qh", long_options, NULL)) != -1) {
-		switch (option) {
-		case 't':
-			if (strcmp(optarg, "stf") && strcmp(optarg, "zstf") &&
-			    strcmp(optarg, "flow"))
-				return -1 - misused(argv[0], "'%s' is not stf, zstf or flow",
-						    optarg);
-			options->format = optarg;
-			break;
-		case 'o':
-			options->output = optarg;
-			break;
-		case LONG_SYSROOT:
-			options->sysroot = optarg;
-			break;
-		case LONG_TID:
-			if (!number_parse(optarg, 1, UINT32_MAX, &value))
-				return -1 - misused(argv[0], "'%s' is not a thread id", optarg);
-			options->tid = (uint32_t)value;
-			break;
-		case LONG_LEVEL:
-			if (!number_parse(optarg, 1, FLOWTAP_ZSTF_LEVEL_MAX, &value))
-				return -1 - misused(argv[0], "'%s' is not a level from 1 to %d",
-						    optarg, FLOWTAP_ZSTF_LEVEL_MAX);
-			options->level = (int)value;
-			break;
-		case 'q':
-			options->quiet = true;
-			break;
-		case LONG_JSON:
-			options->json = true;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			return -1 - STATUS_OK;
-		default:
-			return -1 - usage_hint(argv[0]);
-		}
-	}
-	if (argc - optind != 1)
-		return -1 - misused(argv[0], argc == optind ? "the file IN is missing" :
-				    "one file IN at a time");
-	if (!options->format)
-		return -1 - misused(argv[0], "--to stf, zstf or flow is missing");
-	if (options->level && strcmp(options->format, "zstf"))
-		return -1 - misused(argv[0], "--level is for --to zstf");
-	if (options->output && !*options->output)
-		return -1 - misused(argv[0], "-o takes the name of a file");
-	options->input = argv[optind];
-	return 0;
-}
-
-/* "dir/name.ftap" -> "name.stf", here. malloc'ed. */
-static char *default_output(const struct decode_options *options)
-{
-	const char *name = strrchr(options->input, '/');
-	const char *end;
-	char *output;
+	const char *name, *end;
+	char *output, *whole;
 
 	if (!strcmp(options->input, "-"))
 		return strdup("-");
-	name = name ? name + 1 : options->input;
-	end = strrchr(name, '.');
+	/* What . and .. are called. */
+	whole = directory ? realpath(options->input, NULL) : strdup(options->input);
+	if (!whole)
+		return NULL;
+	name = strrchr(whole, '/');
+	name = name ? name + 1 : whole;
+	end = directory ? NULL : strrchr(name, '.');
 	if (asprintf(&output, "%.*s.%s", end && end != name ? (int)(end - name) : (int)strlen(name),
 		     name, options->format) < 0)
-		return NULL;
+		output = NULL;
+	free(whole);
 	return output;
+}
+
+static enum kind kind_of(const struct decode_options *options, int input)
+{
+	static const char archive[] = FLOWTAP_ARCHIVE_MAGIC;
+	char begin[sizeof(archive)] = "";
+	ssize_t n = pread(input, begin, sizeof(begin) - 1, 0);
+
+	if (n >= (ssize_t)sizeof(archive) - 1 && !memcmp(begin, archive, sizeof(archive) - 1))
+		return KIND_ARCHIVE;
+	return options->config ? KIND_RAW : KIND_UNKNOWN;
 }
 
 static bool same_file(int input, const char *path)
@@ -224,8 +156,8 @@ static int decode(struct decoding *decoding, int input)
 	}
 	if (decoding->output.created)
 		bytes = (uint64_t)input_size(decoding->output.fd);
-	else if (decoding->stf)
-		bytes = flowtap_stf_counts(decoding->stf)->bytes;
+	else if (decoding->format.stf)
+		bytes = flowtap_stf_counts(decoding->format.stf)->bytes;
 	written = output_commit(&decoding->output);
 	summarise(decoding, written ? NULL : options->output, bytes);
 	if (written)
@@ -234,28 +166,84 @@ static int decode(struct decoding *decoding, int input)
 		STATUS_DAMAGED : STATUS_OK;
 }
 
-int decode_command(int argc, char **argv)
+static int decode_archive(const struct decode_options *options, int input)
 {
-	struct decode_options options = { .tid = 0 };
-	struct decoding decoding = { .options = &options };
-	char *name = NULL;
-	int input, status = parse(argc, argv, &options);
+	struct decoding decoding = { .options = options };
+	int status = STATUS_ERROR;
 
-	if (status)
-		return -1 - status;
-	input = input_open(options.input);
-	if (input < 0)
-		return STATUS_ERROR;
-	if (!options.output)
-		options.output = name = default_output(&options);
-	status = STATUS_ERROR;
-	if (!options.output)
-		complain("no memory");
-	else if (!check_paths(&options, input) && !decoding_init(&decoding, &options) &&
-		 !output_open_part(&decoding.output, options.output))
+	if (!check_paths(options, input) && !decoding_init(&decoding, options) &&
+	    !output_open_part(&decoding.output, options->output))
 		status = decode(&decoding, input);
 	decoding_free(&decoding);
+	return status;
+}
+
+static int unknown(const struct decode_options *options)
+{
+	complain("'%s' is no flowtap archive and no snapshot directory",
+		 input_name(options->input));
+	advise("the raw bytes of an Arm ETE need --config and --memory or --elf");
+	return STATUS_ERROR;
+}
+
+static int decode_file(const struct decode_options *options)
+{
+	int input = input_open(options->input), status = STATUS_ERROR;
+	enum kind kind;
+
+	if (input < 0)
+		return STATUS_ERROR;
+	kind = kind_of(options, input);
+	if (kind != KIND_RAW && options->config)
+		complain("--config is for raw bytes: '%s' says by itself what it was recorded with",
+			 input_name(options->input));
+	else if (kind == KIND_RAW)
+		status = trace_raw(options, input);
+	else if (kind == KIND_UNKNOWN)
+		status = unknown(options);
+	else
+		status = decode_archive(options, input);
 	close(input);
+	return status;
+}
+
+/* A directory, or the file that makes it one. malloc'ed, or NULL: it is none. */
+static char *snapshot_of(const char *path)
+{
+	static const char top[] = "snapshot.ini";
+	size_t size = strlen(path);
+	struct stat status;
+
+	if (!stat(path, &status) && S_ISDIR(status.st_mode))
+		return strdup(path);
+	if (size < sizeof(top) - 1 || strcmp(path + size - (sizeof(top) - 1), top))
+		return NULL;
+	size -= sizeof(top) - 1;
+	return size ? path[size - 1] == '/' ? strndup(path, size) : NULL : strdup(".");
+}
+
+int decode_command(int argc, char **argv)
+{
+	struct decode_options options;
+	char *name = NULL, *directory;
+	int status = decode_options_parse(argc, argv, &options);
+
+	if (status) {
+		decode_options_free(&options);
+		return -1 - status;
+	}
+	directory = snapshot_of(options.input);
+	if (directory)
+		options.input = directory;
+	if (!options.output)
+		options.output = name = default_output(&options, directory);
+	status = STATUS_ERROR;
+	if (!options.output)
+		complain("cannot name the output of '%s': %s", options.input, strerror(errno));
+	else
+		status = directory ? trace_snapshot(&options) : decode_file(&options);
 	free(name);
+	free(directory);
+	decode_options_free(&options);
 	return status;
 }

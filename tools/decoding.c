@@ -16,46 +16,6 @@
 /* Inputs above this size take long enough for a progress line. */
 #define PROGRESS_BYTES (32 << 20)
 
-static char *stf_comment(const struct decoding *decoding)
-{
-	char *comment;
-
-	/* The whole INFO: who recorded what, where and when. */
-	if (asprintf(&comment, "flowtap " FLOWTAP_VERSION " decode\n%s",
-		     decoding->info ? decoding->info : "") < 0)
-		return NULL;
-	return comment;
-}
-
-static int open_stf(struct decoding *decoding)
-{
-	const struct flowtap_zstf_options zstf = { .level = decoding->options->level };
-	struct flowtap_stf_options wish = {
-		.generator = 0xff,
-		.generator_comment = "flowtap",
-		.blocks = decoding->blocks,
-		.zstf = strcmp(decoding->options->format, "zstf") ? NULL : &zstf,
-	};
-	unsigned int major = 0, minor = 0;
-	char *comment = stf_comment(decoding);
-	int error;
-
-	if (!comment)
-		return -ENOMEM;
-	if (sscanf(FLOWTAP_VERSION, "%u.%u", &major, &minor) == 2) {
-		wish.version[0] = (uint8_t)major;
-		wish.version[1] = (uint8_t)minor;
-	}
-	wish.comment = comment;
-	error = flowtap_stf_new(decoding->output.fd, &wish, &decoding->stf);
-	free(comment);
-	if (!error && wish.zstf)
-		output_keep(&decoding->output);
-	if (!error)
-		decoding->tap.next = flowtap_stf_sink(decoding->stf);
-	return error;
-}
-
 /* Not before all that the header says is known: with the first record. */
 static int open_sink(struct decoding *decoding)
 {
@@ -63,11 +23,10 @@ static int open_sink(struct decoding *decoding)
 
 	if (decoding->tap.next)
 		return 0;
-	if (strcmp(decoding->options->format, "flow"))
-		return open_stf(decoding);
-	error = flowtap_text_new(decoding->output.fd, decoding->blocks, &decoding->text);
-	if (!error)
-		decoding->tap.next = flowtap_text_sink(decoding->text);
+	/* The whole INFO: who recorded what, where and when. */
+	error = format_open(&decoding->format, &decoding->output, decoding->options,
+			    decoding->blocks, decoding->info ? decoding->info : "");
+	decoding->tap.next = decoding->format.sink;
 	return error;
 }
 
@@ -75,10 +34,7 @@ static int finish_sink(struct decoding *decoding)
 {
 	int error = open_sink(decoding);
 
-	if (error)
-		return error;
-	return decoding->stf ? flowtap_stf_finish(decoding->stf)
-			     : flowtap_text_finish(decoding->text);
+	return error ? error : format_finish(&decoding->format);
 }
 
 static int take_info(struct decoding *decoding, const struct flowtap_archive_block *block)
@@ -228,7 +184,7 @@ int decoding_init(struct decoding *decoding, const struct decode_options *option
 {
 	*decoding = (struct decoding){ .options = options, .output = { .fd = -1 } };
 	decoding->map = flowtap_map_new(options->sysroot);
-	decoding->blocks = flowtap_blocks_new(flowtap_riscv_block, 0);
+	decoding->blocks = flowtap_blocks_new(flowtap_riscv_block, options->block_memory);
 	tap_init(&decoding->tap, decoding->map);
 	if (decoding->map && decoding->blocks)
 		decoding->ctr =
@@ -260,8 +216,7 @@ int decoding_run(struct decoding *decoding, int input)
 
 void decoding_free(struct decoding *decoding)
 {
-	flowtap_stf_free(decoding->stf);
-	flowtap_text_free(decoding->text);
+	format_free(&decoding->format);
 	flowtap_ctr_free(decoding->ctr);
 	tap_free(&decoding->tap);
 	flowtap_blocks_free(decoding->blocks);

@@ -3,26 +3,15 @@
 #ifndef DECODING_H
 #define DECODING_H
 
+#include "decode.h"
+#include "format.h"
 #include "output.h"
 #include "tap.h"
 
 #include <flowtap/ctr.h>
 #include <flowtap/replay.h>
-#include <flowtap/stf.h>
-#include <flowtap/text.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-struct decode_options {
-	const char *input;
-	const char *format;
-	const char *output;
-	const char *sysroot;
-	uint32_t tid;			/* 0: all */
-	int level;			/* of zstf, 0: the usual one */
-	bool quiet;
-	bool json;
-};
 
 struct decoding {
 	const struct decode_options *options;
@@ -31,8 +20,7 @@ struct decoding {
 	struct flowtap_blocks *blocks;
 	struct tap tap;
 	struct flowtap_ctr *ctr;
-	struct flowtap_stf *stf;	/* one of them, from the first record on */
-	struct flowtap_text *text;
+	struct format format;		/* from the first record on */
 	struct flowtap_replay replay;
 	char *info;
 	uint64_t period;

@@ -35,10 +35,18 @@ _flowtap_value() { # COMMAND OPTION
 		mapfile -t COMPREPLY < <(compgen -W '16 32 64 128 256' -- "$cur") ;;
 	record:--source)
 		mapfile -t COMPREPLY < <(compgen -W 'ctr ete soft' -- "$cur") ;;
-	record:-c | record:--count | record:-F | record:--freq | record:-C | record:--cpu | record:--duration | record:--ring-pages | decode:--tid | decode:--level)
+	record:-c | record:--count | record:-F | record:--freq | record:-C | record:--cpu | record:--duration | record:--ring-pages | decode:--tid | decode:--level | decode:--cpu | decode:--id)
 		COMPREPLY=() ;;
 	decode:-t | decode:--to)
 		mapfile -t COMPREPLY < <(compgen -W 'stf zstf flow' -- "$cur") ;;
+	decode:--block-memory)
+		mapfile -t COMPREPLY < <(compgen -W '64M 256M 1G' -- "$cur") ;;
+	decode:--config)
+		compopt -o nospace 2>/dev/null
+		mapfile -t COMPREPLY < <(compgen -P "${cur%"${cur##*,}"}" -W \
+			'configr= traceidr= devarch= idr0= idr1= idr2= idr8=' -- "${cur##*,}") ;;
+	decode:--memory | decode:--elf)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
 	decode:--sysroot)
 		mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
 	record:-o | record:--output | decode:-o | decode:--output)
@@ -55,7 +63,8 @@ _flowtap() {
 			--depth --freeze-on-breakpoint --source --event --count --freq --switch
 			--duration --output --force --bundle --overwrite --ring-pages --quiet
 			--json --help'
-		[decode]='--to --output --sysroot --tid --level --quiet --json --help'
+		[decode]='--to --output --sysroot --tid --cpu --config --memory --elf --framed --id
+			--keep-failed-transactions --block-memory --level --quiet --json --help'
 		[dump]='--blocks --hex --help'
 		[check]='--all --quiet --json --help'
 		[doctor]='--json --help'

@@ -1,0 +1,494 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "trace.h"
+
+#include "input.h"
+#include "tool.h"
+#include "trace_summary.h"
+
+#include <errno.h>
+#include <flowtap/arm.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PAGE 4096
+/* Inputs above this size take long enough for a progress line. */
+#define PROGRESS_BYTES (2U << 20)
+
+void trace_init(struct trace_decoding *decoding, const struct decode_options *options,
+		const char *kind)
+{
+	*decoding = (struct trace_decoding){
+		.options = options,
+		.kind = kind,
+		.began = number_now(),
+		.progress = !options->quiet && isatty(STDERR_FILENO),
+	};
+}
+
+void trace_free(struct trace_decoding *decoding)
+{
+	for (size_t i = 0; i < decoding->n_cpus; i++) {
+		free(decoding->cpus[i].name);
+		free(decoding->cpus[i].output);
+	}
+	free(decoding->cpus);
+}
+
+static void end_progress(struct trace_decoding *decoding)
+{
+	if (decoding->shown)
+		fprintf(stderr, "\r%30s\r", "");
+	decoding->shown = 0;
+}
+
+void trace_progress(struct trace_decoding *decoding, uint64_t bytes)
+{
+	uint64_t now;
+
+	decoding->read += bytes;
+	if (!decoding->progress || decoding->expected < PROGRESS_BYTES)
+		return;
+	now = number_now();
+	if (now - decoding->shown < 200000000)
+		return;
+	decoding->shown = now;
+	fprintf(stderr, "\rdecoding %3.0f%% ",
+		100.0 * (double)decoding->read / (double)decoding->expected);
+}
+
+struct trace_cpu *trace_add_cpu(struct trace_decoding *decoding, const char *name, uint32_t number)
+{
+	struct trace_cpu *cpus = realloc(decoding->cpus,
+					 (decoding->n_cpus + 1) * sizeof(cpus[0]));
+	char *copy = strdup(name);
+
+	if (cpus)
+		decoding->cpus = cpus;
+	if (!cpus || !copy) {
+		free(copy);
+		return NULL;
+	}
+	cpus[decoding->n_cpus] = (struct trace_cpu){ .name = copy, .number = number };
+	return &cpus[decoding->n_cpus++];
+}
+
+void trace_add_counts(struct trace_decoding *decoding, const struct flowtap_ete_counts *counts)
+{
+	struct flowtap_ete_counts *sum = &decoding->counts;
+
+	sum->bytes += counts->bytes;
+	sum->packets += counts->packets;
+	sum->atoms += counts->atoms;
+	sum->instructions += counts->instructions;
+	sum->blocks += counts->blocks;
+	sum->inferred += counts->inferred;
+	sum->cancelled += counts->cancelled;
+	sum->failed += counts->failed;
+	sum->exceptions += counts->exceptions;
+	sum->timestamps += counts->timestamps;
+	sum->cycles += counts->cycles;
+	sum->syncs += counts->syncs;
+	sum->bad_packets += counts->bad_packets;
+	for (unsigned int reason = 0; reason < FLOWTAP_GAP_REASONS; reason++)
+		sum->gaps[reason] += counts->gaps[reason];
+	if (decoding->n_cpus)
+		decoding->cpus[decoding->n_cpus - 1].instructions += counts->instructions;
+}
+
+void trace_note_missing(struct trace_decoding *decoding, uint64_t address)
+{
+	uint64_t page = address & ~(uint64_t)(PAGE - 1);
+
+	for (size_t i = 0; i < decoding->n_missing; i++) {
+		if (decoding->missing[i].page != page)
+			continue;
+		decoding->missing[i].looks++;
+		return;
+	}
+	if (decoding->n_missing == TRACE_MISSING_MAX)
+		decoding->more_missing = true;
+	else
+		decoding->missing[decoding->n_missing++] =
+			(struct trace_missing){ .page = page, .looks = 1 };
+}
+
+bool trace_wants(const struct trace_decoding *decoding, const char *name, uint32_t number)
+{
+	const char *wanted = decoding->options->cpu;
+	uint64_t value;
+
+	if (!wanted || !strcasecmp(wanted, name))
+		return true;
+	return number_parse(wanted, 0, UINT32_MAX, &value) && value == number;
+}
+
+int trace_problem(const struct trace_decoding *decoding, const char *output, int error)
+{
+	const char *input = input_name(decoding->options->input);
+
+	switch (-error) {
+	case ENODATA:
+		complain("no instruction could be reconstructed, so there is no STF");
+		if (decoding->n_missing)
+			advise("there is no code at 0x%" PRIx64 ": --memory FILE@ADDRESS or --elf FILE "
+			       "adds some", decoding->missing[0].page);
+		else
+			advise("flowtap dump --packets shows what is in the trace");
+		break;
+	case ENOMEM:
+		complain("no memory");
+		break;
+	case EOPNOTSUPP:
+		complain("'%s': an STF cannot hold code of this instruction set", input);
+		advise("--to flow can");
+		break;
+	default:
+		complain("cannot decode '%s' to '%s': %s", input, output, strerror(-error));
+	}
+	return error;
+}
+
+/* --- Output --- */
+
+/* "dir/name.stf" -> "dir/name.cpu_0.stf". malloc'ed. */
+static char *path_of(const struct trace_decoding *decoding, const char *cpu)
+{
+	const char *path = decoding->options->output, *name, *end;
+	char safe[64], *made;
+	size_t size = 0;
+
+	if (!decoding->several || !strcmp(path, "-"))
+		return strdup(path);
+	/* A name out of a file must not lead elsewhere. */
+	for (; cpu[size] && size < sizeof(safe) - 1; size++)
+		safe[size] = cpu[size] == '/' || cpu[size] < ' ' ? '_' : cpu[size];
+	safe[size] = 0;
+	name = strrchr(path, '/');
+	name = name ? name + 1 : path;
+	end = strrchr(name, '.');
+	if (!end || end == name)
+		end = name + strlen(name);
+	if (asprintf(&made, "%.*s.%s%s", (int)(end - path), path, safe, end) < 0)
+		return NULL;
+	return made;
+}
+
+static bool same_file(int input, const char *path)
+{
+	struct stat one, other;
+
+	return input >= 0 && !fstat(input, &one) && !stat(path, &other) &&
+	       one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+static int check_path(const struct trace_decoding *decoding, const char *path, int input)
+{
+	const char *format = decoding->options->format;
+	bool standard = !strcmp(path, "-");
+	struct stat status;
+
+	if (!standard && same_file(input, path)) {
+		complain("'%s' is the input", path);
+		return -EINVAL;
+	}
+	if (!strcmp(format, "zstf") &&
+	    (standard || (!stat(path, &status) && !S_ISREG(status.st_mode)))) {
+		complain("a .zstf can only be written to a file: its index is written last");
+		advise("name a file with -o, or pipe --to stf into zstd");
+		return -ESPIPE;
+	}
+	if (standard && !strcmp(format, "stf") && decoding->several) {
+		complain("an STF has one CPU, and there are several");
+		advise("choose one with --cpu, or name a file with -o");
+		return -EINVAL;
+	}
+	if (standard && !strcmp(format, "stf") && isatty(STDOUT_FILENO)) {
+		complain("STF is not for a terminal");
+		advise("pipe it on or name a file with -o");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int make_blocks(const struct trace_decoding *decoding, struct trace_output *output,
+		       const struct flowtap_ete_config *config)
+{
+	output->wfx = flowtap_ete_wfx_is_p0(config);
+	output->blocks = flowtap_blocks_new(output->wfx ? flowtap_arm_block_wfx : flowtap_arm_block,
+					    decoding->options->block_memory);
+	return output->blocks ? 0 : -ENOMEM;
+}
+
+int trace_output_open(struct trace_decoding *decoding, struct trace_output *output,
+		      const char *cpu, const struct flowtap_ete_config *config, int input,
+		      const char *comment)
+{
+	int error;
+
+	if (output->open)
+		return 0;
+	*output = (struct trace_output){ .file.fd = -1 };
+	output->path = path_of(decoding, cpu);
+	if (!output->path || make_blocks(decoding, output, config)) {
+		error = trace_problem(decoding, "", -ENOMEM);
+		goto err_free;
+	}
+	error = check_path(decoding, output->path, input);
+	if (!error)
+		error = output_open_part(&output->file, output->path);
+	if (error)
+		goto err_free;
+	error = format_open(&output->format, &output->file, decoding->options, output->blocks,
+			    comment);
+	if (error) {
+		trace_problem(decoding, output->path, error);
+		goto err_discard;
+	}
+	output->open = true;
+	return 0;
+
+err_discard:
+	output_discard(&output->file);
+err_free:
+	format_free(&output->format);
+	flowtap_blocks_free(output->blocks);
+	free(output->path);
+	*output = (struct trace_output){ .file.fd = -1 };
+	return error;
+}
+
+static void count_block(const struct flowtap_block *block, void *argument)
+{
+	struct trace_decoding *decoding = argument;
+
+	(void)block;
+	decoding->distinct++;
+}
+
+/* The CPU's line of the summary says where its trace is. */
+static void note_output(struct trace_decoding *decoding, const struct trace_output *output,
+			uint64_t bytes)
+{
+	struct trace_cpu *cpu = decoding->n_cpus ? &decoding->cpus[decoding->n_cpus - 1] : NULL;
+
+	if (!cpu || cpu->output)
+		return;
+	cpu->output = strdup(output->path);
+	cpu->bytes = bytes;
+}
+
+int trace_output_close(struct trace_decoding *decoding, struct trace_output *output, int error)
+{
+	uint64_t bytes = 0;
+
+	if (!output->open)
+		return error;
+	end_progress(decoding);
+	if (!error) {
+		error = format_finish(&output->format);
+		if (error)
+			trace_problem(decoding, output->path, error);
+	}
+	flowtap_blocks_visit(output->blocks, count_block, decoding);
+	if (error) {
+		output_discard(&output->file);
+	} else {
+		if (output->file.created)
+			bytes = (uint64_t)input_size(output->file.fd);
+		else if (output->format.stf)
+			bytes = flowtap_stf_counts(output->format.stf)->bytes;
+		error = output_commit(&output->file);
+		if (!error)
+			note_output(decoding, output, bytes);
+	}
+	format_free(&output->format);
+	flowtap_blocks_free(output->blocks);
+	free(output->path);
+	*output = (struct trace_output){ .file.fd = -1 };
+	return error;
+}
+
+/* --- A session --- */
+
+struct running {
+	struct trace_decoding *decoding;
+	const struct trace_session *session;
+	struct flowtap_ete *ete;
+	uint64_t read;
+};
+
+static const struct flowtap_code *find(void *argument, const struct flowtap_context *context,
+				       uint64_t address)
+{
+	struct running *running = argument;
+	const struct flowtap_code *code =
+		flowtap_memory_find(running->session->memory, context, address);
+
+	if (!code || !code->bytes)
+		trace_note_missing(running->decoding, address);
+	return code;
+}
+
+static void identify(void *argument, struct flowtap_context *context)
+{
+	struct running *running = argument;
+
+	context->cpu = running->session->cpu;
+	context->has_cpu = true;
+}
+
+static int take_bytes(struct trace_feed *feed, const uint8_t *bytes, size_t size)
+{
+	struct running *running = feed->argument;
+
+	return flowtap_ete_decode(running->ete, bytes, size);
+}
+
+static int take_loss(struct trace_feed *feed, const struct flowtap_gap *gap)
+{
+	struct running *running = feed->argument;
+
+	return flowtap_ete_gap(running->ete, gap);
+}
+
+static void take_progress(struct trace_feed *feed, uint64_t read)
+{
+	struct running *running = feed->argument;
+
+	trace_progress(running->decoding, read - running->read);
+	running->read = read;
+}
+
+/* Frames without this source: which are there? */
+static int no_source(const struct trace_session *session, const struct trace_feed *feed)
+{
+	char list[256] = "";
+	size_t used = 0;
+
+	for (unsigned int id = FLOWTAP_FRAME_FIRST; id <= FLOWTAP_FRAME_LAST; id++)
+		if (feed->ids[id] && used < sizeof(list) - 40)
+			used += (size_t)snprintf(list + used, sizeof(list) - used,
+						 "%s0x%x (%" PRIu64 " bytes)", used ? ", " : "", id,
+						 feed->ids[id]);
+	complain("'%s' has nothing of trace ID 0x%x", session->name, session->id);
+	if (used)
+		advise("it has 0x.. %s", list);
+	else
+		advise("no frame in it has a trace ID: are these CoreSight's frames?");
+	return -ENOENT;
+}
+
+static int feed_session(struct running *running)
+{
+	struct trace_decoding *decoding = running->decoding;
+	const struct trace_session *session = running->session;
+	struct trace_feed feed = {
+		.fd = session->fd,
+		.wrapping = session->wrapping,
+		.id = session->id,
+		.bytes = take_bytes,
+		.lost = take_loss,
+		.progress = take_progress,
+		.argument = running,
+	};
+	int error = flowtap_ete_session(running->ete);
+
+	if (!error)
+		error = trace_feed(&feed);
+	if (!error)
+		error = flowtap_ete_finish(running->ete);
+	decoding->frame_damages += feed.damages;
+	decoding->cut += feed.cut;
+	if (!error && feed.wrapping != TRACE_RAW && !feed.ids[feed.id]) {
+		end_progress(decoding);
+		return no_source(session, &feed);
+	}
+	return error ? trace_problem(decoding, session->name, error) : 0;
+}
+
+int trace_decode_session(struct trace_decoding *decoding, struct trace_output *output,
+			 const struct trace_session *session)
+{
+	const struct flowtap_ete_options options = {
+		.keep_failed_transactions = decoding->options->keep_failed,
+	};
+	struct running running = { .decoding = decoding, .session = session };
+	const struct flowtap_ete_images images = {
+		.find = find,
+		.identify = decoding->several ? identify : NULL,
+		.argument = &running,
+	};
+	int error;
+
+	if (flowtap_ete_wfx_is_p0(session->config) != output->wfx) {
+		complain("'%s': TRCIDR2 is another one than in the session before", session->name);
+		return -EINVAL;
+	}
+	error = flowtap_ete_new(session->config, &options, &images, output->blocks,
+				output->format.sink, &running.ete);
+	if (error == -EINVAL) {
+		complain("'%s': a trace unit with this configuration is no ETE", session->name);
+		advise("TRCDEVARCH 0x%x, TRCIDR1 0x%x, TRCIDR8 0x%x: MAXSPEC is at most %d",
+		       session->config->devarch, session->config->idr1, session->config->idr8,
+		       FLOWTAP_ETE_SPECULATION_MAX);
+		return error;
+	}
+	if (error)
+		return trace_problem(decoding, session->name, error);
+	error = feed_session(&running);
+	trace_add_counts(decoding, flowtap_ete_counts(running.ete));
+	decoding->sessions++;
+	flowtap_ete_free(running.ete);
+	return error;
+}
+
+/* --- Images --- */
+
+int trace_add_images(const struct trace_decoding *decoding, struct flowtap_memory *memory)
+{
+	const struct decode_options *options = decoding->options;
+
+	for (size_t i = 0; i < options->n_images; i++) {
+		const struct decode_image *image = &options->images[i];
+		const char *option = image->elf ? "--elf" : "--memory", *why;
+		int error = image->elf ? flowtap_memory_add_elf(memory, &image->file) :
+					 flowtap_memory_add(memory, &image->file);
+
+		if (!error)
+			continue;
+		why = error == -ENOEXEC ? "is no regular file" :
+		      error == -EBADMSG ? "is no ELF file" :
+		      error == -ENODATA ? "has nothing to load" :
+		      error == -ERANGE ? "has nothing there, or goes beyond the end of memory" :
+		      error == -E2BIG ? "is one image too many" : strerror(-error);
+		complain("%s '%s': %s", option, image->file.path, why);
+		if (error == -EBADMSG)
+			advise("--memory %s@ADDRESS takes it as it is", image->file.path);
+		return error;
+	}
+	return 0;
+}
+
+/* --- The end --- */
+
+int trace_finish(struct trace_decoding *decoding, int error)
+{
+	const struct decode_options *options = decoding->options;
+	FILE *file = strcmp(options->output, "-") ? stdout : stderr;
+
+	end_progress(decoding);
+	/* Why there is nothing is in the gaps. */
+	if (!error || error == -ENODATA) {
+		if (options->json)
+			trace_summary_json(file, decoding);
+		else if (!options->quiet)
+			trace_summary_print(file, decoding);
+	}
+	if (error)
+		return STATUS_ERROR;
+	return decoding->counts.bad_packets || decoding->frame_damages ? STATUS_DAMAGED : STATUS_OK;
+}
