@@ -47,8 +47,9 @@ static int classify(enum flowtap_isa isa, uint64_t pc, const uint8_t *opcode, si
 }
 
 /*
- * What is in an IT block, and so conditional, is not known. Nor are all branches: only of A64's
- * other groups it is certain that nothing branches (DDI 0487 C4.1).
+ * What is in an IT block, and so conditional, is not known. Nor are all branches, among those of
+ * A64 that go by a register least of all: only of its other groups it is certain that nothing
+ * branches (DDI 0487 C4.1).
  */
 static struct stf_ability arm_ability(enum flowtap_isa isa, uint64_t pc, const uint8_t *opcode,
 				      size_t size)
@@ -57,6 +58,8 @@ static struct stf_ability arm_ability(enum flowtap_isa isa, uint64_t pc, const u
 	bool behind, branches, always;
 
 	if (classify(isa, pc, opcode, size, &insn) || insn.length != size)
+		return unknown;
+	if (insn.class == FLOWTAP_ARM_OTHER && isa == FLOWTAP_ISA_A64 && opcode[3] >> 1 == 0x6b)
 		return unknown;
 	behind = insn.class == FLOWTAP_ARM_ISB || insn.class == FLOWTAP_ARM_WFX ||
 		 insn.class == FLOWTAP_ARM_TSTART;

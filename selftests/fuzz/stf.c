@@ -57,6 +57,7 @@ size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n)
 		{ sample_all, sizeof(sample_all) },
 		{ sample_arm, sizeof(sample_arm) },
 		{ sample_user, sizeof(sample_user) },
+		{ sample_isas, sizeof(sample_isas) },
 	};
 
 	if (n >= sizeof(seeds) / sizeof(seeds[0]) || room < seeds[n].size)

@@ -10,17 +10,28 @@ static int64_t field(uint32_t opcode, unsigned int high, unsigned int low)
 	return opcode >> high & 1 ? value - ((int64_t)1 << (high - low + 1)) : value;
 }
 
+/* C4.1, unconditional branch (register); what is not allocated there is nobody's business. */
 static enum opcode_kind by_register(uint32_t opcode)
 {
-	switch (opcode >> 21 & 15) {
-	case 4:			/* ERET, ERETAA, ERETAB */
-	case 7:			/* TEXIT */
-		return OPCODE_RETURN;
-	case 5:			/* DRPS */
-		return OPCODE_ANY;
-	default:
-		return OPCODE_INDIRECT;
-	}
+	static const struct {
+		uint32_t mask, value;
+		enum opcode_kind kind;
+	} known[] = {
+		{ 0xffbffc1f, 0xd61f0000, OPCODE_INDIRECT },	/* BR, RET */
+		{ 0xfffffc1f, 0xd63f0000, OPCODE_INDIRECT },	/* BLR */
+		{ 0xffdff81f, 0xd61f081f, OPCODE_INDIRECT },	/* BRAAZ, BLRAAZ and B */
+		{ 0xffdff800, 0xd71f0800, OPCODE_INDIRECT },	/* BRAA, BLRAA and B */
+		{ 0xfffffbff, 0xd65f0bff, OPCODE_INDIRECT },	/* RETAA, RETAB */
+		{ 0xfffffbe0, 0xd65f0be0, OPCODE_INDIRECT },	/* RETAASPPCR, RETABSPPCR */
+		{ 0xffffffff, 0xd69f03e0, OPCODE_RETURN },	/* ERET */
+		{ 0xfffffbff, 0xd69f0bff, OPCODE_RETURN },	/* ERETAA, ERETAB */
+		{ 0xfffffbff, 0xd6ff03e0, OPCODE_RETURN },	/* TEXIT */
+	};
+
+	for (unsigned int i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if ((opcode & known[i].mask) == known[i].value)
+			return known[i].kind;
+	return OPCODE_ANY;
 }
 
 static enum opcode_kind kind_a64(uint32_t opcode, uint64_t pc, uint64_t *target)
@@ -46,7 +57,7 @@ static enum opcode_kind kind_a64(uint32_t opcode, uint64_t pc, uint64_t *target)
 	if ((opcode & 0xfe000000) == 0xd6000000)
 		return by_register(opcode);
 	/* RETAASPPC, RETABSPPC */
-	return opcode >> 24 == 0x55 ? OPCODE_INDIRECT : OPCODE_PLAIN;
+	return (opcode & 0xffc0001f) == 0x5500001f ? OPCODE_INDIRECT : OPCODE_PLAIN;
 }
 
 static enum opcode_kind kind_a32(uint32_t opcode, uint64_t pc, uint64_t *target)
@@ -61,7 +72,7 @@ static enum opcode_kind kind_a32(uint32_t opcode, uint64_t pc, uint64_t *target)
 	return opcode >> 28 >= 14 ? OPCODE_JUMP : OPCODE_BRANCH;
 }
 
-/* In an IT block all but BL and BLX may be conditional, and those may be, too. */
+/* In an IT block any of them may be conditional. */
 static enum opcode_kind kind_t32_short(uint32_t opcode, uint64_t pc, uint64_t *target)
 {
 	uint64_t from = pc + 4;
@@ -94,8 +105,11 @@ static enum opcode_kind kind_t32_long(uint32_t opcode, uint64_t pc, uint64_t *ta
 		low |= (j1 ^ sign ^ 1) << 22 | (j2 ^ sign ^ 1) << 21;
 		offset = (int64_t)low - ((int64_t)sign << 23);
 	}
-	if ((opcode & 0x5000) == 0x4000)	/* BLX */
+	if ((opcode & 0x5000) == 0x4000) {	/* BLX */
+		if (opcode & 1)
+			return OPCODE_ANY;
 		pc &= ~3ULL;
+	}
 	*target = (uint32_t)(pc + 4 + (uint64_t)offset * 2);
 	return OPCODE_BRANCH;
 }

@@ -87,20 +87,28 @@ TEST(agrees_with_the_other_checker_on_each_cut_of_a_trace)
 		differs += compare(sample_user, size, "cut at", size);
 	for (size_t size = 4; size <= sizeof(sample_arm); size++)
 		differs += compare(sample_arm, size, "Arm, cut at", size);
+	for (size_t size = 4; size <= sizeof(sample_isas); size++)
+		differs += compare(sample_isas, size, "our Arm, cut at", size);
 	EXPECT_EQ(0, differs);
+}
+
+static unsigned int compare_flipped(const uint8_t *sample, size_t size)
+{
+	uint8_t bytes[1024];
+	unsigned int differs = 0;
+
+	for (size_t bit = 0; bit < 8 * size; bit++) {
+		memcpy(bytes, sample, size);
+		bytes[bit / 8] ^= 1 << bit % 8;
+		differs += compare(bytes, size, "bit", bit);
+	}
+	return differs;
 }
 
 TEST(agrees_with_the_other_checker_on_each_flipped_bit_of_a_trace)
 {
-	uint8_t bytes[sizeof(sample_user)];
-	unsigned int differs = 0;
-
-	for (size_t bit = 0; bit < 8 * sizeof(bytes); bit++) {
-		memcpy(bytes, sample_user, sizeof(bytes));
-		bytes[bit / 8] ^= 1 << bit % 8;
-		differs += compare(bytes, sizeof(bytes), "bit", bit);
-	}
-	EXPECT_EQ(0, differs);
+	EXPECT_EQ(0, compare_flipped(sample_user, sizeof(sample_user)));
+	EXPECT_EQ(0, compare_flipped(sample_isas, sizeof(sample_isas)));
 }
 
 /* sample_user's loop as chunks of four instructions. */
