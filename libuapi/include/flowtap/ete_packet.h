@@ -6,6 +6,7 @@
 #define FLOWTAP_ETE_PACKET_H
 
 #include <flowtap/ete.h>
+#include <string.h>
 
 enum flowtap_ete_packet_type {
 	FLOWTAP_ETE_INCOMPLETE,		/* the bytes end before the packet does */
@@ -58,7 +59,7 @@ enum flowtap_ete_exception {
 	FLOWTAP_ETE_PE_RESET_UNKNOWN = 25,	/* as PE reset: its address means nothing (K10.5.6.3.12) */
 };
 
-/* An entry of the address history buffer. */
+/* As in an entry of the address history buffer. */
 struct flowtap_ete_address {
 	uint64_t address;
 	uint8_t sub_isa;	/* 0: IS0, A64 or A32; 1: IS1, T32 */
@@ -124,9 +125,17 @@ struct flowtap_ete_packet {
 	uint8_t instrumentation_el;
 };
 
+#define FLOWTAP_ETE_PACKET_HEAD offsetof(struct flowtap_ete_packet, reason)
+
+/*
+ * What each header byte says of its packet: for a packet without a payload all of it, its size then
+ * is 1; else its type and what is in the header, and its size is 0.
+ */
+extern const struct flowtap_ete_packet flowtap_ete_headers[256];
+
 /* What goes on from packet to packet (K10.5.2.1). Set by flowtap_ete_parser_init only. */
 struct flowtap_ete_parser {
-	struct flowtap_ete_address history[3];
+	uint64_t history[3];		/* the address history buffer; bit 0: sub_isa */
 	struct flowtap_ete_context context;
 	uint64_t timestamp;
 	uint32_t cc_threshold;
@@ -161,8 +170,24 @@ void flowtap_ete_parser_init(struct flowtap_ete_parser *parser,
  *
  * The same packets come out however the bytes are cut, but for NOT_SYNCED, which may come in parts.
  */
-size_t flowtap_ete_parse(struct flowtap_ete_parser *parser, const uint8_t *bytes, size_t size,
-			 struct flowtap_ete_packet *packet);
+static inline size_t flowtap_ete_parse(struct flowtap_ete_parser *parser, const uint8_t *bytes,
+				       size_t size, struct flowtap_ete_packet *packet);
+
+/* The same for what is more than a header byte: flowtap_ete_parse's own. */
+size_t flowtap_ete_parse_long(struct flowtap_ete_parser *parser, const uint8_t *bytes, size_t size,
+			      struct flowtap_ete_packet *packet);
+
+static inline size_t flowtap_ete_parse(struct flowtap_ete_parser *parser, const uint8_t *bytes,
+				       size_t size, struct flowtap_ete_packet *packet)
+{
+	const struct flowtap_ete_packet *header = &flowtap_ete_headers[*bytes];
+
+	memcpy(packet, header, FLOWTAP_ETE_PACKET_HEAD);
+	if (!header->size || !parser->synced)
+		return flowtap_ete_parse_long(parser, bytes, size, packet);
+	parser->zeros = 0;
+	return 1;
+}
 
 /* The packet's name as the specification spells it, "Atom format 1" ... */
 const char *flowtap_ete_packet_name(enum flowtap_ete_packet_type type);
