@@ -1,0 +1,300 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* The trace unit where the flow is broken: exceptions, Q, wrong paths, transactions, losses. */
+#include "encoder_internal.h"
+
+#define ENDS	(sizeof(((struct encoder *)0)->ends) / sizeof(size_t))
+
+static bool is1(uint8_t isa)
+{
+	return isa == FLOWTAP_ISA_T32;
+}
+
+/* The next instruction is there and the analyzer is to be told so. */
+static void go_to(struct encoder *encoder, uint64_t address, uint8_t isa)
+{
+	encoder->view.start = address;
+	encoder->view.isa = isa;
+	encoder->view.need_address = true;
+	encoder->view.may_pop = false;
+}
+
+void encoder_exception(struct encoder *encoder, unsigned int number, uint64_t return_address,
+		       uint64_t handler, uint8_t handler_isa, const struct trace_context *context)
+{
+	struct encoder_view *view = &encoder->view;
+	struct encoder_address address = { return_address, is1(view->isa) };
+	struct truth_step *step;
+	bool context_due, own;
+
+	if (!encoder->tracing)
+		return;
+	if (rng_one_in(&encoder->rng, 2))
+		encode_flush_held(encoder);
+	encode_tell_trace_on(encoder);
+	context_due = encode_context_due(encoder);
+	own = !encoder->nrun && view->start == return_address &&
+	      (context_due || view->need_address || rng_one_in(&encoder->rng, 4)) &&
+	      (encoder->options.shortest || rng_one_in(&encoder->rng, 2)) &&
+	      (context_due || !encode_may_follow_stack(encoder) || rng_one_in(&encoder->rng, 2));
+	if (own) {
+		packet_exception(encoder, number, true, context_due, address);
+		view->has_context = true;
+		view->context = encoder->context;
+	} else {
+		encode_tell(encoder);
+		packet_exception(encoder, number, false, false, address);
+	}
+	encode_cover(encoder, encoder->nrun);
+	encoder->held = 0;
+	if (encoder->truth) {
+		step = truth_step(encoder->truth, TRUTH_EXCEPTION);
+		step->address = return_address;
+		step->value = number;
+	}
+	encode_element(encoder);
+	go_to(encoder, handler, handler_isa);
+	encoder->context = *context;
+	encode_resolve(encoder);
+}
+
+void encoder_reset(struct encoder *encoder, uint64_t address, uint8_t isa,
+		   const struct trace_context *context)
+{
+	if (!encoder->tracing)
+		return;
+	encode_flush_held(encoder);
+	encoder->nrun = 0;
+	encode_tell(encoder);
+	packet_unknown_exception(encoder, PACKET_PE_RESET, 0);
+	if (encoder->truth)
+		truth_step(encoder->truth, TRUTH_EXCEPTION);
+	encode_element(encoder);
+	encoder->view.nstack = 0;
+	go_to(encoder, address, isa);
+	encoder->context = *context;
+	encode_resolve(encoder);
+}
+
+bool encoder_can_q(const struct encoder *encoder)
+{
+	return encoder->options.q && encoder->tracing && !encoder->nrun && !encoder->nmarks;
+}
+
+void encoder_q(struct encoder *encoder, uint32_t n, uint64_t address, uint8_t isa)
+{
+	struct encoder_view *view = &encoder->view;
+	uint64_t without_count = encoder->counts[PACKET_Q_F];
+	uint64_t start = view->start;
+	struct truth_step *step;
+	bool told;
+
+	encode_tell(encoder);
+	told = packet_q(encoder, n, (struct encoder_address){ address, is1(isa) });
+	if (encoder->truth) {
+		step = truth_step(encoder->truth, TRUTH_Q);
+		step->address = start;
+		step->next = told ? address : 0;
+		step->value = encoder->counts[PACKET_Q_F] == without_count ? n : 0;
+	}
+	go_to(encoder, address, isa);
+	view->need_address = !told;
+	encode_element(encoder);
+	encode_resolve(encoder);
+}
+
+bool encoder_in_transaction(const struct encoder *encoder)
+{
+	return encoder->view.in_transaction;
+}
+
+static void transaction_step(struct encoder *encoder, enum flowtap_transaction what)
+{
+	if (encoder->truth)
+		truth_step(encoder->truth, TRUTH_TRANSACTION)->value = what;
+}
+
+void encoder_transaction_start(struct encoder *encoder)
+{
+	if (!encoder->tracing)
+		return;
+	packet_begin(encoder, PACKET_TRANSACTION_START, 0x0a);
+	encoder->view.in_transaction = true;
+	encoder->view.transaction = encoder->truth ? encoder->truth->n : 0;
+	transaction_step(encoder, FLOWTAP_TRANSACTION_START);
+	if (!encoder->options.commtrans)
+		encode_element(encoder);
+}
+
+void encoder_transaction_commit(struct encoder *encoder)
+{
+	if (!encoder->tracing || !encoder->view.in_transaction)
+		return;
+	encode_flush_held(encoder);
+	encoder_commit(encoder);
+	packet_begin(encoder, PACKET_TRANSACTION_COMMIT, 0x0b);
+	encoder->view.in_transaction = false;
+	transaction_step(encoder, FLOWTAP_TRANSACTION_COMMIT);
+}
+
+/* The elements of the transaction are dropped with the run that no element covers. */
+void encoder_transaction_fail(struct encoder *encoder, uint64_t address, uint8_t isa)
+{
+	struct encoder_view *view = &encoder->view;
+
+	if (!encoder->tracing || !view->in_transaction)
+		return;
+	encoder->held = 0;
+	encoder->nrun = 0;
+	encoder_commit(encoder);
+	packet_unknown_exception(encoder, PACKET_TRANSACTION_FAILURE, 24);
+	if (encoder->truth) {
+		if (!encoder->keep_failed)
+			truth_cut(encoder->truth, view->transaction + 1, view->transaction);
+		transaction_step(encoder, FLOWTAP_TRANSACTION_FAIL);
+		encoder->ends[encoder->emitted % ENDS] = encoder->truth->n;
+	}
+	view->in_transaction = false;
+	view->nstack = 0;
+	view->has_context = false;
+	view->delay = 0;
+	go_to(encoder, address, isa);
+}
+
+/* Elements on the wrong path behind the branch, so many that the branch stays speculative. */
+static unsigned int elements_left(const struct encoder *encoder)
+{
+	uint64_t used = encoder->emitted - (encoder->marks[0].emitted - 1) + encoder->held;
+
+	return used < encoder->options.maxspec ? encoder->options.maxspec - used : 0;
+}
+
+bool encoder_mark(struct encoder *encoder)
+{
+	struct encoder_mark *mark = &encoder->marks[encoder->nmarks];
+
+	if (encoder->options.maxspec < 2 || !encoder->tracing || encoder->nrun ||
+	    encoder->nmarks == ENCODER_MARKS || encoder->view.trace_on_due ||
+	    encoder->emitted == encoder->resolved)
+		return false;
+	mark->view = encoder->view;
+	mark->emitted = encoder->emitted;
+	mark->syncs = encoder->nsyncs;
+	mark->addresses = encoder->addresses;
+	mark->steps = encoder->truth ? encoder->truth->n : 0;
+	encoder->nmarks++;
+	return true;
+}
+
+bool encoder_go_on(const struct encoder *encoder)
+{
+	return !encoder->nmarks || elements_left(encoder) >= 2 ||
+	       (elements_left(encoder) == 1 && !encoder->held);
+}
+
+void encoder_cancel(struct encoder *encoder, bool mispredict, uint64_t address, uint8_t isa,
+		    bool need_address)
+{
+	struct encoder_mark *mark = &encoder->marks[--encoder->nmarks];
+	uint64_t count = encoder->emitted - mark->emitted;
+	struct encoder_view *view = &encoder->view;
+	struct truth *truth = encoder->truth;
+
+	encoder->held = 0;
+	encoder->nrun = 0;
+	if (count)
+		packet_cancel(encoder, count, mispredict);
+	else if (mispredict)
+		packet_mispredict(encoder);
+	*view = mark->view;
+	encoder->emitted = mark->emitted;
+	if (truth) {
+		truth_cut(truth, mark->steps, encoder->ends[encoder->resolved % ENDS]);
+		if (mispredict && truth->steps[truth->n - 1].branch)
+			truth->steps[truth->n - 1].taken ^= 1;
+	}
+	view->start = address;
+	view->isa = isa;
+	/* What was told as the target before the first cancelled element stays told. */
+	if (need_address || encoder->addresses != mark->addresses) {
+		view->need_address = true;
+		view->may_pop = false;
+	}
+	if (encoder->nsyncs != mark->syncs) {
+		view->need_address = true;
+		view->may_pop = false;
+		view->has_context = false;
+		view->nstack = 0;
+		view->clear_pending = true;
+		view->delay = 0;
+	}
+}
+
+static void lose(struct encoder *encoder)
+{
+	struct encoder_view *view = &encoder->view;
+	struct truth *truth = encoder->truth;
+
+	if (truth) {
+		size_t end = encoder->ends[encoder->resolved % ENDS];
+
+		if (view->in_transaction && end > view->transaction) {
+			if (!encoder->keep_failed)
+				end = view->transaction + 1;
+			truth_cut(truth, end, view->transaction);
+			transaction_step(encoder, FLOWTAP_TRANSACTION_FAIL);
+		} else {
+			truth_cut(truth, end, end);
+		}
+	}
+	encoder->resolved = encoder->emitted;
+	encoder->nmarks = 0;
+	encoder->held = 0;
+	encoder->nrun = 0;
+	encoder->tracing = false;
+	encoder->restart = true;
+	view->in_transaction = false;
+	view->nstack = 0;
+	view->delay = 0;
+}
+
+void encoder_overflow(struct encoder *encoder)
+{
+	if (!encoder->tracing)
+		return;
+	/* Atoms that were not yet written are lost as well. */
+	if (rng_one_in(&encoder->rng, 2)) {
+		encoder->emitted -= encoder->natoms;
+		encoder->natoms = 0;
+		if (encoder->resolved > encoder->emitted)
+			encoder->resolved = encoder->emitted;
+	}
+	packet_begin(encoder, PACKET_OVERFLOW, 0x00);
+	packet_byte(encoder, 0x05);
+	lose(encoder);
+	encoder->cycles = 0;
+	encoder->cycles_unknown = encoder->options.cycles;
+	if (encoder->truth) {
+		truth_step(encoder->truth, TRUTH_GAP)->value = FLOWTAP_GAP_OVERFLOW;
+		encoder->ends[encoder->emitted % ENDS] = encoder->truth->n;
+	}
+}
+
+void encoder_discard(struct encoder *encoder)
+{
+	if (!encoder->tracing)
+		return;
+	packet_begin(encoder, PACKET_DISCARD, 0x00);
+	packet_byte(encoder, 0x03);
+	lose(encoder);
+	if (encoder->truth)
+		encoder->ends[encoder->emitted % ENDS] = encoder->truth->n;
+}
+
+void encoder_finish(struct encoder *encoder)
+{
+	if (encoder->tracing)
+		encode_flush_held(encoder);
+	encoder->nmarks = 0;
+	encoder_commit(encoder);
+	packet_atoms(encoder, 0);
+}

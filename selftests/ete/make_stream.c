@@ -1,0 +1,116 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Makes a snapshot directory of a random program's execution, for benchmarks and for comparing
+ * decoders: code like a compiler's by default, any legal packets with --random.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "execute.h"
+#include "scenario.h"
+#include "snapshot.h"
+
+static const char usage[] =
+	"usage: make_stream [--instructions N] [--seed S] [--maxspec N] [--functions N]\n"
+	"                   [--cycles] [--timestamps] [--exceptions N] [--random KIND] [--truth]\n"
+	"                   OUTDIR\n"
+	"KIND: bits of what random streams may have beside the plain flow (scenario.h)\n";
+
+static void print_truth(const struct truth *truth)
+{
+	char line[200];
+
+	for (size_t i = 0; i < truth->n; i++)
+		puts(truth_line(truth, &truth->steps[i], line, sizeof(line)));
+}
+
+int main(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "instructions", required_argument, NULL, 'n' },
+		{ "seed", required_argument, NULL, 's' },
+		{ "maxspec", required_argument, NULL, 'm' },
+		{ "functions", required_argument, NULL, 'f' },
+		{ "exceptions", required_argument, NULL, 'e' },
+		{ "random", required_argument, NULL, 'r' },
+		{ "cycles", no_argument, NULL, 'c' },
+		{ "timestamps", no_argument, NULL, 't' },
+		{ "truth", no_argument, NULL, 'T' },
+		{ 0 },
+	};
+	struct scenario scenario;
+	struct execute execute;
+	struct encoder encoder;
+	struct program *program;
+	struct truth truth;
+	uint64_t seed = 1, instructions = 10000000;
+	long random = -1;
+	bool print = false;
+	int c, err;
+
+	truth_init(&truth);
+	scenario_plain(&scenario);
+	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
+		switch (c) {
+		case 'n':
+			instructions = strtoull(optarg, NULL, 0);
+			break;
+		case 's':
+			seed = strtoull(optarg, NULL, 0);
+			break;
+		case 'm':
+			scenario.encoder.maxspec = strtoul(optarg, NULL, 0);
+			scenario.execute.wrong = 20;
+			break;
+		case 'f':
+			scenario.program.functions = strtoul(optarg, NULL, 0);
+			break;
+		case 'e':
+			scenario.execute.exception = strtoul(optarg, NULL, 0);
+			break;
+		case 'r':
+			random = strtol(optarg, NULL, 0);
+			break;
+		case 'c':
+			scenario.encoder.cycles = true;
+			scenario.encoder.threshold = 16;
+			break;
+		case 't':
+			scenario.encoder.timestamps = true;
+			scenario.execute.timestamp = 1000;
+			break;
+		case 'T':
+			print = true;
+			break;
+		default:
+			fputs(usage, stderr);
+			return 2;
+		}
+	}
+	if (optind != argc - 1 || scenario.program.functions < 2 ||
+	    scenario.encoder.maxspec > ENCODER_MAXSPEC) {
+		fputs(usage, stderr);
+		return 2;
+	}
+	if (random >= 0)
+		scenario_random(&scenario, seed, random);
+	scenario.execute.instructions = instructions;
+	program = program_new(&scenario.program, seed);
+	encoder_init(&encoder, &scenario.encoder, seed, print ? &truth : NULL);
+	execute_run(&execute, &scenario.execute, program, &encoder, seed);
+	err = snapshot_write(argv[optind], &encoder, program);
+	if (err)
+		fprintf(stderr, "make_stream: %s: %s\n", argv[optind], strerror(-err));
+	else if (print)
+		print_truth(&truth);
+	else
+		printf("%llu instructions, %zu bytes\n", (unsigned long long)execute.executed,
+		       encoder.size);
+	truth_free(&truth);
+	encoder_free(&encoder);
+	program_free(program);
+	return err ? 1 : 0;
+}

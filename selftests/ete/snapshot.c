@@ -1,0 +1,125 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Arm snapshot directories: snapshot.ini, trace.ini, one ini per device, the stream, the code. */
+#include "snapshot.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+static FILE *create(const char *directory, const char *name)
+{
+	char path[4096];
+
+	if (snprintf(path, sizeof(path), "%s/%s", directory, name) >= (int)sizeof(path)) {
+		errno = ENAMETOOLONG;
+		return NULL;
+	}
+	return fopen(path, "wb");
+}
+
+static int finish(FILE *file)
+{
+	bool bad = ferror(file);
+
+	return fclose(file) || bad ? -EIO : 0;
+}
+
+static int write_text(const char *directory, const char *name, const char *text)
+{
+	FILE *file = create(directory, name);
+
+	if (!file)
+		return -errno;
+	fputs(text, file);
+	return finish(file);
+}
+
+static int write_bytes(const char *directory, const char *name, const void *bytes, size_t size)
+{
+	FILE *file = create(directory, name);
+
+	if (!file)
+		return -errno;
+	fwrite(bytes, 1, size, file);
+	return finish(file);
+}
+
+static int write_unit(const char *directory, const struct encoder *encoder)
+{
+	struct flowtap_ete_config config;
+	FILE *file = create(directory, "ETE_0.ini");
+
+	if (!file)
+		return -errno;
+	encoder_config(&encoder->options, &config);
+	fprintf(file, "[device]\nname=ETE_0\nclass=trace_source\ntype=ETE\n\n[regs]\n"
+		"TRCCONFIGR=0x%x\nTRCTRACEIDR=0x%x\nTRCDEVARCH=0x%x\nTRCIDR0=0x%x\nTRCIDR1=0x%x\n"
+		"TRCIDR2=0x%x\nTRCIDR8=0x%x\n", config.configr, config.traceidr, config.devarch,
+		config.idr0, config.idr1, config.idr2, config.idr8);
+	return finish(file);
+}
+
+static bool dumped(const struct program_region *region)
+{
+	return region->group == 0 || region->group == PROGRAM_KERNEL;
+}
+
+static int write_core(const char *directory, const struct program *program)
+{
+	FILE *file = create(directory, "cpu_0.ini");
+
+	if (!file)
+		return -errno;
+	fprintf(file, "[device]\nname=cpu_0\nclass=core\ntype=ARM-AA64\n\n[regs]\n"
+		"PC(size:64)=0x0\nSP(size:64)=0\nSCTLR_EL1=0x0\nCPSR=0x0\n");
+	for (uint32_t i = 0; i < program->nregions; i++) {
+		const struct program_region *region = &program->regions[i];
+
+		if (dumped(region))
+			fprintf(file, "\n[dump%u]\nfile=code_%u\naddress=0x%" PRIx64
+				"\nlength=0x%" PRIx64 "\n", i + 1, i, region->code.start,
+				region->code.end - region->code.start);
+	}
+	return finish(file);
+}
+
+static int write_code(const char *directory, const struct program *program)
+{
+	for (uint32_t i = 0; i < program->nregions; i++) {
+		const struct program_region *region = &program->regions[i];
+		char name[32];
+		int err;
+
+		if (!dumped(region))
+			continue;
+		snprintf(name, sizeof(name), "code_%u", i);
+		err = write_bytes(directory, name, region->code.bytes,
+				  region->code.end - region->code.start);
+		if (err)
+			return err;
+	}
+	return 0;
+}
+
+int snapshot_write(const char *directory, const struct encoder *encoder,
+		   const struct program *program)
+{
+	int err = 0;
+
+	if (mkdir(directory, 0777) && errno != EEXIST)
+		return -errno;
+	err = err ?: write_text(directory, "snapshot.ini",
+				"[snapshot]\nversion=1.0\ndescription=made by make_stream\n\n"
+				"[device_list]\ndevice0=cpu_0.ini\ndevice1=ETE_0.ini\n\n"
+				"[trace]\nmetadata=trace.ini\n");
+	err = err ?: write_text(directory, "trace.ini",
+				"[trace_buffers]\nbuffers=buffer1\n\n"
+				"[buffer1]\nname=ETB_1\nfile=session1.bin\nformat=source_data\n\n"
+				"[source_buffers]\nETE_0=ETB_1\n\n"
+				"[core_trace_sources]\ncpu_0=ETE_0\n");
+	err = err ?: write_unit(directory, encoder);
+	err = err ?: write_core(directory, program);
+	err = err ?: write_code(directory, program);
+	return err ?: write_bytes(directory, "session1.bin", encoder->bytes, encoder->size);
+}
