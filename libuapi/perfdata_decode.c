@@ -50,6 +50,7 @@ struct flowtap_perfdata_decoder {
 	uint64_t ids[2];		/* a bit of each that was seen */
 	uint64_t other;			/* bytes of IDs of which there is no unit */
 	bool barrier;
+	bool surveying;		/* bytes are only counted */
 	const struct flowtap_perfdata_stretch *stretch;
 };
 
@@ -111,6 +112,7 @@ static void identify(void *argument, struct flowtap_context *context)
 	uint32_t tid;
 
 	context->cpu = unit->cpu->cpu;
+	context->has_cpu = true;
 	if (virtual_pid(unit) && context->has_vmid)
 		tid = context->vmid;
 	else if ((unit->cpu->config.configr & CONFIGR_CID) && context->has_contextid)
@@ -270,6 +272,16 @@ static struct unit *unit_of(struct flowtap_perfdata_decoder *decoder,
 	return NULL;
 }
 
+/* A thread's buffer may not say where it ran: units are nearly always alike. */
+static struct unit *collector(struct flowtap_perfdata_decoder *decoder)
+{
+	uint32_t cpu = decoder->stretch->cpu;
+
+	if (cpu == FLOWTAP_PERFDATA_NONE)
+		return decoder->n ? &decoder->units[0] : NULL;
+	return unit_of(decoder, flowtap_perfdata_find_cpu(decoder->perfdata, cpu));
+}
+
 static bool wanted(const struct flowtap_perfdata_decoder *decoder, uint32_t cpu)
 {
 	return decoder->options.cpu == FLOWTAP_PERFDATA_NONE || decoder->options.cpu == cpu;
@@ -326,14 +338,9 @@ static int take_raw(struct flowtap_perfdata_decoder *decoder, const uint8_t *byt
 static int decode_raw(struct flowtap_perfdata_decoder *decoder, bool last)
 {
 	const struct flowtap_perfdata_stretch *stretch = decoder->stretch;
-	const struct flowtap_perfdata_cpu *cpu =
-		flowtap_perfdata_find_cpu(decoder->perfdata, stretch->cpu);
 	int err;
 
-	/* A thread's that does not say where it ran: units are nearly always alike. */
-	if (!cpu && stretch->cpu == FLOWTAP_PERFDATA_NONE && decoder->n)
-		cpu = decoder->units[0].cpu;
-	decoder->unit = unit_of(decoder, cpu);
+	decoder->unit = collector(decoder);
 	err = decoder->unit ? prepare(decoder->unit) : -EINVAL;
 	if (err == -EINVAL)
 		return tell(decoder, FLOWTAP_GAP_NO_STREAM, stretch->size,
@@ -355,13 +362,18 @@ static int on_data(struct flowtap_frames *frames, uint8_t id, const uint8_t *byt
 		   uint64_t offset)
 {
 	struct flowtap_perfdata_decoder *decoder = frames->argument;
+	struct unit *unit;
 
 	(void)offset;
 	if (decoder->unit)
 		return id == decoder->wanted ? feed(decoder->unit, bytes, size) : 0;
 	decoder->ids[id / 64 & 1] |= 1ULL << id % 64;
-	if (!flowtap_perfdata_by_trace_id(decoder->perfdata, decoder->stretch->cpu, id))
+	unit = unit_of(decoder, flowtap_perfdata_by_trace_id(decoder->perfdata,
+							     decoder->stretch->cpu, id));
+	if (!unit)
 		decoder->other += size;
+	else if (decoder->surveying)
+		decoder->counts[unit - decoder->units].bytes += size;
 	return 0;
 }
 
@@ -437,10 +449,11 @@ static int decode_stretch(struct flowtap_perfdata_decoder *decoder, bool last)
 	const struct flowtap_perfdata_stretch *stretch = decoder->stretch;
 	bool framed = !(stretch->flags & FLOWTAP_PERFDATA_RAW);
 	bool snapshot = stretch->flags & FLOWTAP_PERFDATA_OVERWRITE;
+	struct unit *unit = collector(decoder);
 	int err = 0;
 
 	decoder->barrier = false;
-	if (!framed && !wanted(decoder, stretch->cpu))
+	if (!framed && !wanted(decoder, unit ? unit->cpu->cpu : stretch->cpu))
 		return 0;
 	if (stretch->missing)
 		err = tell(decoder, snapshot ? FLOWTAP_GAP_WRAPPED : FLOWTAP_GAP_RING_FULL,
@@ -452,6 +465,26 @@ static int decode_stretch(struct flowtap_perfdata_decoder *decoder, bool last)
 	if (err || !stretch->size)
 		return err;
 	return framed ? decode_frames(decoder) : decode_raw(decoder, last);
+}
+
+int flowtap_perfdata_survey(struct flowtap_perfdata_decoder *decoder)
+{
+	int err = 0;
+
+	decoder->surveying = true;
+	decoder->unit = NULL;
+	for (size_t i = 0; !err && i < decoder->perfdata->stretches.n; i++) {
+		struct unit *unit;
+
+		decoder->stretch = &decoder->perfdata->stretches.list[i];
+		unit = collector(decoder);
+		if (!(decoder->stretch->flags & FLOWTAP_PERFDATA_RAW))
+			err = pass(decoder);
+		else if (unit)
+			decoder->counts[unit - decoder->units].bytes += decoder->stretch->size;
+	}
+	decoder->surveying = false;
+	return err;
 }
 
 int flowtap_perfdata_decode(struct flowtap_perfdata_decoder *decoder)

@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#define PADDING 8
+
 /* The AUX records or extents of one buffer: [from, until) of a sorted list. */
 struct range {
 	size_t from;
@@ -193,7 +195,8 @@ static int join_buffer(struct joining *joining)
 	if (joining->extents.from < joining->extents.until)
 		end = perfdata->extents.list[joining->extents.until - 1].offset +
 		      perfdata->extents.list[joining->extents.until - 1].size;
-	if (err || end <= joining->cursor)
+	/* What is not a multiple of 8 is padded. */
+	if (err || end < joining->cursor + PADDING)
 		return err;
 	joining->missing += end - joining->cursor;
 	return put(joining, &rest, 0, 0, rest.flags, false);
@@ -219,27 +222,25 @@ static void name_buffers(struct flowtap_perfdata *perfdata)
 	}
 }
 
-/* What is there twice (snapshots overlap) is taken from the one that begins first. */
+/*
+ * What is there twice is taken from the one that begins last: perf pads a record's bytes to a
+ * multiple of 8, and snapshots overlap.
+ */
 static void separate(struct flowtap_perfdata *perfdata)
 {
 	struct perfdata_extent *list = perfdata->extents.list;
 	size_t kept = 0;
 
 	for (size_t i = 0; i < perfdata->extents.n; i++) {
-		struct perfdata_extent extent = list[i];
+		struct perfdata_extent *last = kept ? &list[kept - 1] : NULL;
 
-		if (kept && !compare_buffer(list[kept - 1].cpu, list[kept - 1].tid, extent.cpu,
-					    extent.tid)) {
-			uint64_t end = list[kept - 1].offset + list[kept - 1].size, twice;
-
-			twice = end > extent.offset ? end - extent.offset : 0;
-			twice = twice < extent.size ? twice : extent.size;
-			extent.offset += twice;
-			extent.file += twice;
-			extent.size -= twice;
+		if (last && !compare_buffer(last->cpu, last->tid, list[i].cpu, list[i].tid) &&
+		    last->offset + last->size > list[i].offset) {
+			last->size = list[i].offset - last->offset;
+			kept -= !last->size;
 		}
-		if (extent.size)
-			list[kept++] = extent;
+		if (list[i].size)
+			list[kept++] = list[i];
 	}
 	perfdata->extents.n = kept;
 }

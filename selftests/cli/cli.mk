@@ -2,3 +2,5 @@
 # The program that makes the archives which the tests of the command read.
 $(eval $(call program,asan,cli,mkarchive,,$(SANITIZE)))
 EXTRA += $(B)/asan/cli/mkarchive
+$(eval $(call program,asan,cli,mkperf,,$(SANITIZE)))
+EXTRA += $(B)/asan/cli/mkperf

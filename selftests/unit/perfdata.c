@@ -365,11 +365,39 @@ TEST(a_snapshot_ends_where_its_aux_record_says)
 	perffile_auxtrace(&file, 76, 0, NONE, 0, trace, 64);
 	finish(&file, &opened);
 	ASSERT_EQ(0, opened.err);
+	ASSERT_EQ(3, opened.n);
+	EXPECT_EQ(40, opened.stretches[0].size);
+	EXPECT_EQ(24, opened.stretches[1].size);
+	EXPECT_TRUE(opened.stretches[1].continues);
+	EXPECT_EQ(40, opened.stretches[2].size);
+	EXPECT_FALSE(opened.stretches[2].continues);
+	EXPECT_EQ(0, opened.info->aux_missing);
+	done(&opened);
+}
+
+/* perf pads to a multiple of 8; the buffer's offsets do not know of that. */
+TEST(padding_is_no_trace)
+{
+	uint8_t first[8] = { 1, 2, 3, 4, 5 }, second[8] = { 6, 7, 8 }, bytes[8];
+	struct perffile file;
+	struct opened opened;
+	size_t got;
+
+	perffile_start(&file, false, PERFFILE_ANY, PERFFILE_ANY);
+	perffile_info(&file, 1, false, 1, units);
+	perffile_aux(&file, 0, 5, RAW);
+	perffile_auxtrace(&file, 0, 0, NONE, 0, first, 8);
+	perffile_aux(&file, 5, 3, RAW);
+	perffile_auxtrace(&file, 5, 0, NONE, 0, second, 8);
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
 	ASSERT_EQ(2, opened.n);
-	EXPECT_EQ(64, opened.stretches[0].size);
-	EXPECT_EQ(0, opened.stretches[0].missing);
-	EXPECT_EQ(40, opened.stretches[1].size);
-	EXPECT_EQ(0, opened.stretches[1].missing);
+	EXPECT_EQ(5, opened.stretches[0].size);
+	EXPECT_EQ(3, opened.stretches[1].size);
+	ASSERT_EQ(0, flowtap_perfdata_read(opened.perfdata, &opened.stretches[1], 0, bytes, 8, &got));
+	ASSERT_EQ(3, got);
+	EXPECT_EQ(0, memcmp(bytes, second, 3));
+	EXPECT_EQ(0, opened.info->aux_missing);
 	done(&opened);
 }
 

@@ -156,7 +156,7 @@ struct flowtap_perfdata_decoder;
 
 struct flowtap_perfdata_options {
 	struct flowtap_map *map;	/* filled; borrowed, as all that follows */
-	struct flowtap_sink *sink;
+	struct flowtap_sink *sink;	/* survey needs none, nor blocks */
 	struct flowtap_blocks *blocks;	/* made with flowtap_arm_block, or _wfx where wfx is set */
 	bool wfx;
 	uint32_t cpu;			/* only this one's; NONE: all */
@@ -181,6 +181,11 @@ bool flowtap_perfdata_wfx(const struct flowtap_perfdata *perfdata);
 int flowtap_perfdata_decoder_new(const struct flowtap_perfdata *perfdata,
 				 const struct flowtap_perfdata_options *options,
 				 struct flowtap_perfdata_decoder **decoder);
+/*
+ * Only counts the bytes of each CPU's trace (options.cpu means nothing), taking frames apart where
+ * that is needed: for who wants to know which CPUs have any. 0 or -errno of pread.
+ */
+int flowtap_perfdata_survey(struct flowtap_perfdata_decoder *decoder);
 /*
  * Decodes stretch after stretch. Each is a session of its own: the trace unit was stopped between
  * them (as perf itself does). What the AUX records tell of losses becomes gaps: TRUNCATED, for

@@ -1,0 +1,479 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Makes perf.data files and the files of the machine they would be from: known executions of small
+ * A64 programs, as a trace unit tells them (DDI 0487, K10.5.2), written here by hand. What was
+ * executed stands in perfdata.test.
+ *
+ * usage: mkperf DIR
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "unit/perffile.h"
+#include "unit/tinyelf.h"
+
+#define NONE UINT32_MAX
+#define RAW 0x100ULL
+#define TRUNCATED 0x01ULL
+#define AT 0x400000ULL			/* where programs are mapped */
+#define KERNEL 0xffff800080010000ULL
+#define TEXT_SIZE 0x1000ULL
+
+/* --- Programs. --- */
+
+static const uint32_t one[] = {
+	0x52800060,	/* 00 mov w0, #3 */
+	0x94000004,	/* 04 bl 14 */
+	0x71000400,	/* 08 subs w0, w0, #1 */
+	0x54ffffc1,	/* 0c b.ne 04 */
+	0xd4000001,	/* 10 svc #0 */
+	0x91000421,	/* 14 add x1, x1, #1 */
+	0xd65f03c0,	/* 18 ret */
+};
+
+static const uint32_t two[] = {
+	0xd503201f,	/* 00 nop */
+	0x14000003,	/* 04 b 10 */
+	0xd503201f,	/* 08 nop */
+	0xd503201f,	/* 0c nop */
+	0xb4ffff80,	/* 10 cbz x0, 00 */
+	0xd503201f,	/* 14 nop */
+	0x14000000,	/* 18 b 18 */
+};
+
+static const uint32_t three[] = {
+	0x52800060,	/* 00 mov w0, #3 */
+	0xd503201f,	/* 04 nop */
+	0xd503201f,	/* 08 nop */
+	0x14000001,	/* 0c b 10 */
+	0x17fffffc,	/* 10 b 00 */
+};
+
+static void write_file(const char *root, const char *path, const void *bytes, size_t size)
+{
+	char name[4096];
+	int fd;
+
+	snprintf(name, sizeof(name), "%s/%s", root, path);
+	for (char *slash = strchr(name + strlen(root) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = 0;
+		mkdir(name, 0755);
+		*slash = '/';
+	}
+	fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
+	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size) {
+		perror(name);
+		exit(1);
+	}
+	close(fd);
+}
+
+/* The build-id of what program() writes. */
+static void build_id(uint8_t seed, uint8_t id[20])
+{
+	memset(id, seed, 20);
+	id[0] = 0xab;
+}
+
+static void program(const char *root, const char *path, uint8_t seed, const uint32_t *code,
+		    size_t size)
+{
+	static uint8_t bytes[TINY_ROOM];
+	uint16_t machine = EM_AARCH64;
+	size_t n = tiny_make(bytes, seed);
+
+	memcpy(bytes + offsetof(Elf64_Ehdr, e_machine), &machine, sizeof(machine));
+	memset(bytes + TINY_CODE_OFFSET, 0, TINY_CODE_SIZE);
+	memcpy(bytes + TINY_CODE_OFFSET, code, size);
+	write_file(root, path, bytes, n);
+}
+
+/* --- A trace unit's bytes. --- */
+
+struct stream {
+	uint8_t bytes[4096];
+	size_t size;
+};
+
+static void byte(struct stream *stream, uint8_t value)
+{
+	stream->bytes[stream->size++] = value;
+}
+
+static void bytes_of(struct stream *stream, uint64_t value, int n)
+{
+	for (int i = 0; i < n; i++)
+		byte(stream, (uint8_t)(value >> 8 * i));
+}
+
+/* Alignment Sync, Trace Info, Trace On: as a trace unit begins. */
+static void start(struct stream *stream)
+{
+	for (int i = 0; i < 11; i++)
+		byte(stream, 0);
+	byte(stream, 0x80);
+	byte(stream, 0x01);
+	byte(stream, 0x01);
+	byte(stream, 0x00);
+	byte(stream, 0x04);
+}
+
+static void trace_on(struct stream *stream)
+{
+	byte(stream, 0x04);
+}
+
+/* Target Address with Context, 64-bit IS0; which of VMID and CONTEXTIDR there are is in `what`. */
+#define CONTEXTID 0x80
+#define VMID 0x40
+static void at(struct stream *stream, uint64_t address, uint8_t level, uint8_t what, uint32_t vmid,
+	       uint32_t contextid)
+{
+	byte(stream, 0x85);
+	byte(stream, address >> 2 & 0x7f);
+	byte(stream, address >> 9 & 0x7f);
+	bytes_of(stream, address >> 16, 6);
+	byte(stream, 0x30 | level | what);
+	if (what & VMID)
+		bytes_of(stream, vmid, 4);
+	if (what & CONTEXTID)
+		bytes_of(stream, contextid, 4);
+}
+
+/* Target Address, 32-bit IS0. */
+static void to(struct stream *stream, uint64_t address)
+{
+	byte(stream, 0x9a);
+	byte(stream, address >> 2 & 0x7f);
+	byte(stream, address >> 9 & 0x7f);
+	bytes_of(stream, address >> 16, 2);
+}
+
+/* "ENE": one atom each. */
+static void atoms(struct stream *stream, const char *which)
+{
+	for (; *which; which++)
+		byte(stream, *which == 'E' ? 0xf7 : 0xf6);
+}
+
+static void timestamp(struct stream *stream, uint64_t ticks)
+{
+	byte(stream, 0x02);
+	for (int i = 0; i < 8; i++)
+		byte(stream, 0x80 | (ticks >> 7 * i & 0x7f));
+	byte(stream, (uint8_t)(ticks >> 56));
+}
+
+/* Program one from its begin, twice around: 12 instructions, then the third call. */
+static void run_one(struct stream *stream)
+{
+	for (int i = 0; i < 2; i++) {
+		atoms(stream, "EE");
+		to(stream, AT + 0x08);
+		atoms(stream, "E");
+	}
+	atoms(stream, "E");
+}
+
+/* --- Frames: each byte of a source for itself, as dense as the format lets it. --- */
+
+static void frames(struct stream *out, const struct stream *sources, const uint8_t *ids, int n)
+{
+	uint8_t frame[16] = { 0 };
+	size_t used[4] = { 0 };
+	int current = -1, turn = 0, fill = 0;
+
+	for (;;) {
+		int left = 0;
+
+		for (int i = 0; i < n; i++)
+			left += used[i] < sources[i].size;
+		if (!left && !fill)
+			return;
+		if (fill % 2) {
+			/* An odd byte: data of the current ID. */
+			frame[fill++] = used[current] < sources[current].size ?
+					sources[current].bytes[used[current]++] : 0;
+		} else if (current >= 0 && used[current] < sources[current].size &&
+			   (used[current] % 23 || turn)) {
+			uint8_t value = sources[current].bytes[used[current]++];
+
+			frame[fill] = value & 0xfe;
+			frame[15] |= (value & 1) << fill / 2;
+			fill++;
+			turn = 0;
+		} else {
+			/* The next source that has any; else padding, ID 0 up to the frame's end. */
+			int next = current;
+
+			for (int i = 1; i <= n; i++) {
+				next = (current + i + n) % n;
+				if (used[next] < sources[next].size)
+					break;
+			}
+			if (!left) {
+				frame[fill] = 0x01;
+				frame[fill + 1 < 15 ? fill + 1 : fill] |= 0;
+				fill = 15;
+			} else {
+				current = next;
+				turn = 1;
+				frame[fill++] = (uint8_t)(ids[current] << 1 | 1);
+			}
+		}
+		if (fill >= 15) {
+			for (int i = 0; i < 16; i++)
+				byte(out, frame[i]);
+			memset(frame, 0, sizeof(frame));
+			fill = 0;
+			turn = 1;
+		}
+	}
+}
+
+/* --- Recordings. --- */
+
+#define CONFIGR_TS (1 << 11)
+#define CONFIGR_CID (1 << 6)
+#define CONFIGR_VMID (1 << 7 | 1 << 15)
+
+static struct perffile_unit unit(uint32_t cpu, uint32_t configr, uint32_t traceidr)
+{
+	return (struct perffile_unit) {
+		.magic = PERFFILE_ETE,
+		.cpu = cpu,
+		.configr = configr | 1,
+		.traceidr = traceidr,
+		.idr0 = 0x28000ea1,
+		.idr1 = 0x4100fff3,
+		.idr2 = 0x20001088,
+		.authstatus = 0xcc,
+		.devarch = 0x47705a13,
+		.ts_source = 1,
+	};
+}
+
+static void begin(struct perffile *file, int version, int n, const struct perffile_unit *units)
+{
+	perffile_start(file, false, PERFFILE_ANY, PERFFILE_ANY);
+	perffile_info(file, version, false, n, units);
+	/* A tick is a nanosecond. */
+	perffile_values(file, 79, 0, 3, (uint64_t[]) { 0, 1, 0 });
+}
+
+static void map(struct perffile *file, uint32_t pid, uint64_t address, uint8_t seed,
+		const char *path)
+{
+	uint8_t id[20];
+
+	build_id(seed, id);
+	perffile_mmap2(file, pid, pid, address, TEXT_SIZE, TINY_CODE_OFFSET, PROT_READ | PROT_EXEC,
+		       id, path);
+}
+
+/* Two processes at the same addresses, one of which executes another program. */
+static void tasks(struct perffile *file)
+{
+	file->time = 0;
+	file->pid = file->tid = 0;
+	file->cpu = 0;
+	perffile_comm(file, 100, 100, false, "one");
+	map(file, 100, AT, 1, "/bin/one");
+	perffile_comm(file, 200, 200, false, "two");
+	/* A thread of it. */
+	perffile_task(file, PERF_RECORD_FORK, PERF_RECORD_MISC_FORK_EXEC, 200, 200, 201, 200);
+	map(file, 200, AT, 2, "/bin/two");
+	file->time = 3000;
+	perffile_comm(file, 200, 200, true, "three");
+	map(file, 200, AT, 3, "/bin/three");
+}
+
+static void finish(struct perffile *file, const char *root, const char *path)
+{
+	perffile_string(file, 3, "board");
+	perffile_string(file, 4, "6.12.1-board");
+	perffile_string(file, 5, "6.12");
+	perffile_string(file, 6, "aarch64");
+	perffile_finish(file);
+	write_file(root, path, file->bytes, file->size);
+	free(file->bytes);
+}
+
+/* AUX record and the bytes it is of, behind those that came before; padded, as perf does. */
+static void collect(struct perffile *file, uint64_t *offset, uint32_t cpu, uint64_t time,
+		    const struct stream *stream, uint64_t flags)
+{
+	uint8_t padded[4096] = { 0 };
+
+	memcpy(padded, stream->bytes, stream->size);
+	file->cpu = cpu;
+	file->time = time;
+	perffile_aux(file, *offset, stream->size, flags);
+	perffile_auxtrace(file, *offset, cpu, NONE, cpu, padded, (stream->size + 7) & ~7UL);
+	*offset += stream->size;
+}
+
+/* What CPU 0 did: three stretches, the second with a lost end. `what` says where tids are. */
+static void record(struct stream *stream, uint8_t what)
+{
+	memset(stream, 0, 3 * sizeof(*stream));
+	start(&stream[0]);
+	timestamp(&stream[0], 1000);
+	at(&stream[0], AT, 0, what, 100, 100);
+	run_one(&stream[0]);
+	timestamp(&stream[0], 2000);
+	trace_on(&stream[0]);
+	at(&stream[0], AT, 0, what, 201, 201);
+	atoms(&stream[0], "EEENE");
+	timestamp(&stream[0], 3500);
+	trace_on(&stream[0]);
+	at(&stream[0], AT, 0, what, 200, 200);
+	atoms(&stream[0], "EEE");
+
+	start(&stream[1]);
+	timestamp(&stream[1], 6000);
+	at(&stream[1], AT, 0, what, 100, 100);
+	atoms(&stream[1], "EE");
+	/* The end of this packet is lost. */
+	byte(&stream[1], 0x9a);
+	byte(&stream[1], 0x02);
+
+	start(&stream[2]);
+	timestamp(&stream[2], 9500);
+	at(&stream[2], AT + 0x10, 0, what, 201, 201);
+	atoms(&stream[2], "EE");
+}
+
+static void make_raw(const char *root, const char *name, int version, uint32_t configr,
+		     uint8_t what)
+{
+	struct perffile_unit cpu = unit(0, configr, 0x10);
+	struct stream stream[3];
+	struct perffile file;
+	uint64_t offset = 0;
+
+	record(stream, what);
+	begin(&file, version, 1, &cpu);
+	tasks(&file);
+	collect(&file, &offset, 0, 5000, &stream[0], RAW);
+	collect(&file, &offset, 0, 9000, &stream[1], RAW | TRUNCATED);
+	collect(&file, &offset, 0, 10000, &stream[2], RAW);
+	finish(&file, root, name);
+}
+
+/* Two CPUs into one ETR: frames, trace IDs from metadata 1 or from HW_ID records. */
+static void make_framed(const char *root, const char *name, int version)
+{
+	struct perffile_unit cpus[2] = {
+		unit(0, CONFIGR_CID | CONFIGR_TS, version > 1 ? 0x80000010 : 0x10),
+		unit(1, CONFIGR_CID | CONFIGR_TS, version > 1 ? 0x80000012 : 0x12),
+	};
+	uint8_t ids[2] = { version > 1 ? 0x31 : 0x10, version > 1 ? 0x2f : 0x12 };
+	struct stream stream[3], source[2] = { 0 }, framed = { 0 };
+	struct perffile file;
+	uint64_t offset = 0;
+
+	record(stream, CONTEXTID);
+	source[0] = stream[0];
+	start(&source[1]);
+	timestamp(&source[1], 1500);
+	at(&source[1], AT + 0x10, 0, CONTEXTID, 0, 200);
+	atoms(&source[1], "ENE");
+	begin(&file, version, 2, cpus);
+	tasks(&file);
+	for (uint32_t cpu = 0; cpu < 2 && version > 1; cpu++) {
+		file.cpu = cpu;
+		perffile_values(&file, 21, 0, 1, (uint64_t[]) { ids[cpu] });
+	}
+	frames(&framed, source, ids, 2);
+	collect(&file, &offset, 0, 5000, &framed, 0);
+	finish(&file, root, name);
+}
+
+/* perf record --per-thread: no contexts, no time, one buffer of the thread, two CPUs. */
+static void make_thread(const char *root)
+{
+	struct perffile_unit cpus[2] = { unit(0, 0, 0x10), unit(1, 0, 0x12) };
+	struct stream stream = { 0 };
+	struct perffile file;
+
+	start(&stream);
+	at(&stream, AT, 0, 0, 0, 0);
+	atoms(&stream, "EEENE");
+	begin(&file, 2, 2, cpus);
+	tasks(&file);
+	file.pid = 200;
+	file.tid = 201;
+	for (int i = 0; i < 2; i++) {
+		file.cpu = i;
+		/* Before and after the exec. */
+		file.time = i ? 4000 : 2500;
+		perffile_aux(&file, i * stream.size, stream.size, RAW);
+		perffile_auxtrace(&file, i * stream.size, 0, 201, NONE, stream.bytes,
+				  (stream.size + 7) & ~7UL);
+	}
+	finish(&file, root, "thread.data");
+}
+
+/* The kernel, 16 bytes into its text, from user code and back. */
+static void make_kernel(const char *root)
+{
+	static const uint32_t code[] = { 0xd503201f, 0x14000003, 0, 0, 0xd503201f, 0x14000000 };
+	struct perffile_unit cpu = unit(0, CONFIGR_CID | CONFIGR_TS, 0x10);
+	struct stream stream = { 0 };
+	struct perffile file;
+	uint64_t offset = 0;
+	uint8_t id[24] = { 20 };
+
+	program(root, "root/boot/vmlinux-6.12.1-board", 7, code, sizeof(code));
+	start(&stream);
+	timestamp(&stream, 1000);
+	at(&stream, AT + 0x10, 0, CONTEXTID, 0, 200);
+	atoms(&stream, "N");
+	trace_on(&stream);
+	at(&stream, KERNEL, 1, CONTEXTID, 0, 200);
+	atoms(&stream, "EE");
+	begin(&file, 2, 1, &cpu);
+	tasks(&file);
+	file.event = 1;
+	perffile_begin(&file, PERF_RECORD_MMAP2,
+		       PERF_RECORD_MISC_KERNEL | PERF_RECORD_MISC_MMAP_BUILD_ID);
+	perffile_u32(&file, NONE);
+	perffile_u32(&file, 0);
+	perffile_u64(&file, KERNEL);
+	perffile_u64(&file, 0x1000);
+	perffile_u64(&file, KERNEL);
+	build_id(7, id + 4);
+	perffile_put(&file, id, sizeof(id));
+	perffile_u32(&file, PROT_READ | PROT_EXEC);
+	perffile_u32(&file, 0);
+	perffile_text(&file, "[kernel.kallsyms]first");
+	perffile_end(&file);
+	collect(&file, &offset, 0, 5000, &stream, RAW);
+	finish(&file, root, "kernel.data");
+}
+
+int main(int argc, char **argv)
+{
+	const char *root = argc == 2 ? argv[1] : NULL;
+
+	if (!root) {
+		fprintf(stderr, "usage: mkperf DIR\n");
+		return 2;
+	}
+	program(root, "root/bin/one", 1, one, sizeof(one));
+	program(root, "root/bin/two", 2, two, sizeof(two));
+	program(root, "root/bin/three", 3, three, sizeof(three));
+	make_raw(root, "trbe.data", 2, CONFIGR_CID | CONFIGR_TS, CONTEXTID);
+	make_raw(root, "vhe.data", 1, CONFIGR_VMID | CONFIGR_TS, VMID);
+	make_framed(root, "etr1.data", 1);
+	make_framed(root, "etr2.data", 2);
+	make_thread(root);
+	make_kernel(root);
+	return 0;
+}

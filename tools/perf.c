@@ -1,0 +1,363 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* flowtap decode of a perf.data: CPU after CPU, with the side band that perf recorded. */
+#include "perf.h"
+
+#include "input.h"
+#include "tool.h"
+#include "trace.h"
+
+#include <errno.h>
+#include <flowtap/perfdata.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DAMAGES_SHOWN 10
+#define MISSING_MAX 16
+
+/* A file of which there was no code. */
+struct missing_file {
+	const char *path;	/* of the map */
+	const char *reason;
+	uint64_t gaps;
+};
+
+/* Between decoder and format: which files were missing, and what --tid leaves out. */
+struct watch {
+	struct flowtap_sink sink;	/* first: the decoder's */
+	struct flowtap_sink *next;
+	struct flowtap_map *map;
+	struct trace_decoding *decoding;
+	uint64_t time;
+	uint32_t tid;			/* only this one's, 0: all */
+	bool other;			/* another thread runs */
+	struct flowtap_context context;
+	struct missing_file missing[MISSING_MAX];
+	size_t n_missing;
+	uint64_t lost[FLOWTAP_GAP_REASONS];	/* gaps */
+};
+
+struct perf {
+	struct trace_decoding decoding;
+	struct flowtap_perfdata *perfdata;
+	struct flowtap_map *map;
+	struct watch watch;
+	uint64_t *bytes;		/* of trace, by the number of the CPU in info */
+	uint64_t damages;
+	int kernel;			/* why there is no kernel text, or 0 */
+};
+
+static void on_damage(void *argument, uint64_t offset, const char *reason)
+{
+	struct perf *perf = argument;
+
+	if (++perf->damages > DAMAGES_SHOWN)
+		return;
+	complain("'%s': offset %" PRIu64 ": %s", input_name(perf->decoding.options->input), offset,
+		 reason);
+	if (perf->damages == DAMAGES_SHOWN)
+		advise("and so on: further damage is only counted");
+}
+
+/* --- The sink. --- */
+
+static int watch_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
+		       uint64_t target)
+{
+	struct watch *watch = (struct watch *)sink;
+
+	return watch->other ? 0 : watch->next->block(watch->next, block, taken, target);
+}
+
+static void note_missing(struct watch *watch, uint64_t address)
+{
+	const struct flowtap_code *code =
+		flowtap_map_find(watch->map, watch->context.pid, watch->time, address);
+
+	if (!code || !code->missing) {
+		trace_note_missing(watch->decoding, address);
+		return;
+	}
+	for (size_t i = 0; i < watch->n_missing; i++) {
+		if (strcmp(watch->missing[i].path, code->path))
+			continue;
+		watch->missing[i].gaps++;
+		return;
+	}
+	if (watch->n_missing < MISSING_MAX)
+		watch->missing[watch->n_missing++] = (struct missing_file){
+			.path = code->path,
+			.reason = code->missing,
+			.gaps = 1,
+		};
+}
+
+static int watch_element(struct flowtap_sink *sink, const struct flowtap_element *element)
+{
+	struct watch *watch = (struct watch *)sink;
+
+	if (element->kind == FLOWTAP_ELEMENT_CONTEXT) {
+		watch->context = element->context;
+		watch->other = watch->tid && element->context.tid != watch->tid;
+	} else if (element->kind == FLOWTAP_ELEMENT_GAP) {
+		watch->lost[element->gap.reason]++;
+		if (!watch->other && (element->gap.reason == FLOWTAP_GAP_NO_CODE ||
+				      element->gap.reason == FLOWTAP_GAP_NO_IMAGE))
+			note_missing(watch, element->gap.address);
+	}
+	return watch->other ? 0 : watch->next->element(watch->next, element);
+}
+
+static void on_time(void *argument, uint64_t time)
+{
+	struct watch *watch = argument;
+
+	watch->time = time;
+}
+
+/* --- One CPU. --- */
+
+static int decode_with(struct perf *perf, struct trace_output *output,
+		       const struct flowtap_perfdata_cpu *cpu)
+{
+	const struct decode_options *wishes = perf->decoding.options;
+	const struct flowtap_ete_options ete = { .keep_failed_transactions = wishes->keep_failed };
+	const struct flowtap_perfdata_options options = {
+		.map = perf->map,
+		.sink = &perf->watch.sink,
+		.blocks = output->blocks,
+		.wfx = output->wfx,
+		.cpu = cpu->cpu,
+		.ete = &ete,
+		.time = on_time,
+		.argument = &perf->watch,
+	};
+	const struct flowtap_perfdata_counts *counts;
+	struct flowtap_perfdata_decoder *decoder;
+	size_t n;
+	int error;
+
+	perf->watch.next = output->format.sink;
+	error = flowtap_perfdata_decoder_new(perf->perfdata, &options, &decoder);
+	if (!error)
+		error = flowtap_perfdata_decode(decoder);
+	if (error)
+		trace_problem(&perf->decoding, output->path, error);
+	if (!decoder)
+		return error;
+	counts = flowtap_perfdata_counts(decoder, &n);
+	for (size_t i = 0; i < n; i++) {
+		if (!counts[i].ete)
+			continue;
+		trace_add_counts(&perf->decoding, counts[i].ete);
+		perf->decoding.sessions += counts[i].stretches;
+	}
+	flowtap_perfdata_decoder_free(decoder);
+	return error;
+}
+
+static int decode_cpu(struct perf *perf, struct trace_output *output,
+		      const struct flowtap_perfdata_cpu *cpu, int input)
+{
+	const struct flowtap_perfdata_info *info = flowtap_perfdata_info(perf->perfdata);
+	char name[16], *comment;
+	int error;
+
+	snprintf(name, sizeof(name), "cpu%" PRIu32, cpu->cpu);
+	if (asprintf(&comment, "input=%s\nhost=%s\nrelease=%s\nperf=%s\ncommand=%s\ncpu=%" PRIu32 "\n",
+		     perf->decoding.options->input, info->hostname, info->release, info->version,
+		     info->command, cpu->cpu) < 0)
+		return trace_problem(&perf->decoding, "", -ENOMEM);
+	error = trace_add_cpu(&perf->decoding, name, cpu->cpu) ? 0 :
+		trace_problem(&perf->decoding, "", -ENOMEM);
+	if (!error)
+		error = trace_output_open(&perf->decoding, output, name, &cpu->config, input,
+					  comment);
+	free(comment);
+	if (!error)
+		error = decode_with(perf, output, cpu);
+	/* Standard output goes on with the next one, unless blocks are others. */
+	return error;
+}
+
+static bool goes(const struct perf *perf, size_t i)
+{
+	const struct flowtap_perfdata_cpu *cpu = &flowtap_perfdata_info(perf->perfdata)->cpus[i];
+	char name[16];
+
+	snprintf(name, sizeof(name), "cpu%" PRIu32, cpu->cpu);
+	return perf->bytes[i] && trace_wants(&perf->decoding, name, cpu->cpu);
+}
+
+static int decode_cpus(struct perf *perf, int input)
+{
+	const struct flowtap_perfdata_info *info = flowtap_perfdata_info(perf->perfdata);
+	struct trace_output output = { .file.fd = -1 };
+	bool standard = !strcmp(perf->decoding.options->output, "-");
+	size_t n = 0;
+	int error = 0;
+
+	for (size_t i = 0; i < info->n_cpus; i++)
+		n += goes(perf, i);
+	if (!n) {
+		complain("'%s' has no trace%s", input_name(perf->decoding.options->input),
+			 perf->decoding.options->cpu ? " of that CPU" : "");
+		return -ENODATA;
+	}
+	perf->decoding.several = n > 1;
+	for (size_t i = 0; !error && i < info->n_cpus; i++) {
+		if (!goes(perf, i))
+			continue;
+		error = decode_cpu(perf, &output, &info->cpus[i], input);
+		if (!standard || error)
+			error = trace_output_close(&perf->decoding, &output, error);
+	}
+	/* Those that no decoder told as well. */
+	memcpy(perf->decoding.counts.gaps, perf->watch.lost, sizeof(perf->watch.lost));
+	return trace_output_close(&perf->decoding, &output, error);
+}
+
+/* --- What there is, and the code. --- */
+
+/* Which CPUs have a trace. */
+static int survey(struct perf *perf)
+{
+	const struct flowtap_perfdata_info *info = flowtap_perfdata_info(perf->perfdata);
+	const struct flowtap_perfdata_options options = { .cpu = FLOWTAP_PERFDATA_NONE };
+	const struct flowtap_perfdata_counts *counts;
+	struct flowtap_perfdata_decoder *decoder;
+	int error = flowtap_perfdata_decoder_new(perf->perfdata, &options, &decoder);
+	size_t n;
+
+	perf->bytes = calloc(info->n_cpus + 1, sizeof(perf->bytes[0]));
+	if (!error && !perf->bytes)
+		error = -ENOMEM;
+	if (!error)
+		error = flowtap_perfdata_survey(decoder);
+	if (!error) {
+		counts = flowtap_perfdata_counts(decoder, &n);
+		for (size_t i = 0; i < n; i++)
+			for (size_t c = 0; c < info->n_cpus; c++)
+				if (info->cpus[c].cpu == counts[i].cpu)
+					perf->bytes[c] = counts[i].bytes;
+	}
+	flowtap_perfdata_decoder_free(decoder);
+	return error;
+}
+
+static int load(struct perf *perf, int input)
+{
+	const struct decode_options *options = perf->decoding.options;
+	const char *reason = NULL;
+	int error = flowtap_perfdata_open(input, on_damage, perf, &perf->perfdata, &reason);
+
+	if (error) {
+		complain("'%s': %s", input_name(options->input),
+			 reason ? reason : strerror(-error));
+		if (error == -EPROTONOSUPPORT || error == -ENODATA)
+			advise("flowtap reads what perf record -e cs_etm// wrote on arm64");
+		return error;
+	}
+	perf->map = flowtap_map_new(options->sysroot);
+	error = perf->map ? flowtap_perfdata_fill(perf->perfdata, perf->map) : -ENOMEM;
+	if (!error) {
+		perf->kernel = flowtap_perfdata_fill_kernel(perf->perfdata, options->sysroot,
+							    perf->map);
+		error = perf->kernel == -ENOMEM ? -ENOMEM : survey(perf);
+	}
+	return error ? trace_problem(&perf->decoding, "", error) : 0;
+}
+
+/* --- What the common summary does not say. --- */
+
+static const char *kernel_problem(int error)
+{
+	switch (error) {
+	case -ENOENT:
+		return "no vmlinux under the sysroot";
+	case -ESTALE:
+		return "the vmlinux there is another kernel's (build-id)";
+	case -ENODATA:
+		return "the recording does not say where it was";
+	case -ENOEXEC:
+		return "the vmlinux there has no symbol table or no code";
+	default:
+		return strerror(-error);
+	}
+}
+
+static void print_info(FILE *file, const struct perf *perf)
+{
+	const struct flowtap_perfdata_info *info = flowtap_perfdata_info(perf->perfdata);
+	char number[32], lost[32];
+
+	if (*info->release) {
+		fputs("  recorded on   ", file);
+		print_plain(file, info->hostname, strlen(info->hostname));
+		fputs(*info->hostname ? ", Linux " : "Linux ", file);
+		print_plain(file, info->release, strlen(info->release));
+		fputs(" ", file);
+		print_plain(file, info->arch, strlen(info->arch));
+		fputc('\n', file);
+	}
+	for (size_t i = 0; i < info->n_cpus; i++)
+		if (perf->bytes[i])
+			fprintf(file, "  CPU %-9" PRIu32 " %s of trace\n", info->cpus[i].cpu,
+				number_bytes(perf->bytes[i], number));
+	if (info->aux_missing)
+		fprintf(file, "  %s of trace are not in the file\n",
+			number_bytes(info->aux_missing, number));
+	if (info->lost || info->throttled)
+		fprintf(file, "  %s records were lost, %s times throttled\n",
+			number_group(info->lost, number), number_group(info->throttled, lost));
+}
+
+static void print_missing(FILE *file, const struct perf *perf)
+{
+	const struct watch *watch = &perf->watch;
+	char number[32];
+
+	for (size_t i = 0; i < watch->n_missing; i++) {
+		fputs("  no code of ", file);
+		print_plain(file, watch->missing[i].path, strlen(watch->missing[i].path));
+		fprintf(file, " (%s gaps): ", number_group(watch->missing[i].gaps, number));
+		print_plain(file, watch->missing[i].reason, strlen(watch->missing[i].reason));
+		fputc('\n', file);
+	}
+	if (perf->kernel)
+		fprintf(file, "  no code of the kernel: %s\n", kernel_problem(perf->kernel));
+	if (watch->n_missing && !perf->decoding.options->sysroot)
+		fputs("  --sysroot DIR names the recorded machine's files\n", file);
+}
+
+int perf_decode(const struct decode_options *options, int input)
+{
+	struct perf *perf = calloc(1, sizeof(*perf));
+	int status = STATUS_ERROR;
+	FILE *file = strcmp(options->output, "-") ? stdout : stderr;
+
+	if (!perf) {
+		complain("no memory");
+		return status;
+	}
+	trace_init(&perf->decoding, options, "perf.data");
+	perf->watch.sink = (struct flowtap_sink){ .block = watch_block, .element = watch_element };
+	perf->watch.decoding = &perf->decoding;
+	perf->watch.tid = options->tid;
+	if (!load(perf, input)) {
+		perf->watch.map = perf->map;
+		status = trace_finish(&perf->decoding, decode_cpus(perf, input));
+		if (!options->quiet && !options->json) {
+			print_info(file, perf);
+			print_missing(file, perf);
+		}
+		if (status == STATUS_OK && perf->damages)
+			status = STATUS_DAMAGED;
+	}
+	flowtap_map_free(perf->map);
+	flowtap_perfdata_close(perf->perfdata);
+	free(perf->bytes);
+	trace_free(&perf->decoding);
+	free(perf);
+	return status;
+}
