@@ -146,13 +146,18 @@ static int instrumentation(struct flowtap_ete *ete, const struct flowtap_ete_pac
 	return flowtap_ete_push(ete, &entry);
 }
 
-/* K10.5.3.2.1: the first one says how many P0 elements wait that were before it. */
+/*
+ * K10.5.3.2.1: the first one says how many P0 elements wait that were before it. For a later one
+ * they are known, unless the trace is damaged.
+ */
 static int trace_info(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
 {
 	int status;
 
-	if (ete->initialized)
-		return push_kind(ete, ETE_TRACE_INFO);
+	if (ete->initialized) {
+		status = ete->max_speculation ? flowtap_ete_align(ete, packet->spec) : 0;
+		return status ? status : push_kind(ete, ETE_TRACE_INFO);
+	}
 	ete->initialized = true;
 	ete->any = false;
 	ete->unseen = packet->spec;

@@ -234,6 +234,8 @@ int flowtap_ete_push_atoms(struct flowtap_ete *ete, uint32_t taken, unsigned int
 int flowtap_ete_commit(struct flowtap_ete *ete, uint64_t n);
 int flowtap_ete_cancel(struct flowtap_ete *ete, uint64_t n);
 int flowtap_ete_mispredict(struct flowtap_ete *ete);
+/* As many P0 elements wait as a Trace Info says, the youngest; if there were others, a gap. */
+int flowtap_ete_align(struct flowtap_ete *ete, uint64_t depth);
 /* What can be told is told, what is speculative cancelled; nothing waits any more. */
 int flowtap_ete_flush(struct flowtap_ete *ete);
 /* The P0 element that was held goes on; behind it comes what waits. */

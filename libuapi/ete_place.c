@@ -98,10 +98,21 @@ static int drop(int status)
 	return status ? status : ETE_DROP;
 }
 
+/*
+ * Where a Q element is next it stands for what cannot be analyzed as well: the instructions up to
+ * the address behind it are told to be not known.
+ */
+static bool before_q(const struct flowtap_ete *ete)
+{
+	return ete->queue.n && ete_at(&ete->queue, 0)->kind == ETE_Q;
+}
+
 /* No address has come though one is needed. */
 static int none(struct flowtap_ete *ete)
 {
 	if (ete->where == ETE_LOST)
+		return ETE_DROP;
+	if (ete->where == ETE_RETURN && before_q(ete))
 		return ETE_DROP;
 	if (ete->where == ETE_RETURN)
 		return drop(flowtap_ete_tell(ete, FLOWTAP_GAP_NO_ADDRESS, 0,

@@ -97,8 +97,15 @@ int flowtap_ete_q(struct flowtap_ete *ete, const struct ete_entry *entry,
 	uint64_t start = 0, stop = 0;
 	bool taken = false, proven;
 	uint8_t sub_isa;
-	int status = flowtap_ete_arrive(ete);
+	int status;
 
+	/*
+	 * Where an indirect branch went to is part of what is not known. The reference has the
+	 * address behind it here.
+	 */
+	if (ete->where == ETE_RETURN && !ete->depth)
+		return tell_q(ete, ete->address, entry, follow);
+	status = flowtap_ete_arrive(ete);
 	if (status < 0)
 		return status;
 	if (status)

@@ -159,20 +159,28 @@ int flowtap_ete_release(struct flowtap_ete *ete)
 	return flowtap_ete_pass(ete, &entry, ETE_FOLLOW_END);
 }
 
+/* Takes `n` P0 elements, or what it is, off the front. */
+static void pop_some(struct ete_queue *queue, unsigned int n)
+{
+	struct ete_entry *front = ete_at(queue, 0);
+
+	front->count -= n;
+	if (!front->count) {
+		pop(queue);
+		return;
+	}
+	front->atoms.taken >>= n;
+	front->atoms.initial >>= n;
+}
+
 /* Of the run at the front `n` at most, the last of which is held. How many: *done. */
 static int commit_atoms(struct flowtap_ete *ete, uint64_t n, uint64_t *done)
 {
-	struct ete_entry *front = ete_at(&ete->queue, 0), run = *front;
-	unsigned int count = n < front->count ? n : front->count, last = count - 1;
+	struct ete_entry run = *ete_at(&ete->queue, 0);
+	unsigned int count = n < run.count ? n : run.count, last = count - 1;
 
 	*done = count;
-	front->count -= count;
-	if (front->count) {
-		front->atoms.taken >>= count;
-		front->atoms.initial >>= count;
-	} else {
-		pop(&ete->queue);
-	}
+	pop_some(&ete->queue, count);
 	ete->held = ETE_ATOMS;
 	ete->held_taken = run.atoms.taken >> last & 1;
 	ete->held_initial = run.atoms.initial >> last & 1;
@@ -314,6 +322,34 @@ int flowtap_ete_mispredict(struct flowtap_ete *ete)
 		return flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, 0,
 					"a Mispredict element without an atom before it");
 	return 0;
+}
+
+int flowtap_ete_align(struct flowtap_ete *ete, uint64_t depth)
+{
+	struct ete_queue *queue = &ete->queue;
+	struct ete_entry front;
+	unsigned int n;
+	int status;
+
+	if (ete->unseen + ete->speculative == depth)
+		return 0;
+	status = flowtap_ete_release(ete);
+	ete->unseen = depth > ete->speculative ? depth - ete->speculative : 0;
+	while (!status && ete->speculative > depth) {
+		front = *ete_at(queue, 0);
+		n = front.count;
+		if (n > ete->speculative - depth)
+			n = ete->speculative - depth;
+		pop_some(queue, n);
+		ete->speculative -= n;
+		ete->counts.cancelled += n;
+		if (flowtap_ete_stays(&front))
+			status = flowtap_ete_pass(ete, &front, ETE_FOLLOW_END);
+	}
+	if (status)
+		return status;
+	return flowtap_ete_tell(ete, FLOWTAP_GAP_UNRESOLVED, 0,
+				"what became of P0 elements before a Trace Info was lost");
 }
 
 int flowtap_ete_flush(struct flowtap_ete *ete)

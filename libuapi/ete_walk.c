@@ -83,6 +83,7 @@ static int indirect(struct flowtap_ete *ete, struct flowtap_block *block, bool i
 
 	if (block->link && initial)
 		flowtap_ete_push_return(ete, block);
+	flowtap_ete_go(ete, ete_behind(block), block->isa == FLOWTAP_ISA_T32);
 	flowtap_ete_lose(ete, ETE_RETURN, NULL);
 	if (follow->kind == ETE_FOLLOW_ADDRESS) {
 		flowtap_ete_go(ete, follow->address, follow->sub_isa);
@@ -281,6 +282,10 @@ int flowtap_ete_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 		       const struct ete_follow *follow)
 {
 	int status = flowtap_ete_arrive(ete);
+	const struct flowtap_element source = {
+		.kind = FLOWTAP_ELEMENT_SOURCE,
+		.source = entry->value,
+	};
 	uint8_t sub_isa;
 	uint64_t from;
 
@@ -296,7 +301,9 @@ int flowtap_ete_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 	if (status)
 		return status;
 	flowtap_ete_go(ete, from, sub_isa);
-	status = reach_source(ete, entry, follow);
+	status = ete_put(ete, &source);
+	if (!status)
+		status = reach_source(ete, entry, follow);
 	return status == ETE_DROP && !ete->block && ete->where == ETE_LOST ?
 		       only_source(ete, entry, follow) : status;
 }

@@ -188,10 +188,7 @@ static void put_instrumentation(struct flowtap_line *line,
 static void put_cycles(struct flowtap_line *line, const struct flowtap_element *element)
 {
 	flowtap_line_string(line, "cycles ");
-	if (element->cycles.unknown)
-		flowtap_line_string(line, "unknown");
-	else
-		flowtap_line_decimal(line, element->cycles.count);
+	flowtap_line_decimal(line, element->cycles.unknown ? 0 : element->cycles.count);
 	if (element->cycles.at_least)
 		flowtap_line_string(line, " at_least");
 }
@@ -254,6 +251,8 @@ size_t flowtap_line_element(char text[FLOWTAP_LINE_ROOM], const struct flowtap_e
 		break;
 	case FLOWTAP_ELEMENT_INSTRUMENTATION:
 		put_instrumentation(&line, &element->instrumentation);
+		break;
+	case FLOWTAP_ELEMENT_SOURCE:
 		break;
 	}
 	return line.at - text;

@@ -465,6 +465,7 @@ static int put_element(struct flowtap_sink *sink, const struct flowtap_element *
 	case FLOWTAP_ELEMENT_MISPREDICTED:
 	case FLOWTAP_ELEMENT_TIMESTAMP:
 	case FLOWTAP_ELEMENT_MARKER:
+	case FLOWTAP_ELEMENT_SOURCE:
 		break;
 	}
 	return 0;

@@ -25,6 +25,8 @@ struct flowtap_text {
 	struct flowtap_out out;
 	struct flowtap_blocks *blocks;
 	struct range open;
+	uint64_t source;	/* where the open range ends, not at the branches before it */
+	bool has_source;
 };
 
 /* Returns its length, newline included. */
@@ -90,9 +92,21 @@ static int close_range(struct flowtap_text *text, char executed)
 	return flowtap_out_put(&text->out, line, size);
 }
 
+/* Whether the range that is open goes on behind the block. */
+static bool goes_on(struct flowtap_text *text, const struct flowtap_block *block)
+{
+	if (!text->has_source)
+		return !block->end;
+	if (block->address + block->last != text->source)
+		return true;
+	text->has_source = false;
+	return false;
+}
+
 /*
  * Blocks are cut where code goes on for long, ranges are not (flowtap_block_room). This one has no
- * end of its own, or goes on with what has none.
+ * end of its own, or goes on with what has none. What a Source Address tells is one range as well,
+ * as the reference decoder prints it.
  */
 static int join(struct flowtap_text *text, const struct flowtap_block *block, bool taken)
 {
@@ -108,7 +122,7 @@ static int join(struct flowtap_text *text, const struct flowtap_block *block, bo
 	} else {
 		*open = range_of(block);
 	}
-	if (block->end)
+	if (!goes_on(text, block))
 		close_range(text, executed(block, taken));
 	return text->out.error;
 }
@@ -122,7 +136,7 @@ static int put_block(struct flowtap_sink *sink, const struct flowtap_block *bloc
 	int error;
 
 	(void)target;
-	if (__builtin_expect(!block->end || text->open.instructions, 0))
+	if (__builtin_expect(!block->end || text->open.instructions || text->has_source, 0))
 		return join(text, block, taken);
 	if (!line->bytes) {
 		error = render(text, block);
@@ -146,7 +160,9 @@ static int put_element(struct flowtap_sink *sink, const struct flowtap_element *
 
 	if (text->open.instructions)
 		close_range(text, 'E');
-	if (text->out.error)
+	text->has_source = element->kind == FLOWTAP_ELEMENT_SOURCE;
+	text->source = text->has_source ? element->source : 0;
+	if (text->out.error || text->has_source)
 		return text->out.error;
 	line[size] = '\n';
 	return flowtap_out_put(&text->out, line, size + 1);

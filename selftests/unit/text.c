@@ -177,7 +177,7 @@ TEST_F(text, what_only_an_arm_trace_has)
 		     "transaction fail\n"
 		     "event 3\n"
 		     "ite EL2 abcdef0123456789\n"
-		     "cycles unknown\n"
+		     "cycles 0\n"
 		     "no_image ffff000008080000\n"
 		     "gap no_image address=10 detail=why\n");
 }

@@ -165,8 +165,9 @@ enum flowtap_element_kind {
 	FLOWTAP_ELEMENT_MARKER,		/* the next timestamp is of here */
 	FLOWTAP_ELEMENT_Q,
 	FLOWTAP_ELEMENT_TRANSACTION,
-	FLOWTAP_ELEMENT_EVENT,		/* an ETEEvent of number `event` */
+	FLOWTAP_ELEMENT_EVENT,		/* ETEEvents: bit i of `event`, number i */
 	FLOWTAP_ELEMENT_INSTRUMENTATION,
+	FLOWTAP_ELEMENT_SOURCE,		/* one Source Address tells the blocks up to that at `source` */
 };
 
 /* Everything but blocks. Valid during the call only. */
@@ -178,6 +179,7 @@ struct flowtap_element {
 		struct flowtap_gap gap;
 		struct flowtap_transfer transfer;
 		uint64_t time;
+		uint64_t source;	/* the instruction that ends them, taken; no other one was */
 		struct flowtap_timestamp timestamp;
 		struct flowtap_q q;
 		enum flowtap_transaction transaction;

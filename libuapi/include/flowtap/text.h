@@ -20,7 +20,8 @@
  *	gap REASON [since=T] [until=T] [size=N|unknown] [address=A] [detail=TEXT]
  *							TEXT goes on to the end of the line
  *	timestamp T [cycles N(d)]			12 digits or more, ns or the trace's ticks
- *	cycles N(d)|unknown [at_least]			at_least: the counter was saturated
+ *	cycles N(d) [at_least]				at_least: the counter was saturated; 0 also
+ *							where the trace says that it is not known
  *	mispredicted					the last range's transfer was
  *	transfer SOURCE TARGET TYPE [mispredicted]	TYPE: flowtap_transfer_name with _ for spaces
  *	callstack A B C ...				the innermost first
@@ -33,7 +34,7 @@
  *	q_range START NEXT N(d)				N instructions from START, by a way that
  *							is not told, then NEXT; 0: not known
  *	transaction start|commit|fail
- *	event N(d)					an ETEEvent
+ *	event N(d)					ETEEvents: bit i of N is number i
  *	ite EL VALUE					written by the program itself
  */
 #ifndef FLOWTAP_TEXT_H
