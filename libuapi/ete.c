@@ -45,8 +45,7 @@ static void reset(struct flowtap_ete *ete)
 	ete->carried = 0;
 	ete->initialized = false;
 	ete->any = false;
-	ete->in_transaction = false;
-	ete->transaction_n = 0;
+	flowtap_ete_transaction_drop(ete);
 	ete->has_context = false;
 	ete->clear_pending = false;
 	ete->depth = 0;
@@ -137,9 +136,7 @@ static int interrupt(struct flowtap_ete *ete)
 {
 	int status = flowtap_ete_flush(ete);
 
-	ete->counts.failed += ete->in_transaction ? ete->transaction_n : 0;
-	ete->in_transaction = false;
-	ete->transaction_n = 0;
+	flowtap_ete_transaction_drop(ete);
 	ete->initialized = false;
 	ete->has_context = false;
 	ete->depth = 0;

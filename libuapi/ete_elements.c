@@ -6,6 +6,9 @@ static int push_kind(struct flowtap_ete *ete, enum ete_kind kind)
 {
 	const struct ete_entry entry = { .kind = kind };
 
+	if (kind == ETE_TRANSACTION_COMMIT || kind == ETE_TRANSACTION_FAIL)
+		ete->decoded_in_transaction = false;
+
 	return flowtap_ete_push(ete, &entry);
 }
 
@@ -146,22 +149,40 @@ static int instrumentation(struct flowtap_ete *ete, const struct flowtap_ete_pac
 	return flowtap_ete_push(ete, &entry);
 }
 
+/* A transaction began or ended where the trace is damaged. */
+static int align_transaction(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
+{
+	int status = flowtap_ete_flush(ete);
+
+	flowtap_ete_transaction_drop(ete);
+	ete->unseen = packet->spec;
+	if (!status)
+		status = flowtap_ete_tell(ete, FLOWTAP_GAP_UNRESOLVED, 0,
+					  "the %s of a transaction before a Trace Info was lost",
+					  packet->in_transaction ? "begin" : "end");
+	return status;
+}
+
 /*
- * K10.5.3.2.1: the first one says how many P0 elements wait that were before it. For a later one
- * they are known, unless the trace is damaged.
+ * K10.5.3.2.1: the first one says how many P0 elements wait that were before it, and whether a
+ * transaction is on. For a later one both are known, unless the trace is damaged.
  */
 static int trace_info(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
 {
-	int status;
+	int status = 0;
 
-	if (ete->initialized) {
-		status = ete->max_speculation ? flowtap_ete_align(ete, packet->spec) : 0;
-		return status ? status : push_kind(ete, ETE_TRACE_INFO);
+	if (!ete->initialized) {
+		ete->initialized = true;
+		ete->any = false;
+		ete->unseen = packet->spec;
+	} else if (packet->in_transaction != ete->decoded_in_transaction) {
+		status = align_transaction(ete, packet);
+	} else if (ete->max_speculation) {
+		status = flowtap_ete_align(ete, packet->spec);
 	}
-	ete->initialized = true;
-	ete->any = false;
-	ete->unseen = packet->spec;
-	status = packet->in_transaction ? flowtap_ete_transaction_begin(ete) : 0;
+	if (!status && packet->in_transaction && !ete->decoded_in_transaction)
+		status = flowtap_ete_transaction_begin(ete);
+	ete->decoded_in_transaction = packet->in_transaction;
 	return status ? status : push_kind(ete, ETE_TRACE_INFO);
 }
 
@@ -172,6 +193,7 @@ static int start(struct flowtap_ete *ete)
 		.count = ete->start_is_p0,
 	};
 
+	ete->decoded_in_transaction = true;
 	return flowtap_ete_push(ete, &entry);
 }
 
@@ -186,6 +208,7 @@ static int discard(struct flowtap_ete *ete, bool overflow)
 
 	if (!status)
 		status = flowtap_ete_transaction_fail(ete);
+	ete->decoded_in_transaction = false;
 	if (status)
 		return status;
 	ete->initialized = false;

@@ -184,6 +184,7 @@ struct flowtap_ete {
 
 	/* Transactions. */
 	bool in_transaction;
+	bool decoded_in_transaction;	/* as far as packets go, resolved or not */
 	bool too_long;
 	struct ete_entry *transaction;
 	size_t transaction_n;
@@ -249,6 +250,8 @@ int flowtap_ete_pass(struct flowtap_ete *ete, const struct ete_entry *entry,
 		     enum ete_follow_kind rest);
 int flowtap_ete_transaction_begin(struct flowtap_ete *ete);
 int flowtap_ete_transaction_fail(struct flowtap_ete *ete);
+/* Nobody knows how it ended. */
+void flowtap_ete_transaction_drop(struct flowtap_ete *ete);
 
 /* ete_analysis.c */
 int flowtap_ete_analyze(struct flowtap_ete *ete, const struct ete_entry *entry,

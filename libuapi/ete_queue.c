@@ -272,6 +272,10 @@ int flowtap_ete_cancel(struct flowtap_ete *ete, uint64_t n)
 		n -= k;
 		ete->speculative -= k;
 		ete->counts.cancelled += k;
+		if (entry->kind == ETE_TRANSACTION_START)
+			ete->decoded_in_transaction = false;
+		else if (entry->kind == ETE_TRANSACTION_FAIL)
+			ete->decoded_in_transaction = true;
 		if (k)
 			shorten(entry, k);
 		else if (!flowtap_ete_stays(entry))

@@ -92,6 +92,15 @@ int flowtap_ete_transaction_fail(struct flowtap_ete *ete)
 	return tell(ete, FLOWTAP_TRANSACTION_FAIL);
 }
 
+void flowtap_ete_transaction_drop(struct flowtap_ete *ete)
+{
+	for (size_t i = 0; i < ete->transaction_n; i++)
+		ete->counts.failed += ete->transaction[i].count;
+	ete->in_transaction = false;
+	ete->decoded_in_transaction = false;
+	ete->transaction_n = 0;
+}
+
 static int grow(struct flowtap_ete *ete)
 {
 	size_t room = ete->transaction_room ? 2 * ete->transaction_room : FIRST_ROOM;
