@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "decode.h"
 
+#include "ete_config.h"
 #include "tool.h"
 
 #include <flowtap/frame.h>
@@ -33,8 +34,7 @@ static const char help[] =
 	"\n"
 	"Raw bytes of an ETE:\n"
 	"      --config KEY=VALUE,...\n"
-	"                      the trace unit's registers: configr, traceidr, idr0, idr1, idr2,\n"
-	"                      idr8, devarch\n"
+	"                      the trace unit's registers: " ETE_CONFIG_KEYS "\n"
 	"      --memory FILE@ADDRESS[,SPACE][,contextid=N][,vmid=N][,offset=N][,size=N]\n"
 	"                      what was in memory; SPACE: EL1N, EL2, EL3, S, N, R ...; may come\n"
 	"                      again, the first one counts; adds to a snapshot's\n"

@@ -9,6 +9,8 @@
 #include <errno.h>
 #include <stdio.h>
 
+#define CYCLE_COUNTS (1U << 4)	/* TRCCONFIGR.CCI */
+
 /* The trace unit's number in frames. */
 static bool choose_id(const struct decode_options *options,
 		      const struct flowtap_ete_config *config, uint8_t *id)
@@ -19,6 +21,21 @@ static bool choose_id(const struct decode_options *options,
 	complain("which trace ID of the frames is it?");
 	advise("--id N says it, or traceidr=N in --config");
 	return false;
+}
+
+static bool parse_config(const struct decode_options *options, struct flowtap_ete_config *config)
+{
+	*config = (struct flowtap_ete_config){ .idr0 = 0 };
+	if (ete_config_parse(options->config, config))
+		return false;
+	/* No ETE has a TRCIDR0 of 0; COMMOPT in it says what cycle count packets look like. */
+	if (config->configr & CYCLE_COUNTS && !config->idr0) {
+		complain("--config: cycle counts are on in configr, so idr0 is needed as well");
+		advise("it is TRCIDR0 of the trace unit; on Linux it stands below "
+		       "/sys/bus/event_source/devices/cs_etm/");
+		return false;
+	}
+	return true;
 }
 
 static int decode(struct trace_decoding *decoding, const struct flowtap_ete_config *config,
@@ -49,7 +66,7 @@ int trace_raw(const struct decode_options *options, int input)
 	};
 	int status = STATUS_ERROR;
 
-	if (ete_config_parse(options->config, &config))
+	if (!parse_config(options, &config))
 		return STATUS_ERROR;
 	if (!choose_id(options, &config, &session.id))
 		return STATUS_ERROR;
