@@ -24,7 +24,7 @@
 #define FILTERS_MAX	64	/* bits of a mask */
 #define VIEWS_MAX	1024
 #define SEGMENTS_MAX	1024
-#define STRETCH_MAX	(1ULL << 30)
+#define STRETCH_MAX	(512ULL << 20)
 #define HELD_MAX	(4ULL << 30)
 
 struct file {

@@ -5,7 +5,8 @@
  *
  * What was added first is found first where two of them overlap; what is adjacent is one stretch of
  * code. Files are looked at when code is first asked for, and their bytes are copied then, as a
- * file can shrink under a mapping: at most 1 GiB of one stretch and 4 GiB in all. Nothing is sized
+ * file can shrink under a mapping: at most 512 MiB of one stretch (a longer one is several) and 4 GiB in all.
+ * Nothing is sized
  * by what a file claims.
  */
 #ifndef FLOWTAP_MEMORY_H
