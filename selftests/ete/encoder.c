@@ -43,10 +43,12 @@ void encoder_config(const struct encoder_options *options, struct flowtap_ete_co
 bool encode_may_follow_stack(const struct encoder *encoder)
 {
 	const struct encoder_view *view = &encoder->view;
-	const struct encoder_address *top = &view->stack[view->nstack - 1];
+	const struct encoder_address *top;
 
-	return view->need_address && view->may_pop && view->nstack && top->address == view->start &&
-	       top->is1 == (view->isa == FLOWTAP_ISA_T32);
+	if (!view->need_address || !view->may_pop || !view->nstack)
+		return false;
+	top = &view->stack[view->nstack - 1];
+	return top->address == view->start && top->is1 == (view->isa == FLOWTAP_ISA_T32);
 }
 
 static bool same_context(const struct encoder *encoder, const struct trace_context *a,

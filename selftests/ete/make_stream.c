@@ -15,8 +15,8 @@
 
 static const char usage[] =
 	"usage: make_stream [--instructions N] [--seed S] [--maxspec N] [--functions N]\n"
-	"                   [--cycles] [--timestamps] [--exceptions N] [--random KIND] [--truth]\n"
-	"                   OUTDIR\n"
+	"                   [--cycles] [--timestamps] [--exceptions N] [--random KIND] [--classic]\n"
+	"                   [--truth] OUTDIR\n"
 	"KIND: bits of what random streams may have beside the plain flow (scenario.h)\n";
 
 static void print_truth(const struct truth *truth)
@@ -38,6 +38,7 @@ int main(int argc, char **argv)
 		{ "random", required_argument, NULL, 'r' },
 		{ "cycles", no_argument, NULL, 'c' },
 		{ "timestamps", no_argument, NULL, 't' },
+		{ "classic", no_argument, NULL, 'C' },
 		{ "truth", no_argument, NULL, 'T' },
 		{ 0 },
 	};
@@ -48,7 +49,7 @@ int main(int argc, char **argv)
 	struct truth truth;
 	uint64_t seed = 1, instructions = 10000000;
 	long random = -1;
-	bool print = false;
+	bool print = false, classic = false;
 	int c, err;
 
 	truth_init(&truth);
@@ -82,6 +83,9 @@ int main(int argc, char **argv)
 			scenario.encoder.timestamps = true;
 			scenario.execute.timestamp = 1000;
 			break;
+		case 'C':
+			classic = true;
+			break;
 		case 'T':
 			print = true;
 			break;
@@ -97,6 +101,8 @@ int main(int argc, char **argv)
 	}
 	if (random >= 0)
 		scenario_random(&scenario, seed, random);
+	scenario.program.classic = classic;
+	scenario.encoder.sync_delay &= !classic;
 	scenario.execute.instructions = instructions;
 	program = program_new(&scenario.program, seed);
 	encoder_init(&encoder, &scenario.encoder, seed, print ? &truth : NULL);

@@ -59,6 +59,7 @@ struct program_options {
 	bool aarch32;		/* user code is A32 and T32 */
 	bool kernel32;		/* the kernel as well */
 	bool transactions;	/* TSTART and TCOMMIT in A64 */
+	bool classic;		/* no instructions that old decoders do not know */
 	bool plain;		/* like compiled code: about five instructions per branch */
 	unsigned int functions;	/* per group */
 	unsigned int spaces;	/* 1 to 3 user address spaces at the same addresses */

@@ -54,7 +54,12 @@ static uint8_t transfer(struct rng *rng, const struct program_options *options)
 		BC_COND, CB_REGISTER, CB_BYTE, CB_HALF, CB_IMMEDIATE, BLR, BLRA, BLRAZ, ISB, WFE,
 		WFI, WFET, WFIT, SVC, BL, TSTART, TCOMMIT,
 	};
+	static const uint8_t classic[] = { BLR, BLRA, BLRAZ, ISB, WFE, WFI, SVC, TSTART, TCOMMIT };
 
+	if (options->classic)
+		return rng_one_in(rng, 4) ? classic[rng_below(rng, sizeof(classic) -
+							       (options->transactions ? 0 : 2))] :
+					    common[rng_below(rng, sizeof(common))];
 	if (options->plain)
 		return rng_one_in(rng, 40) ? BLR : common[rng_below(rng, sizeof(common))];
 	if (rng_one_in(rng, 2))
@@ -64,12 +69,12 @@ static uint8_t transfer(struct rng *rng, const struct program_options *options)
 
 static uint8_t end(struct rng *rng, const struct program_options *options)
 {
-	static const uint8_t ends[] = { RET, RET, RET, RET, RETA, RETASPPC, RETASPPCR, B, BR, BRA,
-					BRAZ };
+	static const uint8_t ends[] = { RET, RET, RET, RET, RETA, B, BR, BRA, BRAZ, RETASPPC,
+					RETASPPCR };
 
 	if (options->plain)
 		return RET;
-	return ends[rng_below(rng, sizeof(ends))];
+	return ends[rng_below(rng, sizeof(ends) - (options->classic ? 2 : 0))];
 }
 
 void program_a64_choose(struct program_insn *insn, enum insn_role role, struct rng *rng,
@@ -89,7 +94,7 @@ void program_a64_choose(struct program_insn *insn, enum insn_role role, struct r
 		insn->form = end(rng, options);
 		break;
 	case ROLE_ERET:
-		insn->form = options->plain ? ERET : ERET + rng_below(rng, 3);
+		insn->form = options->plain || options->classic ? ERET : ERET + rng_below(rng, 3);
 		break;
 	}
 	insn->what = forms[insn->form].what;

@@ -65,37 +65,66 @@ static bool dumped(const struct program_region *region)
 	return region->group == 0 || region->group == PROGRAM_KERNEL;
 }
 
+/*
+ * The regions from `first` on without a gap between them are one dump: its index behind the last.
+ * Decoders may read a whole word at a T32 instruction of two bytes: `pad` bytes follow.
+ */
+static uint32_t dump_end(const struct program *program, uint32_t first, unsigned int *pad)
+{
+	uint32_t i = first + 1;
+
+	while (i < program->nregions && dumped(&program->regions[i]) &&
+	       program->regions[i].code.start == program->regions[i - 1].code.end)
+		i++;
+	*pad = i < program->nregions && program->regions[i].code.start -
+	       program->regions[i - 1].code.end < 2 ? 0 : 2;
+	return i;
+}
+
 static int write_core(const char *directory, const struct program *program)
 {
 	FILE *file = create(directory, "cpu_0.ini");
+	uint32_t end;
 
 	if (!file)
 		return -errno;
 	fprintf(file, "[device]\nname=cpu_0\nclass=core\ntype=ARM-AA64\n\n[regs]\n"
 		"PC(size:64)=0x0\nSP(size:64)=0\nSCTLR_EL1=0x0\nCPSR=0x0\n");
-	for (uint32_t i = 0; i < program->nregions; i++) {
+	for (uint32_t i = 0, n = 1; i < program->nregions; i = end) {
 		const struct program_region *region = &program->regions[i];
+		unsigned int pad;
 
+		end = dump_end(program, i, &pad);
 		if (dumped(region))
 			fprintf(file, "\n[dump%u]\nfile=code_%u\naddress=0x%" PRIx64
-				"\nlength=0x%" PRIx64 "\n", i + 1, i, region->code.start,
-				region->code.end - region->code.start);
+				"\nlength=0x%" PRIx64 "\n", n++, i, region->code.start,
+				program->regions[end - 1].code.end - region->code.start + pad);
 	}
 	return finish(file);
 }
 
 static int write_code(const char *directory, const struct program *program)
 {
-	for (uint32_t i = 0; i < program->nregions; i++) {
-		const struct program_region *region = &program->regions[i];
+	uint32_t end;
+
+	for (uint32_t i = 0; i < program->nregions; i = end) {
+		unsigned int pad;
 		char name[32];
+		FILE *file;
 		int err;
 
-		if (!dumped(region))
+		end = dump_end(program, i, &pad);
+		if (!dumped(&program->regions[i]))
 			continue;
 		snprintf(name, sizeof(name), "code_%u", i);
-		err = write_bytes(directory, name, region->code.bytes,
-				  region->code.end - region->code.start);
+		file = create(directory, name);
+		if (!file)
+			return -errno;
+		for (uint32_t j = i; j < end; j++)
+			fwrite(program->regions[j].code.bytes, 1, program->regions[j].code.end -
+			       program->regions[j].code.start, file);
+		fwrite("\0", 1, pad, file);
+		err = finish(file);
 		if (err)
 			return err;
 	}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What flowtap_ete makes of a stream, instruction by instruction, as a truth to compare. */
+#ifndef FLOWTAP_TEST_ETE_DECODED_H
+#define FLOWTAP_TEST_ETE_DECODED_H
+
+#include <flowtap/ete.h>
+
+#include "program.h"
+#include "truth.h"
+
+struct decoded {
+	struct flowtap_sink sink;
+	const struct program *program;
+	struct flowtap_blocks *blocks;
+	struct flowtap_ete *ete;
+	struct truth truth;
+	uint32_t context;	/* of truth; UINT32_MAX none */
+	uint64_t modified;	/* ticks at which group 2 comes; 0: never */
+	bool now_modified;
+	bool contextid;		/* the trace has it */
+	struct flowtap_ete_counts counts;
+	char detail[200];	/* of the last gap */
+};
+
+/*
+ * Ready to be fed through `ete`. -errno of flowtap_ete_new. options may be NULL.
+ */
+int decoded_new(struct decoded *decoded, const struct flowtap_ete_config *config,
+		const struct flowtap_ete_options *options, const struct program *program,
+		uint64_t modified);
+void decoded_free(struct decoded *decoded);
+/* Feeds bytes in pieces of random sizes. */
+int decoded_feed(struct decoded *decoded, const uint8_t *bytes, size_t size, struct rng *rng);
+
+#endif

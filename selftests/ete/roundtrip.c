@@ -1,0 +1,174 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Shows that what a trace unit says of any execution is decoded to that execution: instructions,
+ * contexts, exceptions, cycles, times, events, all in their order. Random programs, executions and
+ * trace units; every packet format must have occurred.
+ *
+ * FLOWTAP_SEED=N: the seed; FLOWTAP_RUNS=N: how many executions of each kind; FLOWTAP_ONLY=N: only
+ * that one of the seed, with more said about it.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "decoded.h"
+#include "scenario.h"
+
+struct totals {
+	uint64_t counts[PACKETS];
+	uint64_t exceptions;
+	uint64_t instructions;
+	uint64_t bytes;
+	uint64_t cancelled;
+};
+
+static const struct {
+	const char *name;
+	unsigned int has;
+	unsigned int share;	/* of the runs */
+} groups[] = {
+	{ "plain flow in A64", SCENARIO_SYNCS | SCENARIO_STACK, 1 },
+	{ "exceptions and contexts", SCENARIO_EXCEPTIONS | SCENARIO_SYNCS | SCENARIO_STACK |
+	  SCENARIO_RESET | SCENARIO_FILTER, 1 },
+	{ "A32 and T32", SCENARIO_AARCH32 | SCENARIO_EXCEPTIONS | SCENARIO_STACK | SCENARIO_SYNCS,
+	  1 },
+	{ "events, timestamps, cycles, instrumentation", SCENARIO_TIMES | SCENARIO_ITE |
+	  SCENARIO_EXCEPTIONS | SCENARIO_SYNCS | SCENARIO_STACK, 1 },
+	{ "source addresses and Q", SCENARIO_SOURCE | SCENARIO_Q | SCENARIO_AARCH32 | SCENARIO_STACK |
+	  SCENARIO_EXCEPTIONS | SCENARIO_SYNCS, 1 },
+	{ "speculation", SCENARIO_SPECULATION | SCENARIO_STACK | SCENARIO_TIMES | SCENARIO_AARCH32 |
+	  SCENARIO_EXCEPTIONS | SCENARIO_SYNCS, 2 },
+	{ "transactions", SCENARIO_TRANSACTIONS | SCENARIO_STACK | SCENARIO_SPECULATION |
+	  SCENARIO_EXCEPTIONS | SCENARIO_SYNCS, 1 },
+	{ "code that differs by context and changes", SCENARIO_SPACES | SCENARIO_EXCEPTIONS |
+	  SCENARIO_STACK | SCENARIO_SYNCS | SCENARIO_TIMES, 1 },
+	{ "overflows and discards", SCENARIO_LOSSES | SCENARIO_SPECULATION | SCENARIO_STACK |
+	  SCENARIO_SYNCS | SCENARIO_EXCEPTIONS | SCENARIO_TIMES, 1 },
+	{ "everything at once", SCENARIO_ALL, 3 },
+};
+#define GROUPS	(sizeof(groups) / sizeof(groups[0]))
+
+static void add(struct totals *totals, const struct encoder *encoder,
+		const struct execute *execute)
+{
+	for (unsigned int i = 0; i < PACKETS; i++)
+		totals->counts[i] += encoder->counts[i];
+	totals->exceptions |= encoder->exceptions;
+	totals->instructions += execute->executed;
+	totals->bytes += encoder->size;
+}
+
+/* A run as `seed` says; size: instructions. */
+static bool run(uint64_t seed, unsigned int has, uint64_t size, struct totals *totals, bool talk)
+{
+	struct flowtap_ete_options options = { 0 };
+	struct flowtap_ete_config config;
+	struct rng rng = { ~seed };
+	struct scenario scenario;
+	struct execute execute;
+	struct encoder encoder;
+	struct decoded decoded;
+	struct program *program;
+	struct truth truth;
+	bool good = false;
+	int err;
+
+	scenario_random(&scenario, seed, has);
+	scenario.execute.instructions = size;
+	options.keep_failed_transactions = rng_one_in(&rng, 2);
+	truth_init(&truth);
+	program = program_new(&scenario.program, seed);
+	encoder_init(&encoder, &scenario.encoder, seed, &truth);
+	encoder.keep_failed = options.keep_failed_transactions;
+	execute_run(&execute, &scenario.execute, program, &encoder, seed);
+	encoder_config(&scenario.encoder, &config);
+	err = decoded_new(&decoded, &config, &options, program, execute.modified);
+	if (err) {
+		printf("# flowtap_ete_new: %d\n", err);
+		goto out;
+	}
+	err = decoded_feed(&decoded, encoder.bytes, encoder.size, &rng);
+	err = err ? err : flowtap_ete_finish(decoded.ete);
+	if (err)
+		printf("# flowtap_ete_decode: %d\n", err);
+	good = !err && truth_equal(&truth, &decoded.truth, false);
+	if (!good)
+		printf("# last gap: %s\n", decoded.detail);
+	if (talk || !good)
+		printf("# configr %x idr0 %x idr2 %x maxspec %u %zu bytes %llu instructions\n",
+		       config.configr, config.idr0, config.idr2, config.idr8, encoder.size,
+		       (unsigned long long)execute.executed);
+	add(totals, &encoder, &execute);
+	decoded_free(&decoded);
+out:
+	encoder_free(&encoder);
+	program_free(program);
+	truth_free(&truth);
+	return good;
+}
+
+static uint64_t number(const char *name, uint64_t otherwise)
+{
+	const char *text = getenv(name);
+
+	return text ? strtoull(text, NULL, 0) : otherwise;
+}
+
+static bool group(unsigned int i, uint64_t seed, uint64_t runs, struct totals *totals)
+{
+	uint64_t only = number("FLOWTAP_ONLY", UINT64_MAX);
+	unsigned int bad = 0;
+
+	for (uint64_t n = 0; n < runs * groups[i].share; n++) {
+		uint64_t one = (seed * GROUPS + i) * 1000003 + n;
+		/* Short ones too: a bug in them is soon found. */
+		uint64_t size = n % 4 ? 20000 : 500 + n % 1000;
+
+		if (only != UINT64_MAX && n != only)
+			continue;
+		if (!run(one, groups[i].has, size, totals, only != UINT64_MAX) && !bad++)
+			printf("# first bad one: FLOWTAP_SEED=%llu, FLOWTAP_ONLY=%llu\n",
+			       (unsigned long long)seed, (unsigned long long)n);
+	}
+	if (bad)
+		printf("# %u of %llu are bad\n", bad, (unsigned long long)runs * groups[i].share);
+	return !bad;
+}
+
+static bool all_occurred(const struct totals *totals)
+{
+	bool all = true;
+
+	for (unsigned int i = 0; i < PACKETS; i++) {
+		printf("# %10llu %s\n", (unsigned long long)totals->counts[i],
+		       encoder_packet_names[i]);
+		all &= totals->counts[i] != 0;
+	}
+	return all;
+}
+
+int main(void)
+{
+	uint64_t seed = number("FLOWTAP_SEED", time(NULL)), runs = number("FLOWTAP_RUNS", 12);
+	uint64_t only = number("FLOWTAP_GROUP", GROUPS);
+	struct totals totals = { 0 };
+	unsigned int failed = 0;
+	bool all;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	printf("TAP version 13\n1..%zu\n# FLOWTAP_SEED=%llu\n", GROUPS + 1,
+	       (unsigned long long)seed);
+	for (unsigned int i = 0; i < GROUPS; i++) {
+		bool good = only < GROUPS && i != only ? true : group(i, seed, runs, &totals);
+
+		failed += !good;
+		printf("%sok %u %s\n", good ? "" : "not ", i + 1, groups[i].name);
+	}
+	all = all_occurred(&totals);
+	failed += !all;
+	printf("%sok %zu every packet format occurred\n", all ? "" : "not ", GROUPS + 1);
+	printf("# %llu instructions, %llu bytes\n", (unsigned long long)totals.instructions,
+	       (unsigned long long)totals.bytes);
+	return failed ? 1 : 0;
+}
