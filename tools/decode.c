@@ -2,12 +2,14 @@
 /* flowtap decode: from a recording to a trace. What kind of recording it is shows by itself. */
 #include "decoding.h"
 #include "input.h"
+#include "perf.h"
 #include "summary.h"
 #include "tool.h"
 #include "trace.h"
 
 #include <errno.h>
 #include <flowtap/archive.h>
+#include <flowtap/perfdata.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -15,6 +17,7 @@
 
 enum kind {
 	KIND_ARCHIVE,
+	KIND_PERF,
 	KIND_RAW,
 	KIND_UNKNOWN,
 };
@@ -49,6 +52,8 @@ static enum kind kind_of(const struct decode_options *options, int input)
 
 	if (n >= (ssize_t)sizeof(archive) - 1 && !memcmp(begin, archive, sizeof(archive) - 1))
 		return KIND_ARCHIVE;
+	if (n > 0 && flowtap_perfdata_is(begin, (size_t)n))
+		return KIND_PERF;
 	return options->config ? KIND_RAW : KIND_UNKNOWN;
 }
 
@@ -180,7 +185,7 @@ static int decode_archive(const struct decode_options *options, int input)
 
 static int unknown(const struct decode_options *options)
 {
-	complain("'%s' is no flowtap archive and no snapshot directory",
+	complain("'%s' is no flowtap archive, perf.data or snapshot directory",
 		 input_name(options->input));
 	advise("the raw bytes of an Arm ETE need --config and --memory or --elf");
 	return STATUS_ERROR;
@@ -199,6 +204,8 @@ static int decode_file(const struct decode_options *options)
 			 input_name(options->input));
 	else if (kind == KIND_RAW)
 		status = trace_raw(options, input);
+	else if (kind == KIND_PERF)
+		status = perf_decode(options, input);
 	else if (kind == KIND_UNKNOWN)
 		status = unknown(options);
 	else

@@ -22,18 +22,26 @@ struct missing_file {
 	uint64_t gaps;
 };
 
+/* A page where nothing was mapped. */
+struct missing_page {
+	uint64_t page;
+	uint32_t pid;
+};
+
 /* Between decoder and format: which files were missing, and what --tid leaves out. */
 struct watch {
 	struct flowtap_sink sink;	/* first: the decoder's */
 	struct flowtap_sink *next;
 	struct flowtap_map *map;
-	struct trace_decoding *decoding;
 	uint64_t time;
 	uint32_t tid;			/* only this one's, 0: all */
 	bool other;			/* another thread runs */
 	struct flowtap_context context;
 	struct missing_file missing[MISSING_MAX];
 	size_t n_missing;
+	struct missing_page pages[MISSING_MAX];
+	size_t n_pages;
+	bool kernel;			/* there was none of the kernel's code somewhere */
 	uint64_t lost[FLOWTAP_GAP_REASONS];	/* gaps */
 };
 
@@ -69,13 +77,25 @@ static int watch_block(struct flowtap_sink *sink, const struct flowtap_block *bl
 	return watch->other ? 0 : watch->next->block(watch->next, block, taken, target);
 }
 
+static void note_page(struct watch *watch, uint64_t page)
+{
+	uint32_t pid = page >> 63 ? 0 : watch->context.pid;
+
+	for (size_t i = 0; i < watch->n_pages; i++)
+		if (watch->pages[i].page == page && watch->pages[i].pid == pid)
+			return;
+	if (watch->n_pages < MISSING_MAX)
+		watch->pages[watch->n_pages++] = (struct missing_page){ page, pid };
+}
+
 static void note_missing(struct watch *watch, uint64_t address)
 {
 	const struct flowtap_code *code =
 		flowtap_map_find(watch->map, watch->context.pid, watch->time, address);
 
+	watch->kernel |= address >> 63;
 	if (!code || !code->missing) {
-		trace_note_missing(watch->decoding, address);
+		note_page(watch, address & ~0xfffULL);
 		return;
 	}
 	for (size_t i = 0; i < watch->n_missing; i++) {
@@ -320,11 +340,14 @@ static void print_missing(FILE *file, const struct perf *perf)
 	for (size_t i = 0; i < watch->n_missing; i++) {
 		fputs("  no code of ", file);
 		print_plain(file, watch->missing[i].path, strlen(watch->missing[i].path));
-		fprintf(file, " (%s gaps): ", number_group(watch->missing[i].gaps, number));
+		fputs(": ", file);
 		print_plain(file, watch->missing[i].reason, strlen(watch->missing[i].reason));
-		fputc('\n', file);
+		fprintf(file, " (gaps: %s)\n", number_group(watch->missing[i].gaps, number));
 	}
-	if (perf->kernel)
+	for (size_t i = 0; i < watch->n_pages; i++)
+		fprintf(file, "  nothing known in the page at 0x%" PRIx64 " (pid %" PRIu32 ")\n",
+			watch->pages[i].page, watch->pages[i].pid);
+	if (perf->kernel && watch->kernel)
 		fprintf(file, "  no code of the kernel: %s\n", kernel_problem(perf->kernel));
 	if (watch->n_missing && !perf->decoding.options->sysroot)
 		fputs("  --sysroot DIR names the recorded machine's files\n", file);
@@ -340,9 +363,14 @@ int perf_decode(const struct decode_options *options, int input)
 		complain("no memory");
 		return status;
 	}
+	if (options->n_images) {
+		complain("a perf.data says by itself which files were mapped where");
+		advise("--sysroot DIR is where they are, instead of --memory and --elf");
+		free(perf);
+		return STATUS_USAGE;
+	}
 	trace_init(&perf->decoding, options, "perf.data");
 	perf->watch.sink = (struct flowtap_sink){ .block = watch_block, .element = watch_element };
-	perf->watch.decoding = &perf->decoding;
 	perf->watch.tid = options->tid;
 	if (!load(perf, input)) {
 		perf->watch.map = perf->map;

@@ -260,7 +260,7 @@ static struct perffile_unit unit(uint32_t cpu, uint32_t configr, uint32_t tracei
 
 static void begin(struct perffile *file, int version, int n, const struct perffile_unit *units)
 {
-	perffile_start(file, false, PERFFILE_ANY, PERFFILE_ANY);
+	perffile_start(file, false, PERFFILE_ANY | PERF_SAMPLE_IP, PERFFILE_ANY);
 	perffile_info(file, version, false, n, units);
 	/* A tick is a nanosecond. */
 	perffile_values(file, 79, 0, 3, (uint64_t[]) { 0, 1, 0 });
@@ -383,7 +383,7 @@ static void make_framed(const char *root, const char *name, int version)
 	start(&source[1]);
 	timestamp(&source[1], 1500);
 	at(&source[1], AT + 0x10, 0, CONTEXTID, 0, 200);
-	atoms(&source[1], "ENE");
+	atoms(&source[1], "EEN");
 	begin(&file, version, 2, cpus);
 	tasks(&file);
 	for (uint32_t cpu = 0; cpu < 2 && version > 1; cpu++) {
@@ -399,12 +399,15 @@ static void make_framed(const char *root, const char *name, int version)
 static void make_thread(const char *root)
 {
 	struct perffile_unit cpus[2] = { unit(0, 0, 0x10), unit(1, 0, 0x12) };
-	struct stream stream = { 0 };
+	struct stream stream[2] = { 0 };
 	struct perffile file;
+	uint64_t offset = 0;
 
-	start(&stream);
-	at(&stream, AT, 0, 0, 0, 0);
-	atoms(&stream, "EEENE");
+	for (int i = 0; i < 2; i++) {
+		start(&stream[i]);
+		at(&stream[i], AT, 0, 0, 0, 0);
+		atoms(&stream[i], i ? "EEE" : "EEENE");
+	}
 	begin(&file, 2, 2, cpus);
 	tasks(&file);
 	file.pid = 200;
@@ -413,9 +416,10 @@ static void make_thread(const char *root)
 		file.cpu = i;
 		/* Before and after the exec. */
 		file.time = i ? 4000 : 2500;
-		perffile_aux(&file, i * stream.size, stream.size, RAW);
-		perffile_auxtrace(&file, i * stream.size, 0, 201, NONE, stream.bytes,
-				  (stream.size + 7) & ~7UL);
+		perffile_aux(&file, offset, stream[i].size, RAW);
+		perffile_auxtrace(&file, offset, 0, 201, NONE, stream[i].bytes,
+				  (stream[i].size + 7) & ~7UL);
+		offset += stream[i].size;
 	}
 	finish(&file, root, "thread.data");
 }

@@ -669,11 +669,15 @@ TEST(a_recording_that_was_killed_is_read_to_its_end)
 {
 	struct perffile file;
 	struct opened opened;
+	uint64_t end;
 
 	small(&file, false);
 	perffile_finish(&file);
+	/* No size, and nothing behind the records. */
+	memcpy(&end, file.bytes + 48, 8);
 	perffile_set(&file, 48, 0);
-	open_bytes(&opened, file.bytes, file.size);
+	perffile_set(&file, 72, 0);
+	open_bytes(&opened, file.bytes, file.data + end);
 	ASSERT_EQ(0, opened.err);
 	EXPECT_EQ(2, opened.n);
 	EXPECT_EQ(1, opened.damages);
@@ -685,10 +689,12 @@ TEST(a_file_cut_within_trace_bytes_has_what_is_there)
 {
 	struct perffile file;
 	struct opened opened;
+	size_t at;
 
 	small(&file, false);
+	at = file.size;
 	perffile_finish(&file);
-	open_bytes(&opened, file.bytes, file.size - 30);
+	open_bytes(&opened, file.bytes, at - 30);
 	ASSERT_EQ(0, opened.err);
 	ASSERT_EQ(3, opened.n);
 	EXPECT_EQ(34, opened.stretches[0].size);
@@ -772,7 +778,8 @@ TEST(each_cut_is_survived)
 	small(&file, false);
 	perffile_string(&file, 4, "6.12.1");
 	perffile_finish(&file);
-	for (size_t size = 0; size < file.size; size++) {
+	/* The index of AUXTRACE records, which is last, is not needed. */
+	for (size_t size = 0; size < file.size - 8 * (1 + 2 * file.index[0]); size++) {
 		open_bytes(&opened, file.bytes, size);
 		if (!opened.err)
 			EXPECT_NE(0, opened.damages);

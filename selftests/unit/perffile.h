@@ -15,6 +15,7 @@
 
 #define PERFFILE_EVENTS 2	/* cs_etm and a dummy for the side band */
 #define PERFFILE_FEATURES 16
+#define PERFFILE_ATTR 128	/* PERF_ATTR_SIZE_VER7: Linux 5.13 to 6.2 */
 #define PERFFILE_ANY (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
 #define PERFFILE_ETE 0x5050505050505050ULL
 #define PERFFILE_ETMV4 0x4040404040404040ULL
@@ -33,6 +34,7 @@ struct perffile {
 	uint32_t tid;
 	uint32_t cpu;
 	size_t last;		/* where the last record begins */
+	uint64_t index[1 + 2 * 16];	/* how many AUXTRACE records; place and size of each */
 	unsigned int n_features;
 	unsigned int feature[PERFFILE_FEATURES];	/* rising numbers */
 	uint8_t *content[PERFFILE_FEATURES];
@@ -106,7 +108,7 @@ static inline void perffile_attr(struct perffile *file, int event)
 {
 	struct perf_event_attr attr = {
 		.type = event ? PERF_TYPE_SOFTWARE : 10,
-		.size = sizeof(attr),
+		.size = PERFFILE_ATTR,
 		.config = event ? PERF_COUNT_SW_DUMMY : 0,
 		.sample_period = 1,
 		.sample_type = file->sample_type[event],
@@ -117,14 +119,14 @@ static inline void perffile_attr(struct perffile *file, int event)
 		.mmap2 = event,
 	};
 
-	perffile_put(file, &attr, sizeof(attr));
+	perffile_put(file, &attr, PERFFILE_ATTR);
 }
 
 /* Header, ids, attributes: each event has the id 100 + its number. */
 static inline void perffile_start(struct perffile *file, bool pipe, uint64_t trace_type,
 				  uint64_t dummy_type)
 {
-	size_t stride = sizeof(struct perf_event_attr) + 16;
+	size_t stride = PERFFILE_ATTR + 16;
 
 	*file = (struct perffile) {
 		.pipe = pipe,
@@ -259,6 +261,10 @@ static inline void perffile_auxtrace(struct perffile *file, uint64_t offset, uin
 	perffile_u32(file, cpu);
 	perffile_u32(file, 0);
 	perffile_end(file);
+	if (file->index[0] < 16) {
+		file->index[1 + 2 * file->index[0]] = file->last;
+		file->index[2 + 2 * file->index[0]++] = file->size - file->last;
+	}
 	perffile_put(file, bytes, size);
 }
 
@@ -332,6 +338,10 @@ static inline void perffile_finish(struct perffile *file)
 {
 	size_t end = file->size, content;
 	uint64_t bits = 0;
+
+	/* The index of AUXTRACE records. */
+	if (!file->pipe && file->n_features < PERFFILE_FEATURES)
+		perffile_feature(file, 18, file->index, 8 * (1 + 2 * file->index[0]));
 
 	for (unsigned int i = 0; i < file->n_features; i++) {
 		if (file->pipe) {
