@@ -4,10 +4,9 @@
  * a trace. For traces of which nobody recorded who mapped what when; image.h is for those.
  *
  * What was added first is found first where two of them overlap; what is adjacent is one stretch of
- * code. Files are looked at when code is first asked for, and their bytes are copied then, as a
- * file can shrink under a mapping: at most 512 MiB of one stretch (a longer one is several) and 4 GiB in all.
- * Nothing is sized
- * by what a file claims.
+ * code. Bytes are copied out of the files when code is first asked for, as a file can shrink under
+ * a mapping: at most 512 MiB of one stretch (a longer one is several) and 4 GiB in all. Nothing is
+ * sized by what a file claims.
  */
 #ifndef FLOWTAP_MEMORY_H
 #define FLOWTAP_MEMORY_H
