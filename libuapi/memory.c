@@ -26,6 +26,7 @@
 #define SEGMENTS_MAX	1024
 #define STRETCH_MAX	(512ULL << 20)
 #define HELD_MAX	(4ULL << 30)
+#define CUTS_MAX	4096	/* a file of holes can be as long as it likes */
 
 struct file {
 	char *path;
@@ -444,19 +445,28 @@ static struct stretch *stretch_of(struct flowtap_memory *memory,
 	return made;
 }
 
-/* No piece is longer than a stretch may be: where one is, it is cut. malloc'ed. */
+/*
+ * No piece is longer than a stretch may be: where one is, it is cut, and what is left after so many
+ * cuts is not there. malloc'ed.
+ */
 static struct flowtap_memory_image *cut(struct flowtap_memory_image *pieces, size_t *n)
 {
 	struct flowtap_memory_image *all;
-	size_t more = 0, used = 0;
+	uint64_t more = 0;
+	size_t used = 0, cuts = 0;
 
-	for (size_t i = 0; i < *n; i++)
+	for (size_t i = 0; i < *n && more < CUTS_MAX; i++)
 		more += (pieces[i].end - pieces[i].address - 1) / STRETCH_MAX;
-	all = calloc(*n + more + 1, sizeof(all[0]));
+	more = more < CUTS_MAX ? more : CUTS_MAX;
+	all = calloc(*n + (size_t)more + 1, sizeof(all[0]));
 	for (size_t i = 0; i < *n && all; i++) {
 		struct flowtap_memory_image rest = pieces[i];
 
 		while (rest.end - rest.address > STRETCH_MAX) {
+			if (cuts++ >= CUTS_MAX) {
+				rest.end = rest.address + STRETCH_MAX;
+				break;
+			}
 			all[used] = rest;
 			all[used++].end = rest.address + STRETCH_MAX;
 			rest.address += STRETCH_MAX;

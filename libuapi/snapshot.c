@@ -63,12 +63,17 @@ static enum flowtap_snapshot_format format_of(const struct flowtap_snapshot *sna
 /* Buffers come in the order of their sections. */
 static int make_buffers(struct flowtap_snapshot *snapshot)
 {
-	size_t n = 0, room = 1;
+	size_t n = 0, names = 0;
 	bool *listed = calloc(snapshot->n_sections + 1, sizeof(listed[0]));
 
 	if (!listed)
 		return -ENOMEM;
-	for (char *list = snapshot->buffer_list, *name; (name = flowtap_ini_next(&list)); room++) {
+	for (char *list = snapshot->buffer_list, *name; (name = flowtap_ini_next(&list));) {
+		if (names++ == FLOWTAP_SNAPSHOT_PARTS) {
+			flowtap_snapshot_note(snapshot, "%s: too many buffers", snapshot->metadata);
+			free(listed);
+			return -E2BIG;
+		}
 		for (n = 0; n < snapshot->n_sections; n++)
 			if (!strcmp(snapshot->sections[n].name, name))
 				break;
@@ -77,7 +82,7 @@ static int make_buffers(struct flowtap_snapshot *snapshot)
 			flowtap_snapshot_note(snapshot, "%s: there is no section [%.60s] of a buffer",
 					      snapshot->metadata, name);
 	}
-	snapshot->buffers = calloc(room, sizeof(snapshot->buffers[0]));
+	snapshot->buffers = calloc(names + 1, sizeof(snapshot->buffers[0]));
 	for (n = 0; n < snapshot->n_sections && snapshot->buffers; n++) {
 		const struct snapshot_section *section = &snapshot->sections[n];
 
@@ -333,6 +338,21 @@ static int add_dumps(const struct flowtap_snapshot *snapshot, const char *core,
 	return error;
 }
 
+/* Whether the source of that index is the first of another processor in the same buffer. */
+static bool is_other(const struct flowtap_snapshot *snapshot,
+		     const struct flowtap_snapshot_source *source, size_t index)
+{
+	const struct flowtap_snapshot_source *other = &snapshot->sources[index];
+
+	if (other->buffer != source->buffer || !strcmp(other->core, source->core))
+		return false;
+	while (index--)
+		if (snapshot->sources[index].buffer == source->buffer &&
+		    !strcmp(snapshot->sources[index].core, other->core))
+			return false;
+	return true;
+}
+
 int flowtap_snapshot_memory(const struct flowtap_snapshot *snapshot,
 			    const struct flowtap_snapshot_source *source,
 			    struct flowtap_memory **memory)
@@ -343,12 +363,9 @@ int flowtap_snapshot_memory(const struct flowtap_snapshot *snapshot,
 	if (!*memory)
 		return -ENOMEM;
 	error = add_dumps(snapshot, source->core, *memory);
-	for (size_t i = 0; i < snapshot->n_sources && !error; i++) {
-		const struct flowtap_snapshot_source *other = &snapshot->sources[i];
-
-		if (other->buffer == source->buffer && strcmp(other->core, source->core))
-			error = add_dumps(snapshot, other->core, *memory);
-	}
+	for (size_t i = 0; i < snapshot->n_sources && !error; i++)
+		if (is_other(snapshot, source, i))
+			error = add_dumps(snapshot, snapshot->sources[i].core, *memory);
 	if (error) {
 		flowtap_memory_free(*memory);
 		*memory = NULL;

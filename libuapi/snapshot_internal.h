@@ -5,7 +5,7 @@
 
 #include <flowtap/snapshot.h>
 
-#define FLOWTAP_SNAPSHOT_PARTS 4096	/* devices, buffers, sources */
+#define FLOWTAP_SNAPSHOT_PARTS 1024	/* devices, buffers, sources */
 #define FLOWTAP_SNAPSHOT_DUMPS 65536
 
 enum snapshot_register {

@@ -12,6 +12,7 @@
 #include "ini.h"
 #include "locate.h"
 
+#define LIST_MAX (1U << 20)	/* bytes of a file that says what belongs together */
 #define TEXTS_MAX (256U << 20)	/* of all files */
 
 const char *const flowtap_snapshot_registers[REGISTERS] = {
@@ -245,7 +246,7 @@ static int take_trace(void *argument, const struct flowtap_ini_line *line)
 
 /* --- All --- */
 
-static int load(struct flowtap_snapshot *snapshot, int fd, char **text, size_t *size)
+static int load(struct flowtap_snapshot *snapshot, int fd, off_t most, char **text, size_t *size)
 {
 	char **texts = realloc(snapshot->texts, (snapshot->n_texts + 1) * sizeof(texts[0]));
 	struct stat status;
@@ -256,7 +257,7 @@ static int load(struct flowtap_snapshot *snapshot, int fd, char **text, size_t *
 	snapshot->texts = texts;
 	if (fstat(fd, &status))
 		return -errno;
-	if (status.st_size > FLOWTAP_INI_MAX ||
+	if (status.st_size > most ||
 	    (size_t)status.st_size > TEXTS_MAX - snapshot->text_bytes)
 		return -EFBIG;
 	*text = malloc((size_t)status.st_size + 1);
@@ -285,7 +286,8 @@ static int read_file(struct reading *reading,
 	size_t size = 0;
 
 	if (fd >= 0) {
-		error = load(snapshot, fd, &text, &size);
+		error = load(snapshot, fd, reading->device ? FLOWTAP_INI_MAX : LIST_MAX, &text,
+			     &size);
 		close(fd);
 	}
 	if (error < 0) {

@@ -335,6 +335,27 @@ TEST_F(memory, huge_files_are_bounded)
 	ASSERT_EQ(512ULL << 20, flowtap_memory_held(self->memory));
 }
 
+/* One as long as a file can be. */
+TEST_F(memory, a_file_of_nothing_but_holes)
+{
+	const struct flowtap_code *code;
+	int fd = openat(self->directory, "huge", O_WRONLY | O_CREAT, 0600);
+	int64_t size = INT64_MAX & ~0xfffLL;
+
+	while (size > 1LL << 40 && ftruncate(fd, size))
+		size = size / 2 & ~0xfffLL;
+	close(fd);
+	fill(self->directory, "x", 5, 16);
+	ASSERT_EQ(0, add(self, "huge", 0x1000, 0, 0));
+	ASSERT_EQ(0, add(self, "x", 0xffffffffff000000, 0, 0));
+	/* What is behind it is there; it is, too, as far as anybody looks. */
+	ASSERT_EQ(5, byte_at(self->memory, &el1n, 0xffffffffff000000));
+	code = flowtap_memory_find(self->memory, &el1n, 0x1000 + (1ULL << 39));
+	ASSERT_NE(NULL, code);
+	ASSERT_NE(NULL, code->bytes);
+	ASSERT_EQ(NULL, flowtap_memory_find(self->memory, &el1n, 1ULL << 62));
+}
+
 TEST_F(memory, too_many_filters_and_images)
 {
 	struct flowtap_memory_file file = { .directory = self->directory, .path = "x" };

@@ -398,7 +398,28 @@ TEST_F(snapshot, limits)
 	put(self, "cpu.ini", text);
 	ASSERT_EQ(-E2BIG, read_it(self));
 	ASSERT_TRUE(told(self, "too many dumps"));
-	/* As many as there may be. */
+	put(self, "cpu.ini", CPU);
+	at = text + sprintf(text, "[trace_buffers]\nbuffers=");
+	for (int i = 0; i < 2000; i++)
+		at += sprintf(at, "b,");
+	sprintf(at, "\n[b]\nfile=b.bin\n");
+	put(self, "trace.ini", text);
+	ASSERT_EQ(-E2BIG, read_it(self));
+	ASSERT_TRUE(told(self, "too many buffers"));
+	/* As long as it may be, with as much to look for as there can be in it. */
+	at = text + sprintf(text, "[trace_buffers]\nbuffers=");
+	for (int i = 0; i < 1000; i++)
+		at += sprintf(at, "b%d,", i);
+	for (int i = 0; i < 1000; i++)
+		at += sprintf(at, "\n[b%d]\nfile=b.bin\nformat=coresight\nname=b", i);
+	at += sprintf(at, "\n[source_buffers]\nETE_0=b");
+	memset(at, ',', (1 << 20) - (at - text));
+	strcpy(text + (1 << 20) - 3, ",b");
+	put(self, "trace.ini", text);
+	ASSERT_EQ(0, read_it(self));
+	ASSERT_EQ(1000, self->n);
+	put(self, "trace.ini", TRACE);
+	/* As many dumps as there may be. */
 	at = text + sprintf(text, "%s", CPU);
 	for (int i = 1; i < 65536; i++)
 		at += sprintf(at, "[dump%d]\nfile=code\naddress=0x%x\n", i, 0x10000 + i * 16);

@@ -6,7 +6,7 @@
  * What was added first is found first where two of them overlap; what is adjacent is one stretch of
  * code. Bytes are copied out of the files when code is first asked for, as a file can shrink under
  * a mapping: at most 512 MiB of one stretch (a longer one is several) and 4 GiB in all. Nothing is
- * sized by what a file claims.
+ * sized by what a file claims: of images that are longer than 512 MiB at most 2 TiB are there.
  */
 #ifndef FLOWTAP_MEMORY_H
 #define FLOWTAP_MEMORY_H

@@ -51,8 +51,8 @@ struct flowtap_snapshot_options {
 struct flowtap_snapshot;
 
 /*
- * Reads the .ini files of a directory; dumps and buffers are not opened. At most 16 MiB of each
- * file, 4096 devices, buffers and sources, 65536 dumps. options may be NULL. 0 and *snapshot;
+ * Reads the .ini files of a directory; dumps and buffers are not opened. At most 16 MiB of a device's
+ * file, 1 MiB of the others, 1024 devices, buffers and sources, 65536 dumps. options may be NULL. 0 and *snapshot;
  * -EINVAL: not a snapshot, or one that contradicts itself; -ENODATA: it has no trace of an ETE;
  * -E2BIG; -errno of opening what is needed; -ENOMEM.
  */
