@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "unit/handmade.h"
 #include "unit/perffile.h"
 #include "unit/tinyelf.h"
 
@@ -93,82 +94,6 @@ static void program(const char *root, const char *path, uint8_t seed, const uint
 	write_file(root, path, bytes, n);
 }
 
-/* --- A trace unit's bytes. --- */
-
-struct stream {
-	uint8_t bytes[4096];
-	size_t size;
-};
-
-static void byte(struct stream *stream, uint8_t value)
-{
-	stream->bytes[stream->size++] = value;
-}
-
-static void bytes_of(struct stream *stream, uint64_t value, int n)
-{
-	for (int i = 0; i < n; i++)
-		byte(stream, (uint8_t)(value >> 8 * i));
-}
-
-/* Alignment Sync, Trace Info, Trace On: as a trace unit begins. */
-static void start(struct stream *stream)
-{
-	for (int i = 0; i < 11; i++)
-		byte(stream, 0);
-	byte(stream, 0x80);
-	byte(stream, 0x01);
-	byte(stream, 0x01);
-	byte(stream, 0x00);
-	byte(stream, 0x04);
-}
-
-static void trace_on(struct stream *stream)
-{
-	byte(stream, 0x04);
-}
-
-/* Target Address with Context, 64-bit IS0; which of VMID and CONTEXTIDR there are is in `what`. */
-#define CONTEXTID 0x80
-#define VMID 0x40
-static void at(struct stream *stream, uint64_t address, uint8_t level, uint8_t what, uint32_t vmid,
-	       uint32_t contextid)
-{
-	byte(stream, 0x85);
-	byte(stream, address >> 2 & 0x7f);
-	byte(stream, address >> 9 & 0x7f);
-	bytes_of(stream, address >> 16, 6);
-	byte(stream, 0x30 | level | what);
-	if (what & VMID)
-		bytes_of(stream, vmid, 4);
-	if (what & CONTEXTID)
-		bytes_of(stream, contextid, 4);
-}
-
-/* Target Address, 32-bit IS0. */
-static void to(struct stream *stream, uint64_t address)
-{
-	byte(stream, 0x9a);
-	byte(stream, address >> 2 & 0x7f);
-	byte(stream, address >> 9 & 0x7f);
-	bytes_of(stream, address >> 16, 2);
-}
-
-/* "ENE": one atom each. */
-static void atoms(struct stream *stream, const char *which)
-{
-	for (; *which; which++)
-		byte(stream, *which == 'E' ? 0xf7 : 0xf6);
-}
-
-static void timestamp(struct stream *stream, uint64_t ticks)
-{
-	byte(stream, 0x02);
-	for (int i = 0; i < 8; i++)
-		byte(stream, 0x80 | (ticks >> 7 * i & 0x7f));
-	byte(stream, (uint8_t)(ticks >> 56));
-}
-
 /* Program one from its begin, twice around: 12 instructions, then the third call. */
 static void run_one(struct stream *stream)
 {
@@ -178,62 +103,6 @@ static void run_one(struct stream *stream)
 		atoms(stream, "E");
 	}
 	atoms(stream, "E");
-}
-
-/* --- Frames: each byte of a source for itself, as dense as the format lets it. --- */
-
-static void frames(struct stream *out, const struct stream *sources, const uint8_t *ids, int n)
-{
-	uint8_t frame[16] = { 0 };
-	size_t used[4] = { 0 };
-	int current = -1, turn = 0, fill = 0;
-
-	for (;;) {
-		int left = 0;
-
-		for (int i = 0; i < n; i++)
-			left += used[i] < sources[i].size;
-		if (!left && !fill)
-			return;
-		if (fill % 2) {
-			/* An odd byte: data of the current ID. */
-			frame[fill++] = used[current] < sources[current].size ?
-					sources[current].bytes[used[current]++] : 0;
-		} else if (current >= 0 && used[current] < sources[current].size &&
-			   (used[current] % 23 || turn)) {
-			uint8_t value = sources[current].bytes[used[current]++];
-
-			frame[fill] = value & 0xfe;
-			frame[15] |= (value & 1) << fill / 2;
-			fill++;
-			turn = 0;
-		} else {
-			/* The next source that has any; else padding, ID 0 up to the frame's end. */
-			int next = current;
-
-			for (int i = 1; i <= n; i++) {
-				next = (current + i + n) % n;
-				if (used[next] < sources[next].size)
-					break;
-			}
-			if (!left) {
-				frame[fill] = 0x01;
-				frame[fill + 1 < 15 ? fill + 1 : fill] |= 0;
-				fill = 15;
-			} else {
-				current = next;
-				turn = 1;
-				frame[fill++] = (uint8_t)(ids[current] << 1 | 1);
-			}
-		}
-		if (fill >= 15) {
-			for (int i = 0; i < 16; i++)
-				byte(out, frame[i]);
-			memset(frame, 0, sizeof(frame));
-			fill = 0;
-			turn = 1;
-		}
-	}
 }
 
 /* --- Recordings. --- */
