@@ -235,57 +235,18 @@ static int step(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size
 	return status;
 }
 
-static const struct ete_follow another = { .kind = ETE_FOLLOW_P0 };
-
-/*
- * Atoms that nothing can cancel: the one that was held, then all but the last, which is held until
- * it is known not to be mispredicted.
- */
-static inline int run(struct flowtap_ete *ete, uint32_t taken, unsigned int count)
-{
-	uint32_t initial = taken;
-	struct ete_follow follow;
-	bool last = taken >> (count - 1) & 1;
-	unsigned int n = count - 1;
-	int status = 0;
-
-	if (ete->next_known) {
-		follow = (struct ete_follow){ ETE_FOLLOW_ADDRESS, ete->next_sub_isa,
-					      ete->next_address };
-		if (ete->held != ETE_NONE)
-			status = flowtap_ete_walk(ete, ete->held_taken, ete->held_initial, 1,
-						  &follow);
-		ete->next_known = false;
-		flowtap_ete_go(ete, follow.address, follow.sub_isa);
-	} else if (ete->held != ETE_NONE) {
-		taken = taken << 1 | ete->held_taken;
-		initial = initial << 1 | ete->held_initial;
-		n++;
-	}
-	ete->held = ETE_ATOMS;
-	ete->held_taken = last;
-	ete->held_initial = last;
-	return status ? status : flowtap_ete_walk(ete, taken, initial, n, &another);
-}
-
 /* As many packets as there are; *used bytes, the rest is no whole packet. */
-static int run_bytes(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used)
+static int run(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used)
 {
-	const struct flowtap_ete_atoms *atoms;
 	size_t at = 0, n;
 	int status = 0;
 
 	while (at < size && !status) {
-		atoms = &flowtap_ete_atoms[bytes[at]];
-		if (ete->direct && atoms->count) {
-			at++;
-			ete->parser.zeros = 0;
-			ete->any = true;
-			ete->counts.bytes++;
-			ete->counts.packets++;
-			ete->counts.atoms += atoms->count;
-			status = run(ete, atoms->taken, atoms->count);
-			continue;
+		if (ete->direct) {
+			status = flowtap_ete_run(ete, bytes + at, size - at, &n);
+			at += n;
+			if (status || at == size)
+				break;
 		}
 		status = step(ete, bytes + at, size - at, &n);
 		if (!n)
@@ -329,7 +290,7 @@ int flowtap_ete_decode(struct flowtap_ete *ete, const uint8_t *bytes, size_t siz
 	while (!status && ete->carried && size)
 		status = join(ete, &bytes, &size);
 	if (!status && size) {
-		status = run_bytes(ete, bytes, size, &used);
+		status = run(ete, bytes, size, &used);
 		if (!status && used < size) {
 			ete->carried = size - used;
 			memcpy(ete->carry, bytes + used, ete->carried);

@@ -25,7 +25,6 @@ static int context(struct flowtap_ete *ete, const struct ete_entry *entry)
 	struct flowtap_context *now = &ete->context;
 	struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_CONTEXT };
 
-	flowtap_ete_forget(ete);
 	ete->has_context = true;
 	now->mode = packet->exception_level;
 	now->security = packet->security;
@@ -38,6 +37,7 @@ static int context(struct flowtap_ete *ete, const struct ete_entry *entry)
 	now->isa = flowtap_ete_isa(ete);
 	if (ete->images.identify)
 		ete->images.identify(ete->images.argument, now);
+	flowtap_ete_look_from(ete);
 	element.context = *now;
 	return ete_put(ete, &element);
 }

@@ -7,7 +7,9 @@
  *	ete_queue.c		speculation: elements wait until they are committed (K10.5.3)
  *	ete_transaction.c	elements of a transaction wait until it is (K10.5.4)
  *	ete_analysis.c		elements against the code (K10.5.5)
- *	ete_walk.c		the way through the blocks: atoms, source addresses
+ *	ete_run.c		... atoms that can be analyzed at once
+ *	ete_walk.c		the way through the blocks: atoms
+ *	ete_reach.c		... up to an address: exceptions, source addresses
  *	ete_q.c			... Q
  *	ete_place.c		where the analysis stands, and which code and block is there
  *
@@ -28,12 +30,13 @@
 #define ETE_DROP 1
 
 #define ETE_ATOMS_MAX 32
-#define ETE_STRAIGHT_MAX (1U << 20)	/* instructions without a branch for one P0 element */
+#define ETE_STRAIGHT_MAX (1U << 16)	/* instructions without a branch for one P0 element */
 #define ETE_STACK 15			/* RXSVZC */
 #define ETE_JUMPS 1024
 #define ETE_RECENT 4
+#define ETE_VIEWS 8
 /* What may wait besides P0 elements. */
-#define ETE_QUEUE_MORE 65536
+#define ETE_QUEUE_MORE 8192
 
 enum ete_kind {
 	ETE_NONE,		/* was cancelled */
@@ -130,6 +133,17 @@ struct ete_jump {
 	uint8_t isa;
 };
 
+/*
+ * What is known of the code that a context sees; a PE changes to and fro between few of them. All
+ * of it ends with a timestamp, where the images go by time, and with a gap.
+ */
+struct ete_view {
+	struct flowtap_context context;
+	const struct flowtap_code *recent[ETE_RECENT];
+	unsigned int oldest;
+	uint32_t epoch;		/* of the jumps that were found in it; 0: not in use */
+};
+
 /* Loss that is told when decoding goes on, as its size is known then. */
 struct ete_loss {
 	bool pending;
@@ -167,13 +181,15 @@ struct flowtap_ete {
 	struct ete_return stack[16];	/* a ring */
 	unsigned int top;
 	unsigned int depth;
-	const struct flowtap_code *recent[ETE_RECENT];
-	unsigned int oldest;
-	uint32_t epoch;
+	struct ete_view *view;
+	struct ete_view views[ETE_VIEWS];
+	unsigned int oldest_view;
+	uint32_t epochs;
 	unsigned int looked;
 
 	/* Speculation. */
 	struct ete_queue queue;
+	size_t plain;		/* entries at its back that are no atoms, source or address */
 	struct ete_entry held_entry;	/* SOURCE, Q */
 	uint64_t speculative;	/* P0 elements in the queue */
 	uint64_t unseen;	/* ... that came before the first Trace Info */
@@ -259,9 +275,20 @@ int flowtap_ete_analyze(struct flowtap_ete *ete, const struct ete_entry *entry,
 /* Whether an element stays when those around it are cancelled (table K10-2). */
 bool flowtap_ete_stays(const struct ete_entry *entry);
 
+/* ete_run.c: packets of atoms where ete->direct, up to another one: *used bytes. */
+int flowtap_ete_run(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used);
+
 /* ete_walk.c */
 int flowtap_ete_walk(struct flowtap_ete *ete, uint32_t taken, uint32_t initial, unsigned int count,
 		     const struct ete_follow *follow);
+/* One atom, wherever the analysis stands. */
+int flowtap_ete_atom(struct flowtap_ete *ete, bool taken, bool initial,
+		     const struct ete_follow *follow);
+/* A direct branch was not taken though nothing can keep it from being taken. */
+bool flowtap_ete_cannot_fall_through(const struct flowtap_block *block);
+int flowtap_ete_fell_through(struct flowtap_ete *ete, const struct flowtap_block *block);
+
+/* ete_reach.c */
 int flowtap_ete_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 		       const struct ete_follow *follow);
 /* Up to `stop`, exclusive, or the first instruction behind it. */
@@ -280,6 +307,8 @@ void flowtap_ete_leave(struct flowtap_ete *ete);
 void flowtap_ete_lose(struct flowtap_ete *ete, enum ete_where where, const char *why);
 /* What was found of the code is asked for again. */
 void flowtap_ete_forget(struct flowtap_ete *ete);
+/* ete->context has changed. */
+void flowtap_ete_look_from(struct flowtap_ete *ete);
 /* A P0 element comes: makes sure that there is an address. 0, ETE_DROP. */
 int flowtap_ete_arrive(struct flowtap_ete *ete);
 /* Then: ete->block is the block there, cut before stop if that is not 0. 0, ETE_DROP. */
@@ -295,12 +324,71 @@ __attribute__((format(printf, 4, 5)))
 int flowtap_ete_tell(struct flowtap_ete *ete, enum flowtap_gap_reason reason, uint64_t address,
 		     const char *format, ...);
 
+static inline int ete_put_block(struct flowtap_ete *ete, struct flowtap_block *block, bool taken,
+				uint64_t target)
+{
+	block->executed++;
+	ete->counts.blocks++;
+	ete->counts.instructions += block->instructions;
+	return ete->sink->block(ete->sink, block, taken, target);
+}
+
 /* 32 bits in AArch32. */
 static inline uint64_t ete_behind(const struct flowtap_block *block)
 {
 	uint64_t end = block->address + block->size;
 
 	return block->isa == FLOWTAP_ISA_A64 ? end : (uint32_t)end;
+}
+
+/* Whether the chain may be followed: the block lies in the code that is there now. */
+static inline bool ete_inside(const struct flowtap_code *code, const struct flowtap_block *block)
+{
+	uint64_t offset = block->address - code->start, size = code->end - code->start;
+
+	return (block->key == code->key) & (offset < size) && block->size <= size - offset;
+}
+
+/*
+ * As many of the atoms as there are blocks chained to each other from ete->block on, which is at
+ * the next one then. No atom goes the long way that can go this one: this loop is what decoding
+ * costs. Returns how many; *status is the sink's.
+ */
+static inline unsigned int ete_chain(struct flowtap_ete *ete, uint32_t taken, unsigned int count,
+				     int *status)
+{
+	struct flowtap_block *block = ete->block, *next;
+	const struct flowtap_code *code = ete->code;
+	struct flowtap_sink *sink = ete->sink;
+	uint64_t instructions = 0, target;
+	unsigned int done = 0;
+	bool e;
+
+	if (!block)
+		return 0;
+	while (done < count) {
+		e = taken & 1;
+		next = e ? block->taken : block->next;
+		if (!next || !block->end || !(block->direct & (e | block->conditional)))
+			break;
+		if (!ete_inside(code, next))
+			break;
+		target = next->address;
+		block->executed++;
+		instructions += block->instructions;
+		done++;
+		if (block->link & e)
+			flowtap_ete_push_return(ete, block);
+		*status = sink->block(sink, block, e, target);
+		block = next;
+		if (*status)
+			break;
+		taken >>= 1;
+	}
+	ete->block = block;
+	ete->counts.blocks += done;
+	ete->counts.instructions += instructions;
+	return done;
 }
 
 #endif /* ETE_INTERNAL_H */

@@ -41,11 +41,40 @@ void flowtap_ete_lose(struct flowtap_ete *ete, enum ete_where where, const char 
 	ete->why = why;
 }
 
+static void new_view(struct flowtap_ete *ete, struct ete_view *view)
+{
+	*view = (struct ete_view){ .context = ete->context, .epoch = ++ete->epochs };
+	ete->view = view;
+}
+
 void flowtap_ete_forget(struct flowtap_ete *ete)
 {
 	flowtap_ete_leave(ete);
-	memset(ete->recent, 0, sizeof(ete->recent));
-	ete->epoch++;
+	for (int i = 0; i < ETE_VIEWS; i++)
+		ete->views[i].epoch = 0;
+	new_view(ete, &ete->views[0]);
+}
+
+/* Whether the same code can be expected: nothing but the ISA differs. */
+static bool same(const struct flowtap_context *a, const struct flowtap_context *b)
+{
+	return a->mode == b->mode && a->security == b->security && a->width == b->width &&
+	       a->pid == b->pid && a->tid == b->tid && a->cpu == b->cpu &&
+	       a->has_vmid == b->has_vmid && a->vmid == b->vmid &&
+	       a->has_contextid == b->has_contextid && a->contextid == b->contextid;
+}
+
+void flowtap_ete_look_from(struct flowtap_ete *ete)
+{
+	flowtap_ete_leave(ete);
+	for (int i = 0; i < ETE_VIEWS; i++) {
+		if (ete->views[i].epoch && same(&ete->views[i].context, &ete->context)) {
+			ete->view = &ete->views[i];
+			return;
+		}
+	}
+	new_view(ete, &ete->views[ete->oldest_view]);
+	ete->oldest_view = (ete->oldest_view + 1) % ETE_VIEWS;
 }
 
 int flowtap_ete_tell(struct flowtap_ete *ete, enum flowtap_gap_reason reason, uint64_t address,
@@ -151,18 +180,19 @@ static bool covers(const struct flowtap_code *code, uint64_t address)
 
 static const struct flowtap_code *code_at(struct flowtap_ete *ete, uint64_t address)
 {
+	struct ete_view *view = ete->view;
 	const struct flowtap_code *code;
 
 	for (int i = 0; i < ETE_RECENT; i++) {
-		if (covers(ete->recent[i], address))
-			return ete->recent[i];
+		if (covers(view->recent[i], address))
+			return view->recent[i];
 	}
 	ete->context.isa = flowtap_ete_isa(ete);
 	code = ete->images.find(ete->images.argument, &ete->context, address);
 	if (!covers(code, address) || !code->bytes)
 		return code;
-	ete->recent[ete->oldest] = code;
-	ete->oldest = (ete->oldest + 1) % ETE_RECENT;
+	view->recent[view->oldest] = code;
+	view->oldest = (view->oldest + 1) % ETE_RECENT;
 	return code;
 }
 
@@ -223,7 +253,6 @@ static void trim(struct flowtap_ete *ete)
 	if (!flowtap_blocks_trim(ete->blocks))
 		return;
 	ete->last = NULL;
-	ete->epoch++;
 	memset(ete->jumps, 0, sizeof(ete->jumps));
 }
 
@@ -250,8 +279,12 @@ static int look_up(struct flowtap_ete *ete, enum flowtap_isa isa, uint64_t stop)
 {
 	uint64_t address = ete->address;
 	const struct flowtap_code *code;
-	int status = find(ete, isa, stop, &code);
+	int status;
 
+	if (isa != FLOWTAP_ISA_T32 && address & 3)
+		return drop(flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, address,
+					     "instructions do not begin here in this state"));
+	status = find(ete, isa, stop, &code);
 	if (!status || status == -ENOMEM)
 		return status;
 	if (status == -ENODATA)
@@ -263,9 +296,12 @@ static int look_up(struct flowtap_ete *ete, enum flowtap_isa isa, uint64_t stop)
 
 bool flowtap_ete_look(struct flowtap_ete *ete)
 {
+	enum flowtap_isa isa = flowtap_ete_isa(ete);
 	const struct flowtap_code *code;
 
-	return !find(ete, flowtap_ete_isa(ete), 0, &code);
+	if (isa != FLOWTAP_ISA_T32 && ete->address & 3)
+		return false;
+	return !find(ete, isa, 0, &code);
 }
 
 int flowtap_ete_stand(struct flowtap_ete *ete, uint64_t stop)
@@ -277,7 +313,7 @@ int flowtap_ete_stand(struct flowtap_ete *ete, uint64_t stop)
 	if (stop)
 		return look_up(ete, isa, stop);
 	/* Blocks of the same code are chained by a look-up, and then come no more here. */
-	if (jump->block && jump->address == ete->address && jump->epoch == ete->epoch &&
+	if (jump->block && jump->address == ete->address && jump->epoch == ete->view->epoch &&
 	    jump->isa == isa && (!ete->last || ete->last->key != jump->code->key)) {
 		ete->block = jump->block;
 		ete->code = jump->code;
@@ -285,7 +321,8 @@ int flowtap_ete_stand(struct flowtap_ete *ete, uint64_t stop)
 	}
 	status = look_up(ete, isa, 0);
 	if (!status)
-		*jump = (struct ete_jump){ ete->address, ete->block, ete->code, ete->epoch, isa };
+		*jump = (struct ete_jump){ ete->address, ete->block, ete->code,
+					   ete->view->epoch, isa };
 	return status;
 }
 

@@ -88,6 +88,9 @@ int flowtap_ete_push(struct flowtap_ete *ete, const struct ete_entry *entry)
 	*ete_at(queue, queue->n - 1) = *entry;
 	ete->speculative += entry->count;
 	ete->any |= entry->count;
+	ete->plain++;
+	if (entry->kind == ETE_ATOMS || entry->kind == ETE_SOURCE || entry->kind == ETE_ADDRESS)
+		ete->plain = 0;
 	return 0;
 }
 
@@ -256,6 +259,16 @@ static void shorten(struct ete_entry *entry, unsigned int n)
 	entry->atoms.initial &= (1U << entry->count) - 1;
 }
 
+static int overcancelled(struct flowtap_ete *ete)
+{
+	int status = flowtap_ete_flush(ete);
+
+	if (status)
+		return status;
+	return flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, 0,
+				"a Cancel element of more P0 elements than there are");
+}
+
 int flowtap_ete_cancel(struct flowtap_ete *ete, uint64_t n)
 {
 	struct ete_queue *queue = &ete->queue;
@@ -264,6 +277,8 @@ int flowtap_ete_cancel(struct flowtap_ete *ete, uint64_t n)
 	struct ete_entry *entry;
 	unsigned int k;
 
+	if (!status && n > ete->speculative + ete->unseen)
+		return overcancelled(ete);
 	if (status)
 		return status;
 	while (n && i) {
@@ -282,12 +297,9 @@ int flowtap_ete_cancel(struct flowtap_ete *ete, uint64_t n)
 			entry->kind = ETE_NONE;
 	}
 	remove_none(queue, i);
-	k = n < ete->unseen ? n : ete->unseen;
-	ete->unseen -= k;
-	if (n == k)
-		return 0;
-	return flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, 0,
-				"a Cancel element of more P0 elements than there are");
+	ete->unseen -= n;
+	ete->plain = 0;
+	return 0;
 }
 
 /*
@@ -299,7 +311,7 @@ int flowtap_ete_mispredict(struct flowtap_ete *ete)
 	struct ete_queue *queue = &ete->queue;
 	int status = spill(ete);
 	bool found = false;
-	size_t i = queue->n;
+	size_t i = queue->n > ete->plain ? queue->n - ete->plain : 0;
 
 	if (status)
 		return status;

@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * The shortest way, where nothing is speculative and nothing waits: atoms and target addresses from
+ * the bytes to the walk. Of all that is committed the last atom waits (ete_internal.h).
+ */
+#include "ete_internal.h"
+
+static const struct ete_follow another = { .kind = ETE_FOLLOW_P0 };
+
+/* The held atom has an address behind it: where the analysis goes on. */
+static int arrive(struct flowtap_ete *ete)
+{
+	const struct ete_follow follow = { ETE_FOLLOW_ADDRESS, ete->next_sub_isa,
+					   ete->next_address };
+	int status = 0;
+
+	ete->next_known = false;
+	if (ete->held != ETE_NONE) {
+		ete->held = ETE_NONE;
+		status = flowtap_ete_atom(ete, ete->held_taken, ete->held_initial, &follow);
+	}
+	if (ete->block || ete->where != ETE_KNOWN || ete->address != follow.address ||
+	    ete->sub_isa != follow.sub_isa)
+		flowtap_ete_go(ete, follow.address, follow.sub_isa);
+	return status;
+}
+
+/* A packet of atoms. */
+static inline int run(struct flowtap_ete *ete, uint32_t taken, unsigned int count)
+{
+	bool last = taken >> (count - 1) & 1;
+	unsigned int n = count - 1, done;
+	int status = 0;
+
+	if (ete->next_known) {
+		status = arrive(ete);
+	} else if (ete->held != ETE_NONE) {
+		if (ete->held_initial != ete->held_taken)
+			status = flowtap_ete_atom(ete, ete->held_taken, ete->held_initial,
+						  &another);
+		else
+			taken = taken << 1 | ete->held_taken, n++;
+	}
+	ete->held = ETE_ATOMS;
+	ete->held_taken = last;
+	ete->held_initial = last;
+	while (n && !status) {
+		done = ete_chain(ete, taken, n, &status);
+		taken >>= done;
+		n -= done;
+		if (!n || status)
+			break;
+		status = flowtap_ete_atom(ete, taken & 1, taken & 1, &another);
+		taken >>= 1;
+		n--;
+	}
+	return status;
+}
+
+int flowtap_ete_run(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used)
+{
+	const struct flowtap_ete_atoms *atoms;
+	uint64_t packets = 0, n_atoms = 0;
+	size_t at = 0;
+	int status = 0;
+
+	while (at < size && !status) {
+		atoms = &flowtap_ete_atoms[bytes[at]];
+		if (!atoms->count)
+			break;
+		at++;
+		packets++;
+		n_atoms += atoms->count;
+		status = run(ete, atoms->taken, atoms->count);
+	}
+	if (at) {
+		ete->parser.zeros = 0;
+		ete->any = true;
+	}
+	ete->counts.bytes += at;
+	ete->counts.packets += packets;
+	ete->counts.atoms += n_atoms;
+	*used = at;
+	return status;
+}
