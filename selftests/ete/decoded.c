@@ -92,12 +92,16 @@ static int take_element(struct flowtap_sink *sink, const struct flowtap_element 
 	case FLOWTAP_ELEMENT_GAP:
 		step = truth_step(truth, TRUTH_GAP);
 		step->value = element->gap.reason;
-		snprintf(decoded->detail, sizeof(decoded->detail), "%s: %s",
+		snprintf(decoded->detail, sizeof(decoded->detail), "%s at %llx: %s",
 			 flowtap_gap_name(element->gap.reason),
+			 (unsigned long long)element->gap.address,
 			 element->gap.detail ? element->gap.detail : "");
 		break;
 	case FLOWTAP_ELEMENT_EVENT:
-		truth_side(truth, TRUTH_EVENT, element->event, 0, false);
+		/* One for a packet: a bit for each ETEEvent. */
+		for (unsigned int i = 0; i < 4; i++)
+			if (element->event >> i & 1)
+				truth_side(truth, TRUTH_EVENT, i, 0, false);
 		break;
 	case FLOWTAP_ELEMENT_TIMESTAMP:
 		truth_side(truth, TRUTH_TIMESTAMP, element->timestamp.ticks,

@@ -148,7 +148,9 @@ void encode_cover(struct encoder *encoder, size_t n)
 				truth_step(truth, TRUTH_ERET);
 		}
 	}
-	memmove(encoder->run, encoder->run + n, (encoder->nrun - n) * sizeof(*encoder->run));
+	if (n)
+		memmove(encoder->run, encoder->run + n,
+			(encoder->nrun - n) * sizeof(*encoder->run));
 	encoder->nrun -= n;
 }
 
@@ -348,6 +350,11 @@ static void add_to_run(struct encoder *encoder, const struct encoder_insn *insn)
 			abort();
 	}
 	encoder->run[encoder->nrun++] = *insn;
+}
+
+void encoder_quiet(struct encoder *encoder, const struct encoder_insn *insn)
+{
+	add_to_run(encoder, insn);
 }
 
 static bool sync_due(struct encoder *encoder)

@@ -210,6 +210,7 @@ struct encoder {
 	/* Speculation: P0 elements. */
 	uint64_t emitted;
 	uint64_t resolved;
+	uint64_t committed;	/* resolved, as of the last time no atom waited */
 	uint64_t addresses;	/* told so far */
 	size_t ends[ENCODER_MAXSPEC + 64];	/* steps behind element number % size */
 	struct encoder_mark marks[ENCODER_MARKS];
@@ -252,9 +253,13 @@ void encoder_exception(struct encoder *encoder, unsigned int number, uint64_t re
 /* After it nothing of before is known to have come to an end; the handler is at `address`. */
 void encoder_reset(struct encoder *encoder, uint64_t address, uint8_t isa,
 		   const struct trace_context *context);
-/* n instructions since the last P0 element were executed and are not told; now at `address`. */
+/*
+ * Instructions that a Q element stands for: where encoder_can_q, then each as it is executed, then
+ * encoder_q with where execution is now.
+ */
 bool encoder_can_q(const struct encoder *encoder);
-void encoder_q(struct encoder *encoder, uint32_t n, uint64_t address, uint8_t isa);
+void encoder_quiet(struct encoder *encoder, const struct encoder_insn *insn);
+void encoder_q(struct encoder *encoder, uint64_t address, uint8_t isa);
 void encoder_event(struct encoder *encoder, unsigned int mask);
 void encoder_timestamp(struct encoder *encoder, uint64_t ticks);
 void encoder_marker(struct encoder *encoder);

@@ -82,6 +82,8 @@ void packet_atoms(struct encoder *encoder, unsigned int but)
 {
 	while (encoder->natoms > but)
 		one_packet(encoder, encoder->natoms - but);
+	if (!encoder->natoms)
+		encoder->committed = encoder->resolved;
 }
 
 void packet_atom(struct encoder *encoder, bool taken)

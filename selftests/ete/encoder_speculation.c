@@ -80,22 +80,28 @@ bool encoder_can_q(const struct encoder *encoder)
 	return encoder->options.q && encoder->tracing && !encoder->nrun && !encoder->nmarks;
 }
 
-void encoder_q(struct encoder *encoder, uint32_t n, uint64_t address, uint8_t isa)
+void encoder_q(struct encoder *encoder, uint64_t address, uint8_t isa)
 {
 	struct encoder_view *view = &encoder->view;
 	uint64_t without_count = encoder->counts[PACKET_Q_F];
+	struct truth *truth = encoder->truth;
 	uint64_t start = view->start;
-	struct truth_step *step;
 	bool told;
 
 	encode_tell(encoder);
-	told = packet_q(encoder, n, (struct encoder_address){ address, is1(isa) });
-	if (encoder->truth) {
-		step = truth_step(encoder->truth, TRUTH_Q);
+	told = packet_q(encoder, encoder->nrun, (struct encoder_address){ address, is1(isa) });
+	if (truth) {
+		struct truth_step *step = truth_step(truth, TRUTH_Q);
+		size_t first = truth->n;
+
 		step->address = start;
-		step->next = told ? address : 0;
-		step->value = encoder->counts[PACKET_Q_F] == without_count ? n : 0;
+		step->next = address;
+		step->value = encoder->counts[PACKET_Q_F] == without_count ? encoder->nrun : 0;
+		encode_cover(encoder, encoder->nrun);
+		while (first < truth->n)
+			truth->steps[first++].inside = true;
 	}
+	encoder->nrun = 0;
 	go_to(encoder, address, isa);
 	view->need_address = !told;
 	encode_element(encoder);
@@ -134,6 +140,8 @@ void encoder_transaction_commit(struct encoder *encoder)
 	packet_begin(encoder, PACKET_TRANSACTION_COMMIT, 0x0b);
 	encoder->view.in_transaction = false;
 	transaction_step(encoder, FLOWTAP_TRANSACTION_COMMIT);
+	if (encoder->truth)
+		encoder->ends[encoder->emitted % ENDS] = encoder->truth->n;
 }
 
 /* The elements of the transaction are dropped with the run that no element covers. */
@@ -247,6 +255,7 @@ static void lose(struct encoder *encoder)
 		}
 	}
 	encoder->resolved = encoder->emitted;
+	encoder->committed = encoder->emitted;
 	encoder->nmarks = 0;
 	encoder->held = 0;
 	encoder->nrun = 0;
@@ -265,8 +274,9 @@ void encoder_overflow(struct encoder *encoder)
 	if (rng_one_in(&encoder->rng, 2)) {
 		encoder->emitted -= encoder->natoms;
 		encoder->natoms = 0;
-		if (encoder->resolved > encoder->emitted)
-			encoder->resolved = encoder->emitted;
+		encoder->resolved = encoder->committed;
+		if (encoder->emitted > encoder->resolved + encoder->options.maxspec)
+			encoder->resolved = encoder->emitted - encoder->options.maxspec;
 	}
 	packet_begin(encoder, PACKET_OVERFLOW, 0x00);
 	packet_byte(encoder, 0x05);

@@ -87,7 +87,9 @@ static void tell(struct execute *x, const struct program_insn *insn, bool taken,
 	if (told.kind != ENCODER_OTHER)
 		encoder_cycles(x->encoder, rng_below(&x->rng, 6));
 	x->executed++;
-	if (!x->silent)
+	if (x->silent)
+		encoder_quiet(x->encoder, &told);
+	else
 		encoder_insn(x->encoder, &told);
 }
 
@@ -335,7 +337,7 @@ static void quiet(struct execute *x)
 		;
 	x->silent = false;
 	if (x->executed != before)
-		encoder_q(x->encoder, x->executed - before, current(x)->address, current(x)->isa);
+		encoder_q(x->encoder, current(x)->address, current(x)->isa);
 }
 
 /* Takes back some of the right path, which is then executed again or not. */

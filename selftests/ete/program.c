@@ -177,9 +177,12 @@ static void aim(struct program *program, uint32_t at)
 	}
 	forward |= !insn->conditional;
 	insn->to = nearby(program, at, reach, forward);
-	/* CBZ cannot go to itself. */
 	if (insn->to <= at && forward)
 		insn->to = at + 1;
+	/* CBZ goes to the instruction at the address 4 further on at least. */
+	if (insn->isa == FLOWTAP_ISA_T32 && program_t32_skips(insn) &&
+	    program->insns[insn->to].address < insn->address + 4)
+		insn->to = UINT32_MAX;
 }
 
 /* What found nothing to call becomes something that goes nowhere. */

@@ -72,7 +72,7 @@ void program_t32_choose(struct program_insn *insn, enum insn_role role, struct r
 	static const uint8_t common[] = { B_COND, B_COND, CBZ, CBZ, B_COND_WIDE, BL, BL, BLX_LABEL };
 	static const uint8_t rare[] = { BLX, ISB, WFE, WFI, WFI_WIDE, SVC, BLX, TBB, TBH };
 	static const uint8_t ends[] = { BX_LR, BX_LR, POP, POP, POP_WIDE, MOV_PC_LR, LDR_PC_POST, TBB,
-					TBH, B_NARROW, B_WIDE, BX, BXJ, MOV_PC, LDR_PC };
+					TBH, B_WIDE, B_WIDE, BX, BXJ, MOV_PC, LDR_PC };
 	uint8_t form;
 
 	switch (role) {
@@ -114,6 +114,11 @@ void program_t32_it_branch(struct program_insn *insn, struct rng *rng)
 bool program_t32_exchanges(const struct program_insn *insn)
 {
 	return insn->form == BLX_LABEL;
+}
+
+bool program_t32_skips(const struct program_insn *insn)
+{
+	return insn->form == CBZ;
 }
 
 unsigned int program_t32_reach(const struct program_insn *insn, bool *forward)

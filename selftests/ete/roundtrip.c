@@ -4,8 +4,9 @@
  * contexts, exceptions, cycles, times, events, all in their order. Random programs, executions and
  * trace units; every packet format must have occurred.
  *
- * FLOWTAP_SEED=N: the seed; FLOWTAP_RUNS=N: how many executions of each kind; FLOWTAP_ONLY=N: only
- * that one of the seed, with more said about it.
+ * FLOWTAP_SEED=N: the seed; FLOWTAP_RUNS=N: how many executions of each kind; FLOWTAP_GROUP=N and
+ * FLOWTAP_ONLY=N: only that group, only that run of a group, with more said about it.
+ * FLOWTAP_SAVE=DIR: writes it as an Arm snapshot.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +15,7 @@
 
 #include "decoded.h"
 #include "scenario.h"
+#include "snapshot.h"
 
 struct totals {
 	uint64_t counts[PACKETS];
@@ -99,6 +101,8 @@ static bool run(uint64_t seed, unsigned int has, uint64_t size, struct totals *t
 		printf("# configr %x idr0 %x idr2 %x maxspec %u %zu bytes %llu instructions\n",
 		       config.configr, config.idr0, config.idr2, config.idr8, encoder.size,
 		       (unsigned long long)execute.executed);
+	if (talk && getenv("FLOWTAP_SAVE"))
+		snapshot_write(getenv("FLOWTAP_SAVE"), &encoder, program);
 	add(totals, &encoder, &execute);
 	decoded_free(&decoded);
 out:
@@ -127,9 +131,9 @@ static bool group(unsigned int i, uint64_t seed, uint64_t runs, struct totals *t
 
 		if (only != UINT64_MAX && n != only)
 			continue;
-		if (!run(one, groups[i].has, size, totals, only != UINT64_MAX) && !bad++)
-			printf("# first bad one: FLOWTAP_SEED=%llu, FLOWTAP_ONLY=%llu\n",
-			       (unsigned long long)seed, (unsigned long long)n);
+		if (!run(one, groups[i].has, size, totals, only != UINT64_MAX) && ++bad)
+			printf("# bad: FLOWTAP_SEED=%llu FLOWTAP_GROUP=%u FLOWTAP_ONLY=%llu\n",
+			       (unsigned long long)seed, i, (unsigned long long)n);
 	}
 	if (bad)
 		printf("# %u of %llu are bad\n", bad, (unsigned long long)runs * groups[i].share);

@@ -24,7 +24,7 @@ enum truth_kind {
 	TRUTH_EXCEPTION,	/* value: number */
 	TRUTH_ERET,
 	TRUTH_TRACE_ON,
-	TRUTH_Q,		/* address: start; value: instructions; next */
+	TRUTH_Q,		/* address: start; value: instructions, 0 not told; next */
 	TRUTH_TRANSACTION,	/* value: enum flowtap_transaction */
 	TRUTH_GAP,		/* value: enum flowtap_gap_reason */
 	/* Beside. */
@@ -45,6 +45,7 @@ struct truth_step {
 	uint8_t size;
 	bool branch;
 	bool taken;
+	bool inside;		/* of the Q before: a decoder may find them out or not */
 };
 
 struct truth_side {
@@ -81,7 +82,7 @@ void truth_cut(struct truth *truth, size_t n, size_t resolved);
  * Whether `got` is what `truth` says. Prints the first difference as comments of TAP.
  * ignore_transactions: they are left out on both sides.
  */
-bool truth_equal(const struct truth *truth, const struct truth *got, bool ignore_transactions);
+bool truth_equal(const struct truth *truth, struct truth *got, bool ignore_transactions);
 void truth_print(const struct truth *truth, size_t around);
 const char *truth_line(const struct truth *truth, const struct truth_step *step, char *line,
 		       size_t size);
