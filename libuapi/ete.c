@@ -219,36 +219,44 @@ static int take(struct flowtap_ete *ete, const uint8_t *bytes, size_t size)
 	return flowtap_ete_element(ete, &ete->packet);
 }
 
-/* One packet. *used 0: more bytes are needed. */
-static int step(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used)
+/* The packet that was parsed. */
+static int finish_packet(struct flowtap_ete *ete, const uint8_t *bytes, size_t size)
 {
-	int status;
+	int status = take(ete, bytes, size);
 
-	*used = flowtap_ete_parse(&ete->parser, bytes, size, &ete->packet);
-	if (!*used)
-		return 0;
-	status = take(ete, bytes, *used);
-	ete->counts.bytes += *used;
+	ete->counts.bytes += size;
 	ete->counts.packets += ete->packet.type != FLOWTAP_ETE_NOT_SYNCED;
 	ete->direct = ete->sync == ETE_SYNCED && !ete->max_speculation && !ete->in_transaction &&
 		      !ete->unseen && !ete->queue.n && ete->held <= ETE_ATOMS;
 	return status;
 }
 
+/* One packet. *used 0: more bytes are needed. */
+static int step(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used)
+{
+	*used = flowtap_ete_parse(&ete->parser, bytes, size, &ete->packet);
+	return *used ? finish_packet(ete, bytes, *used) : 0;
+}
+
 /* As many packets as there are; *used bytes, the rest is no whole packet. */
 static int run(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used)
 {
-	size_t at = 0, n;
+	size_t at = 0, n, parsed = 0;
 	int status = 0;
 
 	while (at < size && !status) {
 		if (ete->direct) {
-			status = flowtap_ete_run(ete, bytes + at, size - at, &n);
+			status = flowtap_ete_run(ete, bytes + at, size - at, &n, &parsed);
 			at += n;
 			if (status || at == size)
 				break;
 		}
-		status = step(ete, bytes + at, size - at, &n);
+		n = parsed;
+		parsed = 0;
+		if (n)
+			status = finish_packet(ete, bytes + at, n);
+		else
+			status = step(ete, bytes + at, size - at, &n);
 		if (!n)
 			break;
 		at += n;

@@ -34,7 +34,7 @@ static int context(struct flowtap_ete *ete, const struct ete_entry *entry)
 	now->has_contextid |= entry->context.has_contextid;
 	now->vmid = packet->vmid;
 	now->contextid = packet->contextid;
-	now->isa = flowtap_ete_isa(ete);
+	now->isa = ete_isa(ete);
 	if (ete->images.identify)
 		ete->images.identify(ete->images.argument, now);
 	flowtap_ete_look_from(ete);
@@ -141,7 +141,7 @@ static int marker(struct flowtap_ete *ete)
 
 static int address(struct flowtap_ete *ete, const struct ete_entry *entry)
 {
-	flowtap_ete_go(ete, entry->value, entry->sub_isa);
+	ete_go(ete, entry->value, entry->sub_isa);
 	return 0;
 }
 

@@ -240,6 +240,16 @@ static inline int ete_put(struct flowtap_ete *ete, const struct flowtap_element 
 	return ete->sink->element(ete->sink, element);
 }
 
+/* At `address` from now on, a block is looked for when it is needed. */
+static inline void ete_go(struct flowtap_ete *ete, uint64_t address, uint8_t sub_isa)
+{
+	ete->block = NULL;
+	ete->last = NULL;
+	ete->where = ETE_KNOWN;
+	ete->address = address;
+	ete->sub_isa = sub_isa;
+}
+
 /* Functions return 0, what the sink returned below 0, -ENOMEM; some ETE_DROP. */
 
 /* ete_elements.c */
@@ -275,8 +285,12 @@ int flowtap_ete_analyze(struct flowtap_ete *ete, const struct ete_entry *entry,
 /* Whether an element stays when those around it are cancelled (table K10-2). */
 bool flowtap_ete_stays(const struct ete_entry *entry);
 
-/* ete_run.c: packets of atoms where ete->direct, up to another one: *used bytes. */
-int flowtap_ete_run(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used);
+/*
+ * ete_run.c: atoms and target addresses where ete->direct: *used bytes. *parsed: the next packet is
+ * in ete->packet already, of so many bytes, or 0.
+ */
+int flowtap_ete_run(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used,
+		    size_t *parsed);
 
 /* ete_walk.c */
 int flowtap_ete_walk(struct flowtap_ete *ete, uint32_t taken, uint32_t initial, unsigned int count,
@@ -299,10 +313,13 @@ int flowtap_ete_q(struct flowtap_ete *ete, const struct ete_entry *entry,
 		  const struct ete_follow *follow);
 
 /* ete_place.c */
-enum flowtap_isa flowtap_ete_isa(const struct flowtap_ete *ete);
-/* At `address` from now on, a block is looked for when it is needed. */
-void flowtap_ete_go(struct flowtap_ete *ete, uint64_t address, uint8_t sub_isa);
-/* As go for where the analysis stands already. */
+static inline enum flowtap_isa ete_isa(const struct flowtap_ete *ete)
+{
+	if (ete->context.width == 64)
+		return FLOWTAP_ISA_A64;
+	return ete->sub_isa ? FLOWTAP_ISA_T32 : FLOWTAP_ISA_A32;
+}
+/* As ete_go for where the analysis stands already. */
 void flowtap_ete_leave(struct flowtap_ete *ete);
 void flowtap_ete_lose(struct flowtap_ete *ete, enum ete_where where, const char *why);
 /* What was found of the code is asked for again. */
@@ -341,6 +358,24 @@ static inline uint64_t ete_behind(const struct flowtap_block *block)
 	return block->isa == FLOWTAP_ISA_A64 ? end : (uint32_t)end;
 }
 
+static inline struct ete_jump *ete_jump_at(struct flowtap_ete *ete, uint64_t address)
+{
+	return &ete->jumps[(address >> 2 ^ address >> 12) % ETE_JUMPS];
+}
+
+/* The block at an address that an indirect branch led to before, where nothing else is to be done. */
+static inline void ete_land(struct flowtap_ete *ete)
+{
+	const struct ete_jump *jump = ete_jump_at(ete, ete->address);
+
+	if (jump->address == ete->address && jump->epoch == ete->view->epoch && jump->block &&
+	    jump->isa == ete_isa(ete) && !ete->last && ete->where == ETE_KNOWN &&
+	    ete->has_context && !ete->clear_pending) {
+		ete->block = jump->block;
+		ete->code = jump->code;
+	}
+}
+
 /* Whether the chain may be followed: the block lies in the code that is there now. */
 static inline bool ete_inside(const struct flowtap_code *code, const struct flowtap_block *block)
 {
@@ -369,7 +404,8 @@ static inline unsigned int ete_chain(struct flowtap_ete *ete, uint32_t taken, un
 	while (done < count) {
 		e = taken & 1;
 		next = e ? block->taken : block->next;
-		if (!next || !block->end || !(block->direct & (e | block->conditional)))
+		/* A block that does not end with a P0 instruction is not direct. */
+		if (!next || !(block->direct & (e | block->conditional)))
 			break;
 		if (!ete_inside(code, next))
 			break;

@@ -10,26 +10,10 @@
 
 #define TRIM_EVERY 256		/* look-ups */
 
-enum flowtap_isa flowtap_ete_isa(const struct flowtap_ete *ete)
-{
-	if (ete->context.width == 64)
-		return FLOWTAP_ISA_A64;
-	return ete->sub_isa ? FLOWTAP_ISA_T32 : FLOWTAP_ISA_A32;
-}
-
-void flowtap_ete_go(struct flowtap_ete *ete, uint64_t address, uint8_t sub_isa)
-{
-	ete->block = NULL;
-	ete->last = NULL;
-	ete->where = ETE_KNOWN;
-	ete->address = address;
-	ete->sub_isa = sub_isa;
-}
-
 void flowtap_ete_leave(struct flowtap_ete *ete)
 {
 	if (ete->block)
-		flowtap_ete_go(ete, ete->block->address, ete->block->isa == FLOWTAP_ISA_T32);
+		ete_go(ete, ete->block->address, ete->block->isa == FLOWTAP_ISA_T32);
 	ete->last = NULL;
 }
 
@@ -160,7 +144,7 @@ int flowtap_ete_arrive(struct flowtap_ete *ete)
 	struct ete_return entry;
 
 	if (ete->where == ETE_RETURN && flowtap_ete_pop_return(ete, &entry))
-		flowtap_ete_go(ete, entry.address, entry.sub_isa);
+		ete_go(ete, entry.address, entry.sub_isa);
 	if (ete->clear_pending) {
 		ete->clear_pending = false;
 		ete->depth = 0;
@@ -187,7 +171,7 @@ static const struct flowtap_code *code_at(struct flowtap_ete *ete, uint64_t addr
 		if (covers(view->recent[i], address))
 			return view->recent[i];
 	}
-	ete->context.isa = flowtap_ete_isa(ete);
+	ete->context.isa = ete_isa(ete);
 	code = ete->images.find(ete->images.argument, &ete->context, address);
 	if (!covers(code, address) || !code->bytes)
 		return code;
@@ -238,11 +222,6 @@ static int get(struct flowtap_ete *ete, const struct flowtap_code *code, enum fl
 	for (int i = 0; i < 2 && status == -ENODATA && end > address; i++, end -= 2)
 		status = flowtap_blocks_get(ete->blocks, code, isa, address, end, &ete->block);
 	return status;
-}
-
-static struct ete_jump *jump_at(struct flowtap_ete *ete, uint64_t address)
-{
-	return &ete->jumps[(address >> 2 ^ address >> 12) % ETE_JUMPS];
 }
 
 static void trim(struct flowtap_ete *ete)
@@ -296,7 +275,7 @@ static int look_up(struct flowtap_ete *ete, enum flowtap_isa isa, uint64_t stop)
 
 bool flowtap_ete_look(struct flowtap_ete *ete)
 {
-	enum flowtap_isa isa = flowtap_ete_isa(ete);
+	enum flowtap_isa isa = ete_isa(ete);
 	const struct flowtap_code *code;
 
 	if (isa != FLOWTAP_ISA_T32 && ete->address & 3)
@@ -306,8 +285,8 @@ bool flowtap_ete_look(struct flowtap_ete *ete)
 
 int flowtap_ete_stand(struct flowtap_ete *ete, uint64_t stop)
 {
-	enum flowtap_isa isa = flowtap_ete_isa(ete);
-	struct ete_jump *jump = jump_at(ete, ete->address);
+	enum flowtap_isa isa = ete_isa(ete);
+	struct ete_jump *jump = ete_jump_at(ete, ete->address);
 	int status;
 
 	if (stop)
@@ -328,7 +307,7 @@ int flowtap_ete_stand(struct flowtap_ete *ete, uint64_t stop)
 
 int flowtap_ete_step(struct flowtap_ete *ete, struct flowtap_block *block, uint64_t stop)
 {
-	flowtap_ete_go(ete, ete_behind(block), block->isa == FLOWTAP_ISA_T32);
+	ete_go(ete, ete_behind(block), block->isa == FLOWTAP_ISA_T32);
 	ete->last = block;
 	ete->last_taken = false;
 	return flowtap_ete_stand(ete, stop);

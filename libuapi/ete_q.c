@@ -24,7 +24,7 @@ static int tell_q(struct flowtap_ete *ete, uint64_t start, const struct ete_entr
 
 	ete->counts.inferred += entry->value;
 	if (follow->kind == ETE_FOLLOW_ADDRESS)
-		flowtap_ete_go(ete, follow->address, follow->sub_isa);
+		ete_go(ete, follow->address, follow->sub_isa);
 	else
 		flowtap_ete_lose(ete, ETE_MISSING, "a Q element has no address behind it");
 	return ete_put(ete, &element);
@@ -84,7 +84,7 @@ static bool one_way(struct flowtap_ete *ete, uint64_t n, const struct ete_follow
 		*stop = ete_behind(block);
 		if (!n)
 			break;
-		flowtap_ete_go(ete, *stop, block->isa == FLOWTAP_ISA_T32);
+		ete_go(ete, *stop, block->isa == FLOWTAP_ISA_T32);
 		if (!flowtap_ete_look(ete))
 			return false;
 	}
@@ -116,7 +116,7 @@ int flowtap_ete_q(struct flowtap_ete *ete, const struct ete_entry *entry,
 	if (!entry->value || entry->value > ETE_STRAIGHT_MAX || !flowtap_ete_look(ete))
 		return tell_q(ete, start, entry, follow);
 	proven = one_way(ete, entry->value, follow, &stop, &taken);
-	flowtap_ete_go(ete, start, sub_isa);
+	ete_go(ete, start, sub_isa);
 	if (!proven)
 		return tell_q(ete, start, entry, follow);
 	if (stop)

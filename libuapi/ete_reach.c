@@ -28,7 +28,7 @@ static int pass(struct flowtap_ete *ete, uint64_t stop)
 	status = ete_put_block(ete, block, false, ete_behind(block));
 	if (status)
 		return status;
-	flowtap_ete_go(ete, ete_behind(block), block->isa == FLOWTAP_ISA_T32);
+	ete_go(ete, ete_behind(block), block->isa == FLOWTAP_ISA_T32);
 	/* The cut block is none to chain from. */
 	ete->last = block->stop || stop ? NULL : block;
 	ete->last_taken = false;
@@ -84,7 +84,7 @@ static int only_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 {
 	if (ete->context.width == 32 && entry->value >> 32)
 		return ETE_DROP;
-	flowtap_ete_go(ete, entry->value, entry->sub_isa);
+	ete_go(ete, entry->value, entry->sub_isa);
 	return take_source(ete, entry, follow);
 }
 
@@ -138,11 +138,11 @@ int flowtap_ete_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 	flowtap_ete_leave(ete);
 	from = ete->address;
 	sub_isa = ete->sub_isa;
-	flowtap_ete_go(ete, entry->value, entry->sub_isa);
+	ete_go(ete, entry->value, entry->sub_isa);
 	status = flowtap_ete_stand(ete, 0);
 	if (status)
 		return status;
-	flowtap_ete_go(ete, from, sub_isa);
+	ete_go(ete, from, sub_isa);
 	status = ete_put(ete, &source);
 	if (!status)
 		status = reach_source(ete, entry, follow);

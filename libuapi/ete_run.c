@@ -21,7 +21,7 @@ static int arrive(struct flowtap_ete *ete)
 	}
 	if (ete->block || ete->where != ETE_KNOWN || ete->address != follow.address ||
 	    ete->sub_isa != follow.sub_isa)
-		flowtap_ete_go(ete, follow.address, follow.sub_isa);
+		ete_go(ete, follow.address, follow.sub_isa);
 	return status;
 }
 
@@ -45,6 +45,8 @@ static inline int run(struct flowtap_ete *ete, uint32_t taken, unsigned int coun
 	ete->held_taken = last;
 	ete->held_initial = last;
 	while (n && !status) {
+		if (!ete->block)
+			ete_land(ete);
 		done = ete_chain(ete, taken, n, &status);
 		taken >>= done;
 		n -= done;
@@ -57,23 +59,54 @@ static inline int run(struct flowtap_ete *ete, uint32_t taken, unsigned int coun
 	return status;
 }
 
-int flowtap_ete_run(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used)
+static bool is_target(const struct flowtap_ete_packet *packet)
+{
+	return packet->type == FLOWTAP_ETE_TARGET_LONG ||
+	       packet->type == FLOWTAP_ETE_TARGET_SHORT || packet->type == FLOWTAP_ETE_TARGET_EXACT;
+}
+
+/* Whether what comes next is an address, which then is known. */
+static size_t target(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *parsed)
+{
+	size_t n;
+
+	if (size < FLOWTAP_ETE_PACKET_MAX || !is_target(&flowtap_ete_headers[*bytes]))
+		return 0;
+	n = flowtap_ete_parse(&ete->parser, bytes, size, &ete->packet);
+	if (!is_target(&ete->packet)) {
+		*parsed = n;
+		return 0;
+	}
+	ete->next_known = true;
+	ete->next_address = ete->packet.address.address;
+	ete->next_sub_isa = ete->packet.address.sub_isa;
+	return n;
+}
+
+int flowtap_ete_run(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used,
+		    size_t *parsed)
 {
 	const struct flowtap_ete_atoms *atoms;
 	uint64_t packets = 0, n_atoms = 0;
-	size_t at = 0;
+	size_t at = 0, n;
 	int status = 0;
 
+	*parsed = 0;
 	while (at < size && !status) {
 		atoms = &flowtap_ete_atoms[bytes[at]];
-		if (!atoms->count)
-			break;
-		at++;
+		if (atoms->count) {
+			at++;
+			n_atoms += atoms->count;
+			status = run(ete, atoms->taken, atoms->count);
+		} else {
+			n = target(ete, bytes + at, size - at, parsed);
+			at += n;
+			if (!n)
+				break;
+		}
 		packets++;
-		n_atoms += atoms->count;
-		status = run(ete, atoms->taken, atoms->count);
 	}
-	if (at) {
+	if (n_atoms) {
 		ete->parser.zeros = 0;
 		ete->any = true;
 	}

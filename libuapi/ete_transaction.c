@@ -84,7 +84,7 @@ int flowtap_ete_transaction_fail(struct flowtap_ete *ete)
 	if (status)
 		return status;
 	if (ete->saved_where == ETE_KNOWN)
-		flowtap_ete_go(ete, ete->saved_address, ete->saved_sub_isa);
+		ete_go(ete, ete->saved_address, ete->saved_sub_isa);
 	else
 		flowtap_ete_lose(ete, ete->saved_where, ete->why);
 	ete->in_transaction = false;

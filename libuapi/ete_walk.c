@@ -66,14 +66,15 @@ static int indirect(struct flowtap_ete *ete, struct flowtap_block *block, bool i
 
 	if (block->link && initial)
 		flowtap_ete_push_return(ete, block);
-	flowtap_ete_go(ete, ete_behind(block), block->isa == FLOWTAP_ISA_T32);
-	flowtap_ete_lose(ete, ETE_RETURN, NULL);
 	if (follow->kind == ETE_FOLLOW_ADDRESS) {
-		flowtap_ete_go(ete, follow->address, follow->sub_isa);
+		ete_go(ete, follow->address, follow->sub_isa);
 		target = follow->address;
 	} else if (follow->kind == ETE_FOLLOW_P0 && flowtap_ete_pop_return(ete, &entry)) {
-		flowtap_ete_go(ete, entry.address, entry.sub_isa);
+		ete_go(ete, entry.address, entry.sub_isa);
 		target = entry.address;
+	} else {
+		ete_go(ete, ete_behind(block), block->isa == FLOWTAP_ISA_T32);
+		flowtap_ete_lose(ete, ETE_RETURN, NULL);
 	}
 	status = ete_put_block(ete, block, true, target);
 	if (!status && block->end == FLOWTAP_ARM_EXCEPTION_RETURN)
@@ -117,7 +118,7 @@ static int leave(struct flowtap_ete *ete, bool taken, bool initial,
 		ete->block = next;
 		return ete_put_block(ete, block, taken, target);
 	}
-	flowtap_ete_go(ete, target, (taken ? block->target_isa : block->isa) == FLOWTAP_ISA_T32);
+	ete_go(ete, target, (taken ? block->target_isa : block->isa) == FLOWTAP_ISA_T32);
 	ete->last = block;
 	ete->last_taken = taken;
 	return ete_put_block(ete, block, taken, target);
