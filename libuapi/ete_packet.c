@@ -476,44 +476,67 @@ static noinline size_t reserved(struct flowtap_ete_parser *parser, const uint8_t
 	return plain(parser, FLOWTAP_ETE_RESERVED, size, packet);
 }
 
-/* Not synced: what is there up to an Alignment Sync, or that. */
+static size_t count_leading_zeros(const uint8_t *bytes, size_t size)
+{
+	size_t zeros = 0;
+
+	while (zeros < size && !bytes[zeros])
+		zeros++;
+	return zeros;
+}
+
+/*
+ * Of a run of zeros that is too long to wait for its end, some: always so many that as many are
+ * left, however often this is done.
+ */
+static size_t some_zeros(struct flowtap_ete_parser *parser, size_t zeros,
+			 struct flowtap_ete_packet *packet)
+{
+	const size_t part = FLOWTAP_ETE_PACKET_MAX - ZEROS;
+
+	return plain(parser, FLOWTAP_ETE_ALIGNMENT_ZEROS, (zeros - ZEROS) / part * part, packet);
+}
+
+/* Not synced, and no Alignment Sync begins here: what is there up to where one may. */
+static size_t skip(struct flowtap_ete_parser *parser, const uint8_t *bytes, size_t size,
+		   struct flowtap_ete_packet *packet)
+{
+	size_t at = count_leading_zeros(bytes, size), zeros;
+
+	for (; at < size; at += zeros) {
+		zeros = count_leading_zeros(bytes + at, size - at);
+		if (at + zeros == size || zeros >= FLOWTAP_ETE_PACKET_MAX ||
+		    (zeros >= ZEROS && bytes[at + zeros] == 0x80))
+			break;
+		if (!zeros)
+			zeros = 1;
+	}
+	return plain(parser, FLOWTAP_ETE_NOT_SYNCED, at, packet);
+}
+
 static noinline size_t unsynced(struct flowtap_ete_parser *parser, const uint8_t *bytes,
 				size_t size, struct flowtap_ete_packet *packet)
 {
-	size_t zeros = parser->zeros, i;
+	size_t zeros = count_leading_zeros(bytes, size);
 
-	for (i = 0; i < size; i++) {
-		if (!bytes[i]) {
-			zeros++;
-			continue;
-		}
-		if (bytes[i] == 0x80 && zeros >= ZEROS)
-			break;
-		zeros = 0;
-	}
-	if (i < size) {
-		if (i > ZEROS)
-			return plain(parser, FLOWTAP_ETE_NOT_SYNCED, i - ZEROS, packet);
-		parser->synced = true;
-		return plain(parser, FLOWTAP_ETE_ALIGNMENT_SYNC, i + 1, packet);
-	}
-	if (zeros > ZEROS)
-		zeros = ZEROS;
-	if (zeros >= size)
+	if (zeros >= FLOWTAP_ETE_PACKET_MAX)
+		return some_zeros(parser, zeros, packet);
+	if (zeros == size)
 		return incomplete(packet);
-	return plain(parser, FLOWTAP_ETE_NOT_SYNCED, size - zeros, packet);
+	if (bytes[zeros] != 0x80 || zeros + parser->zeros < ZEROS)
+		return skip(parser, bytes, size, packet);
+	parser->synced = true;
+	return plain(parser, FLOWTAP_ETE_ALIGNMENT_SYNC, zeros + 1, packet);
 }
 
 /* Parse_ExtensionPacket(), K10.5.2.3.1. */
 static noinline size_t extension(struct flowtap_ete_parser *parser, const uint8_t *bytes,
 				 size_t size, struct flowtap_ete_packet *packet)
 {
-	size_t zeros = 1, before = parser->zeros;
+	size_t zeros = count_leading_zeros(bytes, size), before = parser->zeros;
 
-	while (zeros < size && zeros < FLOWTAP_ETE_PACKET_MAX && !bytes[zeros])
-		zeros++;
-	if (zeros == FLOWTAP_ETE_PACKET_MAX)
-		return plain(parser, FLOWTAP_ETE_ALIGNMENT_ZEROS, zeros - ZEROS, packet);
+	if (zeros >= FLOWTAP_ETE_PACKET_MAX)
+		return some_zeros(parser, zeros, packet);
 	if (zeros == size)
 		return incomplete(packet);
 	if (bytes[zeros] == 0x80 && zeros >= ZEROS)

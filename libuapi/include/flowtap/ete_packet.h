@@ -149,7 +149,7 @@ struct flowtap_ete_parser {
 void flowtap_ete_parser_init(struct flowtap_ete_parser *parser,
 			     const struct flowtap_ete_config *config);
 
-/* The longest packet but NOT_SYNCED, in bytes. */
+/* The longest packet but NOT_SYNCED and ALIGNMENT_ZEROS, in bytes. */
 #define FLOWTAP_ETE_PACKET_MAX 32
 
 /*
@@ -157,18 +157,19 @@ void flowtap_ete_parser_init(struct flowtap_ete_parser *parser,
  * which is packet->size, but for
  * - INCOMPLETE: 0, and nothing of the parser changes; give the same bytes again with more behind.
  *   Never of FLOWTAP_ETE_PACKET_MAX bytes or more.
- * - NOT_SYNCED: what was skipped, up to the Alignment Sync (12 bytes: K10.5.2.3) or to the end of
- *   what is there, without the zeros there that may begin one.
+ * - NOT_SYNCED: what was skipped, up to the zeros that are or may be an Alignment Sync's.
  * - RESERVED: the bytes looked at, at least 1; the parser is not synced any more. What began in
  *   those bytes can be an Alignment Sync's zeros: none of them are lost.
  *
- * Alignment Sync is recognised wherever a packet can begin, and by its 11 zeros and 0x80 where the
- * parser is not synced. Where the packet before was cut off and took zeros of it, the first zero
- * that is left is RESERVED, and what is left then is the Alignment Sync. K10.5.2.3 names no end of
- * its zeros: of a run of FLOWTAP_ETE_PACKET_MAX or more the first come as ALIGNMENT_ZEROS, which
- * says nothing. A Trace Info resets history, context and timestamp as K10.5.2.6.2 says.
+ * Alignment Sync is at least 11 zeros and 0x80 (K10.5.2.3). It is recognised wherever a packet can
+ * begin, and everywhere where the parser is not synced. K10.5.2.3 names no end of its zeros: of a
+ * run of FLOWTAP_ETE_PACKET_MAX or more the first come as ALIGNMENT_ZEROS, which says nothing.
+ * Where the packet before was cut off and took zeros of it, the first zero that is left is RESERVED,
+ * and what is left then is the Alignment Sync. A Trace Info resets history, context and timestamp
+ * as K10.5.2.6.2 says.
  *
- * The same packets come out however the bytes are cut, but for NOT_SYNCED, which may come in parts.
+ * The same packets come out however the bytes are cut, but for NOT_SYNCED and ALIGNMENT_ZEROS,
+ * which may come in parts.
  */
 static inline size_t flowtap_ete_parse(struct flowtap_ete_parser *parser, const uint8_t *bytes,
 				       size_t size, struct flowtap_ete_packet *packet);

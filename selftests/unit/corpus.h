@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* The bytes of one trace unit out of a snapshot directory, whole, with the memory beside them. */
+#ifndef FLOWTAP_TEST_CORPUS_H
+#define FLOWTAP_TEST_CORPUS_H
+
+#include <flowtap/arm.h>
+#include <flowtap/frame.h>
+#include <flowtap/snapshot.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Those of the public corpus, found from the checkout's top. */
+#define CORPUS_DIRECTORY "../shared/corpus/ete"
+
+static const char *const corpus_names[] __attribute__((unused)) = {
+	"001-ack_test", "002-ack_test_scr", "ete-bc-instr", "ete_mem", "ete_spec_1", "event_test",
+	"maxspec0_commopt1", "q_elem", "src_addr", "tme_simple", "trace_file_vmid", "ts_marker",
+};
+
+#define CORPUS_NAMES (sizeof(corpus_names) / sizeof(corpus_names[0]))
+
+struct corpus {
+	char name[300];
+	struct flowtap_ete_config config;
+	struct flowtap_memory *memory;
+	uint8_t *bytes;
+	size_t size;
+	uint8_t id;
+};
+
+static inline void corpus_free(struct corpus *corpus)
+{
+	flowtap_memory_free(corpus->memory);
+	free(corpus->bytes);
+	memset(corpus, 0, sizeof(*corpus));
+}
+
+static inline int corpus_append(struct flowtap_frames *frames, uint8_t id, const uint8_t *bytes,
+				size_t size, uint64_t offset)
+{
+	struct corpus *corpus = frames->argument;
+
+	(void)offset;
+	if (id != corpus->id)
+		return 0;
+	memcpy(corpus->bytes + corpus->size, bytes, size);
+	corpus->size += size;
+	return 0;
+}
+
+static inline int corpus_read(struct corpus *corpus, const struct flowtap_snapshot *snapshot,
+			      const struct flowtap_snapshot_source *source)
+{
+	struct flowtap_frames frames = {
+		.synced = source->buffer->format == FLOWTAP_SNAPSHOT_SYNCED_FRAMES,
+		.data = corpus_append,
+		.argument = corpus,
+	};
+	int fd = flowtap_snapshot_open_buffer(snapshot, source->buffer);
+	off_t size = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
+	uint8_t *raw = size < 0 ? NULL : malloc((size_t)size + 1);
+	int status = -1;
+
+	corpus->bytes = raw ? malloc((size_t)size + 1) : NULL;
+	corpus->id = (uint8_t)(source->config.traceidr & 0x7f);
+	if (corpus->bytes && pread(fd, raw, (size_t)size, 0) == size) {
+		status = 0;
+		if (source->buffer->format == FLOWTAP_SNAPSHOT_RAW) {
+			memcpy(corpus->bytes, raw, (size_t)size);
+			corpus->size = (size_t)size;
+		} else {
+			status = flowtap_frames_decode(&frames, raw, (size_t)size);
+		}
+	}
+	free(raw);
+	if (fd >= 0)
+		close(fd);
+	return status;
+}
+
+/* The source of that number: 0; 1 there is none; below 0 it cannot be read. */
+static inline int corpus_load(struct corpus *corpus, const char *directory, size_t number)
+{
+	const struct flowtap_snapshot_source *sources;
+	struct flowtap_snapshot *snapshot;
+	const char *slash = strrchr(directory, '/');
+	size_t n;
+	int status = flowtap_snapshot_open(directory, NULL, &snapshot);
+
+	memset(corpus, 0, sizeof(*corpus));
+	if (status)
+		return status;
+	sources = flowtap_snapshot_sources(snapshot, &n);
+	if (number >= n) {
+		flowtap_snapshot_close(snapshot);
+		return 1;
+	}
+	snprintf(corpus->name, sizeof(corpus->name), "%.255s", slash ? slash + 1 : directory);
+	corpus->config = sources[number].config;
+	status = flowtap_snapshot_memory(snapshot, &sources[number], &corpus->memory);
+	if (!status)
+		status = corpus_read(corpus, snapshot, &sources[number]);
+	flowtap_snapshot_close(snapshot);
+	if (status)
+		corpus_free(corpus);
+	return status < 0 ? status : -!!status;
+}
+
+/* The block cache that a decoder of this trace unit needs. */
+static inline struct flowtap_blocks *corpus_blocks(const struct corpus *corpus)
+{
+	return flowtap_blocks_new(flowtap_ete_wfx_is_p0(&corpus->config) ? flowtap_arm_block_wfx :
+				  flowtap_arm_block, 0);
+}
+
+#endif /* FLOWTAP_TEST_CORPUS_H */
