@@ -211,6 +211,7 @@ static void commit(struct encoder *encoder, uint64_t count)
 			cycles_with(encoder, 0);
 	}
 	encoder->resolved += count;
+	encoder->committed = encoder->resolved;
 }
 
 void encoder_commit(struct encoder *encoder)

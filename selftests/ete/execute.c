@@ -506,5 +506,7 @@ void execute_run(struct execute *execute, const struct execute_options *options,
 			trace_on(x);
 		step(x);
 	}
+	if (x->pe.transaction)
+		fail(x);
 	encoder_finish(encoder);
 }
