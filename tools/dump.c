@@ -3,10 +3,12 @@
 #include "dump.h"
 
 #include "input.h"
+#include "perf.h"
 #include "tool.h"
 
 #include <errno.h>
 #include <flowtap/archive.h>
+#include <flowtap/perfdata.h>
 #include <flowtap/zstf.h>
 #include <getopt.h>
 #include <string.h>
@@ -15,10 +17,12 @@
 static const char help[] =
 	"usage: flowtap dump [OPTION...] FILE\n"
 	"\n"
-	"Prints what is in an archive (.ftap: blocks and records) or an STF file (.stf, .zstf:\n"
-	"records), each with its offset. FILE - is standard input.\n"
+	"Prints what is in an archive (.ftap: blocks and records), an STF file (.stf, .zstf:\n"
+	"records) or a perf.data with cs_etm traces (records), each with its offset. FILE - is\n"
+	"standard input.\n"
 	"\n"
-	"  -b, --blocks   of an archive the blocks only, not what is in them\n"
+	"  -b, --blocks   of an archive the blocks only, not what is in them; of a perf.data the\n"
+	"                 trace units and stretches of trace only\n"
 	"  -x, --hex      of STF the bytes of each record as well\n"
 	"  -h, --help     this text\n"
 	"\n"
@@ -28,7 +32,7 @@ static const char help[] =
 /* The first byte says which it is: neither format's can begin the other's. */
 static int dump(int fd, const char *path, bool contents, bool hex)
 {
-	unsigned char first;
+	unsigned char first, begin[8];
 	ssize_t n = pread(fd, &first, 1, 0);
 
 	if (n <= 0) {
@@ -41,7 +45,10 @@ static int dump(int fd, const char *path, bool contents, bool hex)
 		return dump_stf(fd, path, hex);
 	if (first == FLOWTAP_ZSTF_MAGIC[0])
 		return dump_zstf(fd, path, hex);
-	complain("'%s' is neither a flowtap archive nor an STF trace", path);
+	if (pread(fd, begin, sizeof(begin), 0) == sizeof(begin) &&
+	    flowtap_perfdata_is(begin, sizeof(begin)))
+		return perf_dump(fd, path, contents);
+	complain("'%s' is neither a flowtap archive, a perf.data nor an STF trace", path);
 	return STATUS_ERROR;
 }
 

@@ -5,9 +5,14 @@
 
 #include "decode.h"
 
+#include <stdbool.h>
+
 /* Returns an exit status. */
 int perf_decode(const struct decode_options *options, int input);
-/* `flowtap dump`: the records; of which trace bytes are only counted. Returns an exit status. */
-int perf_dump(int input, const char *path);
+/*
+ * `flowtap dump`: with contents the records too; of trace bytes only where they are. Returns an exit
+ * status.
+ */
+int perf_dump(int input, const char *path, bool contents);
 
 #endif /* PERF_H */
