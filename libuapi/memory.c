@@ -70,6 +70,7 @@ struct flowtap_memory {
 	size_t n_views;
 	struct stretch **stretches;		/* by key */
 	size_t n_stretches;
+	uint32_t first_key;
 	struct flowtap_table by_pieces;
 	uint64_t held;
 	struct flowtap_context context;		/* the last one, and its view */
@@ -383,6 +384,16 @@ int flowtap_memory_add_elf(struct flowtap_memory *memory, const struct flowtap_m
 	return error;
 }
 
+void flowtap_memory_set_first_key(struct flowtap_memory *memory, uint32_t first)
+{
+	memory->first_key = first;
+}
+
+uint32_t flowtap_memory_next_key(const struct flowtap_memory *memory)
+{
+	return memory->first_key + (uint32_t)memory->n_stretches;
+}
+
 size_t flowtap_memory_images(const struct flowtap_memory *memory)
 {
 	return memory->n_images;
@@ -438,7 +449,7 @@ static struct stretch *stretch_of(struct flowtap_memory *memory,
 		.until = UINT64_MAX,
 		.file_offset = pieces[0].offset,
 		.path = memory->files[pieces[0].file].path,
-		.key = index,
+		.key = memory->first_key + index,
 		.file = UINT32_MAX,
 	};
 	memory->stretches[memory->n_stretches++] = made;

@@ -18,6 +18,7 @@
 enum kind {
 	KIND_ARCHIVE,
 	KIND_PERF,
+	KIND_SNAPSHOT,
 	KIND_RAW,
 	KIND_UNKNOWN,
 };
@@ -191,6 +192,39 @@ static int unknown(const struct decode_options *options)
 	return STATUS_ERROR;
 }
 
+/* Options that this kind of input has no use for are told. */
+static int check_options(const struct decode_options *options, enum kind kind)
+{
+	bool arm = kind != KIND_ARCHIVE, images = kind == KIND_SNAPSHOT || kind == KIND_RAW;
+	bool files = kind == KIND_ARCHIVE || kind == KIND_PERF;
+	const struct {
+		bool given, good;
+		const char *name, *what;
+	} list[] = {
+		{ options->config, kind == KIND_RAW, "--config", "the raw bytes of an ETE" },
+		{ options->framed, kind == KIND_RAW, "--framed", "the raw bytes of an ETE" },
+		{ options->n_images, images, "--memory and --elf", "snapshots and raw bytes" },
+		{ options->cpu, arm && kind != KIND_RAW, "--cpu", "traces of several Arm CPUs" },
+		{ options->keep_failed, arm, "--keep-failed-transactions", "Arm's traces" },
+		{ options->sysroot, files, "--sysroot", "recordings of flowtap and perf" },
+		{ options->tid, files, "--tid", "recordings of flowtap and perf" },
+	};
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+		if (!list[i].given || list[i].good)
+			continue;
+		complain("%s is for %s: '%s' is none", list[i].name, list[i].what,
+			 input_name(options->input));
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int decode_snapshot(const struct decode_options *options)
+{
+	return check_options(options, KIND_SNAPSHOT) ? STATUS_ERROR : trace_snapshot(options);
+}
+
 static int decode_file(const struct decode_options *options)
 {
 	int input = input_open(options->input), status = STATUS_ERROR;
@@ -199,15 +233,14 @@ static int decode_file(const struct decode_options *options)
 	if (input < 0)
 		return STATUS_ERROR;
 	kind = kind_of(options, input);
-	if (kind != KIND_RAW && options->config)
-		complain("--config is for raw bytes: '%s' says by itself what it was recorded with",
-			 input_name(options->input));
+	if (kind == KIND_UNKNOWN)
+		status = unknown(options);
+	else if (check_options(options, kind))
+		status = STATUS_ERROR;
 	else if (kind == KIND_RAW)
 		status = trace_raw(options, input);
 	else if (kind == KIND_PERF)
 		status = perf_decode(options, input);
-	else if (kind == KIND_UNKNOWN)
-		status = unknown(options);
 	else
 		status = decode_archive(options, input);
 	close(input);
@@ -248,7 +281,7 @@ int decode_command(int argc, char **argv)
 	if (!options.output)
 		complain("cannot name the output of '%s': %s", options.input, strerror(errno));
 	else
-		status = directory ? trace_snapshot(&options) : decode_file(&options);
+		status = directory ? decode_snapshot(&options) : decode_file(&options);
 	free(name);
 	free(directory);
 	decode_options_free(&options);

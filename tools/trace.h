@@ -61,6 +61,7 @@ struct trace_output {
 	struct format format;
 	struct flowtap_blocks *blocks;
 	bool wfx;			/* of the blocks: WFx instructions are P0 */
+	uint32_t next_key;		/* of code that comes into them */
 	char *path;
 	bool open;
 };

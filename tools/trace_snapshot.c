@@ -26,6 +26,9 @@ struct work {
 	const struct flowtap_snapshot_source *sources;
 	size_t n;
 	struct trace_output output;
+	/* What the CPU of the last session saw, and in which buffer. */
+	struct flowtap_memory *memory;
+	const struct flowtap_snapshot_buffer *buffer;
 };
 
 static void print_note(const struct notes *notes, const char *text)
@@ -96,8 +99,7 @@ static void add_expected(const struct work *work)
 	}
 }
 
-static int decode_source(struct work *work, const struct flowtap_snapshot_source *source,
-			 struct flowtap_memory *memory)
+static int decode_source(struct work *work, const struct flowtap_snapshot_source *source)
 {
 	static const enum trace_wrapping wrappings[] = {
 		[FLOWTAP_SNAPSHOT_RAW] = TRACE_RAW,
@@ -107,7 +109,7 @@ static int decode_source(struct work *work, const struct flowtap_snapshot_source
 	struct trace_session session = {
 		.name = source->buffer->file,
 		.config = &source->config,
-		.memory = memory,
+		.memory = work->memory,
 		.cpu = source->core_number,
 		.wrapping = wrappings[source->buffer->format],
 		.id = source->config.traceidr & 0x7f,
@@ -125,6 +127,34 @@ static int decode_source(struct work *work, const struct flowtap_snapshot_source
 	return error;
 }
 
+static void forget_memory(struct work *work)
+{
+	if (!work->memory)
+		return;
+	work->decoding->code_bytes += flowtap_memory_held(work->memory);
+	work->output.next_key = flowtap_memory_next_key(work->memory);
+	flowtap_memory_free(work->memory);
+	work->memory = NULL;
+}
+
+/* What a source's CPU saw: in a buffer of its own that is the same every time. */
+static int remember_memory(struct work *work, const struct flowtap_snapshot_source *source)
+{
+	bool own = source->buffer->format == FLOWTAP_SNAPSHOT_RAW;
+	int error;
+
+	if (work->memory && (source->buffer == work->buffer ||
+			     (own && work->buffer->format == FLOWTAP_SNAPSHOT_RAW)))
+		return 0;
+	forget_memory(work);
+	work->buffer = source->buffer;
+	error = flowtap_snapshot_memory(work->snapshot, source, &work->memory);
+	if (error)
+		return trace_problem(work->decoding, source->name, error);
+	flowtap_memory_set_first_key(work->memory, work->output.next_key);
+	return trace_add_images(work->decoding, work->memory);
+}
+
 /* All sessions of one CPU. */
 static int decode_cpu(struct work *work, size_t first)
 {
@@ -140,20 +170,14 @@ static int decode_cpu(struct work *work, size_t first)
 	error = trace_output_open(decoding, &work->output, source->core, &source->config, -1,
 				  comment);
 	for (size_t i = first; i < work->n && !error; i++) {
-		struct flowtap_memory *memory;
-
 		if (strcmp(work->sources[i].core, source->core) ||
 		    !wanted(work, &work->sources[i]))
 			continue;
-		error = flowtap_snapshot_memory(work->snapshot, &work->sources[i], &memory);
-		if (error)
-			return trace_problem(decoding, work->sources[i].name, error);
-		error = trace_add_images(decoding, memory);
+		error = remember_memory(work, &work->sources[i]);
 		if (!error)
-			error = decode_source(work, &work->sources[i], memory);
-		decoding->code_bytes += flowtap_memory_held(memory);
-		flowtap_memory_free(memory);
+			error = decode_source(work, &work->sources[i]);
 	}
+	forget_memory(work);
 	return error;
 }
 

@@ -80,6 +80,14 @@ const struct flowtap_code *flowtap_memory_find(void *argument,
 					       const struct flowtap_context *context,
 					       uint64_t address);
 
+/*
+ * The keys of this memory's code begin at `first`, 0 if it is not said; before code is first asked
+ * for. Memories whose code goes to one block cache (block.h) need keys of their own each.
+ */
+void flowtap_memory_set_first_key(struct flowtap_memory *memory, uint32_t first);
+/* The first key that is not used yet. */
+uint32_t flowtap_memory_next_key(const struct flowtap_memory *memory);
+
 /* How many images there are, and how many bytes of them were read so far. */
 size_t flowtap_memory_images(const struct flowtap_memory *memory);
 uint64_t flowtap_memory_held(const struct flowtap_memory *memory);
