@@ -71,7 +71,7 @@ endef
 define program
 $(B)/$(1)/$(2)/$(3): $(B)/$(1)/selftests/$(2)/$(3).o $(6) $(B)/$(1)/libflowtap.a
 	@mkdir -p $$(@D)
-	$$(call say,LD,$$@)$(4)gcc $(5) -o $$@ $$^ $(LIBS) -lpthread
+	$$(call say,LD,$$@)$(4)gcc $(5) -o $$@ $$^ $$(LIBS) -lpthread
 -include $(B)/$(1)/selftests/$(2)/$(3).d
 endef
 
@@ -141,7 +141,7 @@ check-debug-in-lab: $(KERNEL:%=$(B)/riscv64/kernel/%)
 	$(Q)B=$(B) LIMIT=36000 selftests/run $(DEBUG_TESTS)
 
 bench-in-lab: $(BENCH:%=$(B)/host/bench/%)
-	$(Q)for b in $^; do echo "== $${b##*/}"; $$b || exit 1; done
+	$(Q)for b in $(BENCH:%=$(B)/host/bench/%); do echo "== $${b##*/}"; $$b || exit 1; done
 
 # --- Installation. ---
 MAN := $(wildcard tools/man/*.[1-8])

@@ -7,3 +7,9 @@ bench-in-lab: bench-drain
 bench-drain: $(B)/riscv64/bench/drain
 	$(Q)selftests/kernel/modules $(B)/kmod 'riscv64-6.12*'
 	$(Q)B=$(B) selftests/bench/drain.guest
+
+# ETE is measured against OpenCSD, on the public corpus and on a long run that the encoder made.
+$(B)/host/bench/ete: LIBS += -lopencsd_c_api -lopencsd
+bench-in-lab: $(B)/host/bench/ete.d/snapshot.ini
+$(B)/host/bench/ete.d/snapshot.ini: $(B)/host/ete/make_stream
+	$(Q)$< --instructions 20000000 --seed 1 $(@D)
