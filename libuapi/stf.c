@@ -262,7 +262,8 @@ static int put_slowly(struct flowtap_stf *stf, const struct flowtap_block *block
 		      uint64_t target)
 {
 	const struct flowtap_render *render = &block->render[FLOWTAP_RENDER_STF];
-	bool goes = taken && !stf_stays(block), carries = goes && carries_target(block, target);
+	bool goes = (taken && !stf_stays(block)) || stf_goes_anyway(block);
+	bool carries = goes && carries_target(block, target);
 	bool hold = goes && (stf_is_trap(block) || (stf_is_arm(block->isa) && !carries));
 	struct flowtap_out *out = &stf->out;
 	int error = out->error;

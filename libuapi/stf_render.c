@@ -56,7 +56,7 @@ static int render(const struct flowtap_block *block, struct flowtap_blocks *bloc
 	for (at = 0; at < block->last; at += insn_size(block->isa, block->bytes + at))
 		to = put_insn(to, block->isa, block->bytes + at);
 	slot->mark = to - bytes;
-	if (stf_is_trap(block) || stf_stays(block))
+	if (stf_is_trap(block) || stf_stays(block) || stf_goes_anyway(block))
 		slot->mark |= STF_MARK_APART;
 	to = put_address(to, STF_INST_PC_TARGET, 0);
 	to = put_insn(to, block->isa, block->bytes + at);

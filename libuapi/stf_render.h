@@ -43,6 +43,17 @@ static inline bool stf_stays(const struct flowtap_block *block)
 }
 
 /*
+ * An Arm branch that leads to the address behind it: a decoder may have it as not taken, it was all
+ * the same. In T32 it may be conditional and not know it (arm.h).
+ */
+static inline bool stf_goes_anyway(const struct flowtap_block *block)
+{
+	return (block->isa == FLOWTAP_ISA_A64 || block->isa == FLOWTAP_ISA_A32) &&
+	       !stf_stays(block) && block->direct && !block->conditional &&
+	       block->target == block->address + block->size;
+}
+
+/*
  * Renders the block unless that was done, or it is too long for that. blocks: charged for it; may
  * be NULL. 0; -EINVAL: it is not what it claims to be; -ENOMEM.
  */

@@ -10,6 +10,7 @@
 
 /* A range with its newline: "range ", two addresses, a count, an ISA and E or N. */
 #define RANGE_MAX 128
+#define MARK_STAYS (1U << 31)
 _Static_assert(sizeof("range ") + 17 + 17 + 21 + sizeof("RV64 E\n") <= RANGE_MAX, "a range fits");
 
 /* A range that may not have ended yet: no instruction of it can transfer. */
@@ -56,13 +57,22 @@ static struct range range_of(const struct flowtap_block *block)
 	};
 }
 
-/* N: the last instruction is a conditional branch that was not taken. */
-static inline char executed(const struct flowtap_block *block, bool taken)
+/*
+ * Whether the last instruction may not have been taken. What a T32 block does not know is whether
+ * it begins within an IT block (arm.h): there any branch may be conditional.
+ */
+static bool may_stay(const struct flowtap_block *block)
 {
-	return (taken | !block->conditional) ? 'E' : 'N';
+	return block->conditional || (block->isa == FLOWTAP_ISA_T32 && block->end);
 }
 
-/* The line as it is when the last instruction was taken; mark is where E stands. */
+/* N: the last instruction is a conditional branch that was not taken. */
+static inline char executed(bool taken, bool may_stay)
+{
+	return (taken | !may_stay) ? 'E' : 'N';
+}
+
+/* The line as it is when the last instruction was taken; mark: where E stands, and MARK_STAYS. */
 static int render(struct flowtap_text *text, const struct flowtap_block *block)
 {
 	/* The slot is the sink's: what it holds is no part of the block's value. */
@@ -76,7 +86,7 @@ static int render(struct flowtap_text *text, const struct flowtap_block *block)
 		return -ENOMEM;
 	slot->bytes = memcpy(bytes, line, size);
 	slot->size = size;
-	slot->mark = size - 2;
+	slot->mark = (size - 2) | (may_stay(block) ? MARK_STAYS : 0);
 	if (text->blocks)
 		flowtap_blocks_charge(text->blocks, room);
 	return 0;
@@ -123,7 +133,7 @@ static int join(struct flowtap_text *text, const struct flowtap_block *block, bo
 		*open = range_of(block);
 	}
 	if (!goes_on(text, block))
-		close_range(text, executed(block, taken));
+		close_range(text, executed(taken, may_stay(block)));
 	return text->out.error;
 }
 
@@ -147,7 +157,8 @@ static int put_block(struct flowtap_sink *sink, const struct flowtap_block *bloc
 	if (error || out->error)
 		return out->error;
 	flowtap_out_copy(out->bytes + out->fill, line->bytes, line->size);
-	out->bytes[out->fill + line->mark] = executed(block, taken);
+	out->bytes[out->fill + (line->mark & ~MARK_STAYS)] =
+		executed(taken, line->mark & MARK_STAYS);
 	out->fill += line->size;
 	return 0;
 }

@@ -215,6 +215,27 @@ TEST_F(stf_arm, what_the_trace_notes_is_a_comment_and_only_what_breaks_the_flow_
 		    OPCODE_NOP, "f0 40000054");
 }
 
+/* For a decoder it is not taken, for readers of STF every jump is: it makes no difference. */
+TEST_F(stf_arm, a_jump_to_the_next_instruction_has_its_target)
+{
+	struct flowtap_block next = {
+		.address = 0x400008, .size = 4, .instructions = 1, .isa = FLOWTAP_ISA_A64,
+		CODE(U32(0x14000001)), .end = FLOWTAP_ARM_BRANCH, .direct = true,
+		.target = 0x40000c,
+	};
+
+	CONTEXT(A64, 1);
+	BLOCK(EQ, false, 0x400008);
+	for (int i = 0; i < 2; i++)
+		EXPECT_EQ(0, sink_block(self->sink, &next, i, 0x40000c));
+	blocks_unrender(&next, 1);
+	EXPECT_TEXT(BEGIN(NOBODY, "0000400000000000"), "03 #'context A64 EL1 nonsecure 64'",
+		    PIDS(NOBODY), MODE(1), OPCODE_NOP, "f0 40000054",
+		    "1f 0c00400000000000", "f0 01000014",
+		    "03 #'gap unexplained'", "09 0800400000000000",
+		    "1f 0c00400000000000", "f0 01000014");
+}
+
 /* Of another architecture in the middle, as well as at the begin. */
 TEST_F(stf_arm, one_trace_has_one_architecture)
 {

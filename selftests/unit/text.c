@@ -129,6 +129,27 @@ TEST_F(text, blocks_without_a_transfer_between_them_are_one_range)
 	blocks_unrender(blocks, 4);
 }
 
+/* A block that begins within an IT block does not know that its branch is conditional. */
+TEST_F(text, a_branch_of_t32_may_have_been_conditional)
+{
+	struct flowtap_block branch = { .address = 0x1000, .size = 4, .instructions = 2,
+					.isa = FLOWTAP_ISA_T32, .end = FLOWTAP_ARM_BRANCH };
+	struct flowtap_block before = { .address = 0xffc, .size = 4, .instructions = 1,
+					.isa = FLOWTAP_ISA_T32 };
+
+	EXPECT_EQ(0, sink_block(self->sink, &branch, false, 0x1004));
+	EXPECT_EQ(0, sink_block(self->sink, &branch, true, 0x1000));
+	EXPECT_EQ(0, sink_block(self->sink, &before, false, 0x1000));
+	EXPECT_EQ(0, sink_block(self->sink, &branch, false, 0x1004));
+	EXPECT_EQ(0, sink_block(self->sink, &before, false, 0x1000));
+	EXPECT_LINES("range 1000 1004 2 T32 N\n"
+		     "range 1000 1004 2 T32 E\n"
+		     "range ffc 1004 3 T32 N\n"
+		     "range ffc 1000 1 T32 E\n");
+	blocks_unrender(&branch, 1);
+	blocks_unrender(&before, 1);
+}
+
 /* More than a block can have, at the end of the addresses. */
 TEST_F(text, a_range_of_many_long_blocks_fits)
 {
