@@ -36,6 +36,7 @@ struct encoder_options {
 	uint32_t sync;		/* bytes between alignment synchronisations, 0: only at the begin */
 	uint32_t ignore;	/* one Ignore packet in so many packets, 0: none */
 	bool shortest;		/* the shortest packets, never a random one */
+	bool sync_exact;	/* Alignment Sync has 12 bytes, never more */
 	bool sync_delay;	/* address and context may come some P0 elements behind Trace Info */
 };
 

@@ -130,9 +130,12 @@ void packet_uleb(struct encoder *encoder, uint64_t value)
 static void packet_async(struct encoder *encoder)
 {
 	struct encoder_sync *sync;
-	unsigned int zeros = 11 + (encoder->options.shortest ? 0 :
-				   rng_one_in(&encoder->rng, 8) ? rng_below(&encoder->rng, 9) : 0);
+	unsigned int zeros = 11;
 
+	if (!encoder->options.shortest && rng_one_in(&encoder->rng, 8))
+		zeros += rng_below(&encoder->rng, 9);
+	if (encoder->options.sync_exact)
+		zeros = 11;
 	packet_atoms(encoder, 0);
 	if (!(encoder->nsyncs & (encoder->nsyncs - 1))) {
 		size_t room = encoder->nsyncs ? 2 * encoder->nsyncs : 1;

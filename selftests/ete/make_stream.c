@@ -17,6 +17,7 @@ static const char usage[] =
 	"usage: make_stream [--instructions N] [--seed S] [--maxspec N] [--functions N]\n"
 	"                   [--cycles] [--timestamps] [--exceptions N] [--random KIND] [--classic]\n"
 	"                   [--truth] OUTDIR\n"
+	"--classic: only what OpenCSD 1.5.5 can read\n"
 	"KIND: bits of what random streams may have beside the plain flow (scenario.h)\n";
 
 static void print_truth(const struct truth *truth)
@@ -103,6 +104,9 @@ int main(int argc, char **argv)
 		scenario_random(&scenario, seed, random);
 	scenario.program.classic = classic;
 	scenario.encoder.sync_delay &= !classic;
+	scenario.encoder.sync_exact = classic;
+	if (classic)
+		scenario.execute.reset = 0;
 	scenario.execute.instructions = instructions;
 	program = program_new(&scenario.program, seed);
 	encoder_init(&encoder, &scenario.encoder, seed, print ? &truth : NULL);

@@ -52,7 +52,7 @@ static uint8_t transfer(struct rng *rng, const struct program_options *options)
 	static const uint8_t common[] = { B_COND, B_COND, CBZ, TBZ, B_COND, CBZ, BL, BL };
 	static const uint8_t rare[] = {
 		BC_COND, CB_REGISTER, CB_BYTE, CB_HALF, CB_IMMEDIATE, BLR, BLRA, BLRAZ, ISB, WFE,
-		WFI, WFET, WFIT, SVC, BL, TSTART, TCOMMIT,
+		WFI, WFET, WFIT, SVC, BL, TSTART, TCOMMIT, TCOMMIT, TCOMMIT,
 	};
 	static const uint8_t classic[] = { BLR, BLRA, BLRAZ, ISB, WFE, WFI, SVC, TSTART, TCOMMIT };
 
@@ -64,7 +64,7 @@ static uint8_t transfer(struct rng *rng, const struct program_options *options)
 		return rng_one_in(rng, 40) ? BLR : common[rng_below(rng, sizeof(common))];
 	if (rng_one_in(rng, 2))
 		return common[rng_below(rng, sizeof(common))];
-	return rare[rng_below(rng, sizeof(rare) - (options->transactions ? 0 : 2))];
+	return rare[rng_below(rng, sizeof(rare) - (options->transactions ? 0 : 4))];
 }
 
 static uint8_t end(struct rng *rng, const struct program_options *options)
