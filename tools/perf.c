@@ -363,12 +363,6 @@ int perf_decode(const struct decode_options *options, int input)
 		complain("no memory");
 		return status;
 	}
-	if (options->n_images) {
-		complain("a perf.data says by itself which files were mapped where");
-		advise("--sysroot DIR is where they are, instead of --memory and --elf");
-		free(perf);
-		return STATUS_USAGE;
-	}
 	trace_init(&perf->decoding, options, "perf.data");
 	perf->watch.sink = (struct flowtap_sink){ .block = watch_block, .element = watch_element };
 	perf->watch.tid = options->tid;
