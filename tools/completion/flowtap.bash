@@ -35,13 +35,13 @@ _flowtap_value() { # COMMAND OPTION
 		mapfile -t COMPREPLY < <(compgen -W '16 32 64 128 256' -- "$cur") ;;
 	record:--source)
 		mapfile -t COMPREPLY < <(compgen -W 'ctr ete soft' -- "$cur") ;;
-	record:-c | record:--count | record:-F | record:--freq | record:-C | record:--cpu | record:--duration | record:--ring-pages | decode:--tid | decode:--level | decode:--cpu | decode:--id)
+	record:-c | record:--count | record:-F | record:--freq | record:-C | record:--cpu | record:--duration | record:--ring-pages | decode:--tid | decode:--level | decode:--cpu | decode:--id | dump:--cpu | dump:--id)
 		COMPREPLY=() ;;
 	decode:-t | decode:--to)
 		mapfile -t COMPREPLY < <(compgen -W 'stf zstf flow' -- "$cur") ;;
 	decode:--block-memory)
 		mapfile -t COMPREPLY < <(compgen -W '64M 256M 1G' -- "$cur") ;;
-	decode:--config)
+	decode:--config | dump:--config)
 		compopt -o nospace 2>/dev/null
 		mapfile -t COMPREPLY < <(compgen -P "${cur%"${cur##*,}"}" -W \
 			'configr= traceidr= devarch= idr0= idr1= idr2= idr8=' -- "${cur##*,}") ;;
@@ -65,7 +65,7 @@ _flowtap() {
 			--json --help'
 		[decode]='--to --output --sysroot --tid --cpu --config --memory --elf --framed --id
 			--keep-failed-transactions --block-memory --level --quiet --json --help'
-		[dump]='--blocks --hex --help'
+		[dump]='--blocks --hex --packets --config --framed --id --cpu --help'
 		[check]='--all --quiet --json --help'
 		[doctor]='--json --help'
 		[list]='--json --help'
