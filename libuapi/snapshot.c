@@ -79,7 +79,7 @@ static int make_buffers(struct flowtap_snapshot *snapshot)
 				break;
 		listed[n] = true;
 		if (n == snapshot->n_sections)
-			flowtap_snapshot_note(snapshot, "%s: there is no section [%.60s] of a buffer",
+			flowtap_snapshot_note(snapshot, "%s: there is no section [%.60s]",
 					      snapshot->metadata, name);
 	}
 	snapshot->buffers = calloc(names + 1, sizeof(snapshot->buffers[0]));
@@ -124,8 +124,8 @@ static bool usable(const struct flowtap_snapshot *snapshot, const struct snapsho
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
 		if (device->has[needed[i]])
 			continue;
-		flowtap_snapshot_note(snapshot, "%s: [regs] has no %s, which decoding needs: left out",
-				      device->file, flowtap_snapshot_registers[needed[i]]);
+		flowtap_snapshot_note(snapshot, "%s: [regs] has no %s: left out", device->file,
+				      flowtap_snapshot_registers[needed[i]]);
 		return false;
 	}
 	return true;
@@ -210,16 +210,15 @@ static int make_sources(struct flowtap_snapshot *snapshot)
 			/* Bytes without frames are one trace unit's. */
 			else if (buffer->format == FLOWTAP_SNAPSHOT_RAW &&
 				 snapshot->n_sources > before)
-				flowtap_snapshot_note(snapshot,
-						      "%s: '%.60s' in '%.60s' without frames: left out",
-						      snapshot->metadata, pair->key, buffer->name);
+				flowtap_snapshot_note(snapshot, "%s: '%.60s' has no frames: left out",
+						      snapshot->metadata, pair->key);
 			else if (usable(snapshot, device))
 				error = add_source(snapshot, device, buffer);
 			if (error)
 				return error;
 		}
 		if (snapshot->n_sources == before)
-			flowtap_snapshot_note(snapshot, "%s: nothing of buffer '%.60s' can be decoded",
+			flowtap_snapshot_note(snapshot, "%s: nothing in '%.60s' can be decoded",
 					      snapshot->metadata, buffer->name);
 	}
 	if (snapshot->n_sources)
@@ -334,7 +333,8 @@ static int add_dumps(const struct flowtap_snapshot *snapshot, const char *core,
 	int error = 0;
 
 	for (size_t i = 0; device && i < device->n_dumps && !error; i++)
-		error = add_dump(snapshot, device, &snapshot->dumps[device->first_dump + i], memory);
+		error = add_dump(snapshot, device, &snapshot->dumps[device->first_dump + i],
+				 memory);
 	return error;
 }
 

@@ -13,7 +13,8 @@
 static const char help[] =
 	"usage: flowtap decode IN --to stf|zstf|flow [OPTION...]\n"
 	"\n"
-	"Makes a trace of IN: an STF file for simulators, plain or compressed, or the flow as text.\n"
+	"Makes a trace of IN: an STF file for simulators, plain or compressed, or the flow as\n"
+	"text.\n"
 	"IN is a recording (.ftap), an Arm snapshot directory, a perf.data with cs_etm traces, or\n"
 	"the raw bytes of an ETE; - is standard input.\n"
 	"\n"
@@ -44,8 +45,8 @@ static const char help[] =
 	"      --id N          which trace ID of them, if not that of traceidr\n"
 	"\n"
 	"The summary goes to standard output, to standard error if the trace goes there. OUT is\n"
-	"written under another name (OUT.part) until it is whole; a .zstf that is interrupted stays\n"
-	"there and can be read up to its last whole chunk.\n"
+	"written under another name (OUT.part) until it is whole; a .zstf that is interrupted\n"
+	"stays there and can be read up to its last whole chunk.\n"
 	"\n"
 	"Exit status: 0; 1 for an error; 2 for wrong usage; 3 if IN is damaged, what is good\n"
 	"of it was decoded.\n";

@@ -134,8 +134,8 @@ int trace_problem(const struct trace_decoding *decoding, const char *output, int
 	case ENODATA:
 		complain("no instruction could be reconstructed, so there is no STF");
 		if (decoding->n_missing)
-			advise("there is no code at 0x%" PRIx64 ": --memory FILE@ADDRESS or --elf FILE "
-			       "adds some", decoding->missing[0].page);
+			advise("there is no code at 0x%" PRIx64 ": --memory FILE@ADDRESS or --elf "
+			       "FILE adds some", decoding->missing[0].page);
 		else
 			advise("flowtap dump --packets shows what is in the trace");
 		break;

@@ -34,7 +34,7 @@ struct trace_cpu {
 struct trace_decoding {
 	const struct decode_options *options;
 	const char *kind;		/* of input, for the summary: "snapshot" ... */
-	bool several;			/* CPUs: the flow says which, outputs have it in their names */
+	bool several;			/* CPUs: flow and names of outputs say which */
 	/* Sums over all that was decoded. */
 	struct flowtap_ete_counts counts;
 	uint64_t sessions;

@@ -46,8 +46,8 @@ static void print_trace(FILE *file, const struct trace_decoding *decoding)
 	print_count(file, counts->cancelled, "cancelled");
 	print_count(file, counts->failed, "transaction failed");
 	print_count(file, decoding->frame_damages, "bad frames");
-	fprintf(file, "  instructions  %s, in %s blocks", number_group(counts->instructions, number),
-		number_group(counts->blocks, packets));
+	fprintf(file, "  instructions  %s, in %s blocks",
+		number_group(counts->instructions, number), number_group(counts->blocks, packets));
 	fprintf(file, " (%s distinct)\n", number_group(decoding->distinct, number));
 	if (counts->inferred)
 		fprintf(file, "    %s more in Q elements, by a way that is not told\n",

@@ -164,8 +164,8 @@ FIXTURE_TEARDOWN(frame)
 	free(self->found);
 }
 
-static int run(struct flowtap_frames *frames, struct found *found, const uint8_t *bytes, size_t size,
-	       size_t most)
+static int run(struct flowtap_frames *frames, struct found *found, const uint8_t *bytes,
+	       size_t size, size_t most)
 {
 	int error = 0;
 

@@ -195,10 +195,13 @@ TEST_F(snapshot, several_cpus_and_sessions)
 		"second ETE_a big_4", "second ETE_b LITTLE", "first ETE_c big_4",
 	};
 
-	put(self, "snapshot.ini", "[device_list]\na=1\nb=2\nc=3\nd=4\ne=5\nf=6\n[trace]\nmetadata=t\n");
-	put(self, "1", "[device]\nname=LITTLE\nclass=core\ntype=A\n[dump]\nfile=code\naddress=0x2000\n"
+	put(self, "snapshot.ini",
+	    "[device_list]\na=1\nb=2\nc=3\nd=4\ne=5\nf=6\n[trace]\nmetadata=t\n");
+	put(self, "1", "[device]\nname=LITTLE\nclass=core\ntype=A\n"
+		       "[dump]\nfile=code\naddress=0x2000\n"
 		       "[dump]\nfile=code\naddress=0x8000\n");
-	put(self, "2", "[device]\nname=big_4\nclass=core\ntype=B\n[dump]\nfile=b.bin\naddress=0x2000\n");
+	put(self, "2", "[device]\nname=big_4\nclass=core\ntype=B\n"
+		       "[dump]\nfile=b.bin\naddress=0x2000\n");
 	put(self, "3", ETE_OF("ETE_a", "0x10"));
 	put(self, "4", ETE_OF("ETE_b", "0x11"));
 	put(self, "5", ETE_OF("ETE_c", "0x12"));
@@ -237,7 +240,8 @@ TEST_F(snapshot, several_cpus_and_sessions)
 
 TEST_F(snapshot, a_cpu_that_nobody_named)
 {
-	put(self, "trace.ini", "[trace_buffers]\nbuffers=b\n[b]\nfile=b.bin\n[source_buffers]\nETE_0=b\n");
+	put(self, "trace.ini",
+	    "[trace_buffers]\nbuffers=b\n[b]\nfile=b.bin\n[source_buffers]\nETE_0=b\n");
 	ASSERT_EQ(0, read_it(self));
 	ASSERT_EQ(1, self->n);
 	ASSERT_STREQ("ETE_0", self->sources->core);
@@ -292,15 +296,17 @@ TEST_F(snapshot, what_is_missing_is_named)
 	} cases[] = {
 		{ "snapshot.ini", NULL, -ENOENT, "snapshot.ini: No such file" },
 		{ "snapshot.ini", "", -EINVAL, "[device_list] names no device" },
-		{ "snapshot.ini", "[device_list]\na=cpu.ini\nb", -EINVAL, "snapshot.ini: line 3: 'b'" },
+		{ "snapshot.ini", "[device_list]\na=cpu.ini\nb", -EINVAL,
+		  "snapshot.ini: line 3: 'b'" },
 		{ "snapshot.ini", "[device_list]\na=cpu.ini\n", -EINVAL, "no metadata" },
 		{ "trace.ini", NULL, -ENOENT, "trace.ini: No such file" },
 		{ "trace.ini", "[trace_buffers]\nbuff", -EINVAL, "trace.ini: line 2: 'buff'" },
 		{ "trace.ini", "", -ENODATA, "no trace of an ETE" },
 		{ "trace.ini", "[trace_buffers]\nbuffers=b\n", -ENODATA, "no section [b]" },
-		{ "trace.ini", "[trace_buffers]\nbuffers=b\n[b]\nname=x\n", -ENODATA, "has no file=" },
+		{ "trace.ini", "[trace_buffers]\nbuffers=b\n[b]\nname=x\n", -ENODATA,
+		  "has no file=" },
 		{ "trace.ini", "[trace_buffers]\nbuffers=b\n[b]\nfile=x\n", -ENODATA,
-		  "nothing of buffer 'b' can be decoded" },
+		  "nothing in 'b' can be decoded" },
 		{ "trace.ini", "[trace_buffers]\nbuffers=b\n[b]\nfile=x\n[source_buffers]\nX=b\n",
 		  -ENODATA, "there is no device 'X'" },
 		{ "ete.ini", NULL, -ENODATA, "ete.ini: No such file" },
@@ -355,7 +361,7 @@ TEST_F(snapshot, files_do_not_lead_out_of_it)
 	ASSERT_TRUE(told(self, "/etc/passwd: No such file"));
 	ASSERT_TRUE(told(self, "../../etc/group: No such file"));
 	ASSERT_EQ(-ENOENT, flowtap_snapshot_open_buffer(self->snapshot, self->sources->buffer));
-	/* A link that stays inside is followed, one that does not is not, a pipe is not waited for. */
+	/* A link is followed if it stays inside, a pipe is not waited for. */
 	ASSERT_EQ(0, unlinkat(self->directory, "b.bin", 0));
 	ASSERT_EQ(0, symlinkat("/etc/passwd", self->directory, "b.bin"));
 	put(self, "trace.ini", TRACE);
@@ -388,8 +394,8 @@ TEST_F(snapshot, limits)
 	put(self, "snapshot.ini", text);
 	ASSERT_EQ(-E2BIG, read_it(self));
 	ASSERT_TRUE(told(self, "too many device_list"));
-	put(self, "snapshot.ini", "[device_list]\na=snapshot.ini\nb=trace.ini\nc=ete.ini\nd=cpu.ini\n"
-				  "e=ete.ini\n[trace]\nmetadata=trace.ini\n");
+	put(self, "snapshot.ini", "[device_list]\na=snapshot.ini\nb=trace.ini\nc=ete.ini\n"
+				  "d=cpu.ini\ne=ete.ini\n[trace]\nmetadata=trace.ini\n");
 	ASSERT_EQ(0, read_it(self));
 	ASSERT_EQ(1, self->n);
 	at = text;
@@ -436,7 +442,8 @@ TEST_F(snapshot, nothing_in_it_is_believed)
 		const char *file;
 		const char *text;
 	} files[] = {
-		{ "snapshot.ini", TOP }, { "trace.ini", TRACE }, { "ete.ini", ETE }, { "cpu.ini", CPU },
+		{ "snapshot.ini", TOP }, { "trace.ini", TRACE }, { "ete.ini", ETE },
+		{ "cpu.ini", CPU },
 	};
 	static const char odd[] = "\0[]=#;,\n\r(/.0";
 
@@ -450,7 +457,8 @@ TEST_F(snapshot, nothing_in_it_is_believed)
 
 				memcpy(text, files[i].text, size);
 				text[at] = odd[j < sizeof(odd) - 1 ? j : 0];
-				put_bytes(self, files[i].file, text, j < sizeof(odd) - 1 ? size : at);
+				put_bytes(self, files[i].file, text,
+					  j < sizeof(odd) - 1 ? size : at);
 				if (read_it(self)) {
 					ASSERT_NE('\0', self->notes[0]);
 					continue;

@@ -34,9 +34,9 @@ enum flowtap_frame_id {
 enum flowtap_frame_loss {
 	FLOWTAP_FRAME_UNSYNCED,		/* bytes before the first full sync */
 	FLOWTAP_FRAME_BARRIER,		/* a mark that the trace is not continuous; size is 0 */
-	FLOWTAP_FRAME_MISALIGNED,	/* a full sync within a frame: what there is of that is lost */
-	FLOWTAP_FRAME_BAD_ID,		/* an ID that cannot be: lost up to where frames begin again */
-	FLOWTAP_FRAME_UNKNOWN_ID,	/* data before the first ID: at the begin, or behind a loss */
+	FLOWTAP_FRAME_MISALIGNED,	/* a full sync within a frame, which is lost */
+	FLOWTAP_FRAME_BAD_ID,		/* an ID that cannot be: up to the next frame */
+	FLOWTAP_FRAME_UNKNOWN_ID,	/* data before the first ID, or behind a loss */
 	FLOWTAP_FRAME_CUT,		/* the input ends within a frame */
 	FLOWTAP_FRAME_LOSSES
 };
@@ -49,12 +49,12 @@ struct flowtap_frames {
 	 * first frame begins with the first byte, and no frame's place depends on what is in it.
 	 */
 	bool synced;
-	/* Bytes of one trace source, offset: where in the input the frame of the first one begins. */
+	/* Bytes of one trace source; offset in the input of the first one's frame. */
 	int (*data)(struct flowtap_frames *frames, uint8_t id, const uint8_t *bytes, size_t size,
 		    uint64_t offset);
 	/*
-	 * May be NULL. Of any source: bytes [offset, offset + size) of the input are lost. Losses of
-	 * one kind without data between them are told as one.
+	 * May be NULL. Of any source: bytes [offset, offset + size) of the input are lost. Losses
+	 * of one kind without data between them are told as one.
 	 */
 	int (*lost)(struct flowtap_frames *frames, enum flowtap_frame_loss loss, uint64_t offset,
 		    uint64_t size);

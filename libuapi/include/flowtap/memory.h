@@ -36,7 +36,7 @@ struct flowtap_memory_filter {
 };
 
 struct flowtap_memory_file {
-	int directory;		/* path is in it and links do not lead out of it; -1: path is as it is */
+	int directory;		/* path and links in it stay in there; -1: anywhere */
 	const char *path;
 	uint64_t address;	/* of the first byte. An ELF file: added to its own addresses */
 	uint64_t offset;	/* where in the file that is; of no meaning for an ELF file */
@@ -53,7 +53,7 @@ void flowtap_memory_free(struct flowtap_memory *memory);
 
 /*
  * The spaces of a name as snapshots have it, in any case: EL1S EL1N EL1R EL2S EL2N EL2R EL3 ROOT,
- * S N R (all of that state), ANY, and the older EL2 H (EL2N), P NP (EL1N), SP (EL1S). 0: it is none.
+ * S N R (all of that state), ANY, and the older EL2 H (EL2N), P NP (EL1N), SP (EL1S). 0: none.
  */
 uint8_t flowtap_memory_space(const char *name);
 

@@ -37,13 +37,13 @@ struct flowtap_snapshot_source {
 	const char *type;		/* "ETE" ... */
 	const char *core;		/* the name of the processor that it traces */
 	const char *core_type;		/* "Cortex-A53" ... or "" */
-	uint32_t core_number;		/* the digits at the end of its name, else its place in the list */
+	uint32_t core_number;		/* at the end of its name, else its place */
 	const struct flowtap_snapshot_buffer *buffer;
 	struct flowtap_ete_config config;
 };
 
 struct flowtap_snapshot_options {
-	/* May be NULL. A line for people: what was left out, or last of all why there is an error. */
+	/* May be NULL. A line for people: what was left out, last of all why there is an error. */
 	void (*note)(void *argument, const char *text);
 	void *argument;
 };
@@ -51,10 +51,10 @@ struct flowtap_snapshot_options {
 struct flowtap_snapshot;
 
 /*
- * Reads the .ini files of a directory; dumps and buffers are not opened. At most 16 MiB of a device's
- * file, 1 MiB of the others, 1024 devices, buffers and sources, 65536 dumps. options may be NULL. 0 and *snapshot;
- * -EINVAL: not a snapshot, or one that contradicts itself; -ENODATA: it has no trace of an ETE;
- * -E2BIG; -errno of opening what is needed; -ENOMEM.
+ * Reads the .ini files of a directory; dumps and buffers are not opened. At most 16 MiB of a
+ * device's file, 1 MiB of the others, 1024 devices, buffers and sources, 65536 dumps. options may
+ * be NULL. 0 and *snapshot; -EINVAL: not a snapshot, or one that contradicts itself; -ENODATA: it
+ * has no trace of an ETE; -E2BIG; -errno of opening what is needed; -ENOMEM.
  */
 int flowtap_snapshot_open(const char *directory, const struct flowtap_snapshot_options *options,
 			  struct flowtap_snapshot **snapshot);
