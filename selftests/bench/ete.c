@@ -107,7 +107,9 @@ static const struct flowtap_code *find(void *argument, const struct flowtap_cont
 
 static void ours_new(struct ours *ours, struct stream *stream, bool stf)
 {
-	struct flowtap_ete_images images = { .find = find, .argument = stream };
+	struct flowtap_ete_images images = {
+		.find = flowtap_memory_find, .argument = stream->corpus.memory,
+	};
 	struct flowtap_sink *sink = &ours->null.sink;
 
 	*ours = (struct ours) { .fd = -1 };
@@ -123,6 +125,21 @@ static void ours_new(struct ours *ours, struct stream *stream, bool stf)
 	}
 	if (flowtap_ete_new(&stream->corpus.config, NULL, &images, ours->blocks, sink, &ours->ete))
 		die("no decoder");
+}
+
+/* Decodes once, to learn which code there is. */
+static void learn(struct stream *stream)
+{
+	struct flowtap_ete_images images = { .find = find, .argument = stream };
+	struct null_sink null = { .sink = { null_block, null_element } };
+	struct flowtap_blocks *blocks = corpus_blocks(&stream->corpus);
+	struct flowtap_ete *ete;
+
+	if (flowtap_ete_new(&stream->corpus.config, NULL, &images, blocks, &null.sink, &ete) ||
+	    flowtap_ete_decode(ete, stream->corpus.bytes, stream->corpus.size))
+		die("decode");
+	flowtap_ete_free(ete);
+	flowtap_blocks_free(blocks);
 }
 
 static void ours_free(struct ours *ours)
@@ -248,6 +265,7 @@ static void set_up(struct stream *stream, struct ours *ours, bool stf, struct re
 		die("decode");
 	if (!theirs)
 		return;
+	learn(stream);
 	if (reference_new(theirs, &stream->corpus.config, false))
 		die("OpenCSD has no decoder");
 	for (size_t i = 0; i < stream->n_code; i++)
