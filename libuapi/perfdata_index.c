@@ -237,7 +237,6 @@ static int take_auxtrace(struct flowtap_perfdata *perfdata,
 		.file = record->offset + record->size,
 		.offset = offset,
 		.size = record->payload,
-		.whole = record->payload,
 		.tid = perfdata_u32(record->bytes + 36),
 		.cpu = perfdata_u32(record->bytes + 40),
 	});

@@ -75,7 +75,6 @@ struct perfdata_extent {
 	uint64_t file;		/* where its bytes are */
 	uint64_t offset;	/* in the AUX area */
 	uint64_t size;
-	uint64_t whole;		/* its size before what overlaps was taken off */
 	uint32_t cpu;
 	uint32_t tid;
 };

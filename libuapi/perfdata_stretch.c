@@ -141,15 +141,12 @@ static int join_one(struct joining *joining, const struct perfdata_aux *aux, uin
 
 /*
  * A snapshot: the head counts on while old bytes are written over. The AUX record's offset is where
- * the bytes end, and of its size there is what fitted into the buffer: what perf copied.
+ * the bytes end; its size may be more than the buffer held.
  */
 static int join_snapshot(struct joining *joining, const struct perfdata_aux *aux)
 {
-	size_t i = extent_at(joining, aux->offset ? aux->offset - 1 : 0);
 	uint64_t size = aux->size < aux->offset ? aux->size : aux->offset;
 
-	if (i < joining->extents.until && size > joining->perfdata->extents.list[i].whole)
-		size = joining->perfdata->extents.list[i].whole;
 	return join_one(joining, aux, aux->offset - size, aux->offset);
 }
 

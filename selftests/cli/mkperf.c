@@ -264,6 +264,52 @@ static void make_framed(const char *root, const char *name, int version)
 	finish(&file, root, name);
 }
 
+/* Two CPUs with an ETR each, which give out the same trace ID. */
+static void make_sinks(const char *root)
+{
+	struct perffile_unit cpus[2] = {
+		unit(0, CONFIGR_CID | CONFIGR_TS, 0x80000010),
+		unit(1, CONFIGR_CID | CONFIGR_TS, 0x80000012),
+	};
+	const uint8_t id = 0x31;
+	struct stream stream[2] = { 0 }, framed[2] = { 0 };
+	struct perffile file;
+
+	begin(&file, 2, 2, cpus);
+	tasks(&file);
+	for (uint32_t cpu = 0; cpu < 2; cpu++) {
+		uint64_t offset = 0;
+
+		file.cpu = cpu;
+		perffile_values(&file, 21, 0, 1, (uint64_t[]) { 1ULL << 56 | (cpu + 1) << 8 | id });
+		start(&stream[cpu]);
+		timestamp(&stream[cpu], 1000);
+		at(&stream[cpu], AT, 0, CONTEXTID, 0, cpu ? 200 : 100);
+		atoms(&stream[cpu], "EE");
+		frames(&framed[cpu], &stream[cpu], &id, 1);
+		collect(&file, &offset, cpu, 1100, &framed[cpu], 0);
+	}
+	finish(&file, root, "sinks.data");
+}
+
+/* The first timestamp stands behind what it is of; the stretch was collected after the exec. */
+static void make_first(const char *root)
+{
+	struct perffile_unit cpu = unit(0, CONFIGR_CID | CONFIGR_TS, 0x10);
+	struct stream stream = { 0 };
+	struct perffile file;
+	uint64_t offset = 0;
+
+	start(&stream);
+	at(&stream, AT, 0, CONTEXTID, 0, 200);
+	atoms(&stream, "EEENE");
+	timestamp(&stream, 2000);
+	begin(&file, 2, 1, &cpu);
+	tasks(&file);
+	collect(&file, &offset, 0, 5000, &stream, RAW);
+	finish(&file, root, "first.data");
+}
+
 /* perf record --per-thread: no contexts, no time, one buffer of the thread, two CPUs. */
 static void make_thread(const char *root)
 {
@@ -346,6 +392,8 @@ int main(int argc, char **argv)
 	make_raw(root, "vhe.data", 1, CONFIGR_VMID | CONFIGR_TS, VMID);
 	make_framed(root, "etr1.data", 1);
 	make_framed(root, "etr2.data", 2);
+	make_sinks(root);
+	make_first(root);
 	make_thread(root);
 	make_kernel(root);
 	return 0;

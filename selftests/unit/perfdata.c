@@ -131,15 +131,16 @@ TEST(each_register_of_the_metadata_is_found)
 
 TEST(trace_ids_of_metadata_2_come_with_records)
 {
-	struct perffile_unit two[2] = { units[0], units[1] };
+	struct perffile_unit two[3] = { units[0], units[1], units[2] };
 	struct perffile file;
 	struct opened opened;
 
 	/* Legacy values with the flag that says that they are not used. */
 	two[0].traceidr |= 0x80000000;
 	two[1].traceidr |= 0x80000000;
+	two[2].traceidr |= 0x80000000;
 	perffile_start(&file, false, PERFFILE_ANY, PERFFILE_ANY);
-	perffile_info(&file, 2, true, 2, two);
+	perffile_info(&file, 2, true, 3, two);
 	file.cpu = 5;
 	perffile_values(&file, 21, 0, 1, (uint64_t[]) { 0x01abcdef12345633ULL });
 	file.cpu = 0;
@@ -154,6 +155,7 @@ TEST(trace_ids_of_metadata_2_come_with_records)
 	EXPECT_EQ(0, opened.info->cpus[0].sink);
 	EXPECT_EQ(0x33, opened.info->cpus[1].trace_id);
 	EXPECT_EQ(0xef123456, opened.info->cpus[1].sink);
+	EXPECT_EQ(0, opened.info->cpus[2].trace_id);
 	EXPECT_EQ(1, opened.damages);
 	done(&opened);
 }
@@ -356,22 +358,30 @@ TEST(a_snapshot_ends_where_its_aux_record_says)
 
 	perffile_start(&file, false, PERFFILE_ANY, PERFFILE_ANY);
 	perffile_info(&file, 1, true, 1, units);
-	/* 64 bytes of buffer, 100 were collected; then 40 more: 24 of those before are told again. */
+	/*
+	 * 64 bytes of buffer, 100 were collected; then 40 more: 24 of those before are told again;
+	 * then 80, of which 16 were written over.
+	 */
 	file.time = 1;
 	perffile_aux(&file, 100, 100, flags);
 	perffile_auxtrace(&file, 36, 0, NONE, 0, trace, 64);
 	file.time = 2;
 	perffile_aux(&file, 140, 64, flags);
 	perffile_auxtrace(&file, 76, 0, NONE, 0, trace, 64);
+	file.time = 3;
+	perffile_aux(&file, 220, 200, flags);
+	perffile_auxtrace(&file, 156, 0, NONE, 0, trace, 64);
 	finish(&file, &opened);
 	ASSERT_EQ(0, opened.err);
-	ASSERT_EQ(3, opened.n);
+	ASSERT_EQ(4, opened.n);
 	EXPECT_EQ(40, opened.stretches[0].size);
 	EXPECT_EQ(24, opened.stretches[1].size);
 	EXPECT_TRUE(opened.stretches[1].continues);
 	EXPECT_EQ(40, opened.stretches[2].size);
 	EXPECT_FALSE(opened.stretches[2].continues);
-	EXPECT_EQ(0, opened.info->aux_missing);
+	EXPECT_EQ(64, opened.stretches[3].size);
+	EXPECT_EQ(16, opened.stretches[3].missing);
+	EXPECT_EQ(16, opened.info->aux_missing);
 	done(&opened);
 }
 
