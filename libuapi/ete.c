@@ -188,6 +188,20 @@ static int before_trace_info(struct flowtap_ete *ete, size_t size)
 		return status ? status : flowtap_ete_element(ete, &ete->packet);
 	case FLOWTAP_ETE_EVENT:
 		return flowtap_ete_element(ete, &ete->packet);
+	case FLOWTAP_ETE_TIMESTAMP:
+	case FLOWTAP_ETE_TIMESTAMP_MARKER:
+	case FLOWTAP_ETE_INSTRUMENTATION:
+	case FLOWTAP_ETE_CYCLE_COUNT_1:
+	case FLOWTAP_ETE_CYCLE_COUNT_2:
+	case FLOWTAP_ETE_CYCLE_COUNT_3:
+		/* Nothing is there that a Commit could concern. */
+		ete->packet.commit = 0;
+		if (ete->sync == ETE_DISCARDED)
+			return flowtap_ete_element(ete, &ete->packet);
+		skip(ete, size);
+		return 0;
+	case FLOWTAP_ETE_DISCARD:
+	case FLOWTAP_ETE_OVERFLOW:
 	case FLOWTAP_ETE_IGNORE:
 	case FLOWTAP_ETE_ALIGNMENT_SYNC:
 	case FLOWTAP_ETE_ALIGNMENT_ZEROS:
@@ -362,10 +376,14 @@ static int cut_off(struct flowtap_ete *ete)
 
 static int end(struct flowtap_ete *ete)
 {
+	bool speculative = ete->speculative;
 	int status = flowtap_ete_flush(ete);
 	bool open = ete->in_transaction && ete->transaction_n;
 
-	if (!status && open)
+	if (!status && speculative)
+		status = flowtap_ete_tell(ete, FLOWTAP_GAP_UNRESOLVED, 0,
+					  "the trace ends before speculation is resolved");
+	else if (!status && open)
 		status = flowtap_ete_tell(ete, FLOWTAP_GAP_UNRESOLVED, 0,
 					  "the trace ends within a transaction");
 	if (!status && ete->carried)

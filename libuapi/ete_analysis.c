@@ -29,9 +29,10 @@ static int context(struct flowtap_ete *ete, const struct ete_entry *entry)
 	now->mode = packet->exception_level;
 	now->security = packet->security;
 	now->width = packet->sixty_four_bit ? 64 : 32;
-	/* A value that was traced once is known from then on. */
-	now->has_vmid |= entry->context.has_vmid;
-	now->has_contextid |= entry->context.has_contextid;
+	/* A value that was traced once is known from then on, up to a Trace Info. */
+	now->has_vmid = (now->has_vmid && !ete->fresh) || entry->context.has_vmid;
+	now->has_contextid = (now->has_contextid && !ete->fresh) || entry->context.has_contextid;
+	ete->fresh = false;
 	now->vmid = packet->vmid;
 	now->contextid = packet->contextid;
 	now->isa = ete_isa(ete);
@@ -52,10 +53,17 @@ static int exception(struct flowtap_ete *ete, const struct ete_entry *entry)
 			.address = entry->known ? entry->value : 0,
 		},
 	};
+	const struct flowtap_element one = {
+		.kind = FLOWTAP_ELEMENT_SOURCE,
+		.source = entry->value,
+	};
 	int status = flowtap_ete_arrive(ete);
 
-	if (!status && entry->known)
-		status = flowtap_ete_walk_to(ete, entry->value);
+	if (!status && entry->known) {
+		status = ete_put(ete, &one);
+		if (!status)
+			status = flowtap_ete_walk_to(ete, entry->value);
+	}
 	if (status < 0)
 		return status;
 	if (ete->where != ETE_LOST)
@@ -129,6 +137,7 @@ static int trace_info(struct flowtap_ete *ete)
 {
 	flowtap_ete_leave(ete);
 	ete->clear_pending = true;
+	ete->fresh = true;
 	return 0;
 }
 

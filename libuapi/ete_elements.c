@@ -197,7 +197,10 @@ static int start(struct flowtap_ete *ete)
 	return flowtap_ete_push(ete, &entry);
 }
 
-/* K10.5.2.4, 5: what is speculative is cancelled, a transaction has failed. */
+/*
+ * K10.5.2.4, 5: what is speculative is cancelled, a transaction has failed. Tracing goes on behind
+ * an Alignment Sync and a Trace Info.
+ */
 static int discard(struct flowtap_ete *ete, bool overflow)
 {
 	struct flowtap_element element = {
@@ -212,6 +215,7 @@ static int discard(struct flowtap_ete *ete, bool overflow)
 	if (status)
 		return status;
 	ete->initialized = false;
+	ete->sync = ETE_DISCARDED;
 	ete->has_context = false;
 	ete->depth = 0;
 	flowtap_ete_forget(ete);

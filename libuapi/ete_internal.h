@@ -96,6 +96,7 @@ struct ete_queue {
 enum ete_sync {
 	ETE_UNSYNCED,		/* looks for an Alignment Sync */
 	ETE_ALIGNED,		/* looks for a Trace Info */
+	ETE_DISCARDED,		/* likewise, what concerns no instruction counts meanwhile */
 	ETE_SYNCED,
 };
 
@@ -174,6 +175,7 @@ struct flowtap_ete {
 	uint64_t address;
 	uint8_t sub_isa;
 	bool has_context;
+	bool fresh;		/* no Context element came since a Trace Info */
 	bool clear_pending;	/* the return stack is emptied at the next P0 element */
 	struct flowtap_block *last;	/* the block that led to address, for its chain */
 	bool last_taken;

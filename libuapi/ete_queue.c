@@ -53,6 +53,29 @@ static int spill(struct flowtap_ete *ete)
 	return flowtap_ete_push(ete, &address);
 }
 
+/* Whether a transaction is on behind all that waits. */
+static bool ends_in_transaction(const struct flowtap_ete *ete)
+{
+	for (size_t i = ete->queue.n; i; i--) {
+		const struct ete_entry *entry = ete_at(&ete->queue, i - 1);
+
+		if (entry->kind >= ETE_TRANSACTION_START)
+			return entry->kind == ETE_TRANSACTION_START;
+	}
+	return ete->in_transaction;
+}
+
+/* What waited is gone: the transaction is on or not as the packets say. */
+static int settle(struct flowtap_ete *ete)
+{
+	/* A Mispredict element may concern what is gone. */
+	ete->any = false;
+	if (ends_in_transaction(ete) == ete->decoded_in_transaction)
+		return 0;
+	return ete->decoded_in_transaction ? flowtap_ete_transaction_begin(ete) :
+					     flowtap_ete_transaction_fail(ete);
+}
+
 /* Room is made by what waits for no Commit. */
 static int make_room(struct flowtap_ete *ete)
 {
@@ -67,6 +90,8 @@ static int make_room(struct flowtap_ete *ete)
 	if (status || 2 * ete->queue.n < ETE_QUEUE_MORE)
 		return status;
 	status = flowtap_ete_flush(ete);
+	if (!status)
+		status = settle(ete);
 	if (status)
 		return status;
 	return flowtap_ete_tell(ete, FLOWTAP_GAP_BAD_PACKET, 0,
@@ -263,6 +288,8 @@ static int overcancelled(struct flowtap_ete *ete)
 {
 	int status = flowtap_ete_flush(ete);
 
+	if (!status)
+		status = settle(ete);
 	if (status)
 		return status;
 	return flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, 0,
@@ -275,6 +302,7 @@ int flowtap_ete_cancel(struct flowtap_ete *ete, uint64_t n)
 	int status = spill(ete);
 	size_t i = queue->n;
 	struct ete_entry *entry;
+	bool cancels = false;
 	unsigned int k;
 
 	if (!status && n > ete->speculative + ete->unseen)
@@ -287,10 +315,7 @@ int flowtap_ete_cancel(struct flowtap_ete *ete, uint64_t n)
 		n -= k;
 		ete->speculative -= k;
 		ete->counts.cancelled += k;
-		if (entry->kind == ETE_TRANSACTION_START)
-			ete->decoded_in_transaction = false;
-		else if (entry->kind == ETE_TRANSACTION_FAIL)
-			ete->decoded_in_transaction = true;
+		cancels = cancels || entry->kind >= ETE_TRANSACTION_START;
 		if (k)
 			shorten(entry, k);
 		else if (!flowtap_ete_stays(entry))
@@ -299,6 +324,8 @@ int flowtap_ete_cancel(struct flowtap_ete *ete, uint64_t n)
 	remove_none(queue, i);
 	ete->unseen -= n;
 	ete->plain = 0;
+	if (cancels)
+		ete->decoded_in_transaction = ends_in_transaction(ete);
 	return 0;
 }
 
@@ -359,9 +386,14 @@ int flowtap_ete_align(struct flowtap_ete *ete, uint64_t depth)
 		pop_some(queue, n);
 		ete->speculative -= n;
 		ete->counts.cancelled += n;
-		if (flowtap_ete_stays(&front))
+		/* What is lost of a transaction is lost to its commit as well. */
+		if (front.kind == ETE_TRANSACTION_COMMIT)
+			front.kind = ETE_TRANSACTION_FAIL;
+		if (flowtap_ete_stays(&front) || front.kind == ETE_TRANSACTION_FAIL)
 			status = flowtap_ete_pass(ete, &front, ETE_FOLLOW_END);
 	}
+	if (!status)
+		status = settle(ete);
 	if (status)
 		return status;
 	return flowtap_ete_tell(ete, FLOWTAP_GAP_UNRESOLVED, 0,

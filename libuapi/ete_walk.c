@@ -77,7 +77,9 @@ static int indirect(struct flowtap_ete *ete, struct flowtap_block *block, bool i
 		flowtap_ete_lose(ete, ETE_RETURN, NULL);
 	}
 	status = ete_put_block(ete, block, true, target);
-	if (!status && block->end == FLOWTAP_ARM_EXCEPTION_RETURN)
+	/* The reference knows A64's. */
+	if (!status && block->end == FLOWTAP_ARM_EXCEPTION_RETURN &&
+	    block->isa == FLOWTAP_ISA_A64)
 		status = ete_put(ete, &eret);
 	return status;
 }

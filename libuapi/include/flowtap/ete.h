@@ -120,9 +120,8 @@ int flowtap_ete_decode(struct flowtap_ete *ete, const uint8_t *bytes, size_t siz
 int flowtap_ete_gap(struct flowtap_ete *ete, const struct flowtap_gap *gap);
 
 /*
- * The trace ends. What is still speculative was not executed for certain: it is cancelled, as at a
- * Discard (K10.5.3.5). A transaction that has not ended becomes a gap UNRESOLVED, a packet that has
- * not, a gap TRUNCATED. Returns as decode.
+ * The trace ends. What is still speculative, or in a transaction that has not ended, becomes a gap
+ * UNRESOLVED, a packet that has not ended a gap TRUNCATED. Returns as decode.
  */
 int flowtap_ete_finish(struct flowtap_ete *ete);
 

@@ -167,7 +167,7 @@ enum flowtap_element_kind {
 	FLOWTAP_ELEMENT_TRANSACTION,
 	FLOWTAP_ELEMENT_EVENT,		/* ETEEvents: bit i of `event`, number i */
 	FLOWTAP_ELEMENT_INSTRUMENTATION,
-	FLOWTAP_ELEMENT_SOURCE,		/* one Source Address tells the blocks up to that at `source` */
+	FLOWTAP_ELEMENT_SOURCE,		/* the blocks that follow were told as one, up to `source` */
 };
 
 /* Everything but blocks. Valid during the call only. */
@@ -179,7 +179,7 @@ struct flowtap_element {
 		struct flowtap_gap gap;
 		struct flowtap_transfer transfer;
 		uint64_t time;
-		uint64_t source;	/* the instruction that ends them, taken; no other one was */
+		uint64_t source;	/* a branch that was taken, or behind the last instruction */
 		struct flowtap_timestamp timestamp;
 		struct flowtap_q q;
 		enum flowtap_transaction transaction;
