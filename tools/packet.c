@@ -132,6 +132,7 @@ static void print_speculation(const struct flowtap_ete_packet *packet)
 
 static void print_fields(const uint8_t *bytes, const struct flowtap_ete_packet *packet)
 {
+	print_speculation(packet);
 	switch (packet->type) {
 	case FLOWTAP_ETE_TRACE_INFO:
 		print_trace_info(packet);
@@ -177,7 +178,6 @@ static void print_fields(const uint8_t *bytes, const struct flowtap_ete_packet *
 	default:
 		break;
 	}
-	print_speculation(packet);
 	print_address(packet);
 	print_context(packet);
 }
