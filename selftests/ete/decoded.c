@@ -92,6 +92,8 @@ static int take_element(struct flowtap_sink *sink, const struct flowtap_element 
 	case FLOWTAP_ELEMENT_GAP:
 		step = truth_step(truth, TRUTH_GAP);
 		step->value = element->gap.reason;
+		if (!decoded->gaps++)
+			decoded->gap_size = element->gap.size;
 		snprintf(decoded->detail, sizeof(decoded->detail), "%s at %llx: %s",
 			 flowtap_gap_name(element->gap.reason),
 			 (unsigned long long)element->gap.address,

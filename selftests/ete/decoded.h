@@ -19,6 +19,8 @@ struct decoded {
 	bool now_modified;
 	bool contextid;		/* the trace has it */
 	struct flowtap_ete_counts counts;
+	uint64_t gap_size;	/* of the first gap */
+	unsigned int gaps;
 	char detail[200];	/* of the last gap */
 };
 

@@ -20,6 +20,7 @@ void encoder_free(struct encoder *encoder)
 {
 	free(encoder->bytes);
 	free(encoder->syncs);
+	free(encoder->points);
 	free(encoder->run);
 }
 

@@ -167,6 +167,12 @@ struct encoder_sync {
 	size_t told;		/* steps of the truth that were told when it was written */
 };
 
+/* A place between two packets, kept if there is a truth. */
+struct encoder_point {
+	size_t offset;
+	size_t resolved;	/* steps of the truth that the bytes before it say for good */
+};
+
 /* What the analyzer knows once everything so far is resolved: goes back when it is cancelled. */
 struct encoder_view {
 	bool trace_on_due;
@@ -204,6 +210,8 @@ struct encoder {
 	uint64_t exceptions;	/* a bit for each exception number that occurred */
 	struct encoder_sync *syncs;
 	size_t nsyncs;
+	struct encoder_point *points;
+	size_t npoints;
 	/* What the parser knows; no cancelling changes it. */
 	struct encoder_address history[3];
 	uint64_t timestamp;

@@ -106,9 +106,27 @@ void packet_byte(struct encoder *encoder, uint8_t byte)
 	encoder->bytes[encoder->size++] = byte;
 }
 
+static void add_point(struct encoder *encoder)
+{
+	size_t n = encoder->npoints, ends = sizeof(encoder->ends) / sizeof(encoder->ends[0]);
+
+	if (!encoder->truth)
+		return;
+	if (!(n & (n - 1))) {
+		encoder->points = realloc(encoder->points,
+					  (n ? 2 * n : 1) * sizeof(*encoder->points));
+		if (!encoder->points)
+			abort();
+	}
+	encoder->points[encoder->npoints++] = (struct encoder_point){
+		encoder->size, encoder->ends[encoder->resolved % ends]
+	};
+}
+
 void packet_begin(struct encoder *encoder, enum encoder_packet packet, uint8_t header)
 {
 	packet_atoms(encoder, 0);
+	add_point(encoder);
 	if (rng_one_in(&encoder->rng, encoder->options.ignore)) {
 		encoder->counts[PACKET_IGNORE]++;
 		packet_byte(encoder, 0x70);

@@ -18,6 +18,14 @@ static void go_to(struct encoder *encoder, uint64_t address, uint8_t isa)
 	encoder->view.may_pop = false;
 }
 
+/* What is after n steps was not executed. */
+static void cut(struct encoder *encoder, size_t n, size_t resolved)
+{
+	truth_cut(encoder->truth, n, resolved);
+	for (size_t i = encoder->nsyncs; i-- && encoder->syncs[i].told > n;)
+		encoder->syncs[i].told = n;
+}
+
 void encoder_exception(struct encoder *encoder, unsigned int number, uint64_t return_address,
 		       uint64_t handler, uint8_t handler_isa, const struct trace_context *context)
 {
@@ -157,7 +165,7 @@ void encoder_transaction_fail(struct encoder *encoder, uint64_t address, uint8_t
 	packet_unknown_exception(encoder, PACKET_TRANSACTION_FAILURE, 24);
 	if (encoder->truth) {
 		if (!encoder->keep_failed)
-			truth_cut(encoder->truth, view->transaction + 1, view->transaction);
+			cut(encoder, view->transaction + 1, view->transaction);
 		transaction_step(encoder, FLOWTAP_TRANSACTION_FAIL);
 		encoder->ends[encoder->emitted % ENDS] = encoder->truth->n;
 	}
@@ -216,7 +224,7 @@ void encoder_cancel(struct encoder *encoder, bool mispredict, uint64_t address, 
 	*view = mark->view;
 	encoder->emitted = mark->emitted;
 	if (truth) {
-		truth_cut(truth, mark->steps, encoder->ends[encoder->resolved % ENDS]);
+		cut(encoder, mark->steps, encoder->ends[encoder->resolved % ENDS]);
 		if (mispredict && truth->steps[truth->n - 1].branch)
 			truth->steps[truth->n - 1].taken ^= 1;
 	}
@@ -248,10 +256,10 @@ static void lose(struct encoder *encoder)
 		if (view->in_transaction && end > view->transaction) {
 			if (!encoder->keep_failed)
 				end = view->transaction + 1;
-			truth_cut(truth, end, view->transaction);
+			cut(encoder, end, view->transaction);
 			transaction_step(encoder, FLOWTAP_TRANSACTION_FAIL);
 		} else {
-			truth_cut(truth, end, end);
+			cut(encoder, end, end);
 		}
 	}
 	encoder->resolved = encoder->emitted;

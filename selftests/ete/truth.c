@@ -127,8 +127,8 @@ void truth_print(const struct truth *truth, size_t around)
 }
 
 /*
- * Steps that count. A Trace On behind which nothing is traced may be told or not: it goes with
- * what was discarded.
+ * Steps that count. Exception returns of AArch32 are said to be such or not (OpenCSD does not). A
+ * Trace On behind which nothing is traced may be told or not: it goes with what was discarded.
  */
 static bool counts(const struct truth *truth, size_t i, bool ignore_transactions)
 {
@@ -136,6 +136,8 @@ static bool counts(const struct truth *truth, size_t i, bool ignore_transactions
 
 	if (step->kind == TRUTH_TRANSACTION)
 		return !ignore_transactions;
+	if (step->kind == TRUTH_ERET)
+		return i && step[-1].isa == FLOWTAP_ISA_A64;
 	if (step->kind != TRUTH_TRACE_ON)
 		return true;
 	while (++i < truth->n)
@@ -166,6 +168,44 @@ static bool differ(const struct truth *truth, size_t i, const struct truth *got,
 	printf("# got\n");
 	truth_print(got, j);
 	return false;
+}
+
+size_t truth_begin(const struct truth *truth, const struct truth *got, size_t *reached)
+{
+	size_t i = 0, j = 0;
+
+	for (;; i++, j++) {
+		while (i < truth->n && !counts(truth, i, true))
+			i++;
+		while (j < got->n && !counts(got, j, true))
+			j++;
+		*reached = i;
+		if (i == truth->n || j == got->n ||
+		    !equal_steps(truth, &truth->steps[i], got, &got->steps[j]))
+			return j;
+	}
+}
+
+size_t truth_end(const struct truth *truth, size_t from, const struct truth *got, size_t least)
+{
+	size_t i = truth->n, j = got->n;
+
+	for (;;) {
+		while (i > from && !counts(truth, i - 1, true))
+			i--;
+		if (i == from)
+			return j;
+		while (j > least && !counts(got, j - 1, true))
+			j--;
+		if (j == least ||
+		    !equal_steps(truth, &truth->steps[i - 1], got, &got->steps[j - 1]))
+			break;
+		i--;
+		j--;
+	}
+	printf("# the end differs\n");
+	differ(truth, i - 1, got, j - 1);
+	return SIZE_MAX;
 }
 
 static size_t behind_q(const struct truth *truth, size_t i)

@@ -83,6 +83,13 @@ void truth_cut(struct truth *truth, size_t n, size_t resolved);
  * ignore_transactions: they are left out on both sides.
  */
 bool truth_equal(const struct truth *truth, struct truth *got, bool ignore_transactions);
+/*
+ * How far `got` is as `truth` is, from the begin; and how much of its end is as that of `truth` is,
+ * from step `from` on. Numbers of steps of got; *reached: of truth. Without Q. The place in got
+ * where the end begins is at least `least`; SIZE_MAX: it is not there.
+ */
+size_t truth_begin(const struct truth *truth, const struct truth *got, size_t *reached);
+size_t truth_end(const struct truth *truth, size_t from, const struct truth *got, size_t least);
 void truth_print(const struct truth *truth, size_t around);
 const char *truth_line(const struct truth *truth, const struct truth_step *step, char *line,
 		       size_t size);

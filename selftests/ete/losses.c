@@ -1,0 +1,306 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Shows that what is lost of a trace is said once, with its cause and at its place, and that all
+ * else is as if nothing had been lost: stretches that were cut out, traces that begin in their
+ * middle or end there, bytes that were changed.
+ *
+ * FLOWTAP_SEED=N: the seed; FLOWTAP_RUNS=N: losses of each kind; FLOWTAP_KIND=N, FLOWTAP_ONLY=N:
+ * only these; FLOWTAP_SAVE=DIR: writes the whole trace as an Arm snapshot.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "decoded.h"
+#include "scenario.h"
+#include "snapshot.h"
+
+struct trace {
+	struct scenario scenario;
+	struct encoder encoder;
+	struct execute execute;
+	struct program *program;
+	struct truth truth;
+	struct flowtap_ete_config config;
+	struct rng rng;
+};
+
+static void trace_new(struct trace *trace, uint64_t seed, unsigned int has)
+{
+	memset(trace, 0, sizeof(*trace));
+	trace->rng.state = seed * 7919;
+	scenario_random(&trace->scenario, seed, has);
+	trace->scenario.encoder.sync_delay = false;
+	trace->scenario.encoder.sync = 50 + rng_below(&trace->rng, 400);
+	trace->scenario.execute.instructions = 6000;
+	truth_init(&trace->truth);
+	trace->program = program_new(&trace->scenario.program, seed);
+	encoder_init(&trace->encoder, &trace->scenario.encoder, seed, &trace->truth);
+	execute_run(&trace->execute, &trace->scenario.execute, trace->program, &trace->encoder,
+		    seed);
+	encoder_config(&trace->scenario.encoder, &trace->config);
+	if (getenv("FLOWTAP_SAVE"))
+		snapshot_write(getenv("FLOWTAP_SAVE"), &trace->encoder, trace->program);
+}
+
+static void trace_free(struct trace *trace)
+{
+	encoder_free(&trace->encoder);
+	program_free(trace->program);
+	truth_free(&trace->truth);
+}
+
+/* The first place from which on decoding can begin at or behind this byte; NULL: none. */
+static const struct encoder_sync *next_sync(const struct trace *trace, size_t offset)
+{
+	for (size_t i = 0; i < trace->encoder.nsyncs; i++)
+		if (trace->encoder.syncs[i].offset >= offset)
+			return &trace->encoder.syncs[i];
+	return NULL;
+}
+
+/* Steps that are certain from the bytes before this one. */
+static size_t certain(const struct trace *trace, size_t offset)
+{
+	size_t steps = 0;
+
+	for (size_t i = 0; i < trace->encoder.npoints; i++)
+		if (trace->encoder.points[i].offset <= offset)
+			steps = trace->encoder.points[i].resolved;
+	return steps;
+}
+
+static void begin(struct trace *trace, struct decoded *decoded)
+{
+	if (decoded_new(decoded, &trace->config, NULL, trace->program, 0))
+		abort();
+}
+
+static bool bad(const char *what)
+{
+	printf("# %s\n", what);
+	return false;
+}
+
+/*
+ * What was decoded is the truth up to the loss, one gap for that reason, and the truth again from
+ * the sync on. before: steps that must have come.
+ */
+static bool one_gap(const struct trace *trace, const struct decoded *decoded, size_t before,
+		    enum flowtap_gap_reason reason, const struct encoder_sync *sync)
+{
+	const struct truth *truth = &trace->truth, *got = &decoded->truth;
+	size_t reached, at = truth_begin(truth, got, &reached), end;
+
+	if (reached < before) {
+		printf("# %zu steps came, %zu are certain\n", reached, before);
+		truth_print(truth, reached);
+		printf("# got\n");
+		truth_print(got, at);
+		return false;
+	}
+	if (at == got->n || got->steps[at].kind != TRUTH_GAP)
+		return truth_print(got, at), bad("no gap where the truth ends");
+	if (got->steps[at].value != reason)
+		return printf("# gap %llu, not %u: %s\n", (unsigned long long)got->steps[at].value,
+			      reason, decoded->detail), false;
+	end = truth_end(truth, sync ? sync->told : truth->n, got, at + 1);
+	if (end == SIZE_MAX)
+		return false;
+	while (at + 1 < end && got->steps[at + 1].kind == TRUTH_TRACE_ON)
+		at++;
+	if (end != at + 1)
+		return truth_print(got, at + 1), bad("more between the gap and the next sync");
+	return true;
+}
+
+/* A stretch is missing, and whoever collected the trace says so. */
+static bool cut(struct trace *trace)
+{
+	struct flowtap_gap gap = { .reason = FLOWTAP_GAP_RING_FULL, .size = UINT64_MAX };
+	size_t size = trace->encoder.size, from = 13 + rng_below(&trace->rng, size - 13);
+	size_t to = from + rng_below(&trace->rng, size - from < 600 ? size - from : 600);
+	struct decoded decoded;
+	bool good;
+
+	begin(trace, &decoded);
+	good = !decoded_feed(&decoded, trace->encoder.bytes, from, &trace->rng) &&
+	       !flowtap_ete_gap(decoded.ete, &gap) &&
+	       !decoded_feed(&decoded, trace->encoder.bytes + to, size - to, &trace->rng) &&
+	       !flowtap_ete_finish(decoded.ete) &&
+	       one_gap(trace, &decoded, certain(trace, from), FLOWTAP_GAP_RING_FULL,
+		       next_sync(trace, to));
+	if (!good)
+		printf("# bytes %zu to %zu of %zu were cut\n", from, to, size);
+	decoded_free(&decoded);
+	return good;
+}
+
+/* The buffer was circular: the trace begins anywhere. */
+static bool wrapped(struct trace *trace)
+{
+	size_t size = trace->encoder.size, from = 1 + rng_below(&trace->rng, size - 1);
+	const struct encoder_sync *sync = next_sync(trace, from);
+	struct decoded decoded;
+	size_t lost;
+	bool good;
+
+	begin(trace, &decoded);
+	good = !decoded_feed(&decoded, trace->encoder.bytes + from, size - from, &trace->rng) &&
+	       !flowtap_ete_finish(decoded.ete) &&
+	       one_gap(trace, &decoded, 0, FLOWTAP_GAP_UNSYNCED, sync);
+	lost = (sync ? sync->offset : size) - from;
+	/* Zeros before the sync may be its own, and none may be missing at all. */
+	if (!good && sync && lost < 9 && !decoded.gaps)
+		good = truth_end(&trace->truth, sync->told, &decoded.truth, 0) != SIZE_MAX;
+	if (good && decoded.gaps && decoded.gap_size + 9 < lost)
+		good = bad("the gap is too small");
+	if (good && decoded.gap_size > lost)
+		good = bad("the gap is too large");
+	if (!good)
+		printf("# begins at byte %zu of %zu; %zu bytes to the next sync, gap of %llu\n", from,
+		       size, lost, (unsigned long long)decoded.gap_size);
+	decoded_free(&decoded);
+	return good;
+}
+
+/* The trace ends anywhere: all that is certain came, nothing else. */
+static bool ends(struct trace *trace)
+{
+	size_t size = 13 + rng_below(&trace->rng, trace->encoder.size - 13), reached, at;
+	struct decoded decoded;
+	bool good;
+
+	begin(trace, &decoded);
+	good = !decoded_feed(&decoded, trace->encoder.bytes, size, &trace->rng) &&
+	       !flowtap_ete_finish(decoded.ete);
+	at = truth_begin(&trace->truth, &decoded.truth, &reached);
+	if (good && reached < certain(trace, size))
+		good = bad("not all that is certain came");
+	if (good && decoded.gaps > 1)
+		good = bad("more than one gap");
+	while (good && at < decoded.truth.n) {
+		if (decoded.truth.steps[at].kind != TRUTH_GAP &&
+		    decoded.truth.steps[at].kind != TRUTH_TRACE_ON &&
+		    decoded.truth.steps[at].kind != TRUTH_TRANSACTION) {
+			truth_print(&decoded.truth, at);
+			good = bad("more than was executed");
+		}
+		at++;
+	}
+	if (!good)
+		printf("# ends at byte %zu of %zu; gap: %s\n", size, trace->encoder.size,
+		       decoded.detail);
+	decoded_free(&decoded);
+	return good;
+}
+
+static void damage(struct trace *trace, uint8_t *bytes, size_t size)
+{
+	bool flips = rng_one_in(&trace->rng, 2);
+
+	for (size_t i = 0; i < size; i++)
+		bytes[i] = flips ? bytes[i] ^ 1 << rng_below(&trace->rng, 8) :
+				   rng_next(&trace->rng);
+}
+
+/*
+ * Bytes were changed. What comes of them cannot be known, but nothing before them changes, nor
+ * behind the sync behind the longest packet that they may begin, and one behind that: a packet may
+ * have swallowed the first.
+ */
+static bool corrupt(struct trace *trace)
+{
+	size_t size = trace->encoder.size, from = 13 + rng_below(&trace->rng, size - 13);
+	size_t n = 1 + rng_below(&trace->rng, rng_one_in(&trace->rng, 2) ? 3 : 100);
+	const struct encoder_sync *sync;
+	struct decoded decoded;
+	size_t reached;
+	bool good;
+
+	if (n > size - from)
+		n = size - from;
+	sync = next_sync(trace, from + n + 64);
+	damage(trace, trace->encoder.bytes + from, n);
+	begin(trace, &decoded);
+	good = !decoded_feed(&decoded, trace->encoder.bytes, size, &trace->rng) &&
+	       !flowtap_ete_finish(decoded.ete);
+	truth_begin(&trace->truth, &decoded.truth, &reached);
+	if (good && reached < certain(trace, from))
+		good = bad("what came before changed");
+	if (good && sync &&
+	    truth_end(&trace->truth, sync->told, &decoded.truth, 0) == SIZE_MAX)
+		good = false;
+	if (!good)
+		printf("# bytes %zu to %zu of %zu were changed; goes on at %zu\n", from, from + n,
+		       size, sync ? sync->offset : size);
+	decoded_free(&decoded);
+	return good;
+}
+
+#define FLOW	(SCENARIO_EXCEPTIONS | SCENARIO_STACK | SCENARIO_AARCH32 | SCENARIO_FILTER | \
+		 SCENARIO_TIMES | SCENARIO_SYNCS | SCENARIO_SOURCE)
+
+static const struct {
+	const char *name;
+	unsigned int has;
+	bool (*test)(struct trace *trace);
+} kinds[] = {
+	{ "a stretch is missing: one gap, as it was announced", FLOW, cut },
+	{ "a stretch is missing while the trace is speculative", FLOW | SCENARIO_SPECULATION, cut },
+	{ "the trace begins in its middle: one gap, unsynced", FLOW, wrapped },
+	{ "the trace begins while it is speculative", FLOW | SCENARIO_SPECULATION, wrapped },
+	{ "the trace ends anywhere", FLOW, ends },
+	{ "the trace ends while it is speculative", FLOW | SCENARIO_SPECULATION, ends },
+	{ "bytes were changed: all else is as it was", FLOW, corrupt },
+	{ "bytes were changed while the trace is speculative", FLOW | SCENARIO_SPECULATION, corrupt },
+};
+#define KINDS	(sizeof(kinds) / sizeof(kinds[0]))
+
+static uint64_t number(const char *name, uint64_t otherwise)
+{
+	const char *text = getenv(name);
+
+	return text ? strtoull(text, NULL, 0) : otherwise;
+}
+
+static bool all(unsigned int i, uint64_t seed, uint64_t runs)
+{
+	uint64_t only = number("FLOWTAP_ONLY", UINT64_MAX);
+	unsigned int failed = 0;
+
+	for (uint64_t n = 0; n < runs; n++) {
+		struct trace trace;
+
+		if (only != UINT64_MAX && n != only)
+			continue;
+		trace_new(&trace, (seed * KINDS + i) * 1000003 + n, kinds[i].has);
+		if (!kinds[i].test(&trace)) {
+			failed++;
+			printf("# bad: FLOWTAP_SEED=%llu FLOWTAP_KIND=%u FLOWTAP_ONLY=%llu\n",
+			       (unsigned long long)seed, i, (unsigned long long)n);
+		}
+		trace_free(&trace);
+	}
+	if (failed)
+		printf("# %u of %llu are bad\n", failed, (unsigned long long)runs);
+	return !failed;
+}
+
+int main(void)
+{
+	uint64_t seed = number("FLOWTAP_SEED", time(NULL)), runs = number("FLOWTAP_RUNS", 300);
+	uint64_t only = number("FLOWTAP_KIND", KINDS);
+	unsigned int failed = 0;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	printf("TAP version 13\n1..%zu\n# FLOWTAP_SEED=%llu\n", KINDS, (unsigned long long)seed);
+	for (unsigned int i = 0; i < KINDS; i++) {
+		bool good = only < KINDS && i != only ? true : all(i, seed, runs);
+
+		failed += !good;
+		printf("%sok %u %s\n", good ? "" : "not ", i + 1, kinds[i].name);
+	}
+	return failed ? 1 : 0;
+}

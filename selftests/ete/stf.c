@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Shows that the STF of a trace has the instructions that were executed, each at its address, in
+ * its ISA and exception level, and that the PC is forced only where the trace is not continuous.
+ * Random programs in A64, A32 and T32, executions and trace units.
+ *
+ * FLOWTAP_SEED=N: the seed; FLOWTAP_RUNS=N: how many executions of each kind; FLOWTAP_SAVE=DIR:
+ * writes the first that is bad as an Arm snapshot.
+ */
+#include <flowtap/stf.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "decoded.h"
+#include "scenario.h"
+#include "snapshot.h"
+#include "stfcheck/stfcheck.h"
+
+static const struct {
+	const char *name;
+	unsigned int has;
+} groups[] = {
+	{ "A64", SCENARIO_SYNCS | SCENARIO_STACK | SCENARIO_EXCEPTIONS | SCENARIO_TIMES },
+	{ "A32 and T32", SCENARIO_AARCH32 | SCENARIO_EXCEPTIONS | SCENARIO_STACK | SCENARIO_ITE },
+	{ "speculation and transactions", SCENARIO_SPECULATION | SCENARIO_TRANSACTIONS |
+	  SCENARIO_EXCEPTIONS | SCENARIO_STACK },
+	{ "all but Q", SCENARIO_ALL & ~SCENARIO_Q },
+};
+#define GROUPS	(sizeof(groups) / sizeof(groups[0]))
+
+/* Between the decoder and what takes it apart: the STF sink hears the same. */
+static struct {
+	int (*block)(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
+		     uint64_t target);
+	int (*element)(struct flowtap_sink *sink, const struct flowtap_element *element);
+	struct flowtap_sink *stf;
+} tee;
+
+static int tee_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
+		     uint64_t target)
+{
+	int error = tee.block(sink, block, taken, target);
+
+	return error ? error : tee.stf->block(tee.stf, block, taken, target);
+}
+
+static int tee_element(struct flowtap_sink *sink, const struct flowtap_element *element)
+{
+	int error = tee.element(sink, element);
+
+	return error ? error : tee.stf->element(tee.stf, element);
+}
+
+static void tee_between(struct decoded *decoded, struct flowtap_stf *stf)
+{
+	tee.block = decoded->sink.block;
+	tee.element = decoded->sink.element;
+	tee.stf = flowtap_stf_sink(stf);
+	decoded->sink.block = tee_block;
+	decoded->sink.element = tee_element;
+}
+
+struct comparison {
+	const struct truth *truth;
+	size_t at;		/* step */
+	bool broken;		/* the flow, before it */
+	uint64_t instructions;
+	uint64_t forced;
+	bool differs;
+};
+
+/* What may force a PC. */
+static bool breaks(const struct truth_step *step)
+{
+	return step->kind != TRUTH_INSN && step->kind != TRUTH_ERET;
+}
+
+static int compare(void *argument, const struct stfcheck_insn *insn)
+{
+	static const uint8_t arms[] = { [FLOWTAP_ISA_A64] = 64, [FLOWTAP_ISA_A32] = 32,
+					[FLOWTAP_ISA_T32] = 16 };
+	struct comparison *comparison = argument;
+	const struct truth *truth = comparison->truth;
+	const struct truth_step *step;
+	unsigned int el;
+
+	while (comparison->at < truth->n && truth->steps[comparison->at].kind != TRUTH_INSN)
+		comparison->broken |= breaks(&truth->steps[comparison->at++]);
+	if (comparison->at == truth->n)
+		return -1;
+	step = &truth->steps[comparison->at++];
+	el = step->context == UINT32_MAX ? insn->mode : truth->contexts[step->context].el;
+	if (insn->pc != step->address || insn->size != step->size ||
+	    insn->arm != arms[step->isa] || insn->mode != el ||
+	    (insn->forced && !comparison->broken)) {
+		printf("# instruction %llu: %llx of %u bytes, ISA %u, mode %u%s; executed %llx of %u "
+		       "bytes, ISA %u, EL%u\n", (unsigned long long)insn->index,
+		       (unsigned long long)insn->pc, insn->size, insn->arm, insn->mode,
+		       insn->forced ? ", forced" : "", (unsigned long long)step->address,
+		       step->size, arms[step->isa], el);
+		return -1;
+	}
+	comparison->forced += insn->forced;
+	comparison->instructions++;
+	comparison->broken = false;
+	return 0;
+}
+
+/* False after a word about it. */
+static bool check(const struct truth *truth, int fd, struct comparison *comparison)
+{
+	struct stfcheck stfcheck = { .strict = true, .insn = compare, .argument = comparison };
+	struct stfcheck_file file;
+	uint64_t executed = 0;
+	int error = stfcheck_open(fd, &file);
+
+	for (size_t i = 0; i < truth->n; i++)
+		executed += truth->steps[i].kind == TRUTH_INSN;
+	*comparison = (struct comparison){ .truth = truth, .broken = true };
+	error = error ? error : stfcheck_run_file(&stfcheck, &file);
+	if (error)
+		printf("# stfcheck: %d %s\n", error, stfcheck.reason);
+	else if (comparison->instructions != executed)
+		printf("# %llu instructions, %llu were executed\n",
+		       (unsigned long long)comparison->instructions, (unsigned long long)executed);
+	stfcheck_close(&file);
+	return !error && comparison->instructions == executed;
+}
+
+/* Writes the STF of what the encoder made. 0 or -errno. */
+static int write_stf(int fd, const struct program *program, const struct encoder *encoder,
+		     const struct flowtap_ete_config *config, uint64_t modified, struct rng *rng)
+{
+	const struct flowtap_zstf_options zstf = { .markers = 1000, .level = 1 };
+	struct flowtap_stf_options options = { .generator = 0xff };
+	struct decoded decoded;
+	struct flowtap_stf *stf;
+	int error;
+
+	error = decoded_new(&decoded, config, NULL, program, modified);
+	if (error)
+		return error;
+	options.blocks = decoded.blocks;
+	options.zstf = rng_one_in(rng, 3) ? &zstf : NULL;
+	error = flowtap_stf_new(fd, &options, &stf);
+	if (!error) {
+		tee_between(&decoded, stf);
+		error = decoded_feed(&decoded, encoder->bytes, encoder->size, rng);
+	}
+	error = error ? error : flowtap_ete_finish(decoded.ete);
+	error = error ? error : flowtap_stf_finish(stf);
+	flowtap_stf_free(stf);
+	decoded_free(&decoded);
+	return error;
+}
+
+static bool run(uint64_t seed, unsigned int has, uint64_t size, struct comparison *comparison)
+{
+	int fd = memfd_create("stf", MFD_CLOEXEC), error;
+	struct flowtap_ete_config config;
+	struct rng rng = { ~seed };
+	struct scenario scenario;
+	struct execute execute;
+	struct encoder encoder;
+	struct program *program;
+	struct truth truth;
+	bool good;
+
+	scenario_random(&scenario, seed, has);
+	scenario.execute.instructions = size;
+	truth_init(&truth);
+	program = program_new(&scenario.program, seed);
+	encoder_init(&encoder, &scenario.encoder, seed, &truth);
+	execute_run(&execute, &scenario.execute, program, &encoder, seed);
+	encoder_config(&scenario.encoder, &config);
+	error = write_stf(fd, program, &encoder, &config, execute.modified, &rng);
+	if (error)
+		printf("# decoding: %d\n", error);
+	good = !error && check(&truth, fd, comparison);
+	if (!good && getenv("FLOWTAP_SAVE")) {
+		snapshot_write(getenv("FLOWTAP_SAVE"), &encoder, program);
+		exit(1);
+	}
+	encoder_free(&encoder);
+	program_free(program);
+	truth_free(&truth);
+	close(fd);
+	return good;
+}
+
+static uint64_t number(const char *name, uint64_t otherwise)
+{
+	const char *text = getenv(name);
+
+	return text ? strtoull(text, NULL, 0) : otherwise;
+}
+
+int main(void)
+{
+	uint64_t seed = number("FLOWTAP_SEED", time(NULL)), runs = number("FLOWTAP_RUNS", 10);
+	uint64_t instructions = 0, forced = 0;
+	struct comparison comparison;
+	unsigned int failed = 0;
+
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	printf("TAP version 13\n1..%zu\n# FLOWTAP_SEED=%llu\n", GROUPS, (unsigned long long)seed);
+	for (unsigned int i = 0; i < GROUPS; i++) {
+		unsigned int bad = 0;
+
+		for (uint64_t n = 0; n < runs; n++) {
+			uint64_t one = (seed * GROUPS + i) * 1000003 + n;
+			bool good = run(one, groups[i].has, n % 3 ? 20000 : 700, &comparison);
+
+			if (!good && ++bad)
+				printf("# bad: run %llu, its seed %llu\n", (unsigned long long)n,
+				       (unsigned long long)one);
+			instructions += comparison.instructions;
+			forced += comparison.forced;
+		}
+		failed += !!bad;
+		printf("%sok %u %s\n", bad ? "not " : "", i + 1, groups[i].name);
+	}
+	printf("# %llu instructions, %llu times forced\n", (unsigned long long)instructions,
+	       (unsigned long long)forced);
+	return failed ? 1 : 0;
+}
