@@ -411,9 +411,22 @@ TEST(padding_is_no_trace)
 	done(&opened);
 }
 
-/* The trace's event has no CPU and no time in its ids, the dummy has. */
+static int count(void *argument, const struct flowtap_perfdata_record *record)
+{
+	uint64_t *seen = argument;
+
+	seen[record->type & 127]++;
+	if (record->type == PERF_RECORD_COMM) {
+		seen[127] = record->time;
+		return strcmp((const char *)record->bytes + 16, "name") ? -1 : 0;
+	}
+	return record->type == PERF_RECORD_EXIT ? 5 : 0;
+}
+
+/* The dummy event has no CPU in its ids, the trace's has. */
 TEST(sample_ids_of_different_layouts)
 {
+	uint64_t seen[128] = { 0 };
 	struct perffile file;
 	struct opened opened;
 
@@ -421,7 +434,7 @@ TEST(sample_ids_of_different_layouts)
 		       PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME);
 	perffile_info(&file, 1, false, 1, units);
 	file.time = 77;
-	perffile_comm(&file, 40, 41, false, "comm");
+	perffile_comm(&file, 40, 41, false, "name");
 	perffile_aux(&file, 0, 8, RAW);
 	perffile_auxtrace(&file, 0, 0, NONE, 0, units, 8);
 	finish(&file, &opened);
@@ -429,6 +442,8 @@ TEST(sample_ids_of_different_layouts)
 	ASSERT_EQ(1, opened.n);
 	EXPECT_EQ(77, opened.stretches[0].time);
 	EXPECT_EQ(0, opened.stretches[0].cpu);
+	EXPECT_EQ(0, flowtap_perfdata_walk(opened.perfdata, count, seen));
+	EXPECT_EQ(77, seen[127]);
 	EXPECT_EQ(40, flowtap_perfdata_pid(opened.perfdata, 41, 100));
 	EXPECT_EQ(0, flowtap_perfdata_pid(opened.perfdata, 40, 100));
 	done(&opened);
@@ -796,18 +811,6 @@ TEST(each_cut_is_survived)
 		done(&opened);
 	}
 	free(file.bytes);
-}
-
-static int count(void *argument, const struct flowtap_perfdata_record *record)
-{
-	uint64_t *seen = argument;
-
-	seen[record->type & 127]++;
-	if (record->type == PERF_RECORD_COMM) {
-		seen[127] = record->time;
-		return strcmp((const char *)record->bytes + 16, "name") ? -1 : 0;
-	}
-	return record->type == PERF_RECORD_EXIT ? 5 : 0;
 }
 
 TEST(a_walk_visits_each_record_in_the_order_of_the_file)
