@@ -33,7 +33,7 @@ FUZZ := $(filter-out driver,$(patsubst selftests/fuzz/%.c,%,$(wildcard selftests
 BENCH := $(patsubst selftests/bench/%.c,%,$(wildcard selftests/bench/*.c))
 KERNEL := $(patsubst selftests/kernel/%.c,%,$(wildcard selftests/kernel/*.c))
 
-.PHONY: all help run check check-debug debug-kernels bench lab shell install uninstall clean kmod native
+.PHONY: all help run check check-debug debug-kernels bench fuzz lab shell install uninstall clean kmod native
 .DELETE_ON_ERROR:
 
 all: native kmod
@@ -47,23 +47,24 @@ help:
 	'make check-debug  the kernel tests in guests with KASAN and with lockdep, each with 10' \
 	'                minutes of stress; builds the two kernels where they are not there yet' \
 	'make bench      figures, side by side with what others use' \
+	'make fuzz       each fuzzer with libFuzzer for FUZZ_SECONDS (60) each' \
 	'make lab        make the lab (a Debian root in a cache directory) that run, check, bench use' \
 	'make shell      a shell inside the lab' \
 	'make clean      remove build/ (tools/lab/lab clean removes the lab)' \
 	'V=1 shows commands; MIRROR=URL chooses the Debian mirror of the lab'
 
-# --- One userland build: name, compiler prefix, flags. Objects go to build/NAME/. ---
+# --- One userland build: name, compiler prefix, flags, another compiler. Objects go to build/NAME/. ---
 define userland
 $(B)/$(1)/%.o: %.c
 	@mkdir -p $$(@D)
-	$$(call say,CC,$$@)$(2)gcc $(FLAGS) $(3) -MMD -MP -c -o $$@ $$<
+	$$(call say,CC,$$@)$(or $(4),$(2)gcc) $(FLAGS) $(3) -MMD -MP -c -o $$@ $$<
 $(B)/$(1)/selftests/%.o: selftests/%.c
 	@mkdir -p $$(@D)
-	$$(call say,CC,$$@)$(2)gcc $(FLAGS) $(TESTFLAGS) $(3) -MMD -MP -c -o $$@ $$<
+	$$(call say,CC,$$@)$(or $(4),$(2)gcc) $(FLAGS) $(TESTFLAGS) $(3) -MMD -MP -c -o $$@ $$<
 $(B)/$(1)/libflowtap.a: $(LIB_SRC:%.c=$(B)/$(1)/%.o)
 	$$(call say,AR,$$@)rm -f $$@ && $(2)ar rcs $$@ $$^
 $(B)/$(1)/flowtap: $(TOOL_SRC:%.c=$(B)/$(1)/%.o) $(B)/$(1)/libflowtap.a
-	$$(call say,LD,$$@)$(2)gcc $(3) -o $$@ $$^ $(LIBS)
+	$$(call say,LD,$$@)$(or $(4),$(2)gcc) $(3) -o $$@ $$^ $(LIBS)
 -include $(LIB_SRC:%.c=$(B)/$(1)/%.d) $(TOOL_SRC:%.c=$(B)/$(1)/%.d)
 endef
 
@@ -109,11 +110,13 @@ shell: lab
 run: lab
 check: lab
 bench: lab
+fuzz: lab
 debug-kernels: lab
 	$(Q)$(LAB) debug-kernels
 check-debug: debug-kernels
-run check bench check-debug:
-	$(Q)$(LAB) run -- $(MAKE) --no-print-directory -j2 V=$(V) $@-in-lab
+run check bench fuzz check-debug:
+	$(Q)$(LAB) run -- $(MAKE) --no-print-directory -j2 V=$(V) FUZZ_SECONDS=$(FUZZ_SECONDS) \
+		$@-in-lab
 
 # Each kernel the lab has: build/kmod/ARCH-VERSION/flowtap.ko
 .PHONY: modules

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Mutates a fuzzer's seeds, the same way each time for a given --seed, and runs it under ASan and UBSan. */
+#include <dirent.h>
 #include <fcntl.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -94,13 +95,49 @@ static int replay(const char *path, uint8_t *data)
 	return 0;
 }
 
+/* Inputs that were found to be interesting: selftests/corpus/fuzz/NAME, from the checkout's top. */
+static unsigned int replay_kept(const char *name, uint8_t *data)
+{
+	const char *slash = strrchr(name, '/');
+	struct dirent *entry;
+	unsigned int n = 0;
+	char path[600];
+	DIR *directory;
+
+	snprintf(path, sizeof(path), "selftests/corpus/fuzz/%.255s", slash ? slash + 1 : name);
+	directory = opendir(path);
+	while (directory && (entry = readdir(directory))) {
+		if (*entry->d_name == '.')
+			continue;
+		snprintf(path, sizeof(path), "selftests/corpus/fuzz/%.255s/%.255s",
+			 slash ? slash + 1 : name, entry->d_name);
+		n += !replay(path, data);
+	}
+	if (directory)
+		closedir(directory);
+	return n;
+}
+
+/* For another fuzzer to begin with. */
+static int write_seeds(const char *directory, uint8_t *seed)
+{
+	char path[600];
+	size_t size;
+
+	for (unsigned int n = 0; (size = flowtap_fuzz_seed(seed, ROOM, n)); n++) {
+		snprintf(path, sizeof(path), "%.500s/seed-%u", directory, n);
+		save(seed, size, path);
+	}
+	return 0;
+}
+
 /* The input is kept in a file before each run, so a crash leaves what caused it behind. */
 int main(int argc, char **argv)
 {
 	unsigned long iterations = 20000, i;
-	const char *crash = NULL, *file = NULL;
+	const char *crash = NULL, *file = NULL, *write_to = NULL;
 	uint8_t *seed = malloc(ROOM), *data = malloc(ROOM);
-	unsigned int seeds = 0;
+	unsigned int seeds = 0, kept;
 	uint64_t start = 20261121;
 	size_t size;
 
@@ -111,6 +148,8 @@ int main(int argc, char **argv)
 			start = strtoull(argv[a] + 7, NULL, 0);
 		else if (!strncmp(argv[a], "--keep=", 7))
 			crash = argv[a] + 7;
+		else if (!strncmp(argv[a], "--write-seeds=", 14))
+			write_to = argv[a] + 14;
 		else
 			file = argv[a];
 	}
@@ -118,13 +157,16 @@ int main(int argc, char **argv)
 		return 1;
 	if (file)
 		return replay(file, data);
+	if (write_to)
+		return write_seeds(write_to, seed);
 	state = start | 1;
 	while ((size = flowtap_fuzz_seed(seed, ROOM, seeds))) {
 		LLVMFuzzerTestOneInput(seed, size);
 		seeds++;
 	}
-	printf("TAP version 13\n1..1\n# seed %llu, %u inputs, %lu mutations\n",
-	       (unsigned long long)start, seeds, iterations);
+	kept = replay_kept(argv[0], data);
+	printf("TAP version 13\n1..1\n# seed %llu, %u inputs, %u kept ones, %lu mutations\n",
+	       (unsigned long long)start, seeds, kept, iterations);
 	fflush(stdout);
 	for (i = 0; seeds && i < iterations; i++) {
 		size = flowtap_fuzz_seed(data, ROOM, i % seeds);

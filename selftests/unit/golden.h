@@ -198,7 +198,7 @@ static inline struct golden *golden_load(const char *name)
 		free(golden);
 		return NULL;
 	}
-	snprintf(golden->name, sizeof(golden->name), "%s", name);
+	snprintf(golden->name, sizeof(golden->name), "%.63s", name);
 	golden->config.traceidr = 1;
 	while (fgets(line, sizeof(line), file)) {
 		line[strcspn(line, "\n")] = 0;
