@@ -37,7 +37,8 @@ struct encoder_options {
 	uint32_t ignore;	/* one Ignore packet in so many packets, 0: none */
 	bool shortest;		/* the shortest packets, never a random one */
 	bool sync_exact;	/* Alignment Sync has 12 bytes, never more */
-	bool sync_delay;	/* address and context may come some P0 elements behind Trace Info */
+	/* Address and context may come some P0 elements behind a later Trace Info. */
+	bool sync_delay;
 };
 
 /* Packets, as they are counted. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Packets with addresses and contexts (K10.5.2.11 to .14): which forms are legal, and their bytes. */
+/* Packets with addresses and contexts (K10.5.2.11 to .14): what is legal, and the bytes. */
 #include "encoder_internal.h"
 
 static bool same(struct encoder_address a, struct encoder_address b)
@@ -254,7 +254,7 @@ void packet_exception(struct encoder *encoder, unsigned int number, bool own, bo
 	encoder->exceptions |= 1ULL << number;
 }
 
-/* PE reset and transaction failure: 0x70 stands for the address that is not known (K10.5.2.13.1). */
+/* PE reset, transaction failure: 0x70 stands for the unknown address (K10.5.2.13.1). */
 void packet_unknown_exception(struct encoder *encoder, enum encoder_packet packet,
 			      unsigned int number)
 {

@@ -271,7 +271,9 @@ static void exception_return(struct execute *x, const struct program_insn *insn)
 
 static void exception(struct execute *x, unsigned int number)
 {
-	static const uint8_t numbers[] = { 1, 2, 3, 4, 6, 7, 10, 11, 12, 14, 15, 16, 23 };
+	/* Table of the Exception packet: debug halt, call, trap ... FIQ, IMPLEMENTATION DEFINED. */
+	static const uint8_t numbers[] = { 1, 2, 3, 4, 6, 7, 10, 11, 12, 14, 15, 16, 17, 18, 19, 20,
+					   21, 22, 23 };
 	uint64_t address = current(x)->address;
 	unsigned int el;
 

@@ -241,7 +241,8 @@ static bool splits(struct program *program, uint32_t i)
 	const struct program_insn *insn = &program->insns[i], *before = insn - 1;
 	bool begins = insn->function != before->function;
 
-	if (program->functions[insn->function].group != program->functions[before->function].group ||
+	if (program->functions[insn->function].group !=
+		    program->functions[before->function].group ||
 	    before->address + before->size != insn->address)
 		return true;
 	return !program->options.plain && !insn->in_it &&

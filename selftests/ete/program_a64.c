@@ -112,7 +112,8 @@ static uint32_t compare_and_branch(const struct program_insn *insn, int64_t dist
 {
 	static const uint8_t conditions[] = { 0, 1, 2, 3, 6, 7 };
 	uint32_t cc = conditions[(insn->bits >> 8) % 6] << 21;
-	uint32_t rt = insn->bits & 31, sf = insn->bits & 1U << 31, rm = (insn->bits >> 16 & 31) << 16;
+	uint32_t rt = insn->bits & 31, rm = (insn->bits >> 16 & 31) << 16;
+	uint32_t sf = insn->bits & 1U << 31;
 
 	switch (insn->form) {
 	case CB_BYTE:
@@ -120,8 +121,8 @@ static uint32_t compare_and_branch(const struct program_insn *insn, int64_t dist
 	case CB_HALF:
 		return 0x7400c000 | cc | rm | field(distance, 9, 5) | rt;
 	case CB_IMMEDIATE:
-		return 0x75000000 | sf | cc | (insn->bits >> 16 & 63) << 15 | field(distance, 9, 5) |
-		       rt;
+		return 0x75000000 | sf | cc | (insn->bits >> 16 & 63) << 15 |
+		       field(distance, 9, 5) | rt;
 	default:
 		return 0x74000000 | sf | cc | rm | field(distance, 9, 5) | rt;
 	}
