@@ -159,8 +159,8 @@ static bool wrapped(struct trace *trace)
 	if (good && decoded.gap_size > lost)
 		good = bad("the gap is too large");
 	if (!good)
-		printf("# begins at byte %zu of %zu; %zu bytes to the next sync, gap of %llu\n", from,
-		       size, lost, (unsigned long long)decoded.gap_size);
+		printf("# begins at byte %zu of %zu; %zu bytes to the next sync, gap of %llu\n",
+		       from, size, lost, (unsigned long long)decoded.gap_size);
 	decoded_free(&decoded);
 	return good;
 }

@@ -15,8 +15,8 @@
 
 static const char usage[] =
 	"usage: make_stream [--instructions N] [--seed S] [--maxspec N] [--functions N]\n"
-	"                   [--cycles] [--timestamps] [--exceptions N] [--random KIND] [--classic]\n"
-	"                   [--truth] OUTDIR\n"
+	"                   [--cycles] [--timestamps] [--exceptions N] [--random KIND]\n"
+	"                   [--classic] [--truth] OUTDIR\n"
 	"--classic: only what OpenCSD 1.5.5 can read\n"
 	"KIND: bits of what random streams may have beside the plain flow (scenario.h)\n";
 

@@ -4,8 +4,9 @@
 
 enum form {
 	B_COND, B_NARROW, B_COND_WIDE, B_WIDE, BL, BLX_LABEL, CBZ, BX, BLX, BXJ, BX_LR, MOV_PC_LR,
-	MOV_PC, ADD_PC, POP, POP_WIDE, LDR_PC, LDR_PC_POST, TBB, TBH, SUBS_PC, RFE, ISB, WFE, WFI, WFI_WIDE,
-	SVC, IT, ADD, MOV, LDR, STR, NOP, PUSH, ADD_WIDE, MOV_WIDE, LDR_WIDE, STR_WIDE, FORMS
+	MOV_PC, ADD_PC, POP, POP_WIDE, LDR_PC, LDR_PC_POST, TBB, TBH, SUBS_PC, RFE, ISB, WFE, WFI,
+	WFI_WIDE, SVC, IT, ADD, MOV, LDR, STR, NOP, PUSH, ADD_WIDE, MOV_WIDE, LDR_WIDE, STR_WIDE,
+	FORMS
 };
 
 static const struct {
@@ -69,10 +70,11 @@ static void set(struct program_insn *insn, uint8_t form, struct rng *rng)
 
 void program_t32_choose(struct program_insn *insn, enum insn_role role, struct rng *rng)
 {
-	static const uint8_t common[] = { B_COND, B_COND, CBZ, CBZ, B_COND_WIDE, BL, BL, BLX_LABEL };
+	static const uint8_t common[] = { B_COND, B_COND, CBZ, CBZ, B_COND_WIDE, BL, BL,
+					  BLX_LABEL };
 	static const uint8_t rare[] = { BLX, ISB, WFE, WFI, WFI_WIDE, SVC, BLX, TBB, TBH };
-	static const uint8_t ends[] = { BX_LR, BX_LR, POP, POP, POP_WIDE, MOV_PC_LR, LDR_PC_POST, TBB,
-					TBH, B_WIDE, B_WIDE, BX, BXJ, MOV_PC, LDR_PC };
+	static const uint8_t ends[] = { BX_LR, BX_LR, POP, POP, POP_WIDE, MOV_PC_LR, LDR_PC_POST,
+					TBB, TBH, B_WIDE, B_WIDE, BX, BXJ, MOV_PC, LDR_PC };
 	uint8_t form;
 
 	switch (role) {
@@ -103,8 +105,8 @@ void program_t32_it(struct program_insn *insn, unsigned int n, struct rng *rng)
 
 void program_t32_it_branch(struct program_insn *insn, struct rng *rng)
 {
-	static const uint8_t last[] = { B_NARROW, B_WIDE, BL, BX, BLX, BX_LR, POP, MOV_PC_LR, LDR_PC,
-					TBB, MOV_PC, ADD_PC };
+	static const uint8_t last[] = { B_NARROW, B_WIDE, BL, BX, BLX, BX_LR, POP, MOV_PC_LR,
+					LDR_PC, TBB, MOV_PC, ADD_PC };
 
 	set(insn, last[rng_below(rng, sizeof(last))], rng);
 	insn->conditional = true;
@@ -194,8 +196,8 @@ uint32_t program_t32_encode(const struct program_insn *insn, int64_t distance)
 		/* From the address rounded down to 4. */
 		return wide(0xf000c000, offset + (insn->address & 2));
 	case CBZ:
-		return 0xb100 | (bits & 1) << 11 | (offset >> 6 & 1) << 9 | (offset >> 1 & 31) << 3 |
-		       (bits >> 4 & 7);
+		return 0xb100 | (bits & 1) << 11 | (offset >> 6 & 1) << 9 |
+		       (offset >> 1 & 31) << 3 | (bits >> 4 & 7);
 	case BX:
 		return 0x4700 | rm << 3;
 	case BLX:

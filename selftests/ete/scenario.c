@@ -7,7 +7,8 @@
 void scenario_plain(struct scenario *scenario)
 {
 	memset(scenario, 0, sizeof(*scenario));
-	scenario->program = (struct program_options){ .plain = true, .functions = 400, .spaces = 1 };
+	scenario->program = (struct program_options){ .plain = true, .functions = 400,
+						      .spaces = 1 };
 	scenario->encoder = (struct encoder_options){ .return_stack = 15, .sync = 4096,
 						      .shortest = true, .commopt = true };
 }
