@@ -44,12 +44,17 @@ static enum opcode_kind kind_a64(uint32_t opcode, uint64_t pc, uint64_t *target)
 		{ 0xff000000, 0x54000000, 23, 5 },	/* B.cond, BC.cond */
 		{ 0x7e000000, 0x34000000, 23, 5 },	/* CBZ, CBNZ */
 		{ 0x7e000000, 0x36000000, 18, 5 },	/* TBZ, TBNZ */
-		{ 0x7e000000, 0x74000000, 13, 5 },	/* CB<cc>, CBB<cc>, CBH<cc> */
+		{ 0x7f00c000, 0x74000000, 13, 5 },	/* CB<cc> (register) */
+		{ 0xff008000, 0x74008000, 13, 5 },	/* CBB<cc>, CBH<cc> */
+		{ 0x7f004000, 0x75000000, 13, 5 },	/* CB<cc> (immediate) */
 	};
 
 	for (unsigned int i = 0; i < sizeof(direct) / sizeof(direct[0]); i++) {
 		if ((opcode & direct[i].mask) != direct[i].value)
 			continue;
+		/* Two of eight conditions there are not allocated. */
+		if (i > 3 && (opcode >> 22 & 3) == 2)
+			return OPCODE_ANY;
 		*target = pc + (uint64_t)field(opcode, direct[i].high, direct[i].low) * 4;
 		/* AL and NV are always. */
 		return i == 0 || (i == 1 && (opcode & 14) == 14) ? OPCODE_JUMP : OPCODE_BRANCH;

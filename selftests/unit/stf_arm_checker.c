@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Shows that both checkers of STF know the rules of Arm's traces. */
+#include <flowtap/arm.h>
 #include <flowtap/check.h>
 
 #include "hex.h"
 #include "sink.h"
+#include "stfcheck/opcode.h"
 #include "stfcheck/sample.h"
 #include "stfcheck/stfcheck.h"
 
@@ -183,6 +185,82 @@ TEST(survives_every_cut_and_every_flipped_bit)
 		EXPECT_LE(check.offset, size);
 		free(copy);
 	}
+}
+
+/* Among the encodings of branches more often than anywhere. */
+static uint32_t random_opcode(enum flowtap_isa isa, uint64_t *state)
+{
+	static const uint32_t tops[] = { 0x54000000, 0x74000000, 0x75000000 };
+	uint32_t opcode;
+
+	*state ^= *state << 13;
+	*state ^= *state >> 7;
+	*state ^= *state << 17;
+	opcode = (uint32_t)(*state >> 16);
+	if (isa == FLOWTAP_ISA_A64 && *state & 1)
+		return (opcode & 0x80ffffff) | tops[(*state >> 1 & 0x7fff) % 3];
+	if (isa == FLOWTAP_ISA_A64 && *state & 2)
+		return (opcode & 0x01e00fff) | 0xd61f0000;
+	if (isa == FLOWTAP_ISA_T32 && *state & 1)
+		return (opcode & 0x07ffffff) | 0xf0000000 | (*state & 2 ? 0x8000 : 0);
+	return opcode;
+}
+
+/* Whether what the library says of it is what the checker does. */
+static bool agree(enum opcode_kind kind, uint64_t target, const struct flowtap_arm_insn *insn,
+		  enum flowtap_isa isa)
+{
+	bool branch = insn->class >= FLOWTAP_ARM_BRANCH &&
+		      insn->class <= FLOWTAP_ARM_EXCEPTION_RETURN;
+	bool returns = insn->class == FLOWTAP_ARM_EXCEPTION_RETURN;
+
+	switch (kind) {
+	case OPCODE_PLAIN:
+		return !branch;
+	case OPCODE_BRANCH:
+		return branch && insn->direct && insn->target == target &&
+		       (insn->conditional || isa == FLOWTAP_ISA_T32);
+	case OPCODE_JUMP:
+		return branch && insn->direct && insn->target == target && !insn->conditional;
+	case OPCODE_INDIRECT:
+		return branch && !insn->direct && !returns;
+	case OPCODE_RETURN:
+		return returns;
+	case OPCODE_ANY:
+		return !(branch && insn->direct);
+	default:
+		return false;
+	}
+}
+
+TEST(opcodes_are_to_the_checker_what_they_are_to_the_library)
+{
+	static const enum opcode_arm arms[] = { [FLOWTAP_ISA_A64] = ARM_A64,
+						[FLOWTAP_ISA_A32] = ARM_A32,
+						[FLOWTAP_ISA_T32] = ARM_T32 };
+	uint64_t state = 0x9e3779b97f4a7c15, kinds[OPCODE_ANY + 1] = { 0 };
+
+	for (unsigned int i = 0; i < 3000000; i++) {
+		enum flowtap_isa isa = FLOWTAP_ISA_A64 + i % 3;
+		uint32_t opcode = random_opcode(isa, &state), memory = opcode, size = 4;
+		uint64_t pc = isa == FLOWTAP_ISA_A64 ? state & ~3ULL : (uint32_t)state & ~3U, target;
+		struct flowtap_arm_insn insn;
+		enum opcode_kind kind;
+
+		if (isa == FLOWTAP_ISA_T32) {
+			memory = opcode << 16 | opcode >> 16;
+			size = opcode >> 16 < 0xe800 ? 2 : 4;
+			opcode >>= size == 2 ? 16 : 0;
+		}
+		ASSERT_EQ(0, flowtap_arm_classify(isa, pc, 0, (const uint8_t *)&memory, 4, &insn));
+		kind = opcode_arm_kind(arms[isa], opcode, size, pc, &target);
+		kinds[kind]++;
+		ASSERT_TRUE(insn.length == size && agree(kind, target, &insn, isa))
+			TH_LOG("ISA %u, opcode %x", isa, opcode);
+	}
+	EXPECT_LT(1000, kinds[OPCODE_JUMP]);
+	EXPECT_LT(1000, kinds[OPCODE_BRANCH]);
+	EXPECT_LT(1000, kinds[OPCODE_INDIRECT]);
 }
 
 TEST_HARNESS_MAIN
