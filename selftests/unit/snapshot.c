@@ -196,7 +196,7 @@ TEST_F(snapshot, several_cpus_and_sessions)
 	};
 
 	put(self, "snapshot.ini",
-	    "[device_list]\na=1\nb=2\nc=3\nd=4\ne=5\nf=6\n[trace]\nmetadata=t\n");
+	    "[device_list]\na=2\nb=1\nc=3\nd=4\ne=5\nf=6\n[trace]\nmetadata=t\n");
 	put(self, "1", "[device]\nname=LITTLE\nclass=core\ntype=A\n"
 		       "[dump]\nfile=code\naddress=0x2000\n"
 		       "[dump]\nfile=code\naddress=0x8000\n");
@@ -210,7 +210,8 @@ TEST_F(snapshot, several_cpus_and_sessions)
 		       "[two]\nname=second\nfile=2.bin\nformat=coresight\n"
 		       "[one]\nname=first\nfile=1.bin\nformat=dstream_coresight\n"
 		       "[three]\nname=not listed\nfile=3.bin\nformat=coresight\n"
-		       "[source_buffers]\nETE_a=second\nSTM=second\nETE_b=second\nETE_c=first\n"
+		       "[source_buffers]\nETE_a=second\nSTM=second\nETE_b=second\n"
+		       "ETE_c=first, not listed\n"
 		       "[core_trace_sources]\nbig_4=ETE_a\nLITTLE=ETE_b\nbig_4=ETE_c\n");
 	ASSERT_EQ(0, read_it(self));
 	ASSERT_TRUE(told(self, "'STM' is of type 'STM', no ETE"));
@@ -228,7 +229,7 @@ TEST_F(snapshot, several_cpus_and_sessions)
 	}
 	/* From its name, or its place among the processors. */
 	ASSERT_EQ(4, self->sources[0].core_number);
-	ASSERT_EQ(0, self->sources[1].core_number);
+	ASSERT_EQ(1, self->sources[1].core_number);
 	/* Its own memory, then that of the others in the buffer. */
 	ASSERT_EQ('t', byte_at(self, 0, 1, 0x2000));
 	ASSERT_EQ('5', byte_at(self, 0, 1, 0x2005));
@@ -236,6 +237,26 @@ TEST_F(snapshot, several_cpus_and_sessions)
 	ASSERT_EQ('0', byte_at(self, 1, 1, 0x2000));
 	ASSERT_EQ('t', byte_at(self, 2, 1, 0x2000));
 	ASSERT_EQ(-1, byte_at(self, 2, 1, 0x8000));
+}
+
+/* Two trace units of one CPU beside another: its memory is there once. */
+TEST_F(snapshot, memory_of_others_is_taken_once)
+{
+	struct flowtap_memory *memory;
+
+	put(self, "snapshot.ini", "[device_list]\na=cpu.ini\nb=ete.ini\nc=2\nd=3\ne=4\n"
+				  "[trace]\nmetadata=trace.ini\n");
+	put(self, "2", "[device]\nname=cpu_1\nclass=core\n[dump]\nfile=code\naddress=0\n");
+	put(self, "3", ETE_OF("ETE_1", "0x11"));
+	put(self, "4", ETE_OF("ETE_2", "0x12"));
+	put(self, "trace.ini", "[trace_buffers]\nbuffers=b\n[b]\nfile=b.bin\nformat=coresight\n"
+			       "[source_buffers]\nETE_0=b\nETE_1=b\nETE_2=b\n"
+			       "[core_trace_sources]\ncpu_0=ETE_0\ncpu_1=ETE_1\ncpu_1=ETE_2\n");
+	ASSERT_EQ(0, read_it(self));
+	ASSERT_EQ(3, self->n);
+	ASSERT_EQ(0, flowtap_snapshot_memory(self->snapshot, self->sources, &memory));
+	ASSERT_EQ(2, flowtap_memory_images(memory));
+	flowtap_memory_free(memory);
 }
 
 TEST_F(snapshot, a_cpu_that_nobody_named)
