@@ -7,6 +7,7 @@
  * FLOWTAP_SEED=N: the seed; FLOWTAP_RUNS=N: how many executions of each kind; FLOWTAP_SAVE=DIR:
  * writes the first that is bad as an Arm snapshot.
  */
+#include <errno.h>
 #include <flowtap/stf.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -131,9 +132,10 @@ static bool check(const struct truth *truth, int fd, struct comparison *comparis
 	return !error && comparison->instructions == executed;
 }
 
-/* Writes the STF of what the encoder made. 0 or -errno. */
+/* Writes the STF of what the encoder made. 0 or -errno; -EBADMSG: it was not decoded right. */
 static int write_stf(int fd, const struct program *program, const struct encoder *encoder,
-		     const struct flowtap_ete_config *config, uint64_t modified, struct rng *rng)
+		     const struct flowtap_ete_config *config, uint64_t modified,
+		     const struct truth *truth, struct rng *rng)
 {
 	const struct flowtap_zstf_options zstf = { .markers = 1000, .level = 1 };
 	struct flowtap_stf_options options = { .generator = 0xff };
@@ -153,6 +155,8 @@ static int write_stf(int fd, const struct program *program, const struct encoder
 	}
 	error = error ? error : flowtap_ete_finish(decoded.ete);
 	error = error ? error : flowtap_stf_finish(stf);
+	if (!error && !truth_equal(truth, &decoded.truth, true))
+		error = -EBADMSG;
 	flowtap_stf_free(stf);
 	decoded_free(&decoded);
 	return error;
@@ -177,7 +181,7 @@ static bool run(uint64_t seed, unsigned int has, uint64_t size, struct compariso
 	encoder_init(&encoder, &scenario.encoder, seed, &truth);
 	execute_run(&execute, &scenario.execute, program, &encoder, seed);
 	encoder_config(&scenario.encoder, &config);
-	error = write_stf(fd, program, &encoder, &config, execute.modified, &rng);
+	error = write_stf(fd, program, &encoder, &config, execute.modified, &truth, &rng);
 	if (error)
 		printf("# decoding: %d\n", error);
 	good = !error && check(&truth, fd, comparison);

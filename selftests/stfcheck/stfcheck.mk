@@ -4,6 +4,7 @@
 STFCHECK := $(patsubst %,selftests/stfcheck/%.o,stfcheck records opcode opcode_arm load)
 STFCHECK_USERS := $(shell grep -ls stfcheck/stfcheck.h selftests/unit/*.c selftests/fuzz/*.c)
 
+$(B)/asan/ete/stf: $(STFCHECK:%=$(B)/asan/%)
 $(foreach u,$(STFCHECK_USERS:selftests/%.c=%),$(eval $(B)/asan/$(u): $(STFCHECK:%=$(B)/asan/%)))
 
 EXTRA += $(B)/host/stfcheck
