@@ -5,6 +5,7 @@
  * executed stands in perfdata.test.
  *
  * usage: mkperf DIR
+ *        mkperf SNAPSHOT DIR	wraps what make_stream made
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -259,7 +260,10 @@ static void make_framed(const char *root, const char *name, int version)
 		file.cpu = cpu;
 		perffile_values(&file, 21, 0, 1, (uint64_t[]) { ids[cpu] });
 	}
-	frames(&framed, source, ids, 2);
+	framed.size = frames(framed.bytes, (struct source[]) {
+		{ source[0].bytes, source[0].size, ids[0], 0 },
+		{ source[1].bytes, source[1].size, ids[1], 0 },
+	}, 2);
 	collect(&file, &offset, 0, 5000, &framed, 0);
 	finish(&file, root, name);
 }
@@ -286,7 +290,9 @@ static void make_sinks(const char *root)
 		timestamp(&stream[cpu], 1000);
 		at(&stream[cpu], AT, 0, CONTEXTID, 0, cpu ? 200 : 100);
 		atoms(&stream[cpu], "EE");
-		frames(&framed[cpu], &stream[cpu], &id, 1);
+		framed[cpu].size = frames(framed[cpu].bytes, &(struct source) {
+			stream[cpu].bytes, stream[cpu].size, id, 0,
+		}, 1);
 		collect(&file, &offset, cpu, 1100, &framed[cpu], 0);
 	}
 	finish(&file, root, "sinks.data");
@@ -377,12 +383,132 @@ static void make_kernel(const char *root)
 	finish(&file, root, "kernel.data");
 }
 
+/* --- A snapshot of make_stream, as if perf had recorded it. --- */
+
+#define USER_SIZE (4UL << 20)
+
+struct wrapped {
+	const char *snapshot;
+	struct perffile_unit cpu;
+	uint8_t *user;			/* from AT on */
+	uint8_t *trace;
+	size_t size;
+};
+
+static size_t read_file(const char *directory, const char *name, uint8_t *to, size_t room)
+{
+	char path[4096];
+	ssize_t n;
+	int fd;
+
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
+	fd = open(path, O_RDONLY);
+	n = fd < 0 ? -1 : read(fd, to, room);
+	if (n < 0) {
+		perror(path);
+		exit(1);
+	}
+	close(fd);
+	return (size_t)n;
+}
+
+/* The registers of ETE_0.ini, the dumps of cpu_0.ini: KEY=VALUE lines. */
+static void take_line(struct wrapped *wrapped, const char *line, char file[64])
+{
+	const struct {
+		const char *key;
+		uint64_t *to;
+	} registers[] = {
+		{ "TRCCONFIGR=", &wrapped->cpu.configr }, { "TRCTRACEIDR=", &wrapped->cpu.traceidr },
+		{ "TRCDEVARCH=", &wrapped->cpu.devarch }, { "TRCIDR0=", &wrapped->cpu.idr0 },
+		{ "TRCIDR1=", &wrapped->cpu.idr1 }, { "TRCIDR2=", &wrapped->cpu.idr2 },
+		{ "TRCIDR8=", &wrapped->cpu.idr8 },
+	};
+	uint64_t address;
+
+	for (size_t i = 0; i < sizeof(registers) / sizeof(registers[0]); i++)
+		if (!strncmp(line, registers[i].key, strlen(registers[i].key)))
+			*registers[i].to = strtoull(line + strlen(registers[i].key), NULL, 0);
+	if (sscanf(line, "file=%63s", file) == 1 || strncmp(line, "address=", 8))
+		return;
+	address = strtoull(line + 8, NULL, 0);
+	if (address >= AT && address - AT < USER_SIZE)
+		read_file(wrapped->snapshot, file, wrapped->user + (address - AT),
+			  USER_SIZE - (address - AT));
+}
+
+static void take_ini(struct wrapped *wrapped, const char *name)
+{
+	char path[4096], line[256], file[64] = "";
+	FILE *ini;
+
+	snprintf(path, sizeof(path), "%s/%s", wrapped->snapshot, name);
+	ini = fopen(path, "r");
+	if (!ini) {
+		perror(path);
+		exit(1);
+	}
+	while (fgets(line, sizeof(line), ini))
+		take_line(wrapped, line, file);
+	fclose(ini);
+}
+
+/* A thread's buffer: one AUX record, of which the bytes are in many AUXTRACE records. */
+static void write_wrapped(const struct wrapped *wrapped, const char *root, const char *name,
+			  bool framed)
+{
+	uint8_t *bytes = malloc(2 * wrapped->size + 16);
+	struct source source = { wrapped->trace, wrapped->size,
+				 (uint8_t)wrapped->cpu.traceidr, 0 };
+	struct perffile file;
+	size_t size = framed ? frames(bytes, &source, 1) : wrapped->size;
+
+	if (!framed)
+		memcpy(bytes, wrapped->trace, size);
+	begin(&file, 1, 1, &wrapped->cpu);
+	perffile_mmap2(&file, 300, 300, AT, USER_SIZE, 0, PROT_READ | PROT_EXEC, NULL,
+		       "/bin/program");
+	file.time = 1000;
+	file.tid = 300;
+	perffile_aux(&file, 0, size, framed ? 0 : RAW);
+	for (size_t at = 0, part = 1; at < size; at += part) {
+		part = (part * 7 % 5000 + 1) * 8;
+		part = part < size - at ? part : size - at;
+		perffile_auxtrace(&file, at, 0, 300, NONE, bytes + at, part);
+	}
+	finish(&file, root, name);
+	free(bytes);
+}
+
+static void wrap(const char *snapshot, const char *root)
+{
+	struct wrapped wrapped = {
+		.snapshot = snapshot,
+		.cpu = { .magic = PERFFILE_ETE, .ts_source = (uint64_t)-1 },
+		.user = calloc(1, USER_SIZE),
+		.trace = malloc(64UL << 20),
+	};
+
+	take_ini(&wrapped, "ETE_0.ini");
+	take_ini(&wrapped, "cpu_0.ini");
+	wrapped.size = read_file(snapshot, "session1.bin", wrapped.trace, 64UL << 20);
+	write_file(root, "root/bin/program", wrapped.user, USER_SIZE);
+	write_wrapped(&wrapped, root, "raw.data", false);
+	write_wrapped(&wrapped, root, "framed.data", true);
+	free(wrapped.user);
+	free(wrapped.trace);
+}
+
 int main(int argc, char **argv)
 {
-	const char *root = argc == 2 ? argv[1] : NULL;
+	const char *root = argv[1];
 
-	if (!root) {
-		fprintf(stderr, "usage: mkperf DIR\n");
+	if (argc == 3) {
+		wrap(argv[1], argv[2]);
+		return 0;
+	}
+	if (argc != 2) {
+		fprintf(stderr, "usage: mkperf [SNAPSHOT] DIR\n");
 		return 2;
 	}
 	program(root, "root/bin/one", 1, one, sizeof(one));

@@ -112,7 +112,7 @@ size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n)
 		{ .magic = PERFFILE_ETE, .configr = 0x841, .traceidr = 0x10, .idr0 = 0x28000ea1,
 		  .idr1 = 0x4100fff3, .idr2 = 0x20001088, .devarch = 0x47705a13, .ts_source = 1 },
 	};
-	struct stream stream = { .size = 0 }, two[2], framed = { .size = 0 };
+	struct stream stream = { .size = 0 }, framed = { .size = 0 };
 	const struct stream *trace = n == 1 ? &framed : &stream;
 	uint32_t cpu = n == 2 ? FLOWTAP_PERFDATA_NONE : 0;
 	struct perffile file;
@@ -129,8 +129,9 @@ size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n)
 	atoms(&stream, "EEEENE");
 	to(&stream, AT);
 	atoms(&stream, "E");
-	two[0] = two[1] = stream;
-	frames(&framed, two, (const uint8_t[]) { 0x10, 0x12 }, 2);
+	framed.size = frames(framed.bytes, (struct source[]) {
+		{ stream.bytes, stream.size, 0x10, 0 }, { stream.bytes, stream.size, 0x12, 0 },
+	}, 2);
 	perffile_start(&file, n == 2, PERFFILE_ANY | PERF_SAMPLE_IP, PERFFILE_ANY);
 	perffile_info(&file, n == 0 ? 2 : 1, false, 2, units);
 	perffile_values(&file, 79, 0, 3, (uint64_t[]) { 0, 1, 0 });

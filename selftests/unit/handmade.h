@@ -85,46 +85,56 @@ static inline void timestamp(struct stream *stream, uint64_t ticks)
 /* --- Frames: after so many bytes of one source the next one has its turn. --- */
 #define TURN 23
 
-static inline int next_source(const struct stream *sources, const size_t *used, int n, int current)
+struct source {
+	const uint8_t *bytes;
+	size_t size;
+	uint8_t id;
+	size_t used;	/* 0 */
+};
+
+static inline int next_source(const struct source *sources, int n, int current)
 {
 	for (int i = 1; i <= n; i++) {
 		int next = (current + i + n) % n;
 
-		if (used[next] < sources[next].size)
+		if (sources[next].used < sources[next].size)
 			return next;
 	}
 	return -1;
 }
 
-/* At most 4 sources. What is left of the last frame is ID 0, padding. */
-static inline void frames(struct stream *out, const struct stream *sources, const uint8_t *ids,
-			  int n)
+/*
+ * Returns how many bytes were made: at most twice as many as there are, and a frame more for each
+ * source. What is left of the last frame is ID 0, padding.
+ */
+static inline size_t frames(uint8_t *out, struct source *sources, int n)
 {
-	size_t used[4] = { 0 };
 	int current = -1, turn = 0;
+	size_t size = 0;
 
-	while (next_source(sources, used, n, current) >= 0) {
-		uint8_t frame[16] = { 0 };
+	while (next_source(sources, n, current) >= 0) {
+		uint8_t *frame = out + size;
 
+		memset(frame, 0, 16);
 		for (int i = 0; i < 15; i++) {
-			bool more = current >= 0 && used[current] < sources[current].size;
+			bool more = current >= 0 && sources[current].used < sources[current].size;
 			uint8_t value = 0;
 
 			if (i % 2 == 0 && (!more || turn >= TURN)) {
-				current = next_source(sources, used, n, current);
-				frame[i] = (uint8_t)((current < 0 ? 0 : ids[current]) << 1 | 1);
+				current = next_source(sources, n, current);
+				frame[i] = (uint8_t)((current < 0 ? 0 : sources[current].id) << 1 | 1);
 				turn = 0;
 				continue;
 			}
 			if (more)
-				value = sources[current].bytes[used[current]++];
+				value = sources[current].bytes[sources[current].used++];
 			turn++;
 			frame[i] = i % 2 ? value : value & 0xfe;
 			frame[15] |= (i % 2 ? 0 : value & 1) << i / 2;
 		}
-		for (int i = 0; i < 16; i++)
-			byte(out, frame[i]);
+		size += 16;
 	}
+	return size;
 }
 
 #endif /* SELFTESTS_HANDMADE_H */
