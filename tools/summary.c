@@ -2,8 +2,7 @@
 #include "summary.h"
 
 #include "function.h"
-#include "json.h"
-#include "names.h"
+#include "gaps.h"
 #include "tool.h"
 
 #include <flowtap/riscv.h>
@@ -87,18 +86,7 @@ static void print_transfers(FILE *file, const struct summary *summary)
 
 static void print_gaps(FILE *file, const struct summary *summary)
 {
-	uint64_t all = 0;
-	char number[32];
-
-	for (unsigned int reason = 0; reason < FLOWTAP_GAP_REASONS; reason++)
-		all += summary->ctr->gaps[reason];
-	fprintf(file, "  gaps          %s\n", number_group(all, number));
-	for (unsigned int reason = 0; reason < FLOWTAP_GAP_REASONS; reason++)
-		if (summary->ctr->gaps[reason])
-			fprintf(file, "    %-12s %14s  %s\n",
-				flowtap_gap_name((enum flowtap_gap_reason)reason),
-				number_group(summary->ctr->gaps[reason], number),
-				cause_meaning(reason));
+	gaps_print(file, summary->ctr->gaps);
 	for (size_t i = 0; i < summary->tap->n_missing; i++) {
 		const struct tap_missing *missing = &summary->tap->missing[i];
 
@@ -262,12 +250,7 @@ static void json_counts(struct json *json, const struct summary *summary)
 	json_close(json, '}');
 	json_number(json, "instructions", counts->instructions);
 	json_number(json, "blocks", counts->blocks);
-	json_open(json, "gaps", '{');
-	for (unsigned int reason = 0; reason < FLOWTAP_GAP_REASONS; reason++)
-		if (counts->gaps[reason])
-			json_number(json, flowtap_gap_name((enum flowtap_gap_reason)reason),
-				    counts->gaps[reason]);
-	json_close(json, '}');
+	gaps_json(json, counts->gaps);
 	json_number(json, "bad_records", counts->bad_records);
 	json_number(json, "damages", summary->replay->damages);
 	json_number(json, "bad_bytes", summary->replay->bad_bytes);

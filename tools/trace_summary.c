@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "trace_summary.h"
 
+#include "gaps.h"
 #include "input.h"
-#include "json.h"
-#include "names.h"
 #include "tool.h"
 
 #include <inttypes.h>
@@ -59,18 +58,7 @@ static void print_trace(FILE *file, const struct trace_decoding *decoding)
 
 static void print_gaps(FILE *file, const struct trace_decoding *decoding)
 {
-	const uint64_t *gaps = decoding->counts.gaps;
-	uint64_t all = 0;
-	char number[32];
-
-	for (unsigned int reason = 0; reason < FLOWTAP_GAP_REASONS; reason++)
-		all += gaps[reason];
-	fprintf(file, "  gaps          %s\n", number_group(all, number));
-	for (unsigned int reason = 0; reason < FLOWTAP_GAP_REASONS; reason++)
-		if (gaps[reason])
-			fprintf(file, "    %-12s %14s  %s\n",
-				flowtap_gap_name((enum flowtap_gap_reason)reason),
-				number_group(gaps[reason], number), cause_meaning(reason));
+	gaps_print(file, decoding->counts.gaps);
 	for (size_t i = 0; i < decoding->n_missing; i++)
 		fprintf(file, "      no code in the page at 0x%" PRIx64 "\n",
 			decoding->missing[i].page);
@@ -148,12 +136,7 @@ static void json_counts(struct json *json, const struct trace_decoding *decoding
 	json_number(json, "cycles", counts->cycles);
 	json_number(json, "cancelled", counts->cancelled);
 	json_number(json, "failed", counts->failed);
-	json_open(json, "gaps", '{');
-	for (unsigned int reason = 0; reason < FLOWTAP_GAP_REASONS; reason++)
-		if (counts->gaps[reason])
-			json_number(json, flowtap_gap_name((enum flowtap_gap_reason)reason),
-				    counts->gaps[reason]);
-	json_close(json, '}');
+	gaps_json(json, counts->gaps);
 	json_number(json, "bad_packets", counts->bad_packets);
 	json_number(json, "bad_frames", decoding->frame_damages);
 }
