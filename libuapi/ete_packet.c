@@ -121,8 +121,8 @@ static inline void add_address(struct flowtap_ete_parser *parser, uint64_t entry
 }
 
 /* LongAddressBytes() and LongAddressPacket(): header bits 2:0 say which of four it is. */
-static inline size_t long_address(struct flowtap_ete_parser *parser, unsigned int kind,
-				  const uint8_t *bytes, struct flowtap_ete_packet *packet)
+static always_inline size_t long_address(struct flowtap_ete_parser *parser, unsigned int kind,
+					 const uint8_t *bytes, struct flowtap_ete_packet *packet)
 {
 	bool wide = kind >= 5, is1 = kind == 3 || kind == 6;
 	uint64_t data;
@@ -148,16 +148,16 @@ static inline size_t long_address(struct flowtap_ete_parser *parser, unsigned in
  * ShortAddressBytes() and ShortAddressPacket(): the second byte has 8 bits. Whether it is there is
  * anybody's guess, so there is no branch for it.
  */
-static inline size_t short_address(struct flowtap_ete_parser *parser, bool is1,
-				   const uint8_t *bytes, struct flowtap_ete_packet *packet)
+static always_inline size_t short_address(struct flowtap_ete_parser *parser, bool is1,
+					  const uint8_t *bytes, struct flowtap_ete_packet *packet)
 {
 	const unsigned int shift = is1 ? 1 : 2, second = bytes[0] >> 7;
-	uint64_t mask = (UINT64_C(0x80) << (second * 8)) - 1, data;
+	const uint64_t mask = second ? 0x7fff : 0x7f;
+	const uint64_t data = (bytes[0] & 0x7f) | bytes[1] << 7;
 
 	/* What is below the shift is 0, but for the entry's bit 0. */
-	data = ((bytes[0] & 0x7f) | bytes[1] << 7) & mask;
-	mask = (mask + 1) << shift;
-	add_address(parser, (parser->history[0] & -mask) | data << shift | is1, packet);
+	add_address(parser, (parser->history[0] & ~(mask << shift | ((1 << shift) - 1))) |
+		    (data & mask) << shift | is1, packet);
 	return 1 + second;
 }
 
@@ -369,37 +369,9 @@ static size_t cycle_count_3(const struct flowtap_ete_parser *parser, uint8_t hea
 	return 1;
 }
 
-/*
- * The packets that a trace is full of: how many bytes, 0 for another. They are apart from the
- * others, as these make calls, for which a function has to save what it has in registers.
- */
-static always_inline size_t parse_frequent(struct flowtap_ete_parser *parser, const uint8_t *bytes,
-					   struct flowtap_ete_packet *packet)
-{
-	const uint8_t header = bytes[0];
-
-	switch (flowtap_ete_headers[header].type) {
-	case FLOWTAP_ETE_CYCLE_COUNT_2:
-		return cycle_count_2(parser, bytes, packet);
-	case FLOWTAP_ETE_CYCLE_COUNT_3:
-		return cycle_count_3(parser, header, packet);
-	case FLOWTAP_ETE_TARGET_EXACT:
-	case FLOWTAP_ETE_SOURCE_EXACT:
-		exact_address(parser, header & 3, packet);
-		return 1;
-	case FLOWTAP_ETE_TARGET_SHORT:
-		if (likely(header == 0x95))
-			return 1 + short_address(parser, false, bytes + 1, packet);
-		return 1 + short_address(parser, true, bytes + 1, packet);
-	case FLOWTAP_ETE_TARGET_LONG:
-		return 1 + long_address(parser, header & 7, bytes + 1, packet);
-	default:
-		return 0;
-	}
-}
-
-static size_t parse_other(struct flowtap_ete_parser *parser, const uint8_t *bytes,
-			  struct flowtap_ete_packet *packet)
+/* Every packet that is not whole in the table. Its first part is there already. */
+static size_t parse(struct flowtap_ete_parser *parser, const uint8_t *bytes,
+		    struct flowtap_ete_packet *packet)
 {
 	/* What a Source Address is as a Target Address: its header bits 2:0 are others. */
 	static const uint8_t kinds[4] = { 2, 3, 5, 6 };
@@ -419,6 +391,10 @@ static size_t parse_other(struct flowtap_ete_parser *parser, const uint8_t *byte
 		return 10;
 	case FLOWTAP_ETE_CYCLE_COUNT_1:
 		return cycle_count_1(parser, bytes, packet);
+	case FLOWTAP_ETE_CYCLE_COUNT_2:
+		return cycle_count_2(parser, bytes, packet);
+	case FLOWTAP_ETE_CYCLE_COUNT_3:
+		return cycle_count_3(parser, header, packet);
 	case FLOWTAP_ETE_COMMIT:
 		return 1 + uleb128(bytes + 1, 32, &packet->commit, packet);
 	case FLOWTAP_ETE_CANCEL_1:
@@ -431,6 +407,14 @@ static size_t parse_other(struct flowtap_ete_parser *parser, const uint8_t *byte
 		return 1;
 	case FLOWTAP_ETE_ADDRESS_CONTEXT:
 		return 1 + address_context(parser, header & 7, bytes + 1, packet);
+	case FLOWTAP_ETE_TARGET_EXACT:
+	case FLOWTAP_ETE_SOURCE_EXACT:
+		exact_address(parser, header & 3, packet);
+		return 1;
+	case FLOWTAP_ETE_TARGET_SHORT:
+		return 1 + short_address(parser, header == 0x96, bytes + 1, packet);
+	case FLOWTAP_ETE_TARGET_LONG:
+		return 1 + long_address(parser, header & 7, bytes + 1, packet);
 	case FLOWTAP_ETE_SOURCE_SHORT:
 		return 1 + short_address(parser, header == 0xb5, bytes + 1, packet);
 	case FLOWTAP_ETE_SOURCE_LONG:
@@ -556,41 +540,71 @@ static noinline size_t extension(struct flowtap_ete_parser *parser, const uint8_
 	return reserved(parser, bytes, zeros + 1, packet);
 }
 
-static noinline void count_zeros(struct flowtap_ete_parser *parser, const uint8_t *bytes,
-				 size_t size)
+static noinline size_t count_zeros(struct flowtap_ete_parser *parser, const uint8_t *bytes,
+				   size_t size)
 {
 	size_t zeros = 0;
 
 	while (zeros < size && !bytes[size - 1 - zeros])
 		zeros++;
 	parser->zeros = zeros;
+	return size;
 }
 
 static always_inline size_t finish(struct flowtap_ete_parser *parser, const uint8_t *bytes,
 				   size_t size, struct flowtap_ete_packet *packet)
 {
-	if (unlikely(is_wrong(packet)))
-		return reserved(parser, bytes, size, packet);
 	packet->size = size;
 	parser->zeros = 0;
-	if (unlikely(!bytes[size - 1]))
-		count_zeros(parser, bytes, size);
-	return size;
+	return likely(bytes[size - 1]) ? size : count_zeros(parser, bytes, size);
 }
 
 static noinline size_t other(struct flowtap_ete_parser *parser, const uint8_t *bytes,
 			     struct flowtap_ete_packet *packet)
 {
-	return finish(parser, bytes, parse_other(parser, bytes, packet), packet);
+	size_t size = parse(parser, bytes, packet);
+
+	if (unlikely(is_wrong(packet)))
+		return reserved(parser, bytes, size, packet);
+	return finish(parser, bytes, size, packet);
 }
 
-/* Where FLOWTAP_ETE_PACKET_MAX bytes can be read. */
+static always_inline size_t target_long(struct flowtap_ete_parser *parser, unsigned int kind,
+					const uint8_t *bytes, struct flowtap_ete_packet *packet)
+{
+	size_t size = 1 + long_address(parser, kind, bytes + 1, packet);
+
+	/* Wrong is the first byte or the second. */
+	if (unlikely(size <= 3))
+		return reserved(parser, bytes, size, packet);
+	return finish(parser, bytes, size, packet);
+}
+
+/*
+ * Where FLOWTAP_ETE_PACKET_MAX bytes can be read. The packets that a trace of A64 is full of are
+ * apart from the others, as these make calls, for which a function has to save its registers.
+ */
 static always_inline size_t payload(struct flowtap_ete_parser *parser, const uint8_t *bytes,
 				    struct flowtap_ete_packet *packet)
 {
-	size_t size = parse_frequent(parser, bytes, packet);
+	const uint8_t header = *bytes;
 
-	return size ? finish(parser, bytes, size, packet) : other(parser, bytes, packet);
+	if (header == 0x95)
+		return finish(parser, bytes, 1 + short_address(parser, false, bytes + 1, packet),
+			      packet);
+	if (header == 0x9a)
+		return target_long(parser, 2, bytes, packet);
+	if (header == 0x9d)
+		return target_long(parser, 5, bytes, packet);
+	if (packet->type == FLOWTAP_ETE_CYCLE_COUNT_3)
+		return finish(parser, bytes, cycle_count_3(parser, header, packet), packet);
+	if (packet->type == FLOWTAP_ETE_CYCLE_COUNT_2)
+		return finish(parser, bytes, cycle_count_2(parser, bytes, packet), packet);
+	if (packet->type == FLOWTAP_ETE_TARGET_EXACT) {
+		exact_address(parser, header & 3, packet);
+		return finish(parser, bytes, 1, packet);
+	}
+	return other(parser, bytes, packet);
 }
 
 /*
