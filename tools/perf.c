@@ -33,6 +33,9 @@ struct watch {
 	struct flowtap_sink sink;	/* first: the decoder's */
 	struct flowtap_sink *next;
 	struct flowtap_map *map;
+	struct trace_decoding *decoding;
+	const struct flowtap_perfdata_counts *counts;	/* of the CPU that is decoded */
+	uint64_t told;			/* of its bytes, as progress */
 	uint64_t time;
 	uint32_t tid;			/* only this one's, 0: all */
 	bool other;			/* another thread runs */
@@ -133,6 +136,10 @@ static void on_time(void *argument, uint64_t time)
 	struct watch *watch = argument;
 
 	watch->time = time;
+	if (watch->counts) {
+		trace_progress(watch->decoding, watch->counts->bytes - watch->told);
+		watch->told = watch->counts->bytes;
+	}
 }
 
 /* --- One CPU. --- */
@@ -158,9 +165,16 @@ static int decode_with(struct perf *perf, struct trace_output *output,
 	int error;
 
 	perf->watch.next = output->format.sink;
+	perf->watch.told = 0;
 	error = flowtap_perfdata_decoder_new(perf->perfdata, &options, &decoder);
-	if (!error)
+	if (!error) {
+		counts = flowtap_perfdata_counts(decoder, &n);
+		for (size_t i = 0; i < n; i++)
+			if (counts[i].cpu == cpu->cpu)
+				perf->watch.counts = &counts[i];
 		error = flowtap_perfdata_decode(decoder);
+		perf->watch.counts = NULL;
+	}
 	if (error)
 		trace_problem(&perf->decoding, output->path, error);
 	if (!decoder)
@@ -217,8 +231,10 @@ static int decode_cpus(struct perf *perf, int input)
 	size_t n = 0;
 	int error = 0;
 
-	for (size_t i = 0; i < info->n_cpus; i++)
+	for (size_t i = 0; i < info->n_cpus; i++) {
 		n += goes(perf, i);
+		perf->decoding.expected += goes(perf, i) ? perf->bytes[i] : 0;
+	}
 	if (!n) {
 		complain("'%s' has no trace%s", input_name(perf->decoding.options->input),
 			 perf->decoding.options->cpu ? " of that CPU" : "");
@@ -365,6 +381,7 @@ int perf_decode(const struct decode_options *options, int input)
 	}
 	trace_init(&perf->decoding, options, "perf.data");
 	perf->watch.sink = (struct flowtap_sink){ .block = watch_block, .element = watch_element };
+	perf->watch.decoding = &perf->decoding;
 	perf->watch.tid = options->tid;
 	if (!load(perf, input)) {
 		perf->watch.map = perf->map;
