@@ -382,7 +382,7 @@ static int no_source(const struct trace_session *session, const struct trace_fee
 	return -ENOENT;
 }
 
-static int feed_session(struct running *running)
+static int feed_session(struct running *running, const struct trace_output *output)
 {
 	struct trace_decoding *decoding = running->decoding;
 	const struct trace_session *session = running->session;
@@ -407,7 +407,7 @@ static int feed_session(struct running *running)
 		end_progress(decoding);
 		return no_source(session, &feed);
 	}
-	return error ? trace_problem(decoding, session->name, error) : 0;
+	return error ? trace_problem(decoding, output->path, error) : 0;
 }
 
 int trace_decode_session(struct trace_decoding *decoding, struct trace_output *output,
@@ -438,8 +438,8 @@ int trace_decode_session(struct trace_decoding *decoding, struct trace_output *o
 		return error;
 	}
 	if (error)
-		return trace_problem(decoding, session->name, error);
-	error = feed_session(&running);
+		return trace_problem(decoding, output->path, error);
+	error = feed_session(&running, output);
 	trace_add_counts(decoding, flowtap_ete_counts(running.ete));
 	decoding->sessions++;
 	flowtap_ete_free(running.ete);
