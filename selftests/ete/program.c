@@ -52,13 +52,25 @@ static void it_block(struct program *program)
 	}
 }
 
-static void add_function(struct program *program, uint8_t group, uint8_t isa, bool handler)
+/* As what was added last, one that does this. */
+static void insist(struct program *program, uint8_t isa, enum insn_role role, enum insn_what what,
+		   bool link)
 {
-	struct program_function *function = &program->functions[program->nfunctions];
-	struct rng *rng = &program->rng;
-	unsigned int n = program->options.plain ? 30 + rng_below(rng, 60) : 3 + rng_below(rng, 40);
+	struct program_insn *insn;
 
-	*function = (struct program_function){ program->ninsns, 0, isa, group, handler };
+	do {
+		choose(program, isa, role);
+		insn = &program->insns[program->ninsns - 1];
+		if (insn->what == what && insn->link == link)
+			return;
+		program->ninsns--;
+	} while (true);
+}
+
+static void body(struct program *program, uint8_t isa, unsigned int n)
+{
+	struct rng *rng = &program->rng;
+
 	for (unsigned int i = 0; i < n; i++) {
 		if (isa == FLOWTAP_ISA_T32 && rng_one_in(rng, 12))
 			it_block(program);
@@ -67,7 +79,30 @@ static void add_function(struct program *program, uint8_t group, uint8_t isa, bo
 		else
 			choose(program, isa, ROLE_PLAIN);
 	}
-	choose(program, isa, handler ? ROLE_ERET : ROLE_END);
+}
+
+static void link_of_chain(struct program *program, uint8_t isa)
+{
+	choose(program, isa, ROLE_PLAIN);
+	insist(program, isa, ROLE_TRANSFER, INSN_DIRECT, true);
+	program->insns[program->ninsns - 1].conditional = false;
+	choose(program, isa, ROLE_PLAIN);
+	insist(program, isa, ROLE_END, INSN_RETURN, false);
+}
+
+static void add_function(struct program *program, uint8_t group, uint8_t isa, bool handler)
+{
+	struct program_function *function = &program->functions[program->nfunctions];
+	struct rng *rng = &program->rng;
+	unsigned int n = program->options.plain ? 30 + rng_below(rng, 60) : 3 + rng_below(rng, 40);
+
+	*function = (struct program_function){ program->ninsns, 0, isa, group, handler };
+	if (program->options.chain && !handler) {
+		link_of_chain(program, isa);
+	} else {
+		body(program, isa, n);
+		choose(program, isa, handler ? ROLE_ERET : ROLE_END);
+	}
 	function->count = program->ninsns - function->first;
 	program->nfunctions++;
 }
@@ -116,11 +151,17 @@ static uint32_t callee(struct program *program, uint32_t from, uint8_t isa, int6
 	uint32_t first = program->first[caller->group], end = program->first[caller->group + 1];
 	uint64_t here = program->insns[caller->first].address;
 
+	if (program->options.chain && caller->handler)
+		return UINT32_MAX;
 	for (unsigned int tries = 0; tries < 200; tries++) {
-		uint32_t to = first + rng_below(&program->rng, end - first);
+		uint32_t to = program->options.chain ? from + 1 + tries :
+			      first + rng_below(&program->rng, end - first);
 		const struct program_function *function = &program->functions[to];
-		int64_t distance = program->insns[function->first].address - here;
+		int64_t distance;
 
+		if (to >= end)
+			break;
+		distance = program->insns[function->first].address - here;
 		/* Like a real call tree, which ends. */
 		if (program->options.plain && !rng_one_in(&program->rng, 64) &&
 		    (to <= from || to > from + 12))

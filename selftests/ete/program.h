@@ -61,6 +61,7 @@ struct program_options {
 	bool transactions;	/* TSTART and TCOMMIT in A64 */
 	bool classic;		/* no instructions that old decoders do not know */
 	bool plain;		/* like compiled code: about five instructions per branch */
+	bool chain;		/* each function calls the next one and returns */
 	unsigned int functions;	/* per group */
 	unsigned int spaces;	/* 1 to 3 user address spaces at the same addresses */
 };

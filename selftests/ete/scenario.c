@@ -53,7 +53,8 @@ void scenario_random(struct scenario *scenario, uint64_t seed, unsigned int has)
 	s->encoder.contextid = rng_one_in(&rng, 2);
 	s->encoder.ignore = rate(&rng, 100);
 	if (has & SCENARIO_STACK)
-		s->encoder.return_stack = rng_one_in(&rng, 3) ? 0 : 1 + rng_below(&rng, 15);
+		s->encoder.return_stack = rng_one_in(&rng, 3) ? 0 : rng_one_in(&rng, 2) ? 15 :
+					  1 + rng_below(&rng, 15);
 	if (has & SCENARIO_SPECULATION && !rng_one_in(&rng, 3))
 		random_speculation(s, &rng);
 	if (has & SCENARIO_SOURCE)
@@ -87,6 +88,8 @@ void scenario_random(struct scenario *scenario, uint64_t seed, unsigned int has)
 		s->program.aarch32 = true;
 		s->program.kernel32 = rng_one_in(&rng, 2);
 	}
+	/* Calls deeper than the return stack, all the way down and up. */
+	s->program.chain = rng_one_in(&rng, 5);
 	if (has & SCENARIO_TRANSACTIONS && rng_one_in(&rng, 2)) {
 		s->program.transactions = true;
 		s->execute.fail = rate(&rng, 100);
