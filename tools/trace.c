@@ -132,7 +132,7 @@ int trace_problem(const struct trace_decoding *decoding, const char *output, int
 
 	switch (-error) {
 	case ENODATA:
-		complain("no instruction could be reconstructed, so there is no STF");
+		complain("no instruction could be reconstructed, so there is no '%s'", output);
 		if (decoding->n_missing)
 			advise("there is no code at 0x%" PRIx64 ": --memory FILE@ADDRESS or --elf "
 			       "FILE adds some", decoding->missing[0].page);
@@ -376,7 +376,7 @@ static int no_source(const struct trace_session *session, const struct trace_fee
 						 feed->ids[id]);
 	complain("'%s' has nothing of trace ID 0x%x", session->name, session->id);
 	if (used)
-		advise("it has 0x.. %s", list);
+		advise("it has %s", list);
 	else
 		advise("no frame in it has a trace ID: are these CoreSight's frames?");
 	return -ENOENT;
@@ -403,11 +403,16 @@ static int feed_session(struct running *running, const struct trace_output *outp
 		error = flowtap_ete_finish(running->ete);
 	decoding->frame_damages += feed.damages;
 	decoding->cut += feed.cut;
-	if (!error && feed.wrapping != TRACE_RAW && !feed.ids[feed.id]) {
+	if (error) {
 		end_progress(decoding);
-		return no_source(session, &feed);
+		return trace_problem(decoding, output->path, error);
 	}
-	return error ? trace_problem(decoding, output->path, error) : 0;
+	if (feed.wrapping == TRACE_RAW || feed.ids[feed.id])
+		return 0;
+	end_progress(decoding);
+	decoding->empty++;
+	error = no_source(session, &feed);
+	return session->may_be_empty ? 0 : error;
 }
 
 int trace_decode_session(struct trace_decoding *decoding, struct trace_output *output,

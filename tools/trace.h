@@ -38,6 +38,7 @@ struct trace_decoding {
 	/* Sums over all that was decoded. */
 	struct flowtap_ete_counts counts;
 	uint64_t sessions;
+	uint64_t empty;			/* sessions in whose frames the source was not */
 	uint64_t frame_damages;
 	uint64_t cut;
 	uint64_t distinct;		/* blocks */
@@ -101,6 +102,7 @@ struct trace_session {
 	int fd;
 	enum trace_wrapping wrapping;
 	uint8_t id;
+	bool may_be_empty;		/* frames without this source: told, but no error */
 };
 
 int trace_decode_session(struct trace_decoding *decoding, struct trace_output *output,

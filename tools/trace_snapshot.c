@@ -113,6 +113,7 @@ static int decode_source(struct work *work, const struct flowtap_snapshot_source
 		.cpu = source->core_number,
 		.wrapping = wrappings[source->buffer->format],
 		.id = source->config.traceidr & 0x7f,
+		.may_be_empty = true,
 	};
 	int error;
 
@@ -181,23 +182,36 @@ static int decode_cpu(struct work *work, size_t first)
 	return error;
 }
 
+/* Nothing of any CPU was there. */
+static bool all_empty(const struct trace_decoding *decoding)
+{
+	return decoding->sessions && decoding->empty == decoding->sessions;
+}
+
 static int decode(struct work *work)
 {
 	struct trace_decoding *decoding = work->decoding;
 	bool one = !strcmp(decoding->options->output, "-");
+	size_t n = count_cpus(work), without = 0;
 	int error = 0;
 
-	decoding->several = count_cpus(work) > 1;
+	decoding->several = n > 1;
 	add_expected(work);
 	for (size_t i = 0; i < work->n && !error; i++) {
 		if (!is_first(work, i))
 			continue;
 		error = decode_cpu(work, i);
+		if (!error && n == 1 && all_empty(decoding))
+			error = -ENOENT;
 		/* On standard output one follows the other. */
 		if (!one)
 			error = trace_output_close(decoding, &work->output, error);
+		/* A CPU that did nothing has no STF; the others have theirs. */
+		if (error == -ENODATA && ++without < n)
+			error = 0;
 	}
-	return trace_output_close(decoding, &work->output, error);
+	error = trace_output_close(decoding, &work->output, error);
+	return !error && all_empty(decoding) ? -ENOENT : error;
 }
 
 static void list_cpus(const struct work *work)
