@@ -220,16 +220,19 @@ static bool main_equal(const struct truth *truth, struct truth *got, bool ignore
 	size_t i = 0, j = 0;
 
 	for (;; i++, j++) {
-		if (i < truth->n && j < got->n && truth->steps[i].kind == TRUTH_Q &&
-		    truth->steps[i].value && got->steps[j].kind == TRUTH_INSN)
-			i++;
-		else if (i < truth->n && truth->steps[i].inside &&
-			 truth->steps[i - 1].kind == TRUTH_Q)
-			i = behind_q(truth, i);
 		while (i < truth->n && !counts(truth, i, ignore))
 			i++;
 		while (j < got->n && !counts(got, j, ignore))
 			j++;
+		if (i < truth->n && truth->steps[i].inside && truth->steps[i - 1].kind == TRUTH_Q) {
+			/* The Q was told as such. */
+			i = behind_q(truth, i) - 1;
+			j--;
+			continue;
+		}
+		if (i < truth->n && j < got->n && truth->steps[i].kind == TRUTH_Q &&
+		    truth->steps[i].value && got->steps[j].kind == TRUTH_INSN)
+			i++;
 		if (i == truth->n && j == got->n)
 			return true;
 		if (i == truth->n || j == got->n ||
