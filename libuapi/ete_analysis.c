@@ -25,6 +25,9 @@ static int context(struct flowtap_ete *ete, const struct ete_entry *entry)
 	struct flowtap_context *now = &ete->context;
 	struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_CONTEXT };
 
+	/* It says nothing new but behind a Trace Info, which has set the context (K10.5.2.6.2). */
+	if (entry->repeated && ete->has_context && !ete->fresh)
+		return 0;
 	ete->has_context = true;
 	now->mode = packet->exception_level;
 	now->security = packet->security;

@@ -16,6 +16,7 @@ static int push_context(struct flowtap_ete *ete, const struct flowtap_ete_packet
 {
 	const struct ete_entry entry = {
 		.kind = ETE_CONTEXT,
+		.repeated = !packet->context_updated,
 		.context = {
 			.packet = packet->context,
 			.has_vmid = packet->has_vmid,
@@ -23,8 +24,7 @@ static int push_context(struct flowtap_ete *ete, const struct flowtap_ete_packet
 		},
 	};
 
-	/* Without a payload it is as it was. */
-	return packet->has_context && packet->context_updated ? flowtap_ete_push(ete, &entry) : 0;
+	return packet->has_context ? flowtap_ete_push(ete, &entry) : 0;
 }
 
 static int push_address(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)

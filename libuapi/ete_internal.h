@@ -66,6 +66,7 @@ struct ete_entry {
 	uint8_t number;		/* exception type, events, exception level of ITE */
 	bool known;		/* EXCEPTION: its address; CYCLES, TIMESTAMP: the cycles */
 	bool taken;		/* SOURCE: not mispredicted */
+	bool repeated;		/* CONTEXT: has no payload */
 	union {
 		/* Bit i: atom i, the oldest is 0, is E; was E before any mispredict. */
 		struct {

@@ -139,16 +139,19 @@ int flowtap_ete_push_atoms(struct flowtap_ete *ete, uint32_t taken, unsigned int
 	return 0;
 }
 
+/* Whether nothing behind the entry can be the target of what was before it. */
 static bool look(const struct ete_entry *entry, struct ete_follow *follow)
 {
-	if (entry->kind == ETE_ADDRESS)
+	if (entry->kind == ETE_ADDRESS) {
+		/* Another may follow, if this one was of a way that was cancelled. */
 		*follow = (struct ete_follow){ ETE_FOLLOW_ADDRESS, entry->sub_isa, entry->value };
-	else if (entry->kind == ETE_TRACE_ON)
-		follow->kind = ETE_FOLLOW_END;
-	else if (ete_is_p0(entry) && entry->kind != ETE_TRANSACTION_START)
-		follow->kind = ETE_FOLLOW_P0;
-	else
 		return false;
+	}
+	if (entry->kind != ETE_TRACE_ON &&
+	    (!ete_is_p0(entry) || entry->kind == ETE_TRANSACTION_START))
+		return false;
+	if (follow->kind != ETE_FOLLOW_ADDRESS)
+		follow->kind = entry->kind == ETE_TRACE_ON ? ETE_FOLLOW_END : ETE_FOLLOW_P0;
 	return true;
 }
 
@@ -162,8 +165,8 @@ struct ete_follow flowtap_ete_follow(const struct flowtap_ete *ete, const struct
 			return follow;
 	}
 	if (ete->next_known)
-		return (struct ete_follow){ ETE_FOLLOW_ADDRESS, ete->next_sub_isa,
-					    ete->next_address };
+		follow = (struct ete_follow){ ETE_FOLLOW_ADDRESS, ete->next_sub_isa,
+					      ete->next_address };
 	for (size_t i = 0; i < ete->queue.n; i++) {
 		if (look(ete_at(&ete->queue, i), &follow))
 			break;

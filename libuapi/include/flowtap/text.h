@@ -17,6 +17,7 @@
  *							in a mode that is not recorded; T: the
  *							handler, where the flow goes on
  *	eret						the last instruction was an exception return
+ *							(of A64: AArch32's are told by their range)
  *	gap REASON [since=T] [until=T] [size=N|unknown] [address=A] [detail=TEXT]
  *							TEXT goes on to the end of the line
  *	timestamp T [cycles N(d)]			12 digits or more, ns or the trace's ticks
