@@ -210,7 +210,7 @@ static int make_sources(struct flowtap_snapshot *snapshot)
 			/* Bytes without frames are one trace unit's. */
 			else if (buffer->format == FLOWTAP_SNAPSHOT_RAW &&
 				 snapshot->n_sources > before)
-				flowtap_snapshot_note(snapshot, "%s: '%.60s' has no frames: left out",
+				flowtap_snapshot_note(snapshot, "%s: no frames: no '%.60s' in it",
 						      snapshot->metadata, pair->key);
 			else if (usable(snapshot, device))
 				error = add_source(snapshot, device, buffer);
