@@ -352,9 +352,14 @@ static bool all_zero(const uint8_t *bytes, size_t size)
 }
 
 /* The last packet has no end. Zeros may be what a buffer was filled up with. */
+static bool is_cut_off(const struct flowtap_ete *ete)
+{
+	return ete->carried && ete->sync == ETE_SYNCED && !all_zero(ete->carry, ete->carried);
+}
+
 static int cut_off(struct flowtap_ete *ete)
 {
-	struct flowtap_element element = {
+	const struct flowtap_element element = {
 		.kind = FLOWTAP_ELEMENT_GAP,
 		.gap = {
 			.reason = FLOWTAP_GAP_TRUNCATED,
@@ -362,32 +367,31 @@ static int cut_off(struct flowtap_ete *ete)
 			.detail = "the trace ends within a packet",
 		},
 	};
-	bool zeros = all_zero(ete->carry, ete->carried);
 
-	ete->counts.bytes += ete->carried;
-	if (zeros || ete->sync != ETE_SYNCED) {
-		if (!zeros)
-			skip(ete, ete->carried);
-		return 0;
-	}
 	ete->counts.gaps[FLOWTAP_GAP_TRUNCATED]++;
 	return ete_put(ete, &element);
 }
 
+/* One gap at most: what is not resolved follows from what is cut off. */
 static int end(struct flowtap_ete *ete)
 {
 	bool speculative = ete->speculative;
 	int status = flowtap_ete_flush(ete);
 	bool open = ete->in_transaction && ete->transaction_n;
 
-	if (!status && speculative)
+	if (status)
+		return status;
+	if (is_cut_off(ete))
+		status = cut_off(ete);
+	else if (speculative)
 		status = flowtap_ete_tell(ete, FLOWTAP_GAP_UNRESOLVED, 0,
 					  "the trace ends before speculation is resolved");
-	else if (!status && open)
+	else if (open)
 		status = flowtap_ete_tell(ete, FLOWTAP_GAP_UNRESOLVED, 0,
 					  "the trace ends within a transaction");
-	if (!status && ete->carried)
-		status = cut_off(ete);
+	else if (ete->carried && !all_zero(ete->carry, ete->carried))
+		skip(ete, ete->carried);
+	ete->counts.bytes += ete->carried;
 	return status ? status : tell_loss(ete);
 }
 

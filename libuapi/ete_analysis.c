@@ -18,26 +18,31 @@ bool flowtap_ete_stays(const struct ete_entry *entry)
 	}
 }
 
-/* Context and address are one where they come together: the ISA follows from both. */
+static bool same(const struct flowtap_context *a, const struct flowtap_context *b)
+{
+	return a->mode == b->mode && a->security == b->security && a->width == b->width &&
+	       a->has_vmid == b->has_vmid && a->vmid == b->vmid &&
+	       a->has_contextid == b->has_contextid && a->contextid == b->contextid;
+}
+
 static int context(struct flowtap_ete *ete, const struct ete_entry *entry)
 {
 	const struct flowtap_ete_context *packet = &entry->context.packet;
+	const struct flowtap_context before = ete->context;
 	struct flowtap_context *now = &ete->context;
 	struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_CONTEXT };
 
-	/* It says nothing new but behind a Trace Info, which has set the context (K10.5.2.6.2). */
-	if (entry->repeated && ete->has_context && !ete->fresh)
-		return 0;
-	ete->has_context = true;
 	now->mode = packet->exception_level;
 	now->security = packet->security;
 	now->width = packet->sixty_four_bit ? 64 : 32;
-	/* A value that was traced once is known from then on, up to a Trace Info. */
-	now->has_vmid = (now->has_vmid && !ete->fresh) || entry->context.has_vmid;
-	now->has_contextid = (now->has_contextid && !ete->fresh) || entry->context.has_contextid;
-	ete->fresh = false;
+	now->has_vmid = entry->context.has_vmid;
+	now->has_contextid = entry->context.has_contextid;
 	now->vmid = packet->vmid;
 	now->contextid = packet->contextid;
+	/* A packet without a payload repeats what was decoded last, be it cancelled or not. */
+	if (entry->repeated && ete->has_context && same(now, &before))
+		return 0;
+	ete->has_context = true;
 	now->isa = ete_isa(ete);
 	if (ete->images.identify)
 		ete->images.identify(ete->images.argument, now);
@@ -140,7 +145,6 @@ static int trace_info(struct flowtap_ete *ete)
 {
 	flowtap_ete_leave(ete);
 	ete->clear_pending = true;
-	ete->fresh = true;
 	return 0;
 }
 

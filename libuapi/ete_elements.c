@@ -12,19 +12,25 @@ static int push_kind(struct flowtap_ete *ete, enum ete_kind kind)
 	return flowtap_ete_push(ete, &entry);
 }
 
+/*
+ * A Context element has all values, those that its packet leaves out as they were decoded before
+ * (K10.5.2.14.10): of a VMID or Context ID from the first packet behind a Trace Info that has it.
+ */
 static int push_context(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
 {
-	const struct ete_entry entry = {
+	struct ete_entry entry = {
 		.kind = ETE_CONTEXT,
 		.repeated = !packet->context_updated,
-		.context = {
-			.packet = packet->context,
-			.has_vmid = packet->has_vmid,
-			.has_contextid = packet->has_contextid,
-		},
 	};
 
-	return packet->has_context ? flowtap_ete_push(ete, &entry) : 0;
+	if (!packet->has_context)
+		return 0;
+	ete->seen_vmid |= packet->has_vmid;
+	ete->seen_contextid |= packet->has_contextid;
+	entry.context.packet = packet->context;
+	entry.context.has_vmid = ete->seen_vmid;
+	entry.context.has_contextid = ete->seen_contextid;
+	return flowtap_ete_push(ete, &entry);
 }
 
 static int push_address(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
@@ -171,6 +177,8 @@ static int trace_info(struct flowtap_ete *ete, const struct flowtap_ete_packet *
 {
 	int status = 0;
 
+	ete->seen_vmid = false;
+	ete->seen_contextid = false;
 	if (!ete->initialized) {
 		ete->initialized = true;
 		ete->any = false;

@@ -176,7 +176,6 @@ struct flowtap_ete {
 	uint64_t address;
 	uint8_t sub_isa;
 	bool has_context;
-	bool fresh;		/* no Context element came since a Trace Info */
 	bool clear_pending;	/* the return stack is emptied at the next P0 element */
 	struct flowtap_block *last;	/* the block that led to address, for its chain */
 	bool last_taken;
@@ -198,6 +197,8 @@ struct flowtap_ete {
 	uint64_t unseen;	/* ... that came before the first Trace Info */
 	uint64_t max_speculation;
 	bool initialized;	/* a Trace Info has said how many are unseen */
+	bool seen_vmid;		/* a Context packet had it since the last Trace Info packet */
+	bool seen_contextid;
 	bool any;		/* a P0 element came since */
 	bool start_is_p0;	/* TRCIDR0.COMMTRANS 0: Transaction Start counts */
 
