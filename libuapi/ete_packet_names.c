@@ -76,7 +76,9 @@ static const char *const exceptions[32] = {
 
 const char *flowtap_ete_packet_name(enum flowtap_ete_packet_type type)
 {
-	return (unsigned int)type < FLOWTAP_ETE_PACKET_TYPES ? packets[type] : packets[FLOWTAP_ETE_RESERVED];
+	if ((unsigned int)type >= FLOWTAP_ETE_PACKET_TYPES)
+		type = FLOWTAP_ETE_RESERVED;
+	return packets[type];
 }
 
 const char *flowtap_ete_exception_name(unsigned int type)

@@ -27,7 +27,8 @@ static uint32_t *find(const char *key, size_t length, struct flowtap_ete_config 
 		length -= 3;
 	}
 	for (size_t i = 0; i < sizeof(registers) / sizeof(registers[0]); i++)
-		if (strlen(registers[i].key) == length && !strncasecmp(registers[i].key, key, length))
+		if (strlen(registers[i].key) == length &&
+		    !strncasecmp(registers[i].key, key, length))
 			return (uint32_t *)((char *)config + registers[i].offset);
 	return NULL;
 }

@@ -19,7 +19,7 @@ struct printing {
 	struct trace_feed feed;
 	struct flowtap_ete_parser parser;
 	struct flowtap_ete_config config;
-	uint8_t *bytes;			/* what the parser has not used yet, then what is new */
+	uint8_t *bytes;			/* what the parser has not used yet */
 	size_t held, room;
 	uint64_t offset;		/* of bytes[0] in the trace unit's trace */
 	/* Packets that may come in parts are one line. */

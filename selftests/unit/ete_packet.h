@@ -10,6 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+/* In hexadecimal: an Alignment Sync, a Trace Info that says nothing. */
+#define SYNC "0000000000000000000000 80"
+#define INFO "0100"
+
 /* Text that grows. What may come in parts is added up until the next packet. */
 struct packet_text {
 	char *text;

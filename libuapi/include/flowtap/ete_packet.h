@@ -13,14 +13,14 @@ enum flowtap_ete_packet_type {
 	FLOWTAP_ETE_NOT_SYNCED,		/* bytes before an Alignment Sync */
 	FLOWTAP_ETE_RESERVED,		/* `reason` says what is wrong */
 	FLOWTAP_ETE_ALIGNMENT_SYNC,
-	FLOWTAP_ETE_ALIGNMENT_ZEROS,	/* zeros of an Alignment Sync that has far more than it needs */
+	FLOWTAP_ETE_ALIGNMENT_ZEROS,	/* of an Alignment Sync with many more than it needs */
 	FLOWTAP_ETE_DISCARD,
 	FLOWTAP_ETE_OVERFLOW,
 	FLOWTAP_ETE_TRACE_INFO,
 	FLOWTAP_ETE_TIMESTAMP,
 	FLOWTAP_ETE_TIMESTAMP_MARKER,
 	FLOWTAP_ETE_TRACE_ON,
-	FLOWTAP_ETE_EXCEPTION,		/* transaction failure (type 24) and PE reset (0) as well */
+	FLOWTAP_ETE_EXCEPTION,		/* with PE reset (type 0), transaction failure (24) */
 	FLOWTAP_ETE_INSTRUMENTATION,	/* ITE */
 	FLOWTAP_ETE_TRANSACTION_START,
 	FLOWTAP_ETE_TRANSACTION_COMMIT,
@@ -56,7 +56,7 @@ enum flowtap_ete_packet_type {
 enum flowtap_ete_exception {
 	FLOWTAP_ETE_PE_RESET = 0,
 	FLOWTAP_ETE_TRANSACTION_FAILURE = 24,
-	FLOWTAP_ETE_PE_RESET_UNKNOWN = 25,	/* as PE reset: its address means nothing (K10.5.6.3.12) */
+	FLOWTAP_ETE_PE_RESET_UNKNOWN = 25,	/* its address, too, is unknown (K10.5.6.3.12) */
 };
 
 /* As in an entry of the address history buffer. */
@@ -104,7 +104,7 @@ struct flowtap_ete_packet {
 
 	const char *reason;		/* RESERVED: one line */
 
-	struct flowtap_ete_address address;	/* has_address: whole, as it is after the packet */
+	struct flowtap_ete_address address;	/* has_address: whole, as it is now */
 	struct flowtap_ete_context context;	/* has_context: likewise */
 
 	uint8_t exception_type;		/* Exception: TYPE */
@@ -142,7 +142,7 @@ struct flowtap_ete_parser {
 	uint32_t max_speculation;	/* TRCIDR8.MAXSPEC */
 	bool commit_mode;		/* TRCIDR0.COMMOPT */
 	bool synced;
-	uint8_t zeros;			/* 0x00 bytes that ended the last packet: for damaged traces */
+	uint8_t zeros;			/* 0x00 bytes at the end of the packet before */
 };
 
 /* Not synced. */
@@ -164,9 +164,9 @@ void flowtap_ete_parser_init(struct flowtap_ete_parser *parser,
  * Alignment Sync is at least 11 zeros and 0x80 (K10.5.2.3). It is recognised wherever a packet can
  * begin, and everywhere where the parser is not synced. K10.5.2.3 names no end of its zeros: of a
  * run of FLOWTAP_ETE_PACKET_MAX or more the first come as ALIGNMENT_ZEROS, which says nothing.
- * Where the packet before was cut off and took zeros of it, the first zero that is left is RESERVED,
- * and what is left then is the Alignment Sync. A Trace Info resets history, context and timestamp
- * as K10.5.2.6.2 says.
+ * Where the packet before was cut off and took zeros of it, the first zero that is left is
+ * RESERVED, and what is left then is the Alignment Sync. A Trace Info resets history, context and
+ * timestamp as K10.5.2.6.2 says.
  *
  * The same packets come out however the bytes are cut, but for NOT_SYNCED and ALIGNMENT_ZEROS,
  * which may come in parts.
