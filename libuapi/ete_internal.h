@@ -199,7 +199,7 @@ struct flowtap_ete {
 	bool initialized;	/* a Trace Info has said how many are unseen */
 	bool seen_vmid;		/* a Context packet had it since the last Trace Info packet */
 	bool seen_contextid;
-	bool any;		/* a P0 element came since */
+	bool any;		/* a P0 element was committed since */
 	bool start_is_p0;	/* TRCIDR0.COMMTRANS 0: Transaction Start counts */
 
 	/* Transactions. */

@@ -112,7 +112,6 @@ int flowtap_ete_push(struct flowtap_ete *ete, const struct ete_entry *entry)
 	queue->n++;
 	*ete_at(queue, queue->n - 1) = *entry;
 	ete->speculative += entry->count;
-	ete->any |= entry->count;
 	ete->plain++;
 	if (entry->kind == ETE_ATOMS || entry->kind == ETE_SOURCE || entry->kind == ETE_ADDRESS)
 		ete->plain = 0;
@@ -135,7 +134,6 @@ int flowtap_ete_push_atoms(struct flowtap_ete *ete, uint32_t taken, unsigned int
 	last->atoms.initial |= taken << last->count;
 	last->count += count;
 	ete->speculative += count;
-	ete->any = true;
 	return 0;
 }
 
@@ -259,6 +257,7 @@ int flowtap_ete_commit(struct flowtap_ete *ete, uint64_t n)
 		else
 			status = commit_one(ete);
 		ete->speculative -= done;
+		ete->any |= done > 0;
 		n -= done;
 	}
 	return status || !n ? status : overcommitted(ete);
@@ -364,7 +363,7 @@ int flowtap_ete_mispredict(struct flowtap_ete *ete)
 	else if (ete->held == ETE_SOURCE)
 		ete->held_entry.taken = !ete->held_entry.taken;
 	/* It may concern one that was there before the Trace Info. */
-	else if (ete->any)
+	else if (ete->any && !ete->unseen)
 		return flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, 0,
 					"a Mispredict element without an atom before it");
 	return 0;
