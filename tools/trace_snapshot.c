@@ -162,14 +162,17 @@ static int decode_cpu(struct work *work, size_t first)
 	const struct flowtap_snapshot_source *source = &work->sources[first];
 	struct trace_decoding *decoding = work->decoding;
 	char comment[512];
-	int error;
+	int error, input;
 
 	snprintf(comment, sizeof(comment), "input=%.200s\ncpu=%.100s\ncore=%.100s\n",
 		 decoding->options->input, source->core, source->core_type);
 	if (!trace_add_cpu(decoding, source->core, source->core_number))
 		return trace_problem(decoding, "", -ENOMEM);
-	error = trace_output_open(decoding, &work->output, source->core, &source->config, -1,
+	input = flowtap_snapshot_open_buffer(work->snapshot, source->buffer);
+	error = trace_output_open(decoding, &work->output, source->core, &source->config, input,
 				  comment);
+	if (input >= 0)
+		close(input);
 	for (size_t i = first; i < work->n && !error; i++) {
 		if (strcmp(work->sources[i].core, source->core) ||
 		    !wanted(work, &work->sources[i]))
