@@ -372,20 +372,19 @@ static int cut_off(struct flowtap_ete *ete)
 	return ete_put(ete, &element);
 }
 
-/* One gap at most: what is not resolved follows from what is cut off. */
+/* The flow just ends before what is not resolved: that is no gap. */
 static int end(struct flowtap_ete *ete)
 {
-	bool speculative = ete->speculative;
+	uint64_t speculative = ete->speculative;
 	int status = flowtap_ete_flush(ete);
 	bool open = ete->in_transaction && ete->transaction_n;
 
+	ete->counts.unresolved += speculative;
+	ete->counts.cancelled -= speculative;
 	if (status)
 		return status;
 	if (is_cut_off(ete))
 		status = cut_off(ete);
-	else if (speculative)
-		status = flowtap_ete_tell(ete, FLOWTAP_GAP_UNRESOLVED, 0,
-					  "the trace ends before speculation is resolved");
 	else if (open)
 		status = flowtap_ete_tell(ete, FLOWTAP_GAP_UNRESOLVED, 0,
 					  "the trace ends within a transaction");

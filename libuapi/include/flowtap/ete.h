@@ -68,6 +68,7 @@ struct flowtap_ete_counts {
 	uint64_t inferred;		/* instructions of Q elements */
 	uint64_t cancelled;		/* P0 elements that were cancelled or discarded */
 	uint64_t failed;		/* P0 elements of failed transactions */
+	uint64_t unresolved;		/* P0 elements still speculative where a trace ended */
 	uint64_t exceptions;
 	uint64_t timestamps;
 	uint64_t cycles;		/* the sum of all cycle counts */
@@ -120,8 +121,10 @@ int flowtap_ete_decode(struct flowtap_ete *ete, const uint8_t *bytes, size_t siz
 int flowtap_ete_gap(struct flowtap_ete *ete, const struct flowtap_gap *gap);
 
 /*
- * The trace ends. What is still speculative, or in a transaction that has not ended, becomes a gap
- * UNRESOLVED, a packet that has not ended a gap TRUNCATED. Returns as decode.
+ * The trace ends. P0 elements that are still speculative are counted as unresolved: the flow ends
+ * before them, nothing in it is missing. A transaction that has not ended, of which instructions
+ * were held back, becomes a gap UNRESOLVED, a packet that has not ended a gap TRUNCATED. Returns as
+ * decode.
  */
 int flowtap_ete_finish(struct flowtap_ete *ete);
 
