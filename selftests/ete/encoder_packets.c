@@ -123,16 +123,21 @@ static void add_point(struct encoder *encoder)
 	};
 }
 
-void packet_begin(struct encoder *encoder, enum encoder_packet packet, uint8_t header)
+static void header_byte(struct encoder *encoder, enum encoder_packet packet, uint8_t header)
 {
-	packet_atoms(encoder, 0);
-	add_point(encoder);
 	if (rng_one_in(&encoder->rng, encoder->options.ignore)) {
 		encoder->counts[PACKET_IGNORE]++;
 		packet_byte(encoder, 0x70);
 	}
 	encoder->counts[packet]++;
 	packet_byte(encoder, header);
+}
+
+void packet_begin(struct encoder *encoder, enum encoder_packet packet, uint8_t header)
+{
+	packet_atoms(encoder, 0);
+	add_point(encoder);
+	header_byte(encoder, packet, header);
 }
 
 /* K10.5.6.4.2. At most 32 bits here, so five bytes, of which the last is full. */
@@ -298,7 +303,8 @@ static void with_atoms(struct encoder *encoder, enum encoder_packet packet, uint
 {
 	packet_atoms(encoder, atoms);
 	encoder->natoms = 0;
-	packet_begin(encoder, packet, header);
+	encoder->committed = encoder->resolved;
+	header_byte(encoder, packet, header);
 }
 
 void packet_mispredict(struct encoder *encoder)

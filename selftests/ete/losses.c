@@ -110,8 +110,11 @@ static bool one_gap(const struct trace *trace, const struct decoded *decoded, si
 		return false;
 	while (at + 1 < end && got->steps[at + 1].kind == TRUTH_TRACE_ON)
 		at++;
-	if (end != at + 1)
-		return truth_print(got, at + 1), bad("more between the gap and the next sync");
+	if (end != at + 1) {
+		truth_print(got, at + 1);
+		printf("# the last gap is %s\n", decoded->detail);
+		return bad("more between the gap and the next sync");
+	}
 	return true;
 }
 
@@ -147,13 +150,14 @@ static bool wrapped(struct trace *trace)
 	bool good;
 
 	begin(trace, &decoded);
-	good = !decoded_feed(&decoded, trace->encoder.bytes + from, size - from, &trace->rng) &&
-	       !flowtap_ete_finish(decoded.ete) &&
-	       one_gap(trace, &decoded, 0, FLOWTAP_GAP_UNSYNCED, sync);
 	lost = (sync ? sync->offset : size) - from;
-	/* Zeros before the sync may be its own, and none may be missing at all. */
-	if (!good && sync && lost < 9 && !decoded.gaps)
+	good = !decoded_feed(&decoded, trace->encoder.bytes + from, size - from, &trace->rng) &&
+	       !flowtap_ete_finish(decoded.ete);
+	/* The zeros before the sync may be taken for its own: nothing is missing. */
+	if (good && sync && lost < 9 && !decoded.gaps)
 		good = truth_end(&trace->truth, sync->told, &decoded.truth, 0) != SIZE_MAX;
+	else if (good)
+		good = one_gap(trace, &decoded, 0, FLOWTAP_GAP_UNSYNCED, sync);
 	if (good && decoded.gaps && decoded.gap_size + 9 < lost)
 		good = bad("the gap is too small");
 	if (good && decoded.gap_size > lost)
@@ -227,14 +231,24 @@ static bool corrupt(struct trace *trace)
 	good = !decoded_feed(&decoded, trace->encoder.bytes, size, &trace->rng) &&
 	       !flowtap_ete_finish(decoded.ete);
 	truth_begin(&trace->truth, &decoded.truth, &reached);
-	if (good && reached < certain(trace, from))
+	if (good && reached < certain(trace, from)) {
+		printf("# %zu steps came, %zu are certain; gap: %s\n", reached,
+		       certain(trace, from), decoded.detail);
+		truth_print(&trace->truth, reached);
+		printf("# got\n");
+		truth_print(&decoded.truth, truth_begin(&trace->truth, &decoded.truth, &reached));
 		good = bad("what came before changed");
+	}
 	if (good && sync &&
 	    truth_end(&trace->truth, sync->told, &decoded.truth, 0) == SIZE_MAX)
 		good = false;
-	if (!good)
-		printf("# bytes %zu to %zu of %zu were changed; goes on at %zu\n", from, from + n,
+	if (!good) {
+		printf("# bytes %zu to %zu of %zu were changed; goes on at %zu:", from, from + n,
 		       size, sync ? sync->offset : size);
+		for (size_t i = 0; i < n && i < 16; i++)
+			printf(" %02x", trace->encoder.bytes[from + i]);
+		puts("");
+	}
 	decoded_free(&decoded);
 	return good;
 }
