@@ -176,15 +176,17 @@ int flowtap_memory_open(const struct flowtap_memory *memory, const struct memory
 	return fd;
 }
 
-/* Bytes [offset, offset + size) of a file at address, cut at the file's end. */
+/* Bytes [offset, offset + size) of a file at address, cut at the file's end: 1 where they are. */
 static int add_image(struct flowtap_memory *memory, const struct flowtap_memory_image *template,
 		     uint64_t size, uint64_t file_size)
 {
 	struct flowtap_memory_image image = *template;
+	bool cut;
 
 	if (image.offset >= file_size)
 		return -ERANGE;
-	if (!size || size > file_size - image.offset)
+	cut = size > file_size - image.offset;
+	if (!size || cut)
 		size = file_size - image.offset;
 	/* The last byte of all memory has no end. */
 	if (size - 1 > UINT64_MAX - image.address)
@@ -206,7 +208,7 @@ static int add_image(struct flowtap_memory *memory, const struct flowtap_memory_
 		memory->room = room;
 	}
 	memory->images[memory->n_images++] = image;
-	return 0;
+	return cut;
 }
 
 static int add_segments(struct flowtap_memory *memory, const struct flowtap_memory_image *template,
@@ -226,20 +228,22 @@ static int add_segments(struct flowtap_memory *memory, const struct flowtap_memo
 	}
 	n = flowtap_elf_segments(elf, segments, SEGMENTS_MAX);
 	flowtap_elf_close(elf);
-	for (size_t i = 0; i < n && !error; i++) {
+	for (size_t i = 0; i < n && error >= 0; i++) {
 		struct flowtap_memory_image image = *template;
+		int result;
 
 		if (!segments[i].size)
 			continue;
 		/* A load offset may lead downwards: modulo 2^64. */
 		image.address += segments[i].address;
 		image.offset = segments[i].offset;
-		error = add_image(memory, &image, segments[i].size, file_size);
+		result = add_image(memory, &image, segments[i].size, file_size);
+		error = result ? result : error;
 	}
 	free(segments);
-	if (!error && memory->n_images == before)
+	if (error >= 0 && memory->n_images == before)
 		error = -ENODATA;
-	if (error)
+	if (error < 0)
 		memory->n_images = before;
 	return error;
 }

@@ -318,8 +318,11 @@ static int add_dump(const struct flowtap_snapshot *snapshot, const struct snapsh
 		why = "is no regular file";
 	else if (error == -ERANGE)
 		why = "has nothing at that offset and address";
-	else if (error)
+	else if (error < 0)
 		why = strerrordesc_np(-error);
+	if (error > 0)
+		flowtap_snapshot_note(snapshot, "%s: [%.60s] %.200s: is shorter than length says",
+				      device->file, dump->section, dump->file);
 	if (why)
 		flowtap_snapshot_note(snapshot, "%s: [%.60s] %.200s: %s: left out", device->file,
 				      dump->section, dump->file, why);

@@ -463,7 +463,9 @@ int trace_add_images(const struct trace_decoding *decoding, struct flowtap_memor
 		int error = image->elf ? flowtap_memory_add_elf(memory, &image->file) :
 					 flowtap_memory_add(memory, &image->file);
 
-		if (!error)
+		if (error > 0)
+			advise("%s '%s': the file ends before that", option, image->file.path);
+		if (error >= 0)
 			continue;
 		why = error == -ENOEXEC ? "is no regular file" :
 		      error == -EBADMSG ? "is no ELF file" :

@@ -253,7 +253,8 @@ TEST_F(memory, parts_of_a_file)
 	put(self->directory, "x", bytes, sizeof(bytes));
 	ASSERT_EQ(0, add(self, "x", 0x1000, 3, 2));
 	/* Longer than the file: cut. */
-	ASSERT_EQ(0, add(self, "x", 0x2000, UINT64_MAX, 6));
+	ASSERT_EQ(1, add(self, "x", 0x2000, UINT64_MAX, 6));
+	ASSERT_EQ(0, add(self, "x", 0x2800, 2, 6));
 	ASSERT_EQ(-ERANGE, add(self, "x", 0x3000, 1, 8));
 	ASSERT_EQ(-ERANGE, add(self, "x", 0x3000, 0, UINT64_MAX));
 	ASSERT_EQ(2, byte_at(self->memory, &el1n, 0x1000));
@@ -426,7 +427,7 @@ TEST_F(memory, no_elf_file_is_believed)
 	segments[1].p_type = PT_LOAD;
 	segments[1].p_filesz = UINT64_MAX;
 	put(self->directory, "elf", bytes, size);
-	ASSERT_EQ(0, flowtap_memory_add_elf(self->memory, &file));
+	ASSERT_EQ(1, flowtap_memory_add_elf(self->memory, &file));
 	segments[1].p_offset = UINT64_MAX - 5;
 	put(self->directory, "elf", bytes, size);
 	ASSERT_EQ(-ERANGE, flowtap_memory_add_elf(self->memory, &file));

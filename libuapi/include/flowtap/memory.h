@@ -59,7 +59,8 @@ uint8_t flowtap_memory_space(const char *name);
 
 /*
  * A dump: the file's bytes as they were in memory. file is copied, its directory duplicated. To be
- * called before code is first asked for. 0; -errno of opening it; -ENOEXEC: it is no regular file;
+ * called before code is first asked for. 0; 1: as 0, but the file ends before size does, and the
+ * rest is not there; -errno of opening it; -ENOEXEC: it is no regular file;
  * -ERANGE: no byte of it is in the file, or it goes beyond the end of memory; -E2BIG: more than
  * 65536 images, or more than 64 distinct filters; -EBUSY: code was asked for; -ENOMEM. After an
  * error nothing was added.
