@@ -92,6 +92,7 @@ void trace_add_counts(struct trace_decoding *decoding, const struct flowtap_ete_
 	sum->timestamps += counts->timestamps;
 	sum->cycles += counts->cycles;
 	sum->syncs += counts->syncs;
+	sum->unresolved += counts->unresolved;
 	sum->bad_packets += counts->bad_packets;
 	for (unsigned int reason = 0; reason < FLOWTAP_GAP_REASONS; reason++)
 		sum->gaps[reason] += counts->gaps[reason];

@@ -43,7 +43,8 @@ static void print_trace(FILE *file, const struct trace_decoding *decoding)
 	print_count(file, counts->timestamps, "timestamps");
 	print_count(file, counts->cycles, "cycles");
 	print_count(file, counts->cancelled, "cancelled");
-	print_count(file, counts->failed, "transaction failed");
+	print_count(file, counts->failed, "failed");
+	print_count(file, counts->unresolved, "unresolved");
 	print_count(file, decoding->frame_damages, "bad frames");
 	fprintf(file, "  instructions  %s, in %s blocks",
 		number_group(counts->instructions, number), number_group(counts->blocks, packets));
@@ -136,6 +137,7 @@ static void json_counts(struct json *json, const struct trace_decoding *decoding
 	json_number(json, "cycles", counts->cycles);
 	json_number(json, "cancelled", counts->cancelled);
 	json_number(json, "failed", counts->failed);
+	json_number(json, "unresolved", counts->unresolved);
 	gaps_json(json, counts->gaps);
 	json_number(json, "bad_packets", counts->bad_packets);
 	json_number(json, "bad_frames", decoding->frame_damages);
