@@ -3,24 +3,20 @@
 #include "perf.h"
 
 #include "input.h"
+#include "tap.h"
 #include "tool.h"
 #include "trace.h"
 
 #include <errno.h>
 #include <flowtap/perfdata.h>
 #include <inttypes.h>
+#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 
 #define DAMAGES_SHOWN 10
 #define MISSING_MAX 16
-
-/* A file of which there was no code. */
-struct missing_file {
-	const char *path;	/* of the map */
-	const char *reason;
-	uint64_t gaps;
-};
+#define PROCESSES_SHOWN 10
 
 /* A page where nothing was mapped. */
 struct missing_page {
@@ -28,20 +24,16 @@ struct missing_page {
 	uint32_t pid;
 };
 
-/* Between decoder and format: which files were missing, and what --tid leaves out. */
+/* Between decoder and tap: where nothing was known, and what --tid leaves out. */
 struct watch {
 	struct flowtap_sink sink;	/* first: the decoder's */
-	struct flowtap_sink *next;
-	struct flowtap_map *map;
+	struct tap tap;
 	struct trace_decoding *decoding;
 	const struct flowtap_perfdata_counts *counts;	/* of the CPU that is decoded */
 	uint64_t told;			/* of its bytes, as progress */
-	uint64_t time;
 	uint32_t tid;			/* only this one's, 0: all */
 	bool other;			/* another thread runs */
-	struct flowtap_context context;
-	struct missing_file missing[MISSING_MAX];
-	size_t n_missing;
+	bool seen;			/* this one did */
 	struct missing_page pages[MISSING_MAX];
 	size_t n_pages;
 	bool kernel;			/* there was none of the kernel's code somewhere */
@@ -77,13 +69,15 @@ static int watch_block(struct flowtap_sink *sink, const struct flowtap_block *bl
 {
 	struct watch *watch = (struct watch *)sink;
 
-	return watch->other ? 0 : watch->next->block(watch->next, block, taken, target);
+	return watch->other ? 0 : watch->tap.sink.block(&watch->tap.sink, block, taken, target);
 }
 
+/* Nothing was mapped there. */
 static void note_page(struct watch *watch, uint64_t page)
 {
-	uint32_t pid = page >> 63 ? 0 : watch->context.pid;
+	uint32_t pid = page >> 63 ? 0 : watch->tap.pid;
 
+	watch->kernel |= page >> 63;
 	for (size_t i = 0; i < watch->n_pages; i++)
 		if (watch->pages[i].page == page && watch->pages[i].pid == pid)
 			return;
@@ -91,51 +85,53 @@ static void note_page(struct watch *watch, uint64_t page)
 		watch->pages[watch->n_pages++] = (struct missing_page){ page, pid };
 }
 
-static void note_missing(struct watch *watch, uint64_t address)
+static int hand_on(struct watch *watch, const struct flowtap_element *element)
 {
-	const struct flowtap_code *code =
-		flowtap_map_find(watch->map, watch->context.pid, watch->time, address);
+	if (element->kind == FLOWTAP_ELEMENT_GAP)
+		watch->lost[element->gap.reason]++;
+	return watch->tap.sink.element(&watch->tap.sink, element);
+}
 
-	watch->kernel |= address >> 63;
-	if (!code || !code->missing) {
-		note_page(watch, address & ~0xfffULL);
-		return;
-	}
-	for (size_t i = 0; i < watch->n_missing; i++) {
-		if (strcmp(watch->missing[i].path, code->path))
-			continue;
-		watch->missing[i].gaps++;
-		return;
-	}
-	if (watch->n_missing < MISSING_MAX)
-		watch->missing[watch->n_missing++] = (struct missing_file){
-			.path = code->path,
-			.reason = code->missing,
-			.gaps = 1,
-		};
+/* Whether the thread that is asked for runs now; where others ran in between there is a gap. */
+static int choose(struct watch *watch, const struct flowtap_context *context)
+{
+	const struct flowtap_element gap = {
+		.kind = FLOWTAP_ELEMENT_GAP,
+		.gap = {
+			.reason = FLOWTAP_GAP_SWITCH,
+			.size = UINT64_MAX,
+			.detail = "other threads ran",
+		},
+	};
+	bool other = watch->tid && context->tid != watch->tid;
+	int error = 0;
+
+	if (watch->other && !other && watch->seen)
+		error = hand_on(watch, &gap);
+	watch->other = other;
+	watch->seen |= !other;
+	return error;
 }
 
 static int watch_element(struct flowtap_sink *sink, const struct flowtap_element *element)
 {
 	struct watch *watch = (struct watch *)sink;
+	int error = 0;
 
-	if (element->kind == FLOWTAP_ELEMENT_CONTEXT) {
-		watch->context = element->context;
-		watch->other = watch->tid && element->context.tid != watch->tid;
-	} else if (element->kind == FLOWTAP_ELEMENT_GAP) {
-		watch->lost[element->gap.reason]++;
-		if (!watch->other && (element->gap.reason == FLOWTAP_GAP_NO_CODE ||
-				      element->gap.reason == FLOWTAP_GAP_NO_IMAGE))
-			note_missing(watch, element->gap.address);
-	}
-	return watch->other ? 0 : watch->next->element(watch->next, element);
+	if (element->kind == FLOWTAP_ELEMENT_CONTEXT)
+		error = choose(watch, &element->context);
+	if (error || watch->other)
+		return error;
+	if (element->kind == FLOWTAP_ELEMENT_GAP && element->gap.reason == FLOWTAP_GAP_NO_IMAGE)
+		note_page(watch, element->gap.address & ~0xfffULL);
+	return hand_on(watch, element);
 }
 
 static void on_time(void *argument, uint64_t time)
 {
 	struct watch *watch = argument;
 
-	watch->time = time;
+	watch->tap.time = time;
 	if (watch->counts) {
 		trace_progress(watch->decoding, watch->counts->bytes - watch->told);
 		watch->told = watch->counts->bytes;
@@ -164,7 +160,7 @@ static int decode_with(struct perf *perf, struct trace_output *output,
 	size_t n;
 	int error;
 
-	perf->watch.next = output->format.sink;
+	perf->watch.tap.next = output->format.sink;
 	perf->watch.told = 0;
 	error = flowtap_perfdata_decoder_new(perf->perfdata, &options, &decoder);
 	if (!error) {
@@ -281,6 +277,22 @@ static int survey(struct perf *perf)
 	return error;
 }
 
+/* A process is called as its first thread is. */
+static int on_record(void *argument, const struct flowtap_perfdata_record *record)
+{
+	struct perf *perf = argument;
+	uint32_t pid, tid;
+
+	if (record->type != PERF_RECORD_COMM || record->size < 17)
+		return 0;
+	memcpy(&pid, record->bytes + 8, sizeof(pid));
+	memcpy(&tid, record->bytes + 12, sizeof(tid));
+	if (pid != tid)
+		return 0;
+	return tap_name(&perf->watch.tap, pid, (const char *)record->bytes + 16,
+			strnlen((const char *)record->bytes + 16, record->size - 16));
+}
+
 static int load(struct perf *perf, int input)
 {
 	const struct decode_options *options = perf->decoding.options;
@@ -296,6 +308,10 @@ static int load(struct perf *perf, int input)
 	}
 	perf->map = flowtap_map_new(options->sysroot);
 	error = perf->map ? flowtap_perfdata_fill(perf->perfdata, perf->map) : -ENOMEM;
+	if (perf->map)
+		tap_init(&perf->watch.tap, perf->map);
+	if (!error)
+		error = flowtap_perfdata_walk(perf->perfdata, on_record, perf);
 	if (!error) {
 		perf->kernel = flowtap_perfdata_fill_kernel(perf->perfdata, options->sysroot,
 							    perf->map);
@@ -348,24 +364,42 @@ static void print_info(FILE *file, const struct perf *perf)
 			number_group(info->lost, number), number_group(info->throttled, lost));
 }
 
+static void print_processes(FILE *file, const struct perf *perf)
+{
+	size_t n;
+	const struct tap_process **list = tap_processes(&perf->watch.tap, &n);
+	char number[32];
+
+	if (n)
+		fprintf(file, "  processes     %zu\n", n);
+	for (size_t i = 0; i < n && i < PROCESSES_SHOWN; i++) {
+		fprintf(file, "    %7" PRIu32 " ", list[i]->pid);
+		print_plain(file, list[i]->comm, strlen(list[i]->comm));
+		fprintf(file, "%*s %14s instructions\n", (int)(16 - strlen(list[i]->comm)), "",
+			number_group(list[i]->instructions, number));
+	}
+	free(list);
+}
+
 static void print_missing(FILE *file, const struct perf *perf)
 {
 	const struct watch *watch = &perf->watch;
 	char number[32];
 
-	for (size_t i = 0; i < watch->n_missing; i++) {
+	for (size_t i = 0; i < watch->tap.n_missing; i++) {
 		fputs("  no code of ", file);
-		print_plain(file, watch->missing[i].path, strlen(watch->missing[i].path));
+		print_plain(file, watch->tap.missing[i].path, strlen(watch->tap.missing[i].path));
 		fputs(": ", file);
-		print_plain(file, watch->missing[i].reason, strlen(watch->missing[i].reason));
-		fprintf(file, " (gaps: %s)\n", number_group(watch->missing[i].gaps, number));
+		print_plain(file, watch->tap.missing[i].reason,
+			    strlen(watch->tap.missing[i].reason));
+		fprintf(file, " (gaps: %s)\n", number_group(watch->tap.missing[i].gaps, number));
 	}
 	for (size_t i = 0; i < watch->n_pages; i++)
 		fprintf(file, "  nothing known in the page at 0x%" PRIx64 " (pid %" PRIu32 ")\n",
 			watch->pages[i].page, watch->pages[i].pid);
 	if (perf->kernel && watch->kernel)
 		fprintf(file, "  no code of the kernel: %s\n", kernel_problem(perf->kernel));
-	if (watch->n_missing && !perf->decoding.options->sysroot)
+	if (watch->tap.n_missing && !perf->decoding.options->sysroot)
 		fputs("  --sysroot DIR names the recorded machine's files\n", file);
 }
 
@@ -384,15 +418,16 @@ int perf_decode(const struct decode_options *options, int input)
 	perf->watch.decoding = &perf->decoding;
 	perf->watch.tid = options->tid;
 	if (!load(perf, input)) {
-		perf->watch.map = perf->map;
 		status = trace_finish(&perf->decoding, decode_cpus(perf, input));
 		if (!options->quiet && !options->json) {
 			print_info(file, perf);
+			print_processes(file, perf);
 			print_missing(file, perf);
 		}
 		if (status == STATUS_OK && perf->damages)
 			status = STATUS_DAMAGED;
 	}
+	tap_free(&perf->watch.tap);
 	flowtap_map_free(perf->map);
 	flowtap_perfdata_close(perf->perfdata);
 	free(perf->bytes);
