@@ -89,6 +89,7 @@ int flowtap_ete_run(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, 
 	const struct flowtap_ete_atoms *atoms;
 	uint64_t packets = 0, n_atoms = 0;
 	size_t at = 0, n;
+	bool atoms_last = false;
 	int status = 0;
 
 	*parsed = 0;
@@ -98,18 +99,22 @@ int flowtap_ete_run(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, 
 			at++;
 			n_atoms += atoms->count;
 			status = run(ete, atoms->taken, atoms->count);
+			atoms_last = true;
 		} else {
 			n = target(ete, bytes + at, size - at, parsed);
 			at += n;
+			if (n || *parsed)
+				atoms_last = false;
 			if (!n)
 				break;
 		}
 		packets++;
 	}
-	if (n_atoms) {
+	/* Those that end an address are the parser's to know. */
+	if (atoms_last)
 		ete->parser.zeros = 0;
+	if (n_atoms)
 		ete->any = true;
-	}
 	ete->counts.bytes += at;
 	ete->counts.packets += packets;
 	ete->counts.atoms += n_atoms;
