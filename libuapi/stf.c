@@ -212,9 +212,15 @@ static bool carries_target(const struct flowtap_block *block, uint64_t target)
 	return !stf_is_trap(block) || (stf_returns(block) && target);
 }
 
+/* One or the other without a branch: whether one is taken is what a predictor knows least. */
+static inline uint64_t either(bool which, uint64_t if_true, uint64_t if_false)
+{
+	return if_false ^ ((if_true ^ if_false) & -(uint64_t)which);
+}
+
 /*
  * What was rendered before: one copy, then over it the target, or else the last opcode in place of
- * the target. Whether a branch is taken is what a predictor knows least, so there is none here.
+ * the target.
  */
 static inline void put_rendered(struct flowtap_stf *stf, const struct flowtap_render *render,
 				bool carries, uint64_t target)
@@ -227,9 +233,9 @@ static inline void put_rendered(struct flowtap_stf *stf, const struct flowtap_re
 
 	flowtap_out_copy(to, bytes, render->size);
 	memcpy(&over, last, sizeof(over));
-	over = carries ? htole64(target) : over;
+	over = either(carries, htole64(target), over);
 	memcpy(to + mark + carries, &over, sizeof(over));
-	out->fill += render->size - TARGET_SIZE * !carries;
+	out->fill += render->size - TARGET_SIZE + (TARGET_SIZE & -(uint32_t)carries);
 }
 
 /* Whether a trace can have this: all of it is RISC-V's, or Arm's. */
@@ -257,7 +263,8 @@ static void take_isa(struct flowtap_stf *stf, uint8_t isa)
 	stf->decided = true;
 }
 
-/* Any block. */
+/* Any block. Apart, so that the fast way needs few registers. */
+__attribute__((noinline))
 static int put_slowly(struct flowtap_stf *stf, const struct flowtap_block *block, bool taken,
 		      uint64_t target)
 {
@@ -310,7 +317,7 @@ static int put_block(struct flowtap_sink *sink, const struct flowtap_block *bloc
 			     stf->out.fill + render->size > FLOWTAP_OUT_ROOM, 0))
 		return put_slowly(stf, block, taken, target);
 	put_rendered(stf, render, taken, target);
-	stf->pc = taken ? target : block->address + block->size;
+	stf->pc = either(taken, target, block->address + block->size);
 	stf->counts.instructions += block->instructions;
 	stf->explained = false;
 	return 0;
