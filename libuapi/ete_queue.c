@@ -232,9 +232,15 @@ static int commit_one(struct flowtap_ete *ete)
 
 static int overcommitted(struct flowtap_ete *ete)
 {
+	int status;
+
 	/* Where there is no speculation all are committed as they come (K10.5.2.18.3). */
 	if (!ete->max_speculation)
 		return 0;
+	/* The last of those that there were was executed. */
+	status = flowtap_ete_release(ete);
+	if (status)
+		return status;
 	return flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, 0,
 				"a Commit element of more P0 elements than there are");
 }
