@@ -123,6 +123,7 @@ struct ete_follow {
 
 struct ete_return {
 	uint64_t address;
+	struct flowtap_block *caller;	/* the block whose end it is; NULL: forgotten */
 	uint8_t sub_isa;
 };
 
@@ -338,8 +339,6 @@ int flowtap_ete_stand(struct flowtap_ete *ete, uint64_t stop);
 bool flowtap_ete_look(struct flowtap_ete *ete);
 /* At where `block` ended; the block there, as stand. */
 int flowtap_ete_step(struct flowtap_ete *ete, struct flowtap_block *block, uint64_t stop);
-void flowtap_ete_push_return(struct flowtap_ete *ete, const struct flowtap_block *block);
-bool flowtap_ete_pop_return(struct flowtap_ete *ete, struct ete_return *entry);
 /* A gap; the analysis is lost then. */
 __attribute__((format(printf, 4, 5)))
 int flowtap_ete_tell(struct flowtap_ete *ete, enum flowtap_gap_reason reason, uint64_t address,
@@ -388,18 +387,74 @@ static inline bool ete_inside(const struct flowtap_code *code, const struct flow
 	return (block->key == code->key) & (offset < size) && block->size <= size - offset;
 }
 
+static inline void ete_push_return(struct flowtap_ete *ete, struct flowtap_block *block)
+{
+	struct ete_return *entry;
+
+	if (!ete->returns)
+		return;
+	ete->top = (ete->top + 1) % 16;
+	entry = &ete->stack[ete->top];
+	entry->address = ete_behind(block);
+	entry->caller = block;
+	entry->sub_isa = block->isa == FLOWTAP_ISA_T32;
+	if (ete->depth < ETE_STACK)
+		ete->depth++;
+}
+
+static inline void ete_drop_return(struct flowtap_ete *ete)
+{
+	ete->top = (ete->top + 15) % 16;
+	ete->depth--;
+}
+
+static inline bool ete_pop_return(struct flowtap_ete *ete, struct ete_return *entry)
+{
+	if (!ete->depth)
+		return false;
+	*entry = ete->stack[ete->top];
+	ete_drop_return(ete);
+	return true;
+}
+
+/* Where a call returns to; the block there becomes the next one in its chain. */
+static inline void ete_go_back(struct flowtap_ete *ete, const struct ete_return *entry)
+{
+	ete_go(ete, entry->address, entry->sub_isa);
+	ete->last = entry->caller;
+	ete->last_taken = false;
+}
+
+/* The block behind that of the call which an indirect branch returns from, if it is known. */
+static inline struct flowtap_block *ete_return_to(struct flowtap_ete *ete,
+						  const struct flowtap_block *block)
+{
+	struct ete_return *entry = &ete->stack[ete->top];
+	struct flowtap_block *next;
+
+	if (!ete->depth || !entry->caller || block->link ||
+	    (block->end != FLOWTAP_ARM_RETURN && block->end != FLOWTAP_ARM_INDIRECT))
+		return NULL;
+	next = entry->caller->next;
+	if (next && next->address == entry->address && ete_inside(ete->code, next)) {
+		ete_drop_return(ete);
+		return next;
+	}
+	return NULL;
+}
+
 /*
- * As many of the atoms as there are blocks chained to each other from ete->block on, which is at
- * the next one then. No atom goes the long way that can go this one: this loop is what decoding
- * costs. Returns how many; *status is the sink's.
+ * As many of the atoms, behind each of which is another P0 element, as there are blocks known to
+ * come one after the other from ete->block on, which is at the next one then. No atom goes the long
+ * way that can go this one: this loop is what decoding costs. Returns how many; *status is the
+ * sink's.
  */
 static inline unsigned int ete_chain(struct flowtap_ete *ete, uint32_t taken, unsigned int count,
 				     int *status)
 {
 	struct flowtap_block *block = ete->block, *next;
-	const struct flowtap_code *code = ete->code;
 	struct flowtap_sink *sink = ete->sink;
-	uint64_t instructions = 0, target;
+	uint64_t instructions = 0;
 	unsigned int done = 0;
 	bool e;
 
@@ -408,18 +463,21 @@ static inline unsigned int ete_chain(struct flowtap_ete *ete, uint32_t taken, un
 	while (done < count) {
 		e = taken & 1;
 		next = e ? block->taken : block->next;
-		/* A block that does not end with a P0 instruction is not direct. */
-		if (!next || !(block->direct & (e | block->conditional)))
-			break;
-		if (!ete_inside(code, next))
-			break;
-		target = next->address;
+		/* A block that does not end with a P0 instruction is neither. */
+		if (e ? block->direct : block->conditional) {
+			if (!next || !ete_inside(ete->code, next))
+				break;
+			if (block->link & e)
+				ete_push_return(ete, block);
+		} else {
+			next = e ? ete_return_to(ete, block) : NULL;
+			if (!next)
+				break;
+		}
 		block->executed++;
 		instructions += block->instructions;
 		done++;
-		if (block->link & e)
-			flowtap_ete_push_return(ete, block);
-		*status = sink->block(sink, block, e, target);
+		*status = sink->block(sink, block, e, next->address);
 		block = next;
 		if (*status)
 			break;

@@ -83,29 +83,6 @@ int flowtap_ete_tell(struct flowtap_ete *ete, enum flowtap_gap_reason reason, ui
 	return ete_put(ete, &element);
 }
 
-void flowtap_ete_push_return(struct flowtap_ete *ete, const struct flowtap_block *block)
-{
-	if (!ete->returns)
-		return;
-	ete->top = (ete->top + 1) % 16;
-	ete->stack[ete->top] = (struct ete_return){
-		.address = ete_behind(block),
-		.sub_isa = block->isa == FLOWTAP_ISA_T32,
-	};
-	if (ete->depth < ETE_STACK)
-		ete->depth++;
-}
-
-bool flowtap_ete_pop_return(struct flowtap_ete *ete, struct ete_return *entry)
-{
-	if (!ete->depth)
-		return false;
-	*entry = ete->stack[ete->top];
-	ete->top = (ete->top + 15) % 16;
-	ete->depth--;
-	return true;
-}
-
 static int drop(int status)
 {
 	return status ? status : ETE_DROP;
@@ -143,8 +120,8 @@ int flowtap_ete_arrive(struct flowtap_ete *ete)
 {
 	struct ete_return entry;
 
-	if (ete->where == ETE_RETURN && flowtap_ete_pop_return(ete, &entry))
-		ete_go(ete, entry.address, entry.sub_isa);
+	if (ete->where == ETE_RETURN && ete_pop_return(ete, &entry))
+		ete_go_back(ete, &entry);
 	if (ete->clear_pending) {
 		ete->clear_pending = false;
 		ete->depth = 0;
@@ -233,6 +210,8 @@ static void trim(struct flowtap_ete *ete)
 		return;
 	ete->last = NULL;
 	memset(ete->jumps, 0, sizeof(ete->jumps));
+	for (int i = 0; i < 16; i++)
+		ete->stack[i].caller = NULL;
 }
 
 /* 0 and ete->block, ete->code; -errno, and what code there is. */

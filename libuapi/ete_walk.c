@@ -65,12 +65,12 @@ static int indirect(struct flowtap_ete *ete, struct flowtap_block *block, bool i
 	int status;
 
 	if (block->link && initial)
-		flowtap_ete_push_return(ete, block);
+		ete_push_return(ete, block);
 	if (follow->kind == ETE_FOLLOW_ADDRESS) {
 		ete_go(ete, follow->address, follow->sub_isa);
 		target = follow->address;
-	} else if (follow->kind == ETE_FOLLOW_P0 && flowtap_ete_pop_return(ete, &entry)) {
-		ete_go(ete, entry.address, entry.sub_isa);
+	} else if (follow->kind == ETE_FOLLOW_P0 && ete_pop_return(ete, &entry)) {
+		ete_go_back(ete, &entry);
 		target = entry.address;
 	} else {
 		ete_go(ete, ete_behind(block), block->isa == FLOWTAP_ISA_T32);
@@ -113,7 +113,7 @@ static int leave(struct flowtap_ete *ete, bool taken, bool initial,
 	if (!taken && flowtap_ete_cannot_fall_through(block))
 		return flowtap_ete_fell_through(ete, block);
 	if (block->link && initial)
-		flowtap_ete_push_return(ete, block);
+		ete_push_return(ete, block);
 	target = taken ? block->target : ete_behind(block);
 	next = taken ? block->taken : block->next;
 	if (next && ete_inside(ete->code, next)) {
