@@ -555,6 +555,12 @@ TEST(an_alignment_sync_ends_a_damaged_packet)
 		     "1 reserved (the packet before was cut off by an Alignment Sync)\n"
 		     "4 Alignment Sync\n1 Trace On\n");
 	/* But not where something stands between. */
+	EXPECT_TRACE("9d0102000000000000 9505 0000000000 80 04",
+		     "9 Target Address Long 404 IS0\n2 Target Address Short 414 IS0\n"
+		     "6 reserved (zeros that are no Alignment Sync)\n1 not synchronized\n");
+	EXPECT_TRACE("9d0102000000000000 0003 0000000000 80 04",
+		     "9 Target Address Long 404 IS0\n2 Discard\n"
+		     "6 reserved (zeros that are no Alignment Sync)\n1 not synchronized\n");
 	EXPECT_TRACE("9d0102000000000000 f7 0000000000 80 04",
 		     "9 Target Address Long 404 IS0\n1 Atom format 1 E\n"
 		     "6 reserved (zeros that are no Alignment Sync)\n1 not synchronized\n");

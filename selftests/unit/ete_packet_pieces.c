@@ -97,17 +97,17 @@ TEST(garbage)
 	uint64_t state = 0x9e3779b97f4a7c15;
 
 	for (unsigned int round = 0; round < 3000; round++) {
-		uint8_t bytes[512] = { [11] = 0x80 };
+		uint8_t bytes[600] = { [11] = 0x80 };
 		size_t size = 12 + random_next(&state) % 400;
 		char *whole, *parts;
 
 		for (size_t i = 12; i < size; i++)
 			bytes[i] = (uint8_t)(random_next(&state) >> 20);
 		for (unsigned int runs = random_next(&state) % 6; runs; runs--) {
-			size_t at = 12 + random_next(&state) % size, n = random_next(&state) % 40;
+			size_t at = 12 + random_next(&state) % size, n = random_next(&state) % 80;
 
 			memset(bytes + at, 0, n);
-			bytes[at + n] = 0x80;
+			bytes[at + n] = random_next(&state) % 4 ? 0x80 : 0x41;
 		}
 		whole = pieces(bytes, size, size, size);
 		EXPECT_EQ(NULL, strstr(whole, "contract"));
