@@ -14,6 +14,11 @@ $(FUZZ:%=$(B)/fuzz/%): $(B)/fuzz/%: $(B)/clang/selftests/fuzz/%.o $(B)/clang/lib
 	@mkdir -p $(@D)
 	$(call say,LD,$@)clang -fsanitize=fuzzer,address,undefined -o $@ $^ $(LIBS) -lpthread
 
+# The STF checker, where it is used.
+FUZZ_STFCHECK := $(filter-out %/main.o,$(patsubst %.c,$(B)/clang/%.o,$(wildcard selftests/stfcheck/*.c)))
+$(foreach f,$(shell grep -ls stfcheck/stfcheck.h selftests/fuzz/*.c), \
+	$(eval $(B)/fuzz/$(notdir $(f:%.c=%)): $(FUZZ_STFCHECK)))
+
 .PHONY: fuzz-in-lab
 fuzz-in-lab: $(FUZZ:%=$(B)/fuzz/%) $(FUZZ:%=$(B)/asan/fuzz/%)
 	$(Q)B=$(B) FUZZ_SECONDS=$(FUZZ_SECONDS) selftests/fuzz/run $(FUZZ)
