@@ -7,6 +7,8 @@
 #include "trace_feed.h"
 
 #include <errno.h>
+#include <flowtap/archive.h>
+#include <flowtap/perfdata.h>
 #include <flowtap/snapshot.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -257,6 +259,21 @@ static int dump_snapshot(const struct packets_options *options)
 
 /* --- Raw bytes --- */
 
+/* What has traces in it, but is none: it would be all `not synchronized`. */
+static bool is_container(int fd, const char *name)
+{
+	unsigned char begin[8];
+
+	if (pread(fd, begin, sizeof(begin), 0) != sizeof(begin) ||
+	    (!flowtap_perfdata_is(begin, sizeof(begin)) &&
+	     memcmp(begin, FLOWTAP_ARCHIVE_MAGIC, sizeof(begin))))
+		return false;
+	complain("'%s' is no ETE's trace, but a %s", name,
+		 flowtap_perfdata_is(begin, sizeof(begin)) ? "perf.data" : "flowtap archive");
+	advise("without --packets its records are shown");
+	return true;
+}
+
 static int dump_raw(const struct packets_options *options)
 {
 	struct printing printing = { .feed.wrapping = options->framed ? TRACE_FRAMES : TRACE_RAW };
@@ -277,7 +294,10 @@ static int dump_raw(const struct packets_options *options)
 	printing.feed.fd = input_open(options->path);
 	if (printing.feed.fd < 0)
 		return STATUS_ERROR;
-	status = print_trace(&printing, input_name(options->path));
+	if (is_container(printing.feed.fd, input_name(options->path)))
+		status = STATUS_ERROR;
+	else
+		status = print_trace(&printing, input_name(options->path));
 	close(printing.feed.fd);
 	return status;
 }
