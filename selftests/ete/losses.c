@@ -60,6 +60,20 @@ static const struct encoder_sync *next_sync(const struct trace *trace, size_t of
 	return NULL;
 }
 
+/* Where the A-sync that this byte is of is still one: K10.5.2.3 asks for eleven zeros. */
+static const struct encoder_sync *within_sync(const struct trace *trace, size_t offset)
+{
+	const struct encoder_sync *sync = NULL;
+	size_t end = offset;
+
+	for (size_t i = 0; i < trace->encoder.nsyncs; i++)
+		if (trace->encoder.syncs[i].offset < offset)
+			sync = &trace->encoder.syncs[i];
+	while (sync && !trace->encoder.bytes[end])
+		end++;
+	return sync && offset - sync->offset < 9 && end - offset >= 11 ? sync : NULL;
+}
+
 /* Steps that are certain from the bytes before this one. */
 static size_t certain(const struct trace *trace, size_t offset)
 {
@@ -124,6 +138,7 @@ static bool cut(struct trace *trace)
 	struct flowtap_gap gap = { .reason = FLOWTAP_GAP_RING_FULL, .size = UINT64_MAX };
 	size_t size = trace->encoder.size, from = 13 + rng_below(&trace->rng, size - 13);
 	size_t to = from + rng_below(&trace->rng, size - from < 600 ? size - from : 600);
+	const struct encoder_sync *within = within_sync(trace, to);
 	struct decoded decoded;
 	bool good;
 
@@ -133,25 +148,11 @@ static bool cut(struct trace *trace)
 	       !decoded_feed(&decoded, trace->encoder.bytes + to, size - to, &trace->rng) &&
 	       !flowtap_ete_finish(decoded.ete) &&
 	       one_gap(trace, &decoded, certain(trace, from), FLOWTAP_GAP_RING_FULL,
-		       next_sync(trace, to));
+		       within ? within : next_sync(trace, to));
 	if (!good)
 		printf("# bytes %zu to %zu of %zu were cut\n", from, to, size);
 	decoded_free(&decoded);
 	return good;
-}
-
-/* Where the A-sync that this byte is of is still one: K10.5.2.3 asks for eleven zeros. */
-static const struct encoder_sync *within_sync(const struct trace *trace, size_t offset)
-{
-	const struct encoder_sync *sync = NULL;
-	size_t end = offset;
-
-	for (size_t i = 0; i < trace->encoder.nsyncs; i++)
-		if (trace->encoder.syncs[i].offset < offset)
-			sync = &trace->encoder.syncs[i];
-	while (sync && !trace->encoder.bytes[end])
-		end++;
-	return sync && offset - sync->offset < 9 && end - offset >= 11 ? sync : NULL;
 }
 
 /* The buffer was circular: the trace begins anywhere. */
