@@ -33,7 +33,7 @@
 #define ETE_STRAIGHT_MAX (1U << 16)	/* instructions without a branch for one P0 element */
 #define ETE_STACK 15			/* RXSVZC */
 #define ETE_JUMPS 1024
-#define ETE_RECENT 4
+#define ETE_RECENT 32
 #define ETE_VIEWS 8
 /* What may wait besides P0 elements. */
 #define ETE_QUEUE_MORE 8192
@@ -142,8 +142,7 @@ struct ete_jump {
  */
 struct ete_view {
 	struct flowtap_context context;
-	const struct flowtap_code *recent[ETE_RECENT];
-	unsigned int oldest;
+	const struct flowtap_code *recent[ETE_RECENT];	/* by address */
 	uint32_t epoch;		/* of the jumps that were found in it; 0: not in use */
 };
 
@@ -425,6 +424,23 @@ static inline void ete_go_back(struct flowtap_ete *ete, const struct ete_return 
 	ete->last_taken = false;
 }
 
+/*
+ * The block at an address that `from` leads to, if it was found before. Within the same code it is
+ * in the chain of `from`, or will be.
+ */
+static inline struct flowtap_block *ete_known(struct flowtap_ete *ete, uint64_t address,
+					      enum flowtap_isa isa,
+					      const struct flowtap_block *from)
+{
+	const struct ete_jump *jump = ete_jump_at(ete, address);
+
+	if (jump->address != address || jump->epoch != ete->view->epoch || !jump->block ||
+	    jump->isa != isa || jump->code->key == from->key)
+		return NULL;
+	ete->code = jump->code;
+	return jump->block;
+}
+
 /* The block behind that of the call which an indirect branch returns from, if it is known. */
 static inline struct flowtap_block *ete_return_to(struct flowtap_ete *ete,
 						  const struct flowtap_block *block)
@@ -436,11 +452,11 @@ static inline struct flowtap_block *ete_return_to(struct flowtap_ete *ete,
 	    (block->end != FLOWTAP_ARM_RETURN && block->end != FLOWTAP_ARM_INDIRECT))
 		return NULL;
 	next = entry->caller->next;
-	if (next && next->address == entry->address && ete_inside(ete->code, next)) {
+	if (!next || !ete_inside(ete->code, next))
+		next = ete_known(ete, entry->address, entry->caller->isa, block);
+	if (next)
 		ete_drop_return(ete);
-		return next;
-	}
-	return NULL;
+	return next;
 }
 
 /*
@@ -466,6 +482,9 @@ static inline unsigned int ete_chain(struct flowtap_ete *ete, uint32_t taken, un
 		/* A block that does not end with a P0 instruction is neither. */
 		if (e ? block->direct : block->conditional) {
 			if (!next || !ete_inside(ete->code, next))
+				next = ete_known(ete, e ? block->target : ete_behind(block),
+						 e ? block->target_isa : block->isa, block);
+			if (!next)
 				break;
 			if (block->link & e)
 				ete_push_return(ete, block);

@@ -141,19 +141,15 @@ static bool covers(const struct flowtap_code *code, uint64_t address)
 
 static const struct flowtap_code *code_at(struct flowtap_ete *ete, uint64_t address)
 {
-	struct ete_view *view = ete->view;
-	const struct flowtap_code *code;
+	const struct flowtap_code **recent, *code;
 
-	for (int i = 0; i < ETE_RECENT; i++) {
-		if (covers(view->recent[i], address))
-			return view->recent[i];
-	}
+	recent = &ete->view->recent[(address >> 12 ^ address >> 17) % ETE_RECENT];
+	if (covers(*recent, address))
+		return *recent;
 	ete->context.isa = ete_isa(ete);
 	code = ete->images.find(ete->images.argument, &ete->context, address);
-	if (!covers(code, address) || !code->bytes)
-		return code;
-	view->recent[view->oldest] = code;
-	view->oldest = (view->oldest + 1) % ETE_RECENT;
+	if (covers(code, address) && code->bytes)
+		*recent = code;
 	return code;
 }
 
