@@ -29,6 +29,8 @@ static const struct {
 	{ "A32 and T32", SCENARIO_AARCH32 | SCENARIO_EXCEPTIONS | SCENARIO_STACK | SCENARIO_ITE },
 	{ "speculation and transactions", SCENARIO_SPECULATION | SCENARIO_TRANSACTIONS |
 	  SCENARIO_EXCEPTIONS | SCENARIO_STACK },
+	{ "source addresses", SCENARIO_SOURCE | SCENARIO_AARCH32 | SCENARIO_STACK |
+	  SCENARIO_EXCEPTIONS },
 	{ "all but Q", SCENARIO_ALL & ~SCENARIO_Q },
 };
 #define GROUPS	(sizeof(groups) / sizeof(groups[0]))
