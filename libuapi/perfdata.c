@@ -227,7 +227,7 @@ static int by_time(const void *one, const void *other)
 	return a->offset < b->offset ? -1 : a->offset > b->offset;
 }
 
-/* MMAP: pid, tid, start, size, page offset, path; MMAP2 has file or build-id, then rights before it. */
+/* MMAP: pid, tid, start, size, offset, path; MMAP2 has file or build-id and rights before that. */
 static int fill_mapping(const struct flowtap_perfdata *perfdata, const uint8_t *bytes, size_t size,
 			const struct perf_event_header *header, uint64_t time,
 			struct flowtap_map *map)

@@ -124,7 +124,8 @@ static int on_data(struct flowtap_frames *frames, uint8_t id, const uint8_t *byt
 
 	(void)offset;
 	if (decoder->unit)
-		return id == decoder->wanted ? flowtap_perfdata_unit_feed(decoder->unit, bytes, size) : 0;
+		return id == decoder->wanted ?
+		       flowtap_perfdata_unit_feed(decoder->unit, bytes, size) : 0;
 	decoder->ids[id / 64 & 1] |= 1ULL << id % 64;
 	unit = unit_of(decoder, flowtap_perfdata_by_trace_id(decoder->perfdata,
 							     decoder->stretch->cpu, id));
@@ -148,7 +149,8 @@ static int on_lost(struct flowtap_frames *frames, enum flowtap_frame_loss loss, 
 	if (loss == FLOWTAP_FRAME_BARRIER)
 		return flowtap_perfdata_unit_lose(decoder->unit, FLOWTAP_GAP_TRUNCATED, UINT64_MAX,
 			    "perf: the trace buffer wrapped (barrier)");
-	return flowtap_perfdata_unit_lose(decoder->unit, FLOWTAP_GAP_BAD_RECORD, size, flowtap_frame_loss_text(loss));
+	return flowtap_perfdata_unit_lose(decoder->unit, FLOWTAP_GAP_BAD_RECORD, size,
+					  flowtap_frame_loss_text(loss));
 }
 
 static int pass(struct flowtap_perfdata_decoder *decoder)

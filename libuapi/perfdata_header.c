@@ -86,7 +86,8 @@ static int read_ids(struct flowtap_perfdata *perfdata, const struct section *sec
 	for (uint64_t at = 0, size; at + 8 <= section->size; at += size) {
 		int err;
 
-		size = section->size - at < sizeof(ids) ? (section->size - at) & ~7ULL : sizeof(ids);
+		size = section->size - at < sizeof(ids) ? (section->size - at) & ~7ULL :
+							  sizeof(ids);
 		err = flowtap_perfdata_pread(perfdata, section->offset + at, ids, size);
 		for (size_t i = 0; !err && i < size / 8; i++)
 			err = flowtap_perfdata_add_id(perfdata, ids[i]);
@@ -325,7 +326,7 @@ static void clamp_data(struct flowtap_perfdata *perfdata, const struct section *
 	if (!data->size) {
 		/* It is written when perf record ends. */
 		flowtap_perfdata_damaged(perfdata, data->offset,
-					 "perf record did not end as it should: no size of the data");
+					 "perf record was cut off: no size of the records");
 		perfdata->data_end = perfdata->file_size;
 	} else if (!inside(perfdata, data)) {
 		flowtap_perfdata_damaged(perfdata, perfdata->file_size,
@@ -370,5 +371,7 @@ int flowtap_perfdata_header(struct flowtap_perfdata *perfdata)
 	err = read_attrs(perfdata, &header);
 	if (!err && header.data.size && inside(perfdata, &header.data))
 		err = read_features(perfdata, &header, perfdata->data_end);
-	return err == -ENODATA ? refuse(perfdata, -EBADMSG, "the file ends within its header") : err;
+	if (err == -ENODATA)
+		return refuse(perfdata, -EBADMSG, "the file ends within its header");
+	return err;
 }

@@ -157,10 +157,8 @@ static int next_record(struct window *window, uint64_t at, bool damage,
 	return 0;
 }
 
-typedef int (*visitor)(void *argument, const struct flowtap_perfdata_record *record);
-
-static int walk(const struct flowtap_perfdata *perfdata, bool damage, visitor visit,
-		void *argument)
+static int walk(const struct flowtap_perfdata *perfdata, bool damage,
+		flowtap_perfdata_visit visit, void *argument)
 {
 	struct window window = { .perfdata = perfdata, .bytes = malloc(WINDOW) };
 	struct flowtap_perfdata_record record;
@@ -184,7 +182,8 @@ static int walk(const struct flowtap_perfdata *perfdata, bool damage, visitor vi
 	return err == 1 || err == -ENODATA ? 0 : err;
 }
 
-int flowtap_perfdata_walk(const struct flowtap_perfdata *perfdata, visitor visit, void *argument)
+int flowtap_perfdata_walk(const struct flowtap_perfdata *perfdata, flowtap_perfdata_visit visit,
+			  void *argument)
 {
 	return walk(perfdata, false, visit, argument);
 }

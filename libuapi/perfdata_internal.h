@@ -117,7 +117,7 @@ struct flowtap_perfdata {
 	PERFDATA_LIST(struct perfdata_attr) attrs;
 	PERFDATA_LIST(struct perfdata_id) ids;
 	bool ids_sorted;
-	bool mixed;		/* attributes of different sample ids: each record is to be looked up */
+	bool mixed;		/* attributes differ in it: each record's is to be looked up */
 	PERFDATA_LIST(struct perfdata_build_id) build_ids;
 	struct flowtap_table by_path;
 	struct flowtap_build_id kernel_id;
@@ -172,7 +172,7 @@ static inline uint32_t perfdata_u32(const uint8_t *bytes)
 	return value;
 }
 
-/* perfdata_header.c: the file's head, attributes and features. 0 or -errno, then `reason` is set. */
+/* perfdata_header.c: the file's head, attributes, features. 0 or -errno, then `reason` is set. */
 int flowtap_perfdata_header(struct flowtap_perfdata *perfdata);
 /* An attribute of which `size` bytes are there. 0, -EINVAL, -ENOMEM. */
 int flowtap_perfdata_add_attr(struct flowtap_perfdata *perfdata, const uint8_t *bytes, size_t size);
@@ -193,8 +193,8 @@ void flowtap_perfdata_assign(struct flowtap_perfdata *perfdata);
 const struct flowtap_perfdata_cpu *
 flowtap_perfdata_by_trace_id(const struct flowtap_perfdata *perfdata, uint32_t collector,
 			     uint8_t trace_id);
-const struct flowtap_perfdata_cpu *flowtap_perfdata_find_cpu(const struct flowtap_perfdata *perfdata,
-							     uint32_t cpu);
+const struct flowtap_perfdata_cpu *
+flowtap_perfdata_find_cpu(const struct flowtap_perfdata *perfdata, uint32_t cpu);
 /* perfdata_index.c: the first reading. */
 int flowtap_perfdata_index(struct flowtap_perfdata *perfdata);
 /* perfdata_stretch.c: stretches from AUX and AUXTRACE records. 0 or -ENOMEM. */

@@ -15,7 +15,7 @@
 
 #define TEXT_MAX (256ULL << 20)
 #define PART (1U << 20)		/* a multiple of FLOWTAP_KERNEL_PAGE */
-#define SYMBOLS_MAX (64U << 20)	/* entries looked at */
+#define SYMBOLS_MAX (64 << 20)	/* entries looked at */
 
 /* Where distributions and builds have it; %s is the release. */
 static const char *const places[] = {
@@ -37,7 +37,7 @@ static int locate(const struct flowtap_perfdata *perfdata, const char *sysroot)
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
 		int found;
 
-		/* A release cannot lead elsewhere; without one the names that need it say nothing. */
+		/* A release cannot lead elsewhere; without one names that need it say nothing. */
 		if (strstr(places[i], "%s") &&
 		    (!*perfdata->info.release || strchr(perfdata->info.release, '/')))
 			continue;
@@ -65,8 +65,7 @@ static int find_symbol(Elf *elf, const char *name, uint64_t *address)
 		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_SYMTAB)
 			continue;
 		data = elf_getdata(section, NULL);
-		for (int i = 0; data && (unsigned int)i < SYMBOLS_MAX && gelf_getsym(data, i, &symbol);
-		     i++) {
+		for (int i = 0; data && i < SYMBOLS_MAX && gelf_getsym(data, i, &symbol); i++) {
 			const char *string = elf_strptr(elf, header.sh_link, symbol.st_name);
 
 			if (!string || strcmp(string, name))

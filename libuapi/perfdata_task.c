@@ -74,7 +74,8 @@ uint32_t flowtap_perfdata_pid(const struct flowtap_perfdata *perfdata, uint32_t 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (list[middle].tid < tid || (list[middle].tid == tid && list[middle].time <= time))
+		if (list[middle].tid < tid ||
+		    (list[middle].tid == tid && list[middle].time <= time))
 			low = middle + 1;
 		else
 			high = middle;
@@ -92,7 +93,8 @@ uint32_t flowtap_perfdata_ran(const struct flowtap_perfdata *perfdata, uint32_t 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (list[middle].cpu < cpu || (list[middle].cpu == cpu && list[middle].time <= time))
+		if (list[middle].cpu < cpu ||
+		    (list[middle].cpu == cpu && list[middle].time <= time))
 			low = middle + 1;
 		else
 			high = middle;

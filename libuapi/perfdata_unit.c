@@ -129,7 +129,7 @@ int flowtap_perfdata_unit_prepare(struct perfdata_unit *unit)
 	return err;
 }
 
-/* Before the first timestamp of a stretch the time is nearly that: else it would be an older one. */
+/* Before the first timestamp of a stretch the time is nearly that; else it would be the end's. */
 static void find_first_time(struct perfdata_unit *unit)
 {
 	struct flowtap_ete_parser parser;
@@ -175,7 +175,8 @@ int flowtap_perfdata_unit_feed(struct perfdata_unit *unit, const uint8_t *bytes,
 	       flowtap_ete_decode(unit->ete, bytes + taken, size - taken);
 }
 
-int flowtap_perfdata_unit_begin(struct perfdata_unit *unit, const struct flowtap_perfdata_stretch *stretch)
+int flowtap_perfdata_unit_begin(struct perfdata_unit *unit,
+				const struct flowtap_perfdata_stretch *stretch)
 {
 	unit->tid = stretch->tid;
 	unit->decoder->counts[unit - unit->decoder->units].stretches++;
@@ -188,8 +189,8 @@ int flowtap_perfdata_unit_begin(struct perfdata_unit *unit, const struct flowtap
 	return flowtap_ete_session(unit->ete);
 }
 
-int flowtap_perfdata_unit_lose(struct perfdata_unit *unit, enum flowtap_gap_reason reason, uint64_t size,
-		const char *detail)
+int flowtap_perfdata_unit_lose(struct perfdata_unit *unit, enum flowtap_gap_reason reason,
+			       uint64_t size, const char *detail)
 {
 	struct flowtap_gap gap = {
 		.reason = reason,
@@ -197,7 +198,8 @@ int flowtap_perfdata_unit_lose(struct perfdata_unit *unit, enum flowtap_gap_reas
 		.size = size,
 		.detail = detail,
 	};
-	int err = unit->opening ? open_head(unit) : 0;
+	/* A loss at the very begin: what is looked at for a timestamp comes behind it. */
+	int err = unit->opening && unit->head_size ? open_head(unit) : 0;
 
 	return err ? err : flowtap_ete_gap(unit->ete, &gap);
 }
@@ -210,12 +212,12 @@ int flowtap_perfdata_unit_end(struct perfdata_unit *unit)
 	/* An ETR that wrapped has lost its begin, and a barrier stands there. */
 	if (!err && flags & FLOWTAP_PERFDATA_TRUNCATED && !unit->decoder->barrier)
 		err = flowtap_perfdata_unit_lose(unit, FLOWTAP_GAP_TRUNCATED, UINT64_MAX,
-			   "perf: the AUX record is truncated");
+						 "perf: the AUX record is truncated");
 	else if (!err && flags & FLOWTAP_PERFDATA_COLLISION)
 		err = flowtap_perfdata_unit_lose(unit, FLOWTAP_GAP_TRUNCATED, UINT64_MAX,
-			   "perf: the trace buffer became full (collision)");
+						 "perf: the trace buffer became full (collision)");
 	if (!err && flags & FLOWTAP_PERFDATA_PARTIAL)
 		err = flowtap_perfdata_unit_lose(unit, FLOWTAP_GAP_RING_FULL, UINT64_MAX,
-			   "perf: the AUX record has gaps (partial)");
+						 "perf: the AUX record has gaps (partial)");
 	return err ? err : flowtap_ete_finish(unit->ete);
 }

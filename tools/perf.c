@@ -194,7 +194,8 @@ static int decode_cpu(struct perf *perf, struct trace_output *output,
 	int error;
 
 	snprintf(name, sizeof(name), "cpu%" PRIu32, cpu->cpu);
-	if (asprintf(&comment, "input=%s\nhost=%s\nrelease=%s\nperf=%s\ncommand=%s\ncpu=%" PRIu32 "\n",
+	if (asprintf(&comment,
+		     "input=%s\nhost=%s\nrelease=%s\nperf=%s\ncommand=%s\ncpu=%" PRIu32 "\n",
 		     perf->decoding.options->input, info->hostname, info->release, info->version,
 		     info->command, cpu->cpu) < 0)
 		return trace_problem(&perf->decoding, "", -ENOMEM);

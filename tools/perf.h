@@ -10,8 +10,8 @@
 /* Returns an exit status. */
 int perf_decode(const struct decode_options *options, int input);
 /*
- * `flowtap dump`: with contents the records too; of trace bytes only where they are. Returns an exit
- * status.
+ * `flowtap dump`: with contents the records too; of trace bytes only where they are. Returns an
+ * exit status.
  */
 int perf_dump(int input, const char *path, bool contents);
 

@@ -62,7 +62,8 @@ static void write_file(const char *root, const char *path, const void *bytes, si
 	int fd;
 
 	snprintf(name, sizeof(name), "%s/%s", root, path);
-	for (char *slash = strchr(name + strlen(root) + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+	for (char *slash = strchr(name + strlen(root) + 1, '/'); slash;
+	     slash = strchr(slash + 1, '/')) {
 		*slash = 0;
 		mkdir(name, 0755);
 		*slash = '/';
@@ -419,7 +420,8 @@ static void take_line(struct wrapped *wrapped, const char *line, char file[64])
 		const char *key;
 		uint64_t *to;
 	} registers[] = {
-		{ "TRCCONFIGR=", &wrapped->cpu.configr }, { "TRCTRACEIDR=", &wrapped->cpu.traceidr },
+		{ "TRCCONFIGR=", &wrapped->cpu.configr },
+		{ "TRCTRACEIDR=", &wrapped->cpu.traceidr },
 		{ "TRCDEVARCH=", &wrapped->cpu.devarch }, { "TRCIDR0=", &wrapped->cpu.idr0 },
 		{ "TRCIDR1=", &wrapped->cpu.idr1 }, { "TRCIDR2=", &wrapped->cpu.idr2 },
 		{ "TRCIDR8=", &wrapped->cpu.idr8 },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A trace unit's bytes and CoreSight frames, put together by hand (DDI 0487, K10.5.2; IHI 0029, D4). */
+/* A trace unit's bytes and CoreSight frames, made by hand (DDI 0487, K10.5.2; IHI 0029, D4). */
 #ifndef SELFTESTS_HANDMADE_H
 #define SELFTESTS_HANDMADE_H
 
@@ -44,8 +44,8 @@ static inline void trace_on(struct stream *stream)
 /* Target Address with Context, 64-bit IS0; which of VMID and CONTEXTIDR there are is in `what`. */
 #define CONTEXTID 0x80
 #define VMID 0x40
-static inline void at(struct stream *stream, uint64_t address, uint8_t level, uint8_t what, uint32_t vmid,
-	       uint32_t contextid)
+static inline void at(struct stream *stream, uint64_t address, uint8_t level, uint8_t what,
+		      uint32_t vmid, uint32_t contextid)
 {
 	byte(stream, 0x85);
 	byte(stream, address >> 2 & 0x7f);
@@ -122,7 +122,8 @@ static inline size_t frames(uint8_t *out, struct source *sources, int n)
 
 			if (i % 2 == 0 && (!more || turn >= TURN)) {
 				current = next_source(sources, n, current);
-				frame[i] = (uint8_t)((current < 0 ? 0 : sources[current].id) << 1 | 1);
+				value = current < 0 ? 0 : sources[current].id;
+				frame[i] = (uint8_t)(value << 1 | 1);
 				turn = 0;
 				continue;
 			}

@@ -208,13 +208,14 @@ TEST(a_pipe_is_read_as_a_file)
 
 TEST(features_say_where_it_was_recorded)
 {
+	static const char *const words[] = { "perf", "record", "ls" };
 	uint8_t command[4 + 3 * 68] = { 3 };
 	struct perffile file;
 	struct opened opened;
 
 	for (int i = 0; i < 3; i++) {
 		command[4 + 68 * i] = 64;
-		strcpy((char *)command + 8 + 68 * i, ((const char *[]) { "perf", "record", "ls" })[i]);
+		strcpy((char *)command + 8 + 68 * i, words[i]);
 	}
 	small(&file, false);
 	perffile_string(&file, 3, "board");
@@ -404,7 +405,8 @@ TEST(padding_is_no_trace)
 	ASSERT_EQ(2, opened.n);
 	EXPECT_EQ(5, opened.stretches[0].size);
 	EXPECT_EQ(3, opened.stretches[1].size);
-	ASSERT_EQ(0, flowtap_perfdata_read(opened.perfdata, &opened.stretches[1], 0, bytes, 8, &got));
+	ASSERT_EQ(0, flowtap_perfdata_read(opened.perfdata, &opened.stretches[1], 0, bytes, 8,
+					   &got));
 	ASSERT_EQ(3, got);
 	EXPECT_EQ(0, memcmp(bytes, second, 3));
 	EXPECT_EQ(0, opened.info->aux_missing);
@@ -602,8 +604,12 @@ TEST(mappings_forks_and_execs_go_into_the_map)
 TEST(a_mapping_has_its_build_id)
 {
 	struct flowtap_map *map = flowtap_map_new("/proc/self/nowhere");
-	struct { struct perf_event_header header; uint32_t pid; uint8_t id[24]; char path[28]; }
-		entry = { { 0, PERF_RECORD_MISC_USER | 0x8000, sizeof(entry) }, 1, { 0 }, "/bin/b" };
+	struct {
+		struct perf_event_header header;
+		uint32_t pid;
+		uint8_t id[24];
+		char path[28];
+	} entry = { { 0, PERF_RECORD_MISC_USER | 0x8000, sizeof(entry) }, 1, { 0 }, "/bin/b" };
 	uint8_t id[20] = { 0x11, 0x22 };
 	char root[] = "/tmp/perfdata-XXXXXX", path[64];
 	const struct flowtap_code *code;

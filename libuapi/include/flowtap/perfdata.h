@@ -40,7 +40,7 @@ struct flowtap_perfdata_cpu {
 #define FLOWTAP_PERFDATA_COLLISION 0x08	/* TRBE: the buffer became full, the end may be missing */
 #define FLOWTAP_PERFDATA_RAW 0x100	/* one trace unit's bytes, not CoreSight frames */
 
-/* What one AUX record describes, or a part of it; in the order of time, each buffer's in its own. */
+/* What one AUX record describes, or a part of it; by time, each buffer's in its own order. */
 struct flowtap_perfdata_stretch {
 	uint64_t time;		/* when it was collected: its end; 0 unknown */
 	uint64_t offset;	/* of its bytes in the file */
@@ -98,7 +98,7 @@ bool flowtap_perfdata_is(const void *bytes, size_t size);
 /*
  * Reads a regular file (the descriptor is borrowed until close). 0; -EBADMSG: no perf.data, or
  * nothing of it can be used; -EPROTONOSUPPORT: a kind that is refused; -ENODATA: no trace of cs_etm
- * is in it; -ENOMEM; another -errno of pread. Where there is no 0, *reason (unless NULL) is one line
+ * is in it; -ENOMEM; another -errno of pread. Where it is not 0, *reason (unless NULL) is a line
  * for people. Damage that leaves something is told by `damage` (may be NULL).
  */
 int flowtap_perfdata_open(int fd, flowtap_perfdata_damage damage, void *argument,
@@ -113,8 +113,9 @@ flowtap_perfdata_stretches(const struct flowtap_perfdata *perfdata, size_t *n);
  * Calls visit for each record in the order of the file. What it returns other than 0 ends the walk
  * and is returned; else 0 or -errno.
  */
-int flowtap_perfdata_walk(const struct flowtap_perfdata *perfdata,
-			  int (*visit)(void *argument, const struct flowtap_perfdata_record *record),
+typedef int (*flowtap_perfdata_visit)(void *argument,
+				      const struct flowtap_perfdata_record *record);
+int flowtap_perfdata_walk(const struct flowtap_perfdata *perfdata, flowtap_perfdata_visit visit,
 			  void *argument);
 /* "MMAP2", "AUXTRACE" ...; NULL where type is none that is known. */
 const char *flowtap_perfdata_record_name(uint32_t type);
