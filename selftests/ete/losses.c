@@ -226,6 +226,21 @@ static void damage(struct trace *trace, uint8_t *bytes, size_t size)
 }
 
 /*
+ * The first n steps without those of the last P0 element: what was changed may say of it that it
+ * was mispredicted, also where it cannot have been.
+ */
+static size_t without_last(const struct truth *truth, size_t n)
+{
+	while (n && truth->steps[n - 1].kind != TRUTH_INSN)
+		n--;
+	if (n)
+		n--;
+	while (n && truth->steps[n - 1].kind == TRUTH_INSN && !truth->steps[n - 1].branch)
+		n--;
+	return n;
+}
+
+/*
  * Bytes were changed. What comes of them cannot be known, but nothing before them changes, nor
  * behind the sync behind the longest packet that they may begin, and one behind that: a packet may
  * have swallowed the first.
@@ -247,8 +262,7 @@ static bool corrupt(struct trace *trace)
 	good = !decoded_feed(&decoded, trace->encoder.bytes, size, &trace->rng) &&
 	       !flowtap_ete_finish(decoded.ete);
 	truth_begin(&trace->truth, &decoded.truth, &reached);
-	/* What was changed may say that the last branch before it was mispredicted. */
-	if (good && reached + 2 < certain(trace, from)) {
+	if (good && reached < without_last(&trace->truth, certain(trace, from))) {
 		printf("# %zu steps came, %zu are certain; gap: %s\n", reached,
 		       certain(trace, from), decoded.detail);
 		truth_print(&trace->truth, reached);
