@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * How fast the flow becomes STF and text: a walk over cached blocks of 6 instructions on average,
- * every second one taken, in CPU time, the best of several rounds. For comparison the same
- * records one by one through stdio. Arm's code is A64 in blocks of 5. Of .zstf the thread that writes and the one that compresses are
- * told apart, too.
+ * every second one taken, in CPU time, the best of several rounds. Arm's code is A64 in blocks of
+ * 5. For comparison the same records one by one through stdio. Of .zstf the thread that writes and
+ * the one that compresses are told apart, too.
  */
 #include <flowtap/arm.h>
 #include <flowtap/block.h>
