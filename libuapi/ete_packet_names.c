@@ -48,7 +48,7 @@ static const char *const packets[FLOWTAP_ETE_PACKET_TYPES] = {
 	[FLOWTAP_ETE_ATOM_6] = "Atom format 6",
 };
 
-/* TYPE of an Exception packet: DDI 0487 D5.5, which ETMv4 has as well, but for 24 and 25. */
+/* TYPE of an Exception packet (DDI 0487 D5): as in ETMv4, but for 24 and 25. */
 static const char *const exceptions[32] = {
 	[0] = "PE reset",
 	[1] = "Debug halt",

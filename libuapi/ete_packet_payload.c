@@ -140,8 +140,8 @@ static size_t timestamp(struct flowtap_ete_parser *parser, const uint8_t *bytes,
 }
 
 /*
- * K10.5.2.13.1. PE reset and Transaction failure are Exception packets with types of their own,
- * and mostly with an unknown address.
+ * K10.5.2.13.1. PE reset (type 0) and Transaction failure (24: K10.5.2.13.2) are packets of their
+ * own in DDI 0487 D5, and Exceptions here: their third byte is 0x70, for no address.
  */
 static size_t exception(struct flowtap_ete_parser *parser, const uint8_t *bytes,
 			struct flowtap_ete_packet *packet)

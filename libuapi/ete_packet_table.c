@@ -49,7 +49,7 @@ const struct flowtap_ete_packet flowtap_ete_headers[256] __attribute__((aligned(
 	[0x06] = LONG(EXCEPTION),
 	/* ETMv4's Exception Return is not in ETE. */
 	[0x07 ... 0x08] = LONG(RESERVED),
-	/* FEAT_ITE, ETE 1.3: not in the list of K10.5.2.2.1, but among the packets of D5.5. */
+	/* FEAT_ITE: the list of K10.5.2.2.1 lacks it. DDI 0487 D5, "Instrumentation packet". */
 	[0x09] = LONG(INSTRUMENTATION),
 	[0x0a] = SHORT(TRANSACTION_START),
 	[0x0b] = SHORT(TRANSACTION_COMMIT),
@@ -92,7 +92,7 @@ const struct flowtap_ete_packet flowtap_ete_headers[256] __attribute__((aligned(
 	[0x84] = LONG(RESERVED),
 	[0x85 ... 0x86] = LONG(ADDRESS_CONTEXT),
 	[0x87] = LONG(RESERVED),
-	/* ETE 1.1: not in the list of K10.5.2.2.1 either. */
+	/* ETE 1.1, TRCIDR0.TSMARK: lacking there, too. D5, "Timestamp Marker packet". */
 	[0x88] = SHORT(TIMESTAMP_MARKER),
 	[0x89 ... 0x8f] = LONG(RESERVED),
 	[0x90 ... 0x92] = LONG(TARGET_EXACT),
