@@ -233,6 +233,13 @@ static int take(struct flowtap_ete *ete, const uint8_t *bytes, size_t size)
 	return flowtap_ete_element(ete, &ete->packet);
 }
 
+/* Whether atoms need no queue, as soon as it is empty. */
+static bool at_once(const struct flowtap_ete *ete)
+{
+	return ete->sync == ETE_SYNCED && !ete->max_speculation && !ete->in_transaction &&
+	       !ete->unseen;
+}
+
 /* The packet that was parsed. */
 static int finish_packet(struct flowtap_ete *ete, const uint8_t *bytes, size_t size)
 {
@@ -240,8 +247,7 @@ static int finish_packet(struct flowtap_ete *ete, const uint8_t *bytes, size_t s
 
 	ete->counts.bytes += size;
 	ete->counts.packets += ete->packet.type != FLOWTAP_ETE_NOT_SYNCED;
-	ete->direct = ete->sync == ETE_SYNCED && !ete->max_speculation && !ete->in_transaction &&
-		      !ete->unseen && !ete->queue.n && ete->held <= ETE_ATOMS;
+	ete->direct = at_once(ete) && !ete->queue.n;
 	return status;
 }
 
@@ -259,6 +265,12 @@ static int run(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_
 	int status = 0;
 
 	while (at < size && !status) {
+		if (!ete->direct && at_once(ete) && flowtap_ete_atoms[bytes[at]].count) {
+			status = flowtap_ete_drain(ete);
+			ete->direct = at_once(ete);
+			if (status)
+				break;
+		}
 		if (ete->direct) {
 			status = flowtap_ete_run(ete, bytes + at, size - at, &n, &parsed);
 			at += n;

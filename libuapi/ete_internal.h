@@ -261,6 +261,8 @@ int flowtap_ete_element(struct flowtap_ete *ete, const struct flowtap_ete_packet
 
 /* ete_queue.c */
 int flowtap_ete_push(struct flowtap_ete *ete, const struct ete_entry *entry);
+/* Nothing is speculative, and a P0 element comes: all that waits goes on. */
+int flowtap_ete_drain(struct flowtap_ete *ete);
 int flowtap_ete_push_atoms(struct flowtap_ete *ete, uint32_t taken, unsigned int count);
 int flowtap_ete_commit(struct flowtap_ete *ete, uint64_t n);
 int flowtap_ete_cancel(struct flowtap_ete *ete, uint64_t n);

@@ -118,6 +118,27 @@ int flowtap_ete_push(struct flowtap_ete *ete, const struct ete_entry *entry)
 	return 0;
 }
 
+int flowtap_ete_drain(struct flowtap_ete *ete)
+{
+	struct ete_follow follow = flowtap_ete_follow(ete, NULL, 0, ETE_FOLLOW_P0);
+	struct ete_queue *queue = &ete->queue;
+	struct ete_entry front;
+	uint8_t held = ete->held;
+	int status = 0;
+
+	ete->held = ETE_NONE;
+	if (held == ETE_ATOMS)
+		status = flowtap_ete_atom(ete, ete->held_taken, ete->held_initial, &follow);
+	else if (held != ETE_NONE)
+		status = flowtap_ete_analyze(ete, &ete->held_entry, &follow);
+	while (!status && queue->n) {
+		front = *ete_at(queue, 0);
+		pop(queue);
+		status = flowtap_ete_pass(ete, &front, ETE_FOLLOW_END);
+	}
+	return status;
+}
+
 int flowtap_ete_push_atoms(struct flowtap_ete *ete, uint32_t taken, unsigned int count)
 {
 	struct ete_queue *queue = &ete->queue;
@@ -345,7 +366,7 @@ int flowtap_ete_mispredict(struct flowtap_ete *ete)
 {
 	struct ete_queue *queue = &ete->queue;
 	int status = spill(ete);
-	bool found = false;
+	bool found = false, removed = false;
 	size_t i = queue->n > ete->plain ? queue->n - ete->plain : 0;
 
 	if (status)
@@ -359,9 +380,11 @@ int flowtap_ete_mispredict(struct flowtap_ete *ete)
 		else if (entry->kind == ETE_SOURCE)
 			entry->taken = !entry->taken;
 		else if (entry->kind == ETE_ADDRESS)
-			entry->kind = ETE_NONE;
+			entry->kind = ETE_NONE, removed = true;
 	}
-	remove_none(queue, i);
+	if (removed)
+		remove_none(queue, i);
+	ete->plain = found ? queue->n - i - 1 : queue->n;
 	if (found)
 		return 0;
 	if (ete->held == ETE_ATOMS)

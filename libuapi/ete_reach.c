@@ -116,6 +116,16 @@ static int reach_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 	}
 }
 
+/* Whether no other P0 instruction is before the source address; a block that is known says it. */
+static bool is_next(struct flowtap_ete *ete, uint64_t source)
+{
+	if (!ete->block)
+		ete_land(ete);
+	if (!ete->block && !flowtap_ete_look(ete))
+		return false;
+	return ete->block->end && ete->block->address + ete->block->last == source;
+}
+
 /*
  * K10.5.5.7. A source address is also an address: where the one before it is not known, or the code
  * does not lead from there to here, the flow goes on with the instruction at it.
@@ -131,6 +141,8 @@ int flowtap_ete_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 	uint8_t sub_isa;
 	uint64_t from;
 
+	if (!status && is_next(ete, entry->value))
+		return flowtap_ete_atom(ete, entry->taken, true, follow);
 	if (status < 0 || !ete->has_context)
 		return status;
 	if (status == ETE_DROP)

@@ -7,20 +7,28 @@
 
 static const struct ete_follow another = { .kind = ETE_FOLLOW_P0 };
 
-/* The held atom has an address behind it: where the analysis goes on. */
-static int arrive(struct flowtap_ete *ete)
+/*
+ * The held element goes on, with the address behind it, where the analysis then is, or another P0
+ * element.
+ */
+static int settle(struct flowtap_ete *ete)
 {
-	const struct ete_follow follow = { ETE_FOLLOW_ADDRESS, ete->next_sub_isa,
-					   ete->next_address };
+	struct ete_follow follow = another;
+	uint8_t held = ete->held;
 	int status = 0;
 
+	if (ete->next_known)
+		follow = (struct ete_follow){ ETE_FOLLOW_ADDRESS, ete->next_sub_isa,
+					      ete->next_address };
 	ete->next_known = false;
-	if (ete->held != ETE_NONE) {
-		ete->held = ETE_NONE;
+	ete->held = ETE_NONE;
+	if (held == ETE_ATOMS)
 		status = flowtap_ete_atom(ete, ete->held_taken, ete->held_initial, &follow);
-	}
-	if (ete->block || ete->where != ETE_KNOWN || ete->address != follow.address ||
-	    ete->sub_isa != follow.sub_isa)
+	else if (held != ETE_NONE)
+		status = flowtap_ete_analyze(ete, &ete->held_entry, &follow);
+	if (follow.kind == ETE_FOLLOW_ADDRESS &&
+	    (ete->block || ete->where != ETE_KNOWN || ete->address != follow.address ||
+	     ete->sub_isa != follow.sub_isa))
 		ete_go(ete, follow.address, follow.sub_isa);
 	return status;
 }
@@ -32,14 +40,12 @@ static inline int run(struct flowtap_ete *ete, uint32_t taken, unsigned int coun
 	unsigned int n = count - 1, done;
 	int status = 0;
 
-	if (ete->next_known) {
-		status = arrive(ete);
+	if (ete->next_known || ete->held > ETE_ATOMS ||
+	    (ete->held == ETE_ATOMS && ete->held_initial != ete->held_taken)) {
+		status = settle(ete);
 	} else if (ete->held != ETE_NONE) {
-		if (ete->held_initial != ete->held_taken)
-			status = flowtap_ete_atom(ete, ete->held_taken, ete->held_initial,
-						  &another);
-		else
-			taken = taken << 1 | ete->held_taken, n++;
+		taken = taken << 1 | ete->held_taken;
+		n++;
 	}
 	ete->held = ETE_ATOMS;
 	ete->held_taken = last;
@@ -65,22 +71,53 @@ static bool is_target(const struct flowtap_ete_packet *packet)
 	       packet->type == FLOWTAP_ETE_TARGET_SHORT || packet->type == FLOWTAP_ETE_TARGET_EXACT;
 }
 
-/* Whether what comes next is an address, which then is known. */
-static size_t target(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *parsed)
+static bool is_source(const struct flowtap_ete_packet *packet)
 {
+	return packet->type == FLOWTAP_ETE_SOURCE_LONG ||
+	       packet->type == FLOWTAP_ETE_SOURCE_SHORT || packet->type == FLOWTAP_ETE_SOURCE_EXACT;
+}
+
+/* A Source Address is held as an atom is. */
+static int source(struct flowtap_ete *ete)
+{
+	int status = settle(ete);
+
+	ete->any = true;
+	ete->held = ETE_SOURCE;
+	ete->held_entry = (struct ete_entry){
+		.kind = ETE_SOURCE,
+		.count = 1,
+		.taken = true,
+		.sub_isa = ete->packet.address.sub_isa,
+		.value = ete->packet.address.address,
+	};
+	return status;
+}
+
+/* What is not atoms: *used 0 if it is no address either. */
+static int address(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used,
+		   size_t *parsed)
+{
+	const struct flowtap_ete_packet *header = &flowtap_ete_headers[*bytes];
 	size_t n;
 
-	if (size < FLOWTAP_ETE_PACKET_MAX || !is_target(&flowtap_ete_headers[*bytes]))
+	*used = 0;
+	if (size < FLOWTAP_ETE_PACKET_MAX || !(is_target(header) || is_source(header)))
 		return 0;
 	n = flowtap_ete_parse(&ete->parser, bytes, size, &ete->packet);
+	if (is_source(&ete->packet)) {
+		*used = n;
+		return source(ete);
+	}
 	if (!is_target(&ete->packet)) {
 		*parsed = n;
 		return 0;
 	}
+	*used = n;
 	ete->next_known = true;
 	ete->next_address = ete->packet.address.address;
 	ete->next_sub_isa = ete->packet.address.sub_isa;
-	return n;
+	return 0;
 }
 
 int flowtap_ete_run(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used,
@@ -101,7 +138,7 @@ int flowtap_ete_run(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, 
 			status = run(ete, atoms->taken, atoms->count);
 			atoms_last = true;
 		} else {
-			n = target(ete, bytes + at, size - at, parsed);
+			status = address(ete, bytes + at, size - at, &n, parsed);
 			at += n;
 			if (n || *parsed)
 				atoms_last = false;

@@ -142,9 +142,14 @@ FIXTURE_SETUP(corpus)
 {
 	char path[256];
 
+	struct stat stat = { 0 };
+
 	snprintf(path, sizeof(path), CORPUS "/%s", variant->name);
 	if (access(path, R_OK))
 		SKIP(return, "no %s", path);
+	strcat(path, "/bindir_64/VAL_NON_DET_CODE_exec");
+	if (!lstat(path, &stat) && !stat.st_size)
+		SKIP(return, "%s is damaged: empty", path);
 }
 
 FIXTURE_TEARDOWN(corpus)
@@ -185,6 +190,136 @@ TEST_F(corpus, equals_the_reference)
 		free(seen.at);
 	}
 	free(expected.at);
+}
+
+/* --- The machine's own log. --- */
+
+struct insn {
+	uint64_t address;
+	uint32_t opcode;
+};
+
+struct insns {
+	struct insn *list;
+	size_t n;
+	size_t room;
+};
+
+static void add(struct insns *insns, uint64_t address, uint32_t opcode)
+{
+	if (insns->n == insns->room) {
+		insns->room = insns->room ? 2 * insns->room : 1024;
+		insns->list = realloc(insns->list, insns->room * sizeof(*insns->list));
+		if (!insns->list)
+			abort();
+	}
+	insns->list[insns->n++] = (struct insn){ address, opcode };
+}
+
+/* Instructions, and where the trace begins anew in them. */
+struct segments {
+	struct flowtap_sink sink;
+	struct insns insns;
+	size_t starts[16];
+	size_t n;
+};
+
+static int segment_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
+			 uint64_t target)
+{
+	struct segments *segments = (struct segments *)sink;
+	uint32_t opcode;
+
+	(void)taken;
+	(void)target;
+	for (uint32_t at = 0; at < block->size; at += 4) {
+		memcpy(&opcode, block->bytes + at, sizeof(opcode));
+		add(&segments->insns, block->address + at, opcode);
+	}
+	return 0;
+}
+
+static int segment_element(struct flowtap_sink *sink, const struct flowtap_element *element)
+{
+	struct segments *segments = (struct segments *)sink;
+
+	if (element->kind == FLOWTAP_ELEMENT_GAP)
+		return -EINVAL;
+	if (element->kind == FLOWTAP_ELEMENT_TRACE_ON && segments->n < 16)
+		segments->starts[segments->n++] = segments->insns.n;
+	return 0;
+}
+
+/* What the first processor executed: N clk cpu0 IT (N) ADDRESS[:PHYSICAL] OPCODE ... */
+static struct insns read_tarmac(const char *path)
+{
+	struct insns insns = { 0 };
+	char command[300], line[400];
+	uint64_t address;
+	uint32_t opcode;
+	FILE *file;
+
+	snprintf(command, sizeof(command), "gzip -dc %s", path);
+	file = popen(command, "r");
+	while (file && fgets(line, sizeof(line), file)) {
+		if (sscanf(line, "%*u clk cpu0 I%*[TS] (%*u) %" SCNx64 "%*[^ ] %" SCNx32, &address,
+			   &opcode) == 2 ||
+		    sscanf(line, "%*u clk cpu0 I%*[TS] (%*u) %" SCNx64 " %" SCNx32, &address,
+			   &opcode) == 2)
+			add(&insns, address, opcode);
+	}
+	if (file)
+		pclose(file);
+	return insns;
+}
+
+/* Where `n` instructions stand in the log without one between them, from `from` on; or its end. */
+static size_t find(const struct insns *log, size_t from, const struct insn *wanted, size_t n)
+{
+	size_t k;
+
+	for (; from + n <= log->n; from++) {
+		for (k = 0; k < n; k++) {
+			if (log->list[from + k].address != wanted[k].address ||
+			    log->list[from + k].opcode != wanted[k].opcode)
+				break;
+		}
+		if (k == n)
+			return from;
+	}
+	return log->n;
+}
+
+TEST(each_instruction_is_what_the_machine_logged)
+{
+	static const size_t lengths[] = { 4437, 82, 627 };
+	struct segments segments = { .sink = { segment_block, segment_element } };
+	const struct flowtap_snapshot_source *sources;
+	struct flowtap_snapshot *snapshot;
+	struct insns log;
+	size_t n, at = 0, length;
+
+	if (access(CORPUS "/002-ack_test_scr", R_OK))
+		SKIP(return, "no " CORPUS);
+	ASSERT_EQ(0, flowtap_snapshot_open(CORPUS "/002-ack_test_scr", NULL, &snapshot));
+	sources = flowtap_snapshot_sources(snapshot, &n);
+	ASSERT_EQ(1, n);
+	ASSERT_EQ(0, decode(snapshot, sources, 0, &segments.sink));
+	flowtap_snapshot_close(snapshot);
+	log = read_tarmac(CORPUS "/002-ack_test_scr/test_TARMAC.gz");
+	ASSERT_LT(20000, log.n);
+	ASSERT_EQ(3, segments.n);
+	segments.starts[3] = segments.insns.n;
+	for (size_t i = 0; i < segments.n; i++) {
+		length = segments.starts[i + 1] - segments.starts[i];
+		EXPECT_EQ(lengths[i], length);
+		at = find(&log, at, segments.insns.list + segments.starts[i], length);
+		ASSERT_GT(log.n, at)
+			TH_LOG("segment %zu is not in the log", i);
+		at += length;
+	}
+	free(log.list);
+	free(segments.insns.list);
 }
 
 TEST_HARNESS_MAIN
