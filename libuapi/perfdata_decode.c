@@ -142,13 +142,11 @@ static int on_lost(struct flowtap_frames *frames, enum flowtap_frame_loss loss, 
 	struct flowtap_perfdata_decoder *decoder = frames->argument;
 
 	(void)offset;
-	if (loss == FLOWTAP_FRAME_BARRIER)
-		decoder->barrier = true;
 	if (!decoder->unit)
 		return 0;
 	if (loss == FLOWTAP_FRAME_BARRIER)
 		return flowtap_perfdata_unit_lose(decoder->unit, FLOWTAP_GAP_TRUNCATED, UINT64_MAX,
-			    "perf: the trace buffer wrapped (barrier)");
+			    "perf: the trace is not continuous (barrier)");
 	return flowtap_perfdata_unit_lose(decoder->unit, FLOWTAP_GAP_BAD_RECORD, size,
 					  flowtap_frame_loss_text(loss));
 }
@@ -166,6 +164,22 @@ static int pass(struct flowtap_perfdata_decoder *decoder)
 	return err ? err : flowtap_frames_finish(decoder->frames);
 }
 
+/* Linux puts four full syncs in the place of the first frame of an ETR that wrapped. */
+static int find_barrier(struct flowtap_perfdata_decoder *decoder)
+{
+	static const uint8_t barrier[16] = {
+		0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff, 0x7f,
+		0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff, 0x7f,
+	};
+	uint8_t bytes[sizeof(barrier)];
+	size_t got;
+	int err = flowtap_perfdata_read(decoder->perfdata, decoder->stretch, 0, bytes,
+					sizeof(bytes), &got);
+
+	decoder->barrier = !err && got == sizeof(bytes) && !memcmp(bytes, barrier, sizeof(bytes));
+	return err;
+}
+
 static int decode_id(struct flowtap_perfdata_decoder *decoder, uint8_t id)
 {
 	const struct flowtap_perfdata_cpu *cpu =
@@ -181,6 +195,9 @@ static int decode_id(struct flowtap_perfdata_decoder *decoder, uint8_t id)
 		return tell(decoder, FLOWTAP_GAP_NO_STREAM, UINT64_MAX, "the trace unit is no ETE");
 	if (!err)
 		err = flowtap_perfdata_unit_begin(decoder->unit, decoder->stretch);
+	if (!err && decoder->barrier)
+		err = flowtap_perfdata_unit_lose(decoder->unit, FLOWTAP_GAP_TRUNCATED, UINT64_MAX,
+						 "perf: the trace buffer wrapped (barrier)");
 	if (!err)
 		err = pass(decoder);
 	return err ? err : flowtap_perfdata_unit_end(decoder->unit);
@@ -194,7 +211,9 @@ static int decode_frames(struct flowtap_perfdata_decoder *decoder)
 	decoder->unit = NULL;
 	decoder->ids[0] = decoder->ids[1] = 0;
 	decoder->other = 0;
-	err = pass(decoder);
+	err = find_barrier(decoder);
+	if (!err)
+		err = pass(decoder);
 	for (unsigned int id = FLOWTAP_FRAME_FIRST; !err && id <= FLOWTAP_FRAME_LAST; id++)
 		if (decoder->ids[id / 64] >> id % 64 & 1)
 			err = decode_id(decoder, (uint8_t)id);

@@ -33,7 +33,7 @@ struct flowtap_perfdata_decoder {
 	uint8_t wanted;			/* its trace ID */
 	uint64_t ids[2];		/* a bit of each that was seen */
 	uint64_t other;			/* bytes of IDs of which there is no unit */
-	bool barrier;
+	bool barrier;			/* frames begin with one: what was before is lost */
 	bool surveying;		/* bytes are only counted */
 	/* The stretch, and how many there are with those that continue it; the flags of all. */
 	const struct flowtap_perfdata_stretch *stretch;

@@ -299,6 +299,31 @@ static void make_sinks(const char *root)
 	finish(&file, root, "sinks.data");
 }
 
+/* An ETR that wrapped: a barrier, the rest of what was written over, then what can be decoded. */
+static void make_barrier(const char *root)
+{
+	struct perffile_unit cpu = unit(0, CONFIGR_CID | CONFIGR_TS, 0x10);
+	struct stream stream = { 0 }, framed = { 0 };
+	struct perffile file;
+	uint64_t offset = 0;
+
+	to(&stream, AT + 0x08);
+	atoms(&stream, "EEEE");
+	start(&stream);
+	timestamp(&stream, 1000);
+	at(&stream, AT, 0, CONTEXTID, 0, 200);
+	atoms(&stream, "EE");
+	for (int i = 0; i < 4; i++)
+		bytes_of(&framed, 0x7fffffff, 4);
+	framed.size += frames(framed.bytes + 16, &(struct source) {
+		stream.bytes, stream.size, 0x10, 0,
+	}, 1);
+	begin(&file, 1, 1, &cpu);
+	tasks(&file);
+	collect(&file, &offset, 0, 5000, &framed, TRUNCATED);
+	finish(&file, root, "barrier.data");
+}
+
 /* The first timestamp stands behind what it is of; the stretch was collected after the exec. */
 static void make_first(const char *root)
 {
@@ -521,6 +546,7 @@ int main(int argc, char **argv)
 	make_framed(root, "etr1.data", 1);
 	make_framed(root, "etr2.data", 2);
 	make_sinks(root);
+	make_barrier(root);
 	make_first(root);
 	make_thread(root);
 	make_kernel(root);
