@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
-# The truth plugin (for the lab's QEMU), the comparator, and the comparator's own test.
+# The truth plugin (for the lab's QEMU), the comparator, and the comparator's own test. The STF
+# checker's objects are named in stfcheck.mk.
 
-TRUTH_STFCHECK := $(patsubst %,$(B)/host/selftests/stfcheck/%.o,stfcheck records opcode load)
 TRUTH := reader opcode hardware history machine machine_run machine_entries flow samples \
 	proof proof_flow check
 
@@ -13,7 +13,7 @@ $(B)/host/truth/plugin.so: $(addprefix selftests/truth/,plugin.c plugin_log.c pl
 		$$(pkg-config --cflags glib-2.0) -o $@ $(filter %.c,$^) $$(pkg-config --libs glib-2.0)
 
 $(B)/host/truth/compare: $(patsubst %,$(B)/host/selftests/truth/%.o,compare stf $(TRUTH)) \
-		$(TRUTH_STFCHECK) $(B)/host/libflowtap.a
+		$(STFCHECK:%=$(B)/host/%) $(B)/host/libflowtap.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)gcc -o $@ $^ $(LIBS)
 
