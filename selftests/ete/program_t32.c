@@ -126,7 +126,7 @@ bool program_t32_skips(const struct program_insn *insn)
 unsigned int program_t32_reach(const struct program_insn *insn, bool *forward)
 {
 	*forward = insn->form == CBZ;
-	return insn->form == CBZ ? 25 : 55;
+	return insn->form == CBZ ? 31 : 55;
 }
 
 /* imm32 of B (T4), BL and BLX as S, J1, J2, imm10 and imm11 (F6.1). */
