@@ -288,6 +288,7 @@ int main(void)
 	struct walk wide = make_walk(20000, 0, FLOWTAP_ISA_RV64);
 	struct walk sampled = make_walk(20000, 32, FLOWTAP_ISA_RV64);
 	struct walk arm = make_walk(20000, 0, FLOWTAP_ISA_A64);
+	struct walk hot_arm = make_walk(500, 0, FLOWTAP_ISA_A64);
 	int fd = mkstemp(path);
 
 	if (fd < 0)
@@ -296,6 +297,7 @@ int main(void)
 	measure("STF, 500 blocks, /dev/null", &hot, "/dev/null", false);
 	measure("STF, 20000 blocks, /dev/null", &wide, "/dev/null", false);
 	measure("STF, 20000 blocks, a gap after every 32, /dev/null", &sampled, "/dev/null", false);
+	measure("STF, A64, 500 blocks of 5, /dev/null", &hot_arm, "/dev/null", false);
 	measure("STF, A64, 20000 blocks of 5, /dev/null", &arm, "/dev/null", false);
 	measure("STF, 20000 blocks, file in /tmp", &wide, path, false);
 	measure_packed("zstf, level 1, 20000 blocks, file in /tmp", &wide, path, 1);
@@ -309,5 +311,6 @@ int main(void)
 	free_walk(&wide);
 	free_walk(&sampled);
 	free_walk(&arm);
+	free_walk(&hot_arm);
 	return 0;
 }
