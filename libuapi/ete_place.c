@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "ete_internal.h"
+#include "ete_chain.h"
 
 #define TRIM_EVERY 256		/* look-ups */
 

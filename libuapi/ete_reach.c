@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <inttypes.h>
 
-#include "ete_internal.h"
+#include "ete_chain.h"
 
 static bool far(uint64_t from, uint64_t to)
 {

@@ -3,7 +3,7 @@
  * The shortest way, where nothing is speculative and nothing waits: atoms and target addresses from
  * the bytes to the walk. Of all that is committed the last atom waits (ete_internal.h).
  */
-#include "ete_internal.h"
+#include "ete_chain.h"
 
 static const struct ete_follow another = { .kind = ETE_FOLLOW_P0 };
 

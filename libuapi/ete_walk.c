@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The way through the code: atoms, source addresses, exceptions, Q (K10.5.5.4, 6, 7, 15).
- *
- * Atoms walk from block to block by the chain that the block cache keeps in them. All else, a block
- * that is met for the first time, the target of an indirect branch, code that ends, leaves the loop.
+ * The way through the code by atoms (K10.5.5.4). They walk from block to block by the chain that the
+ * block cache keeps in them (ete_chain). All else leaves that loop for this file: a block that is
+ * met for the first time, the target of an indirect branch, code that ends.
  */
 #include <errno.h>
 #include <inttypes.h>
 
-#include "ete_internal.h"
+#include "ete_chain.h"
 
 /*
  * N for a branch that is always taken: the code there is not what was executed. T32 has IT blocks,
@@ -136,10 +135,7 @@ int flowtap_ete_atom(struct flowtap_ete *ete, bool taken, bool initial,
 	return status == ETE_DROP ? 0 : status;
 }
 
-/*
- * The end of a walk is where its last instruction was. Where the block is known already nothing is
- * looked up.
- */
+/* The last one may have an address behind it: it goes by itself. */
 int flowtap_ete_walk(struct flowtap_ete *ete, uint32_t taken, uint32_t initial, unsigned int count,
 		     const struct ete_follow *follow)
 {

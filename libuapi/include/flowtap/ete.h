@@ -36,8 +36,9 @@ struct flowtap_ete_options {
 };
 
 /*
- * Which code is there: asked again at each change of context, at each timestamp and gap, and where
- * an address leaves what was found last.
+ * Which code is there: asked where an address leaves what was found before in the same context (EL,
+ * security state, width, VMID, Context ID, and what identify gave); all answers are forgotten at
+ * each gap and, where `time` is given, at each timestamp.
  */
 struct flowtap_ete_images {
 	/*
@@ -82,8 +83,8 @@ struct flowtap_ete;
 /*
  * config and options (NULL: none) are copied; images is copied, its argument, blocks (made with
  * flowtap_arm_block, or with flowtap_arm_block_wfx where flowtap_ete_wfx_is_p0) and sink are
- * borrowed until flowtap_ete_free. Memory: some KiB, 32 bytes per element of a transaction, and
- * what MAXSPEC asks for, all bounded. 0 and *ete; -ENOMEM; -EINVAL: MAXSPEC is above
+ * borrowed until flowtap_ete_free. Memory: 64 KiB, up to 512 KiB for what waits for a Commit, 32
+ * bytes per element of a transaction (a run of up to 32 atoms is one). 0 and *ete; -ENOMEM; -EINVAL: MAXSPEC is above
  * FLOWTAP_ETE_SPECULATION_MAX, or the trace unit is no ETE.
  */
 int flowtap_ete_new(const struct flowtap_ete_config *config,
@@ -110,7 +111,12 @@ int flowtap_ete_session(struct flowtap_ete *ete);
  * blocks, of which the last ends with the P0 instruction; `exception` with the preferred return
  * address behind the blocks up to it; `eret` behind the block of an exception return; and so on
  * (flow.h). Every instruction in a block was executed: where that is not certain, a gap says why
- * and the flow goes on at the next address.
+ * and the flow goes on at the next address. A block's target is 0 where an indirect branch was taken
+ * and the trace does not say where to.
+ *
+ * What K10.5 leaves open: more than 65536 instructions without a branch are a gap IMPOSSIBLE, so is
+ * an A64 or A32 branch that cannot fall through and was not taken; more than 8192 elements besides
+ * P0 elements that wait for one Commit are a gap BAD_PACKET.
  */
 int flowtap_ete_decode(struct flowtap_ete *ete, const uint8_t *bytes, size_t size);
 
