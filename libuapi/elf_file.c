@@ -54,6 +54,13 @@ void flowtap_elf_close(struct flowtap_elf *elf)
 	free(elf);
 }
 
+uint16_t flowtap_elf_machine(struct flowtap_elf *elf)
+{
+	GElf_Ehdr header;
+
+	return gelf_getehdr(elf->elf, &header) ? header.e_machine : EM_NONE;
+}
+
 static bool find_build_id(Elf_Data *data, struct flowtap_build_id *id)
 {
 	size_t offset = 0, name, description;

@@ -28,6 +28,9 @@ void flowtap_elf_close(struct flowtap_elf *elf);
 /* The GNU build-id, from program headers or else sections; of size 0 where none is found. */
 struct flowtap_build_id flowtap_elf_build_id(struct flowtap_elf *elf);
 
+/* The machine of its header: EM_. */
+uint16_t flowtap_elf_machine(struct flowtap_elf *elf);
+
 /* What the file says where its bytes go: a PT_LOAD. */
 struct flowtap_segment {
 	uint64_t offset;

@@ -2,6 +2,7 @@
 /* Which images there are. */
 #include "memory_internal.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -217,10 +218,16 @@ static int add_segments(struct flowtap_memory *memory, const struct flowtap_memo
 	struct flowtap_segment *segments;
 	struct flowtap_elf *elf;
 	size_t n, before = memory->n_images;
+	uint16_t machine;
 	int error = flowtap_elf_open(fd, &elf);
 
 	if (error)
 		return error == -ENOEXEC ? -EBADMSG : error;
+	machine = flowtap_elf_machine(elf);
+	if (machine != EM_AARCH64 && machine != EM_ARM) {
+		flowtap_elf_close(elf);
+		return -ENOTSUP;
+	}
 	segments = calloc(SEGMENTS_MAX, sizeof(segments[0]));
 	if (!segments) {
 		flowtap_elf_close(elf);

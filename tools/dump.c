@@ -144,6 +144,8 @@ int dump_command(int argc, char **argv)
 	if (is_packets)
 		return packets_dump(&packets);
 	fd = input_open(argv[optind]);
+	if (fd == -EISDIR)
+		advise("with --packets the packets of an Arm snapshot are shown");
 	if (fd < 0)
 		return STATUS_ERROR;
 	status = dump(fd, input_name(argv[optind]), contents, hex);

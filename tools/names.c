@@ -167,7 +167,7 @@ static const char *const meanings[FLOWTAP_GAP_REASONS] = {
 	[FLOWTAP_GAP_BAD_PACKET] = "a packet that is not in the specification, or cannot be there",
 	[FLOWTAP_GAP_NO_ADDRESS] = "an indirect branch whose target is not in the trace",
 	[FLOWTAP_GAP_UNRESOLVED] = "speculation or a transaction of which the end is missing",
-	[FLOWTAP_GAP_TRUNCATED] = "the trace buffer was full before its end was collected",
+	[FLOWTAP_GAP_TRUNCATED] = "the trace buffer was full or ends within a packet or frame",
 };
 
 const char *name_of(const struct name *table, uint64_t value)

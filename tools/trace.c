@@ -403,7 +403,6 @@ static int feed_session(struct running *running, const struct trace_output *outp
 	if (!error)
 		error = flowtap_ete_finish(running->ete);
 	decoding->frame_damages += feed.damages;
-	decoding->cut += feed.cut;
 	if (error) {
 		end_progress(decoding);
 		return trace_problem(decoding, output->path, error);
@@ -470,6 +469,7 @@ int trace_add_images(const struct trace_decoding *decoding, struct flowtap_memor
 			continue;
 		why = error == -ENOEXEC ? "is no regular file" :
 		      error == -EBADMSG ? "is no ELF file" :
+		      error == -ENOTSUP ? "is of another machine: no code of Arm" :
 		      error == -ENODATA ? "has nothing to load" :
 		      error == -ERANGE ? "has nothing there, or goes beyond the end of memory" :
 		      error == -E2BIG ? "is one image too many" : strerror(-error);

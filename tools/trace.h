@@ -40,7 +40,6 @@ struct trace_decoding {
 	uint64_t sessions;
 	uint64_t empty;			/* sessions in whose frames the source was not */
 	uint64_t frame_damages;
-	uint64_t cut;
 	uint64_t distinct;		/* blocks */
 	uint64_t code_bytes;		/* that were read */
 	uint64_t began;			/* ns */

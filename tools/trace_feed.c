@@ -62,9 +62,8 @@ static int take_loss(struct flowtap_frames *frames, enum flowtap_frame_loss loss
 
 	switch (loss) {
 	case FLOWTAP_FRAME_CUT:
-		/* Nothing comes behind it. */
-		feed->cut = size;
-		return 0;
+		gap.reason = FLOWTAP_GAP_TRUNCATED;
+		break;
 	case FLOWTAP_FRAME_UNSYNCED:
 	case FLOWTAP_FRAME_UNKNOWN_ID:
 		gap.reason = FLOWTAP_GAP_UNSYNCED;

@@ -29,7 +29,6 @@ struct trace_feed {
 	/* Current. */
 	uint64_t read;			/* of the file */
 	uint64_t damages;		/* of frames */
-	uint64_t cut;			/* bytes at the end that are no whole frame */
 	uint64_t ids[FLOWTAP_FRAME_LAST + 1];	/* bytes of each source */
 };
 

@@ -64,7 +64,7 @@ int trace_raw(const struct decode_options *options, int input)
 		.fd = input,
 		.wrapping = options->framed ? TRACE_FRAMES : TRACE_RAW,
 	};
-	int status = STATUS_ERROR;
+	int error, status = STATUS_ERROR;
 
 	if (!parse_config(options, &config))
 		return STATUS_ERROR;
@@ -79,12 +79,13 @@ int trace_raw(const struct decode_options *options, int input)
 	trace_init(&decoding, options, "raw trace");
 	decoding.expected = (uint64_t)input_size(input);
 	session.memory = flowtap_memory_new();
-	if (!session.memory)
+	if (!session.memory) {
 		trace_problem(&decoding, "", -ENOMEM);
-	else if (!trace_add_images(&decoding, session.memory))
-		status = trace_finish(&decoding, decode(&decoding, &config, &session, input));
-	if (session.memory)
+	} else if (!trace_add_images(&decoding, session.memory)) {
+		error = decode(&decoding, &config, &session, input);
 		decoding.code_bytes = flowtap_memory_held(session.memory);
+		status = trace_finish(&decoding, error);
+	}
 	flowtap_memory_free(session.memory);
 	trace_free(&decoding);
 	return status;

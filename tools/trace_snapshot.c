@@ -217,13 +217,22 @@ static int decode(struct work *work)
 	return !error && all_empty(decoding) ? -ENOENT : error;
 }
 
+/* Whether a source before it has the same CPU. */
+static bool is_listed(const struct work *work, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (!strcmp(work->sources[i].core, work->sources[index].core))
+			return true;
+	return false;
+}
+
 static void list_cpus(const struct work *work)
 {
 	char list[256] = "";
 	size_t used = 0;
 
 	for (size_t i = 0; i < work->n && used < sizeof(list) - 80; i++)
-		if (!strstr(list, work->sources[i].core))
+		if (!is_listed(work, i))
 			used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%.60s",
 						 used ? ", " : "", work->sources[i].core);
 	complain("'%s' has no CPU '%s'", work->decoding->options->input,

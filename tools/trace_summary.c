@@ -52,9 +52,6 @@ static void print_trace(FILE *file, const struct trace_decoding *decoding)
 	if (counts->inferred)
 		fprintf(file, "    %s more in Q elements, by a way that is not told\n",
 			number_group(counts->inferred, number));
-	if (decoding->cut)
-		fprintf(file, "  cut           the last %" PRIu64 " bytes are no whole frame\n",
-			decoding->cut);
 }
 
 static void print_gaps(FILE *file, const struct trace_decoding *decoding)

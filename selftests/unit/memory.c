@@ -384,10 +384,32 @@ TEST_F(memory, too_many_filters_and_images)
 	}
 }
 
+static size_t make_elf(uint8_t *bytes, uint16_t machine)
+{
+	size_t size = tiny_make(bytes, 3);
+
+	memcpy(bytes + offsetof(Elf64_Ehdr, e_machine), &machine, sizeof(machine));
+	return size;
+}
+
+/* What another machine executes cannot be in a trace of Arm's. */
+TEST_F(memory, an_elf_file_of_another_machine_is_refused)
+{
+	static const uint16_t machines[] = { EM_NONE, EM_386, EM_X86_64, EM_RISCV };
+	static uint8_t bytes[TINY_ROOM];
+	struct flowtap_memory_file file = { .directory = self->directory, .path = "elf" };
+
+	for (size_t i = 0; i < sizeof(machines) / sizeof(machines[0]); i++) {
+		put(self->directory, "elf", bytes, make_elf(bytes, machines[i]));
+		ASSERT_EQ(-ENOTSUP, flowtap_memory_add_elf(self->memory, &file));
+	}
+	ASSERT_EQ(0, flowtap_memory_images(self->memory));
+}
+
 TEST_F(memory, an_elf_file_goes_where_it_says)
 {
 	static uint8_t bytes[TINY_ROOM];
-	size_t size = tiny_make(bytes, 3);
+	size_t size = make_elf(bytes, EM_ARM);
 	struct flowtap_memory_file file = { .directory = self->directory, .path = "elf" };
 
 	put(self->directory, "elf", bytes, size);
@@ -412,7 +434,7 @@ TEST_F(memory, an_elf_file_goes_where_it_says)
 TEST_F(memory, no_elf_file_is_believed)
 {
 	static uint8_t bytes[TINY_ROOM];
-	size_t size = tiny_make(bytes, 3);
+	size_t size = make_elf(bytes, EM_AARCH64);
 	struct flowtap_memory_file file = { .directory = self->directory, .path = "elf" };
 	Elf64_Phdr *segments = (Elf64_Phdr *)(bytes + offsetof(struct tiny, segment));
 
@@ -432,7 +454,7 @@ TEST_F(memory, no_elf_file_is_believed)
 	put(self->directory, "elf", bytes, size);
 	ASSERT_EQ(-ERANGE, flowtap_memory_add_elf(self->memory, &file));
 	/* Any byte of it turned, or the end missing. */
-	size = tiny_make(bytes, 3);
+	size = make_elf(bytes, EM_AARCH64);
 	for (size_t at = 0; at < sizeof(struct tiny); at++) {
 		struct flowtap_memory *memory = flowtap_memory_new();
 

@@ -68,7 +68,8 @@ uint8_t flowtap_memory_space(const char *name);
 int flowtap_memory_add(struct flowtap_memory *memory, const struct flowtap_memory_file *file);
 /*
  * An ELF file: the bytes of each PT_LOAD at its address plus file->address. Returns as above;
- * -EBADMSG: it is no ELF file; -ENODATA: it has nothing to load.
+ * -EBADMSG: it is no ELF file; -ENOTSUP: it is one of another machine than AArch64 and Arm;
+ * -ENODATA: it has nothing to load.
  */
 int flowtap_memory_add_elf(struct flowtap_memory *memory, const struct flowtap_memory_file *file);
 
