@@ -25,7 +25,10 @@ static int tell(struct flowtap_frames *frames)
 	return frames->lost(frames, frames->loss, frames->lost_offset, frames->lost_size);
 }
 
-/* Losses of one kind with nothing between them are one. */
+/*
+ * Losses of one kind with nothing between them are one. That there is no ID behind a loss comes of
+ * it, and is no other.
+ */
 static int lose(struct flowtap_frames *frames, enum flowtap_frame_loss loss, uint64_t offset,
 		uint64_t size)
 {
@@ -34,7 +37,7 @@ static int lose(struct flowtap_frames *frames, enum flowtap_frame_loss loss, uin
 
 	if (error)
 		return error;
-	if (frames->pending && frames->loss == loss) {
+	if (frames->pending && (frames->loss == loss || loss == FLOWTAP_FRAME_UNKNOWN_ID)) {
 		frames->lost_size = offset + size - frames->lost_offset;
 		return 0;
 	}

@@ -33,10 +33,10 @@ enum flowtap_frame_id {
 
 enum flowtap_frame_loss {
 	FLOWTAP_FRAME_UNSYNCED,		/* bytes before the first full sync */
-	FLOWTAP_FRAME_BARRIER,		/* a mark that the trace is not continuous; size is 0 */
+	FLOWTAP_FRAME_BARRIER,		/* a mark that the trace is not continuous */
 	FLOWTAP_FRAME_MISALIGNED,	/* a full sync within a frame, which is lost */
 	FLOWTAP_FRAME_BAD_ID,		/* an ID that cannot be: up to the next frame */
-	FLOWTAP_FRAME_UNKNOWN_ID,	/* data before the first ID, or behind a loss */
+	FLOWTAP_FRAME_UNKNOWN_ID,	/* data before the first ID */
 	FLOWTAP_FRAME_CUT,		/* the input ends within a frame */
 	FLOWTAP_FRAME_LOSSES
 };
@@ -54,7 +54,8 @@ struct flowtap_frames {
 		    uint64_t offset);
 	/*
 	 * May be NULL. Of any source: bytes [offset, offset + size) of the input are lost. Losses
-	 * of one kind without data between them are told as one.
+	 * of one kind without data between them are told as one, and data behind a loss of which no
+	 * ID is known with that loss. The size of a barrier is 0, or reaches to behind such data.
 	 */
 	int (*lost)(struct flowtap_frames *frames, enum flowtap_frame_loss loss, uint64_t offset,
 		    uint64_t size);
