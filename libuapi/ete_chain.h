@@ -23,12 +23,16 @@ static inline void ete_land(struct flowtap_ete *ete)
 	}
 }
 
+/* Of what has the same key: the same bytes can be there to another extent. No block wraps. */
+static inline bool ete_between(uint64_t start, uint64_t end, const struct flowtap_block *block)
+{
+	return likely(block->address >= start) && likely(block->address + block->size <= end);
+}
+
 /* Whether the chain may be followed: the block lies in the code that is there now. */
 static inline bool ete_inside(const struct flowtap_code *code, const struct flowtap_block *block)
 {
-	uint64_t offset = block->address - code->start, size = code->end - code->start;
-
-	return (block->key == code->key) & (offset < size) && block->size <= size - offset;
+	return block->key == code->key && ete_between(code->start, code->end, block);
 }
 
 static inline void ete_push_return(struct flowtap_ete *ete, struct flowtap_block *block)
@@ -69,39 +73,20 @@ static inline void ete_go_back(struct flowtap_ete *ete, const struct ete_return 
 	ete->last_taken = false;
 }
 
-/*
- * The block at an address that `from` leads to, if it was found before. Within the same code it is
- * in the chain of `from`, or will be.
- */
-static inline struct flowtap_block *ete_known(struct flowtap_ete *ete, uint64_t address,
-					      enum flowtap_isa isa,
-					      const struct flowtap_block *from)
+/* An indirect branch was taken to an address that the trace has. */
+static inline int ete_jump_to(struct flowtap_ete *ete, struct flowtap_block *block, bool initial,
+			      uint64_t address, uint8_t sub_isa)
 {
-	const struct ete_jump *jump = ete_jump_at(ete, address);
-
-	if (jump->address != address || jump->epoch != ete->view->epoch || !jump->block ||
-	    jump->isa != isa || jump->code->key == from->key)
-		return NULL;
-	ete->code = jump->code;
-	return jump->block;
+	if (block->link & initial)
+		ete_push_return(ete, block);
+	ete_go(ete, address, sub_isa);
+	return ete_put_block(ete, block, true, address);
 }
 
-/* The block behind that of the call which an indirect branch returns from, if it is known. */
-static inline struct flowtap_block *ete_return_to(struct flowtap_ete *ete,
-						  const struct flowtap_block *block)
+/* Whether an indirect branch ends the block, and nothing else is to be told of it. */
+static inline bool ete_is_jump(const struct flowtap_block *block)
 {
-	struct ete_return *entry = &ete->stack[ete->top];
-	struct flowtap_block *next;
-
-	if (!ete->depth || !entry->caller || block->link ||
-	    (block->end != FLOWTAP_ARM_RETURN && block->end != FLOWTAP_ARM_INDIRECT))
-		return NULL;
-	next = entry->caller->next;
-	if (!next || !ete_inside(ete->code, next))
-		next = ete_known(ete, entry->address, entry->caller->isa, block);
-	if (next)
-		ete_drop_return(ete);
-	return next;
+	return block->end >= FLOWTAP_ARM_INDIRECT && block->end <= FLOWTAP_ARM_RETURN;
 }
 
 /*
@@ -110,47 +95,49 @@ static inline struct flowtap_block *ete_return_to(struct flowtap_ete *ete,
  * way that can go this one: this loop is what decoding costs. Returns how many; *status is the
  * sink's.
  */
-static inline unsigned int ete_chain(struct flowtap_ete *ete, uint32_t taken, unsigned int count,
+static inline unsigned int ete_chain(struct flowtap_ete *ete, uint64_t taken, unsigned int count,
 				     int *status)
 {
+	const struct flowtap_code *code = ete->code;
 	struct flowtap_block *block = ete->block, *next;
 	struct flowtap_sink *sink = ete->sink;
-	uint64_t instructions = 0;
-	unsigned int done = 0;
+	uint64_t instructions = 0, start, end;
+	unsigned int left = count;
 	bool e;
 
-	if (!block)
+	if (!block || !count)
 		return 0;
-	while (done < count) {
+	start = code->start;
+	end = code->end;
+	do {
 		e = taken & 1;
+		taken >>= 1;
+		/*
+		 * A target is that of a direct branch; what is behind can be behind a call. The
+		 * chain does not leave what has the same key.
+		 */
 		next = e ? block->taken : block->next;
-		/* A block that does not end with a P0 instruction is neither. */
-		if (e ? block->direct : block->conditional) {
-			if (!next || !ete_inside(ete->code, next))
-				next = ete_known(ete, e ? block->target : ete_behind(block),
-						 e ? block->target_isa : block->isa, block);
-			if (!next)
-				break;
+		if (likely(next && (e | block->conditional) && ete_between(start, end, next))) {
 			if (block->link & e)
 				ete_push_return(ete, block);
 		} else {
-			next = e ? ete_return_to(ete, block) : NULL;
+			next = flowtap_ete_detour(ete, block, e);
 			if (!next)
 				break;
+			code = ete->code;
+			start = code->start;
+			end = code->end;
 		}
 		block->executed++;
 		instructions += block->instructions;
-		done++;
 		*status = sink->block(sink, block, e, next->address);
 		block = next;
-		if (*status)
-			break;
-		taken >>= 1;
-	}
+		left--;
+	} while (left && likely(!*status));
 	ete->block = block;
-	ete->counts.blocks += done;
+	ete->counts.blocks += count - left;
 	ete->counts.instructions += instructions;
-	return done;
+	return count - left;
 }
 
 #endif /* ETE_CHAIN_H */

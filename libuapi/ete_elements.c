@@ -114,32 +114,29 @@ static int q(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
 	return status ? status : push_address(ete, packet);
 }
 
-static int timestamp(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
+struct ete_entry flowtap_ete_aside(const struct flowtap_ete_packet *packet)
 {
-	const struct ete_entry entry = {
-		.kind = ETE_TIMESTAMP,
-		.known = packet->has_cycles,
-		.value = packet->timestamp,
-		.cycles = packet->has_cycles ? packet->cycles : 0,
-	};
+	struct ete_entry entry = { .kind = ETE_CYCLES };
+	uint64_t cycles = packet->has_cycles ? packet->cycles : 0;
 
-	return flowtap_ete_push(ete, &entry);
+	if (packet->type == FLOWTAP_ETE_EVENT) {
+		entry.kind = ETE_EVENT;
+		entry.number = packet->events;
+		return entry;
+	}
+	entry.known = packet->has_cycles;
+	entry.value = cycles;
+	if (packet->type == FLOWTAP_ETE_TIMESTAMP) {
+		entry.kind = ETE_TIMESTAMP;
+		entry.value = packet->timestamp;
+		entry.cycles = cycles;
+	}
+	return entry;
 }
 
-static int cycles(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
+static int push_aside(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
 {
-	const struct ete_entry entry = {
-		.kind = ETE_CYCLES,
-		.known = packet->has_cycles,
-		.value = packet->has_cycles ? packet->cycles : 0,
-	};
-
-	return flowtap_ete_push(ete, &entry);
-}
-
-static int event(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
-{
-	const struct ete_entry entry = { .kind = ETE_EVENT, .number = packet->events };
+	const struct ete_entry entry = flowtap_ete_aside(packet);
 
 	return flowtap_ete_push(ete, &entry);
 }
@@ -226,16 +223,18 @@ static int discard(struct flowtap_ete *ete, bool overflow)
 	ete->sync = ETE_DISCARDED;
 	ete->has_context = false;
 	ete->depth = 0;
-	flowtap_ete_forget(ete);
 	flowtap_ete_lose(ete, overflow ? ETE_LOST : ETE_MISSING, "no address behind Discard");
 	if (!overflow)
 		return 0;
+	flowtap_ete_forget(ete);
 	ete->counts.gaps[FLOWTAP_GAP_OVERFLOW]++;
 	return ete_put(ete, &element);
 }
 
 static int push(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
 {
+	if (ete_is_aside(packet->type))
+		return push_aside(ete, packet);
 	switch (packet->type) {
 	case FLOWTAP_ETE_DISCARD:
 	case FLOWTAP_ETE_OVERFLOW:
@@ -244,8 +243,6 @@ static int push(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet
 		return trace_info(ete, packet);
 	case FLOWTAP_ETE_TRACE_ON:
 		return push_kind(ete, ETE_TRACE_ON);
-	case FLOWTAP_ETE_TIMESTAMP:
-		return timestamp(ete, packet);
 	case FLOWTAP_ETE_TIMESTAMP_MARKER:
 		return push_kind(ete, ETE_MARKER);
 	case FLOWTAP_ETE_EXCEPTION:
@@ -256,12 +253,6 @@ static int push(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet
 		return start(ete);
 	case FLOWTAP_ETE_TRANSACTION_COMMIT:
 		return push_kind(ete, ETE_TRANSACTION_COMMIT);
-	case FLOWTAP_ETE_CYCLE_COUNT_1:
-	case FLOWTAP_ETE_CYCLE_COUNT_2:
-	case FLOWTAP_ETE_CYCLE_COUNT_3:
-		return cycles(ete, packet);
-	case FLOWTAP_ETE_EVENT:
-		return event(ete, packet);
 	case FLOWTAP_ETE_CONTEXT:
 		return push_context(ete, packet);
 	case FLOWTAP_ETE_ADDRESS_CONTEXT:

@@ -18,7 +18,7 @@
  * can still turn it round (K10.5.5.11), and an indirect branch has its target behind it.
  *
  * Where nothing is speculative (TRCIDR8.MAXSPEC 0, no transaction) atoms go from the byte to the
- * walk, and only what is no atom and no address enters the queue.
+ * walk, and only what is no atom, no address and no cycle count or the like enters the queue.
  */
 #ifndef ETE_INTERNAL_H
 #define ETE_INTERNAL_H
@@ -26,6 +26,8 @@
 #include <flowtap/arm.h>
 #include <flowtap/ete.h>
 #include <flowtap/ete_packet.h>
+
+#define likely(x) __builtin_expect(!!(x), 1)
 
 /* A P0 element that cannot be analyzed: a gap tells why, or did. */
 #define ETE_DROP 1
@@ -170,6 +172,7 @@ struct flowtap_ete {
 	bool next_known;	/* behind held: an address, queue empty */
 	uint8_t next_sub_isa;
 	uint64_t next_address;
+	struct ete_entry behind;	/* within flowtap_ete_run: what waits behind held, or NONE */
 
 	/* Where the analysis stands. */
 	enum ete_where where;
@@ -245,6 +248,17 @@ static inline int ete_put(struct flowtap_ete *ete, const struct flowtap_element 
 	return ete->sink->element(ete->sink, element);
 }
 
+/* Whether the packet says nothing of the way, and its element waits for what came before only. */
+static inline bool ete_is_aside(enum flowtap_ete_packet_type type)
+{
+	const uint64_t those = 1ULL << FLOWTAP_ETE_TIMESTAMP | 1ULL << FLOWTAP_ETE_EVENT |
+			       1ULL << FLOWTAP_ETE_CYCLE_COUNT_1 |
+			       1ULL << FLOWTAP_ETE_CYCLE_COUNT_2 |
+			       1ULL << FLOWTAP_ETE_CYCLE_COUNT_3;
+
+	return those >> type & 1;
+}
+
 /* At `address` from now on, a block is looked for when it is needed. */
 static inline void ete_go(struct flowtap_ete *ete, uint64_t address, uint8_t sub_isa)
 {
@@ -259,6 +273,8 @@ static inline void ete_go(struct flowtap_ete *ete, uint64_t address, uint8_t sub
 
 /* ete_elements.c */
 int flowtap_ete_element(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet);
+/* The element of a packet that ete_is_aside. */
+struct ete_entry flowtap_ete_aside(const struct flowtap_ete_packet *packet);
 
 /* ete_queue.c */
 int flowtap_ete_push(struct flowtap_ete *ete, const struct ete_entry *entry);
@@ -293,8 +309,8 @@ int flowtap_ete_analyze(struct flowtap_ete *ete, const struct ete_entry *entry,
 bool flowtap_ete_stays(const struct ete_entry *entry);
 
 /*
- * ete_run.c: atoms and target addresses where ete->direct: *used bytes. *parsed: the next packet is
- * in ete->packet already, of so many bytes, or 0.
+ * ete_run.c: atoms, addresses, cycle counts and the like where ete->direct: *used bytes. *parsed:
+ * the next packet is in ete->packet already, of so many bytes, or 0.
  */
 int flowtap_ete_run(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used,
 		    size_t *parsed);
@@ -305,6 +321,12 @@ int flowtap_ete_walk(struct flowtap_ete *ete, uint32_t taken, uint32_t initial, 
 /* One atom, wherever the analysis stands. */
 int flowtap_ete_atom(struct flowtap_ete *ete, bool taken, bool initial,
 		     const struct ete_follow *follow);
+/*
+ * Where the chain of `block` does not lead: the block that is known to come behind it all the same,
+ * which may be in other code, ete->code then; or the one where a call returns to. NULL: none.
+ */
+struct flowtap_block *flowtap_ete_detour(struct flowtap_ete *ete, struct flowtap_block *block,
+					 bool taken);
 /* A direct branch was not taken though nothing can keep it from being taken. */
 bool flowtap_ete_cannot_fall_through(const struct flowtap_block *block);
 int flowtap_ete_fell_through(struct flowtap_ete *ete, const struct flowtap_block *block);

@@ -10,6 +10,54 @@
 #include "ete_chain.h"
 
 /*
+ * The block at an address that `from` leads to, if it was found before. Within the same code it is
+ * in the chain of `from`, or will be.
+ */
+static struct flowtap_block *known(struct flowtap_ete *ete, uint64_t address, enum flowtap_isa isa,
+				   const struct flowtap_block *from)
+{
+	const struct ete_jump *jump = ete_jump_at(ete, address);
+
+	if (jump->address != address || jump->epoch != ete->view->epoch || !jump->block ||
+	    jump->isa != isa || jump->code->key == from->key)
+		return NULL;
+	ete->code = jump->code;
+	return jump->block;
+}
+
+/* The block behind that of the call which an indirect branch returns from, if it is known. */
+static struct flowtap_block *return_to(struct flowtap_ete *ete, const struct flowtap_block *block)
+{
+	struct ete_return *entry = &ete->stack[ete->top];
+	struct flowtap_block *next;
+
+	if (!ete->depth || !entry->caller || block->link || !ete_is_jump(block))
+		return NULL;
+	next = entry->caller->next;
+	if (!next || !ete_inside(ete->code, next))
+		next = known(ete, entry->address, entry->caller->isa, block);
+	if (next)
+		ete_drop_return(ete);
+	return next;
+}
+
+/* A block that does not end with a P0 instruction leads nowhere: it is neither kind of branch. */
+struct flowtap_block *flowtap_ete_detour(struct flowtap_ete *ete, struct flowtap_block *block,
+					 bool taken)
+{
+	struct flowtap_block *next = taken ? block->taken : block->next;
+
+	if (!(taken ? block->direct : block->conditional))
+		return taken ? return_to(ete, block) : NULL;
+	if (!next || !ete_inside(ete->code, next))
+		next = known(ete, taken ? block->target : ete_behind(block),
+			     taken ? block->target_isa : block->isa, block);
+	if (next && taken && block->link)
+		ete_push_return(ete, block);
+	return next;
+}
+
+/*
  * N for a branch that is always taken: the code there is not what was executed. T32 has IT blocks,
  * into which an exception can return.
  */
@@ -54,28 +102,34 @@ static int straight(struct flowtap_ete *ete)
 	return 0;
 }
 
-/* An indirect branch was taken: its target is an address that follows, or the return stack's. */
+/* No address follows: the target is the return stack's, or not known. */
+static int jump_back(struct flowtap_ete *ete, struct flowtap_block *block, bool initial,
+		     bool returns)
+{
+	struct ete_return entry;
+
+	if (block->link && initial)
+		ete_push_return(ete, block);
+	if (returns && ete_pop_return(ete, &entry)) {
+		ete_go_back(ete, &entry);
+		return ete_put_block(ete, block, true, entry.address);
+	}
+	ete_go(ete, ete_behind(block), block->isa == FLOWTAP_ISA_T32);
+	flowtap_ete_lose(ete, ETE_RETURN, NULL);
+	return ete_put_block(ete, block, true, 0);
+}
+
+/* An indirect branch was taken. */
 static int indirect(struct flowtap_ete *ete, struct flowtap_block *block, bool initial,
 		    const struct ete_follow *follow)
 {
 	const struct flowtap_element eret = { .kind = FLOWTAP_ELEMENT_EXCEPTION_RETURN };
-	struct ete_return entry;
-	uint64_t target = 0;
 	int status;
 
-	if (block->link && initial)
-		ete_push_return(ete, block);
-	if (follow->kind == ETE_FOLLOW_ADDRESS) {
-		ete_go(ete, follow->address, follow->sub_isa);
-		target = follow->address;
-	} else if (follow->kind == ETE_FOLLOW_P0 && ete_pop_return(ete, &entry)) {
-		ete_go_back(ete, &entry);
-		target = entry.address;
-	} else {
-		ete_go(ete, ete_behind(block), block->isa == FLOWTAP_ISA_T32);
-		flowtap_ete_lose(ete, ETE_RETURN, NULL);
-	}
-	status = ete_put_block(ete, block, true, target);
+	if (follow->kind == ETE_FOLLOW_ADDRESS)
+		status = ete_jump_to(ete, block, initial, follow->address, follow->sub_isa);
+	else
+		status = jump_back(ete, block, initial, follow->kind == ETE_FOLLOW_P0);
 	/* The reference knows A64's. */
 	if (!status && block->end == FLOWTAP_ARM_EXCEPTION_RETURN &&
 	    block->isa == FLOWTAP_ISA_A64)
