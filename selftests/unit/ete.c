@@ -217,6 +217,68 @@ TEST_F(ete, returns_beyond_the_stack_wait_for_an_address)
 		    "range 1004 1008 1 A64 E\n");
 }
 
+/* K10.5.5.9: from the next P0 element on. */
+TEST_F(ete, a_trace_info_empties_the_return_stack)
+{
+	self->config.configr = 1U << 12;
+	self->words[0] = BL(0x100);
+	self->words[0x40] = RET;
+	DECODE(START, E, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 1, 0, E, E);
+	EXPECT_FLOW(LINES "range 1000 1004 1 A64 E\nrange 1100 1104 1 A64 E\n"
+		    "gap no_address detail=an indirect branch has no address in the trace, and the "
+		    "return stack is empty\n");
+}
+
+TEST_F(ete, trace_on_empties_the_return_stack)
+{
+	self->config.configr = 1U << 12;
+	self->words[0] = BL(0x100);
+	self->words[0x40] = RET;
+	/* Short Address 0x1100 */
+	DECODE(START, E, 4, 0x95, 0x40, E, E);
+	EXPECT_FLOW(LINES "range 1000 1004 1 A64 E\ntrace_on\nrange 1100 1104 1 A64 E\n"
+		    "gap no_address detail=an indirect branch has no address in the trace, and the "
+		    "return stack is empty\n");
+}
+
+/* Later contexts that lack them have the last ones, up to the next Trace Info (K10.5.2.6.2). */
+TEST_F(ete, a_trace_info_forgets_vmid_and_contextid)
+{
+	self->words[0] = B(0);
+	DECODE(START, 0x81, 0xf1, 1, 2, 0, 0, 3, 4, 0, 0, 0x81, 0x30,
+	       0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 1, 0, 0x81, 0x31, E);
+	EXPECT_FLOW(LINES "context A64 EL1 nonsecure 64 vmid=201 contextid=403\n"
+		    "context A64 EL0 nonsecure 64 vmid=201 contextid=403\n"
+		    "context A64 EL1 nonsecure 64\nrange 1000 1004 1 A64 E\n");
+}
+
+/* RKPKFL: where the transaction began, also if its instructions come out. */
+TEST_F(ete, behind_a_failed_transaction_it_goes_on_where_it_began)
+{
+	self->options.keep_failed_transactions = true;
+	self->config.idr0 = 1U << 30;
+	for (size_t i = 0; i < 4; i++)
+		self->words[i] = B_EQ(0);
+	/* an Exception of type 24 without an address */
+	DECODE(START, N, 0x0a, N, N, 0x06, 0x31, 0x70, N);
+	EXPECT_FLOW(LINES "range 1000 1004 1 A64 N\ntransaction start\n"
+		    "range 1004 1008 1 A64 N\nrange 1008 100c 1 A64 N\ntransaction fail\n"
+		    "range 1004 1008 1 A64 N\n");
+}
+
+/* Without an address behind it nobody knows which way a conditional branch in it went. */
+TEST_F(ete, a_q_element_at_a_conditional_branch_is_not_made_out)
+{
+	self->config.idr0 = 3U << 15;
+	self->config.configr = 3U << 13;
+	self->words[0] = B_EQ(0x100);
+	self->words[1] = B(0);
+	/* Q with a count of 1, and an atom behind it */
+	DECODE(START, 0xac, 1, E, 0x95, 0, E);
+	EXPECT_FLOW(LINES "q_range 1000 0 1\ngap no_address detail=a Q element has no address "
+		    "behind it\nrange 1000 1004 1 A64 E\n");
+}
+
 TEST_F(ete, what_is_speculative_at_the_end_is_counted_and_no_gap)
 {
 	self->config.idr8 = 4;

@@ -416,6 +416,21 @@ TEST_F(frame, a_barrier_at_the_begin_is_no_loss)
 	ASSERT_EQ(100, self->found->size[0x10]);
 }
 
+/* Behind an ID in the last place stands the auxiliary byte, whatever its bit 7 says: no data. */
+TEST_F(frame, an_id_in_the_last_place_has_no_data_behind_it)
+{
+	static const uint8_t bytes[32] = {
+		[0] = 0x10 << 1 | 1, [14] = 0x11 << 1 | 1, [15] = 0x80,
+		[17] = 0x55,
+	};
+
+	ASSERT_EQ(0, run(&self->frames, self->found, bytes, sizeof(bytes), 3));
+	ASSERT_EQ(13, self->found->size[0x10]);
+	ASSERT_EQ(15, self->found->size[0x11]);
+	ASSERT_EQ(0x55, self->found->bytes[0x11][1]);
+	ASSERT_EQ(0, self->found->n_lost);
+}
+
 TEST_F(frame, a_reserved_id_loses_its_frame_only)
 {
 	send_counted(self, 140);

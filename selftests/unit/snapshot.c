@@ -272,6 +272,20 @@ TEST_F(snapshot, a_cpu_that_nobody_named)
 	ASSERT_EQ(-1, byte_at(self, 0, 1, 0x1000));
 }
 
+TEST_F(snapshot, bytes_without_frames_are_of_one_trace_unit)
+{
+	put(self, "snapshot.ini", "[device_list]\na=cpu.ini\nb=ete.ini\nc=other.ini\n"
+				  "[trace]\nmetadata=trace.ini\n");
+	put(self, "other.ini", "[device]\nname=ETE_1\ntype=ETE\n[regs]\nTRCCONFIGR=1\n"
+			       "TRCTRACEIDR=3\nTRCIDR0=1\nTRCIDR2=2\n");
+	put(self, "trace.ini", "[trace_buffers]\nbuffers=b\n[b]\nname=ETB\nfile=b.bin\n"
+			       "format=source_data\n[source_buffers]\nETE_0=ETB\nETE_1=ETB\n");
+	ASSERT_EQ(0, read_it(self));
+	ASSERT_EQ(1, self->n);
+	ASSERT_STREQ("ETE_0", self->sources->name);
+	ASSERT_TRUE(told(self, "trace.ini: no frames: no 'ETE_1' in it"));
+}
+
 TEST_F(snapshot, dumps_that_cannot_be_used_are_told)
 {
 	put(self, "cpu.ini", "[device]\nname=cpu_0\nclass=core\n"
