@@ -11,11 +11,18 @@
 #define SLAB_BLOCKS	64
 #define FIRST_SLOTS	1024
 
+/* What a decoder touches of a block lies in one line of the CPU's cache. */
+struct place {
+	_Alignas(64) struct flowtap_block block;
+};
+
 struct slab {
 	struct slab *next;
 	unsigned int used;
-	struct flowtap_block blocks[SLAB_BLOCKS];
+	struct place places[SLAB_BLOCKS];
 };
+
+_Static_assert(offsetof(struct flowtap_block, stop) <= 64, "a line of the cache");
 
 struct slot {
 	uint64_t hash;
@@ -92,7 +99,7 @@ static void free_slabs(struct flowtap_blocks *blocks)
 		next = slab->next;
 		for (unsigned int i = 0; i < slab->used; i++) {
 			for (int r = 0; r < FLOWTAP_RENDER_SLOTS; r++)
-				free(slab->blocks[i].render[r].bytes);
+				free(slab->places[i].block.render[r].bytes);
 		}
 		free(slab);
 	}
@@ -198,8 +205,8 @@ bool flowtap_blocks_trim(struct flowtap_blocks *blocks)
 		return false;
 	for (struct slab *slab = blocks->first; slab; slab = slab->next) {
 		for (unsigned int i = 0; i < slab->used; i++) {
-			if (slab->blocks[i].executed)
-				keep_count(&blocks->evicted, blocks->limit, &slab->blocks[i]);
+			if (slab->places[i].block.executed)
+				keep_count(&blocks->evicted, blocks->limit, &slab->places[i].block);
 		}
 	}
 	free_slabs(blocks);
@@ -261,7 +268,7 @@ static struct flowtap_block *new_block(struct flowtap_blocks *blocks)
 	struct slab *slab = blocks->last;
 
 	if (!slab || slab->used == SLAB_BLOCKS) {
-		slab = malloc(sizeof(*slab));
+		slab = aligned_alloc(_Alignof(struct slab), sizeof(*slab));
 		if (!slab)
 			return NULL;
 		slab->next = NULL;
@@ -273,7 +280,7 @@ static struct flowtap_block *new_block(struct flowtap_blocks *blocks)
 		blocks->last = slab;
 		blocks->slab_bytes += sizeof(*slab);
 	}
-	return &slab->blocks[slab->used++];
+	return &slab->places[slab->used++].block;
 }
 
 static int insert(struct flowtap_blocks *blocks, const struct flowtap_block *made,
@@ -410,8 +417,8 @@ void flowtap_blocks_visit(struct flowtap_blocks *blocks,
 {
 	for (struct slab *slab = blocks->first; slab; slab = slab->next) {
 		for (unsigned int i = 0; i < slab->used; i++) {
-			if (slab->blocks[i].executed)
-				visit(&slab->blocks[i], argument);
+			if (slab->places[i].block.executed)
+				visit(&slab->places[i].block, argument);
 		}
 	}
 	visit_evicted(&blocks->evicted, visit, argument);

@@ -103,7 +103,7 @@ static inline unsigned int ete_chain(struct flowtap_ete *ete, uint64_t taken, un
 	struct flowtap_sink *sink = ete->sink;
 	uint64_t instructions = 0, start, end;
 	unsigned int left = count;
-	bool e;
+	uint64_t e;
 
 	if (!block || !count)
 		return 0;
@@ -114,9 +114,10 @@ static inline unsigned int ete_chain(struct flowtap_ete *ete, uint64_t taken, un
 		taken >>= 1;
 		/*
 		 * A target is that of a direct branch; what is behind can be behind a call. The
-		 * chain does not leave what has the same key.
+		 * chain does not leave what has the same key. Nobody can guess the way, so that
+		 * there is no branch for it.
 		 */
-		next = e ? block->taken : block->next;
+		next = block->way[e];
 		if (likely(next && (e | block->conditional) && ete_between(start, end, next))) {
 			if (block->link & e)
 				ete_push_return(ete, block);

@@ -29,12 +29,18 @@ struct flowtap_render {
 	uint32_t mark;		/* sink's own, e.g. where the last instruction begins */
 };
 
-/* What each step of a decoder touches comes first. */
+/* What each step of a decoder touches comes first: 64 bytes. */
 struct flowtap_block {
 	uint64_t address;
 	uint64_t target;
-	struct flowtap_block *next;	/* the one after it in this code if known; the cache's */
-	struct flowtap_block *taken;	/* the one at `target`, likewise */
+	union {
+		struct {
+			struct flowtap_block *next;	/* the one after it in this code if */
+							/* known; the cache's */
+			struct flowtap_block *taken;	/* the one at `target`, likewise */
+		};
+		struct flowtap_block *way[2];	/* the same, by whether it was taken */
+	};
 	uint64_t executed;	/* times sent to the sink; the decoder counts */
 	uint32_t key;		/* flowtap_code.key */
 	uint32_t size;		/* bytes */
