@@ -286,6 +286,14 @@ TEST_F(snapshot, bytes_without_frames_are_of_one_trace_unit)
 	ASSERT_TRUE(told(self, "trace.ini: no frames: no 'ETE_1' in it"));
 }
 
+/* As without its 0x: the reference decoder takes what stands before the letter. */
+TEST_F(snapshot, half_a_number_is_none)
+{
+	put(self, "ete.ini", ETE "TRCIDR2=00001088c\n");
+	ASSERT_EQ(-ENODATA, read_it(self));
+	ASSERT_TRUE(told(self, "TRCIDR2 is no number of 32 bits"));
+}
+
 TEST_F(snapshot, dumps_that_cannot_be_used_are_told)
 {
 	put(self, "cpu.ini", "[device]\nname=cpu_0\nclass=core\n"
