@@ -10,7 +10,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "decoded.h"
 #include "scenario.h"
@@ -335,7 +334,7 @@ static bool all(unsigned int i, uint64_t seed, uint64_t runs)
 
 int main(void)
 {
-	uint64_t seed = number("FLOWTAP_SEED", time(NULL)), runs = number("FLOWTAP_RUNS", 150);
+	uint64_t seed = number("FLOWTAP_SEED", 1), runs = number("FLOWTAP_RUNS", 150);
 	uint64_t only = number("FLOWTAP_KIND", KINDS);
 	unsigned int failed = 0;
 

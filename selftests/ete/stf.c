@@ -13,7 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "decoded.h"
@@ -207,7 +206,7 @@ static uint64_t number(const char *name, uint64_t otherwise)
 
 int main(void)
 {
-	uint64_t seed = number("FLOWTAP_SEED", time(NULL)), runs = number("FLOWTAP_RUNS", 10);
+	uint64_t seed = number("FLOWTAP_SEED", 1), runs = number("FLOWTAP_RUNS", 10);
 	uint64_t instructions = 0, forced = 0;
 	struct comparison comparison;
 	unsigned int failed = 0;
