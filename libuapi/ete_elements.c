@@ -8,7 +8,6 @@ static int push_kind(struct flowtap_ete *ete, enum ete_kind kind)
 
 	if (kind == ETE_TRANSACTION_COMMIT || kind == ETE_TRANSACTION_FAIL)
 		ete->decoded_in_transaction = false;
-
 	return flowtap_ete_push(ete, &entry);
 }
 

@@ -375,12 +375,14 @@ int flowtap_ete_mispredict(struct flowtap_ete *ete)
 		struct ete_entry *entry = ete_at(queue, --i);
 
 		found = entry->kind == ETE_ATOMS || entry->kind == ETE_SOURCE;
-		if (entry->kind == ETE_ATOMS)
+		if (entry->kind == ETE_ATOMS) {
 			entry->atoms.taken ^= 1U << (entry->count - 1);
-		else if (entry->kind == ETE_SOURCE)
+		} else if (entry->kind == ETE_SOURCE) {
 			entry->taken = !entry->taken;
-		else if (entry->kind == ETE_ADDRESS)
-			entry->kind = ETE_NONE, removed = true;
+		} else if (entry->kind == ETE_ADDRESS) {
+			entry->kind = ETE_NONE;
+			removed = true;
+		}
 	}
 	if (removed)
 		remove_none(queue, i);
