@@ -25,5 +25,7 @@ enum opcode_arm { ARM_UNKNOWN, ARM_A64, ARM_A32, ARM_T32 };
 /* The same for Arm; *target: where direct ones go. */
 enum opcode_kind opcode_arm_kind(enum opcode_arm isa, uint32_t opcode, unsigned int size,
 				 uint64_t pc, uint64_t *target);
+/* Of A32 and T32: an exception return, if it is executed. */
+bool opcode_arm_returns(enum opcode_arm isa, uint32_t opcode);
 
 #endif /* STFCHECK_OPCODE_H */

@@ -137,3 +137,24 @@ enum opcode_kind opcode_arm_kind(enum opcode_arm isa, uint32_t opcode, unsigned 
 		return OPCODE_ANY;
 	}
 }
+
+bool opcode_arm_returns(enum opcode_arm isa, uint32_t opcode)
+{
+	static const struct {
+		enum opcode_arm isa;
+		uint32_t mask, value;
+	} known[] = {
+		{ ARM_A32, 0x0ff000f0, 0x01600060 },	/* ERET */
+		{ ARM_A32, 0x0c10f000, 0x0010f000 },	/* MOVS PC, LR and its like */
+		{ ARM_A32, 0x0e508000, 0x08508000 },	/* LDM {.., PC}^ */
+		{ ARM_A32, 0xfe500000, 0xf8100000 },	/* RFE */
+		{ ARM_T32, 0xfff0d000, 0xf3d08000 },	/* ERET, SUBS PC, LR */
+		{ ARM_T32, 0xffd00000, 0xe8100000 },	/* RFEDB */
+		{ ARM_T32, 0xffd00000, 0xe9900000 },	/* RFEIA */
+	};
+
+	for (unsigned int i = 0; i < sizeof(known) / sizeof(known[0]); i++)
+		if (isa == known[i].isa && (opcode & known[i].mask) == known[i].value)
+			return true;
+	return false;
+}

@@ -372,14 +372,24 @@ static int check_transfer(struct state *state, enum opcode_kind kind, uint64_t t
 	return 0;
 }
 
+static enum opcode_arm arm_of(const struct stfcheck_insn *insn)
+{
+	return insn->arm == 64 ? ARM_A64 : insn->arm == 32 ? ARM_A32 : insn->arm ? ARM_T32 :
+								       ARM_UNKNOWN;
+}
+
 /*
  * Whether the group's change of mode holds for the instruction itself already. Of two the first
  * does.
  */
 static bool at_once(const struct state *state, enum opcode_kind kind)
 {
-	return state->group.modes == 2 || (!state->insn.index && kind != OPCODE_RETURN) ||
-	       (state->group.forces && kind != OPCODE_RETURN && !state->group.trap);
+	const struct stfcheck_insn *insn = &state->insn;
+	bool returns = kind == OPCODE_RETURN ||
+		       (!riscv(state) && opcode_arm_returns(arm_of(insn), insn->opcode));
+
+	return state->group.modes == 2 || (!insn->index && !returns) ||
+	       (state->group.forces && !returns && !state->group.trap);
 }
 
 /* Of Arm's traces. */
@@ -463,13 +473,11 @@ static void count(struct state *state, enum opcode_kind kind)
 static enum opcode_kind kind_of(const struct state *state, uint64_t *target)
 {
 	const struct stfcheck_insn *insn = &state->insn;
-	enum opcode_arm arm = insn->arm == 64 ? ARM_A64 : insn->arm == 32 ? ARM_A32 :
-			      insn->arm ? ARM_T32 : ARM_UNKNOWN;
 	enum opcode_kind kind;
 	int64_t offset;
 
 	if (!riscv(state))
-		return opcode_arm_kind(arm, insn->opcode, insn->size, insn->pc, target);
+		return opcode_arm_kind(arm_of(insn), insn->opcode, insn->size, insn->pc, target);
 	kind = opcode_kind(insn->opcode, insn->size, state->check->iem == 1, &offset);
 	*target = insn->pc + offset;
 	return kind;
