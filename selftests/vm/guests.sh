@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 #
 # Runs the programs of selftests/kernel in guests, as TAP; to be sourced. A test says which
-# machines it wants, boots them all and judges each. Arguments of the test are labels: then it is
-# these machines only.
+# machines it wants, boots them all and judges each. Arguments of the test, or FLOWTAP_MACHINES,
+# are labels: then it is these machines only.
 #
 #   machine LABEL ARCH KERNEL CPUS BOOT-OPTIONS BEFORE PROGRAM...
 #                       BEFORE is what the guest's shell does first: insmod, or more
@@ -15,21 +15,23 @@
 #   check STATUS WHAT   a result of one's own; fails where STATUS is not 0
 #   done_testing        the plan, and the exit status
 #
-# guest_timeout is the hard limit of a guest in seconds; guest_after is what its shell does after
-# the programs. The environment's FLOWTAP_* are the programs' too; FLOWTAP_SEED is random if unset.
+# guest_limit is the hard limit of a guest in seconds of its clock; guest_after is what its shell does after
+# the programs. The environment's FLOWTAP_* are the programs' too; FLOWTAP_SEED is 1 if unset.
 set -u
 B=${B:-build}
 n=0 failed=0
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
-guest_timeout=400 guest_after=''
-# shellcheck disable=SC2034
+guest_limit=3600 guest_after=''
+# shellcheck disable=SC2034,SC2016
 {
 	programs=$(for source in selftests/kernel/*.c; do basename "$source" .c; done)
 	insmod='insmod /test/flowtap.ko soft=1'
+	# Everybody at random, as long as it takes to see that they all come to act; make soak has hours.
+	short='export FLOWTAP_STRESS_SECONDS=${FLOWTAP_STRESS_SECONDS:-8}; '
 }
-labels=() wanted=" $* "
-export FLOWTAP_SEED=${FLOWTAP_SEED:-$SRANDOM}
+labels=() wanted=" ${*:-${FLOWTAP_MACHINES-}} "
+export FLOWTAP_SEED=${FLOWTAP_SEED:-1}
 declare -A machines run_by
 
 asked() {
@@ -79,7 +81,7 @@ environment() {
 	printf 'export FLOWTAP_MODULE=/test/flowtap.ko; '
 	for name in $(compgen -e FLOWTAP_); do
 		case $name in
-		FLOWTAP_LAB|FLOWTAP_MODULE) ;;
+		FLOWTAP_LAB|FLOWTAP_MODULE|FLOWTAP_SLOTS|FLOWTAP_MACHINES|FLOWTAP_SOAK) ;;
 		*) printf 'export %s=%q; ' "$name" "${!name}" ;;
 		esac
 	done
@@ -88,14 +90,18 @@ environment() {
 # Each program ends with a line that says how, whatever became of it.
 # shellcheck disable=SC2016
 guest_script='for program in $list; do
+	read -r began rest </proc/uptime
 	echo "BEGIN $program"
 	/test/$program $arguments
 	echo "END $program $?"
+	read -r now rest </proc/uptime
+	echo "TOOK $program $((${now%.*} - ${began%.*}))"
 done
 rmmod flowtap && echo UNLOADED'
 
 boot() { # LABEL ARCH KERNEL CPUS BOOT-OPTIONS BEFORE
 	local label=$1 arch=$2 kernel=$3 cpus=$4 options=$5 before=$6 dir=$tmp/$1
+	local began=$SECONDS
 	# shellcheck disable=SC2086
 	fill "$dir" "$arch" "$kernel" ${run_by[$label]} || {
 		echo "the guest's programs are not built" >"$dir.log"
@@ -103,11 +109,12 @@ boot() { # LABEL ARCH KERNEL CPUS BOOT-OPTIONS BEFORE
 		return
 	}
 	# shellcheck disable=SC2086
-	selftests/vm/boot --arch "$arch" --kernel "$kernel" --smp "$cpus" --timeout "$guest_timeout" \
-		$options --root-dir "$dir" --log "$dir.log" -- \
+	selftests/vm/boot --arch "$arch" --kernel "$kernel" --smp "$cpus" --limit "$guest_limit" \
+		$options --root-dir "$dir" --log "$dir.log" --dmesg "$dir.dmesg" -- \
 		"list='${run_by[$label]}'; $(environment) $before; $guest_script; $guest_after" \
 		2>"$dir.errors"
 	echo $? >"$dir.status"
+	echo $((SECONDS - began)) >"$dir.seconds"
 }
 
 boot_machines() {
@@ -133,6 +140,12 @@ said() { # LABEL TEXT
 	grep -aq "^$2" "$tmp/$1.log"
 }
 
+# What the guest's programs and its kernel said last.
+last_words() { # LABEL LINES
+	grep -av '^# *\(RUN\|OK\)' "$tmp/$1.log" | tail -n "$2" | sed 's/^/# guest: /'
+	[ ! -e "$tmp/$1.dmesg" ] || tail -n "$2" "$tmp/$1.dmesg" | sed 's/^/# kernel: /'
+}
+
 judge() { # LABEL
 	local label=$1 log=$tmp/$1.log program
 	for program in ${run_by[$label]}; do
@@ -141,10 +154,13 @@ judge() { # LABEL
 		renumber "$label $program" <"$tmp/part"
 		# 0, or 4 where all of it was skipped; what failed has said so itself.
 		grep -aEq "^END $program [014]\$" "$log"
-		check $? "$label $program ran to its end"
+		check $? "$label $program ran to its end" || last_words "$label" 12
+		! grep -aq "^END $program 1\$" "$log" || last_words "$label" 6
 	done
 	said "$label" UNLOADED
 	check $? "$label: the module goes at the end"
+	echo "# $label: seconds, where more than 5:$(awk '$1 == "TOOK" && $3 + 0 > 5 {
+		printf " %s %d", $2, $3 }' "$log"); the guest $(cat "$tmp/$label.seconds")"
 	sed 's/^/# /' "$tmp/$label.errors"
 	[ "$(cat "$tmp/$label.status")" = 0 ]
 	check $? "$label: the kernel has nothing to report"

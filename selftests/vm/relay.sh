@@ -29,8 +29,8 @@ guest() { # PREFIX of the kernel's release, SCRIPT
 	/*) cp "$2" "$root/test/script" ;;
 	*) cp "$here/$2" "$root/test/script" ;;
 	esac
-	run "$here/boot" --arch riscv64 --kernel "$release" --smp 2 --root-dir "$root" \
-		--out "$test_dir/out" --timeout 600 -- sh /test/script
+	run "$here/boot" --arch riscv64 --kernel "$release" --smp 2 --imsic --root-dir "$root" \
+		--out "$test_dir/out" -- sh /test/script
 	booted=$status
 	relay
 	ok "$1: the guest ended well and its kernel reported nothing" is 0 $booted
