@@ -5,7 +5,7 @@
  */
 #include <sys/syscall.h>
 
-#include "kselftest_harness.h"
+#include "harness.h"
 #include "stream.h"
 #include "task.h"
 
@@ -248,10 +248,10 @@ static unsigned int seed_of_today(void)
 {
 	const char *given = getenv("FLOWTAP_SEED");
 
-	return given ? strtoul(given, NULL, 0) : now_ns() / 1000;
+	return given ? strtoul(given, NULL, 0) : 1;
 }
 
-TEST_F_TIMEOUT(lifetime, streams_come_and_go_at_random_over_restless_tasks, 60)
+TEST_F_TIMEOUT(lifetime, streams_come_and_go_at_random_over_restless_tasks, 600)
 {
 	unsigned int seed = seed_of_today();
 
@@ -260,7 +260,7 @@ TEST_F_TIMEOUT(lifetime, streams_come_and_go_at_random_over_restless_tasks, 60)
 	EXPECT_TRUE(source_there(FLOWTAP_SOURCE_SOFT));
 }
 
-TEST_F_TIMEOUT(lifetime, streams_of_the_hardware_come_and_go_at_random, 60)
+TEST_F_TIMEOUT(lifetime, streams_of_the_hardware_come_and_go_at_random, 600)
 {
 	struct flowtap_configure configure = plain(FLOWTAP_SOURCE_CTR, 0);
 	unsigned int seed = seed_of_today();
@@ -389,7 +389,7 @@ TEST_F(module, it_does_not_go_while_it_is_open)
 	EXPECT_EQ(ENOENT, errno);
 }
 
-TEST_F_TIMEOUT(module, it_comes_and_goes_many_times, 120)
+TEST_F_TIMEOUT(module, it_comes_and_goes_many_times, 600)
 {
 	struct flowtap_configure configure = ticking(0, 100000);
 	unsigned int round;

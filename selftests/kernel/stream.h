@@ -53,7 +53,7 @@ static inline int open_device(void)
 
 /* Waits for it, 10 seconds at most; whether it came. The machine may be very busy. */
 #define WAIT_FOR(condition) ({							\
-	uint64_t until_ = now_ns() + 10000 * MS;				\
+	uint64_t until_ = now_ns() + 60000 * MS;				\
 										\
 	while (!(condition) && now_ns() < until_)				\
 		sleep_ms(2);							\
