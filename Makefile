@@ -6,6 +6,8 @@
 VERSION := 0.1
 B := build
 V ?= 0
+T ?=
+SOAK ?=
 Q := $(if $(filter 1,$(V)),,@)
 say = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' '$(1)' '$(2)';)
 
@@ -33,7 +35,7 @@ FUZZ := $(filter-out driver,$(patsubst selftests/fuzz/%.c,%,$(wildcard selftests
 BENCH := $(patsubst selftests/bench/%.c,%,$(wildcard selftests/bench/*.c))
 KERNEL := $(patsubst selftests/kernel/%.c,%,$(wildcard selftests/kernel/*.c))
 
-.PHONY: all help run check check-debug debug-kernels bench fuzz lab shell install uninstall clean kmod native
+.PHONY: all help run check check-unit check-riscv check-arm check-debug soak debug-kernels bench fuzz lab shell install uninstall clean kmod native
 .DELETE_ON_ERROR:
 
 all: native kmod
@@ -43,7 +45,11 @@ help:
 	'make            build the module, library and tools for this machine' \
 	'make install    install them (as root; prefix=/usr/local, DESTDIR=)' \
 	'make run        see it work: boots an emulated RISC-V machine with CTR and traces a program' \
-	'make check      every test; ends with "N passed, N failed, N skipped"' \
+	'make check      every test; ends with "N passed, N failed, N skipped"; the same each time' \
+	"make check T='unit/stf vm/*'  those whose names match, built for as far as they need" \
+	'make check-unit check-riscv check-arm  those without guests, with such, with such of Arm' \
+	'make soak       what is random, parallel or long, for SOAK minutes (60), with random seeds;' \
+	'                builds the debug kernels first where they are not there yet' \
 	'make check-debug  the kernel tests in guests with KASAN and with lockdep, each with 10' \
 	'                minutes of stress; builds the two kernels where they are not there yet' \
 	'make bench      figures, side by side with what others use' \
@@ -114,9 +120,19 @@ fuzz: lab
 debug-kernels: lab
 	$(Q)$(LAB) debug-kernels
 check-debug: debug-kernels
-run check bench fuzz check-debug:
-	$(Q)$(LAB) run -- $(MAKE) --no-print-directory -j2 V=$(V) FUZZ_SECONDS=$(FUZZ_SECONDS) \
-		$@-in-lab
+soak: debug-kernels
+check-unit: lab
+check-riscv: lab
+check-arm: lab
+IN_LAB = $(Q)$(LAB) run -- $(MAKE) --no-print-directory -j2 V=$(V) FUZZ_SECONDS=$(FUZZ_SECONDS)
+run bench fuzz check-debug soak:
+	$(IN_LAB) SOAK=$(SOAK) $@-in-lab
+# T is the names of tests: globs, and !globs that leave out.
+T_check-unit := * !vm/*
+T_check-riscv := vm/* !vm/*arm64*
+T_check-arm := vm/*arm64*
+check check-unit check-riscv check-arm:
+	$(IN_LAB) T='$(or $(T),$(T_$@))' check-in-lab
 
 # Each kernel the lab has: build/kmod/ARCH-VERSION/flowtap.ko
 .PHONY: modules
@@ -127,21 +143,39 @@ modules:
 DEBUG_TESTS := selftests/vm/debug.test
 HOST_TESTS := $(UNIT:%=$(B)/asan/unit/%) $(FUZZ:%=$(B)/asan/fuzz/%) $(MORE_TESTS)
 GUEST := $(B)/riscv64/flowtap $(KERNEL:%=$(B)/riscv64/kernel/%) $(KERNEL:%=$(B)/arm64/kernel/%)
+TESTS := $(HOST_TESTS) $(filter-out $(DEBUG_TESTS),$(sort $(wildcard selftests/*/*.test)))
 
-.PHONY: run-in-lab check-in-lab check-debug-in-lab bench-in-lab everything
+# What T names is built: programs themselves, for scripts what their folder's scripts use.
+matching = $(if $(strip $(T)),$(shell B=$(B) selftests/run --match '$(T)' $(TESTS)),$(TESTS))
+NEEDS_SCRIPT := $(B)/asan/flowtap $(B)/host/flowtap
+NEEDS_cli := $(NEEDS_SCRIPT) $(filter $(B)/asan/% $(B)/host/%,$(EXTRA))
+NEEDS_truth := $(filter %/truth/mutations,$(EXTRA))
+NEEDS_kernel :=
+NEEDS_lab :=
+NEEDS_vm := $(NEEDS_SCRIPT) $(EXTRA) $(GUEST) modules
+needs = $(filter $(B)/%,$(1)) $(foreach d,$(sort $(patsubst selftests/%/,%,$(dir $(filter selftests/%,$(1))))),\
+	$(if $(filter undefined,$(origin NEEDS_$(d))),$(NEEDS_vm),$(NEEDS_$(d))))
+
+.PHONY: run-in-lab check-in-lab check-debug-in-lab soak-in-lab bench-in-lab everything
 everything: $(HOST_TESTS) $(B)/asan/flowtap $(B)/host/flowtap $(GUEST) $(EXTRA) modules
 
 run-in-lab: $(B)/host/flowtap $(B)/riscv64/flowtap
 	$(Q)selftests/kernel/modules $(B)/kmod 'riscv64-6.12*'
 	$(Q)selftests/vm/demo
 
-check-in-lab: everything
-	$(Q)B=$(B) selftests/run $(HOST_TESTS) \
-		$(filter-out $(DEBUG_TESTS),$(sort $(wildcard selftests/*/*.test)))
+.SECONDEXPANSION:
+check-in-lab: $$(call needs,$$(matching))
+	$(Q)set -- $(matching); [ $$# -gt 0 ] || { echo "no test matches T='$(T)'; names are:" >&2; \
+		B=$(B) selftests/run --names $(TESTS) >&2; exit 2; }; \
+	B=$(B) selftests/run "$$@"
 
 check-debug-in-lab: $(KERNEL:%=$(B)/riscv64/kernel/%)
 	$(Q)selftests/kernel/modules $(B)/kmod 'riscv64-[a-z]*'
 	$(Q)B=$(B) LIMIT=36000 selftests/run $(DEBUG_TESTS)
+
+soak-in-lab: everything $(KERNEL:%=$(B)/riscv64/kernel/%) $(FUZZ:%=$(B)/fuzz/%)
+	$(Q)selftests/kernel/modules $(B)/kmod 'riscv64-[a-z]*'
+	$(Q)B=$(B) selftests/soak $(SOAK)
 
 bench-in-lab: $(BENCH:%=$(B)/host/bench/%)
 	$(Q)for b in $(BENCH:%=$(B)/host/bench/%); do echo "== $${b##*/}"; $$b || exit 1; done
