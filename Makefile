@@ -57,7 +57,8 @@ help:
 	'make lab        make the lab (a Debian root in a cache directory) that run, check, bench use' \
 	'make shell      a shell inside the lab' \
 	'make clean      remove build/ (tools/lab/lab clean removes the lab)' \
-	'V=1 shows commands; MIRROR=URL chooses the Debian mirror of the lab'
+	'V=1 shows commands; MIRROR=URL chooses the Debian mirror of the lab, LAB_SUITES=NAME a further' \
+	'name of the release there'
 
 # --- One userland build: name, compiler prefix, flags, another compiler. Objects go to build/NAME/. ---
 define userland
