@@ -87,14 +87,14 @@ static ssize_t write_some(const struct flowtap_archive_writer *writer, const str
 	return writev(writer->fd, parts, n);
 }
 
-/* Behind what is in the file. Changes parts. 0 or -errno. */
-static int write_all(struct flowtap_archive_writer *writer, struct iovec *parts, int n_parts)
+/* Behind what is in the file. Changes parts. 0 or -errno; *done: so many bytes are there. */
+static int write_all(const struct flowtap_archive_writer *writer, struct iovec *parts, int n_parts,
+		     uint64_t *done)
 {
-	uint64_t written = writer->written;
 	int empty = take(parts, n_parts, 0);
 
 	while (parts += empty, n_parts -= empty, n_parts) {
-		ssize_t n = write_some(writer, parts, n_parts, written);
+		ssize_t n = write_some(writer, parts, n_parts, writer->written + *done);
 
 		empty = 0;
 		if (n < 0 && errno == EAGAIN) {
@@ -105,21 +105,50 @@ static int write_all(struct flowtap_archive_writer *writer, struct iovec *parts,
 		} else if (n < 0 && errno != EINTR) {
 			return -errno;
 		} else if (n > 0) {
-			written += (uint64_t)n;
+			*done += (uint64_t)n;
 			empty = take(parts, n_parts, (size_t)n);
 		}
 	}
-	writer->written = written;
 	return 0;
 }
 
-/* The same once; after an error nothing is tried any more. */
+/* With its header, and zeros up to a multiple of 8. */
+static size_t block_bytes(const struct flowtap_archive_block_header *header)
+{
+	return sizeof(*header) + ((header->size + 7U) & ~7U);
+}
+
+/* Of the first bytes of the buffer, which begins with a block, or with the archive's header. */
+static uint64_t whole_blocks(const struct flowtap_archive_writer *writer, uint64_t bytes)
+{
+	struct flowtap_archive_block_header header;
+	uint64_t end = writer->written ? 0 : sizeof(struct flowtap_archive_header), whole = 0;
+
+	for (; end <= bytes && end <= writer->used; end += block_bytes(&header)) {
+		whole = end;
+		if (end + sizeof(header) > writer->used)
+			break;
+		memcpy(&header, writer->buffer + end, sizeof(header));
+	}
+	return whole;
+}
+
+/*
+ * The same once; after an error nothing is tried any more, and a block that is not whole goes out
+ * of the file.
+ */
 static int write_parts(struct flowtap_archive_writer *writer, struct iovec *parts, int n)
 {
+	uint64_t done = 0;
 	int saved = errno;
 
-	if (!writer->failed)
-		writer->failed = write_all(writer, parts, n);
+	if (writer->failed)
+		return writer->failed;
+	writer->failed = write_all(writer, parts, n, &done);
+	writer->written += writer->failed ? whole_blocks(writer, done) : done;
+	/* Else its reader passes over it. */
+	if (writer->failed && writer->start >= 0)
+		(void)!ftruncate(writer->fd, writer->start + (off_t)writer->written);
 	errno = saved;
 	return writer->failed;
 }
@@ -132,29 +161,6 @@ int flowtap_archive_flush(struct flowtap_archive_writer *writer)
 	if (!err)
 		writer->used = 0;
 	return err;
-}
-
-static int put(struct flowtap_archive_writer *writer, const void *bytes, size_t size)
-{
-	const uint8_t *from = bytes;
-
-	while (size) {
-		size_t n = BUFFER - writer->used;
-
-		if (n > size)
-			n = size;
-		memcpy(writer->buffer + writer->used, from, n);
-		writer->used += n;
-		from += n;
-		size -= n;
-		if (writer->used == BUFFER) {
-			int err = flowtap_archive_flush(writer);
-
-			if (err)
-				return err;
-		}
-	}
-	return 0;
 }
 
 /* A block's header, with its checksum. 0; what flowtap_archive_write says. */
@@ -200,13 +206,17 @@ int flowtap_archive_write(struct flowtap_archive_writer *writer, uint32_t type, 
 
 	if (err)
 		return err;
-	if (header.size >= DIRECT) {
+	/* What the buffer has are whole blocks. */
+	if (header.size >= DIRECT || block_bytes(&header) > BUFFER - writer->used)
 		err = flowtap_archive_flush(writer);
+	if (err || header.size >= DIRECT)
 		return err ? err : write_parts(writer, parts, 4);
+	for (int i = 0; i < 4; i++) {
+		if (parts[i].iov_len)
+			memcpy(writer->buffer + writer->used, parts[i].iov_base, parts[i].iov_len);
+		writer->used += parts[i].iov_len;
 	}
-	for (int i = 0; i < 4 && !err; i++)
-		err = put(writer, parts[i].iov_base, parts[i].iov_len);
-	return err;
+	return 0;
 }
 
 bool flowtap_archive_placeable(const struct flowtap_archive_writer *writer)
@@ -260,6 +270,11 @@ int flowtap_archive_settle(struct flowtap_archive_writer *writer)
 	}
 	errno = saved;
 	return err;
+}
+
+uint64_t flowtap_archive_written(const struct flowtap_archive_writer *writer)
+{
+	return writer->written;
 }
 
 uint64_t flowtap_archive_size(const struct flowtap_archive_writer *writer)

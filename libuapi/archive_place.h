@@ -22,6 +22,11 @@ int flowtap_archive_place(struct flowtap_archive_writer *writer, uint32_t type, 
 			  uint64_t time, const void *first, size_t first_size, const void *second,
 			  size_t second_size, struct flowtap_archive_block_header *header,
 			  uint64_t *offset);
+/*
+ * Bytes of the archive, from its start, that are in the file or have a place there. After an error of
+ * the writer these are whole blocks, and what was behind them was cut off, where that is possible.
+ */
+uint64_t flowtap_archive_written(const struct flowtap_archive_writer *writer);
 /* What was placed could not be written: from now on every call returns `error`, unless one of
  * before was there first. */
 void flowtap_archive_fail(struct flowtap_archive_writer *writer, int error);

@@ -229,9 +229,15 @@ static uint64_t now(void)
 static int copy_block(struct flowtap_drain *drain, struct drain_stream *stream,
 		      struct drain_flight *flight, const struct flowtap_stretch part[2])
 {
-	*flight = (struct drain_flight){ .end = flight->end, .pending = true, .copied = true };
-	return flowtap_archive_write(drain->writer, FLOWTAP_ARCHIVE_RING, stream->cpu, now(),
-				     part[0].bytes, part[0].size, part[1].bytes, part[1].size);
+	int err = flowtap_archive_write(drain->writer, FLOWTAP_ARCHIVE_RING, stream->cpu, now(),
+					part[0].bytes, part[0].size, part[1].bytes, part[1].size);
+
+	*flight = (struct drain_flight){
+		.end = flight->end,
+		.pending = true,
+		.copied = flowtap_archive_size(drain->writer),
+	};
+	return err;
 }
 
 static int place_block(struct flowtap_drain *drain, struct drain_stream *stream,
@@ -333,9 +339,11 @@ static uint64_t take_all(struct flowtap_drain *drain, bool little)
 	return moved;
 }
 
-/* What was copied is in the file. */
+/* What was copied is in the file, or some of it, if that has no room for more. */
 static void land_copies(struct flowtap_drain *drain)
 {
+	const uint64_t written = flowtap_archive_written(drain->writer);
+
 	for (unsigned int i = 0; i < drain->streams; i++) {
 		struct drain_stream *stream = &drain->stream[i];
 
@@ -343,7 +351,7 @@ static void land_copies(struct flowtap_drain *drain)
 			struct drain_flight *flight =
 				&stream->flights[(stream->first + j) % DRAIN_FLIGHTS];
 
-			if (flight->copied)
+			if (flight->copied && flight->copied <= written)
 				flight->pending = false;
 		}
 		land(stream);
@@ -359,8 +367,7 @@ int flowtap_drain_take(struct flowtap_drain *drain, uint64_t *moved)
 	err = flowtap_archive_flush(drain->writer);
 	if (err)
 		drain_fail(drain, err);
-	else
-		land_copies(drain);
+	land_copies(drain);
 	if (drain->uring)
 		*moved += take_all(drain, false);
 	return drain->failed;

@@ -16,7 +16,7 @@
 struct drain_flight {
 	uint64_t end;		/* the tail when it is there */
 	bool pending;		/* it is not there yet */
-	bool copied;		/* it is in the archive's buffer */
+	uint64_t copied;	/* into the archive, up to there; 0: it was not */
 	unsigned int n;		/* pieces; those before `next` are in the file */
 	unsigned int next;
 	uint64_t offset;	/* in the file, of the next piece's first byte that is not there */

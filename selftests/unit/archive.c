@@ -8,11 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "archive_place.h"
 #include "crc32c.h"
 #include "kselftest_harness.h"
 
@@ -417,6 +419,13 @@ TEST(what_does_not_fit_is_refused)
 	free(payload);
 }
 
+static off_t size_of(int fd)
+{
+	struct stat status;
+
+	return fstat(fd, &status) ? -1 : status.st_size;
+}
+
 TEST(full_disk_is_told_and_stays)
 {
 	struct flowtap_archive_writer *writer;
@@ -433,6 +442,67 @@ TEST(full_disk_is_told_and_stays)
 	EXPECT_EQ(flowtap_archive_flush(writer), -ENOSPC);
 	EXPECT_EQ(errno, 1234);
 	flowtap_archive_writer_free(writer);
+}
+
+TEST(of_what_finds_no_room_whole_blocks_stay)
+{
+	struct rlimit limit, less = { 0 };
+	struct flowtap_archive_writer *writer;
+	struct flowtap_archive_reader *reader;
+	struct flowtap_archive_block block;
+	static uint8_t payload[1000];
+	int fd = new_file();
+
+	ASSERT_EQ(flowtap_archive_create(fd, &writer), 0);
+	ASSERT_EQ(flowtap_archive_write(writer, 1, 0, 0, payload, sizeof(payload), NULL, 0), 0);
+	ASSERT_EQ(flowtap_archive_flush(writer), 0);
+	EXPECT_EQ(size_of(fd), FIRST + 24 + 1000);
+	for (int i = 0; i < 4; i++)
+		ASSERT_EQ(flowtap_archive_write(writer, 1, 0, 0, payload, sizeof(payload), NULL, 0),
+			  0);
+	/* Room for two blocks and a half. */
+	ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	less.rlim_max = limit.rlim_max;
+	less.rlim_cur = FIRST + 1024 + 2500;
+	signal(SIGXFSZ, SIG_IGN);
+	ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &less), 0);
+	EXPECT_EQ(flowtap_archive_flush(writer), -EFBIG);
+	ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	EXPECT_EQ(size_of(fd), FIRST + 3 * 1024);
+	EXPECT_EQ(flowtap_archive_written(writer), FIRST + 3 * 1024);
+	flowtap_archive_writer_free(writer);
+	lseek(fd, 0, SEEK_SET);
+	ASSERT_EQ(flowtap_archive_open(fd, &reader), 0);
+	for (int i = 0; i < 3; i++) {
+		EXPECT_EQ(flowtap_archive_next(reader, &block), 1);
+		EXPECT_EQ(block.size, sizeof(payload));
+	}
+	EXPECT_EQ(flowtap_archive_next(reader, &block), 0);
+	flowtap_archive_reader_free(reader);
+}
+
+TEST(a_first_flush_that_finds_no_room)
+{
+	struct flowtap_archive_writer *writer;
+	struct rlimit limit, less;
+	int fd;
+
+	signal(SIGXFSZ, SIG_IGN);
+	ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
+	/* Within the archive's header; behind it; within the block's; within its payload; all of it. */
+	for (rlim_t room = 1; room <= FIRST + 48; room++) {
+		fd = new_file();
+		less = (struct rlimit){ room, limit.rlim_max };
+		ASSERT_EQ(flowtap_archive_create(fd, &writer), 0);
+		ASSERT_EQ(flowtap_archive_write(writer, 1, 0, 0, "12345678901234567890", 20, NULL, 0), 0);
+		ASSERT_EQ(flowtap_archive_write(writer, 1, 0, 0, "1", 1, NULL, 0), 0);
+		ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &less), 0);
+		EXPECT_EQ(flowtap_archive_flush(writer), -EFBIG);
+		ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
+		EXPECT_EQ(size_of(fd), room < FIRST ? 0 : room < FIRST + 48 ? FIRST : FIRST + 48);
+		flowtap_archive_writer_free(writer);
+		close(fd);
+	}
 }
 
 /* Until it is killed; but no more than memory has room for, should that take long. */
@@ -452,13 +522,6 @@ static void write_for_ever(int fd)
 		while (flowtap_archive_size(writer) > 256 << 20)
 			pause();
 	}
-}
-
-static off_t size_of(int fd)
-{
-	struct stat status;
-
-	return fstat(fd, &status) ? -1 : status.st_size;
 }
 
 TEST(killed_writer_leaves_a_readable_archive)
