@@ -5,10 +5,10 @@
 #include <flowtap/ring.h>
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
@@ -202,29 +202,35 @@ TEST(overwrite_ring_is_mapped_read_only)
 struct recorder {
 	struct made made;
 	uint64_t written;		/* records; atomic */
+	uint64_t oldest;		/* that is not overwritten */
 	bool stop;
 };
+
+/* The next record, over the oldest ones. */
+static void overwrite(struct recorder *recorder)
+{
+	struct flowtap_ring *ring = recorder->made.ring;
+	uint64_t words[64], head = ring->data_head, oldest = ring->data_oldest;
+	size_t size = record(recorder->written, words);
+
+	while (head + size - oldest > recorder->made.size)
+		oldest += size_of(recorder->oldest++);
+	__atomic_store_n(&ring->data_oldest, oldest, __ATOMIC_RELAXED);
+	__atomic_thread_fence(__ATOMIC_RELEASE);
+	put(&recorder->made, head, words, size);
+	__atomic_store_n(&ring->data_head, head + size, __ATOMIC_RELEASE);
+	__atomic_store_n(&recorder->written, recorder->written + 1, __ATOMIC_RELEASE);
+}
 
 static void *overwriter(void *argument)
 {
 	struct recorder *recorder = argument;
-	struct made *made = &recorder->made;
-	uint64_t head = 0, oldest = 0, first = 0, words[64];
 
-	for (uint64_t n = 0; !__atomic_load_n(&recorder->stop, __ATOMIC_RELAXED); n++) {
-		size_t size = record(n, words);
-
-		while (head + size - oldest > DATA)
-			oldest += size_of(first++);
-		__atomic_store_n(&made->ring->data_oldest, oldest, __ATOMIC_RELAXED);
-		__atomic_thread_fence(__ATOMIC_RELEASE);
-		put(made, head, words, size);
-		head += size;
-		__atomic_store_n(&made->ring->data_head, head, __ATOMIC_RELEASE);
-		__atomic_store_n(&recorder->written, n + 1, __ATOMIC_RELEASE);
+	while (!__atomic_load_n(&recorder->stop, __ATOMIC_RELAXED)) {
+		overwrite(recorder);
 		/* Bursts, so that copies are made in peace as well. */
-		if (n % 5000 == 0)
-			usleep(100);
+		if (recorder->written % 5000 == 0)
+			sched_yield();
 	}
 	return NULL;
 }
@@ -252,7 +258,7 @@ static int64_t judge(const struct flowtap_stretch *records, uint64_t *count)
 TEST(copies_of_an_overwritten_ring_have_whole_records_only)
 {
 	struct recorder recorder = { .made = make_one() };
-	uint64_t torn = 0, peaceful = 0, count, dropped, head, before;
+	uint64_t count, dropped, head, before;
 	struct flowtap_stretch records;
 	struct flowtap_reader reader;
 	pthread_t thread;
@@ -262,8 +268,9 @@ TEST(copies_of_an_overwritten_ring_have_whole_records_only)
 	recorder.made.ring->flags = FLOWTAP_OVERWRITE;
 	ASSERT_EQ(flowtap_reader_attach(&reader, recorder.made.ring, PAGE + DATA), 0);
 	ASSERT_EQ(pthread_create(&thread, NULL, overwriter, &recorder), 0);
-	/* On a busy machine both may have to share a CPU: then few are torn. */
-	for (time_t end = time(NULL) + 20; time(NULL) < end && (torn < 300 || peaceful < 300);) {
+	while (__atomic_load_n(&recorder.written, __ATOMIC_ACQUIRE) < 100)
+		sched_yield();
+	for (int i = 0; i < 20000; i++) {
 		int err;
 
 		before = __atomic_load_n(&recorder.written, __ATOMIC_ACQUIRE);
@@ -271,26 +278,123 @@ TEST(copies_of_an_overwritten_ring_have_whole_records_only)
 		if (err == -EAGAIN)
 			continue;
 		ASSERT_EQ(err, 0);
-		if (!before)
+		/* Who is kept from the CPU in the middle of it may find all of it overwritten. */
+		if (!records.size)
 			continue;
 		last = judge(&records, &count);
 		ASSERT_LE((int64_t)before - 1, last);
-		/* Where nothing was overwritten meanwhile, the ring was full of them. */
-		if (!dropped && before > 100)
-			ASSERT_GT(records.size, DATA - 2 * 336);
-		torn += dropped > 0;
-		peaceful += !dropped;
 	}
 	__atomic_store_n(&recorder.stop, true, __ATOMIC_RELAXED);
 	pthread_join(thread, NULL);
-	EXPECT_GT(torn, 0);
-	EXPECT_GT(peaceful, 0);
-	/* And at rest: up to the last one. */
+	/* And at rest: up to the last one, and the ring is full of them. */
 	ASSERT_EQ(flowtap_reader_copy(&reader, buffer, &records, &head, &dropped), 0);
 	EXPECT_EQ(dropped, 0);
 	EXPECT_EQ(judge(&records, &count) + 1, recorder.written);
+	EXPECT_GT(records.size, DATA - 2 * 336);
 	free(buffer);
 	unmake(&recorder.made);
+}
+
+#define PAGES 4
+
+/* What is written when a copy comes to a page. */
+static struct {
+	struct recorder recorder;
+	uint8_t *page;			/* as its reader has it */
+	unsigned int records;
+	bool all;			/* up to where nothing of it is left */
+	unsigned int times;
+} meanwhile;
+
+static void write_meanwhile(int signal, siginfo_t *info, void *context)
+{
+	const struct flowtap_ring *ring = meanwhile.recorder.made.ring;
+	uint8_t *at = info->si_addr;
+	uint64_t head = ring->data_head;
+
+	if (!meanwhile.page || at < meanwhile.page || at >= meanwhile.page + PAGE)
+		abort();
+	for (unsigned int i = 0; i < meanwhile.records; i++)
+		overwrite(&meanwhile.recorder);
+	while (meanwhile.all && ring->data_oldest < head)
+		overwrite(&meanwhile.recorder);
+	meanwhile.times++;
+	if (mprotect(meanwhile.page, PAGE, PROT_READ))
+		abort();
+}
+
+/* A ring that its reader has mapped at another place, read-only. */
+static void *make_meanwhile(void)
+{
+	const size_t size = PAGE + PAGES * PAGE;
+	struct sigaction action = { .sa_sigaction = write_meanwhile, .sa_flags = SA_SIGINFO };
+	struct recorder *recorder = &meanwhile.recorder;
+	int fd = memfd_create("ring", MFD_CLOEXEC);
+	void *mapping;
+
+	memset(&meanwhile, 0, sizeof(meanwhile));
+	if (!make(&recorder->made, PAGES * PAGE) || ftruncate(fd, (off_t)size) ||
+	    pwrite(fd, recorder->made.ring, PAGE, 0) != PAGE ||
+	    mmap(recorder->made.ring, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_FIXED, fd, 0) ==
+	    MAP_FAILED)
+		abort();
+	recorder->made.ring->flags = FLOWTAP_OVERWRITE;
+	mapping = mmap(NULL, size, PROT_READ, MAP_SHARED, fd, 0);
+	close(fd);
+	if (mapping == MAP_FAILED || sigaction(SIGSEGV, &action, NULL))
+		abort();
+	return mapping;
+}
+
+/* However many records are written while it is anywhere in the ring. */
+TEST(a_copy_that_is_overtaken_has_what_is_left)
+{
+	const struct flowtap_ring *ring;
+	uint64_t count, dropped, head;
+	struct flowtap_stretch records;
+	uint8_t *mapping = make_meanwhile(), *buffer = malloc(PAGES * PAGE);
+	struct flowtap_reader reader;
+	unsigned int none = 0, again = 0;
+
+	ring = meanwhile.recorder.made.ring;
+	ASSERT_EQ(flowtap_reader_attach(&reader, mapping, PAGE + PAGES * PAGE), 0);
+	for (unsigned int i = 0; i < 2000; i++) {
+		uint64_t written, head_before, oldest_before;
+
+		/* Never the same place; the ring is full. */
+		for (int n = i ? 1 : 300; n; n--)
+			overwrite(&meanwhile.recorder);
+		written = meanwhile.recorder.written;
+		head_before = ring->data_head;
+		oldest_before = ring->data_oldest;
+		meanwhile.page = mapping + PAGE + i % PAGES * PAGE;
+		meanwhile.records = i * 7 % 90;
+		meanwhile.all = i % 3 == 0;
+		meanwhile.times = 0;
+		ASSERT_EQ(mprotect(meanwhile.page, PAGE, PROT_NONE), 0);
+		ASSERT_EQ(flowtap_reader_copy(&reader, buffer, &records, &head, &dropped), 0);
+		ASSERT_EQ(meanwhile.times, 1);
+		ASSERT_EQ(dropped, ring->data_oldest - oldest_before);
+		if (ring->data_oldest > head_before) {
+			/* Nothing of it was left: another one, in peace. */
+			ASSERT_EQ(head, ring->data_head);
+			ASSERT_EQ(records.size, ring->data_head - ring->data_oldest);
+			written = meanwhile.recorder.written;
+			again++;
+		} else {
+			ASSERT_EQ(head, head_before);
+			ASSERT_EQ(records.size, head_before - ring->data_oldest);
+		}
+		if (records.size)
+			ASSERT_EQ(judge(&records, &count), (int64_t)written - 1);
+		none += !records.size;
+	}
+	EXPECT_LT(0, none);
+	EXPECT_LT(0, again);
+	signal(SIGSEGV, SIG_DFL);
+	munmap(mapping, PAGE + PAGES * PAGE);
+	free(buffer);
+	unmake(&meanwhile.recorder.made);
 }
 
 TEST(overwritten_ring_that_contradicts_itself_is_refused)
