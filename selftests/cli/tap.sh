@@ -7,6 +7,9 @@
 #   ok NAME TEST...       "ok" if the command TEST (usually [ or [[ as `has`, `is`) succeeds
 #   is WANT GOT           equal; else shows both
 #   has TEXT PATTERN      TEXT matches the extended regular expression
+#   stop_writing FILE N COMMAND...
+#                         COMMAND in the background, stopped (kill -CONT $writer) while it writes
+#                         FILE.part, which has N bytes or more, and there is no FILE
 #   skip NAME WHY         a test that cannot run here
 #   done_testing          the plan, and the exit status
 set -u
@@ -47,6 +50,29 @@ is() {
 
 has() {
 	[[ $1 =~ $2 ]]
+}
+
+stop_writing() { # FILE N COMMAND...
+	local file=$1 bytes=$2 state
+	shift 2
+	# If it was done before it could be stopped, once more.
+	while :; do
+		rm -f "$file" "$file.part"
+		"$@" &
+		writer=$!
+		until [ "$(stat -c %s "$file.part" 2>/dev/null || echo -1)" -ge "$bytes" ] ||
+			! kill -0 $writer 2>/dev/null; do
+			:
+		done
+		kill -STOP $writer 2>/dev/null
+		state=R
+		until [[ $state = [TZ] ]]; do
+			read -r _ _ state _ 2>/dev/null </proc/$writer/stat || state=Z
+		done
+		[ "$state" = T ] && [ -e "$file.part" ] && return
+		kill -KILL $writer 2>/dev/null
+		wait $writer 2>/dev/null
+	done
 }
 
 skip() {
