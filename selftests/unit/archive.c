@@ -11,12 +11,24 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "archive_place.h"
 #include "crc32c.h"
 #include "kselftest_harness.h"
+
+/* Stands in for the library's, and counts. */
+static uint64_t checksummed;
+
+#define flowtap_crc32c checksum_of
+#include "crc32c.c"
+#undef flowtap_crc32c
+
+uint32_t flowtap_crc32c(uint32_t crc, const void *bytes, size_t size)
+{
+	checksummed += size;
+	return checksum_of(crc, bytes, size);
+}
 
 #define BLOCK_HEADER sizeof(struct flowtap_archive_block_header)
 #define FIRST sizeof(struct flowtap_archive_header)
@@ -303,7 +315,6 @@ TEST(search_for_blocks_takes_bounded_time)
 	struct flowtap_archive_writer *writer;
 	struct flowtap_archive_reader *reader;
 	struct flowtap_archive_block block;
-	struct timespec start, end;
 	int fd = new_file(), got;
 
 	ASSERT_EQ(flowtap_archive_create(fd, &writer), 0);
@@ -312,14 +323,13 @@ TEST(search_for_blocks_takes_bounded_time)
 	for (size_t i = 0; i < claims; i++)
 		ASSERT_EQ(write(fd, &claim, sizeof(claim)), sizeof(claim));
 	lseek(fd, 0, SEEK_SET);
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &start);
+	checksummed = 0;
 	ASSERT_EQ(flowtap_archive_open(fd, &reader), 0);
 	while ((got = flowtap_archive_next(reader, &block)))
 		ASSERT_LT(got, 0);
 	flowtap_archive_reader_free(reader);
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &end);
-	/* All claims together would be 700 GB of checksums. */
-	EXPECT_LE(end.tv_sec - start.tv_sec, 10);
+	/* All claims together would be 700 GB. */
+	EXPECT_LE(checksummed, 12 * claims * sizeof(claim));
 }
 
 TEST(other_files_are_refused)
@@ -505,7 +515,6 @@ TEST(a_first_flush_that_finds_no_room)
 	}
 }
 
-/* Until it is killed; but no more than memory has room for, should that take long. */
 static void write_for_ever(int fd)
 {
 	struct flowtap_archive_writer *writer;
@@ -519,27 +528,30 @@ static void write_for_ever(int fd)
 		if (flowtap_archive_write(writer, FLOWTAP_ARCHIVE_RING, 1, i, payload,
 					  8 * (i % 501), NULL, 0))
 			_exit(1);
-		while (flowtap_archive_size(writer) > 256 << 20)
-			pause();
 	}
 }
 
+/* In the middle of a write. */
 TEST(killed_writer_leaves_a_readable_archive)
 {
 	for (int round = 0; round < 5; round++) {
+		struct rlimit limit = { 5000000 + 100003 * round, RLIM_INFINITY }, none = { 0, 0 };
 		struct flowtap_archive_reader *reader;
 		struct flowtap_archive_block block;
-		int fd = new_file(), got;
+		int fd = new_file(), got, status;
 		uint64_t next = 0;
 		pid_t pid = fork();
 
-		if (pid == 0)
+		if (pid == 0) {
+			signal(SIGXFSZ, SIG_DFL);
+			setrlimit(RLIMIT_CORE, &none);
+			/* What goes beyond it is cut off there; the next write kills with SIGXFSZ. */
+			setrlimit(RLIMIT_FSIZE, &limit);
 			write_for_ever(fd);
-		while (size_of(fd) < 5000000)
-			usleep(1000);
-		usleep(3000 * round);
-		kill(pid, SIGKILL);
-		waitpid(pid, NULL, 0);
+		}
+		ASSERT_EQ(waitpid(pid, &status, 0), pid);
+		ASSERT_TRUE(WIFSIGNALED(status));
+		ASSERT_EQ(size_of(fd), (off_t)limit.rlim_cur);
 		lseek(fd, 0, SEEK_SET);
 		got = flowtap_archive_open(fd, &reader);
 		ASSERT_EQ(got, 0);
@@ -548,7 +560,7 @@ TEST(killed_writer_leaves_a_readable_archive)
 			ASSERT_EQ(block.size, 8 * (next % 501));
 			next++;
 		}
-		EXPECT_GT(next, 0);
+		EXPECT_GT(next, 2000);
 		EXPECT_TRUE(got == 0 || got == -ENODATA);
 		flowtap_archive_reader_free(reader);
 		close(fd);

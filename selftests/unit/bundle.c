@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "kselftest_harness.h"
@@ -48,12 +49,19 @@ static void write_tiny(const char *path, uint8_t seed)
 
 FIXTURE_SETUP(bundle)
 {
+	struct timespec now;
+	struct stat status;
+
 	strcpy(self->root, "/tmp/flowtap-bundle-XXXXXX");
 	ASSERT_NE(mkdtemp(self->root), NULL);
 	snprintf(self->path, sizeof(self->path), "%s/a", self->root);
 	write_tiny(self->path, 1);
-	/* File times are those of the kernel's tick. */
-	usleep(20000);
+	/* File times are those of the kernel's tick: until the next one it would have been changed since. */
+	ASSERT_EQ(stat(self->path, &status), 0);
+	do
+		clock_gettime(CLOCK_REALTIME_COARSE, &now);
+	while (now.tv_sec < status.st_ctim.tv_sec ||
+	       (now.tv_sec == status.st_ctim.tv_sec && now.tv_nsec <= status.st_ctim.tv_nsec));
 	self->bundle = flowtap_bundle_new();
 	ASSERT_NE(self->bundle, NULL);
 	self->fd = memfd_create("archive", MFD_CLOEXEC);

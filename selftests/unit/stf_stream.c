@@ -14,6 +14,7 @@
 #include <signal.h>
 
 #include "kselftest_harness.h"
+#include "seed.h"
 
 static const struct flowtap_stf_options options = { .generator = 0xff };
 
@@ -282,7 +283,7 @@ TEST(reads_back_what_was_written)
 		struct output output = output_new();
 		struct flowtap_stf *stf;
 
-		random_state = seed * 0x9e3779b97f4a7c15;
+		random_state = seeded(seed * 0x9e3779b97f4a7c15);
 		ASSERT_EQ(0, write_walk(output.fd, seed == 1 ? INSNS : 1000, &stf));
 		output_read(&output);
 		EXPECT_EQ(0, stfcheck_run(&check, output.bytes, output.size))
@@ -308,19 +309,17 @@ struct reader {
 	bool interrupts;
 };
 
-/* Reads in pieces of odd sizes, sometimes late, and with signals for who waits at the other end. */
-static void *read_slowly(void *argument)
+/* Reads in pieces of odd sizes, and with signals for who waits at the other end. */
+static void *read_all(void *argument)
 {
 	struct reader *reader = argument;
+	unsigned int reads = 0;
 	ssize_t n;
 
 	reader->bytes = malloc(8 << 20);
 	while ((n = read(reader->fd, reader->bytes + reader->size, 1 + reader->size % 6007)) > 0) {
 		reader->size += n;
-		if (reader->size % 64)
-			continue;
-		usleep(200);
-		if (reader->interrupts)
+		if (reader->interrupts && ++reads % 8 == 0)
 			pthread_kill(reader->writer, SIGUSR1);
 	}
 	return NULL;
@@ -345,7 +344,7 @@ static int write_to_pipe(int flags, bool interrupts, struct reader *reader)
 	fcntl(pipes[0], F_SETFL, 0);
 	*reader = (struct reader){ .fd = pipes[0], .writer = pthread_self(),
 				   .interrupts = interrupts };
-	pthread_create(&thread, NULL, read_slowly, reader);
+	pthread_create(&thread, NULL, read_all, reader);
 	random_state = 5;
 	error = write_walk(pipes[1], INSNS / 2, &stf);
 	close(pipes[1]);
