@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "seed.h"
+
 #define ROOM (1U << 20)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -138,7 +140,7 @@ int main(int argc, char **argv)
 	const char *crash = NULL, *file = NULL, *write_to = NULL;
 	static uint8_t seed[ROOM], data[ROOM];
 	unsigned int seeds = 0, kept;
-	uint64_t start = 20261121;
+	uint64_t start = 20261121 + 2 * (test_seed - 1);
 	size_t size;
 
 	for (int a = 1; a < argc; a++) {

@@ -10,6 +10,7 @@
 
 #include "arm_judge.h"
 #include "kselftest_harness.h"
+#include "seed.h"
 
 #define OBJDUMP64 "aarch64-linux-gnu-objdump"
 #define OBJDUMP32 "arm-linux-gnueabihf-objdump"
@@ -124,10 +125,7 @@ static uint32_t next_random(void)
 
 static void sow(void)
 {
-	const char *seed = getenv("FLOWTAP_SEED");
-
-	state = seed ? strtoull(seed, NULL, 0) | 1 : 0x9e3779b97f4a7c15;
-	ksft_print_msg("FLOWTAP_SEED=%#llx\n", (unsigned long long)state);
+	state = seeded(0x9e3779b97f4a7c15);
 }
 
 FIXTURE(sweep) {

@@ -13,6 +13,7 @@
 #include <sys/uio.h>
 
 #include "drain_fixture.h"
+#include "seed.h"
 
 static struct {
 	bool shorten;
@@ -27,8 +28,9 @@ static struct {
 
 static uint64_t draw(void)
 {
-	static uint64_t state = 88172645463325252ULL;
+	static uint64_t state;
 
+	state = state ? state : seeded(88172645463325252ULL);
 	state ^= state << 13;
 	state ^= state >> 7;
 	return state ^= state << 17;

@@ -14,6 +14,7 @@
 #include <dirent.h>
 
 #include "kselftest_harness.h"
+#include "seed.h"
 
 #define COPIES 4
 #define DAMAGED 1
@@ -46,7 +47,7 @@ struct stream {
 	struct golden *golden;
 };
 
-static uint64_t seed, state;
+static uint64_t state;
 
 static uint64_t next_random(void)
 {
@@ -159,12 +160,10 @@ static void add_golden(const char *name)
 
 static void load_streams(void)
 {
-	const char *given = getenv("FLOWTAP_SEED");
 	struct dirent *entry;
 	DIR *directory;
 
-	seed = given ? strtoull(given, NULL, 0) : 1;
-	state = seed * 2654435761U | 1;
+	state = test_seed * 2654435761U | 1;
 	for (size_t i = 0; i < CORPUS_NAMES; i++)
 		add_corpus(corpus_names[i]);
 	directory = opendir(GOLDEN_DIRECTORY);
@@ -317,13 +316,13 @@ static void try_stream(struct __test_metadata *_metadata, const struct stream *s
 		memcpy(bytes, stream->bytes, stream->size);
 		size = damage(bytes, stream->size);
 		ASSERT_EQ(0, decode(stream, blocks, bytes, size, &damaged, NULL))
-			TH_LOG("%s: seed %llu", stream->name, (unsigned long long)seed);
+			TH_LOG("%s: seed %llu", stream->name, (unsigned long long)test_seed);
 		EXPECT_GE(same_begin(&clean, &damaged), marks[DAMAGED])
 			TH_LOG("%s: seed %llu: changed before the damage", stream->name,
-			       (unsigned long long)seed);
+			       (unsigned long long)test_seed);
 		EXPECT_GE(same_end(&clean, &damaged), after)
 			TH_LOG("%s: seed %llu: changed behind the damage", stream->name,
-			       (unsigned long long)seed);
+			       (unsigned long long)test_seed);
 		EXPECT_LE(damaged.n, clean.n + size * WORK);
 		tally->rounds++;
 		tally->gaps += damaged.gaps > clean.gaps;
@@ -342,7 +341,7 @@ static void try_all(struct __test_metadata *_metadata, unsigned long rounds,
 	for (size_t i = 0; i < n_streams; i++)
 		try_stream(_metadata, &streams[i], damage, rounds, &tally);
 	TH_LOG("seed %llu: %zu streams, %lu times damaged, %lu with a gap",
-	       (unsigned long long)seed, n_streams, tally.rounds, tally.gaps);
+	       (unsigned long long)test_seed, n_streams, tally.rounds, tally.gaps);
 }
 
 TEST_F_TIMEOUT(damage, flipped_bits_change_nothing_outside, 600)

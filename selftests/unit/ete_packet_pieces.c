@@ -10,6 +10,7 @@
 #include "hex.h"
 
 #include "kselftest_harness.h"
+#include "seed.h"
 
 static const struct flowtap_ete_config plain;
 
@@ -94,7 +95,7 @@ static uint64_t random_next(uint64_t *state)
  */
 TEST(garbage)
 {
-	uint64_t state = 0x9e3779b97f4a7c15;
+	uint64_t state = seeded(0x9e3779b97f4a7c15);
 
 	for (unsigned int round = 0; round < 3000; round++) {
 		uint8_t bytes[600] = { [11] = 0x80 };

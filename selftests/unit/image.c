@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "kselftest_harness.h"
+#include "seed.h"
 #include "unit/tinyelf.h"
 
 #define AT 0x40000000ULL		/* where most tests map code */
@@ -587,7 +588,7 @@ TEST(any_order_of_events_gives_the_model)
 		/* None, some or all of the events come out of order. */
 		uint32_t swaps = seed % 3 * 60;
 
-		random_state = seed;
+		random_state = (uint32_t)seeded(seed);
 		memset(model, 0, sizeof(model));
 		for (uint64_t time = 1; time <= TIMES; time++) {
 			events[time] = random_event(time);

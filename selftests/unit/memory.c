@@ -16,6 +16,7 @@
 #include "tinyelf.h"
 
 #include "kselftest_harness.h"
+#include "seed.h"
 
 FIXTURE(memory)
 {
@@ -125,7 +126,7 @@ TEST_F(memory, where_images_overlap_the_first_counts)
 		struct flowtap_memory *memory = flowtap_memory_new();
 		int map[512];
 
-		srand(round);
+		srand((unsigned int)seeded(round));
 		memset(map, 0xff, sizeof(map));
 		for (unsigned int i = 0; i < 1 + round / 2; i++) {
 			unsigned int from = (unsigned int)rand() % 500;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "kselftest_harness.h"
+#include "seed.h"
 #include "rv64.h"
 
 #define OBJDUMP "riscv64-linux-gnu-objdump"
@@ -463,10 +464,11 @@ TEST(what_objdump_does_not_know_is_known_only_where_an_extension_has_it)
 	EXPECT_EQ(extensions, 3 * 256 + 128 + 64 + 6 * 8 + 8);
 }
 
-static uint64_t state = 0x9e3779b97f4a7c15;
-
 static uint32_t next_random(void)
 {
+	static uint64_t state;
+
+	state = state ? state : seeded(0x9e3779b97f4a7c15);
 	state ^= state << 13;
 	state ^= state >> 7;
 	state ^= state << 17;

@@ -15,6 +15,7 @@
 #include <errno.h>
 
 #include "kselftest_harness.h"
+#include "seed.h"
 
 static const struct flowtap_stf_options options = {
 	.comment = "arm",
@@ -515,7 +516,7 @@ static void check_walk(struct __test_metadata *_metadata, uint64_t seed, bool pa
 	struct flowtap_stf *stf;
 
 	with.zstf = packed ? &zstf : NULL;
-	run.random = seed * 0x9e3779b97f4a7c15;
+	run.random = seeded(seed * 0x9e3779b97f4a7c15);
 	run.seen = calloc(INSNS + 16, sizeof(*run.seen));
 	run.n = run.wrong = run.checked = 0;
 	memset(run.made, 0, sizeof(run.made));

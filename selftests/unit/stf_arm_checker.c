@@ -12,6 +12,7 @@
 #include <errno.h>
 
 #include "kselftest_harness.h"
+#include "seed.h"
 
 #define HEADER	"01 'STF' 02 01000000 05000000 03 #'arm' 04 0200 05 0000 06 ff 000000 0000 " \
 		"07 0804080000000000 08 000000000000000000000000 09 0010000000000000 13 "
@@ -238,7 +239,7 @@ TEST(opcodes_are_to_the_checker_what_they_are_to_the_library)
 	static const enum opcode_arm arms[] = { [FLOWTAP_ISA_A64] = ARM_A64,
 						[FLOWTAP_ISA_A32] = ARM_A32,
 						[FLOWTAP_ISA_T32] = ARM_T32 };
-	uint64_t state = 0x9e3779b97f4a7c15, kinds[OPCODE_ANY + 1] = { 0 };
+	uint64_t state = seeded(0x9e3779b97f4a7c15), kinds[OPCODE_ANY + 1] = { 0 };
 
 	for (unsigned int i = 0; i < 3000000; i++) {
 		enum flowtap_isa isa = FLOWTAP_ISA_A64 + i % 3;

@@ -17,6 +17,7 @@
 #include <errno.h>
 
 #include "kselftest_harness.h"
+#include "seed.h"
 
 #define ROUNDS	6		/* of each trace */
 #define CACHE	(128U << 10)	/* small enough to be emptied now and then */
@@ -280,8 +281,7 @@ TEST(the_stf_of_any_trace_is_right)
 	char path[300];
 	size_t tried = 0;
 
-	state = setting("FLOWTAP_SEED", 1) * 0x9e3779b97f4a7c15 | 1;
-	printf("# state %llu\n", (unsigned long long)state);
+	state = test_seed * 0x9e3779b97f4a7c15 | 1;
 	for (size_t i = 0; i < CORPUS_NAMES; i++) {
 		snprintf(path, sizeof(path), CORPUS_DIRECTORY "/%s", corpus_names[i]);
 		for (size_t source = 0; !corpus_load(&corpus, path, source); source++) {
