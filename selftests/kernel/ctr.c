@@ -6,7 +6,7 @@
 #include <sys/syscall.h>
 #include <linux/perf_event.h>
 
-#include "harness.h"
+#include "kselftest_harness.h"
 #include "stream.h"
 #include "task.h"
 

@@ -7,7 +7,7 @@
 #include <liburing.h>
 #include <sys/resource.h>
 
-#include "harness.h"
+#include "kselftest_harness.h"
 #include "seen.h"
 #include "stream.h"
 #include "task.h"

@@ -10,7 +10,7 @@
  */
 #include <pthread.h>
 
-#include "harness.h"
+#include "kselftest_harness.h"
 #include "rival.h"
 #include "stream.h"
 #include "task.h"

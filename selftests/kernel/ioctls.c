@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <sys/eventfd.h>
 
-#include "harness.h"
+#include "kselftest_harness.h"
 #include "stream.h"
 #include "task.h"
 

@@ -5,7 +5,7 @@
  */
 #include <sys/syscall.h>
 
-#include "harness.h"
+#include "kselftest_harness.h"
 #include "stream.h"
 #include "task.h"
 

@@ -2,7 +2,7 @@
 /* Shows which mappings of the ring there are, how long they last, and that pages can be pinned. */
 #include <sys/uio.h>
 
-#include "harness.h"
+#include "kselftest_harness.h"
 #include "stream.h"
 #include "task.h"
 

@@ -2,7 +2,7 @@
 /* Shows that who comes into a set twice is counted once, and that whoever ends elsewhere is told. */
 #include <linux/perf_event.h>
 
-#include "harness.h"
+#include "kselftest_harness.h"
 #include "stream.h"
 #include "task.h"
 

@@ -6,7 +6,7 @@
  */
 #include <sys/resource.h>
 
-#include "harness.h"
+#include "kselftest_harness.h"
 #include "stream.h"
 #include "task.h"
 

@@ -3,7 +3,7 @@
  * Shows that the module takes CTR only where nobody else has it, leaves siselect and everything
  * else as it found it, and survives an idle state that loses the registers. riscv64 with CTR only.
  */
-#include "harness.h"
+#include "kselftest_harness.h"
 #include "stream.h"
 #include "task.h"
 

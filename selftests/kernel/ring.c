@@ -5,7 +5,7 @@
  */
 #include <pthread.h>
 
-#include "harness.h"
+#include "kselftest_harness.h"
 #include "seen.h"
 #include "stream.h"
 #include "task.h"

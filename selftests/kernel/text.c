@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "kcore.h"
-#include "harness.h"
+#include "kselftest_harness.h"
 #include "rival.h"
 
 #define TRACING "/sys/kernel/tracing"

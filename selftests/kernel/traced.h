@@ -3,7 +3,7 @@
 #ifndef FLOWTAP_TEST_TRACED_H
 #define FLOWTAP_TEST_TRACED_H
 
-#include "harness.h"
+#include "kselftest_harness.h"
 #include "stream.h"
 #include "task.h"
 
