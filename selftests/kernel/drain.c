@@ -292,15 +292,16 @@ TEST_F(drain, where_the_file_ends_the_tail_stays)
 	EXPECT_EQ(-EFBIG, error);
 	ASSERT_EQ(0, switch_lines(lines, disable));
 	EXPECT_EQ(-EFBIG, flowtap_drain_settle(lines->drain));
-	EXPECT_EQ(100001, lseek(lines->fd, 0, SEEK_END));
+	/* What a failed write of copies left is cut off. */
+	EXPECT_GE(100001, lseek(lines->fd, 0, SEEK_END));
 	EXPECT_GE(1, read_archive(lines));
+	/* What is there is the reader's no more, and nothing else. */
 	for (unsigned int i = 0; i < lines->n; i++) {
 		EXPECT_FALSE(lines->line[i].astray);
 		archived += lines->line[i].seen.bytes;
 		released += lines->line[i].stream.ring->data_tail;
 	}
-	/* Never more than is there; less where one write had several blocks and not all got in. */
-	EXPECT_GE(archived, released);
+	EXPECT_EQ(archived, released);
 	EXPECT_LT(20000, archived);
 }
 
