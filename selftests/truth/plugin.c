@@ -31,7 +31,13 @@ struct access {
 	uint8_t rs1;		/* register or immediate */
 };
 
+/* QEMU's own, which it exports like all of itself. */
+extern __thread void *current_cpu;
+void *qemu_get_cpu(int index);
+
 struct hart harts[HARTS];
+bool turns;
+static pthread_t thread;		/* of hart 0 */
 const char *prefix;
 struct qemu_plugin_scoreboard *score;
 atomic_bool armed;
@@ -42,13 +48,26 @@ static pthread_mutex_t code_lock = PTHREAD_MUTEX_INITIALIZER;
 static FILE *code_file;
 static uint32_t code_next;
 
+static struct hart *hart_of(unsigned int vcpu)
+{
+	struct hart *hart = harts;
+
+	if (!turns)
+		return &harts[vcpu];
+	while (hart->cpu != current_cpu)
+		hart++;
+	return hart;
+}
+
+static struct qemu_plugin_u64 scored(int which)
+{
+	return (struct qemu_plugin_u64){ score, which * sizeof(uint64_t) };
+}
+
 /* A piece begins at pc. How far it gets, inline code counts in the scoreboard. */
 static void begin(struct hart *hart, const struct code *code, uint64_t pc)
 {
-	struct qemu_plugin_u64 run = scored(RUN);
-
-	if (hart->code == code && hart->pc == pc &&
-	    qemu_plugin_u64_get(run, hart - harts) == code->n) {
+	if (hart->code == code && hart->pc == pc && score_of(hart, RUN) == code->n) {
 		hart->times++;
 	} else {
 		event(hart);
@@ -56,7 +75,7 @@ static void begin(struct hart *hart, const struct code *code, uint64_t pc)
 		hart->pc = pc;
 		hart->times = 0;
 	}
-	qemu_plugin_u64_set(run, hart - harts, 1);
+	set_score(hart, RUN, 1);
 }
 
 /* Whether the task has been recorded, now or before. */
@@ -87,14 +106,15 @@ static void forget(uint64_t task)
  */
 static void on_user(unsigned int vcpu, void *data)
 {
-	struct hart *hart = &harts[vcpu];
+	struct hart *hart = hart_of(vcpu);
 
-	if (!atomic_load_explicit(&armed, memory_order_relaxed))
+	if (!atomic_load_explicit(&armed, memory_order_relaxed) ||
+	    score_of(hart, USER) == USER_SKIPPED)
 		return;
 	if (hart->in_kernel) {
 		bool logs = is_traced(hart, read_register(hart, hart->sscratch));
 
-		qemu_plugin_u64_set(scored(USER), vcpu, logs ? USER_LOGGED : USER_SKIPPED);
+		set_score(hart, USER, logs ? USER_LOGGED : USER_SKIPPED);
 		if (!logs)
 			return;
 		event(hart);
@@ -109,9 +129,11 @@ static void on_user(unsigned int vcpu, void *data)
 /* The same in the kernel, where code has one address. Only while the kernel is recorded. */
 static void on_kernel(unsigned int vcpu, void *data)
 {
+	struct hart *hart = hart_of(vcpu);
 	const struct code *code = data;
 
-	begin(&harts[vcpu], code, code->address);
+	if (score_of(hart, KERNEL))
+		begin(hart, code, code->address);
 }
 
 /* Whether a trap was out of user mode. sstatus.SPP says so for those into the kernel. */
@@ -131,8 +153,7 @@ static bool from_user(struct hart *hart, uint64_t from, uint64_t to)
 
 static void set_recorded(struct hart *hart)
 {
-	qemu_plugin_u64_set(scored(KERNEL), hart - harts,
-			    hart->control & TRUTH_CONTROL_S && !hart->frozen);
+	set_score(hart, KERNEL, hart->control & TRUTH_CONTROL_S && !hart->frozen);
 }
 
 /* a7 of a system call: exit or exit_group. */
@@ -145,7 +166,7 @@ static bool is_exit(struct hart *hart)
 
 static void on_trap(unsigned int vcpu, int type, uint64_t from, uint64_t to, void *data)
 {
-	struct hart *hart = &harts[vcpu];
+	struct hart *hart = hart_of(vcpu);
 	uint64_t cause, flags;
 	bool freezes;
 
@@ -161,14 +182,14 @@ static void on_trap(unsigned int vcpu, int type, uint64_t from, uint64_t to, voi
 		flags |= TRUTH_TRAP_EXIT;
 	freezes = truth_freezes(hart->control, flags, cause);
 	if (flags & TRUTH_TRAP_USER) {
-		uint64_t user = qemu_plugin_u64_get(scored(USER), vcpu);
+		uint64_t user = score_of(hart, USER);
 
-		qemu_plugin_u64_set(scored(USER), vcpu, USER_UNKNOWN);
+		set_score(hart, USER, USER_UNKNOWN);
 		/* Unknown: not even the first instruction could be fetched. */
 		if (user == USER_SKIPPED || (user == USER_UNKNOWN &&
 					     !is_traced(hart, read_register(hart, hart->sscratch))))
 			return;
-	} else if (!freezes && !qemu_plugin_u64_get(scored(KERNEL), vcpu)) {
+	} else if (!freezes && !score_of(hart, KERNEL)) {
 		return;
 	}
 	event(hart);
@@ -222,7 +243,7 @@ static void on_write(struct hart *hart, const struct access *access)
 
 static void on_access(unsigned int vcpu, void *data)
 {
-	struct hart *hart = &harts[vcpu];
+	struct hart *hart = hart_of(vcpu);
 	const struct access *access = data;
 
 	if (hart->task != read_register(hart, hart->x[4]) && event(hart)) {
@@ -241,7 +262,7 @@ static void on_access(unsigned int vcpu, void *data)
 
 static void on_clear(unsigned int vcpu, void *data)
 {
-	struct hart *hart = &harts[vcpu];
+	struct hart *hart = hart_of(vcpu);
 
 	(void)data;
 	if (!event(hart))
@@ -292,7 +313,7 @@ static bool takes(struct hart *hart, uint32_t opcode)
 
 static void on_branch(unsigned int vcpu, void *data)
 {
-	struct hart *hart = &harts[vcpu];
+	struct hart *hart = hart_of(vcpu);
 
 	if (!hart->code || !takes(hart, (uintptr_t)data))
 		return;
@@ -319,6 +340,59 @@ static struct code *new_code(struct qemu_plugin_tb *tb, uint64_t address, size_t
 	return code;
 }
 
+/* A score and a number in a callback's data. */
+static void *packed(int which, uint64_t number)
+{
+	return (void *)(uintptr_t)((uint64_t)which << 32 | number);
+}
+
+static void on_store(unsigned int vcpu, void *data)
+{
+	hart_of(vcpu)->scores[(uintptr_t)data >> 32] = (uint32_t)(uintptr_t)data;
+}
+
+static void on_add(unsigned int vcpu, void *data)
+{
+	hart_of(vcpu)->scores[(uintptr_t)data >> 32] += (uint32_t)(uintptr_t)data;
+}
+
+/* A score of whoever executes the instruction becomes the number. */
+static void store(struct qemu_plugin_insn *insn, int which, uint64_t number)
+{
+	if (turns)
+		qemu_plugin_register_vcpu_insn_exec_cb(insn, on_store, QEMU_PLUGIN_NO_REGS,
+						       packed(which, number));
+	else
+		qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(
+			insn, QEMU_PLUGIN_INLINE_STORE, scored(which), number);
+}
+
+/* A score of whoever executes the block grows by the number. */
+static void add(struct qemu_plugin_tb *tb, int which, uint64_t number)
+{
+	if (turns)
+		qemu_plugin_register_vcpu_insn_exec_cb(qemu_plugin_tb_get_insn(tb, 0), on_add,
+						       QEMU_PLUGIN_NO_REGS,
+						       packed(which, number));
+	else
+		qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_PLUGIN_INLINE_ADD,
+								  scored(which), number);
+}
+
+/* Calls before the first instruction, unless the executing hart's score is the one given. */
+static void on_piece(struct qemu_plugin_tb *tb, qemu_plugin_vcpu_cb callback, int flags, int which,
+		     uint64_t unless, struct code *code)
+{
+	struct qemu_plugin_insn *first = qemu_plugin_tb_get_insn(tb, 0);
+
+	if (turns)
+		qemu_plugin_register_vcpu_insn_exec_cb(first, callback, flags, code);
+	else
+		qemu_plugin_register_vcpu_insn_exec_cond_cb(first, callback, flags,
+							    QEMU_PLUGIN_COND_NOT_EQUAL,
+							    scored(which), unless, code);
+}
+
 static void count_run(struct qemu_plugin_tb *tb, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -326,8 +400,7 @@ static void count_run(struct qemu_plugin_tb *tb, size_t n)
 		uint32_t opcode = opcode_of(insn);
 
 		if (i)
-			qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(
-				insn, QEMU_PLUGIN_INLINE_STORE, scored(RUN), i + 1);
+			store(insn, RUN, i + 1);
 		if (is_branch_to_next(opcode))
 			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_branch, QEMU_PLUGIN_R_REGS,
 							       (void *)(uintptr_t)opcode);
@@ -336,10 +409,7 @@ static void count_run(struct qemu_plugin_tb *tb, size_t n)
 
 static void translate_user(struct qemu_plugin_tb *tb, uint64_t address, size_t n)
 {
-	qemu_plugin_register_vcpu_insn_exec_cond_cb(qemu_plugin_tb_get_insn(tb, 0), on_user,
-						    QEMU_PLUGIN_R_REGS, QEMU_PLUGIN_COND_NOT_EQUAL,
-						    scored(USER), USER_SKIPPED,
-						    new_code(tb, address, n));
+	on_piece(tb, on_user, QEMU_PLUGIN_R_REGS, USER, USER_SKIPPED, new_code(tb, address, n));
 	count_run(tb, n);
 }
 
@@ -364,17 +434,17 @@ static void translate_kernel(struct qemu_plugin_tb *tb, uint64_t address, size_t
 	/* Modules live in the 2 GiB that end where the kernel image does (riscv's vm-layout). */
 	bool module = address >= 0xffffffff00000000 && address < 0xffffffff80000000;
 
-	qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_PLUGIN_INLINE_ADD,
-							  scored(COUNT_KERNEL), n);
-	qemu_plugin_register_vcpu_insn_exec_cond_cb(qemu_plugin_tb_get_insn(tb, 0), on_kernel,
-						    QEMU_PLUGIN_NO_REGS, QEMU_PLUGIN_COND_NOT_EQUAL,
-						    scored(KERNEL), 0, new_code(tb, address, n));
+	add(tb, COUNT_KERNEL, n);
+	on_piece(tb, on_kernel, QEMU_PLUGIN_NO_REGS, KERNEL, 0, new_code(tb, address, n));
 	count_run(tb, n);
 	for (size_t i = 0; i < n; i++) {
 		struct qemu_plugin_insn *insn = qemu_plugin_tb_get_insn(tb, i);
 		uint32_t opcode = opcode_of(insn);
 
-		if (module)
+		if (module && turns)
+			qemu_plugin_register_vcpu_insn_exec_cb(insn, on_add, QEMU_PLUGIN_NO_REGS,
+							       packed(COUNT_MODULE, 1));
+		else if (module)
 			qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(insn,
 				QEMU_PLUGIN_INLINE_ADD, scored(COUNT_MODULE), 1);
 		if (opcode == 0x10400073) {
@@ -403,8 +473,7 @@ static void on_translate(struct qemu_plugin_tb *tb, void *data)
 	if (truth_is_kernel(address))
 		translate_kernel(tb, address, n);
 	else if (truth_is_firmware(address))
-		qemu_plugin_register_vcpu_tb_exec_inline_per_vcpu(tb, QEMU_PLUGIN_INLINE_ADD,
-								  scored(COUNT_MACHINE), n);
+		add(tb, COUNT_MACHINE, n);
 	else
 		translate_user(tb, address, n);
 }
@@ -459,7 +528,12 @@ static void on_vcpu(unsigned int vcpu, void *data)
 	hart->file = create(suffix, TRUTH_HART_MAGIC);
 	hart->bytes = g_byte_array_new();
 	hart->in_kernel = true;
-	qemu_plugin_u64_set(scored(USER), vcpu, USER_UNKNOWN);
+	hart->cpu = qemu_get_cpu((int)vcpu);
+	if (!vcpu)
+		thread = pthread_self();
+	else
+		turns |= pthread_equal(thread, pthread_self());
+	set_score(hart, USER, USER_UNKNOWN);
 	find_registers(hart);
 }
 

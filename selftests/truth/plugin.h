@@ -18,7 +18,7 @@ struct code {
 	uint32_t n;
 };
 
-/* What each hart has in the scoreboard. */
+/* What each hart has in the scoreboard, or in `scores`. */
 enum {
 	COUNT_KERNEL,
 	COUNT_MODULE,
@@ -45,6 +45,8 @@ struct hart {
 	uint64_t task;			/* the last one told */
 	uint64_t satp;
 	uint64_t counts[COUNTS];	/* as last written */
+	void *cpu;			/* QEMU's */
+	uint64_t scores[SCORES];	/* where the harts take turns */
 	GByteArray *bytes;
 	struct qemu_plugin_register *x[32], *pc_register;
 	struct qemu_plugin_register *sscratch, *sstatus, *scause, *mcause;
@@ -55,7 +57,14 @@ extern const char *prefix;		/* of the log's files */
 extern struct qemu_plugin_scoreboard *score;
 extern atomic_bool armed;		/* the log has begun */
 
-struct qemu_plugin_u64 scored(int which);
+/*
+ * The harts execute in one thread (icount). QEMU then takes the hart that translated a block for the one
+ * that executes it: neither a callback's number nor inline code is of use.
+ */
+extern bool turns;
+
+uint64_t score_of(const struct hart *hart, int which);
+void set_score(struct hart *hart, int which, uint64_t value);
 uint64_t read_register(struct hart *hart, struct qemu_plugin_register *handle);
 
 /* A new file of the log; ends QEMU where that cannot be. */

@@ -9,9 +9,21 @@
 
 static atomic_uint_least64_t stamps;
 
-struct qemu_plugin_u64 scored(int which)
+uint64_t score_of(const struct hart *hart, int which)
 {
-	return (struct qemu_plugin_u64){ score, which * sizeof(uint64_t) };
+	if (turns)
+		return hart->scores[which];
+	return qemu_plugin_u64_get((struct qemu_plugin_u64){ score, which * sizeof(uint64_t) },
+				   hart - harts);
+}
+
+void set_score(struct hart *hart, int which, uint64_t value)
+{
+	hart->scores[which] = value;
+	/* Whether they take turns is known when the second one is there. */
+	if (!turns)
+		qemu_plugin_u64_set((struct qemu_plugin_u64){ score, which * sizeof(uint64_t) },
+				    hart - harts, value);
 }
 
 FILE *create(const char *suffix, const char *magic)
@@ -51,7 +63,7 @@ void put_event(struct hart *hart, enum truth_kind kind)
 void put_counts(struct hart *hart)
 {
 	for (int i = 0; i < COUNTS; i++) {
-		uint64_t now = qemu_plugin_u64_get(scored(i), hart - harts);
+		uint64_t now = score_of(hart, i);
 
 		put(hart, now - hart->counts[i]);
 		hart->counts[i] = now;
@@ -73,7 +85,7 @@ void put_run(struct hart *hart)
 		return;
 	if (hart->times)
 		put_times(hart, hart->code->n, hart->times);
-	put_times(hart, qemu_plugin_u64_get(scored(RUN), hart - harts), 1);
+	put_times(hart, score_of(hart, RUN), 1);
 	hart->code = NULL;
 }
 
@@ -93,7 +105,7 @@ bool event(struct hart *hart)
 	if (!hart->started) {
 		hart->started = true;
 		for (int i = 0; i < COUNTS; i++)
-			hart->counts[i] = qemu_plugin_u64_get(scored(i), hart - harts);
+			hart->counts[i] = score_of(hart, i);
 		put_write(hart, TRUTH_SATP, 0, hart->satp);
 	}
 	put_run(hart);
