@@ -11,7 +11,11 @@ SOAK ?=
 Q := $(if $(filter 1,$(V)),,@)
 say = $(if $(filter 1,$(V)),,@printf '  %-7s %s\n' '$(1)' '$(2)';)
 
-prefix ?= /usr/local
+prefix ?= $(or $(PREFIX),/usr/local)
+sysconfdir ?= /etc
+unitdir ?= /usr/lib/systemd/system
+sysusersdir ?= /usr/lib/sysusers.d
+udevdir ?= /usr/lib/udev/rules.d
 DESTDIR ?=
 KDIR ?= /lib/modules/$(shell uname -r)/build
 
@@ -21,21 +25,25 @@ KSELFTEST ?= /opt/flowtap/kselftest
 WARN := -Wall -Wextra -Werror
 CFLAGS ?= -O2 -g
 FLAGS := -std=gnu17 $(WARN) -Ilibuapi/include -Ilibuapi -D_GNU_SOURCE \
-	 -DFLOWTAP_VERSION='"$(VERSION)"'
-LIBS := -lelf -lzstd -luring
+	 -DFLOWTAP_VERSION='"$(VERSION)"' -isystem $(B)/bpf
+LIBS := -lelf -lzstd -luring -lz
+DAEMON_LIBS := -lcap -lbpf
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 
 # The harness's macros compare and take what they are given.
-TESTFLAGS := -Iselftests -isystem $(KSELFTEST) -Wno-unused-parameter -Wno-sign-compare
+TESTFLAGS := -Iselftests -Idaemon -isystem $(KSELFTEST) -Wno-unused-parameter -Wno-sign-compare
 
 LIB_SRC := $(wildcard libuapi/*.c)
 TOOL_SRC := $(wildcard tools/*.c)
+# Programs for the kernel are built for it, and become headers (below).
+DAEMON_SRC := $(filter-out %.bpf.c,$(wildcard daemon/*.c))
 UNIT := $(patsubst selftests/unit/%.c,%,$(wildcard selftests/unit/*.c))
 FUZZ := $(filter-out driver,$(patsubst selftests/fuzz/%.c,%,$(wildcard selftests/fuzz/*.c)))
 BENCH := $(patsubst selftests/bench/%.c,%,$(wildcard selftests/bench/*.c))
-KERNEL := $(patsubst selftests/kernel/%.c,%,$(wildcard selftests/kernel/*.c))
+KERNEL := $(patsubst selftests/kernel/%.c,%,$(filter-out %.bpf.c,$(wildcard selftests/kernel/*.c)))
 
-.PHONY: all help run check check-unit check-riscv check-arm check-debug soak debug-kernels bench fuzz lab shell install uninstall clean kmod native
+.PHONY: all help run check check-unit check-riscv check-arm model check-debug debug-kernels soak bench fuzz \
+	lab shell clean kmod native install install-user install-dkms uninstall deb
 .DELETE_ON_ERROR:
 
 all: native kmod
@@ -43,8 +51,11 @@ all: native kmod
 help:
 	@printf '%s\n' \
 	'make            build the module, library and tools for this machine' \
-	'make install    install them (as root; prefix=/usr/local, DESTDIR=)' \
-	'make run        see it work: boots an emulated RISC-V machine with CTR and traces a program' \
+	'make install    install them (as root; PREFIX=/usr/local, DESTDIR=); make uninstall' \
+	'make install-dkms  instead of the module its source, for dkms to build' \
+	'make deb        Debian packages in build/deb, of this machine or of DEB_ARCH=riscv64|arm64' \
+	'make run        see it work: boots an emulated RISC-V machine with CTR and traces a program;' \
+	'                ARCH=arm64: an Arm one with ETE and TRBE, and checks every instruction' \
 	'make check      every test; ends with "N passed, N failed, N skipped"; the same each time' \
 	"make check T='unit/stf vm/*'  those whose names match, built for as far as they need" \
 	'make check-unit check-riscv check-arm  those without guests, with such, with such of Arm' \
@@ -52,6 +63,9 @@ help:
 	'                builds the debug kernels first where they are not there yet' \
 	'make check-debug  the kernel tests in guests with KASAN and with lockdep, each with 10' \
 	'                minutes of stress; builds the two kernels where they are not there yet' \
+	'make model      the model of Arm ETE and TRBE: a plugin for QEMU, to boot other kernels with' \
+	'make soak       flowtapd under load for FLOWTAP_SOAK_SECONDS (3600), killed 200 times, beside' \
+	'                20,000 short-lived processes' \
 	'make bench      figures, side by side with what others use' \
 	'make fuzz       each fuzzer with libFuzzer for FUZZ_SECONDS (60) each' \
 	'make lab        make the lab (a Debian root in a cache directory) that run, check, bench use' \
@@ -59,6 +73,20 @@ help:
 	'make clean      remove build/ (tools/lab/lab clean removes the lab)' \
 	'V=1 shows commands; MIRROR=URL chooses the Debian mirror of the lab, LAB_SUITES=NAME a further' \
 	'name of the release there'
+
+# --- Programs for the kernel: X.bpf.c becomes build/bpf/X.skel.h, with the program in it. ---
+CLANG ?= clang
+BPFTOOL ?= $(or $(shell command -v bpftool),/usr/sbin/bpftool)
+BPF_FLAGS := -std=gnu17 $(WARN) -Wno-unused-parameter -g -O2 -target bpfel -mcpu=v3 -Ilibuapi/include -I. \
+	     -idirafter /usr/include/$(shell gcc -print-multiarch)
+
+.PRECIOUS: $(B)/bpf/%.bpf.o
+$(B)/bpf/%.bpf.o: %.bpf.c
+	@mkdir -p $(@D)
+	$(call say,BPF,$@)$(CLANG) $(BPF_FLAGS) -MMD -MP -c -o $@ $<
+$(B)/bpf/%.skel.h: $(B)/bpf/%.bpf.o
+	$(call say,SKEL,$@)$(BPFTOOL) gen skeleton $< name $(notdir $*) >$@
+-include $(patsubst %.c,$(B)/bpf/%.d,$(wildcard daemon/*.bpf.c selftests/kernel/*.bpf.c))
 
 # --- One userland build: name, compiler prefix, flags, another compiler. Objects go to build/NAME/. ---
 define userland
@@ -72,14 +100,24 @@ $(B)/$(1)/libflowtap.a: $(LIB_SRC:%.c=$(B)/$(1)/%.o)
 	$$(call say,AR,$$@)rm -f $$@ && $(2)ar rcs $$@ $$^
 $(B)/$(1)/flowtap: $(TOOL_SRC:%.c=$(B)/$(1)/%.o) $(B)/$(1)/libflowtap.a
 	$$(call say,LD,$$@)$(or $(4),$(2)gcc) $(3) -o $$@ $$^ $(LIBS)
--include $(LIB_SRC:%.c=$(B)/$(1)/%.d) $(TOOL_SRC:%.c=$(B)/$(1)/%.d)
+$(B)/$(1)/libtools.a: $(patsubst %.c,$(B)/$(1)/%.o,$(filter-out tools/main.c,$(TOOL_SRC)))
+	$$(call say,AR,$$@)rm -f $$@ && $(2)ar rcs $$@ $$^
+$(B)/$(1)/daemon/programs.o: $(B)/bpf/daemon/choose.skel.h
+$(B)/$(1)/daemon/probes.o: $(B)/bpf/daemon/probe.skel.h
+$(B)/$(1)/libflowtapd.a: $(patsubst %.c,$(B)/$(1)/%.o,$(filter-out daemon/main.c,$(DAEMON_SRC)))
+	$$(call say,AR,$$@)rm -f $$@ && $(2)ar rcs $$@ $$^
+$(B)/$(1)/flowtapd: $(B)/$(1)/daemon/main.o $(B)/$(1)/libflowtapd.a $(B)/$(1)/libtools.a $(B)/$(1)/libflowtap.a
+	$$(call say,LD,$$@)$(or $(4),$(2)gcc) $(3) -o $$@ $$^ $(LIBS) $(DAEMON_LIBS)
+-include $(LIB_SRC:%.c=$(B)/$(1)/%.d) $(TOOL_SRC:%.c=$(B)/$(1)/%.d) $(DAEMON_SRC:%.c=$(B)/$(1)/%.d)
 endef
 
 # One program of one source file: build, directory, name, compiler prefix, flags, further objects.
 define program
 $(B)/$(1)/$(2)/$(3): $(B)/$(1)/selftests/$(2)/$(3).o $(6) $(B)/$(1)/libflowtap.a
 	@mkdir -p $$(@D)
-	$$(call say,LD,$$@)$(4)gcc $(5) -o $$@ $$^ $$(LIBS) -lpthread
+	$$(call say,LD,$$@)$(4)gcc $(5) -o $$@ $$^ $$(LIBS) \
+		$(if $(filter %/libflowtapd.a,$(6)),$$(DAEMON_LIBS)) \
+		$(if $(filter kernel/choice,$(2)/$(3)),-lbpf) -lpthread
 -include $(B)/$(1)/selftests/$(2)/$(3).d
 endef
 
@@ -95,7 +133,9 @@ $(foreach t,$(BENCH),$(eval $(call program,host,bench,$(t),,)))
 $(foreach t,$(KERNEL),$(eval $(call program,riscv64,kernel,$(t),riscv64-linux-gnu-,)))
 $(foreach t,$(KERNEL),$(eval $(call program,arm64,kernel,$(t),aarch64-linux-gnu-,)))
 
-native: $(B)/native/flowtap
+$(B)/riscv64/selftests/kernel/choice.o $(B)/arm64/selftests/kernel/choice.o: $(B)/bpf/selftests/kernel/choice.skel.h
+
+native: $(B)/native/flowtap $(B)/native/flowtapd
 
 # --- The module, for the running kernel or KDIR. ---
 kmod:
@@ -106,6 +146,8 @@ kmod:
 # --- MORE_TESTS programs of their own that are tests.
 EXTRA :=
 MORE_TESTS :=
+# The machine of run: not ARCH, which would go on to where modules are built.
+RUN_ARCH ?= riscv64
 -include selftests/*/*.mk
 
 lab:
@@ -116,8 +158,10 @@ shell: lab
 
 run: lab
 check: lab
+model: lab
 bench: lab
 fuzz: lab
+soak: lab
 debug-kernels: lab
 	$(Q)$(LAB) debug-kernels
 check-debug: debug-kernels
@@ -126,8 +170,8 @@ check-unit: lab
 check-riscv: lab
 check-arm: lab
 IN_LAB = $(Q)$(LAB) run -- $(MAKE) --no-print-directory -j2 V=$(V) FUZZ_SECONDS=$(FUZZ_SECONDS)
-run bench fuzz check-debug soak:
-	$(IN_LAB) SOAK=$(SOAK) $@-in-lab
+run model bench fuzz check-debug soak:
+	$(IN_LAB) SOAK=$(SOAK) $(if $(filter run,$@),RUN_ARCH=$(or $(ARCH),riscv64)) $@-in-lab
 # T is the names of tests: globs, and !globs that leave out.
 T_check-unit := * !vm/*
 T_check-riscv := vm/* !vm/*arm64*
@@ -140,11 +184,12 @@ check check-unit check-riscv check-arm:
 modules:
 	$(Q)selftests/kernel/modules $(B)/kmod
 
-# Not of make check: its kernels are to be built first, and are slow.
+# Not of make check: its kernels are to be built first, and are slow; it takes hours.
 DEBUG_TESTS := selftests/vm/debug.test
+SOAK_TESTS := selftests/vm/soak.test
 HOST_TESTS := $(UNIT:%=$(B)/asan/unit/%) $(FUZZ:%=$(B)/asan/fuzz/%) $(MORE_TESTS)
-GUEST := $(B)/riscv64/flowtap $(KERNEL:%=$(B)/riscv64/kernel/%) $(KERNEL:%=$(B)/arm64/kernel/%)
-TESTS := $(HOST_TESTS) $(filter-out $(DEBUG_TESTS),$(sort $(wildcard selftests/*/*.test)))
+GUEST := $(B)/riscv64/flowtap $(B)/arm64/flowtap $(KERNEL:%=$(B)/riscv64/kernel/%) $(KERNEL:%=$(B)/arm64/kernel/%)
+TESTS := $(HOST_TESTS) $(filter-out $(DEBUG_TESTS) $(SOAK_TESTS),$(sort $(wildcard selftests/*/*.test)))
 
 # What T names is built: programs themselves, for scripts what their folder's scripts use.
 matching = $(if $(strip $(T)),$(shell B=$(B) selftests/run --match '$(T)' $(TESTS)),$(TESTS))
@@ -160,9 +205,9 @@ needs = $(filter $(B)/%,$(1)) $(foreach d,$(sort $(patsubst selftests/%/,%,$(dir
 .PHONY: run-in-lab check-in-lab check-debug-in-lab soak-in-lab bench-in-lab everything
 everything: $(HOST_TESTS) $(B)/asan/flowtap $(B)/host/flowtap $(GUEST) $(EXTRA) modules
 
-run-in-lab: $(B)/host/flowtap $(B)/riscv64/flowtap
-	$(Q)selftests/kernel/modules $(B)/kmod 'riscv64-6.12*'
-	$(Q)selftests/vm/demo
+run-in-lab: $(B)/host/flowtap $(B)/$(RUN_ARCH)/flowtap
+	$(Q)selftests/kernel/modules $(B)/kmod '$(RUN_ARCH)-6.12*'
+	$(Q)B=$(B) selftests/vm/demo $(RUN_ARCH)
 
 .SECONDEXPANSION:
 check-in-lab: $$(call needs,$$(matching))
@@ -170,41 +215,87 @@ check-in-lab: $$(call needs,$$(matching))
 		B=$(B) selftests/run --names $(TESTS) >&2; exit 2; }; \
 	B=$(B) selftests/run "$$@"
 
-check-debug-in-lab: $(KERNEL:%=$(B)/riscv64/kernel/%)
-	$(Q)selftests/kernel/modules $(B)/kmod 'riscv64-[a-z]*'
+check-debug-in-lab: $(KERNEL:%=$(B)/riscv64/kernel/%) $(patsubst %,$(B)/arm64/kernel/%,ete ete_exec ete_stress) \
+		$(B)/host/model/flowtap-model.so
+	$(Q)selftests/kernel/modules $(B)/kmod '*64-[a-z]*'
 	$(Q)B=$(B) LIMIT=36000 selftests/run $(DEBUG_TESTS)
 
-soak-in-lab: everything $(KERNEL:%=$(B)/riscv64/kernel/%) $(FUZZ:%=$(B)/fuzz/%)
+soak-in-lab: everything $(B)/riscv64/flowtapd $(KERNEL:%=$(B)/riscv64/kernel/%) $(FUZZ:%=$(B)/fuzz/%)
 	$(Q)selftests/kernel/modules $(B)/kmod 'riscv64-[a-z]*'
 	$(Q)B=$(B) selftests/soak $(SOAK)
 
 bench-in-lab: $(BENCH:%=$(B)/host/bench/%)
 	$(Q)for b in $(BENCH:%=$(B)/host/bench/%); do echo "== $${b##*/}"; $$b || exit 1; done
 
-# --- Installation. ---
+# --- Installation, of what was built in FROM. ---
+FROM ?= native
 MAN := $(wildcard tools/man/*.[1-8])
+HEADERS := linux/flowtap.h $(patsubst libuapi/include/%,%,$(wildcard libuapi/include/flowtap/*.h))
+# What is installed where: with prefix, and elsewhere. Whatever is not copied as it is stands below.
+INSTALLED := bin/flowtap sbin/flowtapd lib/libflowtap.a $(HEADERS:%=include/%) \
+	$(foreach m,$(notdir $(MAN)),share/man/man$(subst .,,$(suffix $(m)))/$(m)) \
+	share/bash-completion/completions/flowtap
+INSTALLED_SYSTEM := $(udevdir)/60-flowtap.rules $(sysusersdir)/flowtap.conf \
+	$(sysusersdir)/flowtapd.conf $(unitdir)/flowtapd.service
+DKMS_DIR := /usr/src/flowtap-$(VERSION)
 
-install: native kmod
-	install -D -m 755 $(B)/native/flowtap $(DESTDIR)$(prefix)/bin/flowtap
-	install -D -m 644 libuapi/include/linux/flowtap.h $(DESTDIR)$(prefix)/include/linux/flowtap.h
-	for h in libuapi/include/flowtap/*.h; do \
-		install -D -m 644 $$h $(DESTDIR)$(prefix)/include/flowtap/$${h##*/} || exit 1; done
-	install -D -m 644 $(B)/native/libflowtap.a $(DESTDIR)$(prefix)/lib/libflowtap.a
+install: native kmod install-user
+	$(MAKE) -C $(KDIR) M=$(CURDIR)/kmod INSTALL_MOD_PATH=$(DESTDIR) modules_install
+	@# The device's group and the service's user.
+	test -n "$(DESTDIR)" || { depmod -a; systemd-sysusers flowtap.conf flowtapd.conf || \
+		{ groupadd -f -r perf; useradd -r -M -G perf -d /var/lib/flowtap flowtap || :; }; }
+
+install-user: $(B)/$(FROM)/flowtap $(B)/$(FROM)/flowtapd $(B)/$(FROM)/libflowtap.a
+	install -D -m 755 $(B)/$(FROM)/flowtap $(DESTDIR)$(prefix)/bin/flowtap
+	install -D -m 755 $(B)/$(FROM)/flowtapd $(DESTDIR)$(prefix)/sbin/flowtapd
+	install -D -m 644 $(B)/$(FROM)/libflowtap.a $(DESTDIR)$(prefix)/lib/libflowtap.a
+	for h in $(HEADERS); do \
+		install -D -m 644 libuapi/include/$$h $(DESTDIR)$(prefix)/include/$$h || exit 1; done
 	for m in $(MAN); do s=$${m##*.}; \
 		install -D -m 644 $$m $(DESTDIR)$(prefix)/share/man/man$$s/$${m##*/} || exit 1; done
 	install -D -m 644 tools/completion/flowtap.bash \
 		$(DESTDIR)$(prefix)/share/bash-completion/completions/flowtap
-	install -D -m 644 tools/udev/60-flowtap.rules $(DESTDIR)/lib/udev/rules.d/60-flowtap.rules
-	$(MAKE) -C $(KDIR) M=$(CURDIR)/kmod INSTALL_MOD_PATH=$(DESTDIR) modules_install
-	@# The rule gives the device to a group that Debian does not have by itself.
-	test -n "$(DESTDIR)" || { depmod -a; groupadd -f -r perf; }
+	install -D -m 644 tools/udev/60-flowtap.rules $(DESTDIR)$(udevdir)/60-flowtap.rules
+	install -D -m 644 tools/udev/flowtap.sysusers $(DESTDIR)$(sysusersdir)/flowtap.conf
+	install -D -m 644 daemon/system/flowtapd.sysusers $(DESTDIR)$(sysusersdir)/flowtapd.conf
+	install -d $(DESTDIR)$(unitdir)
+	sed 's#@sbindir@#$(prefix)/sbin#' daemon/system/flowtapd.service.in \
+		>$(DESTDIR)$(unitdir)/flowtapd.service
+	chmod 644 $(DESTDIR)$(unitdir)/flowtapd.service
+	@# One's own configuration stays as it is.
+	test -e $(DESTDIR)$(sysconfdir)/flowtap/flowtapd.conf || install -D -m 644 \
+		daemon/system/flowtapd.conf $(DESTDIR)$(sysconfdir)/flowtap/flowtapd.conf
 
+# The module's source; then: dkms install flowtap/$(VERSION)
+install-dkms:
+	install -d $(DESTDIR)$(DKMS_DIR)/kmod $(DESTDIR)$(DKMS_DIR)/libuapi/include/linux
+	install -m 644 kmod/*.[ch] kmod/Kbuild $(DESTDIR)$(DKMS_DIR)/kmod/
+	install -m 644 libuapi/include/linux/flowtap.h $(DESTDIR)$(DKMS_DIR)/libuapi/include/linux/
+	sed 's/@VERSION@/$(VERSION)/' tools/packaging/dkms.conf.in >$(DESTDIR)$(DKMS_DIR)/dkms.conf
+	chmod 644 $(DESTDIR)$(DKMS_DIR)/dkms.conf
+
+# The user, his segments and a configuration that was changed stay.
 uninstall:
-	rm -f $(DESTDIR)$(prefix)/bin/flowtap $(DESTDIR)$(prefix)/include/linux/flowtap.h \
-		$(DESTDIR)$(prefix)/lib/libflowtap.a $(DESTDIR)/lib/udev/rules.d/60-flowtap.rules \
-		$(DESTDIR)$(prefix)/share/bash-completion/completions/flowtap \
-		$(foreach m,$(notdir $(MAN)),$(DESTDIR)$(prefix)/share/man/man$(subst .,,$(suffix $(m)))/$(m))
-	rm -rf $(DESTDIR)$(prefix)/include/flowtap
+	rm -f $(INSTALLED:%=$(DESTDIR)$(prefix)/%) $(INSTALLED_SYSTEM:%=$(DESTDIR)%)
+	rm -rf $(DESTDIR)$(prefix)/include/flowtap $(DESTDIR)$(DKMS_DIR)
+	! cmp -s daemon/system/flowtapd.conf $(DESTDIR)$(sysconfdir)/flowtap/flowtapd.conf || \
+		rm -rf $(DESTDIR)$(sysconfdir)/flowtap
+
+# Debian packages; the time in them is that of the last commit. Other architectures are built with
+# the cross compilers of build/riscv64 and build/arm64.
+DEB_ARCH ?= $(shell dpkg --print-architecture)
+DEB_FROM ?= $(if $(filter $(DEB_ARCH),$(shell dpkg --print-architecture)),native,$(DEB_ARCH))
+DEB_STRIP := $(if $(filter riscv64,$(DEB_FROM)),riscv64-linux-gnu-)$(if \
+	$(filter arm64,$(DEB_FROM)),aarch64-linux-gnu-)strip
+DEB_TREE := $(B)/deb/tree-$(DEB_ARCH)
+EPOCH := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null || stat -c %Y README.md))
+
+deb: $(addprefix $(B)/$(DEB_FROM)/,flowtap flowtapd libflowtap.a)
+	$(Q)rm -rf $(DEB_TREE)
+	$(Q)$(MAKE) -s --no-print-directory install-user install-dkms FROM=$(DEB_FROM) prefix=/usr \
+		DESTDIR=$(CURDIR)/$(DEB_TREE)
+	$(Q)SOURCE_DATE_EPOCH=$(EPOCH) tools/packaging/deb $(DEB_TREE) $(B)/deb $(DEB_ARCH) $(VERSION) \
+		$(DEB_STRIP)
 
 clean:
 	rm -rf $(B)

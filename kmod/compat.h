@@ -3,6 +3,7 @@
 #ifndef FLOWTAP_COMPAT_H
 #define FLOWTAP_COMPAT_H
 
+#include <linux/btf.h>
 #include <linux/hrtimer.h>
 #include <linux/perf_event.h>
 #include <linux/rcupdate.h>
@@ -22,6 +23,11 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 	hrtimer_init(timer, clock, mode);
 	timer->function = function;
 }
+#endif
+
+/* Newer kernels ask for nothing less. */
+#ifndef KF_TRUSTED_ARGS
+#define KF_TRUSTED_ARGS 0
 #endif
 
 static inline int flowtap_allow_kernel(void)
@@ -64,5 +70,52 @@ static inline bool flowtap_dumpable(struct task_struct *task, struct user_namesp
 #endif
 	return dumpable;
 }
+
+#ifdef CONFIG_ARM64
+#include <linux/cpumask.h>
+#include <linux/irq.h>
+#include <linux/irqdesc.h>
+#include <linux/of_irq.h>
+#include <linux/of_platform.h>
+#include <linux/platform_device.h>
+#include <asm/kvm_host.h>
+
+/*
+ * A host without VHE leaves the trace registers to KVM whenever a guest runs, and newer kernels
+ * want to be told when there is something to save. Guests are never traced.
+ */
+static inline void flowtap_trbe_begins(void)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0)
+	kvm_tracing_set_el1_configuration(0);
+	kvm_enable_trbe();
+#endif
+}
+
+static inline void flowtap_trbe_ends(void)
+{
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0)
+	kvm_disable_trbe();
+#endif
+}
+
+/* The CPUs whose interrupt `irq`, the node's first, is. */
+static inline void flowtap_percpu_irq_cpus(struct device_node *node, int irq, struct cpumask *cpus)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 19, 0)
+	if (irq_get_percpu_devid_partition(irq, cpus))
+		cpumask_copy(cpus, cpu_possible_mask);
+#else
+	struct platform_device *device = of_find_device_by_node(node);
+	const struct cpumask *affinity = NULL;
+
+	if (device && platform_get_irq_affinity(device, 0, &affinity) < 0)
+		affinity = NULL;
+	cpumask_copy(cpus, affinity ?: cpu_possible_mask);
+	if (device)
+		put_device(&device->dev);
+#endif
+}
+#endif /* CONFIG_ARM64 */
 
 #endif /* FLOWTAP_COMPAT_H */

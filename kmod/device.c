@@ -11,6 +11,7 @@
 
 #include "holder.h"
 #include "device.h"
+#include "bpf.h"
 #include "event.h"
 #include "stream.h"
 
@@ -122,6 +123,17 @@ static int remove_task(struct file *file, void *argument)
 	return change_task(file, argument, tasks_remove);
 }
 
+static int key(struct file *file, void *argument)
+{
+	struct flowtap_key *key = argument;
+
+	if (key->key || key->flags || key->reserved)
+		return -EINVAL;
+	if (!bpf_usable())
+		return -EOPNOTSUPP;
+	return tasks_key(stream_of(file)->tasks, &key->key);
+}
+
 static int switch_on_or_off(struct file *file, const struct flowtap_enable *enable,
 			    void (*change)(struct stream *))
 {
@@ -174,6 +186,7 @@ static const struct command {
 	[5] = { FLOWTAP_IOC_DISABLE, true, disable },
 	[6] = { FLOWTAP_IOC_SNAPSHOT, true, snapshot },
 	[7] = { FLOWTAP_IOC_STATS, true, stats },
+	[8] = { FLOWTAP_IOC_KEY, true, key },
 };
 
 static long run(struct file *file, const struct command *command, u32 size, void __user *user)
@@ -238,7 +251,11 @@ static int device_mmap(struct file *file, struct vm_area_struct *vma)
 {
 	struct stream *stream = stream_of(file);
 
-	return stream ? ring_map(&stream->ring, vma) : -EINVAL;
+	if (!stream)
+		return -EINVAL;
+	if (vma->vm_pgoff && vma->vm_pgoff == stream->aux.offset >> PAGE_SHIFT)
+		return aux_map(&stream->aux, vma);
+	return ring_map(&stream->ring, vma);
 }
 
 static __poll_t device_poll(struct file *file, poll_table *table)

@@ -19,6 +19,10 @@ struct cpu {
 	struct flowtap_entry *scratch;	/* FLOWTAP_DEPTH_MAX */
 };
 
+/* Causes that tell of no loss. */
+#define AS_ASKED	(1U << FLOWTAP_CAUSE_START | 1U << FLOWTAP_CAUSE_STROBE | \
+			 1U << FLOWTAP_CAUSE_EXCLUDED)
+
 static DEFINE_PER_CPU(struct cpu, cpus);
 static DEFINE_MUTEX(cpus_lock);
 
@@ -31,7 +35,7 @@ static u64 switches_of(const struct task_struct *task)
 static bool missed_some(const struct stream *stream, const struct entry *entry, bool running)
 {
 	/* Whoever stopped a CPU-wide stream has noted why. */
-	if (!entry->ran || stream_is_wide(stream))
+	if (!entry->ran || stream_is_wide(stream) || entry->displaced_since)
 		return false;
 	return running || entry->switches != switches_of(entry->task);
 }
@@ -52,7 +56,10 @@ static void hold(struct cpu *cpu, struct stream *stream, struct entry *entry, bo
 	if (!entry->since)
 		entry->since = ktime_get_raw_fast_ns();
 	stream->stats.switches++;
-	sample_start(stream, entry);
+	if (stream->source->collector)
+		piece_begin(stream, entry);
+	else
+		sample_start(stream, entry);
 	if (stream->timer_ns)
 		stream_start_timer(&stream->timer, stream->timer_left);
 }
@@ -82,8 +89,8 @@ enum leaving {
 	LEAVING_AT_ONCE,	/* what was recorded is dropped */
 };
 
-/* Nobody holds the source then. cause: of the loss, if something is dropped. */
-static void release(struct cpu *cpu, enum leaving leaving, u32 cause)
+/* Entries become a sample, are kept, or are lost by this cause. */
+static void release_entries(struct cpu *cpu, enum leaving leaving, u32 cause)
 {
 	struct stream *stream = cpu->holder;
 	struct entry *entry = cpu->entry;
@@ -102,6 +109,24 @@ static void release(struct cpu *cpu, enum leaving leaving, u32 cause)
 		sample_keep(stream, entry, frozen, cpu->scratch, nr);
 	if ((stream->source->stop(stream) || frozen || leaving == LEAVING_AT_ONCE) && lose)
 		sample_note_loss(stream, entry, cause);
+}
+
+/* Nobody holds the source then. cause: of the loss, if something is dropped. */
+static void release(struct cpu *cpu, enum leaving leaving, u32 cause)
+{
+	struct stream *stream = cpu->holder;
+	struct entry *entry = cpu->entry;
+
+	if (!stream->source->collector) {
+		release_entries(cpu, leaving, cause);
+	} else {
+		/* All that was recorded is told; a loss is what comes until the next time. */
+		piece_end(stream, entry);
+		/* Whether a task runs while its stream is disabled is seen when it is back. */
+		if (leaving == LEAVING_AT_ONCE &&
+		    (cause != FLOWTAP_CAUSE_DISABLED || stream_is_wide(stream)))
+			sample_note_loss(stream, entry, cause);
+	}
 	/* The way to sleep and back is the kernel's. */
 	if (cause == FLOWTAP_CAUSE_OFFLINE && stream->modes & FLOWTAP_MODE_KERNEL)
 		sample_note_loss(stream, entry, cause);
@@ -120,9 +145,23 @@ static void go_on(const struct cpu *cpu)
 		cpu->holder->source->resume(cpu->holder);
 }
 
+/* Told when it is over, by whoever sees that first. */
+static void displace_piece(struct stream *stream, struct entry *entry)
+{
+	if (!cmpxchg(&entry->displaced_since, 0, ktime_get_raw_fast_ns()))
+		sample_note_loss(stream, entry, FLOWTAP_CAUSE_DISPLACED);
+	WRITE_ONCE(stream->tasks->displacements, true);
+	entry->switches = switches_of(entry->task);
+	entry->ran = true;
+}
+
 /* Told once, until the task has its next sample. */
 static void displace(struct stream *stream, struct entry *entry)
 {
+	if (stream->source->collector) {
+		displace_piece(stream, entry);
+		return;
+	}
 	if (!entry->displaced) {
 		sample_note_loss(stream, entry, FLOWTAP_CAUSE_DISPLACED);
 		stream_write_gap(stream, entry->task, entry->since, FLOWTAP_CAUSE_DISPLACED);
@@ -133,10 +172,28 @@ static void displace(struct stream *stream, struct entry *entry)
 	entry->nr = 0;
 }
 
+/* Under RCU. Only of a CPU-wide stream. */
+static bool excludes(const struct stream *stream, const struct task_struct *task)
+{
+	return tasks_exclude(stream->tasks) && tasks_find(stream->tasks, task);
+}
+
+/* Once, until something is recorded again. */
+static void note_excluded(struct stream *stream)
+{
+	if (!(stream->everyone.loss & 1U << FLOWTAP_CAUSE_EXCLUDED))
+		sample_note_loss(stream, &stream->everyone, FLOWTAP_CAUSE_EXCLUDED);
+}
+
+/* NULL: it is not to be recorded. */
 static struct entry *entry_of(struct stream *stream, struct task_struct *task)
 {
 	if (!stream_is_wide(stream))
 		return tasks_find(stream->tasks, task);
+	if (excludes(stream, task)) {
+		note_excluded(stream);
+		return NULL;
+	}
 	stream->everyone.task = task;
 	stream->everyone_pid = __task_pid_nr_ns(task, PIDTYPE_TGID, stream->namespace);
 	stream->everyone_tid = __task_pid_nr_ns(task, PIDTYPE_PID, stream->namespace);
@@ -192,6 +249,13 @@ void holder_switch(struct task_struct *previous, struct task_struct *next)
 	go_on(cpu);
 }
 
+static u32 take(struct cpu *cpu, u32 trigger, struct pt_regs *regs)
+{
+	if (cpu->holder->source->collector)
+		return piece_take(cpu->holder, cpu->entry);
+	return sample_take(cpu->holder, cpu->entry, trigger, regs, cpu->scratch);
+}
+
 /* An overflow may come late, when the program has left the modes that are recorded. */
 static bool skidded(const struct stream *stream, u32 trigger, struct pt_regs *regs)
 {
@@ -214,13 +278,14 @@ void holder_trigger(struct tasks *tasks, u32 trigger, struct pt_regs *regs)
 			stream->stats.losses[FLOWTAP_CAUSE_SKID]++;
 			return;
 		}
-		sample_take(stream, cpu->entry, trigger, regs, cpu->scratch);
+		take(cpu, trigger, regs);
 		go_on(cpu);
 		return;
 	}
 	rcu_read_lock();
 	list_for_each_entry_rcu(stream, &cpu->streams, cpu_link) {
-		if (stream->tasks != tasks || !READ_ONCE(stream->enabled))
+		if (stream->tasks != tasks || stream_is_wide(stream) ||
+		    !READ_ONCE(stream->enabled))
 			continue;
 		entry = tasks_find(tasks, current);
 		/* One that ran has just been let go: the event counted the switch itself. */
@@ -253,6 +318,27 @@ void holder_interrupt_done(void)
 		return;
 	mode = regs && user_mode(regs) ? FLOWTAP_MODE_USER : FLOWTAP_MODE_KERNEL;
 	stream->source->thaw(stream, regs && stream->modes & mode ? instruction_pointer(regs) : 0);
+}
+
+void holder_interrupt(void)
+{
+	struct cpu *cpu = this_cpu_ptr(&cpus);
+	struct stream *stream = cpu->holder;
+
+	if (!stream || !stream->source->collector)
+		return;
+	piece_interrupted(stream, cpu->entry);
+	go_on(cpu);
+}
+
+void holder_tick(struct stream *stream)
+{
+	struct cpu *cpu = this_cpu_ptr(&cpus);
+
+	if (cpu->holder != stream)
+		return;
+	piece_tick(stream, cpu->entry);
+	go_on(cpu);
 }
 
 struct story {
@@ -289,6 +375,23 @@ void holder_tell(struct tasks *tasks, struct task_struct *task, u64 since, u32 c
 	}
 }
 
+/* What no AUX record will tell any more. */
+static void tell_rest(struct tasks *tasks, struct entry *entry, u32 cause)
+{
+	u32 causes = entry->loss & ~(entry->told | AS_ASKED | 1U << FLOWTAP_CAUSE_DISPLACED);
+	u64 displaced = xchg(&entry->displaced_since, 0);
+
+	if (displaced)
+		holder_tell(tasks, entry->task, displaced, FLOWTAP_CAUSE_DISPLACED);
+	else if (!entry->since)
+		/* No stream ever had it. */
+		causes |= 1U << FLOWTAP_CAUSE_NO_STREAM;
+	for (; causes; causes &= causes - 1)
+		holder_tell(tasks, entry->task, entry->since, __ffs(causes));
+	if (cause == FLOWTAP_CAUSE_EXEC)
+		holder_tell(tasks, entry->task, ktime_get_raw_fast_ns(), cause);
+}
+
 void holder_task_gone(struct tasks *tasks, struct entry *entry, u32 cause)
 {
 	unsigned long flags;
@@ -298,12 +401,16 @@ void holder_task_gone(struct tasks *tasks, struct entry *entry, u32 cause)
 	cpu = this_cpu_ptr(&cpus);
 	if (cpu->entry == entry)
 		release(cpu, LEAVING_FOR_EVER, cause);
-	else if (entry->ran)
+	else if (entry->ran && !entry->displaced_since)
 		/* It has run since, where nothing recorded it. */
 		entry->loss |= 1U << FLOWTAP_CAUSE_NO_STREAM;
+	local_irq_restore(flags);
+	if (tasks->pieces) {
+		tell_rest(tasks, entry, cause);
+		return;
+	}
 	if (entry->loss & 1U << FLOWTAP_CAUSE_NO_STREAM && cause == FLOWTAP_CAUSE_SWITCH)
 		cause = FLOWTAP_CAUSE_NO_STREAM;
-	local_irq_restore(flags);
 	/* No sample will follow to tell of what was lost at the end. */
 	if (entry->loss)
 		holder_tell(tasks, entry->task, entry->since, cause);
@@ -316,12 +423,42 @@ void holder_executed(void)
 
 	local_irq_save(flags);
 	cpu = this_cpu_ptr(&cpus);
-	if (cpu->holder && cpu->holder->stacks) {
+	if (cpu->holder && cpu->holder->source->collector) {
+		piece_executed(cpu->holder, cpu->entry);
+		go_on(cpu);
+	} else if (cpu->holder && cpu->holder->stacks) {
 		cpu->holder->source->pause(cpu->holder);
 		cpu->holder->source->start(cpu->holder, NULL, 0);
 		go_on(cpu);
 	}
 	local_irq_restore(flags);
+}
+
+/* The CPU-wide stream of a CPU, or NULL. Under cpus_lock or RCU. */
+static struct stream *wide_of(struct cpu *cpu)
+{
+	struct stream *first = list_first_or_null_rcu(&cpu->streams, struct stream, cpu_link);
+
+	return first && stream_is_wide(first) ? first : NULL;
+}
+
+/*
+ * A CPU-wide stream was enabled, or who runs is its again: whoever has the source has it no more.
+ * Or it has it, and is not to any more.
+ */
+static void make_way(struct cpu *cpu)
+{
+	struct stream *wide;
+	bool wanted;
+
+	rcu_read_lock();
+	wide = wide_of(cpu);
+	wanted = wide && READ_ONCE(wide->enabled) && !excludes(wide, current);
+	if (cpu->holder && wanted && cpu->holder != wide)
+		release(cpu, LEAVING_AT_ONCE, FLOWTAP_CAUSE_DISPLACED);
+	else if (wide && cpu->holder == wide && !wanted)
+		release(cpu, LEAVING_FOR_NOW, FLOWTAP_CAUSE_EXCLUDED);
+	rcu_read_unlock();
 }
 
 void holder_task_here(void)
@@ -331,17 +468,21 @@ void holder_task_here(void)
 
 	local_irq_save(flags);
 	cpu = this_cpu_ptr(&cpus);
-	if (!list_empty(&cpu->streams))
+	if (!list_empty(&cpu->streams)) {
+		make_way(cpu);
 		look_again(cpu);
+	}
 	local_irq_restore(flags);
 }
 
-/* A CPU-wide stream was enabled: whoever has the source has it no more. */
-static void make_way(struct cpu *cpu, const struct stream *stream)
+/* The task may be displaced nowhere any more: whoever looks first tells. */
+static void tell_displaced(struct entry *entry, void *argument)
 {
-	if (stream_is_wide(stream) && READ_ONCE(stream->enabled) && cpu->holder &&
-	    cpu->holder != stream)
-		release(cpu, LEAVING_AT_ONCE, FLOWTAP_CAUSE_DISPLACED);
+	struct stream *stream = argument;
+	u64 since = READ_ONCE(entry->displaced_since);
+
+	if (since && cmpxchg(&entry->displaced_since, since, 0) == since)
+		stream_write_gap(stream, entry->task, since, FLOWTAP_CAUSE_DISPLACED);
 }
 
 static void reconsider(void *argument)
@@ -349,11 +490,16 @@ static void reconsider(void *argument)
 	struct cpu *cpu = this_cpu_ptr(&cpus);
 	struct stream *stream = argument;
 
-	if (cpu->holder == stream && (!READ_ONCE(stream->enabled) || READ_ONCE(cpu->entry->gone)))
+	if (cpu->holder == stream && !READ_ONCE(stream->enabled))
 		release(cpu, LEAVING_AT_ONCE, FLOWTAP_CAUSE_DISABLED);
+	else if (cpu->holder == stream && smp_load_acquire(&cpu->entry->gone))
+		release(cpu, cpu->entry->ended ? LEAVING_FOR_EVER : LEAVING_AT_ONCE,
+			FLOWTAP_CAUSE_DISABLED);
+	if (!READ_ONCE(stream->enabled) && xchg(&stream->tasks->displacements, false))
+		tasks_each(stream->tasks, tell_displaced, stream);
 	if (!READ_ONCE(stream->enabled))
 		ring_write_lost(&stream->ring, ktime_get_raw_fast_ns());
-	make_way(cpu, stream);
+	make_way(cpu);
 	look_again(cpu);
 }
 
@@ -375,8 +521,7 @@ static void snapshot(void *argument)
 
 	if (cpu->holder != request->stream)
 		return;
-	request->entries = sample_take(cpu->holder, cpu->entry, FLOWTAP_TRIGGER_SNAPSHOT,
-				       get_irq_regs(), cpu->scratch);
+	request->entries = take(cpu, FLOWTAP_TRIGGER_SNAPSHOT, get_irq_regs());
 	go_on(cpu);
 }
 
@@ -388,14 +533,6 @@ u32 holder_snapshot(struct stream *stream)
 	if (READ_ONCE(per_cpu(cpus, stream->cpu).holder) == stream)
 		smp_call_function_single(stream->cpu, snapshot, &request, 1);
 	return request.entries;
-}
-
-/* The CPU-wide stream of a CPU, or NULL. Under cpus_lock or RCU. */
-static struct stream *wide_of(struct cpu *cpu)
-{
-	struct stream *first = list_first_or_null_rcu(&cpu->streams, struct stream, cpu_link);
-
-	return first && stream_is_wide(first) ? first : NULL;
 }
 
 int holder_attach(struct stream *stream)
@@ -433,6 +570,12 @@ void holder_detach(struct stream *stream)
 	synchronize_rcu();
 }
 
+/* No user program runs on a CPU that is on its way: what was recorded until then is told. */
+static bool loses_offline(const struct stream *stream)
+{
+	return !stream->source->collector || stream->modes & FLOWTAP_MODE_KERNEL;
+}
+
 void holder_begin(u64 sources)
 {
 	struct cpu *cpu = this_cpu_ptr(&cpus);
@@ -442,7 +585,7 @@ void holder_begin(u64 sources)
 	cpu->asleep = false;
 	rcu_read_lock();
 	stream = wide_of(cpu);
-	if (stream && READ_ONCE(stream->enabled) && stream->everyone.ran) {
+	if (stream && READ_ONCE(stream->enabled) && stream->everyone.ran && loses_offline(stream)) {
 		sample_note_loss(stream, &stream->everyone, FLOWTAP_CAUSE_OFFLINE);
 		stream_write_gap(stream, current, stream->everyone.since, FLOWTAP_CAUSE_OFFLINE);
 	}

@@ -41,11 +41,18 @@ void holder_task_gone(struct tasks *tasks, struct entry *entry, u32 cause);
  * sample will tell. Interrupts on, under RCU.
  */
 void holder_tell(struct tasks *tasks, struct task_struct *task, u64 since, u32 cause);
-/* The current task executed another program: who called whom before is of no interest. */
+/*
+ * The current task executed another program: who called whom before is of no interest, and no AUX
+ * record has both of them.
+ */
 void holder_executed(void);
-/* The current task may be traced from now on. */
+/* The current task may be traced from now on, or not any more by who excludes it. */
 void holder_task_here(void);
 void holder_interrupt_done(void);
+/* The source of this CPU has interrupted: its AUX area has reached the watermark, or is full. */
+void holder_interrupt(void);
+/* The timer of a stream with an AUX area. */
+void holder_tick(struct stream *stream);
 /* The CPU comes online with these sources (bit FLOWTAP_SOURCE_x), or goes offline. */
 void holder_begin(u64 sources);
 void holder_end(void);

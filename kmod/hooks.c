@@ -38,6 +38,9 @@ static void on_interrupt_done(void *data, int irq, struct irqaction *action, int
 }
 #endif
 
+/* Before BPF programs: what they ask for is to hold, not what is inherited. */
+#define PRIORITY	(TRACEPOINT_DEFAULT_PRIO + 10)
+
 static struct hook {
 	const char *name;
 	void *function;
@@ -93,7 +96,8 @@ int hooks_get(void)
 	mutex_lock(&hooks_lock);
 	if (!users) {
 		for (hook = hooks; hook < hooks + ARRAY_SIZE(hooks); hook++) {
-			error = tracepoint_probe_register(hook->tracepoint, hook->function, NULL);
+			error = tracepoint_probe_register_prio(hook->tracepoint, hook->function,
+							       NULL, PRIORITY);
 			if (error) {
 				unregister(hook);
 				break;

@@ -2,6 +2,7 @@
 #include <linux/module.h>
 #include <linux/rcupdate.h>
 
+#include "bpf.h"
 #include "holder.h"
 #include "device.h"
 #include "hooks.h"
@@ -25,6 +26,9 @@ static int __init flowtap_init(void)
 	error = source_init();
 	if (error)
 		goto err_cpu;
+	error = bpf_init();
+	if (error)
+		goto err_source;
 	error = device_init();
 	if (error)
 		goto err_source;
@@ -47,6 +51,6 @@ static void __exit flowtap_exit(void)
 
 module_init(flowtap_init);
 module_exit(flowtap_exit);
-MODULE_DESCRIPTION("Control flow traces: RISC-V CTR through a character device");
+MODULE_DESCRIPTION("Control flow traces: RISC-V CTR and Arm ETE through a character device");
 MODULE_LICENSE("GPL");
 MODULE_VERSION("0.1");

@@ -119,11 +119,21 @@ void ring_write_lost(struct ring *ring, u64 time)
 	publish(ring, sizeof(lost), waiting);
 }
 
+static u32 needs(const struct ring *ring, u32 size)
+{
+	return size + (ring->lost_records ? sizeof(struct flowtap_record_lost) : 0);
+}
+
+bool ring_fits(struct ring *ring, u32 size)
+{
+	return ring->overwrite || ring->size - ring_waiting(ring) >= needs(ring, size);
+}
+
 bool ring_write(struct ring *ring, u64 time, const void *head, u32 head_size, const void *tail,
 		u32 tail_size)
 {
 	u32 size = head_size + tail_size;
-	u32 need = size + (ring->lost_records ? sizeof(struct flowtap_record_lost) : 0);
+	u32 need = needs(ring, size);
 	u64 waiting;
 
 	if (ring->overwrite)

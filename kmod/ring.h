@@ -32,6 +32,8 @@ int ring_map(struct ring *ring, struct vm_area_struct *vma);
  */
 u64 ring_waiting(const struct ring *ring);
 
+/* Whether a record of `size` bytes would find room. */
+bool ring_fits(struct ring *ring, u32 size);
 /*
  * Appends a record: `head` with its header, then `tail` (may be empty). False: no room, it is
  * counted as lost and told by a LOST record ahead of the next one that fits.

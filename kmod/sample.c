@@ -30,17 +30,6 @@ static void note_wrapped(struct stream *stream, struct entry *entry)
 		sample_note_loss(stream, entry, FLOWTAP_CAUSE_WRAPPED);
 }
 
-/* A thread that was reaped has no numbers any more when it leaves the CPU for the last time. */
-static void name_task(const struct stream *stream, const struct entry *entry, u32 *pid, u32 *tid)
-{
-	*pid = __task_pid_nr_ns(entry->task, PIDTYPE_TGID, stream->namespace);
-	*tid = __task_pid_nr_ns(entry->task, PIDTYPE_PID, stream->namespace);
-	if (!*tid && stream_is_wide(stream)) {
-		*pid = stream->everyone_pid;
-		*tid = stream->everyone_tid;
-	}
-}
-
 /* All of the record but its entries. Any loss makes the sequence number jump. */
 static void describe(struct stream *stream, struct entry *entry, u32 trigger, u32 nr,
 		     struct pt_regs *regs, struct flowtap_record_sample *sample)
@@ -61,7 +50,7 @@ static void describe(struct stream *stream, struct entry *entry, u32 trigger, u3
 		.depth = stream->depth,
 		.nr = nr,
 	};
-	name_task(stream, entry, &sample->pid, &sample->tid);
+	stream_name_task(stream, entry->task, &sample->pid, &sample->tid);
 	if (sample->header.misc)
 		sample->ip = instruction_pointer(regs);
 	if (stream_is_wide(stream))

@@ -16,6 +16,9 @@ static const struct source *const sources[] = {
 #ifdef CONFIG_RISCV
 	&ctr_source,
 #endif
+#ifdef CONFIG_ARM64
+	&ete_source,
+#endif
 	&soft_source,
 };
 
@@ -131,6 +134,15 @@ static int none_found(void)
 	return -ENODEV;
 }
 
+static void exit_all(void)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(sources); i++)
+		if (sources[i]->exit)
+			sources[i]->exit();
+}
+
 int source_init(void)
 {
 	int error;
@@ -140,14 +152,21 @@ int source_init(void)
 		for (i = 0; i < ARRAY_SIZE(sources); i++)
 			per_cpu(states, cpu).reason[i] = sources[i] == &soft_source && !soft ?
 				FLOWTAP_REASON_ABSENT : FLOWTAP_REASON_OFFLINE;
+	for (i = 0; i < ARRAY_SIZE(sources); i++)
+		if (sources[i]->init)
+			sources[i]->init();
 	hotplug_state = cpuhp_setup_state(CPUHP_AP_ONLINE_DYN, "flowtap:online", online, offline);
-	if (hotplug_state < 0)
+	if (hotplug_state < 0) {
+		exit_all();
 		return hotplug_state;
+	}
 	error = none_found();
 	if (!error)
 		error = cpu_pm_register_notifier(&power_block);
-	if (error)
+	if (error) {
 		cpuhp_remove_state(hotplug_state);
+		exit_all();
+	}
 	return error;
 }
 
@@ -155,4 +174,5 @@ void source_exit(void)
 {
 	cpu_pm_unregister_notifier(&power_block);
 	cpuhp_remove_state(hotplug_state);
+	exit_all();
 }

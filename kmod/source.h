@@ -14,12 +14,46 @@
 
 struct stream;
 
+/* What a collector found. */
+struct collected {
+	u64 skipped;			/* from the area's head to the first byte */
+	u64 size;			/* bytes; of a spare opening: that came, and are lost */
+	bool full;			/* some more was dropped: there was no room */
+	bool fault;			/* it had stopped by itself; what came then is lost */
+	bool collision;			/* a fault: somebody else has changed the hardware's state */
+	bool wrapped;			/* the first bytes gave way: size or more came */
+};
+
+/*
+ * Operations of a source that stores bytes in the AUX area by itself. Called while paused. `resume`
+ * does nothing while it is closed.
+ */
+struct collector {
+	/*
+	 * Prepares for bytes behind the area's head. 0; -ENOSPC: no room; -EBUSY: somebody else uses
+	 * the hardware; -EIO: it does not answer. spare: nothing is kept, there always is room; close
+	 * tells how much came.
+	 */
+	int (*open)(struct stream *stream, bool spare);
+	/* Ends that, all bytes are in memory. stop: what comes after the next open begins anew. */
+	void (*close)(struct stream *stream, bool stop, struct collected *collected);
+	/* The same for what is closed. */
+	void (*reset)(struct stream *stream);
+	/* Of the time stamps in what is collected. */
+	u64 (*counter)(void);
+};
+
 struct source {
 	const char *name;
 	u32 id;				/* FLOWTAP_SOURCE_ */
 	u32 modes;			/* what the core may be asked for */
 	u32 triggers;
 	bool restores;			/* start takes entries */
+	const struct collector *collector; /* in place of start, stop, drain; NULL: entries */
+
+	/* Once, before any other; may sleep. What is missing `online` tells. Both may be NULL. */
+	void (*init)(void);
+	void (*exit)(void);
 
 	/* Looks what this CPU has. 0: usable; else a FLOWTAP_REASON_. */
 	u32 (*online)(void);
@@ -59,6 +93,9 @@ struct source {
 extern const struct source soft_source;
 #ifdef CONFIG_RISCV
 extern const struct source ctr_source;
+#endif
+#ifdef CONFIG_ARM64
+extern const struct source ete_source;
 #endif
 
 /* The source that `cpu` has of this id (0: hardware first), or NULL and *reason. */

@@ -20,10 +20,21 @@
 #define FLUSH_MS	100
 
 #define FLAGS_KNOWN	(FLOWTAP_GROUP | FLOWTAP_INHERIT | FLOWTAP_ENABLE_ON_EXEC | \
-			 FLOWTAP_OVERWRITE | FLOWTAP_CPU_WIDE | FLOWTAP_EXCLUDE_GUEST)
+			 FLOWTAP_OVERWRITE | FLOWTAP_CPU_WIDE | FLOWTAP_EXCLUDE_GUEST | \
+			 FLOWTAP_ENDLESS | FLOWTAP_EXCLUDE)
 #define MODES_KNOWN	(FLOWTAP_MODE_USER | FLOWTAP_MODE_KERNEL)
 #define TRIGGERS_KNOWN	(FLOWTAP_TRIGGER_SNAPSHOT | FLOWTAP_TRIGGER_OVERFLOW | \
 			 FLOWTAP_TRIGGER_TIMER | FLOWTAP_TRIGGER_SWITCH)
+
+/* A CPU-wide stream traces no tasks that could end, enable it or be followed. */
+static bool flags_agree(u32 flags)
+{
+	if (!(flags & FLOWTAP_CPU_WIDE))
+		return !(flags & FLOWTAP_EXCLUDE);
+	if (flags & (FLOWTAP_ENABLE_ON_EXEC | FLOWTAP_ENDLESS))
+		return false;
+	return flags & FLOWTAP_EXCLUDE || !(flags & FLOWTAP_INHERIT);
+}
 
 /* The structure is well formed: every field known, in range, and not in another's way. */
 static int check_form(const struct flowtap_configure *configure)
@@ -35,13 +46,11 @@ static int check_form(const struct flowtap_configure *configure)
 	if (configure->flags & ~FLAGS_KNOWN || configure->modes & ~MODES_KNOWN ||
 	    configure->triggers & ~TRIGGERS_KNOWN || !configure->modes)
 		return -EINVAL;
-	if (configure->reserved0 ||
-	    memchr_inv(configure->reserved, 0, sizeof(configure->reserved)))
+	if (memchr_inv(configure->reserved, 0, sizeof(configure->reserved)))
 		return -EINVAL;
 	if (!(configure->flags & FLOWTAP_GROUP) && configure->group_fd)
 		return -EINVAL;
-	if (configure->flags & FLOWTAP_CPU_WIDE &&
-	    configure->flags & (FLOWTAP_INHERIT | FLOWTAP_ENABLE_ON_EXEC))
+	if (!flags_agree(configure->flags))
 		return -EINVAL;
 	if (!is_power_of_2(configure->ring_pages) || configure->ring_pages > RING_PAGES_MAX ||
 	    configure->watermark > size)
@@ -52,15 +61,25 @@ static int check_form(const struct flowtap_configure *configure)
 				    configure->timer_ns > NSEC_PER_SEC))
 		return -EINVAL;
 	if (configure->source != FLOWTAP_SOURCE_ETE &&
-	    (configure->aux_pages ||
+	    (configure->aux_pages || configure->aux_watermark ||
 	     memchr_inv(&configure->ete, 0, sizeof(configure->ete))))
 		return -EINVAL;
 	return event_check(configure);
 }
 
+static bool aux_is_sound(const struct flowtap_configure *configure)
+{
+	u64 size = (u64)configure->aux_pages << PAGE_SHIFT;
+
+	return is_power_of_2(configure->aux_pages) && configure->aux_pages >= 2 &&
+	       configure->aux_pages <= RING_PAGES_MAX && configure->aux_watermark <= size;
+}
+
 /* What this module and this source do not do, and what the caller may not see. */
 static int check_support(const struct flowtap_configure *configure, const struct source *source)
 {
+	if (source->collector && !aux_is_sound(configure))
+		return -EINVAL;
 	if (configure->flags & ~FLAGS_SUPPORTED || configure->modes & ~source->modes ||
 	    configure->triggers & ~source->triggers)
 		return -EOPNOTSUPP;
@@ -84,6 +103,7 @@ static bool ring_too_small(const struct stream *stream, const struct flowtap_con
 static bool same_group(const struct flowtap_configure *a, const struct flowtap_configure *b)
 {
 	return a->ctr.control == b->ctr.control && a->ctr.flags == b->ctr.flags &&
+	       !memcmp(&a->ete, &b->ete, sizeof(a->ete)) &&
 	       a->source == b->source && a->modes == b->modes && a->triggers == b->triggers &&
 	       a->event_type == b->event_type && a->event_config == b->event_config &&
 	       a->event_config1 == b->event_config1 && a->event_config2 == b->event_config2 &&
@@ -122,6 +142,15 @@ static enum hrtimer_restart trigger(struct hrtimer *timer)
 	return HRTIMER_RESTART;
 }
 
+static enum hrtimer_restart tick(struct hrtimer *timer)
+{
+	struct stream *stream = container_of(timer, struct stream, tick);
+
+	if (smp_processor_id() == stream->cpu)
+		holder_tick(stream);
+	return HRTIMER_NORESTART;
+}
+
 /* Again, when its CPU is back. */
 static void reopen(struct work_struct *work)
 {
@@ -155,6 +184,7 @@ static int join(struct stream *stream, const struct flowtap_configure *configure
 		stream->tasks = tasks_new(configure, keeps_histories(stream) ? stream->depth : 0);
 		if (!stream->tasks)
 			return -ENOMEM;
+		stream->tasks->pieces = stream->source->collector;
 	} else {
 		if (!same_group(configure, &leader->tasks->configure))
 			return -EINVAL;
@@ -183,6 +213,9 @@ static void leave(struct stream *stream)
 
 static void set_up(struct stream *stream, const struct flowtap_configure *configure)
 {
+	static atomic64_t ids;
+
+	stream->id = atomic64_inc_return(&ids);
 	stream->cpu = configure->cpu;
 	stream->flags = configure->flags;
 	stream->modes = configure->modes;
@@ -201,6 +234,7 @@ static void set_up(struct stream *stream, const struct flowtap_configure *config
 	init_irq_work(&stream->wake, wake);
 	INIT_WORK(&stream->reopen, reopen);
 	hrtimer_setup(&stream->flush, flush, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_HARD);
+	hrtimer_setup(&stream->tick, tick, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_HARD);
 	hrtimer_setup(&stream->timer, trigger, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_HARD);
 }
 
@@ -228,6 +262,13 @@ static void put_identity(struct stream *stream)
 {
 	put_pid(stream->owner);
 	put_pid_ns(stream->namespace);
+}
+
+/* The control page, the ring, the AUX area and its spare pages. */
+static unsigned long pages_of(const struct flowtap_configure *configure)
+{
+	return 1UL + configure->ring_pages + configure->aux_pages +
+	       (configure->aux_pages ? AUX_SPARE_PAGES : 0);
 }
 
 struct stream *stream_new(const struct flowtap_configure *configure, struct stream *leader)
@@ -258,13 +299,15 @@ struct stream *stream_new(const struct flowtap_configure *configure, struct stre
 		error = -EINVAL;
 	if (error)
 		goto err_free;
-	error = charge_pages(&stream->charge, (unsigned long)configure->ring_pages + 1,
-			     configure->cpu, !leader);
+	error = charge_pages(&stream->charge, pages_of(configure), configure->cpu, !leader);
 	if (error)
 		goto err_free;
 	error = ring_init(&stream->ring, configure->ring_pages, configure);
 	if (error)
 		goto err_uncharge;
+	error = aux_init(&stream->aux, &stream->ring, configure);
+	if (error)
+		goto err_memory;
 	set_up(stream, configure);
 	error = hooks_get();
 	if (error)
@@ -291,6 +334,8 @@ err_hooks:
 	hooks_put();
 err_ring:
 	put_identity(stream);
+err_memory:
+	aux_free(&stream->aux);
 	ring_free(&stream->ring);
 err_uncharge:
 	charge_return(&stream->charge);
@@ -312,9 +357,11 @@ void stream_free(struct stream *stream)
 	tasks_put(stream->tasks);
 	hooks_put();
 	hrtimer_cancel(&stream->timer);
+	hrtimer_cancel(&stream->tick);
 	hrtimer_cancel(&stream->flush);
 	irq_work_sync(&stream->wake);
 	put_identity(stream);
+	aux_free(&stream->aux);
 	ring_free(&stream->ring);
 	charge_return(&stream->charge);
 	kfree(stream);
@@ -338,8 +385,11 @@ void stream_enable(struct stream *stream)
 
 void stream_disable(struct stream *stream)
 {
-	if (!READ_ONCE(stream->enabled))
+	/* There may have been no room to tell of what was lost last, and there is by now. */
+	if (!READ_ONCE(stream->enabled)) {
+		holder_reconsider(stream);
 		return;
+	}
 	WRITE_ONCE(stream->enabled, false);
 	WRITE_ONCE(stream->tasks->disables, stream->tasks->disables + 1);
 	if (stream->event)
@@ -368,12 +418,17 @@ void stream_stats(struct stream *stream, struct flowtap_stats *stats)
 	stats->records = stream->ring.records;
 	stats->bytes = stream->ring.head;
 	stats->lost_records = stream->ring.total_lost_records;
-	stats->lost_bytes = stream->ring.total_lost_bytes;
+	stats->lost_bytes += stream->ring.total_lost_bytes;
 	stats->high_water = stream->ring.high_water;
 	stats->tasks = READ_ONCE(stream->tasks->count);
 	stats->enabled_ns = stream->enabled_ns;
 	if (READ_ONCE(stream->enabled))
 		stats->enabled_ns += ktime_get_raw_fast_ns() - READ_ONCE(stream->enabled_since);
+}
+
+static bool aux_is_due(const struct stream *stream)
+{
+	return stream->aux.bytes && aux_waiting(&stream->aux) >= stream->aux.watermark;
 }
 
 __poll_t stream_poll(struct stream *stream)
@@ -388,7 +443,8 @@ __poll_t stream_poll(struct stream *stream)
 	quiet = events || !READ_ONCE(stream->enabled);
 	/* A flight recorder is read when it has stopped, or without being asked to. */
 	if (stream->flags & FLOWTAP_OVERWRITE ? waiting && quiet :
-	    waiting >= stream->watermark || (waiting && (quiet || READ_ONCE(stream->flushed))))
+	    waiting >= stream->watermark || aux_is_due(stream) ||
+	    (waiting && (quiet || READ_ONCE(stream->flushed))))
 		events |= EPOLLIN | EPOLLRDNORM;
 	return events;
 }
@@ -413,7 +469,25 @@ bool stream_write(struct stream *stream, u64 time, const void *head, u32 head_si
 	return written;
 }
 
-void stream_write_gap(struct stream *stream, struct task_struct *task, u64 since, u32 cause)
+void stream_published(struct stream *stream)
+{
+	if (aux_is_due(stream))
+		irq_work_queue(&stream->wake);
+}
+
+void stream_name_task(const struct stream *stream, struct task_struct *task, u32 *pid, u32 *tid)
+{
+	*pid = __task_pid_nr_ns(task, PIDTYPE_TGID, stream->namespace);
+	*tid = __task_pid_nr_ns(task, PIDTYPE_PID, stream->namespace);
+	/* A thread that was reaped has no numbers any more when it leaves the CPU for the last time. */
+	if (!*tid && stream_is_wide(stream) && task == stream->everyone.task) {
+		*pid = stream->everyone_pid;
+		*tid = stream->everyone_tid;
+	}
+}
+
+void stream_write_sized_gap(struct stream *stream, struct task_struct *task, u64 since, u32 cause,
+			    u64 size)
 {
 	struct flowtap_record_gap gap = {
 		.header = {
@@ -424,12 +498,16 @@ void stream_write_gap(struct stream *stream, struct task_struct *task, u64 since
 		},
 		.time = ktime_get_raw_fast_ns(),
 		.since = since,
-		.size = FLOWTAP_UNKNOWN,
-		.pid = __task_pid_nr_ns(task, PIDTYPE_TGID, stream->namespace),
-		.tid = __task_pid_nr_ns(task, PIDTYPE_PID, stream->namespace),
+		.size = size,
 		.cpu = stream->cpu,
 		.cause = cause,
 	};
 
+	stream_name_task(stream, task, &gap.pid, &gap.tid);
 	stream_write(stream, gap.time, &gap, sizeof(gap), NULL, 0);
+}
+
+void stream_write_gap(struct stream *stream, struct task_struct *task, u64 since, u32 cause)
+{
+	stream_write_sized_gap(stream, task, since, cause, FLOWTAP_UNKNOWN);
 }

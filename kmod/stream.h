@@ -9,17 +9,21 @@
 #include <linux/wait.h>
 #include <linux/workqueue.h>
 
+#include "aux.h"
 #include "charge.h"
+#include "piece.h"
 #include "ring.h"
 #include "source.h"
 #include "tasks.h"
 
 /* Flags of CONFIGURE that this version does. */
 #define FLAGS_SUPPORTED	(FLOWTAP_GROUP | FLOWTAP_INHERIT | FLOWTAP_ENABLE_ON_EXEC | \
-			 FLOWTAP_OVERWRITE | FLOWTAP_CPU_WIDE | FLOWTAP_EXCLUDE_GUEST)
+			 FLOWTAP_OVERWRITE | FLOWTAP_CPU_WIDE | FLOWTAP_EXCLUDE_GUEST | \
+			 FLOWTAP_ENDLESS | FLOWTAP_EXCLUDE)
 
 struct stream {
 	const struct source *source;
+	u64 id;				/* never used again */
 	struct tasks *tasks;
 	struct pid_namespace *namespace;
 	struct pid *owner;
@@ -41,6 +45,9 @@ struct stream {
 	u64 enabled_ns;
 	u64 produced;			/* the soft source's own counters */
 	u64 drained;
+	struct flowtap_ete_configure ete;	/* the source's own, complete */
+	u64 strobe_on_ns;		/* 0: always on */
+	u64 strobe_off_ns;
 	struct list_head tasks_link;	/* in tasks->streams */
 	struct list_head cpu_link;	/* in the CPU's list, oldest first */
 
@@ -52,6 +59,8 @@ struct stream {
 	struct work_struct reopen;	/* the event went away with its CPU */
 
 	struct ring ring;
+	struct aux aux;			/* of a source with a collector */
+	struct piece piece;
 	struct charge charge;
 	struct flowtap_stats stats;	/* written by the stream's CPU */
 	wait_queue_head_t wait;
@@ -59,6 +68,7 @@ struct stream {
 	struct hrtimer flush;		/* something waits */
 	bool flushed;			/* and has waited long enough */
 	struct hrtimer timer;		/* FLOWTAP_TRIGGER_TIMER */
+	struct hrtimer tick;		/* piece_tick */
 };
 
 /*
@@ -92,7 +102,14 @@ static inline void stream_start_timer(struct hrtimer *timer, u64 ns)
 /* On the stream's CPU with interrupts off. */
 bool stream_write(struct stream *stream, u64 time, const void *head, u32 head_size,
 		  const void *tail, u32 tail_size);
+/* More bytes are in the AUX area. */
+void stream_published(struct stream *stream);
+/* Its numbers as the reader knows them; 0 where it has none there. */
+void stream_name_task(const struct stream *stream, struct task_struct *task, u32 *pid, u32 *tid);
 /* A GAP record of `task` from `since` until now. */
 void stream_write_gap(struct stream *stream, struct task_struct *task, u64 since, u32 cause);
+/* The same where it is known how much is lost: bytes, or FLOWTAP_UNKNOWN. */
+void stream_write_sized_gap(struct stream *stream, struct task_struct *task, u64 since, u32 cause,
+			    u64 size);
 
 #endif /* FLOWTAP_STREAM_H */

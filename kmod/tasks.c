@@ -1,18 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <linux/cred.h>
-#include <linux/mm.h>
-#include <linux/pid.h>
-#include <linux/sched/mm.h>
-#include <linux/sched/signal.h>
+#include <linux/capability.h>
+#include <linux/random.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 
-#include "compat.h"
 #include "holder.h"
 #include "event.h"
+#include "request.h"
+#include "rights.h"
 #include "stream.h"
 #include "tasks.h"
+
+/* In the hooks. */
+#define GFP_ATOMICALLY	(GFP_NOWAIT | __GFP_NOWARN | __GFP_ACCOUNT)
 
 static LIST_HEAD(sets);			/* RCU */
 static DEFINE_SPINLOCK(sets_lock);
@@ -35,9 +36,8 @@ static struct task_struct *uncounted(struct tasks *tasks)
 	return found;
 }
 
-static void recount(struct work_struct *work)
+static void recount(struct tasks *tasks)
 {
-	struct tasks *tasks = container_of(work, struct tasks, recount);
 	struct task_struct *task;
 	int error = 0;
 
@@ -51,6 +51,20 @@ static void recount(struct work_struct *work)
 	mutex_unlock(&tasks->group_lock);
 }
 
+static void work(struct work_struct *work)
+{
+	struct tasks *tasks = container_of(work, struct tasks, work);
+
+	request_serve(tasks);
+	if (tasks_count(tasks))
+		recount(tasks);
+}
+
+void tasks_work(struct tasks *tasks)
+{
+	schedule_work(&tasks->work);
+}
+
 struct tasks *tasks_new(const struct flowtap_configure *configure, u32 depth)
 {
 	struct tasks *tasks = kzalloc(sizeof(*tasks), GFP_KERNEL_ACCOUNT);
@@ -60,7 +74,8 @@ struct tasks *tasks_new(const struct flowtap_configure *configure, u32 depth)
 	refcount_set(&tasks->references, 1);
 	INIT_LIST_HEAD(&tasks->streams);
 	INIT_LIST_HEAD(&tasks->events);
-	INIT_WORK(&tasks->recount, recount);
+	INIT_LIST_HEAD(&tasks->requests);
+	INIT_WORK(&tasks->work, work);
 	mutex_init(&tasks->group_lock);
 	raw_spin_lock_init(&tasks->lock);
 	hash_init(tasks->entries);
@@ -87,16 +102,18 @@ static void free_entry(struct rcu_head *rcu)
 	kfree(entry);
 }
 
-/* Takes the task's entry out of the set; NULL if it has none. */
-static struct entry *unlink_entry(struct tasks *tasks, const struct task_struct *task)
+/* Takes the task's entry out of the set; NULL if it has none, or is asked to have one. */
+static struct entry *unlink_entry(struct tasks *tasks, const struct task_struct *task,
+				  const bool *asked, bool ended)
 {
 	struct entry *entry;
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&tasks->lock, flags);
-	entry = tasks_find(tasks, task);
+	entry = asked && *asked ? NULL : tasks_find(tasks, task);
 	if (entry) {
-		WRITE_ONCE(entry->gone, true);
+		entry->ended = ended;
+		smp_store_release(&entry->gone, true);
 		hash_del_rcu(&entry->node);
 		WRITE_ONCE(tasks->count, tasks->count - 1);
 	}
@@ -117,7 +134,8 @@ void tasks_put(struct tasks *tasks)
 	spin_unlock(&sets_lock);
 	/* No hook can add an entry from here on, nor ask for events. */
 	synchronize_rcu();
-	cancel_work_sync(&tasks->recount);
+	cancel_work_sync(&tasks->work);
+	request_drop(tasks);
 	mutex_lock(&tasks->group_lock);
 	event_release(tasks);
 	mutex_unlock(&tasks->group_lock);
@@ -138,7 +156,47 @@ struct entry *tasks_find(struct tasks *tasks, const struct task_struct *task)
 
 bool tasks_ended(const struct tasks *tasks)
 {
+	if (tasks->configure.flags & (FLOWTAP_ENDLESS | FLOWTAP_CPU_WIDE))
+		return false;
 	return READ_ONCE(tasks->any) && !READ_ONCE(tasks->count);
+}
+
+int tasks_key(struct tasks *tasks, u64 *key)
+{
+	u64 old;
+
+	if (!tasks->privileged || !capable(CAP_SYS_PTRACE))
+		return -EPERM;
+	/* One that nobody guesses. */
+	do
+		*key = get_random_u64();
+	while (!*key);
+	old = cmpxchg64(&tasks->key, 0, *key);
+	if (old)
+		*key = old;
+	return 0;
+}
+
+struct tasks *tasks_by_key(u64 key)
+{
+	struct tasks *tasks;
+
+	list_for_each_entry_rcu(tasks, &sets, link)
+		if (key && READ_ONCE(tasks->key) == key)
+			return tasks;
+	return NULL;
+}
+
+void tasks_each(struct tasks *tasks, void (*function)(struct entry *entry, void *argument),
+		void *argument)
+{
+	struct entry *entry;
+	u32 bucket;
+
+	rcu_read_lock();
+	hash_for_each_rcu(tasks->entries, bucket, entry, node)
+		function(entry, argument);
+	rcu_read_unlock();
 }
 
 static struct entry *new_entry(const struct tasks *tasks, struct task_struct *task, gfp_t gfp)
@@ -160,12 +218,8 @@ static struct entry *new_entry(const struct tasks *tasks, struct task_struct *ta
 	return entry;
 }
 
-/*
- * parent: whom it follows, or NULL; one that is not in the set any more is not followed.
- * 1: added; 0: there already, or not to be; -errno.
- */
-static int insert(struct tasks *tasks, struct task_struct *parent, struct task_struct *task,
-		  gfp_t gfp)
+int tasks_insert(struct tasks *tasks, struct task_struct *parent, struct task_struct *task,
+		 const bool *asked, gfp_t gfp)
 {
 	struct entry *entry = new_entry(tasks, task, gfp);
 	unsigned long flags;
@@ -175,7 +229,9 @@ static int insert(struct tasks *tasks, struct task_struct *parent, struct task_s
 		return -ENOMEM;
 	entry->loss = 1U << FLOWTAP_CAUSE_START;
 	raw_spin_lock_irqsave(&tasks->lock, flags);
-	if (tasks_find(tasks, task) || (parent && !tasks_find(tasks, parent))) {
+	if (asked && !*asked) {
+		added = -ECANCELED;
+	} else if (tasks_find(tasks, task) || (parent && !tasks_find(tasks, parent))) {
 		added = 0;
 	} else if (tasks->count >= TASKS_MAX) {
 		added = -ENOSPC;
@@ -191,7 +247,7 @@ static int insert(struct tasks *tasks, struct task_struct *parent, struct task_s
 	return added;
 }
 
-static void reconsider_all(struct tasks *tasks)
+void tasks_reconsider(struct tasks *tasks)
 {
 	struct stream *stream;
 
@@ -211,199 +267,18 @@ static void wake_if_ended(struct tasks *tasks)
 		irq_work_queue(&stream->wake);
 }
 
-/* Takes a task out from outside. */
-static bool evict(struct tasks *tasks, struct task_struct *task)
+bool tasks_evict(struct tasks *tasks, struct task_struct *task, const bool *asked, bool ended)
 {
-	struct entry *entry = unlink_entry(tasks, task);
+	struct entry *entry = unlink_entry(tasks, task, asked, ended);
 
 	if (!entry)
 		return false;
-	reconsider_all(tasks);
+	tasks_reconsider(tasks);
 	rcu_read_lock();
 	wake_if_ended(tasks);
 	rcu_read_unlock();
 	call_rcu(&entry->rcu, free_entry);
 	return true;
-}
-
-/* CAP_SYS_PTRACE over the task's own credentials. */
-static bool may_override(struct task_struct *task)
-{
-	struct user_namespace *namespace;
-	bool allowed;
-
-	rcu_read_lock();
-	namespace = get_user_ns(__task_cred(task)->user_ns);
-	rcu_read_unlock();
-	allowed = ns_capable(namespace, CAP_SYS_PTRACE);
-	put_user_ns(namespace);
-	return allowed;
-}
-
-/*
- * As ptrace asks, but every id must be equal and there is no way for a security module to be
- * heard: those functions are not exported. The caller holds exec_update_lock.
- */
-static bool may_trace(struct task_struct *task)
-{
-	const struct cred *mine = current_cred(), *theirs;
-	struct user_namespace *namespace;
-	bool same, allowed;
-
-	rcu_read_lock();
-	theirs = __task_cred(task);
-	same = uid_eq(mine->euid, theirs->uid) && uid_eq(mine->euid, theirs->euid) &&
-	       uid_eq(mine->euid, theirs->suid) && gid_eq(mine->egid, theirs->gid) &&
-	       gid_eq(mine->egid, theirs->egid) && gid_eq(mine->egid, theirs->sgid) &&
-	       mine->user_ns == theirs->user_ns &&
-	       cap_issubset(theirs->cap_permitted, mine->cap_permitted);
-	rcu_read_unlock();
-
-	/* As ptrace: who is not dumpable asks for the capability where the program was read. */
-	allowed = flowtap_dumpable(task, &namespace) && same;
-	if (!allowed && namespace)
-		allowed = ns_capable(namespace, CAP_SYS_PTRACE) && may_override(task);
-	put_user_ns(namespace);
-	return allowed;
-}
-
-/* 1, 0 (there already, or has ended) or -errno. */
-static int add_one(struct tasks *tasks, struct task_struct *task)
-{
-	int added;
-
-	if (task->flags & PF_EXITING)
-		return 0;
-	/* Credentials are each thread's own. Without memory it has begun to end. */
-	if (!may_trace(task))
-		return READ_ONCE(task->flags) & PF_EXITING ? 0 : -EPERM;
-	added = insert(tasks, NULL, task, GFP_KERNEL_ACCOUNT);
-	if (added != 1)
-		return added;
-	/* The entry before PF_EXITING is asked for; the exit hook looks for it after it is set. */
-	smp_mb();
-	if (tasks->configure.triggers & FLOWTAP_TRIGGER_OVERFLOW)
-		added = event_add(tasks, task) ?: 1;
-	/* It may have ended before there was an entry for the exit hook to find. */
-	if (added < 0 || READ_ONCE(task->flags) & PF_EXITING)
-		evict(tasks, task);
-	return added == -ESRCH ? 0 : added;
-}
-
-/* A living thread of the group that has an entry or has none, referenced; NULL: no such. */
-static struct task_struct *thread_with(struct tasks *tasks, struct task_struct *leader, bool entered)
-{
-	struct task_struct *thread, *found = NULL;
-
-	rcu_read_lock();
-	for_each_thread(leader, thread) {
-		if (thread->flags & PF_EXITING || !!tasks_find(tasks, thread) != entered)
-			continue;
-		found = thread;
-		get_task_struct(found);
-		break;
-	}
-	rcu_read_unlock();
-	return found;
-}
-
-/* New threads of those already added come in by the fork hook: this ends. */
-static int add_process(struct tasks *tasks, struct task_struct *leader)
-{
-	struct task_struct *thread;
-	int added = 0, error = 0;
-
-	while (!error && (thread = thread_with(tasks, leader, false))) {
-		error = add_one(tasks, thread);
-		put_task_struct(thread);
-		if (error >= 0) {
-			added += error;
-			error = fatal_signal_pending(current) ? -EINTR : 0;
-		}
-		cond_resched();
-	}
-	return error ?: added;
-}
-
-/* The thread, or one of the process's, is in the set. */
-static bool is_there(struct tasks *tasks, struct task_struct *task, bool thread)
-{
-	struct task_struct *found;
-	bool there;
-
-	if (!thread) {
-		found = thread_with(tasks, task, true);
-		if (found)
-			put_task_struct(found);
-		return found;
-	}
-	rcu_read_lock();
-	there = tasks_find(tasks, task);
-	rcu_read_unlock();
-	return there;
-}
-
-static struct task_struct *find_task(u32 number, bool thread)
-{
-	struct pid *pid = find_get_pid(number);
-	struct task_struct *task = get_pid_task(pid, thread ? PIDTYPE_PID : PIDTYPE_TGID);
-
-	put_pid(pid);
-	return task;
-}
-
-int tasks_add(struct tasks *tasks, u32 pid, bool thread)
-{
-	struct task_struct *task;
-	int result;
-
-	if (tasks->configure.flags & FLOWTAP_CPU_WIDE)
-		return -EINVAL;
-	task = find_task(pid, thread);
-	if (!task)
-		return -ESRCH;
-	mutex_lock(&tasks->group_lock);
-	/* Keeps it from executing a set-uid program between the question and the entry. */
-	result = down_read_killable(&task->signal->exec_update_lock);
-	if (result)
-		goto unlock;
-	if (task->flags & PF_KTHREAD)
-		result = -EINVAL;
-	else
-		result = thread ? add_one(tasks, task) : add_process(tasks, task);
-	up_read(&task->signal->exec_update_lock);
-	if (!result && !is_there(tasks, task, thread))
-		result = -ESRCH;
-	if (result > 0)
-		reconsider_all(tasks);
-unlock:
-	mutex_unlock(&tasks->group_lock);
-	put_task_struct(task);
-	return result;
-}
-
-int tasks_remove(struct tasks *tasks, u32 pid, bool thread)
-{
-	struct task_struct *task, *other;
-	int removed = 0;
-
-	if (tasks->configure.flags & FLOWTAP_CPU_WIDE)
-		return -EINVAL;
-	task = find_task(pid, thread);
-	if (!task)
-		return -ESRCH;
-	mutex_lock(&tasks->group_lock);
-	if (thread) {
-		removed = evict(tasks, task);
-	} else {
-		while ((other = thread_with(tasks, task, true))) {
-			removed += evict(tasks, other);
-			put_task_struct(other);
-		}
-	}
-	mutex_unlock(&tasks->group_lock);
-	put_task_struct(task);
-	return removed ?: -ESRCH;
 }
 
 void tasks_forked(struct task_struct *parent, struct task_struct *child)
@@ -417,7 +292,7 @@ void tasks_forked(struct task_struct *parent, struct task_struct *child)
 			continue;
 		if (!tasks_find(tasks, parent))
 			continue;
-		if (insert(tasks, parent, child, GFP_NOWAIT | __GFP_NOWARN | __GFP_ACCOUNT) < 0)
+		if (tasks_insert(tasks, parent, child, NULL, GFP_ATOMICALLY) < 0)
 			holder_tell(tasks, child, ktime_get_raw_fast_ns(), FLOWTAP_CAUSE_MEMORY);
 	}
 	rcu_read_unlock();
@@ -426,23 +301,43 @@ void tasks_forked(struct task_struct *parent, struct task_struct *child)
 /* The current task goes: first nobody finds its entry any more, then what is held is let go. */
 static void leave(struct tasks *tasks, struct task_struct *task, u32 cause)
 {
-	struct entry *entry = unlink_entry(tasks, task);
+	struct entry *entry = unlink_entry(tasks, task, NULL, true);
 
 	if (!entry)
 		return;
-	holder_task_gone(tasks, entry, cause);
+	if (!tasks_exclude(tasks))
+		holder_task_gone(tasks, entry, cause);
 	wake_if_ended(tasks);
 	call_rcu(&entry->rcu, free_entry);
 }
 
-/* As perf asks: not only a set-uid program, also one that its user may execute but not read. */
-static bool concealed(struct task_struct *task, bool secure)
+int tasks_add_here(struct tasks *tasks, struct task_struct *task)
 {
-	struct user_namespace *namespace;
-	bool dumpable = flowtap_dumpable(task, &namespace);
+	int added = tasks_insert(tasks, NULL, task, NULL, GFP_ATOMICALLY);
 
-	put_user_ns(namespace);
-	return secure || !dumpable;
+	if (added < 0)
+		return added;
+	/* Also where it has just been added by somebody else, who has not come to that yet. */
+	if (task == current)
+		holder_task_here();
+	if (tasks_count(tasks))
+		tasks_work(tasks);
+	return 0;
+}
+
+int tasks_remove_here(struct tasks *tasks, struct task_struct *task)
+{
+	struct entry *entry;
+
+	if (task == current) {
+		leave(tasks, task, FLOWTAP_CAUSE_SWITCH);
+		holder_task_here();
+		return 0;
+	}
+	entry = unlink_entry(tasks, task, NULL, false);
+	if (entry)
+		call_rcu(&entry->rcu, free_entry);
+	return 0;
 }
 
 void tasks_executed(struct task_struct *task, bool secure)
@@ -452,16 +347,15 @@ void tasks_executed(struct task_struct *task, bool secure)
 
 	rcu_read_lock();
 	list_for_each_entry_rcu(tasks, &sets, link) {
-		if (!tasks_find(tasks, task))
+		if (tasks_exclude(tasks) || !tasks_find(tasks, task))
 			continue;
-		if (!tasks->privileged && concealed(task, secure)) {
+		if (!tasks->privileged && rights_conceal(task, secure)) {
 			leave(tasks, task, FLOWTAP_CAUSE_EXEC);
 			continue;
 		}
 		/* perf takes all events off a task that becomes another user's. */
-		if (tasks->configure.triggers & FLOWTAP_TRIGGER_OVERFLOW &&
-		    concealed(task, secure))
-			schedule_work(&tasks->recount);
+		if (tasks_count(tasks) && rights_conceal(task, secure))
+			tasks_work(tasks);
 		if (!xchg(&tasks->exec_pending, false))
 			continue;
 		list_for_each_entry_rcu(stream, &tasks->streams, tasks_link)

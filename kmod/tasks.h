@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A task set: whom the streams of one group trace. Shared by the streams, owned by none: it goes
- * with the last of them.
+ * A task set: whom the streams of one group trace, or with FLOWTAP_EXCLUDE do not. Shared by the
+ * streams, owned by none: it goes with the last of them.
  *
  * entries is changed under `lock` and read under RCU from the scheduler's hooks. What an entry
  * says of its task (sequence, loss, runs ...) belongs to the CPU on which that task runs.
@@ -35,9 +35,14 @@ struct entry {
 	u32 room;
 	struct flowtap_entry *history;	/* oldest first; behind this structure, or NULL */
 	u64 control;			/* of the stream that recorded history */
+	u32 tid;			/* in AUX records: an exec may change it */
 	bool ran;			/* switches and disables are valid */
+	u32 told;			/* of loss, by GAP records; of pieces alone, as displaced_since */
+	u64 displaced_since;		/* 0 no GAP record is to tell of it; xchg, cmpxchg */
 	bool displaced;			/* and a GAP record has told so */
-	bool gone;			/* removed; READ_ONCE, WRITE_ONCE */
+	bool started;			/* an ITRACE_START record has told so */
+	bool ended;			/* what it had is to be told; before `gone` */
+	bool gone;			/* removed; smp_store_release */
 	struct rcu_head rcu;
 };
 
@@ -49,11 +54,16 @@ struct tasks {
 	raw_spinlock_t lock;
 	DECLARE_HASHTABLE(entries, TASKS_BITS);
 	struct list_head events;	/* struct event, under group_lock */
-	struct work_struct recount;	/* tasks that perf has taken their events off get new ones */
+	struct work_struct work;	/* requests; tasks without an event get one */
+	struct list_head requests;	/* under lock, see request.h */
+	u32 n_requests;
+	u64 key;			/* by which BPF programs name it; 0: nobody has asked */
 	u32 count;			/* entries */
 	u32 depth;			/* entries of a history, 0: none are kept */
 	u32 disables;			/* how often a stream was disabled */
 	bool any;			/* there has been an entry */
+	bool pieces;			/* its source has a collector */
+	bool displacements;		/* somebody may have a displaced_since */
 	bool privileged;		/* may follow set-uid programs */
 	bool exec_pending;		/* the next exec enables the group */
 	struct flowtap_configure configure;	/* the leader's: event, period, modes, flags */
@@ -66,13 +76,66 @@ void tasks_get(struct tasks *tasks);
 /* May sleep: releases events. */
 void tasks_put(struct tasks *tasks);
 
+/* Those in the set are the ones who are not recorded. */
+static inline bool tasks_exclude(const struct tasks *tasks)
+{
+	return tasks->configure.flags & FLOWTAP_EXCLUDE;
+}
+
+/* Tasks of the set have events of their own. */
+static inline bool tasks_count(const struct tasks *tasks)
+{
+	return tasks->configure.triggers & FLOWTAP_TRIGGER_OVERFLOW && !tasks_exclude(tasks);
+}
+
+/* --- members.c --- */
+
 /* A process (with its threads) or one thread; number of threads or -errno. */
 int tasks_add(struct tasks *tasks, u32 pid, bool thread);
 int tasks_remove(struct tasks *tasks, u32 pid, bool thread);
+/*
+ * The same for the process of a task that the caller has a reference to, by his rights. asked: whether
+ * it is to be there, as is known under tasks->lock; where that has changed, nothing is done any more.
+ */
+int tasks_add_process(struct tasks *tasks, struct task_struct *task, const bool *asked);
+int tasks_remove_process(struct tasks *tasks, struct task_struct *task, const bool *asked);
+
+/* --- tasks.c, for those: asked may be NULL --- */
+
+/*
+ * parent: whom it follows, or NULL; one that is not in the set any more is not followed. Nobody's
+ * rights are asked for. 1: added; 0: there already, or not to be; -ECANCELED: not asked for any more;
+ * -errno.
+ */
+int tasks_insert(struct tasks *tasks, struct task_struct *parent, struct task_struct *task,
+		 const bool *asked, gfp_t gfp);
+/*
+ * Takes a task out from outside; false: it was not there, or is to be. One that has ended is told of
+ * first, what others have is dropped. Under group_lock.
+ */
+bool tasks_evict(struct tasks *tasks, struct task_struct *task, const bool *asked, bool ended);
+/* Who runs may be the set's now, or not any more. Under group_lock. */
+void tasks_reconsider(struct tasks *tasks);
+
+/*
+ * Of the current task, or of one that has not run yet: atomic, interrupts on, under RCU. Nobody's
+ * rights are asked for. 0, -ENOMEM or -ENOSPC.
+ */
+int tasks_add_here(struct tasks *tasks, struct task_struct *task);
+int tasks_remove_here(struct tasks *tasks, struct task_struct *task);
+/* The worker will look: atomic, under RCU. */
+void tasks_work(struct tasks *tasks);
+/* The set's key, made when it is asked for. -EPERM. */
+int tasks_key(struct tasks *tasks, u64 *key);
+/* Under RCU; NULL: none has it. */
+struct tasks *tasks_by_key(u64 key);
 
 /* Under RCU. */
 struct entry *tasks_find(struct tasks *tasks, const struct task_struct *task);
 bool tasks_ended(const struct tasks *tasks);
+/* Calls `function` for each entry. Any context. */
+void tasks_each(struct tasks *tasks, void (*function)(struct entry *entry, void *argument),
+		void *argument);
 
 /* From the tracepoints, for every set. */
 void tasks_forked(struct task_struct *parent, struct task_struct *child);

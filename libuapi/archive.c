@@ -239,7 +239,7 @@ int flowtap_archive_place(struct flowtap_archive_writer *writer, uint32_t type, 
 	};
 	int err;
 
-	if (!flowtap_archive_placeable(writer) || (first_size + second_size) % 8)
+	if (!flowtap_archive_placeable(writer))
 		return -EINVAL;
 	err = begin(writer, type, cpu, time, payload, header);
 	if (!err)
@@ -248,7 +248,7 @@ int flowtap_archive_place(struct flowtap_archive_writer *writer, uint32_t type, 
 		return err;
 	writer->placed = true;
 	*offset = (uint64_t)writer->start + writer->written;
-	writer->written += sizeof(*header) + header->size;
+	writer->written += block_bytes(header);
 	return 0;
 }
 

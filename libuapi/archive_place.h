@@ -15,8 +15,8 @@ bool flowtap_archive_placeable(const struct flowtap_archive_writer *writer);
 int flowtap_archive_fd(const struct flowtap_archive_writer *writer);
 /*
  * Flushes, then gives the next place away: fills `header`, checksum and all, and *offset, that of
- * the header in the fd's file. The payload, in two parts of together a multiple of 8 bytes, is to
- * follow it directly. Results as flowtap_archive_write; -EINVAL for another size.
+ * the header in the fd's file. The payload and zeros up to a multiple of 8 are to follow it
+ * directly. Results as flowtap_archive_write; -EINVAL for a file that cannot be written at offsets.
  */
 int flowtap_archive_place(struct flowtap_archive_writer *writer, uint32_t type, uint32_t cpu,
 			  uint64_t time, const void *first, size_t first_size, const void *second,

@@ -12,6 +12,7 @@
 
 #include "locate.h"
 #include "procfs.h"
+#include "read_at.h"
 #include "stored.h"
 #include "table.h"
 
@@ -112,8 +113,8 @@ static int open_file(const struct file *file, char why[FLOWTAP_WHY])
 	int fd;
 
 	snprintf(root, sizeof(root), "/proc/%u/root", file->pid);
-	fd = flowtap_locate_code(root, file->path, &file->id, why);
-	return fd >= 0 ? fd : flowtap_locate_code(NULL, file->path, &file->id, why);
+	fd = flowtap_locate_code(root, NULL, file->path, &file->id, why);
+	return fd >= 0 ? fd : flowtap_locate_code(NULL, NULL, file->path, &file->id, why);
 }
 
 static bool is_later(const struct timespec *a, const struct timespec *b)
@@ -182,22 +183,15 @@ static int put_file(struct flowtap_bundle *bundle, struct flowtap_archive_writer
 		    const struct file *file, int fd, uint64_t size)
 {
 	for (uint64_t offset = 0; offset < size;) {
-		uint32_t want = size - offset < PART ? (uint32_t)(size - offset) : PART, n = 0;
+		uint32_t want = size - offset < PART ? (uint32_t)(size - offset) : PART;
 		int err;
 
-		while (n < want) {
-			ssize_t got = pread(fd, bundle->buffer + n, want - n, (off_t)(offset + n));
-
-			if (got < 0 && errno == EINTR)
-				continue;
-			if (got <= 0)
-				return 1;
-			n += (uint32_t)got;
-		}
-		err = put_part(bundle, writer, file, size, offset, n);
+		if (flowtap_read_all_at(fd, bundle->buffer, want, offset, -EIO))
+			return 1;
+		err = put_part(bundle, writer, file, size, offset, want);
 		if (err)
 			return err;
-		offset += n;
+		offset += want;
 	}
 	return 0;
 }

@@ -3,6 +3,9 @@
 
 #include <errno.h>
 #include <flowtap/archive.h>
+#include <flowtap/qemu4v.h>
+#include <flowtap/stf.h>
+#include <flowtap/tarmac.h>
 #include <flowtap/zstf.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -24,7 +27,9 @@ void flowtap_check_say(struct flowtap_check *check, uint64_t offset, bool unpack
 	va_start(arguments, format);
 	vsnprintf(reason, sizeof(reason), format, arguments);
 	va_end(arguments);
-	check->problem(check, &(struct flowtap_check_problem){ offset, unpacked, reason });
+	check->problem(check, &(struct flowtap_check_problem){
+		.offset = offset, .unpacked = unpacked, .reason = reason,
+	});
 }
 
 void flowtap_check_progress(struct flowtap_check *check, uint64_t before, uint64_t done)
@@ -55,7 +60,7 @@ static void forget(struct flowtap_check *check)
 
 static int run(struct flowtap_check *check, int fd)
 {
-	uint8_t magic[8] = { 0 };
+	char magic[4096] = "";
 	struct stat stat;
 	ssize_t n;
 
@@ -71,6 +76,19 @@ static int run(struct flowtap_check *check, int fd)
 			continue;
 		check->format = formats[i].format;
 		return formats[i].run(check, fd);
+	}
+	if (flowtap_tarmac_is(magic, (size_t)n)) {
+		check->format = FLOWTAP_CHECK_TARMAC;
+		return flowtap_check_tarmac(check, fd);
+	}
+	if (flowtap_qemu4v_is(magic, (size_t)n)) {
+		check->format = FLOWTAP_CHECK_QEMU4V;
+		return flowtap_check_qemu4v(check, fd);
+	}
+	/* Packed. */
+	if (flowtap_stf_is(magic, (size_t)n)) {
+		check->format = FLOWTAP_CHECK_STF;
+		return flowtap_check_stf(check, fd);
 	}
 	return -EBADMSG;
 }

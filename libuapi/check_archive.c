@@ -21,7 +21,6 @@ struct archive {
 	struct flowtap_map *map;	/* of code that the archive brings */
 	struct flowtap_stored stored;
 	uint64_t end;		/* offset of the END block, 0 none */
-	bool damaged;		/* something was passed over: counts cannot be compared */
 };
 
 #define SAY(archive, offset, ...) \
@@ -63,6 +62,22 @@ static void check_task(struct archive *archive, const struct flowtap_archive_blo
 		SAY(archive, block->offset, "a name of %u bytes", task.comm_size);
 }
 
+static void check_trigger(struct archive *archive, const struct flowtap_archive_block *block)
+{
+	struct flowtap_archive_trigger trigger;
+
+	memcpy(&trigger, block->payload, sizeof(trigger));
+	if (trigger.cause < FLOWTAP_ARCHIVE_CAUSE_ASKED ||
+	    trigger.cause > FLOWTAP_ARCHIVE_CAUSE_LATENCY)
+		SAY(archive, block->offset, "cause %u of a trigger is unknown", trigger.cause);
+	if (trigger.text_size != block->size - sizeof(trigger))
+		SAY(archive, block->offset, "a text of %u bytes in %zu", trigger.text_size,
+		    block->size - sizeof(trigger));
+	/* One that is older than all records is none: rings go on while it is taken. */
+	if (trigger.time > block->time)
+		SAY(archive, block->offset, "a trigger that happened after it was written");
+}
+
 /* As a decoder takes it: frames are unpacked, and looks and parts must go with those before. */
 static void check_code(struct archive *archive, const struct flowtap_archive_block *block)
 {
@@ -83,11 +98,11 @@ static const struct {
 	uint32_t least;		/* bytes of payload */
 	void (*check)(struct archive *archive, const struct flowtap_archive_block *block);
 } types[] = {
-	{ FLOWTAP_ARCHIVE_AUX, 8, NULL },
 	{ FLOWTAP_ARCHIVE_MAPPING, sizeof(struct flowtap_archive_mapping), check_mapping },
 	{ FLOWTAP_ARCHIVE_TASK, sizeof(struct flowtap_archive_task), check_task },
 	{ FLOWTAP_ARCHIVE_BYTES, sizeof(struct flowtap_archive_mapping), check_mapping },
 	{ FLOWTAP_ARCHIVE_LOST, 8, NULL },
+	{ FLOWTAP_ARCHIVE_TRIGGER, sizeof(struct flowtap_archive_trigger), check_trigger },
 	{ FLOWTAP_ARCHIVE_KERNEL, sizeof(struct flowtap_archive_kernel), check_code },
 	{ FLOWTAP_ARCHIVE_SYMBOLS, sizeof(struct flowtap_archive_symbols), check_code },
 	{ FLOWTAP_ARCHIVE_FILE, sizeof(struct flowtap_archive_file), check_code },
@@ -113,10 +128,14 @@ static int check_block(struct archive *archive, const struct flowtap_archive_blo
 	switch (block->type) {
 	case FLOWTAP_ARCHIVE_RING:
 		return check_ring(archive, block);
+	case FLOWTAP_ARCHIVE_AUX:
+		return flowtap_check_aux(&archive->records, block);
 	case FLOWTAP_ARCHIVE_CONFIGURE:
 		return flowtap_check_configure(&archive->records, block);
 	case FLOWTAP_ARCHIVE_STATS:
 		return flowtap_check_stats(&archive->records, block);
+	case FLOWTAP_ARCHIVE_BEGUN:
+		return flowtap_check_begun(&archive->records, block);
 	case FLOWTAP_ARCHIVE_END:
 		archive->end = block->offset;
 		return 0;
@@ -147,7 +166,7 @@ static int check_blocks(struct archive *archive, struct flowtap_archive_reader *
 			return got;
 		if (got < 0) {
 			damage = flowtap_archive_damage(reader);
-			archive->damaged = true;
+			archive->records.damaged = true;
 			SAY(archive, damage->offset, "%s (%" PRIu64 " bytes)", damage->reason,
 			    damage->bytes);
 			if (got != -EBADMSG && got != -ENODATA)
@@ -175,8 +194,7 @@ static int check_sequences(struct archive *archive)
 	while ((got = flowtap_merge_next(archive->merge, &result))) {
 		if (got == -EBADMSG)
 			continue;
-		error = got < 0 ? got : flowtap_check_sequence(&archive->records, &result,
-							       archive->damaged);
+		error = got < 0 ? got : flowtap_check_sequence(&archive->records, &result);
 		if (error)
 			return error;
 	}
@@ -190,7 +208,7 @@ static int run(struct archive *archive, struct flowtap_archive_reader *reader)
 	if (error)
 		return error;
 	/* Counts of the end say nothing of a part. */
-	if (archive->end && !archive->damaged)
+	if (archive->end && !archive->records.damaged)
 		flowtap_check_counts(&archive->records);
 	return check_sequences(archive);
 }

@@ -16,13 +16,15 @@ void flowtap_check_progress(struct flowtap_check *check, uint64_t before, uint64
 int flowtap_check_archive(struct flowtap_check *check, int fd);
 int flowtap_check_stf(struct flowtap_check *check, int fd);
 int flowtap_check_zstf(struct flowtap_check *check, int fd);
+int flowtap_check_tarmac(struct flowtap_check *check, int fd);
+int flowtap_check_qemu4v(struct flowtap_check *check, int fd);
 
 struct flowtap_stf_rules;
 
 /* NULL: no memory. unpacked: the offsets are not the file's. */
 struct flowtap_stf_rules *flowtap_stf_rules_new(struct flowtap_check *check, bool unpacked);
 /*
- * Takes the next bytes of a trace, in pieces of at least 128 but for the last; returns how many:
+ * Takes the next bytes of a trace, in pieces of at least 128 KiB but for the last; returns how many:
  * what is left has to come again with more behind it. After a record that cannot be passed over,
  * all.
  */

@@ -20,7 +20,8 @@ static struct stf_ability riscv_ability(bool rv32, uint64_t pc, const uint8_t *o
 		return unknown;
 	if (flowtap_riscv_classify(opcode, size, &insn) || insn.length != size)
 		return unknown;
-	jumps = insn.transfer != FLOWTAP_TRANSFER_NONE && insn.cause < 0;
+	jumps = insn.transfer != FLOWTAP_TRANSFER_NONE && insn.cause < 0 &&
+		insn.transfer != FLOWTAP_TRANSFER_RECORDING;
 	returns = insn.transfer == FLOWTAP_TRANSFER_TRAP_RETURN;
 	return (struct stf_ability){
 		.known = true,

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 
 #include "merge.h"
+#include "replay_aux.h"
 #include "table.h"
 
 struct flowtap_check_cpu;
@@ -22,21 +23,27 @@ struct flowtap_check_records {
 	struct flowtap_check_task *tasks;
 	uint32_t n_tasks;
 	struct flowtap_table by_task;
+	struct flowtap_aux_index aux;
 	bool overwrite;			/* of one of the streams */
+	bool damaged;			/* something was passed over: much may be missing */
 };
 
-/* Blocks of RING, CONFIGURE, STATS. 0 or -ENOMEM. */
+/* Blocks of RING, AUX, CONFIGURE, STATS. 0 or -ENOMEM. */
 int flowtap_check_ring(struct flowtap_check_records *records,
 		       const struct flowtap_archive_block *block);
+int flowtap_check_aux(struct flowtap_check_records *records,
+		      const struct flowtap_archive_block *block);
 int flowtap_check_configure(struct flowtap_check_records *records,
 			    const struct flowtap_archive_block *block);
+int flowtap_check_begun(struct flowtap_check_records *records,
+			const struct flowtap_archive_block *block);
 int flowtap_check_stats(struct flowtap_check_records *records,
 			const struct flowtap_archive_block *block);
 /* When all blocks were there: whether the counts are those of the records. */
 void flowtap_check_counts(struct flowtap_check_records *records);
-/* The next record in order of time. partial: others may be missing. 0 or -ENOMEM. */
+/* The next record in order of time. 0 or -ENOMEM. */
 int flowtap_check_sequence(struct flowtap_check_records *records,
-			   const struct flowtap_merge_result *result, bool partial);
+			   const struct flowtap_merge_result *result);
 void flowtap_check_records_free(struct flowtap_check_records *records);
 
 #endif /* FLOWTAP_CHECK_RECORDS_H */

@@ -2,13 +2,13 @@
 /* The rules that the readers of STF enforce (README, Formats), record by record. */
 #include "check_internal.h"
 #include "check_opcode.h"
+#include "in.h"
 #include "stf_layout.h"
 #include "stf_records.h"
 
 #include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #define HEAD		64U		/* of a payload this much is looked at */
 #define ROOM		(256U << 10)
@@ -118,6 +118,9 @@ static void take_header(struct flowtap_stf_rules *rules, uint8_t descriptor, con
 		break;
 	case STF_INST_IEM:
 		take_iem(rules, (unsigned int)stf_number(payload, 2));
+		break;
+	case STF_PROTOCOL_ID:
+		rules->widths.protocol = payload[0];
 		break;
 	case STF_TRACE_INFO:
 		if (!payload[0])
@@ -277,13 +280,16 @@ static void check_transfer(struct flowtap_stf_rules *rules, const struct stf_abi
 		SAY(rules, "a jump without INST_PC_TARGET");
 }
 
-/* The first instruction may be in any mode, and so may be one at a forced PC. */
+/* The first instruction may be in any mode, and so may be one at a forced PC, but RISC-V's user mode. */
 static void check_mode(struct flowtap_stf_rules *rules, bool xret)
 {
 	const struct group *group = &rules->group;
+	bool riscv = rules->encoding.isa == ISA_RISCV;
 
-	if (group->mode == MODE_UNKNOWN || group->mode == rules->mode || xret || group->forces ||
-	    !rules->check->instructions)
+	if (group->mode == MODE_UNKNOWN || xret || !rules->check->instructions)
+		return;
+	/* stf_check rejects it even beside a FORCE_PC, or if it is user mode already. */
+	if (!(riscv && !group->mode) && (group->mode == rules->mode || group->forces))
 		return;
 	if (!group->mode)
 		SAY(rules, "a switch to user mode that is no xRET");
@@ -324,8 +330,6 @@ static const char *hopeless(const struct flowtap_stf_rules *rules, uint8_t descr
 		return "RESERVE_END, which no reader accepts";
 	if (place == STF_PLACE_NONE)
 		return "no record has this descriptor";
-	if (place == STF_PLACE_TRANSACTION)
-		return "a record of a transaction trace, which cannot be checked";
 	if (!rules->seen[STF_IDENTIFIER] && descriptor != STF_IDENTIFIER)
 		return "the trace does not begin with IDENTIFIER";
 	return NULL;
@@ -351,7 +355,7 @@ static void take_record(struct flowtap_stf_rules *rules, uint8_t descriptor, con
 		take_any(rules, descriptor, payload);
 	else if (place == STF_PLACE_GROUP)
 		take_group(rules, descriptor, payload);
-	else
+	else if (place == STF_PLACE_OPCODE)
 		take_opcode(rules, payload, descriptor == STF_INST_32 ? 4 : 2);
 }
 
@@ -373,6 +377,10 @@ static bool step(struct flowtap_stf_rules *rules, const uint8_t *bytes, size_t s
 		return false;
 	}
 	payload = flowtap_stf_payload(&rules->widths, bytes[0], bytes + 1, size - 1);
+	if (payload == STF_PAYLOAD_UNKNOWN) {
+		lose(rules, bytes[0], "a transaction of a protocol or channel that is not known");
+		return false;
+	}
 	if (payload == UINT64_MAX || (payload < HEAD ? payload : HEAD) > size - 1) {
 		if (last) {
 			SAY(rules, "the trace ends within this %s", flowtap_stf_name(bytes[0]));
@@ -444,34 +452,60 @@ void flowtap_stf_rules_end(struct flowtap_stf_rules *rules)
 		SAY(rules, "the trace ends within the records of an instruction");
 }
 
-/* A plain file. */
-int flowtap_check_stf(struct flowtap_check *check, int fd)
+/* The next bytes, unpacked: how many; -EBADMSG: none can be, that was told; -errno. */
+static ssize_t read_on(struct flowtap_check *check, struct flowtap_in *in, uint8_t *bytes,
+		       size_t room)
 {
-	struct flowtap_stf_rules *rules = flowtap_stf_rules_new(check, false);
-	uint8_t *buffer = malloc(ROOM);
-	size_t fill = 0, taken;
-	uint64_t done = 0;
-	int error = rules && buffer ? 0 : -ENOMEM;
+	uint64_t done = flowtap_in_done(in), offset;
+	ssize_t n = flowtap_in_read(in, bytes, room);
+	const char *reason;
+
+	flowtap_check_progress(check, done, flowtap_in_done(in));
+	if (n != -EBADMSG && n != -ENODATA)
+		return n;
+	reason = flowtap_in_problem(in, &offset);
+	flowtap_check_say(check, offset, false, "%s; what would follow was not checked", reason);
+	return -EBADMSG;
+}
+
+static int check_bytes(struct flowtap_check *check, struct flowtap_in *in,
+		       struct flowtap_stf_rules *rules, uint8_t *buffer)
+{
+	const uint8_t *first;
+	size_t fill = 0, taken = flowtap_in_first(in, &first);
 	ssize_t n = 1;
 
-	while (!error && n && !flowtap_stf_rules_lost(rules)) {
-		n = read(fd, buffer + fill, ROOM - fill);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0) {
-			error = -errno;
-			break;
-		}
+	if (taken && *first == 0xfd) {
+		flowtap_check_say(check, 0, false, "it is packed by xz, which cannot be read: "
+				  "unpack it (xz -d)");
+		return 0;
+	}
+
+	while (n && !flowtap_stf_rules_lost(rules)) {
+		n = read_on(check, in, buffer + fill, ROOM - fill);
+		if (n < 0)
+			return n == -EBADMSG ? 0 : (int)n;
 		fill += (size_t)n;
 		taken = flowtap_stf_rules_feed(rules, buffer, fill, !n);
 		fill -= taken;
 		memmove(buffer, buffer + taken, fill);
-		flowtap_check_progress(check, done, done + (uint64_t)n);
-		done += (uint64_t)n;
 	}
+	flowtap_stf_rules_end(rules);
+	return 0;
+}
+
+int flowtap_check_stf(struct flowtap_check *check, int fd)
+{
+	struct flowtap_stf_rules *rules;
+	uint8_t *buffer = malloc(ROOM);
+	struct flowtap_in *in = NULL;
+	int error = flowtap_in_new(fd, &in);
+
+	rules = flowtap_stf_rules_new(check, !error && flowtap_in_packed(in));
 	if (!error)
-		flowtap_stf_rules_end(rules);
+		error = rules && buffer ? check_bytes(check, in, rules, buffer) : -ENOMEM;
 	flowtap_stf_rules_free(rules);
+	flowtap_in_free(in);
 	free(buffer);
 	return error;
 }

@@ -16,6 +16,8 @@ struct zstf {
 	struct flowtap_stf_rules *rules;
 	uint64_t offset;	/* of the chunk in the whole trace */
 	uint64_t instructions;	/* before it */
+	struct flowtap_zstf_chunk chunk;
+	bool whole;		/* it was read to its end */
 	bool broken;		/* what is before it could not be read: it stands alone */
 	uint8_t *buffer;
 };
@@ -53,34 +55,40 @@ static int check_records(struct zstf *zstf)
 	return flowtap_stf_rules_lost(zstf->rules) ? -EBADMSG : 0;
 }
 
-/* As many instructions as there should be, and an opcode at the end. */
-static void check_length(struct zstf *zstf, const struct flowtap_zstf_chunk *chunk)
+/*
+ * The last chunk that was read: as many instructions as there should be, and an opcode at the end if
+ * another chunk follows.
+ */
+static void check_length(struct zstf *zstf, bool followed)
 {
 	const struct flowtap_zstf_info *info = flowtap_zstf_info(zstf->reader);
+	const struct flowtap_zstf_chunk *chunk = &zstf->chunk;
 	uint64_t n = zstf->check->instructions - zstf->instructions, pc;
-	bool last = chunk->number + 1 == info->chunks;
 
-	if (last ? n > info->markers : n != info->markers)
+	if (!zstf->whole)
+		return;
+	if (followed ? n != info->markers : n > info->markers)
 		flowtap_check_say(zstf->check, chunk->offset, false,
 				  "chunk %" PRIu64 " has %" PRIu64 " instructions of %" PRIu64,
 				  chunk->number, n, info->markers);
-	if (!last && !flowtap_stf_rules_at_opcode(zstf->rules, &pc))
+	if (followed && !flowtap_stf_rules_at_opcode(zstf->rules, &pc))
 		flowtap_check_say(zstf->check, chunk->offset, false,
 				  "chunk %" PRIu64 " does not end with an instruction",
 				  chunk->number);
 }
 
-static void begin_chunk(struct zstf *zstf, const struct flowtap_zstf_chunk *chunk)
+static void begin_chunk(struct zstf *zstf)
 {
 	const struct flowtap_zstf_info *info = flowtap_zstf_info(zstf->reader);
+	const struct flowtap_zstf_chunk *chunk = &zstf->chunk;
 	uint64_t pc;
 
 	zstf->instructions = zstf->check->instructions;
 	if (zstf->broken) {
 		flowtap_stf_rules_resume(zstf->rules, zstf->offset, chunk->start_pc);
 		zstf->broken = false;
-	} else if (chunk->number && flowtap_stf_rules_at_opcode(zstf->rules, &pc) &&
-		   pc != chunk->start_pc) {
+	} else if (chunk->number && !chunk->found &&
+		   flowtap_stf_rules_at_opcode(zstf->rules, &pc) && pc != chunk->start_pc) {
 		flowtap_check_say(zstf->check, info->index_offset + 8 +
 				  chunk->number * FLOWTAP_ZSTF_ENTRY + 8, false,
 				  "chunk %" PRIu64 " is said to begin at PC 0x%" PRIx64
@@ -88,40 +96,61 @@ static void begin_chunk(struct zstf *zstf, const struct flowtap_zstf_chunk *chun
 	}
 }
 
-static int check_chunks(struct zstf *zstf)
+/* 1; 0: no more; -EBADMSG: its entry is wrong, and without it nothing can be found; -errno. */
+static int next_chunk(struct zstf *zstf)
 {
 	struct flowtap_zstf_chunk chunk;
+	int got = flowtap_zstf_next(zstf->reader, &chunk), told;
+
+	if (got == -EBADMSG) {
+		told = tell(zstf);
+		got = flowtap_zstf_scan(zstf->reader) ? told :
+						       flowtap_zstf_next(zstf->reader, &chunk);
+	}
+	if (got == 1 || got == -EBADMSG) {
+		check_length(zstf, true);
+		zstf->chunk = chunk;
+		zstf->check->chunks++;
+	}
+	return got;
+}
+
+static int check_chunks(struct zstf *zstf)
+{
 	int got, error;
 
-	while ((got = flowtap_zstf_next(zstf->reader, &chunk))) {
+	while ((got = next_chunk(zstf))) {
 		if (got < 0 && got != -EBADMSG)
 			return got;
-		zstf->check->chunks++;
-		error = got < 0 ? tell(zstf) : 0;
+		error = got < 0 ? got : 0;
 		if (!error) {
-			begin_chunk(zstf, &chunk);
+			begin_chunk(zstf);
 			error = check_records(zstf);
 		}
 		if (error && error != -EBADMSG)
 			return error;
 		if (error && !flowtap_stf_rules_in_body(zstf->rules))
 			return 0;
-		if (error)
-			zstf->broken = true;
-		else
-			check_length(zstf, &chunk);
-		zstf->offset += chunk.bytes;
-		flowtap_check_progress(zstf->check, chunk.offset, chunk.end);
+		zstf->whole = !error;
+		zstf->broken = error;
+		zstf->offset += zstf->chunk.bytes;
+		flowtap_check_progress(zstf->check, zstf->chunk.offset, zstf->chunk.end);
 	}
+	check_length(zstf, false);
 	if (!zstf->broken)
 		flowtap_stf_rules_end(zstf->rules);
 	return 0;
 }
 
+/* What a writer left that was interrupted. */
 static void check_slack(struct zstf *zstf)
 {
 	const struct flowtap_zstf_info *info = flowtap_zstf_info(zstf->reader);
 
+	if (info->chunks && info->found)
+		flowtap_check_say(zstf->check, info->index_offset, false,
+				  "the index does not have the last %" PRIu64 " chunks: the writer "
+				  "was interrupted", info->found);
 	if (info->slack)
 		flowtap_check_say(zstf->check, info->slack_offset, false,
 				  "%" PRIu64 " bytes that no chunk has: the writer was "
@@ -139,12 +168,15 @@ int flowtap_check_zstf(struct flowtap_check *check, int fd)
 
 	if (error == -EBADMSG) {
 		tell(&zstf);
-		error = 0;
-	} else if (!error) {
-		error = check_chunks(&zstf);
-		if (!error)
-			check_slack(&zstf);
+		/* Without its index, as far as it goes. */
+		error = flowtap_zstf_scan(zstf.reader);
 	}
+	if (!error)
+		error = check_chunks(&zstf);
+	if (!error)
+		check_slack(&zstf);
+	else if (error == -EBADMSG)
+		error = 0;
 	flowtap_zstf_close(zstf.reader);
 	flowtap_stf_rules_free(zstf.rules);
 	free(zstf.buffer);

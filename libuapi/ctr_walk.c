@@ -61,23 +61,24 @@ static bool same(const struct flowtap_code *a, const struct flowtap_code *b)
 
 /*
  * Records carry no time: those of a sample were made between the task's sample before it and its
- * own. Code that was mapped in between is what they ran only if nothing else stood there before.
- * Where nothing stood just before, an exec may have taken away what did.
+ * own. Code that was mapped in between is what they ran only if nothing else stood there before,
+ * in this program or in those that the process was before it became this one.
  */
 static bool certain(struct ctr_walk *walk, const struct flowtap_code *code, uint64_t address)
 {
-	const struct flowtap_code *older = code;
+	const struct flowtap_code *older;
+	uint64_t from = code->from;
 
 	for (int i = 0; i < REMAPS; i++) {
-		if (older->from <= walk->since)
+		if (from <= walk->since)
 			return true;
-		older = flowtap_map_find(walk->map, walk->pid, older->from - 1, address);
-		if (!older)
-			older = flowtap_map_find(walk->map, walk->pid, walk->since, address);
-		if (!older)
-			return true;
-		if (!same(older, code))
+		older = flowtap_map_find(walk->map, walk->pid, from - 1, address);
+		if (older && !same(older, code))
 			return false;
+		if (older)
+			from = older->from;
+		else
+			from = address >> 63 ? 0 : flowtap_map_began(walk->map, walk->pid, from - 1);
 	}
 	return false;
 }

@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Streams, and the blocks made of what waits in them. */
+/* Streams, and where they stand. */
 #include "drain_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "archive_place.h"
 
-#define COPIED (8U << 10)	/* up to here a copy costs less than writes of its own */
 #define STREAMS_MAX 65536U
 
 const char *flowtap_drain_method_name(enum flowtap_drain_method method)
@@ -24,13 +22,16 @@ const char *flowtap_drain_method_name(enum flowtap_drain_method method)
 	return (unsigned int)method < FLOWTAP_DRAIN_METHODS ? names[method] : NULL;
 }
 
-static int make_headers(struct flowtap_drain *drain)
+static int make_heads(struct flowtap_drain *drain)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
-	size_t size = (size_t)drain->streams * DRAIN_FLIGHTS * sizeof(*drain->headers);
+	size_t size = (size_t)drain->streams * DRAIN_FLIGHTS * sizeof(*drain->heads);
 
-	drain->headers = aligned_alloc(page, (size + page - 1) & ~(page - 1));
-	return drain->headers ? 0 : -ENOMEM;
+	drain->heads = aligned_alloc(page, (size + page - 1) & ~(page - 1));
+	if (!drain->heads)
+		return -ENOMEM;
+	memset(drain->heads, 0, size);
+	return 0;
 }
 
 int flowtap_drain_open(const struct flowtap_drain_options *options,
@@ -47,8 +48,9 @@ int flowtap_drain_open(const struct flowtap_drain_options *options,
 		return -ENOMEM;
 	drain->writer = writer;
 	drain->streams = options->streams;
+	drain->heads_buffer = -1;
 	drain->stream = calloc(drain->streams, sizeof(*drain->stream));
-	if (!drain->stream || make_headers(drain)) {
+	if (!drain->stream || make_heads(drain)) {
 		flowtap_drain_close(drain);
 		return -ENOMEM;
 	}
@@ -59,6 +61,16 @@ int flowtap_drain_open(const struct flowtap_drain_options *options,
 	errno = saved;
 	*out = drain;
 	return 0;
+}
+
+/* Nothing is taken but what was before the tails. */
+static void from_tails(struct drain_stream *stream)
+{
+	const struct flowtap_ring *ring = stream->reader->ring;
+
+	stream->sent = __atomic_load_n(&ring->data_tail, __ATOMIC_RELAXED);
+	stream->aux_end = __atomic_load_n(&ring->aux_tail, __ATOMIC_RELAXED);
+	stream->aux_sent = stream->aux_end;
 }
 
 int flowtap_drain_add(struct flowtap_drain *drain, int fd, struct flowtap_reader *reader,
@@ -82,11 +94,13 @@ int flowtap_drain_add(struct flowtap_drain *drain, int fd, struct flowtap_reader
 		.cpu = cpu,
 		.reader = reader,
 		.buffer = -1,
-		.sent = __atomic_load_n(&reader->ring->data_tail, __ATOMIC_RELAXED),
+		.aux_buffer = -1,
+		.most = UINT64_MAX,
 	};
+	from_tails(stream);
 	drain->watch[number].stream = (int)i;
 	if (!reader->overwrite)
-		stream->buffer = drain_uring_register(drain, i);
+		drain_uring_register(drain, i);
 	return number;
 }
 
@@ -95,7 +109,7 @@ static bool known(const struct flowtap_drain *drain, int number)
 	return number >= 0 && number < drain->watches && drain->watch[number].used;
 }
 
-static struct drain_stream *stream_of(const struct flowtap_drain *drain, int number)
+struct drain_stream *drain_stream_of(const struct flowtap_drain *drain, int number)
 {
 	if (!known(drain, number) || drain->watch[number].stream < 0)
 		return NULL;
@@ -106,12 +120,14 @@ enum flowtap_drain_method flowtap_drain_method(const struct flowtap_drain *drain
 {
 	if (!drain->uring)
 		return FLOWTAP_DRAIN_POLL;
-	if (!drain->headers_fixed)
+	if (drain->heads_buffer < 0)
 		return FLOWTAP_DRAIN_URING;
 	for (unsigned int i = 0; i < drain->streams; i++) {
 		const struct drain_stream *stream = &drain->stream[i];
 
-		if (stream->number >= 0 && !stream->reader->overwrite && stream->buffer < 0)
+		if (stream->number < 0 || stream->reader->overwrite)
+			continue;
+		if (stream->buffer < 0 || (stream->reader->aux && stream->aux_buffer < 0))
 			return FLOWTAP_DRAIN_URING;
 	}
 	return FLOWTAP_DRAIN_FIXED;
@@ -124,7 +140,7 @@ void drain_fail(struct flowtap_drain *drain, int error)
 	flowtap_archive_fail(drain->writer, error);
 }
 
-/* The tail goes over the blocks that are in the file, none of those before them missing. */
+/* The tails go over the blocks that are in the file, none of those before them missing. */
 static void land(struct drain_stream *stream)
 {
 	const struct drain_flight *last = NULL;
@@ -134,8 +150,11 @@ static void land(struct drain_stream *stream)
 		stream->first = (stream->first + 1) % DRAIN_FLIGHTS;
 		stream->n--;
 	}
-	if (last)
-		flowtap_reader_advance(stream->reader, last->end);
+	if (!last)
+		return;
+	if (stream->reader->aux)
+		flowtap_reader_advance_aux(stream->reader, last->aux_end);
+	flowtap_reader_advance(stream->reader, last->end);
 }
 
 /* Goes on by so many bytes; how many there were too many. */
@@ -179,149 +198,6 @@ void drain_written(struct flowtap_drain *drain, unsigned int index, unsigned int
 	land(stream);
 }
 
-/* Whole records of at most `most` bytes: 1 if there were more, else 0. -EPROTO: they are none. */
-static int cut(struct flowtap_stretch part[2], size_t most)
-{
-	size_t at = 0;
-
-	if (part[0].size + part[1].size <= most)
-		return 0;
-	for (;;) {
-		const struct flowtap_stretch *in = at < part[0].size ? &part[0] : &part[1];
-		size_t offset = at < part[0].size ? at : at - part[0].size;
-		const struct flowtap_record *record =
-			(const void *)((const uint8_t *)in->bytes + offset);
-		size_t size = record->size;
-
-		/* Its header never wraps: all is aligned to 8. */
-		if (size < sizeof(*record) || size % 8)
-			return -EPROTO;
-		if (at + size > most)
-			break;
-		at += size;
-	}
-	part[1].size = at > part[0].size ? at - part[0].size : 0;
-	part[0].size -= at < part[0].size ? part[0].size - at : 0;
-	return 1;
-}
-
-/* What waits beyond what has been taken. 0 or -EPROTO, then and for ever. */
-static int waiting(struct drain_stream *stream, struct flowtap_stretch part[2])
-{
-	uint64_t tail = __atomic_load_n(&stream->reader->ring->data_tail, __ATOMIC_RELAXED), head;
-
-	if (!stream->error)
-		stream->error = flowtap_reader_peek_from(stream->reader, stream->sent, part, &head);
-	if (!stream->error && head - tail > stream->reader->size)
-		stream->error = -EPROTO;
-	return stream->error;
-}
-
-static uint64_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC_RAW, &time);
-	return (uint64_t)time.tv_sec * 1000000000U + (uint64_t)time.tv_nsec;
-}
-
-/* Into the archive's buffer, or by it into the file. */
-static int copy_block(struct flowtap_drain *drain, struct drain_stream *stream,
-		      struct drain_flight *flight, const struct flowtap_stretch part[2])
-{
-	int err = flowtap_archive_write(drain->writer, FLOWTAP_ARCHIVE_RING, stream->cpu, now(),
-					part[0].bytes, part[0].size, part[1].bytes, part[1].size);
-
-	*flight = (struct drain_flight){
-		.end = flight->end,
-		.pending = true,
-		.copied = flowtap_archive_size(drain->writer),
-	};
-	return err;
-}
-
-static int place_block(struct flowtap_drain *drain, struct drain_stream *stream,
-		       struct drain_flight *flight, const struct flowtap_stretch part[2])
-{
-	unsigned int index = (unsigned int)(stream - drain->stream);
-	unsigned int number = (unsigned int)(flight - stream->flights);
-	struct flowtap_archive_block_header *header =
-		&drain->headers[index * DRAIN_FLIGHTS + number];
-	int err;
-
-	*flight = (struct drain_flight){
-		.end = flight->end,
-		.pending = true,
-		.n = part[1].size ? 3 : 2,
-		.pieces = {
-			{ header, sizeof(*header) },
-			{ (void *)part[0].bytes, part[0].size },
-			{ (void *)part[1].bytes, part[1].size },
-		},
-	};
-	err = flowtap_archive_place(drain->writer, FLOWTAP_ARCHIVE_RING, stream->cpu, now(),
-				    part[0].bytes, part[0].size, part[1].bytes, part[1].size,
-				    header, &flight->offset);
-	return err ? err : drain_uring_write(drain, index, number);
-}
-
-/* Of a full ring a quarter at a time, so that the writer has room again early. */
-static size_t block_size(const struct drain_stream *stream)
-{
-	uint64_t size = stream->reader->size / 4;
-
-	if (size < FLOWTAP_RECORD_MAX)
-		return FLOWTAP_RECORD_MAX;
-	return size < FLOWTAP_ARCHIVE_BLOCK_MAX ? size : FLOWTAP_ARCHIVE_BLOCK_MAX;
-}
-
-/*
- * A block of what waits, if it is `little` or else if it is much; or a `rest`, whatever it is.
- * *moved grows by its bytes. True: there is a rest.
- */
-static bool take_block(struct flowtap_drain *drain, struct drain_stream *stream, bool little,
-		       bool rest, uint64_t *moved)
-{
-	struct flowtap_stretch part[2];
-	struct drain_flight *flight;
-	size_t size;
-	int err, more;
-
-	stream->blocked = false;
-	if (drain->failed || waiting(stream, part))
-		return false;
-	size = part[0].size + part[1].size;
-	if (!size || (drain->uring && !rest && little != (size <= COPIED)))
-		return false;
-	if (stream->n == DRAIN_FLIGHTS) {
-		stream->blocked = true;
-		return false;
-	}
-	more = cut(part, block_size(stream));
-	if (more < 0) {
-		stream->error = more;
-		return false;
-	}
-	size = part[0].size + part[1].size;
-	flight = &stream->flights[(stream->first + stream->n) % DRAIN_FLIGHTS];
-	flight->end = stream->sent + size;
-	err = little ? copy_block(drain, stream, flight, part)
-		     : place_block(drain, stream, flight, part);
-	if (err) {
-		drain_fail(drain, err);
-		return false;
-	}
-	stream->n++;
-	stream->sent += size;
-	*moved += size;
-	return more;
-}
-
-static bool taken_from(const struct drain_stream *stream)
-{
-	return stream->number >= 0 && !stream->reader->overwrite;
-}
-
 static uint64_t take_all(struct flowtap_drain *drain, bool little)
 {
 	uint64_t moved = 0;
@@ -330,10 +206,10 @@ static uint64_t take_all(struct flowtap_drain *drain, bool little)
 		struct drain_stream *stream = &drain->stream[i];
 		bool rest = false;
 
-		if (!taken_from(stream))
+		if (!drain_takes(stream))
 			continue;
 		do
-			rest = take_block(drain, stream, little, rest, &moved);
+			rest = drain_take_block(drain, stream, little, rest, &moved);
 		while (rest);
 	}
 	return moved;
@@ -362,6 +238,9 @@ int flowtap_drain_take(struct flowtap_drain *drain, uint64_t *moved)
 {
 	int err;
 
+	/* For both passes: what one has left the other may not be for. */
+	for (unsigned int i = 0; i < drain->streams; i++)
+		drain->stream[i].blocked = false;
 	/* The little first: one flush takes it all, before anything else gets its place. */
 	*moved = take_all(drain, true);
 	err = flowtap_archive_flush(drain->writer);
@@ -371,22 +250,6 @@ int flowtap_drain_take(struct flowtap_drain *drain, uint64_t *moved)
 	if (drain->uring)
 		*moved += take_all(drain, false);
 	return drain->failed;
-}
-
-bool drain_ready(struct flowtap_drain *drain)
-{
-	for (unsigned int i = 0; i < drain->streams; i++) {
-		struct drain_stream *stream = &drain->stream[i];
-		struct flowtap_stretch part[2];
-
-		if (!taken_from(stream) || stream->n == DRAIN_FLIGHTS)
-			continue;
-		if (stream->blocked)
-			return true;
-		if (!waiting(stream, part) && part[0].size + part[1].size >= stream->reader->size / 4)
-			return true;
-	}
-	return false;
 }
 
 /* Returns when nothing is on its way any more. */
@@ -405,7 +268,7 @@ static void wait_for_writes(struct flowtap_drain *drain)
 static bool any_blocked(const struct flowtap_drain *drain)
 {
 	for (unsigned int i = 0; i < drain->streams; i++)
-		if (taken_from(&drain->stream[i]) && drain->stream[i].blocked)
+		if (drain_takes(&drain->stream[i]) && drain->stream[i].blocked)
 			return true;
 	return false;
 }
@@ -431,65 +294,14 @@ int flowtap_drain_settle(struct flowtap_drain *drain)
 
 int flowtap_drain_error(const struct flowtap_drain *drain, int number)
 {
-	const struct drain_stream *stream = stream_of(drain, number);
+	const struct drain_stream *stream = drain_stream_of(drain, number);
 
 	return stream ? stream->error : 0;
 }
 
-static int write_copy(struct flowtap_drain *drain, const struct drain_stream *stream,
-		      const struct flowtap_stretch *records)
-{
-	size_t done = 0;
-	int err = 0;
-
-	while (!err && done < records->size) {
-		struct flowtap_stretch part[2] = {
-			{ (const uint8_t *)records->bytes + done, records->size - done }, { NULL, 0 }
-		};
-
-		err = cut(part, block_size(stream));
-		if (err >= 0)
-			err = flowtap_archive_write(drain->writer, FLOWTAP_ARCHIVE_RING,
-						    stream->cpu, now(), part[0].bytes,
-						    part[0].size, NULL, 0);
-		done += part[0].size;
-	}
-	return err;
-}
-
-int flowtap_drain_snapshot(struct flowtap_drain *drain, int number, uint64_t *moved,
-			   uint64_t *dropped)
-{
-	struct drain_stream *stream = stream_of(drain, number);
-	struct flowtap_stretch records;
-	uint64_t head, fresh;
-	void *buffer;
-	int err;
-
-	if (!stream)
-		return -EINVAL;
-	buffer = malloc(stream->reader->size);
-	if (!buffer)
-		return -ENOMEM;
-	err = flowtap_reader_copy(stream->reader, buffer, &records, &head, dropped);
-	if (!err) {
-		fresh = head - stream->sent;
-		fresh = fresh < records.size ? fresh : records.size;
-		records.bytes = (const uint8_t *)records.bytes + (records.size - fresh);
-		records.size = fresh;
-		err = write_copy(drain, stream, &records);
-	}
-	if (!err) {
-		stream->sent = head;
-		*moved = records.size;
-	}
-	free(buffer);
-	return err;
-}
-
 int flowtap_drain_remove(struct flowtap_drain *drain, int number)
 {
-	struct drain_stream *stream = stream_of(drain, number);
+	struct drain_stream *stream = drain_stream_of(drain, number);
 	int saved = errno;
 
 	if (!known(drain, number))
@@ -518,10 +330,13 @@ int flowtap_drain_switch(struct flowtap_drain *drain, struct flowtap_archive_wri
 	for (unsigned int i = 0; i < drain->streams; i++) {
 		struct drain_stream *stream = &drain->stream[i];
 
-		if (!taken_from(stream) || !stream->n)
+		/* Of a ring that overwrites the new archive has nothing yet. */
+		if (stream->number >= 0 && stream->reader->overwrite)
+			from_tails(stream);
+		if (!drain_takes(stream) || !stream->n)
 			continue;
 		stream->n = 0;
-		stream->sent = __atomic_load_n(&stream->reader->ring->data_tail, __ATOMIC_RELAXED);
+		from_tails(stream);
 	}
 	drain->failed = 0;
 	drain->writer = writer;
@@ -538,7 +353,7 @@ void flowtap_drain_close(struct flowtap_drain *drain)
 	if (drain->uring)
 		drain_uring_close(drain);
 	free(drain->stream);
-	free(drain->headers);
+	free(drain->heads);
 	free(drain->watch);
 	free(drain->poll);
 	free(drain);

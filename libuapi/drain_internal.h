@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What the parts of the drain share: drain.c (streams and blocks), drain_wait.c, drain_uring.c. */
+/*
+ * What the parts of the drain share: drain.c (streams), drain_block.c, drain_aux.c,
+ * drain_snapshot.c, drain_wait.c, drain_uring.c.
+ */
 #ifndef FLOWTAP_DRAIN_INTERNAL_H
 #define FLOWTAP_DRAIN_INTERNAL_H
 
@@ -10,17 +13,28 @@
 #include <sys/uio.h>
 
 #define DRAIN_FLIGHTS 8		/* blocks of one stream on their way */
-#define DRAIN_PIECES 3		/* header, and payload to the end of the ring and from its start */
+/* RING: header, payload to the end of the ring and from its start. AUX: header, payload, zeros. */
+#define DRAIN_PIECES 3
+#define DRAIN_AUX_MAX (FLOWTAP_ARCHIVE_BLOCK_MAX - 4096U)	/* bytes of an AUX area in a block */
+
+/* What a block has that is not in a ring. */
+struct drain_head {
+	struct flowtap_archive_block_header header;
+	uint64_t offset;	/* an AUX block's */
+	uint8_t zeros[8];
+};
 
 /* A block on its way. */
 struct drain_flight {
-	uint64_t end;		/* the tail when it is there */
+	uint64_t end;		/* the tails when it is there */
+	uint64_t aux_end;
 	bool pending;		/* it is not there yet */
 	uint64_t copied;	/* into the archive, up to there; 0: it was not */
 	unsigned int n;		/* pieces; those before `next` are in the file */
 	unsigned int next;
 	uint64_t offset;	/* in the file, of the next piece's first byte that is not there */
 	struct iovec pieces[DRAIN_PIECES];
+	int buffers[DRAIN_PIECES]; /* that they are in; -1: not registered */
 };
 
 struct drain_stream {
@@ -28,9 +42,14 @@ struct drain_stream {
 	uint32_t cpu;
 	struct flowtap_reader *reader;
 	int buffer;		/* registered; -1 none */
+	int aux_buffer;
 	int error;
 	bool blocked;		/* something waits, but there are enough flights */
 	uint64_t sent;		/* up to here blocks are made */
+	uint64_t since, most;	/* of a snapshot */
+	uint64_t aux_head;	/* as it was loaded last */
+	uint64_t aux_sent;	/* up to here blocks are made */
+	uint64_t aux_end;	/* up to here the records before `sent` name */
 	unsigned int first;	/* of the flights, the oldest */
 	unsigned int n;
 	struct drain_flight flights[DRAIN_FLIGHTS];
@@ -50,15 +69,15 @@ struct flowtap_drain {
 	int failed;
 	unsigned int streams;	/* slots */
 	struct drain_stream *stream;
-	struct flowtap_archive_block_header *headers;	/* of each flight of each stream */
+	struct drain_head *heads;	/* of each flight of each stream */
 	int watches;		/* numbers given */
 	int room;
 	struct drain_watch *watch;
 	struct pollfd *poll;	/* the same numbers */
 	unsigned int happened;	/* events since wait began */
 	bool uring;		/* the following are there */
-	bool table;		/* of registered buffers: slot n is stream n's, the last the headers' */
-	bool headers_fixed;
+	bool table;		/* of registered buffers, see drain_uring.c */
+	int heads_buffer;	/* -1: not registered */
 	unsigned int in_flight;	/* blocks that the kernel has, or will have at the next submit */
 	struct io_uring ring;
 };
@@ -71,8 +90,44 @@ void drain_written(struct flowtap_drain *drain, unsigned int stream, unsigned in
 		   unsigned int piece, int result);
 /* Nothing more can be written to this archive. */
 void drain_fail(struct flowtap_drain *drain, int error);
+/* NULL: no such number, or no stream's. */
+struct drain_stream *drain_stream_of(const struct flowtap_drain *drain, int number);
+
+/* drain_block.c: whether the slot has a stream that is read as it goes. */
+bool drain_takes(const struct drain_stream *stream);
+/*
+ * Sends a block of what waits, if it is `little` or else if it is much; or a `rest`, whatever it
+ * is. *moved grows by its bytes. True: there is a rest.
+ */
+bool drain_take_block(struct flowtap_drain *drain, struct drain_stream *stream, bool little,
+		      bool rest, uint64_t *moved);
 /* Whether a stream has enough for a block, or could not be taken when it should have been. */
 bool drain_ready(struct flowtap_drain *drain);
+/* Whole records of at most `most` bytes: 1 if there were more, else 0. -EPROTO: they are none. */
+int drain_cut(struct flowtap_stretch part[2], size_t most);
+/* `size` bytes are left. */
+void drain_shorten(struct flowtap_stretch part[2], size_t size);
+/* Of records, in bytes. */
+size_t drain_block_size(const struct drain_stream *stream);
+/* CLOCK_MONOTONIC_RAW in ns. */
+uint64_t drain_now(void);
+
+/* What the first AUX records of a block name: at most a block's bytes, but always one record's. */
+struct drain_named {
+	uint64_t begin;		/* of the bytes, as aux_head counts; end: none */
+	uint64_t end;
+	size_t records;		/* bytes of the block up to the next such record, or all */
+};
+
+/*
+ * drain_aux.c: base: up to where the records before name bytes. 0; -EPROTO: it is no whole record,
+ * or its bytes are not between that and head.
+ */
+int drain_aux_named(const struct flowtap_reader *reader, const struct flowtap_stretch part[2],
+		    uint64_t base, uint64_t head, struct drain_named *named);
+/* Where the bytes from `begin` on are, and how many of them can be one block's. */
+uint64_t drain_aux_piece(const struct flowtap_reader *reader, uint64_t begin, uint64_t end,
+			 const void **bytes);
 
 /* drain_wait.c */
 void drain_saw(struct flowtap_drain *drain, int number, unsigned int events);
@@ -80,8 +135,8 @@ void drain_saw(struct flowtap_drain *drain, int number, unsigned int events);
 /* drain_uring.c. 0 or -errno. */
 int drain_uring_open(struct flowtap_drain *drain, bool fixed);
 void drain_uring_close(struct flowtap_drain *drain);
-/* The buffer's number or -1: not registered. */
-int drain_uring_register(struct flowtap_drain *drain, unsigned int stream);
+/* Sets the stream's buffers: their numbers or -1, not registered. */
+void drain_uring_register(struct flowtap_drain *drain, unsigned int stream);
 void drain_uring_unregister(struct flowtap_drain *drain, unsigned int stream);
 void drain_uring_forget(struct flowtap_drain *drain, int number);
 /* Queues what is left of a block. */

@@ -64,39 +64,61 @@ static bool update(struct flowtap_drain *drain, unsigned int slot, const void *b
 								    &tag, 1) == 1;
 }
 
+/* Slot 2n is stream n's ring, 2n + 1 its AUX area, and the last one the heads. */
+static unsigned int slots(const struct flowtap_drain *drain)
+{
+	return 2 * drain->streams + 1;
+}
+
 int drain_uring_open(struct flowtap_drain *drain, bool fixed)
 {
-	size_t headers = (size_t)drain->streams * DRAIN_FLIGHTS * sizeof(*drain->headers);
+	size_t heads = (size_t)drain->streams * DRAIN_FLIGHTS * sizeof(*drain->heads);
+	unsigned int last = slots(drain) - 1;
 	int err = open_ring(&drain->ring);
 
 	if (err)
 		return err;
-	drain->table = fixed &&
-		       !io_uring_register_buffers_sparse(&drain->ring, drain->streams + 1);
-	drain->headers_fixed = update(drain, drain->streams, drain->headers, headers);
+	drain->table = fixed && !io_uring_register_buffers_sparse(&drain->ring, slots(drain));
+	drain->heads_buffer = update(drain, last, drain->heads, heads) ? (int)last : -1;
 	return 0;
 }
 
 void drain_uring_close(struct flowtap_drain *drain)
 {
+	struct io_uring_sync_cancel_reg all = {
+		.flags = IORING_ASYNC_CANCEL_ANY | IORING_ASYNC_CANCEL_ALL,
+		.timeout = { .tv_sec = 1 },
+	};
+
+	/* Else the streams are let go of later than we end, and what they lock is the user's still. */
+	io_uring_register_sync_cancel(&drain->ring, &all);
+	io_uring_get_events(&drain->ring);
 	io_uring_queue_exit(&drain->ring);
 	drain->uring = false;
 }
 
-int drain_uring_register(struct flowtap_drain *drain, unsigned int stream)
+void drain_uring_register(struct flowtap_drain *drain, unsigned int number)
 {
-	const struct flowtap_reader *reader = drain->stream[stream].reader;
+	struct drain_stream *stream = &drain->stream[number];
+	const struct flowtap_reader *reader = stream->reader;
+	unsigned int slot = 2 * number;
 	int saved = errno;
-	bool registered = update(drain, stream, reader->data, reader->size);
 
+	if (update(drain, slot, reader->data, reader->size))
+		stream->buffer = (int)slot;
+	if (reader->aux && update(drain, slot + 1, reader->aux, reader->aux_size))
+		stream->aux_buffer = (int)slot + 1;
 	errno = saved;
-	return registered ? (int)stream : -1;
 }
 
-void drain_uring_unregister(struct flowtap_drain *drain, unsigned int stream)
+void drain_uring_unregister(struct flowtap_drain *drain, unsigned int number)
 {
-	if (drain->stream[stream].buffer >= 0)
-		update(drain, stream, NULL, 0);
+	const struct drain_stream *stream = &drain->stream[number];
+
+	if (stream->buffer >= 0)
+		update(drain, (unsigned int)stream->buffer, NULL, 0);
+	if (stream->aux_buffer >= 0)
+		update(drain, (unsigned int)stream->aux_buffer, NULL, 0);
 }
 
 /* So many free entries; what is queued is submitted if need be: links end there. 0 or -errno. */
@@ -136,8 +158,8 @@ void drain_uring_forget(struct flowtap_drain *drain, int number)
 	sqe = io_uring_get_sqe(&drain->ring);
 	io_uring_prep_poll_remove(sqe, name_poll(drain, number));
 	io_uring_sqe_set_data64(sqe, NOBODY);
-	/* At once: the caller is going to close the fd. */
-	io_uring_submit(&drain->ring);
+	/* At once, and the file let go of: the caller is going to close the fd. */
+	io_uring_submit_and_get_events(&drain->ring);
 }
 
 /*
@@ -145,7 +167,7 @@ void drain_uring_forget(struct flowtap_drain *drain, int number)
  * Only the last one tells of success; one that fails or is short tells it and ends the others.
  */
 static void queue_linked(struct flowtap_drain *drain, const struct drain_flight *flight,
-			 int buffer, uint64_t name)
+			 uint64_t name)
 {
 	int fd = flowtap_archive_fd(drain->writer);
 	uint64_t offset = flight->offset;
@@ -155,7 +177,7 @@ static void queue_linked(struct flowtap_drain *drain, const struct drain_flight 
 		struct io_uring_sqe *sqe = io_uring_get_sqe(&drain->ring);
 
 		io_uring_prep_write_fixed(sqe, fd, piece->iov_base, (unsigned int)piece->iov_len,
-					  offset, i ? buffer : (int)drain->streams);
+					  offset, flight->buffers[i]);
 		io_uring_sqe_set_data64(sqe, name + i);
 		if (i + 1 < flight->n)
 			io_uring_sqe_set_flags(sqe, IOSQE_IO_LINK | IOSQE_CQE_SKIP_SUCCESS);
@@ -163,18 +185,25 @@ static void queue_linked(struct flowtap_drain *drain, const struct drain_flight 
 	}
 }
 
+static bool is_registered(const struct drain_flight *flight)
+{
+	for (unsigned int i = 0; i < flight->n; i++)
+		if (flight->buffers[i] < 0)
+			return false;
+	return true;
+}
+
 int drain_uring_write(struct flowtap_drain *drain, unsigned int index, unsigned int number)
 {
-	const struct drain_stream *stream = &drain->stream[index];
-	const struct drain_flight *flight = &stream->flights[number];
+	const struct drain_flight *flight = &drain->stream[index].flights[number];
 	uint64_t name = name_write(index, number, 0);
 	struct io_uring_sqe *sqe;
 	int err = make_room(drain, flight->n - flight->next);
 
 	if (err)
 		return err;
-	if (stream->buffer >= 0 && drain->headers_fixed) {
-		queue_linked(drain, flight, stream->buffer, name);
+	if (is_registered(flight)) {
+		queue_linked(drain, flight, name);
 	} else {
 		sqe = io_uring_get_sqe(&drain->ring);
 		io_uring_prep_writev(sqe, flowtap_archive_fd(drain->writer),

@@ -356,6 +356,18 @@ int flowtap_ete_gap(struct flowtap_ete *ete, const struct flowtap_gap *gap)
 	return status;
 }
 
+int flowtap_ete_settle(struct flowtap_ete *ete)
+{
+	if (!ete->error && ete->sync == ETE_SYNCED) {
+		ete->error = flowtap_ete_proceed(ete);
+		/* A Mispredict element may concern what has gone on. */
+		ete->any = false;
+		ete->direct = at_once(ete) && !ete->queue.n;
+	}
+	flowtap_ete_forget(ete);
+	return ete->error;
+}
+
 static bool all_zero(const uint8_t *bytes, size_t size)
 {
 	while (size && !bytes[size - 1])

@@ -51,6 +51,15 @@ static int context(struct flowtap_ete *ete, const struct ete_entry *entry)
 	return ete_put(ete, &element);
 }
 
+/* Others may run now, and change what code there is. */
+static void left(struct flowtap_ete *ete, const struct flowtap_exception *exception)
+{
+	if (!ete->images.left)
+		return;
+	ete->images.left(ete->images.argument, exception);
+	flowtap_ete_forget(ete);
+}
+
 /* RVDRPP: all instructions up to the return address were executed; behind it comes an address. */
 static int exception(struct flowtap_ete *ete, const struct ete_entry *entry)
 {
@@ -74,6 +83,7 @@ static int exception(struct flowtap_ete *ete, const struct ete_entry *entry)
 	}
 	if (status < 0)
 		return status;
+	left(ete, &element.exception);
 	if (ete->where != ETE_LOST)
 		flowtap_ete_lose(ete, ETE_MISSING, "no address behind an exception");
 	ete->counts.exceptions++;
@@ -116,6 +126,7 @@ static int trace_on(struct flowtap_ete *ete)
 	const struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_TRACE_ON };
 
 	ete->depth = 0;
+	left(ete, NULL);
 	if (ete->where != ETE_LOST)
 		flowtap_ete_lose(ete, ETE_MISSING, "no address behind Trace On");
 	return ete_put(ete, &element);

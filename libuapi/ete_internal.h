@@ -288,6 +288,8 @@ int flowtap_ete_mispredict(struct flowtap_ete *ete);
 int flowtap_ete_align(struct flowtap_ete *ete, uint64_t depth);
 /* What can be told is told, what is speculative cancelled; nothing waits any more. */
 int flowtap_ete_flush(struct flowtap_ete *ete);
+/* The P0 element that was held goes on, then what waits for no Commit. */
+int flowtap_ete_proceed(struct flowtap_ete *ete);
 /* The P0 element that was held goes on; behind it comes what waits. */
 int flowtap_ete_release(struct flowtap_ete *ete);
 /* What comes behind: n entries of the list, then what waits in the queue, then `rest`. */

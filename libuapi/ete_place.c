@@ -79,6 +79,8 @@ int flowtap_ete_tell(struct flowtap_ete *ete, enum flowtap_gap_reason reason, ui
 	}
 	flowtap_ete_forget(ete);
 	flowtap_ete_lose(ete, ETE_LOST, NULL);
+	/* Calls and returns are not seen from here on, but the trace unit's stack has them. */
+	ete->depth = 0;
 	ete->counts.gaps[reason]++;
 	return ete_put(ete, &element);
 }

@@ -76,17 +76,26 @@ static int settle(struct flowtap_ete *ete)
 					     flowtap_ete_transaction_fail(ete);
 }
 
-/* Room is made by what waits for no Commit. */
-static int make_room(struct flowtap_ete *ete)
+int flowtap_ete_proceed(struct flowtap_ete *ete)
 {
 	struct ete_entry front;
-	int status = flowtap_ete_release(ete);
+	int status = spill(ete);
 
+	if (!status)
+		status = flowtap_ete_release(ete);
 	while (!status && ete->queue.n && !ete_is_p0(ete_at(&ete->queue, 0))) {
 		front = *ete_at(&ete->queue, 0);
 		pop(&ete->queue);
 		status = flowtap_ete_pass(ete, &front, ETE_FOLLOW_END);
 	}
+	return status;
+}
+
+/* Room is made by what waits for no Commit. */
+static int make_room(struct flowtap_ete *ete)
+{
+	int status = flowtap_ete_proceed(ete);
+
 	if (status || 2 * ete->queue.n < ETE_QUEUE_MORE)
 		return status;
 	status = flowtap_ete_flush(ete);

@@ -17,6 +17,7 @@
 
 /* Pieces of all spaces together, about 400 MB; beyond that they are made anew when asked for. */
 #define PIECES_MAX (4U << 20)
+#define EXECS_MAX 64		/* of a process, looked ahead */
 /* The kernel's texts, in the numbers of objects. */
 #define KERNEL_FILES 0x80000000U
 
@@ -24,6 +25,7 @@ struct process {
 	uint32_t pid;
 	struct flowtap_space **spaces;	/* by `from` */
 	size_t n;
+	uint64_t threads;		/* since when it may have several; UINT64_MAX: never */
 };
 
 struct flowtap_map {
@@ -37,6 +39,7 @@ struct flowtap_map {
 	uint64_t latest;		/* time of what was added */
 	uint64_t generation;		/* counts what came late: copies are then stale */
 	size_t n_pieces;
+	bool lossy;			/* not all that happened was told */
 	struct flowtap_codes codes;
 };
 
@@ -54,6 +57,11 @@ struct flowtap_map *flowtap_map_new(const char *sysroot)
 		return NULL;
 	}
 	return map;
+}
+
+int flowtap_map_images(struct flowtap_map *map, const char *directory)
+{
+	return flowtap_objects_images(map->objects, directory);
 }
 
 void flowtap_map_free(struct flowtap_map *map)
@@ -116,7 +124,7 @@ static struct process *get_process(struct flowtap_map *map, uint32_t pid)
 			      map->n_processes))
 		return NULL;
 	process = &map->processes[map->n_processes++];
-	*process = (struct process) { .pid = pid };
+	*process = (struct process) { .pid = pid, .threads = UINT64_MAX };
 	return process;
 }
 
@@ -314,6 +322,37 @@ int flowtap_map_exit(struct flowtap_map *map, uint32_t pid, uint64_t time)
 	return 0;
 }
 
+int flowtap_map_thread(struct flowtap_map *map, uint32_t pid, uint32_t tid, uint64_t time)
+{
+	struct process *process;
+
+	if (pid == tid)
+		return 0;
+	process = get_process(map, pid);
+	if (!process)
+		return -ENOMEM;
+	if (time < process->threads)
+		process->threads = time;
+	return 0;
+}
+
+bool flowtap_map_single(struct flowtap_map *map, uint32_t pid, uint64_t until)
+{
+	const struct process *process = find_process(map, pid);
+
+	return process && !map->lossy && process->threads > until;
+}
+
+void flowtap_map_lose(struct flowtap_map *map)
+{
+	map->lossy = true;
+}
+
+bool flowtap_map_lossy(const struct flowtap_map *map)
+{
+	return map->lossy;
+}
+
 static uint64_t earlier(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
@@ -443,6 +482,59 @@ const struct flowtap_code *flowtap_map_find(struct flowtap_map *map, uint32_t pi
 	if (!piece->code || address < piece->code->start || address >= piece->code->end)
 		piece->code = code_of(map, space, piece, address);
 	return piece->code;
+}
+
+uint64_t flowtap_map_next(struct flowtap_map *map, uint32_t pid, uint64_t time, uint64_t address)
+{
+	struct process *process = find_process(map, pid);
+	size_t at = process ? spaces_until(process, time) : 0;
+	uint64_t next = UINT64_MAX;
+
+	if (!process)
+		return next;
+	at -= at > 0;
+	for (size_t last = at + EXECS_MAX; next == UINT64_MAX && at < process->n && at < last; at++) {
+		struct flowtap_space *space = process->spaces[at];
+
+		if (!ready(map, space) && build(map, space))
+			break;
+		/* What a process has from its begin on is of that time at the latest. */
+		next = flowtap_space_find(space, space->from, address) && space->from > time ?
+		       space->from : flowtap_space_next(space, time, address);
+		if (next >= end_of(space))
+			next = UINT64_MAX;
+	}
+	return next;
+}
+
+bool flowtap_map_changes(struct flowtap_map *map, uint32_t pid, uint64_t from, uint64_t to)
+{
+	const struct process *process = find_process(map, pid);
+	size_t at = process ? spaces_until(process, from) : 0;
+
+	at -= at > 0;
+	for (; process && at < process->n && process->spaces[at]->from <= to; at++)
+		if (process->spaces[at]->from > from ||
+		    flowtap_space_changes(process->spaces[at], from, to))
+			return true;
+	return false;
+}
+
+uint64_t flowtap_map_next_exec(struct flowtap_map *map, uint32_t pid, uint64_t time)
+{
+	const struct process *process = find_process(map, pid);
+	size_t at = process ? spaces_until(process, time) : 0;
+
+	while (process && at < process->n && process->spaces[at]->forked)
+		at++;
+	return process && at < process->n ? process->spaces[at]->from : UINT64_MAX;
+}
+
+uint64_t flowtap_map_began(struct flowtap_map *map, uint32_t pid, uint64_t time)
+{
+	const struct flowtap_space *space = find_space(map, pid, time);
+
+	return space ? space->from : 0;
 }
 
 static const char *kernel_symbol(struct flowtap_map *map, const struct flowtap_code *code,

@@ -10,6 +10,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "read_at.h"
+
 #define DATA (__BYTE_ORDER == __LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB)
 
 struct flowtap_kcore {
@@ -18,26 +20,10 @@ struct flowtap_kcore {
 	uint32_t n;
 };
 
-static int read_at(int fd, uint64_t offset, void *bytes, size_t size)
-{
-	size_t done = 0;
-
-	while (done < size) {
-		ssize_t n = pread(fd, (char *)bytes + done, size - done, (off_t)(offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		done += (size_t)n;
-	}
-	return 0;
-}
-
 static int read_segments(struct flowtap_kcore *kcore)
 {
 	Elf64_Ehdr header;
-	int err = read_at(kcore->fd, 0, &header, sizeof(header));
+	int err = flowtap_read_all_at(kcore->fd, &header, sizeof(header), 0, -EIO);
 
 	if (err)
 		return err;
@@ -50,8 +36,8 @@ static int read_segments(struct flowtap_kcore *kcore)
 	kcore->segments = malloc(kcore->n * sizeof(kcore->segments[0]));
 	if (!kcore->segments)
 		return -ENOMEM;
-	return read_at(kcore->fd, header.e_phoff, kcore->segments,
-		       kcore->n * sizeof(kcore->segments[0]));
+	return flowtap_read_all_at(kcore->fd, kcore->segments, kcore->n * sizeof(kcore->segments[0]),
+				   header.e_phoff, -EIO);
 }
 
 int flowtap_kcore_open(struct flowtap_kcore **out)
@@ -82,7 +68,7 @@ static bool covers(const Elf64_Phdr *segment, uint64_t address, size_t size)
 int flowtap_kcore_read(const struct flowtap_kcore *kcore, uint64_t address, void *bytes,
 		       size_t size)
 {
-	int saved = errno, err = -ENOENT;
+	int err = -ENOENT;
 
 	for (uint32_t i = 0; i < kcore->n && err == -ENOENT; i++) {
 		const Elf64_Phdr *segment = &kcore->segments[i];
@@ -90,9 +76,8 @@ int flowtap_kcore_read(const struct flowtap_kcore *kcore, uint64_t address, void
 
 		/* Some segments (riscv's vmalloc) lie beyond what pread can be asked for. */
 		if (covers(segment, address, size) && offset <= INT64_MAX - size)
-			err = read_at(kcore->fd, offset, bytes, size);
+			err = flowtap_read_all_at(kcore->fd, bytes, size, offset, -EIO);
 	}
-	errno = saved;
 	return err;
 }
 

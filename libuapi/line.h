@@ -24,4 +24,20 @@ const char *flowtap_isa_name(unsigned int isa);
 /* The element without a newline, not terminated. Returns its length. */
 size_t flowtap_line_element(char text[FLOWTAP_LINE_ROOM], const struct flowtap_element *element);
 
+#define FLOWTAP_LINE_FRAMES	(FLOWTAP_LINE_ROOM / 2)
+
+/* What a parsed element points to. */
+struct flowtap_line_parts {
+	char detail[FLOWTAP_LINE_ROOM + 1];
+	uint64_t frames[FLOWTAP_LINE_FRAMES];
+};
+
+/*
+ * The element that the line tells, `size` bytes without a newline; it is valid as long as `parts`
+ * is not used again. False: the line is none that flowtap_line_element makes of a context,
+ * exception, eret, gap, transfer, callstack, session, trace_on, q_range, transaction, event or ite.
+ */
+bool flowtap_line_parse(const char *text, size_t size, struct flowtap_element *element,
+			struct flowtap_line_parts *parts);
+
 #endif /* FLOWTAP_LINE_H */

@@ -107,22 +107,24 @@ static int try(int root, const char *path, const struct flowtap_build_id *id, ch
 	return -ESTALE;
 }
 
-/* In the directories of files by build-id. */
-static int try_by_id(int root, const struct flowtap_build_id *id, const char *suffix)
+static int try_in(int root, const char *directory, const struct flowtap_build_id *id,
+		  const char *suffix)
 {
-	static const char *const directories[] = { "/usr/lib/debug/.build-id", "/.build-id" };
 	char path[96], text[HEX], why[FLOWTAP_WHY];
-	int fd = -ENOENT;
 
 	if (id->size < 2)
 		return -ENOENT;
 	hex(id, text);
-	for (size_t i = 0; i < 2 && fd < 0; i++) {
-		snprintf(path, sizeof(path), "%s/%.2s/%s%s", directories[i], text, text + 2,
-			 suffix);
-		fd = try(root, path, id, why);
-	}
-	return fd;
+	snprintf(path, sizeof(path), "%s/%.2s/%s%s", directory, text, text + 2, suffix);
+	return try(root, path, id, why);
+}
+
+/* In the directories of files by build-id. */
+static int try_by_id(int root, const struct flowtap_build_id *id, const char *suffix)
+{
+	int fd = try_in(root, "/usr/lib/debug/.build-id", id, suffix);
+
+	return fd >= 0 ? fd : try_in(root, "/.build-id", id, suffix);
 }
 
 static int open_root(const char *sysroot)
@@ -151,8 +153,15 @@ static int locate(int root, const char *path, const struct flowtap_build_id *id,
 		  char why[FLOWTAP_WHY])
 {
 	char stripped[PATH_MAX];
-	int fd = try(root, path, id, why), by_id;
+	int fd, by_id;
 
+	/* "[vdso]", "//anon", "": a copy of it may be there by its build-id. */
+	if (path[0] != '/' || path[1] == '/') {
+		snprintf(why, FLOWTAP_WHY, "%.300s: not a file, and its bytes were not recorded",
+			 path[0] ? path : "anonymous memory");
+		return try_by_id(root, id, "");
+	}
+	fd = try(root, path, id, why);
 	if (fd == -ENOENT && strip_deleted(path, stripped)) {
 		if (id->size)
 			fd = try(root, stripped, id, why);
@@ -165,17 +174,23 @@ static int locate(int root, const char *path, const struct flowtap_build_id *id,
 	return by_id >= 0 ? by_id : fd;
 }
 
-int flowtap_locate_code(const char *sysroot, const char *path, const struct flowtap_build_id *id,
-			char why[FLOWTAP_WHY])
+/* Where they were saved by build-id. */
+static int try_images(const char *images, const struct flowtap_build_id *id)
 {
-	int saved = errno, root, fd;
+	int root = open_root(images), fd = root;
 
-	/* "[vdso]", "//anon", "" */
-	if (path[0] != '/' || path[1] == '/') {
-		snprintf(why, FLOWTAP_WHY, "%.300s: not a file, and its bytes were not recorded",
-			 path[0] ? path : "anonymous memory");
-		return -ENOENT;
+	if (root >= 0) {
+		fd = try_in(root, "", id, "");
+		close(root);
 	}
+	return fd;
+}
+
+int flowtap_locate_code(const char *sysroot, const char *images, const char *path,
+			const struct flowtap_build_id *id, char why[FLOWTAP_WHY])
+{
+	int saved = errno, root, fd, saved_image;
+
 	root = open_root(sysroot);
 	if (root < 0) {
 		snprintf(why, FLOWTAP_WHY, "%.300s: %s", sysroot ? sysroot : "/",
@@ -185,6 +200,10 @@ int flowtap_locate_code(const char *sysroot, const char *path, const struct flow
 	}
 	fd = locate(root, path, id, why);
 	close(root);
+	if (fd < 0 && images) {
+		saved_image = try_images(images, id);
+		fd = saved_image >= 0 ? saved_image : fd;
+	}
 	errno = saved;
 	return fd;
 }

@@ -8,6 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "read_at.h"
+
 #define STRETCH_MAX	(512ULL << 20)
 #define HELD_MAX	(4ULL << 30)
 #define CUTS_MAX	4096	/* a file of holes can be as long as it likes */
@@ -198,24 +200,6 @@ static struct memory_view *view_of(struct flowtap_memory *memory,
 	return view;
 }
 
-static int read_piece(int fd, const struct flowtap_memory_image *piece, uint8_t *to)
-{
-	uint64_t left = piece->end - piece->address, offset = piece->offset;
-
-	while (left) {
-		ssize_t got = pread(fd, to, left, (off_t)offset);
-
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return got ? -errno : -ENODATA;
-		to += got;
-		offset += (uint64_t)got;
-		left -= (uint64_t)got;
-	}
-	return 0;
-}
-
 static int read_pieces(const struct flowtap_memory *memory, struct memory_stretch *stretch,
 		       uint8_t *bytes)
 {
@@ -225,7 +209,8 @@ static int read_pieces(const struct flowtap_memory *memory, struct memory_stretc
 		int fd = flowtap_memory_open(memory, file), error = fd;
 
 		if (fd >= 0) {
-			error = read_piece(fd, piece, bytes);
+			error = flowtap_read_all_at(fd, bytes, piece->end - piece->address,
+						    piece->offset, -ENODATA);
 			close(fd);
 		}
 		if (error < 0) {

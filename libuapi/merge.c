@@ -6,8 +6,8 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "read_at.h"
 #include "table.h"
 
 #define WINDOW (2 * FLOWTAP_RECORD_MAX)
@@ -53,7 +53,7 @@ struct flowtap_merge {
 	uint32_t *heap;
 	uint32_t n_heap;
 	uint32_t *aside;	/* room for as many */
-	/* The last sample of each task that was handed out. */
+	/* The last of each task that was handed out. */
 	struct task *tasks;
 	uint32_t n_tasks;
 	struct flowtap_table by_tid;
@@ -145,7 +145,8 @@ int flowtap_merge_add(struct flowtap_merge *merge, uint32_t cpu, uint64_t offset
 /* Sees to it that `want` bytes are in the window. False: the span has not so many, or no read. */
 static bool fill(int fd, struct cursor *cursor, size_t want)
 {
-	size_t held = cursor->end - cursor->begin;
+	size_t held = cursor->end - cursor->begin, n, got;
+	int error;
 
 	if (held >= want)
 		return true;
@@ -153,23 +154,12 @@ static bool fill(int fd, struct cursor *cursor, size_t want)
 		return false;
 	memmove(cursor->window, cursor->window + cursor->begin, held);
 	cursor->begin = 0;
-	cursor->end = held;
-	while (cursor->end < want) {
-		size_t n = WINDOW - cursor->end;
-		ssize_t got;
-
-		if (n > cursor->left)
-			n = cursor->left;
-		got = pread(fd, cursor->window + cursor->end, n, (off_t)cursor->offset);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got <= 0)
-			return false;
-		cursor->end += (size_t)got;
-		cursor->offset += (uint64_t)got;
-		cursor->left -= (uint64_t)got;
-	}
-	return true;
+	n = WINDOW - held < cursor->left ? WINDOW - held : (size_t)cursor->left;
+	got = flowtap_read_at(fd, cursor->window + held, n, cursor->offset, &error);
+	cursor->end = held + got;
+	cursor->offset += got;
+	cursor->left -= got;
+	return cursor->end >= want;
 }
 
 /* The rest of the span is of no use. */
@@ -216,12 +206,36 @@ static int move_on(int fd, struct cursor *cursor, struct flowtap_merge_result *r
 	return 1;
 }
 
+/*
+ * When what the record tells of began. A task can have left one CPU and come to another within a
+ * tick: what began later is later.
+ */
+static uint64_t began(const struct timed *head)
+{
+	const struct flowtap_record_aux *aux = (const void *)head;
+	const struct flowtap_record_gap *gap = (const void *)head;
+
+	if (head->header.type == FLOWTAP_RECORD_AUX && head->header.size >= sizeof(*aux))
+		return aux->since;
+	if (head->header.type == FLOWTAP_RECORD_GAP && head->header.size >= sizeof(*gap))
+		return gap->since;
+	return head->time;
+}
+
 static bool heap_before(const struct flowtap_merge *merge, uint32_t x, uint32_t y)
 {
 	const struct cursor *a = &merge->cursors[merge->heap[x]];
 	const struct cursor *b = &merge->cursors[merge->heap[y]];
+	bool gap = a->head->header.type == FLOWTAP_RECORD_GAP;
 
-	return a->head->time != b->head->time ? a->head->time < b->head->time : a->cpu < b->cpu;
+	if (a->head->time != b->head->time)
+		return a->head->time < b->head->time;
+	if (began(a->head) != began(b->head))
+		return began(a->head) < began(b->head);
+	/* Within one tick a gap comes before what follows it. */
+	if (gap != (b->head->header.type == FLOWTAP_RECORD_GAP))
+		return gap;
+	return a->cpu < b->cpu;
 }
 
 static void swap(uint32_t *a, uint32_t *b)
@@ -282,12 +296,22 @@ static int settle(struct flowtap_merge *merge, struct flowtap_merge_result *resu
 
 /* Tasks. */
 
-static const struct flowtap_record_sample *sample_of(const struct cursor *cursor)
+/* Whether the record counts in its task's sequence, not in its CPU's, and how far. */
+static bool counts(const struct cursor *cursor, struct task *task)
 {
-	const struct flowtap_record_sample *sample = (const void *)cursor->head;
+	const struct flowtap_record *record = &cursor->head->header;
+	const struct flowtap_record_sample *sample = (const void *)record;
+	const struct flowtap_record_aux *aux = (const void *)record;
 
-	return sample->header.type == FLOWTAP_RECORD_SAMPLE &&
-	       sample->header.size >= sizeof(*sample) ? sample : NULL;
+	if (record->misc & FLOWTAP_MISC_CPU_WIDE)
+		return false;
+	if (record->type == FLOWTAP_RECORD_SAMPLE && record->size >= sizeof(*sample))
+		*task = (struct task){ sample->tid, sample->sequence };
+	else if (record->type == FLOWTAP_RECORD_AUX && record->size >= sizeof(*aux))
+		*task = (struct task){ aux->tid, aux->sequence };
+	else
+		return false;
+	return true;
 }
 
 static struct task *find_task(const struct flowtap_merge *merge, uint32_t tid)
@@ -302,9 +326,9 @@ static struct task *find_task(const struct flowtap_merge *merge, uint32_t tid)
 	return NULL;
 }
 
-static int note_task(struct flowtap_merge *merge, const struct flowtap_record_sample *sample)
+static int note_task(struct flowtap_merge *merge, const struct task *now)
 {
-	struct task *task = find_task(merge, sample->tid);
+	struct task *task = find_task(merge, now->tid);
 
 	if (!task) {
 		uint32_t n = merge->n_tasks;
@@ -316,25 +340,30 @@ static int note_task(struct flowtap_merge *merge, const struct flowtap_record_sa
 			merge->tasks = task;
 		}
 		if (flowtap_table_add(&merge->by_tid,
-				      flowtap_hash_words(&(uint64_t) { sample->tid }, 1), n))
+				      flowtap_hash_words(&(uint64_t) { now->tid }, 1), n))
 			return -ENOMEM;
 		task = &merge->tasks[merge->n_tasks++];
-		task->tid = sample->tid;
 	}
-	task->sequence = sample->sequence;
+	*task = *now;
 	return 0;
 }
 
-/* Whether the task's sample before this one has not come: it may be in another ring. */
+/* Whether the task's record before this one has not come: it may be in another ring. */
 static bool is_early(const struct flowtap_merge *merge, const struct cursor *cursor)
 {
-	const struct flowtap_record_sample *sample = sample_of(cursor);
 	const struct task *task;
+	struct task now;
 
-	if (!sample || !sample->sequence)
+	if (!counts(cursor, &now) || !now.sequence)
 		return false;
-	task = find_task(merge, sample->tid);
-	return !task || sample->sequence - 1 > task->sequence;
+	task = find_task(merge, now.tid);
+	return !task || now.sequence - 1 > task->sequence;
+}
+
+/* Nothing but the order of sequences can tell which of them comes first. */
+static bool is_tied(const struct timed *a, const struct timed *b)
+{
+	return a->time == b->time && began(a) == began(b);
 }
 
 /*
@@ -344,11 +373,11 @@ static bool is_early(const struct flowtap_merge *merge, const struct cursor *cur
 static uint32_t choose(struct flowtap_merge *merge)
 {
 	uint32_t n = 0, chosen = pop(merge);
-	uint64_t time = merge->cursors[chosen].head->time;
+	const struct timed *first = merge->cursors[chosen].head;
 
 	while (is_early(merge, &merge->cursors[chosen])) {
 		merge->aside[n++] = chosen;
-		if (!merge->n_heap || merge->cursors[merge->heap[0]].head->time != time) {
+		if (!merge->n_heap || !is_tied(merge->cursors[merge->heap[0]].head, first)) {
 			/* All of them do: something was lost. */
 			chosen = merge->aside[0];
 			merge->aside[0] = merge->aside[--n];
@@ -364,8 +393,8 @@ static uint32_t choose(struct flowtap_merge *merge)
 int flowtap_merge_next(struct flowtap_merge *merge, struct flowtap_merge_result *result)
 {
 	int saved = errno, err = settle(merge, result);
-	const struct flowtap_record_sample *sample;
 	const struct cursor *cursor;
+	struct task now;
 
 	errno = saved;
 	if (err)
@@ -375,8 +404,7 @@ int flowtap_merge_next(struct flowtap_merge *merge, struct flowtap_merge_result 
 	merge->current = choose(merge);
 	merge->pending = true;
 	cursor = &merge->cursors[merge->current];
-	sample = sample_of(cursor);
-	if (sample && note_task(merge, sample))
+	if (counts(cursor, &now) && note_task(merge, &now))
 		return -ENOMEM;
 	result->record = &cursor->head->header;
 	result->cpu = cursor->cpu;

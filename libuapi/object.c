@@ -11,6 +11,7 @@
 
 #include "bundled.h"
 #include "locate.h"
+#include "read_at.h"
 #include "table.h"
 
 #define PAGE 4096U
@@ -51,6 +52,7 @@ struct object {
 
 struct flowtap_objects {
 	char *sysroot;
+	char *images;			/* NULL: none */
 	struct object **list;
 	uint32_t n;
 	uint32_t room;
@@ -73,6 +75,17 @@ struct flowtap_objects *flowtap_objects_new(const char *sysroot)
 		return NULL;
 	}
 	return objects;
+}
+
+int flowtap_objects_images(struct flowtap_objects *objects, const char *directory)
+{
+	char *copy = strdup(directory);
+
+	if (!copy)
+		return -ENOMEM;
+	free(objects->images);
+	objects->images = copy;
+	return 0;
 }
 
 static void free_object(struct object *object)
@@ -100,6 +113,7 @@ void flowtap_objects_free(struct flowtap_objects *objects)
 	flowtap_table_free(&objects->table);
 	flowtap_bundled_free(objects->bundle);
 	free(objects->sysroot);
+	free(objects->images);
 	free(objects);
 }
 
@@ -253,7 +267,7 @@ static bool same_file(const struct stat *a, const struct stat *b)
 static int open_object(const struct flowtap_objects *objects, struct object *object,
 		       char why[FLOWTAP_WHY])
 {
-	int fd = flowtap_locate_code(objects->sysroot, object->path, &object->id, why);
+	int fd = flowtap_locate_code(objects->sysroot, objects->images, object->path, &object->id, why);
 	struct stat status;
 
 	if (fd < 0)
@@ -268,28 +282,12 @@ static int open_object(const struct flowtap_objects *objects, struct object *obj
 	return fd;
 }
 
-/* Reads up to size bytes; fewer at the end of the file. */
-static uint64_t read_at(int fd, uint64_t offset, uint8_t *bytes, uint64_t size)
-{
-	uint64_t done = 0;
-
-	while (done < size) {
-		ssize_t n = pread(fd, bytes + done, size - done, (off_t)(offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			break;
-		done += (uint64_t)n;
-	}
-	return done;
-}
-
 /* Copies what the chunk covers of the file; or says why not. */
 static void copy_file(struct flowtap_objects *objects, struct object *object, int fd,
 		      struct chunk *chunk, char why[FLOWTAP_WHY])
 {
 	uint64_t content = (uint64_t)object->status.st_size, end, size, there, done;
+	int error;
 
 	/* A mapping shows zeros from the end of the file to the end of the page. */
 	end = (content + PAGE - 1) & ~(uint64_t)(PAGE - 1);
@@ -309,7 +307,7 @@ static void copy_file(struct flowtap_objects *objects, struct object *object, in
 		return;
 	}
 	there = content > chunk->offset ? content - chunk->offset : 0;
-	done = read_at(fd, chunk->offset, chunk->bytes, size);
+	done = flowtap_read_at(fd, chunk->bytes, size, chunk->offset, &error);
 	if (done < size && done < there) {
 		snprintf(why, FLOWTAP_WHY, "%.300s cannot be read, or was cut, at 0x%" PRIx64,
 			 object->path, chunk->offset + done);

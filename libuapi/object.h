@@ -16,6 +16,8 @@ struct flowtap_objects;
 
 /* sysroot as in image.h. NULL: no memory. */
 struct flowtap_objects *flowtap_objects_new(const char *sysroot);
+/* As flowtap_map_images. */
+int flowtap_objects_images(struct flowtap_objects *objects, const char *directory);
 void flowtap_objects_free(struct flowtap_objects *objects);
 
 /* The object's index. Looks at no file. 0 or -ENOMEM. */

@@ -8,7 +8,8 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
+
+#include "read_at.h"
 
 int flowtap_perfdata_reserve(void **list, size_t n, size_t *room, size_t size)
 {
@@ -35,24 +36,9 @@ void flowtap_perfdata_damaged(const struct flowtap_perfdata *perfdata, uint64_t 
 int flowtap_perfdata_pread(const struct flowtap_perfdata *perfdata, uint64_t offset, void *buffer,
 			   size_t size)
 {
-	int saved = errno, err = 0;
-	size_t done = 0;
-
 	if (offset > perfdata->file_size || size > perfdata->file_size - offset)
 		return -ENODATA;
-	while (!err && done < size) {
-		ssize_t n = pread(perfdata->fd, (uint8_t *)buffer + done, size - done,
-				  (off_t)(offset + done));
-
-		if (n > 0)
-			done += (size_t)n;
-		else if (!n)
-			err = -ENODATA;
-		else if (errno != EINTR)
-			err = -errno;
-	}
-	errno = saved;
-	return err;
+	return flowtap_read_all_at(perfdata->fd, buffer, size, offset, -ENODATA);
 }
 
 static void describe(struct flowtap_perfdata *perfdata)
@@ -286,6 +272,19 @@ static int fill_one(const struct flowtap_perfdata *perfdata, const struct perfda
 	return 0;
 }
 
+/* Whoever shows up as a thread may have been one all the time. */
+static int fill_threads(const struct flowtap_perfdata *perfdata, struct flowtap_map *map)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < perfdata->threads.n && !err; i++)
+		err = flowtap_map_thread(map, perfdata->threads.list[i].pid,
+					 perfdata->threads.list[i].tid, 0);
+	if (perfdata->info.lost)
+		flowtap_map_lose(map);
+	return err;
+}
+
 int flowtap_perfdata_fill(const struct flowtap_perfdata *perfdata, struct flowtap_map *map)
 {
 	size_t n = perfdata->events.n;
@@ -293,8 +292,9 @@ int flowtap_perfdata_fill(const struct flowtap_perfdata *perfdata, struct flowta
 	uint8_t *bytes;
 	int err = 0;
 
-	if (!n)
-		return 0;
+	err = fill_threads(perfdata, map);
+	if (err || !n)
+		return err;
 	order = malloc(n * sizeof(order[0]));
 	bytes = malloc(UINT16_MAX);
 	if (order && bytes) {

@@ -355,7 +355,7 @@ void flowtap_perfdata_decoder_free(struct flowtap_perfdata_decoder *decoder)
 		return;
 	for (size_t i = 0; i < decoder->n; i++) {
 		flowtap_ete_free(decoder->units[i].ete);
-		free(decoder->units[i].head);
+		free(decoder->units[i].ahead);
 	}
 	flowtap_blocks_free(decoder->other_blocks);
 	free(decoder->units);

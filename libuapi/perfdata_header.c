@@ -54,6 +54,7 @@ int flowtap_perfdata_add_attr(struct flowtap_perfdata *perfdata, const uint8_t *
 	if (perfdata->attrs.n && (perfdata->attrs.list[0].sample_type != kept.sample_type ||
 				  perfdata->attrs.list[0].sample_id_all != kept.sample_id_all))
 		perfdata->mixed = true;
+	perfdata->on_exec |= attr.enable_on_exec;
 	return PERFDATA_ADD(&perfdata->attrs, kept);
 }
 

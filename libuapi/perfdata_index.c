@@ -349,6 +349,10 @@ static int take_task(struct flowtap_perfdata *perfdata,
 	pid = perfdata_u32(record->bytes + 8);
 	tid = perfdata_u32(record->bytes + (comm ? 12 : 16));
 	err = flowtap_perfdata_thread(perfdata, tid, pid, record->time);
+	/* perf writes one CPU's records behind another's. */
+	if (comm && record->misc & PERF_RECORD_MISC_COMM_EXEC &&
+	    (!perfdata->first_exec || record->time < perfdata->first_exec))
+		perfdata->first_exec = record->time;
 	/*
 	 * A fork that perf record made up for what was there has that bit (FORK_EXEC): the child's
 	 * mappings are told one by one.

@@ -132,6 +132,8 @@ struct flowtap_perfdata {
 	struct flowtap_table by_tid;	/* the last entry of each, while reading */
 	PERFDATA_LIST(struct perfdata_switch) switches;
 	PERFDATA_LIST(struct flowtap_perfdata_stretch) stretches;
+	bool on_exec;		/* events begin with an exec: of the command that perf record ran */
+	uint64_t first_exec;	/* when the earliest one was; 0 none */
 	bool has_trace;		/* an AUXTRACE_INFO of cs_etm */
 	bool has_time_conv;
 	bool has_time_mask;

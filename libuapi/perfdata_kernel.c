@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* perf.data: the kernel's text from its vmlinux, moved to where it ran. */
+/* perf.data: the kernel's text from its vmlinux, moved to where it ran, or from perf's kcore. */
 #include "perfdata_internal.h"
 
 #include <errno.h>
@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "locate.h"
+#include "read_at.h"
 
 #define TEXT_MAX (256ULL << 20)
 #define PART (1U << 20)		/* a multiple of FLOWTAP_KERNEL_PAGE */
@@ -44,7 +45,7 @@ static int locate(const struct flowtap_perfdata *perfdata, const char *sysroot)
 		if (snprintf(path, sizeof(path), places[i], perfdata->info.release) >=
 		    (int)sizeof(path))
 			continue;
-		found = flowtap_locate_code(sysroot, path, &perfdata->kernel_id, why);
+		found = flowtap_locate_code(sysroot, NULL, path, &perfdata->kernel_id, why);
 		if (found >= 0)
 			return found;
 		if (found == -ESTALE)
@@ -77,20 +78,6 @@ static int find_symbol(Elf *elf, const char *name, uint64_t *address)
 	return -ENOEXEC;
 }
 
-static int read_part(int fd, uint64_t offset, uint8_t *bytes, size_t size)
-{
-	for (size_t done = 0; done < size;) {
-		ssize_t n = pread(fd, bytes + done, size - done, (off_t)(offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return -ENOEXEC;
-		done += (size_t)n;
-	}
-	return 0;
-}
-
 static int add_segment(struct flowtap_map *map, int fd, const GElf_Phdr *segment, uint64_t move)
 {
 	struct flowtap_kernel_text text = {
@@ -103,7 +90,9 @@ static int add_segment(struct flowtap_map *map, int fd, const GElf_Phdr *segment
 
 	while (!err && text.offset < text.size) {
 		text.part_size = text.size - text.offset < PART ? text.size - text.offset : PART;
-		err = read_part(fd, segment->p_offset + text.offset, bytes, text.part_size);
+		if (flowtap_read_all_at(fd, bytes, text.part_size, segment->p_offset + text.offset,
+					-ENOEXEC))
+			err = -ENOEXEC;
 		if (!err)
 			err = flowtap_map_add_kernel(map, &text, bytes);
 		text.offset += text.part_size;
@@ -133,6 +122,47 @@ static int add_text(const struct flowtap_perfdata *perfdata, struct flowtap_map 
 	}
 	if (err == -EINVAL || (!err && !any))
 		return -ENOEXEC;
+	return err;
+}
+
+/* Segments of the kernel's half of the addresses that are not the one before once more. */
+static int add_memory(struct flowtap_map *map, int fd, Elf *elf)
+{
+	GElf_Phdr segment, last = { 0 };
+	GElf_Ehdr header;
+	size_t n = 0;
+	bool any = false;
+	int err = 0;
+
+	if (!gelf_getehdr(elf, &header) || header.e_type != ET_CORE ||
+	    header.e_machine != EM_AARCH64 || elf_getphdrnum(elf, &n))
+		return -ENOEXEC;
+	for (size_t i = 0; !err && i < n && i < INT_MAX; i++) {
+		if (!gelf_getphdr(elf, (int)i, &segment) || segment.p_type != PT_LOAD ||
+		    !(segment.p_vaddr >> 63) || !segment.p_filesz || segment.p_filesz > TEXT_MAX ||
+		    segment.p_offset > INT64_MAX - TEXT_MAX ||
+		    !memcmp(&segment, &last, sizeof(segment)))
+			continue;
+		err = add_segment(map, fd, &segment, 0);
+		last = segment;
+		any = true;
+	}
+	if (err == -EINVAL || (!err && !any))
+		return -ENOEXEC;
+	return err;
+}
+
+int flowtap_perfdata_fill_kcore(struct flowtap_map *map, int fd)
+{
+	int saved = errno, err = -ENOEXEC;
+	Elf *elf;
+
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (elf && elf_kind(elf) == ELF_K_ELF)
+		err = add_memory(map, fd, elf);
+	elf_end(elf);
+	errno = saved;
 	return err;
 }
 

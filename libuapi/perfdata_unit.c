@@ -6,17 +6,13 @@
 #include <flowtap/arm.h>
 #include <flowtap/ete_packet.h>
 #include <stdlib.h>
-#include <string.h>
 
-/* Of a stretch's begin this much is looked at for its first timestamp. */
-#define HEAD (16U << 10)
 /* A cache of blocks for CPUs whose WFE and WFI are not as the first one's. */
 #define OTHER_BLOCKS (64U << 20)
 
 /* TRCCONFIGR. */
 #define CONFIGR_CID (1U << 6)
 #define CONFIGR_VMID (1U << 7)
-#define CONFIGR_TS (1U << 11)
 #define CONFIGR_VMIDOPT (1U << 15)
 
 static bool virtual_pid(const struct perfdata_unit *unit)
@@ -38,34 +34,46 @@ static bool in_kernel(const struct perfdata_unit *unit, const struct flowtap_con
 	return context->mode == FLOWTAP_MODE_S || context->mode == FLOWTAP_MODE_H;
 }
 
+static void reached(void *argument, uint64_t time)
+{
+	const struct perfdata_unit *unit = argument;
+	const struct flowtap_perfdata_options *options = &unit->decoder->options;
+
+	if (options->time)
+		options->time(options->argument, time);
+}
+
+static bool time_of(void *argument, uint64_t ticks, uint64_t *time)
+{
+	const struct perfdata_unit *unit = argument;
+
+	return unit->timed && flowtap_perfdata_time(unit->decoder->perfdata, ticks, time);
+}
+
 static const struct flowtap_code *find(void *argument, const struct flowtap_context *context,
 				       uint64_t address)
 {
-	const struct perfdata_unit *unit = argument;
+	struct perfdata_unit *unit = argument;
 	bool user = context->mode == FLOWTAP_MODE_U;
 
 	if (context->security == FLOWTAP_SECURE || context->security == FLOWTAP_ROOT ||
 	    user == address >> 63 || (!user && !in_kernel(unit, context)))
 		return NULL;
-	return flowtap_map_find(unit->decoder->options.map, context->pid, unit->time, address);
-}
-
-static void reach(struct perfdata_unit *unit, uint64_t time)
-{
-	const struct flowtap_perfdata_options *options = &unit->decoder->options;
-
-	unit->time = time;
-	if (options->time)
-		options->time(options->argument, time);
+	return flowtap_ete_span_find(&unit->span, context->pid, user, address);
 }
 
 static void timestamp(void *argument, const struct flowtap_timestamp *timestamp)
 {
 	struct perfdata_unit *unit = argument;
-	uint64_t time;
 
-	if (unit->timed && flowtap_perfdata_time(unit->decoder->perfdata, timestamp->ticks, &time))
-		reach(unit, time);
+	flowtap_ete_span_stamp(&unit->span, timestamp);
+}
+
+static void left(void *argument, const struct flowtap_exception *exception)
+{
+	struct perfdata_unit *unit = argument;
+
+	flowtap_ete_span_left(&unit->span, exception);
 }
 
 static void identify(void *argument, struct flowtap_context *context)
@@ -83,9 +91,9 @@ static void identify(void *argument, struct flowtap_context *context)
 	else if (unit->tid != FLOWTAP_PERFDATA_NONE)
 		tid = unit->tid;
 	else
-		tid = flowtap_perfdata_ran(perfdata, context->cpu, unit->time);
+		tid = flowtap_perfdata_ran(perfdata, context->cpu, unit->span.time);
 	context->tid = tid == FLOWTAP_PERFDATA_NONE ? 0 : tid;
-	context->pid = context->tid ? flowtap_perfdata_pid(perfdata, tid, unit->time) : 0;
+	context->pid = context->tid ? flowtap_perfdata_pid(perfdata, tid, unit->span.time) : 0;
 }
 
 static struct flowtap_blocks *blocks_for(struct flowtap_perfdata_decoder *decoder,
@@ -108,6 +116,7 @@ int flowtap_perfdata_unit_prepare(struct perfdata_unit *unit)
 		.find = find,
 		.time = timestamp,
 		.identify = identify,
+		.left = left,
 		.argument = unit,
 	};
 	struct flowtap_blocks *blocks;
@@ -118,74 +127,79 @@ int flowtap_perfdata_unit_prepare(struct perfdata_unit *unit)
 	if (!unit->cpu->ete)
 		return -EINVAL;
 	blocks = blocks_for(decoder, unit->cpu);
-	if (!unit->head)
-		unit->head = malloc(HEAD);
-	if (!blocks || !unit->head)
+	if (!unit->ahead)
+		unit->ahead = malloc(sizeof(*unit->ahead));
+	if (!blocks || !unit->ahead)
 		return -ENOMEM;
 	err = flowtap_ete_new(&unit->cpu->config, decoder->options.ete, &images, blocks,
 			      decoder->options.sink, &unit->ete);
-	if (!err)
-		decoder->counts[unit - decoder->units].ete = flowtap_ete_counts(unit->ete);
-	return err;
+	if (err)
+		return err;
+	decoder->counts[unit - decoder->units].ete = flowtap_ete_counts(unit->ete);
+	unit->span = (struct ete_span){
+		.map = decoder->options.map,
+		.ete = unit->ete,
+		.time_of = time_of,
+		.reached = reached,
+		.argument = unit,
+	};
+	return 0;
 }
 
-/* Before the first timestamp of a stretch the time is nearly that; else it would be the end's. */
-static void find_first_time(struct perfdata_unit *unit)
+/* The first n bytes that wait, or all. */
+static int decode(struct perfdata_unit *unit, size_t n)
 {
-	struct flowtap_ete_parser parser;
-	struct flowtap_ete_packet packet;
+	struct ete_ahead *ahead = unit->ahead;
+	const struct ete_stamp *first;
 	uint64_t time;
+	int err;
 
-	flowtap_ete_parser_init(&parser, &unit->cpu->config);
-	for (size_t at = 0, used; at < unit->head_size; at += used) {
-		used = flowtap_ete_parse(&parser, unit->head + at, unit->head_size - at, &packet);
-		if (packet.type == FLOWTAP_ETE_TIMESTAMP) {
-			if (flowtap_perfdata_time(unit->decoder->perfdata, packet.timestamp, &time))
-				reach(unit, time);
-			return;
-		}
-		if (!used)
-			return;
-	}
-}
-
-static int open_head(struct perfdata_unit *unit)
-{
+	n = n < ahead->size ? n : ahead->size;
+	/* Before the first timestamp of a stretch the time is nearly that; else it would be the end's. */
+	first = unit->opening && unit->timed ? flowtap_ete_ahead_next(ahead, NULL) : NULL;
+	if (first && time_of(unit, first->ticks, &time))
+		flowtap_ete_span_reach(&unit->span, time);
 	unit->opening = false;
-	if (unit->timed)
-		find_first_time(unit);
-	return flowtap_ete_decode(unit->ete, unit->head, unit->head_size);
+	err = flowtap_ete_decode(unit->ete, ahead->bytes, n);
+	flowtap_ete_ahead_drop(ahead, n);
+	return err;
 }
 
 int flowtap_perfdata_unit_feed(struct perfdata_unit *unit, const uint8_t *bytes, size_t size)
 {
-	size_t taken = 0;
 	int err = 0;
 
 	unit->decoder->counts[unit - unit->decoder->units].bytes += size;
-	if (unit->opening) {
-		taken = size < HEAD - unit->head_size ? size : HEAD - unit->head_size;
-		memcpy(unit->head + unit->head_size, bytes, taken);
-		unit->head_size += taken;
-		if (unit->head_size < HEAD)
-			return 0;
-		err = open_head(unit);
+	while (!err && size) {
+		size_t taken = flowtap_ete_ahead_add(unit->ahead, bytes, size);
+
+		bytes += taken;
+		size -= taken;
+		if (unit->ahead->size == ETE_AHEAD)
+			err = decode(unit, ETE_AHEAD / 2);
 	}
-	return err || taken == size ? err :
-	       flowtap_ete_decode(unit->ete, bytes + taken, size - taken);
+	return err;
 }
 
 int flowtap_perfdata_unit_begin(struct perfdata_unit *unit,
 				const struct flowtap_perfdata_stretch *stretch)
 {
+	const struct flowtap_perfdata *perfdata = unit->decoder->perfdata;
+	const struct flowtap_perfdata_stretch *last;
+
 	unit->tid = stretch->tid;
 	unit->decoder->counts[unit - unit->decoder->units].stretches++;
 	unit->opening = true;
-	unit->head_size = 0;
-	unit->timed = unit->cpu->ts_source == 1 && (unit->cpu->config.configr & CONFIGR_TS) &&
-		      unit->decoder->perfdata->has_time_conv;
+	flowtap_ete_ahead_begin(unit->ahead, &unit->cpu->config);
+	/* Whether there are any only the trace says: where perf is older than the kernel (6.12 and 7.2)
+	 * TRCCONFIGR.TS in its metadata is 0. */
+	unit->timed = unit->cpu->ts_source == 1 && perfdata->has_time_conv;
 	/* Where records have no time the last state is the best guess. */
-	reach(unit, stretch->time ? stretch->time : UINT64_MAX - 1);
+	flowtap_ete_span_reach(&unit->span, stretch->time ? stretch->time : UINT64_MAX - 1);
+	last = &stretch[unit->decoder->parts ? unit->decoder->parts - 1 : 0];
+	unit->span.ahead = unit->timed ? unit->ahead : NULL;
+	flowtap_ete_span_begin(&unit->span, perfdata->on_exec ? perfdata->first_exec : 0,
+			       last->time ? last->time : UINT64_MAX - 1, true);
 	return flowtap_ete_session(unit->ete);
 }
 
@@ -198,16 +212,19 @@ int flowtap_perfdata_unit_lose(struct perfdata_unit *unit, enum flowtap_gap_reas
 		.size = size,
 		.detail = detail,
 	};
-	/* A loss at the very begin: what is looked at for a timestamp comes behind it. */
-	int err = unit->opening && unit->head_size ? open_head(unit) : 0;
+	int err = unit->ahead->size ? decode(unit, ETE_AHEAD) : 0;
 
+	/* At the very begin nothing changes for what comes behind it. */
+	if (!unit->opening)
+		flowtap_ete_span_lose(&unit->span);
+	flowtap_ete_ahead_begin(unit->ahead, &unit->cpu->config);
 	return err ? err : flowtap_ete_gap(unit->ete, &gap);
 }
 
 int flowtap_perfdata_unit_end(struct perfdata_unit *unit)
 {
 	uint32_t flags = unit->decoder->flags;
-	int err = unit->opening ? open_head(unit) : 0;
+	int err = unit->ahead->size ? decode(unit, ETE_AHEAD) : 0;
 
 	/* An ETR that wrapped has lost its begin, and a barrier stands there. */
 	if (!err && flags & FLOWTAP_PERFDATA_TRUNCATED && !unit->decoder->barrier)

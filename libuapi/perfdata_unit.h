@@ -7,16 +7,17 @@
 
 #include <flowtap/frame.h>
 
+#include "ete_span.h"
+
 struct perfdata_unit {
 	struct flowtap_perfdata_decoder *decoder;
 	const struct flowtap_perfdata_cpu *cpu;
 	struct flowtap_ete *ete;	/* from the first bytes on */
 	uint32_t tid;			/* of the stretch, where it is one thread's */
-	uint64_t time;			/* of the trace, in perf's clock */
 	bool timed;			/* its timestamps can be converted */
-	bool opening;			/* head is being filled */
-	size_t head_size;
-	uint8_t *head;
+	bool opening;			/* the decoder has had no bytes of the stretch */
+	struct ete_ahead *ahead;
+	struct ete_span span;
 };
 
 struct flowtap_perfdata_decoder {

@@ -14,6 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "read_at.h"
 #include "table.h"
 
 #define CPUS_MAX 65536
@@ -321,22 +322,14 @@ struct flowtap_build_id flowtap_proc_build_id(uint32_t pid,
 
 int flowtap_proc_memory(uint32_t pid, uint64_t address, void *bytes, size_t size)
 {
-	size_t done = 0;
 	char name[64];
-	int fd, err = 0;
+	int fd, err;
 
 	snprintf(name, sizeof(name), "/proc/%u/mem", pid);
 	fd = open(name, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	while (!err && done < size) {
-		ssize_t n = pread(fd, (char *)bytes + done, size - done, (off_t)(address + done));
-
-		if (n > 0)
-			done += (size_t)n;
-		else if (n == 0 || errno != EINTR)
-			err = n ? -errno : -EIO;
-	}
+	err = flowtap_read_all_at(fd, bytes, size, address, -EIO);
 	close(fd);
 	return err;
 }

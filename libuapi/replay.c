@@ -10,6 +10,8 @@
 #include <unistd.h>
 
 #include "merge.h"
+#include "read_at.h"
+#include "replay_aux.h"
 #include "replay_code.h"
 
 /* One block of the side band. */
@@ -26,6 +28,8 @@ struct pass {
 	int fd;			/* a regular file */
 	uint64_t base;		/* where the archive begins in it */
 	struct flowtap_merge *merge;
+	struct flowtap_aux_index aux;
+	uint64_t at;		/* in the file: the record that was handed on */
 	struct event *events;
 	size_t n_events;
 	size_t room;
@@ -87,6 +91,24 @@ static int note_ring(struct pass *pass, const struct flowtap_archive_block *bloc
 	return 0;
 }
 
+static int note_aux(struct pass *pass, const struct flowtap_archive_block *block)
+{
+	uint64_t place = pass->base + block->offset + sizeof(struct flowtap_archive_block_header);
+	uint64_t offset;
+	int err = -EBADMSG;
+
+	if (block->size >= sizeof(offset)) {
+		memcpy(&offset, block->payload, sizeof(offset));
+		err = flowtap_aux_index_add(&pass->aux, block->cpu, offset,
+					    block->size - sizeof(offset), place + sizeof(offset));
+	}
+	if (!err || err == -ENOMEM)
+		return err;
+	damaged(pass, block->offset, err == -E2BIG ? "AUX areas of more CPUs than there can be" :
+		"an AUX block without a sensible offset", block->size);
+	return 0;
+}
+
 static int take_block(struct pass *pass, const struct flowtap_archive_block *block)
 {
 	struct flowtap_replay *replay = pass->replay;
@@ -97,6 +119,12 @@ static int take_block(struct pass *pass, const struct flowtap_archive_block *blo
 	switch (block->type) {
 	case FLOWTAP_ARCHIVE_RING:
 		return note_ring(pass, block);
+	case FLOWTAP_ARCHIVE_AUX:
+		err = note_aux(pass, block);
+		break;
+	case FLOWTAP_ARCHIVE_CONFIGURE:
+		flowtap_aux_index_restart(&pass->aux, block->cpu);
+		break;
 	case FLOWTAP_ARCHIVE_MAPPING:
 	case FLOWTAP_ARCHIVE_BYTES:
 		replay->counts.mappings++;
@@ -112,6 +140,8 @@ static int take_block(struct pass *pass, const struct flowtap_archive_block *blo
 		if (block->size >= sizeof(lost)) {
 			memcpy(&lost, block->payload, sizeof(lost));
 			replay->counts.sideband_lost += lost;
+			if (lost)
+				flowtap_map_lose(pass->map);
 		}
 		break;
 	case FLOWTAP_ARCHIVE_END:
@@ -160,8 +190,6 @@ static int by_time(const void *a, const void *b)
 
 static int read_payload(struct pass *pass, const struct event *event)
 {
-	size_t done = 0;
-
 	if (event->size > pass->payload_room) {
 		uint8_t *payload = realloc(pass->payload, event->size);
 
@@ -170,26 +198,21 @@ static int read_payload(struct pass *pass, const struct event *event)
 		pass->payload = payload;
 		pass->payload_room = event->size;
 	}
-	while (done < event->size) {
-		ssize_t n = pread(pass->fd, pass->payload + done, event->size - done,
-				  (off_t)(event->offset + done));
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return -EIO;
-		done += (size_t)n;
-	}
-	return 0;
+	return flowtap_read_all_at(pass->fd, pass->payload, event->size, event->offset, -EIO) ?
+	       -EIO : 0;
 }
 
 static int apply_task(struct pass *pass, const struct event *event)
 {
 	struct flowtap_archive_task task;
+	int err;
 
 	if (event->size < sizeof(task))
 		return -EINVAL;
 	memcpy(&task, pass->payload, sizeof(task));
+	err = flowtap_map_thread(pass->map, task.pid, task.tid, task.time);
+	if (err)
+		return err;
 	switch (task.event) {
 	case FLOWTAP_TASK_FORK:
 		return flowtap_map_fork(pass->map, task.parent_pid, task.pid, task.time);
@@ -301,11 +324,44 @@ static int second_pass(struct pass *pass)
 		if (time > replay->counts.last_time)
 			replay->counts.last_time = time;
 		replay->counts.records++;
+		pass->at = result.offset;
 		err = replay->record(replay, result.cpu, result.record, result.record->size);
 		if (err < 0)
 			return err;
 	}
 	return 0;
+}
+
+long flowtap_replay_aux(struct flowtap_replay *replay, uint32_t cpu, uint64_t offset, void *buffer,
+			size_t size)
+{
+	const struct pass *pass = replay->pass;
+	struct flowtap_aux_piece piece;
+	int saved = errno, err = 0;
+	size_t done = 0;
+
+	if (size > LONG_MAX)
+		size = LONG_MAX;
+	while (!err && done < size && offset + done >= offset &&
+	       flowtap_aux_index_find(&pass->aux, cpu, pass->at, offset + done, &piece) &&
+	       piece.offset == offset + done) {
+		size_t n = piece.size < size - done ? piece.size : size - done;
+
+		err = flowtap_read_all_at(pass->fd, (uint8_t *)buffer + done, n, piece.place, -EIO);
+		done += n;
+	}
+	errno = saved;
+	return err ? err : (long)done;
+}
+
+uint64_t flowtap_replay_aux_next(struct flowtap_replay *replay, uint32_t cpu, uint64_t offset)
+{
+	const struct pass *pass = replay->pass;
+	struct flowtap_aux_piece piece;
+
+	if (!flowtap_aux_index_find(&pass->aux, cpu, pass->at, offset, &piece))
+		return UINT64_MAX;
+	return piece.offset;
 }
 
 /* A file that can be read twice. */
@@ -407,13 +463,16 @@ int flowtap_replay(struct flowtap_replay *replay, int fd, struct flowtap_map *ma
 	int saved = errno, err;
 
 	memset(&replay->counts, 0, sizeof(replay->counts));
+	replay->pass = &pass;
 	pass.fd = settle_file(fd, &pass.base);
 	err = pass.fd < 0 ? pass.fd : 0;
 	if (!err) {
 		pass.merge = flowtap_merge_new(pass.fd);
 		err = pass.merge ? run(&pass) : -ENOMEM;
 	}
+	replay->pass = NULL;
 	flowtap_merge_free(pass.merge);
+	flowtap_aux_index_free(&pass.aux);
 	free(pass.events);
 	free(pass.payload);
 	free(pass.stored.buffer);

@@ -29,6 +29,8 @@ int flowtap_reader_attach(struct flowtap_reader *reader, void *mapping, size_t m
 	reader->data = (const uint8_t *)mapping + offset;
 	reader->size = size;
 	reader->overwrite = ring->flags & FLOWTAP_OVERWRITE;
+	reader->aux = NULL;
+	reader->aux_size = 0;
 	return 0;
 }
 
@@ -56,8 +58,34 @@ int flowtap_reader_map(struct flowtap_reader *reader, int fd, size_t data_pages,
 	return err;
 }
 
+int flowtap_reader_map_aux(struct flowtap_reader *reader, int fd, size_t aux_pages)
+{
+	int protection = reader->overwrite ? PROT_READ : PROT_READ | PROT_WRITE;
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	uint64_t offset = reader->ring->aux_offset, size = reader->ring->aux_size;
+	int saved = errno, err = 0;
+	void *mapping;
+
+	if (!aux_pages || aux_pages > SIZE_MAX / page)
+		return -EINVAL;
+	if (size != aux_pages * page || size & (size - 1) || offset % page ||
+	    offset < reader->mapped || offset > INT64_MAX - size)
+		return -EPROTO;
+	mapping = mmap(NULL, size, protection, MAP_SHARED, fd, (off_t)offset);
+	if (mapping == MAP_FAILED)
+		err = -errno;
+	errno = saved;
+	if (err)
+		return err;
+	reader->aux = mapping;
+	reader->aux_size = size;
+	return 0;
+}
+
 void flowtap_reader_unmap(struct flowtap_reader *reader)
 {
+	if (reader->aux)
+		munmap((void *)reader->aux, reader->aux_size);
 	munmap(reader->ring, reader->mapped);
 	memset(reader, 0, sizeof(*reader));
 }
@@ -97,6 +125,21 @@ void flowtap_reader_advance(struct flowtap_reader *reader, uint64_t tail)
 {
 	/* Pairs with the writer's acquire: what was read is not overwritten before it was read. */
 	__atomic_store_n(&reader->ring->data_tail, tail, __ATOMIC_RELEASE);
+}
+
+int flowtap_reader_aux_head(const struct flowtap_reader *reader, uint64_t *head)
+{
+	uint64_t tail = __atomic_load_n(&reader->ring->aux_tail, __ATOMIC_RELAXED);
+
+	/* Pairs with the writer's release: the bytes before head are there. */
+	*head = __atomic_load_n(&reader->ring->aux_head, __ATOMIC_ACQUIRE);
+	return !reader->overwrite && *head - tail > reader->aux_size ? -EPROTO : 0;
+}
+
+void flowtap_reader_advance_aux(struct flowtap_reader *reader, uint64_t tail)
+{
+	/* As flowtap_reader_advance: here the writer is the hardware, which the kernel starts. */
+	__atomic_store_n(&reader->ring->aux_tail, tail, __ATOMIC_RELEASE);
 }
 
 /* How often the whole ring may be overwritten under the copy's hands. */

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "perf.h"
 #include "scan.h"
@@ -10,6 +11,7 @@
 
 struct flowtap_sideband {
 	struct flowtap_sideband_options options;
+	pid_t *pids;			/* of the options: the caller's are read once */
 	struct flowtap_sideband_out out;
 	struct flowtap_perf *perf;	/* NULL: /proc is polled */
 	struct flowtap_scan *scan;
@@ -30,7 +32,9 @@ static int open_parts(struct flowtap_sideband *sideband)
 	int err;
 
 	sideband->scan = flowtap_scan_new(options->pids, options->n_pids, options->inherit);
-	if (!sideband->scan)
+	if (options->keep)
+		sideband->out.roster = flowtap_roster_new(options->keep);
+	if (!sideband->scan || (options->keep && !sideband->out.roster))
 		return -ENOMEM;
 	if (options->poll)
 		return 0;
@@ -47,6 +51,14 @@ int flowtap_sideband_open(const struct flowtap_sideband_options *options,
 	if (!sideband)
 		return -ENOMEM;
 	sideband->options = *options;
+	sideband->pids = malloc((options->n_pids + 1) * sizeof(sideband->pids[0]));
+	if (!sideband->pids) {
+		free(sideband);
+		return -ENOMEM;
+	}
+	if (options->n_pids)
+		memcpy(sideband->pids, options->pids, options->n_pids * sizeof(sideband->pids[0]));
+	sideband->options.pids = sideband->pids;
 	sideband->out = (struct flowtap_sideband_out) {
 		.writer = writer,
 		.mapped = options->mapped,
@@ -90,9 +102,61 @@ int flowtap_sideband_drain(struct flowtap_sideband *sideband)
 
 	if (sideband->perf)
 		err = flowtap_perf_drain(sideband->perf, &sideband->out, &sideband->lost);
+	else if (!sideband->out.writer)
+		err = 0;	/* it is read anew for the next archive */
 	else
 		err = flowtap_scan_again(sideband->scan, &sideband->out);
 	errno = saved;
+	return err;
+}
+
+void flowtap_sideband_settle(struct flowtap_sideband *sideband, uint64_t time)
+{
+	if (sideband->out.roster)
+		flowtap_roster_settle(sideband->out.roster, time);
+}
+
+/* What polling has seen says nothing of who has gone: all of it is looked at again. */
+static int scan_anew(struct flowtap_sideband *sideband)
+{
+	const struct flowtap_sideband_options *options = &sideband->options;
+	struct flowtap_roster *roster = flowtap_roster_new(options->keep);
+	struct flowtap_scan *scan = flowtap_scan_new(options->pids, options->n_pids,
+						     options->inherit);
+	int saved = errno, err;
+
+	if (!roster || !scan) {
+		flowtap_roster_free(roster);
+		flowtap_scan_free(scan);
+		return -ENOMEM;
+	}
+	flowtap_roster_free(sideband->out.roster);
+	flowtap_scan_free(sideband->scan);
+	sideband->out.roster = roster;
+	sideband->scan = scan;
+	err = flowtap_scan_vdso(&sideband->out);
+	if (!err)
+		err = flowtap_scan_start(scan, &sideband->out, false);
+	errno = saved;
+	return err;
+}
+
+int flowtap_sideband_switch(struct flowtap_sideband *sideband,
+			    struct flowtap_archive_writer *writer)
+{
+	int err;
+
+	if (!sideband->out.roster)
+		return -EINVAL;
+	sideband->out.writer = writer;
+	if (!writer)
+		return 0;
+	if (!sideband->perf)
+		return scan_anew(sideband);
+	err = flowtap_roster_write(sideband->out.roster, writer);
+	if (!err && sideband->out.mapped)
+		err = flowtap_roster_mappings(sideband->out.roster, sideband->out.mapped,
+					      sideband->out.argument);
 	return err;
 }
 
@@ -113,5 +177,7 @@ void flowtap_sideband_free(struct flowtap_sideband *sideband)
 	if (sideband->perf)
 		flowtap_perf_close(sideband->perf);
 	flowtap_scan_free(sideband->scan);
+	flowtap_roster_free(sideband->out.roster);
+	free(sideband->pids);
 	free(sideband);
 }

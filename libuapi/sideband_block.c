@@ -24,6 +24,18 @@ static struct flowtap_archive_mapping describe(const struct flowtap_mapping *map
 	return block;
 }
 
+static int put(const struct flowtap_sideband_out *out, uint32_t type, uint32_t cpu, uint64_t time,
+	       const void *first, size_t first_size, const void *second, size_t second_size)
+{
+	if (out->roster)
+		flowtap_roster_take(out->roster, type, cpu, time, first, first_size, second,
+				    second_size);
+	if (!out->writer)
+		return 0;
+	return flowtap_archive_write(out->writer, type, cpu, time, first, first_size, second,
+				     second_size);
+}
+
 int flowtap_put_mapping(const struct flowtap_sideband_out *out,
 			const struct flowtap_mapping *mapping, uint32_t tid, uint32_t cpu)
 {
@@ -32,8 +44,8 @@ int flowtap_put_mapping(const struct flowtap_sideband_out *out,
 
 	if (err)
 		return err;
-	return flowtap_archive_write(out->writer, FLOWTAP_ARCHIVE_MAPPING, cpu, mapping->time, &block,
-				     sizeof(block), mapping->path, block.path_size);
+	return put(out, FLOWTAP_ARCHIVE_MAPPING, cpu, mapping->time, &block, sizeof(block),
+		   mapping->path, block.path_size);
 }
 
 int flowtap_put_bytes(const struct flowtap_sideband_out *out, const struct flowtap_mapping *mapping,
@@ -48,8 +60,7 @@ int flowtap_put_bytes(const struct flowtap_sideband_out *out, const struct flowt
 		return -ENOMEM;
 	memcpy(front, &block, sizeof(block));
 	memcpy(front + sizeof(block), mapping->path, block.path_size);
-	err = flowtap_archive_write(out->writer, FLOWTAP_ARCHIVE_BYTES, 0, mapping->time, front, head,
-				    bytes, mapping->size);
+	err = put(out, FLOWTAP_ARCHIVE_BYTES, 0, mapping->time, front, head, bytes, mapping->size);
 	free(front);
 	return err;
 }
@@ -61,13 +72,11 @@ int flowtap_put_task(const struct flowtap_sideband_out *out, struct flowtap_arch
 	task->comm_size = comm ? (uint32_t)strnlen(comm, sizeof(task->comm)) : 0;
 	if (comm)
 		memcpy(task->comm, comm, task->comm_size);
-	return flowtap_archive_write(out->writer, FLOWTAP_ARCHIVE_TASK, cpu, task->time, task,
-				     sizeof(*task), NULL, 0);
+	return put(out, FLOWTAP_ARCHIVE_TASK, cpu, task->time, task, sizeof(*task), NULL, 0);
 }
 
 int flowtap_put_lost(const struct flowtap_sideband_out *out, uint64_t count, uint64_t time,
 		     uint32_t cpu)
 {
-	return flowtap_archive_write(out->writer, FLOWTAP_ARCHIVE_LOST, cpu, time, &count,
-				     sizeof(count), NULL, 0);
+	return put(out, FLOWTAP_ARCHIVE_LOST, cpu, time, &count, sizeof(count), NULL, 0);
 }

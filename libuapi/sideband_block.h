@@ -6,9 +6,12 @@
 #include <flowtap/archive.h>
 #include <flowtap/image.h>
 
+#include "roster.h"
+
 /* Where the side band goes. */
 struct flowtap_sideband_out {
-	struct flowtap_archive_writer *writer;
+	struct flowtap_archive_writer *writer;	/* NULL: none, the roster alone is told */
+	struct flowtap_roster *roster;	/* which is told of it, too; NULL: none */
 	/* Unless NULL: told of each mapping. 0 or -errno, which ends it. */
 	int (*mapped)(void *argument, const struct flowtap_mapping *mapping);
 	void *argument;

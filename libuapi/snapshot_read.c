@@ -11,6 +11,7 @@
 
 #include "ini.h"
 #include "locate.h"
+#include "read_at.h"
 
 #define LIST_MAX (1U << 20)	/* bytes of a file that says what belongs together */
 #define TEXTS_MAX (256U << 20)	/* of all files */
@@ -250,7 +251,7 @@ static int load(struct flowtap_snapshot *snapshot, int fd, off_t most, char **te
 {
 	char **texts = realloc(snapshot->texts, (snapshot->n_texts + 1) * sizeof(texts[0]));
 	struct stat status;
-	ssize_t got;
+	int error;
 
 	if (!texts)
 		return -ENOMEM;
@@ -265,16 +266,8 @@ static int load(struct flowtap_snapshot *snapshot, int fd, off_t most, char **te
 		return -ENOMEM;
 	texts[snapshot->n_texts++] = *text;
 	snapshot->text_bytes += (size_t)status.st_size;
-	for (*size = 0; *size < (size_t)status.st_size; *size += (size_t)got) {
-		got = pread(fd, *text + *size, (size_t)status.st_size - *size, (off_t)*size);
-		if (got < 0 && errno == EINTR)
-			got = 0;
-		else if (got < 0)
-			return -errno;
-		else if (!got)
-			break;
-	}
-	return 0;
+	*size = flowtap_read_at(fd, *text, (size_t)status.st_size, 0, &error);
+	return error;
 }
 
 static int read_file(struct reading *reading,

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LOOKED_AT_MAX 4096	/* placings, for one question */
+
 int flowtap_space_add(struct flowtap_space *space, const struct flowtap_placing *placing)
 {
 	if (space->n_placings == space->room) {
@@ -24,6 +26,18 @@ int flowtap_space_add(struct flowtap_space *space, const struct flowtap_placing 
 	space->placings[space->n_placings++] = *placing;
 	flowtap_space_drop(space);
 	return 0;
+}
+
+bool flowtap_space_changes(const struct flowtap_space *space, uint64_t from, uint64_t to)
+{
+	if (space->latest <= from)
+		return false;
+	if (space->n_placings > LOOKED_AT_MAX)
+		return true;
+	for (size_t i = 0; i < space->n_placings; i++)
+		if (space->placings[i].time > from && space->placings[i].time <= to)
+			return true;
+	return false;
 }
 
 int flowtap_space_split(struct flowtap_space *space, struct flowtap_space *to)
@@ -283,4 +297,32 @@ struct flowtap_piece *flowtap_space_find(const struct flowtap_space *space, uint
 					 uint64_t address)
 {
 	return find_in(space->pieces, 0, space->n_pieces, time, address);
+}
+
+static uint64_t next_in(const struct flowtap_piece *pieces, size_t low, size_t high, uint64_t time,
+			uint64_t address)
+{
+	uint64_t next = UINT64_MAX;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct flowtap_piece *root = &pieces[middle];
+		uint64_t left;
+
+		if (address >= root->max_end || time >= root->max_until)
+			break;
+		left = next_in(pieces, low, middle, time, address);
+		next = left < next ? left : next;
+		if (address < root->start)
+			break;
+		if (address < root->end && root->from > time && root->from < next)
+			next = root->from;
+		low = middle + 1;
+	}
+	return next;
+}
+
+uint64_t flowtap_space_next(const struct flowtap_space *space, uint64_t time, uint64_t address)
+{
+	return next_in(space->pieces, 0, space->n_pieces, time, address);
 }

@@ -76,6 +76,10 @@ void flowtap_space_drop(struct flowtap_space *space);
 /* The piece at this address and time of a built space, or NULL. */
 struct flowtap_piece *flowtap_space_find(const struct flowtap_space *space, uint64_t time,
 					 uint64_t address);
+/* Whether anything is mapped after `from` and up to `to`; true also where there is much to look at. */
+bool flowtap_space_changes(const struct flowtap_space *space, uint64_t from, uint64_t to);
+/* When the next piece at this address begins, after `time`: of a built space; UINT64_MAX never. */
+uint64_t flowtap_space_next(const struct flowtap_space *space, uint64_t time, uint64_t address);
 void flowtap_space_free(struct flowtap_space *space);
 
 #endif /* FLOWTAP_SPACE_H */

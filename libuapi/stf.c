@@ -13,6 +13,8 @@
 
 #define LATER_MAX	2048U
 #define CAUSE_BREAKPOINT 3
+#define CAUSE_ECALL_U	8
+#define CAUSE_ECALL_M	11
 
 /* What has to come before the next block. */
 enum {
@@ -33,7 +35,7 @@ struct flowtap_stf {
 	uint64_t boundary;		/* instructions at which the chunk is full; UINT64_MAX never */
 	struct flowtap_blocks *blocks;
 	struct flowtap_context context;
-	struct flowtap_context said;	/* Arm: the context that a comment told of */
+	struct flowtap_context said;	/* what the trace has told of it */
 	uint8_t isa;			/* enum flowtap_isa, of the last block */
 	bool decided;			/* whose ISA it is: RISC-V's or Arm's */
 	uint8_t mode;			/* that a reader believes in */
@@ -73,7 +75,7 @@ static void put_header(struct flowtap_stf *stf, uint64_t address)
 {
 	const uint64_t features = FEATURE_EVENT | FEATURE_PROCESS_ID | FEATURE_EVENT64;
 	size_t comment = strlen(stf->generator_comment);
-	bool arm = stf_is_arm(stf->isa);
+	bool arm = isa_is_arm(stf->isa);
 	uint8_t head[64], *to = head;
 
 	to = put16(put8(to, STF_ISA), arm ? ISA_ARM : ISA_RISCV);
@@ -92,27 +94,58 @@ static void put_header(struct flowtap_stf *stf, uint64_t address)
 	flowtap_out_put(&stf->out, head, to - head);
 	stf->pending = PENDING_PROCESS | PENDING_MODE | PENDING_CONTEXT;
 	stf->pc = address;
-	stf->said.isa = FLOWTAP_ISA_RV64;
 }
 
-/* All that no record of an Arm trace can say. */
+/* All that no record of an Arm trace can say. Whether there is a CPU shows where there is no pid. */
 static bool same_context(const struct flowtap_context *a, const struct flowtap_context *b)
 {
 	return a->isa == b->isa && a->mode == b->mode && a->security == b->security &&
 	       a->width == b->width && a->has_vmid == b->has_vmid && a->vmid == b->vmid &&
-	       a->has_contextid == b->has_contextid && a->contextid == b->contextid;
+	       a->has_contextid == b->has_contextid && a->contextid == b->contextid &&
+	       a->has_cpu == b->has_cpu && !a->pid == !b->pid;
 }
 
-static void put_context(struct flowtap_stf *stf)
+static bool same_process(const struct flowtap_context *a, const struct flowtap_context *b)
+{
+	return a->pid == b->pid && a->tid == b->tid && a->cpu == b->cpu;
+}
+
+static size_t context_line(struct flowtap_stf *stf)
 {
 	const struct flowtap_element element = {
 		.kind = FLOWTAP_ELEMENT_CONTEXT, .context = stf->context,
 	};
 
-	if (!stf_is_arm(stf->isa) || same_context(&stf->said, &stf->context))
-		return;
 	stf->said = stf->context;
-	put_comment(stf, stf->line, flowtap_line_element(stf->line, &element));
+	return flowtap_line_element(stf->line, &element);
+}
+
+static void put_context(struct flowtap_stf *stf)
+{
+	if (isa_is_arm(stf->isa) && !same_context(&stf->said, &stf->context))
+		put_comment(stf, stf->line, context_line(stf));
+}
+
+/*
+ * A change to user mode may only stand with the xRET that makes it, and before the first instruction:
+ * elsewhere stf_check rejects it (SWITCH_USR). A COMMENT tells of it, then.
+ */
+static void put_user_mode(struct flowtap_stf *stf)
+{
+	if (!(stf->pending & PENDING_MODE) || stf->context.mode != FLOWTAP_MODE_U ||
+	    isa_is_arm(stf->isa) || !stf->counts.instructions)
+		return;
+	if (!same_context(&stf->said, &stf->context))
+		put_comment(stf, stf->line, context_line(stf));
+	stf->mode = FLOWTAP_MODE_U;
+	stf->pending &= ~PENDING_MODE;
+}
+
+/* Whether there is a context whose records would come too late, behind an element's comment. */
+static bool context_unsaid(const struct flowtap_stf *stf)
+{
+	return !same_context(&stf->said, &stf->context) ||
+	       !same_process(&stf->said, &stf->context);
 }
 
 /* What has to come before a block, but for the mode: that is an EVENT and has its place. */
@@ -129,6 +162,7 @@ static void put_pending(struct flowtap_stf *stf, uint64_t address)
 		put_comment(stf, unexplained, sizeof(unexplained) - 1);
 	if (stf->pending & PENDING_CONTEXT)
 		put_context(stf);
+	put_user_mode(stf);
 	if (stf->pending & PENDING_PROCESS)
 		to = put_process(to, &stf->context);
 	if (stf->pending & PENDING_FORCE) {
@@ -188,8 +222,8 @@ static void put_pieces(struct flowtap_stf *stf, const struct flowtap_block *bloc
 	stf->last = (struct stf_last){
 		.address = block->address + block->last,
 		.isa = block->isa,
-		.unknown = hold && stf_is_arm(block->isa) && !carries,
-		.returns = stf_returns(block),
+		.unknown = hold && isa_is_arm(block->isa) && !carries,
+		.returns = end_returns(block),
 		.carries = carries,
 		.target = target,
 		.begins = mode && !block->last,
@@ -207,9 +241,9 @@ static void put_pieces(struct flowtap_stf *stf, const struct flowtap_block *bloc
  */
 static bool carries_target(const struct flowtap_block *block, uint64_t target)
 {
-	if (stf_is_arm(block->isa))
+	if (isa_is_arm(block->isa))
 		return block->direct || target;
-	return !stf_is_trap(block) || (stf_returns(block) && target);
+	return !end_is_trap(block) || (end_returns(block) && target);
 }
 
 /* One or the other without a branch: whether one is taken is what a predictor knows least. */
@@ -242,7 +276,7 @@ static inline void put_rendered(struct flowtap_stf *stf, const struct flowtap_re
 static bool may_have(const struct flowtap_stf *stf, unsigned int isa)
 {
 	return isa <= FLOWTAP_ISA_T32 &&
-	       (!stf->decided || stf_is_arm(isa) == stf_is_arm(stf->isa));
+	       (!stf->decided || isa_is_arm(isa) == isa_is_arm(stf->isa));
 }
 
 /* Arm's branch to an address that was not told, for which 0 stands, did go to 0. */
@@ -269,9 +303,9 @@ static int put_slowly(struct flowtap_stf *stf, const struct flowtap_block *block
 		      uint64_t target)
 {
 	const struct flowtap_render *render = &block->render[FLOWTAP_RENDER_STF];
-	bool goes = (taken && !stf_stays(block)) || stf_goes_anyway(block);
+	bool goes = (taken && !end_stays(block)) || end_goes_anyway(block);
 	bool carries = goes && carries_target(block, target);
-	bool hold = goes && (stf_is_trap(block) || (stf_is_arm(block->isa) && !carries));
+	bool hold = goes && (end_is_trap(block) || (isa_is_arm(block->isa) && !carries));
 	struct flowtap_out *out = &stf->out;
 	int error = out->error;
 
@@ -300,6 +334,7 @@ static int put_slowly(struct flowtap_stf *stf, const struct flowtap_block *block
 	stf->pc = carries ? target : block->address + block->size;
 	stf->pending |= goes && !carries ? PENDING_FORCE : 0;
 	stf->explained = false;
+	stf->said = stf->context;
 	return out->error;
 }
 
@@ -343,7 +378,7 @@ static void take_process(struct flowtap_stf *stf, const struct flowtap_context *
 
 	if (context->pid != old->pid || context->tid != old->tid || context->cpu != old->cpu)
 		stf->pending |= PENDING_PROCESS;
-	if (stf_is_arm(context->isa) || (context->pid == old->pid && context->tid == old->tid))
+	if (isa_is_arm(context->isa) || (context->pid == old->pid && context->tid == old->tid))
 		return;
 	put_held(stf);
 	stf->pending |= PENDING_FORCE;
@@ -366,19 +401,34 @@ static int take_context(struct flowtap_stf *stf, const struct flowtap_context *c
 	}
 	take_process(stf, &old);
 	stf->pending &= ~PENDING_MODE;
-	stf->pending |= stf_is_arm(context->isa) ? PENDING_CONTEXT : 0;
-	if (context->mode == stf->mode)
+	stf->pending |= isa_is_arm(context->isa) ? PENDING_CONTEXT : 0;
+	if (context->mode == stf->mode) {
+		/* A comment has told of another one. */
+		if (!isa_is_arm(context->isa) && stf->said.mode != context->mode)
+			stf->pending |= PENDING_MODE;
 		return 0;
+	}
 	if (!last_changes(stf, context->mode)) {
 		stf->pending |= PENDING_MODE | PENDING_FORCE;
 		/* A comment tells of the context. */
-		stf->explained |= stf_is_arm(context->isa);
+		stf->explained |= isa_is_arm(context->isa);
 		return 0;
 	}
 	stf->last.changes = true;
 	stf->last.after = context->mode;
 	stf->mode = context->mode;
 	return 0;
+}
+
+/* Whether the exception is what this instruction is for: environment calls have a cause per mode. */
+static bool own_cause(const struct stf_last *last, int number)
+{
+	struct flowtap_riscv_insn insn;
+
+	if (flowtap_riscv_classify(last->insn, sizeof(last->insn), &insn) || insn.cause < 0)
+		return false;
+	return insn.cause == CAUSE_BREAKPOINT ? number == CAUSE_BREAKPOINT :
+						number >= CAUSE_ECALL_U && number <= CAUSE_ECALL_M;
 }
 
 /*
@@ -391,8 +441,8 @@ static bool take_exception(struct flowtap_stf *stf, const struct flowtap_excepti
 {
 	struct stf_last *last = &stf->last;
 
-	if (!(stf->pending & PENDING_LAST) || stf_is_arm(last->isa) || last->returns || last->traps ||
-	    exception->number < 0 || !exception->target || exception->target & 1 ||
+	if (!(stf->pending & PENDING_LAST) || isa_is_arm(last->isa) || last->returns || last->traps ||
+	    !exception->target || exception->target & 1 || !own_cause(last, exception->number) ||
 	    exception->interrupt || exception->address != last->address)
 		return false;
 	last->traps = true;
@@ -408,20 +458,19 @@ static bool take_exception(struct flowtap_stf *stf, const struct flowtap_excepti
 /* What no record can say. The flow goes on somewhere else, unless it says where. */
 static int explain(struct flowtap_stf *stf, const struct flowtap_element *element, bool forces)
 {
-	size_t size = flowtap_line_element(stf->line, element);
-
 	put_held(stf);
 	stf->explained = true;
 	if (forces && !(stf->pending & PENDING_HEADER))
 		stf->pending |= PENDING_FORCE;
 	begin_group(stf, stf->pc);
-	return put_comment(stf, stf->line, size);
+	if (context_unsaid(stf))
+		put_comment(stf, stf->line, context_line(stf));
+	return put_comment(stf, stf->line, flowtap_line_element(stf->line, element));
 }
 
-/* What is only noted, behind the instruction that is held back: that may still change the mode. */
-static int note(struct flowtap_stf *stf, const struct flowtap_element *element)
+/* A line behind the instruction that is held back: that may still change the mode. */
+static int put_later(struct flowtap_stf *stf, size_t size)
 {
-	size_t size = flowtap_line_element(stf->line, element);
 	uint8_t *later = stf->later + stf->later_size;
 
 	if (stf->pending & PENDING_LAST && LATER_MAX - stf->later_size >= size + 5) {
@@ -432,6 +481,20 @@ static int note(struct flowtap_stf *stf, const struct flowtap_element *element)
 	put_held(stf);
 	begin_group(stf, stf->pc);
 	return put_comment(stf, stf->line, size);
+}
+
+/* What is only noted. */
+static int note(struct flowtap_stf *stf, const struct flowtap_element *element)
+{
+	int error = context_unsaid(stf) ? put_later(stf, context_line(stf)) : 0;
+
+	return error ? error : put_later(stf, flowtap_line_element(stf->line, element));
+}
+
+/* That of the xRET before it needs no word, but one that was not recorded does. */
+static int take_return(struct flowtap_stf *stf, const struct flowtap_element *element)
+{
+	return stf->pending & PENDING_LAST ? 0 : explain(stf, element, false);
 }
 
 static int put_element(struct flowtap_sink *sink, const struct flowtap_element *element)
@@ -457,7 +520,6 @@ static int put_element(struct flowtap_sink *sink, const struct flowtap_element *
 		return explain(stf, element, true);
 	case FLOWTAP_ELEMENT_SESSION:
 	case FLOWTAP_ELEMENT_TRACE_ON:
-		return stf->pending & PENDING_HEADER ? 0 : explain(stf, element, true);
 	case FLOWTAP_ELEMENT_Q:
 		return explain(stf, element, true);
 	case FLOWTAP_ELEMENT_TRANSACTION:
@@ -467,7 +529,8 @@ static int put_element(struct flowtap_sink *sink, const struct flowtap_element *
 	case FLOWTAP_ELEMENT_EVENT:
 	case FLOWTAP_ELEMENT_INSTRUMENTATION:
 		return note(stf, element);
-	case FLOWTAP_ELEMENT_EXCEPTION_RETURN:	/* the xRET is in its block */
+	case FLOWTAP_ELEMENT_EXCEPTION_RETURN:
+		return take_return(stf, element);
 	case FLOWTAP_ELEMENT_TIME:
 	case FLOWTAP_ELEMENT_CYCLES:
 	case FLOWTAP_ELEMENT_MISPREDICTED:

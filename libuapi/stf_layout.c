@@ -41,8 +41,29 @@ static const struct layout layouts[256] = {
 	[STF_MICROOP] = { "MICROOP", STF_PLACE_GROUP, 5, 0, 0, 0 },
 	[STF_INST_32] = { "INST_32", STF_PLACE_OPCODE, 4, 0, 0, 0 },
 	[STF_INST_16] = { "INST_16", STF_PLACE_OPCODE, 2, 0, 0, 0 },
-	[STF_TRANSACTION] = { "TRANSACTION", STF_PLACE_TRANSACTION, 0, 0, 0, 0 },
-	[STF_DEPENDENCY] = { "DEPENDENCY", STF_PLACE_TRANSACTION, 0, 0, 0, 0 },
+	[STF_TRANSACTION] = { "TRANSACTION", STF_PLACE_TRANSACTION, 18, 0, 0, 0 },
+	[STF_DEPENDENCY] = { "DEPENDENCY", STF_PLACE_TRANSACTION, 18, 0, 0, 0 },
+};
+
+/*
+ * TileLink, the one protocol there is: u8 channel, then what this channel has, as stf_lib writes it
+ * (source: its protocols/tilelink.hpp). Numbers are u64, but for the first three of a message, which
+ * are u8; data are u16 n and n bytes, a mask is u16 n and n bits.
+ */
+#define TILELINK 1
+#define TILELINK_MESSAGE (1 + 1 + 1 + 8U)	/* code, param, size, source */
+
+static const struct {
+	bool message;		/* and data; then, in this order: */
+	bool address;
+	bool mask;
+	bool sink;
+} tilelink_channels[] = {
+	[1] = { .message = true, .address = true, .mask = true },	/* A */
+	[2] = { .message = true, .address = true, .mask = true },	/* B */
+	[3] = { .message = true, .address = true },			/* C */
+	[4] = { .message = true, .sink = true },			/* D */
+	[5] = { .sink = true },						/* E */
 };
 
 const char *flowtap_stf_name(uint8_t descriptor)
@@ -63,6 +84,45 @@ static uint64_t counted(const uint8_t *payload, size_t available, size_t size, s
 	return size + stf_number(payload + at, width) * unit;
 }
 
+/* A u16 at `at` counts bits, `unit` of them a piece, behind it. */
+static uint64_t behind(const uint8_t *data, size_t available, uint64_t at, unsigned int unit)
+{
+	if (at > available || available - at < 2)
+		return UINT64_MAX;
+	return at + 2 + (stf_number(data + at, 2) * unit + 7) / 8;
+}
+
+uint64_t flowtap_stf_protocol(unsigned int protocol, const uint8_t *data, size_t available)
+{
+	const size_t channels = sizeof(tilelink_channels) / sizeof(tilelink_channels[0]);
+	uint64_t size = 1;
+	uint8_t channel;
+
+	if (!available)
+		return UINT64_MAX;
+	channel = data[0];
+	if (protocol != TILELINK || !channel || channel >= channels)
+		return STF_PAYLOAD_UNKNOWN;
+	if (tilelink_channels[channel].message)
+		size = behind(data, available, size + TILELINK_MESSAGE, 8);
+	if (size == UINT64_MAX)
+		return size;
+	size += tilelink_channels[channel].address ? 8 : 0;
+	if (tilelink_channels[channel].mask)
+		return behind(data, available, size, 1);
+	return size + (tilelink_channels[channel].sink ? 8 : 0);
+}
+
+static uint64_t transaction(unsigned int protocol, const uint8_t *payload, size_t available,
+			    size_t size)
+{
+	uint64_t rest = available < size ? UINT64_MAX :
+					   flowtap_stf_protocol(protocol, payload + size,
+								available - size);
+
+	return rest < STF_PAYLOAD_UNKNOWN ? size + rest : rest;
+}
+
 uint64_t flowtap_stf_payload(const struct stf_widths *widths, uint8_t descriptor,
 			     const uint8_t *payload, size_t available)
 {
@@ -70,6 +130,8 @@ uint64_t flowtap_stf_payload(const struct stf_widths *widths, uint8_t descriptor
 
 	if (descriptor == STF_EVENT)
 		return counted(payload, available, widths->event_id + 1, widths->event_id, 1, 8);
+	if (descriptor == STF_TRANSACTION)
+		return transaction(widths->protocol, payload, available, layout->size);
 	if (descriptor == STF_INST_REG) {
 		/* u16 register, u8 operand and type; type 3 is a vector register. */
 		if (available < 3)

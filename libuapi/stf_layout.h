@@ -21,17 +21,25 @@ enum stf_place {
 struct stf_widths {
 	unsigned int event_id;	/* 4 or 8 bytes */
 	uint32_t vlen;		/* bits of a vector register, 0 not said */
+	uint8_t protocol;	/* of transactions, 0 not said */
 };
+
+/* No length can be told: a TRANSACTION of a protocol, or of a channel of it, that is not known. */
+#define STF_PAYLOAD_UNKNOWN (UINT64_MAX - 1)
 
 /* NULL: no such record. */
 const char *flowtap_stf_name(uint8_t descriptor);
 enum stf_place flowtap_stf_place(uint8_t descriptor);
 /*
- * Bytes of payload; UINT64_MAX: more than `available` ones are needed to tell, 32 always suffice.
- * A vector register without VLEN_CONFIG is as long as an integer one.
+ * Bytes of payload; UINT64_MAX: more than `available` ones are needed to tell: 32 always suffice, but
+ * for a TRANSACTION, which is up to 75 KiB long, 66 KiB; STF_PAYLOAD_UNKNOWN. A vector register without
+ * VLEN_CONFIG is as long as an integer one.
  */
 uint64_t flowtap_stf_payload(const struct stf_widths *widths, uint8_t descriptor,
 			     const uint8_t *payload, size_t available);
+
+/* What of a TRANSACTION its protocol defines: bytes of it, or as above. */
+uint64_t flowtap_stf_protocol(unsigned int protocol, const uint8_t *data, size_t available);
 
 /* Little-endian, n up to 8 bytes. */
 static inline uint64_t stf_number(const uint8_t *bytes, unsigned int n)

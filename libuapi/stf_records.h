@@ -8,6 +8,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "block_end.h"
+
 enum {
 	STF_IDENTIFIER = 0x01,
 	STF_VERSION = 0x02,
@@ -104,14 +106,6 @@ static inline uint8_t *put_event(uint8_t *to, uint64_t id, uint64_t field)
 static inline uint8_t *put_mode(uint8_t *to, uint8_t mode)
 {
 	return put_event(to, MODE_CHANGE, mode);
-}
-
-/* RISC-V Unprivileged 1.5; A64 and A32 have one size; T32: DDI 0487 F3.1. */
-static inline size_t insn_size(unsigned int isa, const uint8_t *insn)
-{
-	if (isa == FLOWTAP_ISA_RV64)
-		return (insn[0] & 3) == 3 ? 4 : 2;
-	return isa != FLOWTAP_ISA_T32 || insn[1] >= 0xe8 ? 4 : 2;
 }
 
 /*

@@ -11,11 +11,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 #include <zstd.h>
+
+#include "read_at.h"
 
 #define INPUT (128U << 10)
 #define CHUNK_MAX (1ULL << 30)
+#define FRAME_HEAD 5U		/* of a frame (RFC 8878 3.1.1): its magic number and descriptor */
+#define FRAME_CHECKSUM 4U	/* in the descriptor */
 
 struct flowtap_zstf_reader {
 	int fd;
@@ -26,6 +29,8 @@ struct flowtap_zstf_reader {
 	uint64_t at;			/* in the file, of what is not in `input` yet */
 	uint64_t left;			/* uncompressed bytes that are to come */
 	bool ended;
+	bool scanning;			/* chunks are found by their frames, no index says of them */
+	uint64_t frame_end;		/* where the last chunk ended; 0: it was damaged */
 	ZSTD_DCtx *context;
 	ZSTD_inBuffer in;
 	uint64_t offset;
@@ -45,28 +50,6 @@ static int bad(struct flowtap_zstf_reader *reader, uint64_t offset, const char *
 	return -EBADMSG;
 }
 
-/* 0; -errno, -EIO if the file has become shorter. Leaves errno as it was. */
-static int read_at(int fd, void *bytes, size_t size, uint64_t offset)
-{
-	int saved = errno, error = 0;
-
-	while (size && !error) {
-		ssize_t n = pread(fd, bytes, size, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0) {
-			error = n ? -errno : -EIO;
-			break;
-		}
-		bytes = (uint8_t *)bytes + n;
-		size -= (size_t)n;
-		offset += (uint64_t)n;
-	}
-	errno = saved;
-	return error;
-}
-
 static uint64_t word(const uint8_t *bytes)
 {
 	uint64_t value;
@@ -79,7 +62,7 @@ static int read_index(struct flowtap_zstf_reader *reader)
 {
 	struct flowtap_zstf_info *info = &reader->info;
 	uint8_t bytes[8];
-	uint64_t room;
+	uint64_t room, chunks;
 	int error;
 
 	if (!info->index_offset)
@@ -88,14 +71,15 @@ static int read_index(struct flowtap_zstf_reader *reader)
 	    reader->size - info->index_offset < sizeof(bytes))
 		return bad(reader, 12, "the index is at %" PRIu64 ", the file has %" PRIu64
 			   " bytes", info->index_offset, reader->size);
-	error = read_at(reader->fd, bytes, sizeof(bytes), info->index_offset);
+	error = flowtap_read_all_at(reader->fd, bytes, sizeof(bytes), info->index_offset, -EIO);
 	if (error)
 		return error;
 	room = reader->size - info->index_offset - sizeof(bytes);
-	info->chunks = word(bytes);
-	if (!info->chunks || info->chunks > room / FLOWTAP_ZSTF_ENTRY)
+	chunks = word(bytes);
+	if (!chunks || chunks > room / FLOWTAP_ZSTF_ENTRY)
 		return bad(reader, info->index_offset, "an index of %" PRIu64
-			   " chunks in %" PRIu64 " bytes", info->chunks, room);
+			   " chunks in %" PRIu64 " bytes", chunks, room);
+	info->chunks = chunks;
 	info->slack = room - info->chunks * FLOWTAP_ZSTF_ENTRY;
 	info->slack_offset = reader->size - info->slack;
 	return 0;
@@ -108,11 +92,12 @@ static int read_head(struct flowtap_zstf_reader *reader)
 
 	if (reader->size < sizeof(head))
 		return bad(reader, 0, "the file ends within its head");
-	error = read_at(reader->fd, head, sizeof(head), 0);
+	error = flowtap_read_all_at(reader->fd, head, sizeof(head), 0, -EIO);
 	if (error)
 		return error;
 	if (memcmp(head, FLOWTAP_ZSTF_MAGIC, 4))
 		return bad(reader, 0, "it does not begin with ZSTF");
+	reader->frame_end = FLOWTAP_ZSTF_HEAD;
 	reader->info.markers = word(head + 4);
 	reader->info.index_offset = word(head + 12);
 	if (!reader->info.markers)
@@ -146,12 +131,30 @@ int flowtap_zstf_open(int fd, struct flowtap_zstf_reader **out)
 	return error;
 }
 
+/* Up to where chunks can stand: the index, if there is one. */
+static uint64_t scan_limit(const struct flowtap_zstf_reader *reader)
+{
+	return reader->info.chunks ? reader->info.index_offset : reader->size;
+}
+
+int flowtap_zstf_scan(struct flowtap_zstf_reader *reader)
+{
+	if (!reader->frame_end)
+		return -EBADMSG;
+	/* The chunk whose entry was wrong is found now. */
+	if (reader->next)
+		reader->next--;
+	reader->scanning = true;
+	reader->info.chunks = 0;
+	return 0;
+}
+
 static int check_entry(struct flowtap_zstf_reader *reader, uint64_t before)
 {
 	const struct flowtap_zstf_chunk *chunk = &reader->chunk;
 	uint64_t at = reader->info.index_offset + 8 + chunk->number * FLOWTAP_ZSTF_ENTRY;
 
-	if (chunk->number ? chunk->offset != before : chunk->offset != FLOWTAP_ZSTF_HEAD)
+	if (chunk->offset != before)
 		return bad(reader, at, "chunk %" PRIu64 " begins at %" PRIu64
 			   ", not behind what is before it", chunk->number, chunk->offset);
 	if (chunk->offset >= chunk->end || chunk->end > reader->info.index_offset)
@@ -166,19 +169,74 @@ static int check_entry(struct flowtap_zstf_reader *reader, uint64_t before)
 	return 0;
 }
 
-int flowtap_zstf_next(struct flowtap_zstf_reader *reader, struct flowtap_zstf_chunk *chunk)
+static void begin_frame(struct flowtap_zstf_reader *reader, uint64_t left)
 {
-	uint64_t number = reader->next, before = reader->chunk.end;
+	reader->at = reader->chunk.offset;
+	reader->left = left;
+	reader->in.size = reader->in.pos = 0;
+	reader->ended = false;
+	reader->frame_end = 0;
+	ZSTD_DCtx_reset(reader->context, ZSTD_reset_session_only);
+}
+
+/* What stands behind the last chunk. 0. */
+static int end_scan(struct flowtap_zstf_reader *reader)
+{
+	struct flowtap_zstf_info *info = &reader->info;
+	uint64_t end = reader->frame_end;
+
+	if (!end)
+		return 0;
+	info->complete = end == info->index_offset;
+	if (end < scan_limit(reader) && !info->complete) {
+		info->slack += scan_limit(reader) - end;
+		info->slack_offset = end;
+	}
+	/* Once. */
+	reader->frame_end = 0;
+	return 0;
+}
+
+/*
+ * The next frame, if one begins where the last one ended. In front of an index that does not know of
+ * it a writer may have been at work: what stood there before can follow on what it wrote, so that
+ * only a checksum shows that all is there.
+ */
+static int find_frame(struct flowtap_zstf_reader *reader)
+{
+	uint64_t at = reader->frame_end, limit = scan_limit(reader);
+	uint8_t head[8] = { 0 };
+	int error;
+
+	if (!at || limit < at || limit - at < FRAME_HEAD)
+		return end_scan(reader);
+	error = flowtap_read_all_at(reader->fd, head, FRAME_HEAD, at, -EIO);
+	if (error)
+		return error;
+	if ((uint32_t)word(head) != ZSTD_MAGICNUMBER ||
+	    (reader->info.chunks && !(head[4] & FRAME_CHECKSUM)))
+		return end_scan(reader);
+	reader->chunk = (struct flowtap_zstf_chunk){
+		.number = reader->next++, .offset = at, .end = limit, .found = true,
+	};
+	begin_frame(reader, CHUNK_MAX);
+	reader->info.found++;
+	return 1;
+}
+
+static int next_entry(struct flowtap_zstf_reader *reader)
+{
+	uint64_t number = reader->next;
+	/* Where that is not known, because it is damaged, the index says it. */
+	uint64_t before = reader->frame_end ? reader->frame_end : reader->chunk.end;
 	bool last = number + 1 >= reader->info.chunks;
 	uint8_t entry[FLOWTAP_ZSTF_ENTRY + 8];
 	int error;
 
-	reader->ended = true;
-	if (number >= reader->info.chunks)
-		return 0;
 	/* With the offset of the one behind it. */
-	error = read_at(reader->fd, entry, last ? FLOWTAP_ZSTF_ENTRY : sizeof(entry),
-			reader->info.index_offset + 8 + number * FLOWTAP_ZSTF_ENTRY);
+	error = flowtap_read_all_at(reader->fd, entry, last ? FLOWTAP_ZSTF_ENTRY : sizeof(entry),
+				    reader->info.index_offset + 8 + number * FLOWTAP_ZSTF_ENTRY,
+				    -EIO);
 	if (error)
 		return error;
 	reader->next++;
@@ -189,29 +247,42 @@ int flowtap_zstf_next(struct flowtap_zstf_reader *reader, struct flowtap_zstf_ch
 		.bytes = word(entry + 16),
 		.end = last ? reader->info.index_offset : word(entry + FLOWTAP_ZSTF_ENTRY),
 	};
-	*chunk = reader->chunk;
 	error = check_entry(reader, before);
 	if (error)
 		return error;
-	reader->at = chunk->offset;
-	reader->left = chunk->bytes;
-	reader->in.size = reader->in.pos = 0;
-	reader->ended = false;
-	ZSTD_DCtx_reset(reader->context, ZSTD_reset_session_only);
+	begin_frame(reader, reader->chunk.bytes);
 	return 1;
+}
+
+int flowtap_zstf_next(struct flowtap_zstf_reader *reader, struct flowtap_zstf_chunk *chunk)
+{
+	int got;
+
+	reader->ended = true;
+	reader->scanning |= reader->next >= reader->info.chunks;
+	got = reader->scanning ? find_frame(reader) : next_entry(reader);
+	if (got == 1 || got == -EBADMSG)
+		*chunk = reader->chunk;
+	return got;
 }
 
 static int refill(struct flowtap_zstf_reader *reader)
 {
-	uint64_t left = reader->chunk.end - reader->at;
+	uint64_t left = scan_limit(reader) - reader->at;
 	size_t size = left < INPUT ? (size_t)left : INPUT;
 	bool first = reader->at == reader->chunk.offset;
 	int error;
 
+	/* Where no index was written over, all that stands there is right. */
+	reader->info.cut = !size && reader->chunk.found && !reader->info.chunks &&
+			   (!reader->info.index_offset || reader->info.index_offset > reader->size);
+	if (reader->info.cut)
+		return bad(reader, reader->at, "the file ends within chunk %" PRIu64,
+			   reader->chunk.number);
 	if (!size)
 		return bad(reader, reader->at, "chunk %" PRIu64 " ends within its zstd frame",
 			   reader->chunk.number);
-	error = read_at(reader->fd, reader->input, size, reader->at);
+	error = flowtap_read_all_at(reader->fd, reader->input, size, reader->at, -EIO);
 	if (error)
 		return error;
 	reader->in.size = size;
@@ -223,22 +294,20 @@ static int refill(struct flowtap_zstf_reader *reader)
 	return 0;
 }
 
-/* The frame is over: so must be the chunk. */
+/* The frame is over: where, the next entry is compared with. */
 static int end_chunk(struct flowtap_zstf_reader *reader)
 {
 	uint64_t end = reader->at - reader->in.size + reader->in.pos;
 
 	reader->ended = true;
+	if (reader->chunk.found) {
+		reader->frame_end = end;
+		return 0;
+	}
 	if (reader->left)
 		return bad(reader, reader->chunk.offset, "chunk %" PRIu64 " has %" PRIu64
 			   " bytes less than the index says", reader->chunk.number, reader->left);
-	if (end == reader->chunk.end)
-		return 0;
-	if (reader->next < reader->info.chunks)
-		return bad(reader, end, "there is more in chunk %" PRIu64 " than one zstd frame",
-			   reader->chunk.number);
-	reader->info.slack += reader->chunk.end - end;
-	reader->info.slack_offset = end;
+	reader->frame_end = end;
 	return 0;
 }
 
@@ -251,15 +320,26 @@ static int decompress(struct flowtap_zstf_reader *reader, ZSTD_outBuffer *out)
 		out->size = before + (size_t)reader->left + 1;
 	more = ZSTD_decompressStream(reader->context, out, &reader->in);
 	out->size = before + room;
-	if (ZSTD_isError(more))
+	if (ZSTD_isError(more)) {
+		reader->info.cut = false;
 		return bad(reader, reader->chunk.offset, "chunk %" PRIu64
 			   " cannot be decompressed: %s", reader->chunk.number,
 			   ZSTD_getErrorName(more));
+	}
 	if (out->pos - before > reader->left)
 		return bad(reader, reader->chunk.offset, "chunk %" PRIu64
 			   " has more bytes than the index says", reader->chunk.number);
 	reader->left -= out->pos - before;
 	return more ? 0 : end_chunk(reader);
+}
+
+/* What was read before the cut may not all have come out yet. */
+static int flush(struct flowtap_zstf_reader *reader, ZSTD_outBuffer *out, int error)
+{
+	size_t before = out->pos;
+	int status = decompress(reader, out);
+
+	return status || out->pos > before ? status : error;
 }
 
 long flowtap_zstf_read(struct flowtap_zstf_reader *reader, void *bytes, size_t size)
@@ -273,8 +353,10 @@ long flowtap_zstf_read(struct flowtap_zstf_reader *reader, void *bytes, size_t s
 			error = refill(reader);
 		if (!error)
 			error = decompress(reader, &out);
+		else if (reader->info.cut)
+			error = flush(reader, &out, error);
 	}
-	if (!error)
+	if (!error || (reader->info.cut && out.pos))
 		return (long)out.pos;
 	reader->ended = true;
 	return error;

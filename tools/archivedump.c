@@ -31,6 +31,19 @@ static const char *print_info(const struct flowtap_archive_block *block)
 	return NULL;
 }
 
+static void print_ete_caps(const struct flowtap_ete_caps *caps)
+{
+	for (size_t i = 0; i < sizeof(caps->trcidr) / sizeof(caps->trcidr[0]); i++)
+		if (caps->trcidr[i])
+			printf(" trcidr%zu=0x%x", i, caps->trcidr[i]);
+	printf(" trcdevarch=0x%x trcauthstatus=0x%x trbidr=0x%" PRIx64 " counter_frequency=%" PRIu64
+	       " settable=", caps->trcdevarch, caps->trcauthstatus, (uint64_t)caps->trbidr,
+	       (uint64_t)caps->counter_frequency);
+	print_bits(stdout, config_bits, caps->settable, ",");
+	printf(" address_ranges=%u exception_level=%u\n", caps->address_ranges,
+	       caps->exception_level);
+}
+
 static const char *print_query(const struct flowtap_archive_block *block)
 {
 	struct flowtap_query query = { .cpu = 0 };
@@ -44,6 +57,10 @@ static const char *print_query(const struct flowtap_archive_block *block)
 	print_bits(stdout, trigger_bits, query.triggers, ",");
 	printf(" flags=");
 	print_bits(stdout, flag_bits, query.flags, ",");
+	if (query.source == FLOWTAP_SOURCE_ETE) {
+		print_ete_caps(&query.ete);
+		return NULL;
+	}
 	printf(" period_min=%" PRIu64 " depth_max=%u sctrctl=", (uint64_t)query.period_min,
 	       query.ctr.depth_max);
 	print_bits(stdout, control_bits, query.ctr.control, ",");
@@ -51,6 +68,24 @@ static const char *print_query(const struct flowtap_archive_block *block)
 	print_bits(stdout, data_bits, query.ctr.data, ",");
 	putchar('\n');
 	return NULL;
+}
+
+static void print_ete_configure(const struct flowtap_configure *configure)
+{
+	const struct flowtap_ete_configure *ete = &configure->ete;
+
+	printf(" aux_pages=%u config=", configure->aux_pages);
+	print_bits(stdout, config_bits, ete->config, ",");
+	printf(" sync_period=%u", ete->sync_period);
+	if (ete->cycle_threshold)
+		printf(" cycle_threshold=%u", ete->cycle_threshold);
+	for (uint32_t i = 0; i < ete->address_ranges && i < 4; i++)
+		printf(" range=0x%" PRIx64 "-0x%" PRIx64, (uint64_t)ete->address_start[i],
+		       (uint64_t)ete->address_end[i]);
+	if (ete->strobe_on_ns || ete->strobe_off_ns)
+		printf(" strobe_on_ns=%" PRIu64 " strobe_off_ns=%" PRIu64,
+		       (uint64_t)ete->strobe_on_ns, (uint64_t)ete->strobe_off_ns);
+	putchar('\n');
 }
 
 static const char *print_configure(const struct flowtap_archive_block *block)
@@ -66,6 +101,10 @@ static const char *print_configure(const struct flowtap_archive_block *block)
 	printf(" triggers=");
 	print_bits(stdout, trigger_bits, configure.triggers, ",");
 	printf(" ring_pages=%u", configure.ring_pages);
+	if (configure.source == FLOWTAP_SOURCE_ETE) {
+		print_ete_configure(&configure);
+		return NULL;
+	}
 	if (configure.triggers & FLOWTAP_TRIGGER_OVERFLOW)
 		printf(" event=%s:0x%" PRIx64 " period=%" PRIu64,
 		       name_of(event_type_names, configure.event_type),
@@ -183,7 +222,8 @@ static const char *print_stats(const struct flowtap_archive_block *block)
 		FIGURE(bytes),	      FIGURE(lost_samples), FIGURE(lost_entries),
 		FIGURE(lost_records), FIGURE(lost_bytes),   FIGURE(triggers),
 		FIGURE(switches),     FIGURE(wakeups),	    FIGURE(high_water),
-		FIGURE(tasks),	      FIGURE(enabled_ns),
+		FIGURE(tasks),	      FIGURE(enabled_ns),   FIGURE(aux_bytes),
+		FIGURE(interrupts),
 	};
 	struct flowtap_stats stats = { .samples = 0 };
 	uint64_t value;
@@ -263,6 +303,25 @@ static const char *print_file(const struct flowtap_archive_block *block)
 	return print_name(block, sizeof(file), file.path_size, file.stored_size);
 }
 
+static const char *print_trigger(const struct flowtap_archive_block *block)
+{
+	struct flowtap_archive_trigger trigger;
+
+	if (block->size < sizeof(trigger))
+		return short_block;
+	memcpy(&trigger, block->payload, sizeof(trigger));
+	if (trigger.text_size > block->size - sizeof(trigger))
+		return "it does not hold what it says";
+	printf(" ");
+	dump_time("time", trigger.time);
+	printf(" address=0x%" PRIx64 " pid=%u tid=%u %s%s", trigger.address, trigger.pid,
+	       trigger.tid, name_of(trigger_cause_names, trigger.cause),
+	       trigger.text_size ? " " : "");
+	print_plain(stdout, (const char *)block->payload + sizeof(trigger), trigger.text_size);
+	putchar('\n');
+	return NULL;
+}
+
 static const struct {
 	uint32_t type;
 	contents_printer print;
@@ -272,8 +331,9 @@ static const struct {
 	{ FLOWTAP_ARCHIVE_AUX, print_aux },	    { FLOWTAP_ARCHIVE_MAPPING, print_mapping },
 	{ FLOWTAP_ARCHIVE_TASK, print_task },	    { FLOWTAP_ARCHIVE_BYTES, print_mapping },
 	{ FLOWTAP_ARCHIVE_LOST, print_lost },	    { FLOWTAP_ARCHIVE_STATS, print_stats },
+	{ FLOWTAP_ARCHIVE_BEGUN, print_stats },
 	{ FLOWTAP_ARCHIVE_KERNEL, print_kernel },   { FLOWTAP_ARCHIVE_SYMBOLS, print_symbols },
-	{ FLOWTAP_ARCHIVE_FILE, print_file },
+	{ FLOWTAP_ARCHIVE_FILE, print_file },	    { FLOWTAP_ARCHIVE_TRIGGER, print_trigger },
 };
 
 static bool print_block(const struct flowtap_archive_block *block, const char *path, bool contents)

@@ -16,17 +16,19 @@
 static const char help[] =
 	"usage: flowtap check [OPTION...] FILE...\n"
 	"\n"
-	"Checks archives (.ftap) and STF traces (.stf, .zstf) against all that their formats say:\n"
+	"Checks archives (.ftap) and traces (.stf, .zstf, Tarmac, QEMU4V; those of text and .stf\n"
+	"also packed by gzip) against all that their formats say, and what their readers take:\n"
 	"checksums, records, counts, sequence numbers; the order of records, opcodes, targets,\n"
-	"the PC; chunks and index. What a file is its first bytes say. FILE - is standard input.\n"
+	"the PC; chunks and index; lines and times. What a file is its first bytes say. FILE - is\n"
+	"standard input.\n"
 	"\n"
 	"  -a, --all    every problem, not only the first 10 of each file\n"
 	"  -q, --quiet  problems only\n"
 	"      --json   one line of JSON for each file\n"
 	"  -h, --help   this text\n"
 	"\n"
-	"Each problem has its offset in the file (of records in a .zstf: in the uncompressed\n"
-	"trace). What an archive reports as lost is no problem.\n"
+	"Each problem has its offset in the file (of what is compressed: in the uncompressed\n"
+	"trace) and of text its line. What an archive reports as lost is no problem.\n"
 	"\n"
 	"Exit status: 0 all files are good; 1 there are problems, or a file cannot be read; 2 for\n"
 	"wrong usage.\n";
@@ -53,6 +55,8 @@ static void take_problem(struct flowtap_check *check, const struct flowtap_check
 		json_open(&checking->json, NULL, '{');
 		json_number(&checking->json, "offset", problem->offset);
 		json_bool(&checking->json, "uncompressed", problem->unpacked);
+		if (problem->line)
+			json_number(&checking->json, "line", problem->line);
 		json_string(&checking->json, "reason", problem->reason);
 		json_close(&checking->json, '}');
 		return;
@@ -60,6 +64,8 @@ static void take_problem(struct flowtap_check *check, const struct flowtap_check
 	if (checking->drawn)
 		fprintf(stderr, "\r%30s\r", "");
 	print_plain(stdout, checking->path, strlen(checking->path));
+	if (problem->line)
+		printf(": line %" PRIu64, problem->line);
 	printf(": offset %" PRIu64 "%s: %s\n", problem->offset,
 	       problem->unpacked ? " (uncompressed)" : "", problem->reason);
 }
@@ -82,6 +88,8 @@ static const char *format_name(const struct flowtap_check *check)
 		[FLOWTAP_CHECK_ARCHIVE] = "ftap",
 		[FLOWTAP_CHECK_STF] = "stf",
 		[FLOWTAP_CHECK_ZSTF] = "zstf",
+		[FLOWTAP_CHECK_TARMAC] = "tarmac",
+		[FLOWTAP_CHECK_QEMU4V] = "qemu4v",
 	};
 
 	return names[check->format];
@@ -91,7 +99,7 @@ static const char *error_text(int error)
 {
 	switch (-error) {
 	case EBADMSG:
-		return "neither a flowtap archive nor an STF trace";
+		return "neither a flowtap archive nor a trace that is known (stf, zstf, tarmac, qemu4v)";
 	case EPROTONOSUPPORT:
 		return "an archive of another version of flowtap";
 	default:
@@ -99,16 +107,24 @@ static const char *error_text(int error)
 	}
 }
 
+static bool is_text(const struct flowtap_check *check)
+{
+	return check->format == FLOWTAP_CHECK_TARMAC || check->format == FLOWTAP_CHECK_QEMU4V;
+}
+
 static void print_counts(const struct flowtap_check *check)
 {
 	char one[32], other[32];
 
-	if (check->format == FLOWTAP_CHECK_ARCHIVE)
+	if (check->format == FLOWTAP_CHECK_ARCHIVE && check->aux_records && !check->samples)
+		printf("%s AUX records with %s bytes", number_group(check->aux_records, one),
+		       number_group(check->aux_bytes, other));
+	else if (check->format == FLOWTAP_CHECK_ARCHIVE)
 		printf("%s samples with %s transfers", number_group(check->samples, one),
 		       number_group(check->entries, other));
 	else
-		printf("%s instructions in %s records", number_group(check->instructions, one),
-		       number_group(check->records, other));
+		printf("%s instructions in %s %s", number_group(check->instructions, one),
+		       number_group(check->records, other), is_text(check) ? "lines" : "records");
 	if (check->format == FLOWTAP_CHECK_ZSTF)
 		printf(", %s chunks", number_group(check->chunks, one));
 	if (check->lost_records)
@@ -154,6 +170,8 @@ static void close_json(struct checking *checking, const struct flowtap_check *ch
 		json_number(json, "blocks", check->blocks);
 		json_number(json, "samples", check->samples);
 		json_number(json, "transfers", check->entries);
+		json_number(json, "aux_records", check->aux_records);
+		json_number(json, "aux_bytes", check->aux_bytes);
 		json_number(json, "lost_records", check->lost_records);
 	} else {
 		json_number(json, "instructions", check->instructions);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What flowtap doctor looks at. */
+#include "arm_machine.h"
 #include "cgroup.h"
 #include "device.h"
 #include "event.h"
@@ -24,6 +25,19 @@
 bool patient_source(const struct flowtap_query *query)
 {
 	return query->source != FLOWTAP_SOURCE_NONE && query->source != FLOWTAP_SOURCE_SOFT;
+}
+
+static bool is_ete(const struct flowtap_query *query)
+{
+	return query->source == FLOWTAP_SOURCE_ETE;
+}
+
+static bool has_ete(const struct patient *patient)
+{
+	for (size_t cpu = 0; cpu < patient->cpus; cpu++)
+		if (is_ete(&patient->queries[cpu]))
+			return true;
+	return false;
 }
 
 static bool is_no_source(const struct flowtap_query *query)
@@ -103,11 +117,15 @@ static void check_cpu(struct patient *patient)
 		check_riscv(patient);
 		return;
 	}
+	if (is_arm_machine()) {
+		checks_arm(patient);
+		return;
+	}
 	if (patient->source)
 		report(patient, GRADE_OK, "cpu", NULL, "%s", name);
 	else
 		report(patient, GRADE_FAIL, "cpu",
-		       "record on a RISC-V machine with CTR; for tests of the module here: "
+		       "record on a RISC-V machine with CTR or on an Arm one with ETE; for tests of the module here: "
 		       "modprobe flowtap soft=1 and record --source soft (synthetic transfers)",
 		       "this version knows no trace hardware of %s", name);
 }
@@ -195,8 +213,13 @@ static void check_sources(struct patient *patient)
 
 		if (!patient_source(query))
 			continue;
-		report(patient, GRADE_OK, "source", NULL, "%s on CPU %s, %u transfers deep",
-		       name_of(source_names, query->source), with, query->ctr.depth_max);
+		if (query->source == FLOWTAP_SOURCE_ETE)
+			report(patient, GRADE_OK, "source", NULL,
+			       "ete on CPU %s, version 1.%u, the kernel at EL%u", with,
+			       query->ete.trcdevarch >> 16 & 15, query->ete.exception_level);
+		else
+			report(patient, GRADE_OK, "source", NULL, "%s on CPU %s, %u transfers deep",
+			       name_of(source_names, query->source), with, query->ctr.depth_max);
 		break;
 	}
 	for (size_t cpu = 0; cpu < patient->cpus; cpu++) {
@@ -223,6 +246,9 @@ static void check_event(struct patient *patient)
 	struct event event;
 	int error;
 
+	/* Nothing triggers a trace, which is what Arm has. */
+	if (is_arm_machine())
+		return;
 	event_parse("instructions", &event);
 	error = event_probe(&event, event.period);
 	if (!error)
@@ -246,10 +272,17 @@ static void check_trial(struct patient *patient)
 	if (!patient->source)
 		return;
 	error = trial_run(patient->queries, patient->cpus, &trial);
-	if (!error)
+	if (!error && trial.bytes)
+		report(patient, GRADE_OK, "trial", NULL,
+		       "recorded itself on CPU %u: %llu pieces of trace, %llu bytes", trial.cpu,
+		       (unsigned long long)trial.samples, (unsigned long long)trial.bytes);
+	else if (!error)
 		report(patient, GRADE_OK, "trial", NULL,
 		       "recorded itself on CPU %u: %llu samples, %llu transfers", trial.cpu,
 		       (unsigned long long)trial.samples, (unsigned long long)trial.entries);
+	else if (error == -ENODATA && has_ete(patient))
+		report(patient, GRADE_FAIL, "trial", "the kernel log (`dmesg`) may say more",
+		       "recorded itself on CPU %u, no trace came", trial.cpu);
 	else if (error == -ENODATA)
 		report(patient, GRADE_FAIL, "trial",
 		       "let nobody else use the counter (perf); QEMU 10.0.13 is broken, "
@@ -287,9 +320,15 @@ static void check_memory(struct patient *patient)
 {
 	size_t ring = (OPTIONS_PAGES + 1) * (size_t)sysconf(_SC_PAGESIZE);
 	struct rlimit limit;
-	char each[32], locked[32];
+	char each[32], area[64] = "", locked[32];
+	struct ete_wish wish;
 
+	ete_options_init(&wish);
 	number_bytes(ring, each);
+	if (has_ete(patient))
+		snprintf(area, sizeof(area), " and an AUX area at most %s",
+			 number_bytes((uint64_t)wish.aux_pages * (uint64_t)sysconf(_SC_PAGESIZE),
+				      locked));
 	if (getrlimit(RLIMIT_MEMLOCK, &limit))
 		return;
 	if (limit.rlim_cur == RLIM_INFINITY)
@@ -297,8 +336,8 @@ static void check_memory(struct patient *patient)
 	else
 		number_bytes(limit.rlim_cur, locked);
 	report(patient, GRADE_NOTE, "memory", NULL,
-	       "a ring is %s for each CPU; beyond the module's mlock_kb you may lock %s", each,
-	       locked);
+	       "a ring is %s%s for each CPU; beyond the module's mlock_kb you may lock %s", each,
+	       area, locked);
 }
 
 /* With less, record says what it could not open. Side band: an event for each thread and CPU. */

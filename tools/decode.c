@@ -23,11 +23,11 @@ enum kind {
 	KIND_UNKNOWN,
 };
 
-/* "dir/name.ftap" -> "name.stf", "dir/" -> "dir.stf", here. malloc'ed. */
+/* "dir/name.ftap", "dir/name.ftap.zst" -> "name.stf", "dir/" -> "dir.stf", here. malloc'ed. */
 static char *default_output(const struct decode_options *options, bool directory)
 {
 	const char *name, *end;
-	char *output, *whole;
+	char *output, *whole, *packed;
 
 	if (!strcmp(options->input, "-"))
 		return strdup("-");
@@ -37,9 +37,12 @@ static char *default_output(const struct decode_options *options, bool directory
 		return NULL;
 	name = strrchr(whole, '/');
 	name = name ? name + 1 : whole;
+	packed = directory ? NULL : strstr(name, ".ftap.zst");
+	if (packed && !packed[sizeof(".ftap.zst") - 1])
+		packed[sizeof(".ftap") - 1] = 0;
 	end = directory ? NULL : strrchr(name, '.');
 	if (asprintf(&output, "%.*s.%s", end && end != name ? (int)(end - name) : (int)strlen(name),
-		     name, options->format) < 0)
+		     name, options->format.kind->name) < 0)
 		output = NULL;
 	free(whole);
 	return output;
@@ -58,14 +61,6 @@ static enum kind kind_of(const struct decode_options *options, int input)
 	return options->config ? KIND_RAW : KIND_UNKNOWN;
 }
 
-static bool same_file(int input, const char *path)
-{
-	struct stat one, other;
-
-	return !fstat(input, &one) && !stat(path, &other) && one.st_dev == other.st_dev &&
-	       one.st_ino == other.st_ino;
-}
-
 static int check_paths(const struct decode_options *options, int input)
 {
 	struct stat stat_of;
@@ -74,24 +69,27 @@ static int check_paths(const struct decode_options *options, int input)
 		complain("--sysroot '%s' is no directory", options->sysroot);
 		return -ENOTDIR;
 	}
-	if (strcmp(options->output, "-") && same_file(input, options->output)) {
-		complain("'%s' is the input", options->output);
-		return -EINVAL;
-	}
-	if (!strcmp(options->format, "zstf") &&
-	    (!strcmp(options->output, "-") ||
-	     (!stat(options->output, &stat_of) && !S_ISREG(stat_of.st_mode)))) {
-		complain("a .zstf can only be written to a file: its index is written last");
-		advise("name a file with -o, or pipe --to stf into zstd");
-		return -ESPIPE;
-	}
-	if (!strcmp(options->output, "-") && !strcmp(options->format, "stf") &&
-	    isatty(STDOUT_FILENO)) {
-		complain("STF is not for a terminal");
-		advise("pipe it on or name a file with -o");
-		return -EINVAL;
-	}
-	return 0;
+	return format_check_path(options->format.kind, options->output, input);
+}
+
+/*
+ * Nothing was executed that could be told, and nothing is wrong: no damage, no code that is not known,
+ * nothing lost. What was recorded ends too soon, or is not what was asked for.
+ */
+static bool ran_nothing(const struct decoding *decoding)
+{
+	static const enum flowtap_gap_reason as_asked[] = {
+		FLOWTAP_GAP_START, FLOWTAP_GAP_WRAPPED, FLOWTAP_GAP_SWITCH, FLOWTAP_GAP_DISABLED,
+		FLOWTAP_GAP_STROBE, FLOWTAP_GAP_EXCLUDED, FLOWTAP_GAP_TRAP, FLOWTAP_GAP_FILTERED,
+		FLOWTAP_GAP_RECORDER, FLOWTAP_GAP_GUEST, FLOWTAP_GAP_USER,
+	};
+	uint64_t others = 0;
+
+	for (size_t i = 0; i < FLOWTAP_GAP_REASONS; i++)
+		others += decoding->tap.gaps[i];
+	for (size_t i = 0; i < sizeof(as_asked) / sizeof(as_asked[0]); i++)
+		others -= decoding->tap.gaps[as_asked[i]];
+	return !others && !decoding->replay.counts.damages && !decoding_bad_records(decoding);
 }
 
 static int decode_problem(const struct decoding *decoding, int error)
@@ -106,13 +104,31 @@ static int decode_problem(const struct decoding *decoding, int error)
 		complain("'%s' is an archive of another version of flowtap", input);
 		break;
 	case ENODATA:
-		complain("no instruction could be reconstructed, so there is no STF");
+		complain("no instruction could be reconstructed, so there is no %s",
+			 decoding->options->format.kind->title);
+		if (!decoding->tap.n_missing)
+			break;
 		if (!decoding->options->sysroot)
 			advise("on another machine than the recorded one --sysroot is needed");
+		else
+			advise("files whose code is missing must be below '%s', as they were recorded",
+			       decoding->options->sysroot);
+		break;
+	case ENOENT:
+		pick_nothing(&decoding->pick, input);
+		break;
+	case EOPNOTSUPP:
+		format_complain_isa(decoding->options->format.kind, input);
 		break;
 	case ENOMEM:
 		complain("no memory");
 		break;
+	case EPROTOTYPE:
+		complain("'%s' was recorded of ETEs and of another source: no flow can have both",
+			 input);
+		break;
+	case ECANCELED:
+		break;			/* told */
 	default:
 		complain("cannot decode '%s' to '%s': %s", input, decoding->options->output,
 			 strerror(-error));
@@ -120,25 +136,31 @@ static int decode_problem(const struct decoding *decoding, int error)
 	return error;
 }
 
-static void summarise(const struct decoding *decoding, const char *output, uint64_t bytes)
+static void summarise(struct decoding *decoding, const char *output, uint64_t bytes)
 {
 	const struct decode_options *options = decoding->options;
 	FILE *file = strcmp(options->output, "-") ? stdout : stderr;
 	struct summary summary = {
 		.input = input_name(options->input),
 		.output = output,
-		.format = options->format,
+		.format = options->format.kind->name,
 		.output_bytes = bytes,
 		.sysroot = options->sysroot,
 		.info = decoding->info ? decoding->info : "",
 		.cpus = decoding->cpus,
 		.period = decoding->period,
 		.replay = &decoding->replay.counts,
-		.ctr = flowtap_ctr_counts(decoding->ctr),
+		.ctr = decoding->ctr ? flowtap_ctr_counts(decoding->ctr) : NULL,
+		.aux = decoding_aux_counts(decoding),
+		.pick = &decoding->pick,
 		.tap = &decoding->tap,
+		.triggers = &decoding->triggers,
+		.split = options->split ? &decoding->split : NULL,
+		.leftout = options->split ? &decoding->split.leftout : &decoding->format.leftout,
 		.blocks = decoding->blocks,
 	};
 
+	leftout_complain(summary.leftout, &options->format, summary.input);
 	if (options->json)
 		summary_json(file, &summary);
 	else if (!options->quiet)
@@ -157,18 +179,20 @@ static int decode(struct decoding *decoding, int input)
 		/* Why there is nothing is in the gaps. */
 		if (error == -ENODATA)
 			summarise(decoding, NULL, 0);
-		output_discard(&decoding->output);
-		return STATUS_ERROR;
+		format_free(&decoding->format);
+		decoding->split.error = error;
+		output_discard(&decoding->output, error);
+		return error == -ENODATA && ran_nothing(decoding) ? STATUS_NOTHING : STATUS_ERROR;
 	}
 	if (decoding->output.created)
 		bytes = (uint64_t)input_size(decoding->output.fd);
-	else if (decoding->format.stf)
-		bytes = flowtap_stf_counts(decoding->format.stf)->bytes;
+	else
+		bytes = format_bytes(&decoding->format);
 	written = output_commit(&decoding->output);
 	summarise(decoding, written ? NULL : options->output, bytes);
 	if (written)
 		return STATUS_ERROR;
-	return decoding->replay.counts.damages || flowtap_ctr_counts(decoding->ctr)->bad_records ?
+	return decoding->replay.counts.damages || decoding_bad_records(decoding) ?
 		STATUS_DAMAGED : STATUS_OK;
 }
 
@@ -178,14 +202,20 @@ static int decode_archive(const struct decode_options *options, int input)
 	int status = STATUS_ERROR;
 
 	if (!check_paths(options, input) && !decoding_init(&decoding, options) &&
-	    !output_open_part(&decoding.output, options->output))
+	    (options->split || !output_open_part(&decoding.output, options->output)))
 		status = decode(&decoding, input);
 	decoding_free(&decoding);
 	return status;
 }
 
-static int unknown(const struct decode_options *options)
+static int unknown(const struct decode_options *options, int input)
 {
+	char begin[4096];
+	ssize_t n = pread(input, begin, sizeof(begin), 0);
+	const struct format_kind *kind = n > 0 ? format_of_bytes(begin, (size_t)n) : NULL;
+
+	if (kind)
+		return decode_already_trace(options->input, kind);
 	complain("'%s' is no flowtap archive, perf.data or snapshot directory",
 		 input_name(options->input));
 	advise("the raw bytes of an Arm ETE need --config and --memory or --elf, for example:");
@@ -197,7 +227,7 @@ static int unknown(const struct decode_options *options)
 /* Options that this kind of input has no use for are told. */
 static int check_options(const struct decode_options *options, enum kind kind)
 {
-	bool arm = kind != KIND_ARCHIVE, images = kind == KIND_SNAPSHOT || kind == KIND_RAW;
+	bool images = kind == KIND_SNAPSHOT || kind == KIND_RAW;
 	bool files = kind == KIND_ARCHIVE || kind == KIND_PERF;
 	const struct {
 		bool given, good;
@@ -206,10 +236,11 @@ static int check_options(const struct decode_options *options, enum kind kind)
 		{ options->config, kind == KIND_RAW, "--config", "the raw bytes of an ETE" },
 		{ options->framed, kind == KIND_RAW, "--framed", "the raw bytes of an ETE" },
 		{ options->n_images, images, "--memory and --elf", "snapshots and raw bytes" },
-		{ options->cpu, arm && kind != KIND_RAW, "--cpu", "traces of several Arm CPUs" },
-		{ options->keep_failed, arm, "--keep-failed-transactions", "Arm's traces" },
+		{ options->cpu, kind != KIND_RAW, "--cpu", "traces of several Arm CPUs" },
+		{ options->keep_failed, true, "--keep-failed-transactions", "Arm's traces" },
 		{ options->sysroot, files, "--sysroot", "recordings of flowtap and perf" },
 		{ options->tid, files, "--tid", "recordings of flowtap and perf" },
+		{ options->split, kind == KIND_ARCHIVE, "--split", "recordings of flowtap" },
 	};
 
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
@@ -236,7 +267,7 @@ static int decode_file(const struct decode_options *options)
 		return STATUS_ERROR;
 	kind = kind_of(options, input);
 	if (kind == KIND_UNKNOWN)
-		status = unknown(options);
+		status = unknown(options, input);
 	else if (check_options(options, kind))
 		status = STATUS_ERROR;
 	else if (kind == KIND_RAW)
@@ -257,7 +288,7 @@ static char *snapshot_of(const char *path)
 	struct stat status;
 
 	if (!stat(path, &status) && S_ISDIR(status.st_mode))
-		return strdup(path);
+		return input_is_perf_directory(path) ? NULL : strdup(path);
 	if (size < sizeof(top) - 1 || strcmp(path + size - (sizeof(top) - 1), top))
 		return NULL;
 	size -= sizeof(top) - 1;
@@ -278,7 +309,8 @@ int decode_command(int argc, char **argv)
 	if (directory)
 		options.input = directory;
 	if (!options.output)
-		options.output = name = default_output(&options, directory);
+		options.output = name = default_output(&options, directory ||
+						       input_is_perf_directory(options.input));
 	status = STATUS_ERROR;
 	if (!options.output)
 		complain("cannot name the output of '%s': %s", options.input, strerror(errno));

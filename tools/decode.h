@@ -3,6 +3,9 @@
 #ifndef DECODE_H
 #define DECODE_H
 
+#include "format.h"
+#include "format_wish.h"
+
 #include <flowtap/memory.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,13 +17,21 @@ struct decode_image {
 	bool elf;
 };
 
+/* An output for each of them. */
+enum decode_split {
+	SPLIT_NONE,
+	SPLIT_THREAD,
+	SPLIT_PROCESS,
+	SPLIT_CPU,
+};
+
 struct decode_options {
 	const char *input;
-	const char *format;		/* "stf", "zstf", "flow" */
+	struct format_wish format;	/* what the trace becomes */
 	const char *output;
 	const char *sysroot;
 	uint32_t tid;			/* 0: all */
-	int level;			/* of zstf, 0: the usual one */
+	enum decode_split split;	/* of recordings of flowtap */
 	bool quiet;
 	bool json;
 	/* Of Arm's traces. */
@@ -39,6 +50,8 @@ struct decode_options {
  * -(1 + result), after the help or a complaint.
  */
 int decode_options_parse(int argc, char **argv, struct decode_options *options);
+/* Complains that the file is what decoding makes, and says what it is good for. STATUS_ERROR */
+int decode_already_trace(const char *path, const struct format_kind *kind);
 void decode_options_free(struct decode_options *options);
 
 #endif /* DECODE_H */

@@ -2,29 +2,36 @@
 #include "decode.h"
 
 #include "ete_config.h"
+#include "format.h"
+#include "input.h"
 #include "tool.h"
 
 #include <flowtap/frame.h>
-#include <flowtap/zstf.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 static const char help[] =
-	"usage: flowtap decode IN --to stf|zstf|flow [OPTION...]\n"
+	"usage: flowtap decode IN --to stf|zstf|tarmac|qemu4v|flow [OPTION...]\n"
 	"\n"
-	"Makes a trace of IN: an STF file for simulators, plain or compressed, or the flow as\n"
-	"text.\n"
+	"Makes a trace of IN: an STF file for simulators, plain or compressed; Tarmac or QEMU4V,\n"
+	"text with a line for each instruction; or the flow as text.\n"
 	"IN is a recording (.ftap), an Arm snapshot directory, a perf.data with cs_etm traces, or\n"
 	"the raw bytes of an ETE; - is standard input.\n"
 	"\n"
-	"  -t, --to FORMAT     stf, zstf (compressed, in chunks with an index) or flow\n"
+	"  -t, --to FORMAT     stf, zstf (compressed, in chunks with an index), tarmac, qemu4v or\n"
+	"                      flow\n"
 	"  -o, --output OUT    the file (IN with its ending changed), - for standard output\n"
 	"      --sysroot DIR   where the recorded machine's files are, found by path or build-id\n"
+	"                      (/); after that in the directory `images` beside IN\n"
 	"      --tid TID       only this thread\n"
 	"      --cpu CPU       of an Arm trace only this CPU, by name or number; without it each\n"
 	"                      CPU of several has a file of its own, OUT with the CPU in its name\n"
-	"      --level N       of compression, 1 (fast) to 19 (small); 3\n"
+	"                      (not of a .ftap: there all are one flow)\n"
+	"      --split WHAT    of a .ftap a file for each thread, process or cpu: OUT with tid, pid\n"
+	"                      or cpu and the number in its name\n"
 	"      --block-memory SIZE\n"
 	"                      for the cache of decoded blocks, with K, M or G; 256M\n"
 	"      --keep-failed-transactions\n"
@@ -32,6 +39,9 @@ static const char help[] =
 	"  -q, --quiet         no summary and no progress\n"
 	"      --json          the summary as JSON\n"
 	"  -h, --help          this text\n"
+	"\n"
+	"Options of formats:\n"
+	FORMAT_HELP
 	"\n"
 	"Raw bytes of an ETE:\n"
 	"      --config KEY=VALUE,...\n"
@@ -45,23 +55,23 @@ static const char help[] =
 	"      --id N          which trace ID of them, if not that of traceidr\n"
 	"\n"
 	"The summary goes to standard output, to standard error if the trace goes there. OUT is\n"
-	"written under another name (OUT.part) until it is whole; a .zstf that is interrupted\n"
-	"stays there and can be read up to its last whole chunk.\n"
+	"written under another name (OUT.part) until it is whole. What was written stays there, to\n"
+	"be read, if the command is interrupted or the disk is full; of the flow it is removed.\n"
 	"\n"
 	"Exit status: 0; 1 for an error; 2 for wrong usage; 3 if IN is damaged, what is good\n"
 	"of it was decoded.\n";
 
 enum {
-	LONG_SYSROOT = 256, LONG_TID, LONG_LEVEL, LONG_JSON, LONG_CPU, LONG_CONFIG, LONG_MEMORY,
-	LONG_ELF, LONG_FRAMED, LONG_ID, LONG_KEEP_FAILED, LONG_BLOCK_MEMORY,
+	LONG_SYSROOT = 256, LONG_TID, LONG_JSON, LONG_CPU, LONG_CONFIG, LONG_MEMORY,
+	LONG_ELF, LONG_FRAMED, LONG_ID, LONG_KEEP_FAILED, LONG_BLOCK_MEMORY, LONG_SPLIT,
 };
 
 static const struct option long_options[] = {
-	{ "to", required_argument, NULL, 't' },
+	FORMAT_OPTIONS,
 	{ "output", required_argument, NULL, 'o' },
 	{ "sysroot", required_argument, NULL, LONG_SYSROOT },
 	{ "tid", required_argument, NULL, LONG_TID },
-	{ "level", required_argument, NULL, LONG_LEVEL },
+	{ "split", required_argument, NULL, LONG_SPLIT },
 	{ "cpu", required_argument, NULL, LONG_CPU },
 	{ "config", required_argument, NULL, LONG_CONFIG },
 	{ "memory", required_argument, NULL, LONG_MEMORY },
@@ -75,28 +85,6 @@ static const struct option long_options[] = {
 	{ "help", no_argument, NULL, 'h' },
 	{ NULL, 0, NULL, 0 }
 };
-
-/* "64M" -> bytes. */
-static bool parse_size(const char *text, uint64_t *value)
-{
-	static const char units[] = "KMG";
-	char digits[24];
-	size_t size = strlen(text), shift = 0;
-	const char *unit = size ? strchr(units, text[size - 1]) : NULL;
-
-	if (unit && *unit) {
-		shift = 10 * (size_t)(unit - units + 1);
-		size--;
-	}
-	if (!size || size >= sizeof(digits))
-		return false;
-	memcpy(digits, text, size);
-	digits[size] = 0;
-	if (!number_parse(digits, 1, UINT64_MAX >> shift, value))
-		return false;
-	*value <<= shift;
-	return true;
-}
 
 /* One of what may stand behind an image's address; item is changed. */
 static bool parse_item(struct decode_image *image, char *item)
@@ -179,16 +167,27 @@ static int add_image(const char *command, struct decode_options *options, char *
 	return 0;
 }
 
+static bool parse_split(const char *text, enum decode_split *split)
+{
+	static const char *const names[] = {
+		[SPLIT_THREAD] = "thread", [SPLIT_PROCESS] = "process", [SPLIT_CPU] = "cpu",
+	};
+
+	for (int i = SPLIT_THREAD; i <= SPLIT_CPU; i++) {
+		if (strcmp(text, names[i]))
+			continue;
+		*split = i;
+		return true;
+	}
+	return false;
+}
+
 static int take(const char *command, int option, struct decode_options *options)
 {
 	uint64_t value;
+	int status;
 
 	switch (option) {
-	case 't':
-		if (strcmp(optarg, "stf") && strcmp(optarg, "zstf") && strcmp(optarg, "flow"))
-			return -1 - misused(command, "'%s' is not stf, zstf or flow", optarg);
-		options->format = optarg;
-		return 0;
 	case 'o':
 		options->output = optarg;
 		return 0;
@@ -200,11 +199,9 @@ static int take(const char *command, int option, struct decode_options *options)
 			return -1 - misused(command, "'%s' is not a thread id", optarg);
 		options->tid = (uint32_t)value;
 		return 0;
-	case LONG_LEVEL:
-		if (!number_parse(optarg, 1, FLOWTAP_ZSTF_LEVEL_MAX, &value))
-			return -1 - misused(command, "'%s' is not a level from 1 to %d", optarg,
-					    FLOWTAP_ZSTF_LEVEL_MAX);
-		options->level = (int)value;
+	case LONG_SPLIT:
+		if (!parse_split(optarg, &options->split))
+			return -1 - misused(command, "'%s' is not thread, process or cpu", optarg);
 		return 0;
 	case LONG_CPU:
 		options->cpu = optarg;
@@ -228,7 +225,7 @@ static int take(const char *command, int option, struct decode_options *options)
 		options->keep_failed = true;
 		return 0;
 	case LONG_BLOCK_MEMORY:
-		if (!parse_size(optarg, &options->block_memory) ||
+		if (!number_parse_size(optarg, &options->block_memory) ||
 		    options->block_memory > SIZE_MAX)
 			return -1 - misused(command, "'%s' is not a size as 64M", optarg);
 		return 0;
@@ -242,15 +239,44 @@ static int take(const char *command, int option, struct decode_options *options)
 		fputs(help, stdout);
 		return -1 - STATUS_OK;
 	default:
-		return -1 - usage_hint(command);
+		status = format_wish_option(&options->format, command, option, optarg);
+		return status ? -1 - status : 0;
 	}
+}
+
+int decode_already_trace(const char *path, const struct format_kind *kind)
+{
+	const char *input = input_name(path);
+
+	complain("'%s' is a trace (%s), nothing to be decoded", input, kind->title);
+	advise("flowtap convert %s OUT writes it in another format", input);
+	advise("flowtap dump, stat, diff and check read it as it is");
+	return STATUS_ERROR;
+}
+
+/* To name a format helps only where there is something to be decoded. */
+static int no_format(const char *command, const char *input)
+{
+	int fd = open(input, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	const struct format_kind *kind = NULL;
+	char begin[4096], names[128];
+	ssize_t n;
+
+	if (fd >= 0) {
+		n = pread(fd, begin, sizeof(begin), 0);
+		kind = n > 0 ? format_of_bytes(begin, (size_t)n) : NULL;
+		close(fd);
+	}
+	return kind ? decode_already_trace(input, kind) :
+		      misused(command, "--to %s is missing",
+			      format_names(names, sizeof(names), FORMAT_WRITES));
 }
 
 int decode_options_parse(int argc, char **argv, struct decode_options *options)
 {
 	int option, result;
 
-	*options = (struct decode_options){ .id = -1 };
+	*options = (struct decode_options){ .id = -1, .format.command = "decode" };
 	while ((option = getopt_long(argc, argv, "t:o:qh", long_options, NULL)) != -1) {
 		result = take(argv[0], option, options);
 		if (result)
@@ -259,12 +285,15 @@ int decode_options_parse(int argc, char **argv, struct decode_options *options)
 	if (argc - optind != 1)
 		return -1 - misused(argv[0], argc == optind ? "the file IN is missing" :
 				    "one file IN at a time");
-	if (!options->format)
-		return -1 - misused(argv[0], "--to stf, zstf or flow is missing");
-	if (options->level && strcmp(options->format, "zstf"))
-		return -1 - misused(argv[0], "--level is for --to zstf");
+	if (!options->format.kind)
+		return -1 - no_format(argv[0], argv[optind]);
+	result = format_wish_check(&options->format, argv[0]);
+	if (result)
+		return -1 - result;
 	if (options->output && !*options->output)
 		return -1 - misused(argv[0], "-o takes the name of a file");
+	if (options->split && options->output && !strcmp(options->output, "-"))
+		return -1 - misused(argv[0], "--split writes several files: name them with -o");
 	if (options->id >= 0 && !options->framed)
 		return -1 - misused(argv[0], "--id is for --framed");
 	options->input = argv[optind];
@@ -274,4 +303,5 @@ int decode_options_parse(int argc, char **argv, struct decode_options *options)
 void decode_options_free(struct decode_options *options)
 {
 	free(options->images);
+	format_wish_free(&options->format);
 }

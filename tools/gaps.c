@@ -4,7 +4,15 @@
 #include "names.h"
 #include "tool.h"
 
-void gaps_print(FILE *file, const uint64_t gaps[FLOWTAP_GAP_REASONS])
+static void print_time(FILE *file, uint64_t ns)
+{
+	if (ns)
+		fprintf(file, " %12.6f s", (double)ns / 1e9);
+	else
+		fprintf(file, " %14s", "");
+}
+
+void gaps_print(FILE *file, const uint64_t gaps[FLOWTAP_GAP_REASONS], const uint64_t *ns)
 {
 	uint64_t all = 0;
 	char number[32];
@@ -12,19 +20,30 @@ void gaps_print(FILE *file, const uint64_t gaps[FLOWTAP_GAP_REASONS])
 	for (unsigned int reason = 0; reason < FLOWTAP_GAP_REASONS; reason++)
 		all += gaps[reason];
 	fprintf(file, "  gaps          %s\n", number_group(all, number));
-	for (unsigned int reason = 0; reason < FLOWTAP_GAP_REASONS; reason++)
-		if (gaps[reason])
-			fprintf(file, "    %-12s %14s  %s\n",
-				flowtap_gap_name((enum flowtap_gap_reason)reason),
-				number_group(gaps[reason], number), cause_meaning(reason));
+	for (unsigned int reason = 0; reason < FLOWTAP_GAP_REASONS; reason++) {
+		if (!gaps[reason])
+			continue;
+		fprintf(file, "    %-12s %14s", flowtap_gap_name((enum flowtap_gap_reason)reason),
+			number_group(gaps[reason], number));
+		if (ns)
+			print_time(file, ns[reason]);
+		fprintf(file, "  %s\n", cause_meaning(reason));
+	}
 }
 
-void gaps_json(struct json *json, const uint64_t gaps[FLOWTAP_GAP_REASONS])
+static void json_reasons(struct json *json, const char *name, const uint64_t *values)
 {
-	json_open(json, "gaps", '{');
+	json_open(json, name, '{');
 	for (unsigned int reason = 0; reason < FLOWTAP_GAP_REASONS; reason++)
-		if (gaps[reason])
+		if (values[reason])
 			json_number(json, flowtap_gap_name((enum flowtap_gap_reason)reason),
-				    gaps[reason]);
+				    values[reason]);
 	json_close(json, '}');
+}
+
+void gaps_json(struct json *json, const uint64_t gaps[FLOWTAP_GAP_REASONS], const uint64_t *ns)
+{
+	json_reasons(json, "gaps", gaps);
+	if (ns)
+		json_reasons(json, "gap_ns", ns);
 }

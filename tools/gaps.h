@@ -8,9 +8,12 @@
 #include <flowtap/flow.h>
 #include <stdio.h>
 
-/* A line with their sum, and one for each reason that occurred with what it means. */
-void gaps_print(FILE *file, const uint64_t gaps[FLOWTAP_GAP_REASONS]);
-/* An object "gaps" of the reasons that occurred. */
-void gaps_json(struct json *json, const uint64_t gaps[FLOWTAP_GAP_REASONS]);
+/*
+ * A line with their sum, and one for each reason that occurred with what it means. ns: how long they
+ * took together, by reason; NULL: that is not known.
+ */
+void gaps_print(FILE *file, const uint64_t gaps[FLOWTAP_GAP_REASONS], const uint64_t *ns);
+/* An object "gaps" of the reasons that occurred, with ns another one, "gap_ns". */
+void gaps_json(struct json *json, const uint64_t gaps[FLOWTAP_GAP_REASONS], const uint64_t *ns);
 
 #endif /* GAPS_H */

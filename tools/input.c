@@ -5,10 +5,15 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <flowtap/packed.h>
+#include <flowtap/perfdata.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define UNPACK_LIMIT "FLOWTAP_UNPACK_LIMIT"
 
 const char *input_name(const char *path)
 {
@@ -41,17 +46,25 @@ static int copy(int from, int to)
 	return lseek(to, 0, SEEK_SET) < 0 ? -errno : 0;
 }
 
-static int keep(int pipe)
+/* A file without a name. The fd or -errno. */
+static int temporary(void)
 {
 	const char *directory = getenv("TMPDIR");
-	int fd, error;
+	int fd;
 
 	directory = directory && *directory ? directory : "/var/tmp";
 	fd = open(directory, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
 	if (fd < 0)
 		fd = open("/tmp", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
+	return fd < 0 ? -errno : fd;
+}
+
+static int keep(int pipe)
+{
+	int fd = temporary(), error;
+
 	if (fd < 0)
-		return -errno;
+		return fd;
 	error = copy(pipe, fd);
 	if (error) {
 		close(fd);
@@ -60,12 +73,135 @@ static int keep(int pipe)
 	return fd;
 }
 
+/* --- Packed archives. --- */
+
+static int unpack_limit(uint64_t *limit)
+{
+	const char *text = getenv(UNPACK_LIMIT);
+
+	*limit = FLOWTAP_PACKED_LIMIT;
+	if (!text || !*text || number_parse_size(text, limit))
+		return 0;
+	complain(UNPACK_LIMIT "='%s' is not a size as 64G", text);
+	return -EINVAL;
+}
+
+static void tell_unpacked(const char *path, const struct flowtap_unpacked *unpacked)
+{
+	char bytes[32], zeros[32];
+
+	if (!unpacked->damages)
+		return;
+	complain("'%s': offset %" PRIu64 ": %s", input_name(path), unpacked->offset,
+		 unpacked->reason);
+	if (unpacked->damages > FLOWTAP_PACKED_DAMAGES)
+		advise("there are more damages, and what is behind them was left out");
+	else if (unpacked->damages > 1)
+		advise("there are %" PRIu64 " damages", unpacked->damages);
+	advise("%s bytes came out of it, %s of them zeros in place of what is missing",
+	       number_group(unpacked->bytes, bytes), number_group(unpacked->zeros, zeros));
+}
+
+static int unpack_problem(const char *path, int error, uint64_t limit)
+{
+	char size[32];
+
+	switch (-error) {
+	case EFBIG:
+		complain("'%s' has more than %s bytes in it", input_name(path),
+			 number_group(limit, size));
+		advise("set " UNPACK_LIMIT "=SIZE (as 64G) if there is room for them in $TMPDIR");
+		break;
+	case EOVERFLOW:
+		complain("'%s' was packed with a window of more than %u MiB", input_name(path),
+			 FLOWTAP_PACKED_WINDOW >> 20);
+		advise("unpack it first: zstd --long=31 -d");
+		break;
+	case ENOMEM:
+		complain("no memory");
+		break;
+	default:
+		complain("cannot unpack '%s': %s", input_name(path), strerror(-error));
+		if (error == -ENOSPC)
+			advise("set TMPDIR to a directory with more room");
+	}
+	return error;
+}
+
+/* The archive that is in the file, as a temporary file, or the file itself. It is taken over. */
+static int unpacked(const char *path, int packed)
+{
+	struct flowtap_unpacked result;
+	uint64_t limit;
+	int fd, error;
+
+	if (!flowtap_packed_is(packed))
+		return packed;
+	error = unpack_limit(&limit);
+	fd = error ? error : temporary();
+	if (!error) {
+		error = fd < 0 ? fd : flowtap_unpack(packed, fd, limit, &result);
+		if (error)
+			unpack_problem(path, error, limit);
+		else
+			tell_unpacked(path, &result);
+	}
+	if (error && fd >= 0)
+		close(fd);
+	close(packed);
+	return error ? error : fd;
+}
+
+/* DIRECTORY/name: the descriptor, or -1. */
+static int open_in(const char *directory, const char *name)
+{
+	int at = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = at < 0 ? -1 : openat(at, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	struct stat stat_of;
+
+	if (at >= 0)
+		close(at);
+	if (fd >= 0 && (fstat(fd, &stat_of) || !S_ISREG(stat_of.st_mode))) {
+		close(fd);
+		return -1;
+	}
+	return fd;
+}
+
+bool input_is_perf_directory(const char *path)
+{
+	char begin[8];
+	int fd = open_in(path, "data");
+	ssize_t n = fd < 0 ? -1 : pread(fd, begin, sizeof(begin), 0);
+
+	if (fd >= 0)
+		close(fd);
+	return n > 0 && flowtap_perfdata_is(begin, (size_t)n);
+}
+
+int input_open_kcore(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *directory;
+	int fd;
+
+	fd = open_in(path, "kcore_dir/kcore");
+	if (fd < 0 && !strcmp(slash ? slash + 1 : path, "data")) {
+		directory = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
+		fd = directory ? open_in(directory, "kcore_dir/kcore") : -1;
+		free(directory);
+	}
+	return fd < 0 ? -ENOENT : fd;
+}
+
 int input_open(const char *path)
 {
 	struct stat stat_of;
 	int fd, kept;
 
-	if (strcmp(path, "-"))
+	if (input_is_perf_directory(path))
+		fd = open_in(path, "data");
+	else if (strcmp(path, "-"))
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 	else
 		fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
@@ -79,10 +215,10 @@ int input_open(const char *path)
 		return -EISDIR;
 	}
 	if (S_ISREG(stat_of.st_mode))
-		return fd;
+		return unpacked(path, fd);
 	kept = keep(fd);
 	if (kept < 0)
 		complain("cannot keep what comes from '%s': %s", input_name(path), strerror(-kept));
 	close(fd);
-	return kept;
+	return kept < 0 ? kept : unpacked(path, kept);
 }

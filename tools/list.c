@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* flowtap list: the sources of each CPU, what they can do, and the events that can trigger. */
 #include "device.h"
+#include "ete_options.h"
 #include "event.h"
 #include "filter.h"
 #include "json.h"
@@ -18,7 +19,7 @@ static const char help[] =
 	"usage: flowtap list [--json]\n"
 	"\n"
 	"Shows which CPUs have a source of control flow, what it can do, and the events that can\n"
-	"trigger a sample.\n"
+	"trigger a sample where it takes samples.\n"
 	"\n"
 	"      --json   the same as JSON\n"
 	"  -h, --help   this text\n";
@@ -37,6 +38,27 @@ static bool alike(const struct flowtap_query *one, const struct flowtap_query *o
 	return !memcmp(&a, &b, sizeof(a));
 }
 
+/* TRBIDR_EL1.Align. */
+static unsigned int alignment(const struct flowtap_query *query)
+{
+	return 1U << (query->ete.trbidr & 15);
+}
+
+static void print_ete(const struct flowtap_query *query)
+{
+	/* TRCDEVARCH.REVISION counts the minor versions. */
+	printf("  ete       1.%u, the kernel at EL%u\n", query->ete.trcdevarch >> 16 & 15,
+	       query->ete.exception_level);
+	printf("  settable  ");
+	print_bits(stdout, config_bits, query->ete.settable, " ");
+	printf("\n  ranges    %u\n", query->ete.address_ranges);
+	if (query->ete.settable & 1ULL << 4)
+		printf("  cycles    counted from %u on\n", ete_cycles_least(&query->ete));
+	printf("  counter   %" PRIu64 " Hz\n", (uint64_t)query->ete.counter_frequency);
+	printf("  buffer    aligned to %u byte%s\n", alignment(query),
+	       alignment(query) == 1 ? "" : "s");
+}
+
 static void print_source(const struct flowtap_query *query)
 {
 	printf("  modes     ");
@@ -45,7 +67,9 @@ static void print_source(const struct flowtap_query *query)
 	print_bits(stdout, trigger_bits, query->triggers, " ");
 	printf("\n  flags     ");
 	print_bits(stdout, flag_bits, query->flags, " ");
-	printf("\n  period    at least %" PRIu64 "\n", (uint64_t)query->period_min);
+	printf("\n");
+	if (query->triggers & FLOWTAP_TRIGGER_OVERFLOW)
+		printf("  period    at least %" PRIu64 "\n", (uint64_t)query->period_min);
 	if (query->ctr.depths) {
 		printf("  depths   ");
 		for (unsigned int i = 0; i < 5; i++)
@@ -61,6 +85,8 @@ static void print_source(const struct flowtap_query *query)
 		print_bits(stdout, data_bits, query->ctr.data, " ");
 		printf("\n  MISP      %s\n", query->ctr.target & 1 ? "reported" : "not reported");
 	}
+	if (query->source == FLOWTAP_SOURCE_ETE)
+		print_ete(query);
 	if (query->holder_pid || query->holder_comm[0]) {
 		printf("  held by   %u (", query->holder_pid);
 		print_plain(stdout, (const char *)query->holder_comm,
@@ -113,6 +139,14 @@ static uint64_t least_period(const struct flowtap_query *queries, size_t cpus)
 	return least;
 }
 
+static bool takes_events(const struct flowtap_query *queries, size_t cpus)
+{
+	for (size_t cpu = 0; cpu < cpus; cpu++)
+		if (queries[cpu].triggers & FLOWTAP_TRIGGER_OVERFLOW)
+			return true;
+	return false;
+}
+
 static void print_events(uint64_t least)
 {
 	size_t n;
@@ -144,6 +178,21 @@ static void json_ctr(struct json *json, const struct flowtap_query *query)
 	json_bool(json, "misp", query->ctr.target & 1);
 }
 
+static void json_ete(struct json *json, const struct flowtap_query *query)
+{
+	json_open(json, "trcidr", '[');
+	for (unsigned int i = 0; i < 14; i++)
+		json_number(json, NULL, query->ete.trcidr[i]);
+	json_close(json, ']');
+	json_number(json, "trcdevarch", query->ete.trcdevarch);
+	json_number(json, "trbidr", query->ete.trbidr);
+	json_number(json, "counter_frequency", query->ete.counter_frequency);
+	json_number(json, "exception_level", query->ete.exception_level);
+	json_bits(json, "settable", config_bits, query->ete.settable);
+	json_number(json, "cycles_min", ete_cycles_least(&query->ete));
+	json_number(json, "address_ranges", query->ete.address_ranges);
+}
+
 static void json_cpu(struct json *json, const struct flowtap_query *query)
 {
 	const char *comm = (const char *)query->holder_comm;
@@ -165,6 +214,8 @@ static void json_cpu(struct json *json, const struct flowtap_query *query)
 		json_number(json, "period_min", query->period_min);
 		if (query->ctr.depths)
 			json_ctr(json, query);
+		if (query->source == FLOWTAP_SOURCE_ETE)
+			json_ete(json, query);
 		json_number(json, "holder_pid", query->holder_pid);
 		json_bytes(json, "holder_comm", comm, strnlen(comm, sizeof(query->holder_comm)));
 	}
@@ -236,7 +287,8 @@ int list_command(int argc, char **argv)
 		json_all(queries, n);
 	} else {
 		print_cpus(queries, n);
-		print_events(least_period(queries, n));
+		if (takes_events(queries, n))
+			print_events(least_period(queries, n));
 	}
 	free(queries);
 	return STATUS_OK;

@@ -14,11 +14,15 @@ static const struct command {
 	const char *line;
 } commands[] = {
 	{ "record", record_command, "record the control flow of a command or a process" },
-	{ "decode", decode_command, "turn a recording into a trace: stf, zstf or flow" },
-	{ "dump", dump_command, "print what is in a recording or an STF file" },
-	{ "check", check_command, "say whether a recording or an STF file is whole and right" },
+	{ "decode", decode_command, "turn a recording into a trace: stf, zstf, tarmac, qemu4v or flow" },
+	{ "convert", convert_command, "write a trace in another format" },
+	{ "diff", diff_command, "show where two traces part" },
+	{ "stat", stat_command, "count what is in a trace" },
+	{ "dump", dump_command, "print what is in a recording or a trace" },
+	{ "check", check_command, "say whether a recording or a trace is whole and right" },
 	{ "doctor", doctor_command, "say what this machine has, what is missing and the fix" },
 	{ "list", list_command, "show sources, their capabilities and events" },
+	{ "ctl", ctl_command, "ask a flowtapd that records all day" },
 	{ "help", help_command, "explain a command" },
 	{ "version", version_command, "print the version" },
 };

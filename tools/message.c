@@ -4,22 +4,62 @@
 
 #include <stdarg.h>
 
+static const char *program = "flowtap";
+static void (*taker)(bool advice, const char *text);
+
+void message_program(const char *name)
+{
+	program = name;
+}
+
+void message_divert(void (*take)(bool advice, const char *text))
+{
+	taker = take;
+}
+
+/* False: nobody takes it. */
+static bool divert(bool advice, const char *format, va_list list)
+{
+	char text[MESSAGE_MAX];
+
+	if (!taker)
+		return false;
+	vsnprintf(text, sizeof(text), format, list);
+	taker(advice, text);
+	return true;
+}
+
 void complain(const char *format, ...)
 {
 	va_list list;
+	bool taken;
 
+	va_start(list, format);
+	taken = divert(false, format, list);
+	va_end(list);
+	if (taken)
+		return;
 	fflush(stdout);
-	fputs("flowtap: ", stderr);
+	/* Two files may be read at a time. */
+	flockfile(stderr);
+	fprintf(stderr, "%s: ", program);
 	va_start(list, format);
 	vfprintf(stderr, format, list);
 	va_end(list);
 	fputc('\n', stderr);
+	funlockfile(stderr);
 }
 
 void advise(const char *format, ...)
 {
 	va_list list;
+	bool taken;
 
+	va_start(list, format);
+	taken = divert(true, format, list);
+	va_end(list);
+	if (taken)
+		return;
 	fputs("  ", stderr);
 	va_start(list, format);
 	vfprintf(stderr, format, list);

@@ -37,6 +37,8 @@ const struct name flag_bits[] = {
 	{ FLOWTAP_OVERWRITE, "overwrite" },
 	{ FLOWTAP_CPU_WIDE, "cpu_wide" },
 	{ FLOWTAP_EXCLUDE_GUEST, "exclude_guest" },
+	{ FLOWTAP_ENDLESS, "endless" },
+	{ FLOWTAP_EXCLUDE, "exclude" },
 	{ 0, NULL }
 };
 
@@ -79,6 +81,17 @@ const struct name data_bits[] = {
 	{ 0, NULL }
 };
 
+const struct name config_bits[] = {
+	{ 1ULL << 3, "BB" },
+	{ 1ULL << 4, "CCI" },
+	{ 1ULL << 6, "CID" },
+	{ 1ULL << 7, "VMID" },
+	{ 1ULL << 11, "TS" },
+	{ 1ULL << 12, "RS" },
+	{ 1ULL << 15, "VMIDOPT" },
+	{ 0, NULL }
+};
+
 const struct name block_names[] = {
 	{ FLOWTAP_ARCHIVE_INFO, "info" },
 	{ FLOWTAP_ARCHIVE_QUERY, "query" },
@@ -94,6 +107,17 @@ const struct name block_names[] = {
 	{ FLOWTAP_ARCHIVE_KERNEL, "kernel" },
 	{ FLOWTAP_ARCHIVE_SYMBOLS, "symbols" },
 	{ FLOWTAP_ARCHIVE_FILE, "file" },
+	{ FLOWTAP_ARCHIVE_BEGUN, "begun" },
+	{ FLOWTAP_ARCHIVE_TRIGGER, "trigger" },
+	{ 0, NULL }
+};
+
+const struct name trigger_cause_names[] = {
+	{ FLOWTAP_ARCHIVE_CAUSE_ASKED, "asked" },
+	{ FLOWTAP_ARCHIVE_CAUSE_CRASH, "crash" },
+	{ FLOWTAP_ARCHIVE_CAUSE_UPROBE, "uprobe" },
+	{ FLOWTAP_ARCHIVE_CAUSE_TRACEPOINT, "tracepoint" },
+	{ FLOWTAP_ARCHIVE_CAUSE_LATENCY, "latency" },
 	{ 0, NULL }
 };
 
@@ -152,6 +176,8 @@ static const char *const meanings[FLOWTAP_GAP_REASONS] = {
 	[FLOWTAP_CAUSE_EXEC] = "a set-uid program was executed and is not recorded",
 	[FLOWTAP_CAUSE_HARDWARE] = "the hardware reported a loss",
 	[FLOWTAP_CAUSE_MEMORY] = "a new task could not be followed for lack of memory",
+	[FLOWTAP_GAP_STROBE] = "the strobe rested, as was asked for",
+	[FLOWTAP_GAP_EXCLUDED] = "an excluded task ran, as was asked for",
 	[FLOWTAP_GAP_TRAP] = "after a trap: where the program went on is not recorded",
 	[FLOWTAP_GAP_NO_IMAGE] = "no code is known at that address",
 	[FLOWTAP_GAP_NO_CODE] =

@@ -21,7 +21,9 @@ extern const struct name flag_bits[];
 extern const struct name trigger_bits[];
 extern const struct name control_bits[];	/* sctrctl (Smctr 2.1) */
 extern const struct name data_bits[];		/* ctrdata (Smctr 3.3) */
+extern const struct name config_bits[];		/* TRCCONFIGR, what the ABI lets one set */
 extern const struct name block_names[];		/* FLOWTAP_ARCHIVE_ */
+extern const struct name trigger_cause_names[];	/* FLOWTAP_ARCHIVE_CAUSE_ */
 extern const struct name record_names[];	/* FLOWTAP_RECORD_ */
 extern const struct name task_names[];		/* FLOWTAP_TASK_ events */
 extern const struct name compression_names[];	/* FLOWTAP_COMPRESSION_ */

@@ -40,6 +40,27 @@ bool number_parse_seconds(const char *text, uint64_t *nanoseconds)
 	return *nanoseconds > 0;
 }
 
+bool number_parse_size(const char *text, uint64_t *value)
+{
+	static const char units[] = "KMG";
+	char digits[24];
+	size_t size = strlen(text), shift = 0;
+	const char *unit = size ? strchr(units, text[size - 1]) : NULL;
+
+	if (unit && *unit) {
+		shift = 10 * (size_t)(unit - units + 1);
+		size--;
+	}
+	if (!size || size >= sizeof(digits))
+		return false;
+	memcpy(digits, text, size);
+	digits[size] = 0;
+	if (!number_parse(digits, 1, UINT64_MAX >> shift, value))
+		return false;
+	*value <<= shift;
+	return true;
+}
+
 const char *number_group(uint64_t value, char *buffer)
 {
 	char digits[24];
@@ -69,10 +90,24 @@ const char *number_bytes(uint64_t bytes, char *buffer)
 	return buffer;
 }
 
-uint64_t number_now(void)
+static uint64_t time_of(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC_RAW, &now);
+	clock_gettime(clock, &now);
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
+}
+
+uint64_t number_now(void)
+{
+	return time_of(CLOCK_MONOTONIC_RAW);
+}
+
+/* How long ago, by the one clock, is as long ago by the other. */
+uint64_t number_raw(uint64_t monotonic)
+{
+	const uint64_t now = time_of(CLOCK_MONOTONIC), raw = number_now();
+	const uint64_t ago = now > monotonic ? now - monotonic : 0;
+
+	return raw > ago ? raw - ago : 0;
 }

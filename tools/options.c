@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "options.h"
 
+#include "control.h"
 #include "filter.h"
+#include "names.h"
 #include "tool.h"
 
 #include <flowtap/archive.h>
@@ -23,8 +25,9 @@ static const char help_targets[] =
 	"       flowtap record [OPTION...] --cgroup PATH [[--] COMMAND [ARGUMENT...]]\n"
 	"       flowtap record [OPTION...] -a [[--] COMMAND [ARGUMENT...]]\n"
 	"\n"
-	"Records the control transfers of a command, of processes that run already, or of all that\n"
-	"runs on the CPUs, until it ends or SIGINT (Ctrl-C) comes.\n"
+	"Records the control flow of a command, of processes that run already, or of all that runs\n"
+	"on the CPUs, until it ends or SIGINT (Ctrl-C) comes. RISC-V's CTR takes samples of control\n"
+	"transfers, Arm's ETE traces every one.\n"
 	"\n"
 	"Whom:\n"
 	"  -p, --pid PID,...    the processes to attach to\n"
@@ -37,17 +40,9 @@ static const char help_targets[] =
 	"What:\n"
 	"      --user           user mode (the default)\n"
 	"      --kernel         kernel mode; with --user both\n"
-	"      --filter TYPES   these transfers only; each with ^ before it: all but these\n"
-	"      --ras            call stacks instead of transfers (RASEMU); user mode only\n"
-	"      --depth N        transfers per sample, 16 to 256 (the most the CPU has)\n"
-	"      --freeze-on-breakpoint   a breakpoint stops recording until the next sample (BPFRZ)\n"
 	"      --source NAME    ctr, ete or soft (what the CPU has)\n"
-	"\n"
-	"When:\n"
-	"  -e, --event EVENT    what triggers samples (instructions); `flowtap list` shows events\n"
-	"  -c, --count PERIOD   events per sample (depends on the event: 1000000 instructions)\n"
-	"  -F, --freq N         N samples a second while a task runs, by a timer; no event\n"
-	"      --switch         also a sample when a task leaves the CPU\n"
+	"      --borrow[=SOCKET]   while a flowtapd records all day: it lets go of the hardware for as\n"
+	"                       long as this recording takes; needs root\n"
 	"      --duration S     stop after S seconds; a command still running gets SIGTERM\n"
 	"\n"
 	"Where to:\n"
@@ -61,6 +56,20 @@ static const char help_targets[] =
 	"  -q, --quiet          no live line and no summary\n"
 	"      --json           the summary as one line of JSON on standard output, at the end\n"
 	"  -h, --help           this text\n"
+	"\n"
+	"Of sources that take samples (ctr, soft):\n"
+	"  -e, --event EVENT    what triggers samples (instructions); `flowtap list` shows events\n"
+	"  -c, --count PERIOD   events per sample (depends on the event: 1000000 instructions)\n"
+	"  -F, --freq N         N samples a second while a task runs, by a timer; no event\n"
+	"      --switch         also a sample when a task leaves the CPU\n"
+	"      --filter TYPES   these transfers only; each with ^ before it: all but these\n"
+	"      --ras            call stacks instead of transfers (RASEMU); user mode only\n"
+	"      --depth N        transfers per sample, 16 to 256 (the most the CPU has)\n"
+	"      --freeze-on-breakpoint   a breakpoint stops recording until the next sample (BPFRZ)\n"
+	"\n"
+	"Of ete:\n";
+
+static const char help_types[] =
 	"\n"
 	"TYPES is a comma list of what decode's summary names (with - for a blank: direct-call,\n"
 	"other-indirect-jump ...) and of:\n";
@@ -89,9 +98,11 @@ enum {
 	LONG_CGROUP,
 	LONG_OVERWRITE,
 	LONG_BUNDLE,
+	LONG_BORROW,
+	LONG_ETE,			/* the first of those that only ETE has */
 };
 
-static const struct option long_options[] = {
+static const struct option common_options[] = {
 	{ "pid", required_argument, NULL, 'p' },
 	{ "cgroup", required_argument, NULL, LONG_CGROUP },
 	{ "all-cpus", no_argument, NULL, 'a' },
@@ -112,13 +123,18 @@ static const struct option long_options[] = {
 	{ "output", required_argument, NULL, 'o' },
 	{ "force", no_argument, NULL, LONG_FORCE },
 	{ "bundle", no_argument, NULL, LONG_BUNDLE },
+	{ "borrow", optional_argument, NULL, LONG_BORROW },
 	{ "overwrite", no_argument, NULL, LONG_OVERWRITE },
 	{ "ring-pages", required_argument, NULL, LONG_PAGES },
 	{ "quiet", no_argument, NULL, 'q' },
 	{ "json", no_argument, NULL, LONG_JSON },
 	{ "help", no_argument, NULL, 'h' },
-	{ NULL, 0, NULL, 0 }
 };
+
+#define N_COMMON (sizeof(common_options) / sizeof(common_options[0]))
+
+/* What only a source that takes samples can be asked for. */
+static const int of_samples[] = { 'e', 'c', 'F', LONG_FILTER, LONG_RAS, LONG_DEPTH, LONG_FREEZE };
 
 bool options_trace_command(const struct record_options *options)
 {
@@ -292,6 +308,9 @@ static const char *take_value(struct record_options *options, int option, const 
 	case LONG_FILTER:
 		options->filter = text;
 		return NULL;
+	case LONG_BORROW:
+		options->borrow = text ? text : CONTROL_SOCKET;
+		return *options->borrow ? NULL : "the path of a socket";
 	case LONG_DEPTH:
 		if (!number_parse(text, 16, 256, &value) || !power_of_two(value))
 			return "16, 32, 64, 128 or 256";
@@ -309,6 +328,8 @@ static const char *take_value(struct record_options *options, int option, const 
 static void print_help(void)
 {
 	fputs(help_targets, stdout);
+	ete_options_help(stdout);
+	fputs(help_types, stdout);
 	filter_help(stdout);
 	fputs(help_rest, stdout);
 }
@@ -337,6 +358,24 @@ static const char *conflict(const struct record_options *options)
 	if (options->json && !strcmp(options->path, "-"))
 		return "--json and -o - both want standard output";
 	return NULL;
+}
+
+/* Each source has options of its own. 0 or an exit status. */
+static int check_source(const char *command, const struct record_options *options)
+{
+	const char *samples = options->samples_option, *ete = options->ete_option;
+	uint32_t source = options->configure.source;
+
+	if (samples && ete)
+		return misused(command, "--%s is for sources that take samples (ctr), --%s for ete: "
+					"none has both", samples, ete);
+	if (samples && source == FLOWTAP_SOURCE_ETE)
+		return misused(command, "ete traces all and takes no samples: no --%s with it",
+			       samples);
+	if (ete && source != FLOWTAP_SOURCE_NONE && source != FLOWTAP_SOURCE_ETE)
+		return misused(command, "--%s is for ete, not for %s", ete,
+			       name_of(source_names, source));
+	return 0;
 }
 
 static int parse_filter(const char *command, struct record_options *options)
@@ -386,8 +425,30 @@ static void complete(struct record_options *options)
 	configure->event_config = options->event.config;
 }
 
+/* Remembers the first option that not every source has; option: as getopt said. */
+static void note_source(struct record_options *options, int option)
+{
+	for (size_t i = 0; i < sizeof(of_samples) / sizeof(of_samples[0]); i++)
+		for (size_t n = 0; n < N_COMMON && !options->samples_option; n++)
+			if (of_samples[i] == option && common_options[n].val == option)
+				options->samples_option = common_options[n].name;
+	if (option >= LONG_ETE && !options->ete_option)
+		options->ete_option = ete_options_name((size_t)(option - LONG_ETE));
+}
+
+static const char *take(struct record_options *options, int option, const char *text)
+{
+	if (take_flag(options, option))
+		return NULL;
+	if (option >= LONG_ETE)
+		return ete_options_take(&options->ete, (size_t)(option - LONG_ETE), text);
+	return take_value(options, option, text);
+}
+
 int options_parse(int argc, char **argv, struct record_options *options)
 {
+	/* What is behind the last one is zero. */
+	struct option all[N_COMMON + ETE_OPTIONS_MAX + 1] = { { .name = NULL } };
 	const char *problem;
 	int option, status;
 
@@ -397,17 +458,19 @@ int options_parse(int argc, char **argv, struct record_options *options)
 		.configure = { .flags = FLOWTAP_INHERIT, .ring_pages = OPTIONS_PAGES },
 	};
 	event_parse("instructions", &options->event);
+	ete_options_init(&options->ete);
+	memcpy(all, common_options, sizeof(common_options));
+	ete_options_list(all + N_COMMON, LONG_ETE);
 	/* +: what follows the command's name is the command's. */
-	while ((option = getopt_long(argc, argv, "+p:aC:e:c:F:o:qh", long_options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "+p:aC:e:c:F:o:qh", all, NULL)) != -1) {
 		if (option == 'h') {
 			print_help();
 			return -1 - STATUS_OK;
 		}
 		if (option == '?')
 			return -1 - usage_hint(argv[0]);
-		if (take_flag(options, option))
-			continue;
-		problem = take_value(options, option, optarg);
+		note_source(options, option);
+		problem = take(options, option, optarg);
 		if (problem)
 			return -1 - misused(argv[0], "'%s' is not %s", optarg, problem);
 	}
@@ -416,7 +479,9 @@ int options_parse(int argc, char **argv, struct record_options *options)
 	problem = conflict(options);
 	if (problem)
 		return -1 - misused(argv[0], "%s", problem);
-	status = 0;
+	status = check_source(argv[0], options);
+	if (status)
+		return -1 - status;
 	complete(options);
 	if (options->filter)
 		status = parse_filter(argv[0], options);

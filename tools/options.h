@@ -3,6 +3,7 @@
 #ifndef OPTIONS_H
 #define OPTIONS_H
 
+#include "ete_options.h"
 #include "event.h"
 
 #include <linux/flowtap.h>
@@ -29,8 +30,13 @@ struct record_options {
 	uint64_t frequency;		/* of the timer, 0: none */
 	uint32_t types;			/* of transfers (filter.h) */
 	const char *filter;		/* as it was typed, or NULL */
-	struct flowtap_configure configure;
+	struct flowtap_configure configure;	/* of sources that take samples; ETE's is in ete */
+	struct ete_wish ete;
+	/* The first option that was given and only such a source has; NULL: none. */
+	const char *samples_option;
+	const char *ete_option;
 	const char *path;
+	const char *borrow;		/* flowtapd's socket, NULL: nothing is borrowed */
 	uint64_t duration;		/* ns, 0: none */
 	bool pages_given;
 	bool bundle;			/* the files that were mapped go into the archive */

@@ -6,23 +6,43 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <flowtap/archive.h>
+#include <flowtap/zstf.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* For the signal handler: what to remove. */
-static const char *volatile unfinished;
+/* For the signal handler: what to remove, and how many parts stay because they can be read. */
+static const char *volatile unfinished[OUTPUT_PARTS_MAX];
+static volatile sig_atomic_t kept;
 
 static void remove_unfinished(int number)
 {
-	const char *path = unfinished;
+	static const char stays[] =
+		"\nflowtap: interrupted: what was written so far stays under the name OUT.part\n";
 
-	if (path)
-		unlink(path);
+	for (size_t i = 0; i < OUTPUT_PARTS_MAX; i++) {
+		const char *path = unfinished[i];
+
+		if (path)
+			unlink(path);
+	}
+	if (kept && write(STDERR_FILENO, stays, sizeof(stays) - 1) < 0)
+		kept = 0;
 	signal(number, SIG_DFL);
 	raise(number);
+}
+
+/* In the place of one that is no more; NULL: a free one. */
+static void note_unfinished(const char *before, const char *path)
+{
+	for (size_t i = 0; i < OUTPUT_PARTS_MAX; i++) {
+		if (unfinished[i] != before)
+			continue;
+		unfinished[i] = path;
+		return;
+	}
 }
 
 static int problem(const char *what, const char *path, int error)
@@ -100,7 +120,7 @@ int output_open_archive(struct output *output, const char *path, bool force)
 	output->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (output->fd < 0) {
 		error = problem("write", path, -errno);
-		output_discard(output);
+		output_discard(output, error);
 		return error;
 	}
 	output->created = regular;
@@ -111,7 +131,9 @@ static void watch_signals(const char *path)
 {
 	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
 
-	unfinished = path;
+	note_unfinished(NULL, path);
+	/* A limit of the size of files is an error of write, with a message. */
+	signal(SIGXFSZ, SIG_IGN);
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
 		/* nohup and `command &` have them ignored: leave that. */
 		if (signal(numbers[i], remove_unfinished) == SIG_IGN)
@@ -136,32 +158,60 @@ int output_open_part(struct output *output, const char *path)
 		output->part = NULL;
 		return problem("write", path, -ENOMEM);
 	}
+	/* Before the file is there: no signal can come in between. */
+	watch_signals(output->part);
 	output->fd = open(output->part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
 	if (output->fd < 0) {
 		int error = problem("write", output->part, -errno);
 
+		note_unfinished(output->part, NULL);
 		free(output->part);
 		output->part = NULL;
 		return error;
 	}
 	output->created = true;
-	watch_signals(output->part);
 	return 0;
 }
 
 void output_keep(struct output *output)
 {
-	(void)output;		/* one at a time */
-	unfinished = NULL;
+	if (!output->part || output->keeps)
+		return;
+	note_unfinished(output->part, NULL);
+	output->keeps = true;
+	kept++;
 }
 
 static void forget(struct output *output)
 {
-	unfinished = NULL;
+	if (output->keeps)
+		kept--;
+	else if (output->part)
+		note_unfinished(output->part, NULL);
+	output->keeps = false;
 	free(output->part);
 	free(output->old);
 	output->part = output->old = NULL;
 	output->fd = -1;
+}
+
+/* Those that a full disk and the like bring; what was written before is good. */
+static bool is_full(int error)
+{
+	return error == -ENOSPC || error == -EDQUOT || error == -EFBIG || error == -EIO;
+}
+
+static void keep_or_remove(struct output *output, int error)
+{
+	struct stat stat_of;
+
+	if (!output->created)
+		return;
+	if (output->keeps && is_full(error) && !stat(output->part, &stat_of) &&
+	    stat_of.st_size > FLOWTAP_ZSTF_HEAD)
+		advise("what was written until then stays as '%s'", output->part);
+	else
+		unlink(output->part ? output->part : output->path);
 }
 
 int output_commit(struct output *output)
@@ -179,19 +229,17 @@ int output_commit(struct output *output)
 		error = -errno;
 	if (error) {
 		problem("write", output->path, error);
-		if (output->part)
-			unlink(output->part);
+		keep_or_remove(output, error);
 	}
 	forget(output);
 	return error;
 }
 
-void output_discard(struct output *output)
+void output_discard(struct output *output, int error)
 {
 	if (output->fd >= 0 && output->fd != STDOUT_FILENO)
 		close(output->fd);
-	if (output->created)
-		unlink(output->part ? output->part : output->path);
+	keep_or_remove(output, error);
 	if (output->old && rename(output->old, output->path))
 		problem("rename", output->old, -errno);
 	forget(output);

@@ -5,12 +5,15 @@
 
 #include <stdbool.h>
 
+#define OUTPUT_PARTS_MAX 4096
+
 struct output {
 	const char *path;	/* borrowed; "-": standard output */
 	char *part;		/* written under this name until output_commit; NULL: its own */
 	char *old;		/* what stood there before has this name now */
 	int fd;
 	bool created;		/* a regular file that we made */
+	bool keeps;		/* output_keep */
 };
 
 /*
@@ -20,13 +23,22 @@ struct output {
  * becomes PATH.old; anything else is refused unless `force`. Devices and pipes are written to.
  */
 int output_open_archive(struct output *output, const char *path, bool force);
-/* Opens PATH.part; SIGINT, SIGTERM and SIGHUP remove it from now on. One at a time. */
+/*
+ * Opens PATH.part; SIGINT, SIGTERM and SIGHUP remove it from now on. OUTPUT_PARTS_MAX at a time: more
+ * would stay.
+ */
 int output_open_part(struct output *output, const char *path);
-/* What there is of a part can be used: from now on signals leave it under its name. */
+/*
+ * What there is of a part can be read, though it is not whole: from now on signals leave it under its
+ * name, as does a full disk.
+ */
 void output_keep(struct output *output);
 /* Closes, and gives a part its name. */
 int output_commit(struct output *output);
-/* Closes and removes what was made; what stood there before comes back. */
-void output_discard(struct output *output);
+/*
+ * Closes and removes what was made; what stood there before comes back. error: why; if it is one of a
+ * full disk a part that can be read stays, and that is told. 0: none.
+ */
+void output_discard(struct output *output, int error);
 
 #endif /* OUTPUT_H */

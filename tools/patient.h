@@ -18,12 +18,12 @@ struct patient {
 	struct flowtap_query *queries;
 	size_t cpus;
 	int device;			/* 0 or -errno of opening and asking */
-	bool source;			/* some CPU has one that is no make-believe */
+	bool source;			/* some CPU has one: patient_source */
 	unsigned int failures;
 	struct json *json;		/* NULL: text */
 };
 
-/* Whether the CPU records what it really does. */
+/* Whether record takes what the CPU offers, and that is what it really does. */
 bool patient_source(const struct flowtap_query *query);
 /* Says what a check found. fix: what to do, NULL where there is nothing to do. */
 void report(struct patient *patient, enum grade grade, const char *name, const char *fix,
@@ -31,6 +31,8 @@ void report(struct patient *patient, enum grade grade, const char *name, const c
 
 /* abilities.c: what the first CPU with a source can do of what record can be asked for. */
 void abilities_check(struct patient *patient);
+/* checks_arm.c: ETE and TRBE. */
+void checks_arm(struct patient *patient);
 /* checks.c: all of them, in the order in which one thing needs the other. */
 void checks_run(struct patient *patient);
 

@@ -3,6 +3,7 @@
 #include "perf.h"
 
 #include "input.h"
+#include "pick.h"
 #include "tap.h"
 #include "tool.h"
 #include "trace.h"
@@ -13,6 +14,7 @@
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define DAMAGES_SHOWN 10
 #define MISSING_MAX 16
@@ -24,26 +26,23 @@ struct missing_page {
 	uint32_t pid;
 };
 
-/* Between decoder and tap: where nothing was known, and what --tid leaves out. */
+/* Between pick and tap: where nothing was known. */
 struct watch {
-	struct flowtap_sink sink;	/* first: the decoder's */
+	struct flowtap_sink sink;	/* first: the pick's */
 	struct tap tap;
 	struct trace_decoding *decoding;
 	const struct flowtap_perfdata_counts *counts;	/* of the CPU that is decoded */
 	uint64_t told;			/* of its bytes, as progress */
-	uint32_t tid;			/* only this one's, 0: all */
-	bool other;			/* another thread runs */
-	bool seen;			/* this one did */
 	struct missing_page pages[MISSING_MAX];
 	size_t n_pages;
 	bool kernel;			/* there was none of the kernel's code somewhere */
-	uint64_t lost[FLOWTAP_GAP_REASONS];	/* gaps */
 };
 
 struct perf {
 	struct trace_decoding decoding;
 	struct flowtap_perfdata *perfdata;
 	struct flowtap_map *map;
+	struct pick pick;		/* before the watch: what --tid leaves out */
 	struct watch watch;
 	uint64_t *bytes;		/* of trace, by the number of the CPU in info */
 	uint64_t damages;
@@ -69,7 +68,7 @@ static int watch_block(struct flowtap_sink *sink, const struct flowtap_block *bl
 {
 	struct watch *watch = (struct watch *)sink;
 
-	return watch->other ? 0 : watch->tap.sink.block(&watch->tap.sink, block, taken, target);
+	return watch->tap.sink.block(&watch->tap.sink, block, taken, target);
 }
 
 /* Nothing was mapped there. */
@@ -85,46 +84,13 @@ static void note_page(struct watch *watch, uint64_t page)
 		watch->pages[watch->n_pages++] = (struct missing_page){ page, pid };
 }
 
-static int hand_on(struct watch *watch, const struct flowtap_element *element)
-{
-	if (element->kind == FLOWTAP_ELEMENT_GAP)
-		watch->lost[element->gap.reason]++;
-	return watch->tap.sink.element(&watch->tap.sink, element);
-}
-
-/* Whether the thread that is asked for runs now; where others ran in between there is a gap. */
-static int choose(struct watch *watch, const struct flowtap_context *context)
-{
-	const struct flowtap_element gap = {
-		.kind = FLOWTAP_ELEMENT_GAP,
-		.gap = {
-			.reason = FLOWTAP_GAP_SWITCH,
-			.size = UINT64_MAX,
-			.detail = "other threads ran",
-		},
-	};
-	bool other = watch->tid && context->tid != watch->tid;
-	int error = 0;
-
-	if (watch->other && !other && watch->seen)
-		error = hand_on(watch, &gap);
-	watch->other = other;
-	watch->seen |= !other;
-	return error;
-}
-
 static int watch_element(struct flowtap_sink *sink, const struct flowtap_element *element)
 {
 	struct watch *watch = (struct watch *)sink;
-	int error = 0;
 
-	if (element->kind == FLOWTAP_ELEMENT_CONTEXT)
-		error = choose(watch, &element->context);
-	if (error || watch->other)
-		return error;
 	if (element->kind == FLOWTAP_ELEMENT_GAP && element->gap.reason == FLOWTAP_GAP_NO_IMAGE)
 		note_page(watch, element->gap.address & ~0xfffULL);
-	return hand_on(watch, element);
+	return watch->tap.sink.element(&watch->tap.sink, element);
 }
 
 static void on_time(void *argument, uint64_t time)
@@ -147,7 +113,7 @@ static int decode_with(struct perf *perf, struct trace_output *output,
 	const struct flowtap_ete_options ete = { .keep_failed_transactions = wishes->keep_failed };
 	const struct flowtap_perfdata_options options = {
 		.map = perf->map,
-		.sink = &perf->watch.sink,
+		.sink = &perf->pick.sink,
 		.blocks = output->blocks,
 		.wfx = output->wfx,
 		.cpu = cpu->cpu,
@@ -157,11 +123,18 @@ static int decode_with(struct perf *perf, struct trace_output *output,
 	};
 	const struct flowtap_perfdata_counts *counts;
 	struct flowtap_perfdata_decoder *decoder;
+	uint64_t before = perf->watch.tap.instructions;
 	size_t n;
 	int error;
 
 	perf->watch.tap.next = output->format.sink;
+	if (wishes->format.symbols) {
+		wishes->format.symbols->find = tap_symbol;
+		wishes->format.symbols->argument = &perf->watch.tap;
+	}
 	perf->watch.told = 0;
+	/* What comes before the first context is a loss, whosever. */
+	pick_begin(&perf->pick, true);
 	error = flowtap_perfdata_decoder_new(perf->perfdata, &options, &decoder);
 	if (!error) {
 		counts = flowtap_perfdata_counts(decoder, &n);
@@ -182,6 +155,8 @@ static int decode_with(struct perf *perf, struct trace_output *output,
 		trace_add_counts(&perf->decoding, counts[i].ete);
 		perf->decoding.sessions += counts[i].stretches;
 	}
+	perf->decoding.cpus[perf->decoding.n_cpus - 1].instructions =
+		perf->watch.tap.instructions - before;
 	flowtap_perfdata_decoder_free(decoder);
 	return error;
 }
@@ -220,11 +195,38 @@ static bool goes(const struct perf *perf, size_t i)
 	return perf->bytes[i] && trace_wants(&perf->decoding, name, cpu->cpu);
 }
 
+/* None, or not of the CPU that is asked for. */
+static int no_trace(const struct perf *perf)
+{
+	const struct flowtap_perfdata_info *info = flowtap_perfdata_info(perf->perfdata);
+	const struct decode_options *options = perf->decoding.options;
+	struct pick_list cpus = { .n = 0 };
+
+	for (size_t i = 0; i < info->n_cpus; i++)
+		if (perf->bytes[i])
+			pick_note(&cpus, info->cpus[i].cpu);
+	complain("'%s' has no trace%s%s", input_name(options->input),
+		 options->cpu ? " of CPU " : "", options->cpu ? options->cpu : "");
+	pick_advise(&cpus, "CPUs that it has");
+	return -ENOENT;
+}
+
+/* The decoders told of all that they decoded. */
+static void count_picked(struct perf *perf)
+{
+	struct flowtap_ete_counts *counts = &perf->decoding.counts;
+	const struct tap *tap = &perf->watch.tap;
+
+	counts->instructions = tap->instructions;
+	counts->blocks = tap->blocks;
+	memcpy(counts->gaps, tap->gaps, sizeof(counts->gaps));
+}
+
 static int decode_cpus(struct perf *perf, int input)
 {
 	const struct flowtap_perfdata_info *info = flowtap_perfdata_info(perf->perfdata);
 	struct trace_output output = { .file.fd = -1 };
-	bool standard = !strcmp(perf->decoding.options->output, "-");
+	bool standard = !strcmp(perf->decoding.options->output, "-"), without;
 	size_t n = 0;
 	int error = 0;
 
@@ -232,21 +234,26 @@ static int decode_cpus(struct perf *perf, int input)
 		n += goes(perf, i);
 		perf->decoding.expected += goes(perf, i) ? perf->bytes[i] : 0;
 	}
-	if (!n) {
-		complain("'%s' has no trace%s", input_name(perf->decoding.options->input),
-			 perf->decoding.options->cpu ? " of that CPU" : "");
-		return -ENODATA;
-	}
+	if (!n)
+		return no_trace(perf);
 	perf->decoding.several = n > 1;
 	for (size_t i = 0; !error && i < info->n_cpus; i++) {
 		if (!goes(perf, i))
 			continue;
 		error = decode_cpu(perf, &output, &info->cpus[i], input);
+		/* A CPU on which the thread never ran has no output. */
+		without = !error && !standard && pick_some(&perf->pick) && !perf->pick.here;
 		if (!standard || error)
-			error = trace_output_close(&perf->decoding, &output, error);
+			error = trace_output_close(&perf->decoding, &output,
+						   without ? -ENOENT : error);
+		if (without && error == -ENOENT)
+			error = 0;
 	}
-	/* Those that no decoder told as well. */
-	memcpy(perf->decoding.counts.gaps, perf->watch.lost, sizeof(perf->watch.lost));
+	count_picked(perf);
+	if (!error && pick_some(&perf->pick) && !perf->pick.found) {
+		pick_nothing(&perf->pick, input_name(perf->decoding.options->input));
+		error = -ENOENT;
+	}
 	return trace_output_close(&perf->decoding, &output, error);
 }
 
@@ -276,6 +283,19 @@ static int survey(struct perf *perf)
 	}
 	flowtap_perfdata_decoder_free(decoder);
 	return error;
+}
+
+/* Its own memory says more than its vmlinux. 0 or why there is nothing of the kernel. */
+static int load_kernel(const struct perf *perf)
+{
+	const struct decode_options *options = perf->decoding.options;
+	int kcore = input_open_kcore(options->input), error;
+
+	if (kcore < 0)
+		return flowtap_perfdata_fill_kernel(perf->perfdata, options->sysroot, perf->map);
+	error = flowtap_perfdata_fill_kcore(perf->map, kcore);
+	close(kcore);
+	return error == -ENOEXEC ? -EUCLEAN : error;
 }
 
 /* A process is called as its first thread is. */
@@ -314,8 +334,7 @@ static int load(struct perf *perf, int input)
 	if (!error)
 		error = flowtap_perfdata_walk(perf->perfdata, on_record, perf);
 	if (!error) {
-		perf->kernel = flowtap_perfdata_fill_kernel(perf->perfdata, options->sysroot,
-							    perf->map);
+		perf->kernel = load_kernel(perf);
 		error = perf->kernel == -ENOMEM ? -ENOMEM : survey(perf);
 	}
 	return error ? trace_problem(&perf->decoding, "", error) : 0;
@@ -332,6 +351,8 @@ static const char *kernel_problem(int error)
 		return "the vmlinux there is another kernel's (build-id)";
 	case -ENODATA:
 		return "the recording does not say where it was";
+	case -EUCLEAN:
+		return "kcore_dir/kcore is no core file of an arm64 kernel";
 	case -ENOEXEC:
 		return "the vmlinux there has no symbol table or no code";
 	default:
@@ -409,6 +430,7 @@ int perf_decode(const struct decode_options *options, int input)
 	struct perf *perf = calloc(1, sizeof(*perf));
 	int status = STATUS_ERROR;
 	FILE *file = strcmp(options->output, "-") ? stdout : stderr;
+	int error;
 
 	if (!perf) {
 		complain("no memory");
@@ -417,10 +439,12 @@ int perf_decode(const struct decode_options *options, int input)
 	trace_init(&perf->decoding, options, "perf.data");
 	perf->watch.sink = (struct flowtap_sink){ .block = watch_block, .element = watch_element };
 	perf->watch.decoding = &perf->decoding;
-	perf->watch.tid = options->tid;
+	pick_init(&perf->pick, &perf->watch.sink, options->tid, NULL);
+	perf->pick.tells_others = true;
 	if (!load(perf, input)) {
-		status = trace_finish(&perf->decoding, decode_cpus(perf, input));
-		if (!options->quiet && !options->json) {
+		error = decode_cpus(perf, input);
+		status = trace_finish(&perf->decoding, error);
+		if (error != -ENOENT && !options->quiet && !options->json) {
 			print_info(file, perf);
 			print_processes(file, perf);
 			print_missing(file, perf);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* flowtap record: from the rings and the side band into an archive. */
 #include "filter.h"
+#include "names.h"
 #include "recording.h"
 #include "tally.h"
 #include "tool.h"
@@ -24,13 +25,16 @@ static struct tally tally_of(const struct recording *recording)
 	};
 }
 
-/* What triggers, in words. */
+/* What triggers samples, in words. */
 static void describe_trigger(const struct recording *recording, char *text, size_t room)
 {
 	const struct record_options *options = recording->options;
 	char number[32];
 
-	if (options->frequency)
+	if (recording->streams.source == FLOWTAP_SOURCE_ETE)
+		snprintf(text, room, "every instruction by %s",
+			 name_of(source_names, recording->streams.source));
+	else if (options->frequency)
 		snprintf(text, room, "%s samples a second",
 			 number_group(options->frequency, number));
 	else
@@ -72,6 +76,9 @@ static void announce(const struct recording *recording)
 	if (first->configure.ring_pages < options->configure.ring_pages)
 		advise("with rings of %u pages: more may not be locked (ulimit -l)",
 		       first->configure.ring_pages);
+	if (first->configure.aux_pages && first->configure.aux_pages < options->ete.aux_pages)
+		advise("with AUX areas of %u pages: more may not be locked (ulimit -l)",
+		       first->configure.aux_pages);
 	if (flowtap_sideband_polled(recording->sideband))
 		advise("perf_event_paranoid denies side-band events: what is mapped for a moment "
 		       "only will be missed");
@@ -113,6 +120,29 @@ static int choose_tasks(struct recording *recording)
 	if (!error && options->cgroup)
 		error = open_anchor(recording);
 	return error ? error : cgroup_follow(&recording->cgroup, streams);
+}
+
+/*
+ * flowtapd lets go of the hardware, until our connection is closed: by us, or because we are not
+ * there any more. 0 or an exit status.
+ */
+static int borrow(struct recording *recording)
+{
+	const struct record_options *options = recording->options;
+	int error = control_open(&recording->lender, options->borrow);
+
+	if (error == -ENOENT || error == -ECONNREFUSED) {
+		control_close(&recording->lender);
+		if (!options->quiet)
+			complain("nothing to be borrowed: no flowtapd listens at '%s'",
+				 options->borrow);
+		return 0;
+	}
+	if (error)
+		control_complain(&recording->lender, error);
+	else
+		error = control_ask(&recording->lender, "borrow", CONTROL_BORROW_SECONDS, true);
+	return error ? STATUS_ERROR : 0;
 }
 
 /* Everything until the first transfer can be recorded. 0 or an exit status. */
@@ -218,6 +248,8 @@ static void clean_up(struct recording *recording)
 	/* What is on its way arrives. */
 	streams_close(&recording->streams);
 	flowtap_archive_writer_free(recording->writer);
+	/* After the streams: then it can be taken back. */
+	control_close(&recording->lender);
 }
 
 int record_command(int argc, char **argv)
@@ -228,6 +260,7 @@ int record_command(int argc, char **argv)
 		.output = { .fd = -1 },
 		.workload = { .pidfd = -1, .go = -1, .report = -1 },
 		.anchor = { .pidfd = -1, .go = -1, .report = -1 },
+		.lender = { .fd = -1 },
 	};
 	int status;
 
@@ -238,13 +271,19 @@ int record_command(int argc, char **argv)
 	if (status)
 		return status;
 	signal(SIGPIPE, SIG_IGN);
+	/* Signals still end us: that gives it back as well. */
+	status = options.borrow ? borrow(&recording) : 0;
+	if (status) {
+		control_close(&recording.lender);
+		return status;
+	}
 	watch_block(&recording.watch, options.configure.flags & FLOWTAP_OVERWRITE);
 
 	status = prepare(&recording);
 	if (!status)
 		status = start(&recording);
 	if (status) {
-		output_discard(&recording.output);
+		output_discard(&recording.output, 0);
 		clean_up(&recording);
 		return status;
 	}

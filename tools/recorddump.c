@@ -17,6 +17,7 @@ enum kind {
 	CAUSES,
 	TRIGGER,
 	CONTROL,
+	AUX_FLAGS,
 };
 
 struct field {
@@ -62,8 +63,9 @@ static const struct field clocked[] = {
 
 static const struct field aux[] = {
 	FIELD(aux, time, TIME),	  FIELD(aux, counter, DECIMAL), FIELD(aux, offset, HEX),
-	FIELD(aux, size, DECIMAL), FIELD(aux, flags, HEX),	FIELD(aux, pid, DECIMAL),
-	FIELD(aux, tid, DECIMAL), { NULL, 0, 0, 0 }
+	FIELD(aux, size, DECIMAL), FIELD(aux, flags, AUX_FLAGS), FIELD(aux, pid, DECIMAL),
+	FIELD(aux, tid, DECIMAL),  FIELD(aux, cpu, DECIMAL),	FIELD(aux, since, TIME),
+	FIELD(aux, sequence, DECIMAL), FIELD(aux, loss, CAUSES),	{ NULL, 0, 0, 0 }
 };
 
 static const struct field itrace_start[] = {
@@ -106,6 +108,14 @@ static void print_causes(uint64_t causes)
 
 static void print_field(const struct field *field, const uint8_t *bytes)
 {
+	static const struct name aux_bits[] = {
+		{ FLOWTAP_AUX_TRUNCATED, "truncated" },
+		{ FLOWTAP_AUX_OVERWRITE, "overwrite" },
+		{ FLOWTAP_AUX_PARTIAL, "partial" },
+		{ FLOWTAP_AUX_COLLISION, "collision" },
+		{ FLOWTAP_AUX_CONTINUES, "continues" },
+		{ 0, NULL }
+	};
 	uint64_t value = 0;
 
 	/* Archives and this machine are little-endian (libuapi/archive.c). */
@@ -140,6 +150,9 @@ static void print_field(const struct field *field, const uint8_t *bytes)
 	case CONTROL:
 		print_bits(stdout, control_bits, value, ",");
 		break;
+	case AUX_FLAGS:
+		print_bits(stdout, aux_bits, value, ",");
+		break;
 	}
 }
 
@@ -149,6 +162,8 @@ static void print_misc(uint16_t misc)
 		{ FLOWTAP_MISC_USER, "user" },
 		{ FLOWTAP_MISC_OUT, "out" },
 		{ FLOWTAP_MISC_ESTIMATE, "estimate" },
+		{ FLOWTAP_MISC_KERNEL, "kernel" },
+		{ FLOWTAP_MISC_CPU_WIDE, "cpu_wide" },
 		{ 0, NULL }
 	};
 

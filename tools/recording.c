@@ -12,11 +12,11 @@
 #include <unistd.h>
 
 /* What was asked for, in lines of KEY=VALUE. */
-static void print_wish(FILE *file, const struct record_options *options)
+static void print_wish(FILE *file, const struct record_options *options, bool event)
 {
 	if (options->frequency)
 		fprintf(file, "frequency=%" PRIu64 "\n", options->frequency);
-	else
+	else if (event)
 		fprintf(file, "event=%s\n", options->event.name);
 	if (options->filter)
 		fprintf(file, "filter=%s\n", options->filter);
@@ -56,7 +56,7 @@ static int write_info(struct recording *recording)
 		name.release, name.machine);
 	fprintf(file, "page=%ld\nbegan=%lld.%09ld\n", sysconf(_SC_PAGESIZE),
 		(long long)wall.tv_sec, wall.tv_nsec);
-	print_wish(file, options);
+	print_wish(file, options, recording->streams.event);
 	if (fclose(file))
 		return -ENOMEM;
 	/* A command line may be long; what it says here is for people. */
@@ -162,7 +162,7 @@ int recording_drain(struct recording *recording)
 
 int recording_snapshot(struct recording *recording)
 {
-	int error = overwrites(recording) ? streams_copy(&recording->streams) : 0;
+	int error = overwrites(recording) ? streams_copy(&recording->streams, true) : 0;
 
 	if (!error)
 		error = flowtap_archive_flush(recording->writer);
@@ -177,7 +177,7 @@ int recording_finalise(struct recording *recording)
 	if (!error)
 		error = streams_settle(&recording->streams);
 	if (!error && overwrites(recording))
-		error = streams_copy(&recording->streams);
+		error = streams_copy(&recording->streams, false);
 	if (!error)
 		error = kernel_finish(&recording->kernel, writer);
 	if (!error && recording->bundle)

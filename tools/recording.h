@@ -5,6 +5,7 @@
 
 #include "bundle.h"
 #include "cgroup.h"
+#include "control.h"
 #include "kernel.h"
 #include "options.h"
 #include "output.h"
@@ -29,6 +30,7 @@ struct recording {
 	struct kernel kernel;
 	struct flowtap_bundle *bundle;	/* NULL: not wanted */
 	struct watch watch;
+	struct control lender;		/* what flowtapd lent is its again when this is closed */
 	uint64_t began;
 	bool failed;			/* the archive cannot be written any more */
 };

@@ -10,6 +10,10 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
+/* TRCCONFIGR */
+#define CONFIGR_CID (1ULL << 6)
+#define CONFIGR_VMID (1ULL << 7)
+
 struct lack {
 	uint64_t bits;
 	const char *clause;
@@ -63,17 +67,28 @@ const char *refusal_unable(const struct flowtap_query *query,
 	found = found ? found : clause(controls, configure->ctr.control & ~query->ctr.settable);
 	if (!found && depth && query->ctr.depths && !(query->ctr.depths & depth / 16))
 		return "it has no such depth";
+	if (!found && query->source == FLOWTAP_SOURCE_ETE)
+		found = ete_options_unable(&query->ete, &configure->ete);
 	return found;
 }
 
 static void held(const struct stream *stream)
 {
 	struct flowtap_query query = { .cpu = stream->configure.cpu };
-	const char *holder = NULL;
-	char name[64];
+	const char *holder = NULL, *unit;
+	char name[64], buffer[64];
 
 	if (!ioctl(stream->fd, FLOWTAP_IOC_QUERY, &query))
 		holder = device_holder(&query, name);
+	unit = holder ? device_daemon(&query, buffer) : NULL;
+	if (unit) {
+		complain("CPU %u: flowtapd (PID %u%s%s) records all that runs on it",
+			 stream->configure.cpu, query.holder_pid, *unit ? ", " : "", unit);
+		advise("--borrow: it lets go for as long as this recording takes, and goes on then; or "
+		       "end it (%s%s), or leave the CPU out with -C", *unit ? "systemctl stop " :
+		       "kill it", unit);
+		return;
+	}
 	complain("CPU %u: %s records all that runs on it", stream->configure.cpu,
 		 holder ? holder : "someone else");
 	advise("end that recording first, or leave the CPU out with -C; a command or processes (-p) "
@@ -91,11 +106,49 @@ static void denied(const struct stream *stream)
 		advise("%s", fix);
 }
 
+/* What a trace unit's stream is refused for. False: as any other's. */
+static bool refuse_trace(const struct flowtap_configure *configure, int error)
+{
+	const uint32_t cpu = configure->cpu;
+
+	switch (-error) {
+	case EPERM:
+		complain("CPU %u: a ring of %u pages and an AUX area of %u may not be locked into "
+			 "memory", cpu, configure->ring_pages, configure->aux_pages);
+		advise("take a smaller --aux-pages, raise `ulimit -l`, or the module's mlock_kb");
+		return true;
+	case ENOMEM:
+		complain("CPU %u: no memory for a ring of %u pages and an AUX area of %u", cpu,
+			 configure->ring_pages, configure->aux_pages);
+		advise("take a smaller --aux-pages");
+		return true;
+	case EACCES:
+		if (!(configure->ete.config & (CONFIGR_CID | CONFIGR_VMID)) ||
+		    configure->flags & FLOWTAP_CPU_WIDE || configure->modes & FLOWTAP_MODE_KERNEL)
+			return false;
+		complain("CPU %u: --context and --vmid name tasks as the whole machine sees them",
+			 cpu);
+		advise("run it in the initial PID namespace, or leave them out: records have the "
+		       "PIDs");
+		return true;
+	case EINVAL:
+	case ENODEV:
+	case EOPNOTSUPP:
+		complain("CPU %u: the trace unit refuses that: %s", cpu, strerror(-error));
+		advise("`flowtap list` shows what it can do; are module and command of one version?");
+		return true;
+	default:
+		return false;
+	}
+}
+
 void refusal_configure(const struct stream *stream, const char *event, int error)
 {
 	const struct flowtap_configure *configure = &stream->configure;
 	const uint32_t cpu = configure->cpu, pages = configure->ring_pages;
 
+	if (configure->source == FLOWTAP_SOURCE_ETE && refuse_trace(configure, error))
+		return;
 	switch (-error) {
 	case EINVAL:
 		complain("CPU %u: the stream is refused: is a ring of %u pages too small for "

@@ -3,19 +3,22 @@
 
 #include "descriptors.h"
 #include "device.h"
+#include "fit.h"
 #include "names.h"
 #include "refusal.h"
 #include "tool.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define PAGES_MIN 8
+#define RING_PAGES_MIN 8
+#define AUX_PAGES_MIN 8
+
 #define GONE 1			/* the CPU went offline */
+#define TOO_MUCH 2		/* memory: all over again with less */
 
 static bool has_source(const struct flowtap_query *query)
 {
@@ -41,18 +44,6 @@ static int no_source(const struct streams *streams, uint32_t want)
 	return -ENODEV;
 }
 
-static int configure(struct stream *stream, bool shrink)
-{
-	while (ioctl(stream->fd, FLOWTAP_IOC_CONFIGURE, &stream->configure)) {
-		bool memory = errno == EPERM || errno == ENOMEM;
-
-		if (!shrink || !memory || stream->configure.ring_pages <= PAGES_MIN)
-			return -errno;
-		stream->configure.ring_pages /= 2;
-	}
-	return 0;
-}
-
 /* Since it was asked what it has. */
 static bool is_gone(const struct stream *stream)
 {
@@ -64,8 +55,42 @@ static bool is_gone(const struct stream *stream)
 	return !ioctl(stream->fd, FLOWTAP_IOC_QUERY, &query) && !has_source(&query);
 }
 
-/* 0, GONE or -errno. */
-static int open_stream(struct streams *streams, struct stream *stream, bool shrink)
+/*
+ * What was not asked for by number may be less, the greater one first: a trace's records are few,
+ * they take no more than its bytes. False: it is the least.
+ */
+static bool shrink(const struct record_options *options, struct flowtap_configure *configure)
+{
+	uint32_t *const ring = &configure->ring_pages, *const aux = &configure->aux_pages;
+	bool less_ring = *ring > RING_PAGES_MIN && !options->pages_given;
+	bool less_aux = *aux > AUX_PAGES_MIN && !options->ete.aux_given;
+
+	if (less_aux && (!less_ring || *aux > *ring))
+		*aux /= 2;
+	else if (less_ring)
+		*ring /= 2;
+	else
+		return false;
+	return true;
+}
+
+/* 0 or -errno. */
+static int map(struct stream *stream)
+{
+	const struct flowtap_configure *configure = &stream->configure;
+	int error = flowtap_reader_map(&stream->reader, stream->fd, configure->ring_pages,
+				       configure->flags);
+
+	if (!error && configure->aux_pages)
+		error = flowtap_reader_map_aux(&stream->reader, stream->fd, configure->aux_pages);
+	if (error)
+		complain("CPU %u: cannot map the ring: %s", configure->cpu, strerror(-error));
+	return error;
+}
+
+/* 0, GONE, TOO_MUCH (and `common` is less) or -errno. */
+static int open_stream(struct streams *streams, struct stream *stream,
+		       const struct record_options *options, struct flowtap_configure *common)
 {
 	char fix[256];
 	int error;
@@ -76,18 +101,14 @@ static int open_stream(struct streams *streams, struct stream *stream, bool shri
 		advise("%s", fix);
 		return stream->fd;
 	}
-	error = configure(stream, shrink);
+	error = device_configure(stream->fd, &stream->configure);
 	if (error == -ENODEV && is_gone(stream))
 		return GONE;
-	if (error) {
-		refusal_configure(stream, streams->event, error);
-		return error;
-	}
-	error = flowtap_reader_map(&stream->reader, stream->fd, stream->configure.ring_pages,
-				   stream->configure.flags);
-	if (error)
-		complain("CPU %u: cannot map the ring: %s", stream->configure.cpu,
-			 strerror(-error));
+	if ((error == -EPERM || error == -ENOMEM) && shrink(options, common))
+		return TOO_MUCH;
+	if (!error)
+		return map(stream);
+	refusal_configure(stream, streams->event, error);
 	return error;
 }
 
@@ -101,35 +122,17 @@ static int query(struct streams *streams, uint32_t want)
 		advise("%s", fix);
 		return error;
 	}
+	/* One for all; soft only where there is nothing else. */
 	for (size_t cpu = 0; cpu < streams->cpus; cpu++)
-		if (has_source(&streams->queries[cpu]))
-			return 0;
-	return no_source(streams, want);
-}
-
-/* One period for all streams, at least what each of their sources asks for. */
-static int choose_period(const struct streams *streams, struct flowtap_configure *configure,
-			 uint64_t fallback)
-{
-	uint64_t least = 0, wanted = configure->period;
-
-	for (size_t cpu = 0; cpu < streams->cpus; cpu++)
-		if (has_source(&streams->queries[cpu]) && streams->queries[cpu].period_min > least)
-			least = streams->queries[cpu].period_min;
-	if (wanted && wanted < least) {
-		complain("a period of %" PRIu64
-			 " is too small: the source asks for at least %" PRIu64,
-			 wanted, least);
-		advise("-c %" PRIu64 " or more", least);
-		return -EINVAL;
-	}
-	if (!wanted)
-		configure->period = fallback > least ? fallback : least;
-	return 0;
+		if (has_source(&streams->queries[cpu]) &&
+		    (!streams->source || streams->source == FLOWTAP_SOURCE_SOFT))
+			streams->source = streams->queries[cpu].source;
+	return streams->source ? 0 : no_source(streams, want);
 }
 
 /* The CPU's stream gets what is asked for, or the CPU a reason why it has none. */
-static bool choose(struct streams *streams, const struct record_options *options, size_t cpu)
+static bool choose(struct streams *streams, const struct record_options *options,
+		   const struct flowtap_configure *common, size_t cpu)
 {
 	const struct flowtap_query *query = &streams->queries[cpu];
 	struct skip *skip = &streams->skips[cpu];
@@ -139,8 +142,10 @@ static bool choose(struct streams *streams, const struct record_options *options
 	} else if (!has_source(query)) {
 		*skip = (struct skip){ name_of(reason_names, query->reason),
 				       device_reason(query) };
+	} else if (query->source != streams->source) {
+		*skip = (struct skip){ "other_source", "it has another source (--source)" };
 	} else {
-		skip->text = refusal_unable(query, &options->configure);
+		skip->text = refusal_unable(query, common);
 		skip->name = skip->text ? "unsupported" : NULL;
 	}
 	return !skip->text;
@@ -165,12 +170,12 @@ static int prepare(struct streams *streams, const struct record_options *options
 {
 	int error = query(streams, common->source);
 
-	if (!error && common->triggers & FLOWTAP_TRIGGER_OVERFLOW)
-		error = choose_period(streams, common, options->event.period);
+	if (!error)
+		error = fit_options(streams, options, common);
 	if (error)
 		return error;
-	streams->event = options->event.name;
 	streams->wide = common->flags & FLOWTAP_CPU_WIDE;
+	streams->grouped = !streams->wide || common->flags & FLOWTAP_EXCLUDE;
 	streams->all = calloc(streams->cpus, sizeof(*streams->all));
 	streams->skips = calloc(streams->cpus, sizeof(*streams->skips));
 	if (streams->all && streams->skips)
@@ -179,37 +184,61 @@ static int prepare(struct streams *streams, const struct record_options *options
 	return -ENOMEM;
 }
 
+/* A stream on each CPU that can. 0, TOO_MUCH (and `common` is less) or -errno. */
+static int open_all(struct streams *streams, const struct record_options *options,
+		    struct flowtap_configure *common)
+{
+	for (size_t cpu = 0; cpu < streams->cpus; cpu++) {
+		struct stream *stream = &streams->all[streams->n];
+		int error;
+
+		if (!choose(streams, options, common, cpu))
+			continue;
+		*stream = (struct stream){
+			.query = streams->queries[cpu],
+			.configure = *common,
+		};
+		stream->configure.cpu = (uint32_t)cpu;
+		stream->configure.source = streams->source;
+		if (streams->n && streams->grouped) {
+			stream->configure.flags |= FLOWTAP_GROUP;
+			stream->configure.group_fd = (uint32_t)streams->all[0].fd;
+		}
+		streams->n++;
+		error = open_stream(streams, stream, options, common);
+		if (error != GONE && error)
+			return error;
+		if (error == GONE) {
+			streams->n--;
+			close(stream->fd);
+			streams->skips[cpu] = (struct skip){ "offline", "it went offline" };
+		}
+	}
+	return 0;
+}
+
+static void close_all(struct streams *streams)
+{
+	for (size_t i = 0; i < streams->n; i++) {
+		if (streams->all[i].reader.ring)
+			flowtap_reader_unmap(&streams->all[i].reader);
+		if (streams->all[i].fd >= 0)
+			close(streams->all[i].fd);
+	}
+	streams->n = 0;
+}
+
 int streams_open(struct streams *streams, const struct record_options *options)
 {
 	struct flowtap_configure common = options->configure;
 	int error = prepare(streams, options, &common);
 
+	if (error)
+		return error;
 	descriptors_raise();
-	for (size_t cpu = 0; cpu < streams->cpus && !error; cpu++) {
-		struct stream *stream = &streams->all[streams->n];
-
-		if (!choose(streams, options, cpu))
-			continue;
-		stream->query = streams->queries[cpu];
-		stream->configure = common;
-		stream->configure.cpu = (uint32_t)cpu;
-		stream->configure.source = stream->query.source;
-		if (streams->n && !streams->wide) {
-			stream->configure.flags |= FLOWTAP_GROUP;
-			stream->configure.group_fd = (uint32_t)streams->all[0].fd;
-		}
-		streams->n++;
-		error = open_stream(streams, stream, !options->pages_given);
-		if (error == GONE) {
-			error = 0;
-			streams->n--;
-			close(stream->fd);
-			streams->skips[cpu] = (struct skip){ "offline", "it went offline" };
-			continue;
-		}
-		/* The next ones need not try again what this one did not get. */
-		common.ring_pages = stream->configure.ring_pages;
-	}
+	/* All have rings of one size. */
+	while ((error = open_all(streams, options, &common)) == TOO_MUCH)
+		close_all(streams);
 	if (!error && !streams->n)
 		error = nobody(streams);
 	return error;
@@ -262,6 +291,21 @@ int streams_disable(struct streams *streams)
 
 	if (error)
 		complain("cannot stop recording: %s", strerror(-error));
+	return error;
+}
+
+int streams_snapshot(const struct streams *streams)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < streams->n; i++) {
+		struct flowtap_snapshot snapshot = { 0 };
+
+		if (ioctl(streams->all[i].fd, FLOWTAP_IOC_SNAPSHOT, &snapshot) && !error)
+			error = -errno;
+	}
+	if (error)
+		complain("cannot take what the hardware has: %s", strerror(-error));
 	return error;
 }
 
@@ -349,6 +393,11 @@ int streams_settle(struct streams *streams)
 {
 	int error = flowtap_drain_settle(streams->drain);
 
+	/* A ring that was full had no room to tell of what was lost last. */
+	if (!error)
+		error = streams_disable(streams);
+	if (!error)
+		error = flowtap_drain_settle(streams->drain);
 	check_rings(streams);
 	return error;
 }
@@ -358,9 +407,11 @@ bool streams_whole(const struct streams *streams)
 	return !streams->contradicts;
 }
 
-int streams_copy(struct streams *streams)
+int streams_copy(struct streams *streams, bool running)
 {
-	int error = 0;
+	/* The trace buffer writes its area with no regard to readers. */
+	bool stop = running && streams->source == FLOWTAP_SOURCE_ETE;
+	int error = stop ? streams_disable(streams) : 0;
 
 	for (size_t i = 0; i < streams->n && !error; i++) {
 		const struct stream *stream = &streams->all[i];
@@ -375,6 +426,8 @@ int streams_copy(struct streams *streams)
 		streams->contradicts |= error == -EPROTO;
 		error = 0;
 	}
+	if (stop && streams_enable(streams) && !error)
+		error = -EIO;
 	return error;
 }
 
@@ -400,6 +453,8 @@ void streams_sum(const struct streams *streams, struct flowtap_stats *sum)
 		sum->triggers += one.triggers;
 		sum->switches += one.switches;
 		sum->wakeups += one.wakeups;
+		sum->aux_bytes += one.aux_bytes;
+		sum->interrupts += one.interrupts;
 		if (one.high_water > sum->high_water)
 			sum->high_water = one.high_water;
 	}
@@ -425,12 +480,7 @@ int streams_conclude(const struct streams *streams, struct flowtap_archive_write
 void streams_close(struct streams *streams)
 {
 	flowtap_drain_close(streams->drain);
-	for (size_t i = 0; i < streams->n; i++) {
-		if (streams->all[i].reader.ring)
-			flowtap_reader_unmap(&streams->all[i].reader);
-		if (streams->all[i].fd >= 0)
-			close(streams->all[i].fd);
-	}
+	close_all(streams);
 	free(streams->all);
 	free(streams->skips);
 	free(streams->queries);

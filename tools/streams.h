@@ -38,8 +38,10 @@ struct streams {
 	struct flowtap_query *queries;	/* of every CPU, also of those without a stream */
 	struct skip *skips;		/* of every CPU */
 	size_t cpus;
-	const char *event;		/* its name, for messages; NULL: a timer triggers */
-	bool wide;			/* each its own, whatever runs there; no tasks */
+	uint32_t source;		/* of all of them */
+	const char *event;		/* its name, for messages; NULL: none triggers */
+	bool wide;			/* whatever runs there, or all but the tasks of the set; each by itself */
+	bool grouped;			/* they share a set of tasks */
 	struct flowtap_drain *drain;	/* NULL before streams_begin */
 	bool contradicts;		/* a ring does; it was said */
 };
@@ -54,6 +56,8 @@ int streams_add(struct streams *streams, pid_t pid);
 int streams_change(struct streams *streams, pid_t pid, bool thread, bool add);
 int streams_enable(struct streams *streams);
 int streams_disable(struct streams *streams);
+/* What the hardware has of tasks that run now goes into the rings. 0 or -errno, told. */
+int streams_snapshot(const struct streams *streams);
 /* What each can do and how it was configured, as blocks. 0 or -errno of the archive. */
 int streams_describe(const struct streams *streams, struct flowtap_archive_writer *writer);
 /*
@@ -67,13 +71,17 @@ int streams_begin(struct streams *streams, struct flowtap_archive_writer *writer
  * itself is complained about and not read any more.
  */
 int streams_drain(struct streams *streams);
-/* The same, and waits until all is in the file. */
+/*
+ * The same when they are off, with what the kernel had no room to tell until now, and waits until
+ * all is in the file.
+ */
 int streams_settle(struct streams *streams);
 /*
  * What rings that overwrite hold now and did not the last time, into the archive; they may be written
- * to meanwhile. 0 or -errno of the archive, -ENOMEM.
+ * to meanwhile. Streams with an AUX area that run are disabled for that time. 0 or -errno of the
+ * archive or of switching them, -ENOMEM.
  */
-int streams_copy(struct streams *streams);
+int streams_copy(struct streams *streams, bool running);
 /* Whether all rings could be read to the end. */
 bool streams_whole(const struct streams *streams);
 /* The sum over the streams; high_water is the greatest. */

@@ -84,9 +84,60 @@ static void print_transfers(FILE *file, const struct summary *summary)
 				percent(counts->transfers[type], counts->entries));
 }
 
+static const uint64_t *gaps_of(const struct summary *summary)
+{
+	return summary->aux ? summary->aux->gaps : summary->ctr->gaps;
+}
+
+/*
+ * Of trace, for each instruction; 0 where that would say nothing: each atom is a block and more where
+ * all of it could be reconstructed.
+ */
+static double bits(const struct summary *summary)
+{
+	const struct flowtap_ete_counts *ete = &summary->aux->ete;
+	uint64_t dropped = ete->cancelled + ete->failed + ete->unresolved;
+	uint64_t atoms = ete->atoms > dropped ? ete->atoms - dropped : 0;
+
+	if (!ete->instructions || ete->blocks < atoms - atoms / 10)
+		return 0;
+	return 8.0 * (double)summary->aux->bytes / (double)ete->instructions;
+}
+
+static void print_trace(FILE *file, const struct summary *summary)
+{
+	const struct flowtap_aux_counts *counts = summary->aux;
+	char number[32], records[32];
+
+	fprintf(file, "  trace         %s in %s record%s, %.1f s from %u CPU%s\n",
+		number_bytes(counts->bytes, number), number_group(counts->records, records),
+		counts->records == 1 ? "" : "s", seconds(summary), summary->cpus, summary->cpus == 1 ? "" : "s");
+	if (counts->missing)
+		fprintf(file, "    %s more were not kept\n",
+			number_bytes(counts->missing, number));
+	fprintf(file, "  instructions  %s reconstructed, in %s block%s",
+		number_group(counts->ete.instructions, number),
+		number_group(counts->ete.blocks, records), counts->ete.blocks == 1 ? "" : "s");
+	if (bits(summary) > 0)
+		fprintf(file, ", of %.2f bits each", bits(summary));
+	fputc('\n', file);
+}
+
+static void print_pick(FILE *file, const struct pick *pick)
+{
+	if (!pick_some(pick))
+		return;
+	fputs("  only         ", file);
+	if (pick->tid)
+		fprintf(file, " thread %" PRIu32, pick->tid);
+	if (pick->one_cpu)
+		fprintf(file, "%s CPU %" PRIu32, pick->tid ? " on" : "", pick->cpu);
+	fputc('\n', file);
+}
+
 static void print_gaps(FILE *file, const struct summary *summary)
 {
-	gaps_print(file, summary->ctr->gaps);
+	gaps_print(file, gaps_of(summary), summary->aux ? summary->tap->gap_ns : NULL);
 	for (size_t i = 0; i < summary->tap->n_missing; i++) {
 		const struct tap_missing *missing = &summary->tap->missing[i];
 
@@ -120,6 +171,14 @@ static void print_processes(FILE *file, const struct summary *summary)
 	free(list);
 }
 
+/* Of samples; where all was traced of all that was executed. */
+static double share(const struct summary *summary, const struct function *function)
+{
+	if (summary->aux)
+		return percent(function->instructions, summary->aux->ete.instructions);
+	return percent(function->hits, summary->tap->n_hits);
+}
+
 static void print_functions(FILE *file, const struct summary *summary)
 {
 	size_t n;
@@ -127,13 +186,14 @@ static void print_functions(FILE *file, const struct summary *summary)
 	char number[32];
 
 	if (n)
-		fputs("  hottest functions: share of samples, instructions reconstructed\n", file);
+		fprintf(file, "  hottest functions: %sinstructions reconstructed\n",
+			summary->aux ? "" : "share of samples, ");
 	for (size_t i = 0; i < n && i < SHOWN; i++) {
 		const char *name = list[i].name ? list[i].name : "[no symbol]";
 		const char *path = list[i].path ? list[i].path : "[unknown]";
 		int pad = 28 - (int)strlen(name);
 
-		fprintf(file, "    %5.1f%% %14s  ", percent(list[i].hits, summary->tap->n_hits),
+		fprintf(file, "    %5.1f%% %14s  ", share(summary, &list[i]),
 			number_group(list[i].instructions, number));
 		print_plain(file, name, strlen(name));
 		fprintf(file, "%*s ", pad > 0 ? pad : 0, "");
@@ -149,11 +209,11 @@ static void print_damage(FILE *file, const struct summary *summary)
 	char number[32];
 
 	if (counts->damages)
-		fprintf(file, "  damage        %" PRIu64 " places, %s not usable\n",
-			counts->damages, number_bytes(counts->bad_bytes, number));
+		fprintf(file, "  damage        %" PRIu64 " place%s, %s not usable\n",
+			counts->damages, counts->damages == 1 ? "" : "s", number_bytes(counts->bad_bytes, number));
 	if (counts->sideband_lost)
-		fprintf(file, "  side band     %" PRIu64 " events lost: some code may be unknown\n",
-			counts->sideband_lost);
+		fprintf(file, "  side band     %" PRIu64 " event%s lost: some code may be unknown\n",
+			counts->sideband_lost, counts->sideband_lost == 1 ? "" : "s");
 	if (!counts->finalised)
 		fputs("  unfinished    the recording was cut off; what came before is here\n",
 		      file);
@@ -179,12 +239,11 @@ static void print_trigger(FILE *file, const struct summary *summary)
 	fputs(" a second", file);
 }
 
-void summary_print(FILE *file, const struct summary *summary)
+static void print_samples(FILE *file, const struct summary *summary)
 {
 	const struct flowtap_ctr_counts *counts = summary->ctr;
 	char number[32], blocks[32];
 
-	heading(file, summary);
 	fprintf(file, "  samples       %s in %.1f s from %u CPU%s",
 		number_group(counts->samples, number), seconds(summary), summary->cpus,
 		summary->cpus == 1 ? "" : "s");
@@ -193,23 +252,58 @@ void summary_print(FILE *file, const struct summary *summary)
 	print_transfers(file, summary);
 	fprintf(file, "  instructions  %s reconstructed, in %s blocks\n",
 		number_group(counts->instructions, number), number_group(counts->blocks, blocks));
+}
+
+static void print_written(FILE *file, const char *format, const char *path, uint64_t bytes)
+{
+	char number[32];
+
+	fputs("  written       ", file);
+	/* To a pipe nobody counts. */
+	if (bytes)
+		fprintf(file, "%s of ", number_bytes(bytes, number));
+	fprintf(file, "%s to ", format);
+	if (strcmp(path, "-"))
+		print_plain(file, path, strlen(path));
+	else
+		fputs("standard output", file);
+	fputc('\n', file);
+}
+
+static void print_parts(FILE *file, const struct summary *summary)
+{
+	const struct split *split = summary->split;
+	size_t without = 0;
+
+	for (size_t i = 0; i < split->n; i++) {
+		if (split->list[i]->written)
+			print_written(file, summary->format, split->list[i]->path,
+				      split->list[i]->bytes);
+		else
+			without++;
+	}
+	if (without)
+		fprintf(file, "    and none for %zu without an instruction\n", without);
+}
+
+void summary_print(FILE *file, const struct summary *summary)
+{
+	heading(file, summary);
+	print_pick(file, summary->pick);
+	triggers_print(file, summary->triggers);
+	if (summary->aux)
+		print_trace(file, summary);
+	else
+		print_samples(file, summary);
 	print_gaps(file, summary);
 	print_damage(file, summary);
 	print_processes(file, summary);
 	print_functions(file, summary);
-	if (!summary->output)
-		return;
-	/* To a pipe nobody counts. */
-	if (summary->output_bytes)
-		fprintf(file, "  written       %s of %s to ",
-			number_bytes(summary->output_bytes, number), summary->format);
-	else
-		fprintf(file, "  written       %s to ", summary->format);
-	if (strcmp(summary->output, "-"))
-		print_plain(file, summary->output, strlen(summary->output));
-	else
-		fputs("standard output", file);
-	fputc('\n', file);
+	leftout_summary(file, summary->leftout);
+	if (summary->output && summary->split)
+		print_parts(file, summary);
+	else if (summary->output)
+		print_written(file, summary->format, summary->output, summary->output_bytes);
 }
 
 /* --- JSON --- */
@@ -229,17 +323,16 @@ static void json_info(struct json *json, const struct summary *summary)
 		if (size)
 			json_bytes(json, keys[i], value, size);
 	}
-	json_number(json, "period", summary->period);
+	if (!summary->aux)
+		json_number(json, "period", summary->period);
 	json_number(json, "cpus", summary->cpus);
 	json_real(json, "seconds", seconds(summary));
 	json_bool(json, "finalised", summary->replay->finalised);
 	json_close(json, '}');
 }
 
-static void json_counts(struct json *json, const struct summary *summary)
+static void json_samples(struct json *json, const struct flowtap_ctr_counts *counts)
 {
-	const struct flowtap_ctr_counts *counts = summary->ctr;
-
 	json_number(json, "samples", counts->samples);
 	json_number(json, "transfers", counts->entries);
 	json_open(json, "transfers_by_type", '{');
@@ -250,11 +343,45 @@ static void json_counts(struct json *json, const struct summary *summary)
 	json_close(json, '}');
 	json_number(json, "instructions", counts->instructions);
 	json_number(json, "blocks", counts->blocks);
-	gaps_json(json, counts->gaps);
+	gaps_json(json, counts->gaps, NULL);
 	json_number(json, "bad_records", counts->bad_records);
+}
+
+static void json_trace(struct json *json, const struct summary *summary)
+{
+	const struct flowtap_aux_counts *counts = summary->aux;
+	const struct flowtap_ete_counts *ete = &counts->ete;
+
+	json_number(json, "records", counts->records);
+	json_number(json, "bytes", counts->bytes);
+	json_number(json, "missing_bytes", counts->missing);
+	json_number(json, "packets", ete->packets);
+	json_number(json, "atoms", ete->atoms);
+	json_number(json, "exceptions", ete->exceptions);
+	json_number(json, "timestamps", ete->timestamps);
+	json_number(json, "cycles", ete->cycles);
+	json_number(json, "cancelled", ete->cancelled);
+	json_number(json, "failed", ete->failed);
+	json_number(json, "unresolved", ete->unresolved);
+	json_number(json, "instructions", ete->instructions);
+	json_number(json, "blocks", ete->blocks);
+	if (bits(summary) > 0)
+		json_real(json, "bits_per_instruction", bits(summary));
+	gaps_json(json, counts->gaps, summary->tap->gap_ns);
+	json_number(json, "bad_records", counts->bad_records);
+	json_number(json, "bad_packets", ete->bad_packets);
+}
+
+static void json_counts(struct json *json, const struct summary *summary)
+{
+	if (summary->aux)
+		json_trace(json, summary);
+	else
+		json_samples(json, summary->ctr);
 	json_number(json, "damages", summary->replay->damages);
 	json_number(json, "bad_bytes", summary->replay->bad_bytes);
 	json_number(json, "sideband_lost", summary->replay->sideband_lost);
+	triggers_json(json, summary->triggers);
 }
 
 static void json_lists(struct json *json, const struct summary *summary)
@@ -280,7 +407,8 @@ static void json_lists(struct json *json, const struct summary *summary)
 		json_open(json, NULL, '{');
 		json_string(json, "name", functions[i].name);
 		json_string(json, "file", functions[i].path);
-		json_number(json, "samples", functions[i].hits);
+		if (!summary->aux)
+			json_number(json, "samples", functions[i].hits);
 		json_number(json, "instructions", functions[i].instructions);
 		json_close(json, '}');
 	}
@@ -298,6 +426,22 @@ static void json_lists(struct json *json, const struct summary *summary)
 	json_close(json, ']');
 }
 
+static void json_parts(struct json *json, const struct split *split)
+{
+	json_open(json, "outputs", '[');
+	for (size_t i = 0; i < split->n; i++) {
+		const struct split_part *part = split->list[i];
+
+		json_open(json, NULL, '{');
+		json_number(json, "number", part->number);
+		json_number(json, "instructions", part->instructions);
+		json_string(json, "output", part->written ? part->path : NULL);
+		json_number(json, "output_bytes", part->bytes);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
 void summary_json(FILE *file, const struct summary *summary)
 {
 	struct json json = { .file = file };
@@ -307,8 +451,15 @@ void summary_json(FILE *file, const struct summary *summary)
 	json_string(&json, "output", summary->output);
 	json_string(&json, "format", summary->format);
 	json_number(&json, "output_bytes", summary->output_bytes);
+	if (summary->split)
+		json_parts(&json, summary->split);
 	json_info(&json, summary);
+	if (summary->pick->tid)
+		json_number(&json, "tid", summary->pick->tid);
+	if (summary->pick->one_cpu)
+		json_number(&json, "cpu", summary->pick->cpu);
 	json_counts(&json, summary);
+	leftout_json(&json, summary->leftout);
 	json_lists(&json, summary);
 	json_close(&json, '}');
 }

@@ -3,8 +3,12 @@
 #ifndef SUMMARY_H
 #define SUMMARY_H
 
+#include "pick.h"
+#include "split.h"
 #include "tap.h"
+#include "trigger.h"
 
+#include <flowtap/aux.h>
 #include <flowtap/ctr.h>
 #include <flowtap/replay.h>
 #include <stdio.h>
@@ -19,8 +23,13 @@ struct summary {
 	uint32_t cpus;			/* that were recorded */
 	uint64_t period;
 	const struct flowtap_replay_counts *replay;
-	const struct flowtap_ctr_counts *ctr;
+	const struct flowtap_ctr_counts *ctr;	/* one of them */
+	const struct flowtap_aux_counts *aux;	/* of what was picked */
+	const struct pick *pick;
 	const struct tap *tap;
+	const struct split *split;	/* or NULL */
+	const struct leftout *leftout;
+	const struct triggers *triggers;
 	struct flowtap_blocks *blocks;
 };
 

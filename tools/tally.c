@@ -11,17 +11,49 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+/* Losses that are in the nature of recording; decode counts them. */
+#define NATURAL	(1U << FLOWTAP_CAUSE_START | 1U << FLOWTAP_CAUSE_WRAPPED | \
+		 1U << FLOWTAP_CAUSE_SWITCH | 1U << FLOWTAP_CAUSE_DISABLED | \
+		 1U << FLOWTAP_CAUSE_STROBE | 1U << FLOWTAP_CAUSE_EXCLUDED)
+
 static bool live;
+
+/* What the streams recorded so far. */
+static void describe(FILE *file, const struct streams *streams, const struct flowtap_stats *sum)
+{
+	char count[32], amount[32];
+
+	number_group(sum->samples, count);
+	if (streams->source == FLOWTAP_SOURCE_ETE)
+		fprintf(file, "%s of trace in %s pieces", number_bytes(sum->aux_bytes, amount),
+			count);
+	else
+		fprintf(file, "%s samples with %s transfers", count,
+			number_group(sum->entries, amount));
+}
+
+/* Gaps of all causes but those that are in the nature of a recording. */
+static uint64_t gaps(const struct flowtap_stats *sum)
+{
+	uint64_t n = 0;
+
+	for (uint32_t cause = 0; cause < FLOWTAP_CAUSE_MAX; cause++)
+		if (!(NATURAL & 1U << cause))
+			n += sum->losses[cause];
+	return n;
+}
 
 void tally_live(const struct streams *streams, const struct tally *tally)
 {
-	char samples[32], entries[32], lost[32], bytes[32];
+	bool traces = streams->source == FLOWTAP_SOURCE_ETE;
+	char lost[32], bytes[32];
 	struct flowtap_stats sum;
 
 	streams_sum(streams, &sum);
-	fprintf(stderr, "\r%.1f s  %s samples  %s transfers  %s lost  %s   ",
-		(double)tally->nanoseconds / 1e9, number_group(sum.samples, samples),
-		number_group(sum.entries, entries), number_group(sum.lost_entries, lost),
+	fprintf(stderr, "\r%.1f s  ", (double)tally->nanoseconds / 1e9);
+	describe(stderr, streams, &sum);
+	fprintf(stderr, traces ? "  %s gaps  %s   " : "  %s lost  %s   ",
+		number_group(traces ? gaps(&sum) : sum.lost_entries, lost),
 		number_bytes(tally->bytes, bytes));
 	live = true;
 }
@@ -33,29 +65,45 @@ void tally_live_end(void)
 	live = false;
 }
 
-static void print_losses(const struct flowtap_stats *sum)
+/* Which options would lose less. */
+static const char *remedy(uint32_t source, uint32_t cause)
+{
+	if (source != FLOWTAP_SOURCE_ETE)
+		return cause == FLOWTAP_CAUSE_RING_FULL ?
+			       "a greater --ring-pages or period (-c) loses less" : NULL;
+	if (cause == FLOWTAP_CAUSE_RING_FULL || cause == FLOWTAP_CAUSE_HARDWARE)
+		return "a greater --aux-pages loses less, and so do --strobe and --address";
+	return NULL;
+}
+
+static void print_losses(const struct streams *streams, const struct flowtap_stats *sum)
 {
 	char records[32], samples[32], entries[32];
+	const char *fix = NULL;
 
-	if (sum->lost_records) {
+	if (sum->lost_records && streams->source == FLOWTAP_SOURCE_ETE) {
+		advise("lost %s records: %s; a greater --ring-pages loses less",
+		       number_group(sum->lost_records, records),
+		       cause_meaning(FLOWTAP_CAUSE_RING_FULL));
+	} else if (sum->lost_records) {
 		advise("lost %s records, among them %s samples with %s transfers: %s",
 		       number_group(sum->lost_records, records),
 		       number_group(sum->lost_samples, samples),
 		       number_group(sum->lost_entries, entries),
 		       cause_meaning(FLOWTAP_CAUSE_RING_FULL));
-		advise("a greater --ring-pages or period (-c) loses less");
+		advise("%s", remedy(streams->source, FLOWTAP_CAUSE_RING_FULL));
 	}
 	for (uint32_t cause = 0; cause < FLOWTAP_CAUSE_MAX; cause++) {
-		/* Those that are in the nature of samples; decode counts them. */
-		const uint32_t natural = 1U << FLOWTAP_CAUSE_START | 1U << FLOWTAP_CAUSE_WRAPPED |
-					 1U << FLOWTAP_CAUSE_SWITCH | 1U << FLOWTAP_CAUSE_DISABLED;
-
-		if (natural & 1U << cause || cause == FLOWTAP_CAUSE_RING_FULL ||
-		    !sum->losses[cause])
+		/* Samples that did not fit are told above. */
+		if (NATURAL & 1U << cause || !sum->losses[cause] ||
+		    (cause == FLOWTAP_CAUSE_RING_FULL && streams->source != FLOWTAP_SOURCE_ETE))
 			continue;
 		advise("%s gaps %s: %s", number_group(sum->losses[cause], records),
 		       cause_name(cause), cause_meaning(cause));
+		fix = fix ? fix : remedy(streams->source, cause);
 	}
+	if (fix)
+		advise("%s", fix);
 }
 
 /* Who records all that runs on a CPU of ours, at this moment: their tasks come first there. */
@@ -73,31 +121,43 @@ static bool find_rival(const struct streams *streams, struct flowtap_query *quer
 static void print_rival(const struct streams *streams)
 {
 	struct flowtap_query query;
-	char name[64];
+	char name[64], unit[64];
 
-	if (find_rival(streams, &query))
+	if (!find_rival(streams, &query))
+		return;
+	if (device_daemon(&query, unit))
+		advise("CPU %u is held by flowtapd (PID %u): with --borrow it lets go meanwhile",
+		       query.cpu, query.holder_pid);
+	else
 		advise("CPU %u is held by %s: record when that has ended, or on other CPUs (-C)",
 		       query.cpu, device_holder(&query, name));
 }
 
 void tally_print(const struct streams *streams, const struct tally *tally)
 {
-	char samples[32], entries[32], bytes[32];
+	char text[128] = "", bytes[32];
 	struct flowtap_stats sum;
+	FILE *file = fmemopen(text, sizeof(text), "w");
 
 	streams_sum(streams, &sum);
-	complain("%s samples with %s transfers from %zu CPU%s in %.1f s, %s in %s",
-		 number_group(sum.samples, samples), number_group(sum.entries, entries), streams->n,
+	if (file) {
+		describe(file, streams, &sum);
+		fclose(file);
+	}
+	complain("%s from %zu CPU%s in %.1f s, %s in %s", text, streams->n,
 		 streams->n == 1 ? "" : "s", (double)tally->nanoseconds / 1e9,
 		 number_bytes(tally->bytes, bytes),
 		 strcmp(tally->path, "-") ? tally->path : "standard output");
-	print_losses(&sum);
+	print_losses(streams, &sum);
 	if (sum.losses[FLOWTAP_CAUSE_DISPLACED])
 		print_rival(streams);
 	if (tally->sideband_lost)
 		advise("%" PRIu64 " side-band events were lost: some code may be unknown",
 		       tally->sideband_lost);
-	if (!sum.samples && !sum.losses[FLOWTAP_CAUSE_DISPLACED])
+	if (!sum.samples && streams->source == FLOWTAP_SOURCE_ETE)
+		advise("no trace: it slept, or ran on a CPU without source, or never within "
+		       "--address");
+	else if (!sum.samples && !sum.losses[FLOWTAP_CAUSE_DISPLACED])
 		advise("no sample: it slept, ran too short for the period (a smaller -c, or "
 		       "--switch), or on a CPU without source");
 }
@@ -116,6 +176,8 @@ static void json_wish(struct json *json, const struct streams *streams)
 	json_bits(json, "triggers", trigger_bits, configure->triggers);
 	json_bits(json, "flags", flag_bits, configure->flags);
 	json_bits(json, "sctrctl", control_bits, configure->ctr.control);
+	if (configure->source == FLOWTAP_SOURCE_ETE)
+		json_bits(json, "trcconfigr", config_bits, configure->ete.config);
 }
 
 static void json_losses(struct json *json, const struct flowtap_stats *stats)
@@ -128,6 +190,8 @@ static void json_losses(struct json *json, const struct flowtap_stats *stats)
 	json_number(json, "lost_transfers", stats->lost_entries);
 	json_number(json, "lost_bytes", stats->lost_bytes);
 	json_number(json, "high_water", stats->high_water);
+	json_number(json, "aux_bytes", stats->aux_bytes);
+	json_number(json, "interrupts", stats->interrupts);
 	json_open(json, "gaps", '{');
 	for (uint32_t cause = 0; cause < FLOWTAP_CAUSE_MAX; cause++)
 		if (stats->losses[cause])
@@ -147,6 +211,8 @@ static void json_cpu(struct json *json, const struct stream *stream)
 		json_number(json, "depth", configure->ctr.depth ? configure->ctr.depth
 								: stream->query.ctr.depth_max);
 	json_number(json, "ring_pages", configure->ring_pages);
+	if (configure->aux_pages)
+		json_number(json, "aux_pages", configure->aux_pages);
 	if (!ioctl(stream->fd, FLOWTAP_IOC_STATS, &stats))
 		json_losses(json, &stats);
 	json_close(json, '}');

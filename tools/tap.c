@@ -92,6 +92,8 @@ static int take_block(struct flowtap_sink *sink, const struct flowtap_block *blo
 
 	if (block->key >= tap->n_codes || !tap->codes[block->key])
 		learn(tap, block);
+	tap->instructions += block->instructions;
+	tap->blocks++;
 	if (!tap->process)
 		tap->process = process_of(tap, tap->pid);
 	if (tap->process)
@@ -120,6 +122,15 @@ static void note_missing(struct tap *tap, uint64_t address)
 		};
 }
 
+static void note_gap(struct tap *tap, const struct flowtap_gap *gap)
+{
+	tap->gaps[gap->reason]++;
+	if (gap->since && gap->since < gap->until)
+		tap->gap_ns[gap->reason] += gap->until - gap->since;
+	if (gap->reason == FLOWTAP_GAP_NO_CODE)
+		note_missing(tap, gap->address);
+}
+
 static int take_element(struct flowtap_sink *sink, const struct flowtap_element *element)
 {
 	struct tap *tap = (struct tap *)sink;
@@ -129,9 +140,8 @@ static int take_element(struct flowtap_sink *sink, const struct flowtap_element 
 		tap->process = NULL;
 	} else if (element->kind == FLOWTAP_ELEMENT_TIME) {
 		tap->time = element->time;
-	} else if (element->kind == FLOWTAP_ELEMENT_GAP &&
-		   element->gap.reason == FLOWTAP_GAP_NO_CODE) {
-		note_missing(tap, element->gap.address);
+	} else if (element->kind == FLOWTAP_ELEMENT_GAP) {
+		note_gap(tap, &element->gap);
 	}
 	return tap->next->element(tap->next, element);
 }
@@ -154,6 +164,14 @@ void tap_free(struct tap *tap)
 const struct flowtap_code *tap_code(const struct tap *tap, uint32_t key)
 {
 	return key < tap->n_codes ? tap->codes[key] : NULL;
+}
+
+const char *tap_symbol(void *argument, uint64_t address, uint64_t *offset)
+{
+	const struct tap *tap = argument;
+	const struct flowtap_code *code = flowtap_map_find(tap->map, tap->pid, tap->time, address);
+
+	return code ? flowtap_map_symbol(tap->map, code, address, offset) : NULL;
 }
 
 struct collection {

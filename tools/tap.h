@@ -47,6 +47,10 @@ struct tap {
 	size_t hits_room;
 	struct tap_missing missing[TAP_MISSING_MAX];
 	size_t n_missing;
+	uint64_t instructions;
+	uint64_t blocks;
+	uint64_t gaps[FLOWTAP_GAP_REASONS];
+	uint64_t gap_ns[FLOWTAP_GAP_REASONS];	/* of those with an interval */
 };
 
 void tap_init(struct tap *tap, struct flowtap_map *map);
@@ -57,6 +61,11 @@ int tap_name(struct tap *tap, uint32_t pid, const char *comm, size_t size);
 int tap_hit(struct tap *tap, uint32_t pid, uint64_t time, uint64_t address);
 /* The processes that executed anything, the busiest first; malloc'ed, of pointers. NULL: none. */
 const struct tap_process **tap_processes(const struct tap *tap, size_t *n);
+/*
+ * The function at `address` in the process and at the time that the flow is at, and *offset from its
+ * start; NULL. tap: a struct tap (struct symbols).
+ */
+const char *tap_symbol(void *tap, uint64_t address, uint64_t *offset);
 /* The code that blocks with this key are of, or NULL. */
 const struct flowtap_code *tap_code(const struct tap *tap, uint32_t key);
 

@@ -18,6 +18,7 @@ enum status {
 	STATUS_ERROR = 1,
 	STATUS_USAGE = 2,
 	STATUS_DAMAGED = 3,	/* done as far as the input was good */
+	STATUS_NOTHING = 4,	/* a good recording of which no instruction can be told */
 	STATUS_CANNOT_EXECUTE = 126,
 	STATUS_NOT_FOUND = 127,
 };
@@ -25,12 +26,25 @@ enum status {
 /* One per file of that name. argv[0] is "flowtap COMMAND". */
 int record_command(int argc, char **argv);
 int decode_command(int argc, char **argv);
+int convert_command(int argc, char **argv);
+int diff_command(int argc, char **argv);
+int stat_command(int argc, char **argv);
 int dump_command(int argc, char **argv);
 int check_command(int argc, char **argv);
 int doctor_command(int argc, char **argv);
 int list_command(int argc, char **argv);
+int ctl_command(int argc, char **argv);
 
-/* message.c: lines on stderr. The format takes no newline. */
+/*
+ * message.c: lines on stderr. The format takes no newline.
+ *
+ * Who speaks, "flowtap" until this is called; the string is borrowed.
+ */
+void message_program(const char *name);
+/* A longer one that is diverted is cut. */
+#define MESSAGE_MAX 4096
+/* Messages go there instead, without the program's name; advice: as `advise`. NULL: to stderr. */
+void message_divert(void (*take)(bool advice, const char *text));
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* A line that belongs to the one before it: what to do about it. */
 void advise(const char *format, ...) __attribute__((format(printf, 1, 2)));
@@ -50,11 +64,15 @@ size_t utf8_length(const char *text, size_t size);
 /* number.c: whole strings, decimal or 0x; false when it is none or out of range. */
 bool number_parse(const char *text, uint64_t least, uint64_t most, uint64_t *value);
 bool number_parse_seconds(const char *text, uint64_t *nanoseconds);
+/* "64M" -> bytes, at least one; without a unit, or with K, M, G. */
+bool number_parse_size(const char *text, uint64_t *bytes);
 /* 1234567 -> "1,234,567"; room for 32 bytes. */
 const char *number_group(uint64_t value, char *buffer);
 /* Bytes as people read them: "7.6 MB"; room for 32 bytes. */
 const char *number_bytes(uint64_t bytes, char *buffer);
 /* CLOCK_MONOTONIC_RAW in nanoseconds, the archive's clock. */
 uint64_t number_now(void);
+/* A moment of CLOCK_MONOTONIC not long ago, by that clock. */
+uint64_t number_raw(uint64_t monotonic);
 
 #endif /* TOOL_H */

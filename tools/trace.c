@@ -144,8 +144,7 @@ int trace_problem(const struct trace_decoding *decoding, const char *output, int
 		complain("no memory");
 		break;
 	case EOPNOTSUPP:
-		complain("'%s': an STF cannot hold code of this instruction set", input);
-		advise("--to flow can");
+		format_complain_isa(decoding->options->format.kind, input);
 		break;
 	default:
 		complain("cannot decode '%s' to '%s': %s", input, output, strerror(-error));
@@ -178,41 +177,16 @@ static char *path_of(const struct trace_decoding *decoding, const char *cpu)
 	return made;
 }
 
-static bool same_file(int input, const char *path)
-{
-	struct stat one, other;
-
-	return input >= 0 && !fstat(input, &one) && !stat(path, &other) &&
-	       one.st_dev == other.st_dev && one.st_ino == other.st_ino;
-}
-
 static int check_path(const struct trace_decoding *decoding, const char *path, int input)
 {
-	const char *format = decoding->options->format;
-	bool standard = !strcmp(path, "-");
-	struct stat status;
+	const struct format_kind *kind = decoding->options->format.kind;
+	int error = format_check_path(kind, path, input);
 
-	if (!standard && same_file(input, path)) {
-		complain("'%s' is the input", path);
-		return -EINVAL;
-	}
-	if (!strcmp(format, "zstf") &&
-	    (standard || (!stat(path, &status) && !S_ISREG(status.st_mode)))) {
-		complain("a .zstf can only be written to a file: its index is written last");
-		advise("name a file with -o, or pipe --to stf into zstd");
-		return -ESPIPE;
-	}
-	if (standard && !strcmp(format, "stf") && decoding->several) {
-		complain("an STF has one CPU, and there are several");
-		advise("choose one with --cpu, or name a file with -o");
-		return -EINVAL;
-	}
-	if (standard && !strcmp(format, "stf") && isatty(STDOUT_FILENO)) {
-		complain("STF is not for a terminal");
-		advise("pipe it on or name a file with -o");
-		return -EINVAL;
-	}
-	return 0;
+	if (error || strcmp(path, "-") || !kind->one_cpu || !decoding->several)
+		return error;
+	complain("%s has one CPU in a file, and there are several", kind->title);
+	advise("choose one with --cpu, or name a file with -o");
+	return -EINVAL;
 }
 
 static int make_blocks(const struct trace_decoding *decoding, struct trace_output *output,
@@ -243,8 +217,8 @@ int trace_output_open(struct trace_decoding *decoding, struct trace_output *outp
 		error = output_open_part(&output->file, output->path);
 	if (error)
 		goto err_free;
-	error = format_open(&output->format, &output->file, decoding->options, output->blocks,
-			    comment);
+	error = format_open(&output->format, &output->file, &decoding->options->format,
+			    output->blocks, comment);
 	if (error) {
 		trace_problem(decoding, output->path, error);
 		goto err_discard;
@@ -253,7 +227,7 @@ int trace_output_open(struct trace_decoding *decoding, struct trace_output *outp
 	return 0;
 
 err_discard:
-	output_discard(&output->file);
+	output_discard(&output->file, error);
 err_free:
 	format_free(&output->format);
 	flowtap_blocks_free(output->blocks);
@@ -296,12 +270,14 @@ int trace_output_close(struct trace_decoding *decoding, struct trace_output *out
 	}
 	flowtap_blocks_visit(output->blocks, count_block, decoding);
 	if (error) {
-		output_discard(&output->file);
+		format_free(&output->format);
+		output_discard(&output->file, error);
 	} else {
 		if (output->file.created)
 			bytes = (uint64_t)input_size(output->file.fd);
-		else if (output->format.stf)
-			bytes = flowtap_stf_counts(output->format.stf)->bytes;
+		else
+			bytes = format_bytes(&output->format);
+		leftout_add(&decoding->leftout, &output->format.leftout);
 		error = output_commit(&output->file);
 		if (!error)
 			note_output(decoding, output, bytes);
@@ -498,5 +474,6 @@ int trace_finish(struct trace_decoding *decoding, int error)
 	}
 	if (error)
 		return STATUS_ERROR;
+	leftout_complain(&decoding->leftout, &options->format, input_name(options->input));
 	return decoding->counts.bad_packets || decoding->frame_damages ? STATUS_DAMAGED : STATUS_OK;
 }

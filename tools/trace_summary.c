@@ -56,7 +56,7 @@ static void print_trace(FILE *file, const struct trace_decoding *decoding)
 
 static void print_gaps(FILE *file, const struct trace_decoding *decoding)
 {
-	gaps_print(file, decoding->counts.gaps);
+	gaps_print(file, decoding->counts.gaps, NULL);
 	for (size_t i = 0; i < decoding->n_missing; i++)
 		fprintf(file, "      no code in the page at 0x%" PRIx64 "\n",
 			decoding->missing[i].page);
@@ -77,7 +77,7 @@ static void print_output(FILE *file, const struct trace_decoding *decoding,
 	/* To a pipe nobody counts. */
 	if (cpu->bytes)
 		fprintf(file, "%s of ", number_bytes(cpu->bytes, number));
-	fprintf(file, "%s to ", decoding->options->format);
+	fprintf(file, "%s to ", decoding->options->format.kind->name);
 	if (strcmp(cpu->output, "-"))
 		print_plain(file, cpu->output, strlen(cpu->output));
 	else
@@ -108,6 +108,7 @@ void trace_summary_print(FILE *file, const struct trace_decoding *decoding)
 	fprintf(file, ": %s\n", decoding->kind);
 	print_trace(file, decoding);
 	print_gaps(file, decoding);
+	leftout_summary(file, &decoding->leftout);
 	print_cpus(file, decoding);
 	fprintf(file, "  took          %.2f s, at most %s of memory, %s of it code\n",
 		seconds(decoding), number_bytes(peak_memory(), number),
@@ -135,7 +136,7 @@ static void json_counts(struct json *json, const struct trace_decoding *decoding
 	json_number(json, "cancelled", counts->cancelled);
 	json_number(json, "failed", counts->failed);
 	json_number(json, "unresolved", counts->unresolved);
-	gaps_json(json, counts->gaps);
+	gaps_json(json, counts->gaps, NULL);
 	json_number(json, "bad_packets", counts->bad_packets);
 	json_number(json, "bad_frames", decoding->frame_damages);
 }
@@ -177,8 +178,9 @@ void trace_summary_json(FILE *file, const struct trace_decoding *decoding)
 	json_open(&json, NULL, '{');
 	json_string(&json, "input", input_name(decoding->options->input));
 	json_string(&json, "kind", decoding->kind);
-	json_string(&json, "format", decoding->options->format);
+	json_string(&json, "format", decoding->options->format.kind->name);
 	json_counts(&json, decoding);
+	leftout_json(&json, &decoding->leftout);
 	json_cpus(&json, decoding);
 	json_missing(&json, decoding);
 	json_number(&json, "code_bytes", decoding->code_bytes);

@@ -14,6 +14,7 @@
 
 #define PERIOD 100000
 #define RING_PAGES 16
+#define AUX_PAGES 16
 #define LIMIT_NS 2000000000ULL	/* on a slow emulator */
 
 /* Moves us onto a CPU with a source. */
@@ -36,21 +37,32 @@ static int settle(const struct flowtap_query *queries, size_t n, const cpu_set_t
 	return -ENODEV;
 }
 
+/* What makes the source record by itself. */
+static void choose_trigger(struct flowtap_configure *configure, const struct flowtap_query *query,
+			   uint32_t type, uint64_t event)
+{
+	if (query->source == FLOWTAP_SOURCE_ETE) {
+		configure->aux_pages = configure->aux_pages ? configure->aux_pages : AUX_PAGES;
+		return;
+	}
+	configure->triggers = FLOWTAP_TRIGGER_OVERFLOW;
+	configure->event_type = type;
+	configure->event_config = event;
+	configure->period = query->period_min > PERIOD ? query->period_min : PERIOD;
+}
+
 static int set_up(int fd, const struct flowtap_query *query, struct trial *trial)
 {
 	struct flowtap_configure configure = {
 		.source = query->source,
 		.cpu = trial->cpu,
 		.modes = FLOWTAP_MODE_USER,
-		.triggers = FLOWTAP_TRIGGER_OVERFLOW,
 		.ring_pages = RING_PAGES,
-		.event_type = PERF_TYPE_HARDWARE,
-		.event_config = PERF_COUNT_HW_INSTRUCTIONS,
-		.period = query->period_min > PERIOD ? query->period_min : PERIOD,
 	};
 	struct flowtap_task task = { .pid = (uint32_t)getpid() };
 	struct flowtap_enable enable = { .flags = 0 };
 
+	choose_trigger(&configure, query, PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
 	trial->step = "configuring a stream";
 	if (ioctl(fd, FLOWTAP_IOC_CONFIGURE, &configure))
 		return -errno;
@@ -63,11 +75,12 @@ static int set_up(int fd, const struct flowtap_query *query, struct trial *trial
 	return 0;
 }
 
-/* Something with branches, until there are samples or the time is over. */
-static int work(int fd, struct trial *trial)
+/* Something with branches, until there are samples or the time is over. ask: for each of them. */
+static int work(int fd, bool ask, struct trial *trial)
 {
 	uint64_t until = number_now() + LIMIT_NS;
 	struct flowtap_stats stats = { .samples = 0 };
+	struct flowtap_snapshot snapshot;
 	volatile unsigned int odd = 0;
 
 	trial->step = "waiting for a sample";
@@ -75,14 +88,17 @@ static int work(int fd, struct trial *trial)
 		for (unsigned int i = 0; i < 200000; i++)
 			if ((i * 2654435761U) >> 31)
 				odd++;
-		if (ioctl(fd, FLOWTAP_IOC_STATS, &stats))
+		snapshot = (struct flowtap_snapshot){ .flags = 0 };
+		if ((ask && ioctl(fd, FLOWTAP_IOC_SNAPSHOT, &snapshot)) ||
+		    ioctl(fd, FLOWTAP_IOC_STATS, &stats))
 			return -errno;
 	} while (stats.samples < 2 && number_now() < until);
 	trial->samples = stats.samples;
 	trial->entries = stats.entries;
-	if (!stats.entries && stats.losses[FLOWTAP_CAUSE_DISPLACED])
+	trial->bytes = stats.aux_bytes;
+	if (!stats.samples && stats.losses[FLOWTAP_CAUSE_DISPLACED])
 		return -EBUSY;
-	return stats.entries ? 0 : -ENODATA;
+	return stats.entries || stats.aux_bytes ? 0 : -ENODATA;
 }
 
 int trial_run(const struct flowtap_query *queries, size_t n, struct trial *trial)
@@ -101,7 +117,7 @@ int trial_run(const struct flowtap_query *queries, size_t n, struct trial *trial
 	if (fd >= 0) {
 		error = set_up(fd, &queries[trial->cpu], trial);
 		if (!error)
-			error = work(fd, trial);
+			error = work(fd, queries[trial->cpu].source == FLOWTAP_SOURCE_ETE, trial);
 		close(fd);
 	}
 	sched_setaffinity(0, sizeof(allowed), &allowed);
@@ -122,13 +138,9 @@ static int open_like(const struct flowtap_query *query, const struct flowtap_con
 	configure.source = query->source;
 	configure.cpu = query->cpu;
 	configure.ring_pages = wish->ring_pages ? wish->ring_pages : RING_PAGES;
-	if (!configure.triggers) {
-		configure.triggers = FLOWTAP_TRIGGER_OVERFLOW;
-		configure.event_type = PERF_TYPE_SOFTWARE;
-		configure.event_config = PERF_COUNT_SW_CPU_CLOCK;
-		configure.period = query->period_min > PERIOD ? query->period_min : PERIOD;
-	}
-	error = ioctl(fd, FLOWTAP_IOC_CONFIGURE, &configure) ? -errno : 0;
+	if (!configure.triggers)
+		choose_trigger(&configure, query, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
+	error = device_configure(fd, &configure);
 	if (!error)
 		return fd;
 	close(fd);
@@ -172,6 +184,8 @@ int trial_drain(const struct flowtap_query *query, uint32_t pages,
 
 	if (!error)
 		error = flowtap_reader_map(&reader, fd, pages, 0);
+	if (!error && query->source == FLOWTAP_SOURCE_ETE)
+		error = flowtap_reader_map_aux(&reader, fd, AUX_PAGES);
 	if (!error)
 		error = flowtap_archive_create(file, &writer);
 	if (!error)

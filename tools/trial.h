@@ -13,6 +13,7 @@ struct trial {
 	uint32_t cpu;
 	uint64_t samples;
 	uint64_t entries;
+	uint64_t bytes;		/* of trace, where there are no entries */
 };
 
 /*

@@ -12,4 +12,13 @@ bench-drain: $(B)/riscv64/bench/drain
 $(B)/host/bench/ete: LIBS += -lopencsd_c_api -lopencsd
 bench-in-lab: $(B)/host/bench/ete.d/snapshot.ini
 $(B)/host/bench/ete.d/snapshot.ini: $(B)/host/ete/make_stream
+	@mkdir -p $(B)/host/bench
 	$(Q)$< --instructions 20000000 --seed 1 $(@D)
+
+# Whole pipelines, by the command, on the same run and on a recording that is made for it.
+$(eval $(call program,host,cli,mkarchive,,))
+.PHONY: bench-pipelines
+bench-in-lab: bench-pipelines
+bench-pipelines: $(B)/host/flowtap $(B)/host/cli/mkarchive $(B)/host/bench/ete.d/snapshot.ini
+	@echo '== pipelines'
+	$(Q)B=$(B) selftests/bench/pipelines

@@ -4,3 +4,5 @@ $(eval $(call program,asan,cli,mkarchive,,$(SANITIZE)))
 EXTRA += $(B)/asan/cli/mkarchive
 $(eval $(call program,asan,cli,mkperf,,$(SANITIZE)))
 EXTRA += $(B)/asan/cli/mkperf
+$(eval $(call program,asan,cli,mkete,,$(SANITIZE)))
+EXTRA += $(B)/asan/cli/mkete

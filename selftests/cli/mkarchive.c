@@ -11,7 +11,9 @@
  * A round of the loop is three transfers and five instructions. PID 100 has two samples that are
  * contiguous, of 2 and 1 rounds; PID 200 one of ROUNDS, another that was lost in between, and one
  * of 1 round; then come a gap, a lost record and a record of a type that nobody knows. MORE further
- * samples of PID 300, of ROUNDS each, make the archive as long as one likes.
+ * samples of PID 300, of ROUNDS each, make the archive as long as one likes. Of TRIGGERS, which had
+ * it saved, the first is a crash of PID 100 at 0x11008, the others were asked for; CUT bytes of each
+ * of these are missing.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,6 +34,12 @@
 #define LAST 0x300U
 #define SECOND 1000000000ULL
 #define ROUNDS_MAX 80
+#define TRIGGER_TEXT "ctl \x1b[2J"
+
+struct trigger {
+	struct flowtap_archive_trigger head;
+	char text[sizeof(TRIGGER_TEXT) - 1];
+};
 
 static struct flowtap_archive_writer *writer;
 static struct flowtap_stats stats;	/* of what is put into rings */
@@ -210,6 +218,26 @@ static void put_more(uint32_t rounds, uint32_t more)
 					1U << FLOWTAP_CAUSE_WRAPPED), 1);
 }
 
+static void put_triggers(uint32_t n, uint32_t cut)
+{
+	struct trigger trigger = {
+		.head = {
+			.time = SECOND / 2, .address = BASE + 0x08, .pid = 100, .tid = 101,
+			.cause = FLOWTAP_ARCHIVE_CAUSE_CRASH,
+		},
+	};
+
+	for (uint32_t i = 0; i < n; i++) {
+		block(FLOWTAP_ARCHIVE_TRIGGER, &trigger,
+		      i ? sizeof(trigger) - cut : sizeof(trigger.head));
+		trigger.head = (struct flowtap_archive_trigger){
+			.time = SECOND, .cause = FLOWTAP_ARCHIVE_CAUSE_ASKED,
+			.text_size = sizeof(trigger.text),
+		};
+		memcpy(trigger.text, TRIGGER_TEXT, sizeof(trigger.text));
+	}
+}
+
 int main(int argc, char **argv)
 {
 	static const char info[] =
@@ -230,11 +258,12 @@ int main(int argc, char **argv)
 		.period = 1234567,
 	};
 	uint32_t rounds = argc > 2 ? (uint32_t)atoi(argv[2]) : 0;
+	uint32_t cut = argc > 5 ? (uint32_t)atoi(argv[5]) : 0;
 	char path[4096];
 	int fd;
 
-	if (argc < 3 || !rounds || rounds > ROUNDS_MAX) {
-		fprintf(stderr, "usage: mkarchive DIR ROUNDS [MORE]\n");
+	if (argc < 3 || !rounds || rounds > ROUNDS_MAX || cut > sizeof(struct trigger)) {
+		fprintf(stderr, "usage: mkarchive DIR ROUNDS [MORE [TRIGGERS [CUT]]]\n");
 		return 2;
 	}
 	make_program(argv[1]);
@@ -252,6 +281,7 @@ int main(int argc, char **argv)
 	put_ring(rounds);
 	put_mapping(300);
 	put_more(rounds, argc > 3 ? (uint32_t)atoi(argv[3]) : 0);
+	put_triggers(argc > 4 ? (uint32_t)atoi(argv[4]) : 0, cut);
 	block(FLOWTAP_ARCHIVE_STATS, &stats, sizeof(stats));
 	block(FLOWTAP_ARCHIVE_END, NULL, 0);
 	check(flowtap_archive_flush(writer), "flush");

@@ -199,6 +199,8 @@ static void record(struct stream *stream, uint8_t what)
 	run_one(&stream[0]);
 	timestamp(&stream[0], 2000);
 	trace_on(&stream[0]);
+	/* Says that it was before the exec. */
+	timestamp(&stream[0], 2100);
 	at(&stream[0], AT, 0, what, 201, 201);
 	atoms(&stream[0], "EEENE");
 	timestamp(&stream[0], 3500);
@@ -325,9 +327,9 @@ static void make_barrier(const char *root)
 }
 
 /* The first timestamp stands behind what it is of; the stretch was collected after the exec. */
-static void make_first(const char *root)
+static void make_first(const char *root, const char *name, uint32_t configr)
 {
-	struct perffile_unit cpu = unit(0, CONFIGR_CID | CONFIGR_TS, 0x10);
+	struct perffile_unit cpu = unit(0, configr, 0x10);
 	struct stream stream = { 0 };
 	struct perffile file;
 	uint64_t offset = 0;
@@ -339,7 +341,87 @@ static void make_first(const char *root)
 	begin(&file, 2, 1, &cpu);
 	tasks(&file);
 	collect(&file, &offset, 0, 5000, &stream, RAW);
-	finish(&file, root, "first.data");
+	finish(&file, root, name);
+}
+
+/*
+ * perf record of program two, which forked program three: what CPU 0 told comes first in the file,
+ * though the program began on CPU 1. The child is where its parent was, up to its own exec.
+ */
+static void make_forked(const char *root)
+{
+	struct perffile_unit cpu = unit(0, CONFIGR_CID | CONFIGR_TS, 0x10);
+	struct stream stream = { 0 };
+	struct perffile file;
+	uint64_t offset = 0;
+
+	start(&stream);
+	timestamp(&stream, 1400);
+	at(&stream, AT, 0, CONTEXTID, 0, 300);
+	atoms(&stream, "EEENE");
+	timestamp(&stream, 2000);
+	begin(&file, 2, 1, &cpu);
+	perffile_on_exec(&file);
+	file.time = 3000;
+	perffile_comm(&file, 300, 300, true, "three");
+	map(&file, 300, AT, 3, "/bin/three");
+	collect(&file, &offset, 0, 5000, &stream, RAW);
+	file.cpu = 1;
+	file.time = 500;
+	perffile_comm(&file, 200, 200, true, "two");
+	map(&file, 200, AT, 2, "/bin/two");
+	file.time = 1500;
+	perffile_task(&file, PERF_RECORD_FORK, 0, 300, 200, 300, 200);
+	finish(&file, root, "forked.data");
+}
+
+/*
+ * An exec between two timestamps. The trace stops before the second one, without an exception that
+ * tells when: as a filter does it.
+ */
+static void make_unsure(const char *root)
+{
+	struct perffile_unit cpu = unit(0, CONFIGR_CID | CONFIGR_TS, 0x10);
+	struct stream stream = { 0 };
+	struct perffile file;
+	uint64_t offset = 0;
+
+	start(&stream);
+	timestamp(&stream, 2000);
+	trace_on(&stream);
+	at(&stream, AT, 0, CONTEXTID, 0, 201);
+	atoms(&stream, "EEENE");
+	timestamp(&stream, 3500);
+	trace_on(&stream);
+	at(&stream, AT, 0, CONTEXTID, 0, 200);
+	atoms(&stream, "EEE");
+	begin(&file, 2, 1, &cpu);
+	tasks(&file);
+	collect(&file, &offset, 0, 5000, &stream, RAW);
+	finish(&file, root, "unsure.data");
+}
+
+/* Code in the vdso, an image that no file was mapped from. */
+static void make_vdso(const char *root)
+{
+	struct perffile_unit cpu = unit(0, CONFIGR_CID, 0x10);
+	struct stream stream = { 0 };
+	struct perffile file;
+	uint64_t offset = 0;
+	uint8_t id[20];
+
+	build_id(9, id);
+	program(root, "root/.build-id/ab/09090909090909090909090909090909090909", 9, one,
+		sizeof(one));
+	start(&stream);
+	at(&stream, AT + TINY_CODE_OFFSET, 0, CONTEXTID, 0, 200);
+	atoms(&stream, "EE");
+	begin(&file, 1, 1, &cpu);
+	perffile_comm(&file, 200, 200, false, "two");
+	perffile_mmap2(&file, 200, 200, AT, 2 * TEXT_SIZE, 0, PROT_READ | PROT_EXEC, id,
+		       "[vdso]");
+	collect(&file, &offset, 0, 5000, &stream, RAW);
+	finish(&file, root, "vdso.data");
 }
 
 /* perf record --per-thread: no contexts, no time, one buffer of the thread, two CPUs. */
@@ -369,6 +451,39 @@ static void make_thread(const char *root)
 		offset += stream[i].size;
 	}
 	finish(&file, root, "thread.data");
+}
+
+/* As perf record --kcore copies it, twice the same: here the b is an instruction later. */
+static void make_kcore(const char *root)
+{
+	static const uint32_t code[] = {
+		0xd503201f, 0xd503201f, 0x14000002, 0, 0xd503201f, 0x14000000,
+	};
+	const Elf64_Phdr segment = {
+		.p_type = PT_LOAD,
+		.p_flags = PF_R | PF_W | PF_X,
+		.p_offset = 0x1000,
+		.p_vaddr = KERNEL,
+		.p_filesz = sizeof(code),
+		.p_memsz = sizeof(code),
+	};
+	const Elf64_Ehdr header = {
+		.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+		.e_type = ET_CORE,
+		.e_machine = EM_AARCH64,
+		.e_version = EV_CURRENT,
+		.e_phoff = sizeof(header),
+		.e_ehsize = sizeof(header),
+		.e_phentsize = sizeof(segment),
+		.e_phnum = 2,
+	};
+	static uint8_t bytes[0x1000 + sizeof(code)];
+
+	memcpy(bytes, &header, sizeof(header));
+	memcpy(bytes + sizeof(header), &segment, sizeof(segment));
+	memcpy(bytes + sizeof(header) + sizeof(segment), &segment, sizeof(segment));
+	memcpy(bytes + 0x1000, code, sizeof(code));
+	write_file(root, "kcore_dir/kcore", bytes, sizeof(bytes));
 }
 
 /* The kernel, 16 bytes into its text, from user code and back. */
@@ -547,8 +662,13 @@ int main(int argc, char **argv)
 	make_framed(root, "etr2.data", 2);
 	make_sinks(root);
 	make_barrier(root);
-	make_first(root);
+	make_first(root, "first.data", CONFIGR_CID | CONFIGR_TS);
+	make_first(root, "untold.data", CONFIGR_CID);
+	make_forked(root);
+	make_unsure(root);
 	make_thread(root);
+	make_vdso(root);
 	make_kernel(root);
+	make_kcore(root);
 	return 0;
 }

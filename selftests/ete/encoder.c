@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The trace unit: which elements there are for what the PE executes, and when they are told. */
 #include <stdlib.h>
 #include <string.h>
@@ -176,9 +176,17 @@ void encode_element(struct encoder *encoder)
 	}
 }
 
+static void saw(struct encoder *encoder, enum encoder_seen what, uint64_t value)
+{
+	if (encoder->seen)
+		encoder->seen(encoder->opaque, what, value);
+}
+
 static void cycles_with(struct encoder *encoder, uint64_t commit)
 {
 	packet_cycles(encoder, commit);
+	saw(encoder, ENCODER_SEEN_CYCLES,
+	    encoder->cycles_unknown ? UINT64_MAX : encoder->cycles);
 	if (encoder->truth)
 		truth_side(encoder->truth, TRUTH_CYCLES,
 			   encoder->cycles_unknown ? 0 : encoder->cycles, 0,
@@ -202,9 +210,10 @@ static bool cycles_due(const struct encoder *encoder)
 
 static void commit(struct encoder *encoder, uint64_t count)
 {
-	bool cycles = cycles_due(encoder) && rng_one_in(&encoder->rng, 2);
+	bool cycles = cycles_due(encoder) &&
+		      (encoder->options.prompt || rng_one_in(&encoder->rng, 2));
 
-	if (cycles && !encoder->options.commopt) {
+	if (cycles && !encoder->options.commopt && !encoder->options.classic) {
 		cycles_with(encoder, count);
 	} else {
 		packet_commit(encoder, count);
@@ -229,7 +238,8 @@ void encode_resolve(struct encoder *encoder)
 	uint64_t count = committable(encoder);
 
 	if (!encoder->options.maxspec) {
-		if (cycles_due(encoder) && rng_one_in(&encoder->rng, 4))
+		if (cycles_due(encoder) &&
+		    (encoder->options.prompt || rng_one_in(&encoder->rng, 4)))
 			cycles_with(encoder, 0);
 	} else if (count && rng_one_in(&encoder->rng, 6)) {
 		if (!rng_one_in(&encoder->rng, 3))
@@ -244,7 +254,7 @@ static void synchronise(struct encoder *encoder)
 	bool deep = encoder->emitted - encoder->resolved;
 
 	packet_atoms(encoder, 0);
-	if (deep && view->in_transaction)
+	if (deep && (view->in_transaction || encoder->options.classic))
 		encoder_commit(encoder);
 	packet_sync(encoder, encoder->emitted - encoder->resolved);
 	view->nstack = 0;
@@ -364,7 +374,8 @@ static bool sync_due(struct encoder *encoder)
 	const struct encoder_options *options = &encoder->options;
 
 	return options->sync && encoder->size - encoder->synced >= options->sync &&
-	       (!encoder->nmarks || !options->return_stack) && !encoder->view.trace_on_due;
+	       (!encoder->nmarks || !options->return_stack) && !encoder->view.trace_on_due &&
+	       !(options->classic && (encoder->view.need_address || encoder->nmarks));
 }
 
 void encoder_insn(struct encoder *encoder, const struct encoder_insn *insn)
@@ -399,6 +410,13 @@ void encoder_insn(struct encoder *encoder, const struct encoder_insn *insn)
 		encode_resolve(encoder);
 }
 
+void encoder_begin(struct encoder *encoder)
+{
+	if (!encoder->nsyncs || encoder->restart)
+		packet_sync(encoder, encoder->emitted - encoder->resolved);
+	encoder->restart = false;
+}
+
 void encoder_on(struct encoder *encoder, uint64_t address, uint8_t isa,
 		const struct trace_context *context)
 {
@@ -406,9 +424,7 @@ void encoder_on(struct encoder *encoder, uint64_t address, uint8_t isa,
 
 	encoder->context = *context;
 	encoder->tracing = true;
-	if (!encoder->nsyncs || encoder->restart)
-		packet_sync(encoder, encoder->emitted - encoder->resolved);
-	encoder->restart = false;
+	encoder_begin(encoder);
 	view->delay = 0;
 	view->trace_on_due = true;
 	view->start = address;
@@ -431,6 +447,7 @@ void encoder_context(struct encoder *encoder, const struct trace_context *contex
 void encoder_event(struct encoder *encoder, unsigned int mask)
 {
 	packet_begin(encoder, PACKET_EVENT, 0x70 | mask);
+	saw(encoder, ENCODER_SEEN_EVENT, mask);
 	for (unsigned int i = 0; encoder->truth && i < 4; i++)
 		if (mask >> i & 1)
 			truth_side(encoder->truth, TRUTH_EVENT, i, 0, false);
@@ -441,6 +458,7 @@ void encoder_timestamp(struct encoder *encoder, uint64_t ticks)
 	bool cycles = encoder->options.cycles;
 
 	packet_timestamp(encoder, ticks, cycles);
+	saw(encoder, ENCODER_SEEN_TIMESTAMP, ticks);
 	if (encoder->truth)
 		truth_side(encoder->truth, TRUTH_TIMESTAMP, ticks, cycles ? encoder->cycles : 0,
 			   cycles);
@@ -469,4 +487,36 @@ void encoder_cycles(struct encoder *encoder, uint32_t n)
 {
 	if (encoder->options.cycles && encoder->cycles + n < 0xfffff)
 		encoder->cycles += n;
+	else
+		encoder_cycles_lost(encoder);
+}
+
+void encoder_cycles_lost(struct encoder *encoder)
+{
+	encoder->cycles_unknown = encoder->options.cycles;
+}
+
+void encoder_broadcast(struct encoder *encoder, bool on)
+{
+	/* The unit's own return stack is emptied where a region begins; the analyzer's is not. */
+	if (on && !encoder->options.broadcast) {
+		encoder->view.nstack = 0;
+		encoder->view.may_pop = false;
+	}
+	encoder->options.broadcast = on;
+}
+
+void encoder_flush(struct encoder *encoder)
+{
+	encoder_commit(encoder);
+	packet_atoms(encoder, 0);
+}
+
+const uint8_t *encoder_take(struct encoder *encoder, size_t *n)
+{
+	*n = encoder->size;
+	encoder->synced -= encoder->size;
+	encoder->taken += encoder->size;
+	encoder->size = 0;
+	return encoder->bytes;
 }

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A trace unit in software: from what a PE executes to a legal ETE byte stream, written from the
  * text of DDI 0487 (K10.5.2 read backwards) and from nothing of the decoder.
@@ -39,6 +39,16 @@ struct encoder_options {
 	bool sync_exact;	/* Alignment Sync has 12 bytes, never more */
 	/* Address and context may come some P0 elements behind a later Trace Info. */
 	bool sync_delay;
+	/*
+	 * Nothing that OpenCSD 1.5.5 gets wrong. With a return stack: a later Alignment Sync behind
+	 * an indirect branch (it drops atoms), an Exception packet with the branch's target in it (it
+	 * pops all the same). A Trace Info with a speculation depth (it commits more than it has). A
+	 * commit in a Cycle Count packet (ignored). VMID and Context ID that are 0 and not told
+	 * behind a Trace Info (it keeps those of before).
+	 */
+	bool classic;
+	bool prompt;		/* cycle counts as soon as they are due, not by chance */
+	bool drained;		/* encoder_take is used: no list of places is kept */
 };
 
 /* Packets, as they are counted. */
@@ -174,6 +184,15 @@ struct encoder_point {
 	size_t resolved;	/* steps of the truth that the bytes before it say for good */
 };
 
+/* What the encoder tells of as it happens, with a value. */
+enum encoder_seen {
+	ENCODER_SEEN_SYNC,	/* offset of the A-sync in the whole stream */
+	ENCODER_SEEN_TIMESTAMP,	/* ticks */
+	ENCODER_SEEN_CYCLES,	/* count, UINT64_MAX: unknown */
+	ENCODER_SEEN_EVENT,	/* mask */
+	ENCODER_SEEN_OVERFLOW,
+};
+
 /* What the analyzer knows once everything so far is resolved: goes back when it is cancelled. */
 struct encoder_view {
 	bool trace_on_due;
@@ -206,7 +225,8 @@ struct encoder {
 	uint8_t *bytes;
 	size_t size;
 	size_t room;
-	size_t synced;		/* where the last A-sync ended */
+	size_t synced;		/* where the last A-sync ended; modulo, as it may have been taken */
+	uint64_t taken;		/* bytes that encoder_take has given out */
 	uint64_t counts[PACKETS];
 	uint64_t exceptions;	/* a bit for each exception number that occurred */
 	struct encoder_sync *syncs;
@@ -217,6 +237,7 @@ struct encoder {
 	struct encoder_address history[3];
 	uint64_t timestamp;
 	struct trace_context told;
+	bool told_ids;		/* VMID and Context ID, since the last Trace Info */
 	/* Speculation: P0 elements. */
 	uint64_t emitted;
 	uint64_t resolved;
@@ -240,6 +261,8 @@ struct encoder {
 	size_t nrun;
 	size_t run_room;
 	struct truth *truth;	/* may be NULL */
+	void (*seen)(void *opaque, enum encoder_seen what, uint64_t value);	/* may be NULL */
+	void *opaque;
 	bool keep_failed;	/* instructions of failed transactions stay in the truth */
 };
 
@@ -299,5 +322,18 @@ void encoder_overflow(struct encoder *encoder);
 void encoder_discard(struct encoder *encoder);
 /* Ends the stream: all resolved. */
 void encoder_finish(struct encoder *encoder);
+/*
+ * Everything that can be is committed and all atoms become packets, while tracing goes on: then what
+ * encoder_take gives says all that was executed up to the last P0 element.
+ */
+void encoder_flush(struct encoder *encoder);
+/* The bytes since it was last called; good until anything else is called. Where options.drained. */
+const uint8_t *encoder_take(struct encoder *encoder, size_t *n);
+/* The stream begins, if it has not: Alignment Sync and Trace Info come before tracing does. */
+void encoder_begin(struct encoder *encoder);
+/* Taken branches from here on tell their targets, or no longer: a branch broadcasting region. */
+void encoder_broadcast(struct encoder *encoder, bool on);
+/* Cycles that nobody counted: the next count is unknown. */
+void encoder_cycles_lost(struct encoder *encoder);
 
 #endif

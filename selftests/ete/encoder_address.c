@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Packets with addresses and contexts (K10.5.2.11 to .14): what is legal, and the bytes. */
 #include "encoder_internal.h"
 
@@ -131,7 +131,8 @@ void packet_address(struct encoder *encoder, struct encoder_address address)
 static void context_bytes(struct encoder *encoder)
 {
 	const struct trace_context *context = &encoder->context;
-	bool any = !encoder->options.shortest && rng_one_in(&encoder->rng, 4);
+	bool any = (!encoder->options.shortest && rng_one_in(&encoder->rng, 4)) ||
+		   (encoder->options.classic && !encoder->told_ids);
 	bool v = encoder->options.vmid && (any || context->vmid != encoder->told.vmid);
 	bool c = encoder->options.contextid &&
 		 (any || context->contextid != encoder->told.contextid);
@@ -146,6 +147,7 @@ static void context_bytes(struct encoder *encoder)
 	encoder->counts[v && c ? PACKET_CONTEXT_BOTH : v ? PACKET_CONTEXT_VMID :
 			c ? PACKET_CONTEXT_ID : PACKET_CONTEXT]++;
 	encoder->told = *context;
+	encoder->told_ids = true;
 }
 
 static bool context_same(const struct encoder *encoder)

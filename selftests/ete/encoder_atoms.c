@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* Atoms into packets (K10.5.2.10): all ways to say the next ones, then the longest or any. */
 #include "encoder_internal.h"
 

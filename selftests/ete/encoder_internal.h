@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Packets as bytes: what the encoder's two files share. */
 #ifndef FLOWTAP_TEST_ETE_ENCODER_INTERNAL_H
 #define FLOWTAP_TEST_ETE_ENCODER_INTERNAL_H

@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The bytes of each packet but the atoms' and the addresses' (K10.5.2). */
 #include <stdlib.h>
 
@@ -150,9 +150,25 @@ void packet_uleb(struct encoder *encoder, uint64_t value)
 	packet_byte(encoder, value);
 }
 
-static void packet_async(struct encoder *encoder)
+static void add_sync(struct encoder *encoder)
 {
 	struct encoder_sync *sync;
+	size_t n = encoder->nsyncs++;
+
+	if (encoder->options.drained)
+		return;
+	if (!(n & (n - 1))) {
+		encoder->syncs = realloc(encoder->syncs, (n ? 2 * n : 1) * sizeof(*sync));
+		if (!encoder->syncs)
+			abort();
+	}
+	sync = &encoder->syncs[n];
+	sync->offset = encoder->size;
+	sync->told = encoder->truth ? encoder->truth->n : 0;
+}
+
+static void packet_async(struct encoder *encoder)
+{
 	unsigned int zeros = 11;
 
 	if (!encoder->options.shortest && rng_one_in(&encoder->rng, 8))
@@ -160,16 +176,9 @@ static void packet_async(struct encoder *encoder)
 	if (encoder->options.sync_exact)
 		zeros = 11;
 	packet_atoms(encoder, 0);
-	if (!(encoder->nsyncs & (encoder->nsyncs - 1))) {
-		size_t room = encoder->nsyncs ? 2 * encoder->nsyncs : 1;
-
-		encoder->syncs = realloc(encoder->syncs, room * sizeof(*encoder->syncs));
-		if (!encoder->syncs)
-			abort();
-	}
-	sync = &encoder->syncs[encoder->nsyncs++];
-	sync->offset = encoder->size;
-	sync->told = encoder->truth ? encoder->truth->n : 0;
+	add_sync(encoder);
+	if (encoder->seen)
+		encoder->seen(encoder->opaque, ENCODER_SEEN_SYNC, encoder->taken + encoder->size);
 	encoder->counts[PACKET_ASYNC]++;
 	while (zeros--)
 		packet_byte(encoder, 0);
@@ -205,6 +214,7 @@ void packet_sync(struct encoder *encoder, uint64_t depth)
 		packet_uleb(encoder, encoder->options.threshold);
 	encoder->timestamp = 0;
 	encoder->told = (struct trace_context){ .security = FLOWTAP_SECURE };
+	encoder->told_ids = false;
 	for (unsigned int i = 0; i < 3; i++)
 		encoder->history[i] = (struct encoder_address){ 0 };
 	encoder->synced = encoder->size;
@@ -262,7 +272,8 @@ void packet_cycles(struct encoder *encoder, uint64_t commit)
 	bool any = !options->shortest && rng_one_in(&encoder->rng, 3);
 	uint64_t f = commit + 15 - options->maxspec;	/* AAAA with F 1, if below 16 */
 
-	if (encoder->cycles_unknown || any || above > 15) {
+	if (encoder->cycles_unknown || any || above > 15 ||
+	    (options->classic && !options->commopt)) {
 		cycles_long(encoder, commit, above);
 	} else if (above < 4 && options->commopt) {
 		packet_begin(encoder, PACKET_CYCLES_3, 0x10 | above);

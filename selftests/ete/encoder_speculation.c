@@ -1,4 +1,4 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: GPL-2.0-or-later
 /* The trace unit where the flow is broken: exceptions, Q, wrong paths, transactions, losses. */
 #include "encoder_internal.h"
 
@@ -41,6 +41,7 @@ void encoder_exception(struct encoder *encoder, unsigned int number, uint64_t re
 	encode_tell_trace_on(encoder);
 	context_due = encode_context_due(encoder);
 	own = !encoder->nrun && view->start == return_address &&
+	      !(encoder->options.classic && encoder->options.return_stack && view->need_address) &&
 	      (context_due || view->need_address || rng_one_in(&encoder->rng, 4)) &&
 	      (encoder->options.shortest || rng_one_in(&encoder->rng, 2)) &&
 	      (context_due || !encode_may_follow_stack(encoder) || rng_one_in(&encoder->rng, 2));
@@ -288,6 +289,8 @@ void encoder_overflow(struct encoder *encoder)
 	}
 	packet_begin(encoder, PACKET_OVERFLOW, 0x00);
 	packet_byte(encoder, 0x05);
+	if (encoder->seen)
+		encoder->seen(encoder->opaque, ENCODER_SEEN_OVERFLOW, 0);
 	lose(encoder);
 	encoder->cycles = 0;
 	encoder->cycles_unknown = encoder->options.cycles;

@@ -32,6 +32,8 @@ unsigned int execute_group(const struct program *program, uint64_t contextid, bo
 
 static unsigned int user_group(const struct execute *x)
 {
+	if (x->options.as_linux)
+		return x->options.group;
 	return execute_group(x->program, x->encoder->options.contextid ? x->context.contextid : 0,
 			     x->modified);
 }
@@ -223,6 +225,8 @@ static void branch(struct execute *x, const struct program_insn *insn)
 
 static uint8_t a_security(struct execute *x, uint8_t el)
 {
+	if (x->options.as_linux)
+		return FLOWTAP_NONSECURE;
 	if (el == 3)
 		return x->options.rme ? FLOWTAP_ROOT : FLOWTAP_SECURE;
 	return rng_below(&x->rng, x->options.rme ? 3 : 2);
@@ -283,7 +287,7 @@ static void exception(struct execute *x, unsigned int number)
 		number = numbers[rng_below(&x->rng, sizeof(numbers))];
 	x->saved[x->nsaved].at = x->pe.at;
 	x->saved[x->nsaved++].context = x->context;
-	el = x->program->options.kernel32 ? 1 : 1 + rng_below(&x->rng, 3);
+	el = x->program->options.kernel32 || x->options.as_linux ? 1 : 1 + rng_below(&x->rng, 3);
 	if (el < x->context.el)
 		el = x->context.el;
 	x->context.el = el;
@@ -412,7 +416,7 @@ static void beside(struct execute *x)
 	if (now(x, x->options.event))
 		encoder_event(encoder, 1 + rng_below(&x->rng, 15));
 	if (encoder->options.timestamps && now(x, x->options.timestamp)) {
-		x->ticks += now(x, 50) ? rng_next(&x->rng) >> (8 + rng_below(&x->rng, 40)) :
+		x->ticks += now(x, 50) && !x->options.as_linux ? rng_next(&x->rng) >> (8 + rng_below(&x->rng, 40)) :
 					 rng_below(&x->rng, 1 << (1 + rng_below(&x->rng, 20)));
 		encoder_timestamp(encoder, x->ticks);
 	}
@@ -496,7 +500,7 @@ void execute_run(struct execute *execute, const struct execute_options *options,
 	x->program = program;
 	x->encoder = encoder;
 	x->rng.state = seed;
-	x->ticks = rng_next(&x->rng) >> 24;
+	x->ticks = options->as_linux ? options->ticks : rng_next(&x->rng) >> 24;
 	x->context.el = options->exception ? 1 : 0;
 	x->pe.at = start_afresh(x);
 	trace_on(x);

@@ -24,6 +24,10 @@ struct execute_options {
 	uint32_t flip;		/* mispredicted, found before anything else was executed */
 	uint32_t fail;		/* of the instructions in a transaction */
 	bool modify;		/* user code 0 becomes group 2 in the middle */
+	/* As Linux has it: EL0 and EL1, Non-secure, one process, and the counter goes on. */
+	bool as_linux;
+	uint8_t group;		/* of user code, with as_linux */
+	uint64_t ticks;		/* at the begin, with as_linux */
 };
 
 #define EXECUTE_CALLS	32

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "decoded.h"
+#include "kinds.h"
 #include "scenario.h"
 #include "snapshot.h"
 
@@ -302,49 +303,23 @@ static const struct {
 };
 #define KINDS	(sizeof(kinds) / sizeof(kinds[0]))
 
-static uint64_t number(const char *name, uint64_t otherwise)
+static const char *name_of(unsigned int kind)
 {
-	const char *text = getenv(name);
-
-	return text ? strtoull(text, NULL, 0) : otherwise;
+	return kinds[kind].name;
 }
 
-static bool all(unsigned int i, uint64_t seed, uint64_t runs)
+static bool run_kind(unsigned int kind, uint64_t seed)
 {
-	uint64_t only = number("FLOWTAP_ONLY", UINT64_MAX);
-	unsigned int failed = 0;
+	struct trace trace;
+	bool good;
 
-	for (uint64_t n = 0; n < runs; n++) {
-		struct trace trace;
-
-		if (only != UINT64_MAX && n != only)
-			continue;
-		trace_new(&trace, (seed * KINDS + i) * 1000003 + n, kinds[i].has);
-		if (!kinds[i].test(&trace)) {
-			failed++;
-			printf("# bad: FLOWTAP_SEED=%llu FLOWTAP_KIND=%u FLOWTAP_ONLY=%llu\n",
-			       (unsigned long long)seed, i, (unsigned long long)n);
-		}
-		trace_free(&trace);
-	}
-	if (failed)
-		printf("# %u of %llu are bad\n", failed, (unsigned long long)runs);
-	return !failed;
+	trace_new(&trace, seed, kinds[kind].has);
+	good = kinds[kind].test(&trace);
+	trace_free(&trace);
+	return good;
 }
 
 int main(void)
 {
-	uint64_t seed = number("FLOWTAP_SEED", 1), runs = number("FLOWTAP_RUNS", 150);
-	uint64_t only = number("FLOWTAP_KIND", KINDS);
-	unsigned int failed = 0;
-
-	setvbuf(stdout, NULL, _IOLBF, 0);
-	printf("TAP version 13\n1..%zu\n# FLOWTAP_SEED=%llu\n", KINDS, (unsigned long long)seed);
-	for (unsigned int i = 0; i < KINDS; i++) {
-		bool good = only < KINDS && i != only ? true : all(i, seed, runs);
-
-		failed += !good;
-		printf("%sok %u %s\n", good ? "" : "not ", i + 1, kinds[i].name);
-	}
-	return failed ? 1 : 0;
+	return kinds_run(&(struct kinds){ KINDS, 150, name_of, run_kind });
 }

@@ -105,6 +105,7 @@ int main(int argc, char **argv)
 	scenario.program.classic = classic;
 	scenario.encoder.sync_delay &= !classic;
 	scenario.encoder.sync_exact = classic;
+	scenario.encoder.classic = classic;
 	if (classic)
 		scenario.execute.reset = 0;
 	scenario.execute.instructions = instructions;

@@ -1,4 +1,4 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Random numbers that are the same everywhere for the same seed (splitmix64). */
 #ifndef FLOWTAP_TEST_ETE_RNG_H
 #define FLOWTAP_TEST_ETE_RNG_H

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "decoded.h"
+#include "kinds.h"
 #include "scenario.h"
 #include "snapshot.h"
 
@@ -115,20 +116,13 @@ out:
 	return good;
 }
 
-static uint64_t number(const char *name, uint64_t otherwise)
-{
-	const char *text = getenv(name);
-
-	return text ? strtoull(text, NULL, 0) : otherwise;
-}
-
 static bool group(unsigned int i, uint64_t seed, uint64_t runs, struct totals *totals)
 {
 	uint64_t only = number("FLOWTAP_ONLY", UINT64_MAX);
 	unsigned int bad = 0;
 
 	for (uint64_t n = 0; n < runs * groups[i].share; n++) {
-		uint64_t one = (seed * GROUPS + i) * 1000003 + n;
+		uint64_t one = kinds_seed(seed, GROUPS, i, n);
 		/* Short ones too: a bug in them is soon found. */
 		uint64_t size = n % 4 ? 20000 : 500 + n % 1000;
 

@@ -30,14 +30,38 @@ static void on_damage(struct flowtap_replay *replay, uint64_t offset, const char
 	touched += offset + strlen(reason) + bytes;
 }
 
+/* Of whatever area: what is said to be there is, and nothing else. */
+static void read_aux(struct flowtap_replay *replay, uint32_t cpu, uint64_t offset, uint64_t size)
+{
+	size_t room = size < 4096 ? size : 4096;
+	uint8_t *bytes = malloc(room);
+	uint64_t next = flowtap_replay_aux_next(replay, cpu, offset);
+	long got = flowtap_replay_aux(replay, cpu, offset, bytes, room);
+
+	if ((room && !bytes) || next < offset || got < 0 || got > (long)room)
+		abort();
+	if (room && (next == offset) != (got > 0) && offset != UINT64_MAX)
+		abort();
+	for (long i = 0; i < got; i++)
+		touched += bytes[i];
+	if (got && flowtap_replay_aux(replay, cpu, offset + (uint64_t)got - 1, bytes, 1) != 1)
+		abort();
+	free(bytes);
+}
+
 static int on_record(struct flowtap_replay *replay, uint32_t cpu,
 		     const struct flowtap_record *record, size_t size)
 {
+	const struct flowtap_record_aux *aux = (const void *)record;
 	struct flowtap_map *map = replay->argument;
 	const uint64_t *words = (const void *)record;
 	const struct flowtap_code *code;
 	uint64_t offset;
 
+	if (record->type == FLOWTAP_RECORD_AUX && size >= sizeof(*aux)) {
+		read_aux(replay, cpu, aux->offset, aux->size);
+		read_aux(replay, aux->cpu, aux->offset, aux->size);
+	}
 	for (size_t i = 1; i < size / 8; i++) {
 		code = flowtap_map_find(map, cpu, words[1], words[i]);
 		if (!code)
@@ -177,6 +201,29 @@ static void put_records(struct flowtap_archive_writer *writer, uint32_t cpu, uin
 	}
 }
 
+/* Bytes of an area in two blocks, with a hole between them, and records of more and less than that. */
+static void put_aux(struct flowtap_archive_writer *writer, uint32_t cpu, uint64_t time)
+{
+	struct flowtap_record_aux record = {
+		.header = { FLOWTAP_RECORD_AUX, 0, sizeof(record) },
+		.tid = 1,
+		.cpu = cpu,
+	};
+	uint8_t bytes[64] = { 0x70 };
+
+	for (uint64_t i = 0; i < 6; i++) {
+		record.time = record.since = time + i;
+		record.offset = 40 * (i % 4);
+		record.size = 30;
+		record.sequence = i;
+		if (i % 2 == 0)
+			flowtap_archive_write(writer, FLOWTAP_ARCHIVE_AUX, cpu, time, &record.offset,
+					      sizeof(record.offset), bytes, 10 + 13 * i);
+		flowtap_archive_write(writer, FLOWTAP_ARCHIVE_RING, cpu, time, &record,
+				      sizeof(record), NULL, 0);
+	}
+}
+
 /* What follows the structure of a block: name, 0, padding, `size` bytes that may be a frame. */
 static void put_named(struct flowtap_archive_writer *writer, uint32_t type, const void *head,
 		      size_t head_size, const char *name, const void *bytes, size_t size)
@@ -274,6 +321,8 @@ size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n)
 	put_task(writer, FLOWTAP_TASK_EXIT, 0, 2, 14);
 	for (uint32_t cpu = 1; cpu <= 1 + n; cpu++)
 		put_records(writer, cpu, 2 + cpu);
+	for (uint32_t cpu = 1; cpu <= 1 + n; cpu++)
+		put_aux(writer, cpu, 5);
 	flowtap_archive_write(writer, FLOWTAP_ARCHIVE_END, 0, 0, NULL, 0, NULL, 0);
 	flowtap_archive_flush(writer);
 	flowtap_archive_writer_free(writer);

@@ -50,18 +50,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n)
 {
-	static const struct {
-		const uint8_t *bytes;
-		size_t size;
-	} seeds[] = {
-		{ sample_all, sizeof(sample_all) },
-		{ sample_arm, sizeof(sample_arm) },
-		{ sample_user, sizeof(sample_user) },
-		{ sample_isas, sizeof(sample_isas) },
-	};
-
-	if (n >= sizeof(seeds) / sizeof(seeds[0]) || room < seeds[n].size)
+	if (n >= SAMPLES || room < samples[n].size)
 		return 0;
-	memcpy(buffer, seeds[n].bytes, seeds[n].size);
-	return seeds[n].size;
+	memcpy(buffer, samples[n].bytes, samples[n].size);
+	return samples[n].size;
 }

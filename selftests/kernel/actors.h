@@ -194,7 +194,10 @@ static struct flowtap_configure any_configure(const struct stream *leader)
 	if (dice(3) == 0)
 		configure.flags |= FLOWTAP_OVERWRITE;
 	if (dice(4) == 0)
-		configure.flags = FLOWTAP_CPU_WIDE | (configure.flags & FLOWTAP_OVERWRITE);
+		configure.flags = FLOWTAP_CPU_WIDE | (configure.flags & FLOWTAP_OVERWRITE) |
+				  (dice(2) ? FLOWTAP_EXCLUDE | (dice(2) ? FLOWTAP_INHERIT : 0) : 0);
+	else if (dice(4) == 0)
+		configure.flags |= FLOWTAP_ENDLESS;
 	if (dice(2))
 		perhaps_event(&configure);
 	if (dice(2)) {

@@ -3,9 +3,8 @@
 #include <grp.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
-#include <linux/capability.h>
 
+#include "capability.h"
 #include "kselftest_harness.h"
 #include "stream.h"
 #include "task.h"
@@ -62,17 +61,6 @@ static pid_t spinner_of(uid_t uid)
 	}
 	sleep_ms(50);
 	return pid;
-}
-
-static void drop(unsigned int capability)
-{
-	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
-	struct __user_cap_data_struct data[2];
-
-	syscall(SYS_capget, &header, data);
-	data[capability / 32].effective &= ~(1U << capability % 32);
-	data[capability / 32].permitted &= ~(1U << capability % 32);
-	syscall(SYS_capset, &header, data);
 }
 
 /* What ADD_TASK says, with a stream that is opened for it. */

@@ -75,13 +75,9 @@ TEST_F(ring, a_slow_reader_loses_exactly_what_is_told)
 	}
 	ASSERT_EQ(0, disable(&self->stream));
 	ASSERT_TRUE(take(&self->stream, &self->pattern, &seen, ~0U));
-	/* The last losses are told when the stream is enabled and disabled with room. */
-	for (round = 0; round < 50 && stats(&self->stream).lost_records > seen.lost_records;
-	     round++) {
-		ASSERT_EQ(0, enable(&self->stream));
-		ASSERT_EQ(0, disable(&self->stream));
-		ASSERT_TRUE(take(&self->stream, &self->pattern, &seen, ~0U));
-	}
+	/* There may have been no room to tell of the last losses: there is now. */
+	ASSERT_EQ(0, disable(&self->stream));
+	ASSERT_TRUE(take(&self->stream, &self->pattern, &seen, ~0U));
 
 	stats_now = stats(&self->stream);
 	EXPECT_LT(100, stats_now.samples);

@@ -53,11 +53,10 @@ static void print_summary(const char *path, const struct stfcheck *check)
 	       check->version[0], check->version[1], check->isa, check->iem, check->features);
 	printf("instructions %" PRIu64 " (U %" PRIu64 ", S %" PRIu64 ", H %" PRIu64 ", M %" PRIu64
 	       ")\ntaken %" PRIu64 ", not taken %" PRIu64 ", FORCE_PC %" PRIu64 ", exceptions %"
-	       PRIu64 ", interrupts %" PRIu64 ", mode changes %" PRIu64 " (%" PRIu64
-	       " to U without xRET)\n",
+	       PRIu64 ", interrupts %" PRIu64 ", mode changes %" PRIu64 "\n",
 	       counts->instructions, counts->modes[0], counts->modes[1], counts->modes[2],
 	       counts->modes[3], counts->taken, counts->not_taken, counts->forced, counts->traps,
-	       counts->interrupts, counts->mode_changes, counts->forced_to_user);
+	       counts->interrupts, counts->mode_changes);
 	printf("records:");
 	for (int i = 0; i < 256; i++) {
 		if (counts->records[i])

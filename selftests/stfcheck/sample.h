@@ -3,6 +3,7 @@
 #ifndef STFCHECK_SAMPLE_H
 #define STFCHECK_SAMPLE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define U16(v) (uint8_t)(v), (uint8_t)((v) >> 8)
@@ -168,5 +169,18 @@ static const uint8_t sample_isas[] = {
 	0xf0, U32(0xeafffffe),					/* b .			@100c */
 	0xf0, U32(0x0afffffe),					/* beq ., not taken	@100c */
 };
+
+/* All of them. */
+static const struct {
+	const uint8_t *bytes;
+	size_t size;
+} samples[] = {
+	{ sample_all, sizeof(sample_all) },
+	{ sample_arm, sizeof(sample_arm) },
+	{ sample_user, sizeof(sample_user) },
+	{ sample_isas, sizeof(sample_isas) },
+};
+
+#define SAMPLES (sizeof(samples) / sizeof(samples[0]))
 
 #endif /* STFCHECK_SAMPLE_H */

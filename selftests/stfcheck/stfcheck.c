@@ -10,7 +10,10 @@
  *   which is not recorded, goes on behind it;
  * - an exception is an ecall (8 in U mode, 9 in S mode) or a breakpoint (3), on that instruction,
  *   with one field and an EVENT_PC_TARGET in S mode, where the next instruction is executed;
- * - U mode has addresses without the sign bit, S mode with it.
+ * - U mode has addresses without the sign bit, S mode with it. After a gap no EVENT may say that it is
+ *   U, so a comment `context RV64 ... mode=U` does;
+ * - there are no records but those of the header and COMMENT, PROCESS_ID_EXT, FORCE_PC,
+ *   INST_PC_TARGET, EVENT, EVENT_PC_TARGET, INST_32 and INST_16.
  *
  * Of Arm's traces:
  *
@@ -59,7 +62,8 @@ struct state {
 	struct group group;
 	struct stfcheck_insn insn;	/* pid, tid, hw, mode that hold */
 	uint64_t pc;			/* of the next instruction */
-	uint8_t level;			/* by the last comment `context`, or MODE_UNKNOWN */
+	uint8_t level;			/* by the last comment `context`, or MODE_UNKNOWN; RISC-V: */
+					/* if no EVENT came since */
 	bool lost;			/* ... is not known: a FORCE_PC has to come */
 	bool body;
 	uint8_t header_last;
@@ -188,6 +192,12 @@ static int end_header(struct state *state)
 	return 0;
 }
 
+/* Those that are assigned, and 0xff, which every reader takes. */
+static bool is_generator(uint8_t generator)
+{
+	return (generator >= 1 && generator <= 14) || generator == 0x40 || generator == 0xff;
+}
+
 /* Ascending, but for TRACE_INFO, of which there may be many; in ours nothing else. */
 static int check_header(struct state *state, uint8_t descriptor, const uint8_t *payload)
 {
@@ -209,7 +219,9 @@ static int check_header(struct state *state, uint8_t descriptor, const uint8_t *
 	case RECORD_IEM:
 		return check_iem(state, payload);
 	case RECORD_TRACE_INFO:
-		return payload[0] ? 0 : bad(state, "generator 0");
+		if (!payload[0] || (state->check->strict && !is_generator(payload[0])))
+			return bad(state, "generator %u", payload[0]);
+		return 0;
 	case RECORD_FEATURE:
 		return check_features(state, payload);
 	case RECORD_VLEN:
@@ -224,7 +236,21 @@ static int check_header(struct state *state, uint8_t descriptor, const uint8_t *
 	}
 }
 
-/* "context A64 EL1 ...": of an Arm trace only. */
+/* "context RV64 ... mode=U" */
+static void take_mode(struct state *state, const char *text, uint64_t size)
+{
+	static const char begin[] = "context RV64 ", mode[] = " mode=";
+	const char *modes = "USHM", *found;
+
+	if (size < sizeof(begin) + sizeof(mode) || memcmp(text, begin, sizeof(begin) - 1) ||
+	    memcmp(text + size - sizeof(mode), mode, sizeof(mode) - 1))
+		return;
+	found = strchr(modes, text[size - 1]);
+	if (found && *found)
+		state->level = found - modes;
+}
+
+/* "context A64 EL1 ...". */
 static void take_context(struct state *state, const char *text, uint64_t size)
 {
 	static const struct {
@@ -232,7 +258,11 @@ static void take_context(struct state *state, const char *text, uint64_t size)
 		uint8_t arm;
 	} lines[] = { { "context A64 EL", 64 }, { "context A32 EL", 32 }, { "context T32 EL", 16 } };
 
-	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]) && !riscv(state); i++) {
+	if (riscv(state)) {
+		take_mode(state, text, size);
+		return;
+	}
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
 		size_t length = strlen(lines[i].begin);
 
 		if (size <= length || memcmp(text, lines[i].begin, length))
@@ -343,6 +373,8 @@ static int check_group(struct state *state, uint8_t descriptor, const uint8_t *p
 	case RECORD_EVENT_PC_TARGET:
 		if (!group->event)
 			return bad(state, "EVENT_PC_TARGET without EVENT");
+		if (state->check->strict && !group->trap)
+			return bad(state, "EVENT_PC_TARGET without a trap");
 		return take_target(state, payload, "EVENT_PC_TARGET", &group->event_target,
 				   &group->event_pc);
 	default:
@@ -404,6 +436,12 @@ static int check_our_arm(struct state *state, const struct stfcheck_insn *insn)
 	return 0;
 }
 
+/* By the last EVENT that says it, or the last comment since. */
+static uint8_t mode_of(const struct state *state)
+{
+	return riscv(state) && state->level != MODE_UNKNOWN ? state->level : state->insn.mode;
+}
+
 /* Our own traps and modes. */
 static int check_ours(struct state *state, enum opcode_kind kind)
 {
@@ -415,8 +453,8 @@ static int check_ours(struct state *state, enum opcode_kind kind)
 		return 0;
 	if (!riscv(state))
 		return check_our_arm(state, insn);
-	if (insn->mode != kernel)
-		return bad(state, "mode %u at %#llx", insn->mode, (unsigned long long)insn->pc);
+	if (mode_of(state) != kernel)
+		return bad(state, "mode %u at %#llx", mode_of(state), (unsigned long long)insn->pc);
 	if (!group->trap)
 		return 0;
 	if (kind != OPCODE_TRAP || group->cause != (ecall ? 8U + kernel : 3U))
@@ -436,14 +474,15 @@ static int check_mode(struct state *state, enum opcode_kind kind)
 		return bad(state, "no MODE_CHANGE or PROCESS_ID_EXT before the first instruction");
 	if (group->modes == 2 && !forced && !begins && group->before != state->insn.mode)
 		return bad(state, "a switch to mode %u without FORCE_PC", group->before);
-	if (group->mode == MODE_UNKNOWN || group->mode == state->insn.mode || begins ||
+	/* An EVENT that changes to user mode breaks the rule even if it is that already. */
+	if (group->mode == MODE_UNKNOWN || begins ||
+	    (group->mode == state->insn.mode && (group->mode || !riscv(state))) ||
 	    kind == OPCODE_RETURN || kind == OPCODE_ANY)
 		return 0;
-	if (group->mode == 0 && !forced)
+	if (!group->mode && (riscv(state) || !forced))
 		return bad(state, "a switch to user mode on %#x, no xRET", state->insn.opcode);
-	if (group->mode && !group->trap && !forced)
+	if (!group->trap && !forced)
 		return bad(state, "a switch to mode %u without a trap or xRET", group->mode);
-	state->check->counts.forced_to_user += !group->mode;
 	return 0;
 }
 
@@ -465,8 +504,8 @@ static void count(struct state *state, enum opcode_kind kind)
 	counts->instructions++;
 	counts->taken += state->group.target;
 	counts->not_taken += kind == OPCODE_BRANCH && !state->group.target && !state->group.trap;
-	if (state->insn.mode < 4)
-		counts->modes[state->insn.mode]++;
+	if (mode_of(state) < 4)
+		counts->modes[mode_of(state)]++;
 }
 
 /* target: of direct branches. */
@@ -496,6 +535,13 @@ static bool is_lost(const struct state *state, enum opcode_kind kind)
 		!(insn->opcode == 0x73 && insn->pc >> 63));
 }
 
+static void set_mode(struct state *state, uint8_t mode)
+{
+	state->insn.mode = mode;
+	if (riscv(state))
+		state->level = MODE_UNKNOWN;
+}
+
 static int take_opcode(struct state *state, const uint8_t *payload, unsigned int size)
 {
 	enum opcode_kind kind;
@@ -522,7 +568,7 @@ static int take_opcode(struct state *state, const uint8_t *payload, unsigned int
 		return error;
 
 	if (group->mode != MODE_UNKNOWN && at_once(state, kind))
-		insn->mode = group->modes == 2 ? group->before : group->mode;
+		set_mode(state, group->modes == 2 ? group->before : group->mode);
 	error = check_ours(state, kind);
 	if (error)
 		return error;
@@ -530,10 +576,14 @@ static int take_opcode(struct state *state, const uint8_t *payload, unsigned int
 	insn->next = insn->pc + size;
 	if (group->target || group->event_target)
 		insn->next = group->event_target ? group->event_pc : group->target_pc;
-	if (state->check->insn)
-		error = state->check->insn(state->check->argument, insn);
+	if (state->check->insn) {
+		struct stfcheck_insn told = *insn;
+
+		told.mode = mode_of(state);
+		error = state->check->insn(state->check->argument, &told);
+	}
 	if (group->mode != MODE_UNKNOWN)
-		insn->mode = group->mode;
+		set_mode(state, group->mode);
 	insn->index++;
 	state->pc = insn->next;
 	state->lost = is_lost(state, kind);
@@ -541,10 +591,20 @@ static int take_opcode(struct state *state, const uint8_t *payload, unsigned int
 	return error;
 }
 
+static bool is_ours(uint8_t descriptor)
+{
+	return descriptor <= RECORD_FORCE_PC || descriptor == RECORD_END_HEADER ||
+	       descriptor == RECORD_PC_TARGET || descriptor == RECORD_EVENT ||
+	       descriptor == RECORD_EVENT_PC_TARGET || descriptor == RECORD_INST_32 ||
+	       descriptor == RECORD_INST_16;
+}
+
 static int check_record(struct state *state, uint8_t descriptor, const uint8_t *payload)
 {
 	int place = record_place(descriptor);
 
+	if (state->check->strict && !is_ours(descriptor))
+		return bad(state, "%s, which ours never has", stfcheck_name(descriptor));
 	if (descriptor != RECORD_IDENTIFIER && !seen(state, RECORD_IDENTIFIER))
 		return bad(state, "does not begin with IDENTIFIER");
 	state->check->counts.records[descriptor]++;

@@ -20,7 +20,8 @@ struct stfcheck_insn {
 	uint64_t next;		/* where the next one is, unless a FORCE_PC says otherwise */
 	uint32_t opcode;
 	uint8_t size;		/* 2 or 4 */
-	uint8_t mode;		/* 0 U, 1 S, 2 H, 3 M; 0xff before anything says so */
+	uint8_t mode;		/* 0 U, 1 S, 2 H, 3 M; 0xff before anything says so. Of ours behind a */
+				/* gap by a comment, where readers see no EVENT */
 	uint8_t arm;		/* 64 A64, 32 A32, 16 T32 by the last comment `context`; else 0 */
 	bool taken;		/* has an INST_PC_TARGET */
 	bool trapped;		/* an exception or interrupt is attached to it */
@@ -37,7 +38,6 @@ struct stfcheck_counts {
 	uint64_t traps;		/* EVENTs that are exceptions, and ... */
 	uint64_t interrupts;
 	uint64_t mode_changes;
-	uint64_t forced_to_user; /* a switch to U with a FORCE_PC and no xRET: stf_check's SWITCH_USR */
 	uint64_t records[256];	/* by descriptor, header included */
 };
 

@@ -1,7 +1,7 @@
-/* SPDX-License-Identifier: GPL-2.0-only */
+/* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The part of QEMU's TCG plugin interface, version 7, that the truth plugin needs. No package
- * ships the header; QEMU exports the functions to the plugins it loads.
+ * The part of QEMU's TCG plugin interface, version 7, that flowtap's plugins need. No package ships
+ * the header; QEMU exports the functions to the plugins it loads.
  */
 #ifndef TRUTH_QEMU_PLUGIN_H
 #define TRUTH_QEMU_PLUGIN_H
@@ -26,10 +26,12 @@ struct qemu_info {
 	} system;
 };
 
-/* Whether a callback of an instruction or a block looks at registers. */
+/* Whether a callback of an instruction or a block looks at registers, changes them, or the pc. */
 enum {
 	QEMU_PLUGIN_NO_REGS,
 	QEMU_PLUGIN_R_REGS,
+	QEMU_PLUGIN_RW_REGS,
+	QEMU_PLUGIN_RW_REGS_PC,
 };
 
 enum {
@@ -75,6 +77,7 @@ typedef void (*qemu_plugin_discon_cb)(unsigned int vcpu, int type, uint64_t from
 				      void *data);
 
 void qemu_plugin_register_vcpu_init_cb(uint64_t id, qemu_plugin_vcpu_cb callback, void *data);
+void qemu_plugin_register_vcpu_idle_cb(uint64_t id, qemu_plugin_vcpu_cb callback, void *data);
 void qemu_plugin_register_vcpu_tb_trans_cb(uint64_t id, qemu_plugin_trans_cb callback, void *data);
 void qemu_plugin_register_vcpu_discon_cb(uint64_t id, int types, qemu_plugin_discon_cb callback,
 					 void *data);
@@ -88,6 +91,10 @@ void qemu_plugin_register_vcpu_insn_exec_cond_cb(struct qemu_plugin_insn *insn,
 						 qemu_plugin_vcpu_cb callback, int flags,
 						 int condition, struct qemu_plugin_u64 entry,
 						 uint64_t immediate, void *data);
+void qemu_plugin_register_vcpu_tb_exec_cond_cb(struct qemu_plugin_tb *tb,
+					       qemu_plugin_vcpu_cb callback, int flags,
+					       int condition, struct qemu_plugin_u64 entry,
+					       uint64_t immediate, void *data);
 void qemu_plugin_register_vcpu_insn_exec_inline_per_vcpu(struct qemu_plugin_insn *insn, int op,
 							 struct qemu_plugin_u64 entry,
 							 uint64_t immediate);
@@ -102,9 +109,18 @@ size_t qemu_plugin_insn_data(const struct qemu_plugin_insn *insn, void *bytes, s
 
 /* From a vCPU's own callbacks; the caller frees the array. */
 GArray *qemu_plugin_get_registers(void);
+/* Appends the register's bytes. */
 bool qemu_plugin_read_register(struct qemu_plugin_register *handle, GByteArray *bytes);
+bool qemu_plugin_write_register(struct qemu_plugin_register *handle, GByteArray *bytes);
+/* Execution goes on at pc. Does not return; only from callbacks with RW_REGS_PC. */
+void qemu_plugin_set_pc(uint64_t pc);
+
+/* Physical memory as the vCPU in hand sees it. 0: done. */
+int qemu_plugin_read_memory_hwaddr(uint64_t address, GByteArray *bytes, size_t n);
+int qemu_plugin_write_memory_hwaddr(uint64_t address, GByteArray *bytes);
 
 struct qemu_plugin_scoreboard *qemu_plugin_scoreboard_new(size_t element_size);
+void *qemu_plugin_scoreboard_find(struct qemu_plugin_scoreboard *score, unsigned int vcpu);
 uint64_t qemu_plugin_u64_get(struct qemu_plugin_u64 entry, unsigned int vcpu);
 void qemu_plugin_u64_set(struct qemu_plugin_u64 entry, unsigned int vcpu, uint64_t value);
 void qemu_plugin_outs(const char *text);

@@ -515,6 +515,7 @@ TEST(a_first_flush_that_finds_no_room)
 	}
 }
 
+/* Until it is killed; but no more than memory has room for, should that take long. */
 static void write_for_ever(int fd)
 {
 	struct flowtap_archive_writer *writer;

@@ -429,6 +429,45 @@ TEST_F(ctr, code_mapped_after_an_exec_proves_nothing_where_other_code_was_before
 	EXPECT_NE(strstr(self->log.detail, "mapped anew"), NULL);
 }
 
+TEST_F(ctr, code_of_a_process_that_was_forked_and_became_another_proves_nothing)
+{
+	uint8_t other[4] = { 0x01, 0, 0x02, 0x85 };	/* nop, c.jr a0 */
+	struct flowtap_record_sample *sample;
+
+	first(self);					/* at 1010 */
+	ASSERT_EQ(flowtap_map_fork(self->map, 1, 7, 1012), 0);
+	ASSERT_EQ(flowtap_map_exec(self->map, 7, 1013), 0);
+	map_bytes_of(self->map, 7, 1015, MAIN, "[other]", other, 4);
+	map_bytes_of(self->map, 7, 1015, 0x40000, "[new]", other, 4);
+	sample = begin(self);				/* its first, at 1020 */
+	sample->pid = sample->tid = 7;
+	entry(self, 0x10002, 0x40000, IJUMP);		/* may be from before it became another */
+	entry(self, 0x40002, 0x40000, IJUMP);
+	EXPECT_FLOW(GAP(START), GAP(NO_CODE), INSN(0x40000), INSN(0x40002), END(1, 0x40000));
+	EXPECT_NE(strstr(self->log.detail, "mapped anew"), NULL);
+}
+
+TEST_F(ctr, nor_does_code_where_a_program_in_between_had_other)
+{
+	uint8_t other[4] = { 0x01, 0, 0x02, 0x85 };
+	struct flowtap_record_sample *sample;
+
+	ASSERT_EQ(flowtap_map_fork(self->map, 1, 7, 900), 0);
+	sample = begin(self);				/* 1010 */
+	sample->pid = sample->tid = 7;
+	ASSERT_EQ(decode(self), 0);
+	ASSERT_EQ(flowtap_map_exec(self->map, 7, 1012), 0);
+	map_bytes_of(self->map, 7, 1013, 0x40000, "[between]", other, 4);
+	ASSERT_EQ(flowtap_map_exec(self->map, 7, 1015), 0);
+	map_bytes_of(self->map, 7, 1016, 0x40000, "[new]", other, 4);
+	map_bytes_of(self->map, 7, 1016, 0x50000, "[new, where nothing was]", other, 4);
+	sample = begin(self);				/* 1020 */
+	sample->pid = sample->tid = 7;
+	entry(self, 0x40002, 0x50000, IJUMP);
+	entry(self, 0x50002, 0x50000, IJUMP);
+	EXPECT_FLOW(GAP(TRAP), GAP(NO_CODE), INSN(0x50000), INSN(0x50002), END(1, 0x50000));
+}
+
 TEST_F(ctr, time_that_went_back_is_no_proof_either)
 {
 	uint8_t other[4] = { 0x01, 0, 0x02, 0x85 };

@@ -72,16 +72,22 @@ FIXTURE(ctr) {
 	} s;
 };
 
-static inline void map_bytes(struct flowtap_map *map, uint64_t time, uint64_t start,
-			     const char *path, const void *bytes, size_t size)
+static inline void map_bytes_of(struct flowtap_map *map, uint32_t pid, uint64_t time, uint64_t start,
+				const char *path, const void *bytes, size_t size)
 {
 	struct flowtap_mapping mapping = {
-		.time = time, .start = start, .size = size, .pid = 1, .executable = true,
+		.time = time, .start = start, .size = size, .pid = pid, .executable = true,
 		.path = path,
 	};
 
 	if (flowtap_map_add_bytes(map, &mapping, bytes))
 		abort();
+}
+
+static inline void map_bytes(struct flowtap_map *map, uint64_t time, uint64_t start,
+			     const char *path, const void *bytes, size_t size)
+{
+	map_bytes_of(map, 1, time, start, path, bytes, size);
 }
 
 static inline void map_kernel(struct flowtap_map *map, uint64_t start, const void *bytes,

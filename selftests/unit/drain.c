@@ -207,6 +207,47 @@ TEST_F(drain, a_flight_recorder_is_written_when_asked_for)
 	free(buffer);
 }
 
+TEST_F(drain, a_snapshot_leaves_out_what_is_too_old_or_too_much)
+{
+	const struct flowtap_record_sample *sample;
+	struct flowtap_stretch records;
+	uint64_t moved, dropped, head, left = 0, since = 0;
+	uint8_t *buffer = malloc(65536);
+	unsigned int n = 0;
+
+	OPEN_METHOD(1, 65536);
+	ASSERT_EQ(flowtap_drain_remove(self->drain, self->number[0]), 0);
+	produce(&self->made[0], 300);
+	self->made[0].ring->flags = FLOWTAP_OVERWRITE;
+	self->made[0].reader.overwrite = true;
+	self->number[0] = flowtap_drain_add(self->drain, self->made[0].fd, &self->made[0].reader, 0);
+	ASSERT_EQ(flowtap_reader_copy(&self->made[0].reader, buffer, &records, &head, &dropped), 0);
+	for (size_t at = 0; at < records.size; at += sample->header.size, n++) {
+		sample = (const void *)((const uint8_t *)records.bytes + at);
+		if (n == 100) {
+			since = sample->time;
+			left = records.size - at;
+		}
+	}
+	ASSERT_EQ(n, 300);
+	ASSERT_NE(since, 0);
+	EXPECT_EQ(flowtap_drain_limit(self->drain, 77, 0, 0), -EINVAL);
+	ASSERT_EQ(flowtap_drain_limit(self->drain, self->number[0], since, UINT64_MAX), 0);
+	ASSERT_EQ(flowtap_drain_snapshot(self->drain, self->number[0], &moved, &dropped), 0);
+	EXPECT_EQ(moved, left);
+	/* Another archive has none of them yet; and not more than so much is wanted. */
+	ASSERT_EQ(flowtap_drain_switch(self->drain, self->writer), 0);
+	ASSERT_EQ(flowtap_drain_limit(self->drain, self->number[0], 0, left - 1), 0);
+	ASSERT_EQ(flowtap_drain_snapshot(self->drain, self->number[0], &moved, &dropped), 0);
+	EXPECT_LT(moved, left);
+	EXPECT_LT(left - 1024, moved);
+	ASSERT_EQ(flowtap_drain_switch(self->drain, self->writer), 0);
+	ASSERT_EQ(flowtap_drain_limit(self->drain, self->number[0], UINT64_MAX, UINT64_MAX), 0);
+	ASSERT_EQ(flowtap_drain_snapshot(self->drain, self->number[0], &moved, &dropped), 0);
+	EXPECT_EQ(moved, 0);
+	free(buffer);
+}
+
 static enum flowtap_drain_method at_best(enum flowtap_drain_method wanted,
 					 enum flowtap_drain_method there)
 {

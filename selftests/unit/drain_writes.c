@@ -13,6 +13,7 @@
 #include <sys/uio.h>
 
 #include "drain_fixture.h"
+#include "made_aux.h"
 #include "seed.h"
 
 static struct {
@@ -93,7 +94,10 @@ static void tamper(struct io_uring *ring)
 			continue;
 		fault.fixed += sqe->opcode == IORING_OP_WRITE_FIXED;
 		if (++fault.entries == fault.lose) {
+			if (sqe->flags & IOSQE_IO_LINK)
+				cancel_linked(ring, i + 1);
 			io_uring_prep_nop(sqe);
+			sqe->flags = 0;
 			sqe->user_data = name;
 		} else if (fault.shorten && draw() % 3 == 0) {
 			shorten_entry(ring, i);
@@ -377,6 +381,111 @@ TEST_F(drain, little_of_many_rings_is_one_write)
 	ASSERT_EQ(flowtap_drain_settle(self->drain), 0);
 	reading = read_archive(self->fd, 0);
 	EXPECT_ALL(reading, RINGS, 5);
+}
+
+/* A drain of one stream with an AUX area. */
+#define OPEN_AUX(aux, ring, area)							\
+	do {										\
+		struct flowtap_drain_options options_ = { variant->method, 1 };		\
+											\
+		ASSERT_EQ(flowtap_archive_create(self->fd, &self->writer), 0);		\
+		ASSERT_EQ(flowtap_drain_open(&options_, self->writer, &self->drain), 0); \
+		ASSERT_TRUE(make_aux(aux, ring, area));					\
+		self->number[0] = flowtap_drain_add(self->drain, (aux)->made.fd,		\
+						    &(aux)->made.reader, 0);		\
+		ASSERT_GE(self->number[0], 0);						\
+		if (flowtap_drain_method(self->drain) != variant->method)		\
+			SKIP(return, "%s cannot be had here",				\
+			     flowtap_drain_method_name(variant->method));		\
+	} while (0)
+
+static struct aux_content *read_aux(int fd, unsigned int *damages)
+{
+	struct aux_content *content = calloc(1, sizeof(*content));
+	struct flowtap_archive_reader *reader;
+	struct flowtap_archive_block block;
+	int got;
+
+	*damages = 0;
+	lseek(fd, 0, SEEK_SET);
+	if (flowtap_archive_open(fd, &reader))
+		abort();
+	while ((got = flowtap_archive_next(reader, &block))) {
+		*damages += got < 0;
+		if (got > 0 && block.type == FLOWTAP_ARCHIVE_AUX)
+			aux_keep(content, &block);
+		else if (got > 0 && block.type == FLOWTAP_ARCHIVE_RING)
+			aux_see(content, &block);
+	}
+	flowtap_archive_reader_free(reader);
+	for (size_t i = 0; i < content->n; i++)
+		free(content->pieces[i].bytes);
+	return content;
+}
+
+TEST_F(drain, short_writes_of_aux_areas_are_continued)
+{
+	struct aux_content *content;
+	unsigned int damages;
+	struct made_aux aux;
+
+	fault.shorten = true;
+	OPEN_AUX(&aux, 16384, 262144);
+	for (int i = 0; i < 60; i++) {
+		ASSERT_TRUE(aux_produce(&aux, 6));
+		ASSERT_EQ(flowtap_drain_settle(self->drain), 0);
+	}
+	EXPECT_GT(fault.shortened, 10);
+	EXPECT_EQ(aux.made.ring->aux_tail, aux.made.ring->aux_head);
+	content = read_aux(self->fd, &damages);
+	EXPECT_EQ(damages, 0);
+	EXPECT_EQ(content->records, 360);
+	EXPECT_EQ(content->missing, 0);
+	EXPECT_EQ(content->wrong, 0);
+	free(content);
+	flowtap_drain_close(self->drain);
+	self->drain = NULL;
+	unmake_aux(&aux);
+}
+
+/* The nth write is lost: of the bytes' block header, bytes, zeros; of the records' header, records. */
+TEST_F(drain, neither_tail_passes_a_write_that_was_lost)
+{
+	/* write does not lose any. */
+	if (variant->method == FLOWTAP_DRAIN_POLL)
+		return;
+	for (unsigned int lose = 1; lose <= (variant->method == FLOWTAP_DRAIN_FIXED ? 5 : 2); lose++) {
+		struct aux_content *content;
+		uint64_t data_tail, moved;
+		unsigned int damages;
+		struct made_aux aux;
+
+		ASSERT_EQ(ftruncate(self->fd, 0), 0);
+		lseek(self->fd, 0, SEEK_SET);
+		OPEN_AUX(&aux, 16384, 262144);
+		aux_add(&aux, 0, 20001);
+		ASSERT_EQ(flowtap_drain_settle(self->drain), 0);
+		data_tail = aux.made.ring->data_tail;
+		aux_add(&aux, 3, 30001);
+		aux_add(&aux, 0, 40001);
+		fault.entries = 0;
+		fault.lose = lose;
+		ASSERT_EQ(flowtap_drain_take(self->drain, &moved), 0);
+		EXPECT_EQ(flowtap_drain_settle(self->drain), -EIO) TH_LOG("%u", lose);
+		EXPECT_EQ(aux.made.ring->aux_tail, 20001) TH_LOG("%u", lose);
+		EXPECT_EQ(aux.made.ring->data_tail, data_tail);
+		content = read_aux(self->fd, &damages);
+		/* Zeros are what is in a hole. */
+		EXPECT_EQ(damages, variant->method == FLOWTAP_DRAIN_FIXED && lose == 3 ? 0 : 1);
+		EXPECT_EQ(content->wrong, 0);
+		free(content);
+		flowtap_drain_close(self->drain);
+		flowtap_archive_writer_free(self->writer);
+		self->drain = NULL;
+		self->writer = NULL;
+		unmake_aux(&aux);
+		fault.lose = 0;
+	}
 }
 
 TEST_HARNESS_MAIN

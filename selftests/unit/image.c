@@ -180,6 +180,31 @@ TEST_F(image, files_are_found_by_build_id)
 	}
 }
 
+TEST_F(image, files_are_found_among_saved_images)
+{
+	char images[128], path[128] = "/saved/ab/";
+
+	snprintf(images, sizeof(images), "%s/saved", self->root);
+	memset(path + strlen(path), '5', 38);
+	write_tiny(self->root, path, 0x55);
+	/* Another one than its name says. */
+	memset(path + strlen("/saved/ab/"), '6', 38);
+	write_tiny(self->root, path, 0x77);
+	ASSERT_EQ(flowtap_map_images(self->map, "/nonexistent"), 0);
+	ASSERT_EQ(flowtap_map_images(self->map, images), 0);
+	ASSERT_EQ(add(self->map, 1, 0, AT, 0x1000, "/gone", 0x55), 0);
+	EXPECT_EQ(byte_at(self->map, 1, 5, AT + 3), tiny_code(0x55, 3));
+	/* In place of one that is there and not the same any more. */
+	ASSERT_EQ(add(self->map, 1, 0, AT + 0x10000, 0x1000, "/bin/a", 0x55), 0);
+	EXPECT_EQ(byte_at(self->map, 1, 5, AT + 0x10003), tiny_code(0x55, 3));
+	ASSERT_EQ(add(self->map, 1, 0, AT + 0x20000, 0x1000, "/bin/a", 0x66), 0);
+	EXPECT_EQ(byte_at(self->map, 1, 5, AT + 0x20003), -1);
+	EXPECT_NE(strstr(missing_at(self->map, AT + 0x20000), "/bin/a has build-id ab01"), NULL);
+	/* Without a build-id nobody knows which. */
+	ASSERT_EQ(add(self->map, 1, 0, AT + 0x30000, 0x1000, "/gone", -1), 0);
+	EXPECT_EQ(byte_at(self->map, 1, 5, AT + 0x30003), -1);
+}
+
 TEST_F(image, deleted_files_need_their_build_id)
 {
 	ASSERT_EQ(add(self->map, 1, 0, AT, 0x1000, "/bin/a (deleted)", 1), 0);
@@ -561,6 +586,17 @@ static bool holds(const struct flowtap_code *code, uint32_t pid)
 	return true;
 }
 
+/* Nothing is there at `time`: when there is something, up to the last time. */
+static bool check_next(struct flowtap_map *map, uint64_t time, uint32_t pid, uint64_t page)
+{
+	uint64_t next = flowtap_map_next(map, pid, time, page << 12 | 0x123);
+
+	while (++time <= TIMES)
+		if (model[time][pid][page].object)
+			return next == time;
+	return next > TIMES;
+}
+
 static bool check_model(struct flowtap_map *map)
 {
 	for (uint64_t time = 0; time <= TIMES; time++)
@@ -574,6 +610,8 @@ static bool check_model(struct flowtap_map *map)
 				if (code && (time < code->from || time >= code->until ||
 					     page < code->start >> 12 || page >= code->end >> 12 ||
 					     !holds(code, pid)))
+					return false;
+				if (!code && !check_next(map, time, pid, page))
 					return false;
 			}
 	return true;

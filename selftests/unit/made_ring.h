@@ -11,7 +11,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#ifndef RINGS
 #define RINGS 8
+#endif
 #define MADE_PAGE 4096
 
 struct made {

@@ -159,6 +159,17 @@ static inline void perffile_start(struct perffile *file, bool pipe, uint64_t tra
 	file->data = file->size;
 }
 
+/* Of a file: perf record began with the exec of what it was to run. */
+static inline void perffile_on_exec(struct perffile *file)
+{
+	uint8_t *at = file->bytes + 104 + 8 * PERFFILE_EVENTS;
+	struct perf_event_attr attr;
+
+	memcpy(&attr, at, PERFFILE_ATTR);
+	attr.enable_on_exec = 1;
+	memcpy(at, &attr, PERFFILE_ATTR);
+}
+
 static inline void perffile_text(struct perffile *file, const char *text)
 {
 	size_t size = (strlen(text) + 8) & ~7UL;

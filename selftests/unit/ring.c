@@ -173,6 +173,68 @@ TEST(mapping_of_a_file)
 	EXPECT_EQ(errno, 77);
 }
 
+TEST(mapping_of_an_aux_area)
+{
+	size_t page = (size_t)sysconf(_SC_PAGESIZE);
+	struct flowtap_ring ring = {
+		.abi = FLOWTAP_ABI,
+		.data_offset = page,
+		.data_size = page,
+		.aux_offset = 2 * page,
+		.aux_size = 4 * page,
+	}, good = ring;
+	int fd = memfd_create("ring", MFD_CLOEXEC);
+	struct flowtap_reader reader;
+	uint64_t head;
+
+	ASSERT_EQ(ftruncate(fd, (off_t)(6 * page)), 0);
+	ASSERT_EQ(pwrite(fd, &ring, sizeof(ring), 0), (ssize_t)sizeof(ring));
+	ASSERT_EQ(pwrite(fd, "first", 5, (off_t)(2 * page)), 5);
+	ASSERT_EQ(pwrite(fd, "last", 4, (off_t)(6 * page - 4)), 4);
+	ASSERT_EQ(flowtap_reader_map(&reader, fd, 1, 0), 0);
+	EXPECT_EQ(reader.aux, NULL);
+	EXPECT_EQ(flowtap_reader_map_aux(&reader, fd, 0), -EINVAL);
+	EXPECT_EQ(flowtap_reader_map_aux(&reader, fd, SIZE_MAX), -EINVAL);
+	EXPECT_EQ(flowtap_reader_map_aux(&reader, fd, 2), -EPROTO);
+	EXPECT_EQ(flowtap_reader_map_aux(&reader, -1, 4), -EBADF);
+#define AUX_REFUSED(field, value)							\
+	do {										\
+		*reader.ring = good;							\
+		reader.ring->field = (value);						\
+		EXPECT_EQ(flowtap_reader_map_aux(&reader, fd, 4), -EPROTO);		\
+	} while (0)
+	AUX_REFUSED(aux_offset, 0);
+	AUX_REFUSED(aux_offset, page);
+	AUX_REFUSED(aux_offset, 2 * page + 8);
+	AUX_REFUSED(aux_offset, 1ULL << 63);
+	AUX_REFUSED(aux_offset, INT64_MAX - page + 1);
+	AUX_REFUSED(aux_offset, -page);
+	AUX_REFUSED(aux_size, 0);
+	AUX_REFUSED(aux_size, 8 * page);
+	AUX_REFUSED(aux_size, 4 * page + 8);
+	reader.ring->aux_size = 3 * page;
+	EXPECT_EQ(flowtap_reader_map_aux(&reader, fd, 3), -EPROTO);
+	EXPECT_EQ(reader.aux, NULL);
+
+	*reader.ring = good;
+	ASSERT_EQ(flowtap_reader_map_aux(&reader, fd, 4), 0);
+	EXPECT_EQ(reader.aux_size, 4 * page);
+	EXPECT_EQ(memcmp(reader.aux, "first", 5), 0);
+	EXPECT_EQ(memcmp(reader.aux + 4 * page - 4, "last", 4), 0);
+	reader.ring->aux_head = 4 * page + 10;
+	flowtap_reader_advance_aux(&reader, 10);
+	EXPECT_EQ(reader.ring->aux_tail, 10);
+	EXPECT_EQ(flowtap_reader_aux_head(&reader, &head), 0);
+	EXPECT_EQ(head, 4 * page + 10);
+	flowtap_reader_advance_aux(&reader, 9);
+	EXPECT_EQ(flowtap_reader_aux_head(&reader, &head), -EPROTO);
+	flowtap_reader_advance_aux(&reader, 4 * page + 11);
+	EXPECT_EQ(flowtap_reader_aux_head(&reader, &head), -EPROTO);
+	flowtap_reader_unmap(&reader);
+	EXPECT_EQ(reader.aux, NULL);
+	close(fd);
+}
+
 TEST(overwrite_ring_is_mapped_read_only)
 {
 	size_t page = (size_t)sysconf(_SC_PAGESIZE);
@@ -181,13 +243,15 @@ TEST(overwrite_ring_is_mapped_read_only)
 		.flags = FLOWTAP_OVERWRITE,
 		.data_offset = page,
 		.data_size = page,
+		.aux_offset = 2 * page,
+		.aux_size = 2 * page,
 	};
 	int fd = memfd_create("ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	struct flowtap_stretch part[2];
 	struct flowtap_reader reader;
 	uint64_t head;
 
-	ASSERT_EQ(ftruncate(fd, (off_t)(2 * page)), 0);
+	ASSERT_EQ(ftruncate(fd, (off_t)(4 * page)), 0);
 	ASSERT_EQ(pwrite(fd, &ring, sizeof(ring), 0), (ssize_t)sizeof(ring));
 	/* Nothing but a mapping that cannot be written is possible now. */
 	ASSERT_EQ(fcntl(fd, F_ADD_SEALS, F_SEAL_FUTURE_WRITE), 0);
@@ -195,6 +259,7 @@ TEST(overwrite_ring_is_mapped_read_only)
 	ASSERT_EQ(flowtap_reader_map(&reader, fd, 1, FLOWTAP_OVERWRITE), 0);
 	EXPECT_TRUE(reader.overwrite);
 	EXPECT_EQ(flowtap_reader_peek(&reader, part, &head), -EOPNOTSUPP);
+	EXPECT_EQ(flowtap_reader_map_aux(&reader, fd, 2), 0);
 	flowtap_reader_unmap(&reader);
 }
 
@@ -278,6 +343,9 @@ TEST(copies_of_an_overwritten_ring_have_whole_records_only)
 		if (err == -EAGAIN)
 			continue;
 		ASSERT_EQ(err, 0);
+		/* Who is kept from the CPU in the middle of it may find all of it overwritten. */
+		if (!records.size)
+			continue;
 		/* Who is kept from the CPU in the middle of it may find all of it overwritten. */
 		if (!records.size)
 			continue;

@@ -6,311 +6,13 @@
  * The traced process is this program again (ROLE in its environment). It maps copies of a library
  * and reports an address of each with what stands there; the archive is then replayed and asked.
  */
-#include <dlfcn.h>
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <flowtap/replay.h>
-#include <flowtap/sideband.h>
-#include <libelf.h>
 #include <limits.h>
-#include <link.h>
 #include <poll.h>
-#include <pthread.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/auxv.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
-#include <time.h>
-#include <unistd.h>
 
-#include "elf_file.h"
-#include "kselftest_harness.h"
-
-#define PROBE 32		/* bytes of code that are compared */
-
-/* What the traced process says about one place. */
-struct report {
-	uint32_t pid;
-	uint32_t parent;
-	uint64_t address;
-	uint64_t time;
-	char what[16];
-	uint8_t bytes[PROBE];
-};
-
-/* The traced side. Its orders come on ORDERS, reports go to REPORTS. */
-
-#define ORDERS 100
-#define REPORTS 101
-
-static uint64_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC_RAW, &time);
-	return (uint64_t)time.tv_sec * 1000000000ULL + (uint64_t)time.tv_nsec;
-}
-
-static void tell(const char *what, const void *address)
-{
-	struct report report = {
-		.pid = (uint32_t)getpid(),
-		.parent = (uint32_t)getppid(),
-		.address = (uintptr_t)address,
-		.time = now(),
-	};
-
-	snprintf(report.what, sizeof(report.what), "%s", what);
-	memcpy(report.bytes, address, PROBE);
-	if (write(REPORTS, &report, sizeof(report)) != sizeof(report))
-		_exit(3);
-}
-
-/* Waits until the tracer has looked. */
-static void wait_order(void)
-{
-	char order;
-
-	if (read(ORDERS, &order, 1) != 1)
-		_exit(4);
-}
-
-static void *load(void *argument)
-{
-	char path[128];
-	void *library, *symbol;
-
-	snprintf(path, sizeof(path), "%s/%s.so", getenv("COPIES"), (const char *)argument);
-	library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	symbol = library ? dlsym(library, "elf_begin") : NULL;
-	if (!symbol)
-		_exit(5);
-	tell(argument, symbol);
-	return library;
-}
-
-/* In another thread. */
-static void load_aside(const char *name)
-{
-	pthread_t thread;
-
-	if (pthread_create(&thread, NULL, load, (void *)(uintptr_t)name) ||
-	    pthread_join(thread, NULL))
-		_exit(6);
-}
-
-/* What a JIT compiler leaves. */
-static void make_code(void)
-{
-	uint8_t *page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1,
-			     0);
-
-	for (int i = 0; i < 4096; i++)
-		page[i] = (uint8_t)(i * 5 + 1);
-	mprotect(page, 4096, PROT_READ | PROT_EXEC);
-	tell("jit", page + 64);
-}
-
-static void load_and_delete(const char *name)
-{
-	char path[128];
-
-	load((void *)(uintptr_t)name);
-	snprintf(path, sizeof(path), "%s/%s.so", getenv("COPIES"), name);
-	unlink(path);
-}
-
-static void become(const char *role)
-{
-	setenv("ROLE", role, 1);
-	execl("/proc/self/exe", role, NULL);
-	_exit(7);
-}
-
-static void run_child(void)
-{
-	pid_t pid;
-
-	tell("vdso", (const void *)(getauxval(AT_SYSINFO_EHDR) + 64));
-	tell("main", dlsym(RTLD_DEFAULT, "elf_end"));
-	wait_order();
-	load_aside("thread");
-	wait_order();
-	pid = fork();
-	if (pid == 0) {
-		load((void *)(uintptr_t)"forked");
-		wait_order();
-		become("grandchild");
-	}
-	waitpid(pid, NULL, 0);
-	load((void *)(uintptr_t)"last");
-	wait_order();
-}
-
-__attribute__((constructor))
-static void play_role(void)
-{
-	const char *role = getenv("ROLE");
-
-	if (!role)
-		return;
-	if (!strcmp(role, "child")) {
-		run_child();
-	} else if (!strcmp(role, "grandchild")) {
-		load((void *)(uintptr_t)"executed");
-		wait_order();
-	} else {
-		load((void *)(uintptr_t)"before");
-		load_and_delete("deleted");
-		make_code();
-		wait_order();
-		run_child();
-	}
-	_exit(0);
-}
-
-/* The tracer's side. */
-
-static const char *const copies[] = {
-	"thread", "forked", "last", "executed", "before", "deleted",
-};
-#define COPIES (sizeof(copies) / sizeof(copies[0]))
-
-FIXTURE(sideband)
-{
-	char directory[64];
-	int orders;
-	int reports;
-	pid_t child;
-	int archive;
-	struct flowtap_archive_writer *writer;
-	struct flowtap_sideband *sideband;
-	struct report report[32];
-	size_t n;
-	unsigned int mapped;		/* mappings that we were told of */
-	struct flowtap_map *map;
-	struct flowtap_build_id id;	/* of the library that is copied */
-};
-
-FIXTURE_VARIANT(sideband)
-{
-	bool poll;
-};
-
-FIXTURE_VARIANT_ADD(sideband, events)
-{
-	.poll = false,
-};
-
-FIXTURE_VARIANT_ADD(sideband, polling)
-{
-	.poll = true,
-};
-
-/* Copies libelf, which this program is linked with, under other names: fresh files to be mapped. */
-static bool copy_library(const char *directory)
-{
-	Dl_info info;
-	char command[512];
-
-	if (!dladdr(dlsym(RTLD_DEFAULT, "elf_begin"), &info))
-		return false;
-	for (size_t i = 0; i < COPIES; i++) {
-		snprintf(command, sizeof(command), "cp %s %s/%s.so", info.dli_fname, directory,
-			 copies[i]);
-		if (system(command))
-			return false;
-	}
-	return true;
-}
-
-/* The build-id of the loaded libelf, out of our own memory: by another way than the library's. */
-static int find_id(struct dl_phdr_info *info, size_t size, void *argument)
-{
-	struct flowtap_build_id *id = argument;
-
-	(void)size;
-	if (!strstr(info->dlpi_name, "libelf"))
-		return 0;
-	for (int i = 0; i < info->dlpi_phnum; i++) {
-		const uint8_t *at = (const void *)(info->dlpi_addr + info->dlpi_phdr[i].p_vaddr);
-		const uint8_t *end = at + info->dlpi_phdr[i].p_memsz;
-
-		while (info->dlpi_phdr[i].p_type == PT_NOTE && at < end) {
-			const Elf64_Nhdr *note = (const void *)at;
-
-			if (note->n_type == NT_GNU_BUILD_ID && note->n_descsz <= 20 &&
-			    !memcmp(at + sizeof(*note), "GNU", 4)) {
-				id->size = (uint8_t)note->n_descsz;
-				memcpy(id->bytes, at + sizeof(*note) + 4, id->size);
-				return 1;
-			}
-			at += sizeof(*note) + ((note->n_namesz + 3) & ~3U) +
-			      ((note->n_descsz + 3) & ~3U);
-		}
-	}
-	return 0;
-}
-
-/* The child waits on a pipe, then executes this program in its role. */
-static pid_t start(const char *role, const char *directory, int *orders, int *reports)
-{
-	int to[2], from[2];
-	pid_t pid;
-	char order;
-
-	if (pipe(to) || pipe(from))
-		return -1;
-	pid = fork();
-	if (pid == 0) {
-		dup2(to[0], ORDERS);
-		dup2(from[1], REPORTS);
-		for (int fd = 3; fd < ORDERS; fd++)
-			close(fd);
-		setenv("COPIES", directory, 1);
-		if (read(ORDERS, &order, 1) != 1)
-			_exit(2);
-		become(role);
-	}
-	close(to[0]);
-	close(from[1]);
-	*orders = to[1];
-	*reports = from[0];
-	return pid;
-}
-
-FIXTURE_SETUP(sideband)
-{
-	strcpy(self->directory, "/tmp/flowtap-sideband-XXXXXX");
-	ASSERT_NE(mkdtemp(self->directory), NULL);
-	ASSERT_NE(dlsym(RTLD_DEFAULT, "elf_begin"), NULL);
-	ASSERT_TRUE(copy_library(self->directory));
-	dl_iterate_phdr(find_id, &self->id);
-	ASSERT_GT(self->id.size, 0);
-	self->archive = memfd_create("sideband", MFD_CLOEXEC);
-	ASSERT_EQ(flowtap_archive_create(self->archive, &self->writer), 0);
-	self->map = flowtap_map_new(NULL);
-}
-
-FIXTURE_TEARDOWN(sideband)
-{
-	char command[96];
-
-	if (self->child > 0) {
-		kill(self->child, SIGKILL);
-		waitpid(self->child, NULL, 0);
-	}
-	flowtap_sideband_free(self->sideband);
-	flowtap_archive_writer_free(self->writer);
-	flowtap_map_free(self->map);
-	snprintf(command, sizeof(command), "rm -rf %s", self->directory);
-	if (system(command))
-		abort();
-}
+#include "sideband_fixture.h"
 
 /* Whether the archive has this text. */
 static bool has(FIXTURE_DATA(sideband) *self, const char *text)
@@ -625,6 +327,84 @@ TEST_F(sideband, all_processes)
 	EXPECT_TRUE(is_known(self, "before"));
 	EXPECT_TRUE(is_known(self, "executed"));
 	EXPECT_TRUE(is_known(self, "last"));
+}
+
+/* Another archive, from now on. */
+static int begin_another(FIXTURE_DATA(sideband) *self)
+{
+	int archive = memfd_create("another", MFD_CLOEXEC), error;
+	struct flowtap_archive_writer *writer;
+
+	error = flowtap_archive_create(archive, &writer);
+	if (!error)
+		error = flowtap_sideband_switch(self->sideband, writer);
+	if (error)
+		return error;
+	flowtap_archive_writer_free(self->writer);
+	close(self->archive);
+	self->writer = writer;
+	self->archive = archive;
+	return 0;
+}
+
+/* The second has all that the first had of who is there still; then what comes. */
+TEST_F(sideband, another_archive_begins_in_the_middle)
+{
+	struct flowtap_sideband_options options = {
+		.pids = &self->child, .n_pids = 1, .inherit = true, .poll = variant->poll,
+		.keep = 16 << 20,
+	};
+	struct told told;
+	uint64_t begun;
+
+	self->child = start("attached", self->directory, &self->orders, &self->reports);
+	ASSERT_EQ(write(self->orders, "", 1), 1);
+	for (int i = 0; i < 3; i++)
+		ASSERT_EQ(read(self->reports, &self->report[self->n++], sizeof(struct report)),
+			  (ssize_t)sizeof(struct report));
+	ASSERT_EQ(flowtap_sideband_open(&options, self->writer, &self->sideband), 0);
+	/* It is read once. */
+	options.pids = NULL;
+	if (!variant->poll && flowtap_sideband_polled(self->sideband))
+		SKIP(return, "perf events are not allowed here");
+	ASSERT_EQ(flowtap_sideband_start(self->sideband), 0);
+	ASSERT_EQ(write(self->orders, "", 1), 1);
+	ASSERT_TRUE(step(self, 2));
+	begun = now();
+	ASSERT_EQ(flowtap_sideband_drain(self->sideband), 0);
+	flowtap_sideband_settle(self->sideband, begun);
+	ASSERT_EQ(begin_another(self), 0);
+	/* In the log of the third, then. */
+	ASSERT_TRUE(step(self, 1));
+	ASSERT_EQ(begin_another(self), 0);
+	ASSERT_TRUE(step(self, 1));
+	ASSERT_TRUE(step(self, 1));
+	ASSERT_TRUE(step(self, 1));
+	waitpid(self->child, NULL, 0);
+	ASSERT_EQ(flowtap_sideband_drain(self->sideband), 0);
+	told = replay(self);
+	self->child = 0;
+	EXPECT_EQ(told.damages, 0);
+	/* Of the deleted one only the bytes that replaced it, not what was mapped at first. */
+	EXPECT_EQ(told.mapped | DELETED, 0x3f);
+	EXPECT_EQ(told.with_id | DELETED, 0x3f);
+	EXPECT_TRUE(is_known(self, "before"));
+	EXPECT_TRUE(is_known(self, "jit"));
+	EXPECT_TRUE(is_known(self, "deleted"));
+	EXPECT_TRUE(is_known(self, "vdso"));
+	EXPECT_TRUE(is_known(self, "main"));
+	EXPECT_TRUE(is_known(self, "thread"));
+	EXPECT_TRUE(is_known(self, "forked"));
+	EXPECT_TRUE(is_known(self, "executed"));
+	EXPECT_TRUE(is_known(self, "last"));
+}
+
+TEST_F(sideband, without_keep_there_is_no_other_archive)
+{
+	struct flowtap_sideband_options options = { .poll = true };
+
+	ASSERT_EQ(flowtap_sideband_open(&options, self->writer, &self->sideband), 0);
+	EXPECT_EQ(flowtap_sideband_switch(self->sideband, self->writer), -EINVAL);
 }
 
 TEST(process_that_is_not_there)

@@ -93,6 +93,35 @@ static inline int sink_exception(struct flowtap_sink *sink, int number, uint64_t
 	});
 }
 
+/* Two sinks behind one. */
+struct sink_pair {
+	struct flowtap_sink sink;
+	struct flowtap_sink *first, *second;
+};
+
+static inline int sink_pair_block(struct flowtap_sink *sink, const struct flowtap_block *block,
+				  bool taken, uint64_t target)
+{
+	struct sink_pair *pair = (struct sink_pair *)sink;
+	int error = pair->first->block(pair->first, block, taken, target);
+
+	return error ? error : pair->second->block(pair->second, block, taken, target);
+}
+
+static inline int sink_pair_element(struct flowtap_sink *sink,
+				    const struct flowtap_element *element)
+{
+	struct sink_pair *pair = (struct sink_pair *)sink;
+	int error = pair->first->element(pair->first, element);
+
+	return error ? error : pair->second->element(pair->second, element);
+}
+
+static inline struct sink_pair sink_pair_of(struct flowtap_sink *first, struct flowtap_sink *second)
+{
+	return (struct sink_pair){ { sink_pair_block, sink_pair_element }, first, second };
+}
+
 static inline void blocks_unrender(struct flowtap_block *blocks, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {

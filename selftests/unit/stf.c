@@ -199,19 +199,15 @@ TEST_F(stf, what_has_no_record_becomes_a_comment_and_the_next_pc_is_forced)
 	EXPECT_EQ(1, flowtap_stf_counts(self->stf)->forced);
 }
 
-TEST_F(stf, nothing_is_written_for_times_cycles_sessions_and_the_same_context)
+TEST_F(stf, nothing_is_written_for_times_cycles_and_the_same_context)
 {
 	struct flowtap_element time = { .kind = FLOWTAP_ELEMENT_TIME, .time = 5 };
 	struct flowtap_element cycles = { .kind = FLOWTAP_ELEMENT_CYCLES, .cycles = { 5, true } };
-	struct flowtap_element eret = { .kind = FLOWTAP_ELEMENT_EXCEPTION_RETURN };
-	struct flowtap_element session = { .kind = FLOWTAP_ELEMENT_SESSION };
 
-	EXPECT_EQ(0, sink_element(self->sink, session));
 	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 0));
 	BLOCK(LOOP, true, 0x10000);
 	EXPECT_EQ(0, sink_element(self->sink, time));
 	EXPECT_EQ(0, sink_element(self->sink, cycles));
-	EXPECT_EQ(0, sink_element(self->sink, eret));
 	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 0));
 	BLOCK(LOOP, false, 0x10008);
 	EXPECT_TEXT(BEGIN, REST(" 00000000 01000000 01000000 ", "0000010000000000"), MODE_U,
@@ -287,7 +283,9 @@ TEST_F(stf, a_change_of_mode_stands_with_the_xret_or_beside_a_forced_pc)
 		    LOOP_INSNS, "f0 73000000",
 		    "03 #'exception 8 10008'", "09 00000080ffffffff", MODE_S,
 		    "f1 0100", "f0 73002010",
-		    "03 #'gap skid'", "09 0c00010000000000", MODE_U, "f1 8545");
+		    /* What was before the gap. */
+		    "03 #'context RV64 EL0 nonsecure 64 pid=1 tid=1 cpu=0 mode=U'",
+		    "03 #'gap skid'", "09 0c00010000000000", "f1 8545");
 	EXPECT_RULES_KEPT();
 }
 
@@ -422,8 +420,8 @@ TEST_F(stf, what_is_said_later_does_not_go_into_the_group_of_the_last_instructio
 		    "03 #'exception 8 10008 target=ffffffff80000000'",
 		    "09", AT_KERNEL("0000"), MODE_S, "f1 0100",
 		    "1f 0c00010000000000", "f0 73002010",
-		    "08 00000000 01000000 02000000", "09 0800010000000000", MODE_U,
-		    "f0 73000000", "03 #'exception 8 10008 target=ffffffff80000000'");
+		    "03 #'context RV64 EL0 nonsecure 64 pid=1 tid=2 cpu=0 mode=U'",
+		    "08 00000000 01000000 02000000", "09 0800010000000000", "f0 73000000", "03 #'exception 8 10008 target=ffffffff80000000'");
 	EXPECT_RULES_KEPT();
 }
 

@@ -385,6 +385,10 @@ static const struct rule rules[] = {
 	BREAKS_OURS(START CALL PC_HANDLER MODE_S, ECALL, "a trap without a handler"),
 	BREAKS_OURS(START, "64 0800000000000000 00", "a trap with 0 fields"),
 	BREAKS_OURS(START CALL, CALL, "two traps"),
+	BREAKS_OURS(START MODE_U, "65 0001010000000000", "EVENT_PC_TARGET without a trap"),
+	BREAKS_OURS(HEADER PID MODE_U, "29 0100", "INST_READY_REG, which ours never has"),
+	BREAKS(KSTART NOP WHY PC MODE_U, NOP, "a switch to user mode on 0x13"),
+	BREAKS(START NOP MODE_U, NOP, "a switch to user mode on 0x13"),
 	BREAKS(KSTART MODE_U, MODE_S, "three changes of mode"),
 	BREAKS(START NOP TO_10100 MODE_S MODE_U, SRET, "a switch to mode 1 without FORCE_PC"),
 	CUT_OURS(HEADER, "", "ends before the first instruction"),
@@ -421,6 +425,9 @@ TEST(names_the_rule_that_is_broken_and_where)
 	}
 }
 
+/* The comment "context RV64 EL0 mode=U". */
+#define USER "03 17000000 636f6e74657874205256363420454c30206d6f64653d55 "
+
 /* What looks alike and is right, by strict rules and without. */
 static const char *const right_ours[] = {
 	START NOP,
@@ -430,12 +437,13 @@ static const char *const right_ours[] = {
 	HEADER PID TO_10100 MODE_U "f0 6f000010 ",
 	START "f0 73000000 " WHY PC NOP,
 	KSTART NOP TO_10100 MODE_U SRET NOP,
-	KSTART NOP WHY PC MODE_U NOP,
+	KSTART NOP WHY USER PC NOP,
+	KSTART NOP USER WHY PC CALL HANDLER MODE_S ECALL NOP,
 	KHEADER PID TO_10100 MODE_S MODE_U SRET NOP,
 	START NOP WHY KPC TO_10100 MODE_S MODE_U SRET NOP,
 	START NOP WHY KPC MODE_S MODE_S SRET WHY KPC NOP,
 	START CALL HANDLER MODE_S ECALL NOP,
-	START NOP WHY KPC MODE_S NOP WHY PC MODE_U CALL HANDLER MODE_S ECALL NOP,
+	START NOP WHY KPC MODE_S NOP WHY USER PC CALL HANDLER MODE_S ECALL NOP,
 	KSTART BREAK HANDLER "f1 0290 " NOP,
 	KSTART ECALL NOP,
 	KSTART "64 0900000000000000 01 ffffffffffffffff " HANDLER ECALL NOP,

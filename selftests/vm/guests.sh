@@ -25,7 +25,10 @@ trap 'rm -rf "$tmp"' EXIT
 guest_limit=3600 guest_after=''
 # shellcheck disable=SC2034,SC2016
 {
-	programs=$(for source in selftests/kernel/*.c; do basename "$source" .c; done)
+	# All but those that want the model of ETE: ete.test has them.
+	programs=$(for source in selftests/kernel/*.c; do
+		[[ $source == */ete* || $source == *.bpf.c ]] || basename "$source" .c
+	done)
 	insmod='insmod /test/flowtap.ko soft=1'
 	# Everybody at random, as long as it takes to see that they all come to act; make soak has hours.
 	short='export FLOWTAP_STRESS_SECONDS=${FLOWTAP_STRESS_SECONDS:-8}; '
@@ -164,6 +167,24 @@ judge() { # LABEL
 	sed 's/^/# /' "$tmp/$label.errors"
 	[ "$(cat "$tmp/$label.status")" = 0 ]
 	check $? "$label: the kernel has nothing to report"
+}
+
+# Each seed of the model's adversaries that did something has done nothing that the model complains of.
+seeds_of() { # PATTERN REPORT...
+	cat "${@:2}" | sed -n "s/^cpu[0-9]*\.seed\.\([0-9]*\)\.$1\$/\1/p" | sort -un
+}
+
+judge_seeds() { # WANTED REPORT...
+	local wanted=$1 did wrong
+	shift
+	did=$(seeds_of 'done [1-9].*' "$@")
+	wrong=$(seeds_of 'violations [1-9].*' "$@")
+	echo "# seeds:$(awk 'NR == 1 || $1 != last + 1 { printf "%s %d", from == last ? "" : "-" last, $1; from = $1 }
+		{ last = $1 } END { print from == last ? "" : "-" last }' <<<"$did")"
+	[ "$(wc -l <<<"$did")" -ge "$wanted" ]
+	check $? "$(wc -l <<<"$did") seeds of adversaries, of $wanted that are wanted"
+	[ -z "$wrong" ]
+	check $? "and with none of them a violation $wrong"
 }
 
 done_testing() {

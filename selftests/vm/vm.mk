@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # What make run traces: zlib in it, with its symbols, and the C library beside it.
-$(B)/riscv64/vm/pack: selftests/vm/pack.c
+$(B)/riscv64/vm/pack: PACK_CC := riscv64-linux-gnu-gcc
+$(B)/arm64/vm/pack: PACK_CC := aarch64-linux-gnu-gcc
+$(B)/riscv64/vm/pack $(B)/arm64/vm/pack: selftests/vm/pack.c
 	@mkdir -p $(@D)
-	$(call say,LD,$@)riscv64-linux-gnu-gcc -std=gnu17 $(WARN) -O2 -g -o $@ $< -l:libz.a
+	$(call say,LD,$@)$(PACK_CC) -std=gnu17 $(WARN) -O2 -g -o $@ $< -l:libz.a
 
-run-in-lab: $(B)/riscv64/vm/pack
+run-in-lab: $(B)/$(RUN_ARCH)/vm/pack
+ifeq ($(RUN_ARCH),arm64)
+run-in-lab: $(B)/host/model/flowtap-model.so $(B)/host/model/comparerecord
+endif
 EXTRA += $(B)/riscv64/vm/pack
 
 # The kernel's text in an archive beside the file that it was booted from.
@@ -14,3 +19,30 @@ $(B)/host/vm/imagediff: $(B)/host/selftests/vm/imagediff.o $(B)/host/libflowtap.
 
 EXTRA += $(B)/host/vm/imagediff
 -include $(B)/host/selftests/vm/imagediff.d
+
+# Who deals with flowtapd in daemon.guest.
+$(B)/riscv64/vm/peer: PEER_CC := riscv64-linux-gnu-gcc
+$(B)/arm64/vm/peer: PEER_CC := aarch64-linux-gnu-gcc
+$(B)/riscv64/vm/peer $(B)/arm64/vm/peer: selftests/vm/peer.c
+	@mkdir -p $(@D)
+	$(call say,LD,$@)$(PEER_CC) -std=gnu17 $(WARN) -D_GNU_SOURCE -O2 -static -o $@ $<
+
+EXTRA += $(B)/riscv64/vm/peer $(B)/arm64/vm/peer
+
+# Whom daemon_choice.guest has chosen.
+$(B)/riscv64/vm/tiny: TINY_CC := riscv64-linux-gnu-gcc
+$(B)/arm64/vm/tiny: TINY_CC := aarch64-linux-gnu-gcc
+$(B)/riscv64/vm/tiny $(B)/arm64/vm/tiny: selftests/vm/tiny.c
+	@mkdir -p $(@D)
+	$(call say,LD,$@)$(TINY_CC) $(WARN) -O2 -static -nostdlib -o $@ $<
+
+EXTRA += $(B)/riscv64/vm/tiny $(B)/arm64/vm/tiny $(B)/arm64/flowtapd
+
+# Whose functions daemon_probes.guest has probed.
+$(B)/riscv64/vm/probed: PROBED_CC := riscv64-linux-gnu-gcc
+$(B)/arm64/vm/probed: PROBED_CC := aarch64-linux-gnu-gcc
+$(B)/riscv64/vm/probed $(B)/arm64/vm/probed: selftests/vm/probed.c
+	@mkdir -p $(@D)
+	$(call say,LD,$@)$(PROBED_CC) -std=gnu17 $(WARN) -D_GNU_SOURCE -O2 -static -no-pie -o $@ $<
+
+EXTRA += $(B)/riscv64/vm/probed $(B)/arm64/vm/probed

@@ -84,6 +84,35 @@ static NOINLINE uint64_t add_up(int n, ...)
 	return sum;
 }
 
+#ifdef __aarch64__
+/* BL, BLR, BR and RET by other registers than the usual, and a RET that does not return. */
+static NOINLINE uint64_t links(uint64_t x)
+{
+	__asm__ volatile(
+		"	mov	x12, x30\n"
+		"	bl	10f\n"
+		"	adr	x9, 20f\n"
+		"	blr	x9\n"
+		"	adr	x9, 30f\n"
+		"	br	x9\n"
+		"10:	add	%0, %0, #1\n"
+		"	ret\n"
+		"20:	lsl	%0, %0, #1\n"
+		"	mov	x10, x30\n"
+		"	ret	x10\n"		/* a return by another register */
+		"30:	eor	%0, %0, #1\n"
+		"	eor	%0, %0, #4\n"
+		"	eor	%0, %0, #16\n"
+		"	adr	x30, 40f\n"
+		"	ret\n"			/* to where no BL came from */
+		"40:	add	%0, %0, #3\n"
+		"	bl	50f\n"
+		"50:	add	%0, %0, #5\n"	/* a BL that nothing returns from */
+		"	mov	x30, x12\n"
+		: "+r"(x) : : "x9", "x10", "x12", "x30", "memory");
+	return x;
+}
+#else
 /* jal and jalr through t0 and t1, and a swap between ra and t0 (Smctr table 10). */
 static NOINLINE uint64_t links(uint64_t x)
 {
@@ -112,6 +141,7 @@ static NOINLINE uint64_t links(uint64_t x)
 		: "+r"(x) : : "t0", "t1", "t2", "t6", "ra", "memory");
 	return x;
 }
+#endif
 
 int main(int argc, char **argv)
 {

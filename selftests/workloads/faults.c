@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Page faults: by loads and stores in fresh memory, and by instruction fetch, also in the middle
- * of an instruction that lies across two pages. The code's own pages are dropped again and again.
+ * of an instruction that lies across two pages (RISC-V). The code's own pages are dropped again and again.
  */
 #include <sys/mman.h>
 #include <unistd.h>
@@ -10,6 +10,26 @@
 
 #define PAGE 4096UL
 
+#ifdef __aarch64__
+/* Two pages of code with a loop across their border. */
+__asm__(
+	"	.text\n"
+	"	.balign	4096\n"
+	"	.globl	across\n"
+	"	.type	across, @function\n"
+	"across:\n"
+	"	mov	x9, #3\n"
+	"	mov	x10, #85\n"
+	"	b	1f\n"
+	"	.skip	4096 - (. - across) - 8\n"
+	"1:	add	x0, x0, #1\n"
+	"	sub	x9, x9, #1\n"
+	"	eor	x0, x0, x10\n"
+	"	cbnz	x9, 1b\n"
+	"	ret\n"
+	"	.skip	4096\n"
+	"	.size	across, . - across\n");
+#else
 /* Two pages of code with an instruction of 4 bytes across their border. */
 __asm__(
 	"	.text\n"
@@ -34,6 +54,7 @@ __asm__(
 	"	ret\n"
 	"	.skip	4096\n"
 	"	.size	across, . - across\n");
+#endif
 
 uint64_t across(uint64_t x);
 

@@ -34,7 +34,11 @@ static void on_fault(int sig, siginfo_t *info, void *context)
 	(void)sig;
 	(void)info;
 	faults++;
+#ifdef __aarch64__
+	where->uc_mcontext.pc += 4;
+#else
 	where->uc_mcontext.__gregs[REG_PC] += 4;
+#endif
 }
 
 static void on_leave(int sig) { (void)sig; siglongjmp(out, 3); }
@@ -44,10 +48,15 @@ static __attribute__((noinline)) uint64_t touch(volatile uint64_t *at)
 {
 	uint64_t value = 11;
 
+#ifdef __aarch64__
+	__asm__ volatile("	ldr	%0, [%1]\n"
+			 "	add	%0, %0, #1\n" : "+r"(value) : "r"(at) : "memory");
+#else
 	__asm__ volatile(".option push\n.option norvc\n"
 			 "	ld	%0, 0(%1)\n"
 			 "	addi	%0, %0, 1\n"
 			 ".option pop\n" : "+r"(value) : "r"(at) : "memory");
+#endif
 	return value;
 }
 

@@ -35,10 +35,29 @@ _flowtap_value() { # COMMAND OPTION
 		mapfile -t COMPREPLY < <(compgen -W '16 32 64 128 256' -- "$cur") ;;
 	record:--source)
 		mapfile -t COMPREPLY < <(compgen -W 'ctr ete soft' -- "$cur") ;;
-	record:-c | record:--count | record:-F | record:--freq | record:-C | record:--cpu | record:--duration | record:--ring-pages | decode:--tid | decode:--level | decode:--cpu | decode:--id | dump:--cpu | dump:--id)
+	record:--aux-pages)
+		mapfile -t COMPREPLY < <(compgen -W '64K 256K 1M 4M 16M' -- "$cur") ;;
+	record:--sync-period)
+		mapfile -t COMPREPLY < <(compgen -W '8 10 12 14 16 18 20' -- "$cur") ;;
+	record:--strobe)
+		mapfile -t COMPREPLY < <(compgen -W '1ms/9ms 10ms/90ms' -- "$cur") ;;
+	record:--address | record:-c | record:--count | record:-F | record:--freq | record:-C | record:--cpu | record:--duration | record:--ring-pages | decode:--tid | decode:--level | decode:--frequency | convert:--level | convert:--frequency | diff:-U | diff:--context | decode:--cpu | decode:--id | dump:--cpu | dump:--id)
 		COMPREPLY=() ;;
-	decode:-t | decode:--to)
-		mapfile -t COMPREPLY < <(compgen -W 'stf zstf flow' -- "$cur") ;;
+	decode:-t | decode:--to | convert:-t | convert:--to)
+		mapfile -t COMPREPLY < <(compgen -W 'stf zstf tarmac qemu4v flow' -- "$cur") ;;
+	convert:-f | convert:--from)
+		mapfile -t COMPREPLY < <(compgen -W 'stf zstf tarmac qemu4v' -- "$cur") ;;
+	decode:--dialect | convert:--dialect)
+		mapfile -t COMPREPLY < <(compgen -W 'es fvp strict' -- "$cur") ;;
+	decode:--times | convert:--times)
+		mapfile -t COMPREPLY < <(compgen -W 'index cycles time' -- "$cur") ;;
+	*:--disassembler)
+		mapfile -t COMPREPLY < <(compgen -W 'auto llvm capstone none' -- "$cur") ;;
+	diff:--ignore)
+		mapfile -t COMPREPLY < <(compgen -P "${cur%"${cur##*,}"}" -W \
+			'gaps contexts exceptions all' -- "${cur##*,}") ;;
+	decode:--split)
+		mapfile -t COMPREPLY < <(compgen -W 'thread process cpu' -- "$cur") ;;
 	decode:--block-memory)
 		mapfile -t COMPREPLY < <(compgen -W '64M 256M 1G' -- "$cur") ;;
 	decode:--config | dump:--config)
@@ -46,6 +65,8 @@ _flowtap_value() { # COMMAND OPTION
 		mapfile -t COMPREPLY < <(compgen -P "${cur%"${cur##*,}"}" -W \
 			'configr= traceidr= devarch= idr0= idr1= idr2= idr8=' -- "${cur##*,}") ;;
 	decode:--memory | decode:--elf)
+		mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
+	ctl:--socket)
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur") ;;
 	decode:--sysroot)
 		mapfile -t COMPREPLY < <(compgen -d -- "$cur") ;;
@@ -61,14 +82,25 @@ _flowtap() {
 	local -A all=(
 		[record]='--pid --cgroup --all-cpus --cpu --no-inherit --user --kernel --filter --ras
 			--depth --freeze-on-breakpoint --source --event --count --freq --switch
-			--duration --output --force --bundle --overwrite --ring-pages --quiet
-			--json --help'
-		[decode]='--to --output --sysroot --tid --cpu --config --memory --elf --framed --id
-			--keep-failed-transactions --block-memory --level --quiet --json --help'
-		[dump]='--blocks --hex --packets --config --framed --id --cpu --help'
+			--duration --borrow --output --force --bundle --overwrite --ring-pages --quiet
+			--timestamps --no-timestamps --cycles --branch-broadcast --return-stack
+			--no-return-stack --context --vmid --sync-period --address --strobe
+			--aux-pages --json --help'
+		[decode]='--to --output --sysroot --tid --cpu --split --config --memory --elf --framed --id
+			--keep-failed-transactions --block-memory --level --times --frequency
+			--disassembler --symbols --no-symbols --synthetic-sp --untaken-as-skipped
+			--dialect --rv64 --modes --cpu-names --quiet --json --help'
+		[convert]='--from --to --rewrite --level --times --frequency --disassembler --symbols
+			--no-symbols --synthetic-sp --untaken-as-skipped --dialect --rv64 --modes
+			--cpu-names --quiet --json --help'
+		[diff]='--context --ignore --disassembler --quiet --json --help'
+		[stat]='--mnemonics --disassembler --all --quiet --json --help'
+		[dump]='--blocks --hex --instructions --disassembler --symbols --json --packets --config
+			--framed --id --cpu --help'
 		[check]='--all --quiet --json --help'
 		[doctor]='--json --help'
 		[list]='--json --help'
+		[ctl]='--socket --json --help'
 	)
 
 	COMPREPLY=()
@@ -95,9 +127,11 @@ _flowtap() {
 	_flowtap_value "$command" "${COMP_WORDS[COMP_CWORD - 1]}" && return
 	if [[ $cur == -* ]]; then
 		mapfile -t COMPREPLY < <(compgen -W "$options" -- "$cur")
+	elif [[ $command == ctl ]]; then
+		mapfile -t COMPREPLY < <(compgen -W 'status stats stop start rotate snapshot reload' -- "$cur")
 	elif [[ $command == record ]]; then
 		mapfile -t COMPREPLY < <(compgen -c -- "$cur")
-	elif [[ $command == decode || $command == dump || $command == check ]]; then
+	elif [[ $command != doctor && $command != list ]]; then
 		mapfile -t COMPREPLY < <(compgen -f -- "$cur")
 	fi
 }

@@ -42,7 +42,12 @@ enum flowtap_archive_type {
 	FLOWTAP_ARCHIVE_QUERY,		/* struct flowtap_query of `cpu` */
 	FLOWTAP_ARCHIVE_CONFIGURE,	/* struct flowtap_configure of `cpu` */
 	FLOWTAP_ARCHIVE_RING,		/* whole records of `cpu`'s ring, as they were */
-	FLOWTAP_ARCHIVE_AUX,		/* u64 offset, then bytes of the AUX area */
+	/*
+	 * u64 offset, as in struct flowtap_record_aux, then bytes of `cpu`'s AUX area, before the
+	 * RING block with the record that names them. Their offsets grow; with one that goes back,
+	 * or behind a CONFIGURE of `cpu`, another stream begins.
+	 */
+	FLOWTAP_ARCHIVE_AUX,
 	FLOWTAP_ARCHIVE_MAPPING,	/* struct flowtap_archive_mapping, path */
 	FLOWTAP_ARCHIVE_TASK,		/* struct flowtap_archive_task */
 	/*
@@ -60,6 +65,12 @@ enum flowtap_archive_type {
 	FLOWTAP_ARCHIVE_KERNEL,
 	FLOWTAP_ARCHIVE_SYMBOLS,	/* struct flowtap_archive_symbols, text */
 	FLOWTAP_ARCHIVE_FILE,		/* struct flowtap_archive_file, path, 0, pad to 8, contents */
+	/*
+	 * struct flowtap_stats of `cpu` when this archive began, where the stream is older: what is
+	 * counted up to then is in archives before it. Before the first RING of `cpu`.
+	 */
+	FLOWTAP_ARCHIVE_BEGUN,
+	FLOWTAP_ARCHIVE_TRIGGER,	/* struct flowtap_archive_trigger, text: why this was saved */
 };
 
 struct flowtap_archive_block {
@@ -69,6 +80,24 @@ struct flowtap_archive_block {
 	uint64_t offset;		/* of the block in the file */
 	const void *payload;		/* valid until the next read */
 	size_t size;
+};
+
+enum flowtap_archive_cause {
+	FLOWTAP_ARCHIVE_CAUSE_ASKED = 1,	/* by a signal or a command */
+	FLOWTAP_ARCHIVE_CAUSE_CRASH,		/* a process ended by a signal that dumps core */
+	FLOWTAP_ARCHIVE_CAUSE_UPROBE,		/* a function was reached, at `address` */
+	FLOWTAP_ARCHIVE_CAUSE_TRACEPOINT,	/* of the kernel; `address` is the task's in user mode */
+	FLOWTAP_ARCHIVE_CAUSE_LATENCY,		/* the function at `address` took longer than it may */
+};
+
+/* What had the newest stretch of rings that overwrite saved. */
+struct flowtap_archive_trigger {
+	uint64_t time;			/* when it happened, CLOCK_MONOTONIC_RAW; not after the block's */
+	uint64_t address;		/* where it happened, 0: nowhere, or it is not known */
+	uint32_t pid;			/* whom it happened to, 0: nobody */
+	uint32_t tid;
+	uint32_t cause;			/* FLOWTAP_ARCHIVE_CAUSE_ */
+	uint32_t text_size;		/* bytes of the text that follows, without a 0 */
 };
 
 struct flowtap_archive_mapping {

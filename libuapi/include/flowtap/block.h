@@ -41,7 +41,8 @@ struct flowtap_block {
 		};
 		struct flowtap_block *way[2];	/* the same, by whether it was taken */
 	};
-	uint64_t executed;	/* times sent to the sink; the decoder counts */
+	uint64_t executed;	/* times sent to the sink; the decoder counts, and a sink that leaves */
+				/* one out may take it back */
 	uint32_t key;		/* flowtap_code.key */
 	uint32_t size;		/* bytes */
 	uint32_t instructions;

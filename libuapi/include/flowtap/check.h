@@ -1,18 +1,25 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * Checks whole files against all that their formats say: archives (.ftap), STF traces, plain and
- * compressed (.stf, .zstf). Which it is, its first bytes say.
+ * compressed (.stf, .zstf), Tarmac, QEMU4V. Which it is, its first bytes say.
  *
  * An archive: checksums, whole blocks, the records of rings and what is in them, an END; that what
  * was counted (STATS, LOST) is what is there; that the sequence numbers of each task follow each
- * other, and say where something was lost.
+ * other, and say where something was lost; that the bytes of AUX records are there, and before them.
  *
- * STF: what its readers (README) want: the header's records, the order of the records of an
- * instruction, opcodes of the right size, targets that the opcode can have, changes of mode where
- * there can be one, a PC that is known at each instruction; an end that is not in the midst of one.
+ * STF, also packed by gzip: what its readers (README) want: the header's records, the order of the
+ * records of an instruction, opcodes of the right size, targets that the opcode can have, changes of
+ * mode where there can be one, a PC that is known at each instruction; an end that is not in the
+ * midst of one.
  *
  * .zstf, on top of it: an index that is right, chunks that are one frame each, have as many
  * instructions as they should and begin at the PC that the index says.
+ *
+ * Tarmac and QEMU4V, also packed by gzip: lines that are known, with all their parts; times and
+ * numbers that do not go back; opcodes of the right size; a last line that has its end. Of Tarmac
+ * besides: a PC that is where the instruction before leads to, unless a gap or an exception is told
+ * (QEMU4V cannot tell them); and what Arm's own tools (tarmac-trace-utilities) do not take though
+ * the specification allows it.
  */
 #ifndef FLOWTAP_CHECK_H
 #define FLOWTAP_CHECK_H
@@ -25,11 +32,15 @@ enum flowtap_check_format {
 	FLOWTAP_CHECK_ARCHIVE,
 	FLOWTAP_CHECK_STF,
 	FLOWTAP_CHECK_ZSTF,
+	FLOWTAP_CHECK_TARMAC,
+	FLOWTAP_CHECK_QEMU4V,
 };
 
 struct flowtap_check_problem {
 	uint64_t offset;
-	bool unpacked;			/* ... in the records of a .zstf, not in the file */
+	bool unpacked;			/* ... in the records of a .zstf or in what gzip packed, */
+					/* not in the file */
+	uint64_t line;			/* of text, counted from 1; 0: it is none */
 	const char *reason;		/* one line, valid during the call */
 };
 
@@ -45,18 +56,20 @@ struct flowtap_check {
 	uint64_t size;			/* of the file */
 	uint64_t instructions;		/* of a trace */
 	uint64_t chunks;
-	uint64_t records;		/* of a trace, or of an archive's rings */
+	uint64_t records;		/* of a trace (lines), or of an archive's rings */
 	uint64_t blocks;		/* of an archive */
 	uint64_t samples;
 	uint64_t entries;
 	uint64_t lost_records;		/* by the archive's own account: no problem */
+	uint64_t aux_records;
+	uint64_t aux_bytes;		/* that they name */
 };
 
 /*
  * fd: a regular file, borrowed, read from its beginning. Memory is some 100 bytes for each task and
- * CPU, 16 for each RING block, and what the readers of archives and .zstf take. 0: it was
- * read as far as can be, see `problems`; -EBADMSG: none of these formats; -EPROTONOSUPPORT: an
- * archive of another version; -ENOMEM; -errno of read.
+ * CPU, 16 for each RING block, 24 for each AUX block, and what the readers of archives and .zstf
+ * take. 0: it was read as far as can be, see `problems`; -EBADMSG: none of these formats;
+ * -EPROTONOSUPPORT: an archive of another version; -ENOMEM; -errno of read.
  */
 int flowtap_check_file(struct flowtap_check *check, int fd);
 

@@ -16,6 +16,10 @@
  * of a ring that hold little (8 KiB) are copied together and written by one write. Everything
  * that others write to the archive meanwhile goes into it by the same writer.
  *
+ * Of a stream whose reader has its AUX area mapped, the bytes that AUX records name go into the file
+ * the same way, as AUX blocks before the block with these records, with such pads of the kernel as
+ * lie between them. aux_tail advances together with data_tail: when both are in the file.
+ *
  * Where io_uring cannot be had (an older kernel, kernel.io_uring_disabled, a sandbox), or the
  * archive cannot be written at offsets (a pipe, a file opened to append), poll and write do the
  * same. Ring memory is registered with io_uring if RLIMIT_MEMLOCK has room for it once more, or
@@ -83,21 +87,34 @@ int flowtap_drain_wait(struct flowtap_drain *drain, int timeout_ms);
 unsigned int flowtap_drain_events(struct flowtap_drain *drain, int number);
 
 /*
- * Takes what waits in the rings, *moved bytes, and flushes the archive's buffer; what goes by
- * io_uring is handed over by the next call of flowtap_drain_wait or _settle. Call it after each
- * wait. 0 or -errno of the archive. A ring that contradicts itself is not read any more, others
- * are: see flowtap_drain_error.
+ * Takes what waits in the rings and AUX areas, *moved bytes, and flushes the archive's buffer; what
+ * goes by io_uring is handed over by the next call of flowtap_drain_wait or _settle. Call it after
+ * each wait. 0 or -errno of the archive. A ring that contradicts itself is not read any more,
+ * others are: see flowtap_drain_error.
  */
 int flowtap_drain_take(struct flowtap_drain *drain, uint64_t *moved);
 /* Takes what waits now and returns when all is in the file. 0 or -errno of the archive. */
 int flowtap_drain_settle(struct flowtap_drain *drain);
-/* Why this stream is not read any more: 0 (it is), or -EPROTO. */
+/*
+ * Why this stream is not read any more: 0 (it is), or -EPROTO: heads, tails or sizes of records
+ * contradict each other, or an AUX record names bytes that are not there, or come before others'.
+ */
 int flowtap_drain_error(const struct flowtap_drain *drain, int number);
+/*
+ * What snapshots of a stream leave out from now on: the older records beyond `most` bytes, and those
+ * before the first one whose time (CLOCK_MONOTONIC_RAW, ns) is not before `since`. 0; -EINVAL: no such
+ * stream.
+ */
+int flowtap_drain_limit(struct flowtap_drain *drain, int number, uint64_t since, uint64_t most);
 /*
  * Writes those of the newest records of a stream with FLOWTAP_OVERWRITE that it did not write
  * before into the archive's buffer, also while it records. *moved: bytes; *dropped: overwritten
  * while they were copied. 0; -errno of the archive; what flowtap_reader_copy says; -ENOMEM (for a
  * copy of the ring).
+ *
+ * A stream with an AUX area is to be disabled before. Its records come with those bytes that are
+ * still there: an old one's beginning, or all of it, may be missing. -EPROTO also where an AUX
+ * record names bytes that never were, or come before others'.
  */
 int flowtap_drain_snapshot(struct flowtap_drain *drain, int number, uint64_t *moved,
 			   uint64_t *dropped);

@@ -38,7 +38,8 @@ struct flowtap_ete_options {
 /*
  * Which code is there: asked where an address leaves what was found before in the same context (EL,
  * security state, width, VMID, Context ID, and what identify gave); all answers are forgotten at
- * each gap and, where `time` is given, at each timestamp.
+ * each gap, where `time` is given at each timestamp, and where `left` is given whenever that is
+ * called.
  */
 struct flowtap_ete_images {
 	/*
@@ -57,6 +58,12 @@ struct flowtap_ete_images {
 	 * goes to find and to the sink.
 	 */
 	void (*identify)(void *argument, struct flowtap_context *context);
+	/*
+	 * May be NULL. What was executed ended here with an exception, or goes on behind a Trace On:
+	 * others, the kernel for one, may have run meanwhile. Called before the element, which is the
+	 * exception (address 0: not known) or, if NULL, the Trace On.
+	 */
+	void (*left)(void *argument, const struct flowtap_exception *exception);
 	void *argument;
 };
 
@@ -111,8 +118,8 @@ int flowtap_ete_session(struct flowtap_ete *ete);
  * blocks, of which the last ends with the P0 instruction; `exception` with the preferred return
  * address behind the blocks up to it; `eret` behind the block of an exception return; and so on
  * (flow.h). Every instruction in a block was executed: where that is not certain, a gap says why
- * and the flow goes on at the next address. A block's target is 0 where an indirect branch was taken
- * and the trace does not say where to.
+ * and the flow goes on at the next address, with an empty return stack. A block's target is 0 where
+ * an indirect branch was taken and the trace does not say where to.
  *
  * What K10.5 leaves open: more than 65536 instructions without a branch are a gap IMPOSSIBLE, so is
  * an A64 or A32 branch that cannot fall through and was not taken; more than 8192 elements besides
@@ -125,6 +132,13 @@ int flowtap_ete_decode(struct flowtap_ete *ete, const uint8_t *bytes, size_t siz
  * is given, and decoding goes on at the next alignment synchronisation. Returns as decode.
  */
 int flowtap_ete_gap(struct flowtap_ete *ete, const struct flowtap_gap *gap);
+
+/*
+ * All of the trace up to here was collected while tracing was prohibited (TSB CSYNC): the P0 element
+ * that was held back for a Mispredict element goes to the sink, and what find gave is forgotten.
+ * Decoding goes on with the next bytes. Returns as decode.
+ */
+int flowtap_ete_settle(struct flowtap_ete *ete);
 
 /*
  * The trace ends. P0 elements that are still speculative are counted as unresolved: the flow ends

@@ -72,6 +72,8 @@ enum flowtap_gap_reason {
 	FLOWTAP_GAP_EXEC,
 	FLOWTAP_GAP_HARDWARE,
 	FLOWTAP_GAP_MEMORY,
+	FLOWTAP_GAP_STROBE,
+	FLOWTAP_GAP_EXCLUDED,
 	/* from the decoder */
 	FLOWTAP_GAP_TRAP,	/* resumed somewhere after a trap: user-only recording does not say where */
 	FLOWTAP_GAP_NO_IMAGE,	/* nothing known is mapped at `address` */

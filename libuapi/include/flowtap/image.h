@@ -60,10 +60,16 @@ struct flowtap_map;
  * followed as if SYSROOT were the root, where the kernel can do that (openat2). A file whose
  * build-id differs from the recorded one is not used: flowtap_code.missing says so. One that was
  * deleted ("PATH (deleted)") is looked for under its old name and used only if its build-id is the
- * recorded one. NULL: no memory.
+ * recorded one. What is no file ("[vdso]") is looked for by its build-id. NULL: no memory.
  */
 struct flowtap_map *flowtap_map_new(const char *sysroot);
 void flowtap_map_free(struct flowtap_map *map);
+/*
+ * A directory where files were saved by their build-id, DIRECTORY/xx/yyy: what is not found in the
+ * sysroot is looked for there. Copied; another one replaces it. To be called before anything is asked
+ * for. 0 or -ENOMEM.
+ */
+int flowtap_map_images(struct flowtap_map *map, const char *directory);
 
 /*
  * 0, -EINVAL (empty or wrapping range, a build-id longer than there is room), -ENOMEM. Path and
@@ -127,6 +133,16 @@ int flowtap_map_add_file(struct flowtap_map *map, const struct flowtap_bundled *
  * parent included. Nothing happens if parent == child (a thread). 0 or -ENOMEM.
  */
 int flowtap_map_fork(struct flowtap_map *map, uint32_t parent, uint32_t child, uint64_t time);
+/*
+ * The process had that thread at that time, which may be long after the thread began only where its
+ * begin was told as well. Nothing happens if it is the first one (pid == tid). 0 or -ENOMEM.
+ */
+int flowtap_map_thread(struct flowtap_map *map, uint32_t pid, uint32_t tid, uint64_t time);
+/* Whether a process that is known had, up to that time, no other thread than its first. */
+bool flowtap_map_single(struct flowtap_map *map, uint32_t pid, uint64_t until);
+/* Not all that happened to processes is told. */
+void flowtap_map_lose(struct flowtap_map *map);
+bool flowtap_map_lossy(const struct flowtap_map *map);
 /* From now on nothing is mapped. 0 or -ENOMEM. */
 int flowtap_map_exec(struct flowtap_map *map, uint32_t pid, uint64_t time);
 /* The process has ended with its last thread. If it comes twice the later time counts. 0. */
@@ -140,6 +156,24 @@ int flowtap_map_exit(struct flowtap_map *map, uint32_t pid, uint64_t time);
  */
 const struct flowtap_code *flowtap_map_find(struct flowtap_map *map, uint32_t pid, uint64_t time,
 					    uint64_t address);
+/*
+ * When something executable is mapped next at `address` in pid, after `time`; UINT64_MAX: never, or
+ * not in the next 64 programs that the process becomes. For who knows only that it was later.
+ */
+uint64_t flowtap_map_next(struct flowtap_map *map, uint32_t pid, uint64_t time, uint64_t address);
+
+/*
+ * Whether anything can have been mapped in pid, or it was forked or executed, after `from` and up to
+ * `to`: true also where that would take long to say.
+ */
+bool flowtap_map_changes(struct flowtap_map *map, uint32_t pid, uint64_t from, uint64_t to);
+/*
+ * When the process, as it is at `time`, was forked or became the program that it is, no later than
+ * `time`. 0: before anything is known of it.
+ */
+uint64_t flowtap_map_began(struct flowtap_map *map, uint32_t pid, uint64_t time);
+/* When the process executes its next program, after `time`; UINT64_MAX: never. */
+uint64_t flowtap_map_next_exec(struct flowtap_map *map, uint32_t pid, uint64_t time);
 
 /*
  * The function that `address` (in `code`) belongs to, from .symtab or else .dynsym, or what

@@ -143,6 +143,13 @@ int flowtap_perfdata_fill(const struct flowtap_perfdata *perfdata, struct flowta
  */
 int flowtap_perfdata_fill_kernel(const struct flowtap_perfdata *perfdata, const char *sysroot,
 				 struct flowtap_map *map);
+/*
+ * The kernel's memory as perf record --kcore copied it when the recording began, an ELF core file
+ * (kcore_dir/kcore beside the data): text as it ran, patched, with that of modules. Takes the place
+ * of flowtap_perfdata_fill_kernel. fd is borrowed during the call. 0; -ENOEXEC: it is no such file
+ * of an arm64 kernel; -EFBIG: more than the map takes; -ENOMEM.
+ */
+int flowtap_perfdata_fill_kcore(struct flowtap_map *map, int fd);
 
 /* The process of a thread at that time, 0 unknown. */
 uint32_t flowtap_perfdata_pid(const struct flowtap_perfdata *perfdata, uint32_t tid, uint64_t time);

@@ -5,11 +5,11 @@
  * First every block but RING, in file order, goes to `block`, and the side band among them
  * (MAPPING, TASK, BYTES, KERNEL, SYMBOLS, FILE), sorted by time, into the map. Then the records of
  * all rings come, merged by time, each ring's in its own order; a task that moved between CPUs has
- * its samples in the order of their sequence, also where their times are equal. Damage is reported
- * and passed over.
+ * its samples and AUX records in the order of their sequence, also where their times are equal, and
+ * gaps before the record that follows them. Damage is reported and passed over.
  *
- * Memory: 16 bytes for each RING block and 24 for each block of the side band (arrays grow by
- * doubling), some 50 for each task, a window of 128 KiB for each CPU, and what the reader of
+ * Memory: 16 bytes for each RING block and 24 for each AUX block and block of the side band (arrays
+ * grow by doubling), some 50 for each task, a window of 128 KiB for each CPU, and what the reader of
  * archives takes (archive.h). A pipe is first copied to a temporary file without a name ($TMPDIR,
  * else /var/tmp, /tmp).
  *
@@ -52,6 +52,7 @@ struct flowtap_replay {
 		      const struct flowtap_record *record, size_t size);
 	void *argument;			/* the caller's own */
 	struct flowtap_replay_counts counts;	/* out, current during the calls */
+	void *pass;			/* flowtap_replay's own */
 };
 
 /*
@@ -62,5 +63,23 @@ struct flowtap_replay {
  * returned.
  */
 int flowtap_replay(struct flowtap_replay *replay, int fd, struct flowtap_map *map);
+
+/*
+ * During `record` only: bytes [offset, offset + size) of the CPU's AUX area, as struct
+ * flowtap_record_aux counts them, out of the AUX blocks. How many from `offset` on were copied; fewer
+ * than size where the archive lacks the next one; -errno of read, -EIO where the file has become
+ * shorter.
+ *
+ * An archive can have several streams of one CPU, one after the other, which count from 0 each: the
+ * bytes are of the last one that has AUX blocks before the record (flowtap/archive.h). Of blocks that
+ * overlap the earlier ones count for records before the later one, and that one for those behind.
+ */
+long flowtap_replay_aux(struct flowtap_replay *replay, uint32_t cpu, uint64_t offset, void *buffer,
+			size_t size);
+/*
+ * During `record` only: the first offset, at or behind `offset`, of which the archive has the byte.
+ * UINT64_MAX: none.
+ */
+uint64_t flowtap_replay_aux_next(struct flowtap_replay *replay, uint32_t cpu, uint64_t offset);
 
 #endif /* FLOWTAP_REPLAY_H */

@@ -17,6 +17,8 @@ struct flowtap_reader {
 	const uint8_t *data;
 	uint64_t size;			/* of data, a power of two */
 	bool overwrite;
+	const uint8_t *aux;		/* the AUX area, NULL: none */
+	uint64_t aux_size;		/* a power of two, 0: none */
 };
 
 /* A contiguous stretch of the data area: a ring's readable part is at most two of them. */
@@ -31,6 +33,11 @@ struct flowtap_stretch {
  * other one); -EPROTO where the control page contradicts the mapping.
  */
 int flowtap_reader_map(struct flowtap_reader *reader, int fd, size_t data_pages, uint32_t flags);
+/*
+ * Maps the AUX area that the ring's control page tells of; aux_pages as in CONFIGURE. Unmapped with
+ * the ring. 0; -errno of mmap; -EINVAL: no pages; -EPROTO where the page contradicts aux_pages.
+ */
+int flowtap_reader_map_aux(struct flowtap_reader *reader, int fd, size_t aux_pages);
 void flowtap_reader_unmap(struct flowtap_reader *reader);
 /*
  * The same over `mapped` bytes that are there already, borrowed: the control page, then data.
@@ -55,6 +62,14 @@ int flowtap_reader_peek_from(const struct flowtap_reader *reader, uint64_t from,
 			     struct flowtap_stretch part[2], uint64_t *head);
 /* Store-releases data_tail: everything before `tail` may be overwritten. */
 void flowtap_reader_advance(struct flowtap_reader *reader, uint64_t tail);
+
+/*
+ * Up to where there are bytes in the AUX area: load it after the head of the records (peek). Byte n
+ * is aux[n & (aux_size - 1)]. Load-acquires aux_head. 0; -EPROTO: more than the area can hold.
+ */
+int flowtap_reader_aux_head(const struct flowtap_reader *reader, uint64_t *head);
+/* Store-releases aux_tail: the hardware may overwrite everything before `tail`. */
+void flowtap_reader_advance_aux(struct flowtap_reader *reader, uint64_t tail);
 
 /*
  * Copies the newest whole records of a ring that overwrites, while the kernel may go on writing

@@ -31,6 +31,8 @@ struct flowtap_sideband_options {
 	bool inherit;
 	bool stopped;		/* attached to a child that has not executed yet */
 	bool poll;		/* poll /proc even if events are allowed */
+	/* Bytes in which to keep what is there now, for flowtap_sideband_switch; 0: it is not kept. */
+	size_t keep;
 	/*
 	 * Told of each mapping that goes into the archive, unless NULL; what it returns below 0
 	 * ends whatever was called.
@@ -61,6 +63,19 @@ int flowtap_sideband_fds(const struct flowtap_sideband *sideband, int *fds, int 
  * times a second, and once at the end. 0 or -errno of the archive.
  */
 int flowtap_sideband_drain(struct flowtap_sideband *sideband);
+/*
+ * Between two archives: to be called after flowtap_sideband_drain, when nothing that is recorded from
+ * now on is from before `time` (CLOCK_MONOTONIC_RAW), which is before that drain. Lets memory go; often.
+ */
+void flowtap_sideband_settle(struct flowtap_sideband *sideband, uint64_t time);
+/*
+ * From now on into another archive, which gets first who is there and with which code, since the last
+ * time that was settled. Where /proc is polled it is read anew. NULL: there is none for now, but what
+ * happens is kept for the next one. 0; -EINVAL: options.keep was 0; -errno of the new archive, into
+ * which all goes nevertheless.
+ */
+int flowtap_sideband_switch(struct flowtap_sideband *sideband,
+			    struct flowtap_archive_writer *writer);
 /* Whether /proc is polled, with the limits above. */
 bool flowtap_sideband_polled(const struct flowtap_sideband *sideband);
 /* Events that were lost so far; the archive has a LOST block for each time it happened. */

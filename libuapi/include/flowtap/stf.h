@@ -2,17 +2,24 @@
 /*
  * Simple Trace Format: a sink that writes it, spelled as its real readers accept it (README).
  *
+ * It is version 1.5, and ends with the last record: no RESERVE_END, which the 1.3 text wants and
+ * every reader fails on. There is no option for the text's own spelling, as nothing reads it.
+ *
  * Blocks become instruction records; a taken branch carries its target. What an STF cannot say in
  * records becomes a COMMENT in the grammar of flowtap/text.h: gaps, traps whose handler was not
- * recorded, transfers and call stacks without blocks. Where the flow is not continuous a FORCE_PC
- * follows, and never without a COMMENT ("gap unexplained" if nobody said why) or a PROCESS_ID_EXT
- * of another thread. PROCESS_ID_EXT is {cpu, pid, tid}. Times and cycles are not written.
+ * recorded, transfers and call stacks without blocks, sessions. A context that comes before such
+ * an element, so that its records would come too late, is a COMMENT before it, and the records as
+ * well. Where the flow is not continuous a FORCE_PC follows, and never without a COMMENT ("gap
+ * unexplained" if nobody said why) or a PROCESS_ID_EXT of another thread. PROCESS_ID_EXT is
+ * {cpu, pid, tid}. Times and cycles are not written.
  *
  * A trap of which the flow tells cause and handler, and that is an ecall or ebreak just written, is
  * an EVENT with its EVENT_PC_TARGET in the group of that instruction; any other is a COMMENT, and
  * a FORCE_PC leads to the handler, as an EVENT must have a cause and nothing is invented. A change
  * of mode is an EVENT in the group of the xRET, ecall or ebreak that made it; else it stands
- * beside the next FORCE_PC.
+ * beside the next FORCE_PC. But to RISC-V's user mode only an xRET may change, or the beginning:
+ * stf_check rejects any other (SWITCH_USR). Behind a gap the COMMENT `context ... mode=U` says it,
+ * and who does not read that goes on in the mode from before, up to the next trap or xRET.
  *
  * A trace is RISC-V's (ISA 1, INST_IEM 2: RV64) or Arm's (ISA 2, INST_IEM 0: none is assigned),
  * not both. In an Arm trace:
@@ -37,6 +44,7 @@
 #define FLOWTAP_STF_H
 
 #include <flowtap/flow.h>
+#include <flowtap/read.h>
 #include <flowtap/zstf.h>
 
 struct flowtap_blocks;
@@ -96,5 +104,41 @@ const struct flowtap_stf_counts *flowtap_stf_counts(const struct flowtap_stf *st
 int flowtap_stf_finish(struct flowtap_stf *stf);
 /* Does not write. A .zstf that was not finished has its whole chunks. */
 void flowtap_stf_free(struct flowtap_stf *stf);
+
+/*
+ * Reads an STF: plain, .zstf, or packed by gzip, as its first bytes say; of version 1.2 to 1.x,
+ * both widths of EVENT, from fd (borrowed, at the file's beginning; may be a pipe, but for a .zstf).
+ * read->sink gets (flow.h):
+ *
+ * - blocks of the opcodes; one that was not left as its opcode can be is a gap, as is a FORCE_PC
+ *   that nobody explains, and what cannot be read;
+ * - context: PROCESS_ID_EXT, changes of mode, and the lines `context` of COMMENTs; told when it
+ *   changes what is executed next, but not for a branch between A32 and T32 (blocks say that);
+ * - exception: an EVENT that is no change of mode. The instruction of its group was executed if it
+ *   is the ecall or ebreak that has this cause; else it is not (it stands in the trace again where
+ *   it is). eret behind each xRET of RISC-V and A64;
+ * - the other elements of which flowtap's writer makes COMMENTs: gap (each reason, since, until,
+ *   size, address, detail), exception, session, trace_on, transfer, callstack, q, transaction,
+ *   event, instrumentation.
+ *
+ * It has no time, timestamp, cycles, mispredicted, marker, source, and no context that repeats the
+ * one before. What an STF holds besides is counted (read->extra). RV32, x86 and Power: instructions
+ * are counted, none is told, and a gap says so.
+ *
+ * read->instructions counts opcode records, also of instructions that did not complete. Offsets of
+ * problems are the file's for what cannot be unpacked, else those in the unpacked records. Behind
+ * damage a .zstf is read on from its next chunk, in the context that was the last one known.
+ *
+ * Memory: what `learned` takes, 0.5 MiB, and for a .zstf up to 8 MiB and zstd's window.
+ * 0: it was read as far as can be, see read->problems; -EBADMSG: it is none of these files;
+ * -EPROTONOSUPPORT: packed by xz, as read->problem was told; -ENOMEM; -errno of read; what the sink
+ * returned.
+ */
+int flowtap_stf_read(struct flowtap_read *read, int fd);
+/*
+ * Whether a file that begins so is for flowtap_stf_read. gzip is looked into; what is packed by xz, or
+ * in gzip so damaged that nothing shows, may be one.
+ */
+bool flowtap_stf_is(const void *begin, size_t size);
 
 #endif /* FLOWTAP_STF_H */

@@ -14,11 +14,13 @@
  * flowtap/stf.h writes it. While it is written index_offset is moved on whenever chunks were
  * finished, so that a file whose writer was killed at any moment is whole up to there: each chunk
  * at first; beyond 1024 chunks, one in 1024 of them may be missing as well. What can then stand
- * between the last chunk and the index is the beginning of the next one.
+ * between the last chunk and the index is the beginning of the next ones, or what of an older index they
+ * did not cover.
  */
 #ifndef FLOWTAP_ZSTF_H
 #define FLOWTAP_ZSTF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -27,7 +29,7 @@
 #define FLOWTAP_ZSTF_ENTRY	24U		/* bytes of an entry of the index */
 #define FLOWTAP_ZSTF_MARKERS	100000U		/* opcode records in a chunk, as others write */
 #define FLOWTAP_ZSTF_MARKERS_MAX 10000000U
-#define FLOWTAP_ZSTF_LEVEL	3
+#define FLOWTAP_ZSTF_LEVEL	1
 #define FLOWTAP_ZSTF_LEVEL_MAX	19
 
 struct flowtap_zstf_options {
@@ -40,30 +42,46 @@ struct flowtap_zstf_reader;
 struct flowtap_zstf_chunk {
 	uint64_t number;	/* from 0 */
 	uint64_t offset;	/* in the file */
-	uint64_t end;		/* where its frame has to end */
+	uint64_t end;		/* where its frame ends, says the index: the next entry is compared */
 	uint64_t start_pc;
 	uint64_t bytes;		/* uncompressed, at most 1 GiB */
+	bool found;		/* no index has it: start_pc and bytes are 0, it ends before `end` */
 };
 
 struct flowtap_zstf_info {
 	uint64_t markers;
 	uint64_t index_offset;
-	uint64_t chunks;
+	uint64_t chunks;	/* in the index; 0: it is of no use */
+	uint64_t found;		/* chunks that are not in it */
+	/* When flowtap_zstf_next said that there is no more, and all chunks were read: */
 	uint64_t slack;		/* bytes that are of no use, left by a writer that was killed */
-	uint64_t slack_offset;	/* of the first of them; known at the end */
+	uint64_t slack_offset;	/* of the first of them */
+	bool complete;		/* the chunks reach to where the head says that the index is */
+	bool cut;		/* the file ends within the last one: what was read of it is right */
 };
 
 /*
  * fd is borrowed and read by pread. Memory is 128 KiB, and what zstd takes for a window of at most
- * 128 MiB. 0; -EBADMSG: no .zstf, or one without chunks: flowtap_zstf_problem says why, *reader is
+ * 128 MiB. 0; -EBADMSG: no .zstf, or one without an index: flowtap_zstf_problem says why, *reader is
  * to be freed then, too; -errno of read, -ENOMEM: *reader is NULL.
  */
 int flowtap_zstf_open(int fd, struct flowtap_zstf_reader **reader);
-/* The next chunk: 1; no more: 0; -EBADMSG: its entry contradicts itself, *chunk is it; -errno. */
+/*
+ * After -EBADMSG of flowtap_zstf_open, or of flowtap_zstf_next: from now on the index is not looked at.
+ * Chunks are frames, one behind the other from the last one that was read to its end on, or from the
+ * first. Behind a damaged one there are no more. 0; -EBADMSG: nobody knows where to go on.
+ */
+int flowtap_zstf_scan(struct flowtap_zstf_reader *reader);
+/*
+ * The next chunk: 1; no more: 0; -EBADMSG: its entry contradicts itself, *chunk is it; -errno. Whole
+ * frames with a checksum between the last chunk of the index and the index are chunks, too: the
+ * writer was killed when they were there and a new index was not.
+ */
 int flowtap_zstf_next(struct flowtap_zstf_reader *reader, struct flowtap_zstf_chunk *chunk);
 /*
  * Up to `size` of the chunk's bytes; 0 at its end, when all that the index says of it was true;
- * -EBADMSG, and then the next chunk may be tried; -errno of read.
+ * -EBADMSG, and then the next chunk may be tried (info->cut: what came before is right, there is no
+ * next one); -errno of read.
  */
 long flowtap_zstf_read(struct flowtap_zstf_reader *reader, void *bytes, size_t size);
 /* Why the last call returned -EBADMSG, and where in the file. */

@@ -38,7 +38,7 @@
  *
  * poll gives POLLIN when watermark bytes wait, or anything waits for flush_ms; POLLHUP when the
  * last task of the set has ended or was removed (what is in the ring stays readable); POLLERR
- * before CONFIGURE.
+ * before CONFIGURE. With FLOWTAP_ENDLESS a set may be empty and get tasks later: no POLLHUP.
  *
  * Samples. On a trigger the kernel takes the entries out of the hardware and writes one
  * FLOWTAP_RECORD_SAMPLE. It is raw: source, target and data are the registers' contents, oldest
@@ -47,11 +47,34 @@
  * a task had in it when it left is put back when it returns, on whatever CPU, so its history goes
  * on; with FLOWTAP_TRIGGER_SWITCH it has become a sample instead.
  *
- * A stream with FLOWTAP_CPU_WIDE takes no tasks (nor INHERIT and ENABLE_ON_EXEC: EINVAL). It writes a sample whenever the CPU goes from one
- * task to another (if anything was recorded), so that each sample is of one task: the one that
+ * A stream with FLOWTAP_CPU_WIDE takes no tasks (nor INHERIT, ENABLE_ON_EXEC and ENDLESS: EINVAL),
+ * but with FLOWTAP_EXCLUDE. It writes a sample whenever the CPU goes from one task to another (if anything was recorded), so that each sample is of one task: the one that
  * pid and tid name. There is at most one such stream on a CPU: CONFIGURE of a second one gives
  * EBUSY, and QUERY names the holder. While it is enabled it holds the source, and the streams of
  * tasks have gaps (FLOWTAP_CAUSE_DISPLACED).
+ *
+ * With FLOWTAP_EXCLUDE a CPU-wide stream has a task set, which its group shares, of those that it
+ * does not record: the source is off while one of them runs, or is the stream's of somebody who
+ * traces that task. What comes after it has FLOWTAP_CAUSE_EXCLUDED in `loss`. Tasks are added and
+ * removed as to any set; with FLOWTAP_INHERIT children of excluded ones are excluded, too; threads
+ * always are. One that cannot be, for lack of memory, is recorded: a GAP (FLOWTAP_CAUSE_MEMORY)
+ * tells.
+ *
+ * Programs in the kernel. FLOWTAP_IOC_KEY gives the key of a task set, by which BPF programs attached
+ * to the tracepoints sched_process_exec, sched_process_fork and cgroup_attach_task (tp_btf) change it,
+ * if kernel and module have BTF:
+ *
+ *	int flowtap_add_task(struct task_struct *task, u64 key) __ksym;
+ *	int flowtap_remove_task(struct task_struct *task, u64 key) __ksym;
+ *
+ * For the current task (at exec) and for one that has just been forked it holds from that moment on,
+ * so that nothing of the new program is missed. Of any other it is the whole process, and a worker
+ * does it a moment later. 0: done, or will be; -ESRCH: no set has the key; -EINVAL: a kernel thread;
+ * -ENOMEM, -ENOSPC: too many. A key is for who may trace everybody (CAP_SYS_PTRACE, when the set was
+ * made and when the key is asked for, else EPERM), so that no program is asked who it acts for.
+ * EOPNOTSUPP: there is no BTF. Perf events of a task that is added so are made by the worker, too: its
+ * first samples by FLOWTAP_TRIGGER_OVERFLOW come when it has. They go on counting, and interrupting
+ * it, when it was removed, until it ends.
  *
  * With FLOWTAP_MODE_KERNEL the kernel is recorded, but not what this module does between the
  * moment when it stops recording to take entries and the moment when it goes on: after each sample
@@ -61,6 +84,24 @@
  * interrupt. RASEMU cannot be combined with FLOWTAP_MODE_KERNEL (EINVAL): the module's own returns
  * would take calls off the stack that are not theirs; nor with BPFRZ. With the kernel alone an
  * overflow that freezes user mode leaves no entry: what follows a return to user mode is unknown.
+ *
+ * The AUX area. With FLOWTAP_SOURCE_ETE the hardware stores the bytes of its trace in an area of
+ * its own, aux_pages long, which is mapped by a second mmap at aux_offset (writable, or with
+ * FLOWTAP_OVERWRITE not). aux_head and aux_tail count bytes as data_head and data_tail do, and are
+ * loaded and stored in the same order; the reader stores aux_tail only up to the end of bytes that
+ * an AUX record has told of. Each FLOWTAP_RECORD_AUX names a stretch of bytes that one task (with
+ * FLOWTAP_CPU_WIDE: whichever ran) left there from `since` to `time`; bytes in no record are
+ * Ignore packets. A stretch never goes round the end of the area, but with FLOWTAP_OVERWRITE. The
+ * trace unit begins anew in each (A-sync, Trace Info), but where FLOWTAP_AUX_CONTINUES is set. Bytes
+ * come into the area when the task leaves the CPU, at the watermark, after flush_ms and at SNAPSHOT.
+ * What the hardware dropped since the area was full, or for a fault, is told by one GAP record
+ * (FLOWTAP_CAUSE_HARDWARE, or RING_FULL where the reader was too slow) over the time in which it can
+ * have been; the next AUX record has the cause in `loss`. Its size is unknown, but where the area had
+ * no room from the beginning and few bytes came: those are counted. Whoever leaves nothing while the
+ * area is full has lost nothing, and there is no record of it. With FLOWTAP_OVERWRITE the
+ * newest bytes replace the oldest: the reader waits until the stream is disabled and believes of
+ * each record what lies at or behind aux_head - aux_size. ETE's samples are these records; CLOCK and
+ * ITRACE_START come when the recording of a task begins, SWITCH with FLOWTAP_CPU_WIDE.
  *
  * Contiguity. Each task of a set has a sequence number; with FLOWTAP_CPU_WIDE the CPU has one for
  * whatever runs there (FLOWTAP_MISC_CPU_WIDE). A sample whose sequence is that of the
@@ -120,8 +161,10 @@
 #define FLOWTAP_INHERIT		(1U << 1)	/* processes forked by traced ones are traced too */
 #define FLOWTAP_ENABLE_ON_EXEC	(1U << 2)	/* the next exec of a traced task enables the group */
 #define FLOWTAP_OVERWRITE	(1U << 3)	/* flight recorder: the newest records are kept */
-#define FLOWTAP_CPU_WIDE	(1U << 4)	/* whatever runs on the CPU; takes no tasks */
+#define FLOWTAP_CPU_WIDE	(1U << 4)	/* whatever runs on the CPU; takes no tasks to trace */
 #define FLOWTAP_EXCLUDE_GUEST	(1U << 5)	/* not while a virtual machine runs */
+#define FLOWTAP_ENDLESS		(1U << 6)	/* the task set does not end: no POLLHUP */
+#define FLOWTAP_EXCLUDE		(1U << 7)	/* with CPU_WIDE: but for the tasks of the set */
 
 /* flowtap_configure.triggers, flowtap_query.triggers, flowtap_record_sample.trigger */
 #define FLOWTAP_TRIGGER_SNAPSHOT (1U << 0)	/* FLOWTAP_IOC_SNAPSHOT; always possible */
@@ -144,7 +187,9 @@
 #define FLOWTAP_CAUSE_EXEC	11		/* set-uid exec: the task is no longer traced */
 #define FLOWTAP_CAUSE_HARDWARE	12		/* the source reported it (TRBE wrap, collision, fault) */
 #define FLOWTAP_CAUSE_MEMORY	13		/* a new task could not be followed */
-#define FLOWTAP_CAUSE_MAX	14
+#define FLOWTAP_CAUSE_STROBE	14		/* between the strobe's on times: as asked, no GAP tells */
+#define FLOWTAP_CAUSE_EXCLUDED	15		/* an excluded task ran: as asked, no GAP tells */
+#define FLOWTAP_CAUSE_MAX	16
 
 /* What a CPU's CTR can do (Smctr 2, 3); all masks in the registers' own layout. */
 struct flowtap_ctr_caps {
@@ -163,7 +208,10 @@ struct flowtap_ete_caps {
 	__u32 trcauthstatus;
 	__u64 trbidr;		/* TRBIDR_EL1 */
 	__u64 counter_frequency; /* Hz of the generic counter */
-	__u64 reserved[4];
+	__u64 settable;		/* bits that flowtap_ete_configure.config may hold */
+	__u32 address_ranges;	/* how many there may be */
+	__u32 exception_level;	/* the kernel's, 1 or 2: at 2 its PIDs are in CONTEXTIDR_EL2 */
+	__u64 reserved[2];
 };
 
 struct flowtap_query {
@@ -194,17 +242,22 @@ struct flowtap_ctr_configure {
 #define FLOWTAP_CTR_NO_TRAPS	(1U << 0)	/* do not record traps out of recorded modes (STE) */
 #define FLOWTAP_CTR_SHALLOW	(1U << 1)	/* take a smaller depth where `depth` is not supported */
 
+/*
+ * CID and VMID in config name tasks by numbers of the initial PID namespace: EACCES for a caller in
+ * another one. With FLOWTAP_MODE_KERNEL the kernel's way to a task is traced from where the scheduler has
+ * chosen it: until it has switched they name the task that leaves.
+ */
 struct flowtap_ete_configure {
-	__u64 config;		/* TRCCONFIGR */
-	__u64 context_mask;
+	__u64 config;		/* TRCCONFIGR: BB, CCI, CID, VMID, TS, RS, VMIDOPT */
+	__u64 context_mask;	/* 0 */
 	__u64 address_start[4];	/* ranges to trace, none: everything */
-	__u64 address_end[4];
-	__u64 strobe_on_ns;
+	__u64 address_end[4];	/* the first address behind each */
+	__u64 strobe_on_ns;	/* 100 us to 60 s each, by CLOCK_MONOTONIC; both 0: always on */
 	__u64 strobe_off_ns;
-	__u32 sync_period;	/* TRCSYNCPR */
-	__u32 cycle_threshold;	/* TRCCCCTLR */
+	__u32 sync_period;	/* TRCSYNCPR: log2 of bytes, 8 to 20; 0: 12 */
+	__u32 cycle_threshold;	/* TRCCCCTLR, with CCI; 0: 256; at least TRCIDR3.CCITMIN */
 	__u32 address_ranges;
-	__u32 flags;
+	__u32 flags;		/* 0 */
 };
 
 struct flowtap_configure {
@@ -215,11 +268,11 @@ struct flowtap_configure {
 	__u32 modes;
 	__u32 triggers;
 	__u32 ring_pages;	/* data pages, a power of two */
-	__u32 aux_pages;	/* ETE only, else 0 */
+	__u32 aux_pages;	/* ETE only, else 0: a power of two, at least 2 */
 	__u32 watermark;	/* bytes that wake poll; 0: a quarter of the ring */
 	__u32 flush_ms;		/* oldest unread byte's age that wakes poll; 0: 100, ~0U: never */
 	__u32 event_type;	/* PERF_TYPE_HARDWARE, SOFTWARE, HW_CACHE or RAW */
-	__u32 reserved0;
+	__u32 aux_watermark;	/* ETE only: bytes that wake poll; 0: a quarter of the AUX area */
 	__u64 event_config;	/* as in perf_event_attr */
 	__u64 event_config1;
 	__u64 event_config2;
@@ -239,6 +292,16 @@ struct flowtap_task {
 
 #define FLOWTAP_TASK_THREAD	(1U << 0)	/* pid is a thread's: that thread only */
 
+struct flowtap_key {
+	__u64 key;		/* out: of the stream's task set, never 0 */
+	__u32 flags;		/* 0 */
+	__u32 reserved;
+};
+
+/*
+ * DISABLE writes a LOST record of what was lost last, if there is room for it. Where the ring was
+ * full, DISABLE again behind the last read.
+ */
 struct flowtap_enable {
 	__u32 flags;		/* FLOWTAP_ENABLE_; of ENABLE and DISABLE */
 	__u32 reserved;
@@ -247,7 +310,8 @@ struct flowtap_enable {
 #define FLOWTAP_ENABLE_GROUP	(1U << 0)	/* every stream of the group */
 
 /*
- * Writes a sample of what the hardware holds now. entries is 0 and no sample is written when no
+ * Writes a sample of what the hardware holds now; with an AUX area an AUX record, and entries is
+ * its bytes. entries is 0 and no sample is written when no
  * traced task runs on the stream's CPU at this moment; also 0, with a sample that has none, when it
  * has only just come there. To take its own history a task must be
  * in the set and be on the stream's CPU.
@@ -267,15 +331,17 @@ struct flowtap_stats {
 	__u64 lost_samples;	/* dropped because the ring was full */
 	__u64 lost_entries;
 	__u64 lost_records;	/* of any type */
-	__u64 lost_bytes;
+	__u64 lost_bytes;	/* of these, and of the trace that had no room, as far as counted */
 	__u64 losses[16];	/* by FLOWTAP_CAUSE_: how often */
 	__u64 triggers;		/* overflow, timer, switch, snapshot together */
 	__u64 switches;		/* a traced task came onto the CPU */
 	__u64 wakeups;
 	__u64 high_water;	/* most bytes that ever waited */
-	__u64 tasks;		/* of the set, alive now */
+	__u64 tasks;		/* of the set, alive now; with FLOWTAP_EXCLUDE excluded */
 	__u64 enabled_ns;
-	__u64 reserved[8];
+	__u64 aux_bytes;	/* in the AUX area, in records */
+	__u64 interrupts;	/* of the source: watermarks, full buffers, faults */
+	__u64 reserved[6];
 };
 
 #define FLOWTAP_IOC_MAGIC	0xF7
@@ -287,6 +353,7 @@ struct flowtap_stats {
 #define FLOWTAP_IOC_DISABLE	_IOW(FLOWTAP_IOC_MAGIC, 5, struct flowtap_enable)
 #define FLOWTAP_IOC_SNAPSHOT	_IOWR(FLOWTAP_IOC_MAGIC, 6, struct flowtap_snapshot)
 #define FLOWTAP_IOC_STATS	_IOR(FLOWTAP_IOC_MAGIC, 7, struct flowtap_stats)
+#define FLOWTAP_IOC_KEY		_IOWR(FLOWTAP_IOC_MAGIC, 8, struct flowtap_key)
 
 /*
  * The first page of the mapping. The kernel never reads back what it wrote here, except data_tail
@@ -393,20 +460,25 @@ struct flowtap_record_clock {
 
 struct flowtap_record_aux {
 	struct flowtap_record header;
-	__u64 time;
-	__u64 counter;
-	__u64 offset;
+	__u64 time;		/* when it was taken out of the hardware */
+	__u64 counter;		/* of the trace's own time stamps, read together with time */
+	__u64 offset;		/* counts as aux_head does; the place is it modulo aux_size */
 	__u64 size;
 	__u32 flags;		/* FLOWTAP_AUX_ */
 	__u32 pid;
 	__u32 tid;
+	__u32 cpu;
+	__u64 since;		/* when its recording began */
+	__u64 sequence;		/* as flowtap_record_sample's */
+	__u32 loss;
 	__u32 reserved;
 };
 
-#define FLOWTAP_AUX_TRUNCATED	(1U << 0)
-#define FLOWTAP_AUX_OVERWRITE	(1U << 1)
-#define FLOWTAP_AUX_PARTIAL	(1U << 2)
-#define FLOWTAP_AUX_COLLISION	(1U << 3)
+#define FLOWTAP_AUX_TRUNCATED	(1U << 0)	/* what came after it found no room: a GAP tells */
+#define FLOWTAP_AUX_OVERWRITE	(1U << 1)	/* older bytes gave way: begins anywhere in a stream */
+#define FLOWTAP_AUX_PARTIAL	(1U << 2)	/* a fault ended it: a GAP tells */
+#define FLOWTAP_AUX_COLLISION	(1U << 3)	/* somebody else changed the hardware's registers: PARTIAL */
+#define FLOWTAP_AUX_CONTINUES	(1U << 4)	/* its stream is that of the stream's AUX record before */
 
 struct flowtap_record_itrace_start {
 	struct flowtap_record header;

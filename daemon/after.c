@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "after.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "../tools/tool.h"
+#include "child.h"
+#include "decoded.h"
+#include "log.h"
+#include "store_internal.h"
+
+#define SECOND 1000000000ULL
+#define RETRY (60 * SECOND)
+#define SKIPS_MAX 16		/* at once: each makes a directory */
+
+extern char **environ;
+
+void after_init(struct after *after, struct store *store, const struct after_options *options)
+{
+	*after = (struct after){ .store = store, .options = *options };
+}
+
+void after_change(struct after *after, const struct after_options *options)
+{
+	after->options = *options;
+	after->no_decoder = false;
+	after->retry = 0;
+}
+
+/* --- The child. --- */
+
+/* Without what this process has blocked and ignored. */
+static int spawn(pid_t *child, char *const *words)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attributes;
+	sigset_t none, all;
+	int error;
+
+	sigemptyset(&none);
+	sigfillset(&all);
+	posix_spawn_file_actions_init(&actions);
+	posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+	posix_spawn_file_actions_adddup2(&actions, STDERR_FILENO, STDOUT_FILENO);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setsigdefault(&attributes, &all);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+	error = posix_spawn(child, "/proc/self/exe", &actions, &attributes, words, environ);
+	posix_spawnattr_destroy(&attributes);
+	posix_spawn_file_actions_destroy(&actions);
+	return -error;
+}
+
+static int begin(struct after *after, enum store_work work, const char *segment)
+{
+	char parent[24];
+	char *words[] = {
+		"flowtapd", CHILD_OPTION, parent, work == STORE_PACKING ? "pack" : "decode",
+		(char *)after->options.directory, (char *)segment,
+		work == STORE_PACKING ? NULL : (char *)after->options.format, NULL,
+	};
+	int error = store_work_begin(after->store, work, segment);
+
+	if (error)
+		return error;
+	snprintf(parent, sizeof(parent), "%d", (int)getpid());
+	error = spawn(&after->child, words);
+	if (error) {
+		after->child = 0;
+		store_work_end(after->store, false);
+		return error;
+	}
+	after->work = work;
+	snprintf(after->segment, sizeof(after->segment), "%s", segment);
+	return 0;
+}
+
+/* Whether it has ended; its status. */
+static bool ended(struct after *after, int flags, int *status)
+{
+	struct rusage usage;
+
+	if (wait4(after->child, status, flags, &usage) != after->child)
+		return false;
+	after->child = 0;
+	after->cpu += (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * SECOND +
+		      (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
+	return true;
+}
+
+static void end_child(struct after *after)
+{
+	int status;
+
+	kill(after->child, SIGKILL);
+	ended(after, 0, &status);
+}
+
+/* --- What was not decoded says so. --- */
+
+static int note_result(struct after *after, const char *segment, const char *why)
+{
+	char text[160];
+
+	snprintf(text, sizeof(text), "format=%s\nstatus=%s\n", after->options.format, why);
+	return store_undecoded(after->store, segment, text);
+}
+
+static void tell_skipped(const struct after *after, uint64_t skipped)
+{
+	struct log_line line;
+
+	log_begin(&line, LEVEL_WARNING, "decode-skipped");
+	log_number(&line, "count", skipped);
+	log_number(&line, "so_far", after->skipped);
+	log_number(&line, "waiting", after->waiting);
+	log_text(&line, "why", "decoding cannot keep up");
+	log_end(&line);
+}
+
+static void skip(struct after *after, uint64_t surplus)
+{
+	const struct store_segment *segments;
+	uint64_t skipped = 0;
+	size_t n;
+
+	segments = store_segments(after->store, &n);
+	for (size_t i = 0; i < n && skipped < surplus && skipped < SKIPS_MAX; i++) {
+		if (segments[i].decoded || (after->child && !strcmp(segments[i].name, after->segment)))
+			continue;
+		/* Where it cannot be noted it will be tried again. */
+		if (note_result(after, segments[i].name, "skipped: decoding could not keep up"))
+			break;
+		skipped++;
+	}
+	after->skipped += skipped;
+	after->waiting -= skipped;
+	if (skipped)
+		tell_skipped(after, skipped);
+}
+
+/* --- What was done. --- */
+
+/* What is not the segment's fault can be otherwise later. */
+static void put_off(struct after *after, enum store_work work, const char *segment, const char *why)
+{
+	struct log_line line;
+
+	after->retry = number_now() + RETRY;
+	log_begin(&line, LEVEL_ERROR, "put-off");
+	log_text(&line, "work", work == STORE_PACKING ? "pack" : "decode");
+	log_text(&line, "name", segment);
+	log_text(&line, "why", why);
+	log_time(&line, "retry", RETRY);
+	log_end(&line);
+}
+
+/* How the child ended, in words: its own are on standard error. */
+static void describe(char text[64], int status)
+{
+	if (WIFSIGNALED(status))
+		snprintf(text, 64, "ended by signal %d", WTERMSIG(status));
+	else if (WEXITSTATUS(status) == CHILD_KILLED)
+		snprintf(text, 64, "flowtap was ended by a signal");
+	else if (WEXITSTATUS(status) == STATUS_DAMAGED)
+		snprintf(text, 64, "damaged: decoded as far as it can be read");
+	else
+		snprintf(text, 64, "ended with status %d", WEXITSTATUS(status));
+}
+
+static void take_packed(struct after *after, int status)
+{
+	const bool good = WIFEXITED(status) && !WEXITSTATUS(status);
+	int error = store_work_end(after->store, good);
+	char why[64];
+
+	if (good && !error) {
+		after->packed++;
+		return;
+	}
+	/* It is no smaller, or was deleted meanwhile: nothing is left to be done. */
+	if (error == -EFBIG || error == -ENOENT)
+		return;
+	describe(why, status);
+	put_off(after, STORE_PACKING, after->segment, error ? strerror(-error) : why);
+}
+
+static void no_decoder(struct after *after)
+{
+	struct log_line line;
+
+	after->no_decoder = true;
+	log_begin(&line, LEVEL_ERROR, "no-decoder");
+	log_text(&line, "why", "there is no flowtap beside flowtapd or in $PATH");
+	log_text(&line, "fix", "install it, then reload (SIGHUP): until then nothing is decoded");
+	log_end(&line);
+}
+
+/* see: whether there is a directory of it that says more. */
+static void decode_failed(struct after *after, const char *why, bool see)
+{
+	char name[STORE_NAME], directory[sizeof(DECODED) + STORE_NAME];
+	struct log_line line;
+
+	after->failed++;
+	store_decoded_name(name, after->segment);
+	snprintf(directory, sizeof(directory), DECODED "/%s", name);
+	log_begin(&line, LEVEL_ERROR, "decode-failed");
+	log_text(&line, "name", after->segment);
+	log_text(&line, "why", why);
+	log_text(&line, "see", see ? directory : NULL);
+	log_end(&line);
+}
+
+static void take_decoded(struct after *after, int status)
+{
+	const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	const bool good = code >= 0 && code != CHILD_FAILED && code != CHILD_NO_DECODER;
+	int error = store_work_end(after->store, good);
+	char why[64];
+
+	if (error == -ENOENT)
+		return;
+	describe(why, status);
+	if (code == CHILD_NO_DECODER) {
+		no_decoder(after);
+	} else if (error || code == CHILD_FAILED) {
+		put_off(after, STORE_DECODING, after->segment, error ? strerror(-error) : why);
+	} else if (!code || code == STATUS_NOTHING) {
+		after->decoded++;
+	} else {
+		decode_failed(after, why, good);
+		if (!good)
+			note_result(after, after->segment, "ended: killed");
+	}
+}
+
+static void take(struct after *after, int status)
+{
+	if (after->work == STORE_PACKING)
+		take_packed(after, status);
+	else
+		take_decoded(after, status);
+	after->work = STORE_IDLE;
+}
+
+/* --- While it works. --- */
+
+/* Why it cannot go on; NULL: it can. */
+static const char *trouble(struct after *after)
+{
+	unsigned int deleted;
+	int error;
+
+	if (after->work == STORE_DECODING && after->options.most &&
+	    store_work_bytes(after->store) > after->options.most)
+		return "ended: more than a segment may be decoded to";
+	/* What it writes counts: the oldest segments make room for it. */
+	error = store_room(after->store, 0, &deleted);
+	after->deleted += deleted;
+	return !store_find(after->store, after->segment) ? "deleted" : error ? "ended: no room" : NULL;
+}
+
+static void watch(struct after *after)
+{
+	const char *why = trouble(after);
+
+	if (!why)
+		return;
+	end_child(after);
+	store_work_end(after->store, false);
+	if (after->work == STORE_PACKING) {
+		after->retry = number_now() + RETRY;
+	} else {
+		decode_failed(after, why, false);
+		note_result(after, after->segment, why);
+	}
+	after->work = STORE_IDLE;
+}
+
+/* --- What is next. --- */
+
+static bool wants_decoding(const struct after *after, const struct store_segment *segment)
+{
+	return after->options.format && !after->no_decoder && !segment->decoded;
+}
+
+static void count_waiting(struct after *after, uint64_t wall)
+{
+	const struct store_segment *segments, *oldest = NULL;
+	size_t n;
+
+	after->waiting = 0;
+	segments = store_segments(after->store, &n);
+	for (size_t i = 0; i < n; i++) {
+		if (!wants_decoding(after, &segments[i]))
+			continue;
+		after->waiting++;
+		if (!oldest)
+			oldest = &segments[i];
+	}
+	after->lag = oldest && wall > oldest->ended ? (wall - oldest->ended) * SECOND : 0;
+}
+
+static void begin_next(struct after *after, uint64_t now)
+{
+	const struct store_segment *segments;
+	char name[STORE_NAME];
+	enum store_work work = STORE_IDLE;
+	int error;
+	size_t n;
+
+	if (now < after->retry)
+		return;
+	segments = store_segments(after->store, &n);
+	for (size_t i = 0; i < n && !work; i++) {
+		const struct store_segment *segment = &segments[i];
+
+		if (wants_decoding(after, segment))
+			work = STORE_DECODING;
+		/* That needs room for both for a while: no other segment goes for it. */
+		else if (after->options.pack && !segment->packed && !segment->loose &&
+			 store_fits(after->store, segment->bytes / 2))
+			work = STORE_PACKING;
+		snprintf(name, sizeof(name), "%s", segment->name);
+	}
+	if (!work)
+		return;
+	error = begin(after, work, name);
+	if (error)
+		put_off(after, work, name, strerror(-error));
+}
+
+void after_step(struct after *after, uint64_t now, uint64_t wall)
+{
+	int status;
+
+	if (after->child && ended(after, WNOHANG, &status))
+		take(after, status);
+	if (after->child)
+		watch(after);
+	count_waiting(after, wall);
+	if (after->waiting > after->options.waiting)
+		skip(after, after->waiting - after->options.waiting);
+	if (!after->child)
+		begin_next(after, now);
+}
+
+void after_close(struct after *after)
+{
+	if (!after->child)
+		return;
+	end_child(after);
+	store_work_end(after->store, false);
+	after->work = STORE_IDLE;
+}

@@ -1,0 +1,342 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <errno.h>
+#include <flowtap/flow.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../tools/json.h"
+#include "../tools/names.h"
+#include "../tools/tool.h"
+#include "run.h"
+
+/* --- The control socket: a line is a command, the answer is JSON. --- */
+
+size_t answer_line(const char *text, size_t size)
+{
+	const char *end = memchr(text, '\n', size);
+
+	return end ? (size_t)(end - text) : 0;
+}
+
+static void put_losses(struct json *json, const struct metrics_cpu *cpu)
+{
+	json_open(json, "causes", '[');
+	for (uint32_t cause = 0; cause < FLOWTAP_CAUSE_MAX; cause++) {
+		if (!cpu->losses[cause] && !cpu->lost_bytes[cause])
+			continue;
+		json_open(json, NULL, '{');
+		json_string(json, "cause", flowtap_gap_name((enum flowtap_gap_reason)cause));
+		json_number(json, "times", cpu->losses[cause]);
+		json_number(json, "bytes", cpu->lost_bytes[cause]);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+static void put_cpu(struct json *json, const struct metrics_cpu *cpu)
+{
+	uint64_t lost = 0, losses = 0;
+
+	for (size_t cause = 0; cause < FLOWTAP_CAUSE_MAX; cause++) {
+		lost += cpu->lost_bytes[cause];
+		losses += cpu->losses[cause];
+	}
+	json_open(json, NULL, '{');
+	json_number(json, "cpu", cpu->cpu);
+	json_number(json, "bytes", cpu->bytes);
+	json_number(json, "records", cpu->records);
+	json_number(json, "lost_bytes", lost);
+	json_number(json, "losses", losses);
+	json_number(json, "ring_size", cpu->ring_size);
+	json_number(json, "ring_high", cpu->ring_high);
+	put_losses(json, cpu);
+	json_close(json, '}');
+}
+
+static void put_share(struct json *json, const char *key, uint64_t millionths)
+{
+	json_real(json, key, (double)millionths / GOVERNOR_WHOLE);
+}
+
+static void put_segments(struct json *json, const struct metrics *figures)
+{
+	json_number(json, "segments", figures->segments);
+	json_number(json, "segments_deleted", figures->segments_deleted);
+	json_number(json, "segments_bytes", figures->segments_bytes);
+	json_number(json, "snapshots", figures->snapshots);
+	json_number(json, "decode_waiting", figures->decode_waiting);
+	json_real(json, "decode_lag", (double)figures->decode_lag / 1e9);
+	json_number(json, "sideband_lost", figures->sideband_lost);
+}
+
+static void put_lease(struct json *json, const struct run *run)
+{
+	if (run->state != RUN_LENT || !run->lease.pid)
+		return;
+	json_number(json, "lent_pid", (uint64_t)run->lease.pid);
+	json_number(json, "lent_uid", run->lease.uid);
+	json_real(json, "lent_seconds", (double)(number_now() - run->lease.since) / 1e9);
+}
+
+static void put_choice(struct json *json, const struct run *run)
+{
+	struct choice_figures figures;
+
+	choice_measure(run->choice, &figures);
+	json_string(json, "tasks", choice_way_name(figures.way));
+	if (figures.way == CHOICE_NONE)
+		return;
+	json_string(json, "tasks_why", figures.why);
+	json_string(json, "tasks_lacking", choice_way_lacks(figures.way));
+	json_number(json, "tasks_missed", figures.missed);
+	json_number(json, "tasks_stopped", figures.stops);
+}
+
+static void put_status(struct json *json, struct run *run)
+{
+	static const char *const modes[] = { "user", "kernel", "user,kernel" };
+	const struct metrics *figures = &run->figures;
+
+	run_measure(run);
+	json_string(json, "state", run_state_name(run->state));
+	put_lease(json, run);
+	json_string(json, "version", FLOWTAP_VERSION);
+	json_number(json, "pid", (uint64_t)getpid());
+	json_string(json, "source", figures->source);
+	json_string(json, "modes", modes[run->conf.modes]);
+	put_choice(json, run);
+	json_string(json, "configuration", run->path);
+	json_string(json, "directory", run->conf.directory);
+	json_string(json, "segment", store_current(run->store));
+	json_number(json, "segment_bytes", collect_size(&run->collect));
+	put_share(json, "share", figures->share);
+	put_share(json, "own_cpu", run->governor.cpu);
+	put_share(json, "cpu_budget", run->governor.cpu_budget);
+	put_share(json, "loss", run->governor.loss);
+	put_share(json, "loss_budget", run->governor.loss_budget);
+	json_number(json, "resident_bytes", figures->resident);
+	json_number(json, "memory_budget", run->conf.memory);
+	json_real(json, "seconds", (double)(number_now() - run->started) / 1e9);
+	put_segments(json, figures);
+}
+
+static void put_stats(struct json *json, struct run *run)
+{
+	const struct metrics *figures = &run->figures;
+
+	run_measure(run);
+	put_segments(json, figures);
+	json_number(json, "packed", figures->packed);
+	json_number(json, "decoded", figures->decoded);
+	json_number(json, "decode_failed", figures->decode_failed);
+	json_number(json, "decode_skipped", figures->decode_skipped);
+	json_number(json, "images_saved", figures->images_saved);
+	json_number(json, "images_missing", figures->images_missing);
+	json_number(json, "images_bytes", figures->images_bytes);
+	json_open(json, "cpus", '[');
+	for (size_t i = 0; i < figures->n_cpus; i++)
+		put_cpu(json, &figures->cpus[i]);
+	json_close(json, ']');
+}
+
+static void put_segment(struct json *json, struct run *run)
+{
+	json_string(json, "segment", store_current(run->store));
+}
+
+static void put_state(struct json *json, struct run *run)
+{
+	json_string(json, "state", run_state_name(run->state));
+}
+
+static void put_configuration(struct json *json, struct run *run)
+{
+	json_string(json, "configuration", run->path);
+}
+
+/* Why something is not done. */
+struct refusal {
+	const char *error;
+	const char *fix;
+};
+
+static const struct refusal is_lent = {
+	"the hardware is lent",
+	"it is taken back when that recording ends; `status` says whose it is",
+};
+
+static const struct refusal *ask_rotate(struct run *run, const struct server_peer *peer)
+{
+	(void)peer;
+	if (run->state == RUN_LENT)
+		return &is_lent;
+	run->rotate = true;
+	return NULL;
+}
+
+static const struct refusal *ask_start(struct run *run, const struct server_peer *peer)
+{
+	(void)peer;
+	if (run->state == RUN_LENT)
+		return &is_lent;
+	if (run->state == RUN_STOPPED)
+		run->state = run->collect.paused ? RUN_FULL : RUN_RECORDING;
+	return NULL;
+}
+
+static const struct refusal *ask_stop(struct run *run, const struct server_peer *peer)
+{
+	(void)peer;
+	if (run->state == RUN_LENT)
+		run->lease.before = RUN_STOPPED;
+	else
+		run->state = RUN_STOPPED;
+	return NULL;
+}
+
+static const struct refusal *ask_reload(struct run *run, const struct server_peer *peer)
+{
+	(void)peer;
+	run->reload = true;
+	return NULL;
+}
+
+static const struct refusal *ask_snapshot(struct run *run, const struct server_peer *peer)
+{
+	static const struct refusal keeps_nothing = {
+		"rings do not overwrite, everything is in the segments already",
+		"for snapshots: overwrite = yes in [record] of flowtapd.conf, and start it again",
+	};
+	static const struct refusal not_recording = {
+		"nothing is being recorded", "`status` says why; `start` lets it record again",
+	};
+	static const struct refusal failed = {
+		"the segment cannot be written", "its log says why",
+	};
+	const struct flowtap_archive_trigger trigger = {
+		.time = number_now(), .cause = FLOWTAP_ARCHIVE_CAUSE_ASKED,
+	};
+	int error = run_trigger(run, &trigger, "command");
+
+	(void)peer;
+	return !error ? NULL : error == -EINVAL ? &keeps_nothing :
+	       error == -EAGAIN ? &not_recording : &failed;
+}
+
+static const struct refusal *ask_borrow(struct run *run, const struct server_peer *peer)
+{
+	return lend(run, peer) ? &is_lent : NULL;
+}
+
+static const struct {
+	const char *name;
+	bool owner;		/* the owner alone may: it changes what is recorded */
+	bool stays;		/* it holds for as long as the connection */
+	const struct refusal *(*ask)(struct run *run, const struct server_peer *peer);
+	void (*put)(struct json *json, struct run *run);
+} commands[] = {
+	{ "status", false, false, NULL, put_status },
+	{ "stats", false, false, NULL, put_stats },
+	{ "rotate", true, false, ask_rotate, put_segment },
+	{ "snapshot", true, false, ask_snapshot, put_segment },
+	{ "start", true, false, ask_start, put_state },
+	{ "stop", true, false, ask_stop, put_state },
+	{ "reload", true, false, ask_reload, put_configuration },
+	{ "borrow", true, true, ask_borrow, put_state },
+};
+
+#define COMMANDS (sizeof(commands) / sizeof(commands[0]))
+
+static const struct refusal *check_rights(const struct server_peer *peer, bool owner)
+{
+	static const struct refusal owners = { "permission denied", "ask as root" };
+	static const struct refusal members = {
+		"permission denied", "ask as root, or as a member of the group of flowtapd.conf",
+	};
+
+	if (owner)
+		return peer->owner ? NULL : &owners;
+	return peer->member ? NULL : &members;
+}
+
+bool answer_control(void *argument, const struct server_peer *peer, char *request, FILE *reply)
+{
+	static const struct refusal unknown = {
+		"no such command",
+		"status, stats, rotate, snapshot, start, stop, reload, borrow are there",
+	};
+	struct json json = { .file = reply, .flat = true };
+	const struct refusal *refusal = &unknown;
+	struct run *run = argument;
+	size_t i = 0;
+
+	while (i < COMMANDS && strcmp(request, commands[i].name))
+		i++;
+	if (i < COMMANDS)
+		refusal = check_rights(peer, commands[i].owner);
+	if (!refusal && commands[i].ask)
+		refusal = commands[i].ask(run, peer);
+	json_open(&json, NULL, '{');
+	json_bool(&json, "ok", !refusal);
+	if (refusal) {
+		json_string(&json, "error", refusal->error);
+		json_string(&json, "fix", refusal->fix);
+	} else {
+		commands[i].put(&json, run);
+	}
+	json_close(&json, '}');
+	return !refusal && commands[i].stays;
+}
+
+void answer_closed(void *argument, const struct server_peer *peer)
+{
+	lend_returned(argument, peer);
+}
+
+/* --- Metrics: as much of HTTP as it takes (RFC 9110, 9112). --- */
+
+size_t answer_http(const char *text, size_t size)
+{
+	const char *end = memmem(text, size, "\r\n\r\n", 4);
+
+	return end ? (size_t)(end - text) : 0;
+}
+
+static void put_http(FILE *reply, const char *status, const char *type, const char *body,
+		     size_t size, bool head)
+{
+	fprintf(reply, "HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
+		"Connection: close\r\n\r\n", status, type, size);
+	if (!head)
+		fwrite(body, 1, size, reply);
+}
+
+bool answer_metrics(void *argument, const struct server_peer *peer, char *request, FILE *reply)
+{
+	static const char none[] = "/metrics is here\n", other[] = "GET and HEAD only\n";
+	struct run *run = argument;
+	char *body = NULL, *target, *rest = request;
+	const char *method = strsep(&rest, " ");
+	size_t size = 0;
+	bool head = !strcmp(method, "HEAD");
+	FILE *file;
+
+	(void)peer;
+	target = rest ? strsep(&rest, " \r") : "";
+	if (!head && strcmp(method, "GET")) {
+		put_http(reply, "405 Method Not Allowed", "text/plain", other, sizeof(other) - 1, false);
+		return false;
+	}
+	file = strcmp(target, "/metrics") ? NULL : open_memstream(&body, &size);
+	if (!file) {
+		put_http(reply, "404 Not Found", "text/plain", none, sizeof(none) - 1, head);
+		return false;
+	}
+	run_measure(run);
+	metrics_write(file, &run->figures);
+	fclose(file);
+	put_http(reply, "200 OK", METRICS_TYPE, body, size, head);
+	free(body);
+	return false;
+}

@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "choice.h"
+
+#include <ctype.h>
+#include <dirent.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "../tools/cgroup.h"
+#include "../tools/tool.h"
+#include "programs.h"
+#include "rules.h"
+
+#define PAUSE_NS 100000000ULL		/* from one look at /proc to the next, at least */
+#define SHARE 20			/* of the time, for looking, at the most: one part in so many */
+#define AGAIN 3				/* how often one that executes meanwhile is looked at */
+
+/* Somebody who was there at the last look. Sorted by pid. */
+struct row {
+	uint32_t pid;
+	uint32_t flags;			/* CHOOSE_WANTED, CHOOSE_OWN, CHOOSE_IN_SET */
+	uint64_t started;
+};
+
+struct rows {
+	struct row *all;
+	size_t n, room;
+};
+
+struct choice {
+	const struct conf *conf;
+	bool wide;
+	enum choice_way way;
+	const char *why, *fix;
+	char *mount;			/* of cgroup2; NULL: nowhere */
+	struct choose_rules *rules;
+	struct programs *programs;	/* NULL: CHOICE_NONE, CHOICE_POLL */
+	struct streams *streams;	/* NULL between choice_end and choice_begin */
+	struct rows rows;
+	uint64_t next;			/* look, with CHOICE_POLL */
+	uint64_t missed;
+};
+
+static const struct {
+	const char *name;
+	const char *lacks;
+} ways[] = {
+	[CHOICE_NONE] = { "none", NULL },
+	[CHOICE_KERNEL] = { "kernel", NULL },
+	[CHOICE_STOP] = { "stop", "chosen programs are stopped for a moment when they begin, which their "
+			  "parents are told; who moves into a cgroup is recorded a moment later" },
+	[CHOICE_POLL] = { "poll", "the first moments of each chosen program, all of those that end within "
+			  "them; and for a moment what is no longer chosen is recorded" },
+};
+
+const char *choice_way_name(enum choice_way way)
+{
+	return ways[way].name;
+}
+
+const char *choice_way_lacks(enum choice_way way)
+{
+	return ways[way].lacks;
+}
+
+/* --- One process. --- */
+
+/* Whether it was there, and its threads are in the set, or not, as is asked for. */
+static bool change(struct choice *choice, uint32_t pid, bool add)
+{
+	int error = choice->streams ? streams_change(choice->streams, (pid_t)pid, false, add) : 0;
+
+	/* ESRCH: it has ended, or was not there. EINVAL: it is of the kernel. */
+	if (error && error != -ESRCH && error != -EINVAL)
+		choice->missed++;
+	return !error;
+}
+
+static bool is_configured(const struct conf *conf, uint32_t pid)
+{
+	for (size_t i = 0; i < conf->pids.n; i++)
+		if (strtoul(conf->pids.items[i], NULL, 10) == pid)
+			return true;
+	return false;
+}
+
+static struct row *find(struct rows *rows, uint32_t pid)
+{
+	size_t first = 0, last = rows->n;
+
+	while (first < last) {
+		size_t middle = first + (last - first) / 2;
+
+		if (rows->all[middle].pid == pid)
+			return &rows->all[middle];
+		if (rows->all[middle].pid < pid)
+			first = middle + 1;
+		else
+			last = middle;
+	}
+	return NULL;
+}
+
+/* CHOOSE_WANTED and CHOOSE_OWN: configured, or forked by such a one. */
+static uint32_t flags_of(struct choice *choice, const struct rules_process *process)
+{
+	const struct row *own = find(&choice->rows, process->pid);
+	const struct row *parent = find(&choice->rows, process->parent);
+
+	if (process->pid == (uint32_t)getpid())
+		return CHOOSE_OWN;
+	if (choice->programs)
+		return programs_marked(choice->programs, process->pid) & (CHOOSE_OWN | CHOOSE_WANTED);
+	if (is_configured(choice->conf, process->pid))
+		return CHOOSE_WANTED;
+	if (own && own->started == process->started)
+		return own->flags & (CHOOSE_OWN | CHOOSE_WANTED);
+	return parent ? parent->flags & (CHOOSE_OWN | CHOOSE_WANTED) : 0;
+}
+
+static bool is_in_set(struct choice *choice, const struct rules_process *process, uint32_t flags)
+{
+	return rules_want(choice->conf, choice->rules, choice->mount, process, flags) != choice->wide;
+}
+
+static void mark(struct choice *choice, uint32_t pid, bool in_set)
+{
+	const uint32_t flags = programs_marked(choice->programs, pid) & (CHOOSE_OWN | CHOOSE_WANTED);
+
+	programs_mark(choice->programs, pid, flags | (in_set ? CHOOSE_IN_SET : 0));
+}
+
+/*
+ * It may execute something else, or move, between the look and the change: then what the programs
+ * did about it has been undone, and is done again.
+ */
+static void settle(struct choice *choice, struct rules_process *process, bool known, bool in_set)
+{
+	uint32_t flags = flags_of(choice, process);
+	bool add = is_in_set(choice, process, flags);
+
+	if (!known || add != in_set)
+		change(choice, process->pid, add);
+	for (int i = 0; i < AGAIN && choice->programs; i++) {
+		if (!rules_look(process->pid, process) || is_in_set(choice, process, flags) == add)
+			break;
+		add = !add;
+		change(choice, process->pid, add);
+	}
+	if (choice->way == CHOICE_STOP)
+		mark(choice, process->pid, add);
+}
+
+/* A program in the kernel asks. Who is not stopped for it may be another one by now. */
+static void take_event(void *argument, const struct choose_event *event)
+{
+	static struct rules_process process;
+	struct choice *choice = argument;
+
+	if (event->stopped) {
+		change(choice, event->pid, event->add);
+		mark(choice, event->pid, event->add);
+		kill((pid_t)event->pid, SIGCONT);
+	} else if (rules_look(event->pid, &process)) {
+		settle(choice, &process, false, false);
+	}
+}
+
+/* --- All of them. --- */
+
+static bool keep(struct rows *rows, const struct row *row)
+{
+	if (rows->n == rows->room) {
+		size_t room = rows->room ? 2 * rows->room : 256;
+		struct row *more = realloc(rows->all, room * sizeof(*more));
+
+		if (!more)
+			return false;
+		rows->all = more;
+		rows->room = room;
+	}
+	rows->all[rows->n++] = *row;
+	return true;
+}
+
+static int compare(const void *a, const void *b)
+{
+	const struct row *first = a, *second = b;
+
+	return first->pid < second->pid ? -1 : first->pid > second->pid;
+}
+
+static void look_at(struct choice *choice, uint32_t pid, bool fresh, struct rows *rows)
+{
+	static struct rules_process process;
+	const struct row *before;
+	struct row row;
+	bool known;
+
+	if (!rules_look(pid, &process) || process.kernel)
+		return;
+	before = find(&choice->rows, pid);
+	known = !choice->programs && before && before->started == process.started;
+	row = (struct row){ .pid = pid, .flags = flags_of(choice, &process),
+			    .started = process.started };
+	if (is_in_set(choice, &process, row.flags))
+		row.flags |= CHOOSE_IN_SET;
+	/* A new set is empty. */
+	settle(choice, &process, known || fresh, !fresh && known && before->flags & CHOOSE_IN_SET);
+	if (!choice->programs && !keep(rows, &row))
+		choice->missed++;
+}
+
+/* fresh: nobody is in the set yet. */
+static int look(struct choice *choice, bool fresh)
+{
+	DIR *directory = opendir("/proc");
+	struct rows rows = { 0 };
+	struct dirent *file;
+
+	if (!directory)
+		return -errno;
+	while ((file = readdir(directory)))
+		if (isdigit((unsigned char)file->d_name[0]))
+			look_at(choice, (uint32_t)strtoul(file->d_name, NULL, 10), fresh, &rows);
+	closedir(directory);
+	if (rows.n)
+		qsort(rows.all, rows.n, sizeof(*rows.all), compare);
+	free(choice->rows.all);
+	choice->rows = rows;
+	return 0;
+}
+
+/* --- The programs. --- */
+
+static const char *why_not(int error, bool kfuncs, const char **fix)
+{
+	FILE *file = fopen("/proc/sys/net/core/bpf_jit_enable", "re");
+	int jit = file ? fgetc(file) : '1';
+
+	if (file)
+		fclose(file);
+	*fix = NULL;
+	if (access("/sys/kernel/btf/vmlinux", F_OK)) {
+		*fix = "a kernel with CONFIG_DEBUG_INFO_BTF";
+		return "the kernel has no BTF";
+	}
+	if (error == -EPERM || error == -EACCES) {
+		*fix = "CAP_BPF, CAP_PERFMON and CAP_SYS_ADMIN when it starts, as in flowtapd.service";
+		return "BPF programs cannot be loaded";
+	}
+	if (jit == '0') {
+		*fix = "sysctl net.core.bpf_jit_enable=1";
+		return "the kernel does not compile BPF programs";
+	}
+	if (kfuncs && access("/sys/kernel/btf/flowtap", F_OK)) {
+		*fix = "pahole, and vmlinux among the kernel's headers, when the module is built";
+		return "the module has no BTF";
+	}
+	if (kfuncs && error == -EINVAL) {
+		*fix = "the kernel's own compiler and pahole when the module is built";
+		return "the types in the module's BTF are not the kernel's";
+	}
+	return "the kernel refuses the BPF programs";
+}
+
+static void find_way(struct choice *choice, enum choice_way first)
+{
+	int error;
+
+	for (choice->way = first; choice->way < CHOICE_POLL; choice->way++) {
+		const bool kfuncs = choice->way == CHOICE_KERNEL;
+
+		error = programs_open(kfuncs, choice->wide, take_event, choice, &choice->programs);
+		if (!error)
+			return;
+		choice->why = why_not(error, kfuncs, &choice->fix);
+	}
+}
+
+/* By FLOWTAP_CHOICE. False: there is no such way. */
+static bool first_way(struct choice *choice, enum choice_way *way)
+{
+	const char *wanted = getenv("FLOWTAP_CHOICE");
+
+	*way = CHOICE_KERNEL;
+	if (!wanted)
+		return true;
+	while (*way <= CHOICE_POLL && strcmp(wanted, ways[*way].name))
+		++*way;
+	if (*way != CHOICE_KERNEL)
+		choice->why = "FLOWTAP_CHOICE says so";
+	return *way <= CHOICE_POLL;
+}
+
+int choice_open(const struct conf *conf, struct choice **result)
+{
+	struct choice *choice = calloc(1, sizeof(*choice));
+	enum choice_way first;
+
+	if (!choice)
+		return -ENOMEM;
+	choice->conf = conf;
+	choice->wide = rules_wide(conf);
+	choice->rules = calloc(1, sizeof(*choice->rules));
+	if (!choice->rules || !first_way(choice, &first)) {
+		int error = choice->rules ? -EINVAL : -ENOMEM;
+
+		choice_close(choice);
+		return error;
+	}
+	choice->mount = cgroup_mount();
+	rules_compile(conf, choice->rules);
+	*result = choice;
+	if (!rules_any(conf))
+		choice->why = NULL;
+	else
+		find_way(choice, first);
+	return 0;
+}
+
+static int get_key(const struct choice *choice, uint64_t *key)
+{
+	struct flowtap_key request = { 0 };
+
+	*key = 1;
+	if (choice->way != CHOICE_KERNEL)
+		return 0;
+	if (ioctl(choice->streams->all[0].fd, FLOWTAP_IOC_KEY, &request))
+		return -errno;
+	*key = request.key;
+	return 0;
+}
+
+/* First what is new is chosen by the programs, then who is there already. */
+static int begin_programs(struct choice *choice)
+{
+	const struct conf *conf = choice->conf;
+	uint64_t key;
+	int error = get_key(choice, &key);
+
+	if (!error)
+		error = programs_tell(choice->programs, conf, choice->rules, choice->mount);
+	if (!error)
+		error = programs_mark(choice->programs, (uint32_t)getpid(), CHOOSE_OWN);
+	for (size_t i = 0; i < conf->pids.n && !error; i++) {
+		uint32_t pid = (uint32_t)strtoul(conf->pids.items[i], NULL, 10);
+
+		if (!kill((pid_t)pid, 0) || errno == EPERM)
+			error = programs_mark(choice->programs, pid, CHOOSE_WANTED);
+	}
+	if (!error)
+		programs_key(choice->programs, key);
+	return error;
+}
+
+int choice_begin(struct choice *choice, struct streams *streams)
+{
+	int error = 0;
+
+	choice->streams = streams;
+	choice->next = 0;
+	if (choice->wide)
+		error = streams_change(streams, getpid(), false, true);
+	if (!error && choice->programs)
+		error = begin_programs(choice);
+	if (!error && choice->way != CHOICE_NONE)
+		error = look(choice, true);
+	if (!error)
+		return 0;
+	complain("cannot choose whom to record: %s", strerror(-error));
+	choice_end(choice);
+	return error;
+}
+
+void choice_end(struct choice *choice)
+{
+	if (!choice || !choice->streams)
+		return;
+	if (choice->programs) {
+		programs_key(choice->programs, 0);
+		programs_serve(choice->programs);
+	}
+	choice->streams = NULL;
+}
+
+void choice_change(struct choice *choice)
+{
+	rules_compile(choice->conf, choice->rules);
+	if (!choice->streams || choice->way == CHOICE_NONE)
+		return;
+	if (choice->programs) {
+		programs_key(choice->programs, 0);
+		if (begin_programs(choice))
+			choice->missed++;
+	}
+	if (look(choice, false))
+		choice->missed++;
+}
+
+int choice_fd(const struct choice *choice)
+{
+	return choice && choice->way == CHOICE_STOP ? programs_fd(choice->programs) : -1;
+}
+
+void choice_serve(struct choice *choice, uint64_t now)
+{
+	uint64_t after, pause;
+
+	if (!choice || !choice->streams)
+		return;
+	if (choice->programs)
+		programs_serve(choice->programs);
+	if (choice->way != CHOICE_POLL || now < choice->next)
+		return;
+	if (look(choice, false))
+		choice->missed++;
+	after = number_now();
+	pause = SHARE * (after - now);
+	choice->next = after + (pause > PAUSE_NS ? pause : PAUSE_NS);
+}
+
+void choice_measure(const struct choice *choice, struct choice_figures *figures)
+{
+	*figures = (struct choice_figures){ 0 };
+	if (!choice)
+		return;
+	figures->way = choice->way;
+	figures->why = choice->why;
+	figures->fix = choice->fix;
+	figures->missed = choice->missed;
+	if (!choice->programs)
+		return;
+	figures->missed += programs_missed(choice->programs);
+	figures->stops = programs_stops(choice->programs);
+}
+
+void choice_close(struct choice *choice)
+{
+	if (!choice)
+		return;
+	choice_end(choice);
+	programs_close(choice->programs);
+	free(choice->rows.all);
+	free(choice->rules);
+	free(choice->mount);
+	free(choice);
+}

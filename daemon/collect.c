@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "collect.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../tools/device.h"
+#include "../tools/tool.h"
+#include "leftover.h"
+#include "rules.h"
+
+/*
+ * A piece of trace or a task's history may reach back as far as this behind what is recorded next:
+ * what was there then is kept for it.
+ */
+#define MARGIN_NS 10000000000ULL
+
+/* --- What is asked for: in the words of flowtap record. --- */
+
+static const char *const sources[] = { NULL, "ctr", "ete", "soft" };
+static const uint32_t source_numbers[] = { FLOWTAP_SOURCE_NONE, FLOWTAP_SOURCE_CTR,
+					   FLOWTAP_SOURCE_ETE, FLOWTAP_SOURCE_SOFT };
+
+/* Each source has options of its own: which one it will be. CONF_SOURCE_AUTO: nobody knows yet. */
+static enum conf_source find_source(const struct conf *conf)
+{
+	struct flowtap_query *queries = NULL;
+	enum conf_source found = conf->source;
+	size_t cpus = 0;
+
+	if (found != CONF_SOURCE_AUTO || device_query(0, &queries, &cpus))
+		return found;
+	for (size_t cpu = 0; cpu < cpus; cpu++)
+		for (uint32_t i = CONF_SOURCE_CTR; i <= CONF_SOURCE_ETE; i++)
+			if (queries[cpu].source == source_numbers[i])
+				found = i;
+	free(queries);
+	return found;
+}
+
+/* Whole CPUs without some tasks, or tasks that come and go: samples at each switch in any case. */
+static void choose_flags(struct flowtap_configure *configure, bool wide)
+{
+	if (wide) {
+		configure->flags |= FLOWTAP_EXCLUDE | FLOWTAP_INHERIT;
+		return;
+	}
+	configure->flags &= ~FLOWTAP_CPU_WIDE;
+	configure->flags |= FLOWTAP_ENDLESS | FLOWTAP_INHERIT;
+	configure->triggers |= FLOWTAP_TRIGGER_SWITCH;
+}
+
+static int make_options(struct collect *collect)
+{
+	const struct conf *conf = collect->conf;
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	const enum conf_source source = find_source(conf);
+	char period[32], ring[32], aux[32], strobe[64];
+	const char *words[18];
+	int n = 0;
+
+	snprintf(period, sizeof(period), "%" PRIu64, conf->period);
+	snprintf(ring, sizeof(ring), "%" PRIu64, conf->ring_size / page);
+	snprintf(aux, sizeof(aux), "%" PRIu64, conf->aux_size / page);
+	words[n++] = "flowtapd";
+	words[n++] = "-a";
+	words[n++] = "--ring-pages";
+	words[n++] = ring;
+	if (sources[source]) {
+		words[n++] = "--source";
+		words[n++] = sources[source];
+	}
+	if (conf->modes != CONF_MODES_KERNEL)
+		words[n++] = "--user";
+	if (conf->modes != CONF_MODES_USER)
+		words[n++] = "--kernel";
+	if (source == CONF_SOURCE_CTR || source == CONF_SOURCE_SOFT) {
+		words[n++] = "-c";
+		words[n++] = period;
+	}
+	if (source == CONF_SOURCE_ETE) {
+		words[n++] = "--aux-pages";
+		words[n++] = aux;
+	}
+	if (source == CONF_SOURCE_ETE && conf->strobe_on) {
+		snprintf(strobe, sizeof(strobe), "%.3fus/%.3fus", (double)conf->strobe_on / 1000,
+			 (double)conf->strobe_off / 1000);
+		words[n++] = "--strobe";
+		words[n++] = strobe;
+	}
+	if (conf->overwrite)
+		words[n++] = "--overwrite";
+	words[n] = NULL;
+	optind = 0;
+	if (options_parse(n, (char **)words, &collect->options))
+		return -EINVAL;
+	choose_flags(&collect->options.configure, rules_wide(conf));
+	return 0;
+}
+
+int collect_open(struct collect *collect, const struct conf *conf)
+{
+	int error;
+
+	*collect = (struct collect){ .conf = conf, .images = collect->images };
+	error = make_options(collect);
+	if (!error)
+		error = streams_open(&collect->streams, &collect->options);
+	if (error)
+		return error;
+	collect->cpus = calloc(collect->streams.n, sizeof(*collect->cpus));
+	collect->stats = calloc(collect->streams.n, sizeof(*collect->stats));
+	if (collect->cpus && collect->stats)
+		return 0;
+	complain("no memory");
+	return -ENOMEM;
+}
+
+/* --- One archive after the other. --- */
+
+static int write_info(const struct collect *collect, struct flowtap_archive_writer *writer)
+{
+	const char *event = collect->streams.event ? collect->options.event.name : NULL;
+	struct timespec wall;
+	struct utsname name;
+	char text[512];
+	int n;
+
+	uname(&name);
+	clock_gettime(CLOCK_REALTIME, &wall);
+	n = snprintf(text, sizeof(text),
+		     "flowtap=" FLOWTAP_VERSION "\nhost=%.64s\nkernel=%.64s\narch=%.64s\n"
+		     "page=%ld\nbegan=%lld.%09ld\n%s%.64s%s%s%s", name.nodename, name.release,
+		     name.machine, sysconf(_SC_PAGESIZE), (long long)wall.tv_sec, wall.tv_nsec,
+		     event ? "event=" : "", event ? event : "", event ? "\n" : "",
+		     rules_wide(collect->conf) ? "all=1\n" : "", collect->gap);
+	return flowtap_archive_write(writer, FLOWTAP_ARCHIVE_INFO, 0, number_now(), text, (size_t)n,
+				     NULL, 0);
+}
+
+/* What an archive begins with. */
+static int describe(struct collect *collect, struct flowtap_archive_writer *writer)
+{
+	int error = write_info(collect, writer);
+
+	if (!error)
+		error = streams_describe(&collect->streams, writer);
+	/* So that the file says from the first moment what it is. */
+	return error ? error : flowtap_archive_flush(writer);
+}
+
+/* Each archive has all of the kernel's code. */
+static int begin_kernel(struct collect *collect)
+{
+	int error = 0;
+
+	kernel_free(&collect->kernel);
+	collect->looked = false;
+	if (!(collect->options.configure.modes & FLOWTAP_MODE_KERNEL) || !collect->conf->kernel_text)
+		return 0;
+	error = kernel_start(&collect->kernel);
+	while (!error && (error = kernel_write(&collect->kernel, collect->writer)) > 0)
+		error = flowtap_sideband_drain(collect->sideband);
+	return error;
+}
+
+static int watch_sideband(struct collect *collect)
+{
+	int n = flowtap_sideband_fds(collect->sideband, NULL, 0), error = 0;
+	int *fds = calloc((size_t)n + 1, sizeof(*fds));
+
+	if (!fds)
+		return -ENOMEM;
+	flowtap_sideband_fds(collect->sideband, fds, n);
+	for (int i = 0; i < n && !error; i++)
+		error = collect_watch(collect, fds[i]);
+	free(fds);
+	return error;
+}
+
+static int begin_first(struct collect *collect, struct flowtap_archive_writer *writer)
+{
+	const struct flowtap_sideband_options wish = {
+		.keep = COLLECT_KEEP,
+		.mapped = collect->images ? images_mapped : NULL,
+		.argument = collect->images,
+	};
+	int error = describe(collect, writer);
+
+	if (!error)
+		error = streams_begin(&collect->streams, writer);
+	if (!error)
+		error = flowtap_sideband_open(&wish, writer, &collect->sideband);
+	if (!error)
+		error = flowtap_sideband_start(collect->sideband);
+	if (!error)
+		error = watch_sideband(collect);
+	if (!error)
+		error = begin_kernel(collect);
+	return error;
+}
+
+static void read_stats(struct collect *collect)
+{
+	struct flowtap_stats now;
+
+	for (size_t i = 0; i < collect->streams.n; i++)
+		if (!leftover_stats(&collect->streams.all[i], &now))
+			collect->stats[i] = now;
+}
+
+/* What the archive has, now that the streams are off. */
+static void count_records(struct collect *collect)
+{
+	struct flowtap_stats now;
+
+	collect->records = collect->lost = 0;
+	for (size_t i = 0; i < collect->streams.n; i++) {
+		if (leftover_stats(&collect->streams.all[i], &now))
+			continue;
+		collect->records += now.records - collect->stats[i].records;
+		collect->lost += now.lost_records - collect->stats[i].lost_records;
+	}
+}
+
+/*
+ * Where this archive is not the streams' first one. What rings that overwrite have can be from before
+ * it.
+ */
+static int write_begun(const struct collect *collect, struct flowtap_archive_writer *writer)
+{
+	int error = 0;
+
+	if (collect->conf->overwrite)
+		return 0;
+	for (size_t i = 0; i < collect->streams.n && !error; i++)
+		error = flowtap_archive_write(writer, FLOWTAP_ARCHIVE_BEGUN,
+					      collect->streams.all[i].configure.cpu, number_now(),
+					      &collect->stats[i], sizeof(collect->stats[i]), NULL, 0);
+	return error;
+}
+
+/* What waits is in the archive, and nothing comes behind that: the streams are off. */
+static int end_archive(struct collect *collect, uint64_t *settled)
+{
+	struct flowtap_archive_writer *writer = collect->writer;
+	int error = flowtap_sideband_drain(collect->sideband), rings;
+
+	*settled = number_now();
+	/* In any case: nothing is on its way into this file then. */
+	rings = streams_settle(&collect->streams);
+	if (!error)
+		error = rings;
+	if (!error && collect->saves)
+		error = streams_copy(&collect->streams, false);
+	collect->saves = false;
+	count_records(collect);
+	/* Who did what up to then, for what was taken last. */
+	if (!error)
+		error = flowtap_sideband_drain(collect->sideband);
+	if (!error)
+		error = kernel_finish(&collect->kernel, writer);
+	if (!error)
+		error = streams_conclude(&collect->streams, writer);
+	if (!error)
+		error = flowtap_archive_write(writer, FLOWTAP_ARCHIVE_END, 0, number_now(), NULL, 0,
+					      NULL, 0);
+	return error ? error : flowtap_archive_flush(writer);
+}
+
+/*
+ * How far back a record may reach when it comes, of which who is there and with which code has to be
+ * known: what waits in rings that overwrite may be as old as what an archive has.
+ */
+static uint64_t margin(const struct collect *collect)
+{
+	return collect->conf->overwrite && collect->conf->time > MARGIN_NS ? collect->conf->time :
+									     MARGIN_NS;
+}
+
+/* The archive knows who was there from this time on. */
+static void limit_snapshots(const struct collect *collect, uint64_t since)
+{
+	for (size_t i = 0; i < collect->streams.n && collect->conf->overwrite; i++)
+		flowtap_drain_limit(collect->streams.drain, collect->streams.all[i].number, since,
+				    collect->conf->snapshot_size);
+}
+
+static int begin_next(struct collect *collect, struct flowtap_archive_writer *writer,
+		      uint64_t settled)
+{
+	struct flowtap_archive_writer *before = collect->writer;
+	const uint64_t since = settled > margin(collect) ? settled - margin(collect) : 0;
+	int error = describe(collect, writer), switched;
+
+	read_stats(collect);
+	if (!error)
+		error = write_begun(collect, writer);
+	switched = flowtap_drain_switch(collect->streams.drain, writer);
+	if (!error)
+		error = switched;
+	flowtap_sideband_settle(collect->sideband, since);
+	limit_snapshots(collect, since);
+	switched = flowtap_sideband_switch(collect->sideband, writer);
+	if (!error)
+		error = switched;
+	collect->writer = writer;
+	flowtap_archive_writer_free(before);
+	return error ? error : begin_kernel(collect);
+}
+
+int collect_switch_on(struct collect *collect, bool on)
+{
+	int error = 0;
+
+	if (on != collect->enabled)
+		error = on ? streams_enable(&collect->streams) : streams_disable(&collect->streams);
+	if (error)
+		return error;
+	/* What enabling has patched, once: it is off and on again many times a second. */
+	if (on && !collect->looked)
+		kernel_enabled(&collect->kernel);
+	collect->looked |= on;
+	collect->enabled = on;
+	return 0;
+}
+
+/* So that what is counted is what is there; and a trace unit's next bytes can be read. */
+static int end_recording(struct collect *collect, uint64_t *settled)
+{
+	int error = collect_switch_on(collect, false);
+
+	return error ? error : end_archive(collect, settled);
+}
+
+int collect_begin(struct collect *collect, int fd)
+{
+	struct flowtap_archive_writer *writer;
+	bool enabled = collect->enabled;
+	uint64_t settled = 0;
+	int error = flowtap_archive_create(fd, &writer), ended = 0;
+
+	if (error)
+		return error;
+	if (collect->sideband) {
+		if (collect->paused)
+			settled = collect->paused;
+		else
+			ended = end_recording(collect, &settled);
+		collect->paused = 0;
+		error = begin_next(collect, writer, settled);
+		if (enabled && !error)
+			error = collect_switch_on(collect, true);
+	} else {
+		collect->writer = writer;
+		error = begin_first(collect, writer);
+		if (!error)
+			limit_snapshots(collect, 0);
+	}
+	collect->gap[0] = 0;
+	collect->began = number_now();
+	return ended ? ended : error;
+}
+
+/* --- In between. --- */
+
+int collect_trigger(struct collect *collect, const struct flowtap_archive_trigger *trigger,
+		    const char *text)
+{
+	struct flowtap_archive_trigger head = *trigger;
+
+	head.text_size = (uint32_t)strlen(text);
+	collect->saves = true;
+	/* Whoever did it may still be running: what led there is in no ring yet. Without it the rest is. */
+	streams_snapshot(&collect->streams);
+	return flowtap_archive_write(collect->writer, FLOWTAP_ARCHIVE_TRIGGER, 0, number_now(), &head,
+				     sizeof(head), text, head.text_size);
+}
+
+int collect_wait(struct collect *collect, int timeout_ms)
+{
+	return flowtap_drain_wait(collect->streams.drain, timeout_ms);
+}
+
+int collect_watch(struct collect *collect, int fd)
+{
+	int number = flowtap_drain_watch(collect->streams.drain, fd, POLLIN);
+
+	return number < 0 ? number : 0;
+}
+
+int collect_take(struct collect *collect)
+{
+	const uint64_t before = number_now();
+	int error = flowtap_sideband_drain(collect->sideband);
+
+	if (collect->paused)
+		return error;
+	/* What nothing refers to any more takes no memory. */
+	if (!error && before - collect->settled > margin(collect)) {
+		flowtap_sideband_settle(collect->sideband, before - margin(collect));
+		collect->settled = before;
+	}
+	if (!error)
+		error = kernel_drain(&collect->kernel, collect->writer);
+	return error ? error : streams_drain(&collect->streams);
+}
+
+uint64_t collect_size(const struct collect *collect)
+{
+	return collect->writer && !collect->paused ? flowtap_archive_size(collect->writer) : 0;
+}
+
+/* --- Figures. --- */
+
+size_t collect_measure(struct collect *collect)
+{
+	struct flowtap_stats now;
+
+	for (size_t i = 0; i < collect->streams.n; i++) {
+		const struct flowtap_configure *configure = &collect->streams.all[i].configure;
+		struct metrics_cpu *cpu = &collect->cpus[i];
+
+		if (ioctl(collect->streams.all[i].fd, FLOWTAP_IOC_STATS, &now))
+			continue;
+		*cpu = (struct metrics_cpu){
+			.cpu = configure->cpu,
+			.bytes = now.bytes + now.aux_bytes,
+			.records = now.records,
+			.ring_size = (uint64_t)configure->ring_pages *
+				     (uint64_t)sysconf(_SC_PAGESIZE),
+			.ring_high = now.high_water,
+		};
+		memcpy(cpu->losses, now.losses, sizeof(cpu->losses));
+		cpu->lost_bytes[FLOWTAP_CAUSE_RING_FULL] = now.lost_bytes;
+	}
+	return collect->streams.n;
+}
+
+/* --- The end. --- */
+
+int collect_end(struct collect *collect)
+{
+	uint64_t settled;
+
+	return collect->sideband && !collect->paused ? end_recording(collect, &settled) : 0;
+}
+
+int collect_pause(struct collect *collect)
+{
+	int error = end_recording(collect, &collect->paused);
+
+	if (!collect->paused)
+		collect->paused = number_now();
+	/* Who is there is known when it goes on. */
+	flowtap_sideband_switch(collect->sideband, NULL);
+	return error;
+}
+
+uint64_t collect_waiting(const struct collect *collect)
+{
+	struct flowtap_stats all, taken;
+	uint64_t records = 0;
+
+	for (size_t i = 0; i < collect->streams.n; i++)
+		if (!ioctl(collect->streams.all[i].fd, FLOWTAP_IOC_STATS, &all) &&
+		    !leftover_stats(&collect->streams.all[i], &taken))
+			records += all.records - taken.records;
+	return records;
+}
+
+void collect_close(struct collect *collect)
+{
+	flowtap_sideband_free(collect->sideband);
+	kernel_free(&collect->kernel);
+	streams_close(&collect->streams);
+	flowtap_archive_writer_free(collect->writer);
+	free(collect->cpus);
+	free(collect->stats);
+	*collect = (struct collect){ .images = collect->images };
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* CPUs that go offline and come back while they are recorded. */
+#ifndef CPUS_H
+#define CPUS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define CPUS_TEXT 1024
+
+struct run;
+
+struct cpus {
+	char online[CPUS_TEXT];		/* as in sysfs: "0-3,5" */
+	uint64_t losses;		/* by CPUs that were offline, so far */
+};
+
+/* Whether the list, as in sysfs, has the CPU. */
+bool cpus_has(const char *list, unsigned int cpu);
+/* They are as they are now: before streams are opened. */
+void cpus_note(struct run *run);
+/*
+ * Every second, while streams are open: tells who has gone. perf lets go of its events of a CPU that
+ * goes, and who was not there has no stream: where one has come, all is opened again, into another
+ * segment.
+ */
+void cpus_look(struct run *run);
+
+#endif /* CPUS_H */

@@ -1,0 +1,220 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "events.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "../tools/names.h"
+#include "../tools/tool.h"
+#include "log.h"
+
+void event_begun(const struct run *run)
+{
+	struct log_line line;
+
+	log_begin(&line, LEVEL_INFO, "segment-begun");
+	log_text(&line, "name", store_current(run->store));
+	log_end(&line);
+}
+
+void event_ended(const struct run *run, const struct store_facts *facts)
+{
+	size_t n;
+	const struct store_segment *segments = store_segments(run->store, &n);
+	struct log_line line;
+
+	log_begin(&line, facts->lost ? LEVEL_WARNING : LEVEL_INFO, "segment-ended");
+	if (n) {
+		log_text(&line, "name", segments[n - 1].name);
+		log_number(&line, "bytes", segments[n - 1].bytes);
+	}
+	log_number(&line, "records", facts->records);
+	log_number(&line, "lost", facts->lost);
+	log_number(&line, "seconds", facts->seconds);
+	log_text(&line, "why", facts->why);
+	log_end(&line);
+}
+
+void event_deleted(const struct run *run, unsigned int deleted)
+{
+	struct log_line line;
+
+	if (!deleted)
+		return;
+	log_begin(&line, LEVEL_INFO, "segments-deleted");
+	log_number(&line, "count", deleted);
+	log_number(&line, "bytes_left", store_bytes(run->store));
+	log_end(&line);
+}
+
+void event_drain(const struct run *run)
+{
+	static const enum flowtap_drain_method wanted = FLOWTAP_DRAIN_URING;
+	const enum flowtap_drain_method method = flowtap_drain_method(run->collect.streams.drain);
+	const bool less = method > wanted;
+	struct log_line line;
+
+	log_begin(&line, less ? LEVEL_WARNING : LEVEL_INFO, "drain");
+	log_text(&line, "method", flowtap_drain_method_name(method));
+	log_text(&line, "instead_of", less ? flowtap_drain_method_name(wanted) : NULL);
+	log_number(&line, "cpus", run->collect.streams.n);
+	log_end(&line);
+	if (!flowtap_sideband_polled(run->collect.sideband))
+		return;
+	log_begin(&line, LEVEL_WARNING, "polled");
+	log_text(&line, "why", "the kernel denies perf events");
+	log_text(&line, "lacking", "code that is mapped for a moment only");
+	log_text(&line, "fix", "sysctl kernel.perf_event_paranoid=2, or restart flowtapd as its unit does");
+	log_end(&line);
+}
+
+void event_choice(const struct run *run)
+{
+	struct choice_figures figures;
+	struct log_line line;
+
+	choice_measure(run->choice, &figures);
+	if (figures.way == CHOICE_NONE)
+		return;
+	log_begin(&line, figures.way == CHOICE_KERNEL ? LEVEL_INFO : LEVEL_WARNING, "tasks");
+	log_text(&line, "chosen_by", choice_way_name(figures.way));
+	log_text(&line, "why", figures.why);
+	log_text(&line, "lacking", choice_way_lacks(figures.way));
+	log_text(&line, "fix", figures.fix);
+	log_end(&line);
+}
+
+void event_configuration(const struct run *run, const char *event)
+{
+	const struct conf *conf = &run->conf;
+	struct log_line line;
+
+	log_begin(&line, LEVEL_NOTICE, event);
+	log_text(&line, "path", run->path);
+	log_time(&line, "on_time", conf->on_time);
+	log_time(&line, "on_period", conf->on_period);
+	log_share(&line, "cpu_budget", conf->cpu);
+	log_share(&line, "loss_budget", conf->loss);
+	log_share(&line, "least", conf->least);
+	log_number(&line, "size", conf->size);
+	log_time(&line, "time_limit", conf->time);
+	log_number(&line, "quota", conf->quota);
+	log_number(&line, "free", conf->free);
+	log_text(&line, "directory", conf->directory);
+	log_end(&line);
+}
+
+void event_start(const struct run *run)
+{
+	struct log_line line;
+
+	log_begin(&line, LEVEL_NOTICE, "start");
+	log_text(&line, "version", FLOWTAP_VERSION);
+	log_number(&line, "pid", (uint64_t)getpid());
+	log_text(&line, "source", name_of(source_names, run->collect.streams.source));
+	log_number(&line, "cpus", run->collect.streams.n);
+	log_text(&line, "control", run->conf.socket);
+	log_text(&line, "metrics", run->conf.metrics);
+	log_end(&line);
+	event_configuration(run, "configuration");
+}
+
+void event_end(const struct run *run)
+{
+	struct log_line line;
+
+	log_begin(&line, LEVEL_NOTICE, "end");
+	log_number(&line, "segments", run->figures.segments);
+	log_time(&line, "ran", number_now() - run->started);
+	log_end(&line);
+}
+
+void event_share(const struct governor *governor, uint32_t from, enum governor_cause cause)
+{
+	struct log_line line;
+
+	/* Once it is below what was asked for the further steps are no news. */
+	log_begin(&line, from == GOVERNOR_WHOLE ? LEVEL_WARNING : LEVEL_INFO, "share");
+	log_share(&line, "from", from);
+	log_share(&line, "to", governor->share);
+	log_text(&line, "why", governor_cause_name(cause));
+	log_share(&line, "own_cpu", governor->cpu);
+	log_share(&line, "cpu_budget", governor->cpu_budget);
+	log_share(&line, "loss", governor->loss);
+	log_share(&line, "loss_budget", governor->loss_budget);
+	log_end(&line);
+}
+
+void event_trigger(const struct flowtap_archive_trigger *trigger, const char *text)
+{
+	struct log_line line;
+
+	log_begin(&line, LEVEL_NOTICE, "trigger");
+	log_text(&line, "cause", name_of(trigger_cause_names, trigger->cause));
+	log_text(&line, "by", *text ? text : NULL);
+	if (trigger->pid) {
+		log_number(&line, "pid", trigger->pid);
+		log_number(&line, "tid", trigger->tid);
+	}
+	log_end(&line);
+}
+
+void event_full(const struct run *run, int error)
+{
+	struct log_line line;
+
+	log_begin(&line, LEVEL_ERROR, "full");
+	log_text(&line, "directory", run->conf.directory);
+	log_text(&line, "why", strerror(-error));
+	log_text(&line, "fix", error == -ENOSPC ?
+		 "make room there, or lower free or raise quota: recording waits for it" :
+		 error == -EACCES ? "chown it to flowtapd's user: recording waits for it" :
+		 error == -EROFS ? "mount it to be written: recording waits for it" :
+		 "recording waits until segments can be written there");
+	log_end(&line);
+}
+
+void event_room(const struct run *run)
+{
+	struct log_line line;
+
+	log_begin(&line, LEVEL_NOTICE, "room");
+	log_text(&line, "directory", run->conf.directory);
+	log_end(&line);
+}
+
+void event_unsaved(uint64_t records)
+{
+	struct log_line line;
+
+	if (!records)
+		return;
+	log_begin(&line, LEVEL_WARNING, "unsaved");
+	log_number(&line, "records", records);
+	log_end(&line);
+}
+
+void event_cpus(const char *before, const char *now)
+{
+	struct log_line line;
+
+	log_begin(&line, LEVEL_NOTICE, "cpus");
+	log_text(&line, "before", before);
+	log_text(&line, "online", now);
+	log_end(&line);
+}
+
+void event_left(const struct store_left *left)
+{
+	struct log_line line;
+
+	if (!(left->finished + left->bad + left->failed))
+		return;
+	log_begin(&line, left->bad + left->failed ? LEVEL_WARNING : LEVEL_NOTICE, "left");
+	log_number(&line, "finished", left->finished);
+	log_number(&line, "cut_bytes", left->cut);
+	log_number(&line, "bad", left->bad);
+	log_number(&line, "unreadable", left->failed);
+	log_end(&line);
+}

@@ -1,0 +1,132 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* What a daemon counts and measures, and how much it records after that. */
+#include <stdio.h>
+#include <sys/resource.h>
+
+#include "../tools/names.h"
+#include "../tools/tool.h"
+#include "events.h"
+#include "log.h"
+#include "run.h"
+
+#define SECOND 1000000000ULL
+
+static uint64_t own_cpu(void)
+{
+	static const int whose[] = { RUSAGE_SELF, RUSAGE_CHILDREN };
+	uint64_t sum = 0;
+
+	for (size_t i = 0; i < sizeof(whose) / sizeof(whose[0]); i++) {
+		struct rusage usage;
+
+		getrusage(whose[i], &usage);
+		sum += (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * SECOND +
+		       (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
+	}
+	return sum;
+}
+
+/* Anonymous memory: what is mapped of rings and files is not ours. */
+static uint64_t own_memory(void)
+{
+	FILE *file = fopen("/proc/self/status", "re");
+	unsigned long long kib = 0;
+	char line[128];
+
+	while (file && fgets(line, sizeof(line), file))
+		if (sscanf(line, "RssAnon: %llu", &kib) == 1)
+			break;
+	if (file)
+		fclose(file);
+	return kib * 1024;
+}
+
+void run_measure(struct run *run)
+{
+	struct metrics *figures = &run->figures;
+	struct totals *totals = &run->totals;
+	struct images_figures images = { 0 };
+
+	figures->version = FLOWTAP_VERSION;
+	totals_add(totals, run->collect.cpus, collect_measure(&run->collect));
+	if (run->collect.conf)
+		figures->source = name_of(source_names, run->collect.streams.source);
+	figures->n_cpus = totals->n;
+	figures->cpus = totals->cpus;
+	figures->share = run->governor.share;
+	figures->full = run->full + (run->full_since ? number_now() - run->full_since : 0);
+	if (run->images)
+		images_measure(run->images, &images);
+	figures->after_cpu = run->after.cpu + images.cpu;
+	figures->own_cpu = own_cpu() - figures->after_cpu;
+	figures->images_saved = images.saved;
+	figures->images_missing = images.missing;
+	figures->images_waiting = images.waiting;
+	figures->images_bytes = images.bytes;
+	figures->packed = run->after.packed;
+	figures->decoded = run->after.decoded;
+	figures->decode_failed = run->after.failed;
+	figures->decode_skipped = run->after.skipped;
+	figures->decode_waiting = run->after.waiting;
+	figures->decode_lag = run->after.lag;
+	figures->resident = own_memory();
+	figures->segments_bytes = store_bytes(run->store);
+	figures->sideband_lost = run->sideband_past;
+	if (run->collect.sideband)
+		figures->sideband_lost += flowtap_sideband_lost(run->collect.sideband);
+}
+
+void run_keep_figures(struct run *run)
+{
+	run_measure(run);
+	totals_keep(&run->totals);
+	run->sideband_past = run->figures.sideband_lost;
+}
+
+static void tell_sideband(struct run *run)
+{
+	const uint64_t lost = run->figures.sideband_lost;
+	struct log_line line;
+
+	if (lost == run->sideband_told)
+		return;
+	log_begin(&line, LEVEL_WARNING, "sideband-loss");
+	log_number(&line, "times", lost - run->sideband_told);
+	log_end(&line);
+	run->sideband_told = lost;
+}
+
+/* --- How much. --- */
+
+void run_govern(struct run *run, uint64_t now)
+{
+	struct governor_measure measure = { .elapsed = now - run->second };
+	const uint32_t from = run->governor.share;
+	uint64_t bytes = 0, lost = 0, losses = 0;
+	enum governor_cause cause;
+
+	run_measure(run);
+	for (size_t i = 0; i < run->figures.n_cpus; i++) {
+		const struct metrics_cpu *cpu = &run->figures.cpus[i];
+
+		bytes += cpu->bytes;
+		lost += cpu->lost_bytes[FLOWTAP_CAUSE_RING_FULL];
+		losses += cpu->losses[FLOWTAP_CAUSE_RING_FULL] +
+			  cpu->losses[FLOWTAP_CAUSE_HARDWARE];
+	}
+	measure.cpu = run->figures.own_cpu - run->cpu;
+	measure.recorded = bytes - run->bytes;
+	measure.lost = lost - run->lost;
+	measure.losses = measure.lost ? 0 : losses - run->losses;
+	cause = governor_step(&run->governor, &measure);
+	run->figures.moves[cause]++;
+	if (cause)
+		event_share(&run->governor, from, cause);
+	run->second = now;
+	run->cpu = run->figures.own_cpu;
+	run->bytes = bytes;
+	run->lost = lost;
+	run->losses = losses;
+	totals_tell(&run->totals, now);
+	tell_sideband(run);
+}

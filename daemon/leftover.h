@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What waits in a ring that no archive took: the next one gets it. */
+#ifndef LEFTOVER_H
+#define LEFTOVER_H
+
+#include "../tools/streams.h"
+
+/*
+ * The stream's statistics (FLOWTAP_IOC_STATS) as they were when what is in an archive was recorded:
+ * without that what waits. Of a stream that is off. 0; -errno of the ioctl; -EPROTO: its ring contradicts
+ * itself, and *stats has all. What rings that overwrite have does not wait.
+ */
+int leftover_stats(const struct stream *stream, struct flowtap_stats *stats);
+
+#endif /* LEFTOVER_H */

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What a service manager is told, as sd_notify(3) describes it: datagrams to the socket that
+ * NOTIFY_SOCKET names. Without one nothing is told, and that is no error.
+ */
+#ifndef NOTIFY_H
+#define NOTIFY_H
+
+#include <stdint.h>
+
+struct notify {
+	int fd;			/* -1: nobody listens */
+	uint64_t watchdog;	/* ns within which a sign of life is to come; 0: none is wanted */
+};
+
+/*
+ * Takes NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID out of the environment, so that no child has
+ * them. 0; -EINVAL: a socket's name that cannot be; -errno of the socket.
+ */
+int notify_open(struct notify *notify);
+/* Lines "KEY=VALUE". 0, also where nobody listens; -EMSGSIZE; -errno of the sending. */
+int notify_tell(const struct notify *notify, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Anew what was said at the start: RELOADING=1 with the time, until READY=1. As notify_tell. */
+int notify_reloading(const struct notify *notify);
+void notify_close(struct notify *notify);
+
+#endif /* NOTIFY_H */

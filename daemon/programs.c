@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "programs.h"
+
+#include <bpf/bpf.h>
+#include <bpf/libbpf.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "daemon/choose.skel.h"
+#include "rules.h"
+
+struct programs {
+	struct choose *choose;
+	struct ring_buffer *events;
+	void (*event)(void *argument, const struct choose_event *event);
+	void *argument;
+};
+
+static int take(void *argument, void *data, size_t size)
+{
+	const struct programs *programs = argument;
+
+	if (size >= sizeof(struct choose_event))
+		programs->event(programs->argument, data);
+	return 0;
+}
+
+static int load(struct programs *programs, bool kfuncs, bool wide)
+{
+	struct choose *choose = choose__open();
+	int error;
+
+	if (!choose)
+		return -errno;
+	programs->choose = choose;
+	choose->rodata->kfuncs = kfuncs;
+	choose->rodata->wide = wide;
+	error = choose__load(choose);
+	if (!error)
+		error = choose__attach(choose);
+	if (error)
+		return error;
+	programs->events = ring_buffer__new(bpf_map__fd(choose->maps.events), take, programs, NULL);
+	return programs->events ? 0 : -errno;
+}
+
+int programs_open(bool kfuncs, bool wide,
+		  void (*event)(void *argument, const struct choose_event *event), void *argument,
+		  struct programs **result)
+{
+	struct programs *programs = calloc(1, sizeof(*programs));
+	int error;
+
+	if (!programs)
+		return -ENOMEM;
+	programs->event = event;
+	programs->argument = argument;
+	/* What is tried may fail, and the reason is told by who tries. */
+	libbpf_set_print(NULL);
+	error = load(programs, kfuncs, wide);
+	if (error)
+		programs_close(programs);
+	else
+		*result = programs;
+	return error;
+}
+
+/* Everything that a map has; keys of at most this size. */
+static void empty(int map)
+{
+	char key[CHOOSE_PATH];
+
+	while (!bpf_map_get_next_key(map, NULL, key))
+		if (bpf_map_delete_elem(map, key))
+			return;
+}
+
+static int add_flags(int map, const void *key, uint32_t flags)
+{
+	uint32_t before = 0;
+
+	bpf_map_lookup_elem(map, key, &before);
+	flags |= before;
+	return bpf_map_update_elem(map, key, &flags, BPF_ANY);
+}
+
+/* By its path, for when it comes; and by its number, if it is there. */
+static int tell_cgroups(struct programs *programs, const struct conf_list *list, const char *mount,
+			uint32_t flags)
+{
+	const int paths = bpf_map__fd(programs->choose->maps.paths);
+	const int cgroups = bpf_map__fd(programs->choose->maps.cgroups);
+	int error = 0;
+
+	for (size_t i = 0; i < list->n && !error; i++) {
+		char path[CHOOSE_PATH] = { 0 }, file[PATH_MAX];
+		struct stat status;
+		uint64_t id;
+
+		rules_path(list->items[i], mount, path);
+		/* Behind the text there may be what it was before it was cut. */
+		memset(path + strlen(path), 0, sizeof(path) - strlen(path));
+		error = add_flags(paths, path, flags);
+		snprintf(file, sizeof(file), "%s%s", mount ? mount : "", path);
+		if (error || !mount || stat(file, &status))
+			continue;
+		id = status.st_ino;
+		error = add_flags(cgroups, &id, flags);
+	}
+	return error;
+}
+
+int programs_tell(struct programs *programs, const struct conf *conf,
+		  const struct choose_rules *rules, const char *mount)
+{
+	int error;
+
+	empty(bpf_map__fd(programs->choose->maps.paths));
+	empty(bpf_map__fd(programs->choose->maps.cgroups));
+	programs->choose->bss->rules = *rules;
+	error = tell_cgroups(programs, &conf->cgroups, mount, CHOOSE_WANTED);
+	return error ? error : tell_cgroups(programs, &conf->not_cgroups, mount, CHOOSE_UNWANTED);
+}
+
+int programs_mark(struct programs *programs, uint32_t pid, uint32_t flags)
+{
+	const int map = bpf_map__fd(programs->choose->maps.processes);
+
+	if (flags)
+		return bpf_map_update_elem(map, &pid, &flags, BPF_ANY);
+	bpf_map_delete_elem(map, &pid);
+	return 0;
+}
+
+uint32_t programs_marked(const struct programs *programs, uint32_t pid)
+{
+	uint32_t flags = 0;
+
+	bpf_map_lookup_elem(bpf_map__fd(programs->choose->maps.processes), &pid, &flags);
+	return flags;
+}
+
+void programs_key(struct programs *programs, uint64_t key)
+{
+	__atomic_store_n(&programs->choose->bss->key, key, __ATOMIC_RELEASE);
+}
+
+int programs_fd(const struct programs *programs)
+{
+	return ring_buffer__epoll_fd(programs->events);
+}
+
+void programs_serve(struct programs *programs)
+{
+	ring_buffer__consume(programs->events);
+}
+
+uint64_t programs_missed(const struct programs *programs)
+{
+	return __atomic_load_n(&programs->choose->bss->missed, __ATOMIC_RELAXED);
+}
+
+uint64_t programs_stops(const struct programs *programs)
+{
+	return __atomic_load_n(&programs->choose->bss->stops, __ATOMIC_RELAXED);
+}
+
+void programs_close(struct programs *programs)
+{
+	if (!programs)
+		return;
+	if (programs->choose)
+		choose__detach(programs->choose);
+	if (programs->events)
+		ring_buffer__consume(programs->events);
+	ring_buffer__free(programs->events);
+	choose__destroy(programs->choose);
+	free(programs);
+}

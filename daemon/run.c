@@ -1,0 +1,556 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "run.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/signalfd.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../tools/device.h"
+#include "../tools/names.h"
+#include "../tools/rights.h"
+#include "../tools/tool.h"
+#include "events.h"
+#include "log.h"
+#include "rules.h"
+
+#define SECOND 1000000000ULL
+#define RETRY (10 * SECOND)
+/* What comes within this time is taken together: rings hold more than that. */
+#define PAUSE_NS 20000000ULL
+
+const char *run_state_name(enum run_state state)
+{
+	static const char *const names[] = { "recording", "stopped", "full", "lent" };
+
+	return names[state];
+}
+
+static uint64_t wall_seconds(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
+	return (uint64_t)now.tv_sec;
+}
+
+/* --- Segments. --- */
+
+static void count_segment(struct run *run, const struct store_facts *facts)
+{
+	unsigned int deleted;
+	int error;
+
+	run->figures.segments++;
+	event_ended(run, facts);
+	/* It may have become larger than it was to be. */
+	store_room(run->store, 0, &deleted);
+	run->figures.segments_deleted += deleted;
+	event_deleted(run, deleted);
+	error = store_index_error(run->store);
+	if (error)
+		complain("cannot write the index in '%s': %s", run->conf.directory, strerror(-error));
+}
+
+static void finish_segment(struct run *run, const struct store_facts *facts)
+{
+	int error = store_finish(run->store, facts);
+
+	if (!error)
+		count_segment(run, facts);
+	if (!error || error == -EBADMSG)
+		return;
+	complain("cannot finish a segment in '%s': %s", run->conf.directory, strerror(-error));
+	advise("it stays a .part until another one can be begun there, or flowtapd starts again");
+}
+
+/* Of rings that overwrite, a segment in which nothing was saved is nothing. */
+static void keep_or_discard(struct run *run, const struct store_facts *facts)
+{
+	if (run->conf.overwrite && !run->save)
+		store_discard(run->store);
+	else
+		finish_segment(run, facts);
+	run->save = false;
+}
+
+static struct store_facts begin_facts(const struct run *run, const char *why)
+{
+	return (struct store_facts){
+		.began = run->segment_began,
+		.ended = wall_seconds(),
+		.seconds = (number_now() - run->collect.began) / SECOND,
+		.why = why,
+	};
+}
+
+/* The next segment, or the first. 0; -ENOSPC: there is no room, nothing has changed; -errno. */
+static int next_segment(struct run *run, const char *why)
+{
+	struct store_facts facts = begin_facts(run, why);
+	bool first = !store_current(run->store);
+	struct store_facts unfinished;
+	unsigned int deleted;
+	int error, fd;
+
+	error = store_retry(run->store, &unfinished);
+	if (error > 0)
+		count_segment(run, &unfinished);
+	if (error < 0)
+		return error;
+	/* The one before may be larger than it was to be: a quota of two has room for both. */
+	error = store_room(run->store, first ? run->conf.size : run->conf.size / 4 * 3, &deleted);
+	run->figures.segments_deleted += deleted;
+	event_deleted(run, deleted);
+	if (error)
+		return error;
+	fd = store_begin(run->store, facts.ended);
+	if (fd < 0)
+		return fd;
+	if (run->images)
+		images_segment(run->images, store_number(run->store));
+	error = collect_begin(&run->collect, fd);
+	facts.broken = error && !first;
+	facts.records = run->collect.records;
+	facts.lost = run->collect.lost;
+	run->segment_began = facts.ended;
+	run->rotate = false;
+	if (!first)
+		keep_or_discard(run, &facts);
+	event_begun(run);
+	return error;
+}
+
+/* It was ended with this error. */
+static void end_segment(struct run *run, const char *why, int error)
+{
+	struct store_facts facts = begin_facts(run, why);
+
+	facts.records = run->collect.records;
+	facts.lost = run->collect.lost;
+	facts.broken = error;
+	if (store_current(run->store))
+		keep_or_discard(run, &facts);
+}
+
+void run_end_segment(struct run *run, const char *why)
+{
+	int error = collect_end(&run->collect);
+
+	if (error) {
+		complain("the last segment is not whole: %s", strerror(-error));
+		run->failed = true;
+	}
+	end_segment(run, why, error);
+	event_unsaved(collect_waiting(&run->collect));
+}
+
+int run_begin_segment(struct run *run)
+{
+	int error = next_segment(run, "");
+
+	if (error)
+		return error;
+	event_drain(run);
+	event_choice(run);
+	error = collect_watch(&run->collect, run->signals);
+	if (!error)
+		error = collect_watch(&run->collect, server_fd(run->control));
+	if (!error && run->metrics)
+		error = collect_watch(&run->collect, server_fd(run->metrics));
+	if (!error)
+		error = run_watch_triggers(run);
+	if (!error && choice_fd(run->choice) >= 0)
+		error = collect_watch(&run->collect, choice_fd(run->choice));
+	return error;
+}
+
+/* A decoded one may take as much as many raw ones. */
+struct after_options run_after_options(const struct conf *conf)
+{
+	static const char *const formats[] = {
+		[CONF_FORMAT_STF] = "stf", [CONF_FORMAT_ZSTF] = "zstf",
+		[CONF_FORMAT_TARMAC] = "tarmac", [CONF_FORMAT_QEMU4V] = "qemu4v",
+	};
+
+	return (struct after_options){
+		.directory = conf->directory,
+		.pack = conf->compress,
+		.format = formats[conf->format],
+		.waiting = conf->waiting,
+		.most = conf->quota / 4,
+	};
+}
+
+static void work_after(struct run *run, uint64_t now)
+{
+	const uint64_t before = run->after.deleted;
+	const struct store_segment *segments;
+	size_t n;
+
+	after_step(&run->after, now, wall_seconds());
+	run->figures.segments_deleted += run->after.deleted - before;
+	if (!run->images)
+		return;
+	segments = store_segments(run->store, &n);
+	images_step(run->images, n ? segments[0].number : store_number(run->store));
+}
+
+/* There is no room, or the disk takes no more: what is there is finished, and recording waits. */
+static void no_room(struct run *run, int error)
+{
+	const uint64_t now = number_now();
+
+	if (run->full_error != error)
+		event_full(run, error);
+	run->full_error = error;
+	/* At first at once: older segments may give way. */
+	run->retry = run->full_since ? now + RETRY : now;
+	if (!run->full_since)
+		run->full_since = now;
+	if (run->state == RUN_RECORDING)
+		run->state = RUN_FULL;
+	if (!run->collect.paused)
+		end_segment(run, "full", collect_pause(&run->collect));
+}
+
+/* The next archive says what is missing before it. */
+static void tell_gap(struct run *run)
+{
+	const uint64_t ns = number_now() - run->full_since;
+
+	snprintf(run->collect.gap, sizeof(run->collect.gap), "full=%llu.%03llu s: %s\n",
+		 (unsigned long long)(ns / SECOND), (unsigned long long)(ns / 1000000 % 1000),
+		 strerror(-run->full_error));
+}
+
+static void turn_segment(struct run *run, const char *why)
+{
+	int error = next_segment(run, why);
+
+	if (error)
+		no_room(run, error);
+}
+
+void run_full_over(struct run *run)
+{
+	run->full += number_now() - run->full_since;
+	run->full_since = 0;
+	run->full_error = 0;
+	if (run->state == RUN_FULL)
+		run->state = RUN_RECORDING;
+	event_room(run);
+}
+
+static void try_room(struct run *run)
+{
+	int error;
+
+	tell_gap(run);
+	error = next_segment(run, "full");
+	if (error)
+		no_room(run, error);
+	else
+		run_full_over(run);
+}
+
+static void keep_segments(struct run *run, uint64_t now)
+{
+	if (run->collect.paused) {
+		if (run->state == RUN_FULL && now >= run->retry)
+			try_room(run);
+		return;
+	}
+	if (run->save)
+		turn_segment(run, "trigger");
+	else if (run->rotate)
+		turn_segment(run, "asked");
+	else if (collect_size(&run->collect) >= run->conf.size)
+		turn_segment(run, "size");
+	else if (now - run->collect.began >= run->conf.time)
+		turn_segment(run, "time");
+}
+
+/* --- How much. --- */
+
+/* Whether it is the time to record now; *left: ns until that changes, or UINT64_MAX. */
+static bool on_duty(struct run *run, uint64_t now, uint64_t *left)
+{
+	const uint64_t period = governor_period(&run->governor, run->conf.on_period);
+	const uint64_t on = run->conf.on_time;
+	uint64_t at = now - run->period;
+
+	*left = UINT64_MAX;
+	if (run->state != RUN_RECORDING || run->collect.paused)
+		return false;
+	if (on >= period)
+		return true;
+	if (at >= period) {
+		run->period = at - period < period ? run->period + period : now;
+		at = now - run->period;
+	}
+	*left = at < on ? on - at : period - at;
+	return at < on;
+}
+
+/* --- Signals. --- */
+
+static void take_signals(struct run *run)
+{
+	struct signalfd_siginfo info;
+
+	while (read(run->signals, &info, sizeof(info)) == sizeof(info)) {
+		if (info.ssi_signo == SIGHUP)
+			run->reload = true;
+		else if (info.ssi_signo == SIGUSR1)
+			run->rotate = true;
+		else if (info.ssi_signo == SIGUSR2)
+			run_save(run, "SIGUSR2");
+		else
+			run->over = true;
+	}
+}
+
+static void swap_lists(struct conf_list *a, struct conf_list *b)
+{
+	struct conf_list old = *a;
+
+	*a = *b;
+	*b = old;
+}
+
+/* Streams are of whole CPUs or of tasks, and programs are loaded or not, from the start on. */
+static void reload_tasks(struct run *run, struct conf *conf)
+{
+	if (rules_wide(conf) != rules_wide(&run->conf) || rules_any(conf) != rules_any(&run->conf)) {
+		complain("[tasks] is as it was: such a change holds when flowtapd is started again");
+		return;
+	}
+	swap_lists(&run->conf.cgroups, &conf->cgroups);
+	swap_lists(&run->conf.commands, &conf->commands);
+	swap_lists(&run->conf.not_cgroups, &conf->not_cgroups);
+	swap_lists(&run->conf.not_commands, &conf->not_commands);
+	choice_change(run->choice);
+}
+
+/* Limits and budgets can change while it runs; what is opened at the start cannot. */
+static void reload(struct run *run)
+{
+	struct after_options after;
+	struct store_limits limits;
+	struct conf conf;
+	char *error;
+
+	run->reload = false;
+	notify_reloading(&run->notify);
+	if (conf_load(run->path, &conf, &error)) {
+		complain("%s: what was before holds", error ? error : "no memory");
+		free(error);
+	} else {
+		run->conf.on_time = conf.on_time;
+		run->conf.on_period = conf.on_period;
+		run->conf.cpu = conf.cpu;
+		run->conf.loss = conf.loss;
+		run->conf.least = conf.least;
+		run->conf.size = conf.size;
+		run->conf.time = conf.time;
+		run->conf.quota = conf.quota;
+		run->conf.free = conf.free;
+		limits = (struct store_limits){ .quota = conf.quota, .free = conf.free };
+		store_limit(run->store, &limits);
+		run->conf.compress = conf.compress;
+		run->conf.format = conf.format;
+		run->conf.waiting = conf.waiting;
+		after = run_after_options(&run->conf);
+		after_change(&run->after, &after);
+		if (run->images)
+			images_limit(run->images, conf.quota / 4, conf.free);
+		governor_init(&run->governor, conf.cpu, conf.loss, conf.least);
+		run->retry = 0;
+		reload_tasks(run, &conf);
+		event_configuration(run, "reload");
+		conf_free(&conf);
+	}
+	notify_tell(&run->notify, "READY=1");
+}
+
+/* --- The loop. --- */
+
+static int wait_ms(const struct run *run, uint64_t now, uint64_t duty)
+{
+	uint64_t left = run->second + SECOND > now ? run->second + SECOND - now : 0;
+
+	left = duty < left ? duty : left;
+	if (run->notify.watchdog && run->notify.watchdog / 2 < left)
+		left = run->notify.watchdog / 2;
+	return (int)((left + 999999) / 1000000);
+}
+
+static void serve(struct run *run, uint64_t now)
+{
+	if (run->control)
+		server_serve(run->control, now);
+	if (run->metrics)
+		server_serve(run->metrics, now);
+}
+
+/* Who is stopped until he is chosen does not wait for it. */
+static void pause_for(struct run *run, uint64_t ns)
+{
+	struct pollfd fd = { .fd = choice_fd(run->choice), .events = POLLIN };
+	const uint64_t end = number_now() + ns;
+
+	for (uint64_t now = end - ns; now < end; now = number_now()) {
+		const struct timespec time = { .tv_nsec = (long)(end - now) };
+
+		if (ppoll(&fd, 1, &time, NULL) > 0)
+			choice_serve(run->choice, now);
+	}
+}
+
+/* That it lives, twice as often as is asked for, and what it does when that changes. */
+static void tell_manager(struct run *run, uint64_t now)
+{
+	const uint64_t often = run->notify.watchdog / 2 < SECOND ? run->notify.watchdog / 2 : SECOND;
+
+	if (run->notify.watchdog && now - run->alive >= often) {
+		notify_tell(&run->notify, "WATCHDOG=1");
+		run->alive = now;
+	}
+	if (run->told == run->state)
+		return;
+	run->told = run->state;
+	if (run->state == RUN_RECORDING)
+		notify_tell(&run->notify, "STATUS=records into %.200s", run->conf.directory);
+	else if (run->state == RUN_LENT)
+		notify_tell(&run->notify, run->lease.pid ? "STATUS=lent to process %d" :
+			    "STATUS=opens what CPUs have again", run->lease.pid);
+	else
+		notify_tell(&run->notify, "STATUS=%s", run->state == RUN_FULL ?
+			    "no room for another segment: waits" : "was asked to stop: waits");
+}
+
+/* What there is to do where nothing is open. */
+static void turn_lent(struct run *run)
+{
+	struct pollfd fds[] = {
+		{ .fd = run->signals, .events = POLLIN },
+		{ .fd = server_fd(run->control), .events = POLLIN },
+		{ .fd = run->metrics ? server_fd(run->metrics) : -1, .events = POLLIN },
+	};
+	uint64_t now = number_now();
+	int wait = run->lease.returned ? 100 : wait_ms(run, now, UINT64_MAX);
+
+	poll(fds, sizeof(fds) / sizeof(fds[0]), wait);
+	run_take_triggers(run);
+	take_signals(run);
+	now = number_now();
+	serve(run, now);
+	if (!run->over)
+		lend_serve(run, now);
+}
+
+static void turn_open(struct run *run)
+{
+	uint64_t now = number_now(), duty;
+	int error;
+
+	if (collect_switch_on(&run->collect, on_duty(run, now, &duty)))
+		run->over = true;
+	pause_for(run, duty < PAUSE_NS ? duty : PAUSE_NS);
+	now = number_now();
+	duty = duty > PAUSE_NS ? duty - PAUSE_NS : 0;
+	collect_wait(&run->collect, wait_ms(run, now, duty));
+	now = number_now();
+	choice_serve(run->choice, now);
+	error = collect_take(&run->collect);
+	run_take_triggers(run);
+	take_signals(run);
+	serve(run, now);
+	if (run->state == RUN_LENT)
+		return;
+	if (error)
+		no_room(run, error);
+	else
+		keep_segments(run, now);
+}
+
+static void turn(struct run *run)
+{
+	uint64_t now;
+
+	if (run->state == RUN_LENT)
+		turn_lent(run);
+	else
+		turn_open(run);
+	if (run->reload)
+		reload(run);
+	now = number_now();
+	if (now - run->second >= SECOND) {
+		run_govern(run, now);
+		if (run->state != RUN_LENT && !run->collect.paused)
+			cpus_look(run);
+		work_after(run, now);
+	}
+	tell_manager(run, now);
+}
+
+static int end(struct run *run)
+{
+	notify_tell(&run->notify, "STOPPING=1");
+	if (run->state != RUN_LENT)
+		run_end_segment(run, "stop");
+	/* Losses that were not told yet. */
+	run_keep_figures(run);
+	totals_tell(&run->totals, UINT64_MAX);
+	event_end(run);
+	return run->failed ? STATUS_ERROR : STATUS_OK;
+}
+
+void run_advise_folder(const struct run *run, int error)
+{
+	const char *user = run->privileges.user;
+
+	if (error == -ENOENT)
+		advise("make it, or name another directory in '%s'", run->path);
+	else if (error == -EACCES)
+		advise("it must be the user's: chown -R %s: '%s'", *user ? user : "USER",
+		       run->conf.directory);
+	else if (error == -EROFS)
+		advise("mount it to be written, or name another directory in '%s'", run->path);
+	else if (error == -ENOSPC)
+		advise("make room there, or lower free or raise quota in '%s'", run->path);
+}
+
+int run_loop(struct run *run)
+{
+	int error, status;
+
+	event_start(run);
+	error = run_begin_segment(run);
+	if (error) {
+		complain("cannot begin a segment in '%s': %s", run->conf.directory, strerror(-error));
+		run_advise_folder(run, error);
+		return STATUS_ERROR;
+	}
+	error = privileges_end(&run->privileges);
+	if (error) {
+		complain("cannot give up capabilities: %s", strerror(-error));
+		return STATUS_ERROR;
+	}
+	/* What is told up to here is told to whoever starts it. */
+	log_take_messages(true);
+	run->started = run->period = run->second = number_now();
+	run_measure(run);
+	run->cpu = run->figures.own_cpu;
+	notify_tell(&run->notify, "READY=1\nSTATUS=records into %.200s", run->conf.directory);
+	while (!run->over)
+		turn(run);
+	status = end(run);
+	log_take_messages(false);
+	return status;
+}

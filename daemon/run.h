@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A daemon that runs: what it records into, how much, and who asks it. */
+#ifndef RUN_H
+#define RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "after.h"
+#include "choice.h"
+#include "collect.h"
+#include "conf.h"
+#include "cpus.h"
+#include "governor.h"
+#include "images.h"
+#include "lend.h"
+#include "metrics.h"
+#include "notify.h"
+#include "privileges.h"
+#include "probes.h"
+#include "server.h"
+#include "store.h"
+#include "totals.h"
+
+enum run_state {
+	RUN_RECORDING,
+	RUN_STOPPED,		/* somebody asked for it */
+	RUN_FULL,		/* there is no room for another segment */
+	RUN_LENT,		/* nothing is open: somebody borrowed the hardware, or CPUs changed */
+};
+
+struct run {
+	const char *path;	/* of the conf */
+	struct conf conf;
+	struct privileges privileges;
+	struct store *store;
+	struct after after;
+	struct images *images;	/* NULL: not wanted */
+	struct collect collect;
+	struct choice *choice;	/* of whom collect records */
+	struct notify notify;
+	struct server *control;
+	struct server *metrics;	/* NULL: not wanted */
+	struct governor governor;
+	enum run_state state;
+	enum run_state told;	/* to the service manager */
+	int signals;
+	/* What was asked for, done at the next turn of the loop. */
+	bool over;
+	bool rotate;
+	bool save;		/* a trigger is in the archive: it is finished and kept */
+	bool reload;
+	bool failed;		/* a segment is not whole */
+	/* Times: CLOCK_MONOTONIC_RAW, ns. */
+	uint64_t started;
+	uint64_t period;	/* when the present on_period began */
+	uint64_t second;	/* the last tick */
+	uint64_t alive;		/* when the service manager was told so, the last time */
+	uint64_t retry;		/* when room is looked for again */
+	uint64_t full_since;	/* there is none; 0: there is */
+	uint64_t full;		/* ns, all such times that are over */
+	int full_error;		/* why: -errno */
+	uint64_t segment_began;	/* s since 1970 */
+	/* Figures of the tick before. */
+	uint64_t cpu, bytes, lost, losses;
+	int crashes;		/* see crash.h; -1 */
+	struct probes *probes;	/* NULL: none */
+	struct metrics figures;
+	struct totals totals;	/* what the figures have of CPUs */
+	uint64_t sideband_past;	/* losses of a side band that is closed */
+	uint64_t sideband_told;
+	struct lease lease;	/* while RUN_LENT */
+	struct cpus cpus;	/* when streams were opened, or one went last */
+};
+
+/* Until somebody ends it: an exit status. */
+int run_loop(struct run *run);
+/* What is done with finished segments. */
+struct after_options run_after_options(const struct conf *conf);
+/* How the segments' folder comes to be written, after this error; nothing where nobody knows. */
+void run_advise_folder(const struct run *run, int error);
+
+/* "recording", "stopped", "full", "lent" */
+const char *run_state_name(enum run_state state);
+/* The segment is ended, whole as far as it can be, and finished; what goes wrong is told. */
+void run_end_segment(struct run *run, const char *why);
+/* The first segment of a collect that was just opened. 0; -ENOSPC: no room; -errno. */
+int run_begin_segment(struct run *run);
+
+/* There is room again: segments are written. */
+void run_full_over(struct run *run);
+
+/*
+ * open.c: all that the conf wants, and records nothing yet. 0 or an exit status, after a complaint.
+ * run_close in any case.
+ */
+int run_open(struct run *run, const char *path);
+void run_close(struct run *run);
+/* Opens run->collect: at the start, and again when the hardware was lent. 0 or -errno, told. */
+int run_open_device(struct run *run);
+/* Whether the device itself could be opened. */
+bool run_may_open_device(const struct run *run);
+
+/* figures.c: run->figures as they are now. */
+void run_measure(struct run *run);
+/* The same, and collect is to be closed: what it counted is kept. */
+void run_keep_figures(struct run *run);
+/* A step of the governor, and what was lost is told. Every second. */
+void run_govern(struct run *run, uint64_t now);
+
+/* answer.c: what is asked on the control socket, and by whoever reads metrics. As in server.h. */
+size_t answer_line(const char *text, size_t size);
+bool answer_control(void *run, const struct server_peer *peer, char *request, FILE *reply);
+void answer_closed(void *run, const struct server_peer *peer);
+size_t answer_http(const char *text, size_t size);
+bool answer_metrics(void *run, const struct server_peer *peer, char *request, FILE *reply);
+
+/*
+ * triggers.c: what the rings that overwrite have is saved, with this as its reason. 0; -EINVAL:
+ * they do not overwrite; -EAGAIN: nothing is being recorded; -errno of the archive.
+ */
+int run_trigger(struct run *run, const struct flowtap_archive_trigger *trigger, const char *text);
+/* Because somebody asks: SIGUSR2. What goes wrong is told. */
+void run_save(struct run *run, const char *who);
+/* Crashes of others, and what is probed, trigger from now on, where they are to. What goes wrong is told. */
+void run_open_triggers(struct run *run);
+/* So that they wake run->collect. 0 or -errno. */
+int run_watch_triggers(struct run *run);
+void run_take_triggers(struct run *run);
+void run_close_triggers(struct run *run);
+
+#endif /* RUN_H */

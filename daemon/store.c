@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "store.h"
+
+#include "decoded.h"
+#include "store_internal.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <flowtap/archive.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+#include <time.h>
+#include <unistd.h>
+
+#define DIGITS 10
+
+/* --- Names. --- */
+
+static void name_of(char name[STORE_NAME], uint64_t number, uint64_t time)
+{
+	time_t seconds = (time_t)time;
+	struct tm tm;
+	char date[32] = "00000000T000000Z";
+
+	if (gmtime_r(&seconds, &tm) && tm.tm_year >= 0 && tm.tm_year < 8100)
+		strftime(date, sizeof(date), "%Y%m%dT%H%M%SZ", &tm);
+	snprintf(name, STORE_NAME, "%0*" PRIu64 "-%s.ftap", DIGITS, number, date);
+}
+
+static bool all_digits(const char *text, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (text[i] < '0' || text[i] > '9')
+			return false;
+	return true;
+}
+
+bool store_is_name(const char *name, const char *behind, uint64_t *number)
+{
+	size_t digits = strspn(name, "0123456789");
+	const char *date = name + digits + 1;
+
+	if (digits < DIGITS || digits > 18 || name[digits] != '-' || strlen(date) < 21 ||
+	    !all_digits(date, 8) || date[8] != 'T' || !all_digits(date + 9, 6) ||
+	    strncmp(date + 15, "Z.ftap", 6) || strcmp(date + 21, behind))
+		return false;
+	*number = strtoull(name, NULL, 10);
+	return true;
+}
+
+void store_with(char to[STORE_NAME], const char *name, const char *behind)
+{
+	snprintf(to, STORE_NAME, "%.*s%s", STORE_NAME - 10, name, behind);
+}
+
+void store_decoded_name(char to[STORE_NAME], const char *name)
+{
+	store_with(to, name, "");
+	to[strlen(to) - strlen(".ftap")] = 0;
+}
+
+/* --- The list. --- */
+
+int store_add(struct store *store, const struct store_segment *segment)
+{
+	struct store_segment *more;
+
+	if (!(store->n & (store->n - 1))) {
+		more = realloc(store->segments, (store->n ? 2 * store->n : 1) * sizeof(*more));
+		if (!more)
+			return -ENOMEM;
+		store->segments = more;
+	}
+	store->segments[store->n++] = *segment;
+	store->bytes += segment->bytes;
+	return 0;
+}
+
+struct store_segment *store_by_name(struct store *store, const char *name)
+{
+	for (size_t i = 0; i < store->n; i++)
+		if (!strcmp(store->segments[i].name, name))
+			return &store->segments[i];
+	return NULL;
+}
+
+const struct store_segment *store_find(struct store *store, const char *name)
+{
+	return store_by_name(store, name);
+}
+
+int store_sync(const struct store *store)
+{
+	return fsync(store->directory) ? -errno : 0;
+}
+
+uint64_t store_room_of(const struct stat *stat)
+{
+	return (uint64_t)stat->st_blocks * 512;
+}
+
+int store_open(const char *directory, const struct store_limits *limits, struct store_left *left,
+	       struct store **result)
+{
+	struct store *store = calloc(1, sizeof(*store));
+	unsigned int deleted;
+	int error;
+
+	*left = (struct store_left){ 0 };
+	if (!store)
+		return -ENOMEM;
+	store->limits = *limits;
+	store->next = 1;
+	store->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	error = store->directory < 0 ? -errno : 0;
+	if (!error && flock(store->directory, LOCK_EX | LOCK_NB))
+		error = errno == EWOULDBLOCK ? -EBUSY : -errno;
+	if (!error)
+		error = index_open(&store->index, store->directory);
+	if (!error)
+		error = store_read_folder(store, left);
+	if (error) {
+		store_close(store);
+		return error;
+	}
+	/* That not all of the room can be had is for whoever wants to write to find out. */
+	store_room(store, 0, &deleted);
+	index_write(&store->index);
+	*result = store;
+	return 0;
+}
+
+void store_limit(struct store *store, const struct store_limits *limits)
+{
+	store->limits = *limits;
+}
+
+/* --- Writing one. --- */
+
+int store_begin(struct store *store, uint64_t time)
+{
+	struct writing *writing = &store->writing[store->n_writing];
+	char part[STORE_NAME];
+
+	if (store->n_writing == 2)
+		return -EBUSY;
+	writing->segment = (struct store_segment){ .number = store->next };
+	name_of(writing->segment.name, store->next, time);
+	store_with(part, writing->segment.name, STORE_PART);
+	writing->fd = openat(store->directory, part,
+			     O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640);
+	if (writing->fd < 0)
+		return -errno;
+	store->next++;
+	store->n_writing++;
+	return writing->fd;
+}
+
+static void end_oldest(struct store *store)
+{
+	close(store->writing[0].fd);
+	store->writing[0] = store->writing[1];
+	store->n_writing--;
+}
+
+/* The `.part` that is open as fd takes its place. */
+static int take_place(struct store *store, int fd, struct store_segment *segment,
+		      const struct store_facts *facts)
+{
+	char part[STORE_NAME];
+	struct stat stat;
+	uint64_t cut = 0;
+	int error = facts->broken ? store_mend(fd, &cut) : 0;
+
+	store_with(part, segment->name, STORE_PART);
+	if (error == -EBADMSG && unlinkat(store->directory, part, 0))
+		error = -errno;
+	if (!error && (fsync(fd) || fstat(fd, &stat) ||
+		       renameat(store->directory, part, store->directory, segment->name)))
+		error = -errno;
+	if (!error)
+		error = store_sync(store);
+	if (error)
+		return error;
+	segment->bytes = store_room_of(&stat);
+	segment->ended = facts->ended;
+	error = store_add(store, segment);
+	if (!error)
+		index_add(&store->index, segment->name, (uint64_t)stat.st_size, facts);
+	return error;
+}
+
+int store_finish(struct store *store, const struct store_facts *facts)
+{
+	struct store_segment segment = store->writing[0].segment;
+	int error;
+
+	if (!store->n_writing)
+		return -ENOENT;
+	error = take_place(store, store->writing[0].fd, &segment, facts);
+	end_oldest(store);
+	if (error && error != -EBADMSG) {
+		store->unfinished = segment;
+		store->unfinished_facts = *facts;
+	}
+	return error;
+}
+
+int store_retry(struct store *store, struct store_facts *facts)
+{
+	struct store_segment *segment = &store->unfinished;
+	char part[STORE_NAME];
+	int fd, error;
+
+	if (!segment->name[0])
+		return 0;
+	store_with(part, segment->name, STORE_PART);
+	fd = openat(store->directory, part, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	error = fd < 0 ? -errno : take_place(store, fd, segment, &store->unfinished_facts);
+	if (fd >= 0)
+		close(fd);
+	/* Somebody has removed it, or there was nothing in it. */
+	if (!error || error == -ENOENT || error == -EBADMSG)
+		segment->name[0] = 0;
+	*facts = store->unfinished_facts;
+	return error ? (segment->name[0] ? error : 0) : 1;
+}
+
+void store_drop(struct store *store)
+{
+	char part[STORE_NAME];
+
+	if (!store->n_writing)
+		return;
+	store_with(part, store->writing[store->n_writing - 1].segment.name, STORE_PART);
+	unlinkat(store->directory, part, 0);
+	close(store->writing[--store->n_writing].fd);
+}
+
+void store_discard(struct store *store)
+{
+	char part[STORE_NAME];
+
+	if (!store->n_writing)
+		return;
+	store_with(part, store->writing[0].segment.name, STORE_PART);
+	unlinkat(store->directory, part, 0);
+	end_oldest(store);
+}
+
+/* --- Room. --- */
+
+bool store_fits(const struct store *store, uint64_t need)
+{
+	const struct store_limits *limits = &store->limits;
+	struct statvfs disk;
+	struct stat stat;
+	uint64_t writing = store_work_bytes(store), available;
+
+	for (unsigned int i = 0; i < store->n_writing; i++)
+		writing += fstat(store->writing[i].fd, &stat) ? 0 : store_room_of(&stat);
+	if (limits->quota && (store->bytes + writing > limits->quota ||
+			      need > limits->quota - store->bytes - writing))
+		return false;
+	if (fstatvfs(store->directory, &disk))
+		return true;
+	available = (uint64_t)disk.f_bavail * disk.f_frsize;
+	return available >= limits->free && need <= available - limits->free;
+}
+
+int store_delete(struct store *store, const struct store_segment *segment)
+{
+	char packed[STORE_NAME], decoded[STORE_NAME];
+
+	store_with(packed, segment->name, STORE_PACKED);
+	store_decoded_name(decoded, segment->name);
+	if (unlinkat(store->directory, segment->name, 0) && errno != ENOENT)
+		return -errno;
+	if (unlinkat(store->directory, packed, 0) && errno != ENOENT)
+		return -errno;
+	return decoded_remove(store->directory, decoded, false);
+}
+
+int store_room(struct store *store, uint64_t need, unsigned int *deleted)
+{
+	size_t gone = 0;
+
+	*deleted = 0;
+	while (!store_fits(store, need)) {
+		if (gone == store->n)
+			break;
+		/* One that another has deleted is gone as well; one that cannot be, stays for now. */
+		if (store_delete(store, &store->segments[gone]))
+			break;
+		index_remove(&store->index, store->segments[gone].name);
+		store->bytes -= store->segments[gone++].bytes;
+		(*deleted)++;
+	}
+	if (gone) {
+		store->n -= gone;
+		memmove(store->segments, store->segments + gone,
+			store->n * sizeof(store->segments[0]));
+		index_write(&store->index);
+	}
+	return store_fits(store, need) ? 0 : -ENOSPC;
+}
+
+/* --- What there is. --- */
+
+int store_index_error(struct store *store)
+{
+	return index_error(&store->index);
+}
+
+const struct store_segment *store_segments(const struct store *store, size_t *n)
+{
+	*n = store->n;
+	return store->segments;
+}
+
+uint64_t store_number(const struct store *store)
+{
+	return store->next - 1;
+}
+
+uint64_t store_bytes(const struct store *store)
+{
+	return store->bytes;
+}
+
+const char *store_current(const struct store *store)
+{
+	return store->n_writing ? store->writing[store->n_writing - 1].segment.name : NULL;
+}
+
+void store_close(struct store *store)
+{
+	if (!store)
+		return;
+	while (store->n_writing)
+		close(store->writing[--store->n_writing].fd);
+	index_close(&store->index);
+	if (store->directory >= 0)
+		close(store->directory);
+	free(store->segments);
+	free(store);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * The folder of segments: archives, one behind the other in time, that together take no more room
+ * than they are given. One is being written, or, while the next one takes over, two.
+ *
+ *	NUMBER-YYYYMMDDTHHMMSSZ.ftap		finished: whole, and on the disk
+ *	NUMBER-YYYYMMDDTHHMMSSZ.ftap.part	being written, or left by a daemon that was killed
+ *	NUMBER-YYYYMMDDTHHMMSSZ.ftap.bad	left, and nothing in it can be read
+ *	NUMBER-YYYYMMDDTHHMMSSZ.ftap.zst	packed (flowtap/packed.h): stands for the raw one
+ *	NUMBER-YYYYMMDDTHHMMSSZ.ftap.zst.part	being packed, or left so: the raw one is there
+ *	decoded/NUMBER-YYYYMMDDTHHMMSSZ/	what it was decoded to (decoded.h)
+ *	index					a line for each segment, for people
+ *
+ * Numbers grow as long as a segment is there. What is finished was synced, renamed and its folder
+ * synced, in this order: a machine that loses its power has it under its name with all its bytes,
+ * or as a `.part`. The raw one goes when the packed one is there in the same way. What was decoded
+ * counts, and goes, with its segment. Other files in the folder are left alone and do not count.
+ */
+#ifndef STORE_H
+#define STORE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define STORE_NAME 64			/* bytes, with the 0 */
+#define STORE_SEGMENTS_MAX 1000000	/* more are not looked at */
+
+struct store_limits {
+	uint64_t quota;			/* bytes that all segments may take; 0: any */
+	uint64_t free;			/* bytes that others are to find free on that disk; 0: none */
+};
+
+struct store_segment {
+	uint64_t number;
+	uint64_t bytes;			/* on the disk, with what it was decoded to */
+	uint64_t ended;			/* s since 1970; as near as is known */
+	bool packed;			/* NAME.zst is there */
+	bool loose;			/* packing it gains nothing */
+	bool decoded;			/* its directory is there */
+	char name[STORE_NAME];		/* without .zst */
+};
+
+/* What is done with segments after they were finished, one at a time. */
+enum store_work {
+	STORE_IDLE,
+	STORE_PACKING,			/* NAME.zst.part is written */
+	STORE_DECODING,			/* the unfinished directory is */
+};
+
+/* What an earlier daemon had left, as it is now. */
+struct store_left {
+	unsigned int finished;		/* `.part` that are segments now, readable to their last block */
+	unsigned int bad;		/* `.part` that are `.bad` now */
+	unsigned int failed;		/* that could not be renamed: they are as they were */
+	unsigned int packing;		/* that were being packed, and will be again */
+	uint64_t cut;			/* bytes behind the last whole blocks, which were cut off */
+};
+
+/* For the index. */
+struct store_facts {
+	uint64_t began, ended;		/* s since 1970 */
+	uint64_t records;		/* of the rings */
+	uint64_t lost;			/* of them, told as lost */
+	const char *why;		/* why it ended: a word, static */
+	uint64_t seconds;		/* that it took, whatever the clock was set to meanwhile */
+	bool broken;			/* its archive could not be written to the end */
+};
+
+struct store;
+
+/*
+ * Opens the folder, finishes what was left in it, and makes room as the limits want. 0 and *store;
+ * -errno of the folder (-ENOTDIR, -ENOENT, -EACCES, -EROFS ...); -EBUSY: another daemon has it;
+ * -E2BIG: more than STORE_SEGMENTS_MAX; -ENOMEM.
+ */
+int store_open(const char *directory, const struct store_limits *limits, struct store_left *left,
+	       struct store **store);
+/* Other limits from now on; takes effect with the next store_room. */
+void store_limit(struct store *store, const struct store_limits *limits);
+/*
+ * A new segment that began at this time (s since 1970): a descriptor to write at, the store's.
+ * -EBUSY: two are being written; -errno.
+ */
+int store_begin(struct store *store, uint64_t time);
+/*
+ * The one that was begun first is a finished segment, and in the index; a broken one up to its last
+ * whole block. 0; -ENOENT: none is being written; -EBADMSG: a broken one of which nothing can be read,
+ * which was removed; -errno: it stays a `.part` until store_retry, and the next one can begin. An index
+ * that cannot be written is no error: see store_index_error.
+ */
+int store_finish(struct store *store, const struct store_facts *facts);
+/*
+ * What the last store_finish could not finish, once more. 1: it is finished, and these are its facts;
+ * 0: there is none; -errno.
+ */
+int store_retry(struct store *store, struct store_facts *facts);
+/* The one that was begun last is not wanted. */
+void store_drop(struct store *store);
+/* The one that was begun first is not wanted. */
+void store_discard(struct store *store);
+/*
+ * Deletes the oldest finished segments until `need` more bytes keep within the limits. 0;
+ * -ENOSPC: not even with all of them gone. *deleted: how many.
+ */
+int store_room(struct store *store, uint64_t need, unsigned int *deleted);
+/*
+ * Somebody, maybe another process, works on the segment of this name: what that has written so far
+ * counts from now on. 0; -ENOENT; -EBUSY.
+ */
+int store_work_begin(struct store *store, enum store_work work, const char *name);
+/*
+ * The work has ended, and what it wrote is on the disk. If it is `good` it takes its place, else it is
+ * removed. 0; -EFBIG: packed it is no smaller, and was removed; -ENOENT: the segment is no more, and
+ * all that was written of it was removed; -EINVAL: there was no work; -errno: removed.
+ */
+int store_work_end(struct store *store, bool good);
+/*
+ * The segment was not decoded, and will not be: what it was decoded to is this text as its `result`,
+ * and nothing else. Also while there is work on another one. 0 or -errno.
+ */
+int store_undecoded(struct store *store, const char *name, const char *result);
+/* Bytes that the work which goes on has written so far. */
+uint64_t store_work_bytes(const struct store *store);
+/* Whether `need` more bytes keep within the limits as it is. */
+bool store_fits(const struct store *store, uint64_t need);
+/* NULL: there is no finished segment of this name. Valid until the next call that changes them. */
+const struct store_segment *store_find(struct store *store, const char *name);
+/* Why the index lacks a line: -errno of the last time, and forgotten; or 0. */
+int store_index_error(struct store *store);
+/* Of the segment that was begun last, ever; 0: none was. */
+uint64_t store_number(const struct store *store);
+/* Finished segments, the oldest first; valid until the next call that changes them. */
+const struct store_segment *store_segments(const struct store *store, size_t *n);
+/* Bytes of all finished ones, and what they were decoded to. */
+uint64_t store_bytes(const struct store *store);
+/* The name of the one that was begun last, as it will be when it is finished; NULL: none. */
+const char *store_current(const struct store *store);
+/* What is being written stays a `.part`. */
+void store_close(struct store *store);
+
+#endif /* STORE_H */

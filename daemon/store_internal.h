@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Between store.c (the list, writing, room), store_left.c and store_work.c. */
+#ifndef STORE_INTERNAL_H
+#define STORE_INTERNAL_H
+
+#include "index.h"
+#include "store.h"
+
+#include <sys/stat.h>
+
+#define STORE_PART ".part"
+#define STORE_BAD ".bad"
+#define STORE_PACKED ".zst"
+#define STORE_PACKED_PART ".zst.part"
+
+struct writing {
+	int fd;
+	struct store_segment segment;
+};
+
+struct store {
+	int directory;
+	struct store_limits limits;
+	struct store_segment *segments;	/* by number */
+	size_t n;
+	uint64_t bytes;
+	uint64_t next;			/* number */
+	struct index index;
+	struct writing writing[2];	/* the older one first */
+	unsigned int n_writing;
+	struct store_segment unfinished; /* no name: none */
+	struct store_facts unfinished_facts;
+	enum store_work work;
+	char working[STORE_NAME];	/* the segment's name */
+};
+
+/* Whether it is a segment's, with this behind it. */
+bool store_is_name(const char *name, const char *behind, uint64_t *number);
+/* The name with something more behind it. */
+void store_with(char to[STORE_NAME], const char *name, const char *behind);
+/* What its traces' directory is called. */
+void store_decoded_name(char to[STORE_NAME], const char *name);
+int store_add(struct store *store, const struct store_segment *segment);
+int store_sync(const struct store *store);
+/* What the file takes on the disk, which may be more than its size, or, with holes, less. */
+uint64_t store_room_of(const struct stat *stat);
+/* NULL: it is no more. */
+struct store_segment *store_by_name(struct store *store, const char *name);
+/* All files of it, whichever there are. 0 or -errno: it is still there. */
+int store_delete(struct store *store, const struct store_segment *segment);
+/*
+ * What is in the file is whole blocks, and on the disk; *cut grows by what was behind them. 0; -EBADMSG:
+ * it has none; -errno.
+ */
+int store_mend(int fd, uint64_t *cut);
+/* Finishes what an earlier daemon left, then reads what there is, in order. 0 or -errno. */
+int store_read_folder(struct store *store, struct store_left *left);
+
+#endif /* STORE_INTERNAL_H */

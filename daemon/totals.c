@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "totals.h"
+
+#include <flowtap/flow.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "log.h"
+
+/* Losses are told at once, and then all together so often. */
+#define TELL_EVERY 60000000000ULL
+
+/* --- CPUs: what streams counted that are closed counts on. --- */
+
+static struct metrics_cpu *find_cpu(struct metrics_cpu *cpus, size_t n, uint32_t cpu)
+{
+	for (size_t i = 0; i < n; i++)
+		if (cpus[i].cpu == cpu)
+			return &cpus[i];
+	return NULL;
+}
+
+static void add_cpu(struct metrics_cpu *sum, const struct metrics_cpu *cpu)
+{
+	sum->bytes += cpu->bytes;
+	sum->records += cpu->records;
+	for (size_t cause = 0; cause < FLOWTAP_CAUSE_MAX; cause++) {
+		sum->lost_bytes[cause] += cpu->lost_bytes[cause];
+		sum->losses[cause] += cpu->losses[cause];
+	}
+	sum->ring_size = cpu->ring_size;
+	if (cpu->ring_high > sum->ring_high)
+		sum->ring_high = cpu->ring_high;
+}
+
+void totals_add(struct totals *totals, const struct metrics_cpu *now, size_t n)
+{
+	const size_t room = totals->n_past + n;
+	struct metrics_cpu *cpus = realloc(totals->cpus, (room + 1) * sizeof(*cpus)), *sum;
+
+	/* Those of before. */
+	if (!cpus)
+		return;
+	totals->cpus = cpus;
+	totals->n = totals->n_past;
+	if (totals->n)
+		memcpy(cpus, totals->past, totals->n * sizeof(*cpus));
+	for (size_t i = 0; i < n; i++) {
+		sum = find_cpu(cpus, totals->n, now[i].cpu);
+		if (sum)
+			add_cpu(sum, &now[i]);
+		else
+			cpus[totals->n++] = now[i];
+	}
+}
+
+void totals_keep(struct totals *totals)
+{
+	struct metrics_cpu *past = realloc(totals->past, (totals->n + 1) * sizeof(*past));
+
+	if (!past)
+		return;
+	if (totals->n)
+		memcpy(past, totals->cpus, totals->n * sizeof(*past));
+	totals->past = past;
+	totals->n_past = totals->n;
+}
+
+void totals_free(struct totals *totals)
+{
+	free(totals->cpus);
+	free(totals->past);
+	free(totals->told);
+	*totals = (struct totals){ .cpus = NULL };
+}
+
+/* --- Losses, by CPU and cause. --- */
+
+/* What else is counted is as it was asked for, or comes with every sample. */
+static const enum flowtap_gap_reason told_causes[] = {
+	FLOWTAP_CAUSE_DISPLACED, FLOWTAP_CAUSE_RING_FULL, FLOWTAP_CAUSE_THROTTLED,
+	FLOWTAP_CAUSE_OFFLINE, FLOWTAP_CAUSE_HARDWARE, FLOWTAP_CAUSE_MEMORY,
+};
+
+static bool tell_cpu(const struct metrics_cpu *cpu, const struct metrics_cpu *told)
+{
+	struct log_line line;
+	bool any = false;
+
+	for (size_t i = 0; i < sizeof(told_causes) / sizeof(told_causes[0]); i++) {
+		const size_t cause = told_causes[i];
+		const uint64_t times = cpu->losses[cause] - (told ? told->losses[cause] : 0);
+		const uint64_t bytes = cpu->lost_bytes[cause] -
+				       (told ? told->lost_bytes[cause] : 0);
+
+		if (!times && !bytes)
+			continue;
+		any = true;
+		log_begin(&line, LEVEL_WARNING, "loss");
+		log_number(&line, "cpu", cpu->cpu);
+		log_text(&line, "cause", flowtap_gap_name(told_causes[i]));
+		log_number(&line, "times", times);
+		/* Of the others it is not known. */
+		if (cause == FLOWTAP_CAUSE_RING_FULL)
+			log_number(&line, "bytes", bytes);
+		log_end(&line);
+	}
+	return any;
+}
+
+void totals_tell(struct totals *totals, uint64_t now)
+{
+	struct metrics_cpu *told;
+	bool any = false;
+
+	if (totals->told_at && now - totals->told_at < TELL_EVERY)
+		return;
+	for (size_t i = 0; i < totals->n; i++)
+		any |= tell_cpu(&totals->cpus[i], find_cpu(totals->told, totals->n_told,
+							    totals->cpus[i].cpu));
+	if (!any)
+		return;
+	totals->told_at = now;
+	told = realloc(totals->told, (totals->n + 1) * sizeof(*told));
+	if (!told)
+		return;
+	memcpy(told, totals->cpus, totals->n * sizeof(*told));
+	totals->told = told;
+	totals->n_told = totals->n;
+}

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/mm.h>
+#include <linux/vmalloc.h>
+
+#include "aux.h"
+#include "ring.h"
+
+int aux_init(struct aux *aux, struct ring *ring, const struct flowtap_configure *configure)
+{
+	u64 size = (u64)configure->aux_pages << PAGE_SHIFT;
+
+	aux->control = ring->control;
+	if (!size)
+		return 0;
+	/* Zeroed pages of their own, mapped as PAGE_KERNEL: what the trace buffer writes through. */
+	aux->bytes = vmalloc_user(size + AUX_SPARE_PAGES * PAGE_SIZE);
+	if (!aux->bytes)
+		return -ENOMEM;
+	aux->size = size;
+	aux->watermark = configure->aux_watermark ?: size / 4;
+	aux->overwrite = configure->flags & FLOWTAP_OVERWRITE;
+	aux->offset = PAGE_SIZE + ring->size;
+	ring->control->aux_offset = aux->offset;
+	ring->control->aux_size = size;
+	return 0;
+}
+
+/* Mapped and pinned pages have references of their own and outlive this. */
+void aux_free(struct aux *aux)
+{
+	vfree(aux->bytes);
+	aux->bytes = NULL;
+}
+
+int aux_map(struct aux *aux, struct vm_area_struct *vma)
+{
+	if (!aux->bytes || vma->vm_end - vma->vm_start != aux->size)
+		return -EINVAL;
+	if (!(vma->vm_flags & VM_SHARED) || !(vma->vm_flags & VM_WRITE) != aux->overwrite)
+		return -EINVAL;
+	if (vma->vm_flags & VM_EXEC)
+		return -EPERM;
+	vm_flags_mod(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP,
+		     VM_MAYEXEC | (aux->overwrite ? VM_MAYWRITE : 0));
+	return remap_vmalloc_range(vma, aux->bytes, 0);
+}
+
+u64 aux_tail(const struct aux *aux)
+{
+	return READ_ONCE(aux->control->aux_tail);
+}
+
+u64 aux_waiting(const struct aux *aux)
+{
+	u64 waiting = READ_ONCE(aux->head) - aux_tail(aux);
+
+	if (aux->overwrite)
+		return 0;
+	return waiting > aux->size ? aux->size : waiting;
+}
+
+void aux_publish(struct aux *aux, u64 size)
+{
+	WRITE_ONCE(aux->head, aux->head + size);
+	/* The bytes (a DSB has made them complete) before the head: pairs with the reader's load. */
+	smp_store_release(&aux->control->aux_head, aux->head);
+}

@@ -1,0 +1,420 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/math64.h>
+#include <linux/minmax.h>
+#include <linux/sched.h>
+#include <linux/timekeeping.h>
+
+#include "piece.h"
+#include "sample.h"
+#include "stream.h"
+
+#define RETRY_NS	(2 * NSEC_PER_MSEC)	/* when nothing could be collected */
+
+static bool strobes(const struct stream *stream)
+{
+	return stream->strobe_off_ns;
+}
+
+/* The strobe goes by the clock, so that short time slices do not change its duty. */
+static bool rests(const struct stream *stream, u64 now, u64 *left)
+{
+	const u64 on = stream->strobe_on_ns, period = on + stream->strobe_off_ns;
+	u64 at;
+
+	div64_u64_rem(now, period, &at);
+	*left = at < on ? on - at : period - at;
+	return at >= on;
+}
+
+static void start_tick(struct stream *stream)
+{
+	u64 next = U64_MAX, left;
+
+	if (strobes(stream)) {
+		rests(stream, ktime_get_mono_fast_ns(), &left);
+		next = left;
+	}
+	if (stream->piece.since && stream->flush_ns && !stream->aux.overwrite)
+		next = min(next, stream->flush_ns);
+	if (!stream->piece.since && !stream->piece.resting)
+		next = min_t(u64, next, RETRY_NS);
+	if (next != U64_MAX)
+		stream_start_timer(&stream->tick, next);
+}
+
+/* The counter of the trace's time stamps and our clock at one moment. */
+static u64 read_clocks(struct stream *stream, u64 *counter)
+{
+	*counter = stream->source->collector->counter();
+	return ktime_get_raw_fast_ns();
+}
+
+static void write_clock(struct stream *stream)
+{
+	struct flowtap_record_clock clock = {
+		.header = { .type = FLOWTAP_RECORD_CLOCK, .size = sizeof(clock) },
+	};
+
+	clock.time = read_clocks(stream, &clock.counter);
+	stream_write(stream, clock.time, &clock, sizeof(clock), NULL, 0);
+}
+
+static void write_start(struct stream *stream, const struct entry *entry)
+{
+	struct flowtap_record_itrace_start start = {
+		.header = { .type = FLOWTAP_RECORD_ITRACE_START, .size = sizeof(start) },
+		.time = ktime_get_raw_fast_ns(),
+	};
+
+	stream_name_task(stream, entry->task, &start.pid, &start.tid);
+	stream_write(stream, start.time, &start, sizeof(start), NULL, 0);
+}
+
+static void write_switch(struct stream *stream, const struct entry *entry, u32 misc)
+{
+	struct flowtap_record_switch record = {
+		.header = { .type = FLOWTAP_RECORD_SWITCH, .misc = misc, .size = sizeof(record) },
+		.time = ktime_get_raw_fast_ns(),
+	};
+
+	if (!stream_is_wide(stream))
+		return;
+	stream_name_task(stream, entry->task, &record.pid, &record.tid);
+	stream_write(stream, record.time, &record, sizeof(record), NULL, 0);
+}
+
+/*
+ * From `since` on something is missing; told by one GAP record when it is over. What has no room
+ * after a full buffer is the reader's fault all along, what has none after a fault is not.
+ */
+static void lose(struct stream *stream, u64 since, u32 cause, u64 bytes)
+{
+	struct piece *piece = &stream->piece;
+
+	if (!piece->lost_since || !piece->faulted)
+		piece->lost_cause = cause;
+	if (!piece->lost_since) {
+		piece->lost_since = since;
+		piece->lost_bytes = 0;
+	}
+	if (bytes == FLOWTAP_UNKNOWN)
+		piece->lost_bytes = bytes;
+	if (piece->lost_bytes != FLOWTAP_UNKNOWN)
+		piece->lost_bytes += bytes;
+}
+
+static bool may_tell_lost(struct stream *stream)
+{
+	return !stream->piece.lost_since ||
+	       ring_fits(&stream->ring, sizeof(struct flowtap_record_gap));
+}
+
+/* Where there is no room for a GAP record the next AUX record has the cause. */
+static void tell_lost(struct stream *stream, struct entry *entry)
+{
+	struct piece *piece = &stream->piece;
+
+	if (!piece->lost_since)
+		return;
+	sample_note_loss(stream, entry, piece->lost_cause);
+	if (may_tell_lost(stream)) {
+		stream_write_sized_gap(stream, entry->task, piece->lost_since, piece->lost_cause,
+				       piece->lost_bytes);
+		entry->told |= 1U << piece->lost_cause;
+	}
+	piece->lost_since = 0;
+}
+
+/* Another stream held the source since then. */
+static void tell_displaced(struct stream *stream, struct entry *entry)
+{
+	u64 since = xchg(&entry->displaced_since, 0);
+
+	if (since)
+		stream_write_gap(stream, entry->task, since, FLOWTAP_CAUSE_DISPLACED);
+}
+
+/* False: nothing would tell of the bytes, and the next ones are to take their place. */
+static bool write_record(struct stream *stream, struct entry *entry,
+			 const struct collected *collected)
+{
+	struct flowtap_record_aux record = {
+		.header = {
+			.type = FLOWTAP_RECORD_AUX,
+			.misc = stream_is_wide(stream) ? FLOWTAP_MISC_CPU_WIDE : 0,
+			.size = sizeof(record),
+		},
+		.since = stream->piece.since,
+		.sequence = entry->sequence + (entry->loss ? 2 : 1),
+		.offset = stream->aux.head + collected->skipped,
+		.size = collected->size,
+		.cpu = stream->cpu,
+		.loss = entry->loss,
+	};
+
+	if (collected->full)
+		record.flags |= FLOWTAP_AUX_TRUNCATED;
+	if (collected->fault)
+		record.flags |= FLOWTAP_AUX_PARTIAL;
+	if (collected->wrapped)
+		record.flags |= FLOWTAP_AUX_OVERWRITE;
+	if (collected->collision)
+		record.flags |= FLOWTAP_AUX_COLLISION;
+	if (stream->piece.continues)
+		record.flags |= FLOWTAP_AUX_CONTINUES;
+	/* More than the area can hold: the newest. */
+	if (record.size > stream->aux.size) {
+		record.offset += record.size - stream->aux.size;
+		record.size = stream->aux.size;
+	}
+	record.time = read_clocks(stream, &record.counter);
+	record.pid = stream->piece.pid;
+	record.tid = stream->piece.tid;
+	/* The head is there when a reader sees the record. */
+	if (ring_fits(&stream->ring, sizeof(record)))
+		aux_publish(&stream->aux, collected->skipped + collected->size);
+	else
+		collected = NULL;
+	/* Where it does not fit, this counts it. */
+	if (!stream_write(stream, record.time, &record, sizeof(record), NULL, 0) || !collected)
+		return false;
+	entry->sequence = record.sequence;
+	entry->loss = 0;
+	entry->told = 0;
+	entry->since = record.time;
+	stream->stats.samples++;
+	stream->stats.aux_bytes += record.size;
+	return true;
+}
+
+/* No record tells of these. */
+static void lose_counted(struct stream *stream, u64 since, const struct collected *collected)
+{
+	stream->stats.lost_bytes += collected->size;
+	lose(stream, since, FLOWTAP_CAUSE_RING_FULL,
+	     collected->wrapped ? FLOWTAP_UNKNOWN : collected->size);
+}
+
+/* Ends the piece; how many bytes it has. stop: the trace unit is disabled as well. */
+static u64 cut(struct stream *stream, struct entry *entry, bool stop)
+{
+	struct piece *piece = &stream->piece;
+	struct collected collected = { 0 };
+	bool written;
+	u64 size;
+
+	stream->source->collector->close(stream, stop, &collected);
+	size = collected.size;
+	piece->faulted = collected.fault;
+	written = size && write_record(stream, entry, &collected);
+	if (written) {
+		stream_published(stream);
+		piece->continues = true;
+	}
+	if (collected.full || collected.fault)
+		lose(stream, piece->since, FLOWTAP_CAUSE_HARDWARE, FLOWTAP_UNKNOWN);
+	if (size && !written)
+		lose_counted(stream, piece->since, &collected);
+	if (stop || piece->lost_since)
+		piece->continues = false;
+	piece->since = 0;
+	return size;
+}
+
+/* What the spare pages took is lost; most often the task has not left the kernel: nothing came. */
+static void look_what_came(struct stream *stream)
+{
+	struct piece *piece = &stream->piece;
+	const u64 since = piece->spare_since;
+	struct collected collected = { 0 };
+
+	stream->source->collector->close(stream, true, &collected);
+	piece->spare_since = 0;
+	piece->faulted = collected.fault;
+	if (collected.fault)
+		lose(stream, since, FLOWTAP_CAUSE_HARDWARE, FLOWTAP_UNKNOWN);
+	else if (collected.size)
+		lose_counted(stream, since, &collected);
+}
+
+/* Ends what is going on; how many bytes became a record. stop: what comes next begins anew. */
+static u64 end(struct stream *stream, struct entry *entry, bool stop)
+{
+	if (stream->piece.since)
+		return cut(stream, entry, stop);
+	if (stream->piece.spare_since)
+		look_what_came(stream);
+	else if (stop)
+		stream->source->collector->reset(stream);
+	return 0;
+}
+
+/* There is no room. Where it is known that an unknown amount is lost there is nothing to be seen. */
+static int open_spare(struct stream *stream)
+{
+	struct piece *piece = &stream->piece;
+	int error;
+
+	if (piece->lost_since && piece->lost_bytes == FLOWTAP_UNKNOWN)
+		return -ENOSPC;
+	error = stream->source->collector->open(stream, true);
+	if (!error)
+		piece->spare_since = ktime_get_raw_fast_ns();
+	return error;
+}
+
+/* Collects from now on, or tries again later. */
+static void open(struct stream *stream, struct entry *entry)
+{
+	struct piece *piece = &stream->piece;
+	int error = -ENOSPC;
+
+	if (may_tell_lost(stream))
+		error = stream->source->collector->open(stream, false);
+	if (!error) {
+		tell_lost(stream, entry);
+		piece->since = ktime_get_raw_fast_ns();
+		return;
+	}
+	piece->continues = false;
+	if (error == -ENOSPC)
+		error = open_spare(stream);
+	if (!error)
+		return;
+	lose(stream, ktime_get_raw_fast_ns(), error == -ENOSPC ?
+	     FLOWTAP_CAUSE_RING_FULL : FLOWTAP_CAUSE_HARDWARE, FLOWTAP_UNKNOWN);
+	stream->source->collector->reset(stream);
+}
+
+/* The unit goes on where nothing was lost, so that its stream does. */
+static void reopen(struct stream *stream, struct entry *entry)
+{
+	if (stream->piece.lost_since)
+		stream->source->collector->reset(stream);
+	open(stream, entry);
+}
+
+static void open_unless_resting(struct stream *stream, struct entry *entry)
+{
+	u64 left;
+
+	stream->piece.resting = strobes(stream) && rests(stream, ktime_get_mono_fast_ns(), &left);
+	if (!stream->piece.resting) {
+		open(stream, entry);
+		return;
+	}
+	tell_lost(stream, entry);
+	if (!(entry->loss & 1U << FLOWTAP_CAUSE_STROBE))
+		sample_note_loss(stream, entry, FLOWTAP_CAUSE_STROBE);
+}
+
+/*
+ * Whose the pieces are. A thread that executes becomes its process's first one, whose records have
+ * a sequence of their own.
+ */
+static void name_piece(struct stream *stream, struct entry *entry)
+{
+	struct piece *piece = &stream->piece;
+
+	stream_name_task(stream, entry->task, &piece->pid, &piece->tid);
+	if (stream_is_wide(stream))
+		return;
+	if (entry->tid && piece->tid != entry->tid) {
+		entry->loss |= 1U << FLOWTAP_CAUSE_START;
+		entry->started = false;
+	}
+	entry->tid = piece->tid;
+}
+
+/* The task's first piece. */
+static void announce(struct stream *stream, struct entry *entry)
+{
+	if (!(entry->loss & 1U << FLOWTAP_CAUSE_START) || entry->started)
+		return;
+	entry->started = true;
+	write_clock(stream);
+	write_start(stream, entry);
+}
+
+void piece_begin(struct stream *stream, struct entry *entry)
+{
+	stream->piece = (struct piece){ 0 };
+	name_piece(stream, entry);
+	tell_displaced(stream, entry);
+	announce(stream, entry);
+	write_switch(stream, entry, 0);
+	open_unless_resting(stream, entry);
+	start_tick(stream);
+}
+
+/* What comes next is a stream of its own. */
+static void begin_anew(struct stream *stream, struct entry *entry)
+{
+	end(stream, entry, true);
+	open_unless_resting(stream, entry);
+}
+
+void piece_executed(struct stream *stream, struct entry *entry)
+{
+	stream->source->pause(stream);
+	end(stream, entry, true);
+	name_piece(stream, entry);
+	announce(stream, entry);
+	begin_anew(stream, entry);
+	start_tick(stream);
+}
+
+void piece_end(struct stream *stream, struct entry *entry)
+{
+	stream->source->pause(stream);
+	end(stream, entry, true);
+	tell_lost(stream, entry);
+	write_switch(stream, entry, FLOWTAP_MISC_OUT);
+	hrtimer_try_to_cancel(&stream->tick);
+}
+
+u32 piece_take(struct stream *stream, struct entry *entry)
+{
+	u64 size = 0;
+
+	stream->source->pause(stream);
+	if (stream->piece.since) {
+		size = cut(stream, entry, false);
+		reopen(stream, entry);
+		start_tick(stream);
+	}
+	stream->stats.triggers++;
+	return min_t(u64, size, U32_MAX);
+}
+
+void piece_interrupted(struct stream *stream, struct entry *entry)
+{
+	struct piece *piece = &stream->piece;
+
+	stream->source->pause(stream);
+	if (!piece->since && !piece->spare_since)
+		return;
+	stream->stats.interrupts++;
+	end(stream, entry, false);
+	/* A fault that comes again and again is not to keep the CPU busy. */
+	if (piece->lost_since && piece->faulted)
+		stream->source->collector->reset(stream);
+	else
+		reopen(stream, entry);
+	start_tick(stream);
+}
+
+void piece_tick(struct stream *stream, struct entry *entry)
+{
+	struct piece *piece = &stream->piece;
+	u64 left;
+
+	stream->source->pause(stream);
+	if (strobes(stream) && rests(stream, ktime_get_mono_fast_ns(), &left) != piece->resting) {
+		begin_anew(stream, entry);
+	} else if (!piece->resting) {
+		end(stream, entry, false);
+		reopen(stream, entry);
+	}
+	start_tick(stream);
+}

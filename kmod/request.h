@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * What programs in the kernel ask for: tasks into a set, or out of it, from where nothing may
+ * sleep. What cannot be done there a worker of the set does, in this order.
+ */
+#ifndef FLOWTAP_REQUEST_H
+#define FLOWTAP_REQUEST_H
+
+#include <linux/types.h>
+
+struct task_struct;
+struct tasks;
+
+#define REQUESTS_MAX	4096		/* that wait, of a set */
+
+/* Under RCU, atomic. 0; -EINVAL: a kernel thread; -ENOMEM; -ENOSPC. */
+int request_change(struct tasks *tasks, struct task_struct *task, bool add);
+/* The worker's: does all that waits. */
+void request_serve(struct tasks *tasks);
+/* Nobody can ask any more: what waits is dropped. */
+void request_drop(struct tasks *tasks);
+
+#endif /* FLOWTAP_REQUEST_H */

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Readers of trace files: a file becomes the flow that a decoder would have told (flow.h). Each
+ * format's reader is declared in its header: flowtap_stf_read (stf.h), flowtap_tarmac_read
+ * (tarmac.h), flowtap_qemu4v_read (qemu4v.h).
+ *
+ * Blocks are made of the opcodes that the file holds (learned.h). What is in the file and has no
+ * element in the flow (registers, memory) is counted, not handed on.
+ *
+ * Damage never ends a reader: it is told with its offset, becomes a gap, and reading goes on where
+ * the format allows it. What stands before it was handed on.
+ */
+#ifndef FLOWTAP_READ_H
+#define FLOWTAP_READ_H
+
+#include <flowtap/flow.h>
+
+struct flowtap_learned;
+
+/* What a file can hold and the flow cannot. */
+enum flowtap_read_extra {
+	FLOWTAP_READ_REGISTERS,
+	FLOWTAP_READ_MEMORY,
+	FLOWTAP_READ_PAGE_TABLES,
+	FLOWTAP_READ_COMMENTS,		/* that are none of flowtap's own lines */
+	FLOWTAP_READ_OTHER,		/* micro-operations, bus masters, transactions, events ... */
+	FLOWTAP_READ_EXTRAS
+};
+
+struct flowtap_read {
+	/* In. Callbacks may be NULL. */
+	struct flowtap_sink *sink;
+	struct flowtap_learned *learned;	/* borrowed: where blocks come from, they live as long */
+	/* line: counted from 1, 0 in binary formats. reason: valid during the call. */
+	void (*problem)(struct flowtap_read *read, uint64_t offset, uint64_t line,
+			const char *reason);
+	/* About once a MiB: bytes of the file that were read, of `size` (0: not known). */
+	void (*progress)(struct flowtap_read *read, uint64_t done, uint64_t size);
+	void *argument;				/* the caller's own */
+
+	/* Out. */
+	uint64_t instructions;
+	uint64_t records;			/* or lines */
+	uint64_t problems;
+	uint64_t extra[FLOWTAP_READ_EXTRAS];
+	bool truncated;				/* the file ends in the midst of a record */
+	/* So far no word of modes: what was executed has U in its contexts, whatever it was. */
+	bool mode_unknown;
+};
+
+#endif /* FLOWTAP_READ_H */

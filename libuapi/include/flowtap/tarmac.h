@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Tarmac: a sink that writes it (Arm's text of what a processor executed, ARM-EPM-041435 1.0),
+ * spelled as its real readers accept it. flowtap-tarmac(5) has it all.
+ */
+#ifndef FLOWTAP_TARMAC_H
+#define FLOWTAP_TARMAC_H
+
+#include <flowtap/lines.h>
+
+enum flowtap_tarmac_dialect {
+	/*
+	 * `          1 clk ES  (0000000000210800:d2800060) O el1h_ns:        MOV      x0, #0x3`,
+	 * below it register updates and branches without a time of their own.
+	 */
+	FLOWTAP_TARMAC_ES,
+	/*
+	 * As Arm's models write it, without a header: `1 clk IT (1) 0000000000210800 d2800060 O
+	 * EL1h_n : MOV      x0, #0x3`; each line has a time.
+	 */
+	FLOWTAP_TARMAC_FVP,
+	/* ES as the specification spells asynchronous events and Secure state; few readers know. */
+	FLOWTAP_TARMAC_STRICT,
+	FLOWTAP_TARMAC_DIALECTS
+};
+
+struct flowtap_tarmac_options {
+	struct flowtap_lines_options lines;
+	enum flowtap_tarmac_dialect dialect;
+	/* RV64 as if it were A64 (ISA O, ra is X30, U S H M are EL0 to EL3); else it is refused. */
+	bool riscv;
+};
+
+struct flowtap_tarmac;
+
+/* "es", "fvp", "strict". Static; NULL: none of them. */
+const char *flowtap_tarmac_dialect_name(enum flowtap_tarmac_dialect dialect);
+
+/*
+ * Writes to fd (borrowed, not seeked), buffered. Nothing is written before the first line.
+ * options->lines.blocks is borrowed, as is lines.argument. 0 and *tarmac; -EINVAL: dialect or time
+ * out of range; -ENOMEM.
+ */
+int flowtap_tarmac_new(int fd, const struct flowtap_tarmac_options *options,
+		       struct flowtap_tarmac **tarmac);
+
+/*
+ * Owned by tarmac. Its calls return 0;
+ * -errno of write, and then always that;
+ * -EOPNOTSUPP: a context or a block of RISC-V's, and options->riscv was not set;
+ * -EINVAL: an address where no instruction can be (odd; of A64 and A32 no multiple of 4; of A32 and
+ *  T32 beyond 32 bits), a mode that is none, or a block whose bytes are not the instructions it
+ *  claims: nothing of it was written, and the sink may be used further;
+ * -ENOMEM, likewise.
+ */
+struct flowtap_sink *flowtap_tarmac_sink(struct flowtap_tarmac *tarmac);
+
+/* Owned by tarmac, current. */
+const struct flowtap_lines_counts *flowtap_tarmac_counts(const struct flowtap_tarmac *tarmac);
+/*
+ * Writes what is buffered. 0; -errno of write; -ENODATA: there was no instruction. The sink may be
+ * used further.
+ */
+int flowtap_tarmac_finish(struct flowtap_tarmac *tarmac);
+/* Does not write. */
+void flowtap_tarmac_free(struct flowtap_tarmac *tarmac);
+
+/*
+ * Reads Tarmac, of any dialect and of Arm's models, gem5 and RTL simulators, from fd (borrowed,
+ * read to its end; a file or pipe, or gzip of it) as read.h says. What is executed, in which mode
+ * and state, becomes blocks and contexts; BR, EXC, E, CCFAIL and IS say how branches and
+ * exceptions went. Handed on are also, as flowtap's own lines have them: gaps, trace_on, q_range,
+ * transfers, call stacks, transactions, events, instrumentation, and pid, tid, vmid, contextid.
+ * Not handed on, as no line holds them: sessions, markers, what was mispredicted.
+ *
+ * Times that go on by more than 1 become TIME where their unit is one of time, else CYCLES, where
+ * a block ends. A line that is not known, and an instruction that is none, is a problem and a gap
+ * (BAD_RECORD). ISA O is RV64 where the file says so, or by its opcodes. An exception's number is
+ * that of ETE, where the line tells that much: 14 IRQ, 15 FIQ, 4 SError, 2 behind SVC, HVC, SMC;
+ * else -1. Up to 256 CPUs may be in one file; where they take turns, the last
+ * branch of each waits until its lines go on and say where it went.
+ *
+ * 0: it was read, see read->problems; -ENOMEM; -errno of read; what the sink returned below 0.
+ */
+struct flowtap_read;
+int flowtap_tarmac_read(struct flowtap_read *read, int fd);
+/* Whether a file that begins like this (4096 bytes are enough; gzip is looked into) is Tarmac. */
+bool flowtap_tarmac_is(const char *begin, size_t size);
+
+#endif /* FLOWTAP_TARMAC_H */

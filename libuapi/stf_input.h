@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* The bytes of an STF, whatever they are packed in: plain, .zstf, gzip. */
+#ifndef FLOWTAP_STF_INPUT_H
+#define FLOWTAP_STF_INPUT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* So many bytes behind what was read may be looked at, though they mean nothing. */
+#define STF_INPUT_SLACK 64U
+/* A record of this size is in one piece. */
+#define STF_INPUT_WHOLE (128U << 10)
+
+struct stf_unpack;
+
+struct stf_input {
+	int fd;			/* borrowed */
+	uint8_t *bytes;		/* [at, end) are there */
+	size_t at, end;
+	uint64_t offset;	/* of bytes[0], in the records: not of a file that is packed */
+	uint64_t done;		/* bytes of the file that were read */
+	uint64_t size;		/* of the file, 0 not known */
+	bool over;		/* there is no more behind `end` */
+	bool packed;		/* offsets are those of the unpacked records */
+	/* A chunk of a .zstf begins at `at`, behind one that could not be read. */
+	bool resumed;
+	uint64_t start_pc;
+	/* After -EBADMSG. Offset in the file. */
+	const char *reason;
+	uint64_t reason_offset;
+	/*
+	 * Not NULL: what is wrong with the file, though nothing was lost by it; to be told and set to NULL.
+	 * Offset in the file.
+	 */
+	const char *note;
+	uint64_t note_offset;
+	bool unfinished;	/* over: its writer wrote no further, or what it wrote behind it is lost */
+	struct stf_unpack *unpack;
+};
+
+/*
+ * fd stands at the beginning of the file; a .zstf has to be a regular one. 0; -EBADMSG: reason says
+ * what it is instead, or why it cannot be read (none is there for what is simply something else);
+ * -EPROTONOSUPPORT: packed by xz; -errno of read; -ENOMEM. To be closed in any case.
+ */
+int stf_input_open(struct stf_input *input, int fd);
+/*
+ * Reads on: what is left goes to the beginning of `bytes`. 0: there is more, or `over` is set;
+ * -EBADMSG: the file is damaged, and what comes next (if anything: `over`) is not what stands
+ * behind; -errno of read; -ENOMEM.
+ */
+int stf_input_more(struct stf_input *input);
+/*
+ * What is there has no sense: goes on at the next chunk of a .zstf, as after -EBADMSG; false: there
+ * is none.
+ */
+bool stf_input_give_up(struct stf_input *input);
+void stf_input_close(struct stf_input *input);
+
+#endif /* FLOWTAP_STF_INPUT_H */

@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Shows that finished segments are decoded and packed, the oldest first; and that what cannot keep up,
+ * fails, is killed or grows too large is told and leaves nothing half done.
+ */
+#include "after_fixture.h"
+
+#include <flowtap/packed.h>
+#include <sys/resource.h>
+
+TEST_F(after, segments_are_packed_one_after_the_other)
+{
+	struct flowtap_unpacked told;
+	struct rusage usage;
+	uint64_t all;
+	char path[256];
+	int fd, out;
+
+	self->options.pack = true;
+	for (int i = 0; i < 3; i++)
+		ASSERT_EQ(0, add_segment(self));
+	after_init(&self->after, self->store, &self->options);
+	ASSERT_TRUE(until(self, &self->after.packed, 1));
+	EXPECT_TRUE(exists(self, FIRST ".ftap.zst"));
+	EXPECT_FALSE(exists(self, FIRST ".ftap"));
+	EXPECT_TRUE(exists(self, THIRD ".ftap"));
+	ASSERT_TRUE(until(self, &self->after.packed, 3));
+	EXPECT_FALSE(exists(self, THIRD ".ftap"));
+	EXPECT_FALSE(exists(self, THIRD ".ftap.zst.part"));
+	EXPECT_GT(100000, store_bytes(self->store));
+	EXPECT_EQ(0, self->after.waiting);
+	/* All that the three took, of which each needs some milliseconds. */
+	getrusage(RUSAGE_CHILDREN, &usage);
+	all = (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000 +
+	      (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000;
+	EXPECT_LT(0, self->after.cpu);
+	EXPECT_GE(all + 1000000, self->after.cpu);
+	EXPECT_LE(all, self->after.cpu + 1000000);
+	snprintf(path, sizeof(path), "%s/" THIRD ".ftap.zst", self->directory);
+	fd = open(path, O_RDONLY);
+	EXPECT_TRUE(flowtap_packed_is(fd));
+	out = open("/tmp", O_TMPFILE | O_RDWR, 0600);
+	EXPECT_EQ(0, flowtap_unpack(fd, out, FLOWTAP_PACKED_LIMIT, &told));
+	EXPECT_EQ(0, told.damages);
+	EXPECT_EQ(16 + 10 * (24 + 100000), told.bytes);
+	close(fd);
+	close(out);
+	/* Nothing is left to be done, and nothing to be told. */
+	after_step(&self->after, number_now(), TIME);
+	EXPECT_EQ(0, self->after.child);
+	EXPECT_STREQ("", told_since(&self->told));
+}
+
+TEST_F(after, what_packing_makes_no_smaller_stays_and_does_not_hold_up_the_next)
+{
+	self->options.pack = true;
+	ASSERT_EQ(0, add_segment_of(self, 1));
+	ASSERT_EQ(0, add_segment(self));
+	after_init(&self->after, self->store, &self->options);
+	ASSERT_TRUE(until(self, &self->after.packed, 1));
+	EXPECT_TRUE(exists(self, FIRST ".ftap"));
+	EXPECT_FALSE(exists(self, FIRST ".ftap.zst"));
+	EXPECT_TRUE(exists(self, SECOND ".ftap.zst"));
+	after_step(&self->after, number_now(), TIME);
+	EXPECT_EQ(0, self->after.child);
+	EXPECT_EQ(0, self->after.retry);
+	EXPECT_STREQ("", told_since(&self->told));
+}
+
+TEST_F(after, packing_waits_for_room_and_deletes_nothing_for_it)
+{
+	struct store_limits limits = { 0 };
+
+	self->options.pack = true;
+	for (int i = 0; i < 2; i++)
+		ASSERT_EQ(0, add_segment(self));
+	limits.quota = store_bytes(self->store) + 1000;
+	store_limit(self->store, &limits);
+	after_init(&self->after, self->store, &self->options);
+	for (int i = 0; i < 3; i++)
+		after_step(&self->after, number_now(), TIME);
+	EXPECT_EQ(0, self->after.child);
+	EXPECT_EQ(0, self->after.deleted);
+	store_limit(self->store, &any);
+	ASSERT_TRUE(until(self, &self->after.packed, 2));
+	EXPECT_STREQ("", told_since(&self->told));
+}
+
+TEST_F(after, segments_are_decoded_from_the_raw_one_and_then_packed)
+{
+	self->options.pack = true;
+	self->options.format = "stf";
+	make_decoder(self, "echo \"$in\" >$WHERE/in; echo \"$out\" >$WHERE/out\n"
+		     "echo trace >${out%.stf}.pid7.stf; echo '{}'; echo one >&2; echo two >&2");
+	ASSERT_EQ(0, add_segment(self));
+	after_init(&self->after, self->store, &self->options);
+	ASSERT_TRUE(until(self, &self->after.packed, 1));
+	EXPECT_EQ(1, self->after.decoded);
+	EXPECT_TRUE(strstr(text_of(self, "in"), "/" FIRST ".ftap\n"));
+	EXPECT_TRUE(strstr(text_of(self, "out"), "/decoded/" FIRST ".part/trace.stf\n"));
+	EXPECT_STREQ("trace\n", text_of(self, "decoded/" FIRST "/trace.pid7.stf"));
+	EXPECT_STREQ("{}\n", text_of(self, "decoded/" FIRST "/summary.json"));
+	EXPECT_STREQ("one\ntwo\n", text_of(self, "decoded/" FIRST "/messages"));
+	EXPECT_TRUE(strstr(text_of(self, "decoded/" FIRST "/result"), "format=stf\nstatus=0\n"));
+	EXPECT_TRUE(strstr(text_of(self, "decoded/" FIRST "/result"), "\nmessages=2\n"));
+	EXPECT_FALSE(exists(self, "decoded/" FIRST ".part"));
+	/* One that was packed before is decoded as well, and none twice. */
+	folder_empty(self->directory);
+	store_close(self->store);
+	ASSERT_EQ(0, store_open(self->directory, &any, &self->left, &self->store));
+	self->options.format = NULL;
+	after_init(&self->after, self->store, &self->options);
+	ASSERT_EQ(0, add_segment(self));
+	ASSERT_TRUE(until(self, &self->after.packed, 1));
+	EXPECT_EQ(0, self->after.decoded);
+	make_decoder(self, "echo \"$in\" >>$WHERE/in");
+	self->options.format = "zstf";
+	after_change(&self->after, &self->options);
+	ASSERT_TRUE(until(self, &self->after.decoded, 1));
+	EXPECT_TRUE(strstr(text_of(self, "in"), ".ftap.zst\n"));
+	for (int i = 0; i < 3; i++)
+		after_step(&self->after, number_now(), TIME);
+	EXPECT_EQ(0, self->after.child);
+}
+
+TEST_F(after, a_segment_of_no_instruction_is_no_failure)
+{
+	self->options.format = "stf";
+	make_decoder(self, "exit 4");
+	ASSERT_EQ(0, add_segment(self));
+	after_init(&self->after, self->store, &self->options);
+	ASSERT_TRUE(until(self, &self->after.decoded, 1));
+	EXPECT_EQ(0, self->after.failed);
+	EXPECT_STREQ("", told_since(&self->told));
+	EXPECT_TRUE(strstr(text_of(self, "decoded/" FIRST "/result"), "\nstatus=4\n"));
+}
+
+TEST_F(after, how_decoding_ended_is_told_and_it_is_not_tried_again)
+{
+	self->options.format = "stf";
+	make_decoder(self, "echo x >$out.part; echo x >$out; case $in in *1-*) exit 1;; *2-*) exit 3;;\n"
+		     "*) kill -9 $$;; esac");
+	for (int i = 0; i < 3; i++)
+		ASSERT_EQ(0, add_segment(self));
+	after_init(&self->after, self->store, &self->options);
+	ASSERT_TRUE(until(self, &self->after.failed, 3));
+	EXPECT_STREQ("level=error event=decode-failed name=" FIRST ".ftap why=\"ended with status 1\" "
+		     "see=decoded/" FIRST "\n"
+		     "level=error event=decode-failed name=" SECOND ".ftap why=\"damaged: decoded as far as it can be "
+		     "read\" "
+		     "see=decoded/" SECOND "\n"
+		     "level=error event=decode-failed name=" THIRD ".ftap why=\"flowtap was ended by a "
+		     "signal\" see=decoded/" THIRD "\n", told_since(&self->told));
+	EXPECT_TRUE(strstr(text_of(self, "decoded/" FIRST "/result"), "\nstatus=1\n"));
+	EXPECT_TRUE(strstr(text_of(self, "decoded/" SECOND "/result"), "\nstatus=3\n"));
+	EXPECT_TRUE(strstr(text_of(self, "decoded/" THIRD "/result"), "\nstatus=signal 9\n"));
+	EXPECT_TRUE(exists(self, "decoded/" THIRD "/trace.stf"));
+	EXPECT_FALSE(exists(self, "decoded/" THIRD "/trace.stf.part"));
+	EXPECT_EQ(0, self->after.decoded);
+	after_step(&self->after, number_now(), TIME);
+	EXPECT_EQ(0, self->after.child);
+	EXPECT_EQ(0, self->after.waiting);
+}
+
+TEST_F(after, without_a_decoder_the_rest_goes_on)
+{
+	self->options.format = "stf";
+	self->options.pack = true;
+	setenv("PATH", "/nonexistent", 1);
+	ASSERT_EQ(0, add_segment(self));
+	after_init(&self->after, self->store, &self->options);
+	ASSERT_TRUE(until(self, &self->after.packed, 1));
+	EXPECT_TRUE(self->after.no_decoder);
+	EXPECT_STREQ("level=error event=no-decoder why=\"there is no flowtap beside flowtapd or in "
+		     "$PATH\" fix=\"install it, then reload (SIGHUP): until then nothing is decoded\"\n",
+		     told_since(&self->told));
+	EXPECT_FALSE(exists(self, "decoded/" FIRST));
+	EXPECT_FALSE(exists(self, "decoded/" FIRST ".part"));
+	/* It is installed, and that is told by a reload. */
+	make_decoder(self, "");
+	after_change(&self->after, &self->options);
+	ASSERT_TRUE(until(self, &self->after.decoded, 1));
+}
+
+TEST_F(after, what_cannot_keep_up_leaves_out_the_oldest)
+{
+	self->options.format = "stf";
+	self->options.waiting = 2;
+	make_decoder(self, HOLD);
+	ASSERT_EQ(0, add_segment(self));
+	after_init(&self->after, self->store, &self->options);
+	ASSERT_TRUE(until_file(self, "begun", true));
+	EXPECT_EQ(1, self->after.waiting);
+	EXPECT_EQ(40 * 1000000000ULL, self->after.lag);
+	for (int i = 0; i < 4; i++)
+		ASSERT_EQ(0, add_segment(self));
+	after_step(&self->after, number_now(), TIME + 160);
+	/* The first one is being decoded, the last one waits. */
+	EXPECT_EQ(3, self->after.skipped);
+	EXPECT_EQ(2, self->after.waiting);
+	EXPECT_STREQ("level=warning event=decode-skipped count=3 so_far=3 waiting=2 why=\"decoding "
+		     "cannot keep up\"\n", told_since(&self->told));
+	EXPECT_EQ(100 * 1000000000ULL, self->after.lag);
+	EXPECT_TRUE(strstr(text_of(self, "decoded/" SECOND "/result"), "\nstatus=skipped: "));
+	EXPECT_TRUE(exists(self, "decoded/" THIRD "/result"));
+	EXPECT_FALSE(exists(self, "decoded/" FIRST));
+	let_go(self);
+	ASSERT_TRUE(until(self, &self->after.decoded, 2));
+	EXPECT_EQ(3, self->after.skipped);
+	after_step(&self->after, number_now(), TIME + 160);
+	EXPECT_EQ(0, self->after.waiting);
+	EXPECT_EQ(0, self->after.lag);
+}
+
+TEST_F(after, what_grows_too_large_is_ended)
+{
+	self->options.format = "stf";
+	self->options.most = 1 << 20;
+	make_decoder(self, "head -c 1500000 /dev/zero >$out\n" HOLD);
+	ASSERT_EQ(0, add_segment(self));
+	after_init(&self->after, self->store, &self->options);
+	ASSERT_TRUE(until(self, &self->after.failed, 1));
+	EXPECT_TRUE(strstr(text_of(self, "decoded/" FIRST "/result"), "\nstatus=ended: more than "));
+	EXPECT_STREQ("level=error event=decode-failed name=" FIRST ".ftap why=\"ended: more than a "
+		     "segment may be decoded to\"\n", told_since(&self->told));
+	EXPECT_FALSE(exists(self, "decoded/" FIRST "/trace.stf"));
+	EXPECT_FALSE(exists(self, "decoded/" FIRST ".part"));
+	EXPECT_EQ(0, self->after.child);
+	EXPECT_GT(2 << 20, store_bytes(self->store));
+}
+
+TEST_F(after, a_segment_that_goes_takes_its_child_along)
+{
+	struct store_limits limits = { .quota = 1 };
+
+	self->options.format = "stf";
+	make_decoder(self, "echo x >$out\n" HOLD);
+	ASSERT_EQ(0, add_segment(self));
+	after_init(&self->after, self->store, &self->options);
+	ASSERT_TRUE(until_file(self, "begun", true));
+	EXPECT_TRUE(exists(self, "decoded/" FIRST ".part/trace.stf"));
+	store_limit(self->store, &limits);
+	after_step(&self->after, number_now(), TIME);
+	EXPECT_EQ(1, self->after.deleted);
+	EXPECT_EQ(0, self->after.child);
+	EXPECT_FALSE(exists(self, FIRST ".ftap"));
+	EXPECT_FALSE(exists(self, "decoded/" FIRST));
+	EXPECT_FALSE(exists(self, "decoded/" FIRST ".part"));
+	EXPECT_STREQ("level=error event=decode-failed name=" FIRST ".ftap why=deleted\n",
+		     told_since(&self->told));
+}
+
+/* Begins to pack, and kills who does; false: it was faster. */
+static bool kill_packing(FIXTURE_DATA(after) *self)
+{
+	siginfo_t info = { 0 };
+
+	after_step(&self->after, number_now(), TIME);
+	if (self->after.child <= 0)
+		return false;
+	kill(self->after.child, SIGKILL);
+	/* It is waited for, but not taken. */
+	waitid(P_PID, self->after.child, &info, WEXITED | WNOWAIT);
+	return info.si_code == CLD_KILLED;
+}
+
+TEST_F(after, a_killed_child_leaves_the_raw_segment)
+{
+	char name[STORE_NAME], part[2 * STORE_NAME], told[256];
+	int status, tries = 0;
+
+	self->options.pack = true;
+	after_init(&self->after, self->store, &self->options);
+	do {
+		ASSERT_EQ(0, add_segment(self));
+	} while (!kill_packing(self) && ++tries < 100);
+	ASSERT_GT(100, tries);
+	snprintf(name, sizeof(name), "%s", self->after.segment);
+	snprintf(part, sizeof(part), "%s.zst.part", name);
+	after_step(&self->after, number_now(), TIME);
+	EXPECT_EQ(tries, self->after.packed);
+	EXPECT_EQ(0, self->after.child);
+	EXPECT_TRUE(exists(self, name));
+	EXPECT_FALSE(exists(self, part));
+	snprintf(told, sizeof(told), "level=error event=put-off work=pack name=%s why=\"ended by signal "
+		 "9\" retry=60.000s\n", name);
+	EXPECT_STREQ(told, told_since(&self->told));
+	/* Not at once again, but later. */
+	after_step(&self->after, number_now(), TIME);
+	EXPECT_EQ(0, self->after.child);
+	after_step(&self->after, number_now() + 61000000000ULL, TIME);
+	EXPECT_LT(0, self->after.child);
+	EXPECT_LT(number_now(), self->after.retry);
+	after_change(&self->after, &self->options);
+	EXPECT_GT(number_now(), self->after.retry);
+	/* So does the end. */
+	after_close(&self->after);
+	EXPECT_EQ(0, self->after.child);
+	EXPECT_EQ(-1, waitpid(-1, &status, WNOHANG));
+	EXPECT_FALSE(exists(self, part));
+	EXPECT_TRUE(exists(self, name));
+}
+
+TEST_F(after, decoding_whose_child_is_killed_is_not_tried_again)
+{
+	self->options.format = "stf";
+	make_decoder(self, "echo x >$out\n" HOLD);
+	ASSERT_EQ(0, add_segment(self));
+	after_init(&self->after, self->store, &self->options);
+	ASSERT_TRUE(until_file(self, "begun", true));
+	kill(self->after.child, SIGKILL);
+	ASSERT_TRUE(until(self, &self->after.failed, 1));
+	EXPECT_STREQ("format=stf\nstatus=ended: killed\n", text_of(self, "decoded/" FIRST "/result"));
+	EXPECT_FALSE(exists(self, "decoded/" FIRST "/trace.stf"));
+	EXPECT_STREQ("level=error event=decode-failed name=" FIRST ".ftap why=\"ended by signal 9\"\n",
+		     told_since(&self->told));
+	after_step(&self->after, number_now(), TIME);
+	EXPECT_EQ(0, self->after.child);
+}
+
+int main(int argc, char **argv)
+{
+	return after_main(argc, argv);
+}

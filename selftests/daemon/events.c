@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Shows at which level what happens is told, and what is told at all. */
+#include "events.h"
+
+#include <errno.h>
+
+#include "kselftest_harness.h"
+#include "told.h"
+
+FIXTURE(events)
+{
+	struct told told;
+	struct run run;
+};
+
+FIXTURE_SETUP(events)
+{
+	self->run = (struct run){ .conf.directory = "/segments" };
+	told_open(&self->told);
+}
+
+FIXTURE_TEARDOWN(events)
+{
+	told_close(&self->told);
+}
+
+/* Of each move there is a line, of which one a second would be no warning to anybody. */
+TEST_F(events, the_first_step_below_the_configured_duty_is_a_warning)
+{
+	struct governor governor = { .cpu_budget = 10000, .least = 10000, .share = GOVERNOR_WHOLE };
+	const struct governor_measure dear = { .elapsed = 1000, .cpu = 100, .recorded = 1 };
+	const struct governor_measure cheap = { .elapsed = 1000, .recorded = 1 };
+	unsigned int warnings = 0, infos = 0, moves = 0;
+
+	for (int i = 0; i < 400; i++) {
+		const uint32_t from = governor.share;
+		enum governor_cause cause = governor_step(&governor, i < 20 ? &dear : &cheap);
+
+		if (!cause)
+			continue;
+		moves++;
+		event_share(&governor, from, cause);
+		if (!strncmp(told_since(&self->told), "level=warning event=share ", 26)) {
+			warnings++;
+			EXPECT_STREQ("level=warning event=share from=100.0000% to=50.0000% why=cpu "
+				     "own_cpu=10.0000% cpu_budget=1.0000% loss=0.0000% "
+				     "loss_budget=0.0000%\n", self->told.text);
+		} else if (!strncmp(self->told.text, "level=info event=share ", 23)) {
+			infos++;
+		}
+	}
+	EXPECT_EQ(GOVERNOR_WHOLE, governor.share);
+	EXPECT_EQ(1, warnings);
+	EXPECT_LT(10, infos);
+	EXPECT_EQ(moves, warnings + infos);
+	/* It was back where it is to be: what comes now is news again. */
+	governor_step(&governor, &dear);
+	event_share(&governor, GOVERNOR_WHOLE, GOVERNOR_CPU);
+	EXPECT_EQ(0, strncmp(told_since(&self->told), "level=warning ", 14));
+}
+
+TEST_F(events, what_was_left_is_told_if_there_was_any)
+{
+	static const struct {
+		struct store_left left;
+		const char *told;
+	} cases[] = {
+		{ { 0 }, "" },
+		{ { .finished = 1, .cut = 7 },
+		  "level=notice event=left finished=1 cut_bytes=7 bad=0 unreadable=0\n" },
+		{ { .bad = 2 }, "level=warning event=left finished=0 cut_bytes=0 bad=2 unreadable=0\n" },
+		{ { .failed = 1 },
+		  "level=warning event=left finished=0 cut_bytes=0 bad=0 unreadable=1\n" },
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		event_left(&cases[i].left);
+		EXPECT_STREQ(cases[i].told, told_since(&self->told));
+	}
+}
+
+TEST_F(events, a_full_disk_says_what_helps)
+{
+	event_full(&self->run, -ENOSPC);
+	EXPECT_TRUE(strstr(told_since(&self->told), "level=error event=full directory=/segments why=\"No "
+			   "space left on device\" fix=\"make room there, "));
+	event_full(&self->run, -EROFS);
+	EXPECT_TRUE(strstr(told_since(&self->told), "fix=\"mount it to be written: "));
+	event_full(&self->run, -EACCES);
+	EXPECT_TRUE(strstr(told_since(&self->told), "fix=\"chown it to flowtapd's user: "));
+	event_full(&self->run, -EIO);
+	EXPECT_TRUE(strstr(told_since(&self->told), "fix=\"recording waits until segments can be "));
+	event_room(&self->run);
+	EXPECT_STREQ("level=notice event=room directory=/segments\n", told_since(&self->told));
+}
+
+TEST_F(events, a_trigger_says_whom_it_is_about)
+{
+	struct flowtap_archive_trigger trigger = { .cause = FLOWTAP_ARCHIVE_CAUSE_ASKED };
+
+	event_trigger(&trigger, "SIGUSR2");
+	EXPECT_STREQ("level=notice event=trigger cause=asked by=SIGUSR2\n", told_since(&self->told));
+	trigger = (struct flowtap_archive_trigger){ .cause = FLOWTAP_ARCHIVE_CAUSE_CRASH, .pid = 7,
+						    .tid = 8 };
+	event_trigger(&trigger, "");
+	EXPECT_STREQ("level=notice event=trigger cause=crash pid=7 tid=8\n", told_since(&self->told));
+}
+
+TEST_HARNESS_MAIN

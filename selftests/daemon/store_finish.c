@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Shows that a segment whose archive could not be written to the end is finished up to its last whole
+ * block, and that one that cannot take its place does so when it can.
+ */
+#include "store_fixture.h"
+
+static const struct store_facts broken = {
+	.began = TIME, .ended = TIME + 60, .records = 1000, .why = "full", .broken = true,
+};
+
+static off_t size_of(FIXTURE_DATA(store) *self, const char *name)
+{
+	char path[256];
+	struct stat status;
+
+	snprintf(path, sizeof(path), "%s/%s", self->directory, name);
+	return stat(path, &status) ? -1 : status.st_size;
+}
+
+TEST_F(store, a_broken_one_ends_behind_its_last_whole_block)
+{
+	const size_t whole = sizeof(struct flowtap_archive_header) + 2 * BLOCK;
+	int fd = store_begin(self->store, TIME);
+
+	ASSERT_EQ(0, write_blocks(fd, BLOCKS));
+	ASSERT_EQ(0, ftruncate(fd, (off_t)(whole + 100)));
+	ASSERT_EQ(0, store_finish(self->store, &broken));
+	EXPECT_EQ((off_t)whole, size_of(self, FIRST ".ftap"));
+	EXPECT_EQ(-1, size_of(self, FIRST ".ftap.part"));
+}
+
+TEST_F(store, a_broken_one_without_any_is_removed)
+{
+	struct store_facts facts;
+	size_t n;
+
+	ASSERT_LE(0, store_begin(self->store, TIME));
+	EXPECT_EQ(-EBADMSG, store_finish(self->store, &broken));
+	EXPECT_EQ(-1, size_of(self, FIRST ".ftap"));
+	EXPECT_EQ(-1, size_of(self, FIRST ".ftap.part"));
+	EXPECT_EQ(0, store_retry(self->store, &facts));
+	store_segments(self->store, &n);
+	EXPECT_EQ(0, n);
+}
+
+TEST_F(store, one_that_cannot_take_its_place_does_so_later)
+{
+	struct store_facts facts = { 0 };
+	char path[256];
+	size_t n;
+
+	EXPECT_EQ(0, store_retry(self->store, &facts));
+	/* What a file cannot replace, also for root. */
+	snprintf(path, sizeof(path), "%s/" FIRST ".ftap", self->directory);
+	ASSERT_EQ(0, mkdir(path, 0755));
+	EXPECT_EQ(-EISDIR, add_segment(self->store, "size"));
+	EXPECT_LT(0, size_of(self, FIRST ".ftap.part"));
+	EXPECT_EQ(-EISDIR, store_retry(self->store, &facts));
+	ASSERT_EQ(0, rmdir(path));
+	EXPECT_EQ(1, store_retry(self->store, &facts));
+	EXPECT_EQ(1000, facts.records);
+	EXPECT_EQ(0, strcmp("size", facts.why));
+	EXPECT_EQ(0, store_retry(self->store, &facts));
+	EXPECT_EQ(-1, size_of(self, FIRST ".ftap.part"));
+	EXPECT_LT(0, size_of(self, FIRST ".ftap"));
+	store_segments(self->store, &n);
+	EXPECT_EQ(1, n);
+	EXPECT_EQ(0, add_segment(self->store, "size"));
+}
+
+TEST_F(store, one_that_somebody_removes_meanwhile_is_forgotten)
+{
+	struct store_facts facts;
+	char path[256];
+
+	snprintf(path, sizeof(path), "%s/" FIRST ".ftap", self->directory);
+	ASSERT_EQ(0, mkdir(path, 0755));
+	EXPECT_EQ(-EISDIR, add_segment(self->store, "size"));
+	snprintf(path, sizeof(path), "%s/" FIRST ".ftap.part", self->directory);
+	ASSERT_EQ(0, unlink(path));
+	EXPECT_EQ(0, store_retry(self->store, &facts));
+	EXPECT_EQ(0, add_segment(self->store, "size"));
+}
+
+TEST_HARNESS_MAIN

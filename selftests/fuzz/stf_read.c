@@ -1,0 +1,144 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Any bytes as a file into the reader of STF, as they are or as a chunk of a .zstf: what it makes
+ * of them the writer takes without a complaint, and is read back as just as many instructions.
+ */
+#include <flowtap/learned.h>
+#include <flowtap/stf.h>
+#include <flowtap/zstf.h>
+
+#include "stfcheck/sample.h"
+#include "unit/madestf.h"
+
+#include <errno.h>
+#include <zstd.h>
+
+static void look(struct flowtap_read *read, uint64_t offset, uint64_t line, const char *reason)
+{
+	(void)offset;
+	if (!reason[0] || line || !read->problems)
+		abort();
+}
+
+/* What is wrong with a block is not for the reader to hand on. */
+struct judge {
+	struct flowtap_sink sink;
+	struct flowtap_sink *next;
+	uint64_t instructions;
+};
+
+static int judge_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
+		       uint64_t target)
+{
+	struct judge *judge = (struct judge *)sink;
+	int error = judge->next->block(judge->next, block, taken, target);
+
+	if (error || !block->instructions || (!taken && target != block->address + block->size))
+		abort();
+	judge->instructions += block->instructions;
+	return 0;
+}
+
+static int judge_element(struct flowtap_sink *sink, const struct flowtap_element *element)
+{
+	struct judge *judge = (struct judge *)sink;
+
+	if (judge->next->element(judge->next, element))
+		abort();
+	return 0;
+}
+
+/* Reads the file and writes it again. Returns the instructions that were told. */
+static uint64_t read_and_write(int from, int to)
+{
+	const struct flowtap_stf_options options = { .generator = 0xff };
+	struct judge judge = { .sink = { judge_block, judge_element } };
+	struct flowtap_read read = { .sink = &judge.sink, .problem = look };
+	struct flowtap_stf *stf;
+	int error;
+
+	read.learned = flowtap_learned_new(1U << 20);
+	if (!read.learned || flowtap_stf_new(to, &options, &stf))
+		abort();
+	judge.next = flowtap_stf_sink(stf);
+	lseek(from, 0, SEEK_SET);
+	error = flowtap_stf_read(&read, from);
+	if (error && error != -EBADMSG && error != -EPROTONOSUPPORT)
+		abort();
+	if (judge.instructions > read.instructions)
+		abort();
+	error = flowtap_stf_finish(stf);
+	if (error && (error != -ENODATA || judge.instructions))
+		abort();
+	flowtap_stf_free(stf);
+	flowtap_learned_free(read.learned);
+	return judge.instructions;
+}
+
+static void try_file(int fd)
+{
+	struct output once = output_new(), twice = output_new();
+	uint64_t instructions = read_and_write(fd, once.fd);
+
+	if (instructions && read_and_write(once.fd, twice.fd) != instructions)
+		abort();
+	output_free(&once);
+	output_free(&twice);
+}
+
+/* As the only chunk, so that all of it gets behind the checksum. */
+static void make_zstf(int fd, const uint8_t *data, size_t size)
+{
+	size_t room = ZSTD_compressBound(size), packed;
+	uint64_t head[2] = { 1U << 20, 0 }, index[4] = { 1, 20, 0, size };
+	uint8_t *bytes = malloc(room);
+
+	packed = ZSTD_compress(bytes, room, data, size, 1);
+	head[1] = 20 + packed;
+	if (write(fd, "ZSTF", 4) != 4 || write(fd, head, 16) != 16 ||
+	    write(fd, bytes, packed) != (ssize_t)packed || write(fd, index, 32) != 32)
+		abort();
+	free(bytes);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	int fd = memfd_create("stf", MFD_CLOEXEC);
+
+	if (size % 4 == 3)
+		make_zstf(fd, data, size);
+	else if (write(fd, data, size) != (ssize_t)size)
+		abort();
+	try_file(fd);
+	close(fd);
+	return 0;
+}
+
+/* Traces of random flows, plain and compressed. */
+static size_t make_seed(uint8_t *buffer, size_t room, unsigned int n)
+{
+	const struct flowtap_zstf_options zstf = { .markers = 20, .level = 1 };
+	struct output output = made_stf(n, n & 1, 40, n & 2 ? &zstf : NULL);
+	size_t size = output.size < room ? output.size : room;
+
+	memcpy(buffer, output.bytes, size);
+	output_free(&output);
+	return size;
+}
+
+size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n)
+{
+	if (n >= 12)
+		return 0;
+	if (n >= SAMPLES) {
+		static uint8_t made[12][8192];
+		static size_t sizes[12];
+
+		if (!sizes[n])
+			sizes[n] = make_seed(made[n], sizeof(made[n]), n);
+		memcpy(buffer, made[n], sizes[n] < room ? sizes[n] : room);
+		return sizes[n];
+	}
+	memcpy(buffer, samples[n].bytes, samples[n].size < room ? samples[n].size : room);
+	return samples[n].size;
+}

@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Shows that ETE's trace survives an idle state that loses the registers and a CPU that comes online
+ * with anything in them, and that whoever disturbs the hardware is told (module/rival_ete.c).
+ */
+#include "kselftest_harness.h"
+#include "rival.h"
+#include "worker.h"
+
+#define CPU1 "/sys/devices/system/cpu/cpu1/online"
+
+FIXTURE(rival)
+{
+	struct flowtap_configure configure;
+	struct aux aux;
+	struct worker worker;
+	unsigned int cpu;
+};
+
+FIXTURE_SETUP(rival)
+{
+	int error;
+
+	self->aux.stream.fd = -1;
+	self->worker.pid = -1;
+	/* Before flowtap: whatever happens to a CPU that comes online has happened then. */
+	if (!access(DEVICE, F_OK))
+		ASSERT_EQ(0, unload());
+	error = rival_load();
+	ASSERT_EQ(0, load(""));
+	if (error)
+		SKIP(return, "no rival.ko, or no trace buffer here: %s", strerror(-error));
+	self->cpu = cpus_online() > 1;
+	self->configure = tracing(self->cpu, 512);
+	pin(0, 0);
+}
+
+FIXTURE_TEARDOWN(rival)
+{
+	aux_close(&self->aux);
+	if (self->worker.pid > 0)
+		end_worker(&self->worker);
+	rival_unload();
+}
+
+static bool whole(struct aux *aux)
+{
+	aux_take(aux);
+	return !aux->wrong && aux->records;
+}
+
+/* The worker is in its turn, from before the first to after the last. */
+TEST_F(rival, an_idle_state_may_lose_the_registers)
+{
+	unsigned int n, tries;
+	char byte = 0;
+
+	self->worker = start_worker(self->cpu, 300000);
+	for (n = 0; n < 4; n++) {
+		if (n & 1)
+			self->configure.modes |= FLOWTAP_MODE_KERNEL;
+		else
+			self->configure.modes &= ~FLOWTAP_MODE_KERNEL;
+		if (n & 2)
+			self->configure.flags |= FLOWTAP_CPU_WIDE;
+		ASSERT_EQ(0, n & 2 ? aux_open(&self->aux, &self->configure) ?:
+			     enable(&self->aux.stream) :
+			     trace(&self->aux, &self->configure, self->worker.pid));
+		/* The worker may have ended its turn before the CPU idles. */
+		for (tries = 0; tries < 20 && self->aux.records <= 10; tries++) {
+			ASSERT_EQ(1, write(self->worker.go, &byte, 1));
+			ASSERT_EQ(0, rival("idle %u 25 500000 %u", self->cpu, n + 1));
+			aux_take(&self->aux);
+			ASSERT_EQ(1, read(self->worker.done, &byte, 1));
+			aux_take(&self->aux);
+		}
+		ASSERT_EQ(0, disable(&self->aux.stream));
+		EXPECT_TRUE(whole(&self->aux)) TH_LOG("%u: %s", n, self->aux.wrong);
+		EXPECT_LT(10, self->aux.records);
+		/*
+		 * Nothing of a task is missing, for it has left before; of the CPU the way to
+		 * sleep and back is, which the next record tells.
+		 */
+		EXPECT_EQ(n == 3 ? 1U << FLOWTAP_CAUSE_OFFLINE : 0, self->aux.losses)
+			TH_LOG("%u: losses %#x", n, self->aux.losses);
+		EXPECT_EQ(0, all_gaps(&self->aux)) TH_LOG("%u", n);
+		aux_close(&self->aux);
+	}
+}
+
+TEST_F(rival, a_cpu_may_come_online_with_anything_in_its_registers)
+{
+	if (cpus_online() < 2 || write_file(CPU1, "1"))
+		SKIP(return, "no CPU here can go");
+	ASSERT_EQ(0, write_file(CPU1, "0"));
+	ASSERT_EQ(0, rival("online 1"));
+	ASSERT_EQ(0, write_file(CPU1, "1"));
+	ASSERT_EQ(0, rival("online 0"));
+	self->worker = start_worker(1, 1000);
+	ASSERT_EQ(0, trace(&self->aux, &self->configure, self->worker.pid));
+	ASSERT_TRUE(turn(&self->worker));
+	ASSERT_EQ(0, disable(&self->aux.stream));
+	EXPECT_TRUE(whole(&self->aux)) TH_LOG("%s", self->aux.wrong);
+	EXPECT_TRUE(nothing_lost(&self->aux));
+}
+
+/* What comes until the next piece is lost, which is told with its cause; then all is as before. */
+TEST_F(rival, who_disturbs_the_hardware_is_told)
+{
+	unsigned int n, collisions = 0, before;
+
+	self->worker = start_worker(self->cpu, 1500000);
+	self->configure.aux_pages = 4096;
+	ASSERT_EQ(0, trace(&self->aux, &self->configure, self->worker.pid));
+	/* A worker that is not on its CPU just then, or has ended its turn, is not disturbed. */
+	for (n = 0; n < 20 && !self->aux.gaps[FLOWTAP_CAUSE_HARDWARE]; n++) {
+		before = self->aux.records;
+		ASSERT_EQ(1, write(self->worker.go, &(char){ 0 }, 1));
+		ASSERT_TRUE(WAIT_FOR((aux_take(&self->aux), self->aux.records > before)));
+		ASSERT_EQ(0, rival("disturb %u", self->cpu));
+		ASSERT_EQ(1, read(self->worker.done, &(char){ 0 }, 1));
+		/* At the end of its turn: it is told with the next one's first piece. */
+		ASSERT_TRUE(turn(&self->worker));
+		aux_take(&self->aux);
+	}
+	ASSERT_EQ(0, disable(&self->aux.stream));
+	EXPECT_TRUE(whole(&self->aux)) TH_LOG("%s", self->aux.wrong);
+	for (n = 0; n < self->aux.records && n < AUX_SEEN; n++)
+		collisions += !!(self->aux.seen[n].flags & FLOWTAP_AUX_COLLISION);
+	EXPECT_GE(1, collisions);
+	EXPECT_EQ(1, self->aux.gaps[FLOWTAP_CAUSE_HARDWARE]);
+	EXPECT_EQ(1, all_gaps(&self->aux));
+	EXPECT_EQ(1U << FLOWTAP_CAUSE_HARDWARE, self->aux.losses);
+	/* It went on. */
+	ASSERT_GE(AUX_SEEN, self->aux.records);
+	EXPECT_EQ(0, self->aux.seen[self->aux.records - 1].flags & FLOWTAP_AUX_COLLISION);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * The comparator notices: logs and traces of the whole model without QEMU are equal, and each of
+ * many small changes to what the log says, to the trace or to what was collected is a difference.
+ * Logs that are damaged at random are refused or compared, nothing else.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "changes.h"
+#include "decoders.h"
+#include "judge_internal.h"
+#include "world.h"
+
+#define WORLDS	8
+#define TRIES	6	/* of each change in each world, at different places */
+#define DAMAGES	25	/* of each file of each world */
+
+static char directory[] = "/tmp/compare_test.XXXXXX";
+static char prefix[64];
+
+/* --- Worlds in which nothing is lost but by what a test takes away. --- */
+
+static struct world *make(unsigned int number)
+{
+	struct world_options options;
+	struct world *world;
+
+	world_choose(&options, number);
+	options.unit.maxspec = 0;
+	options.unit.commopt = true;
+	options.adversary.what = number & 1 ? 0 : ADVERSARY(DELAY) | ADVERSARY(WITHHOLD) |
+						   ADVERSARY(SPURIOUS);
+	if (number % 5 == 4)
+		options.adversary.what |= ADVERSARY(OVERFLOW);
+	options.adversary.rate = number % 5 == 4 ? 300 : 0;
+	options.mode = 0;
+	options.watermark = number % 3 == 2 ? 4096 : 0;
+	options.pages = number % 5 == 3 ? 2 : 16;
+	options.sessions = 2;
+	options.instructions = 3000;
+	options.filter = number % 4 == 3;
+	options.levels = number % 3 ? 3 : 2;
+	options.configr |= 1 << 6 | 1 << 11 | (number & 1) << 4;
+	world = world_new(&options, number, prefix);
+	world_run(world);
+	if (world_end(world)) {
+		printf("Bail out! the log cannot be written\n");
+		exit(1);
+	}
+	return world;
+}
+
+static const struct decoder *const decoders[] = { &decoder_flowtap, &decoder_opencsd };
+
+static struct judge judge;
+
+/* Whether a decoder finds no difference. */
+static bool equal(const struct subject *subject, unsigned int which, bool print, uint8_t *covered)
+{
+	struct alignment alignment;
+	bool fine = false;
+
+	if (align(&alignment, &subject->history, subject->pieces, subject->npieces)) {
+		if (print)
+			printf("# %s\n", alignment.error);
+	} else {
+		fine = !alignment.missing &&
+		       !decode(decoders[which], &subject->history, &alignment, false, &judge,
+			       covered) && !judge.failed;
+		if (judge.failed && print)
+			judge_print(&judge, stdout);
+	}
+	align_free(&alignment);
+	return fine;
+}
+
+struct tally {
+	unsigned int made;
+	unsigned int noticed;
+};
+
+static struct tally tallies[CHANGES];
+
+static void try_change(const struct subject *of, size_t which, unsigned int number)
+{
+	struct history_stored *stored = NULL;
+	struct subject subject = subject_borrow(of);
+
+	subject.rng.state = of->rng.state + 1000 * which + number;
+	if (!(changes[which].whole && of->lossy) && changes[which].make(&subject)) {
+		if (changes[which].stored)
+			stored = subject_take_stored(&subject);
+		tallies[which].made++;
+		if (!equal(&subject, number & 1, false, NULL))
+			tallies[which].noticed++;
+		else
+			printf("# world %llu, number %u: not noticed: %s (%s)\n",
+			       (unsigned long long)of->world->options.adversary.seed, number,
+			       changes[which].name, decoders[number & 1]->name);
+	}
+	change_undo();
+	free(stored);
+	subject_give_back(&subject);
+}
+
+/* --- Files that are damaged at random. --- */
+
+static unsigned int refused;
+
+static void damage(const struct subject *subject, bool code)
+{
+	const struct log_bytes *of = code ? &subject->history.code_file : &subject->history.pe_file;
+	struct subject other = *subject;
+	uint8_t *bytes;
+
+	other.rng.state += code;
+	for (unsigned int i = 0; i < DAMAGES; i++) {
+		struct log_bytes file = { NULL, of->size };
+
+		bytes = malloc(of->size + 1);
+		if (!bytes)
+			abort();
+		memcpy(bytes, of->bytes, of->size);
+		for (unsigned int n = 1 + rng_below(&other.rng, 3); n; n--)
+			bytes[rng_below(&other.rng, of->size)] = rng_next(&other.rng);
+		if (rng_one_in(&other.rng, 8))
+			file.size = rng_below(&other.rng, of->size);
+		file.bytes = bytes;
+		if (history_take(&other.history, code ? file : subject->history.code_file,
+				 code ? subject->history.pe_file : file, NULL))
+			refused++;
+		else
+			equal(&other, i & 1, false, NULL);
+		history_free(&other.history);
+		free(bytes);
+	}
+}
+
+static bool check_world(unsigned int number)
+{
+	struct subject subject = { .world = make(number), .rng = { number } };
+	bool fine = true;
+
+	if (history_read(&subject.history, prefix, 0, NULL)) {
+		printf("# world %u: %s\n", number, subject.history.error);
+		return false;
+	}
+	subject.covered = calloc(subject.history.n + 1, 1);
+	subject.pieces = subject.world->collected;
+	subject.npieces = subject.world->ncollected;
+	for (unsigned int i = 0; i < 2; i++)
+		fine &= equal(&subject, i, true, i ? NULL : subject.covered);
+	subject.skipped = judge.counts.skipped;
+	subject.lossy = judge.counts.gaps;
+	fine &= subject.npieces && memchr(subject.covered, 1, subject.history.n);
+	for (size_t i = 0; fine && i < CHANGES; i++)
+		for (unsigned int n = 0; n < TRIES; n++)
+			try_change(&subject, i, n);
+	damage(&subject, false);
+	damage(&subject, true);
+	free(subject.covered);
+	history_free(&subject.history);
+	log_unmap(&subject.history.code_file);
+	log_unmap(&subject.history.pe_file);
+	world_free(subject.world);
+	return fine;
+}
+
+static void clean(void)
+{
+	static const char *const suffixes[] = { "code", "report", "0" };
+	char path[80];
+
+	for (int i = 0; i < 3; i++) {
+		snprintf(path, sizeof(path), "%s.%s", prefix, suffixes[i]);
+		unlink(path);
+	}
+	rmdir(directory);
+}
+
+static bool say(unsigned int number, bool fine, const char *what)
+{
+	printf("%sok %u %s\n", fine ? "" : "not ", number, what);
+	return fine;
+}
+
+int main(void)
+{
+	unsigned int made = 0, noticed = 0;
+	char what[200];
+	bool fine = true, all;
+
+	if (!mkdtemp(directory))
+		return 2;
+	snprintf(prefix, sizeof(prefix), "%s/log", directory);
+	history_limit = 1 << 18;
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	printf("TAP version 13\n1..%d\n", CHANGES + 2);
+	for (unsigned int i = 1; i <= WORLDS; i++)
+		fine &= check_world(i);
+	clean();
+	all = say(1, fine, "what was not changed is equal, by both decoders");
+	for (size_t i = 0; i < CHANGES; i++) {
+		snprintf(what, sizeof(what), "noticed: %s, %u of %u", changes[i].name,
+			 tallies[i].noticed, tallies[i].made);
+		all &= say(i + 2, tallies[i].made && tallies[i].noticed == tallies[i].made, what);
+		made += tallies[i].made;
+		noticed += tallies[i].noticed;
+	}
+	snprintf(what, sizeof(what), "of %u logs damaged at random %u are refused", 2 * WORLDS * DAMAGES,
+		 refused);
+	all &= say(CHANGES + 2, refused > 0, what);
+	printf("# %u changes, %u noticed\n", made, noticed);
+	return !all;
+}

@@ -1,0 +1,321 @@
+// SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * What the flow lacks of the log, and the gaps. All that was executed and is not in the flow lies
+ * in one gap, of its CPU and, at EL0, of its task; so does each loss of bytes that were generated.
+ */
+#include "recording.h"
+
+#include <flowtap/flow.h>
+#include <inttypes.h>
+
+#define TRBSR_S (1U << 17)
+
+/* From one time of the log to the next. */
+struct stretch {
+	uint64_t executed;
+	uint64_t decoded;
+	uint64_t missing;	/* that were to be traced */
+	uint8_t mark;		/* of whoever has them in the flow, 0 nobody */
+	bool mixed;		/* several have */
+	bool overflow;		/* the flow has one here */
+	bool stop;
+	bool losing;		/* LOG_LOST: the time comes next */
+	uint64_t lost;		/* bytes */
+};
+
+struct pass {
+	struct recording *recording;
+	const struct history *history;
+	const uint8_t *covered;
+	uint32_t cpu;
+	struct history_place at;
+	struct stretch stretch;
+	struct stretch kernel;	/* before EL0 was entered, of which the stay tells the time */
+	uint64_t time;		/* of the log before */
+	/* The stay that the exception comes behind. */
+	bool stayed;		/* it is this recording's */
+	bool whole;		/* all of it is in the flow */
+	uint32_t tid;
+	uint64_t since, until;
+};
+
+/* What can be the cause of what: bits FLOWTAP_CAUSE_. */
+#define CAUSES_BYTES	(1U << FLOWTAP_CAUSE_HARDWARE | 1U << FLOWTAP_CAUSE_RING_FULL)
+#define CAUSES_UNTRACED	(CAUSES_BYTES | 1U << FLOWTAP_CAUSE_DISPLACED | \
+			 1U << FLOWTAP_CAUSE_DISABLED | 1U << FLOWTAP_CAUSE_OFFLINE | \
+			 1U << FLOWTAP_CAUSE_NO_STREAM | 1U << FLOWTAP_CAUSE_MEMORY)
+
+/* The one gap that it lies in; tid 0: of any task. NULL: it has failed. */
+static struct recording_gap *find_gap(struct pass *pass, uint32_t tid, uint64_t since,
+				      uint64_t until, uint32_t causes, const char *what)
+{
+	struct recording *recording = pass->recording;
+	struct recording_gap *found = NULL;
+	unsigned int n = 0;
+
+	for (size_t i = 0; i < recording->ngaps; i++) {
+		struct recording_gap *gap = &recording->gaps[i];
+
+		if (gap->cpu != pass->cpu || (tid && gap->tid != tid) ||
+		    gap->since > since + RECORDING_SLACK || until > gap->until + RECORDING_SLACK)
+			continue;
+		found = gap;
+		n++;
+	}
+	if (n == 1 && causes >> found->cause & 1)
+		return found;
+	recording_fail(recording, "CPU %u, item %zu: %s (task %u, from %" PRIx64 " to %" PRIx64
+		       ") in %u gaps%s%s", pass->cpu, pass->at.item, what, tid, since, until, n,
+		       n == 1 ? ", which cannot be for " : "",
+		       n == 1 ? flowtap_gap_name(found->cause) : "");
+	return NULL;
+}
+
+static bool in_window(const struct pass *pass, uint64_t since, uint64_t until)
+{
+	const struct recording *recording = pass->recording;
+
+	return since >= recording->cpu_begin[pass->cpu] && until <= recording->cpu_end[pass->cpu];
+}
+
+/* Whether the stay is this recording's. */
+static bool is_ours(const struct pass *pass, const struct recording_task *task, uint64_t since,
+		    uint64_t until)
+{
+	const struct recording *recording = pass->recording;
+
+	if (recording->wide)
+		return in_window(pass, since, until);
+	if (!task || until < recording->begin || since > recording->end)
+		return false;
+	/* Recording of what was there before begins at some moment, which its first gap tells. */
+	return !task->before || since >= task->first;
+}
+
+static void take_stay(struct pass *pass, const struct history_event *event)
+{
+	struct recording *recording = pass->recording;
+	const uint32_t tid = event->fields[0];
+	const uint64_t since = recording_ns(recording, event->fields[1]);
+	const uint64_t until = recording_ns(recording, event->fields[2]);
+	const struct stretch *stretch = &pass->stretch;
+	const uint64_t untraced = event->fields[3];
+	/* At least the exception that ended it is missing then. */
+	const bool off = !(pass->at.state.tracing == LOG_TRACED && pass->at.state.els & 1);
+	struct recording_task *task = recording_task(recording, tid);
+	struct recording_gap *gap;
+
+	if (stretch->decoded && (stretch->mixed || stretch->mark != recording_mark(recording, tid)))
+		recording_fail(recording, "CPU %u, item %zu: what task %u executed is another's in the "
+			       "flow", pass->cpu, pass->at.item, tid);
+	if (!is_ours(pass, task, since, until) || !(recording->modes & FLOWTAP_MODE_USER))
+		return;
+	recording->executed += stretch->executed + untraced;
+	recording->decoded += stretch->decoded;
+	recording->missing += stretch->missing + untraced;
+	pass->stayed = true;
+	pass->whole = !off && !untraced && !stretch->missing && stretch->decoded;
+	pass->tid = tid;
+	pass->since = since;
+	pass->until = until;
+	if (!off && !untraced && (!stretch->missing || stretch->overflow))
+		return;
+	gap = find_gap(pass, tid, since, until, off ? CAUSES_UNTRACED : CAUSES_BYTES,
+		       off ? "what was not traced at EL0 is" :
+			     "what was traced at EL0 and is not in the flow is");
+	if (!gap)
+		return;
+	gap->stays += off;
+	gap->missing += stretch->missing;
+	gap->untraced += untraced;
+}
+
+/* The kernel's, between two times. */
+static void take_kernel(struct pass *pass, const struct stretch *stretch, uint64_t time)
+{
+	struct recording_gap *gap;
+
+	if (!stretch->missing || stretch->overflow || !in_window(pass, pass->time, time))
+		return;
+	gap = find_gap(pass, 0, pass->time, time, CAUSES_BYTES,
+		       "instructions of the kernel that the flow has not are");
+	if (gap)
+		gap->missing += stretch->missing;
+}
+
+static void take_lost(struct pass *pass, uint64_t time)
+{
+	const struct stretch *stretch = &pass->stretch;
+	struct recording_gap *gap;
+
+	if (!in_window(pass, time, time))
+		return;
+	gap = find_gap(pass, 0, time, time, CAUSES_BYTES, "bytes that the trace buffer lost are");
+	if (!gap)
+		return;
+	gap->losses++;
+	gap->bytes += stretch->lost;
+	pass->recording->losses++;
+}
+
+static void take_stop(struct pass *pass, uint64_t time)
+{
+	struct recording *recording = pass->recording;
+
+	for (size_t i = 0; i < recording->ngaps; i++)
+		if (recording->gaps[i].cpu == pass->cpu && recording->gaps[i].since <= time &&
+		    time <= recording->gaps[i].until)
+			recording->gaps[i].stops++;
+}
+
+static void take_time(struct pass *pass, uint64_t time)
+{
+	if (pass->stretch.losing)
+		take_lost(pass, time);
+	if (pass->stretch.stop)
+		take_stop(pass, time);
+	pass->stretch.losing = pass->stretch.stop = false;
+	pass->stretch.lost = 0;
+}
+
+static void take_block(struct pass *pass, const struct log_block *block)
+{
+	struct stretch *stretch = &pass->stretch;
+	const uint8_t mark = pass->covered[pass->at.item];
+	const bool user = !pass->at.state.el;
+
+	stretch->executed += block->n;
+	if (mark) {
+		stretch->decoded += block->n;
+		stretch->mixed |= stretch->mark && stretch->mark != mark;
+		stretch->mark = mark;
+	} else if (history_traced(&pass->at.state) &&
+		   (user || history_p0(&pass->history->config, block))) {
+		/* Before the kernel's trace stops no P0 element may cover the last ones. */
+		stretch->missing += block->n;
+	}
+}
+
+/* It ends the stay, and may be lost where that is not, or where nothing was executed in it. */
+static void take_exception(struct pass *pass)
+{
+	struct recording *recording = pass->recording;
+	const bool lost = history_traced(&pass->at.state) && !pass->covered[pass->at.item];
+
+	if (pass->whole && lost)
+		find_gap(pass, pass->tid, pass->since, pass->until, CAUSES_BYTES,
+			 "an exception from EL0 that the flow has not is");
+	for (size_t i = 0; pass->stayed && lost && i < recording->ngaps; i++) {
+		struct recording_gap *gap = &recording->gaps[i];
+
+		gap->exceptions += gap->cpu == pass->cpu && gap->tid == pass->tid &&
+				   gap->since <= pass->since && pass->until <= gap->until;
+	}
+	pass->stayed = pass->whole = false;
+}
+
+static void take_event(struct pass *pass, const struct history_event *event)
+{
+	uint64_t time;
+
+	switch (event->kind) {
+	case LOG_EXCEPTION:
+		take_exception(pass);
+		break;
+	case LOG_OVERFLOW:
+		pass->stretch.overflow |= pass->covered[pass->at.item];
+		break;
+	case LOG_BUFFER:
+		pass->stretch.stop |= event->fields[0] & TRBSR_S;
+		break;
+	case LOG_LOST:
+		pass->stretch.losing = true;
+		pass->stretch.lost += event->fields[0];
+		break;
+	case LOG_RETURN:
+		if (event->fields[0])
+			break;
+		pass->kernel = pass->stretch;
+		pass->stretch = (struct stretch){ 0 };
+		break;
+	case LOG_TIME:
+		time = recording_ns(pass->recording, event->fields[0]);
+		take_time(pass, time);
+		/* A stay goes on. */
+		if (!pass->at.state.el)
+			break;
+		take_kernel(pass, &pass->stretch, time);
+		pass->time = time;
+		pass->stretch = (struct stretch){ 0 };
+		break;
+	case LOG_STAY:
+		time = recording_ns(pass->recording, event->fields[2]);
+		take_time(pass, time);
+		take_kernel(pass, &pass->kernel, recording_ns(pass->recording, event->fields[1]));
+		take_stay(pass, event);
+		pass->time = time;
+		pass->stretch = pass->kernel = (struct stretch){ 0 };
+		break;
+	}
+}
+
+static void pass_over(struct pass *pass)
+{
+	const struct history *history = pass->history;
+
+	while (pass->at.item < history->n && !pass->recording->failed) {
+		const struct history_event *event = history_event(history, &pass->at);
+		const struct log_block *block = history_block(history, &pass->at);
+
+		if (block) {
+			take_block(pass, block);
+			history_go(history, &pass->at, block->n);
+			continue;
+		}
+		take_event(pass, event);
+		history_pass(history, &pass->at);
+	}
+}
+
+static void find_those_before(struct recording *recording, const struct history *history)
+{
+	for (size_t i = 0; i < history->nevents; i++) {
+		const struct history_event *event = &history->events[i];
+		struct recording_task *task;
+
+		if (event->kind != LOG_STAY ||
+		    recording_ns(recording, event->fields[2]) >= recording->begin)
+			continue;
+		task = recording_task(recording, event->fields[0]);
+		if (task)
+			task->before = true;
+	}
+}
+
+void recording_losses(struct recording *recording)
+{
+	for (uint32_t cpu = 0; cpu < RECORDING_CPUS; cpu++)
+		if (recording->histories[cpu])
+			find_those_before(recording, recording->histories[cpu]);
+	for (uint32_t cpu = 0; cpu < RECORDING_CPUS && !recording->failed; cpu++) {
+		struct pass pass = {
+			.recording = recording, .history = recording->histories[cpu], .cpu = cpu,
+			.covered = recording->covered[cpu], .at = history_begin(),
+		};
+
+		if (pass.history)
+			pass_over(&pass);
+	}
+	for (size_t i = 0; i < recording->ngaps && !recording->failed; i++) {
+		const struct recording_gap *gap = &recording->gaps[i];
+
+		if (gap->losses || gap->missing || gap->stays || gap->exceptions)
+			continue;
+		if (gap->stops)
+			recording->idle++;
+		else
+			recording_fail(recording, "the gap %s of task %u on CPU %u from %" PRIx64 " to %"
+				       PRIx64 ": nothing was lost there", flowtap_gap_name(gap->cause),
+				       gap->tid, gap->cpu, gap->since, gap->until);
+	}
+}

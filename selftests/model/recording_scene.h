@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* What recording_test.c changes. */
+#ifndef FLOWTAP_MODEL_RECORDING_SCENE_H
+#define FLOWTAP_MODEL_RECORDING_SCENE_H
+
+#include <flowtap/archive.h>
+#include <linux/flowtap.h>
+#include <stdbool.h>
+
+#define SCENE_LINES	200
+#define SCENE_RECORDS	32
+#define SCENE_FORKS	8
+#define SCENE_BLOCK	3	/* instructions, that each line of the flow has */
+
+union record {
+	struct flowtap_record header;
+	struct flowtap_record_aux aux;
+	struct flowtap_record_gap gap;
+	struct flowtap_record_clock clock;
+};
+
+struct scene {
+	char lines[SCENE_LINES][160];	/* of the flow */
+	unsigned int n;
+	union record records[SCENE_RECORDS];
+	unsigned int nrecords;
+	struct flowtap_archive_task forks[SCENE_FORKS];
+	unsigned int nforks;
+	bool inherit;			/* it was recorded so */
+};
+
+extern struct scene truth;
+
+/* Thread 11 is 10's; it forked process 12, and that has a thread 13. Of those all is lost. */
+#define SCENE_CHILD	12
+#define SCENE_THREAD	13
+
+/* Writes the log of CPUs 0 and 1, and fills `truth`. Ends the program where that cannot be. */
+void scene_make(const char *prefix);
+
+#endif

@@ -1,0 +1,327 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* flowtap convert: a trace in another format. */
+#include "gaps.h"
+#include "input.h"
+#include "json.h"
+#include "leftout.h"
+#include "output.h"
+#include "tool.h"
+#include "tracefile.h"
+
+#include <errno.h>
+#include <flowtap/learned.h>
+#include <flowtap/stf_copy.h>
+#include <getopt.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char help[] =
+	"usage: flowtap convert IN OUT [OPTION...]\n"
+	"\n"
+	"Writes the trace IN in another format. IN is any that can be read (stf, zstf,\n"
+	"tarmac, qemu4v, also packed by gzip); its first bytes say which. The format of OUT is\n"
+	"the ending of its name, or --to. - is standard input or output.\n"
+	"\n"
+	"  -f, --from FORMAT   what IN is, whatever it begins with\n"
+	"  -t, --to FORMAT     what OUT becomes: stf, zstf, tarmac, qemu4v or flow\n"
+	"      --rewrite       from STF to STF: as flowtap writes it, instead of each record as it is\n"
+	"  -q, --quiet         no summary and no progress\n"
+	"      --json          the summary as JSON\n"
+	"  -h, --help          this text\n"
+	"\n"
+	"Options of formats:\n"
+	FORMAT_HELP
+	"\n"
+	"What IN holds and OUT's format cannot is left out, counted, and told once, in the\n"
+	"summary: on standard output, on standard error if the trace goes there. OUT is written\n"
+	"under another name (OUT.part) until it is whole. What was written stays there, to be read,\n"
+	"if the command is interrupted or the disk is full; of the flow it is removed.\n"
+	"\n"
+	"Exit status: 0; 1 for an error; 2 for wrong usage; 3 if IN is damaged, what is good of\n"
+	"it was converted.\n";
+
+struct converting {
+	struct tracefile in;
+	struct output output;
+	struct format format;
+	struct format_wish wish;
+	const struct format_kind *from;
+	const char *path;		/* of OUT */
+	uint64_t bytes;			/* of it */
+	struct flowtap_stf_copy copy;	/* if it copies */
+	bool rewrite;
+	bool quiet;
+	bool json;
+};
+
+/* From STF to STF: its records. */
+static bool copies(const struct converting *converting)
+{
+	return converting->in.kind->read == flowtap_stf_read &&
+	       converting->wish.kind->read == flowtap_stf_read && !converting->rewrite;
+}
+
+static void summary_text(FILE *file, const struct converting *converting)
+{
+	const struct leftout *leftout = &converting->format.leftout;
+	const char *input = input_name(converting->in.path);
+	char number[32], blocks[32];
+
+	print_plain(file, input, strlen(input));
+	fprintf(file, ": %s\n  instructions  %s, in %s blocks\n", converting->in.kind->title,
+		number_group(leftout->instructions, number),
+		number_group(leftout->blocks, blocks));
+	gaps_print(file, leftout->gaps, NULL);
+	if (copies(converting)) {
+		fprintf(file, "  records       %s, each as it was\n",
+			number_group(converting->copy.records, number));
+	} else {
+		if (leftout_some(leftout) || tracefile_some_extra(&converting->in))
+			fputs("  left out\n", file);
+		leftout_print(file, leftout);
+		tracefile_print_extra(file, &converting->in);
+	}
+	fputs("  written       ", file);
+	if (converting->bytes)
+		fprintf(file, "%s of ", number_bytes(converting->bytes, number));
+	fprintf(file, "%s to ", converting->wish.kind->name);
+	if (strcmp(converting->path, "-"))
+		print_plain(file, converting->path, strlen(converting->path));
+	else
+		fputs("standard output", file);
+	fputc('\n', file);
+}
+
+static void summary_json(FILE *file, const struct converting *converting)
+{
+	struct json json = { .file = file };
+
+	json_open(&json, NULL, '{');
+	json_string(&json, "input", input_name(converting->in.path));
+	json_string(&json, "input_format", converting->in.kind->name);
+	json_string(&json, "output", converting->path);
+	json_string(&json, "format", converting->wish.kind->name);
+	json_number(&json, "output_bytes", converting->bytes);
+	json_number(&json, "instructions", converting->format.leftout.instructions);
+	json_number(&json, "blocks", converting->format.leftout.blocks);
+	gaps_json(&json, converting->format.leftout.gaps, NULL);
+	leftout_json(&json, &converting->format.leftout);
+	if (copies(converting))
+		json_number(&json, "records_copied", converting->copy.records);
+	tracefile_json(&json, &converting->in);
+	json_close(&json, '}');
+}
+
+static void summarise(const struct converting *converting)
+{
+	FILE *file = strcmp(converting->path, "-") ? stdout : stderr;
+
+	if (converting->json)
+		summary_json(file, converting);
+	else if (!converting->quiet)
+		summary_text(file, converting);
+}
+
+static int problem(const struct converting *converting, int error)
+{
+	if (tracefile_told(&converting->in, error))
+		return error;
+	switch (-error) {
+	case ENODATA:
+		complain("'%s' has no instruction, so there is no %s",
+			 input_name(converting->in.path), converting->wish.kind->title);
+		break;
+	case ENOMEM:
+		complain("no memory");
+		break;
+	case EOPNOTSUPP:
+		format_complain_isa(converting->wish.kind, input_name(converting->in.path));
+		break;
+	default:
+		complain("cannot convert '%s' to '%s': %s", input_name(converting->in.path),
+			 converting->path, strerror(-error));
+	}
+	return error;
+}
+
+/* --- From STF to STF. --- */
+
+static int no_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
+		    uint64_t target)
+{
+	(void)sink;
+	(void)block;
+	(void)taken;
+	(void)target;
+	return 0;
+}
+
+static int no_element(struct flowtap_sink *sink, const struct flowtap_element *element)
+{
+	(void)sink;
+	(void)element;
+	return 0;
+}
+
+static void show_progress(struct flowtap_stf_copy *copy, uint64_t done, uint64_t size)
+{
+	tracefile_progress(copy->argument, done, size);
+}
+
+/* Read for what it is and what is wrong with it first. 0 or -errno. */
+static int copy_stf(struct converting *converting)
+{
+	struct flowtap_sink nowhere = { no_block, no_element };
+	const struct flowtap_zstf_options zstf = { .level = converting->wish.level };
+	struct tracefile *in = &converting->in;
+	int error;
+
+	leftout_init(&converting->format.leftout, &converting->wish, &nowhere);
+	in->doing = converting->quiet ? NULL : "reading";
+	error = tracefile_read(in, &converting->format.leftout.sink);
+	if (error)
+		return error;
+	if (lseek(in->fd, 0, SEEK_SET) < 0)
+		return -errno;
+	in->doing = converting->quiet ? NULL : "copying";
+	converting->copy = (struct flowtap_stf_copy){
+		.zstf = converting->wish.kind->seeks ? &zstf : NULL,
+		.progress = in->doing ? show_progress : NULL,
+		.argument = in,
+	};
+	output_keep(&converting->output);
+	error = flowtap_stf_copy(&converting->copy, in->fd, converting->output.fd);
+	tracefile_end_progress(in);
+	if (!error && converting->copy.damaged && !in->read.problems)
+		complain("'%s': a record of more than %u MiB was left out", input_name(in->path),
+			 FLOWTAP_STF_COPY_LONGEST >> 20);
+	return error;
+}
+
+/* --- From any format to any. --- */
+
+static int write_flow(struct converting *converting)
+{
+	char comment[4200];
+	int error;
+
+	snprintf(comment, sizeof(comment), "input=%.4096s\n", converting->in.path);
+	error = format_open(&converting->format, &converting->output, &converting->wish,
+			    flowtap_learned_blocks(converting->in.learned), comment);
+	if (error)
+		return error;
+	converting->in.doing = converting->quiet ? NULL : "converting";
+	error = tracefile_read(&converting->in, converting->format.sink);
+	return error ? error : format_finish(&converting->format);
+}
+
+/* From an open IN to an open OUT. 0 or -errno after a complaint. */
+static int convert(struct converting *converting)
+{
+	int error = copies(converting) ? copy_stf(converting) : write_flow(converting);
+
+	if (error)
+		return problem(converting, error);
+	leftout_complain(&converting->format.leftout, &converting->wish,
+			 input_name(converting->in.path));
+	converting->bytes = converting->output.created ?
+		(uint64_t)input_size(converting->output.fd) :
+		copies(converting) ? converting->copy.bytes : format_bytes(&converting->format);
+	return 0;
+}
+
+static int run(struct converting *converting, const char *path)
+{
+	int status = STATUS_ERROR, error;
+
+	if (tracefile_open(&converting->in, path, -1, converting->from))
+		return status;
+	if (converting->rewrite && (converting->in.kind->read != flowtap_stf_read ||
+				    converting->wish.kind->read != flowtap_stf_read)) {
+		status = misused("flowtap convert", "--rewrite is for STF that becomes STF");
+		goto close;
+	}
+	if (format_check_path(converting->wish.kind, converting->path, converting->in.fd) ||
+	    output_open_part(&converting->output, converting->path))
+		goto close;
+	error = convert(converting);
+	if (error) {
+		format_free(&converting->format);
+		output_discard(&converting->output, error);
+	} else if (!output_commit(&converting->output)) {
+		summarise(converting);
+		status = tracefile_status(&converting->in);
+	}
+	format_free(&converting->format);
+close:
+	tracefile_close(&converting->in);
+	return status;
+}
+
+static int choose_format(struct converting *converting, const char *command)
+{
+	char names[128];
+
+	if (!converting->wish.kind)
+		converting->wish.kind = format_of_path(converting->path);
+	if (converting->wish.kind && converting->wish.kind->open)
+		return 0;
+	return misused(command, "the name '%s' says no format: --to %s", converting->path,
+		       format_names(names, sizeof(names), FORMAT_WRITES));
+}
+
+int convert_command(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "from", required_argument, NULL, 'f' },
+		FORMAT_OPTIONS,
+		{ "rewrite", no_argument, NULL, 'r' },
+		{ "quiet", no_argument, NULL, 'q' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 }
+	};
+	struct converting converting = { .wish = { .command = "convert" } };
+	int option, status;
+	char names[128];
+
+	while ((option = getopt_long(argc, argv, "f:t:qh", options, NULL)) != -1) {
+		switch (option) {
+		case 'f':
+			converting.from = format_of_name(optarg);
+			if (!converting.from || !converting.from->read)
+				return misused(argv[0], "'%s' is not %s", optarg,
+					       format_names(names, sizeof(names),
+							    FORMAT_READS));
+			break;
+		case 'q':
+			converting.quiet = true;
+			break;
+		case 'r':
+			converting.rewrite = true;
+			break;
+		case 'j':
+			converting.json = true;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			return STATUS_OK;
+		default:
+			status = format_wish_option(&converting.wish, argv[0], option, optarg);
+			if (status)
+				return status;
+		}
+	}
+	if (argc - optind != 2)
+		return misused(argv[0], argc == optind ? "the files IN and OUT are missing" :
+			       argc - optind == 1 ? "the file OUT is missing" :
+			       "one file IN and one file OUT at a time");
+	converting.path = argv[optind + 1];
+	status = choose_format(&converting, argv[0]);
+	if (!status)
+		status = format_wish_check(&converting.wish, argv[0]);
+	if (!status)
+		status = run(&converting, argv[optind]);
+	format_wish_free(&converting.wish);
+	return status;
+}

@@ -1,0 +1,407 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* flowtap ctl: asks a flowtapd that runs. */
+#include "control.h"
+#include "tool.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help_begin[] =
+	"usage: flowtap ctl COMMAND [OPTION...]\n"
+	"\n"
+	"Asks the flowtapd that runs on this machine.\n"
+	"\n";
+
+static const char help_end[] =
+	"\n"
+	"      --socket PATH    where it listens (" CONTROL_SOCKET ")\n"
+	"      --json           its answer as it is, one line of JSON\n"
+	"  -h, --help           this text\n"
+	"\n"
+	"status and stats are for members of the group of flowtapd.conf(5), the others for root\n"
+	"and for the user that flowtapd runs as.\n"
+	"\n"
+	"Exit status: 0; 1 where nobody answers, or refuses; 2 for wrong usage.\n";
+
+/* --- Values of the answer; whoever answers may leave them out. --- */
+
+static uint64_t count_of(struct json_value object, const char *key)
+{
+	uint64_t count = 0;
+
+	json_is_count(json_member(object, key), &count);
+	return count;
+}
+
+static double number_in(struct json_value object, const char *key)
+{
+	double number = 0;
+
+	json_is_number(json_member(object, key), &number);
+	return number;
+}
+
+static void put_string(struct json_value object, const char *key)
+{
+	char text[4200];
+
+	if (json_is_string(json_member(object, key), text, sizeof(text)))
+		print_plain(stdout, text, strlen(text));
+	else
+		putchar('-');
+}
+
+static bool is_string(struct json_value object, const char *key, const char *wanted)
+{
+	char text[64];
+
+	return json_is_string(json_member(object, key), text, sizeof(text)) &&
+	       !strcmp(text, wanted);
+}
+
+static void put_bytes(struct json_value object, const char *key)
+{
+	char text[32];
+
+	fputs(number_bytes(count_of(object, key), text), stdout);
+}
+
+static void put_count(struct json_value object, const char *key)
+{
+	char text[32];
+
+	fputs(number_group(count_of(object, key), text), stdout);
+}
+
+/* "3.2 s", "12 min 5 s", "3 h 12 min", "4 d 3 h" */
+static void put_seconds(double seconds)
+{
+	static const struct {
+		uint64_t seconds;
+		const char *name;
+	} units[] = { { 86400, "d" }, { 3600, "h" }, { 60, "min" }, { 1, "s" } };
+	uint64_t whole = seconds >= 0 && seconds < 1e12 ? (uint64_t)seconds : 0;
+	size_t i = 0;
+
+	if (whole < 60) {
+		printf("%.1f s", seconds);
+		return;
+	}
+	while (whole < units[i].seconds)
+		i++;
+	printf("%llu %s %llu %s", (unsigned long long)(whole / units[i].seconds), units[i].name,
+	       (unsigned long long)(whole % units[i].seconds / units[i + 1].seconds),
+	       units[i + 1].name);
+}
+
+static void title(const char *name)
+{
+	printf("  %-14s", name);
+}
+
+/* --- Answers, for people. --- */
+
+static void put_lease(struct json_value answer)
+{
+	if (!json_member(answer, "lent_pid").size)
+		return;
+	title("lent");
+	printf("to PID %llu for ", (unsigned long long)count_of(answer, "lent_pid"));
+	put_seconds(number_in(answer, "lent_seconds"));
+	putchar('\n');
+}
+
+/* How tasks are chosen, where some are. */
+static void put_choice(struct json_value answer)
+{
+	static const struct {
+		const char *name, *text;
+	} ways[] = {
+		{ "kernel", "chosen in the kernel" },
+		{ "stop", "chosen in the kernel, stopped until they are added" },
+		{ "poll", "found in /proc" },
+	};
+
+	for (size_t i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		if (!is_string(answer, "tasks", ways[i].name))
+			continue;
+		title("tasks");
+		printf("%s, ", ways[i].text);
+		put_count(answer, "tasks_missed");
+		fputs(" missed\n", stdout);
+		if (!is_string(answer, "tasks", "kernel")) {
+			title("");
+			fputs("since ", stdout);
+			put_string(answer, "tasks_why");
+			fputs("; not done: ", stdout);
+			put_string(answer, "tasks_lacking");
+			putchar('\n');
+		}
+	}
+}
+
+static void put_into(struct json_value answer)
+{
+	char name[256];
+
+	title("into");
+	if (json_is_string(json_member(answer, "segment"), name, sizeof(name))) {
+		print_plain(stdout, name, strlen(name));
+		fputs(" (", stdout);
+		put_bytes(answer, "segment_bytes");
+		fputs(") in ", stdout);
+	} else {
+		fputs("no segment now; they are in ", stdout);
+	}
+	put_string(answer, "directory");
+	putchar('\n');
+}
+
+static void put_share(struct json_value answer, const char *name, const char *key, const char *of,
+		      const char *budget)
+{
+	title(name);
+	printf("%.2f %% of %s", 100 * number_in(answer, key), of);
+	if (budget)
+		printf(" (budget %.2f %%)", 100 * number_in(answer, budget));
+	putchar('\n');
+}
+
+static void put_segments(struct json_value answer)
+{
+	title("segments");
+	put_count(answer, "segments");
+	fputs(" finished, ", stdout);
+	put_count(answer, "segments_deleted");
+	fputs(" deleted, ", stdout);
+	put_bytes(answer, "segments_bytes");
+	fputs(" on the disk\n", stdout);
+	title("snapshots");
+	put_count(answer, "snapshots");
+	putchar('\n');
+	title("decode");
+	put_count(answer, "decode_waiting");
+	fputs(" wait", stdout);
+	if (count_of(answer, "decode_waiting")) {
+		fputs(", the oldest for ", stdout);
+		put_seconds(number_in(answer, "decode_lag"));
+	}
+	putchar('\n');
+	title("side band");
+	put_count(answer, "sideband_lost");
+	fputs(" lost\n", stdout);
+}
+
+static void put_status(struct json_value answer)
+{
+	fputs("flowtapd ", stdout);
+	put_string(answer, "version");
+	printf(" (PID %llu): ", (unsigned long long)count_of(answer, "pid"));
+	put_string(answer, "state");
+	putchar('\n');
+	put_lease(answer);
+	title("records");
+	put_string(answer, "modes");
+	fputs(" mode by ", stdout);
+	put_string(answer, "source");
+	fputs(", for ", stdout);
+	put_seconds(number_in(answer, "seconds"));
+	putchar('\n');
+	put_choice(answer);
+	put_into(answer);
+	put_share(answer, "share", "share", "what is configured", NULL);
+	put_share(answer, "own CPU", "own_cpu", "one CPU", "cpu_budget");
+	put_share(answer, "loss", "loss", "what came in the last second", "loss_budget");
+	title("memory");
+	put_bytes(answer, "resident_bytes");
+	fputs(" (budget ", stdout);
+	put_bytes(answer, "memory_budget");
+	fputs(")\n", stdout);
+	put_segments(answer);
+	title("configuration");
+	put_string(answer, "configuration");
+	putchar('\n');
+}
+
+static void put_cpu(struct json_value cpu)
+{
+	char records[32], bytes[32], lost[32], losses[32], high[32], size[32];
+	uint64_t ring = count_of(cpu, "ring_size"), most = count_of(cpu, "ring_high");
+
+	printf("  %4llu %15s %12s %12s %10s %10s of %s (%.0f %%)\n",
+	       (unsigned long long)count_of(cpu, "cpu"),
+	       number_group(count_of(cpu, "records"), records),
+	       number_bytes(count_of(cpu, "bytes"), bytes),
+	       number_bytes(count_of(cpu, "lost_bytes"), lost),
+	       number_group(count_of(cpu, "losses"), losses), number_bytes(most, high),
+	       number_bytes(ring, size), ring ? 100.0 * (double)most / (double)ring : 0);
+}
+
+static void put_causes(struct json_value cpu)
+{
+	const struct json_value causes = json_member(cpu, "causes");
+	struct json_value cause = { .text = NULL };
+
+	while ((cause = json_next(causes, cause)).size) {
+		printf("  %4llu ", (unsigned long long)count_of(cpu, "cpu"));
+		put_string(cause, "cause");
+		fputs(": ", stdout);
+		put_count(cause, "times");
+		fputs(" times, ", stdout);
+		if (count_of(cause, "bytes"))
+			put_bytes(cause, "bytes");
+		else
+			fputs("of unknown size", stdout);
+		putchar('\n');
+	}
+}
+
+static void put_stats(struct json_value answer)
+{
+	const struct json_value cpus = json_member(answer, "cpus");
+	const struct json_value none = { .text = NULL };
+	struct json_value cpu = none;
+	bool heading = false;
+
+	put_segments(answer);
+	printf("  %4s %15s %12s %12s %10s %10s\n", "CPU", "records", "bytes", "lost", "gaps",
+	       "most in the ring");
+	while ((cpu = json_next(cpus, cpu)).size)
+		put_cpu(cpu);
+	while ((cpu = json_next(cpus, cpu)).size) {
+		if (!heading && json_next(json_member(cpu, "causes"), none).size) {
+			puts("  gaps by CPU and cause");
+			heading = true;
+		}
+		put_causes(cpu);
+	}
+}
+
+static void put_state(struct json_value answer)
+{
+	put_string(answer, "state");
+	if (is_string(answer, "state", "full"))
+		fputs(": there is no room for segments; it begins by itself when there is", stdout);
+	if (is_string(answer, "state", "lent"))
+		fputs(": and stays stopped when what borrowed the hardware has ended", stdout);
+	putchar('\n');
+}
+
+static void put_rotation(struct json_value answer)
+{
+	fputs("another segment begins behind ", stdout);
+	put_string(answer, "segment");
+	putchar('\n');
+}
+
+static void put_snapshot(struct json_value answer)
+{
+	fputs("what the rings have is saved in ", stdout);
+	put_string(answer, "segment");
+	putchar('\n');
+}
+
+static void put_reload(struct json_value answer)
+{
+	fputs("reads ", stdout);
+	put_string(answer, "configuration");
+	puts(" again; its log says what holds");
+}
+
+/* --- Commands: as they are asked, and what comes back. --- */
+
+static const struct {
+	const char *name;
+	const char *line;
+	void (*put)(struct json_value answer);
+} asks[] = {
+	{ "status", "what it records, where to, and what that costs", put_status },
+	{ "stats", "what came and what was lost, by CPU", put_stats },
+	{ "stop", "records nothing any more", put_state },
+	{ "start", "records again", put_state },
+	{ "rotate", "ends the segment and begins another one", put_rotation },
+	{ "snapshot", "saves what its rings have, where they overwrite", put_snapshot },
+	{ "reload", "reads its configuration again", put_reload },
+};
+
+#define ASKS (sizeof(asks) / sizeof(asks[0]))
+
+static void print_help(void)
+{
+	fputs(help_begin, stdout);
+	for (size_t i = 0; i < ASKS; i++)
+		printf("  %-8s %s\n", asks[i].name, asks[i].line);
+	fputs(help_end, stdout);
+}
+
+/* It was checked, so that control characters can stand in strings only. */
+static void print_json(const char *text, size_t size)
+{
+	for (size_t i = 0; i < size; i++) {
+		const unsigned char c = (unsigned char)text[i];
+
+		if (c == 0x7f)
+			fputs("\\u007f", stdout);
+		else if (c == 0xc2 && i + 1 < size && (unsigned char)text[i + 1] < 0xa0)
+			printf("\\u%04x", (unsigned char)text[++i]);
+		else if (c != '\n' && c != '\r')
+			putchar(c);
+	}
+	putchar('\n');
+}
+
+static int ask(const char *path, size_t which, bool json)
+{
+	struct control control;
+	int error = control_open(&control, path);
+
+	if (error)
+		control_complain(&control, error);
+	else
+		error = control_ask(&control, asks[which].name, CONTROL_SECONDS, false);
+	if (json && (!error || error == -EPERM))
+		print_json(control.text, control.size);
+	else if (!error)
+		asks[which].put(control.answer);
+	control_close(&control);
+	return error ? STATUS_ERROR : STATUS_OK;
+}
+
+int ctl_command(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "socket", required_argument, NULL, 's' },
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 },
+	};
+	const char *path = CONTROL_SOCKET;
+	bool json = false;
+	int option;
+
+	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
+		switch (option) {
+		case 's':
+			path = optarg;
+			break;
+		case 'j':
+			json = true;
+			break;
+		case 'h':
+			print_help();
+			return STATUS_OK;
+		default:
+			return usage_hint(argv[0]);
+		}
+	}
+	if (argc - optind != 1)
+		return misused(argv[0], optind == argc ? "what it is asked for is missing" :
+			       "one command at a time");
+	for (size_t i = 0; i < ASKS; i++)
+		if (!strcmp(argv[optind], asks[i].name))
+			return ask(path, i, json);
+	return misused(argv[0], "'%s' is not status, stats, stop, start, rotate, snapshot or "
+		       "reload", argv[optind]);
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Where the names of branches' targets come from: files that were named with --symbols, and what a
+ * recording knows of its own.
+ */
+#ifndef SYMBOLS_H
+#define SYMBOLS_H
+
+#include <flowtap/symbol.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define SYMBOLS_FILES 64
+
+/* What was asked for. */
+struct symbols_wish {
+	bool none;			/* --no-symbols */
+	unsigned int n;
+	const char *files[SYMBOLS_FILES];	/* FILE[@OFFSET] each */
+};
+
+struct symbols {
+	bool off;
+	struct flowtap_symbol_files *files;	/* NULL: none were named */
+	/* What is asked where they know nothing; NULL: nothing. */
+	const char *(*find)(void *argument, uint64_t address, uint64_t *offset);
+	void *argument;
+};
+
+#define SYMBOLS_HELP \
+	"      --symbols FILE[@OFFSET]\n" \
+	"                      names of functions, of an ELF file loaded OFFSET above its addresses;\n" \
+	"                      may come again\n" \
+	"      --no-symbols    branches without the names of what they lead to\n"
+
+/* Takes --symbols' FILE[@OFFSET]. 0, or an exit status after a complaint. */
+int symbols_option(struct symbols_wish *wish, const char *command, const char *argument);
+/* Reads all files. Likewise; symbols_free has to come in any case. */
+int symbols_open(struct symbols *symbols, const struct symbols_wish *wish, const char *command);
+/* For flowtap_disasm_options.symbol; symbols: a struct symbols. */
+const char *symbols_find(void *symbols, uint64_t address, uint64_t *offset);
+void symbols_free(struct symbols *symbols);
+
+#endif /* SYMBOLS_H */
