@@ -64,8 +64,6 @@ help:
 	'make check-debug  the kernel tests in guests with KASAN and with lockdep, each with 10' \
 	'                minutes of stress; builds the two kernels where they are not there yet' \
 	'make model      the model of Arm ETE and TRBE: a plugin for QEMU, to boot other kernels with' \
-	'make soak       flowtapd under load for FLOWTAP_SOAK_SECONDS (3600), killed 200 times, beside' \
-	'                20,000 short-lived processes' \
 	'make bench      figures, side by side with what others use' \
 	'make fuzz       each fuzzer with libFuzzer for FUZZ_SECONDS (60) each' \
 	'make lab        make the lab (a Debian root in a cache directory) that run, check, bench use' \
@@ -173,9 +171,10 @@ IN_LAB = $(Q)$(LAB) run -- $(MAKE) --no-print-directory -j2 V=$(V) FUZZ_SECONDS=
 run model bench fuzz check-debug soak:
 	$(IN_LAB) SOAK=$(SOAK) $(if $(filter run,$@),RUN_ARCH=$(or $(ARCH),riscv64)) $@-in-lab
 # T is the names of tests: globs, and !globs that leave out.
-T_check-unit := * !vm/*
-T_check-riscv := vm/* !vm/*arm64*
-T_check-arm := vm/*arm64*
+T_arm := vm/*arm64* vm/ete*
+T_check-unit := * !vm/* !model/*
+T_check-riscv := vm/* $(T_arm:%=!%)
+T_check-arm := $(T_arm) model/*
 check check-unit check-riscv check-arm:
 	$(IN_LAB) T='$(or $(T),$(T_$@))' check-in-lab
 
@@ -186,7 +185,7 @@ modules:
 
 # Not of make check: its kernels are to be built first, and are slow; it takes hours.
 DEBUG_TESTS := selftests/vm/debug.test
-SOAK_TESTS := selftests/vm/soak.test
+SOAK_TESTS := $(patsubst %,selftests/vm/%.test,soak daemon_arm64 daemon_adverse)
 HOST_TESTS := $(UNIT:%=$(B)/asan/unit/%) $(FUZZ:%=$(B)/asan/fuzz/%) $(MORE_TESTS)
 GUEST := $(B)/riscv64/flowtap $(B)/arm64/flowtap $(KERNEL:%=$(B)/riscv64/kernel/%) $(KERNEL:%=$(B)/arm64/kernel/%)
 TESTS := $(HOST_TESTS) $(filter-out $(DEBUG_TESTS) $(SOAK_TESTS),$(sort $(wildcard selftests/*/*.test)))

@@ -136,7 +136,7 @@ static int write_seeds(const char *directory, uint8_t *seed)
 /* The input is kept in a file before each run, so a crash leaves what caused it behind. */
 int main(int argc, char **argv)
 {
-	unsigned long iterations = 20000, i;
+	unsigned long iterations = 10000, i;
 	const char *crash = NULL, *file = NULL, *write_to = NULL;
 	static uint8_t seed[ROOM], data[ROOM];
 	unsigned int seeds = 0, kept;

@@ -7,10 +7,12 @@
 #
 #   machine LABEL ARCH KERNEL CPUS BOOT-OPTIONS BEFORE PROGRAM...
 #                       BEFORE is what the guest's shell does first: insmod, or more
+#   soak_machine ...    one for make soak (FLOWTAP_SOAK is set), or for who asks for it by its label
 #   boot_machines       two guests at a time, for there may be no more than two CPUs to run them on
 #   judge LABEL         what its programs said; then that the module went at the end, and that the
 #                       kernel's log holds no report
 #   asked LABEL         succeeds where the machine is among those to be run
+#   ran LABEL           ... and was run
 #   said LABEL TEXT     succeeds where the guest printed a line that begins so
 #   check STATUS WHAT   a result of one's own; fails where STATUS is not 0
 #   done_testing        the plan, and the exit status
@@ -41,6 +43,10 @@ asked() {
 	[[ $wanted == '  ' || $wanted == *" $1 "* ]]
 }
 
+ran() {
+	[[ " ${labels[*]} " == *" $1 "* ]]
+}
+
 machine() {
 	local label=$1
 	shift
@@ -49,6 +55,11 @@ machine() {
 	machines[$label]=$(printf '%q ' "${@:1:5}")
 	shift 5
 	run_by[$label]=$*
+}
+
+soak_machine() {
+	[ -n "${FLOWTAP_SOAK-}" ] || [[ $wanted == *" $1 "* ]] || return 0
+	machine "$@"
 }
 
 # The results of one program in a guest, under numbers of our own.
