@@ -7,6 +7,7 @@
 #include <linux/nospec.h>
 #include <linux/poll.h>
 #include <linux/slab.h>
+#include <linux/string.h>
 #include <linux/uaccess.h>
 
 #include "holder.h"
@@ -35,7 +36,8 @@ static int query(struct file *file, void *argument)
 	u32 cpu = query->cpu, want = query->want, reason;
 	const struct source *source;
 
-	if (cpu >= nr_cpu_ids || !cpu_possible(cpu) || want > FLOWTAP_SOURCE_ETE)
+	if (cpu >= nr_cpu_ids || !cpu_possible(cpu) || want > FLOWTAP_SOURCE_ETE ||
+	    memchr_inv(&query->abi, 0, sizeof(*query) - offsetof(struct flowtap_query, abi)))
 		return -EINVAL;
 	cpu = array_index_nospec(cpu, nr_cpu_ids);
 	*query = (struct flowtap_query){

@@ -153,6 +153,13 @@ TEST_F(device, query_tells_what_a_cpu_has)
 	EXPECT_EQ(-EINVAL, command(self->fd, FLOWTAP_IOC_QUERY, &query));
 	query = (struct flowtap_query){ .cpu = ~0U };
 	EXPECT_EQ(-EINVAL, command(self->fd, FLOWTAP_IOC_QUERY, &query));
+	/* What it answers is not asked: of a later version that may be. */
+	query = (struct flowtap_query){ .abi = FLOWTAP_ABI };
+	EXPECT_EQ(-EINVAL, command(self->fd, FLOWTAP_IOC_QUERY, &query));
+	query = (struct flowtap_query){ .ctr.depths = 1 };
+	EXPECT_EQ(-EINVAL, command(self->fd, FLOWTAP_IOC_QUERY, &query));
+	query = (struct flowtap_query){ .reserved[7] = 1 };
+	EXPECT_EQ(-EINVAL, command(self->fd, FLOWTAP_IOC_QUERY, &query));
 	query = (struct flowtap_query){ .want = 4 };
 	EXPECT_EQ(-EINVAL, command(self->fd, FLOWTAP_IOC_QUERY, &query));
 }

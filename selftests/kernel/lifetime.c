@@ -279,9 +279,9 @@ TEST_F_TIMEOUT(lifetime, streams_of_the_hardware_come_and_go_at_random, 600)
 
 TEST_F(lifetime, a_cpu_goes_and_comes_back)
 {
-	struct flowtap_query query = { .cpu = 1, .want = FLOWTAP_SOURCE_SOFT };
 	struct flowtap_configure configure = self->configure;
 	struct stream streams[2], late;
+	struct flowtap_query query;
 	unsigned int round;
 	pid_t task;
 
@@ -299,6 +299,7 @@ TEST_F(lifetime, a_cpu_goes_and_comes_back)
 		ASSERT_EQ(0, pin(task, 1));
 		sleep_ms(20);
 		ASSERT_EQ(0, write_file(CPU1, "0"));
+		query = (struct flowtap_query){ .cpu = 1, .want = FLOWTAP_SOURCE_SOFT };
 		ASSERT_EQ(0, command(streams[0].fd, FLOWTAP_IOC_QUERY, &query));
 		EXPECT_EQ(FLOWTAP_SOURCE_NONE, query.source);
 		EXPECT_EQ(FLOWTAP_REASON_OFFLINE, query.reason);

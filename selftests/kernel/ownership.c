@@ -75,7 +75,7 @@ static int log_end(void)
 
 TEST_F(owner, who_has_it_keeps_it_unless_we_are_told_to_take_it)
 {
-	struct flowtap_query query = { 0 };
+	struct flowtap_query query;
 	struct csrs csrs;
 	int cpu, kmsg, fd;
 
@@ -92,7 +92,7 @@ TEST_F(owner, who_has_it_keeps_it_unless_we_are_told_to_take_it)
 	ASSERT_EQ(0, load("takeover=1"));
 	fd = open_device();
 	for (cpu = 0; cpu < self->cpus; cpu++) {
-		query.cpu = cpu;
+		query = (struct flowtap_query){ .cpu = cpu };
 		ASSERT_EQ(0, command(fd, FLOWTAP_IOC_QUERY, &query));
 		EXPECT_EQ(FLOWTAP_SOURCE_CTR, query.source);
 		ASSERT_EQ(0, rival_look(cpu, &csrs));

@@ -217,7 +217,7 @@ struct flowtap_ete_caps {
 struct flowtap_query {
 	__u32 cpu;		/* in */
 	__u32 want;		/* in: a FLOWTAP_SOURCE_ to ask about, 0 the hardware's */
-	__u32 abi;		/* out, like all that follows */
+	__u32 abi;		/* out, like all that follows: 0 when it is asked */
 	__u32 cpus;		/* CPU numbers are below this */
 	__u32 source;
 	__u32 reason;
