@@ -562,6 +562,8 @@ static void let_go(void *argument)
 
 void holder_detach(struct stream *stream)
 {
+	if (list_empty(&stream->cpu_link))
+		return;
 	mutex_lock(&cpus_lock);
 	list_del_rcu(&stream->cpu_link);
 	mutex_unlock(&cpus_lock);

@@ -173,13 +173,10 @@ static bool keeps_histories(const struct stream *stream)
 	       !(stream->modes & FLOWTAP_MODE_KERNEL);
 }
 
-/* Into the leader's set, or a new one. */
-static int join(struct stream *stream, const struct flowtap_configure *configure,
-		struct stream *leader)
+/* The leader's set, or a new one. */
+static int find_set(struct stream *stream, const struct flowtap_configure *configure,
+		    struct stream *leader)
 {
-	struct stream *other;
-	int error = 0;
-
 	if (!leader) {
 		stream->tasks = tasks_new(configure, keeps_histories(stream) ? stream->depth : 0);
 		if (!stream->tasks)
@@ -191,6 +188,15 @@ static int join(struct stream *stream, const struct flowtap_configure *configure
 		stream->tasks = leader->tasks;
 		tasks_get(stream->tasks);
 	}
+	return 0;
+}
+
+/* From here on the group's other streams, and the set's tasks, act on it. */
+static int publish(struct stream *stream)
+{
+	struct stream *other;
+	int error = 0;
+
 	mutex_lock(&stream->tasks->group_lock);
 	list_for_each_entry(other, &stream->tasks->streams, tasks_link)
 		if (other->cpu == stream->cpu)
@@ -198,13 +204,13 @@ static int join(struct stream *stream, const struct flowtap_configure *configure
 	if (!error)
 		list_add_tail_rcu(&stream->tasks_link, &stream->tasks->streams);
 	mutex_unlock(&stream->tasks->group_lock);
-	if (error)
-		tasks_put(stream->tasks);
 	return error;
 }
 
 static void leave(struct stream *stream)
 {
+	if (list_empty(&stream->tasks_link))
+		return;
 	mutex_lock(&stream->tasks->group_lock);
 	list_del_rcu(&stream->tasks_link);
 	mutex_unlock(&stream->tasks->group_lock);
@@ -215,6 +221,8 @@ static void set_up(struct stream *stream, const struct flowtap_configure *config
 {
 	static atomic64_t ids;
 
+	INIT_LIST_HEAD(&stream->tasks_link);
+	INIT_LIST_HEAD(&stream->cpu_link);
 	stream->id = atomic64_inc_return(&ids);
 	stream->cpu = configure->cpu;
 	stream->flags = configure->flags;
@@ -271,6 +279,25 @@ static unsigned long pages_of(const struct flowtap_configure *configure)
 	       (configure->aux_pages ? AUX_SPARE_PAGES : 0);
 }
 
+/* All that a stream has for itself, and its set. */
+static int prepare(struct stream *stream, const struct flowtap_configure *configure,
+		   struct stream *leader)
+{
+	int error = stream->source->configure(stream, configure);
+
+	if (error)
+		return error;
+	if (ring_too_small(stream, configure))
+		return -EINVAL;
+	error = charge_pages(&stream->charge, pages_of(configure), configure->cpu, !leader) ?:
+		ring_init(&stream->ring, configure->ring_pages, configure) ?:
+		aux_init(&stream->aux, &stream->ring, configure) ?: hooks_get();
+	if (error)
+		return error;
+	stream->hooked = true;
+	return find_set(stream, configure, leader);
+}
+
 struct stream *stream_new(const struct flowtap_configure *configure, struct stream *leader)
 {
 	const struct source *source;
@@ -294,56 +321,17 @@ struct stream *stream_new(const struct flowtap_configure *configure, struct stre
 	if (!stream)
 		return ERR_PTR(-ENOMEM);
 	stream->source = source;
-	error = source->configure(stream, configure);
-	if (!error && ring_too_small(stream, configure))
-		error = -EINVAL;
-	if (error)
-		goto err_free;
-	error = charge_pages(&stream->charge, pages_of(configure), configure->cpu, !leader);
-	if (error)
-		goto err_free;
-	error = ring_init(&stream->ring, configure->ring_pages, configure);
-	if (error)
-		goto err_uncharge;
-	error = aux_init(&stream->aux, &stream->ring, configure);
-	if (error)
-		goto err_memory;
 	set_up(stream, configure);
-	error = hooks_get();
-	if (error)
-		goto err_ring;
-	error = join(stream, configure, leader);
-	if (error)
-		goto err_hooks;
-	error = holder_attach(stream);
-	if (error)
-		goto err_leave;
-	error = open_event(stream);
-	if (error)
-		goto err_detach;
+	error = prepare(stream, configure, leader) ?: holder_attach(stream) ?: open_event(stream) ?:
+		publish(stream);
+	if (error) {
+		stream_free(stream);
+		return ERR_PTR(error);
+	}
 	return stream;
-
-err_detach:
-	holder_detach(stream);
-	cancel_work_sync(&stream->reopen);
-	close_event(stream);
-err_leave:
-	leave(stream);
-	tasks_put(stream->tasks);
-err_hooks:
-	hooks_put();
-err_ring:
-	put_identity(stream);
-err_memory:
-	aux_free(&stream->aux);
-	ring_free(&stream->ring);
-err_uncharge:
-	charge_return(&stream->charge);
-err_free:
-	kfree(stream);
-	return ERR_PTR(error);
 }
 
+/* Of whatever there is of it: nobody else knows a stream that is not published. */
 void stream_free(struct stream *stream)
 {
 	/*
@@ -352,10 +340,13 @@ void stream_free(struct stream *stream)
 	 */
 	holder_detach(stream);
 	cancel_work_sync(&stream->reopen);
-	close_event(stream);
-	leave(stream);
-	tasks_put(stream->tasks);
-	hooks_put();
+	if (stream->tasks) {
+		close_event(stream);
+		leave(stream);
+		tasks_put(stream->tasks);
+	}
+	if (stream->hooked)
+		hooks_put();
 	hrtimer_cancel(&stream->timer);
 	hrtimer_cancel(&stream->tick);
 	hrtimer_cancel(&stream->flush);

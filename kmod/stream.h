@@ -50,6 +50,7 @@ struct stream {
 	u64 strobe_off_ns;
 	struct list_head tasks_link;	/* in tasks->streams */
 	struct list_head cpu_link;	/* in the CPU's list, oldest first */
+	bool hooked;
 
 	/* FLOWTAP_CPU_WIDE */
 	struct entry everyone;		/* task: the current one */
