@@ -55,32 +55,21 @@ static void put_payer(struct payer *payer)
 	kfree(payer);
 }
 
-int charge_pages(struct charge *charge, unsigned long pages, u32 cpu, bool leads)
+/* Under payers_lock. What is beyond the free pages is the caller's to lock. */
+static int take(struct charge *charge, unsigned long pages, u32 cpu, bool leads)
 {
 	unsigned long allowed = ((u64)mlock_kb << 10 >> PAGE_SHIFT) * num_online_cpus();
-	struct payer *payer;
-	int error = 0;
+	struct payer *payer = find_payer(current_uid());
 
-	mutex_lock(&payers_lock);
-	payer = find_payer(current_uid());
-	if (!payer) {
-		error = -ENOMEM;
-		goto unlock;
-	}
+	if (!payer)
+		return -ENOMEM;
 	if ((payer->streams[cpu] >= STREAMS_PER_CPU || (leads && payer->sets >= SETS_PER_USER)) &&
 	    !perfmon_capable()) {
 		put_payer(payer);
-		error = -EMFILE;
-		goto unlock;
+		return -EMFILE;
 	}
 	charge->free_pages = min(pages, allowed - min(allowed, payer->pages));
 	charge->locked_pages = pages - charge->free_pages;
-	if (charge->locked_pages &&
-	    account_locked_vm(current->mm, charge->locked_pages, true)) {
-		put_payer(payer);
-		error = -EPERM;
-		goto unlock;
-	}
 	payer->pages += charge->free_pages;
 	payer->charges++;
 	payer->sets += leads;
@@ -88,11 +77,38 @@ int charge_pages(struct charge *charge, unsigned long pages, u32 cpu, bool leads
 	charge->cpu = cpu;
 	charge->leads = leads;
 	charge->payer = payer;
+	return 0;
+}
+
+static void give_back(struct charge *charge)
+{
+	mutex_lock(&payers_lock);
+	charge->payer->pages -= charge->free_pages;
+	charge->payer->charges--;
+	charge->payer->sets -= charge->leads;
+	charge->payer->streams[charge->cpu]--;
+	put_payer(charge->payer);
+	mutex_unlock(&payers_lock);
+	charge->payer = NULL;
+}
+
+int charge_pages(struct charge *charge, unsigned long pages, u32 cpu, bool leads)
+{
+	int error;
+
+	mutex_lock(&payers_lock);
+	error = take(charge, pages, cpu, leads);
+	mutex_unlock(&payers_lock);
+	if (error)
+		return error;
+	/* Not under the lock: a thread of the caller may keep its mmap_lock for as long as it likes. */
+	if (charge->locked_pages && account_locked_vm(current->mm, charge->locked_pages, true)) {
+		give_back(charge);
+		return -EPERM;
+	}
 	charge->mm = current->mm;
 	mmgrab(charge->mm);
-unlock:
-	mutex_unlock(&payers_lock);
-	return error;
+	return 0;
 }
 
 void charge_return(struct charge *charge)
@@ -102,12 +118,5 @@ void charge_return(struct charge *charge)
 	if (charge->locked_pages)
 		account_locked_vm(charge->mm, charge->locked_pages, false);
 	mmdrop(charge->mm);
-	mutex_lock(&payers_lock);
-	charge->payer->pages -= charge->free_pages;
-	charge->payer->charges--;
-	charge->payer->sets -= charge->leads;
-	charge->payer->streams[charge->cpu]--;
-	put_payer(charge->payer);
-	mutex_unlock(&payers_lock);
-	charge->payer = NULL;
+	give_back(charge);
 }

@@ -62,7 +62,8 @@ static void copy_in(struct ring *ring, u64 at, const void *bytes, u32 size)
 
 static void publish(struct ring *ring, u32 size, u64 waiting)
 {
-	ring->head += size;
+	/* POLL and STATS read it on other CPUs. */
+	WRITE_ONCE(ring->head, ring->head + size);
 	ring->records++;
 	ring->high_water = max(ring->high_water, waiting + size);
 	/* Records before head: pairs with the reader's load-acquire. */
