@@ -7,7 +7,7 @@
  * before: no entry can be another's. Without S what the kernel does leaves no trace, and the trap
  * out of user mode is recorded by STE. With S recording pauses while the module works.
  *
- * A guest has its own control register, vsctrctl, which nobody sets up: what runs with V=1 is not
+ * A guest has its own control register, vsctrctl, which is kept at 0: what runs with V=1 is not
  * recorded (6.1.1). In a guest sctrdepth traps (2.4): there is no CTR for us then.
  */
 #include <linux/log2.h>
@@ -25,6 +25,7 @@ struct ctr {
 	struct flowtap_ctr_caps caps;
 	u32 depth_before;	/* sctrdepth as we found it */
 	bool ours;		/* found free when the module was loaded, or taken */
+	bool guests;		/* it has H, and vsctrctl with it */
 };
 
 static DEFINE_PER_CPU(struct ctr, ctrs);
@@ -86,20 +87,39 @@ static bool readable(unsigned long *control, unsigned long *depth)
 	return there;
 }
 
+/* Nothing is recorded, neither here nor in a guest. */
+static void switch_off(const struct ctr *ctr)
+{
+	csr_write(SCTRCTL, 0);
+	if (ctr->guests)
+		csr_write(VSCTRCTL, 0);
+}
+
+static void ctr_offline(void)
+{
+	const struct ctr *ctr = this_cpu_ptr(&ctrs);
+
+	switch_off(ctr);
+	csr_write(SCTRDEPTH, ctr->depth_before);
+	csr_clear(SCTRSTATUS, CTRSTATUS_FROZEN);
+	sctrclr();
+}
+
 static u32 ctr_online(void)
 {
 	struct ctr *ctr = this_cpu_ptr(&ctrs);
-	unsigned long control, depth;
+	unsigned long control, depth, guests;
 
 	if (!readable(&control, &depth))
 		return FLOWTAP_REASON_ABSENT;
-	/* A CPU that was away is reset: there is no value that sctrctl has then. */
-	if (control && !takeover && !ctr->ours) {
-		pr_err("flowtap: sctrctl of CPU %d is %#lx: someone else uses CTR, or the board starts like that (takeover=1 uses it anyway)\n",
-		       smp_processor_id(), control);
+	ctr->guests = csr_read_guarded(VSCTRCTL, &guests);
+	/* A CPU that was away is reset: there is no value that these have then. */
+	if ((control || guests) && !takeover && !ctr->ours) {
+		pr_err("flowtap: sctrctl of CPU %d is %#lx, vsctrctl %#lx: someone else uses CTR, or the board starts like that (takeover=1 uses it anyway)\n",
+		       smp_processor_id(), control, guests);
 		return FLOWTAP_REASON_OWNED;
 	}
-	csr_write(SCTRCTL, 0);
+	switch_off(ctr);
 	if (!ctr->ours)
 		ctr->depth_before = depth;
 	ctr->ours = true;
@@ -107,23 +127,16 @@ static u32 ctr_online(void)
 	if (!ctr->caps.depths || !(ctr->caps.control & CTRCTL_U)) {
 		pr_err("flowtap: CTR of CPU %d has no depth or no user mode (sctrctl %#llx)\n",
 		       smp_processor_id(), ctr->caps.control);
+		ctr_offline();
 		return FLOWTAP_REASON_UNUSABLE;
 	}
 	return FLOWTAP_REASON_NONE;
 }
 
-static void ctr_offline(void)
-{
-	csr_write(SCTRCTL, 0);
-	csr_write(SCTRDEPTH, this_cpu_ptr(&ctrs)->depth_before);
-	csr_clear(SCTRSTATUS, CTRSTATUS_FROZEN);
-	sctrclr();
-}
-
 /* Whatever is in the registers now, it is nobody's. The depth is set at each start. */
 static void ctr_recover(void)
 {
-	csr_write(SCTRCTL, 0);
+	switch_off(this_cpu_ptr(&ctrs));
 	csr_clear(SCTRSTATUS, CTRSTATUS_FROZEN);
 	sctrclr();
 }

@@ -10,6 +10,7 @@
 #define SCTRCTL			0x14e		/* Smctr 2.2 */
 #define SCTRSTATUS		0x14f		/* 2.5 */
 #define SCTRDEPTH		0x15f		/* 2.4 */
+#define VSCTRCTL		0x24e		/* 2.3; with H only */
 #define SISELECT		0x150		/* Sscsrind */
 #define SIREG			0x151		/* ctrsource, 3.1 */
 #define SIREG2			0x152		/* ctrtarget, 3.2 */

@@ -43,8 +43,10 @@ FIXTURE_TEARDOWN(owner)
 {
 	int cpu;
 
-	for (cpu = 0; cpu < self->cpus && access(DEVICE, F_OK); cpu++)
+	for (cpu = 0; cpu < self->cpus && access(DEVICE, F_OK); cpu++) {
 		rival("own %d 0", cpu);
+		rival("guests %d 0", cpu);
+	}
 	rival_unload();
 	/* As it was for the others. */
 	if (access(DEVICE, F_OK))
@@ -98,6 +100,37 @@ TEST_F(owner, who_has_it_keeps_it_unless_we_are_told_to_take_it)
 		ASSERT_EQ(0, rival_look(cpu, &csrs));
 		EXPECT_EQ(0, csrs.control);
 	}
+	close(fd);
+	close(kmsg);
+	EXPECT_EQ(0, unload());
+}
+
+/* What runs in a guest would be recorded by it, among our entries. */
+TEST_F(owner, so_does_who_records_guests)
+{
+	struct flowtap_query query = { 0 };
+	int kmsg, fd;
+
+	if (rival("guests 0 %#x", CONTROL_U))
+		SKIP(return, "no H");
+	kmsg = log_end();
+	load("");
+	EXPECT_TRUE(log_says(kmsg, "vsctrctl 0x1"));
+	fd = open_device();
+	if (fd >= 0) {
+		ASSERT_EQ(0, command(fd, FLOWTAP_IOC_QUERY, &query));
+		EXPECT_EQ(FLOWTAP_REASON_OWNED, query.reason);
+		close(fd);
+		EXPECT_EQ(0, unload());
+	}
+	ASSERT_EQ(0, load("takeover=1"));
+	EXPECT_EQ(0, unload());
+	/* It is at 0 by now: there is nobody whom it could be taken from. */
+	ASSERT_EQ(0, load(""));
+	fd = open_device();
+	query = (struct flowtap_query){ 0 };
+	ASSERT_EQ(0, command(fd, FLOWTAP_IOC_QUERY, &query));
+	EXPECT_EQ(FLOWTAP_SOURCE_CTR, query.source);
 	close(fd);
 	close(kmsg);
 	EXPECT_EQ(0, unload());

@@ -3,6 +3,7 @@
  * A CPU's CTR (riscv64). Only `look` has an answer.
  *
  *	own CPU VALUE		writes sctrctl
+ *	guests CPU VALUE	writes vsctrctl; ENODEV without H
  *	look CPU		"SCTRCTL SCTRDEPTH SCTRSTATUS VALID-ENTRIES"
  *	select COUNT		as often as that sets siselect in the caller's context, lets 10 us
  *				go by and looks; EIO where it has become another value
@@ -72,6 +73,28 @@ static int own(const char *words, char *answer, size_t size)
 	return smp_call_function_single(cpu, write_control, &value, 1);
 }
 
+static void write_guests(void *value)
+{
+	unsigned long *wanted = value, before;
+
+	if (csr_read_guarded(VSCTRCTL, &before))
+		csr_write(VSCTRCTL, *wanted);
+	else
+		*wanted = ~0UL;
+}
+
+static int guests(const char *words, char *answer, size_t size)
+{
+	unsigned long value;
+	unsigned int cpu;
+	int error;
+
+	if (sscanf(words, "%u %li", &cpu, &value) != 2)
+		return -EINVAL;
+	error = smp_call_function_single(cpu, write_guests, &value, 1);
+	return error ?: value == ~0UL ? -ENODEV : 0;
+}
+
 /* The caller may be traced: whatever interrupts him here must leave siselect alone. */
 static int select(const char *words, char *answer, size_t size)
 {
@@ -133,6 +156,7 @@ bool rival_machine_here(void)
 
 const struct rival_command rival_machine_commands[] = {
 	{ "own ", own },
+	{ "guests ", guests },
 	{ "look ", look },
 	{ "select ", select },
 	{ NULL },
