@@ -25,6 +25,13 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 }
 #endif
 
+/* What the tracepoint sched_process_exit has behind the task. */
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
+#define FLOWTAP_EXIT_MORE
+#else
+#define FLOWTAP_EXIT_MORE , bool group_dead
+#endif
+
 /* Newer kernels ask for nothing less. */
 #ifndef KF_TRUSTED_ARGS
 #define KF_TRUSTED_ARGS 0

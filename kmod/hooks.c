@@ -1,33 +1,42 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/binfmts.h>
+#include <linux/cleanup.h>
 #include <linux/interrupt.h>
 #include <linux/mutex.h>
+#include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/tracepoint.h>
+#include <trace/events/irq.h>
+#include <trace/events/sched.h>
 
+#include "compat.h"
 #include "holder.h"
 #include "hooks.h"
 #include "tasks.h"
 
+/* With interrupts off. */
 static void on_switch(void *data, bool preempt, struct task_struct *previous,
 		      struct task_struct *next, unsigned int state)
 {
 	holder_switch(previous, next);
 }
 
+/* 6.12 calls these with preemption off, newer kernels do not: what they do is of one CPU. */
 static void on_fork(void *data, struct task_struct *parent, struct task_struct *child)
 {
+	guard(preempt)();
 	tasks_forked(parent, child);
 }
 
 static void on_exec(void *data, struct task_struct *task, pid_t old_pid, struct linux_binprm *bprm)
 {
+	guard(preempt)();
 	tasks_executed(task, bprm->secureexec);
 }
 
-/* Newer kernels have a second argument, which is passed in a register and not looked at. */
-static void on_exit(void *data, struct task_struct *task)
+static void on_exit(void *data, struct task_struct *task FLOWTAP_EXIT_MORE)
 {
+	guard(preempt)();
 	tasks_exited(task);
 }
 
@@ -71,6 +80,11 @@ int hooks_init(void)
 {
 	struct hook *hook;
 
+	/* Compiles only where they are what this kernel calls (kCFI). */
+	check_trace_callback_type_sched_switch(on_switch);
+	check_trace_callback_type_sched_process_fork(on_fork);
+	check_trace_callback_type_sched_process_exec(on_exec);
+	check_trace_callback_type_sched_process_exit(on_exit);
 	for_each_kernel_tracepoint(match, NULL);
 	for (hook = hooks; hook < hooks + ARRAY_SIZE(hooks); hook++) {
 		if (!hook->tracepoint) {

@@ -12,7 +12,7 @@ static int __init flowtap_init(void)
 {
 	int error;
 
-	/* Its tracepoints run with preemption off, where our hooks' locks would sleep. */
+	/* Hooks run with preemption off, where locks of that kernel sleep. */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT)) {
 		pr_err("flowtap: does not work with PREEMPT_RT\n");
 		return -EOPNOTSUPP;
