@@ -44,7 +44,7 @@ static void hold(struct cpu *cpu, struct stream *stream, struct entry *entry, bo
 {
 	u32 disables = READ_ONCE(stream->tasks->disables);
 
-	cpu->holder = stream;
+	WRITE_ONCE(cpu->holder, stream);
 	cpu->entry = entry;
 	if (missed_some(stream, entry, running)) {
 		sample_note_loss(stream, entry, !running && entry->disables == disables ?
@@ -134,7 +134,7 @@ static void release(struct cpu *cpu, enum leaving leaving, u32 cause)
 		stop_timer(stream);
 	entry->switches = switches_of(entry->task);
 	entry->ran = true;
-	cpu->holder = NULL;
+	WRITE_ONCE(cpu->holder, NULL);
 	cpu->entry = NULL;
 }
 
@@ -503,6 +503,45 @@ static void reconsider(void *argument)
 	look_again(cpu);
 }
 
+/*
+ * The change before this: who comes onto the CPU from here on sees it. The scheduler chooses nobody for
+ * a CPU where he is not allowed, and who was there before is held.
+ */
+static bool holds(const struct stream *stream)
+{
+	smp_mb();
+	return READ_ONCE(per_cpu(cpus, stream->cpu).holder) == stream;
+}
+
+bool holder_may_have(const struct stream *stream, const struct task_struct *task)
+{
+	return holds(stream) || cpumask_test_cpu(stream->cpu, READ_ONCE(task->cpus_ptr));
+}
+
+struct question {
+	struct stream *stream;
+	bool yes;
+};
+
+static void ask(struct entry *entry, void *argument)
+{
+	struct question *question = argument;
+
+	question->yes |= holder_may_have(question->stream, entry->task);
+}
+
+bool holder_may_have_any(struct stream *stream)
+{
+	struct question question = {
+		.stream = stream,
+		.yes = stream_is_wide(stream) || holds(stream),
+	};
+
+	if (!question.yes)
+		tasks_each(stream->tasks, ask, &question);
+	return question.yes;
+}
+
 void holder_reconsider(struct stream *stream)
 {
 	/* An offline CPU has nothing to be stopped: see holder_end. */
@@ -562,14 +601,17 @@ static void let_go(void *argument)
 
 void holder_detach(struct stream *stream)
 {
+	struct cpu *cpu = per_cpu_ptr(&cpus, stream->cpu);
+
 	if (list_empty(&stream->cpu_link))
 		return;
 	mutex_lock(&cpus_lock);
 	list_del_rcu(&stream->cpu_link);
 	mutex_unlock(&cpus_lock);
-	/* Whether enabled or not: an exec may enable it at any time. */
-	smp_call_function_single(stream->cpu, let_go, stream, 1);
+	/* Whoever was about to give it the source has done so: nobody's CPU is interrupted for nothing. */
 	synchronize_rcu();
+	if (READ_ONCE(cpu->holder) == stream)
+		smp_call_function_single(stream->cpu, let_go, stream, 1);
 }
 
 /* No user program runs on a CPU that is on its way: what was recorded until then is told. */

@@ -24,6 +24,13 @@ int holder_attach(struct stream *stream);
 /* Afterwards the CPU does not use the stream any more, also if somebody enables it. */
 void holder_detach(struct stream *stream);
 
+/*
+ * Whether the stream's CPU has to be asked about a task, or about any of the set, after who is recorded
+ * has changed: nobody's CPU is interrupted where none of them can be.
+ */
+bool holder_may_have(const struct stream *stream, const struct task_struct *task);
+bool holder_may_have_any(struct stream *stream);
+
 /* Runs on the stream's CPU: the task there may be the stream's now, or not any more. */
 void holder_reconsider(struct stream *stream);
 /* Takes a sample of the task on the stream's CPU; how many entries it has. */

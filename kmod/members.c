@@ -113,7 +113,7 @@ static int add_found(struct tasks *tasks, struct task_struct *task, bool thread,
 	if (!result && !is_there(tasks, task, thread))
 		result = -ESRCH;
 	if (result > 0)
-		tasks_reconsider(tasks);
+		tasks_reconsider(tasks, task, thread);
 unlock:
 	mutex_unlock(&tasks->group_lock);
 	return result;

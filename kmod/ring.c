@@ -91,7 +91,7 @@ static void count_loss(struct ring *ring, u64 time, u32 size)
 {
 	if (!ring->lost_records)
 		ring->lost_since = time;
-	ring->lost_records++;
+	WRITE_ONCE(ring->lost_records, ring->lost_records + 1);
 	ring->lost_bytes += size;
 	ring->total_lost_records++;
 	ring->total_lost_bytes += size;
@@ -115,9 +115,15 @@ void ring_write_lost(struct ring *ring, u64 time)
 	if (!ring->lost_records || ring->size - waiting < sizeof(lost))
 		return;
 	copy_in(ring, ring->head, &lost, sizeof(lost));
-	ring->lost_records = 0;
+	WRITE_ONCE(ring->lost_records, 0);
 	ring->lost_bytes = 0;
 	publish(ring, sizeof(lost), waiting);
+}
+
+bool ring_lost_fits(const struct ring *ring)
+{
+	return READ_ONCE(ring->lost_records) &&
+	       ring->size - ring_waiting(ring) >= sizeof(struct flowtap_record_lost);
 }
 
 static u32 needs(const struct ring *ring, u32 size)

@@ -40,6 +40,8 @@ bool ring_fits(struct ring *ring, u32 size);
  */
 bool ring_write(struct ring *ring, u64 time, const void *head, u32 head_size, const void *tail,
 		u32 tail_size);
+/* There are losses to tell of, and room for that. */
+bool ring_lost_fits(const struct ring *ring);
 /* Tells of losses now, if there were any and there is room. */
 void ring_write_lost(struct ring *ring, u64 time);
 

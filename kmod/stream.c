@@ -368,24 +368,31 @@ void stream_enable_from_exec(struct stream *stream)
 
 void stream_enable(struct stream *stream)
 {
+	if (READ_ONCE(stream->enabled))
+		return;
 	stream_enable_from_exec(stream);
 	if (stream->event)
 		perf_event_enable(stream->event);
-	holder_reconsider(stream);
+	if (holder_may_have_any(stream))
+		holder_reconsider(stream);
 }
 
 void stream_disable(struct stream *stream)
 {
-	/* There may have been no room to tell of what was lost last, and there is by now. */
 	if (!READ_ONCE(stream->enabled)) {
-		holder_reconsider(stream);
+		/* There may have been no room to tell of what was lost last, and there is by now. */
+		if (ring_lost_fits(&stream->ring) || READ_ONCE(stream->tasks->displacements))
+			holder_reconsider(stream);
 		return;
 	}
 	WRITE_ONCE(stream->enabled, false);
 	WRITE_ONCE(stream->tasks->disables, stream->tasks->disables + 1);
 	if (stream->event)
 		perf_event_disable(stream->event);
-	holder_reconsider(stream);
+	/* What it lost, and whom it displaced, is told there. */
+	if (holder_may_have_any(stream) || ring_lost_fits(&stream->ring) ||
+	    READ_ONCE(stream->tasks->displacements))
+		holder_reconsider(stream);
 	stream->enabled_ns += ktime_get_raw_fast_ns() - stream->enabled_since;
 	irq_work_queue(&stream->wake);
 }

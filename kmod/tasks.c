@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/capability.h>
 #include <linux/random.h>
+#include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
@@ -247,13 +248,32 @@ int tasks_insert(struct tasks *tasks, struct task_struct *parent, struct task_st
 	return added;
 }
 
-void tasks_reconsider(struct tasks *tasks)
+/* The thread, or one of its process's, may be on the stream's CPU. */
+static bool may_be_there(const struct stream *stream, struct task_struct *task, bool thread)
+{
+	struct task_struct *other;
+	bool found = false;
+
+	if (thread)
+		return holder_may_have(stream, task);
+	rcu_read_lock();
+	for_each_thread(task, other)
+		if (holder_may_have(stream, other)) {
+			found = true;
+			break;
+		}
+	rcu_read_unlock();
+	return found;
+}
+
+void tasks_reconsider(struct tasks *tasks, struct task_struct *task, bool thread)
 {
 	struct stream *stream;
 
 	lockdep_assert_held(&tasks->group_lock);
 	list_for_each_entry(stream, &tasks->streams, tasks_link)
-		holder_reconsider(stream);
+		if (may_be_there(stream, task, thread))
+			holder_reconsider(stream);
 }
 
 /* Readers of every stream must learn that nobody is left. */
@@ -273,7 +293,7 @@ bool tasks_evict(struct tasks *tasks, struct task_struct *task, const bool *aske
 
 	if (!entry)
 		return false;
-	tasks_reconsider(tasks);
+	tasks_reconsider(tasks, task, true);
 	rcu_read_lock();
 	wake_if_ended(tasks);
 	rcu_read_unlock();

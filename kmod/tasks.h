@@ -114,8 +114,11 @@ int tasks_insert(struct tasks *tasks, struct task_struct *parent, struct task_st
  * first, what others have is dropped. Under group_lock.
  */
 bool tasks_evict(struct tasks *tasks, struct task_struct *task, const bool *asked, bool ended);
-/* Who runs may be the set's now, or not any more. Under group_lock. */
-void tasks_reconsider(struct tasks *tasks);
+/*
+ * A thread, or the process of one, may be the set's now, or not any more: where it can run, who runs is
+ * looked at. Under group_lock.
+ */
+void tasks_reconsider(struct tasks *tasks, struct task_struct *task, bool thread);
 
 /*
  * Of the current task, or of one that has not run yet: atomic, interrupts on, under RCU. Nobody's

@@ -116,4 +116,72 @@ TEST_F(members, who_ends_where_the_group_has_no_stream_is_told_of)
 	EXPECT_TRUE(told);
 }
 
+/* How often others had a function called on a CPU; -1: not to be found. */
+static long calls_on(unsigned int cpu)
+{
+	FILE *file = fopen("/proc/interrupts", "re");
+	char line[4096], *at, *end;
+	long calls = -1;
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (!strstr(line, "Function call"))
+			continue;
+		at = strchr(line, ':');
+		for (unsigned int i = 0; at && i <= cpu; i++, at = end)
+			calls = strtol(at + !i, &end, 10);
+	}
+	if (file)
+		fclose(file);
+	return calls;
+}
+
+#define ROUNDS 300
+
+TEST_F(members, nobodys_cpu_is_interrupted_for_nothing)
+{
+	struct stream others[8];
+	unsigned int i, round;
+	long before, after[4];
+	pid_t tid;
+
+	if (cpus_online() < 2 || calls_on(1) < 0)
+		SKIP(return, "one CPU, or no such line in /proc/interrupts");
+	ASSERT_EQ(0, pin(0, 0));
+	tid = fork_pinned(0);
+	if (!tid)
+		for (;;)
+			pause();
+	/* That of CPU 1, of a task that cannot be there: nothing that changes is of interest to it. */
+	self->configure.cpu = 1;
+	ASSERT_EQ(0, stream_open(&self->stream, &self->configure));
+	before = calls_on(1);
+	for (round = 0; round < ROUNDS; round++)
+		ASSERT_EQ(0, enable(&self->stream));
+	after[0] = calls_on(1);
+	for (round = 0; round < ROUNDS; round++) {
+		ASSERT_EQ(0, disable(&self->stream));
+		ASSERT_EQ(0, enable(&self->stream));
+	}
+	after[1] = calls_on(1);
+	for (round = 0; round < ROUNDS; round++) {
+		ASSERT_EQ(1, add_task(&self->stream, tid, 0));
+		ASSERT_EQ(0, disable(&self->stream));
+		ASSERT_EQ(0, enable(&self->stream));
+		ASSERT_EQ(1, remove_task(&self->stream, tid, 0));
+	}
+	after[2] = calls_on(1);
+	for (round = 0; round < ROUNDS; round += 8) {
+		for (i = 0; i < 8; i++)
+			ASSERT_EQ(0, stream_open(&others[i], &self->configure));
+		for (i = 0; i < 8; i++)
+			stream_close(&others[i]);
+	}
+	after[3] = calls_on(1);
+	TH_LOG("%ld, %ld, %ld, %ld calls", after[0] - before, after[1] - after[0],
+	       after[2] - after[1], after[3] - after[2]);
+	for (i = 0; i < 4; i++, before = after[i - 1])
+		EXPECT_GT(ROUNDS / 4, after[i] - before);
+	end(tid);
+}
+
 TEST_HARNESS_MAIN
