@@ -24,6 +24,8 @@ KSELFTEST ?= /opt/flowtap/kselftest
 
 WARN := -Wall -Wextra -Werror
 CFLAGS ?= -O2 -g
+# Which of the builds below is made for this machine, and installed.
+FROM ?= native
 FLAGS := -std=gnu17 $(WARN) -Ilibuapi/include -Ilibuapi -D_GNU_SOURCE \
 	 -DFLOWTAP_VERSION='"$(VERSION)"' -isystem $(B)/bpf
 LIBS := -lelf -lzstd -luring -lz
@@ -43,15 +45,17 @@ BENCH := $(patsubst selftests/bench/%.c,%,$(wildcard selftests/bench/*.c))
 KERNEL := $(patsubst selftests/kernel/%.c,%,$(filter-out %.bpf.c,$(wildcard selftests/kernel/*.c)))
 
 .PHONY: all help run check check-unit check-riscv check-arm model check-debug debug-kernels soak bench fuzz \
-	lab shell clean kmod native install install-user install-dkms uninstall deb
+	lab shell clean kmod native kmod-if-headers install install-tools install-user install-dkms uninstall deb
 .DELETE_ON_ERROR:
 
-all: native kmod
+all: native kmod-if-headers
 
 help:
 	@printf '%s\n' \
-	'make            build the module, library and tools for this machine' \
+	'make            build the library, tools and flowtapd for this machine, and the module' \
+	'                where the headers of its kernel are (or of KDIR=)' \
 	'make install    install them (as root; PREFIX=/usr/local, DESTDIR=); make uninstall' \
+	'make install-tools  the command, library and man pages only: to decode, nothing of a service' \
 	'make install-dkms  instead of the module its source, for dkms to build' \
 	'make deb        Debian packages in build/deb, of this machine or of DEB_ARCH=riscv64|arm64' \
 	'make run        see it work: boots an emulated RISC-V machine with CTR and traces a program;' \
@@ -133,12 +137,20 @@ $(foreach t,$(KERNEL),$(eval $(call program,arm64,kernel,$(t),aarch64-linux-gnu-
 
 $(B)/riscv64/selftests/kernel/choice.o $(B)/arm64/selftests/kernel/choice.o: $(B)/bpf/selftests/kernel/choice.skel.h
 
-native: $(B)/native/flowtap $(B)/native/flowtapd
+native: $(B)/$(FROM)/flowtap $(B)/$(FROM)/flowtapd
 
 # --- The module, for the running kernel or KDIR. ---
+HEADERS_THERE = test -e $(KDIR)/Makefile
+NO_HEADERS = no kernel headers in $(KDIR): install linux-headers-$$(uname -r) (Fedora: kernel-devel)
 kmod:
-	@test -e $(KDIR)/Makefile || { echo "no kernel headers in $(KDIR): install linux-headers-$$(uname -r)" >&2; exit 1; }
+	@$(HEADERS_THERE) || { echo "$(NO_HEADERS)" >&2; exit 1; }
 	$(Q)$(MAKE) -C $(KDIR) M=$(CURDIR)/kmod modules
+
+# Who only decodes has none: all but the module is built and installed.
+kmod-if-headers:
+	@if $(HEADERS_THERE); then $(MAKE) --no-print-directory kmod; else \
+		printf '%s\n' "note: the module is left out: $(NO_HEADERS)" \
+			'      and make again for it; decoding does without' >&2; fi
 
 # --- Everything below runs inside the lab. The folders add to EXTRA what their tests need, and to
 # --- MORE_TESTS programs of their own that are tests.
@@ -227,8 +239,8 @@ bench-in-lab: $(BENCH:%=$(B)/host/bench/%)
 	$(Q)for b in $(BENCH:%=$(B)/host/bench/%); do echo "== $${b##*/}"; $$b || exit 1; done
 
 # --- Installation, of what was built in FROM. ---
-FROM ?= native
 MAN := $(wildcard tools/man/*.[1-8])
+DAEMON_MAN := $(wildcard tools/man/flowtapd.*)
 HEADERS := linux/flowtap.h $(patsubst libuapi/include/%,%,$(wildcard libuapi/include/flowtap/*.h))
 # What is installed where: with prefix, and elsewhere. Whatever is not copied as it is stands below.
 INSTALLED := bin/flowtap sbin/flowtapd lib/libflowtap.a $(HEADERS:%=include/%) \
@@ -238,22 +250,28 @@ INSTALLED_SYSTEM := $(udevdir)/60-flowtap.rules $(sysusersdir)/flowtap.conf \
 	$(sysusersdir)/flowtapd.conf $(unitdir)/flowtapd.service
 DKMS_DIR := /usr/src/flowtap-$(VERSION)
 
-install: native kmod install-user
-	$(MAKE) -C $(KDIR) M=$(CURDIR)/kmod INSTALL_MOD_PATH=$(DESTDIR) modules_install
+install: native kmod-if-headers install-user
+	! $(HEADERS_THERE) || $(MAKE) -C $(KDIR) M=$(CURDIR)/kmod INSTALL_MOD_PATH=$(DESTDIR) modules_install
 	@# The device's group and the service's user.
 	test -n "$(DESTDIR)" || { depmod -a; systemd-sysusers flowtap.conf flowtapd.conf || \
 		{ groupadd -f -r perf; useradd -r -M -G perf -d /var/lib/flowtap flowtap || :; }; }
 
-install-user: $(B)/$(FROM)/flowtap $(B)/$(FROM)/flowtapd $(B)/$(FROM)/libflowtap.a
+# flowtapd's pages come with it.
+INSTALL_MAN = for m in $(1); do s=$${m\#\#*.}; \
+	install -D -m 644 $$m $(DESTDIR)$(prefix)/share/man/man$$s/$${m\#\#*/} || exit 1; done
+
+install-tools: $(B)/$(FROM)/flowtap $(B)/$(FROM)/libflowtap.a
 	install -D -m 755 $(B)/$(FROM)/flowtap $(DESTDIR)$(prefix)/bin/flowtap
-	install -D -m 755 $(B)/$(FROM)/flowtapd $(DESTDIR)$(prefix)/sbin/flowtapd
 	install -D -m 644 $(B)/$(FROM)/libflowtap.a $(DESTDIR)$(prefix)/lib/libflowtap.a
 	for h in $(HEADERS); do \
 		install -D -m 644 libuapi/include/$$h $(DESTDIR)$(prefix)/include/$$h || exit 1; done
-	for m in $(MAN); do s=$${m##*.}; \
-		install -D -m 644 $$m $(DESTDIR)$(prefix)/share/man/man$$s/$${m##*/} || exit 1; done
+	$(call INSTALL_MAN,$(filter-out $(DAEMON_MAN),$(MAN)))
 	install -D -m 644 tools/completion/flowtap.bash \
 		$(DESTDIR)$(prefix)/share/bash-completion/completions/flowtap
+
+install-user: install-tools $(B)/$(FROM)/flowtapd
+	install -D -m 755 $(B)/$(FROM)/flowtapd $(DESTDIR)$(prefix)/sbin/flowtapd
+	$(call INSTALL_MAN,$(DAEMON_MAN))
 	install -D -m 644 tools/udev/60-flowtap.rules $(DESTDIR)$(udevdir)/60-flowtap.rules
 	install -D -m 644 tools/udev/flowtap.sysusers $(DESTDIR)$(sysusersdir)/flowtap.conf
 	install -D -m 644 daemon/system/flowtapd.sysusers $(DESTDIR)$(sysusersdir)/flowtapd.conf
