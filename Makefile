@@ -243,7 +243,7 @@ MAN := $(wildcard tools/man/*.[1-8])
 DAEMON_MAN := $(wildcard tools/man/flowtapd.*)
 HEADERS := linux/flowtap.h $(patsubst libuapi/include/%,%,$(wildcard libuapi/include/flowtap/*.h))
 # What is installed where: with prefix, and elsewhere. Whatever is not copied as it is stands below.
-INSTALLED := bin/flowtap sbin/flowtapd lib/libflowtap.a $(HEADERS:%=include/%) \
+INSTALLED := bin/flowtap sbin/flowtapd lib/libflowtap.a lib/pkgconfig/flowtap.pc $(HEADERS:%=include/%) \
 	$(foreach m,$(notdir $(MAN)),share/man/man$(subst .,,$(suffix $(m)))/$(m)) \
 	share/bash-completion/completions/flowtap
 INSTALLED_SYSTEM := $(udevdir)/60-flowtap.rules $(sysusersdir)/flowtap.conf \
@@ -263,6 +263,10 @@ INSTALL_MAN = for m in $(1); do s=$${m\#\#*.}; \
 install-tools: $(B)/$(FROM)/flowtap $(B)/$(FROM)/libflowtap.a
 	install -D -m 755 $(B)/$(FROM)/flowtap $(DESTDIR)$(prefix)/bin/flowtap
 	install -D -m 644 $(B)/$(FROM)/libflowtap.a $(DESTDIR)$(prefix)/lib/libflowtap.a
+	install -d $(DESTDIR)$(prefix)/lib/pkgconfig
+	sed 's#@prefix@#$(prefix)#;s#@VERSION@#$(VERSION)#;s#@LIBS@#$(LIBS)#' libuapi/flowtap.pc.in \
+		>$(DESTDIR)$(prefix)/lib/pkgconfig/flowtap.pc
+	chmod 644 $(DESTDIR)$(prefix)/lib/pkgconfig/flowtap.pc
 	for h in $(HEADERS); do \
 		install -D -m 644 libuapi/include/$$h $(DESTDIR)$(prefix)/include/$$h || exit 1; done
 	$(call INSTALL_MAN,$(filter-out $(DAEMON_MAN),$(MAN)))

@@ -83,7 +83,7 @@ int flowtap_arm_classify(enum flowtap_isa isa, uint64_t address, uint8_t it, con
 	default:
 		return -EINVAL;
 	}
-	insn->link = insn->class == FLOWTAP_ARM_CALL || insn->class == FLOWTAP_ARM_INDIRECT_CALL;
+	insn->link = insn->kind == FLOWTAP_ARM_CALL || insn->kind == FLOWTAP_ARM_INDIRECT_CALL;
 	return 0;
 }
 
@@ -104,7 +104,7 @@ static int make_block(struct flowtap_block *block, const uint8_t *bytes, size_t 
 		block->last = offset;
 		block->instructions++;
 		offset += insn.length;
-		ends = insn.class != FLOWTAP_ARM_OTHER && (wfx || insn.class != FLOWTAP_ARM_WFX);
+		ends = insn.kind != FLOWTAP_ARM_OTHER && (wfx || insn.kind != FLOWTAP_ARM_WFX);
 	} while (!ends && offset < limit);
 	if (block->stop && offset > block->stop - block->address)
 		return -EILSEQ;
@@ -116,7 +116,7 @@ static int make_block(struct flowtap_block *block, const uint8_t *bytes, size_t 
 	block->target = 0;
 	if (!ends)
 		return 0;
-	block->end = insn.class;
+	block->end = insn.kind;
 	block->conditional = insn.conditional;
 	block->direct = insn.direct;
 	block->link = insn.link;

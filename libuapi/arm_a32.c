@@ -104,7 +104,7 @@ void flowtap_arm_a32(uint32_t address, uint32_t word, struct flowtap_arm_insn *i
 		insn->target_isa = FLOWTAP_ISA_T32;
 		break;
 	}
-	insn->class = row->class;
+	insn->kind = row->class;
 	insn->conditional = condition < 14;
 	insn->direct = row->form != INDIRECT;
 	if (insn->direct)

@@ -87,7 +87,7 @@ void flowtap_arm_a64(uint64_t address, uint32_t word, struct flowtap_arm_insn *i
 		offset = arm_signed(word >> 5, 9) * 4;
 		break;
 	}
-	insn->class = row->class;
+	insn->kind = row->class;
 	insn->direct = row->form != INDIRECT;
 	if (insn->direct)
 		insn->target = address + offset;

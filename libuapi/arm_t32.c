@@ -139,7 +139,7 @@ void flowtap_arm_t32(uint32_t address, uint32_t word, struct flowtap_arm_insn *i
 		target += arm_field(word, 9, 1) << 6 | arm_field(word, 3, 5) << 1;
 		break;
 	}
-	insn->class = row->class;
+	insn->kind = row->class;
 	insn->conditional = conditional;
 	insn->direct = row->form != INDIRECT;
 	if (insn->direct)

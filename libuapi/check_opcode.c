@@ -60,11 +60,11 @@ static struct stf_ability arm_ability(enum flowtap_isa isa, uint64_t pc, const u
 
 	if (classify(isa, pc, opcode, size, &insn) || insn.length != size)
 		return unknown;
-	if (insn.class == FLOWTAP_ARM_OTHER && isa == FLOWTAP_ISA_A64 && opcode[3] >> 1 == 0x6b)
+	if (insn.kind == FLOWTAP_ARM_OTHER && isa == FLOWTAP_ISA_A64 && opcode[3] >> 1 == 0x6b)
 		return unknown;
-	behind = insn.class == FLOWTAP_ARM_ISB || insn.class == FLOWTAP_ARM_WFX ||
-		 insn.class == FLOWTAP_ARM_TSTART;
-	branches = !behind && insn.class != FLOWTAP_ARM_OTHER;
+	behind = insn.kind == FLOWTAP_ARM_ISB || insn.kind == FLOWTAP_ARM_WFX ||
+		 insn.kind == FLOWTAP_ARM_TSTART;
+	branches = !behind && insn.kind != FLOWTAP_ARM_OTHER;
 	always = branches && !insn.conditional && isa != FLOWTAP_ISA_T32;
 	return (struct stf_ability){
 		.known = true,
@@ -73,7 +73,7 @@ static struct stf_ability arm_ability(enum flowtap_isa isa, uint64_t pc, const u
 		.must = always && insn.direct,
 		.direct = branches && insn.direct,
 		.target = insn.target,
-		.returns = insn.class == FLOWTAP_ARM_EXCEPTION_RETURN,
+		.returns = insn.kind == FLOWTAP_ARM_EXCEPTION_RETURN,
 		.nowhere = always && !insn.direct,
 	};
 }

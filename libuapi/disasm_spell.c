@@ -53,7 +53,7 @@ static struct place place_of(const struct disasm_instruction *insn)
 				       .address = insn->address + (uint64_t)(int64_t)riscv.offset };
 	}
 	if (!flowtap_arm_classify(insn->isa, insn->address, 0, insn->bytes, insn->size, &arm) &&
-	    arm.direct && (arm.class == FLOWTAP_ARM_BRANCH || arm.class == FLOWTAP_ARM_CALL))
+	    arm.direct && (arm.kind == FLOWTAP_ARM_BRANCH || arm.kind == FLOWTAP_ARM_CALL))
 		return (struct place){ .there = true, .code = true, .address = arm.target };
 	if (insn->isa == FLOWTAP_ISA_A64)
 		return literal_a64(insn->address, flowtap_disasm_opcode(insn));

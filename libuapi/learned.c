@@ -68,9 +68,9 @@ static int classify(unsigned int isa, uint64_t address, uint8_t it, const uint8_
 	if (status)
 		return status;
 	*kind = (struct kind){ .length = insn.length, .it = insn.it, .target_isa = isa };
-	if (insn.class == FLOWTAP_ARM_OTHER || insn.class == FLOWTAP_ARM_WFX)
+	if (insn.kind == FLOWTAP_ARM_OTHER || insn.kind == FLOWTAP_ARM_WFX)
 		return 0;
-	kind->end = insn.class;
+	kind->end = insn.kind;
 	kind->direct = insn.direct;
 	kind->conditional = insn.conditional;
 	kind->link = insn.link;

@@ -147,10 +147,10 @@ static struct nature arm_nature(const struct stf_reader *reader, uint64_t pc, co
 	if (flowtap_arm_classify((enum flowtap_isa)reader->isa, pc, 0, insn, size, &arm))
 		return (struct nature){ .transfers = false };
 	return (struct nature){
-		.transfers = flowtap_learned_transfers(reader->isa, arm.class),
+		.transfers = flowtap_learned_transfers(reader->isa, arm.kind),
 		.always = !arm.conditional && reader->isa != FLOWTAP_ISA_T32,
 		.direct = arm.direct,
-		.returns = arm.class == FLOWTAP_ARM_EXCEPTION_RETURN,
+		.returns = arm.kind == FLOWTAP_ARM_EXCEPTION_RETURN,
 	};
 }
 

@@ -59,11 +59,11 @@ struct told_end told_end_of(const struct told_instruction *insn)
 		};
 	}
 	if (flowtap_arm_classify(insn->isa, insn->address, 0, insn->bytes, insn->size, &arm) ||
-	    arm.class == FLOWTAP_ARM_OTHER || arm.class == FLOWTAP_ARM_WFX)
+	    arm.kind == FLOWTAP_ARM_OTHER || arm.kind == FLOWTAP_ARM_WFX)
 		return (struct told_end){ 0 };
 	return (struct told_end){
 		.ends = true,
-		.stays = arm.conditional || arm.class >= FLOWTAP_ARM_ISB,
+		.stays = arm.conditional || arm.kind >= FLOWTAP_ARM_ISB,
 		.direct = arm.direct,
 		.target = arm.target,
 	};

@@ -31,7 +31,7 @@ uint32_t log_code(struct log_set *set, uint64_t address, const uint32_t *opcodes
 
 static unsigned int kind_of(const struct flowtap_arm_insn *insn)
 {
-	switch (insn->class) {
+	switch (insn->kind) {
 	case FLOWTAP_ARM_BRANCH:
 	case FLOWTAP_ARM_CALL:
 		return INSN_DIRECT;
@@ -74,7 +74,7 @@ static bool same(uint32_t opcode)
 	if (insn.kind == INSN_DIRECT && 0x10000000ULL + insn.distance != other.target)
 		return false;
 	return insn.link == other.link &&
-	       insn.eret == (other.class == FLOWTAP_ARM_EXCEPTION_RETURN);
+	       insn.eret == (other.kind == FLOWTAP_ARM_EXCEPTION_RETURN);
 }
 
 TEST(instructions_are_what_the_decoder_takes_them_for)

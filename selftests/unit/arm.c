@@ -48,7 +48,7 @@ static void check(struct __test_metadata *_metadata, enum flowtap_isa isa, uint6
 
 	ASSERT_EQ(classify(isa, address, 0, line->insn, &insn), 0);
 	EXPECT_EQ(insn.length, isa == FLOWTAP_ISA_T32 && line->insn < 0x10000 ? 2 : 4);
-	EXPECT_EQ(insn.class, line->class)
+	EXPECT_EQ(insn.kind, line->class)
 		TH_LOG("%s", line->text);
 	EXPECT_EQ(insn.direct, direct)
 		TH_LOG("%s", line->text);
@@ -88,11 +88,11 @@ TEST(every_condition_but_al_and_nv_makes_a_branch_conditional)
 		for (uint32_t consistent = 0; consistent < 2; consistent++) {
 			EXPECT_EQ(classify(FLOWTAP_ISA_A64, 0, 0,
 					   0x54000040 | consistent << 4 | condition, &insn), 0);
-			EXPECT_EQ(insn.class, BRANCH);
+			EXPECT_EQ(insn.kind, BRANCH);
 			EXPECT_EQ(insn.conditional, condition < 14);
 		}
 		EXPECT_EQ(classify(FLOWTAP_ISA_A32, 0, 0, condition << 28 | 0x012fff1e, &insn), 0);
-		EXPECT_EQ(insn.class, condition < 15 ? RETURN : OTHER);
+		EXPECT_EQ(insn.kind, condition < 15 ? RETURN : OTHER);
 		EXPECT_EQ(insn.conditional, condition < 14);
 	}
 }
@@ -154,7 +154,7 @@ TEST(what_stands_in_an_it_block_is_conditional_and_nothing_behind_it)
 			ASSERT_EQ(classify(FLOWTAP_ISA_T32, 0, insn.it, insns[n], &insn), 0);
 			EXPECT_EQ(insn.conditional, n < its[i].n)
 				TH_LOG("%s, instruction %u", its[i].text, n);
-			EXPECT_NE(insn.class, OTHER);
+			EXPECT_NE(insn.kind, OTHER);
 		}
 		EXPECT_EQ(insn.it, 0);
 	}

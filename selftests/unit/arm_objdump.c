@@ -237,7 +237,7 @@ static unsigned int tidy_class(enum flowtap_isa isa, uint32_t insn)
 		for (int n = 0; n < 4; n++)
 			bytes[n] = insn >> 8 * n;
 		if (!flowtap_arm_classify(isa, 0, 0, bytes, sizeof(bytes), &tidy))
-			return tidy.class;
+			return tidy.kind;
 	}
 	return FLOWTAP_ARM_OTHER;
 }
@@ -259,16 +259,16 @@ static bool agree(enum flowtap_isa isa, const struct judged *judged, uint32_t in
 	if (ours->length != judged->length)
 		return false;
 	if (isa == FLOWTAP_ISA_A64 && judged->undefined)
-		return ours->class == newer(insn);
+		return ours->kind == newer(insn);
 	if (deviation(isa, insn) < FLOWTAP_ARM_CLASSES)
-		return ours->class == deviation(isa, insn);
-	if (judged->unpredictable && ours->class == FLOWTAP_ARM_OTHER)
+		return ours->kind == deviation(isa, insn);
+	if (judged->unpredictable && ours->kind == FLOWTAP_ARM_OTHER)
 		return true;
-	if (judged->class == FLOWTAP_ARM_OTHER && ours->class != FLOWTAP_ARM_OTHER)
-		return ours->class == tidy_class(isa, insn);
+	if (judged->class == FLOWTAP_ARM_OTHER && ours->kind != FLOWTAP_ARM_OTHER)
+		return ours->kind == tidy_class(isa, insn);
 	if (isa != FLOWTAP_ISA_A64)
 		target = (uint32_t)target;
-	return ours->class == judged->class && ours->direct == judged->direct &&
+	return ours->kind == judged->class && ours->direct == judged->direct &&
 	       ours->conditional == judged->conditional &&
 	       (!ours->direct || ours->target == target) &&
 	       (ours->target_isa != isa) == judged->switches;
@@ -289,7 +289,7 @@ static void count(struct outcome *outcome, enum flowtap_isa isa, const struct ju
 	if (agree(isa, judged, insn, ours) || outcome->wrong++ >= 20)
 		return;
 	ksft_print_msg("%#llx: %s: ours is %s%s%s to %#llx\n", (unsigned long long)judged->address,
-		       judged->text, flowtap_arm_class_name(ours->class),
+		       judged->text, flowtap_arm_class_name(ours->kind),
 		       ours->direct ? ", direct" : "", ours->conditional ? ", conditional" : "",
 		       (unsigned long long)ours->target);
 }

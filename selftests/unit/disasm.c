@@ -268,7 +268,7 @@ static bool is_direct(enum flowtap_isa isa, uint64_t address, const uint8_t *byt
 	if (isa == FLOWTAP_ISA_RV64)
 		return !flowtap_riscv_classify(bytes, 4, &riscv) && riscv.direct;
 	return !flowtap_arm_classify(isa, address, 0, bytes, 4, &arm) && arm.direct &&
-	       arm.class <= FLOWTAP_ARM_CALL;
+	       arm.kind <= FLOWTAP_ARM_CALL;
 }
 
 /* "   10:\tmnemonic\toperands" */

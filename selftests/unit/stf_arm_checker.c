@@ -211,9 +211,9 @@ static uint32_t random_opcode(enum flowtap_isa isa, uint64_t *state)
 static bool agree(enum opcode_kind kind, uint64_t target, const struct flowtap_arm_insn *insn,
 		  enum flowtap_isa isa)
 {
-	bool branch = insn->class >= FLOWTAP_ARM_BRANCH &&
-		      insn->class <= FLOWTAP_ARM_EXCEPTION_RETURN;
-	bool returns = insn->class == FLOWTAP_ARM_EXCEPTION_RETURN;
+	bool branch = insn->kind >= FLOWTAP_ARM_BRANCH &&
+		      insn->kind <= FLOWTAP_ARM_EXCEPTION_RETURN;
+	bool returns = insn->kind == FLOWTAP_ARM_EXCEPTION_RETURN;
 
 	switch (kind) {
 	case OPCODE_PLAIN:

@@ -17,6 +17,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define FLOWTAP_ARCHIVE_VERSION 1
 #define FLOWTAP_ARCHIVE_BLOCK_MAX (16U << 20)	/* bytes of payload */
 #define FLOWTAP_ARCHIVE_MAGIC	"\211FTAP\r\n\032"	/* 8 bytes; broken by transfers as text */
@@ -238,5 +242,9 @@ flowtap_archive_damage(const struct flowtap_archive_reader *reader);
  */
 const char *flowtap_archive_error(const struct flowtap_archive_reader *reader, uint64_t *bad_bytes);
 void flowtap_archive_reader_free(struct flowtap_archive_reader *reader);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* FLOWTAP_ARCHIVE_H */

@@ -16,6 +16,10 @@
 
 #include <flowtap/block.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* flowtap_block.end of a block of Arm code. */
 enum flowtap_arm_class {
 	FLOWTAP_ARM_OTHER,		/* no P0 instruction */
@@ -34,7 +38,7 @@ enum flowtap_arm_class {
 
 struct flowtap_arm_insn {
 	uint8_t length;		/* bytes: 2 or 4 */
-	uint8_t class;		/* enum flowtap_arm_class */
+	uint8_t kind;		/* enum flowtap_arm_class */
 	bool direct;		/* `target` is known; ISB, WFX, TSTART: it is the address behind it */
 	/*
 	 * It may not branch: by its condition (AL and NV are none), by that of an IT block, or by
@@ -59,14 +63,18 @@ int flowtap_arm_classify(enum flowtap_isa isa, uint64_t address, uint8_t it, con
 /*
  * For flowtap_blocks_new: WFx instructions are no P0 instructions (TRCIDR2.WFXMODE is 0). Blocks
  * of T32 begin outside an IT block: one that was cut within (by stop, or where an exception
- * returned to) may have an instruction that is conditional and not say so. Target and class do not
+ * returned to) may have an instruction that is conditional and not say so. Target and kind do not
  * depend on it.
  */
 int flowtap_arm_block(struct flowtap_block *block, const uint8_t *bytes, size_t available);
 /* The same where they are. */
 int flowtap_arm_block_wfx(struct flowtap_block *block, const uint8_t *bytes, size_t available);
 
-/* "branch", "indirect call" ...; NULL where class is none. */
-const char *flowtap_arm_class_name(unsigned int class);
+/* "branch", "indirect call" ...; NULL where kind is none. */
+const char *flowtap_arm_class_name(unsigned int kind);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* FLOWTAP_ARM_H */

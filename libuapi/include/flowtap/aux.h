@@ -15,6 +15,10 @@
 #include <flowtap/image.h>
 #include <linux/flowtap.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct flowtap_aux;
 
 /* CPUs are below this; records of others are gaps. */
@@ -108,5 +112,9 @@ int flowtap_aux_finish(struct flowtap_aux *aux);
 
 /* Current; owned by aux. */
 const struct flowtap_aux_counts *flowtap_aux_counts(struct flowtap_aux *aux);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* FLOWTAP_AUX_H */

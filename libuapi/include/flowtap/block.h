@@ -14,6 +14,10 @@
 #include <flowtap/flow.h>
 #include <flowtap/image.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* One slot per sink that renders ahead: bytes that this block becomes in its format. */
 enum flowtap_render_slot {
 	FLOWTAP_RENDER_STF,
@@ -135,5 +139,9 @@ void flowtap_blocks_charge(struct flowtap_blocks *blocks, size_t size);
 void flowtap_blocks_visit(struct flowtap_blocks *blocks,
 			  void (*visit)(const struct flowtap_block *block, void *argument),
 			  void *argument);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* FLOWTAP_BLOCK_H */

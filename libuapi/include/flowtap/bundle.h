@@ -13,6 +13,10 @@
 #include <flowtap/image.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define FLOWTAP_BUNDLE_FILE_MAX	(512ULL << 20)	/* bytes of one file */
 #define FLOWTAP_BUNDLE_MAX	(3ULL << 30)	/* of all */
 
@@ -37,5 +41,9 @@ struct flowtap_bundle_figures {
 int flowtap_bundle_write(struct flowtap_bundle *bundle, struct flowtap_archive_writer *writer,
 			 void (*left_out)(void *argument, const char *why), void *argument,
 			 struct flowtap_bundle_figures *figures);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* FLOWTAP_BUNDLE_H */

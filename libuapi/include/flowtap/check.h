@@ -27,6 +27,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum flowtap_check_format {
 	FLOWTAP_CHECK_UNKNOWN,
 	FLOWTAP_CHECK_ARCHIVE,
@@ -72,5 +76,9 @@ struct flowtap_check {
  * -EPROTONOSUPPORT: an archive of another version; -ENOMEM; -errno of read.
  */
 int flowtap_check_file(struct flowtap_check *check, int fd);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* FLOWTAP_CHECK_H */

@@ -8,6 +8,10 @@
 #include <flowtap/image.h>
 #include <linux/flowtap.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct flowtap_ctr;
 
 struct flowtap_ctr_counts {
@@ -60,5 +64,9 @@ bool flowtap_ctr_cycles_saturated(uint64_t data, uint64_t supported);
 
 /* Writable ctrdata bits of the CPU, for saturation; default, and of CPUs from 8192 on: all. */
 void flowtap_ctr_set_data_bits(struct flowtap_ctr *ctr, uint32_t cpu, uint64_t supported);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* FLOWTAP_CTR_H */

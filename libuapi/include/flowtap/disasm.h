@@ -10,6 +10,10 @@
 
 #include <flowtap/flow.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Room that holds any text: longer ones (names of symbols) are cut. */
 #define FLOWTAP_DISASM_ROOM 256
 
@@ -90,5 +94,9 @@ const char *flowtap_disasm_missing(enum flowtap_disasm_backend backend);
 size_t flowtap_disasm_text(struct flowtap_disasm *disasm, enum flowtap_isa isa, uint8_t it,
 			   uint64_t address, const uint8_t *bytes, size_t size, char *text,
 			   size_t room);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* FLOWTAP_DISASM_H */

@@ -35,6 +35,10 @@
 #include <flowtap/ring.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct flowtap_drain;
 
 enum flowtap_drain_method {
@@ -126,5 +130,9 @@ int flowtap_drain_snapshot(struct flowtap_drain *drain, int number, uint64_t *mo
 int flowtap_drain_switch(struct flowtap_drain *drain, struct flowtap_archive_writer *writer);
 /* Waits for what is on its way; takes nothing more. */
 void flowtap_drain_close(struct flowtap_drain *drain);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* FLOWTAP_DRAIN_H */

@@ -14,6 +14,10 @@
 #include <flowtap/flow.h>
 #include <flowtap/image.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* What the analyzer has to know of the trace unit (K10.5.1.3): its registers, as it was set up. */
 struct flowtap_ete_config {
 	uint32_t configr;	/* TRCCONFIGR */
@@ -150,5 +154,9 @@ int flowtap_ete_finish(struct flowtap_ete *ete);
 
 /* Owned by ete, current. */
 const struct flowtap_ete_counts *flowtap_ete_counts(const struct flowtap_ete *ete);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* FLOWTAP_ETE_H */

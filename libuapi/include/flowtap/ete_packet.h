@@ -8,6 +8,10 @@
 #include <flowtap/ete.h>
 #include <string.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum flowtap_ete_packet_type {
 	FLOWTAP_ETE_INCOMPLETE,		/* the bytes end before the packet does */
 	FLOWTAP_ETE_NOT_SYNCED,		/* bytes before an Alignment Sync */
@@ -207,5 +211,9 @@ struct flowtap_ete_atoms {
 };
 
 extern const struct flowtap_ete_atoms flowtap_ete_atoms[256];
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* FLOWTAP_ETE_PACKET_H */

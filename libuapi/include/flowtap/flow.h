@@ -13,6 +13,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct flowtap_block;
 
 enum flowtap_isa {
@@ -211,5 +215,9 @@ struct flowtap_sink {
 
 /* The name of a reason as the flow grammar and the summaries spell it: "wrapped", "no_image" ... */
 const char *flowtap_gap_name(enum flowtap_gap_reason reason);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* FLOWTAP_FLOW_H */

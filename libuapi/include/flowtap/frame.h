@@ -21,6 +21,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define FLOWTAP_FRAME_SIZE 16
 
 enum flowtap_frame_id {
@@ -96,5 +100,9 @@ int flowtap_frames_finish(struct flowtap_frames *frames);
 
 /* One line for people. */
 const char *flowtap_frame_loss_text(enum flowtap_frame_loss loss);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* FLOWTAP_FRAME_H */

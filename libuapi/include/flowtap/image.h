@@ -24,6 +24,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define FLOWTAP_BUILD_ID_MAX 20
 
 /* A stretch of code at one place during one time. Owned by the map; the pointer stays valid. */
@@ -181,5 +185,9 @@ uint64_t flowtap_map_next_exec(struct flowtap_map *map, uint32_t pid, uint64_t t
  */
 const char *flowtap_map_symbol(struct flowtap_map *map, const struct flowtap_code *code,
 			       uint64_t address, uint64_t *offset);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* FLOWTAP_IMAGE_H */

@@ -25,6 +25,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct flowtap_kernel;
 
 /*
@@ -53,5 +57,9 @@ struct flowtap_kernel_figures {
 void flowtap_kernel_figures(const struct flowtap_kernel *kernel,
 			    struct flowtap_kernel_figures *figures);
 void flowtap_kernel_free(struct flowtap_kernel *kernel);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* FLOWTAP_KERNEL_H */

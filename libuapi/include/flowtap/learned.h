@@ -14,6 +14,10 @@
 #include <flowtap/block.h>
 #include <flowtap/flow.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct flowtap_learned;
 
 /* limit: bytes of memory for blocks and renderings, 0 for 256 MiB. NULL: no memory. */
@@ -53,5 +57,9 @@ int flowtap_learned_taken(struct flowtap_learned *learned, uint64_t target);
  * 0; -ENOMEM; what the sink returned.
  */
 int flowtap_learned_flush(struct flowtap_learned *learned);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* FLOWTAP_LEARNED_H */

@@ -5,6 +5,10 @@
 
 #include <flowtap/flow.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct flowtap_blocks;
 
 /*
@@ -58,5 +62,9 @@ struct flowtap_lines_counts {
 	uint64_t skipped;	/* transfers, call stacks and Q elements: no instructions known */
 	uint64_t unsaid;	/* elements that the format has no line for, of all kinds */
 };
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* FLOWTAP_LINES_H */

@@ -14,6 +14,10 @@
 #include <flowtap/flow.h>
 #include <flowtap/image.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Memory spaces: exception level and security state; EL0 has the memory of EL1. */
 enum flowtap_memory_space {
 	FLOWTAP_SPACE_EL1S = 1 << 0,
@@ -93,5 +97,9 @@ uint32_t flowtap_memory_next_key(const struct flowtap_memory *memory);
 /* How many images there are, and how many bytes of them were read so far. */
 size_t flowtap_memory_images(const struct flowtap_memory *memory);
 uint64_t flowtap_memory_held(const struct flowtap_memory *memory);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* FLOWTAP_MEMORY_H */

@@ -14,6 +14,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define FLOWTAP_PACKED_FRAME (4U << 20)		/* bytes of the archive in each */
 #define FLOWTAP_PACKED_LIMIT (16ULL << 30)	/* for flowtap_unpack, where nobody says another one */
 /*
@@ -53,5 +57,9 @@ struct flowtap_unpacked {
  * further back than FLOWTAP_PACKED_WINDOW; -errno of reading or writing; -ENOMEM.
  */
 int flowtap_unpack(int from, int to, uint64_t limit, struct flowtap_unpacked *unpacked);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* FLOWTAP_PACKED_H */

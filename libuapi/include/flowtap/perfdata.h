@@ -20,6 +20,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define FLOWTAP_PERFDATA_NONE UINT32_MAX
 
 /* One trace unit, as the AUXTRACE_INFO record describes it. */
@@ -212,5 +216,9 @@ int flowtap_perfdata_decode(struct flowtap_perfdata_decoder *decoder);
 const struct flowtap_perfdata_counts *
 flowtap_perfdata_counts(struct flowtap_perfdata_decoder *decoder, size_t *n);
 void flowtap_perfdata_decoder_free(struct flowtap_perfdata_decoder *decoder);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* FLOWTAP_PERFDATA_H */

@@ -17,6 +17,10 @@
 
 #include <flowtap/lines.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct flowtap_qemu4v_options {
 	struct flowtap_lines_options lines;
 	/*
@@ -63,5 +67,9 @@ int flowtap_qemu4v_read(struct flowtap_read *read, int fd);
  * (flowtap_tarmac_is).
  */
 bool flowtap_qemu4v_is(const char *begin, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* FLOWTAP_QEMU4V_H */

@@ -15,6 +15,10 @@
 
 #include <flowtap/flow.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct flowtap_learned;
 
 /* What a file can hold and the flow cannot. */
@@ -47,5 +51,9 @@ struct flowtap_read {
 	/* So far no word of modes: what was executed has U in its contexts, whatever it was. */
 	bool mode_unknown;
 };
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* FLOWTAP_READ_H */

@@ -27,6 +27,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct flowtap_replay_counts {
 	uint64_t blocks;		/* whole ones, of any type */
 	uint64_t records;		/* handed on */
@@ -81,5 +85,9 @@ long flowtap_replay_aux(struct flowtap_replay *replay, uint32_t cpu, uint64_t of
  * UINT64_MAX: none.
  */
 uint64_t flowtap_replay_aux_next(struct flowtap_replay *replay, uint32_t cpu, uint64_t offset);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* FLOWTAP_REPLAY_H */

@@ -11,6 +11,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct flowtap_reader {
 	struct flowtap_ring *ring;	/* the mapping; read-only if overwrite */
 	size_t mapped;			/* bytes */
@@ -98,5 +102,9 @@ int flowtap_record_at(const void *buffer, size_t size, size_t offset,
  */
 int flowtap_record_in(const struct flowtap_stretch part[2], size_t offset, void *copy,
 		      const struct flowtap_record **record);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* FLOWTAP_RING_H */

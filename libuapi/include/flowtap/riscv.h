@@ -7,6 +7,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct flowtap_block;
 
 /* ctrdata.TYPE (Smctr table 9). */
@@ -65,5 +69,9 @@ int flowtap_riscv_classify(const uint8_t *bytes, size_t available, struct flowta
 
 /* flowtap_block_decode for RV64GC (block.h). */
 int flowtap_riscv_block(struct flowtap_block *block, const uint8_t *bytes, size_t available);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* FLOWTAP_RISCV_H */

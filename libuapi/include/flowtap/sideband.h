@@ -22,6 +22,10 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct flowtap_sideband;
 
 struct flowtap_sideband_options {
@@ -81,5 +85,9 @@ bool flowtap_sideband_polled(const struct flowtap_sideband *sideband);
 /* Events that were lost so far; the archive has a LOST block for each time it happened. */
 uint64_t flowtap_sideband_lost(const struct flowtap_sideband *sideband);
 void flowtap_sideband_free(struct flowtap_sideband *sideband);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* FLOWTAP_SIDEBAND_H */

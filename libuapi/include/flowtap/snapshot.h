@@ -18,6 +18,10 @@
 #include <flowtap/ete.h>
 #include <flowtap/memory.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum flowtap_snapshot_format {
 	FLOWTAP_SNAPSHOT_RAW,		/* source_data: the bytes of one trace unit */
 	FLOWTAP_SNAPSHOT_FRAMES,	/* coresight: frames (frame.h), from the file's begin on */
@@ -76,5 +80,9 @@ int flowtap_snapshot_open_buffer(const struct flowtap_snapshot *snapshot,
 int flowtap_snapshot_memory(const struct flowtap_snapshot *snapshot,
 			    const struct flowtap_snapshot_source *source,
 			    struct flowtap_memory **memory);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* FLOWTAP_SNAPSHOT_H */

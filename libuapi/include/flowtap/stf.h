@@ -47,6 +47,10 @@
 #include <flowtap/read.h>
 #include <flowtap/zstf.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct flowtap_blocks;
 struct flowtap_stf;
 
@@ -140,5 +144,9 @@ int flowtap_stf_read(struct flowtap_read *read, int fd);
  * in gzip so damaged that nothing shows, may be one.
  */
 bool flowtap_stf_is(const void *begin, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* FLOWTAP_STF_H */

@@ -11,6 +11,10 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Bytes of the longest record that is copied: a COMMENT of this size nobody writes. */
 #define FLOWTAP_STF_COPY_LONGEST (16U << 20)
 
@@ -41,5 +45,9 @@ struct flowtap_stf_copy {
  * was written is no STF; -ENOMEM; -errno of read and write; with `zstf` as flowtap_stf_new.
  */
 int flowtap_stf_copy(struct flowtap_stf_copy *copy, int from, int to);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* FLOWTAP_STF_COPY_H */

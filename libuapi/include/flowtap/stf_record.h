@@ -10,6 +10,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define FLOWTAP_STF_FIELDS 6U
 
 /*
@@ -86,5 +90,9 @@ void flowtap_stf_record_follow(struct flowtap_stf_sizes *sizes,
 			       const struct flowtap_stf_record *record);
 /* "INST_PC_TARGET" ...; NULL: no such record. */
 const char *flowtap_stf_record_name(uint8_t descriptor);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* FLOWTAP_STF_RECORD_H */

@@ -8,6 +8,10 @@
 
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define FLOWTAP_SYMBOLS_FILES 256
 
 struct flowtap_symbol_files;
@@ -28,5 +32,9 @@ int flowtap_symbol_files_add(struct flowtap_symbol_files *files, int fd, uint64_
  * argument: a struct flowtap_symbol_files, which owns the name (flowtap_disasm_options.symbol).
  */
 const char *flowtap_symbol_files_find(void *argument, uint64_t address, uint64_t *offset);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* FLOWTAP_SYMBOL_H */

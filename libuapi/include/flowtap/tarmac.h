@@ -8,6 +8,10 @@
 
 #include <flowtap/lines.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum flowtap_tarmac_dialect {
 	/*
 	 * `          1 clk ES  (0000000000210800:d2800060) O el1h_ns:        MOV      x0, #0x3`,
@@ -86,5 +90,9 @@ struct flowtap_read;
 int flowtap_tarmac_read(struct flowtap_read *read, int fd);
 /* Whether a file that begins like this (4096 bytes are enough; gzip is looked into) is Tarmac. */
 bool flowtap_tarmac_is(const char *begin, size_t size);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* FLOWTAP_TARMAC_H */

@@ -43,6 +43,10 @@
 
 #include <flowtap/flow.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 struct flowtap_blocks;
 struct flowtap_text;
 
@@ -60,5 +64,9 @@ struct flowtap_sink *flowtap_text_sink(struct flowtap_text *text);
 int flowtap_text_finish(struct flowtap_text *text);
 /* Does not write. */
 void flowtap_text_free(struct flowtap_text *text);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* FLOWTAP_TEXT_H */

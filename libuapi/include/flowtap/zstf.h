@@ -24,6 +24,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 #define FLOWTAP_ZSTF_MAGIC	"ZSTF"
 #define FLOWTAP_ZSTF_HEAD	20U		/* bytes before the first chunk */
 #define FLOWTAP_ZSTF_ENTRY	24U		/* bytes of an entry of the index */
@@ -88,5 +92,9 @@ long flowtap_zstf_read(struct flowtap_zstf_reader *reader, void *bytes, size_t s
 const char *flowtap_zstf_problem(const struct flowtap_zstf_reader *reader, uint64_t *offset);
 const struct flowtap_zstf_info *flowtap_zstf_info(const struct flowtap_zstf_reader *reader);
 void flowtap_zstf_close(struct flowtap_zstf_reader *reader);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif /* FLOWTAP_ZSTF_H */
