@@ -35,6 +35,9 @@ static void usage(FILE *file)
 	for (size_t i = 0; i < COMMANDS; i++)
 		fprintf(file, "  %-8s %s\n", commands[i].name, commands[i].line);
 	fputs("\n"
+	      "decode also takes what others recorded of Arm processors with ETE: Arm snapshots, the\n"
+	      "perf.data of `perf record -e cs_etm//`, raw bytes.\n"
+	      "\n"
 	      "flowtap COMMAND --help explains one of them, `man flowtap` everything.\n"
 	      "\n"
 	      "  flowtap record -- gzip -k FILE                   records a command\n"
