@@ -381,8 +381,11 @@ int dump_archive(int fd, const char *path, bool contents)
 		if (result != -EBADMSG)
 			break;
 	}
-	if (!ended && status == STATUS_OK)
-		advise("the recording was not finalised: it may have been killed");
+	if (!ended && status == STATUS_OK) {
+		status = STATUS_DAMAGED;
+		complain("'%s': the recording was not finalised: it was cut off, or the recorder was "
+			 "killed", path);
+	}
 	flowtap_archive_reader_free(reader);
 	return status;
 }

@@ -192,8 +192,14 @@ static int decode(struct decoding *decoding, int input)
 	summarise(decoding, written ? NULL : options->output, bytes);
 	if (written)
 		return STATUS_ERROR;
-	return decoding->replay.counts.damages || decoding_bad_records(decoding) ?
-		STATUS_DAMAGED : STATUS_OK;
+	if (decoding->replay.counts.damages || decoding_bad_records(decoding))
+		return STATUS_DAMAGED;
+	if (decoding->replay.counts.finalised)
+		return STATUS_OK;
+	/* A cut between two blocks: nothing else tells of it. */
+	complain("'%s': the recording was not finalised: it was cut off, or the recorder was killed",
+		 input_name(options->input));
+	return STATUS_DAMAGED;
 }
 
 static int decode_archive(const struct decode_options *options, int input)
