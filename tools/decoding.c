@@ -331,15 +331,32 @@ static uint32_t tid_of(const struct flowtap_record *record, size_t size)
 	return 0;
 }
 
-/* What the event stood at when it triggered. */
+/* What triggered the sample; whether that comes at equal distances of something. */
+static bool count_trigger(struct tap_samples *samples, uint32_t trigger)
+{
+	if (trigger & FLOWTAP_TRIGGER_OVERFLOW)
+		samples->event++;
+	else if (trigger & FLOWTAP_TRIGGER_TIMER)
+		samples->timer++;
+	else if (trigger & FLOWTAP_TRIGGER_SWITCH)
+		samples->switches++;
+	else
+		samples->asked++;
+	return trigger & (FLOWTAP_TRIGGER_OVERFLOW | FLOWTAP_TRIGGER_TIMER);
+}
+
+/* Where the event, or the timer, stood when it triggered. */
 static int take_hit(struct decoding *decoding, const struct flowtap_record *record, size_t size)
 {
 	const struct flowtap_record_sample *sample = (const void *)record;
 
 	if (record->type != FLOWTAP_RECORD_SAMPLE || size < sizeof(*sample) ||
-	    !(sample->trigger & FLOWTAP_TRIGGER_OVERFLOW) ||
-	    !(record->misc & (FLOWTAP_MISC_USER | FLOWTAP_MISC_KERNEL)))
+	    !count_trigger(&decoding->tap.samples, sample->trigger))
 		return 0;
+	if (!(record->misc & (FLOWTAP_MISC_USER | FLOWTAP_MISC_KERNEL))) {
+		decoding->tap.samples.nowhere++;
+		return 0;
+	}
 	return tap_hit(&decoding->tap, sample->pid, sample->time, sample->ip);
 }
 

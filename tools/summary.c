@@ -171,12 +171,57 @@ static void print_processes(FILE *file, const struct summary *summary)
 	free(list);
 }
 
-/* Of samples; where all was traced of all that was executed. */
+static uint64_t instructions(const struct summary *summary)
+{
+	return summary->aux ? summary->aux->ete.instructions : summary->ctr->instructions;
+}
+
+/* Of samples; where all was traced, or none came by event or time, of all that was executed. */
 static double share(const struct summary *summary, const struct function *function)
 {
-	if (summary->aux)
-		return percent(function->instructions, summary->aux->ete.instructions);
+	if (!summary->tap->n_hits)
+		return percent(function->instructions, instructions(summary));
 	return percent(function->hits, summary->tap->n_hits);
+}
+
+/* "15 at task switches, 2 that were asked for": those that there are. */
+static void print_parts_of(FILE *file, const uint64_t numbers[], const char *const names[], size_t n)
+{
+	const char *before = "";
+	char number[32];
+
+	for (size_t i = 0; i < n; i++) {
+		if (!numbers[i])
+			continue;
+		fprintf(file, "%s%s %s", before, number_group(numbers[i], number), names[i]);
+		before = ", ";
+	}
+}
+
+/* Of what the shares of functions are, and which samples are not in it. */
+static void print_whole(FILE *file, const struct summary *summary)
+{
+	static const char *const names[] = {
+		"at task switches", "that were asked for", "in a mode that is not recorded",
+	};
+	const struct tap_samples *samples = &summary->tap->samples;
+	const uint64_t others[] = { samples->switches, samples->asked, samples->nowhere };
+	char number[32];
+
+	if (!summary->tap->n_hits) {
+		fprintf(file, "  hottest functions: share of the %s instructions reconstructed, and how many\n",
+			number_group(instructions(summary), number));
+		return;
+	}
+	fprintf(file, "  hottest functions: share of %s sample%s ",
+		number_group(summary->tap->n_hits, number), summary->tap->n_hits == 1 ? "" : "s");
+	fputs(!samples->timer ? "by event" : !samples->event ? "by time" : "by event or time", file);
+	if (others[0] || others[1] || others[2]) {
+		fputs(" (not of ", file);
+		print_parts_of(file, others, names, 3);
+		fputc(')', file);
+	}
+	fputs(", instructions reconstructed\n", file);
 }
 
 static void print_functions(FILE *file, const struct summary *summary)
@@ -186,8 +231,7 @@ static void print_functions(FILE *file, const struct summary *summary)
 	char number[32];
 
 	if (n)
-		fprintf(file, "  hottest functions: %sinstructions reconstructed\n",
-			summary->aux ? "" : "share of samples, ");
+		print_whole(file, summary);
 	for (size_t i = 0; i < n && i < SHOWN; i++) {
 		const char *name = list[i].name ? list[i].name : "[no symbol]";
 		const char *path = list[i].path ? list[i].path : "[unknown]";
@@ -331,9 +375,23 @@ static void json_info(struct json *json, const struct summary *summary)
 	json_close(json, '}');
 }
 
-static void json_samples(struct json *json, const struct flowtap_ctr_counts *counts)
+static void json_triggers(struct json *json, const struct tap *tap)
 {
+	json_open(json, "samples_by_trigger", '{');
+	json_number(json, "overflow", tap->samples.event);
+	json_number(json, "timer", tap->samples.timer);
+	json_number(json, "switch", tap->samples.switches);
+	json_number(json, "snapshot", tap->samples.asked);
+	json_close(json, '}');
+	json_number(json, "samples_in_functions", tap->n_hits);
+}
+
+static void json_samples(struct json *json, const struct summary *summary)
+{
+	const struct flowtap_ctr_counts *counts = summary->ctr;
+
 	json_number(json, "samples", counts->samples);
+	json_triggers(json, summary->tap);
 	json_number(json, "transfers", counts->entries);
 	json_open(json, "transfers_by_type", '{');
 	for (unsigned int type = 0; type < 16; type++)
@@ -377,7 +435,7 @@ static void json_counts(struct json *json, const struct summary *summary)
 	if (summary->aux)
 		json_trace(json, summary);
 	else
-		json_samples(json, summary->ctr);
+		json_samples(json, summary);
 	json_number(json, "damages", summary->replay->damages);
 	json_number(json, "bad_bytes", summary->replay->bad_bytes);
 	json_number(json, "sideband_lost", summary->replay->sideband_lost);

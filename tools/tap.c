@@ -48,10 +48,6 @@ int tap_name(struct tap *tap, uint32_t pid, const char *comm, size_t size)
 
 int tap_hit(struct tap *tap, uint32_t pid, uint64_t time, uint64_t address)
 {
-	const struct flowtap_code *code = flowtap_map_find(tap->map, pid, time, address);
-
-	if (!code)
-		return 0;
 	if (tap->n_hits == tap->hits_room) {
 		size_t room = tap->hits_room ? 2 * tap->hits_room : 1024;
 		struct tap_hit *hits = realloc(tap->hits, room * sizeof(hits[0]));
@@ -61,7 +57,10 @@ int tap_hit(struct tap *tap, uint32_t pid, uint64_t time, uint64_t address)
 		tap->hits = hits;
 		tap->hits_room = room;
 	}
-	tap->hits[tap->n_hits++] = (struct tap_hit){ .code = code, .address = address };
+	tap->hits[tap->n_hits++] = (struct tap_hit){
+		.code = flowtap_map_find(tap->map, pid, time, address),
+		.address = address,
+	};
 	return 0;
 }
 

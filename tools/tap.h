@@ -26,10 +26,22 @@ struct tap_missing {
 	uint64_t gaps;
 };
 
-/* Where a sample was triggered: each stands for as many events as the period says. */
+/*
+ * Where a sample was triggered, by an event or by time: each stands for as much of it as the period
+ * says. Those at task switches and those that were asked for stand for nothing but themselves.
+ */
 struct tap_hit {
-	const struct flowtap_code *code;
+	const struct flowtap_code *code;	/* NULL: nothing is known to be there */
 	uint64_t address;
+};
+
+/* Samples by what triggered them. */
+struct tap_samples {
+	uint64_t event;
+	uint64_t timer;
+	uint64_t nowhere;		/* of these two: it came in a mode that is not recorded */
+	uint64_t switches;
+	uint64_t asked;
 };
 
 struct tap {
@@ -42,7 +54,8 @@ struct tap {
 	void *processes;		/* tree (search.h) */
 	const struct flowtap_code **codes; /* by key */
 	uint32_t n_codes;
-	struct tap_hit *hits;
+	struct tap_samples samples;
+	struct tap_hit *hits;		/* those by event or timer, but for `nowhere` */
 	size_t n_hits;
 	size_t hits_room;
 	struct tap_missing missing[TAP_MISSING_MAX];
@@ -57,7 +70,7 @@ void tap_init(struct tap *tap, struct flowtap_map *map);
 void tap_free(struct tap *tap);
 /* The name of a process, from the side band. 0 or -ENOMEM. */
 int tap_name(struct tap *tap, uint32_t pid, const char *comm, size_t size);
-/* A sample was triggered there. 0 or -ENOMEM. */
+/* A sample was triggered there, by an event or by time. 0 or -ENOMEM. */
 int tap_hit(struct tap *tap, uint32_t pid, uint64_t time, uint64_t address);
 /* The processes that executed anything, the busiest first; malloc'ed, of pointers. NULL: none. */
 const struct tap_process **tap_processes(const struct tap *tap, size_t *n);

@@ -14,6 +14,9 @@
  * samples of PID 300, of ROUNDS each, make the archive as long as one likes. Of TRIGGERS, which had
  * it saved, the first is a crash of PID 100 at 0x11008, the others were asked for; CUT bytes of each
  * of these are missing.
+ *
+ * Before DIR: -F: recorded by time, not by an event. -s: the samples of PID 200 are those at task
+ * switches.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -21,6 +24,7 @@
 #include <flowtap/riscv.h>
 #include <linux/flowtap.h>
 #include <linux/perf_event.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -44,6 +48,8 @@ struct trigger {
 static struct flowtap_archive_writer *writer;
 static struct flowtap_stats stats;	/* of what is put into rings */
 static uint8_t program[TINY_ROOM];
+static uint32_t trigger = FLOWTAP_TRIGGER_OVERFLOW;
+static bool at_switches;
 
 static void check(int error, const char *what)
 {
@@ -145,12 +151,17 @@ static size_t sample(uint8_t *out, uint32_t pid, uint64_t sequence, uint64_t tim
 		.control = 1 | 1 << 8 | 1 << 12,
 		.pid = pid,
 		.tid = pid,
-		.trigger = FLOWTAP_TRIGGER_OVERFLOW,
+		.trigger = trigger,
 		.loss = loss,
 		.depth = 256,
 		.nr = rounds * 3,
 	};
 
+	if (at_switches && pid == 200) {
+		head.trigger = FLOWTAP_TRIGGER_SWITCH;
+		head.header.misc = 0;
+		head.ip = 0;
+	}
 	stats.samples++;
 	stats.entries += head.nr;
 	memcpy(out, &head, sizeof(head));
@@ -238,11 +249,41 @@ static void put_triggers(uint32_t n, uint32_t cut)
 	}
 }
 
+static void put_info(void)
+{
+	char info[256];
+	int size = snprintf(info, sizeof(info),
+			    "flowtap=0.1\nhost=maker\nkernel=6.12-made\narch=riscv64\n%s\n"
+			    "command=made \x1b[31m\"quoted\"\\ \xff\n",
+			    trigger == FLOWTAP_TRIGGER_TIMER ? "frequency=100" :
+							       "event=instructions");
+
+	block(FLOWTAP_ARCHIVE_INFO, info, (size_t)size);
+}
+
+/* The options before DIR; how many there are. */
+static int take_options(int argc, char **argv, struct flowtap_configure *configure)
+{
+	int option;
+
+	while ((option = getopt(argc, argv, "+Fs")) != -1) {
+		if (option == 'F') {
+			trigger = configure->triggers = FLOWTAP_TRIGGER_TIMER;
+			configure->event_type = 0;
+			configure->event_config = configure->period = 0;
+			configure->timer_ns = SECOND / 100;
+		} else if (option == 's') {
+			configure->triggers |= FLOWTAP_TRIGGER_SWITCH;
+			at_switches = true;
+		} else {
+			exit(2);
+		}
+	}
+	return optind - 1;
+}
+
 int main(int argc, char **argv)
 {
-	static const char info[] =
-		"flowtap=0.1\nhost=maker\nkernel=6.12-made\narch=riscv64\nevent=instructions\n"
-		"command=made \x1b[31m\"quoted\"\\ \xff\n";
 	struct flowtap_query query = {
 		.abi = FLOWTAP_ABI,
 		.cpus = 1,
@@ -257,13 +298,16 @@ int main(int argc, char **argv)
 		.event_config = PERF_COUNT_HW_INSTRUCTIONS,
 		.period = 1234567,
 	};
-	uint32_t rounds = argc > 2 ? (uint32_t)atoi(argv[2]) : 0;
-	uint32_t cut = argc > 5 ? (uint32_t)atoi(argv[5]) : 0;
+	int options = take_options(argc, argv, &configure), fd;
+	uint32_t rounds, cut;
 	char path[4096];
-	int fd;
 
+	argc -= options;
+	argv += options;
+	rounds = argc > 2 ? (uint32_t)atoi(argv[2]) : 0;
+	cut = argc > 5 ? (uint32_t)atoi(argv[5]) : 0;
 	if (argc < 3 || !rounds || rounds > ROUNDS_MAX || cut > sizeof(struct trigger)) {
-		fprintf(stderr, "usage: mkarchive DIR ROUNDS [MORE [TRIGGERS [CUT]]]\n");
+		fprintf(stderr, "usage: mkarchive [-Fs] DIR ROUNDS [MORE [TRIGGERS [CUT]]]\n");
 		return 2;
 	}
 	make_program(argv[1]);
@@ -271,7 +315,7 @@ int main(int argc, char **argv)
 	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
 	check(fd < 0 ? -errno : 0, path);
 	check(flowtap_archive_create(fd, &writer), "create");
-	block(FLOWTAP_ARCHIVE_INFO, info, sizeof(info) - 1);
+	put_info();
 	block(FLOWTAP_ARCHIVE_QUERY, &query, sizeof(query));
 	block(FLOWTAP_ARCHIVE_CONFIGURE, &configure, sizeof(configure));
 	put_task(100, "made");
