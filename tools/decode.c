@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* flowtap decode: from a recording to a trace. What kind of recording it is shows by itself. */
 #include "decoding.h"
+#include "filter.h"
 #include "input.h"
 #include "perf.h"
 #include "summary.h"
@@ -14,6 +15,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#define RASEMU (1ULL << 7)		/* of sctrctl (Smctr 2.1) */
 
 enum kind {
 	KIND_ARCHIVE,
@@ -92,6 +95,74 @@ static bool ran_nothing(const struct decoding *decoding)
 	return !others && !decoding->replay.counts.damages && !decoding_bad_records(decoding);
 }
 
+/* Without a sample, or a record of trace, there is nothing that could be wrong with the code. */
+static void tell_why_empty(const struct decoding *decoding)
+{
+	const struct flowtap_replay_counts *counts = &decoding->replay.counts;
+	const char *what = decoding->aux ? "trace" : "sample";
+
+	if (counts->damages)
+		advise("it is damaged, and no %s is left: an undamaged copy is needed", what);
+	else if (!counts->finalised)
+		advise("it ends before the first %s: the recording, or a copy of it, was cut off", what);
+	else if (decoding->tap.gaps[FLOWTAP_GAP_RING_FULL])
+		advise("every %s was lost: a greater ring is needed (record --ring-pages)", what);
+	else if (decoding->aux)
+		advise("it has no trace: what was to be recorded did not run meanwhile");
+	else
+		advise("it has no sample: what was recorded ended before the first one, which comes "
+		       "earlier with a smaller period (record -c) and at the latest with record "
+		       "--switch");
+}
+
+/* Of the samples of some CPU; the sctrctl that was asked for. */
+static bool only_transfers(const struct decoding *decoding, bool *call_stacks)
+{
+	bool only = *call_stacks = false;
+
+	for (size_t i = 0; i < decoding->n_cpu; i++) {
+		uint64_t control = decoding->cpu[i].configure.ctr.control;
+
+		*call_stacks |= control & RASEMU;
+		only |= !filter_keeps_blocks(filter_default() ^ filter_types(control));
+	}
+	return only;
+}
+
+static void tell_why_missing(const struct decode_options *options)
+{
+	if (!options->sysroot)
+		advise("on another machine than the recorded one --sysroot is needed");
+	else
+		advise("files whose code is missing must be below '%s', as they were recorded",
+		       options->sysroot);
+}
+
+/* Why no instruction could be told, and what to do about it. */
+static void tell_why(const struct decoding *decoding)
+{
+	bool call_stacks, only = only_transfers(decoding, &call_stacks);
+	const uint64_t *gaps = decoding->tap.gaps;
+
+	if (decoding->aux ? !flowtap_aux_counts(decoding->aux)->records :
+	    !decoding->ctr || !flowtap_ctr_counts(decoding->ctr)->samples)
+		tell_why_empty(decoding);
+	else if (call_stacks)
+		advise("record --ras keeps call stacks, which --to flow shows: record without it");
+	else if (only)
+		advise("record --filter left out transfers that instructions follow from, --to flow "
+		       "shows the others: record without it");
+	else if (decoding->tap.n_missing)
+		tell_why_missing(decoding->options);
+	else if (gaps[FLOWTAP_GAP_NO_IMAGE])
+		advise("it does not say what was mapped where it ran: damage, or side band that was "
+		       "lost, took that");
+	else if (gaps[FLOWTAP_GAP_FILTERED])
+		advise("it has transfers of which instructions do not follow: --to flow shows them");
+	else
+		advise("nothing was executed between its gaps: the summary has their reasons");
+}
+
 static int decode_problem(const struct decoding *decoding, int error)
 {
 	const char *input = input_name(decoding->options->input);
@@ -106,16 +177,12 @@ static int decode_problem(const struct decoding *decoding, int error)
 	case ENODATA:
 		complain("no instruction could be reconstructed, so there is no %s",
 			 decoding->options->format.kind->title);
-		if (!decoding->tap.n_missing)
-			break;
-		if (!decoding->options->sysroot)
-			advise("on another machine than the recorded one --sysroot is needed");
-		else
-			advise("files whose code is missing must be below '%s', as they were recorded",
-			       decoding->options->sysroot);
+		tell_why(decoding);
 		break;
 	case ENOENT:
 		pick_nothing(&decoding->pick, input);
+		if (!decoding->pick.cpus.n)
+			tell_why_empty(decoding);
 		break;
 	case EOPNOTSUPP:
 		format_complain_isa(decoding->options->format.kind, input);

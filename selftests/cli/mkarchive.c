@@ -16,7 +16,8 @@
  * of these are missing.
  *
  * Before DIR: -F: recorded by time, not by an event. -s: the samples of PID 200 are those at task
- * switches.
+ * switches. -r: with record --ras, whose samples are call stacks. -f: with record --filter, which
+ * left out the branches.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -50,6 +51,7 @@ static struct flowtap_stats stats;	/* of what is put into rings */
 static uint8_t program[TINY_ROOM];
 static uint32_t trigger = FLOWTAP_TRIGGER_OVERFLOW;
 static bool at_switches;
+static uint64_t control;			/* what is set of sctrctl beyond U, STE and LCOFIFRZ */
 
 static void check(int error, const char *what)
 {
@@ -148,7 +150,7 @@ static size_t sample(uint8_t *out, uint32_t pid, uint64_t sequence, uint64_t tim
 		.time = time,
 		.sequence = sequence,
 		.ip = BASE + 0x04,
-		.control = 1 | 1 << 8 | 1 << 12,
+		.control = 1 | 1 << 8 | 1 << 12 | control,
 		.pid = pid,
 		.tid = pid,
 		.trigger = trigger,
@@ -266,7 +268,7 @@ static int take_options(int argc, char **argv, struct flowtap_configure *configu
 {
 	int option;
 
-	while ((option = getopt(argc, argv, "+Fs")) != -1) {
+	while ((option = getopt(argc, argv, "+Fsrf")) != -1) {
 		if (option == 'F') {
 			trigger = configure->triggers = FLOWTAP_TRIGGER_TIMER;
 			configure->event_type = 0;
@@ -275,6 +277,10 @@ static int take_options(int argc, char **argv, struct flowtap_configure *configu
 		} else if (option == 's') {
 			configure->triggers |= FLOWTAP_TRIGGER_SWITCH;
 			at_switches = true;
+		} else if (option == 'r') {
+			configure->ctr.control = control = 1ULL << 7;
+		} else if (option == 'f') {
+			configure->ctr.control = control = 1ULL << 37;
 		} else {
 			exit(2);
 		}
@@ -307,7 +313,7 @@ int main(int argc, char **argv)
 	rounds = argc > 2 ? (uint32_t)atoi(argv[2]) : 0;
 	cut = argc > 5 ? (uint32_t)atoi(argv[5]) : 0;
 	if (argc < 3 || !rounds || rounds > ROUNDS_MAX || cut > sizeof(struct trigger)) {
-		fprintf(stderr, "usage: mkarchive [-Fs] DIR ROUNDS [MORE [TRIGGERS [CUT]]]\n");
+		fprintf(stderr, "usage: mkarchive [-Fsrf] DIR ROUNDS [MORE [TRIGGERS [CUT]]]\n");
 		return 2;
 	}
 	make_program(argv[1]);
