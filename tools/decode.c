@@ -216,6 +216,7 @@ static void summarise(struct decoding *decoding, const char *output, uint64_t by
 		.info = decoding->info ? decoding->info : "",
 		.cpus = decoding->cpus,
 		.period = decoding->period,
+		.executed = decoding_executed(decoding),
 		.replay = &decoding->replay.counts,
 		.ctr = decoding->ctr ? flowtap_ctr_counts(decoding->ctr) : NULL,
 		.aux = decoding_aux_counts(decoding),
@@ -227,6 +228,7 @@ static void summarise(struct decoding *decoding, const char *output, uint64_t by
 		.blocks = decoding->blocks,
 	};
 
+	pieces_end(&decoding->tap.pieces);
 	leftout_complain(summary.leftout, &options->format, summary.input);
 	if (options->json)
 		summary_json(file, &summary);

@@ -8,6 +8,7 @@
 #include <flowtap/arm.h>
 #include <flowtap/riscv.h>
 #include <inttypes.h>
+#include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -286,6 +287,8 @@ static int take_block(struct flowtap_replay *replay, const struct flowtap_archiv
 	case FLOWTAP_ARCHIVE_BEGUN:
 		memcpy(&stats, block->payload,
 		       block->size < sizeof(stats) ? block->size : sizeof(stats));
+		decoding->lost_samples += block->type == FLOWTAP_ARCHIVE_STATS ?
+						  stats.lost_samples : -stats.lost_samples;
 		decoding->expected += block->type == FLOWTAP_ARCHIVE_STATS ? stats.records :
 									     -stats.records;
 		return 0;
@@ -495,6 +498,30 @@ const struct flowtap_aux_counts *decoding_aux_counts(struct decoding *decoding)
 	picked->ete.blocks = decoding->tap.blocks;
 	memcpy(picked->gaps, decoding->tap.gaps, sizeof(picked->gaps));
 	return picked;
+}
+
+uint64_t decoding_executed(const struct decoding *decoding)
+{
+	uint64_t samples = decoding->tap.samples.event, period = 0;
+	bool lost = !pick_some(&decoding->pick);
+
+	for (size_t i = 0; i < decoding->n_cpu; i++) {
+		const struct flowtap_configure *configure = &decoding->cpu[i].configure;
+
+		if (!decoding->cpu[i].configured)
+			continue;
+		if (!(configure->triggers & FLOWTAP_TRIGGER_OVERFLOW) ||
+		    configure->event_type != PERF_TYPE_HARDWARE ||
+		    configure->event_config != PERF_COUNT_HW_INSTRUCTIONS ||
+		    (period && configure->period != period))
+			return 0;
+		period = configure->period;
+		/* What triggered those that were lost nobody counts. */
+		lost &= configure->triggers == FLOWTAP_TRIGGER_OVERFLOW;
+	}
+	if (lost)
+		samples += decoding->lost_samples;
+	return __builtin_mul_overflow(samples, period, &samples) ? 0 : samples;
 }
 
 uint64_t decoding_bad_records(const struct decoding *decoding)

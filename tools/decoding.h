@@ -47,6 +47,7 @@ struct decoding {
 	uint32_t cpus;			/* configured */
 	struct decoding_cpu *cpu;
 	size_t n_cpu;
+	uint64_t lost_samples;		/* as the archive says at its end */
 	uint64_t expected;		/* records, as the archive says at its end; 0 unknown */
 	bool progress;
 	uint64_t shown;
@@ -62,6 +63,11 @@ int decoding_init(struct decoding *decoding, const struct decode_options *option
 int decoding_run(struct decoding *decoding, int input);
 /* Counts of what was asked for; NULL: it is no trace of ETEs. */
 const struct flowtap_aux_counts *decoding_aux_counts(struct decoding *decoding);
+/*
+ * About how many instructions were executed while it was recorded, by those of which samples were
+ * taken: the period of the samples that an event of instructions triggered. 0: nothing tells.
+ */
+uint64_t decoding_executed(const struct decoding *decoding);
 /* Records of which not all could be decoded as they are. */
 uint64_t decoding_bad_records(const struct decoding *decoding);
 void decoding_free(struct decoding *decoding);

@@ -283,6 +283,41 @@ static void print_trigger(FILE *file, const struct summary *summary)
 	fputs(" a second", file);
 }
 
+/* Three digits of it: the rest is not known. */
+static uint64_t rounded(uint64_t value)
+{
+	uint64_t unit = 1;
+
+	while (value / unit >= 1000)
+		unit *= 10;
+	return (value / unit + (value % unit >= unit - unit / 2)) * unit;
+}
+
+/* How much of what was executed is in the flow, and in which pieces. */
+static void print_coverage(FILE *file, const struct summary *summary)
+{
+	const struct pieces *pieces = &summary->tap->pieces;
+	uint64_t known = summary->ctr->instructions;
+	double part = percent(known, summary->executed);
+	char number[32];
+
+	if (!pieces->n)
+		return;
+	fprintf(file, "  coverage      %s ", number_group(known, number));
+	/* Of all there is, the period gives less than that. */
+	if (summary->executed > known) {
+		fprintf(file, "of about %s ", number_group(rounded(summary->executed), number));
+		fprintf(file, part < 0.05 ? "instructions, under 0.1%%," : "instructions, %.1f%%,",
+			part);
+	} else {
+		fputs("instructions", file);
+	}
+	fprintf(file, " in %s piece%s", number_group(pieces->n, number),
+		pieces->n == 1 ? "" : "s");
+	fprintf(file, ": median %s", number_group(pieces_median(pieces), number));
+	fprintf(file, ", longest %s\n", number_group(pieces->longest, number));
+}
+
 static void print_samples(FILE *file, const struct summary *summary)
 {
 	const struct flowtap_ctr_counts *counts = summary->ctr;
@@ -296,6 +331,7 @@ static void print_samples(FILE *file, const struct summary *summary)
 	print_transfers(file, summary);
 	fprintf(file, "  instructions  %s reconstructed, in %s blocks\n",
 		number_group(counts->instructions, number), number_group(counts->blocks, blocks));
+	print_coverage(file, summary);
 }
 
 static void print_written(FILE *file, const char *format, const char *path, uint64_t bytes)
@@ -386,6 +422,19 @@ static void json_triggers(struct json *json, const struct tap *tap)
 	json_number(json, "samples_in_functions", tap->n_hits);
 }
 
+static void json_coverage(struct json *json, const struct summary *summary)
+{
+	const struct pieces *pieces = &summary->tap->pieces;
+
+	json_open(json, "coverage", '{');
+	if (summary->executed > summary->ctr->instructions)
+		json_number(json, "executed_about", summary->executed);
+	json_number(json, "pieces", pieces->n);
+	json_number(json, "median", pieces_median(pieces));
+	json_number(json, "longest", pieces->longest);
+	json_close(json, '}');
+}
+
 static void json_samples(struct json *json, const struct summary *summary)
 {
 	const struct flowtap_ctr_counts *counts = summary->ctr;
@@ -401,6 +450,7 @@ static void json_samples(struct json *json, const struct summary *summary)
 	json_close(json, '}');
 	json_number(json, "instructions", counts->instructions);
 	json_number(json, "blocks", counts->blocks);
+	json_coverage(json, summary);
 	gaps_json(json, counts->gaps, NULL);
 	json_number(json, "bad_records", counts->bad_records);
 }

@@ -22,6 +22,7 @@ struct summary {
 	const char *info;		/* KEY=VALUE lines of the archive, "" none */
 	uint32_t cpus;			/* that were recorded */
 	uint64_t period;
+	uint64_t executed;		/* instructions, about; 0 unknown; of samples */
 	const struct flowtap_replay_counts *replay;
 	const struct flowtap_ctr_counts *ctr;	/* one of them */
 	const struct flowtap_aux_counts *aux;	/* of what was picked */

@@ -93,6 +93,7 @@ static int take_block(struct flowtap_sink *sink, const struct flowtap_block *blo
 		learn(tap, block);
 	tap->instructions += block->instructions;
 	tap->blocks++;
+	tap->pieces.current += block->instructions;
 	if (!tap->process)
 		tap->process = process_of(tap, tap->pid);
 	if (tap->process)
@@ -123,6 +124,7 @@ static void note_missing(struct tap *tap, uint64_t address)
 
 static void note_gap(struct tap *tap, const struct flowtap_gap *gap)
 {
+	pieces_end(&tap->pieces);
 	tap->gaps[gap->reason]++;
 	if (gap->since && gap->since < gap->until)
 		tap->gap_ns[gap->reason] += gap->until - gap->since;
@@ -156,6 +158,7 @@ void tap_init(struct tap *tap, struct flowtap_map *map)
 void tap_free(struct tap *tap)
 {
 	tdestroy(tap->processes, free);
+	pieces_free(&tap->pieces);
 	free(tap->codes);
 	free(tap->hits);
 }

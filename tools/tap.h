@@ -6,6 +6,8 @@
 #ifndef TAP_H
 #define TAP_H
 
+#include "pieces.h"
+
 #include <flowtap/block.h>
 #include <flowtap/flow.h>
 #include <flowtap/image.h>
@@ -62,6 +64,7 @@ struct tap {
 	size_t n_missing;
 	uint64_t instructions;
 	uint64_t blocks;
+	struct pieces pieces;		/* of the flow as it comes, whosoever's it is */
 	uint64_t gaps[FLOWTAP_GAP_REASONS];
 	uint64_t gap_ns[FLOWTAP_GAP_REASONS];	/* of those with an interval */
 };
