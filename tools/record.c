@@ -105,12 +105,8 @@ static int choose_tasks(struct recording *recording)
 	struct streams *streams = &recording->streams;
 	int error = 0;
 
-	if (options->command) {
-		error = workload_fork(&recording->workload, options->command,
-				      &recording->watch.mask);
-		if (error)
-			complain("cannot fork: %s", strerror(-error));
-	}
+	if (options->command)
+		error = recording_fork_command(recording);
 	if (!error && options_trace_command(options))
 		error = streams_add(streams, recording->workload.pid);
 	for (size_t i = 0; i < options->n_pids && !error; i++)

@@ -77,6 +77,19 @@ static int archive_problem(struct recording *recording, int error)
 	return error;
 }
 
+int recording_fork_command(struct recording *recording)
+{
+	const struct record_options *options = recording->options;
+	int error;
+
+	/* Nothing else may be between the blocks of an archive. */
+	recording->workload.to_stderr = !strcmp(options->path, "-");
+	error = workload_fork(&recording->workload, options->command, &recording->watch.mask);
+	if (error)
+		complain("cannot fork: %s", strerror(-error));
+	return error;
+}
+
 int recording_open_archive(struct recording *recording)
 {
 	const struct record_options *options = recording->options;

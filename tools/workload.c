@@ -83,7 +83,8 @@ int workload_check(const char *name)
 	return exec_status(name, error);
 }
 
-static void child(int go, int report, char **arguments, const sigset_t *mask)
+static void child(const struct workload *workload, int go, int report, char **arguments,
+		  const sigset_t *mask)
 {
 	ssize_t n;
 	char byte;
@@ -99,7 +100,8 @@ static void child(int go, int report, char **arguments, const sigset_t *mask)
 	signal(SIGPIPE, SIG_DFL);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	descriptors_restore();
-	execvp(arguments[0], arguments);
+	if (!workload->to_stderr || dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
+		execvp(arguments[0], arguments);
 	n = write(report, &errno, sizeof(errno));
 	_exit(n == (ssize_t)sizeof(errno) ? STATUS_CANNOT_EXECUTE : STATUS_ERROR);
 }
@@ -119,7 +121,7 @@ int workload_fork(struct workload *workload, char **arguments, const sigset_t *m
 	workload->pid = fork();
 	if (!workload->pid) {
 		close(go[1]);
-		child(go[0], report[1], arguments, mask);
+		child(workload, go[0], report[1], arguments, mask);
 	}
 	close(go[0]);
 	close(report[1]);

@@ -13,6 +13,7 @@ struct workload {
 	int go;			/* a byte here lets it execute, closing lets it go away */
 	int report;		/* errno of exec comes from here, or the end of file */
 	int wait_status;
+	bool to_stderr;		/* what it prints on standard output goes to standard error */
 };
 
 /*

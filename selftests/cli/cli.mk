@@ -6,3 +6,6 @@ $(eval $(call program,asan,cli,mkperf,,$(SANITIZE)))
 EXTRA += $(B)/asan/cli/mkperf
 $(eval $(call program,asan,cli,mkete,,$(SANITIZE)))
 EXTRA += $(B)/asan/cli/mkete
+# Where a recorded command prints, without a recording.
+$(eval $(call program,asan,cli,prints,,$(SANITIZE),$(B)/asan/libtools.a))
+EXTRA += $(B)/asan/cli/prints
