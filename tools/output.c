@@ -10,6 +10,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -127,23 +128,76 @@ int output_open_archive(struct output *output, const char *path, bool force)
 	return 0;
 }
 
+static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+
 static void watch_signals(const char *path)
 {
-	static const int numbers[] = { SIGINT, SIGTERM, SIGHUP };
-
 	note_unfinished(NULL, path);
 	/* A limit of the size of files is an error of write, with a message. */
 	signal(SIGXFSZ, SIG_IGN);
-	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
 		/* nohup and `command &` have them ignored: leave that. */
-		if (signal(numbers[i], remove_unfinished) == SIG_IGN)
-			signal(numbers[i], SIG_IGN);
+		if (signal(ends[i], remove_unfinished) == SIG_IGN)
+			signal(ends[i], SIG_IGN);
 	}
+}
+
+/* Whether the file is still what has this name: who wrote it may have given it the final one. */
+static bool has_name(int fd, const char *path)
+{
+	struct stat open, named;
+
+	return !fstat(fd, &open) && !lstat(path, &named) && open.st_dev == named.st_dev &&
+	       open.st_ino == named.st_ino;
+}
+
+/*
+ * One writer at a time, which a lock shows that the kernel takes away with it: a part without one was
+ * left by somebody who was killed, and is begun anew. The fd, -EWOULDBLOCK: another one writes it, or
+ * another error.
+ */
+static int open_locked(const char *part)
+{
+	for (;;) {
+		int fd = open(part, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666), error = 0;
+
+		if (fd < 0)
+			return -errno;
+		/* A file system without locks is used as it is. */
+		if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
+			error = -EWOULDBLOCK;
+		} else if (has_name(fd, part)) {
+			if (!ftruncate(fd, 0))
+				return fd;
+			error = -errno;
+		}
+		close(fd);
+		if (error)
+			return error;
+	}
+}
+
+/* No signal can come between what it makes and the note that it is to be removed. */
+static int open_noted(const char *part)
+{
+	sigset_t mask, before;
+	int fd;
+
+	sigemptyset(&mask);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		sigaddset(&mask, ends[i]);
+	sigprocmask(SIG_BLOCK, &mask, &before);
+	fd = open_locked(part);
+	if (fd >= 0)
+		watch_signals(part);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return fd;
 }
 
 int output_open_part(struct output *output, const char *path)
 {
 	struct stat stat_of;
+	int error;
 
 	*output = (struct output){ .path = path, .fd = -1 };
 	if (!strcmp(path, "-")) {
@@ -158,17 +212,19 @@ int output_open_part(struct output *output, const char *path)
 		output->part = NULL;
 		return problem("write", path, -ENOMEM);
 	}
-	/* Before the file is there: no signal can come in between. */
-	watch_signals(output->part);
-	output->fd = open(output->part, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-	if (output->fd < 0) {
-		int error = problem("write", output->part, -errno);
-
-		note_unfinished(output->part, NULL);
+	error = open_noted(output->part);
+	if (error < 0) {
+		if (error == -EWOULDBLOCK) {
+			complain("another flowtap writes '%s' at the moment", path);
+			advise("wait for it, or choose another name for this one");
+		} else {
+			problem("write", output->part, error);
+		}
 		free(output->part);
 		output->part = NULL;
 		return error;
 	}
+	output->fd = error;
 	output->created = true;
 	return 0;
 }
@@ -220,10 +276,10 @@ int output_commit(struct output *output)
 
 	if (output->fd < 0)
 		return 0;
-	/* Pipes and devices have nothing to sync. */
+	/* Pipes and devices have nothing to sync, and tell by close. */
 	if (output->created && fsync(output->fd))
 		error = -errno;
-	if (output->fd != STDOUT_FILENO && close(output->fd) && !error)
+	if (!output->created && output->fd != STDOUT_FILENO && close(output->fd))
 		error = -errno;
 	if (!error && output->part && rename(output->part, output->path))
 		error = -errno;
@@ -231,15 +287,18 @@ int output_commit(struct output *output)
 		problem("write", output->path, error);
 		keep_or_remove(output, error);
 	}
+	/* Its lock goes with it: the part must have got its name. */
+	if (output->created)
+		close(output->fd);
 	forget(output);
 	return error;
 }
 
 void output_discard(struct output *output, int error)
 {
+	keep_or_remove(output, error);
 	if (output->fd >= 0 && output->fd != STDOUT_FILENO)
 		close(output->fd);
-	keep_or_remove(output, error);
 	if (output->old && rename(output->old, output->path))
 		problem("rename", output->old, -errno);
 	forget(output);

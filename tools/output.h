@@ -25,7 +25,7 @@ struct output {
 int output_open_archive(struct output *output, const char *path, bool force);
 /*
  * Opens PATH.part; SIGINT, SIGTERM and SIGHUP remove it from now on. OUTPUT_PARTS_MAX at a time: more
- * would stay.
+ * would stay. -EWOULDBLOCK: another process writes it.
  */
 int output_open_part(struct output *output, const char *path);
 /*
