@@ -158,23 +158,26 @@ void decoded_drop_parts(int directory, const char *name)
 static int sync_file(int fd, const char *name, void *argument)
 {
 	int file = openat(fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC), error;
+	const mode_t *mode = argument;
 
-	(void)argument;
 	if (file < 0)
 		return -errno;
-	error = fsync(file) ? -errno : 0;
+	/* `flowtap decode` makes a trace its owner's alone; here it is of the group, as segments are. */
+	error = fchmod(file, *mode) || fsync(file) ? -errno : 0;
 	close(file);
 	return error;
 }
 
 int decoded_sync(int directory, const char *name)
 {
+	mode_t mask = umask(0), mode = 0640 & ~mask;
 	char path[PATH];
 	int fd, error;
 
+	umask(mask);
 	path_of(path, name, true);
 	fd = open_directory(directory, path);
-	error = fd < 0 ? fd : each(fd, sync_file, NULL);
+	error = fd < 0 ? fd : each(fd, sync_file, &mode);
 	if (error)
 		return error;
 	fd = open_directory(directory, path);

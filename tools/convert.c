@@ -24,6 +24,7 @@ static const char help[] =
 	"\n"
 	"  -f, --from FORMAT   what IN is, whatever it begins with\n"
 	"  -t, --to FORMAT     what OUT becomes: stf, zstf, tarmac, qemu4v or flow\n"
+	"      --force         replace OUT if there is such a file\n"
 	"      --rewrite       from STF to STF: as flowtap writes it, instead of each record as it is\n"
 	"  -q, --quiet         no summary and no progress\n"
 	"      --json          the summary as JSON\n"
@@ -242,7 +243,7 @@ static int run(struct converting *converting, const char *path)
 		goto close;
 	}
 	if (format_check_path(converting->wish.kind, converting->path, converting->in.fd) ||
-	    output_open_part(&converting->output, converting->path))
+	    output_open_part(&converting->output, converting->path, converting->wish.force))
 		goto close;
 	error = convert(converting);
 	if (error) {

@@ -277,7 +277,8 @@ static int decode_archive(const struct decode_options *options, int input)
 	int status = STATUS_ERROR;
 
 	if (!check_paths(options, input) && !decoding_init(&decoding, options) &&
-	    (options->split || !output_open_part(&decoding.output, options->output)))
+	    (options->split || !output_open_part(&decoding.output, options->output,
+						 options->format.force)))
 		status = decode(&decoding, input);
 	decoding_free(&decoding);
 	return status;

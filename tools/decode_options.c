@@ -24,6 +24,7 @@ static const char help[] =
 	"  -t, --to FORMAT     stf, zstf (compressed, in chunks with an index), tarmac, qemu4v or\n"
 	"                      flow\n"
 	"  -o, --output OUT    the file (IN with its ending changed), - for standard output\n"
+	"      --force         replace OUT if there is such a file\n"
 	"      --sysroot DIR   where the recorded machine's files are, found by path or build-id\n"
 	"                      (/); after that in the directory `images` beside IN\n"
 	"      --tid TID       only this thread\n"

@@ -133,6 +133,9 @@ int format_wish_option(struct format_wish *wish, const char *command, int option
 	case FORMAT_OPTION_NO_SYMBOLS:
 		wish->symbols_wish.none = true;
 		return 0;
+	case FORMAT_OPTION_FORCE:
+		wish->force = true;
+		return 0;
 	default:
 		return usage_hint(command);
 	}

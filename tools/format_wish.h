@@ -28,6 +28,7 @@ struct format_wish {
 	bool rv64;			/* Tarmac: RV64 as if it were A64 */
 	bool modes;			/* QEMU4V */
 	bool cpu_names;
+	bool force;			/* what stands under the name of the output is replaced */
 	struct symbols_wish symbols_wish;
 	struct flowtap_disasm *disasm;	/* after format_wish_check, of formats with text */
 	struct symbols *symbols;	/* likewise: what it asks for names */
@@ -47,6 +48,7 @@ enum {
 	FORMAT_OPTION_CPU_NAMES,
 	FORMAT_OPTION_SYMBOLS,
 	FORMAT_OPTION_NO_SYMBOLS,
+	FORMAT_OPTION_FORCE,		/* of each */
 };
 
 /* Of a getopt table; -t is --to. */
@@ -63,7 +65,8 @@ enum {
 	{ "modes", no_argument, NULL, FORMAT_OPTION_MODES }, \
 	{ "cpu-names", no_argument, NULL, FORMAT_OPTION_CPU_NAMES }, \
 	{ "symbols", required_argument, NULL, FORMAT_OPTION_SYMBOLS }, \
-	{ "no-symbols", no_argument, NULL, FORMAT_OPTION_NO_SYMBOLS }
+	{ "no-symbols", no_argument, NULL, FORMAT_OPTION_NO_SYMBOLS }, \
+	{ "force", no_argument, NULL, FORMAT_OPTION_FORCE }
 
 #define FORMAT_HELP \
 	"zstf:\n" \

@@ -159,7 +159,7 @@ static bool has_name(int fd, const char *path)
 static int open_locked(const char *part)
 {
 	for (;;) {
-		int fd = open(part, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666), error = 0;
+		int fd = open(part, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600), error = 0;
 
 		if (fd < 0)
 			return -errno;
@@ -194,9 +194,10 @@ static int open_noted(const char *part)
 	return fd;
 }
 
-int output_open_part(struct output *output, const char *path)
+int output_open_part(struct output *output, const char *path, bool force)
 {
 	struct stat stat_of;
+	bool there;
 	int error;
 
 	*output = (struct output){ .path = path, .fd = -1 };
@@ -204,10 +205,17 @@ int output_open_part(struct output *output, const char *path)
 		output->fd = STDOUT_FILENO;
 		return 0;
 	}
-	if (!stat(path, &stat_of) && !S_ISREG(stat_of.st_mode)) {
+	there = !stat(path, &stat_of);
+	if (there && !S_ISREG(stat_of.st_mode)) {
 		output->fd = open(path, O_WRONLY | O_CLOEXEC);
 		return output->fd < 0 ? problem("write", path, -errno) : 0;
 	}
+	if (there && stat_of.st_size && !force) {
+		complain("'%s' exists", path);
+		advise("choose another name for the output, or --force to replace it");
+		return -EEXIST;
+	}
+	output->fresh = !there && !force;
 	if (asprintf(&output->part, "%s.part", path) < 0) {
 		output->part = NULL;
 		return problem("write", path, -ENOMEM);
@@ -270,6 +278,19 @@ static void keep_or_remove(struct output *output, int error)
 		unlink(output->part ? output->part : output->path);
 }
 
+/* Where nothing stood under the name nothing may have come there meanwhile. */
+static int give_name(const struct output *output)
+{
+	unsigned int flags = output->fresh ? RENAME_NOREPLACE : 0;
+
+	if (!renameat2(AT_FDCWD, output->part, AT_FDCWD, output->path, flags))
+		return 0;
+	/* A file system, or a kernel, that cannot tell. */
+	if ((errno == EINVAL || errno == ENOSYS) && !rename(output->part, output->path))
+		return 0;
+	return -errno;
+}
+
 int output_commit(struct output *output)
 {
 	int error = 0;
@@ -281,12 +302,15 @@ int output_commit(struct output *output)
 		error = -errno;
 	if (!output->created && output->fd != STDOUT_FILENO && close(output->fd))
 		error = -errno;
-	if (!error && output->part && rename(output->part, output->path))
-		error = -errno;
-	if (error) {
+	if (!error && output->part)
+		error = give_name(output);
+	if (error)
 		problem("write", output->path, error);
+	/* The work of hours is not thrown away for a name that somebody took meanwhile. */
+	if (error == -EEXIST)
+		advise("what was written is '%s'", output->part);
+	else if (error)
 		keep_or_remove(output, error);
-	}
 	/* Its lock goes with it: the part must have got its name. */
 	if (output->created)
 		close(output->fd);

@@ -12,6 +12,7 @@ struct output {
 	char *part;		/* written under this name until output_commit; NULL: its own */
 	char *old;		/* what stood there before has this name now */
 	int fd;
+	bool fresh;		/* nothing stood there, and nothing is to be replaced */
 	bool created;		/* a regular file that we made */
 	bool keeps;		/* output_keep */
 };
@@ -25,9 +26,10 @@ struct output {
 int output_open_archive(struct output *output, const char *path, bool force);
 /*
  * Opens PATH.part; SIGINT, SIGTERM and SIGHUP remove it from now on. OUTPUT_PARTS_MAX at a time: more
- * would stay. -EWOULDBLOCK: another process writes it.
+ * would stay. -EWOULDBLOCK: another process writes it. What stands at PATH is refused (-EEXIST) unless it
+ * is empty, or `force`. Like an archive the file is its owner's alone.
  */
-int output_open_part(struct output *output, const char *path);
+int output_open_part(struct output *output, const char *path, bool force);
 /*
  * What there is of a part can be read, though it is not whole: from now on signals leave it under its
  * name, as does a full disk.

@@ -97,7 +97,7 @@ static int open_part(struct split *split, uint32_t number)
 	if (!part)
 		return -ENOMEM;
 	split->part = part;
-	error = output_open_part(&part->output, part->path);
+	error = output_open_part(&part->output, part->path, split->options->format.force);
 	/* It was told. */
 	if (error)
 		return -ECANCELED;

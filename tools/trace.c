@@ -214,7 +214,8 @@ int trace_output_open(struct trace_decoding *decoding, struct trace_output *outp
 	}
 	error = check_path(decoding, output->path, input);
 	if (!error)
-		error = output_open_part(&output->file, output->path);
+		error = output_open_part(&output->file, output->path,
+					 decoding->options->format.force);
 	if (error)
 		goto err_free;
 	error = format_open(&output->format, &output->file, &decoding->options->format,

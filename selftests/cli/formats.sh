@@ -15,7 +15,7 @@ one_format() { # FILE FLOW: checks it and compares it with the flow
 		echo "$format: check"
 		head -n 5 "$dir/told"
 	}
-	"$flowtap" convert -q "$1" "$dir/back" --to flow 2>"$dir/told" || {
+	"$flowtap" convert --force -q "$1" "$dir/back" --to flow 2>"$dir/told" || {
 		echo "$format: convert"
 		head -n 5 "$dir/told"
 	}
@@ -31,7 +31,7 @@ one_format() { # FILE FLOW: checks it and compares it with the flow
 decode_to() { # FORMAT OPTION...: to "$dir/x.FORMAT"; a trace needs an instruction
 	local format=$1
 	shift
-	"$flowtap" decode "$@" --to "$format" -q -o "$dir/x.$format" >"$dir/told" 2>&1 && return
+	"$flowtap" decode --force "$@" --to "$format" -q -o "$dir/x.$format" >"$dir/told" 2>&1 && return
 	# Tarmac has no RISC-V of its own.
 	if [[ " $* " != *' --rv64 '* ]] && grep -q -- --rv64 "$dir/told"; then
 		decode_to "$format" "$@" --rv64
@@ -46,12 +46,12 @@ formats() { # DIR INPUT OPTION...
 	shift
 	rm -rf "$dir"
 	mkdir "$dir"
-	"$flowtap" decode "$@" --to flow -q -o "$dir/x.flow" 2>"$dir/told"
+	"$flowtap" decode --force "$@" --to flow -q -o "$dir/x.flow" 2>"$dir/told"
 	for format in stf zstf tarmac qemu4v; do
 		# The CPUs in a QEMU4V are read each by itself.
 		if [[ $format.$input == qemu4v.*.ftap ]]; then
 			set -- "$@" --split cpu
-			"$flowtap" decode "$@" --to flow -q -o "$dir/x.flow" 2>"$dir/told"
+			"$flowtap" decode --force "$@" --to flow -q -o "$dir/x.flow" 2>"$dir/told"
 		fi
 		decode_to $format "$@"
 		for file in "$dir"/x*.$format; do

@@ -88,14 +88,22 @@ TEST_F(after, packing_waits_for_room_and_deletes_nothing_for_it)
 
 TEST_F(after, segments_are_decoded_from_the_raw_one_and_then_packed)
 {
+	struct stat stat_of;
+	char path[512];
+
 	self->options.pack = true;
 	self->options.format = "stf";
 	make_decoder(self, "echo \"$in\" >$WHERE/in; echo \"$out\" >$WHERE/out\n"
-		     "echo trace >${out%.stf}.pid7.stf; echo '{}'; echo one >&2; echo two >&2");
+		     "f=${out%.stf}.pid7.stf; echo trace >$f; chmod 600 $f; echo '{}'; echo one >&2; echo two >&2");
 	ASSERT_EQ(0, add_segment(self));
 	after_init(&self->after, self->store, &self->options);
+	umask(027);
 	ASSERT_TRUE(until(self, &self->after.packed, 1));
 	EXPECT_EQ(1, self->after.decoded);
+	snprintf(path, sizeof(path), "%s/decoded/" FIRST "/trace.pid7.stf", self->directory);
+	ASSERT_EQ(0, stat(path, &stat_of));
+	/* Of the group, as segments are, whatever it was made with. */
+	EXPECT_EQ(0640, stat_of.st_mode & 07777);
 	EXPECT_TRUE(strstr(text_of(self, "in"), "/" FIRST ".ftap\n"));
 	EXPECT_TRUE(strstr(text_of(self, "out"), "/decoded/" FIRST ".part/trace.stf\n"));
 	EXPECT_STREQ("trace\n", text_of(self, "decoded/" FIRST "/trace.pid7.stf"));

@@ -48,7 +48,7 @@ decode() { # NAME FORMAT
 		cpio --quiet -id -D "$sysroot" <"$("$here/initramfs" base "$guest_arch" "$release")"
 		cp -r "$test_dir/root/." "$sysroot/"
 	fi
-	run "$B/asan/flowtap" decode "$test_dir/out/$1.ftap" --to "$2" -o "$test_dir/$1.$2" \
+	run "$B/asan/flowtap" decode --force "$test_dir/out/$1.ftap" --to "$2" -o "$test_dir/$1.$2" \
 		--sysroot "$sysroot" --json
 }
 

@@ -86,12 +86,12 @@ _flowtap() {
 			--timestamps --no-timestamps --cycles --branch-broadcast --return-stack
 			--no-return-stack --context --vmid --sync-period --address --strobe
 			--aux-pages --json --help'
-		[decode]='--to --output --sysroot --tid --cpu --split --config --memory --elf --framed --id
+		[decode]='--to --output --force --sysroot --tid --cpu --split --config --memory --elf --framed --id
 			--keep-failed-transactions --block-memory --level --times --frequency
 			--disassembler --symbols --no-symbols --synthetic-sp --untaken-as-skipped
 			--dialect --rv64 --modes --cpu-names --quiet --json --help'
-		[convert]='--from --to --rewrite --level --times --frequency --disassembler --symbols
-			--no-symbols --synthetic-sp --untaken-as-skipped --dialect --rv64 --modes
+		[convert]='--from --to --force --rewrite --level --times --frequency --disassembler
+			--symbols --no-symbols --synthetic-sp --untaken-as-skipped --dialect --rv64 --modes
 			--cpu-names --quiet --json --help'
 		[diff]='--context --ignore --disassembler --quiet --json --help'
 		[stat]='--mnemonics --disassembler --all --quiet --json --help'
