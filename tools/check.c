@@ -2,6 +2,7 @@
 /* flowtap check: whether files are what they should be. */
 #include "input.h"
 #include "json.h"
+#include "progress.h"
 #include "tool.h"
 
 #include <errno.h>
@@ -38,10 +39,9 @@ struct checking {
 	struct json json;
 	uint64_t shown;
 	uint64_t limit;
-	uint64_t drawn;		/* when the progress was shown last */
 	bool as_json;
 	bool quiet;
-	bool progress;
+	struct progress progress;
 };
 
 static void take_problem(struct flowtap_check *check, const struct flowtap_check_problem *problem)
@@ -61,8 +61,7 @@ static void take_problem(struct flowtap_check *check, const struct flowtap_check
 		json_close(&checking->json, '}');
 		return;
 	}
-	if (checking->drawn)
-		fprintf(stderr, "\r%30s\r", "");
+	progress_end(&checking->progress);
 	print_plain(stdout, checking->path, strlen(checking->path));
 	if (problem->line)
 		printf(": line %" PRIu64, problem->line);
@@ -73,12 +72,8 @@ static void take_problem(struct flowtap_check *check, const struct flowtap_check
 static void show_progress(struct flowtap_check *check, uint64_t done, uint64_t size)
 {
 	struct checking *checking = check->argument;
-	uint64_t now = number_now();
 
-	if (now - checking->drawn < 200000000)
-		return;
-	checking->drawn = now;
-	fprintf(stderr, "\rchecking %3.0f%% ", 100.0 * (double)done / (double)size);
+	progress_show(&checking->progress, done, size, "bytes");
 }
 
 static const char *format_name(const struct flowtap_check *check)
@@ -185,13 +180,13 @@ static bool check_one(struct checking *checking, const char *path)
 {
 	struct flowtap_check check = {
 		.problem = take_problem,
-		.progress = checking->progress ? show_progress : NULL,
+		.progress = show_progress,
 		.argument = checking,
 	};
 	int fd = input_open(path), error;
 
 	checking->path = input_name(path);
-	checking->shown = checking->drawn = 0;
+	checking->shown = 0;
 	if (checking->as_json) {
 		checking->json = (struct json){ .file = stdout, .flat = true };
 		json_open(&checking->json, NULL, '{');
@@ -200,8 +195,7 @@ static bool check_one(struct checking *checking, const char *path)
 	}
 	/* input_open has complained. */
 	error = fd < 0 ? fd : flowtap_check_file(&check, fd);
-	if (checking->drawn)
-		fprintf(stderr, "\r%30s\r", "");
+	progress_end(&checking->progress);
 	if (checking->as_json)
 		close_json(checking, &check, error);
 	else if (fd >= 0)
@@ -244,7 +238,7 @@ int check_command(int argc, char **argv)
 	}
 	if (optind == argc)
 		return misused(argv[0], "the FILE is missing");
-	checking.progress = !checking.quiet && isatty(STDERR_FILENO);
+	checking.progress.doing = checking.quiet ? NULL : "checking";
 	for (; optind < argc; optind++)
 		if (!check_one(&checking, argv[optind]))
 			status = STATUS_ERROR;

@@ -166,7 +166,9 @@ static int no_element(struct flowtap_sink *sink, const struct flowtap_element *e
 
 static void show_progress(struct flowtap_stf_copy *copy, uint64_t done, uint64_t size)
 {
-	tracefile_progress(copy->argument, done, size);
+	struct tracefile *in = copy->argument;
+
+	progress_show(&in->progress, done, size, "bytes");
 }
 
 /* Read for what it is and what is wrong with it first. 0 or -errno. */
@@ -178,21 +180,21 @@ static int copy_stf(struct converting *converting)
 	int error;
 
 	leftout_init(&converting->format.leftout, &converting->wish, &nowhere);
-	in->doing = converting->quiet ? NULL : "reading";
+	in->progress.doing = converting->quiet ? NULL : "reading";
 	error = tracefile_read(in, &converting->format.leftout.sink);
 	if (error)
 		return error;
 	if (lseek(in->fd, 0, SEEK_SET) < 0)
 		return -errno;
-	in->doing = converting->quiet ? NULL : "copying";
+	in->progress.doing = converting->quiet ? NULL : "copying";
 	converting->copy = (struct flowtap_stf_copy){
 		.zstf = converting->wish.kind->seeks ? &zstf : NULL,
-		.progress = in->doing ? show_progress : NULL,
+		.progress = show_progress,
 		.argument = in,
 	};
 	output_keep(&converting->output);
 	error = flowtap_stf_copy(&converting->copy, in->fd, converting->output.fd);
-	tracefile_end_progress(in);
+	progress_end(&in->progress);
 	if (!error && converting->copy.damaged && !in->read.problems)
 		complain("'%s': a record of more than %u MiB was left out", input_name(in->path),
 			 FLOWTAP_STF_COPY_LONGEST >> 20);
@@ -211,7 +213,7 @@ static int write_flow(struct converting *converting)
 			    flowtap_learned_blocks(converting->in.learned), comment);
 	if (error)
 		return error;
-	converting->in.doing = converting->quiet ? NULL : "converting";
+	converting->in.progress.doing = converting->quiet ? NULL : "converting";
 	error = tracefile_read(&converting->in, converting->format.sink);
 	return error ? error : format_finish(&converting->format);
 }

@@ -17,8 +17,6 @@
 #define DAMAGES_SHOWN 10
 #define INFO_MAX (1U << 20)
 #define CPUS_MAX 8192
-/* Inputs above this size take long enough for a progress line. */
-#define PROGRESS_BYTES (32 << 20)
 
 /* --- What was recorded, and what it is decoded with. --- */
 
@@ -312,16 +310,10 @@ static void take_damage(struct flowtap_replay *replay, uint64_t offset, const ch
 
 static void show_progress(struct decoding *decoding)
 {
-	uint64_t now = number_now(), records = decoding->replay.counts.records;
+	uint64_t records = decoding->replay.counts.records;
 
-	if (now - decoding->shown < 200000000)
-		return;
-	decoding->shown = now;
-	if (decoding->expected >= records)
-		fprintf(stderr, "\rdecoding %3.0f%% ",
-			100.0 * (double)records / (double)decoding->expected);
-	else
-		fprintf(stderr, "\rdecoding, %" PRIu64 " records ", records);
+	progress_show(&decoding->progress, records,
+		      decoding->expected >= records ? decoding->expected : 0, "records");
 }
 
 /* Whose a sample or gap is; 0 for other records. */
@@ -412,7 +404,7 @@ static int take_record(struct flowtap_replay *replay, uint32_t cpu,
 
 	if (error)
 		return error;
-	if (decoding->progress && replay->counts.records % 64 == 0)
+	if (replay->counts.records % 64 == 0)
 		show_progress(decoding);
 	return decoding->aux ? decode_aux(decoding, cpu, record, size) :
 			       decode_ctr(decoding, cpu, record, size);
@@ -479,11 +471,9 @@ int decoding_run(struct decoding *decoding, int input)
 {
 	int error;
 
-	decoding->progress = !decoding->options->quiet && isatty(STDERR_FILENO) &&
-			     input_size(input) > PROGRESS_BYTES;
+	decoding->progress.doing = decoding->options->quiet ? NULL : "decoding";
 	error = flowtap_replay(&decoding->replay, input, decoding->map);
-	if (decoding->shown)
-		fprintf(stderr, "\r%30s\r", "");
+	progress_end(&decoding->progress);
 	return error ? error : finish(decoding);
 }
 

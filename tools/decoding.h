@@ -7,6 +7,7 @@
 #include "format.h"
 #include "output.h"
 #include "pick.h"
+#include "progress.h"
 #include "split.h"
 #include "tap.h"
 #include "trigger.h"
@@ -49,8 +50,7 @@ struct decoding {
 	size_t n_cpu;
 	uint64_t lost_samples;		/* as the archive says at its end */
 	uint64_t expected;		/* records, as the archive says at its end; 0 unknown */
-	bool progress;
-	uint64_t shown;
+	struct progress progress;
 };
 
 /* 0 or -ENOMEM, after a complaint. options is borrowed. */

@@ -143,7 +143,7 @@ static int run(struct difference *difference, char **paths, uint64_t ignored)
 	if (tracefile_open(&files[0], paths[0], -1, NULL))
 		return status;
 	if (!tracefile_open(&files[1], paths[1], -1, NULL)) {
-		files[0].doing = difference->quiet ? NULL : "comparing";
+		files[0].progress.doing = difference->quiet ? NULL : "comparing";
 		difference->files = files;
 		status = diff(difference, files, ignored);
 		if (difference->json)

@@ -341,7 +341,7 @@ static int stat_file(struct stating *stating, const char *path)
 
 	if (tracefile_open(&stating->file, path, -1, NULL))
 		return status;
-	stating->file.doing = stating->quiet ? NULL : "counting";
+	stating->file.progress.doing = stating->quiet ? NULL : "counting";
 	error = census_init(&stating->census, flowtap_learned_blocks(stating->file.learned),
 			    stating->disasm);
 	stating->census.mode_unknown = &stating->file.read.mode_unknown;

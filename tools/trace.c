@@ -15,8 +15,6 @@
 #include <unistd.h>
 
 #define PAGE 4096
-/* Inputs above this size take long enough for a progress line. */
-#define PROGRESS_BYTES (2U << 20)
 
 void trace_init(struct trace_decoding *decoding, const struct decode_options *options,
 		const char *kind)
@@ -25,7 +23,7 @@ void trace_init(struct trace_decoding *decoding, const struct decode_options *op
 		.options = options,
 		.kind = kind,
 		.began = number_now(),
-		.progress = !options->quiet && isatty(STDERR_FILENO),
+		.progress.doing = options->quiet ? NULL : "decoding",
 	};
 }
 
@@ -38,26 +36,10 @@ void trace_free(struct trace_decoding *decoding)
 	free(decoding->cpus);
 }
 
-static void end_progress(struct trace_decoding *decoding)
-{
-	if (decoding->shown)
-		fprintf(stderr, "\r%30s\r", "");
-	decoding->shown = 0;
-}
-
 void trace_progress(struct trace_decoding *decoding, uint64_t bytes)
 {
-	uint64_t now;
-
 	decoding->read += bytes;
-	if (!decoding->progress || decoding->expected < PROGRESS_BYTES)
-		return;
-	now = number_now();
-	if (now - decoding->shown < 200000000)
-		return;
-	decoding->shown = now;
-	fprintf(stderr, "\rdecoding %3.0f%% ",
-		100.0 * (double)decoding->read / (double)decoding->expected);
+	progress_show(&decoding->progress, decoding->read, decoding->expected, "bytes");
 }
 
 struct trace_cpu *trace_add_cpu(struct trace_decoding *decoding, const char *name, uint32_t number)
@@ -263,7 +245,7 @@ int trace_output_close(struct trace_decoding *decoding, struct trace_output *out
 
 	if (!output->open)
 		return error;
-	end_progress(decoding);
+	progress_end(&decoding->progress);
 	if (!error) {
 		error = format_finish(&output->format);
 		if (error)
@@ -381,12 +363,12 @@ static int feed_session(struct running *running, const struct trace_output *outp
 		error = flowtap_ete_finish(running->ete);
 	decoding->frame_damages += feed.damages;
 	if (error) {
-		end_progress(decoding);
+		progress_end(&decoding->progress);
 		return trace_problem(decoding, output->path, error);
 	}
 	if (feed.wrapping == TRACE_RAW || feed.ids[feed.id])
 		return 0;
-	end_progress(decoding);
+	progress_end(&decoding->progress);
 	decoding->empty++;
 	error = no_source(session, &feed);
 	return session->may_be_empty ? 0 : error;
@@ -465,7 +447,7 @@ int trace_finish(struct trace_decoding *decoding, int error)
 	const struct decode_options *options = decoding->options;
 	FILE *file = strcmp(options->output, "-") ? stdout : stderr;
 
-	end_progress(decoding);
+	progress_end(&decoding->progress);
 	/* Why there is nothing is in the gaps. */
 	if (!error || error == -ENODATA) {
 		if (options->json)

@@ -9,6 +9,7 @@
 #include "decode.h"
 #include "format.h"
 #include "output.h"
+#include "progress.h"
 #include "trace_feed.h"
 
 #include <flowtap/ete.h>
@@ -52,8 +53,7 @@ struct trace_decoding {
 	/* Progress. */
 	uint64_t expected;		/* bytes to read, 0 unknown */
 	uint64_t read;
-	uint64_t shown;
-	bool progress;
+	struct progress progress;
 };
 
 /* Where one CPU's trace goes, and what it is made with. All zeros: not open. */

@@ -11,32 +11,12 @@
 #include <unistd.h>
 
 #define PROBLEMS_SHOWN 10
-/* Inputs above this size take long enough for a progress line. */
-#define PROGRESS_BYTES (32 << 20)
-
-void tracefile_end_progress(struct tracefile *file)
-{
-	if (file->shown)
-		fprintf(stderr, "\r%30s\r", "");
-	file->shown = 0;
-}
-
-void tracefile_progress(struct tracefile *file, uint64_t done, uint64_t size)
-{
-	uint64_t now;
-
-	if (size < PROGRESS_BYTES || !isatty(STDERR_FILENO))
-		return;
-	now = number_now();
-	if (now - file->shown < 200000000)
-		return;
-	file->shown = now;
-	fprintf(stderr, "\r%s %3.0f%% ", file->doing, 100.0 * (double)done / (double)size);
-}
 
 static void take_progress(struct flowtap_read *read, uint64_t done, uint64_t size)
 {
-	tracefile_progress(read->argument, done, size);
+	struct tracefile *file = read->argument;
+
+	progress_show(&file->progress, done, size, "bytes");
 }
 
 static void take_problem(struct flowtap_read *read, uint64_t offset, uint64_t line,
@@ -46,7 +26,7 @@ static void take_problem(struct flowtap_read *read, uint64_t offset, uint64_t li
 
 	if (file->quiet || read->problems > PROBLEMS_SHOWN)
 		return;
-	tracefile_end_progress(file);
+	progress_end(&file->progress);
 	if (line)
 		complain("'%s': line %" PRIu64 ": %s", input_name(file->path), line, reason);
 	else
@@ -107,11 +87,11 @@ int tracefile_read(struct tracefile *file, struct flowtap_sink *sink)
 		.sink = sink,
 		.learned = file->learned,
 		.problem = take_problem,
-		.progress = file->doing ? take_progress : NULL,
+		.progress = take_progress,
 		.argument = file,
 	};
 	error = file->kind->read(&file->read, file->fd);
-	tracefile_end_progress(file);
+	progress_end(&file->progress);
 	return error;
 }
 

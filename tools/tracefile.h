@@ -5,6 +5,7 @@
 
 #include "format.h"
 #include "json.h"
+#include "progress.h"
 
 #include <flowtap/flow.h>
 #include <flowtap/read.h>
@@ -18,9 +19,8 @@ struct tracefile {
 	int fd;
 	struct flowtap_learned *learned;	/* where its blocks live */
 	struct flowtap_read read;	/* what there was, when it is read */
-	const char *doing;		/* "converting": with progress on stderr; NULL: without */
+	struct progress progress;	/* of reading it; doing is the caller's to say */
 	bool quiet;			/* damage is counted, not told */
-	uint64_t shown;			/* when the progress was drawn last */
 };
 
 /*
@@ -37,9 +37,6 @@ bool tracefile_told(const struct tracefile *file, int error);
 /* Complains of an error of tracefile_read that was not. */
 void tracefile_complain(const struct tracefile *file, int error);
 void tracefile_close(struct tracefile *file);
-/* Of what else reads it: draws the progress of file->doing, on a terminal; and takes it away. */
-void tracefile_progress(struct tracefile *file, uint64_t done, uint64_t size);
-void tracefile_end_progress(struct tracefile *file);
 
 /* STATUS_OK, or STATUS_DAMAGED: as it was read. */
 int tracefile_status(const struct tracefile *file);

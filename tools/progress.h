@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * How far something long has come, on standard error: on a terminal one line that is drawn again and
+ * again, elsewhere one line a minute.
+ */
+#ifndef PROGRESS_H
+#define PROGRESS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct progress {
+	const char *doing;	/* "decoding", borrowed; NULL: nothing is shown */
+	uint64_t shown;		/* when it was last, or began, ns; 0: not begun */
+	bool drawn;		/* it stands on the terminal */
+};
+
+/* As often as one likes. size: of `done`, 0 where that is not known: then it is how many `unit`. */
+void progress_show(struct progress *progress, uint64_t done, uint64_t size, const char *unit);
+/* Takes the line away, before something else is printed and at the end. */
+void progress_end(struct progress *progress);
+
+#endif /* PROGRESS_H */
