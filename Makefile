@@ -130,6 +130,8 @@ $(eval $(call userland,riscv64,riscv64-linux-gnu-,-O2 -g))
 $(eval $(call userland,arm64,aarch64-linux-gnu-,-O2 -g))
 
 $(foreach t,$(UNIT),$(eval $(call program,asan,unit,$(t),,$(SANITIZE))))
+# With a clock of its own.
+$(B)/asan/unit/progress: $(B)/asan/tools/progress.o
 $(foreach t,$(FUZZ),$(eval $(call program,asan,fuzz,$(t),,$(SANITIZE),$(B)/asan/selftests/fuzz/driver.o)))
 $(foreach t,$(BENCH),$(eval $(call program,host,bench,$(t),,)))
 $(foreach t,$(KERNEL),$(eval $(call program,riscv64,kernel,$(t),riscv64-linux-gnu-,)))

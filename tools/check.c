@@ -183,7 +183,7 @@ static bool check_one(struct checking *checking, const char *path)
 		.progress = show_progress,
 		.argument = checking,
 	};
-	int fd = input_open(path), error;
+	int fd = input_open(path, checking->quiet), error;
 
 	checking->path = input_name(path);
 	checking->shown = 0;

@@ -237,7 +237,7 @@ static int run(struct converting *converting, const char *path)
 {
 	int status = STATUS_ERROR, error;
 
-	if (tracefile_open(&converting->in, path, -1, converting->from))
+	if (tracefile_open(&converting->in, path, -1, converting->from, converting->quiet))
 		return status;
 	if (converting->rewrite && (converting->in.kind->read != flowtap_stf_read ||
 				    converting->wish.kind->read != flowtap_stf_read)) {

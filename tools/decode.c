@@ -336,7 +336,7 @@ static int decode_snapshot(const struct decode_options *options)
 
 static int decode_file(const struct decode_options *options)
 {
-	int input = input_open(options->input), status = STATUS_ERROR;
+	int input = input_open(options->input, options->quiet), status = STATUS_ERROR;
 	enum kind kind;
 
 	if (input < 0)

@@ -140,9 +140,9 @@ static int run(struct difference *difference, char **paths, uint64_t ignored)
 	struct tracefile files[2];
 	int status = DIFF_TROUBLE;
 
-	if (tracefile_open(&files[0], paths[0], -1, NULL))
+	if (tracefile_open(&files[0], paths[0], -1, NULL, difference->quiet))
 		return status;
-	if (!tracefile_open(&files[1], paths[1], -1, NULL)) {
+	if (!tracefile_open(&files[1], paths[1], -1, NULL, difference->quiet)) {
 		files[0].progress.doing = difference->quiet ? NULL : "comparing";
 		difference->files = files;
 		status = diff(difference, files, ignored);

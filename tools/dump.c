@@ -220,7 +220,7 @@ int dump_command(int argc, char **argv)
 		return packets_dump(&dumping.packets);
 	if (is_listing(&dumping))
 		return listing_dump(argv[0], argv[optind], -1, &dumping.listing);
-	fd = input_open(argv[optind]);
+	fd = input_open(argv[optind], false);
 	if (fd == -EISDIR)
 		advise("with --packets the packets of an Arm snapshot are shown");
 	if (fd < 0)

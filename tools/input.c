@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "input.h"
 
+#include "progress.h"
 #include "tool.h"
 
 #include <errno.h>
@@ -27,22 +28,60 @@ off_t input_size(int fd)
 	return fstat(fd, &stat_of) || !S_ISREG(stat_of.st_mode) ? 0 : stat_of.st_size;
 }
 
-static int copy(int from, int to)
+#define FIRST_LOOK (1U << 16)
+
+/* As much as there is, up to `size`. How much or -errno. */
+static ssize_t read_some(int fd, void *buffer, size_t size)
 {
-	static char buffer[1 << 16];
+	size_t done = 0;
+	ssize_t n = 1;
+
+	while (done < size && n) {
+		n = read(fd, (char *)buffer + done, size - done);
+		if (n < 0 && errno != EINTR)
+			return -errno;
+		done += n < 0 ? 0 : (size_t)n;
+	}
+	return (ssize_t)done;
+}
+
+static int write_all(int fd, const char *buffer, size_t size)
+{
 	ssize_t n;
 
-	while ((n = read(from, buffer, sizeof(buffer)))) {
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
+	for (; size; buffer += n, size -= (size_t)n) {
+		n = write(fd, buffer, size);
+		if (n < 0 && errno != EINTR)
 			return -errno;
-		for (ssize_t done = 0, one; done < n; done += one) {
-			one = write(to, buffer + done, (size_t)(n - done));
-			if (one < 0)
-				return -errno;
-		}
+		n = n < 0 ? 0 : n;
 	}
+	return 0;
+}
+
+static bool is_zero(const char *bytes, size_t size)
+{
+	return !bytes[0] && !memcmp(bytes, bytes + 1, size - 1);
+}
+
+/* -EBADMSG: it begins with zeros as no file does that can be read here, and may have no end. */
+static int copy(int from, int to, struct progress *progress)
+{
+	static char buffer[FIRST_LOOK];
+	uint64_t done = 0;
+	ssize_t n;
+	int error;
+
+	while ((n = read_some(from, buffer, sizeof(buffer))) > 0) {
+		if (!done && n == sizeof(buffer) && is_zero(buffer, sizeof(buffer)))
+			return -EBADMSG;
+		error = write_all(to, buffer, (size_t)n);
+		if (error)
+			return error;
+		done += (uint64_t)n;
+		progress_show(progress, done, 0, "bytes");
+	}
+	if (n < 0)
+		return (int)n;
 	return lseek(to, 0, SEEK_SET) < 0 ? -errno : 0;
 }
 
@@ -59,18 +98,32 @@ static int temporary(void)
 	return fd < 0 ? -errno : fd;
 }
 
-static int keep(int pipe)
+static int keep(int pipe, bool quiet)
 {
+	struct progress progress = { .doing = quiet ? NULL : "reading" };
 	int fd = temporary(), error;
 
 	if (fd < 0)
 		return fd;
-	error = copy(pipe, fd);
+	error = copy(pipe, fd, &progress);
+	progress_end(&progress);
 	if (error) {
 		close(fd);
 		return error;
 	}
 	return fd;
+}
+
+static void keep_problem(const char *path, int error)
+{
+	if (error == -EBADMSG) {
+		complain("'%s' begins with %u zeros: it is nothing that flowtap reads",
+			 input_name(path), FIRST_LOOK);
+		return;
+	}
+	complain("cannot keep what comes from '%s': %s", input_name(path), strerror(-error));
+	if (error == -ENOSPC)
+		advise("set TMPDIR to a directory with more room");
 }
 
 /* --- Packed archives. --- */
@@ -194,7 +247,7 @@ int input_open_kcore(const char *path)
 	return fd < 0 ? -ENOENT : fd;
 }
 
-int input_open(const char *path)
+int input_open(const char *path, bool quiet)
 {
 	struct stat stat_of;
 	int fd, kept;
@@ -216,9 +269,9 @@ int input_open(const char *path)
 	}
 	if (S_ISREG(stat_of.st_mode))
 		return unpacked(path, fd);
-	kept = keep(fd);
+	kept = keep(fd, quiet);
 	if (kept < 0)
-		complain("cannot keep what comes from '%s': %s", input_name(path), strerror(-kept));
+		keep_problem(path, kept);
 	close(fd);
 	return kept < 0 ? kept : unpacked(path, kept);
 }

@@ -10,10 +10,11 @@
  * A descriptor of `path` ("-": standard input) at its beginning that can be read twice: what comes
  * by a pipe is copied to a temporary file without a name ($TMPDIR, else /var/tmp) first, and so is
  * the archive in a packed one (.ftap.zst), up to $FLOWTAP_UNPACK_LIMIT bytes; what is damaged or
- * cut in that is told. Of a directory that perf record made (--kcore) it is the file "data". Below
- * 0 after a complaint.
+ * cut in that is told. What comes by a pipe and begins with 64 KiB of zeros is refused: it may have no
+ * end. Of a directory that perf record made (--kcore) it is the file "data". Quiet: no progress of the
+ * copying. Below 0 after a complaint.
  */
-int input_open(const char *path);
+int input_open(const char *path, bool quiet);
 /* Whether the path is such a directory. */
 bool input_is_perf_directory(const char *path);
 /*

@@ -271,7 +271,7 @@ static int list(struct listing *listing, const char *path, int fd)
 	struct tracefile file;
 	int error, status;
 
-	if (tracefile_open(&file, path, fd < 0 ? fd : dup(fd), NULL))
+	if (tracefile_open(&file, path, fd < 0 ? fd : dup(fd), NULL, false))
 		return STATUS_ERROR;
 	error = tracefile_read(&file, &listing->sink);
 	if (error && error != -EPIPE)

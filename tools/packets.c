@@ -291,7 +291,7 @@ static int dump_raw(const struct packets_options *options)
 		return STATUS_USAGE;
 	}
 	printing.feed.id = id;
-	printing.feed.fd = input_open(options->path);
+	printing.feed.fd = input_open(options->path, false);
 	if (printing.feed.fd < 0)
 		return STATUS_ERROR;
 	if (is_container(printing.feed.fd, input_name(options->path)))

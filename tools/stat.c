@@ -339,7 +339,7 @@ static int stat_file(struct stating *stating, const char *path)
 {
 	int error, status = STATUS_ERROR;
 
-	if (tracefile_open(&stating->file, path, -1, NULL))
+	if (tracefile_open(&stating->file, path, -1, NULL, stating->quiet))
 		return status;
 	stating->file.progress.doing = stating->quiet ? NULL : "counting";
 	error = census_init(&stating->census, flowtap_learned_blocks(stating->file.learned),

@@ -59,11 +59,11 @@ static int find_kind(struct tracefile *file, const struct format_kind *from)
 }
 
 int tracefile_open(struct tracefile *file, const char *path, int fd,
-		   const struct format_kind *from)
+		   const struct format_kind *from, bool quiet)
 {
 	int error;
 
-	*file = (struct tracefile){ .path = path, .fd = fd < 0 ? input_open(path) : fd };
+	*file = (struct tracefile){ .path = path, .fd = fd < 0 ? input_open(path, quiet) : fd };
 	if (file->fd < 0)
 		return file->fd;
 	error = find_kind(file, from);

@@ -26,10 +26,10 @@ struct tracefile {
 /*
  * fd: a descriptor of it that can be read twice (input.h), taken over also if it fails; below 0: it
  * is opened. from: a format to take it for, NULL what it begins as. path is borrowed; "-" is
- * standard input. 0 or -errno after a complaint: then there is nothing to close.
+ * standard input. quiet: no progress of copying what comes by a pipe. 0 or -errno after a complaint: then there is nothing to close.
  */
 int tracefile_open(struct tracefile *file, const char *path, int fd,
-		   const struct format_kind *from);
+		   const struct format_kind *from, bool quiet);
 /* All of it into the sink, once. 0; -errno of reading; what the sink returned. Damage is told. */
 int tracefile_read(struct tracefile *file, struct flowtap_sink *sink);
 /* Whether the error was told already, by offset and reason, as damage is. */
