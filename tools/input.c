@@ -63,8 +63,11 @@ static bool is_zero(const char *bytes, size_t size)
 	return !bytes[0] && !memcmp(bytes, bytes + 1, size - 1);
 }
 
-/* -EBADMSG: it begins with zeros as no file does that can be read here, and may have no end. */
-static int copy(int from, int to, struct progress *progress)
+/*
+ * -EBADMSG: it begins with zeros as no file does that can be read here, -ENODEV: it is a device that goes
+ * on. Neither may have an end.
+ */
+static int copy(int from, int to, bool device, struct progress *progress)
 {
 	static char buffer[FIRST_LOOK];
 	uint64_t done = 0;
@@ -74,6 +77,8 @@ static int copy(int from, int to, struct progress *progress)
 	while ((n = read_some(from, buffer, sizeof(buffer))) > 0) {
 		if (!done && n == sizeof(buffer) && is_zero(buffer, sizeof(buffer)))
 			return -EBADMSG;
+		if (device && n == sizeof(buffer))
+			return -ENODEV;
 		error = write_all(to, buffer, (size_t)n);
 		if (error)
 			return error;
@@ -98,14 +103,14 @@ static int temporary(void)
 	return fd < 0 ? -errno : fd;
 }
 
-static int keep(int pipe, bool quiet)
+static int keep(int pipe, bool device, bool quiet)
 {
 	struct progress progress = { .doing = quiet ? NULL : "reading" };
 	int fd = temporary(), error;
 
 	if (fd < 0)
 		return fd;
-	error = copy(pipe, fd, &progress);
+	error = copy(pipe, fd, device, &progress);
 	progress_end(&progress);
 	if (error) {
 		close(fd);
@@ -119,6 +124,11 @@ static void keep_problem(const char *path, int error)
 	if (error == -EBADMSG) {
 		complain("'%s' begins with %u zeros: it is nothing that flowtap reads",
 			 input_name(path), FIRST_LOOK);
+		return;
+	}
+	if (error == -ENODEV) {
+		complain("'%s' is a device: what is read is a file, or comes by a pipe",
+			 input_name(path));
 		return;
 	}
 	complain("cannot keep what comes from '%s': %s", input_name(path), strerror(-error));
@@ -269,7 +279,7 @@ int input_open(const char *path, bool quiet)
 	}
 	if (S_ISREG(stat_of.st_mode))
 		return unpacked(path, fd);
-	kept = keep(fd, quiet);
+	kept = keep(fd, S_ISCHR(stat_of.st_mode), quiet);
 	if (kept < 0)
 		keep_problem(path, kept);
 	close(fd);
