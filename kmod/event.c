@@ -10,9 +10,19 @@
 /* As in kernel/events/core.c: of a perf event that is stopped until the next tick. */
 #define MAX_INTERRUPTS	(~0ULL)
 
+/*
+ * One that was made for a task. perf gives each of the task's children one like it: all of them are the
+ * family of this, and go when it goes.
+ */
 struct event {
-	struct list_head link;
+	struct list_head link;		/* in tasks->events */
 	struct perf_event *perf;
+	struct tasks *tasks;
+	bool on;			/* it counts */
+	bool armed;			/* it will, from the next exec of its task */
+	bool dead;			/* on its way; under tasks->lock */
+	bool left;			/* one of the family is not in the set any more; tasks->lock */
+	struct rcu_head rcu;
 };
 
 int event_check(const struct flowtap_configure *configure)
@@ -41,7 +51,7 @@ int event_check(const struct flowtap_configure *configure)
 	return 0;
 }
 
-static void overflow(struct perf_event *perf, struct perf_sample_data *data, struct pt_regs *regs)
+static void trigger(struct tasks *tasks, struct perf_event *perf, struct pt_regs *regs)
 {
 	unsigned long flags;
 
@@ -53,67 +63,72 @@ static void overflow(struct perf_event *perf, struct perf_sample_data *data, str
 		return;
 	/* Software events (a page fault, say) count with interrupts on. */
 	local_irq_save(flags);
-	holder_trigger(perf->overflow_handler_context, FLOWTAP_TRIGGER_OVERFLOW, regs);
+	holder_trigger(tasks, FLOWTAP_TRIGGER_OVERFLOW, regs);
 	/*
 	 * perf ignores a software event then until the next tick. (RISC-V's driver goes on counting
 	 * whatever perf says.)
 	 */
 	if (perf->hw.interrupts == MAX_INTERRUPTS && perf->attr.type == PERF_TYPE_SOFTWARE)
-		holder_throttled(perf->overflow_handler_context);
+		holder_throttled(tasks);
 	local_irq_restore(flags);
 }
 
-static void release(struct event *event)
+static void overflow(struct perf_event *perf, struct perf_sample_data *data, struct pt_regs *regs)
 {
-	list_del(&event->link);
-	perf_event_release_kernel(event->perf);
-	kfree(event);
+	const struct event *event = perf->overflow_handler_context;
+
+	trigger(event->tasks, perf, regs);
 }
 
-/* perf lets go of an event when its task ends. What children inherited from it goes on. */
-static bool ended(const struct event *event)
+static void overflow_cpu(struct perf_event *perf, struct perf_sample_data *data,
+			 struct pt_regs *regs)
 {
-	return READ_ONCE(event->perf->state) <= PERF_EVENT_STATE_EXIT;
-}
-
-/* A set may live for long: events of tasks that ended go here. */
-static void tidy(struct tasks *tasks)
-{
-	struct event *event, *next;
-
-	list_for_each_entry_safe(event, next, &tasks->events, link)
-		if (ended(event) && list_empty(&event->perf->child_list))
-			release(event);
+	trigger(perf->overflow_handler_context, perf, regs);
 }
 
 /*
- * The task has an event of this set: made for it, or inherited from whoever had one, in the set or
- * not. Contexts may change places between tasks at a switch, so it is asked for again under lock;
- * perf frees them by RCU, though 6.12 does not mark them so.
+ * Who forks hands on what it counts by then, which no hook of ours sees: the newborn is looked at, and
+ * who has executed a program of somebody else's, off whom perf takes all events. Both are nobody's but
+ * the current task's: its list is as long as it has made it.
  */
-bool event_counts(const struct tasks *tasks, struct task_struct *task)
+struct event *event_of(const struct tasks *tasks, struct task_struct *task)
 {
-	struct perf_event_context *context;
+	struct perf_event_context *context = READ_ONCE(task->perf_event_ctxp);
+	struct event *found = NULL;
 	struct perf_event *perf;
 	unsigned long flags;
-	bool found = false;
 
-	rcu_read_lock();
-again:
-	context = READ_ONCE(task->perf_event_ctxp);
-	if (context) {
-		raw_spin_lock_irqsave(&context->lock, flags);
-		if (context != READ_ONCE(task->perf_event_ctxp)) {
-			raw_spin_unlock_irqrestore(&context->lock, flags);
-			goto again;
-		}
-		list_for_each_entry(perf, &context->event_list, event_entry)
-			found |= perf->overflow_handler == overflow &&
-				 perf->overflow_handler_context == tasks;
-		raw_spin_unlock_irqrestore(&context->lock, flags);
+	if (!context)
+		return NULL;
+	raw_spin_lock_irqsave(&context->lock, flags);
+	list_for_each_entry(perf, &context->event_list, event_entry) {
+		struct event *event = perf->overflow_handler_context;
+
+		if (perf->overflow_handler == overflow && event->tasks == tasks && !event->dead)
+			found = event;
 	}
-	rcu_read_unlock();
+	raw_spin_unlock_irqrestore(&context->lock, flags);
 	return found;
+}
+
+static bool has_heirs(const struct event *event)
+{
+	return !list_empty(&event->perf->child_list);
+}
+
+void event_left(struct event *event)
+{
+	event->left = true;
+}
+
+/*
+ * perf has let it count, that of the task; of a family of several the others' do not. See turn() about
+ * forks.
+ */
+void event_executed(struct event *event)
+{
+	if (event->armed && !has_heirs(event))
+		WRITE_ONCE(event->on, true);
 }
 
 static struct perf_event_attr attributes(const struct flowtap_configure *configure)
@@ -134,39 +149,206 @@ static struct perf_event_attr attributes(const struct flowtap_configure *configu
 	};
 }
 
-int event_add(struct tasks *tasks, struct task_struct *task)
+static void mark_dead(struct event *event, struct list_head *going)
 {
-	const struct flowtap_configure *configure = &tasks->configure;
-	struct perf_event_attr attr = attributes(configure);
-	struct event *event;
+	unsigned long flags;
 
-	lockdep_assert_held(&tasks->group_lock);
-	attr.inherit = 1;
-	/* perf makes the events of new threads, and of children where they are wanted. */
-	attr.inherit_thread = !(configure->flags & FLOWTAP_INHERIT);
-	tidy(tasks);
-	if (event_counts(tasks, task))
-		return 0;
-	event = kzalloc(sizeof(*event), GFP_KERNEL_ACCOUNT);
+	/* Who inherits it from here on is not taken for somebody who has it. */
+	raw_spin_lock_irqsave(&event->tasks->lock, flags);
+	event->dead = true;
+	raw_spin_unlock_irqrestore(&event->tasks->lock, flags);
+	list_move(&event->link, going);
+}
+
+/* Whoever had one of them, by inheritance or not, has none any more. */
+static void forget_dead(struct tasks *tasks)
+{
+	struct entry *entry;
+	unsigned long flags;
+	u32 bucket;
+
+	raw_spin_lock_irqsave(&tasks->lock, flags);
+	hash_for_each(tasks->entries, bucket, entry, node)
+		if (entry->event && entry->event->dead)
+			WRITE_ONCE(entry->event, NULL);
+	raw_spin_unlock_irqrestore(&tasks->lock, flags);
+}
+
+static void release(struct tasks *tasks, struct list_head *going)
+{
+	struct event *event, *next;
+
+	if (list_empty(going))
+		return;
+	list_for_each_entry(event, going, link)
+		perf_event_release_kernel(event->perf);
+	forget_dead(tasks);
+	list_for_each_entry_safe(event, next, going, link)
+		kfree_rcu(event, rcu);
+}
+
+/* perf lets go of an event when its task ends. What children inherited from it goes on. */
+static bool ended(const struct event *event)
+{
+	return READ_ONCE(event->perf->state) <= PERF_EVENT_STATE_EXIT;
+}
+
+/* Whether the set's events are to count. */
+static bool wanted(const struct tasks *tasks)
+{
+	struct stream *stream;
+
+	list_for_each_entry(stream, &tasks->streams, tasks_link)
+		if (READ_ONCE(stream->enabled))
+			return true;
+	return false;
+}
+
+static bool armed(const struct tasks *tasks)
+{
+	return READ_ONCE(tasks->exec_pending);
+}
+
+/*
+ * Lets it count, or no more. False: it has to be made anew, since perf does that to nobody who inherited
+ * it. A fork is before this, and then its child is seen, or after it, and then its child has this state:
+ * perf does both under the lock of the task's events.
+ */
+static bool turn(struct event *event, bool on)
+{
+	if ((!on && event->armed != armed(event->tasks)) || has_heirs(event))
+		return false;
+	if (on)
+		perf_event_enable(event->perf);
+	else
+		perf_event_disable(event->perf);
+	WRITE_ONCE(event->on, on);
+	return !has_heirs(event);
+}
+
+static bool as_it_should_be(struct event *event, bool on)
+{
+	if (event->left || (ended(event) && !has_heirs(event)))
+		return false;
+	if (READ_ONCE(event->on) == on && (on || event->armed == armed(event->tasks)))
+		return true;
+	return turn(event, on);
+}
+
+/* Its entry has none. -errno of perf. */
+static int make(struct tasks *tasks, struct task_struct *task)
+{
+	struct perf_event_attr attr = attributes(&tasks->configure);
+	struct event *event = kzalloc(sizeof(*event), GFP_KERNEL_ACCOUNT);
+	struct entry *entry;
+	unsigned long flags;
+	int error;
+
 	if (!event)
 		return -ENOMEM;
-	event->perf = perf_event_create_kernel_counter(&attr, -1, task, overflow, tasks);
+	event->tasks = tasks;
+	event->on = wanted(tasks);
+	event->armed = !event->on && armed(tasks);
+	attr.disabled = !event->on;
+	attr.enable_on_exec = event->armed;
+	attr.inherit = 1;
+	/* perf makes the events of new threads, and of children where they are wanted. */
+	attr.inherit_thread = !(tasks->configure.flags & FLOWTAP_INHERIT);
+	event->perf = perf_event_create_kernel_counter(&attr, -1, task, overflow, event);
 	if (IS_ERR(event->perf)) {
-		int error = PTR_ERR(event->perf);
-
+		error = PTR_ERR(event->perf);
 		kfree(event);
 		return error;
 	}
 	list_add(&event->link, &tasks->events);
+	raw_spin_lock_irqsave(&tasks->lock, flags);
+	entry = tasks_find(tasks, task);
+	if (entry)
+		WRITE_ONCE(entry->event, event);
+	else
+		event->left = true;
+	raw_spin_unlock_irqrestore(&tasks->lock, flags);
 	return 0;
+}
+
+int event_add(struct tasks *tasks, struct task_struct *task)
+{
+	lockdep_assert_held(&tasks->group_lock);
+	return make(tasks, task);
+}
+
+#define AT_ONCE 64
+
+/* Tasks of the set that have no event, from a bucket on, referenced; how many. */
+static u32 without(struct tasks *tasks, u32 *bucket, struct task_struct *found[AT_ONCE])
+{
+	struct entry *entry;
+	u32 n = 0;
+
+	rcu_read_lock();
+	for (; *bucket < HASH_SIZE(tasks->entries) && n < AT_ONCE; ++*bucket)
+		hlist_for_each_entry_rcu(entry, &tasks->entries[*bucket], node) {
+			if (READ_ONCE(entry->event) || entry->uncounted ||
+			    entry->task->flags & PF_EXITING)
+				continue;
+			/* The bucket is looked at again. */
+			if (n == AT_ONCE)
+				goto full;
+			found[n++] = get_task_struct(entry->task);
+		}
+full:
+	rcu_read_unlock();
+	return n;
+}
+
+/* No event of this task ever triggers: told, and not tried again. */
+static void give_up(struct tasks *tasks, struct task_struct *task)
+{
+	struct entry *entry;
+
+	rcu_read_lock();
+	entry = tasks_find(tasks, task);
+	if (entry)
+		entry->uncounted = true;
+	holder_tell(tasks, task, ktime_get_raw_fast_ns(), FLOWTAP_CAUSE_MEMORY);
+	rcu_read_unlock();
+}
+
+void event_sync(struct tasks *tasks)
+{
+	struct task_struct *found[AT_ONCE];
+	struct event *event, *next;
+	bool on = wanted(tasks);
+	u32 bucket = 0, n, i;
+	LIST_HEAD(going);
+	int error;
+
+	lockdep_assert_held(&tasks->group_lock);
+	if (!tasks_count(tasks))
+		return;
+	list_for_each_entry_safe(event, next, &tasks->events, link)
+		if (!as_it_should_be(event, on))
+			mark_dead(event, &going);
+	release(tasks, &going);
+	while ((n = without(tasks, &bucket, found))) {
+		for (i = 0; i < n; i++) {
+			error = make(tasks, found[i]);
+			if (error && error != -ESRCH)
+				give_up(tasks, found[i]);
+			put_task_struct(found[i]);
+		}
+		cond_resched();
+	}
 }
 
 void event_release(struct tasks *tasks)
 {
 	struct event *event, *next;
+	LIST_HEAD(going);
 
 	list_for_each_entry_safe(event, next, &tasks->events, link)
-		release(event);
+		mark_dead(event, &going);
+	release(tasks, &going);
 }
 
 void event_close_cpu(struct stream *stream)
@@ -185,7 +367,7 @@ int event_open_cpu(struct stream *stream)
 	lockdep_assert_held(&stream->tasks->group_lock);
 	event_close_cpu(stream);
 	attr.disabled = !READ_ONCE(stream->enabled);
-	event = perf_event_create_kernel_counter(&attr, stream->cpu, NULL, overflow,
+	event = perf_event_create_kernel_counter(&attr, stream->cpu, NULL, overflow_cpu,
 						 stream->tasks);
 	if (IS_ERR(event))
 		return PTR_ERR(event);

@@ -5,6 +5,7 @@
 
 #include <linux/flowtap.h>
 
+struct event;
 struct stream;
 struct task_struct;
 struct tasks;
@@ -13,12 +14,26 @@ struct tasks;
 
 /* -EINVAL, -EOPNOTSUPP for what CONFIGURE may not ask for. */
 int event_check(const struct flowtap_configure *configure);
-/* Sees to it that tasks->events has an event of `task`. -errno of perf. */
+/* Makes one for a task that has an entry without one, under group_lock. -errno of perf. */
 int event_add(struct tasks *tasks, struct task_struct *task);
-/* The task has one of this set's events. */
-bool event_counts(const struct tasks *tasks, struct task_struct *task);
-/* Releases all of a set's events and those that children inherited. */
+/*
+ * The set's events are as they should be: each task has one, made for it or inherited, and nobody else
+ * has; they count while a stream of the set is enabled, or from the next exec on if that enables them.
+ * Under group_lock. Where one cannot be made a GAP record tells so.
+ */
+void event_sync(struct tasks *tasks);
+/* Releases all of a set's events and those that children inherited. Under group_lock. */
 void event_release(struct tasks *tasks);
+
+/*
+ * Under tasks->lock and RCU, from the hooks. event_of: that which a task that is forked, or executes
+ * a program, has of this set; NULL: none.
+ */
+struct event *event_of(const struct tasks *tasks, struct task_struct *task);
+/* One of those who have it is not in the set any more: event_sync will release it. */
+void event_left(struct event *event);
+/* One of those who have it executes a program by which the set is enabled. */
+void event_executed(struct event *event);
 
 /*
  * The event of a CPU-wide stream, under group_lock. open: anew, counting if the stream is enabled;

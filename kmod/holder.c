@@ -505,7 +505,7 @@ static void reconsider(void *argument)
 
 /*
  * The change before this: who comes onto the CPU from here on sees it. The scheduler chooses nobody for
- * a CPU where he is not allowed, and who was there before is held.
+ * a CPU where he is not allowed, and who was there before is held, or is about to be.
  */
 static bool holds(const struct stream *stream)
 {
@@ -515,7 +515,8 @@ static bool holds(const struct stream *stream)
 
 bool holder_may_have(const struct stream *stream, const struct task_struct *task)
 {
-	return holds(stream) || cpumask_test_cpu(stream->cpu, READ_ONCE(task->cpus_ptr));
+	return holds(stream) || cpumask_test_cpu(stream->cpu, READ_ONCE(task->cpus_ptr)) ||
+	       (task_cpu(task) == stream->cpu && READ_ONCE(task->__state) == TASK_RUNNING);
 }
 
 struct question {

@@ -133,6 +133,7 @@ static int remove_found(struct tasks *tasks, struct task_struct *task, bool thre
 			put_task_struct(other);
 		}
 	}
+	event_sync(tasks);
 	mutex_unlock(&tasks->group_lock);
 	return removed ?: -ESRCH;
 }

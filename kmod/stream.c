@@ -213,6 +213,8 @@ static void leave(struct stream *stream)
 		return;
 	mutex_lock(&stream->tasks->group_lock);
 	list_del_rcu(&stream->tasks_link);
+	if (!list_empty(&stream->tasks->streams))
+		event_sync(stream->tasks);
 	mutex_unlock(&stream->tasks->group_lock);
 	synchronize_rcu();
 }
@@ -407,6 +409,7 @@ void stream_each(struct stream *stream, bool group, void (*change)(struct stream
 			change(member);
 	else
 		change(stream);
+	event_sync(stream->tasks);
 	mutex_unlock(&stream->tasks->group_lock);
 }
 

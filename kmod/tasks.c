@@ -19,46 +19,14 @@
 static LIST_HEAD(sets);			/* RCU */
 static DEFINE_SPINLOCK(sets_lock);
 
-/* Someone of the set without an event, referenced; NULL: all have theirs. */
-static struct task_struct *uncounted(struct tasks *tasks)
-{
-	struct task_struct *found = NULL;
-	struct entry *entry;
-	u32 bucket;
-
-	rcu_read_lock();
-	hash_for_each_rcu(tasks->entries, bucket, entry, node) {
-		if (entry->task->flags & PF_EXITING || event_counts(tasks, entry->task))
-			continue;
-		found = get_task_struct(entry->task);
-		break;
-	}
-	rcu_read_unlock();
-	return found;
-}
-
-static void recount(struct tasks *tasks)
-{
-	struct task_struct *task;
-	int error = 0;
-
-	mutex_lock(&tasks->group_lock);
-	while (!error && (task = uncounted(tasks))) {
-		error = event_add(tasks, task);
-		put_task_struct(task);
-		if (error == -ESRCH)
-			error = 0;
-	}
-	mutex_unlock(&tasks->group_lock);
-}
-
 static void work(struct work_struct *work)
 {
 	struct tasks *tasks = container_of(work, struct tasks, work);
 
 	request_serve(tasks);
-	if (tasks_count(tasks))
-		recount(tasks);
+	mutex_lock(&tasks->group_lock);
+	event_sync(tasks);
+	mutex_unlock(&tasks->group_lock);
 }
 
 void tasks_work(struct tasks *tasks)
@@ -113,6 +81,9 @@ static struct entry *unlink_entry(struct tasks *tasks, const struct task_struct 
 	raw_spin_lock_irqsave(&tasks->lock, flags);
 	entry = asked && *asked ? NULL : tasks_find(tasks, task);
 	if (entry) {
+		/* perf itself takes them off a task that ends. */
+		if (entry->event && !(entry->task->flags & PF_EXITING))
+			event_left(entry->event);
 		entry->ended = ended;
 		smp_store_release(&entry->gone, true);
 		hash_del_rcu(&entry->node);
@@ -238,6 +209,8 @@ int tasks_insert(struct tasks *tasks, struct task_struct *parent, struct task_st
 		added = -ENOSPC;
 	} else {
 		get_task_struct(task);
+		if (parent && tasks_count(tasks))
+			entry->event = event_of(tasks, task);
 		hash_add_rcu(tasks->entries, &entry->node, (unsigned long)task);
 		WRITE_ONCE(tasks->count, tasks->count + 1);
 		WRITE_ONCE(tasks->any, true);
@@ -301,6 +274,23 @@ bool tasks_evict(struct tasks *tasks, struct task_struct *task, const bool *aske
 	return true;
 }
 
+/* A child has an event without being in the set. */
+static void disinherit(struct tasks *tasks, struct task_struct *child)
+{
+	struct event *event = NULL;
+	unsigned long flags;
+
+	if (!tasks_count(tasks))
+		return;
+	raw_spin_lock_irqsave(&tasks->lock, flags);
+	event = event_of(tasks, child);
+	if (event)
+		event_left(event);
+	raw_spin_unlock_irqrestore(&tasks->lock, flags);
+	if (event)
+		tasks_work(tasks);
+}
+
 void tasks_forked(struct task_struct *parent, struct task_struct *child)
 {
 	bool thread = same_thread_group(parent, child);
@@ -312,8 +302,10 @@ void tasks_forked(struct task_struct *parent, struct task_struct *child)
 			continue;
 		if (!tasks_find(tasks, parent))
 			continue;
-		if (tasks_insert(tasks, parent, child, NULL, GFP_ATOMICALLY) < 0)
+		if (tasks_insert(tasks, parent, child, NULL, GFP_ATOMICALLY) < 0) {
 			holder_tell(tasks, child, ktime_get_raw_fast_ns(), FLOWTAP_CAUSE_MEMORY);
+			disinherit(tasks, child);
+		}
 	}
 	rcu_read_unlock();
 }
@@ -327,6 +319,8 @@ static void leave(struct tasks *tasks, struct task_struct *task, u32 cause)
 		return;
 	if (!tasks_exclude(tasks))
 		holder_task_gone(tasks, entry, cause);
+	if (tasks_count(tasks) && !(task->flags & PF_EXITING))
+		tasks_work(tasks);
 	wake_if_ended(tasks);
 	call_rcu(&entry->rcu, free_entry);
 }
@@ -355,15 +349,36 @@ int tasks_remove_here(struct tasks *tasks, struct task_struct *task)
 		return 0;
 	}
 	entry = unlink_entry(tasks, task, NULL, false);
-	if (entry)
-		call_rcu(&entry->rcu, free_entry);
+	if (!entry)
+		return 0;
+	if (tasks_count(tasks))
+		tasks_work(tasks);
+	call_rcu(&entry->rcu, free_entry);
 	return 0;
+}
+
+/* perf takes all events off a task that becomes another user's, and may have let others count. */
+static void look_at_event(struct tasks *tasks, struct task_struct *task, bool enabled)
+{
+	struct entry *entry;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&tasks->lock, flags);
+	entry = tasks_find(tasks, task);
+	if (entry) {
+		WRITE_ONCE(entry->event, event_of(tasks, task));
+		if (enabled && entry->event)
+			event_executed(entry->event);
+	}
+	raw_spin_unlock_irqrestore(&tasks->lock, flags);
+	tasks_work(tasks);
 }
 
 void tasks_executed(struct task_struct *task, bool secure)
 {
 	struct stream *stream;
 	struct tasks *tasks;
+	bool enables;
 
 	rcu_read_lock();
 	list_for_each_entry_rcu(tasks, &sets, link) {
@@ -373,13 +388,12 @@ void tasks_executed(struct task_struct *task, bool secure)
 			leave(tasks, task, FLOWTAP_CAUSE_EXEC);
 			continue;
 		}
-		/* perf takes all events off a task that becomes another user's. */
-		if (tasks_count(tasks) && rights_conceal(task, secure))
-			tasks_work(tasks);
-		if (!xchg(&tasks->exec_pending, false))
-			continue;
-		list_for_each_entry_rcu(stream, &tasks->streams, tasks_link)
-			stream_enable_from_exec(stream);
+		enables = xchg(&tasks->exec_pending, false);
+		if (enables)
+			list_for_each_entry_rcu(stream, &tasks->streams, tasks_link)
+				stream_enable_from_exec(stream);
+		if (tasks_count(tasks) && (enables || rights_conceal(task, secure)))
+			look_at_event(tasks, task, enables);
 	}
 	rcu_read_unlock();
 	holder_executed();

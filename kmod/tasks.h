@@ -15,7 +15,7 @@
 #include <linux/workqueue.h>
 #include <linux/flowtap.h>
 
-struct perf_event;
+struct event;
 struct stream;
 struct task_struct;
 
@@ -35,6 +35,7 @@ struct entry {
 	u32 room;
 	struct flowtap_entry *history;	/* oldest first; behind this structure, or NULL */
 	u64 control;			/* of the stream that recorded history */
+	struct event *event;		/* that which triggers for it; under tasks->lock */
 	u32 tid;			/* in AUX records: an exec may change it */
 	bool ran;			/* switches and disables are valid */
 	u32 told;			/* of loss, by GAP records; of pieces alone, as displaced_since */
@@ -43,6 +44,7 @@ struct entry {
 	bool started;			/* an ITRACE_START record has told so */
 	bool ended;			/* what it had is to be told; before `gone` */
 	bool gone;			/* removed; smp_store_release */
+	bool uncounted;			/* no event can be made */
 	struct rcu_head rcu;
 };
 
@@ -54,7 +56,7 @@ struct tasks {
 	raw_spinlock_t lock;
 	DECLARE_HASHTABLE(entries, TASKS_BITS);
 	struct list_head events;	/* struct event, under group_lock */
-	struct work_struct work;	/* requests; tasks without an event get one */
+	struct work_struct work;	/* requests; events are made and released */
 	struct list_head requests;	/* under lock, see request.h */
 	u32 n_requests;
 	u64 key;			/* by which BPF programs name it; 0: nobody has asked */

@@ -93,6 +93,109 @@ TEST_F(members, an_inherited_event_is_not_made_once_more)
 	end(parent);
 }
 
+/* Interrupts of the CPUs' counters; -1: they have none here. */
+static long overflows(void)
+{
+	FILE *file = fopen("/proc/interrupts", "re");
+	char line[4096], *at, *end;
+	long sum = -1;
+
+	while (file && fgets(line, sizeof(line), file)) {
+		if (!strstr(line, "pmu"))
+			continue;
+		sum = sum < 0 ? 0 : sum;
+		for (at = strchr(line, ':') + 1;; at = end) {
+			long here = strtol(at, &end, 10);
+
+			if (at == end)
+				break;
+			sum += here;
+		}
+	}
+	if (file)
+		fclose(file);
+	return sum;
+}
+
+static long overflows_in(unsigned int ms)
+{
+	long before = overflows();
+
+	sleep_ms(ms);
+	return overflows() - before;
+}
+
+TEST_F(members, events_count_while_the_set_is_enabled_and_for_nobody_else)
+{
+	long added, enabled, disabled, both, child_removed, removed, again, closed;
+	volatile pid_t *child;
+	pid_t tid, parent;
+
+	if (overflows() < 0)
+		SKIP(return, "no counter here has interrupts");
+	unthrottle();
+	child = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	self->configure.triggers |= FLOWTAP_TRIGGER_OVERFLOW;
+	self->configure.event_type = PERF_TYPE_HARDWARE;
+	self->configure.event_config = PERF_COUNT_HW_INSTRUCTIONS;
+	self->configure.period = 100000;
+	tid = spinner(0);
+	ASSERT_EQ(0, stream_open(&self->stream, &self->configure));
+	ASSERT_EQ(1, add_task(&self->stream, tid, 0));
+	added = overflows_in(100);
+	ASSERT_EQ(0, enable(&self->stream));
+	enabled = overflows_in(100);
+	ASSERT_EQ(0, disable(&self->stream));
+	disabled = overflows_in(100);
+	ASSERT_EQ(0, enable(&self->stream));
+	again = overflows_in(100);
+	ASSERT_EQ(1, remove_task(&self->stream, tid, 0));
+	removed = overflows_in(100);
+	end(tid);
+	EXPECT_EQ(0, added);
+	EXPECT_LT(10, enabled);
+	EXPECT_EQ(0, disabled);
+	EXPECT_LT(10, again);
+	EXPECT_EQ(0, removed);
+
+	/* A child that was forked while the set was disabled, and which goes alone. */
+	ASSERT_EQ(0, disable(&self->stream));
+	parent = fork_pinned(0);
+	if (!parent) {
+		/* It is added first. */
+		while (!*child)
+			usleep(1000);
+		tid = fork();
+		if (tid)
+			*child = tid;
+		else
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+		spin();
+	}
+	ASSERT_EQ(1, add_task(&self->stream, parent, 0));
+	*child = -1;
+	ASSERT_TRUE(WAIT_FOR(stats(&self->stream).tasks == 2));
+	added = overflows_in(100);
+	ASSERT_EQ(0, enable(&self->stream));
+	both = overflows_in(100);
+	ASSERT_EQ(1, remove_task(&self->stream, parent, 0));
+	child_removed = overflows_in(100);
+	ASSERT_TRUE(WAIT_FOR(*child > 0));
+	ASSERT_EQ(1, remove_task(&self->stream, *child, 0));
+	removed = overflows_in(100);
+	stream_close(&self->stream);
+	closed = overflows_in(100);
+	end(parent);
+	TH_LOG("%ld enabled, %ld two, %ld one of them", enabled, both, child_removed);
+	EXPECT_EQ(0, added);
+	EXPECT_LT(10, both);
+	/* They share a CPU. */
+	EXPECT_LT(both / 4, child_removed);
+	EXPECT_GT(both * 3 / 4, child_removed);
+	EXPECT_EQ(0, removed);
+	EXPECT_EQ(0, closed);
+}
+
 TEST_F(members, who_ends_where_the_group_has_no_stream_is_told_of)
 {
 	bool told = false;

@@ -73,8 +73,8 @@
  * -ENOMEM, -ENOSPC: too many. A key is for who may trace everybody (CAP_SYS_PTRACE, when the set was
  * made and when the key is asked for, else EPERM), so that no program is asked who it acts for.
  * EOPNOTSUPP: there is no BTF. Perf events of a task that is added so are made by the worker, too: its
- * first samples by FLOWTAP_TRIGGER_OVERFLOW come when it has. They go on counting, and interrupting
- * it, when it was removed, until it ends.
+ * first samples by FLOWTAP_TRIGGER_OVERFLOW come when it has. Those of a task that is removed so go a
+ * moment later.
  *
  * With FLOWTAP_MODE_KERNEL the kernel is recorded, but not what this module does between the
  * moment when it stops recording to take entries and the moment when it goes on: after each sample
