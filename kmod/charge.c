@@ -19,15 +19,17 @@ struct payer {
 	unsigned long pages;
 	unsigned int charges;
 	unsigned int sets;
+	atomic_t tasks;			/* in all of them */
 	u16 streams[];			/* of each CPU */
 };
 
 /*
  * Without CAP_PERFMON: each stream is looked at whenever its CPU goes from task to task, each set
- * at each fork, exec and exit.
+ * at each fork, exec and exit; each task in a set is memory.
  */
 #define STREAMS_PER_CPU	64
 #define SETS_PER_USER	64
+#define TASKS_PER_USER	131072
 
 static LIST_HEAD(payers);
 static DEFINE_MUTEX(payers_lock);
@@ -49,22 +51,21 @@ static struct payer *find_payer(kuid_t uid)
 
 static void put_payer(struct payer *payer)
 {
-	if (payer->charges)
+	if (payer->charges || payer->sets)
 		return;
 	list_del(&payer->link);
 	kfree(payer);
 }
 
 /* Under payers_lock. What is beyond the free pages is the caller's to lock. */
-static int take(struct charge *charge, unsigned long pages, u32 cpu, bool leads)
+static int take(struct charge *charge, unsigned long pages, u32 cpu)
 {
 	unsigned long allowed = ((u64)mlock_kb << 10 >> PAGE_SHIFT) * num_online_cpus();
 	struct payer *payer = find_payer(current_uid());
 
 	if (!payer)
 		return -ENOMEM;
-	if ((payer->streams[cpu] >= STREAMS_PER_CPU || (leads && payer->sets >= SETS_PER_USER)) &&
-	    !perfmon_capable()) {
+	if (payer->streams[cpu] >= STREAMS_PER_CPU && !perfmon_capable()) {
 		put_payer(payer);
 		return -EMFILE;
 	}
@@ -72,10 +73,8 @@ static int take(struct charge *charge, unsigned long pages, u32 cpu, bool leads)
 	charge->locked_pages = pages - charge->free_pages;
 	payer->pages += charge->free_pages;
 	payer->charges++;
-	payer->sets += leads;
 	payer->streams[cpu]++;
 	charge->cpu = cpu;
-	charge->leads = leads;
 	charge->payer = payer;
 	return 0;
 }
@@ -85,19 +84,18 @@ static void give_back(struct charge *charge)
 	mutex_lock(&payers_lock);
 	charge->payer->pages -= charge->free_pages;
 	charge->payer->charges--;
-	charge->payer->sets -= charge->leads;
 	charge->payer->streams[charge->cpu]--;
 	put_payer(charge->payer);
 	mutex_unlock(&payers_lock);
 	charge->payer = NULL;
 }
 
-int charge_pages(struct charge *charge, unsigned long pages, u32 cpu, bool leads)
+int charge_pages(struct charge *charge, unsigned long pages, u32 cpu)
 {
 	int error;
 
 	mutex_lock(&payers_lock);
-	error = take(charge, pages, cpu, leads);
+	error = take(charge, pages, cpu);
 	mutex_unlock(&payers_lock);
 	if (error)
 		return error;
@@ -119,4 +117,42 @@ void charge_return(struct charge *charge)
 		account_locked_vm(charge->mm, charge->locked_pages, false);
 	mmdrop(charge->mm);
 	give_back(charge);
+}
+
+struct payer *charge_set(void)
+{
+	struct payer *payer;
+
+	mutex_lock(&payers_lock);
+	payer = find_payer(current_uid());
+	if (!payer) {
+		payer = ERR_PTR(-ENOMEM);
+	} else if (payer->sets >= SETS_PER_USER && !perfmon_capable()) {
+		payer = ERR_PTR(-EMFILE);
+	} else {
+		payer->sets++;
+	}
+	mutex_unlock(&payers_lock);
+	return payer;
+}
+
+void charge_set_return(struct payer *payer)
+{
+	mutex_lock(&payers_lock);
+	payer->sets--;
+	put_payer(payer);
+	mutex_unlock(&payers_lock);
+}
+
+bool charge_task(struct payer *payer, bool unlimited)
+{
+	if (atomic_inc_return(&payer->tasks) <= TASKS_PER_USER || unlimited)
+		return true;
+	atomic_dec(&payer->tasks);
+	return false;
+}
+
+void charge_task_return(struct payer *payer)
+{
+	atomic_dec(&payer->tasks);
 }

@@ -165,10 +165,9 @@ static void forget_dead(struct tasks *tasks)
 {
 	struct entry *entry;
 	unsigned long flags;
-	u32 bucket;
 
 	raw_spin_lock_irqsave(&tasks->lock, flags);
-	hash_for_each(tasks->entries, bucket, entry, node)
+	list_for_each_entry(entry, &tasks->entries, link)
 		if (entry->event && entry->event->dead)
 			WRITE_ONCE(entry->event, NULL);
 	raw_spin_unlock_irqrestore(&tasks->lock, flags);
@@ -261,6 +260,7 @@ static int make(struct tasks *tasks, struct task_struct *task)
 		return error;
 	}
 	list_add(&event->link, &tasks->events);
+	rcu_read_lock();
 	raw_spin_lock_irqsave(&tasks->lock, flags);
 	entry = tasks_find(tasks, task);
 	if (entry)
@@ -268,6 +268,7 @@ static int make(struct tasks *tasks, struct task_struct *task)
 	else
 		event->left = true;
 	raw_spin_unlock_irqrestore(&tasks->lock, flags);
+	rcu_read_unlock();
 	return 0;
 }
 
@@ -279,25 +280,30 @@ int event_add(struct tasks *tasks, struct task_struct *task)
 
 #define AT_ONCE 64
 
-/* Tasks of the set that have no event, from a bucket on, referenced; how many. */
-static u32 without(struct tasks *tasks, u32 *bucket, struct task_struct *found[AT_ONCE])
+/*
+ * Tasks of the set that have no event, referenced; how many. `last`, NULL or referenced, is where the
+ * last look ended: it goes on there if that is still in the set, else from the beginning.
+ */
+static u32 without(struct tasks *tasks, struct task_struct **last,
+		   struct task_struct *found[AT_ONCE])
 {
 	struct entry *entry;
 	u32 n = 0;
 
 	rcu_read_lock();
-	for (; *bucket < HASH_SIZE(tasks->entries) && n < AT_ONCE; ++*bucket)
-		hlist_for_each_entry_rcu(entry, &tasks->entries[*bucket], node) {
-			if (READ_ONCE(entry->event) || entry->uncounted ||
-			    entry->task->flags & PF_EXITING)
-				continue;
-			/* The bucket is looked at again. */
-			if (n == AT_ONCE)
-				goto full;
-			found[n++] = get_task_struct(entry->task);
-		}
-full:
+	entry = *last ? tasks_find(tasks, *last) : NULL;
+	entry = entry ?: list_entry(&tasks->entries, struct entry, link);
+	list_for_each_entry_continue_rcu(entry, &tasks->entries, link) {
+		if (READ_ONCE(entry->event) || entry->uncounted || entry->task->flags & PF_EXITING)
+			continue;
+		found[n++] = get_task_struct(entry->task);
+		if (n == AT_ONCE)
+			break;
+	}
 	rcu_read_unlock();
+	if (*last)
+		put_task_struct(*last);
+	*last = n ? get_task_struct(found[n - 1]) : NULL;
 	return n;
 }
 
@@ -319,8 +325,9 @@ void event_sync(struct tasks *tasks)
 	struct task_struct *found[AT_ONCE];
 	struct event *event, *next;
 	bool on = wanted(tasks);
-	u32 bucket = 0, n, i;
+	struct task_struct *last = NULL;
 	LIST_HEAD(going);
+	u32 n, i;
 	int error;
 
 	lockdep_assert_held(&tasks->group_lock);
@@ -330,7 +337,7 @@ void event_sync(struct tasks *tasks)
 		if (!as_it_should_be(event, on))
 			mark_dead(event, &going);
 	release(tasks, &going);
-	while ((n = without(tasks, &bucket, found))) {
+	while ((n = without(tasks, &last, found))) {
 		for (i = 0; i < n; i++) {
 			error = make(tasks, found[i]);
 			if (error && error != -ESRCH)

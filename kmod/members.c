@@ -34,55 +34,79 @@ static int add_one(struct tasks *tasks, struct task_struct *task, const bool *as
 	return added == -ESRCH ? 0 : added;
 }
 
-/* A living thread of the group that has an entry or has none, referenced; NULL: no such. */
-static struct task_struct *thread_with(struct tasks *tasks, struct task_struct *leader, bool entered)
+#define AT_ONCE 64
+
+static bool has_entry(struct tasks *tasks, const struct task_struct *thread)
 {
-	struct task_struct *thread, *found = NULL;
+	return tasks_find(tasks, thread);
+}
+
+/*
+ * Living threads of the group that have an entry, or have none, referenced; how many. `last`, NULL or
+ * referenced, is where the last look ended: it goes on there if that lives, else from the beginning.
+ * Newer threads are behind older ones.
+ */
+static u32 next_threads(struct tasks *tasks, struct task_struct *leader, bool entered,
+			struct task_struct **last, struct task_struct *found[AT_ONCE])
+{
+	struct task_struct *thread;
+	u32 n = 0;
 
 	rcu_read_lock();
-	for_each_thread(leader, thread) {
-		if (thread->flags & PF_EXITING || !!tasks_find(tasks, thread) != entered)
+	if (*last && pid_alive(*last))
+		thread = *last;
+	else
+		thread = list_entry(&leader->signal->thread_head, struct task_struct, thread_node);
+	list_for_each_entry_continue_rcu(thread, &leader->signal->thread_head, thread_node) {
+		if (thread->flags & PF_EXITING || has_entry(tasks, thread) != entered)
 			continue;
-		found = thread;
-		get_task_struct(found);
-		break;
+		found[n++] = get_task_struct(thread);
+		if (n == AT_ONCE)
+			break;
 	}
 	rcu_read_unlock();
-	return found;
+	if (*last)
+		put_task_struct(*last);
+	*last = n ? get_task_struct(found[n - 1]) : NULL;
+	return n;
 }
 
 /* New threads of those already added come in by the fork hook: this ends. */
 static int add_process(struct tasks *tasks, struct task_struct *leader, const bool *asked)
 {
-	struct task_struct *thread;
+	struct task_struct *found[AT_ONCE], *last = NULL;
 	int added = 0, error = 0;
+	u32 n, i;
 
-	while (!error && (thread = thread_with(tasks, leader, false))) {
-		error = add_one(tasks, thread, asked);
-		put_task_struct(thread);
-		if (error >= 0) {
-			added += error;
-			error = fatal_signal_pending(current) ? -EINTR : 0;
+	while (!error && (n = next_threads(tasks, leader, false, &last, found))) {
+		for (i = 0; i < n; i++) {
+			if (error >= 0)
+				error = add_one(tasks, found[i], asked);
+			added += max(error, 0);
+			if (error >= 0)
+				error = fatal_signal_pending(current) ? -EINTR : 0;
+			put_task_struct(found[i]);
 		}
 		cond_resched();
 	}
+	if (last)
+		put_task_struct(last);
 	return error ?: added;
 }
 
-/* The thread, or one of the process's, is in the set. */
+/* The thread, or a living one of the process's, is in the set. */
 static bool is_there(struct tasks *tasks, struct task_struct *task, bool thread)
 {
-	struct task_struct *found;
+	struct task_struct *other;
 	bool there;
 
-	if (!thread) {
-		found = thread_with(tasks, task, true);
-		if (found)
-			put_task_struct(found);
-		return found;
-	}
 	rcu_read_lock();
-	there = tasks_find(tasks, task);
+	there = has_entry(tasks, task);
+	if (!thread) {
+		there = false;
+		for_each_thread(task, other)
+			there |= !(other->flags & PF_EXITING) && has_entry(tasks, other);
+	}
 	rcu_read_unlock();
 	return there;
 }
@@ -119,20 +143,32 @@ unlock:
 	return result;
 }
 
+static int remove_process(struct tasks *tasks, struct task_struct *leader, const bool *asked)
+{
+	struct task_struct *found[AT_ONCE], *last = NULL;
+	int removed = 0;
+	u32 n, i;
+
+	while (!(asked && READ_ONCE(*asked)) &&
+	       (n = next_threads(tasks, leader, true, &last, found))) {
+		for (i = 0; i < n; i++) {
+			removed += tasks_evict(tasks, found[i], asked, false);
+			put_task_struct(found[i]);
+		}
+		cond_resched();
+	}
+	if (last)
+		put_task_struct(last);
+	return removed;
+}
+
 static int remove_found(struct tasks *tasks, struct task_struct *task, bool thread, const bool *asked)
 {
-	struct task_struct *other;
-	int removed = 0;
+	int removed;
 
 	mutex_lock(&tasks->group_lock);
-	if (thread) {
-		removed = tasks_evict(tasks, task, asked, false);
-	} else {
-		while (!(asked && READ_ONCE(*asked)) && (other = thread_with(tasks, task, true))) {
-			removed += tasks_evict(tasks, other, asked, false);
-			put_task_struct(other);
-		}
-	}
+	removed = thread ? tasks_evict(tasks, task, asked, false) :
+		  remove_process(tasks, task, asked);
 	event_sync(tasks);
 	mutex_unlock(&tasks->group_lock);
 	return removed ?: -ESRCH;

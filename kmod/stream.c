@@ -177,10 +177,13 @@ static bool keeps_histories(const struct stream *stream)
 static int find_set(struct stream *stream, const struct flowtap_configure *configure,
 		    struct stream *leader)
 {
+	struct tasks *tasks;
+
 	if (!leader) {
-		stream->tasks = tasks_new(configure, keeps_histories(stream) ? stream->depth : 0);
-		if (!stream->tasks)
-			return -ENOMEM;
+		tasks = tasks_new(configure, keeps_histories(stream) ? stream->depth : 0);
+		if (IS_ERR(tasks))
+			return PTR_ERR(tasks);
+		stream->tasks = tasks;
 		stream->tasks->pieces = stream->source->collector;
 	} else {
 		if (!same_group(configure, &leader->tasks->configure))
@@ -291,7 +294,7 @@ static int prepare(struct stream *stream, const struct flowtap_configure *config
 		return error;
 	if (ring_too_small(stream, configure))
 		return -EINVAL;
-	error = charge_pages(&stream->charge, pages_of(configure), configure->cpu, !leader) ?:
+	error = charge_pages(&stream->charge, pages_of(configure), configure->cpu) ?:
 		ring_init(&stream->ring, configure->ring_pages, configure) ?:
 		aux_init(&stream->aux, &stream->ring, configure) ?: hooks_get();
 	if (error)

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <linux/capability.h>
 #include <linux/random.h>
+#include <linux/rhashtable.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 
-#include "holder.h"
+#include "charge.h"
 #include "event.h"
+#include "holder.h"
 #include "request.h"
 #include "rights.h"
 #include "stream.h"
@@ -15,6 +17,20 @@
 
 /* In the hooks. */
 #define GFP_ATOMICALLY	(GFP_NOWAIT | __GFP_NOWARN | __GFP_ACCOUNT)
+
+/* A pointer that nobody chooses: cheaper than a hash against those who do. */
+static u32 hash_task(const void *task, u32 length, u32 seed)
+{
+	return hash_ptr(*(struct task_struct *const *)task, 32) ^ seed;
+}
+
+static const struct rhashtable_params by_task = {
+	.key_len = sizeof(struct task_struct *),
+	.key_offset = offsetof(struct entry, task),
+	.head_offset = offsetof(struct entry, node),
+	.hashfn = hash_task,
+	.automatic_shrinking = true,
+};
 
 static LIST_HEAD(sets);			/* RCU */
 static DEFINE_SPINLOCK(sets_lock);
@@ -37,17 +53,29 @@ void tasks_work(struct tasks *tasks)
 struct tasks *tasks_new(const struct flowtap_configure *configure, u32 depth)
 {
 	struct tasks *tasks = kzalloc(sizeof(*tasks), GFP_KERNEL_ACCOUNT);
+	struct payer *payer;
+	int error = -ENOMEM;
 
 	if (!tasks)
-		return NULL;
+		return ERR_PTR(error);
+	payer = charge_set();
+	if (IS_ERR(payer)) {
+		error = PTR_ERR(payer);
+		goto free;
+	}
+	error = rhashtable_init(&tasks->table, &by_task);
+	if (error)
+		goto pay_back;
 	refcount_set(&tasks->references, 1);
 	INIT_LIST_HEAD(&tasks->streams);
 	INIT_LIST_HEAD(&tasks->events);
+	INIT_LIST_HEAD(&tasks->entries);
 	INIT_LIST_HEAD(&tasks->requests);
 	INIT_WORK(&tasks->work, work);
 	mutex_init(&tasks->group_lock);
 	raw_spin_lock_init(&tasks->lock);
-	hash_init(tasks->entries);
+	tasks->payer = payer;
+	tasks->unlimited = perfmon_capable();
 	tasks->configure = *configure;
 	tasks->depth = depth;
 	tasks->privileged = capable(CAP_SYS_PTRACE);
@@ -56,6 +84,12 @@ struct tasks *tasks_new(const struct flowtap_configure *configure, u32 depth)
 	list_add_rcu(&tasks->link, &sets);
 	spin_unlock(&sets_lock);
 	return tasks;
+
+pay_back:
+	charge_set_return(payer);
+free:
+	kfree(tasks);
+	return ERR_PTR(error);
 }
 
 void tasks_get(struct tasks *tasks)
@@ -78,6 +112,7 @@ static struct entry *unlink_entry(struct tasks *tasks, const struct task_struct 
 	struct entry *entry;
 	unsigned long flags;
 
+	rcu_read_lock();
 	raw_spin_lock_irqsave(&tasks->lock, flags);
 	entry = asked && *asked ? NULL : tasks_find(tasks, task);
 	if (entry) {
@@ -86,18 +121,19 @@ static struct entry *unlink_entry(struct tasks *tasks, const struct task_struct 
 			event_left(entry->event);
 		entry->ended = ended;
 		smp_store_release(&entry->gone, true);
-		hash_del_rcu(&entry->node);
+		rhashtable_remove_fast(&tasks->table, &entry->node, by_task);
+		list_del_rcu(&entry->link);
 		WRITE_ONCE(tasks->count, tasks->count - 1);
+		charge_task_return(tasks->payer);
 	}
 	raw_spin_unlock_irqrestore(&tasks->lock, flags);
+	rcu_read_unlock();
 	return entry;
 }
 
 void tasks_put(struct tasks *tasks)
 {
-	struct hlist_node *next;
-	struct entry *entry;
-	u32 bucket;
+	struct entry *entry, *next;
 
 	if (!refcount_dec_and_test(&tasks->references))
 		return;
@@ -111,19 +147,18 @@ void tasks_put(struct tasks *tasks)
 	mutex_lock(&tasks->group_lock);
 	event_release(tasks);
 	mutex_unlock(&tasks->group_lock);
-	hash_for_each_safe(tasks->entries, bucket, next, entry, node)
+	rhashtable_destroy(&tasks->table);
+	list_for_each_entry_safe(entry, next, &tasks->entries, link) {
+		charge_task_return(tasks->payer);
 		call_rcu(&entry->rcu, free_entry);
+	}
+	charge_set_return(tasks->payer);
 	kfree_rcu(tasks, rcu);
 }
 
 struct entry *tasks_find(struct tasks *tasks, const struct task_struct *task)
 {
-	struct entry *entry;
-
-	hash_for_each_possible_rcu_notrace(tasks->entries, entry, node, (unsigned long)task)
-		if (entry->task == task)
-			return entry;
-	return NULL;
+	return rhashtable_lookup(&tasks->table, &task, by_task);
 }
 
 bool tasks_ended(const struct tasks *tasks)
@@ -163,10 +198,9 @@ void tasks_each(struct tasks *tasks, void (*function)(struct entry *entry, void 
 		void *argument)
 {
 	struct entry *entry;
-	u32 bucket;
 
 	rcu_read_lock();
-	hash_for_each_rcu(tasks->entries, bucket, entry, node)
+	list_for_each_entry_rcu(entry, &tasks->entries, link)
 		function(entry, argument);
 	rcu_read_unlock();
 }
@@ -190,32 +224,48 @@ static struct entry *new_entry(const struct tasks *tasks, struct task_struct *ta
 	return entry;
 }
 
+/* Under tasks->lock and RCU: 1 or -errno. */
+static int enter(struct tasks *tasks, struct task_struct *parent, struct entry *entry)
+{
+	int error;
+
+	if (tasks->count >= TASKS_MAX || !charge_task(tasks->payer, tasks->unlimited))
+		return -ENOSPC;
+	if (parent && tasks_count(tasks))
+		entry->event = event_of(tasks, entry->task);
+	error = rhashtable_insert_fast(&tasks->table, &entry->node, by_task);
+	if (error) {
+		charge_task_return(tasks->payer);
+		/* It cannot grow here and now. */
+		return -ENOMEM;
+	}
+	get_task_struct(entry->task);
+	list_add_tail_rcu(&entry->link, &tasks->entries);
+	WRITE_ONCE(tasks->count, tasks->count + 1);
+	WRITE_ONCE(tasks->any, true);
+	return 1;
+}
+
 int tasks_insert(struct tasks *tasks, struct task_struct *parent, struct task_struct *task,
 		 const bool *asked, gfp_t gfp)
 {
 	struct entry *entry = new_entry(tasks, task, gfp);
 	unsigned long flags;
-	int added = 1;
+	int added;
 
 	if (!entry)
 		return -ENOMEM;
 	entry->loss = 1U << FLOWTAP_CAUSE_START;
+	rcu_read_lock();
 	raw_spin_lock_irqsave(&tasks->lock, flags);
-	if (asked && !*asked) {
+	if (asked && !*asked)
 		added = -ECANCELED;
-	} else if (tasks_find(tasks, task) || (parent && !tasks_find(tasks, parent))) {
+	else if (tasks_find(tasks, task) || (parent && !tasks_find(tasks, parent)))
 		added = 0;
-	} else if (tasks->count >= TASKS_MAX) {
-		added = -ENOSPC;
-	} else {
-		get_task_struct(task);
-		if (parent && tasks_count(tasks))
-			entry->event = event_of(tasks, task);
-		hash_add_rcu(tasks->entries, &entry->node, (unsigned long)task);
-		WRITE_ONCE(tasks->count, tasks->count + 1);
-		WRITE_ONCE(tasks->any, true);
-	}
+	else
+		added = enter(tasks, parent, entry);
 	raw_spin_unlock_irqrestore(&tasks->lock, flags);
+	rcu_read_unlock();
 	if (added != 1)
 		kfree(entry);
 	return added;

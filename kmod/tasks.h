@@ -3,28 +3,29 @@
  * A task set: whom the streams of one group trace, or with FLOWTAP_EXCLUDE do not. Shared by the
  * streams, owned by none: it goes with the last of them.
  *
- * entries is changed under `lock` and read under RCU from the scheduler's hooks. What an entry
+ * Entries come and go under `lock` and are read under RCU from the scheduler's hooks. What an entry
  * says of its task (sequence, loss, runs ...) belongs to the CPU on which that task runs.
  */
 #ifndef FLOWTAP_TASKS_H
 #define FLOWTAP_TASKS_H
 
-#include <linux/hashtable.h>
 #include <linux/mutex.h>
 #include <linux/refcount.h>
+#include <linux/rhashtable-types.h>
 #include <linux/workqueue.h>
 #include <linux/flowtap.h>
 
 struct event;
+struct payer;
 struct stream;
 struct task_struct;
 
 #define TASKS_MAX	32768
-#define TASKS_BITS	8
 #define TASKS_HISTORIES	1024		/* tasks of a set that have one; others lose theirs */
 
 struct entry {
-	struct hlist_node node;
+	struct rhash_head node;		/* in tasks->table */
+	struct list_head link;		/* in tasks->entries */
 	struct task_struct *task;	/* referenced: the pointer stays unique */
 	u64 sequence;
 	u64 since;			/* end of the last sample, or when tracing began */
@@ -54,12 +55,15 @@ struct tasks {
 	struct list_head streams;	/* changed under group_lock, RCU */
 	struct mutex group_lock;	/* adding, removing, event list */
 	raw_spinlock_t lock;
-	DECLARE_HASHTABLE(entries, TASKS_BITS);
+	struct rhashtable table;	/* entries by task; changed under lock, RCU */
+	struct list_head entries;	/* oldest first; the same */
 	struct list_head events;	/* struct event, under group_lock */
 	struct work_struct work;	/* requests; events are made and released */
 	struct list_head requests;	/* under lock, see request.h */
 	u32 n_requests;
 	u64 key;			/* by which BPF programs name it; 0: nobody has asked */
+	struct payer *payer;		/* whoever made it */
+	bool unlimited;			/* he may have as many entries as he likes */
 	u32 count;			/* entries */
 	u32 depth;			/* entries of a history, 0: none are kept */
 	u32 disables;			/* how often a stream was disabled */
@@ -72,7 +76,10 @@ struct tasks {
 	struct rcu_head rcu;
 };
 
-/* depth: transfers that are kept for each task while it is off the CPU. NULL: no memory. */
+/*
+ * The calling user's, who pays for it. depth: transfers that are kept for each task while it is off the
+ * CPU. ERR_PTR(-errno).
+ */
 struct tasks *tasks_new(const struct flowtap_configure *configure, u32 depth);
 void tasks_get(struct tasks *tasks);
 /* May sleep: releases events. */

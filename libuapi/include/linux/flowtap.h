@@ -120,7 +120,8 @@
  * FLOWTAP_CPU_WIDE needs CAP_PERFMON (else EACCES). FLOWTAP_MODE_KERNEL needs what perf asks for to see kernel
  * addresses (perf_event_paranoid, CAP_PERFMON). The ring is charged to RLIMIT_MEMLOCK, after
  * mlock_kb (a module parameter) KiB for each user and CPU. A user without CAP_PERFMON has at most
- * 64 streams on each CPU, and 64 sets of tasks (else EMFILE).
+ * 64 streams on each CPU, and 64 sets of tasks (else EMFILE) with 131072 tasks in all (else ENOSPC); a
+ * set has at most 32768.
  *
  * Compatibility. Structures have only __u32 and __u64 and arrays of bytes, no holes, the same
  * layout on every architecture and for 32-bit callers. They grow at the end: the size is in the
