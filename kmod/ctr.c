@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 /*
  * RISC-V control transfer records (Smctr/Ssctr 1.0).
  *
@@ -115,7 +117,7 @@ static u32 ctr_online(void)
 	ctr->guests = csr_read_guarded(VSCTRCTL, &guests);
 	/* A CPU that was away is reset: there is no value that these have then. */
 	if ((control || guests) && !takeover && !ctr->ours) {
-		pr_err("flowtap: sctrctl of CPU %d is %#lx, vsctrctl %#lx: someone else uses CTR, or the board starts like that (takeover=1 uses it anyway)\n",
+		pr_err("sctrctl of CPU %d is %#lx, vsctrctl %#lx: someone else uses CTR, or the board starts like that (takeover=1 uses it anyway)\n",
 		       smp_processor_id(), control, guests);
 		return FLOWTAP_REASON_OWNED;
 	}
@@ -125,7 +127,7 @@ static u32 ctr_online(void)
 	ctr->ours = true;
 	discover(ctr);
 	if (!ctr->caps.depths || !(ctr->caps.control & CTRCTL_U)) {
-		pr_err("flowtap: CTR of CPU %d has no depth or no user mode (sctrctl %#llx)\n",
+		pr_err("CTR of CPU %d has no depth or no user mode (sctrctl %#llx)\n",
 		       smp_processor_id(), ctr->caps.control);
 		ctr_offline();
 		return FLOWTAP_REASON_UNUSABLE;

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 /*
  * Arm's Embedded Trace Extension through the Trace Buffer Extension (DDI 0487 K10.5).
  *
@@ -217,7 +219,7 @@ static bool disable_unit(struct ete *ete)
 	ete->unit = false;
 	if (poll_status(STATR_IDLE | STATR_PMSTABLE, STATR_IDLE | STATR_PMSTABLE))
 		return true;
-	pr_warn_ratelimited("flowtap: the trace unit of CPU %d does not become idle\n",
+	pr_warn_ratelimited("the trace unit of CPU %d does not become idle\n",
 			    smp_processor_id());
 	return false;
 }
@@ -362,7 +364,7 @@ static u32 ete_online(void)
 		goto err_trbe;
 	}
 	if (!claim()) {
-		pr_err("flowtap: the trace unit of CPU %d has an owner: a debugger, or the driver coresight_etm4x (rmmod coresight_etm4x)\n",
+		pr_err("the trace unit of CPU %d has an owner: a debugger, or the driver coresight_etm4x (rmmod coresight_etm4x)\n",
 		       smp_processor_id());
 		reason = FLOWTAP_REASON_OWNED;
 		goto err_trbe;

@@ -2,6 +2,9 @@
 #include <linux/perf_event.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
+#ifdef CONFIG_ARM64
+#include <asm/cpufeature.h>
+#endif
 
 #include "holder.h"
 #include "event.h"
@@ -25,6 +28,16 @@ struct event {
 	struct rcu_head rcu;
 };
 
+/* Of the hardware's counters. What they trigger writes to the ring, which an NMI must not. */
+static bool overflows_are_nmis(void)
+{
+#ifdef CONFIG_ARM64
+	return system_uses_irq_prio_masking();
+#else
+	return IS_ENABLED(CONFIG_X86);
+#endif
+}
+
 int event_check(const struct flowtap_configure *configure)
 {
 	if (!(configure->triggers & FLOWTAP_TRIGGER_OVERFLOW))
@@ -42,8 +55,7 @@ int event_check(const struct flowtap_configure *configure)
 	/* Bit 0 turns what is excluded into the guests' modes. */
 	if (IS_ENABLED(CONFIG_RISCV) && (configure->event_config1 || configure->event_config2))
 		return -EOPNOTSUPP;
-	/* Their overflows are NMIs there: only the soft source could use them. */
-	if (IS_ENABLED(CONFIG_X86) && configure->event_type != PERF_TYPE_SOFTWARE)
+	if (overflows_are_nmis() && configure->event_type != PERF_TYPE_SOFTWARE)
 		return -EOPNOTSUPP;
 	/* perf takes the sign bit for a negative period. */
 	if (configure->period < EVENT_PERIOD_MIN || configure->period >> 63)
@@ -57,7 +69,7 @@ static void trigger(struct tasks *tasks, struct perf_event *perf, struct pt_regs
 
 	/*
 	 * The ring has one writer: this CPU with interrupts off, which an NMI does not respect
-	 * (no RISC-V counter has one; x86 refuses, see event_check).
+	 * (no RISC-V counter has one; for others see event_check).
 	 */
 	if (WARN_ON_ONCE(in_nmi()))
 		return;

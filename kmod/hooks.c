@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/binfmts.h>
 #include <linux/cleanup.h>
 #include <linux/interrupt.h>
@@ -12,6 +14,7 @@
 #include "compat.h"
 #include "holder.h"
 #include "hooks.h"
+#include "source.h"
 #include "tasks.h"
 
 /* With interrupts off. */
@@ -40,12 +43,10 @@ static void on_exit(void *data, struct task_struct *task FLOWTAP_EXIT_MORE)
 	tasks_exited(task);
 }
 
-#ifdef CONFIG_RISCV
 static void on_interrupt_done(void *data, int irq, struct irqaction *action, int result)
 {
 	holder_interrupt_done();
 }
-#endif
 
 /* Before BPF programs: what they ask for is to hold, not what is inherited. */
 #define PRIORITY	(TRACEPOINT_DEFAULT_PRIO + 10)
@@ -59,10 +60,14 @@ static struct hook {
 	{ "sched_process_exec", on_exec },
 	{ "sched_process_exit", on_exit },
 	{ "sched_switch", on_switch },
-#ifdef CONFIG_RISCV
+	/* The last: only where a source can be stopped by an interrupt. */
 	{ "irq_handler_exit", on_interrupt_done },
-#endif
 };
+
+static struct hook *hooks_end(void)
+{
+	return hooks + ARRAY_SIZE(hooks) - !source_thaws();
+}
 
 static DEFINE_MUTEX(hooks_lock);
 static unsigned int users;
@@ -71,7 +76,7 @@ static void match(struct tracepoint *tracepoint, void *unused)
 {
 	struct hook *hook;
 
-	for (hook = hooks; hook < hooks + ARRAY_SIZE(hooks); hook++)
+	for (hook = hooks; hook < hooks_end(); hook++)
 		if (!strcmp(tracepoint->name, hook->name))
 			hook->tracepoint = tracepoint;
 }
@@ -85,10 +90,11 @@ int hooks_init(void)
 	check_trace_callback_type_sched_process_fork(on_fork);
 	check_trace_callback_type_sched_process_exec(on_exec);
 	check_trace_callback_type_sched_process_exit(on_exit);
+	check_trace_callback_type_irq_handler_exit(on_interrupt_done);
 	for_each_kernel_tracepoint(match, NULL);
-	for (hook = hooks; hook < hooks + ARRAY_SIZE(hooks); hook++) {
+	for (hook = hooks; hook < hooks_end(); hook++) {
 		if (!hook->tracepoint) {
-			pr_err("flowtap: this kernel has no tracepoint %s\n", hook->name);
+			pr_err("this kernel has no tracepoint %s\n", hook->name);
 			return -ENOENT;
 		}
 	}
@@ -109,7 +115,7 @@ int hooks_get(void)
 
 	mutex_lock(&hooks_lock);
 	if (!users) {
-		for (hook = hooks; hook < hooks + ARRAY_SIZE(hooks); hook++) {
+		for (hook = hooks; hook < hooks_end(); hook++) {
 			error = tracepoint_probe_register_prio(hook->tracepoint, hook->function,
 							       NULL, PRIORITY);
 			if (error) {
@@ -128,6 +134,6 @@ void hooks_put(void)
 {
 	mutex_lock(&hooks_lock);
 	if (!--users)
-		unregister(hooks + ARRAY_SIZE(hooks));
+		unregister(hooks_end());
 	mutex_unlock(&hooks_lock);
 }

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/module.h>
 #include <linux/rcupdate.h>
 
@@ -14,7 +16,7 @@ static int __init flowtap_init(void)
 
 	/* Hooks run with preemption off, where locks of that kernel sleep. */
 	if (IS_ENABLED(CONFIG_PREEMPT_RT)) {
-		pr_err("flowtap: does not work with PREEMPT_RT\n");
+		pr_err("does not work with PREEMPT_RT\n");
 		return -EOPNOTSUPP;
 	}
 	error = hooks_init();

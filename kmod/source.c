@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/cpu_pm.h>
 #include <linux/cpuhotplug.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
+#include <linux/reboot.h>
+#include <linux/smp.h>
 
 #include "holder.h"
 #include "source.h"
@@ -40,6 +44,16 @@ u64 source_mask(u32 cpu)
 	return mask;
 }
 
+bool source_thaws(void)
+{
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(sources); i++)
+		if (sources[i]->thaw)
+			return true;
+	return false;
+}
+
 static int online(unsigned int cpu)
 {
 	struct state *state = per_cpu_ptr(&states, cpu);
@@ -57,13 +71,15 @@ static int online(unsigned int cpu)
 	return 0;
 }
 
-static int offline(unsigned int cpu)
+/* On the CPU, which records nothing from here on. */
+static void stop(void *unused)
 {
-	struct state *state = per_cpu_ptr(&states, cpu);
+	struct state *state;
 	unsigned long flags;
 	u32 i;
 
 	local_irq_save(flags);
+	state = this_cpu_ptr(&states);
 	holder_end();
 	for (i = 0; i < ARRAY_SIZE(sources); i++) {
 		if (state->reason[i] != FLOWTAP_REASON_NONE)
@@ -72,8 +88,22 @@ static int offline(unsigned int cpu)
 		WRITE_ONCE(state->reason[i], FLOWTAP_REASON_OFFLINE);
 	}
 	local_irq_restore(flags);
+}
+
+static int offline(unsigned int cpu)
+{
+	stop(NULL);
 	return 0;
 }
+
+/* The next kernel, which kexec starts without a reset, finds the sources off. */
+static int reboot(struct notifier_block *block, unsigned long action, void *unused)
+{
+	on_each_cpu(stop, NULL, 1);
+	return NOTIFY_OK;
+}
+
+static struct notifier_block reboot_block = { .notifier_call = reboot };
 
 /* On the CPU that goes to sleep or is back, interrupts off. */
 static int power(struct notifier_block *block, unsigned long action, void *unused)
@@ -130,7 +160,7 @@ static int none_found(void)
 	}
 	if (worst == FLOWTAP_REASON_OWNED)
 		return -EBUSY;
-	pr_err("flowtap: no CPU here has a source of control transfers (soft=1 offers a made-up one)\n");
+	pr_err("no CPU here has a source of control transfers (soft=1 offers a made-up one)\n");
 	return -ENODEV;
 }
 
@@ -160,9 +190,12 @@ int source_init(void)
 		exit_all();
 		return hotplug_state;
 	}
-	error = none_found();
-	if (!error)
-		error = cpu_pm_register_notifier(&power_block);
+	error = none_found() ?: cpu_pm_register_notifier(&power_block);
+	if (!error) {
+		error = register_reboot_notifier(&reboot_block);
+		if (error)
+			cpu_pm_unregister_notifier(&power_block);
+	}
 	if (error) {
 		cpuhp_remove_state(hotplug_state);
 		exit_all();
@@ -172,6 +205,7 @@ int source_init(void)
 
 void source_exit(void)
 {
+	unregister_reboot_notifier(&reboot_block);
 	cpu_pm_unregister_notifier(&power_block);
 	cpuhp_remove_state(hotplug_state);
 	exit_all();

@@ -101,6 +101,8 @@ extern const struct source ete_source;
 /* The source that `cpu` has of this id (0: hardware first), or NULL and *reason. */
 const struct source *source_find(u32 id, u32 cpu, u32 *reason);
 u64 source_mask(u32 cpu);
+/* A source of this architecture can be stopped by an interrupt, and goes on when that is done. */
+bool source_thaws(void);
 int source_init(void);
 void source_exit(void);
 

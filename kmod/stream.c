@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/file.h>
 #include <linux/log2.h>
 #include <linux/perf_event.h>
@@ -162,7 +164,7 @@ static void reopen(struct work_struct *work)
 	mutex_unlock(&stream->tasks->group_lock);
 	/* -ENODEV: it has gone again. */
 	if (error && error != -ENODEV)
-		pr_warn("flowtap: no event on CPU %u any more: error %d\n", stream->cpu, error);
+		pr_warn("no event on CPU %u any more: error %d\n", stream->cpu, error);
 }
 
 /* With samples at switches nothing is left to be kept, but for call stacks. */

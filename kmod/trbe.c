@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
+
 #include <linux/acpi.h>
 #include <linux/cpumask.h>
 #include <linux/interrupt.h>
@@ -74,10 +76,10 @@ static void add_line(int irq, const struct cpumask *cpus)
 	lines[n_lines].irq = irq;
 	lines[n_lines].error = request_percpu_irq(irq, interrupt, "flowtap", &trbes);
 	if (lines[n_lines].error == -EBUSY)
-		pr_err("flowtap: interrupt %d of the trace buffer has an owner: the driver coresight_trbe, if it is loaded (rmmod coresight_trbe; one that is built in must be used through perf)\n",
+		pr_err("interrupt %d of the trace buffer has an owner: the driver coresight_trbe, if it is loaded (rmmod coresight_trbe; one that is built in must be used through perf)\n",
 		       irq);
 	else if (lines[n_lines].error)
-		pr_err("flowtap: interrupt %d of the trace buffer: error %d\n", irq,
+		pr_err("interrupt %d of the trace buffer: error %d\n", irq,
 		       lines[n_lines].error);
 	for_each_cpu(cpu, cpus)
 		per_cpu(trbes, cpu).irq = irq;
@@ -145,7 +147,7 @@ static u32 listen(struct trbe *trbe)
 		trbe->listening = true;
 		return FLOWTAP_REASON_NONE;
 	}
-	pr_info("flowtap: no device tree node or ACPI table names an interrupt of CPU %d's trace buffer\n",
+	pr_info("no device tree node or ACPI table names an interrupt of CPU %d's trace buffer\n",
 		smp_processor_id());
 	return FLOWTAP_REASON_ABSENT;
 }
@@ -164,7 +166,7 @@ u32 trbe_online(void)
 
 	trbe->idr = cpu.idr;
 	if (reason != FLOWTAP_REASON_NONE) {
-		pr_err("flowtap: the trace buffer of CPU %d cannot be used: %s\n",
+		pr_err("the trace buffer of CPU %d cannot be used: %s\n",
 		       smp_processor_id(), why);
 		return reason;
 	}
@@ -299,6 +301,6 @@ void trbe_disable(struct aux *aux, struct collected *collected)
 	if (collected->size)
 		fill(aux, aux->head, collected->skipped);
 	if (collected->fault)
-		pr_warn_ratelimited("flowtap: the trace buffer of CPU %d stopped: TRBSR_EL1 %#llx, write pointer at %#llx of %#llx\n",
+		pr_warn_ratelimited("the trace buffer of CPU %d stopped: TRBSR_EL1 %#llx, write pointer at %#llx of %#llx\n",
 				    smp_processor_id(), status, pointer, aux->size);
 }
