@@ -155,7 +155,8 @@ static struct perf_event_attr attributes(const struct flowtap_configure *configu
 		.exclude_user = !(configure->modes & FLOWTAP_MODE_USER),
 		.exclude_kernel = !(configure->modes & FLOWTAP_MODE_KERNEL),
 		.exclude_hv = 1,
-		.exclude_idle = 1,
+		/* Arm's counters refuse it, RISC-V's do not read it. */
+		.exclude_idle = configure->event_type == PERF_TYPE_SOFTWARE,
 		/* Nothing is recorded there. */
 		.exclude_guest = 1,
 	};
