@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Shows what a caller without rights can do: exactly what flowtap.h says under Rights. */
 #include <grp.h>
+#include <pthread.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -355,6 +356,93 @@ TEST_F(rights, what_is_free_is_free_once_for_each_user)
 		waitpid(-1, &status, 0);
 	EXPECT_EQ(EPERM, WEXITSTATUS(status));
 	stream_close(&stream);
+}
+
+static void *wait_for_the_end(void *argument)
+{
+	for (;;)
+		pause();
+	return argument;
+}
+
+/* A process of so many threads, all of them there. */
+static pid_t crowd(unsigned int threads)
+{
+	volatile bool *all = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	pid_t pid = fork_pinned(0);
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	if (!pid) {
+		pthread_attr_init(&attributes);
+		pthread_attr_setstacksize(&attributes, PTHREAD_STACK_MIN);
+		while (--threads)
+			if (pthread_create(&thread, &attributes, wait_for_the_end, NULL))
+				_exit(1);
+		*all = true;
+		wait_for_the_end(NULL);
+	}
+	return WAIT_FOR(*all) ? pid : -1;
+}
+
+#define SETS 64
+#define TASKS 131072
+
+/* As many streams on the CPU as there may be, and one: what the last says. */
+static int open_all(struct stream *many, const struct flowtap_configure *configure)
+{
+	unsigned int n;
+	int error;
+
+	for (n = 0; n <= SETS; n++) {
+		error = stream_open(&many[n], configure);
+		if (error && n < SETS)
+			return -n;
+	}
+	return error;
+}
+
+TEST_F(rights, streams_sets_and_tasks_are_limited_for_each_user)
+{
+	const int threads = TASKS / SETS + 1;
+	struct stream many[SETS + 1], other;
+	unsigned int n;
+	pid_t pid;
+
+	self->configure = plain(FLOWTAP_SOURCE_SOFT, 0);
+	self->configure.ring_pages = 1;
+	/* Not for whom perf lets look at CPUs. */
+	EXPECT_EQ(0, open_all(many, &self->configure));
+	for (n = 0; n <= SETS; n++)
+		stream_close(&many[n]);
+
+	ASSERT_EQ(0, become(USER));
+	/* It must not have the streams open. */
+	pid = crowd(threads);
+	ASSERT_LT(0, pid);
+	ASSERT_EQ(-EMFILE, open_all(many, &self->configure));
+	/* On another CPU it is one set too many. */
+	self->configure.cpu = cpus_online() - 1;
+	EXPECT_EQ(-EMFILE, stream_open(&other, &self->configure));
+	stream_close(&many[0]);
+	EXPECT_EQ(0, stream_open(&other, &self->configure));
+	stream_close(&other);
+	self->configure.cpu = 0;
+	ASSERT_EQ(0, stream_open(&many[0], &self->configure));
+
+	for (n = 0; n < SETS - 1; n++)
+		ASSERT_EQ(threads, add_task(&many[n], pid, 0));
+	/* There is room for all but SETS of them; what is in the set stays there. */
+	EXPECT_EQ(-ENOSPC, add_task(&many[n], pid, 0));
+	EXPECT_EQ(threads - SETS, stats(&many[n]).tasks);
+	EXPECT_EQ(threads, remove_task(&many[0], pid, 0));
+	EXPECT_EQ(SETS, add_task(&many[n], pid, 0));
+	stream_close(&many[1]);
+	EXPECT_EQ(threads, add_task(&many[0], pid, 0));
+	end(pid);
+	EXPECT_TRUE(WAIT_FOR(stats(&many[n]).tasks == 0));
+	for (n = 0; n < SETS; n++)
+		stream_close(&many[n]);
 }
 
 TEST_HARNESS_MAIN
