@@ -132,6 +132,7 @@ $(eval $(call userland,arm64,aarch64-linux-gnu-,-O2 -g))
 $(foreach t,$(UNIT),$(eval $(call program,asan,unit,$(t),,$(SANITIZE))))
 # With a clock of its own.
 $(B)/asan/unit/progress: $(B)/asan/tools/progress.o
+$(B)/asan/unit/number: $(B)/asan/tools/number.o $(B)/asan/tools/event.o
 $(foreach t,$(FUZZ),$(eval $(call program,asan,fuzz,$(t),,$(SANITIZE),$(B)/asan/selftests/fuzz/driver.o)))
 $(foreach t,$(BENCH),$(eval $(call program,host,bench,$(t),,)))
 $(foreach t,$(KERNEL),$(eval $(call program,riscv64,kernel,$(t),riscv64-linux-gnu-,)))

@@ -102,6 +102,15 @@ static bool parse_raw(const char *text, size_t size, struct event *event)
 	return end == text + size;
 }
 
+const char *event_unit(const char *name, size_t size)
+{
+	static const char ending[] = "-clock";
+	const size_t length = sizeof(ending) - 1;
+
+	size = size > 2 && !memcmp(name + size - 2, ":u", 2) ? size - 2 : size;
+	return size > length && !memcmp(name + size - length, ending, length) ? "ns of " : "";
+}
+
 bool event_parse(const char *text, struct event *event)
 {
 	size_t size = strlen(text);

@@ -22,6 +22,8 @@ const struct event *event_table(size_t *n);
  * a raw one, each with ":u" behind it if one likes. false where there is none of that name.
  */
 bool event_parse(const char *text, struct event *event);
+/* What it counts where that is not itself: "ns of " before cpu-clock and task-clock, else "". */
+const char *event_unit(const char *name, size_t size);
 /* Whether perf would count it for this process in user mode: 0 or -errno of perf_event_open. */
 int event_probe(const struct event *event, uint64_t period);
 

@@ -90,6 +90,16 @@ const char *number_bytes(uint64_t bytes, char *buffer)
 	return buffer;
 }
 
+const char *number_time(uint64_t nanoseconds, char *buffer)
+{
+	/* As it is rounded. */
+	bool long_one = nanoseconds >= 999950000;
+
+	snprintf(buffer, 32, long_one ? "%.1f s" : "%.1f ms",
+		 (double)nanoseconds / (long_one ? 1e9 : 1e6));
+	return buffer;
+}
+
 static uint64_t time_of(clockid_t clock)
 {
 	struct timespec now;

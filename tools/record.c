@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* flowtap record: from the rings and the side band into an archive. */
+#include "event.h"
 #include "filter.h"
 #include "names.h"
 #include "recording.h"
@@ -38,8 +39,9 @@ static void describe_trigger(const struct recording *recording, char *text, size
 		snprintf(text, room, "%s samples a second",
 			 number_group(options->frequency, number));
 	else
-		snprintf(text, room, "a sample every %s %s",
+		snprintf(text, room, "a sample every %s %s%s",
 			 number_group(recording->streams.all[0].configure.period, number),
+			 event_unit(options->event.name, strlen(options->event.name)),
 			 options->event.name);
 }
 
@@ -66,8 +68,8 @@ static void announce(const struct recording *recording)
 		return;
 	describe_trigger(recording, trigger, sizeof(trigger));
 	complain("recording %son %zu CPU%s, %s; Ctrl-C ends it",
-		 options->all ? "all that runs " : "", streams->n, streams->n == 1 ? "" : "s",
-		 trigger);
+		 options->all ? "all that runs, this flowtap included, " : "", streams->n,
+		 streams->n == 1 ? "" : "s", trigger);
 	if (first->configure.source == FLOWTAP_SOURCE_SOFT)
 		advise("the source is soft: the transfers are made up, for tests of flowtap");
 	for (size_t cpu = 0; cpu < streams->cpus; cpu++)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "summary.h"
 
+#include "event.h"
 #include "function.h"
 #include "gaps.h"
 #include "tool.h"
@@ -30,11 +31,11 @@ static const char *info(const struct summary *summary, const char *key, size_t *
 	return "";
 }
 
-static double seconds(const struct summary *summary)
+static uint64_t duration(const struct summary *summary)
 {
 	const struct flowtap_replay_counts *counts = summary->replay;
 
-	return (double)(counts->last_time - counts->first_time) / 1e9;
+	return counts->last_time - counts->first_time;
 }
 
 static double percent(uint64_t part, uint64_t whole)
@@ -107,11 +108,12 @@ static double bits(const struct summary *summary)
 static void print_trace(FILE *file, const struct summary *summary)
 {
 	const struct flowtap_aux_counts *counts = summary->aux;
-	char number[32], records[32];
+	char number[32], records[32], time[32];
 
-	fprintf(file, "  trace         %s in %s record%s, %.1f s from %u CPU%s\n",
+	fprintf(file, "  trace         %s in %s record%s, %s from %u CPU%s\n",
 		number_bytes(counts->bytes, number), number_group(counts->records, records),
-		counts->records == 1 ? "" : "s", seconds(summary), summary->cpus, summary->cpus == 1 ? "" : "s");
+		counts->records == 1 ? "" : "s", number_time(duration(summary), time), summary->cpus,
+		summary->cpus == 1 ? "" : "s");
 	if (counts->missing)
 		fprintf(file, "    %s more were not kept\n",
 			number_bytes(counts->missing, number));
@@ -271,7 +273,8 @@ static void print_trigger(FILE *file, const struct summary *summary)
 	char number[32];
 
 	if (summary->period) {
-		fprintf(file, ", one every %s ", number_group(summary->period, number));
+		fprintf(file, ", one every %s %s", number_group(summary->period, number),
+			event_unit(event, size));
 		print_plain(file, size ? event : "events", size ? size : 6);
 		return;
 	}
@@ -321,10 +324,10 @@ static void print_coverage(FILE *file, const struct summary *summary)
 static void print_samples(FILE *file, const struct summary *summary)
 {
 	const struct flowtap_ctr_counts *counts = summary->ctr;
-	char number[32], blocks[32];
+	char number[32], blocks[32], time[32];
 
-	fprintf(file, "  samples       %s in %.1f s from %u CPU%s",
-		number_group(counts->samples, number), seconds(summary), summary->cpus,
+	fprintf(file, "  samples       %s in %s from %u CPU%s",
+		number_group(counts->samples, number), number_time(duration(summary), time), summary->cpus,
 		summary->cpus == 1 ? "" : "s");
 	print_trigger(file, summary);
 	fputc('\n', file);
@@ -406,7 +409,7 @@ static void json_info(struct json *json, const struct summary *summary)
 	if (!summary->aux)
 		json_number(json, "period", summary->period);
 	json_number(json, "cpus", summary->cpus);
-	json_real(json, "seconds", seconds(summary));
+	json_real(json, "seconds", (double)duration(summary) / 1e9);
 	json_bool(json, "finalised", summary->replay->finalised);
 	json_close(json, '}');
 }

@@ -135,7 +135,7 @@ static void print_rival(const struct streams *streams)
 
 void tally_print(const struct streams *streams, const struct tally *tally)
 {
-	char text[128] = "", bytes[32];
+	char text[128] = "", bytes[32], time[32];
 	struct flowtap_stats sum;
 	FILE *file = fmemopen(text, sizeof(text), "w");
 
@@ -144,8 +144,8 @@ void tally_print(const struct streams *streams, const struct tally *tally)
 		describe(file, streams, &sum);
 		fclose(file);
 	}
-	complain("%s from %zu CPU%s in %.1f s, %s in %s", text, streams->n,
-		 streams->n == 1 ? "" : "s", (double)tally->nanoseconds / 1e9,
+	complain("%s from %zu CPU%s in %s, %s in %s", text, streams->n,
+		 streams->n == 1 ? "" : "s", number_time(tally->nanoseconds, time),
 		 number_bytes(tally->bytes, bytes),
 		 strcmp(tally->path, "-") ? tally->path : "standard output");
 	print_losses(streams, &sum);

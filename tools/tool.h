@@ -70,6 +70,8 @@ bool number_parse_size(const char *text, uint64_t *bytes);
 const char *number_group(uint64_t value, char *buffer);
 /* Bytes as people read them: "7.6 MB"; room for 32 bytes. */
 const char *number_bytes(uint64_t bytes, char *buffer);
+/* A duration: "12.3 ms", from a second on "1.2 s"; room for 32 bytes. */
+const char *number_time(uint64_t nanoseconds, char *buffer);
 /* CLOCK_MONOTONIC_RAW in nanoseconds, the archive's clock. */
 uint64_t number_now(void);
 /* A moment of CLOCK_MONOTONIC not long ago, by that clock. */
