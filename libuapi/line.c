@@ -48,6 +48,31 @@ static void field(struct flowtap_line *line, const char *name, uint64_t number, 
 	flowtap_line_hex(line, number);
 }
 
+static void decimal_field(struct flowtap_line *line, const char *name, uint64_t number, bool given)
+{
+	if (!given)
+		return;
+	flowtap_line_string(line, name);
+	flowtap_line_decimal(line, number);
+}
+
+/* Nanoseconds as seconds, with all nine digits behind the point. */
+static void put_seconds(struct flowtap_line *line, uint64_t time)
+{
+	flowtap_line_decimal(line, time / 1000000000);
+	put(line, '.');
+	for (uint64_t digit = 100000000; digit; digit /= 10)
+		put(line, '0' + time / digit % 10);
+}
+
+static void time_field(struct flowtap_line *line, const char *name, uint64_t time, bool given)
+{
+	if (!given)
+		return;
+	flowtap_line_string(line, name);
+	put_seconds(line, time);
+}
+
 const char *flowtap_isa_name(unsigned int isa)
 {
 	static const char *const names[] = {
@@ -78,9 +103,9 @@ static void put_context(struct flowtap_line *line, const struct flowtap_context 
 	flowtap_line_decimal(line, context->width);
 	field(line, " vmid=", context->vmid, context->has_vmid);
 	field(line, " contextid=", context->contextid, context->has_contextid);
-	field(line, " pid=", context->pid, context->pid);
-	field(line, " tid=", context->tid, context->tid);
-	field(line, " cpu=", context->cpu, riscv || context->pid || context->has_cpu);
+	decimal_field(line, " pid=", context->pid, context->pid);
+	decimal_field(line, " tid=", context->tid, context->tid);
+	decimal_field(line, " cpu=", context->cpu, riscv || context->pid || context->has_cpu);
 	if (riscv) {
 		flowtap_line_string(line, " mode=");
 		put(line, "USHM"[context->mode & 3]);
@@ -116,42 +141,39 @@ static void put_gap(struct flowtap_line *line, const struct flowtap_gap *gap)
 	}
 	flowtap_line_string(line, "gap ");
 	flowtap_line_string(line, flowtap_gap_name(gap->reason));
-	field(line, " since=", gap->since, gap->since);
-	field(line, " until=", gap->until, gap->until);
+	time_field(line, " since=", gap->since, gap->since);
+	time_field(line, " until=", gap->until, gap->until);
 	if (gap->size == UINT64_MAX)
 		flowtap_line_string(line, " size=unknown");
 	else
-		field(line, " size=", gap->size, gap->size);
+		decimal_field(line, " size=", gap->size, gap->size);
 	field(line, " address=", gap->address, gap->address);
 	if (gap->detail && *gap->detail)
 		put_detail(line, gap->detail);
 }
 
 /* Twelve digits at least, as the reference decoder writes them. */
-static void put_time(struct flowtap_line *line, uint64_t time)
+static void put_ticks(struct flowtap_line *line, uint64_t ticks)
 {
 	flowtap_line_string(line, "timestamp ");
-	for (uint64_t least = 1ULL << 44; time < least && least > 1; least >>= 4)
+	for (uint64_t least = 1ULL << 44; ticks < least && least > 1; least >>= 4)
 		put(line, '0');
-	flowtap_line_hex(line, time);
+	flowtap_line_hex(line, ticks);
 }
 
 static void put_transfer(struct flowtap_line *line, const struct flowtap_transfer *transfer)
 {
-	const char *name = flowtap_transfer_name(transfer->type);
-
 	field(line, "transfer ", transfer->source, true);
 	field(line, " ", transfer->target, true);
 	put(line, ' ');
-	for (; *name; name++)
-		put(line, *name == ' ' ? '_' : *name);
+	flowtap_line_string(line, flowtap_transfer_name(transfer->type));
 	if (transfer->mispredicted)
 		flowtap_line_string(line, " mispredicted");
 }
 
 static void put_timestamp(struct flowtap_line *line, const struct flowtap_timestamp *timestamp)
 {
-	put_time(line, timestamp->ticks);
+	put_ticks(line, timestamp->ticks);
 	if (!timestamp->has_cycles)
 		return;
 	flowtap_line_string(line, " cycles ");
@@ -211,7 +233,8 @@ size_t flowtap_line_element(char text[FLOWTAP_LINE_ROOM], const struct flowtap_e
 		flowtap_line_string(&line, "eret");
 		break;
 	case FLOWTAP_ELEMENT_TIME:
-		put_time(&line, element->time);
+		flowtap_line_string(&line, "time ");
+		put_seconds(&line, element->time);
 		break;
 	case FLOWTAP_ELEMENT_CYCLES:
 		put_cycles(&line, element);

@@ -62,6 +62,11 @@ static bool number(struct rest *rest, unsigned int base, uint64_t *value)
 	return true;
 }
 
+static bool over(const struct rest *rest)
+{
+	return rest->at == rest->end;
+}
+
 /* name=NUMBER; given: whether it is there. False: it is, and wrong. */
 static bool field(struct rest *rest, const char *name, uint64_t *value, bool *given)
 {
@@ -69,9 +74,34 @@ static bool field(struct rest *rest, const char *name, uint64_t *value, bool *gi
 	return !*given || number(rest, 16, value);
 }
 
-static bool over(const struct rest *rest)
+static bool decimal_field(struct rest *rest, const char *name, uint64_t *value, bool *given)
 {
-	return rest->at == rest->end;
+	*given = literal(rest, name);
+	return !*given || number(rest, 10, value);
+}
+
+/* SECONDS.NNNNNNNNN as nanoseconds. */
+static bool seconds(struct rest *rest, uint64_t *value)
+{
+	const char *point = memchr(rest->at, '.', (size_t)(rest->end - rest->at));
+	struct rest whole = { .at = rest->at, .end = point };
+	const char *behind = point ? point + 1 : NULL;
+	uint64_t before, after;
+
+	if (!point || !number(&whole, 10, &before) || !over(&whole))
+		return false;
+	rest->at = behind;
+	if (!number(rest, 10, &after) || rest->at - behind - (rest->at[-1] == ' ') != 9 ||
+	    before > (UINT64_MAX - after) / 1000000000)
+		return false;
+	*value = before * 1000000000 + after;
+	return true;
+}
+
+/* name=SECONDS, as field. */
+static bool time_field(struct rest *rest, const char *name, uint64_t *value)
+{
+	return !literal(rest, name) || seconds(rest, value);
 }
 
 static bool parse_isa(struct rest *rest, struct flowtap_context *context)
@@ -129,8 +159,9 @@ static bool parse_context(struct rest *rest, struct flowtap_context *context)
 	context->width = (uint8_t)width;
 	if (!field(rest, "vmid=", &vmid, &context->has_vmid) ||
 	    !field(rest, "contextid=", &contextid, &context->has_contextid) ||
-	    !field(rest, "pid=", &pid, &given) || !field(rest, "tid=", &tid, &given) ||
-	    !field(rest, "cpu=", &cpu, &given) || !parse_mode(rest, context))
+	    !decimal_field(rest, "pid=", &pid, &given) ||
+	    !decimal_field(rest, "tid=", &tid, &given) ||
+	    !decimal_field(rest, "cpu=", &cpu, &given) || !parse_mode(rest, context))
 		return false;
 	if (vmid > UINT32_MAX || pid > UINT32_MAX || tid > UINT32_MAX || cpu > UINT32_MAX)
 		return false;
@@ -168,12 +199,11 @@ static bool parse_gap(struct rest *rest, struct flowtap_gap *gap,
 	if (reason == FLOWTAP_GAP_REASONS)
 		return false;
 	gap->reason = (enum flowtap_gap_reason)reason;
-	if (!field(rest, "since=", &gap->since, &given) ||
-	    !field(rest, "until=", &gap->until, &given))
+	if (!time_field(rest, "since=", &gap->since) || !time_field(rest, "until=", &gap->until))
 		return false;
 	if (word(rest, "size=unknown"))
 		gap->size = UINT64_MAX;
-	else if (!field(rest, "size=", &gap->size, &given))
+	else if (!decimal_field(rest, "size=", &gap->size, &given))
 		return false;
 	if (!field(rest, "address=", &gap->address, &given))
 		return false;
@@ -195,24 +225,13 @@ static bool parse_no_image(struct rest *rest, struct flowtap_gap *gap)
 	return number(rest, 16, &gap->address);
 }
 
-/* A name with _ for spaces. */
-static bool type_name(struct rest *rest, unsigned int type)
-{
-	char text[32] = "";
-
-	strncpy(text, flowtap_transfer_name(type), sizeof(text) - 1);
-	for (char *c = text; *c; c++)
-		*c = *c == ' ' ? '_' : *c;
-	return word(rest, text);
-}
-
 static bool parse_transfer(struct rest *rest, struct flowtap_transfer *transfer)
 {
 	unsigned int type = 0;
 
 	if (!number(rest, 16, &transfer->source) || !number(rest, 16, &transfer->target))
 		return false;
-	while (type <= FLOWTAP_TRANSFER_RECORDING && !type_name(rest, type))
+	while (type <= FLOWTAP_TRANSFER_RECORDING && !word(rest, flowtap_transfer_name(type)))
 		type++;
 	transfer->type = (uint8_t)type;
 	transfer->mispredicted = word(rest, "mispredicted");

@@ -41,14 +41,14 @@ static const struct {
 	const char *help;
 } words[] = {
 	{ "all", ALL, "every type, also not-taken branches" },
-	{ "call", CALLS, "direct-call, indirect-call" },
-	{ "return", TYPE(RETURN), "function-return" },
-	{ "swap", TYPE(SWAP), "co-routine-swap" },
-	{ "jump", JUMPS, "direct-jump, indirect-jump, other-direct-jump, other-indirect-jump" },
-	{ "branch", TYPE(TAKEN) | TYPE(NOT_TAKEN), "taken-branch, not-taken-branch" },
-	{ "taken", TYPE(TAKEN), "taken-branch" },
-	{ "not-taken", TYPE(NOT_TAKEN), "not-taken-branch" },
-	{ "trap", TRAPS, "exception, interrupt, trap-return" },
+	{ "call", CALLS, "direct_call, indirect_call" },
+	{ "return", TYPE(RETURN), "function_return" },
+	{ "swap", TYPE(SWAP), "co_routine_swap" },
+	{ "jump", JUMPS, "direct_jump, indirect_jump, other_direct_jump, other_indirect_jump" },
+	{ "branch", TYPE(TAKEN) | TYPE(NOT_TAKEN), "taken_branch, not_taken_branch" },
+	{ "taken", TYPE(TAKEN), "taken_branch" },
+	{ "not_taken", TYPE(NOT_TAKEN), "not_taken_branch" },
+	{ "trap", TRAPS, "exception, interrupt, trap_return" },
 };
 
 static const size_t n_words = sizeof(words) / sizeof(words[0]);
@@ -58,11 +58,11 @@ uint32_t filter_default(void)
 	return ALL & ~TYPE(NOT_TAKEN);
 }
 
-/* "direct-call" is "direct call". */
+/* "direct-call" is "direct_call". */
 static bool spelled(const char *name, const char *text, size_t size)
 {
 	for (size_t i = 0; i < size; i++)
-		if (!name[i] || (text[i] == '-' && name[i] == ' ' ? ' ' : text[i]) != name[i])
+		if (!name[i] || (text[i] == '-' ? '_' : text[i]) != name[i])
 			return false;
 	return !name[size];
 }
@@ -150,8 +150,7 @@ void filter_print(FILE *file, uint32_t types)
 		if (!(types & 1U << filters[i].type))
 			continue;
 		fputs(before, file);
-		for (const char *at = flowtap_transfer_name(filters[i].type); *at; at++)
-			fputc(*at == ' ' ? '-' : *at, file);
+		fputs(flowtap_transfer_name(filters[i].type), file);
 		before = ", ";
 	}
 }

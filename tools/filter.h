@@ -28,7 +28,7 @@ bool filter_keeps_blocks(uint32_t types);
 /* Exceptions and interrupts out of user mode are recorded both or neither (6.1.2). */
 bool filter_splits_traps(uint32_t types);
 bool filter_has_traps(uint32_t types);
-/* "direct-call, function-return" */
+/* "direct_call, function_return" */
 void filter_print(FILE *file, uint32_t types);
 /* The words for help: two columns, 8 blanks before each. */
 void filter_help(FILE *file);

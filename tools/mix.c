@@ -213,15 +213,15 @@ static const struct row t32[] = {
 static const struct {
 	const char *name, *title;
 } names[] = {
-	[MIX_TAKEN] = { "taken_branch", "taken branch" },
-	[MIX_NOT_TAKEN] = { "not_taken_branch", "not-taken branch" },
+	[MIX_TAKEN] = { "taken_branch", "taken_branch" },
+	[MIX_NOT_TAKEN] = { "not_taken_branch", "not_taken_branch" },
 	[MIX_JUMP] = { "jump", "jump" },
 	[MIX_CALL] = { "call", "call" },
-	[MIX_INDIRECT_JUMP] = { "indirect_jump", "indirect jump" },
-	[MIX_INDIRECT_CALL] = { "indirect_call", "indirect call" },
+	[MIX_INDIRECT_JUMP] = { "indirect_jump", "indirect_jump" },
+	[MIX_INDIRECT_CALL] = { "indirect_call", "indirect_call" },
 	[MIX_RETURN] = { "return", "return" },
 	[MIX_TRAP] = { "system_call", "system call, breakpoint" },
-	[MIX_TRAP_RETURN] = { "trap_return", "trap return" },
+	[MIX_TRAP_RETURN] = { "trap_return", "trap_return" },
 	[MIX_LOAD] = { "load", "load" },
 	[MIX_STORE] = { "store", "store" },
 	[MIX_ATOMIC] = { "atomic", "atomic" },

@@ -72,8 +72,8 @@ static const char help_targets[] =
 
 static const char help_types[] =
 	"\n"
-	"TYPES is a comma list of what decode's summary names (with - for a blank: direct-call,\n"
-	"other-indirect-jump ...) and of:\n";
+	"TYPES is a comma list of what decode's summary names (direct_call, other_indirect_jump ...)\n"
+	"and of:\n";
 
 static const char help_rest[] =
 	"Where a type of taken transfers is left out there are no blocks: decode gives transfers\n"

@@ -16,7 +16,7 @@ static const char *const seeds[] = {
 	"          3 clk ES  EXC [0x280] IRQ/vIRQ Current EL with SP_ELx (14)\n"
 	"                    BR (0000000000210200) O\n"
 	"          4 clk ES  (0000000000210200:d69f03e0) O el1h_ns:        ERET\n"
-	"          6 clk E DebugEvent_TraceGap wrapped since=1 size=unknown detail=x\n"
+	"          6 clk E DebugEvent_TraceGap wrapped since=0.000000001 size=unknown detail=x\n"
 	"                    E DebugEvent_TraceNote context A64 EL1 nonsecure 64 pid=1 tid=2 cpu=3\n"
 	"          8 clk ES  (0000000000210808:--------) O el1h_ns:\n"
 	"                    EXC [0x200] Synchronous Current EL with SP_ELx\n"

@@ -20,7 +20,6 @@ struct reader {
 	bool session;			/* begun, and its context has not come yet */
 	bool trace_on;			/* behind that */
 	const struct recording_piece *piece;	/* whose time came, not its context yet */
-	uint64_t *sinces;		/* of all pieces, sorted */
 	bool malformed;
 };
 
@@ -44,18 +43,45 @@ static bool number(const char **at, unsigned int base, uint64_t *value)
 	}
 }
 
-/* The value of "key=" among the words, hexadecimal. */
-static bool field(const char *line, const char *key, uint64_t *value)
+/* Where the value of "key=" among the words begins, or NULL. */
+static const char *value_of(const char *line, const char *key)
 {
 	size_t size = strlen(key);
 
-	for (const char *at = line; (at = strstr(at, key)); at += size) {
-		if ((at == line || at[-1] == ' ') && at[size] == '=') {
-			at += size + 1;
-			return number(&at, 16, value);
-		}
-	}
-	return false;
+	for (const char *at = line; (at = strstr(at, key)); at += size)
+		if ((at == line || at[-1] == ' ') && at[size] == '=')
+			return at + size + 1;
+	return NULL;
+}
+
+static bool field(const char *line, const char *key, unsigned int base, uint64_t *value)
+{
+	const char *at = value_of(line, key);
+
+	return at && number(&at, base, value);
+}
+
+/* S.NNNNNNNNN in nanoseconds. */
+static bool seconds(const char *at, uint64_t *ns)
+{
+	uint64_t whole, part;
+	const char *point;
+
+	if (!number(&at, 10, &whole) || *at != '.')
+		return false;
+	point = at++;
+	if (!number(&at, 10, &part) || at - point != 10)
+		return false;
+	*ns = whole * 1000000000 + part;
+	return true;
+}
+
+static void time_field(const char *line, const char *key, uint64_t *ns)
+{
+	const char *at = value_of(line, key);
+
+	if (at)
+		seconds(at, ns);
 }
 
 static bool word(const char **at, const char *what)
@@ -176,12 +202,12 @@ static void take_context(struct reader *reader, const char *at)
 	bool other;
 
 	if (!word(&at, "A64") || at[0] != ' ' || at[1] != 'E' || at[2] != 'L' || at[3] < '0' ||
-	    at[3] > '3' || !field(line, "cpu", &cpu)) {
+	    at[3] > '3' || !field(line, "cpu", 10, &cpu)) {
 		reader->malformed = true;
 		return;
 	}
 	/* Without: the idle task. */
-	field(line, "tid", &tid);
+	field(line, "tid", 10, &tid);
 	context.el = at[3] - '0';
 	at += 4;
 	context.nonsecure = word(&at, "nonsecure");
@@ -207,36 +233,35 @@ static void take_context(struct reader *reader, const char *at)
 	if (reader->session && reader->trace_on)
 		judge_trace_on(reader->judge);
 	reader->session = reader->trace_on = false;
-	context.has_contextid = field(line, "contextid", &contextid);
-	context.has_vmid = field(line, "vmid", &vmid);
+	context.has_contextid = field(line, "contextid", 16, &contextid);
+	context.has_vmid = field(line, "vmid", 16, &vmid);
 	context.contextid = (uint32_t)contextid;
 	context.vmid = (uint32_t)vmid;
 	judge_context(reader->judge, &context);
 }
 
-static int by_number(const void *a, const void *b)
+/* Where a piece begins. */
+static void take_time(struct reader *reader, uint64_t ns)
 {
-	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+	struct recording *recording = reader->recording;
 
-	return (x > y) - (x < y);
+	reader->piece = NULL;
+	for (size_t i = 0; i < recording->npieces; i++)
+		if (recording->pieces[i].since == ns)
+			reader->piece = &recording->pieces[i];
+	if (!reader->piece)
+		recording_fail(recording, "line %" PRIu64 ": %" PRIu64 " ns is the time of no piece",
+			       recording->lines, ns);
 }
 
-/* Nanoseconds where a piece begins, else ticks of the trace. */
+/* Ticks of the trace. */
 static void take_timestamp(struct reader *reader, uint64_t value)
 {
 	struct recording *recording = reader->recording;
 	struct recording_task *task;
 
-	if (recording->npieces && bsearch(&value, reader->sinces, recording->npieces,
-					  sizeof(value), by_number)) {
-		for (size_t i = 0; i < recording->npieces; i++)
-			if (recording->pieces[i].since == value)
-				reader->piece = &recording->pieces[i];
-		return;
-	}
 	if (!reader->judge || reader->session) {
-		recording_fail(recording, "line %" PRIu64 ": %" PRIx64 " is the time of no piece",
-			       recording->lines, value);
+		reader->malformed = true;
 		return;
 	}
 	task = recording_task(recording, reader->tid);
@@ -287,8 +312,8 @@ static void take_loss(struct reader *reader, const char *line, uint32_t cause)
 	struct recording *recording = reader->recording;
 	struct recording_gap gap = { .cpu = reader->cpu, .tid = reader->tid, .cause = cause };
 
-	field(line, "since", &gap.since);
-	field(line, "until", &gap.until);
+	time_field(line, "since", &gap.since);
+	time_field(line, "until", &gap.until);
 	if (!gap.since && gap.until)
 		gap.since = recording->begin;
 	if (!told(recording, &gap))
@@ -375,6 +400,8 @@ static void take_line(struct reader *reader, const char *line)
 		reader->piece = NULL;
 	} else if (word(&at, "context")) {
 		take_context(reader, at);
+	} else if (word(&at, "time") && seconds(at, &value)) {
+		take_time(reader, value);
 	} else if (word(&at, "timestamp") && number(&at, 16, &value)) {
 		take_timestamp(reader, value);
 	} else if (word(&at, "gap")) {
@@ -420,12 +447,6 @@ int recording_flow(struct recording *recording, FILE *flow)
 	struct reader reader = { .recording = recording };
 	static char line[LINE];
 
-	reader.sinces = calloc(recording->npieces + 1, sizeof(*reader.sinces));
-	if (!reader.sinces)
-		return -ENOMEM;
-	for (size_t i = 0; i < recording->npieces; i++)
-		reader.sinces[i] = recording->pieces[i].since;
-	qsort(reader.sinces, recording->npieces, sizeof(*reader.sinces), by_number);
 	init_judges(recording);
 	while (!reader.malformed && fgets(line, sizeof(line), flow)) {
 		recording->lines++;
@@ -448,6 +469,5 @@ int recording_flow(struct recording *recording, FILE *flow)
 				       flowtap_gap_name(recording->records[i].cause),
 				       recording->records[i].tid, recording->records[i].cpu,
 				       recording->records[i].since, recording->records[i].until);
-	free(reader.sinces);
 	return ferror(flow) ? -EIO : reader.malformed ? -EBADMSG : 0;
 }

@@ -95,9 +95,9 @@ static void put_gap(unsigned int cpu, uint32_t tid, uint32_t cause, uint64_t sin
 		.time = tick() + OFFSET, .since = since + OFFSET, .cpu = cpu, .pid = 10,
 		.tid = tid, .cause = cause, .size = FLOWTAP_UNKNOWN,
 	};
-	say("gap %s since=%" PRIx64 " until=%" PRIx64 " size=unknown",
-	    cause == FLOWTAP_CAUSE_HARDWARE ? "hardware" : "ring_full", since + OFFSET,
-	    ticks + OFFSET);
+	say("gap %s since=" SCENE_TIME " until=" SCENE_TIME " size=unknown",
+	    cause == FLOWTAP_CAUSE_HARDWARE ? "hardware" : "ring_full",
+	    SCENE_SECONDS(since + OFFSET), SCENE_SECONDS(ticks + OFFSET));
 }
 
 /* A task comes to a CPU, is traced, and goes. lost: of the end, bytes were lost. */
@@ -108,12 +108,12 @@ static void piece(unsigned int cpu, uint32_t tid, unsigned int n, bool first, bo
 	LOG(&logs[cpu], LOG_CONTEXT, tid, 0);
 	traces(cpu, LOG_TRACED, 1);
 	if (first)
-		say("context A64 EL0 nonsecure 64 pid=a tid=%x cpu=%x", tid, cpu);
+		say("context A64 EL0 nonsecure 64 pid=10 tid=%u cpu=%u", tid, cpu);
 	if (first)
 		say("gap start");
 	say("session");
-	say("timestamp %012" PRIx64, since + OFFSET);
-	say("context A64 EL0 nonsecure 64 pid=a tid=%x cpu=%x", tid, cpu);
+	say("time " SCENE_TIME, SCENE_SECONDS(since + OFFSET));
+	say("context A64 EL0 nonsecure 64 pid=10 tid=%u cpu=%u", tid, cpu);
 	say("trace_on");
 	enter(cpu, &entered);
 	LOG(&logs[cpu], LOG_SYNC, streams[cpu]);
@@ -143,7 +143,7 @@ static void untraced(unsigned int cpu, uint32_t tid)
 	uint64_t since = tick(), entered = tick();
 
 	leave(cpu, tid, entered, 4, 99, false);
-	say("context A64 EL0 nonsecure 64 pid=a tid=%x cpu=%x", tid, cpu);
+	say("context A64 EL0 nonsecure 64 pid=10 tid=%u cpu=%u", tid, cpu);
 	put_gap(cpu, tid, FLOWTAP_CAUSE_RING_FULL, since);
 }
 

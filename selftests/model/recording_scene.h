@@ -4,6 +4,7 @@
 #define FLOWTAP_MODEL_RECORDING_SCENE_H
 
 #include <flowtap/archive.h>
+#include <inttypes.h>
 #include <linux/flowtap.h>
 #include <stdbool.h>
 
@@ -11,6 +12,9 @@
 #define SCENE_RECORDS	32
 #define SCENE_FORKS	8
 #define SCENE_BLOCK	3	/* instructions, that each line of the flow has */
+/* Nanoseconds as the flow has them. */
+#define SCENE_TIME	"%" PRIu64 ".%09" PRIu64
+#define SCENE_SECONDS(ns)	(uint64_t)(ns) / 1000000000, (uint64_t)(ns) % 1000000000
 
 union record {
 	struct flowtap_record header;

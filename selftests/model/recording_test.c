@@ -69,9 +69,10 @@ static bool retell(unsigned int nth)
 		if (!strstr(scene.lines[i], "since=") || nth--)
 			continue;
 		sscanf(scene.lines[i], "gap %31s", reason);
-		snprintf(scene.lines[i], sizeof(scene.lines[i]), "gap %s since=%" PRIx64 " until=%"
-			 PRIx64 " size=unknown", gap->cause == FLOWTAP_CAUSE_OFFLINE ? "offline" :
-			 reason, (uint64_t)gap->since, (uint64_t)gap->time);
+		snprintf(scene.lines[i], sizeof(scene.lines[i]), "gap %s since=" SCENE_TIME
+			 " until=" SCENE_TIME " size=unknown",
+			 gap->cause == FLOWTAP_CAUSE_OFFLINE ? "offline" : reason,
+			 SCENE_SECONDS(gap->since), SCENE_SECONDS(gap->time));
 		return true;
 	}
 	return false;
@@ -123,10 +124,17 @@ static bool without_exception(unsigned int nth)
 
 static bool other_time(unsigned int nth)
 {
-	unsigned int at = find_nth("timestamp", nth);
+	/* Of a piece, in seconds, or the trace's own. */
+	unsigned int at = find_nth("time", nth);
+	char *last;
 
 	if (at >= scene.n)
 		return false;
+	if (!strncmp(scene.lines[at], "time ", 5)) {
+		last = scene.lines[at] + strlen(scene.lines[at]) - 1;
+		*last = '0' + (*last - '0' + 3) % 10;
+		return true;
+	}
 	snprintf(scene.lines[at], sizeof(scene.lines[at]), "timestamp %012" PRIx64,
 		 (uint64_t)strtoull(scene.lines[at] + 10, NULL, 16) + 3);
 	return true;
@@ -150,7 +158,7 @@ static bool other_task(unsigned int nth)
 	if (at >= scene.n)
 		return false;
 	tid = strstr(scene.lines[at], "tid=") + 4;
-	*tid = *tid == 'a' ? 'b' : 'a';
+	tid[1] = tid[1] == '0' ? '1' : '0';
 	return true;
 }
 
@@ -179,7 +187,7 @@ static bool swapped_pieces(unsigned int nth)
 		return false;
 	/* Pieces of different tasks on different CPUs may come in any order. */
 	same = !strcmp(strstr(scene.lines[at + 2], "cpu="), strstr(scene.lines[next + 2], "cpu=")) ||
-	       !strncmp(strstr(scene.lines[at + 2], "tid="), strstr(scene.lines[next + 2], "tid="), 5);
+	       !strncmp(strstr(scene.lines[at + 2], "tid="), strstr(scene.lines[next + 2], "tid="), 6);
 	n = next - at;
 	memcpy(lines, scene.lines[at], sizeof(lines[0]) * n);
 	memmove(scene.lines[at], scene.lines[next], sizeof(lines[0]) * (end - next));
@@ -198,8 +206,8 @@ static bool swapped_tasks(unsigned int nth)
 	for (unsigned int i = 0; i < scene.n; i++) {
 		char *tid = strstr(scene.lines[i], "tid=");
 
-		if (tid && (tid[4] == 'a' || tid[4] == 'b'))
-			tid[4] = tid[4] == 'a' ? 'b' : 'a';
+		if (tid && tid[4] == '1' && (tid[5] == '0' || tid[5] == '1'))
+			tid[5] = tid[5] == '0' ? '1' : '0';
 	}
 	for (unsigned int i = 0; i < scene.nforks; i++) {
 		scene.forks[i].tid = swapped(scene.forks[i].tid);
@@ -225,7 +233,7 @@ static void remove_task(uint32_t tid)
 		const char *at = strstr(scene.lines[session ? i + 2 : i], "tid=");
 
 		if (at)
-			owner = strtoul(at + 4, NULL, 16);
+			owner = strtoul(at + 4, NULL, 10);
 		if (owner != tid)
 			memmove(scene.lines[kept++], scene.lines[i], sizeof(scene.lines[0]));
 	}
@@ -369,8 +377,8 @@ static bool add_gap(unsigned int nth, uint32_t cause, const char *reason)
 		.since = aux->since, .cpu = aux->cpu, .pid = aux->pid, .tid = aux->tid,
 		.cause = cause,
 	};
-	snprintf(line, sizeof(line), "gap %s since=%" PRIx64 " until=%" PRIx64, reason,
-		 (uint64_t)gap->since, (uint64_t)gap->time);
+	snprintf(line, sizeof(line), "gap %s since=" SCENE_TIME " until=" SCENE_TIME, reason,
+		 SCENE_SECONDS(gap->since), SCENE_SECONDS(gap->time));
 	return insert(at, line);
 }
 

@@ -13,9 +13,9 @@ TEST_F(aux, a_record_is_a_session_of_its_task)
 	record->loss = 1U << FLOWTAP_CAUSE_START;
 	EXPECT_EQ(0, put(self, record));
 	EXPECT_FLOW(USER
-		    "gap start until=2540be400 size=unknown\n"
+		    "gap start until=10.000000000 size=unknown\n"
 		    "session\n"
-		    "timestamp 0002540be400\n"
+		    "time 10.000000000\n"
 		    "trace_on\n"
 		    USER ROUND ROUND);
 	EXPECT_EQ(0, flowtap_aux_finish(self->aux));
@@ -35,7 +35,7 @@ TEST_F(aux, what_is_contiguous_has_no_gap)
 
 	begin(self, 0, PID);
 	EXPECT_EQ(0, put(self, next(self, 0, PID, &stream)));
-	EXPECT_FLOW("session\ntimestamp 00028fa6ae00\ntrace_on\n" USER ROUND);
+	EXPECT_FLOW("session\ntime 11.000000000\ntrace_on\n" USER ROUND);
 }
 
 TEST_F(aux, a_stream_goes_on_where_the_record_says_so)
@@ -46,13 +46,13 @@ TEST_F(aux, a_stream_goes_on_where_the_record_says_so)
 	atoms(&stream, "EE");
 	next(self, 0, PID, &stream)->flags = FLOWTAP_AUX_CONTINUES;
 	EXPECT_EQ(0, put(self, &self->last));
-	EXPECT_FLOW("timestamp 00028fa6ae00\n" USER ROUND ROUND);
+	EXPECT_FLOW("time 11.000000000\n" USER ROUND ROUND);
 	/* Another one's record on another CPU in between. */
 	begin(self, 1, 7);
 	self->sequence--;
 	next(self, 0, PID, &stream)->flags = FLOWTAP_AUX_CONTINUES;
 	EXPECT_EQ(0, put(self, &self->last));
-	EXPECT_FLOW(USER "timestamp 000306dc4200\n" USER ROUND ROUND);
+	EXPECT_FLOW(USER "time 13.000000000\n" USER ROUND ROUND);
 }
 
 TEST_F(aux, what_does_not_continue_anything_is_not_decoded)
@@ -66,8 +66,8 @@ TEST_F(aux, what_does_not_continue_anything_is_not_decoded)
 	next(self, 0, PID, &stream)->flags = FLOWTAP_AUX_CONTINUES;
 	EXPECT_EQ(0, put(self, &self->last));
 	EXPECT_EQ(0, put(self, next(self, 0, PID, &whole)));
-	EXPECT_FLOW(USER "session\ntimestamp 0002cb417800\n"
-		    "gap unsynced size=2\nsession\ntimestamp 000306dc4200\ntrace_on\n" USER ROUND);
+	EXPECT_FLOW(USER "session\ntime 12.000000000\n"
+		    "gap unsynced size=2\nsession\ntime 13.000000000\ntrace_on\n" USER ROUND);
 }
 
 TEST_F(aux, a_task_that_moves_is_one_flow)
@@ -122,7 +122,7 @@ TEST_F(aux, the_module_itself_is_a_gap_in_the_kernel_flow)
 	describe(self, 0);
 	begin(self, 0, PID);
 	EXPECT_EQ(0, put(self, next(self, 0, PID, &stream)));
-	EXPECT_FLOW("gap recorder size=unknown\nsession\ntimestamp 00028fa6ae00\ntrace_on\n" USER
+	EXPECT_FLOW("gap recorder size=unknown\nsession\ntime 11.000000000\ntrace_on\n" USER
 		    ROUND);
 	/* A loss is the cause that is told then. */
 	lost(self, next(self, 0, PID, &stream), 1U << FLOWTAP_CAUSE_DISABLED);
@@ -161,8 +161,8 @@ TEST_F(aux, a_loss_without_a_gap_record_is_a_gap_between_two_records)
 	self->clock += 3 * SECOND;
 	lost(self, next(self, 0, PID, &stream), 1U << FLOWTAP_CAUSE_STROBE);
 	EXPECT_EQ(0, put(self, &self->last));
-	EXPECT_FLOW("gap strobe since=271d94900 until=342770c00 size=unknown\n"
-		    "session\ntimestamp 000342770c00\ntrace_on\n" USER ROUND);
+	EXPECT_FLOW("gap strobe since=10.500000000 until=14.000000000 size=unknown\n"
+		    "session\ntime 14.000000000\ntrace_on\n" USER ROUND);
 	lost(self, next(self, 0, PID, &stream), 1U << FLOWTAP_CAUSE_DISABLED | 1U << 31);
 	EXPECT_EQ(0, put(self, &self->last));
 	flow(self);
@@ -179,8 +179,8 @@ TEST_F(aux, what_gap_and_record_both_say_is_one_gap)
 	EXPECT_EQ(0, gap(self, 0, PID, FLOWTAP_CAUSE_DISPLACED));
 	lost(self, next(self, 0, PID, &stream), 1U << FLOWTAP_CAUSE_DISPLACED);
 	EXPECT_EQ(0, put(self, &self->last));
-	EXPECT_FLOW("gap displaced since=28fa6ae00 until=2ad741300 size=unknown\n"
-		    "session\ntimestamp 0002cb417800\ntrace_on\n" USER ROUND);
+	EXPECT_FLOW("gap displaced since=11.000000000 until=11.500000000 size=unknown\n"
+		    "session\ntime 12.000000000\ntrace_on\n" USER ROUND);
 	/* Told once is not told for ever. */
 	lost(self, next(self, 0, PID, &stream), 1U << FLOWTAP_CAUSE_DISPLACED);
 	EXPECT_EQ(0, put(self, &self->last));
@@ -206,8 +206,8 @@ TEST_F(aux, a_gap_of_another_task_is_not_this_ones)
 
 	begin(self, 0, PID);
 	EXPECT_EQ(0, gap(self, 0, 7, FLOWTAP_CAUSE_DISPLACED));
-	EXPECT_FLOW("context A64 EL0 nonsecure 64 pid=64 tid=7 cpu=0\n"
-		    "gap displaced since=28fa6ae00 until=2ad741300 size=unknown\n");
+	EXPECT_FLOW("context A64 EL0 nonsecure 64 pid=100 tid=7 cpu=0\n"
+		    "gap displaced since=11.000000000 until=11.500000000 size=unknown\n");
 	lost(self, next(self, 0, PID, &stream), 1U << FLOWTAP_CAUSE_DISPLACED);
 	EXPECT_EQ(0, put(self, &self->last));
 	EXPECT_EQ(2, flowtap_aux_counts(self->aux)->gaps[FLOWTAP_GAP_DISPLACED]);
@@ -241,9 +241,9 @@ TEST_F(aux, a_packet_that_was_cut_is_the_loss_that_the_gap_tells)
 	stream = rounds("E");
 	lost(self, next(self, 0, PID, &stream), 1U << FLOWTAP_CAUSE_HARDWARE);
 	EXPECT_EQ(0, put(self, &self->last));
-	EXPECT_FLOW("session\ntimestamp 00028fa6ae00\ntrace_on\n" USER ROUND ROUND
-		    "gap hardware since=2cb417800 until=2e90edd00 size=unknown\n"
-		    "session\ntimestamp 000306dc4200\ntrace_on\n" USER ROUND);
+	EXPECT_FLOW("session\ntime 11.000000000\ntrace_on\n" USER ROUND ROUND
+		    "gap hardware since=12.000000000 until=12.500000000 size=unknown\n"
+		    "session\ntime 13.000000000\ntrace_on\n" USER ROUND);
 }
 
 TEST_F(aux, it_is_told_by_the_next_record_where_no_gap_record_is)
@@ -260,7 +260,7 @@ TEST_F(aux, it_is_told_by_the_next_record_where_no_gap_record_is)
 	EXPECT_EQ(0, put(self, &self->last));
 	EXPECT_EQ(0, flowtap_aux_finish(self->aux));
 	flow(self);
-	EXPECT_NE(NULL, strstr(self->lines, "gap hardware since=2ad741300 until=2cb417800 "));
+	EXPECT_NE(NULL, strstr(self->lines, "gap hardware since=11.500000000 until=12.000000000 "));
 	EXPECT_EQ(1, flowtap_aux_counts(self->aux)->gaps[FLOWTAP_GAP_HARDWARE]);
 	EXPECT_EQ(0, flowtap_aux_counts(self->aux)->gaps[FLOWTAP_GAP_TRUNCATED]);
 }
@@ -274,8 +274,8 @@ TEST_F(aux, a_cut_that_nothing_tells_is_a_gap)
 	next(self, 0, PID, &stream)->flags = FLOWTAP_AUX_PARTIAL;
 	EXPECT_EQ(0, put(self, &self->last));
 	EXPECT_EQ(0, flowtap_aux_finish(self->aux));
-	EXPECT_FLOW("session\ntimestamp 00028fa6ae00\ntrace_on\n" USER ROUND ROUND
-		    "gap truncated since=28fa6ae00 size=unknown "
+	EXPECT_FLOW("session\ntime 11.000000000\ntrace_on\n" USER ROUND ROUND
+		    "gap truncated since=11.000000000 size=unknown "
 		    "detail=the record says so, and no other says since when\n");
 	/* Without the flag the packet has no excuse either. */
 	begin(self, 1, 7);
@@ -295,9 +295,9 @@ TEST_F(aux, lost_records_are_the_gap_of_the_task_that_tells_of_them_next)
 	EXPECT_EQ(0, gap(self, 0, PID, FLOWTAP_CAUSE_RING_FULL));
 	lost(self, next(self, 0, PID, &stream), 1U << FLOWTAP_CAUSE_RING_FULL);
 	EXPECT_EQ(0, put(self, &self->last));
-	EXPECT_FLOW("gap ring_full since=28fa6ae00 until=2ad741300 size=unknown "
+	EXPECT_FLOW("gap ring_full since=11.000000000 until=11.500000000 size=unknown "
 		    "detail=3 records did not fit into the ring\n"
-		    "session\ntimestamp 0002cb417800\ntrace_on\n" USER ROUND);
+		    "session\ntime 12.000000000\ntrace_on\n" USER ROUND);
 	EXPECT_EQ(0, lost_records(self, 0, 4));
 	lost(self, next(self, 0, PID, &stream), 1U << FLOWTAP_CAUSE_RING_FULL);
 	EXPECT_EQ(0, put(self, &self->last));
@@ -309,7 +309,7 @@ TEST_F(aux, lost_records_are_the_gap_of_the_task_that_tells_of_them_next)
 	flow(self);
 	EXPECT_EQ(0, flowtap_aux_finish(self->aux));
 	EXPECT_FLOW("context A64 EL0 nonsecure 64 cpu=1\n"
-		    "gap ring_full since=37e11d600 until=38cf88880 size=unknown "
+		    "gap ring_full since=15.000000000 until=15.250000000 size=unknown "
 		    "detail=6 records did not fit into the ring\n");
 	EXPECT_EQ(4, flowtap_aux_counts(self->aux)->gaps[FLOWTAP_GAP_RING_FULL]);
 }
@@ -322,7 +322,7 @@ TEST_F(aux, records_that_are_missing_show_in_the_sequence)
 	self->sequence += 4;
 	EXPECT_EQ(0, put(self, next(self, 0, PID, &stream)));
 	flow(self);
-	EXPECT_NE(NULL, strstr(self->lines, "gap ring_full since=271d94900 until=28fa6ae00 "
+	EXPECT_NE(NULL, strstr(self->lines, "gap ring_full since=10.500000000 until=11.000000000 "
 			       "size=unknown detail=sequence 6 follows 1\n"));
 	self->sequence -= 3;
 	EXPECT_EQ(0, put(self, next(self, 0, PID, &stream)));

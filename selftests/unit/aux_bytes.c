@@ -24,8 +24,8 @@ TEST_F(aux, missing_bytes_are_a_gap_of_their_size)
 	self->hole[0][0] = from;
 	self->hole[0][1] = from + 5;
 	EXPECT_EQ(0, put(self, &self->last));
-	EXPECT_FLOW("session\ntimestamp 00028fa6ae00\ntrace_on\n" USER ROUND
-		    "gap bad_record since=28fa6ae00 until=2ad741300 size=5 "
+	EXPECT_FLOW("session\ntime 11.000000000\ntrace_on\n" USER ROUND
+		    "gap bad_record since=11.000000000 until=11.500000000 size=5 "
 		    "detail=5 bytes of the trace are not in the recording\n"
 		    "trace_on\n" USER ROUND ROUND "trace_on\n" USER ROUND ROUND);
 	EXPECT_EQ(5, flowtap_aux_counts(self->aux)->missing);
@@ -58,16 +58,16 @@ TEST_F(aux, a_flight_recorder_forgets_what_is_old)
 	next(self, 0, PID, &cut)->loss = 1U << FLOWTAP_CAUSE_START;
 	self->hole[0][1] = self->head[0] + 7;
 	EXPECT_EQ(0, put(self, &self->last));
-	EXPECT_FLOW(USER "gap start until=2540be400 size=unknown\nsession\ntimestamp 0002540be400\n"
-		    "gap wrapped since=2540be400 until=271d94900 size=28 "
+	EXPECT_FLOW(USER "gap start until=10.000000000 size=unknown\nsession\ntime 10.000000000\n"
+		    "gap wrapped since=10.000000000 until=10.500000000 size=40 "
 		    "detail=40 bytes of the trace are not in the recording\n");
 	memset(cut.bytes, 0xf7, 40);
 	memcpy(cut.bytes + 40, stream.bytes, stream.size);
 	cut.size = 40 + stream.size;
 	next(self, 0, PID, &cut)->flags = FLOWTAP_AUX_OVERWRITE;
 	EXPECT_EQ(0, put(self, &self->last));
-	EXPECT_FLOW("session\ntimestamp 00028fa6ae00\n"
-		    "gap wrapped since=28fa6ae00 until=2ad741300 size=unknown "
+	EXPECT_FLOW("session\ntime 11.000000000\n"
+		    "gap wrapped since=11.000000000 until=11.500000000 size=unknown "
 		    "detail=the newest bytes replaced the oldest\ntrace_on\n" USER ROUND);
 	EXPECT_EQ(47, flowtap_aux_counts(self->aux)->missing);
 	EXPECT_EQ(0, flowtap_aux_counts(self->aux)->bad_records);

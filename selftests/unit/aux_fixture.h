@@ -294,7 +294,7 @@ static inline void begin(FIXTURE_DATA(aux) *self, uint32_t cpu, uint32_t tid)
 }
 
 #define EXPECT_FLOW(text) EXPECT_STREQ(text, flow(self))
-#define USER "context A64 EL0 nonsecure 64 pid=64 tid=64 cpu=0\n"
+#define USER "context A64 EL0 nonsecure 64 pid=100 tid=100 cpu=0\n"
 #define ROUND "range 400000 400008 2 A64 E\n"
 
 #endif /* FLOWTAP_UNIT_AUX_FIXTURE_H */

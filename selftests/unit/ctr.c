@@ -183,7 +183,7 @@ TEST_F(ctr, without_types_the_code_says_what_they_are)
 TEST_F(ctr, an_unconditional_transfer_in_between_is_impossible)
 {
 	EXPECT_IMPOSSIBLE(AFTER_BEQ, RETURN, RET, CALL,
-			  "direct call at 0x1000a lies before 0x10020",
+			  "direct_call at 0x1000a lies before 0x10020",
 			  , INSN(RETURN), END(1, MAIN));
 }
 
@@ -209,7 +209,7 @@ TEST_F(ctr, a_source_that_is_no_transfer_is_impossible)
 TEST_F(ctr, another_type_than_recorded_is_impossible)
 {
 	EXPECT_IMPOSSIBLE(FUNCTION, RETURN, IJUMP, RETURN,
-			  "recorded indirect jump at 0x10020, the code has function return there");
+			  "recorded indirect_jump at 0x10020, the code has function_return there");
 	EXPECT_IMPOSSIBLE(JOIN, ECALL, RET, ECALL, "the code has exception");
 }
 
@@ -221,15 +221,15 @@ TEST_F(ctr, what_no_program_can_transfer_by_is_impossible)
 	rv_put(&code, RV_C_NOP);
 	rv_put(&code, RV_SRET);
 	map_bytes(self->map, 0, 0x70000, "[sret]", bytes, sizeof(bytes));
-	EXPECT_IMPOSSIBLE(0x70000, 0x70002, XRET, 0x70002, "the code has trap return");
-	EXPECT_IMPOSSIBLE(0x70000, 0x70002, 0, 0x70002, "the code has trap return");
+	EXPECT_IMPOSSIBLE(0x70000, 0x70002, XRET, 0x70002, "the code has trap_return");
+	EXPECT_IMPOSSIBLE(0x70000, 0x70002, 0, 0x70002, "the code has trap_return");
 	EXPECT_IMPOSSIBLE(JOIN, ECALL, 0, ECALL, "the code has exception");
 }
 
 TEST_F(ctr, another_target_than_the_code_has_is_impossible)
 {
 	EXPECT_IMPOSSIBLE(AFTER_BEQ, CALL, DCALL, CALL,
-			  "target 0x10000 of the direct call at 0x1000a, the code says 0x1001a");
+			  "target 0x10000 of the direct_call at 0x1000a, the code says 0x1001a");
 	EXPECT_IMPOSSIBLE(MAIN, BEQ, TAKEN, BEQ, "the code says 0x10010");
 	EXPECT_IMPOSSIBLE(MAIN, BEQ, NOT_TAKEN, BEQ, "the code says 0x10006");
 }

@@ -197,7 +197,7 @@ TEST(with_names_of_cpus_it_has_events)
 	BLOCK(A64_CALL, true, 0x210804);
 	EXPECT_EQ(0, sink_gap(run.sink, FLOWTAP_GAP_OVERFLOW));
 	EXPECT_LINES("0 clk cpu4294967295 E DebugEvent_SyntheticSP\n"
-		"0 clk cpu4294967295 E DebugEvent_TraceNote context A64 EL0 nonsecure 0 cpu=ffffffff\n"
+		"0 clk cpu4294967295 E DebugEvent_TraceNote context A64 EL0 nonsecure 0 cpu=4294967295\n"
 		"1 clk cpu4294967295 IT (1) 0000000000210804 d63f0000 O svc_ns : .inst 0xd63f0000\n"
 		"1 clk cpu4294967295 R sp 000000007fff0000\n"
 		"1 clk cpu4294967295 R x30 0000000000210808\n"

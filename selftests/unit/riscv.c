@@ -164,9 +164,9 @@ TEST(every_type_has_a_name)
 	EXPECT_STREQ(flowtap_transfer_name(0), "unknown");
 	EXPECT_STREQ(flowtap_transfer_name(6), "reserved");
 	EXPECT_STREQ(flowtap_transfer_name(7), "reserved");
-	EXPECT_STREQ(flowtap_transfer_name(9), "direct call");
-	EXPECT_STREQ(flowtap_transfer_name(13), "function return");
-	EXPECT_STREQ(flowtap_transfer_name(16), "write to a CTR register");
+	EXPECT_STREQ(flowtap_transfer_name(9), "direct_call");
+	EXPECT_STREQ(flowtap_transfer_name(13), "function_return");
+	EXPECT_STREQ(flowtap_transfer_name(16), "ctr_write");
 	EXPECT_STREQ(flowtap_transfer_name(17), "reserved");
 	EXPECT_STREQ(flowtap_transfer_name(~0U), "reserved");
 }

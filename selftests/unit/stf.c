@@ -187,7 +187,7 @@ TEST_F(stf, what_has_no_record_becomes_a_comment_and_the_next_pc_is_forced)
 		    REST(NOBODY, "0000020000000000"),
 		    "1f 0c00010000000000", MODE_U, "f1 8280", /* they ascend: target, event */
 		    "f1 8545",
-		    "03 #'gap wrapped since=12 until=34 size=unknown address=56 detail=a?b'",
+		    "03 #'gap wrapped since=0.000000018 until=0.000000052 size=unknown address=56 detail=a?b'",
 		    "03 #'transfer 10 20 function_return mispredicted'",
 		    "03 #'callstack 10 20 ffffffff80000000'",
 		    "03 #'session'",

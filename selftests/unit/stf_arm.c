@@ -208,7 +208,7 @@ TEST_F(stf_arm, what_the_trace_notes_is_a_comment_and_only_what_breaks_the_flow_
 		    "03 #'context A64 EL1 nonsecure 64 contextid=2a'", PIDS(NOBODY),
 		    MODE(1), OPCODE_NOP, "1f 0c00400000000000", "f0 40000054",
 		    "03 #'transaction start'", "03 #'ite EL1 ff'",
-		    "03 #'context A64 EL1 nonsecure 64 contextid=2b pid=2b tid=2c cpu=2'",
+		    "03 #'context A64 EL1 nonsecure 64 contextid=2b pid=43 tid=44 cpu=2'",
 		    PIDS("02000000 2b000000 2c000000"), OPCODE_NOP, "f0 010000d4",
 		    "03 #'event 0'", "03 #'gap unexplained'", "09 0000400000000000",
 		    OPCODE_NOP, "1f 0c00400000000000", "f0 40000054",

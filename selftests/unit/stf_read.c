@@ -246,18 +246,18 @@ TEST(what_is_something_else_is_said_to_be)
 
 /* As its layout says: the interrupted instruction is not executed until its second time. */
 static const char minimal20[] =
-	"context RV64 EL1 nonsecure 64 pid=64 tid=64 cpu=0 mode=S\n"
+	"context RV64 EL1 nonsecure 64 pid=100 tid=100 cpu=0 mode=S\n"
 	"range 80000000 80000014 6 RV64 E\n"
 	"eret\n"
-	"context RV64 EL0 nonsecure 64 pid=64 tid=64 cpu=0 mode=U\n"
+	"context RV64 EL0 nonsecure 64 pid=100 tid=100 cpu=0 mode=U\n"
 	"range 80000020 8000002e 4 RV64 E\n"
 	"range 80000026 8000002e 2 RV64 N\n"
 	"range 8000002e 80000036 2 RV64 E\n"
 	"exception 5 80000040 interrupt target=80001000\n"
-	"context RV64 EL1 nonsecure 64 pid=64 tid=64 cpu=0 mode=S\n"
+	"context RV64 EL1 nonsecure 64 pid=100 tid=100 cpu=0 mode=S\n"
 	"range 80001000 80001008 2 RV64 E\n"
 	"eret\n"
-	"context RV64 EL0 nonsecure 64 pid=64 tid=64 cpu=0 mode=U\n"
+	"context RV64 EL0 nonsecure 64 pid=100 tid=100 cpu=0 mode=U\n"
 	"range 80000040 80000048 3 RV64 E\n";
 
 /* Public samples by others' writers. Instructions: as flowtap check counts them, which is older. */

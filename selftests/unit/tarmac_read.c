@@ -123,9 +123,9 @@ TEST(the_specification_s_example)
 		"                R LR (SVC) 0000d804\n"
 		"                BR (00000008) A\n"
 		"    10975 ns IT (00000008:e59ff038) A svc:            LDR      pc,{pc}+0x40 ; 0x48\n",
-		"context A32 EL1 secure 32\ntimestamp 0000000006b3\nrange 0 4 1 A32 E\n"
-		"timestamp 0000000008b1\nrange 1c98 1ca4 3 A32 E\ntimestamp 000000002981\n"
-		"range 1ce0 1ce4 1 A32 E\nexception 2 1ce4\ntimestamp 000000002adf\n"
+		"context A32 EL1 secure 32\ntime 0.000001715\nrange 0 4 1 A32 E\n"
+		"time 0.000002225\nrange 1c98 1ca4 3 A32 E\ntime 0.000010625\n"
+		"range 1ce0 1ce4 1 A32 E\nexception 2 1ce4\ntime 0.000010975\n"
 		"range 8 c 1 A32 E\n");
 }
 
@@ -241,12 +241,12 @@ TEST(flowtap_s_own_lines_come_back)
 {
 	EXPECT_TARMAC(HEADER
 		"          1 clk E DebugEvent_TraceGap trace_on\n"
-		"                    E DebugEvent_TraceNote context A64 EL1 nonsecure 64 vmid=7 pid=4d2 tid=4d3 cpu=2\n"
+		"                    E DebugEvent_TraceNote context A64 EL1 nonsecure 64 vmid=7 pid=1234 tid=1235 cpu=2\n"
 		"          2 clk ES  (0000000000001000:d503201f) O el1h_ns:        NOP\n"
 		"                    E DebugEvent_TraceNote event 5\n"
 		"                    E DebugEvent_TraceNote transaction start\n"
 		"          3 clk ES  (0000000000001004:d503201f) O el1h_ns:        NOP\n"
-		"          4 clk E DebugEvent_TraceGap wrapped since=12 until=34 size=unknown address=56 detail=a b\n"
+		"          4 clk E DebugEvent_TraceGap wrapped since=0.000000018 until=0.000000052 size=unknown address=56 detail=a b\n"
 		"          5 clk E DebugEvent_TraceGap q_range 1000 0 17\n"
 		"          6 clk E DebugEvent_TraceGap transfer 1000 2000 direct_call\n"
 		"          7 clk E DebugEvent_TraceGap callstack 10 20\n"
@@ -255,9 +255,9 @@ TEST(flowtap_s_own_lines_come_back)
 		"         10 clk E DebugEvent_TraceGap unexplained\n"
 		"         11 clk ES  (0000000000001004:d503201f) O el1h_ns:        NOP\n"
 		"         12 clk E DebugEvent_TraceGap stopped by the user\n",
-		"trace_on\ncontext A64 EL1 nonsecure 64 vmid=7 pid=4d2 tid=4d3 cpu=2\n"
+		"trace_on\ncontext A64 EL1 nonsecure 64 vmid=7 pid=1234 tid=1235 cpu=2\n"
 		"range 1000 1004 1 A64 E\nevent 5\ntransaction start\nrange 1004 1008 1 A64 E\n"
-		"gap wrapped since=12 until=34 size=unknown address=56 detail=a b\n"
+		"gap wrapped since=0.000000018 until=0.000000052 size=unknown address=56 detail=a b\n"
 		"q_range 1000 0 17\ntransfer 1000 2000 direct_call\ncallstack 10 20\n"
 		"no_image 4000\nrange 1004 1008 1 A64 E\ngap impossible size=unknown\n"
 		"range 1004 1008 1 A64 E\ngap disabled size=unknown detail=stopped by the user\n");
@@ -277,8 +277,8 @@ TEST(times_that_are_no_index_come_back_where_blocks_end)
 		"    1000001 ps ES  (0000000000001004:14000001) O el1h_ns:        B        1008\n"
 		"    2000000 ps ES  (0000000000001008:d503201f) O el1h_ns:        NOP\n"
 		"-----------    ES  (000000000000100c:d503201f) O el1h_ns:        NOP\n",
-		EL1 "timestamp 0000000003e8\nrange 1000 1004 1 A64 E\nrange 1004 1008 1 A64 E\n"
-		"timestamp 0000000007d0\nrange 1008 1010 2 A64 E\n");
+		EL1 "time 0.000001000\nrange 1000 1004 1 A64 E\nrange 1004 1008 1 A64 E\n"
+		"time 0.000002000\nrange 1008 1010 2 A64 E\n");
 }
 
 TEST(rv64_is_known_by_its_opcodes_or_by_what_the_file_says)

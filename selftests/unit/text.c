@@ -213,7 +213,7 @@ TEST_F(text, gaps_of_an_arm_trace)
 	ELEMENT(FLOWTAP_ELEMENT_GAP, .gap = { .reason = FLOWTAP_GAP_UNRESOLVED });
 	ELEMENT(FLOWTAP_ELEMENT_GAP, .gap = { .reason = FLOWTAP_GAP_TRUNCATED });
 	EXPECT_LINES("gap overflow\n"
-		     "gap unsynced size=ff\n"
+		     "gap unsynced size=255\n"
 		     "gap bad_packet detail=offset 12: 08\n"
 		     "gap no_address address=10\n"
 		     "gap unresolved\n"
@@ -236,11 +236,11 @@ TEST_F(text, contexts_of_both_architectures)
 		.pid = 16, .tid = 17 });
 	ELEMENT(FLOWTAP_ELEMENT_CONTEXT, .context = {
 		.isa = FLOWTAP_ISA_A32, .security = FLOWTAP_ROOT, .width = 32, .mode = 3 });
-	EXPECT_LINES("context RV64 EL0 nonsecure 64 pid=1a2b tid=1a2c cpu=a mode=U\n"
+	EXPECT_LINES("context RV64 EL0 nonsecure 64 pid=6699 tid=6700 cpu=10 mode=U\n"
 		     "context RV64 EL1 nonsecure 64 cpu=0 mode=S\n"
 		     "context A64 EL1 nonsecure 64\n"
 		     "context A64 EL0 secure 64 vmid=0 contextid=abcdef0123456789\n"
-		     "context T32 EL2 realm 32 pid=10 tid=11 cpu=0\n"
+		     "context T32 EL2 realm 32 pid=16 tid=17 cpu=0\n"
 		     "context A32 EL3 root 32\n");
 }
 
@@ -263,10 +263,10 @@ TEST_F(text, traps_times_and_sessions)
 		     "exception -1 1045a\n"
 		     "exception 12 10 interrupt target=ffff\n"
 		     "eret\n"
-		     "timestamp 000000006fd7\n"
-		     "timestamp 000000000000\n"
-		     "timestamp 100000000000\n"
-		     "timestamp ffffffffffffffff\n"
+		     "time 0.000028631\n"
+		     "time 0.000000000\n"
+		     "time 17592.186044416\n"
+		     "time 18446744073.709551615\n"
 		     "cycles 43\n"
 		     "cycles 0 at_least\n"
 		     "cycles 18446744073709551615\n"
@@ -286,8 +286,8 @@ TEST_F(text, gaps_say_what_is_known_of_them_on_one_line)
 	ELEMENT(FLOWTAP_ELEMENT_GAP, .gap = { .reason = FLOWTAP_GAP_TRAP, .detail = "" });
 	ELEMENT(FLOWTAP_ELEMENT_GAP, .gap = { .reason = (enum flowtap_gap_reason)99 });
 	EXPECT_LINES("gap start\n"
-		     "gap ring_full since=1 until=ff size=10\n"
-		     "gap wrapped until=10 size=unknown\n"
+		     "gap ring_full since=0.000000001 until=0.000000255 size=16\n"
+		     "gap wrapped until=0.000000016 size=unknown\n"
 		     "gap no_code address=1000 detail=/tmp/a b???c\xc3\xa4: gone\n"
 		     "gap trap\n"
 		     "gap unknown\n");

@@ -65,7 +65,7 @@ sound() { # NAME
 }
 
 # Tasks that executed the instruction at an address: of an archive with samples, whose transfers tell; of
-# one with a trace, of the flow that it decodes to, where numbers are hexadecimal.
+# one with a trace, of the flow that it decodes to.
 executed() { # ADDRESS FILE FLOW
 	{
 		"$B/asan/flowtap" dump "$2" | awk -v address="0x$(printf '%016x' "0x$1")" '
@@ -73,7 +73,6 @@ executed() { # ADDRESS FILE FLOW
 			$1 == address && $2 == "->" { print tid }'
 		awk -v address="$1" '
 			$1 == "context" { tid = ""; for (i = 2; i <= NF; i++) if ($i ~ /^tid=/) tid = substr($i, 5) }
-			$1 == "range" && $2 == address { print tid }' "$3" | sort -u |
-			while read -r tid; do echo $((16#$tid)); done
+			$1 == "range" && $2 == address { print tid }' "$3"
 	} | sort -u
 }

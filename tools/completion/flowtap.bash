@@ -8,10 +8,10 @@ _flowtap_events() {
 
 # The last type of a comma list, with ^ before it or not.
 _flowtap_types() {
-	local before=${cur%"${cur##*[,^]}"} types='all call return swap jump branch taken not-taken
-		trap exception interrupt trap-return not-taken-branch taken-branch indirect-call
-		direct-call indirect-jump direct-jump co-routine-swap function-return
-		other-indirect-jump other-direct-jump'
+	local before=${cur%"${cur##*[,^]}"} types='all call return swap jump branch taken not_taken
+		trap exception interrupt trap_return not_taken_branch taken_branch indirect_call
+		direct_call indirect_jump direct_jump co_routine_swap function_return
+		other_indirect_jump other_direct_jump'
 
 	mapfile -t COMPREPLY < <(compgen -P "$before" -W "$types" -- "${cur##*[,^]}")
 }

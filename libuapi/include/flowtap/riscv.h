@@ -36,7 +36,7 @@ enum flowtap_transfer_type {
 	FLOWTAP_TRANSFER_RECORDING = 16,
 };
 
-/* "direct call" ...; "reserved" for 6, 7 and what is above 16. Static. */
+/* "direct_call" ...; "reserved" for 6, 7 and what is above 16. Static. */
 const char *flowtap_transfer_name(unsigned int type);
 
 /*

@@ -2,11 +2,11 @@
 /*
  * A sink that prints the flow as lines of text, one per element.
  *
- * Numbers are hexadecimal without 0x unless marked (d); what stands in [] is left out where it is
- * not known.
+ * Numbers are hexadecimal without 0x unless marked (d); times are seconds of CLOCK_MONOTONIC_RAW with
+ * nine digits behind the point, S.NNNNNNNNN; what stands in [] is left out where it is not known.
  *
  *	session						a capture session begins
- *	context ISA EL SECURITY WIDTH(d) [vmid=V] [contextid=C] [pid=P] [tid=T] [cpu=N] [mode=M]
+ *	context ISA EL SECURITY WIDTH(d) [vmid=V] [contextid=C] [pid=P(d)] [tid=T(d)] [cpu=N(d)] [mode=M]
  *							ISA: RV64 A64 A32 T32; EL: EL0 to EL3;
  *							SECURITY: nonsecure secure realm root;
  *							RISC-V always has cpu= and mode=U|S|H|M
@@ -18,13 +18,14 @@
  *							handler, where the flow goes on
  *	eret						the last instruction was an exception return
  *							(of A64: AArch32's are told by their range)
- *	gap REASON [since=T] [until=T] [size=N|unknown] [address=A] [detail=TEXT]
+ *	gap REASON [since=S] [until=S] [size=N(d)|unknown] [address=A] [detail=TEXT]
  *							TEXT goes on to the end of the line
- *	timestamp T [cycles N(d)]			12 digits or more, ns or the trace's ticks
+ *	time S
+ *	timestamp T [cycles N(d)]			the trace's own ticks, 12 digits or more
  *	cycles N(d) [at_least]				at_least: the counter was saturated; 0 also
  *							where the trace says that it is not known
  *	mispredicted					the last range's transfer was
- *	transfer SOURCE TARGET TYPE [mispredicted]	TYPE: flowtap_transfer_name with _ for spaces
+ *	transfer SOURCE TARGET TYPE [mispredicted]	TYPE: flowtap_transfer_name
  *	callstack A B C ...				the innermost first
  *
  * and of Arm's trace:
