@@ -164,7 +164,7 @@ TEST_F(ete, a_gap_goes_through_as_it_is_and_what_is_skipped_behind_it_is_no_othe
 	DECODE(START, E);
 	EXPECT_EQ(0, flowtap_ete_gap(self->ete, &gap));
 	DECODE(E, E, 0x95, START, E);
-	EXPECT_FLOW(LINES "range 1000 1004 1 A64 E\ngap wrapped size=4d detail=told by another\n"
+	EXPECT_FLOW(LINES "range 1000 1004 1 A64 E\ngap wrapped size=77 detail=told by another\n"
 		    LINES "range 1000 1004 1 A64 E\n");
 	EXPECT_EQ(1, flowtap_ete_counts(self->ete)->gaps[FLOWTAP_GAP_WRAPPED]);
 	EXPECT_EQ(0, flowtap_ete_counts(self->ete)->gaps[FLOWTAP_GAP_UNSYNCED]);
