@@ -381,7 +381,8 @@ int dump_archive(int fd, const char *path, bool contents)
 		if (result != -EBADMSG)
 			break;
 	}
-	if (!ended && status == STATUS_OK) {
+	/* Also where it was cut within a block, which has been told. */
+	if (!ended && (!result || result == -ENODATA)) {
 		status = STATUS_DAMAGED;
 		complain("'%s': the recording was not finalised: it was cut off, or the recorder was "
 			 "killed", path);
