@@ -4,8 +4,11 @@
 #include <linux/list.h>
 #include <linux/mm.h>
 #include <linux/module.h>
+#include <linux/resource.h>
 #include <linux/sched/mm.h>
+#include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <linux/wait.h>
 
 #include "charge.h"
 
@@ -19,6 +22,8 @@ struct payer {
 	unsigned long pages;
 	unsigned int charges;
 	unsigned int sets;
+	unsigned int waiting;		/* callers of charge_wait */
+	atomic_t closing;		/* charges that will be given back soon */
 	atomic_t tasks;			/* in all of them */
 	u16 streams[];			/* of each CPU */
 };
@@ -33,14 +38,24 @@ struct payer {
 
 static LIST_HEAD(payers);
 static DEFINE_MUTEX(payers_lock);
+static DECLARE_WAIT_QUEUE_HEAD(given_back);
 
-static struct payer *find_payer(kuid_t uid)
+static struct payer *known_payer(kuid_t uid)
 {
 	struct payer *payer;
 
 	list_for_each_entry(payer, &payers, link)
 		if (uid_eq(payer->uid, uid))
 			return payer;
+	return NULL;
+}
+
+static struct payer *find_payer(kuid_t uid)
+{
+	struct payer *payer = known_payer(uid);
+
+	if (payer)
+		return payer;
 	payer = kzalloc(struct_size(payer, streams, nr_cpu_ids), GFP_KERNEL_ACCOUNT);
 	if (payer) {
 		payer->uid = uid;
@@ -51,7 +66,7 @@ static struct payer *find_payer(kuid_t uid)
 
 static void put_payer(struct payer *payer)
 {
-	if (payer->charges || payer->sets)
+	if (payer->charges || payer->sets || payer->waiting)
 		return;
 	list_del(&payer->link);
 	kfree(payer);
@@ -85,9 +100,25 @@ static void give_back(struct charge *charge)
 	charge->payer->pages -= charge->free_pages;
 	charge->payer->charges--;
 	charge->payer->streams[charge->cpu]--;
+	if (charge->closing && atomic_dec_and_test(&charge->payer->closing))
+		wake_up_all(&given_back);
 	put_payer(charge->payer);
 	mutex_unlock(&payers_lock);
 	charge->payer = NULL;
+}
+
+/*
+ * As perf counts what it pins. (mm->locked_vm asks for the mmap_lock, which a thread of the caller may keep
+ * for as long as it likes.)
+ */
+static bool pin(struct mm_struct *mm, unsigned long pages)
+{
+	unsigned long limit = rlimit(RLIMIT_MEMLOCK) >> PAGE_SHIFT;
+
+	if (atomic64_add_return(pages, &mm->pinned_vm) <= limit || capable(CAP_IPC_LOCK))
+		return true;
+	atomic64_sub(pages, &mm->pinned_vm);
+	return false;
 }
 
 int charge_pages(struct charge *charge, unsigned long pages, u32 cpu)
@@ -99,8 +130,7 @@ int charge_pages(struct charge *charge, unsigned long pages, u32 cpu)
 	mutex_unlock(&payers_lock);
 	if (error)
 		return error;
-	/* Not under the lock: a thread of the caller may keep its mmap_lock for as long as it likes. */
-	if (charge->locked_pages && account_locked_vm(current->mm, charge->locked_pages, true)) {
+	if (charge->locked_pages && !pin(current->mm, charge->locked_pages)) {
 		give_back(charge);
 		return -EPERM;
 	}
@@ -113,10 +143,36 @@ void charge_return(struct charge *charge)
 {
 	if (!charge->payer)
 		return;
-	if (charge->locked_pages)
-		account_locked_vm(charge->mm, charge->locked_pages, false);
+	atomic64_sub(charge->locked_pages, &charge->mm->pinned_vm);
 	mmdrop(charge->mm);
 	give_back(charge);
+}
+
+void charge_closing(struct charge *charge)
+{
+	charge->closing = true;
+	atomic_inc(&charge->payer->closing);
+}
+
+bool charge_wait(void)
+{
+	struct payer *payer;
+	bool closing;
+
+	mutex_lock(&payers_lock);
+	payer = known_payer(current_uid());
+	closing = payer && atomic_read(&payer->closing);
+	if (closing)
+		payer->waiting++;
+	mutex_unlock(&payers_lock);
+	if (!closing)
+		return false;
+	closing = !wait_event_killable(given_back, !atomic_read(&payer->closing));
+	mutex_lock(&payers_lock);
+	payer->waiting--;
+	put_payer(payer);
+	mutex_unlock(&payers_lock);
+	return closing;
 }
 
 struct payer *charge_set(void)
@@ -155,4 +211,9 @@ bool charge_task(struct payer *payer, bool unlimited)
 void charge_task_return(struct payer *payer)
 {
 	atomic_dec(&payer->tasks);
+}
+
+bool charge_has_room(const struct payer *payer, unsigned int tasks)
+{
+	return atomic_read(&payer->tasks) + tasks <= TASKS_PER_USER;
 }

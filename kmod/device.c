@@ -244,7 +244,7 @@ static int device_release(struct inode *inode, struct file *file)
 	struct handle *handle = file->private_data;
 
 	if (handle->stream)
-		stream_free(handle->stream);
+		stream_close(handle->stream);
 	kfree(handle);
 	return 0;
 }

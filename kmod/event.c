@@ -205,13 +205,24 @@ static bool ended(const struct event *event)
 	return READ_ONCE(event->perf->state) <= PERF_EVENT_STATE_EXIT;
 }
 
+/* A stream of the set is open. */
+static bool is_used(const struct tasks *tasks)
+{
+	struct stream *stream;
+
+	list_for_each_entry(stream, &tasks->streams, tasks_link)
+		if (!stream->closing)
+			return true;
+	return false;
+}
+
 /* Whether the set's events are to count. */
 static bool wanted(const struct tasks *tasks)
 {
 	struct stream *stream;
 
 	list_for_each_entry(stream, &tasks->streams, tasks_link)
-		if (READ_ONCE(stream->enabled))
+		if (READ_ONCE(stream->enabled) && !stream->closing)
 			return true;
 	return false;
 }
@@ -346,6 +357,10 @@ void event_sync(struct tasks *tasks)
 	lockdep_assert_held(&tasks->group_lock);
 	if (!tasks_count(tasks))
 		return;
+	if (!is_used(tasks)) {
+		event_release(tasks);
+		return;
+	}
 	list_for_each_entry_safe(event, next, &tasks->events, link)
 		if (!as_it_should_be(event, on))
 			mark_dead(event, &going);

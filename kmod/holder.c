@@ -602,16 +602,16 @@ static void let_go(void *argument)
 
 void holder_detach(struct stream *stream)
 {
-	struct cpu *cpu = per_cpu_ptr(&cpus, stream->cpu);
-
-	if (list_empty(&stream->cpu_link))
-		return;
 	mutex_lock(&cpus_lock);
 	list_del_rcu(&stream->cpu_link);
 	mutex_unlock(&cpus_lock);
-	/* Whoever was about to give it the source has done so: nobody's CPU is interrupted for nothing. */
-	synchronize_rcu();
-	if (READ_ONCE(cpu->holder) == stream)
+	holder_let_go(stream);
+}
+
+void holder_let_go(struct stream *stream)
+{
+	/* Nobody's CPU is interrupted for nothing. */
+	if (holds(stream))
 		smp_call_function_single(stream->cpu, let_go, stream, 1);
 }
 

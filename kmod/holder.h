@@ -21,8 +21,13 @@ void holder_exit(void);
 
 /* May sleep. -EBUSY: a second CPU-wide stream. */
 int holder_attach(struct stream *stream);
-/* Afterwards the CPU does not use the stream any more, also if somebody enables it. */
+/*
+ * The CPU does not find the stream any more, also if somebody enables it. Who was about to give it the
+ * source may do so yet: after a grace period holder_let_go is to follow.
+ */
 void holder_detach(struct stream *stream);
+/* The CPU does not use it any more. */
+void holder_let_go(struct stream *stream);
 
 /*
  * Whether the stream's CPU has to be asked about a task, or about any of the set, after who is recorded

@@ -8,6 +8,7 @@
 #include <linux/preempt.h>
 #include <linux/sched.h>
 #include <linux/tracepoint.h>
+#include <linux/workqueue.h>
 #include <trace/events/irq.h>
 #include <trace/events/sched.h>
 
@@ -51,6 +52,8 @@ static void on_interrupt_done(void *data, int irq, struct irqaction *action, int
 /* Before BPF programs: what they ask for is to hold, not what is inherited. */
 #define PRIORITY	(TRACEPOINT_DEFAULT_PRIO + 10)
 
+#define IDLE_SECONDS	5
+
 static struct hook {
 	const char *name;
 	void *function;
@@ -71,6 +74,10 @@ static struct hook *hooks_end(void)
 
 static DEFINE_MUTEX(hooks_lock);
 static unsigned int users;
+static bool registered;
+
+static void take_away(struct work_struct *work);
+static DECLARE_DELAYED_WORK(idle, take_away);
 
 static void match(struct tracepoint *tracepoint, void *unused)
 {
@@ -108,22 +115,45 @@ static void unregister(struct hook *end)
 	tracepoint_synchronize_unregister();
 }
 
-int hooks_get(void)
+static void take_away(struct work_struct *work)
+{
+	mutex_lock(&hooks_lock);
+	if (registered && !users) {
+		unregister(hooks_end());
+		registered = false;
+	}
+	mutex_unlock(&hooks_lock);
+}
+
+void hooks_exit(void)
+{
+	cancel_delayed_work_sync(&idle);
+	take_away(NULL);
+}
+
+static int register_all(void)
 {
 	struct hook *hook;
-	int error = 0;
+	int error;
 
-	mutex_lock(&hooks_lock);
-	if (!users) {
-		for (hook = hooks; hook < hooks_end(); hook++) {
-			error = tracepoint_probe_register_prio(hook->tracepoint, hook->function,
-							       NULL, PRIORITY);
-			if (error) {
-				unregister(hook);
-				break;
-			}
+	for (hook = hooks; hook < hooks_end(); hook++) {
+		error = tracepoint_probe_register_prio(hook->tracepoint, hook->function, NULL,
+						       PRIORITY);
+		if (error) {
+			unregister(hook);
+			return error;
 		}
 	}
+	registered = true;
+	return 0;
+}
+
+int hooks_get(void)
+{
+	int error;
+
+	mutex_lock(&hooks_lock);
+	error = registered ? 0 : register_all();
 	if (!error)
 		users++;
 	mutex_unlock(&hooks_lock);
@@ -134,6 +164,6 @@ void hooks_put(void)
 {
 	mutex_lock(&hooks_lock);
 	if (!--users)
-		unregister(hooks_end());
+		schedule_delayed_work(&idle, IDLE_SECONDS * HZ);
 	mutex_unlock(&hooks_lock);
 }

@@ -9,6 +9,7 @@
 #include "device.h"
 #include "hooks.h"
 #include "source.h"
+#include "stream.h"
 
 static int __init flowtap_init(void)
 {
@@ -31,11 +32,16 @@ static int __init flowtap_init(void)
 	error = bpf_init();
 	if (error)
 		goto err_source;
-	error = device_init();
+	error = stream_init();
 	if (error)
 		goto err_source;
+	error = device_init();
+	if (error)
+		goto err_stream;
 	return 0;
 
+err_stream:
+	stream_exit();
 err_source:
 	source_exit();
 err_cpu:
@@ -46,6 +52,8 @@ err_cpu:
 static void __exit flowtap_exit(void)
 {
 	device_exit();
+	stream_exit();
+	hooks_exit();
 	source_exit();
 	holder_exit();
 	rcu_barrier();

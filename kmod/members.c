@@ -5,6 +5,7 @@
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
 
+#include "charge.h"
 #include "event.h"
 #include "rights.h"
 #include "tasks.h"
@@ -143,6 +144,15 @@ unlock:
 	return result;
 }
 
+/* By a caller: there may be room when the sets that he has closed are gone. */
+static int add_where_room(struct tasks *tasks, struct task_struct *task, bool thread,
+			  const bool *asked)
+{
+	if (!tasks->unlimited && !charge_has_room(tasks->payer, thread ? 1 : get_nr_threads(task)))
+		charge_wait();
+	return add_found(tasks, task, thread, asked);
+}
+
 static int remove_process(struct tasks *tasks, struct task_struct *leader, const bool *asked)
 {
 	struct task_struct *found[AT_ONCE], *last = NULL;
@@ -193,7 +203,7 @@ static int change(struct tasks *tasks, u32 pid, bool thread,
 
 int tasks_add(struct tasks *tasks, u32 pid, bool thread)
 {
-	return change(tasks, pid, thread, add_found);
+	return change(tasks, pid, thread, add_where_room);
 }
 
 int tasks_remove(struct tasks *tasks, u32 pid, bool thread)

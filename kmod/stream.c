@@ -113,6 +113,8 @@ static bool same_group(const struct flowtap_configure *a, const struct flowtap_c
 	       (a->flags | FLOWTAP_GROUP) == (b->flags | FLOWTAP_GROUP);
 }
 
+static struct workqueue_struct *teardowns;
+
 static void wake(struct irq_work *work)
 {
 	struct stream *stream = container_of(work, struct stream, wake);
@@ -160,7 +162,7 @@ static void reopen(struct work_struct *work)
 	int error;
 
 	mutex_lock(&stream->tasks->group_lock);
-	error = event_open_cpu(stream);
+	error = stream->closing ? 0 : event_open_cpu(stream);
 	mutex_unlock(&stream->tasks->group_lock);
 	/* -ENODEV: it has gone again. */
 	if (error && error != -ENODEV)
@@ -204,24 +206,12 @@ static int publish(struct stream *stream)
 
 	mutex_lock(&stream->tasks->group_lock);
 	list_for_each_entry(other, &stream->tasks->streams, tasks_link)
-		if (other->cpu == stream->cpu)
+		if (other->cpu == stream->cpu && !other->closing)
 			error = -EEXIST;
 	if (!error)
 		list_add_tail_rcu(&stream->tasks_link, &stream->tasks->streams);
 	mutex_unlock(&stream->tasks->group_lock);
 	return error;
-}
-
-static void leave(struct stream *stream)
-{
-	if (list_empty(&stream->tasks_link))
-		return;
-	mutex_lock(&stream->tasks->group_lock);
-	list_del_rcu(&stream->tasks_link);
-	if (!list_empty(&stream->tasks->streams))
-		event_sync(stream->tasks);
-	mutex_unlock(&stream->tasks->group_lock);
-	synchronize_rcu();
 }
 
 static void set_up(struct stream *stream, const struct flowtap_configure *configure)
@@ -266,13 +256,6 @@ static int open_event(struct stream *stream)
 	return error;
 }
 
-static void close_event(struct stream *stream)
-{
-	mutex_lock(&stream->tasks->group_lock);
-	event_close_cpu(stream);
-	mutex_unlock(&stream->tasks->group_lock);
-}
-
 static void put_identity(struct stream *stream)
 {
 	put_pid(stream->owner);
@@ -302,10 +285,14 @@ static int prepare(struct stream *stream, const struct flowtap_configure *config
 	if (error)
 		return error;
 	stream->hooked = true;
-	return find_set(stream, configure, leader);
+	error = find_set(stream, configure, leader) ?: holder_attach(stream);
+	if (error)
+		return error;
+	stream->attached = true;
+	return open_event(stream) ?: publish(stream);
 }
 
-struct stream *stream_new(const struct flowtap_configure *configure, struct stream *leader)
+static struct stream *create(const struct flowtap_configure *configure, struct stream *leader)
 {
 	const struct source *source;
 	struct stream *stream;
@@ -329,33 +316,31 @@ struct stream *stream_new(const struct flowtap_configure *configure, struct stre
 		return ERR_PTR(-ENOMEM);
 	stream->source = source;
 	set_up(stream, configure);
-	error = prepare(stream, configure, leader) ?: holder_attach(stream) ?: open_event(stream) ?:
-		publish(stream);
+	error = prepare(stream, configure, leader);
 	if (error) {
-		stream_free(stream);
+		stream_close(stream);
 		return ERR_PTR(error);
 	}
 	return stream;
 }
 
-/* Of whatever there is of it: nobody else knows a stream that is not published. */
-void stream_free(struct stream *stream)
+struct stream *stream_new(const struct flowtap_configure *configure, struct stream *leader)
 {
-	/*
-	 * Off the CPU while still in the group: who takes a task out of the set asks the group's
-	 * streams to let go of its entry before it is freed.
-	 */
-	holder_detach(stream);
-	cancel_work_sync(&stream->reopen);
-	if (stream->tasks) {
-		close_event(stream);
-		leave(stream);
-		tasks_put(stream->tasks);
-	}
+	struct stream *stream = create(configure, leader);
+
+	/* There may be room when what the user has closed is gone. */
+	if ((stream == ERR_PTR(-EMFILE) || stream == ERR_PTR(-EPERM)) && charge_wait())
+		stream = create(configure, leader);
+	return stream;
+}
+
+/* Of whatever there is of it: nobody knows it any more, nor its set if it was the last. */
+static void discard(struct stream *stream)
+{
+	if (stream->last)
+		tasks_free(stream->tasks);
 	if (stream->hooked)
 		hooks_put();
-	hrtimer_cancel(&stream->timer);
-	hrtimer_cancel(&stream->tick);
 	hrtimer_cancel(&stream->flush);
 	irq_work_sync(&stream->wake);
 	put_identity(stream);
@@ -365,9 +350,71 @@ void stream_free(struct stream *stream)
 	kfree(stream);
 }
 
+static void discard_later(struct work_struct *work)
+{
+	discard(container_of(to_rcu_work(work), struct stream, teardown));
+}
+
+/*
+ * No CPU finds it any more. Only here is it off its CPU for sure, and only then may it leave the group: who
+ * takes a task out of the set asks the group's streams to let go of its entry before that is freed.
+ */
+static void leave(struct work_struct *work)
+{
+	struct stream *stream = container_of(to_rcu_work(work), struct stream, teardown);
+
+	holder_let_go(stream);
+	cancel_work_sync(&stream->reopen);
+	hrtimer_cancel(&stream->timer);
+	hrtimer_cancel(&stream->tick);
+	if (!list_empty(&stream->tasks_link)) {
+		mutex_lock(&stream->tasks->group_lock);
+		list_del_rcu(&stream->tasks_link);
+		mutex_unlock(&stream->tasks->group_lock);
+	}
+	stream->last = tasks_put(stream->tasks);
+	INIT_RCU_WORK(&stream->teardown, discard_later);
+	queue_rcu_work(teardowns, &stream->teardown);
+}
+
+void stream_close(struct stream *stream)
+{
+	/* The first thing that others can find it by. */
+	if (!stream->tasks) {
+		discard(stream);
+		return;
+	}
+	charge_closing(&stream->charge);
+	mutex_lock(&stream->tasks->group_lock);
+	WRITE_ONCE(stream->closing, true);
+	WRITE_ONCE(stream->enabled, false);
+	event_close_cpu(stream);
+	event_sync(stream->tasks);
+	mutex_unlock(&stream->tasks->group_lock);
+	if (stream->attached)
+		holder_detach(stream);
+	INIT_RCU_WORK(&stream->teardown, leave);
+	queue_rcu_work(teardowns, &stream->teardown);
+}
+
+int stream_init(void)
+{
+	teardowns = alloc_workqueue("flowtap", WQ_UNBOUND, 0);
+	return teardowns ? 0 : -ENOMEM;
+}
+
+void stream_exit(void)
+{
+	/* The first of a stream's two works queues the second. */
+	rcu_barrier();
+	flush_workqueue(teardowns);
+	rcu_barrier();
+	destroy_workqueue(teardowns);
+}
+
 void stream_enable_from_exec(struct stream *stream)
 {
-	if (READ_ONCE(stream->enabled))
+	if (READ_ONCE(stream->enabled) || READ_ONCE(stream->closing))
 		return;
 	WRITE_ONCE(stream->enabled_since, ktime_get_raw_fast_ns());
 	WRITE_ONCE(stream->enabled, true);
@@ -410,8 +457,10 @@ void stream_each(struct stream *stream, bool group, void (*change)(struct stream
 
 	mutex_lock(&stream->tasks->group_lock);
 	if (group)
-		list_for_each_entry(member, &stream->tasks->streams, tasks_link)
-			change(member);
+		list_for_each_entry(member, &stream->tasks->streams, tasks_link) {
+			if (!member->closing)
+				change(member);
+		}
 	else
 		change(stream);
 	event_sync(stream->tasks);

@@ -50,7 +50,11 @@ struct stream {
 	u64 strobe_off_ns;
 	struct list_head tasks_link;	/* in tasks->streams */
 	struct list_head cpu_link;	/* in the CPU's list, oldest first */
+	bool attached;			/* it is, or was */
 	bool hooked;
+	bool closing;			/* nobody may enable it any more; under group_lock */
+	bool last;			/* its set goes with it */
+	struct rcu_work teardown;
 
 	/* FLOWTAP_CPU_WIDE */
 	struct entry everyone;		/* task: the current one */
@@ -77,7 +81,15 @@ struct stream {
  * ERR_PTR(-errno).
  */
 struct stream *stream_new(const struct flowtap_configure *configure, struct stream *leader);
-void stream_free(struct stream *stream);
+/*
+ * Nothing is recorded any more. It is freed, and what it was charged for given back, two grace periods
+ * later: nobody waits for them.
+ */
+void stream_close(struct stream *stream);
+
+int stream_init(void);
+/* Waits until all that were closed are freed. */
+void stream_exit(void);
 
 static inline bool stream_is_wide(const struct stream *stream)
 {
@@ -88,7 +100,7 @@ void stream_enable(struct stream *stream);
 void stream_disable(struct stream *stream);
 /* From the exec hook, on any CPU, atomic. */
 void stream_enable_from_exec(struct stream *stream);
-/* Calls `change` for the stream, or for all of its group. */
+/* Calls `change` for the stream, or for all of its group that are open. */
 void stream_each(struct stream *stream, bool group, void (*change)(struct stream *));
 void stream_stats(struct stream *stream, struct flowtap_stats *stats);
 __poll_t stream_poll(struct stream *stream);

@@ -131,17 +131,21 @@ static struct entry *unlink_entry(struct tasks *tasks, const struct task_struct 
 	return entry;
 }
 
-void tasks_put(struct tasks *tasks)
+bool tasks_put(struct tasks *tasks)
 {
-	struct entry *entry, *next;
-
 	if (!refcount_dec_and_test(&tasks->references))
-		return;
+		return false;
 	spin_lock(&sets_lock);
 	list_del_rcu(&tasks->link);
 	spin_unlock(&sets_lock);
-	/* No hook can add an entry from here on, nor ask for events. */
-	synchronize_rcu();
+	return true;
+}
+
+void tasks_free(struct tasks *tasks)
+{
+	struct entry *entry, *next;
+
+	/* No hook can add an entry any more, nor ask for events. */
 	cancel_work_sync(&tasks->work);
 	request_drop(tasks);
 	mutex_lock(&tasks->group_lock);

@@ -82,8 +82,10 @@ struct tasks {
  */
 struct tasks *tasks_new(const struct flowtap_configure *configure, u32 depth);
 void tasks_get(struct tasks *tasks);
+/* True: nobody has it any more, and tasks_free is to follow, a grace period later. */
+bool tasks_put(struct tasks *tasks);
 /* May sleep: releases events. */
-void tasks_put(struct tasks *tasks);
+void tasks_free(struct tasks *tasks);
 
 /* Those in the set are the ones who are not recorded. */
 static inline bool tasks_exclude(const struct tasks *tasks)

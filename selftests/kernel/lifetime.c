@@ -3,6 +3,7 @@
  * Shows that file, mapping, process, CPU and module may go away at any moment. What it cannot see
  * is looked for in the kernel's log by who boots the guest. FLOWTAP_MODULE names flowtap.ko.
  */
+#include <linux/membarrier.h>
 #include <sys/syscall.h>
 
 #include "kselftest_harness.h"
@@ -119,6 +120,44 @@ TEST_F(lifetime, sixty_four_streams_of_one_task)
 			EXPECT_EQ(1, stream_next_sample(&streams[i], 5000));
 	while (n < 64)
 		stream_close(&streams[n++]);
+	EXPECT_TRUE(WIFSIGNALED(end(task)));
+	free(streams);
+}
+
+static uint64_t grace_period(void)
+{
+	uint64_t since = now_ns();
+
+	syscall(SYS_membarrier, MEMBARRIER_CMD_GLOBAL, 0, 0);
+	return now_ns() - since;
+}
+
+/* The guest's time does not depend on the machine's: see --virtual-time. */
+TEST_F(lifetime, closing_sixty_four_streams_waits_for_no_grace_period)
+{
+	struct stream *streams = calloc(64, sizeof(*streams));
+	uint64_t grace = 0, since, took;
+	unsigned int i, round;
+	pid_t task = spinner(0);
+
+	for (round = 0; round < 4; round++) {
+		uint64_t one = grace_period();
+
+		grace = one > grace ? one : grace;
+	}
+	self->configure.ring_pages = 4;
+	for (i = 0; i < 64; i++) {
+		self->configure.cpu = i % cpus_online();
+		ASSERT_EQ(0, trace(&streams[i], &self->configure, task)) TH_LOG("stream %u", i);
+	}
+	since = now_ns();
+	for (i = 0; i < 64; i++)
+		stream_close(&streams[i]);
+	took = now_ns() - since;
+	TH_LOG("64 streams closed in %llu us, a grace period is %llu us",
+	       (unsigned long long)took / 1000, (unsigned long long)grace / 1000);
+	/* It were 128 of them. */
+	EXPECT_GT(grace * 16, took);
 	EXPECT_TRUE(WIFSIGNALED(end(task)));
 	free(streams);
 }

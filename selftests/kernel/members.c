@@ -4,6 +4,7 @@
 #include <linux/perf_event.h>
 
 #include "kselftest_harness.h"
+#include "rival.h"
 #include "stream.h"
 #include "task.h"
 
@@ -312,6 +313,48 @@ TEST_F(members, nobodys_cpu_is_interrupted_for_nothing)
 	for (i = 0; i < 4; i++)
 		EXPECT_EQ(0, n[i]);
 	EXPECT_LE(ROUNDS, n[4]);
+}
+
+#define TRACING	"/sys/kernel/tracing/"
+#define PLACES	"tracepoint_probe_register_prio"
+
+/* How often the module has put a hook in place, since the last time. */
+static unsigned int hooks_placed(void)
+{
+	FILE *file = fopen(TRACING "trace", "re");
+	unsigned int n = 0;
+	char line[512];
+
+	while (file && fgets(line, sizeof(line), file))
+		n += line[0] != '#' && strstr(line, PLACES);
+	if (file)
+		fclose(file);
+	put(TRACING "trace", "");
+	return n;
+}
+
+/* To change the kernel's text interrupts every CPU. */
+TEST_F(members, who_opens_and_closes_over_and_over_changes_the_kernels_text_seldom)
+{
+	unsigned int round, n;
+
+	/* The module comes and goes, so that nothing is in place when this begins. */
+	stream_close(&self->stream);
+	ASSERT_EQ(0, unload());
+	ASSERT_EQ(0, load("soft=1"));
+	if (put(TRACING "set_ftrace_filter", PLACES) || put(TRACING "current_tracer", "function"))
+		SKIP(return, "this kernel has no function tracer");
+	hooks_placed();
+	for (round = 0; round < 32; round++) {
+		ASSERT_EQ(0, stream_open(&self->stream, &self->configure));
+		stream_close(&self->stream);
+	}
+	n = hooks_placed();
+	put(TRACING "current_tracer", "nop");
+	put(TRACING "set_ftrace_filter", "");
+	/* Each of them once. */
+	EXPECT_LE(4, n);
+	EXPECT_GE(5, n);
 }
 
 TEST_HARNESS_MAIN
