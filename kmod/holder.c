@@ -545,7 +545,7 @@ bool holder_may_have_any(struct stream *stream)
 
 void holder_reconsider(struct stream *stream)
 {
-	/* An offline CPU has nothing to be stopped: see holder_end. */
+	/* An offline CPU has nothing to be stopped: see end(). */
 	smp_call_function_single(stream->cpu, reconsider, stream, 1);
 }
 
@@ -621,7 +621,7 @@ static bool loses_offline(const struct stream *stream)
 	return !stream->source->collector || stream->modes & FLOWTAP_MODE_KERNEL;
 }
 
-void holder_begin(u64 sources)
+static void begin(u64 sources)
 {
 	struct cpu *cpu = this_cpu_ptr(&cpus);
 	struct stream *stream;
@@ -640,7 +640,7 @@ void holder_begin(u64 sources)
 	rcu_read_unlock();
 }
 
-void holder_end(void)
+static void end(void)
 {
 	struct cpu *cpu = this_cpu_ptr(&cpus);
 
@@ -649,7 +649,7 @@ void holder_end(void)
 		release(cpu, LEAVING_FOR_NOW, FLOWTAP_CAUSE_OFFLINE);
 }
 
-void holder_sleep(void)
+static void fall_asleep(void)
 {
 	struct cpu *cpu = this_cpu_ptr(&cpus);
 
@@ -658,7 +658,7 @@ void holder_sleep(void)
 		release(cpu, LEAVING_FOR_NOW, FLOWTAP_CAUSE_OFFLINE);
 }
 
-void holder_wake(void)
+static void wake_up_again(void)
 {
 	struct cpu *cpu = this_cpu_ptr(&cpus);
 
@@ -668,6 +668,13 @@ void holder_wake(void)
 		go_on(cpu);
 	}
 }
+
+const struct source_user holder_source_user = {
+	.begin = begin,
+	.end = end,
+	.sleep = fall_asleep,
+	.wake = wake_up_again,
+};
 
 void holder_query(u32 cpu, struct flowtap_query *query)
 {

@@ -11,10 +11,14 @@
 
 struct entry;
 struct flowtap_query;
+struct source_user;
 struct pt_regs;
 struct stream;
 struct task_struct;
 struct tasks;
+
+/* What happens to a CPU, for source_init. */
+extern const struct source_user holder_source_user;
 
 int holder_init(void);
 void holder_exit(void);
@@ -65,13 +69,6 @@ void holder_interrupt_done(void);
 void holder_interrupt(void);
 /* The timer of a stream with an AUX area. */
 void holder_tick(struct stream *stream);
-/* The CPU comes online with these sources (bit FLOWTAP_SOURCE_x), or goes offline. */
-void holder_begin(u64 sources);
-void holder_end(void);
-/* It goes into a state that may lose registers, and is back. */
-void holder_sleep(void);
-void holder_wake(void);
-
 /* The stream that holds a CPU's source, for queries: its owner's pid in our namespace, name. */
 void holder_query(u32 cpu, struct flowtap_query *query);
 

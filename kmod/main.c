@@ -26,7 +26,7 @@ static int __init flowtap_init(void)
 	error = holder_init();
 	if (error)
 		return error;
-	error = source_init();
+	error = source_init(&holder_source_user);
 	if (error)
 		goto err_cpu;
 	error = bpf_init();

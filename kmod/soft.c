@@ -7,7 +7,6 @@
  */
 #include <linux/bits.h>
 
-#include "holder.h"
 #include "stream.h"
 
 static u32 soft_online(void)

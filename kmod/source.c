@@ -8,7 +8,6 @@
 #include <linux/reboot.h>
 #include <linux/smp.h>
 
-#include "holder.h"
 #include "source.h"
 
 static bool soft;
@@ -26,11 +25,12 @@ static const struct source *const sources[] = {
 	&soft_source,
 };
 
-struct state {
-	u8 reason[ARRAY_SIZE(sources)];	/* FLOWTAP_REASON_NONE: usable */
+struct flowtap_usable {
+	u8 reason[ARRAY_SIZE(sources)];	/* FLOWTAP_REASON_NONE: it is */
 };
 
-static DEFINE_PER_CPU(struct state, states);
+static DEFINE_PER_CPU(struct flowtap_usable, usable);
+static const struct source_user *user;
 static int hotplug_state;
 
 u64 source_mask(u32 cpu)
@@ -39,7 +39,7 @@ u64 source_mask(u32 cpu)
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(sources); i++)
-		if (READ_ONCE(per_cpu(states, cpu).reason[i]) == FLOWTAP_REASON_NONE)
+		if (READ_ONCE(per_cpu(usable, cpu).reason[i]) == FLOWTAP_REASON_NONE)
 			mask |= 1ULL << sources[i]->id;
 	return mask;
 }
@@ -56,7 +56,7 @@ bool source_thaws(void)
 
 static int online(unsigned int cpu)
 {
-	struct state *state = per_cpu_ptr(&states, cpu);
+	struct flowtap_usable *here = per_cpu_ptr(&usable, cpu);
 	unsigned long flags;
 	u32 i;
 
@@ -64,9 +64,9 @@ static int online(unsigned int cpu)
 	for (i = 0; i < ARRAY_SIZE(sources); i++) {
 		if (sources[i] == &soft_source && !soft)
 			continue;
-		WRITE_ONCE(state->reason[i], sources[i]->online());
+		WRITE_ONCE(here->reason[i], sources[i]->online());
 	}
-	holder_begin(source_mask(cpu));
+	user->begin(source_mask(cpu));
 	local_irq_restore(flags);
 	return 0;
 }
@@ -74,18 +74,18 @@ static int online(unsigned int cpu)
 /* On the CPU, which records nothing from here on. */
 static void stop(void *unused)
 {
-	struct state *state;
+	struct flowtap_usable *here;
 	unsigned long flags;
 	u32 i;
 
 	local_irq_save(flags);
-	state = this_cpu_ptr(&states);
-	holder_end();
+	here = this_cpu_ptr(&usable);
+	user->end();
 	for (i = 0; i < ARRAY_SIZE(sources); i++) {
-		if (state->reason[i] != FLOWTAP_REASON_NONE)
+		if (here->reason[i] != FLOWTAP_REASON_NONE)
 			continue;
 		sources[i]->offline();
-		WRITE_ONCE(state->reason[i], FLOWTAP_REASON_OFFLINE);
+		WRITE_ONCE(here->reason[i], FLOWTAP_REASON_OFFLINE);
 	}
 	local_irq_restore(flags);
 }
@@ -108,19 +108,19 @@ static struct notifier_block reboot_block = { .notifier_call = reboot };
 /* On the CPU that goes to sleep or is back, interrupts off. */
 static int power(struct notifier_block *block, unsigned long action, void *unused)
 {
-	struct state *state = this_cpu_ptr(&states);
+	struct flowtap_usable *here = this_cpu_ptr(&usable);
 	u32 i;
 
 	switch (action) {
 	case CPU_PM_ENTER:
-		holder_sleep();
+		user->sleep();
 		break;
 	case CPU_PM_ENTER_FAILED:
 	case CPU_PM_EXIT:
 		for (i = 0; i < ARRAY_SIZE(sources); i++)
-			if (state->reason[i] == FLOWTAP_REASON_NONE)
+			if (here->reason[i] == FLOWTAP_REASON_NONE)
 				sources[i]->recover();
-		holder_wake();
+		user->wake();
 		break;
 	}
 	return NOTIFY_OK;
@@ -136,7 +136,7 @@ const struct source *source_find(u32 id, u32 cpu, u32 *reason)
 	for (i = 0; i < ARRAY_SIZE(sources); i++) {
 		if (id != FLOWTAP_SOURCE_NONE && id != sources[i]->id)
 			continue;
-		why = READ_ONCE(per_cpu(states, cpu).reason[i]);
+		why = READ_ONCE(per_cpu(usable, cpu).reason[i]);
 		if (why == FLOWTAP_REASON_NONE) {
 			*reason = why;
 			return sources[i];
@@ -173,14 +173,15 @@ static void exit_all(void)
 			sources[i]->exit();
 }
 
-int source_init(void)
+int source_init(const struct source_user *of)
 {
 	int error;
 	u32 cpu, i;
 
+	user = of;
 	for_each_possible_cpu(cpu)
 		for (i = 0; i < ARRAY_SIZE(sources); i++)
-			per_cpu(states, cpu).reason[i] = sources[i] == &soft_source && !soft ?
+			per_cpu(usable, cpu).reason[i] = sources[i] == &soft_source && !soft ?
 				FLOWTAP_REASON_ABSENT : FLOWTAP_REASON_OFFLINE;
 	for (i = 0; i < ARRAY_SIZE(sources); i++)
 		if (sources[i]->init)

@@ -90,6 +90,16 @@ struct source {
 	void (*thaw)(struct stream *stream, u64 ip);
 };
 
+/* What happens to a CPU with its sources: called there, interrupts off. */
+struct source_user {
+	/* It comes online with these (bit FLOWTAP_SOURCE_x), or goes offline. */
+	void (*begin)(u64 sources);
+	void (*end)(void);
+	/* It goes into a state that may lose registers, and is back. */
+	void (*sleep)(void);
+	void (*wake)(void);
+};
+
 extern const struct source soft_source;
 #ifdef CONFIG_RISCV
 extern const struct source ctr_source;
@@ -103,7 +113,11 @@ const struct source *source_find(u32 id, u32 cpu, u32 *reason);
 u64 source_mask(u32 cpu);
 /* A source of this architecture can be stopped by an interrupt, and goes on when that is done. */
 bool source_thaws(void);
-int source_init(void);
+/*
+ * Loads what there is, on every CPU and on each that comes later. -ENODEV, -EBUSY: no CPU has a source;
+ * another -errno.
+ */
+int source_init(const struct source_user *user);
 void source_exit(void);
 
 #endif /* FLOWTAP_SOURCE_H */
