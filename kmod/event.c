@@ -205,17 +205,6 @@ static bool ended(const struct event *event)
 	return READ_ONCE(event->perf->state) <= PERF_EVENT_STATE_EXIT;
 }
 
-/* A stream of the set is open. */
-static bool is_used(const struct tasks *tasks)
-{
-	struct stream *stream;
-
-	list_for_each_entry(stream, &tasks->streams, tasks_link)
-		if (!stream->closing)
-			return true;
-	return false;
-}
-
 /* Whether the set's events are to count. */
 static bool wanted(const struct tasks *tasks)
 {
@@ -357,7 +346,7 @@ void event_sync(struct tasks *tasks)
 	lockdep_assert_held(&tasks->group_lock);
 	if (!tasks_count(tasks))
 		return;
-	if (!is_used(tasks)) {
+	if (!stream_any_open(tasks)) {
 		event_release(tasks);
 		return;
 	}

@@ -377,6 +377,16 @@ static void leave(struct work_struct *work)
 	queue_rcu_work(teardowns, &stream->teardown);
 }
 
+bool stream_any_open(const struct tasks *tasks)
+{
+	const struct stream *stream;
+
+	list_for_each_entry(stream, &tasks->streams, tasks_link)
+		if (!stream->closing)
+			return true;
+	return false;
+}
+
 void stream_close(struct stream *stream)
 {
 	/* The first thing that others can find it by. */
@@ -390,6 +400,8 @@ void stream_close(struct stream *stream)
 	WRITE_ONCE(stream->enabled, false);
 	event_close_cpu(stream);
 	event_sync(stream->tasks);
+	if (!stream_any_open(stream->tasks))
+		tasks_forget_key(stream->tasks);
 	mutex_unlock(&stream->tasks->group_lock);
 	if (stream->attached)
 		holder_detach(stream);

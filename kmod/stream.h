@@ -87,6 +87,9 @@ struct stream *stream_new(const struct flowtap_configure *configure, struct stre
  */
 void stream_close(struct stream *stream);
 
+/* A stream of the set is open; under group_lock. */
+bool stream_any_open(const struct tasks *tasks);
+
 int stream_init(void);
 /* Waits until all that were closed are freed. */
 void stream_exit(void);

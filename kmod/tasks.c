@@ -188,6 +188,11 @@ int tasks_key(struct tasks *tasks, u64 *key)
 	return 0;
 }
 
+void tasks_forget_key(struct tasks *tasks)
+{
+	WRITE_ONCE(tasks->key, 0);
+}
+
 struct tasks *tasks_by_key(u64 key)
 {
 	struct tasks *tasks;

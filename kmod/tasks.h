@@ -139,8 +139,10 @@ int tasks_add_here(struct tasks *tasks, struct task_struct *task);
 int tasks_remove_here(struct tasks *tasks, struct task_struct *task);
 /* The worker will look: atomic, under RCU. */
 void tasks_work(struct tasks *tasks);
-/* The set's key, made when it is asked for. -EPERM. */
+/* The set's key, made when it is asked for; an open stream asks. -EPERM. */
 int tasks_key(struct tasks *tasks, u64 *key);
+/* Its last stream closes: nobody finds it by its key any more. */
+void tasks_forget_key(struct tasks *tasks);
 /* Under RCU; NULL: none has it. */
 struct tasks *tasks_by_key(u64 key);
 

@@ -135,11 +135,16 @@ static uint64_t grace_period(void)
 /* The guest's time does not depend on the machine's: see --virtual-time. */
 TEST_F(lifetime, closing_sixty_four_streams_waits_for_no_grace_period)
 {
-	struct stream *streams = calloc(64, sizeof(*streams));
+	struct stream *streams;
 	uint64_t grace = 0, since, took;
 	unsigned int i, round;
-	pid_t task = spinner(0);
+	pid_t task;
 
+	/* Where there is one, a grace period is over at once, and the spinner has its time, too. */
+	if (cpus_online() == 1)
+		SKIP(return, "one CPU");
+	streams = calloc(64, sizeof(*streams));
+	task = spinner(0);
 	for (round = 0; round < 4; round++) {
 		uint64_t one = grace_period();
 
