@@ -255,9 +255,9 @@ static int device_mmap(struct file *file, struct vm_area_struct *vma)
 
 	if (!stream)
 		return -EINVAL;
-	if (vma->vm_pgoff && vma->vm_pgoff == stream->aux.offset >> PAGE_SHIFT)
-		return aux_map(&stream->aux, vma);
-	return ring_map(&stream->ring, vma);
+	if (vma->vm_pgoff && vma->vm_pgoff == stream->output.aux.offset >> PAGE_SHIFT)
+		return aux_map(&stream->output.aux, vma);
+	return ring_map(&stream->output.ring, vma);
 }
 
 static __poll_t device_poll(struct file *file, poll_table *table)
@@ -266,7 +266,7 @@ static __poll_t device_poll(struct file *file, poll_table *table)
 
 	if (!stream)
 		return EPOLLERR;
-	poll_wait(file, &stream->wait, table);
+	poll_wait(file, &stream->output.wait, table);
 	return stream_poll(stream);
 }
 

@@ -239,7 +239,7 @@ static int ete_open(struct stream *stream, bool spare)
 			program(ete, stream);
 		ete->programmed = stream->id;
 	}
-	error = trbe_enable(&stream->aux, spare);
+	error = trbe_enable(&stream->output.aux, spare);
 	if (error)
 		return error;
 	ete->buffer = true;
@@ -247,7 +247,7 @@ static int ete_open(struct stream *stream, bool spare)
 		return 0;
 	disable_unit(ete);
 	ete->programmed = 0;
-	trbe_disable(&stream->aux, &(struct collected){ 0 });
+	trbe_disable(&stream->output.aux, &(struct collected){ 0 });
 	ete->buffer = false;
 	return -EIO;
 }
@@ -263,7 +263,7 @@ static void ete_close(struct stream *stream, bool stop, struct collected *collec
 	collected->collision = ete->unit && !(trc_read(TRCPRGCTLR) & 1);
 	if (stop)
 		disable_unit(ete);
-	trbe_disable(&stream->aux, collected);
+	trbe_disable(&stream->output.aux, collected);
 	ete->buffer = false;
 }
 

@@ -9,6 +9,7 @@
 #include "holder.h"
 #include "sample.h"
 #include "stream.h"
+#include "timer.h"
 
 struct cpu {
 	struct list_head streams;	/* changed under cpus_lock, read under RCU */
@@ -55,13 +56,13 @@ static void hold(struct cpu *cpu, struct stream *stream, struct entry *entry, bo
 	entry->disables = disables;
 	if (!entry->since)
 		entry->since = ktime_get_raw_fast_ns();
-	stream->stats.switches++;
+	stream->output.stats.switches++;
 	if (stream->source->collector)
 		piece_begin(stream, entry);
 	else
 		sample_start(stream, entry);
 	if (stream->timer_ns)
-		stream_start_timer(&stream->timer, stream->timer_left);
+		timer_start_in(&stream->timer, stream->timer_left);
 }
 
 /* What is left of the interval is for the next time: time slices may be shorter than it. */
@@ -195,8 +196,7 @@ static struct entry *entry_of(struct stream *stream, struct task_struct *task)
 		return NULL;
 	}
 	stream->everyone.task = task;
-	stream->everyone_pid = __task_pid_nr_ns(task, PIDTYPE_TGID, stream->namespace);
-	stream->everyone_tid = __task_pid_nr_ns(task, PIDTYPE_PID, stream->namespace);
+	stream->everyone_thread = output_thread(&stream->output, task);
 	return &stream->everyone;
 }
 
@@ -275,7 +275,7 @@ void holder_trigger(struct tasks *tasks, u32 trigger, struct pt_regs *regs)
 	if (stream->tasks == tasks && cpu->entry->task == current) {
 		if (skidded(stream, trigger, regs)) {
 			/* Its entries stay for the next trigger. */
-			stream->stats.losses[FLOWTAP_CAUSE_SKID]++;
+			stream->output.stats.losses[FLOWTAP_CAUSE_SKID]++;
 			return;
 		}
 		take(cpu, trigger, regs);
@@ -302,7 +302,7 @@ void holder_throttled(struct tasks *tasks)
 
 	if (!stream || stream->tasks != tasks)
 		return;
-	stream->stats.losses[FLOWTAP_CAUSE_THROTTLED]++;
+	stream->output.stats.losses[FLOWTAP_CAUSE_THROTTLED]++;
 	stream_write_gap(stream, cpu->entry->task, ktime_get_raw_fast_ns(),
 			 FLOWTAP_CAUSE_THROTTLED);
 }
@@ -498,7 +498,7 @@ static void reconsider(void *argument)
 	if (!READ_ONCE(stream->enabled) && xchg(&stream->tasks->displacements, false))
 		tasks_each(stream->tasks, tell_displaced, stream);
 	if (!READ_ONCE(stream->enabled))
-		ring_write_lost(&stream->ring, ktime_get_raw_fast_ns());
+		ring_write_lost(&stream->output.ring, ktime_get_raw_fast_ns());
 	make_way(cpu);
 	look_again(cpu);
 }

@@ -7,6 +7,7 @@
 #include "piece.h"
 #include "sample.h"
 #include "stream.h"
+#include "timer.h"
 
 #define RETRY_NS	(2 * NSEC_PER_MSEC)	/* when nothing could be collected */
 
@@ -34,12 +35,12 @@ static void start_tick(struct stream *stream)
 		rests(stream, ktime_get_mono_fast_ns(), &left);
 		next = left;
 	}
-	if (stream->piece.since && stream->flush_ns && !stream->aux.overwrite)
-		next = min(next, stream->flush_ns);
+	if (stream->piece.since && stream->output.flush_ns && !stream->output.aux.overwrite)
+		next = min(next, stream->output.flush_ns);
 	if (!stream->piece.since && !stream->piece.resting)
 		next = min_t(u64, next, RETRY_NS);
 	if (next != U64_MAX)
-		stream_start_timer(&stream->tick, next);
+		timer_start_in(&stream->tick, next);
 }
 
 /* The counter of the trace's time stamps and our clock at one moment. */
@@ -56,18 +57,20 @@ static void write_clock(struct stream *stream)
 	};
 
 	clock.time = read_clocks(stream, &clock.counter);
-	stream_write(stream, clock.time, &clock, sizeof(clock), NULL, 0);
+	output_write(&stream->output, clock.time, &clock, sizeof(clock), NULL, 0);
 }
 
 static void write_start(struct stream *stream, const struct entry *entry)
 {
+	struct flowtap_thread thread = stream_name_task(stream, entry->task);
 	struct flowtap_record_itrace_start start = {
 		.header = { .type = FLOWTAP_RECORD_ITRACE_START, .size = sizeof(start) },
 		.time = ktime_get_raw_fast_ns(),
+		.pid = thread.pid,
+		.tid = thread.tid,
 	};
 
-	stream_name_task(stream, entry->task, &start.pid, &start.tid);
-	stream_write(stream, start.time, &start, sizeof(start), NULL, 0);
+	output_write(&stream->output, start.time, &start, sizeof(start), NULL, 0);
 }
 
 static void write_switch(struct stream *stream, const struct entry *entry, u32 misc)
@@ -76,11 +79,14 @@ static void write_switch(struct stream *stream, const struct entry *entry, u32 m
 		.header = { .type = FLOWTAP_RECORD_SWITCH, .misc = misc, .size = sizeof(record) },
 		.time = ktime_get_raw_fast_ns(),
 	};
+	struct flowtap_thread thread;
 
 	if (!stream_is_wide(stream))
 		return;
-	stream_name_task(stream, entry->task, &record.pid, &record.tid);
-	stream_write(stream, record.time, &record, sizeof(record), NULL, 0);
+	thread = stream_name_task(stream, entry->task);
+	record.pid = thread.pid;
+	record.tid = thread.tid;
+	output_write(&stream->output, record.time, &record, sizeof(record), NULL, 0);
 }
 
 /*
@@ -106,7 +112,7 @@ static void lose(struct stream *stream, u64 since, u32 cause, u64 bytes)
 static bool may_tell_lost(struct stream *stream)
 {
 	return !stream->piece.lost_since ||
-	       ring_fits(&stream->ring, sizeof(struct flowtap_record_gap));
+	       ring_fits(&stream->output.ring, sizeof(struct flowtap_record_gap));
 }
 
 /* Where there is no room for a GAP record the next AUX record has the cause. */
@@ -141,12 +147,12 @@ static bool write_record(struct stream *stream, struct entry *entry,
 	struct flowtap_record_aux record = {
 		.header = {
 			.type = FLOWTAP_RECORD_AUX,
-			.misc = stream_is_wide(stream) ? FLOWTAP_MISC_CPU_WIDE : 0,
+			.misc = stream->output.misc,
 			.size = sizeof(record),
 		},
 		.since = stream->piece.since,
 		.sequence = entry->sequence + (entry->loss ? 2 : 1),
-		.offset = stream->aux.head + collected->skipped,
+		.offset = stream->output.aux.head + collected->skipped,
 		.size = collected->size,
 		.cpu = stream->cpu,
 		.loss = entry->loss,
@@ -163,34 +169,34 @@ static bool write_record(struct stream *stream, struct entry *entry,
 	if (stream->piece.continues)
 		record.flags |= FLOWTAP_AUX_CONTINUES;
 	/* More than the area can hold: the newest. */
-	if (record.size > stream->aux.size) {
-		record.offset += record.size - stream->aux.size;
-		record.size = stream->aux.size;
+	if (record.size > stream->output.aux.size) {
+		record.offset += record.size - stream->output.aux.size;
+		record.size = stream->output.aux.size;
 	}
 	record.time = read_clocks(stream, &record.counter);
-	record.pid = stream->piece.pid;
-	record.tid = stream->piece.tid;
+	record.pid = stream->piece.thread.pid;
+	record.tid = stream->piece.thread.tid;
 	/* The head is there when a reader sees the record. */
-	if (ring_fits(&stream->ring, sizeof(record)))
-		aux_publish(&stream->aux, collected->skipped + collected->size);
+	if (ring_fits(&stream->output.ring, sizeof(record)))
+		aux_publish(&stream->output.aux, collected->skipped + collected->size);
 	else
 		collected = NULL;
 	/* Where it does not fit, this counts it. */
-	if (!stream_write(stream, record.time, &record, sizeof(record), NULL, 0) || !collected)
+	if (!output_write(&stream->output, record.time, &record, sizeof(record), NULL, 0) || !collected)
 		return false;
 	entry->sequence = record.sequence;
 	entry->loss = 0;
 	entry->told = 0;
 	entry->since = record.time;
-	stream->stats.samples++;
-	stream->stats.aux_bytes += record.size;
+	stream->output.stats.samples++;
+	stream->output.stats.aux_bytes += record.size;
 	return true;
 }
 
 /* No record tells of these. */
 static void lose_counted(struct stream *stream, u64 since, const struct collected *collected)
 {
-	stream->stats.lost_bytes += collected->size;
+	stream->output.stats.lost_bytes += collected->size;
 	lose(stream, since, FLOWTAP_CAUSE_RING_FULL,
 	     collected->wrapped ? FLOWTAP_UNKNOWN : collected->size);
 }
@@ -208,7 +214,7 @@ static u64 cut(struct stream *stream, struct entry *entry, bool stop)
 	piece->faulted = collected.fault;
 	written = size && write_record(stream, entry, &collected);
 	if (written) {
-		stream_published(stream);
+		output_published(&stream->output);
 		piece->continues = true;
 	}
 	if (collected.full || collected.fault)
@@ -316,14 +322,14 @@ static void name_piece(struct stream *stream, struct entry *entry)
 {
 	struct piece *piece = &stream->piece;
 
-	stream_name_task(stream, entry->task, &piece->pid, &piece->tid);
+	piece->thread = stream_name_task(stream, entry->task);
 	if (stream_is_wide(stream))
 		return;
-	if (entry->tid && piece->tid != entry->tid) {
+	if (entry->tid && piece->thread.tid != entry->tid) {
 		entry->loss |= 1U << FLOWTAP_CAUSE_START;
 		entry->started = false;
 	}
-	entry->tid = piece->tid;
+	entry->tid = piece->thread.tid;
 }
 
 /* The task's first piece. */
@@ -383,7 +389,7 @@ u32 piece_take(struct stream *stream, struct entry *entry)
 		reopen(stream, entry);
 		start_tick(stream);
 	}
-	stream->stats.triggers++;
+	stream->output.stats.triggers++;
 	return min_t(u64, size, U32_MAX);
 }
 
@@ -394,7 +400,7 @@ void piece_interrupted(struct stream *stream, struct entry *entry)
 	stream->source->pause(stream);
 	if (!piece->since && !piece->spare_since)
 		return;
-	stream->stats.interrupts++;
+	stream->output.stats.interrupts++;
 	end(stream, entry, false);
 	/* A fault that comes again and again is not to keep the CPU busy. */
 	if (piece->lost_since && piece->faulted)

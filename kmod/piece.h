@@ -7,7 +7,7 @@
 #ifndef FLOWTAP_PIECE_H
 #define FLOWTAP_PIECE_H
 
-#include <linux/types.h>
+#include "output.h"
 
 struct entry;
 struct stream;
@@ -19,8 +19,7 @@ struct piece {
 	u64 lost_since;		/* something is lost, since then; 0: nothing */
 	u64 lost_bytes;		/* FLOWTAP_UNKNOWN: nobody has seen how many */
 	u32 lost_cause;
-	u32 pid;		/* whose it is; an exec may change the numbers */
-	u32 tid;
+	struct flowtap_thread thread; /* whose it is; an exec may change the numbers */
 	bool continues;		/* the trace unit was not disabled since the record before */
 	bool resting;		/* off_ns of strobing */
 	bool faulted;		/* the piece before ended so */

@@ -10,7 +10,7 @@
 void sample_note_loss(struct stream *stream, struct entry *entry, u32 cause)
 {
 	entry->loss |= 1U << cause;
-	stream->stats.losses[cause]++;
+	stream->output.stats.losses[cause]++;
 }
 
 /* Where the trigger interrupted a mode that is recorded: FLOWTAP_MISC_, else 0. */
@@ -34,6 +34,8 @@ static void note_wrapped(struct stream *stream, struct entry *entry)
 static void describe(struct stream *stream, struct entry *entry, u32 trigger, u32 nr,
 		     struct pt_regs *regs, struct flowtap_record_sample *sample)
 {
+	struct flowtap_thread thread = stream_name_task(stream, entry->task);
+
 	if (nr == stream->depth)
 		note_wrapped(stream, entry);
 	entry->sequence += entry->loss ? 2 : 1;
@@ -49,12 +51,12 @@ static void describe(struct stream *stream, struct entry *entry, u32 trigger, u3
 		.loss = entry->loss,
 		.depth = stream->depth,
 		.nr = nr,
+		.pid = thread.pid,
+		.tid = thread.tid,
 	};
-	stream_name_task(stream, entry->task, &sample->pid, &sample->tid);
 	if (sample->header.misc)
 		sample->ip = instruction_pointer(regs);
-	if (stream_is_wide(stream))
-		sample->header.misc |= FLOWTAP_MISC_CPU_WIDE;
+	sample->header.misc |= stream->output.misc;
 }
 
 /* Somebody else's overflow or breakpoint had stopped recording, nobody knows when. */
@@ -71,16 +73,16 @@ static void put(struct stream *stream, struct entry *entry, u32 trigger, struct 
 	struct flowtap_record_sample sample;
 
 	describe(stream, entry, trigger, nr, regs, &sample);
-	stream->stats.triggers++;
-	if (stream_write(stream, sample.time, &sample, sizeof(sample),
+	stream->output.stats.triggers++;
+	if (output_write(&stream->output, sample.time, &sample, sizeof(sample),
 			 scratch + stream->depth - nr, nr * sizeof(scratch[0]))) {
 		entry->loss = 0;
 		entry->displaced = false;
-		stream->stats.samples++;
-		stream->stats.entries += nr;
+		stream->output.stats.samples++;
+		stream->output.stats.entries += nr;
 	} else {
-		stream->stats.lost_samples++;
-		stream->stats.lost_entries += nr;
+		stream->output.stats.lost_samples++;
+		stream->output.stats.lost_entries += nr;
 		sample_note_loss(stream, entry, FLOWTAP_CAUSE_RING_FULL);
 	}
 	/* Our own counter's overflow freezes on purpose; anything else was somebody else's. */

@@ -19,7 +19,6 @@
 
 #define RING_PAGES_MAX	(1U << 16)
 #define TIMER_NS_MIN	10000
-#define FLUSH_MS	100
 
 #define FLAGS_KNOWN	(FLOWTAP_GROUP | FLOWTAP_INHERIT | FLOWTAP_ENABLE_ON_EXEC | \
 			 FLOWTAP_OVERWRITE | FLOWTAP_CPU_WIDE | FLOWTAP_EXCLUDE_GUEST | \
@@ -115,25 +114,6 @@ static bool same_group(const struct flowtap_configure *a, const struct flowtap_c
 
 static struct workqueue_struct *teardowns;
 
-static void wake(struct irq_work *work)
-{
-	struct stream *stream = container_of(work, struct stream, wake);
-
-	stream->stats.wakeups++;
-	wake_up_interruptible(&stream->wait);
-}
-
-static enum hrtimer_restart flush(struct hrtimer *timer)
-{
-	struct stream *stream = container_of(timer, struct stream, flush);
-
-	if (ring_waiting(&stream->ring)) {
-		WRITE_ONCE(stream->flushed, true);
-		irq_work_queue(&stream->wake);
-	}
-	return HRTIMER_NORESTART;
-}
-
 static enum hrtimer_restart trigger(struct hrtimer *timer)
 {
 	struct stream *stream = container_of(timer, struct stream, timer);
@@ -227,18 +207,11 @@ static void set_up(struct stream *stream, const struct flowtap_configure *config
 	stream->triggers = configure->triggers;
 	stream->timer_ns = configure->timer_ns;
 	stream->timer_left = configure->timer_ns;
-	stream->watermark = configure->watermark ?:
-			    ((u64)configure->ring_pages << PAGE_SHIFT) / 4;
-	if (configure->flush_ms != ~0U)
-		stream->flush_ns = (u64)(configure->flush_ms ?: FLUSH_MS) * NSEC_PER_MSEC;
-	stream->namespace = get_pid_ns(task_active_pid_ns(current));
+	output_init(&stream->output, configure);
 	stream->everyone.loss = 1U << FLOWTAP_CAUSE_START;
 	stream->owner = get_pid(task_tgid(current));
 	get_task_comm(stream->owner_name, current);
-	init_waitqueue_head(&stream->wait);
-	init_irq_work(&stream->wake, wake);
 	INIT_WORK(&stream->reopen, reopen);
-	hrtimer_setup(&stream->flush, flush, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_HARD);
 	hrtimer_setup(&stream->tick, tick, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_HARD);
 	hrtimer_setup(&stream->timer, trigger, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_HARD);
 }
@@ -256,19 +229,6 @@ static int open_event(struct stream *stream)
 	return error;
 }
 
-static void put_identity(struct stream *stream)
-{
-	put_pid(stream->owner);
-	put_pid_ns(stream->namespace);
-}
-
-/* The control page, the ring, the AUX area and its spare pages. */
-static unsigned long pages_of(const struct flowtap_configure *configure)
-{
-	return 1UL + configure->ring_pages + configure->aux_pages +
-	       (configure->aux_pages ? AUX_SPARE_PAGES : 0);
-}
-
 /* All that a stream has for itself, and its set. */
 static int prepare(struct stream *stream, const struct flowtap_configure *configure,
 		   struct stream *leader)
@@ -279,9 +239,8 @@ static int prepare(struct stream *stream, const struct flowtap_configure *config
 		return error;
 	if (ring_too_small(stream, configure))
 		return -EINVAL;
-	error = charge_pages(&stream->charge, pages_of(configure), configure->cpu) ?:
-		ring_init(&stream->ring, configure->ring_pages, configure) ?:
-		aux_init(&stream->aux, &stream->ring, configure) ?: hooks_get();
+	error = charge_pages(&stream->charge, output_pages(configure), configure->cpu) ?:
+		output_allocate(&stream->output, configure) ?: hooks_get();
 	if (error)
 		return error;
 	stream->hooked = true;
@@ -341,11 +300,8 @@ static void discard(struct stream *stream)
 		tasks_free(stream->tasks);
 	if (stream->hooked)
 		hooks_put();
-	hrtimer_cancel(&stream->flush);
-	irq_work_sync(&stream->wake);
-	put_identity(stream);
-	aux_free(&stream->aux);
-	ring_free(&stream->ring);
+	put_pid(stream->owner);
+	output_free(&stream->output);
 	charge_return(&stream->charge);
 	kfree(stream);
 }
@@ -447,7 +403,7 @@ void stream_disable(struct stream *stream)
 {
 	if (!READ_ONCE(stream->enabled)) {
 		/* There may have been no room to tell of what was lost last, and there is by now. */
-		if (ring_lost_fits(&stream->ring) || READ_ONCE(stream->tasks->displacements))
+		if (ring_lost_fits(&stream->output.ring) || READ_ONCE(stream->tasks->displacements))
 			holder_reconsider(stream);
 		return;
 	}
@@ -456,11 +412,11 @@ void stream_disable(struct stream *stream)
 	if (stream->event)
 		perf_event_disable(stream->event);
 	/* What it lost, and whom it displaced, is told there. */
-	if (holder_may_have_any(stream) || ring_lost_fits(&stream->ring) ||
+	if (holder_may_have_any(stream) || ring_lost_fits(&stream->output.ring) ||
 	    READ_ONCE(stream->tasks->displacements))
 		holder_reconsider(stream);
 	stream->enabled_ns += ktime_get_raw_fast_ns() - stream->enabled_since;
-	irq_work_queue(&stream->wake);
+	output_wake(&stream->output);
 }
 
 void stream_each(struct stream *stream, bool group, void (*change)(struct stream *))
@@ -481,97 +437,36 @@ void stream_each(struct stream *stream, bool group, void (*change)(struct stream
 
 void stream_stats(struct stream *stream, struct flowtap_stats *stats)
 {
-	*stats = stream->stats;
-	stats->records = stream->ring.records;
-	stats->bytes = stream->ring.head;
-	stats->lost_records = stream->ring.total_lost_records;
-	stats->lost_bytes += stream->ring.total_lost_bytes;
-	stats->high_water = stream->ring.high_water;
+	output_stats(&stream->output, stats);
 	stats->tasks = READ_ONCE(stream->tasks->count);
 	stats->enabled_ns = stream->enabled_ns;
 	if (READ_ONCE(stream->enabled))
 		stats->enabled_ns += ktime_get_raw_fast_ns() - READ_ONCE(stream->enabled_since);
 }
 
-static bool aux_is_due(const struct stream *stream)
-{
-	return stream->aux.bytes && aux_waiting(&stream->aux) >= stream->aux.watermark;
-}
-
 __poll_t stream_poll(struct stream *stream)
 {
-	u64 waiting = ring_waiting(&stream->ring);
-	__poll_t events = 0;
-	bool quiet;
+	bool ended = tasks_ended(stream->tasks);
 
-	if (tasks_ended(stream->tasks))
-		events |= EPOLLHUP;
 	/* Nothing more may come: whatever waits is worth waking for. */
-	quiet = events || !READ_ONCE(stream->enabled);
-	/* A flight recorder is read when it has stopped, or without being asked to. */
-	if (stream->flags & FLOWTAP_OVERWRITE ? waiting && quiet :
-	    waiting >= stream->watermark || aux_is_due(stream) ||
-	    (waiting && (quiet || READ_ONCE(stream->flushed))))
-		events |= EPOLLIN | EPOLLRDNORM;
-	return events;
+	return (ended ? EPOLLHUP : 0) |
+	       output_poll(&stream->output, ended || !READ_ONCE(stream->enabled));
 }
 
-bool stream_write(struct stream *stream, u64 time, const void *head, u32 head_size,
-		  const void *tail, u32 tail_size)
+struct flowtap_thread stream_name_task(const struct stream *stream, struct task_struct *task)
 {
-	u64 before = ring_waiting(&stream->ring), after;
-	bool written = ring_write(&stream->ring, time, head, head_size, tail, tail_size);
+	struct flowtap_thread thread = output_thread(&stream->output, task);
 
-	if (stream->flags & FLOWTAP_OVERWRITE)
-		return written;
-	if (!before)
-		WRITE_ONCE(stream->flushed, false);
-	after = ring_waiting(&stream->ring);
-	/* Not from here: the scheduler's locks may be held. */
-	if (after >= stream->watermark && before < stream->watermark)
-		irq_work_queue(&stream->wake);
-	/* Above the watermark too: a reader on its way may take all but what was just written. */
-	if (after && stream->flush_ns && !hrtimer_active(&stream->flush))
-		stream_start_timer(&stream->flush, stream->flush_ns);
-	return written;
-}
-
-void stream_published(struct stream *stream)
-{
-	if (aux_is_due(stream))
-		irq_work_queue(&stream->wake);
-}
-
-void stream_name_task(const struct stream *stream, struct task_struct *task, u32 *pid, u32 *tid)
-{
-	*pid = __task_pid_nr_ns(task, PIDTYPE_TGID, stream->namespace);
-	*tid = __task_pid_nr_ns(task, PIDTYPE_PID, stream->namespace);
 	/* A thread that was reaped has no numbers any more when it leaves the CPU for the last time. */
-	if (!*tid && stream_is_wide(stream) && task == stream->everyone.task) {
-		*pid = stream->everyone_pid;
-		*tid = stream->everyone_tid;
-	}
+	if (!thread.tid && stream_is_wide(stream) && task == stream->everyone.task)
+		return stream->everyone_thread;
+	return thread;
 }
 
 void stream_write_sized_gap(struct stream *stream, struct task_struct *task, u64 since, u32 cause,
 			    u64 size)
 {
-	struct flowtap_record_gap gap = {
-		.header = {
-			.type = FLOWTAP_RECORD_GAP,
-			.misc = (stream_is_wide(stream) ? FLOWTAP_MISC_CPU_WIDE : 0) |
-				(cause == FLOWTAP_CAUSE_THROTTLED ? FLOWTAP_MISC_ESTIMATE : 0),
-			.size = sizeof(gap),
-		},
-		.time = ktime_get_raw_fast_ns(),
-		.since = since,
-		.size = size,
-		.cpu = stream->cpu,
-		.cause = cause,
-	};
-
-	stream_name_task(stream, task, &gap.pid, &gap.tid);
-	stream_write(stream, gap.time, &gap, sizeof(gap), NULL, 0);
+	output_write_gap(&stream->output, stream_name_task(stream, task), since, cause, size);
 }
 
 void stream_write_gap(struct stream *stream, struct task_struct *task, u64 since, u32 cause)

@@ -4,15 +4,11 @@
 #define FLOWTAP_STREAM_H
 
 #include <linux/hrtimer.h>
-#include <linux/irq_work.h>
-#include <linux/timekeeping.h>
-#include <linux/wait.h>
 #include <linux/workqueue.h>
 
-#include "aux.h"
 #include "charge.h"
+#include "output.h"
 #include "piece.h"
-#include "ring.h"
 #include "source.h"
 #include "tasks.h"
 
@@ -25,7 +21,6 @@ struct stream {
 	const struct source *source;
 	u64 id;				/* never used again */
 	struct tasks *tasks;
-	struct pid_namespace *namespace;
 	struct pid *owner;
 	char owner_name[TASK_COMM_LEN];
 	u32 cpu;
@@ -36,8 +31,6 @@ struct stream {
 	u32 flags;
 	u32 modes;
 	u32 triggers;
-	u32 watermark;
-	u64 flush_ns;			/* 0: never */
 	u64 timer_ns;
 	u64 timer_left;			/* of timer_ns, when a task comes onto the CPU */
 	bool enabled;			/* READ_ONCE, WRITE_ONCE */
@@ -58,20 +51,13 @@ struct stream {
 
 	/* FLOWTAP_CPU_WIDE */
 	struct entry everyone;		/* task: the current one */
-	u32 everyone_pid;		/* its numbers when it came onto the CPU */
-	u32 everyone_tid;
+	struct flowtap_thread everyone_thread; /* when it came onto the CPU */
 	struct perf_event *event;	/* under group_lock */
 	struct work_struct reopen;	/* the event went away with its CPU */
 
-	struct ring ring;
-	struct aux aux;			/* of a source with a collector */
+	struct output output;
 	struct piece piece;
 	struct charge charge;
-	struct flowtap_stats stats;	/* written by the stream's CPU */
-	wait_queue_head_t wait;
-	struct irq_work wake;
-	struct hrtimer flush;		/* something waits */
-	bool flushed;			/* and has waited long enough */
 	struct hrtimer timer;		/* FLOWTAP_TRIGGER_TIMER */
 	struct hrtimer tick;		/* piece_tick */
 };
@@ -108,20 +94,8 @@ void stream_each(struct stream *stream, bool group, void (*change)(struct stream
 void stream_stats(struct stream *stream, struct flowtap_stats *stats);
 __poll_t stream_poll(struct stream *stream);
 
-/* Also while time is suspended: what is relative to now would ask for it. */
-static inline void stream_start_timer(struct hrtimer *timer, u64 ns)
-{
-	hrtimer_start(timer, ns_to_ktime(ktime_get_mono_fast_ns() + ns),
-		      HRTIMER_MODE_ABS_PINNED_HARD);
-}
-
 /* On the stream's CPU with interrupts off. */
-bool stream_write(struct stream *stream, u64 time, const void *head, u32 head_size,
-		  const void *tail, u32 tail_size);
-/* More bytes are in the AUX area. */
-void stream_published(struct stream *stream);
-/* Its numbers as the reader knows them; 0 where it has none there. */
-void stream_name_task(const struct stream *stream, struct task_struct *task, u32 *pid, u32 *tid);
+struct flowtap_thread stream_name_task(const struct stream *stream, struct task_struct *task);
 /* A GAP record of `task` from `since` until now. */
 void stream_write_gap(struct stream *stream, struct task_struct *task, u64 since, u32 cause);
 /* The same where it is known how much is lost: bytes, or FLOWTAP_UNKNOWN. */

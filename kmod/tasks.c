@@ -316,7 +316,7 @@ static void wake_if_ended(struct tasks *tasks)
 	if (!tasks_ended(tasks))
 		return;
 	list_for_each_entry_rcu(stream, &tasks->streams, tasks_link)
-		irq_work_queue(&stream->wake);
+		output_wake(&stream->output);
 }
 
 bool tasks_evict(struct tasks *tasks, struct task_struct *task, const bool *asked, bool ended)

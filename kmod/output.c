@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/pid_namespace.h>
+#include <linux/sched.h>
+#include <linux/timekeeping.h>
+
+#include "compat.h"
+#include "output.h"
+#include "timer.h"
+
+#define FLUSH_MS	100
+
+static void wake(struct irq_work *work)
+{
+	struct output *output = container_of(work, struct output, wake);
+
+	output->stats.wakeups++;
+	wake_up_interruptible(&output->wait);
+}
+
+static enum hrtimer_restart flush(struct hrtimer *timer)
+{
+	struct output *output = container_of(timer, struct output, flush);
+
+	if (ring_waiting(&output->ring)) {
+		WRITE_ONCE(output->flushed, true);
+		output_wake(output);
+	}
+	return HRTIMER_NORESTART;
+}
+
+void output_init(struct output *output, const struct flowtap_configure *configure)
+{
+	output->cpu = configure->cpu;
+	output->misc = configure->flags & FLOWTAP_CPU_WIDE ? FLOWTAP_MISC_CPU_WIDE : 0;
+	output->watermark = configure->watermark ?:
+			    ((u64)configure->ring_pages << PAGE_SHIFT) / 4;
+	if (configure->flush_ms != ~0U)
+		output->flush_ns = (u64)(configure->flush_ms ?: FLUSH_MS) * NSEC_PER_MSEC;
+	output->namespace = get_pid_ns(task_active_pid_ns(current));
+	init_waitqueue_head(&output->wait);
+	init_irq_work(&output->wake, wake);
+	hrtimer_setup(&output->flush, flush, CLOCK_MONOTONIC, HRTIMER_MODE_ABS_PINNED_HARD);
+}
+
+unsigned long output_pages(const struct flowtap_configure *configure)
+{
+	return 1UL + configure->ring_pages + configure->aux_pages +
+	       (configure->aux_pages ? AUX_SPARE_PAGES : 0);
+}
+
+int output_allocate(struct output *output, const struct flowtap_configure *configure)
+{
+	return ring_init(&output->ring, configure->ring_pages, configure) ?:
+	       aux_init(&output->aux, &output->ring, configure);
+}
+
+void output_free(struct output *output)
+{
+	hrtimer_cancel(&output->flush);
+	irq_work_sync(&output->wake);
+	put_pid_ns(output->namespace);
+	aux_free(&output->aux);
+	ring_free(&output->ring);
+}
+
+void output_stats(const struct output *output, struct flowtap_stats *stats)
+{
+	*stats = output->stats;
+	stats->records = output->ring.records;
+	stats->bytes = output->ring.head;
+	stats->lost_records = output->ring.total_lost_records;
+	stats->lost_bytes += output->ring.total_lost_bytes;
+	stats->high_water = output->ring.high_water;
+}
+
+static bool aux_is_due(const struct output *output)
+{
+	return output->aux.bytes && aux_waiting(&output->aux) >= output->aux.watermark;
+}
+
+/* A flight recorder is read when it has stopped, or without being asked to. */
+static bool is_due(const struct output *output, bool quiet)
+{
+	u64 waiting = ring_waiting(&output->ring);
+
+	if (output->ring.overwrite)
+		return waiting && quiet;
+	return waiting >= output->watermark || aux_is_due(output) ||
+	       (waiting && (quiet || READ_ONCE(output->flushed)));
+}
+
+__poll_t output_poll(const struct output *output, bool quiet)
+{
+	return is_due(output, quiet) ? EPOLLIN | EPOLLRDNORM : 0;
+}
+
+void output_wake(struct output *output)
+{
+	irq_work_queue(&output->wake);
+}
+
+struct flowtap_thread output_thread(const struct output *output, struct task_struct *task)
+{
+	return (struct flowtap_thread){
+		.pid = __task_pid_nr_ns(task, PIDTYPE_TGID, output->namespace),
+		.tid = __task_pid_nr_ns(task, PIDTYPE_PID, output->namespace),
+	};
+}
+
+bool output_write(struct output *output, u64 time, const void *head, u32 head_size,
+		  const void *tail, u32 tail_size)
+{
+	u64 before = ring_waiting(&output->ring), after;
+	bool written = ring_write(&output->ring, time, head, head_size, tail, tail_size);
+
+	if (output->ring.overwrite)
+		return written;
+	if (!before)
+		WRITE_ONCE(output->flushed, false);
+	after = ring_waiting(&output->ring);
+	/* Not from here: the scheduler's locks may be held. */
+	if (after >= output->watermark && before < output->watermark)
+		output_wake(output);
+	/* Above the watermark too: a reader on its way may take all but what was just written. */
+	if (after && output->flush_ns && !hrtimer_active(&output->flush))
+		timer_start_in(&output->flush, output->flush_ns);
+	return written;
+}
+
+void output_write_gap(struct output *output, struct flowtap_thread thread, u64 since, u32 cause,
+		      u64 size)
+{
+	struct flowtap_record_gap gap = {
+		.header = {
+			.type = FLOWTAP_RECORD_GAP,
+			.misc = output->misc |
+				(cause == FLOWTAP_CAUSE_THROTTLED ? FLOWTAP_MISC_ESTIMATE : 0),
+			.size = sizeof(gap),
+		},
+		.time = ktime_get_raw_fast_ns(),
+		.since = since,
+		.size = size,
+		.pid = thread.pid,
+		.tid = thread.tid,
+		.cpu = output->cpu,
+		.cause = cause,
+	};
+
+	output_write(output, gap.time, &gap, sizeof(gap), NULL, 0);
+}
+
+void output_published(struct output *output)
+{
+	if (aux_is_due(output))
+		output_wake(output);
+}
