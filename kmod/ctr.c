@@ -17,7 +17,7 @@
 #include <linux/percpu.h>
 
 #include "ctr_csr.h"
-#include "stream.h"
+#include "source.h"
 
 static bool takeover;
 module_param(takeover, bool, 0444);
@@ -169,7 +169,7 @@ static u32 choose_depth(const struct flowtap_ctr_caps *caps, u32 depth, bool sha
 	return 0;
 }
 
-static int ctr_configure(struct stream *stream, const struct flowtap_configure *configure)
+static int ctr_configure(struct recording *recording, const struct flowtap_configure *configure)
 {
 	const struct flowtap_ctr_caps *caps = &per_cpu(ctrs, configure->cpu).caps;
 	const struct flowtap_ctr_configure *ctr = &configure->ctr;
@@ -187,22 +187,22 @@ static int ctr_configure(struct stream *stream, const struct flowtap_configure *
 		return -EOPNOTSUPP;
 	if (ctr->depth && (ctr->depth < 16 || ctr->depth > FLOWTAP_DEPTH_MAX))
 		return -EINVAL;
-	stream->depth = choose_depth(caps, ctr->depth, ctr->flags & FLOWTAP_CTR_SHALLOW);
-	if (!stream->depth)
+	recording->depth = choose_depth(caps, ctr->depth, ctr->flags & FLOWTAP_CTR_SHALLOW);
+	if (!recording->depth)
 		return -EOPNOTSUPP;
-	stream->control = ctr->control;
-	stream->stacks = ctr->control & CTRCTL_RASEMU;
-	stream->breakpoints = ctr->control & CTRCTL_BPFRZ;
+	recording->control = ctr->control;
+	recording->stacks = ctr->control & CTRCTL_RASEMU;
+	recording->breakpoints = ctr->control & CTRCTL_BPFRZ;
 	if (configure->modes & FLOWTAP_MODE_USER)
-		stream->control |= CTRCTL_U;
+		recording->control |= CTRCTL_U;
 	if (configure->modes & FLOWTAP_MODE_KERNEL)
-		stream->control |= CTRCTL_S;
+		recording->control |= CTRCTL_S;
 	else if (!(ctr->flags & FLOWTAP_CTR_NO_TRAPS))
-		stream->control |= caps->control & CTRCTL_STE;
+		recording->control |= caps->control & CTRCTL_STE;
 	if (configure->triggers & FLOWTAP_TRIGGER_OVERFLOW) {
 		if (!(caps->control & CTRCTL_LCOFIFRZ))
 			return -EOPNOTSUPP;
-		stream->control |= CTRCTL_LCOFIFRZ;
+		recording->control |= CTRCTL_LCOFIFRZ;
 	}
 	return 0;
 }
@@ -223,17 +223,17 @@ static void write_entries(const struct flowtap_entry *entries, u32 nr)
 	csr_write(SISELECT, select);
 }
 
-static void ctr_start(struct stream *stream, const struct flowtap_entry *entries, u32 nr)
+static void ctr_start(struct recording *recording, const struct flowtap_entry *entries, u32 nr)
 {
 	/* Each time: an idle state or a suspend may have lost it, and it tells of wraps. */
-	set_depth(stream->depth);
+	set_depth(recording->depth);
 	sctrclr();
 	csr_set(SCTRSTATUS, CTRSTATUS_FROZEN);
 	write_entries(entries, nr);
-	csr_write(SCTRCTL, stream->control);
+	csr_write(SCTRCTL, recording->control);
 }
 
-static bool ctr_stop(struct stream *stream)
+static bool ctr_stop(struct recording *recording)
 {
 	unsigned long select = csr_read(SISELECT);
 	bool any;
@@ -250,12 +250,12 @@ static bool ctr_stop(struct stream *stream)
  * By FROZEN, in one instruction: while S is recorded hardware may be about to change sctrstatus
  * (2.5), and a write to sctrctl would reset the cycle counter (6.3).
  */
-static bool ctr_pause(struct stream *stream)
+static bool ctr_pause(struct recording *recording)
 {
 	return csr_read_set(SCTRSTATUS, CTRSTATUS_FROZEN) & CTRSTATUS_FROZEN;
 }
 
-static void ctr_resume(struct stream *stream)
+static void ctr_resume(struct recording *recording)
 {
 	csr_clear(SCTRSTATUS, CTRSTATUS_FROZEN);
 }
@@ -271,11 +271,11 @@ static u64 hide_kernel(u64 address)
  * were taken does as well: what is newer lies above it. (In RASEMU the entries are the call stack:
  * they stay until their functions return.)
  */
-static void mark_taken(const struct stream *stream, u32 nr)
+static void mark_taken(const struct recording *recording, u32 nr)
 {
-	if (stream->stacks || !nr)
+	if (recording->stacks || !nr)
 		return;
-	if (!(per_cpu(ctrs, stream->cpu).caps.data & CTRDATA_CCV)) {
+	if (!(this_cpu_ptr(&ctrs)->caps.data & CTRDATA_CCV)) {
 		sctrclr();
 		return;
 	}
@@ -283,14 +283,14 @@ static void mark_taken(const struct stream *stream, u32 nr)
 	csr_write(SIREG, 0);
 }
 
-static u32 ctr_drain(struct stream *stream, struct flowtap_entry *entries)
+static u32 ctr_drain(struct recording *recording, struct flowtap_entry *entries)
 {
-	const bool kernel = stream->modes & FLOWTAP_MODE_KERNEL;
+	const bool kernel = recording->modes & FLOWTAP_MODE_KERNEL;
 	unsigned long select = csr_read(SISELECT);
 	u32 nr;
 
-	for (nr = 0; nr < stream->depth; nr++) {
-		struct flowtap_entry *entry = entries + stream->depth - 1 - nr;
+	for (nr = 0; nr < recording->depth; nr++) {
+		struct flowtap_entry *entry = entries + recording->depth - 1 - nr;
 		u64 source, target;
 
 		csr_write(SISELECT, CTR_SELECT(nr));
@@ -302,19 +302,19 @@ static u32 ctr_drain(struct stream *stream, struct flowtap_entry *entries)
 		entry->target = kernel ? target : hide_kernel(target);
 		entry->data = csr_read(SIREG3);
 	}
-	mark_taken(stream, nr);
+	mark_taken(recording, nr);
 	csr_write(SISELECT, select);
 	return nr;
 }
 
 /* Whether the trap that froze recording would have been recorded otherwise, as an interrupt. */
-static bool records_interrupts(const struct stream *stream)
+static bool records_interrupts(const struct recording *recording)
 {
-	if (stream->stacks)
+	if (recording->stacks)
 		return false;
-	if (stream->modes & FLOWTAP_MODE_KERNEL)
-		return !(stream->control & CTRCTL_INTRINH);
-	return stream->control & CTRCTL_STE;
+	if (recording->modes & FLOWTAP_MODE_KERNEL)
+		return !(recording->control & CTRCTL_INTRINH);
+	return recording->control & CTRCTL_STE;
 }
 
 /*
@@ -323,23 +323,23 @@ static bool records_interrupts(const struct stream *stream)
  * with target 0, in the way that 2.5 describes for emulators. With BPFRZ it may have been a
  * breakpoint, whose history is wanted: the next trigger finds it frozen and tells.
  */
-static void ctr_thaw(struct stream *stream, u64 ip)
+static void ctr_thaw(struct recording *recording, u64 ip)
 {
 	unsigned long status = csr_read(SCTRSTATUS), select;
 
-	if (!(status & CTRSTATUS_FROZEN) || stream->control & CTRCTL_BPFRZ)
+	if (!(status & CTRSTATUS_FROZEN) || recording->control & CTRCTL_BPFRZ)
 		return;
-	if (ip && records_interrupts(stream)) {
+	if (ip && records_interrupts(recording)) {
 		select = csr_read(SISELECT);
 		csr_write(SISELECT, CTR_SELECT(0));
 		csr_write(SCTRSTATUS, (status & ~CTRSTATUS_WRPTR) |
-				      ((status + 1) & (stream->depth - 1)));
+				      ((status + 1) & (recording->depth - 1)));
 		csr_write(SIREG, ip | CTRSOURCE_V);
 		csr_write(SIREG2, 0);
 		csr_write(SIREG3, CTRDATA_INTERRUPT);
 		csr_write(SISELECT, select);
 		/* Resets the cycle counter: the next record's count is not from this one on. */
-		csr_write(SCTRCTL, stream->control);
+		csr_write(SCTRCTL, recording->control);
 	}
 	csr_clear(SCTRSTATUS, CTRSTATUS_FROZEN);
 }

@@ -21,7 +21,7 @@
 
 #include "ete_config.h"
 #include "ete_registers.h"
-#include "stream.h"
+#include "source.h"
 #include "trbe.h"
 #include "trbe_registers.h"
 
@@ -31,7 +31,7 @@
 struct ete {
 	struct flowtap_ete_caps caps;
 	u64 trfcr_before;
-	u64 programmed;			/* stream->id that the registers are of, 0 none */
+	u64 programmed;			/* recording->id that the registers are of, 0 none */
 	bool described;			/* firmware says that there is a trace unit */
 	bool buffer;			/* the trace buffer is enabled */
 	bool unit;			/* TRCPRGCTLR.EN is 1 */
@@ -98,11 +98,11 @@ static bool poll_status(u64 mask, u64 want)
 	return false;
 }
 
-static u64 trfcr_of(const struct stream *stream)
+static u64 trfcr_of(const struct recording *recording)
 {
-	if (!stream)
+	if (!recording)
 		return ete_config_trfcr(0, 0, false);
-	return ete_config_trfcr(stream->modes, stream->ete.config, is_kernel_in_hyp_mode());
+	return ete_config_trfcr(recording->modes, recording->ete.config, is_kernel_in_hyp_mode());
 }
 
 static void prohibit(void)
@@ -159,9 +159,9 @@ static void write_ranges(const struct ete *ete, const struct flowtap_ete_configu
 	trc_write(TRCVISSCTLR, 0);
 }
 
-static void program(const struct ete *ete, const struct stream *stream)
+static void program(const struct ete *ete, const struct recording *recording)
 {
-	const struct flowtap_ete_configure *configure = &stream->ete;
+	const struct flowtap_ete_configure *configure = &recording->ete;
 
 	trc_write(TRCCONFIGR, configure->config | CONFIGR_RES1);
 	trc_write(TRCAUXCTLR, 0);
@@ -180,7 +180,7 @@ static void program(const struct ete *ete, const struct stream *stream)
 	if (id(ete, 0, IDR0_QFILT))
 		trc_write(TRCQCTLR, 0);
 	trc_write(TRCTRACEIDR, TRACE_ID);
-	trc_write(TRCVICTLR, ete_config_victlr(stream->modes, ete->caps.trcidr[3]));
+	trc_write(TRCVICTLR, ete_config_victlr(recording->modes, ete->caps.trcidr[3]));
 	clear_resources(ete);
 	write_ranges(ete, configure);
 	trc_write(TRCRSR, RSR_TA);
@@ -224,7 +224,7 @@ static bool disable_unit(struct ete *ete)
 	return false;
 }
 
-static int ete_open(struct stream *stream, bool spare)
+static int ete_open(struct recording *recording, bool spare)
 {
 	struct ete *ete = this_cpu_ptr(&etes);
 	int error;
@@ -235,11 +235,11 @@ static int ete_open(struct stream *stream, bool spare)
 			return -EBUSY;
 		if (!poll_status(STATR_IDLE, STATR_IDLE))
 			return -EIO;
-		if (ete->programmed != stream->id)
-			program(ete, stream);
-		ete->programmed = stream->id;
+		if (ete->programmed != recording->id)
+			program(ete, recording);
+		ete->programmed = recording->id;
 	}
-	error = trbe_enable(&stream->output.aux, spare);
+	error = trbe_enable(recording->aux, spare);
 	if (error)
 		return error;
 	ete->buffer = true;
@@ -247,12 +247,12 @@ static int ete_open(struct stream *stream, bool spare)
 		return 0;
 	disable_unit(ete);
 	ete->programmed = 0;
-	trbe_disable(&stream->output.aux, &(struct collected){ 0 });
+	trbe_disable(recording->aux, &(struct collected){ 0 });
 	ete->buffer = false;
 	return -EIO;
 }
 
-static void ete_close(struct stream *stream, bool stop, struct collected *collected)
+static void ete_close(struct recording *recording, bool stop, struct collected *collected)
 {
 	struct ete *ete = this_cpu_ptr(&etes);
 
@@ -263,12 +263,12 @@ static void ete_close(struct stream *stream, bool stop, struct collected *collec
 	collected->collision = ete->unit && !(trc_read(TRCPRGCTLR) & 1);
 	if (stop)
 		disable_unit(ete);
-	trbe_disable(&stream->output.aux, collected);
+	trbe_disable(recording->aux, collected);
 	ete->buffer = false;
 }
 
 /* Nothing is in the unit: the buffer was closed with trace prohibited. */
-static void ete_reset(struct stream *stream)
+static void ete_reset(struct recording *recording)
 {
 	disable_unit(this_cpu_ptr(&etes));
 }
@@ -278,19 +278,19 @@ static u64 ete_counter(void)
 	return __arch_counter_get_cntvct();
 }
 
-static bool ete_pause(struct stream *stream)
+static bool ete_pause(struct recording *recording)
 {
 	prohibit();
 	return false;
 }
 
-static void ete_resume(struct stream *stream)
+static void ete_resume(struct recording *recording)
 {
 	if (!this_cpu_ptr(&etes)->buffer)
 		return;
-	write_sysreg_s(trfcr_of(stream), TRFCR);
+	write_sysreg_s(trfcr_of(recording), TRFCR);
 	/* User mode is entered by an ERET, which synchronizes. */
-	if (stream->modes & FLOWTAP_MODE_KERNEL)
+	if (recording->modes & FLOWTAP_MODE_KERNEL)
 		isb();
 }
 
@@ -416,10 +416,10 @@ static bool may_see_contexts(void)
 	return task_active_pid_ns(current) == &init_pid_ns;
 }
 
-static int ete_configure(struct stream *stream, const struct flowtap_configure *configure)
+static int ete_configure(struct recording *recording, const struct flowtap_configure *configure)
 {
 	const struct flowtap_ete_caps *caps = &per_cpu(etes, configure->cpu).caps;
-	struct flowtap_ete_configure *ete = &stream->ete;
+	struct flowtap_ete_configure *ete = &recording->ete;
 	int error;
 
 	*ete = configure->ete;
@@ -430,8 +430,6 @@ static int ete_configure(struct stream *stream, const struct flowtap_configure *
 		return error;
 	if (ete->config & (CONFIGR_CID | CONFIGR_VMID) && !may_see_contexts())
 		return -EACCES;
-	stream->strobe_on_ns = ete->strobe_on_ns;
-	stream->strobe_off_ns = ete->strobe_off_ns;
 	return 0;
 }
 

@@ -81,7 +81,7 @@ static void stop_timer(struct stream *stream)
 static bool flushes(const struct stream *stream)
 {
 	return stream->triggers & FLOWTAP_TRIGGER_SWITCH || stream_is_wide(stream) ||
-	       stream->modes & FLOWTAP_MODE_KERNEL;
+	       stream->recording.modes & FLOWTAP_MODE_KERNEL;
 }
 
 enum leaving {
@@ -96,19 +96,19 @@ static void release_entries(struct cpu *cpu, enum leaving leaving, u32 cause)
 	struct stream *stream = cpu->holder;
 	struct entry *entry = cpu->entry;
 	bool flush = leaving != LEAVING_AT_ONCE && flushes(stream);
-	bool keep = leaving == LEAVING_FOR_NOW && entry->room && (stream->stacks || !flush);
+	bool keep = leaving == LEAVING_FOR_NOW && entry->room && (stream->recording.stacks || !flush);
 	/* A sample takes nothing off a call stack: it is lost where it is wanted again. */
-	bool lose = stream->stacks ? leaving == LEAVING_FOR_NOW && !keep : !flush && !keep;
-	bool frozen = !flush && stream->source->pause(stream);
+	bool lose = stream->recording.stacks ? leaving == LEAVING_FOR_NOW && !keep : !flush && !keep;
+	bool frozen = !flush && stream->source->pause(&stream->recording);
 	u32 nr = 0;
 
 	if (flush)
 		nr = sample_take(stream, entry, FLOWTAP_TRIGGER_SWITCH, NULL, cpu->scratch);
 	else if (keep)
-		nr = stream->source->drain(stream, cpu->scratch);
+		nr = stream->source->drain(&stream->recording, cpu->scratch);
 	if (keep)
 		sample_keep(stream, entry, frozen, cpu->scratch, nr);
-	if ((stream->source->stop(stream) || frozen || leaving == LEAVING_AT_ONCE) && lose)
+	if ((stream->source->stop(&stream->recording) || frozen || leaving == LEAVING_AT_ONCE) && lose)
 		sample_note_loss(stream, entry, cause);
 }
 
@@ -129,7 +129,7 @@ static void release(struct cpu *cpu, enum leaving leaving, u32 cause)
 			sample_note_loss(stream, entry, cause);
 	}
 	/* The way to sleep and back is the kernel's. */
-	if (cause == FLOWTAP_CAUSE_OFFLINE && stream->modes & FLOWTAP_MODE_KERNEL)
+	if (cause == FLOWTAP_CAUSE_OFFLINE && stream->recording.modes & FLOWTAP_MODE_KERNEL)
 		sample_note_loss(stream, entry, cause);
 	if (stream->timer_ns)
 		stop_timer(stream);
@@ -143,7 +143,7 @@ static void release(struct cpu *cpu, enum leaving leaving, u32 cause)
 static void go_on(const struct cpu *cpu)
 {
 	if (cpu->holder)
-		cpu->holder->source->resume(cpu->holder);
+		cpu->holder->source->resume(&cpu->holder->recording);
 }
 
 /* Told when it is over, by whoever sees that first. */
@@ -261,7 +261,7 @@ static bool skidded(const struct stream *stream, u32 trigger, struct pt_regs *re
 {
 	if (trigger != FLOWTAP_TRIGGER_OVERFLOW)
 		return false;
-	return !(stream->modes & (user_mode(regs) ? FLOWTAP_MODE_USER : FLOWTAP_MODE_KERNEL));
+	return !(stream->recording.modes & (user_mode(regs) ? FLOWTAP_MODE_USER : FLOWTAP_MODE_KERNEL));
 }
 
 void holder_trigger(struct tasks *tasks, u32 trigger, struct pt_regs *regs)
@@ -317,10 +317,11 @@ void holder_interrupt_done(void)
 	if (!stream || !stream->source->thaw)
 		return;
 	mode = regs && user_mode(regs) ? FLOWTAP_MODE_USER : FLOWTAP_MODE_KERNEL;
-	stream->source->thaw(stream, regs && stream->modes & mode ? instruction_pointer(regs) : 0);
+	stream->source->thaw(&stream->recording, regs && stream->recording.modes & mode ? instruction_pointer(regs) : 0);
 }
 
-void holder_interrupt(void)
+/* The AUX area of this CPU's source has reached the watermark, or is full. */
+static void full(void)
 {
 	struct cpu *cpu = this_cpu_ptr(&cpus);
 	struct stream *stream = cpu->holder;
@@ -426,9 +427,9 @@ void holder_executed(void)
 	if (cpu->holder && cpu->holder->source->collector) {
 		piece_executed(cpu->holder, cpu->entry);
 		go_on(cpu);
-	} else if (cpu->holder && cpu->holder->stacks) {
-		cpu->holder->source->pause(cpu->holder);
-		cpu->holder->source->start(cpu->holder, NULL, 0);
+	} else if (cpu->holder && cpu->holder->recording.stacks) {
+		cpu->holder->source->pause(&cpu->holder->recording);
+		cpu->holder->source->start(&cpu->holder->recording, NULL, 0);
 		go_on(cpu);
 	}
 	local_irq_restore(flags);
@@ -618,7 +619,7 @@ void holder_let_go(struct stream *stream)
 /* No user program runs on a CPU that is on its way: what was recorded until then is told. */
 static bool loses_offline(const struct stream *stream)
 {
-	return !stream->source->collector || stream->modes & FLOWTAP_MODE_KERNEL;
+	return !stream->source->collector || stream->recording.modes & FLOWTAP_MODE_KERNEL;
 }
 
 static void begin(u64 sources)
@@ -674,6 +675,7 @@ const struct source_user holder_source_user = {
 	.end = end,
 	.sleep = fall_asleep,
 	.wake = wake_up_again,
+	.full = full,
 };
 
 void holder_query(u32 cpu, struct flowtap_query *query)

@@ -65,8 +65,6 @@ void holder_executed(void);
 /* The current task may be traced from now on, or not any more by who excludes it. */
 void holder_task_here(void);
 void holder_interrupt_done(void);
-/* The source of this CPU has interrupted: its AUX area has reached the watermark, or is full. */
-void holder_interrupt(void);
 /* The timer of a stream with an AUX area. */
 void holder_tick(struct stream *stream);
 /* The stream that holds a CPU's source, for queries: its owner's pid in our namespace, name. */

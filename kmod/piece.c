@@ -13,13 +13,13 @@
 
 static bool strobes(const struct stream *stream)
 {
-	return stream->strobe_off_ns;
+	return stream->recording.ete.strobe_off_ns;
 }
 
 /* The strobe goes by the clock, so that short time slices do not change its duty. */
 static bool rests(const struct stream *stream, u64 now, u64 *left)
 {
-	const u64 on = stream->strobe_on_ns, period = on + stream->strobe_off_ns;
+	const u64 on = stream->recording.ete.strobe_on_ns, period = on + stream->recording.ete.strobe_off_ns;
 	u64 at;
 
 	div64_u64_rem(now, period, &at);
@@ -209,7 +209,7 @@ static u64 cut(struct stream *stream, struct entry *entry, bool stop)
 	bool written;
 	u64 size;
 
-	stream->source->collector->close(stream, stop, &collected);
+	stream->source->collector->close(&stream->recording, stop, &collected);
 	size = collected.size;
 	piece->faulted = collected.fault;
 	written = size && write_record(stream, entry, &collected);
@@ -234,7 +234,7 @@ static void look_what_came(struct stream *stream)
 	const u64 since = piece->spare_since;
 	struct collected collected = { 0 };
 
-	stream->source->collector->close(stream, true, &collected);
+	stream->source->collector->close(&stream->recording, true, &collected);
 	piece->spare_since = 0;
 	piece->faulted = collected.fault;
 	if (collected.fault)
@@ -251,7 +251,7 @@ static u64 end(struct stream *stream, struct entry *entry, bool stop)
 	if (stream->piece.spare_since)
 		look_what_came(stream);
 	else if (stop)
-		stream->source->collector->reset(stream);
+		stream->source->collector->reset(&stream->recording);
 	return 0;
 }
 
@@ -263,7 +263,7 @@ static int open_spare(struct stream *stream)
 
 	if (piece->lost_since && piece->lost_bytes == FLOWTAP_UNKNOWN)
 		return -ENOSPC;
-	error = stream->source->collector->open(stream, true);
+	error = stream->source->collector->open(&stream->recording, true);
 	if (!error)
 		piece->spare_since = ktime_get_raw_fast_ns();
 	return error;
@@ -276,7 +276,7 @@ static void open(struct stream *stream, struct entry *entry)
 	int error = -ENOSPC;
 
 	if (may_tell_lost(stream))
-		error = stream->source->collector->open(stream, false);
+		error = stream->source->collector->open(&stream->recording, false);
 	if (!error) {
 		tell_lost(stream, entry);
 		piece->since = ktime_get_raw_fast_ns();
@@ -289,14 +289,14 @@ static void open(struct stream *stream, struct entry *entry)
 		return;
 	lose(stream, ktime_get_raw_fast_ns(), error == -ENOSPC ?
 	     FLOWTAP_CAUSE_RING_FULL : FLOWTAP_CAUSE_HARDWARE, FLOWTAP_UNKNOWN);
-	stream->source->collector->reset(stream);
+	stream->source->collector->reset(&stream->recording);
 }
 
 /* The unit goes on where nothing was lost, so that its stream does. */
 static void reopen(struct stream *stream, struct entry *entry)
 {
 	if (stream->piece.lost_since)
-		stream->source->collector->reset(stream);
+		stream->source->collector->reset(&stream->recording);
 	open(stream, entry);
 }
 
@@ -362,7 +362,7 @@ static void begin_anew(struct stream *stream, struct entry *entry)
 
 void piece_executed(struct stream *stream, struct entry *entry)
 {
-	stream->source->pause(stream);
+	stream->source->pause(&stream->recording);
 	end(stream, entry, true);
 	name_piece(stream, entry);
 	announce(stream, entry);
@@ -372,7 +372,7 @@ void piece_executed(struct stream *stream, struct entry *entry)
 
 void piece_end(struct stream *stream, struct entry *entry)
 {
-	stream->source->pause(stream);
+	stream->source->pause(&stream->recording);
 	end(stream, entry, true);
 	tell_lost(stream, entry);
 	write_switch(stream, entry, FLOWTAP_MISC_OUT);
@@ -383,7 +383,7 @@ u32 piece_take(struct stream *stream, struct entry *entry)
 {
 	u64 size = 0;
 
-	stream->source->pause(stream);
+	stream->source->pause(&stream->recording);
 	if (stream->piece.since) {
 		size = cut(stream, entry, false);
 		reopen(stream, entry);
@@ -397,14 +397,14 @@ void piece_interrupted(struct stream *stream, struct entry *entry)
 {
 	struct piece *piece = &stream->piece;
 
-	stream->source->pause(stream);
+	stream->source->pause(&stream->recording);
 	if (!piece->since && !piece->spare_since)
 		return;
 	stream->output.stats.interrupts++;
 	end(stream, entry, false);
 	/* A fault that comes again and again is not to keep the CPU busy. */
 	if (piece->lost_since && piece->faulted)
-		stream->source->collector->reset(stream);
+		stream->source->collector->reset(&stream->recording);
 	else
 		reopen(stream, entry);
 	start_tick(stream);
@@ -415,7 +415,7 @@ void piece_tick(struct stream *stream, struct entry *entry)
 	struct piece *piece = &stream->piece;
 	u64 left;
 
-	stream->source->pause(stream);
+	stream->source->pause(&stream->recording);
 	if (strobes(stream) && rests(stream, ktime_get_mono_fast_ns(), &left) != piece->resting) {
 		begin_anew(stream, entry);
 	} else if (!piece->resting) {

@@ -19,8 +19,8 @@ static u16 interrupted(const struct stream *stream, struct pt_regs *regs)
 	if (!regs)
 		return 0;
 	if (user_mode(regs))
-		return stream->modes & FLOWTAP_MODE_USER ? FLOWTAP_MISC_USER : 0;
-	return stream->modes & FLOWTAP_MODE_KERNEL ? FLOWTAP_MISC_KERNEL : 0;
+		return stream->recording.modes & FLOWTAP_MODE_USER ? FLOWTAP_MISC_USER : 0;
+	return stream->recording.modes & FLOWTAP_MODE_KERNEL ? FLOWTAP_MISC_KERNEL : 0;
 }
 
 /* Once, until a sample has told. */
@@ -36,7 +36,7 @@ static void describe(struct stream *stream, struct entry *entry, u32 trigger, u3
 {
 	struct flowtap_thread thread = stream_name_task(stream, entry->task);
 
-	if (nr == stream->depth)
+	if (nr == stream->recording.depth)
 		note_wrapped(stream, entry);
 	entry->sequence += entry->loss ? 2 : 1;
 	*sample = (struct flowtap_record_sample){
@@ -45,11 +45,11 @@ static void describe(struct stream *stream, struct entry *entry, u32 trigger, u3
 		.header.size = sizeof(*sample) + nr * sizeof(struct flowtap_entry),
 		.time = ktime_get_raw_fast_ns(),
 		.sequence = entry->sequence,
-		.control = stream->control,
+		.control = stream->recording.control,
 		.cpu = stream->cpu,
 		.trigger = trigger,
 		.loss = entry->loss,
-		.depth = stream->depth,
+		.depth = stream->recording.depth,
 		.nr = nr,
 		.pid = thread.pid,
 		.tid = thread.tid,
@@ -75,7 +75,7 @@ static void put(struct stream *stream, struct entry *entry, u32 trigger, struct 
 	describe(stream, entry, trigger, nr, regs, &sample);
 	stream->output.stats.triggers++;
 	if (output_write(&stream->output, sample.time, &sample, sizeof(sample),
-			 scratch + stream->depth - nr, nr * sizeof(scratch[0]))) {
+			 scratch + stream->recording.depth - nr, nr * sizeof(scratch[0]))) {
 		entry->loss = 0;
 		entry->displaced = false;
 		stream->output.stats.samples++;
@@ -88,7 +88,7 @@ static void put(struct stream *stream, struct entry *entry, u32 trigger, struct 
 	/* Our own counter's overflow freezes on purpose; anything else was somebody else's. */
 	if (frozen && trigger != FLOWTAP_TRIGGER_OVERFLOW)
 		note_frozen(stream, entry);
-	else if (frozen && stream->breakpoints)
+	else if (frozen && stream->recording.breakpoints)
 		sample_note_loss(stream, entry, FLOWTAP_CAUSE_FROZEN);
 	entry->since = sample.time;
 }
@@ -96,8 +96,8 @@ static void put(struct stream *stream, struct entry *entry, u32 trigger, struct 
 u32 sample_take(struct stream *stream, struct entry *entry, u32 trigger, struct pt_regs *regs,
 		struct flowtap_entry *scratch)
 {
-	bool frozen = stream->source->pause(stream);
-	u32 nr = stream->source->drain(stream, scratch);
+	bool frozen = stream->source->pause(&stream->recording);
+	u32 nr = stream->source->drain(&stream->recording, scratch);
 
 	/* A CPU goes from task to task all the time, most have nothing to tell. */
 	if (nr || frozen || trigger != FLOWTAP_TRIGGER_SWITCH || !stream_is_wide(stream))
@@ -113,12 +113,12 @@ void sample_keep(struct stream *stream, struct entry *entry, bool frozen,
 		put(stream, entry, FLOWTAP_TRIGGER_SWITCH, NULL, true, scratch, nr);
 		return;
 	}
-	if (nr == stream->depth || nr > entry->room)
+	if (nr == stream->recording.depth || nr > entry->room)
 		note_wrapped(stream, entry);
 	nr = min(nr, entry->room);
-	memcpy(entry->history, scratch + stream->depth - nr, nr * sizeof(scratch[0]));
+	memcpy(entry->history, scratch + stream->recording.depth - nr, nr * sizeof(scratch[0]));
 	entry->nr = nr;
-	entry->control = stream->control;
+	entry->control = stream->recording.control;
 }
 
 void sample_start(struct stream *stream, struct entry *entry)
@@ -126,14 +126,14 @@ void sample_start(struct stream *stream, struct entry *entry)
 	u32 nr = entry->nr, skip = 0;
 
 	/* CPUs may differ in what they record and how much. */
-	if (nr && entry->control != stream->control) {
+	if (nr && entry->control != stream->recording.control) {
 		sample_note_loss(stream, entry, FLOWTAP_CAUSE_SWITCH);
 		nr = 0;
-	} else if (nr > stream->depth) {
+	} else if (nr > stream->recording.depth) {
 		note_wrapped(stream, entry);
-		skip = nr - stream->depth;
-		nr = stream->depth;
+		skip = nr - stream->recording.depth;
+		nr = stream->recording.depth;
 	}
-	stream->source->start(stream, entry->history + skip, nr);
+	stream->source->start(&stream->recording, entry->history + skip, nr);
 	entry->nr = 0;
 }

@@ -7,7 +7,7 @@
  */
 #include <linux/bits.h>
 
-#include "stream.h"
+#include "source.h"
 
 static u32 soft_online(void)
 {
@@ -25,7 +25,7 @@ static void soft_query(u32 cpu, struct flowtap_query *query)
 	query->ctr.data = GENMASK(31, 15) | GENMASK(3, 0);
 }
 
-static int soft_configure(struct stream *stream, const struct flowtap_configure *configure)
+static int soft_configure(struct recording *recording, const struct flowtap_configure *configure)
 {
 	u32 depth = configure->ctr.depth ?: FLOWTAP_DEPTH_MAX;
 
@@ -35,36 +35,36 @@ static int soft_configure(struct stream *stream, const struct flowtap_configure 
 		return -EOPNOTSUPP;
 	if (depth < 16 || depth > FLOWTAP_DEPTH_MAX || !is_power_of_2(depth))
 		return -EINVAL;
-	stream->depth = depth;
+	recording->depth = depth;
 	return 0;
 }
 
-static void soft_nothing(struct stream *stream)
+static void soft_nothing(struct recording *recording)
 {
 }
 
-static void soft_start(struct stream *stream, const struct flowtap_entry *entries, u32 nr)
+static void soft_start(struct recording *recording, const struct flowtap_entry *entries, u32 nr)
 {
 }
 
-static bool soft_stop(struct stream *stream)
+static bool soft_stop(struct recording *recording)
 {
 	return true;
 }
 
-static bool soft_pause(struct stream *stream)
+static bool soft_pause(struct recording *recording)
 {
 	return false;
 }
 
-static u32 soft_drain(struct stream *stream, struct flowtap_entry *entries)
+static u32 soft_drain(struct recording *recording, struct flowtap_entry *entries)
 {
-	u32 nr = stream->drained++ % (stream->depth + 1), i;
+	u32 nr = recording->drained++ % (recording->depth + 1), i;
 
-	if (nr == stream->depth)
-		stream->produced += stream->depth;
-	for (i = stream->depth - nr; i < stream->depth; i++) {
-		u64 n = stream->produced++;
+	if (nr == recording->depth)
+		recording->produced += recording->depth;
+	for (i = recording->depth - nr; i < recording->depth; i++) {
+		u64 n = recording->produced++;
 
 		entries[i].source = (0x10000 + 8 * n) | 1;
 		entries[i].target = 0x10004 + 8 * n;

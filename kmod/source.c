@@ -44,6 +44,11 @@ u64 source_mask(u32 cpu)
 	return mask;
 }
 
+void source_full(void)
+{
+	user->full();
+}
+
 bool source_thaws(void)
 {
 	u32 i;

@@ -12,7 +12,21 @@
 
 #define FLOWTAP_DEPTH_MAX	256
 
-struct stream;
+struct aux;
+
+/* What a source is to record for somebody, from `configure` on, and what it keeps for that. */
+struct recording {
+	u64 id;				/* never used again */
+	u32 modes;			/* FLOWTAP_MODE_ */
+	u32 depth;			/* entries */
+	u64 control;			/* sctrctl while it records */
+	bool breakpoints;		/* they stop it, too, some time before the trigger */
+	bool stacks;			/* what is recorded are call stacks, which samples leave there */
+	struct flowtap_ete_configure ete; /* complete */
+	struct aux *aux;		/* where a collector stores */
+	u64 produced;			/* the soft source's own counters */
+	u64 drained;
+};
 
 /* What a collector found. */
 struct collected {
@@ -34,11 +48,11 @@ struct collector {
 	 * the hardware; -EIO: it does not answer. spare: nothing is kept, there always is room; close
 	 * tells how much came.
 	 */
-	int (*open)(struct stream *stream, bool spare);
+	int (*open)(struct recording *recording, bool spare);
 	/* Ends that, all bytes are in memory. stop: what comes after the next open begins anew. */
-	void (*close)(struct stream *stream, bool stop, struct collected *collected);
+	void (*close)(struct recording *recording, bool stop, struct collected *collected);
 	/* The same for what is closed. */
-	void (*reset)(struct stream *stream);
+	void (*reset)(struct recording *recording);
 	/* Of the time stamps in what is collected. */
 	u64 (*counter)(void);
 };
@@ -63,8 +77,8 @@ struct source {
 	void (*recover)(void);
 	/* Fills the source's part of a query; any CPU may ask. */
 	void (*query)(u32 cpu, struct flowtap_query *query);
-	/* Checks the source's part and sets stream->depth and stream->control. */
-	int (*configure)(struct stream *stream, const struct flowtap_configure *configure);
+	/* Checks the source's part and sets recording->depth and recording->control. */
+	int (*configure)(struct recording *recording, const struct flowtap_configure *configure);
 
 	/*
 	 * start: an empty buffer, or these entries in it (oldest first). Recording begins with
@@ -72,22 +86,22 @@ struct source {
 	 * trace in it. stop: recording ends, the buffer is empty; true: it was not before. Called
 	 * while paused.
 	 */
-	void (*start)(struct stream *stream, const struct flowtap_entry *entries, u32 nr);
-	bool (*stop)(struct stream *stream);
+	void (*start)(struct recording *recording, const struct flowtap_entry *entries, u32 nr);
+	bool (*stop)(struct recording *recording);
 	/* True: recording had been stopped before, by an overflow or a breakpoint. */
-	bool (*pause)(struct stream *stream);
-	void (*resume)(struct stream *stream);
+	bool (*pause)(struct recording *recording);
+	void (*resume)(struct recording *recording);
 	/*
 	 * Takes all entries, oldest first, so that the newest is in entries[depth - 1], and empties
 	 * the buffer (but call stacks stay). How many. Called while paused.
 	 */
-	u32 (*drain)(struct stream *stream, struct flowtap_entry *entries);
+	u32 (*drain)(struct recording *recording, struct flowtap_entry *entries);
 	/*
 	 * An interrupt handler is done. If recording had been stopped (by an overflow of somebody
 	 * else's counter) it goes on now; ip: what the interrupt interrupted, 0 if that was not
 	 * recorded. NULL: cannot happen.
 	 */
-	void (*thaw)(struct stream *stream, u64 ip);
+	void (*thaw)(struct recording *recording, u64 ip);
 };
 
 /* What happens to a CPU with its sources: called there, interrupts off. */
@@ -98,6 +112,8 @@ struct source_user {
 	/* It goes into a state that may lose registers, and is back. */
 	void (*sleep)(void);
 	void (*wake)(void);
+	/* A collector's hardware has interrupted. */
+	void (*full)(void);
 };
 
 extern const struct source soft_source;
@@ -111,6 +127,8 @@ extern const struct source ete_source;
 /* The source that `cpu` has of this id (0: hardware first), or NULL and *reason. */
 const struct source *source_find(u32 id, u32 cpu, u32 *reason);
 u64 source_mask(u32 cpu);
+/* A source says so, on its CPU with interrupts off: its hardware has interrupted. */
+void source_full(void);
 /* A source of this architecture can be stopped by an interrupt, and goes on when that is done. */
 bool source_thaws(void);
 /*

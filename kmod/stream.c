@@ -95,7 +95,7 @@ static int check_support(const struct flowtap_configure *configure, const struct
 static bool ring_too_small(const struct stream *stream, const struct flowtap_configure *configure)
 {
 	u64 most = sizeof(struct flowtap_record_sample) + sizeof(struct flowtap_record_lost) +
-		   stream->depth * sizeof(struct flowtap_entry);
+		   stream->recording.depth * sizeof(struct flowtap_entry);
 
 	return ((u64)configure->ring_pages << PAGE_SHIFT) < most;
 }
@@ -153,8 +153,8 @@ static void reopen(struct work_struct *work)
 static bool keeps_histories(const struct stream *stream)
 {
 	return stream->source->restores && !stream_is_wide(stream) &&
-	       (stream->stacks || !(stream->triggers & FLOWTAP_TRIGGER_SWITCH)) &&
-	       !(stream->modes & FLOWTAP_MODE_KERNEL);
+	       (stream->recording.stacks || !(stream->triggers & FLOWTAP_TRIGGER_SWITCH)) &&
+	       !(stream->recording.modes & FLOWTAP_MODE_KERNEL);
 }
 
 /* The leader's set, or a new one. */
@@ -164,7 +164,7 @@ static int find_set(struct stream *stream, const struct flowtap_configure *confi
 	struct tasks *tasks;
 
 	if (!leader) {
-		tasks = tasks_new(configure, keeps_histories(stream) ? stream->depth : 0);
+		tasks = tasks_new(configure, keeps_histories(stream) ? stream->recording.depth : 0);
 		if (IS_ERR(tasks))
 			return PTR_ERR(tasks);
 		stream->tasks = tasks;
@@ -200,14 +200,15 @@ static void set_up(struct stream *stream, const struct flowtap_configure *config
 
 	INIT_LIST_HEAD(&stream->tasks_link);
 	INIT_LIST_HEAD(&stream->cpu_link);
-	stream->id = atomic64_inc_return(&ids);
+	stream->recording.id = atomic64_inc_return(&ids);
 	stream->cpu = configure->cpu;
 	stream->flags = configure->flags;
-	stream->modes = configure->modes;
+	stream->recording.modes = configure->modes;
 	stream->triggers = configure->triggers;
 	stream->timer_ns = configure->timer_ns;
 	stream->timer_left = configure->timer_ns;
 	output_init(&stream->output, configure);
+	stream->recording.aux = &stream->output.aux;
 	stream->everyone.loss = 1U << FLOWTAP_CAUSE_START;
 	stream->owner = get_pid(task_tgid(current));
 	get_task_comm(stream->owner_name, current);
@@ -233,7 +234,7 @@ static int open_event(struct stream *stream)
 static int prepare(struct stream *stream, const struct flowtap_configure *configure,
 		   struct stream *leader)
 {
-	int error = stream->source->configure(stream, configure);
+	int error = stream->source->configure(&stream->recording, configure);
 
 	if (error)
 		return error;

@@ -19,28 +19,17 @@
 
 struct stream {
 	const struct source *source;
-	u64 id;				/* never used again */
 	struct tasks *tasks;
 	struct pid *owner;
 	char owner_name[TASK_COMM_LEN];
 	u32 cpu;
-	u32 depth;
-	u64 control;			/* sctrctl while it records */
-	bool breakpoints;		/* they stop it, too, some time before the trigger */
-	bool stacks;			/* what it records are call stacks, which samples leave there */
 	u32 flags;
-	u32 modes;
 	u32 triggers;
 	u64 timer_ns;
 	u64 timer_left;			/* of timer_ns, when a task comes onto the CPU */
 	bool enabled;			/* READ_ONCE, WRITE_ONCE */
 	u64 enabled_since;		/* 0 while disabled */
 	u64 enabled_ns;
-	u64 produced;			/* the soft source's own counters */
-	u64 drained;
-	struct flowtap_ete_configure ete;	/* the source's own, complete */
-	u64 strobe_on_ns;		/* 0: always on */
-	u64 strobe_off_ns;
 	struct list_head tasks_link;	/* in tasks->streams */
 	struct list_head cpu_link;	/* in the CPU's list, oldest first */
 	bool attached;			/* it is, or was */
@@ -55,6 +44,7 @@ struct stream {
 	struct perf_event *event;	/* under group_lock */
 	struct work_struct reopen;	/* the event went away with its CPU */
 
+	struct recording recording;
 	struct output output;
 	struct piece piece;
 	struct charge charge;

@@ -16,7 +16,6 @@
 
 #include "aux.h"
 #include "compat.h"
-#include "holder.h"
 #include "source.h"
 #include "trbe.h"
 #include "trbe_registers.h"
@@ -57,7 +56,7 @@ static irqreturn_t interrupt(int irq, void *unused)
 	 * interrupt that was on its way then.
 	 */
 	if (read_sysreg_s(TRBSR) & SR_IRQ)
-		holder_interrupt();
+		source_full();
 	/* Nobody's: it would come for ever. */
 	if (read_sysreg_s(TRBSR) & SR_IRQ && !(read_sysreg_s(TRBLIMITR) & LIMITR_E)) {
 		write_sysreg_s(0, TRBSR);
