@@ -2,12 +2,10 @@
 #include <linux/perf_event.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
-#ifdef CONFIG_ARM64
-#include <asm/cpufeature.h>
-#endif
 
 #include "holder.h"
 #include "event.h"
+#include "machine.h"
 #include "stream.h"
 
 /* As in kernel/events/core.c: of a perf event that is stopped until the next tick. */
@@ -17,7 +15,7 @@
  * One that was made for a task. perf gives each of the task's children one like it: all of them are the
  * family of this, and go when it goes.
  */
-struct event {
+struct flowtap_event {
 	struct list_head link;		/* in tasks->events */
 	struct perf_event *perf;
 	struct tasks *tasks;
@@ -27,16 +25,6 @@ struct event {
 	bool left;			/* one of the family is not in the set any more; tasks->lock */
 	struct rcu_head rcu;
 };
-
-/* Of the hardware's counters. What they trigger writes to the ring, which an NMI must not. */
-static bool overflows_are_nmis(void)
-{
-#ifdef CONFIG_ARM64
-	return system_uses_irq_prio_masking();
-#else
-	return IS_ENABLED(CONFIG_X86);
-#endif
-}
 
 int event_check(const struct flowtap_configure *configure)
 {
@@ -52,10 +40,9 @@ int event_check(const struct flowtap_configure *configure)
 	default:
 		return -EINVAL;
 	}
-	/* Bit 0 turns what is excluded into the guests' modes. */
-	if (IS_ENABLED(CONFIG_RISCV) && (configure->event_config1 || configure->event_config2))
+	if ((configure->event_config1 || configure->event_config2) && !machine_config_is_harmless())
 		return -EOPNOTSUPP;
-	if (overflows_are_nmis() && configure->event_type != PERF_TYPE_SOFTWARE)
+	if (machine_overflows_are_nmis() && configure->event_type != PERF_TYPE_SOFTWARE)
 		return -EOPNOTSUPP;
 	/* perf takes the sign bit for a negative period. */
 	if (configure->period < EVENT_PERIOD_MIN || configure->period >> 63)
@@ -87,7 +74,7 @@ static void trigger(struct tasks *tasks, struct perf_event *perf, struct pt_regs
 
 static void overflow(struct perf_event *perf, struct perf_sample_data *data, struct pt_regs *regs)
 {
-	const struct event *event = perf->overflow_handler_context;
+	const struct flowtap_event *event = perf->overflow_handler_context;
 
 	trigger(event->tasks, perf, regs);
 }
@@ -103,10 +90,10 @@ static void overflow_cpu(struct perf_event *perf, struct perf_sample_data *data,
  * who has executed a program of somebody else's, off whom perf takes all events. Both are nobody's but
  * the current task's: its list is as long as it has made it.
  */
-struct event *event_of(const struct tasks *tasks, struct task_struct *task)
+struct flowtap_event *event_of(const struct tasks *tasks, struct task_struct *task)
 {
 	struct perf_event_context *context = READ_ONCE(task->perf_event_ctxp);
-	struct event *found = NULL;
+	struct flowtap_event *found = NULL;
 	struct perf_event *perf;
 	unsigned long flags;
 
@@ -114,7 +101,7 @@ struct event *event_of(const struct tasks *tasks, struct task_struct *task)
 		return NULL;
 	raw_spin_lock_irqsave(&context->lock, flags);
 	list_for_each_entry(perf, &context->event_list, event_entry) {
-		struct event *event = perf->overflow_handler_context;
+		struct flowtap_event *event = perf->overflow_handler_context;
 
 		if (perf->overflow_handler == overflow && event->tasks == tasks && !event->dead)
 			found = event;
@@ -123,12 +110,12 @@ struct event *event_of(const struct tasks *tasks, struct task_struct *task)
 	return found;
 }
 
-static bool has_heirs(const struct event *event)
+static bool has_heirs(const struct flowtap_event *event)
 {
 	return !list_empty(&event->perf->child_list);
 }
 
-void event_left(struct event *event)
+void event_left(struct flowtap_event *event)
 {
 	event->left = true;
 }
@@ -137,7 +124,7 @@ void event_left(struct event *event)
  * perf has let it count, that of the task; of a family of several the others' do not. See turn() about
  * forks.
  */
-void event_executed(struct event *event)
+void event_executed(struct flowtap_event *event)
 {
 	if (event->armed && !has_heirs(event))
 		WRITE_ONCE(event->on, true);
@@ -162,7 +149,7 @@ static struct perf_event_attr attributes(const struct flowtap_configure *configu
 	};
 }
 
-static void mark_dead(struct event *event, struct list_head *going)
+static void mark_dead(struct flowtap_event *event, struct list_head *going)
 {
 	unsigned long flags;
 
@@ -176,19 +163,19 @@ static void mark_dead(struct event *event, struct list_head *going)
 /* Whoever had one of them, by inheritance or not, has none any more. */
 static void forget_dead(struct tasks *tasks)
 {
-	struct entry *entry;
+	struct flowtap_member *member;
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&tasks->lock, flags);
-	list_for_each_entry(entry, &tasks->entries, link)
-		if (entry->event && entry->event->dead)
-			WRITE_ONCE(entry->event, NULL);
+	list_for_each_entry(member, &tasks->members, link)
+		if (member->event && member->event->dead)
+			WRITE_ONCE(member->event, NULL);
 	raw_spin_unlock_irqrestore(&tasks->lock, flags);
 }
 
 static void release(struct tasks *tasks, struct list_head *going)
 {
-	struct event *event, *next;
+	struct flowtap_event *event, *next;
 
 	if (list_empty(going))
 		return;
@@ -200,7 +187,7 @@ static void release(struct tasks *tasks, struct list_head *going)
 }
 
 /* perf lets go of an event when its task ends. What children inherited from it goes on. */
-static bool ended(const struct event *event)
+static bool ended(const struct flowtap_event *event)
 {
 	return READ_ONCE(event->perf->state) <= PERF_EVENT_STATE_EXIT;
 }
@@ -226,7 +213,7 @@ static bool armed(const struct tasks *tasks)
  * it. A fork is before this, and then its child is seen, or after it, and then its child has this state:
  * perf does both under the lock of the task's events.
  */
-static bool turn(struct event *event, bool on)
+static bool turn(struct flowtap_event *event, bool on)
 {
 	if ((!on && event->armed != armed(event->tasks)) || has_heirs(event))
 		return false;
@@ -238,7 +225,7 @@ static bool turn(struct event *event, bool on)
 	return !has_heirs(event);
 }
 
-static bool as_it_should_be(struct event *event, bool on)
+static bool as_it_should_be(struct flowtap_event *event, bool on)
 {
 	if (event->left || (ended(event) && !has_heirs(event)))
 		return false;
@@ -247,12 +234,12 @@ static bool as_it_should_be(struct event *event, bool on)
 	return turn(event, on);
 }
 
-/* Its entry has none. -errno of perf. */
+/* Its member has none. -errno of perf. */
 static int make(struct tasks *tasks, struct task_struct *task)
 {
 	struct perf_event_attr attr = attributes(&tasks->configure);
-	struct event *event = kzalloc(sizeof(*event), GFP_KERNEL_ACCOUNT);
-	struct entry *entry;
+	struct flowtap_event *event = kzalloc(sizeof(*event), GFP_KERNEL_ACCOUNT);
+	struct flowtap_member *member;
 	unsigned long flags;
 	int error;
 
@@ -275,9 +262,9 @@ static int make(struct tasks *tasks, struct task_struct *task)
 	list_add(&event->link, &tasks->events);
 	rcu_read_lock();
 	raw_spin_lock_irqsave(&tasks->lock, flags);
-	entry = tasks_find(tasks, task);
-	if (entry)
-		WRITE_ONCE(entry->event, event);
+	member = tasks_find(tasks, task);
+	if (member)
+		WRITE_ONCE(member->event, event);
 	else
 		event->left = true;
 	raw_spin_unlock_irqrestore(&tasks->lock, flags);
@@ -300,16 +287,16 @@ int event_add(struct tasks *tasks, struct task_struct *task)
 static u32 without(struct tasks *tasks, struct task_struct **last,
 		   struct task_struct *found[AT_ONCE])
 {
-	struct entry *entry;
+	struct flowtap_member *member;
 	u32 n = 0;
 
 	rcu_read_lock();
-	entry = *last ? tasks_find(tasks, *last) : NULL;
-	entry = entry ?: list_entry(&tasks->entries, struct entry, link);
-	list_for_each_entry_continue_rcu(entry, &tasks->entries, link) {
-		if (READ_ONCE(entry->event) || entry->uncounted || entry->task->flags & PF_EXITING)
+	member = *last ? tasks_find(tasks, *last) : NULL;
+	member = member ?: list_entry(&tasks->members, struct flowtap_member, link);
+	list_for_each_entry_continue_rcu(member, &tasks->members, link) {
+		if (READ_ONCE(member->event) || member->uncounted || member->task->flags & PF_EXITING)
 			continue;
-		found[n++] = get_task_struct(entry->task);
+		found[n++] = get_task_struct(member->task);
 		if (n == AT_ONCE)
 			break;
 	}
@@ -323,12 +310,12 @@ static u32 without(struct tasks *tasks, struct task_struct **last,
 /* No event of this task ever triggers: told, and not tried again. */
 static void give_up(struct tasks *tasks, struct task_struct *task)
 {
-	struct entry *entry;
+	struct flowtap_member *member;
 
 	rcu_read_lock();
-	entry = tasks_find(tasks, task);
-	if (entry)
-		entry->uncounted = true;
+	member = tasks_find(tasks, task);
+	if (member)
+		member->uncounted = true;
 	holder_tell(tasks, task, ktime_get_raw_fast_ns(), FLOWTAP_CAUSE_MEMORY);
 	rcu_read_unlock();
 }
@@ -336,7 +323,7 @@ static void give_up(struct tasks *tasks, struct task_struct *task)
 void event_sync(struct tasks *tasks)
 {
 	struct task_struct *found[AT_ONCE];
-	struct event *event, *next;
+	struct flowtap_event *event, *next;
 	bool on = wanted(tasks);
 	struct task_struct *last = NULL;
 	LIST_HEAD(going);
@@ -367,7 +354,7 @@ void event_sync(struct tasks *tasks)
 
 void event_release(struct tasks *tasks)
 {
-	struct event *event, *next;
+	struct flowtap_event *event, *next;
 	LIST_HEAD(going);
 
 	list_for_each_entry_safe(event, next, &tasks->events, link)

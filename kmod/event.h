@@ -5,7 +5,7 @@
 
 #include <linux/flowtap.h>
 
-struct event;
+struct flowtap_event;
 struct stream;
 struct task_struct;
 struct tasks;
@@ -14,7 +14,7 @@ struct tasks;
 
 /* -EINVAL, -EOPNOTSUPP for what CONFIGURE may not ask for. */
 int event_check(const struct flowtap_configure *configure);
-/* Makes one for a task that has an entry without one, under group_lock. -errno of perf. */
+/* Makes one for a task that has a member without one, under group_lock. -errno of perf. */
 int event_add(struct tasks *tasks, struct task_struct *task);
 /*
  * The set's events are as they should be: each task has one, made for it or inherited, and nobody else
@@ -29,11 +29,11 @@ void event_release(struct tasks *tasks);
  * Under tasks->lock and RCU, from the hooks. event_of: that which a task that is forked, or executes
  * a program, has of this set; NULL: none.
  */
-struct event *event_of(const struct tasks *tasks, struct task_struct *task);
+struct flowtap_event *event_of(const struct tasks *tasks, struct task_struct *task);
 /* One of those who have it is not in the set any more: event_sync will release it. */
-void event_left(struct event *event);
+void event_left(struct flowtap_event *event);
 /* One of those who have it executes a program by which the set is enabled. */
-void event_executed(struct event *event);
+void event_executed(struct flowtap_event *event);
 
 /*
  * The event of a CPU-wide stream, under group_lock. open: anew, counting if the stream is enabled;

@@ -11,10 +11,10 @@
 #include "stream.h"
 #include "timer.h"
 
-struct cpu {
+struct flowtap_cpu {
 	struct list_head streams;	/* changed under cpus_lock, read under RCU */
 	struct stream *holder;		/* belongs to the CPU, interrupts off */
-	struct entry *entry;		/* the current task's, in holder->tasks */
+	struct flowtap_member *member;		/* the current task's, in holder->tasks */
 	u64 sources;			/* bit FLOWTAP_SOURCE_x: usable; 0: offline */
 	bool asleep;			/* on the way into a state that may lose registers */
 	struct flowtap_entry *scratch;	/* FLOWTAP_DEPTH_MAX */
@@ -24,7 +24,7 @@ struct cpu {
 #define AS_ASKED	(1U << FLOWTAP_CAUSE_START | 1U << FLOWTAP_CAUSE_STROBE | \
 			 1U << FLOWTAP_CAUSE_EXCLUDED)
 
-static DEFINE_PER_CPU(struct cpu, cpus);
+static DEFINE_PER_CPU(struct flowtap_cpu, cpus);
 static DEFINE_MUTEX(cpus_lock);
 
 static u64 switches_of(const struct task_struct *task)
@@ -33,34 +33,34 @@ static u64 switches_of(const struct task_struct *task)
 }
 
 /* `running`: it has been on the CPU for a while, which nothing recorded and no switch tells. */
-static bool missed_some(const struct stream *stream, const struct entry *entry, bool running)
+static bool missed_some(const struct stream *stream, const struct flowtap_member *member, bool running)
 {
 	/* Whoever stopped a CPU-wide stream has noted why. */
-	if (!entry->ran || stream_is_wide(stream) || entry->displaced_since)
+	if (!member->ran || stream_is_wide(stream) || member->displaced_since)
 		return false;
-	return running || entry->switches != switches_of(entry->task);
+	return running || member->switches != switches_of(member->task);
 }
 
-static void hold(struct cpu *cpu, struct stream *stream, struct entry *entry, bool running)
+static void hold(struct flowtap_cpu *cpu, struct stream *stream, struct flowtap_member *member, bool running)
 {
 	u32 disables = READ_ONCE(stream->tasks->disables);
 
 	WRITE_ONCE(cpu->holder, stream);
-	cpu->entry = entry;
-	if (missed_some(stream, entry, running)) {
-		sample_note_loss(stream, entry, !running && entry->disables == disables ?
+	cpu->member = member;
+	if (missed_some(stream, member, running)) {
+		sample_note_loss(stream, member, !running && member->disables == disables ?
 				 FLOWTAP_CAUSE_NO_STREAM : FLOWTAP_CAUSE_DISABLED);
-		entry->nr = 0;
+		member->nr = 0;
 	}
-	entry->ran = false;
-	entry->disables = disables;
-	if (!entry->since)
-		entry->since = ktime_get_raw_fast_ns();
+	member->ran = false;
+	member->disables = disables;
+	if (!member->since)
+		member->since = ktime_get_raw_fast_ns();
 	stream->output.stats.switches++;
 	if (stream->source->collector)
-		piece_begin(stream, entry);
+		piece_begin(stream, member);
 	else
-		sample_start(stream, entry);
+		sample_start(stream, member);
 	if (stream->timer_ns)
 		timer_start_in(&stream->timer, stream->timer_left);
 }
@@ -91,86 +91,86 @@ enum leaving {
 };
 
 /* Entries become a sample, are kept, or are lost by this cause. */
-static void release_entries(struct cpu *cpu, enum leaving leaving, u32 cause)
+static void release_entries(struct flowtap_cpu *cpu, enum leaving leaving, u32 cause)
 {
 	struct stream *stream = cpu->holder;
-	struct entry *entry = cpu->entry;
+	struct flowtap_member *member = cpu->member;
 	bool flush = leaving != LEAVING_AT_ONCE && flushes(stream);
-	bool keep = leaving == LEAVING_FOR_NOW && entry->room && (stream->recording.stacks || !flush);
+	bool keep = leaving == LEAVING_FOR_NOW && member->room && (stream->recording.stacks || !flush);
 	/* A sample takes nothing off a call stack: it is lost where it is wanted again. */
 	bool lose = stream->recording.stacks ? leaving == LEAVING_FOR_NOW && !keep : !flush && !keep;
 	bool frozen = !flush && stream->source->pause(&stream->recording);
 	u32 nr = 0;
 
 	if (flush)
-		nr = sample_take(stream, entry, FLOWTAP_TRIGGER_SWITCH, NULL, cpu->scratch);
+		nr = sample_take(stream, member, FLOWTAP_TRIGGER_SWITCH, NULL, cpu->scratch);
 	else if (keep)
 		nr = stream->source->drain(&stream->recording, cpu->scratch);
 	if (keep)
-		sample_keep(stream, entry, frozen, cpu->scratch, nr);
+		sample_keep(stream, member, frozen, cpu->scratch, nr);
 	if ((stream->source->stop(&stream->recording) || frozen || leaving == LEAVING_AT_ONCE) && lose)
-		sample_note_loss(stream, entry, cause);
+		sample_note_loss(stream, member, cause);
 }
 
 /* Nobody holds the source then. cause: of the loss, if something is dropped. */
-static void release(struct cpu *cpu, enum leaving leaving, u32 cause)
+static void release(struct flowtap_cpu *cpu, enum leaving leaving, u32 cause)
 {
 	struct stream *stream = cpu->holder;
-	struct entry *entry = cpu->entry;
+	struct flowtap_member *member = cpu->member;
 
 	if (!stream->source->collector) {
 		release_entries(cpu, leaving, cause);
 	} else {
 		/* All that was recorded is told; a loss is what comes until the next time. */
-		piece_end(stream, entry);
+		piece_end(stream, member);
 		/* Whether a task runs while its stream is disabled is seen when it is back. */
 		if (leaving == LEAVING_AT_ONCE &&
 		    (cause != FLOWTAP_CAUSE_DISABLED || stream_is_wide(stream)))
-			sample_note_loss(stream, entry, cause);
+			sample_note_loss(stream, member, cause);
 	}
 	/* The way to sleep and back is the kernel's. */
 	if (cause == FLOWTAP_CAUSE_OFFLINE && stream->recording.modes & FLOWTAP_MODE_KERNEL)
-		sample_note_loss(stream, entry, cause);
+		sample_note_loss(stream, member, cause);
 	if (stream->timer_ns)
 		stop_timer(stream);
-	entry->switches = switches_of(entry->task);
-	entry->ran = true;
+	member->switches = switches_of(member->task);
+	member->ran = true;
 	WRITE_ONCE(cpu->holder, NULL);
-	cpu->entry = NULL;
+	cpu->member = NULL;
 }
 
 /* Whoever is on the CPU is recorded from here on. */
-static void go_on(const struct cpu *cpu)
+static void go_on(const struct flowtap_cpu *cpu)
 {
 	if (cpu->holder)
 		cpu->holder->source->resume(&cpu->holder->recording);
 }
 
 /* Told when it is over, by whoever sees that first. */
-static void displace_piece(struct stream *stream, struct entry *entry)
+static void displace_piece(struct stream *stream, struct flowtap_member *member)
 {
-	if (!cmpxchg(&entry->displaced_since, 0, ktime_get_raw_fast_ns()))
-		sample_note_loss(stream, entry, FLOWTAP_CAUSE_DISPLACED);
+	if (!cmpxchg(&member->displaced_since, 0, ktime_get_raw_fast_ns()))
+		sample_note_loss(stream, member, FLOWTAP_CAUSE_DISPLACED);
 	WRITE_ONCE(stream->tasks->displacements, true);
-	entry->switches = switches_of(entry->task);
-	entry->ran = true;
+	member->switches = switches_of(member->task);
+	member->ran = true;
 }
 
 /* Told once, until the task has its next sample. */
-static void displace(struct stream *stream, struct entry *entry)
+static void displace(struct stream *stream, struct flowtap_member *member)
 {
 	if (stream->source->collector) {
-		displace_piece(stream, entry);
+		displace_piece(stream, member);
 		return;
 	}
-	if (!entry->displaced) {
-		sample_note_loss(stream, entry, FLOWTAP_CAUSE_DISPLACED);
-		stream_write_gap(stream, entry->task, entry->since, FLOWTAP_CAUSE_DISPLACED);
+	if (!member->displaced) {
+		sample_note_loss(stream, member, FLOWTAP_CAUSE_DISPLACED);
+		stream_write_gap(stream, member->task, member->since, FLOWTAP_CAUSE_DISPLACED);
 	}
-	entry->displaced = true;
+	member->displaced = true;
 	/* What it runs from now on is accounted for, and what it ran before is too old. */
-	entry->ran = false;
-	entry->nr = 0;
+	member->ran = false;
+	member->nr = 0;
 }
 
 /* Under RCU. Only of a CPU-wide stream. */
@@ -187,7 +187,7 @@ static void note_excluded(struct stream *stream)
 }
 
 /* NULL: it is not to be recorded. */
-static struct entry *entry_of(struct stream *stream, struct task_struct *task)
+static struct flowtap_member *member_of(struct stream *stream, struct task_struct *task)
 {
 	if (!stream_is_wide(stream))
 		return tasks_find(stream->tasks, task);
@@ -204,10 +204,10 @@ static struct entry *entry_of(struct stream *stream, struct task_struct *task)
  * `task` is on this CPU now: the first stream that wants it gets the source, others a loss. A
  * CPU-wide stream is the first in the list.
  */
-static void claim(struct cpu *cpu, struct task_struct *task, bool running)
+static void claim(struct flowtap_cpu *cpu, struct task_struct *task, bool running)
 {
 	struct stream *stream;
-	struct entry *entry;
+	struct flowtap_member *member;
 
 	if (!cpu->sources || cpu->asleep)
 		return;
@@ -217,19 +217,19 @@ static void claim(struct cpu *cpu, struct task_struct *task, bool running)
 			continue;
 		if (!(cpu->sources & 1ULL << stream->source->id))
 			continue;
-		entry = entry_of(stream, task);
-		if (!entry)
+		member = member_of(stream, task);
+		if (!member)
 			continue;
 		if (cpu->holder)
-			displace(stream, entry);
+			displace(stream, member);
 		else
-			hold(cpu, stream, entry, running);
+			hold(cpu, stream, member, running);
 	}
 	rcu_read_unlock();
 }
 
 /* Streams came or went, or the current task's: one may get the source, others are displaced. */
-static void look_again(struct cpu *cpu)
+static void look_again(struct flowtap_cpu *cpu)
 {
 	bool held = cpu->holder;
 
@@ -240,7 +240,7 @@ static void look_again(struct cpu *cpu)
 
 void holder_switch(struct task_struct *previous, struct task_struct *next)
 {
-	struct cpu *cpu = this_cpu_ptr(&cpus);
+	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
 
 	if (cpu->holder)
 		release(cpu, LEAVING_FOR_NOW, FLOWTAP_CAUSE_SWITCH);
@@ -249,11 +249,11 @@ void holder_switch(struct task_struct *previous, struct task_struct *next)
 	go_on(cpu);
 }
 
-static u32 take(struct cpu *cpu, u32 trigger, struct pt_regs *regs)
+static u32 take(struct flowtap_cpu *cpu, u32 trigger, struct pt_regs *regs)
 {
 	if (cpu->holder->source->collector)
-		return piece_take(cpu->holder, cpu->entry);
-	return sample_take(cpu->holder, cpu->entry, trigger, regs, cpu->scratch);
+		return piece_take(cpu->holder, cpu->member);
+	return sample_take(cpu->holder, cpu->member, trigger, regs, cpu->scratch);
 }
 
 /* An overflow may come late, when the program has left the modes that are recorded. */
@@ -266,13 +266,13 @@ static bool skidded(const struct stream *stream, u32 trigger, struct pt_regs *re
 
 void holder_trigger(struct tasks *tasks, u32 trigger, struct pt_regs *regs)
 {
-	struct cpu *cpu = this_cpu_ptr(&cpus);
+	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
 	struct stream *stream = cpu->holder;
-	struct entry *entry;
+	struct flowtap_member *member;
 
 	if (!stream)
 		return;
-	if (stream->tasks == tasks && cpu->entry->task == current) {
+	if (stream->tasks == tasks && cpu->member->task == current) {
 		if (skidded(stream, trigger, regs)) {
 			/* Its entries stay for the next trigger. */
 			stream->output.stats.losses[FLOWTAP_CAUSE_SKID]++;
@@ -287,29 +287,29 @@ void holder_trigger(struct tasks *tasks, u32 trigger, struct pt_regs *regs)
 		if (stream->tasks != tasks || stream_is_wide(stream) ||
 		    !READ_ONCE(stream->enabled))
 			continue;
-		entry = tasks_find(tasks, current);
+		member = tasks_find(tasks, current);
 		/* One that ran has just been let go: the event counted the switch itself. */
-		if (entry && !entry->ran)
-			displace(stream, entry);
+		if (member && !member->ran)
+			displace(stream, member);
 	}
 	rcu_read_unlock();
 }
 
 void holder_throttled(struct tasks *tasks)
 {
-	struct cpu *cpu = this_cpu_ptr(&cpus);
+	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
 	struct stream *stream = cpu->holder;
 
 	if (!stream || stream->tasks != tasks)
 		return;
 	stream->output.stats.losses[FLOWTAP_CAUSE_THROTTLED]++;
-	stream_write_gap(stream, cpu->entry->task, ktime_get_raw_fast_ns(),
+	stream_write_gap(stream, cpu->member->task, ktime_get_raw_fast_ns(),
 			 FLOWTAP_CAUSE_THROTTLED);
 }
 
 void holder_interrupt_done(void)
 {
-	struct cpu *cpu = this_cpu_ptr(&cpus);
+	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
 	struct stream *stream = cpu->holder;
 	struct pt_regs *regs = get_irq_regs();
 	u32 mode;
@@ -323,22 +323,22 @@ void holder_interrupt_done(void)
 /* The AUX area of this CPU's source has reached the watermark, or is full. */
 static void full(void)
 {
-	struct cpu *cpu = this_cpu_ptr(&cpus);
+	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
 	struct stream *stream = cpu->holder;
 
 	if (!stream || !stream->source->collector)
 		return;
-	piece_interrupted(stream, cpu->entry);
+	piece_interrupted(stream, cpu->member);
 	go_on(cpu);
 }
 
 void holder_tick(struct stream *stream)
 {
-	struct cpu *cpu = this_cpu_ptr(&cpus);
+	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
 
 	if (cpu->holder != stream)
 		return;
-	piece_tick(stream, cpu->entry);
+	piece_tick(stream, cpu->member);
 	go_on(cpu);
 }
 
@@ -377,55 +377,55 @@ void holder_tell(struct tasks *tasks, struct task_struct *task, u64 since, u32 c
 }
 
 /* What no AUX record will tell any more. */
-static void tell_rest(struct tasks *tasks, struct entry *entry, u32 cause)
+static void tell_rest(struct tasks *tasks, struct flowtap_member *member, u32 cause)
 {
-	u32 causes = entry->loss & ~(entry->told | AS_ASKED | 1U << FLOWTAP_CAUSE_DISPLACED);
-	u64 displaced = xchg(&entry->displaced_since, 0);
+	u32 causes = member->loss & ~(member->told | AS_ASKED | 1U << FLOWTAP_CAUSE_DISPLACED);
+	u64 displaced = xchg(&member->displaced_since, 0);
 
 	if (displaced)
-		holder_tell(tasks, entry->task, displaced, FLOWTAP_CAUSE_DISPLACED);
-	else if (!entry->since)
+		holder_tell(tasks, member->task, displaced, FLOWTAP_CAUSE_DISPLACED);
+	else if (!member->since)
 		/* No stream ever had it. */
 		causes |= 1U << FLOWTAP_CAUSE_NO_STREAM;
 	for (; causes; causes &= causes - 1)
-		holder_tell(tasks, entry->task, entry->since, __ffs(causes));
+		holder_tell(tasks, member->task, member->since, __ffs(causes));
 	if (cause == FLOWTAP_CAUSE_EXEC)
-		holder_tell(tasks, entry->task, ktime_get_raw_fast_ns(), cause);
+		holder_tell(tasks, member->task, ktime_get_raw_fast_ns(), cause);
 }
 
-void holder_task_gone(struct tasks *tasks, struct entry *entry, u32 cause)
+void holder_task_gone(struct tasks *tasks, struct flowtap_member *member, u32 cause)
 {
 	unsigned long flags;
-	struct cpu *cpu;
+	struct flowtap_cpu *cpu;
 
 	local_irq_save(flags);
 	cpu = this_cpu_ptr(&cpus);
-	if (cpu->entry == entry)
+	if (cpu->member == member)
 		release(cpu, LEAVING_FOR_EVER, cause);
-	else if (entry->ran && !entry->displaced_since)
+	else if (member->ran && !member->displaced_since)
 		/* It has run since, where nothing recorded it. */
-		entry->loss |= 1U << FLOWTAP_CAUSE_NO_STREAM;
+		member->loss |= 1U << FLOWTAP_CAUSE_NO_STREAM;
 	local_irq_restore(flags);
 	if (tasks->pieces) {
-		tell_rest(tasks, entry, cause);
+		tell_rest(tasks, member, cause);
 		return;
 	}
-	if (entry->loss & 1U << FLOWTAP_CAUSE_NO_STREAM && cause == FLOWTAP_CAUSE_SWITCH)
+	if (member->loss & 1U << FLOWTAP_CAUSE_NO_STREAM && cause == FLOWTAP_CAUSE_SWITCH)
 		cause = FLOWTAP_CAUSE_NO_STREAM;
 	/* No sample will follow to tell of what was lost at the end. */
-	if (entry->loss)
-		holder_tell(tasks, entry->task, entry->since, cause);
+	if (member->loss)
+		holder_tell(tasks, member->task, member->since, cause);
 }
 
 void holder_executed(void)
 {
 	unsigned long flags;
-	struct cpu *cpu;
+	struct flowtap_cpu *cpu;
 
 	local_irq_save(flags);
 	cpu = this_cpu_ptr(&cpus);
 	if (cpu->holder && cpu->holder->source->collector) {
-		piece_executed(cpu->holder, cpu->entry);
+		piece_executed(cpu->holder, cpu->member);
 		go_on(cpu);
 	} else if (cpu->holder && cpu->holder->recording.stacks) {
 		cpu->holder->source->pause(&cpu->holder->recording);
@@ -436,7 +436,7 @@ void holder_executed(void)
 }
 
 /* The CPU-wide stream of a CPU, or NULL. Under cpus_lock or RCU. */
-static struct stream *wide_of(struct cpu *cpu)
+static struct stream *wide_of(struct flowtap_cpu *cpu)
 {
 	struct stream *first = list_first_or_null_rcu(&cpu->streams, struct stream, cpu_link);
 
@@ -447,7 +447,7 @@ static struct stream *wide_of(struct cpu *cpu)
  * A CPU-wide stream was enabled, or who runs is its again: whoever has the source has it no more.
  * Or it has it, and is not to any more.
  */
-static void make_way(struct cpu *cpu)
+static void make_way(struct flowtap_cpu *cpu)
 {
 	struct stream *wide;
 	bool wanted;
@@ -465,7 +465,7 @@ static void make_way(struct cpu *cpu)
 void holder_task_here(void)
 {
 	unsigned long flags;
-	struct cpu *cpu;
+	struct flowtap_cpu *cpu;
 
 	local_irq_save(flags);
 	cpu = this_cpu_ptr(&cpus);
@@ -477,24 +477,24 @@ void holder_task_here(void)
 }
 
 /* The task may be displaced nowhere any more: whoever looks first tells. */
-static void tell_displaced(struct entry *entry, void *argument)
+static void tell_displaced(struct flowtap_member *member, void *argument)
 {
 	struct stream *stream = argument;
-	u64 since = READ_ONCE(entry->displaced_since);
+	u64 since = READ_ONCE(member->displaced_since);
 
-	if (since && cmpxchg(&entry->displaced_since, since, 0) == since)
-		stream_write_gap(stream, entry->task, since, FLOWTAP_CAUSE_DISPLACED);
+	if (since && cmpxchg(&member->displaced_since, since, 0) == since)
+		stream_write_gap(stream, member->task, since, FLOWTAP_CAUSE_DISPLACED);
 }
 
 static void reconsider(void *argument)
 {
-	struct cpu *cpu = this_cpu_ptr(&cpus);
+	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
 	struct stream *stream = argument;
 
 	if (cpu->holder == stream && !READ_ONCE(stream->enabled))
 		release(cpu, LEAVING_AT_ONCE, FLOWTAP_CAUSE_DISABLED);
-	else if (cpu->holder == stream && smp_load_acquire(&cpu->entry->gone))
-		release(cpu, cpu->entry->ended ? LEAVING_FOR_EVER : LEAVING_AT_ONCE,
+	else if (cpu->holder == stream && smp_load_acquire(&cpu->member->gone))
+		release(cpu, cpu->member->ended ? LEAVING_FOR_EVER : LEAVING_AT_ONCE,
 			FLOWTAP_CAUSE_DISABLED);
 	if (!READ_ONCE(stream->enabled) && xchg(&stream->tasks->displacements, false))
 		tasks_each(stream->tasks, tell_displaced, stream);
@@ -525,11 +525,11 @@ struct question {
 	bool yes;
 };
 
-static void ask(struct entry *entry, void *argument)
+static void ask(struct flowtap_member *member, void *argument)
 {
 	struct question *question = argument;
 
-	question->yes |= holder_may_have(question->stream, entry->task);
+	question->yes |= holder_may_have(question->stream, member->task);
 }
 
 bool holder_may_have_any(struct stream *stream)
@@ -557,7 +557,7 @@ struct snapshot {
 
 static void snapshot(void *argument)
 {
-	struct cpu *cpu = this_cpu_ptr(&cpus);
+	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
 	struct snapshot *request = argument;
 
 	if (cpu->holder != request->stream)
@@ -578,7 +578,7 @@ u32 holder_snapshot(struct stream *stream)
 
 int holder_attach(struct stream *stream)
 {
-	struct cpu *cpu = per_cpu_ptr(&cpus, stream->cpu);
+	struct flowtap_cpu *cpu = per_cpu_ptr(&cpus, stream->cpu);
 	int error = 0;
 
 	mutex_lock(&cpus_lock);
@@ -594,7 +594,7 @@ int holder_attach(struct stream *stream)
 
 static void let_go(void *argument)
 {
-	struct cpu *cpu = this_cpu_ptr(&cpus);
+	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
 
 	if (cpu->holder == argument)
 		release(cpu, LEAVING_AT_ONCE, FLOWTAP_CAUSE_DISABLED);
@@ -624,7 +624,7 @@ static bool loses_offline(const struct stream *stream)
 
 static void begin(u64 sources)
 {
-	struct cpu *cpu = this_cpu_ptr(&cpus);
+	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
 	struct stream *stream;
 
 	cpu->sources = sources;
@@ -643,7 +643,7 @@ static void begin(u64 sources)
 
 static void end(void)
 {
-	struct cpu *cpu = this_cpu_ptr(&cpus);
+	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
 
 	cpu->sources = 0;
 	if (cpu->holder)
@@ -652,7 +652,7 @@ static void end(void)
 
 static void fall_asleep(void)
 {
-	struct cpu *cpu = this_cpu_ptr(&cpus);
+	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
 
 	cpu->asleep = true;
 	if (cpu->holder)
@@ -661,7 +661,7 @@ static void fall_asleep(void)
 
 static void wake_up_again(void)
 {
-	struct cpu *cpu = this_cpu_ptr(&cpus);
+	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
 
 	cpu->asleep = false;
 	if (!cpu->holder) {
@@ -680,7 +680,7 @@ const struct source_user holder_source_user = {
 
 void holder_query(u32 cpu, struct flowtap_query *query)
 {
-	struct cpu *state = &per_cpu(cpus, cpu);
+	struct flowtap_cpu *state = &per_cpu(cpus, cpu);
 	struct stream *stream;
 
 	rcu_read_lock();
@@ -700,7 +700,7 @@ int holder_init(void)
 	u32 cpu;
 
 	for_each_possible_cpu(cpu) {
-		struct cpu *this = &per_cpu(cpus, cpu);
+		struct flowtap_cpu *this = &per_cpu(cpus, cpu);
 
 		INIT_LIST_HEAD(&this->streams);
 		this->scratch = kcalloc_node(FLOWTAP_DEPTH_MAX, sizeof(this->scratch[0]),

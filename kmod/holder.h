@@ -9,7 +9,7 @@
 
 #include <linux/types.h>
 
-struct entry;
+struct flowtap_member;
 struct flowtap_query;
 struct source_user;
 struct pt_regs;
@@ -51,7 +51,7 @@ void holder_trigger(struct tasks *tasks, u32 trigger, struct pt_regs *regs);
 void holder_throttled(struct tasks *tasks);
 void holder_switch(struct task_struct *previous, struct task_struct *next);
 /* The current task is no longer traced by this set (it ends, or executed a set-uid program). */
-void holder_task_gone(struct tasks *tasks, struct entry *entry, u32 cause);
+void holder_task_gone(struct tasks *tasks, struct flowtap_member *member, u32 cause);
 /*
  * A GAP record of a task, by the first stream of the set that can write one now; for what no
  * sample will tell. Interrupts on, under RCU.

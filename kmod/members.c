@@ -24,11 +24,11 @@ static int add_one(struct tasks *tasks, struct task_struct *task, const bool *as
 	added = tasks_insert(tasks, NULL, task, asked, GFP_KERNEL_ACCOUNT);
 	if (added != 1)
 		return added;
-	/* The entry before PF_EXITING is asked for; the exit hook looks for it after it is set. */
+	/* The member before PF_EXITING is asked for; the exit hook looks for it after it is set. */
 	smp_mb();
 	if (tasks_count(tasks))
 		added = event_add(tasks, task) ?: 1;
-	/* It may have ended before there was an entry for the exit hook to find; or that comes yet. */
+	/* It may have ended before there was a member for the exit hook to find; or that comes yet. */
 	ended = READ_ONCE(task->flags) & PF_EXITING;
 	if (added < 0 || ended)
 		tasks_evict(tasks, task, NULL, ended);
@@ -37,13 +37,13 @@ static int add_one(struct tasks *tasks, struct task_struct *task, const bool *as
 
 #define AT_ONCE 64
 
-static bool has_entry(struct tasks *tasks, const struct task_struct *thread)
+static bool has_member(struct tasks *tasks, const struct task_struct *thread)
 {
 	return tasks_find(tasks, thread);
 }
 
 /*
- * Living threads of the group that have an entry, or have none, referenced; how many. `last`, NULL or
+ * Living threads of the group that have a member, or have none, referenced; how many. `last`, NULL or
  * referenced, is where the last look ended: it goes on there if that lives, else from the beginning.
  * Newer threads are behind older ones.
  */
@@ -59,7 +59,7 @@ static u32 next_threads(struct tasks *tasks, struct task_struct *leader, bool en
 	else
 		thread = list_entry(&leader->signal->thread_head, struct task_struct, thread_node);
 	list_for_each_entry_continue_rcu(thread, &leader->signal->thread_head, thread_node) {
-		if (thread->flags & PF_EXITING || has_entry(tasks, thread) != entered)
+		if (thread->flags & PF_EXITING || has_member(tasks, thread) != entered)
 			continue;
 		found[n++] = get_task_struct(thread);
 		if (n == AT_ONCE)
@@ -102,11 +102,11 @@ static bool is_there(struct tasks *tasks, struct task_struct *task, bool thread)
 	bool there;
 
 	rcu_read_lock();
-	there = has_entry(tasks, task);
+	there = has_member(tasks, task);
 	if (!thread) {
 		there = false;
 		for_each_thread(task, other)
-			there |= !(other->flags & PF_EXITING) && has_entry(tasks, other);
+			there |= !(other->flags & PF_EXITING) && has_member(tasks, other);
 	}
 	rcu_read_unlock();
 	return there;
@@ -126,7 +126,7 @@ static int add_found(struct tasks *tasks, struct task_struct *task, bool thread,
 	int result;
 
 	mutex_lock(&tasks->group_lock);
-	/* Keeps it from executing a set-uid program between the question and the entry. */
+	/* Keeps it from executing a set-uid program between the question and the member. */
 	result = down_read_killable(&task->signal->exec_update_lock);
 	if (result)
 		goto unlock;

@@ -60,9 +60,9 @@ static void write_clock(struct stream *stream)
 	output_write(&stream->output, clock.time, &clock, sizeof(clock), NULL, 0);
 }
 
-static void write_start(struct stream *stream, const struct entry *entry)
+static void write_start(struct stream *stream, const struct flowtap_member *member)
 {
-	struct flowtap_thread thread = stream_name_task(stream, entry->task);
+	struct flowtap_thread thread = stream_name_task(stream, member->task);
 	struct flowtap_record_itrace_start start = {
 		.header = { .type = FLOWTAP_RECORD_ITRACE_START, .size = sizeof(start) },
 		.time = ktime_get_raw_fast_ns(),
@@ -73,7 +73,7 @@ static void write_start(struct stream *stream, const struct entry *entry)
 	output_write(&stream->output, start.time, &start, sizeof(start), NULL, 0);
 }
 
-static void write_switch(struct stream *stream, const struct entry *entry, u32 misc)
+static void write_switch(struct stream *stream, const struct flowtap_member *member, u32 misc)
 {
 	struct flowtap_record_switch record = {
 		.header = { .type = FLOWTAP_RECORD_SWITCH, .misc = misc, .size = sizeof(record) },
@@ -83,7 +83,7 @@ static void write_switch(struct stream *stream, const struct entry *entry, u32 m
 
 	if (!stream_is_wide(stream))
 		return;
-	thread = stream_name_task(stream, entry->task);
+	thread = stream_name_task(stream, member->task);
 	record.pid = thread.pid;
 	record.tid = thread.tid;
 	output_write(&stream->output, record.time, &record, sizeof(record), NULL, 0);
@@ -116,32 +116,32 @@ static bool may_tell_lost(struct stream *stream)
 }
 
 /* Where there is no room for a GAP record the next AUX record has the cause. */
-static void tell_lost(struct stream *stream, struct entry *entry)
+static void tell_lost(struct stream *stream, struct flowtap_member *member)
 {
 	struct piece *piece = &stream->piece;
 
 	if (!piece->lost_since)
 		return;
-	sample_note_loss(stream, entry, piece->lost_cause);
+	sample_note_loss(stream, member, piece->lost_cause);
 	if (may_tell_lost(stream)) {
-		stream_write_sized_gap(stream, entry->task, piece->lost_since, piece->lost_cause,
+		stream_write_sized_gap(stream, member->task, piece->lost_since, piece->lost_cause,
 				       piece->lost_bytes);
-		entry->told |= 1U << piece->lost_cause;
+		member->told |= 1U << piece->lost_cause;
 	}
 	piece->lost_since = 0;
 }
 
 /* Another stream held the source since then. */
-static void tell_displaced(struct stream *stream, struct entry *entry)
+static void tell_displaced(struct stream *stream, struct flowtap_member *member)
 {
-	u64 since = xchg(&entry->displaced_since, 0);
+	u64 since = xchg(&member->displaced_since, 0);
 
 	if (since)
-		stream_write_gap(stream, entry->task, since, FLOWTAP_CAUSE_DISPLACED);
+		stream_write_gap(stream, member->task, since, FLOWTAP_CAUSE_DISPLACED);
 }
 
 /* False: nothing would tell of the bytes, and the next ones are to take their place. */
-static bool write_record(struct stream *stream, struct entry *entry,
+static bool write_record(struct stream *stream, struct flowtap_member *member,
 			 const struct collected *collected)
 {
 	struct flowtap_record_aux record = {
@@ -151,11 +151,11 @@ static bool write_record(struct stream *stream, struct entry *entry,
 			.size = sizeof(record),
 		},
 		.since = stream->piece.since,
-		.sequence = entry->sequence + (entry->loss ? 2 : 1),
+		.sequence = member->sequence + (member->loss ? 2 : 1),
 		.offset = stream->output.aux.head + collected->skipped,
 		.size = collected->size,
 		.cpu = stream->cpu,
-		.loss = entry->loss,
+		.loss = member->loss,
 	};
 
 	if (collected->full)
@@ -184,10 +184,10 @@ static bool write_record(struct stream *stream, struct entry *entry,
 	/* Where it does not fit, this counts it. */
 	if (!output_write(&stream->output, record.time, &record, sizeof(record), NULL, 0) || !collected)
 		return false;
-	entry->sequence = record.sequence;
-	entry->loss = 0;
-	entry->told = 0;
-	entry->since = record.time;
+	member->sequence = record.sequence;
+	member->loss = 0;
+	member->told = 0;
+	member->since = record.time;
 	stream->output.stats.samples++;
 	stream->output.stats.aux_bytes += record.size;
 	return true;
@@ -202,7 +202,7 @@ static void lose_counted(struct stream *stream, u64 since, const struct collecte
 }
 
 /* Ends the piece; how many bytes it has. stop: the trace unit is disabled as well. */
-static u64 cut(struct stream *stream, struct entry *entry, bool stop)
+static u64 cut(struct stream *stream, struct flowtap_member *member, bool stop)
 {
 	struct piece *piece = &stream->piece;
 	struct collected collected = { 0 };
@@ -212,7 +212,7 @@ static u64 cut(struct stream *stream, struct entry *entry, bool stop)
 	stream->source->collector->close(&stream->recording, stop, &collected);
 	size = collected.size;
 	piece->faulted = collected.fault;
-	written = size && write_record(stream, entry, &collected);
+	written = size && write_record(stream, member, &collected);
 	if (written) {
 		output_published(&stream->output);
 		piece->continues = true;
@@ -244,10 +244,10 @@ static void look_what_came(struct stream *stream)
 }
 
 /* Ends what is going on; how many bytes became a record. stop: what comes next begins anew. */
-static u64 end(struct stream *stream, struct entry *entry, bool stop)
+static u64 end(struct stream *stream, struct flowtap_member *member, bool stop)
 {
 	if (stream->piece.since)
-		return cut(stream, entry, stop);
+		return cut(stream, member, stop);
 	if (stream->piece.spare_since)
 		look_what_came(stream);
 	else if (stop)
@@ -270,7 +270,7 @@ static int open_spare(struct stream *stream)
 }
 
 /* Collects from now on, or tries again later. */
-static void open(struct stream *stream, struct entry *entry)
+static void open(struct stream *stream, struct flowtap_member *member)
 {
 	struct piece *piece = &stream->piece;
 	int error = -ENOSPC;
@@ -278,7 +278,7 @@ static void open(struct stream *stream, struct entry *entry)
 	if (may_tell_lost(stream))
 		error = stream->source->collector->open(&stream->recording, false);
 	if (!error) {
-		tell_lost(stream, entry);
+		tell_lost(stream, member);
 		piece->since = ktime_get_raw_fast_ns();
 		return;
 	}
@@ -293,107 +293,107 @@ static void open(struct stream *stream, struct entry *entry)
 }
 
 /* The unit goes on where nothing was lost, so that its stream does. */
-static void reopen(struct stream *stream, struct entry *entry)
+static void reopen(struct stream *stream, struct flowtap_member *member)
 {
 	if (stream->piece.lost_since)
 		stream->source->collector->reset(&stream->recording);
-	open(stream, entry);
+	open(stream, member);
 }
 
-static void open_unless_resting(struct stream *stream, struct entry *entry)
+static void open_unless_resting(struct stream *stream, struct flowtap_member *member)
 {
 	u64 left;
 
 	stream->piece.resting = strobes(stream) && rests(stream, ktime_get_mono_fast_ns(), &left);
 	if (!stream->piece.resting) {
-		open(stream, entry);
+		open(stream, member);
 		return;
 	}
-	tell_lost(stream, entry);
-	if (!(entry->loss & 1U << FLOWTAP_CAUSE_STROBE))
-		sample_note_loss(stream, entry, FLOWTAP_CAUSE_STROBE);
+	tell_lost(stream, member);
+	if (!(member->loss & 1U << FLOWTAP_CAUSE_STROBE))
+		sample_note_loss(stream, member, FLOWTAP_CAUSE_STROBE);
 }
 
 /*
  * Whose the pieces are. A thread that executes becomes its process's first one, whose records have
  * a sequence of their own.
  */
-static void name_piece(struct stream *stream, struct entry *entry)
+static void name_piece(struct stream *stream, struct flowtap_member *member)
 {
 	struct piece *piece = &stream->piece;
 
-	piece->thread = stream_name_task(stream, entry->task);
+	piece->thread = stream_name_task(stream, member->task);
 	if (stream_is_wide(stream))
 		return;
-	if (entry->tid && piece->thread.tid != entry->tid) {
-		entry->loss |= 1U << FLOWTAP_CAUSE_START;
-		entry->started = false;
+	if (member->tid && piece->thread.tid != member->tid) {
+		member->loss |= 1U << FLOWTAP_CAUSE_START;
+		member->started = false;
 	}
-	entry->tid = piece->thread.tid;
+	member->tid = piece->thread.tid;
 }
 
 /* The task's first piece. */
-static void announce(struct stream *stream, struct entry *entry)
+static void announce(struct stream *stream, struct flowtap_member *member)
 {
-	if (!(entry->loss & 1U << FLOWTAP_CAUSE_START) || entry->started)
+	if (!(member->loss & 1U << FLOWTAP_CAUSE_START) || member->started)
 		return;
-	entry->started = true;
+	member->started = true;
 	write_clock(stream);
-	write_start(stream, entry);
+	write_start(stream, member);
 }
 
-void piece_begin(struct stream *stream, struct entry *entry)
+void piece_begin(struct stream *stream, struct flowtap_member *member)
 {
 	stream->piece = (struct piece){ 0 };
-	name_piece(stream, entry);
-	tell_displaced(stream, entry);
-	announce(stream, entry);
-	write_switch(stream, entry, 0);
-	open_unless_resting(stream, entry);
+	name_piece(stream, member);
+	tell_displaced(stream, member);
+	announce(stream, member);
+	write_switch(stream, member, 0);
+	open_unless_resting(stream, member);
 	start_tick(stream);
 }
 
 /* What comes next is a stream of its own. */
-static void begin_anew(struct stream *stream, struct entry *entry)
+static void begin_anew(struct stream *stream, struct flowtap_member *member)
 {
-	end(stream, entry, true);
-	open_unless_resting(stream, entry);
+	end(stream, member, true);
+	open_unless_resting(stream, member);
 }
 
-void piece_executed(struct stream *stream, struct entry *entry)
+void piece_executed(struct stream *stream, struct flowtap_member *member)
 {
 	stream->source->pause(&stream->recording);
-	end(stream, entry, true);
-	name_piece(stream, entry);
-	announce(stream, entry);
-	begin_anew(stream, entry);
+	end(stream, member, true);
+	name_piece(stream, member);
+	announce(stream, member);
+	begin_anew(stream, member);
 	start_tick(stream);
 }
 
-void piece_end(struct stream *stream, struct entry *entry)
+void piece_end(struct stream *stream, struct flowtap_member *member)
 {
 	stream->source->pause(&stream->recording);
-	end(stream, entry, true);
-	tell_lost(stream, entry);
-	write_switch(stream, entry, FLOWTAP_MISC_OUT);
+	end(stream, member, true);
+	tell_lost(stream, member);
+	write_switch(stream, member, FLOWTAP_MISC_OUT);
 	hrtimer_try_to_cancel(&stream->tick);
 }
 
-u32 piece_take(struct stream *stream, struct entry *entry)
+u32 piece_take(struct stream *stream, struct flowtap_member *member)
 {
 	u64 size = 0;
 
 	stream->source->pause(&stream->recording);
 	if (stream->piece.since) {
-		size = cut(stream, entry, false);
-		reopen(stream, entry);
+		size = cut(stream, member, false);
+		reopen(stream, member);
 		start_tick(stream);
 	}
 	stream->output.stats.triggers++;
 	return min_t(u64, size, U32_MAX);
 }
 
-void piece_interrupted(struct stream *stream, struct entry *entry)
+void piece_interrupted(struct stream *stream, struct flowtap_member *member)
 {
 	struct piece *piece = &stream->piece;
 
@@ -401,26 +401,26 @@ void piece_interrupted(struct stream *stream, struct entry *entry)
 	if (!piece->since && !piece->spare_since)
 		return;
 	stream->output.stats.interrupts++;
-	end(stream, entry, false);
+	end(stream, member, false);
 	/* A fault that comes again and again is not to keep the CPU busy. */
 	if (piece->lost_since && piece->faulted)
 		stream->source->collector->reset(&stream->recording);
 	else
-		reopen(stream, entry);
+		reopen(stream, member);
 	start_tick(stream);
 }
 
-void piece_tick(struct stream *stream, struct entry *entry)
+void piece_tick(struct stream *stream, struct flowtap_member *member)
 {
 	struct piece *piece = &stream->piece;
 	u64 left;
 
 	stream->source->pause(&stream->recording);
 	if (strobes(stream) && rests(stream, ktime_get_mono_fast_ns(), &left) != piece->resting) {
-		begin_anew(stream, entry);
+		begin_anew(stream, member);
 	} else if (!piece->resting) {
-		end(stream, entry, false);
-		reopen(stream, entry);
+		end(stream, member, false);
+		reopen(stream, member);
 	}
 	start_tick(stream);
 }

@@ -9,7 +9,7 @@
 
 #include "output.h"
 
-struct entry;
+struct flowtap_member;
 struct stream;
 
 /* Of the stream that holds the source. */
@@ -25,20 +25,20 @@ struct piece {
 	bool faulted;		/* the piece before ended so */
 };
 
-/* The entry's task is on the CPU. Recording is paused, as after all of these but piece_end. */
-void piece_begin(struct stream *stream, struct entry *entry);
+/* The member's task is on the CPU. Recording is paused, as after all of these but piece_end. */
+void piece_begin(struct stream *stream, struct flowtap_member *member);
 /* It leaves, or is to be recorded no more: the hardware is off. */
-void piece_end(struct stream *stream, struct entry *entry);
+void piece_end(struct stream *stream, struct flowtap_member *member);
 /* What there is goes to the reader now; how many bytes. */
-u32 piece_take(struct stream *stream, struct entry *entry);
+u32 piece_take(struct stream *stream, struct flowtap_member *member);
 /* The hardware has interrupted. */
-void piece_interrupted(struct stream *stream, struct entry *entry);
+void piece_interrupted(struct stream *stream, struct flowtap_member *member);
 /*
  * It executed another program, of which nothing has run yet: what came before is a record of its
  * own, and the stream begins anew.
  */
-void piece_executed(struct stream *stream, struct entry *entry);
+void piece_executed(struct stream *stream, struct flowtap_member *member);
 /* The stream's timer: strobing, flushing, another try. */
-void piece_tick(struct stream *stream, struct entry *entry);
+void piece_tick(struct stream *stream, struct flowtap_member *member);
 
 #endif /* FLOWTAP_PIECE_H */

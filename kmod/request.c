@@ -8,7 +8,7 @@
 #include "request.h"
 #include "tasks.h"
 
-struct request {
+struct flowtap_request {
 	struct list_head link;		/* in tasks->requests, under its lock */
 	struct task_struct *task;	/* referenced */
 	bool add;
@@ -17,7 +17,7 @@ struct request {
 /* What waits for this process is overtaken: it is to end as is asked for last. */
 static void amend(struct tasks *tasks, struct task_struct *task, bool add)
 {
-	struct request *request;
+	struct flowtap_request *request;
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&tasks->lock, flags);
@@ -29,13 +29,13 @@ static void amend(struct tasks *tasks, struct task_struct *task, bool add)
 
 static int queue(struct tasks *tasks, struct task_struct *task, bool add)
 {
-	struct request *request = kmalloc(sizeof(*request), GFP_NOWAIT | __GFP_NOWARN);
+	struct flowtap_request *request = kmalloc(sizeof(*request), GFP_NOWAIT | __GFP_NOWARN);
 	unsigned long flags;
 	int error = 0;
 
 	if (!request)
 		return -ENOMEM;
-	*request = (struct request){ .task = task, .add = add };
+	*request = (struct flowtap_request){ .task = task, .add = add };
 	raw_spin_lock_irqsave(&tasks->lock, flags);
 	if (tasks->n_requests < REQUESTS_MAX) {
 		get_task_struct(task);
@@ -69,13 +69,13 @@ int request_change(struct tasks *tasks, struct task_struct *task, bool add)
 	return add ? tasks_add_here(tasks, task) : tasks_remove_here(tasks, task);
 }
 
-static struct request *first(struct tasks *tasks, bool *add)
+static struct flowtap_request *first(struct tasks *tasks, bool *add)
 {
-	struct request *request;
+	struct flowtap_request *request;
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&tasks->lock, flags);
-	request = list_first_entry_or_null(&tasks->requests, struct request, link);
+	request = list_first_entry_or_null(&tasks->requests, struct flowtap_request, link);
 	if (request)
 		*add = request->add;
 	raw_spin_unlock_irqrestore(&tasks->lock, flags);
@@ -83,7 +83,7 @@ static struct request *first(struct tasks *tasks, bool *add)
 }
 
 /* False: it was amended in the meantime. */
-static bool finish(struct tasks *tasks, struct request *request, bool added)
+static bool finish(struct tasks *tasks, struct flowtap_request *request, bool added)
 {
 	unsigned long flags;
 	bool done;
@@ -104,7 +104,7 @@ static bool finish(struct tasks *tasks, struct request *request, bool added)
 
 void request_serve(struct tasks *tasks)
 {
-	struct request *request;
+	struct flowtap_request *request;
 	bool add;
 
 	while ((request = first(tasks, &add))) {
@@ -119,7 +119,7 @@ void request_serve(struct tasks *tasks)
 
 void request_drop(struct tasks *tasks)
 {
-	struct request *request, *next;
+	struct flowtap_request *request, *next;
 
 	list_for_each_entry_safe(request, next, &tasks->requests, link) {
 		put_task_struct(request->task);

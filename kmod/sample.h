@@ -8,27 +8,27 @@
 
 #include <linux/types.h>
 
-struct entry;
+struct flowtap_member;
 struct flowtap_entry;
 struct pt_regs;
 struct stream;
 
-/* The entry's next sample, or a GAP record, will tell of it. */
-void sample_note_loss(struct stream *stream, struct entry *entry, u32 cause);
+/* The member's next sample, or a GAP record, will tell of it. */
+void sample_note_loss(struct stream *stream, struct flowtap_member *member, u32 cause);
 
 /*
  * Empties the source into one record; how many entries it has. Recording is paused afterwards.
  * scratch: FLOWTAP_DEPTH_MAX entries. regs: what the trigger interrupted, or NULL.
  */
-u32 sample_take(struct stream *stream, struct entry *entry, u32 trigger, struct pt_regs *regs,
+u32 sample_take(struct stream *stream, struct flowtap_member *member, u32 trigger, struct pt_regs *regs,
 		struct flowtap_entry *scratch);
 /*
- * What was taken out of the source, the last nr of scratch, goes into the entry's history. frozen:
+ * What was taken out of the source, the last nr of scratch, goes into the member's history. frozen:
  * recording had been stopped before.
  */
-void sample_keep(struct stream *stream, struct entry *entry, bool frozen,
+void sample_keep(struct stream *stream, struct flowtap_member *member, bool frozen,
 		 const struct flowtap_entry *scratch, u32 nr);
 /* Starts the source, paused, with what was kept. */
-void sample_start(struct stream *stream, struct entry *entry);
+void sample_start(struct stream *stream, struct flowtap_member *member);
 
 #endif /* FLOWTAP_SAMPLE_H */

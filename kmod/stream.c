@@ -314,7 +314,7 @@ static void discard_later(struct work_struct *work)
 
 /*
  * No CPU finds it any more. Only here is it off its CPU for sure, and only then may it leave the group: who
- * takes a task out of the set asks the group's streams to let go of its entry before that is freed.
+ * takes a task out of the set asks the group's streams to let go of its member before that is freed.
  */
 static void leave(struct work_struct *work)
 {

@@ -39,7 +39,7 @@ struct stream {
 	struct rcu_work teardown;
 
 	/* FLOWTAP_CPU_WIDE */
-	struct entry everyone;		/* task: the current one */
+	struct flowtap_member everyone;		/* task: the current one */
 	struct flowtap_thread everyone_thread; /* when it came onto the CPU */
 	struct perf_event *event;	/* under group_lock */
 	struct work_struct reopen;	/* the event went away with its CPU */

@@ -26,8 +26,8 @@ static u32 hash_task(const void *task, u32 length, u32 seed)
 
 static const struct rhashtable_params by_task = {
 	.key_len = sizeof(struct task_struct *),
-	.key_offset = offsetof(struct entry, task),
-	.head_offset = offsetof(struct entry, node),
+	.key_offset = offsetof(struct flowtap_member, task),
+	.head_offset = offsetof(struct flowtap_member, node),
 	.hashfn = hash_task,
 	.automatic_shrinking = true,
 };
@@ -69,7 +69,7 @@ struct tasks *tasks_new(const struct flowtap_configure *configure, u32 depth)
 	refcount_set(&tasks->references, 1);
 	INIT_LIST_HEAD(&tasks->streams);
 	INIT_LIST_HEAD(&tasks->events);
-	INIT_LIST_HEAD(&tasks->entries);
+	INIT_LIST_HEAD(&tasks->members);
 	INIT_LIST_HEAD(&tasks->requests);
 	INIT_WORK(&tasks->work, work);
 	mutex_init(&tasks->group_lock);
@@ -97,38 +97,38 @@ void tasks_get(struct tasks *tasks)
 	refcount_inc(&tasks->references);
 }
 
-static void free_entry(struct rcu_head *rcu)
+static void free_member(struct rcu_head *rcu)
 {
-	struct entry *entry = container_of(rcu, struct entry, rcu);
+	struct flowtap_member *member = container_of(rcu, struct flowtap_member, rcu);
 
-	put_task_struct(entry->task);
-	kfree(entry);
+	put_task_struct(member->task);
+	kfree(member);
 }
 
-/* Takes the task's entry out of the set; NULL if it has none, or is asked to have one. */
-static struct entry *unlink_entry(struct tasks *tasks, const struct task_struct *task,
+/* Takes the task's member out of the set; NULL if it has none, or is asked to have one. */
+static struct flowtap_member *unlink_member(struct tasks *tasks, const struct task_struct *task,
 				  const bool *asked, bool ended)
 {
-	struct entry *entry;
+	struct flowtap_member *member;
 	unsigned long flags;
 
 	rcu_read_lock();
 	raw_spin_lock_irqsave(&tasks->lock, flags);
-	entry = asked && *asked ? NULL : tasks_find(tasks, task);
-	if (entry) {
+	member = asked && *asked ? NULL : tasks_find(tasks, task);
+	if (member) {
 		/* perf itself takes them off a task that ends. */
-		if (entry->event && !(entry->task->flags & PF_EXITING))
-			event_left(entry->event);
-		entry->ended = ended;
-		smp_store_release(&entry->gone, true);
-		rhashtable_remove_fast(&tasks->table, &entry->node, by_task);
-		list_del_rcu(&entry->link);
+		if (member->event && !(member->task->flags & PF_EXITING))
+			event_left(member->event);
+		member->ended = ended;
+		smp_store_release(&member->gone, true);
+		rhashtable_remove_fast(&tasks->table, &member->node, by_task);
+		list_del_rcu(&member->link);
 		WRITE_ONCE(tasks->count, tasks->count - 1);
 		charge_task_return(tasks->payer);
 	}
 	raw_spin_unlock_irqrestore(&tasks->lock, flags);
 	rcu_read_unlock();
-	return entry;
+	return member;
 }
 
 bool tasks_put(struct tasks *tasks)
@@ -143,24 +143,24 @@ bool tasks_put(struct tasks *tasks)
 
 void tasks_free(struct tasks *tasks)
 {
-	struct entry *entry, *next;
+	struct flowtap_member *member, *next;
 
-	/* No hook can add an entry any more, nor ask for events. */
+	/* No hook can add a member any more, nor ask for events. */
 	cancel_work_sync(&tasks->work);
 	request_drop(tasks);
 	mutex_lock(&tasks->group_lock);
 	event_release(tasks);
 	mutex_unlock(&tasks->group_lock);
 	rhashtable_destroy(&tasks->table);
-	list_for_each_entry_safe(entry, next, &tasks->entries, link) {
+	list_for_each_entry_safe(member, next, &tasks->members, link) {
 		charge_task_return(tasks->payer);
-		call_rcu(&entry->rcu, free_entry);
+		call_rcu(&member->rcu, free_member);
 	}
 	charge_set_return(tasks->payer);
 	kfree_rcu(tasks, rcu);
 }
 
-struct entry *tasks_find(struct tasks *tasks, const struct task_struct *task)
+struct flowtap_member *tasks_find(struct tasks *tasks, const struct task_struct *task)
 {
 	return rhashtable_lookup(&tasks->table, &task, by_task);
 }
@@ -203,53 +203,53 @@ struct tasks *tasks_by_key(u64 key)
 	return NULL;
 }
 
-void tasks_each(struct tasks *tasks, void (*function)(struct entry *entry, void *argument),
+void tasks_each(struct tasks *tasks, void (*function)(struct flowtap_member *member, void *argument),
 		void *argument)
 {
-	struct entry *entry;
+	struct flowtap_member *member;
 
 	rcu_read_lock();
-	list_for_each_entry_rcu(entry, &tasks->entries, link)
-		function(entry, argument);
+	list_for_each_entry_rcu(member, &tasks->members, link)
+		function(member, argument);
 	rcu_read_unlock();
 }
 
-static struct entry *new_entry(const struct tasks *tasks, struct task_struct *task, gfp_t gfp)
+static struct flowtap_member *new_member(const struct tasks *tasks, struct task_struct *task, gfp_t gfp)
 {
 	u32 room = READ_ONCE(tasks->count) < TASKS_HISTORIES ? tasks->depth : 0;
-	struct entry *entry;
+	struct flowtap_member *member;
 
-	entry = kzalloc(sizeof(*entry) + room * sizeof(entry->history[0]), gfp | __GFP_NOWARN);
+	member = kzalloc(sizeof(*member) + room * sizeof(member->history[0]), gfp | __GFP_NOWARN);
 	/* Better without a history than not at all. */
-	if (!entry && room) {
+	if (!member && room) {
 		room = 0;
-		entry = kzalloc(sizeof(*entry), gfp);
+		member = kzalloc(sizeof(*member), gfp);
 	}
-	if (!entry)
+	if (!member)
 		return NULL;
-	entry->task = task;
-	entry->room = room;
-	entry->history = room ? (struct flowtap_entry *)(entry + 1) : NULL;
-	return entry;
+	member->task = task;
+	member->room = room;
+	member->history = room ? (struct flowtap_entry *)(member + 1) : NULL;
+	return member;
 }
 
 /* Under tasks->lock and RCU: 1 or -errno. */
-static int enter(struct tasks *tasks, struct task_struct *parent, struct entry *entry)
+static int enter(struct tasks *tasks, struct task_struct *parent, struct flowtap_member *member)
 {
 	int error;
 
 	if (tasks->count >= TASKS_MAX || !charge_task(tasks->payer, tasks->unlimited))
 		return -ENOSPC;
 	if (parent && tasks_count(tasks))
-		entry->event = event_of(tasks, entry->task);
-	error = rhashtable_insert_fast(&tasks->table, &entry->node, by_task);
+		member->event = event_of(tasks, member->task);
+	error = rhashtable_insert_fast(&tasks->table, &member->node, by_task);
 	if (error) {
 		charge_task_return(tasks->payer);
 		/* It cannot grow here and now. */
 		return -ENOMEM;
 	}
-	get_task_struct(entry->task);
-	list_add_tail_rcu(&entry->link, &tasks->entries);
+	get_task_struct(member->task);
+	list_add_tail_rcu(&member->link, &tasks->members);
 	WRITE_ONCE(tasks->count, tasks->count + 1);
 	WRITE_ONCE(tasks->any, true);
 	return 1;
@@ -258,13 +258,13 @@ static int enter(struct tasks *tasks, struct task_struct *parent, struct entry *
 int tasks_insert(struct tasks *tasks, struct task_struct *parent, struct task_struct *task,
 		 const bool *asked, gfp_t gfp)
 {
-	struct entry *entry = new_entry(tasks, task, gfp);
+	struct flowtap_member *member = new_member(tasks, task, gfp);
 	unsigned long flags;
 	int added;
 
-	if (!entry)
+	if (!member)
 		return -ENOMEM;
-	entry->loss = 1U << FLOWTAP_CAUSE_START;
+	member->loss = 1U << FLOWTAP_CAUSE_START;
 	rcu_read_lock();
 	raw_spin_lock_irqsave(&tasks->lock, flags);
 	if (asked && !*asked)
@@ -272,11 +272,11 @@ int tasks_insert(struct tasks *tasks, struct task_struct *parent, struct task_st
 	else if (tasks_find(tasks, task) || (parent && !tasks_find(tasks, parent)))
 		added = 0;
 	else
-		added = enter(tasks, parent, entry);
+		added = enter(tasks, parent, member);
 	raw_spin_unlock_irqrestore(&tasks->lock, flags);
 	rcu_read_unlock();
 	if (added != 1)
-		kfree(entry);
+		kfree(member);
 	return added;
 }
 
@@ -321,22 +321,22 @@ static void wake_if_ended(struct tasks *tasks)
 
 bool tasks_evict(struct tasks *tasks, struct task_struct *task, const bool *asked, bool ended)
 {
-	struct entry *entry = unlink_entry(tasks, task, asked, ended);
+	struct flowtap_member *member = unlink_member(tasks, task, asked, ended);
 
-	if (!entry)
+	if (!member)
 		return false;
 	tasks_reconsider(tasks, task, true);
 	rcu_read_lock();
 	wake_if_ended(tasks);
 	rcu_read_unlock();
-	call_rcu(&entry->rcu, free_entry);
+	call_rcu(&member->rcu, free_member);
 	return true;
 }
 
 /* A child has an event without being in the set. */
 static void disinherit(struct tasks *tasks, struct task_struct *child)
 {
-	struct event *event = NULL;
+	struct flowtap_event *event = NULL;
 	unsigned long flags;
 
 	if (!tasks_count(tasks))
@@ -369,19 +369,19 @@ void tasks_forked(struct task_struct *parent, struct task_struct *child)
 	rcu_read_unlock();
 }
 
-/* The current task goes: first nobody finds its entry any more, then what is held is let go. */
+/* The current task goes: first nobody finds its member any more, then what is held is let go. */
 static void leave(struct tasks *tasks, struct task_struct *task, u32 cause)
 {
-	struct entry *entry = unlink_entry(tasks, task, NULL, true);
+	struct flowtap_member *member = unlink_member(tasks, task, NULL, true);
 
-	if (!entry)
+	if (!member)
 		return;
 	if (!tasks_exclude(tasks))
-		holder_task_gone(tasks, entry, cause);
+		holder_task_gone(tasks, member, cause);
 	if (tasks_count(tasks) && !(task->flags & PF_EXITING))
 		tasks_work(tasks);
 	wake_if_ended(tasks);
-	call_rcu(&entry->rcu, free_entry);
+	call_rcu(&member->rcu, free_member);
 }
 
 int tasks_add_here(struct tasks *tasks, struct task_struct *task)
@@ -400,34 +400,34 @@ int tasks_add_here(struct tasks *tasks, struct task_struct *task)
 
 int tasks_remove_here(struct tasks *tasks, struct task_struct *task)
 {
-	struct entry *entry;
+	struct flowtap_member *member;
 
 	if (task == current) {
 		leave(tasks, task, FLOWTAP_CAUSE_SWITCH);
 		holder_task_here();
 		return 0;
 	}
-	entry = unlink_entry(tasks, task, NULL, false);
-	if (!entry)
+	member = unlink_member(tasks, task, NULL, false);
+	if (!member)
 		return 0;
 	if (tasks_count(tasks))
 		tasks_work(tasks);
-	call_rcu(&entry->rcu, free_entry);
+	call_rcu(&member->rcu, free_member);
 	return 0;
 }
 
 /* perf takes all events off a task that becomes another user's, and may have let others count. */
 static void look_at_event(struct tasks *tasks, struct task_struct *task, bool enabled)
 {
-	struct entry *entry;
+	struct flowtap_member *member;
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&tasks->lock, flags);
-	entry = tasks_find(tasks, task);
-	if (entry) {
-		WRITE_ONCE(entry->event, event_of(tasks, task));
-		if (enabled && entry->event)
-			event_executed(entry->event);
+	member = tasks_find(tasks, task);
+	if (member) {
+		WRITE_ONCE(member->event, event_of(tasks, task));
+		if (enabled && member->event)
+			event_executed(member->event);
 	}
 	raw_spin_unlock_irqrestore(&tasks->lock, flags);
 	tasks_work(tasks);

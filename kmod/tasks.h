@@ -3,7 +3,7 @@
  * A task set: whom the streams of one group trace, or with FLOWTAP_EXCLUDE do not. Shared by the
  * streams, owned by none: it goes with the last of them.
  *
- * Entries come and go under `lock` and are read under RCU from the scheduler's hooks. What an entry
+ * Members come and go under `lock` and are read under RCU from the scheduler's hooks. What a member
  * says of its task (sequence, loss, runs ...) belongs to the CPU on which that task runs.
  */
 #ifndef FLOWTAP_TASKS_H
@@ -15,7 +15,7 @@
 #include <linux/workqueue.h>
 #include <linux/flowtap.h>
 
-struct event;
+struct flowtap_event;
 struct payer;
 struct stream;
 struct task_struct;
@@ -23,9 +23,9 @@ struct task_struct;
 #define TASKS_MAX	32768
 #define TASKS_HISTORIES	1024		/* tasks of a set that have one; others lose theirs */
 
-struct entry {
+struct flowtap_member {
 	struct rhash_head node;		/* in tasks->table */
-	struct list_head link;		/* in tasks->entries */
+	struct list_head link;		/* in tasks->members */
 	struct task_struct *task;	/* referenced: the pointer stays unique */
 	u64 sequence;
 	u64 since;			/* end of the last sample, or when tracing began */
@@ -36,7 +36,7 @@ struct entry {
 	u32 room;
 	struct flowtap_entry *history;	/* oldest first; behind this structure, or NULL */
 	u64 control;			/* of the stream that recorded history */
-	struct event *event;		/* that which triggers for it; under tasks->lock */
+	struct flowtap_event *event;		/* that which triggers for it; under tasks->lock */
 	u32 tid;			/* in AUX records: an exec may change it */
 	bool ran;			/* switches and disables are valid */
 	u32 told;			/* of loss, by GAP records; of pieces alone, as displaced_since */
@@ -55,19 +55,19 @@ struct tasks {
 	struct list_head streams;	/* changed under group_lock, RCU */
 	struct mutex group_lock;	/* adding, removing, event list */
 	raw_spinlock_t lock;
-	struct rhashtable table;	/* entries by task; changed under lock, RCU */
-	struct list_head entries;	/* oldest first; the same */
-	struct list_head events;	/* struct event, under group_lock */
+	struct rhashtable table;	/* members by task; changed under lock, RCU */
+	struct list_head members;	/* oldest first; the same */
+	struct list_head events;	/* struct flowtap_event, under group_lock */
 	struct work_struct work;	/* requests; events are made and released */
 	struct list_head requests;	/* under lock, see request.h */
 	u32 n_requests;
 	u64 key;			/* by which BPF programs name it; 0: nobody has asked */
 	struct payer *payer;		/* whoever made it */
-	bool unlimited;			/* he may have as many entries as he likes */
-	u32 count;			/* entries */
+	bool unlimited;			/* he may have as many members as he likes */
+	u32 count;			/* members */
 	u32 depth;			/* entries of a history, 0: none are kept */
 	u32 disables;			/* how often a stream was disabled */
-	bool any;			/* there has been an entry */
+	bool any;			/* there has been a member */
 	bool pieces;			/* its source has a collector */
 	bool displacements;		/* somebody may have a displaced_since */
 	bool privileged;		/* may follow set-uid programs */
@@ -147,10 +147,10 @@ void tasks_forget_key(struct tasks *tasks);
 struct tasks *tasks_by_key(u64 key);
 
 /* Under RCU. */
-struct entry *tasks_find(struct tasks *tasks, const struct task_struct *task);
+struct flowtap_member *tasks_find(struct tasks *tasks, const struct task_struct *task);
 bool tasks_ended(const struct tasks *tasks);
-/* Calls `function` for each entry. Any context. */
-void tasks_each(struct tasks *tasks, void (*function)(struct entry *entry, void *argument),
+/* Calls `function` for each member. Any context. */
+void tasks_each(struct tasks *tasks, void (*function)(struct flowtap_member *member, void *argument),
 		void *argument);
 
 /* From the tracepoints, for every set. */

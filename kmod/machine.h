@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* How architectures differ, apart from their sources. */
+#ifndef FLOWTAP_MACHINE_H
+#define FLOWTAP_MACHINE_H
+
+#include <linux/types.h>
+
+#ifdef CONFIG_ARM64
+#include <asm/cpufeature.h>
+#endif
+
+/* Overflows of the hardware's counters are. What they trigger writes to the ring, which an NMI must not. */
+static inline bool machine_overflows_are_nmis(void)
+{
+#ifdef CONFIG_ARM64
+	return system_uses_irq_prio_masking();
+#else
+	return IS_ENABLED(CONFIG_X86);
+#endif
+}
+
+/* perf_event_attr.config1 and config2 say no more than what is counted. */
+static inline bool machine_config_is_harmless(void)
+{
+	/* In riscv_pmu_sbi bit 0 of config1 turns what is excluded into the guests' modes. */
+	return !IS_ENABLED(CONFIG_RISCV);
+}
+
+#endif /* FLOWTAP_MACHINE_H */
