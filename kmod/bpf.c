@@ -10,7 +10,8 @@
 #include "bpf.h"
 #include "compat.h"
 #include "request.h"
-#include "tasks.h"
+#include "group.h"
+#include "session.h"
 
 static bool usable;
 
@@ -21,12 +22,12 @@ bool bpf_usable(void)
 
 static int change(struct task_struct *task, u64 key, bool add)
 {
-	struct tasks *tasks;
+	struct group *group;
 	int error;
 
 	rcu_read_lock();
-	tasks = tasks_by_key(key);
-	error = tasks ? request_change(tasks, task, add) : -ESRCH;
+	group = session_by_key(key);
+	error = group ? request_change(group, task, add) : -ESRCH;
 	rcu_read_unlock();
 	return error;
 }

@@ -11,6 +11,7 @@
 #include <linux/uaccess.h>
 
 #include "holder.h"
+#include "session.h"
 #include "device.h"
 #include "bpf.h"
 #include "event.h"
@@ -102,13 +103,13 @@ static int configure(struct file *file, void *argument)
 }
 
 static int change_task(struct file *file, struct flowtap_task *task,
-		       int (*change)(struct tasks *tasks, u32 pid, bool thread))
+		       int (*change)(struct group *group, u32 pid, bool thread))
 {
 	int result;
 
 	if (task->flags & ~FLOWTAP_TASK_THREAD || task->reserved)
 		return -EINVAL;
-	result = change(stream_of(file)->tasks, task->pid, task->flags & FLOWTAP_TASK_THREAD);
+	result = change(stream_of(file)->group, task->pid, task->flags & FLOWTAP_TASK_THREAD);
 	if (result < 0)
 		return result;
 	task->threads = result;
@@ -117,12 +118,12 @@ static int change_task(struct file *file, struct flowtap_task *task,
 
 static int add_task(struct file *file, void *argument)
 {
-	return change_task(file, argument, tasks_add);
+	return change_task(file, argument, session_add);
 }
 
 static int remove_task(struct file *file, void *argument)
 {
-	return change_task(file, argument, tasks_remove);
+	return change_task(file, argument, session_remove);
 }
 
 static int key(struct file *file, void *argument)
@@ -133,7 +134,7 @@ static int key(struct file *file, void *argument)
 		return -EINVAL;
 	if (!bpf_usable())
 		return -EOPNOTSUPP;
-	return tasks_key(stream_of(file)->tasks, &key->key);
+	return session_key(stream_of(file)->group, &key->key);
 }
 
 static int switch_on_or_off(struct file *file, const struct flowtap_enable *enable,
@@ -141,18 +142,18 @@ static int switch_on_or_off(struct file *file, const struct flowtap_enable *enab
 {
 	if (enable->flags & ~FLOWTAP_ENABLE_GROUP || enable->reserved)
 		return -EINVAL;
-	stream_each(stream_of(file), enable->flags & FLOWTAP_ENABLE_GROUP, change);
+	session_each(stream_of(file), enable->flags & FLOWTAP_ENABLE_GROUP, change);
 	return 0;
 }
 
 static int enable(struct file *file, void *argument)
 {
-	return switch_on_or_off(file, argument, stream_enable);
+	return switch_on_or_off(file, argument, session_enable);
 }
 
 static int disable(struct file *file, void *argument)
 {
-	return switch_on_or_off(file, argument, stream_disable);
+	return switch_on_or_off(file, argument, session_disable);
 }
 
 static int snapshot(struct file *file, void *argument)

@@ -16,13 +16,13 @@
  * family of this, and go when it goes.
  */
 struct flowtap_event {
-	struct list_head link;		/* in tasks->events */
+	struct list_head link;		/* in group->events */
 	struct perf_event *perf;
-	struct tasks *tasks;
+	struct group *group;
 	bool on;			/* it counts */
 	bool armed;			/* it will, from the next exec of its task */
-	bool dead;			/* on its way; under tasks->lock */
-	bool left;			/* one of the family is not in the set any more; tasks->lock */
+	bool dead;			/* on its way; under group->set.lock */
+	bool left;			/* one of the family is not in the set any more; group->set.lock */
 	struct rcu_head rcu;
 };
 
@@ -50,7 +50,7 @@ int event_check(const struct flowtap_configure *configure)
 	return 0;
 }
 
-static void trigger(struct tasks *tasks, struct perf_event *perf, struct pt_regs *regs)
+static void trigger(struct group *group, struct perf_event *perf, struct pt_regs *regs)
 {
 	unsigned long flags;
 
@@ -62,13 +62,13 @@ static void trigger(struct tasks *tasks, struct perf_event *perf, struct pt_regs
 		return;
 	/* Software events (a page fault, say) count with interrupts on. */
 	local_irq_save(flags);
-	holder_trigger(tasks, FLOWTAP_TRIGGER_OVERFLOW, regs);
+	holder_trigger(group, FLOWTAP_TRIGGER_OVERFLOW, regs);
 	/*
 	 * perf ignores a software event then until the next tick. (RISC-V's driver goes on counting
 	 * whatever perf says.)
 	 */
 	if (perf->hw.interrupts == MAX_INTERRUPTS && perf->attr.type == PERF_TYPE_SOFTWARE)
-		holder_throttled(tasks);
+		holder_throttled(group);
 	local_irq_restore(flags);
 }
 
@@ -76,7 +76,7 @@ static void overflow(struct perf_event *perf, struct perf_sample_data *data, str
 {
 	const struct flowtap_event *event = perf->overflow_handler_context;
 
-	trigger(event->tasks, perf, regs);
+	trigger(event->group, perf, regs);
 }
 
 static void overflow_cpu(struct perf_event *perf, struct perf_sample_data *data,
@@ -90,7 +90,7 @@ static void overflow_cpu(struct perf_event *perf, struct perf_sample_data *data,
  * who has executed a program of somebody else's, off whom perf takes all events. Both are nobody's but
  * the current task's: its list is as long as it has made it.
  */
-struct flowtap_event *event_of(const struct tasks *tasks, struct task_struct *task)
+struct flowtap_event *event_of(const struct group *group, struct task_struct *task)
 {
 	struct perf_event_context *context = READ_ONCE(task->perf_event_ctxp);
 	struct flowtap_event *found = NULL;
@@ -103,7 +103,7 @@ struct flowtap_event *event_of(const struct tasks *tasks, struct task_struct *ta
 	list_for_each_entry(perf, &context->event_list, event_entry) {
 		struct flowtap_event *event = perf->overflow_handler_context;
 
-		if (perf->overflow_handler == overflow && event->tasks == tasks && !event->dead)
+		if (perf->overflow_handler == overflow && event->group == group && !event->dead)
 			found = event;
 	}
 	raw_spin_unlock_irqrestore(&context->lock, flags);
@@ -154,26 +154,26 @@ static void mark_dead(struct flowtap_event *event, struct list_head *going)
 	unsigned long flags;
 
 	/* Who inherits it from here on is not taken for somebody who has it. */
-	raw_spin_lock_irqsave(&event->tasks->lock, flags);
+	raw_spin_lock_irqsave(&event->group->set.lock, flags);
 	event->dead = true;
-	raw_spin_unlock_irqrestore(&event->tasks->lock, flags);
+	raw_spin_unlock_irqrestore(&event->group->set.lock, flags);
 	list_move(&event->link, going);
 }
 
 /* Whoever had one of them, by inheritance or not, has none any more. */
-static void forget_dead(struct tasks *tasks)
+static void forget_dead(struct group *group)
 {
 	struct flowtap_member *member;
 	unsigned long flags;
 
-	raw_spin_lock_irqsave(&tasks->lock, flags);
-	list_for_each_entry(member, &tasks->members, link)
+	raw_spin_lock_irqsave(&group->set.lock, flags);
+	list_for_each_entry(member, &group->set.members, link)
 		if (member->event && member->event->dead)
 			WRITE_ONCE(member->event, NULL);
-	raw_spin_unlock_irqrestore(&tasks->lock, flags);
+	raw_spin_unlock_irqrestore(&group->set.lock, flags);
 }
 
-static void release(struct tasks *tasks, struct list_head *going)
+static void release(struct group *group, struct list_head *going)
 {
 	struct flowtap_event *event, *next;
 
@@ -181,7 +181,7 @@ static void release(struct tasks *tasks, struct list_head *going)
 		return;
 	list_for_each_entry(event, going, link)
 		perf_event_release_kernel(event->perf);
-	forget_dead(tasks);
+	forget_dead(group);
 	list_for_each_entry_safe(event, next, going, link)
 		kfree_rcu(event, rcu);
 }
@@ -192,20 +192,9 @@ static bool ended(const struct flowtap_event *event)
 	return READ_ONCE(event->perf->state) <= PERF_EVENT_STATE_EXIT;
 }
 
-/* Whether the set's events are to count. */
-static bool wanted(const struct tasks *tasks)
+static bool armed(const struct group *group)
 {
-	struct stream *stream;
-
-	list_for_each_entry(stream, &tasks->streams, tasks_link)
-		if (READ_ONCE(stream->enabled) && !stream->closing)
-			return true;
-	return false;
-}
-
-static bool armed(const struct tasks *tasks)
-{
-	return READ_ONCE(tasks->exec_pending);
+	return READ_ONCE(group->exec_pending);
 }
 
 /*
@@ -215,7 +204,7 @@ static bool armed(const struct tasks *tasks)
  */
 static bool turn(struct flowtap_event *event, bool on)
 {
-	if ((!on && event->armed != armed(event->tasks)) || has_heirs(event))
+	if ((!on && event->armed != armed(event->group)) || has_heirs(event))
 		return false;
 	if (on)
 		perf_event_enable(event->perf);
@@ -229,15 +218,15 @@ static bool as_it_should_be(struct flowtap_event *event, bool on)
 {
 	if (event->left || (ended(event) && !has_heirs(event)))
 		return false;
-	if (READ_ONCE(event->on) == on && (on || event->armed == armed(event->tasks)))
+	if (READ_ONCE(event->on) == on && (on || event->armed == armed(event->group)))
 		return true;
 	return turn(event, on);
 }
 
 /* Its member has none. -errno of perf. */
-static int make(struct tasks *tasks, struct task_struct *task)
+static int make(struct group *group, struct task_struct *task)
 {
-	struct perf_event_attr attr = attributes(&tasks->configure);
+	struct perf_event_attr attr = attributes(&group->configure);
 	struct flowtap_event *event = kzalloc(sizeof(*event), GFP_KERNEL_ACCOUNT);
 	struct flowtap_member *member;
 	unsigned long flags;
@@ -245,37 +234,37 @@ static int make(struct tasks *tasks, struct task_struct *task)
 
 	if (!event)
 		return -ENOMEM;
-	event->tasks = tasks;
-	event->on = wanted(tasks);
-	event->armed = !event->on && armed(tasks);
+	event->group = group;
+	event->on = group_is_enabled(group);
+	event->armed = !event->on && armed(group);
 	attr.disabled = !event->on;
 	attr.enable_on_exec = event->armed;
 	attr.inherit = 1;
 	/* perf makes the events of new threads, and of children where they are wanted. */
-	attr.inherit_thread = !(tasks->configure.flags & FLOWTAP_INHERIT);
+	attr.inherit_thread = !(group->configure.flags & FLOWTAP_INHERIT);
 	event->perf = perf_event_create_kernel_counter(&attr, -1, task, overflow, event);
 	if (IS_ERR(event->perf)) {
 		error = PTR_ERR(event->perf);
 		kfree(event);
 		return error;
 	}
-	list_add(&event->link, &tasks->events);
+	list_add(&event->link, &group->events);
 	rcu_read_lock();
-	raw_spin_lock_irqsave(&tasks->lock, flags);
-	member = tasks_find(tasks, task);
+	raw_spin_lock_irqsave(&group->set.lock, flags);
+	member = set_find(&group->set, task);
 	if (member)
 		WRITE_ONCE(member->event, event);
 	else
 		event->left = true;
-	raw_spin_unlock_irqrestore(&tasks->lock, flags);
+	raw_spin_unlock_irqrestore(&group->set.lock, flags);
 	rcu_read_unlock();
 	return 0;
 }
 
-int event_add(struct tasks *tasks, struct task_struct *task)
+int event_add(struct group *group, struct task_struct *task)
 {
-	lockdep_assert_held(&tasks->group_lock);
-	return make(tasks, task);
+	lockdep_assert_held(&group->lock);
+	return make(group, task);
 }
 
 #define AT_ONCE 64
@@ -284,16 +273,16 @@ int event_add(struct tasks *tasks, struct task_struct *task)
  * Tasks of the set that have no event, referenced; how many. `last`, NULL or referenced, is where the
  * last look ended: it goes on there if that is still in the set, else from the beginning.
  */
-static u32 without(struct tasks *tasks, struct task_struct **last,
+static u32 without(struct group *group, struct task_struct **last,
 		   struct task_struct *found[AT_ONCE])
 {
 	struct flowtap_member *member;
 	u32 n = 0;
 
 	rcu_read_lock();
-	member = *last ? tasks_find(tasks, *last) : NULL;
-	member = member ?: list_entry(&tasks->members, struct flowtap_member, link);
-	list_for_each_entry_continue_rcu(member, &tasks->members, link) {
+	member = *last ? set_find(&group->set, *last) : NULL;
+	member = member ?: list_entry(&group->set.members, struct flowtap_member, link);
+	list_for_each_entry_continue_rcu(member, &group->set.members, link) {
 		if (READ_ONCE(member->event) || member->uncounted || member->task->flags & PF_EXITING)
 			continue;
 		found[n++] = get_task_struct(member->task);
@@ -308,63 +297,63 @@ static u32 without(struct tasks *tasks, struct task_struct **last,
 }
 
 /* No event of this task ever triggers: told, and not tried again. */
-static void give_up(struct tasks *tasks, struct task_struct *task)
+static void give_up(struct group *group, struct task_struct *task)
 {
 	struct flowtap_member *member;
 
 	rcu_read_lock();
-	member = tasks_find(tasks, task);
+	member = set_find(&group->set, task);
 	if (member)
 		member->uncounted = true;
-	holder_tell(tasks, task, ktime_get_raw_fast_ns(), FLOWTAP_CAUSE_MEMORY);
+	holder_tell(group, task, ktime_get_raw_fast_ns(), FLOWTAP_CAUSE_MEMORY);
 	rcu_read_unlock();
 }
 
-void event_sync(struct tasks *tasks)
+void event_sync(struct group *group)
 {
 	struct task_struct *found[AT_ONCE];
 	struct flowtap_event *event, *next;
-	bool on = wanted(tasks);
+	bool on = group_is_enabled(group);
 	struct task_struct *last = NULL;
 	LIST_HEAD(going);
 	u32 n, i;
 	int error;
 
-	lockdep_assert_held(&tasks->group_lock);
-	if (!tasks_count(tasks))
+	lockdep_assert_held(&group->lock);
+	if (!group_counts(group))
 		return;
-	if (!stream_any_open(tasks)) {
-		event_release(tasks);
+	if (!group_is_open(group)) {
+		event_release(group);
 		return;
 	}
-	list_for_each_entry_safe(event, next, &tasks->events, link)
+	list_for_each_entry_safe(event, next, &group->events, link)
 		if (!as_it_should_be(event, on))
 			mark_dead(event, &going);
-	release(tasks, &going);
-	while ((n = without(tasks, &last, found))) {
+	release(group, &going);
+	while ((n = without(group, &last, found))) {
 		for (i = 0; i < n; i++) {
-			error = make(tasks, found[i]);
+			error = make(group, found[i]);
 			if (error && error != -ESRCH)
-				give_up(tasks, found[i]);
+				give_up(group, found[i]);
 			put_task_struct(found[i]);
 		}
 		cond_resched();
 	}
 }
 
-void event_release(struct tasks *tasks)
+void event_release(struct group *group)
 {
 	struct flowtap_event *event, *next;
 	LIST_HEAD(going);
 
-	list_for_each_entry_safe(event, next, &tasks->events, link)
+	list_for_each_entry_safe(event, next, &group->events, link)
 		mark_dead(event, &going);
-	release(tasks, &going);
+	release(group, &going);
 }
 
 void event_close_cpu(struct stream *stream)
 {
-	lockdep_assert_held(&stream->tasks->group_lock);
+	lockdep_assert_held(&stream->group->lock);
 	if (stream->event)
 		perf_event_release_kernel(stream->event);
 	stream->event = NULL;
@@ -372,14 +361,14 @@ void event_close_cpu(struct stream *stream)
 
 int event_open_cpu(struct stream *stream)
 {
-	struct perf_event_attr attr = attributes(&stream->tasks->configure);
+	struct perf_event_attr attr = attributes(&stream->group->configure);
 	struct perf_event *event;
 
-	lockdep_assert_held(&stream->tasks->group_lock);
+	lockdep_assert_held(&stream->group->lock);
 	event_close_cpu(stream);
 	attr.disabled = !READ_ONCE(stream->enabled);
 	event = perf_event_create_kernel_counter(&attr, stream->cpu, NULL, overflow_cpu,
-						 stream->tasks);
+						 stream->group);
 	if (IS_ERR(event))
 		return PTR_ERR(event);
 	stream->event = event;

@@ -8,35 +8,35 @@
 struct flowtap_event;
 struct stream;
 struct task_struct;
-struct tasks;
+struct group;
 
 #define EVENT_PERIOD_MIN 1000
 
 /* -EINVAL, -EOPNOTSUPP for what CONFIGURE may not ask for. */
 int event_check(const struct flowtap_configure *configure);
-/* Makes one for a task that has a member without one, under group_lock. -errno of perf. */
-int event_add(struct tasks *tasks, struct task_struct *task);
+/* Makes one for a task that has a member without one, under the group's lock. -errno of perf. */
+int event_add(struct group *group, struct task_struct *task);
 /*
  * The set's events are as they should be: each task has one, made for it or inherited, and nobody else
  * has; they count while a stream of the set is enabled, or from the next exec on if that enables them.
- * Under group_lock. Where one cannot be made a GAP record tells so.
+ * Under the group's lock. Where one cannot be made a GAP record tells so.
  */
-void event_sync(struct tasks *tasks);
-/* Releases all of a set's events and those that children inherited. Under group_lock. */
-void event_release(struct tasks *tasks);
+void event_sync(struct group *group);
+/* Releases all of a set's events and those that children inherited. Under the group's lock. */
+void event_release(struct group *group);
 
 /*
- * Under tasks->lock and RCU, from the hooks. event_of: that which a task that is forked, or executes
+ * Under group->set.lock and RCU, from the hooks. event_of: that which a task that is forked, or executes
  * a program, has of this set; NULL: none.
  */
-struct flowtap_event *event_of(const struct tasks *tasks, struct task_struct *task);
+struct flowtap_event *event_of(const struct group *group, struct task_struct *task);
 /* One of those who have it is not in the set any more: event_sync will release it. */
 void event_left(struct flowtap_event *event);
 /* One of those who have it executes a program by which the set is enabled. */
 void event_executed(struct flowtap_event *event);
 
 /*
- * The event of a CPU-wide stream, under group_lock. open: anew, counting if the stream is enabled;
+ * The event of a CPU-wide stream, under the group's lock. open: anew, counting if the stream is enabled;
  * -errno of perf (-ENODEV: the CPU is offline).
  */
 int event_open_cpu(struct stream *stream);

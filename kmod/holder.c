@@ -43,7 +43,7 @@ static bool missed_some(const struct stream *stream, const struct flowtap_member
 
 static void hold(struct flowtap_cpu *cpu, struct stream *stream, struct flowtap_member *member, bool running)
 {
-	u32 disables = READ_ONCE(stream->tasks->disables);
+	u32 disables = READ_ONCE(stream->group->disables);
 
 	WRITE_ONCE(cpu->holder, stream);
 	cpu->member = member;
@@ -151,7 +151,7 @@ static void displace_piece(struct stream *stream, struct flowtap_member *member)
 {
 	if (!cmpxchg(&member->displaced_since, 0, ktime_get_raw_fast_ns()))
 		sample_note_loss(stream, member, FLOWTAP_CAUSE_DISPLACED);
-	WRITE_ONCE(stream->tasks->displacements, true);
+	WRITE_ONCE(stream->group->displacements, true);
 	member->switches = switches_of(member->task);
 	member->ran = true;
 }
@@ -176,7 +176,7 @@ static void displace(struct stream *stream, struct flowtap_member *member)
 /* Under RCU. Only of a CPU-wide stream. */
 static bool excludes(const struct stream *stream, const struct task_struct *task)
 {
-	return tasks_exclude(stream->tasks) && tasks_find(stream->tasks, task);
+	return group_excludes(stream->group) && set_find(&stream->group->set, task);
 }
 
 /* Once, until something is recorded again. */
@@ -190,7 +190,7 @@ static void note_excluded(struct stream *stream)
 static struct flowtap_member *member_of(struct stream *stream, struct task_struct *task)
 {
 	if (!stream_is_wide(stream))
-		return tasks_find(stream->tasks, task);
+		return set_find(&stream->group->set, task);
 	if (excludes(stream, task)) {
 		note_excluded(stream);
 		return NULL;
@@ -264,7 +264,7 @@ static bool skidded(const struct stream *stream, u32 trigger, struct pt_regs *re
 	return !(stream->recording.modes & (user_mode(regs) ? FLOWTAP_MODE_USER : FLOWTAP_MODE_KERNEL));
 }
 
-void holder_trigger(struct tasks *tasks, u32 trigger, struct pt_regs *regs)
+void holder_trigger(struct group *group, u32 trigger, struct pt_regs *regs)
 {
 	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
 	struct stream *stream = cpu->holder;
@@ -272,7 +272,7 @@ void holder_trigger(struct tasks *tasks, u32 trigger, struct pt_regs *regs)
 
 	if (!stream)
 		return;
-	if (stream->tasks == tasks && cpu->member->task == current) {
+	if (stream->group == group && cpu->member->task == current) {
 		if (skidded(stream, trigger, regs)) {
 			/* Its entries stay for the next trigger. */
 			stream->output.stats.losses[FLOWTAP_CAUSE_SKID]++;
@@ -284,10 +284,10 @@ void holder_trigger(struct tasks *tasks, u32 trigger, struct pt_regs *regs)
 	}
 	rcu_read_lock();
 	list_for_each_entry_rcu(stream, &cpu->streams, cpu_link) {
-		if (stream->tasks != tasks || stream_is_wide(stream) ||
+		if (stream->group != group || stream_is_wide(stream) ||
 		    !READ_ONCE(stream->enabled))
 			continue;
-		member = tasks_find(tasks, current);
+		member = set_find(&group->set, current);
 		/* One that ran has just been let go: the event counted the switch itself. */
 		if (member && !member->ran)
 			displace(stream, member);
@@ -295,12 +295,12 @@ void holder_trigger(struct tasks *tasks, u32 trigger, struct pt_regs *regs)
 	rcu_read_unlock();
 }
 
-void holder_throttled(struct tasks *tasks)
+void holder_throttled(struct group *group)
 {
 	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
 	struct stream *stream = cpu->holder;
 
-	if (!stream || stream->tasks != tasks)
+	if (!stream || stream->group != group)
 		return;
 	stream->output.stats.losses[FLOWTAP_CAUSE_THROTTLED]++;
 	stream_write_gap(stream, cpu->member->task, ktime_get_raw_fast_ns(),
@@ -356,18 +356,18 @@ static void tell(void *argument)
 	stream_write_gap(story->stream, story->task, story->since, story->cause);
 }
 
-void holder_tell(struct tasks *tasks, struct task_struct *task, u64 since, u32 cause)
+void holder_tell(struct group *group, struct task_struct *task, u64 since, u32 cause)
 {
 	struct story story = { .task = task, .since = since, .cause = cause };
 
-	list_for_each_entry_rcu(story.stream, &tasks->streams, tasks_link) {
+	list_for_each_entry_rcu(story.stream, &group->streams, group_link) {
 		if (story.stream->cpu != raw_smp_processor_id() ||
 		    !READ_ONCE(story.stream->enabled))
 			continue;
 		if (!smp_call_function_single(story.stream->cpu, tell, &story, 1))
 			return;
 	}
-	list_for_each_entry_rcu(story.stream, &tasks->streams, tasks_link) {
+	list_for_each_entry_rcu(story.stream, &group->streams, group_link) {
 		if (!READ_ONCE(story.stream->enabled))
 			continue;
 		/* -ENXIO: that CPU is offline. */
@@ -377,23 +377,23 @@ void holder_tell(struct tasks *tasks, struct task_struct *task, u64 since, u32 c
 }
 
 /* What no AUX record will tell any more. */
-static void tell_rest(struct tasks *tasks, struct flowtap_member *member, u32 cause)
+static void tell_rest(struct group *group, struct flowtap_member *member, u32 cause)
 {
 	u32 causes = member->loss & ~(member->told | AS_ASKED | 1U << FLOWTAP_CAUSE_DISPLACED);
 	u64 displaced = xchg(&member->displaced_since, 0);
 
 	if (displaced)
-		holder_tell(tasks, member->task, displaced, FLOWTAP_CAUSE_DISPLACED);
+		holder_tell(group, member->task, displaced, FLOWTAP_CAUSE_DISPLACED);
 	else if (!member->since)
 		/* No stream ever had it. */
 		causes |= 1U << FLOWTAP_CAUSE_NO_STREAM;
 	for (; causes; causes &= causes - 1)
-		holder_tell(tasks, member->task, member->since, __ffs(causes));
+		holder_tell(group, member->task, member->since, __ffs(causes));
 	if (cause == FLOWTAP_CAUSE_EXEC)
-		holder_tell(tasks, member->task, ktime_get_raw_fast_ns(), cause);
+		holder_tell(group, member->task, ktime_get_raw_fast_ns(), cause);
 }
 
-void holder_task_gone(struct tasks *tasks, struct flowtap_member *member, u32 cause)
+void holder_task_gone(struct group *group, struct flowtap_member *member, u32 cause)
 {
 	unsigned long flags;
 	struct flowtap_cpu *cpu;
@@ -406,15 +406,15 @@ void holder_task_gone(struct tasks *tasks, struct flowtap_member *member, u32 ca
 		/* It has run since, where nothing recorded it. */
 		member->loss |= 1U << FLOWTAP_CAUSE_NO_STREAM;
 	local_irq_restore(flags);
-	if (tasks->pieces) {
-		tell_rest(tasks, member, cause);
+	if (group->pieces) {
+		tell_rest(group, member, cause);
 		return;
 	}
 	if (member->loss & 1U << FLOWTAP_CAUSE_NO_STREAM && cause == FLOWTAP_CAUSE_SWITCH)
 		cause = FLOWTAP_CAUSE_NO_STREAM;
 	/* No sample will follow to tell of what was lost at the end. */
 	if (member->loss)
-		holder_tell(tasks, member->task, member->since, cause);
+		holder_tell(group, member->task, member->since, cause);
 }
 
 void holder_executed(void)
@@ -496,8 +496,8 @@ static void reconsider(void *argument)
 	else if (cpu->holder == stream && smp_load_acquire(&cpu->member->gone))
 		release(cpu, cpu->member->ended ? LEAVING_FOR_EVER : LEAVING_AT_ONCE,
 			FLOWTAP_CAUSE_DISABLED);
-	if (!READ_ONCE(stream->enabled) && xchg(&stream->tasks->displacements, false))
-		tasks_each(stream->tasks, tell_displaced, stream);
+	if (!READ_ONCE(stream->enabled) && xchg(&stream->group->displacements, false))
+		set_each(&stream->group->set, tell_displaced, stream);
 	if (!READ_ONCE(stream->enabled))
 		ring_write_lost(&stream->output.ring, ktime_get_raw_fast_ns());
 	make_way(cpu);
@@ -540,7 +540,7 @@ bool holder_may_have_any(struct stream *stream)
 	};
 
 	if (!question.yes)
-		tasks_each(stream->tasks, ask, &question);
+		set_each(&stream->group->set, ask, &question);
 	return question.yes;
 }
 

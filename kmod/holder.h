@@ -15,7 +15,7 @@ struct source_user;
 struct pt_regs;
 struct stream;
 struct task_struct;
-struct tasks;
+struct group;
 
 /* What happens to a CPU, for source_init. */
 extern const struct source_user holder_source_user;
@@ -46,17 +46,17 @@ void holder_reconsider(struct stream *stream);
 u32 holder_snapshot(struct stream *stream);
 
 /* Below: on this CPU, interrupts off or preemption disabled, from hooks. */
-void holder_trigger(struct tasks *tasks, u32 trigger, struct pt_regs *regs);
+void holder_trigger(struct group *group, u32 trigger, struct pt_regs *regs);
 /* perf stops the event of the current task for a while. */
-void holder_throttled(struct tasks *tasks);
+void holder_throttled(struct group *group);
 void holder_switch(struct task_struct *previous, struct task_struct *next);
 /* The current task is no longer traced by this set (it ends, or executed a set-uid program). */
-void holder_task_gone(struct tasks *tasks, struct flowtap_member *member, u32 cause);
+void holder_task_gone(struct group *group, struct flowtap_member *member, u32 cause);
 /*
  * A GAP record of a task, by the first stream of the set that can write one now; for what no
  * sample will tell. Interrupts on, under RCU.
  */
-void holder_tell(struct tasks *tasks, struct task_struct *task, u64 since, u32 cause);
+void holder_tell(struct group *group, struct task_struct *task, u64 since, u32 cause);
 /*
  * The current task executed another program: who called whom before is of no interest, and no AUX
  * record has both of them.

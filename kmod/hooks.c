@@ -16,7 +16,7 @@
 #include "holder.h"
 #include "hooks.h"
 #include "source.h"
-#include "tasks.h"
+#include "session.h"
 
 /* With interrupts off. */
 static void on_switch(void *data, bool preempt, struct task_struct *previous,
@@ -29,19 +29,19 @@ static void on_switch(void *data, bool preempt, struct task_struct *previous,
 static void on_fork(void *data, struct task_struct *parent, struct task_struct *child)
 {
 	guard(preempt)();
-	tasks_forked(parent, child);
+	session_forked(parent, child);
 }
 
 static void on_exec(void *data, struct task_struct *task, pid_t old_pid, struct linux_binprm *bprm)
 {
 	guard(preempt)();
-	tasks_executed(task, bprm->secureexec);
+	session_executed(task, bprm->secureexec);
 }
 
 static void on_exit(void *data, struct task_struct *task FLOWTAP_EXIT_MORE)
 {
 	guard(preempt)();
-	tasks_exited(task);
+	session_exited(task);
 }
 
 static void on_interrupt_done(void *data, int irq, struct irqaction *action, int result)

@@ -7,11 +7,12 @@
 
 #include "charge.h"
 #include "event.h"
+#include "group.h"
 #include "rights.h"
-#include "tasks.h"
+#include "session.h"
 
 /* 1, 0 (there already, or has ended) or -errno. */
-static int add_one(struct tasks *tasks, struct task_struct *task, const bool *asked)
+static int add_one(struct group *group, struct task_struct *task, const bool *asked)
 {
 	bool ended;
 	int added;
@@ -21,25 +22,25 @@ static int add_one(struct tasks *tasks, struct task_struct *task, const bool *as
 	/* Credentials are each thread's own. Without memory it has begun to end. */
 	if (!rights_over(task))
 		return READ_ONCE(task->flags) & PF_EXITING ? 0 : -EPERM;
-	added = tasks_insert(tasks, NULL, task, asked, GFP_KERNEL_ACCOUNT);
+	added = session_insert(group, NULL, task, asked, GFP_KERNEL_ACCOUNT);
 	if (added != 1)
 		return added;
 	/* The member before PF_EXITING is asked for; the exit hook looks for it after it is set. */
 	smp_mb();
-	if (tasks_count(tasks))
-		added = event_add(tasks, task) ?: 1;
+	if (group_counts(group))
+		added = event_add(group, task) ?: 1;
 	/* It may have ended before there was a member for the exit hook to find; or that comes yet. */
 	ended = READ_ONCE(task->flags) & PF_EXITING;
 	if (added < 0 || ended)
-		tasks_evict(tasks, task, NULL, ended);
+		session_evict(group, task, NULL, ended);
 	return added == -ESRCH ? 0 : added;
 }
 
 #define AT_ONCE 64
 
-static bool has_member(struct tasks *tasks, const struct task_struct *thread)
+static bool has_member(struct group *group, const struct task_struct *thread)
 {
-	return tasks_find(tasks, thread);
+	return set_find(&group->set, thread);
 }
 
 /*
@@ -47,7 +48,7 @@ static bool has_member(struct tasks *tasks, const struct task_struct *thread)
  * referenced, is where the last look ended: it goes on there if that lives, else from the beginning.
  * Newer threads are behind older ones.
  */
-static u32 next_threads(struct tasks *tasks, struct task_struct *leader, bool entered,
+static u32 next_threads(struct group *group, struct task_struct *leader, bool entered,
 			struct task_struct **last, struct task_struct *found[AT_ONCE])
 {
 	struct task_struct *thread;
@@ -59,7 +60,7 @@ static u32 next_threads(struct tasks *tasks, struct task_struct *leader, bool en
 	else
 		thread = list_entry(&leader->signal->thread_head, struct task_struct, thread_node);
 	list_for_each_entry_continue_rcu(thread, &leader->signal->thread_head, thread_node) {
-		if (thread->flags & PF_EXITING || has_member(tasks, thread) != entered)
+		if (thread->flags & PF_EXITING || has_member(group, thread) != entered)
 			continue;
 		found[n++] = get_task_struct(thread);
 		if (n == AT_ONCE)
@@ -73,16 +74,16 @@ static u32 next_threads(struct tasks *tasks, struct task_struct *leader, bool en
 }
 
 /* New threads of those already added come in by the fork hook: this ends. */
-static int add_process(struct tasks *tasks, struct task_struct *leader, const bool *asked)
+static int add_process(struct group *group, struct task_struct *leader, const bool *asked)
 {
 	struct task_struct *found[AT_ONCE], *last = NULL;
 	int added = 0, error = 0;
 	u32 n, i;
 
-	while (!error && (n = next_threads(tasks, leader, false, &last, found))) {
+	while (!error && (n = next_threads(group, leader, false, &last, found))) {
 		for (i = 0; i < n; i++) {
 			if (error >= 0)
-				error = add_one(tasks, found[i], asked);
+				error = add_one(group, found[i], asked);
 			added += max(error, 0);
 			if (error >= 0)
 				error = fatal_signal_pending(current) ? -EINTR : 0;
@@ -96,17 +97,17 @@ static int add_process(struct tasks *tasks, struct task_struct *leader, const bo
 }
 
 /* The thread, or a living one of the process's, is in the set. */
-static bool is_there(struct tasks *tasks, struct task_struct *task, bool thread)
+static bool is_there(struct group *group, struct task_struct *task, bool thread)
 {
 	struct task_struct *other;
 	bool there;
 
 	rcu_read_lock();
-	there = has_member(tasks, task);
+	there = has_member(group, task);
 	if (!thread) {
 		there = false;
 		for_each_thread(task, other)
-			there |= !(other->flags & PF_EXITING) && has_member(tasks, other);
+			there |= !(other->flags & PF_EXITING) && has_member(group, other);
 	}
 	rcu_read_unlock();
 	return there;
@@ -121,11 +122,11 @@ static struct task_struct *find_task(u32 number, bool thread)
 	return task;
 }
 
-static int add_found(struct tasks *tasks, struct task_struct *task, bool thread, const bool *asked)
+static int add_found(struct group *group, struct task_struct *task, bool thread, const bool *asked)
 {
 	int result;
 
-	mutex_lock(&tasks->group_lock);
+	mutex_lock(&group->lock);
 	/* Keeps it from executing a set-uid program between the question and the member. */
 	result = down_read_killable(&task->signal->exec_update_lock);
 	if (result)
@@ -133,36 +134,36 @@ static int add_found(struct tasks *tasks, struct task_struct *task, bool thread,
 	if (task->flags & PF_KTHREAD)
 		result = -EINVAL;
 	else
-		result = thread ? add_one(tasks, task, asked) : add_process(tasks, task, asked);
+		result = thread ? add_one(group, task, asked) : add_process(group, task, asked);
 	up_read(&task->signal->exec_update_lock);
-	if (!result && !is_there(tasks, task, thread))
+	if (!result && !is_there(group, task, thread))
 		result = -ESRCH;
 	if (result > 0)
-		tasks_reconsider(tasks, task, thread);
+		session_reconsider(group, task, thread);
 unlock:
-	mutex_unlock(&tasks->group_lock);
+	mutex_unlock(&group->lock);
 	return result;
 }
 
 /* By a caller: there may be room when the sets that he has closed are gone. */
-static int add_where_room(struct tasks *tasks, struct task_struct *task, bool thread,
+static int add_where_room(struct group *group, struct task_struct *task, bool thread,
 			  const bool *asked)
 {
-	if (!tasks->unlimited && !charge_has_room(tasks->payer, thread ? 1 : get_nr_threads(task)))
+	if (!group->set.unlimited && !charge_has_room(group->set.payer, thread ? 1 : get_nr_threads(task)))
 		charge_wait();
-	return add_found(tasks, task, thread, asked);
+	return add_found(group, task, thread, asked);
 }
 
-static int remove_process(struct tasks *tasks, struct task_struct *leader, const bool *asked)
+static int remove_process(struct group *group, struct task_struct *leader, const bool *asked)
 {
 	struct task_struct *found[AT_ONCE], *last = NULL;
 	int removed = 0;
 	u32 n, i;
 
 	while (!(asked && READ_ONCE(*asked)) &&
-	       (n = next_threads(tasks, leader, true, &last, found))) {
+	       (n = next_threads(group, leader, true, &last, found))) {
 		for (i = 0; i < n; i++) {
-			removed += tasks_evict(tasks, found[i], asked, false);
+			removed += session_evict(group, found[i], asked, false);
 			put_task_struct(found[i]);
 		}
 		cond_resched();
@@ -172,51 +173,51 @@ static int remove_process(struct tasks *tasks, struct task_struct *leader, const
 	return removed;
 }
 
-static int remove_found(struct tasks *tasks, struct task_struct *task, bool thread, const bool *asked)
+static int remove_found(struct group *group, struct task_struct *task, bool thread, const bool *asked)
 {
 	int removed;
 
-	mutex_lock(&tasks->group_lock);
-	removed = thread ? tasks_evict(tasks, task, asked, false) :
-		  remove_process(tasks, task, asked);
-	event_sync(tasks);
-	mutex_unlock(&tasks->group_lock);
+	mutex_lock(&group->lock);
+	removed = thread ? session_evict(group, task, asked, false) :
+		  remove_process(group, task, asked);
+	event_sync(group);
+	mutex_unlock(&group->lock);
 	return removed ?: -ESRCH;
 }
 
-static int change(struct tasks *tasks, u32 pid, bool thread,
-		  int (*found)(struct tasks *tasks, struct task_struct *task, bool thread,
+static int change(struct group *group, u32 pid, bool thread,
+		  int (*found)(struct group *group, struct task_struct *task, bool thread,
 			       const bool *asked))
 {
 	struct task_struct *task;
 	int result;
 
-	if ((tasks->configure.flags & (FLOWTAP_CPU_WIDE | FLOWTAP_EXCLUDE)) == FLOWTAP_CPU_WIDE)
+	if ((group->configure.flags & (FLOWTAP_CPU_WIDE | FLOWTAP_EXCLUDE)) == FLOWTAP_CPU_WIDE)
 		return -EINVAL;
 	task = find_task(pid, thread);
 	if (!task)
 		return -ESRCH;
-	result = found(tasks, task, thread, NULL);
+	result = found(group, task, thread, NULL);
 	put_task_struct(task);
 	return result;
 }
 
-int tasks_add(struct tasks *tasks, u32 pid, bool thread)
+int session_add(struct group *group, u32 pid, bool thread)
 {
-	return change(tasks, pid, thread, add_where_room);
+	return change(group, pid, thread, add_where_room);
 }
 
-int tasks_remove(struct tasks *tasks, u32 pid, bool thread)
+int session_remove(struct group *group, u32 pid, bool thread)
 {
-	return change(tasks, pid, thread, remove_found);
+	return change(group, pid, thread, remove_found);
 }
 
-int tasks_add_process(struct tasks *tasks, struct task_struct *task, const bool *asked)
+int session_add_process(struct group *group, struct task_struct *task, const bool *asked)
 {
-	return add_found(tasks, task, false, asked);
+	return add_found(group, task, false, asked);
 }
 
-int tasks_remove_process(struct tasks *tasks, struct task_struct *task, const bool *asked)
+int session_remove_process(struct group *group, struct task_struct *task, const bool *asked)
 {
-	return remove_found(tasks, task, false, asked);
+	return remove_found(group, task, false, asked);
 }

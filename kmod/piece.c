@@ -124,8 +124,8 @@ static void tell_lost(struct stream *stream, struct flowtap_member *member)
 		return;
 	sample_note_loss(stream, member, piece->lost_cause);
 	if (may_tell_lost(stream)) {
-		stream_write_sized_gap(stream, member->task, piece->lost_since, piece->lost_cause,
-				       piece->lost_bytes);
+		output_write_gap(&stream->output, stream_name_task(stream, member->task),
+				 piece->lost_since, piece->lost_cause, piece->lost_bytes);
 		member->told |= 1U << piece->lost_cause;
 	}
 	piece->lost_since = 0;

@@ -6,28 +6,29 @@
 #include <linux/slab.h>
 
 #include "request.h"
-#include "tasks.h"
+#include "group.h"
+#include "session.h"
 
 struct flowtap_request {
-	struct list_head link;		/* in tasks->requests, under its lock */
+	struct list_head link;		/* in group->requests, under its lock */
 	struct task_struct *task;	/* referenced */
 	bool add;
 };
 
 /* What waits for this process is overtaken: it is to end as is asked for last. */
-static void amend(struct tasks *tasks, struct task_struct *task, bool add)
+static void amend(struct group *group, struct task_struct *task, bool add)
 {
 	struct flowtap_request *request;
 	unsigned long flags;
 
-	raw_spin_lock_irqsave(&tasks->lock, flags);
-	list_for_each_entry(request, &tasks->requests, link)
+	raw_spin_lock_irqsave(&group->set.lock, flags);
+	list_for_each_entry(request, &group->requests, link)
 		if (same_thread_group(request->task, task))
 			WRITE_ONCE(request->add, add);
-	raw_spin_unlock_irqrestore(&tasks->lock, flags);
+	raw_spin_unlock_irqrestore(&group->set.lock, flags);
 }
 
-static int queue(struct tasks *tasks, struct task_struct *task, bool add)
+static int queue(struct group *group, struct task_struct *task, bool add)
 {
 	struct flowtap_request *request = kmalloc(sizeof(*request), GFP_NOWAIT | __GFP_NOWARN);
 	unsigned long flags;
@@ -36,19 +37,19 @@ static int queue(struct tasks *tasks, struct task_struct *task, bool add)
 	if (!request)
 		return -ENOMEM;
 	*request = (struct flowtap_request){ .task = task, .add = add };
-	raw_spin_lock_irqsave(&tasks->lock, flags);
-	if (tasks->n_requests < REQUESTS_MAX) {
+	raw_spin_lock_irqsave(&group->set.lock, flags);
+	if (group->n_requests < REQUESTS_MAX) {
 		get_task_struct(task);
-		list_add_tail(&request->link, &tasks->requests);
-		tasks->n_requests++;
+		list_add_tail(&request->link, &group->requests);
+		group->n_requests++;
 	} else {
 		error = -ENOSPC;
 	}
-	raw_spin_unlock_irqrestore(&tasks->lock, flags);
+	raw_spin_unlock_irqrestore(&group->set.lock, flags);
 	if (error)
 		kfree(request);
 	else
-		tasks_work(tasks);
+		session_work(group);
 	return error;
 }
 
@@ -58,43 +59,43 @@ static bool is_new(const struct task_struct *task)
 	return READ_ONCE(task->__state) & TASK_NEW;
 }
 
-int request_change(struct tasks *tasks, struct task_struct *task, bool add)
+int request_change(struct group *group, struct task_struct *task, bool add)
 {
 	if (task->flags & PF_KTHREAD)
 		return -EINVAL;
 	/* A last record is told of by an IPI, which asks for interrupts. */
 	if (irqs_disabled() || (task != current && !is_new(task)))
-		return queue(tasks, task, add);
-	amend(tasks, task, add);
-	return add ? tasks_add_here(tasks, task) : tasks_remove_here(tasks, task);
+		return queue(group, task, add);
+	amend(group, task, add);
+	return add ? session_add_here(group, task) : session_remove_here(group, task);
 }
 
-static struct flowtap_request *first(struct tasks *tasks, bool *add)
+static struct flowtap_request *first(struct group *group, bool *add)
 {
 	struct flowtap_request *request;
 	unsigned long flags;
 
-	raw_spin_lock_irqsave(&tasks->lock, flags);
-	request = list_first_entry_or_null(&tasks->requests, struct flowtap_request, link);
+	raw_spin_lock_irqsave(&group->set.lock, flags);
+	request = list_first_entry_or_null(&group->requests, struct flowtap_request, link);
 	if (request)
 		*add = request->add;
-	raw_spin_unlock_irqrestore(&tasks->lock, flags);
+	raw_spin_unlock_irqrestore(&group->set.lock, flags);
 	return request;
 }
 
 /* False: it was amended in the meantime. */
-static bool finish(struct tasks *tasks, struct flowtap_request *request, bool added)
+static bool finish(struct group *group, struct flowtap_request *request, bool added)
 {
 	unsigned long flags;
 	bool done;
 
-	raw_spin_lock_irqsave(&tasks->lock, flags);
+	raw_spin_lock_irqsave(&group->set.lock, flags);
 	done = request->add == added;
 	if (done) {
 		list_del(&request->link);
-		tasks->n_requests--;
+		group->n_requests--;
 	}
-	raw_spin_unlock_irqrestore(&tasks->lock, flags);
+	raw_spin_unlock_irqrestore(&group->set.lock, flags);
 	if (!done)
 		return false;
 	put_task_struct(request->task);
@@ -102,26 +103,26 @@ static bool finish(struct tasks *tasks, struct flowtap_request *request, bool ad
 	return true;
 }
 
-void request_serve(struct tasks *tasks)
+void request_serve(struct group *group)
 {
 	struct flowtap_request *request;
 	bool add;
 
-	while ((request = first(tasks, &add))) {
+	while ((request = first(group, &add))) {
 		/* It may have ended, or have been there already. */
 		if (add)
-			tasks_add_process(tasks, request->task, &request->add);
+			session_add_process(group, request->task, &request->add);
 		else
-			tasks_remove_process(tasks, request->task, &request->add);
-		finish(tasks, request, add);
+			session_remove_process(group, request->task, &request->add);
+		finish(group, request, add);
 	}
 }
 
-void request_drop(struct tasks *tasks)
+void request_drop(struct group *group)
 {
 	struct flowtap_request *request, *next;
 
-	list_for_each_entry_safe(request, next, &tasks->requests, link) {
+	list_for_each_entry_safe(request, next, &group->requests, link) {
 		put_task_struct(request->task);
 		kfree(request);
 	}

@@ -9,15 +9,15 @@
 #include <linux/types.h>
 
 struct task_struct;
-struct tasks;
+struct group;
 
 #define REQUESTS_MAX	4096		/* that wait, of a set */
 
 /* Under RCU, atomic. 0; -EINVAL: a kernel thread; -ENOMEM; -ENOSPC. */
-int request_change(struct tasks *tasks, struct task_struct *task, bool add);
+int request_change(struct group *group, struct task_struct *task, bool add);
 /* The worker's: does all that waits. */
-void request_serve(struct tasks *tasks);
+void request_serve(struct group *group);
 /* Nobody can ask any more: what waits is dropped. */
-void request_drop(struct tasks *tasks);
+void request_drop(struct group *group);
 
 #endif /* FLOWTAP_REQUEST_H */

@@ -15,6 +15,7 @@
 #include "holder.h"
 #include "event.h"
 #include "hooks.h"
+#include "session.h"
 #include "stream.h"
 
 #define RING_PAGES_MAX	(1U << 16)
@@ -121,7 +122,7 @@ static enum hrtimer_restart trigger(struct hrtimer *timer)
 	/* A CPU that goes offline hands its timers to another one: not ours any more. */
 	if (smp_processor_id() != stream->cpu)
 		return HRTIMER_NORESTART;
-	holder_trigger(stream->tasks, FLOWTAP_TRIGGER_TIMER, get_irq_regs());
+	holder_trigger(stream->group, FLOWTAP_TRIGGER_TIMER, get_irq_regs());
 	hrtimer_forward_now(timer, ns_to_ktime(stream->timer_ns));
 	return HRTIMER_RESTART;
 }
@@ -141,9 +142,9 @@ static void reopen(struct work_struct *work)
 	struct stream *stream = container_of(work, struct stream, reopen);
 	int error;
 
-	mutex_lock(&stream->tasks->group_lock);
+	mutex_lock(&stream->group->lock);
 	error = stream->closing ? 0 : event_open_cpu(stream);
-	mutex_unlock(&stream->tasks->group_lock);
+	mutex_unlock(&stream->group->lock);
 	/* -ENODEV: it has gone again. */
 	if (error && error != -ENODEV)
 		pr_warn("no event on CPU %u any more: error %d\n", stream->cpu, error);
@@ -161,36 +162,36 @@ static bool keeps_histories(const struct stream *stream)
 static int find_set(struct stream *stream, const struct flowtap_configure *configure,
 		    struct stream *leader)
 {
-	struct tasks *tasks;
+	struct group *group;
 
 	if (!leader) {
-		tasks = tasks_new(configure, keeps_histories(stream) ? stream->recording.depth : 0);
-		if (IS_ERR(tasks))
-			return PTR_ERR(tasks);
-		stream->tasks = tasks;
-		stream->tasks->pieces = stream->source->collector;
+		group = session_new(configure, keeps_histories(stream) ? stream->recording.depth : 0);
+		if (IS_ERR(group))
+			return PTR_ERR(group);
+		stream->group = group;
+		stream->group->pieces = stream->source->collector;
 	} else {
-		if (!same_group(configure, &leader->tasks->configure))
+		if (!same_group(configure, &leader->group->configure))
 			return -EINVAL;
-		stream->tasks = leader->tasks;
-		tasks_get(stream->tasks);
+		stream->group = leader->group;
+		session_get(stream->group);
 	}
 	return 0;
 }
 
-/* From here on the group's other streams, and the set's tasks, act on it. */
+/* From here on the group's other streams, and the set's group, act on it. */
 static int publish(struct stream *stream)
 {
 	struct stream *other;
 	int error = 0;
 
-	mutex_lock(&stream->tasks->group_lock);
-	list_for_each_entry(other, &stream->tasks->streams, tasks_link)
+	mutex_lock(&stream->group->lock);
+	list_for_each_entry(other, &stream->group->streams, group_link)
 		if (other->cpu == stream->cpu && !other->closing)
 			error = -EEXIST;
 	if (!error)
-		list_add_tail_rcu(&stream->tasks_link, &stream->tasks->streams);
-	mutex_unlock(&stream->tasks->group_lock);
+		list_add_tail_rcu(&stream->group_link, &stream->group->streams);
+	mutex_unlock(&stream->group->lock);
 	return error;
 }
 
@@ -198,7 +199,7 @@ static void set_up(struct stream *stream, const struct flowtap_configure *config
 {
 	static atomic64_t ids;
 
-	INIT_LIST_HEAD(&stream->tasks_link);
+	INIT_LIST_HEAD(&stream->group_link);
 	INIT_LIST_HEAD(&stream->cpu_link);
 	stream->recording.id = atomic64_inc_return(&ids);
 	stream->cpu = configure->cpu;
@@ -224,9 +225,9 @@ static int open_event(struct stream *stream)
 
 	if (!stream_is_wide(stream) || !(stream->triggers & FLOWTAP_TRIGGER_OVERFLOW))
 		return 0;
-	mutex_lock(&stream->tasks->group_lock);
+	mutex_lock(&stream->group->lock);
 	error = event_open_cpu(stream);
-	mutex_unlock(&stream->tasks->group_lock);
+	mutex_unlock(&stream->group->lock);
 	return error;
 }
 
@@ -298,7 +299,7 @@ struct stream *stream_new(const struct flowtap_configure *configure, struct stre
 static void discard(struct stream *stream)
 {
 	if (stream->last)
-		tasks_free(stream->tasks);
+		session_free(stream->group);
 	if (stream->hooked)
 		hooks_put();
 	put_pid(stream->owner);
@@ -324,42 +325,32 @@ static void leave(struct work_struct *work)
 	cancel_work_sync(&stream->reopen);
 	hrtimer_cancel(&stream->timer);
 	hrtimer_cancel(&stream->tick);
-	if (!list_empty(&stream->tasks_link)) {
-		mutex_lock(&stream->tasks->group_lock);
-		list_del_rcu(&stream->tasks_link);
-		mutex_unlock(&stream->tasks->group_lock);
+	if (!list_empty(&stream->group_link)) {
+		mutex_lock(&stream->group->lock);
+		list_del_rcu(&stream->group_link);
+		mutex_unlock(&stream->group->lock);
 	}
-	stream->last = tasks_put(stream->tasks);
+	stream->last = session_put(stream->group);
 	INIT_RCU_WORK(&stream->teardown, discard_later);
 	queue_rcu_work(teardowns, &stream->teardown);
-}
-
-bool stream_any_open(const struct tasks *tasks)
-{
-	const struct stream *stream;
-
-	list_for_each_entry(stream, &tasks->streams, tasks_link)
-		if (!stream->closing)
-			return true;
-	return false;
 }
 
 void stream_close(struct stream *stream)
 {
 	/* The first thing that others can find it by. */
-	if (!stream->tasks) {
+	if (!stream->group) {
 		discard(stream);
 		return;
 	}
 	charge_closing(&stream->charge);
-	mutex_lock(&stream->tasks->group_lock);
+	mutex_lock(&stream->group->lock);
 	WRITE_ONCE(stream->closing, true);
 	WRITE_ONCE(stream->enabled, false);
 	event_close_cpu(stream);
-	event_sync(stream->tasks);
-	if (!stream_any_open(stream->tasks))
-		tasks_forget_key(stream->tasks);
-	mutex_unlock(&stream->tasks->group_lock);
+	event_sync(stream->group);
+	if (!group_is_open(stream->group))
+		session_forget_key(stream->group);
+	mutex_unlock(&stream->group->lock);
 	if (stream->attached)
 		holder_detach(stream);
 	INIT_RCU_WORK(&stream->teardown, leave);
@@ -381,65 +372,10 @@ void stream_exit(void)
 	destroy_workqueue(teardowns);
 }
 
-void stream_enable_from_exec(struct stream *stream)
-{
-	if (READ_ONCE(stream->enabled) || READ_ONCE(stream->closing))
-		return;
-	WRITE_ONCE(stream->enabled_since, ktime_get_raw_fast_ns());
-	WRITE_ONCE(stream->enabled, true);
-}
-
-void stream_enable(struct stream *stream)
-{
-	if (READ_ONCE(stream->enabled))
-		return;
-	stream_enable_from_exec(stream);
-	if (stream->event)
-		perf_event_enable(stream->event);
-	if (holder_may_have_any(stream))
-		holder_reconsider(stream);
-}
-
-void stream_disable(struct stream *stream)
-{
-	if (!READ_ONCE(stream->enabled)) {
-		/* There may have been no room to tell of what was lost last, and there is by now. */
-		if (ring_lost_fits(&stream->output.ring) || READ_ONCE(stream->tasks->displacements))
-			holder_reconsider(stream);
-		return;
-	}
-	WRITE_ONCE(stream->enabled, false);
-	WRITE_ONCE(stream->tasks->disables, stream->tasks->disables + 1);
-	if (stream->event)
-		perf_event_disable(stream->event);
-	/* What it lost, and whom it displaced, is told there. */
-	if (holder_may_have_any(stream) || ring_lost_fits(&stream->output.ring) ||
-	    READ_ONCE(stream->tasks->displacements))
-		holder_reconsider(stream);
-	stream->enabled_ns += ktime_get_raw_fast_ns() - stream->enabled_since;
-	output_wake(&stream->output);
-}
-
-void stream_each(struct stream *stream, bool group, void (*change)(struct stream *))
-{
-	struct stream *member;
-
-	mutex_lock(&stream->tasks->group_lock);
-	if (group)
-		list_for_each_entry(member, &stream->tasks->streams, tasks_link) {
-			if (!member->closing)
-				change(member);
-		}
-	else
-		change(stream);
-	event_sync(stream->tasks);
-	mutex_unlock(&stream->tasks->group_lock);
-}
-
 void stream_stats(struct stream *stream, struct flowtap_stats *stats)
 {
 	output_stats(&stream->output, stats);
-	stats->tasks = READ_ONCE(stream->tasks->count);
+	stats->tasks = READ_ONCE(stream->group->set.count);
 	stats->enabled_ns = stream->enabled_ns;
 	if (READ_ONCE(stream->enabled))
 		stats->enabled_ns += ktime_get_raw_fast_ns() - READ_ONCE(stream->enabled_since);
@@ -447,30 +383,9 @@ void stream_stats(struct stream *stream, struct flowtap_stats *stats)
 
 __poll_t stream_poll(struct stream *stream)
 {
-	bool ended = tasks_ended(stream->tasks);
+	bool ended = group_ended(stream->group);
 
 	/* Nothing more may come: whatever waits is worth waking for. */
 	return (ended ? EPOLLHUP : 0) |
 	       output_poll(&stream->output, ended || !READ_ONCE(stream->enabled));
-}
-
-struct flowtap_thread stream_name_task(const struct stream *stream, struct task_struct *task)
-{
-	struct flowtap_thread thread = output_thread(&stream->output, task);
-
-	/* A thread that was reaped has no numbers any more when it leaves the CPU for the last time. */
-	if (!thread.tid && stream_is_wide(stream) && task == stream->everyone.task)
-		return stream->everyone_thread;
-	return thread;
-}
-
-void stream_write_sized_gap(struct stream *stream, struct task_struct *task, u64 since, u32 cause,
-			    u64 size)
-{
-	output_write_gap(&stream->output, stream_name_task(stream, task), since, cause, size);
-}
-
-void stream_write_gap(struct stream *stream, struct task_struct *task, u64 since, u32 cause)
-{
-	stream_write_sized_gap(stream, task, since, cause, FLOWTAP_UNKNOWN);
 }

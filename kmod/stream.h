@@ -10,7 +10,7 @@
 #include "output.h"
 #include "piece.h"
 #include "source.h"
-#include "tasks.h"
+#include "group.h"
 
 /* Flags of CONFIGURE that this version does. */
 #define FLAGS_SUPPORTED	(FLOWTAP_GROUP | FLOWTAP_INHERIT | FLOWTAP_ENABLE_ON_EXEC | \
@@ -19,7 +19,7 @@
 
 struct stream {
 	const struct source *source;
-	struct tasks *tasks;
+	struct group *group;
 	struct pid *owner;
 	char owner_name[TASK_COMM_LEN];
 	u32 cpu;
@@ -30,18 +30,18 @@ struct stream {
 	bool enabled;			/* READ_ONCE, WRITE_ONCE */
 	u64 enabled_since;		/* 0 while disabled */
 	u64 enabled_ns;
-	struct list_head tasks_link;	/* in tasks->streams */
+	struct list_head group_link;	/* in group->streams */
 	struct list_head cpu_link;	/* in the CPU's list, oldest first */
 	bool attached;			/* it is, or was */
 	bool hooked;
-	bool closing;			/* nobody may enable it any more; under group_lock */
-	bool last;			/* its set goes with it */
+	bool closing;			/* nobody may enable it any more; under the group's lock */
+	bool last;			/* its group goes with it */
 	struct rcu_work teardown;
 
 	/* FLOWTAP_CPU_WIDE */
 	struct flowtap_member everyone;		/* task: the current one */
 	struct flowtap_thread everyone_thread; /* when it came onto the CPU */
-	struct perf_event *event;	/* under group_lock */
+	struct perf_event *event;	/* under the group's lock */
 	struct work_struct reopen;	/* the event went away with its CPU */
 
 	struct recording recording;
@@ -63,9 +63,6 @@ struct stream *stream_new(const struct flowtap_configure *configure, struct stre
  */
 void stream_close(struct stream *stream);
 
-/* A stream of the set is open; under group_lock. */
-bool stream_any_open(const struct tasks *tasks);
-
 int stream_init(void);
 /* Waits until all that were closed are freed. */
 void stream_exit(void);
@@ -75,21 +72,25 @@ static inline bool stream_is_wide(const struct stream *stream)
 	return stream->flags & FLOWTAP_CPU_WIDE;
 }
 
-void stream_enable(struct stream *stream);
-void stream_disable(struct stream *stream);
-/* From the exec hook, on any CPU, atomic. */
-void stream_enable_from_exec(struct stream *stream);
-/* Calls `change` for the stream, or for all of its group that are open. */
-void stream_each(struct stream *stream, bool group, void (*change)(struct stream *));
 void stream_stats(struct stream *stream, struct flowtap_stats *stats);
 __poll_t stream_poll(struct stream *stream);
 
-/* On the stream's CPU with interrupts off. */
-struct flowtap_thread stream_name_task(const struct stream *stream, struct task_struct *task);
-/* A GAP record of `task` from `since` until now. */
-void stream_write_gap(struct stream *stream, struct task_struct *task, u64 since, u32 cause);
-/* The same where it is known how much is lost: bytes, or FLOWTAP_UNKNOWN. */
-void stream_write_sized_gap(struct stream *stream, struct task_struct *task, u64 since, u32 cause,
-			    u64 size);
+/* The task's numbers for its records. */
+static inline struct flowtap_thread stream_name_task(const struct stream *stream,
+						     struct task_struct *task)
+{
+	struct flowtap_thread thread = output_thread(&stream->output, task);
+
+	/* A thread that was reaped has no numbers any more when it leaves the CPU for the last time. */
+	if (!thread.tid && stream_is_wide(stream) && task == stream->everyone.task)
+		return stream->everyone_thread;
+	return thread;
+}
+
+/* A GAP record of `task` from `since` until now, of nobody knows how much: see output_write. */
+static inline void stream_write_gap(struct stream *stream, struct task_struct *task, u64 since, u32 cause)
+{
+	output_write_gap(&stream->output, stream_name_task(stream, task), since, cause, FLOWTAP_UNKNOWN);
+}
 
 #endif /* FLOWTAP_STREAM_H */

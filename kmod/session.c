@@ -1,0 +1,422 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/capability.h>
+#include <linux/perf_event.h>
+#include <linux/random.h>
+#include <linux/sched/signal.h>
+#include <linux/sched/task.h>
+#include <linux/slab.h>
+#include <linux/timekeeping.h>
+
+#include "charge.h"
+#include "event.h"
+#include "holder.h"
+#include "request.h"
+#include "rights.h"
+#include "session.h"
+#include "stream.h"
+
+/* In the hooks. */
+#define GFP_ATOMICALLY	(GFP_NOWAIT | __GFP_NOWARN | __GFP_ACCOUNT)
+
+static LIST_HEAD(groups);		/* RCU */
+static DEFINE_SPINLOCK(groups_lock);
+
+static void work(struct work_struct *work)
+{
+	struct group *group = container_of(work, struct group, work);
+
+	request_serve(group);
+	mutex_lock(&group->lock);
+	event_sync(group);
+	mutex_unlock(&group->lock);
+}
+
+void session_work(struct group *group)
+{
+	schedule_work(&group->work);
+}
+
+struct group *session_new(const struct flowtap_configure *configure, u32 depth)
+{
+	struct group *group = kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);
+	int error;
+
+	if (!group)
+		return ERR_PTR(-ENOMEM);
+	error = set_init(&group->set, depth);
+	if (error) {
+		kfree(group);
+		return ERR_PTR(error);
+	}
+	refcount_set(&group->references, 1);
+	INIT_LIST_HEAD(&group->streams);
+	INIT_LIST_HEAD(&group->events);
+	INIT_LIST_HEAD(&group->requests);
+	INIT_WORK(&group->work, work);
+	mutex_init(&group->lock);
+	group->configure = *configure;
+	group->privileged = capable(CAP_SYS_PTRACE);
+	group->exec_pending = configure->flags & FLOWTAP_ENABLE_ON_EXEC;
+	spin_lock(&groups_lock);
+	list_add_rcu(&group->link, &groups);
+	spin_unlock(&groups_lock);
+	return group;
+}
+
+void session_get(struct group *group)
+{
+	refcount_inc(&group->references);
+}
+
+/* Takes the task's member out of the set; NULL if it has none, or is asked to have one. */
+static struct flowtap_member *unlink_member(struct group *group, const struct task_struct *task,
+					     const bool *asked, bool ended)
+{
+	struct flowtap_member *member;
+	unsigned long flags;
+
+	rcu_read_lock();
+	raw_spin_lock_irqsave(&group->set.lock, flags);
+	member = asked && *asked ? NULL : set_find(&group->set, task);
+	if (member) {
+		/* perf itself takes them off a task that ends. */
+		if (member->event && !(member->task->flags & PF_EXITING))
+			event_left(member->event);
+		set_remove(&group->set, member, ended);
+	}
+	raw_spin_unlock_irqrestore(&group->set.lock, flags);
+	rcu_read_unlock();
+	return member;
+}
+
+bool session_put(struct group *group)
+{
+	if (!refcount_dec_and_test(&group->references))
+		return false;
+	spin_lock(&groups_lock);
+	list_del_rcu(&group->link);
+	spin_unlock(&groups_lock);
+	return true;
+}
+
+void session_free(struct group *group)
+{
+	/* No hook can add a member any more, nor ask for events. */
+	cancel_work_sync(&group->work);
+	request_drop(group);
+	mutex_lock(&group->lock);
+	event_release(group);
+	mutex_unlock(&group->lock);
+	set_free(&group->set);
+	kfree_rcu(group, rcu);
+}
+
+int session_key(struct group *group, u64 *key)
+{
+	u64 old;
+
+	if (!group->privileged || !capable(CAP_SYS_PTRACE))
+		return -EPERM;
+	/* One that nobody guesses. */
+	do
+		*key = get_random_u64();
+	while (!*key);
+	old = cmpxchg64(&group->key, 0, *key);
+	if (old)
+		*key = old;
+	return 0;
+}
+
+void session_forget_key(struct group *group)
+{
+	WRITE_ONCE(group->key, 0);
+}
+
+struct group *session_by_key(u64 key)
+{
+	struct group *group;
+
+	list_for_each_entry_rcu(group, &groups, link)
+		if (key && READ_ONCE(group->key) == key)
+			return group;
+	return NULL;
+}
+
+/* Under the set's lock and RCU: 1 or -errno. */
+static int enter(struct group *group, const struct task_struct *parent, struct flowtap_member *member)
+{
+	if (parent && group_counts(group))
+		member->event = event_of(group, member->task);
+	return set_insert(&group->set, member);
+}
+
+int session_insert(struct group *group, struct task_struct *parent, struct task_struct *task,
+		 const bool *asked, gfp_t gfp)
+{
+	struct flowtap_member *member = set_new_member(&group->set, task, gfp);
+	unsigned long flags;
+	int added;
+
+	if (!member)
+		return -ENOMEM;
+	member->loss = 1U << FLOWTAP_CAUSE_START;
+	rcu_read_lock();
+	raw_spin_lock_irqsave(&group->set.lock, flags);
+	if (asked && !*asked)
+		added = -ECANCELED;
+	else if (set_find(&group->set, task) || (parent && !set_find(&group->set, parent)))
+		added = 0;
+	else
+		added = enter(group, parent, member);
+	raw_spin_unlock_irqrestore(&group->set.lock, flags);
+	rcu_read_unlock();
+	if (added != 1)
+		kfree(member);
+	return added;
+}
+
+/* On any CPU, atomic. */
+static void let_record(struct stream *stream)
+{
+	if (READ_ONCE(stream->enabled) || READ_ONCE(stream->closing))
+		return;
+	WRITE_ONCE(stream->enabled_since, ktime_get_raw_fast_ns());
+	WRITE_ONCE(stream->enabled, true);
+}
+
+void session_enable(struct stream *stream)
+{
+	if (READ_ONCE(stream->enabled))
+		return;
+	let_record(stream);
+	if (stream->event)
+		perf_event_enable(stream->event);
+	if (holder_may_have_any(stream))
+		holder_reconsider(stream);
+}
+
+void session_disable(struct stream *stream)
+{
+	if (!READ_ONCE(stream->enabled)) {
+		/* There may have been no room to tell of what was lost last, and there is by now. */
+		if (ring_lost_fits(&stream->output.ring) || READ_ONCE(stream->group->displacements))
+			holder_reconsider(stream);
+		return;
+	}
+	WRITE_ONCE(stream->enabled, false);
+	WRITE_ONCE(stream->group->disables, stream->group->disables + 1);
+	if (stream->event)
+		perf_event_disable(stream->event);
+	/* What it lost, and whom it displaced, is told there. */
+	if (holder_may_have_any(stream) || ring_lost_fits(&stream->output.ring) ||
+	    READ_ONCE(stream->group->displacements))
+		holder_reconsider(stream);
+	stream->enabled_ns += ktime_get_raw_fast_ns() - stream->enabled_since;
+	output_wake(&stream->output);
+}
+
+void session_each(struct stream *stream, bool group, void (*change)(struct stream *))
+{
+	struct stream *member;
+
+	mutex_lock(&stream->group->lock);
+	if (group)
+		list_for_each_entry(member, &stream->group->streams, group_link) {
+			if (!member->closing)
+				change(member);
+		}
+	else
+		change(stream);
+	event_sync(stream->group);
+	mutex_unlock(&stream->group->lock);
+}
+
+/* The thread, or one of its process's, may be on the stream's CPU. */
+static bool may_be_there(const struct stream *stream, struct task_struct *task, bool thread)
+{
+	struct task_struct *other;
+	bool found = false;
+
+	if (thread)
+		return holder_may_have(stream, task);
+	rcu_read_lock();
+	for_each_thread(task, other)
+		if (holder_may_have(stream, other)) {
+			found = true;
+			break;
+		}
+	rcu_read_unlock();
+	return found;
+}
+
+void session_reconsider(struct group *group, struct task_struct *task, bool thread)
+{
+	struct stream *stream;
+
+	lockdep_assert_held(&group->lock);
+	list_for_each_entry(stream, &group->streams, group_link)
+		if (may_be_there(stream, task, thread))
+			holder_reconsider(stream);
+}
+
+/* Readers of every stream must learn that nobody is left. */
+static void wake_if_ended(struct group *group)
+{
+	struct stream *stream;
+
+	if (!group_ended(group))
+		return;
+	list_for_each_entry_rcu(stream, &group->streams, group_link)
+		output_wake(&stream->output);
+}
+
+bool session_evict(struct group *group, struct task_struct *task, const bool *asked, bool ended)
+{
+	struct flowtap_member *member = unlink_member(group, task, asked, ended);
+
+	if (!member)
+		return false;
+	session_reconsider(group, task, true);
+	rcu_read_lock();
+	wake_if_ended(group);
+	rcu_read_unlock();
+	set_release(member);
+	return true;
+}
+
+/* A child has an event without being in the set. */
+static void disinherit(struct group *group, struct task_struct *child)
+{
+	struct flowtap_event *event = NULL;
+	unsigned long flags;
+
+	if (!group_counts(group))
+		return;
+	raw_spin_lock_irqsave(&group->set.lock, flags);
+	event = event_of(group, child);
+	if (event)
+		event_left(event);
+	raw_spin_unlock_irqrestore(&group->set.lock, flags);
+	if (event)
+		session_work(group);
+}
+
+void session_forked(struct task_struct *parent, struct task_struct *child)
+{
+	bool thread = same_thread_group(parent, child);
+	struct group *group;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(group, &groups, link) {
+		if (!thread && !(group->configure.flags & FLOWTAP_INHERIT))
+			continue;
+		if (!set_find(&group->set, parent))
+			continue;
+		if (session_insert(group, parent, child, NULL, GFP_ATOMICALLY) < 0) {
+			holder_tell(group, child, ktime_get_raw_fast_ns(), FLOWTAP_CAUSE_MEMORY);
+			disinherit(group, child);
+		}
+	}
+	rcu_read_unlock();
+}
+
+/* The current task goes: first nobody finds its member any more, then what is held is let go. */
+static void leave(struct group *group, struct task_struct *task, u32 cause)
+{
+	struct flowtap_member *member = unlink_member(group, task, NULL, true);
+
+	if (!member)
+		return;
+	if (!group_excludes(group))
+		holder_task_gone(group, member, cause);
+	if (group_counts(group) && !(task->flags & PF_EXITING))
+		session_work(group);
+	wake_if_ended(group);
+	set_release(member);
+}
+
+int session_add_here(struct group *group, struct task_struct *task)
+{
+	int added = session_insert(group, NULL, task, NULL, GFP_ATOMICALLY);
+
+	if (added < 0)
+		return added;
+	/* Also where it has just been added by somebody else, who has not come to that yet. */
+	if (task == current)
+		holder_task_here();
+	if (group_counts(group))
+		session_work(group);
+	return 0;
+}
+
+int session_remove_here(struct group *group, struct task_struct *task)
+{
+	struct flowtap_member *member;
+
+	if (task == current) {
+		leave(group, task, FLOWTAP_CAUSE_SWITCH);
+		holder_task_here();
+		return 0;
+	}
+	member = unlink_member(group, task, NULL, false);
+	if (!member)
+		return 0;
+	if (group_counts(group))
+		session_work(group);
+	set_release(member);
+	return 0;
+}
+
+/* perf takes all events off a task that becomes another user's, and may have let others count. */
+static void look_at_event(struct group *group, struct task_struct *task, bool enabled)
+{
+	struct flowtap_member *member;
+	unsigned long flags;
+
+	raw_spin_lock_irqsave(&group->set.lock, flags);
+	member = set_find(&group->set, task);
+	if (member) {
+		WRITE_ONCE(member->event, event_of(group, task));
+		if (enabled && member->event)
+			event_executed(member->event);
+	}
+	raw_spin_unlock_irqrestore(&group->set.lock, flags);
+	session_work(group);
+}
+
+void session_executed(struct task_struct *task, bool secure)
+{
+	struct stream *stream;
+	struct group *group;
+	bool enables;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(group, &groups, link) {
+		if (group_excludes(group) || !set_find(&group->set, task))
+			continue;
+		if (!group->privileged && rights_conceal(task, secure)) {
+			leave(group, task, FLOWTAP_CAUSE_EXEC);
+			continue;
+		}
+		enables = xchg(&group->exec_pending, false);
+		if (enables)
+			list_for_each_entry_rcu(stream, &group->streams, group_link)
+				let_record(stream);
+		if (group_counts(group) && (enables || rights_conceal(task, secure)))
+			look_at_event(group, task, enables);
+	}
+	rcu_read_unlock();
+	holder_executed();
+	holder_task_here();
+}
+
+void session_exited(struct task_struct *task)
+{
+	struct group *group;
+
+	rcu_read_lock();
+	list_for_each_entry_rcu(group, &groups, link)
+		if (set_find(&group->set, task))
+			leave(group, task, FLOWTAP_CAUSE_SWITCH);
+	rcu_read_unlock();
+}
