@@ -14,7 +14,7 @@
 struct flowtap_cpu {
 	struct list_head streams;	/* changed under cpus_lock, read under RCU */
 	struct stream *holder;		/* belongs to the CPU, interrupts off */
-	struct flowtap_member *member;		/* the current task's, in holder->tasks */
+	struct flowtap_member *member;	/* the current task's, in the holder's set */
 	u64 sources;			/* bit FLOWTAP_SOURCE_x: usable; 0: offline */
 	bool asleep;			/* on the way into a state that may lose registers */
 	struct flowtap_entry *scratch;	/* FLOWTAP_DEPTH_MAX */

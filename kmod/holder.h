@@ -12,10 +12,10 @@
 struct flowtap_member;
 struct flowtap_query;
 struct source_user;
+struct group;
 struct pt_regs;
 struct stream;
 struct task_struct;
-struct group;
 
 /* What happens to a CPU, for source_init. */
 extern const struct source_user holder_source_user;

@@ -151,7 +151,7 @@ static int enter(struct group *group, const struct task_struct *parent, struct f
 }
 
 int session_insert(struct group *group, struct task_struct *parent, struct task_struct *task,
-		 const bool *asked, gfp_t gfp)
+		   const bool *asked, gfp_t gfp)
 {
 	struct flowtap_member *member = set_new_member(&group->set, task, gfp);
 	unsigned long flags;
@@ -215,20 +215,21 @@ void session_disable(struct stream *stream)
 	output_wake(&stream->output);
 }
 
-void session_each(struct stream *stream, bool group, void (*change)(struct stream *))
+void session_each(struct stream *stream, bool all, void (*change)(struct stream *))
 {
-	struct stream *member;
+	struct group *group = stream->group;
+	struct stream *other;
 
-	mutex_lock(&stream->group->lock);
-	if (group)
-		list_for_each_entry(member, &stream->group->streams, group_link) {
-			if (!member->closing)
-				change(member);
+	mutex_lock(&group->lock);
+	if (all)
+		list_for_each_entry(other, &group->streams, group_link) {
+			if (!other->closing)
+				change(other);
 		}
 	else
 		change(stream);
-	event_sync(stream->group);
-	mutex_unlock(&stream->group->lock);
+	event_sync(group);
+	mutex_unlock(&group->lock);
 }
 
 /* The thread, or one of its process's, may be on the stream's CPU. */

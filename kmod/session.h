@@ -13,7 +13,7 @@ struct stream;
 struct task_struct;
 
 /*
- * The calling user's, who pays for it. depth: transfers that are kept for each task while it is off the
+ * A group without streams, and its empty set: the calling user's, who pays for it. depth: transfers that are kept for each task while it is off the
  * CPU. ERR_PTR(-errno).
  */
 struct group *session_new(const struct flowtap_configure *configure, u32 depth);
@@ -29,7 +29,7 @@ void session_free(struct group *group);
  * Calls `change`, one of these two, for the stream, or for all of its group that are open. What they do
  * is done where they return, on their CPUs too.
  */
-void session_each(struct stream *stream, bool group, void (*change)(struct stream *));
+void session_each(struct stream *stream, bool all, void (*change)(struct stream *));
 void session_enable(struct stream *stream);
 void session_disable(struct stream *stream);
 
@@ -53,7 +53,7 @@ int session_remove_process(struct group *group, struct task_struct *task, const 
  * -errno.
  */
 int session_insert(struct group *group, struct task_struct *parent, struct task_struct *task,
-		 const bool *asked, gfp_t gfp);
+		   const bool *asked, gfp_t gfp);
 /*
  * Takes a task out from outside; false: it was not there, or is to be. One that has ended is told of
  * first, what others have is dropped. Under the group's lock.

@@ -30,7 +30,7 @@ struct flowtap_member {
 	u32 room;
 	struct flowtap_entry *history;	/* oldest first; behind this structure, or NULL */
 	u64 control;			/* of the stream that recorded history */
-	struct flowtap_event *event;		/* that which triggers for it; under set->lock */
+	struct flowtap_event *event;	/* that which triggers for it; under set->lock */
 	u32 tid;			/* in AUX records: an exec may change it */
 	bool ran;			/* switches and disables are valid */
 	u32 told;			/* of loss, by GAP records; of pieces alone, as displaced_since */
