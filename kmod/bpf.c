@@ -9,8 +9,6 @@
 
 #include "bpf.h"
 #include "compat.h"
-#include "request.h"
-#include "group.h"
 #include "session.h"
 
 static bool usable;
@@ -27,7 +25,7 @@ static int change(struct task_struct *task, u64 key, bool add)
 
 	rcu_read_lock();
 	group = session_by_key(key);
-	error = group ? request_change(group, task, add) : -ESRCH;
+	error = group ? session_change(group, task, add) : -ESRCH;
 	rcu_read_unlock();
 	return error;
 }

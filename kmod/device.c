@@ -11,6 +11,7 @@
 #include <linux/uaccess.h>
 
 #include "holder.h"
+#include "remote.h"
 #include "session.h"
 #include "device.h"
 #include "bpf.h"
@@ -162,7 +163,7 @@ static int snapshot(struct file *file, void *argument)
 
 	if (snapshot->flags || snapshot->entries || snapshot->reserved)
 		return -EINVAL;
-	snapshot->entries = holder_snapshot(stream_of(file));
+	snapshot->entries = remote_snapshot(stream_of(file));
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 
+#include "gap.h"
 #include "holder.h"
 #include "event.h"
 #include "machine.h"
@@ -305,7 +306,7 @@ static void give_up(struct group *group, struct task_struct *task)
 	member = set_find(&group->set, task);
 	if (member)
 		member->uncounted = true;
-	holder_tell(group, task, ktime_get_raw_fast_ns(), FLOWTAP_CAUSE_MEMORY);
+	gap_tell(group, task, ktime_get_raw_fast_ns(), FLOWTAP_CAUSE_MEMORY);
 	rcu_read_unlock();
 }
 

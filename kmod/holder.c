@@ -6,6 +6,8 @@
 #include <linux/timekeeping.h>
 #include <asm/irq_regs.h>
 
+#include "displace.h"
+#include "gap.h"
 #include "holder.h"
 #include "sample.h"
 #include "stream.h"
@@ -27,18 +29,13 @@ struct flowtap_cpu {
 static DEFINE_PER_CPU(struct flowtap_cpu, cpus);
 static DEFINE_MUTEX(cpus_lock);
 
-static u64 switches_of(const struct task_struct *task)
-{
-	return task->nvcsw + task->nivcsw;
-}
-
 /* `running`: it has been on the CPU for a while, which nothing recorded and no switch tells. */
 static bool missed_some(const struct stream *stream, const struct flowtap_member *member, bool running)
 {
 	/* Whoever stopped a CPU-wide stream has noted why. */
 	if (!member->ran || stream_is_wide(stream) || member->displaced_since)
 		return false;
-	return running || member->switches != switches_of(member->task);
+	return running || set_member_ran(member);
 }
 
 static void hold(struct flowtap_cpu *cpu, struct stream *stream, struct flowtap_member *member, bool running)
@@ -133,8 +130,7 @@ static void release(struct flowtap_cpu *cpu, enum leaving leaving, u32 cause)
 		sample_note_loss(stream, member, cause);
 	if (stream->timer_ns)
 		stop_timer(stream);
-	member->switches = switches_of(member->task);
-	member->ran = true;
+	set_member_left(member);
 	WRITE_ONCE(cpu->holder, NULL);
 	cpu->member = NULL;
 }
@@ -144,33 +140,6 @@ static void go_on(const struct flowtap_cpu *cpu)
 {
 	if (cpu->holder)
 		cpu->holder->source->resume(&cpu->holder->recording);
-}
-
-/* Told when it is over, by whoever sees that first. */
-static void displace_piece(struct stream *stream, struct flowtap_member *member)
-{
-	if (!cmpxchg(&member->displaced_since, 0, ktime_get_raw_fast_ns()))
-		sample_note_loss(stream, member, FLOWTAP_CAUSE_DISPLACED);
-	WRITE_ONCE(stream->group->displacements, true);
-	member->switches = switches_of(member->task);
-	member->ran = true;
-}
-
-/* Told once, until the task has its next sample. */
-static void displace(struct stream *stream, struct flowtap_member *member)
-{
-	if (stream->source->collector) {
-		displace_piece(stream, member);
-		return;
-	}
-	if (!member->displaced) {
-		sample_note_loss(stream, member, FLOWTAP_CAUSE_DISPLACED);
-		stream_write_gap(stream, member->task, member->since, FLOWTAP_CAUSE_DISPLACED);
-	}
-	member->displaced = true;
-	/* What it runs from now on is accounted for, and what it ran before is too old. */
-	member->ran = false;
-	member->nr = 0;
 }
 
 /* Under RCU. Only of a CPU-wide stream. */
@@ -342,40 +311,6 @@ void holder_tick(struct stream *stream)
 	go_on(cpu);
 }
 
-struct story {
-	struct stream *stream;
-	struct task_struct *task;
-	u64 since;
-	u32 cause;
-};
-
-static void tell(void *argument)
-{
-	const struct story *story = argument;
-
-	stream_write_gap(story->stream, story->task, story->since, story->cause);
-}
-
-void holder_tell(struct group *group, struct task_struct *task, u64 since, u32 cause)
-{
-	struct story story = { .task = task, .since = since, .cause = cause };
-
-	list_for_each_entry_rcu(story.stream, &group->streams, group_link) {
-		if (story.stream->cpu != raw_smp_processor_id() ||
-		    !READ_ONCE(story.stream->enabled))
-			continue;
-		if (!smp_call_function_single(story.stream->cpu, tell, &story, 1))
-			return;
-	}
-	list_for_each_entry_rcu(story.stream, &group->streams, group_link) {
-		if (!READ_ONCE(story.stream->enabled))
-			continue;
-		/* -ENXIO: that CPU is offline. */
-		if (!smp_call_function_single(story.stream->cpu, tell, &story, 1))
-			return;
-	}
-}
-
 /* What no AUX record will tell any more. */
 static void tell_rest(struct group *group, struct flowtap_member *member, u32 cause)
 {
@@ -383,14 +318,14 @@ static void tell_rest(struct group *group, struct flowtap_member *member, u32 ca
 	u64 displaced = xchg(&member->displaced_since, 0);
 
 	if (displaced)
-		holder_tell(group, member->task, displaced, FLOWTAP_CAUSE_DISPLACED);
+		gap_tell(group, member->task, displaced, FLOWTAP_CAUSE_DISPLACED);
 	else if (!member->since)
 		/* No stream ever had it. */
 		causes |= 1U << FLOWTAP_CAUSE_NO_STREAM;
 	for (; causes; causes &= causes - 1)
-		holder_tell(group, member->task, member->since, __ffs(causes));
+		gap_tell(group, member->task, member->since, __ffs(causes));
 	if (cause == FLOWTAP_CAUSE_EXEC)
-		holder_tell(group, member->task, ktime_get_raw_fast_ns(), cause);
+		gap_tell(group, member->task, ktime_get_raw_fast_ns(), cause);
 }
 
 void holder_task_gone(struct group *group, struct flowtap_member *member, u32 cause)
@@ -414,7 +349,7 @@ void holder_task_gone(struct group *group, struct flowtap_member *member, u32 ca
 		cause = FLOWTAP_CAUSE_NO_STREAM;
 	/* No sample will follow to tell of what was lost at the end. */
 	if (member->loss)
-		holder_tell(group, member->task, member->since, cause);
+		gap_tell(group, member->task, member->since, cause);
 }
 
 void holder_executed(void)
@@ -476,104 +411,38 @@ void holder_task_here(void)
 	local_irq_restore(flags);
 }
 
-/* The task may be displaced nowhere any more: whoever looks first tells. */
-static void tell_displaced(struct flowtap_member *member, void *argument)
-{
-	struct stream *stream = argument;
-	u64 since = READ_ONCE(member->displaced_since);
-
-	if (since && cmpxchg(&member->displaced_since, since, 0) == since)
-		stream_write_gap(stream, member->task, since, FLOWTAP_CAUSE_DISPLACED);
-}
-
-static void reconsider(void *argument)
+void holder_reconsider(struct stream *stream)
 {
 	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
-	struct stream *stream = argument;
 
 	if (cpu->holder == stream && !READ_ONCE(stream->enabled))
 		release(cpu, LEAVING_AT_ONCE, FLOWTAP_CAUSE_DISABLED);
 	else if (cpu->holder == stream && smp_load_acquire(&cpu->member->gone))
 		release(cpu, cpu->member->ended ? LEAVING_FOR_EVER : LEAVING_AT_ONCE,
 			FLOWTAP_CAUSE_DISABLED);
-	if (!READ_ONCE(stream->enabled) && xchg(&stream->group->displacements, false))
-		set_each(&stream->group->set, tell_displaced, stream);
-	if (!READ_ONCE(stream->enabled))
+	if (!READ_ONCE(stream->enabled)) {
+		displace_end_all(stream);
 		ring_write_lost(&stream->output.ring, ktime_get_raw_fast_ns());
+	}
 	make_way(cpu);
 	look_again(cpu);
 }
 
-/*
- * The change before this: who comes onto the CPU from here on sees it. The scheduler chooses nobody for
- * a CPU where he is not allowed, and who was there before is held, or is about to be.
- */
-static bool holds(const struct stream *stream)
+bool holder_is(const struct stream *stream)
 {
-	smp_mb();
 	return READ_ONCE(per_cpu(cpus, stream->cpu).holder) == stream;
-}
-
-bool holder_may_have(const struct stream *stream, const struct task_struct *task)
-{
-	return holds(stream) || cpumask_test_cpu(stream->cpu, READ_ONCE(task->cpus_ptr)) ||
-	       (task_cpu(task) == stream->cpu && READ_ONCE(task->__state) == TASK_RUNNING);
-}
-
-struct question {
-	struct stream *stream;
-	bool yes;
-};
-
-static void ask(struct flowtap_member *member, void *argument)
-{
-	struct question *question = argument;
-
-	question->yes |= holder_may_have(question->stream, member->task);
-}
-
-bool holder_may_have_any(struct stream *stream)
-{
-	struct question question = {
-		.stream = stream,
-		.yes = stream_is_wide(stream) || holds(stream),
-	};
-
-	if (!question.yes)
-		set_each(&stream->group->set, ask, &question);
-	return question.yes;
-}
-
-void holder_reconsider(struct stream *stream)
-{
-	/* An offline CPU has nothing to be stopped: see end(). */
-	smp_call_function_single(stream->cpu, reconsider, stream, 1);
-}
-
-struct snapshot {
-	struct stream *stream;
-	u32 entries;
-};
-
-static void snapshot(void *argument)
-{
-	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
-	struct snapshot *request = argument;
-
-	if (cpu->holder != request->stream)
-		return;
-	request->entries = take(cpu, FLOWTAP_TRIGGER_SNAPSHOT, get_irq_regs());
-	go_on(cpu);
 }
 
 u32 holder_snapshot(struct stream *stream)
 {
-	struct snapshot request = { .stream = stream };
+	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
+	u32 entries;
 
-	/* Nobody else's task is interrupted for it. */
-	if (READ_ONCE(per_cpu(cpus, stream->cpu).holder) == stream)
-		smp_call_function_single(stream->cpu, snapshot, &request, 1);
-	return request.entries;
+	if (cpu->holder != stream)
+		return 0;
+	entries = take(cpu, FLOWTAP_TRIGGER_SNAPSHOT, get_irq_regs());
+	go_on(cpu);
+	return entries;
 }
 
 int holder_attach(struct stream *stream)
@@ -592,11 +461,11 @@ int holder_attach(struct stream *stream)
 	return error;
 }
 
-static void let_go(void *argument)
+void holder_let_go(struct stream *stream)
 {
 	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
 
-	if (cpu->holder == argument)
+	if (cpu->holder == stream)
 		release(cpu, LEAVING_AT_ONCE, FLOWTAP_CAUSE_DISABLED);
 	look_again(cpu);
 }
@@ -606,14 +475,6 @@ void holder_detach(struct stream *stream)
 	mutex_lock(&cpus_lock);
 	list_del_rcu(&stream->cpu_link);
 	mutex_unlock(&cpus_lock);
-	holder_let_go(stream);
-}
-
-void holder_let_go(struct stream *stream)
-{
-	/* Nobody's CPU is interrupted for nothing. */
-	if (holds(stream))
-		smp_call_function_single(stream->cpu, let_go, stream, 1);
 }
 
 /* No user program runs on a CPU that is on its way: what was recorded until then is told. */

@@ -27,36 +27,26 @@ void holder_exit(void);
 int holder_attach(struct stream *stream);
 /*
  * The CPU does not find the stream any more, also if somebody enables it. Who was about to give it the
- * source may do so yet: after a grace period holder_let_go is to follow.
+ * source may do so yet: it is to let go now, and once more after a grace period.
  */
 void holder_detach(struct stream *stream);
-/* The CPU does not use it any more. */
-void holder_let_go(struct stream *stream);
-
-/*
- * Whether the stream's CPU has to be asked about a task, or about any of the set, after who is recorded
- * has changed: nobody's CPU is interrupted where none of them can be.
- */
-bool holder_may_have(const struct stream *stream, const struct task_struct *task);
-bool holder_may_have_any(struct stream *stream);
-
-/* Runs on the stream's CPU: the task there may be the stream's now, or not any more. */
-void holder_reconsider(struct stream *stream);
-/* Takes a sample of the task on the stream's CPU; how many entries it has. */
-u32 holder_snapshot(struct stream *stream);
+/* The stream holds its CPU's source. On any CPU. */
+bool holder_is(const struct stream *stream);
 
 /* Below: on this CPU, interrupts off or preemption disabled, from hooks. */
+
+/* The stream is of this CPU: the current task may be the stream's now, or not any more. */
+void holder_reconsider(struct stream *stream);
+/* The same: takes a sample, if the stream holds the source; how many entries it has. */
+u32 holder_snapshot(struct stream *stream);
+/* The same: it holds the source no more. */
+void holder_let_go(struct stream *stream);
 void holder_trigger(struct group *group, u32 trigger, struct pt_regs *regs);
 /* perf stops the event of the current task for a while. */
 void holder_throttled(struct group *group);
 void holder_switch(struct task_struct *previous, struct task_struct *next);
 /* The current task is no longer traced by this set (it ends, or executed a set-uid program). */
 void holder_task_gone(struct group *group, struct flowtap_member *member, u32 cause);
-/*
- * A GAP record of a task, by the first stream of the set that can write one now; for what no
- * sample will tell. Interrupts on, under RCU.
- */
-void holder_tell(struct group *group, struct task_struct *task, u64 since, u32 cause);
 /*
  * The current task executed another program: who called whom before is of no interest, and no AUX
  * record has both of them.

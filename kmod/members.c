@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Tasks that come into a set, or leave it, because somebody says so. */
+#include <linux/irqflags.h>
 #include <linux/pid.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
@@ -8,6 +9,7 @@
 #include "charge.h"
 #include "event.h"
 #include "group.h"
+#include "request.h"
 #include "rights.h"
 #include "session.h"
 
@@ -220,4 +222,27 @@ int session_add_process(struct group *group, struct task_struct *task, const boo
 int session_remove_process(struct group *group, struct task_struct *task, const bool *asked)
 {
 	return remove_found(group, task, false, asked);
+}
+
+/* It has not run yet: nothing has to be stopped or started. */
+static bool is_new(const struct task_struct *task)
+{
+	return READ_ONCE(task->__state) & TASK_NEW;
+}
+
+int session_change(struct group *group, struct task_struct *task, bool add)
+{
+	int error;
+
+	if (task->flags & PF_KTHREAD)
+		return -EINVAL;
+	/* A last record is told of by an IPI, which asks for interrupts. */
+	if (irqs_disabled() || (task != current && !is_new(task))) {
+		error = request_queue(group, task, add);
+		if (!error)
+			session_work(group);
+		return error;
+	}
+	request_amend(group, task, add);
+	return add ? session_add_here(group, task) : session_remove_here(group, task);
 }

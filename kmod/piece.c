@@ -4,6 +4,7 @@
 #include <linux/sched.h>
 #include <linux/timekeeping.h>
 
+#include "displace.h"
 #include "piece.h"
 #include "sample.h"
 #include "stream.h"
@@ -129,15 +130,6 @@ static void tell_lost(struct stream *stream, struct flowtap_member *member)
 		member->told |= 1U << piece->lost_cause;
 	}
 	piece->lost_since = 0;
-}
-
-/* Another stream held the source since then. */
-static void tell_displaced(struct stream *stream, struct flowtap_member *member)
-{
-	u64 since = xchg(&member->displaced_since, 0);
-
-	if (since)
-		stream_write_gap(stream, member->task, since, FLOWTAP_CAUSE_DISPLACED);
 }
 
 /* False: nothing would tell of the bytes, and the next ones are to take their place. */
@@ -346,7 +338,7 @@ void piece_begin(struct stream *stream, struct flowtap_member *member)
 {
 	stream->piece = (struct piece){ 0 };
 	name_piece(stream, member);
-	tell_displaced(stream, member);
+	displace_end(stream, member);
 	announce(stream, member);
 	write_switch(stream, member, 0);
 	open_unless_resting(stream, member);

@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <linux/irqflags.h>
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
@@ -7,7 +6,6 @@
 
 #include "request.h"
 #include "group.h"
-#include "session.h"
 
 struct flowtap_request {
 	struct list_head link;		/* in group->requests, under its lock */
@@ -15,8 +13,7 @@ struct flowtap_request {
 	bool add;
 };
 
-/* What waits for this process is overtaken: it is to end as is asked for last. */
-static void amend(struct group *group, struct task_struct *task, bool add)
+void request_amend(struct group *group, struct task_struct *task, bool add)
 {
 	struct flowtap_request *request;
 	unsigned long flags;
@@ -28,7 +25,7 @@ static void amend(struct group *group, struct task_struct *task, bool add)
 	raw_spin_unlock_irqrestore(&group->set.lock, flags);
 }
 
-static int queue(struct group *group, struct task_struct *task, bool add)
+int request_queue(struct group *group, struct task_struct *task, bool add)
 {
 	struct flowtap_request *request = kmalloc(sizeof(*request), GFP_NOWAIT | __GFP_NOWARN);
 	unsigned long flags;
@@ -48,26 +45,7 @@ static int queue(struct group *group, struct task_struct *task, bool add)
 	raw_spin_unlock_irqrestore(&group->set.lock, flags);
 	if (error)
 		kfree(request);
-	else
-		session_work(group);
 	return error;
-}
-
-/* It has not run yet: nothing has to be stopped or started. */
-static bool is_new(const struct task_struct *task)
-{
-	return READ_ONCE(task->__state) & TASK_NEW;
-}
-
-int request_change(struct group *group, struct task_struct *task, bool add)
-{
-	if (task->flags & PF_KTHREAD)
-		return -EINVAL;
-	/* A last record is told of by an IPI, which asks for interrupts. */
-	if (irqs_disabled() || (task != current && !is_new(task)))
-		return queue(group, task, add);
-	amend(group, task, add);
-	return add ? session_add_here(group, task) : session_remove_here(group, task);
 }
 
 static struct flowtap_request *first(struct group *group, bool *add)
@@ -103,17 +81,15 @@ static bool finish(struct group *group, struct flowtap_request *request, bool ad
 	return true;
 }
 
-void request_serve(struct group *group)
+void request_serve(struct group *group,
+		   void (*serve)(struct group *group, struct task_struct *task, bool add,
+				 const bool *asked))
 {
 	struct flowtap_request *request;
 	bool add;
 
 	while ((request = first(group, &add))) {
-		/* It may have ended, or have been there already. */
-		if (add)
-			session_add_process(group, request->task, &request->add);
-		else
-			session_remove_process(group, request->task, &request->add);
+		serve(group, request->task, add, &request->add);
 		finish(group, request, add);
 	}
 }

@@ -9,7 +9,9 @@
 
 #include "charge.h"
 #include "event.h"
+#include "gap.h"
 #include "holder.h"
+#include "remote.h"
 #include "request.h"
 #include "rights.h"
 #include "session.h"
@@ -21,11 +23,20 @@
 static LIST_HEAD(groups);		/* RCU */
 static DEFINE_SPINLOCK(groups_lock);
 
+/* It may have ended, or have been there already. */
+static void serve(struct group *group, struct task_struct *task, bool add, const bool *asked)
+{
+	if (add)
+		session_add_process(group, task, asked);
+	else
+		session_remove_process(group, task, asked);
+}
+
 static void work(struct work_struct *work)
 {
 	struct group *group = container_of(work, struct group, work);
 
-	request_serve(group);
+	request_serve(group, serve);
 	mutex_lock(&group->lock);
 	event_sync(group);
 	mutex_unlock(&group->lock);
@@ -191,8 +202,8 @@ void session_enable(struct stream *stream)
 	let_record(stream);
 	if (stream->event)
 		perf_event_enable(stream->event);
-	if (holder_may_have_any(stream))
-		holder_reconsider(stream);
+	if (remote_may_have_any(stream))
+		remote_reconsider(stream);
 }
 
 void session_disable(struct stream *stream)
@@ -200,7 +211,7 @@ void session_disable(struct stream *stream)
 	if (!READ_ONCE(stream->enabled)) {
 		/* There may have been no room to tell of what was lost last, and there is by now. */
 		if (ring_lost_fits(&stream->output.ring) || READ_ONCE(stream->group->displacements))
-			holder_reconsider(stream);
+			remote_reconsider(stream);
 		return;
 	}
 	WRITE_ONCE(stream->enabled, false);
@@ -208,9 +219,9 @@ void session_disable(struct stream *stream)
 	if (stream->event)
 		perf_event_disable(stream->event);
 	/* What it lost, and whom it displaced, is told there. */
-	if (holder_may_have_any(stream) || ring_lost_fits(&stream->output.ring) ||
+	if (remote_may_have_any(stream) || ring_lost_fits(&stream->output.ring) ||
 	    READ_ONCE(stream->group->displacements))
-		holder_reconsider(stream);
+		remote_reconsider(stream);
 	stream->enabled_ns += ktime_get_raw_fast_ns() - stream->enabled_since;
 	output_wake(&stream->output);
 }
@@ -239,10 +250,10 @@ static bool may_be_there(const struct stream *stream, struct task_struct *task, 
 	bool found = false;
 
 	if (thread)
-		return holder_may_have(stream, task);
+		return remote_may_have(stream, task);
 	rcu_read_lock();
 	for_each_thread(task, other)
-		if (holder_may_have(stream, other)) {
+		if (remote_may_have(stream, other)) {
 			found = true;
 			break;
 		}
@@ -257,7 +268,7 @@ void session_reconsider(struct group *group, struct task_struct *task, bool thre
 	lockdep_assert_held(&group->lock);
 	list_for_each_entry(stream, &group->streams, group_link)
 		if (may_be_there(stream, task, thread))
-			holder_reconsider(stream);
+			remote_reconsider(stream);
 }
 
 /* Readers of every stream must learn that nobody is left. */
@@ -314,7 +325,7 @@ void session_forked(struct task_struct *parent, struct task_struct *child)
 		if (!set_find(&group->set, parent))
 			continue;
 		if (session_insert(group, parent, child, NULL, GFP_ATOMICALLY) < 0) {
-			holder_tell(group, child, ktime_get_raw_fast_ns(), FLOWTAP_CAUSE_MEMORY);
+			gap_tell(group, child, ktime_get_raw_fast_ns(), FLOWTAP_CAUSE_MEMORY);
 			disinherit(group, child);
 		}
 	}

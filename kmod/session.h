@@ -45,6 +45,12 @@ int session_remove(struct group *group, u32 pid, bool thread);
 int session_add_process(struct group *group, struct task_struct *task, const bool *asked);
 int session_remove_process(struct group *group, struct task_struct *task, const bool *asked);
 
+/*
+ * By programs in the kernel, from where nothing may sleep: atomic, under RCU. What cannot be done here a
+ * worker of the group does, in this order. 0; -EINVAL: a kernel thread; -ENOMEM; -ENOSPC.
+ */
+int session_change(struct group *group, struct task_struct *task, bool add);
+
 /* --- session.c, for those: asked may be NULL --- */
 
 /*

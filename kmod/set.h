@@ -7,12 +7,12 @@
 #define FLOWTAP_SET_H
 
 #include <linux/rhashtable-types.h>
+#include <linux/sched.h>
 #include <linux/spinlock.h>
 #include <linux/flowtap.h>
 
 struct flowtap_event;
 struct payer;
-struct task_struct;
 
 #define SET_MAX		32768
 #define SET_HISTORIES	1024		/* tasks of a set that have one; others lose theirs */
@@ -76,5 +76,23 @@ int set_insert(struct flowtap_set *set, struct flowtap_member *member);
 void set_remove(struct flowtap_set *set, struct flowtap_member *member, bool ended);
 /* That was removed: it goes when no CPU has it any more. */
 void set_release(struct flowtap_member *member);
+
+static inline u64 set_switches(const struct task_struct *task)
+{
+	return task->nvcsw + task->nivcsw;
+}
+
+/* On its CPU: its task leaves, or runs on unrecorded. */
+static inline void set_member_left(struct flowtap_member *member)
+{
+	member->switches = set_switches(member->task);
+	member->ran = true;
+}
+
+/* On its CPU, that has just come onto it: it has been on another one since. */
+static inline bool set_member_ran(const struct flowtap_member *member)
+{
+	return member->switches != set_switches(member->task);
+}
 
 #endif /* FLOWTAP_SET_H */

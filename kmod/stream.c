@@ -13,6 +13,7 @@
 
 #include "compat.h"
 #include "holder.h"
+#include "remote.h"
 #include "event.h"
 #include "hooks.h"
 #include "session.h"
@@ -321,7 +322,7 @@ static void leave(struct work_struct *work)
 {
 	struct stream *stream = container_of(to_rcu_work(work), struct stream, teardown);
 
-	holder_let_go(stream);
+	remote_let_go(stream);
 	cancel_work_sync(&stream->reopen);
 	hrtimer_cancel(&stream->timer);
 	hrtimer_cancel(&stream->tick);
@@ -351,8 +352,10 @@ void stream_close(struct stream *stream)
 	if (!group_is_open(stream->group))
 		session_forget_key(stream->group);
 	mutex_unlock(&stream->group->lock);
-	if (stream->attached)
+	if (stream->attached) {
 		holder_detach(stream);
+		remote_let_go(stream);
+	}
 	INIT_RCU_WORK(&stream->teardown, leave);
 	queue_rcu_work(teardowns, &stream->teardown);
 }

@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <linux/cpumask.h>
+#include <linux/sched.h>
+#include <linux/smp.h>
+
+#include "holder.h"
+#include "remote.h"
+#include "stream.h"
+
+/*
+ * The change before this: who comes onto the CPU from here on sees it. The scheduler chooses nobody for
+ * a CPU where he is not allowed, and who was there before is held, or is about to be.
+ */
+static bool holds(const struct stream *stream)
+{
+	smp_mb();
+	return holder_is(stream);
+}
+
+bool remote_may_have(const struct stream *stream, const struct task_struct *task)
+{
+	return holds(stream) || cpumask_test_cpu(stream->cpu, READ_ONCE(task->cpus_ptr)) ||
+	       (task_cpu(task) == stream->cpu && READ_ONCE(task->__state) == TASK_RUNNING);
+}
+
+struct question {
+	struct stream *stream;
+	bool yes;
+};
+
+static void ask(struct flowtap_member *member, void *argument)
+{
+	struct question *question = argument;
+
+	question->yes |= remote_may_have(question->stream, member->task);
+}
+
+bool remote_may_have_any(struct stream *stream)
+{
+	struct question question = {
+		.stream = stream,
+		.yes = stream_is_wide(stream) || holds(stream),
+	};
+
+	if (!question.yes)
+		set_each(&stream->group->set, ask, &question);
+	return question.yes;
+}
+
+static void reconsider(void *stream)
+{
+	holder_reconsider(stream);
+}
+
+void remote_reconsider(struct stream *stream)
+{
+	/* An offline CPU has nothing to be stopped: see end(). */
+	smp_call_function_single(stream->cpu, reconsider, stream, 1);
+}
+
+struct snapshot {
+	struct stream *stream;
+	u32 entries;
+};
+
+static void snapshot(void *argument)
+{
+	struct snapshot *request = argument;
+
+	request->entries = holder_snapshot(request->stream);
+}
+
+u32 remote_snapshot(struct stream *stream)
+{
+	struct snapshot request = { .stream = stream };
+
+	/* Nobody else's task is interrupted for it. */
+	if (holder_is(stream))
+		smp_call_function_single(stream->cpu, snapshot, &request, 1);
+	return request.entries;
+}
+
+static void let_go(void *stream)
+{
+	holder_let_go(stream);
+}
+
+void remote_let_go(struct stream *stream)
+{
+	/* Nobody's CPU is interrupted for nothing. */
+	if (holds(stream))
+		smp_call_function_single(stream->cpu, let_go, stream, 1);
+}
