@@ -12,6 +12,7 @@
  * A guest has its own control register, vsctrctl, which is kept at 0: what runs with V=1 is not
  * recorded (6.1.1). In a guest sctrdepth traps (2.4): there is no CTR for us then.
  */
+#include <linux/bitfield.h>
 #include <linux/log2.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
@@ -28,6 +29,7 @@ struct ctr {
 	u32 depth_before;	/* sctrdepth as we found it */
 	bool ours;		/* found free when the module was loaded, or taken */
 	bool guests;		/* it has H, and vsctrctl with it */
+	bool points;		/* sctrstatus.WRPTR is there */
 };
 
 static DEFINE_PER_CPU(struct ctr, ctrs);
@@ -36,6 +38,11 @@ static void set_depth(u32 depth)
 {
 	csr_write(SCTRDEPTH, ilog2(depth) - 4);
 	/* Newly accessible entries are unspecified (2.4): the caller empties the buffer. */
+}
+
+static u32 write_pointer(void)
+{
+	return FIELD_GET(CTRSTATUS_WRPTR, csr_read(SCTRSTATUS));
 }
 
 /* Every field is WARL: what can be written is what there is (2.1, 2.4, 3). */
@@ -62,6 +69,8 @@ static void discover(struct ctr *ctr)
 	}
 	if (caps->depths)
 		set_depth(caps->depth_max);
+	csr_write(SCTRSTATUS, (csr_read(SCTRSTATUS) & ~CTRSTATUS_WRPTR) | 5);
+	ctr->points = write_pointer() == 5;
 	sctrclr();
 	csr_write(SISELECT, CTR_SELECT(0));
 	csr_write(SIREG2, CTRTARGET_MISP);
@@ -209,18 +218,17 @@ static int ctr_configure(struct recording *recording, const struct flowtap_confi
 
 static void write_entries(const struct flowtap_entry *entries, u32 nr)
 {
-	unsigned long select = csr_read(SISELECT);
-	u32 i;
+	const struct flowtap_entry *entry = entries + nr;
+	unsigned long before = csr_read(SISELECT), select = CTR_SELECT(0);
 
-	for (i = 0; i < nr; i++) {
-		const struct flowtap_entry *entry = entries + nr - 1 - i;
-
-		csr_write(SISELECT, CTR_SELECT(i));
+	while (entry != entries) {
+		entry--;
+		csr_write(SISELECT, select++);
 		csr_write(SIREG, entry->source);
 		csr_write(SIREG2, entry->target);
 		csr_write(SIREG3, entry->data);
 	}
-	csr_write(SISELECT, select);
+	csr_write(SISELECT, before);
 }
 
 static void ctr_start(struct recording *recording, const struct flowtap_entry *entries, u32 nr)
@@ -229,7 +237,9 @@ static void ctr_start(struct recording *recording, const struct flowtap_entry *e
 	set_depth(recording->depth);
 	sctrclr();
 	csr_set(SCTRSTATUS, CTRSTATUS_FROZEN);
-	write_entries(entries, nr);
+	if (nr)
+		write_entries(entries, nr);
+	recording->begin = write_pointer() - nr;
 	csr_write(SCTRCTL, recording->control);
 }
 
@@ -260,10 +270,38 @@ static void ctr_resume(struct recording *recording)
 	csr_clear(SCTRSTATUS, CTRSTATUS_FROZEN);
 }
 
-/* A kernel address in a user-only record says where the kernel is: only its flag bit stays. */
-static u64 hide_kernel(u64 address)
+/* Those that are valid, from the newest on. */
+static u32 count_valid(u32 depth)
 {
-	return (s64)address < 0 ? address & 1 : address;
+	u32 nr;
+
+	for (nr = 0; nr < depth; nr++) {
+		csr_write(SISELECT, CTR_SELECT(nr));
+		if (!(csr_read(SIREG) & CTRSOURCE_V))
+			break;
+	}
+	return nr;
+}
+
+/*
+ * The pointer says how many came, modulo depth. What is older is invalid, for it was marked or cleared;
+ * where it is valid it was overwritten: all are there. Returns move the pointer back in RASEMU (6.4).
+ */
+static u32 ctr_count(struct recording *recording)
+{
+	unsigned long select = csr_read(SISELECT);
+	u32 nr;
+
+	if (recording->stacks || !this_cpu_ptr(&ctrs)->points) {
+		nr = count_valid(recording->depth);
+	} else {
+		nr = (write_pointer() - recording->begin) & (recording->depth - 1);
+		csr_write(SISELECT, CTR_SELECT(nr));
+		if (csr_read(SIREG) & CTRSOURCE_V)
+			nr = recording->depth;
+	}
+	csr_write(SISELECT, select);
+	return nr;
 }
 
 /*
@@ -271,40 +309,54 @@ static u64 hide_kernel(u64 address)
  * were taken does as well: what is newer lies above it. (In RASEMU the entries are the call stack:
  * they stay until their functions return.)
  */
-static void mark_taken(const struct recording *recording, u32 nr)
+static void mark_taken(struct recording *recording)
 {
-	if (recording->stacks || !nr)
+	if (recording->stacks)
 		return;
-	if (!(this_cpu_ptr(&ctrs)->caps.data & CTRDATA_CCV)) {
+	if (this_cpu_ptr(&ctrs)->caps.data & CTRDATA_CCV) {
+		csr_write(SISELECT, CTR_SELECT(0));
+		csr_write(SIREG, 0);
+	} else {
 		sctrclr();
-		return;
 	}
-	csr_write(SISELECT, CTR_SELECT(0));
-	csr_write(SIREG, 0);
+	recording->begin = write_pointer();
 }
 
-static u32 ctr_drain(struct recording *recording, struct flowtap_entry *entries)
+/* A kernel address in a user-only record says where the kernel is: only its flag stays. */
+static __always_inline u64 visible(u64 address, bool kernel)
 {
-	const bool kernel = recording->modes & FLOWTAP_MODE_KERNEL;
-	unsigned long select = csr_read(SISELECT);
-	u32 nr;
+	if (!kernel && unlikely((s64)address < 0))
+		address &= 1;
+	return address;
+}
 
-	for (nr = 0; nr < recording->depth; nr++) {
-		struct flowtap_entry *entry = entries + recording->depth - 1 - nr;
-		u64 source, target;
+/* The newest nr. Each instruction here is executed as often as there are entries. */
+static __always_inline void read_entries(struct flowtap_entry *entries, u32 nr, bool kernel)
+{
+	struct flowtap_entry *entry = entries + nr;
+	unsigned long select = CTR_SELECT(0);
 
-		csr_write(SISELECT, CTR_SELECT(nr));
-		source = csr_read(SIREG);
-		if (!(source & CTRSOURCE_V))
-			break;
-		target = csr_read(SIREG2);
-		entry->source = kernel ? source : hide_kernel(source);
-		entry->target = kernel ? target : hide_kernel(target);
+	while (entry != entries) {
+		entry--;
+		csr_write(SISELECT, select++);
+		entry->source = visible(csr_read(SIREG), kernel);
+		entry->target = visible(csr_read(SIREG2), kernel);
 		entry->data = csr_read(SIREG3);
 	}
-	mark_taken(recording, nr);
+}
+
+static void ctr_drain(struct recording *recording, struct flowtap_entry *entries, u32 nr)
+{
+	unsigned long select = csr_read(SISELECT);
+
+	if (!nr)
+		return;
+	if (recording->modes & FLOWTAP_MODE_KERNEL)
+		read_entries(entries, nr, true);
+	else
+		read_entries(entries, nr, false);
+	mark_taken(recording);
 	csr_write(SISELECT, select);
-	return nr;
 }
 
 /* Whether the trap that froze recording would have been recorded otherwise, as an interrupt. */
@@ -360,6 +412,7 @@ const struct source ctr_source = {
 	.stop = ctr_stop,
 	.pause = ctr_pause,
 	.resume = ctr_resume,
+	.count = ctr_count,
 	.drain = ctr_drain,
 	.thaw = ctr_thaw,
 };

@@ -97,14 +97,11 @@ static void release_entries(struct flowtap_cpu *cpu, enum leaving leaving, u32 c
 	/* A sample takes nothing off a call stack: it is lost where it is wanted again. */
 	bool lose = stream->recording.stacks ? leaving == LEAVING_FOR_NOW && !keep : !flush && !keep;
 	bool frozen = !flush && stream->source->pause(&stream->recording);
-	u32 nr = 0;
 
 	if (flush)
-		nr = sample_take(stream, member, FLOWTAP_TRIGGER_SWITCH, NULL, cpu->scratch);
-	else if (keep)
-		nr = stream->source->drain(&stream->recording, cpu->scratch);
+		sample_take(stream, member, FLOWTAP_TRIGGER_SWITCH, NULL, cpu->scratch);
 	if (keep)
-		sample_keep(stream, member, frozen, cpu->scratch, nr);
+		sample_keep(stream, member, frozen, cpu->scratch);
 	if ((stream->source->stop(&stream->recording) || frozen || leaving == LEAVING_AT_ONCE) && lose)
 		sample_note_loss(stream, member, cause);
 }

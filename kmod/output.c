@@ -107,24 +107,42 @@ struct flowtap_thread output_thread(const struct output *output, struct task_str
 	};
 }
 
-bool output_write(struct output *output, u64 time, const void *head, u32 head_size,
-		  const void *tail, u32 tail_size)
+/* Whom a record wakes, now or later. Bytes that wait with it, and without. */
+static void look_who_waits(struct output *output, u64 before, u64 after)
 {
-	u64 before = ring_waiting(&output->ring), after;
-	bool written = ring_write(&output->ring, time, head, head_size, tail, tail_size);
-
-	if (output->ring.overwrite)
-		return written;
 	if (!before)
 		WRITE_ONCE(output->flushed, false);
-	after = ring_waiting(&output->ring);
 	/* Not from here: the scheduler's locks may be held. */
 	if (after >= output->watermark && before < output->watermark)
 		output_wake(output);
 	/* Above the watermark too: a reader on its way may take all but what was just written. */
 	if (after && output->flush_ns && !hrtimer_active(&output->flush))
 		timer_start_in(&output->flush, output->flush_ns);
+}
+
+bool output_write(struct output *output, u64 time, const void *head, u32 head_size,
+		  const void *tail, u32 tail_size)
+{
+	u64 before = ring_waiting(&output->ring);
+	bool written = ring_write(&output->ring, time, head, head_size, tail, tail_size);
+
+	if (!output->ring.overwrite)
+		look_who_waits(output, before, written ? output->ring.waiting : before);
 	return written;
+}
+
+void *output_reserve(struct output *output, u32 size)
+{
+	return ring_reserve(&output->ring, size);
+}
+
+void output_commit(struct output *output, u32 size)
+{
+	u64 before = output->ring.waiting;
+
+	ring_commit(&output->ring, size);
+	if (!output->ring.overwrite)
+		look_who_waits(output, before, output->ring.waiting);
 }
 
 void output_write_gap(struct output *output, struct flowtap_thread thread, u64 since, u32 cause,

@@ -63,6 +63,9 @@ struct flowtap_thread output_thread(const struct output *output, struct task_str
  */
 bool output_write(struct output *output, u64 time, const void *head, u32 head_size,
 		  const void *tail, u32 tail_size);
+/* The same without a copy: see ring_reserve. What is reserved is written and committed. */
+void *output_reserve(struct output *output, u32 size);
+void output_commit(struct output *output, u32 size);
 /* A GAP record from `since` until now. size: bytes, or FLOWTAP_UNKNOWN. */
 void output_write_gap(struct output *output, struct flowtap_thread thread, u64 since, u32 cause,
 		      u64 size);

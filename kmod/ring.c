@@ -65,7 +65,8 @@ static void publish(struct ring *ring, u32 size, u64 waiting)
 	/* POLL and STATS read it on other CPUs. */
 	WRITE_ONCE(ring->head, ring->head + size);
 	ring->records++;
-	ring->high_water = max(ring->high_water, waiting + size);
+	ring->waiting = waiting + size;
+	ring->high_water = max(ring->high_water, ring->waiting);
 	/* Records before head: pairs with the reader's load-acquire. */
 	smp_store_release(&ring->control->data_head, ring->head);
 }
@@ -134,6 +135,24 @@ static u32 needs(const struct ring *ring, u32 size)
 bool ring_fits(struct ring *ring, u32 size)
 {
 	return ring->overwrite || ring->size - ring_waiting(ring) >= needs(ring, size);
+}
+
+void *ring_reserve(struct ring *ring, u32 size)
+{
+	u64 offset = ring->head & (ring->size - 1);
+
+	if (ring->lost_records || ring->size - offset < size)
+		return NULL;
+	if (ring->overwrite)
+		make_room(ring, size);
+	/* The stores into the data depend on this test of data_tail: they cannot come before it. */
+	ring->waiting = ring_waiting(ring);
+	return ring->size - ring->waiting < size ? NULL : ring->data + offset;
+}
+
+void ring_commit(struct ring *ring, u32 size)
+{
+	publish(ring, size, ring->waiting);
 }
 
 bool ring_write(struct ring *ring, u64 time, const void *head, u32 head_size, const void *tail,

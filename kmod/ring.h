@@ -20,6 +20,7 @@ struct ring {
 	u64 total_lost_bytes;
 	u64 records;
 	u64 high_water;
+	u64 waiting;			/* as it was when the last record was written, with it */
 };
 
 int ring_init(struct ring *ring, u32 pages, const struct flowtap_configure *configure);
@@ -40,6 +41,12 @@ bool ring_fits(struct ring *ring, u32 size);
  */
 bool ring_write(struct ring *ring, u64 time, const void *head, u32 head_size, const void *tail,
 		u32 tail_size);
+/*
+ * Room for a record of `size` bytes, in one piece, to be written and then committed. NULL: none, or not
+ * in one piece, or a LOST record is to come first: ring_write it is. `waiting` is what there is before.
+ */
+void *ring_reserve(struct ring *ring, u32 size);
+void ring_commit(struct ring *ring, u32 size);
 /* There are losses to tell of, and room for that. */
 bool ring_lost_fits(const struct ring *ring);
 /* Tells of losses now, if there were any and there is room. */

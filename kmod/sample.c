@@ -30,22 +30,26 @@ static void note_wrapped(struct stream *stream, struct flowtap_member *member)
 		sample_note_loss(stream, member, FLOWTAP_CAUSE_WRAPPED);
 }
 
-/* All of the record but its entries. Any loss makes the sequence number jump. */
-static void describe(struct stream *stream, struct flowtap_member *member, u32 trigger, u32 nr,
-		     struct pt_regs *regs, struct flowtap_record_sample *sample)
+/* All of the record but its entries. Any loss makes the sequence number jump. Returns its time. */
+static u64 describe(struct stream *stream, struct flowtap_member *member, u32 trigger, u32 nr,
+		    struct pt_regs *regs, struct flowtap_record_sample *sample)
 {
 	struct flowtap_thread thread = stream_name_task(stream, member->task);
+	u64 time = ktime_get_raw_fast_ns();
+	u16 mode = interrupted(stream, regs);
 
 	if (nr == stream->recording.depth)
 		note_wrapped(stream, member);
 	member->sequence += member->loss ? 2 : 1;
+	/* The reader may write to it already: nothing is read back. */
 	*sample = (struct flowtap_record_sample){
 		.header.type = FLOWTAP_RECORD_SAMPLE,
-		.header.misc = interrupted(stream, regs),
+		.header.misc = mode | stream->output.misc,
 		.header.size = sizeof(*sample) + nr * sizeof(struct flowtap_entry),
-		.time = ktime_get_raw_fast_ns(),
+		.time = time,
 		.sequence = member->sequence,
 		.control = stream->recording.control,
+		.ip = mode ? instruction_pointer(regs) : 0,
 		.cpu = stream->cpu,
 		.trigger = trigger,
 		.loss = member->loss,
@@ -54,9 +58,7 @@ static void describe(struct stream *stream, struct flowtap_member *member, u32 t
 		.pid = thread.pid,
 		.tid = thread.tid,
 	};
-	if (sample->header.misc)
-		sample->ip = instruction_pointer(regs);
-	sample->header.misc |= stream->output.misc;
+	return time;
 }
 
 /* Somebody else's overflow or breakpoint had stopped recording, nobody knows when. */
@@ -66,16 +68,31 @@ static void note_frozen(struct stream *stream, struct flowtap_member *member)
 	stream_write_gap(stream, member->task, member->since, FLOWTAP_CAUSE_FROZEN);
 }
 
-/* The last nr entries of scratch. */
-static void put(struct stream *stream, struct flowtap_member *member, u32 trigger, struct pt_regs *regs,
-		bool frozen, const struct flowtap_entry *scratch, u32 nr)
+/* The record with the source's nr entries. False: no room for it, they are lost. Its time. */
+static bool write_sample(struct stream *stream, struct flowtap_member *member, u32 trigger,
+			 struct pt_regs *regs, struct flowtap_entry *scratch, u32 nr, u64 *time)
 {
-	struct flowtap_record_sample sample;
+	const u32 size = sizeof(struct flowtap_record_sample) + nr * sizeof(*scratch);
+	struct flowtap_record_sample *sample = output_reserve(&stream->output, size), own;
 
-	describe(stream, member, trigger, nr, regs, &sample);
+	if (sample) {
+		*time = describe(stream, member, trigger, nr, regs, sample);
+		stream->source->drain(&stream->recording, (struct flowtap_entry *)(sample + 1), nr);
+		output_commit(&stream->output, size);
+		return true;
+	}
+	*time = describe(stream, member, trigger, nr, regs, &own);
+	stream->source->drain(&stream->recording, scratch, nr);
+	return output_write(&stream->output, *time, &own, sizeof(own), scratch, nr * sizeof(*scratch));
+}
+
+static void put(struct stream *stream, struct flowtap_member *member, u32 trigger,
+		struct pt_regs *regs, bool frozen, struct flowtap_entry *scratch, u32 nr)
+{
+	u64 time;
+
 	stream->output.stats.triggers++;
-	if (output_write(&stream->output, sample.time, &sample, sizeof(sample),
-			 scratch + stream->recording.depth - nr, nr * sizeof(scratch[0]))) {
+	if (write_sample(stream, member, trigger, regs, scratch, nr, &time)) {
 		member->loss = 0;
 		member->displaced = false;
 		stream->output.stats.samples++;
@@ -90,24 +107,28 @@ static void put(struct stream *stream, struct flowtap_member *member, u32 trigge
 		note_frozen(stream, member);
 	else if (frozen && stream->recording.breakpoints)
 		sample_note_loss(stream, member, FLOWTAP_CAUSE_FROZEN);
-	member->since = sample.time;
+	member->since = time;
 }
 
-u32 sample_take(struct stream *stream, struct flowtap_member *member, u32 trigger, struct pt_regs *regs,
-		struct flowtap_entry *scratch)
+u32 sample_take(struct stream *stream, struct flowtap_member *member, u32 trigger,
+		struct pt_regs *regs, struct flowtap_entry *scratch)
 {
 	bool frozen = stream->source->pause(&stream->recording);
-	u32 nr = stream->source->drain(&stream->recording, scratch);
+	u32 nr = stream->source->count(&stream->recording);
 
 	/* A CPU goes from task to task all the time, most have nothing to tell. */
 	if (nr || frozen || trigger != FLOWTAP_TRIGGER_SWITCH || !stream_is_wide(stream))
 		put(stream, member, trigger, regs, frozen, scratch, nr);
+	else
+		stream->source->drain(&stream->recording, scratch, nr);
 	return nr;
 }
 
 void sample_keep(struct stream *stream, struct flowtap_member *member, bool frozen,
-		 const struct flowtap_entry *scratch, u32 nr)
+		 struct flowtap_entry *scratch)
 {
+	u32 nr = stream->source->count(&stream->recording);
+
 	/* What comes next does not follow: this is a sample of its own. */
 	if (frozen) {
 		put(stream, member, FLOWTAP_TRIGGER_SWITCH, NULL, true, scratch, nr);
@@ -116,7 +137,7 @@ void sample_keep(struct stream *stream, struct flowtap_member *member, bool froz
 	if (nr == stream->recording.depth || nr > member->room)
 		note_wrapped(stream, member);
 	nr = min(nr, member->room);
-	memcpy(member->history, scratch + stream->recording.depth - nr, nr * sizeof(scratch[0]));
+	stream->source->drain(&stream->recording, member->history, nr);
 	member->nr = nr;
 	member->control = stream->recording.control;
 }

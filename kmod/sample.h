@@ -23,11 +23,11 @@ void sample_note_loss(struct stream *stream, struct flowtap_member *member, u32 
 u32 sample_take(struct stream *stream, struct flowtap_member *member, u32 trigger, struct pt_regs *regs,
 		struct flowtap_entry *scratch);
 /*
- * What was taken out of the source, the last nr of scratch, goes into the member's history. frozen:
- * recording had been stopped before.
+ * What the source holds goes into the member's history. Recording is paused, frozen: it had been stopped
+ * before.
  */
 void sample_keep(struct stream *stream, struct flowtap_member *member, bool frozen,
-		 const struct flowtap_entry *scratch, u32 nr);
+		 struct flowtap_entry *scratch);
 /* Starts the source, paused, with what was kept. */
 void sample_start(struct stream *stream, struct flowtap_member *member);
 

@@ -57,20 +57,26 @@ static bool soft_pause(struct recording *recording)
 	return false;
 }
 
-static u32 soft_drain(struct recording *recording, struct flowtap_entry *entries)
+static u32 soft_count(struct recording *recording)
 {
-	u32 nr = recording->drained++ % (recording->depth + 1), i;
+	return recording->drained % (recording->depth + 1);
+}
 
-	if (nr == recording->depth)
+static void soft_drain(struct recording *recording, struct flowtap_entry *entries, u32 nr)
+{
+	u32 there = soft_count(recording), i;
+
+	recording->drained++;
+	if (there == recording->depth)
 		recording->produced += recording->depth;
-	for (i = recording->depth - nr; i < recording->depth; i++) {
+	recording->produced += there - nr;
+	for (i = 0; i < nr; i++) {
 		u64 n = recording->produced++;
 
 		entries[i].source = (0x10000 + 8 * n) | 1;
 		entries[i].target = 0x10004 + 8 * n;
 		entries[i].data = (n % 4096) << 16 | BIT(15) | n % 16;
 	}
-	return nr;
 }
 
 const struct source soft_source = {
@@ -88,5 +94,6 @@ const struct source soft_source = {
 	.stop = soft_stop,
 	.pause = soft_pause,
 	.resume = soft_nothing,
+	.count = soft_count,
 	.drain = soft_drain,
 };

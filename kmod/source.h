@@ -24,6 +24,7 @@ struct recording {
 	bool stacks;			/* what is recorded are call stacks, which samples leave there */
 	struct flowtap_ete_configure ete; /* complete */
 	struct aux *aux;		/* where a collector stores */
+	u32 begin;			/* sctrstatus.WRPTR where the entries begin that are there */
 	u64 produced;			/* the soft source's own counters */
 	u64 drained;
 };
@@ -92,10 +93,12 @@ struct source {
 	bool (*pause)(struct recording *recording);
 	void (*resume)(struct recording *recording);
 	/*
-	 * Takes all entries, oldest first, so that the newest is in entries[depth - 1], and empties
-	 * the buffer (but call stacks stay). How many. Called while paused.
+	 * How many entries there are, at most depth; then, maybe: takes the newest nr of them, oldest first,
+	 * and empties the buffer (but call stacks stay). `entries` may be shared with user space: what is
+	 * not to be seen is never written there. Called while paused.
 	 */
-	u32 (*drain)(struct recording *recording, struct flowtap_entry *entries);
+	u32 (*count)(struct recording *recording);
+	void (*drain)(struct recording *recording, struct flowtap_entry *entries, u32 nr);
 	/*
 	 * An interrupt handler is done. If recording had been stopped (by an overflow of somebody
 	 * else's counter) it goes on now; ip: what the interrupt interrupted, 0 if that was not
