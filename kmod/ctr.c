@@ -13,6 +13,8 @@
  * recorded (6.1.1). In a guest sctrdepth traps (2.4): there is no CTR for us then.
  */
 #include <linux/bitfield.h>
+#include <linux/irq.h>
+#include <linux/irqdomain.h>
 #include <linux/log2.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
@@ -396,6 +398,14 @@ static void ctr_thaw(struct recording *recording, u64 ip)
 	csr_clear(SCTRSTATUS, CTRSTATUS_FROZEN);
 }
 
+/* That of counters that have overflown: LCOFI, as Linux has it. */
+static int ctr_stopping_irq(void)
+{
+	struct irq_domain *domain = irq_find_matching_fwnode(riscv_get_intc_hwnode(), DOMAIN_BUS_ANY);
+
+	return domain ? irq_find_mapping(domain, RV_IRQ_PMU) : 0;
+}
+
 const struct source ctr_source = {
 	.name = "ctr",
 	.id = FLOWTAP_SOURCE_CTR,
@@ -415,4 +425,5 @@ const struct source ctr_source = {
 	.count = ctr_count,
 	.drain = ctr_drain,
 	.thaw = ctr_thaw,
+	.stopping_irq = ctr_stopping_irq,
 };

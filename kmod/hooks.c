@@ -44,9 +44,13 @@ static void on_exit(void *data, struct task_struct *task FLOWTAP_EXIT_MORE)
 	session_exited(task);
 }
 
+/* The one that may have stopped a source; 0: any may have. */
+static int stopping_irq;
+
 static void on_interrupt_done(void *data, int irq, struct irqaction *action, int result)
 {
-	holder_interrupt_done();
+	if (!stopping_irq || irq == stopping_irq)
+		holder_interrupt_done();
 }
 
 /* Before BPF programs: what they ask for is to hold, not what is inherited. */
@@ -67,10 +71,7 @@ static struct hook {
 	{ "irq_handler_exit", on_interrupt_done },
 };
 
-static struct hook *hooks_end(void)
-{
-	return hooks + ARRAY_SIZE(hooks) - !source_thaws();
-}
+static struct hook *hooks_end = hooks + ARRAY_SIZE(hooks);
 
 static DEFINE_MUTEX(hooks_lock);
 static unsigned int users;
@@ -83,7 +84,7 @@ static void match(struct tracepoint *tracepoint, void *unused)
 {
 	struct hook *hook;
 
-	for (hook = hooks; hook < hooks_end(); hook++)
+	for (hook = hooks; hook < hooks_end; hook++)
 		if (!strcmp(tracepoint->name, hook->name))
 			hook->tracepoint = tracepoint;
 }
@@ -92,6 +93,8 @@ int hooks_init(void)
 {
 	struct hook *hook;
 
+	if (!source_thaws(&stopping_irq))
+		hooks_end--;
 	/* Compiles only where they are what this kernel calls (kCFI). */
 	check_trace_callback_type_sched_switch(on_switch);
 	check_trace_callback_type_sched_process_fork(on_fork);
@@ -99,7 +102,7 @@ int hooks_init(void)
 	check_trace_callback_type_sched_process_exit(on_exit);
 	check_trace_callback_type_irq_handler_exit(on_interrupt_done);
 	for_each_kernel_tracepoint(match, NULL);
-	for (hook = hooks; hook < hooks_end(); hook++) {
+	for (hook = hooks; hook < hooks_end; hook++) {
 		if (!hook->tracepoint) {
 			pr_err("this kernel has no tracepoint %s\n", hook->name);
 			return -ENOENT;
@@ -119,7 +122,7 @@ static void take_away(struct work_struct *work)
 {
 	mutex_lock(&hooks_lock);
 	if (registered && !users) {
-		unregister(hooks_end());
+		unregister(hooks_end);
 		registered = false;
 	}
 	mutex_unlock(&hooks_lock);
@@ -136,7 +139,7 @@ static int register_all(void)
 	struct hook *hook;
 	int error;
 
-	for (hook = hooks; hook < hooks_end(); hook++) {
+	for (hook = hooks; hook < hooks_end; hook++) {
 		error = tracepoint_probe_register_prio(hook->tracepoint, hook->function, NULL,
 						       PRIORITY);
 		if (error) {

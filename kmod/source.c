@@ -49,13 +49,15 @@ void source_full(void)
 	user->full();
 }
 
-bool source_thaws(void)
+bool source_thaws(int *irq)
 {
 	u32 i;
 
 	for (i = 0; i < ARRAY_SIZE(sources); i++)
-		if (sources[i]->thaw)
+		if (sources[i]->thaw) {
+			*irq = sources[i]->stopping_irq();
 			return true;
+		}
 	return false;
 }
 

@@ -105,6 +105,8 @@ struct source {
 	 * recorded. NULL: cannot happen.
 	 */
 	void (*thaw)(struct recording *recording, u64 ip);
+	/* The interrupt whose handler that is; 0: it is not known, any. With thaw. */
+	int (*stopping_irq)(void);
 };
 
 /* What happens to a CPU with its sources: called there, interrupts off. */
@@ -132,8 +134,11 @@ const struct source *source_find(u32 id, u32 cpu, u32 *reason);
 u64 source_mask(u32 cpu);
 /* A source says so, on its CPU with interrupts off: its hardware has interrupted. */
 void source_full(void);
-/* A source of this architecture can be stopped by an interrupt, and goes on when that is done. */
-bool source_thaws(void);
+/*
+ * A source of this architecture can be stopped by an interrupt, and goes on when that is done. *irq: by
+ * which, 0: any.
+ */
+bool source_thaws(int *irq);
 /*
  * Loads what there is, on every CPU and on each that comes later. -ENODEV, -EBUSY: no CPU has a source;
  * another -errno.
