@@ -193,7 +193,10 @@ static void read_entry(struct machine *machine, struct machine_hart *hart, uint6
 {
 	struct machine_counts *counts = &machine->counts;
 
-	if (!hart->draining) {
+	/* A source alone is looked at to find out how many entries there are. */
+	if (hart->draining && !hart->whole)
+		hart->costs_entries -= hart->reads;
+	if (!hart->draining || !hart->whole) {
 		hart->draining = true;
 		hart->reads = 0;
 		hart->whole = false;
