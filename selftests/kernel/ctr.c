@@ -447,6 +447,41 @@ TEST_F(ctr, overflows_of_others_do_not_stop_it)
 	close(fd);
 }
 
+struct turns {
+	uint64_t own, others;
+};
+
+/* What two loops on one CPU do in a second of it. */
+static struct turns turns(const struct loop *own, const struct loop *other)
+{
+	struct turns before = { *own->count, *other->count };
+
+	sleep_ms(1000);
+	return (struct turns){ *own->count - before.own, *other->count - before.others };
+}
+
+/* The scheduler bills interrupts to whom they interrupt, and none come while another task runs. */
+TEST_F(ctr, a_storm_of_overflows_takes_nobody_elses_time)
+{
+	struct loop own = start_loop(0, 0x10000000), other = start_loop(0, 0x20000000);
+	struct turns calm = turns(&own, &other), storm;
+	struct flowtap_stats done;
+
+	self->configure = sampling(self->configure, self->query.period_min);
+	ASSERT_EQ(0, trace(&self->stream, &self->configure, own.pid));
+	storm = turns(&own, &other);
+	done = stats(&self->stream);
+	TH_LOG("in a second: %llu overflows; own turns %llu of %llu, the other's %llu of %llu",
+	       (unsigned long long)done.triggers, (unsigned long long)storm.own,
+	       (unsigned long long)calm.own, (unsigned long long)storm.others,
+	       (unsigned long long)calm.others);
+	EXPECT_LT(100, done.triggers);
+	EXPECT_LT(storm.own, calm.own / 2);
+	EXPECT_GT(storm.others, calm.others / 4 * 3);
+	end_loop(&own);
+	end_loop(&other);
+}
+
 TEST_F(ctr, a_disabled_stream_costs_nothing_and_records_nothing)
 {
 	struct flowtap_configure configure = sampling(self->configure, 100000);
