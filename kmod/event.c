@@ -73,14 +73,14 @@ static void trigger(struct group *group, struct perf_event *perf, struct pt_regs
 	local_irq_restore(flags);
 }
 
-static void overflow(struct perf_event *perf, struct perf_sample_data *data, struct pt_regs *regs)
+static void notrace overflow(struct perf_event *perf, struct perf_sample_data *data, struct pt_regs *regs)
 {
 	const struct flowtap_event *event = perf->overflow_handler_context;
 
 	trigger(event->group, perf, regs);
 }
 
-static void overflow_cpu(struct perf_event *perf, struct perf_sample_data *data,
+static void notrace overflow_cpu(struct perf_event *perf, struct perf_sample_data *data,
 			 struct pt_regs *regs)
 {
 	trigger(perf->overflow_handler_context, perf, regs);

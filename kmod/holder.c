@@ -44,6 +44,9 @@ static void hold(struct flowtap_cpu *cpu, struct stream *stream, struct flowtap_
 
 	WRITE_ONCE(cpu->holder, stream);
 	cpu->member = member;
+	/* A thread that was reaped has no numbers any more when it leaves the CPU for the last time. */
+	if (stream_is_wide(stream))
+		stream_name_recorded(stream, member->task);
 	if (missed_some(stream, member, running)) {
 		sample_note_loss(stream, member, !running && member->disables == disables ?
 				 FLOWTAP_CAUSE_NO_STREAM : FLOWTAP_CAUSE_DISABLED);
@@ -128,6 +131,7 @@ static void release(struct flowtap_cpu *cpu, enum leaving leaving, u32 cause)
 	if (stream->timer_ns)
 		stop_timer(stream);
 	set_member_left(member);
+	stream->named = NULL;
 	WRITE_ONCE(cpu->holder, NULL);
 	cpu->member = NULL;
 }
@@ -162,7 +166,6 @@ static struct flowtap_member *member_of(struct stream *stream, struct task_struc
 		return NULL;
 	}
 	stream->everyone.task = task;
-	stream->everyone_thread = output_thread(&stream->output, task);
 	return &stream->everyone;
 }
 
@@ -230,7 +233,7 @@ static bool skidded(const struct stream *stream, u32 trigger, struct pt_regs *re
 	return !(stream->recording.modes & (user_mode(regs) ? FLOWTAP_MODE_USER : FLOWTAP_MODE_KERNEL));
 }
 
-void holder_trigger(struct group *group, u32 trigger, struct pt_regs *regs)
+void notrace holder_trigger(struct group *group, u32 trigger, struct pt_regs *regs)
 {
 	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
 	struct stream *stream = cpu->holder;
@@ -273,17 +276,13 @@ void holder_throttled(struct group *group)
 			 FLOWTAP_CAUSE_THROTTLED);
 }
 
-void holder_interrupt_done(void)
+void notrace holder_interrupt_done(void)
 {
 	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
 	struct stream *stream = cpu->holder;
-	struct pt_regs *regs = get_irq_regs();
-	u32 mode;
 
-	if (!stream || !stream->source->thaw)
-		return;
-	mode = regs && user_mode(regs) ? FLOWTAP_MODE_USER : FLOWTAP_MODE_KERNEL;
-	stream->source->thaw(&stream->recording, regs && stream->recording.modes & mode ? instruction_pointer(regs) : 0);
+	if (stream && stream->source->thaw)
+		stream->source->thaw(&stream->recording);
 }
 
 /* The AUX area of this CPU's source has reached the watermark, or is full. */
@@ -356,6 +355,9 @@ void holder_executed(void)
 
 	local_irq_save(flags);
 	cpu = this_cpu_ptr(&cpus);
+	/* A thread that executes takes the first one's numbers. */
+	if (cpu->holder)
+		stream_name_recorded(cpu->holder, current);
 	if (cpu->holder && cpu->holder->source->collector) {
 		piece_executed(cpu->holder, cpu->member);
 		go_on(cpu);

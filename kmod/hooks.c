@@ -47,7 +47,7 @@ static void on_exit(void *data, struct task_struct *task FLOWTAP_EXIT_MORE)
 /* The one that may have stopped a source; 0: any may have. */
 static int stopping_irq;
 
-static void on_interrupt_done(void *data, int irq, struct irqaction *action, int result)
+static void notrace on_interrupt_done(void *data, int irq, struct irqaction *action, int result)
 {
 	if (!stopping_irq || irq == stopping_irq)
 		holder_interrupt_done();

@@ -107,8 +107,7 @@ struct flowtap_thread output_thread(const struct output *output, struct task_str
 	};
 }
 
-/* Whom a record wakes, now or later. Bytes that wait with it, and without. */
-static void look_who_waits(struct output *output, u64 before, u64 after)
+void output_waits(struct output *output, u64 before, u64 after)
 {
 	if (!before)
 		WRITE_ONCE(output->flushed, false);
@@ -116,7 +115,7 @@ static void look_who_waits(struct output *output, u64 before, u64 after)
 	if (after >= output->watermark && before < output->watermark)
 		output_wake(output);
 	/* Above the watermark too: a reader on its way may take all but what was just written. */
-	if (after && output->flush_ns && !hrtimer_active(&output->flush))
+	if (after && output->flush_ns && !hrtimer_is_queued(&output->flush))
 		timer_start_in(&output->flush, output->flush_ns);
 }
 
@@ -127,22 +126,8 @@ bool output_write(struct output *output, u64 time, const void *head, u32 head_si
 	bool written = ring_write(&output->ring, time, head, head_size, tail, tail_size);
 
 	if (!output->ring.overwrite)
-		look_who_waits(output, before, written ? output->ring.waiting : before);
+		output_waits(output, before, written ? output->ring.waiting : before);
 	return written;
-}
-
-void *output_reserve(struct output *output, u32 size)
-{
-	return ring_reserve(&output->ring, size);
-}
-
-void output_commit(struct output *output, u32 size)
-{
-	u64 before = output->ring.waiting;
-
-	ring_commit(&output->ring, size);
-	if (!output->ring.overwrite)
-		look_who_waits(output, before, output->ring.waiting);
 }
 
 void output_write_gap(struct output *output, struct flowtap_thread thread, u64 since, u32 cause,

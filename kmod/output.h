@@ -63,9 +63,26 @@ struct flowtap_thread output_thread(const struct output *output, struct task_str
  */
 bool output_write(struct output *output, u64 time, const void *head, u32 head_size,
 		  const void *tail, u32 tail_size);
+/* Whom a record wakes, now or later. Bytes that wait without it, and with it. */
+void output_waits(struct output *output, u64 before, u64 after);
 /* The same without a copy: see ring_reserve. What is reserved is written and committed. */
-void *output_reserve(struct output *output, u32 size);
-void output_commit(struct output *output, u32 size);
+static inline void *output_reserve(struct output *output, u32 size)
+{
+	return ring_reserve(&output->ring, size);
+}
+
+static inline void output_commit(struct output *output, u32 size)
+{
+	u64 before = output->ring.waiting;
+
+	ring_commit(&output->ring, size);
+	if (output->ring.overwrite)
+		return;
+	/* Most often somebody is about to be woken anyway. */
+	if (!before || output->ring.waiting >= output->watermark || !hrtimer_is_queued(&output->flush))
+		output_waits(output, before, output->ring.waiting);
+}
+
 /* A GAP record from `since` until now. size: bytes, or FLOWTAP_UNKNOWN. */
 void output_write_gap(struct output *output, struct flowtap_thread thread, u64 since, u32 cause,
 		      u64 size);

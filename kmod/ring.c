@@ -43,14 +43,6 @@ int ring_map(struct ring *ring, struct vm_area_struct *vma)
 	return remap_vmalloc_range(vma, ring->control, 0);
 }
 
-u64 ring_waiting(const struct ring *ring)
-{
-	u64 tail = ring->overwrite ? READ_ONCE(ring->oldest) : READ_ONCE(ring->control->data_tail);
-	u64 waiting = READ_ONCE(ring->head) - tail;
-
-	return waiting > ring->size ? ring->size : waiting;
-}
-
 static void copy_in(struct ring *ring, u64 at, const void *bytes, u32 size)
 {
 	u64 offset = at & (ring->size - 1);
@@ -60,19 +52,7 @@ static void copy_in(struct ring *ring, u64 at, const void *bytes, u32 size)
 	memcpy(ring->data, bytes + first, size - first);
 }
 
-static void publish(struct ring *ring, u32 size, u64 waiting)
-{
-	/* POLL and STATS read it on other CPUs. */
-	WRITE_ONCE(ring->head, ring->head + size);
-	ring->records++;
-	ring->waiting = waiting + size;
-	ring->high_water = max(ring->high_water, ring->waiting);
-	/* Records before head: pairs with the reader's load-acquire. */
-	smp_store_release(&ring->control->data_head, ring->head);
-}
-
-/* The oldest records give way. Readers learn of it before they could see what replaces them. */
-static void make_room(struct ring *ring, u32 size)
+void ring_make_room(struct ring *ring, u32 size)
 {
 	const struct flowtap_record *record;
 	u64 oldest = ring->oldest;
@@ -118,7 +98,8 @@ void ring_write_lost(struct ring *ring, u64 time)
 	copy_in(ring, ring->head, &lost, sizeof(lost));
 	WRITE_ONCE(ring->lost_records, 0);
 	ring->lost_bytes = 0;
-	publish(ring, sizeof(lost), waiting);
+	ring->waiting = waiting;
+	ring_commit(ring, sizeof(lost));
 }
 
 bool ring_lost_fits(const struct ring *ring)
@@ -137,24 +118,6 @@ bool ring_fits(struct ring *ring, u32 size)
 	return ring->overwrite || ring->size - ring_waiting(ring) >= needs(ring, size);
 }
 
-void *ring_reserve(struct ring *ring, u32 size)
-{
-	u64 offset = ring->head & (ring->size - 1);
-
-	if (ring->lost_records || ring->size - offset < size)
-		return NULL;
-	if (ring->overwrite)
-		make_room(ring, size);
-	/* The stores into the data depend on this test of data_tail: they cannot come before it. */
-	ring->waiting = ring_waiting(ring);
-	return ring->size - ring->waiting < size ? NULL : ring->data + offset;
-}
-
-void ring_commit(struct ring *ring, u32 size)
-{
-	publish(ring, size, ring->waiting);
-}
-
 bool ring_write(struct ring *ring, u64 time, const void *head, u32 head_size, const void *tail,
 		u32 tail_size)
 {
@@ -163,7 +126,7 @@ bool ring_write(struct ring *ring, u64 time, const void *head, u32 head_size, co
 	u64 waiting;
 
 	if (ring->overwrite)
-		make_room(ring, size);
+		ring_make_room(ring, size);
 	waiting = ring_waiting(ring);
 	/* The stores into the data depend on this test of data_tail: they cannot come before it. */
 	if (ring->size - waiting < need) {
@@ -176,6 +139,7 @@ bool ring_write(struct ring *ring, u64 time, const void *head, u32 head_size, co
 	}
 	copy_in(ring, ring->head, head, head_size);
 	copy_in(ring, ring->head + head_size, tail, tail_size);
-	publish(ring, size, waiting);
+	ring->waiting = waiting;
+	ring_commit(ring, size);
 	return true;
 }

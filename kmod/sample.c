@@ -30,16 +30,17 @@ static void note_wrapped(struct stream *stream, struct flowtap_member *member)
 		sample_note_loss(stream, member, FLOWTAP_CAUSE_WRAPPED);
 }
 
-/* All of the record but its entries. Any loss makes the sequence number jump. Returns its time. */
-static u64 describe(struct stream *stream, struct flowtap_member *member, u32 trigger, u32 nr,
-		    struct pt_regs *regs, struct flowtap_record_sample *sample)
+/* All of the record but its entries. Any loss makes the sequence number jump. */
+static __always_inline void describe(struct stream *stream, struct flowtap_member *member, u64 time,
+				     u32 trigger, u32 nr, struct pt_regs *regs,
+				     struct flowtap_record_sample *sample)
 {
-	struct flowtap_thread thread = stream_name_task(stream, member->task);
-	u64 time = ktime_get_raw_fast_ns();
 	u16 mode = interrupted(stream, regs);
 
 	if (nr == stream->recording.depth)
 		note_wrapped(stream, member);
+	if (stream->named != member->task)
+		stream_name_recorded(stream, member->task);
 	member->sequence += member->loss ? 2 : 1;
 	/* The reader may write to it already: nothing is read back. */
 	*sample = (struct flowtap_record_sample){
@@ -55,10 +56,9 @@ static u64 describe(struct stream *stream, struct flowtap_member *member, u32 tr
 		.loss = member->loss,
 		.depth = stream->recording.depth,
 		.nr = nr,
-		.pid = thread.pid,
-		.tid = thread.tid,
+		.pid = stream->thread.pid,
+		.tid = stream->thread.tid,
 	};
-	return time;
 }
 
 /* Somebody else's overflow or breakpoint had stopped recording, nobody knows when. */
@@ -68,31 +68,41 @@ static void note_frozen(struct stream *stream, struct flowtap_member *member)
 	stream_write_gap(stream, member->task, member->since, FLOWTAP_CAUSE_FROZEN);
 }
 
-/* The record with the source's nr entries. False: no room for it, they are lost. Its time. */
-static bool write_sample(struct stream *stream, struct flowtap_member *member, u32 trigger,
-			 struct pt_regs *regs, struct flowtap_entry *scratch, u32 nr, u64 *time)
+/* There is no room in one piece. False: none at all, it is lost. */
+static noinline bool write_in_pieces(struct stream *stream, struct flowtap_member *member, u64 time,
+				     u32 trigger, u32 nr, struct pt_regs *regs,
+				     struct flowtap_entry *scratch)
 {
-	const u32 size = sizeof(struct flowtap_record_sample) + nr * sizeof(*scratch);
-	struct flowtap_record_sample *sample = output_reserve(&stream->output, size), own;
+	struct flowtap_record_sample sample;
 
-	if (sample) {
-		*time = describe(stream, member, trigger, nr, regs, sample);
-		stream->source->drain(&stream->recording, (struct flowtap_entry *)(sample + 1), nr);
-		output_commit(&stream->output, size);
-		return true;
-	}
-	*time = describe(stream, member, trigger, nr, regs, &own);
+	describe(stream, member, time, trigger, nr, regs, &sample);
 	stream->source->drain(&stream->recording, scratch, nr);
-	return output_write(&stream->output, *time, &own, sizeof(own), scratch, nr * sizeof(*scratch));
+	return output_write(&stream->output, time, &sample, sizeof(sample), scratch, nr * sizeof(*scratch));
 }
 
-static void put(struct stream *stream, struct flowtap_member *member, u32 trigger,
-		struct pt_regs *regs, bool frozen, struct flowtap_entry *scratch, u32 nr)
+/* The record with the source's nr entries. False: no room for it, they are lost. */
+static __always_inline bool write_sample(struct stream *stream, struct flowtap_member *member, u64 time,
+					 u32 trigger, u32 nr, struct pt_regs *regs,
+					 struct flowtap_entry *scratch)
 {
-	u64 time;
+	const u32 size = sizeof(struct flowtap_record_sample) + nr * sizeof(*scratch);
+	struct flowtap_record_sample *sample = output_reserve(&stream->output, size);
+
+	if (!sample)
+		return write_in_pieces(stream, member, time, trigger, nr, regs, scratch);
+	describe(stream, member, time, trigger, nr, regs, sample);
+	stream->source->drain(&stream->recording, (struct flowtap_entry *)(sample + 1), nr);
+	output_commit(&stream->output, size);
+	return true;
+}
+
+static __always_inline void put(struct stream *stream, struct flowtap_member *member, u32 trigger,
+				struct pt_regs *regs, bool frozen, struct flowtap_entry *scratch, u32 nr)
+{
+	u64 time = ktime_get_raw_fast_ns();
 
 	stream->output.stats.triggers++;
-	if (write_sample(stream, member, trigger, regs, scratch, nr, &time)) {
+	if (write_sample(stream, member, time, trigger, nr, regs, scratch)) {
 		member->loss = 0;
 		member->displaced = false;
 		stream->output.stats.samples++;
@@ -110,11 +120,17 @@ static void put(struct stream *stream, struct flowtap_member *member, u32 trigge
 	member->since = time;
 }
 
-u32 sample_take(struct stream *stream, struct flowtap_member *member, u32 trigger,
+static noinline void put_frozen(struct stream *stream, struct flowtap_member *member,
+				struct flowtap_entry *scratch, u32 nr)
+{
+	put(stream, member, FLOWTAP_TRIGGER_SWITCH, NULL, true, scratch, nr);
+}
+
+u32 notrace sample_take(struct stream *stream, struct flowtap_member *member, u32 trigger,
 		struct pt_regs *regs, struct flowtap_entry *scratch)
 {
-	bool frozen = stream->source->pause(&stream->recording);
-	u32 nr = stream->source->count(&stream->recording);
+	bool frozen;
+	u32 nr = stream->source->count(&stream->recording, &frozen);
 
 	/* A CPU goes from task to task all the time, most have nothing to tell. */
 	if (nr || frozen || trigger != FLOWTAP_TRIGGER_SWITCH || !stream_is_wide(stream))
@@ -127,11 +143,12 @@ u32 sample_take(struct stream *stream, struct flowtap_member *member, u32 trigge
 void sample_keep(struct stream *stream, struct flowtap_member *member, bool frozen,
 		 struct flowtap_entry *scratch)
 {
-	u32 nr = stream->source->count(&stream->recording);
+	bool stopped;
+	u32 nr = stream->source->count(&stream->recording, &stopped);
 
 	/* What comes next does not follow: this is a sample of its own. */
 	if (frozen) {
-		put(stream, member, FLOWTAP_TRIGGER_SWITCH, NULL, true, scratch, nr);
+		put_frozen(stream, member, scratch, nr);
 		return;
 	}
 	if (nr == stream->recording.depth || nr > member->room)

@@ -57,14 +57,20 @@ static bool soft_pause(struct recording *recording)
 	return false;
 }
 
-static u32 soft_count(struct recording *recording)
+static u32 there_are(const struct recording *recording)
 {
 	return recording->drained % (recording->depth + 1);
 }
 
+static u32 soft_count(struct recording *recording, bool *stopped)
+{
+	*stopped = false;
+	return there_are(recording);
+}
+
 static void soft_drain(struct recording *recording, struct flowtap_entry *entries, u32 nr)
 {
-	u32 there = soft_count(recording), i;
+	u32 there = there_are(recording), i;
 
 	recording->drained++;
 	if (there == recording->depth)

@@ -24,6 +24,8 @@ struct recording {
 	bool stacks;			/* what is recorded are call stacks, which samples leave there */
 	struct flowtap_ete_configure ete; /* complete */
 	struct aux *aux;		/* where a collector stores */
+	bool points;			/* CTR has sctrstatus.WRPTR */
+	bool cycles;			/* and counts them in its data */
 	u32 begin;			/* sctrstatus.WRPTR where the entries begin that are there */
 	u64 produced;			/* the soft source's own counters */
 	u64 drained;
@@ -93,18 +95,17 @@ struct source {
 	bool (*pause)(struct recording *recording);
 	void (*resume)(struct recording *recording);
 	/*
-	 * How many entries there are, at most depth; then, maybe: takes the newest nr of them, oldest first,
-	 * and empties the buffer (but call stacks stay). `entries` may be shared with user space: what is
-	 * not to be seen is never written there. Called while paused.
+	 * Pauses (*stopped: as pause says) and returns how many entries there are, at most depth; then,
+	 * maybe: takes the newest nr of them, oldest first, and empties the buffer (but call stacks stay).
+	 * `entries` may be shared with user space: what is not to be seen is never written there.
 	 */
-	u32 (*count)(struct recording *recording);
+	u32 (*count)(struct recording *recording, bool *stopped);
 	void (*drain)(struct recording *recording, struct flowtap_entry *entries, u32 nr);
 	/*
 	 * An interrupt handler is done. If recording had been stopped (by an overflow of somebody
-	 * else's counter) it goes on now; ip: what the interrupt interrupted, 0 if that was not
-	 * recorded. NULL: cannot happen.
+	 * else's counter) it goes on now. NULL: cannot happen.
 	 */
-	void (*thaw)(struct recording *recording, u64 ip);
+	void (*thaw)(struct recording *recording);
 	/* The interrupt whose handler that is; 0: it is not known, any. With thaw. */
 	int (*stopping_irq)(void);
 };

@@ -40,9 +40,11 @@ struct stream {
 
 	/* FLOWTAP_CPU_WIDE */
 	struct flowtap_member everyone;		/* task: the current one */
-	struct flowtap_thread everyone_thread; /* when it came onto the CPU */
 	struct perf_event *event;	/* under the group's lock */
 	struct work_struct reopen;	/* the event went away with its CPU */
+
+	struct task_struct *named;		/* the recorded task once `thread` names it, else NULL */
+	struct flowtap_thread thread;
 
 	struct recording recording;
 	struct output output;
@@ -75,16 +77,18 @@ static inline bool stream_is_wide(const struct stream *stream)
 void stream_stats(struct stream *stream, struct flowtap_stats *stats);
 __poll_t stream_poll(struct stream *stream);
 
-/* The task's numbers for its records. */
+/* The task's numbers for its records. Those of the recorded one are looked up once. */
 static inline struct flowtap_thread stream_name_task(const struct stream *stream,
 						     struct task_struct *task)
 {
-	struct flowtap_thread thread = output_thread(&stream->output, task);
+	return task == stream->named ? stream->thread : output_thread(&stream->output, task);
+}
 
-	/* A thread that was reaped has no numbers any more when it leaves the CPU for the last time. */
-	if (!thread.tid && stream_is_wide(stream) && task == stream->everyone.task)
-		return stream->everyone_thread;
-	return thread;
+/* On its CPU: the task that it records; it has no numbers yet, has them by now, or has other ones. */
+static inline void stream_name_recorded(struct stream *stream, struct task_struct *task)
+{
+	stream->thread = output_thread(&stream->output, task);
+	stream->named = task;
 }
 
 /* A GAP record of `task` from `since` until now, of nobody knows how much: see output_write. */
