@@ -276,8 +276,11 @@ TEST_F(ete, a_full_ring_is_told)
 	aux_take(&self->aux);
 	EXPECT_EQ(NULL, self->aux.wrong) TH_LOG("%s", self->aux.wrong);
 	EXPECT_GE(8192, self->aux.bytes);
-	/* Of two pages at least one; an erratum may want its beginning. */
-	EXPECT_LE(4096 - 256, self->aux.bytes);
+	/*
+	 * Of two pages at least one; an erratum may want its beginning. Where another task came in
+	 * between, what is left of the area may be too small to go on in.
+	 */
+	EXPECT_LE(self->aux.records == 1 ? 4096 - 256 : 1, self->aux.bytes);
 	EXPECT_TRUE(poll_now(&self->aux.stream) & POLLIN);
 	/* Where it is full nothing comes, whatever the task does. */
 	memcpy(full, self->aux.area, sizeof(full));
