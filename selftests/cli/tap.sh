@@ -5,6 +5,10 @@
 #
 #   run COMMAND...        sets $status, $out and $err (what it printed on 1 and 2)
 #   ok NAME TEST...       "ok" if the command TEST (usually [ or [[ as `has`, `is`) succeeds
+#   every NAME ITEM TEST...
+#                         of things of which there may be more or fewer: one result for all items of
+#                         the same NAME, told by done_testing; "ok" if there are some and TEST
+#                         succeeds for each
 #   is WANT GOT           equal; else shows both
 #   has TEXT PATTERN      TEXT matches the extended regular expression
 #   stop_writing FILE N COMMAND...
@@ -36,10 +40,29 @@ ok() { # NAME TEST...
 	fi
 	test_failed=$((test_failed + 1))
 	echo "not ok $test_count - $name"
-	printf '# wanted: %s\n# status %s, out:\n' "${*@Q}" "$status"
+	show_failure "$name" "$@"
+}
+
+show_failure() { # WHAT TEST...
+	local what=$1
+	shift
+	printf '# %s: wanted: %s\n# status %s, out:\n' "$what" "${*@Q}" "$status"
 	printf '%s\n' "$out" | head -n 30 | sed 's/^/#   /'
 	printf '# err:\n'
 	printf '%s\n' "$err" | head -n 30 | sed 's/^/#   /'
+}
+
+declare -A every_count=() every_failed=()
+every_names=()
+
+every() { # NAME ITEM TEST...
+	local name=$1 item=$2
+	shift 2
+	[ -n "${every_count[$name]-}" ] || every_names+=("$name")
+	every_count[$name]=$((${every_count[$name]-0} + 1))
+	"$@" && return
+	every_failed[$name]+=" $item"
+	show_failure "$item" "$@"
 }
 
 is() {
@@ -81,6 +104,10 @@ skip() {
 }
 
 done_testing() {
+	local name
+	for name in "${every_names[@]}"; do
+		ok "$name (${every_count[$name]})" is '' "${every_failed[$name]-}"
+	done
 	echo "1..$test_count"
 	exit $((test_failed > 0))
 }
