@@ -306,7 +306,7 @@ static void give_up(struct group *group, struct task_struct *task)
 	member = set_find(&group->set, task);
 	if (member)
 		member->uncounted = true;
-	gap_tell(group, task, ktime_get_raw_fast_ns(), FLOWTAP_CAUSE_MEMORY);
+	gap_write(group, task, ktime_get_raw_fast_ns(), FLOWTAP_CAUSE_MEMORY);
 	rcu_read_unlock();
 }
 

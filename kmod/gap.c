@@ -4,36 +4,36 @@
 #include "gap.h"
 #include "stream.h"
 
-struct story {
+struct gap {
 	struct stream *stream;
 	struct task_struct *task;
 	u64 since;
 	u32 cause;
 };
 
-static void tell(void *argument)
+static void write_here(void *argument)
 {
-	const struct story *story = argument;
+	const struct gap *gap = argument;
 
-	stream_write_gap(story->stream, story->task, story->since, story->cause);
+	stream_write_gap(gap->stream, gap->task, gap->since, gap->cause);
 }
 
-void gap_tell(struct group *group, struct task_struct *task, u64 since, u32 cause)
+void gap_write(struct group *group, struct task_struct *task, u64 since, u32 cause)
 {
-	struct story story = { .task = task, .since = since, .cause = cause };
+	struct gap gap = { .task = task, .since = since, .cause = cause };
 
-	list_for_each_entry_rcu(story.stream, &group->streams, group_link) {
-		if (story.stream->cpu != raw_smp_processor_id() ||
-		    !READ_ONCE(story.stream->enabled))
+	list_for_each_entry_rcu(gap.stream, &group->streams, group_link) {
+		if (gap.stream->cpu != raw_smp_processor_id() ||
+		    !READ_ONCE(gap.stream->enabled))
 			continue;
-		if (!smp_call_function_single(story.stream->cpu, tell, &story, 1))
+		if (!smp_call_function_single(gap.stream->cpu, write_here, &gap, 1))
 			return;
 	}
-	list_for_each_entry_rcu(story.stream, &group->streams, group_link) {
-		if (!READ_ONCE(story.stream->enabled))
+	list_for_each_entry_rcu(gap.stream, &group->streams, group_link) {
+		if (!READ_ONCE(gap.stream->enabled))
 			continue;
 		/* -ENXIO: that CPU is offline. */
-		if (!smp_call_function_single(story.stream->cpu, tell, &story, 1))
+		if (!smp_call_function_single(gap.stream->cpu, write_here, &gap, 1))
 			return;
 	}
 }

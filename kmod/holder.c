@@ -314,14 +314,14 @@ static void tell_rest(struct group *group, struct flowtap_member *member, u32 ca
 	u64 displaced = xchg(&member->displaced_since, 0);
 
 	if (displaced)
-		gap_tell(group, member->task, displaced, FLOWTAP_CAUSE_DISPLACED);
+		gap_write(group, member->task, displaced, FLOWTAP_CAUSE_DISPLACED);
 	else if (!member->since)
 		/* No stream ever had it. */
 		causes |= 1U << FLOWTAP_CAUSE_NO_STREAM;
 	for (; causes; causes &= causes - 1)
-		gap_tell(group, member->task, member->since, __ffs(causes));
+		gap_write(group, member->task, member->since, __ffs(causes));
 	if (cause == FLOWTAP_CAUSE_EXEC)
-		gap_tell(group, member->task, ktime_get_raw_fast_ns(), cause);
+		gap_write(group, member->task, ktime_get_raw_fast_ns(), cause);
 }
 
 void holder_task_gone(struct group *group, struct flowtap_member *member, u32 cause)
@@ -345,7 +345,7 @@ void holder_task_gone(struct group *group, struct flowtap_member *member, u32 ca
 		cause = FLOWTAP_CAUSE_NO_STREAM;
 	/* No sample will follow to tell of what was lost at the end. */
 	if (member->loss)
-		gap_tell(group, member->task, member->since, cause);
+		gap_write(group, member->task, member->since, cause);
 }
 
 void holder_executed(void)

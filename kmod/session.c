@@ -325,7 +325,7 @@ void session_forked(struct task_struct *parent, struct task_struct *child)
 		if (!set_find(&group->set, parent))
 			continue;
 		if (session_insert(group, parent, child, NULL, GFP_ATOMICALLY) < 0) {
-			gap_tell(group, child, ktime_get_raw_fast_ns(), FLOWTAP_CAUSE_MEMORY);
+			gap_write(group, child, ktime_get_raw_fast_ns(), FLOWTAP_CAUSE_MEMORY);
 			disinherit(group, child);
 		}
 	}
