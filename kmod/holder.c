@@ -307,8 +307,8 @@ void holder_tick(struct stream *stream)
 	go_on(cpu);
 }
 
-/* What no AUX record will tell any more. */
-static void tell_rest(struct group *group, struct flowtap_member *member, u32 cause)
+/* GAP records for what no AUX record will have any more. */
+static void write_last_gaps(struct group *group, struct flowtap_member *member, u32 cause)
 {
 	u32 causes = member->loss & ~(member->told | AS_ASKED | 1U << FLOWTAP_CAUSE_DISPLACED);
 	u64 displaced = xchg(&member->displaced_since, 0);
@@ -338,7 +338,7 @@ void holder_task_gone(struct group *group, struct flowtap_member *member, u32 ca
 		member->loss |= 1U << FLOWTAP_CAUSE_NO_STREAM;
 	local_irq_restore(flags);
 	if (group->pieces) {
-		tell_rest(group, member, cause);
+		write_last_gaps(group, member, cause);
 		return;
 	}
 	if (member->loss & 1U << FLOWTAP_CAUSE_NO_STREAM && cause == FLOWTAP_CAUSE_SWITCH)
