@@ -310,7 +310,8 @@ void holder_tick(struct stream *stream)
 /* GAP records for what no AUX record will have any more. */
 static void write_last_gaps(struct group *group, struct flowtap_member *member, u32 cause)
 {
-	u32 causes = member->loss & ~(member->told | AS_ASKED | 1U << FLOWTAP_CAUSE_DISPLACED);
+	u32 known = member->gaps_written | AS_ASKED | 1U << FLOWTAP_CAUSE_DISPLACED;
+	u32 causes = member->loss & ~known;
 	u64 displaced = xchg(&member->displaced_since, 0);
 
 	if (displaced)

@@ -127,7 +127,7 @@ static void tell_lost(struct stream *stream, struct flowtap_member *member)
 	if (may_tell_lost(stream)) {
 		output_write_gap(&stream->output, stream_name_task(stream, member->task),
 				 piece->lost_since, piece->lost_cause, piece->lost_bytes);
-		member->told |= 1U << piece->lost_cause;
+		member->gaps_written |= 1U << piece->lost_cause;
 	}
 	piece->lost_since = 0;
 }
@@ -178,7 +178,7 @@ static bool write_record(struct stream *stream, struct flowtap_member *member,
 		return false;
 	member->sequence = record.sequence;
 	member->loss = 0;
-	member->told = 0;
+	member->gaps_written = 0;
 	member->since = record.time;
 	stream->output.stats.samples++;
 	stream->output.stats.aux_bytes += record.size;

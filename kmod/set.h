@@ -33,7 +33,7 @@ struct flowtap_member {
 	struct flowtap_event *event;	/* that which triggers for it; under set->lock */
 	u32 tid;			/* in AUX records: an exec may change it */
 	bool ran;			/* switches and disables are valid */
-	u32 told;			/* of loss, by GAP records; of pieces alone, as displaced_since */
+	u32 gaps_written;		/* the causes in loss that a GAP record names; of pieces */
 	u64 displaced_since;		/* 0 no GAP record is to tell of it; xchg, cmpxchg */
 	bool displaced;			/* and a GAP record has told so */
 	bool started;			/* an ITRACE_START record has told so */
