@@ -91,7 +91,7 @@ static void write_switch(struct stream *stream, const struct flowtap_member *mem
 }
 
 /*
- * From `since` on something is missing; told by one GAP record when it is over. What has no room
+ * From `since` on something is missing; one GAP record says so when it is over. What has no room
  * after a full buffer is the reader's fault all along, what has none after a fault is not.
  */
 static void lose(struct stream *stream, u64 since, u32 cause, u64 bytes)
@@ -110,21 +110,21 @@ static void lose(struct stream *stream, u64 since, u32 cause, u64 bytes)
 		piece->lost_bytes += bytes;
 }
 
-static bool may_tell_lost(struct stream *stream)
+static bool gap_fits(struct stream *stream)
 {
 	return !stream->piece.lost_since ||
 	       ring_fits(&stream->output.ring, sizeof(struct flowtap_record_gap));
 }
 
 /* Where there is no room for a GAP record the next AUX record has the cause. */
-static void tell_lost(struct stream *stream, struct flowtap_member *member)
+static void write_gap(struct stream *stream, struct flowtap_member *member)
 {
 	struct piece *piece = &stream->piece;
 
 	if (!piece->lost_since)
 		return;
 	sample_note_loss(stream, member, piece->lost_cause);
-	if (may_tell_lost(stream)) {
+	if (gap_fits(stream)) {
 		output_write_gap(&stream->output, stream_name_task(stream, member->task),
 				 piece->lost_since, piece->lost_cause, piece->lost_bytes);
 		member->gaps_written |= 1U << piece->lost_cause;
@@ -267,10 +267,10 @@ static void open(struct stream *stream, struct flowtap_member *member)
 	struct piece *piece = &stream->piece;
 	int error = -ENOSPC;
 
-	if (may_tell_lost(stream))
+	if (gap_fits(stream))
 		error = stream->source->collector->open(&stream->recording, false);
 	if (!error) {
-		tell_lost(stream, member);
+		write_gap(stream, member);
 		piece->since = ktime_get_raw_fast_ns();
 		return;
 	}
@@ -301,7 +301,7 @@ static void open_unless_resting(struct stream *stream, struct flowtap_member *me
 		open(stream, member);
 		return;
 	}
-	tell_lost(stream, member);
+	write_gap(stream, member);
 	if (!(member->loss & 1U << FLOWTAP_CAUSE_STROBE))
 		sample_note_loss(stream, member, FLOWTAP_CAUSE_STROBE);
 }
@@ -366,7 +366,7 @@ void piece_end(struct stream *stream, struct flowtap_member *member)
 {
 	stream->source->pause(&stream->recording);
 	end(stream, member, true);
-	tell_lost(stream, member);
+	write_gap(stream, member);
 	write_switch(stream, member, FLOWTAP_MISC_OUT);
 	hrtimer_try_to_cancel(&stream->tick);
 }
