@@ -220,7 +220,7 @@ static u64 cut(struct stream *stream, struct flowtap_member *member, bool stop)
 }
 
 /* What the spare pages took is lost; most often the task has not left the kernel: nothing came. */
-static void look_what_came(struct stream *stream)
+static void close_spare(struct stream *stream)
 {
 	struct piece *piece = &stream->piece;
 	const u64 since = piece->spare_since;
@@ -241,7 +241,7 @@ static u64 end(struct stream *stream, struct flowtap_member *member, bool stop)
 	if (stream->piece.since)
 		return cut(stream, member, stop);
 	if (stream->piece.spare_since)
-		look_what_came(stream);
+		close_spare(stream);
 	else if (stop)
 		stream->source->collector->reset(&stream->recording);
 	return 0;
