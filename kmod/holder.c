@@ -483,7 +483,7 @@ static bool loses_offline(const struct stream *stream)
 	return !stream->source->collector || stream->recording.modes & FLOWTAP_MODE_KERNEL;
 }
 
-static void begin(u64 sources)
+static void on_cpu_online(u64 sources)
 {
 	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
 	struct stream *stream;
@@ -502,7 +502,7 @@ static void begin(u64 sources)
 	rcu_read_unlock();
 }
 
-static void end(void)
+static void on_cpu_offline(void)
 {
 	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
 
@@ -511,7 +511,7 @@ static void end(void)
 		release(cpu, LEAVING_FOR_NOW, FLOWTAP_CAUSE_OFFLINE);
 }
 
-static void fall_asleep(void)
+static void on_pm_enter(void)
 {
 	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
 
@@ -520,7 +520,7 @@ static void fall_asleep(void)
 		release(cpu, LEAVING_FOR_NOW, FLOWTAP_CAUSE_OFFLINE);
 }
 
-static void wake_up_again(void)
+static void on_pm_exit(void)
 {
 	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
 
@@ -532,10 +532,10 @@ static void wake_up_again(void)
 }
 
 const struct source_user holder_source_user = {
-	.begin = begin,
-	.end = end,
-	.sleep = fall_asleep,
-	.wake = wake_up_again,
+	.cpu_online = on_cpu_online,
+	.cpu_offline = on_cpu_offline,
+	.pm_enter = on_pm_enter,
+	.pm_exit = on_pm_exit,
 	.full = full,
 };
 

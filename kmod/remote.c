@@ -54,7 +54,7 @@ static void reconsider(void *stream)
 
 void remote_reconsider(struct stream *stream)
 {
-	/* An offline CPU has nothing to be stopped: see end(). */
+	/* An offline CPU has nothing to be stopped: see on_cpu_offline(). */
 	smp_call_function_single(stream->cpu, reconsider, stream, 1);
 }
 

@@ -73,7 +73,7 @@ static int online(unsigned int cpu)
 			continue;
 		WRITE_ONCE(here->reason[i], sources[i]->online());
 	}
-	user->begin(source_mask(cpu));
+	user->cpu_online(source_mask(cpu));
 	local_irq_restore(flags);
 	return 0;
 }
@@ -87,7 +87,7 @@ static void stop(void *unused)
 
 	local_irq_save(flags);
 	here = this_cpu_ptr(&usable);
-	user->end();
+	user->cpu_offline();
 	for (i = 0; i < ARRAY_SIZE(sources); i++) {
 		if (here->reason[i] != FLOWTAP_REASON_NONE)
 			continue;
@@ -120,14 +120,14 @@ static int power(struct notifier_block *block, unsigned long action, void *unuse
 
 	switch (action) {
 	case CPU_PM_ENTER:
-		user->sleep();
+		user->pm_enter();
 		break;
 	case CPU_PM_ENTER_FAILED:
 	case CPU_PM_EXIT:
 		for (i = 0; i < ARRAY_SIZE(sources); i++)
 			if (here->reason[i] == FLOWTAP_REASON_NONE)
 				sources[i]->recover();
-		user->wake();
+		user->pm_exit();
 		break;
 	}
 	return NOTIFY_OK;

@@ -113,11 +113,11 @@ struct source {
 /* What happens to a CPU with its sources: called there, interrupts off. */
 struct source_user {
 	/* It comes online with these (bit FLOWTAP_SOURCE_x), or goes offline. */
-	void (*begin)(u64 sources);
-	void (*end)(void);
+	void (*cpu_online)(u64 sources);
+	void (*cpu_offline)(void);
 	/* It goes into a state that may lose registers, and is back. */
-	void (*sleep)(void);
-	void (*wake)(void);
+	void (*pm_enter)(void);
+	void (*pm_exit)(void);
 	/* A collector's hardware has interrupted. */
 	void (*full)(void);
 };
