@@ -137,7 +137,7 @@ static void release(struct flowtap_cpu *cpu, enum leaving leaving, u32 cause)
 }
 
 /* Whoever is on the CPU is recorded from here on. */
-static void go_on(const struct flowtap_cpu *cpu)
+static void resume_holder(const struct flowtap_cpu *cpu)
 {
 	if (cpu->holder)
 		cpu->holder->source->resume(&cpu->holder->recording);
@@ -204,7 +204,7 @@ static void look_again(struct flowtap_cpu *cpu)
 
 	claim(cpu, current, true);
 	if (!held)
-		go_on(cpu);
+		resume_holder(cpu);
 }
 
 void holder_switch(struct task_struct *previous, struct task_struct *next)
@@ -215,7 +215,7 @@ void holder_switch(struct task_struct *previous, struct task_struct *next)
 		release(cpu, LEAVING_FOR_NOW, FLOWTAP_CAUSE_SWITCH);
 	if (!list_empty(&cpu->streams))
 		claim(cpu, next, false);
-	go_on(cpu);
+	resume_holder(cpu);
 }
 
 static u32 take(struct flowtap_cpu *cpu, u32 trigger, struct pt_regs *regs)
@@ -248,7 +248,7 @@ void notrace holder_trigger(struct group *group, u32 trigger, struct pt_regs *re
 			return;
 		}
 		take(cpu, trigger, regs);
-		go_on(cpu);
+		resume_holder(cpu);
 		return;
 	}
 	rcu_read_lock();
@@ -294,7 +294,7 @@ static void full(void)
 	if (!stream || !stream->source->collector)
 		return;
 	piece_interrupted(stream, cpu->member);
-	go_on(cpu);
+	resume_holder(cpu);
 }
 
 void holder_tick(struct stream *stream)
@@ -304,7 +304,7 @@ void holder_tick(struct stream *stream)
 	if (cpu->holder != stream)
 		return;
 	piece_tick(stream, cpu->member);
-	go_on(cpu);
+	resume_holder(cpu);
 }
 
 /* GAP records for what no AUX record will have any more. */
@@ -361,11 +361,11 @@ void holder_executed(void)
 		stream_name_recorded(cpu->holder, current);
 	if (cpu->holder && cpu->holder->source->collector) {
 		piece_executed(cpu->holder, cpu->member);
-		go_on(cpu);
+		resume_holder(cpu);
 	} else if (cpu->holder && cpu->holder->recording.stacks) {
 		cpu->holder->source->pause(&cpu->holder->recording);
 		cpu->holder->source->start(&cpu->holder->recording, NULL, 0);
-		go_on(cpu);
+		resume_holder(cpu);
 	}
 	local_irq_restore(flags);
 }
@@ -441,7 +441,7 @@ u32 holder_snapshot(struct stream *stream)
 	if (cpu->holder != stream)
 		return 0;
 	entries = take(cpu, FLOWTAP_TRIGGER_SNAPSHOT, get_irq_regs());
-	go_on(cpu);
+	resume_holder(cpu);
 	return entries;
 }
 
@@ -527,7 +527,7 @@ static void on_pm_exit(void)
 	cpu->asleep = false;
 	if (!cpu->holder) {
 		claim(cpu, current, false);
-		go_on(cpu);
+		resume_holder(cpu);
 	}
 }
 
