@@ -198,7 +198,7 @@ static void claim(struct flowtap_cpu *cpu, struct task_struct *task, bool runnin
 }
 
 /* Streams came or went, or the current task's: one may get the source, others are displaced. */
-static void look_again(struct flowtap_cpu *cpu)
+static void claim_for_current(struct flowtap_cpu *cpu)
 {
 	bool held = cpu->holder;
 
@@ -406,7 +406,7 @@ void holder_task_here(void)
 	cpu = this_cpu_ptr(&cpus);
 	if (!list_empty(&cpu->streams)) {
 		make_way(cpu);
-		look_again(cpu);
+		claim_for_current(cpu);
 	}
 	local_irq_restore(flags);
 }
@@ -425,7 +425,7 @@ void holder_reconsider(struct stream *stream)
 		ring_write_lost(&stream->output.ring, ktime_get_raw_fast_ns());
 	}
 	make_way(cpu);
-	look_again(cpu);
+	claim_for_current(cpu);
 }
 
 bool holder_is(const struct stream *stream)
@@ -467,7 +467,7 @@ void holder_let_go(struct stream *stream)
 
 	if (cpu->holder == stream)
 		release(cpu, LEAVING_AT_ONCE, FLOWTAP_CAUSE_DISABLED);
-	look_again(cpu);
+	claim_for_current(cpu);
 }
 
 void holder_detach(struct stream *stream)
