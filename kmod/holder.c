@@ -382,7 +382,7 @@ static struct stream *wide_of(struct flowtap_cpu *cpu)
  * A CPU-wide stream was enabled, or who runs is its again: whoever has the source has it no more.
  * Or it has it, and is not to any more.
  */
-static void make_way(struct flowtap_cpu *cpu)
+static void enforce_wide_stream(struct flowtap_cpu *cpu)
 {
 	struct stream *wide;
 	bool wanted;
@@ -405,7 +405,7 @@ void holder_task_here(void)
 	local_irq_save(flags);
 	cpu = this_cpu_ptr(&cpus);
 	if (!list_empty(&cpu->streams)) {
-		make_way(cpu);
+		enforce_wide_stream(cpu);
 		claim_for_current(cpu);
 	}
 	local_irq_restore(flags);
@@ -424,7 +424,7 @@ void holder_reconsider(struct stream *stream)
 		displace_end_all(stream);
 		ring_write_lost(&stream->output.ring, ktime_get_raw_fast_ns());
 	}
-	make_way(cpu);
+	enforce_wide_stream(cpu);
 	claim_for_current(cpu);
 }
 
