@@ -17,60 +17,164 @@
 struct pid_namespace;
 struct task_struct;
 
+/**
+ * struct output - the ring, the AUX area and their reader
+ */
 struct output {
+	/** @ring: of the records. */
 	struct ring ring;
-	struct aux aux;			/* of a source with a collector */
-	struct flowtap_stats stats;	/* what records tell of: written by the CPU that writes them */
-	struct pid_namespace *namespace; /* the reader's */
+	/** @aux: of a source with a collector. */
+	struct aux aux;
+	/** @stats: what records are about: written by the CPU that writes them. */
+	struct flowtap_stats stats;
+	/** @namespace: the reader's. */
+	struct pid_namespace *namespace;
+	/** @cpu: the one that writes. */
 	u32 cpu;
-	u16 misc;			/* of records that name a task: FLOWTAP_MISC_CPU_WIDE or 0 */
-	u32 watermark;			/* bytes of the ring */
-	u64 flush_ns;			/* 0: never */
+	/** @misc: of records that name a task: FLOWTAP_MISC_CPU_WIDE or 0. */
+	u16 misc;
+	/** @watermark: bytes of the ring. */
+	u32 watermark;
+	/** @flush_ns: how long a record may wait; 0: for ever. */
+	u64 flush_ns;
+	/** @wait: readers. */
 	wait_queue_head_t wait;
+	/** @wake: wakes them, from where the scheduler's locks are not held. */
 	struct irq_work wake;
-	struct hrtimer flush;		/* something waits */
-	bool flushed;			/* and has waited long enough */
+	/** @flush: runs while something waits. */
+	struct hrtimer flush;
+	/** @flushed: it has waited long enough. */
+	bool flushed;
 };
 
-/* A thread's numbers as the reader knows them; 0 where it has none there. */
+/**
+ * struct flowtap_thread - a thread's numbers as the reader knows them
+ * @pid: its process's; 0: it has none there.
+ * @tid: its own; 0: it has none there.
+ */
 struct flowtap_thread {
 	u32 pid;
 	u32 tid;
 };
 
-/* The reader is the caller. What cannot fail: output_free is allowed from here on. */
+/**
+ * output_init() - initialize what cannot fail: output_free() is allowed from here on
+ * @output: zeroed. Its reader is the caller.
+ * @configure: what the caller asks for.
+ *
+ * Context: process context.
+ */
 void output_init(struct output *output, const struct flowtap_configure *configure);
-/* The ring and the AUX area. -ENOMEM. */
+
+/**
+ * output_allocate() - allocate the ring and the AUX area
+ * @output: initialized.
+ * @configure: the same.
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM.
+ */
 int output_allocate(struct output *output, const struct flowtap_configure *configure);
-/* Nobody writes any more, nor waits. */
+
+/**
+ * output_free() - free all of it
+ * @output: initialized. Nobody writes any more, nor waits.
+ *
+ * Context: may sleep.
+ */
 void output_free(struct output *output);
 
-/* Pages that output_allocate takes: the control page, the ring, the AUX area and its spare ones. */
+/**
+ * output_pages() - how much output_allocate() takes
+ * @configure: what is asked for.
+ *
+ * Context: any.
+ * Return: pages: the control page, the ring, the AUX area and its spare ones.
+ */
 unsigned long output_pages(const struct flowtap_configure *configure);
 
-/* EPOLLIN where there is enough to read, or, if nothing more may come (`quiet`), anything. */
+/**
+ * output_poll() - whether the reader is to read
+ * @output: the output.
+ * @quiet: nothing more may come: anything is enough.
+ *
+ * Context: any CPU.
+ * Return: EPOLLIN | EPOLLRDNORM where there is enough to read; else 0.
+ */
 __poll_t output_poll(const struct output *output, bool quiet);
-/* Its part of a STATS. Any CPU may ask. */
+
+/**
+ * output_stats() - fill the output's part of a STATS
+ * @output: the output.
+ * @stats: overwritten.
+ *
+ * Context: any, any CPU.
+ */
 void output_stats(const struct output *output, struct flowtap_stats *stats);
-/* The reader looks what there is. Atomic, any CPU. */
+
+/**
+ * output_wake() - have the reader look what there is
+ * @output: the output.
+ *
+ * Context: atomic, any CPU, also under the scheduler's locks.
+ */
 void output_wake(struct output *output);
 
+/**
+ * output_thread() - look up a task's numbers in the reader's namespace
+ * @output: the output.
+ * @task: referenced, or the current one.
+ *
+ * Context: any.
+ * Return: the numbers; 0 where there are none.
+ */
 struct flowtap_thread output_thread(const struct output *output, struct task_struct *task);
 
-/*
- * On the output's CPU with interrupts off, as ring_write: a record, and what follows from it.
- * False: no room.
+/**
+ * output_write() - write a record, and wake whom it wakes: see ring_write()
+ * @output: the output.
+ * @time: of the record, ns of CLOCK_MONOTONIC_RAW.
+ * @head: its first bytes, with the header.
+ * @head_size: bytes.
+ * @tail: what follows.
+ * @tail_size: bytes, may be 0.
+ *
+ * Context: the output's CPU, interrupts off.
+ * Return: false: no room.
  */
 bool output_write(struct output *output, u64 time, const void *head, u32 head_size,
 		  const void *tail, u32 tail_size);
-/* Whom a record wakes, now or later. Bytes that wait without it, and with it. */
+
+/**
+ * output_waits() - wake whom a record wakes, now or later
+ * @output: not in overwrite mode.
+ * @before: bytes that waited without the record.
+ * @after: bytes that wait with it.
+ *
+ * Context: the output's CPU, interrupts off.
+ */
 void output_waits(struct output *output, u64 before, u64 after);
-/* The same without a copy: see ring_reserve. What is reserved is written and committed. */
+
+/**
+ * output_reserve() - find room for a record, to be written without a copy: see ring_reserve()
+ * @output: the output.
+ * @size: bytes. What is reserved is written and committed.
+ *
+ * Context: the output's CPU, interrupts off.
+ * Return: where the record goes; NULL: output_write() it is.
+ */
 static inline void *output_reserve(struct output *output, u32 size)
 {
 	return ring_reserve(&output->ring, size);
 }
 
+/**
+ * output_commit() - make what was reserved a record, and wake whom it wakes
+ * @output: the output.
+ * @size: bytes, as reserved.
+ *
+ * Context: the output's CPU, interrupts off since output_reserve().
+ */
 static inline void output_commit(struct output *output, u32 size)
 {
 	u64 before = output->ring.waiting;
@@ -79,14 +183,32 @@ static inline void output_commit(struct output *output, u32 size)
 	if (output->ring.overwrite)
 		return;
 	/* Most often somebody is about to be woken anyway. */
-	if (!before || output->ring.waiting >= output->watermark || !hrtimer_is_queued(&output->flush))
+	if (!before || output->ring.waiting >= output->watermark ||
+	    !hrtimer_is_queued(&output->flush))
 		output_waits(output, before, output->ring.waiting);
 }
 
-/* A GAP record from `since` until now. size: bytes, or FLOWTAP_UNKNOWN. */
+/**
+ * output_write_gap() - write a GAP record that ends now
+ * @output: the output.
+ * @thread: whose gap it is.
+ * @since: when it began, ns of CLOCK_MONOTONIC_RAW.
+ * @cause: FLOWTAP_CAUSE_.
+ * @size: bytes, or FLOWTAP_UNKNOWN.
+ *
+ * Where there is no room the ring counts it as lost.
+ *
+ * Context: the output's CPU, interrupts off.
+ */
 void output_write_gap(struct output *output, struct flowtap_thread thread, u64 since, u32 cause,
 		      u64 size);
-/* More bytes are in the AUX area. */
+
+/**
+ * output_published() - wake the reader if enough bytes are in the AUX area
+ * @output: more of them are there.
+ *
+ * Context: the output's CPU, interrupts off.
+ */
 void output_published(struct output *output);
 
 #endif /* FLOWTAP_OUTPUT_H */

@@ -6,30 +6,79 @@
 #include <linux/mm_types.h>
 #include <linux/flowtap.h>
 
+/**
+ * struct ring - the ring of a stream
+ */
 struct ring {
-	struct flowtap_ring *control;	/* shared with user space: written, never believed */
+	/** @control: shared with user space: written, never believed. */
+	struct flowtap_ring *control;
+	/** @data: the records, in the pages after it. */
 	u8 *data;
-	u64 size;			/* of data, a power of two */
+	/** @size: bytes of data, a power of two. */
+	u64 size;
+	/** @head: bytes written so far; counts for ever. */
 	u64 head;
-	u64 oldest;			/* FLOWTAP_OVERWRITE: where the oldest whole record begins */
+	/** @oldest: with FLOWTAP_OVERWRITE, where the oldest whole record begins. */
+	u64 oldest;
+	/** @overwrite: FLOWTAP_OVERWRITE: the oldest records give way. */
 	bool overwrite;
-	u64 lost_since;			/* time of the first record since LOST was written, 0 none */
-	u64 lost_records;		/* since then */
+	/** @lost_since: time of the first record lost since LOST was written. */
+	u64 lost_since;
+	/** @lost_records: since then; 0: none. */
+	u64 lost_records;
+	/** @lost_bytes: since then. */
 	u64 lost_bytes;
+	/** @total_lost_records: ever. */
 	u64 total_lost_records;
+	/** @total_lost_bytes: ever. */
 	u64 total_lost_bytes;
+	/** @records: written. */
 	u64 records;
+	/** @high_water: most bytes that ever waited. */
 	u64 high_water;
-	u64 waiting;			/* with the last record; from ring_reserve to ring_commit: before it */
+	/** @waiting: with the last record; from ring_reserve() to ring_commit(): before it. */
+	u64 waiting;
 };
 
+/**
+ * ring_init() - allocate a ring, zeroed pages that may be mapped
+ * @ring: zeroed.
+ * @pages: of data, a power of two.
+ * @configure: what the control page says.
+ *
+ * Context: may sleep.
+ * Return: 0 or -ENOMEM.
+ */
 int ring_init(struct ring *ring, u32 pages, const struct flowtap_configure *configure);
+
+/**
+ * ring_free() - free a ring, if there is one
+ * @ring: nothing writes to it any more.
+ *
+ * Pages that are mapped or pinned have references of their own and outlive this.
+ *
+ * Context: may sleep.
+ */
 void ring_free(struct ring *ring);
+
+/**
+ * ring_map() - map the ring for its reader
+ * @ring: the ring.
+ * @vma: the control page and all of the data, shared, not executable; writable, or read-only in
+ *	overwrite mode.
+ *
+ * Context: mmap of the device, with the mmap_lock.
+ * Return: 0; -EINVAL: another offset or size, private, or writable where it must not be and the
+ * other way round; -EPERM: executable; -errno of remap_vmalloc_range().
+ */
 int ring_map(struct ring *ring, struct vm_area_struct *vma);
 
-/*
- * Bytes that wait for the reader, or can be seen with FLOWTAP_OVERWRITE; all of the ring where
- * data_tail makes no sense.
+/**
+ * ring_waiting() - bytes that wait for the reader, or can be seen with FLOWTAP_OVERWRITE
+ * @ring: the ring.
+ *
+ * Context: any, any CPU.
+ * Return: bytes; all of the ring where data_tail makes no sense.
  */
 static inline u64 ring_waiting(const struct ring *ring)
 {
@@ -39,19 +88,51 @@ static inline u64 ring_waiting(const struct ring *ring)
 	return waiting > ring->size ? ring->size : waiting;
 }
 
-/* Whether a record of `size` bytes would find room. */
+/**
+ * ring_fits() - whether a record would find room
+ * @ring: the ring.
+ * @size: bytes of the record.
+ *
+ * Context: the writer, interrupts off.
+ * Return: it would, after a LOST record if there are losses.
+ */
 bool ring_fits(struct ring *ring, u32 size);
-/*
- * Appends a record: `head` with its header, then `tail` (may be empty). False: no room, it is
- * counted as lost and told by a LOST record ahead of the next one that fits.
+
+/**
+ * ring_write() - append a record
+ * @ring: the ring.
+ * @time: of the record, ns of CLOCK_MONOTONIC_RAW.
+ * @head: its first bytes, with the header.
+ * @head_size: bytes.
+ * @tail: what follows.
+ * @tail_size: bytes, may be 0.
+ *
+ * Context: the writer, interrupts off.
+ * Return: false: no room. The record is counted as lost: a LOST record is written ahead of the next
+ * one that fits.
  */
 bool ring_write(struct ring *ring, u64 time, const void *head, u32 head_size, const void *tail,
 		u32 tail_size);
-/* The oldest records give way. Readers learn of it before they could see what replaces them. */
+
+/**
+ * ring_make_room() - let the oldest records give way
+ * @ring: in overwrite mode.
+ * @size: bytes that are to fit.
+ *
+ * Readers learn of it before they could see what replaces them.
+ *
+ * Context: the writer, interrupts off.
+ */
 void ring_make_room(struct ring *ring, u32 size);
-/*
- * Room for a record of `size` bytes, in one piece, to be written and then committed. NULL: none, or not
- * in one piece, or a LOST record is to come first: ring_write it is. `waiting` is what there is before.
+
+/**
+ * ring_reserve() - find room for a record, in one piece, to be written and then committed
+ * @ring: the ring; waiting is then what waits before the record.
+ * @size: bytes of the record.
+ *
+ * Context: the writer, interrupts off.
+ * Return: where the record goes; NULL: no room, or not in one piece, or a LOST record is to come
+ * first: ring_write() it is.
  */
 static inline void *ring_reserve(struct ring *ring, u32 size)
 {
@@ -66,6 +147,13 @@ static inline void *ring_reserve(struct ring *ring, u32 size)
 	return ring->size - ring->waiting < size ? NULL : ring->data + offset;
 }
 
+/**
+ * ring_commit() - make what was reserved a record
+ * @ring: the ring.
+ * @size: bytes, as reserved.
+ *
+ * Context: the writer, interrupts off since ring_reserve().
+ */
 static inline void ring_commit(struct ring *ring, u32 size)
 {
 	u64 head = ring->head + size;
@@ -79,9 +167,22 @@ static inline void ring_commit(struct ring *ring, u32 size)
 	smp_store_release(&ring->control->data_head, head);
 }
 
-/* There are losses to tell of, and room for that. */
+/**
+ * ring_lost_fits() - whether ring_write_lost() would write a record
+ * @ring: the ring.
+ *
+ * Context: any CPU.
+ * Return: there are losses, and there is room for a LOST record.
+ */
 bool ring_lost_fits(const struct ring *ring);
-/* Tells of losses now, if there were any and there is room. */
+
+/**
+ * ring_write_lost() - write a LOST record now, if there are losses and there is room
+ * @ring: the ring.
+ * @time: of the record, ns of CLOCK_MONOTONIC_RAW.
+ *
+ * Context: the writer, interrupts off.
+ */
 void ring_write_lost(struct ring *ring, u64 time);
 
 #endif /* FLOWTAP_RING_H */
