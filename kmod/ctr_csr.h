@@ -37,12 +37,24 @@
 #define CTRDATA_CCV		BIT(15)
 #define CTRDATA_INTERRUPT	2		/* TYPE, table 9 */
 
-static inline void sctrclr(void)		/* 4.1 */
+/**
+ * sctrclr() - SCTRCLR (4.1): invalidate all entries, reset the cycle counter
+ *
+ * Context: interrupts off: the buffer is of this CPU.
+ */
+static inline void sctrclr(void)
 {
 	asm volatile(".4byte 0x10400073" ::: "memory");
 }
 
-/* Reads a CSR that may not be there: false when the access traps. */
+/**
+ * csr_read_guarded() - read a CSR that may not be there
+ * @csr: its number, a constant.
+ * @value: points to an unsigned long; 0 after a trap.
+ *
+ * Context: interrupts off: the CSR is of this CPU.
+ * Return: false: the access trapped.
+ */
 #define csr_read_guarded(csr, value)						\
 ({										\
 	bool __there = true;							\

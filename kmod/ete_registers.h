@@ -8,7 +8,12 @@
 #include <asm/sysreg.h>
 #endif
 
-/* n of the register is the offset / 4: CRn is n[9:7], op2 n[6:4], CRm n[3:0]. */
+/**
+ * TRC() - the system register of a trace unit's register
+ * @offset: bytes, a constant. n is the offset / 4: CRn is n[9:7], op2 n[6:4], CRm n[3:0].
+ *
+ * Return: as sys_reg().
+ */
 #define TRC(offset)	sys_reg(2, 1, (offset) >> 9 & 7, (offset) >> 2 & 15, (offset) >> 6 & 7)
 
 #define TRCPRGCTLR	0x004
@@ -85,7 +90,7 @@
 #define IDR2_VMIDSIZE	GENMASK(14, 10)
 #define IDR2_VMIDOPT	GENMASK(30, 29)		/* 0 cannot be set, 1 can, 2 is always */
 #define IDR3_CCITMIN	GENMASK(11, 0)
-#define IDR3_EXLEVELS	GENMASK(22, 16)		/* in the places of TRCVICTLR's */
+#define IDR3_EXLEVELS	GENMASK(22, 16)		/* at the positions of TRCVICTLR's */
 #define IDR3_SYNCPR	BIT(25)			/* TRCSYNCPR is read-only */
 #define IDR3_STALLCTL	BIT(26)
 #define IDR4_ACPAIRS	GENMASK(3, 0)

@@ -14,111 +14,178 @@
 
 struct aux;
 
-/* What a source is to record for somebody, from `configure` on, and what it keeps for that. */
+/**
+ * struct recording - what a source is to record for a stream, and what it keeps for that
+ *
+ * Complete from the source's configure() on.
+ */
 struct recording {
-	u64 id;				/* never used again */
-	u32 modes;			/* FLOWTAP_MODE_ */
-	u32 depth;			/* entries */
-	u64 control;			/* sctrctl while it records */
-	bool breakpoints;		/* they stop it, too, some time before the trigger */
-	bool stacks;			/* what is recorded are call stacks, which samples leave there */
-	struct flowtap_ete_configure ete; /* complete */
-	struct aux *aux;		/* where a collector stores */
-	bool points;			/* CTR has sctrstatus.WRPTR */
-	bool cycles;			/* and counts them in its data */
-	u32 begin;			/* sctrstatus.WRPTR where the entries begin that are there */
-	u64 produced;			/* the soft source's own counters */
+	/** @id: never used again. */
+	u64 id;
+	/** @modes: FLOWTAP_MODE_. */
+	u32 modes;
+	/** @depth: entries. */
+	u32 depth;
+	/** @control: sctrctl while it records. */
+	u64 control;
+	/** @breakpoints: they stop it, too, some time before the trigger. */
+	bool breakpoints;
+	/** @stacks: what is recorded are call stacks, which samples leave there. */
+	bool stacks;
+	/** @ete: what an ETE is asked for, complete. */
+	struct flowtap_ete_configure ete;
+	/** @aux: where a collector stores. */
+	struct aux *aux;
+	/** @points: CTR has sctrstatus.WRPTR. */
+	bool points;
+	/** @cycles: CTR counts them in its data. */
+	bool cycles;
+	/** @begin: sctrstatus.WRPTR where the entries begin that are there. */
+	u32 begin;
+	/** @produced: transfers of the soft source. */
+	u64 produced;
+	/** @drained: how often the soft source was drained. */
 	u64 drained;
 };
 
-/* What a collector found. */
+/**
+ * struct collected - what a collector found
+ */
 struct collected {
-	u64 skipped;			/* from the area's head to the first byte */
-	u64 size;			/* bytes; of a spare opening: that came, and are lost */
-	bool full;			/* some more was dropped: there was no room */
-	bool fault;			/* it had stopped by itself; what came then is lost */
-	bool collision;			/* a fault: somebody else has changed the hardware's state */
-	bool wrapped;			/* the first bytes gave way: size or more came */
+	/** @skipped: bytes from the area's head to the first one. */
+	u64 skipped;
+	/** @size: bytes; of a spare opening: that came, and are lost. */
+	u64 size;
+	/** @full: some more was dropped: there was no room. */
+	bool full;
+	/** @fault: it had stopped by itself; what came then is lost. */
+	bool fault;
+	/** @collision: a fault: somebody else has changed the hardware's state. */
+	bool collision;
+	/** @wrapped: the first bytes gave way: size or more came. */
+	bool wrapped;
 };
 
-/*
- * Operations of a source that stores bytes in the AUX area by itself. Called while paused. `resume`
- * does nothing while it is closed.
+/**
+ * struct collector - operations of a source that stores bytes in the AUX area by itself
+ *
+ * Context: the recording's CPU, interrupts off, recording is paused. The source's resume() does
+ * nothing while the collector is closed.
  */
 struct collector {
-	/*
-	 * Prepares for bytes behind the area's head. 0; -ENOSPC: no room; -EBUSY: somebody else uses
-	 * the hardware; -EIO: it does not answer. spare: nothing is kept, there always is room; close
-	 * tells how much came.
+	/**
+	 * @open: prepares for bytes after the area's head. spare: nothing is kept, there always is
+	 * room; close() says how much came. Returns 0; -ENOSPC: no room; -EBUSY: somebody else uses
+	 * the hardware; -EIO: it does not answer.
 	 */
 	int (*open)(struct recording *recording, bool spare);
-	/* Ends that, all bytes are in memory. stop: what comes after the next open begins anew. */
+	/**
+	 * @close: ends that; all bytes are in memory. stop: what comes after the next open() begins
+	 * anew. collected is zeroed before.
+	 */
 	void (*close)(struct recording *recording, bool stop, struct collected *collected);
-	/* The same for what is closed. */
+	/** @reset: what comes after the next open() begins anew; of what is closed. */
 	void (*reset)(struct recording *recording);
-	/* Of the time stamps in what is collected. */
+	/** @counter: the counter of the time stamps in what is collected, now. */
 	u64 (*counter)(void);
 };
 
+/**
+ * struct source - hardware that records control transfers, and how to operate it
+ *
+ * Context: but for init(), exit(), query(), configure() and stopping_irq() all are called on the
+ * CPU in question with interrupts off.
+ */
 struct source {
+	/** @name: for people. */
 	const char *name;
-	u32 id;				/* FLOWTAP_SOURCE_ */
-	u32 modes;			/* what the core may be asked for */
+	/** @id: FLOWTAP_SOURCE_. */
+	u32 id;
+	/** @modes: FLOWTAP_MODE_ that may be asked for. */
+	u32 modes;
+	/** @triggers: FLOWTAP_TRIGGER_ that may be asked for. */
 	u32 triggers;
-	bool restores;			/* start takes entries */
-	const struct collector *collector; /* in place of start, stop, drain; NULL: entries */
+	/** @restores: start() takes entries. */
+	bool restores;
+	/** @collector: in place of start(), stop(), count(), drain(); NULL: entries. */
+	const struct collector *collector;
 
-	/* Once, before any other; may sleep. What is missing `online` tells. Both may be NULL. */
+	/**
+	 * @init: once, before any other; may sleep. It cannot fail: online() says what is missing.
+	 * May be NULL.
+	 */
 	void (*init)(void);
+	/** @exit: once, after all others; may sleep. May be NULL. */
 	void (*exit)(void);
 
-	/* Looks what this CPU has. 0: usable; else a FLOWTAP_REASON_. */
+	/** @online: looks what this CPU has. Returns FLOWTAP_REASON_NONE: usable; or why not. */
 	u32 (*online)(void);
-	/* Leaves this CPU as it was found. */
+	/** @offline: leaves this CPU as it was found. */
 	void (*offline)(void);
-	/* The CPU was in a state where it may have lost what its registers held. */
+	/** @recover: the CPU was in a state where it may have lost what its registers held. */
 	void (*recover)(void);
-	/* Fills the source's part of a query; any CPU may ask. */
+	/** @query: fills the source's part of a query; any CPU may ask. */
 	void (*query)(u32 cpu, struct flowtap_query *query);
-	/* Checks the source's part and sets recording->depth and recording->control. */
+	/**
+	 * @configure: checks the source's part and completes the recording: depth, control and what
+	 * the source keeps there. Process context, on any CPU. Returns 0; -EINVAL: nonsense;
+	 * -EOPNOTSUPP: not on this CPU; -EACCES: not for this caller.
+	 */
 	int (*configure)(struct recording *recording, const struct flowtap_configure *configure);
 
-	/*
-	 * start: an empty buffer, or these entries in it (oldest first). Recording begins with
-	 * resume. While it is paused the buffer can be read and what the kernel does leaves no
-	 * trace in it. stop: recording ends, the buffer is empty; true: it was not before. Called
-	 * while paused.
+	/**
+	 * @start: an empty buffer, or nr entries in it (oldest first). Recording begins with
+	 * resume(). While it is paused the buffer can be read and what the kernel does leaves no
+	 * trace in it.
 	 */
 	void (*start)(struct recording *recording, const struct flowtap_entry *entries, u32 nr);
+	/**
+	 * @stop: recording, which is paused, ends; the buffer is empty. Returns true: it was not
+	 * before.
+	 */
 	bool (*stop)(struct recording *recording);
-	/* True: recording had been stopped before, by an overflow or a breakpoint. */
+	/**
+	 * @pause: pauses. Returns true: recording had been stopped before, by an overflow or a
+	 * breakpoint.
+	 */
 	bool (*pause)(struct recording *recording);
+	/** @resume: recording goes on. */
 	void (*resume)(struct recording *recording);
-	/*
-	 * Pauses (*stopped: as pause says) and returns how many entries there are, at most depth; then,
-	 * maybe: takes the newest nr of them, oldest first, and empties the buffer (but call stacks stay).
-	 * `entries` may be shared with user space: what is not to be seen is never written there.
+	/**
+	 * @count: pauses (stopped is set to what pause() returns). Returns how many entries there
+	 * are, at most depth.
 	 */
 	u32 (*count)(struct recording *recording, bool *stopped);
+	/**
+	 * @drain: after count(): takes the newest nr of them, oldest first, and empties the buffer
+	 * (but call stacks stay). entries may be shared with user space: what is not to be seen is
+	 * never written there.
+	 */
 	void (*drain)(struct recording *recording, struct flowtap_entry *entries, u32 nr);
-	/*
-	 * An interrupt handler is done. If recording had been stopped (by an overflow of somebody
-	 * else's counter) it goes on now. NULL: cannot happen.
+	/**
+	 * @thaw: an interrupt handler is done. If recording had been stopped (by an overflow of
+	 * somebody else's counter) it goes on now. NULL: that cannot happen.
 	 */
 	void (*thaw)(struct recording *recording);
-	/* The interrupt whose handler that is; 0: it is not known, any. With thaw. */
+	/** @stopping_irq: with thaw(). Returns the interrupt whose handler that is; 0: any. */
 	int (*stopping_irq)(void);
 };
 
-/* What happens to a CPU with its sources: called there, interrupts off. */
+/**
+ * struct source_user - whom the sources call when something happens to a CPU
+ *
+ * Context: the CPU in question, interrupts off.
+ */
 struct source_user {
-	/* It comes online with these (bit FLOWTAP_SOURCE_x), or goes offline. */
+	/** @cpu_online: it comes online with these sources: bits 1 << FLOWTAP_SOURCE_. */
 	void (*cpu_online)(u64 sources);
+	/** @cpu_offline: it goes offline. */
 	void (*cpu_offline)(void);
-	/* It goes into a state that may lose registers, and is back. */
+	/** @pm_enter: it goes into a state that may lose registers. */
 	void (*pm_enter)(void);
+	/** @pm_exit: it is back, or did not go. */
 	void (*pm_exit)(void);
-	/* A collector's hardware has interrupted. */
+	/** @full: a collector's hardware has interrupted. */
 	void (*full)(void);
 };
 
@@ -130,21 +197,56 @@ extern const struct source ctr_source;
 extern const struct source ete_source;
 #endif
 
-/* The source that `cpu` has of this id (0: hardware first), or NULL and *reason. */
+/**
+ * source_find() - find a source of a CPU
+ * @id: FLOWTAP_SOURCE_; FLOWTAP_SOURCE_NONE: any, hardware first.
+ * @cpu: any that is possible.
+ * @reason: set to FLOWTAP_REASON_NONE, or to why there is none.
+ *
+ * Context: any.
+ * Return: the source; NULL: the CPU has none that can be used.
+ */
 const struct source *source_find(u32 id, u32 cpu, u32 *reason);
+
+/**
+ * source_mask() - which sources of a CPU can be used
+ * @cpu: any that is possible.
+ *
+ * Context: any.
+ * Return: bits 1 << FLOWTAP_SOURCE_.
+ */
 u64 source_mask(u32 cpu);
-/* A source says so, on its CPU with interrupts off: its hardware has interrupted. */
+
+/**
+ * source_full() - a source says that its collector's hardware has interrupted
+ *
+ * Context: the source's CPU, interrupts off.
+ */
 void source_full(void);
-/*
- * A source of this architecture can be stopped by an interrupt, and goes on when that is done. *irq: by
- * which, 0: any.
+
+/**
+ * source_thaws() - whether an interrupt can stop a source, which goes on when that is done
+ * @irq: set to the interrupt; 0: any.
+ *
+ * Context: any.
+ * Return: a source of this architecture can be stopped so; @irq is set then.
  */
 bool source_thaws(int *irq);
-/*
- * Loads what there is, on every CPU and on each that comes later. -ENODEV, -EBUSY: no CPU has a source;
- * another -errno.
+
+/**
+ * source_init() - look what there is, on every CPU and on each that comes online later
+ * @user: called from here on.
+ *
+ * Context: the module's load; may sleep.
+ * Return: 0; -ENODEV, -EBUSY: no CPU has a source that can be used; another -errno.
  */
 int source_init(const struct source_user *user);
+
+/**
+ * source_exit() - leave every CPU as it was found
+ *
+ * Context: the module's unload: no stream is left. May sleep.
+ */
 void source_exit(void);
 
 #endif /* FLOWTAP_SOURCE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * The trace buffer of each CPU (FEAT_TRBE): stores what the CPU's trace unit generates in an AUX
- * area. All but trbe_init and trbe_exit run on the CPU in question with interrupts off.
+ * area.
  */
 #ifndef FLOWTAP_TRBE_H
 #define FLOWTAP_TRBE_H
@@ -11,26 +11,68 @@
 struct aux;
 struct collected;
 
-/* Finds the buffers' interrupts and takes them. May sleep. What is missing trbe_online tells. */
+/**
+ * trbe_init() - find the buffers' interrupts and request them
+ *
+ * It cannot fail: trbe_online() says what is missing.
+ *
+ * Context: the module's load; may sleep.
+ */
 void trbe_init(void);
+
+/**
+ * trbe_exit() - free the buffers' interrupts
+ *
+ * Context: every CPU is after trbe_offline(); may sleep.
+ */
 void trbe_exit(void);
 
-/* A FLOWTAP_REASON_; the kernel log says why it is not usable. */
+/**
+ * trbe_online() - look whether this CPU's buffer is usable, and enable its interrupt
+ *
+ * Context: the CPU in question, interrupts off.
+ * Return: FLOWTAP_REASON_NONE: it is; else another FLOWTAP_REASON_, and the kernel log says why.
+ */
 u32 trbe_online(void);
+
+/**
+ * trbe_offline() - disable the interrupt of this CPU's buffer
+ *
+ * Context: the CPU in question, interrupts off; the buffer is disabled.
+ */
 void trbe_offline(void);
-/* The CPU may have lost what its registers held. */
+
+/**
+ * trbe_recover() - clear the state of a CPU that may have lost what its registers held
+ *
+ * Context: the CPU in question, interrupts off; the buffer is disabled.
+ */
 void trbe_recover(void);
+
+/**
+ * trbe_idr() - TRBIDR_EL1 of this CPU
+ *
+ * Context: the CPU in question, after trbe_online().
+ * Return: the register's value.
+ */
 u64 trbe_idr(void);
 
-/*
- * Enables the buffer behind the area's head, or in its spare pages (K10.5.10, restoring: steps 1 to
- * 3). Trace is prohibited. 0, -ENOSPC (the reader has not taken enough) or -EBUSY (someone enabled
- * it).
+/**
+ * trbe_enable() - enable this CPU's buffer (K10.5.10, restoring: steps 1 to 3)
+ * @aux: the area; the buffer stores from its head on.
+ * @spare: it stores in the area's spare pages instead, of which nothing is kept.
+ *
+ * Context: the stream's CPU, interrupts off; trace is prohibited.
+ * Return: 0; -ENOSPC: the reader has not taken enough; -EBUSY: somebody else has enabled it.
  */
 int trbe_enable(struct aux *aux, bool spare);
-/*
- * Trace is prohibited and TSB CSYNC has been executed. Disables the buffer and tells what it
- * stored since trbe_enable; the bytes in between are filled with Ignore packets.
+
+/**
+ * trbe_disable() - disable this CPU's buffer and say what it has stored since trbe_enable()
+ * @aux: the same area. Bytes that were skipped are filled with Ignore packets; the head stays.
+ * @collected: all but collision is set; collision only ever becomes true.
+ *
+ * Context: the stream's CPU, interrupts off; trace is prohibited, TSB CSYNC has been executed.
  */
 void trbe_disable(struct aux *aux, struct collected *collected);
 

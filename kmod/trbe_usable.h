@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Whether a CPU's trace buffer can be used, and which of its errata are to be worked around. Nothing
- * here touches hardware: the host's unit tests compile it as well.
+ * Whether a CPU's trace buffer can be used, and which of its errata are to be worked around.
+ * Nothing here touches hardware: the host's unit tests compile it as well.
  */
 #ifndef FLOWTAP_TRBE_USABLE_H
 #define FLOWTAP_TRBE_USABLE_H
@@ -15,20 +15,46 @@ typedef uint32_t u32;
 typedef uint64_t u64;
 #endif
 
-/* TRBE_ of trbe_window.h for those ARM64_WORKAROUND_ of which `has` says true. */
+/**
+ * trbe_errata() - the errata that a CPU's buffer has
+ * @has: whether this CPU has a capability, ARM64_WORKAROUND_.
+ *
+ * Context: as @has.
+ * Return: TRBE_ of trbe_window.h.
+ */
 u32 trbe_errata(bool (*has)(unsigned int capability));
 
-/* As a CPU was found. */
+/**
+ * struct trbe_cpu - a CPU as it was found
+ */
 struct trbe_cpu {
-	u64 idr;		/* TRBIDR_EL1 */
-	u64 limitr;		/* TRBLIMITR_EL1 */
-	u32 errata;		/* trbe_errata */
-	bool hidden;		/* the kernel is not mapped while user programs run */
+	/** @idr: TRBIDR_EL1. */
+	u64 idr;
+	/** @limitr: TRBLIMITR_EL1. */
+	u64 limitr;
+	/** @errata: of trbe_errata(). */
+	u32 errata;
+	/** @hidden: the kernel is not mapped while user programs run. */
+	bool hidden;
 };
 
-/* A FLOWTAP_REASON_; *why is a text that says what is in the way, NULL for FLOWTAP_REASON_NONE. */
+/**
+ * trbe_usable() - whether a CPU's buffer can be used
+ * @cpu: as it was found.
+ * @why: set to a text that says what is in the way; NULL for FLOWTAP_REASON_NONE.
+ *
+ * Context: any.
+ * Return: FLOWTAP_REASON_NONE, _UNUSABLE or _OWNED.
+ */
 u32 trbe_usable(const struct trbe_cpu *cpu, const char **why);
-/* Bytes that the write pointer is aligned to, of a buffer that can be used. */
+
+/**
+ * trbe_alignment() - the alignment of a buffer's write pointer
+ * @idr: TRBIDR_EL1 of one that can be used.
+ *
+ * Context: any.
+ * Return: bytes, 1 to 2048.
+ */
 u32 trbe_alignment(u64 idr);
 
 #endif /* FLOWTAP_TRBE_USABLE_H */
