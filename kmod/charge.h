@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Who pays for the rings: mlock_kb of each user first, then the process's RLIMIT_MEMLOCK, as perf does. What
- * is closed is paid for until it is freed, which takes some time: see charge_closing.
+ * Who pays for the rings: mlock_kb of each user first, then the process's RLIMIT_MEMLOCK, as perf
+ * does. What is closed is paid for until it is freed, which takes some time: see charge_closing().
  */
 #ifndef FLOWTAP_CHARGE_H
 #define FLOWTAP_CHARGE_H
@@ -11,39 +11,103 @@
 struct mm_struct;
 struct payer;
 
+/**
+ * struct charge - what a stream is charged for
+ */
 struct charge {
+	/** @payer: the user; NULL: nothing is charged. */
 	struct payer *payer;
-	struct mm_struct *mm;		/* holds its struct, not its memory */
-	unsigned long free_pages;	/* of the user's allowance */
-	unsigned long locked_pages;	/* of RLIMIT_MEMLOCK: mm->pinned_vm */
+	/** @mm: the process that @locked_pages count for: holds its struct, not its memory. */
+	struct mm_struct *mm;
+	/** @free_pages: of the user's allowance. */
+	unsigned long free_pages;
+	/** @locked_pages: of RLIMIT_MEMLOCK: mm->pinned_vm. */
+	unsigned long locked_pages;
+	/** @cpu: the stream's. */
 	u32 cpu;
+	/** @closing: charge_closing() was called. */
 	bool closing;
 };
 
-/*
- * Charges the calling process for a stream on this CPU. 0, -EPERM (over the limit), -EMFILE (too many
- * streams), -ENOMEM.
+/**
+ * charge_pages() - charge the calling process for a stream
+ * @charge: zeroed; without a payer after an error.
+ * @pages: of the ring, its control page and the AUX area.
+ * @cpu: the stream's.
+ *
+ * Context: process context, may sleep.
+ * Return: 0; -EPERM: over the limit; -EMFILE: too many streams on this CPU; -ENOMEM.
  */
 int charge_pages(struct charge *charge, unsigned long pages, u32 cpu);
+
+/**
+ * charge_return() - give back what charge_pages() has charged, if anything
+ * @charge: what it pays for is freed.
+ *
+ * Context: may sleep.
+ */
 void charge_return(struct charge *charge);
-/* What this pays for is closed, and charge_return will follow. */
+
+/**
+ * charge_closing() - let charge_wait() know that charge_return() follows
+ * @charge: what it pays for is closed.
+ *
+ * Context: any.
+ */
 void charge_closing(struct charge *charge);
-/*
- * Waits until all that the calling user has closed is given back. False: that was so already, or there is
- * a fatal signal. May sleep for some grace periods.
+
+/**
+ * charge_wait() - wait until all that the calling user has closed is given back
+ *
+ * Context: process context; may sleep for some grace periods.
+ * Return: true: it is worth another try; false: nothing was closing, or there is a fatal signal.
  */
 bool charge_wait(void);
 
-/*
- * Charges the calling user for a set of tasks, for as long as there is one. ERR_PTR: -EMFILE (too many
- * sets), -ENOMEM.
+/**
+ * charge_set() - charge the calling user for a set of tasks
+ *
+ * The charge lasts until charge_set_return().
+ *
+ * Context: process context, may sleep.
+ * Return: the user; ERR_PTR(-EMFILE): too many sets; ERR_PTR(-ENOMEM).
  */
 struct payer *charge_set(void);
+
+/**
+ * charge_set_return() - end what charge_set() has begun
+ * @payer: from charge_set(). No task of the set is charged any more.
+ *
+ * Context: may sleep.
+ */
 void charge_set_return(struct payer *payer);
-/* For a task in one of his sets: false, he has too many. Any context. */
+
+/**
+ * charge_task() - charge a user for one more member of a set
+ * @payer: whose set it is.
+ * @unlimited: the limit does not hold for this set.
+ *
+ * Context: any.
+ * Return: false: the user has too many, nothing is charged.
+ */
 bool charge_task(struct payer *payer, bool unlimited);
+
+/**
+ * charge_task_return() - end what charge_task() has begun
+ * @payer: the same.
+ *
+ * Context: any.
+ */
 void charge_task_return(struct payer *payer);
-/* Whether he may have as many more, for now. */
+
+/**
+ * charge_has_room() - whether a user may have more members
+ * @payer: the user.
+ * @tasks: how many more.
+ *
+ * Context: any.
+ * Return: they are within the limit, for now: somebody else may use it up.
+ */
 bool charge_has_room(const struct payer *payer, unsigned int tasks);
 
 #endif /* FLOWTAP_CHARGE_H */

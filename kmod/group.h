@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A group: streams that share a set of tasks, whom they trace, or with FLOWTAP_EXCLUDE do not. Owned by
- * none of them: it goes with the last.
+ * A group: streams that share a set of tasks, whom they trace, or with FLOWTAP_EXCLUDE do not.
+ * Owned by none of them: it goes with the last.
  */
 #ifndef FLOWTAP_GROUP_H
 #define FLOWTAP_GROUP_H
@@ -13,39 +13,77 @@
 
 #include "set.h"
 
+/**
+ * struct group - streams and their set
+ */
 struct group {
+	/** @references: of streams. */
 	refcount_t references;
-	struct list_head link;		/* in the list of all, RCU */
-	struct mutex lock;		/* adding, removing, enabling; the lists of streams and events */
-	struct list_head streams;	/* changed under lock, RCU */
+	/** @link: in the list of all groups, RCU. */
+	struct list_head link;
+	/** @lock: adding, removing, enabling; the lists of streams and events. */
+	struct mutex lock;
+	/** @streams: changed under @lock, RCU. */
+	struct list_head streams;
+	/** @set: the tasks. */
 	struct flowtap_set set;
-	struct list_head events;	/* struct flowtap_event, under lock */
-	struct work_struct work;	/* requests; events are made and released */
-	struct list_head requests;	/* under set.lock, see request.h */
+	/** @events: struct flowtap_event, under @lock. */
+	struct list_head events;
+	/** @work: serves @requests; events are made and released. */
+	struct work_struct work;
+	/** @requests: under set.lock, see request.h. */
+	struct list_head requests;
+	/** @n_requests: how many they are. */
 	u32 n_requests;
-	u64 key;			/* by which BPF programs name it; 0: nobody has asked */
-	u32 disables;			/* how often a stream was disabled */
-	bool pieces;			/* its source has a collector */
-	bool displacements;		/* somebody may have a displaced_since */
-	bool privileged;		/* may follow set-uid programs */
-	bool exec_pending;		/* the next exec enables it */
-	struct flowtap_configure configure;	/* the leader's: event, period, modes, flags */
+	/** @key: by which BPF programs name it; 0: nobody has asked. */
+	u64 key;
+	/** @disables: how often a stream was disabled. */
+	u32 disables;
+	/** @pieces: its source has a collector. */
+	bool pieces;
+	/** @displacements: somebody may have a displaced_since. */
+	bool displacements;
+	/** @privileged: it may follow set-uid programs. */
+	bool privileged;
+	/** @exec_pending: the next exec enables it. */
+	bool exec_pending;
+	/** @configure: the leader's: event, period, modes, flags. */
+	struct flowtap_configure configure;
+	/** @rcu: it is freed after a grace period. */
 	struct rcu_head rcu;
 };
 
-/* Those in the set are the ones who are not recorded. */
+/**
+ * group_excludes() - whether the members of the set are the ones who are not recorded
+ * @group: a group.
+ *
+ * Context: any.
+ * Return: they are.
+ */
 static inline bool group_excludes(const struct group *group)
 {
 	return group->configure.flags & FLOWTAP_EXCLUDE;
 }
 
-/* Tasks of the set have events of their own. */
+/**
+ * group_counts() - whether tasks of the set have events of their own
+ * @group: a group.
+ *
+ * Context: any.
+ * Return: they have.
+ */
 static inline bool group_counts(const struct group *group)
 {
 	return group->configure.triggers & FLOWTAP_TRIGGER_OVERFLOW && !group_excludes(group);
 }
 
-/* Whoever was in the set has ended, or was removed: nothing more will come. */
+/**
+ * group_ended() - whether all members have ended or were removed: nothing more will come
+ * @group: a group.
+ *
+ * Context: any.
+ * Return: there has been a member and there is none; false with FLOWTAP_ENDLESS and CPU-wide.
+ */
 static inline bool group_ended(const struct group *group)
 {
 	if (group->configure.flags & (FLOWTAP_ENDLESS | FLOWTAP_CPU_WIDE))
@@ -53,9 +91,22 @@ static inline bool group_ended(const struct group *group)
 	return READ_ONCE(group->set.any) && !READ_ONCE(group->set.count);
 }
 
-/* A stream of it is open; under lock. */
+/**
+ * group_is_open() - whether a stream of the group is open
+ * @group: a group.
+ *
+ * Context: group->lock.
+ * Return: one is.
+ */
 bool group_is_open(const struct group *group);
-/* One that is open is enabled; under lock. */
+
+/**
+ * group_is_enabled() - whether an open stream of the group is enabled
+ * @group: a group.
+ *
+ * Context: group->lock.
+ * Return: one is.
+ */
 bool group_is_enabled(const struct group *group);
 
 #endif /* FLOWTAP_GROUP_H */

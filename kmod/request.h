@@ -13,15 +13,45 @@ struct task_struct;
 
 #define REQUESTS_MAX	4096		/* that wait, of a group */
 
-/* Atomic, under RCU. 0; -ENOMEM; -ENOSPC. */
+/**
+ * request_queue() - queue a task that is to be added or removed
+ * @group: whose set.
+ * @task: of the process in question; gets a reference.
+ * @add: it is to be added, not removed.
+ *
+ * Context: atomic, under RCU; takes group->set.lock.
+ * Return: 0; -ENOMEM; -ENOSPC: REQUESTS_MAX wait.
+ */
 int request_queue(struct group *group, struct task_struct *task, bool add);
-/* What waits for this process is overtaken: it is to end as is asked for last. Atomic. */
+
+/**
+ * request_amend() - have what waits for a process end as is asked for last
+ * @group: whose set.
+ * @task: of the process in question.
+ * @add: it is to be added, not removed.
+ *
+ * Context: atomic; takes group->set.lock.
+ */
 void request_amend(struct group *group, struct task_struct *task, bool add);
-/* Has all that waits served. asked: as it is asked for by then, under the set's lock. May sleep. */
+
+/**
+ * request_serve() - serve all that waits, the oldest first
+ * @group: whose set.
+ * @serve: called for each task, without a lock, and again where it is amended meanwhile. @asked is
+ *	the answer of that moment, under group->set.lock: whether the task is to be there.
+ *
+ * Context: a worker of the group, only one at a time; may sleep.
+ */
 void request_serve(struct group *group,
 		   void (*serve)(struct group *group, struct task_struct *task, bool add,
 				 const bool *asked));
-/* Nobody can ask any more: what waits is dropped. */
+
+/**
+ * request_drop() - drop what waits
+ * @group: nobody can ask any more, and its worker does not run.
+ *
+ * Context: any.
+ */
 void request_drop(struct group *group);
 
 #endif /* FLOWTAP_REQUEST_H */

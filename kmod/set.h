@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A set of tasks. Members come and go under `lock` and are read under RCU from the scheduler's hooks.
- * What a member says of its task (sequence, loss, runs ...) belongs to the CPU on which that task runs.
+ * A set of tasks. Members come and go under `lock` and are read under RCU from the scheduler's
+ * hooks. What a member says of its task (sequence, loss, runs ...) belongs to the CPU on which that
+ * task runs.
  */
 #ifndef FLOWTAP_SET_H
 #define FLOWTAP_SET_H
@@ -17,79 +18,190 @@ struct payer;
 #define SET_MAX		32768
 #define SET_HISTORIES	1024		/* tasks of a set that have one; others lose theirs */
 
+/**
+ * struct flowtap_member - a task of a set, and what is known of it there
+ */
 struct flowtap_member {
-	struct rhash_head node;		/* in set->table */
-	struct list_head link;		/* in set->members */
-	struct task_struct *task;	/* referenced: the pointer stays unique */
+	/** @node: in set->table. */
+	struct rhash_head node;
+	/** @link: in set->members. */
+	struct list_head link;
+	/** @task: referenced: the pointer stays unique. */
+	struct task_struct *task;
+	/** @sequence: of its last sample or AUX record; jumps by one more at a loss. */
 	u64 sequence;
-	u64 since;			/* end of the last sample, or when tracing began */
-	u64 switches;			/* of the task, when it last left a CPU of the group */
-	u32 disables;			/* group->disables when it last came onto one */
-	u32 loss;			/* causes since the last sample */
-	u32 nr;				/* in history: kept when it last left, to be put back */
+	/** @since: end of the last sample, or when tracing began. */
+	u64 since;
+	/** @switches: of the task, when it last left a CPU of the group. */
+	u64 switches;
+	/** @disables: group->disables when it last came onto one. */
+	u32 disables;
+	/** @loss: bits 1 << FLOWTAP_CAUSE_: causes since the last sample. */
+	u32 loss;
+	/** @nr: entries in history: kept when it last left, to be put back. */
+	u32 nr;
+	/** @room: entries that history can hold. */
 	u32 room;
-	struct flowtap_entry *history;	/* oldest first; behind this structure, or NULL */
-	u64 control;			/* of the stream that recorded history */
-	struct flowtap_event *event;	/* that which triggers for it; under set->lock */
-	u32 tid;			/* in AUX records: an exec may change it */
-	bool ran;			/* switches and disables are valid */
-	u32 gaps_written;		/* the causes in loss that a GAP record names; of pieces */
-	u64 displaced_since;		/* 0 no GAP record is to tell of it; xchg, cmpxchg */
-	bool displaced;			/* and a GAP record has told so */
-	bool started;			/* an ITRACE_START record has told so */
-	bool ended;			/* what it had is to be told; before `gone` */
-	bool gone;			/* removed; smp_store_release */
-	bool uncounted;			/* no event can be made */
+	/** @history: oldest first; after this structure, or NULL. */
+	struct flowtap_entry *history;
+	/** @control: of the stream that recorded history. */
+	u64 control;
+	/** @event: that which triggers for it; under set->lock. */
+	struct flowtap_event *event;
+	/** @tid: in AUX records: an exec may change it. */
+	u32 tid;
+	/** @ran: switches and disables are valid. */
+	bool ran;
+	/** @gaps_written: the causes in loss that a GAP record names; of pieces. */
+	u32 gaps_written;
+	/** @displaced_since: of pieces; 0: no GAP record is to be written; xchg, cmpxchg. */
+	u64 displaced_since;
+	/** @displaced: of samples: it is, and a GAP record says so. */
+	bool displaced;
+	/** @started: an ITRACE_START record says so. */
+	bool started;
+	/** @ended: what it had is to be written; before @gone. */
+	bool ended;
+	/** @gone: removed; smp_store_release. */
+	bool gone;
+	/** @uncounted: no event can be made. */
+	bool uncounted;
+	/** @rcu: it is freed after a grace period. */
 	struct rcu_head rcu;
 };
 
+/**
+ * struct flowtap_set - tasks
+ */
 struct flowtap_set {
+	/** @lock: taken with interrupts off, also from the hooks. */
 	raw_spinlock_t lock;
-	struct rhashtable table;	/* members by task; changed under lock, RCU */
-	struct list_head members;	/* oldest first; the same */
-	struct payer *payer;		/* whoever made it */
-	bool unlimited;			/* he may have as many members as he likes */
-	bool any;			/* there has been a member */
-	u32 count;			/* members */
-	u32 depth;			/* entries of a history, 0: none are kept */
+	/** @table: members by task; changed under @lock, RCU. */
+	struct rhashtable table;
+	/** @members: oldest first; the same. */
+	struct list_head members;
+	/** @payer: the user who made it. */
+	struct payer *payer;
+	/** @unlimited: that user may have as many members as he likes. */
+	bool unlimited;
+	/** @any: there has been a member. */
+	bool any;
+	/** @count: members. */
+	u32 count;
+	/** @depth: entries of a history, 0: none are kept. */
+	u32 depth;
 };
 
-/*
- * The calling user's, who pays for it. depth: transfers that are kept for each task while it is off the
- * CPU. -errno.
+/**
+ * set_init() - initialize an empty set; the calling user pays for it
+ * @set: zeroed.
+ * @depth: entries that are kept for each task while it is off the CPU; 0: none.
+ *
+ * Context: process context, may sleep.
+ * Return: 0; -ENOMEM; -EMFILE: the user has too many sets.
  */
 int set_init(struct flowtap_set *set, u32 depth);
-/* Nobody finds it any more; its members go with the next grace period. */
+
+/**
+ * set_free() - free all but the structure itself
+ * @set: nobody finds it any more; its members go with the next grace period.
+ *
+ * Context: may sleep.
+ */
 void set_free(struct flowtap_set *set);
 
-/* Under RCU; NULL: the task is none. */
+/**
+ * set_find() - find a task's member
+ * @set: the set.
+ * @task: any task.
+ *
+ * Context: any, under RCU.
+ * Return: the member; NULL: the task has none.
+ */
 struct flowtap_member *set_find(struct flowtap_set *set, const struct task_struct *task);
-/* Calls `function` for each member. Any context. */
-void set_each(struct flowtap_set *set, void (*function)(struct flowtap_member *member, void *argument),
-	      void *argument);
 
-/* One for set_insert; kfree where that fails. NULL: no memory. */
-struct flowtap_member *set_new_member(const struct flowtap_set *set, struct task_struct *task, gfp_t gfp);
-/* Under lock and RCU. 1; -ENOSPC: a limit; -ENOMEM. */
+/**
+ * set_each() - call a function for each member, under RCU
+ * @set: the set.
+ * @function: does not sleep.
+ * @argument: passed on to it.
+ *
+ * Context: any.
+ */
+void set_each(struct flowtap_set *set,
+	      void (*function)(struct flowtap_member *member, void *argument), void *argument);
+
+/**
+ * set_new_member() - allocate a member for set_insert()
+ * @set: the set, not locked.
+ * @task: whose member; gets its reference from set_insert().
+ * @gfp: of the allocation; where memory is short the member has no history.
+ *
+ * Context: as @gfp allows.
+ * Return: the member, to be freed by kfree() where it is not inserted; NULL: no memory.
+ */
+struct flowtap_member *set_new_member(const struct flowtap_set *set, struct task_struct *task,
+				      gfp_t gfp);
+
+/**
+ * set_insert() - put a member into its set
+ * @set: the set.
+ * @member: of set_new_member(); its task has none in the set.
+ *
+ * Context: set->lock and RCU.
+ * Return: 1; -ENOSPC: a limit; -ENOMEM.
+ */
 int set_insert(struct flowtap_set *set, struct flowtap_member *member);
-/* Under lock. ended: see there. */
+
+/**
+ * set_remove() - take a member out of its set; set_release() is to follow
+ * @set: the set.
+ * @member: in the set.
+ * @ended: see struct flowtap_member.
+ *
+ * Context: set->lock.
+ */
 void set_remove(struct flowtap_set *set, struct flowtap_member *member, bool ended);
-/* That was removed: it goes when no CPU has it any more. */
+
+/**
+ * set_release() - free a member after a grace period
+ * @member: removed; no CPU holds its source for it any more.
+ *
+ * Context: any.
+ */
 void set_release(struct flowtap_member *member);
 
+/**
+ * set_switches() - how often a task has left a CPU
+ * @task: any task.
+ *
+ * Context: any.
+ * Return: its context switches, voluntary or not.
+ */
 static inline u64 set_switches(const struct task_struct *task)
 {
 	return task->nvcsw + task->nivcsw;
 }
 
-/* On its CPU: its task leaves, or runs on unrecorded. */
+/**
+ * set_member_left() - note that a task leaves its CPU, or runs on unrecorded
+ * @member: the task's.
+ *
+ * Context: the task's CPU, interrupts off.
+ */
 static inline void set_member_left(struct flowtap_member *member)
 {
 	member->switches = set_switches(member->task);
 	member->ran = true;
 }
 
-/* On its CPU, that has just come onto it: it has been on another one since. */
+/**
+ * set_member_ran() - whether a task has run elsewhere since set_member_left()
+ * @member: the task's, which has just come onto this CPU.
+ *
+ * Context: the task's CPU, interrupts off.
+ * Return: it has been on a CPU since.
+ */
 static inline bool set_member_ran(const struct flowtap_member *member)
 {
 	return member->switches != set_switches(member->task);
