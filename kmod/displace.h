@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A task is displaced where its stream would record it and another one holds the source. Samples are
- * told at once, by a GAP record; pieces when it is over, by whoever sees that first.
+ * A task is displaced where its stream would record it and another one holds the source. For
+ * samples a GAP record says so at once; for pieces one does when it is over, written by whoever
+ * sees that first.
  */
 #ifndef FLOWTAP_DISPLACE_H
 #define FLOWTAP_DISPLACE_H
@@ -9,11 +10,32 @@
 struct flowtap_member;
 struct stream;
 
-/* On the stream's CPU, interrupts off. Once, until the task has its next record. */
+/**
+ * displace() - note that a stream does not record a task that runs
+ * @stream: enabled, of this CPU; another one holds the source.
+ * @member: the task's, in the stream's set.
+ *
+ * Only the first call counts until the task has its next record.
+ *
+ * Context: the stream's CPU, interrupts off.
+ */
 void displace(struct stream *stream, struct flowtap_member *member);
-/* The same; the task may be displaced nowhere any more: a GAP record tells if it was. */
+
+/**
+ * displace_end() - write the GAP record of a displaced task, if it is one
+ * @stream: writes the record.
+ * @member: the task's. It is displaced nowhere any more.
+ *
+ * Context: the stream's CPU, interrupts off.
+ */
 void displace_end(struct stream *stream, struct flowtap_member *member);
-/* The same for all of the group, if somebody may have been. */
+
+/**
+ * displace_end_all() - the same for all of the set, if any of them may be displaced
+ * @stream: writes the records.
+ *
+ * Context: the stream's CPU, interrupts off.
+ */
 void displace_end_all(struct stream *stream);
 
 #endif /* FLOWTAP_DISPLACE_H */

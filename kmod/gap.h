@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* GAP records that another CPU may have to write. */
 #ifndef FLOWTAP_GAP_H
 #define FLOWTAP_GAP_H
 
@@ -7,9 +8,15 @@
 struct group;
 struct task_struct;
 
-/*
- * A GAP record of a task, by the first stream of the group that can write one now, on its CPU; for
- * what no sample will tell. Interrupts on, under RCU.
+/**
+ * gap_write() - write a GAP record of a task, for what no sample and no AUX record has
+ * @group: its first enabled stream of this CPU writes the record, or else the first one whose CPU
+ *	is online. Where there is none the record is not written.
+ * @task: the task.
+ * @since: when the gap began, ns of CLOCK_MONOTONIC_RAW. It ends now.
+ * @cause: FLOWTAP_CAUSE_.
+ *
+ * Context: interrupts on, under RCU; does not sleep.
  */
 void gap_write(struct group *group, struct task_struct *task, u64 since, u32 cause);
 

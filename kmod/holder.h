@@ -2,7 +2,7 @@
 /*
  * Who holds this CPU's source. A CPU has a list of streams, oldest first; when a task comes onto
  * the CPU the first enabled stream whose set has it gets the source, until the task leaves. A
- * CPU-wide stream, of which there is one at most, stands at the head of the list.
+ * CPU-wide stream, of which there is one at most, is the first in the list.
  */
 #ifndef FLOWTAP_HOLDER_H
 #define FLOWTAP_HOLDER_H
@@ -17,47 +17,166 @@ struct pt_regs;
 struct stream;
 struct task_struct;
 
-/* What happens to a CPU, for source_init. */
+/* What happens to a CPU, for source_init(). */
 extern const struct source_user holder_source_user;
 
+/**
+ * holder_init() - allocate what each CPU needs
+ *
+ * Context: the module's load, before source_init(); may sleep.
+ * Return: 0 or -ENOMEM.
+ */
 int holder_init(void);
+
+/**
+ * holder_exit() - free what each CPU needed
+ *
+ * Context: the module's unload, after source_exit(); may sleep.
+ */
 void holder_exit(void);
 
-/* May sleep. -EBUSY: a second CPU-wide stream. */
+/**
+ * holder_attach() - put a stream into its CPU's list
+ * @stream: not enabled.
+ *
+ * Context: may sleep.
+ * Return: 0; -EBUSY: a second CPU-wide stream.
+ */
 int holder_attach(struct stream *stream);
-/*
- * The CPU does not find the stream any more, also if somebody enables it. Who was about to give it the
- * source may do so yet: it is to let go now, and once more after a grace period.
+
+/**
+ * holder_detach() - take a stream out of its CPU's list
+ * @stream: attached.
+ *
+ * The CPU does not find the stream any more, also if somebody enables it. Who was about to give it
+ * the source may do so yet: it is to let go now, and once more after a grace period.
+ *
+ * Context: may sleep.
  */
 void holder_detach(struct stream *stream);
-/* The stream holds its CPU's source. On any CPU. */
+
+/**
+ * holder_is() - whether a stream holds its CPU's source
+ * @stream: any stream.
+ *
+ * Context: any, any CPU.
+ * Return: it does, at this moment.
+ */
 bool holder_is(const struct stream *stream);
 
-/* Below: on this CPU, interrupts off or preemption disabled, from hooks. */
+/**
+ * holder_query() - name the stream that holds a CPU's source, for QUERY
+ * @cpu: any that is possible.
+ * @query: gets its owner's pid in the caller's namespace and its name; neither where the pid is not
+ *	visible there.
+ *
+ * Context: process context.
+ */
+void holder_query(u32 cpu, struct flowtap_query *query);
 
-/* The stream is of this CPU: the current task may be the stream's now, or not any more. */
+/* --- On the stream's CPU, with interrupts off: for other CPUs, see remote.h. --- */
+
+/**
+ * holder_reconsider() - look whether the current task is a stream's
+ * @stream: of this CPU: the current task may be its from now on, or not any more.
+ *
+ * A stream that is disabled writes what it still has to: the GAP records of displaced tasks and a
+ * LOST record.
+ *
+ * Context: this CPU, interrupts off.
+ */
 void holder_reconsider(struct stream *stream);
-/* The same: takes a sample, if the stream holds the source; how many entries it has. */
+
+/**
+ * holder_snapshot() - take a sample, or an AUX record, if the stream holds the source
+ * @stream: of this CPU.
+ *
+ * Context: this CPU, in an interrupt.
+ * Return: entries of the sample, bytes of the AUX record; 0 also where there is none.
+ */
 u32 holder_snapshot(struct stream *stream);
-/* The same: it holds the source no more. */
+
+/**
+ * holder_let_go() - take the source from a stream that holds it
+ * @stream: of this CPU; cannot be enabled any more.
+ *
+ * Context: this CPU, interrupts off.
+ */
 void holder_let_go(struct stream *stream);
+
+/**
+ * holder_trigger() - an event has overflowed, or a timer has expired: take a sample
+ * @group: whose trigger it is. Where another group holds the source its task is displaced.
+ * @trigger: FLOWTAP_TRIGGER_.
+ * @regs: what was interrupted; for FLOWTAP_TRIGGER_TIMER NULL is allowed.
+ *
+ * Context: this CPU, interrupts off, not in an NMI.
+ */
 void holder_trigger(struct group *group, u32 trigger, struct pt_regs *regs);
-/* perf stops the event of the current task for a while. */
+
+/**
+ * holder_throttled() - perf stops the event of the current task for a while: write a GAP record
+ * @group: whose event it is.
+ *
+ * Context: this CPU, interrupts off.
+ */
 void holder_throttled(struct group *group);
+
+/**
+ * holder_tick() - the tick of a stream with an AUX area: see piece_tick()
+ * @stream: of this CPU.
+ *
+ * Context: this CPU, interrupts off.
+ */
+void holder_tick(struct stream *stream);
+
+/**
+ * holder_interrupt_done() - an interrupt handler is done: a source that it stopped goes on
+ *
+ * Context: this CPU, interrupts off.
+ */
+void holder_interrupt_done(void);
+
+/**
+ * holder_switch() - the CPU goes from one task to another
+ * @previous: leaves.
+ * @next: comes: the first stream that wants it gets the source.
+ *
+ * Context: this CPU, interrupts off, the scheduler's locks held.
+ */
 void holder_switch(struct task_struct *previous, struct task_struct *next);
-/* The current task is no longer traced by this set (it ends, or executed a set-uid program). */
+
+/* --- On this CPU, preemption disabled. --- */
+
+/**
+ * holder_task_gone() - a set traces the current task no more
+ * @group: whose set.
+ * @member: the task's, removed from the set, not released.
+ * @cause: FLOWTAP_CAUSE_SWITCH: it ends or is removed; FLOWTAP_CAUSE_EXEC: it has executed a
+ *	set-uid program.
+ *
+ * Its last record is written, and GAP records for what no record will have.
+ *
+ * Context: this CPU, preemption disabled, interrupts on, RCU.
+ */
 void holder_task_gone(struct group *group, struct flowtap_member *member, u32 cause);
-/*
- * The current task executed another program: who called whom before is of no interest, and no AUX
- * record has both of them.
+
+/**
+ * holder_executed() - the current task has executed another program
+ *
+ * Who called whom before is of no interest, and no AUX record has both programs.
+ *
+ * Context: this CPU, preemption disabled.
  */
 void holder_executed(void);
-/* The current task may be traced from now on, or not any more by who excludes it. */
+
+/**
+ * holder_task_here() - look who traces the current task
+ *
+ * It may be traced from now on, or not any more by a stream that excludes it.
+ *
+ * Context: this CPU, preemption disabled.
+ */
 void holder_task_here(void);
-void holder_interrupt_done(void);
-/* The timer of a stream with an AUX area. */
-void holder_tick(struct stream *stream);
-/* The stream that holds a CPU's source, for queries: its owner's pid in our namespace, name. */
-void holder_query(u32 cpu, struct flowtap_query *query);
 
 #endif /* FLOWTAP_HOLDER_H */

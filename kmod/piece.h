@@ -2,7 +2,7 @@
 /*
  * Pieces: what a source stored in the AUX area while a task ran becomes AUX records, and what was
  * lost becomes GAP records. For sources with a collector, as sample.h is for those with entries.
- * All on the stream's CPU with interrupts off, while the stream holds the source.
+ * Each call but piece_end() leaves recording paused, and ready to be resumed.
  */
 #ifndef FLOWTAP_PIECE_H
 #define FLOWTAP_PIECE_H
@@ -12,33 +12,86 @@
 struct flowtap_member;
 struct stream;
 
-/* Of the stream that holds the source. */
+/**
+ * struct piece - the piece of a stream that holds the source
+ */
 struct piece {
-	u64 since;		/* when the piece began; 0: nothing is collected */
-	u64 spare_since;	/* there is no room: it is seen whether anything comes; 0: it is not */
-	u64 lost_since;		/* something is lost, since then; 0: nothing */
-	u64 lost_bytes;		/* FLOWTAP_UNKNOWN: nobody has seen how many */
+	/** @since: when the piece began; 0: nothing is collected. */
+	u64 since;
+	/** @spare_since: there is no room: it is seen whether anything comes; 0: it is not. */
+	u64 spare_since;
+	/** @lost_since: something is lost, since then; 0: nothing. */
+	u64 lost_since;
+	/** @lost_bytes: FLOWTAP_UNKNOWN: nobody has seen how many. */
+	u64 lost_bytes;
+	/** @lost_cause: FLOWTAP_CAUSE_. */
 	u32 lost_cause;
-	struct flowtap_thread thread; /* whose it is; an exec may change the numbers */
-	bool continues;		/* the trace unit was not disabled since the record before */
-	bool resting;		/* off_ns of strobing */
-	bool faulted;		/* the piece before ended so */
+	/** @thread: whose it is; an exec may change the numbers. */
+	struct flowtap_thread thread;
+	/** @continues: the trace unit was not disabled since the record before. */
+	bool continues;
+	/** @resting: off_ns of strobing. */
+	bool resting;
+	/** @faulted: the piece before ended so. */
+	bool faulted;
 };
 
-/* The member's task is on the CPU. Recording is paused, as after all of these but piece_end. */
+/**
+ * piece_begin() - collect for a task that has come onto the CPU
+ * @stream: holds the source.
+ * @member: the task's.
+ *
+ * Context: the stream's CPU, interrupts off.
+ */
 void piece_begin(struct stream *stream, struct flowtap_member *member);
-/* It leaves, or is to be recorded no more: the hardware is off. */
+
+/**
+ * piece_end() - write the last record of a task that leaves, or is to be recorded no more
+ * @stream: holds the source.
+ * @member: the task's.
+ *
+ * The hardware is off afterwards.
+ *
+ * Context: the stream's CPU, interrupts off.
+ */
 void piece_end(struct stream *stream, struct flowtap_member *member);
-/* What there is goes to the reader now; how many bytes. */
+
+/**
+ * piece_take() - write a record with what is there now, and go on collecting
+ * @stream: holds the source.
+ * @member: the current task's.
+ *
+ * Context: the stream's CPU, interrupts off.
+ * Return: bytes that were collected, at most U32_MAX.
+ */
 u32 piece_take(struct stream *stream, struct flowtap_member *member);
-/* The hardware has interrupted. */
+
+/**
+ * piece_interrupted() - the hardware has interrupted: watermark, full, or a fault
+ * @stream: holds the source.
+ * @member: the current task's.
+ *
+ * Context: the stream's CPU, interrupts off.
+ */
 void piece_interrupted(struct stream *stream, struct flowtap_member *member);
-/*
- * It executed another program, of which nothing has run yet: what came before is a record of its
- * own, and the stream begins anew.
+
+/**
+ * piece_executed() - begin anew for a task that has executed another program
+ * @stream: holds the source.
+ * @member: the current task's. Nothing of the program has run yet: what came before is a record of
+ *	its own.
+ *
+ * Context: the stream's CPU, interrupts off.
  */
 void piece_executed(struct stream *stream, struct flowtap_member *member);
-/* The stream's timer: strobing, flushing, another try. */
+
+/**
+ * piece_tick() - strobe, flush, or try again after a failure
+ * @stream: holds the source; its timer has expired.
+ * @member: the current task's.
+ *
+ * Context: the stream's CPU, interrupts off.
+ */
 void piece_tick(struct stream *stream, struct flowtap_member *member);
 
 #endif /* FLOWTAP_PIECE_H */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a stream's CPU is asked from others. May sleep, or not: interrupts on; done when it returns.
+ * What a stream's CPU is asked from others. What is asked is done when the call returns; where that
+ * CPU is offline nothing is done, and nothing is recorded there.
  */
 #ifndef FLOWTAP_REMOTE_H
 #define FLOWTAP_REMOTE_H
@@ -10,18 +11,50 @@
 struct stream;
 struct task_struct;
 
-/*
- * Whether the stream's CPU has to be asked about a task, or about any of the set, after who is recorded
- * has changed: nobody's CPU is interrupted where none of them can be.
+/**
+ * remote_may_have() - whether a stream's CPU has to be asked about a task
+ * @stream: whose CPU.
+ * @task: whether it is recorded has changed before the call.
+ *
+ * No CPU is interrupted where the task cannot be.
+ *
+ * Context: any.
+ * Return: the stream holds its source, or the task runs there or is allowed to.
  */
 bool remote_may_have(const struct stream *stream, const struct task_struct *task);
+
+/**
+ * remote_may_have_any() - whether a stream's CPU has to be asked about any of the set
+ * @stream: who it records has changed before the call.
+ *
+ * Context: any.
+ * Return: as remote_may_have(); true for a CPU-wide stream.
+ */
 bool remote_may_have_any(struct stream *stream);
 
-/* The task there may be the stream's now, or not any more. */
+/**
+ * remote_reconsider() - have the CPU look who it records: holder_reconsider() there
+ * @stream: it may record the task there from now on, or not any more.
+ *
+ * Context: interrupts on; does not sleep.
+ */
 void remote_reconsider(struct stream *stream);
-/* Takes a sample of the task there; how many entries it has. */
+
+/**
+ * remote_snapshot() - take a sample, or an AUX record, of the task there
+ * @stream: the CPU is not interrupted unless this holds its source.
+ *
+ * Context: interrupts on; does not sleep.
+ * Return: entries of the sample, or bytes of the AUX record; 0 also where there is none.
+ */
 u32 remote_snapshot(struct stream *stream);
-/* The CPU does not use it any more. */
+
+/**
+ * remote_let_go() - take a stream's source from it: holder_let_go() there
+ * @stream: cannot be enabled any more. The CPU is not interrupted unless this holds its source.
+ *
+ * Context: interrupts on; does not sleep.
+ */
 void remote_let_go(struct stream *stream);
 
 #endif /* FLOWTAP_REMOTE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Samples: what a stream's source holds becomes a record, and what a task had in it is kept until
- * it is back. All on the stream's CPU with interrupts off, while the stream holds the source.
+ * it is back. All while the stream holds the source.
  */
 #ifndef FLOWTAP_SAMPLE_H
 #define FLOWTAP_SAMPLE_H
@@ -13,22 +13,49 @@ struct flowtap_entry;
 struct pt_regs;
 struct stream;
 
-/* The member's next sample, or a GAP record, will tell of it. */
+/**
+ * sample_note_loss() - count a loss; the member's next record names its cause
+ * @stream: counts it.
+ * @member: whose loss it is.
+ * @cause: FLOWTAP_CAUSE_.
+ *
+ * Context: the stream's CPU, interrupts off.
+ */
 void sample_note_loss(struct stream *stream, struct flowtap_member *member, u32 cause);
 
-/*
- * Empties the source into one record; how many entries it has. Recording is paused afterwards.
- * scratch: FLOWTAP_DEPTH_MAX entries. regs: what the trigger interrupted, or NULL.
+/**
+ * sample_take() - empty the source into one record
+ * @stream: holds the source; recording is paused afterwards.
+ * @member: the task's.
+ * @trigger: FLOWTAP_TRIGGER_. A CPU-wide stream writes no empty sample at a switch.
+ * @regs: what the trigger interrupted, or NULL.
+ * @scratch: FLOWTAP_DEPTH_MAX entries, for a record that does not fit in one piece.
+ *
+ * Context: the stream's CPU, interrupts off.
+ * Return: entries that the source had.
  */
-u32 sample_take(struct stream *stream, struct flowtap_member *member, u32 trigger, struct pt_regs *regs,
-		struct flowtap_entry *scratch);
-/*
- * What the source holds goes into the member's history. Recording is paused, frozen: it had been stopped
- * before.
+u32 sample_take(struct stream *stream, struct flowtap_member *member, u32 trigger,
+		struct pt_regs *regs, struct flowtap_entry *scratch);
+
+/**
+ * sample_keep() - move what the source holds into the member's history
+ * @stream: holds the source; recording is paused.
+ * @member: has a history.
+ * @frozen: recording had been stopped before it was paused: a sample is written instead.
+ * @scratch: as for sample_take().
+ *
+ * Context: the stream's CPU, interrupts off.
  */
 void sample_keep(struct stream *stream, struct flowtap_member *member, bool frozen,
 		 struct flowtap_entry *scratch);
-/* Starts the source, paused, with what was kept. */
+
+/**
+ * sample_start() - start the source, paused, with what was kept
+ * @stream: holds the source.
+ * @member: the task's; its history is empty afterwards.
+ *
+ * Context: the stream's CPU, interrupts off.
+ */
 void sample_start(struct stream *stream, struct flowtap_member *member);
 
 #endif /* FLOWTAP_SAMPLE_H */
