@@ -16,6 +16,15 @@
 #endif
 
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
+/**
+ * hrtimer_setup() - initialize a timer, as newer kernels have it
+ * @timer: the timer.
+ * @function: called when it expires.
+ * @clock: CLOCK_.
+ * @mode: HRTIMER_MODE_.
+ *
+ * Context: any; the timer is not in use.
+ */
 static inline void hrtimer_setup(struct hrtimer *timer,
 				 enum hrtimer_restart (*function)(struct hrtimer *),
 				 clockid_t clock, enum hrtimer_mode mode)
@@ -25,7 +34,7 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 }
 #endif
 
-/* What the tracepoint sched_process_exit has behind the task. */
+/* What the tracepoint sched_process_exit has after the task. */
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 16, 0)
 #define FLOWTAP_EXIT_MORE
 #else
@@ -37,6 +46,12 @@ static inline void hrtimer_setup(struct hrtimer *timer,
 #define KF_TRUSTED_ARGS 0
 #endif
 
+/**
+ * flowtap_allow_kernel() - whether the current task may record the kernel
+ *
+ * Context: process context.
+ * Return: 0; -EACCES, -EPERM: perf_event_paranoid, or a security module, forbids it.
+ */
 static inline int flowtap_allow_kernel(void)
 {
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 13, 0)
@@ -48,9 +63,14 @@ static inline int flowtap_allow_kernel(void)
 #endif
 }
 
-/*
- * Whether the task's memory may be seen by its owner, and the user namespace (referenced) where
- * CAP_SYS_PTRACE overrides that. False and NULL when it has no memory any more.
+/**
+ * flowtap_dumpable() - whether a task's owner may look into its memory
+ * @task: the task.
+ * @namespace: set to the user namespace where CAP_SYS_PTRACE overrides that, referenced; NULL: the
+ *	task has no memory any more.
+ *
+ * Context: process context, or the hooks; takes task_lock() or RCU.
+ * Return: the owner may; false without memory.
  */
 static inline bool flowtap_dumpable(struct task_struct *task, struct user_namespace **namespace)
 {
@@ -87,9 +107,13 @@ static inline bool flowtap_dumpable(struct task_struct *task, struct user_namesp
 #include <linux/platform_device.h>
 #include <asm/kvm_host.h>
 
-/*
+/**
+ * flowtap_trbe_begins() - let KVM know that this CPU's trace buffer is about to be enabled
+ *
  * A host without VHE leaves the trace registers to KVM whenever a guest runs, and newer kernels
- * want to be told when there is something to save. Guests are never traced.
+ * want to know when there is something to save. Guests are never traced.
+ *
+ * Context: interrupts off.
  */
 static inline void flowtap_trbe_begins(void)
 {
@@ -99,6 +123,11 @@ static inline void flowtap_trbe_begins(void)
 #endif
 }
 
+/**
+ * flowtap_trbe_ends() - let KVM know that this CPU's trace buffer is disabled
+ *
+ * Context: interrupts off.
+ */
 static inline void flowtap_trbe_ends(void)
 {
 #if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0)
@@ -106,7 +135,14 @@ static inline void flowtap_trbe_ends(void)
 #endif
 }
 
-/* The CPUs whose interrupt `irq`, the node's first, is. */
+/**
+ * flowtap_percpu_irq_cpus() - find the CPUs that share an interrupt of each CPU's own
+ * @node: the trace buffer's.
+ * @irq: the node's first.
+ * @cpus: set to those; all that are possible where nothing says which.
+ *
+ * Context: may sleep.
+ */
 static inline void flowtap_percpu_irq_cpus(struct device_node *node, int irq, struct cpumask *cpus)
 {
 #if LINUX_VERSION_CODE < KERNEL_VERSION(6, 19, 0)

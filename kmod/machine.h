@@ -9,7 +9,14 @@
 #include <asm/cpufeature.h>
 #endif
 
-/* Overflows of the hardware's counters are. What they trigger writes to the ring, which an NMI must not. */
+/**
+ * machine_overflows_are_nmis() - whether hardware counters overflow by an NMI
+ *
+ * What an overflow triggers writes to the ring, which an NMI must not.
+ *
+ * Context: any.
+ * Return: they do.
+ */
 static inline bool machine_overflows_are_nmis(void)
 {
 #ifdef CONFIG_ARM64
@@ -19,7 +26,12 @@ static inline bool machine_overflows_are_nmis(void)
 #endif
 }
 
-/* perf_event_attr.config1 and config2 say no more than what is counted. */
+/**
+ * machine_config_is_harmless() - whether callers may set perf_event_attr.config1 and config2
+ *
+ * Context: any.
+ * Return: these fields say no more than what is counted.
+ */
 static inline bool machine_config_is_harmless(void)
 {
 	/* In riscv_pmu_sbi bit 0 of config1 turns what is excluded into the guests' modes. */
