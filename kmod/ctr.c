@@ -240,7 +240,7 @@ static void write_entries(const struct flowtap_entry *entries, u32 nr)
 
 static void ctr_start(struct recording *recording, const struct flowtap_entry *entries, u32 nr)
 {
-	/* Each time: an idle state or a suspend may have lost it, and it tells of wraps. */
+	/* Each time: an idle state or a suspend may have lost it, and it shows wraps. */
 	set_depth(recording->depth);
 	sctrclr();
 	csr_set(SCTRSTATUS, CTRSTATUS_FROZEN);
@@ -394,7 +394,7 @@ static u64 interrupted(const struct recording *recording, struct pt_regs *regs)
  * An overflow that is not ours froze recording (6.5) and its trap was not recorded, nor, with S,
  * the kernel's way up to here. So the trap is added as it would have been without LCOFIFRZ, but
  * with target 0, in the way that 2.5 describes for emulators. With BPFRZ it may have been a
- * breakpoint, whose history is wanted: the next trigger finds it frozen and tells.
+ * breakpoint, whose history is wanted: the next trigger finds it frozen and notes the loss.
  */
 static void notrace ctr_thaw(struct recording *recording)
 {

@@ -297,7 +297,7 @@ static u32 without(struct group *group, struct task_struct **last,
 	return n;
 }
 
-/* No event of this task ever triggers: told, and not tried again. */
+/* No event of this task ever triggers: a GAP record says so, and it is not tried again. */
 static void give_up(struct group *group, struct task_struct *task)
 {
 	struct flowtap_member *member;

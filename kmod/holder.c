@@ -22,14 +22,14 @@ struct flowtap_cpu {
 	struct flowtap_entry *scratch;	/* FLOWTAP_DEPTH_MAX */
 };
 
-/* Causes that tell of no loss. */
+/* Causes that are no loss. */
 #define AS_ASKED	(1U << FLOWTAP_CAUSE_START | 1U << FLOWTAP_CAUSE_STROBE | \
 			 1U << FLOWTAP_CAUSE_EXCLUDED)
 
 static DEFINE_PER_CPU(struct flowtap_cpu, cpus);
 static DEFINE_MUTEX(cpus_lock);
 
-/* `running`: it has been on the CPU for a while, which nothing recorded and no switch tells. */
+/* `running`: it has been on the CPU for a while, which nothing recorded and no switch shows. */
 static bool missed_some(const struct stream *stream, const struct flowtap_member *member, bool running)
 {
 	/* Whoever stopped a CPU-wide stream has noted why. */
@@ -118,7 +118,7 @@ static void release(struct flowtap_cpu *cpu, enum leaving leaving, u32 cause)
 	if (!stream->source->collector) {
 		release_entries(cpu, leaving, cause);
 	} else {
-		/* All that was recorded is told; a loss is what comes until the next time. */
+		/* All that was recorded is written; a loss is what comes until the next time. */
 		piece_end(stream, member);
 		/* Whether a task runs while its stream is disabled is seen when it is back. */
 		if (leaving == LEAVING_AT_ONCE &&
@@ -344,7 +344,7 @@ void holder_task_gone(struct group *group, struct flowtap_member *member, u32 ca
 	}
 	if (member->loss & 1U << FLOWTAP_CAUSE_NO_STREAM && cause == FLOWTAP_CAUSE_SWITCH)
 		cause = FLOWTAP_CAUSE_NO_STREAM;
-	/* No sample will follow to tell of what was lost at the end. */
+	/* No sample will follow to name what was lost at the end. */
 	if (member->loss)
 		gap_write(group, member->task, member->since, cause);
 }
@@ -477,7 +477,7 @@ void holder_detach(struct stream *stream)
 	mutex_unlock(&cpus_lock);
 }
 
-/* No user program runs on a CPU that is on its way: what was recorded until then is told. */
+/* No user program runs on a CPU that is on its way: what was recorded until then is written. */
 static bool loses_offline(const struct stream *stream)
 {
 	return !stream->source->collector || stream->recording.modes & FLOWTAP_MODE_KERNEL;

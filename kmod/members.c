@@ -236,7 +236,7 @@ int session_change(struct group *group, struct task_struct *task, bool add)
 
 	if (task->flags & PF_KTHREAD)
 		return -EINVAL;
-	/* A last record is told of by an IPI, which asks for interrupts. */
+	/* A last record is written after an IPI, which asks for interrupts. */
 	if (irqs_disabled() || (task != current && !is_new(task))) {
 		error = request_queue(group, task, add);
 		if (!error)

@@ -132,7 +132,7 @@ static void write_gap(struct stream *stream, struct flowtap_member *member)
 	piece->lost_since = 0;
 }
 
-/* False: nothing would tell of the bytes, and the next ones are to take their place. */
+/* False: no record would name the bytes, and the next ones are to take their place. */
 static bool write_record(struct stream *stream, struct flowtap_member *member,
 			 const struct collected *collected)
 {
@@ -185,7 +185,7 @@ static bool write_record(struct stream *stream, struct flowtap_member *member,
 	return true;
 }
 
-/* No record tells of these. */
+/* No record names these. */
 static void lose_counted(struct stream *stream, u64 since, const struct collected *collected)
 {
 	stream->output.stats.lost_bytes += collected->size;

@@ -23,7 +23,7 @@ static u16 interrupted(const struct stream *stream, struct pt_regs *regs)
 	return stream->recording.modes & FLOWTAP_MODE_KERNEL ? FLOWTAP_MISC_KERNEL : 0;
 }
 
-/* Once, until a sample has told. */
+/* Once, until a sample has said so. */
 static void note_wrapped(struct stream *stream, struct flowtap_member *member)
 {
 	if (!(member->loss & 1U << FLOWTAP_CAUSE_WRAPPED))
@@ -132,7 +132,7 @@ u32 notrace sample_take(struct stream *stream, struct flowtap_member *member, u3
 	bool frozen;
 	u32 nr = stream->source->count(&stream->recording, &frozen);
 
-	/* A CPU goes from task to task all the time, most have nothing to tell. */
+	/* A CPU goes from task to task all the time, most have nothing to write. */
 	if (nr || frozen || trigger != FLOWTAP_TRIGGER_SWITCH || !stream_is_wide(stream))
 		put(stream, member, trigger, regs, frozen, scratch, nr);
 	else

@@ -209,7 +209,7 @@ void session_enable(struct stream *stream)
 void session_disable(struct stream *stream)
 {
 	if (!READ_ONCE(stream->enabled)) {
-		/* There may have been no room to tell of what was lost last, and there is by now. */
+		/* There may have been no room for the last LOST record, and there is by now. */
 		if (ring_lost_fits(&stream->output.ring) || READ_ONCE(stream->group->displacements))
 			remote_reconsider(stream);
 		return;
@@ -218,7 +218,7 @@ void session_disable(struct stream *stream)
 	WRITE_ONCE(stream->group->disables, stream->group->disables + 1);
 	if (stream->event)
 		perf_event_disable(stream->event);
-	/* What it lost, and whom it displaced, is told there. */
+	/* What it lost, and whom it displaced, is written there. */
 	if (remote_may_have_any(stream) || ring_lost_fits(&stream->output.ring) ||
 	    READ_ONCE(stream->group->displacements))
 		remote_reconsider(stream);

@@ -33,7 +33,7 @@ u32 trbe_errata(bool (*has)(unsigned int capability))
 
 /*
  * TRBIDR_EL1.F does not matter: the area's pages are mapped as accessed and dirty. Where EA says
- * that external aborts are not told, nobody can tell them.
+ * that external aborts are not reported, nobody can report them.
  */
 static const char *obstacle(const struct trbe_cpu *cpu)
 {
