@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The rules that the readers of STF enforce (README, Formats), record by record. */
+/* The rules that the readers of STF enforce (flowtap-stf(5)), record by record. */
 #include "check_internal.h"
 #include "check_opcode.h"
 #include "in.h"

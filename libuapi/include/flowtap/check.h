@@ -7,7 +7,7 @@
  * was counted (STATS, LOST) is what is there; that the sequence numbers of each task follow each
  * other, and say where something was lost; that the bytes of AUX records are there, and before them.
  *
- * STF, also packed by gzip: what its readers (README) want: the header's records, the order of the
+ * STF, also packed by gzip: what its readers (flowtap-stf(5)) want: the header's records, the order of the
  * records of an instruction, opcodes of the right size, targets that the opcode can have, changes of
  * mode where there can be one, a PC that is known at each instruction; an end that is not in the
  * midst of one.

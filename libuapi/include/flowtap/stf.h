@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Simple Trace Format: a sink that writes it, spelled as its real readers accept it (README).
+ * Simple Trace Format: a sink that writes it, spelled as its real readers accept it (flowtap-stf(5)).
  *
  * It is version 1.5, and ends with the last record: no RESERVE_END, which the 1.3 text wants and
  * every reader fails on. There is no option for the text's own spelling, as nothing reads it.
