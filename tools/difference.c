@@ -106,6 +106,8 @@ static void print_context(const struct flowtap_context *context)
 	printf("context pid %" PRIu32 " tid %" PRIu32 " CPU %" PRIu32 " %s", context->pid,
 	       context->tid, context->cpu,
 	       isa_mode_name((enum flowtap_isa)context->isa, context->mode & 3));
+	if (context->security)
+		printf(" %s", isa_security_name(context->security));
 	if (context->has_vmid)
 		printf(" vmid 0x%" PRIx32, context->vmid);
 	if (context->has_contextid)
@@ -188,33 +190,59 @@ void difference_print(const struct difference *difference)
 
 /* --- JSON --- */
 
-static void json_step(struct json *json, struct place *place, const struct step *step)
+static void json_instruction(struct json *json, const struct place *place, const struct step *step)
 {
 	char text[FLOWTAP_DISASM_ROOM];
 
+	text_of(place, step, text);
+	json_number(json, "instruction", place->number);
+	json_string(json, "isa", isa_name((enum flowtap_isa)step->isa));
+	json_hex(json, "address", step->address);
+	json_hex(json, "opcode", opcode_of(step));
+	json_number(json, "size", step->size);
+	json_string(json, "text", text);
+}
+
+static void json_context(struct json *json, const struct flowtap_context *context)
+{
+	json_string(json, "element", "context");
+	json_number(json, "pid", context->pid);
+	json_number(json, "tid", context->tid);
+	json_number(json, "cpu", context->cpu);
+	json_string(json, "mode", isa_mode_name((enum flowtap_isa)context->isa, context->mode & 3));
+	if (context->security)
+		json_string(json, "security", isa_security_name(context->security));
+	if (context->has_vmid)
+		json_hex(json, "vmid", context->vmid);
+	if (context->has_contextid)
+		json_hex(json, "contextid", context->contextid);
+}
+
+static void json_exception(struct json *json, const struct flowtap_exception *exception)
+{
+	json_string(json, "element", exception->interrupt ? "interrupt" : "exception");
+	if (exception->number >= 0)
+		json_number(json, "number", (uint64_t)exception->number);
+	json_hex(json, "address", exception->address);
+}
+
+/* The keys are those of `dump --json`. */
+static void json_step(struct json *json, struct place *place, const struct step *step)
+{
 	json_open(json, NULL, '{');
 	switch ((enum step_kind)step->kind) {
 	case STEP_INSTRUCTION:
-		text_of(place, step, text);
-		json_number(json, "instruction", place->number);
-		json_string(json, "isa", isa_name((enum flowtap_isa)step->isa));
-		json_hex(json, "address", step->address);
-		json_hex(json, "opcode", opcode_of(step));
-		json_string(json, "text", text);
+		json_instruction(json, place, step);
 		break;
 	case STEP_CONTEXT:
-		json_number(json, "pid", step->context.pid);
-		json_number(json, "tid", step->context.tid);
-		json_number(json, "cpu", step->context.cpu);
-		json_string(json, "mode", isa_mode_name((enum flowtap_isa)step->context.isa,
-							step->context.mode & 3));
+		json_context(json, &step->context);
 		break;
 	case STEP_GAP:
-		json_string(json, "gap", flowtap_gap_name(step->gap.reason));
+		json_string(json, "element", "gap");
+		json_string(json, "reason", flowtap_gap_name(step->gap.reason));
 		break;
 	case STEP_EXCEPTION:
-		json_real(json, "exception", step->exception.number);
-		json_hex(json, "address", step->exception.address);
+		json_exception(json, &step->exception);
 		break;
 	}
 	json_close(json, '}');

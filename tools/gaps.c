@@ -31,9 +31,9 @@ void gaps_print(FILE *file, const uint64_t gaps[FLOWTAP_GAP_REASONS], const uint
 	}
 }
 
-static void json_reasons(struct json *json, const char *name, const uint64_t *values)
+void gaps_json_of(struct json *json, const char *key, const uint64_t values[FLOWTAP_GAP_REASONS])
 {
-	json_open(json, name, '{');
+	json_open(json, key, '{');
 	for (unsigned int reason = 0; reason < FLOWTAP_GAP_REASONS; reason++)
 		if (values[reason])
 			json_number(json, flowtap_gap_name((enum flowtap_gap_reason)reason),
@@ -43,7 +43,7 @@ static void json_reasons(struct json *json, const char *name, const uint64_t *va
 
 void gaps_json(struct json *json, const uint64_t gaps[FLOWTAP_GAP_REASONS], const uint64_t *ns)
 {
-	json_reasons(json, "gaps", gaps);
+	gaps_json_of(json, "gaps", gaps);
 	if (ns)
-		json_reasons(json, "gap_ns", ns);
+		gaps_json_of(json, "gap_ns", ns);
 }

@@ -22,6 +22,16 @@ const char *isa_mode_name(enum flowtap_isa isa, unsigned int mode)
 	return names[isa != FLOWTAP_ISA_RV64][mode];
 }
 
+const char *isa_security_name(unsigned int security)
+{
+	static const char *const names[] = {
+		[FLOWTAP_NONSECURE] = "nonsecure", [FLOWTAP_SECURE] = "secure",
+		[FLOWTAP_REALM] = "realm", [FLOWTAP_ROOT] = "root",
+	};
+
+	return names[security & 3];
+}
+
 size_t isa_length(enum flowtap_isa isa, const uint8_t *bytes, size_t available)
 {
 	size_t size = 4;

@@ -14,6 +14,8 @@
 const char *isa_name(enum flowtap_isa isa);
 /* "U" ... "M", of Arm's "EL0" to "EL3". mode: below ISA_MODES. */
 const char *isa_mode_name(enum flowtap_isa isa, unsigned int mode);
+/* "nonsecure", "secure", "realm", "root": enum flowtap_security. */
+const char *isa_security_name(unsigned int security);
 /* Bytes of the instruction at `bytes`, of which `available` are there: 2 or 4, 0 none. */
 size_t isa_length(enum flowtap_isa isa, const uint8_t *bytes, size_t available);
 /* The encoding as the manuals write it: of wide T32 instructions the first halfword is above. */

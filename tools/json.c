@@ -103,6 +103,13 @@ void json_real(struct json *json, const char *key, double value)
 		fputs("null", json->file);
 }
 
+void json_seconds(struct json *json, const char *key, uint64_t nanoseconds)
+{
+	begin(json, key);
+	fprintf(json->file, "%" PRIu64 ".%09" PRIu64, nanoseconds / 1000000000,
+		nanoseconds % 1000000000);
+}
+
 void json_hex(struct json *json, const char *key, uint64_t value)
 {
 	begin(json, key);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * A writer of JSON (RFC 8259). Counts are numbers, addresses and masks strings of "0x"; strings of
- * any bytes come out valid: what is not UTF-8 becomes U+FFFD.
+ * A writer of JSON (RFC 8259). What can be counted or measured is a number, what names a place or
+ * holds bits (addresses, opcodes, registers, the architecture's ids) a string of "0x": readers that
+ * keep numbers in a double change those of more than 53 bits. Keys of what is no count end with the
+ * unit: _ns, seconds, _hz, bytes, pages (flowtap.1, JSON). Strings of any bytes come out valid:
+ * what is not UTF-8 becomes U+FFFD.
  */
 #ifndef JSON_H
 #define JSON_H
@@ -24,6 +27,8 @@ void json_string(struct json *json, const char *key, const char *text);	/* NULL:
 void json_bytes(struct json *json, const char *key, const char *text, size_t size);
 void json_number(struct json *json, const char *key, uint64_t value);
 void json_real(struct json *json, const char *key, double value);
+/* Nanoseconds as seconds, all digits of them. */
+void json_seconds(struct json *json, const char *key, uint64_t nanoseconds);
 void json_hex(struct json *json, const char *key, uint64_t value);
 void json_bool(struct json *json, const char *key, bool value);
 

@@ -59,6 +59,11 @@ static void print_ete(const struct flowtap_query *query)
 	       alignment(query) == 1 ? "" : "s");
 }
 
+static bool is_held(const struct flowtap_query *query)
+{
+	return query->holder_pid || query->holder_comm[0];
+}
+
 static void print_source(const struct flowtap_query *query)
 {
 	printf("  modes     ");
@@ -87,7 +92,7 @@ static void print_source(const struct flowtap_query *query)
 	}
 	if (query->source == FLOWTAP_SOURCE_ETE)
 		print_ete(query);
-	if (query->holder_pid || query->holder_comm[0]) {
+	if (is_held(query)) {
 		printf("  held by   %u (", query->holder_pid);
 		print_plain(stdout, (const char *)query->holder_comm,
 			    strnlen((const char *)query->holder_comm, sizeof(query->holder_comm)));
@@ -182,21 +187,29 @@ static void json_ete(struct json *json, const struct flowtap_query *query)
 {
 	json_open(json, "trcidr", '[');
 	for (unsigned int i = 0; i < 14; i++)
-		json_number(json, NULL, query->ete.trcidr[i]);
+		json_hex(json, NULL, query->ete.trcidr[i]);
 	json_close(json, ']');
-	json_number(json, "trcdevarch", query->ete.trcdevarch);
-	json_number(json, "trbidr", query->ete.trbidr);
-	json_number(json, "counter_frequency", query->ete.counter_frequency);
+	json_hex(json, "trcdevarch", query->ete.trcdevarch);
+	json_hex(json, "trbidr", query->ete.trbidr);
+	json_number(json, "counter_frequency_hz", query->ete.counter_frequency);
 	json_number(json, "exception_level", query->ete.exception_level);
 	json_bits(json, "settable", config_bits, query->ete.settable);
 	json_number(json, "cycles_min", ete_cycles_least(&query->ete));
 	json_number(json, "address_ranges", query->ete.address_ranges);
 }
 
-static void json_cpu(struct json *json, const struct flowtap_query *query)
+static void json_holder(struct json *json, const struct flowtap_query *query)
 {
 	const char *comm = (const char *)query->holder_comm;
 
+	if (!is_held(query))
+		return;
+	json_number(json, "holder_pid", query->holder_pid);
+	json_bytes(json, "holder_comm", comm, strnlen(comm, sizeof(query->holder_comm)));
+}
+
+static void json_cpu(struct json *json, const struct flowtap_query *query)
+{
 	json_open(json, NULL, '{');
 	json_number(json, "cpu", query->cpu);
 	json_string(json, "source", name_of(source_names, query->source));
@@ -216,8 +229,7 @@ static void json_cpu(struct json *json, const struct flowtap_query *query)
 			json_ctr(json, query);
 		if (query->source == FLOWTAP_SOURCE_ETE)
 			json_ete(json, query);
-		json_number(json, "holder_pid", query->holder_pid);
-		json_bytes(json, "holder_comm", comm, strnlen(comm, sizeof(query->holder_comm)));
+		json_holder(json, query);
 	}
 	json_close(json, '}');
 }

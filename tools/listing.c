@@ -113,6 +113,15 @@ static void put_number(struct element_line *line, const char *key, uint64_t valu
 		printf(" %s %" PRIu64, key, value);
 }
 
+/* Of CLOCK_MONOTONIC_RAW; for people as everywhere else. */
+static void put_time(struct element_line *line, const char *json_key, const char *text, uint64_t ns)
+{
+	if (line->as_json)
+		json_number(&line->json, json_key, ns);
+	else
+		printf("%s %" PRIu64 ".%09" PRIu64, text, ns / 1000000000, ns % 1000000000);
+}
+
 static void put_hex(struct element_line *line, const char *key, uint64_t value)
 {
 	if (line->as_json)
@@ -141,8 +150,6 @@ static void end(struct element_line *line)
 
 static void put_context(struct element_line *line, const struct flowtap_context *context)
 {
-	static const char *const securities[] = { "nonsecure", "secure", "realm", "root" };
-
 	begin(line, "context");
 	put_number(line, "pid", context->pid);
 	put_number(line, "tid", context->tid);
@@ -150,7 +157,7 @@ static void put_context(struct element_line *line, const struct flowtap_context 
 	put_word(line, "isa", isa_name((enum flowtap_isa)context->isa));
 	put_word(line, "mode", isa_mode_name((enum flowtap_isa)context->isa, context->mode & 3));
 	if (context->security)
-		put_word(line, "security", securities[context->security & 3]);
+		put_word(line, "security", isa_security_name(context->security));
 	if (context->has_vmid)
 		put_hex(line, "vmid", context->vmid);
 	if (context->has_contextid)
@@ -174,9 +181,9 @@ static void put_gap(struct element_line *line, const struct flowtap_gap *gap)
 	begin(line, "gap");
 	put_word(line, "reason", flowtap_gap_name(gap->reason));
 	if (gap->since)
-		put_number(line, "since", gap->since);
+		put_time(line, "since_ns", " since", gap->since);
 	if (gap->until)
-		put_number(line, "until", gap->until);
+		put_time(line, "until_ns", " until", gap->until);
 	if (gap->size && gap->size != UINT64_MAX)
 		put_number(line, "size", gap->size);
 	if (gap->address)
@@ -199,6 +206,23 @@ static void put_one(struct element_line *line, const char *kind, const char *key
 {
 	begin(line, kind);
 	put_number(line, key, value);
+	end(line);
+}
+
+static void put_moment(struct element_line *line, uint64_t ns)
+{
+	begin(line, "time");
+	put_time(line, "time_ns", "", ns);
+	end(line);
+}
+
+static void put_cycles(struct element_line *line, const struct flowtap_element *element)
+{
+	begin(line, "cycles");
+	if (!element->cycles.unknown)
+		put_number(line, "count", element->cycles.count);
+	else if (!line->as_json)
+		fputs(" unknown", stdout);
 	end(line);
 }
 
@@ -245,13 +269,13 @@ static int take_element(struct flowtap_sink *sink, const struct flowtap_element 
 		put_transfer(&line, &element->transfer);
 		break;
 	case FLOWTAP_ELEMENT_TIME:
-		put_one(&line, "time", "ns", element->time);
+		put_moment(&line, element->time);
 		break;
 	case FLOWTAP_ELEMENT_TIMESTAMP:
 		put_one(&line, "timestamp", "ticks", element->timestamp.ticks);
 		break;
 	case FLOWTAP_ELEMENT_CYCLES:
-		put_one(&line, "cycles", "count", element->cycles.count);
+		put_cycles(&line, element);
 		break;
 	case FLOWTAP_ELEMENT_EVENT:
 		put_one(&line, "event", "bits", element->event);

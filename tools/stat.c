@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* flowtap stat: what a trace consists of. */
 #include "census.h"
+#include "gaps.h"
 #include "input.h"
 #include "isa.h"
 #include "json.h"
@@ -102,9 +103,15 @@ static void print_cpus(const struct census *census)
 	print_share(census, "others", census->other_cpus);
 }
 
+/* Of all that came when there was no more room. */
+static bool is_others(const struct census_thread *thread)
+{
+	return thread->pid == UINT32_MAX && thread->tid == UINT32_MAX;
+}
+
 static void thread_name(const struct census_thread *thread, char *name, size_t size)
 {
-	if (thread->pid == UINT32_MAX && thread->tid == UINT32_MAX)
+	if (is_others(thread))
 		snprintf(name, size, "others");
 	else if (!thread->pid && !thread->tid)
 		snprintf(name, size, "not told");
@@ -250,8 +257,12 @@ static void json_threads(struct json *json, const struct census *census)
 	json_open(json, "threads", '[');
 	for (size_t i = 0; i < n; i++) {
 		json_open(json, NULL, '{');
-		json_number(json, "pid", list[i]->pid);
-		json_number(json, "tid", list[i]->tid);
+		if (is_others(list[i])) {
+			json_bool(json, "others", true);
+		} else {
+			json_number(json, "pid", list[i]->pid);
+			json_number(json, "tid", list[i]->tid);
+		}
 		json_number(json, "instructions", list[i]->instructions);
 		json_number(json, "turns", list[i]->turns);
 		json_close(json, '}');
@@ -271,20 +282,18 @@ static void json_threads(struct json *json, const struct census *census)
 
 static void json_gaps(struct json *json, const struct census *census)
 {
-	json_open(json, "gaps", '{');
-	for (unsigned int reason = 0; reason < FLOWTAP_GAP_REASONS; reason++) {
-		const struct census_gap *gap = &census->gaps[reason];
+	uint64_t n[FLOWTAP_GAP_REASONS], ns[FLOWTAP_GAP_REASONS];
+	uint64_t size[FLOWTAP_GAP_REASONS], sized[FLOWTAP_GAP_REASONS];
 
-		if (!gap->n)
-			continue;
-		json_open(json, flowtap_gap_name((enum flowtap_gap_reason)reason), '{');
-		json_number(json, "gaps", gap->n);
-		json_number(json, "ns", gap->ns);
-		json_number(json, "size", gap->size);
-		json_number(json, "sized", gap->sized);
-		json_close(json, '}');
+	for (unsigned int reason = 0; reason < FLOWTAP_GAP_REASONS; reason++) {
+		n[reason] = census->gaps[reason].n;
+		ns[reason] = census->gaps[reason].ns;
+		size[reason] = census->gaps[reason].size;
+		sized[reason] = census->gaps[reason].sized;
 	}
-	json_close(json, '}');
+	gaps_json(json, n, ns);
+	gaps_json_of(json, "gap_sizes", size);
+	gaps_json_of(json, "gaps_with_size", sized);
 }
 
 static void json_exceptions(struct json *json, const struct census *census)
@@ -314,8 +323,10 @@ static void print_json(const struct stating *stating)
 	json_number(&json, "blocks", census->executed);
 	json_number(&json, "distinct_blocks", census->distinct);
 	json_number(&json, "code_bytes", census->bytes);
-	json_number(&json, "first_time", census->first_time);
-	json_number(&json, "last_time", census->last_time);
+	if (census->last_time) {
+		json_number(&json, "first_time_ns", census->first_time);
+		json_number(&json, "last_time_ns", census->last_time);
+	}
 	json_counts(&json, census);
 	json_threads(&json, census);
 	if (stating->mnemonics) {

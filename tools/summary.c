@@ -391,11 +391,58 @@ void summary_print(FILE *file, const struct summary *summary)
 
 /* --- JSON --- */
 
+/* Digits of `text`, which has a newline or 0 behind `size`; false: it is anything else. */
+static bool is_number(const char *text, size_t size)
+{
+	return size && size < 20 && strspn(text, "0123456789") == size;
+}
+
+static void json_pids(struct json *json, const struct summary *summary)
+{
+	size_t size, length;
+	const char *value = info(summary, "pid", &size), *end = value + size;
+
+	if (!size)
+		return;
+	json_open(json, "pids", '[');
+	for (; value < end; value += length + 1) {
+		length = strcspn(value, ",\n");
+		if (is_number(value, length))
+			json_number(json, NULL, strtoull(value, NULL, 10));
+	}
+	json_close(json, ']');
+}
+
+/* SECONDS.NANOSECONDS since 1970. */
+static void json_began(struct json *json, const struct summary *summary)
+{
+	size_t size, length;
+	const char *value = info(summary, "began", &size);
+
+	length = size > 10 ? size - 10 : 0;
+	if (length <= 10 && is_number(value, length) && value[length] == '.' &&
+	    is_number(value + length + 1, 9))
+		json_seconds(json, "began_seconds", strtoull(value, NULL, 10) * 1000000000 +
+						    strtoull(value + length + 1, NULL, 10));
+}
+
+static void json_numbers(struct json *json, const struct summary *summary)
+{
+	size_t size;
+	const char *value = info(summary, "frequency", &size);
+
+	if (is_number(value, size))
+		json_number(json, "frequency_hz", strtoull(value, NULL, 10));
+	json_pids(json, summary);
+	info(summary, "all", &size);
+	json_bool(json, "all", size);
+	json_began(json, summary);
+}
+
 static void json_info(struct json *json, const struct summary *summary)
 {
 	static const char *const keys[] = {
-		"command", "pid", "all", "cgroup", "host", "kernel", "arch", "event", "frequency",
-		"filter", "began",
+		"command", "cgroup", "host", "kernel", "arch", "event", "filter",
 	};
 
 	json_open(json, "recording", '{');
@@ -406,10 +453,11 @@ static void json_info(struct json *json, const struct summary *summary)
 		if (size)
 			json_bytes(json, keys[i], value, size);
 	}
-	if (!summary->aux)
+	json_numbers(json, summary);
+	if (summary->period)
 		json_number(json, "period", summary->period);
-	json_number(json, "cpus", summary->cpus);
-	json_real(json, "seconds", (double)duration(summary) / 1e9);
+	json_number(json, "cpu_count", summary->cpus);
+	json_seconds(json, "seconds", duration(summary));
 	json_bool(json, "finalised", summary->replay->finalised);
 	json_close(json, '}');
 }
@@ -539,12 +587,16 @@ static void json_lists(struct json *json, const struct summary *summary)
 
 static void json_parts(struct json *json, const struct split *split)
 {
+	static const char *const keys[] = {
+		[SPLIT_THREAD] = "tid", [SPLIT_PROCESS] = "pid", [SPLIT_CPU] = "cpu",
+	};
+
 	json_open(json, "outputs", '[');
 	for (size_t i = 0; i < split->n; i++) {
 		const struct split_part *part = split->list[i];
 
 		json_open(json, NULL, '{');
-		json_number(json, "number", part->number);
+		json_number(json, keys[split->options->split], part->number);
 		json_number(json, "instructions", part->instructions);
 		json_string(json, "output", part->written ? part->path : NULL);
 		json_number(json, "output_bytes", part->bytes);

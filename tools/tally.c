@@ -189,7 +189,7 @@ static void json_losses(struct json *json, const struct flowtap_stats *stats)
 	json_number(json, "lost_samples", stats->lost_samples);
 	json_number(json, "lost_transfers", stats->lost_entries);
 	json_number(json, "lost_bytes", stats->lost_bytes);
-	json_number(json, "high_water", stats->high_water);
+	json_number(json, "high_water_bytes", stats->high_water);
 	json_number(json, "aux_bytes", stats->aux_bytes);
 	json_number(json, "interrupts", stats->interrupts);
 	json_open(json, "gaps", '{');
@@ -243,7 +243,7 @@ void tally_json(const struct streams *streams, const struct tally *tally)
 	json_open(&json, NULL, '{');
 	json_string(&json, "file", tally->path);
 	json_number(&json, "bytes", tally->bytes);
-	json_real(&json, "seconds", (double)tally->nanoseconds / 1e9);
+	json_seconds(&json, "seconds", tally->nanoseconds);
 	json_wish(&json, streams);
 	json_losses(&json, &sum);
 	if (sum.losses[FLOWTAP_CAUSE_DISPLACED] && find_rival(streams, &rival)) {
@@ -261,6 +261,6 @@ void tally_json(const struct streams *streams, const struct tally *tally)
 	json_close(&json, ']');
 	json_skips(&json, streams);
 	if (tally->command)
-		json_number(&json, "status", (uint64_t)tally->status);
+		json_number(&json, "exit_status", (uint64_t)tally->status);
 	json_close(&json, '}');
 }

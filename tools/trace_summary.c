@@ -149,7 +149,7 @@ static void json_cpus(struct json *json, const struct trace_decoding *decoding)
 
 		json_open(json, NULL, '{');
 		json_string(json, "name", cpu->name);
-		json_number(json, "number", cpu->number);
+		json_number(json, "cpu", cpu->number);
 		json_number(json, "instructions", cpu->instructions);
 		json_string(json, "output", cpu->output);
 		json_number(json, "output_bytes", cpu->bytes);
@@ -184,7 +184,7 @@ void trace_summary_json(FILE *file, const struct trace_decoding *decoding)
 	json_cpus(&json, decoding);
 	json_missing(&json, decoding);
 	json_number(&json, "code_bytes", decoding->code_bytes);
-	json_number(&json, "peak_memory", peak_memory());
-	json_real(&json, "seconds", seconds(decoding));
+	json_number(&json, "peak_memory_bytes", peak_memory());
+	json_seconds(&json, "seconds", number_now() - decoding->began);
 	json_close(&json, '}');
 }

@@ -154,7 +154,7 @@ void tracefile_print_extra(FILE *output, const struct tracefile *file)
 
 void tracefile_json(struct json *json, const struct tracefile *file)
 {
-	json_number(json, "problems", file->read.problems);
+	json_number(json, "problem_count", file->read.problems);
 	json_bool(json, "truncated", file->read.truncated);
 	json_open(json, "extra", '{');
 	for (size_t i = 0; i < FLOWTAP_READ_EXTRAS; i++)

@@ -56,16 +56,18 @@ void triggers_print(FILE *file, const struct triggers *triggers)
 
 void triggers_json(struct json *json, const struct triggers *triggers)
 {
+	json_number(json, "trigger_count", triggers->n);
 	json_open(json, "triggers", '[');
 	for (size_t i = 0; i < shown(triggers); i++) {
 		const struct flowtap_archive_trigger *is = &triggers->first[i].is;
 
 		json_open(json, NULL, '{');
-		json_number(json, "time", is->time);
+		json_number(json, "time_ns", is->time);
 		json_string(json, "cause", name_of(trigger_cause_names, is->cause));
 		json_number(json, "pid", is->pid);
 		json_number(json, "tid", is->tid);
-		json_number(json, "address", is->address);
+		if (is->address)
+			json_hex(json, "address", is->address);
 		json_string(json, "text", triggers->first[i].text);
 		json_close(json, '}');
 	}
