@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include <errno.h>
-#include <flowtap/flow.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -19,38 +18,35 @@ size_t answer_line(const char *text, size_t size)
 	return end ? (size_t)(end - text) : 0;
 }
 
-static void put_losses(struct json *json, const struct metrics_cpu *cpu)
+/* An object of the causes whose figure is not 0. */
+static void put_causes(struct json *json, const char *key,
+		       const uint64_t figures[FLOWTAP_CAUSE_MAX])
 {
-	json_open(json, "causes", '[');
-	for (uint32_t cause = 0; cause < FLOWTAP_CAUSE_MAX; cause++) {
-		if (!cpu->losses[cause] && !cpu->lost_bytes[cause])
-			continue;
-		json_open(json, NULL, '{');
-		json_string(json, "cause", flowtap_gap_name((enum flowtap_gap_reason)cause));
-		json_number(json, "times", cpu->losses[cause]);
-		json_number(json, "bytes", cpu->lost_bytes[cause]);
-		json_close(json, '}');
-	}
-	json_close(json, ']');
+	json_open(json, key, '{');
+	for (uint32_t cause = 0; cause < FLOWTAP_CAUSE_MAX; cause++)
+		if (figures[cause])
+			json_number(json, cause_name(cause), figures[cause]);
+	json_close(json, '}');
 }
 
 static void put_cpu(struct json *json, const struct metrics_cpu *cpu)
 {
-	uint64_t lost = 0, losses = 0;
+	uint64_t lost = 0, gaps = 0;
 
 	for (size_t cause = 0; cause < FLOWTAP_CAUSE_MAX; cause++) {
 		lost += cpu->lost_bytes[cause];
-		losses += cpu->losses[cause];
+		gaps += cpu->losses[cause];
 	}
 	json_open(json, NULL, '{');
 	json_number(json, "cpu", cpu->cpu);
 	json_number(json, "bytes", cpu->bytes);
 	json_number(json, "records", cpu->records);
 	json_number(json, "lost_bytes", lost);
-	json_number(json, "losses", losses);
-	json_number(json, "ring_size", cpu->ring_size);
-	json_number(json, "ring_high", cpu->ring_high);
-	put_losses(json, cpu);
+	json_number(json, "gap_count", gaps);
+	json_number(json, "ring_bytes", cpu->ring_size);
+	json_number(json, "high_water_bytes", cpu->ring_high);
+	put_causes(json, "gaps", cpu->losses);
+	put_causes(json, "gap_bytes", cpu->lost_bytes);
 	json_close(json, '}');
 }
 
@@ -66,7 +62,7 @@ static void put_segments(struct json *json, const struct metrics *figures)
 	json_number(json, "segments_bytes", figures->segments_bytes);
 	json_number(json, "snapshots", figures->snapshots);
 	json_number(json, "decode_waiting", figures->decode_waiting);
-	json_real(json, "decode_lag", (double)figures->decode_lag / 1e9);
+	json_seconds(json, "decode_lag_seconds", figures->decode_lag);
 	json_number(json, "sideband_lost", figures->sideband_lost);
 }
 
@@ -76,7 +72,7 @@ static void put_lease(struct json *json, const struct run *run)
 		return;
 	json_number(json, "lent_pid", (uint64_t)run->lease.pid);
 	json_number(json, "lent_uid", run->lease.uid);
-	json_real(json, "lent_seconds", (double)(number_now() - run->lease.since) / 1e9);
+	json_seconds(json, "lent_seconds", number_now() - run->lease.since);
 }
 
 static void put_choice(struct json *json, const struct run *run)
@@ -95,7 +91,9 @@ static void put_choice(struct json *json, const struct run *run)
 
 static void put_status(struct json *json, struct run *run)
 {
-	static const char *const modes[] = { "user", "kernel", "user,kernel" };
+	static const uint64_t modes[] = {
+		FLOWTAP_MODE_USER, FLOWTAP_MODE_KERNEL, FLOWTAP_MODE_USER | FLOWTAP_MODE_KERNEL,
+	};
 	const struct metrics *figures = &run->figures;
 
 	run_measure(run);
@@ -104,7 +102,7 @@ static void put_status(struct json *json, struct run *run)
 	json_string(json, "version", FLOWTAP_VERSION);
 	json_number(json, "pid", (uint64_t)getpid());
 	json_string(json, "source", figures->source);
-	json_string(json, "modes", modes[run->conf.modes]);
+	json_bits(json, "modes", mode_bits, modes[run->conf.modes]);
 	put_choice(json, run);
 	json_string(json, "configuration", run->path);
 	json_string(json, "directory", run->conf.directory);
@@ -116,8 +114,8 @@ static void put_status(struct json *json, struct run *run)
 	put_share(json, "loss", run->governor.loss);
 	put_share(json, "loss_budget", run->governor.loss_budget);
 	json_number(json, "resident_bytes", figures->resident);
-	json_number(json, "memory_budget", run->conf.memory);
-	json_real(json, "seconds", (double)(number_now() - run->started) / 1e9);
+	json_number(json, "memory_budget_bytes", run->conf.memory);
+	json_seconds(json, "seconds", number_now() - run->started);
 	put_segments(json, figures);
 }
 

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* flowtap ctl: asks a flowtapd that runs. */
 #include "control.h"
+#include "names.h"
 #include "tool.h"
 
 #include <errno.h>
 #include <getopt.h>
+#include <linux/flowtap.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,6 +52,25 @@ static void put_string(struct json_value object, const char *key)
 	if (json_is_string(json_member(object, key), text, sizeof(text)))
 		print_plain(stdout, text, strlen(text));
 	else
+		putchar('-');
+}
+
+/* Of an array, with commas. */
+static void put_strings(struct json_value object, const char *key)
+{
+	const struct json_value array = json_member(object, key);
+	struct json_value element = { .text = NULL };
+	const char *before = "";
+	char text[64];
+
+	while ((element = json_next(array, element)).size) {
+		if (!json_is_string(element, text, sizeof(text)))
+			continue;
+		fputs(before, stdout);
+		print_plain(stdout, text, strlen(text));
+		before = ",";
+	}
+	if (!*before)
 		putchar('-');
 }
 
@@ -186,7 +207,7 @@ static void put_segments(struct json_value answer)
 	fputs(" wait", stdout);
 	if (count_of(answer, "decode_waiting")) {
 		fputs(", the oldest for ", stdout);
-		put_seconds(number_in(answer, "decode_lag"));
+		put_seconds(number_in(answer, "decode_lag_seconds"));
 	}
 	putchar('\n');
 	title("side band");
@@ -203,7 +224,7 @@ static void put_status(struct json_value answer)
 	putchar('\n');
 	put_lease(answer);
 	title("records");
-	put_string(answer, "modes");
+	put_strings(answer, "modes");
 	fputs(" mode by ", stdout);
 	put_string(answer, "source");
 	fputs(", for ", stdout);
@@ -217,7 +238,7 @@ static void put_status(struct json_value answer)
 	title("memory");
 	put_bytes(answer, "resident_bytes");
 	fputs(" (budget ", stdout);
-	put_bytes(answer, "memory_budget");
+	put_bytes(answer, "memory_budget_bytes");
 	fputs(")\n", stdout);
 	put_segments(answer);
 	title("configuration");
@@ -227,42 +248,40 @@ static void put_status(struct json_value answer)
 
 static void put_cpu(struct json_value cpu)
 {
-	char records[32], bytes[32], lost[32], losses[32], high[32], size[32];
-	uint64_t ring = count_of(cpu, "ring_size"), most = count_of(cpu, "ring_high");
+	char records[32], bytes[32], lost[32], gaps[32], high[32], size[32];
+	uint64_t ring = count_of(cpu, "ring_bytes"), most = count_of(cpu, "high_water_bytes");
 
 	printf("  %4llu %15s %12s %12s %10s %10s of %s (%.0f %%)\n",
 	       (unsigned long long)count_of(cpu, "cpu"),
 	       number_group(count_of(cpu, "records"), records),
 	       number_bytes(count_of(cpu, "bytes"), bytes),
 	       number_bytes(count_of(cpu, "lost_bytes"), lost),
-	       number_group(count_of(cpu, "losses"), losses), number_bytes(most, high),
+	       number_group(count_of(cpu, "gap_count"), gaps), number_bytes(most, high),
 	       number_bytes(ring, size), ring ? 100.0 * (double)most / (double)ring : 0);
 }
 
 static void put_causes(struct json_value cpu)
 {
-	const struct json_value causes = json_member(cpu, "causes");
-	struct json_value cause = { .text = NULL };
+	const struct json_value gaps = json_member(cpu, "gaps");
+	const struct json_value bytes = json_member(cpu, "gap_bytes");
+	char times[32], size[32];
 
-	while ((cause = json_next(causes, cause)).size) {
-		printf("  %4llu ", (unsigned long long)count_of(cpu, "cpu"));
-		put_string(cause, "cause");
-		fputs(": ", stdout);
-		put_count(cause, "times");
-		fputs(" times, ", stdout);
-		if (count_of(cause, "bytes"))
-			put_bytes(cause, "bytes");
-		else
-			fputs("of unknown size", stdout);
-		putchar('\n');
+	for (uint32_t cause = 0; cause < FLOWTAP_CAUSE_MAX; cause++) {
+		const char *name = cause_name(cause);
+		uint64_t n = count_of(gaps, name), lost = count_of(bytes, name);
+
+		if (!n && !lost)
+			continue;
+		printf("  %4llu %s: %s time%s, %s\n", (unsigned long long)count_of(cpu, "cpu"), name,
+		       number_group(n, times), n == 1 ? "" : "s",
+		       lost ? number_bytes(lost, size) : "of unknown size");
 	}
 }
 
 static void put_stats(struct json_value answer)
 {
 	const struct json_value cpus = json_member(answer, "cpus");
-	const struct json_value none = { .text = NULL };
-	struct json_value cpu = none;
+	struct json_value cpu = { .text = NULL };
 	bool heading = false;
 
 	put_segments(answer);
@@ -271,7 +290,7 @@ static void put_stats(struct json_value answer)
 	while ((cpu = json_next(cpus, cpu)).size)
 		put_cpu(cpu);
 	while ((cpu = json_next(cpus, cpu)).size) {
-		if (!heading && json_next(json_member(cpu, "causes"), none).size) {
+		if (!heading && (count_of(cpu, "gap_count") || count_of(cpu, "lost_bytes"))) {
 			puts("  gaps by CPU and cause");
 			heading = true;
 		}

@@ -19,20 +19,22 @@
 #include "kselftest_harness.h"
 
 static const char status[] =
-	"{\"ok\": true, \"state\": \"recording\", \"version\": \"0.1\", \"pid\": 42, \"source\": \"ctr\", "
-	"\"modes\": \"user,kernel\", \"configuration\": \"/etc/x\\u001b[31m.conf\", \"directory\": \"/seg\", "
+	"{\"ok\": true, \"state\": \"recording\", \"version\": \"0.1\", \"pid\": 42, "
+	"\"source\": \"ctr\", \"modes\": [\"user\", \"kernel\"], "
+	"\"configuration\": \"/etc/x\\u001b[31m.conf\", \"directory\": \"/seg\", "
 	"\"segment\": \"7-a.ftap\", \"segment_bytes\": 1500000, \"share\": 0.5, \"own_cpu\": 0.0123, "
 	"\"cpu_budget\": 0.01, \"loss\": 0, \"loss_budget\": 0.001, \"resident_bytes\": 2000, "
-	"\"memory_budget\": 64000000, \"seconds\": 11530.2, \"segments\": 1234, \"segments_deleted\": 5, "
-	"\"segments_bytes\": 7, \"snapshots\": 0, \"decode_waiting\": 2, \"decode_lag\": 61.5, "
-	"\"sideband_lost\": 0}\n";
+	"\"memory_budget_bytes\": 64000000, \"seconds\": 11530.2, \"segments\": 1234, \"segments_deleted\": 5, "
+	"\"segments_bytes\": 7, \"snapshots\": 0, \"decode_waiting\": 2, "
+	"\"decode_lag_seconds\": 61.5, \"sideband_lost\": 0}\n";
 
 static const char stats[] =
 	"{\"ok\": true, \"segments\": 1, \"cpus\": [{\"cpu\": 0, \"bytes\": 1000, \"records\": 1234, "
-	"\"lost_bytes\": 0, \"losses\": 0, \"ring_size\": 8192, \"ring_high\": 2048, \"causes\": []},"
-	"{\"cpu\": 31, \"bytes\": 2, \"records\": 3, \"lost_bytes\": 4096, \"losses\": 4, "
-	"\"ring_size\": 0, \"ring_high\": 0, \"causes\": [{\"cause\": \"ring_full\", \"times\": 3, "
-	"\"bytes\": 4096},{\"cause\": \"offline\", \"times\": 1, \"bytes\": 0}]}]}\n";
+	"\"lost_bytes\": 0, \"gap_count\": 0, \"ring_bytes\": 8192, \"high_water_bytes\": 2048, "
+	"\"gaps\": {}, \"gap_bytes\": {}},"
+	"{\"cpu\": 31, \"bytes\": 2, \"records\": 3, \"lost_bytes\": 4096, \"gap_count\": 4, "
+	"\"ring_bytes\": 0, \"high_water_bytes\": 0, \"gaps\": {\"ring_full\": 3, \"offline\": 1}, "
+	"\"gap_bytes\": {\"ring_full\": 4096}}]}\n";
 
 FIXTURE(ctl)
 {
@@ -176,7 +178,7 @@ TEST_F(ctl, stats_are_a_table)
 		"    31               3      2 bytes       4.1 kB          4    0 bytes of 0 bytes (0 %)\n",
 		"  gaps by CPU and cause\n",
 		"    31 ring_full: 3 times, 4.1 kB\n",
-		"    31 offline: 1 times, of unknown size\n",
+		"    31 offline: 1 time, of unknown size\n",
 	};
 
 	EXPECT_EQ(STATUS_OK, answer(self, "stats", NULL, stats));
@@ -223,8 +225,9 @@ TEST_F(ctl, nonsense_is_told)
 	static const char *const thin[] = {
 		"{\"ok\": true}\n",
 		"{\"ok\": true, \"state\": 5, \"cpus\": {}, \"segment\": [], \"share\": \"x\"}\n",
-		"{\"ok\": true, \"cpus\": [1, null, {}, {\"causes\": 1}, {\"causes\": [1, {}]}]}\n",
-		"{\"ok\": true, \"seconds\": -1e308, \"decode_waiting\": 1, \"decode_lag\": 1e308, "
+		"{\"ok\": true, \"cpus\": [1, null, {}, {\"gaps\": 1}, {\"gap_count\": 1, \"gaps\": [{}]}, "
+		"{\"gap_count\": 1, \"gaps\": {\"ring_full\": \"1\"}, \"gap_bytes\": {\"exec\": 1e9}}]}\n",
+		"{\"ok\": true, \"seconds\": -1e308, \"decode_waiting\": 1, \"decode_lag_seconds\": 1e308, "
 		"\"own_cpu\": 1e400, \"pid\": -1, \"segments\": 1.5}\n",
 	};
 
