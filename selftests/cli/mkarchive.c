@@ -17,7 +17,7 @@
  *
  * Before DIR: -F: recorded by time, not by an event. -s: the samples of PID 200 are those at task
  * switches. -r: with record --ras, whose samples are call stacks. -f: with record --filter, which
- * left out the branches.
+ * left out the branches. -i: its INFO has all that there can be.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -51,6 +51,7 @@ static struct flowtap_stats stats;	/* of what is put into rings */
 static uint8_t program[TINY_ROOM];
 static uint32_t trigger = FLOWTAP_TRIGGER_OVERFLOW;
 static bool at_switches;
+static bool whole_info;
 static uint64_t control;			/* what is set of sctrctl beyond U, STE and LCOFIFRZ */
 
 static void check(int error, const char *what)
@@ -253,12 +254,16 @@ static void put_triggers(uint32_t n, uint32_t cut)
 
 static void put_info(void)
 {
-	char info[256];
+	static const char more[] =
+		"page=4096\nbegan=1700000000.000000005\nfilter=call\nall=1\ncgroup=/made\n"
+		"pid=100,200\n";
+	char info[512];
 	int size = snprintf(info, sizeof(info),
 			    "flowtap=0.1\nhost=maker\nkernel=6.12-made\narch=riscv64\n%s\n"
-			    "command=made \x1b[31m\"quoted\"\\ \xff\n",
+			    "command=made \x1b[31m\"quoted\"\\ \xff\n%s",
 			    trigger == FLOWTAP_TRIGGER_TIMER ? "frequency=100" :
-							       "event=instructions");
+							       "event=instructions",
+			    whole_info ? more : "");
 
 	block(FLOWTAP_ARCHIVE_INFO, info, (size_t)size);
 }
@@ -268,7 +273,7 @@ static int take_options(int argc, char **argv, struct flowtap_configure *configu
 {
 	int option;
 
-	while ((option = getopt(argc, argv, "+Fsrf")) != -1) {
+	while ((option = getopt(argc, argv, "+Fsrfi")) != -1) {
 		if (option == 'F') {
 			trigger = configure->triggers = FLOWTAP_TRIGGER_TIMER;
 			configure->event_type = 0;
@@ -281,6 +286,8 @@ static int take_options(int argc, char **argv, struct flowtap_configure *configu
 			configure->ctr.control = control = 1ULL << 7;
 		} else if (option == 'f') {
 			configure->ctr.control = control = 1ULL << 37;
+		} else if (option == 'i') {
+			whole_info = true;
 		} else {
 			exit(2);
 		}
@@ -313,7 +320,7 @@ int main(int argc, char **argv)
 	rounds = argc > 2 ? (uint32_t)atoi(argv[2]) : 0;
 	cut = argc > 5 ? (uint32_t)atoi(argv[5]) : 0;
 	if (argc < 3 || !rounds || rounds > ROUNDS_MAX || cut > sizeof(struct trigger)) {
-		fprintf(stderr, "usage: mkarchive [-Fsrf] DIR ROUNDS [MORE [TRIGGERS [CUT]]]\n");
+		fprintf(stderr, "usage: mkarchive [-Fsrfi] DIR ROUNDS [MORE [TRIGGERS [CUT]]]\n");
 		return 2;
 	}
 	make_program(argv[1]);
