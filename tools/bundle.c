@@ -29,8 +29,8 @@ int bundle_store(struct flowtap_bundle *bundle, struct flowtap_archive_writer *w
 	int error = flowtap_bundle_write(bundle, writer, left_out, &count, &figures);
 
 	if (!error && figures.left_out)
-		advise("%" PRIu64 " of %" PRIu64 " files are not in the archive: to decode what "
+		advise("%" PRIu64 " of %" PRIu64 " files %s not in the archive: to decode what "
 		       "they did takes the files themselves (--sysroot)", figures.left_out,
-		       figures.left_out + figures.files);
+		       figures.left_out + figures.files, figures.left_out == 1 ? "is" : "are");
 	return error;
 }

@@ -112,18 +112,22 @@ static void print_counts(const struct flowtap_check *check)
 	char one[32], other[32];
 
 	if (check->format == FLOWTAP_CHECK_ARCHIVE && check->aux_records && !check->samples)
-		printf("%s AUX records with %s bytes", number_group(check->aux_records, one),
-		       number_group(check->aux_bytes, other));
+		printf("%s AUX record%s with %s byte%s", number_group(check->aux_records, one),
+		       plural(check->aux_records), number_group(check->aux_bytes, other),
+		       plural(check->aux_bytes));
 	else if (check->format == FLOWTAP_CHECK_ARCHIVE)
-		printf("%s samples with %s transfers", number_group(check->samples, one),
-		       number_group(check->entries, other));
+		printf("%s sample%s with %s transfer%s", number_group(check->samples, one),
+		       plural(check->samples), number_group(check->entries, other),
+		       plural(check->entries));
 	else
-		printf("%s instructions in %s %s", number_group(check->instructions, one),
-		       number_group(check->records, other), is_text(check) ? "lines" : "records");
+		printf("%s instruction%s in %s %s%s", number_group(check->instructions, one),
+		       plural(check->instructions), number_group(check->records, other),
+		       is_text(check) ? "line" : "record", plural(check->records));
 	if (check->format == FLOWTAP_CHECK_ZSTF)
-		printf(", %s chunks", number_group(check->chunks, one));
+		printf(", %s chunk%s", number_group(check->chunks, one), plural(check->chunks));
 	if (check->lost_records)
-		printf(", %s records lost", number_group(check->lost_records, one));
+		printf(", %s record%s lost", number_group(check->lost_records, one),
+		       plural(check->lost_records));
 }
 
 static void print_verdict(const struct checking *checking, const struct flowtap_check *check,
@@ -143,7 +147,7 @@ static void print_verdict(const struct checking *checking, const struct flowtap_
 	print_plain(stdout, checking->path, strlen(checking->path));
 	if (check->problems)
 		printf(": %s problem%s: ", number_group(check->problems, group),
-		       check->problems == 1 ? "" : "s");
+		       plural(check->problems));
 	else
 		printf(": good: ");
 	print_counts(check);

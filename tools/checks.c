@@ -274,12 +274,14 @@ static void check_trial(struct patient *patient)
 	error = trial_run(patient->queries, patient->cpus, &trial);
 	if (!error && trial.bytes)
 		report(patient, GRADE_OK, "trial", NULL,
-		       "recorded itself on CPU %u: %llu pieces of trace, %llu bytes", trial.cpu,
-		       (unsigned long long)trial.samples, (unsigned long long)trial.bytes);
+		       "recorded itself on CPU %u: %llu piece%s of trace, %llu byte%s", trial.cpu,
+		       (unsigned long long)trial.samples, plural(trial.samples),
+		       (unsigned long long)trial.bytes, plural(trial.bytes));
 	else if (!error)
 		report(patient, GRADE_OK, "trial", NULL,
-		       "recorded itself on CPU %u: %llu samples, %llu transfers", trial.cpu,
-		       (unsigned long long)trial.samples, (unsigned long long)trial.entries);
+		       "recorded itself on CPU %u: %llu sample%s, %llu transfer%s", trial.cpu,
+		       (unsigned long long)trial.samples, plural(trial.samples),
+		       (unsigned long long)trial.entries, plural(trial.entries));
 	else if (error == -ENODATA && has_ete(patient))
 		report(patient, GRADE_FAIL, "trial", "the kernel log (`dmesg`) may say more",
 		       "recorded itself on CPU %u, no trace came", trial.cpu);

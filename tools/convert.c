@@ -69,9 +69,9 @@ static void summary_text(FILE *file, const struct converting *converting)
 	char number[32], blocks[32];
 
 	print_plain(file, input, strlen(input));
-	fprintf(file, ": %s\n  instructions  %s, in %s blocks\n", converting->in.kind->title,
+	fprintf(file, ": %s\n  instructions  %s, in %s block%s\n", converting->in.kind->title,
 		number_group(leftout->instructions, number),
-		number_group(leftout->blocks, blocks));
+		number_group(leftout->blocks, blocks), plural(leftout->blocks));
 	gaps_print(file, leftout->gaps, NULL);
 	if (copies(converting)) {
 		fprintf(file, "  records       %s, each as it was\n",

@@ -204,7 +204,7 @@ static void put_segments(struct json_value answer)
 	putchar('\n');
 	title("decode");
 	put_count(answer, "decode_waiting");
-	fputs(" wait", stdout);
+	fputs(count_of(answer, "decode_waiting") == 1 ? " waits" : " wait", stdout);
 	if (count_of(answer, "decode_waiting")) {
 		fputs(", the oldest for ", stdout);
 		put_seconds(number_in(answer, "decode_lag_seconds"));
@@ -273,7 +273,7 @@ static void put_causes(struct json_value cpu)
 		if (!n && !lost)
 			continue;
 		printf("  %4llu %s: %s time%s, %s\n", (unsigned long long)count_of(cpu, "cpu"), name,
-		       number_group(n, times), n == 1 ? "" : "s",
+		       number_group(n, times), plural(n),
 		       lost ? number_bytes(lost, size) : "of unknown size");
 	}
 }

@@ -302,8 +302,8 @@ static void take_damage(struct flowtap_replay *replay, uint64_t offset, const ch
 
 	if (replay->counts.damages > DAMAGES_SHOWN)
 		return;
-	complain("'%s': offset %" PRIu64 ": %s (%" PRIu64 " bytes)",
-		 input_name(decoding->options->input), offset, reason, bytes);
+	complain("'%s': offset %" PRIu64 ": %s (%" PRIu64 " byte%s)",
+		 input_name(decoding->options->input), offset, reason, bytes, plural(bytes));
 	if (replay->counts.damages == DAMAGES_SHOWN)
 		advise("and so on: further damage is only counted");
 }

@@ -52,7 +52,7 @@ static void print_verdict(const struct patient *patient)
 {
 	if (patient->failures)
 		printf("\nRecording does not work here yet: %u thing%s to fix.\n",
-		       patient->failures, patient->failures == 1 ? "" : "s");
+		       patient->failures, plural(patient->failures));
 	else
 		printf("\nRecording works here: flowtap record -- COMMAND\n");
 }

@@ -56,7 +56,7 @@ static void print_ete(const struct flowtap_query *query)
 		printf("  cycles    counted from %u on\n", ete_cycles_least(&query->ete));
 	printf("  counter   %" PRIu64 " Hz\n", (uint64_t)query->ete.counter_frequency);
 	printf("  buffer    aligned to %u byte%s\n", alignment(query),
-	       alignment(query) == 1 ? "" : "s");
+	       plural(alignment(query)));
 }
 
 static bool is_held(const struct flowtap_query *query)

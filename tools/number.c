@@ -61,6 +61,11 @@ bool number_parse_size(const char *text, uint64_t *value)
 	return true;
 }
 
+const char *plural(uint64_t n)
+{
+	return n == 1 ? "" : "s";
+}
+
 const char *number_group(uint64_t value, char *buffer)
 {
 	char digits[24];
@@ -86,6 +91,8 @@ const char *number_bytes(uint64_t bytes, char *buffer)
 		value /= 1000;
 		unit++;
 	}
+	if (bytes == 1)
+		return strcpy(buffer, "1 byte");
 	snprintf(buffer, 32, unit ? "%.1f %s" : "%.0f %s", value, units[unit]);
 	return buffer;
 }

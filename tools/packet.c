@@ -2,6 +2,8 @@
 /* One ETE packet as a line, in the words of K10.5.2. */
 #include "packets.h"
 
+#include "tool.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -209,5 +211,5 @@ void packet_print_plain(uint64_t offset, const uint8_t *bytes, size_t size, uint
 			const char *name)
 {
 	print_begin(offset, bytes, size, length);
-	printf("%s: %" PRIu64 " bytes\n", name, length);
+	printf("%s: %" PRIu64 " byte%s\n", name, length, plural(length));
 }

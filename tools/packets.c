@@ -151,7 +151,8 @@ static int print_trace(struct printing *printing, const char *name)
 		return STATUS_ERROR;
 	}
 	if (printing->feed.damages)
-		complain("'%s': %" PRIu64 " frames are damaged", name, printing->feed.damages);
+		complain("'%s': %" PRIu64 " frame%s damaged", name, printing->feed.damages,
+			 printing->feed.damages == 1 ? " is" : "s are");
 	return printing->damaged || printing->feed.damages ? STATUS_DAMAGED : STATUS_OK;
 }
 

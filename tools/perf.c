@@ -382,8 +382,9 @@ static void print_info(FILE *file, const struct perf *perf)
 		fprintf(file, "  %s of trace are not in the file\n",
 			number_bytes(info->aux_missing, number));
 	if (info->lost || info->throttled)
-		fprintf(file, "  %s records were lost, %s times throttled\n",
-			number_group(info->lost, number), number_group(info->throttled, lost));
+		fprintf(file, "  %s record%s lost, %s time%s throttled\n",
+			number_group(info->lost, number), info->lost == 1 ? " was" : "s were",
+			number_group(info->throttled, lost), plural(info->throttled));
 }
 
 static void print_processes(FILE *file, const struct perf *perf)

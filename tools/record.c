@@ -36,8 +36,8 @@ static void describe_trigger(const struct recording *recording, char *text, size
 		snprintf(text, room, "every instruction by %s",
 			 name_of(source_names, recording->streams.source));
 	else if (options->frequency)
-		snprintf(text, room, "%s samples a second",
-			 number_group(options->frequency, number));
+		snprintf(text, room, "%s sample%s a second",
+			 number_group(options->frequency, number), plural(options->frequency));
 	else
 		snprintf(text, room, "a sample every %s %s%s",
 			 number_group(recording->streams.all[0].configure.period, number),
@@ -69,15 +69,15 @@ static void announce(const struct recording *recording)
 	describe_trigger(recording, trigger, sizeof(trigger));
 	complain("recording %son %zu CPU%s, %s; Ctrl-C ends it",
 		 options->all ? "all that runs, this flowtap included, " : "", streams->n,
-		 streams->n == 1 ? "" : "s", trigger);
+		 plural(streams->n), trigger);
 	if (first->configure.source == FLOWTAP_SOURCE_SOFT)
 		advise("the source is soft: the transfers are made up, for tests of flowtap");
 	for (size_t cpu = 0; cpu < streams->cpus; cpu++)
 		if (streams->skips[cpu].text && options_cpu(options, cpu))
 			advise("not CPU %zu: %s", cpu, streams->skips[cpu].text);
 	if (first->configure.ring_pages < options->configure.ring_pages)
-		advise("with rings of %u pages: more may not be locked (ulimit -l)",
-		       first->configure.ring_pages);
+		advise("with rings of %u page%s: more may not be locked (ulimit -l)",
+		       first->configure.ring_pages, plural(first->configure.ring_pages));
 	if (first->configure.aux_pages && first->configure.aux_pages < options->ete.aux_pages)
 		advise("with AUX areas of %u pages: more may not be locked (ulimit -l)",
 		       first->configure.aux_pages);

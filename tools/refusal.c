@@ -113,13 +113,14 @@ static bool refuse_trace(const struct flowtap_configure *configure, int error)
 
 	switch (-error) {
 	case EPERM:
-		complain("CPU %u: a ring of %u pages and an AUX area of %u may not be locked into "
-			 "memory", cpu, configure->ring_pages, configure->aux_pages);
+		complain("CPU %u: a ring of %u page%s and an AUX area of %u may not be locked into "
+			 "memory", cpu, configure->ring_pages, plural(configure->ring_pages),
+			 configure->aux_pages);
 		advise("take a smaller --aux-pages, raise `ulimit -l`, or the module's mlock_kb");
 		return true;
 	case ENOMEM:
-		complain("CPU %u: no memory for a ring of %u pages and an AUX area of %u", cpu,
-			 configure->ring_pages, configure->aux_pages);
+		complain("CPU %u: no memory for a ring of %u page%s and an AUX area of %u", cpu,
+			 configure->ring_pages, plural(configure->ring_pages), configure->aux_pages);
 		advise("take a smaller --aux-pages");
 		return true;
 	case EACCES:
@@ -151,8 +152,8 @@ void refusal_configure(const struct stream *stream, const char *event, int error
 		return;
 	switch (-error) {
 	case EINVAL:
-		complain("CPU %u: the stream is refused: is a ring of %u pages too small for "
-			 "samples of %u transfers?", cpu, pages,
+		complain("CPU %u: the stream is refused: is a ring of %u page%s too small for "
+			 "samples of %u transfers?", cpu, pages, plural(pages),
 			 configure->ctr.depth ? configure->ctr.depth : stream->query.ctr.depth_max);
 		advise("take a greater --ring-pages or a smaller --depth");
 		break;
@@ -163,11 +164,12 @@ void refusal_configure(const struct stream *stream, const char *event, int error
 		denied(stream);
 		break;
 	case EPERM:
-		complain("CPU %u: a ring of %u pages may not be locked into memory", cpu, pages);
+		complain("CPU %u: a ring of %u page%s may not be locked into memory", cpu, pages,
+			 plural(pages));
 		advise("take a smaller --ring-pages, raise `ulimit -l`, or the module's mlock_kb");
 		break;
 	case ENOMEM:
-		complain("CPU %u: no memory for a ring of %u pages", cpu, pages);
+		complain("CPU %u: no memory for a ring of %u page%s", cpu, pages, plural(pages));
 		advise("take a smaller --ring-pages");
 		break;
 	case ENOENT:

@@ -159,8 +159,8 @@ static void print_gap(unsigned int reason, const struct census_gap *gap)
 	if (gap->ns)
 		printf(" %12.6f s", (double)gap->ns / 1e9);
 	if (gap->sized)
-		printf(" %s transfers or bytes%s", number_group(gap->size, number),
-		       gap->sized < gap->n ? " at least" : "");
+		printf(" %s transfer%s or byte%s%s", number_group(gap->size, number),
+		       plural(gap->size), plural(gap->size), gap->sized < gap->n ? " at least" : "");
 	printf("  %s\n", cause_meaning(reason));
 }
 
@@ -205,8 +205,9 @@ static void print_all(const struct stating *stating)
 
 	print_plain(stdout, name, strlen(name));
 	printf(": %s\n", stating->file.kind->title);
-	printf("  instructions  %s in %s blocks (%s distinct, %s of code)\n",
+	printf("  instructions  %s in %s block%s (%s distinct, %s of code)\n",
 	       number_group(census->instructions, one), number_group(census->executed, other),
+	       plural(census->executed),
 	       number_group(census->distinct, third), number_bytes(census->bytes, (char[32]){ 0 }));
 	if (census->last_time > census->first_time)
 		printf("  time          %.6f s\n",

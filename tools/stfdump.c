@@ -208,8 +208,8 @@ static void print_chunk(struct trace *trace)
 	if (packed->chunk.found)
 		puts(" (not in the index)");
 	else
-		printf(" start_pc=0x%" PRIx64 " (%" PRIu64 " bytes)\n", packed->chunk.start_pc,
-		       packed->chunk.bytes);
+		printf(" start_pc=0x%" PRIx64 " (%" PRIu64 " byte%s)\n", packed->chunk.start_pc,
+		       packed->chunk.bytes, plural(packed->chunk.bytes));
 }
 
 /* One line. False: there is no more, or trace->problem. */
@@ -235,7 +235,7 @@ static bool print_next(struct trace *trace, bool hex)
 	print_record(trace, &record, size);
 	if (trace->problem)
 		return false;
-	printf(" (%zu bytes)\n", size);
+	printf(" (%zu byte%s)\n", size, plural(size));
 	if (hex)
 		print_raw(raw, size);
 	return true;
@@ -326,12 +326,14 @@ static ssize_t read_packed(struct packed *packed, void *bytes, size_t size)
 static void tell_rest(struct packed *packed)
 {
 	const struct flowtap_zstf_info *info = flowtap_zstf_info(packed->reader);
+	uint64_t found;
 
 	if (!info->slack && (!info->found || !info->chunks))
 		return;
-	complain("'%s': %" PRIu64 " chunks that the index does not have and %" PRIu64
-		 " bytes of no chunk: the writer was interrupted", packed->path,
-		 info->chunks ? info->found : 0, info->slack);
+	found = info->chunks ? info->found : 0;
+	complain("'%s': %" PRIu64 " chunk%s that the index does not have and %" PRIu64
+		 " byte%s of no chunk: the writer was interrupted", packed->path, found,
+		 plural(found), info->slack, plural(info->slack));
 	packed->damaged = true;
 }
 

@@ -112,14 +112,14 @@ static void print_trace(FILE *file, const struct summary *summary)
 
 	fprintf(file, "  trace         %s in %s record%s, %s from %u CPU%s\n",
 		number_bytes(counts->bytes, number), number_group(counts->records, records),
-		counts->records == 1 ? "" : "s", number_time(duration(summary), time), summary->cpus,
-		summary->cpus == 1 ? "" : "s");
+		plural(counts->records), number_time(duration(summary), time), summary->cpus,
+		plural(summary->cpus));
 	if (counts->missing)
 		fprintf(file, "    %s more were not kept\n",
 			number_bytes(counts->missing, number));
 	fprintf(file, "  instructions  %s reconstructed, in %s block%s",
 		number_group(counts->ete.instructions, number),
-		number_group(counts->ete.blocks, records), counts->ete.blocks == 1 ? "" : "s");
+		number_group(counts->ete.blocks, records), plural(counts->ete.blocks));
 	if (bits(summary) > 0)
 		fprintf(file, ", of %.2f bits each", bits(summary));
 	fputc('\n', file);
@@ -167,8 +167,8 @@ static void print_processes(FILE *file, const struct summary *summary)
 	for (size_t i = 0; i < n && i < SHOWN; i++) {
 		fprintf(file, "    %7" PRIu32 " ", list[i]->pid);
 		print_plain(file, list[i]->comm, strlen(list[i]->comm));
-		fprintf(file, "%*s %14s instructions\n", (int)(16 - strlen(list[i]->comm)), "",
-			number_group(list[i]->instructions, number));
+		fprintf(file, "%*s %14s instruction%s\n", (int)(16 - strlen(list[i]->comm)), "",
+			number_group(list[i]->instructions, number), plural(list[i]->instructions));
 	}
 	free(list);
 }
@@ -211,12 +211,13 @@ static void print_whole(FILE *file, const struct summary *summary)
 	char number[32];
 
 	if (!summary->tap->n_hits) {
-		fprintf(file, "  hottest functions: share of the %s instructions reconstructed, and how many\n",
-			number_group(instructions(summary), number));
+		fprintf(file, "  hottest functions: share of the %s instruction%s reconstructed, "
+			"and how many\n", number_group(instructions(summary), number),
+			plural(instructions(summary)));
 		return;
 	}
 	fprintf(file, "  hottest functions: share of %s sample%s ",
-		number_group(summary->tap->n_hits, number), summary->tap->n_hits == 1 ? "" : "s");
+		number_group(summary->tap->n_hits, number), plural(summary->tap->n_hits));
 	fputs(!samples->timer ? "by event" : !samples->event ? "by time" : "by event or time", file);
 	if (others[0] || others[1] || others[2]) {
 		fputs(" (not of ", file);
@@ -256,10 +257,11 @@ static void print_damage(FILE *file, const struct summary *summary)
 
 	if (counts->damages)
 		fprintf(file, "  damage        %" PRIu64 " place%s, %s not usable\n",
-			counts->damages, counts->damages == 1 ? "" : "s", number_bytes(counts->bad_bytes, number));
+			counts->damages, plural(counts->damages),
+			number_bytes(counts->bad_bytes, number));
 	if (counts->sideband_lost)
 		fprintf(file, "  side band     %" PRIu64 " event%s lost: some code may be unknown\n",
-			counts->sideband_lost, counts->sideband_lost == 1 ? "" : "s");
+			counts->sideband_lost, plural(counts->sideband_lost));
 	if (!counts->finalised)
 		fputs("  unfinished    the recording was cut off; what came before is here\n",
 		      file);
@@ -316,7 +318,7 @@ static void print_coverage(FILE *file, const struct summary *summary)
 		fputs("instructions", file);
 	}
 	fprintf(file, " in %s piece%s", number_group(pieces->n, number),
-		pieces->n == 1 ? "" : "s");
+		plural(pieces->n));
 	fprintf(file, ": median %s", number_group(pieces_median(pieces), number));
 	fprintf(file, ", longest %s\n", number_group(pieces->longest, number));
 }
@@ -328,12 +330,13 @@ static void print_samples(FILE *file, const struct summary *summary)
 
 	fprintf(file, "  samples       %s in %s from %u CPU%s",
 		number_group(counts->samples, number), number_time(duration(summary), time), summary->cpus,
-		summary->cpus == 1 ? "" : "s");
+		plural(summary->cpus));
 	print_trigger(file, summary);
 	fputc('\n', file);
 	print_transfers(file, summary);
-	fprintf(file, "  instructions  %s reconstructed, in %s blocks\n",
-		number_group(counts->instructions, number), number_group(counts->blocks, blocks));
+	fprintf(file, "  instructions  %s reconstructed, in %s block%s\n",
+		number_group(counts->instructions, number), number_group(counts->blocks, blocks),
+		plural(counts->blocks));
 	print_coverage(file, summary);
 }
 

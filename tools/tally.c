@@ -25,11 +25,11 @@ static void describe(FILE *file, const struct streams *streams, const struct flo
 
 	number_group(sum->samples, count);
 	if (streams->source == FLOWTAP_SOURCE_ETE)
-		fprintf(file, "%s of trace in %s pieces", number_bytes(sum->aux_bytes, amount),
-			count);
+		fprintf(file, "%s of trace in %s piece%s", number_bytes(sum->aux_bytes, amount),
+			count, plural(sum->samples));
 	else
-		fprintf(file, "%s samples with %s transfers", count,
-			number_group(sum->entries, amount));
+		fprintf(file, "%s sample%s with %s transfer%s", count, plural(sum->samples),
+			number_group(sum->entries, amount), plural(sum->entries));
 }
 
 /* Gaps of all causes but those that are in the nature of a recording. */
@@ -82,14 +82,14 @@ static void print_losses(const struct streams *streams, const struct flowtap_sta
 	const char *fix = NULL;
 
 	if (sum->lost_records && streams->source == FLOWTAP_SOURCE_ETE) {
-		advise("lost %s records: %s; a greater --ring-pages loses less",
-		       number_group(sum->lost_records, records),
+		advise("lost %s record%s: %s; a greater --ring-pages loses less",
+		       number_group(sum->lost_records, records), plural(sum->lost_records),
 		       cause_meaning(FLOWTAP_CAUSE_RING_FULL));
 	} else if (sum->lost_records) {
-		advise("lost %s records, among them %s samples with %s transfers: %s",
-		       number_group(sum->lost_records, records),
-		       number_group(sum->lost_samples, samples),
-		       number_group(sum->lost_entries, entries),
+		advise("lost %s record%s, among them %s sample%s with %s transfer%s: %s",
+		       number_group(sum->lost_records, records), plural(sum->lost_records),
+		       number_group(sum->lost_samples, samples), plural(sum->lost_samples),
+		       number_group(sum->lost_entries, entries), plural(sum->lost_entries),
 		       cause_meaning(FLOWTAP_CAUSE_RING_FULL));
 		advise("%s", remedy(streams->source, FLOWTAP_CAUSE_RING_FULL));
 	}
@@ -98,8 +98,8 @@ static void print_losses(const struct streams *streams, const struct flowtap_sta
 		if (NATURAL & 1U << cause || !sum->losses[cause] ||
 		    (cause == FLOWTAP_CAUSE_RING_FULL && streams->source != FLOWTAP_SOURCE_ETE))
 			continue;
-		advise("%s gaps %s: %s", number_group(sum->losses[cause], records),
-		       cause_name(cause), cause_meaning(cause));
+		advise("%s gap%s %s: %s", number_group(sum->losses[cause], records),
+		       plural(sum->losses[cause]), cause_name(cause), cause_meaning(cause));
 		fix = fix ? fix : remedy(streams->source, cause);
 	}
 	if (fix)
@@ -145,7 +145,7 @@ void tally_print(const struct streams *streams, const struct tally *tally)
 		fclose(file);
 	}
 	complain("%s from %zu CPU%s in %s, %s in %s", text, streams->n,
-		 streams->n == 1 ? "" : "s", number_time(tally->nanoseconds, time),
+		 plural(streams->n), number_time(tally->nanoseconds, time),
 		 number_bytes(tally->bytes, bytes),
 		 strcmp(tally->path, "-") ? tally->path : "standard output");
 	print_losses(streams, &sum);

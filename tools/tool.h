@@ -66,6 +66,8 @@ bool number_parse(const char *text, uint64_t least, uint64_t most, uint64_t *val
 bool number_parse_seconds(const char *text, uint64_t *nanoseconds);
 /* "64M" -> bytes, at least one; without a unit, or with K, M, G. */
 bool number_parse_size(const char *text, uint64_t *bytes);
+/* What stands behind a noun of which there are n: "s", or nothing. */
+const char *plural(uint64_t n);
 /* 1234567 -> "1,234,567"; room for 32 bytes. */
 const char *number_group(uint64_t value, char *buffer);
 /* Bytes as people read them: "7.6 MB"; room for 32 bytes. */

@@ -332,8 +332,8 @@ static int no_source(const struct trace_session *session, const struct trace_fee
 	for (unsigned int id = FLOWTAP_FRAME_FIRST; id <= FLOWTAP_FRAME_LAST; id++)
 		if (feed->ids[id] && used < sizeof(list) - 40)
 			used += (size_t)snprintf(list + used, sizeof(list) - used,
-						 "%s0x%x (%" PRIu64 " bytes)", used ? ", " : "", id,
-						 feed->ids[id]);
+						 "%s0x%x (%" PRIu64 " byte%s)", used ? ", " : "", id,
+						 feed->ids[id], plural(feed->ids[id]));
 	complain("'%s' has nothing of trace ID 0x%x", session->name, session->id);
 	if (used)
 		advise("it has %s", list);

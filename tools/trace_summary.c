@@ -35,9 +35,9 @@ static void print_trace(FILE *file, const struct trace_decoding *decoding)
 	const struct flowtap_ete_counts *counts = &decoding->counts;
 	char bytes[32], packets[32], number[32];
 
-	fprintf(file, "  trace         %s, %s packets, %" PRIu64 " session%s\n",
+	fprintf(file, "  trace         %s, %s packet%s, %" PRIu64 " session%s\n",
 		number_bytes(counts->bytes, bytes), number_group(counts->packets, packets),
-		decoding->sessions, decoding->sessions == 1 ? "" : "s");
+		plural(counts->packets), decoding->sessions, plural(decoding->sessions));
 	print_count(file, counts->atoms, "atoms");
 	print_count(file, counts->exceptions, "exceptions");
 	print_count(file, counts->timestamps, "timestamps");
@@ -46,8 +46,9 @@ static void print_trace(FILE *file, const struct trace_decoding *decoding)
 	print_count(file, counts->failed, "failed");
 	print_count(file, counts->unresolved, "unresolved");
 	print_count(file, decoding->frame_damages, "bad frames");
-	fprintf(file, "  instructions  %s, in %s blocks",
-		number_group(counts->instructions, number), number_group(counts->blocks, packets));
+	fprintf(file, "  instructions  %s, in %s block%s",
+		number_group(counts->instructions, number), number_group(counts->blocks, packets),
+		plural(counts->blocks));
 	fprintf(file, " (%s distinct)\n", number_group(decoding->distinct, number));
 	if (counts->inferred)
 		fprintf(file, "    %s more in Q elements, by a way that is not told\n",
@@ -92,8 +93,9 @@ static void print_cpus(FILE *file, const struct trace_decoding *decoding)
 	for (size_t i = 0; i < decoding->n_cpus && decoding->several; i++) {
 		fputs("  CPU           ", file);
 		print_plain(file, decoding->cpus[i].name, strlen(decoding->cpus[i].name));
-		fprintf(file, " (cpu=%" PRIx32 ") %s instructions\n", decoding->cpus[i].number,
-			number_group(decoding->cpus[i].instructions, number));
+		fprintf(file, " (cpu=%" PRIu32 ") %s instruction%s\n", decoding->cpus[i].number,
+			number_group(decoding->cpus[i].instructions, number),
+			plural(decoding->cpus[i].instructions));
 	}
 	for (size_t i = 0; i < decoding->n_cpus; i++)
 		print_output(file, decoding, &decoding->cpus[i]);
