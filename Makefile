@@ -35,11 +35,11 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fra
 # The harness's macros compare and take what they are given.
 TESTFLAGS := -Iselftests -Idaemon -isystem $(KSELFTEST) -Wno-unused-parameter -Wno-sign-compare
 
-LIB_SRC := $(wildcard libuapi/*.c)
+LIB_SRC := $(sort $(shell find libuapi -name '*.c'))
 TOOL_SRC := $(wildcard tools/*.c)
 # Programs for the kernel are built for it, and become headers (below).
 DAEMON_SRC := $(filter-out %.bpf.c,$(wildcard daemon/*.c))
-UNIT := $(patsubst selftests/unit/%.c,%,$(wildcard selftests/unit/*.c))
+UNIT := $(patsubst selftests/unit/%.c,%,$(sort $(shell find selftests/unit -name '*.c')))
 FUZZ := $(filter-out driver,$(patsubst selftests/fuzz/%.c,%,$(wildcard selftests/fuzz/*.c)))
 BENCH := $(patsubst selftests/bench/%.c,%,$(wildcard selftests/bench/*.c))
 KERNEL := $(patsubst selftests/kernel/%.c,%,$(filter-out %.bpf.c,$(wildcard selftests/kernel/*.c)))
@@ -99,15 +99,15 @@ $(B)/$(1)/selftests/%.o: selftests/%.c
 	@mkdir -p $$(@D)
 	$$(call say,CC,$$@)$(or $(4),$(2)gcc) $(FLAGS) $(TESTFLAGS) $(3) -MMD -MP -c -o $$@ $$<
 $(B)/$(1)/libflowtap.a: $(LIB_SRC:%.c=$(B)/$(1)/%.o)
-	$$(call say,AR,$$@)rm -f $$@ && $(2)ar rcs $$@ $$^
+	$$(call say,AR,$$@)rm -f $$@ && $(2)ar qcs $$@ $$^
 $(B)/$(1)/flowtap: $(TOOL_SRC:%.c=$(B)/$(1)/%.o) $(B)/$(1)/libflowtap.a
 	$$(call say,LD,$$@)$(or $(4),$(2)gcc) $(3) -o $$@ $$^ $(LIBS)
 $(B)/$(1)/libtools.a: $(patsubst %.c,$(B)/$(1)/%.o,$(filter-out tools/main.c,$(TOOL_SRC)))
-	$$(call say,AR,$$@)rm -f $$@ && $(2)ar rcs $$@ $$^
+	$$(call say,AR,$$@)rm -f $$@ && $(2)ar qcs $$@ $$^
 $(B)/$(1)/daemon/programs.o: $(B)/bpf/daemon/choose.skel.h
 $(B)/$(1)/daemon/probes.o: $(B)/bpf/daemon/probe.skel.h
 $(B)/$(1)/libflowtapd.a: $(patsubst %.c,$(B)/$(1)/%.o,$(filter-out daemon/main.c,$(DAEMON_SRC)))
-	$$(call say,AR,$$@)rm -f $$@ && $(2)ar rcs $$@ $$^
+	$$(call say,AR,$$@)rm -f $$@ && $(2)ar qcs $$@ $$^
 $(B)/$(1)/flowtapd: $(B)/$(1)/daemon/main.o $(B)/$(1)/libflowtapd.a $(B)/$(1)/libtools.a $(B)/$(1)/libflowtap.a
 	$$(call say,LD,$$@)$(or $(4),$(2)gcc) $(3) -o $$@ $$^ $(LIBS) $(DAEMON_LIBS)
 -include $(LIB_SRC:%.c=$(B)/$(1)/%.d) $(TOOL_SRC:%.c=$(B)/$(1)/%.d) $(DAEMON_SRC:%.c=$(B)/$(1)/%.d)
@@ -131,8 +131,8 @@ $(eval $(call userland,arm64,aarch64-linux-gnu-,-O2 -g))
 
 $(foreach t,$(UNIT),$(eval $(call program,asan,unit,$(t),,$(SANITIZE))))
 # With a clock of its own.
-$(B)/asan/unit/progress: $(B)/asan/tools/progress.o
-$(B)/asan/unit/number: $(B)/asan/tools/number.o $(B)/asan/tools/event.o
+$(B)/asan/unit/tools/progress: $(B)/asan/tools/progress.o
+$(B)/asan/unit/tools/number: $(B)/asan/tools/number.o $(B)/asan/tools/event.o
 $(foreach t,$(FUZZ),$(eval $(call program,asan,fuzz,$(t),,$(SANITIZE),$(B)/asan/selftests/fuzz/driver.o)))
 $(foreach t,$(BENCH),$(eval $(call program,host,bench,$(t),,)))
 $(foreach t,$(KERNEL),$(eval $(call program,riscv64,kernel,$(t),riscv64-linux-gnu-,)))
@@ -209,7 +209,7 @@ TESTS := $(HOST_TESTS) $(filter-out $(DEBUG_TESTS) $(SOAK_TESTS),$(sort $(wildca
 matching = $(if $(strip $(T)),$(shell B=$(B) selftests/run --match '$(T)' $(TESTS)),$(TESTS))
 NEEDS_SCRIPT := $(B)/asan/flowtap $(B)/host/flowtap
 NEEDS_cli := $(NEEDS_SCRIPT) $(filter $(B)/asan/% $(B)/host/%,$(EXTRA))
-NEEDS_truth := $(filter %/truth/mutations,$(EXTRA))
+NEEDS_oracle := $(filter %/oracle/mutations,$(EXTRA))
 NEEDS_kernel :=
 NEEDS_lab :=
 NEEDS_vm := $(NEEDS_SCRIPT) $(EXTRA) $(GUEST) modules

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "../tools/ete_options.h"
-#include "ini.h"
+#include "base/ini.h"
 #include "probe.h"
 
 #define FILE_MAX (1U << 20)

@@ -17,7 +17,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "locate.h"
+#include "code/locate.h"
 
 #define COPY (256U << 10)
 

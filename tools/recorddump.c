@@ -118,7 +118,7 @@ static void print_field(const struct field *field, const uint8_t *bytes)
 	};
 	uint64_t value = 0;
 
-	/* Archives and this machine are little-endian (libuapi/archive.c). */
+	/* Archives and this machine are little-endian (libuapi/formats/archive/writer.c). */
 	memcpy(&value, bytes + field->offset, field->size);
 	if (field->kind == TIME) {
 		dump_time(field->name, value);

@@ -9,8 +9,8 @@
 #include <time.h>
 
 #define PROGRAM_STATEMENTS 40000
-#include "unit/machine.h"
-#include "unit/program.h"
+#include "support/machine.h"
+#include "support/program.h"
 
 #define PID 100
 #define SAMPLES 2000

@@ -25,7 +25,7 @@
 
 #include "kernel/stream.h"
 #include "kernel/task.h"
-#include "unit/made_ring.h"
+#include "support/made_ring.h"
 
 #define RING (512U << 10)
 #define SAMPLE (sizeof(struct flowtap_record_sample) + 256 * sizeof(struct flowtap_entry))

@@ -18,7 +18,7 @@
 #include <time.h>
 
 #include "opencsd.h"
-#include "unit/corpus.h"
+#include "support/corpus.h"
 
 #define ROUNDS 5
 #define ROUND_SECONDS 0.25

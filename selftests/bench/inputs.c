@@ -8,7 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "crc32c.h"
+#include "base/crc32c.h"
 
 #define CPUS 4
 #define ENTRIES 256

@@ -32,8 +32,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "unit/rv64.h"
-#include "unit/tinyelf.h"
+#include "support/rv64.h"
+#include "support/tinyelf.h"
 
 #define BASE TINY_CODE_ADDRESS
 #define LAST 0x300U

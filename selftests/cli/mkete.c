@@ -24,8 +24,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "unit/handmade.h"
-#include "unit/tinyelf.h"
+#include "support/handmade.h"
+#include "support/tinyelf.h"
 
 #define AT 0x400000ULL
 #define SECOND 1000000000ULL

@@ -15,9 +15,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "unit/handmade.h"
-#include "unit/perffile.h"
-#include "unit/tinyelf.h"
+#include "support/handmade.h"
+#include "support/perffile.h"
+#include "support/tinyelf.h"
 
 #define NONE UINT32_MAX
 #define RAW 0x100ULL

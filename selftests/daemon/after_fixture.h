@@ -21,7 +21,7 @@
 #include "../../tools/tool.h"
 #include "child.h"
 #include "folder.h"
-#include "kselftest_harness.h"
+#include "support/kselftest_harness.h"
 
 /* What is done at idle priority waits for all others: of a test's patience there is more than this. */
 #undef TEST_TIMEOUT_DEFAULT

@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "../../tools/json_reader.h"
-#include "kselftest_harness.h"
 #include "run.h"
+#include "support/kselftest_harness.h"
 
 static unsigned int measured, lent;
 static unsigned int triggered;

@@ -17,7 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "kselftest_harness.h"
+#include "support/kselftest_harness.h"
 
 FIXTURE(conf)
 {

@@ -2,7 +2,7 @@
 /* Shows that a list of CPUs, as sysfs has it, is read as it is meant, and nonsense as no CPU. */
 #include "cpus.h"
 
-#include "kselftest_harness.h"
+#include "support/kselftest_harness.h"
 
 TEST(a_list_has_its_cpus_and_no_others)
 {

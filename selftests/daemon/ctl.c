@@ -16,7 +16,7 @@
 
 #include "../../tools/control.h"
 #include "../../tools/tool.h"
-#include "kselftest_harness.h"
+#include "support/kselftest_harness.h"
 
 static const char status[] =
 	"{\"ok\": true, \"state\": \"recording\", \"version\": \"0.1\", \"pid\": 42, "

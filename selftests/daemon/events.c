@@ -4,7 +4,7 @@
 
 #include <errno.h>
 
-#include "kselftest_harness.h"
+#include "support/kselftest_harness.h"
 #include "told.h"
 
 FIXTURE(events)

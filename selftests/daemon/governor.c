@@ -9,7 +9,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-#include "kselftest_harness.h"
+#include "support/kselftest_harness.h"
 
 #define SECOND 1000000000ULL
 

@@ -20,9 +20,9 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../unit/tinyelf.h"
 #include "folder.h"
-#include "kselftest_harness.h"
+#include "support/kselftest_harness.h"
+#include "support/tinyelf.h"
 
 /* What is done at idle priority waits for all others: of a test's patience there is more than this. */
 #undef TEST_TIMEOUT_DEFAULT

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "../../tools/json.h"
-#include "kselftest_harness.h"
+#include "support/kselftest_harness.h"
 
 /* From memory of just that size, so that reading beyond it is noticed. */
 static bool is_json(const char *text, size_t size)

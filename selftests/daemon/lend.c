@@ -13,8 +13,8 @@
 
 #include "../../tools/device.h"
 #include "../../tools/tool.h"
-#include "kselftest_harness.h"
 #include "run.h"
+#include "support/kselftest_harness.h"
 #include "told.h"
 
 #define SECOND 1000000000ULL

@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "../../tools/tool.h"
-#include "kselftest_harness.h"
+#include "support/kselftest_harness.h"
 
 FIXTURE(log)
 {

@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kselftest_harness.h"
+#include "support/kselftest_harness.h"
 
 #define SAMPLES 200
 

@@ -15,7 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "kselftest_harness.h"
+#include "support/kselftest_harness.h"
 
 FIXTURE(notify)
 {

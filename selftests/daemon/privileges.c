@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kselftest_harness.h"
+#include "support/kselftest_harness.h"
 
 #define BIT(number) (1ULL << (number))
 #define NOBODY 65534

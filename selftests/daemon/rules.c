@@ -10,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "kselftest_harness.h"
+#include "support/kselftest_harness.h"
 
 #define MOUNT "/sys/fs/cgroup"
 

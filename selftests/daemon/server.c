@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "kselftest_harness.h"
+#include "support/kselftest_harness.h"
 
 #define SECOND 1000000000ULL
 

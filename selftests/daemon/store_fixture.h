@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 #include "folder.h"
-#include "kselftest_harness.h"
+#include "support/kselftest_harness.h"
 
 #define BLOCKS 4
 #define PAYLOAD 1000

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kselftest_harness.h"
+#include "support/kselftest_harness.h"
 
 /* A block in memory of just its size, with as much text as there is of what is said. */
 static void take(struct triggers *triggers, size_t text, uint32_t said)

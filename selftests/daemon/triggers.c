@@ -8,8 +8,8 @@
 
 #include "../../tools/tool.h"
 #include "crash.h"
-#include "kselftest_harness.h"
 #include "run.h"
+#include "support/kselftest_harness.h"
 #include "told.h"
 
 /* Instead of those that need a machine with the module, or rights. */

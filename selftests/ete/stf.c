@@ -21,7 +21,7 @@
 #include "scenario.h"
 #include "snapshot.h"
 #include "stfcheck/stfcheck.h"
-#include "unit/madeflow.h"
+#include "support/madeflow.h"
 
 static const struct {
 	const char *name;

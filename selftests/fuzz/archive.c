@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "crc32c.h"
-#include "stored.h"
+#include "base/crc32c.h"
+#include "formats/archive/compression.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n);

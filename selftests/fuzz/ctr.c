@@ -14,8 +14,8 @@
 #include <unistd.h>
 
 #include "stfcheck/stfcheck.h"
-#include "unit/machine.h"
-#include "unit/program.h"
+#include "support/machine.h"
+#include "support/program.h"
 
 #define PID 100
 #define SEEDS 24

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "seed.h"
+#include "support/seed.h"
 
 #define ROOM (1U << 20)
 

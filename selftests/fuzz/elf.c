@@ -5,8 +5,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "elf_file.h"
-#include "unit/tinyelf.h"
+#include "code/elf_file.h"
+#include "support/tinyelf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n);

@@ -10,8 +10,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include "unit/corpus.h"
-#include "unit/golden.h"
+#include "support/corpus.h"
+#include "support/golden.h"
 
 #define HEAD (6 * 4 + 2)
 #define REGIONS 32

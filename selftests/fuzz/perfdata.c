@@ -7,8 +7,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "unit/handmade.h"
-#include "unit/perffile.h"
+#include "support/handmade.h"
+#include "support/perffile.h"
 
 #define AT 0x400000ULL
 

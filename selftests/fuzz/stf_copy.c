@@ -9,7 +9,7 @@
 #include <flowtap/stf_copy.h>
 
 #include "stfcheck/sample.h"
-#include "unit/madestf.h"
+#include "support/madestf.h"
 
 #include <errno.h>
 

@@ -8,7 +8,7 @@
 #include <flowtap/zstf.h>
 
 #include "stfcheck/sample.h"
-#include "unit/madestf.h"
+#include "support/madestf.h"
 
 #include <errno.h>
 #include <zstd.h>

@@ -6,8 +6,8 @@
 #include <sys/syscall.h>
 #include <linux/perf_event.h>
 
-#include "kselftest_harness.h"
 #include "stream.h"
+#include "support/kselftest_harness.h"
 #include "task.h"
 
 #ifdef __riscv

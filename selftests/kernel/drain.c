@@ -7,9 +7,9 @@
 #include <liburing.h>
 #include <sys/resource.h>
 
-#include "kselftest_harness.h"
 #include "seen.h"
 #include "stream.h"
+#include "support/kselftest_harness.h"
 #include "task.h"
 
 #define ARCHIVE "/tmp/drain.ftap"

@@ -6,7 +6,7 @@
 #include <sched.h>
 #include <sys/syscall.h>
 
-#include "kselftest_harness.h"
+#include "support/kselftest_harness.h"
 #include "aux.h"
 #include "worker.h"
 

@@ -6,7 +6,7 @@
  */
 #include <sys/stat.h>
 
-#include "kselftest_harness.h"
+#include "support/kselftest_harness.h"
 #include "aux.h"
 #include "task.h"
 

@@ -5,7 +5,7 @@
  */
 #include <pthread.h>
 
-#include "kselftest_harness.h"
+#include "support/kselftest_harness.h"
 #include "worker.h"
 
 #define EXECS 6

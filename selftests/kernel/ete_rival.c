@@ -3,8 +3,8 @@
  * Shows that ETE's trace survives an idle state that loses the registers and a CPU that comes online
  * with anything in them, and that whoever disturbs the hardware is told (module/rival_ete.c).
  */
-#include "kselftest_harness.h"
 #include "rival.h"
+#include "support/kselftest_harness.h"
 #include "worker.h"
 
 #define CPU1 "/sys/devices/system/cpu/cpu1/online"

@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <sys/syscall.h>
 
-#include "kselftest_harness.h"
+#include "support/kselftest_harness.h"
 #include "worker.h"
 
 #define CPU1 "/sys/devices/system/cpu/cpu1/online"

@@ -10,9 +10,9 @@
  */
 #include <pthread.h>
 
-#include "kselftest_harness.h"
 #include "rival.h"
 #include "stream.h"
+#include "support/kselftest_harness.h"
 #include "task.h"
 
 #define FAIL_NTH "/proc/thread-self/fail-nth"

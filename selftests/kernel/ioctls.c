@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <sys/eventfd.h>
 
-#include "kselftest_harness.h"
 #include "stream.h"
+#include "support/kselftest_harness.h"
 #include "task.h"
 
 FIXTURE(device)

@@ -6,8 +6,8 @@
 #include <linux/membarrier.h>
 #include <sys/syscall.h>
 
-#include "kselftest_harness.h"
 #include "stream.h"
+#include "support/kselftest_harness.h"
 #include "task.h"
 
 FIXTURE(lifetime)

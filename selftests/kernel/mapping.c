@@ -2,8 +2,8 @@
 /* Shows which mappings of the ring there are, how long they last, and that pages can be pinned. */
 #include <sys/uio.h>
 
-#include "kselftest_harness.h"
 #include "stream.h"
+#include "support/kselftest_harness.h"
 #include "task.h"
 
 FIXTURE(mapping)

@@ -3,9 +3,9 @@
 #include <fcntl.h>
 #include <linux/perf_event.h>
 
-#include "kselftest_harness.h"
 #include "rival.h"
 #include "stream.h"
+#include "support/kselftest_harness.h"
 #include "task.h"
 
 #define FAULTS 10000

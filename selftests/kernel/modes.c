@@ -6,8 +6,8 @@
  */
 #include <sys/resource.h>
 
-#include "kselftest_harness.h"
 #include "stream.h"
+#include "support/kselftest_harness.h"
 #include "task.h"
 
 #ifdef __riscv

@@ -6,8 +6,8 @@
 #include <flowtap/drain.h>
 #include <liburing.h>
 
-#include "kselftest_harness.h"
 #include "stream.h"
+#include "support/kselftest_harness.h"
 #include "task.h"
 
 #define PAGES 4

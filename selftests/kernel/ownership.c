@@ -3,8 +3,8 @@
  * Shows that the module takes CTR only where nobody else has it, leaves siselect and everything
  * else as it found it, and survives an idle state that loses the registers. riscv64 with CTR only.
  */
-#include "kselftest_harness.h"
 #include "stream.h"
+#include "support/kselftest_harness.h"
 #include "task.h"
 
 #ifdef __riscv

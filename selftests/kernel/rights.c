@@ -6,8 +6,8 @@
 #include <sys/stat.h>
 
 #include "capability.h"
-#include "kselftest_harness.h"
 #include "stream.h"
+#include "support/kselftest_harness.h"
 #include "task.h"
 
 #define USER 1000

@@ -5,9 +5,9 @@
  */
 #include <pthread.h>
 
-#include "kselftest_harness.h"
 #include "seen.h"
 #include "stream.h"
+#include "support/kselftest_harness.h"
 #include "task.h"
 
 FIXTURE(ring)

@@ -7,7 +7,7 @@
  *
  * FLOWTAP_STRESS_SECONDS: how long (60). FLOWTAP_SEED: the same beginnings, not the same order.
  */
-#include "kselftest_harness.h"
+#include "support/kselftest_harness.h"
 #include "actors.h"
 
 #define PID_MAX "/proc/sys/kernel/pid_max"

@@ -17,9 +17,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "kcore.h"
-#include "kselftest_harness.h"
+#include "capture/kcore.h"
 #include "rival.h"
+#include "support/kselftest_harness.h"
 
 #define TRACING "/sys/kernel/tracing"
 #define LIMIT 900		/* seconds: an emulator takes many for each look, on a busy machine */

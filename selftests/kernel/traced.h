@@ -3,8 +3,8 @@
 #ifndef FLOWTAP_TEST_TRACED_H
 #define FLOWTAP_TEST_TRACED_H
 
-#include "kselftest_harness.h"
 #include "stream.h"
+#include "support/kselftest_harness.h"
 #include "task.h"
 
 FIXTURE(tasks)

@@ -15,8 +15,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "oracle/qemu_plugin.h"
 #include "pe.h"
-#include "truth/qemu_plugin.h"
 
 #define PLUGIN_CPUS	512
 #define PLUGIN_NAME	"flowtap-model"

@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "fake.h"
-#include "kselftest_harness.h"
+#include "support/kselftest_harness.h"
 
 /* For what may take longer than the harness gives a test. */
 FIXTURE(patient) { int none; };

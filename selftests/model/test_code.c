@@ -9,7 +9,7 @@
 #include "ete/rng.h"
 #include "plugin.h"
 #include "sysreg.h"
-#include "kselftest_harness.h"
+#include "support/kselftest_harness.h"
 
 /* The model's hub has no part in it. */
 bool pe_replaces(uint32_t reg)

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "history.h"
-#include "kselftest_harness.h"
+#include "support/kselftest_harness.h"
 
 #define PAGE	0x10000
 

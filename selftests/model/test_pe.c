@@ -5,7 +5,7 @@
  * lets one context synchronization event end a sequence.
  */
 #include "fake.h"
-#include "kselftest_harness.h"
+#include "support/kselftest_harness.h"
 
 #define LIMIT	(FAKE_BUFFER + 0x2000)
 

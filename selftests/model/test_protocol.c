@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "fake.h"
-#include "kselftest_harness.h"
+#include "support/kselftest_harness.h"
 
 #define SIZE	0x2000
 #define LIMIT	(FAKE_BUFFER + SIZE)

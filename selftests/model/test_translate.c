@@ -4,7 +4,7 @@
  * size, level of block and page, each regime, stage 2; and each fault with the code of its level.
  */
 #include "fake.h"
-#include "kselftest_harness.h"
+#include "support/kselftest_harness.h"
 
 /* For what may take longer than the harness gives a test. */
 FIXTURE(patient) { int none; };

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kselftest_harness.h"
+#include "support/kselftest_harness.h"
 
 #define EL1	" context EL1 NS 64 vmid 0 contextid 0\n"
 #define AT	"Target Address with Context "

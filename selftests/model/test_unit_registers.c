@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kselftest_harness.h"
+#include "support/kselftest_harness.h"
 
 static const struct trace_unit_options most = {
 	.address_pairs = 8, .context_comparators = 8, .vmid_comparators = 8, .resource_pairs = 16,

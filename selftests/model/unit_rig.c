@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "unit/ete_packet.h"
+#include "support/ete_packet.h"
 
 static struct rig *rig_of(struct pe *pe)
 {

@@ -2,9 +2,10 @@
 # The STF checker: build/host/stfcheck for scripts and VM tests; its objects are linked into each
 # test, fuzzer and benchmark that includes stfcheck/stfcheck.h.
 STFCHECK := $(patsubst %,selftests/stfcheck/%.o,stfcheck records opcode opcode_arm load)
-STFCHECK_USERS := $(shell grep -ls stfcheck/stfcheck.h selftests/unit/*.c selftests/fuzz/*.c)
+STFCHECK_USERS := $(shell grep -rls --include='*.c' stfcheck/stfcheck.h selftests/unit selftests/fuzz)
 
 $(B)/asan/ete/stf: $(STFCHECK:%=$(B)/asan/%)
+$(B)/host/oracle/compare: $(STFCHECK:%=$(B)/host/%)
 $(foreach u,$(STFCHECK_USERS:selftests/%.c=%),$(eval $(B)/asan/$(u): $(STFCHECK:%=$(B)/asan/%)))
 
 EXTRA += $(B)/host/stfcheck

@@ -48,7 +48,7 @@ void flowtap_ctr_free(struct flowtap_ctr *ctr);
  * up to ip. Every block sent was executed. Where that is not certain a gap says why, and the flow
  * begins anew with the next entry's own instruction: of user mode only, after each trap (gap
  * `trap`). Samples that cannot be blocks (RASEMU, inhibited transfer types, no STE) become
- * `callstack` or `transfer`; ctr_sample.c says when, ctr_entry.c how modes change.
+ * `callstack` or `transfer`; ctr/sample.c says when, ctr/entry.c how modes change.
  */
 int flowtap_ctr_decode(struct flowtap_ctr *ctr, const struct flowtap_record *record, size_t size);
 

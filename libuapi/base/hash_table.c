@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "base/hash_table.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The finaliser of MurmurHash3: every bit of the input moves every bit of the output. */
+static inline uint64_t mix(uint64_t word)
+{
+	word ^= word >> 33;
+	word *= 0xff51afd7ed558ccdULL;
+	word ^= word >> 33;
+	word *= 0xc4ceb9fe1a85ec53ULL;
+	return word ^ word >> 33;
+}
+
+uint64_t flowtap_hash(uint64_t start, const void *bytes, size_t size)
+{
+	const uint8_t *from = bytes;
+	uint64_t hash = mix(start ^ size);
+	uint64_t word;
+
+	for (; size >= sizeof(word); from += sizeof(word), size -= sizeof(word)) {
+		memcpy(&word, from, sizeof(word));
+		hash = mix(hash ^ word) + 0x9e3779b97f4a7c15ULL;
+	}
+	word = 0;
+	memcpy(&word, from, size);
+	return mix(hash ^ word);
+}
+
+uint64_t flowtap_hash_words(const uint64_t *words, size_t n)
+{
+	return flowtap_hash(0, words, n * sizeof(words[0]));
+}
+
+static void insert(struct flowtap_table *table, uint64_t hash, uint32_t index)
+{
+	size_t at = hash & (table->room - 1);
+
+	while (table->slots[at].used)
+		at = (at + 1) & (table->room - 1);
+	table->slots[at] = (struct flowtap_table_slot) { hash, index, true };
+	table->used++;
+}
+
+static int grow(struct flowtap_table *table)
+{
+	struct flowtap_table bigger = { .room = table->room ? 2 * table->room : 64 };
+
+	bigger.slots = calloc(bigger.room, sizeof(bigger.slots[0]));
+	if (!bigger.slots)
+		return -ENOMEM;
+	for (size_t i = 0; i < table->room; i++)
+		if (table->slots[i].used)
+			insert(&bigger, table->slots[i].hash, table->slots[i].index);
+	free(table->slots);
+	*table = bigger;
+	return 0;
+}
+
+int flowtap_table_add(struct flowtap_table *table, uint64_t hash, uint32_t index)
+{
+	if (2 * (table->used + 1) > table->room) {
+		int err = grow(table);
+
+		if (err)
+			return err;
+	}
+	insert(table, hash, index);
+	return 0;
+}
+
+void flowtap_table_free(struct flowtap_table *table)
+{
+	free(table->slots);
+	*table = (struct flowtap_table) { 0 };
+}

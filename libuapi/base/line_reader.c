@@ -1,0 +1,122 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "base/line_reader.h"
+#include "base/file_input.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROOM (1U << 20)
+
+int flowtap_rows_open(struct flowtap_rows *rows, int fd)
+{
+	memset(rows, 0, sizeof(*rows));
+	rows->bytes = malloc(ROOM + 1);
+	if (!rows->bytes)
+		return -ENOMEM;
+	return flowtap_in_new(fd, &rows->in);
+}
+
+void flowtap_rows_close(struct flowtap_rows *rows)
+{
+	flowtap_in_free(rows->in);
+	free(rows->bytes);
+	memset(rows, 0, sizeof(*rows));
+}
+
+/* Some more bytes behind `end`. */
+static void read_some(struct flowtap_rows *rows)
+{
+	ssize_t n = flowtap_in_read(rows->in, rows->bytes + rows->end, ROOM - rows->end);
+
+	if (n > 0) {
+		rows->end += (size_t)n;
+		return;
+	}
+	rows->over = true;
+	rows->error = (int)n;
+}
+
+static void make_room(struct flowtap_rows *rows)
+{
+	memmove(rows->bytes, rows->bytes + rows->at, rows->end - rows->at);
+	rows->base += rows->at;
+	rows->end -= rows->at;
+	rows->at = 0;
+}
+
+void flowtap_rows_ahead(struct flowtap_rows *rows)
+{
+	make_room(rows);
+	while (!rows->over && rows->end < ROOM)
+		read_some(rows);
+}
+
+static int hand_on(struct flowtap_rows *rows, size_t size, size_t with_end)
+{
+	rows->row = rows->bytes + rows->at;
+	rows->offset = rows->base + rows->at;
+	rows->number++;
+	rows->at += with_end;
+	rows->size = size;
+	if (size && rows->row[size - 1] == '\r') {
+		rows->size--;
+		((char *)rows->row)[size - 1] = '\n';
+	}
+	return 1;
+}
+
+/* Leaves out what is left of a line. */
+static void skip_rest(struct flowtap_rows *rows)
+{
+	for (;;) {
+		const char *end = memchr(rows->bytes + rows->at, '\n', rows->end - rows->at);
+
+		if (end) {
+			rows->at = end + 1 - rows->bytes;
+			return;
+		}
+		rows->at = rows->end;
+		if (rows->over)
+			return;
+		make_room(rows);
+		read_some(rows);
+	}
+}
+
+int flowtap_rows_next(struct flowtap_rows *rows)
+{
+	size_t searched = 0, left;
+	const char *end;
+
+	if (rows->cut)
+		skip_rest(rows);
+	rows->cut = rows->open = false;
+	for (;;) {
+		left = rows->end - rows->at;
+		end = memchr(rows->bytes + rows->at + searched, '\n', left - searched);
+		if (end) {
+			left = end - (rows->bytes + rows->at);
+			rows->cut = left > FLOWTAP_ROW_MAX;
+			if (!rows->cut)
+				return hand_on(rows, left, left + 1);
+		}
+		if (end || left > FLOWTAP_ROW_MAX) {
+			rows->cut = true;
+			/* No newline was there: the first one is behind it. */
+			rows->bytes[rows->at + FLOWTAP_ROW_MAX] = '\n';
+			return hand_on(rows, FLOWTAP_ROW_MAX, FLOWTAP_ROW_MAX + 1);
+		}
+		if (rows->over)
+			break;
+		searched = left;
+		if (rows->end == ROOM)
+			make_room(rows);
+		read_some(rows);
+	}
+	if (!left)
+		return rows->error;
+	rows->open = true;
+	rows->bytes[rows->end] = '\n';
+	return hand_on(rows, left, left);
+}

@@ -1,0 +1,444 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <flowtap/kernel.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "capture/kcore.h"
+#include "capture/kernel_ranges.h"
+#include "formats/archive/compression.h"
+
+#define PAGE FLOWTAP_KERNEL_PAGE
+#define AT_ONCE (1U << 20)		/* bytes that are read, and that become one block */
+#define HELD_MAX (512ULL << 20)
+#define STRETCHES_MAX 4096U
+
+struct stretch {
+	struct flowtap_kernel_range range;
+	uint8_t *bytes;
+	uint8_t *pages;			/* PAGE_ */
+	uint64_t since;			/* NEW: when it was not there yet; 0: it was at the start */
+	bool fresh;			/* not written yet */
+	bool present;			/* in this look */
+	bool gone;
+};
+
+#define PAGE_HELD	1U		/* bytes are what the last look found */
+#define PAGE_DIFFERENT	2U		/* and not what the one before did */
+
+struct flowtap_kernel {
+	struct flowtap_kernel_range text;
+	struct stretch *stretches;
+	size_t n;
+	uint64_t time;			/* of the last look */
+	uint64_t until;
+	uint64_t modules;		/* state of them, when it began */
+	char *lines;			/* of kallsyms, not written yet */
+	size_t lines_size;
+	/* What is to be written next. */
+	size_t next_line;		/* offset in lines */
+	size_t next;			/* stretch */
+	size_t next_page;
+	size_t parts;			/* of the stretch that were written */
+	uint8_t *buffer;		/* AT_ONCE */
+	struct flowtap_stored stored;
+	struct flowtap_kernel_figures figures;
+};
+
+static uint64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &time);
+	return (uint64_t)time.tv_sec * 1000000000ULL + (uint64_t)time.tv_nsec;
+}
+
+static uint64_t size_of(const struct flowtap_kernel_range *range)
+{
+	return range->end - range->start;
+}
+
+static size_t pages_of(const struct flowtap_kernel_range *range)
+{
+	return (size_of(range) + PAGE - 1) / PAGE;
+}
+
+int flowtap_kernel_open(struct flowtap_kernel **out)
+{
+	struct flowtap_kernel *kernel = calloc(1, sizeof(*kernel));
+	struct flowtap_kcore *kcore = NULL;
+	int err;
+
+	if (!kernel)
+		return -ENOMEM;
+	kernel->buffer = malloc(AT_ONCE);
+	err = kernel->buffer ? flowtap_kcore_open(&kcore) : -ENOMEM;
+	flowtap_kcore_close(kcore);
+	if (!err)
+		err = flowtap_kernel_symbol_lines(NULL, NULL, &kernel->text, &kernel->lines,
+						  &kernel->lines_size);
+	if (!err && kernel->text.end <= kernel->text.start)
+		err = -ENOENT;
+	if (err) {
+		flowtap_kernel_free(kernel);
+		return err;
+	}
+	strcpy(kernel->text.name, "kernel");
+	*out = kernel;
+	return 0;
+}
+
+void flowtap_kernel_free(struct flowtap_kernel *kernel)
+{
+	if (!kernel)
+		return;
+	for (size_t i = 0; i < kernel->n; i++) {
+		free(kernel->stretches[i].bytes);
+		free(kernel->stretches[i].pages);
+	}
+	free(kernel->stretches);
+	free(kernel->lines);
+	free(kernel->buffer);
+	free(kernel->stored.buffer);
+	free(kernel);
+}
+
+/* Looking. */
+
+static struct stretch *find(struct flowtap_kernel *kernel, const struct flowtap_kernel_range *range)
+{
+	for (size_t i = 0; i < kernel->n; i++) {
+		struct stretch *stretch = &kernel->stretches[i];
+
+		if (!stretch->gone && stretch->range.start == range->start &&
+		    stretch->range.end == range->end && !strcmp(stretch->range.name, range->name))
+			return stretch;
+	}
+	return NULL;
+}
+
+/* NULL with *err 0: there is no room for it. */
+static struct stretch *take(struct flowtap_kernel *kernel, const struct flowtap_kernel_range *range,
+			    int *err)
+{
+	struct stretch *stretch, *bigger;
+
+	*err = 0;
+	if (kernel->n == STRETCHES_MAX || size_of(range) > HELD_MAX - kernel->figures.bytes) {
+		kernel->figures.skipped += size_of(range);
+		return NULL;
+	}
+	*err = -ENOMEM;
+	bigger = realloc(kernel->stretches, (kernel->n + 1) * sizeof(bigger[0]));
+	if (!bigger)
+		return NULL;
+	kernel->stretches = bigger;
+	stretch = &bigger[kernel->n];
+	*stretch = (struct stretch) {
+		.range = *range,
+		.bytes = malloc(size_of(range)),
+		.pages = calloc(1, pages_of(range)),
+		.since = kernel->until ? kernel->time : 0,
+		.fresh = true,
+	};
+	if (!stretch->bytes || !stretch->pages) {
+		free(stretch->bytes);
+		free(stretch->pages);
+		return NULL;
+	}
+	*err = 0;
+	kernel->n++;
+	kernel->figures.stretches++;
+	kernel->figures.bytes += size_of(range);
+	return stretch;
+}
+
+static void compare_page(struct flowtap_kernel *kernel, struct stretch *stretch, uint64_t offset,
+			 const uint8_t *bytes, size_t size)
+{
+	uint8_t *page = &stretch->pages[offset / PAGE];
+
+	if (*page & PAGE_HELD && !memcmp(stretch->bytes + offset, bytes, size))
+		return;
+	memcpy(stretch->bytes + offset, bytes, size);
+	kernel->figures.changed += *page & PAGE_HELD;
+	*page = PAGE_HELD | PAGE_DIFFERENT;
+}
+
+/* What cannot be read stays as it was; what never could is absent. */
+static void look_at(struct flowtap_kernel *kernel, const struct flowtap_kcore *kcore,
+		    struct stretch *stretch)
+{
+	uint64_t size = size_of(&stretch->range);
+
+	for (uint64_t offset = 0; offset < size; offset += AT_ONCE) {
+		size_t n = size - offset < AT_ONCE ? size - offset : AT_ONCE;
+
+		if (flowtap_kcore_read(kcore, stretch->range.start + offset, kernel->buffer, n)) {
+			kernel->figures.skipped += n;
+			continue;
+		}
+		for (size_t at = 0; at < n; at += PAGE)
+			compare_page(kernel, stretch, offset + at, kernel->buffer + at,
+				     n - at < PAGE ? n - at : PAGE);
+	}
+}
+
+static int look_at_all(struct flowtap_kernel *kernel, const struct flowtap_kcore *kcore,
+		       const struct flowtap_kernel_range *modules, size_t n)
+{
+	for (size_t i = 0; i <= n; i++) {
+		const struct flowtap_kernel_range *range = i ? &modules[i - 1] : &kernel->text;
+		struct stretch *stretch = find(kernel, range);
+		int err = 0;
+
+		if (!stretch)
+			stretch = take(kernel, range, &err);
+		if (err)
+			return err;
+		if (!stretch)
+			continue;
+		stretch->present = true;
+		look_at(kernel, kcore, stretch);
+	}
+	return 0;
+}
+
+/* One that went while we read may have given us anything; a new one is forgotten. */
+static void mark_gone(struct flowtap_kernel *kernel, const struct flowtap_kernel_range *modules,
+		      size_t n)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < kernel->n; i++) {
+		struct stretch *stretch = &kernel->stretches[i];
+		bool there = i == 0 && stretch->present;
+
+		for (size_t m = 0; m < n && !there; m++)
+			there = stretch->present && stretch->range.start == modules[m].start &&
+				!strcmp(stretch->range.name, modules[m].name);
+		stretch->gone = !there;
+		if (!there && stretch->fresh) {
+			kernel->figures.bytes -= size_of(&stretch->range);
+			free(stretch->bytes);
+			free(stretch->pages);
+			continue;
+		}
+		kernel->stretches[kept++] = *stretch;
+	}
+	kernel->n = kept;
+}
+
+static bool is_fresh(const char *module, const void *argument)
+{
+	const struct flowtap_kernel *kernel = argument;
+
+	for (size_t i = 0; i < kernel->n; i++)
+		if (kernel->stretches[i].fresh && !strcmp(kernel->stretches[i].range.name, module))
+			return true;
+	return false;
+}
+
+/* Those of modules that came; at the first look all are there already. */
+static int read_symbols(struct flowtap_kernel *kernel)
+{
+	bool any = false;
+
+	for (size_t i = 0; i < kernel->n; i++)
+		any |= kernel->stretches[i].fresh;
+	if (!any || kernel->lines)
+		return 0;
+	return flowtap_kernel_symbol_lines(is_fresh, kernel, NULL, &kernel->lines,
+					   &kernel->lines_size);
+}
+
+int flowtap_kernel_look(struct flowtap_kernel *kernel)
+{
+	struct flowtap_kernel_range *before = NULL, *after = NULL;
+	struct flowtap_kcore *kcore = NULL;
+	uint64_t begin = now();
+	size_t n = 0;
+	int err;
+
+	for (size_t i = 0; i < kernel->n; i++)
+		kernel->stretches[i].present = false;
+	flowtap_kernel_modules_state(&kernel->modules);
+	err = flowtap_kcore_open(&kcore);
+	if (!err)
+		err = flowtap_kernel_modules(&before, &n);
+	if (!err)
+		err = look_at_all(kernel, kcore, before, n);
+	flowtap_kcore_close(kcore);
+	if (!err)
+		err = flowtap_kernel_modules(&after, &n);
+	if (!err) {
+		mark_gone(kernel, after, n);
+		err = read_symbols(kernel);
+	}
+	free(before);
+	free(after);
+	if (err)
+		return err;
+	kernel->time = begin;
+	kernel->until = now();
+	kernel->figures.looks++;
+	return 0;
+}
+
+bool flowtap_kernel_moved(struct flowtap_kernel *kernel)
+{
+	uint64_t state;
+
+	return !flowtap_kernel_modules_state(&state) && state != kernel->modules;
+}
+
+/* Writing. */
+
+static int put(struct flowtap_kernel *kernel, struct flowtap_archive_writer *writer,
+	       const struct stretch *stretch, uint64_t offset, uint32_t size)
+{
+	struct {
+		struct flowtap_archive_kernel block;
+		char name[FLOWTAP_MODULE_NAME + 8];
+	} head = {
+		.block = {
+			.time = kernel->time,
+			.until = kernel->until,
+			.start = stretch->range.start,
+			.size = size_of(&stretch->range),
+			.offset = offset,
+			.part_size = size,
+			.name_size = (uint32_t)strlen(stretch->range.name),
+		},
+	};
+	size_t head_size = (sizeof(head.block) + head.block.name_size + 8) & ~(size_t)7;
+
+	if (stretch->gone)
+		head.block.flags |= FLOWTAP_KERNEL_GONE;
+	if (stretch->fresh && stretch->since) {
+		head.block.flags |= FLOWTAP_KERNEL_NEW;
+		head.block.time = stretch->since;
+	}
+	kernel->stored.size = 0;
+	kernel->stored.compression = FLOWTAP_COMPRESSION_NONE;
+	if (size) {
+		int err = flowtap_stored_pack(&kernel->stored, stretch->bytes + offset, size);
+
+		if (err)
+			return err;
+	}
+	head.block.compression = kernel->stored.compression;
+	head.block.stored_size = kernel->stored.size;
+	memcpy(head.name, stretch->range.name, head.block.name_size);
+	return flowtap_archive_write(writer, FLOWTAP_ARCHIVE_KERNEL, 0, kernel->time, &head,
+				     head_size, kernel->stored.bytes, kernel->stored.size);
+}
+
+/* The next pages of the stretch that are different, as one part: 1; there are none: 0; -errno. */
+static int put_pages(struct flowtap_kernel *kernel, struct flowtap_archive_writer *writer,
+		     struct stretch *stretch)
+{
+	uint64_t size = size_of(&stretch->range), end;
+	size_t pages = pages_of(&stretch->range), first = kernel->next_page, last;
+	int err;
+
+	while (first < pages && !(stretch->pages[first] & PAGE_DIFFERENT))
+		first++;
+	if (stretch->gone || first == pages)
+		return 0;
+	for (last = first; last < pages && last - first < AT_ONCE / PAGE; last++)
+		if (!(stretch->pages[last] & PAGE_DIFFERENT))
+			break;
+	end = last * PAGE < size ? last * PAGE : size;
+	err = put(kernel, writer, stretch, first * PAGE, (uint32_t)(end - first * PAGE));
+	kernel->next_page = last;
+	kernel->parts++;
+	return err ? err : 1;
+}
+
+/* One that was looked at without a difference says so. */
+static int end_stretch(struct flowtap_kernel *kernel, struct flowtap_archive_writer *writer,
+		       struct stretch *stretch)
+{
+	int err = kernel->parts ? 0 : put(kernel, writer, stretch, 0, 0);
+
+	for (size_t i = 0; i < pages_of(&stretch->range); i++)
+		stretch->pages[i] &= PAGE_HELD;
+	stretch->fresh = false;
+	kernel->next++;
+	kernel->next_page = 0;
+	kernel->parts = 0;
+	return err;
+}
+
+/* Some whole lines. */
+static int put_symbols(struct flowtap_kernel *kernel, struct flowtap_archive_writer *writer)
+{
+	struct flowtap_archive_symbols head = { .time = kernel->time };
+	const char *from = kernel->lines + kernel->next_line, *last;
+	size_t size = kernel->lines_size - kernel->next_line;
+	int err;
+
+	if (size > AT_ONCE) {
+		last = memrchr(from, '\n', AT_ONCE);
+		size = last ? (size_t)(last + 1 - from) : AT_ONCE;
+	}
+	head.size = (uint32_t)size;
+	err = flowtap_stored_pack(&kernel->stored, from, head.size);
+	head.compression = kernel->stored.compression;
+	kernel->next_line += size;
+	return err ? err : flowtap_archive_write(writer, FLOWTAP_ARCHIVE_SYMBOLS, 0, kernel->time,
+						 &head, sizeof(head), kernel->stored.bytes,
+						 kernel->stored.size);
+}
+
+static void end_look(struct flowtap_kernel *kernel)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < kernel->n; i++) {
+		struct stretch *stretch = &kernel->stretches[i];
+
+		if (!stretch->gone) {
+			kernel->stretches[kept++] = *stretch;
+			continue;
+		}
+		kernel->figures.bytes -= size_of(&stretch->range);
+		free(stretch->bytes);
+		free(stretch->pages);
+	}
+	kernel->n = kept;
+	kernel->next = 0;
+	free(kernel->lines);
+	kernel->lines = NULL;
+	kernel->lines_size = 0;
+	kernel->next_line = 0;
+}
+
+int flowtap_kernel_write(struct flowtap_kernel *kernel, struct flowtap_archive_writer *writer)
+{
+	int result = 0;
+
+	if (kernel->next_line < kernel->lines_size) {
+		result = put_symbols(kernel, writer);
+		return result ? result : 1;
+	}
+	while (kernel->next < kernel->n && !result) {
+		struct stretch *stretch = &kernel->stretches[kernel->next];
+
+		result = put_pages(kernel, writer, stretch);
+		if (!result)
+			result = end_stretch(kernel, writer, stretch);
+	}
+	if (!result)
+		end_look(kernel);
+	return result;
+}
+
+void flowtap_kernel_figures(const struct flowtap_kernel *kernel,
+			    struct flowtap_kernel_figures *figures)
+{
+	*figures = kernel->figures;
+}

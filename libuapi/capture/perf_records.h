@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* perf's records of mappings and tasks, and what they become in an archive. */
+#ifndef FLOWTAP_PERF_RECORD_H
+#define FLOWTAP_PERF_RECORD_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "capture/sideband_write.h"
+
+/* What the events that give these records must have as sample_type, with sample_id_all. */
+#define FLOWTAP_PERF_SAMPLE_TYPE (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_CPU)
+
+/*
+ * One record of `size` bytes, header included. Types that are not wanted, and records too short for
+ * their type, are passed over. What perf lost is added to *lost. 0 or -errno of the archive.
+ */
+int flowtap_perf_record(const void *record, size_t size, uint32_t cpu,
+			const struct flowtap_sideband_out *out, uint64_t *lost);
+
+#endif /* FLOWTAP_PERF_RECORD_H */

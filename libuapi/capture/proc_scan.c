@@ -1,0 +1,495 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "capture/proc_scan.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/hash_table.h"
+#include "capture/procfs.h"
+#include "capture/sideband_write.h"
+
+#define BYTES_MAX (64U << 20)		/* of nameless code, of all processes */
+#define BYTES_BLOCK (FLOWTAP_ARCHIVE_BLOCK_MAX - 8192U)	/* of one mapping */
+#define PAUSE_MIN 10000000ULL		/* ns between two looks */
+
+/* A mapping by what it is, so that a changed one is another. */
+typedef uint64_t identity;
+
+struct process {
+	uint32_t pid;
+	uint32_t parent;
+	uint64_t started;
+	uint64_t program;
+	uint64_t look;			/* number of the look that saw it last */
+	identity *mappings;		/* at that look */
+	size_t n_mappings;
+	uint32_t *threads;
+	size_t n_threads;
+};
+
+struct flowtap_scan {
+	uint32_t *pids;			/* whose; none: all */
+	size_t n_pids;
+	bool inherit;
+	struct process *processes;
+	size_t n;
+	struct flowtap_table by_pid;	/* rebuilt when processes end */
+	uint64_t look;
+	uint64_t since;			/* time that what is new in this look is given */
+	uint64_t looked;		/* when the last look began */
+	uint64_t pause;			/* from its begin to the next */
+	size_t saved;			/* bytes of nameless code */
+};
+
+/* What one look at one process is about. */
+struct look {
+	struct flowtap_scan *scan;
+	const struct flowtap_sideband_out *out;
+	bool quiet;
+	struct process *process;
+	identity *mappings;
+	size_t n;
+	size_t known;			/* of them, those that were there at the last look */
+	bool executed;
+};
+
+static uint64_t now(void)
+{
+	struct timespec time;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &time);
+	return (uint64_t)time.tv_sec * 1000000000ULL + (uint64_t)time.tv_nsec;
+}
+
+struct flowtap_scan *flowtap_scan_new(const pid_t *pids, size_t n, bool inherit)
+{
+	struct flowtap_scan *scan = calloc(1, sizeof(*scan));
+
+	if (!scan)
+		return NULL;
+	scan->pids = calloc(n ? n : 1, sizeof(scan->pids[0]));
+	if (!scan->pids) {
+		free(scan);
+		return NULL;
+	}
+	for (size_t i = 0; i < n; i++)
+		scan->pids[i] = (uint32_t)pids[i];
+	scan->n_pids = n;
+	scan->inherit = inherit;
+	return scan;
+}
+
+static void free_process(struct process *process)
+{
+	free(process->mappings);
+	free(process->threads);
+}
+
+void flowtap_scan_free(struct flowtap_scan *scan)
+{
+	if (!scan)
+		return;
+	for (size_t i = 0; i < scan->n; i++)
+		free_process(&scan->processes[i]);
+	free(scan->processes);
+	free(scan->pids);
+	flowtap_table_free(&scan->by_pid);
+	free(scan);
+}
+
+static int find_vdso(void *argument, const struct flowtap_proc_mapping *mapping)
+{
+	struct flowtap_mapping *vdso = argument;
+
+	if (strcmp(mapping->path, "[vdso]"))
+		return 0;
+	vdso->start = mapping->start;
+	vdso->size = mapping->end - mapping->start;
+	return 1;
+}
+
+int flowtap_scan_vdso(const struct flowtap_sideband_out *out)
+{
+	struct flowtap_mapping vdso = { .executable = true, .path = "[vdso]" };
+	const void *bytes;
+
+	/* What the kernel told us and what it lists must agree before we read there. */
+	if (flowtap_proc_each_mapping((uint32_t)getpid(), &vdso, find_vdso) != 1 ||
+	    vdso.start != getauxval(AT_SYSINFO_EHDR) || vdso.size > BYTES_BLOCK)
+		return 0;
+	bytes = (const void *)(uintptr_t)vdso.start;
+	vdso.start = 0;
+	return flowtap_put_bytes(out, &vdso, bytes);
+}
+
+/* Processes that are known. */
+
+static int index_process(struct flowtap_scan *scan, size_t i)
+{
+	return flowtap_table_add(&scan->by_pid,
+				 flowtap_hash_words(&(uint64_t) { scan->processes[i].pid }, 1),
+				 (uint32_t)i);
+}
+
+static struct process *find_process(struct flowtap_scan *scan, uint32_t pid)
+{
+	struct flowtap_table_walk walk =
+		flowtap_table_walk(&scan->by_pid, flowtap_hash_words(&(uint64_t) { pid }, 1));
+	uint32_t index;
+
+	while (flowtap_table_next(&walk, &index))
+		if (scan->processes[index].pid == pid)
+			return &scan->processes[index];
+	return NULL;
+}
+
+static struct process *new_process(struct flowtap_scan *scan, uint32_t pid)
+{
+	struct process *bigger = realloc(scan->processes, (scan->n + 1) * sizeof(bigger[0]));
+
+	if (!bigger)
+		return NULL;
+	scan->processes = bigger;
+	scan->processes[scan->n] = (struct process) { .pid = pid };
+	if (index_process(scan, scan->n))
+		return NULL;
+	return &scan->processes[scan->n++];
+}
+
+/* Forgets those that the last look did not see. */
+static int forget_ended(struct flowtap_scan *scan)
+{
+	size_t kept = 0, n = scan->n;
+	int err = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		if (scan->processes[i].look == scan->look)
+			scan->processes[kept++] = scan->processes[i];
+		else
+			free_process(&scan->processes[i]);
+	}
+	scan->n = kept;
+	if (kept == n)
+		return 0;
+	flowtap_table_free(&scan->by_pid);
+	for (size_t i = 0; i < kept && !err; i++)
+		err = index_process(scan, i);
+	return err;
+}
+
+/* One look at one process. */
+
+static int put_thread(void *argument, uint32_t tid)
+{
+	struct look *look = argument;
+	struct process *process = look->process;
+	struct flowtap_proc_status status;
+	struct flowtap_archive_task task = {
+		.time = look->scan->since,
+		.event = FLOWTAP_TASK_COMM,
+		.pid = process->pid,
+		.tid = tid,
+	};
+	uint32_t *threads;
+
+	for (size_t i = 0; i < process->n_threads; i++)
+		if (process->threads[i] == tid)
+			return 0;
+	if (!flowtap_proc_status(process->pid, tid, &status))
+		return 0;
+	threads = realloc(process->threads, (process->n_threads + 1) * sizeof(threads[0]));
+	if (!threads)
+		return -ENOMEM;
+	process->threads = threads;
+	threads[process->n_threads++] = tid;
+	return flowtap_put_task(look->out, &task, status.comm, 0);
+}
+
+static identity identify(const struct flowtap_proc_mapping *mapping)
+{
+	uint64_t words[] = { mapping->start, mapping->end, mapping->file_offset, mapping->inode };
+
+	return flowtap_hash(flowtap_hash_words(words, 4), mapping->path, strlen(mapping->path));
+}
+
+static bool was_there(const struct process *process, identity mapping)
+{
+	for (size_t i = 0; i < process->n_mappings; i++)
+		if (process->mappings[i] == mapping)
+			return true;
+	return false;
+}
+
+static int note_mapping(void *argument, const struct flowtap_proc_mapping *mapping)
+{
+	struct look *look = argument;
+	identity *bigger;
+
+	/* A page of x86 that is at the same place in every process, and nobody's code. */
+	if (!strcmp(mapping->path, "[vsyscall]"))
+		return 0;
+	bigger = realloc(look->mappings, (look->n + 1) * sizeof(bigger[0]));
+	if (!bigger)
+		return -ENOMEM;
+	look->mappings = bigger;
+	bigger[look->n] = identify(mapping);
+	look->known += was_there(look->process, bigger[look->n]);
+	look->n++;
+	return 0;
+}
+
+/*
+ * Code that a decoder will not find: a JIT compiler's pages, deleted files, memfd. Only where it
+ * cannot be written at this moment: other code may be another a moment later.
+ */
+static int save_bytes(struct look *look, const struct flowtap_proc_mapping *from,
+		      const struct flowtap_mapping *mapping)
+{
+	struct flowtap_scan *scan = look->scan;
+	void *bytes;
+	int err;
+
+	if (from->writable || mapping->size > BYTES_BLOCK ||
+	    mapping->size > BYTES_MAX - scan->saved)
+		return 0;
+	bytes = malloc(mapping->size);
+	if (!bytes)
+		return -ENOMEM;
+	err = flowtap_proc_memory(mapping->pid, mapping->start, bytes, mapping->size);
+	if (!err) {
+		scan->saved += mapping->size;
+		err = flowtap_put_bytes(look->out, mapping, bytes);
+	} else {
+		/* No right to read it, or it is gone: it stays without bytes. */
+		err = 0;
+	}
+	free(bytes);
+	return err;
+}
+
+static int put_mapping(void *argument, const struct flowtap_proc_mapping *from)
+{
+	struct look *look = argument;
+	struct flowtap_mapping mapping = {
+		.time = look->scan->since,
+		.start = from->start,
+		.size = from->end - from->start,
+		.file_offset = from->file_offset,
+		.pid = look->process->pid,
+		.executable = true,
+		.path = from->path,
+	};
+	struct flowtap_build_id id;
+	int err;
+
+	if (!strcmp(from->path, "[vsyscall]"))
+		return 0;
+	if (!look->executed && was_there(look->process, identify(from)))
+		return 0;
+	id = flowtap_proc_build_id(mapping.pid, from);
+	mapping.build_id_size = id.size;
+	memcpy(mapping.build_id, id.bytes, sizeof(id.bytes));
+	err = flowtap_put_mapping(look->out, &mapping, 0, 0);
+	if (!err && flowtap_proc_is_nameless(from->path))
+		err = save_bytes(look, from, &mapping);
+	return err;
+}
+
+static int put_exec(struct look *look)
+{
+	struct flowtap_proc_status status;
+	struct flowtap_archive_task task = {
+		.time = look->scan->since,
+		.event = FLOWTAP_TASK_EXEC,
+		.pid = look->process->pid,
+		.tid = look->process->pid,
+	};
+
+	if (!flowtap_proc_status(task.pid, task.pid, &status))
+		return 0;
+	return flowtap_put_task(look->out, &task, status.comm, 0);
+}
+
+/* Errors that only mean that the process is gone, or not ours to look at. */
+static int pardon(int err)
+{
+	return err == -ESRCH || err == -EACCES || err == -EPERM ? 0 : err;
+}
+
+/*
+ * Another program, or another place for all of it. (The same program again, where addresses are not
+ * randomised, looks the same and has the same code.)
+ */
+static bool has_executed(const struct look *look, uint64_t program)
+{
+	const struct process *process = look->process;
+
+	if (!process->n_mappings)
+		return false;
+	return !look->known || (program && process->program && program != process->program);
+}
+
+static int look_at(struct look *look, bool fresh)
+{
+	struct process *process = look->process;
+	bool started = !look->scan->since;	/* the first look of all */
+	uint64_t program;
+	int err;
+
+	/* Kernel threads, and processes that are gone or not ours to see, have nothing here. */
+	if (flowtap_proc_each_mapping(process->pid, look, note_mapping) == -ENOMEM)
+		return -ENOMEM;
+	program = flowtap_proc_program(process->pid);
+	look->executed = look->n && !started && (fresh || has_executed(look, program));
+	process->program = program;
+	err = look->executed ? put_exec(look) : 0;
+	if (!err)
+		err = pardon(flowtap_proc_each_thread(process->pid, put_thread, look));
+	if (!err && !look->quiet && (look->known != look->n || look->executed))
+		err = pardon(flowtap_proc_each_mapping(process->pid, look, put_mapping));
+	if (look->n && !look->quiet) {
+		free(process->mappings);
+		process->mappings = look->mappings;
+		process->n_mappings = look->n;
+		look->mappings = NULL;
+	}
+	return err;
+}
+
+static int visit(void *argument, uint32_t pid)
+{
+	const struct look *common = argument;
+	struct flowtap_scan *scan = common->scan;
+	struct look look = *common;
+	struct flowtap_proc_status status;
+	struct process *process = find_process(scan, pid);
+	bool fresh;
+	int err;
+
+	if (!flowtap_proc_status(pid, pid, &status))
+		return 0;
+	fresh = !process || process->started != status.started;
+	if (!process)
+		process = new_process(scan, pid);
+	if (!process)
+		return -ENOMEM;
+	if (fresh) {
+		process->started = status.started;
+		process->n_mappings = 0;
+		process->n_threads = 0;
+	}
+	process->parent = status.parent;
+	process->look = scan->look;
+	look.process = process;
+	err = look_at(&look, fresh);
+	free(look.mappings);
+	return err;
+}
+
+/* The followed processes and their descendants: a list of those to look at. */
+struct family {
+	struct look *look;
+	uint32_t *pids;
+	size_t n;
+	size_t room;
+};
+
+static int join(void *argument, uint32_t pid)
+{
+	struct family *family = argument;
+
+	for (size_t i = 0; i < family->n; i++)
+		if (family->pids[i] == pid)
+			return 0;
+	if (family->n == family->room) {
+		size_t room = family->room ? 2 * family->room : 16;
+		uint32_t *pids = realloc(family->pids, room * sizeof(pids[0]));
+
+		if (!pids)
+			return -ENOMEM;
+		family->pids = pids;
+		family->room = room;
+	}
+	family->pids[family->n++] = pid;
+	return 0;
+}
+
+/* Without a list of children in /proc (CONFIG_PROC_CHILDREN): whose parent is one of the family. */
+static int join_if_child(void *argument, uint32_t pid)
+{
+	struct family *family = argument;
+	struct flowtap_proc_status status;
+
+	if (!flowtap_proc_status(pid, pid, &status))
+		return 0;
+	for (size_t i = 0; i < family->n; i++)
+		if (family->pids[i] == status.parent)
+			return join(family, pid);
+	return 0;
+}
+
+/* One that was a descendant stays one when its parent has ended. */
+static int look_at_family(struct look *look)
+{
+	struct flowtap_scan *scan = look->scan;
+	struct family family = { .look = look };
+	int err = 0;
+
+	for (size_t i = 0; i < scan->n_pids && !err; i++)
+		err = join(&family, scan->pids[i]);
+	for (size_t i = 0; i < scan->n && !err; i++)
+		err = join(&family, scan->processes[i].pid);
+	for (size_t i = 0; i < family.n && !err; i++) {
+		err = flowtap_proc_each_child(family.pids[i], join, &family);
+		if (err == -ENOENT)
+			err = pardon(flowtap_proc_each_process(join_if_child, &family));
+		if (!err)
+			err = visit(look, family.pids[i]);
+	}
+	free(family.pids);
+	return err;
+}
+
+static int look_at_all(struct flowtap_scan *scan, const struct flowtap_sideband_out *out,
+		       bool quiet)
+{
+	struct look look = { .scan = scan, .out = out, .quiet = quiet };
+	int err = 0;
+
+	scan->look++;
+	if (!scan->n_pids)
+		err = pardon(flowtap_proc_each_process(visit, &look));
+	else if (scan->inherit)
+		err = look_at_family(&look);
+	for (size_t i = 0; i < scan->n_pids && !scan->inherit && !err; i++)
+		err = visit(&look, scan->pids[i]);
+	return err ? err : forget_ended(scan);
+}
+
+int flowtap_scan_start(struct flowtap_scan *scan, const struct flowtap_sideband_out *out,
+		       bool quiet)
+{
+	scan->since = 0;
+	scan->looked = now();
+	return look_at_all(scan, out, quiet);
+}
+
+int flowtap_scan_again(struct flowtap_scan *scan, const struct flowtap_sideband_out *out)
+{
+	uint64_t begin = now();
+	int err;
+
+	if (begin - scan->looked < scan->pause)
+		return 0;
+	scan->since = scan->looked;
+	scan->looked = begin;
+	err = look_at_all(scan, out, false);
+	scan->pause = 20 * (now() - begin);
+	if (scan->pause < PAUSE_MIN)
+		scan->pause = PAUSE_MIN;
+	return err;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * The side band out of /proc: what is there when a recording starts, and, where perf's events are
+ * not allowed, what has changed since the last look.
+ *
+ * Limits of looking again and again: what is mapped and unmapped between two looks is never seen;
+ * what is seen is given the time of the look before, though it came later; a process that forks and
+ * executes between two looks has only its new image. A process that is new is told as EXEC.
+ */
+#ifndef FLOWTAP_SCAN_H
+#define FLOWTAP_SCAN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "capture/sideband_write.h"
+#include <sys/types.h>
+
+struct flowtap_scan;
+
+/* The processes: all (n 0), or these and, with inherit, their descendants. NULL: no memory. */
+struct flowtap_scan *flowtap_scan_new(const pid_t *pids, size_t n, bool inherit);
+void flowtap_scan_free(struct flowtap_scan *scan);
+
+/* The vdso, which is the same for all processes, from our own. 0 or -errno of the archive. */
+int flowtap_scan_vdso(const struct flowtap_sideband_out *out);
+/*
+ * What is there now, with time 0: tasks by name, mappings, and the bytes of code that no path leads
+ * to (at most 64 MiB together). quiet: only names. 0 or -errno.
+ */
+int flowtap_scan_start(struct flowtap_scan *scan, const struct flowtap_sideband_out *out,
+		       bool quiet);
+/*
+ * What is new since the last look; nothing if that is too recent to look again within a twentieth
+ * of the CPU's time. 0 or -errno of the archive.
+ */
+int flowtap_scan_again(struct flowtap_scan *scan, const struct flowtap_sideband_out *out);
+
+#endif /* FLOWTAP_SCAN_H */

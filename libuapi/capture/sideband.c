@@ -1,0 +1,183 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <flowtap/sideband.h>
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/perf_events.h"
+#include "capture/proc_scan.h"
+#include "capture/sideband_write.h"
+
+struct flowtap_sideband {
+	struct flowtap_sideband_options options;
+	pid_t *pids;			/* of the options: the caller's are read once */
+	struct flowtap_sideband_out out;
+	struct flowtap_perf *perf;	/* NULL: /proc is polled */
+	struct flowtap_scan *scan;
+	uint64_t lost;
+};
+
+/* What says that there can be no events here; anything else is an error of its own. */
+static bool denied(int err)
+{
+	return err == -EACCES || err == -EPERM || err == -ENOSYS || err == -ENOENT ||
+	       err == -EOPNOTSUPP || err == -EMFILE || err == -ENFILE || err == -ENODEV ||
+	       err == -EINVAL;
+}
+
+static int open_parts(struct flowtap_sideband *sideband)
+{
+	const struct flowtap_sideband_options *options = &sideband->options;
+	int err;
+
+	sideband->scan = flowtap_scan_new(options->pids, options->n_pids, options->inherit);
+	if (options->keep)
+		sideband->out.roster = flowtap_roster_new(options->keep);
+	if (!sideband->scan || (options->keep && !sideband->out.roster))
+		return -ENOMEM;
+	if (options->poll)
+		return 0;
+	err = flowtap_perf_open(options->pids, options->n_pids, options->inherit, &sideband->perf);
+	return denied(err) ? 0 : err;
+}
+
+int flowtap_sideband_open(const struct flowtap_sideband_options *options,
+			  struct flowtap_archive_writer *writer, struct flowtap_sideband **out)
+{
+	struct flowtap_sideband *sideband = calloc(1, sizeof(*sideband));
+	int saved = errno, err;
+
+	if (!sideband)
+		return -ENOMEM;
+	sideband->options = *options;
+	sideband->pids = malloc((options->n_pids + 1) * sizeof(sideband->pids[0]));
+	if (!sideband->pids) {
+		free(sideband);
+		return -ENOMEM;
+	}
+	if (options->n_pids)
+		memcpy(sideband->pids, options->pids, options->n_pids * sizeof(sideband->pids[0]));
+	sideband->options.pids = sideband->pids;
+	sideband->out = (struct flowtap_sideband_out) {
+		.writer = writer,
+		.mapped = options->mapped,
+		.argument = options->argument,
+	};
+	err = open_parts(sideband);
+	errno = saved;
+	if (err) {
+		flowtap_sideband_free(sideband);
+		return err;
+	}
+	*out = sideband;
+	return 0;
+}
+
+/* Events first: what happens during the scan is told by both, and nothing by none. */
+int flowtap_sideband_start(struct flowtap_sideband *sideband)
+{
+	int saved = errno, err = 0;
+
+	if (sideband->perf)
+		err = flowtap_perf_enable(sideband->perf);
+	if (!err)
+		err = flowtap_scan_vdso(&sideband->out);
+	/* What a child that has not executed has mapped is our own and of no use. */
+	if (!err)
+		err = flowtap_scan_start(sideband->scan, &sideband->out,
+					 sideband->options.stopped);
+	errno = saved;
+	return err;
+}
+
+int flowtap_sideband_fds(const struct flowtap_sideband *sideband, int *fds, int n)
+{
+	return sideband->perf ? flowtap_perf_fds(sideband->perf, fds, n) : 0;
+}
+
+int flowtap_sideband_drain(struct flowtap_sideband *sideband)
+{
+	int saved = errno, err;
+
+	if (sideband->perf)
+		err = flowtap_perf_drain(sideband->perf, &sideband->out, &sideband->lost);
+	else if (!sideband->out.writer)
+		err = 0;	/* it is read anew for the next archive */
+	else
+		err = flowtap_scan_again(sideband->scan, &sideband->out);
+	errno = saved;
+	return err;
+}
+
+void flowtap_sideband_settle(struct flowtap_sideband *sideband, uint64_t time)
+{
+	if (sideband->out.roster)
+		flowtap_roster_settle(sideband->out.roster, time);
+}
+
+/* What polling has seen says nothing of who has gone: all of it is looked at again. */
+static int scan_anew(struct flowtap_sideband *sideband)
+{
+	const struct flowtap_sideband_options *options = &sideband->options;
+	struct flowtap_roster *roster = flowtap_roster_new(options->keep);
+	struct flowtap_scan *scan = flowtap_scan_new(options->pids, options->n_pids,
+						     options->inherit);
+	int saved = errno, err;
+
+	if (!roster || !scan) {
+		flowtap_roster_free(roster);
+		flowtap_scan_free(scan);
+		return -ENOMEM;
+	}
+	flowtap_roster_free(sideband->out.roster);
+	flowtap_scan_free(sideband->scan);
+	sideband->out.roster = roster;
+	sideband->scan = scan;
+	err = flowtap_scan_vdso(&sideband->out);
+	if (!err)
+		err = flowtap_scan_start(scan, &sideband->out, false);
+	errno = saved;
+	return err;
+}
+
+int flowtap_sideband_switch(struct flowtap_sideband *sideband,
+			    struct flowtap_archive_writer *writer)
+{
+	int err;
+
+	if (!sideband->out.roster)
+		return -EINVAL;
+	sideband->out.writer = writer;
+	if (!writer)
+		return 0;
+	if (!sideband->perf)
+		return scan_anew(sideband);
+	err = flowtap_roster_write(sideband->out.roster, writer);
+	if (!err && sideband->out.mapped)
+		err = flowtap_roster_mappings(sideband->out.roster, sideband->out.mapped,
+					      sideband->out.argument);
+	return err;
+}
+
+bool flowtap_sideband_polled(const struct flowtap_sideband *sideband)
+{
+	return !sideband->perf;
+}
+
+uint64_t flowtap_sideband_lost(const struct flowtap_sideband *sideband)
+{
+	return sideband->lost;
+}
+
+void flowtap_sideband_free(struct flowtap_sideband *sideband)
+{
+	if (!sideband)
+		return;
+	if (sideband->perf)
+		flowtap_perf_close(sideband->perf);
+	flowtap_scan_free(sideband->scan);
+	flowtap_roster_free(sideband->out.roster);
+	free(sideband->pids);
+	free(sideband);
+}

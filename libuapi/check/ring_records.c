@@ -1,0 +1,453 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "check/ring_records.h"
+
+#include "check/internal.h"
+
+#include <errno.h>
+#include <flowtap/ring.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A CPU's ring: what was found, and what STATS says (all of its STATS together). */
+struct flowtap_check_cpu {
+	uint32_t cpu;
+	bool stats;
+	uint64_t stats_offset;
+	struct flowtap_stats found;
+	struct flowtap_stats told;
+	uint64_t total_records, total_bytes;	/* of the last LOST, or of BEGUN */
+	bool begun;				/* no LOST since BEGUN */
+	uint64_t aux_named, aux_stored;		/* up to where records name bytes, blocks have them */
+};
+
+/* Whose sequence numbers: a task's, or a CPU's. */
+struct flowtap_check_task {
+	uint64_t key;
+	uint64_t sequence;
+};
+
+#define CPU_KEY (1ULL << 32)
+#define SAY(records, offset, ...) \
+	flowtap_check_say((records)->check, offset, false, __VA_ARGS__)
+
+void flowtap_check_records_free(struct flowtap_check_records *records)
+{
+	free(records->cpus);
+	free(records->tasks);
+	flowtap_table_free(&records->by_cpu);
+	flowtap_table_free(&records->by_task);
+	flowtap_aux_index_free(&records->aux);
+}
+
+/* Room for one more in an array that grows when n is a power of two. NULL: no memory. */
+static void *grow(void *array, uint32_t n, size_t size)
+{
+	return n & (n - 1) ? array : realloc(array, (n ? 2 * (size_t)n : 1) * size);
+}
+
+static struct flowtap_check_cpu *cpu_of(struct flowtap_check_records *records, uint32_t number)
+{
+	uint64_t hash = flowtap_hash_words(&(uint64_t){ number }, 1);
+	struct flowtap_table_walk walk = flowtap_table_walk(&records->by_cpu, hash);
+	struct flowtap_check_cpu *cpus;
+	uint32_t index;
+
+	while (flowtap_table_next(&walk, &index))
+		if (records->cpus[index].cpu == number)
+			return &records->cpus[index];
+	cpus = grow(records->cpus, records->n_cpus, sizeof(*cpus));
+	if (!cpus)
+		return NULL;
+	records->cpus = cpus;
+	if (flowtap_table_add(&records->by_cpu, hash, records->n_cpus))
+		return NULL;
+	cpus[records->n_cpus] = (struct flowtap_check_cpu){ .cpu = number };
+	return &cpus[records->n_cpus++];
+}
+
+/* What a type needs; others than these are of a newer kernel. */
+static const size_t least_sizes[] = {
+	[FLOWTAP_RECORD_SAMPLE] = sizeof(struct flowtap_record_sample),
+	[FLOWTAP_RECORD_GAP] = sizeof(struct flowtap_record_gap),
+	[FLOWTAP_RECORD_LOST] = sizeof(struct flowtap_record_lost),
+	[FLOWTAP_RECORD_SWITCH] = sizeof(struct flowtap_record_switch),
+	[FLOWTAP_RECORD_CLOCK] = sizeof(struct flowtap_record_clock),
+	[FLOWTAP_RECORD_AUX] = sizeof(struct flowtap_record_aux),
+	[FLOWTAP_RECORD_ITRACE_START] = sizeof(struct flowtap_record_itrace_start),
+};
+
+static void check_sample(struct flowtap_check_records *records, struct flowtap_check_cpu *cpu,
+			 const struct flowtap_record *record, uint64_t offset)
+{
+	const struct flowtap_record_sample *sample = (const void *)record;
+	size_t room = (record->size - sizeof(*sample)) / sizeof(struct flowtap_entry);
+
+	cpu->found.samples++;
+	cpu->found.entries += sample->nr;
+	records->check->samples++;
+	if (sample->nr != room ||
+	    record->size != sizeof(*sample) + room * sizeof(struct flowtap_entry)) {
+		SAY(records, offset, "a sample of %u transfers in %u bytes", sample->nr,
+		    record->size);
+		return;
+	}
+	records->check->entries += sample->nr;
+	if (sample->nr > sample->depth)
+		SAY(records, offset, "%u transfers out of a buffer of %u", sample->nr,
+		    sample->depth);
+	else if (sample->nr && sample->nr == sample->depth && !sample->loss)
+		SAY(records, offset, "the buffer was full, and nothing is said to be lost");
+	if (sample->cpu != cpu->cpu)
+		SAY(records, offset, "a sample of CPU %u in the ring of CPU %u", sample->cpu,
+		    cpu->cpu);
+	if (sample->loss >> FLOWTAP_CAUSE_MAX)
+		SAY(records, offset, "causes 0x%x of a loss are unknown", sample->loss);
+}
+
+static void check_gap(struct flowtap_check_records *records, const struct flowtap_check_cpu *cpu,
+		      const struct flowtap_record *record, uint64_t offset)
+{
+	const struct flowtap_record_gap *gap = (const void *)record;
+
+	if (gap->cause >= FLOWTAP_CAUSE_MAX)
+		SAY(records, offset, "cause %u of a gap is unknown", gap->cause);
+	if (gap->since > gap->time)
+		SAY(records, offset, "a gap that ended before it began");
+	if (gap->cpu != cpu->cpu)
+		SAY(records, offset, "a gap of CPU %u in the ring of CPU %u", gap->cpu, cpu->cpu);
+}
+
+/*
+ * BEGUN's figures have what was lost and not told yet, for want of room, as well; and bytes of trace
+ * that no LOST record tells of.
+ */
+static void meet_begun(struct flowtap_check_cpu *cpu, const struct flowtap_record_lost *lost)
+{
+	uint64_t records = lost->total_records - lost->records;
+	uint64_t bytes = lost->total_bytes - lost->bytes;
+
+	if (!cpu->begun)
+		return;
+	cpu->begun = false;
+	if (records > cpu->total_records || bytes > cpu->total_bytes ||
+	    cpu->total_records > lost->total_records)
+		return;
+	cpu->told.lost_records += cpu->total_records - records;
+	cpu->told.lost_bytes += cpu->total_bytes - bytes;
+	cpu->total_records = records;
+	cpu->total_bytes = bytes;
+}
+
+static void check_lost(struct flowtap_check_records *records, struct flowtap_check_cpu *cpu,
+		       const struct flowtap_record *record, uint64_t offset)
+{
+	const struct flowtap_record_lost *lost = (const void *)record;
+
+	cpu->found.lost_records += lost->records;
+	cpu->found.lost_bytes += lost->bytes;
+	records->check->lost_records += lost->records;
+	if (!lost->records)
+		SAY(records, offset, "a LOST record of no records");
+	meet_begun(cpu, lost);
+	/* Where something was passed over there may have been other LOST records. */
+	if (lost->total_records < cpu->total_records + lost->records ||
+	    lost->total_bytes < cpu->total_bytes + lost->bytes ||
+	    (!records->damaged && (lost->total_records != cpu->total_records + lost->records ||
+				   lost->total_bytes != cpu->total_bytes + lost->bytes)))
+		SAY(records, offset, "%" PRIu64 " records lost after %" PRIu64
+		    " make %" PRIu64 ", it says %" PRIu64, (uint64_t)lost->records,
+		    cpu->total_records, cpu->total_records + (uint64_t)lost->records,
+		    (uint64_t)lost->total_records);
+	cpu->total_records = lost->total_records;
+	cpu->total_bytes = lost->total_bytes;
+}
+
+static void check_aux(struct flowtap_check_records *records, struct flowtap_check_cpu *cpu,
+		      const struct flowtap_record *record, uint64_t offset)
+{
+	const struct flowtap_record_aux *aux = (const void *)record;
+	uint64_t there = flowtap_aux_index_count(&records->aux, cpu->cpu, offset, aux->offset,
+						 aux->size);
+
+	cpu->found.samples++;
+	cpu->found.aux_bytes += aux->size;
+	records->check->aux_records++;
+	records->check->aux_bytes += aux->size;
+	if (!aux->size || aux->size > UINT64_MAX - aux->offset) {
+		SAY(records, offset, "an AUX record of %" PRIu64 " bytes", (uint64_t)aux->size);
+		return;
+	}
+	if (aux->offset < cpu->aux_named)
+		SAY(records, offset, "an AUX record of bytes from %" PRIu64 " on, after one of "
+		    "bytes up to %" PRIu64, (uint64_t)aux->offset, cpu->aux_named);
+	else if (there < aux->size && !records->overwrite && !records->damaged)
+		SAY(records, offset, "an AUX record of %" PRIu64 " bytes, before which there are %"
+		    PRIu64 " of them", (uint64_t)aux->size, there);
+	cpu->aux_named = aux->offset + aux->size;
+	if (aux->since > aux->time)
+		SAY(records, offset, "an AUX record that ended before it began");
+	if (aux->cpu != cpu->cpu)
+		SAY(records, offset, "an AUX record of CPU %u in the ring of CPU %u", aux->cpu,
+		    cpu->cpu);
+	if (aux->loss >> FLOWTAP_CAUSE_MAX)
+		SAY(records, offset, "causes 0x%x of a loss are unknown", aux->loss);
+}
+
+static void check_record(struct flowtap_check_records *records, struct flowtap_check_cpu *cpu,
+			 const struct flowtap_record *record, uint64_t offset)
+{
+	uint32_t type = record->type;
+
+	cpu->found.records++;
+	cpu->found.bytes += record->size;
+	records->check->records++;
+	if (type >= sizeof(least_sizes) / sizeof(least_sizes[0]))
+		return;
+	if (!type || record->size < least_sizes[type])
+		SAY(records, offset, "a record of type %u with %u bytes, it needs %zu", type,
+		    record->size, least_sizes[type]);
+	else if (type == FLOWTAP_RECORD_SAMPLE)
+		check_sample(records, cpu, record, offset);
+	else if (type == FLOWTAP_RECORD_GAP)
+		check_gap(records, cpu, record, offset);
+	else if (type == FLOWTAP_RECORD_LOST)
+		check_lost(records, cpu, record, offset);
+	else if (type == FLOWTAP_RECORD_AUX)
+		check_aux(records, cpu, record, offset);
+}
+
+int flowtap_check_ring(struct flowtap_check_records *records,
+		       const struct flowtap_archive_block *block)
+{
+	struct flowtap_check_cpu *cpu = cpu_of(records, block->cpu);
+	uint64_t begin = block->offset + sizeof(struct flowtap_archive_block_header);
+	const struct flowtap_record *record;
+	size_t at = 0;
+	int error;
+
+	if (!cpu)
+		return -ENOMEM;
+	while (!(error = flowtap_record_at(block->payload, block->size, at, &record))) {
+		check_record(records, cpu, record, begin + at);
+		at += record->size;
+	}
+	if (error != -ENODATA)
+		SAY(records, begin + at, "no whole record begins here: the other %zu bytes of the "
+		    "block were passed over", block->size - at);
+	return 0;
+}
+
+int flowtap_check_aux(struct flowtap_check_records *records,
+		      const struct flowtap_archive_block *block)
+{
+	struct flowtap_check_cpu *cpu = cpu_of(records, block->cpu);
+	uint64_t offset, place = block->offset + sizeof(struct flowtap_archive_block_header);
+	int error;
+
+	if (!cpu)
+		return -ENOMEM;
+	if (block->size < sizeof(offset)) {
+		SAY(records, block->offset, "an AUX block of %zu bytes, it needs %zu", block->size,
+		    sizeof(offset));
+		return 0;
+	}
+	memcpy(&offset, block->payload, sizeof(offset));
+	error = flowtap_aux_index_add(&records->aux, block->cpu, offset,
+				      block->size - sizeof(offset), place + sizeof(offset));
+	if (error == -ENOMEM)
+		return error;
+	if (error) {
+		SAY(records, block->offset, error == -E2BIG ?
+		    "AUX areas of more CPUs than there can be" : "AUX bytes beyond all counting");
+		return 0;
+	}
+	if (offset < cpu->aux_stored)
+		SAY(records, block->offset, "AUX bytes from %" PRIu64 " on, after bytes up to %"
+		    PRIu64, offset, cpu->aux_stored);
+	cpu->aux_stored = offset + block->size - sizeof(offset);
+	return 0;
+}
+
+/* A shorter structure is of an older recorder, a longer one of a newer one. */
+static void copy(void *to, size_t size, const struct flowtap_archive_block *block)
+{
+	memset(to, 0, size);
+	memcpy(to, block->payload, block->size < size ? block->size : size);
+}
+
+int flowtap_check_configure(struct flowtap_check_records *records,
+			    const struct flowtap_archive_block *block)
+{
+	struct flowtap_check_cpu *cpu = cpu_of(records, block->cpu);
+	struct flowtap_configure configure;
+
+	if (!cpu)
+		return -ENOMEM;
+	copy(&configure, sizeof(configure), block);
+	records->overwrite |= configure.flags & FLOWTAP_OVERWRITE;
+	/* Another stream. */
+	cpu->aux_named = cpu->aux_stored = 0;
+	flowtap_aux_index_restart(&records->aux, block->cpu);
+	return 0;
+}
+
+#define FIGURE(member) { #member, offsetof(struct flowtap_stats, member) / sizeof(__u64) }
+
+/* Those that can be compared. */
+static const struct {
+	const char *name;
+	size_t at;
+} figures[] = {
+	FIGURE(samples), FIGURE(entries), FIGURE(records), FIGURE(bytes), FIGURE(aux_bytes),
+	FIGURE(lost_records), FIGURE(lost_bytes),
+};
+
+#define FIGURES (sizeof(figures) / sizeof(figures[0]))
+#define IN_RING 5U	/* figures of what is in the ring; the others are of what is not */
+
+int flowtap_check_stats(struct flowtap_check_records *records,
+			const struct flowtap_archive_block *block)
+{
+	struct flowtap_check_cpu *cpu = cpu_of(records, block->cpu);
+	struct flowtap_stats stats;
+
+	if (!cpu)
+		return -ENOMEM;
+	copy(&stats, sizeof(stats), block);
+	cpu->stats = true;
+	cpu->stats_offset = block->offset;
+	for (size_t i = 0; i < FIGURES; i++)
+		((__u64 *)&cpu->told)[figures[i].at] += ((__u64 *)&stats)[figures[i].at];
+	return 0;
+}
+
+/* What was counted before is in other archives. */
+int flowtap_check_begun(struct flowtap_check_records *records,
+			const struct flowtap_archive_block *block)
+{
+	struct flowtap_check_cpu *cpu = cpu_of(records, block->cpu);
+	struct flowtap_stats stats;
+
+	if (!cpu)
+		return -ENOMEM;
+	copy(&stats, sizeof(stats), block);
+	if (cpu->found.records || cpu->total_records)
+		SAY(records, block->offset, "CPU %u: BEGUN behind records", cpu->cpu);
+	cpu->total_records = stats.lost_records;
+	cpu->total_bytes = stats.lost_bytes;
+	cpu->begun = true;
+	for (size_t i = 0; i < FIGURES; i++)
+		((__u64 *)&cpu->told)[figures[i].at] -= ((__u64 *)&stats)[figures[i].at];
+	return 0;
+}
+
+/*
+ * With FLOWTAP_OVERWRITE older records gave way to newer ones without being counted as lost. What
+ * was lost last is told by no LOST record if nothing came after it.
+ */
+static void check_cpu(struct flowtap_check_records *records, const struct flowtap_check_cpu *cpu)
+{
+	for (size_t i = 0; i < FIGURES; i++) {
+		uint64_t found = ((const __u64 *)&cpu->found)[figures[i].at];
+		uint64_t told = ((const __u64 *)&cpu->told)[figures[i].at];
+		bool fewer = i >= IN_RING || records->overwrite;
+
+		if (fewer ? found > told : found != told)
+			SAY(records, cpu->stats_offset,
+			    "CPU %u: %" PRIu64 " %s were counted, %" PRIu64 " are there", cpu->cpu,
+			    told, figures[i].name, found);
+	}
+}
+
+void flowtap_check_counts(struct flowtap_check_records *records)
+{
+	for (uint32_t i = 0; i < records->n_cpus; i++)
+		if (records->cpus[i].stats)
+			check_cpu(records, &records->cpus[i]);
+}
+
+/* NULL: no memory. sequence 0: it has none yet. */
+static struct flowtap_check_task *task_of(struct flowtap_check_records *records, uint64_t key)
+{
+	uint64_t hash = flowtap_hash_words(&key, 1);
+	struct flowtap_table_walk walk = flowtap_table_walk(&records->by_task, hash);
+	struct flowtap_check_task *tasks;
+	uint32_t index;
+
+	while (flowtap_table_next(&walk, &index))
+		if (records->tasks[index].key == key)
+			return &records->tasks[index];
+	tasks = grow(records->tasks, records->n_tasks, sizeof(*tasks));
+	if (!tasks)
+		return NULL;
+	records->tasks = tasks;
+	if (flowtap_table_add(&records->by_task, hash, records->n_tasks))
+		return NULL;
+	tasks[records->n_tasks] = (struct flowtap_check_task){ .key = key };
+	return &tasks[records->n_tasks++];
+}
+
+/* Where in the sequence a record stands, and the losses before it. */
+struct place {
+	uint64_t sequence;
+	uint32_t tid;
+	uint32_t loss;
+};
+
+static bool has_place(const struct flowtap_record *record, struct place *place)
+{
+	const struct flowtap_record_sample *sample = (const void *)record;
+	const struct flowtap_record_aux *aux = (const void *)record;
+
+	if (record->type == FLOWTAP_RECORD_SAMPLE && record->size >= sizeof(*sample))
+		*place = (struct place){ sample->sequence, sample->tid, sample->loss };
+	else if (record->type == FLOWTAP_RECORD_AUX && record->size >= sizeof(*aux))
+		*place = (struct place){ aux->sequence, aux->tid, aux->loss };
+	else
+		return false;
+	return true;
+}
+
+static void compare(struct flowtap_check_records *records, const struct flowtap_check_task *task,
+		    const struct place *place, uint64_t offset)
+{
+	const char *whose = task->key & CPU_KEY ? "CPU" : "thread";
+	uint32_t who = (uint32_t)task->key;
+
+	/* A new task may have the number of one that has ended. */
+	if (!task->sequence || place->loss & 1U << FLOWTAP_CAUSE_START)
+		return;
+	if (place->sequence <= task->sequence)
+		SAY(records, offset, "%s %u: sequence %" PRIu64 " after %" PRIu64, whose, who,
+		    place->sequence, task->sequence);
+	else if (place->sequence == task->sequence + 1 && place->loss)
+		SAY(records, offset,
+		    "%s %u: sequence %" PRIu64 " follows the one before, but there is a loss (0x%x)"
+		    " in between", whose, who, place->sequence, place->loss);
+	else if (place->sequence != task->sequence + 1 && !place->loss && !records->damaged &&
+		 !records->overwrite)
+		SAY(records, offset, "%s %u: sequence %" PRIu64 " after %" PRIu64
+		    ", and nothing is said to be lost", whose, who, place->sequence,
+		    task->sequence);
+}
+
+int flowtap_check_sequence(struct flowtap_check_records *records,
+			   const struct flowtap_merge_result *result)
+{
+	bool wide = result->record->misc & FLOWTAP_MISC_CPU_WIDE;
+	struct flowtap_check_task *task;
+	struct place place;
+
+	if (!has_place(result->record, &place))
+		return 0;
+	/* Tasks that the recorder's PID namespace does not have are all 0. */
+	if (!wide && !place.tid)
+		return 0;
+	task = task_of(records, wide ? CPU_KEY | result->cpu : place.tid);
+	if (!task)
+		return -ENOMEM;
+	compare(records, task, &place, result->offset);
+	task->sequence = place.sequence;
+	return 0;
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* The records of rings: what is in each, what they count up to, and how they follow each other. */
+#ifndef FLOWTAP_CHECK_RECORDS_H
+#define FLOWTAP_CHECK_RECORDS_H
+
+#include <flowtap/archive.h>
+#include <flowtap/check.h>
+#include <stdbool.h>
+
+#include "base/hash_table.h"
+#include "formats/archive/aux_index.h"
+#include "formats/archive/merge.h"
+
+struct flowtap_check_cpu;
+struct flowtap_check_task;
+
+/* All zeros but for `check`. */
+struct flowtap_check_records {
+	struct flowtap_check *check;
+	struct flowtap_check_cpu *cpus;
+	uint32_t n_cpus;
+	struct flowtap_table by_cpu;
+	struct flowtap_check_task *tasks;
+	uint32_t n_tasks;
+	struct flowtap_table by_task;
+	struct flowtap_aux_index aux;
+	bool overwrite;			/* of one of the streams */
+	bool damaged;			/* something was passed over: much may be missing */
+};
+
+/* Blocks of RING, AUX, CONFIGURE, STATS. 0 or -ENOMEM. */
+int flowtap_check_ring(struct flowtap_check_records *records,
+		       const struct flowtap_archive_block *block);
+int flowtap_check_aux(struct flowtap_check_records *records,
+		      const struct flowtap_archive_block *block);
+int flowtap_check_configure(struct flowtap_check_records *records,
+			    const struct flowtap_archive_block *block);
+int flowtap_check_begun(struct flowtap_check_records *records,
+			const struct flowtap_archive_block *block);
+int flowtap_check_stats(struct flowtap_check_records *records,
+			const struct flowtap_archive_block *block);
+/* When all blocks were there: whether the counts are those of the records. */
+void flowtap_check_counts(struct flowtap_check_records *records);
+/* The next record in order of time. 0 or -ENOMEM. */
+int flowtap_check_sequence(struct flowtap_check_records *records,
+			   const struct flowtap_merge_result *result);
+void flowtap_check_records_free(struct flowtap_check_records *records);
+
+#endif /* FLOWTAP_CHECK_RECORDS_H */

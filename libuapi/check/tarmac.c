@@ -1,0 +1,260 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Tarmac and QEMU4V: what their reader says of them, where the flow is not continuous, and what
+ * Arm's tarmac-trace-utilities ("Arm's tools") refuse or drop though the specification allows it.
+ * What they only warn of (blank lines, as Arm's models write them) is none of it.
+ */
+#include "check/internal.h"
+#include "formats/tarmac/watch.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <flowtap/learned.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define CPUS 256U
+
+struct text_check {
+	struct tarmac_watch watch;
+	struct flowtap_sink sink;
+	struct flowtap_check *check;
+	bool tarmac;
+	bool packed;
+	uint64_t offset;	/* of this line */
+	uint64_t line;
+	uint64_t address;	/* of its instruction */
+	uint64_t time[CPUS];
+	bool numbered;
+	uint64_t id;
+	struct flowtap_read read;
+};
+
+static void say(struct text_check *text, const char *reason)
+{
+	struct flowtap_check *check = text->check;
+
+	check->problems++;
+	if (check->problem)
+		check->problem(check, &(struct flowtap_check_problem){
+			.offset = text->offset, .unpacked = text->packed, .line = text->line,
+			.reason = reason,
+		});
+}
+
+/* --- Lines. --- */
+
+static void check_time(struct text_check *text, const struct tarmac_head *head)
+{
+	uint32_t cpu = head->has_cpu && head->cpu < CPUS ? head->cpu : 0;
+	char reason[100];
+
+	if (!head->timed)
+		return;
+	if (head->time < text->time[cpu]) {
+		snprintf(reason, sizeof(reason), "the time %" PRIu64 " is before the last one, %" PRIu64,
+			 head->time, text->time[cpu]);
+		say(text, reason);
+	}
+	text->time[cpu] = head->time;
+	if (head->old_unit && text->tarmac)
+		say(text, "Arm's tools drop lines with this unit of time (clk, ns, ps are known)");
+}
+
+/* What their scanner takes for the begin of a text. */
+static bool can_begin(char c)
+{
+	return isalnum((unsigned char)c) || (c && strchr("_-.#:()[],<>", c));
+}
+
+static void check_instruction(struct text_check *text, const struct tarmac_head *head,
+			      const struct tarmac_scan *scan, const struct tarmac_instruction *insn)
+{
+	text->address = insn->address;
+	if (!text->tarmac) {
+		if (insn->has_id && text->numbered && insn->id <= text->id)
+			say(text, "the number of an instruction is not above the one before");
+		text->numbered = insn->has_id;
+		text->id = insn->id;
+		return;
+	}
+	if (!head->timed && head->es)
+		say(text, "Arm's tools drop instructions without a time");
+	if (insn->spec)
+		say(text, "`IT (address:opcode)` ends Arm's tools with an error");
+	if (insn->mode_words)
+		say(text, "a mode of two words ends Arm's tools with an error");
+	if (insn->text < scan->end && !can_begin(*insn->text))
+		say(text, "a disassembly that begins like this ends Arm's tools with an error");
+}
+
+/* LD and ST: 16 places of bytes, each two of digits, `.` or `#`. */
+static void check_memory(struct text_check *text, struct tarmac_scan scan)
+{
+	size_t size, places = 0;
+	const char *word;
+
+	if (scan.at[-1] != 'D' && scan.at[-1] != 'T')
+		return;
+	tarmac_word(&scan, &word);
+	while (places < 32 && (size = tarmac_word(&scan, &word))) {
+		if (strspn(word, "0123456789abcdefABCDEF.#") < size)
+			break;
+		places += size;
+	}
+	if (places != 32)
+		say(text, "a row of memory that has not 16 places ends Arm's tools with an error");
+}
+
+/* X and W by their full width; zeros may be left out. */
+static void check_register(struct text_check *text, struct tarmac_scan scan)
+{
+	const char *name, *value;
+	size_t size = tarmac_word(&scan, &name), digits, want;
+
+	if (size < 2 || !isdigit((unsigned char)name[1]))
+		return;
+	want = *name == 'X' ? 16 : *name == 'W' ? 8 : 0;
+	size = tarmac_word(&scan, &value);
+	if (!want || !size || *value == '(')
+		return;
+	digits = strspn(value, "0123456789abcdefABCDEF-");
+	if (digits >= size && digits < want && strspn(value, "0") < size)
+		say(text, "a register's value that is too short ends Arm's tools with an error");
+}
+
+static void check_step(struct text_check *text, struct tarmac_scan scan)
+{
+	const char *word;
+	size_t size = tarmac_word(&scan, &word);
+
+	if ((size == 3 && !memcmp(word, "EXC", 3)) || (size >= 5 && !memcmp(word, "Reset", 5)))
+		return;
+	say(text, "an asynchronous event without EXC in its line ends Arm's tools with an error");
+}
+
+static void look(struct tarmac_watch *watch, const struct flowtap_rows *rows,
+		 const struct tarmac_head *head, const struct tarmac_scan *scan,
+		 const struct tarmac_instruction *insn)
+{
+	struct text_check *text = (struct text_check *)watch;
+
+	text->offset = rows->offset;
+	text->line = rows->number;
+	check_time(text, head);
+	if (insn)
+		check_instruction(text, head, scan, insn);
+	if (!text->tarmac)
+		return;
+	switch (head->event) {
+	case TARMAC_OTHER_STEP:
+		check_step(text, *scan);
+		break;
+	case TARMAC_MEMORY_ROW:
+		check_memory(text, *scan);
+		break;
+	case TARMAC_REGISTER:
+		check_register(text, *scan);
+		break;
+	case TARMAC_COMMENT:
+		if (strchr("/;*", rows->row[strspn(rows->row, " \t")]))
+			say(text, "a comment ends Arm's tools with an error");
+		break;
+	case TARMAC_HEADER:
+		if (text->line != 1)
+			say(text, "a header that is not the first line");
+		break;
+	default:
+		break;
+	}
+}
+
+/* --- The flow. --- */
+
+static int take_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
+		      uint64_t target)
+{
+	(void)sink;
+	(void)block;
+	(void)taken;
+	(void)target;
+	return 0;
+}
+
+static int take_element(struct flowtap_sink *sink, const struct flowtap_element *element)
+{
+	struct text_check *text = (struct text_check *)((char *)sink -
+							offsetof(struct text_check, sink));
+	char reason[100];
+
+	/*
+	 * What the file itself tells as a gap is none of its faults. QEMU4V cannot tell of exceptions,
+	 * so that anything may follow on anything.
+	 */
+	if (!text->tarmac || element->kind != FLOWTAP_ELEMENT_GAP || !element->gap.address ||
+	    element->gap.reason != FLOWTAP_GAP_IMPOSSIBLE || !element->gap.detail ||
+	    strcmp(element->gap.detail, "the next instruction is elsewhere"))
+		return 0;
+	snprintf(reason, sizeof(reason),
+		 "0x%" PRIx64 " does not follow on 0x%" PRIx64 ", and no gap is told", text->address,
+		 element->gap.address);
+	say(text, reason);
+	return 0;
+}
+
+static void take_problem(struct flowtap_read *read, uint64_t offset, uint64_t line,
+			 const char *reason)
+{
+	struct text_check *text = read->argument;
+
+	text->offset = offset;
+	text->line = line;
+	say(text, reason);
+}
+
+static void take_progress(struct flowtap_read *read, uint64_t done, uint64_t size)
+{
+	struct text_check *text = read->argument;
+
+	if (text->check->progress)
+		text->check->progress(text->check, done, size);
+}
+
+static int check_text(struct flowtap_check *check, int fd, bool tarmac)
+{
+	unsigned char magic[2] = { 0 };
+	struct text_check text = {
+		.watch = { look },
+		.sink = { take_block, take_element },
+		.check = check,
+		.tarmac = tarmac,
+		.read = { .problem = take_problem, .progress = take_progress },
+	};
+	int status;
+
+	text.packed = pread(fd, magic, 2, 0) == 2 && magic[0] == 0x1f && magic[1] == 0x8b;
+	text.read.argument = &text;
+	text.read.sink = &text.sink;
+	text.read.learned = flowtap_learned_new(0);
+	if (!text.read.learned)
+		return -ENOMEM;
+	status = flowtap_tarmac_watch(&text.read, fd, !tarmac, &text.watch);
+	check->instructions = text.read.instructions;
+	check->records = text.read.records;
+	if (!status && !check->instructions)
+		say(&text, "there is no instruction in it");
+	flowtap_learned_free(text.read.learned);
+	return status;
+}
+
+int flowtap_check_tarmac(struct flowtap_check *check, int fd)
+{
+	return check_text(check, fd, true);
+}
+
+int flowtap_check_qemu4v(struct flowtap_check *check, int fd)
+{
+	return check_text(check, fd, false);
+}

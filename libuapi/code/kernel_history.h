@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* One stretch of the kernel's text: what looks found, and which of it holds where at which time. */
+#ifndef KERNEL_TIMELINE_H
+#define KERNEL_TIMELINE_H
+
+#include <flowtap/image.h>
+
+#include "code/kernel_symbols.h"
+
+/* What a look found, if it is not what the one before it did. Its look was [time, until]. */
+struct kernel_finding {
+	uint64_t time;
+	uint64_t until;
+	uint64_t last_time;	/* when the last look began that found the same */
+	uint8_t *bytes;		/* of the whole stretch */
+	uint8_t *stored;	/* by page: whether it came */
+	uint32_t file;
+};
+
+struct kernel_era;
+
+struct kernel_stretch {
+	char *path;		/* "[name]" */
+	uint64_t start;
+	uint64_t end;
+	uint64_t begin_time;
+	uint64_t end_time;
+	bool fresh;		/* it came while it was recorded */
+	struct kernel_finding *findings;
+	uint32_t n;
+	uint64_t last_time;	/* the last look */
+	uint64_t last_until;
+	const char *lost;	/* why nothing is known after the last look; NULL: it is */
+	/* Made at the first question. */
+	struct kernel_era *eras;
+	uint32_t n_eras;
+};
+
+/* Makes the eras. 0 or -ENOMEM. */
+int kernel_timeline_build(struct kernel_stretch *stretch, struct flowtap_kernel_symbols *symbols);
+void kernel_timeline_drop(struct kernel_stretch *stretch);
+/* What it takes, in parts. */
+size_t kernel_timeline_size(const struct kernel_stretch *stretch);
+/*
+ * address and time are the stretch's, which has eras. Fills all but key; file is 0 where there are
+ * no bytes.
+ */
+void kernel_timeline_find(const struct kernel_stretch *stretch, uint64_t time, uint64_t address,
+			  struct flowtap_code *code);
+
+#endif /* KERNEL_TIMELINE_H */

@@ -1,0 +1,307 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "code/kernel_text.h"
+
+#include <errno.h>
+#include <flowtap/archive.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "code/kernel_history.h"
+
+#define STRETCHES_MAX 4096U
+#define STRETCH_MAX (256ULL << 20)	/* bytes of one */
+#define HELD_MAX (1ULL << 30)		/* bytes of all that looks found */
+#define FINDINGS_MAX 64U		/* different ones of one stretch */
+#define FILES_MAX (1U << 24)
+#define PARTS_MAX (4U << 20)		/* of timelines, 128 MiB; more are made anew */
+
+#define PAGE FLOWTAP_KERNEL_PAGE
+
+struct flowtap_kernel_texts {
+	struct flowtap_kernel_symbols *symbols;
+	struct kernel_stretch **list;	/* in the order they came */
+	uint32_t n;
+	uint64_t held;
+	uint32_t files;			/* that were given out; 0 is none */
+	size_t parts;			/* of timelines */
+	/* By start; reach: the greatest end of those up to here. */
+	bool sorted;
+	struct kernel_stretch **by_start;
+	uint64_t *reach;
+};
+
+struct flowtap_kernel_texts *flowtap_kernel_texts_new(struct flowtap_kernel_symbols *symbols)
+{
+	struct flowtap_kernel_texts *texts = calloc(1, sizeof(*texts));
+
+	if (texts)
+		texts->symbols = symbols;
+	return texts;
+}
+
+static void free_stretch(struct kernel_stretch *stretch)
+{
+	for (uint32_t i = 0; i < stretch->n; i++) {
+		free(stretch->findings[i].bytes);
+		free(stretch->findings[i].stored);
+	}
+	free(stretch->findings);
+	free(stretch->path);
+	kernel_timeline_drop(stretch);
+	free(stretch);
+}
+
+void flowtap_kernel_texts_free(struct flowtap_kernel_texts *texts)
+{
+	if (!texts)
+		return;
+	for (uint32_t i = 0; i < texts->n; i++)
+		free_stretch(texts->list[i]);
+	free(texts->list);
+	free(texts->by_start);
+	free(texts->reach);
+	free(texts);
+}
+
+void flowtap_kernel_texts_renew(struct flowtap_kernel_texts *texts)
+{
+	for (uint32_t i = 0; i < texts->n; i++)
+		kernel_timeline_drop(texts->list[i]);
+	texts->parts = 0;
+}
+
+static int check(const struct flowtap_kernel_text *text)
+{
+	uint64_t end = text->offset + text->part_size;
+
+	if (!(text->start >> 63) || !text->size || text->size > UINT64_MAX - text->start ||
+	    text->until < text->time || end < text->offset || end > text->size ||
+	    text->offset % PAGE || (text->part_size % PAGE && end != text->size) ||
+	    (text->gone && text->part_size))
+		return -EINVAL;
+	return text->size > STRETCH_MAX ? -EFBIG : 0;
+}
+
+/* The one that is there of this name and place. */
+static struct kernel_stretch *find_stretch(const struct flowtap_kernel_texts *texts,
+					   const struct flowtap_kernel_text *text)
+{
+	for (uint32_t i = texts->n; i--;) {
+		struct kernel_stretch *stretch = texts->list[i];
+		size_t size = strlen(text->name);
+
+		if (stretch->start == text->start && stretch->end - stretch->start == text->size &&
+		    stretch->end_time == UINT64_MAX &&
+		    !strncmp(stretch->path + 1, text->name, size) &&
+		    !strcmp(stretch->path + 1 + size, "]"))
+			return stretch;
+	}
+	return NULL;
+}
+
+static int new_stretch(struct flowtap_kernel_texts *texts, const struct flowtap_kernel_text *text,
+		       struct kernel_stretch **out)
+{
+	struct kernel_stretch *stretch, **list;
+
+	if (texts->n == STRETCHES_MAX)
+		return -EFBIG;
+	if (!(texts->n & (texts->n - 1))) {
+		list = realloc(texts->list, (texts->n ? 2 * texts->n : 1) * sizeof(list[0]));
+		if (!list)
+			return -ENOMEM;
+		texts->list = list;
+	}
+	stretch = calloc(1, sizeof(*stretch));
+	if (!stretch)
+		return -ENOMEM;
+	if (asprintf(&stretch->path, "[%s]", text->name) < 0) {
+		free(stretch);
+		return -ENOMEM;
+	}
+	stretch->start = text->start;
+	stretch->end = text->start + text->size;
+	stretch->begin_time = text->fresh ? text->time : 0;
+	stretch->fresh = text->fresh;
+	stretch->end_time = UINT64_MAX;
+	texts->list[texts->n++] = stretch;
+	texts->sorted = false;
+	*out = stretch;
+	return 0;
+}
+
+/* A finding that begins as the one before it: its parts come over that. 0, -ENOMEM, -EFBIG. */
+static int new_finding(struct flowtap_kernel_texts *texts, struct kernel_stretch *stretch,
+		       const struct flowtap_kernel_text *text)
+{
+	uint64_t size = stretch->end - stretch->start, pages = (size + PAGE - 1) / PAGE;
+	struct kernel_finding *findings, *finding;
+
+	if (stretch->n == FINDINGS_MAX || texts->files + 1 == FILES_MAX ||
+	    size + pages > HELD_MAX - texts->held)
+		return -EFBIG;
+	findings = realloc(stretch->findings, (stretch->n + 1) * sizeof(findings[0]));
+	if (!findings)
+		return -ENOMEM;
+	stretch->findings = findings;
+	finding = &findings[stretch->n];
+	*finding = (struct kernel_finding) {
+		.time = text->time,
+		.until = text->until,
+		.bytes = calloc(1, size),
+		.stored = calloc(1, pages),
+	};
+	if (!finding->bytes || !finding->stored) {
+		free(finding->bytes);
+		free(finding->stored);
+		return -ENOMEM;
+	}
+	if (stretch->n) {
+		memcpy(finding->bytes, findings[stretch->n - 1].bytes, size);
+		memcpy(finding->stored, findings[stretch->n - 1].stored, pages);
+	}
+	finding->file = ++texts->files;
+	texts->held += size + pages;
+	stretch->n++;
+	return 0;
+}
+
+static void take_part(struct kernel_finding *finding, const struct flowtap_kernel_text *text,
+		      const void *bytes)
+{
+	memcpy(finding->bytes + text->offset, bytes, text->part_size);
+	for (uint64_t at = 0; at < text->part_size; at += PAGE)
+		finding->stored[(text->offset + at) / PAGE] = 1;
+}
+
+static int look_again(struct flowtap_kernel_texts *texts, struct kernel_stretch *stretch,
+		      const struct flowtap_kernel_text *text, const void *bytes)
+{
+	struct kernel_finding *last = &stretch->findings[stretch->n - 1];
+	bool same = text->time == stretch->last_time && text->until == stretch->last_until;
+	int err = 0;
+
+	if (stretch->lost || (!same && text->time < stretch->last_until))
+		return -EINVAL;
+	if (text->gone) {
+		stretch->lost = "unloaded while it was recorded; its text was not seen again";
+		stretch->end_time = text->until;
+		return 0;
+	}
+	if (text->part_size && !(same && last->time == text->time && last->until == text->until)) {
+		err = new_finding(texts, stretch, text);
+		last = &stretch->findings[stretch->n - 1];
+	}
+	if (err == -EFBIG)
+		stretch->lost = "more of the kernel's text than can be held";
+	if (err)
+		return err;
+	if (text->part_size)
+		take_part(last, text, bytes);
+	stretch->last_time = text->time;
+	stretch->last_until = text->until;
+	last->last_time = text->time;
+	return 0;
+}
+
+int flowtap_kernel_texts_add(struct flowtap_kernel_texts *texts,
+			     const struct flowtap_kernel_text *text, const void *bytes)
+{
+	struct kernel_stretch *stretch;
+	int err = check(text);
+
+	if (err)
+		return err;
+	stretch = find_stretch(texts, text);
+	if (!stretch && text->gone)
+		return -EINVAL;
+	if (stretch && !stretch->n)
+		return -EFBIG;
+	if (!stretch) {
+		err = new_stretch(texts, text, &stretch);
+		if (!err)
+			err = new_finding(texts, stretch, text);
+		if (err)
+			return err;
+		stretch->last_time = text->time;
+		stretch->last_until = text->until;
+	}
+	kernel_timeline_drop(stretch);
+	return look_again(texts, stretch, text, bytes);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct kernel_stretch *x = *(struct kernel_stretch *const *)a;
+	const struct kernel_stretch *y = *(struct kernel_stretch *const *)b;
+
+	if (x->start != y->start)
+		return x->start < y->start ? -1 : 1;
+	return x->begin_time < y->begin_time ? -1 : x->begin_time > y->begin_time;
+}
+
+static int sort(struct flowtap_kernel_texts *texts)
+{
+	struct kernel_stretch **list = realloc(texts->by_start, texts->n * sizeof(list[0]));
+	uint64_t *reach, most = 0;
+
+	if (!list)
+		return -ENOMEM;
+	texts->by_start = list;
+	reach = realloc(texts->reach, texts->n * sizeof(reach[0]));
+	if (!reach)
+		return -ENOMEM;
+	texts->reach = reach;
+	memcpy(list, texts->list, texts->n * sizeof(list[0]));
+	qsort(list, texts->n, sizeof(list[0]), by_start);
+	for (uint32_t i = 0; i < texts->n; i++)
+		reach[i] = most = list[i]->end > most ? list[i]->end : most;
+	texts->sorted = true;
+	return 0;
+}
+
+static int build(struct flowtap_kernel_texts *texts, struct kernel_stretch *stretch)
+{
+	int err;
+
+	if (stretch->n_eras)
+		return 0;
+	if (texts->parts > PARTS_MAX)
+		flowtap_kernel_texts_renew(texts);
+	err = kernel_timeline_build(stretch, texts->symbols);
+	texts->parts += kernel_timeline_size(stretch);
+	return err;
+}
+
+int flowtap_kernel_texts_find(struct flowtap_kernel_texts *texts, uint64_t time, uint64_t address,
+			      struct flowtap_code *code)
+{
+	uint32_t low = 0, high = texts->n;
+
+	if (!texts->n)
+		return -ENOENT;
+	if (!texts->sorted && sort(texts))
+		return -ENOMEM;
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (texts->by_start[middle]->start <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (; low && texts->reach[low - 1] > address; low--) {
+		struct kernel_stretch *stretch = texts->by_start[low - 1];
+
+		/* One without findings could not be held. */
+		if (address >= stretch->end || time < stretch->begin_time ||
+		    time >= stretch->end_time || !stretch->n)
+			continue;
+		if (build(texts, stretch))
+			return -ENOMEM;
+		kernel_timeline_find(stretch, time, address, code);
+		return 0;
+	}
+	return -ENOENT;
+}

@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Where a recorded file is on this machine: rules in image.h, flowtap_map_new and flowtap_map_images. */
+#ifndef FLOWTAP_LOCATE_H
+#define FLOWTAP_LOCATE_H
+
+#include "code/elf_file.h"
+
+#define FLOWTAP_WHY 512
+
+/*
+ * Opens for reading the regular file that was mapped as `path`, with this build-id unless its size
+ * is 0. sysroot: NULL for /; images: NULL for none. The fd, or -errno and one line in why.
+ */
+int flowtap_locate_code(const char *sysroot, const char *images, const char *path,
+			const struct flowtap_build_id *id, char why[FLOWTAP_WHY]);
+/* The same for a debug file. -ENOENT without a build-id. */
+int flowtap_locate_debug(const char *sysroot, const struct flowtap_build_id *id);
+/*
+ * Opens for reading the regular file `path` of the directory `root`; links and .. do not lead out
+ * of it. The fd; -ENOEXEC: not a regular file; -errno.
+ */
+int flowtap_locate_in(int root, const char *path);
+
+#endif /* FLOWTAP_LOCATE_H */

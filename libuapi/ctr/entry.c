@@ -1,0 +1,408 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * The entries of a sample, one after the other, to the flow.
+ *
+ * Nothing is said that the entries do not prove. An entry proves that its source executed (a
+ * transfer) or was reached and did not complete (a trap), and that execution went on at its
+ * target. What lies between a target and the next source is proven if the code allows a straight
+ * line there, because any other way would have left an entry in between: this holds only where
+ * every way is recorded (sample.c).
+ *
+ * User mode only: where execution went on after a trap is not recorded, as the kernel may have
+ * sent the task elsewhere (a signal): what follows begins anew at the next source. With S mode,
+ * traps have their handler as target and trap returns theirs, and the flow goes on in the other
+ * mode (Smctr 6.1). Of a mode that is not recorded, the address is 0.
+ */
+#include "ctr/internal.h"
+#include <inttypes.h>
+
+#define TRIM_ENTRIES 4	/* a walk makes CTR_WALK_LIMIT blocks at most */
+#define BOTH_MODES (1U << FLOWTAP_MODE_U | 1U << FLOWTAP_MODE_S)
+
+static void owe(struct flowtap_ctr *ctr, enum flowtap_gap_reason reason, const char *detail)
+{
+	ctr->known = false;
+	ctr->owes = true;
+	ctr->owed = reason;
+	ctr->owed_detail = detail;
+}
+
+static int pay(struct flowtap_ctr *ctr)
+{
+	if (!ctr->owes)
+		return 0;
+	ctr->owes = false;
+	return flowtap_ctr_gap(ctr, &(struct flowtap_gap){
+		.reason = ctr->owed,
+		.size = UINT64_MAX,
+		.detail = ctr->owed_detail,
+	});
+}
+
+/* Why the walk did not get there. */
+static int send_failure(struct flowtap_ctr *ctr)
+{
+	return flowtap_ctr_gap(ctr, &(struct flowtap_gap){
+		.reason = ctr->walk.failure.reason,
+		.size = UINT64_MAX,
+		.address = ctr->walk.failure.address,
+		.detail = ctr->walk.failure.detail,
+	});
+}
+
+static inline int send_block(struct flowtap_ctr *ctr, struct flowtap_block *block, bool taken,
+			     uint64_t target)
+{
+	block->executed++;
+	ctr->counts.blocks++;
+	ctr->counts.instructions += block->instructions;
+	return ctr->sink->block(ctr->sink, block, taken, target);
+}
+
+/* The path but for its last `keep` blocks, whose ends fell through. */
+static int send_path(struct flowtap_ctr *ctr, size_t keep)
+{
+	struct flowtap_block *block;
+	int status = 0;
+
+	for (size_t i = 0; i + keep < ctr->walk.n && status >= 0; i++) {
+		block = ctr->walk.path[i];
+		status = send_block(ctr, block, false, block->address + block->size);
+	}
+	return status;
+}
+
+static int send_transfer(struct flowtap_ctr *ctr, const struct flowtap_transfer *transfer)
+{
+	return flowtap_ctr_send(ctr, &(struct flowtap_element){
+		.kind = FLOWTAP_ELEMENT_TRANSFER,
+		.transfer = *transfer,
+	});
+}
+
+static int send_cycles(struct flowtap_ctr *ctr, uint64_t data)
+{
+	uint32_t cpu = ctr->context.cpu;
+	uint64_t supported = cpu < CTR_CPUS ? ~ctr->absent[cpu] : UINT64_MAX;
+
+	return flowtap_ctr_send(ctr, &(struct flowtap_element){
+		.kind = FLOWTAP_ELEMENT_CYCLES,
+		.cycles = {
+			.count = flowtap_ctr_cycles(data),
+			.at_least = flowtap_ctr_cycles_saturated(data, supported),
+		},
+	});
+}
+
+static int send_kind(struct flowtap_ctr *ctr, enum flowtap_element_kind kind)
+{
+	return flowtap_ctr_send(ctr, &(struct flowtap_element){ .kind = kind });
+}
+
+/* What is executed at `address` is, if both modes are recorded, executed in its mode. */
+static int enter_mode_of(struct flowtap_ctr *ctr, uint64_t address)
+{
+	const struct flowtap_context *context = &ctr->context;
+
+	if (ctr->walk.modes != BOTH_MODES)
+		return 0;
+	return flowtap_ctr_enter(ctr, context->pid, context->tid, context->cpu,
+				 flowtap_walk_mode(address));
+}
+
+/* The reason for what is missing while a mode ran that is not recorded. */
+static enum flowtap_gap_reason elsewhere(const struct flowtap_ctr *ctr)
+{
+	return flowtap_ctr_records(ctr, FLOWTAP_MODE_U) ? FLOWTAP_GAP_GUEST : FLOWTAP_GAP_USER;
+}
+
+/*
+ * Whether execution came to `source` by a change of mode that has no entry. Firmware does that: an
+ * exception that M mode takes and hands on to the kernel. `at` may lie in the other mode's
+ * addresses itself, after a wild jump, but nothing can be executed there.
+ */
+static bool unseen(const struct flowtap_ctr *ctr, uint64_t source)
+{
+	return ctr->walk.modes == BOTH_MODES && flowtap_walk_mode(source) != ctr->context.mode;
+}
+
+static int send_unseen(struct flowtap_ctr *ctr, uint64_t source)
+{
+	ctr->known = false;
+	return flowtap_ctr_gap(ctr, &(struct flowtap_gap){
+		.reason = FLOWTAP_GAP_TRAP,
+		.size = UINT64_MAX,
+		.address = ctr->at,
+		.detail = flowtap_walk_mode(source) == FLOWTAP_MODE_S ?
+			  "the way into the kernel was not recorded" :
+			  "the way out of the kernel was not recorded",
+	});
+}
+
+static inline void go_on_at(struct flowtap_ctr *ctr, uint64_t before, uint64_t at)
+{
+	ctr->known = true;
+	ctr->owes = false;
+	ctr->at = at;
+	ctr->before = before;
+	if (ctr->way != CTR_WAY_BLOCKS)
+		owe(ctr, FLOWTAP_GAP_TRAP, "not all traps were recorded, there may be one here");
+}
+
+/* A target of 0: into a mode that is not recorded, until a trap leads out of it (table 7). */
+static int end_trap_return(struct flowtap_ctr *ctr, const struct flowtap_transfer *transfer)
+{
+	int status = send_kind(ctr, FLOWTAP_ELEMENT_EXCEPTION_RETURN);
+
+	if (status < 0)
+		return status;
+	if (transfer->target)
+		return enter_mode_of(ctr, transfer->target);
+	owe(ctr, elsewhere(ctr), NULL);
+	return 0;
+}
+
+/* After a transfer that was proven, or that there is no reason to doubt. */
+static inline int go_on(struct flowtap_ctr *ctr, const struct flowtap_transfer *transfer)
+{
+	go_on_at(ctr, transfer->source, transfer->target);
+	return transfer->type == FLOWTAP_TRANSFER_TRAP_RETURN ? end_trap_return(ctr, transfer) : 0;
+}
+
+static inline int send_last(struct flowtap_ctr *ctr, const struct flowtap_transfer *transfer)
+{
+	struct flowtap_block *last = ctr->walk.path[ctr->walk.n - 1];
+	int status = send_block(ctr, last, transfer->type != FLOWTAP_TRANSFER_NOT_TAKEN,
+				transfer->target);
+
+	ctr->walk.jump = last->direct ? last : NULL;
+	return status < 0 ? status : go_on(ctr, transfer);
+}
+
+/*
+ * The transfer whose way there was not proven: its own instruction was executed all the same if
+ * the code has it. Where there is no code the record is believed; a record that contradicts the
+ * code is not, so what follows begins anew. told: a gap says already what failed.
+ */
+static int decode_alone(struct flowtap_ctr *ctr, struct flowtap_transfer *transfer, bool told)
+{
+	int status = flowtap_walk_single(&ctr->walk, transfer), walked = status;
+
+	ctr->known = false;
+	if (walked == CTR_UNPROVEN)
+		status = told ? 0 : send_failure(ctr);
+	if (status < 0 ||
+	    (walked == CTR_UNPROVEN && ctr->walk.failure.reason == FLOWTAP_GAP_IMPOSSIBLE))
+		return status;
+	status = enter_mode_of(ctr, transfer->source);
+	if (status < 0)
+		return status;
+	return walked ? go_on(ctr, transfer) : send_last(ctr, transfer);
+}
+
+static int decode_transfer(struct flowtap_ctr *ctr, struct flowtap_transfer *transfer)
+{
+	bool told = ctr->known;
+	int status;
+
+	if (!ctr->known) {
+		status = pay(ctr);
+	} else if (unseen(ctr, transfer->source)) {
+		status = send_unseen(ctr, transfer->source);
+	} else {
+		status = flowtap_walk_transfer(&ctr->walk, ctr->at, transfer);
+		if (!status) {
+			status = send_path(ctr, 1);
+			return status < 0 ? status : send_last(ctr, transfer);
+		}
+		if (status > 0)
+			status = send_failure(ctr);
+	}
+	return status < 0 ? status : decode_alone(ctr, transfer, told);
+}
+
+/* The way from the last transfer up to a trap; *cause as flowtap_walk_exception has it. */
+static int decode_way_to_trap(struct flowtap_ctr *ctr, const struct flowtap_transfer *trap,
+			      int *cause)
+{
+	struct ctr_walk *walk = &ctr->walk;
+	int status;
+
+	if (trap->source != ctr->at && unseen(ctr, trap->source)) {
+		status = send_unseen(ctr, trap->source);
+		return status < 0 ? status : enter_mode_of(ctr, trap->source);
+	}
+	if (trap->type == FLOWTAP_TRANSFER_EXCEPTION)
+		status = flowtap_walk_exception(walk, ctr->before, ctr->at, trap->source, cause);
+	else
+		status = flowtap_walk_stop(walk, ctr->at, trap->source);
+	if (status < 0)
+		return status;
+	if (status)
+		return send_failure(ctr);
+	status = send_path(ctr, *cause < 0 ? 0 : 1);
+	if (status >= 0 && *cause >= 0)
+		status = send_block(ctr, walk->path[walk->n - 1], true, 0);
+	return status;
+}
+
+/* The trap's source where nothing is known of the way there. */
+static int decode_arrival(struct flowtap_ctr *ctr, const struct flowtap_transfer *trap)
+{
+	int status = pay(ctr);
+
+	return status < 0 ? status : enter_mode_of(ctr, trap->source);
+}
+
+/* Out of a mode that is not recorded. Who was known to be in one that is, was left unseen. */
+static int decode_return(struct flowtap_ctr *ctr)
+{
+	if (ctr->known)
+		owe(ctr, elsewhere(ctr), "the way there was not recorded");
+	return pay(ctr);
+}
+
+/*
+ * Where the trap led. User mode only: out of what is recorded, and back to anywhere. With S mode
+ * a target of 0 is M mode's (MTE), which may return to anywhere as well; or, of an interrupt, the
+ * module put the entry in when it found that an overflow of somebody else's counter had frozen
+ * recording at its source, and what follows comes some time into that interrupt's handler. That
+ * is lost to a freeze and not to the recorder, which only let recording go on.
+ */
+static int go_on_after_trap(struct flowtap_ctr *ctr, const struct flowtap_transfer *trap)
+{
+	if (!flowtap_ctr_records(ctr, FLOWTAP_MODE_S)) {
+		owe(ctr, FLOWTAP_GAP_TRAP, NULL);
+		return 0;
+	}
+	if (flowtap_walk_mode(trap->target) == FLOWTAP_MODE_S) {
+		go_on_at(ctr, 0, trap->target);
+		return enter_mode_of(ctr, trap->target);
+	}
+	if (trap->target)
+		owe(ctr, FLOWTAP_GAP_IMPOSSIBLE, "a trap into user mode");
+	else if (trap->type == FLOWTAP_TRANSFER_INTERRUPT)
+		owe(ctr, FLOWTAP_GAP_FROZEN, "the beginning of an interrupt was not recorded");
+	else
+		owe(ctr, FLOWTAP_GAP_TRAP, "M mode handled an exception");
+	return 0;
+}
+
+static int decode_trap(struct flowtap_ctr *ctr, const struct flowtap_transfer *trap)
+{
+	int cause = -1, status;
+
+	/* A call of a null pointer was at 0 itself when fetching from there failed. */
+	if (!trap->source && flowtap_ctr_records(ctr, FLOWTAP_MODE_S) && !(ctr->known && !ctr->at))
+		status = decode_return(ctr);
+	else if (ctr->known)
+		status = decode_way_to_trap(ctr, trap, &cause);
+	else
+		status = decode_arrival(ctr, trap);
+	if (status >= 0)
+		status = flowtap_ctr_send(ctr, &(struct flowtap_element){
+			.kind = FLOWTAP_ELEMENT_EXCEPTION,
+			.exception = {
+				.number = cause,
+				.interrupt = trap->type == FLOWTAP_TRANSFER_INTERRUPT,
+				.address = trap->source,
+				.target = trap->target,
+			},
+		});
+	return status < 0 ? status : go_on_after_trap(ctr, trap);
+}
+
+/*
+ * Without types (user mode only) a target of 0 means a trap out of what is recorded. A call of a
+ * null pointer looks the same and is then taken for one, which says less.
+ */
+static bool is_trap(const struct flowtap_transfer *transfer)
+{
+	if (!transfer->type)
+		return !transfer->target;
+	return transfer->type == FLOWTAP_TRANSFER_EXCEPTION ||
+	       transfer->type == FLOWTAP_TRANSFER_INTERRUPT;
+}
+
+static inline int decode_entry(struct flowtap_ctr *ctr, const struct flowtap_entry *entry,
+			       bool blocks)
+{
+	struct flowtap_transfer transfer = {
+		.source = entry->source & ~1ULL,
+		.target = entry->target & ~1ULL,
+		.type = entry->data & CTR_DATA_TYPE,
+		.mispredicted = entry->target & 1,
+	};
+	int status = 0;
+
+	if (__builtin_expect(!(entry->source & 1) || transfer.type - 6U < 2, 0)) {
+		ctr->known = false;
+		ctr->owes = false;
+		return flowtap_ctr_bad_record(ctr, ctr->walk.time, entry->source & 1 ?
+					      "an entry of a reserved type" :
+					      "an entry that is not valid");
+	}
+	if (!blocks)
+		status = send_transfer(ctr, &transfer);
+	if (status >= 0 && (blocks || ctr->way != CTR_WAY_TRANSFERS))
+		status = is_trap(&transfer) ? decode_trap(ctr, &transfer) :
+					      decode_transfer(ctr, &transfer);
+	ctr->counts.transfers[transfer.type]++;
+	if (status >= 0 && transfer.mispredicted && blocks)
+		status = send_kind(ctr, FLOWTAP_ELEMENT_MISPREDICTED);
+	if (status >= 0 && entry->data & CTR_DATA_CCV)
+		status = send_cycles(ctr, entry->data);
+	return status;
+}
+
+int flowtap_ctr_entries(struct flowtap_ctr *ctr, const struct flowtap_entry *entries, uint32_t nr)
+{
+	int status = 0;
+
+	ctr->known = false;
+	ctr->owes = false;
+	for (uint32_t i = 0; i < nr && status >= 0; i++) {
+		if (i % TRIM_ENTRIES == 0 && flowtap_blocks_trim(ctr->walk.blocks))
+			ctr->walk.jump = NULL;
+		status = decode_entry(ctr, &entries[i], ctr->way == CTR_WAY_BLOCKS);
+	}
+	return status;
+}
+
+/*
+ * The trap of an overflow is not recorded where it freezes the buffer (Smctr 6.5). Of user mode
+ * only, any other trap is, and if the newest entry is none then recording had ended before. With
+ * S mode any other is recorded too, and the end of the sample is somewhere in the module.
+ */
+int flowtap_ctr_tail(struct flowtap_ctr *ctr, const struct flowtap_record_sample *sample)
+{
+	uint16_t misc = sample->header.misc;
+	int status;
+
+	if (!(misc & FLOWTAP_MISC_USER && flowtap_ctr_records(ctr, FLOWTAP_MODE_U)) &&
+	    !(misc & FLOWTAP_MISC_KERNEL && flowtap_ctr_records(ctr, FLOWTAP_MODE_S)))
+		return 0;
+	if (!sample->ip || !ctr->known)
+		return 0;
+	if (sample->ip & 1)
+		return flowtap_ctr_bad_record(ctr, sample->time, "odd ip 0x%" PRIx64,
+					      (uint64_t)sample->ip);
+	if (!(sample->trigger & FLOWTAP_TRIGGER_OVERFLOW) ||
+	    !(sample->control & CTR_CONTROL_LCOFIFRZ)) {
+		if (flowtap_ctr_records(ctr, FLOWTAP_MODE_S))
+			return 0;
+		return flowtap_ctr_gap(ctr, &(struct flowtap_gap){
+			.reason = FLOWTAP_GAP_FROZEN,
+			.until = sample->time,
+			.size = UINT64_MAX,
+			.address = ctr->at,
+			.detail = "the trap into the kernel was not recorded",
+		});
+	}
+	if (unseen(ctr, sample->ip))
+		return send_unseen(ctr, sample->ip);
+	status = flowtap_walk_stop(&ctr->walk, ctr->at, sample->ip);
+	if (status < 0)
+		return status;
+	return status ? send_failure(ctr) : send_path(ctr, 0);
+}

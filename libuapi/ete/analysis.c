@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Resolved elements against the code (K10.5.5). */
+#include "ete/internal.h"
+
+/* The order of table K10-2; ITE and markers are of the kind of events. */
+bool flowtap_ete_stays(const struct ete_entry *entry)
+{
+	switch (entry->kind) {
+	case ETE_TRACE_INFO:
+	case ETE_TIMESTAMP:
+	case ETE_MARKER:
+	case ETE_CYCLES:
+	case ETE_EVENT:
+	case ETE_INSTRUMENTATION:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool same(const struct flowtap_context *a, const struct flowtap_context *b)
+{
+	return a->mode == b->mode && a->security == b->security && a->width == b->width &&
+	       a->has_vmid == b->has_vmid && a->vmid == b->vmid &&
+	       a->has_contextid == b->has_contextid && a->contextid == b->contextid;
+}
+
+static int context(struct flowtap_ete *ete, const struct ete_entry *entry)
+{
+	const struct flowtap_ete_context *packet = &entry->context.packet;
+	const struct flowtap_context before = ete->context;
+	struct flowtap_context *now = &ete->context;
+	struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_CONTEXT };
+
+	now->mode = packet->exception_level;
+	now->security = packet->security;
+	now->width = packet->sixty_four_bit ? 64 : 32;
+	now->has_vmid = entry->context.has_vmid;
+	now->has_contextid = entry->context.has_contextid;
+	now->vmid = packet->vmid;
+	now->contextid = packet->contextid;
+	/* A packet without a payload repeats what was decoded last, be it cancelled or not. */
+	if (entry->repeated && ete->has_context && same(now, &before))
+		return 0;
+	ete->has_context = true;
+	now->isa = ete_isa(ete);
+	if (ete->images.identify)
+		ete->images.identify(ete->images.argument, now);
+	flowtap_ete_look_from(ete);
+	element.context = *now;
+	return ete_put(ete, &element);
+}
+
+/* Others may run now, and change what code there is. */
+static void left(struct flowtap_ete *ete, const struct flowtap_exception *exception)
+{
+	if (!ete->images.left)
+		return;
+	ete->images.left(ete->images.argument, exception);
+	flowtap_ete_forget(ete);
+}
+
+/* RVDRPP: all instructions up to the return address were executed; behind it comes an address. */
+static int exception(struct flowtap_ete *ete, const struct ete_entry *entry)
+{
+	const struct flowtap_element element = {
+		.kind = FLOWTAP_ELEMENT_EXCEPTION,
+		.exception = {
+			.number = entry->number,
+			.address = entry->known ? entry->value : 0,
+		},
+	};
+	const struct flowtap_element one = {
+		.kind = FLOWTAP_ELEMENT_SOURCE,
+		.source = entry->value,
+	};
+	int status = flowtap_ete_arrive(ete);
+
+	if (!status && entry->known) {
+		status = ete_put(ete, &one);
+		if (!status)
+			status = flowtap_ete_walk_to(ete, entry->value);
+	}
+	if (status < 0)
+		return status;
+	left(ete, &element.exception);
+	if (ete->where != ETE_LOST)
+		flowtap_ete_lose(ete, ETE_MISSING, "no address behind an exception");
+	ete->counts.exceptions++;
+	return ete_put(ete, &element);
+}
+
+static int timestamp(struct flowtap_ete *ete, const struct ete_entry *entry)
+{
+	const struct flowtap_element element = {
+		.kind = FLOWTAP_ELEMENT_TIMESTAMP,
+		.timestamp = {
+			.ticks = entry->value,
+			.cycles = entry->cycles,
+			.has_cycles = entry->known,
+		},
+	};
+
+	ete->counts.timestamps++;
+	if (ete->images.time) {
+		ete->images.time(ete->images.argument, &element.timestamp);
+		flowtap_ete_forget(ete);
+	}
+	return ete_put(ete, &element);
+}
+
+static int cycles(struct flowtap_ete *ete, const struct ete_entry *entry)
+{
+	const struct flowtap_element element = {
+		.kind = FLOWTAP_ELEMENT_CYCLES,
+		.cycles = { .count = entry->value, .unknown = !entry->known },
+	};
+
+	if (entry->known)
+		ete->counts.cycles += entry->value;
+	return ete_put(ete, &element);
+}
+
+static int trace_on(struct flowtap_ete *ete)
+{
+	const struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_TRACE_ON };
+
+	ete->depth = 0;
+	left(ete, NULL);
+	if (ete->where != ETE_LOST)
+		flowtap_ete_lose(ete, ETE_MISSING, "no address behind Trace On");
+	return ete_put(ete, &element);
+}
+
+static int instrumentation(struct flowtap_ete *ete, const struct ete_entry *entry)
+{
+	const struct flowtap_element element = {
+		.kind = FLOWTAP_ELEMENT_INSTRUMENTATION,
+		.instrumentation = { .value = entry->value, .mode = entry->number },
+	};
+
+	return ete_put(ete, &element);
+}
+
+static int event(struct flowtap_ete *ete, const struct ete_entry *entry)
+{
+	const struct flowtap_element element = {
+		.kind = FLOWTAP_ELEMENT_EVENT,
+		.event = entry->number,
+	};
+
+	return ete_put(ete, &element);
+}
+
+static int trace_info(struct flowtap_ete *ete)
+{
+	flowtap_ete_leave(ete);
+	ete->clear_pending = true;
+	return 0;
+}
+
+static int marker(struct flowtap_ete *ete)
+{
+	const struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_MARKER };
+
+	return ete_put(ete, &element);
+}
+
+static int address(struct flowtap_ete *ete, const struct ete_entry *entry)
+{
+	ete_go(ete, entry->value, entry->sub_isa);
+	return 0;
+}
+
+static int analyze(struct flowtap_ete *ete, const struct ete_entry *entry,
+		   const struct ete_follow *follow)
+{
+	switch (entry->kind) {
+	case ETE_ATOMS:
+		return flowtap_ete_walk(ete, entry->atoms.taken, entry->atoms.initial,
+					entry->count, follow);
+	case ETE_EXCEPTION:
+		return exception(ete, entry);
+	case ETE_SOURCE:
+		return flowtap_ete_source(ete, entry, follow);
+	case ETE_Q:
+		return flowtap_ete_q(ete, entry, follow);
+	case ETE_ADDRESS:
+		return address(ete, entry);
+	case ETE_CONTEXT:
+		return context(ete, entry);
+	case ETE_TRACE_INFO:
+		return trace_info(ete);
+	case ETE_TRACE_ON:
+		return trace_on(ete);
+	case ETE_TIMESTAMP:
+		return timestamp(ete, entry);
+	case ETE_MARKER:
+		return marker(ete);
+	case ETE_CYCLES:
+		return cycles(ete, entry);
+	case ETE_EVENT:
+		return event(ete, entry);
+	case ETE_INSTRUMENTATION:
+		return instrumentation(ete, entry);
+	default:
+		return 0;
+	}
+}
+
+/* What cannot be analyzed has become a gap. */
+int flowtap_ete_analyze(struct flowtap_ete *ete, const struct ete_entry *entry,
+			const struct ete_follow *follow)
+{
+	int status = analyze(ete, entry, follow);
+
+	return status == ETE_DROP ? 0 : status;
+}

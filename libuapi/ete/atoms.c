@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * The way through the code by atoms (K10.5.5.4). They walk from block to block by the chain that the
+ * block cache keeps in them (ete_chain). All else leaves that loop for this file: a block that is
+ * met for the first time, the target of an indirect branch, code that ends.
+ */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "ete/block_chain.h"
+
+/*
+ * The block at an address that `from` leads to, if it was found before. Within the same code it is
+ * in the chain of `from`, or will be.
+ */
+static struct flowtap_block *known(struct flowtap_ete *ete, uint64_t address, enum flowtap_isa isa,
+				   const struct flowtap_block *from)
+{
+	const struct ete_jump *jump = ete_jump_at(ete, address);
+
+	if (jump->address != address || jump->epoch != ete->view->epoch || !jump->block ||
+	    jump->isa != isa || jump->code->key == from->key)
+		return NULL;
+	ete->code = jump->code;
+	return jump->block;
+}
+
+/* The block behind that of the call which an indirect branch returns from, if it is known. */
+static struct flowtap_block *return_to(struct flowtap_ete *ete, const struct flowtap_block *block)
+{
+	struct ete_return *entry = &ete->stack[ete->top];
+	struct flowtap_block *next;
+
+	if (!ete->depth || !entry->caller || block->link || !ete_is_jump(block))
+		return NULL;
+	next = entry->caller->next;
+	if (!next || !ete_inside(ete->code, next))
+		next = known(ete, entry->address, entry->caller->isa, block);
+	if (next)
+		ete_drop_return(ete);
+	return next;
+}
+
+/* A block that does not end with a P0 instruction leads nowhere: it is neither kind of branch. */
+struct flowtap_block *flowtap_ete_detour(struct flowtap_ete *ete, struct flowtap_block *block,
+					 bool taken)
+{
+	struct flowtap_block *next = taken ? block->taken : block->next;
+
+	if (!(taken ? block->direct : block->conditional))
+		return taken ? return_to(ete, block) : NULL;
+	if (!next || !ete_inside(ete->code, next))
+		next = known(ete, taken ? block->target : ete_behind(block),
+			     taken ? block->target_isa : block->isa, block);
+	if (next && taken && block->link)
+		ete_push_return(ete, block);
+	return next;
+}
+
+/*
+ * N for a branch that is always taken: the code there is not what was executed. T32 has IT blocks,
+ * into which an exception can return.
+ */
+bool flowtap_ete_cannot_fall_through(const struct flowtap_block *block)
+{
+	return !block->conditional && block->end < FLOWTAP_ARM_ISB &&
+	       block->isa != FLOWTAP_ISA_T32 && block->target != ete_behind(block);
+}
+
+int flowtap_ete_fell_through(struct flowtap_ete *ete, const struct flowtap_block *block)
+{
+	int status = flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, block->address + block->last,
+				      "the %s at 0x%" PRIx64 " was not taken",
+				      flowtap_arm_class_name(block->end),
+				      block->address + block->last);
+
+	return status ? status : ETE_DROP;
+}
+
+/* What has no P0 instruction was executed up to where the next block begins; then that one. */
+static int straight(struct flowtap_ete *ete)
+{
+	struct flowtap_block *block = ete->block;
+	uint64_t n = 0;
+	int status;
+
+	while (!block->end) {
+		n += block->instructions;
+		if (n > ETE_STRAIGHT_MAX) {
+			status = flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, block->address,
+						  "more than %u instructions without a branch",
+						  ETE_STRAIGHT_MAX);
+			return status ? status : ETE_DROP;
+		}
+		status = ete_put_block(ete, block, false, ete_behind(block));
+		if (!status)
+			status = flowtap_ete_step(ete, block, 0);
+		if (status)
+			return status;
+		block = ete->block;
+	}
+	return 0;
+}
+
+/* No address follows: the target is the return stack's, or not known. */
+static int jump_back(struct flowtap_ete *ete, struct flowtap_block *block, bool initial,
+		     bool returns)
+{
+	struct ete_return entry;
+
+	if (block->link && initial)
+		ete_push_return(ete, block);
+	if (returns && ete_pop_return(ete, &entry)) {
+		ete_go_back(ete, &entry);
+		return ete_put_block(ete, block, true, entry.address);
+	}
+	ete_go(ete, ete_behind(block), block->isa == FLOWTAP_ISA_T32);
+	flowtap_ete_lose(ete, ETE_RETURN, NULL);
+	return ete_put_block(ete, block, true, 0);
+}
+
+/* An indirect branch was taken. */
+static int indirect(struct flowtap_ete *ete, struct flowtap_block *block, bool initial,
+		    const struct ete_follow *follow)
+{
+	const struct flowtap_element eret = { .kind = FLOWTAP_ELEMENT_EXCEPTION_RETURN };
+	int status;
+
+	if (follow->kind == ETE_FOLLOW_ADDRESS)
+		status = ete_jump_to(ete, block, initial, follow->address, follow->sub_isa);
+	else
+		status = jump_back(ete, block, initial, follow->kind == ETE_FOLLOW_P0);
+	/* The reference knows A64's. */
+	if (!status && block->end == FLOWTAP_ARM_EXCEPTION_RETURN &&
+	    block->isa == FLOWTAP_ISA_A64)
+		status = ete_put(ete, &eret);
+	return status;
+}
+
+static const struct ete_follow another = { .kind = ETE_FOLLOW_P0 };
+
+/* The block for an atom, when the chain did not lead to it. */
+static int find(struct flowtap_ete *ete)
+{
+	int status;
+
+	if (!ete->block) {
+		status = flowtap_ete_arrive(ete);
+		if (!status)
+			status = flowtap_ete_stand(ete, 0);
+		if (status)
+			return status;
+	}
+	return ete->block->end ? 0 : straight(ete);
+}
+
+/* The block is none of those that the chain leads from, or it is not known where it leads yet. */
+static int leave(struct flowtap_ete *ete, bool taken, bool initial,
+		 const struct ete_follow *follow)
+{
+	struct flowtap_block *block = ete->block, *next;
+	uint64_t target;
+
+	if (taken && !block->direct)
+		return indirect(ete, block, initial, follow);
+	if (!taken && flowtap_ete_cannot_fall_through(block))
+		return flowtap_ete_fell_through(ete, block);
+	if (block->link && initial)
+		ete_push_return(ete, block);
+	target = taken ? block->target : ete_behind(block);
+	next = taken ? block->taken : block->next;
+	if (next && ete_inside(ete->code, next)) {
+		ete->block = next;
+		return ete_put_block(ete, block, taken, target);
+	}
+	ete_go(ete, target, (taken ? block->target_isa : block->isa) == FLOWTAP_ISA_T32);
+	ete->last = block;
+	ete->last_taken = taken;
+	return ete_put_block(ete, block, taken, target);
+}
+
+int flowtap_ete_atom(struct flowtap_ete *ete, bool taken, bool initial,
+		     const struct ete_follow *follow)
+{
+	int status = find(ete);
+
+	if (!status)
+		status = leave(ete, taken, initial, follow);
+	return status == ETE_DROP ? 0 : status;
+}
+
+/* The last one may have an address behind it: it goes by itself. */
+int flowtap_ete_walk(struct flowtap_ete *ete, uint32_t taken, uint32_t initial, unsigned int count,
+		     const struct ete_follow *follow)
+{
+	unsigned int done;
+	int status = 0;
+
+	while (count && !status) {
+		/* What was mispredicted goes one by one: it may push without being taken. */
+		done = taken == initial ? ete_chain(ete, taken, count - 1, &status) : 0;
+		taken >>= done;
+		initial >>= done;
+		count -= done;
+		if (status)
+			break;
+		status = flowtap_ete_atom(ete, taken & 1, initial & 1,
+					  count > 1 ? &another : follow);
+		taken >>= 1;
+		initial >>= 1;
+		count--;
+	}
+	return status;
+}

@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* What each atom costs: from a block to the one that is known to come after it. */
+#ifndef ETE_CHAIN_H
+#define ETE_CHAIN_H
+
+#include "ete/internal.h"
+
+static inline struct ete_jump *ete_jump_at(struct flowtap_ete *ete, uint64_t address)
+{
+	return &ete->jumps[(address >> 2 ^ address >> 12) % ETE_JUMPS];
+}
+
+/* The block at an address that an indirect branch led to before, where nothing else is to be done. */
+static inline void ete_land(struct flowtap_ete *ete)
+{
+	const struct ete_jump *jump = ete_jump_at(ete, ete->address);
+
+	if (jump->address == ete->address && jump->epoch == ete->view->epoch && jump->block &&
+	    jump->isa == ete_isa(ete) && !ete->last && ete->where == ETE_KNOWN &&
+	    ete->has_context && !ete->clear_pending) {
+		ete->block = jump->block;
+		ete->code = jump->code;
+	}
+}
+
+/* Of what has the same key: the same bytes can be there to another extent. No block wraps. */
+static inline bool ete_between(uint64_t start, uint64_t end, const struct flowtap_block *block)
+{
+	return likely(block->address >= start) && likely(block->address + block->size <= end);
+}
+
+/* Whether the chain may be followed: the block lies in the code that is there now. */
+static inline bool ete_inside(const struct flowtap_code *code, const struct flowtap_block *block)
+{
+	return block->key == code->key && ete_between(code->start, code->end, block);
+}
+
+static inline void ete_push_return(struct flowtap_ete *ete, struct flowtap_block *block)
+{
+	struct ete_return *entry;
+
+	if (!ete->returns)
+		return;
+	ete->top = (ete->top + 1) % 16;
+	entry = &ete->stack[ete->top];
+	entry->address = ete_behind(block);
+	entry->caller = block;
+	entry->sub_isa = block->isa == FLOWTAP_ISA_T32;
+	if (ete->depth < ETE_STACK)
+		ete->depth++;
+}
+
+static inline void ete_drop_return(struct flowtap_ete *ete)
+{
+	ete->top = (ete->top + 15) % 16;
+	ete->depth--;
+}
+
+static inline bool ete_pop_return(struct flowtap_ete *ete, struct ete_return *entry)
+{
+	if (!ete->depth)
+		return false;
+	*entry = ete->stack[ete->top];
+	ete_drop_return(ete);
+	return true;
+}
+
+/* Where a call returns to; the block there becomes the next one in its chain. */
+static inline void ete_go_back(struct flowtap_ete *ete, const struct ete_return *entry)
+{
+	ete_go(ete, entry->address, entry->sub_isa);
+	ete->last = entry->caller;
+	ete->last_taken = false;
+}
+
+/* An indirect branch was taken to an address that the trace has. */
+static inline int ete_jump_to(struct flowtap_ete *ete, struct flowtap_block *block, bool initial,
+			      uint64_t address, uint8_t sub_isa)
+{
+	if (block->link & initial)
+		ete_push_return(ete, block);
+	ete_go(ete, address, sub_isa);
+	return ete_put_block(ete, block, true, address);
+}
+
+/* Whether an indirect branch ends the block, and nothing else is to be told of it. */
+static inline bool ete_is_jump(const struct flowtap_block *block)
+{
+	return block->end >= FLOWTAP_ARM_INDIRECT && block->end <= FLOWTAP_ARM_RETURN;
+}
+
+/*
+ * As many of the atoms, behind each of which is another P0 element, as there are blocks known to
+ * come one after the other from ete->block on, which is at the next one then. No atom goes the long
+ * way that can go this one: this loop is what decoding costs. Returns how many; *status is the
+ * sink's.
+ */
+static inline unsigned int ete_chain(struct flowtap_ete *ete, uint64_t taken, unsigned int count,
+				     int *status)
+{
+	const struct flowtap_code *code = ete->code;
+	struct flowtap_block *block = ete->block, *next;
+	struct flowtap_sink *sink = ete->sink;
+	uint64_t instructions = 0, start, end;
+	unsigned int left = count;
+	uint64_t e;
+
+	if (!block || !count)
+		return 0;
+	start = code->start;
+	end = code->end;
+	do {
+		e = taken & 1;
+		taken >>= 1;
+		/*
+		 * A target is that of a direct branch; what is behind can be behind a call. The
+		 * chain does not leave what has the same key. Nobody can guess the way, so that
+		 * there is no branch for it.
+		 */
+		next = block->way[e];
+		if (likely(next && (e | block->conditional) && ete_between(start, end, next))) {
+			if (block->link & e)
+				ete_push_return(ete, block);
+		} else {
+			next = flowtap_ete_detour(ete, block, e);
+			if (!next)
+				break;
+			code = ete->code;
+			start = code->start;
+			end = code->end;
+		}
+		block->executed++;
+		instructions += block->instructions;
+		*status = sink->block(sink, block, e, next->address);
+		block = next;
+		left--;
+	} while (left && likely(!*status));
+	ete->block = block;
+	ete->counts.blocks += count - left;
+	ete->counts.instructions += instructions;
+	return count - left;
+}
+
+#endif /* ETE_CHAIN_H */

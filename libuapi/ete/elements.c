@@ -1,0 +1,301 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* What each packet stands for: elements in their order, and commits and cancels (K10.5.2). */
+#include "ete/internal.h"
+
+static int push_kind(struct flowtap_ete *ete, enum ete_kind kind)
+{
+	const struct ete_entry entry = { .kind = kind };
+
+	if (kind == ETE_TRANSACTION_COMMIT || kind == ETE_TRANSACTION_FAIL)
+		ete->decoded_in_transaction = false;
+	return flowtap_ete_push(ete, &entry);
+}
+
+/*
+ * A Context element has all values, those that its packet leaves out as they were decoded before
+ * (K10.5.2.14.10): of a VMID or Context ID from the first packet behind a Trace Info that has it.
+ */
+static int push_context(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
+{
+	struct ete_entry entry = {
+		.kind = ETE_CONTEXT,
+		.repeated = !packet->context_updated,
+	};
+
+	if (!packet->has_context)
+		return 0;
+	ete->seen_vmid |= packet->has_vmid;
+	ete->seen_contextid |= packet->has_contextid;
+	entry.context.packet = packet->context;
+	entry.context.has_vmid = ete->seen_vmid;
+	entry.context.has_contextid = ete->seen_contextid;
+	return flowtap_ete_push(ete, &entry);
+}
+
+static int push_address(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
+{
+	const struct ete_entry entry = {
+		.kind = ETE_ADDRESS,
+		.sub_isa = packet->address.sub_isa,
+		.value = packet->address.address,
+	};
+
+	return packet->has_address ? flowtap_ete_push(ete, &entry) : 0;
+}
+
+/* The address first: the context's ISA follows from it. */
+static int push_place(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
+{
+	int status = push_address(ete, packet);
+
+	return status ? status : push_context(ete, packet);
+}
+
+static int target(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
+{
+	if (!ete->direct)
+		return push_address(ete, packet);
+	ete->next_known = true;
+	ete->next_address = packet->address.address;
+	ete->next_sub_isa = packet->address.sub_isa;
+	return 0;
+}
+
+/*
+ * K10.5.2.13.2. E 0b10: the address is also that of the instruction that would have been executed
+ * next, where the exception came before any other. A context is told in either case: the pseudocode
+ * leaves it out for 0b01, and then no element would ever have it.
+ */
+static int exception(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
+{
+	const struct ete_entry entry = {
+		.kind = ETE_EXCEPTION,
+		.count = 1,
+		.number = packet->exception_type,
+		.known = packet->has_address && !packet->address_unknown &&
+			 packet->exception_type != FLOWTAP_ETE_PE_RESET &&
+			 packet->exception_type != FLOWTAP_ETE_PE_RESET_UNKNOWN,
+		.value = packet->address.address,
+	};
+	int status = 0;
+
+	if (packet->exception_e == 2 && !packet->address_unknown)
+		status = push_place(ete, packet);
+	else
+		status = push_context(ete, packet);
+	if (status)
+		return status;
+	if (packet->exception_type == FLOWTAP_ETE_TRANSACTION_FAILURE)
+		return push_kind(ete, ETE_TRANSACTION_FAIL);
+	if (packet->exception_type == FLOWTAP_ETE_PE_RESET && packet->exception_e == 2)
+		status = push_kind(ete, ETE_TRANSACTION_FAIL);
+	return status ? status : flowtap_ete_push(ete, &entry);
+}
+
+static int source(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
+{
+	const struct ete_entry entry = {
+		.kind = ETE_SOURCE,
+		.count = 1,
+		.taken = true,
+		.sub_isa = packet->address.sub_isa,
+		.value = packet->address.address,
+	};
+
+	return flowtap_ete_push(ete, &entry);
+}
+
+static int q(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
+{
+	const struct ete_entry entry = { .kind = ETE_Q, .count = 1, .value = packet->q_count };
+	int status = flowtap_ete_push(ete, &entry);
+
+	return status ? status : push_address(ete, packet);
+}
+
+struct ete_entry flowtap_ete_aside(const struct flowtap_ete_packet *packet)
+{
+	struct ete_entry entry = { .kind = ETE_CYCLES };
+	uint64_t cycles = packet->has_cycles ? packet->cycles : 0;
+
+	if (packet->type == FLOWTAP_ETE_EVENT) {
+		entry.kind = ETE_EVENT;
+		entry.number = packet->events;
+		return entry;
+	}
+	entry.known = packet->has_cycles;
+	entry.value = cycles;
+	if (packet->type == FLOWTAP_ETE_TIMESTAMP) {
+		entry.kind = ETE_TIMESTAMP;
+		entry.value = packet->timestamp;
+		entry.cycles = cycles;
+	}
+	return entry;
+}
+
+static int push_aside(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
+{
+	const struct ete_entry entry = flowtap_ete_aside(packet);
+
+	return flowtap_ete_push(ete, &entry);
+}
+
+static int instrumentation(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
+{
+	const struct ete_entry entry = {
+		.kind = ETE_INSTRUMENTATION,
+		.number = packet->instrumentation_el,
+		.value = packet->instrumentation,
+	};
+
+	return flowtap_ete_push(ete, &entry);
+}
+
+/* A transaction began or ended where the trace is damaged. */
+static int align_transaction(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
+{
+	int status = flowtap_ete_flush(ete);
+
+	flowtap_ete_transaction_drop(ete);
+	ete->unseen = packet->spec;
+	if (!status)
+		status = flowtap_ete_tell(ete, FLOWTAP_GAP_UNRESOLVED, 0,
+					  "the %s of a transaction before a Trace Info was lost",
+					  packet->in_transaction ? "begin" : "end");
+	return status;
+}
+
+/*
+ * K10.5.3.2.1: the first one says how many P0 elements wait that were before it, and whether a
+ * transaction is on. For a later one both are known, unless the trace is damaged.
+ */
+static int trace_info(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
+{
+	int status = 0;
+
+	ete->seen_vmid = false;
+	ete->seen_contextid = false;
+	if (!ete->initialized) {
+		ete->initialized = true;
+		ete->any = false;
+		ete->unseen = packet->spec;
+	} else if (packet->in_transaction != ete->decoded_in_transaction) {
+		status = align_transaction(ete, packet);
+	} else if (ete->max_speculation) {
+		status = flowtap_ete_align(ete, packet->spec);
+	}
+	if (!status && packet->in_transaction && !ete->decoded_in_transaction)
+		status = flowtap_ete_transaction_begin(ete);
+	ete->decoded_in_transaction = packet->in_transaction;
+	return status ? status : push_kind(ete, ETE_TRACE_INFO);
+}
+
+static int start(struct flowtap_ete *ete)
+{
+	const struct ete_entry entry = {
+		.kind = ETE_TRANSACTION_START,
+		.count = ete->start_is_p0,
+	};
+
+	ete->decoded_in_transaction = true;
+	return flowtap_ete_push(ete, &entry);
+}
+
+/*
+ * K10.5.2.4, 5: what is speculative is cancelled, a transaction has failed. Tracing goes on behind
+ * an Alignment Sync and a Trace Info.
+ */
+static int discard(struct flowtap_ete *ete, bool overflow)
+{
+	struct flowtap_element element = {
+		.kind = FLOWTAP_ELEMENT_GAP,
+		.gap = { .reason = FLOWTAP_GAP_OVERFLOW, .size = UINT64_MAX },
+	};
+	int status = flowtap_ete_flush(ete);
+
+	if (!status)
+		status = flowtap_ete_transaction_fail(ete);
+	ete->decoded_in_transaction = false;
+	if (status)
+		return status;
+	ete->initialized = false;
+	ete->sync = ETE_DISCARDED;
+	ete->has_context = false;
+	ete->depth = 0;
+	flowtap_ete_lose(ete, overflow ? ETE_LOST : ETE_MISSING, "no address behind Discard");
+	if (!overflow)
+		return 0;
+	flowtap_ete_forget(ete);
+	ete->counts.gaps[FLOWTAP_GAP_OVERFLOW]++;
+	return ete_put(ete, &element);
+}
+
+static int push(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
+{
+	if (ete_is_aside(packet->type))
+		return push_aside(ete, packet);
+	switch (packet->type) {
+	case FLOWTAP_ETE_DISCARD:
+	case FLOWTAP_ETE_OVERFLOW:
+		return discard(ete, packet->type == FLOWTAP_ETE_OVERFLOW);
+	case FLOWTAP_ETE_TRACE_INFO:
+		return trace_info(ete, packet);
+	case FLOWTAP_ETE_TRACE_ON:
+		return push_kind(ete, ETE_TRACE_ON);
+	case FLOWTAP_ETE_TIMESTAMP_MARKER:
+		return push_kind(ete, ETE_MARKER);
+	case FLOWTAP_ETE_EXCEPTION:
+		return exception(ete, packet);
+	case FLOWTAP_ETE_INSTRUMENTATION:
+		return instrumentation(ete, packet);
+	case FLOWTAP_ETE_TRANSACTION_START:
+		return start(ete);
+	case FLOWTAP_ETE_TRANSACTION_COMMIT:
+		return push_kind(ete, ETE_TRANSACTION_COMMIT);
+	case FLOWTAP_ETE_CONTEXT:
+		return push_context(ete, packet);
+	case FLOWTAP_ETE_ADDRESS_CONTEXT:
+		return push_place(ete, packet);
+	case FLOWTAP_ETE_TARGET_EXACT:
+	case FLOWTAP_ETE_TARGET_SHORT:
+	case FLOWTAP_ETE_TARGET_LONG:
+		return target(ete, packet);
+	case FLOWTAP_ETE_Q:
+		return q(ete, packet);
+	case FLOWTAP_ETE_SOURCE_EXACT:
+	case FLOWTAP_ETE_SOURCE_SHORT:
+	case FLOWTAP_ETE_SOURCE_LONG:
+		return source(ete, packet);
+	default:
+		return 0;
+	}
+}
+
+/* K10.5.2.18.3: what is above the trace unit's depth is committed by itself. */
+static int commit_above(struct flowtap_ete *ete)
+{
+	uint64_t depth = ete->unseen + ete->speculative;
+
+	if (depth <= ete->max_speculation)
+		return 0;
+	return flowtap_ete_commit(ete, depth - ete->max_speculation);
+}
+
+int flowtap_ete_element(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
+{
+	int status = packet->commit ? flowtap_ete_commit(ete, packet->commit) : 0;
+
+	if (!status)
+		status = push(ete, packet);
+	if (!status && packet->atom_count) {
+		ete->counts.atoms += packet->atom_count;
+		status = flowtap_ete_push_atoms(ete, packet->atoms, packet->atom_count);
+	}
+	if (!status)
+		status = commit_above(ete);
+	if (!status && packet->cancel)
+		status = flowtap_ete_cancel(ete, packet->cancel);
+	if (!status && packet->mispredict)
+		status = flowtap_ete_mispredict(ete);
+	return status;
+}

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * The shortest way, where nothing is speculative and nothing waits: atoms, addresses, cycle counts
+ * and the like from the bytes to the walk. Of all that is committed the last P0 element waits
+ * (internal.h), and one element behind it that is none.
+ */
+#include "ete/block_chain.h"
+
+static const struct ete_follow another = { .kind = ETE_FOLLOW_P0 };
+
+/* Atoms, with another P0 element behind the last one. */
+static int walk(struct flowtap_ete *ete, uint64_t taken, unsigned int n)
+{
+	unsigned int done;
+	int status = 0;
+
+	for (;;) {
+		if (!ete->block)
+			ete_land(ete);
+		done = ete_chain(ete, taken, n, &status);
+		n -= done;
+		if (!n || status)
+			return status;
+		taken >>= done;
+		status = flowtap_ete_atom(ete, taken & 1, taken & 1, &another);
+		if (!--n || status)
+			return status;
+		taken >>= 1;
+	}
+}
+
+/* The held element goes on, with the address behind it or another P0 element. */
+static int go_on(struct flowtap_ete *ete, const struct ete_follow *follow)
+{
+	uint8_t held = ete->held;
+	bool taken = ete->held_taken, initial = ete->held_initial;
+
+	ete->held = ETE_NONE;
+	if (held == ETE_NONE)
+		return 0;
+	if (held != ETE_ATOMS)
+		return flowtap_ete_analyze(ete, &ete->held_entry, follow);
+	if (follow->kind == ETE_FOLLOW_P0 && taken == initial)
+		return walk(ete, taken, 1);
+	if (follow->kind == ETE_FOLLOW_ADDRESS && ete->block && taken && ete_is_jump(ete->block))
+		return ete_jump_to(ete, ete->block, initial, follow->address, follow->sub_isa);
+	return flowtap_ete_atom(ete, taken, initial, follow);
+}
+
+/* Then what was said behind it; the analysis is where the address says then. */
+static int settle(struct flowtap_ete *ete)
+{
+	struct ete_follow follow = another;
+	int status;
+
+	if (ete->next_known)
+		follow = (struct ete_follow){ ETE_FOLLOW_ADDRESS, ete->next_sub_isa,
+					      ete->next_address };
+	ete->next_known = false;
+	status = go_on(ete, &follow);
+	if (!status && ete->behind.kind != ETE_NONE)
+		status = flowtap_ete_analyze(ete, &ete->behind, NULL);
+	ete->behind.kind = ETE_NONE;
+	if (follow.kind == ETE_FOLLOW_ADDRESS &&
+	    (ete->block || ete->where != ETE_KNOWN || ete->address != follow.address ||
+	     ete->sub_isa != follow.sub_isa))
+		ete_go(ete, follow.address, follow.sub_isa);
+	return status;
+}
+
+/* The atoms of some packets, 64 at most. */
+static int run(struct flowtap_ete *ete, uint64_t taken, unsigned int count)
+{
+	bool last = taken >> (count - 1) & 1;
+	unsigned int n = count - 1;
+	int status = 0;
+
+	ete->parser.zeros = 0;
+	ete->any = true;
+	ete->counts.atoms += count;
+	if (ete->next_known || ete->held > ETE_ATOMS || ete->behind.kind != ETE_NONE ||
+	    (ete->held == ETE_ATOMS && ete->held_initial != ete->held_taken)) {
+		status = settle(ete);
+	} else if (ete->held != ETE_NONE) {
+		taken = taken << 1 | ete->held_taken;
+		n++;
+	}
+	ete->held = ETE_ATOMS;
+	ete->held_taken = last;
+	ete->held_initial = last;
+	return n && !status ? walk(ete, taken, n) : status;
+}
+
+/* A Source Address is held as an atom is. */
+static int source(struct flowtap_ete *ete)
+{
+	int status = settle(ete);
+
+	ete->any = true;
+	ete->held = ETE_SOURCE;
+	ete->held_entry = (struct ete_entry){
+		.kind = ETE_SOURCE,
+		.count = 1,
+		.taken = true,
+		.sub_isa = ete->packet.address.sub_isa,
+		.value = ete->packet.address.address,
+	};
+	return status;
+}
+
+static bool is_target(enum flowtap_ete_packet_type type)
+{
+	return type == FLOWTAP_ETE_TARGET_LONG || type == FLOWTAP_ETE_TARGET_SHORT ||
+	       type == FLOWTAP_ETE_TARGET_EXACT;
+}
+
+static bool is_source(enum flowtap_ete_packet_type type)
+{
+	return type == FLOWTAP_ETE_SOURCE_LONG || type == FLOWTAP_ETE_SOURCE_SHORT ||
+	       type == FLOWTAP_ETE_SOURCE_EXACT;
+}
+
+/* What is not atoms: *used 0 if it is none of these, and the next packet then. */
+static int other(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used,
+		 size_t *parsed)
+{
+	const struct flowtap_ete_packet *packet = &ete->packet;
+	enum flowtap_ete_packet_type type = flowtap_ete_headers[*bytes].type;
+	size_t n;
+
+	*used = 0;
+	if (size < FLOWTAP_ETE_PACKET_MAX ||
+	    !(is_target(type) || is_source(type) ||
+	      (ete_is_aside(type) && ete->behind.kind == ETE_NONE)))
+		return 0;
+	n = flowtap_ete_parse(&ete->parser, bytes, size, &ete->packet);
+	if (packet->type != type) {
+		*parsed = n;
+		return 0;
+	}
+	*used = n;
+	if (is_source(type))
+		return source(ete);
+	if (is_target(type)) {
+		ete->next_known = true;
+		ete->next_address = packet->address.address;
+		ete->next_sub_isa = packet->address.sub_isa;
+	} else {
+		/* What a Cycle Count commits was committed already. */
+		ete->behind = flowtap_ete_aside(packet);
+	}
+	return 0;
+}
+
+/* From here on all goes by the queue. */
+static int leave(struct flowtap_ete *ete)
+{
+	const struct ete_entry behind = ete->behind;
+
+	ete->behind.kind = ETE_NONE;
+	if (behind.kind == ETE_NONE)
+		return 0;
+	ete->direct = false;
+	return flowtap_ete_push(ete, &behind);
+}
+
+/* As many packets of atoms as there are, 64 atoms at most. */
+static inline const uint8_t *gather(const uint8_t *at, const uint8_t *end, uint64_t *taken,
+				    unsigned int *count)
+{
+	struct flowtap_ete_atoms atoms;
+	unsigned int n = 0;
+	uint64_t e = 0;
+
+	while (at < end) {
+		atoms = flowtap_ete_atoms[*at];
+		if (!atoms.count || n + atoms.count > 64)
+			break;
+		e |= (uint64_t)atoms.taken << n;
+		n += atoms.count;
+		at++;
+	}
+	*taken = e;
+	*count = n;
+	return at;
+}
+
+int flowtap_ete_run(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used,
+		    size_t *parsed)
+{
+	const uint8_t *at = bytes, *end = bytes + size, *before;
+	unsigned int count;
+	uint64_t taken;
+	int status = 0;
+	size_t n;
+
+	*parsed = 0;
+	while (at < end && !status) {
+		before = at;
+		at = gather(at, end, &taken, &count);
+		ete->counts.packets += at - before;
+		if (count) {
+			status = run(ete, taken, count);
+			continue;
+		}
+		status = other(ete, at, end - at, &n, parsed);
+		if (!n)
+			break;
+		at += n;
+		ete->counts.packets++;
+	}
+	if (!status)
+		status = leave(ete);
+	*used = at - bytes;
+	ete->counts.bytes += *used;
+	return status;
+}

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * What the parts of the ETE decoder share.
+ *
+ *	decoder.c		bytes to packets, synchronisation, loss
+ *	elements.c		packets to elements (K10.5.2)
+ *	speculation.c		speculation: elements wait until they are committed (K10.5.3)
+ *	transaction.c		elements of a transaction wait until it is (K10.5.4)
+ *	analysis.c		elements against the code (K10.5.5)
+ *	fast_path.c		... atoms that can be analyzed at once
+ *	atoms.c			the way through the blocks: atoms
+ *	source_address.c	... up to an address: exceptions, source addresses
+ *	q.c			... Q
+ *	block_chain.h		... as long as it is known already
+ *	position.c		where the analysis stands, and which code and block is there
+ *
+ * The last committed P0 element is held back until the next one is committed: a Mispredict element
+ * can still turn it round (K10.5.5.11), and an indirect branch has its target behind it.
+ *
+ * Where nothing is speculative (TRCIDR8.MAXSPEC 0, no transaction) atoms go from the byte to the
+ * walk, and only what is no atom, no address and no cycle count or the like enters the queue.
+ */
+#ifndef ETE_INTERNAL_H
+#define ETE_INTERNAL_H
+
+#include <flowtap/arm.h>
+#include <flowtap/ete.h>
+#include <flowtap/ete_packet.h>
+
+#define likely(x) __builtin_expect(!!(x), 1)
+
+/* A P0 element that cannot be analyzed: a gap tells why, or did. */
+#define ETE_DROP 1
+
+#define ETE_ATOMS_MAX 32
+#define ETE_STRAIGHT_MAX (1U << 16)	/* instructions without a branch for one P0 element */
+#define ETE_STACK 15			/* RXSVZC */
+#define ETE_JUMPS 1024
+#define ETE_RECENT 32
+#define ETE_VIEWS 8
+/* What may wait besides P0 elements. */
+#define ETE_QUEUE_MORE 8192
+
+enum ete_kind {
+	ETE_NONE,		/* was cancelled */
+	ETE_ATOMS,
+	ETE_EXCEPTION,
+	ETE_SOURCE,
+	ETE_Q,
+	ETE_ADDRESS,
+	ETE_CONTEXT,
+	ETE_TRACE_INFO,
+	ETE_TRACE_ON,
+	ETE_TIMESTAMP,
+	ETE_MARKER,
+	ETE_CYCLES,
+	ETE_EVENT,
+	ETE_INSTRUMENTATION,
+	ETE_TRANSACTION_START,
+	ETE_TRANSACTION_COMMIT,
+	ETE_TRANSACTION_FAIL,
+};
+
+/* One element; of atoms a run. */
+struct ete_entry {
+	uint8_t kind;
+	uint8_t count;		/* P0 elements: of atoms how many, else 1; not P0: 0 */
+	uint8_t sub_isa;	/* of an address; 1: T32 where it is AArch32 */
+	uint8_t number;		/* exception type, events, exception level of ITE */
+	bool known;		/* EXCEPTION: its address; CYCLES, TIMESTAMP: the cycles */
+	bool taken;		/* SOURCE: not mispredicted */
+	bool repeated;		/* CONTEXT: has no payload */
+	union {
+		/* Bit i: atom i, the oldest is 0, is E; was E before any mispredict. */
+		struct {
+			uint32_t taken;
+			uint32_t initial;
+		} atoms;
+		struct {
+			struct flowtap_ete_context packet;
+			bool has_vmid;
+			bool has_contextid;
+		} context;
+		struct {
+			uint64_t value;		/* address, ticks, cycles, ITE; Q: count */
+			uint64_t cycles;
+		};
+	};
+};
+
+_Static_assert(sizeof(struct ete_entry) <= 32, "ete.h says how much memory elements take");
+
+struct ete_queue {
+	struct ete_entry *list;
+	size_t head;
+	size_t n;
+	size_t room;		/* a power of two, or 0 */
+};
+
+enum ete_sync {
+	ETE_UNSYNCED,		/* looks for an Alignment Sync */
+	ETE_ALIGNED,		/* looks for a Trace Info */
+	ETE_DISCARDED,		/* likewise, what concerns no instruction counts meanwhile */
+	ETE_SYNCED,
+};
+
+enum ete_where {
+	ETE_KNOWN,
+	ETE_RETURN,		/* an indirect branch was taken, no address came yet */
+	ETE_MISSING,		/* an address has to come; `why` */
+	ETE_LOST,		/* a gap has told why there is none */
+};
+
+/* What comes behind a P0 element, as far as it concerns its target. */
+enum ete_follow_kind {
+	ETE_FOLLOW_END,		/* nothing, or the trace starts anew */
+	ETE_FOLLOW_P0,
+	ETE_FOLLOW_ADDRESS,
+};
+
+struct ete_follow {
+	enum ete_follow_kind kind;
+	uint8_t sub_isa;
+	uint64_t address;
+};
+
+struct ete_return {
+	uint64_t address;
+	struct flowtap_block *caller;	/* the block whose end it is; NULL: forgotten */
+	uint8_t sub_isa;
+};
+
+/* Where indirect branches went: a block found by its address. */
+struct ete_jump {
+	uint64_t address;
+	struct flowtap_block *block;
+	const struct flowtap_code *code;
+	uint32_t epoch;
+	uint8_t isa;
+};
+
+/*
+ * What is known of the code that a context sees; a PE changes to and fro between few of them. All
+ * of it ends with a timestamp, where the images go by time, and with a gap.
+ */
+struct ete_view {
+	struct flowtap_context context;
+	const struct flowtap_code *recent[ETE_RECENT];	/* by address */
+	uint32_t epoch;		/* of the jumps that were found in it; 0: not in use */
+};
+
+/* Loss that is told when decoding goes on, as its size is known then. */
+struct ete_loss {
+	bool pending;
+	bool silent;		/* a gap was told already */
+	enum flowtap_gap_reason reason;
+	uint64_t size;
+	char detail[160];
+};
+
+struct flowtap_ete {
+	/* What each atom touches. */
+	struct flowtap_block *block;	/* where the analysis stands, or NULL: at `address` */
+	const struct flowtap_code *code;	/* of block */
+	struct flowtap_sink *sink;
+	struct flowtap_ete_counts counts;
+	bool direct;		/* atoms need no queue */
+	bool returns;		/* TRCCONFIGR.RS: the return stack is used */
+	uint8_t held;		/* the P0 element that was committed last: enum ete_kind or NONE */
+	bool held_taken;
+	bool held_initial;
+	bool next_known;	/* behind held: an address, queue empty */
+	uint8_t next_sub_isa;
+	uint64_t next_address;
+	struct ete_entry behind;	/* within flowtap_ete_run: what waits behind held, or NONE */
+
+	/* Where the analysis stands. */
+	enum ete_where where;
+	const char *why;
+	uint64_t address;
+	uint8_t sub_isa;
+	bool has_context;
+	bool clear_pending;	/* the return stack is emptied at the next P0 element */
+	struct flowtap_block *last;	/* the block that led to address, for its chain */
+	bool last_taken;
+	struct flowtap_context context;
+	struct ete_return stack[16];	/* a ring */
+	unsigned int top;
+	unsigned int depth;
+	struct ete_view *view;
+	struct ete_view views[ETE_VIEWS];
+	unsigned int oldest_view;
+	uint32_t epochs;
+	unsigned int looked;
+
+	/* Speculation. */
+	struct ete_queue queue;
+	size_t plain;		/* entries at its back that are no atoms, source or address */
+	struct ete_entry held_entry;	/* SOURCE, Q */
+	uint64_t speculative;	/* P0 elements in the queue */
+	uint64_t unseen;	/* ... that came before the first Trace Info */
+	uint64_t max_speculation;
+	bool initialized;	/* a Trace Info has said how many are unseen */
+	bool seen_vmid;		/* a Context packet had it since the last Trace Info packet */
+	bool seen_contextid;
+	bool any;		/* a P0 element was committed since */
+	bool start_is_p0;	/* TRCIDR0.COMMTRANS 0: Transaction Start counts */
+
+	/* Transactions. */
+	bool in_transaction;
+	bool decoded_in_transaction;	/* as far as packets go, resolved or not */
+	bool too_long;
+	struct ete_entry *transaction;
+	size_t transaction_n;
+	size_t transaction_room;
+	uint64_t saved_address;
+	uint8_t saved_sub_isa;
+	enum ete_where saved_where;
+
+	/* Bytes. */
+	enum ete_sync sync;
+	struct flowtap_ete_parser parser;
+	struct flowtap_ete_packet packet;
+	uint8_t carry[2 * FLOWTAP_ETE_PACKET_MAX];
+	size_t carried;
+	struct ete_loss loss;
+	int error;
+
+	struct flowtap_ete_config config;
+	struct flowtap_ete_options options;
+	struct flowtap_ete_images images;
+	struct flowtap_blocks *blocks;
+	struct ete_jump jumps[ETE_JUMPS];
+};
+
+static inline bool ete_is_p0(const struct ete_entry *entry)
+{
+	return entry->count;
+}
+
+static inline struct ete_entry *ete_at(const struct ete_queue *queue, size_t i)
+{
+	return &queue->list[(queue->head + i) & (queue->room - 1)];
+}
+
+static inline int ete_put(struct flowtap_ete *ete, const struct flowtap_element *element)
+{
+	return ete->sink->element(ete->sink, element);
+}
+
+/* Whether the packet says nothing of the way, and its element waits for what came before only. */
+static inline bool ete_is_aside(enum flowtap_ete_packet_type type)
+{
+	const uint64_t those = 1ULL << FLOWTAP_ETE_TIMESTAMP | 1ULL << FLOWTAP_ETE_EVENT |
+			       1ULL << FLOWTAP_ETE_CYCLE_COUNT_1 |
+			       1ULL << FLOWTAP_ETE_CYCLE_COUNT_2 |
+			       1ULL << FLOWTAP_ETE_CYCLE_COUNT_3;
+
+	return those >> type & 1;
+}
+
+/* At `address` from now on, a block is looked for when it is needed. */
+static inline void ete_go(struct flowtap_ete *ete, uint64_t address, uint8_t sub_isa)
+{
+	ete->block = NULL;
+	ete->last = NULL;
+	ete->where = ETE_KNOWN;
+	ete->address = address;
+	ete->sub_isa = sub_isa;
+}
+
+/* Functions return 0, what the sink returned below 0, -ENOMEM; some ETE_DROP. */
+
+/* elements.c */
+int flowtap_ete_element(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet);
+/* The element of a packet that ete_is_aside. */
+struct ete_entry flowtap_ete_aside(const struct flowtap_ete_packet *packet);
+
+/* speculation.c */
+int flowtap_ete_push(struct flowtap_ete *ete, const struct ete_entry *entry);
+/* Nothing is speculative, and a P0 element comes: all that waits goes on. */
+int flowtap_ete_drain(struct flowtap_ete *ete);
+int flowtap_ete_push_atoms(struct flowtap_ete *ete, uint32_t taken, unsigned int count);
+int flowtap_ete_commit(struct flowtap_ete *ete, uint64_t n);
+int flowtap_ete_cancel(struct flowtap_ete *ete, uint64_t n);
+int flowtap_ete_mispredict(struct flowtap_ete *ete);
+/* As many P0 elements wait as a Trace Info says, the youngest; if there were others, a gap. */
+int flowtap_ete_align(struct flowtap_ete *ete, uint64_t depth);
+/* What can be told is told, what is speculative cancelled; nothing waits any more. */
+int flowtap_ete_flush(struct flowtap_ete *ete);
+/* The P0 element that was held goes on, then what waits for no Commit. */
+int flowtap_ete_proceed(struct flowtap_ete *ete);
+/* The P0 element that was held goes on; behind it comes what waits. */
+int flowtap_ete_release(struct flowtap_ete *ete);
+/* What comes behind: n entries of the list, then what waits in the queue, then `rest`. */
+struct ete_follow flowtap_ete_follow(const struct flowtap_ete *ete, const struct ete_entry *list,
+				     size_t n, enum ete_follow_kind rest);
+
+/* transaction.c: committed elements on their way to the analysis. P0: one follows at once. */
+int flowtap_ete_pass(struct flowtap_ete *ete, const struct ete_entry *entry,
+		     enum ete_follow_kind rest);
+int flowtap_ete_transaction_begin(struct flowtap_ete *ete);
+int flowtap_ete_transaction_fail(struct flowtap_ete *ete);
+/* Nobody knows how it ended. */
+void flowtap_ete_transaction_drop(struct flowtap_ete *ete);
+
+/* analysis.c */
+int flowtap_ete_analyze(struct flowtap_ete *ete, const struct ete_entry *entry,
+			const struct ete_follow *follow);
+/* Whether an element stays when those around it are cancelled (table K10-2). */
+bool flowtap_ete_stays(const struct ete_entry *entry);
+
+/*
+ * fast_path.c: atoms, addresses, cycle counts and the like where ete->direct: *used bytes. *parsed:
+ * the next packet is in ete->packet already, of so many bytes, or 0.
+ */
+int flowtap_ete_run(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used,
+		    size_t *parsed);
+
+/* atoms.c */
+int flowtap_ete_walk(struct flowtap_ete *ete, uint32_t taken, uint32_t initial, unsigned int count,
+		     const struct ete_follow *follow);
+/* One atom, wherever the analysis stands. */
+int flowtap_ete_atom(struct flowtap_ete *ete, bool taken, bool initial,
+		     const struct ete_follow *follow);
+/*
+ * Where the chain of `block` does not lead: the block that is known to come behind it all the same,
+ * which may be in other code, ete->code then; or the one where a call returns to. NULL: none.
+ */
+struct flowtap_block *flowtap_ete_detour(struct flowtap_ete *ete, struct flowtap_block *block,
+					 bool taken);
+/* A direct branch was not taken though nothing can keep it from being taken. */
+bool flowtap_ete_cannot_fall_through(const struct flowtap_block *block);
+int flowtap_ete_fell_through(struct flowtap_ete *ete, const struct flowtap_block *block);
+
+/* source_address.c */
+int flowtap_ete_source(struct flowtap_ete *ete, const struct ete_entry *entry,
+		       const struct ete_follow *follow);
+/* Up to `stop`, exclusive, or the first instruction behind it. */
+int flowtap_ete_walk_to(struct flowtap_ete *ete, uint64_t stop);
+
+/* q.c */
+int flowtap_ete_q(struct flowtap_ete *ete, const struct ete_entry *entry,
+		  const struct ete_follow *follow);
+
+/* position.c */
+static inline enum flowtap_isa ete_isa(const struct flowtap_ete *ete)
+{
+	if (ete->context.width == 64)
+		return FLOWTAP_ISA_A64;
+	return ete->sub_isa ? FLOWTAP_ISA_T32 : FLOWTAP_ISA_A32;
+}
+/* As ete_go for where the analysis stands already. */
+void flowtap_ete_leave(struct flowtap_ete *ete);
+void flowtap_ete_lose(struct flowtap_ete *ete, enum ete_where where, const char *why);
+/* What was found of the code is asked for again. */
+void flowtap_ete_forget(struct flowtap_ete *ete);
+/* ete->context has changed. */
+void flowtap_ete_look_from(struct flowtap_ete *ete);
+/* A P0 element comes: makes sure that there is an address. 0, ETE_DROP. */
+int flowtap_ete_arrive(struct flowtap_ete *ete);
+/* Then: ete->block is the block there, cut before stop if that is not 0. 0, ETE_DROP. */
+int flowtap_ete_stand(struct flowtap_ete *ete, uint64_t stop);
+/* As stand without a word where there is none. */
+bool flowtap_ete_look(struct flowtap_ete *ete);
+/* At where `block` ended; the block there, as stand. */
+int flowtap_ete_step(struct flowtap_ete *ete, struct flowtap_block *block, uint64_t stop);
+/* A gap; the analysis is lost then. */
+__attribute__((format(printf, 4, 5)))
+int flowtap_ete_tell(struct flowtap_ete *ete, enum flowtap_gap_reason reason, uint64_t address,
+		     const char *format, ...);
+
+static inline int ete_put_block(struct flowtap_ete *ete, struct flowtap_block *block, bool taken,
+				uint64_t target)
+{
+	block->executed++;
+	ete->counts.blocks++;
+	ete->counts.instructions += block->instructions;
+	return ete->sink->block(ete->sink, block, taken, target);
+}
+
+/* 32 bits in AArch32. */
+static inline uint64_t ete_behind(const struct flowtap_block *block)
+{
+	uint64_t end = block->address + block->size;
+
+	return block->isa == FLOWTAP_ISA_A64 ? end : (uint32_t)end;
+}
+
+#endif /* ETE_INTERNAL_H */

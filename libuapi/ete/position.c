@@ -1,0 +1,291 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Where the analysis of a trace stands, which code and block is there, and the return stack. */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "ete/block_chain.h"
+
+#define TRIM_EVERY 256		/* look-ups */
+
+void flowtap_ete_leave(struct flowtap_ete *ete)
+{
+	if (ete->block)
+		ete_go(ete, ete->block->address, ete->block->isa == FLOWTAP_ISA_T32);
+	ete->last = NULL;
+}
+
+void flowtap_ete_lose(struct flowtap_ete *ete, enum ete_where where, const char *why)
+{
+	ete->block = NULL;
+	ete->last = NULL;
+	ete->where = where;
+	ete->why = why;
+}
+
+static void new_view(struct flowtap_ete *ete, struct ete_view *view)
+{
+	*view = (struct ete_view){ .context = ete->context, .epoch = ++ete->epochs };
+	ete->view = view;
+}
+
+void flowtap_ete_forget(struct flowtap_ete *ete)
+{
+	flowtap_ete_leave(ete);
+	for (int i = 0; i < ETE_VIEWS; i++)
+		ete->views[i].epoch = 0;
+	new_view(ete, &ete->views[0]);
+}
+
+/* Whether the same code can be expected: nothing but the ISA differs. */
+static bool same(const struct flowtap_context *a, const struct flowtap_context *b)
+{
+	return a->mode == b->mode && a->security == b->security && a->width == b->width &&
+	       a->pid == b->pid && a->tid == b->tid && a->cpu == b->cpu &&
+	       a->has_vmid == b->has_vmid && a->vmid == b->vmid &&
+	       a->has_contextid == b->has_contextid && a->contextid == b->contextid;
+}
+
+void flowtap_ete_look_from(struct flowtap_ete *ete)
+{
+	flowtap_ete_leave(ete);
+	for (int i = 0; i < ETE_VIEWS; i++) {
+		if (ete->views[i].epoch && same(&ete->views[i].context, &ete->context)) {
+			ete->view = &ete->views[i];
+			return;
+		}
+	}
+	new_view(ete, &ete->views[ete->oldest_view]);
+	ete->oldest_view = (ete->oldest_view + 1) % ETE_VIEWS;
+}
+
+int flowtap_ete_tell(struct flowtap_ete *ete, enum flowtap_gap_reason reason, uint64_t address,
+		     const char *format, ...)
+{
+	char detail[200];
+	struct flowtap_element element = {
+		.kind = FLOWTAP_ELEMENT_GAP,
+		.gap = { .reason = reason, .address = address },
+	};
+	va_list arguments;
+
+	if (format) {
+		va_start(arguments, format);
+		vsnprintf(detail, sizeof(detail), format, arguments);
+		va_end(arguments);
+		element.gap.detail = detail;
+	}
+	flowtap_ete_forget(ete);
+	flowtap_ete_lose(ete, ETE_LOST, NULL);
+	/* Calls and returns are not seen from here on, but the trace unit's stack has them. */
+	ete->depth = 0;
+	ete->counts.gaps[reason]++;
+	return ete_put(ete, &element);
+}
+
+static int drop(int status)
+{
+	return status ? status : ETE_DROP;
+}
+
+/*
+ * Where a Q element is next it stands for what cannot be analyzed as well: the instructions up to
+ * the address behind it are told to be not known.
+ */
+static bool before_q(const struct flowtap_ete *ete)
+{
+	return ete->queue.n && ete_at(&ete->queue, 0)->kind == ETE_Q;
+}
+
+/* No address has come though one is needed. */
+static int none(struct flowtap_ete *ete)
+{
+	if (ete->where == ETE_LOST)
+		return ETE_DROP;
+	if (ete->where == ETE_RETURN && before_q(ete))
+		return ETE_DROP;
+	if (ete->where == ETE_RETURN)
+		return drop(flowtap_ete_tell(ete, FLOWTAP_GAP_NO_ADDRESS, 0,
+					     "an indirect branch has no address in the trace, and "
+					     "the return stack is empty"));
+	return drop(flowtap_ete_tell(ete, FLOWTAP_GAP_NO_ADDRESS, 0, "%s", ete->why));
+}
+
+/*
+ * K10.5.5.18.2 for a return whose address did not come. After a Trace Info the stack is emptied by
+ * the next P0 element (K10.5.5.9), here before that one can push: the trace unit's has been empty
+ * since the Trace Info.
+ */
+int flowtap_ete_arrive(struct flowtap_ete *ete)
+{
+	struct ete_return entry;
+
+	if (ete->where == ETE_RETURN && ete_pop_return(ete, &entry))
+		ete_go_back(ete, &entry);
+	if (ete->clear_pending) {
+		ete->clear_pending = false;
+		ete->depth = 0;
+	}
+	if (ete->where != ETE_KNOWN)
+		return none(ete);
+	if (!ete->has_context)
+		return drop(flowtap_ete_tell(ete, FLOWTAP_GAP_NO_ADDRESS, ete->address,
+					     "no context has come"));
+	return 0;
+}
+
+static bool covers(const struct flowtap_code *code, uint64_t address)
+{
+	return code && address >= code->start && address < code->end;
+}
+
+static const struct flowtap_code *code_at(struct flowtap_ete *ete, uint64_t address)
+{
+	const struct flowtap_code **recent, *code;
+
+	recent = &ete->view->recent[(address >> 12 ^ address >> 17) % ETE_RECENT];
+	if (covers(*recent, address))
+		return *recent;
+	ete->context.isa = ete_isa(ete);
+	code = ete->images.find(ete->images.argument, &ete->context, address);
+	if (covers(code, address) && code->bytes)
+		*recent = code;
+	return code;
+}
+
+/* What the reference decoder says of memory that it has not: the address alone. */
+static int no_code(struct flowtap_ete *ete, const struct flowtap_code *code, uint64_t address)
+{
+	if (covers(code, address) && !code->bytes)
+		return drop(flowtap_ete_tell(ete, FLOWTAP_GAP_NO_CODE, address, "%s",
+					     code->missing ? code->missing : "no bytes"));
+	return drop(flowtap_ete_tell(ete, FLOWTAP_GAP_NO_IMAGE, address, NULL));
+}
+
+/* Where a block has to end at the latest, or 0: AArch32 has 4 GiB. */
+static uint64_t limit(const struct flowtap_code *code, enum flowtap_isa isa, uint64_t stop)
+{
+	if (isa == FLOWTAP_ISA_A64 || code->end <= 1ULL << 32)
+		return stop;
+	return stop ? stop : 1ULL << 32;
+}
+
+/*
+ * The block at ete->address. One that reaches the end of its code is cut there, an instruction that
+ * lies across it is missing.
+ */
+static int get(struct flowtap_ete *ete, const struct flowtap_code *code, enum flowtap_isa isa,
+	       uint64_t stop)
+{
+	uint64_t address = ete->address, end;
+	int status = -ENODATA;
+
+	if (stop)
+		status = flowtap_blocks_get(ete->blocks, code, isa, address, stop, &ete->block);
+	else if (ete->last && ete->last_taken)
+		status = flowtap_blocks_taken(ete->blocks, code, ete->last, &ete->block);
+	else if (ete->last && ete->last->address + ete->last->size == address)
+		status = flowtap_blocks_next(ete->blocks, code, ete->last, 0, &ete->block);
+	else
+		status = flowtap_blocks_get(ete->blocks, code, isa, address, 0, &ete->block);
+	/* The walk goes on up to >= the address (K10.5.5.6.1). */
+	if (status == -EILSEQ && isa == FLOWTAP_ISA_T32)
+		status = flowtap_blocks_get(ete->blocks, code, isa, address, stop + 2, &ete->block);
+	end = isa == FLOWTAP_ISA_T32 ? code->end & ~1ULL : code->end & ~3ULL;
+	for (int i = 0; i < 2 && status == -ENODATA && end > address; i++, end -= 2)
+		status = flowtap_blocks_get(ete->blocks, code, isa, address, end, &ete->block);
+	return status;
+}
+
+static void trim(struct flowtap_ete *ete)
+{
+	if (++ete->looked < TRIM_EVERY)
+		return;
+	ete->looked = 0;
+	if (!flowtap_blocks_trim(ete->blocks))
+		return;
+	ete->last = NULL;
+	memset(ete->jumps, 0, sizeof(ete->jumps));
+	for (int i = 0; i < 16; i++)
+		ete->stack[i].caller = NULL;
+}
+
+/* 0 and ete->block, ete->code; -errno, and what code there is. */
+static int find(struct flowtap_ete *ete, enum flowtap_isa isa, uint64_t stop,
+		const struct flowtap_code **code)
+{
+	int status;
+
+	trim(ete);
+	*code = code_at(ete, ete->address);
+	if (!covers(*code, ete->address) || !(*code)->bytes)
+		return -ENODATA;
+	status = get(ete, *code, isa, limit(*code, isa, stop));
+	ete->last = NULL;
+	if (status)
+		ete->block = NULL;
+	else
+		ete->code = *code;
+	return status;
+}
+
+static int look_up(struct flowtap_ete *ete, enum flowtap_isa isa, uint64_t stop)
+{
+	uint64_t address = ete->address;
+	const struct flowtap_code *code;
+	int status;
+
+	if (isa != FLOWTAP_ISA_T32 && address & 3)
+		return drop(flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, address,
+					     "instructions do not begin here in this state"));
+	status = find(ete, isa, stop, &code);
+	if (!status || status == -ENOMEM)
+		return status;
+	if (status == -ENODATA)
+		return no_code(ete, code, address);
+	return drop(flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, address,
+				     "no instruction at 0x%" PRIx64 " ends before 0x%" PRIx64,
+				     address, stop));
+}
+
+bool flowtap_ete_look(struct flowtap_ete *ete)
+{
+	enum flowtap_isa isa = ete_isa(ete);
+	const struct flowtap_code *code;
+
+	if (isa != FLOWTAP_ISA_T32 && ete->address & 3)
+		return false;
+	return !find(ete, isa, 0, &code);
+}
+
+int flowtap_ete_stand(struct flowtap_ete *ete, uint64_t stop)
+{
+	enum flowtap_isa isa = ete_isa(ete);
+	struct ete_jump *jump = ete_jump_at(ete, ete->address);
+	int status;
+
+	if (stop)
+		return look_up(ete, isa, stop);
+	/* Blocks of the same code are chained by a look-up, and then come no more here. */
+	if (jump->block && jump->address == ete->address && jump->epoch == ete->view->epoch &&
+	    jump->isa == isa && (!ete->last || ete->last->key != jump->code->key)) {
+		ete->block = jump->block;
+		ete->code = jump->code;
+		return 0;
+	}
+	status = look_up(ete, isa, 0);
+	if (!status)
+		*jump = (struct ete_jump){ ete->address, ete->block, ete->code,
+					   ete->view->epoch, isa };
+	return status;
+}
+
+int flowtap_ete_step(struct flowtap_ete *ete, struct flowtap_block *block, uint64_t stop)
+{
+	ete_go(ete, ete_behind(block), block->isa == FLOWTAP_ISA_T32);
+	ete->last = block;
+	ete->last_taken = false;
+	return flowtap_ete_stand(ete, stop);
+}

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Q elements (K10.5.5.15): so many instructions, by a way that is not told.
+ *
+ * As long as no instruction can branch there is but one way, and if only the last one can, the
+ * address that follows tells whether it did: such a Q becomes blocks. All others are told as they
+ * came: where they begin, how many, where they lead.
+ */
+#include <errno.h>
+
+#include "ete/internal.h"
+
+static int tell_q(struct flowtap_ete *ete, uint64_t start, const struct ete_entry *entry,
+		  const struct ete_follow *follow)
+{
+	const struct flowtap_element element = {
+		.kind = FLOWTAP_ELEMENT_Q,
+		.q = {
+			.start = start,
+			.next = follow->kind == ETE_FOLLOW_ADDRESS ? follow->address : 0,
+			.instructions = entry->value,
+		},
+	};
+
+	ete->counts.inferred += entry->value;
+	if (follow->kind == ETE_FOLLOW_ADDRESS)
+		ete_go(ete, follow->address, follow->sub_isa);
+	else
+		flowtap_ete_lose(ete, ETE_MISSING, "a Q element has no address behind it");
+	return ete_put(ete, &element);
+}
+
+/* The address behind the first `n` instructions of the block; 0: it has no more than that. */
+static uint64_t behind(const struct flowtap_block *block, uint64_t n)
+{
+	struct flowtap_arm_insn insn = { 0 };
+	uint64_t offset = 0;
+
+	if (n >= block->instructions)
+		return 0;
+	if (block->isa != FLOWTAP_ISA_T32)
+		return block->address + 4 * n;
+	for (; n; n--) {
+		if (flowtap_arm_classify(block->isa, block->address + offset, insn.it,
+					 block->bytes + offset, block->size - offset, &insn))
+			return 0;
+		offset += insn.length;
+	}
+	return block->address + offset;
+}
+
+/*
+ * Whether the branch at the end of the block can have led to what follows, and then whether it was
+ * taken.
+ */
+static bool leads(const struct flowtap_block *block, const struct ete_follow *follow, bool *taken)
+{
+	bool address = follow->kind == ETE_FOLLOW_ADDRESS;
+
+	*taken = !block->conditional || (address && follow->address != ete_behind(block));
+	if (block->conditional && !address)
+		return false;
+	return !*taken || !address || !block->direct || follow->address == block->target;
+}
+
+/*
+ * Goes `n` instructions ahead and comes back; true: there is one way, *stop is where it ends if not
+ * with a branch, which then was *taken.
+ */
+static bool one_way(struct flowtap_ete *ete, uint64_t n, const struct ete_follow *follow,
+		    uint64_t *stop, bool *taken)
+{
+	struct flowtap_block *block;
+
+	*stop = 0;
+	for (;;) {
+		block = ete->block;
+		*stop = behind(block, n);
+		if (*stop)
+			break;
+		n -= block->instructions;
+		if (block->end)
+			return !n && leads(block, follow, taken);
+		*stop = ete_behind(block);
+		if (!n)
+			break;
+		ete_go(ete, *stop, block->isa == FLOWTAP_ISA_T32);
+		if (!flowtap_ete_look(ete))
+			return false;
+	}
+	return follow->kind != ETE_FOLLOW_ADDRESS || follow->address == *stop;
+}
+
+int flowtap_ete_q(struct flowtap_ete *ete, const struct ete_entry *entry,
+		  const struct ete_follow *follow)
+{
+	uint64_t start = 0, stop = 0;
+	bool taken = false, proven;
+	uint8_t sub_isa;
+	int status;
+
+	/*
+	 * Where an indirect branch went to is part of what is not known. The reference has the
+	 * address behind it here.
+	 */
+	if (ete->where == ETE_RETURN && !ete->depth)
+		return tell_q(ete, ete->address, entry, follow);
+	status = flowtap_ete_arrive(ete);
+	if (status < 0)
+		return status;
+	if (status)
+		return tell_q(ete, 0, entry, follow);
+	flowtap_ete_leave(ete);
+	start = ete->address;
+	sub_isa = ete->sub_isa;
+	if (!entry->value || entry->value > ETE_STRAIGHT_MAX || !flowtap_ete_look(ete))
+		return tell_q(ete, start, entry, follow);
+	proven = one_way(ete, entry->value, follow, &stop, &taken);
+	ete_go(ete, start, sub_isa);
+	if (!proven)
+		return tell_q(ete, start, entry, follow);
+	if (stop)
+		status = flowtap_ete_walk_to(ete, stop);
+	else
+		/* What Q stands for the trace unit's return stack does not see. */
+		status = flowtap_ete_walk(ete, taken, 0, 1, follow);
+	return status == ETE_DROP ? 0 : status;
+}

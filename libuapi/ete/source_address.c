@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * The way up to an address, past branches that were not taken: of an exception (K10.5.5.6), of a
+ * Source Address (K10.5.5.7).
+ */
+#include <errno.h>
+#include <inttypes.h>
+
+#include "ete/block_chain.h"
+
+static bool far(uint64_t from, uint64_t to)
+{
+	return to - from > 4ULL * ETE_STRAIGHT_MAX;
+}
+
+/*
+ * Passes what ends with a P0 instruction that was not taken, as there is no atom for it: none on
+ * the way to a source address was (RYJHMV or K10.5.5.7), and K10.5.5.6.1 says the same of those
+ * before an exception.
+ */
+static int pass(struct flowtap_ete *ete, uint64_t stop)
+{
+	struct flowtap_block *block = ete->block;
+	int status;
+
+	if (block->end && flowtap_ete_cannot_fall_through(block))
+		return flowtap_ete_fell_through(ete, block);
+	status = ete_put_block(ete, block, false, ete_behind(block));
+	if (status)
+		return status;
+	ete_go(ete, ete_behind(block), block->isa == FLOWTAP_ISA_T32);
+	/* The cut block is none to chain from. */
+	ete->last = block->stop || stop ? NULL : block;
+	ete->last_taken = false;
+	return 0;
+}
+
+int flowtap_ete_walk_to(struct flowtap_ete *ete, uint64_t stop)
+{
+	int status;
+
+	flowtap_ete_leave(ete);
+	if (ete->address < stop && far(ete->address, stop)) {
+		status = flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, ete->address,
+					  "no branch from 0x%" PRIx64 " to 0x%" PRIx64,
+					  ete->address, stop);
+		return status ? status : ETE_DROP;
+	}
+	while (ete->address < stop) {
+		status = flowtap_ete_stand(ete, stop);
+		if (!status)
+			status = pass(ete, stop);
+		if (status)
+			return status;
+		/* Behind the last address there is. */
+		if (!ete->address)
+			break;
+	}
+	return 0;
+}
+
+/* The one instruction at the source address; it ends a block as it is a P0 instruction. */
+static int take_source(struct flowtap_ete *ete, const struct ete_entry *entry,
+		       const struct ete_follow *follow)
+{
+	struct flowtap_block *block;
+	int status = 0;
+
+	if (!ete->block)
+		status = flowtap_ete_stand(ete, 0);
+	if (status)
+		return status;
+	block = ete->block;
+	if (block->address + block->last == entry->value && block->end)
+		return flowtap_ete_walk(ete, entry->taken, 1, 1, follow);
+	status = flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, entry->value,
+				  "a source address where no branch is");
+	return status ? status : ETE_DROP;
+}
+
+/* Where the way to it is not known, or cannot be. */
+static int only_source(struct flowtap_ete *ete, const struct ete_entry *entry,
+		       const struct ete_follow *follow)
+{
+	if (ete->context.width == 32 && entry->value >> 32)
+		return ETE_DROP;
+	ete_go(ete, entry->value, entry->sub_isa);
+	return take_source(ete, entry, follow);
+}
+
+/* From where the analysis stands to the source address. */
+static int reach_source(struct flowtap_ete *ete, const struct ete_entry *entry,
+			const struct ete_follow *follow)
+{
+	struct flowtap_block *block;
+	int status;
+
+	if (ete->address > entry->value || far(ete->address, entry->value) ||
+	    (ete->context.width == 32 && entry->value >> 32)) {
+		status = flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, ete->address,
+					  "the source address 0x%" PRIx64
+					  " cannot be reached from 0x%" PRIx64, entry->value,
+					  ete->address);
+		return status ? status : ETE_DROP;
+	}
+	for (;;) {
+		status = flowtap_ete_stand(ete, 0);
+		if (status)
+			return status;
+		block = ete->block;
+		if (block->address + block->size > entry->value)
+			return take_source(ete, entry, follow);
+		status = pass(ete, 0);
+		if (status)
+			return status;
+	}
+}
+
+/* Whether no other P0 instruction is before the source address; a block that is known says it. */
+static bool is_next(struct flowtap_ete *ete, uint64_t source)
+{
+	if (!ete->block)
+		ete_land(ete);
+	if (!ete->block && !flowtap_ete_look(ete))
+		return false;
+	return ete->block->end && ete->block->address + ete->block->last == source;
+}
+
+/*
+ * K10.5.5.7. A source address is also an address: where the one before it is not known, or the code
+ * does not lead from there to here, the flow goes on with the instruction at it.
+ */
+int flowtap_ete_source(struct flowtap_ete *ete, const struct ete_entry *entry,
+		       const struct ete_follow *follow)
+{
+	int status = flowtap_ete_arrive(ete);
+	const struct flowtap_element source = {
+		.kind = FLOWTAP_ELEMENT_SOURCE,
+		.source = entry->value,
+	};
+	uint8_t sub_isa;
+	uint64_t from;
+
+	if (!status && is_next(ete, entry->value))
+		return flowtap_ete_atom(ete, entry->taken, true, follow);
+	if (status < 0 || !ete->has_context)
+		return status;
+	if (status == ETE_DROP)
+		return only_source(ete, entry, follow);
+	flowtap_ete_leave(ete);
+	from = ete->address;
+	sub_isa = ete->sub_isa;
+	ete_go(ete, entry->value, entry->sub_isa);
+	status = flowtap_ete_stand(ete, 0);
+	if (status)
+		return status;
+	ete_go(ete, from, sub_isa);
+	status = ete_put(ete, &source);
+	if (!status)
+		status = reach_source(ete, entry, follow);
+	return status == ETE_DROP && !ete->block && ete->where == ETE_LOST ?
+		       only_source(ete, entry, follow) : status;
+}

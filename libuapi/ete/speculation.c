@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Speculation (K10.5.3): elements wait in a queue until their P0 elements are committed, cancelled
+ * or discarded. Atoms wait as runs of bits.
+ *
+ * What table K10-2 keeps or processes when P0 elements are cancelled keeps its place in the queue,
+ * so that all comes out in the order of the trace. Cancel and Commit concern the P0 elements that
+ * were there before the first Trace Info as well: those are the oldest, so the first to be
+ * committed and the last to be cancelled.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "ete/internal.h"
+
+#define FIRST_ROOM 64
+
+static int grow(struct ete_queue *queue)
+{
+	size_t room = queue->room ? 2 * queue->room : FIRST_ROOM;
+	struct ete_entry *list = malloc(room * sizeof(*list));
+
+	if (!list)
+		return -ENOMEM;
+	for (size_t i = 0; i < queue->n; i++)
+		list[i] = *ete_at(queue, i);
+	free(queue->list);
+	queue->list = list;
+	queue->head = 0;
+	queue->room = room;
+	return 0;
+}
+
+static void pop(struct ete_queue *queue)
+{
+	queue->head = (queue->head + 1) & (queue->room - 1);
+	queue->n--;
+}
+
+/* The address that atoms of the shortest way have behind them enters the queue first. */
+static int spill(struct flowtap_ete *ete)
+{
+	const struct ete_entry address = {
+		.kind = ETE_ADDRESS,
+		.sub_isa = ete->next_sub_isa,
+		.value = ete->next_address,
+	};
+
+	if (!ete->next_known)
+		return 0;
+	ete->next_known = false;
+	return flowtap_ete_push(ete, &address);
+}
+
+/* Whether a transaction is on behind all that waits. */
+static bool ends_in_transaction(const struct flowtap_ete *ete)
+{
+	for (size_t i = ete->queue.n; i; i--) {
+		const struct ete_entry *entry = ete_at(&ete->queue, i - 1);
+
+		if (entry->kind >= ETE_TRANSACTION_START)
+			return entry->kind == ETE_TRANSACTION_START;
+	}
+	return ete->in_transaction;
+}
+
+/* What waited is gone: the transaction is on or not as the packets say. */
+static int settle(struct flowtap_ete *ete)
+{
+	/* A Mispredict element may concern what is gone. */
+	ete->any = false;
+	if (ends_in_transaction(ete) == ete->decoded_in_transaction)
+		return 0;
+	return ete->decoded_in_transaction ? flowtap_ete_transaction_begin(ete) :
+					     flowtap_ete_transaction_fail(ete);
+}
+
+int flowtap_ete_proceed(struct flowtap_ete *ete)
+{
+	struct ete_entry front;
+	int status = spill(ete);
+
+	if (!status)
+		status = flowtap_ete_release(ete);
+	while (!status && ete->queue.n && !ete_is_p0(ete_at(&ete->queue, 0))) {
+		front = *ete_at(&ete->queue, 0);
+		pop(&ete->queue);
+		status = flowtap_ete_pass(ete, &front, ETE_FOLLOW_END);
+	}
+	return status;
+}
+
+/* Room is made by what waits for no Commit. */
+static int make_room(struct flowtap_ete *ete)
+{
+	int status = flowtap_ete_proceed(ete);
+
+	if (status || 2 * ete->queue.n < ETE_QUEUE_MORE)
+		return status;
+	status = flowtap_ete_flush(ete);
+	if (!status)
+		status = settle(ete);
+	if (status)
+		return status;
+	return flowtap_ete_tell(ete, FLOWTAP_GAP_BAD_PACKET, 0,
+				"more than %u elements wait for a Commit", ETE_QUEUE_MORE);
+}
+
+int flowtap_ete_push(struct flowtap_ete *ete, const struct ete_entry *entry)
+{
+	struct ete_queue *queue = &ete->queue;
+	int status = spill(ete);
+
+	if (!status && queue->n >= ETE_QUEUE_MORE + ete->max_speculation)
+		status = make_room(ete);
+	if (!status && queue->n == queue->room)
+		status = grow(queue);
+	if (status)
+		return status;
+	queue->n++;
+	*ete_at(queue, queue->n - 1) = *entry;
+	ete->speculative += entry->count;
+	ete->plain++;
+	if (entry->kind == ETE_ATOMS || entry->kind == ETE_SOURCE || entry->kind == ETE_ADDRESS)
+		ete->plain = 0;
+	return 0;
+}
+
+int flowtap_ete_drain(struct flowtap_ete *ete)
+{
+	struct ete_follow follow = flowtap_ete_follow(ete, NULL, 0, ETE_FOLLOW_P0);
+	struct ete_queue *queue = &ete->queue;
+	struct ete_entry front;
+	uint8_t held = ete->held;
+	int status = 0;
+
+	ete->held = ETE_NONE;
+	if (held == ETE_ATOMS)
+		status = flowtap_ete_atom(ete, ete->held_taken, ete->held_initial, &follow);
+	else if (held != ETE_NONE)
+		status = flowtap_ete_analyze(ete, &ete->held_entry, &follow);
+	while (!status && queue->n) {
+		front = *ete_at(queue, 0);
+		pop(queue);
+		status = flowtap_ete_pass(ete, &front, ETE_FOLLOW_END);
+	}
+	return status;
+}
+
+int flowtap_ete_push_atoms(struct flowtap_ete *ete, uint32_t taken, unsigned int count)
+{
+	struct ete_queue *queue = &ete->queue;
+	struct ete_entry *last = queue->n ? ete_at(queue, queue->n - 1) : NULL;
+	const struct ete_entry entry = {
+		.kind = ETE_ATOMS,
+		.count = count,
+		.atoms = { taken, taken },
+	};
+
+	if (!last || last->kind != ETE_ATOMS || last->count + count > ETE_ATOMS_MAX)
+		return flowtap_ete_push(ete, &entry);
+	last->atoms.taken |= taken << last->count;
+	last->atoms.initial |= taken << last->count;
+	last->count += count;
+	ete->speculative += count;
+	return 0;
+}
+
+/* Whether nothing behind the entry can be the target of what was before it. */
+static bool look(const struct ete_entry *entry, struct ete_follow *follow)
+{
+	if (entry->kind == ETE_ADDRESS) {
+		/* Another may follow, if this one was of a way that was cancelled. */
+		*follow = (struct ete_follow){ ETE_FOLLOW_ADDRESS, entry->sub_isa, entry->value };
+		return false;
+	}
+	if (entry->kind != ETE_TRACE_ON &&
+	    (!ete_is_p0(entry) || entry->kind == ETE_TRANSACTION_START))
+		return false;
+	if (follow->kind != ETE_FOLLOW_ADDRESS)
+		follow->kind = entry->kind == ETE_TRACE_ON ? ETE_FOLLOW_END : ETE_FOLLOW_P0;
+	return true;
+}
+
+struct ete_follow flowtap_ete_follow(const struct flowtap_ete *ete, const struct ete_entry *list,
+				     size_t n, enum ete_follow_kind rest)
+{
+	struct ete_follow follow = { .kind = rest };
+
+	for (size_t i = 0; i < n; i++) {
+		if (look(&list[i], &follow))
+			return follow;
+	}
+	if (ete->next_known)
+		follow = (struct ete_follow){ ETE_FOLLOW_ADDRESS, ete->next_sub_isa,
+					      ete->next_address };
+	for (size_t i = 0; i < ete->queue.n; i++) {
+		if (look(ete_at(&ete->queue, i), &follow))
+			break;
+	}
+	return follow;
+}
+
+int flowtap_ete_release(struct flowtap_ete *ete)
+{
+	struct ete_entry entry = ete->held_entry;
+
+	if (ete->held == ETE_NONE)
+		return 0;
+	if (ete->held == ETE_ATOMS)
+		entry = (struct ete_entry){
+			.kind = ETE_ATOMS,
+			.count = 1,
+			.atoms = { ete->held_taken, ete->held_initial },
+		};
+	ete->held = ETE_NONE;
+	return flowtap_ete_pass(ete, &entry, ETE_FOLLOW_END);
+}
+
+/* Takes `n` P0 elements, or what it is, off the front. */
+static void pop_some(struct ete_queue *queue, unsigned int n)
+{
+	struct ete_entry *front = ete_at(queue, 0);
+
+	front->count -= n;
+	if (!front->count) {
+		pop(queue);
+		return;
+	}
+	front->atoms.taken >>= n;
+	front->atoms.initial >>= n;
+}
+
+/* Of the run at the front `n` at most, the last of which is held. How many: *done. */
+static int commit_atoms(struct flowtap_ete *ete, uint64_t n, uint64_t *done)
+{
+	struct ete_entry run = *ete_at(&ete->queue, 0);
+	unsigned int count = n < run.count ? n : run.count, last = count - 1;
+
+	*done = count;
+	pop_some(&ete->queue, count);
+	ete->held = ETE_ATOMS;
+	ete->held_taken = run.atoms.taken >> last & 1;
+	ete->held_initial = run.atoms.initial >> last & 1;
+	run.count = last;
+	return last ? flowtap_ete_pass(ete, &run, ETE_FOLLOW_P0) : 0;
+}
+
+/* The element at the front, which is no run of atoms. */
+static int commit_one(struct flowtap_ete *ete)
+{
+	struct ete_entry front = *ete_at(&ete->queue, 0);
+
+	pop(&ete->queue);
+	if (front.kind != ETE_SOURCE && front.kind != ETE_Q)
+		return flowtap_ete_pass(ete, &front, ETE_FOLLOW_END);
+	ete->held = front.kind;
+	ete->held_entry = front;
+	return 0;
+}
+
+static int overcommitted(struct flowtap_ete *ete)
+{
+	int status;
+
+	/* Where there is no speculation all are committed as they come (K10.5.2.18.3). */
+	if (!ete->max_speculation)
+		return 0;
+	/* The last of those that there were was executed. */
+	status = flowtap_ete_release(ete);
+	if (status)
+		return status;
+	return flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, 0,
+				"a Commit element of more P0 elements than there are");
+}
+
+int flowtap_ete_commit(struct flowtap_ete *ete, uint64_t n)
+{
+	uint64_t done = n < ete->unseen ? n : ete->unseen;
+	int status = spill(ete);
+
+	ete->unseen -= done;
+	n -= done;
+	while (!status && n && ete->queue.n) {
+		if (ete->held != ETE_NONE) {
+			status = flowtap_ete_release(ete);
+			continue;
+		}
+		done = ete_at(&ete->queue, 0)->count;
+		if (ete_at(&ete->queue, 0)->kind == ETE_ATOMS)
+			status = commit_atoms(ete, n, &done);
+		else
+			status = commit_one(ete);
+		ete->speculative -= done;
+		ete->any |= done > 0;
+		n -= done;
+	}
+	return status || !n ? status : overcommitted(ete);
+}
+
+static void remove_none(struct ete_queue *queue, size_t from)
+{
+	size_t to = from;
+
+	for (size_t i = from; i < queue->n; i++) {
+		if (ete_at(queue, i)->kind != ETE_NONE)
+			*ete_at(queue, to++) = *ete_at(queue, i);
+	}
+	queue->n = to;
+}
+
+/* Removes `n` P0 elements from the entry, which has so many at least. */
+static void shorten(struct ete_entry *entry, unsigned int n)
+{
+	entry->count -= n;
+	if (!entry->count) {
+		entry->kind = ETE_NONE;
+		return;
+	}
+	entry->atoms.taken &= (1U << entry->count) - 1;
+	entry->atoms.initial &= (1U << entry->count) - 1;
+}
+
+static int overcancelled(struct flowtap_ete *ete)
+{
+	int status = flowtap_ete_flush(ete);
+
+	if (!status)
+		status = settle(ete);
+	if (status)
+		return status;
+	return flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, 0,
+				"a Cancel element of more P0 elements than there are");
+}
+
+int flowtap_ete_cancel(struct flowtap_ete *ete, uint64_t n)
+{
+	struct ete_queue *queue = &ete->queue;
+	int status = spill(ete);
+	size_t i = queue->n;
+	struct ete_entry *entry;
+	bool cancels = false;
+	unsigned int k;
+
+	if (!status && n > ete->speculative + ete->unseen)
+		return overcancelled(ete);
+	if (status)
+		return status;
+	while (n && i) {
+		entry = ete_at(queue, --i);
+		k = n < entry->count ? n : entry->count;
+		n -= k;
+		ete->speculative -= k;
+		ete->counts.cancelled += k;
+		cancels = cancels || entry->kind >= ETE_TRANSACTION_START;
+		if (k)
+			shorten(entry, k);
+		else if (!flowtap_ete_stays(entry))
+			entry->kind = ETE_NONE;
+	}
+	remove_none(queue, i);
+	ete->unseen -= n;
+	ete->plain = 0;
+	if (cancels)
+		ete->decoded_in_transaction = ends_in_transaction(ete);
+	return 0;
+}
+
+/*
+ * Turns round the youngest atom, or source address, that there is (K10.5.5.11.1), be it still
+ * speculative or not. Target addresses behind it were of the way that was not taken.
+ */
+int flowtap_ete_mispredict(struct flowtap_ete *ete)
+{
+	struct ete_queue *queue = &ete->queue;
+	int status = spill(ete);
+	bool found = false, removed = false;
+	size_t i = queue->n > ete->plain ? queue->n - ete->plain : 0;
+
+	if (status)
+		return status;
+	while (i && !found) {
+		struct ete_entry *entry = ete_at(queue, --i);
+
+		found = entry->kind == ETE_ATOMS || entry->kind == ETE_SOURCE;
+		if (entry->kind == ETE_ATOMS) {
+			entry->atoms.taken ^= 1U << (entry->count - 1);
+		} else if (entry->kind == ETE_SOURCE) {
+			entry->taken = !entry->taken;
+		} else if (entry->kind == ETE_ADDRESS) {
+			entry->kind = ETE_NONE;
+			removed = true;
+		}
+	}
+	if (removed)
+		remove_none(queue, i);
+	ete->plain = found ? queue->n - i - 1 : queue->n;
+	if (found)
+		return 0;
+	if (ete->held == ETE_ATOMS)
+		ete->held_taken = !ete->held_taken;
+	else if (ete->held == ETE_SOURCE)
+		ete->held_entry.taken = !ete->held_entry.taken;
+	/* It may concern one that was there before the Trace Info. */
+	else if (ete->any && !ete->unseen)
+		return flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, 0,
+					"a Mispredict element without an atom before it");
+	return 0;
+}
+
+int flowtap_ete_align(struct flowtap_ete *ete, uint64_t depth)
+{
+	struct ete_queue *queue = &ete->queue;
+	struct ete_entry front;
+	unsigned int n;
+	int status;
+
+	if (ete->unseen + ete->speculative == depth)
+		return 0;
+	status = flowtap_ete_release(ete);
+	ete->unseen = depth > ete->speculative ? depth - ete->speculative : 0;
+	while (!status && ete->speculative > depth) {
+		front = *ete_at(queue, 0);
+		n = front.count;
+		if (n > ete->speculative - depth)
+			n = ete->speculative - depth;
+		pop_some(queue, n);
+		ete->speculative -= n;
+		ete->counts.cancelled += n;
+		/* What is lost of a transaction is lost to its commit as well. */
+		if (front.kind == ETE_TRANSACTION_COMMIT)
+			front.kind = ETE_TRANSACTION_FAIL;
+		if (flowtap_ete_stays(&front) || front.kind == ETE_TRANSACTION_FAIL)
+			status = flowtap_ete_pass(ete, &front, ETE_FOLLOW_END);
+	}
+	if (!status)
+		status = settle(ete);
+	if (status)
+		return status;
+	return flowtap_ete_tell(ete, FLOWTAP_GAP_UNRESOLVED, 0,
+				"what became of P0 elements before a Trace Info was lost");
+}
+
+int flowtap_ete_flush(struct flowtap_ete *ete)
+{
+	struct ete_queue *queue = &ete->queue;
+	int status = flowtap_ete_release(ete);
+	bool resolved = true;
+
+	ete->next_known = false;
+	while (!status && queue->n) {
+		struct ete_entry front = *ete_at(queue, 0);
+
+		pop(queue);
+		resolved &= !ete_is_p0(&front);
+		ete->counts.cancelled += front.count;
+		ete->speculative -= front.count;
+		if (flowtap_ete_stays(&front) ||
+		    (resolved && front.kind >= ETE_TRANSACTION_START))
+			status = flowtap_ete_pass(ete, &front, ETE_FOLLOW_END);
+	}
+	ete->unseen = 0;
+	return status;
+}

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Transactions (K10.5.4): what was committed of one waits until the transaction is.
+ *
+ * K10.5.4.2.1 begins one when its element is decoded, though P0 elements before it may still be
+ * speculative and belong to no transaction; here it begins when the element's turn comes, as the
+ * examples of K10.5.8.4 mean it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "ete/internal.h"
+
+#define FIRST_ROOM 256
+
+static int tell(struct flowtap_ete *ete, enum flowtap_transaction what)
+{
+	const struct flowtap_element element = {
+		.kind = FLOWTAP_ELEMENT_TRANSACTION,
+		.transaction = what,
+	};
+
+	return ete_put(ete, &element);
+}
+
+int flowtap_ete_transaction_begin(struct flowtap_ete *ete)
+{
+	if (ete->in_transaction)
+		return 0;
+	ete->in_transaction = true;
+	ete->too_long = false;
+	ete->transaction_n = 0;
+	flowtap_ete_leave(ete);
+	ete->saved_where = ete->where;
+	ete->saved_address = ete->address;
+	ete->saved_sub_isa = ete->sub_isa;
+	return tell(ete, FLOWTAP_TRANSACTION_START);
+}
+
+/* What follows stands behind it here, and then in the queue. */
+static int analyze_at(struct flowtap_ete *ete, size_t i, size_t n)
+{
+	struct ete_follow follow = { 0 };
+
+	if (ete_is_p0(&ete->transaction[i]))
+		follow = flowtap_ete_follow(ete, &ete->transaction[i + 1], n - i - 1,
+					    ETE_FOLLOW_END);
+	return flowtap_ete_analyze(ete, &ete->transaction[i], &follow);
+}
+
+static int commit(struct flowtap_ete *ete)
+{
+	size_t n = ete->transaction_n;
+	int status = 0;
+
+	if (!ete->in_transaction)
+		return 0;
+	for (size_t i = 0; !status && i < n; i++)
+		status = analyze_at(ete, i, n);
+	if (status)
+		return status;
+	ete->in_transaction = false;
+	ete->transaction_n = 0;
+	return tell(ete, FLOWTAP_TRANSACTION_COMMIT);
+}
+
+/*
+ * RXZBFV, RKPKFL: cycle counts and events stay, as what table K10-2 keeps does. The PE is where the
+ * transaction began.
+ */
+int flowtap_ete_transaction_fail(struct flowtap_ete *ete)
+{
+	const struct ete_follow follow = { 0 };
+	size_t n = ete->transaction_n;
+	int status = 0;
+
+	if (!ete->in_transaction)
+		return 0;
+	for (size_t i = 0; !status && i < n; i++) {
+		ete->counts.failed += ete->transaction[i].count;
+		if (flowtap_ete_stays(&ete->transaction[i]))
+			status = flowtap_ete_analyze(ete, &ete->transaction[i], &follow);
+	}
+	if (status)
+		return status;
+	if (ete->saved_where == ETE_KNOWN)
+		ete_go(ete, ete->saved_address, ete->saved_sub_isa);
+	else
+		flowtap_ete_lose(ete, ete->saved_where, ete->why);
+	ete->in_transaction = false;
+	ete->transaction_n = 0;
+	return tell(ete, FLOWTAP_TRANSACTION_FAIL);
+}
+
+void flowtap_ete_transaction_drop(struct flowtap_ete *ete)
+{
+	for (size_t i = 0; i < ete->transaction_n; i++)
+		ete->counts.failed += ete->transaction[i].count;
+	ete->in_transaction = false;
+	ete->decoded_in_transaction = false;
+	ete->transaction_n = 0;
+}
+
+static int grow(struct flowtap_ete *ete)
+{
+	size_t room = ete->transaction_room ? 2 * ete->transaction_room : FIRST_ROOM;
+	struct ete_entry *list;
+
+	if (room > ete->options.transaction_room)
+		room = ete->options.transaction_room;
+	list = realloc(ete->transaction, room * sizeof(*list));
+	if (!list)
+		return -ENOMEM;
+	ete->transaction = list;
+	ete->transaction_room = room;
+	return 0;
+}
+
+static int wait(struct flowtap_ete *ete, const struct ete_entry *entry)
+{
+	int status = 0;
+
+	if (ete->too_long)
+		return flowtap_ete_stays(entry) ? flowtap_ete_analyze(ete, entry, NULL) : 0;
+	if (ete->transaction_n == ete->options.transaction_room) {
+		ete->too_long = true;
+		ete->transaction_n = 0;
+		return flowtap_ete_tell(ete, FLOWTAP_GAP_UNRESOLVED, 0,
+					"a transaction of more than %u elements",
+					ete->options.transaction_room);
+	}
+	if (ete->transaction_n == ete->transaction_room)
+		status = grow(ete);
+	if (!status)
+		ete->transaction[ete->transaction_n++] = *entry;
+	return status;
+}
+
+int flowtap_ete_pass(struct flowtap_ete *ete, const struct ete_entry *entry,
+		     enum ete_follow_kind rest)
+{
+	struct ete_follow follow = { 0 };
+
+	switch (entry->kind) {
+	case ETE_TRANSACTION_START:
+		return flowtap_ete_transaction_begin(ete);
+	case ETE_TRANSACTION_COMMIT:
+		return commit(ete);
+	case ETE_TRANSACTION_FAIL:
+		return flowtap_ete_transaction_fail(ete);
+	default:
+		break;
+	}
+	if (ete->in_transaction && !ete->options.keep_failed_transactions)
+		return wait(ete, entry);
+	if (rest == ETE_FOLLOW_P0)
+		follow.kind = ETE_FOLLOW_P0;
+	else if (ete_is_p0(entry))
+		follow = flowtap_ete_follow(ete, NULL, 0, rest);
+	return flowtap_ete_analyze(ete, entry, &follow);
+}

@@ -1,0 +1,282 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "flow/flow_line.h"
+
+#include <flowtap/riscv.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void put(struct flowtap_line *line, char c)
+{
+	if (line->at < line->end)
+		*line->at++ = c;
+	else
+		memcpy(line->end - 3, "...", 3);
+}
+
+void flowtap_line_string(struct flowtap_line *line, const char *string)
+{
+	while (*string)
+		put(line, *string++);
+}
+
+void flowtap_line_hex(struct flowtap_line *line, uint64_t number)
+{
+	int shift = number ? (63 - __builtin_clzll(number)) & ~3 : 0;
+
+	for (; shift >= 0; shift -= 4)
+		put(line, "0123456789abcdef"[number >> shift & 15]);
+}
+
+void flowtap_line_decimal(struct flowtap_line *line, uint64_t number)
+{
+	char digits[20];
+	int n = 0;
+
+	do
+		digits[n++] = '0' + number % 10;
+	while (number /= 10);
+	while (n)
+		put(line, digits[--n]);
+}
+
+/* " name=number", unless the number says nothing. */
+static void field(struct flowtap_line *line, const char *name, uint64_t number, bool given)
+{
+	if (!given)
+		return;
+	flowtap_line_string(line, name);
+	flowtap_line_hex(line, number);
+}
+
+static void decimal_field(struct flowtap_line *line, const char *name, uint64_t number, bool given)
+{
+	if (!given)
+		return;
+	flowtap_line_string(line, name);
+	flowtap_line_decimal(line, number);
+}
+
+/* Nanoseconds as seconds, with all nine digits behind the point. */
+static void put_seconds(struct flowtap_line *line, uint64_t time)
+{
+	flowtap_line_decimal(line, time / 1000000000);
+	put(line, '.');
+	for (uint64_t digit = 100000000; digit; digit /= 10)
+		put(line, '0' + time / digit % 10);
+}
+
+static void time_field(struct flowtap_line *line, const char *name, uint64_t time, bool given)
+{
+	if (!given)
+		return;
+	flowtap_line_string(line, name);
+	put_seconds(line, time);
+}
+
+const char *flowtap_isa_name(unsigned int isa)
+{
+	static const char *const names[] = {
+		[FLOWTAP_ISA_RV64] = "RV64",
+		[FLOWTAP_ISA_A64] = "A64",
+		[FLOWTAP_ISA_A32] = "A32",
+		[FLOWTAP_ISA_T32] = "T32",
+	};
+
+	return isa < sizeof(names) / sizeof(names[0]) ? names[isa] : "?";
+}
+
+static void put_context(struct flowtap_line *line, const struct flowtap_context *context)
+{
+	static const char *const security[] = {
+		[FLOWTAP_NONSECURE] = " nonsecure ",
+		[FLOWTAP_SECURE] = " secure ",
+		[FLOWTAP_REALM] = " realm ",
+		[FLOWTAP_ROOT] = " root ",
+	};
+	bool riscv = context->isa == FLOWTAP_ISA_RV64;
+
+	flowtap_line_string(line, "context ");
+	flowtap_line_string(line, flowtap_isa_name(context->isa));
+	flowtap_line_string(line, " EL");
+	flowtap_line_decimal(line, context->mode);
+	flowtap_line_string(line, security[context->security & 3]);
+	flowtap_line_decimal(line, context->width);
+	field(line, " vmid=", context->vmid, context->has_vmid);
+	field(line, " contextid=", context->contextid, context->has_contextid);
+	decimal_field(line, " pid=", context->pid, context->pid);
+	decimal_field(line, " tid=", context->tid, context->tid);
+	decimal_field(line, " cpu=", context->cpu, riscv || context->pid || context->has_cpu);
+	if (riscv) {
+		flowtap_line_string(line, " mode=");
+		put(line, "USHM"[context->mode & 3]);
+	}
+}
+
+static void put_exception(struct flowtap_line *line, const struct flowtap_exception *exception)
+{
+	flowtap_line_string(line, exception->number < 0 ? "exception -" : "exception ");
+	flowtap_line_decimal(line, llabs(exception->number));
+	put(line, ' ');
+	flowtap_line_hex(line, exception->address);
+	if (exception->interrupt)
+		flowtap_line_string(line, " interrupt");
+	field(line, " target=", exception->target, exception->target);
+}
+
+/* Whatever someone called a file, it stays on its line. */
+static void put_detail(struct flowtap_line *line, const char *detail)
+{
+	flowtap_line_string(line, " detail=");
+	for (; *detail; detail++)
+		put(line, (unsigned char)*detail < ' ' || *detail == 127 ? '?' : *detail);
+}
+
+static void put_gap(struct flowtap_line *line, const struct flowtap_gap *gap)
+{
+	/* As the reference decoder says it, where there is nothing more to say. */
+	if (gap->reason == FLOWTAP_GAP_NO_IMAGE && !gap->since && !gap->until && !gap->size &&
+	    !gap->detail) {
+		field(line, "no_image ", gap->address, true);
+		return;
+	}
+	flowtap_line_string(line, "gap ");
+	flowtap_line_string(line, flowtap_gap_name(gap->reason));
+	time_field(line, " since=", gap->since, gap->since);
+	time_field(line, " until=", gap->until, gap->until);
+	if (gap->size == UINT64_MAX)
+		flowtap_line_string(line, " size=unknown");
+	else
+		decimal_field(line, " size=", gap->size, gap->size);
+	field(line, " address=", gap->address, gap->address);
+	if (gap->detail && *gap->detail)
+		put_detail(line, gap->detail);
+}
+
+/* Twelve digits at least, as the reference decoder writes them. */
+static void put_ticks(struct flowtap_line *line, uint64_t ticks)
+{
+	flowtap_line_string(line, "timestamp ");
+	for (uint64_t least = 1ULL << 44; ticks < least && least > 1; least >>= 4)
+		put(line, '0');
+	flowtap_line_hex(line, ticks);
+}
+
+static void put_transfer(struct flowtap_line *line, const struct flowtap_transfer *transfer)
+{
+	field(line, "transfer ", transfer->source, true);
+	field(line, " ", transfer->target, true);
+	put(line, ' ');
+	flowtap_line_string(line, flowtap_transfer_name(transfer->type));
+	if (transfer->mispredicted)
+		flowtap_line_string(line, " mispredicted");
+}
+
+static void put_timestamp(struct flowtap_line *line, const struct flowtap_timestamp *timestamp)
+{
+	put_ticks(line, timestamp->ticks);
+	if (!timestamp->has_cycles)
+		return;
+	flowtap_line_string(line, " cycles ");
+	flowtap_line_decimal(line, timestamp->cycles);
+}
+
+static void put_q(struct flowtap_line *line, const struct flowtap_q *q)
+{
+	field(line, "q_range ", q->start, true);
+	field(line, " ", q->next, true);
+	put(line, ' ');
+	flowtap_line_decimal(line, q->instructions);
+}
+
+static void put_transaction(struct flowtap_line *line, enum flowtap_transaction transaction)
+{
+	static const char *const words[] = {
+		[FLOWTAP_TRANSACTION_START] = "transaction start",
+		[FLOWTAP_TRANSACTION_COMMIT] = "transaction commit",
+		[FLOWTAP_TRANSACTION_FAIL] = "transaction fail",
+	};
+
+	flowtap_line_string(line, words[transaction]);
+}
+
+static void put_instrumentation(struct flowtap_line *line,
+				const struct flowtap_instrumentation *instrumentation)
+{
+	flowtap_line_string(line, "ite EL");
+	flowtap_line_decimal(line, instrumentation->mode);
+	field(line, " ", instrumentation->value, true);
+}
+
+static void put_cycles(struct flowtap_line *line, const struct flowtap_element *element)
+{
+	flowtap_line_string(line, "cycles ");
+	flowtap_line_decimal(line, element->cycles.unknown ? 0 : element->cycles.count);
+	if (element->cycles.at_least)
+		flowtap_line_string(line, " at_least");
+}
+
+size_t flowtap_line_element(char text[FLOWTAP_LINE_ROOM], const struct flowtap_element *element)
+{
+	struct flowtap_line line = { .at = text, .end = text + FLOWTAP_LINE_ROOM };
+
+	switch (element->kind) {
+	case FLOWTAP_ELEMENT_SESSION:
+		flowtap_line_string(&line, "session");
+		break;
+	case FLOWTAP_ELEMENT_CONTEXT:
+		put_context(&line, &element->context);
+		break;
+	case FLOWTAP_ELEMENT_EXCEPTION:
+		put_exception(&line, &element->exception);
+		break;
+	case FLOWTAP_ELEMENT_EXCEPTION_RETURN:
+		flowtap_line_string(&line, "eret");
+		break;
+	case FLOWTAP_ELEMENT_TIME:
+		flowtap_line_string(&line, "time ");
+		put_seconds(&line, element->time);
+		break;
+	case FLOWTAP_ELEMENT_CYCLES:
+		put_cycles(&line, element);
+		break;
+	case FLOWTAP_ELEMENT_GAP:
+		put_gap(&line, &element->gap);
+		break;
+	case FLOWTAP_ELEMENT_TRANSFER:
+		put_transfer(&line, &element->transfer);
+		break;
+	case FLOWTAP_ELEMENT_CALLSTACK:
+		flowtap_line_string(&line, "callstack");
+		for (size_t i = 0; i < element->callstack.n && line.at < line.end; i++)
+			field(&line, " ", element->callstack.frames[i], true);
+		break;
+	case FLOWTAP_ELEMENT_MISPREDICTED:
+		flowtap_line_string(&line, "mispredicted");
+		break;
+	case FLOWTAP_ELEMENT_TRACE_ON:
+		flowtap_line_string(&line, "trace_on");
+		break;
+	case FLOWTAP_ELEMENT_TIMESTAMP:
+		put_timestamp(&line, &element->timestamp);
+		break;
+	case FLOWTAP_ELEMENT_MARKER:
+		flowtap_line_string(&line, "marker");
+		break;
+	case FLOWTAP_ELEMENT_Q:
+		put_q(&line, &element->q);
+		break;
+	case FLOWTAP_ELEMENT_TRANSACTION:
+		put_transaction(&line, element->transaction);
+		break;
+	case FLOWTAP_ELEMENT_EVENT:
+		flowtap_line_string(&line, "event ");
+		flowtap_line_decimal(&line, element->event);
+		break;
+	case FLOWTAP_ELEMENT_INSTRUMENTATION:
+		put_instrumentation(&line, &element->instrumentation);
+		break;
+	case FLOWTAP_ELEMENT_SOURCE:
+		break;
+	}
+	return line.at - text;
+}

@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "formats/archive/aux_index.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#define CPUS_MAX 4096
+
+struct block {
+	uint64_t offset;
+	uint64_t place;
+	uint32_t size;
+};
+
+/* Blocks of one stream: their offsets grow. */
+struct run {
+	uint64_t place;
+	uint64_t first;		/* block */
+};
+
+struct flowtap_aux_cpu {
+	uint32_t cpu;
+	bool fresh;		/* the next block begins a run */
+	struct block *blocks;	/* in the order of the file */
+	size_t n;
+	size_t room;
+	struct run *runs;
+	size_t n_runs;
+	size_t runs_room;
+};
+
+static struct flowtap_aux_cpu *find_cpu(const struct flowtap_aux_index *index, uint32_t cpu)
+{
+	uint64_t hash = flowtap_hash_words(&(uint64_t) { cpu }, 1);
+	struct flowtap_table_walk walk = flowtap_table_walk(&index->by_cpu, hash);
+	uint32_t at;
+
+	while (flowtap_table_next(&walk, &at))
+		if (index->cpus[at].cpu == cpu)
+			return &index->cpus[at];
+	return NULL;
+}
+
+static int make_cpu(struct flowtap_aux_index *index, uint32_t cpu, struct flowtap_aux_cpu **made)
+{
+	struct flowtap_aux_cpu *cpus;
+
+	*made = find_cpu(index, cpu);
+	if (*made)
+		return 0;
+	if (index->n == CPUS_MAX)
+		return -E2BIG;
+	cpus = realloc(index->cpus, (index->n + 1) * sizeof(cpus[0]));
+	if (!cpus)
+		return -ENOMEM;
+	index->cpus = cpus;
+	if (flowtap_table_add(&index->by_cpu, flowtap_hash_words(&(uint64_t) { cpu }, 1), index->n))
+		return -ENOMEM;
+	*made = &cpus[index->n++];
+	**made = (struct flowtap_aux_cpu) { .cpu = cpu };
+	return 0;
+}
+
+/* Room for one more; NULL: no memory. */
+static void *grow(void *array, size_t n, size_t *room, size_t size)
+{
+	size_t wanted = *room ? 2 * *room : 16;
+
+	if (n < *room)
+		return array;
+	array = realloc(array, wanted * size);
+	if (array)
+		*room = wanted;
+	return array;
+}
+
+static int begin_run(struct flowtap_aux_cpu *cpu, uint64_t place)
+{
+	struct run *runs = grow(cpu->runs, cpu->n_runs, &cpu->runs_room, sizeof(*runs));
+
+	if (!runs)
+		return -ENOMEM;
+	cpu->runs = runs;
+	runs[cpu->n_runs++] = (struct run) { place, cpu->n };
+	cpu->fresh = false;
+	return 0;
+}
+
+int flowtap_aux_index_add(struct flowtap_aux_index *index, uint32_t number, uint64_t offset,
+			  uint64_t size, uint64_t place)
+{
+	const struct block *last;
+	struct flowtap_aux_cpu *cpu;
+	struct block *blocks;
+	int err;
+
+	if (size > UINT32_MAX || offset > UINT64_MAX - size)
+		return -EBADMSG;
+	err = make_cpu(index, number, &cpu);
+	if (err || !size)
+		return err;
+	blocks = grow(cpu->blocks, cpu->n, &cpu->room, sizeof(*blocks));
+	if (!blocks)
+		return -ENOMEM;
+	cpu->blocks = blocks;
+	last = cpu->n ? &blocks[cpu->n - 1] : NULL;
+	if (!last || cpu->fresh || offset < last->offset + last->size)
+		err = begin_run(cpu, place);
+	if (!err)
+		blocks[cpu->n++] = (struct block) { offset, place, (uint32_t)size };
+	return err;
+}
+
+void flowtap_aux_index_restart(struct flowtap_aux_index *index, uint32_t number)
+{
+	struct flowtap_aux_cpu *cpu = find_cpu(index, number);
+
+	if (cpu)
+		cpu->fresh = true;
+}
+
+/* The last run that begins before `place`. */
+static const struct run *find_run(const struct flowtap_aux_cpu *cpu, uint64_t place)
+{
+	size_t low = 0, high = cpu->n_runs;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (cpu->runs[middle].place < place)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low ? &cpu->runs[low - 1] : NULL;
+}
+
+bool flowtap_aux_index_find(const struct flowtap_aux_index *index, uint32_t number, uint64_t place,
+			    uint64_t offset, struct flowtap_aux_piece *piece)
+{
+	const struct flowtap_aux_cpu *cpu = find_cpu(index, number);
+	const struct run *run = cpu ? find_run(cpu, place) : NULL;
+	uint64_t low, high, skip;
+
+	if (!run)
+		return false;
+	low = run->first;
+	high = run + 1 < cpu->runs + cpu->n_runs ? run[1].first : cpu->n;
+	/* The first one that ends behind the offset. */
+	for (uint64_t end = high; low < end;) {
+		uint64_t middle = low + (end - low) / 2;
+
+		if (cpu->blocks[middle].offset + cpu->blocks[middle].size > offset)
+			end = middle;
+		else
+			low = middle + 1;
+	}
+	if (low == high)
+		return false;
+	skip = offset > cpu->blocks[low].offset ? offset - cpu->blocks[low].offset : 0;
+	*piece = (struct flowtap_aux_piece) {
+		.offset = cpu->blocks[low].offset + skip,
+		.size = cpu->blocks[low].size - skip,
+		.place = cpu->blocks[low].place + skip,
+	};
+	return true;
+}
+
+uint64_t flowtap_aux_index_count(const struct flowtap_aux_index *index, uint32_t cpu,
+				 uint64_t place, uint64_t offset, uint64_t size)
+{
+	struct flowtap_aux_piece piece;
+	uint64_t done = 0;
+
+	while (done < size && offset + done >= offset &&
+	       flowtap_aux_index_find(index, cpu, place, offset + done, &piece) &&
+	       piece.offset == offset + done)
+		done += piece.size < size - done ? piece.size : size - done;
+	return done;
+}
+
+void flowtap_aux_index_free(struct flowtap_aux_index *index)
+{
+	for (uint32_t i = 0; i < index->n; i++) {
+		free(index->cpus[i].blocks);
+		free(index->cpus[i].runs);
+	}
+	free(index->cpus);
+	flowtap_table_free(&index->by_cpu);
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "formats/archive/compression.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <zstd.h>
+
+#define LEVEL 1		/* on small machines a recording waits for it */
+
+static int make_room(struct flowtap_stored *stored, size_t size)
+{
+	void *buffer;
+
+	if (size <= stored->room)
+		return 0;
+	buffer = realloc(stored->buffer, size);
+	if (!buffer)
+		return -ENOMEM;
+	stored->buffer = buffer;
+	stored->room = size;
+	return 0;
+}
+
+int flowtap_stored_pack(struct flowtap_stored *stored, const void *bytes, uint32_t size)
+{
+	size_t packed;
+	int err = make_room(stored, ZSTD_compressBound(size));
+
+	if (err)
+		return err;
+	packed = ZSTD_compress(stored->buffer, stored->room, bytes, size, LEVEL);
+	if (ZSTD_isError(packed) || packed >= size) {
+		stored->bytes = bytes;
+		stored->size = size;
+		stored->compression = FLOWTAP_COMPRESSION_NONE;
+		return 0;
+	}
+	stored->bytes = stored->buffer;
+	stored->size = (uint32_t)packed;
+	stored->compression = FLOWTAP_COMPRESSION_ZSTD;
+	return 0;
+}
+
+int flowtap_stored_unpack(struct flowtap_stored *stored, uint32_t size, const void **bytes)
+{
+	int err;
+
+	if (size > FLOWTAP_ARCHIVE_BLOCK_MAX)
+		return -EINVAL;
+	if (stored->compression == FLOWTAP_COMPRESSION_NONE) {
+		*bytes = stored->bytes;
+		return stored->size == size ? 0 : -EINVAL;
+	}
+	if (stored->compression != FLOWTAP_COMPRESSION_ZSTD ||
+	    ZSTD_getFrameContentSize(stored->bytes, stored->size) != size)
+		return -EINVAL;
+	err = make_room(stored, size ? size : 1);
+	if (err)
+		return err;
+	*bytes = stored->buffer;
+	return ZSTD_decompress(stored->buffer, size, stored->bytes, stored->size) == size ?
+		0 : -EINVAL;
+}

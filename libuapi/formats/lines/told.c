@@ -1,0 +1,458 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "formats/lines/told.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+int told_begin(struct told *told, struct flowtap_read *read)
+{
+	memset(told, 0, sizeof(*told));
+	told->read = read;
+	flowtap_learned_sink(read->learned, read->sink);
+	return told_switch(told, 0);
+}
+
+void told_end(struct told *told)
+{
+	for (unsigned int i = 0; i < TOLD_CPUS; i++)
+		free(told->cpus[i]);
+}
+
+static int put(struct told *told, const struct flowtap_element *element)
+{
+	int status = told->read->sink->element(told->read->sink, element);
+
+	return status < 0 ? status : 0;
+}
+
+static int put_kind(struct told *told, enum flowtap_element_kind kind)
+{
+	return put(told, &(struct flowtap_element){ .kind = kind });
+}
+
+static int put_break(struct told *told, uint64_t address)
+{
+	return put(told, &(struct flowtap_element){
+		.kind = FLOWTAP_ELEMENT_GAP,
+		.gap = {
+			.reason = FLOWTAP_GAP_IMPOSSIBLE,
+			.size = UINT64_MAX,
+			.address = address,
+			.detail = "the next instruction is elsewhere",
+		},
+	});
+}
+
+/* --- The instruction that is held back. --- */
+
+/* Hands it on. */
+static int release(struct told *told)
+{
+	struct told_cpu *cpu = told->cpu;
+	const struct told_instruction *last = &cpu->last;
+	int status;
+
+	if (!cpu->held)
+		return 0;
+	cpu->held = false;
+	status = flowtap_learned_instruction(told->read->learned, last->isa, last->address,
+					     last->bytes, last->size);
+	if (status)
+		return status;
+	told->read->instructions++;
+	told->run = cpu->sent = cpu->next_known = true;
+	cpu->next = told_behind(last);
+	if (last->said && !flowtap_learned_taken(told->read->learned, last->target)) {
+		cpu->sent = false;
+		cpu->next = last->target;
+		cpu->next_known = last->target;
+	}
+	return 0;
+}
+
+/* Nothing says where it went: as flowtap_learned_flush takes it. */
+static void assume(struct told_cpu *cpu)
+{
+	struct told_end end = told_end_of(&cpu->last);
+
+	if (!end.ends || end.stays)
+		return;
+	cpu->next = end.target;
+	cpu->next_known = end.direct;
+}
+
+/*
+ * Hands it on, and all blocks before an element. arrives: the flow goes on at `address`, by what
+ * the instruction did; where it cannot have done that there is a gap.
+ */
+static int settle(struct told *told, bool arrives, uint64_t address)
+{
+	struct told_cpu *cpu = told->cpu;
+	bool held = cpu->held, returned = held && told_is_return(&cpu->last), broken;
+	int status = release(told);
+
+	if (status)
+		return status;
+	broken = arrives && cpu->next_known && cpu->next != address;
+	if (cpu->sent && arrives && (broken || returned))
+		broken = flowtap_learned_taken(told->read->learned, address);
+	else if (cpu->sent && held && !arrives)
+		assume(cpu);
+	status = flowtap_learned_flush(told->read->learned);
+	told->run = cpu->sent = false;
+	if (!status && returned)
+		status = put_kind(told, FLOWTAP_ELEMENT_EXCEPTION_RETURN);
+	if (!status && broken)
+		status = put_break(told, cpu->last.address);
+	if (arrives) {
+		cpu->next = address;
+		cpu->next_known = true;
+	}
+	for (unsigned int i = 0; i < cpu->n_notes && !status; i++)
+		status = put(told, &cpu->notes[i]);
+	cpu->n_notes = 0;
+	return status;
+}
+
+/* --- CPUs and contexts. --- */
+
+/*
+ * The lines of this CPU stop for a while. What was handed on led to what is held back; that stays
+ * here until its lines go on, if they have to say where it went; in_order: nothing is known of it.
+ */
+static int leave(struct told *told)
+{
+	struct told_cpu *cpu = told->cpu;
+	int status = 0;
+	bool known;
+
+	if (cpu->sent && cpu->held && cpu->next != cpu->last.address)
+		flowtap_learned_taken(told->read->learned, cpu->last.address);
+	known = cpu->held && (cpu->last.said || !told_end_of(&cpu->last).ends);
+	if (cpu->held && !told->resumed && (known || told->in_order)) {
+		status = settle(told, false, 0);
+		cpu->next_known &= known;
+	} else {
+		status = flowtap_learned_flush(told->read->learned);
+	}
+	told->run = cpu->sent = false;
+	if (cpu->held || cpu->context_known)
+		told->several = told->resumed = true;
+	return status;
+}
+
+int told_switch(struct told *told, uint32_t number)
+{
+	struct told_cpu *cpu;
+	int status;
+
+	if (number >= TOLD_CPUS)
+		return -EINVAL;
+	cpu = told->cpus[number];
+	if (cpu && cpu == told->cpu)
+		return 0;
+	if (!cpu) {
+		cpu = told->cpus[number] = calloc(1, sizeof(*cpu));
+		if (!cpu)
+			return -ENOMEM;
+		cpu->context.cpu = number;
+	}
+	if (told->cpu) {
+		status = leave(told);
+		if (status)
+			return status;
+	}
+	if (number)
+		told->several = true;
+	told->cpu = cpu;
+	return 0;
+}
+
+void told_owner(struct told *told, const struct flowtap_context *owner)
+{
+	struct told_cpu *cpu = told->cpu;
+	struct flowtap_context *context = &cpu->context;
+
+	context->pid = owner->pid;
+	context->tid = owner->tid;
+	context->has_vmid = owner->has_vmid;
+	context->vmid = owner->vmid;
+	context->has_contextid = owner->has_contextid;
+	context->contextid = owner->contextid;
+	if (owner->has_cpu || owner->pid || owner->isa == FLOWTAP_ISA_RV64)
+		context->cpu = owner->cpu;
+	context->has_cpu = owner->has_cpu;
+	cpu->context_known = false;
+}
+
+static int put_context(struct told *told)
+{
+	struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_CONTEXT };
+
+	if (told->several && told->cpu->context.isa != FLOWTAP_ISA_RV64)
+		told->cpu->context.has_cpu = true;
+	element.context = told->cpu->context;
+	return put(told, &element);
+}
+
+/* Before anything of another CPU than before. */
+static int resume(struct told *told)
+{
+	if (!told->resumed)
+		return 0;
+	told->resumed = false;
+	return told->cpu->context_known ? put_context(told) : 0;
+}
+
+/* Behind what was handed on, which can have gone nowhere else. */
+static int follow(struct told *told, uint64_t address)
+{
+	struct told_cpu *cpu = told->cpu;
+	bool broken = !cpu->held && !told->run && cpu->next_known && cpu->next != address;
+
+	cpu->next_known &= !broken;
+	return broken ? put_break(told, cpu->last.address) : 0;
+}
+
+/* The context, if it is another than before. */
+static int enter(struct told *told, uint8_t isa, uint8_t mode, uint8_t security, uint64_t address)
+{
+	uint8_t width = isa == FLOWTAP_ISA_A64 || isa == FLOWTAP_ISA_RV64 ? 64 : 32;
+	struct flowtap_context *context = &told->cpu->context;
+	int status;
+
+	/* A32 and T32 change with branches, and blocks tell of it. */
+	if (told->cpu->context_known && context->mode == mode && context->security == security &&
+	    context->width == width && (context->isa == FLOWTAP_ISA_RV64) == (isa == FLOWTAP_ISA_RV64))
+		return 0;
+	status = settle(told, true, address);
+	if (status)
+		return status;
+	context->isa = isa;
+	context->mode = mode;
+	context->security = security;
+	context->width = width;
+	told->cpu->context_known = true;
+	return put_context(told);
+}
+
+/* --- Times. --- */
+
+void told_time(struct told *told, uint64_t time, bool counts, uint64_t nanoseconds)
+{
+	struct told_cpu *cpu = told->cpu;
+
+	if (!cpu->timed) {
+		cpu->timed = true;
+		cpu->time = time;
+		cpu->base = time ? time - 1 : 0;
+		cpu->time_waits = !counts && time > 1;
+	} else if (time > cpu->time + 1) {
+		cpu->time_waits = true;
+	}
+	/* Those that only go on by one are an index. */
+	if (time > cpu->time)
+		cpu->time = time;
+	cpu->time_counts = counts;
+	if (cpu->time_waits)
+		cpu->nanoseconds = nanoseconds;
+}
+
+/* Where a block has ended. */
+static int put_time(struct told *told)
+{
+	struct told_cpu *cpu = told->cpu;
+	struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_TIME };
+
+	if (!cpu->time_waits || told->run)
+		return 0;
+	cpu->time_waits = false;
+	element.time = cpu->nanoseconds;
+	if (cpu->time_counts) {
+		element.kind = FLOWTAP_ELEMENT_CYCLES;
+		element.cycles.count = cpu->time - cpu->base;
+		element.cycles.at_least = false;
+		element.cycles.unknown = false;
+	}
+	cpu->base = cpu->time;
+	return put(told, &element);
+}
+
+/* --- What lines tell. --- */
+
+/* The handler is where the flow goes on: it is said only if it does not. */
+static int put_exception(struct told *told, bool arrives, uint64_t address)
+{
+	struct told_cpu *cpu = told->cpu;
+	struct flowtap_element element = {
+		.kind = FLOWTAP_ELEMENT_EXCEPTION, .exception = cpu->exception,
+	};
+
+	cpu->excepted = false;
+	if (!element.exception.target && arrives)
+		element.exception.target = address;
+	if (arrives && element.exception.target == address &&
+	    cpu->context.isa != FLOWTAP_ISA_RV64)
+		element.exception.target = 0;
+	cpu->next_known = false;
+	return put(told, &element);
+}
+
+/* The last instruction is a call, and this is what it calls. Only flowtap writes lines of RISC-V. */
+static bool takes_itself(const struct told_cpu *cpu, const struct told_exception *exception,
+			 bool riscv)
+{
+	const struct told_instruction *last = &cpu->last;
+
+	return exception->own && cpu->held && told_is_call(last) &&
+	       !(riscv && exception->has_address && exception->address != last->address);
+}
+
+/*
+ * The instruction that did not complete, or the one to return to. A call is complete: RISC-V has its
+ * own address, Arm the one behind it, whatever the line says (Arm's models have either, or that of
+ * the handler).
+ */
+static bool place(struct told_cpu *cpu, const struct told_exception *exception, bool riscv,
+		  uint64_t *address)
+{
+	const struct told_instruction *last = &cpu->last;
+
+	*address = exception->address;
+	if (takes_itself(cpu, exception, riscv)) {
+		*address = riscv ? last->address : told_behind(last);
+		return true;
+	}
+	if (exception->own && exception->faults && cpu->held && !last->said) {
+		cpu->held = false;
+		*address = last->address;
+		return true;
+	}
+	return exception->has_address;
+}
+
+int told_exception(struct told *told, const struct told_exception *exception)
+{
+	struct told_cpu *cpu = told->cpu;
+	bool riscv = (cpu->held ? cpu->last.isa : cpu->context.isa) == FLOWTAP_ISA_RV64;
+	bool call = takes_itself(cpu, exception, riscv), known;
+	int status = resume(told);
+	uint64_t address;
+
+	if (!status && cpu->excepted)
+		status = put_exception(told, false, 0);
+	if (status)
+		return status;
+	cpu->exception = (struct flowtap_exception){
+		.number = exception->exact ? exception->number : riscv ? -1 :
+			  call ? 2 : exception->number,
+		.interrupt = riscv && exception->interrupt,
+	};
+	known = place(cpu, exception, riscv, &address);
+	status = settle(told, known && !(call && riscv), address);
+	if (!known && cpu->next_known && !exception->nowhere)
+		address = cpu->next;
+	cpu->exception.address = address;
+	cpu->excepted = true;
+	return status ? status : put_time(told);
+}
+
+void told_branch(struct told *told, uint64_t target)
+{
+	struct told_cpu *cpu = told->cpu;
+
+	if (cpu->excepted) {
+		cpu->exception.target = target;
+	} else if (cpu->held) {
+		cpu->last.said = true;
+		cpu->last.target = target;
+	}
+}
+
+/* An element has to come between the last instruction and what is here. */
+static bool must_settle(const struct told_cpu *cpu, uint64_t address)
+{
+	if (cpu->n_notes)
+		return true;
+	if (!cpu->held)
+		return false;
+	if (told_is_return(&cpu->last))
+		return true;
+	return cpu->time_waits && (address != told_behind(&cpu->last) || told_end_of(&cpu->last).ends);
+}
+
+int told_instruction(struct told *told, const struct told_instruction *insn, uint8_t mode,
+		     uint8_t security)
+{
+	struct told_cpu *cpu = told->cpu;
+	int status = told_look_at(insn);
+
+	if (!status)
+		status = resume(told);
+	if (!status && cpu->excepted)
+		status = put_exception(told, true, insn->address);
+	if (!status)
+		status = follow(told, insn->address);
+	if (!status)
+		status = enter(told, insn->isa, mode, security, insn->address);
+	if (!status && must_settle(cpu, insn->address))
+		status = settle(told, true, insn->address);
+	if (!status)
+		status = release(told);
+	if (!status)
+		status = put_time(told);
+	if (status)
+		return status;
+	cpu->last = *insn;
+	cpu->held = true;
+	return 0;
+}
+
+int told_element(struct told *told, const struct flowtap_element *element)
+{
+	struct told_cpu *cpu = told->cpu;
+	int status = resume(told);
+
+	if (!status && cpu->excepted)
+		status = put_exception(told, false, 0);
+	if (status)
+		return status;
+	switch (element->kind) {
+	case FLOWTAP_ELEMENT_TRANSACTION:
+	case FLOWTAP_ELEMENT_EVENT:
+	case FLOWTAP_ELEMENT_INSTRUMENTATION:
+	case FLOWTAP_ELEMENT_MARKER:
+	case FLOWTAP_ELEMENT_MISPREDICTED:
+		if (cpu->n_notes < TOLD_NOTES) {
+			cpu->notes[cpu->n_notes++] = *element;
+			return 0;
+		}
+		break;
+	default:
+		break;
+	}
+	status = settle(told, false, 0);
+	cpu->next_known = false;
+	if (!status)
+		status = put_time(told);
+	return status ? status : put(told, element);
+}
+
+int told_finish(struct told *told)
+{
+	int status = 0;
+
+	for (unsigned int i = 0; i < TOLD_CPUS && !status; i++) {
+		if (!told->cpus[i] || (!told->cpus[i]->held && !told->cpus[i]->excepted))
+			continue;
+		status = told_switch(told, i);
+		if (!status)
+			status = resume(told);
+		if (!status && told->cpu->excepted)
+			status = put_exception(told, false, 0);
+		if (!status)
+			status = settle(told, false, 0);
+	}
+	return status ? status : flowtap_learned_flush(told->read->learned);
+}

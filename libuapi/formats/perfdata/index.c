@@ -1,0 +1,500 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* perf.data: the records one after the other, and what the first reading keeps of them. */
+#include "formats/perfdata/internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define WINDOW (1U << 18)
+#define AUXTRACE_SIZE 48
+/* What of sample_type is in sample ids, 8 bytes each. */
+#define SAMPLE_ID (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | \
+		   PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
+#define TYPE_CS_ETM 3		/* PERF_AUXTRACE_CS_ETM */
+
+/* A window of the file. */
+struct window {
+	const struct flowtap_perfdata *perfdata;
+	uint8_t *bytes;
+	uint64_t start;
+	size_t size;
+};
+
+/* size bytes at offset, size <= WINDOW; NULL and *err. */
+static const uint8_t *look(struct window *window, uint64_t offset, size_t size, int *err)
+{
+	uint64_t left = window->perfdata->data_end - offset;
+
+	*err = 0;
+	if (offset < window->start || offset - window->start > window->size ||
+	    window->size - (offset - window->start) < size) {
+		window->start = offset;
+		window->size = left < WINDOW ? (size_t)left : WINDOW;
+		*err = flowtap_perfdata_pread(window->perfdata, offset, window->bytes,
+					      window->size);
+		if (*err) {
+			window->size = 0;
+			return NULL;
+		}
+	}
+	return window->bytes + (offset - window->start);
+}
+
+static const struct perfdata_attr *attr_of(const struct flowtap_perfdata *perfdata, uint64_t id)
+{
+	size_t low = 0, high = perfdata->ids.n;
+
+	while (id && low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (perfdata->ids.list[middle].id < id)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (id && low < perfdata->ids.n && perfdata->ids.list[low].id == id)
+		return &perfdata->attrs.list[perfdata->ids.list[low].attr];
+	/* Synthesised records have no id: they are laid out as the first event's. */
+	return &perfdata->attrs.list[0];
+}
+
+/* The sample id stands at the record's end (perf_event_open(2), sample_id_all): from there back. */
+static void take_sample_id(const struct flowtap_perfdata *perfdata,
+			   struct flowtap_perfdata_record *record)
+{
+	const struct perfdata_attr *attr;
+	const uint8_t *end = record->bytes + record->size;
+	size_t size;
+
+	if (record->type >= PERFDATA_HEADER_ATTR || record->type == PERF_RECORD_SAMPLE ||
+	    !perfdata->attrs.n || record->size < 16)
+		return;
+	attr = perfdata->mixed ? attr_of(perfdata, perfdata_u64(end - 8)) : perfdata->attrs.list;
+	if (!attr->sample_id_all)
+		return;
+	size = 8 * (size_t)__builtin_popcountll(attr->sample_type & SAMPLE_ID);
+	if (size > record->size - 8)
+		return;
+	record->size -= size;
+	end = record->bytes + record->size;
+	if (attr->sample_type & PERF_SAMPLE_TID) {
+		record->pid = perfdata_u32(end);
+		record->tid = perfdata_u32(end + 4);
+		end += 8;
+	}
+	if (attr->sample_type & PERF_SAMPLE_TIME) {
+		record->time = perfdata_u64(end);
+		end += 8;
+	}
+	end += attr->sample_type & PERF_SAMPLE_ID ? 8 : 0;
+	end += attr->sample_type & PERF_SAMPLE_STREAM_ID ? 8 : 0;
+	if (attr->sample_type & PERF_SAMPLE_CPU)
+		record->cpu = perfdata_u32(end);
+}
+
+/* How many bytes follow a record that are not in its size; they end where the file does. */
+static uint64_t payload_of(const struct flowtap_perfdata *perfdata,
+			   const struct flowtap_perfdata_record *record, bool *cut)
+{
+	uint64_t size = 0, left = perfdata->data_end - record->offset - record->size;
+
+	*cut = false;
+	if (record->type == PERFDATA_AUXTRACE && record->size >= AUXTRACE_SIZE)
+		size = perfdata_u64(record->bytes + 8);
+	else if (record->type == PERFDATA_HEADER_TRACING_DATA && perfdata->info.pipe &&
+		 record->size >= 12)
+		size = (perfdata_u32(record->bytes + 8) + 7ULL) & ~7ULL;
+	*cut = size > left;
+	return *cut ? left : size;
+}
+
+/* 0: a record; 1: the end; -errno. Damage ends it as well, told where `damage` says so. */
+static int next_record(struct window *window, uint64_t at, bool damage,
+		       struct flowtap_perfdata_record *record)
+{
+	const struct flowtap_perfdata *perfdata = window->perfdata;
+	struct perf_event_header header;
+	const uint8_t *bytes;
+	bool cut;
+	int err;
+
+	if (at >= perfdata->data_end)
+		return 1;
+	if (perfdata->data_end - at < sizeof(header)) {
+		if (damage)
+			flowtap_perfdata_damaged(perfdata, at, "the file ends within a record");
+		return 1;
+	}
+	bytes = look(window, at, sizeof(header), &err);
+	if (!bytes)
+		return err;
+	memcpy(&header, bytes, sizeof(header));
+	if (header.size < sizeof(header) || header.size > perfdata->data_end - at) {
+		if (damage)
+			flowtap_perfdata_damaged(perfdata, at, header.size < sizeof(header) ?
+				"a record of no size: what is behind it cannot be found" :
+				"the file ends within a record");
+		return 1;
+	}
+	bytes = look(window, at, header.size, &err);
+	if (!bytes)
+		return err;
+	*record = (struct flowtap_perfdata_record) {
+		.offset = at,
+		.type = header.type,
+		.misc = header.misc,
+		.bytes = bytes,
+		.size = header.size,
+		.pid = FLOWTAP_PERFDATA_NONE,
+		.tid = FLOWTAP_PERFDATA_NONE,
+		.cpu = FLOWTAP_PERFDATA_NONE,
+	};
+	record->payload = payload_of(perfdata, record, &cut);
+	if (cut && damage)
+		flowtap_perfdata_damaged(perfdata, at, "the file ends within trace bytes");
+	take_sample_id(perfdata, record);
+	return 0;
+}
+
+static int walk(const struct flowtap_perfdata *perfdata, bool damage,
+		flowtap_perfdata_visit visit, void *argument)
+{
+	struct window window = { .perfdata = perfdata, .bytes = malloc(WINDOW) };
+	struct flowtap_perfdata_record record;
+	uint64_t at = perfdata->data;
+	int err = window.bytes ? 0 : -ENOMEM;
+
+	while (!err) {
+		uint16_t whole;
+
+		err = next_record(&window, at, damage, &record);
+		if (err)
+			break;
+		memcpy(&whole, record.bytes + 6, sizeof(whole));
+		at += whole + record.payload;
+		err = visit(argument, &record);
+		if (err)
+			break;
+	}
+	free(window.bytes);
+	/* A file that became shorter ends there. */
+	return err == 1 || err == -ENODATA ? 0 : err;
+}
+
+int flowtap_perfdata_walk(const struct flowtap_perfdata *perfdata, flowtap_perfdata_visit visit,
+			  void *argument)
+{
+	return walk(perfdata, false, visit, argument);
+}
+
+static int take_attr(struct flowtap_perfdata *perfdata,
+		     const struct flowtap_perfdata_record *record)
+{
+	const uint8_t *attr = record->bytes + 8;
+	size_t left = record->size - 8, size = left >= 8 ? perfdata_u32(attr + 4) : 0;
+	int err;
+
+	/* Its own size, then ids up to the record's end. */
+	size = size ? size : 64;
+	if (size > left)
+		return -EINVAL;
+	err = flowtap_perfdata_add_attr(perfdata, attr, size);
+	for (size_t at = size; !err && left - at >= 8; at += 8)
+		err = flowtap_perfdata_add_id(perfdata, perfdata_u64(attr + at));
+	return err;
+}
+
+static int take_aux(struct flowtap_perfdata *perfdata, const struct flowtap_perfdata_record *record)
+{
+	if (record->size < 32)
+		return -EINVAL;
+	return PERFDATA_ADD(&perfdata->aux, (struct perfdata_aux) {
+		.record = record->offset,
+		.time = record->time,
+		.offset = perfdata_u64(record->bytes + 8),
+		.size = perfdata_u64(record->bytes + 16),
+		.flags = (uint32_t)perfdata_u64(record->bytes + 24),
+		.cpu = record->cpu,
+		.on = record->cpu,
+		.tid = record->tid,
+	});
+}
+
+static int take_auxtrace(struct flowtap_perfdata *perfdata,
+			 const struct flowtap_perfdata_record *record)
+{
+	uint64_t offset;
+
+	if (record->size < AUXTRACE_SIZE)
+		return -EINVAL;
+	offset = perfdata_u64(record->bytes + 16);
+	if (offset > UINT64_MAX - record->payload)
+		return -EINVAL;
+	perfdata->info.aux_bytes += record->payload;
+	return PERFDATA_ADD(&perfdata->extents, (struct perfdata_extent) {
+		.file = record->offset + record->size,
+		.offset = offset,
+		.size = record->payload,
+		.tid = perfdata_u32(record->bytes + 36),
+		.cpu = perfdata_u32(record->bytes + 40),
+	});
+}
+
+static int take_time_conv(struct flowtap_perfdata *perfdata,
+			  const struct flowtap_perfdata_record *record)
+{
+	const uint8_t *bytes = record->bytes;
+
+	if (record->size < 32 || perfdata_u64(bytes + 8) >= 64)
+		return -EINVAL;
+	perfdata->time_shift = perfdata_u64(bytes + 8);
+	perfdata->time_mult = perfdata_u64(bytes + 16);
+	perfdata->time_zero = perfdata_u64(bytes + 24);
+	perfdata->has_time_conv = true;
+	/* Longer since Linux 5.12: and then it may say that it means nothing. */
+	if (record->size >= 56) {
+		perfdata->has_time_conv = bytes[48];
+		perfdata->has_time_mask = bytes[49];
+		perfdata->time_cycles = perfdata_u64(bytes + 32);
+		perfdata->time_mask = perfdata_u64(bytes + 40);
+	}
+	return 0;
+}
+
+static int take_switch(struct flowtap_perfdata *perfdata,
+		       const struct flowtap_perfdata_record *record)
+{
+	struct perfdata_switch one = {
+		.time = record->time,
+		.order = record->offset,
+		.cpu = record->cpu,
+		.tid = record->tid,
+	};
+
+	if (record->cpu == FLOWTAP_PERFDATA_NONE)
+		return 0;
+	if (record->misc & PERF_RECORD_MISC_SWITCH_OUT) {
+		/* Only the CPU-wide one says who comes. */
+		one.tid = FLOWTAP_PERFDATA_NONE;
+		if (record->type == PERF_RECORD_SWITCH_CPU_WIDE && record->size >= 16) {
+			int err = flowtap_perfdata_thread(perfdata,
+							  perfdata_u32(record->bytes + 12),
+							  perfdata_u32(record->bytes + 8),
+							  record->time);
+
+			if (err)
+				return err;
+			one.tid = perfdata_u32(record->bytes + 12);
+		}
+	}
+	return PERFDATA_ADD(&perfdata->switches, one);
+}
+
+/* The kernel's own mapping: "[kernel.kallsyms]_text", of which pgoff is that symbol's address. */
+static void take_kernel(struct flowtap_perfdata *perfdata,
+			const struct flowtap_perfdata_record *record)
+{
+	size_t fixed = record->type == PERF_RECORD_MMAP ? 40 : 72;
+	const char *path = (const char *)record->bytes + fixed, *symbol;
+
+	if (perfdata->kernel_symbol_at || record->size <= fixed ||
+	    !memchr(path, 0, record->size - fixed) || strncmp(path, "[kernel.kallsyms]", 17))
+		return;
+	symbol = path + 17;
+	if (!*symbol || strlen(symbol) >= sizeof(perfdata->kernel_symbol))
+		return;
+	strcpy(perfdata->kernel_symbol, symbol);
+	perfdata->kernel_symbol_at = perfdata_u64(record->bytes + 32);
+	if (record->type == PERF_RECORD_MMAP2 && (record->misc & PERF_RECORD_MISC_MMAP_BUILD_ID) &&
+	    record->bytes[40] <= FLOWTAP_BUILD_ID_MAX && !perfdata->kernel_id.size) {
+		perfdata->kernel_id.size = record->bytes[40];
+		memcpy(perfdata->kernel_id.bytes, record->bytes + 44, record->bytes[40]);
+	}
+}
+
+static int take_mapping(struct flowtap_perfdata *perfdata,
+			const struct flowtap_perfdata_record *record)
+{
+	uint16_t mode = record->misc & PERF_RECORD_MISC_CPUMODE_MASK;
+	int err;
+
+	if (record->size < 16)
+		return -EINVAL;
+	if (mode == PERF_RECORD_MISC_KERNEL) {
+		take_kernel(perfdata, record);
+		return 0;
+	}
+	if (mode == PERF_RECORD_MISC_GUEST_KERNEL || mode == PERF_RECORD_MISC_GUEST_USER)
+		return 0;
+	err = flowtap_perfdata_thread(perfdata, perfdata_u32(record->bytes + 12),
+				      perfdata_u32(record->bytes + 8), record->time);
+	if (err)
+		return err;
+	return PERFDATA_ADD(&perfdata->events, (struct perfdata_event) {
+		.time = record->time,
+		.offset = record->offset,
+	});
+}
+
+static int take_task(struct flowtap_perfdata *perfdata,
+		     const struct flowtap_perfdata_record *record)
+{
+	bool comm = record->type == PERF_RECORD_COMM;
+	uint32_t pid, tid;
+	int err;
+
+	if (record->size < (comm ? 16U : 32U))
+		return -EINVAL;
+	pid = perfdata_u32(record->bytes + 8);
+	tid = perfdata_u32(record->bytes + (comm ? 12 : 16));
+	err = flowtap_perfdata_thread(perfdata, tid, pid, record->time);
+	/* perf writes one CPU's records behind another's. */
+	if (comm && record->misc & PERF_RECORD_MISC_COMM_EXEC &&
+	    (!perfdata->first_exec || record->time < perfdata->first_exec))
+		perfdata->first_exec = record->time;
+	/*
+	 * A fork that perf record made up for what was there has that bit (FORK_EXEC): the child's
+	 * mappings are told one by one.
+	 */
+	if (err || (comm && !(record->misc & PERF_RECORD_MISC_COMM_EXEC)) ||
+	    (!comm && (record->misc & PERF_RECORD_MISC_FORK_EXEC)))
+		return err;
+	return PERFDATA_ADD(&perfdata->events, (struct perfdata_event) {
+		.time = record->time,
+		.offset = record->offset,
+	});
+}
+
+static int take_start(struct flowtap_perfdata *perfdata,
+		      const struct flowtap_perfdata_record *record)
+{
+	uint32_t pid, tid;
+	int err;
+
+	if (record->size < 16)
+		return -EINVAL;
+	pid = perfdata_u32(record->bytes + 8);
+	tid = perfdata_u32(record->bytes + 12);
+	err = flowtap_perfdata_thread(perfdata, tid, pid, record->time);
+	if (err || record->cpu == FLOWTAP_PERFDATA_NONE)
+		return err;
+	return PERFDATA_ADD(&perfdata->switches, (struct perfdata_switch) {
+		.time = record->time,
+		.order = record->offset,
+		.cpu = record->cpu,
+		.tid = tid,
+	});
+}
+
+static int take_lost(struct flowtap_perfdata *perfdata,
+		     const struct flowtap_perfdata_record *record)
+{
+	if (record->size < 24)
+		return -EINVAL;
+	perfdata->info.lost += perfdata_u64(record->bytes + 16);
+	return 0;
+}
+
+static int take_info(struct flowtap_perfdata *perfdata,
+		     const struct flowtap_perfdata_record *record)
+{
+	if (record->size < 16)
+		return -EINVAL;
+	if (perfdata_u32(record->bytes + 8) != TYPE_CS_ETM)
+		return 0;
+	return flowtap_perfdata_metadata(perfdata, record->bytes + 16, record->size - 16);
+}
+
+static int take_record(struct flowtap_perfdata *perfdata,
+		       const struct flowtap_perfdata_record *record)
+{
+	const uint8_t *bytes = record->bytes;
+
+	switch (record->type) {
+	case PERF_RECORD_MMAP:
+	case PERF_RECORD_MMAP2:
+		return take_mapping(perfdata, record);
+	case PERF_RECORD_COMM:
+	case PERF_RECORD_FORK:
+		return take_task(perfdata, record);
+	case PERF_RECORD_LOST:
+		return take_lost(perfdata, record);
+	case PERF_RECORD_THROTTLE:
+		perfdata->info.throttled++;
+		return 0;
+	case PERF_RECORD_AUX:
+		return take_aux(perfdata, record);
+	case PERF_RECORD_ITRACE_START:
+		return take_start(perfdata, record);
+	case PERF_RECORD_SWITCH:
+	case PERF_RECORD_SWITCH_CPU_WIDE:
+		return take_switch(perfdata, record);
+	case PERFDATA_AUX_OUTPUT_HW_ID:
+		return record->size < 16 ? -EINVAL :
+		       flowtap_perfdata_hw_id(perfdata, perfdata_u64(bytes + 8), record->cpu);
+	case PERFDATA_HEADER_ATTR:
+		return perfdata->info.pipe ? take_attr(perfdata, record) : 0;
+	case PERFDATA_HEADER_BUILD_ID:
+		return flowtap_perfdata_add_build_id(perfdata, bytes, record->size);
+	case PERFDATA_HEADER_FEATURE:
+		return record->size < 16 ? -EINVAL :
+		       flowtap_perfdata_feature(perfdata, (unsigned int)perfdata_u64(bytes + 8),
+						bytes + 16, record->size - 16);
+	case PERFDATA_AUXTRACE_INFO:
+		return take_info(perfdata, record);
+	case PERFDATA_AUXTRACE:
+		return take_auxtrace(perfdata, record);
+	case PERFDATA_TIME_CONV:
+		return take_time_conv(perfdata, record);
+	case PERFDATA_COMPRESSED:
+	case PERFDATA_COMPRESSED2:
+		perfdata->reason = "its records are compressed (perf record -z)";
+		return -EPROTONOSUPPORT;
+	default:
+		return 0;
+	}
+}
+
+static int by_id(const void *one, const void *other)
+{
+	const struct perfdata_id *a = one, *b = other;
+
+	return a->id < b->id ? -1 : a->id > b->id;
+}
+
+static void sort_ids(struct flowtap_perfdata *perfdata)
+{
+	if (!perfdata->ids_sorted && perfdata->ids.n)
+		qsort(perfdata->ids.list, perfdata->ids.n, sizeof(perfdata->ids.list[0]), by_id);
+	perfdata->ids_sorted = true;
+}
+
+static int visit(void *argument, const struct flowtap_perfdata_record *record)
+{
+	struct flowtap_perfdata *perfdata = argument;
+	int err;
+
+	perfdata->info.records++;
+	err = take_record(perfdata, record);
+	/* By a pipe they come as records: looked up from the next one on. */
+	sort_ids(perfdata);
+	if (err == -EINVAL) {
+		flowtap_perfdata_damaged(perfdata, record->offset,
+					 "a record that contradicts itself");
+		err = 0;
+	}
+	return err;
+}
+
+int flowtap_perfdata_index(struct flowtap_perfdata *perfdata)
+{
+	int err;
+
+	sort_ids(perfdata);
+	err = walk(perfdata, true, visit, perfdata);
+	flowtap_perfdata_assign(perfdata);
+	flowtap_perfdata_sort_tasks(perfdata);
+	flowtap_table_free(&perfdata->by_tid);
+	return err;
+}

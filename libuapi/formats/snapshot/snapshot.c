@@ -1,0 +1,377 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* What belongs together in a snapshot: buffers, trace units, processors and memory. */
+#include "formats/snapshot/internal.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <unistd.h>
+
+#include "base/ini.h"
+#include "code/locate.h"
+
+void flowtap_snapshot_note(const struct flowtap_snapshot *snapshot, const char *format, ...)
+{
+	char text[512];
+	va_list list;
+
+	if (!snapshot->options.note)
+		return;
+	va_start(list, format);
+	vsnprintf(text, sizeof(text), format, list);
+	va_end(list);
+	snapshot->options.note(snapshot->options.argument, text);
+}
+
+static const struct snapshot_device *device_of(const struct flowtap_snapshot *snapshot,
+					       const char *name)
+{
+	for (size_t i = 0; i < snapshot->n_devices; i++)
+		if (!strcmp(snapshot->devices[i].name, name))
+			return &snapshot->devices[i];
+	return NULL;
+}
+
+/* The processor that a trace unit traces, "" if nobody says it. */
+static const char *core_of(const struct flowtap_snapshot *snapshot, const char *source)
+{
+	for (size_t i = 0; i < snapshot->core_sources.n; i++)
+		if (!strcmp(snapshot->core_sources.list[i].value, source))
+			return snapshot->core_sources.list[i].key;
+	return "";
+}
+
+static enum flowtap_snapshot_format format_of(const struct flowtap_snapshot *snapshot,
+					      const struct snapshot_section *section)
+{
+	if (!strcasecmp(section->format, "source_data"))
+		return FLOWTAP_SNAPSHOT_RAW;
+	if (!strcasecmp(section->format, "dstream_coresight"))
+		return FLOWTAP_SNAPSHOT_SYNCED_FRAMES;
+	/* As the reference decoder takes whatever it does not know. */
+	if (*section->format && strcasecmp(section->format, "coresight"))
+		flowtap_snapshot_note(snapshot, "%s: [%s] format '%.40s' is taken for coresight",
+				      snapshot->metadata, section->name, section->format);
+	return FLOWTAP_SNAPSHOT_FRAMES;
+}
+
+/* Buffers come in the order of their sections. */
+static int make_buffers(struct flowtap_snapshot *snapshot)
+{
+	size_t n = 0, names = 0;
+	bool *listed = calloc(snapshot->n_sections + 1, sizeof(listed[0]));
+
+	if (!listed)
+		return -ENOMEM;
+	for (char *list = snapshot->buffer_list, *name; (name = flowtap_ini_next(&list));) {
+		if (names++ == FLOWTAP_SNAPSHOT_PARTS) {
+			flowtap_snapshot_note(snapshot, "%s: too many buffers", snapshot->metadata);
+			free(listed);
+			return -E2BIG;
+		}
+		for (n = 0; n < snapshot->n_sections; n++)
+			if (!strcmp(snapshot->sections[n].name, name))
+				break;
+		listed[n] = true;
+		if (n == snapshot->n_sections)
+			flowtap_snapshot_note(snapshot, "%s: there is no section [%.60s]",
+					      snapshot->metadata, name);
+	}
+	snapshot->buffers = calloc(names + 1, sizeof(snapshot->buffers[0]));
+	for (n = 0; n < snapshot->n_sections && snapshot->buffers; n++) {
+		const struct snapshot_section *section = &snapshot->sections[n];
+
+		if (!listed[n])
+			continue;
+		if (!*section->file) {
+			flowtap_snapshot_note(snapshot, "%s: [%.60s] has no file=",
+					      snapshot->metadata, section->name);
+			continue;
+		}
+		snapshot->buffers[snapshot->n_buffers++] = (struct flowtap_snapshot_buffer){
+			.name = section->buffer,
+			.file = section->file,
+			.format = format_of(snapshot, section),
+		};
+	}
+	free(listed);
+	return snapshot->buffers ? 0 : -ENOMEM;
+}
+
+/* Whether the trace unit can be decoded; told if not. */
+static bool usable(const struct flowtap_snapshot *snapshot, const struct snapshot_device *device)
+{
+	static const enum snapshot_register needed[] = {
+		REGISTER_CONFIGR, REGISTER_TRACEIDR, REGISTER_IDR0, REGISTER_IDR2,
+	};
+	size_t size = strcspn(device->type, ".");
+
+	if (size != 3 || strncasecmp(device->type, "ETE", 3)) {
+		flowtap_snapshot_note(snapshot, "%s: '%.60s' is of type '%.40s', no ETE: left out",
+				      device->file, device->name, device->type);
+		return false;
+	}
+	if (device->bad) {
+		flowtap_snapshot_note(snapshot, "%s: %s is no number of 32 bits: left out",
+				      device->file, device->bad);
+		return false;
+	}
+	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
+		if (device->has[needed[i]])
+			continue;
+		flowtap_snapshot_note(snapshot, "%s: [regs] has no %s: left out", device->file,
+				      flowtap_snapshot_registers[needed[i]]);
+		return false;
+	}
+	return true;
+}
+
+static int add_source(struct flowtap_snapshot *snapshot, const struct snapshot_device *device,
+		      const struct flowtap_snapshot_buffer *buffer)
+{
+	struct flowtap_snapshot_source *sources, *source;
+	const struct snapshot_device *core;
+	const uint64_t *registers = device->registers;
+
+	if (snapshot->n_sources == FLOWTAP_SNAPSHOT_PARTS)
+		return -E2BIG;
+	sources = realloc(snapshot->sources, (snapshot->n_sources + 1) * sizeof(sources[0]));
+	if (!sources)
+		return -ENOMEM;
+	snapshot->sources = sources;
+	source = &sources[snapshot->n_sources++];
+	*source = (struct flowtap_snapshot_source){
+		.name = device->name,
+		.type = device->type,
+		.core = core_of(snapshot, device->name),
+		.core_type = "",
+		.buffer = buffer,
+		.config = {
+			.configr = (uint32_t)registers[REGISTER_CONFIGR],
+			.traceidr = (uint32_t)registers[REGISTER_TRACEIDR],
+			.devarch = (uint32_t)registers[REGISTER_DEVARCH],
+			.idr0 = (uint32_t)registers[REGISTER_IDR0],
+			.idr1 = (uint32_t)registers[REGISTER_IDR1],
+			.idr2 = (uint32_t)registers[REGISTER_IDR2],
+			.idr8 = (uint32_t)registers[REGISTER_IDR8],
+		},
+	};
+	/* A trace unit of which nobody says whose it is stands for a processor of its name. */
+	if (!*source->core)
+		source->core = device->name;
+	core = device_of(snapshot, source->core);
+	if (core) {
+		source->core_type = core->type;
+		source->core_number = core->number;
+	}
+	return 0;
+}
+
+/* Whether a list has this name. */
+static bool lists(const char *list, const char *name)
+{
+	size_t size = strlen(name);
+
+	while (*list) {
+		const char *end;
+
+		list += strspn(list, " \t,");
+		end = list + strcspn(list, ",");
+		while (end > list && (end[-1] == ' ' || end[-1] == '\t'))
+			end--;
+		if ((size_t)(end - list) == size && !strncmp(list, name, size))
+			return true;
+		list += strcspn(list, ",");
+	}
+	return false;
+}
+
+static int make_sources(struct flowtap_snapshot *snapshot)
+{
+	for (size_t i = 0; i < snapshot->n_buffers; i++) {
+		const struct flowtap_snapshot_buffer *buffer = &snapshot->buffers[i];
+		size_t before = snapshot->n_sources;
+
+		for (size_t j = 0; j < snapshot->source_buffers.n; j++) {
+			const struct snapshot_pair *pair = &snapshot->source_buffers.list[j];
+			const struct snapshot_device *device = device_of(snapshot, pair->key);
+			int error = 0;
+
+			if (!lists(pair->value, buffer->name))
+				continue;
+			if (!device)
+				flowtap_snapshot_note(snapshot, "%s: there is no device '%.60s'",
+						      snapshot->metadata, pair->key);
+			/* Bytes without frames are one trace unit's. */
+			else if (buffer->format == FLOWTAP_SNAPSHOT_RAW &&
+				 snapshot->n_sources > before)
+				flowtap_snapshot_note(snapshot, "%s: no frames: no '%.60s' in it",
+						      snapshot->metadata, pair->key);
+			else if (usable(snapshot, device))
+				error = add_source(snapshot, device, buffer);
+			if (error)
+				return error;
+		}
+		if (snapshot->n_sources == before)
+			flowtap_snapshot_note(snapshot, "%s: nothing in '%.60s' can be decoded",
+					      snapshot->metadata, buffer->name);
+	}
+	if (snapshot->n_sources)
+		return 0;
+	flowtap_snapshot_note(snapshot, "there is no trace of an ETE in it");
+	return -ENODATA;
+}
+
+int flowtap_snapshot_open(const char *directory, const struct flowtap_snapshot_options *options,
+			  struct flowtap_snapshot **out)
+{
+	struct flowtap_snapshot *snapshot = calloc(1, sizeof(*snapshot));
+	int saved = errno, error;
+
+	*out = NULL;
+	if (!snapshot)
+		return -ENOMEM;
+	if (options)
+		snapshot->options = *options;
+	snapshot->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	error = snapshot->directory < 0 ? -errno : 0;
+	if (error)
+		flowtap_snapshot_note(snapshot, "%s", strerrordesc_np(-error));
+	else
+		error = flowtap_snapshot_read(snapshot);
+	if (!error)
+		error = make_buffers(snapshot);
+	if (!error)
+		error = make_sources(snapshot);
+	errno = saved;
+	if (error) {
+		flowtap_snapshot_close(snapshot);
+		return error;
+	}
+	*out = snapshot;
+	return 0;
+}
+
+void flowtap_snapshot_close(struct flowtap_snapshot *snapshot)
+{
+	if (!snapshot)
+		return;
+	for (size_t i = 0; i < snapshot->n_texts; i++)
+		free(snapshot->texts[i]);
+	free(snapshot->texts);
+	free(snapshot->device_files.list);
+	free(snapshot->devices);
+	free(snapshot->dumps);
+	free(snapshot->sections);
+	free(snapshot->source_buffers.list);
+	free(snapshot->core_sources.list);
+	free(snapshot->buffers);
+	free(snapshot->sources);
+	if (snapshot->directory >= 0)
+		close(snapshot->directory);
+	free(snapshot);
+}
+
+const struct flowtap_snapshot_source *flowtap_snapshot_sources(
+	const struct flowtap_snapshot *snapshot, size_t *n)
+{
+	*n = snapshot->n_sources;
+	return snapshot->sources;
+}
+
+int flowtap_snapshot_open_buffer(const struct flowtap_snapshot *snapshot,
+				 const struct flowtap_snapshot_buffer *buffer)
+{
+	return flowtap_locate_in(snapshot->directory, buffer->file);
+}
+
+/* --- Memory --- */
+
+static int add_dump(const struct flowtap_snapshot *snapshot, const struct snapshot_device *device,
+		    const struct snapshot_dump *dump, struct flowtap_memory *memory)
+{
+	const struct flowtap_memory_file file = {
+		.directory = snapshot->directory,
+		.path = dump->file,
+		.address = dump->address,
+		.offset = dump->offset,
+		.size = dump->length,
+		.filter = { .spaces = dump->spaces },
+	};
+	const char *why = NULL;
+	int error = 0;
+
+	if (dump->bad)
+		why = "has a value that is no number";
+	else if (!*dump->file || !dump->has_address)
+		why = "has no file or no address";
+	else
+		error = flowtap_memory_add(memory, &file);
+	if (error == -ENOMEM || error == -E2BIG)
+		return error;
+	if (error == -ENOEXEC)
+		why = "is no regular file";
+	else if (error == -ERANGE)
+		why = "has nothing at that offset and address";
+	else if (error < 0)
+		why = strerrordesc_np(-error);
+	if (error > 0)
+		flowtap_snapshot_note(snapshot, "%s: [%.60s] %.200s: is shorter than length says",
+				      device->file, dump->section, dump->file);
+	if (why)
+		flowtap_snapshot_note(snapshot, "%s: [%.60s] %.200s: %s: left out", device->file,
+				      dump->section, dump->file, why);
+	return 0;
+}
+
+static int add_dumps(const struct flowtap_snapshot *snapshot, const char *core,
+		     struct flowtap_memory *memory)
+{
+	const struct snapshot_device *device = device_of(snapshot, core);
+	int error = 0;
+
+	for (size_t i = 0; device && i < device->n_dumps && !error; i++)
+		error = add_dump(snapshot, device, &snapshot->dumps[device->first_dump + i],
+				 memory);
+	return error;
+}
+
+/* Whether the source of that index is the first of another processor in the same buffer. */
+static bool is_other(const struct flowtap_snapshot *snapshot,
+		     const struct flowtap_snapshot_source *source, size_t index)
+{
+	const struct flowtap_snapshot_source *other = &snapshot->sources[index];
+
+	if (other->buffer != source->buffer || !strcmp(other->core, source->core))
+		return false;
+	while (index--)
+		if (snapshot->sources[index].buffer == source->buffer &&
+		    !strcmp(snapshot->sources[index].core, other->core))
+			return false;
+	return true;
+}
+
+int flowtap_snapshot_memory(const struct flowtap_snapshot *snapshot,
+			    const struct flowtap_snapshot_source *source,
+			    struct flowtap_memory **memory)
+{
+	int error;
+
+	*memory = flowtap_memory_new();
+	if (!*memory)
+		return -ENOMEM;
+	error = add_dumps(snapshot, source->core, *memory);
+	for (size_t i = 0; i < snapshot->n_sources && !error; i++)
+		if (is_other(snapshot, source, i))
+			error = add_dumps(snapshot, snapshot->sources[i].core, *memory);
+	if (error) {
+		flowtap_memory_free(*memory);
+		*memory = NULL;
+	}
+	return error;
+}

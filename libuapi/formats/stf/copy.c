@@ -1,0 +1,410 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include <flowtap/stf_copy.h>
+
+#include "base/write_buffer.h"
+#include "flow/flow_line.h"
+#include "formats/stf/input.h"
+#include "formats/stf/layout.h"
+#include "formats/stf/records.h"
+#include "formats/zstf/writer.h"
+
+#include <errno.h>
+#include <flowtap/stf_record.h>
+#include <stdlib.h>
+
+#define PROGRESS	(1U << 20)
+
+/* What is known of the instruction whose records are read. */
+struct group {
+	bool any;		/* a record that needs an opcode behind it */
+	bool targets, traps;
+	uint64_t target, handler;
+};
+
+struct copier {
+	struct flowtap_stf_copy *copy;
+	struct stf_input input;
+	struct flowtap_out out;
+	struct flowtap_zstf *zstf;	/* NULL: not compressed */
+	struct flowtap_stf_sizes sizes;
+	uint64_t boundary;		/* instructions at which the chunk is full; UINT64_MAX never */
+	uint64_t progress;		/* bytes of the file at the last one */
+	bool body;
+	bool narrow;			/* A32 or T32: not known any more behind damage */
+	bool forces;			/* FORCE_PC `forced` has to be said before what comes next */
+	uint64_t pc;			/* behind the last instruction */
+	uint64_t forced;
+	struct group group;
+	/* In the input: [input.at, whole) is whole, [whole, next) are records that need an opcode. */
+	size_t whole, next;
+	char line[FLOWTAP_LINE_ROOM];
+};
+
+static int put_bytes(struct copier *copier, const uint8_t *bytes, size_t size)
+{
+	uint8_t force[9];
+
+	if (copier->forces && size) {
+		put_address(force, STF_FORCE_PC, copier->forced);
+		flowtap_out_put(&copier->out, force, sizeof(force));
+		copier->forces = false;
+	}
+	return flowtap_out_put(&copier->out, bytes, size);
+}
+
+/* Hands on what is before `end`, of the input. 0 or -errno. */
+static int put_until(struct copier *copier, size_t end)
+{
+	struct stf_input *input = &copier->input;
+	int error = 0;
+
+	if (end > input->at)
+		error = put_bytes(copier, input->bytes + input->at, end - input->at);
+	input->at = end;
+	if (copier->whole < end)
+		copier->whole = end;
+	return error;
+}
+
+/* Records of an instruction begin: a chunk that is full ends before them. */
+static int begin_group(struct copier *copier)
+{
+	int error;
+
+	if (copier->copy->instructions != copier->boundary || copier->next == copier->input.end)
+		return 0;
+	error = put_until(copier, copier->next);
+	if (!error)
+		flowtap_zstf_cut(copier->zstf, copier->pc);
+	copier->boundary += flowtap_zstf_markers(copier->zstf);
+	return error ? error : copier->out.error;
+}
+
+static void take_opcode(struct copier *copier, size_t size)
+{
+	struct group *group = &copier->group;
+
+	copier->pc = group->traps ? group->handler : group->targets ? group->target :
+		     copier->pc + size;
+	*group = (struct group){ .any = false };
+	copier->copy->instructions++;
+}
+
+static void take_comment(struct copier *copier, const struct flowtap_stf_record *record)
+{
+	static const char arm[] = "context A", rest[] = "context T32 ";
+
+	if (record->size < sizeof(rest) - 1)
+		return;
+	if (!memcmp(record->bytes, rest, sizeof(rest) - 1))
+		copier->narrow = true;
+	else if (!memcmp(record->bytes, arm, sizeof(arm) - 1))
+		copier->narrow = record->bytes[sizeof(arm) - 1] == '3';
+}
+
+static bool needs_opcode(uint8_t descriptor)
+{
+	return descriptor != STF_COMMENT && descriptor != STF_TRANSACTION &&
+	       descriptor != STF_DEPENDENCY;
+}
+
+/* What a record says of the PC, of sizes, and of where the header ends. */
+static void take_record(struct copier *copier, const struct flowtap_stf_record *record)
+{
+	struct group *group = &copier->group;
+
+	group->any |= copier->body && needs_opcode(record->descriptor);
+	switch (record->descriptor) {
+	case STF_END_HEADER:
+		copier->body = true;
+		break;
+	case STF_COMMENT:
+		take_comment(copier, record);
+		break;
+	case STF_FORCE_PC:
+		copier->pc = record->field[0];
+		break;
+	case STF_INST_PC_TARGET:
+		group->targets = true;
+		group->target = record->field[0];
+		break;
+	case STF_EVENT_PC_TARGET:
+		group->traps = true;
+		group->handler = record->field[0];
+		break;
+	default:
+		flowtap_stf_record_follow(&copier->sizes, record);
+	}
+}
+
+/*
+ * The next record, if it is there: *size of it. -ENODATA: more is needed, or *size bytes are, of which
+ * only some have to be looked at; -EBADMSG: there is no such record.
+ */
+static int get_record(struct copier *copier, size_t *size)
+{
+	const struct stf_input *input = &copier->input;
+	const uint8_t *bytes = input->bytes + copier->next;
+	size_t there = input->end - copier->next;
+	struct flowtap_stf_record record;
+	int error;
+
+	*size = 0;
+	if (!there)
+		return -ENODATA;
+	/* Most are these. */
+	if (copier->body && (bytes[0] == STF_INST_32 || bytes[0] == STF_INST_16)) {
+		*size = bytes[0] == STF_INST_32 ? 5 : 3;
+		if (there < *size)
+			return -ENODATA;
+		take_opcode(copier, *size - 1);
+		return 0;
+	}
+	if (bytes[0] == STF_INST_PC_TARGET && there >= TARGET_SIZE && copier->body) {
+		*size = TARGET_SIZE;
+		copier->group.any = copier->group.targets = true;
+		copier->group.target = stf_number(bytes + 1, 8);
+		return 0;
+	}
+	if (!copier->copy->records && bytes[0] != STF_IDENTIFIER)
+		return -EBADMSG;
+	error = flowtap_stf_record_get(bytes, there, &copier->sizes, &record, size);
+	if (error)
+		return error;
+	take_record(copier, &record);
+	return 0;
+}
+
+/* Something is missing here. */
+static int put_gap(struct copier *copier, const char *detail)
+{
+	const struct flowtap_element gap = {
+		.kind = FLOWTAP_ELEMENT_GAP,
+		.gap = { .reason = FLOWTAP_GAP_BAD_RECORD, .size = UINT64_MAX, .detail = detail },
+	};
+	size_t size = flowtap_line_element(copier->line, &gap);
+	uint8_t head[5];
+
+	copier->copy->damaged = true;
+	copier->forces = false;
+	copier->group = (struct group){ .any = false };
+	if (!copier->body)
+		return 0;
+	flowtap_out_put(&copier->out, head, (size_t)(put32(put8(head, STF_COMMENT),
+							    (uint32_t)size) - head));
+	return flowtap_out_put(&copier->out, copier->line, size);
+}
+
+/*
+ * A record that is longer than what the input holds at once: it is copied if all of it is there. 0 or
+ * -errno.
+ */
+static int copy_long(struct copier *copier, uint64_t size)
+{
+	struct stf_input *input = &copier->input;
+	bool fits = size <= FLOWTAP_STF_COPY_LONGEST;
+	const struct group group = copier->group;
+	/* With what stands before it in the records of its instruction. */
+	size_t have = copier->next - copier->whole;
+	uint64_t all = size + have, done = have;
+	uint8_t *bytes = malloc(fits ? all : have + 1);
+	int error = bytes ? put_until(copier, copier->whole) : -ENOMEM;
+
+	if (!error)
+		memcpy(bytes, input->bytes + input->at, have);
+	input->at += have;
+	while (!error) {
+		size_t there = input->end - input->at;
+		size_t n = all - done < there ? (size_t)(all - done) : there;
+
+		if (fits)
+			memcpy(bytes + done, input->bytes + input->at, n);
+		input->at += n;
+		done += n;
+		if (done == all || input->over)
+			break;
+		error = stf_input_more(input);
+	}
+	copier->whole = copier->next = input->at;
+	if (!error && done < all)
+		error = put_gap(copier, "the file ends here, the trace did not");
+	else if (!error)
+		error = put_bytes(copier, bytes, fits ? all : have);
+	if (!error && done == all && !fits)
+		error = put_gap(copier, "a record that is too long was left out");
+	if (!error && done == all) {
+		copier->copy->records++;
+		copier->group = group;
+	}
+	free(bytes);
+	return error;
+}
+
+/* As many records as are there. 0: more are needed; -EBADMSG: what stands there is none; -errno. */
+static int copy_there(struct copier *copier)
+{
+	struct flowtap_stf_copy *copy = copier->copy;
+	size_t size;
+	int error;
+
+	for (;;) {
+		error = begin_group(copier);
+		if (error)
+			return error;
+		error = get_record(copier, &size);
+		if (error == -ENODATA && size > STF_INPUT_WHOLE) {
+			error = copy_long(copier, size);
+			if (error)
+				return error;
+			continue;
+		}
+		if (error)
+			return error == -ENODATA ? 0 : error;
+		copy->records++;
+		copier->next += size;
+		if (!copier->group.any)
+			copier->whole = copier->next;
+	}
+}
+
+/* The records of an instruction that is not whole are left out. */
+static int lose(struct copier *copier, const char *detail)
+{
+	int error = put_until(copier, copier->whole);
+
+	copier->input.at = copier->input.end;
+	return error ? error : put_gap(copier, detail);
+}
+
+/* A chunk behind one that was lost: where it begins is known, but not what was switched to A32 or T32. */
+static void resume(struct copier *copier)
+{
+	copier->input.resumed = false;
+	if (!copier->body || copier->narrow)
+		return;
+	copier->pc = copier->forced = copier->input.start_pc;
+	/* Not if nothing comes that it is for. */
+	copier->forces = copier->group.any = true;
+}
+
+/* More of the input. What is kept of it begins at 0 then. */
+static int more(struct copier *copier)
+{
+	struct stf_input *input = &copier->input;
+	struct flowtap_stf_copy *copy = copier->copy;
+	size_t pending;
+	int error;
+
+	/* Of what an instruction's records are too many to be kept all go on. */
+	error = put_until(copier, copier->next - copier->whole > STF_INPUT_WHOLE ?
+				  copier->next : copier->whole);
+	if (error)
+		return error;
+	pending = copier->next - input->at;
+	error = stf_input_more(input);
+	if (error == -EBADMSG) {
+		copier->whole = input->at;
+		error = lose(copier, input->over ? "the file ends here, the trace did not" :
+						   "the file is damaged");
+		pending = 0;
+		if (input->over)
+			input->unfinished = false;
+	}
+	copier->whole = input->at;
+	copier->next = input->at + pending;
+	if (!error && input->resumed)
+		resume(copier);
+	if (copy->progress && input->done / PROGRESS != copier->progress / PROGRESS)
+		copy->progress(copy, input->done, input->size);
+	copier->progress = input->done;
+	return error;
+}
+
+static int end(struct copier *copier)
+{
+	struct stf_input *input = &copier->input;
+	int error;
+
+	/* What is there of a record or an instruction that the file ends within is not copied. */
+	if (copier->next < input->end || copier->group.any || input->unfinished)
+		error = lose(copier, "the file ends here, the trace did not");
+	else
+		error = put_until(copier, copier->next);
+	if (!error && !copier->copy->instructions)
+		error = -ENODATA;
+	return error;
+}
+
+static int copy_all(struct copier *copier)
+{
+	struct stf_input *input = &copier->input;
+
+	for (;;) {
+		int error = copy_there(copier);
+
+		if (error == -EBADMSG) {
+			if (!copier->copy->records)
+				return copier->copy->damaged ? -ENODATA : error;
+			error = lose(copier, "what stands here is no record");
+			/* The way to what is behind it leads through the next chunk. */
+			if (!error && (!stf_input_give_up(input) || !copier->body))
+				return copier->copy->instructions ? 0 : -ENODATA;
+			copier->whole = copier->next = 0;
+		}
+		if (error)
+			return error;
+		if (input->over)
+			return end(copier);
+		error = more(copier);
+		if (error)
+			return error;
+	}
+}
+
+static int open_output(struct copier *copier, int to)
+{
+	const struct flowtap_zstf_options *zstf = copier->copy->zstf;
+	int error = flowtap_out_init(&copier->out, to);
+
+	copier->boundary = UINT64_MAX;
+	if (!error && zstf)
+		error = flowtap_zstf_new(&copier->out, zstf, &copier->zstf);
+	if (!error && zstf)
+		copier->boundary = flowtap_zstf_markers(copier->zstf);
+	return error;
+}
+
+static int run(struct copier *copier, int from, int to)
+{
+	int error = stf_input_open(&copier->input, from);
+
+	if (!error)
+		error = open_output(copier, to);
+	if (!error)
+		error = copy_all(copier);
+	if (!error)
+		error = copier->zstf ? flowtap_zstf_finish(copier->zstf) :
+				       flowtap_out_flush(&copier->out);
+	copier->copy->bytes = copier->out.written;
+	return error;
+}
+
+int flowtap_stf_copy(struct flowtap_stf_copy *copy, int from, int to)
+{
+	struct copier *copier = calloc(1, sizeof(*copier));
+	int error;
+
+	*copy = (struct flowtap_stf_copy){
+		.zstf = copy->zstf, .progress = copy->progress, .argument = copy->argument,
+	};
+	if (!copier)
+		return -ENOMEM;
+	copier->copy = copy;
+	copier->sizes.event_id = 4;
+	error = run(copier, from, to);
+	flowtap_zstf_free(copier->zstf);
+	flowtap_out_free(&copier->out);
+	stf_input_close(&copier->input);
+	free(copier);
+	return error;
+}

@@ -1,0 +1,343 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "formats/stf/input.h"
+
+#include "base/file_input.h"
+
+#include <errno.h>
+#include <flowtap/zstf.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROOM		(512U << 10)	/* of the records */
+/* A chunk of this size is unpacked before any of it is used: its checksum is at its end. */
+#define CHUNK_WHOLE	(8U << 20)
+
+struct stf_unpack {
+	int (*more)(struct stf_input *input);
+	size_t room;
+	/* .zstf */
+	struct flowtap_zstf_reader *zstf;
+	struct flowtap_zstf_chunk chunk;
+	bool in_chunk;
+	bool broken;		/* the next chunk stands alone */
+	bool cut;		/* nothing comes behind what there is */
+	uint64_t ahead;		/* where in the records the next one begins, ... */
+	uint64_t taken;		/* ... and how much of this one was read */
+	struct flowtap_in *in;	/* plain, gzip */
+	char text[200];		/* of a note */
+};
+
+/* What is not used yet to the beginning. */
+static void shift(struct stf_input *input)
+{
+	size_t left = input->end - input->at;
+
+	memmove(input->bytes, input->bytes + input->at, left);
+	input->offset += input->at;
+	input->at = 0;
+	input->end = left;
+}
+
+static int bad(struct stf_input *input, uint64_t offset, const char *reason)
+{
+	input->reason = reason;
+	input->reason_offset = offset;
+	return -EBADMSG;
+}
+
+/* Plain, or unpacked from gzip. */
+static int more_in(struct stf_input *input)
+{
+	struct stf_unpack *unpack = input->unpack;
+	ssize_t n = flowtap_in_read(unpack->in, input->bytes + input->end,
+				    unpack->room - input->end);
+	const char *reason;
+	uint64_t offset;
+
+	input->done = flowtap_in_done(unpack->in);
+	if (n == -EBADMSG || n == -ENODATA) {
+		input->over = true;
+		reason = flowtap_in_problem(unpack->in, &offset);
+		return bad(input, offset, reason);
+	}
+	if (n < 0)
+		return (int)n;
+	input->over = !n;
+	input->end += (size_t)n;
+	return 0;
+}
+
+/* What is told, and nothing is lost. */
+static void note(struct stf_input *input, uint64_t offset, const char *text)
+{
+	input->note = text;
+	input->note_offset = offset;
+}
+
+/* Of the reader of .zstf, which goes on by what it finds. */
+static void note_problem(struct stf_input *input)
+{
+	struct stf_unpack *unpack = input->unpack;
+	uint64_t offset;
+
+	snprintf(unpack->text, sizeof(unpack->text), "%s; what it has is read without its index",
+		 flowtap_zstf_problem(unpack->zstf, &offset));
+	note(input, offset, unpack->text);
+}
+
+/* What there was of the last chunk was used. */
+static int cut_chunk(struct stf_input *input)
+{
+	const char *reason = flowtap_zstf_problem(input->unpack->zstf, &input->reason_offset);
+
+	input->over = true;
+	return bad(input, input->reason_offset, reason);
+}
+
+static int bad_chunk(struct stf_input *input)
+{
+	struct stf_unpack *unpack = input->unpack;
+
+	unpack->broken = true;
+	unpack->in_chunk = false;
+	input->at = input->end = 0;
+	input->offset = unpack->ahead;
+	input->reason = flowtap_zstf_problem(unpack->zstf, &input->reason_offset);
+	return -EBADMSG;
+}
+
+static int out_of_chunks(struct stf_input *input)
+{
+	struct stf_unpack *unpack = input->unpack;
+	const struct flowtap_zstf_info *info = flowtap_zstf_info(unpack->zstf);
+
+	input->over = true;
+	if (!unpack->broken && !info->complete)
+		input->unfinished = true;
+	if (!info->slack && (!info->found || !info->chunks))
+		return 0;
+	snprintf(unpack->text, sizeof(unpack->text), "%" PRIu64 " chunks that the index does not have "
+		 "and %" PRIu64 " bytes of no chunk: the writer was interrupted",
+		 info->chunks ? info->found : 0, info->slack);
+	note(input, info->slack ? info->slack_offset : info->index_offset, unpack->text);
+	return 0;
+}
+
+/* 1: there is one; 0: no more; -EBADMSG, and others that end it. */
+static int begin_chunk(struct stf_input *input)
+{
+	struct stf_unpack *unpack = input->unpack;
+	int got = flowtap_zstf_next(unpack->zstf, &unpack->chunk);
+
+	if (got == -EBADMSG && !flowtap_zstf_scan(unpack->zstf)) {
+		note_problem(input);
+		got = flowtap_zstf_next(unpack->zstf, &unpack->chunk);
+	}
+	if (got == -EBADMSG) {
+		/* What it says of its size may be wrong, and then so are the offsets behind it. */
+		unpack->ahead += unpack->chunk.bytes;
+		return bad_chunk(input);
+	}
+	if (got <= 0)
+		return got ? got : out_of_chunks(input);
+	input->done = unpack->chunk.offset;
+	unpack->in_chunk = true;
+	unpack->taken = 0;
+	if (unpack->broken) {
+		input->at = input->end = 0;
+		input->offset = unpack->ahead;
+		input->resumed = true;
+		input->start_pc = unpack->chunk.start_pc;
+		unpack->broken = false;
+	}
+	unpack->ahead += unpack->chunk.bytes;
+	return 1;
+}
+
+/*
+ * Of a chunk that is not too large for all of it. What was only found says nothing of its size: the
+ * room grows with it.
+ */
+static int make_room(struct stf_input *input)
+{
+	struct stf_unpack *unpack = input->unpack;
+	size_t room = unpack->room;
+	uint8_t *bytes;
+
+	if (unpack->chunk.bytes > CHUNK_WHOLE || unpack->taken > CHUNK_WHOLE)
+		return 0;
+	if (!unpack->chunk.found)
+		room = input->end + (size_t)(unpack->chunk.bytes - unpack->taken) + 1;
+	else if (room - input->end < 2)
+		room *= 2;
+	if (room <= unpack->room)
+		return 0;
+	bytes = realloc(input->bytes, room + STF_INPUT_SLACK);
+	if (!bytes)
+		return -ENOMEM;
+	input->bytes = bytes;
+	unpack->room = room;
+	return 0;
+}
+
+/* Some of the chunk. How much; 0 at its end; -EBADMSG: it is damaged; -errno. */
+static long read_chunk(struct stf_input *input)
+{
+	struct stf_unpack *unpack = input->unpack;
+	int error = make_room(input);
+	long n;
+
+	if (error)
+		return error;
+	/* The end of a frame is only seen where a byte more would have room. */
+	n = flowtap_zstf_read(unpack->zstf, input->bytes + input->end, unpack->room - input->end);
+	if (n > 0) {
+		input->end += (size_t)n;
+		unpack->taken += (uint64_t)n;
+	}
+	return n;
+}
+
+static int more_zstf(struct stf_input *input)
+{
+	struct stf_unpack *unpack = input->unpack;
+	bool whole;
+	long n;
+
+	if (unpack->cut)
+		return cut_chunk(input);
+	if (!unpack->in_chunk) {
+		n = begin_chunk(input);
+		if (n <= 0)
+			return (int)n;
+	}
+	do {
+		n = read_chunk(input);
+		whole = unpack->chunk.bytes <= CHUNK_WHOLE && unpack->taken <= CHUNK_WHOLE;
+	} while (n > 0 && whole);
+	if (n == -EBADMSG && flowtap_zstf_info(unpack->zstf)->cut) {
+		unpack->cut = true;
+		return 0;
+	}
+	if (n == -EBADMSG)
+		return bad_chunk(input);
+	if (n < 0)
+		return (int)n;
+	if (!n) {
+		unpack->in_chunk = false;
+		input->done = unpack->chunk.found ? input->done : unpack->chunk.end;
+		unpack->ahead += unpack->chunk.found ? unpack->taken : 0;
+	}
+	return 0;
+}
+
+static int open_zstf(struct stf_input *input)
+{
+	int error = flowtap_zstf_open(input->fd, &input->unpack->zstf);
+
+	/* It is read elsewhere. */
+	flowtap_in_free(input->unpack->in);
+	input->unpack->in = NULL;
+	input->packed = true;
+	if (error == -EBADMSG && !flowtap_zstf_scan(input->unpack->zstf)) {
+		note_problem(input);
+		error = 0;
+	} else if (error == -EBADMSG) {
+		input->reason = flowtap_zstf_problem(input->unpack->zstf, &input->reason_offset);
+	}
+	return error;
+}
+
+static int open_xz(struct stf_input *input)
+{
+	input->reason = "it is packed by xz, which cannot be read: unpack it (xz -d)";
+	return -EPROTONOSUPPORT;
+}
+
+static const struct {
+	const char *magic;
+	size_t size;
+	int (*open)(struct stf_input *input);	/* NULL: as it is read */
+	int (*more)(struct stf_input *input);
+} packings[] = {
+	{ "\1STF", 4, NULL, more_in },
+	{ FLOWTAP_ZSTF_MAGIC, 4, open_zstf, more_zstf },
+	{ "\x1f\x8b\x08", 3, NULL, more_in },
+	{ "\xfd""7zXZ", 6, open_xz, NULL },
+};
+
+static int look(struct stf_input *input)
+{
+	struct stf_unpack *unpack = input->unpack;
+	int error = flowtap_in_new(input->fd, &unpack->in);
+	const uint8_t *first;
+	size_t n;
+
+	if (error)
+		return error;
+	n = flowtap_in_first(unpack->in, &first);
+	input->size = flowtap_in_size(unpack->in);
+	input->packed = flowtap_in_packed(unpack->in);
+	for (size_t i = 0; i < sizeof(packings) / sizeof(packings[0]); i++) {
+		if (n < packings[i].size || memcmp(first, packings[i].magic, packings[i].size))
+			continue;
+		unpack->more = packings[i].more;
+		return packings[i].open ? packings[i].open(input) : 0;
+	}
+	return -EBADMSG;
+}
+
+int stf_input_open(struct stf_input *input, int fd)
+{
+	int saved = errno, error;
+
+	*input = (struct stf_input){ .fd = fd };
+	input->bytes = malloc(ROOM + STF_INPUT_SLACK);
+	input->unpack = calloc(1, sizeof(*input->unpack));
+	if (!input->bytes || !input->unpack)
+		return -ENOMEM;
+	input->unpack->room = ROOM;
+	error = look(input);
+	errno = saved;
+	return error;
+}
+
+int stf_input_more(struct stf_input *input)
+{
+	int saved = errno, status;
+
+	if (input->over)
+		return 0;
+	shift(input);
+	status = input->unpack->more(input);
+	errno = saved;
+	/* What is behind the end may be looked at: not at what never was written. */
+	memset(input->bytes + input->end, 0, STF_INPUT_SLACK);
+	return status;
+}
+
+bool stf_input_give_up(struct stf_input *input)
+{
+	struct stf_unpack *unpack = input->unpack;
+
+	input->at = input->end = 0;
+	if (!unpack->zstf) {
+		input->over = true;
+		return false;
+	}
+	unpack->broken = true;
+	unpack->in_chunk = false;
+	return !input->over;
+}
+
+void stf_input_close(struct stf_input *input)
+{
+	if (input->unpack) {
+		flowtap_zstf_close(input->unpack->zstf);
+		flowtap_in_free(input->unpack->in);
+	}
+	free(input->unpack);
+	free(input->bytes);
+}

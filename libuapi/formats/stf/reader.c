@@ -1,0 +1,522 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* The reader of STF: its records, and what they mean for the instructions behind them. */
+#include "formats/stf/reader.h"
+
+#include "base/file_input.h"
+#include "formats/stf/records.h"
+
+#include <errno.h>
+#include <flowtap/stf.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define PROGRESS	(1U << 20)
+#define IEM_RV32	1
+
+/* What step found. */
+enum {
+	STEP_RECORD,
+	STEP_MORE,		/* there is not all of it yet */
+	STEP_LOST,		/* it cannot be passed over */
+};
+
+void flowtap_stf_problem(struct stf_reader *reader, uint64_t offset, const char *format, ...)
+{
+	struct flowtap_read *read = reader->read;
+	char reason[256];
+	va_list arguments;
+
+	read->problems++;
+	if (!read->problem)
+		return;
+	va_start(arguments, format);
+	vsnprintf(reason, sizeof(reason), format, arguments);
+	va_end(arguments);
+	read->problem(read, offset, 0, reason);
+}
+
+static void take_isa(struct stf_reader *reader)
+{
+	static const char *const names[] = { "no ISA", NULL, NULL, "ISA x86", "ISA Power" };
+	unsigned int isa = reader->isa_record;
+	bool arm = isa == ISA_ARM;
+	struct flowtap_context *context = &reader->context;
+
+	reader->untold = isa < sizeof(names) / sizeof(names[0]) ? names[isa] : "an unknown ISA";
+	if (isa == ISA_RISCV && reader->iem == IEM_RV32)
+		reader->untold = "RV32 code";
+	if (reader->any_told && (reader->told.isa != FLOWTAP_ISA_RV64) != arm)
+		reader->untold = "a trace whose comments are of another ISA";
+	/* Arm: until a comment says something else. */
+	else if ((context->isa != FLOWTAP_ISA_RV64) != arm)
+		context->isa = arm ? FLOWTAP_ISA_A64 : FLOWTAP_ISA_RV64;
+	context->width = context->width ? context->width : 64;
+	reader->isa = context->isa;
+}
+
+static void take_vlen(struct stf_reader *reader, uint64_t vlen)
+{
+	if (vlen && vlen <= STF_VLEN_MAX)
+		reader->widths.vlen = (uint32_t)vlen;
+	else
+		flowtap_stf_problem(reader, reader->record, "vector registers of %" PRIu64 " bits",
+				    vlen);
+}
+
+static void take_header(struct stf_reader *reader, uint8_t descriptor, const uint8_t *payload)
+{
+	switch (descriptor) {
+	case STF_IDENTIFIER:
+		if (memcmp(payload, "STF", 3))
+			flowtap_stf_problem(reader, reader->record, "the identifier is not STF");
+		break;
+	case STF_VERSION:
+		if (stf_number(payload, 4) != 1)
+			flowtap_stf_problem(reader, reader->record, "version %" PRIu64 ".%" PRIu64
+					    ": read as 1.x", stf_number(payload, 4),
+					    stf_number(payload + 4, 4));
+		break;
+	case STF_ISA:
+		reader->isa_record = (uint16_t)stf_number(payload, 2);
+		break;
+	case STF_INST_IEM:
+		reader->iem = (uint16_t)stf_number(payload, 2);
+		break;
+	case STF_TRACE_INFO_FEATURE:
+		reader->widths.event_id = stf_number(payload, 8) & FEATURE_EVENT64 ? 8 : 4;
+		break;
+	case STF_PROTOCOL_ID:
+		reader->widths.protocol = payload[0];
+		break;
+	case STF_VLEN_CONFIG:
+		take_vlen(reader, stf_number(payload, 4));
+		break;
+	case STF_END_HEADER:
+		if (reader->body)
+			break;
+		take_isa(reader);
+		reader->body = true;
+		reader->pc = reader->group.force_pc;
+		reader->pc_known = reader->group.forces;
+		stf_new_group(&reader->group);
+		break;
+	}
+}
+
+/* Another thread is reason enough for another PC, without a word. */
+static void take_process(struct stf_reader *reader, const uint8_t *payload)
+{
+	struct flowtap_context *context = &reader->context;
+	uint32_t pid = (uint32_t)stf_number(payload + 4, 4);
+	uint32_t tid = (uint32_t)stf_number(payload + 8, 4);
+
+	reader->group.explained |= pid != context->pid || tid != context->tid;
+	reader->group.any = true;
+	context->cpu = (uint32_t)stf_number(payload, 4);
+	context->pid = pid;
+	context->tid = tid;
+	context->has_cpu &= !pid;
+	reader->context_due = true;
+}
+
+/* That of an Arm trace says what no record can; that of a RISC-V one, what it is from here on. */
+static void take_context(struct stf_reader *reader, const struct flowtap_context *context)
+{
+	uint32_t cpu = reader->context.cpu;
+
+	reader->mode_said = true;
+	reader->context = *context;
+	/* Where the line has none it is the process's. */
+	if (context->isa != FLOWTAP_ISA_RV64 && !context->pid && !context->has_cpu)
+		reader->context.cpu = cpu;
+	reader->isa = context->isa;
+	reader->context_due = true;
+}
+
+static int take_comment(struct stf_reader *reader, const uint8_t *text, size_t size)
+{
+	static const char unexplained[] = "gap unexplained";
+	struct flowtap_element element;
+
+	if (size == sizeof(unexplained) - 1 && !memcmp(text, unexplained, size)) {
+		reader->group.explained = true;
+		return 0;
+	}
+	if (!flowtap_line_parse((const char *)text, size, &element, &reader->parts) ||
+	    (element.kind == FLOWTAP_ELEMENT_CONTEXT && (reader->body || reader->any_told) &&
+	     (element.context.isa != FLOWTAP_ISA_RV64) != (reader->isa != FLOWTAP_ISA_RV64))) {
+		reader->read->extra[FLOWTAP_READ_COMMENTS]++;
+		return 0;
+	}
+	reader->group.explained = true;
+	if (element.kind != FLOWTAP_ELEMENT_CONTEXT)
+		return flowtap_stf_tell(reader, &element);
+	take_context(reader, &element.context);
+	return 0;
+}
+
+static void take_event(struct stf_reader *reader, const uint8_t *payload)
+{
+	unsigned int width = reader->widths.event_id, fields = payload[width];
+	uint64_t id = stf_number(payload, width), top = 1ULL << (8 * width - 1);
+	struct stf_group *group = &reader->group;
+	uint8_t *mode = group->traps			      ? &group->after :
+			group->before == STF_MODE_UNSAID ? &group->before :
+							   &group->between;
+
+	if (id == top >> 1 && fields == 1 && payload[width + 1] <= FLOWTAP_MODE_M &&
+	    !stf_number(payload + width + 2, 7)) {
+		*mode = payload[width + 1];
+	} else if (!(id & top >> 1) && !group->traps) {
+		group->traps = true;
+		group->interrupt = id & top;
+		group->cause = id & ~top;
+	} else {
+		reader->read->extra[FLOWTAP_READ_OTHER]++;
+	}
+}
+
+static void take_handler(struct stf_reader *reader, uint64_t handler)
+{
+	if (handler & 1) {
+		flowtap_stf_problem(reader, reader->record, "EVENT_PC_TARGET 0x%" PRIx64
+				    " is odd", handler);
+		return;
+	}
+	reader->group.has_handler = true;
+	reader->group.handler = handler;
+}
+
+static void take_group(struct stf_reader *reader, uint8_t descriptor, const uint8_t *payload)
+{
+	struct stf_group *group = &reader->group;
+	uint64_t *extra = reader->read->extra;
+
+	group->any = true;
+	switch (descriptor) {
+	case STF_FORCE_PC:
+		group->forces = true;
+		group->force_pc = stf_number(payload, 8);
+		break;
+	case STF_INST_PC_TARGET:
+		group->has_target = true;
+		group->target = stf_number(payload, 8);
+		break;
+	case STF_INST_REG:
+	case STF_INST_READY_REG:
+		extra[FLOWTAP_READ_REGISTERS]++;
+		break;
+	case STF_INST_MEM_ACCESS:
+	case STF_INST_MEM_CONTENT:
+		extra[FLOWTAP_READ_MEMORY]++;
+		break;
+	case STF_PAGE_TABLE_WALK:
+		extra[FLOWTAP_READ_PAGE_TABLES]++;
+		break;
+	case STF_EVENT:
+		take_event(reader, payload);
+		break;
+	case STF_EVENT_PC_TARGET:
+		take_handler(reader, stf_number(payload, 8));
+		break;
+	default:
+		extra[FLOWTAP_READ_OTHER]++;
+		break;
+	}
+}
+
+static int take_record(struct stf_reader *reader, uint8_t descriptor, const uint8_t *payload,
+		       size_t size)
+{
+	enum stf_place place = flowtap_stf_place(descriptor);
+
+	reader->read->records++;
+	if (place == STF_PLACE_OPCODE) {
+		if (reader->body)
+			return flowtap_stf_opcode(reader, payload, size);
+		flowtap_stf_problem(reader, reader->record, "%s in the header",
+				    flowtap_stf_name(descriptor));
+	} else if (place == STF_PLACE_HEADER) {
+		take_header(reader, descriptor, payload);
+	} else if (descriptor == STF_COMMENT) {
+		return take_comment(reader, payload + 4, size - 4);
+	} else if (descriptor == STF_PROCESS_ID_EXT) {
+		take_process(reader, payload);
+	} else if (place == STF_PLACE_TRANSACTION) {
+		/* Beside the instructions: of no group. */
+		reader->read->extra[FLOWTAP_READ_OTHER]++;
+	} else {
+		take_group(reader, descriptor, payload);
+	}
+	return 0;
+}
+
+static const char *hopeless(const struct stf_reader *reader, uint8_t descriptor)
+{
+	enum stf_place place = flowtap_stf_place(descriptor);
+
+	if (place == STF_PLACE_NONE)
+		return descriptor ? "no record has this descriptor" :
+				    "descriptor 0 is reserved for errors";
+	if (!reader->identified && descriptor != STF_IDENTIFIER)
+		return "the trace does not begin with IDENTIFIER";
+	return NULL;
+}
+
+/* Bytes that nobody looks at: of a comment, or of what only has to be passed over. */
+static bool long_text(const struct stf_reader *reader, uint8_t descriptor, uint64_t payload)
+{
+	(void)reader;
+	return (descriptor == STF_COMMENT || descriptor == STF_ISA_EXTENDED) &&
+	       payload > FLOWTAP_LINE_ROOM + 4;
+}
+
+/* One record. *status: of what it led to. */
+static int step(struct stf_reader *reader, uint64_t *skip, int *status)
+{
+	struct stf_input *input = &reader->input;
+	const uint8_t *bytes = input->bytes + input->at;
+	size_t size = input->end - input->at;
+	const char *why;
+	uint64_t payload;
+
+	if (!size)
+		return STEP_MORE;
+	reader->record = input->offset + input->at;
+	why = hopeless(reader, bytes[0]);
+	if (why) {
+		flowtap_stf_problem(reader, reader->record, "descriptor 0x%02x: %s", bytes[0], why);
+		return STEP_LOST;
+	}
+	payload = flowtap_stf_payload(&reader->widths, bytes[0], bytes + 1, size - 1);
+	if (payload == UINT64_MAX)
+		return STEP_MORE;
+	if (payload == STF_PAYLOAD_UNKNOWN) {
+		flowtap_stf_problem(reader, reader->record, "a transaction of protocol %u, channel "
+				    "%u: how long that is is not known", reader->widths.protocol,
+				    bytes[19]);
+		return STEP_LOST;
+	}
+	if (long_text(reader, bytes[0], payload)) {
+		reader->read->records++;
+		reader->read->extra[FLOWTAP_READ_COMMENTS] += bytes[0] == STF_COMMENT;
+		*skip = 1 + payload;
+		return STEP_RECORD;
+	}
+	if (payload > size - 1)
+		return STEP_MORE;
+	reader->identified = true;
+	input->at += 1 + (size_t)payload;
+	*status = take_record(reader, bytes[0], bytes + 1, (size_t)payload);
+	return STEP_RECORD;
+}
+
+/* Of what is to be passed over, as much as there is. */
+static void pass(struct stf_input *input, uint64_t *skip)
+{
+	size_t there = input->end - input->at;
+	size_t n = *skip < there ? (size_t)*skip : there;
+
+	input->at += n;
+	*skip -= n;
+}
+
+static void show_progress(struct stf_reader *reader)
+{
+	struct flowtap_read *read = reader->read;
+
+	if (!read->progress || reader->input.done / PROGRESS == reader->progress / PROGRESS)
+		return;
+	reader->progress = reader->input.done;
+	read->progress(read, reader->input.done, reader->input.size);
+}
+
+/* Behind what could not be read: what was begun is worth nothing. */
+static int lose(struct stf_reader *reader, const char *detail)
+{
+	stf_new_group(&reader->group);
+	if (!reader->body)
+		return flowtap_stf_flush(reader);
+	stf_lose_pc(reader);
+	reader->pc_lost = true;
+	reader->group.explained = true;
+	return flowtap_stf_gap(reader, FLOWTAP_GAP_BAD_RECORD, 0, detail);
+}
+
+/* Whether A32 is still A32 behind what is missing nobody knows: only a FORCE_PC helps there. */
+static void resume(struct stf_reader *reader)
+{
+	if (!reader->body || reader->isa == FLOWTAP_ISA_A32 || reader->isa == FLOWTAP_ISA_T32)
+		return;
+	reader->pc = reader->input.start_pc;
+	reader->pc_known = true;
+}
+
+/* What is wrong with the file, though nothing is lost. */
+static void take_note(struct stf_reader *reader)
+{
+	struct stf_input *input = &reader->input;
+
+	if (input->note)
+		flowtap_stf_problem(reader, input->note_offset, "%s", input->note);
+	input->note = NULL;
+	reader->read->truncated |= input->unfinished;
+}
+
+/* More bytes. 0; what ends it all. */
+static int more(struct stf_reader *reader)
+{
+	struct stf_input *input = &reader->input;
+	int status = stf_input_more(input);
+
+	take_note(reader);
+	if (status == -EBADMSG) {
+		flowtap_stf_problem(reader, input->reason_offset, "%s", input->reason);
+		reader->read->truncated |= input->over;
+		input->at = input->end;
+		stf_new_group(&reader->group);
+		/* What is over has its gap at the end. */
+		status = input->over ? 0 : lose(reader, "the file is damaged");
+	}
+	if (!status && input->resumed) {
+		input->resumed = false;
+		resume(reader);
+	}
+	show_progress(reader);
+	return status;
+}
+
+/* The file ends in the midst of something. */
+static int end(struct stf_reader *reader, bool within)
+{
+	struct flowtap_read *read = reader->read;
+	int status;
+
+	if (within) {
+		read->truncated = true;
+		flowtap_stf_problem(reader, reader->record, "the trace ends within this record");
+	} else if (reader->body && reader->group.any) {
+		read->truncated = true;
+		flowtap_stf_problem(reader, reader->record,
+				    "the trace ends within the records of an instruction");
+	} else if (!reader->body && !read->truncated) {
+		read->truncated = true;
+		flowtap_stf_problem(reader, reader->record, "the trace ends within its header");
+	}
+	if (read->truncated && reader->body)
+		status = lose(reader, "the file ends here, the trace did not");
+	else
+		status = flowtap_stf_flush(reader);
+	return status;
+}
+
+static int read_all(struct stf_reader *reader)
+{
+	struct stf_input *input = &reader->input;
+	uint64_t skip = 0;
+	int status = 0, found;
+
+	for (;;) {
+		pass(input, &skip);
+		found = STEP_MORE;
+		if (!skip) {
+			status = flowtap_stf_run(reader);
+			if (!status)
+				found = step(reader, &skip, &status);
+		}
+		if (status)
+			return status;
+		if (found == STEP_RECORD)
+			continue;
+		if (found == STEP_MORE && input->over)
+			return end(reader, skip || input->at < input->end);
+		if (found == STEP_LOST) {
+			status = lose(reader, "what stands here is no record");
+			if (status || !stf_input_give_up(input) || !reader->body)
+				return status;
+			skip = 0;
+		}
+		if (!reader->learned->run.size)
+			flowtap_learned_trim(reader->learned);
+		status = more(reader);
+		if (status)
+			return status;
+	}
+}
+
+static int nothing(struct flowtap_sink *sink, const struct flowtap_element *element)
+{
+	(void)sink;
+	(void)element;
+	return 0;
+}
+
+static int no_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
+		    uint64_t target)
+{
+	(void)sink;
+	(void)block;
+	(void)taken;
+	(void)target;
+	return 0;
+}
+
+static void begin(struct stf_reader *reader, struct flowtap_read *read)
+{
+	*read = (struct flowtap_read){
+		.sink = read->sink,
+		.learned = read->learned,
+		.problem = read->problem,
+		.progress = read->progress,
+		.argument = read->argument,
+	};
+	reader->read = read;
+	read->mode_unknown = true;
+	reader->learned = read->learned;
+	reader->nowhere = (struct flowtap_sink){ .block = no_block, .element = nothing };
+	reader->sink = read->sink ? read->sink : &reader->nowhere;
+	reader->widths.event_id = 4;
+	stf_new_group(&reader->group);
+	flowtap_learned_sink(reader->learned, reader->sink);
+}
+
+int flowtap_stf_read(struct flowtap_read *read, int fd)
+{
+	struct stf_reader *reader = calloc(1, sizeof(*reader));
+	int status;
+
+	if (!reader)
+		return -ENOMEM;
+	begin(reader, read);
+	status = stf_input_open(&reader->input, fd);
+	take_note(reader);
+	if (!status)
+		status = read_all(reader);
+	else if (reader->input.reason)
+		flowtap_stf_problem(reader, reader->input.reason_offset, "%s",
+				    reader->input.reason);
+	stf_input_close(&reader->input);
+	free(reader);
+	return status;
+}
+
+bool flowtap_stf_is(const void *begin, size_t size)
+{
+	static const struct {
+		const char *magic;
+		size_t size;
+	} magics[] = { { "\1STF", 4 }, { FLOWTAP_ZSTF_MAGIC, 4 }, { "\xfd""7zXZ", 6 } };
+	char first[4];
+	size_t n;
+
+	for (size_t i = 0; i < sizeof(magics) / sizeof(magics[0]); i++)
+		if (size >= magics[i].size && !memcmp(begin, magics[i].magic, magics[i].size))
+			return true;
+	if (size < 3 || memcmp(begin, "\x1f\x8b\x08", 3))
+		return false;
+	/* What is too damaged to show anything may be one: its reader says where. */
+	n = flowtap_in_begin(begin, size, first, sizeof(first));
+	return !memcmp(first, "\1STF", n);
+}

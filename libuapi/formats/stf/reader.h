@@ -1,0 +1,84 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* What the parts of the STF reader share: records (reader.c), instructions (reader_group.c). */
+#ifndef FLOWTAP_STF_READ_H
+#define FLOWTAP_STF_READ_H
+
+#include <flowtap/read.h>
+
+#include "flow/flow_line.h"
+#include "formats/stf/input.h"
+#include "formats/stf/layout.h"
+#include "isa/learned_internal.h"
+
+#define STF_MODE_UNSAID 0xff
+
+/* What was read since the last opcode. */
+struct stf_group {
+	bool any;		/* a record that needs an opcode behind it */
+	bool forces, has_target, traps, interrupt, has_handler;
+	bool explained;		/* somebody said why a PC is forced */
+	uint64_t force_pc, target, handler;
+	uint64_t cause;
+	uint8_t before;		/* modes: what the instruction is executed in ... */
+	uint8_t between;	/* ... and the second one that was said without a trap */
+	uint8_t after;		/* ... behind the trap */
+};
+
+struct stf_reader {
+	struct flowtap_read *read;
+	struct flowtap_learned *learned;
+	struct flowtap_sink *sink;
+	struct flowtap_sink nowhere;	/* where read->sink is NULL */
+	struct stf_input input;
+	struct stf_widths widths;
+	uint64_t record;		/* offset of the one that is looked at */
+	uint64_t progress;		/* bytes of the file at the last one */
+	bool body;
+	bool mode_said;			/* the file says in which mode something is executed */
+	bool identified;
+	uint16_t isa_record, iem;
+	const char *untold;		/* why no instruction of this trace can be told, or NULL */
+	bool said_untold;
+	uint8_t isa;			/* enum flowtap_isa of the next opcode */
+	uint64_t pc;
+	bool pc_known;
+	bool pc_lost;			/* that it is not was told */
+	bool call_held;			/* an ecall or ebreak that a comment may say more of ... */
+	bool unsure;			/* ... or a T32 branch that may not have been taken */
+	struct stf_group group;
+	struct flowtap_context context;
+	struct flowtap_context told;
+	bool any_told;
+	bool context_due;		/* `context` may not be `told` */
+	struct flowtap_line_parts parts;
+};
+
+/* Tells of a problem at an offset. */
+void flowtap_stf_problem(struct stf_reader *reader, uint64_t offset, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
+
+/* These return 0, -ENOMEM or what the sink returned. */
+int flowtap_stf_flush(struct stf_reader *reader);
+/* Hands an element to the sink, behind all that was executed before it. */
+int flowtap_stf_tell(struct stf_reader *reader, const struct flowtap_element *element);
+int flowtap_stf_gap(struct stf_reader *reader, enum flowtap_gap_reason reason, uint64_t address,
+		    const char *detail);
+/* An opcode ends the group. */
+int flowtap_stf_opcode(struct stf_reader *reader, const uint8_t *opcode, size_t size);
+/* As many known blocks as follow each other from input->at on. */
+int flowtap_stf_run(struct stf_reader *reader);
+
+static inline void stf_new_group(struct stf_group *group)
+{
+	*group = (struct stf_group){ .before = STF_MODE_UNSAID, .between = STF_MODE_UNSAID,
+				     .after = STF_MODE_UNSAID };
+}
+
+/* Only FORCE_PC can say where the trace goes on; who goes on without is told so once. */
+static inline void stf_lose_pc(struct stf_reader *reader)
+{
+	reader->pc_known = false;
+	reader->pc_lost = false;
+}
+
+#endif /* FLOWTAP_STF_READ_H */

@@ -1,0 +1,124 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Exceptions as lines of Tarmac tell of them: EXC, asynchronous events, Fast Models' E. */
+#include "formats/tarmac/line.h"
+
+#include <string.h>
+
+/* Types of Exception packets (ETE, D4.5.6); what Synchronous is, the vector does not say. */
+static const struct {
+	const char *begin;
+	int number;
+	bool asynchronous;
+} exceptions[] = {
+	{ "Synchronous", -1, false }, { "IRQ", 14, true }, { "FIQ", 15, true },
+	{ "SError", 4, true }, { "Reset", 0, true }, { "Undefined Instruction", 3, false },
+	{ "System Call", 2, false }, { "Prefetch Abort", 11, false }, { "Data Abort", 12, false },
+	{ "Hypervisor Trap", 3, false }, { "Debug Halt", 1, true },
+	{ "System Error", 4, true }, { "Virtual IRQ", 14, true }, { "Virtual FIQ", 15, true },
+	{ "Virtual System Error", 4, true }, { "External Debug Event", 1, true },
+	/* M-profile, ThumbEE */
+	{ "SVCall", 2, false }, { "NMI", -1, true }, { "PendSV", -1, true },
+	{ "SysTick", -1, true }, { "External Interrupt", 14, true }, { "HardFault", -1, false },
+	{ "MemManage", -1, false }, { "BusFault", -1, false }, { "UsageFault", -1, false },
+	{ "Debug Monitor", -1, false }, { "Array Bound", -1, false },
+	{ "Null Pointer", -1, false },
+};
+
+/* ` (14)` at the end, where flowtap wrote the line. */
+static void take_exact(struct tarmac_scan scan, struct tarmac_exception *exception)
+{
+	bool minus;
+	uint64_t number;
+
+	scan.at = memrchr(scan.at, '(', scan.end - scan.at);
+	if (!scan.at)
+		return;
+	scan.at++;
+	minus = *scan.at == '-';
+	scan.at += minus;
+	if (!scan_decimal(&scan, &number) || number > INT32_MAX || *scan.at != ')' ||
+	    scan.at + 1 != scan.end)
+		return;
+	exception->exact = true;
+	exception->number = minus ? -(int)number : (int)number;
+}
+
+/* ` at 00001000`, likewise. */
+static void take_place(struct tarmac_scan scan, struct tarmac_exception *exception)
+{
+	uint64_t address;
+	unsigned int digits;
+
+	scan.at = memmem(scan.at, scan.end - scan.at, " at ", 4);
+	if (!scan.at)
+		return;
+	scan.at += 4;
+	digits = scan_hex(&scan, &address);
+	if (!digits || digits > 16 || (scan.at < scan.end && *scan.at != ' '))
+		return;
+	exception->has_address = true;
+	exception->address = address;
+}
+
+bool tarmac_exception(struct tarmac_scan scan, struct tarmac_exception *exception)
+{
+	memset(exception, 0, sizeof(*exception));
+	tarmac_blanks(&scan);
+	if (*scan.at == '[') {
+		const char *end = memchr(scan.at, ']', scan.end - scan.at);
+
+		if (!end)
+			return false;
+		scan.at = end + 1;
+		tarmac_blanks(&scan);
+	}
+	for (size_t i = 0; i < sizeof(exceptions) / sizeof(exceptions[0]); i++) {
+		if (!word_begins(scan.at, scan.end - scan.at, exceptions[i].begin))
+			continue;
+		exception->number = exceptions[i].number;
+		exception->asynchronous = exceptions[i].asynchronous;
+		take_exact(scan, exception);
+		take_place(scan, exception);
+		return true;
+	}
+	return false;
+}
+
+static const struct {
+	const char *name;
+	bool suffix;
+	int number;
+	bool asynchronous;
+} core_events[] = {
+	{ "_SYNC", true, -1, false }, { "_IRQ", true, 14, true }, { "_FIQ", true, 15, true },
+	{ "_ABORT", true, 4, true }, { "CoreEvent_Reset", false, 0, true },
+	{ "CoreEvent_UndefinedInstr", false, 3, false }, { "CoreEvent_SWI", false, 2, false },
+	{ "CoreEvent_PrefetchAbort", false, 11, false }, { "CoreEvent_DataAbort", false, 12, false },
+	{ "CoreEvent_IRQ", false, 14, true }, { "CoreEvent_FIQ", false, 15, true },
+};
+
+bool tarmac_core_event(struct tarmac_scan scan, struct tarmac_exception *exception)
+{
+	const char *word;
+	size_t size, length;
+
+	memset(exception, 0, sizeof(*exception));
+	tarmac_blanks(&scan);
+	exception->has_address = scan_hex(&scan, &exception->address) <= 16;
+	scan_physical(&scan);
+	do
+		size = tarmac_word(&scan, &word);
+	while (size && !word_begins(word, size, "CoreEvent_"));
+	for (size_t i = 0; i < sizeof(core_events) / sizeof(core_events[0]) && size; i++) {
+		length = strlen(core_events[i].name);
+		if (core_events[i].suffix ? size < length || memcmp(word + size - length,
+								    core_events[i].name, length) :
+		    !word_is(word, size, core_events[i].name))
+			continue;
+		exception->number = core_events[i].number;
+		exception->asynchronous = core_events[i].asynchronous;
+		take_exact(scan, exception);
+		return true;
+	}
+	return false;
+}

@@ -1,0 +1,416 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+#include "formats/tarmac/line.h"
+
+#include <flowtap/flow.h>
+#include <limits.h>
+#include <string.h>
+#include <strings.h>
+
+/* --- What is before the event. --- */
+
+static const struct unit {
+	char name[4];
+	uint32_t times;		/* nanoseconds of one, or 0 */
+	uint32_t parts;		/* how many are a nanosecond, or 0; both: cycles */
+	bool old;
+} units[] = {
+	{ "clk", 0, 0, false }, { "ns", 1, 0, false }, { "ps", 0, 1000, false },
+	{ "us", 1000, 0, true }, { "ms", 1000000, 0, true }, { "s", 1000000000, 0, true },
+	{ "fs", 0, 1000000, true }, { "cs", 0, 0, false }, { "cyc", 0, 0, false },
+	{ "tic", 0, 0, false },
+};
+
+static void take_unit(struct tarmac_scan *scan, struct tarmac_head *head)
+{
+	const char *at = scan->at;
+	size_t size = 0;
+
+	while (scan_is_letter(at[size]))
+		size++;
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		const struct unit *unit = &units[i];
+
+		if (!word_is(at, size, unit->name))
+			continue;
+		scan->at += size;
+		head->counts = !unit->times && !unit->parts;
+		head->old_unit = unit->old;
+		if (unit->parts)
+			head->nanoseconds = head->time / unit->parts;
+		else if (__builtin_mul_overflow(head->time, (uint64_t)unit->times,
+						&head->nanoseconds))
+			head->nanoseconds = UINT64_MAX;
+		return;
+	}
+}
+
+/* False: what begins with a digit is no time. */
+static bool take_time(struct tarmac_scan *scan, struct tarmac_head *head)
+{
+	struct tarmac_scan after = *scan;
+
+	if (*after.at == '-') {
+		/* The specification's eleven dashes for one that is not known. */
+		while (*after.at == '-')
+			after.at++;
+		if (!scan_is_blank(*after.at))
+			return false;
+		*scan = after;
+		return true;
+	}
+	if (!scan_is_decimal(*after.at))
+		return true;
+	if (scan_decimal(&after, &head->time) > 19)
+		return false;
+	if (!scan_is_blank(*after.at) && !scan_is_letter(*after.at))
+		return false;
+	head->timed = head->counts = true;
+	tarmac_blanks(&after);
+	take_unit(&after, head);
+	*scan = after;
+	return true;
+}
+
+/* cpu0, cpu12; a number by itself where an instruction follows. */
+static void take_cpu(struct tarmac_scan *scan, struct tarmac_head *head)
+{
+	struct tarmac_scan after = *scan;
+	const char *word;
+	uint64_t number;
+	size_t size;
+
+	if (*after.at != 'c' && !scan_is_decimal(*after.at))
+		return;
+	size = tarmac_word(&after, &word);
+	if (word_begins(word, size, "cpu"))
+		word += 3;
+	else if (!scan_is_decimal(*word) || !head->timed)
+		return;
+	after.end = after.at;
+	after.at = word;
+	if (!scan_decimal(&after, &number) || after.at != after.end || number > UINT32_MAX)
+		number = 0;
+	head->cpu_named = !scan_is_decimal(*scan->at);
+	head->has_cpu = true;
+	head->cpu = (uint32_t)number;
+	scan->at += size;
+}
+
+/* --- Events. --- */
+
+static const struct word {
+	const char *name;
+	enum tarmac_event event;
+	bool prefix;
+} words[] = {
+	{ "IT", TARMAC_INSTRUCTION, false }, { "ES", TARMAC_OTHER_STEP, false },
+	{ "R", TARMAC_REGISTER, false }, { "IS", TARMAC_SKIPPED, false },
+	{ "BR", TARMAC_BRANCH, false }, { "E", TARMAC_EVENT, false },
+	{ "EXC", TARMAC_EXCEPTION, false }, { "IF", TARMAC_INSTRUCTION, false },
+	{ "LD", TARMAC_MEMORY_ROW, false }, { "ST", TARMAC_MEMORY_ROW, false },
+	{ "LA", TARMAC_MEMORY_ROW, false }, { "SA", TARMAC_MEMORY_ROW, false },
+	{ "SX", TARMAC_MEMORY_ROW, false },
+	{ "MR", TARMAC_MEMORY, true }, { "MW", TARMAC_MEMORY, true },
+	{ "R0", TARMAC_MEMORY, true }, { "W0", TARMAC_MEMORY, true },
+	{ "TTW", TARMAC_PAGE_TABLE, false }, { "TLB", TARMAC_PAGE_TABLE, false },
+	{ "CACHE", TARMAC_ELSE, false }, { "CADI", TARMAC_ELSE, false },
+	{ "P", TARMAC_ELSE, false }, { "SIGNAL", TARMAC_ELSE, true },
+	{ "INFO_", TARMAC_ELSE, true }, { "SEV", TARMAC_ELSE, false },
+	{ "Tarmac", TARMAC_HEADER, false },
+	/* What models and simulators say in between. */
+	{ "TUBE", TARMAC_COMMENT, false }, { "Warning:", TARMAC_COMMENT, false },
+	{ "Note:", TARMAC_COMMENT, false }, { "Error:", TARMAC_COMMENT, false },
+	{ "Info:", TARMAC_COMMENT, false },
+	{ "//", TARMAC_COMMENT, true }, { ";", TARMAC_COMMENT, true },
+	{ "*", TARMAC_COMMENT, true }, { "#", TARMAC_COMMENT, true },
+};
+
+static enum tarmac_event find(const char *word, size_t size)
+{
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		if (words[i].prefix ? word_begins(word, size, words[i].name) :
+				      word_is(word, size, words[i].name))
+			return words[i].event;
+	return TARMAC_UNKNOWN;
+}
+
+void tarmac_head(struct tarmac_scan *scan, struct tarmac_head *head)
+{
+	const char *begin = scan->at, *word;
+	size_t size;
+
+	*head = (struct tarmac_head){ .event = TARMAC_UNKNOWN };
+	tarmac_blanks(scan);
+	head->indented = scan->at != begin;
+	if (scan->at >= scan->end) {
+		head->event = TARMAC_BLANK;
+		return;
+	}
+	if (!take_time(scan, head))
+		return;
+	tarmac_blanks(scan);
+	take_cpu(scan, head);
+	size = tarmac_word(scan, &word);
+	head->event = find(word, size);
+	if (head->event == TARMAC_OTHER_STEP) {
+		head->es = true;
+		tarmac_blanks(scan);
+		if (*scan->at == '(')
+			head->event = TARMAC_INSTRUCTION;
+	}
+	/* Times and CPUs are of events. */
+	if (head->timed && (head->event == TARMAC_COMMENT || head->event == TARMAC_HEADER))
+		head->event = TARMAC_UNKNOWN;
+}
+
+/* --- Instructions. --- */
+
+static bool is_set(const char *word, size_t size)
+{
+	if (size == 3)
+		return word_is(word, size, "T16") || word_is(word, size, "T32");
+	return size == 1 && strchr("ATOEX", *word);
+}
+
+/* Opcode, or dashes where none was fetched. */
+static const char *take_opcode(struct tarmac_scan *scan, struct tarmac_instruction *insn)
+{
+	uint64_t opcode = 0;
+
+	if (*scan->at == '-') {
+		while (*scan->at == '-')
+			scan->at++;
+		return NULL;
+	}
+	insn->digits = (uint8_t)scan_hex(scan, &opcode);
+	insn->opcode = (uint32_t)opcode;
+	return insn->digits == 4 || insn->digits == 8 ? NULL : "an opcode has 4 or 8 digits";
+}
+
+static const char *take_address(struct tarmac_scan *scan, struct tarmac_instruction *insn)
+{
+	insn->address_digits = (uint8_t)scan_hex(scan, &insn->address);
+	return insn->address_digits && insn->address_digits <= 16 ? NULL :
+	       "an address has up to 16 digits";
+}
+
+/* (ADDRESS:OPCODE) */
+static const char *take_pair(struct tarmac_scan *scan, struct tarmac_instruction *insn)
+{
+	const char *wrong;
+
+	scan->at++;
+	if (*scan->at == 'D' || *scan->at == 'E') {
+		struct tarmac_scan after = *scan;
+		const char *word = after.at;
+
+		while (scan_is_letter(*after.at))
+			after.at++;
+		insn->debug = word_is(word, after.at - word, "DBGITR") ||
+			      word_is(word, after.at - word, "EDITR");
+		if (insn->debug)
+			*scan = after;
+	}
+	wrong = insn->debug ? NULL : take_address(scan, insn);
+	if (wrong)
+		return wrong;
+	if (*scan->at++ != ':')
+		return "`:` is missing between address and opcode";
+	wrong = take_opcode(scan, insn);
+	if (wrong)
+		return wrong;
+	return *scan->at++ == ')' ? NULL : "`)` is missing behind the opcode";
+}
+
+/* What may be in brackets: number, address and number, address, address and opcode. */
+struct bracket {
+	bool there, two;
+	uint64_t first, second;
+	uint8_t first_digits, second_digits;
+	uint64_t decimal;
+};
+
+static const char *take_bracket(struct tarmac_scan *scan, struct bracket *bracket)
+{
+	struct tarmac_scan number;
+
+	if (*scan->at != '(')
+		return NULL;
+	scan->at++;
+	bracket->there = true;
+	number = *scan;
+	bracket->first_digits = (uint8_t)scan_hex(scan, &bracket->first);
+	if (*scan->at == ':') {
+		scan->at++;
+		bracket->two = true;
+		number = *scan;
+		bracket->second_digits = (uint8_t)scan_hex(scan, &bracket->second);
+	}
+	scan_decimal(&number, &bracket->decimal);
+	if (!bracket->first_digits || *scan->at != ')')
+		return "a number in brackets is missing";
+	scan->at++;
+	return NULL;
+}
+
+/*
+ * IT (NUMBER) ADDRESS OPCODE SET; others have (ADDRESS) OPCODE SET, (ADDRESS:NUMBER) ADDRESS OPCODE
+ * SET, or, as the specification's example, (ADDRESS:OPCODE) SET.
+ */
+static const char *take_row(struct tarmac_scan *scan, struct tarmac_instruction *insn)
+{
+	struct bracket bracket = { 0 };
+	const char *wrong = take_bracket(scan, &bracket), *word;
+	struct tarmac_scan after;
+	size_t size;
+
+	if (wrong)
+		return wrong;
+	after = *scan;
+	size = tarmac_word(&after, &word);
+	if (bracket.two && is_set(word, size) &&
+	    (bracket.second_digits == 4 || bracket.second_digits == 8)) {
+		insn->address = bracket.first;
+		insn->address_digits = bracket.first_digits;
+		insn->opcode = (uint32_t)bracket.second;
+		insn->digits = bracket.second_digits;
+		insn->spec = true;
+		return NULL;
+	}
+	tarmac_blanks(scan);
+	after = *scan;
+	wrong = take_address(scan, insn);
+	if (wrong)
+		return wrong;
+	scan_physical(scan);
+	tarmac_blanks(scan);
+	if (bracket.there && !bracket.two && bracket.first_digits >= 8) {
+		struct tarmac_scan set = *scan;
+
+		size = tarmac_word(&set, &word);
+		if (is_set(word, size)) {
+			insn->address = bracket.first;
+			insn->address_digits = bracket.first_digits;
+			return take_opcode(&after, insn);
+		}
+	}
+	insn->has_id = bracket.there;
+	insn->id = bracket.decimal;
+	return take_opcode(scan, insn);
+}
+
+/* `el1h_ns:`, `EL1h_n :`, `hyp ns:` */
+static const char *take_mode(struct tarmac_scan *scan, struct tarmac_instruction *insn)
+{
+	const char *end;
+
+	tarmac_blanks(scan);
+	end = memchr(scan->at, ':', scan->end - scan->at);
+	if (!end || end - scan->at > 24)
+		return "`:` is missing behind the mode";
+	insn->mode = scan->at;
+	scan->at = end + 1;
+	while (end > insn->mode && scan_is_blank(end[-1]))
+		end--;
+	insn->mode_size = end - insn->mode;
+	insn->mode_words = memchr(insn->mode, ' ', insn->mode_size);
+	return NULL;
+}
+
+const char *tarmac_instruction(struct tarmac_scan scan, bool es, struct tarmac_instruction *insn)
+{
+	const char *wrong, *word;
+	size_t size;
+
+	memset(insn, 0, sizeof(*insn));
+	tarmac_blanks(&scan);
+	wrong = es ? take_pair(&scan, insn) : take_row(&scan, insn);
+	if (wrong)
+		return wrong;
+	size = tarmac_word(&scan, &word);
+	if (!is_set(word, size))
+		return "the instruction set is missing (A, T, O)";
+	insn->letter = *word;
+	insn->mode = scan.at;
+	/* RTL simulators of M-profile have no mode. */
+	if (size == 1)
+		wrong = take_mode(&scan, insn);
+	if (wrong)
+		return wrong;
+	tarmac_blanks(&scan);
+	if (scan.end - scan.at >= 6 && !memcmp(scan.at, "CCFAIL", 6)) {
+		insn->skipped = true;
+		scan.at += 6;
+		tarmac_blanks(&scan);
+	}
+	insn->text = scan.at;
+	return NULL;
+}
+
+static const struct {
+	const char *name;
+	uint8_t mode;
+} modes[] = {
+	{ "el0t", FLOWTAP_MODE_U }, { "el1h", FLOWTAP_MODE_S }, { "el1t", FLOWTAP_MODE_S },
+	{ "el2h", FLOWTAP_MODE_H }, { "el2t", FLOWTAP_MODE_H }, { "el3h", FLOWTAP_MODE_M },
+	{ "el3t", FLOWTAP_MODE_M }, { "usr", FLOWTAP_MODE_U }, { "svc", FLOWTAP_MODE_S },
+	{ "sys", FLOWTAP_MODE_S }, { "abt", FLOWTAP_MODE_S }, { "und", FLOWTAP_MODE_S },
+	{ "irq", FLOWTAP_MODE_S }, { "fiq", FLOWTAP_MODE_S }, { "hyp", FLOWTAP_MODE_H },
+	{ "mon", FLOWTAP_MODE_M },
+};
+
+static const struct {
+	const char *name;
+	uint8_t security;
+} states[] = {
+	{ "ns", FLOWTAP_NONSECURE }, { "n", FLOWTAP_NONSECURE }, { "s", FLOWTAP_SECURE },
+	{ "realm", FLOWTAP_REALM }, { "root", FLOWTAP_ROOT }, { "rl", FLOWTAP_REALM },
+	{ "rt", FLOWTAP_ROOT },
+};
+
+static bool same_word(const char *word, size_t size, const char *name)
+{
+	return size == strlen(name) && !strncasecmp(word, name, size);
+}
+
+bool tarmac_mode(const char *word, size_t size, uint8_t *mode, uint8_t *security, bool *bare)
+{
+	size_t name = 0, i;
+
+	while (name < size && word[name] != '_' && word[name] != ' ')
+		name++;
+	for (i = 0; i < sizeof(modes) / sizeof(modes[0]); i++)
+		if (same_word(word, name, modes[i].name))
+			break;
+	if (i == sizeof(modes) / sizeof(modes[0]))
+		return false;
+	*mode = modes[i].mode;
+	*bare = name == size;
+	if (*bare) {
+		*security = FLOWTAP_SECURE;
+		return true;
+	}
+	for (i = 0; i < sizeof(states) / sizeof(states[0]); i++) {
+		if (same_word(word + name + 1, size - name - 1, states[i].name)) {
+			*security = states[i].security;
+			return true;
+		}
+	}
+	return false;
+}
+
+const char *tarmac_branch(struct tarmac_scan scan, uint64_t *target)
+{
+	unsigned int digits;
+
+	tarmac_blanks(&scan);
+	if (*scan.at++ != '(')
+		return "`(` is missing before a branch's target";
+	digits = scan_hex(&scan, target);
+	if (!digits || digits > 16 || *scan.at++ != ')')
+		return "a branch has no target";
+	tarmac_blanks(&scan);
+	if (*scan.at == 'T')
+		*target &= ~1ULL;
+	return NULL;
+}

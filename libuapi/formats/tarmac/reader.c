@@ -1,0 +1,481 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Readers of Tarmac and QEMU4V: lines (line.c) become the flow (formats/lines/told.c). */
+#include <flowtap/qemu4v.h>
+#include <flowtap/tarmac.h>
+
+#include "base/file_input.h"
+#include "flow/flow_line.h"
+#include "formats/lines/told.h"
+#include "formats/tarmac/kind.h"
+#include "formats/tarmac/watch.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PROGRESS (1U << 20)
+
+struct reader {
+	struct flowtap_read *read;
+	struct tarmac_watch *watch;
+	struct told told;
+	struct flowtap_rows rows;
+	bool qemu4v;
+	bool riscv;		/* what is 64 bits wide is RV64 */
+	bool more_memory;	/* rows of memory may follow */
+	bool comment;		/* likewise, of what a model said */
+	bool apart;		/* an asynchronous event had a line, of which EXC may say more */
+	bool fault_known;	/* an instruction that was not fetched, at: */
+	uint64_t fault;
+	bool numbered;
+	uint64_t id;		/* of the last instruction */
+	uint64_t progress;
+	/* The last mode's word and what it means. */
+	char word[16];
+	size_t word_size;
+	uint8_t mode;
+	uint8_t security;
+	struct flowtap_element element;
+	struct flowtap_line_parts parts;
+};
+
+static void problem(struct reader *reader, const char *reason)
+{
+	struct flowtap_read *read = reader->read;
+
+	read->problems++;
+	if (read->problem)
+		read->problem(read, reader->rows.offset, reader->rows.number, reason);
+}
+
+/* A line that may have been an instruction. */
+static int damage(struct reader *reader, const char *reason)
+{
+	const struct flowtap_element gap = {
+		.kind = FLOWTAP_ELEMENT_GAP,
+		.gap = {
+			.reason = FLOWTAP_GAP_BAD_RECORD, .size = UINT64_MAX, .detail = reason,
+		},
+	};
+
+	problem(reader, reason);
+	return told_element(&reader->told, &gap);
+}
+
+/* --- Instructions. --- */
+
+static void bytes_of(const struct tarmac_instruction *insn, struct told_instruction *told)
+{
+	uint32_t opcode = insn->opcode;
+
+	told->size = insn->digits / 2;
+	if (told->isa == FLOWTAP_ISA_T32 && insn->digits == 8)
+		opcode = opcode << 16 | opcode >> 16;
+	for (unsigned int i = 0; i < 4; i++)
+		told->bytes[i] = (uint8_t)(opcode >> 8 * i);
+}
+
+/* NULL, or what is wrong. Nearly always it is the word of the line before. */
+static const char *take_mode(struct reader *reader, const struct tarmac_instruction *insn)
+{
+	bool bare = false;
+
+	if (insn->mode_size == reader->word_size &&
+	    !memcmp(insn->mode, reader->word, insn->mode_size))
+		return NULL;
+	if (!insn->mode_size) {
+		reader->mode = FLOWTAP_MODE_S;
+		reader->security = FLOWTAP_NONSECURE;
+	} else if (!tarmac_mode(insn->mode, insn->mode_size, &reader->mode, &reader->security,
+				&bare)) {
+		return "a mode that is none (el1h_ns, svc ...)";
+	}
+	/* QEMU4V's own example has none, and knows no Secure state. */
+	if (bare && reader->qemu4v)
+		reader->security = FLOWTAP_NONSECURE;
+	reader->word_size = SIZE_MAX;
+	if (insn->mode_size <= sizeof(reader->word)) {
+		memcpy(reader->word, insn->mode, insn->mode_size);
+		reader->word_size = insn->mode_size;
+	}
+	return NULL;
+}
+
+/* QEMU4V has numbers that go up by one, and leave one out where something is missing. */
+static int take_number(struct reader *reader, const struct tarmac_instruction *insn)
+{
+	const struct flowtap_element gap = {
+		.kind = FLOWTAP_ELEMENT_GAP,
+		.gap = {
+			.reason = FLOWTAP_GAP_IMPOSSIBLE, .size = UINT64_MAX,
+			.detail = "the number of an instruction is missing",
+		},
+	};
+	bool skips = reader->qemu4v && reader->numbered && insn->has_id &&
+		     insn->id > reader->id + 1;
+
+	reader->numbered = insn->has_id;
+	reader->id = insn->id;
+	return skips ? told_element(&reader->told, &gap) : 0;
+}
+
+static int read_instruction(struct reader *reader, const struct tarmac_head *head,
+			    struct tarmac_scan scan)
+{
+	struct tarmac_instruction insn;
+	struct told_instruction told = { 0 };
+	const char *wrong = tarmac_instruction(scan, head->es, &insn);
+	int status;
+
+	if (reader->watch)
+		reader->watch->line(reader->watch, &reader->rows, head, &scan,
+				    wrong ? NULL : &insn);
+	if (!wrong)
+		wrong = take_mode(reader, &insn);
+	if (wrong)
+		return damage(reader, wrong);
+	if (insn.debug) {
+		reader->read->extra[FLOWTAP_READ_OTHER]++;
+		return 0;
+	}
+	if (!insn.digits) {
+		reader->fault_known = true;
+		reader->fault = insn.address;
+		return 0;
+	}
+	if (insn.letter == 'E' || insn.letter == 'X')
+		return damage(reader, "ThumbEE is not supported");
+	told.isa = tarmac_is_wide(&insn, reader->qemu4v) ?
+		   (reader->riscv ? FLOWTAP_ISA_RV64 : FLOWTAP_ISA_A64) :
+		   insn.letter == 'T' ? FLOWTAP_ISA_T32 : FLOWTAP_ISA_A32;
+	told.address = insn.address;
+	bytes_of(&insn, &told);
+	status = take_number(reader, &insn);
+	if (!status)
+		status = told_instruction(&reader->told, &told, reader->mode, reader->security);
+	if (status == -EILSEQ)
+		return damage(reader, "the opcode's size is none of its instruction set");
+	if (status == -EINVAL)
+		return damage(reader, "there can be no instruction at this address");
+	return status;
+}
+
+/* --- What else happens. --- */
+
+static int tell_exception(struct reader *reader, const struct tarmac_exception *exception,
+			  bool own, bool faults)
+{
+	struct told_exception told = {
+		.number = exception->number,
+		.exact = exception->exact,
+		.interrupt = exception->asynchronous,
+		.own = own && !exception->asynchronous,
+		.faults = faults && !exception->exact,
+		.nowhere = !own && !exception->asynchronous,
+		.has_address = exception->has_address,
+		.address = exception->address,
+	};
+
+	if (reader->fault_known) {
+		told.has_address = true;
+		told.address = reader->fault;
+		told.own = false;
+		/* There was no opcode to execute. */
+		if (!told.exact && !told.interrupt && told.number < 0)
+			told.number = 11;
+		reader->fault_known = false;
+	}
+	return told_exception(&reader->told, &told);
+}
+
+/* ES, and no instruction: EXC, Reset, IRQ ... */
+static int read_step(struct reader *reader, struct tarmac_scan scan)
+{
+	struct tarmac_exception exception;
+	struct tarmac_scan after = scan;
+	const char *word;
+
+	if (tarmac_word(&after, &word) == 3 && !memcmp(word, "EXC", 3))
+		scan = after;
+	if (tarmac_exception(scan, &exception)) {
+		reader->apart = exception.asynchronous;
+		return tell_exception(reader, &exception, false, false);
+	}
+	tarmac_blanks(&scan);
+	if (scan.end - scan.at >= 10 && !memcmp(scan.at, "Background", 10)) {
+		reader->read->extra[FLOWTAP_READ_OTHER]++;
+		return 0;
+	}
+	return damage(reader, "an event that is not known");
+}
+
+/* EXC, below what it belongs to: an asynchronous event has been told already. */
+static int read_exception(struct reader *reader, struct tarmac_scan scan)
+{
+	struct tarmac_exception exception;
+
+	if (!tarmac_exception(scan, &exception)) {
+		problem(reader, "an exception that is not known");
+		exception = (struct tarmac_exception){ .number = -1 };
+	}
+	if (reader->told.cpu->excepted && (exception.asynchronous || reader->apart)) {
+		if (exception.exact)
+			reader->told.cpu->exception.number = exception.number;
+		if (exception.has_address)
+			reader->told.cpu->exception.address = exception.address;
+		return 0;
+	}
+	return tell_exception(reader, &exception, true, true);
+}
+
+/* What flowtap writes itself: `E DebugEvent_TraceGap overflow`. */
+static int read_own(struct reader *reader, struct tarmac_scan scan, bool gap)
+{
+	static const char *const kinds[] = { "", "gap " };
+	struct flowtap_element *element = &reader->element;
+	char text[300];
+	size_t size;
+
+	tarmac_blanks(&scan);
+	size = scan.end - scan.at;
+	for (int i = 0; i < 1 + gap; i++) {
+		size_t before = strlen(kinds[i]);
+
+		if (size + before > sizeof(text))
+			break;
+		memcpy(text, kinds[i], before);
+		memcpy(text + before, scan.at, size);
+		if (!flowtap_line_parse(text, size + before, element, &reader->parts))
+			continue;
+		if (element->kind == FLOWTAP_ELEMENT_CONTEXT) {
+			told_owner(&reader->told, &element->context);
+			return 0;
+		}
+		return told_element(&reader->told, element);
+	}
+	if (!gap) {
+		reader->read->extra[FLOWTAP_READ_COMMENTS]++;
+		return 0;
+	}
+	/* Others stop tracing for reasons of their own. */
+	*element = (struct flowtap_element){
+		.kind = FLOWTAP_ELEMENT_GAP,
+		.gap = { .reason = FLOWTAP_GAP_DISABLED, .size = UINT64_MAX },
+	};
+	if (size >= sizeof(reader->parts.detail))
+		size = sizeof(reader->parts.detail) - 1;
+	memcpy(reader->parts.detail, scan.at, size);
+	reader->parts.detail[size] = '\0';
+	element->gap.detail = reader->parts.detail;
+	if (size == 11 && !memcmp(scan.at, "unexplained", 11)) {
+		element->gap.reason = FLOWTAP_GAP_IMPOSSIBLE;
+		element->gap.detail = NULL;
+	}
+	return told_element(&reader->told, element);
+}
+
+static int read_event(struct reader *reader, struct tarmac_scan scan)
+{
+	struct tarmac_exception exception;
+	struct tarmac_scan after = scan;
+	const char *word;
+	size_t size = tarmac_word(&after, &word);
+
+	if (size == 19 && !memcmp(word, "DebugEvent_TraceGap", 19))
+		return read_own(reader, after, true);
+	if (size == 20 && !memcmp(word, "DebugEvent_TraceNote", 20))
+		return read_own(reader, after, false);
+	if (size == 20 && !memcmp(word, "DebugEvent_Exception", 20) &&
+	    tarmac_exception(after, &exception))
+		return tell_exception(reader, &exception, true, false);
+	if (size == 15 && !memcmp(word, "DebugEvent_RV64", 15))
+		reader->riscv = true;
+	else if (tarmac_core_event(scan, &exception))
+		return tell_exception(reader, &exception, true, false);
+	else
+		reader->read->extra[FLOWTAP_READ_OTHER]++;
+	return 0;
+}
+
+static int read_branch(struct reader *reader, struct tarmac_scan scan)
+{
+	uint64_t target;
+	const char *wrong = tarmac_branch(scan, &target);
+
+	if (wrong)
+		problem(reader, wrong);
+	else
+		told_branch(&reader->told, target);
+	return 0;
+}
+
+/* `            00000010  ........`: more of LD or ST, below its address. */
+static bool is_memory_row(const struct reader *reader)
+{
+	const char *at = reader->rows.row, *end = at + reader->rows.size;
+	size_t digits = 0;
+
+	if (!reader->more_memory)
+		return false;
+	while (at < end && *at == ' ')
+		at++;
+	if (at - reader->rows.row < 8)
+		return false;
+	while (at + digits < end && at[digits] != ' ')
+		digits++;
+	return digits == 8 || digits == 16;
+}
+
+static int read_event_line(struct reader *reader, const struct tarmac_head *head,
+			   struct tarmac_scan scan)
+{
+	struct flowtap_read *read = reader->read;
+
+	if (reader->watch && head->event != TARMAC_INSTRUCTION && head->event != TARMAC_SKIPPED)
+		reader->watch->line(reader->watch, &reader->rows, head, &scan, NULL);
+	switch (head->event) {
+	case TARMAC_INSTRUCTION:
+	case TARMAC_SKIPPED:
+		reader->fault_known = reader->apart = false;
+		return read_instruction(reader, head, scan);
+	case TARMAC_OTHER_STEP:
+		return read_step(reader, scan);
+	case TARMAC_EXCEPTION:
+		return read_exception(reader, scan);
+	case TARMAC_EVENT:
+		return read_event(reader, scan);
+	case TARMAC_BRANCH:
+		return read_branch(reader, scan);
+	case TARMAC_REGISTER:
+		read->extra[FLOWTAP_READ_REGISTERS]++;
+		return 0;
+	case TARMAC_MEMORY_ROW:
+		reader->more_memory = true;
+		read->extra[FLOWTAP_READ_MEMORY]++;
+		return 0;
+	case TARMAC_MEMORY:
+		read->extra[FLOWTAP_READ_MEMORY]++;
+		return 0;
+	case TARMAC_PAGE_TABLE:
+		read->extra[FLOWTAP_READ_PAGE_TABLES]++;
+		return 0;
+	case TARMAC_ELSE:
+		read->extra[FLOWTAP_READ_OTHER]++;
+		return 0;
+	case TARMAC_COMMENT:
+		reader->comment = true;
+		read->extra[FLOWTAP_READ_COMMENTS]++;
+		return 0;
+	case TARMAC_HEADER:
+		if (memmem(scan.at, scan.end - scan.at, "RV64", 4))
+			reader->riscv = true;
+		return 0;
+	case TARMAC_BLANK:
+		return 0;
+	case TARMAC_UNKNOWN:
+		break;
+	}
+	return damage(reader, "a line that is not known");
+}
+
+static int read_line(struct reader *reader)
+{
+	struct tarmac_scan scan = { reader->rows.row, reader->rows.row + reader->rows.size };
+	bool more = is_memory_row(reader), comment = reader->comment;
+	struct tarmac_head head;
+	int status;
+
+	reader->read->records++;
+	reader->more_memory = reader->comment = false;
+	if (more) {
+		reader->more_memory = true;
+		reader->read->extra[FLOWTAP_READ_MEMORY]++;
+		return 0;
+	}
+	if (reader->rows.cut)
+		return damage(reader, "a line of more than 65536 bytes");
+	tarmac_head(&scan, &head);
+	if (comment && head.indented && !head.timed && head.event == TARMAC_UNKNOWN)
+		head.event = TARMAC_COMMENT;
+	if (head.has_cpu && head.event != TARMAC_UNKNOWN) {
+		status = told_switch(&reader->told, head.cpu);
+		if (status == -EINVAL)
+			return damage(reader, "a CPU's number above 255");
+		if (status)
+			return status;
+	}
+	if (head.timed && head.event != TARMAC_UNKNOWN)
+		told_time(&reader->told, head.time, head.counts, head.nanoseconds);
+	return read_event_line(reader, &head, scan);
+}
+
+/* --- All of it. --- */
+
+static int read_all(struct reader *reader)
+{
+	struct flowtap_read *read = reader->read;
+	int status;
+
+	while ((status = flowtap_rows_next(&reader->rows)) > 0) {
+		if (reader->rows.open) {
+			read->truncated = true;
+			problem(reader, "the last line has no end");
+		}
+		status = read_line(reader);
+		if (status)
+			return status;
+		if (read->progress && reader->rows.offset - reader->progress >= PROGRESS) {
+			reader->progress = reader->rows.offset;
+			read->progress(read, flowtap_in_done(reader->rows.in),
+				       flowtap_in_size(reader->rows.in));
+		}
+	}
+	if (status == -EBADMSG || status == -ENODATA) {
+		read->truncated = true;
+		problem(reader, status == -EBADMSG ? "the gzip data is damaged" :
+						     "the gzip data ends too early");
+		status = 0;
+	}
+	return status ? status : told_finish(&reader->told);
+}
+
+int flowtap_tarmac_watch(struct flowtap_read *read, int fd, bool qemu4v,
+			 struct tarmac_watch *watch)
+{
+	struct reader *reader = calloc(1, sizeof(*reader));
+	int status;
+
+	if (!reader)
+		return -ENOMEM;
+	read->instructions = read->records = read->problems = 0;
+	memset(read->extra, 0, sizeof(read->extra));
+	read->truncated = false;
+	reader->read = read;
+	reader->watch = watch;
+	reader->qemu4v = qemu4v;
+	reader->word_size = SIZE_MAX;
+	status = told_begin(&reader->told, read);
+	/* Its CPUs are those that one program ran on. */
+	reader->told.in_order = qemu4v;
+	if (!status)
+		status = flowtap_rows_open(&reader->rows, fd);
+	if (!status) {
+		flowtap_rows_ahead(&reader->rows);
+		reader->riscv = tarmac_is_riscv(reader->rows.bytes, reader->rows.end, qemu4v);
+		status = read_all(reader);
+	}
+	flowtap_rows_close(&reader->rows);
+	told_end(&reader->told);
+	free(reader);
+	return status;
+}
+
+int flowtap_tarmac_read(struct flowtap_read *read, int fd)
+{
+	return flowtap_tarmac_watch(read, fd, false, NULL);
+}
+
+int flowtap_qemu4v_read(struct flowtap_read *read, int fd)
+{
+	return flowtap_tarmac_watch(read, fd, true, NULL);
+}

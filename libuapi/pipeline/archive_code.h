@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Blocks that bring code, into the map: KERNEL, SYMBOLS, FILE. */
+#ifndef FLOWTAP_REPLAY_CODE_H
+#define FLOWTAP_REPLAY_CODE_H
+
+#include <flowtap/image.h>
+
+#include "formats/archive/compression.h"
+
+/*
+ * One of the three types. stored: its buffer is used from call to call. 0; -EINVAL: the block
+ * contradicts itself or one before it; -EFBIG: more than can be held; -ENOMEM.
+ */
+int flowtap_replay_code(struct flowtap_map *map, uint32_t type, const void *payload, uint32_t size,
+			struct flowtap_stored *stored);
+
+#endif /* FLOWTAP_REPLAY_CODE_H */

@@ -1,0 +1,366 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* perf.data: stretch after stretch through the decoders, one of each trace unit, to one sink. */
+#include "pipeline/perfdata_unit.h"
+
+#include <errno.h>
+#include <flowtap/frame.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PIECE (64U << 10)
+
+static struct perfdata_unit *unit_of(struct flowtap_perfdata_decoder *decoder,
+			    const struct flowtap_perfdata_cpu *cpu)
+{
+	for (size_t i = 0; cpu && i < decoder->n; i++)
+		if (decoder->units[i].cpu == cpu)
+			return &decoder->units[i];
+	return NULL;
+}
+
+/* A thread's buffer may not say where it ran: units are nearly always alike. */
+static struct perfdata_unit *collector(struct flowtap_perfdata_decoder *decoder)
+{
+	uint32_t cpu = decoder->stretch->cpu;
+
+	if (cpu == FLOWTAP_PERFDATA_NONE)
+		return decoder->n ? &decoder->units[0] : NULL;
+	return unit_of(decoder, flowtap_perfdata_find_cpu(decoder->perfdata, cpu));
+}
+
+static bool wanted(const struct flowtap_perfdata_decoder *decoder, uint32_t cpu)
+{
+	return decoder->options.cpu == FLOWTAP_PERFDATA_NONE || decoder->options.cpu == cpu;
+}
+
+/* A loss that is no unit's alone, or of a unit that cannot be decoded. */
+static int tell(const struct flowtap_perfdata_decoder *decoder, enum flowtap_gap_reason reason,
+		uint64_t size, const char *detail)
+{
+	const struct flowtap_perfdata_stretch *stretch = decoder->stretch;
+	char line[160];
+	struct flowtap_element element = {
+		.kind = FLOWTAP_ELEMENT_GAP,
+		.gap = {
+			.reason = reason,
+			.until = stretch->time,
+			.size = size,
+			.detail = line,
+		},
+	};
+
+	if (stretch->cpu == FLOWTAP_PERFDATA_NONE)
+		snprintf(line, sizeof(line), "%s", detail);
+	else
+		snprintf(line, sizeof(line), "CPU %" PRIu32 ": %s", stretch->cpu, detail);
+	return decoder->options.sink->element(decoder->options.sink, &element);
+}
+
+typedef int (*taker)(struct flowtap_perfdata_decoder *decoder, const uint8_t *bytes, size_t size);
+
+static int each_piece(struct flowtap_perfdata_decoder *decoder,
+		      const struct flowtap_perfdata_stretch *stretch, taker take)
+{
+	uint64_t at = 0;
+	int err = 0;
+
+	while (!err && at < stretch->size) {
+		size_t got;
+
+		err = flowtap_perfdata_read(decoder->perfdata, stretch, at, decoder->piece, PIECE,
+					    &got);
+		if (err || !got)
+			return err;
+		err = take(decoder, decoder->piece, got);
+		at += got;
+	}
+	return err;
+}
+
+static int each_part(struct flowtap_perfdata_decoder *decoder, taker take)
+{
+	int err = 0;
+
+	for (size_t i = 0; !err && i < decoder->parts; i++)
+		err = each_piece(decoder, &decoder->stretch[i], take);
+	return err;
+}
+
+static int take_raw(struct flowtap_perfdata_decoder *decoder, const uint8_t *bytes, size_t size)
+{
+	return flowtap_perfdata_unit_feed(decoder->unit, bytes, size);
+}
+
+static int decode_raw(struct flowtap_perfdata_decoder *decoder)
+{
+	const struct flowtap_perfdata_stretch *stretch = decoder->stretch;
+	int err;
+
+	decoder->unit = collector(decoder);
+	err = decoder->unit ? flowtap_perfdata_unit_prepare(decoder->unit) : -EINVAL;
+	if (err == -EINVAL)
+		return tell(decoder, FLOWTAP_GAP_NO_STREAM, stretch->size,
+			    decoder->unit ? "the trace unit is no ETE" :
+					    "nothing is known of its trace unit");
+	if (!err)
+		err = flowtap_perfdata_unit_begin(decoder->unit, stretch);
+	if (!err)
+		err = each_part(decoder, take_raw);
+	return err ? err : flowtap_perfdata_unit_end(decoder->unit);
+}
+
+static int take_frames(struct flowtap_perfdata_decoder *decoder, const uint8_t *bytes, size_t size)
+{
+	return flowtap_frames_decode(decoder->frames, bytes, size);
+}
+
+static int on_data(struct flowtap_frames *frames, uint8_t id, const uint8_t *bytes, size_t size,
+		   uint64_t offset)
+{
+	struct flowtap_perfdata_decoder *decoder = frames->argument;
+	struct perfdata_unit *unit;
+
+	(void)offset;
+	if (decoder->unit)
+		return id == decoder->wanted ?
+		       flowtap_perfdata_unit_feed(decoder->unit, bytes, size) : 0;
+	decoder->ids[id / 64 & 1] |= 1ULL << id % 64;
+	unit = unit_of(decoder, flowtap_perfdata_by_trace_id(decoder->perfdata,
+							     decoder->stretch->cpu, id));
+	if (!unit)
+		decoder->other += size;
+	else if (decoder->surveying)
+		decoder->counts[unit - decoder->units].bytes += size;
+	return 0;
+}
+
+static int on_lost(struct flowtap_frames *frames, enum flowtap_frame_loss loss, uint64_t offset,
+		   uint64_t size)
+{
+	struct flowtap_perfdata_decoder *decoder = frames->argument;
+
+	(void)offset;
+	if (!decoder->unit)
+		return 0;
+	if (loss == FLOWTAP_FRAME_BARRIER)
+		return flowtap_perfdata_unit_lose(decoder->unit, FLOWTAP_GAP_TRUNCATED, UINT64_MAX,
+			    "perf: the trace is not continuous (barrier)");
+	return flowtap_perfdata_unit_lose(decoder->unit, FLOWTAP_GAP_BAD_RECORD, size,
+					  flowtap_frame_loss_text(loss));
+}
+
+static int pass(struct flowtap_perfdata_decoder *decoder)
+{
+	int err;
+
+	*decoder->frames = (struct flowtap_frames) {
+		.data = on_data,
+		.lost = on_lost,
+		.argument = decoder,
+	};
+	err = each_part(decoder, take_frames);
+	return err ? err : flowtap_frames_finish(decoder->frames);
+}
+
+/* Linux puts four full syncs in the place of the first frame of an ETR that wrapped. */
+static int find_barrier(struct flowtap_perfdata_decoder *decoder)
+{
+	static const uint8_t barrier[16] = {
+		0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff, 0x7f,
+		0xff, 0xff, 0xff, 0x7f, 0xff, 0xff, 0xff, 0x7f,
+	};
+	uint8_t bytes[sizeof(barrier)];
+	size_t got;
+	int err = flowtap_perfdata_read(decoder->perfdata, decoder->stretch, 0, bytes,
+					sizeof(bytes), &got);
+
+	decoder->barrier = !err && got == sizeof(bytes) && !memcmp(bytes, barrier, sizeof(bytes));
+	return err;
+}
+
+static int decode_id(struct flowtap_perfdata_decoder *decoder, uint8_t id)
+{
+	const struct flowtap_perfdata_cpu *cpu =
+		flowtap_perfdata_by_trace_id(decoder->perfdata, decoder->stretch->cpu, id);
+	int err;
+
+	decoder->unit = unit_of(decoder, cpu);
+	decoder->wanted = id;
+	if (!decoder->unit || !wanted(decoder, cpu->cpu))
+		return 0;
+	err = flowtap_perfdata_unit_prepare(decoder->unit);
+	if (err == -EINVAL)
+		return tell(decoder, FLOWTAP_GAP_NO_STREAM, UINT64_MAX, "the trace unit is no ETE");
+	if (!err)
+		err = flowtap_perfdata_unit_begin(decoder->unit, decoder->stretch);
+	if (!err && decoder->barrier)
+		err = flowtap_perfdata_unit_lose(decoder->unit, FLOWTAP_GAP_TRUNCATED, UINT64_MAX,
+						 "perf: the trace buffer wrapped (barrier)");
+	if (!err)
+		err = pass(decoder);
+	return err ? err : flowtap_perfdata_unit_end(decoder->unit);
+}
+
+/* Frames have the bytes of several CPUs mixed: one pass to see whose, then one for each. */
+static int decode_frames(struct flowtap_perfdata_decoder *decoder)
+{
+	int err;
+
+	decoder->unit = NULL;
+	decoder->ids[0] = decoder->ids[1] = 0;
+	decoder->other = 0;
+	err = find_barrier(decoder);
+	if (!err)
+		err = pass(decoder);
+	for (unsigned int id = FLOWTAP_FRAME_FIRST; !err && id <= FLOWTAP_FRAME_LAST; id++)
+		if (decoder->ids[id / 64] >> id % 64 & 1)
+			err = decode_id(decoder, (uint8_t)id);
+	if (!err && decoder->other)
+		err = tell(decoder, FLOWTAP_GAP_NO_STREAM, decoder->other,
+			   "trace IDs that belong to no CPU");
+	return err;
+}
+
+static int decode_stretch(struct flowtap_perfdata_decoder *decoder)
+{
+	const struct flowtap_perfdata_stretch *stretch = decoder->stretch;
+	bool framed = !(stretch->flags & FLOWTAP_PERFDATA_RAW);
+	bool snapshot = stretch->flags & FLOWTAP_PERFDATA_OVERWRITE;
+	struct perfdata_unit *unit = collector(decoder);
+	int err = 0;
+
+	decoder->barrier = false;
+	if (!framed && !wanted(decoder, unit ? unit->cpu->cpu : stretch->cpu))
+		return 0;
+	if (stretch->missing)
+		err = tell(decoder, snapshot ? FLOWTAP_GAP_WRAPPED : FLOWTAP_GAP_RING_FULL,
+			   stretch->missing, snapshot ? "written over before the snapshot" :
+						       "trace bytes that are not in the file");
+	if (!err && !stretch->size && stretch->flags & FLOWTAP_PERFDATA_TRUNCATED)
+		err = tell(decoder, FLOWTAP_GAP_TRUNCATED, UINT64_MAX,
+			   "perf: an AUX record with nothing but a loss");
+	if (err || !stretch->size)
+		return err;
+	return framed ? decode_frames(decoder) : decode_raw(decoder);
+}
+
+/* The next stretch, with those that continue it; *at goes behind them. */
+static bool next_stretch(struct flowtap_perfdata_decoder *decoder, size_t *at)
+{
+	const struct flowtap_perfdata_stretch *list = decoder->perfdata->stretches.list;
+	size_t n = decoder->perfdata->stretches.n;
+
+	if (*at == n)
+		return false;
+	decoder->stretch = &list[*at];
+	decoder->parts = 0;
+	decoder->flags = 0;
+	do {
+		decoder->flags |= list[*at].flags;
+		decoder->parts++;
+		++*at;
+	} while (*at < n && list[*at].continues);
+	return true;
+}
+
+int flowtap_perfdata_survey(struct flowtap_perfdata_decoder *decoder)
+{
+	size_t at = 0;
+	int err = 0;
+
+	decoder->surveying = true;
+	decoder->unit = NULL;
+	while (!err && next_stretch(decoder, &at)) {
+		struct perfdata_unit *unit = collector(decoder);
+
+		if (!(decoder->flags & FLOWTAP_PERFDATA_RAW))
+			err = pass(decoder);
+		else if (unit)
+			for (size_t i = 0; i < decoder->parts; i++)
+				decoder->counts[unit - decoder->units].bytes +=
+					decoder->stretch[i].size;
+	}
+	decoder->surveying = false;
+	return err;
+}
+
+int flowtap_perfdata_decode(struct flowtap_perfdata_decoder *decoder)
+{
+	size_t at = 0;
+	int err = 0;
+
+	while (!err && next_stretch(decoder, &at))
+		err = decode_stretch(decoder);
+	return err;
+}
+
+/* --- The decoder. --- */
+
+bool flowtap_perfdata_wfx(const struct flowtap_perfdata *perfdata)
+{
+	return perfdata->cpus.n && flowtap_ete_wfx_is_p0(&perfdata->cpus.list[0].config);
+}
+
+static int by_cpu(const void *one, const void *other)
+{
+	const struct perfdata_unit *a = one, *b = other;
+
+	return a->cpu->cpu < b->cpu->cpu ? -1 : a->cpu->cpu > b->cpu->cpu;
+}
+
+int flowtap_perfdata_decoder_new(const struct flowtap_perfdata *perfdata,
+				 const struct flowtap_perfdata_options *options,
+				 struct flowtap_perfdata_decoder **out)
+{
+	struct flowtap_perfdata_decoder *decoder = calloc(1, sizeof(*decoder));
+	size_t n = perfdata->cpus.n;
+
+	*out = NULL;
+	if (!decoder)
+		return -ENOMEM;
+	decoder->perfdata = perfdata;
+	decoder->options = *options;
+	decoder->piece = malloc(PIECE);
+	decoder->frames = malloc(sizeof(*decoder->frames));
+	decoder->units = calloc(n + 1, sizeof(decoder->units[0]));
+	decoder->counts = calloc(n + 1, sizeof(decoder->counts[0]));
+	if (!decoder->piece || !decoder->frames || !decoder->units || !decoder->counts) {
+		flowtap_perfdata_decoder_free(decoder);
+		return -ENOMEM;
+	}
+	decoder->n = n;
+	for (size_t i = 0; i < n; i++)
+		decoder->units[i].cpu = &perfdata->cpus.list[i];
+	qsort(decoder->units, n, sizeof(decoder->units[0]), by_cpu);
+	for (size_t i = 0; i < n; i++) {
+		decoder->units[i].decoder = decoder;
+		decoder->counts[i].cpu = decoder->units[i].cpu->cpu;
+	}
+	*out = decoder;
+	return 0;
+}
+
+const struct flowtap_perfdata_counts *
+flowtap_perfdata_counts(struct flowtap_perfdata_decoder *decoder, size_t *n)
+{
+	*n = decoder->n;
+	return decoder->counts;
+}
+
+void flowtap_perfdata_decoder_free(struct flowtap_perfdata_decoder *decoder)
+{
+	if (!decoder)
+		return;
+	for (size_t i = 0; i < decoder->n; i++) {
+		flowtap_ete_free(decoder->units[i].ete);
+		free(decoder->units[i].ahead);
+	}
+	flowtap_blocks_free(decoder->other_blocks);
+	free(decoder->units);
+	free(decoder->counts);
+	free(decoder->piece);
+	free(decoder->frames);
+	free(decoder);
+}

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* perf.data: the kernel's text from its vmlinux, moved to where it ran, or from perf's kcore. */
+#include "formats/perfdata/internal.h"
+
+#include <errno.h>
+#include <flowtap/archive.h>
+#include <gelf.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/read_at.h"
+#include "code/locate.h"
+
+#define TEXT_MAX (256ULL << 20)
+#define PART (1U << 20)		/* a multiple of FLOWTAP_KERNEL_PAGE */
+#define SYMBOLS_MAX (64 << 20)	/* entries looked at */
+
+/* Where distributions and builds have it; %s is the release. */
+static const char *const places[] = {
+	"/boot/vmlinux-%s",
+	"/usr/lib/debug/boot/vmlinux-%s",
+	"/usr/lib/debug/lib/modules/%s/vmlinux",
+	"/lib/modules/%s/build/vmlinux",
+	"/lib/modules/%s/vmlinux",
+	"/boot/vmlinux",
+	"/vmlinux",
+};
+
+/* The fd or -errno: -ESTALE where any was another kernel's. */
+static int locate(const struct flowtap_perfdata *perfdata, const char *sysroot)
+{
+	char path[PATH_MAX], why[FLOWTAP_WHY];
+	int fd = -ENOENT;
+
+	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+		int found;
+
+		/* A release cannot lead elsewhere; without one names that need it say nothing. */
+		if (strstr(places[i], "%s") &&
+		    (!*perfdata->info.release || strchr(perfdata->info.release, '/')))
+			continue;
+		if (snprintf(path, sizeof(path), places[i], perfdata->info.release) >=
+		    (int)sizeof(path))
+			continue;
+		found = flowtap_locate_code(sysroot, NULL, path, &perfdata->kernel_id, why);
+		if (found >= 0)
+			return found;
+		if (found == -ESTALE)
+			fd = -ESTALE;
+	}
+	return fd;
+}
+
+/* 0 and the address that the file itself gives a symbol. */
+static int find_symbol(Elf *elf, const char *name, uint64_t *address)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+	GElf_Sym symbol;
+	Elf_Data *data;
+
+	while ((section = elf_nextscn(elf, section))) {
+		if (!gelf_getshdr(section, &header) || header.sh_type != SHT_SYMTAB)
+			continue;
+		data = elf_getdata(section, NULL);
+		for (int i = 0; data && i < SYMBOLS_MAX && gelf_getsym(data, i, &symbol); i++) {
+			const char *string = elf_strptr(elf, header.sh_link, symbol.st_name);
+
+			if (!string || strcmp(string, name))
+				continue;
+			*address = symbol.st_value;
+			return 0;
+		}
+	}
+	return -ENOEXEC;
+}
+
+static int add_segment(struct flowtap_map *map, int fd, const GElf_Phdr *segment, uint64_t move)
+{
+	struct flowtap_kernel_text text = {
+		.start = segment->p_vaddr + move,
+		.size = segment->p_filesz,
+		.name = "kernel",
+	};
+	uint8_t *bytes = malloc(PART);
+	int err = bytes ? 0 : -ENOMEM;
+
+	while (!err && text.offset < text.size) {
+		text.part_size = text.size - text.offset < PART ? text.size - text.offset : PART;
+		if (flowtap_read_all_at(fd, bytes, text.part_size, segment->p_offset + text.offset,
+					-ENOEXEC))
+			err = -ENOEXEC;
+		if (!err)
+			err = flowtap_map_add_kernel(map, &text, bytes);
+		text.offset += text.part_size;
+	}
+	free(bytes);
+	return err;
+}
+
+static int add_text(const struct flowtap_perfdata *perfdata, struct flowtap_map *map, int fd,
+		    Elf *elf)
+{
+	uint64_t address;
+	GElf_Phdr segment;
+	size_t n = 0;
+	bool any = false;
+	int err = find_symbol(elf, perfdata->kernel_symbol, &address);
+
+	if (!err && elf_getphdrnum(elf, &n))
+		err = -ENOEXEC;
+	for (size_t i = 0; !err && i < n && i < INT_MAX; i++) {
+		if (!gelf_getphdr(elf, (int)i, &segment) || segment.p_type != PT_LOAD ||
+		    !(segment.p_flags & PF_X) || !segment.p_filesz || segment.p_filesz > TEXT_MAX ||
+		    segment.p_offset > INT64_MAX - TEXT_MAX)
+			continue;
+		err = add_segment(map, fd, &segment, perfdata->kernel_symbol_at - address);
+		any = true;
+	}
+	if (err == -EINVAL || (!err && !any))
+		return -ENOEXEC;
+	return err;
+}
+
+/* Segments of the kernel's half of the addresses that are not the one before once more. */
+static int add_memory(struct flowtap_map *map, int fd, Elf *elf)
+{
+	GElf_Phdr segment, last = { 0 };
+	GElf_Ehdr header;
+	size_t n = 0;
+	bool any = false;
+	int err = 0;
+
+	if (!gelf_getehdr(elf, &header) || header.e_type != ET_CORE ||
+	    header.e_machine != EM_AARCH64 || elf_getphdrnum(elf, &n))
+		return -ENOEXEC;
+	for (size_t i = 0; !err && i < n && i < INT_MAX; i++) {
+		if (!gelf_getphdr(elf, (int)i, &segment) || segment.p_type != PT_LOAD ||
+		    !(segment.p_vaddr >> 63) || !segment.p_filesz || segment.p_filesz > TEXT_MAX ||
+		    segment.p_offset > INT64_MAX - TEXT_MAX ||
+		    !memcmp(&segment, &last, sizeof(segment)))
+			continue;
+		err = add_segment(map, fd, &segment, 0);
+		last = segment;
+		any = true;
+	}
+	if (err == -EINVAL || (!err && !any))
+		return -ENOEXEC;
+	return err;
+}
+
+int flowtap_perfdata_fill_kcore(struct flowtap_map *map, int fd)
+{
+	int saved = errno, err = -ENOEXEC;
+	Elf *elf;
+
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (elf && elf_kind(elf) == ELF_K_ELF)
+		err = add_memory(map, fd, elf);
+	elf_end(elf);
+	errno = saved;
+	return err;
+}
+
+int flowtap_perfdata_fill_kernel(const struct flowtap_perfdata *perfdata, const char *sysroot,
+				 struct flowtap_map *map)
+{
+	int saved = errno, fd, err = -ENOEXEC;
+	Elf *elf;
+
+	if (!perfdata->kernel_symbol_at)
+		return -ENODATA;
+	fd = locate(perfdata, sysroot);
+	errno = saved;
+	if (fd < 0)
+		return fd;
+	elf_version(EV_CURRENT);
+	elf = elf_begin(fd, ELF_C_READ, NULL);
+	if (elf && elf_kind(elf) == ELF_K_ELF)
+		err = add_text(perfdata, map, fd, elf);
+	elf_end(elf);
+	close(fd);
+	errno = saved;
+	return err;
+}

@@ -1,0 +1,240 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* perf.data: a trace unit's decoder, and what it asks about code, time and tasks. */
+#include "pipeline/perfdata_unit.h"
+
+#include <errno.h>
+#include <flowtap/arm.h>
+#include <flowtap/ete_packet.h>
+#include <stdlib.h>
+
+/* A cache of blocks for CPUs whose WFE and WFI are not as the first one's. */
+#define OTHER_BLOCKS (64U << 20)
+
+/* TRCCONFIGR. */
+#define CONFIGR_CID (1U << 6)
+#define CONFIGR_VMID (1U << 7)
+#define CONFIGR_VMIDOPT (1U << 15)
+
+static bool virtual_pid(const struct perfdata_unit *unit)
+{
+	return (unit->cpu->config.configr & (CONFIGR_VMID | CONFIGR_VMIDOPT)) ==
+	       (CONFIGR_VMID | CONFIGR_VMIDOPT);
+}
+
+/*
+ * The kernel runs at EL2 where its tasks are in CONTEXTIDR_EL2, and EL1 is then a guest's; at EL1
+ * where they are in CONTEXTIDR_EL1; else it is not known.
+ */
+static bool in_kernel(const struct perfdata_unit *unit, const struct flowtap_context *context)
+{
+	if (virtual_pid(unit))
+		return context->mode == FLOWTAP_MODE_H;
+	if (unit->cpu->config.configr & CONFIGR_CID)
+		return context->mode == FLOWTAP_MODE_S;
+	return context->mode == FLOWTAP_MODE_S || context->mode == FLOWTAP_MODE_H;
+}
+
+static void reached(void *argument, uint64_t time)
+{
+	const struct perfdata_unit *unit = argument;
+	const struct flowtap_perfdata_options *options = &unit->decoder->options;
+
+	if (options->time)
+		options->time(options->argument, time);
+}
+
+static bool time_of(void *argument, uint64_t ticks, uint64_t *time)
+{
+	const struct perfdata_unit *unit = argument;
+
+	return unit->timed && flowtap_perfdata_time(unit->decoder->perfdata, ticks, time);
+}
+
+static const struct flowtap_code *find(void *argument, const struct flowtap_context *context,
+				       uint64_t address)
+{
+	struct perfdata_unit *unit = argument;
+	bool user = context->mode == FLOWTAP_MODE_U;
+
+	if (context->security == FLOWTAP_SECURE || context->security == FLOWTAP_ROOT ||
+	    user == address >> 63 || (!user && !in_kernel(unit, context)))
+		return NULL;
+	return flowtap_ete_span_find(&unit->span, context->pid, user, address);
+}
+
+static void timestamp(void *argument, const struct flowtap_timestamp *timestamp)
+{
+	struct perfdata_unit *unit = argument;
+
+	flowtap_ete_span_stamp(&unit->span, timestamp);
+}
+
+static void left(void *argument, const struct flowtap_exception *exception)
+{
+	struct perfdata_unit *unit = argument;
+
+	flowtap_ete_span_left(&unit->span, exception);
+}
+
+static void identify(void *argument, struct flowtap_context *context)
+{
+	const struct perfdata_unit *unit = argument;
+	const struct flowtap_perfdata *perfdata = unit->decoder->perfdata;
+	uint32_t tid;
+
+	context->cpu = unit->cpu->cpu;
+	context->has_cpu = true;
+	if (virtual_pid(unit) && context->has_vmid)
+		tid = context->vmid;
+	else if ((unit->cpu->config.configr & CONFIGR_CID) && context->has_contextid)
+		tid = (uint32_t)context->contextid;
+	else if (unit->tid != FLOWTAP_PERFDATA_NONE)
+		tid = unit->tid;
+	else
+		tid = flowtap_perfdata_ran(perfdata, context->cpu, unit->span.time);
+	context->tid = tid == FLOWTAP_PERFDATA_NONE ? 0 : tid;
+	context->pid = context->tid ? flowtap_perfdata_pid(perfdata, tid, unit->span.time) : 0;
+}
+
+static struct flowtap_blocks *blocks_for(struct flowtap_perfdata_decoder *decoder,
+					 const struct flowtap_perfdata_cpu *cpu)
+{
+	bool wfx = flowtap_ete_wfx_is_p0(&cpu->config);
+
+	if (wfx == decoder->options.wfx)
+		return decoder->options.blocks;
+	if (!decoder->other_blocks)
+		decoder->other_blocks = flowtap_blocks_new(wfx ? flowtap_arm_block_wfx :
+								 flowtap_arm_block, OTHER_BLOCKS);
+	return decoder->other_blocks;
+}
+
+int flowtap_perfdata_unit_prepare(struct perfdata_unit *unit)
+{
+	struct flowtap_perfdata_decoder *decoder = unit->decoder;
+	const struct flowtap_ete_images images = {
+		.find = find,
+		.time = timestamp,
+		.identify = identify,
+		.left = left,
+		.argument = unit,
+	};
+	struct flowtap_blocks *blocks;
+	int err;
+
+	if (unit->ete)
+		return 0;
+	if (!unit->cpu->ete)
+		return -EINVAL;
+	blocks = blocks_for(decoder, unit->cpu);
+	if (!unit->ahead)
+		unit->ahead = malloc(sizeof(*unit->ahead));
+	if (!blocks || !unit->ahead)
+		return -ENOMEM;
+	err = flowtap_ete_new(&unit->cpu->config, decoder->options.ete, &images, blocks,
+			      decoder->options.sink, &unit->ete);
+	if (err)
+		return err;
+	decoder->counts[unit - decoder->units].ete = flowtap_ete_counts(unit->ete);
+	unit->span = (struct ete_span){
+		.map = decoder->options.map,
+		.ete = unit->ete,
+		.time_of = time_of,
+		.reached = reached,
+		.argument = unit,
+	};
+	return 0;
+}
+
+/* The first n bytes that wait, or all. */
+static int decode(struct perfdata_unit *unit, size_t n)
+{
+	struct ete_ahead *ahead = unit->ahead;
+	const struct ete_stamp *first;
+	uint64_t time;
+	int err;
+
+	n = n < ahead->size ? n : ahead->size;
+	/* Before the first timestamp of a stretch the time is nearly that; else it would be the end's. */
+	first = unit->opening && unit->timed ? flowtap_ete_ahead_next(ahead, NULL) : NULL;
+	if (first && time_of(unit, first->ticks, &time))
+		flowtap_ete_span_reach(&unit->span, time);
+	unit->opening = false;
+	err = flowtap_ete_decode(unit->ete, ahead->bytes, n);
+	flowtap_ete_ahead_drop(ahead, n);
+	return err;
+}
+
+int flowtap_perfdata_unit_feed(struct perfdata_unit *unit, const uint8_t *bytes, size_t size)
+{
+	int err = 0;
+
+	unit->decoder->counts[unit - unit->decoder->units].bytes += size;
+	while (!err && size) {
+		size_t taken = flowtap_ete_ahead_add(unit->ahead, bytes, size);
+
+		bytes += taken;
+		size -= taken;
+		if (unit->ahead->size == ETE_AHEAD)
+			err = decode(unit, ETE_AHEAD / 2);
+	}
+	return err;
+}
+
+int flowtap_perfdata_unit_begin(struct perfdata_unit *unit,
+				const struct flowtap_perfdata_stretch *stretch)
+{
+	const struct flowtap_perfdata *perfdata = unit->decoder->perfdata;
+	const struct flowtap_perfdata_stretch *last;
+
+	unit->tid = stretch->tid;
+	unit->decoder->counts[unit - unit->decoder->units].stretches++;
+	unit->opening = true;
+	flowtap_ete_ahead_begin(unit->ahead, &unit->cpu->config);
+	/* Whether there are any only the trace says: where perf is older than the kernel (6.12 and 7.2)
+	 * TRCCONFIGR.TS in its metadata is 0. */
+	unit->timed = unit->cpu->ts_source == 1 && perfdata->has_time_conv;
+	/* Where records have no time the last state is the best guess. */
+	flowtap_ete_span_reach(&unit->span, stretch->time ? stretch->time : UINT64_MAX - 1);
+	last = &stretch[unit->decoder->parts ? unit->decoder->parts - 1 : 0];
+	unit->span.ahead = unit->timed ? unit->ahead : NULL;
+	flowtap_ete_span_begin(&unit->span, perfdata->on_exec ? perfdata->first_exec : 0,
+			       last->time ? last->time : UINT64_MAX - 1, true);
+	return flowtap_ete_session(unit->ete);
+}
+
+int flowtap_perfdata_unit_lose(struct perfdata_unit *unit, enum flowtap_gap_reason reason,
+			       uint64_t size, const char *detail)
+{
+	struct flowtap_gap gap = {
+		.reason = reason,
+		.until = unit->decoder->stretch->time,
+		.size = size,
+		.detail = detail,
+	};
+	int err = unit->ahead->size ? decode(unit, ETE_AHEAD) : 0;
+
+	/* At the very begin nothing changes for what comes behind it. */
+	if (!unit->opening)
+		flowtap_ete_span_lose(&unit->span);
+	flowtap_ete_ahead_begin(unit->ahead, &unit->cpu->config);
+	return err ? err : flowtap_ete_gap(unit->ete, &gap);
+}
+
+int flowtap_perfdata_unit_end(struct perfdata_unit *unit)
+{
+	uint32_t flags = unit->decoder->flags;
+	int err = unit->ahead->size ? decode(unit, ETE_AHEAD) : 0;
+
+	/* An ETR that wrapped has lost its begin, and a barrier stands there. */
+	if (!err && flags & FLOWTAP_PERFDATA_TRUNCATED && !unit->decoder->barrier)
+		err = flowtap_perfdata_unit_lose(unit, FLOWTAP_GAP_TRUNCATED, UINT64_MAX,
+						 "perf: the AUX record is truncated");
+	else if (!err && flags & FLOWTAP_PERFDATA_COLLISION)
+		err = flowtap_perfdata_unit_lose(unit, FLOWTAP_GAP_TRUNCATED, UINT64_MAX,
+						 "perf: the trace buffer became full (collision)");
+	if (!err && flags & FLOWTAP_PERFDATA_PARTIAL)
+		err = flowtap_perfdata_unit_lose(unit, FLOWTAP_GAP_RING_FULL, UINT64_MAX,
+						 "perf: the AUX record has gaps (partial)");
+	return err ? err : flowtap_ete_finish(unit->ete);
+}

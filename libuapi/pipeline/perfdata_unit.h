@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* perf.data: one trace unit's decoder, and what all of them share. */
+#ifndef FLOWTAP_PERFDATA_UNIT_H
+#define FLOWTAP_PERFDATA_UNIT_H
+
+#include "formats/perfdata/internal.h"
+
+#include <flowtap/frame.h>
+
+#include "ete/span.h"
+
+struct perfdata_unit {
+	struct flowtap_perfdata_decoder *decoder;
+	const struct flowtap_perfdata_cpu *cpu;
+	struct flowtap_ete *ete;	/* from the first bytes on */
+	uint32_t tid;			/* of the stretch, where it is one thread's */
+	bool timed;			/* its timestamps can be converted */
+	bool opening;			/* the decoder has had no bytes of the stretch */
+	struct ete_ahead *ahead;
+	struct ete_span span;
+};
+
+struct flowtap_perfdata_decoder {
+	const struct flowtap_perfdata *perfdata;
+	struct flowtap_perfdata_options options;
+	struct perfdata_unit *units;
+	struct flowtap_perfdata_counts *counts;
+	size_t n;
+	struct flowtap_blocks *other_blocks;
+	uint8_t *piece;
+	/* What a pass over the frames of one stretch is for. */
+	struct flowtap_frames *frames;
+	struct perfdata_unit *unit;		/* NULL: which IDs there are */
+	uint8_t wanted;			/* its trace ID */
+	uint64_t ids[2];		/* a bit of each that was seen */
+	uint64_t other;			/* bytes of IDs of which there is no unit */
+	bool barrier;			/* frames begin with one: what was before is lost */
+	bool surveying;		/* bytes are only counted */
+	/* The stretch, and how many there are with those that continue it; the flags of all. */
+	const struct flowtap_perfdata_stretch *stretch;
+	size_t parts;
+	uint32_t flags;
+};
+
+/* Makes its decoder. 0; -EINVAL: nothing can be made of its trace; -ENOMEM. */
+int flowtap_perfdata_unit_prepare(struct perfdata_unit *unit);
+/* Of a stretch: begin, bytes, losses within, end. Each 0 or what flowtap_ete_decode returns. */
+int flowtap_perfdata_unit_begin(struct perfdata_unit *unit,
+				const struct flowtap_perfdata_stretch *stretch);
+int flowtap_perfdata_unit_feed(struct perfdata_unit *unit, const uint8_t *bytes, size_t size);
+int flowtap_perfdata_unit_lose(struct perfdata_unit *unit, enum flowtap_gap_reason reason,
+			       uint64_t size, const char *detail);
+int flowtap_perfdata_unit_end(struct perfdata_unit *unit);
+
+#endif /* FLOWTAP_PERFDATA_UNIT_H */

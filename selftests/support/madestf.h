@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* Random flows as the writer makes STF of them. */
+#ifndef SELFTESTS_MADESTF_H
+#define SELFTESTS_MADESTF_H
+
+#include <flowtap/stf.h>
+#include <flowtap/zstf.h>
+
+#include "support/madeflow.h"
+
+/* So many blocks of a seed, the same each time; zstf: NULL, not packed. To be freed by output_free. */
+static inline struct output made_stf(uint64_t seed, bool arm, unsigned int blocks,
+				     const struct flowtap_zstf_options *zstf)
+{
+	const struct flowtap_stf_options options = { .generator = 0xff, .zstf = zstf };
+	struct madeflow *made = malloc(sizeof(*made));
+	struct output output = output_new();
+	struct flowtap_stf *stf;
+
+	if (!made || flowtap_stf_new(output.fd, &options, &stf))
+		abort();
+	made_begin(made, seed, arm, flowtap_stf_sink(stf));
+	if (made_run(made, blocks) || flowtap_stf_finish(stf))
+		abort();
+	flowtap_stf_free(stf);
+	made_end(made);
+	free(made);
+	output_read(&output);
+	return output;
+}
+
+#endif /* SELFTESTS_MADESTF_H */

@@ -1,0 +1,304 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Shows what the golden files do not: which trace units are refused, that a sink's error stays, that
+ * a gap goes through as it is given, how long things may wait and code may go on, and what counts.
+ */
+#include <errno.h>
+#include <flowtap/arm.h>
+#include <flowtap/ete.h>
+#include <flowtap/text.h>
+
+#include "support/sink.h"
+
+#include "support/kselftest_harness.h"
+
+#define BASE 0x1000
+#define WORDS (3 * 65536)
+#define NOP 0xd503201f
+#define B(offset) (0x14000000 | ((offset) / 4 & 0x3ffffff))
+#define B_EQ(offset) (0x54000000 | ((offset) / 4 & 0x7ffff) << 5)
+#define BL(offset) (0x94000000 | ((offset) / 4 & 0x3ffffff))
+#define RET 0xd65f03c0
+
+/* Alignment Sync, Trace Info, Trace On, Context EL1 non-secure A64, Target Address 0x1000 */
+#define START 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 1, 0, 4, 0x81, 0x31, 0x9a, 0, 8, 0, 0
+#define LINES "trace_on\ncontext A64 EL1 nonsecure 64\n"
+#define E 0xf7
+#define N 0xf6
+
+FIXTURE(ete)
+{
+	struct flowtap_ete_config config;
+	struct flowtap_ete_options options;
+	struct flowtap_blocks *blocks;
+	struct flowtap_text *text;
+	struct flowtap_ete *ete;
+	struct output output;
+	struct flowtap_code code;
+	uint32_t *words;
+};
+
+static const struct flowtap_code *find(void *argument, const struct flowtap_context *context,
+				       uint64_t address)
+{
+	const struct flowtap_code *code = argument;
+
+	(void)context;
+	return address >= code->start && address < code->end ? code : NULL;
+}
+
+FIXTURE_SETUP(ete)
+{
+	self->words = malloc(WORDS * sizeof(*self->words));
+	for (size_t i = 0; i < WORDS; i++)
+		self->words[i] = NOP;
+	self->code = (struct flowtap_code){
+		.start = BASE,
+		.end = BASE + WORDS * sizeof(*self->words),
+		.bytes = (const uint8_t *)self->words,
+		.key = 1,
+	};
+	self->blocks = flowtap_blocks_new(flowtap_arm_block, 0);
+	self->output = output_new();
+	ASSERT_EQ(0, flowtap_text_new(self->output.fd, self->blocks, &self->text));
+}
+
+FIXTURE_TEARDOWN(ete)
+{
+	flowtap_ete_free(self->ete);
+	flowtap_text_free(self->text);
+	flowtap_blocks_free(self->blocks);
+	output_free(&self->output);
+	free(self->words);
+}
+
+static int begin(FIXTURE_DATA(ete) *self, struct flowtap_sink *sink)
+{
+	const struct flowtap_ete_images images = { .find = find, .argument = &self->code };
+
+	return flowtap_ete_new(&self->config, &self->options, &images, self->blocks, sink,
+			       &self->ete);
+}
+
+#define DECODE(...) do {									\
+	static const uint8_t bytes_[] = { __VA_ARGS__ };					\
+	if (!self->ete)										\
+		ASSERT_EQ(0, begin(self, flowtap_text_sink(self->text)));			\
+	EXPECT_EQ(0, flowtap_ete_decode(self->ete, bytes_, sizeof(bytes_)));			\
+} while (0)
+
+#define EXPECT_FLOW(want) do {									\
+	EXPECT_EQ(0, flowtap_ete_finish(self->ete));						\
+	EXPECT_EQ(0, flowtap_text_finish(self->text));						\
+	output_read(&self->output);								\
+	EXPECT_STREQ(want, (const char *)self->output.bytes);					\
+} while (0)
+
+TEST_F(ete, trace_units_that_it_cannot_decode_are_refused)
+{
+	self->config.devarch = 0x47724a13;	/* ETMv4 */
+	EXPECT_EQ(-EINVAL, begin(self, NULL));
+	EXPECT_EQ(NULL, self->ete);
+	self->config.devarch = 0x47705a13;
+	self->config.idr8 = FLOWTAP_ETE_SPECULATION_MAX + 1;
+	EXPECT_EQ(-EINVAL, begin(self, NULL));
+	self->config.idr8--;
+	EXPECT_EQ(0, begin(self, flowtap_text_sink(self->text)));
+	self->config.idr2 = 1U << 31;
+	EXPECT_TRUE(flowtap_ete_wfx_is_p0(&self->config));
+}
+
+static int refuse_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
+			uint64_t target)
+{
+	(void)sink, (void)block, (void)taken, (void)target;
+	return -EIO;
+}
+
+static int ignore(struct flowtap_sink *sink, const struct flowtap_element *element)
+{
+	(void)sink, (void)element;
+	return 0;
+}
+
+TEST_F(ete, an_error_of_the_sink_stops_it_for_good)
+{
+	static const uint8_t bytes[] = { START, E, E, E };
+	struct flowtap_sink sink = { refuse_block, ignore };
+
+	self->words[0] = B(0);
+	ASSERT_EQ(0, begin(self, &sink));
+	EXPECT_EQ(-EIO, flowtap_ete_decode(self->ete, bytes, sizeof(bytes)));
+	EXPECT_EQ(-EIO, flowtap_ete_decode(self->ete, bytes, sizeof(bytes)));
+	EXPECT_EQ(-EIO, flowtap_ete_finish(self->ete));
+}
+
+TEST_F(ete, a_mispredict_turns_round_the_last_atom_though_it_is_committed)
+{
+	self->words[0] = B_EQ(0x100);
+	self->words[1] = B(-4);
+	self->words[0x40] = RET;
+	DECODE(START, E, 0x30, E, E, 0x30, 0x30);
+	EXPECT_FLOW(LINES "range 1000 1004 1 A64 N\nrange 1004 1008 1 A64 E\n"
+		    "range 1000 1004 1 A64 E\n");
+}
+
+TEST_F(ete, a_mispredicted_branch_takes_its_target_address_with_it)
+{
+	self->words[0] = B_EQ(0x100);
+	self->words[1] = B(-4);
+	/* Short Address 0x1100, of the way that was not taken */
+	DECODE(START, E, 0x95, 0x40, 0x30, E);
+	EXPECT_FLOW(LINES "range 1000 1004 1 A64 N\nrange 1004 1008 1 A64 E\n");
+}
+
+TEST_F(ete, a_gap_goes_through_as_it_is_and_what_is_skipped_behind_it_is_no_other)
+{
+	const struct flowtap_gap gap = {
+		.reason = FLOWTAP_GAP_WRAPPED,
+		.size = 77,
+		.detail = "told by another",
+	};
+
+	self->words[0] = B(0);
+	DECODE(START, E);
+	EXPECT_EQ(0, flowtap_ete_gap(self->ete, &gap));
+	DECODE(E, E, 0x95, START, E);
+	EXPECT_FLOW(LINES "range 1000 1004 1 A64 E\ngap wrapped size=77 detail=told by another\n"
+		    LINES "range 1000 1004 1 A64 E\n");
+	EXPECT_EQ(1, flowtap_ete_counts(self->ete)->gaps[FLOWTAP_GAP_WRAPPED]);
+	EXPECT_EQ(0, flowtap_ete_counts(self->ete)->gaps[FLOWTAP_GAP_UNSYNCED]);
+	EXPECT_EQ(2, flowtap_ete_counts(self->ete)->instructions);
+}
+
+TEST_F(ete, a_transaction_of_more_than_there_is_room_for_is_a_gap)
+{
+	self->options.transaction_room = 1;
+	self->config.idr0 = 1U << 30;
+	self->words[0] = B_EQ(0);
+	/* atoms in packets with an event between them; the commit; an address, and the flow goes on */
+	DECODE(START, N, 0x0a, N, 0x71, N, 0x72, N, 0x0b, 0x9a, 0, 8, 0, 0, E);
+	EXPECT_FLOW(LINES "range 1000 1004 1 A64 N\ntransaction start\n"
+		    "gap unresolved detail=a transaction of more than 1 elements\n"
+		    "event 2\ntransaction commit\nrange 1000 1004 1 A64 E\n");
+}
+
+TEST_F(ete, code_without_a_branch_does_not_go_on_for_ever)
+{
+	const struct flowtap_ete_counts *counts;
+
+	DECODE(START, E, 0x9a, 0, 8, 0, 0);
+	EXPECT_EQ(0, flowtap_ete_finish(self->ete));
+	counts = flowtap_ete_counts(self->ete);
+	EXPECT_EQ(1, counts->gaps[FLOWTAP_GAP_IMPOSSIBLE]);
+	EXPECT_LE(counts->instructions, 65536 + 16384);
+}
+
+TEST_F(ete, a_branch_that_is_always_taken_cannot_be_told_not_to_be)
+{
+	self->words[0] = B(0x100);
+	DECODE(START, N, E, 0x9a, 0, 8, 0, 0, E);
+	EXPECT_FLOW(LINES "gap impossible address=1000 detail=the branch at 0x1000 was not taken\n"
+		    "range 1000 1004 1 A64 E\n");
+}
+
+TEST_F(ete, returns_beyond_the_stack_wait_for_an_address)
+{
+	self->config.configr = 1U << 12;
+	self->words[0] = BL(0x100);
+	self->words[1] = B(0);
+	self->words[0x40] = RET;
+	/* E: call; E: return; E: the branch behind the call; then a return with nothing left */
+	DECODE(START, E, E, E, 0x95, 0x40, E, E, 0x9a, 1, 8, 0, 0, E);
+	EXPECT_FLOW(LINES "range 1000 1004 1 A64 E\nrange 1100 1104 1 A64 E\n"
+		    "range 1004 1008 1 A64 E\nrange 1100 1104 1 A64 E\n"
+		    "gap no_address detail=an indirect branch has no address in the trace, and the "
+		    "return stack is empty\n"
+		    "range 1004 1008 1 A64 E\n");
+}
+
+/* K10.5.5.9: from the next P0 element on. */
+TEST_F(ete, a_trace_info_empties_the_return_stack)
+{
+	self->config.configr = 1U << 12;
+	self->words[0] = BL(0x100);
+	self->words[0x40] = RET;
+	DECODE(START, E, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 1, 0, E, E);
+	EXPECT_FLOW(LINES "range 1000 1004 1 A64 E\nrange 1100 1104 1 A64 E\n"
+		    "gap no_address detail=an indirect branch has no address in the trace, and the "
+		    "return stack is empty\n");
+}
+
+TEST_F(ete, trace_on_empties_the_return_stack)
+{
+	self->config.configr = 1U << 12;
+	self->words[0] = BL(0x100);
+	self->words[0x40] = RET;
+	/* Short Address 0x1100 */
+	DECODE(START, E, 4, 0x95, 0x40, E, E);
+	EXPECT_FLOW(LINES "range 1000 1004 1 A64 E\ntrace_on\nrange 1100 1104 1 A64 E\n"
+		    "gap no_address detail=an indirect branch has no address in the trace, and the "
+		    "return stack is empty\n");
+}
+
+/* Later contexts that lack them have the last ones, up to the next Trace Info (K10.5.2.6.2). */
+TEST_F(ete, a_trace_info_forgets_vmid_and_contextid)
+{
+	self->words[0] = B(0);
+	DECODE(START, 0x81, 0xf1, 1, 2, 0, 0, 3, 4, 0, 0, 0x81, 0x30,
+	       0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 1, 0, 0x81, 0x31, E);
+	EXPECT_FLOW(LINES "context A64 EL1 nonsecure 64 vmid=201 contextid=403\n"
+		    "context A64 EL0 nonsecure 64 vmid=201 contextid=403\n"
+		    "context A64 EL1 nonsecure 64\nrange 1000 1004 1 A64 E\n");
+}
+
+/* RKPKFL: where the transaction began, also if its instructions come out. */
+TEST_F(ete, behind_a_failed_transaction_it_goes_on_where_it_began)
+{
+	self->options.keep_failed_transactions = true;
+	self->config.idr0 = 1U << 30;
+	for (size_t i = 0; i < 4; i++)
+		self->words[i] = B_EQ(0);
+	/* an Exception of type 24 without an address */
+	DECODE(START, N, 0x0a, N, N, 0x06, 0x31, 0x70, N);
+	EXPECT_FLOW(LINES "range 1000 1004 1 A64 N\ntransaction start\n"
+		    "range 1004 1008 1 A64 N\nrange 1008 100c 1 A64 N\ntransaction fail\n"
+		    "range 1004 1008 1 A64 N\n");
+}
+
+/* Without an address behind it nobody knows which way a conditional branch in it went. */
+TEST_F(ete, a_q_element_at_a_conditional_branch_is_not_made_out)
+{
+	self->config.idr0 = 3U << 15;
+	self->config.configr = 3U << 13;
+	self->words[0] = B_EQ(0x100);
+	self->words[1] = B(0);
+	/* Q with a count of 1, and an atom behind it */
+	DECODE(START, 0xac, 1, E, 0x95, 0, E);
+	EXPECT_FLOW(LINES "q_range 1000 0 1\ngap no_address detail=a Q element has no address "
+		    "behind it\nrange 1000 1004 1 A64 E\n");
+}
+
+TEST_F(ete, what_is_speculative_at_the_end_is_counted_and_no_gap)
+{
+	self->config.idr8 = 4;
+	self->words[0] = B(0);
+	DECODE(START, E, E, E, 0x2d, 1);
+	EXPECT_FLOW(LINES "range 1000 1004 1 A64 E\n");
+	EXPECT_EQ(2, flowtap_ete_counts(self->ete)->unresolved);
+	EXPECT_EQ(0, flowtap_ete_counts(self->ete)->gaps[FLOWTAP_GAP_UNRESOLVED]);
+}
+
+TEST_F(ete, no_more_waits_for_a_commit_than_there_is_room_for)
+{
+	static uint8_t events[65536];
+
+	self->config.idr8 = 4;
+	self->words[0] = B(0);
+	memset(events, 0x71, sizeof(events));
+	DECODE(START, E);
+	EXPECT_EQ(0, flowtap_ete_decode(self->ete, events, sizeof(events)));
+	EXPECT_EQ(1, flowtap_ete_counts(self->ete)->gaps[FLOWTAP_GAP_BAD_PACKET]);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Shows which perf.data files are refused, and that what is wrong with others is told. */
+#include "unit/formats/perfdata/fixture.h"
+
+TEST(other_files_are_refused_with_a_reason)
+{
+	static const struct {
+		const char *bytes;
+		size_t size;
+		int err;
+		const char *reason;
+	} table[] = {
+		{ "", 0, -EBADMSG, "does not begin" },
+		{ "PERFILE2", 8, -EBADMSG, "does not begin" },
+		{ "2ELIFREP\0\0\0\0\0\0\0\x68", 16, -EPROTONOSUPPORT, "big-endian" },
+		{ "PERFFILE\x68\0\0\0\0\0\0\0", 16, -EPROTONOSUPPORT, "before Linux 3.1" },
+		{ "PERFILE2\x68\0\0\0\0\0\0\0", 16, -EBADMSG, "size that none has" },
+		{ "PERFILE2\x10\0\0\0\0\0\0\0", 16, -ENODATA, "no trace" },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		struct opened opened;
+
+		open_bytes(&opened, table[i].bytes, table[i].size);
+		EXPECT_EQ(table[i].err, opened.err);
+		ASSERT_NE(NULL, opened.reason);
+		EXPECT_NE(NULL, strstr(opened.reason, table[i].reason))
+			TH_LOG("%zu: %s", i, opened.reason);
+		done(&opened);
+	}
+}
+
+TEST(compressed_records_are_refused)
+{
+	struct perffile file;
+	struct opened opened;
+
+	small(&file, false);
+	perffile_values(&file, 81, 0, 1, (uint64_t[]) { 0 });
+	finish(&file, &opened);
+	EXPECT_EQ(-EPROTONOSUPPORT, opened.err);
+	EXPECT_NE(NULL, strstr(opened.reason, "compressed"));
+	done(&opened);
+}
+
+TEST(a_recording_that_was_killed_is_read_to_its_end)
+{
+	struct perffile file;
+	struct opened opened;
+	uint64_t end;
+
+	small(&file, false);
+	perffile_finish(&file);
+	/* No size, and nothing behind the records. */
+	memcpy(&end, file.bytes + 48, 8);
+	perffile_set(&file, 48, 0);
+	perffile_set(&file, 72, 0);
+	open_bytes(&opened, file.bytes, file.data + end);
+	ASSERT_EQ(0, opened.err);
+	EXPECT_EQ(2, opened.n);
+	EXPECT_EQ(1, opened.damages);
+	free(file.bytes);
+	done(&opened);
+}
+
+TEST(a_file_cut_within_trace_bytes_has_what_is_there)
+{
+	struct perffile file;
+	struct opened opened;
+	size_t at;
+
+	small(&file, false);
+	at = file.size;
+	perffile_finish(&file);
+	open_bytes(&opened, file.bytes, at - 30);
+	ASSERT_EQ(0, opened.err);
+	ASSERT_EQ(3, opened.n);
+	EXPECT_EQ(34, opened.stretches[0].size);
+	EXPECT_EQ(0, opened.stretches[1].size);
+	EXPECT_EQ(6, opened.stretches[1].missing);
+	EXPECT_EQ(0, opened.stretches[2].size);
+	EXPECT_EQ(24, opened.stretches[2].missing);
+	EXPECT_EQ(6 + 24, opened.info->aux_missing);
+	EXPECT_EQ(2, opened.damages);
+	free(file.bytes);
+	done(&opened);
+}
+
+TEST(a_record_of_no_size_ends_the_reading)
+{
+	struct perffile file;
+	struct opened opened;
+	size_t at;
+
+	small(&file, false);
+	at = file.size;
+	perffile_comm(&file, 1, 2, false, "x");
+	memset(file.bytes + at + 6, 0, 2);
+	perffile_comm(&file, 1, 3, false, "y");
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	EXPECT_EQ(1, opened.damages);
+	EXPECT_EQ(at, opened.damage_at);
+	EXPECT_EQ(0, flowtap_perfdata_pid(opened.perfdata, 3, 1));
+	EXPECT_EQ(2, opened.n);
+	done(&opened);
+}
+
+/* Sizes, offsets and counts that lie: every 8 bytes of the file, with each of some values. */
+TEST(lies_about_sizes_do_no_harm)
+{
+	static const uint64_t values[] = {
+		0, 1, 7, 0xffff, 0x10000, 0x7fffffff, 0xffffffff, 1ULL << 32, 1ULL << 63,
+		UINT64_MAX, UINT64_MAX - 7,
+	};
+	struct flowtap_map *map;
+	struct perffile file;
+	struct opened opened;
+	int opened_well = 0;
+	uint8_t buffer[64];
+	size_t got;
+
+	small(&file, false);
+	perffile_mmap2(&file, 1, 1, 0x1000, 0x1000, 0, PROT_EXEC, NULL, "/bin/b");
+	perffile_string(&file, 4, "6.12.1");
+	perffile_finish(&file);
+	for (size_t at = 8; at + 8 <= file.size; at += 8) {
+		uint64_t before;
+
+		memcpy(&before, file.bytes + at, 8);
+		for (size_t i = 0; i < sizeof(values) / sizeof(values[0]); i++) {
+			perffile_set(&file, at, values[i]);
+			open_bytes(&opened, file.bytes, file.size);
+			if (!opened.err) {
+				opened_well++;
+				map = flowtap_map_new(NULL);
+				flowtap_perfdata_fill(opened.perfdata, map);
+				flowtap_map_free(map);
+				for (size_t s = 0; s < opened.n; s++)
+					flowtap_perfdata_read(opened.perfdata, &opened.stretches[s],
+							      0, buffer, sizeof(buffer), &got);
+			}
+			done(&opened);
+		}
+		perffile_set(&file, at, before);
+	}
+	EXPECT_LT(100, opened_well);
+	free(file.bytes);
+}
+
+TEST(each_cut_is_survived)
+{
+	struct perffile file;
+	struct opened opened;
+
+	small(&file, false);
+	perffile_string(&file, 4, "6.12.1");
+	perffile_finish(&file);
+	/* The index of AUXTRACE records, which is last, is not needed. */
+	for (size_t size = 0; size < file.size - 8 * (1 + 2 * file.index[0]); size++) {
+		open_bytes(&opened, file.bytes, size);
+		if (!opened.err)
+			EXPECT_NE(0, opened.damages);
+		done(&opened);
+	}
+	free(file.bytes);
+}
+
+TEST_HARNESS_MAIN

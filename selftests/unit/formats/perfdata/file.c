@@ -1,0 +1,585 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Shows that a perf.data file is read as perf writes it. */
+#include "unit/formats/perfdata/fixture.h"
+
+TEST(each_register_of_the_metadata_is_found)
+{
+	struct perffile file;
+	struct opened opened;
+
+	small(&file, false);
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	EXPECT_EQ(1, opened.info->metadata);
+	EXPECT_EQ(10, opened.info->pmu_type);
+	EXPECT_FALSE(opened.info->snapshot);
+	ASSERT_EQ(3, opened.info->n_cpus);
+	for (int i = 0; i < 3; i++) {
+		const struct flowtap_perfdata_cpu *cpu = &opened.info->cpus[i];
+
+		EXPECT_EQ(units[i].cpu, cpu->cpu);
+		EXPECT_EQ(i < 2, cpu->ete);
+		EXPECT_EQ(units[i].configr, cpu->config.configr);
+		EXPECT_EQ(units[i].traceidr, cpu->trace_id);
+		EXPECT_EQ(units[i].idr0, cpu->config.idr0);
+		EXPECT_EQ(units[i].idr1, cpu->config.idr1);
+		EXPECT_EQ(units[i].idr2, cpu->config.idr2);
+		EXPECT_EQ(units[i].idr8, cpu->config.idr8);
+		EXPECT_EQ(units[i].authstatus, cpu->authstatus);
+		EXPECT_EQ(units[i].devarch, cpu->config.devarch);
+		EXPECT_EQ((int64_t)units[i].ts_source, cpu->ts_source);
+	}
+	EXPECT_EQ(0, opened.damages);
+	done(&opened);
+}
+
+TEST(trace_ids_of_metadata_2_come_with_records)
+{
+	struct perffile_unit two[3] = { units[0], units[1], units[2] };
+	struct perffile file;
+	struct opened opened;
+
+	/* Legacy values with the flag that says that they are not used. */
+	two[0].traceidr |= 0x80000000;
+	two[1].traceidr |= 0x80000000;
+	two[2].traceidr |= 0x80000000;
+	perffile_start(&file, false, PERFFILE_ANY, PERFFILE_ANY);
+	perffile_info(&file, 2, true, 3, two);
+	file.cpu = 5;
+	perffile_values(&file, 21, 0, 1, (uint64_t[]) { 0x01abcdef12345633ULL });
+	file.cpu = 0;
+	perffile_values(&file, 21, 0, 1, (uint64_t[]) { 0x2c });
+	/* A version that means something else. */
+	perffile_values(&file, 21, 0, 1, (uint64_t[]) { 0x1000000000000044ULL });
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	EXPECT_EQ(2, opened.info->metadata);
+	EXPECT_TRUE(opened.info->snapshot);
+	EXPECT_EQ(0x2c, opened.info->cpus[0].trace_id);
+	EXPECT_EQ(0, opened.info->cpus[0].sink);
+	EXPECT_EQ(0x33, opened.info->cpus[1].trace_id);
+	EXPECT_EQ(0xef123456, opened.info->cpus[1].sink);
+	EXPECT_EQ(0, opened.info->cpus[2].trace_id);
+	EXPECT_EQ(1, opened.damages);
+	done(&opened);
+}
+
+TEST(aux_records_become_stretches)
+{
+	struct perffile file;
+	struct opened opened;
+	uint8_t bytes[64];
+	size_t got;
+
+	small(&file, false);
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	ASSERT_EQ(2, opened.n);
+	EXPECT_EQ(1000, opened.stretches[0].time);
+	EXPECT_EQ(40, opened.stretches[0].size);
+	EXPECT_EQ(RAW, opened.stretches[0].flags);
+	EXPECT_EQ(0, opened.stretches[0].cpu);
+	EXPECT_EQ(NONE, opened.stretches[0].tid);
+	EXPECT_EQ(0, opened.stretches[0].missing);
+	EXPECT_EQ(24, opened.stretches[1].size);
+	EXPECT_EQ(RAW | FLOWTAP_PERFDATA_TRUNCATED, opened.stretches[1].flags);
+	ASSERT_EQ(0, flowtap_perfdata_read(opened.perfdata, &opened.stretches[1], 4, bytes,
+					   sizeof(bytes), &got));
+	ASSERT_EQ(20, got);
+	EXPECT_EQ(45, bytes[0]);
+	EXPECT_EQ(64, bytes[19]);
+	EXPECT_EQ(64, opened.info->aux_bytes);
+	EXPECT_EQ(0, opened.info->aux_missing);
+	done(&opened);
+}
+
+TEST(a_pipe_is_read_as_a_file)
+{
+	struct perffile file;
+	struct opened opened;
+
+	small(&file, true);
+	perffile_string(&file, 4, "6.12.1");
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	EXPECT_TRUE(opened.info->pipe);
+	EXPECT_STREQ("6.12.1", opened.info->release);
+	ASSERT_EQ(2, opened.n);
+	EXPECT_EQ(2000, opened.stretches[1].time);
+	EXPECT_EQ(0, opened.damages);
+	done(&opened);
+}
+
+TEST(features_say_where_it_was_recorded)
+{
+	static const char *const words[] = { "perf", "record", "ls" };
+	uint8_t command[4 + 3 * 68] = { 3 };
+	struct perffile file;
+	struct opened opened;
+
+	for (int i = 0; i < 3; i++) {
+		command[4 + 68 * i] = 64;
+		strcpy((char *)command + 8 + 68 * i, words[i]);
+	}
+	small(&file, false);
+	perffile_string(&file, 3, "board");
+	perffile_string(&file, 4, "6.12.1");
+	perffile_string(&file, 5, "6.12");
+	perffile_string(&file, 6, "aarch64");
+	perffile_feature(&file, 11, command, sizeof(command));
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	EXPECT_STREQ("board", opened.info->hostname);
+	EXPECT_STREQ("6.12.1", opened.info->release);
+	EXPECT_STREQ("6.12", opened.info->version);
+	EXPECT_STREQ("aarch64", opened.info->arch);
+	EXPECT_STREQ("perf record ls", opened.info->command);
+	done(&opened);
+}
+
+TEST(bytes_that_are_not_there_are_missing)
+{
+	struct perffile file;
+	struct opened opened;
+	uint8_t trace[64] = { 0 };
+
+	perffile_start(&file, false, PERFFILE_ANY, PERFFILE_ANY);
+	perffile_info(&file, 1, false, 1, units);
+	file.time = 1;
+	perffile_auxtrace(&file, 0, 0, NONE, 0, trace, 32);
+	perffile_auxtrace(&file, 48, 0, NONE, 0, trace, 64);
+	/* Up to 8 nothing is said; 16 bytes between the two are not in the file; nor is the end. */
+	perffile_aux(&file, 8, 56, RAW);
+	file.time = 2;
+	perffile_aux(&file, 64, 24, RAW | FLOWTAP_PERFDATA_COLLISION);
+	file.time = 3;
+	perffile_aux(&file, 120, 0, RAW | FLOWTAP_PERFDATA_TRUNCATED);
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	ASSERT_EQ(4, opened.n);
+	EXPECT_EQ(24, opened.stretches[0].size);
+	EXPECT_EQ(8, opened.stretches[0].missing);
+	EXPECT_FALSE(opened.stretches[0].continues);
+	EXPECT_EQ(16, opened.stretches[1].size);
+	EXPECT_EQ(16, opened.stretches[1].missing);
+	EXPECT_FALSE(opened.stretches[1].continues);
+	EXPECT_EQ(24, opened.stretches[2].size);
+	EXPECT_EQ(0, opened.stretches[2].missing);
+	EXPECT_EQ(0, opened.stretches[3].size);
+	EXPECT_EQ(32, opened.stretches[3].missing);
+	EXPECT_EQ(RAW | FLOWTAP_PERFDATA_TRUNCATED, opened.stretches[3].flags);
+	EXPECT_EQ(56, opened.info->aux_missing);
+	done(&opened);
+}
+
+TEST(a_stretch_in_two_auxtrace_records_continues)
+{
+	struct perffile file;
+	struct opened opened;
+	uint8_t trace[64] = { 0 };
+
+	perffile_start(&file, false, PERFFILE_ANY, PERFFILE_ANY);
+	perffile_info(&file, 1, false, 1, units);
+	perffile_auxtrace(&file, 0, 0, NONE, 0, trace, 32);
+	perffile_auxtrace(&file, 32, 0, NONE, 0, trace, 64);
+	perffile_aux(&file, 0, 96, RAW | FLOWTAP_PERFDATA_TRUNCATED);
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	ASSERT_EQ(2, opened.n);
+	EXPECT_EQ(RAW, opened.stretches[0].flags);
+	EXPECT_EQ(RAW | FLOWTAP_PERFDATA_TRUNCATED, opened.stretches[1].flags);
+	EXPECT_TRUE(opened.stretches[1].continues);
+	done(&opened);
+}
+
+TEST(cpus_are_merged_by_time)
+{
+	struct perffile file;
+	struct opened opened;
+	uint8_t trace[64] = { 0 };
+
+	perffile_start(&file, false, PERFFILE_ANY, PERFFILE_ANY);
+	perffile_info(&file, 1, false, 2, units);
+	file.cpu = 5;
+	file.time = 20;
+	perffile_aux(&file, 0, 8, RAW);
+	file.time = 40;
+	perffile_aux(&file, 8, 8, RAW);
+	file.cpu = 0;
+	file.time = 10;
+	perffile_aux(&file, 0, 16, 0);
+	file.time = 30;
+	perffile_aux(&file, 16, 16, 0);
+	perffile_auxtrace(&file, 0, 0, NONE, 0, trace, 32);
+	perffile_auxtrace(&file, 0, 1, NONE, 5, trace, 16);
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	ASSERT_EQ(4, opened.n);
+	for (int i = 0; i < 4; i++) {
+		EXPECT_EQ(10 * (i + 1), opened.stretches[i].time);
+		EXPECT_EQ(i % 2 ? 5 : 0, opened.stretches[i].cpu);
+		EXPECT_EQ(i % 2 ? RAW : 0, opened.stretches[i].flags);
+	}
+	done(&opened);
+}
+
+TEST(a_threads_buffer_is_told_by_its_tid)
+{
+	struct perffile file;
+	struct opened opened;
+	uint8_t trace[64] = { 0 };
+
+	perffile_start(&file, false, PERFFILE_ANY, PERFFILE_ANY);
+	perffile_info(&file, 1, false, 2, units);
+	file.pid = 70;
+	file.tid = 71;
+	file.cpu = 5;
+	file.time = 1;
+	perffile_aux(&file, 0, 8, RAW);
+	file.tid = 72;
+	file.cpu = 0;
+	file.time = 2;
+	perffile_aux(&file, 0, 24, RAW);
+	perffile_auxtrace(&file, 0, 0, 71, NONE, trace, 8);
+	perffile_auxtrace(&file, 0, 1, 72, NONE, trace, 24);
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	ASSERT_EQ(2, opened.n);
+	EXPECT_EQ(71, opened.stretches[0].tid);
+	EXPECT_EQ(5, opened.stretches[0].cpu);
+	EXPECT_EQ(8, opened.stretches[0].size);
+	EXPECT_EQ(72, opened.stretches[1].tid);
+	EXPECT_EQ(0, opened.stretches[1].cpu);
+	EXPECT_EQ(24, opened.stretches[1].size);
+	done(&opened);
+}
+
+TEST(a_snapshot_ends_where_its_aux_record_says)
+{
+	struct perffile file;
+	struct opened opened;
+	uint8_t trace[64] = { 0 };
+	uint64_t flags = RAW | FLOWTAP_PERFDATA_OVERWRITE;
+
+	perffile_start(&file, false, PERFFILE_ANY, PERFFILE_ANY);
+	perffile_info(&file, 1, true, 1, units);
+	/*
+	 * 64 bytes of buffer, 100 were collected; then 40 more: 24 of those before are told again;
+	 * then 80, of which 16 were written over.
+	 */
+	file.time = 1;
+	perffile_aux(&file, 100, 100, flags);
+	perffile_auxtrace(&file, 36, 0, NONE, 0, trace, 64);
+	file.time = 2;
+	perffile_aux(&file, 140, 64, flags);
+	perffile_auxtrace(&file, 76, 0, NONE, 0, trace, 64);
+	file.time = 3;
+	perffile_aux(&file, 220, 200, flags);
+	perffile_auxtrace(&file, 156, 0, NONE, 0, trace, 64);
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	ASSERT_EQ(4, opened.n);
+	EXPECT_EQ(40, opened.stretches[0].size);
+	EXPECT_EQ(24, opened.stretches[1].size);
+	EXPECT_TRUE(opened.stretches[1].continues);
+	EXPECT_EQ(40, opened.stretches[2].size);
+	EXPECT_FALSE(opened.stretches[2].continues);
+	EXPECT_EQ(64, opened.stretches[3].size);
+	EXPECT_EQ(16, opened.stretches[3].missing);
+	EXPECT_EQ(16, opened.info->aux_missing);
+	done(&opened);
+}
+
+/* perf pads to a multiple of 8; the buffer's offsets do not know of that. */
+TEST(padding_is_no_trace)
+{
+	uint8_t first[8] = { 1, 2, 3, 4, 5 }, second[8] = { 6, 7, 8 }, bytes[8];
+	struct perffile file;
+	struct opened opened;
+	size_t got;
+
+	perffile_start(&file, false, PERFFILE_ANY, PERFFILE_ANY);
+	perffile_info(&file, 1, false, 1, units);
+	perffile_aux(&file, 0, 5, RAW);
+	perffile_auxtrace(&file, 0, 0, NONE, 0, first, 8);
+	perffile_aux(&file, 5, 3, RAW);
+	perffile_auxtrace(&file, 5, 0, NONE, 0, second, 8);
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	ASSERT_EQ(2, opened.n);
+	EXPECT_EQ(5, opened.stretches[0].size);
+	EXPECT_EQ(3, opened.stretches[1].size);
+	ASSERT_EQ(0, flowtap_perfdata_read(opened.perfdata, &opened.stretches[1], 0, bytes, 8,
+					   &got));
+	ASSERT_EQ(3, got);
+	EXPECT_EQ(0, memcmp(bytes, second, 3));
+	EXPECT_EQ(0, opened.info->aux_missing);
+	done(&opened);
+}
+
+static int count(void *argument, const struct flowtap_perfdata_record *record)
+{
+	uint64_t *seen = argument;
+
+	seen[record->type & 127]++;
+	if (record->type == PERF_RECORD_COMM) {
+		seen[127] = record->time;
+		return strcmp((const char *)record->bytes + 16, "name") ? -1 : 0;
+	}
+	return record->type == PERF_RECORD_EXIT ? 5 : 0;
+}
+
+/* The dummy event has no CPU in its ids, the trace's has. */
+TEST(sample_ids_of_different_layouts)
+{
+	uint64_t seen[128] = { 0 };
+	struct perffile file;
+	struct opened opened;
+
+	perffile_start(&file, false, PERFFILE_ANY,
+		       PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME);
+	perffile_info(&file, 1, false, 1, units);
+	file.time = 77;
+	perffile_comm(&file, 40, 41, false, "name");
+	perffile_aux(&file, 0, 8, RAW);
+	perffile_auxtrace(&file, 0, 0, NONE, 0, units, 8);
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	ASSERT_EQ(1, opened.n);
+	EXPECT_EQ(77, opened.stretches[0].time);
+	EXPECT_EQ(0, opened.stretches[0].cpu);
+	EXPECT_EQ(0, flowtap_perfdata_walk(opened.perfdata, count, seen));
+	EXPECT_EQ(77, seen[127]);
+	EXPECT_EQ(40, flowtap_perfdata_pid(opened.perfdata, 41, 100));
+	EXPECT_EQ(0, flowtap_perfdata_pid(opened.perfdata, 40, 100));
+	done(&opened);
+}
+
+TEST(a_thread_number_is_used_again)
+{
+	struct perffile file;
+	struct opened opened;
+
+	small(&file, false);
+	file.time = 10;
+	perffile_task(&file, PERF_RECORD_FORK, 0, 30, 30, 31, 30);
+	file.time = 20;
+	perffile_task(&file, PERF_RECORD_FORK, 0, 50, 50, 31, 50);
+	perffile_comm(&file, 50, 31, false, "new");
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	EXPECT_EQ(30, flowtap_perfdata_pid(opened.perfdata, 31, 5));
+	EXPECT_EQ(30, flowtap_perfdata_pid(opened.perfdata, 31, 19));
+	EXPECT_EQ(50, flowtap_perfdata_pid(opened.perfdata, 31, 20));
+	EXPECT_EQ(0, flowtap_perfdata_pid(opened.perfdata, 32, 20));
+	done(&opened);
+}
+
+TEST(switches_say_who_ran)
+{
+	struct perffile file;
+	struct opened opened;
+
+	small(&file, false);
+	file.cpu = 1;
+	file.time = 10;
+	file.tid = 7;
+	perffile_values(&file, PERF_RECORD_ITRACE_START, 0, 1, (uint64_t[]) { 7ULL << 32 | 7 });
+	file.time = 20;
+	perffile_values(&file, PERF_RECORD_SWITCH_CPU_WIDE, PERF_RECORD_MISC_SWITCH_OUT, 1,
+			(uint64_t[]) { 9ULL << 32 | 8 });
+	file.tid = 9;
+	file.time = 21;
+	perffile_values(&file, PERF_RECORD_SWITCH_CPU_WIDE, 0, 1, (uint64_t[]) { 7ULL << 32 | 7 });
+	file.time = 30;
+	perffile_values(&file, PERF_RECORD_SWITCH, PERF_RECORD_MISC_SWITCH_OUT, 0, NULL);
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	EXPECT_EQ(NONE, flowtap_perfdata_ran(opened.perfdata, 1, 9));
+	EXPECT_EQ(7, flowtap_perfdata_ran(opened.perfdata, 1, 19));
+	EXPECT_EQ(9, flowtap_perfdata_ran(opened.perfdata, 1, 20));
+	EXPECT_EQ(9, flowtap_perfdata_ran(opened.perfdata, 1, 29));
+	EXPECT_EQ(NONE, flowtap_perfdata_ran(opened.perfdata, 1, 30));
+	EXPECT_EQ(NONE, flowtap_perfdata_ran(opened.perfdata, 0, 20));
+	EXPECT_EQ(8, flowtap_perfdata_pid(opened.perfdata, 9, 20));
+	done(&opened);
+}
+
+TEST(ticks_become_time)
+{
+	uint64_t conv[6] = { 10, 1 << 12, 5000, 0, 0, 1 };
+	struct perffile file;
+	struct opened opened;
+	uint64_t time = 0;
+
+	small(&file, false);
+	perffile_values(&file, 79, 0, 3, conv);
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	EXPECT_TRUE(flowtap_perfdata_time(opened.perfdata, 1023, &time));
+	EXPECT_EQ(5000 + 1023 * 4, time);
+	EXPECT_TRUE(flowtap_perfdata_time(opened.perfdata, (1ULL << 60) + 3, &time));
+	EXPECT_EQ(5000 + (1ULL << 62) + 12, time);
+	done(&opened);
+
+	/* A counter of 20 bits that was at 0xabc00010. */
+	small(&file, false);
+	conv[3] = 0xabc00010;
+	conv[4] = 0xfffff;
+	conv[5] = 1 | 1 << 8;
+	perffile_values(&file, 79, 0, 6, conv);
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	EXPECT_TRUE(flowtap_perfdata_time(opened.perfdata, 0x20, &time));
+	EXPECT_EQ(5000 + 0xabc00020ULL * 4, time);
+	done(&opened);
+
+	small(&file, false);
+	finish(&file, &opened);
+	EXPECT_FALSE(flowtap_perfdata_time(opened.perfdata, 1, &time));
+	done(&opened);
+}
+
+TEST(losses_and_throttling_are_counted)
+{
+	struct perffile file;
+	struct opened opened;
+
+	small(&file, false);
+	perffile_values(&file, PERF_RECORD_LOST, 0, 2, (uint64_t[]) { 100, 3 });
+	perffile_values(&file, PERF_RECORD_LOST, 0, 2, (uint64_t[]) { 100, 4 });
+	perffile_values(&file, PERF_RECORD_THROTTLE, 0, 3, (uint64_t[]) { 1, 2, 3 });
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	EXPECT_EQ(7, opened.info->lost);
+	EXPECT_EQ(1, opened.info->throttled);
+	done(&opened);
+}
+
+/* --- The side band, in the map. A mapping with no file says why, and with that its path. --- */
+
+static const char *mapped(struct flowtap_map *map, uint32_t pid, uint64_t time, uint64_t address)
+{
+	const struct flowtap_code *code = flowtap_map_find(map, pid, time, address);
+
+	return code ? code->path : "nothing";
+}
+
+TEST(mappings_forks_and_execs_go_into_the_map)
+{
+	struct flowtap_map *map = flowtap_map_new("/proc/self/nowhere");
+	struct perffile file;
+	struct opened opened;
+
+	small(&file, false);
+	file.time = 300;	/* late in the file, early in time: not in order */
+	perffile_comm(&file, 20, 20, true, "new");
+	perffile_mmap2(&file, 20, 20, 0x1000, 0x1000, 0, PROT_READ | PROT_EXEC, NULL, "/bin/new");
+	file.time = 200;
+	perffile_task(&file, PERF_RECORD_FORK, 0, 20, 10, 20, 10);
+	file.time = 0;
+	perffile_task(&file, PERF_RECORD_FORK, PERF_RECORD_MISC_FORK_EXEC, 30, 10, 30, 10);
+	perffile_mmap2(&file, 10, 10, 0x1000, 0x2000, 0, PROT_READ | PROT_EXEC, NULL, "/bin/a");
+	perffile_mmap(&file, PERF_RECORD_MISC_USER, 30, 30, 0x5000, 0x1000, 0, "/bin/old");
+	perffile_mmap(&file, PERF_RECORD_MISC_USER | PERF_RECORD_MISC_MMAP_DATA, 30, 30, 0x7000,
+		      0x1000, 0, "/bin/data");
+	perffile_mmap(&file, PERF_RECORD_MISC_GUEST_USER, 30, 30, 0x8000, 0x1000, 0, "/bin/guest");
+	file.time = 400;
+	perffile_mmap2(&file, 10, 10, 0x2000, 0x1000, 0, PROT_READ, NULL, "/bin/a");
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	ASSERT_EQ(0, flowtap_perfdata_fill(opened.perfdata, map));
+	EXPECT_EQ(0, opened.damages);
+	EXPECT_STREQ("/bin/a", mapped(map, 10, 100, 0x2000));
+	EXPECT_STREQ("nothing", mapped(map, 10, 400, 0x2000));
+	EXPECT_STREQ("nothing", mapped(map, 20, 199, 0x1000));
+	EXPECT_STREQ("/bin/a", mapped(map, 20, 200, 0x2000));
+	EXPECT_STREQ("/bin/new", mapped(map, 20, 300, 0x1000));
+	EXPECT_STREQ("nothing", mapped(map, 20, 300, 0x2000));
+	EXPECT_STREQ("nothing", mapped(map, 30, 100, 0x1000));
+	EXPECT_STREQ("/bin/old", mapped(map, 30, 100, 0x5000));
+	EXPECT_STREQ("nothing", mapped(map, 30, 100, 0x7000));
+	EXPECT_STREQ("nothing", mapped(map, 30, 100, 0x8000));
+	flowtap_map_free(map);
+	done(&opened);
+}
+
+/* The map names the build-id it wants: of the record, else of the file's list. */
+TEST(a_mapping_has_its_build_id)
+{
+	struct flowtap_map *map = flowtap_map_new("/proc/self/nowhere");
+	struct {
+		struct perf_event_header header;
+		uint32_t pid;
+		uint8_t id[24];
+		char path[28];
+	} entry = { { 0, PERF_RECORD_MISC_USER | 0x8000, sizeof(entry) }, 1, { 0 }, "/bin/b" };
+	uint8_t id[20] = { 0x11, 0x22 };
+	char root[] = "/tmp/perfdata-XXXXXX", path[64];
+	const struct flowtap_code *code;
+	struct perffile file;
+	struct opened opened;
+
+	/* Files without a build-id of their own: why they are not taken says which was wanted. */
+	ASSERT_NE(NULL, mkdtemp(root));
+	snprintf(path, sizeof(path), "%s/bin", root);
+	mkdir(path, 0755);
+	for (int i = 0; i < 2; i++) {
+		snprintf(path, sizeof(path), "%s/bin/%c", root, 'a' + i);
+		close(open(path, O_WRONLY | O_CREAT, 0644));
+	}
+	flowtap_map_free(map);
+	map = flowtap_map_new(root);
+	_Static_assert(sizeof(entry) == 64, "a record of the list");
+	memset(entry.id, 0x99, 20);
+	entry.id[20] = 20;
+	small(&file, false);
+	perffile_mmap2(&file, 1, 1, 0x1000, 0x1000, 0, PROT_EXEC, id, "/bin/a");
+	perffile_mmap2(&file, 1, 1, 0x2000, 0x1000, 0, PROT_EXEC, NULL, "/bin/b");
+	perffile_feature(&file, 2, &entry, sizeof(entry));
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	ASSERT_EQ(0, flowtap_perfdata_fill(opened.perfdata, map));
+	code = flowtap_map_find(map, 1, 5000, 0x1000);
+	ASSERT_NE(NULL, code);
+	EXPECT_NE(NULL, strstr(code->missing, "recorded build-id is 1122000000"));
+	code = flowtap_map_find(map, 1, 5000, 0x2000);
+	ASSERT_NE(NULL, code);
+	EXPECT_NE(NULL, strstr(code->missing, "recorded build-id is 99999999"));
+	flowtap_map_free(map);
+	done(&opened);
+	for (int i = 0; i < 2; i++) {
+		snprintf(path, sizeof(path), "%s/bin/%c", root, 'a' + i);
+		unlink(path);
+	}
+	snprintf(path, sizeof(path), "%s/bin", root);
+	rmdir(path);
+	rmdir(root);
+}
+
+TEST(a_walk_visits_each_record_in_the_order_of_the_file)
+{
+	struct perffile file;
+	struct opened opened;
+	uint64_t seen[128] = { 0 };
+
+	small(&file, false);
+	file.time = 4711;
+	perffile_comm(&file, 1, 1, false, "name");
+	perffile_task(&file, PERF_RECORD_EXIT, 0, 1, 1, 1, 1);
+	perffile_task(&file, PERF_RECORD_FORK, 0, 1, 1, 1, 1);
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	EXPECT_EQ(5, flowtap_perfdata_walk(opened.perfdata, count, seen));
+	EXPECT_EQ(1, seen[70]);
+	EXPECT_EQ(1, seen[71]);
+	EXPECT_EQ(2, seen[PERF_RECORD_AUX]);
+	EXPECT_EQ(1, seen[PERF_RECORD_COMM]);
+	EXPECT_EQ(0, seen[PERF_RECORD_FORK]);
+	EXPECT_EQ(4711, seen[127]);
+	EXPECT_STREQ("MMAP2", flowtap_perfdata_record_name(10));
+	EXPECT_EQ(NULL, flowtap_perfdata_record_name(1000));
+	done(&opened);
+}
+
+TEST_HARNESS_MAIN
