@@ -2,7 +2,6 @@
 #include "code/bundled_files.h"
 
 #include <errno.h>
-#include <flowtap/bundle.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 #include "code/kernel_history.h"
 
 #include <errno.h>
-#include <flowtap/archive.h>
 #include <stdlib.h>
 #include <string.h>
 

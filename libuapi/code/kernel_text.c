@@ -2,7 +2,6 @@
 #include "code/kernel_text.h"
 
 #include <errno.h>
-#include <flowtap/archive.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -2,7 +2,7 @@
 /* The words of the flow grammar. */
 #include <flowtap/flow.h>
 
-static const char *const names[FLOWTAP_GAP_REASONS] = {
+static const char *const gap_names[FLOWTAP_GAP_REASONS] = {
 	[FLOWTAP_GAP_START] = "start",
 	[FLOWTAP_GAP_WRAPPED] = "wrapped",
 	[FLOWTAP_GAP_SWITCH] = "switch",
@@ -38,5 +38,30 @@ static const char *const names[FLOWTAP_GAP_REASONS] = {
 
 const char *flowtap_gap_name(enum flowtap_gap_reason reason)
 {
-	return (unsigned int)reason < FLOWTAP_GAP_REASONS ? names[reason] : "unknown";
+	return (unsigned int)reason < FLOWTAP_GAP_REASONS ? gap_names[reason] : "unknown";
+}
+
+static const char *const transfer_names[] = {
+	[FLOWTAP_TRANSFER_NONE] = "unknown",
+	[FLOWTAP_TRANSFER_EXCEPTION] = "exception",
+	[FLOWTAP_TRANSFER_INTERRUPT] = "interrupt",
+	[FLOWTAP_TRANSFER_TRAP_RETURN] = "trap_return",
+	[FLOWTAP_TRANSFER_NOT_TAKEN] = "not_taken_branch",
+	[FLOWTAP_TRANSFER_TAKEN] = "taken_branch",
+	[FLOWTAP_TRANSFER_INDIRECT_CALL] = "indirect_call",
+	[FLOWTAP_TRANSFER_DIRECT_CALL] = "direct_call",
+	[FLOWTAP_TRANSFER_INDIRECT_JUMP] = "indirect_jump",
+	[FLOWTAP_TRANSFER_DIRECT_JUMP] = "direct_jump",
+	[FLOWTAP_TRANSFER_SWAP] = "co_routine_swap",
+	[FLOWTAP_TRANSFER_RETURN] = "function_return",
+	[FLOWTAP_TRANSFER_INDIRECT_LINK] = "other_indirect_jump",
+	[FLOWTAP_TRANSFER_DIRECT_LINK] = "other_direct_jump",
+	[FLOWTAP_TRANSFER_RECORDING] = "ctr_write",
+};
+
+const char *flowtap_transfer_name(unsigned int type)
+{
+	const size_t n = sizeof(transfer_names) / sizeof(transfer_names[0]);
+
+	return type < n && transfer_names[type] ? transfer_names[type] : "reserved";
 }

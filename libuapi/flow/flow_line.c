@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 #include "flow/flow_line.h"
 
-#include <flowtap/riscv.h>
 #include <stdlib.h>
 #include <string.h>
 

@@ -2,7 +2,6 @@
 /* Lines of the flow grammar (flowtap/text.h) back to the elements that flow_line.c made them of. */
 #include "flow/flow_line.h"
 
-#include <flowtap/riscv.h>
 #include <limits.h>
 #include <string.h>
 

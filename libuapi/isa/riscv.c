@@ -71,29 +71,6 @@ static const struct {
 	{ 0xfe007fff, 0x66000073, FLOWTAP_TRANSFER_NONE, -1 },		/* hinval.gvma */
 };
 
-static const char *const names[] = {
-	[FLOWTAP_TRANSFER_NONE] = "unknown",
-	[FLOWTAP_TRANSFER_EXCEPTION] = "exception",
-	[FLOWTAP_TRANSFER_INTERRUPT] = "interrupt",
-	[FLOWTAP_TRANSFER_TRAP_RETURN] = "trap_return",
-	[FLOWTAP_TRANSFER_NOT_TAKEN] = "not_taken_branch",
-	[FLOWTAP_TRANSFER_TAKEN] = "taken_branch",
-	[FLOWTAP_TRANSFER_INDIRECT_CALL] = "indirect_call",
-	[FLOWTAP_TRANSFER_DIRECT_CALL] = "direct_call",
-	[FLOWTAP_TRANSFER_INDIRECT_JUMP] = "indirect_jump",
-	[FLOWTAP_TRANSFER_DIRECT_JUMP] = "direct_jump",
-	[FLOWTAP_TRANSFER_SWAP] = "co_routine_swap",
-	[FLOWTAP_TRANSFER_RETURN] = "function_return",
-	[FLOWTAP_TRANSFER_INDIRECT_LINK] = "other_indirect_jump",
-	[FLOWTAP_TRANSFER_DIRECT_LINK] = "other_direct_jump",
-	[FLOWTAP_TRANSFER_RECORDING] = "ctr_write",
-};
-
-const char *flowtap_transfer_name(unsigned int type)
-{
-	return type < sizeof(names) / sizeof(names[0]) && names[type] ? names[type] : "reserved";
-}
-
 static uint32_t field(uint32_t insn, unsigned int low, unsigned int bits)
 {
 	return insn >> low & ((1U << bits) - 1);

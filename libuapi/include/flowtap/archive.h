@@ -13,6 +13,7 @@
 #ifndef FLOWTAP_ARCHIVE_H
 #define FLOWTAP_ARCHIVE_H
 
+#include <flowtap/image.h>
 #include <linux/flowtap.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -144,7 +145,6 @@ struct flowtap_archive_kernel {
 	uint32_t reserved;
 };
 
-#define FLOWTAP_KERNEL_PAGE	4096U
 #define FLOWTAP_KERNEL_NEW	1U	/* it came at some moment of [time, until] */
 #define FLOWTAP_KERNEL_GONE	2U	/* it went at some moment of [time, until]; no part */
 

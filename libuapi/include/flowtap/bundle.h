@@ -17,8 +17,7 @@
 extern "C" {
 #endif
 
-#define FLOWTAP_BUNDLE_FILE_MAX	(512ULL << 20)	/* bytes of one file */
-#define FLOWTAP_BUNDLE_MAX	(3ULL << 30)	/* of all */
+#define FLOWTAP_BUNDLE_MAX	(3ULL << 30)	/* bytes of all files; of one: FLOWTAP_BUNDLE_FILE_MAX */
 
 struct flowtap_bundle;
 

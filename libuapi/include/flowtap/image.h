@@ -29,6 +29,8 @@ extern "C" {
 #endif
 
 #define FLOWTAP_BUILD_ID_MAX 20
+#define FLOWTAP_KERNEL_PAGE	4096U		/* looks at the kernel's text compare such pieces */
+#define FLOWTAP_BUNDLE_FILE_MAX	(512ULL << 20)	/* bytes of one file that came with a recording */
 
 /* A stretch of code at one place during one time. Owned by the map; the pointer stays valid. */
 struct flowtap_code {

@@ -3,6 +3,7 @@
 #ifndef FLOWTAP_RISCV_H
 #define FLOWTAP_RISCV_H
 
+#include <flowtap/flow.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -12,32 +13,6 @@ extern "C" {
 #endif
 
 struct flowtap_block;
-
-/* ctrdata.TYPE (Smctr table 9). */
-enum flowtap_transfer_type {
-	FLOWTAP_TRANSFER_NONE = 0,	/* the hardware does not report types */
-	FLOWTAP_TRANSFER_EXCEPTION = 1,
-	FLOWTAP_TRANSFER_INTERRUPT = 2,
-	FLOWTAP_TRANSFER_TRAP_RETURN = 3,
-	FLOWTAP_TRANSFER_NOT_TAKEN = 4,
-	FLOWTAP_TRANSFER_TAKEN = 5,
-	FLOWTAP_TRANSFER_INDIRECT_CALL = 8,
-	FLOWTAP_TRANSFER_DIRECT_CALL = 9,
-	FLOWTAP_TRANSFER_INDIRECT_JUMP = 10,
-	FLOWTAP_TRANSFER_DIRECT_JUMP = 11,
-	FLOWTAP_TRANSFER_SWAP = 12,
-	FLOWTAP_TRANSFER_RETURN = 13,
-	FLOWTAP_TRANSFER_INDIRECT_LINK = 14,
-	FLOWTAP_TRANSFER_DIRECT_LINK = 15,
-	/*
-	 * No type of CTR's, but one of instructions: it writes sctrctl or sctrstatus, and what
-	 * follows may be recorded otherwise than what was before.
-	 */
-	FLOWTAP_TRANSFER_RECORDING = 16,
-};
-
-/* "direct_call" ...; "reserved" for 6, 7 and what is above 16. Static. */
-const char *flowtap_transfer_name(unsigned int type);
 
 /*
  * What one instruction can do to the flow. transfer is the type CTR reports when it transfers
