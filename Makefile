@@ -44,7 +44,7 @@ FUZZ := $(filter-out driver,$(patsubst selftests/fuzz/%.c,%,$(wildcard selftests
 BENCH := $(patsubst selftests/bench/%.c,%,$(wildcard selftests/bench/*.c))
 KERNEL := $(patsubst selftests/kernel/%.c,%,$(filter-out %.bpf.c,$(wildcard selftests/kernel/*.c)))
 
-.PHONY: all help run check check-unit check-riscv check-arm model check-debug debug-kernels soak bench fuzz \
+.PHONY: all help run check check-unit check-riscv check-arm check-layers model check-debug debug-kernels soak bench fuzz \
 	lab shell clean kmod native kmod-if-headers install install-tools install-user install-dkms uninstall deb
 .DELETE_ON_ERROR:
 
@@ -63,6 +63,7 @@ help:
 	'make check      every test; ends with "N passed, N failed, N skipped"; the same each time' \
 	"make check T='unit/stf vm/*'  those whose names match, built for as far as they need" \
 	'make check-unit check-riscv check-arm  those without guests, with such, with such of Arm' \
+	'make check-layers  that each folder of the library uses only those it may (libuapi/layers)' \
 	'make soak       what is random, parallel or long, for SOAK minutes (60), with random seeds;' \
 	'                builds the debug kernels first where they are not there yet' \
 	'make check-debug  the kernel tests in guests with KASAN and with lockdep, each with 10' \
@@ -182,6 +183,7 @@ soak: debug-kernels
 check-unit: lab
 check-riscv: lab
 check-arm: lab
+check-layers: lab
 IN_LAB = $(Q)$(LAB) run -- $(MAKE) --no-print-directory -j2 V=$(V) FUZZ_SECONDS=$(FUZZ_SECONDS)
 run model bench fuzz check-debug soak:
 	$(IN_LAB) SOAK=$(SOAK) $(if $(filter run,$@),RUN_ARCH=$(or $(ARCH),riscv64)) $@-in-lab
@@ -190,7 +192,8 @@ T_arm := vm/*arm64* vm/ete*
 T_check-unit := * !vm/* !model/*
 T_check-riscv := vm/* $(T_arm:%=!%)
 T_check-arm := $(T_arm) model/*
-check check-unit check-riscv check-arm:
+T_check-layers := lab/layers
+check check-unit check-riscv check-arm check-layers:
 	$(IN_LAB) T='$(or $(T),$(T_$@))' check-in-lab
 
 # Each kernel the lab has: build/kmod/ARCH-VERSION/flowtap.ko
@@ -211,7 +214,8 @@ NEEDS_SCRIPT := $(B)/asan/flowtap $(B)/host/flowtap
 NEEDS_cli := $(NEEDS_SCRIPT) $(filter $(B)/asan/% $(B)/host/%,$(EXTRA))
 NEEDS_oracle := $(filter %/oracle/mutations,$(EXTRA))
 NEEDS_kernel :=
-NEEDS_lab :=
+# Of whatever is built here the compiler has said what it read.
+NEEDS_lab = $(if $(filter %/layers.test,$(1)),$(B)/asan/flowtap $(B)/asan/flowtapd)
 NEEDS_vm := $(NEEDS_SCRIPT) $(EXTRA) $(GUEST) modules
 needs = $(filter $(B)/%,$(1)) $(foreach d,$(sort $(patsubst selftests/%/,%,$(dir $(filter selftests/%,$(1))))),\
 	$(if $(filter undefined,$(origin NEEDS_$(d))),$(NEEDS_vm),$(NEEDS_$(d))))
