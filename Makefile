@@ -26,7 +26,7 @@ WARN := -Wall -Wextra -Werror
 CFLAGS ?= -O2 -g
 # Which of the builds below is made for this machine, and installed.
 FROM ?= native
-FLAGS := -std=gnu17 $(WARN) -Ilibuapi/include -Ilibuapi -D_GNU_SOURCE \
+FLAGS := -std=gnu17 $(WARN) -Ilibuapi/include -Ilibuapi -Itools -D_GNU_SOURCE \
 	 -DFLOWTAP_VERSION='"$(VERSION)"' -isystem $(B)/bpf
 LIBS := -lelf -lzstd -luring -lz
 DAEMON_LIBS := -lcap -lbpf
@@ -36,7 +36,7 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fra
 TESTFLAGS := -Iselftests -Idaemon -isystem $(KSELFTEST) -Wno-unused-parameter -Wno-sign-compare
 
 LIB_SRC := $(sort $(shell find libuapi -name '*.c'))
-TOOL_SRC := $(wildcard tools/*.c)
+TOOL_SRC := $(sort $(shell find tools -name '*.c'))
 # Programs for the kernel are built for it, and become headers (below).
 DAEMON_SRC := $(filter-out %.bpf.c,$(wildcard daemon/*.c))
 UNIT := $(patsubst selftests/unit/%.c,%,$(sort $(shell find selftests/unit -name '*.c')))
@@ -132,8 +132,8 @@ $(eval $(call userland,arm64,aarch64-linux-gnu-,-O2 -g))
 
 $(foreach t,$(UNIT),$(eval $(call program,asan,unit,$(t),,$(SANITIZE))))
 # With a clock of its own.
-$(B)/asan/unit/tools/progress: $(B)/asan/tools/progress.o
-$(B)/asan/unit/tools/number: $(B)/asan/tools/number.o $(B)/asan/tools/event.o
+$(B)/asan/unit/tools/progress: $(B)/asan/tools/common/progress.o
+$(B)/asan/unit/tools/number: $(B)/asan/tools/common/number.o $(B)/asan/tools/common/event.o
 $(foreach t,$(FUZZ),$(eval $(call program,asan,fuzz,$(t),,$(SANITIZE),$(B)/asan/selftests/fuzz/driver.o)))
 $(foreach t,$(BENCH),$(eval $(call program,host,bench,$(t),,)))
 $(foreach t,$(KERNEL),$(eval $(call program,riscv64,kernel,$(t),riscv64-linux-gnu-,)))

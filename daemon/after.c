@@ -11,7 +11,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../tools/tool.h"
+#include "../tools/common/tool.h"
 #include "child.h"
 #include "decoded.h"
 #include "log.h"

@@ -4,9 +4,9 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../tools/json.h"
-#include "../tools/names.h"
-#include "../tools/tool.h"
+#include "../tools/common/json.h"
+#include "../tools/common/names.h"
+#include "../tools/common/tool.h"
 #include "run.h"
 
 /* --- The control socket: a line is a command, the answer is JSON. --- */

@@ -19,7 +19,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../tools/tool.h"
+#include "../tools/common/tool.h"
 #include "decoded.h"
 #include "log.h"
 #include "store_internal.h"

@@ -11,8 +11,8 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include "../tools/cgroup.h"
-#include "../tools/tool.h"
+#include "../tools/common/tool.h"
+#include "../tools/record/cgroup.h"
 #include "programs.h"
 #include "rules.h"
 

@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../tools/streams.h"
+#include "../tools/record/streams.h"
 #include "conf.h"
 
 enum choice_way { CHOICE_NONE, CHOICE_KERNEL, CHOICE_STOP, CHOICE_POLL };

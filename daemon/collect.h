@@ -10,9 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../tools/kernel.h"
-#include "../tools/options.h"
-#include "../tools/streams.h"
+#include "../tools/record/kernel.h"
+#include "../tools/record/options.h"
+#include "../tools/record/streams.h"
 #include "conf.h"
 #include "images.h"
 #include "metrics.h"

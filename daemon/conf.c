@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../tools/ete_options.h"
+#include "../tools/common/ete_options.h"
 #include "base/ini.h"
 #include "probe.h"
 

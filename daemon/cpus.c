@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 
-#include "../tools/tool.h"
+#include "../tools/common/tool.h"
 #include "events.h"
 #include "lend.h"
 #include "run.h"

@@ -11,7 +11,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "../tools/tool.h"
+#include "../tools/common/tool.h"
 
 /* Of /proc/PID/stat, behind the name: the instruction pointer of who ends (proc_pid_stat(5), 30). */
 #define BEFORE_POINTER 27

@@ -5,8 +5,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../tools/names.h"
-#include "../tools/tool.h"
+#include "../tools/common/names.h"
+#include "../tools/common/tool.h"
 #include "log.h"
 
 void event_begun(const struct run *run)

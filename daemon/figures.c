@@ -3,8 +3,8 @@
 #include <stdio.h>
 #include <sys/resource.h>
 
-#include "../tools/names.h"
-#include "../tools/tool.h"
+#include "../tools/common/names.h"
+#include "../tools/common/tool.h"
 #include "events.h"
 #include "log.h"
 #include "run.h"

@@ -3,7 +3,7 @@
 #ifndef LEFTOVER_H
 #define LEFTOVER_H
 
-#include "../tools/streams.h"
+#include "../tools/record/streams.h"
 
 /*
  * The stream's statistics (FLOWTAP_IOC_STATS) as they were when what is in an archive was recorded:

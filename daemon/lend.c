@@ -8,8 +8,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../tools/device.h"
-#include "../tools/tool.h"
+#include "../tools/common/device.h"
+#include "../tools/common/tool.h"
 #include "log.h"
 #include "run.h"
 

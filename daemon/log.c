@@ -10,7 +10,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../tools/tool.h"
+#include "../tools/common/tool.h"
 
 static const char cut[] = " cut=yes";
 

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../tools/tool.h"
+#include "../tools/common/tool.h"
 #include "child.h"
 #include "run.h"
 

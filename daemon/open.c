@@ -7,9 +7,9 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "../tools/device.h"
-#include "../tools/rights.h"
-#include "../tools/tool.h"
+#include "../tools/common/device.h"
+#include "../tools/common/rights.h"
+#include "../tools/common/tool.h"
 #include "events.h"
 #include "rules.h"
 #include "run.h"

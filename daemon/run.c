@@ -10,10 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../tools/device.h"
-#include "../tools/names.h"
-#include "../tools/rights.h"
-#include "../tools/tool.h"
+#include "../tools/common/device.h"
+#include "../tools/common/names.h"
+#include "../tools/common/rights.h"
+#include "../tools/common/tool.h"
 #include "events.h"
 #include "log.h"
 #include "rules.h"

@@ -4,7 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../tools/tool.h"
+#include "../tools/common/tool.h"
 #include "crash.h"
 #include "events.h"
 #include "run.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* flowtap check: whether files are what they should be. */
-#include "input.h"
-#include "json.h"
-#include "progress.h"
-#include "tool.h"
+#include "common/input.h"
+#include "common/json.h"
+#include "common/progress.h"
+#include "common/tool.h"
 
 #include <errno.h>
 #include <flowtap/check.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* flowtap convert: a trace in another format. */
-#include "gaps.h"
-#include "input.h"
-#include "json.h"
-#include "leftout.h"
-#include "output.h"
-#include "tool.h"
-#include "tracefile.h"
+#include "common/gaps.h"
+#include "common/input.h"
+#include "common/json.h"
+#include "common/leftout.h"
+#include "common/output.h"
+#include "common/tool.h"
+#include "common/tracefile.h"
 
 #include <errno.h>
 #include <flowtap/learned.h>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* flowtap ctl: asks a flowtapd that runs. */
-#include "control.h"
-#include "names.h"
-#include "tool.h"
+#include "common/control.h"
+#include "common/names.h"
+#include "common/tool.h"
 
 #include <errno.h>
 #include <getopt.h>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* flowtap list: the sources of each CPU, what they can do, and the events that can trigger. */
-#include "device.h"
-#include "ete_options.h"
-#include "event.h"
-#include "filter.h"
-#include "json.h"
-#include "names.h"
-#include "tool.h"
+#include "common/device.h"
+#include "common/ete_options.h"
+#include "common/event.h"
+#include "common/filter.h"
+#include "common/json.h"
+#include "common/names.h"
+#include "common/tool.h"
 
 #include <errno.h>
 #include <flowtap/riscv.h>

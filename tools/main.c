@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* flowtap: the command people type. */
-#include "tool.h"
+#include "common/tool.h"
 
 #include <stdlib.h>
 #include <string.h>

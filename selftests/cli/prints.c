@@ -3,8 +3,8 @@
  * prints [OPTION...] -- COMMAND: forks and executes COMMAND as `flowtap record` with these options does,
  * and records nothing: shows where what it prints goes. Its exit status.
  */
-#include "../../tools/recording.h"
-#include "../../tools/tool.h"
+#include "../../tools/common/tool.h"
+#include "../../tools/record/recording.h"
 
 int main(int argc, char **argv)
 {

@@ -18,7 +18,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../tools/tool.h"
+#include "../../tools/common/tool.h"
 #include "child.h"
 #include "folder.h"
 #include "support/kselftest_harness.h"

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../tools/json_reader.h"
+#include "../../tools/common/json_reader.h"
 #include "run.h"
 #include "support/kselftest_harness.h"
 

@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "../../tools/control.h"
-#include "../../tools/tool.h"
+#include "../../tools/common/control.h"
+#include "../../tools/common/tool.h"
 #include "support/kselftest_harness.h"
 
 static const char status[] =

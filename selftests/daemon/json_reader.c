@@ -3,13 +3,13 @@
  * Shows that what RFC 8259 allows is taken and everything else is refused, that what is found is what
  * was written, and that no text whatever is read beyond its end.
  */
-#include "../../tools/json_reader.h"
+#include "../../tools/common/json_reader.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "../../tools/json.h"
+#include "../../tools/common/json.h"
 #include "support/kselftest_harness.h"
 
 /* From memory of just that size, so that reading beyond it is noticed. */

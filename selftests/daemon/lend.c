@@ -11,8 +11,8 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "../../tools/device.h"
-#include "../../tools/tool.h"
+#include "../../tools/common/device.h"
+#include "../../tools/common/tool.h"
 #include "run.h"
 #include "support/kselftest_harness.h"
 #include "told.h"

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../tools/tool.h"
+#include "../../tools/common/tool.h"
 #include "support/kselftest_harness.h"
 
 FIXTURE(log)

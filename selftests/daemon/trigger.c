@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Shows what a summary has of triggers, whatever they say of themselves. */
-#include "../../tools/trigger.h"
+#include "../../tools/decode/trigger.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <string.h>
 
-#include "../../tools/tool.h"
+#include "../../tools/common/tool.h"
 #include "crash.h"
 #include "run.h"
 #include "support/kselftest_harness.h"

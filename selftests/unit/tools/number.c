@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Shows that numbers come out as people read them. */
-#include "../../../tools/event.h"
+#include "../../../tools/common/event.h"
 
 #include <string.h>
 
-#include "../../../tools/tool.h"
+#include "../../../tools/common/tool.h"
 #include "support/kselftest_harness.h"
 
 TEST(digits_stand_in_groups)

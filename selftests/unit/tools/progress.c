@@ -3,7 +3,7 @@
  * Shows that something long says how far it is: on a terminal in one line that is drawn again, elsewhere
  * (a log) by a line a minute. The clock is the test's.
  */
-#include "../../../tools/progress.h"
+#include "../../../tools/common/progress.h"
 
 #include <fcntl.h>
 #include <inttypes.h>
@@ -19,7 +19,7 @@
 
 static uint64_t now;
 
-/* What tools/tool.h declares; the real ones read the clock and group digits. */
+/* What tools/common/tool.h declares; the real ones read the clock and group digits. */
 uint64_t number_now(void);
 const char *number_group(uint64_t value, char *buffer);
 

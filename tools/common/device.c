@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "common/device.h"
+
+#include "common/arm_machine.h"
+#include "common/tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/pidfd.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+/* No machine has more; a kernel that says so is not believed. */
+#define CPUS_MAX 8192
+
+/* ns: an io_uring that had requests for a file lets go of it behind the end of its process. */
+#define LEAVING 5000000000ULL
+
+/* systemd.unit(5) */
+#define UNIT_NAME "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:-_.\\@"
+
+int device_open(void)
+{
+	int fd = open(DEVICE_PATH, O_RDWR | O_CLOEXEC);
+
+	return fd < 0 ? -errno : fd;
+}
+
+/* The holder is somebody of whom nothing can be seen, or has ended; or there is none by now. */
+static bool is_left(int fd, const struct flowtap_configure *configure)
+{
+	struct flowtap_query query = { .cpu = configure->cpu, .want = configure->source };
+	struct pollfd poll_fd = { .events = POLLIN };
+	bool ended;
+
+	if (ioctl(fd, FLOWTAP_IOC_QUERY, &query) || !query.source)
+		return false;
+	if (!query.holder_pid)
+		return true;
+	poll_fd.fd = pidfd_open((pid_t)query.holder_pid, 0);
+	if (poll_fd.fd < 0)
+		return errno == ESRCH;
+	ended = poll(&poll_fd, 1, 0) == 1;
+	close(poll_fd.fd);
+	return ended;
+}
+
+int device_configure(int fd, struct flowtap_configure *configure)
+{
+	const struct timespec moment = { .tv_nsec = 5000000 };
+	const uint64_t deadline = number_now() + LEAVING;
+	int error;
+
+	while ((error = ioctl(fd, FLOWTAP_IOC_CONFIGURE, configure) ? -errno : 0) == -EBUSY &&
+	       is_left(fd, configure) && number_now() < deadline)
+		nanosleep(&moment, NULL);
+	return error;
+}
+
+int device_query(uint32_t want, struct flowtap_query **queries, size_t *n)
+{
+	struct flowtap_query first = { .want = want };
+	struct flowtap_query *all;
+	int fd = device_open();
+	int error = 0;
+
+	if (fd < 0)
+		return fd;
+	if (ioctl(fd, FLOWTAP_IOC_QUERY, &first)) {
+		error = -errno;
+		goto out;
+	}
+	if (!first.cpus || first.cpus > CPUS_MAX) {
+		error = -EPROTO;
+		goto out;
+	}
+	all = calloc(first.cpus, sizeof(*all));
+	if (!all) {
+		error = -ENOMEM;
+		goto out;
+	}
+	for (uint32_t cpu = 0; cpu < first.cpus; cpu++) {
+		all[cpu].cpu = cpu;
+		all[cpu].want = want;
+		/* A number in between that the machine does not have. */
+		if (ioctl(fd, FLOWTAP_IOC_QUERY, &all[cpu])) {
+			all[cpu].source = FLOWTAP_SOURCE_NONE;
+			all[cpu].reason = FLOWTAP_REASON_OFFLINE;
+		}
+	}
+	*queries = all;
+	*n = first.cpus;
+out:
+	close(fd);
+	return error;
+}
+
+static const char *access_problem(char *fix, size_t room)
+{
+	const char *user = getenv("USER");
+	struct group *group;
+	struct stat node;
+
+	if (stat(DEVICE_PATH, &node)) {
+		snprintf(fix, room, "look at the rights of /dev");
+		return "you may not open " DEVICE_PATH;
+	}
+	group = getgrgid(node.st_gid);
+	if (node.st_gid && (node.st_mode & 060) == 060 && group)
+		snprintf(fix, room, "usermod -aG %s %s (as root), then log in again",
+			 group->gr_name, user ? user : "USER");
+	else
+		snprintf(fix, room,
+			 "run as root, or let a group in: groupadd -f --system perf, install "
+			 "60-flowtap.rules, udevadm trigger " DEVICE_PATH);
+	return "you may not open " DEVICE_PATH;
+}
+
+/* The module is not there; on Arm others may have kept it from coming. */
+static const char *absence_problem(char *fix, size_t room)
+{
+	bool built_in;
+	const char *drivers = is_arm_machine() ? arm_machine_drivers(&built_in) : NULL;
+
+	if (drivers && built_in)
+		snprintf(fix, room, "perf record -e cs_etm//u, and flowtap decode perf.data");
+	else if (drivers)
+		snprintf(fix, room, "as root: rmmod %s; modprobe flowtap (or insmod flowtap.ko)",
+			 drivers);
+	else
+		snprintf(fix, room, "load the module: modprobe flowtap (or insmod flowtap.ko), as "
+			 "root; `flowtap doctor` says what is missing");
+	return drivers ? "the module is not loaded: the kernel's coresight drivers have the trace "
+			 "hardware" : "there is no " DEVICE_PATH ": the module is not loaded";
+}
+
+const char *device_open_problem(int error, char *fix, size_t room)
+{
+	switch (-error) {
+	case ENOENT:
+		return absence_problem(fix, room);
+	case ENXIO:
+	case ENODEV:
+		snprintf(fix, room, "load the module: modprobe flowtap, as root");
+		return DEVICE_PATH " is there but its module is not";
+	case EACCES:
+	case EPERM:
+		return access_problem(fix, room);
+	case ENOTTY:
+		snprintf(fix, room, "install the module and the command of the same version");
+		return DEVICE_PATH " is not flowtap's, or of another version";
+	case EPROTO:
+		snprintf(fix, room, "install the module and the command of the same version");
+		return DEVICE_PATH " answers nonsense";
+	default:
+		snprintf(fix, room, "`flowtap doctor` says what is missing");
+		return strerror(-error);
+	}
+}
+
+const char *device_reason(const struct flowtap_query *query)
+{
+	switch (query->reason) {
+	case FLOWTAP_REASON_ABSENT:
+		return "it has no trace hardware, or the firmware hides it";
+	case FLOWTAP_REASON_OWNED:
+		return is_arm_machine() ?
+			       "someone else has it: a debugger, or the kernel's coresight drivers "
+			       "(rmmod coresight_trbe coresight_etm4x)" :
+			       "someone else has it configured (the module's takeover=1 takes it)";
+	case FLOWTAP_REASON_OFFLINE:
+		return "it is offline";
+	case FLOWTAP_REASON_UNUSABLE:
+		return "its hardware is not usable (the kernel log says why)";
+	default:
+		return "for a reason this version does not know";
+	}
+}
+
+const char *device_holder(const struct flowtap_query *query, char *buffer)
+{
+	char name[sizeof(query->holder_comm) + 1];
+	size_t size = strnlen((const char *)query->holder_comm, sizeof(query->holder_comm));
+
+	if (!size)
+		return NULL;
+	/* Whoever holds it chose it: it must not write on the terminal what it likes. */
+	for (size_t i = 0; i < size; i++)
+		name[i] = query->holder_comm[i] >= 0x20 && query->holder_comm[i] < 0x7f ?
+			  (char)query->holder_comm[i] : '?';
+	name[size] = 0;
+	snprintf(buffer, 64, "'%s' (PID %u)", name, query->holder_pid);
+	return buffer;
+}
+
+/* Of lines as 0::/system.slice/flowtapd.service the last name. */
+static void unit_of(uint32_t pid, char *unit, size_t room)
+{
+	char path[64], line[4096];
+	FILE *file;
+
+	unit[0] = 0;
+	snprintf(path, sizeof(path), "/proc/%u/cgroup", pid);
+	file = fopen(path, "re");
+	while (file && fgets(line, sizeof(line), file)) {
+		const char *name = strrchr(line, '/');
+		size_t size = name ? strcspn(++name, "\n") : 0;
+
+		if (size > 8 && size < room && !memcmp(name + size - 8, ".service", 8) &&
+		    strspn(name, UNIT_NAME) >= size) {
+			memcpy(unit, name, size);
+			unit[size] = 0;
+		}
+	}
+	if (file)
+		fclose(file);
+}
+
+const char *device_daemon(const struct flowtap_query *query, char *buffer)
+{
+	if (strncmp((const char *)query->holder_comm, "flowtapd", sizeof(query->holder_comm)))
+		return NULL;
+	unit_of(query->holder_pid, buffer, 64);
+	return buffer;
+}
+
+const char *device_cpus(const struct flowtap_query *queries, size_t n,
+			bool (*wanted)(const struct flowtap_query *query), char *buffer)
+{
+	const size_t room = 128;
+	size_t used = 0;
+
+	buffer[0] = 0;
+	for (size_t cpu = 0; cpu < n; cpu++) {
+		size_t last = cpu;
+
+		if (!wanted(&queries[cpu]))
+			continue;
+		while (last + 1 < n && wanted(&queries[last + 1]))
+			last++;
+		if (used + 24 > room) {
+			snprintf(buffer + used, room - used, ",...");
+			break;
+		}
+		used += (size_t)snprintf(buffer + used, room - used,
+					 last > cpu ? "%s%zu-%zu" : "%s%zu", used ? "," : "", cpu,
+					 last);
+		cpu = last;
+	}
+	return buffer;
+}

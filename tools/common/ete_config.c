@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "common/ete_config.h"
+
+#include "common/tool.h"
+
+#include <errno.h>
+#include <string.h>
+#include <strings.h>
+
+static const struct {
+	const char *key;
+	size_t offset;
+} registers[] = {
+	{ "configr", offsetof(struct flowtap_ete_config, configr) },
+	{ "traceidr", offsetof(struct flowtap_ete_config, traceidr) },
+	{ "devarch", offsetof(struct flowtap_ete_config, devarch) },
+	{ "idr0", offsetof(struct flowtap_ete_config, idr0) },
+	{ "idr1", offsetof(struct flowtap_ete_config, idr1) },
+	{ "idr2", offsetof(struct flowtap_ete_config, idr2) },
+	{ "idr8", offsetof(struct flowtap_ete_config, idr8) },
+};
+
+static uint32_t *find(const char *key, size_t length, struct flowtap_ete_config *config)
+{
+	if (length > 3 && !strncasecmp(key, "trc", 3)) {
+		key += 3;
+		length -= 3;
+	}
+	for (size_t i = 0; i < sizeof(registers) / sizeof(registers[0]); i++)
+		if (strlen(registers[i].key) == length &&
+		    !strncasecmp(registers[i].key, key, length))
+			return (uint32_t *)((char *)config + registers[i].offset);
+	return NULL;
+}
+
+static int refuse(const char *text, size_t length, const char *why)
+{
+	complain("--config %.*s: %s", (int)(length < 60 ? length : 60), text, why);
+	advise("KEY=VALUE[,...] with values decimal or 0x and the keys %s", ETE_CONFIG_KEYS);
+	return -EINVAL;
+}
+
+static int set(const char *text, size_t length, struct flowtap_ete_config *config)
+{
+	const char *equals = memchr(text, '=', length);
+	char number[32];
+	uint32_t *field;
+	uint64_t value;
+	size_t digits;
+
+	if (!equals)
+		return refuse(text, length, "has no '='");
+	field = find(text, (size_t)(equals - text), config);
+	if (!field)
+		return refuse(text, (size_t)(equals - text), "no such register");
+	digits = length - (size_t)(equals + 1 - text);
+	if (digits >= sizeof(number))
+		return refuse(text, length, "no number of 32 bits");
+	memcpy(number, equals + 1, digits);
+	number[digits] = 0;
+	if (!number_parse(number, 0, UINT32_MAX, &value))
+		return refuse(text, length, "no number of 32 bits");
+	*field = (uint32_t)value;
+	return 0;
+}
+
+int ete_config_parse(const char *text, struct flowtap_ete_config *config)
+{
+	int error;
+
+	do {
+		size_t length = strcspn(text, ",");
+
+		error = set(text, length, config);
+		if (error)
+			return error;
+		text += length;
+	} while (*text++);
+	return 0;
+}

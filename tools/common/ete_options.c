@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "common/ete_options.h"
+
+#include "common/tool.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* TRCCONFIGR */
+#define BB	(1ULL << 3)
+#define CCI	(1ULL << 4)
+#define CID	(1ULL << 6)
+#define VMID	(1ULL << 7)
+#define TS	(1ULL << 11)
+#define RS	(1ULL << 12)
+#define VMIDOPT	(1ULL << 15)
+
+#define AUX_BYTES	(4U << 20)
+#define AUX_PAGES_MAX	65536U
+
+/* Bits that are on unless told otherwise, where the trace unit has them. */
+#define DEFAULTS	(TS | RS)
+
+static const char *set(struct ete_wish *wish, const char *text, uint64_t bits)
+{
+	(void)text;
+	wish->on |= bits;
+	wish->off &= ~bits;
+	return NULL;
+}
+
+static const char *clear(struct ete_wish *wish, const char *text, uint64_t bits)
+{
+	(void)text;
+	wish->off |= bits;
+	wish->on &= ~bits;
+	return NULL;
+}
+
+static const char *take_context(struct ete_wish *wish, const char *text, uint64_t bits)
+{
+	(void)text;
+	(void)bits;
+	wish->context = true;
+	return NULL;
+}
+
+static const char *take_cycles(struct ete_wish *wish, const char *text, uint64_t bits)
+{
+	uint64_t value = 0;
+
+	if (text && !number_parse(text, 1, 0xfff, &value))
+		return "a threshold of cycles, 1 to 4095";
+	wish->ete.cycle_threshold = (uint32_t)value;
+	return set(wish, text, bits);
+}
+
+static const char *take_sync(struct ete_wish *wish, const char *text, uint64_t bits)
+{
+	uint64_t value;
+
+	(void)bits;
+	if (!number_parse(text, 8, 20, &value))
+		return "the logarithm of a number of bytes, 8 to 20 (12: every 4096 bytes)";
+	wish->ete.sync_period = (uint32_t)value;
+	return NULL;
+}
+
+/* START-END or START+SIZE, END being the first address behind. */
+static const char *take_address(struct ete_wish *wish, const char *text, uint64_t bits)
+{
+	static const char wanted[] = "a range of addresses, START-END or START+SIZE (0x...)";
+	const char *middle = text + strcspn(text, "-+");
+	size_t length = (size_t)(middle - text);
+	uint64_t start, end;
+	char first[24];
+
+	(void)bits;
+	if (!*middle || length >= sizeof(first))
+		return wanted;
+	memcpy(first, text, length);
+	first[length] = 0;
+	if (!number_parse(first, 0, UINT64_MAX, &start) ||
+	    !number_parse(middle + 1, 1, UINT64_MAX, &end))
+		return wanted;
+	if (*middle == '+' && __builtin_add_overflow(start, end, &end))
+		return wanted;
+	if (end <= start)
+		return wanted;
+	if (wish->ete.address_ranges == 4)
+		return "one of at most 4 ranges";
+	wish->ete.address_start[wish->ete.address_ranges] = start;
+	wish->ete.address_end[wish->ete.address_ranges++] = end;
+	return NULL;
+}
+
+/* A number with us, ms or s behind it. */
+static bool parse_time(const char *text, size_t length, __u64 *nanoseconds)
+{
+	static const struct {
+		const char *name;
+		double nanoseconds;
+	} units[] = { { "us", 1e3 }, { "ms", 1e6 }, { "s", 1e9 } };
+	char copy[32], *unit;
+	double number;
+
+	if (!length || length >= sizeof(copy) || text[0] < '0' || text[0] > '9')
+		return false;
+	memcpy(copy, text, length);
+	copy[length] = 0;
+	/* Decimal only: strtod takes more. */
+	if (strspn(copy, "0123456789.") == length || strpbrk(copy, "xXeEpP"))
+		return false;
+	number = strtod(copy, &unit);
+	for (size_t i = 0; i < sizeof(units) / sizeof(units[0]); i++) {
+		if (strcmp(unit, units[i].name))
+			continue;
+		number *= units[i].nanoseconds;
+		if (number < (double)STROBE_NS_MIN || number > (double)STROBE_NS_MAX)
+			return false;
+		*nanoseconds = (__u64)number;
+		return true;
+	}
+	return false;
+}
+
+static const char *take_strobe(struct ete_wish *wish, const char *text, uint64_t bits)
+{
+	const char *slash = strchr(text, '/');
+
+	(void)bits;
+	if (!slash ||
+	    !parse_time(text, (size_t)(slash - text), &wish->ete.strobe_on_ns) ||
+	    !parse_time(slash + 1, strlen(slash + 1), &wish->ete.strobe_off_ns))
+		return "ON/OFF, times of 100us to 60s each, with us, ms or s (1ms/9ms)";
+	return NULL;
+}
+
+/* Pages, or bytes where there is K or M behind. */
+static const char *take_aux(struct ete_wish *wish, const char *text, uint64_t bits)
+{
+	static const char wanted[] =
+		"a power of two of pages, 2 to 65536, or a size in K or M that is one";
+	size_t length = strlen(text);
+	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), value, unit = 0;
+	char digits[24];
+
+	(void)bits;
+	if (!length || length >= sizeof(digits))
+		return wanted;
+	memcpy(digits, text, length + 1);
+	if (strchr("KkMm", digits[length - 1])) {
+		unit = digits[length - 1] == 'K' || digits[length - 1] == 'k' ? 1U << 10 : 1U << 20;
+		digits[length - 1] = 0;
+	}
+	if (!number_parse(digits, 1, 1U << 24, &value))
+		return wanted;
+	if (unit) {
+		if (value * unit % page)
+			return wanted;
+		value = value * unit / page;
+	}
+	if (value < 2 || value > AUX_PAGES_MAX || value & (value - 1))
+		return wanted;
+	wish->aux_pages = (uint32_t)value;
+	wish->aux_given = true;
+	return NULL;
+}
+
+static const struct {
+	const char *name;
+	int argument;
+	const char *(*take)(struct ete_wish *wish, const char *text, uint64_t bits);
+	uint64_t bits;
+	const char *help;		/* NULL: not told, it is the default */
+} table[] = {
+	{ "timestamps", no_argument, set, TS, NULL },
+	{ "no-timestamps", no_argument, clear, TS,
+	  "      --no-timestamps  no timestamps in the trace (they are on)\n" },
+	{ "cycles", optional_argument, take_cycles, CCI,
+	  "      --cycles[=N]     counts of cycles, each of N or more (256)\n" },
+	{ "branch-broadcast", no_argument, set, BB,
+	  "      --branch-broadcast  the target of each taken branch\n" },
+	{ "return-stack", no_argument, set, RS, NULL },
+	{ "no-return-stack", no_argument, clear, RS,
+	  "      --no-return-stack   the target of each return (else not of those that go where they\n"
+	  "                       were called from)\n" },
+	{ "context", no_argument, take_context, 0,
+	  "      --context        the context identifier, which has the PID as the kernel sees it\n" },
+	{ "vmid", no_argument, set, VMID,
+	  "      --vmid           the virtual machine's identifier\n" },
+	{ "sync-period", required_argument, take_sync, 0,
+	  "      --sync-period N  a point where decoding can begin every 2^N bytes, 8 to 20 (12)\n" },
+	{ "address", required_argument, take_address, 0,
+	  "      --address RANGE  only these addresses: START-END (END is the first one behind) or\n"
+	  "                       START+SIZE; up to 4 times\n" },
+	{ "strobe", required_argument, take_strobe, 0,
+	  "      --strobe ON/OFF  trace for ON, rest for OFF, and so on (1ms/9ms)\n" },
+	{ "aux-pages", required_argument, take_aux, 0,
+	  "      --aux-pages N    pages of each CPU's AUX area, or its size (512K, 16M); a power of\n"
+	  "                       two (4M, or as much as may be locked)\n" },
+};
+
+#define ROWS (sizeof(table) / sizeof(table[0]))
+
+_Static_assert(ROWS <= ETE_OPTIONS_MAX, "all have room in getopt's table");
+
+void ete_options_init(struct ete_wish *wish)
+{
+	uint32_t pages = AUX_BYTES / (uint32_t)sysconf(_SC_PAGESIZE);
+
+	*wish = (struct ete_wish){ .aux_pages = pages < 2 ? 2 : pages };
+}
+
+size_t ete_options_list(struct option *options, int first)
+{
+	for (size_t i = 0; i < ROWS; i++)
+		options[i] = (struct option){ table[i].name, table[i].argument, NULL,
+					      first + (int)i };
+	return ROWS;
+}
+
+const char *ete_options_name(size_t row)
+{
+	return table[row].name;
+}
+
+const char *ete_options_take(struct ete_wish *wish, size_t row, const char *text)
+{
+	return table[row].take(wish, text, table[row].bits);
+}
+
+void ete_options_help(FILE *file)
+{
+	for (size_t i = 0; i < ROWS; i++)
+		if (table[i].help)
+			fputs(table[i].help, file);
+}
+
+bool ete_options_fit(const struct ete_wish *wish, uint64_t settable, uint32_t exception_level,
+		     struct flowtap_configure *configure)
+{
+	struct flowtap_ete_configure *ete = &configure->ete;
+
+	*ete = wish->ete;
+	ete->config = (DEFAULTS & settable & ~wish->off) | wish->on;
+	configure->aux_pages = wish->aux_pages;
+	if (!wish->context)
+		return true;
+	ete->config |= exception_level == 2 ? VMID | VMIDOPT : CID;
+	return exception_level != 2 || !(wish->on & VMID);
+}
+
+uint32_t ete_cycles_least(const struct flowtap_ete_caps *caps)
+{
+	return caps->trcidr[3] & 0xfff;
+}
+
+const char *ete_options_unable(const struct flowtap_ete_caps *caps,
+			       const struct flowtap_ete_configure *ete)
+{
+	static const struct {
+		uint64_t bits;
+		const char *clause;
+	} lacks[] = {
+		{ BB, "its trace unit cannot broadcast branches (--branch-broadcast)" },
+		{ CCI, "its trace unit cannot count cycles (--cycles)" },
+		{ CID, "its trace unit has no context identifiers (--context)" },
+		{ VMIDOPT, "its trace unit has no virtual context identifiers (--context)" },
+		{ VMID, "its trace unit has no virtual machine identifiers (--vmid)" },
+		{ TS, "its trace unit has no timestamps (--timestamps)" },
+		{ RS, "its trace unit has no return stack (--return-stack)" },
+	};
+	uint64_t lacking = ete->config & ~caps->settable;
+
+	for (size_t i = 0; i < sizeof(lacks) / sizeof(lacks[0]); i++)
+		if (lacking & lacks[i].bits)
+			return lacks[i].clause;
+	if (ete->address_ranges > caps->address_ranges)
+		return caps->address_ranges ?
+			       "its trace unit has fewer ranges of addresses (--address)" :
+			       "its trace unit has no ranges of addresses (--address)";
+	if (ete->cycle_threshold && ete->cycle_threshold < ete_cycles_least(caps))
+		return "its trace unit cannot count so few cycles (--cycles; `flowtap list` has "
+		       "the least)";
+	return NULL;
+}

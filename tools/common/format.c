@@ -1,0 +1,314 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "common/format.h"
+
+#include "common/tool.h"
+
+#include <errno.h>
+#include <flowtap/zstf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* --- STF --- */
+
+static int open_stf_as(struct format *format, struct output *output, const struct format_wish *wish,
+		       struct flowtap_blocks *blocks, const char *about,
+		       const struct flowtap_zstf_options *zstf)
+{
+	struct flowtap_stf_options options = {
+		.generator = 0xff,
+		.generator_comment = "flowtap",
+		.blocks = blocks,
+		.zstf = zstf,
+	};
+	unsigned int major = 0, minor = 0;
+	char *comment;
+	int error;
+
+	if (asprintf(&comment, "flowtap " FLOWTAP_VERSION " %s\n%s", wish->command, about) < 0)
+		return -ENOMEM;
+	if (sscanf(FLOWTAP_VERSION, "%u.%u", &major, &minor) == 2) {
+		options.version[0] = (uint8_t)major;
+		options.version[1] = (uint8_t)minor;
+	}
+	options.comment = comment;
+	error = flowtap_stf_new(output->fd, &options, &format->stf);
+	free(comment);
+	if (!error)
+		format->sink = flowtap_stf_sink(format->stf);
+	return error;
+}
+
+static int open_stf(struct format *format, struct output *output, const struct format_wish *wish,
+		    struct flowtap_blocks *blocks, const char *comment)
+{
+	return open_stf_as(format, output, wish, blocks, comment, NULL);
+}
+
+static int open_zstf(struct format *format, struct output *output, const struct format_wish *wish,
+		     struct flowtap_blocks *blocks, const char *comment)
+{
+	const struct flowtap_zstf_options zstf = { .level = wish->level };
+
+	return open_stf_as(format, output, wish, blocks, comment, &zstf);
+}
+
+static bool is_zstf(const char *begin, size_t size)
+{
+	return size >= 4 && !memcmp(begin, FLOWTAP_ZSTF_MAGIC, 4);
+}
+
+static bool is_stf(const char *begin, size_t size)
+{
+	return !is_zstf(begin, size) && !flowtap_tarmac_is(begin, size) &&
+	       !flowtap_qemu4v_is(begin, size) && flowtap_stf_is(begin, size);
+}
+
+/* --- The flow --- */
+
+static int open_flow(struct format *format, struct output *output, const struct format_wish *wish,
+		     struct flowtap_blocks *blocks, const char *comment)
+{
+	int error = flowtap_text_new(output->fd, blocks, &format->text);
+
+	(void)wish;
+	(void)comment;
+	if (!error)
+		format->sink = flowtap_text_sink(format->text);
+	return error;
+}
+
+/* --- Lines with disassembly --- */
+
+static size_t disassemble(void *argument, enum flowtap_isa isa, uint8_t it, uint64_t address,
+			  const uint8_t *bytes, size_t size, char *text, size_t room)
+{
+	return flowtap_disasm_text(argument, isa, it, address, bytes, size, text, room);
+}
+
+static struct flowtap_lines_options lines_of(const struct format_wish *wish,
+					     struct flowtap_blocks *blocks)
+{
+	return (struct flowtap_lines_options){
+		.time = wish->times,
+		.since = wish->since,
+		.frequency = wish->frequency,
+		.synthetic_sp = wish->synthetic_sp,
+		.untaken_skipped = wish->untaken_skipped,
+		.disassemble = disassemble,
+		.argument = wish->disasm,
+		.blocks = blocks,
+	};
+}
+
+static int open_tarmac(struct format *format, struct output *output,
+		       const struct format_wish *wish, struct flowtap_blocks *blocks,
+		       const char *comment)
+{
+	const struct flowtap_tarmac_options options = {
+		.lines = lines_of(wish, blocks),
+		.dialect = wish->dialect,
+		.riscv = wish->rv64,
+	};
+	int error = flowtap_tarmac_new(output->fd, &options, &format->tarmac);
+
+	(void)comment;
+	if (!error)
+		format->sink = flowtap_tarmac_sink(format->tarmac);
+	return error;
+}
+
+static int open_qemu4v(struct format *format, struct output *output,
+		       const struct format_wish *wish, struct flowtap_blocks *blocks,
+		       const char *comment)
+{
+	const struct flowtap_qemu4v_options options = {
+		.lines = lines_of(wish, blocks),
+		.modes = wish->modes,
+		.cpu_names = wish->cpu_names,
+	};
+	int error = flowtap_qemu4v_new(output->fd, &options, &format->qemu4v);
+
+	(void)comment;
+	if (!error)
+		format->sink = flowtap_qemu4v_sink(format->qemu4v);
+	return error;
+}
+
+/* What is in gzip shows when that is unpacked. */
+static bool is_tarmac(const char *begin, size_t size)
+{
+	return flowtap_tarmac_is(begin, size);
+}
+
+static bool is_qemu4v(const char *begin, size_t size)
+{
+	return flowtap_qemu4v_is(begin, size);
+}
+
+/* --- All of them --- */
+
+/* What an element says is held and read back: stf.h, tarmac.h, qemu4v.h. */
+#define CONTEXT_HOLDS (FORMAT_HOLDS(CONTEXT) | FORMAT_HOLDS_TASK | FORMAT_HOLDS_CPU | \
+		       FORMAT_HOLDS_MODE | FORMAT_HOLDS_SECURITY | FORMAT_HOLDS_IDS)
+#define LINE_HOLDS (FORMAT_HOLDS(EXCEPTION) | FORMAT_HOLDS(EXCEPTION_RETURN) | \
+		    FORMAT_HOLDS(GAP) | FORMAT_HOLDS(TRANSFER) | FORMAT_HOLDS(CALLSTACK) | \
+		    FORMAT_HOLDS(TRACE_ON) | FORMAT_HOLDS(Q) | FORMAT_HOLDS(TRANSACTION) | \
+		    FORMAT_HOLDS(EVENT) | FORMAT_HOLDS(INSTRUMENTATION))
+#define STF_HOLDS (CONTEXT_HOLDS | LINE_HOLDS | FORMAT_HOLDS(SESSION))
+#define TARMAC_HOLDS (CONTEXT_HOLDS | LINE_HOLDS)
+#define QEMU4V_HOLDS (FORMAT_HOLDS(CONTEXT) | FORMAT_HOLDS_CPU | FORMAT_HOLDS(EXCEPTION_RETURN))
+
+const struct format_kind format_kinds[] = {
+	{
+		.name = "stf", .title = "STF", .holds = STF_HOLDS, .binary = true, .one_cpu = true,
+		.open = open_stf, .read = flowtap_stf_read, .is = is_stf,
+	}, {
+		.name = "zstf", .title = ".zstf", .holds = STF_HOLDS, .binary = true, .seeks = true,
+		.one_cpu = true, .open = open_zstf, .read = flowtap_stf_read, .is = is_zstf,
+	}, {
+		.name = "tarmac", .title = "Tarmac", .holds = TARMAC_HOLDS, .text = true,
+		.disasm_style = FLOWTAP_DISASM_TARMAC, .open = open_tarmac,
+		.read = flowtap_tarmac_read, .is = is_tarmac,
+	}, {
+		.name = "qemu4v", .title = "QEMU4V", .holds = QEMU4V_HOLDS, .text = true,
+		.disasm_style = FLOWTAP_DISASM_PLAIN, .open = open_qemu4v,
+		.read = flowtap_qemu4v_read, .is = is_qemu4v,
+	}, {
+		.name = "flow", .title = "flow", .holds = FORMAT_HOLDS_ALL, .open = open_flow,
+	},
+	{ .name = NULL }
+};
+
+const struct format_kind *format_of_name(const char *name)
+{
+	for (const struct format_kind *kind = format_kinds; kind->name; kind++)
+		if (!strcmp(name, kind->name))
+			return kind;
+	return NULL;
+}
+
+const struct format_kind *format_of_path(const char *path)
+{
+	const char *name = strrchr(path, '/'), *end;
+
+	name = name ? name + 1 : path;
+	end = strrchr(name, '.');
+	return end && end != name ? format_of_name(end + 1) : NULL;
+}
+
+const struct format_kind *format_of_bytes(const char *begin, size_t size)
+{
+	for (const struct format_kind *kind = format_kinds; kind->name; kind++)
+		if (kind->is && kind->is(begin, size))
+			return kind;
+	return NULL;
+}
+
+static bool used(const struct format_kind *kind, enum format_use use)
+{
+	return use == FORMAT_READS ? (bool)kind->read : (bool)kind->open;
+}
+
+const char *format_names(char *buffer, size_t size, enum format_use use)
+{
+	size_t left = 0, at = 0;
+
+	for (const struct format_kind *kind = format_kinds; kind->name; kind++)
+		left += used(kind, use);
+	*buffer = 0;
+	for (const struct format_kind *kind = format_kinds; kind->name && at < size; kind++) {
+		if (!used(kind, use))
+			continue;
+		left--;
+		at += (size_t)snprintf(buffer + at, size - at, "%s%s", kind->name,
+				       left > 1 ? ", " : left ? use == FORMAT_READS ? " and " : " or " : "");
+	}
+	return buffer;
+}
+
+static bool same_file(int input, const char *path)
+{
+	struct stat one, other;
+
+	return input >= 0 && !fstat(input, &one) && !stat(path, &other) &&
+	       one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+}
+
+int format_check_path(const struct format_kind *kind, const char *path, int input)
+{
+	bool standard = !strcmp(path, "-");
+	struct stat status;
+
+	if (!standard && same_file(input, path)) {
+		complain("'%s' is the input", path);
+		return -EINVAL;
+	}
+	if (kind->seeks && (standard || (!stat(path, &status) && !S_ISREG(status.st_mode)))) {
+		complain("a .%s can only be written to a file: its index is written last",
+			 kind->name);
+		advise("name a file for it, or pipe --to stf into zstd");
+		return -ESPIPE;
+	}
+	if (standard && kind->binary && isatty(STDOUT_FILENO)) {
+		complain("%s is not for a terminal", kind->title);
+		advise("pipe it on or name a file");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+void format_complain_isa(const struct format_kind *kind, const char *input)
+{
+	complain("'%s': %s cannot hold code of this instruction set", input, kind->title);
+	if (strcmp(kind->name, "tarmac"))
+		advise("--to flow can");
+	else
+		advise("with --rv64 code of RISC-V is written as if it were A64");
+}
+
+int format_open(struct format *format, struct output *output, const struct format_wish *wish,
+		struct flowtap_blocks *blocks, const char *comment)
+{
+	int error;
+
+	*format = (struct format){ .kind = wish->kind };
+	error = wish->kind->open(format, output, wish, blocks, comment);
+	if (error)
+		return error;
+	if (wish->kind->read)
+		output_keep(output);
+	leftout_init(&format->leftout, wish, format->sink);
+	format->sink = &format->leftout.sink;
+	return 0;
+}
+
+int format_finish(struct format *format)
+{
+	if (format->stf)
+		return flowtap_stf_finish(format->stf);
+	if (format->tarmac)
+		return flowtap_tarmac_finish(format->tarmac);
+	if (format->qemu4v)
+		return flowtap_qemu4v_finish(format->qemu4v);
+	return flowtap_text_finish(format->text);
+}
+
+uint64_t format_bytes(const struct format *format)
+{
+	if (format->stf)
+		return flowtap_stf_counts(format->stf)->bytes;
+	if (format->tarmac)
+		return flowtap_tarmac_counts(format->tarmac)->bytes;
+	return format->qemu4v ? flowtap_qemu4v_counts(format->qemu4v)->bytes : 0;
+}
+
+void format_free(struct format *format)
+{
+	flowtap_stf_free(format->stf);
+	flowtap_text_free(format->text);
+	flowtap_tarmac_free(format->tarmac);
+	flowtap_qemu4v_free(format->qemu4v);
+	*format = (struct format){ .sink = NULL };
+}

@@ -1,0 +1,329 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "common/output.h"
+
+#include "common/tool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <flowtap/archive.h>
+#include <flowtap/zstf.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* For the signal handler: what to remove, and how many parts stay because they can be read. */
+static const char *volatile unfinished[OUTPUT_PARTS_MAX];
+static volatile sig_atomic_t kept;
+
+static void remove_unfinished(int number)
+{
+	static const char stays[] =
+		"\nflowtap: interrupted: what was written so far stays under the name OUT.part\n";
+
+	for (size_t i = 0; i < OUTPUT_PARTS_MAX; i++) {
+		const char *path = unfinished[i];
+
+		if (path)
+			unlink(path);
+	}
+	if (kept && write(STDERR_FILENO, stays, sizeof(stays) - 1) < 0)
+		kept = 0;
+	signal(number, SIG_DFL);
+	raise(number);
+}
+
+/* In the place of one that is no more; NULL: a free one. */
+static void note_unfinished(const char *before, const char *path)
+{
+	for (size_t i = 0; i < OUTPUT_PARTS_MAX; i++) {
+		if (unfinished[i] != before)
+			continue;
+		unfinished[i] = path;
+		return;
+	}
+}
+
+static int problem(const char *what, const char *path, int error)
+{
+	complain("cannot %s '%s': %s", what, path, strerror(-error));
+	return error;
+}
+
+static int use_stdout(struct output *output)
+{
+	if (isatty(STDOUT_FILENO)) {
+		complain("this is not for a terminal");
+		advise("pipe it on or name a file with -o");
+		return -EINVAL;
+	}
+	output->fd = STDOUT_FILENO;
+	return 0;
+}
+
+/* Whether the file is empty or begins as an archive does. */
+static bool replaceable(const char *path)
+{
+	uint8_t magic[sizeof(FLOWTAP_ARCHIVE_MAGIC) - 1];
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	n = read(fd, magic, sizeof(magic));
+	close(fd);
+	return !n || (n == (ssize_t)sizeof(magic) &&
+		      !memcmp(magic, FLOWTAP_ARCHIVE_MAGIC, sizeof(magic)));
+}
+
+static int move_away(struct output *output, const struct stat *there, bool force)
+{
+	if (!force && !replaceable(output->path)) {
+		complain("'%s' exists and is no flowtap archive", output->path);
+		advise("choose another name with -o, or --force to replace it");
+		return -EEXIST;
+	}
+	if (!there->st_size)
+		return 0;
+	if (asprintf(&output->old, "%s.old", output->path) < 0) {
+		output->old = NULL;
+		return problem("rename", output->path, -ENOMEM);
+	}
+	if (rename(output->path, output->old)) {
+		int error = -errno;
+
+		free(output->old);
+		output->old = NULL;
+		return problem("rename", output->path, error);
+	}
+	return 0;
+}
+
+int output_open_archive(struct output *output, const char *path, bool force)
+{
+	bool there, regular = true;
+	struct stat stat_of;
+	int error;
+
+	*output = (struct output){ .path = path, .fd = -1 };
+	if (!strcmp(path, "-"))
+		return use_stdout(output);
+	there = !stat(path, &stat_of);
+	if (there)
+		regular = S_ISREG(stat_of.st_mode);
+	if (there && regular) {
+		error = move_away(output, &stat_of, force);
+		if (error)
+			return error;
+	}
+	output->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (output->fd < 0) {
+		error = problem("write", path, -errno);
+		output_discard(output, error);
+		return error;
+	}
+	output->created = regular;
+	return 0;
+}
+
+static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+
+static void watch_signals(const char *path)
+{
+	note_unfinished(NULL, path);
+	/* A limit of the size of files is an error of write, with a message. */
+	signal(SIGXFSZ, SIG_IGN);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		/* nohup and `command &` have them ignored: leave that. */
+		if (signal(ends[i], remove_unfinished) == SIG_IGN)
+			signal(ends[i], SIG_IGN);
+	}
+}
+
+/* Whether the file is still what has this name: who wrote it may have given it the final one. */
+static bool has_name(int fd, const char *path)
+{
+	struct stat open, named;
+
+	return !fstat(fd, &open) && !lstat(path, &named) && open.st_dev == named.st_dev &&
+	       open.st_ino == named.st_ino;
+}
+
+/*
+ * One writer at a time, which a lock shows that the kernel takes away with it: a part without one was
+ * left by somebody who was killed, and is begun anew. The fd, -EWOULDBLOCK: another one writes it, or
+ * another error.
+ */
+static int open_locked(const char *part)
+{
+	for (;;) {
+		int fd = open(part, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600), error = 0;
+
+		if (fd < 0)
+			return -errno;
+		/* A file system without locks is used as it is. */
+		if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
+			error = -EWOULDBLOCK;
+		} else if (has_name(fd, part)) {
+			if (!ftruncate(fd, 0))
+				return fd;
+			error = -errno;
+		}
+		close(fd);
+		if (error)
+			return error;
+	}
+}
+
+/* No signal can come between what it makes and the note that it is to be removed. */
+static int open_noted(const char *part)
+{
+	sigset_t mask, before;
+	int fd;
+
+	sigemptyset(&mask);
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
+		sigaddset(&mask, ends[i]);
+	sigprocmask(SIG_BLOCK, &mask, &before);
+	fd = open_locked(part);
+	if (fd >= 0)
+		watch_signals(part);
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return fd;
+}
+
+int output_open_part(struct output *output, const char *path, bool force)
+{
+	struct stat stat_of;
+	bool there;
+	int error;
+
+	*output = (struct output){ .path = path, .fd = -1 };
+	if (!strcmp(path, "-")) {
+		output->fd = STDOUT_FILENO;
+		return 0;
+	}
+	there = !stat(path, &stat_of);
+	if (there && !S_ISREG(stat_of.st_mode)) {
+		output->fd = open(path, O_WRONLY | O_CLOEXEC);
+		return output->fd < 0 ? problem("write", path, -errno) : 0;
+	}
+	if (there && stat_of.st_size && !force) {
+		complain("'%s' exists", path);
+		advise("choose another name for the output, or --force to replace it");
+		return -EEXIST;
+	}
+	output->fresh = !there && !force;
+	if (asprintf(&output->part, "%s.part", path) < 0) {
+		output->part = NULL;
+		return problem("write", path, -ENOMEM);
+	}
+	error = open_noted(output->part);
+	if (error < 0) {
+		if (error == -EWOULDBLOCK) {
+			complain("another flowtap writes '%s' at the moment", path);
+			advise("wait for it, or choose another name for this one");
+		} else {
+			problem("write", output->part, error);
+		}
+		free(output->part);
+		output->part = NULL;
+		return error;
+	}
+	output->fd = error;
+	output->created = true;
+	return 0;
+}
+
+void output_keep(struct output *output)
+{
+	if (!output->part || output->keeps)
+		return;
+	note_unfinished(output->part, NULL);
+	output->keeps = true;
+	kept++;
+}
+
+static void forget(struct output *output)
+{
+	if (output->keeps)
+		kept--;
+	else if (output->part)
+		note_unfinished(output->part, NULL);
+	output->keeps = false;
+	free(output->part);
+	free(output->old);
+	output->part = output->old = NULL;
+	output->fd = -1;
+}
+
+/* Those that a full disk and the like bring; what was written before is good. */
+static bool is_full(int error)
+{
+	return error == -ENOSPC || error == -EDQUOT || error == -EFBIG || error == -EIO;
+}
+
+static void keep_or_remove(struct output *output, int error)
+{
+	struct stat stat_of;
+
+	if (!output->created)
+		return;
+	if (output->keeps && is_full(error) && !stat(output->part, &stat_of) &&
+	    stat_of.st_size > FLOWTAP_ZSTF_HEAD)
+		advise("what was written until then stays as '%s'", output->part);
+	else
+		unlink(output->part ? output->part : output->path);
+}
+
+/* Where nothing stood under the name nothing may have come there meanwhile. */
+static int give_name(const struct output *output)
+{
+	unsigned int flags = output->fresh ? RENAME_NOREPLACE : 0;
+
+	if (!renameat2(AT_FDCWD, output->part, AT_FDCWD, output->path, flags))
+		return 0;
+	/* A file system, or a kernel, that cannot tell. */
+	if ((errno == EINVAL || errno == ENOSYS) && !rename(output->part, output->path))
+		return 0;
+	return -errno;
+}
+
+int output_commit(struct output *output)
+{
+	int error = 0;
+
+	if (output->fd < 0)
+		return 0;
+	/* Pipes and devices have nothing to sync, and tell by close. */
+	if (output->created && fsync(output->fd))
+		error = -errno;
+	if (!output->created && output->fd != STDOUT_FILENO && close(output->fd))
+		error = -errno;
+	if (!error && output->part)
+		error = give_name(output);
+	if (error)
+		problem("write", output->path, error);
+	/* The work of hours is not thrown away for a name that somebody took meanwhile. */
+	if (error == -EEXIST)
+		advise("what was written is '%s'", output->part);
+	else if (error)
+		keep_or_remove(output, error);
+	/* Its lock goes with it: the part must have got its name. */
+	if (output->created)
+		close(output->fd);
+	forget(output);
+	return error;
+}
+
+void output_discard(struct output *output, int error)
+{
+	keep_or_remove(output, error);
+	if (output->fd >= 0 && output->fd != STDOUT_FILENO)
+		close(output->fd);
+	if (output->old && rename(output->old, output->path))
+		problem("rename", output->old, -errno);
+	forget(output);
+}

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A trace that a command reads: any format that has a reader, known by its first bytes. */
+#ifndef TRACEFILE_H
+#define TRACEFILE_H
+
+#include "common/format.h"
+#include "common/json.h"
+#include "common/progress.h"
+
+#include <flowtap/flow.h>
+#include <flowtap/read.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+struct tracefile {
+	const char *path;		/* as it was given */
+	const struct format_kind *kind;
+	int fd;
+	struct flowtap_learned *learned;	/* where its blocks live */
+	struct flowtap_read read;	/* what there was, when it is read */
+	struct progress progress;	/* of reading it; doing is the caller's to say */
+	bool quiet;			/* damage is counted, not told */
+};
+
+/*
+ * fd: a descriptor of it that can be read twice (input.h), taken over also if it fails; below 0: it
+ * is opened. from: a format to take it for, NULL what it begins as. path is borrowed; "-" is
+ * standard input. quiet: no progress of copying what comes by a pipe. 0 or -errno after a complaint: then there is nothing to close.
+ */
+int tracefile_open(struct tracefile *file, const char *path, int fd,
+		   const struct format_kind *from, bool quiet);
+/* All of it into the sink, once. 0; -errno of reading; what the sink returned. Damage is told. */
+int tracefile_read(struct tracefile *file, struct flowtap_sink *sink);
+/* Whether the error was told already, by offset and reason, as damage is. */
+bool tracefile_told(const struct tracefile *file, int error);
+/* Complains of an error of tracefile_read that was not. */
+void tracefile_complain(const struct tracefile *file, int error);
+void tracefile_close(struct tracefile *file);
+
+/* STATUS_OK, or STATUS_DAMAGED: as it was read. */
+int tracefile_status(const struct tracefile *file);
+/* Whether the file holds what no flow can, and lines about it. */
+bool tracefile_some_extra(const struct tracefile *file);
+void tracefile_print_extra(FILE *output, const struct tracefile *file);
+/* "problems", "truncated" and the same as an object "extra". */
+void tracefile_json(struct json *json, const struct tracefile *file);
+
+#endif /* TRACEFILE_H */

@@ -1,0 +1,399 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* flowtap decode: from a recording to a trace. What kind of recording it is shows by itself. */
+#include "common/filter.h"
+#include "common/input.h"
+#include "common/tool.h"
+#include "decode/decoding.h"
+#include "decode/perfdata.h"
+#include "decode/summary.h"
+#include "decode/trace.h"
+
+#include <errno.h>
+#include <flowtap/archive.h>
+#include <flowtap/perfdata.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define RASEMU (1ULL << 7)		/* of sctrctl (Smctr 2.1) */
+
+enum kind {
+	KIND_ARCHIVE,
+	KIND_PERF,
+	KIND_SNAPSHOT,
+	KIND_RAW,
+	KIND_UNKNOWN,
+};
+
+/* "dir/name.ftap", "dir/name.ftap.zst" -> "name.stf", "dir/" -> "dir.stf", here. malloc'ed. */
+static char *default_output(const struct decode_options *options, bool directory)
+{
+	const char *name, *end;
+	char *output, *whole, *packed;
+
+	if (!strcmp(options->input, "-"))
+		return strdup("-");
+	/* What . and .. are called. */
+	whole = directory ? realpath(options->input, NULL) : strdup(options->input);
+	if (!whole)
+		return NULL;
+	name = strrchr(whole, '/');
+	name = name ? name + 1 : whole;
+	packed = directory ? NULL : strstr(name, ".ftap.zst");
+	if (packed && !packed[sizeof(".ftap.zst") - 1])
+		packed[sizeof(".ftap") - 1] = 0;
+	end = directory ? NULL : strrchr(name, '.');
+	if (asprintf(&output, "%.*s.%s", end && end != name ? (int)(end - name) : (int)strlen(name),
+		     name, options->format.kind->name) < 0)
+		output = NULL;
+	free(whole);
+	return output;
+}
+
+static enum kind kind_of(const struct decode_options *options, int input)
+{
+	static const char archive[] = FLOWTAP_ARCHIVE_MAGIC;
+	char begin[sizeof(archive)] = "";
+	ssize_t n = pread(input, begin, sizeof(begin) - 1, 0);
+
+	if (n >= (ssize_t)sizeof(archive) - 1 && !memcmp(begin, archive, sizeof(archive) - 1))
+		return KIND_ARCHIVE;
+	if (n > 0 && flowtap_perfdata_is(begin, (size_t)n))
+		return KIND_PERF;
+	return options->config ? KIND_RAW : KIND_UNKNOWN;
+}
+
+static int check_paths(const struct decode_options *options, int input)
+{
+	struct stat stat_of;
+
+	if (options->sysroot && (stat(options->sysroot, &stat_of) || !S_ISDIR(stat_of.st_mode))) {
+		complain("--sysroot '%s' is no directory", options->sysroot);
+		return -ENOTDIR;
+	}
+	return format_check_path(options->format.kind, options->output, input);
+}
+
+/*
+ * Nothing was executed that could be told, and nothing is wrong: no damage, no code that is not known,
+ * nothing lost. What was recorded ends too soon, or is not what was asked for.
+ */
+static bool ran_nothing(const struct decoding *decoding)
+{
+	static const enum flowtap_gap_reason as_asked[] = {
+		FLOWTAP_GAP_START, FLOWTAP_GAP_WRAPPED, FLOWTAP_GAP_SWITCH, FLOWTAP_GAP_DISABLED,
+		FLOWTAP_GAP_STROBE, FLOWTAP_GAP_EXCLUDED, FLOWTAP_GAP_TRAP, FLOWTAP_GAP_FILTERED,
+		FLOWTAP_GAP_RECORDER, FLOWTAP_GAP_GUEST, FLOWTAP_GAP_USER,
+	};
+	uint64_t others = 0;
+
+	for (size_t i = 0; i < FLOWTAP_GAP_REASONS; i++)
+		others += decoding->tap.gaps[i];
+	for (size_t i = 0; i < sizeof(as_asked) / sizeof(as_asked[0]); i++)
+		others -= decoding->tap.gaps[as_asked[i]];
+	return !others && !decoding->replay.counts.damages && !decoding_bad_records(decoding);
+}
+
+/* Without a sample, or a record of trace, there is nothing that could be wrong with the code. */
+static void tell_why_empty(const struct decoding *decoding)
+{
+	const struct flowtap_replay_counts *counts = &decoding->replay.counts;
+	const char *what = decoding->aux ? "trace" : "sample";
+
+	if (counts->damages)
+		advise("it is damaged, and no %s is left: an undamaged copy is needed", what);
+	else if (!counts->finalised)
+		advise("it ends before the first %s: the recording, or a copy of it, was cut off", what);
+	else if (decoding->tap.gaps[FLOWTAP_GAP_RING_FULL])
+		advise("every %s was lost: a greater ring is needed (record --ring-pages)", what);
+	else if (decoding->aux)
+		advise("it has no trace: what was to be recorded did not run meanwhile");
+	else
+		advise("it has no sample: what was recorded ended before the first one, which comes "
+		       "earlier with a smaller period (record -c) and at the latest with record "
+		       "--switch");
+}
+
+/* Of the samples of some CPU; the sctrctl that was asked for. */
+static bool only_transfers(const struct decoding *decoding, bool *call_stacks)
+{
+	bool only = *call_stacks = false;
+
+	for (size_t i = 0; i < decoding->n_cpu; i++) {
+		uint64_t control = decoding->cpu[i].configure.ctr.control;
+
+		*call_stacks |= control & RASEMU;
+		only |= !filter_keeps_blocks(filter_default() ^ filter_types(control));
+	}
+	return only;
+}
+
+static void tell_why_missing(const struct decode_options *options)
+{
+	if (!options->sysroot)
+		advise("on another machine than the recorded one --sysroot is needed");
+	else
+		advise("files whose code is missing must be below '%s', as they were recorded",
+		       options->sysroot);
+}
+
+/* Why no instruction could be told, and what to do about it. */
+static void tell_why(const struct decoding *decoding)
+{
+	bool call_stacks, only = only_transfers(decoding, &call_stacks);
+	const uint64_t *gaps = decoding->tap.gaps;
+
+	if (decoding->aux ? !flowtap_aux_counts(decoding->aux)->records :
+	    !decoding->ctr || !flowtap_ctr_counts(decoding->ctr)->samples)
+		tell_why_empty(decoding);
+	else if (call_stacks)
+		advise("record --ras keeps call stacks, which --to flow shows: record without it");
+	else if (only)
+		advise("record --filter left out transfers that instructions follow from, --to flow "
+		       "shows the others: record without it");
+	else if (decoding->tap.n_missing)
+		tell_why_missing(decoding->options);
+	else if (gaps[FLOWTAP_GAP_NO_IMAGE])
+		advise("it does not say what was mapped where it ran: damage, or side band that was "
+		       "lost, took that");
+	else if (gaps[FLOWTAP_GAP_FILTERED])
+		advise("it has transfers of which instructions do not follow: --to flow shows them");
+	else
+		advise("nothing was executed between its gaps: the summary has their reasons");
+}
+
+static int decode_problem(const struct decoding *decoding, int error)
+{
+	const char *input = input_name(decoding->options->input);
+
+	switch (-error) {
+	case EBADMSG:
+		complain("'%s' is no flowtap archive", input);
+		break;
+	case EPROTONOSUPPORT:
+		complain("'%s' is an archive of another version of flowtap", input);
+		break;
+	case ENODATA:
+		complain("no instruction could be reconstructed, so there is no %s",
+			 decoding->options->format.kind->title);
+		tell_why(decoding);
+		break;
+	case ENOENT:
+		pick_nothing(&decoding->pick, input);
+		if (!decoding->pick.cpus.n)
+			tell_why_empty(decoding);
+		break;
+	case EOPNOTSUPP:
+		format_complain_isa(decoding->options->format.kind, input);
+		break;
+	case ENOMEM:
+		complain("no memory");
+		break;
+	case EPROTOTYPE:
+		complain("'%s' was recorded of ETEs and of another source: no flow can have both",
+			 input);
+		break;
+	case ECANCELED:
+		break;			/* told */
+	default:
+		complain("cannot decode '%s' to '%s': %s", input, decoding->options->output,
+			 strerror(-error));
+	}
+	return error;
+}
+
+static void summarise(struct decoding *decoding, const char *output, uint64_t bytes)
+{
+	const struct decode_options *options = decoding->options;
+	FILE *file = strcmp(options->output, "-") ? stdout : stderr;
+	struct summary summary = {
+		.input = input_name(options->input),
+		.output = output,
+		.format = options->format.kind->name,
+		.output_bytes = bytes,
+		.sysroot = options->sysroot,
+		.info = decoding->info ? decoding->info : "",
+		.cpus = decoding->cpus,
+		.period = decoding->period,
+		.executed = decoding_executed(decoding),
+		.replay = &decoding->replay.counts,
+		.ctr = decoding->ctr ? flowtap_ctr_counts(decoding->ctr) : NULL,
+		.aux = decoding_aux_counts(decoding),
+		.pick = &decoding->pick,
+		.tap = &decoding->tap,
+		.triggers = &decoding->triggers,
+		.split = options->split ? &decoding->split : NULL,
+		.leftout = options->split ? &decoding->split.leftout : &decoding->format.leftout,
+		.blocks = decoding->blocks,
+	};
+
+	pieces_end(&decoding->tap.pieces);
+	leftout_complain(summary.leftout, &options->format, summary.input);
+	if (options->json)
+		summary_json(file, &summary);
+	else if (!options->quiet)
+		summary_print(file, &summary);
+}
+
+static int decode(struct decoding *decoding, int input)
+{
+	const struct decode_options *options = decoding->options;
+	uint64_t bytes = 0;
+	int error, written;
+
+	error = decoding_run(decoding, input);
+	if (error) {
+		decode_problem(decoding, error);
+		/* Why there is nothing is in the gaps. */
+		if (error == -ENODATA)
+			summarise(decoding, NULL, 0);
+		format_free(&decoding->format);
+		decoding->split.error = error;
+		output_discard(&decoding->output, error);
+		return error == -ENODATA && ran_nothing(decoding) ? STATUS_NOTHING : STATUS_ERROR;
+	}
+	if (decoding->output.created)
+		bytes = (uint64_t)input_size(decoding->output.fd);
+	else
+		bytes = format_bytes(&decoding->format);
+	written = output_commit(&decoding->output);
+	summarise(decoding, written ? NULL : options->output, bytes);
+	if (written)
+		return STATUS_ERROR;
+	if (decoding->replay.counts.damages || decoding_bad_records(decoding))
+		return STATUS_DAMAGED;
+	if (decoding->replay.counts.finalised)
+		return STATUS_OK;
+	/* A cut between two blocks: nothing else tells of it. */
+	complain("'%s': the recording was not finalised: it was cut off, or the recorder was killed",
+		 input_name(options->input));
+	return STATUS_DAMAGED;
+}
+
+static int decode_archive(const struct decode_options *options, int input)
+{
+	struct decoding decoding = { .options = options };
+	int status = STATUS_ERROR;
+
+	if (!check_paths(options, input) && !decoding_init(&decoding, options) &&
+	    (options->split || !output_open_part(&decoding.output, options->output,
+						 options->format.force)))
+		status = decode(&decoding, input);
+	decoding_free(&decoding);
+	return status;
+}
+
+static int unknown(const struct decode_options *options, int input)
+{
+	char begin[4096];
+	ssize_t n = pread(input, begin, sizeof(begin), 0);
+	const struct format_kind *kind = n > 0 ? format_of_bytes(begin, (size_t)n) : NULL;
+
+	if (kind)
+		return decode_already_trace(options->input, kind);
+	complain("'%s' is no flowtap archive, perf.data or snapshot directory",
+		 input_name(options->input));
+	advise("the raw bytes of an Arm ETE need --config and --memory or --elf, for example:");
+	advise("flowtap decode IN --to flow --config configr=0x1,traceidr=0x10,idr0=0x28000ea1,"
+	       "idr2=0xc0001088 --elf vmlinux");
+	return STATUS_ERROR;
+}
+
+/* Options that this kind of input has no use for are told. */
+static int check_options(const struct decode_options *options, enum kind kind)
+{
+	bool images = kind == KIND_SNAPSHOT || kind == KIND_RAW;
+	bool files = kind == KIND_ARCHIVE || kind == KIND_PERF;
+	const struct {
+		bool given, good;
+		const char *name, *what;
+	} list[] = {
+		{ options->config, kind == KIND_RAW, "--config", "the raw bytes of an ETE" },
+		{ options->framed, kind == KIND_RAW, "--framed", "the raw bytes of an ETE" },
+		{ options->n_images, images, "--memory and --elf", "snapshots and raw bytes" },
+		{ options->cpu, kind != KIND_RAW, "--cpu", "traces of several Arm CPUs" },
+		{ options->keep_failed, true, "--keep-failed-transactions", "Arm's traces" },
+		{ options->sysroot, files, "--sysroot", "recordings of flowtap and perf" },
+		{ options->tid, files, "--tid", "recordings of flowtap and perf" },
+		{ options->split, kind == KIND_ARCHIVE, "--split", "recordings of flowtap" },
+	};
+
+	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
+		if (!list[i].given || list[i].good)
+			continue;
+		complain("%s is for %s: '%s' is none", list[i].name, list[i].what,
+			 input_name(options->input));
+		return -EINVAL;
+	}
+	return 0;
+}
+
+static int decode_snapshot(const struct decode_options *options)
+{
+	return check_options(options, KIND_SNAPSHOT) ? STATUS_ERROR : trace_snapshot(options);
+}
+
+static int decode_file(const struct decode_options *options)
+{
+	int input = input_open(options->input, options->quiet), status = STATUS_ERROR;
+	enum kind kind;
+
+	if (input < 0)
+		return STATUS_ERROR;
+	kind = kind_of(options, input);
+	if (kind == KIND_UNKNOWN)
+		status = unknown(options, input);
+	else if (check_options(options, kind))
+		status = STATUS_ERROR;
+	else if (kind == KIND_RAW)
+		status = trace_raw(options, input);
+	else if (kind == KIND_PERF)
+		status = perf_decode(options, input);
+	else
+		status = decode_archive(options, input);
+	close(input);
+	return status;
+}
+
+/* A directory, or the file that makes it one. malloc'ed, or NULL: it is none. */
+static char *snapshot_of(const char *path)
+{
+	static const char top[] = "snapshot.ini";
+	size_t size = strlen(path);
+	struct stat status;
+
+	if (!stat(path, &status) && S_ISDIR(status.st_mode))
+		return input_is_perf_directory(path) ? NULL : strdup(path);
+	if (size < sizeof(top) - 1 || strcmp(path + size - (sizeof(top) - 1), top))
+		return NULL;
+	size -= sizeof(top) - 1;
+	return size ? path[size - 1] == '/' ? strndup(path, size) : NULL : strdup(".");
+}
+
+int decode_command(int argc, char **argv)
+{
+	struct decode_options options;
+	char *name = NULL, *directory;
+	int status = decode_options_parse(argc, argv, &options);
+
+	if (status) {
+		decode_options_free(&options);
+		return -1 - status;
+	}
+	directory = snapshot_of(options.input);
+	if (directory)
+		options.input = directory;
+	if (!options.output)
+		options.output = name = default_output(&options, directory ||
+						       input_is_perf_directory(options.input));
+	status = STATUS_ERROR;
+	if (!options.output)
+		complain("cannot name the output of '%s': %s", options.input, strerror(errno));
+	else
+		status = directory ? decode_snapshot(&options) : decode_file(&options);
+	free(name);
+	free(directory);
+	decode_options_free(&options);
+	return status;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A decoding: what was asked for, and everything between the archive and the trace. */
+#ifndef DECODING_H
+#define DECODING_H
+
+#include "common/format.h"
+#include "common/output.h"
+#include "common/progress.h"
+#include "decode/decode.h"
+#include "decode/pick.h"
+#include "decode/split.h"
+#include "decode/tap.h"
+#include "decode/trigger.h"
+
+#include <flowtap/aux.h>
+#include <flowtap/ctr.h>
+#include <flowtap/replay.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* A CPU that was recorded: what it has, and what was asked of it. */
+struct decoding_cpu {
+	uint32_t cpu;
+	bool queried;
+	bool configured;
+	struct flowtap_query query;
+	struct flowtap_configure configure;
+};
+
+struct decoding {
+	const struct decode_options *options;
+	struct output output;
+	struct flowtap_map *map;
+	struct tap tap;
+	struct triggers triggers;
+	struct pick pick;		/* before the tap, of ETE's */
+	struct flowtap_aux_counts picked;	/* of what was, where not all is */
+	/* From the first record on: by then it is known what was recorded. */
+	struct flowtap_blocks *blocks;
+	struct flowtap_ctr *ctr;	/* one of them */
+	struct flowtap_aux *aux;
+	struct format_wish wish;	/* of the options, with what the recording says */
+	struct format format;		/* with --split the split */
+	struct split split;
+	struct flowtap_replay replay;
+	char *info;
+	uint64_t period;
+	uint32_t cpus;			/* configured */
+	struct decoding_cpu *cpu;
+	size_t n_cpu;
+	uint64_t lost_samples;		/* as the archive says at its end */
+	uint64_t expected;		/* records, as the archive says at its end; 0 unknown */
+	struct progress progress;
+};
+
+/* 0 or -ENOMEM, after a complaint. options is borrowed. */
+int decoding_init(struct decoding *decoding, const struct decode_options *options);
+/*
+ * From the archive to decoding->output, which is open. 0 or -errno of whoever failed; -EPROTOTYPE:
+ * it was recorded from sources that no one flow can have; -ENOENT: nothing of what was asked for is in
+ * it.
+ */
+int decoding_run(struct decoding *decoding, int input);
+/* Counts of what was asked for; NULL: it is no trace of ETEs. */
+const struct flowtap_aux_counts *decoding_aux_counts(struct decoding *decoding);
+/*
+ * About how many instructions were executed while it was recorded, by those of which samples were
+ * taken: the period of the samples that an event of instructions triggered. 0: nothing tells.
+ */
+uint64_t decoding_executed(const struct decoding *decoding);
+/* Records of which not all could be decoded as they are. */
+uint64_t decoding_bad_records(const struct decoding *decoding);
+void decoding_free(struct decoding *decoding);
+
+#endif /* DECODING_H */

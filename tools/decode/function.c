@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "decode/function.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct collection {
+	struct function *list;
+	size_t n;
+	size_t room;
+	const struct tap *tap;
+};
+
+static void append(struct collection *all, const struct flowtap_code *code, uint64_t address,
+		   struct function function)
+{
+	uint64_t offset;
+
+	if (code) {
+		function.path = code->path;
+		function.name = flowtap_map_symbol(all->tap->map, code, address, &offset);
+	}
+	if (all->n == all->room) {
+		size_t room = all->room ? 2 * all->room : 1024;
+		struct function *list = realloc(all->list, room * sizeof(list[0]));
+
+		if (!list)
+			return;
+		all->list = list;
+		all->room = room;
+	}
+	all->list[all->n++] = function;
+}
+
+static void add_block(const struct flowtap_block *block, void *argument)
+{
+	struct collection *all = argument;
+
+	append(all, tap_code(all->tap, block->key), block->address,
+	       (struct function){ .instructions = block->instructions * block->executed });
+}
+
+static int compare_text(const char *one, const char *other)
+{
+	if (one == other)
+		return 0;
+	if (!one || !other)
+		return one ? 1 : -1;
+	return strcmp(one, other);
+}
+
+/* One function is at other addresses in other processes, and a name may be in many files. */
+static int same(const void *one, const void *other)
+{
+	const struct function *a = one, *b = other;
+	int order = compare_text(a->path, b->path);
+
+	return order ? order : compare_text(a->name, b->name);
+}
+
+static int hotter(const void *one, const void *other)
+{
+	const struct function *a = one, *b = other;
+
+	if (a->hits != b->hits)
+		return a->hits > b->hits ? -1 : 1;
+	if (a->instructions != b->instructions)
+		return a->instructions > b->instructions ? -1 : 1;
+	return same(one, other);
+}
+
+struct function *functions_of(struct flowtap_blocks *blocks, const struct tap *tap, size_t *n)
+{
+	struct collection all = { .tap = tap };
+	size_t merged = 0;
+
+	flowtap_blocks_visit(blocks, add_block, &all);
+	for (size_t i = 0; i < tap->n_hits; i++)
+		append(&all, tap->hits[i].code, tap->hits[i].address,
+		       (struct function){ .hits = 1 });
+	if (all.n)
+		qsort(all.list, all.n, sizeof(all.list[0]), same);
+	for (size_t i = 0; i < all.n; i++) {
+		if (!merged || same(&all.list[merged - 1], &all.list[i])) {
+			all.list[merged++] = all.list[i];
+			continue;
+		}
+		all.list[merged - 1].hits += all.list[i].hits;
+		all.list[merged - 1].instructions += all.list[i].instructions;
+	}
+	if (merged)
+		qsort(all.list, merged, sizeof(all.list[0]), hotter);
+	*n = merged;
+	return all.list;
+}

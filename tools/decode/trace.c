@@ -1,0 +1,462 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "decode/trace.h"
+
+#include "common/input.h"
+#include "common/tool.h"
+#include "decode/trace_summary.h"
+
+#include <errno.h>
+#include <flowtap/arm.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PAGE 4096
+
+void trace_init(struct trace_decoding *decoding, const struct decode_options *options,
+		const char *kind)
+{
+	*decoding = (struct trace_decoding){
+		.options = options,
+		.kind = kind,
+		.began = number_now(),
+		.progress.doing = options->quiet ? NULL : "decoding",
+	};
+}
+
+void trace_free(struct trace_decoding *decoding)
+{
+	for (size_t i = 0; i < decoding->n_cpus; i++) {
+		free(decoding->cpus[i].name);
+		free(decoding->cpus[i].output);
+	}
+	free(decoding->cpus);
+}
+
+void trace_progress(struct trace_decoding *decoding, uint64_t bytes)
+{
+	decoding->read += bytes;
+	progress_show(&decoding->progress, decoding->read, decoding->expected, "bytes");
+}
+
+struct trace_cpu *trace_add_cpu(struct trace_decoding *decoding, const char *name, uint32_t number)
+{
+	struct trace_cpu *cpus = realloc(decoding->cpus,
+					 (decoding->n_cpus + 1) * sizeof(cpus[0]));
+	char *copy = strdup(name);
+
+	if (cpus)
+		decoding->cpus = cpus;
+	if (!cpus || !copy) {
+		free(copy);
+		return NULL;
+	}
+	cpus[decoding->n_cpus] = (struct trace_cpu){ .name = copy, .number = number };
+	return &cpus[decoding->n_cpus++];
+}
+
+void trace_add_counts(struct trace_decoding *decoding, const struct flowtap_ete_counts *counts)
+{
+	struct flowtap_ete_counts *sum = &decoding->counts;
+
+	sum->bytes += counts->bytes;
+	sum->packets += counts->packets;
+	sum->atoms += counts->atoms;
+	sum->instructions += counts->instructions;
+	sum->blocks += counts->blocks;
+	sum->inferred += counts->inferred;
+	sum->cancelled += counts->cancelled;
+	sum->failed += counts->failed;
+	sum->exceptions += counts->exceptions;
+	sum->timestamps += counts->timestamps;
+	sum->cycles += counts->cycles;
+	sum->syncs += counts->syncs;
+	sum->unresolved += counts->unresolved;
+	sum->bad_packets += counts->bad_packets;
+	for (unsigned int reason = 0; reason < FLOWTAP_GAP_REASONS; reason++)
+		sum->gaps[reason] += counts->gaps[reason];
+	if (decoding->n_cpus)
+		decoding->cpus[decoding->n_cpus - 1].instructions += counts->instructions;
+}
+
+void trace_note_missing(struct trace_decoding *decoding, uint64_t address)
+{
+	uint64_t page = address & ~(uint64_t)(PAGE - 1);
+
+	for (size_t i = 0; i < decoding->n_missing; i++) {
+		if (decoding->missing[i].page != page)
+			continue;
+		decoding->missing[i].looks++;
+		return;
+	}
+	if (decoding->n_missing == TRACE_MISSING_MAX)
+		decoding->more_missing = true;
+	else
+		decoding->missing[decoding->n_missing++] =
+			(struct trace_missing){ .page = page, .looks = 1 };
+}
+
+bool trace_wants(const struct trace_decoding *decoding, const char *name, uint32_t number)
+{
+	const char *wanted = decoding->options->cpu;
+	uint64_t value;
+
+	if (!wanted || !strcasecmp(wanted, name))
+		return true;
+	return number_parse(wanted, 0, UINT32_MAX, &value) && value == number;
+}
+
+int trace_problem(const struct trace_decoding *decoding, const char *output, int error)
+{
+	const char *input = input_name(decoding->options->input);
+
+	switch (-error) {
+	case ENODATA:
+		complain("no instruction could be reconstructed, so there is no '%s'", output);
+		if (decoding->n_missing)
+			advise("there is no code at 0x%" PRIx64 ": --memory FILE@ADDRESS or --elf "
+			       "FILE adds some", decoding->missing[0].page);
+		else
+			advise("flowtap dump --packets shows what is in the trace");
+		break;
+	case ENOMEM:
+		complain("no memory");
+		break;
+	case EOPNOTSUPP:
+		format_complain_isa(decoding->options->format.kind, input);
+		break;
+	default:
+		complain("cannot decode '%s' to '%s': %s", input, output, strerror(-error));
+	}
+	return error;
+}
+
+/* --- Output --- */
+
+/* "dir/name.stf" -> "dir/name.cpu_0.stf". malloc'ed. */
+static char *path_of(const struct trace_decoding *decoding, const char *cpu)
+{
+	const char *path = decoding->options->output, *name, *end;
+	char safe[64], *made;
+	size_t size = 0;
+
+	if (!decoding->several || !strcmp(path, "-"))
+		return strdup(path);
+	/* A name out of a file must not lead elsewhere. */
+	for (; cpu[size] && size < sizeof(safe) - 1; size++)
+		safe[size] = cpu[size] == '/' || cpu[size] < ' ' ? '_' : cpu[size];
+	safe[size] = 0;
+	name = strrchr(path, '/');
+	name = name ? name + 1 : path;
+	end = strrchr(name, '.');
+	if (!end || end == name)
+		end = name + strlen(name);
+	if (asprintf(&made, "%.*s.%s%s", (int)(end - path), path, safe, end) < 0)
+		return NULL;
+	return made;
+}
+
+static int check_path(const struct trace_decoding *decoding, const char *path, int input)
+{
+	const struct format_kind *kind = decoding->options->format.kind;
+	int error = format_check_path(kind, path, input);
+
+	if (error || strcmp(path, "-") || !kind->one_cpu || !decoding->several)
+		return error;
+	complain("%s has one CPU in a file, and there are several", kind->title);
+	advise("choose one with --cpu, or name a file with -o");
+	return -EINVAL;
+}
+
+static int make_blocks(const struct trace_decoding *decoding, struct trace_output *output,
+		       const struct flowtap_ete_config *config)
+{
+	output->wfx = flowtap_ete_wfx_is_p0(config);
+	output->blocks = flowtap_blocks_new(output->wfx ? flowtap_arm_block_wfx : flowtap_arm_block,
+					    decoding->options->block_memory);
+	return output->blocks ? 0 : -ENOMEM;
+}
+
+int trace_output_open(struct trace_decoding *decoding, struct trace_output *output,
+		      const char *cpu, const struct flowtap_ete_config *config, int input,
+		      const char *comment)
+{
+	int error;
+
+	if (output->open)
+		return 0;
+	*output = (struct trace_output){ .file.fd = -1 };
+	output->path = path_of(decoding, cpu);
+	if (!output->path || make_blocks(decoding, output, config)) {
+		error = trace_problem(decoding, "", -ENOMEM);
+		goto err_free;
+	}
+	error = check_path(decoding, output->path, input);
+	if (!error)
+		error = output_open_part(&output->file, output->path,
+					 decoding->options->format.force);
+	if (error)
+		goto err_free;
+	error = format_open(&output->format, &output->file, &decoding->options->format,
+			    output->blocks, comment);
+	if (error) {
+		trace_problem(decoding, output->path, error);
+		goto err_discard;
+	}
+	output->open = true;
+	return 0;
+
+err_discard:
+	output_discard(&output->file, error);
+err_free:
+	format_free(&output->format);
+	flowtap_blocks_free(output->blocks);
+	free(output->path);
+	*output = (struct trace_output){ .file.fd = -1 };
+	return error;
+}
+
+static void count_block(const struct flowtap_block *block, void *argument)
+{
+	struct trace_decoding *decoding = argument;
+
+	(void)block;
+	decoding->distinct++;
+}
+
+/* The CPU's line of the summary says where its trace is. */
+static void note_output(struct trace_decoding *decoding, const struct trace_output *output,
+			uint64_t bytes)
+{
+	struct trace_cpu *cpu = decoding->n_cpus ? &decoding->cpus[decoding->n_cpus - 1] : NULL;
+
+	if (!cpu || cpu->output)
+		return;
+	cpu->output = strdup(output->path);
+	cpu->bytes = bytes;
+}
+
+int trace_output_close(struct trace_decoding *decoding, struct trace_output *output, int error)
+{
+	uint64_t bytes = 0;
+
+	if (!output->open)
+		return error;
+	progress_end(&decoding->progress);
+	if (!error) {
+		error = format_finish(&output->format);
+		if (error)
+			trace_problem(decoding, output->path, error);
+	}
+	flowtap_blocks_visit(output->blocks, count_block, decoding);
+	if (error) {
+		format_free(&output->format);
+		output_discard(&output->file, error);
+	} else {
+		if (output->file.created)
+			bytes = (uint64_t)input_size(output->file.fd);
+		else
+			bytes = format_bytes(&output->format);
+		leftout_add(&decoding->leftout, &output->format.leftout);
+		error = output_commit(&output->file);
+		if (!error)
+			note_output(decoding, output, bytes);
+	}
+	format_free(&output->format);
+	flowtap_blocks_free(output->blocks);
+	free(output->path);
+	*output = (struct trace_output){ .file.fd = -1 };
+	return error;
+}
+
+/* --- A session --- */
+
+struct running {
+	struct trace_decoding *decoding;
+	const struct trace_session *session;
+	struct flowtap_ete *ete;
+	uint64_t read;
+};
+
+static const struct flowtap_code *find(void *argument, const struct flowtap_context *context,
+				       uint64_t address)
+{
+	struct running *running = argument;
+	const struct flowtap_code *code =
+		flowtap_memory_find(running->session->memory, context, address);
+
+	if (!code || !code->bytes)
+		trace_note_missing(running->decoding, address);
+	return code;
+}
+
+static void identify(void *argument, struct flowtap_context *context)
+{
+	struct running *running = argument;
+
+	context->cpu = running->session->cpu;
+	context->has_cpu = true;
+}
+
+static int take_bytes(struct trace_feed *feed, const uint8_t *bytes, size_t size)
+{
+	struct running *running = feed->argument;
+
+	return flowtap_ete_decode(running->ete, bytes, size);
+}
+
+static int take_loss(struct trace_feed *feed, const struct flowtap_gap *gap)
+{
+	struct running *running = feed->argument;
+
+	return flowtap_ete_gap(running->ete, gap);
+}
+
+static void take_progress(struct trace_feed *feed, uint64_t read)
+{
+	struct running *running = feed->argument;
+
+	trace_progress(running->decoding, read - running->read);
+	running->read = read;
+}
+
+/* Frames without this source: which are there? */
+static int no_source(const struct trace_session *session, const struct trace_feed *feed)
+{
+	char list[256] = "";
+	size_t used = 0;
+
+	for (unsigned int id = FLOWTAP_FRAME_FIRST; id <= FLOWTAP_FRAME_LAST; id++)
+		if (feed->ids[id] && used < sizeof(list) - 40)
+			used += (size_t)snprintf(list + used, sizeof(list) - used,
+						 "%s0x%x (%" PRIu64 " byte%s)", used ? ", " : "", id,
+						 feed->ids[id], plural(feed->ids[id]));
+	complain("'%s' has nothing of trace ID 0x%x", session->name, session->id);
+	if (used)
+		advise("it has %s", list);
+	else
+		advise("no frame in it has a trace ID: are these CoreSight's frames?");
+	return -ENOENT;
+}
+
+static int feed_session(struct running *running, const struct trace_output *output)
+{
+	struct trace_decoding *decoding = running->decoding;
+	const struct trace_session *session = running->session;
+	struct trace_feed feed = {
+		.fd = session->fd,
+		.wrapping = session->wrapping,
+		.id = session->id,
+		.bytes = take_bytes,
+		.lost = take_loss,
+		.progress = take_progress,
+		.argument = running,
+	};
+	int error = flowtap_ete_session(running->ete);
+
+	if (!error)
+		error = trace_feed(&feed);
+	if (!error)
+		error = flowtap_ete_finish(running->ete);
+	decoding->frame_damages += feed.damages;
+	if (error) {
+		progress_end(&decoding->progress);
+		return trace_problem(decoding, output->path, error);
+	}
+	if (feed.wrapping == TRACE_RAW || feed.ids[feed.id])
+		return 0;
+	progress_end(&decoding->progress);
+	decoding->empty++;
+	error = no_source(session, &feed);
+	return session->may_be_empty ? 0 : error;
+}
+
+int trace_decode_session(struct trace_decoding *decoding, struct trace_output *output,
+			 const struct trace_session *session)
+{
+	const struct flowtap_ete_options options = {
+		.keep_failed_transactions = decoding->options->keep_failed,
+	};
+	struct running running = { .decoding = decoding, .session = session };
+	const struct flowtap_ete_images images = {
+		.find = find,
+		.identify = decoding->several ? identify : NULL,
+		.argument = &running,
+	};
+	int error;
+
+	if (flowtap_ete_wfx_is_p0(session->config) != output->wfx) {
+		complain("'%s': TRCIDR2 is another one than in the session before", session->name);
+		return -EINVAL;
+	}
+	error = flowtap_ete_new(session->config, &options, &images, output->blocks,
+				output->format.sink, &running.ete);
+	if (error == -EINVAL) {
+		complain("'%s': a trace unit with this configuration is no ETE", session->name);
+		advise("TRCDEVARCH 0x%x, TRCIDR1 0x%x, TRCIDR8 0x%x: MAXSPEC is at most %d",
+		       session->config->devarch, session->config->idr1, session->config->idr8,
+		       FLOWTAP_ETE_SPECULATION_MAX);
+		return error;
+	}
+	if (error)
+		return trace_problem(decoding, output->path, error);
+	error = feed_session(&running, output);
+	trace_add_counts(decoding, flowtap_ete_counts(running.ete));
+	decoding->sessions++;
+	flowtap_ete_free(running.ete);
+	return error;
+}
+
+/* --- Images --- */
+
+int trace_add_images(const struct trace_decoding *decoding, struct flowtap_memory *memory)
+{
+	const struct decode_options *options = decoding->options;
+
+	for (size_t i = 0; i < options->n_images; i++) {
+		const struct decode_image *image = &options->images[i];
+		const char *option = image->elf ? "--elf" : "--memory", *why;
+		int error = image->elf ? flowtap_memory_add_elf(memory, &image->file) :
+					 flowtap_memory_add(memory, &image->file);
+
+		if (error > 0)
+			advise("%s '%s': the file ends before that", option, image->file.path);
+		if (error >= 0)
+			continue;
+		why = error == -ENOEXEC ? "is no regular file" :
+		      error == -EBADMSG ? "is no ELF file" :
+		      error == -ENOTSUP ? "is of another machine: no code of Arm" :
+		      error == -ENODATA ? "has nothing to load" :
+		      error == -ERANGE ? "has nothing there, or goes beyond the end of memory" :
+		      error == -E2BIG ? "is one image too many" : strerror(-error);
+		complain("%s '%s': %s", option, image->file.path, why);
+		if (error == -EBADMSG)
+			advise("--memory %s@ADDRESS takes it as it is", image->file.path);
+		return error;
+	}
+	return 0;
+}
+
+/* --- The end --- */
+
+int trace_finish(struct trace_decoding *decoding, int error)
+{
+	const struct decode_options *options = decoding->options;
+	FILE *file = strcmp(options->output, "-") ? stdout : stderr;
+
+	progress_end(&decoding->progress);
+	/* Why there is nothing is in the gaps. */
+	if (!error || error == -ENODATA) {
+		if (options->json)
+			trace_summary_json(file, decoding);
+		else if (!options->quiet)
+			trace_summary_print(file, decoding);
+	}
+	if (error)
+		return STATUS_ERROR;
+	leftout_complain(&decoding->leftout, &options->format, input_name(options->input));
+	return decoding->counts.bad_packets || decoding->frame_damages ? STATUS_DAMAGED : STATUS_OK;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Decoding of Arm's traces, from whatever they come in: what all of these inputs share. The
+ * inputs: trace_snapshot.c, trace_raw.c, perfdata.c.
+ */
+#ifndef TRACE_H
+#define TRACE_H
+
+#include "common/format.h"
+#include "common/output.h"
+#include "common/progress.h"
+#include "common/trace_feed.h"
+#include "decode/decode.h"
+
+#include <flowtap/ete.h>
+#include <flowtap/snapshot.h>
+
+#define TRACE_MISSING_MAX 16
+
+/* A page of which there was no code. */
+struct trace_missing {
+	uint64_t page;
+	uint64_t looks;
+};
+
+/* One CPU that was decoded, and what became of it. */
+struct trace_cpu {
+	char *name;
+	char *output;			/* "-": standard output; NULL: nothing was written */
+	uint64_t bytes;			/* of the output, 0 unknown */
+	uint64_t instructions;
+	uint32_t number;
+};
+
+struct trace_decoding {
+	const struct decode_options *options;
+	const char *kind;		/* of input, for the summary: "snapshot" ... */
+	bool several;			/* CPUs: flow and names of outputs say which */
+	/* Sums over all that was decoded. */
+	struct flowtap_ete_counts counts;
+	uint64_t sessions;
+	uint64_t empty;			/* sessions in whose frames the source was not */
+	uint64_t frame_damages;
+	uint64_t distinct;		/* blocks */
+	uint64_t code_bytes;		/* that were read */
+	uint64_t began;			/* ns */
+	struct trace_cpu *cpus;
+	size_t n_cpus;
+	struct trace_missing missing[TRACE_MISSING_MAX];
+	size_t n_missing;
+	bool more_missing;		/* than there is room for */
+	struct leftout leftout;
+	/* Progress. */
+	uint64_t expected;		/* bytes to read, 0 unknown */
+	uint64_t read;
+	struct progress progress;
+};
+
+/* Where one CPU's trace goes, and what it is made with. All zeros: not open. */
+struct trace_output {
+	struct output file;
+	struct format format;
+	struct flowtap_blocks *blocks;
+	bool wfx;			/* of the blocks: WFx instructions are P0 */
+	uint32_t next_key;		/* of code that comes into them */
+	char *path;
+	bool open;
+};
+
+/* Each returns 0 or -errno after a complaint, unless another thing is said. */
+
+/* options is borrowed. */
+void trace_init(struct trace_decoding *decoding, const struct decode_options *options,
+		const char *kind);
+void trace_free(struct trace_decoding *decoding);
+
+/*
+ * Opens the output of the CPU of that name for decoders of config. input: what must not be written
+ * over, -1 none. With several CPUs standard output is opened once and goes on.
+ */
+int trace_output_open(struct trace_decoding *decoding, struct trace_output *output,
+		      const char *cpu, const struct flowtap_ete_config *config, int input,
+		      const char *comment);
+/* error: how the decoding went; 0: finishes the file, else it is discarded. error, or a new one. */
+int trace_output_close(struct trace_decoding *decoding, struct trace_output *output, int error);
+
+/* Adds a CPU for the summary; NULL: no memory. Valid until the next one. */
+struct trace_cpu *trace_add_cpu(struct trace_decoding *decoding, const char *name, uint32_t number);
+/* Adds a decoder's counts to the sums. */
+void trace_add_counts(struct trace_decoding *decoding, const struct flowtap_ete_counts *counts);
+/* There was no code at this address. */
+void trace_note_missing(struct trace_decoding *decoding, uint64_t address);
+/* So many more bytes of the input are read. */
+void trace_progress(struct trace_decoding *decoding, uint64_t bytes);
+
+/* One session: the trace of one trace unit out of a file. */
+struct trace_session {
+	const char *name;		/* of the file, for messages */
+	const struct flowtap_ete_config *config;
+	struct flowtap_memory *memory;
+	uint32_t cpu;
+	int fd;
+	enum trace_wrapping wrapping;
+	uint8_t id;
+	bool may_be_empty;		/* frames without this source: told, but no error */
+};
+
+int trace_decode_session(struct trace_decoding *decoding, struct trace_output *output,
+			 const struct trace_session *session);
+
+/* Complains about what a decoder or a sink returned; returns it. */
+int trace_problem(const struct trace_decoding *decoding, const char *output, int error);
+
+/* --memory and --elf. */
+int trace_add_images(const struct trace_decoding *decoding, struct flowtap_memory *memory);
+/* Whether --cpu asks for this one, or there is no --cpu. */
+bool trace_wants(const struct trace_decoding *decoding, const char *name, uint32_t number);
+
+/* The inputs. Each returns an exit status. */
+int trace_snapshot(const struct decode_options *options);
+int trace_raw(const struct decode_options *options, int input);
+
+/* The end of all of them: summary and exit status. */
+int trace_finish(struct trace_decoding *decoding, int error);
+
+#endif /* TRACE_H */

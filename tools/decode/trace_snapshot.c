@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* From an Arm snapshot directory to a trace of each CPU in it. */
+#include "decode/trace.h"
+
+#include "common/tool.h"
+
+#include <errno.h>
+#include <flowtap/snapshot.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define NOTES_SHOWN 20
+
+struct notes {
+	const char *directory;
+	unsigned int shown;
+	bool quiet;
+	char last[512];
+};
+
+struct work {
+	struct trace_decoding *decoding;
+	struct flowtap_snapshot *snapshot;
+	const struct flowtap_snapshot_source *sources;
+	size_t n;
+	struct trace_output output;
+	/* What the CPU of the last session saw, and in which buffer. */
+	struct flowtap_memory *memory;
+	const struct flowtap_snapshot_buffer *buffer;
+};
+
+static void print_note(const struct notes *notes, const char *text)
+{
+	fflush(stdout);
+	fputs("flowtap: ", stderr);
+	print_plain(stderr, notes->directory, strlen(notes->directory));
+	fputs(": ", stderr);
+	print_plain(stderr, text, strlen(text));
+	fputc('\n', stderr);
+}
+
+/* Shows each but the last, which may be the error's own. */
+static void take_note(void *argument, const char *text)
+{
+	struct notes *notes = argument;
+
+	if (!strcmp(text, notes->last))
+		return;
+	snprintf(notes->last, sizeof(notes->last), "%s", text);
+	if (notes->quiet || notes->shown > NOTES_SHOWN)
+		return;
+	if (notes->shown++ == NOTES_SHOWN)
+		advise("and so on: what else is left out is not told");
+	else
+		print_note(notes, text);
+}
+
+static bool wanted(const struct work *work, const struct flowtap_snapshot_source *source)
+{
+	return trace_wants(work->decoding, source->core, source->core_number) ||
+	       !strcmp(work->decoding->options->cpu, source->name);
+}
+
+/* The first source of each CPU stands for it. */
+static bool is_first(const struct work *work, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (!strcmp(work->sources[i].core, work->sources[index].core) &&
+		    wanted(work, &work->sources[i]))
+			return false;
+	return wanted(work, &work->sources[index]);
+}
+
+static size_t count_cpus(const struct work *work)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < work->n; i++)
+		n += is_first(work, i);
+	return n;
+}
+
+static void add_expected(const struct work *work)
+{
+	for (size_t i = 0; i < work->n; i++) {
+		struct stat status;
+		int fd;
+
+		if (!wanted(work, &work->sources[i]))
+			continue;
+		fd = flowtap_snapshot_open_buffer(work->snapshot, work->sources[i].buffer);
+		if (fd < 0)
+			continue;
+		if (!fstat(fd, &status))
+			work->decoding->expected += (uint64_t)status.st_size;
+		close(fd);
+	}
+}
+
+static int decode_source(struct work *work, const struct flowtap_snapshot_source *source)
+{
+	static const enum trace_wrapping wrappings[] = {
+		[FLOWTAP_SNAPSHOT_RAW] = TRACE_RAW,
+		[FLOWTAP_SNAPSHOT_FRAMES] = TRACE_FRAMES,
+		[FLOWTAP_SNAPSHOT_SYNCED_FRAMES] = TRACE_SYNCED_FRAMES,
+	};
+	struct trace_session session = {
+		.name = source->buffer->file,
+		.config = &source->config,
+		.memory = work->memory,
+		.cpu = source->core_number,
+		.wrapping = wrappings[source->buffer->format],
+		.id = source->config.traceidr & 0x7f,
+		.may_be_empty = true,
+	};
+	int error;
+
+	session.fd = flowtap_snapshot_open_buffer(work->snapshot, source->buffer);
+	if (session.fd < 0) {
+		complain("cannot open '%s' of the snapshot: %s", source->buffer->file,
+			 session.fd == -ENOEXEC ? "not a regular file" : strerror(-session.fd));
+		return session.fd;
+	}
+	error = trace_decode_session(work->decoding, &work->output, &session);
+	close(session.fd);
+	return error;
+}
+
+static void forget_memory(struct work *work)
+{
+	if (!work->memory)
+		return;
+	work->decoding->code_bytes += flowtap_memory_held(work->memory);
+	work->output.next_key = flowtap_memory_next_key(work->memory);
+	flowtap_memory_free(work->memory);
+	work->memory = NULL;
+}
+
+/* What a source's CPU saw: in a buffer of its own that is the same every time. */
+static int remember_memory(struct work *work, const struct flowtap_snapshot_source *source)
+{
+	bool own = source->buffer->format == FLOWTAP_SNAPSHOT_RAW;
+	int error;
+
+	if (work->memory && (source->buffer == work->buffer ||
+			     (own && work->buffer->format == FLOWTAP_SNAPSHOT_RAW)))
+		return 0;
+	forget_memory(work);
+	work->buffer = source->buffer;
+	error = flowtap_snapshot_memory(work->snapshot, source, &work->memory);
+	if (error)
+		return trace_problem(work->decoding, source->name, error);
+	flowtap_memory_set_first_key(work->memory, work->output.next_key);
+	return trace_add_images(work->decoding, work->memory);
+}
+
+/* All sessions of one CPU. */
+static int decode_cpu(struct work *work, size_t first)
+{
+	const struct flowtap_snapshot_source *source = &work->sources[first];
+	struct trace_decoding *decoding = work->decoding;
+	char comment[512];
+	int error, input;
+
+	snprintf(comment, sizeof(comment), "input=%.200s\ncpu=%.100s\ncore=%.100s\n",
+		 decoding->options->input, source->core, source->core_type);
+	if (!trace_add_cpu(decoding, source->core, source->core_number))
+		return trace_problem(decoding, "", -ENOMEM);
+	input = flowtap_snapshot_open_buffer(work->snapshot, source->buffer);
+	error = trace_output_open(decoding, &work->output, source->core, &source->config, input,
+				  comment);
+	if (input >= 0)
+		close(input);
+	for (size_t i = first; i < work->n && !error; i++) {
+		if (strcmp(work->sources[i].core, source->core) ||
+		    !wanted(work, &work->sources[i]))
+			continue;
+		error = remember_memory(work, &work->sources[i]);
+		if (!error)
+			error = decode_source(work, &work->sources[i]);
+	}
+	forget_memory(work);
+	return error;
+}
+
+/* Nothing of any CPU was there. */
+static bool all_empty(const struct trace_decoding *decoding)
+{
+	return decoding->sessions && decoding->empty == decoding->sessions;
+}
+
+static int decode(struct work *work)
+{
+	struct trace_decoding *decoding = work->decoding;
+	bool one = !strcmp(decoding->options->output, "-");
+	size_t n = count_cpus(work), without = 0;
+	int error = 0;
+
+	decoding->several = n > 1;
+	add_expected(work);
+	for (size_t i = 0; i < work->n && !error; i++) {
+		if (!is_first(work, i))
+			continue;
+		error = decode_cpu(work, i);
+		if (!error && n == 1 && all_empty(decoding))
+			error = -ENOENT;
+		/* On standard output one follows the other. */
+		if (!one)
+			error = trace_output_close(decoding, &work->output, error);
+		/* A CPU that did nothing has no STF; the others have theirs. */
+		if (error == -ENODATA && ++without < n)
+			error = 0;
+	}
+	error = trace_output_close(decoding, &work->output, error);
+	return !error && all_empty(decoding) ? -ENOENT : error;
+}
+
+/* Whether a source before it has the same CPU. */
+static bool is_listed(const struct work *work, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (!strcmp(work->sources[i].core, work->sources[index].core))
+			return true;
+	return false;
+}
+
+static void list_cpus(const struct work *work)
+{
+	char list[256] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < work->n && used < sizeof(list) - 80; i++)
+		if (!is_listed(work, i))
+			used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%.60s",
+						 used ? ", " : "", work->sources[i].core);
+	complain("'%s' has no CPU '%s'", work->decoding->options->input,
+		 work->decoding->options->cpu);
+	advise("it has %s", list);
+}
+
+int trace_snapshot(const struct decode_options *options)
+{
+	struct notes notes = { .directory = options->input, .quiet = options->quiet };
+	const struct flowtap_snapshot_options wish = { .note = take_note, .argument = &notes };
+	struct trace_decoding decoding;
+	struct work work = { .decoding = &decoding, .output.file.fd = -1 };
+	int error, status = STATUS_ERROR;
+
+	trace_init(&decoding, options, "snapshot");
+	error = flowtap_snapshot_open(options->input, &wish, &work.snapshot);
+	if (error) {
+		/* Why was noted last; quietly, it is told now. */
+		if (options->quiet && *notes.last)
+			print_note(&notes, notes.last);
+		complain("'%s' cannot be decoded as a snapshot", options->input);
+		return STATUS_ERROR;
+	}
+	work.sources = flowtap_snapshot_sources(work.snapshot, &work.n);
+	if (options->cpu && !count_cpus(&work))
+		list_cpus(&work);
+	else
+		status = trace_finish(&decoding, decode(&work));
+	flowtap_snapshot_close(work.snapshot);
+	trace_free(&decoding);
+	return status;
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* flowtap diff: where two traces part. */
+#include "common/tool.h"
+#include "common/tracefile.h"
+#include "diff/difference.h"
+#include "diff/steps.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+	"usage: flowtap diff [OPTION...] A B\n"
+	"\n"
+	"Compares what was executed in two traces, in whatever formats they are, and shows the\n"
+	"first difference with what was before it and what comes behind it in each. One of them\n"
+	"may be - for standard input.\n"
+	"\n"
+	"  -U, --context N       N instructions before and behind it; 5\n"
+	"      --ignore WHAT,... gaps, contexts (process, CPU, mode) and exceptions: what is said\n"
+	"                        of these; or all: only instructions are compared\n"
+	"      --disassembler NAME\n"
+	"                        auto, llvm, capstone or none\n"
+	"  -q, --quiet           only the exit status\n"
+	"      --json            the result as JSON\n"
+	"  -h, --help            this text\n"
+	"\n"
+	"Instructions are equal if address, opcode and instruction set are. Gaps by their reason,\n"
+	"contexts and exceptions are compared as far as both formats can hold them; times and\n"
+	"cycles are not.\n"
+	"\n"
+	"Exit status: 0 the same; 1 different; 2 trouble: wrong usage, a file cannot be read, or is\n"
+	"damaged and up to there the same.\n";
+
+/* As diff(1). */
+enum { DIFF_SAME = 0, DIFF_DIFFERENT = 1, DIFF_TROUBLE = 2 };
+
+static const struct {
+	const char *name;
+	uint64_t holds;
+} ignorable[] = {
+	{ "gaps", FORMAT_HOLDS(GAP) },
+	{ "contexts", FORMAT_HOLDS(CONTEXT) },
+	{ "exceptions", FORMAT_HOLDS(EXCEPTION) },
+	{ "all", FORMAT_HOLDS(GAP) | FORMAT_HOLDS(CONTEXT) | FORMAT_HOLDS(EXCEPTION) },
+};
+
+static bool parse_ignored(const char *list, uint64_t *ignored)
+{
+	while (*list) {
+		size_t size = strcspn(list, ","), i = 0;
+
+		while (i < sizeof(ignorable) / sizeof(ignorable[0]) &&
+		       (strncmp(list, ignorable[i].name, size) || ignorable[i].name[size]))
+			i++;
+		if (i == sizeof(ignorable) / sizeof(ignorable[0]))
+			return false;
+		*ignored |= ignorable[i].holds;
+		list += size;
+		if (*list == ',' && !*++list)
+			return false;
+	}
+	return true;
+}
+
+static bool same(const struct step *a, const struct step *b)
+{
+	if (a->kind != b->kind)
+		return false;
+	switch ((enum step_kind)a->kind) {
+	case STEP_INSTRUCTION:
+		return a->address == b->address && a->opcode == b->opcode && a->size == b->size &&
+		       a->isa == b->isa;
+	case STEP_CONTEXT:
+		return step_same_context(&a->context, &b->context);
+	case STEP_GAP:
+		return a->gap.reason == b->gap.reason;
+	case STEP_EXCEPTION:
+		return a->exception.number == b->exception.number &&
+		       a->exception.address == b->exception.address;
+	}
+	return false;
+}
+
+/* Up to where they are the same. 0, or the error of one of the readers. */
+static int compare(struct steps *steps, struct difference *difference)
+{
+	for (;;) {
+		const struct step *a = steps_next(&steps[0]), *b = steps_next(&steps[1]);
+
+		if (steps[0].error || steps[1].error)
+			return steps[0].error ? steps[0].error : steps[1].error;
+		if (!a && !b)
+			return 0;
+		if (!a || !b || !same(a, b)) {
+			difference->found = true;
+			difference_add(difference, 0, a);
+			difference_add(difference, 1, b);
+			return 0;
+		}
+		difference_before(difference, a);
+	}
+}
+
+/* What comes behind it. */
+static void follow(struct steps *steps, struct difference *difference)
+{
+	for (int i = 0; i < 2; i++)
+		while (!difference->ended[i] && difference->n[i] <= difference->context)
+			difference_add(difference, i, steps_next(&steps[i]));
+}
+
+/* Both are open. */
+static int diff(struct difference *difference, struct tracefile *files, uint64_t ignored)
+{
+	uint64_t holds = files[0].kind->holds & files[1].kind->holds & ~ignored;
+	struct steps steps[2];
+	int error = steps_begin(&steps[0], &files[0], holds), other, status;
+
+	other = steps_begin(&steps[1], &files[1], holds);
+	error = error ? error : other;
+	if (!error)
+		error = compare(steps, difference);
+	if (!error && difference->found)
+		follow(steps, difference);
+	if (error)
+		tracefile_complain(&files[steps[0].error ? 0 : 1], error);
+	status = error ? DIFF_TROUBLE :
+		 difference->found ? DIFF_DIFFERENT : DIFF_SAME;
+	steps_end(&steps[0]);
+	steps_end(&steps[1]);
+	if (!status && (tracefile_status(&files[0]) || tracefile_status(&files[1])))
+		status = DIFF_TROUBLE;
+	return status;
+}
+
+static int run(struct difference *difference, char **paths, uint64_t ignored)
+{
+	struct tracefile files[2];
+	int status = DIFF_TROUBLE;
+
+	if (tracefile_open(&files[0], paths[0], -1, NULL, difference->quiet))
+		return status;
+	if (!tracefile_open(&files[1], paths[1], -1, NULL, difference->quiet)) {
+		files[0].progress.doing = difference->quiet ? NULL : "comparing";
+		difference->files = files;
+		status = diff(difference, files, ignored);
+		if (difference->json)
+			difference_json(difference);
+		else if (!difference->quiet && difference->found)
+			difference_print(difference);
+		tracefile_close(&files[1]);
+	}
+	tracefile_close(&files[0]);
+	return status;
+}
+
+int diff_command(int argc, char **argv)
+{
+	enum { LONG_IGNORE = 256, LONG_JSON, LONG_DISASSEMBLER };
+	static const struct option options[] = {
+		{ "context", required_argument, NULL, 'U' },
+		{ "ignore", required_argument, NULL, LONG_IGNORE },
+		{ "disassembler", required_argument, NULL, LONG_DISASSEMBLER },
+		{ "quiet", no_argument, NULL, 'q' },
+		{ "json", no_argument, NULL, LONG_JSON },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 }
+	};
+	struct difference difference = { .context = 5 };
+	const char *disassembler = "auto";
+	uint64_t ignored = 0, value;
+	int option, status;
+
+	while ((option = getopt_long(argc, argv, "U:qh", options, NULL)) != -1) {
+		switch (option) {
+		case 'U':
+			if (!number_parse(optarg, 0, DIFFERENCE_CONTEXT_MAX, &value))
+				return misused(argv[0], "'%s' is not a number up to %u", optarg,
+					       DIFFERENCE_CONTEXT_MAX);
+			difference.context = (size_t)value;
+			break;
+		case LONG_IGNORE:
+			if (!parse_ignored(optarg, &ignored))
+				return misused(argv[0], "'%s' is not gaps, contexts, exceptions or "
+					       "all, or several with commas", optarg);
+			break;
+		case LONG_DISASSEMBLER:
+			disassembler = optarg;
+			break;
+		case 'q':
+			difference.quiet = true;
+			break;
+		case LONG_JSON:
+			difference.json = true;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			return DIFF_SAME;
+		default:
+			return usage_hint(argv[0]);
+		}
+	}
+	if (argc - optind != 2)
+		return misused(argv[0], "two files are compared: A and B");
+	if (!strcmp(argv[optind], "-") && !strcmp(argv[optind + 1], "-"))
+		return misused(argv[0], "only one of them can be standard input");
+	status = difference_init(&difference, argv[0], disassembler);
+	if (!status)
+		status = run(&difference, argv + optind, ignored);
+	difference_free(&difference);
+	return status;
+}

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "doctor/trial.h"
+
+#include "common/device.h"
+#include "common/tool.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define PERIOD 100000
+#define RING_PAGES 16
+#define AUX_PAGES 16
+#define LIMIT_NS 2000000000ULL	/* on a slow emulator */
+
+/* Moves us onto a CPU with a source. */
+static int settle(const struct flowtap_query *queries, size_t n, const cpu_set_t *allowed,
+		  struct trial *trial)
+{
+	for (size_t cpu = 0; cpu < n && cpu < CPU_SETSIZE; cpu++) {
+		cpu_set_t one;
+
+		if (queries[cpu].source == FLOWTAP_SOURCE_NONE ||
+		    queries[cpu].source == FLOWTAP_SOURCE_SOFT || !CPU_ISSET(cpu, allowed))
+			continue;
+		CPU_ZERO(&one);
+		CPU_SET(cpu, &one);
+		if (sched_setaffinity(0, sizeof(one), &one))
+			continue;
+		trial->cpu = (uint32_t)cpu;
+		return 0;
+	}
+	return -ENODEV;
+}
+
+/* What makes the source record by itself. */
+static void choose_trigger(struct flowtap_configure *configure, const struct flowtap_query *query,
+			   uint32_t type, uint64_t event)
+{
+	if (query->source == FLOWTAP_SOURCE_ETE) {
+		configure->aux_pages = configure->aux_pages ? configure->aux_pages : AUX_PAGES;
+		return;
+	}
+	configure->triggers = FLOWTAP_TRIGGER_OVERFLOW;
+	configure->event_type = type;
+	configure->event_config = event;
+	configure->period = query->period_min > PERIOD ? query->period_min : PERIOD;
+}
+
+static int set_up(int fd, const struct flowtap_query *query, struct trial *trial)
+{
+	struct flowtap_configure configure = {
+		.source = query->source,
+		.cpu = trial->cpu,
+		.modes = FLOWTAP_MODE_USER,
+		.ring_pages = RING_PAGES,
+	};
+	struct flowtap_task task = { .pid = (uint32_t)getpid() };
+	struct flowtap_enable enable = { .flags = 0 };
+
+	choose_trigger(&configure, query, PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+	trial->step = "configuring a stream";
+	if (ioctl(fd, FLOWTAP_IOC_CONFIGURE, &configure))
+		return -errno;
+	trial->step = "tracing a process of our own";
+	if (ioctl(fd, FLOWTAP_IOC_ADD_TASK, &task))
+		return -errno;
+	trial->step = "starting";
+	if (ioctl(fd, FLOWTAP_IOC_ENABLE, &enable))
+		return -errno;
+	return 0;
+}
+
+/* Something with branches, until there are samples or the time is over. ask: for each of them. */
+static int work(int fd, bool ask, struct trial *trial)
+{
+	uint64_t until = number_now() + LIMIT_NS;
+	struct flowtap_stats stats = { .samples = 0 };
+	struct flowtap_snapshot snapshot;
+	volatile unsigned int odd = 0;
+
+	trial->step = "waiting for a sample";
+	do {
+		for (unsigned int i = 0; i < 200000; i++)
+			if ((i * 2654435761U) >> 31)
+				odd++;
+		snapshot = (struct flowtap_snapshot){ .flags = 0 };
+		if ((ask && ioctl(fd, FLOWTAP_IOC_SNAPSHOT, &snapshot)) ||
+		    ioctl(fd, FLOWTAP_IOC_STATS, &stats))
+			return -errno;
+	} while (stats.samples < 2 && number_now() < until);
+	trial->samples = stats.samples;
+	trial->entries = stats.entries;
+	trial->bytes = stats.aux_bytes;
+	if (!stats.samples && stats.losses[FLOWTAP_CAUSE_DISPLACED])
+		return -EBUSY;
+	return stats.entries || stats.aux_bytes ? 0 : -ENODATA;
+}
+
+int trial_run(const struct flowtap_query *queries, size_t n, struct trial *trial)
+{
+	cpu_set_t allowed;
+	int fd, error;
+
+	*trial = (struct trial){ .step = "finding a CPU that we may run on" };
+	if (sched_getaffinity(0, sizeof(allowed), &allowed))
+		return -errno;
+	error = settle(queries, n, &allowed, trial);
+	if (error)
+		return error;
+	trial->step = "opening " DEVICE_PATH;
+	fd = error = device_open();
+	if (fd >= 0) {
+		error = set_up(fd, &queries[trial->cpu], trial);
+		if (!error)
+			error = work(fd, queries[trial->cpu].source == FLOWTAP_SOURCE_ETE, trial);
+		close(fd);
+	}
+	sched_setaffinity(0, sizeof(allowed), &allowed);
+	if (!error)
+		trial->step = NULL;
+	return error;
+}
+
+/* A descriptor or -errno. */
+static int open_like(const struct flowtap_query *query, const struct flowtap_configure *wish)
+{
+	struct flowtap_configure configure = *wish;
+	int fd = device_open();
+	int error;
+
+	if (fd < 0)
+		return fd;
+	configure.source = query->source;
+	configure.cpu = query->cpu;
+	configure.ring_pages = wish->ring_pages ? wish->ring_pages : RING_PAGES;
+	if (!configure.triggers)
+		choose_trigger(&configure, query, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
+	error = device_configure(fd, &configure);
+	if (!error)
+		return fd;
+	close(fd);
+	return error;
+}
+
+int trial_configure(const struct flowtap_query *query, const struct flowtap_configure *wish)
+{
+	int fd = open_like(query, wish);
+
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+static int ask_drain(int fd, struct flowtap_reader *reader, struct flowtap_archive_writer *writer,
+		     enum flowtap_drain_method *method)
+{
+	struct flowtap_drain_options options = { .method = FLOWTAP_DRAIN_URING, .streams = 1 };
+	struct flowtap_drain *drain;
+	int error = flowtap_drain_open(&options, writer, &drain);
+
+	if (error)
+		return error;
+	error = flowtap_drain_add(drain, fd, reader, 0);
+	*method = flowtap_drain_method(drain);
+	flowtap_drain_close(drain);
+	return error < 0 ? error : 0;
+}
+
+int trial_drain(const struct flowtap_query *query, uint32_t pages,
+		enum flowtap_drain_method *method)
+{
+	const struct flowtap_configure wish = { .modes = FLOWTAP_MODE_USER, .ring_pages = pages };
+	struct flowtap_archive_writer *writer = NULL;
+	struct flowtap_reader reader = { .ring = NULL };
+	int file = memfd_create("flowtap-trial", MFD_CLOEXEC);
+	int fd = open_like(query, &wish);
+	int error = file < 0 ? -errno : fd < 0 ? fd : 0;
+
+	if (!error)
+		error = flowtap_reader_map(&reader, fd, pages, 0);
+	if (!error && query->source == FLOWTAP_SOURCE_ETE)
+		error = flowtap_reader_map_aux(&reader, fd, AUX_PAGES);
+	if (!error)
+		error = flowtap_archive_create(file, &writer);
+	if (!error)
+		error = ask_drain(fd, &reader, writer, method);
+	flowtap_archive_writer_free(writer);
+	if (reader.ring)
+		flowtap_reader_unmap(&reader);
+	if (fd >= 0)
+		close(fd);
+	if (file >= 0)
+		close(file);
+	return error;
+}
+
+const char *trial_holder(uint32_t cpu, char *buffer)
+{
+	struct flowtap_query query = { .cpu = cpu };
+	const char *holder = NULL;
+	int fd = device_open();
+
+	if (fd >= 0 && !ioctl(fd, FLOWTAP_IOC_QUERY, &query))
+		holder = device_holder(&query, buffer);
+	if (fd >= 0)
+		close(fd);
+	return holder ? holder : "someone else";
+}

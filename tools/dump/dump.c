@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* flowtap dump: what is in a file. */
+#include "dump/dump.h"
+
+#include "common/ete_config.h"
+#include "common/format.h"
+#include "common/input.h"
+#include "common/tool.h"
+#include "decode/perfdata.h"
+#include "dump/listing.h"
+#include "dump/packets.h"
+
+#include <errno.h>
+#include <flowtap/archive.h>
+#include <flowtap/disasm.h>
+#include <flowtap/frame.h>
+#include <flowtap/perfdata.h>
+#include <flowtap/zstf.h>
+#include <getopt.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char help[] =
+	"usage: flowtap dump [OPTION...] FILE\n"
+	"\n"
+	"Prints what is in an archive (.ftap: blocks and records), an STF file (.stf, .zstf:\n"
+	"records) or a perf.data with cs_etm traces (records), each with its offset; or of any\n"
+	"trace that can be read the instructions. FILE - is standard input.\n"
+	"\n"
+	"  -b, --blocks   of an archive the blocks only, not what is in them; of a perf.data the\n"
+	"                 trace units and stretches of trace only\n"
+	"  -x, --hex      of STF the bytes of each record as well\n"
+	"  -h, --help     this text\n"
+	"\n"
+	"Of a trace:\n"
+	"  -i, --instructions\n"
+	"                 each instruction that was executed, with its text and where a branch that\n"
+	"                 was taken went; contexts, gaps, exceptions, times between them\n"
+	"      --disassembler NAME\n"
+	"                 auto, llvm, capstone or none\n"
+	"      --symbols FILE[@OFFSET]\n"
+	"                 names of functions, of an ELF file loaded OFFSET above its addresses; may\n"
+	"                 come again\n"
+	"      --json     the same, one line of JSON for each\n"
+	"\n"
+	"Of an Arm snapshot directory or the raw bytes of an ETE:\n"
+	"  -p, --packets  its packets (K10.5.2), each with its offset and its bytes\n"
+	"      --config KEY=VALUE,...\n"
+	"                 of raw bytes, the registers of the trace unit where they are not 0:\n"
+	"                 " ETE_CONFIG_KEYS "\n"
+	"      --framed   raw bytes are in CoreSight's frames, with or without frame syncs\n"
+	"      --id N     which trace ID of them, if not that of traceidr\n"
+	"      --cpu CPU  of a snapshot only this CPU, by name or number\n"
+	"\n"
+	"Exit status: 0; 1 for an error; 2 for wrong usage; 3 if the file is damaged, what is\n"
+	"good of it was printed.\n";
+
+/* The first byte says which it is: neither format's can begin the other's. */
+static int dump(const char *command, int fd, const char *given, bool contents, bool hex)
+{
+	const struct listing_wish wish = { .json = false };
+	const char *path = input_name(given);
+	const struct format_kind *kind;
+	unsigned char first;
+	char begin[4096];
+	ssize_t n = pread(fd, &first, 1, 0);
+
+	if (n <= 0) {
+		complain("'%s': %s", path, n ? strerror(errno) : "the file is empty");
+		return STATUS_ERROR;
+	}
+	if (first == (unsigned char)FLOWTAP_ARCHIVE_MAGIC[0])
+		return dump_archive(fd, path, contents);
+	if (first == 1)
+		return dump_stf(fd, path, hex);
+	if (first == FLOWTAP_ZSTF_MAGIC[0])
+		return dump_zstf(fd, path, hex);
+	n = pread(fd, begin, sizeof(begin), 0);
+	if (n >= 8 && flowtap_perfdata_is(begin, 8))
+		return perf_dump(fd, path, contents);
+	/* Of what has no records of its own. */
+	kind = format_of_bytes(begin, n > 0 ? (size_t)n : 0);
+	if (kind && kind->read)
+		return listing_dump(command, given, fd, &wish);
+	complain("'%s' is neither a flowtap archive, a perf.data nor a trace", path);
+	return STATUS_ERROR;
+}
+
+enum {
+	LONG_CONFIG = 256, LONG_FRAMED, LONG_ID, LONG_CPU, LONG_DISASSEMBLER, LONG_JSON,
+	LONG_SYMBOLS,
+};
+
+static const struct option long_options[] = {
+	{ "blocks", no_argument, NULL, 'b' },
+	{ "hex", no_argument, NULL, 'x' },
+	{ "packets", no_argument, NULL, 'p' },
+	{ "instructions", no_argument, NULL, 'i' },
+	{ "disassembler", required_argument, NULL, LONG_DISASSEMBLER },
+	{ "symbols", required_argument, NULL, LONG_SYMBOLS },
+	{ "json", no_argument, NULL, LONG_JSON },
+	{ "config", required_argument, NULL, LONG_CONFIG },
+	{ "framed", no_argument, NULL, LONG_FRAMED },
+	{ "id", required_argument, NULL, LONG_ID },
+	{ "cpu", required_argument, NULL, LONG_CPU },
+	{ "help", no_argument, NULL, 'h' },
+	{ NULL, 0, NULL, 0 }
+};
+
+struct dumping {
+	struct packets_options packets;
+	struct listing_wish listing;
+	bool blocks;			/* only */
+	bool hex;
+	bool is_packets;
+	bool of_packets;		/* an option of it was given */
+	bool instructions;
+};
+
+/* An option of --packets; 0, or an exit status after a complaint. */
+static int packets_option(const char *command, int option, struct packets_options *packets)
+{
+	uint64_t number;
+
+	switch (option) {
+	case LONG_CONFIG:
+		packets->config = optarg;
+		return 0;
+	case LONG_FRAMED:
+		packets->framed = true;
+		return 0;
+	case LONG_CPU:
+		packets->cpu = optarg;
+		return 0;
+	case LONG_ID:
+		if (!number_parse(optarg, FLOWTAP_FRAME_FIRST, FLOWTAP_FRAME_LAST, &number))
+			return misused(command, "--id %s: a trace ID is 0x%x to 0x%x", optarg,
+				       FLOWTAP_FRAME_FIRST, FLOWTAP_FRAME_LAST);
+		packets->id = (int)number;
+		return 0;
+	default:
+		return usage_hint(command);
+	}
+}
+
+/* The same of all others. */
+static int take(const char *command, int option, struct dumping *dumping)
+{
+	switch (option) {
+	case 'b':
+		dumping->blocks = true;
+		return 0;
+	case 'x':
+		dumping->hex = true;
+		return 0;
+	case 'p':
+		dumping->is_packets = true;
+		return 0;
+	case 'i':
+		dumping->instructions = true;
+		return 0;
+	case LONG_JSON:
+		dumping->listing.json = true;
+		return 0;
+	case LONG_DISASSEMBLER:
+		if (flowtap_disasm_parse(optarg) < 0)
+			return misused(command, "'%s' is not auto, llvm, capstone or none", optarg);
+		dumping->listing.disassembler = optarg;
+		return 0;
+	case LONG_SYMBOLS:
+		return symbols_option(&dumping->listing.symbols, command, optarg);
+	default:
+		dumping->of_packets = true;
+		return packets_option(command, option, &dumping->packets);
+	}
+}
+
+static bool is_listing(const struct dumping *dumping)
+{
+	return dumping->instructions || dumping->listing.json || dumping->listing.disassembler ||
+	       dumping->listing.symbols.n;
+}
+
+/* Whether they go together: 0, or an exit status after a complaint. */
+static int check(const char *command, const struct dumping *dumping)
+{
+	if (dumping->of_packets && !dumping->is_packets)
+		return misused(command, "--config, --framed, --id and --cpu are for --packets");
+	if (dumping->is_packets && (dumping->blocks || dumping->hex))
+		return misused(command, "--blocks and --hex are not for --packets");
+	if (is_listing(dumping) && (dumping->blocks || dumping->hex || dumping->is_packets))
+		return misused(command,
+			       "--blocks, --hex and --packets are not for --instructions (--json, "
+			       "--disassembler, --symbols)");
+	return 0;
+}
+
+int dump_command(int argc, char **argv)
+{
+	struct dumping dumping = { .packets = { .id = -1 } };
+	int option, status, fd;
+
+	while ((option = getopt_long(argc, argv, "bxpih", long_options, NULL)) != -1) {
+		if (option == 'h') {
+			fputs(help, stdout);
+			return STATUS_OK;
+		}
+		status = take(argv[0], option, &dumping);
+		if (status)
+			return status;
+	}
+	if (argc - optind != 1)
+		return misused(argv[0],
+			       argc == optind ? "the FILE is missing" : "one FILE at a time");
+	status = check(argv[0], &dumping);
+	if (status)
+		return status;
+	dumping.packets.path = argv[optind];
+	if (dumping.is_packets)
+		return packets_dump(&dumping.packets);
+	if (is_listing(&dumping))
+		return listing_dump(argv[0], argv[optind], -1, &dumping.listing);
+	fd = input_open(argv[optind], false);
+	if (fd == -EISDIR)
+		advise("with --packets the packets of an Arm snapshot are shown");
+	if (fd < 0)
+		return STATUS_ERROR;
+	status = dump(argv[0], fd, argv[optind], !dumping.blocks, dumping.hex);
+	close(fd);
+	return status;
+}

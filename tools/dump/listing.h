@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A trace as a list of what was executed: a line for each instruction and whatever is between. */
+#ifndef LISTING_H
+#define LISTING_H
+
+#include "common/symbols.h"
+
+#include <stdbool.h>
+
+struct listing_wish {
+	const char *disassembler;	/* NULL: the first one that is there */
+	struct symbols_wish symbols;
+	bool json;
+};
+
+/*
+ * Of any trace that can be read. fd: it is open already, and stays so; below 0: it is not. Exit
+ * status, after complaints.
+ */
+int listing_dump(const char *command, const char *path, int fd, const struct listing_wish *wish);
+
+#endif /* LISTING_H */

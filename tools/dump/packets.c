@@ -1,0 +1,313 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "dump/packets.h"
+
+#include "common/ete_config.h"
+#include "common/input.h"
+#include "common/tool.h"
+#include "common/trace_feed.h"
+
+#include <errno.h>
+#include <flowtap/archive.h>
+#include <flowtap/perfdata.h>
+#include <flowtap/snapshot.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* One trace unit's bytes on their way through the parser. */
+struct printing {
+	struct trace_feed feed;
+	struct flowtap_ete_parser parser;
+	struct flowtap_ete_config config;
+	uint8_t *bytes;			/* what the parser has not used yet */
+	size_t held, room;
+	uint64_t offset;		/* of bytes[0] in the trace unit's trace */
+	/* Packets that may come in parts are one line. */
+	enum flowtap_ete_packet_type part;
+	uint64_t part_offset, part_length;
+	uint8_t part_bytes[FLOWTAP_ETE_PACKET_MAX];
+	size_t part_size;
+	bool damaged;
+};
+
+static void print_parts(struct printing *printing)
+{
+	if (printing->part_length)
+		packet_print_plain(printing->part_offset, printing->part_bytes, printing->part_size,
+				   printing->part_length, flowtap_ete_packet_name(printing->part));
+	printing->part_length = 0;
+	printing->part_size = 0;
+}
+
+static void add_part(struct printing *printing, const uint8_t *bytes,
+		     const struct flowtap_ete_packet *packet)
+{
+	size_t room = sizeof(printing->part_bytes) - printing->part_size;
+	size_t taken = packet->size < room ? packet->size : room;
+
+	if (!printing->part_length) {
+		printing->part = packet->type;
+		printing->part_offset = printing->offset;
+	}
+	memcpy(printing->part_bytes + printing->part_size, bytes, taken);
+	printing->part_size += taken;
+	printing->part_length += packet->size;
+}
+
+static void take_packet(struct printing *printing, const uint8_t *bytes,
+			const struct flowtap_ete_packet *packet)
+{
+	bool part = packet->type == FLOWTAP_ETE_NOT_SYNCED ||
+		    packet->type == FLOWTAP_ETE_ALIGNMENT_ZEROS;
+
+	if (!part || packet->type != printing->part)
+		print_parts(printing);
+	if (part) {
+		add_part(printing, bytes, packet);
+		return;
+	}
+	packet_print(printing->offset, bytes, packet->size, packet);
+	if (packet->type == FLOWTAP_ETE_RESERVED) {
+		printing->damaged = true;
+		complain("offset 0x%" PRIx64 ": %s", printing->offset, packet->reason);
+	}
+}
+
+static void parse(struct printing *printing)
+{
+	struct flowtap_ete_packet packet;
+	size_t at = 0, used;
+
+	while (at < printing->held) {
+		used = flowtap_ete_parse(&printing->parser, printing->bytes + at,
+					 printing->held - at, &packet);
+		if (!used)
+			break;
+		take_packet(printing, printing->bytes + at, &packet);
+		at += used;
+		printing->offset += used;
+	}
+	printing->held -= at;
+	memmove(printing->bytes, printing->bytes + at, printing->held);
+}
+
+static int take_bytes(struct trace_feed *feed, const uint8_t *bytes, size_t size)
+{
+	struct printing *printing = feed->argument;
+
+	if (printing->room < printing->held + size) {
+		uint8_t *more = realloc(printing->bytes, printing->held + size);
+
+		if (!more)
+			return -ENOMEM;
+		printing->bytes = more;
+		printing->room = printing->held + size;
+	}
+	memcpy(printing->bytes + printing->held, bytes, size);
+	printing->held += size;
+	parse(printing);
+	return ferror(stdout) ? -EIO : 0;
+}
+
+/* Nothing follows what is held. */
+static void end(struct printing *printing)
+{
+	print_parts(printing);
+	if (printing->held)
+		packet_print_plain(printing->offset, printing->bytes, printing->held,
+				   printing->held, "incomplete");
+	printing->offset += printing->held;
+	printing->held = 0;
+}
+
+static int take_loss(struct trace_feed *feed, const struct flowtap_gap *gap)
+{
+	struct printing *printing = feed->argument;
+
+	end(printing);
+	printf("0x%08" PRIx64 "  -- frames: %s\n", printing->offset, gap->detail);
+	flowtap_ete_parser_init(&printing->parser, &printing->config);
+	return 0;
+}
+
+/* Standard output that cannot be written is told by main. */
+static int print_trace(struct printing *printing, const char *name)
+{
+	int error;
+
+	printing->feed.argument = printing;
+	printing->feed.bytes = take_bytes;
+	printing->feed.lost = take_loss;
+	flowtap_ete_parser_init(&printing->parser, &printing->config);
+	error = trace_feed(&printing->feed);
+	end(printing);
+	free(printing->bytes);
+	if (error == -EIO && ferror(stdout))
+		return STATUS_ERROR;
+	if (error) {
+		complain("'%s': %s", name, strerror(-error));
+		return STATUS_ERROR;
+	}
+	if (printing->feed.damages)
+		complain("'%s': %" PRIu64 " frame%s damaged", name, printing->feed.damages,
+			 printing->feed.damages == 1 ? " is" : "s are");
+	return printing->damaged || printing->feed.damages ? STATUS_DAMAGED : STATUS_OK;
+}
+
+/* --- Snapshots --- */
+
+static void note(void *argument, const char *text)
+{
+	const char *path = argument;
+
+	fflush(stdout);
+	fputs("flowtap: ", stderr);
+	print_plain(stderr, path, strlen(path));
+	fputs(": ", stderr);
+	print_plain(stderr, text, strlen(text));
+	fputc('\n', stderr);
+}
+
+static bool wanted(const struct packets_options *options,
+		   const struct flowtap_snapshot_source *source)
+{
+	uint64_t number;
+
+	return !options->cpu || !strcmp(options->cpu, source->core) ||
+	       !strcmp(options->cpu, source->name) ||
+	       (number_parse(options->cpu, 0, UINT32_MAX, &number) &&
+		number == source->core_number);
+}
+
+static void print_source(const struct flowtap_snapshot_source *source)
+{
+	const struct flowtap_ete_config *config = &source->config;
+
+	printf("# ");
+	print_plain(stdout, source->name, strlen(source->name));
+	printf(" of ");
+	print_plain(stdout, source->core, strlen(source->core));
+	printf(" in ");
+	print_plain(stdout, source->buffer->file, strlen(source->buffer->file));
+	printf(": configr=0x%" PRIx32 ",traceidr=0x%" PRIx32 ",devarch=0x%" PRIx32 ",idr0=0x%"
+	       PRIx32 ",idr1=0x%" PRIx32 ",idr2=0x%" PRIx32 ",idr8=0x%" PRIx32 "\n",
+	       config->configr, config->traceidr, config->devarch, config->idr0, config->idr1,
+	       config->idr2, config->idr8);
+}
+
+static int dump_source(const struct flowtap_snapshot *snapshot,
+		       const struct flowtap_snapshot_source *source)
+{
+	static const enum trace_wrapping wrappings[] = {
+		[FLOWTAP_SNAPSHOT_RAW] = TRACE_RAW,
+		[FLOWTAP_SNAPSHOT_FRAMES] = TRACE_FRAMES,
+		[FLOWTAP_SNAPSHOT_SYNCED_FRAMES] = TRACE_SYNCED_FRAMES,
+	};
+	struct printing printing = {
+		.config = source->config,
+		.feed.wrapping = wrappings[source->buffer->format],
+		.feed.id = source->config.traceidr & 0x7f,
+	};
+	int status;
+
+	printing.feed.fd = flowtap_snapshot_open_buffer(snapshot, source->buffer);
+	if (printing.feed.fd < 0) {
+		complain("cannot open '%s' of the snapshot: %s", source->buffer->file,
+			 printing.feed.fd == -ENOEXEC ? "not a regular file" :
+							strerror(-printing.feed.fd));
+		return STATUS_ERROR;
+	}
+	print_source(source);
+	status = print_trace(&printing, source->buffer->file);
+	close(printing.feed.fd);
+	return status;
+}
+
+static int dump_snapshot(const struct packets_options *options)
+{
+	char *path = (char *)options->path;
+	const struct flowtap_snapshot_options wish = { .note = note, .argument = path };
+	const struct flowtap_snapshot_source *sources;
+	struct flowtap_snapshot *snapshot;
+	int status = STATUS_OK, one;
+	bool any = false;
+	size_t n;
+
+	if (options->config || options->framed || options->id >= 0)
+		return misused("flowtap dump", "a snapshot says by itself what its traces are");
+	if (flowtap_snapshot_open(options->path, &wish, &snapshot)) {
+		complain("'%s' cannot be read as a snapshot", options->path);
+		return STATUS_ERROR;
+	}
+	sources = flowtap_snapshot_sources(snapshot, &n);
+	for (size_t i = 0; i < n && status != STATUS_ERROR; i++) {
+		if (!wanted(options, &sources[i]))
+			continue;
+		any = true;
+		one = dump_source(snapshot, &sources[i]);
+		if (one)
+			status = one;
+	}
+	if (!any) {
+		complain("'%s' has no CPU '%s'", options->path, options->cpu);
+		status = STATUS_ERROR;
+	}
+	flowtap_snapshot_close(snapshot);
+	return status;
+}
+
+/* --- Raw bytes --- */
+
+/* What has traces in it, but is none: it would be all `not synchronized`. */
+static bool is_container(int fd, const char *name)
+{
+	unsigned char begin[8];
+
+	if (pread(fd, begin, sizeof(begin), 0) != sizeof(begin) ||
+	    (!flowtap_perfdata_is(begin, sizeof(begin)) &&
+	     memcmp(begin, FLOWTAP_ARCHIVE_MAGIC, sizeof(begin))))
+		return false;
+	complain("'%s' is no ETE's trace, but a %s", name,
+		 flowtap_perfdata_is(begin, sizeof(begin)) ? "perf.data" : "flowtap archive");
+	advise("without --packets its records are shown");
+	return true;
+}
+
+static int dump_raw(const struct packets_options *options)
+{
+	struct printing printing = { .feed.wrapping = options->framed ? TRACE_FRAMES : TRACE_RAW };
+	uint8_t id;
+	int status;
+
+	if (options->cpu)
+		return misused("flowtap dump", "--cpu is for snapshots: raw bytes are of one CPU");
+	if (options->config && ete_config_parse(options->config, &printing.config))
+		return STATUS_USAGE;
+	id = options->id >= 0 ? (uint8_t)options->id : printing.config.traceidr & 0x7f;
+	if (options->framed && (id < FLOWTAP_FRAME_FIRST || id > FLOWTAP_FRAME_LAST)) {
+		complain("which trace ID of the frames is it?");
+		advise("--id N says it, or traceidr=N in --config");
+		return STATUS_USAGE;
+	}
+	printing.feed.id = id;
+	printing.feed.fd = input_open(options->path, false);
+	if (printing.feed.fd < 0)
+		return STATUS_ERROR;
+	if (is_container(printing.feed.fd, input_name(options->path)))
+		status = STATUS_ERROR;
+	else
+		status = print_trace(&printing, input_name(options->path));
+	close(printing.feed.fd);
+	return status;
+}
+
+int packets_dump(const struct packets_options *options)
+{
+	struct stat status;
+
+	if (strcmp(options->path, "-") && !stat(options->path, &status) && S_ISDIR(status.st_mode))
+		return dump_snapshot(options);
+	return dump_raw(options);
+}

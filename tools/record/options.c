@@ -1,0 +1,490 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "record/options.h"
+
+#include "common/control.h"
+#include "common/filter.h"
+#include "common/names.h"
+#include "common/tool.h"
+
+#include <flowtap/archive.h>
+#include <getopt.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* sctrctl (Smctr 2.1) */
+#define RASEMU (1ULL << 7)
+#define BPFRZ (1ULL << 11)
+
+#define FREQUENCY_MAX 100000	/* the module's least time is 10 us */
+
+static const char help_targets[] =
+	"usage: flowtap record [OPTION...] [--] COMMAND [ARGUMENT...]\n"
+	"       flowtap record [OPTION...] -p PID[,PID...]\n"
+	"       flowtap record [OPTION...] --cgroup PATH [[--] COMMAND [ARGUMENT...]]\n"
+	"       flowtap record [OPTION...] -a [[--] COMMAND [ARGUMENT...]]\n"
+	"\n"
+	"Records the control flow of a command, of processes that run already, or of all that runs\n"
+	"on the CPUs, until it ends or SIGINT (Ctrl-C) comes. RISC-V's CTR takes samples of control\n"
+	"transfers, Arm's ETE traces every one.\n"
+	"\n"
+	"Whom:\n"
+	"  -p, --pid PID,...    the processes to attach to\n"
+	"      --cgroup PATH    the processes of a cgroup (v2) and those below it\n"
+	"  -a, --all-cpus       all that runs on the CPUs; needs root or CAP_PERFMON\n"
+	"  -C, --cpu LIST       only on these CPUs (0-3,8); alone: all that runs on them\n"
+	"      --no-inherit     not what the processes fork\n"
+	"  With -a or --cgroup the command is not what is recorded, but for how long.\n"
+	"\n"
+	"What:\n"
+	"      --user           user mode (the default)\n"
+	"      --kernel         kernel mode; with --user both\n"
+	"      --source NAME    ctr, ete or soft (what the CPU has)\n"
+	"      --borrow[=SOCKET]   while a flowtapd records all day: it lets go of the hardware for as\n"
+	"                       long as this recording takes; needs root\n"
+	"      --duration S     stop after S seconds; a command still running gets SIGTERM\n"
+	"\n"
+	"Where to:\n"
+	"  -o, --output FILE    the archive (flowtap.ftap), - for standard output (what COMMAND\n"
+	"                       prints there goes to standard error then); an archive of that\n"
+	"                       name becomes FILE.old\n"
+	"      --force          replace FILE even if it is no archive\n"
+	"      --bundle         the programs and libraries, too: decodable anywhere by itself\n"
+	"      --overwrite      flight recorder: the rings keep the newest; they are written at the\n"
+	"                       end and at each SIGUSR2\n"
+	"      --ring-pages N   pages of each CPU's ring, a power of two (128)\n"
+	"  -q, --quiet          no live line and no summary\n"
+	"      --json           the summary as one line of JSON on standard output, at the end\n"
+	"  -h, --help           this text\n"
+	"\n"
+	"Of sources that take samples (ctr, soft):\n"
+	"  -e, --event EVENT    what triggers samples (instructions); `flowtap list` shows events\n"
+	"  -c, --count PERIOD   events per sample (depends on the event: 1000000 instructions)\n"
+	"  -F, --freq N         N samples a second while a task runs, by a timer; no event\n"
+	"      --switch         also a sample when a task leaves the CPU\n"
+	"      --filter TYPES   these transfers only; each with ^ before it: all but these\n"
+	"      --ras            call stacks instead of transfers (RASEMU); user mode only\n"
+	"      --depth N        transfers per sample, 16 to 256 (the most the CPU has)\n"
+	"      --freeze-on-breakpoint   a breakpoint stops recording until the next sample (BPFRZ)\n"
+	"\n"
+	"Of ete:\n";
+
+static const char help_types[] =
+	"\n"
+	"TYPES is a comma list of what decode's summary names (direct_call, other_indirect_jump ...)\n"
+	"and of:\n";
+
+static const char help_rest[] =
+	"Where a type of taken transfers is left out there are no blocks: decode gives transfers\n"
+	"only, and no STF. Not-taken branches are recorded only if named.\n"
+	"\n"
+	"Exit status: the command's, 126 or 127 where it cannot be executed or found; without one 0;\n"
+	"1 for an error, 2 for wrong usage.\n";
+
+enum {
+	LONG_DEPTH = 256,
+	LONG_DURATION,
+	LONG_PAGES,
+	LONG_NO_INHERIT,
+	LONG_SWITCH,
+	LONG_SOURCE,
+	LONG_JSON,
+	LONG_FORCE,
+	LONG_USER,
+	LONG_KERNEL,
+	LONG_FILTER,
+	LONG_RAS,
+	LONG_FREEZE,
+	LONG_CGROUP,
+	LONG_OVERWRITE,
+	LONG_BUNDLE,
+	LONG_BORROW,
+	LONG_ETE,			/* the first of those that only ETE has */
+};
+
+static const struct option common_options[] = {
+	{ "pid", required_argument, NULL, 'p' },
+	{ "cgroup", required_argument, NULL, LONG_CGROUP },
+	{ "all-cpus", no_argument, NULL, 'a' },
+	{ "cpu", required_argument, NULL, 'C' },
+	{ "no-inherit", no_argument, NULL, LONG_NO_INHERIT },
+	{ "user", no_argument, NULL, LONG_USER },
+	{ "kernel", no_argument, NULL, LONG_KERNEL },
+	{ "filter", required_argument, NULL, LONG_FILTER },
+	{ "ras", no_argument, NULL, LONG_RAS },
+	{ "depth", required_argument, NULL, LONG_DEPTH },
+	{ "freeze-on-breakpoint", no_argument, NULL, LONG_FREEZE },
+	{ "source", required_argument, NULL, LONG_SOURCE },
+	{ "event", required_argument, NULL, 'e' },
+	{ "count", required_argument, NULL, 'c' },
+	{ "freq", required_argument, NULL, 'F' },
+	{ "switch", no_argument, NULL, LONG_SWITCH },
+	{ "duration", required_argument, NULL, LONG_DURATION },
+	{ "output", required_argument, NULL, 'o' },
+	{ "force", no_argument, NULL, LONG_FORCE },
+	{ "bundle", no_argument, NULL, LONG_BUNDLE },
+	{ "borrow", optional_argument, NULL, LONG_BORROW },
+	{ "overwrite", no_argument, NULL, LONG_OVERWRITE },
+	{ "ring-pages", required_argument, NULL, LONG_PAGES },
+	{ "quiet", no_argument, NULL, 'q' },
+	{ "json", no_argument, NULL, LONG_JSON },
+	{ "help", no_argument, NULL, 'h' },
+};
+
+#define N_COMMON (sizeof(common_options) / sizeof(common_options[0]))
+
+/* What only a source that takes samples can be asked for. */
+static const int of_samples[] = { 'e', 'c', 'F', LONG_FILTER, LONG_RAS, LONG_DEPTH, LONG_FREEZE };
+
+bool options_trace_command(const struct record_options *options)
+{
+	return options->command && !options->all && !options->cgroup;
+}
+
+bool options_cpu(const struct record_options *options, size_t cpu)
+{
+	return !options->cpus_given ||
+	       (cpu < OPTIONS_CPUS_MAX && options->cpus[cpu / 64] >> (cpu % 64) & 1);
+}
+
+static bool power_of_two(uint64_t value)
+{
+	return value && !(value & (value - 1));
+}
+
+static const char *take_pages(struct record_options *options, const char *text)
+{
+	uint64_t most = FLOWTAP_ARCHIVE_BLOCK_MAX / (uint64_t)sysconf(_SC_PAGESIZE), value;
+
+	if (!number_parse(text, 1, most, &value) || !power_of_two(value))
+		return "a power of two, 16 MiB at the most";
+	options->configure.ring_pages = (uint32_t)value;
+	options->pages_given = true;
+	return NULL;
+}
+
+static const char *take_source(struct record_options *options, const char *text)
+{
+	static const struct {
+		const char *name;
+		uint32_t source;
+	} sources[] = { { "ctr", FLOWTAP_SOURCE_CTR },
+			{ "ete", FLOWTAP_SOURCE_ETE },
+			{ "soft", FLOWTAP_SOURCE_SOFT } };
+
+	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
+		if (strcmp(text, sources[i].name))
+			continue;
+		options->configure.source = sources[i].source;
+		return NULL;
+	}
+	return "ctr, ete or soft";
+}
+
+/* The part up to the next comma, as a number; false: it is none. */
+static bool next_number(const char **text, const char *ends, uint64_t most, uint64_t *value)
+{
+	size_t size = strcspn(*text, ends);
+	char digits[24];
+
+	if (!size || size >= sizeof(digits))
+		return false;
+	memcpy(digits, *text, size);
+	digits[size] = 0;
+	*text += size;
+	return number_parse(digits, 0, most, value);
+}
+
+static bool is_listed(const struct record_options *options, pid_t pid)
+{
+	for (size_t i = 0; i < options->n_pids; i++)
+		if (options->pids[i] == pid)
+			return true;
+	return false;
+}
+
+static const char *take_pids(struct record_options *options, const char *text)
+{
+	uint64_t value;
+
+	do {
+		if (!next_number(&text, ",", INT32_MAX, &value) || !value)
+			return "a process id, or several with commas";
+		if (is_listed(options, (pid_t)value))
+			continue;
+		if (options->n_pids == OPTIONS_PIDS_MAX)
+			return "a list of at most 256 processes (--cgroup takes more)";
+		options->pids[options->n_pids++] = (pid_t)value;
+	} while (*text++ == ',');
+	return NULL;
+}
+
+static const char *take_cpus(struct record_options *options, const char *text)
+{
+	static const char wanted[] = "a list of CPUs (0-3,8)";
+	uint64_t first, last;
+
+	do {
+		if (!next_number(&text, ",-", OPTIONS_CPUS_MAX - 1, &first))
+			return wanted;
+		last = first;
+		if (*text == '-') {
+			text++;
+			if (!next_number(&text, ",", OPTIONS_CPUS_MAX - 1, &last) || last < first)
+				return wanted;
+		}
+		for (; first <= last; first++)
+			options->cpus[first / 64] |= 1ULL << (first % 64);
+	} while (*text++ == ',');
+	options->cpus_given = true;
+	return NULL;
+}
+
+/* Options that are a bit somewhere. False: it is none of them. */
+static bool take_flag(struct record_options *options, int option)
+{
+	struct flowtap_configure *configure = &options->configure;
+
+	switch (option) {
+	case 'a':
+		return options->all = true;
+	case 'q':
+		return options->quiet = true;
+	case LONG_JSON:
+		return options->json = true;
+	case LONG_FORCE:
+		return options->force = true;
+	case LONG_BUNDLE:
+		return options->bundle = true;
+	case LONG_USER:
+		return configure->modes |= FLOWTAP_MODE_USER;
+	case LONG_KERNEL:
+		return configure->modes |= FLOWTAP_MODE_KERNEL;
+	case LONG_RAS:
+		return configure->ctr.control |= RASEMU;
+	case LONG_FREEZE:
+		return configure->ctr.control |= BPFRZ;
+	case LONG_SWITCH:
+		return configure->triggers |= FLOWTAP_TRIGGER_SWITCH;
+	case LONG_OVERWRITE:
+		return configure->flags |= FLOWTAP_OVERWRITE;
+	case LONG_NO_INHERIT:
+		configure->flags &= ~FLOWTAP_INHERIT;
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* One with an argument; what that should have been, or NULL when all is well. */
+static const char *take_value(struct record_options *options, int option, const char *text)
+{
+	struct flowtap_configure *configure = &options->configure;
+	uint64_t value;
+
+	switch (option) {
+	case 'p':
+		return take_pids(options, text);
+	case 'C':
+		return take_cpus(options, text);
+	case 'e':
+		options->event_given = true;
+		return event_parse(text, &options->event) ? NULL :
+			"the name of an event (`flowtap list` shows them)";
+	case 'c':
+		if (!number_parse(text, 1, INT64_MAX, &value))
+			return "a number of events";
+		configure->period = value;
+		return NULL;
+	case 'F':
+		return number_parse(text, 1, FREQUENCY_MAX, &options->frequency) ? NULL :
+			"a number of samples a second, 1 to 100000";
+	case 'o':
+		options->path = text;
+		return *text ? NULL : "the name of a file";
+	case LONG_CGROUP:
+		options->cgroup = text;
+		return *text ? NULL : "the path of a cgroup";
+	case LONG_FILTER:
+		options->filter = text;
+		return NULL;
+	case LONG_BORROW:
+		options->borrow = text ? text : CONTROL_SOCKET;
+		return *options->borrow ? NULL : "the path of a socket";
+	case LONG_DEPTH:
+		if (!number_parse(text, 16, 256, &value) || !power_of_two(value))
+			return "16, 32, 64, 128 or 256";
+		configure->ctr.depth = (uint32_t)value;
+		return NULL;
+	case LONG_DURATION:
+		return number_parse_seconds(text, &options->duration) ? NULL : "a time in seconds";
+	case LONG_PAGES:
+		return take_pages(options, text);
+	default:
+		return take_source(options, text);
+	}
+}
+
+static void print_help(void)
+{
+	fputs(help_targets, stdout);
+	ete_options_help(stdout);
+	fputs(help_types, stdout);
+	filter_help(stdout);
+	fputs(help_rest, stdout);
+}
+
+/* What does not go together. NULL, or a complaint. */
+static const char *conflict(const struct record_options *options)
+{
+	const struct flowtap_configure *configure = &options->configure;
+	int targets = !!options->n_pids + !!options->cgroup + options->all;
+
+	if (targets > 1)
+		return "only one of -p, --cgroup and -a";
+	if (options->n_pids && options->command)
+		return "either -p or a command, not both";
+	if (!targets && !options->command && !options->cpus_given)
+		return "a command, -p PID, --cgroup PATH or -a is missing";
+	if (options->cgroup && !(configure->flags & FLOWTAP_INHERIT))
+		return "what is in the cgroup is recorded: no --no-inherit with it";
+	if (options->frequency && (options->event_given || configure->period))
+		return "either -F (a timer) or -e and -c (an event), not both";
+	if (configure->ctr.control & RASEMU && configure->modes & FLOWTAP_MODE_KERNEL)
+		return "--ras is for user mode only: in the kernel the recorder's own returns would "
+		       "take calls off the stack";
+	if (configure->ctr.control & RASEMU && options->filter)
+		return "--ras records calls and returns and nothing else; no --filter with it";
+	if (options->json && !strcmp(options->path, "-"))
+		return "--json and -o - both want standard output";
+	return NULL;
+}
+
+/* Each source has options of its own. 0 or an exit status. */
+static int check_source(const char *command, const struct record_options *options)
+{
+	const char *samples = options->samples_option, *ete = options->ete_option;
+	uint32_t source = options->configure.source;
+
+	if (samples && ete)
+		return misused(command, "--%s is for sources that take samples (ctr), --%s for ete: "
+					"none has both", samples, ete);
+	if (samples && source == FLOWTAP_SOURCE_ETE)
+		return misused(command, "ete traces all and takes no samples: no --%s with it",
+			       samples);
+	if (ete && source != FLOWTAP_SOURCE_NONE && source != FLOWTAP_SOURCE_ETE)
+		return misused(command, "--%s is for ete, not for %s", ete,
+			       name_of(source_names, source));
+	return 0;
+}
+
+static int parse_filter(const char *command, struct record_options *options)
+{
+	struct flowtap_configure *configure = &options->configure;
+	char unknown[32];
+
+	if (!filter_parse(options->filter, &options->types, unknown))
+		return *unknown ? misused(command, "'%s' is no type of transfers", unknown)
+				: misused(command, "--filter '%s' leaves nothing to record",
+					  options->filter);
+	configure->ctr.control |= filter_control(options->types);
+	if (configure->modes & FLOWTAP_MODE_KERNEL)
+		return 0;
+	/* The traps out of user mode are switched by one bit for all (Smctr 6.1.2). */
+	if (filter_splits_traps(options->types))
+		return misused(command, "in user mode exceptions and interrupts are recorded both or "
+					"neither: name both");
+	if (!filter_has_traps(options->types))
+		configure->ctr.flags |= FLOWTAP_CTR_NO_TRAPS;
+	return 0;
+}
+
+/* What follows from the options together. */
+static void complete(struct record_options *options)
+{
+	struct flowtap_configure *configure = &options->configure;
+
+	if (!options->n_pids && !options->cgroup && !options->command)
+		options->all = true;
+	if (!configure->modes)
+		configure->modes = FLOWTAP_MODE_USER;
+	if (options->all) {
+		configure->flags |= FLOWTAP_CPU_WIDE;
+		configure->flags &= ~FLOWTAP_INHERIT;
+	}
+	if (options_trace_command(options))
+		configure->flags |= FLOWTAP_ENABLE_ON_EXEC;
+	if (options->frequency) {
+		options->event = (struct event){ .name = NULL };
+		configure->triggers |= FLOWTAP_TRIGGER_TIMER;
+		configure->timer_ns = 1000000000 / options->frequency;
+		return;
+	}
+	configure->triggers |= FLOWTAP_TRIGGER_OVERFLOW;
+	configure->event_type = options->event.type;
+	configure->event_config = options->event.config;
+}
+
+/* Remembers the first option that not every source has; option: as getopt said. */
+static void note_source(struct record_options *options, int option)
+{
+	for (size_t i = 0; i < sizeof(of_samples) / sizeof(of_samples[0]); i++)
+		for (size_t n = 0; n < N_COMMON && !options->samples_option; n++)
+			if (of_samples[i] == option && common_options[n].val == option)
+				options->samples_option = common_options[n].name;
+	if (option >= LONG_ETE && !options->ete_option)
+		options->ete_option = ete_options_name((size_t)(option - LONG_ETE));
+}
+
+static const char *take(struct record_options *options, int option, const char *text)
+{
+	if (take_flag(options, option))
+		return NULL;
+	if (option >= LONG_ETE)
+		return ete_options_take(&options->ete, (size_t)(option - LONG_ETE), text);
+	return take_value(options, option, text);
+}
+
+int options_parse(int argc, char **argv, struct record_options *options)
+{
+	/* What is behind the last one is zero. */
+	struct option all[N_COMMON + ETE_OPTIONS_MAX + 1] = { { .name = NULL } };
+	const char *problem;
+	int option, status;
+
+	*options = (struct record_options){
+		.path = "flowtap.ftap",
+		.types = filter_default(),
+		.configure = { .flags = FLOWTAP_INHERIT, .ring_pages = OPTIONS_PAGES },
+	};
+	event_parse("instructions", &options->event);
+	ete_options_init(&options->ete);
+	memcpy(all, common_options, sizeof(common_options));
+	ete_options_list(all + N_COMMON, LONG_ETE);
+	/* +: what follows the command's name is the command's. */
+	while ((option = getopt_long(argc, argv, "+p:aC:e:c:F:o:qh", all, NULL)) != -1) {
+		if (option == 'h') {
+			print_help();
+			return -1 - STATUS_OK;
+		}
+		if (option == '?')
+			return -1 - usage_hint(argv[0]);
+		note_source(options, option);
+		problem = take(options, option, optarg);
+		if (problem)
+			return -1 - misused(argv[0], "'%s' is not %s", optarg, problem);
+	}
+	if (optind < argc)
+		options->command = argv + optind;
+	problem = conflict(options);
+	if (problem)
+		return -1 - misused(argv[0], "%s", problem);
+	status = check_source(argv[0], options);
+	if (status)
+		return -1 - status;
+	complete(options);
+	if (options->filter)
+		status = parse_filter(argv[0], options);
+	return status ? -1 - status : 0;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What `flowtap record` is asked for. */
+#ifndef OPTIONS_H
+#define OPTIONS_H
+
+#include "common/ete_options.h"
+#include "common/event.h"
+
+#include <linux/flowtap.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define OPTIONS_PAGES 128	/* of a ring: what mlock_kb lets everybody have on each CPU */
+#define OPTIONS_PIDS_MAX 256
+#define OPTIONS_CPUS_MAX 8192
+
+struct record_options {
+	/* Whom: a command, processes, a cgroup, or all. With the last two a command is the time. */
+	pid_t pids[OPTIONS_PIDS_MAX];
+	size_t n_pids;
+	char **command;
+	const char *cgroup;
+	bool all;
+	bool cpus_given;
+	uint64_t cpus[OPTIONS_CPUS_MAX / 64];	/* bit per CPU; all of them unless given */
+	struct event event;		/* name NULL: a timer triggers */
+	bool event_given;
+	uint64_t frequency;		/* of the timer, 0: none */
+	uint32_t types;			/* of transfers (common/filter.h) */
+	const char *filter;		/* as it was typed, or NULL */
+	struct flowtap_configure configure;	/* of sources that take samples; ETE's is in ete */
+	struct ete_wish ete;
+	/* The first option that was given and only such a source has; NULL: none. */
+	const char *samples_option;
+	const char *ete_option;
+	const char *path;
+	const char *borrow;		/* flowtapd's socket, NULL: nothing is borrowed */
+	uint64_t duration;		/* ns, 0: none */
+	bool pages_given;
+	bool bundle;			/* the files that were mapped go into the archive */
+	bool force;
+	bool quiet;
+	bool json;
+};
+
+/*
+ * Fills options, with defaults for what is not said. 0, or below: done with exit status
+ * -(1 + result), after the help or a complaint.
+ */
+int options_parse(int argc, char **argv, struct record_options *options);
+/* The command is recorded, and not only the time for which something else is. */
+bool options_trace_command(const struct record_options *options);
+bool options_cpu(const struct record_options *options, size_t cpu);
+
+#endif /* OPTIONS_H */

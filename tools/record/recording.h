@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* A recording: what was asked for, where it comes from, and the archive it goes into. */
+#ifndef RECORDING_H
+#define RECORDING_H
+
+#include "common/control.h"
+#include "common/output.h"
+#include "record/bundle.h"
+#include "record/cgroup.h"
+#include "record/kernel.h"
+#include "record/options.h"
+#include "record/streams.h"
+#include "record/watch.h"
+#include "record/workload.h"
+
+#include <flowtap/archive.h>
+#include <flowtap/sideband.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+struct recording {
+	const struct record_options *options;
+	struct streams streams;
+	struct cgroup cgroup;
+	struct workload workload;
+	struct workload anchor;		/* a child that sleeps (record.c) */
+	struct output output;
+	struct flowtap_archive_writer *writer;
+	struct flowtap_sideband *sideband;
+	struct kernel kernel;
+	struct flowtap_bundle *bundle;	/* NULL: not wanted */
+	struct watch watch;
+	struct control lender;		/* what flowtapd lent is its again when this is closed */
+	uint64_t began;
+	bool failed;			/* the archive cannot be written any more */
+};
+
+/* Each returns 0 or -errno, after a complaint. */
+
+/* The command, which waits. Where the archive goes to standard output, its own goes to standard error. */
+int recording_fork_command(struct recording *recording);
+/* The file, with what is known before the first sample in it. */
+int recording_open_archive(struct recording *recording);
+/* Follows the mappings of the processes, of the workload that waits, or of all. */
+int recording_open_sideband(struct recording *recording);
+/* The kernel's text, where kernel mode is recorded. */
+int recording_open_kernel(struct recording *recording);
+/* What waits goes into the file; rings that overwrite are left alone. */
+int recording_drain(struct recording *recording);
+/* What rings that overwrite hold now and did not the last time. */
+int recording_snapshot(struct recording *recording);
+/* After DISABLE: what is left, the figures and the mark that nothing is missing. */
+int recording_finalise(struct recording *recording);
+
+#endif /* RECORDING_H */

@@ -1,0 +1,447 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* flowtap stat: what a trace consists of. */
+#include "common/gaps.h"
+#include "common/input.h"
+#include "common/isa.h"
+#include "common/json.h"
+#include "common/names.h"
+#include "common/tool.h"
+#include "common/tracefile.h"
+#include "stat/census.h"
+
+#include <errno.h>
+#include <flowtap/disasm.h>
+#include <flowtap/learned.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SHOWN 10
+#define MNEMONICS_SHOWN 40
+
+static const char help[] =
+	"usage: flowtap stat [OPTION...] FILE\n"
+	"\n"
+	"Counts what is in a trace: instructions by kind, instruction set, mode, thread and CPU;\n"
+	"blocks; gaps by reason, exceptions. FILE is any trace that can be read; its first bytes\n"
+	"say which; - is standard input.\n"
+	"\n"
+	"  -m, --mnemonics     instructions by mnemonic as well\n"
+	"      --disassembler NAME\n"
+	"                      for that: auto, llvm or capstone\n"
+	"  -a, --all           every thread and mnemonic, not only the most frequent ones\n"
+	"  -q, --quiet         no progress\n"
+	"      --json          as JSON, with all of them\n"
+	"  -h, --help          this text\n"
+	"\n"
+	"Exit status: 0; 1 for an error; 2 for wrong usage; 3 if FILE is damaged, what is good of\n"
+	"it was counted.\n";
+
+struct stating {
+	struct tracefile file;
+	struct census census;
+	struct flowtap_disasm *disasm;
+	bool mnemonics;
+	bool all;
+	bool json;
+	bool quiet;
+};
+
+/* A trace is RISC-V's or Arm's. */
+static const char *mode_name(const struct census *census, unsigned int mode)
+{
+	return isa_mode_name(census->isas[FLOWTAP_ISA_RV64] ? FLOWTAP_ISA_RV64 : FLOWTAP_ISA_A64,
+			     mode);
+}
+
+/* --- For people. --- */
+
+static void print_share(const struct census *census, const char *name, uint64_t n)
+{
+	char number[32];
+
+	if (n)
+		printf("    %-24s %16s %5.1f%%\n", name, number_group(n, number),
+		       100.0 * (double)n / (double)census->instructions);
+}
+
+static void print_mix(const struct census *census)
+{
+	for (unsigned int mix = 0; mix < MIX_KINDS; mix++)
+		print_share(census, mix_title((enum mix)mix), census->mix[mix]);
+}
+
+static void print_modes(const struct census *census)
+{
+	if (!census->instructions)
+		return;
+	puts("  instruction sets");
+	for (unsigned int isa = 0; isa < ISAS; isa++)
+		print_share(census, isa_name((enum flowtap_isa)isa), census->isas[isa]);
+	puts("  modes");
+	for (unsigned int mode = 0; mode < ISA_MODES; mode++)
+		print_share(census, mode_name(census, mode), census->modes[mode]);
+	print_share(census, "not told", census->no_mode);
+}
+
+/* Only where there is more than the one that stands for "not told". */
+static void print_cpus(const struct census *census)
+{
+	char name[32];
+	bool heading = false;
+
+	for (unsigned int cpu = 0; cpu < CENSUS_CPUS; cpu++) {
+		if (!census->cpus[cpu] || census->cpus[cpu] == census->instructions)
+			continue;
+		if (!heading)
+			puts("  CPUs");
+		heading = true;
+		snprintf(name, sizeof(name), "%u", cpu);
+		print_share(census, name, census->cpus[cpu]);
+	}
+	print_share(census, "others", census->other_cpus);
+}
+
+/* Of all that came when there was no more room. */
+static bool is_others(const struct census_thread *thread)
+{
+	return thread->pid == UINT32_MAX && thread->tid == UINT32_MAX;
+}
+
+static void thread_name(const struct census_thread *thread, char *name, size_t size)
+{
+	if (is_others(thread))
+		snprintf(name, size, "others");
+	else if (!thread->pid && !thread->tid)
+		snprintf(name, size, "not told");
+	else
+		snprintf(name, size, "pid %" PRIu32 " tid %" PRIu32, thread->pid, thread->tid);
+}
+
+static void print_threads(const struct stating *stating)
+{
+	size_t n;
+	const struct census_thread **list = census_threads(&stating->census, &n);
+	char name[48], number[32];
+
+	printf("  threads       %s\n", number_group(n, number));
+	for (size_t i = 0; i < n && (stating->all || i < SHOWN); i++) {
+		thread_name(list[i], name, sizeof(name));
+		print_share(&stating->census, name, list[i]->instructions);
+	}
+	if (n > SHOWN && !stating->all)
+		printf("    and %zu more; --all shows them\n", n - SHOWN);
+	free(list);
+}
+
+static void print_mnemonics(const struct stating *stating)
+{
+	const struct census *census = &stating->census;
+	size_t i = 0;
+
+	if (!stating->mnemonics)
+		return;
+	printf("  mnemonics     by %s\n", flowtap_disasm_version(stating->disasm));
+	for (; i < CENSUS_MNEMONICS && census->mnemonics[i].n; i++)
+		if (stating->all || i < MNEMONICS_SHOWN)
+			print_share(census, census->mnemonics[i].name, census->mnemonics[i].n);
+	if (i > MNEMONICS_SHOWN && !stating->all)
+		printf("    and %zu more; --all shows them\n", i - MNEMONICS_SHOWN);
+}
+
+static void print_gap(unsigned int reason, const struct census_gap *gap)
+{
+	char number[32];
+
+	printf("    %-12s %14s", flowtap_gap_name((enum flowtap_gap_reason)reason),
+	       number_group(gap->n, number));
+	if (gap->ns)
+		printf(" %12.6f s", (double)gap->ns / 1e9);
+	if (gap->sized)
+		printf(" %s transfer%s or byte%s%s", number_group(gap->size, number),
+		       plural(gap->size), plural(gap->size), gap->sized < gap->n ? " at least" : "");
+	printf("  %s\n", cause_meaning(reason));
+}
+
+static void print_gaps(const struct census *census)
+{
+	uint64_t all = 0;
+	char number[32];
+
+	for (unsigned int reason = 0; reason < FLOWTAP_GAP_REASONS; reason++)
+		all += census->gaps[reason].n;
+	printf("  gaps          %s\n", number_group(all, number));
+	for (unsigned int reason = 0; reason < FLOWTAP_GAP_REASONS; reason++)
+		if (census->gaps[reason].n)
+			print_gap(reason, &census->gaps[reason]);
+}
+
+static void print_exceptions(const struct census *census)
+{
+	uint64_t all = census->other_exceptions + census->interrupts;
+	char number[32];
+
+	for (unsigned int i = 0; i < CENSUS_EXCEPTIONS; i++)
+		all += census->exceptions[i];
+	if (!all)
+		return;
+	printf("  exceptions    %s\n", number_group(all, number));
+	for (unsigned int i = 0; i < CENSUS_EXCEPTIONS; i++)
+		if (census->exceptions[i])
+			printf("    number %-5u %14s\n", i,
+			       number_group(census->exceptions[i], number));
+	if (census->interrupts)
+		printf("    interrupts   %14s\n", number_group(census->interrupts, number));
+	if (census->other_exceptions)
+		printf("    not told     %14s\n", number_group(census->other_exceptions, number));
+}
+
+static void print_all(const struct stating *stating)
+{
+	const struct census *census = &stating->census;
+	const char *name = input_name(stating->file.path);
+	char one[32], other[32], third[32];
+
+	print_plain(stdout, name, strlen(name));
+	printf(": %s\n", stating->file.kind->title);
+	printf("  instructions  %s in %s block%s (%s distinct, %s of code)\n",
+	       number_group(census->instructions, one), number_group(census->executed, other),
+	       plural(census->executed),
+	       number_group(census->distinct, third), number_bytes(census->bytes, (char[32]){ 0 }));
+	if (census->last_time > census->first_time)
+		printf("  time          %.6f s\n",
+		       (double)(census->last_time - census->first_time) / 1e9);
+	print_mix(census);
+	print_modes(census);
+	print_cpus(census);
+	print_threads(stating);
+	print_mnemonics(stating);
+	print_gaps(census);
+	print_exceptions(census);
+	if (census->trace_on)
+		printf("  trace on      %s\n", number_group(census->trace_on, one));
+	if (census->transfers)
+		printf("  transfers     %s outside of blocks\n",
+		       number_group(census->transfers, one));
+	tracefile_print_extra(stdout, &stating->file);
+}
+
+/* --- For programs. --- */
+
+static void json_counts(struct json *json, const struct census *census)
+{
+	json_open(json, "mix", '{');
+	for (unsigned int mix = 0; mix < MIX_KINDS; mix++)
+		json_number(json, mix_name((enum mix)mix), census->mix[mix]);
+	json_close(json, '}');
+	json_open(json, "instruction_sets", '{');
+	for (unsigned int isa = 0; isa < ISAS; isa++)
+		if (census->isas[isa])
+			json_number(json, isa_name((enum flowtap_isa)isa), census->isas[isa]);
+	json_close(json, '}');
+	json_open(json, "modes", '{');
+	for (unsigned int mode = 0; mode < ISA_MODES; mode++)
+		if (census->modes[mode])
+			json_number(json, mode_name(census, mode), census->modes[mode]);
+	if (census->no_mode)
+		json_number(json, "unknown", census->no_mode);
+	json_close(json, '}');
+}
+
+static void json_threads(struct json *json, const struct census *census)
+{
+	size_t n;
+	const struct census_thread **list = census_threads(census, &n);
+	char name[16];
+
+	json_open(json, "threads", '[');
+	for (size_t i = 0; i < n; i++) {
+		json_open(json, NULL, '{');
+		if (is_others(list[i])) {
+			json_bool(json, "others", true);
+		} else {
+			json_number(json, "pid", list[i]->pid);
+			json_number(json, "tid", list[i]->tid);
+		}
+		json_number(json, "instructions", list[i]->instructions);
+		json_number(json, "turns", list[i]->turns);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+	free(list);
+	json_open(json, "cpus", '{');
+	for (unsigned int cpu = 0; cpu < CENSUS_CPUS; cpu++) {
+		snprintf(name, sizeof(name), "%u", cpu);
+		if (census->cpus[cpu])
+			json_number(json, name, census->cpus[cpu]);
+	}
+	if (census->other_cpus)
+		json_number(json, "others", census->other_cpus);
+	json_close(json, '}');
+}
+
+static void json_gaps(struct json *json, const struct census *census)
+{
+	uint64_t n[FLOWTAP_GAP_REASONS], ns[FLOWTAP_GAP_REASONS];
+	uint64_t size[FLOWTAP_GAP_REASONS], sized[FLOWTAP_GAP_REASONS];
+
+	for (unsigned int reason = 0; reason < FLOWTAP_GAP_REASONS; reason++) {
+		n[reason] = census->gaps[reason].n;
+		ns[reason] = census->gaps[reason].ns;
+		size[reason] = census->gaps[reason].size;
+		sized[reason] = census->gaps[reason].sized;
+	}
+	gaps_json(json, n, ns);
+	gaps_json_of(json, "gap_sizes", size);
+	gaps_json_of(json, "gaps_with_size", sized);
+}
+
+static void json_exceptions(struct json *json, const struct census *census)
+{
+	char name[16];
+
+	json_open(json, "exceptions", '{');
+	for (unsigned int i = 0; i < CENSUS_EXCEPTIONS; i++) {
+		snprintf(name, sizeof(name), "%u", i);
+		if (census->exceptions[i])
+			json_number(json, name, census->exceptions[i]);
+	}
+	json_number(json, "interrupts", census->interrupts);
+	json_number(json, "unknown", census->other_exceptions);
+	json_close(json, '}');
+}
+
+static void print_json(const struct stating *stating)
+{
+	const struct census *census = &stating->census;
+	struct json json = { .file = stdout };
+
+	json_open(&json, NULL, '{');
+	json_string(&json, "file", input_name(stating->file.path));
+	json_string(&json, "format", stating->file.kind->name);
+	json_number(&json, "instructions", census->instructions);
+	json_number(&json, "blocks", census->executed);
+	json_number(&json, "distinct_blocks", census->distinct);
+	json_number(&json, "code_bytes", census->bytes);
+	if (census->last_time) {
+		json_number(&json, "first_time_ns", census->first_time);
+		json_number(&json, "last_time_ns", census->last_time);
+	}
+	json_counts(&json, census);
+	json_threads(&json, census);
+	if (stating->mnemonics) {
+		json_string(&json, "disassembler", flowtap_disasm_version(stating->disasm));
+		json_open(&json, "mnemonics", '{');
+		for (size_t i = 0; i < CENSUS_MNEMONICS && census->mnemonics[i].n; i++)
+			json_number(&json, census->mnemonics[i].name, census->mnemonics[i].n);
+		json_close(&json, '}');
+	}
+	json_gaps(&json, census);
+	json_exceptions(&json, census);
+	json_number(&json, "trace_on", census->trace_on);
+	json_number(&json, "transfers", census->transfers);
+	tracefile_json(&json, &stating->file);
+	json_close(&json, '}');
+}
+
+/* --- The command. --- */
+
+static int stat_file(struct stating *stating, const char *path)
+{
+	int error, status = STATUS_ERROR;
+
+	if (tracefile_open(&stating->file, path, -1, NULL, stating->quiet))
+		return status;
+	stating->file.progress.doing = stating->quiet ? NULL : "counting";
+	error = census_init(&stating->census, flowtap_learned_blocks(stating->file.learned),
+			    stating->disasm);
+	stating->census.mode_unknown = &stating->file.read.mode_unknown;
+	if (!error)
+		error = tracefile_read(&stating->file, &stating->census.sink);
+	if (error) {
+		tracefile_complain(&stating->file, error);
+	} else {
+		census_sort_mnemonics(&stating->census);
+		if (stating->json)
+			print_json(stating);
+		else
+			print_all(stating);
+		status = tracefile_status(&stating->file);
+	}
+	census_free(&stating->census);
+	tracefile_close(&stating->file);
+	return status;
+}
+
+/* 0, or an exit status after a complaint. */
+static int open_disasm(struct stating *stating, const char *command, const char *name)
+{
+	const struct flowtap_disasm_options options = {
+		.backend = (enum flowtap_disasm_backend)flowtap_disasm_parse(name ? name : "auto"),
+		.style = FLOWTAP_DISASM_PLAIN,
+	};
+	int error;
+
+	if (name && !stating->mnemonics)
+		return misused(command, "--disassembler is for --mnemonics");
+	if (!stating->mnemonics)
+		return 0;
+	if (name && (flowtap_disasm_parse(name) < 0 || !strcmp(name, "none")))
+		return misused(command, "'%s' is not auto, llvm or capstone", name);
+	error = flowtap_disasm_new(&options, &stating->disasm);
+	if (!error && flowtap_disasm_backend(stating->disasm) != FLOWTAP_DISASM_NONE)
+		return 0;
+	complain("%s", error == -ENOMEM ? "no memory" : flowtap_disasm_missing(options.backend));
+	return STATUS_ERROR;
+}
+
+int stat_command(int argc, char **argv)
+{
+	enum { LONG_JSON = 256, LONG_DISASSEMBLER };
+	static const struct option options[] = {
+		{ "mnemonics", no_argument, NULL, 'm' },
+		{ "disassembler", required_argument, NULL, LONG_DISASSEMBLER },
+		{ "all", no_argument, NULL, 'a' },
+		{ "quiet", no_argument, NULL, 'q' },
+		{ "json", no_argument, NULL, LONG_JSON },
+		{ "help", no_argument, NULL, 'h' },
+		{ NULL, 0, NULL, 0 }
+	};
+	struct stating stating = { .mnemonics = false };
+	const char *disassembler = NULL;
+	int option, status;
+
+	while ((option = getopt_long(argc, argv, "maqh", options, NULL)) != -1) {
+		switch (option) {
+		case 'm':
+			stating.mnemonics = true;
+			break;
+		case LONG_DISASSEMBLER:
+			disassembler = optarg;
+			break;
+		case 'a':
+			stating.all = true;
+			break;
+		case 'q':
+			stating.quiet = true;
+			break;
+		case LONG_JSON:
+			stating.json = true;
+			break;
+		case 'h':
+			fputs(help, stdout);
+			return STATUS_OK;
+		default:
+			return usage_hint(argv[0]);
+		}
+	}
+	if (argc - optind != 1)
+		return misused(argv[0], argc == optind ? "the FILE is missing" :
+			       "one FILE at a time");
+	status = open_disasm(&stating, argv[0], disassembler);
+	if (!status)
+		status = stat_file(&stating, argv[optind]);
+	flowtap_disasm_free(stating.disasm);
+	return status;
+}
