@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Runs one child at a time for the oldest segment that is left to decode or pack, watches the
+ * disk meanwhile, and writes into `result` why a segment was not decoded.
+ */
 #include "after.h"
 
 #include <errno.h>

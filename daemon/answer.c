@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Answers requests of clients: commands of the control socket as JSON, and GET of the metrics
+ * with as much of HTTP as that takes (RFC 9110, 9112).
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>

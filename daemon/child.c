@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Lowers its own priority, drops what is the parent's, and packs a segment or decodes it with
+ * another process.
+ */
 #include "child.h"
 
 #include <errno.h>

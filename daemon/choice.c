@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Keeps a table of processes by pid, compares it with each look at /proc, and adds a process's
+ * threads to the set, or removes them, where it differs or a BPF program asks for it.
+ */
 #include "choice.h"
 
 #include <ctype.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Connects the streams, the side band and the kernel's code with one archive, and moves them on
+ * from an archive that is finished to the next one.
+ */
 #include "collect.h"
 
 #include <errno.h>

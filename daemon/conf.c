@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Reads the file by one table of keys, each with its type, default and limits; printing it uses
+ * the same table.
+ */
 #include "conf.h"
 
 #include <ctype.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Compares the kernel's list of CPUs that are online with the streams that are open, and opens
+ * them again when a CPU has come back.
+ */
 #include "cpus.h"
 
 #include <stdio.h>

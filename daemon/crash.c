@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Receives the core dump events of the kernel's process connector (netlink), and finds the
+ * address of the crash in /proc.
+ */
 #include "crash.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Creates, finishes, measures and removes the directories of decoded traces; each is complete
+ * once it is renamed.
+ */
 #include "decoded.h"
 
 #include <dirent.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Writes the log line of each event, with the figures that belong to it. */
 #include "events.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Computes the share of time to record from CPU time and losses measured since the last step. */
 #include "governor.h"
 
 #define MILLION 1000000ULL

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Holds the lines of the index in memory, and writes the file anew under another name, then
+ * renames it.
+ */
 #include "index.h"
 
 #include "store.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Subtracts the records that still wait in a ring from the kernel's statistics. */
 #include "leftover.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Closes the streams for a borrower, and opens them again when its connection has closed. */
 #include "lend.h"
 
 #include <errno.h>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Formats the lines of the log: escapes values, adds time or level, and writes each line at once.
+ */
 #include "log.h"
 
 #include <inttypes.h>

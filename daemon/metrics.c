@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Prints the metrics from tables of families, each with its unit, type and position in the
+ * counters.
+ */
 #include "metrics.h"
 
 #include <errno.h>

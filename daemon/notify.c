@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Sends states as datagrams to the service manager's socket, which may be abstract
+ * (sd_notify(3)).
+ */
 #include "notify.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Lists what each capability is for and for how long it is needed, changes the user, and drops
+ * what is not needed any more.
+ */
 #include "privileges.h"
 
 #include <errno.h>

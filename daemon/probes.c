@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Loads probe.bpf.c, attaches it to the configured functions and tracepoints, and receives their
+ * events.
+ */
 #include "probes.h"
 
 #include <bpf/libbpf.h>

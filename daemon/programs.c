@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Loads choose.bpf.c, fills its maps with the rules, and receives its events. */
 #include "programs.h"
 
 #include <bpf/bpf.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Compiles the lists of [tasks] to patterns, and reads from /proc what they are matched with. */
 #include "rules.h"
 
 #include <fnmatch.h>

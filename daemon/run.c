@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The main loop of the daemon: begins and ends segments, and serves signals, sockets, snapshots
+ * and the governor.
+ */
 #include "run.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Serves the clients of one socket from one thread with epoll; none of its calls blocks. */
 #include "server.h"
 
 #include <arpa/inet.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Names, begins, finishes and deletes segments, the oldest first when the quota or the free space
+ * of the disk is exceeded.
+ */
 #include "store.h"
 
 #include "decoded.h"

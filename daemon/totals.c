@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Adds up what each CPU's streams counted, over streams that are closed and opened again, and
+ * reports new losses.
+ */
 #include "totals.h"
 
 #include <flowtap/flow.h>
