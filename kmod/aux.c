@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Allocates and maps the pages of an AUX area, and publishes its head to the reader. */
 #include <linux/mm.h>
 #include <linux/vmalloc.h>
 

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Counts pages by user under a lock and by process as perf does; an open can wait for memory that
+ * is about to be freed.
+ */
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/list.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The CTR source: sets up, reads and clears the CTR registers of the CPU it runs on (Smctr/Ssctr
+ * 1.0).
+ */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 /*

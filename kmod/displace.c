@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Notes when a task is displaced, and writes the GAP record: for samples at once, for pieces at
+ * the end of the gap.
+ */
 #include <linux/sched.h>
 #include <linux/timekeeping.h>
 

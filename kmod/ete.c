@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The ETE source: programs the CPU's trace unit, and enables and disables it in the order of DDI
+ * 0487 K10.5.7.
+ */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 /*

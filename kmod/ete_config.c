@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Checks a trace unit's configuration against its capabilities, completes it, and computes
+ * TRCVICTLR and TRFCR_EL1.
+ */
 #ifdef __KERNEL__
 #include <linux/errno.h>
 #endif

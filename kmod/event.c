@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Creates, enables and releases the perf events of tasks and CPUs; an overflow triggers a sample
+ * on the CPU where it happens.
+ */
 #include <linux/perf_event.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Finds a CPU that may write a group's GAP record, first this one, and has it written there. */
 #include <linux/smp.h>
 
 #include "gap.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Looks through a group's streams: whether one of them is open, or enabled. */
 #include "stream.h"
 
 bool group_is_open(const struct group *group)

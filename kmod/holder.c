@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Gives each CPU's source to a stream, takes it away at a switch, and passes triggers on to the
+ * stream that holds it.
+ */
 #include <linux/percpu.h>
 #include <linux/sched.h>
 #include <linux/slab.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Puts records into the ring, keeps count of what waits, and wakes the reader at the watermark or
+ * after the flush time.
+ */
 #include <linux/pid_namespace.h>
 #include <linux/sched.h>
 #include <linux/timekeeping.h>

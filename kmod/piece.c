@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Collects bytes of the AUX area at switches, at ticks and when the area fills up, and writes the
+ * AUX, CLOCK and GAP records around them.
+ */
 #include <linux/math64.h>
 #include <linux/minmax.h>
 #include <linux/sched.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Has the holder's functions called on the stream's CPU by an interrupt, where the stream may
+ * have a task there.
+ */
 #include <linux/cpumask.h>
 #include <linux/sched.h>
 #include <linux/smp.h>

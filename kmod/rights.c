@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Compares credentials as ptrace and perf do: to trace a task, and to hide it after an exec. */
 #include <linux/capability.h>
 #include <linux/cred.h>
 #include <linux/rcupdate.h>

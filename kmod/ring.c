@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Allocates, maps and writes the ring; records that do not fit are counted and become one LOST
+ * record.
+ */
 #include <linux/mm.h>
 #include <linux/vmalloc.h>
 

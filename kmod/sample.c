@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Reads the entries of a source into a SAMPLE record, or keeps them for the task until it runs
+ * again.
+ */
 #include <linux/minmax.h>
 #include <linux/sched.h>
 #include <linux/string.h>

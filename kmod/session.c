@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Carries each change of tasks and streams into the group's set, its streams and its perf events.
+ */
 #include <linux/capability.h>
 #include <linux/perf_event.h>
 #include <linux/random.h>

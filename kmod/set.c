@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* A hash table of members by task, changed under a lock and freed after RCU's grace period. */
 #include <linux/capability.h>
 #include <linux/rhashtable.h>
 #include <linux/sched/task.h>

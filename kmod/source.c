@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Lists the sources that this kernel has, keeps which of them each CPU can use, and follows CPU
+ * hotplug, idle states and reboot.
+ */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/cpu_pm.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Checks what FLOWTAP_IOC_CONFIGURE asks for, builds the stream from its parts, and takes it
+ * apart when it is closed.
+ */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/file.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Finds the trace buffers' interrupt, enables the buffer for a window of the AUX area, and
+ * collects what it stored (DDI 0487 K10.5.10, K10.5.11).
+ */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
 #include <linux/acpi.h>

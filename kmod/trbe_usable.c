@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Maps the kernel's errata capabilities to what they mean for the trace buffer, and names what
+ * prevents its use.
+ */
 #ifdef __KERNEL__
 #include <linux/kernel.h>
 #include <asm/cpucaps.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Chooses base, write pointer and limit within the free part of the AUX area, and interprets
+ * TRBSR_EL1 and the write pointer afterwards.
+ */
 #include "trbe_window.h"
 
 /* TRBSR_EL1 (DDI 0601). */
