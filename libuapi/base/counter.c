@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Looks the last three digits up in a table, and computes the others once for each thousand. */
 #include "base/counter.h"
 
 #define ONES(d)	d "0 " d "1 " d "2 " d "3 " d "4 " d "5 " d "6 " d "7 " d "8 " d "9 "

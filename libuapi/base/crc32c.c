@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Computes CRC-32C with the machine's instructions where it has them (SSE4.2, Armv8 CRC32), else
+ * eight bytes at a time by tables.
+ */
 #include "base/crc32c.h"
 
 #include <pthread.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Reads a file or pipe through one buffer, and inflates gzip members one after the other with
+ * zlib.
+ */
 #include "base/file_input.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Linear probing in an array that is at most half full and grows by doubling; the hash is
+ * MurmurHash3's finaliser, word by word.
+ */
 #include "base/hash_table.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Splits the text in place into sections, keys and values; nothing is allocated. */
 #include "base/ini.h"
 
 #include <string.h>

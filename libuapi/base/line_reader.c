@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Searches lines in one buffer that is refilled; a line that is too long is cut and its rest is
+ * skipped.
+ */
 #include "base/line_reader.h"
 #include "base/file_input.h"
 

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Gathers bytes and writes them when the buffer is full; what is larger than the buffer is
+ * written directly.
+ */
 #include "base/write_buffer.h"
 
 #include <errno.h>

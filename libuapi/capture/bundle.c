@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Lists the mapped files by build-id or path, and writes each of them to the archive if it is
+ * still the file that was mapped.
+ */
 #include <flowtap/bundle.h>
 
 #include <errno.h>

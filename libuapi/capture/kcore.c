@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Reads the program headers of /proc/kcore, and memory by the segment that covers its address. */
 #include "capture/kcore.h"
 
 #include <elf.h>

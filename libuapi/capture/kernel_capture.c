@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Compares the pages of the kernel's text with the look before, and writes those that differ, and
+ * the symbols of new modules.
+ */
 #include <flowtap/kernel.h>
 
 #include <errno.h>

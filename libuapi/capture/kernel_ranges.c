@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Reads /proc/kallsyms, /proc/modules and /sys/module for the ranges and names of the kernel's
+ * code.
+ */
 #include "capture/kernel_ranges.h"
 
 #include <dirent.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Opens the dummy events of processes or CPUs, maps a ring for each CPU, and hands each ring's
+ * records to perf_records.c.
+ */
 #include "capture/perf_events.h"
 
 #include <errno.h>

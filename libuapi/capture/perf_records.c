@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Takes perf's MMAP2, COMM, FORK, EXIT and LOST records apart, after checking their sizes. */
 #include "capture/perf_records.h"
 
 #include <linux/perf_event.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Compares each look at /proc with a table of the processes and mappings of the look before. */
 #include "capture/proc_scan.h"
 
 #include <errno.h>

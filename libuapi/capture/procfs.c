@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Parses the text of /proc and /sys, and reads build-ids of mapped files, by PROCMAP_QUERY where
+ * the kernel has it.
+ */
 #include "capture/procfs.h"
 
 #include <dirent.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Chooses between perf's events and looks at /proc, and takes both when a recording starts. */
 #include <flowtap/sideband.h>
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Fills in the structures of mappings, tasks, bytes of code and losses, and writes each as a
+ * block.
+ */
 #include "capture/sideband_write.h"
 
 #include <errno.h>

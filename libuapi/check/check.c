@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Chooses the check by the file's first bytes, and counts and reports the problems that it finds.
+ */
 #include "check/internal.h"
 
 #include <errno.h>

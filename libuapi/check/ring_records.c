@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Checks each record of a ring against the ABI, and its sequence numbers and counters against the
+ * records before it.
+ */
 #include "check/ring_records.h"
 
 #include "check/internal.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Classifies an opcode as RISC-V's or Arm's, by the encodings of the STF's header. */
 #include "check/stf_opcode.h"
 
 #include "formats/stf/records.h"

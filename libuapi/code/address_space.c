@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Sorts the mappings by time and sweeps over them, which cuts them into pieces; a tree over the
+ * pieces finds an address at a time.
+ */
 #include "code/address_space.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Puts the parts of bundled files together; where a build-id is recorded, the file's own has to
+ * be the same.
+ */
 #include "code/bundled_files.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Two hash tables: one of answers, each kept once, one of keys by object, bias and end. */
 #include "code/code_index.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Reads build-id, segments and symbols; the symbols become one table sorted by address, one for
+ * each address.
+ */
 #include "code/elf_file.h"
 
 #include <errno.h>

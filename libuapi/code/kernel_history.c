@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Overlays the findings about a region one by one, and makes of them a timeline of which bytes
+ * are known when.
+ */
 #include "code/kernel_history.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Parses lines of kallsyms, and sorts the functions by address for look-up. */
 #include "code/kernel_symbols.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Collects the findings of a recorder's looks by region, and builds timelines on demand, of which
+ * a bounded number of bytes is held.
+ */
 #include "code/kernel_text.h"
 
 #include <errno.h>

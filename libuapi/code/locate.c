@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Tries the recorded path and the .build-id directories below the system root, then the directory
+ * of saved images, and compares build-ids.
+ */
 #include "code/locate.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Reads chunks of objects on demand, up to a limit of bytes, and keeps them until the objects are
+ * freed.
+ */
 #include "code/object.h"
 
 #include <errno.h>

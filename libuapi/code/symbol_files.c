@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Keeps the symbol tables of up to FLOWTAP_SYMBOLS_FILES ELF files and asks one after the other. */
 #include <flowtap/symbol.h>
 
 #include "code/elf_file.h"

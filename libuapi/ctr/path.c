@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Follows the code in a straight line, block by block, from a known address to the source of the
+ * next record; a block that has to leave this line disproves the path.
+ */
 #include "ctr/path.h"
 #include <errno.h>
 #include <flowtap/riscv.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Parses the packets of bytes that wait for the decoder, and lists their timestamps and the
+ * breaks between them.
+ */
 #include "ete/ahead.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Interpolates between two CLOCK records, pairs of the timestamp counter and the clock; outside
+ * of them it extrapolates by the counter's frequency.
+ */
 #include "ete/aux_internal.h"
 
 #define SECOND 1000000000ULL

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* A set-associative table of the last AUX record of each task or CPU. */
 #include "ete/aux_internal.h"
 
 struct aux_task *aux_tasks_get(struct aux_tasks *tasks, uint64_t key, struct aux_task *gone)

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Bounds the time of what is analyzed by timestamps, losses and breaks, and asks the map which
+ * code it finds throughout that time.
+ */
 #include "ete/span.h"
 
 #define REMAPS 16		/* of one place within a span; more are not looked into */

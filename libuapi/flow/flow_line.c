@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Prints elements of the flow to lines, field by field; fields that are not known are left out. */
 #include "flow/flow_line.h"
 
 #include <stdlib.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Measures a block's instructions, which have to make up its size. */
 #include "isa/block_end.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Opens the disassembler that is asked for, or the first that is installed, and prints as a
+ * directive what it does not know.
+ */
 #include "isa/disasm_internal.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Replays an archive in two passes: blocks and the side band first, then the records of all rings
+ * in order of time.
+ */
 #include <flowtap/replay.h>
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Splits KERNEL, SYMBOLS and FILE blocks into structure, name and content, unpacks the content
+ * and gives it to the map.
+ */
 #include "pipeline/archive_code.h"
 
 #include <errno.h>

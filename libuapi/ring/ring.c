@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Maps a ring and its AUX area, checks the header, and pairs loads and stores of head and tail
+ * with the kernel's barriers.
+ */
 #include <flowtap/ring.h>
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Keeps the offsets of AUX blocks by CPU in the order of the file, and finds a position by binary
+ * search.
+ */
 #include "formats/archive/aux_index.h"
 
 #include <errno.h>

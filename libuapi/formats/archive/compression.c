@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Compresses with zstd, and keeps the bytes as they are where that saves nothing. */
 #include "formats/archive/compression.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Reads each ring through a window, and merges the rings by a heap; a task's sequence numbers
+ * decide between equal times.
+ */
 #include "formats/archive/merge.h"
 
 #include <errno.h>

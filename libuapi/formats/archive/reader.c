@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Reads an archive block by block, and searches for the next block with a good checksum after a
+ * damage.
+ */
 #include <flowtap/archive.h>
 
 #include <errno.h>

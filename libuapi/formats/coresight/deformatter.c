@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Separates the trace sources of formatted frames (IHI 0029 D4), byte by byte, and finds frame
+ * synchronization again after a loss.
+ */
 #include <flowtap/frame.h>
 
 #include <string.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Writes lines between instructions: header, events, branch targets and stack pointers, each with
+ * the time that is known.
+ */
 #include "formats/lines/internal.h"
 
 #define SP_BASE		0x7fff0000U

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Prints the part of an instruction's line that stays the same, of each instruction of a block,
+ * into one buffer.
+ */
 #include "formats/lines/render.h"
 
 #include <ctype.h>

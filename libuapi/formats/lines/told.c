@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Joins instructions to blocks, and finds out from the line after it what the last instruction of
+ * a CPU did.
+ */
 #include "formats/lines/told.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Classifies an instruction by its opcode: whether it calls, returns or ends a block, and whether
+ * its address and size are possible.
+ */
 #include "formats/lines/told_instruction.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Describes QEMU4V as a dialect of the common line writer: columns, modes and names. */
 #include <flowtap/qemu4v.h>
 
 #include "formats/lines/internal.h"

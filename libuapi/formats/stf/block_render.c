@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Makes the records of a block's instructions once, with a target address to be filled in before
+ * the last one.
+ */
 #include "formats/stf/block_render.h"
 
 #include "base/write_buffer.h"

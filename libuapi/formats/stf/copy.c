@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Copies records of an STF by group, one group for an instruction, so that chunks of a .zstf
+ * begin between two groups.
+ */
 #include <flowtap/stf_copy.h>
 
 #include "base/write_buffer.h"

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Reads an STF through one buffer: plain or gzip bytes as they come, chunks of a .zstf unpacked
+ * and checked one by one.
+ */
 #include "formats/stf/input.h"
 
 #include "base/file_input.h"

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * The table of STF's records: fixed size, counted parts and permitted position of each (STF 1.3,
+ * "Specification of Records").
+ */
 #include "formats/stf/layout.h"
 
 #include "formats/stf/records.h"

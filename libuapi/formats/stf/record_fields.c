@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Reads and writes the fields of a single record by a table of their widths (STF 1.3,
+ * "Specification of Records").
+ */
 #include <flowtap/stf_record.h>
 
 #include "formats/stf/layout.h"

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Writes the flow as STF: the header, the instructions of each block, and before them the
+ * context, FORCE_PC and comments that a reader needs.
+ */
 #include <flowtap/block.h>
 #include <flowtap/stf.h>
 

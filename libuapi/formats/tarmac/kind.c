@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Parses the first lines of a file: their events give the format, their opcodes the instruction
+ * set.
+ */
 #include "formats/tarmac/kind.h"
 
 #include <flowtap/qemu4v.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Scans a line word by word for its time, CPU and event, and accepts the columns in each order
+ * that a producer writes.
+ */
 #include "formats/tarmac/line.h"
 
 #include <flowtap/flow.h>

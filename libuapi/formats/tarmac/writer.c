@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Describes Tarmac's dialects to the common line writer: columns, modes and names of each. */
 #include <flowtap/tarmac.h>
 
 #include "formats/lines/internal.h"

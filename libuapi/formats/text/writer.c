@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Prints blocks as ranges and all other elements as lines, and joins ranges that the block cache
+ * has cut.
+ */
 #include <flowtap/block.h>
 #include <flowtap/text.h>
 
