@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Reads the device tree, the kernel's log and /sys for the trace unit, the trace buffer and the
+ * drivers that use them.
+ */
 #include "common/arm_machine.h"
 
 #include <fcntl.h>

@@ -1,4 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Connects to the daemon's socket, sends one line, and waits with a limit of time for the answer.
+ */
 #include "common/control.h"
 
 #include "common/tool.h"

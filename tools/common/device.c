@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Opens and queries /dev/flowtap, and finds a reason and a fix for each error: rights, module,
+ * holder.
+ */
 #include "common/device.h"
 
 #include "common/arm_machine.h"

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A table of options by name, each with a function that parses its argument and its part of the
+ * help text.
+ */
 #include "common/ete_options.h"
 
 #include "common/tool.h"

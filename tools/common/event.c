@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Parses event names by tables of perf's words: plain events, caches with an operation, and raw
+ * numbers.
+ */
 #include "common/event.h"
 
 #include <errno.h>

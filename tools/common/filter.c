@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Computes sctrctl's bits from sets of transfer types and back, by a table of the two (Smctr
+ * 2.1).
+ */
 #include "common/filter.h"
 
 #include <flowtap/riscv.h>

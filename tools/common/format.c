@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * The table of formats: for each its name, how it is recognised, opened and read, and what it
+ * holds.
+ */
 #include "common/format.h"
 
 #include "common/tool.h"

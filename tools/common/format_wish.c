@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Parses the options of formats, and refuses those that the chosen format has no use for. */
 #include "common/format_wish.h"
 
 #include "common/format.h"

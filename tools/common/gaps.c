@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Prints counts of gaps, and where it is known their time, as lines and as JSON. */
 #include "common/gaps.h"
 
 #include "common/names.h"

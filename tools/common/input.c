@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Copies a pipe or a packed archive to a temporary file without a name, so that commands can seek
+ * in their input.
+ */
 #include "common/input.h"
 
 #include "common/progress.h"

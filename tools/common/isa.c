@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Names of instruction sets, modes and security states, and the length of an instruction from its
+ * first bytes.
+ */
 #include "common/isa.h"
 
 #include <flowtap/arm.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Keeps the depth and whether each level has members yet, and prints commas, indentation and
+ * escapes from that.
+ */
 #include "common/json.h"
 
 #include "common/tool.h"

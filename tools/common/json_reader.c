@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Checks the text by recursive descent of limited depth, then searches the checked text for
+ * members.
+ */
 #include "common/json_reader.h"
 
 #include "common/tool.h"

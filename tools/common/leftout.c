@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Counts the elements of each kind, and prints the kinds that the format cannot hold. */
 #include "common/leftout.h"
 
 #include "common/format.h"

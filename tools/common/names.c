@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Tables of the names of sources, modes, causes, triggers, flags and registers' bits. */
 #include "common/names.h"
 
 #include <flowtap/archive.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Opens an archive under its name, after an older one is moved to OUT.old, and any other file as
+ * a locked OUT.part that is renamed when it is complete.
+ */
 #include "common/output.h"
 
 #include "common/tool.h"

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Draws the share that is done, or the count where the size is not known, at most once in DRAW_NS
+ * or LINE_NS.
+ */
 #include "common/progress.h"
 
 #include "common/tool.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Compares perf_event_paranoid and the process's capabilities with what a recording asks for. */
 #include "common/rights.h"
 
 #include <limits.h>

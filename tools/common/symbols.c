@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Asks the files of --symbols first, then the symbols of the recording. */
 #include "common/symbols.h"
 
 #include "common/tool.h"

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Reads a file in pieces, and passes them on as they are or out of CoreSight frames (IHI 0029
+ * D4), for one trace ID.
+ */
 #include "common/trace_feed.h"
 
 #include <errno.h>

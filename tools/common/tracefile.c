@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Recognises the format of a file, reads it with that format's reader, and counts and reports its
+ * problems.
+ */
 #include "common/tracefile.h"
 
 #include "common/input.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Parses the command line of `flowtap decode`, and checks that its options fit together. */
 #include "decode/decode.h"
 
 #include "common/ete_config.h"

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Takes an archive's blocks and records from the replay, chooses the decoder by the first record,
+ * and opens the output then.
+ */
 #include "decode/decoding.h"
 
 #include "common/input.h"

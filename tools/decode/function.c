@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Collects functions from the block cache and from the samples' addresses, merges equal names and
+ * sorts them by share.
+ */
 #include "decode/function.h"
 
 #include <stdlib.h>

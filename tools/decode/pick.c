@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Passes blocks and elements on only while the context is the one asked for, and lists the
+ * threads and CPUs it sees.
+ */
 #include "decode/pick.h"
 
 #include "common/tool.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Counts lengths in logarithmic steps, from which it reads the median. */
 #include "decode/pieces.h"
 
 #include <stdlib.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Opens a part for each new number in a context, and sends blocks and elements to the part of the
+ * current context.
+ */
 #include "decode/split.h"
 
 #include "common/input.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Prints the summary of a decoded archive twice: as lines for people, as JSON for programs. */
 #include "decode/summary.h"
 
 #include "common/event.h"

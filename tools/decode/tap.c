@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Counts blocks, gaps and samples by process in a tree, and remembers which code each block key
+ * stands for.
+ */
 #include "decode/tap.h"
 
 #include <errno.h>

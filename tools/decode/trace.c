@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Opens an output for each CPU, decodes sessions of bytes into it, and adds up counts and missing
+ * code.
+ */
 #include "decode/trace.h"
 
 #include "common/input.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Prints the summary of a decoded Arm trace as lines and as JSON, a line for each CPU. */
 #include "decode/trace_summary.h"
 
 #include "common/gaps.h"

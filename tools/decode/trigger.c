@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Keeps the first triggers of an archive, counts the others, and prints them as lines and as
+ * JSON.
+ */
 #include "decode/trigger.h"
 
 #include <inttypes.h>

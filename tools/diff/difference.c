@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Keeps the last steps before the difference in a ring, and prints them and what follows from
+ * both traces.
+ */
 #include "diff/difference.h"
 
 #include "common/input.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Passes batches of steps from the reading thread to the comparing one under a lock. */
 #include "diff/steps.h"
 
 #include "common/isa.h"

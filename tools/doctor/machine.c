@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Reads the kernel's configuration and log, the CPUs' ISA strings, /sys/module and modules.dep. */
 #include "doctor/machine.h"
 
 #include "common/tool.h"

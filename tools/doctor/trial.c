@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Records this process through the device while it executes branches, and reports how far that
+ * got.
+ */
 #include "doctor/trial.h"
 
 #include "common/device.h"

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Prints each instruction of a block and each element by the same functions as text line or JSON
+ * object.
+ */
 #include "dump/listing.h"
 
 #include "common/isa.h"

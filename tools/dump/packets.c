@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Parses the bytes of a snapshot, or raw bytes, packet by packet, and prints parts of one packet
+ * on one line.
+ */
 #include "dump/packets.h"
 
 #include "common/ete_config.h"

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Stores the mapped files, and reports the first of those that are left out and the number of
+ * all.
+ */
 #include "record/bundle.h"
 
 #include "common/tool.h"

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Reads cgroup.procs and cgroup.threads of the whole tree at each look, and compares sorted
+ * lists.
+ */
 #include "record/cgroup.h"
 
 #include "common/tool.h"

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Raises the soft limit of RLIMIT_NOFILE to the hard one, and restores it for the command that is
+ * recorded.
+ */
 #include "record/descriptors.h"
 
 #include <stdbool.h>

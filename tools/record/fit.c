@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Completes the configuration from the queries of all CPUs: one period, and the options that
+ * every trace unit has.
+ */
 #include "record/fit.h"
 
 #include "common/names.h"

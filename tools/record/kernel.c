@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Makes the looks at the kernel's text in a thread, and writes what a look found at the first
+ * drain after it.
+ */
 #include "record/kernel.h"
 
 #include "common/tool.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Parses the command line of `flowtap record`, and refuses options that exclude each other. */
 #include "record/options.h"
 
 #include "common/control.h"

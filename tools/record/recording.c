@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Writes INFO and the blocks that begin an archive, and drains rings, side band and kernel text
+ * into it.
+ */
 #include "record/recording.h"
 
 #include "common/tool.h"

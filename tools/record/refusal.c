@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Finds the option that was refused by tables of capability bits and errors, and prints it with a
+ * fix.
+ */
 #include "record/refusal.h"
 
 #include "common/device.h"

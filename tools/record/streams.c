@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Opens a stream on each CPU, and all of them again with smaller rings where memory is short. */
 #include "record/streams.h"
 
 #include "common/device.h"

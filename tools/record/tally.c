@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Adds up the streams' statistics, and prints losses by cause with the option that would lose
+ * less.
+ */
 #include "record/tally.h"
 
 #include "common/device.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Adds a signalfd, a timerfd and the side band's descriptors to what the drain waits for. */
 #include "record/watch.h"
 
 #include "common/tool.h"

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Forks a child that waits on a pipe and then executes the command; a second pipe reports a
+ * failed exec.
+ */
 #include "record/workload.h"
 
 #include "common/tool.h"

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Counts the kinds and mnemonics of a block once, keeps these counts with it, and adds them each
+ * time it is executed.
+ */
 #include "stat/census.h"
 
 #include "common/isa.h"

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Searches tables of masks and values, ordered as the encoding chapters of the manuals. */
 #include "stat/mix.h"
 
 #include <flowtap/arm.h>
