@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
+/* For tests of rights: gives up a capability of the calling thread. */
 #ifndef FLOWTAP_TEST_CAPABILITY_H
 #define FLOWTAP_TEST_CAPABILITY_H
 

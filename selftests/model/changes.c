@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * A table of changes, each a function that makes one at random and says whether there was
+ * anything to change.
+ */
 #include "changes.h"
 
 #include <flowtap/ete_packet.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Reads the guest's lines of records and configuration, its code, and the model's log, from which
+ * it counts what the trace should hold.
+ */
 #include "configured.h"
 
 #include <errno.h>

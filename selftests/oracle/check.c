@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Pairs the samples of each CPU with the drains of its hart's log in order, and counts what is in
+ * neither.
+ */
 #include "check.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Walks back from the end of a sample through the flow and the executed steps together, and
+ * matches item by item.
+ */
 #include "flow.h"
 
 #include <errno.h>

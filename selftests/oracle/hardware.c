@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A model of one hart's CTR buffer: which transfers qualify (Smctr tables 7 and 8), and what
+ * writes to its registers change.
+ */
 #include "hardware.h"
 
 #include <string.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * A growing array of one byte for each transfer, searched for a transfer that should have been
+ * recorded.
+ */
 #include "history.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Merges the logs of all harts by their stamps, and applies each event to its hart's state. */
 #include "machine_internal.h"
 
 #include <errno.h>

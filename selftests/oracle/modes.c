@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Makes the log and the samples of each run side by side from pieces of the program, and writes
+ * them.
+ */
 #include "modes.h"
 
 #include <fcntl.h>

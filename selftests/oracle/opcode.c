@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Finds the type of a transfer by its opcode (Smctr table 9), of a jump by its link registers
+ * (table 10).
+ */
 #include "opcode.h"
 
 static bool is_link(unsigned int x)

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Compares a sample with a drain: header, entries, sequence, and that no transfer between two
+ * entries is missing.
+ */
 #include "proof.h"
 
 #include <errno.h>

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* Decodes the variable-length numbers of a mapped log, with every offset and count checked. */
 #include "reader.h"
 
 #include <errno.h>

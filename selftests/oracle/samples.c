@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Replays an archive, keeps each sample with the part of the flow that the decoder made of it,
+ * and sorts the samples of all archives.
+ */
 #include "samples.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Follows the flow's blocks with each instruction that stfcheck reports, and stops at the first
+ * difference.
+ */
 #include "stf.h"
 
 #include <errno.h>

@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Makes the log's events and the buffer's entries side by side from pieces of the program,
+ * applies the one mutation, and writes log and archive.
+ */
 #include "world.h"
 
 #include <fcntl.h>

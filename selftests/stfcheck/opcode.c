@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Classifies opcodes of RV32 and RV64, with the offset of direct branches (unprivileged ISA 2.2,
+ * 2.3; C 26.4).
+ */
 #include "opcode.h"
 
 /* Bits of the opcode, listed from the most significant one of the immediate; sign-extended. */

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
+/* A table of all STF records by descriptor: position, fixed size and counted part. */
 #include "records.h"
 #include "stfcheck.h"
 

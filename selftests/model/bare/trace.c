@@ -1,4 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
+/*
+ * Programs the trace unit and the trace buffer by the sequences of DDI 0487 K10.5.7 and K10.5.10,
+ * and collects what was stored at each stop.
+ */
 #include "trace.h"
 
 #define POLLS 100000

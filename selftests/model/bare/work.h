@@ -1,4 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The work that the bare guest's CPUs do while they are traced, and how the command line chooses
+ * it.
+ */
 #ifndef BARE_WORK_H
 #define BARE_WORK_H
 
