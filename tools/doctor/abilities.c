@@ -6,7 +6,7 @@
 #include "common/device.h"
 #include "common/filter.h"
 #include "common/rights.h"
-#include "doctor/patient.h"
+#include "doctor/report.h"
 #include "doctor/trial.h"
 #include "record/refusal.h"
 
@@ -65,7 +65,7 @@ static const struct ability {
 #undef TRACE
 };
 
-static void deny(struct patient *patient, const struct ability *ability,
+static void deny(struct report *report, const struct ability *ability,
 		 const struct flowtap_query *query, int error)
 {
 	char fix[256], name[64];
@@ -74,16 +74,16 @@ static void deny(struct patient *patient, const struct ability *ability,
 	if (error == -EACCES)
 		problem = rights_problem(&ability->wish, fix, sizeof(fix));
 	if (problem)
-		report(patient, GRADE_NOTE, ability->name, fix, "%s", problem);
+		report_add(report, GRADE_NOTE, ability->name, fix, "%s", problem);
 	else if (error == -EBUSY)
-		report(patient, GRADE_NOTE, ability->name, "end that recording first",
-		       "CPU %u is held by %s", query->cpu, trial_holder(query->cpu, name));
+		report_add(report, GRADE_NOTE, ability->name, "end that recording first",
+			   "CPU %u is held by %s", query->cpu, trial_holder(query->cpu, name));
 	else
-		report(patient, GRADE_WARN, ability->name, NULL, "the module refuses it: %s",
-		       strerror(-error));
+		report_add(report, GRADE_WARN, ability->name, NULL, "the module refuses it: %s",
+			   strerror(-error));
 }
 
-static void check_ability(struct patient *patient, const struct ability *ability,
+static void check_ability(struct report *report, const struct ability *ability,
 			  const struct flowtap_query *query)
 {
 	struct flowtap_configure wish = ability->wish;
@@ -96,18 +96,19 @@ static void check_ability(struct patient *patient, const struct ability *ability
 	unable = refusal_unable(query, &wish);
 
 	if (unable) {
-		report(patient, GRADE_NOTE, ability->name, NULL, "CPU %u: %s", query->cpu, unable);
+		report_add(report, GRADE_NOTE, ability->name, NULL, "CPU %u: %s", query->cpu,
+			   unable);
 		return;
 	}
 	error = trial_configure(query, &wish);
 	if (error)
-		deny(patient, ability, query, error);
+		deny(report, ability, query, error);
 	else
-		report(patient, GRADE_OK, ability->name, NULL, "%s", ability->can);
+		report_add(report, GRADE_OK, ability->name, NULL, "%s", ability->can);
 }
 
 /* Which transfers record --filter can do without, or add. */
-static void check_filter(struct patient *patient, const struct flowtap_query *query)
+static void check_filter(struct report *report, const struct flowtap_query *query)
 {
 	uint32_t types = filter_types(query->ctr.settable);
 	char text[512] = "";
@@ -118,29 +119,29 @@ static void check_filter(struct patient *patient, const struct flowtap_query *qu
 		fclose(file);
 	}
 	if (types == (filter_default() | filter_types(~0ULL)))
-		report(patient, GRADE_OK, "filter", NULL,
-		       "every type of transfers can be chosen (record --filter)");
+		report_add(report, GRADE_OK, "filter", NULL,
+			   "every type of transfers can be chosen (record --filter)");
 	else if (types)
-		report(patient, GRADE_NOTE, "filter", NULL,
-		       "record --filter can choose only of: %s", text);
+		report_add(report, GRADE_NOTE, "filter", NULL,
+			   "record --filter can choose only of: %s", text);
 	else
-		report(patient, GRADE_NOTE, "filter", NULL,
-		       "this CPU cannot choose types of transfers (record --filter)");
+		report_add(report, GRADE_NOTE, "filter", NULL,
+			   "this CPU cannot choose types of transfers (record --filter)");
 }
 
-void abilities_check(struct patient *patient)
+void abilities_check(struct report *report)
 {
 	const struct flowtap_query *query = NULL;
 
-	for (size_t cpu = 0; cpu < patient->cpus && !query; cpu++)
-		if (patient_source(&patient->queries[cpu]))
-			query = &patient->queries[cpu];
+	for (size_t cpu = 0; cpu < report->cpus && !query; cpu++)
+		if (has_source(&report->queries[cpu]))
+			query = &report->queries[cpu];
 	if (!query)
 		return;
 	for (size_t i = 0; i < sizeof(abilities) / sizeof(abilities[0]); i++)
 		if (abilities[i].of == ANY ||
 		    (abilities[i].of == OF_TRACES) == (query->source == FLOWTAP_SOURCE_ETE))
-			check_ability(patient, &abilities[i], query);
+			check_ability(report, &abilities[i], query);
 	if (query->source == FLOWTAP_SOURCE_CTR)
-		check_filter(patient, query);
+		check_filter(report, query);
 }
