@@ -7,7 +7,7 @@
 #include "common/filter.h"
 #include "common/rights.h"
 #include "doctor/report.h"
-#include "doctor/trial.h"
+#include "doctor/selftest.h"
 #include "record/refusal.h"
 
 #include <errno.h>
@@ -77,7 +77,7 @@ static void deny(struct report *report, const struct ability *ability,
 		report_add(report, GRADE_NOTE, ability->name, fix, "%s", problem);
 	else if (error == -EBUSY)
 		report_add(report, GRADE_NOTE, ability->name, "end that recording first",
-			   "CPU %u is held by %s", query->cpu, trial_holder(query->cpu, name));
+			   "CPU %u is held by %s", query->cpu, selftest_holder(query->cpu, name));
 	else
 		report_add(report, GRADE_WARN, ability->name, NULL, "the module refuses it: %s",
 			   strerror(-error));
@@ -100,7 +100,7 @@ static void check_ability(struct report *report, const struct ability *ability,
 			   unable);
 		return;
 	}
-	error = trial_configure(query, &wish);
+	error = selftest_configure(query, &wish);
 	if (error)
 		deny(report, ability, query, error);
 	else

@@ -8,7 +8,7 @@
 #include "doctor/report.h"
 #include "record/options.h"
 #include "common/tool.h"
-#include "doctor/trial.h"
+#include "doctor/selftest.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -270,42 +270,44 @@ static void check_event(struct report *report)
 			   "perf cannot sample instructions here: %s", strerror(-error));
 }
 
-static void check_trial(struct report *report)
+static void check_selftest(struct report *report)
 {
-	struct trial trial;
+	struct selftest selftest;
 	char name[64];
 	int error;
 
 	if (!report->source)
 		return;
-	error = trial_run(report->queries, report->cpus, &trial);
-	if (!error && trial.bytes)
+	error = selftest_run(report->queries, report->cpus, &selftest);
+	if (!error && selftest.bytes)
 		report_add(report, GRADE_OK, "trial", NULL,
 			   "recorded itself on CPU %u: %llu piece%s of trace, %llu byte%s",
-			   trial.cpu, (unsigned long long)trial.samples, plural(trial.samples),
-			   (unsigned long long)trial.bytes, plural(trial.bytes));
+			   selftest.cpu, (unsigned long long)selftest.samples,
+			   plural(selftest.samples),
+			   (unsigned long long)selftest.bytes, plural(selftest.bytes));
 	else if (!error)
 		report_add(report, GRADE_OK, "trial", NULL,
-			   "recorded itself on CPU %u: %llu sample%s, %llu transfer%s", trial.cpu,
-			   (unsigned long long)trial.samples, plural(trial.samples),
-			   (unsigned long long)trial.entries, plural(trial.entries));
+			   "recorded itself on CPU %u: %llu sample%s, %llu transfer%s",
+			   selftest.cpu,
+			   (unsigned long long)selftest.samples, plural(selftest.samples),
+			   (unsigned long long)selftest.entries, plural(selftest.entries));
 	else if (error == -ENODATA && has_ete(report))
 		report_add(report, GRADE_FAIL, "trial", "the kernel log (`dmesg`) may say more",
-			   "recorded itself on CPU %u, no trace came", trial.cpu);
+			   "recorded itself on CPU %u, no trace came", selftest.cpu);
 	else if (error == -ENODATA)
 		report_add(report, GRADE_FAIL, "trial",
 			   "let nobody else use the counter (perf); QEMU 10.0.13 is broken, "
 			   "11.1 works",
 			   "recorded itself on CPU %u, no sample came: the counter does not "
 			   "interrupt",
-			   trial.cpu);
+			   selftest.cpu);
 	else if (error == -EBUSY)
 		report_add(report, GRADE_FAIL, "trial", "end that recording first",
-			   "CPU %u is held by %s, who records all that runs there", trial.cpu,
-			   trial_holder(trial.cpu, name));
+			   "CPU %u is held by %s, who records all that runs there", selftest.cpu,
+			   selftest_holder(selftest.cpu, name));
 	else
 		report_add(report, GRADE_FAIL, "trial", "the kernel log (`dmesg`) may say more",
-			   "recording itself failed in %s: %s", trial.step, strerror(-error));
+			   "recording itself failed in %s: %s", selftest.step, strerror(-error));
 }
 
 static void check_sideband(struct report *report)
@@ -440,7 +442,7 @@ static void check_uring(struct report *report)
 			   errno == EPERM ? "denied" : "not in this kernel");
 		return;
 	}
-	if (!query || trial_drain(query, OPTIONS_PAGES, &method))
+	if (!query || selftest_drain(query, OPTIONS_PAGES, &method))
 		report_add(report, GRADE_NOTE, "io_uring", NULL, "available");
 	else
 		report_add(report, method == FLOWTAP_DRAIN_POLL ? GRADE_NOTE : GRADE_OK, "io_uring",
@@ -452,8 +454,8 @@ void checks_run(struct report *report)
 {
 	static void (*const checks[])(struct report *report) = {
 		check_kernel, check_cpu, check_firmware, check_module, check_device, check_sources,
-		check_event, check_trial, abilities_check, check_sideband, check_text, check_cgroup,
-		check_memory, check_files, check_uring,
+		check_event, check_selftest, abilities_check, check_sideband, check_text,
+		check_cgroup, check_memory, check_files, check_uring,
 	};
 
 	for (size_t i = 0; i < sizeof(checks) / sizeof(checks[0]); i++)

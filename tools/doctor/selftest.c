@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "doctor/trial.h"
+#include "doctor/selftest.h"
 
 #include "common/device.h"
 #include "common/tool.h"
@@ -19,7 +19,7 @@
 
 /* Moves us onto a CPU with a source. */
 static int settle(const struct flowtap_query *queries, size_t n, const cpu_set_t *allowed,
-		  struct trial *trial)
+		  struct selftest *selftest)
 {
 	for (size_t cpu = 0; cpu < n && cpu < CPU_SETSIZE; cpu++) {
 		cpu_set_t one;
@@ -31,7 +31,7 @@ static int settle(const struct flowtap_query *queries, size_t n, const cpu_set_t
 		CPU_SET(cpu, &one);
 		if (sched_setaffinity(0, sizeof(one), &one))
 			continue;
-		trial->cpu = (uint32_t)cpu;
+		selftest->cpu = (uint32_t)cpu;
 		return 0;
 	}
 	return -ENODEV;
@@ -51,11 +51,11 @@ static void choose_trigger(struct flowtap_configure *configure, const struct flo
 	configure->period = query->period_min > PERIOD ? query->period_min : PERIOD;
 }
 
-static int set_up(int fd, const struct flowtap_query *query, struct trial *trial)
+static int set_up(int fd, const struct flowtap_query *query, struct selftest *selftest)
 {
 	struct flowtap_configure configure = {
 		.source = query->source,
-		.cpu = trial->cpu,
+		.cpu = selftest->cpu,
 		.modes = FLOWTAP_MODE_USER,
 		.ring_pages = RING_PAGES,
 	};
@@ -63,27 +63,27 @@ static int set_up(int fd, const struct flowtap_query *query, struct trial *trial
 	struct flowtap_enable enable = { .flags = 0 };
 
 	choose_trigger(&configure, query, PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
-	trial->step = "configuring a stream";
+	selftest->step = "configuring a stream";
 	if (ioctl(fd, FLOWTAP_IOC_CONFIGURE, &configure))
 		return -errno;
-	trial->step = "tracing a process of our own";
+	selftest->step = "tracing a process of our own";
 	if (ioctl(fd, FLOWTAP_IOC_ADD_TASK, &task))
 		return -errno;
-	trial->step = "starting";
+	selftest->step = "starting";
 	if (ioctl(fd, FLOWTAP_IOC_ENABLE, &enable))
 		return -errno;
 	return 0;
 }
 
 /* Something with branches, until there are samples or the time is over. ask: for each of them. */
-static int work(int fd, bool ask, struct trial *trial)
+static int work(int fd, bool ask, struct selftest *selftest)
 {
 	uint64_t until = number_now() + LIMIT_NS;
 	struct flowtap_stats stats = { .samples = 0 };
 	struct flowtap_snapshot snapshot;
 	volatile unsigned int odd = 0;
 
-	trial->step = "waiting for a sample";
+	selftest->step = "waiting for a sample";
 	do {
 		for (unsigned int i = 0; i < 200000; i++)
 			if ((i * 2654435761U) >> 31)
@@ -93,36 +93,37 @@ static int work(int fd, bool ask, struct trial *trial)
 		    ioctl(fd, FLOWTAP_IOC_STATS, &stats))
 			return -errno;
 	} while (stats.samples < 2 && number_now() < until);
-	trial->samples = stats.samples;
-	trial->entries = stats.entries;
-	trial->bytes = stats.aux_bytes;
+	selftest->samples = stats.samples;
+	selftest->entries = stats.entries;
+	selftest->bytes = stats.aux_bytes;
 	if (!stats.samples && stats.losses[FLOWTAP_CAUSE_DISPLACED])
 		return -EBUSY;
 	return stats.entries || stats.aux_bytes ? 0 : -ENODATA;
 }
 
-int trial_run(const struct flowtap_query *queries, size_t n, struct trial *trial)
+int selftest_run(const struct flowtap_query *queries, size_t n, struct selftest *selftest)
 {
 	cpu_set_t allowed;
 	int fd, error;
 
-	*trial = (struct trial){ .step = "finding a CPU that we may run on" };
+	*selftest = (struct selftest){ .step = "finding a CPU that we may run on" };
 	if (sched_getaffinity(0, sizeof(allowed), &allowed))
 		return -errno;
-	error = settle(queries, n, &allowed, trial);
+	error = settle(queries, n, &allowed, selftest);
 	if (error)
 		return error;
-	trial->step = "opening " DEVICE_PATH;
+	selftest->step = "opening " DEVICE_PATH;
 	fd = error = device_open();
 	if (fd >= 0) {
-		error = set_up(fd, &queries[trial->cpu], trial);
+		error = set_up(fd, &queries[selftest->cpu], selftest);
 		if (!error)
-			error = work(fd, queries[trial->cpu].source == FLOWTAP_SOURCE_ETE, trial);
+			error = work(fd, queries[selftest->cpu].source == FLOWTAP_SOURCE_ETE,
+				     selftest);
 		close(fd);
 	}
 	sched_setaffinity(0, sizeof(allowed), &allowed);
 	if (!error)
-		trial->step = NULL;
+		selftest->step = NULL;
 	return error;
 }
 
@@ -147,7 +148,7 @@ static int open_like(const struct flowtap_query *query, const struct flowtap_con
 	return error;
 }
 
-int trial_configure(const struct flowtap_query *query, const struct flowtap_configure *wish)
+int selftest_configure(const struct flowtap_query *query, const struct flowtap_configure *wish)
 {
 	int fd = open_like(query, wish);
 
@@ -172,8 +173,8 @@ static int ask_drain(int fd, struct flowtap_reader *reader, struct flowtap_archi
 	return error < 0 ? error : 0;
 }
 
-int trial_drain(const struct flowtap_query *query, uint32_t pages,
-		enum flowtap_drain_method *method)
+int selftest_drain(const struct flowtap_query *query, uint32_t pages,
+		   enum flowtap_drain_method *method)
 {
 	const struct flowtap_configure wish = { .modes = FLOWTAP_MODE_USER, .ring_pages = pages };
 	struct flowtap_archive_writer *writer = NULL;
@@ -200,7 +201,7 @@ int trial_drain(const struct flowtap_query *query, uint32_t pages,
 	return error;
 }
 
-const char *trial_holder(uint32_t cpu, char *buffer)
+const char *selftest_holder(uint32_t cpu, char *buffer)
 {
 	struct flowtap_query query = { .cpu = cpu };
 	const char *holder = NULL;
