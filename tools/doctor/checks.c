@@ -454,7 +454,7 @@ void checks_run(struct report *report)
 {
 	static void (*const checks[])(struct report *report) = {
 		check_kernel, check_cpu, check_firmware, check_module, check_device, check_sources,
-		check_event, check_selftest, abilities_check, check_sideband, check_text,
+		check_event, check_selftest, capabilities_check, check_sideband, check_text,
 		check_cgroup, check_memory, check_files, check_uring,
 	};
 

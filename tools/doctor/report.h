@@ -29,8 +29,8 @@ bool has_source(const struct flowtap_query *query);
 void report_add(struct report *report, enum grade grade, const char *name, const char *fix,
 		const char *format, ...) __attribute__((format(printf, 5, 6)));
 
-/* abilities.c: what the first CPU with a source can do of what record can be asked for. */
-void abilities_check(struct report *report);
+/* capabilities.c: what the first CPU with a source can do of what record can be asked for. */
+void capabilities_check(struct report *report);
 /* checks_arm.c: ETE and TRBE. */
 void checks_arm(struct report *report);
 /* checks.c: all of them, in the order in which one thing needs the other. */

@@ -28,12 +28,12 @@
 #define RASEMU (1ULL << 7)
 #define BPFRZ (1ULL << 11)
 
-static const struct ability {
+static const struct capability {
 	const char *name;
 	const char *can;
 	struct flowtap_configure wish;
 	enum { ANY, OF_SAMPLES, OF_TRACES } of;
-} abilities[] = {
+} capabilities[] = {
 	{ "mode", "kernel mode can be recorded (record --kernel)",
 	  { .modes = FLOWTAP_MODE_KERNEL }, ANY },
 	{ "wide", "all that runs on a CPU can be recorded (record -a)",
@@ -65,28 +65,28 @@ static const struct ability {
 #undef TRACE
 };
 
-static void deny(struct report *report, const struct ability *ability,
+static void deny(struct report *report, const struct capability *capability,
 		 const struct flowtap_query *query, int error)
 {
 	char fix[256], name[64];
 	const char *problem = NULL;
 
 	if (error == -EACCES)
-		problem = rights_problem(&ability->wish, fix, sizeof(fix));
+		problem = rights_problem(&capability->wish, fix, sizeof(fix));
 	if (problem)
-		report_add(report, GRADE_NOTE, ability->name, fix, "%s", problem);
+		report_add(report, GRADE_NOTE, capability->name, fix, "%s", problem);
 	else if (error == -EBUSY)
-		report_add(report, GRADE_NOTE, ability->name, "end that recording first",
+		report_add(report, GRADE_NOTE, capability->name, "end that recording first",
 			   "CPU %u is held by %s", query->cpu, selftest_holder(query->cpu, name));
 	else
-		report_add(report, GRADE_WARN, ability->name, NULL, "the module refuses it: %s",
+		report_add(report, GRADE_WARN, capability->name, NULL, "the module refuses it: %s",
 			   strerror(-error));
 }
 
-static void check_ability(struct report *report, const struct ability *ability,
-			  const struct flowtap_query *query)
+static void check_capability(struct report *report, const struct capability *capability,
+			     const struct flowtap_query *query)
 {
-	struct flowtap_configure wish = ability->wish;
+	struct flowtap_configure wish = capability->wish;
 	const char *unable;
 	int error;
 
@@ -96,15 +96,15 @@ static void check_ability(struct report *report, const struct ability *ability,
 	unable = refusal_unable(query, &wish);
 
 	if (unable) {
-		report_add(report, GRADE_NOTE, ability->name, NULL, "CPU %u: %s", query->cpu,
+		report_add(report, GRADE_NOTE, capability->name, NULL, "CPU %u: %s", query->cpu,
 			   unable);
 		return;
 	}
 	error = selftest_configure(query, &wish);
 	if (error)
-		deny(report, ability, query, error);
+		deny(report, capability, query, error);
 	else
-		report_add(report, GRADE_OK, ability->name, NULL, "%s", ability->can);
+		report_add(report, GRADE_OK, capability->name, NULL, "%s", capability->can);
 }
 
 /* Which transfers record --filter can do without, or add. */
@@ -129,7 +129,7 @@ static void check_filter(struct report *report, const struct flowtap_query *quer
 			   "this CPU cannot choose types of transfers (record --filter)");
 }
 
-void abilities_check(struct report *report)
+void capabilities_check(struct report *report)
 {
 	const struct flowtap_query *query = NULL;
 
@@ -138,10 +138,10 @@ void abilities_check(struct report *report)
 			query = &report->queries[cpu];
 	if (!query)
 		return;
-	for (size_t i = 0; i < sizeof(abilities) / sizeof(abilities[0]); i++)
-		if (abilities[i].of == ANY ||
-		    (abilities[i].of == OF_TRACES) == (query->source == FLOWTAP_SOURCE_ETE))
-			check_ability(report, &abilities[i], query);
+	for (size_t i = 0; i < sizeof(capabilities) / sizeof(capabilities[0]); i++)
+		if (capabilities[i].of == ANY ||
+		    (capabilities[i].of == OF_TRACES) == (query->source == FLOWTAP_SOURCE_ETE))
+			check_capability(report, &capabilities[i], query);
 	if (query->source == FLOWTAP_SOURCE_CTR)
 		check_filter(report, query);
 }
