@@ -246,7 +246,7 @@ static const struct {
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
-static const struct refusal *check_rights(const struct server_peer *peer, bool owner)
+static const struct refusal *check_privilege(const struct server_peer *peer, bool owner)
 {
 	static const struct refusal owners = { "permission denied", "ask as root" };
 	static const struct refusal members = {
@@ -272,7 +272,7 @@ bool answer_control(void *argument, const struct server_peer *peer, char *reques
 	while (i < COMMANDS && strcmp(request, commands[i].name))
 		i++;
 	if (i < COMMANDS)
-		refusal = check_rights(peer, commands[i].owner);
+		refusal = check_privilege(peer, commands[i].owner);
 	if (!refusal && commands[i].ask)
 		refusal = commands[i].ask(run, peer);
 	json_open(&json, NULL, '{');

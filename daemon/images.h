@@ -68,7 +68,7 @@ void images_segment(struct images *images, uint64_t number);
 int images_mapped(void *images, const struct flowtap_mapping *mapping);
 /*
  * Asks the thread and hears it; deletes what only segments before number `oldest` named. To be called
- * about once a second; the first time begins the thread, with the rights that there are then.
+ * about once a second; the first time begins the thread, with the capabilities of that time.
  */
 void images_step(struct images *images, uint64_t oldest);
 void images_measure(const struct images *images, struct images_figures *figures);

@@ -12,7 +12,6 @@
 
 #include "../tools/common/device.h"
 #include "../tools/common/names.h"
-#include "../tools/common/rights.h"
 #include "../tools/common/tool.h"
 #include "events.h"
 #include "log.h"

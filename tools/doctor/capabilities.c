@@ -5,7 +5,7 @@
  */
 #include "common/device.h"
 #include "common/filter.h"
-#include "common/rights.h"
+#include "common/user_privileges.h"
 #include "doctor/report.h"
 #include "doctor/selftest.h"
 #include "record/refusal.h"
@@ -72,7 +72,7 @@ static void deny(struct report *report, const struct capability *capability,
 	const char *problem = NULL;
 
 	if (error == -EACCES)
-		problem = rights_problem(&capability->wish, fix, sizeof(fix));
+		problem = user_privileges_problem(&capability->wish, fix, sizeof(fix));
 	if (problem)
 		report_add(report, GRADE_NOTE, capability->name, fix, "%s", problem);
 	else if (error == -EBUSY)

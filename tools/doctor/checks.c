@@ -314,18 +314,19 @@ static void check_sideband(struct report *report)
 {
 	const struct machine *machine = &report->machine;
 
-	if (machine->rights.paranoid == LONG_MIN)
+	if (machine->privileges.paranoid == LONG_MIN)
 		report_add(report, GRADE_WARN, "sideband", "boot a kernel with CONFIG_PERF_EVENTS",
 			   "no perf: mappings and tasks are polled from /proc");
-	else if (machine->rights.privileged || machine->rights.paranoid <= 2)
+	else if (machine->privileges.privileged || machine->privileges.paranoid <= 2)
 		report_add(report, GRADE_OK, "sideband", NULL,
 			   "perf tells mappings and tasks (perf_event_paranoid is %ld)",
-			   machine->rights.paranoid);
+			   machine->privileges.paranoid);
 	else
 		report_add(report, GRADE_WARN, "sideband",
 			   "as root: sysctl kernel.perf_event_paranoid=2, or give CAP_PERFMON",
 			   "perf_event_paranoid is %ld: mappings and tasks are polled from /proc, "
-			   "what lives for a moment only can be missed", machine->rights.paranoid);
+			   "what lives for a moment only can be missed",
+			   machine->privileges.paranoid);
 }
 
 static void check_memory(struct report *report)

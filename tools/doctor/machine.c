@@ -249,7 +249,7 @@ void machine_read(struct machine *machine)
 	read_isa(machine);
 	read_firmware(machine);
 	read_module(machine);
-	rights_read(&machine->rights);
+	user_privileges_read(&machine->privileges);
 	machine->uring_disabled = read_long("/proc/sys/kernel/io_uring_disabled");
 }
 

@@ -2,7 +2,7 @@
 #include "record/refusal.h"
 
 #include "common/device.h"
-#include "common/rights.h"
+#include "common/user_privileges.h"
 #include "common/tool.h"
 
 #include <errno.h>
@@ -98,7 +98,7 @@ static void held(const struct stream *stream)
 static void denied(const struct stream *stream)
 {
 	char fix[256];
-	const char *problem = rights_problem(&stream->configure, fix, sizeof(fix));
+	const char *problem = user_privileges_problem(&stream->configure, fix, sizeof(fix));
 
 	complain("CPU %u: %s", stream->configure.cpu,
 		 problem ? problem : "the kernel does not let you record that");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "common/rights.h"
+#include "common/user_privileges.h"
 
 #include <limits.h>
 #include <stdint.h>
@@ -12,7 +12,7 @@
 
 #define PARANOID "/proc/sys/kernel/perf_event_paranoid"
 
-void rights_read(struct rights *rights)
+void user_privileges_read(struct user_privileges *privileges)
 {
 	FILE *file = fopen("/proc/self/status", "re");
 	uint64_t capabilities = 0;
@@ -23,33 +23,34 @@ void rights_read(struct rights *rights)
 			break;
 	if (file)
 		fclose(file);
-	rights->privileged = capabilities & (CAP_SYS_ADMIN_BIT | CAP_PERFMON_BIT);
-	rights->paranoid = LONG_MIN;
+	privileges->privileged = capabilities & (CAP_SYS_ADMIN_BIT | CAP_PERFMON_BIT);
+	privileges->paranoid = LONG_MIN;
 	file = fopen(PARANOID, "re");
-	if (file && fscanf(file, "%ld", &rights->paranoid) != 1)
-		rights->paranoid = LONG_MIN;
+	if (file && fscanf(file, "%ld", &privileges->paranoid) != 1)
+		privileges->paranoid = LONG_MIN;
 	if (file)
 		fclose(file);
 }
 
-bool rights_kernel(const struct rights *rights)
+bool user_privileges_kernel(const struct user_privileges *privileges)
 {
-	return rights->privileged || rights->paranoid < 2;
+	return privileges->privileged || privileges->paranoid < 2;
 }
 
-const char *rights_problem(const struct flowtap_configure *configure, char *fix, size_t room)
+const char *user_privileges_problem(const struct flowtap_configure *configure, char *fix,
+				    size_t room)
 {
-	struct rights rights;
+	struct user_privileges privileges;
 
-	rights_read(&rights);
-	if (configure->flags & FLOWTAP_CPU_WIDE && !rights.privileged) {
+	user_privileges_read(&privileges);
+	if (configure->flags & FLOWTAP_CPU_WIDE && !privileges.privileged) {
 		snprintf(fix, room, "run as root, or give flowtap CAP_PERFMON; without rights record "
 			 "a command or your own processes (-p)");
 		return "you may not record all that runs on a CPU";
 	}
-	if (configure->modes & FLOWTAP_MODE_KERNEL && !rights_kernel(&rights)) {
+	if (configure->modes & FLOWTAP_MODE_KERNEL && !user_privileges_kernel(&privileges)) {
 		snprintf(fix, room, "as root: sysctl kernel.perf_event_paranoid=1 (it is %ld), or give "
-			 "flowtap CAP_PERFMON; --user needs neither", rights.paranoid);
+			 "flowtap CAP_PERFMON; --user needs neither", privileges.paranoid);
 		return "you may not record the kernel";
 	}
 	return NULL;

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What this user may record, as the kernel's settings and our capabilities have it. */
-#ifndef RIGHTS_H
-#define RIGHTS_H
+#ifndef USER_PRIVILEGES_H
+#define USER_PRIVILEGES_H
 
 #include <linux/flowtap.h>
 #include <stdbool.h>
 #include <stddef.h>
 
-struct rights {
+struct user_privileges {
 	bool privileged;	/* CAP_PERFMON or CAP_SYS_ADMIN */
 	long paranoid;		/* perf_event_paranoid, LONG_MIN unknown */
 };
 
-void rights_read(struct rights *rights);
+void user_privileges_read(struct user_privileges *privileges);
 /* Whether perf would let us see the kernel's addresses, and so does the module. */
-bool rights_kernel(const struct rights *rights);
+bool user_privileges_kernel(const struct user_privileges *privileges);
 /*
  * Why a stream like this was denied, in one line, and in fix (of `room` bytes) what to do; NULL:
- * not for lack of these rights.
+ * not for lack of these privileges.
  */
-const char *rights_problem(const struct flowtap_configure *configure, char *fix, size_t room);
+const char *user_privileges_problem(const struct flowtap_configure *configure, char *fix,
+				    size_t room);
 
-#endif /* RIGHTS_H */
+#endif /* USER_PRIVILEGES_H */
