@@ -8,7 +8,7 @@
 #include "common/user_privileges.h"
 #include "doctor/report.h"
 #include "doctor/selftest.h"
-#include "record/refusal.h"
+#include "record/explain_error.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -93,7 +93,7 @@ static void check_capability(struct report *report, const struct capability *cap
 	/* Where the kernel runs at EL2 its PIDs are in CONTEXTIDR_EL2. */
 	if (wish.ete.config == CID && query->ete.exception_level == 2)
 		wish.ete.config = VMID | VMIDOPT;
-	unable = refusal_unable(query, &wish);
+	unable = explain_unsupported(query, &wish);
 
 	if (unable) {
 		report_add(report, GRADE_NOTE, capability->name, NULL, "CPU %u: %s", query->cpu,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "record/refusal.h"
+#include "record/explain_error.h"
 
 #include "common/device.h"
 #include "common/user_privileges.h"
@@ -55,8 +55,8 @@ static const char *clause(const struct lack *table, uint64_t lacking)
 	return NULL;
 }
 
-const char *refusal_unable(const struct flowtap_query *query,
-			   const struct flowtap_configure *configure)
+const char *explain_unsupported(const struct flowtap_query *query,
+				const struct flowtap_configure *configure)
 {
 	uint32_t depth = configure->ctr.depth;
 	uint32_t known = query->triggers | FLOWTAP_TRIGGER_SNAPSHOT;
@@ -143,7 +143,7 @@ static bool refuse_trace(const struct flowtap_configure *configure, int error)
 	}
 }
 
-void refusal_configure(const struct stream *stream, const char *event, int error)
+void explain_configure_error(const struct stream *stream, const char *event, int error)
 {
 	const struct flowtap_configure *configure = &stream->configure;
 	const uint32_t cpu = configure->cpu, pages = configure->ring_pages;
@@ -184,7 +184,7 @@ void refusal_configure(const struct stream *stream, const char *event, int error
 	}
 }
 
-void refusal_task(pid_t pid, const char *event, int error)
+void explain_task_error(pid_t pid, const char *event, int error)
 {
 	switch (-error) {
 	case ESRCH:
