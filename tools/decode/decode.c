@@ -89,9 +89,9 @@ static bool ran_nothing(const struct decoding *decoding)
 	uint64_t others = 0;
 
 	for (size_t i = 0; i < FLOWTAP_GAP_REASONS; i++)
-		others += decoding->tap.gaps[i];
+		others += decoding->profile.gaps[i];
 	for (size_t i = 0; i < sizeof(as_asked) / sizeof(as_asked[0]); i++)
-		others -= decoding->tap.gaps[as_asked[i]];
+		others -= decoding->profile.gaps[as_asked[i]];
 	return !others && !decoding->replay.counts.damages && !decoding_bad_records(decoding);
 }
 
@@ -105,7 +105,7 @@ static void tell_why_empty(const struct decoding *decoding)
 		advise("it is damaged, and no %s is left: an undamaged copy is needed", what);
 	else if (!counts->finalised)
 		advise("it ends before the first %s: the recording, or a copy of it, was cut off", what);
-	else if (decoding->tap.gaps[FLOWTAP_GAP_RING_FULL])
+	else if (decoding->profile.gaps[FLOWTAP_GAP_RING_FULL])
 		advise("every %s was lost: a greater ring is needed (record --ring-pages)", what);
 	else if (decoding->aux)
 		advise("it has no trace: what was to be recorded did not run meanwhile");
@@ -142,7 +142,7 @@ static void tell_why_missing(const struct decode_options *options)
 static void tell_why(const struct decoding *decoding)
 {
 	bool call_stacks, only = only_transfers(decoding, &call_stacks);
-	const uint64_t *gaps = decoding->tap.gaps;
+	const uint64_t *gaps = decoding->profile.gaps;
 
 	if (decoding->aux ? !flowtap_aux_counts(decoding->aux)->records :
 	    !decoding->ctr || !flowtap_ctr_counts(decoding->ctr)->samples)
@@ -152,7 +152,7 @@ static void tell_why(const struct decoding *decoding)
 	else if (only)
 		advise("record --filter left out transfers that instructions follow from, --to flow "
 		       "shows the others: record without it");
-	else if (decoding->tap.n_missing)
+	else if (decoding->profile.n_missing)
 		tell_why_missing(decoding->options);
 	else if (gaps[FLOWTAP_GAP_NO_IMAGE])
 		advise("it does not say what was mapped where it ran: damage, or side band that was "
@@ -221,14 +221,14 @@ static void summarise(struct decoding *decoding, const char *output, uint64_t by
 		.ctr = decoding->ctr ? flowtap_ctr_counts(decoding->ctr) : NULL,
 		.aux = decoding_aux_counts(decoding),
 		.pick = &decoding->pick,
-		.tap = &decoding->tap,
+		.profile = &decoding->profile,
 		.triggers = &decoding->triggers,
 		.split = options->split ? &decoding->split : NULL,
 		.leftout = options->split ? &decoding->split.leftout : &decoding->format.leftout,
 		.blocks = decoding->blocks,
 	};
 
-	pieces_end(&decoding->tap.pieces);
+	pieces_end(&decoding->profile.pieces);
 	leftout_complain(summary.leftout, &options->format, summary.input);
 	if (options->json)
 		summary_json(file, &summary);

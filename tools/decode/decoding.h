@@ -9,7 +9,7 @@
 #include "decode/decode.h"
 #include "decode/pick.h"
 #include "decode/split.h"
-#include "decode/tap.h"
+#include "decode/profile.h"
 #include "decode/trigger.h"
 
 #include <flowtap/aux.h>
@@ -31,9 +31,9 @@ struct decoding {
 	const struct decode_options *options;
 	struct output output;
 	struct flowtap_map *map;
-	struct tap tap;
+	struct profile profile;
 	struct triggers triggers;
-	struct pick pick;		/* before the tap, of ETE's */
+	struct pick pick;		/* before the profile, of ETE's */
 	struct flowtap_aux_counts picked;	/* of what was, where not all is */
 	/* From the first record on: by then it is known what was recorded. */
 	struct flowtap_blocks *blocks;

@@ -5,7 +5,7 @@
 #include "common/input.h"
 #include "common/tool.h"
 #include "decode/pick.h"
-#include "decode/tap.h"
+#include "decode/profile.h"
 #include "decode/trace.h"
 
 #include <errno.h>
@@ -26,10 +26,10 @@ struct missing_page {
 	uint32_t pid;
 };
 
-/* Between pick and tap: where nothing was known. */
+/* Between pick and profile: where nothing was known. */
 struct watch {
 	struct flowtap_sink sink;	/* first: the pick's */
-	struct tap tap;
+	struct profile profile;
 	struct trace_decoding *decoding;
 	const struct flowtap_perfdata_counts *counts;	/* of the CPU that is decoded */
 	uint64_t told;			/* of its bytes, as progress */
@@ -68,13 +68,13 @@ static int watch_block(struct flowtap_sink *sink, const struct flowtap_block *bl
 {
 	struct watch *watch = (struct watch *)sink;
 
-	return watch->tap.sink.block(&watch->tap.sink, block, taken, target);
+	return watch->profile.sink.block(&watch->profile.sink, block, taken, target);
 }
 
 /* Nothing was mapped there. */
 static void note_page(struct watch *watch, uint64_t page)
 {
-	uint32_t pid = page >> 63 ? 0 : watch->tap.pid;
+	uint32_t pid = page >> 63 ? 0 : watch->profile.pid;
 
 	watch->kernel |= page >> 63;
 	for (size_t i = 0; i < watch->n_pages; i++)
@@ -90,14 +90,14 @@ static int watch_element(struct flowtap_sink *sink, const struct flowtap_element
 
 	if (element->kind == FLOWTAP_ELEMENT_GAP && element->gap.reason == FLOWTAP_GAP_NO_IMAGE)
 		note_page(watch, element->gap.address & ~0xfffULL);
-	return watch->tap.sink.element(&watch->tap.sink, element);
+	return watch->profile.sink.element(&watch->profile.sink, element);
 }
 
 static void on_time(void *argument, uint64_t time)
 {
 	struct watch *watch = argument;
 
-	watch->tap.time = time;
+	watch->profile.time = time;
 	if (watch->counts) {
 		trace_progress(watch->decoding, watch->counts->bytes - watch->told);
 		watch->told = watch->counts->bytes;
@@ -123,14 +123,14 @@ static int decode_with(struct perf *perf, struct trace_output *output,
 	};
 	const struct flowtap_perfdata_counts *counts;
 	struct flowtap_perfdata_decoder *decoder;
-	uint64_t before = perf->watch.tap.instructions;
+	uint64_t before = perf->watch.profile.instructions;
 	size_t n;
 	int error;
 
-	perf->watch.tap.next = output->format.sink;
+	perf->watch.profile.next = output->format.sink;
 	if (wishes->format.symbols) {
-		wishes->format.symbols->find = tap_symbol;
-		wishes->format.symbols->argument = &perf->watch.tap;
+		wishes->format.symbols->find = profile_symbol;
+		wishes->format.symbols->argument = &perf->watch.profile;
 	}
 	perf->watch.told = 0;
 	/* What comes before the first context is a loss, whosever. */
@@ -156,7 +156,7 @@ static int decode_with(struct perf *perf, struct trace_output *output,
 		perf->decoding.sessions += counts[i].stretches;
 	}
 	perf->decoding.cpus[perf->decoding.n_cpus - 1].instructions =
-		perf->watch.tap.instructions - before;
+		perf->watch.profile.instructions - before;
 	flowtap_perfdata_decoder_free(decoder);
 	return error;
 }
@@ -215,11 +215,11 @@ static int no_trace(const struct perf *perf)
 static void count_picked(struct perf *perf)
 {
 	struct flowtap_ete_counts *counts = &perf->decoding.counts;
-	const struct tap *tap = &perf->watch.tap;
+	const struct profile *profile = &perf->watch.profile;
 
-	counts->instructions = tap->instructions;
-	counts->blocks = tap->blocks;
-	memcpy(counts->gaps, tap->gaps, sizeof(counts->gaps));
+	counts->instructions = profile->instructions;
+	counts->blocks = profile->blocks;
+	memcpy(counts->gaps, profile->gaps, sizeof(counts->gaps));
 }
 
 static int decode_cpus(struct perf *perf, int input)
@@ -310,8 +310,8 @@ static int on_record(void *argument, const struct flowtap_perfdata_record *recor
 	memcpy(&tid, record->bytes + 12, sizeof(tid));
 	if (pid != tid)
 		return 0;
-	return tap_name(&perf->watch.tap, pid, (const char *)record->bytes + 16,
-			strnlen((const char *)record->bytes + 16, record->size - 16));
+	return profile_set_name(&perf->watch.profile, pid, (const char *)record->bytes + 16,
+				strnlen((const char *)record->bytes + 16, record->size - 16));
 }
 
 static int load(struct perf *perf, int input)
@@ -330,7 +330,7 @@ static int load(struct perf *perf, int input)
 	perf->map = flowtap_map_new(options->sysroot);
 	error = perf->map ? flowtap_perfdata_fill(perf->perfdata, perf->map) : -ENOMEM;
 	if (perf->map)
-		tap_init(&perf->watch.tap, perf->map);
+		profile_init(&perf->watch.profile, perf->map);
 	if (!error)
 		error = flowtap_perfdata_walk(perf->perfdata, on_record, perf);
 	if (!error) {
@@ -390,7 +390,7 @@ static void print_info(FILE *file, const struct perf *perf)
 static void print_processes(FILE *file, const struct perf *perf)
 {
 	size_t n;
-	const struct tap_process **list = tap_processes(&perf->watch.tap, &n);
+	const struct profile_process **list = profile_processes(&perf->watch.profile, &n);
 	char number[32];
 
 	if (n)
@@ -409,20 +409,22 @@ static void print_missing(FILE *file, const struct perf *perf)
 	const struct watch *watch = &perf->watch;
 	char number[32];
 
-	for (size_t i = 0; i < watch->tap.n_missing; i++) {
+	for (size_t i = 0; i < watch->profile.n_missing; i++) {
 		fputs("  no code of ", file);
-		print_plain(file, watch->tap.missing[i].path, strlen(watch->tap.missing[i].path));
+		print_plain(file, watch->profile.missing[i].path,
+			    strlen(watch->profile.missing[i].path));
 		fputs(": ", file);
-		print_plain(file, watch->tap.missing[i].reason,
-			    strlen(watch->tap.missing[i].reason));
-		fprintf(file, " (gaps: %s)\n", number_group(watch->tap.missing[i].gaps, number));
+		print_plain(file, watch->profile.missing[i].reason,
+			    strlen(watch->profile.missing[i].reason));
+		fprintf(file, " (gaps: %s)\n",
+			number_group(watch->profile.missing[i].gaps, number));
 	}
 	for (size_t i = 0; i < watch->n_pages; i++)
 		fprintf(file, "  nothing known in the page at 0x%" PRIx64 " (pid %" PRIu32 ")\n",
 			watch->pages[i].page, watch->pages[i].pid);
 	if (perf->kernel && watch->kernel)
 		fprintf(file, "  no code of the kernel: %s\n", kernel_problem(perf->kernel));
-	if (watch->tap.n_missing && !perf->decoding.options->sysroot)
+	if (watch->profile.n_missing && !perf->decoding.options->sysroot)
 		fputs("  --sysroot DIR names the recorded machine's files\n", file);
 }
 
@@ -453,7 +455,7 @@ int perf_decode(const struct decode_options *options, int input)
 		if (status == STATUS_OK && perf->damages)
 			status = STATUS_DAMAGED;
 	}
-	tap_free(&perf->watch.tap);
+	profile_free(&perf->watch.profile);
 	flowtap_map_free(perf->map);
 	flowtap_perfdata_close(perf->perfdata);
 	free(perf->bytes);
