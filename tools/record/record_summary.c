@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "record/tally.h"
+#include "record/record_summary.h"
 
 #include "common/device.h"
 #include "common/json.h"
@@ -43,22 +43,22 @@ static uint64_t gaps(const struct flowtap_stats *sum)
 	return n;
 }
 
-void tally_live(const struct streams *streams, const struct tally *tally)
+void record_summary_live(const struct streams *streams, const struct record_summary *summary)
 {
 	bool traces = streams->source == FLOWTAP_SOURCE_ETE;
 	char lost[32], bytes[32];
 	struct flowtap_stats sum;
 
 	streams_sum(streams, &sum);
-	fprintf(stderr, "\r%.1f s  ", (double)tally->nanoseconds / 1e9);
+	fprintf(stderr, "\r%.1f s  ", (double)summary->nanoseconds / 1e9);
 	describe(stderr, streams, &sum);
 	fprintf(stderr, traces ? "  %s gaps  %s   " : "  %s lost  %s   ",
 		number_group(traces ? gaps(&sum) : sum.lost_entries, lost),
-		number_bytes(tally->bytes, bytes));
+		number_bytes(summary->bytes, bytes));
 	live = true;
 }
 
-void tally_live_end(void)
+void record_summary_live_end(void)
 {
 	if (live)
 		fputc('\n', stderr);
@@ -94,7 +94,7 @@ static void print_losses(const struct streams *streams, const struct flowtap_sta
 		advise("%s", remedy(streams->source, FLOWTAP_CAUSE_RING_FULL));
 	}
 	for (uint32_t cause = 0; cause < FLOWTAP_CAUSE_MAX; cause++) {
-		/* Samples that did not fit are told above. */
+		/* Samples that did not fit: above. */
 		if (NATURAL & 1U << cause || !sum->losses[cause] ||
 		    (cause == FLOWTAP_CAUSE_RING_FULL && streams->source != FLOWTAP_SOURCE_ETE))
 			continue;
@@ -107,7 +107,7 @@ static void print_losses(const struct streams *streams, const struct flowtap_sta
 }
 
 /* Who records all that runs on a CPU of ours, at this moment: their tasks come first there. */
-static bool find_rival(const struct streams *streams, struct flowtap_query *query)
+static bool find_holder(const struct streams *streams, struct flowtap_query *query)
 {
 	for (size_t i = 0; i < streams->n; i++) {
 		*query = (struct flowtap_query){ .cpu = streams->all[i].configure.cpu };
@@ -118,12 +118,12 @@ static bool find_rival(const struct streams *streams, struct flowtap_query *quer
 	return false;
 }
 
-static void print_rival(const struct streams *streams)
+static void print_holder(const struct streams *streams)
 {
 	struct flowtap_query query;
 	char name[64], unit[64];
 
-	if (!find_rival(streams, &query))
+	if (!find_holder(streams, &query))
 		return;
 	if (device_daemon(&query, unit))
 		advise("CPU %u is held by flowtapd (PID %u): with --borrow it lets go meanwhile",
@@ -133,7 +133,7 @@ static void print_rival(const struct streams *streams)
 		       query.cpu, device_holder(&query, name));
 }
 
-void tally_print(const struct streams *streams, const struct tally *tally)
+void record_summary_print(const struct streams *streams, const struct record_summary *summary)
 {
 	char text[128] = "", bytes[32], time[32];
 	struct flowtap_stats sum;
@@ -145,15 +145,15 @@ void tally_print(const struct streams *streams, const struct tally *tally)
 		fclose(file);
 	}
 	complain("%s from %zu CPU%s in %s, %s in %s", text, streams->n,
-		 plural(streams->n), number_time(tally->nanoseconds, time),
-		 number_bytes(tally->bytes, bytes),
-		 strcmp(tally->path, "-") ? tally->path : "standard output");
+		 plural(streams->n), number_time(summary->nanoseconds, time),
+		 number_bytes(summary->bytes, bytes),
+		 strcmp(summary->path, "-") ? summary->path : "standard output");
 	print_losses(streams, &sum);
 	if (sum.losses[FLOWTAP_CAUSE_DISPLACED])
-		print_rival(streams);
-	if (tally->sideband_lost)
+		print_holder(streams);
+	if (summary->sideband_lost)
 		advise("%" PRIu64 " side-band events were lost: some code may be unknown",
-		       tally->sideband_lost);
+		       summary->sideband_lost);
 	if (!sum.samples && streams->source == FLOWTAP_SOURCE_ETE)
 		advise("no trace: it slept, or ran on a CPU without source, or never within "
 		       "--address");
@@ -233,7 +233,7 @@ static void json_skips(struct json *json, const struct streams *streams)
 	json_close(json, ']');
 }
 
-void tally_json(const struct streams *streams, const struct tally *tally)
+void record_summary_json(const struct streams *streams, const struct record_summary *summary)
 {
 	struct json json = { .file = stdout, .flat = true };
 	struct flowtap_query rival;
@@ -241,26 +241,26 @@ void tally_json(const struct streams *streams, const struct tally *tally)
 
 	streams_sum(streams, &sum);
 	json_open(&json, NULL, '{');
-	json_string(&json, "file", tally->path);
-	json_number(&json, "bytes", tally->bytes);
-	json_seconds(&json, "seconds", tally->nanoseconds);
+	json_string(&json, "file", summary->path);
+	json_number(&json, "bytes", summary->bytes);
+	json_seconds(&json, "seconds", summary->nanoseconds);
 	json_wish(&json, streams);
 	json_losses(&json, &sum);
-	if (sum.losses[FLOWTAP_CAUSE_DISPLACED] && find_rival(streams, &rival)) {
+	if (sum.losses[FLOWTAP_CAUSE_DISPLACED] && find_holder(streams, &rival)) {
 		json_number(&json, "holder_pid", rival.holder_pid);
 		json_bytes(&json, "holder_comm", (const char *)rival.holder_comm,
 			   strnlen((const char *)rival.holder_comm, sizeof(rival.holder_comm)));
 	}
-	json_bool(&json, "sideband_polled", tally->sideband_polled);
-	json_number(&json, "sideband_lost", tally->sideband_lost);
-	json_string(&json, "drain", tally->drain);
+	json_bool(&json, "sideband_polled", summary->sideband_polled);
+	json_number(&json, "sideband_lost", summary->sideband_lost);
+	json_string(&json, "drain", summary->drain);
 	json_number(&json, "streams", streams->n);
 	json_open(&json, "cpus", '[');
 	for (size_t i = 0; i < streams->n; i++)
 		json_cpu(&json, &streams->all[i]);
 	json_close(&json, ']');
 	json_skips(&json, streams);
-	if (tally->command)
-		json_number(&json, "exit_status", (uint64_t)tally->status);
+	if (summary->command)
+		json_number(&json, "exit_status", (uint64_t)summary->status);
 	json_close(&json, '}');
 }

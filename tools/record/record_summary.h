@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What a recording has so far: the live line, and the summary at its end. */
-#ifndef TALLY_H
-#define TALLY_H
+#ifndef RECORD_SUMMARY_H
+#define RECORD_SUMMARY_H
 
 #include "record/streams.h"
 
 #include <stdbool.h>
 #include <stdint.h>
 
-struct tally {
+struct record_summary {
 	const char *path;
 	uint64_t bytes;			/* of the archive */
 	uint64_t nanoseconds;
@@ -20,10 +20,10 @@ struct tally {
 };
 
 /* One line that is written over again and again; on a terminal only. */
-void tally_live(const struct streams *streams, const struct tally *tally);
-void tally_live_end(void);
-void tally_print(const struct streams *streams, const struct tally *tally);
+void record_summary_live(const struct streams *streams, const struct record_summary *summary);
+void record_summary_live_end(void);
+void record_summary_print(const struct streams *streams, const struct record_summary *summary);
 /* One line of JSON on stdout. */
-void tally_json(const struct streams *streams, const struct tally *tally);
+void record_summary_json(const struct streams *streams, const struct record_summary *summary);
 
-#endif /* TALLY_H */
+#endif /* RECORD_SUMMARY_H */
