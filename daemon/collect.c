@@ -189,7 +189,7 @@ static int watch_sideband(struct collect *collect)
 
 static int begin_first(struct collect *collect, struct flowtap_archive_writer *writer)
 {
-	const struct flowtap_sideband_options wish = {
+	const struct flowtap_sideband_options request = {
 		.keep = COLLECT_KEEP,
 		.mapped = collect->images ? images_mapped : NULL,
 		.argument = collect->images,
@@ -199,7 +199,7 @@ static int begin_first(struct collect *collect, struct flowtap_archive_writer *w
 	if (!error)
 		error = streams_begin(&collect->streams, writer);
 	if (!error)
-		error = flowtap_sideband_open(&wish, writer, &collect->sideband);
+		error = flowtap_sideband_open(&request, writer, &collect->sideband);
 	if (!error)
 		error = flowtap_sideband_start(collect->sideband);
 	if (!error)

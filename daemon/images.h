@@ -26,7 +26,7 @@
 #define IMAGES_WHY 256
 
 /* To the thread, and back: each goes through a pipe as a whole. */
-struct images_wish {
+struct images_request {
 	uint32_t pid;
 	uint8_t id_size;
 	uint8_t id[FLOWTAP_BUILD_ID_MAX];
@@ -79,7 +79,7 @@ void images_close(struct images *images);
 
 struct images_saver {
 	int directory;			/* a descriptor of the segments' folder */
-	int wishes, answers;		/* ends of pipes: reads and writes block */
+	int requests, answers;		/* ends of pipes: reads and writes block */
 	/* Each of these is atomic. */
 	bool over;			/* it is to end, in the midst of a file */
 	uint64_t held;			/* bytes on the disk of all files */
@@ -87,10 +87,10 @@ struct images_saver {
 	uint64_t free;			/* bytes that others are to find free on that disk */
 };
 
-/* pthread_create's; takes a struct images_saver, and ends with it or with the wishes. */
+/* pthread_create's; takes a struct images_saver, and ends with it or with the requests. */
 void *images_serve(void *saver);
 /* Saves one file. */
-void images_save(struct images_saver *saver, const struct images_wish *wish,
+void images_save(struct images_saver *saver, const struct images_request *request,
 		 struct images_answer *answer);
 /* images/xx/yyyy */
 void images_path(char path[64], const uint8_t *id, size_t size);

@@ -66,28 +66,28 @@ static int take_element(struct flowtap_sink *sink, const struct flowtap_element 
 	return leftout->next->element(leftout->next, element);
 }
 
-/* What is in front of its lines is a wish. */
-static uint64_t held(const struct format_wish *wish)
+/* The request says what its lines begin with. */
+static uint64_t held(const struct format_request *request)
 {
-	uint64_t holds = wish->kind->holds;
+	uint64_t holds = request->kind->holds;
 
-	if (!wish->kind->text)
+	if (!request->kind->text)
 		return holds;
-	if (wish->times == FLOWTAP_LINES_CYCLES)
+	if (request->times == FLOWTAP_LINES_CYCLES)
 		holds |= FORMAT_HOLDS(CYCLES);
-	if (wish->times == FLOWTAP_LINES_TIME)
-		holds |= FORMAT_HOLDS(TIME) | (wish->frequency ? FORMAT_HOLDS(TIMESTAMP) : 0);
+	if (request->times == FLOWTAP_LINES_TIME)
+		holds |= FORMAT_HOLDS(TIME) | (request->frequency ? FORMAT_HOLDS(TIMESTAMP) : 0);
 	return holds;
 }
 
-void leftout_init(struct leftout *leftout, const struct format_wish *wish,
+void leftout_init(struct leftout *leftout, const struct format_request *request,
 		  struct flowtap_sink *next)
 {
 	*leftout = (struct leftout){
 		.sink = { .block = take_block, .element = take_element },
 		.next = next,
-		.kind = wish->kind,
-		.holds = held(wish),
+		.kind = request->kind,
+		.holds = held(request),
 	};
 }
 
@@ -114,29 +114,29 @@ void leftout_add(struct leftout *sum, const struct leftout *more)
 	sum->blocks += more->blocks;
 }
 
-static const char *no_times(const struct leftout *leftout, const struct format_wish *wish)
+static const char *no_times(const struct leftout *leftout, const struct format_request *request)
 {
 	const uint64_t *elements = leftout->elements;
 
 	if (!leftout->blocks)
 		return NULL;
-	if (wish->times == FLOWTAP_LINES_CYCLES && !elements[FLOWTAP_ELEMENT_CYCLES])
+	if (request->times == FLOWTAP_LINES_CYCLES && !elements[FLOWTAP_ELEMENT_CYCLES])
 		return "it has no counts of cycles";
-	if (wish->times != FLOWTAP_LINES_TIME || elements[FLOWTAP_ELEMENT_TIME])
+	if (request->times != FLOWTAP_LINES_TIME || elements[FLOWTAP_ELEMENT_TIME])
 		return NULL;
 	if (!elements[FLOWTAP_ELEMENT_TIMESTAMP])
 		return "it has no times";
-	return wish->frequency ? NULL : "it has timestamps, which are times with --frequency HZ";
+	return request->frequency ? NULL : "it has timestamps, which are times with --frequency HZ";
 }
 
-void leftout_complain(const struct leftout *leftout, const struct format_wish *wish,
+void leftout_complain(const struct leftout *leftout, const struct format_request *request,
 		      const char *input)
 {
-	const char *why = no_times(leftout, wish);
+	const char *why = no_times(leftout, request);
 
 	if (why)
 		complain("'%s': --times %s: %s; what stands there is counted by 1", input,
-			 wish->times == FLOWTAP_LINES_TIME ? "time" : "cycles", why);
+			 request->times == FLOWTAP_LINES_TIME ? "time" : "cycles", why);
 }
 
 bool leftout_some(const struct leftout *leftout)

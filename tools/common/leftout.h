@@ -13,7 +13,7 @@
 #define LEFTOUT_KINDS 32
 
 struct format_kind;
-struct format_wish;
+struct format_request;
 
 struct leftout {
 	struct flowtap_sink sink;	/* first */
@@ -30,7 +30,7 @@ struct leftout {
 	uint64_t gaps[FLOWTAP_GAP_REASONS];
 };
 
-void leftout_init(struct leftout *leftout, const struct format_wish *wish,
+void leftout_init(struct leftout *leftout, const struct format_request *request,
 		  struct flowtap_sink *next);
 /* Adds what another one of the same kind counted; sum may be all zeros. */
 void leftout_add(struct leftout *sum, const struct leftout *more);
@@ -41,8 +41,8 @@ void leftout_print(FILE *file, const struct leftout *leftout);
 void leftout_summary(FILE *file, const struct leftout *leftout);
 /* The same as an object "left_out". */
 void leftout_json(struct json *json, const struct leftout *leftout);
-/* Complains if times were wished for that `input` does not have. */
-void leftout_complain(const struct leftout *leftout, const struct format_wish *wish,
+/* Complains if the request asks for times that `input` lacks. */
+void leftout_complain(const struct leftout *leftout, const struct format_request *request,
 		      const char *input);
 
 #endif /* LEFTOUT_H */

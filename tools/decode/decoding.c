@@ -106,7 +106,7 @@ static int open_aux(struct decoding *decoding)
 {
 	const struct decode_options *options = decoding->options;
 	const struct flowtap_ete_options ete = { .keep_failed_transactions = options->keep_failed };
-	struct flowtap_aux_options wish = {
+	struct flowtap_aux_options request = {
 		.map = decoding->map,
 		.wfx = wfx_of(decoding),
 		.sink = &decoding->pick.sink,
@@ -117,10 +117,11 @@ static int open_aux(struct decoding *decoding)
 		.argument = decoding,
 	};
 
-	decoding->blocks = flowtap_blocks_new(wish.wfx ? flowtap_arm_block_wfx : flowtap_arm_block,
+	decoding->blocks = flowtap_blocks_new(request.wfx ? flowtap_arm_block_wfx
+							  : flowtap_arm_block,
 					      options->block_memory);
-	wish.blocks = decoding->blocks;
-	if (!wish.blocks || flowtap_aux_new(&wish, &decoding->aux))
+	request.blocks = decoding->blocks;
+	if (!request.blocks || flowtap_aux_new(&request, &decoding->aux))
 		return -ENOMEM;
 	return describe_cpus(decoding);
 }
@@ -159,19 +160,20 @@ static int open_output(struct decoding *decoding)
 	const char *comment = decoding->info ? decoding->info : "";
 	int error;
 
-	decoding->wish = options->format;
-	if (decoding->wish.symbols) {
-		decoding->wish.symbols->find = profile_symbol;
-		decoding->wish.symbols->argument = &decoding->profile;
+	decoding->request = options->format;
+	if (decoding->request.symbols) {
+		decoding->request.symbols->find = profile_symbol;
+		decoding->request.symbols->argument = &decoding->profile;
 	}
 	/* All files of one recording count from its first record. */
-	decoding->wish.since = decoding->replay.counts.first_time;
+	decoding->request.since = decoding->replay.counts.first_time;
 	if (options->split) {
-		split_init(&decoding->split, options, &decoding->wish, decoding->blocks, comment);
+		split_init(&decoding->split, options, &decoding->request, decoding->blocks,
+			   comment);
 		decoding->profile.next = &decoding->split.sink;
 		return 0;
 	}
-	error = format_open(&decoding->format, &decoding->output, &decoding->wish,
+	error = format_open(&decoding->format, &decoding->output, &decoding->request,
 			    decoding->blocks, comment);
 	decoding->profile.next = decoding->format.sink;
 	return error;

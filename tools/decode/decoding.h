@@ -39,7 +39,7 @@ struct decoding {
 	struct flowtap_blocks *blocks;
 	struct flowtap_ctr *ctr;	/* one of them */
 	struct flowtap_aux *aux;
-	struct format_wish wish;	/* of the options, with what the recording says */
+	struct format_request request;	/* of the options, with what the recording says */
 	struct format format;		/* with --split the split */
 	struct split split;
 	struct flowtap_replay replay;

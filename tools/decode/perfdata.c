@@ -109,8 +109,8 @@ static void on_time(void *argument, uint64_t time)
 static int decode_with(struct perf *perf, struct trace_output *output,
 		       const struct flowtap_perfdata_cpu *cpu)
 {
-	const struct decode_options *wishes = perf->decoding.options;
-	const struct flowtap_ete_options ete = { .keep_failed_transactions = wishes->keep_failed };
+	const struct decode_options *command = perf->decoding.options;
+	const struct flowtap_ete_options ete = { .keep_failed_transactions = command->keep_failed };
 	const struct flowtap_perfdata_options options = {
 		.map = perf->map,
 		.sink = &perf->pick.sink,
@@ -128,9 +128,9 @@ static int decode_with(struct perf *perf, struct trace_output *output,
 	int error;
 
 	perf->watch.profile.next = output->format.sink;
-	if (wishes->format.symbols) {
-		wishes->format.symbols->find = profile_symbol;
-		wishes->format.symbols->argument = &perf->watch.profile;
+	if (command->format.symbols) {
+		command->format.symbols->find = profile_symbol;
+		command->format.symbols->argument = &perf->watch.profile;
 	}
 	perf->watch.told = 0;
 	/* What comes before the first context is a loss, whosever. */

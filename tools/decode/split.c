@@ -101,7 +101,7 @@ static int open_part(struct split *split, uint32_t number)
 	/* It was told. */
 	if (error)
 		return -ECANCELED;
-	return format_open(&part->format, &part->output, split->wish, split->blocks,
+	return format_open(&part->format, &part->output, split->request, split->blocks,
 			   split->comment);
 }
 
@@ -158,12 +158,13 @@ static int take_element(struct flowtap_sink *sink, const struct flowtap_element 
 }
 
 void split_init(struct split *split, const struct decode_options *options,
-		const struct format_wish *wish, struct flowtap_blocks *blocks, const char *comment)
+		const struct format_request *request, struct flowtap_blocks *blocks,
+		const char *comment)
 {
 	*split = (struct split){
 		.sink = { .block = take_block, .element = take_element },
 		.options = options,
-		.wish = wish,
+		.request = request,
 		.blocks = blocks,
 		.comment = comment,
 	};

@@ -31,7 +31,7 @@
 static const struct capability {
 	const char *name;
 	const char *can;
-	struct flowtap_configure wish;
+	struct flowtap_configure request;
 	enum { ANY, OF_SAMPLES, OF_TRACES } of;
 } capabilities[] = {
 	{ "mode", "kernel mode can be recorded (record --kernel)",
@@ -72,7 +72,7 @@ static void deny(struct report *report, const struct capability *capability,
 	const char *problem = NULL;
 
 	if (error == -EACCES)
-		problem = user_privileges_problem(&capability->wish, fix, sizeof(fix));
+		problem = user_privileges_problem(&capability->request, fix, sizeof(fix));
 	if (problem)
 		report_add(report, GRADE_NOTE, capability->name, fix, "%s", problem);
 	else if (error == -EBUSY)
@@ -86,21 +86,21 @@ static void deny(struct report *report, const struct capability *capability,
 static void check_capability(struct report *report, const struct capability *capability,
 			     const struct flowtap_query *query)
 {
-	struct flowtap_configure wish = capability->wish;
+	struct flowtap_configure request = capability->request;
 	const char *unable;
 	int error;
 
 	/* Where the kernel runs at EL2 its PIDs are in CONTEXTIDR_EL2. */
-	if (wish.ete.config == CID && query->ete.exception_level == 2)
-		wish.ete.config = VMID | VMIDOPT;
-	unable = explain_unsupported(query, &wish);
+	if (request.ete.config == CID && query->ete.exception_level == 2)
+		request.ete.config = VMID | VMIDOPT;
+	unable = explain_unsupported(query, &request);
 
 	if (unable) {
 		report_add(report, GRADE_NOTE, capability->name, NULL, "CPU %u: %s", query->cpu,
 			   unable);
 		return;
 	}
-	error = selftest_configure(query, &wish);
+	error = selftest_configure(query, &request);
 	if (error)
 		deny(report, capability, query, error);
 	else

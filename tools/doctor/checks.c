@@ -334,13 +334,13 @@ static void check_memory(struct report *report)
 	size_t ring = (OPTIONS_PAGES + 1) * (size_t)sysconf(_SC_PAGESIZE);
 	struct rlimit limit;
 	char each[32], area[64] = "", locked[32];
-	struct ete_wish wish;
+	struct ete_request request;
 
-	ete_options_init(&wish);
+	ete_options_init(&request);
 	number_bytes(ring, each);
 	if (has_ete(report))
 		snprintf(area, sizeof(area), " and an AUX area at most %s",
-			 number_bytes((uint64_t)wish.aux_pages * (uint64_t)sysconf(_SC_PAGESIZE),
+			 number_bytes((uint64_t)request.aux_pages * (uint64_t)sysconf(_SC_PAGESIZE),
 				      locked));
 	if (getrlimit(RLIMIT_MEMLOCK, &limit))
 		return;

@@ -128,9 +128,9 @@ int selftest_run(const struct flowtap_query *queries, size_t n, struct selftest 
 }
 
 /* A descriptor or -errno. */
-static int open_like(const struct flowtap_query *query, const struct flowtap_configure *wish)
+static int open_like(const struct flowtap_query *query, const struct flowtap_configure *request)
 {
-	struct flowtap_configure configure = *wish;
+	struct flowtap_configure configure = *request;
 	int fd = device_open();
 	int error;
 
@@ -138,7 +138,7 @@ static int open_like(const struct flowtap_query *query, const struct flowtap_con
 		return fd;
 	configure.source = query->source;
 	configure.cpu = query->cpu;
-	configure.ring_pages = wish->ring_pages ? wish->ring_pages : RING_PAGES;
+	configure.ring_pages = request->ring_pages ? request->ring_pages : RING_PAGES;
 	if (!configure.triggers)
 		choose_trigger(&configure, query, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
 	error = device_configure(fd, &configure);
@@ -148,9 +148,9 @@ static int open_like(const struct flowtap_query *query, const struct flowtap_con
 	return error;
 }
 
-int selftest_configure(const struct flowtap_query *query, const struct flowtap_configure *wish)
+int selftest_configure(const struct flowtap_query *query, const struct flowtap_configure *request)
 {
-	int fd = open_like(query, wish);
+	int fd = open_like(query, request);
 
 	if (fd < 0)
 		return fd;
@@ -176,11 +176,14 @@ static int ask_drain(int fd, struct flowtap_reader *reader, struct flowtap_archi
 int selftest_drain(const struct flowtap_query *query, uint32_t pages,
 		   enum flowtap_drain_method *method)
 {
-	const struct flowtap_configure wish = { .modes = FLOWTAP_MODE_USER, .ring_pages = pages };
+	const struct flowtap_configure request = {
+		.modes = FLOWTAP_MODE_USER,
+		.ring_pages = pages,
+	};
 	struct flowtap_archive_writer *writer = NULL;
 	struct flowtap_reader reader = { .ring = NULL };
 	int file = memfd_create("flowtap-trial", MFD_CLOEXEC);
-	int fd = open_like(query, &wish);
+	int fd = open_like(query, &request);
 	int error = file < 0 ? -errno : fd < 0 ? fd : 0;
 
 	if (!error)

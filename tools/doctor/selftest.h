@@ -26,7 +26,7 @@ int selftest_run(const struct flowtap_query *queries, size_t n, struct selftest 
  * Asks for a stream like this (source, CPU, ring and, where nothing triggers, an event that every
  * machine has are filled in) and gives it back. 0 or -errno of CONFIGURE.
  */
-int selftest_configure(const struct flowtap_query *query, const struct flowtap_configure *wish);
+int selftest_configure(const struct flowtap_query *query, const struct flowtap_configure *request);
 /*
  * How record would empty a ring of so many pages: into *method, of a stream that is configured,
  * mapped and drained into memory. 0 or -errno.

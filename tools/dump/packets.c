@@ -228,7 +228,7 @@ static int dump_source(const struct flowtap_snapshot *snapshot,
 static int dump_snapshot(const struct packets_options *options)
 {
 	char *path = (char *)options->path;
-	const struct flowtap_snapshot_options wish = { .note = note, .argument = path };
+	const struct flowtap_snapshot_options request = { .note = note, .argument = path };
 	const struct flowtap_snapshot_source *sources;
 	struct flowtap_snapshot *snapshot;
 	int status = STATUS_OK, one;
@@ -237,7 +237,7 @@ static int dump_snapshot(const struct packets_options *options)
 
 	if (options->config || options->framed || options->id >= 0)
 		return misused("flowtap dump", "a snapshot says by itself what its traces are");
-	if (flowtap_snapshot_open(options->path, &wish, &snapshot)) {
+	if (flowtap_snapshot_open(options->path, &request, &snapshot)) {
 		complain("'%s' cannot be read as a snapshot", options->path);
 		return STATUS_ERROR;
 	}

@@ -163,7 +163,7 @@ void record_summary_print(const struct streams *streams, const struct record_sum
 }
 
 /* RASEMU's and the filter's bits are sctrctl's (Smctr 2.1). */
-static void json_wish(struct json *json, const struct streams *streams)
+static void json_request(struct json *json, const struct streams *streams)
 {
 	const struct flowtap_configure *configure = &streams->all[0].configure;
 
@@ -244,7 +244,7 @@ void record_summary_json(const struct streams *streams, const struct record_summ
 	json_string(&json, "file", summary->path);
 	json_number(&json, "bytes", summary->bytes);
 	json_seconds(&json, "seconds", summary->nanoseconds);
-	json_wish(&json, streams);
+	json_request(&json, streams);
 	json_losses(&json, &sum);
 	if (sum.losses[FLOWTAP_CAUSE_DISPLACED] && find_holder(streams, &rival)) {
 		json_number(&json, "holder_pid", rival.holder_pid);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What is asked for of a format: the options that decode and convert share. */
-#ifndef FORMAT_WISH_H
-#define FORMAT_WISH_H
+#ifndef FORMAT_REQUEST_H
+#define FORMAT_REQUEST_H
 
 #include "common/symbols.h"
 
@@ -13,7 +13,7 @@
 
 struct format_kind;
 
-struct format_wish {
+struct format_request {
 	const struct format_kind *kind;
 	const char *command;		/* "decode": for comments in the file */
 	uint32_t given;			/* 1 << (option - FORMAT_OPTION_FIRST) */
@@ -29,8 +29,8 @@ struct format_wish {
 	bool modes;			/* QEMU4V */
 	bool cpu_names;
 	bool force;			/* what stands under the name of the output is replaced */
-	struct symbols_wish symbols_wish;
-	struct flowtap_disasm *disasm;	/* after format_wish_check, of formats with text */
+	struct symbols_request symbols_request;
+	struct flowtap_disasm *disasm;	/* after format_request_check, of formats with text */
 	struct symbols *symbols;	/* likewise: what it asks for names */
 };
 
@@ -88,12 +88,12 @@ enum {
 	"      --cpu-names     cpu0, not 0: tools for Tarmac read it then\n"
 
 /* Takes one of these options. 0, or an exit status after a complaint; also if it is none of them. */
-int format_wish_option(struct format_wish *wish, const char *command, int option,
-		       const char *argument);
+int format_request_option(struct format_request *request, const char *command, int option,
+			  const char *argument);
 /*
  * When all are known: whether they go together with the format; opens the disassembler. Likewise.
  */
-int format_wish_check(struct format_wish *wish, const char *command);
-void format_wish_free(struct format_wish *wish);
+int format_request_check(struct format_request *request, const char *command);
+void format_request_free(struct format_request *request);
 
-#endif /* FORMAT_WISH_H */
+#endif /* FORMAT_REQUEST_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "common/format_wish.h"
+#include "common/format_request.h"
 
 #include "common/format.h"
 #include "common/tool.h"
@@ -30,39 +30,39 @@ static const struct {
 
 #define USES (sizeof(uses) / sizeof(uses[0]))
 
-static int take_format(struct format_wish *wish, const char *command, const char *name)
+static int take_format(struct format_request *request, const char *command, const char *name)
 {
 	char names[128];
 
-	wish->kind = format_of_name(name);
-	if (wish->kind && wish->kind->open)
+	request->kind = format_of_name(name);
+	if (request->kind && request->kind->open)
 		return 0;
 	return misused(command, "'%s' is not %s", name,
 		       format_names(names, sizeof(names), FORMAT_WRITES));
 }
 
-static int take_level(struct format_wish *wish, const char *command, const char *argument)
+static int take_level(struct format_request *request, const char *command, const char *argument)
 {
 	uint64_t value;
 
 	if (!number_parse(argument, 1, FLOWTAP_ZSTF_LEVEL_MAX, &value))
 		return misused(command, "'%s' is not a level from 1 to %d", argument,
 			       FLOWTAP_ZSTF_LEVEL_MAX);
-	wish->level = (int)value;
+	request->level = (int)value;
 	return 0;
 }
 
-static int take_dialect(struct format_wish *wish, const char *command, const char *argument)
+static int take_dialect(struct format_request *request, const char *command, const char *argument)
 {
 	for (int dialect = 0; dialect < FLOWTAP_TARMAC_DIALECTS; dialect++) {
-		wish->dialect = (enum flowtap_tarmac_dialect)dialect;
-		if (!strcmp(argument, flowtap_tarmac_dialect_name(wish->dialect)))
+		request->dialect = (enum flowtap_tarmac_dialect)dialect;
+		if (!strcmp(argument, flowtap_tarmac_dialect_name(request->dialect)))
 			return 0;
 	}
 	return misused(command, "'%s' is not es, fvp or strict", argument);
 }
 
-static int take_times(struct format_wish *wish, const char *command, const char *argument)
+static int take_times(struct format_request *request, const char *command, const char *argument)
 {
 	static const char *const names[FLOWTAP_LINES_TIMES] = {
 		[FLOWTAP_LINES_INDEX] = "index",
@@ -71,134 +71,135 @@ static int take_times(struct format_wish *wish, const char *command, const char 
 	};
 
 	for (int time = 0; time < FLOWTAP_LINES_TIMES; time++) {
-		wish->times = (enum flowtap_lines_time)time;
+		request->times = (enum flowtap_lines_time)time;
 		if (!strcmp(argument, names[time]))
 			return 0;
 	}
 	return misused(command, "'%s' is not index, cycles or time", argument);
 }
 
-static int take_frequency(struct format_wish *wish, const char *command, const char *argument)
+static int take_frequency(struct format_request *request, const char *command, const char *argument)
 {
-	if (number_parse(argument, 1, 1000000000000, &wish->frequency))
+	if (number_parse(argument, 1, 1000000000000, &request->frequency))
 		return 0;
 	return misused(command, "'%s' is not a frequency in Hz", argument);
 }
 
-static int take_disassembler(struct format_wish *wish, const char *command, const char *argument)
+static int take_disassembler(struct format_request *request, const char *command,
+			     const char *argument)
 {
 	int backend = flowtap_disasm_parse(argument);
 
 	if (backend < 0)
 		return misused(command, "'%s' is not auto, llvm, capstone or none", argument);
-	wish->disassembler = (enum flowtap_disasm_backend)backend;
+	request->disassembler = (enum flowtap_disasm_backend)backend;
 	return 0;
 }
 
-int format_wish_option(struct format_wish *wish, const char *command, int option,
-		       const char *argument)
+int format_request_option(struct format_request *request, const char *command, int option,
+			  const char *argument)
 {
 	if (option >= FORMAT_OPTION_FIRST)
-		wish->given |= 1U << (option - FORMAT_OPTION_FIRST);
+		request->given |= 1U << (option - FORMAT_OPTION_FIRST);
 	switch (option) {
 	case 't':
-		return take_format(wish, command, argument);
+		return take_format(request, command, argument);
 	case FORMAT_OPTION_LEVEL:
-		return take_level(wish, command, argument);
+		return take_level(request, command, argument);
 	case FORMAT_OPTION_DIALECT:
-		return take_dialect(wish, command, argument);
+		return take_dialect(request, command, argument);
 	case FORMAT_OPTION_TIMES:
-		return take_times(wish, command, argument);
+		return take_times(request, command, argument);
 	case FORMAT_OPTION_FREQUENCY:
-		return take_frequency(wish, command, argument);
+		return take_frequency(request, command, argument);
 	case FORMAT_OPTION_DISASSEMBLER:
-		return take_disassembler(wish, command, argument);
+		return take_disassembler(request, command, argument);
 	case FORMAT_OPTION_SYNTHETIC_SP:
-		wish->synthetic_sp = true;
+		request->synthetic_sp = true;
 		return 0;
 	case FORMAT_OPTION_SKIPPED:
-		wish->untaken_skipped = true;
+		request->untaken_skipped = true;
 		return 0;
 	case FORMAT_OPTION_RV64:
-		wish->rv64 = true;
+		request->rv64 = true;
 		return 0;
 	case FORMAT_OPTION_MODES:
-		wish->modes = true;
+		request->modes = true;
 		return 0;
 	case FORMAT_OPTION_CPU_NAMES:
-		wish->cpu_names = true;
+		request->cpu_names = true;
 		return 0;
 	case FORMAT_OPTION_SYMBOLS:
-		return symbols_option(&wish->symbols_wish, command, argument);
+		return symbols_option(&request->symbols_request, command, argument);
 	case FORMAT_OPTION_NO_SYMBOLS:
-		wish->symbols_wish.none = true;
+		request->symbols_request.none = true;
 		return 0;
 	case FORMAT_OPTION_FORCE:
-		wish->force = true;
+		request->force = true;
 		return 0;
 	default:
 		return usage_hint(command);
 	}
 }
 
-/* Apart, as wishes are copied. 0, or an exit status after a complaint. */
-static int open_symbols(struct format_wish *wish, const char *command)
+/* Apart, as requests are copied. 0, or an exit status after a complaint. */
+static int open_symbols(struct format_request *request, const char *command)
 {
-	wish->symbols = calloc(1, sizeof(*wish->symbols));
-	if (wish->symbols)
-		return symbols_open(wish->symbols, &wish->symbols_wish, command);
+	request->symbols = calloc(1, sizeof(*request->symbols));
+	if (request->symbols)
+		return symbols_open(request->symbols, &request->symbols_request, command);
 	complain("no memory");
 	return STATUS_ERROR;
 }
 
-static int open_disasm(struct format_wish *wish)
+static int open_disasm(struct format_request *request)
 {
 	const struct flowtap_disasm_options options = {
-		.backend = wish->disassembler,
-		.style = wish->kind->disasm_style,
-		.symbol = symbols_find, .argument = wish->symbols,
+		.backend = request->disassembler,
+		.style = request->kind->disasm_style,
+		.symbol = symbols_find, .argument = request->symbols,
 	};
-	int error = flowtap_disasm_new(&options, &wish->disasm);
+	int error = flowtap_disasm_new(&options, &request->disasm);
 
 	if (!error)
 		return 0;
-	complain("%s", error == -ENOPKG ? flowtap_disasm_missing(wish->disassembler) :
+	complain("%s", error == -ENOPKG ? flowtap_disasm_missing(request->disassembler) :
 					  strerror(-error));
 	return STATUS_ERROR;
 }
 
-int format_wish_check(struct format_wish *wish, const char *command)
+int format_request_check(struct format_request *request, const char *command)
 {
-	const char *name = wish->kind->name;
+	const char *name = request->kind->name;
 	int status;
 
 	for (size_t i = 0; i < USES; i++) {
 		const char *const *kinds = uses[i].kinds;
 
-		if (!(wish->given & 1U << i) || !strcmp(kinds[0], name) ||
+		if (!(request->given & 1U << i) || !strcmp(kinds[0], name) ||
 		    (kinds[1] && !strcmp(kinds[1], name)))
 			continue;
 		return misused(command, "%s is for --to %s%s%s", uses[i].name, kinds[0],
 			       kinds[1] ? " and " : "", kinds[1] ? kinds[1] : "");
 	}
-	if (wish->frequency && wish->times != FLOWTAP_LINES_TIME)
+	if (request->frequency && request->times != FLOWTAP_LINES_TIME)
 		return misused(command, "--frequency is for --times time");
-	if (!wish->kind->text)
+	if (!request->kind->text)
 		return 0;
-	status = open_symbols(wish, command);
+	status = open_symbols(request, command);
 	if (!status)
-		status = open_disasm(wish);
+		status = open_disasm(request);
 	if (status)
-		format_wish_free(wish);
+		format_request_free(request);
 	return status;
 }
 
-void format_wish_free(struct format_wish *wish)
+void format_request_free(struct format_request *request)
 {
-	flowtap_disasm_free(wish->disasm);
-	wish->disasm = NULL;
-	if (wish->symbols)
-		symbols_free(wish->symbols);
-	free(wish->symbols);
-	wish->symbols = NULL;
+	flowtap_disasm_free(request->disasm);
+	request->disasm = NULL;
+	if (request->symbols)
+		symbols_free(request->symbols);
+	free(request->symbols);
+	request->symbols = NULL;
 }
