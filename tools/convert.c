@@ -3,7 +3,7 @@
 #include "common/gaps.h"
 #include "common/input.h"
 #include "common/json.h"
-#include "common/leftout.h"
+#include "common/left_out.h"
 #include "common/output.h"
 #include "common/tool.h"
 #include "common/tracefile.h"
@@ -64,22 +64,22 @@ static bool copies(const struct converting *converting)
 
 static void summary_text(FILE *file, const struct converting *converting)
 {
-	const struct leftout *leftout = &converting->format.leftout;
+	const struct left_out *left_out = &converting->format.left_out;
 	const char *input = input_name(converting->in.path);
 	char number[32], blocks[32];
 
 	print_plain(file, input, strlen(input));
 	fprintf(file, ": %s\n  instructions  %s, in %s block%s\n", converting->in.kind->title,
-		number_group(leftout->instructions, number),
-		number_group(leftout->blocks, blocks), plural(leftout->blocks));
-	gaps_print(file, leftout->gaps, NULL);
+		number_group(left_out->instructions, number),
+		number_group(left_out->blocks, blocks), plural(left_out->blocks));
+	gaps_print(file, left_out->gaps, NULL);
 	if (copies(converting)) {
 		fprintf(file, "  records       %s, each as it was\n",
 			number_group(converting->copy.records, number));
 	} else {
-		if (leftout_some(leftout) || tracefile_some_extra(&converting->in))
+		if (left_out_some(left_out) || tracefile_some_extra(&converting->in))
 			fputs("  left out\n", file);
-		leftout_print(file, leftout);
+		left_out_print(file, left_out);
 		tracefile_print_extra(file, &converting->in);
 	}
 	fputs("  written       ", file);
@@ -103,10 +103,10 @@ static void summary_json(FILE *file, const struct converting *converting)
 	json_string(&json, "output", converting->path);
 	json_string(&json, "format", converting->request.kind->name);
 	json_number(&json, "output_bytes", converting->bytes);
-	json_number(&json, "instructions", converting->format.leftout.instructions);
-	json_number(&json, "blocks", converting->format.leftout.blocks);
-	gaps_json(&json, converting->format.leftout.gaps, NULL);
-	leftout_json(&json, &converting->format.leftout);
+	json_number(&json, "instructions", converting->format.left_out.instructions);
+	json_number(&json, "blocks", converting->format.left_out.blocks);
+	gaps_json(&json, converting->format.left_out.gaps, NULL);
+	left_out_json(&json, &converting->format.left_out);
 	if (copies(converting))
 		json_number(&json, "records_copied", converting->copy.records);
 	tracefile_json(&json, &converting->in);
@@ -179,9 +179,9 @@ static int copy_stf(struct converting *converting)
 	struct tracefile *in = &converting->in;
 	int error;
 
-	leftout_init(&converting->format.leftout, &converting->request, &nowhere);
+	left_out_init(&converting->format.left_out, &converting->request, &nowhere);
 	in->progress.doing = converting->quiet ? NULL : "reading";
-	error = tracefile_read(in, &converting->format.leftout.sink);
+	error = tracefile_read(in, &converting->format.left_out.sink);
 	if (error)
 		return error;
 	if (lseek(in->fd, 0, SEEK_SET) < 0)
@@ -225,8 +225,8 @@ static int convert(struct converting *converting)
 
 	if (error)
 		return problem(converting, error);
-	leftout_complain(&converting->format.leftout, &converting->request,
-			 input_name(converting->in.path));
+	left_out_complain(&converting->format.left_out, &converting->request,
+			  input_name(converting->in.path));
 	converting->bytes = converting->output.created ?
 		(uint64_t)input_size(converting->output.fd) :
 		copies(converting) ? converting->copy.bytes : format_bytes(&converting->format);

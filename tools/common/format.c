@@ -283,8 +283,8 @@ int format_open(struct format *format, struct output *output, const struct forma
 		return error;
 	if (request->kind->read)
 		output_keep(output);
-	leftout_init(&format->leftout, request, format->sink);
-	format->sink = &format->leftout.sink;
+	left_out_init(&format->left_out, request, format->sink);
+	format->sink = &format->left_out.sink;
 	return 0;
 }
 

@@ -4,7 +4,7 @@
 #define FORMAT_H
 
 #include "common/format_request.h"
-#include "common/leftout.h"
+#include "common/left_out.h"
 #include "common/output.h"
 
 #include <flowtap/block.h>
@@ -73,7 +73,7 @@ void format_complain_isa(const struct format_kind *kind, const char *input);
 struct format {
 	const struct format_kind *kind;
 	struct flowtap_sink *sink;	/* NULL: not open; it counts into leftout */
-	struct leftout leftout;
+	struct left_out left_out;
 	struct flowtap_stf *stf;	/* one of them */
 	struct flowtap_text *text;
 	struct flowtap_tarmac *tarmac;

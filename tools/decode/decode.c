@@ -224,12 +224,12 @@ static void summarise(struct decoding *decoding, const char *output, uint64_t by
 		.profile = &decoding->profile,
 		.triggers = &decoding->triggers,
 		.split = options->split ? &decoding->split : NULL,
-		.leftout = options->split ? &decoding->split.leftout : &decoding->format.leftout,
+		.left_out = options->split ? &decoding->split.left_out : &decoding->format.left_out,
 		.blocks = decoding->blocks,
 	};
 
 	pieces_end(&decoding->profile.pieces);
-	leftout_complain(summary.leftout, &options->format, summary.input);
+	left_out_complain(summary.left_out, &options->format, summary.input);
 	if (options->json)
 		summary_json(file, &summary);
 	else if (!options->quiet)

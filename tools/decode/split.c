@@ -182,7 +182,7 @@ static int finish_part(struct split *split, struct split_part *part)
 	}
 	if (part->output.created)
 		part->bytes = (uint64_t)input_size(part->output.fd);
-	leftout_add(&split->leftout, &part->format.leftout);
+	left_out_add(&split->left_out, &part->format.left_out);
 	error = output_commit(&part->output);
 	part->written = !error;
 	/* It was told. */

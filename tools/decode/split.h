@@ -36,7 +36,7 @@ struct split {
 	size_t n;
 	struct flowtap_context context;
 	bool has_context;
-	struct leftout leftout;		/* of all that were finished */
+	struct left_out left_out;	/* of all that were finished */
 	int error;			/* what ended it: of those that are not finished */
 	struct split_part *part;	/* of the context; NULL: not opened yet */
 };

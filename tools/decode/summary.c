@@ -385,7 +385,7 @@ void summary_print(FILE *file, const struct summary *summary)
 	print_damage(file, summary);
 	print_processes(file, summary);
 	print_functions(file, summary);
-	leftout_summary(file, summary->leftout);
+	left_out_summary(file, summary->left_out);
 	if (summary->output && summary->split)
 		print_parts(file, summary);
 	else if (summary->output)
@@ -625,7 +625,7 @@ void summary_json(FILE *file, const struct summary *summary)
 	if (summary->pick->one_cpu)
 		json_number(&json, "cpu", summary->pick->cpu);
 	json_counts(&json, summary);
-	leftout_json(&json, summary->leftout);
+	left_out_json(&json, summary->left_out);
 	json_lists(&json, summary);
 	json_close(&json, '}');
 }

@@ -29,7 +29,7 @@ struct summary {
 	const struct pick *pick;
 	const struct profile *profile;
 	const struct split *split;	/* or NULL */
-	const struct leftout *leftout;
+	const struct left_out *left_out;
 	const struct triggers *triggers;
 	struct flowtap_blocks *blocks;
 };

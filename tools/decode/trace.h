@@ -49,7 +49,7 @@ struct trace_decoding {
 	struct trace_missing missing[TRACE_MISSING_MAX];
 	size_t n_missing;
 	bool more_missing;		/* than there is room for */
-	struct leftout leftout;
+	struct left_out left_out;
 	/* Progress. */
 	uint64_t expected;		/* bytes to read, 0 unknown */
 	uint64_t read;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "common/leftout.h"
+#include "common/left_out.h"
 
 #include "common/format.h"
 #include "common/tool.h"
 
 static const struct {
 	const char *name, *text;
-} elements[LEFTOUT_KINDS] = {
+} elements[LEFT_OUT_KINDS] = {
 	[FLOWTAP_ELEMENT_SESSION] = { "sessions", "begins of sessions" },
 	[FLOWTAP_ELEMENT_CONTEXT] = { "contexts", "contexts" },
 	[FLOWTAP_ELEMENT_EXCEPTION] = { "exceptions", "exceptions" },
@@ -28,42 +28,42 @@ static const struct {
 };
 
 /* What of a context changed that cannot be said. The first one is a change, too. */
-static void count_context(struct leftout *leftout, const struct flowtap_context *now)
+static void count_context(struct left_out *left_out, const struct flowtap_context *now)
 {
-	const struct flowtap_context *before = &leftout->context;
-	uint64_t holds = leftout->holds;
+	const struct flowtap_context *before = &left_out->context;
+	uint64_t holds = left_out->holds;
 
 	if (!(holds & FORMAT_HOLDS_TASK))
-		leftout->tasks += now->pid != before->pid || now->tid != before->tid;
+		left_out->tasks += now->pid != before->pid || now->tid != before->tid;
 	if (!(holds & FORMAT_HOLDS_CPU))
-		leftout->cpus += now->cpu != before->cpu;
+		left_out->cpus += now->cpu != before->cpu;
 	if (!(holds & FORMAT_HOLDS_IDS))
-		leftout->ids += now->has_vmid != before->has_vmid || now->vmid != before->vmid ||
+		left_out->ids += now->has_vmid != before->has_vmid || now->vmid != before->vmid ||
 				now->has_contextid != before->has_contextid ||
 				now->contextid != before->contextid;
-	leftout->context = *now;
+	left_out->context = *now;
 }
 
 static int take_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
 		      uint64_t target)
 {
-	struct leftout *leftout = (struct leftout *)sink;
+	struct left_out *left_out = (struct left_out *)sink;
 
-	leftout->instructions += block->instructions;
-	leftout->blocks++;
-	return leftout->next->block(leftout->next, block, taken, target);
+	left_out->instructions += block->instructions;
+	left_out->blocks++;
+	return left_out->next->block(left_out->next, block, taken, target);
 }
 
 static int take_element(struct flowtap_sink *sink, const struct flowtap_element *element)
 {
-	struct leftout *leftout = (struct leftout *)sink;
+	struct left_out *left_out = (struct left_out *)sink;
 
 	if (element->kind == FLOWTAP_ELEMENT_CONTEXT)
-		count_context(leftout, &element->context);
+		count_context(left_out, &element->context);
 	if (element->kind == FLOWTAP_ELEMENT_GAP)
-		leftout->gaps[element->gap.reason]++;
-	leftout->elements[element->kind]++;
-	return leftout->next->element(leftout->next, element);
+		left_out->gaps[element->gap.reason]++;
+	left_out->elements[element->kind]++;
+	return left_out->next->element(left_out->next, element);
 }
 
 /* The request says what its lines begin with. */
@@ -80,10 +80,10 @@ static uint64_t held(const struct format_request *request)
 	return holds;
 }
 
-void leftout_init(struct leftout *leftout, const struct format_request *request,
-		  struct flowtap_sink *next)
+void left_out_init(struct left_out *left_out, const struct format_request *request,
+		   struct flowtap_sink *next)
 {
-	*leftout = (struct leftout){
+	*left_out = (struct left_out){
 		.sink = { .block = take_block, .element = take_element },
 		.next = next,
 		.kind = request->kind,
@@ -92,18 +92,18 @@ void leftout_init(struct leftout *leftout, const struct format_request *request,
 }
 
 /* Of the elements that came, those that the format cannot hold. */
-static uint64_t lost(const struct leftout *leftout, size_t kind)
+static uint64_t lost(const struct left_out *left_out, size_t kind)
 {
-	return leftout->kind && !(leftout->holds & 1ULL << kind) ? leftout->elements[kind] : 0;
+	return left_out->kind && !(left_out->holds & 1ULL << kind) ? left_out->elements[kind] : 0;
 }
 
-void leftout_add(struct leftout *sum, const struct leftout *more)
+void left_out_add(struct left_out *sum, const struct left_out *more)
 {
 	if (more->kind) {
 		sum->kind = more->kind;
 		sum->holds = more->holds;
 	}
-	for (size_t i = 0; i < LEFTOUT_KINDS; i++)
+	for (size_t i = 0; i < LEFT_OUT_KINDS; i++)
 		sum->elements[i] += more->elements[i];
 	for (size_t i = 0; i < FLOWTAP_GAP_REASONS; i++)
 		sum->gaps[i] += more->gaps[i];
@@ -114,11 +114,11 @@ void leftout_add(struct leftout *sum, const struct leftout *more)
 	sum->blocks += more->blocks;
 }
 
-static const char *no_times(const struct leftout *leftout, const struct format_request *request)
+static const char *no_times(const struct left_out *left_out, const struct format_request *request)
 {
-	const uint64_t *elements = leftout->elements;
+	const uint64_t *elements = left_out->elements;
 
-	if (!leftout->blocks)
+	if (!left_out->blocks)
 		return NULL;
 	if (request->times == FLOWTAP_LINES_CYCLES && !elements[FLOWTAP_ELEMENT_CYCLES])
 		return "it has no counts of cycles";
@@ -129,33 +129,33 @@ static const char *no_times(const struct leftout *leftout, const struct format_r
 	return request->frequency ? NULL : "it has timestamps, which are times with --frequency HZ";
 }
 
-void leftout_complain(const struct leftout *leftout, const struct format_request *request,
-		      const char *input)
+void left_out_complain(const struct left_out *left_out, const struct format_request *request,
+		       const char *input)
 {
-	const char *why = no_times(leftout, request);
+	const char *why = no_times(left_out, request);
 
 	if (why)
 		complain("'%s': --times %s: %s; what stands there is counted by 1", input,
 			 request->times == FLOWTAP_LINES_TIME ? "time" : "cycles", why);
 }
 
-bool leftout_some(const struct leftout *leftout)
+bool left_out_some(const struct left_out *left_out)
 {
-	uint64_t all = leftout->tasks + leftout->cpus + leftout->ids;
+	uint64_t all = left_out->tasks + left_out->cpus + left_out->ids;
 
-	for (size_t i = 0; i < LEFTOUT_KINDS; i++)
-		all += elements[i].text ? lost(leftout, i) : 0;
+	for (size_t i = 0; i < LEFT_OUT_KINDS; i++)
+		all += elements[i].text ? lost(left_out, i) : 0;
 	return all;
 }
 
-static void print_one(FILE *file, const struct leftout *leftout, uint64_t n, const char *text,
+static void print_one(FILE *file, const struct left_out *left_out, uint64_t n, const char *text,
 		      const char *option)
 {
 	char number[32];
 
 	if (!n)
 		return;
-	fprintf(file, "    %14s  %s: %s ", number_group(n, number), text, leftout->kind->title);
+	fprintf(file, "    %14s  %s: %s ", number_group(n, number), text, left_out->kind->title);
 	if (option)
 		fprintf(file, "has them with %s\n", option);
 	else
@@ -163,44 +163,44 @@ static void print_one(FILE *file, const struct leftout *leftout, uint64_t n, con
 }
 
 /* What would have kept them, or NULL. */
-static const char *option_of(const struct leftout *leftout, size_t kind)
+static const char *option_of(const struct left_out *left_out, size_t kind)
 {
-	if (!leftout->kind || !leftout->kind->text)
+	if (!left_out->kind || !left_out->kind->text)
 		return NULL;
 	return kind == FLOWTAP_ELEMENT_TIME	 ? "--times time" :
 	       kind == FLOWTAP_ELEMENT_TIMESTAMP ? "--times time --frequency HZ" :
 	       kind == FLOWTAP_ELEMENT_CYCLES	 ? "--times cycles" : NULL;
 }
 
-void leftout_print(FILE *file, const struct leftout *leftout)
+void left_out_print(FILE *file, const struct left_out *left_out)
 {
-	for (size_t i = 0; i < LEFTOUT_KINDS; i++)
+	for (size_t i = 0; i < LEFT_OUT_KINDS; i++)
 		if (elements[i].text)
-			print_one(file, leftout, lost(leftout, i), elements[i].text,
-				  option_of(leftout, i));
-	print_one(file, leftout, leftout->tasks, "changes of process or thread", NULL);
-	print_one(file, leftout, leftout->cpus, "changes of the CPU", NULL);
-	print_one(file, leftout, leftout->ids, "changes of VMID or CONTEXTIDR", NULL);
+			print_one(file, left_out, lost(left_out, i), elements[i].text,
+				  option_of(left_out, i));
+	print_one(file, left_out, left_out->tasks, "changes of process or thread", NULL);
+	print_one(file, left_out, left_out->cpus, "changes of the CPU", NULL);
+	print_one(file, left_out, left_out->ids, "changes of VMID or CONTEXTIDR", NULL);
 }
 
-void leftout_summary(FILE *file, const struct leftout *leftout)
+void left_out_summary(FILE *file, const struct left_out *left_out)
 {
-	if (leftout_some(leftout))
+	if (left_out_some(left_out))
 		fputs("  left out\n", file);
-	leftout_print(file, leftout);
+	left_out_print(file, left_out);
 }
 
-void leftout_json(struct json *json, const struct leftout *leftout)
+void left_out_json(struct json *json, const struct left_out *left_out)
 {
 	json_open(json, "left_out", '{');
-	for (size_t i = 0; i < LEFTOUT_KINDS; i++)
-		if (elements[i].name && lost(leftout, i))
-			json_number(json, elements[i].name, lost(leftout, i));
-	if (leftout->tasks)
-		json_number(json, "tasks", leftout->tasks);
-	if (leftout->cpus)
-		json_number(json, "cpus", leftout->cpus);
-	if (leftout->ids)
-		json_number(json, "ids", leftout->ids);
+	for (size_t i = 0; i < LEFT_OUT_KINDS; i++)
+		if (elements[i].name && lost(left_out, i))
+			json_number(json, elements[i].name, lost(left_out, i));
+	if (left_out->tasks)
+		json_number(json, "tasks", left_out->tasks);
+	if (left_out->cpus)
+		json_number(json, "cpus", left_out->cpus);
+	if (left_out->ids)
+		json_number(json, "ids", left_out->ids);
 	json_close(json, '}');
 }
