@@ -72,7 +72,7 @@ void format_complain_isa(const struct format_kind *kind, const char *input);
 
 struct format {
 	const struct format_kind *kind;
-	struct flowtap_sink *sink;	/* NULL: not open; it counts into leftout */
+	struct flowtap_sink *sink;	/* NULL: not open; it counts into left_out */
 	struct left_out left_out;
 	struct flowtap_stf *stf;	/* one of them */
 	struct flowtap_text *text;
