@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../tools/record/kernel.h"
+#include "../tools/record/kernel_recorder.h"
 #include "../tools/record/options.h"
 #include "../tools/record/streams.h"
 #include "conf.h"

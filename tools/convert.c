@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* flowtap convert: a trace in another format. */
 #include "common/gaps.h"
-#include "common/input.h"
+#include "common/input_file.h"
 #include "common/json.h"
 #include "common/left_out.h"
 #include "common/output.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "common/tracefile.h"
 
-#include "common/input.h"
+#include "common/input_file.h"
 #include "common/tool.h"
 
 #include <errno.h>

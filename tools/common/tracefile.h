@@ -24,7 +24,7 @@ struct tracefile {
 };
 
 /*
- * fd: a descriptor of it that can be read twice (input.h), taken over also if it fails; below 0: it
+ * fd: a descriptor of it that can be read twice (input_file.h), taken over also if it fails; below 0: it
  * is opened. from: a format to take it for, NULL what it begins as. path is borrowed; "-" is
  * standard input. quiet: no progress of copying what comes by a pipe. 0 or -errno after a complaint: then there is nothing to close.
  */

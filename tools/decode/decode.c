@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* flowtap decode: from a recording to a trace. What kind of recording it is shows by itself. */
 #include "common/filter.h"
-#include "common/input.h"
+#include "common/input_file.h"
 #include "common/tool.h"
 #include "decode/decoding.h"
-#include "decode/perfdata.h"
+#include "decode/decode_perfdata.h"
 #include "decode/summary.h"
 #include "decode/trace.h"
 

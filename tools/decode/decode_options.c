@@ -3,7 +3,7 @@
 
 #include "common/ete_config.h"
 #include "common/format.h"
-#include "common/input.h"
+#include "common/input_file.h"
 #include "common/tool.h"
 
 #include <flowtap/frame.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Decoding of Arm's traces, from whatever they come in: what all of these inputs share. The
- * inputs: trace_snapshot.c, trace_raw.c, perfdata.c.
+ * inputs: trace_snapshot.c, trace_raw.c, decode_perfdata.c.
  */
 #ifndef TRACE_H
 #define TRACE_H

@@ -2,7 +2,7 @@
 #include "decode/trace_summary.h"
 
 #include "common/gaps.h"
-#include "common/input.h"
+#include "common/input_file.h"
 #include "common/tool.h"
 
 #include <inttypes.h>

@@ -4,9 +4,9 @@
 
 #include "common/ete_config.h"
 #include "common/format.h"
-#include "common/input.h"
+#include "common/input_file.h"
 #include "common/tool.h"
-#include "decode/perfdata.h"
+#include "decode/decode_perfdata.h"
 #include "dump/listing.h"
 #include "dump/packets.h"
 

@@ -2,7 +2,7 @@
 #include "dump/packets.h"
 
 #include "common/ete_config.h"
-#include "common/input.h"
+#include "common/input_file.h"
 #include "common/tool.h"
 #include "common/trace_feed.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* flowtap stat: what a trace consists of. */
 #include "common/gaps.h"
-#include "common/input.h"
+#include "common/input_file.h"
 #include "common/isa.h"
 #include "common/json.h"
 #include "common/names.h"

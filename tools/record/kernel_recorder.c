@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "record/kernel.h"
+#include "record/kernel_recorder.h"
 
 #include "common/tool.h"
 

@@ -3,8 +3,8 @@
  * The kernel's text, followed while it is recorded. Looks at it take their time and are made in a
  * thread beside the draining of rings; what they found is written where the archive is.
  */
-#ifndef KERNEL_H
-#define KERNEL_H
+#ifndef KERNEL_RECORDER_H
+#define KERNEL_RECORDER_H
 
 #include <flowtap/archive.h>
 #include <flowtap/kernel.h>
@@ -38,4 +38,4 @@ int kernel_drain(struct kernel *kernel, struct flowtap_archive_writer *writer);
 int kernel_finish(struct kernel *kernel, struct flowtap_archive_writer *writer);
 void kernel_free(struct kernel *kernel);
 
-#endif /* KERNEL_H */
+#endif /* KERNEL_RECORDER_H */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* flowtap decode of a perf.data: CPU after CPU, with the side band that perf recorded. */
-#include "decode/perfdata.h"
+#include "decode/decode_perfdata.h"
 
-#include "common/input.h"
+#include "common/input_file.h"
 #include "common/tool.h"
 #include "decode/pick.h"
 #include "decode/profile.h"

@@ -2,7 +2,7 @@
 /* The records of an STF, one a line, and where chunks of a .zstf begin. */
 #include "common/tool.h"
 #include "dump/dump.h"
-#include "dump/stf_record.h"
+#include "dump/dump_stf_record.h"
 
 #include <errno.h>
 #include <flowtap/zstf.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The file a command reads. */
-#ifndef INPUT_H
-#define INPUT_H
+#ifndef INPUT_FILE_H
+#define INPUT_FILE_H
 
 #include <stdbool.h>
 #include <sys/types.h>
@@ -27,4 +27,4 @@ const char *input_name(const char *path);
 /* Bytes, 0 unknown. */
 off_t input_size(int fd);
 
-#endif /* INPUT_H */
+#endif /* INPUT_FILE_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "record/bundle.h"
+#include "record/bundle_files.h"
 
 #include "common/tool.h"
 

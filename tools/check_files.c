@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* flowtap check: whether files are what they should be. */
-#include "common/input.h"
+#include "common/input_file.h"
 #include "common/json.h"
 #include "common/progress.h"
 #include "common/tool.h"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "record/watch.h"
+#include "record/recording_watch.h"
 
 #include "common/tool.h"
 

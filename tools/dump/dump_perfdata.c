@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* flowtap dump of a perf.data: what it was recorded with, its records, its stretches of trace. */
-#include "decode/perfdata.h"
+#include "decode/decode_perfdata.h"
 
 #include "common/tool.h"
 

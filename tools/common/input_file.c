@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "common/input.h"
+#include "common/input_file.h"
 
 #include "common/progress.h"
 #include "common/tool.h"
