@@ -4,7 +4,7 @@
 # the comparator's own test. The STF checker's objects are named in stfcheck.mk.
 
 TRUTH := reader opcode hardware history machine machine_run machine_entries flow samples \
-	proof proof_flow check
+	prove_blocks prove_blocks_flow check
 
 $(B)/host/oracle/plugin.so: $(addprefix selftests/oracle/,plugin.c plugin_log.c plugin.h log.h \
 		qemu_plugin.h)
@@ -18,11 +18,11 @@ $(B)/host/oracle/compare: $(patsubst %,$(B)/host/selftests/oracle/%.o,compare st
 	$(call say,LD,$@)gcc -o $@ $^ $(LIBS)
 
 $(B)/asan/oracle/mutations: \
-		$(patsubst %,$(B)/asan/selftests/oracle/%.o,mutations modes world $(TRUTH)) \
+		$(patsubst %,$(B)/asan/selftests/oracle/%.o,mutations modes synthetic_log $(TRUTH)) \
 		$(B)/asan/libflowtap.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)gcc $(SANITIZE) -o $@ $^ $(LIBS)
 
 EXTRA += $(B)/host/oracle/plugin.so $(B)/host/oracle/compare $(B)/asan/oracle/mutations
 -include $(patsubst %,$(B)/host/selftests/oracle/%.d,compare stf $(TRUTH))
--include $(patsubst %,$(B)/asan/selftests/oracle/%.d,mutations modes world $(TRUTH))
+-include $(patsubst %,$(B)/asan/selftests/oracle/%.d,mutations modes synthetic_log $(TRUTH))

@@ -13,8 +13,8 @@
  *	14 work:  c.nop
  *	16        ret
  */
-#ifndef TRUTH_WORLD_H
-#define TRUTH_WORLD_H
+#ifndef ORACLE_SYNTHETIC_LOG_H
+#define ORACLE_SYNTHETIC_LOG_H
 
 #include <flowtap/archive.h>
 #include <linux/flowtap.h>
@@ -79,7 +79,7 @@ struct record {
 };
 
 /* A run that is being made up. */
-struct world {
+struct synthetic_log {
 	enum mutation mutation;
 	char directory[32];		/* a new one */
 	FILE *log;
@@ -94,22 +94,26 @@ struct world {
 };
 
 /* What is wrong, for people; NULL: nothing. */
-extern const char *const world_names[MUTATIONS];
+extern const char *const synthetic_log_names[MUTATIONS];
 
 /* Writes DIRECTORY/log.code, log.0 and archive. Aborts where that is not possible. */
-void world_make(struct world *world, enum mutation mutation);
-void world_remove(const struct world *world);
+void synthetic_log_make(struct synthetic_log *synthetic, enum mutation mutation);
+void synthetic_log_remove(const struct synthetic_log *synthetic);
 
 /* What they are made with; they abort where it is not possible. */
-void world_directory(struct world *world);
-FILE *world_create(const struct world *world, const char *name, const char *magic);
+void synthetic_log_directory(struct synthetic_log *synthetic);
+FILE *synthetic_log_create(const struct synthetic_log *synthetic, const char *name,
+			   const char *magic);
 /* fields: as many as the kind has, without the stamp. */
-void world_event(struct world *world, enum truth_kind kind, const uint64_t *fields);
-struct flowtap_archive_writer *world_archive(struct world *world);
-void world_block(struct flowtap_archive_writer *writer, unsigned int type, const void *first,
-		 size_t first_size, const void *second, size_t second_size);
+void synthetic_log_event(struct synthetic_log *synthetic, enum truth_kind kind,
+			 const uint64_t *fields);
+struct flowtap_archive_writer *synthetic_log_archive(struct synthetic_log *synthetic);
+void synthetic_log_block(struct flowtap_archive_writer *writer, unsigned int type,
+			 const void *first,
+			 size_t first_size, const void *second, size_t second_size);
 /* The program of pids 7 and 8, at A. */
-void world_image(struct flowtap_archive_writer *writer, const uint8_t *code, size_t size);
-void world_archive_end(struct world *world, struct flowtap_archive_writer *writer);
+void synthetic_log_image(struct flowtap_archive_writer *writer, const uint8_t *code, size_t size);
+void synthetic_log_archive_end(struct synthetic_log *synthetic,
+			       struct flowtap_archive_writer *writer);
 
-#endif /* TRUTH_WORLD_H */
+#endif /* ORACLE_SYNTHETIC_LOG_H */

@@ -3,7 +3,7 @@
 #include <inttypes.h>
 #include <string.h>
 
-#include "proof.h"
+#include "prove_blocks.h"
 
 static void tell_steps(struct run *run, size_t step)
 {
@@ -99,7 +99,7 @@ static void compare_callstacks(struct run *run)
 		wrong(run, "%u call stacks in a sample", n);
 }
 
-void proof_flow(struct run *run, struct flow_match *match)
+void prove_flow(struct run *run, struct flow_match *match)
 {
 	const struct sample *sample = run->sample;
 	const struct flow_item *items = sample->archive->flow.items + sample->first;

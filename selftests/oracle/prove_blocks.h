@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* One sample against the drain that it was made of. */
-#ifndef TRUTH_PROOF_H
-#define TRUTH_PROOF_H
+#ifndef ORACLE_PROVE_BLOCKS_H
+#define ORACLE_PROVE_BLOCKS_H
 
 #include "check.h"
 
@@ -40,17 +40,17 @@ void tell(struct check *check, const char *format, ...) __attribute__((format(pr
 #define wrong(run, ...) do { if (mismatch(run)) tell((run)->check, "  " __VA_ARGS__); } while (0)
 
 /* Whether run->sample can be of run->drain. */
-bool proof_fits(const struct run *run);
+bool prove_fits(const struct run *run);
 /* ... though something in it is wrong. */
-bool proof_resembles(const struct run *run);
+bool prove_resembles(const struct run *run);
 
 /* Compares all of it. 0; -ENOMEM. */
-int proof_compare(struct run *run);
+int prove_sample(struct run *run);
 
-/* proof_flow.c: its flow; *match has what was found of it, zero where it has no blocks. */
-void proof_flow(struct run *run, struct flow_match *match);
+/* prove_blocks_flow.c: its flow; *match has what was found of it, zero where it has no blocks. */
+void prove_flow(struct run *run, struct flow_match *match);
 
 /* After the last sample: are tids and tasks one to one, is whole what has to be. */
-void proof_end(struct run *run);
+void prove_end(struct run *run);
 
-#endif /* TRUTH_PROOF_H */
+#endif /* ORACLE_PROVE_BLOCKS_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "proof.h"
+#include "prove_blocks.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -76,7 +76,7 @@ static bool same_owner(const struct run *run)
 		run->machine.tasks[chain->task].heir == run->drain->task);
 }
 
-bool proof_fits(const struct run *run)
+bool prove_fits(const struct run *run)
 {
 	const struct flowtap_record_sample *record = run->sample->record;
 
@@ -89,7 +89,7 @@ bool proof_fits(const struct run *run)
 	       same_ip(run) && first_difference(run) == record->nr;
 }
 
-bool proof_resembles(const struct run *run)
+bool prove_resembles(const struct run *run)
 {
 	const struct flowtap_entry *entries = sample_entries(run->sample);
 	uint32_t nr = run->sample->record->nr, same = 0;
@@ -447,7 +447,7 @@ static void compare_forbidden(struct run *run)
 	}
 }
 
-int proof_compare(struct run *run)
+int prove_sample(struct run *run)
 {
 	struct flow_match match;
 
@@ -457,7 +457,7 @@ int proof_compare(struct run *run)
 	compare_header(run);
 	if (!(run->drain->control & TRUTH_CONTROL_RASEMU))
 		compare_origins(run);
-	proof_flow(run, &match);
+	prove_flow(run, &match);
 	compare_forbidden(run);
 	return compare_chain(run, &match);
 }
@@ -491,7 +491,7 @@ static void compare_whole(struct run *run, const struct chain *chain)
 	run->check->counts.whole += run->check->counts.mismatches == before;
 }
 
-void proof_end(struct run *run)
+void prove_end(struct run *run)
 {
 	run->sample = NULL;
 	run->drain = NULL;
