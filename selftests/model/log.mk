@@ -19,7 +19,7 @@ MODEL_WORLD := $(patsubst %.c,$(B)/asan/%.o,$(wildcard selftests/model/trace_uni
 	selftests/model/trace_buffer*.c selftests/ete/encoder*.c)) \
 	$(patsubst %,$(B)/asan/selftests/model/%.o,world world_driver changes log pe adversary translate \
 	$(MODEL_COMPARE)) \
-	$(patsubst %,$(B)/asan/selftests/ete/%.o,truth program program_a64 program_a32 program_t32)
+	$(patsubst %,$(B)/asan/selftests/ete/%.o,oracle program program_a64 program_a32 program_t32)
 MODEL_WORLD_TESTS := test_model compare_test
 
 $(MODEL_WORLD_TESTS:%=$(B)/asan/model/%): $(B)/asan/model/%: $(B)/asan/selftests/model/%.o \

@@ -79,49 +79,49 @@ static const struct {
 
 static void run(struct synthetic_log *synthetic, unsigned int piece, unsigned int n)
 {
-	event(synthetic, TRUTH_RUN, piece, 0, n, 1);
+	event(synthetic, ORACLE_RUN, piece, 0, n, 1);
 }
 
 static void freeze(struct synthetic_log *synthetic, bool frozen)
 {
-	event(synthetic, TRUTH_WRITE, TRUTH_SCTRSTATUS, frozen ? ~0UL : ~FROZEN,
+	event(synthetic, ORACLE_WRITE, ORACLE_SCTRSTATUS, frozen ? ~0UL : ~FROZEN,
 	      frozen ? FROZEN : 0);
 }
 
 static void begin(struct synthetic_log *synthetic, uint64_t control)
 {
-	event(synthetic, TRUTH_TASK, TASK_1);
-	event(synthetic, TRUTH_CLEAR, 1, 1, 0);
+	event(synthetic, ORACLE_TASK, TASK_1);
+	event(synthetic, ORACLE_CLEAR, 1, 1, 0);
 	freeze(synthetic, true);
-	event(synthetic, TRUTH_WRITE, TRUTH_SCTRCTL, 0, control);
+	event(synthetic, ORACLE_WRITE, ORACLE_SCTRCTL, 0, control);
 	synthetic->control = control;
 }
 
 static void go_on(struct synthetic_log *synthetic)
 {
 	freeze(synthetic, false);
-	if (synthetic->control & TRUTH_CONTROL_S)
+	if (synthetic->control & ORACLE_CONTROL_S)
 		run(synthetic, RESUME, 1);
-	event(synthetic, TRUTH_RETURN, TASK_1, 9, 9, 0);
+	event(synthetic, ORACLE_RETURN, TASK_1, 9, 9, 0);
 }
 
 static void trap(struct synthetic_log *synthetic, bool interrupt, uint64_t pc, unsigned int cause)
 {
-	event(synthetic, TRUTH_TRAP, TRUTH_TRAP_USER | interrupt, A + pc, K, cause, TASK_1);
+	event(synthetic, ORACLE_TRAP, ORACLE_TRAP_USER | interrupt, A + pc, K, cause, TASK_1);
 }
 
 static void drain(struct synthetic_log *synthetic, unsigned int nr)
 {
 	freeze(synthetic, true);
 	for (unsigned int i = 0; i <= nr; i++) {
-		event(synthetic, TRUTH_WRITE, TRUTH_SISELECT, 0, 0x200 + i);
-		event(synthetic, TRUTH_READ, TRUTH_SIREG, 1, 1, 0);
+		event(synthetic, ORACLE_WRITE, ORACLE_SISELECT, 0, 0x200 + i);
+		event(synthetic, ORACLE_READ, ORACLE_SIREG, 1, 1, 0);
 		if (i < nr)
-			event(synthetic, TRUTH_READ, TRUTH_SIREG2, 1, 1, 0);
+			event(synthetic, ORACLE_READ, ORACLE_SIREG2, 1, 1, 0);
 	}
-	event(synthetic, TRUTH_WRITE, TRUTH_SISELECT, 0, 0);
-	if (!(synthetic->control & TRUTH_CONTROL_RASEMU))
-		event(synthetic, TRUTH_CLEAR, 1, 1, 0);
+	event(synthetic, ORACLE_WRITE, ORACLE_SISELECT, 0, 0);
+	if (!(synthetic->control & ORACLE_CONTROL_RASEMU))
+		event(synthetic, ORACLE_CLEAR, 1, 1, 0);
 }
 
 /* The LCOFI at pc and the sample; whose entries follow. */
@@ -130,7 +130,7 @@ static struct record *sample(struct synthetic_log *synthetic, uint64_t pc,
 {
 	struct record *record = &synthetic->records[synthetic->n];
 
-	trap(synthetic, true, pc, TRUTH_CAUSE_LCOFI);
+	trap(synthetic, true, pc, ORACLE_CAUSE_LCOFI);
 	drain(synthetic, nr);
 	record->sample = (struct flowtap_record_sample){
 		.header = { FLOWTAP_RECORD_SAMPLE, FLOWTAP_MISC_USER, 0 },
@@ -188,7 +188,7 @@ static void make_both(struct synthetic_log *synthetic, enum modes modes)
 		run(synthetic, LEAF, 2);
 	}
 	run(synthetic, RETURN, 1);
-	event(synthetic, TRUTH_RETURN, TASK_1, 9, 9, 0);
+	event(synthetic, ORACLE_RETURN, TASK_1, 9, 9, 0);
 	run(synthetic, WORK, 2);
 	record = sample(synthetic, 0x0a, entries, 8);
 	switch (modes) {
@@ -225,7 +225,7 @@ static void make_filtered(struct synthetic_log *synthetic, enum modes modes)
 	run(synthetic, CONDITION, 2);
 	run(synthetic, ECALL, 1);
 	trap(synthetic, false, 0x10, 8);
-	event(synthetic, TRUTH_RETURN, TASK_1, 9, 9, 0);
+	event(synthetic, ORACLE_RETURN, TASK_1, 9, 9, 0);
 	run(synthetic, WORK, 1);
 	record = sample(synthetic, 0x16, entries, 2);
 	if (modes == FILTERED_OTHER)
@@ -250,7 +250,7 @@ static void make_stack(struct synthetic_log *synthetic, enum modes modes)
 	run(synthetic, CONDITION, 2);
 	run(synthetic, ECALL, 1);
 	trap(synthetic, false, 0x10, 8);
-	event(synthetic, TRUTH_RETURN, TASK_1, 9, 9, 0);
+	event(synthetic, ORACLE_RETURN, TASK_1, 9, 9, 0);
 	run(synthetic, START, 3);
 	run(synthetic, WORK, 1);
 	record = sample(synthetic, 0x16, entries, 1);
@@ -270,12 +270,12 @@ static void put_back(struct synthetic_log *synthetic, const struct flowtap_entry
 	for (unsigned int i = 0; i < nr; i++) {
 		const struct flowtap_entry *entry = &entries[nr - 1 - i];
 
-		event(synthetic, TRUTH_WRITE, TRUTH_SISELECT, 0, 0x200 + i);
-		event(synthetic, TRUTH_WRITE, TRUTH_SIREG, 0, entry->source);
-		event(synthetic, TRUTH_WRITE, TRUTH_SIREG2, 0, entry->target);
-		event(synthetic, TRUTH_WRITE, TRUTH_SIREG3, 0, entry->data);
+		event(synthetic, ORACLE_WRITE, ORACLE_SISELECT, 0, 0x200 + i);
+		event(synthetic, ORACLE_WRITE, ORACLE_SIREG, 0, entry->source);
+		event(synthetic, ORACLE_WRITE, ORACLE_SIREG2, 0, entry->target);
+		event(synthetic, ORACLE_WRITE, ORACLE_SIREG3, 0, entry->data);
 	}
-	event(synthetic, TRUTH_WRITE, TRUTH_SISELECT, 0, 0);
+	event(synthetic, ORACLE_WRITE, ORACLE_SISELECT, 0, 0);
 }
 
 static void make_history(struct synthetic_log *synthetic, enum modes modes)
@@ -296,22 +296,22 @@ static void make_history(struct synthetic_log *synthetic, enum modes modes)
 	run(synthetic, WORK, 1);
 	sample(synthetic, 0x16, first, 1);
 	go_on(synthetic);
-	event(synthetic, TRUTH_RUN, WORK, 0, 0, 1);
+	event(synthetic, ORACLE_RUN, WORK, 0, 0, 1);
 	/* The rest of WORK: the interrupted ret. */
 	run(synthetic, PIECES, 1);
 	run(synthetic, CONDITION, 2);
 	run(synthetic, ECALL, 1);
 	trap(synthetic, false, 0x10, 8);
 	drain(synthetic, 2);
-	event(synthetic, TRUTH_WRITE, TRUTH_SCTRCTL, 0, 0);
-	event(synthetic, TRUTH_TASK, TASK_2);
+	event(synthetic, ORACLE_WRITE, ORACLE_SCTRCTL, 0, 0);
+	event(synthetic, ORACLE_TASK, TASK_2);
 	begin(synthetic, 0x1101);
 	if (modes == HISTORY_LOG_ALTERED)
 		back[0].source -= 2;
 	if (!nothing)
 		put_back(synthetic, back, 2);
 	freeze(synthetic, false);
-	event(synthetic, TRUTH_RETURN, modes == HISTORY_LOG_OTHER ? TASK_2 : TASK_1, 9, 9, 0);
+	event(synthetic, ORACLE_RETURN, modes == HISTORY_LOG_OTHER ? TASK_2 : TASK_1, 9, 9, 0);
 	run(synthetic, WORK, 2);
 	record = sample(synthetic, 0x0a, nothing ? entries + 2 : entries, nothing ? 1 : 3);
 	if (modes == HISTORY_LOG_ALTERED)
@@ -338,9 +338,9 @@ static void make_thawed(struct synthetic_log *synthetic, enum modes modes)
 	go_on(synthetic);
 	run(synthetic, START, 3);
 	run(synthetic, WORK, 2);
-	trap(synthetic, true, 0x0a, TRUTH_CAUSE_LCOFI);
+	trap(synthetic, true, 0x0a, ORACLE_CAUSE_LCOFI);
 	/* Three entries are in it, and the next one is made room for. */
-	event(synthetic, TRUTH_WRITE, TRUTH_SCTRSTATUS, 0, FROZEN | 4);
+	event(synthetic, ORACLE_WRITE, ORACLE_SCTRSTATUS, 0, FROZEN | 4);
 	put_back(synthetic, &entries[3], 1);
 	go_on(synthetic);
 	run(synthetic, CONDITION, 2);
@@ -351,7 +351,7 @@ static void write_code(const struct synthetic_log *synthetic, enum modes modes)
 {
 	static const uint32_t rest = 0x8082, one = 1;
 	static const uint64_t at = A + 0x16;
-	FILE *file = synthetic_log_create(synthetic, "log.code", TRUTH_CODE_MAGIC);
+	FILE *file = synthetic_log_create(synthetic, "log.code", ORACLE_CODE_MAGIC);
 
 	for (int i = 0; i < PIECES; i++) {
 		uint32_t opcodes[3];
@@ -444,9 +444,9 @@ void modes_make(struct synthetic_log *synthetic, enum modes modes)
 	memset(synthetic, 0, sizeof(*synthetic));
 	synthetic_log_directory(synthetic);
 	write_code(synthetic, modes);
-	synthetic->log = synthetic_log_create(synthetic, "log.0", TRUTH_HART_MAGIC);
+	synthetic->log = synthetic_log_create(synthetic, "log.0", ORACLE_HART_MAGIC);
 	make(synthetic, modes);
-	putc(TRUTH_END, synthetic->log);
+	putc(ORACLE_END, synthetic->log);
 	fclose(synthetic->log);
 	write_archive(synthetic);
 }

@@ -11,15 +11,15 @@
 /* The kernel's addresses are hidden from whoever may see user mode only. */
 static uint64_t shown(const struct drain *drain, uint64_t address)
 {
-	return truth_is_kernel(address) && !(drain->control & TRUTH_CONTROL_S) ? 0 : address;
+	return oracle_is_kernel(address) && !(drain->control & ORACLE_CONTROL_S) ? 0 : address;
 }
 
 static bool same_entry(const struct drain *drain, const struct flowtap_entry *entry,
-		       const struct entry *truth)
+		       const struct entry *oracle)
 {
-	return entry->source == (shown(drain, truth->source) | 1) &&
-	       (entry->target & ~1ULL) == shown(drain, truth->target) &&
-	       ((entry->data & 15) == truth->data || !(entry->data & 15));
+	return entry->source == (shown(drain, oracle->source) | 1) &&
+	       (entry->target & ~1ULL) == shown(drain, oracle->target) &&
+	       ((entry->data & 15) == oracle->data || !(entry->data & 15));
 }
 
 /* The first entry that differs, nr if none does. */
@@ -48,7 +48,7 @@ static bool same_ip(const struct run *run)
 	if (user)
 		return record->ip == drain->user_pc || record->ip == drain->user_pc + 4 ||
 		       record->ip == drain->user_pc + 2;
-	return !kernel || truth_is_kernel(record->ip);
+	return !kernel || oracle_is_kernel(record->ip);
 }
 
 /* The sample's chain, NULL: it begins one. */
@@ -109,13 +109,13 @@ static void tell_entries(struct run *run, uint32_t at)
 	uint32_t nr = run->sample->record->nr;
 
 	for (uint32_t i = at > 2 ? at - 2 : 0; i < nr && i < at + 3; i++) {
-		const struct entry *truth = &run->drain->entries[i];
+		const struct entry *oracle = &run->drain->entries[i];
 
 		tell(run->check, "  %c %3u  sample %012" PRIx64 " -> %012" PRIx64 " type %2u"
 		     "   log %012" PRIx64 " -> %012" PRIx64 " type %2u", i == at ? '>' : ' ', i,
 		     (uint64_t)entries[i].source, (uint64_t)entries[i].target,
-		     (unsigned int)entries[i].data & 15, truth->source, truth->target,
-		     (unsigned int)truth->data);
+		     (unsigned int)entries[i].data & 15, oracle->source, oracle->target,
+		     (unsigned int)oracle->data);
 	}
 }
 
@@ -134,13 +134,13 @@ static void tell_numbers(struct run *run)
 		back++;
 	for (; back <= record->nr && back <= drain->nr; back = record->nr + 1) {
 		const struct flowtap_entry *entry = &entries[record->nr - back];
-		const struct entry *truth = &drain->entries[drain->nr - back];
+		const struct entry *oracle = &drain->entries[drain->nr - back];
 
 		tell(run->check, "  %u before the end: sample %012" PRIx64 " -> %012" PRIx64
 		     " type %2u   log %012" PRIx64 " -> %012" PRIx64 " type %2u", back - 1,
 		     (uint64_t)entry->source, (uint64_t)entry->target,
-		     (unsigned int)entry->data & 15, truth->source, truth->target,
-		     (unsigned int)truth->data);
+		     (unsigned int)entry->data & 15, oracle->source, oracle->target,
+		     (unsigned int)oracle->data);
 	}
 }
 
@@ -162,8 +162,8 @@ static void compare_entries(struct run *run)
 		run->sample->archive->types[run->drain->entries[i].data & 15]++;
 	for (uint32_t i = 0; i < different; i++)
 		run->check->counts.kernel_transfers +=
-			truth_is_kernel(run->drain->entries[i].source) ||
-			truth_is_kernel(run->drain->entries[i].target);
+			oracle_is_kernel(run->drain->entries[i].source) ||
+			oracle_is_kernel(run->drain->entries[i].target);
 	if (!run->drain->ordered)
 		wrong(run, "the entries were not read in the order of their number");
 }
@@ -187,12 +187,12 @@ static void compare_header(struct run *run)
 	if (run->sample->n && (context->pid != record->pid || context->tid != record->tid ||
 			       context->cpu != record->cpu || context->isa != FLOWTAP_ISA_RV64 ||
 			       (context->mode != FLOWTAP_MODE_U &&
-				!(drain->control & TRUTH_CONTROL_S))))
+				!(drain->control & ORACLE_CONTROL_S))))
 		wrong(run, "decoded as pid %u tid %u cpu %u mode %u isa %u", context->pid,
 		      context->tid, context->cpu, context->mode, context->isa);
 	if (!drain->window->one_task)
 		wrong(run, "what was recorded is of more than one task");
-	if (drain->again && !(drain->control & TRUTH_CONTROL_RASEMU))
+	if (drain->again && !(drain->control & ORACLE_CONTROL_RASEMU))
 		wrong(run, "there are entries in it that a sample before had already");
 	run->check->counts.across_exec += !drain->window->one_satp;
 }
@@ -221,7 +221,7 @@ static void follow(struct run *run, const struct entry *a, const struct entry *b
 	if (x->hart == y->hart && x->in_hart >= y->in_hart)
 		wrong(run, "an entry (0x%" PRIx64 ") is not younger than the one before",
 		      b->source);
-	if (!(run->drain->control & TRUTH_CONTROL_S))
+	if (!(run->drain->control & ORACLE_CONTROL_S))
 		return;
 	marked = history_marked(&machine->harts[y->hart].history, y->in_hart);
 	if (x->hart == y->hart && x->in_hart >= marked) {
@@ -240,7 +240,7 @@ static void compare_origins(struct run *run)
 	const struct drain *drain = run->drain;
 	const struct history *history = NULL;
 	const struct origin *before = NULL;
-	bool exact = !(drain->control & TRUTH_CONTROL_S);
+	bool exact = !(drain->control & ORACLE_CONTROL_S);
 
 	for (unsigned int i = 0; i < drain->nr; i++) {
 		const struct entry *entry = &drain->entries[i];
@@ -323,7 +323,7 @@ static void compare_begin(struct run *run, const struct chain *chain)
 	const struct drain *drain = run->drain;
 	uint64_t begin = begins(run, chain, chain->cpu_wide), end;
 
-	if (begin == UINT64_MAX || drain->control & TRUTH_CONTROL_RASEMU)
+	if (begin == UINT64_MAX || drain->control & ORACLE_CONTROL_RASEMU)
 		return;
 	if (chain->cpu_wide) {
 		end = drain->nr ? drain->entries[0].origin.in_hart : drain->in_hart;
@@ -366,7 +366,7 @@ static void compare_contiguity(struct run *run, struct chain *chain)
 			      " were cleared away in between");
 	}
 	if (!record->loss && (record->nr == record->depth || !chain->any) &&
-	    !(run->drain->control & TRUTH_CONTROL_RASEMU))
+	    !(run->drain->control & ORACLE_CONTROL_RASEMU))
 		wrong(run, "no loss is told before it, %s", chain->any ?
 		      "though the buffer was full" : "though it is the first one");
 	if (chain->any && record->loss && chain->archive->whole)
@@ -393,7 +393,7 @@ static void compare_owner(struct run *run, struct chain *chain)
 /* With both modes recorded it is known all the time where user mode goes on. */
 static void compare_user(struct run *run, const struct chain *chain, const struct flow_match *match)
 {
-	const uint64_t both = TRUTH_CONTROL_S | TRUTH_CONTROL_U;
+	const uint64_t both = ORACLE_CONTROL_S | ORACLE_CONTROL_U;
 	uint64_t all = run->drain->user - chain->user;
 
 	if (!chain->any || run->sample->record->loss || chain->cpu_wide || match->hidden ||
@@ -455,7 +455,7 @@ int prove_sample(struct run *run)
 	run->sample->archive->samples++;
 	compare_entries(run);
 	compare_header(run);
-	if (!(run->drain->control & TRUTH_CONTROL_RASEMU))
+	if (!(run->drain->control & ORACLE_CONTROL_RASEMU))
 		compare_origins(run);
 	prove_flow(run, &match);
 	compare_forbidden(run);

@@ -108,7 +108,7 @@ void prove_flow(struct run *run, struct flow_match *match)
 	memset(match, 0, sizeof(*match));
 	if (sample->record->nr != run->drain->nr)
 		return;
-	if (run->drain->control & TRUTH_CONTROL_RASEMU) {
+	if (run->drain->control & ORACLE_CONTROL_RASEMU) {
 		compare_callstacks(run);
 		return;
 	}

@@ -88,15 +88,15 @@ static void put(struct synthetic_log *synthetic, uint64_t number)
 	putc(number, synthetic->log);
 }
 
-void synthetic_log_event(struct synthetic_log *synthetic, enum truth_kind kind,
+void synthetic_log_event(struct synthetic_log *synthetic, enum oracle_kind kind,
 			 const uint64_t *fields)
 {
-	bool stamped = kind != TRUTH_RUN;
+	bool stamped = kind != ORACLE_RUN;
 
 	putc(kind, synthetic->log);
 	if (stamped)
 		put(synthetic, 1);
-	for (int i = 0; i < truth_fields[kind] - stamped; i++)
+	for (int i = 0; i < oracle_fields[kind] - stamped; i++)
 		put(synthetic, fields[i]);
 }
 
@@ -105,7 +105,7 @@ void synthetic_log_event(struct synthetic_log *synthetic, enum truth_kind kind,
 
 static void return_to_user(struct synthetic_log *synthetic)
 {
-	log_event(synthetic, TRUTH_RETURN, synthetic->base ? TASK_B : TASK_A, 100, 0, 0);
+	log_event(synthetic, ORACLE_RETURN, synthetic->base ? TASK_B : TASK_A, 100, 0, 0);
 }
 
 static void record(struct synthetic_log *synthetic, uint64_t source, uint64_t target,
@@ -118,7 +118,7 @@ static void record(struct synthetic_log *synthetic, uint64_t source, uint64_t ta
 
 static void run_piece(struct synthetic_log *synthetic, unsigned int piece)
 {
-	log_event(synthetic, TRUTH_RUN, synthetic->base + piece, 0, pieces[piece].n, 1);
+	log_event(synthetic, ORACLE_RUN, synthetic->base + piece, 0, pieces[piece].n, 1);
 }
 
 /* A turn of the loop from `again` back to there. */
@@ -134,9 +134,9 @@ static void turn(struct synthetic_log *synthetic, unsigned int first)
 
 static void trap(struct synthetic_log *synthetic, bool interrupt, uint64_t pc, unsigned int cause)
 {
-	log_event(synthetic, TRUTH_TRAP, TRUTH_TRAP_USER | interrupt, synthetic->program + pc,
+	log_event(synthetic, ORACLE_TRAP, ORACLE_TRAP_USER | interrupt, synthetic->program + pc,
 		  KERNEL, cause, synthetic->base ? TASK_B : TASK_A);
-	if (!interrupt || cause != TRUTH_CAUSE_LCOFI)
+	if (!interrupt || cause != ORACLE_CAUSE_LCOFI)
 		record(synthetic, pc, 0, interrupt ? 2 : 1);
 }
 
@@ -145,19 +145,19 @@ static void drain(struct synthetic_log *synthetic, uint64_t pc)
 {
 	unsigned int nr = synthetic->n_made < DEPTH ? synthetic->n_made : DEPTH;
 
-	trap(synthetic, true, pc, TRUTH_CAUSE_LCOFI);
-	log_event(synthetic, TRUTH_READ, TRUTH_SCTRSTATUS, 100, 20, 0);
+	trap(synthetic, true, pc, ORACLE_CAUSE_LCOFI);
+	log_event(synthetic, ORACLE_READ, ORACLE_SCTRSTATUS, 100, 20, 0);
 	for (unsigned int i = 0; i < nr + (nr < DEPTH); i++) {
 		unsigned int index = synthetic->mutation == LOG_NOT_ORDERED ? i ^ 1 : i;
 
-		log_event(synthetic, TRUTH_WRITE, TRUTH_SISELECT, 0, 0x200 + index);
-		log_event(synthetic, TRUTH_READ, TRUTH_SIREG, 12, 12, 0);
+		log_event(synthetic, ORACLE_WRITE, ORACLE_SISELECT, 0, 0x200 + index);
+		log_event(synthetic, ORACLE_READ, ORACLE_SIREG, 12, 12, 0);
 		if (i < nr)
-			log_event(synthetic, TRUTH_READ, TRUTH_SIREG2, 2, 2, 0);
+			log_event(synthetic, ORACLE_READ, ORACLE_SIREG2, 2, 2, 0);
 	}
 	if (synthetic->mutation != LOG_NOT_CLEARED)
-		log_event(synthetic, TRUTH_CLEAR, 5, 5, 0);
-	log_event(synthetic, TRUTH_WRITE, TRUTH_SCTRSTATUS, ~(1ULL << 31), 0);
+		log_event(synthetic, ORACLE_CLEAR, 5, 5, 0);
+	log_event(synthetic, ORACLE_WRITE, ORACLE_SCTRSTATUS, ~(1ULL << 31), 0);
 	return_to_user(synthetic);
 }
 
@@ -203,7 +203,7 @@ FILE *synthetic_log_create(const struct synthetic_log *synthetic, const char *na
 
 static void write_code(const struct synthetic_log *synthetic)
 {
-	FILE *file = synthetic_log_create(synthetic, "log.code", TRUTH_CODE_MAGIC);
+	FILE *file = synthetic_log_create(synthetic, "log.code", ORACLE_CODE_MAGIC);
 
 	for (int i = 0; i < 2 * PIECES; i++) {
 		uint64_t address = (i < PIECES ? A : B) + pieces[i % PIECES].at;
@@ -222,8 +222,8 @@ static void write_code(const struct synthetic_log *synthetic)
 static void switch_to(struct synthetic_log *synthetic, bool other)
 {
 	if (synthetic->mutation != LOG_STRAY)
-		log_event(synthetic, TRUTH_WRITE, TRUTH_SCTRCTL, 0, 0);
-	log_event(synthetic, TRUTH_WRITE, TRUTH_SATP, 0, other ? SATP_B : SATP_A);
+		log_event(synthetic, ORACLE_WRITE, ORACLE_SCTRCTL, 0, 0);
+	log_event(synthetic, ORACLE_WRITE, ORACLE_SATP, 0, other ? SATP_B : SATP_A);
 	synthetic->base = other ? PIECES : 0;
 	synthetic->program = other ? B : A;
 }
@@ -237,8 +237,8 @@ static void interlude(struct synthetic_log *synthetic)
 	run_piece(synthetic, AGAIN);
 	trap(synthetic, true, 0x14, 5);
 	switch_to(synthetic, false);
-	log_event(synthetic, TRUTH_CLEAR, 5, 5, 0);
-	log_event(synthetic, TRUTH_WRITE, TRUTH_SCTRCTL, 0, CONTROL);
+	log_event(synthetic, ORACLE_CLEAR, 5, 5, 0);
+	log_event(synthetic, ORACLE_WRITE, ORACLE_SCTRCTL, 0, CONTROL);
 	return_to_user(synthetic);
 	synthetic->n_made = 0;
 }
@@ -247,14 +247,14 @@ static void window_with_traps(struct synthetic_log *synthetic)
 {
 	turn(synthetic, AGAIN);
 	/* A page fault in the middle of a piece, after which it is entered anew. */
-	log_event(synthetic, TRUTH_RUN, AGAIN, 0, 1, 1);
+	log_event(synthetic, ORACLE_RUN, AGAIN, 0, 1, 1);
 	trap(synthetic, false, 0x02, 13);
 	if (synthetic->mutation == LOG_UNRECORDED) {
-		log_event(synthetic, TRUTH_WRITE, TRUTH_SCTRCTL, 0, 0);
+		log_event(synthetic, ORACLE_WRITE, ORACLE_SCTRCTL, 0, 0);
 		return_to_user(synthetic);
 		run_piece(synthetic, AGAIN);
 		trap(synthetic, true, 0x14, 5);
-		log_event(synthetic, TRUTH_WRITE, TRUTH_SCTRCTL, 0, CONTROL);
+		log_event(synthetic, ORACLE_WRITE, ORACLE_SCTRCTL, 0, CONTROL);
 		return_to_user(synthetic);
 		run_piece(synthetic, WORK);
 		run_piece(synthetic, CONDITION);
@@ -276,7 +276,7 @@ static void window_with_traps(struct synthetic_log *synthetic)
 	return_to_user(synthetic);
 	run_piece(synthetic, WORK);
 	record(synthetic, 0x16, 0x0a, 13);
-	log_event(synthetic, TRUTH_RUN, CONDITION, 0, 1, 1);
+	log_event(synthetic, ORACLE_RUN, CONDITION, 0, 1, 1);
 	sample(synthetic, 0x0c);
 	/* The interrupted branch and the rest of the turn. */
 	run_piece(synthetic, REST);
@@ -285,10 +285,10 @@ static void window_with_traps(struct synthetic_log *synthetic)
 
 static void write_log(struct synthetic_log *synthetic)
 {
-	synthetic->log = synthetic_log_create(synthetic, "log.0", TRUTH_HART_MAGIC);
+	synthetic->log = synthetic_log_create(synthetic, "log.0", ORACLE_HART_MAGIC);
 	synthetic->program = A;
-	log_event(synthetic, TRUTH_WRITE, TRUTH_SATP, 0, SATP_A);
-	log_event(synthetic, TRUTH_WRITE, TRUTH_SCTRCTL, 0, synthetic->mutation == LOG_CONTROL ?
+	log_event(synthetic, ORACLE_WRITE, ORACLE_SATP, 0, SATP_A);
+	log_event(synthetic, ORACLE_WRITE, ORACLE_SCTRCTL, 0, synthetic->mutation == LOG_CONTROL ?
 		  CONTROL | 1UL << 45 : CONTROL);
 	return_to_user(synthetic);
 	turn(synthetic, START);
@@ -332,7 +332,7 @@ static void write_log(struct synthetic_log *synthetic)
 		synthetic->mutation == SWITCH_CONTIGUOUS ? 0 :
 		1U << FLOWTAP_CAUSE_SWITCH;
 	if (synthetic->mutation != LOG_TRUNCATED)
-		putc(TRUTH_END, synthetic->log);
+		putc(ORACLE_END, synthetic->log);
 	fclose(synthetic->log);
 }
 

@@ -105,7 +105,7 @@ void synthetic_log_directory(struct synthetic_log *synthetic);
 FILE *synthetic_log_create(const struct synthetic_log *synthetic, const char *name,
 			   const char *magic);
 /* fields: as many as the kind has, without the stamp. */
-void synthetic_log_event(struct synthetic_log *synthetic, enum truth_kind kind,
+void synthetic_log_event(struct synthetic_log *synthetic, enum oracle_kind kind,
 			 const uint64_t *fields);
 struct flowtap_archive_writer *synthetic_log_archive(struct synthetic_log *synthetic);
 void synthetic_log_block(struct flowtap_archive_writer *writer, unsigned int type,
