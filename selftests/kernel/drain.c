@@ -207,7 +207,7 @@ FIXTURE_TEARDOWN(drain)
 			const struct line *line_ = &(lines)->line[i_];			\
 			struct flowtap_stats stats_ = stats(&line_->stream);		\
 											\
-			EXPECT_EQ(stats_.records, line_->loss_log.records);			\
+			EXPECT_EQ(stats_.records, line_->loss_log.records);		\
 			EXPECT_EQ(stats_.bytes, line_->loss_log.bytes);			\
 			EXPECT_EQ(stats_.bytes, line_->stream.ring->data_tail);		\
 			EXPECT_LT(3, line_->loss_log.records);				\
@@ -223,12 +223,12 @@ FIXTURE_TEARDOWN(drain)
 			struct flowtap_stats stats_ = stats(&line_->stream);		\
 											\
 			EXPECT_FALSE(line_->astray);					\
-			EXPECT_EQ(stats_.samples, line_->loss_log.samples);			\
-			EXPECT_EQ(stats_.entries, line_->loss_log.entries);			\
+			EXPECT_EQ(stats_.samples, line_->loss_log.samples);		\
+			EXPECT_EQ(stats_.entries, line_->loss_log.entries);		\
 			EXPECT_EQ(stats_.lost_records, line_->loss_log.lost_records);	\
-			EXPECT_EQ(stats_.lost_bytes, line_->loss_log.lost_bytes);		\
+			EXPECT_EQ(stats_.lost_bytes, line_->loss_log.lost_bytes);	\
 			EXPECT_EQ(stats_.triggers,					\
-				  line_->loss_log.samples + line_->loss_log.lost_records);	\
+				  line_->loss_log.samples + line_->loss_log.lost_records);\
 		}									\
 	} while (0)
 

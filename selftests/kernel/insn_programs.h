@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* One transfer of each type (Smctr tables 9 and 10), in a known place. riscv64 only. */
-#ifndef FLOWTAP_TEST_ZOO_H
-#define FLOWTAP_TEST_ZOO_H
+#ifndef FLOWTAP_TEST_INSN_PROGRAMS_H
+#define FLOWTAP_TEST_INSN_PROGRAMS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -49,32 +49,32 @@ static const struct filter {
 #define FILTERS (sizeof(filters) / sizeof(filters[0]))
 #define INHIBIT_ALL 0xff2e00000000ULL
 
-/* What zoo() does, by type; not-taken branches are there only where they are asked for. */
-static const unsigned int zoo_has[16] = {
+/* What insn_program() does, by type; not-taken branches are there only where they are asked for. */
+static const unsigned int insn_program_has[16] = {
 	[TYPE_EXCEPTION] = 1, [TYPE_NOT_TAKEN] = 1, [TYPE_TAKEN] = 1, [TYPE_INDIRECT_CALL] = 1,
 	[TYPE_DIRECT_CALL] = 1, [TYPE_INDIRECT_JUMP] = 1, [TYPE_DIRECT_JUMP] = 1,
 	[TYPE_SWAP] = 1, [TYPE_RETURN] = 3, [TYPE_OTHER_INDIRECT] = 1, [TYPE_OTHER_DIRECT] = 1,
 };
 
-void zoo(void);
-extern const char zoo_begin[], zoo_end[];
+void insn_program(void);
+extern const char insn_program_begin[], insn_program_end[];
 
 /* The system call is getpid, which leaves all registers but a0. */
 asm(".pushsection .text\n"
     ".option push\n"
     ".option norvc\n"
     ".option norelax\n"
-    "zoo_begin:\n"
-    "zoo_leaf:\n"
+    "insn_program_begin:\n"
+    "insn_program_leaf:\n"
     "	jalr	x0, 0(ra)\n"
-    ".globl zoo\n"
-    "zoo:\n"
+    ".globl insn_program\n"
+    "insn_program:\n"
     "	mv	t2, ra\n"
     "	beq	x0, x0, 1f\n"
     "	nop\n"
     "1:	bne	x0, x0, 1b\n"
-    "	jal	ra, zoo_leaf\n"
-    "	lla	t3, zoo_leaf\n"
+    "	jal	ra, insn_program_leaf\n"
+    "	lla	t3, insn_program_leaf\n"
     "	jalr	ra, 0(t3)\n"
     "	jal	x0, 2f\n"
     "	nop\n"
@@ -89,17 +89,18 @@ asm(".pushsection .text\n"
     "	ecall\n"
     "	mv	ra, t2\n"
     "	jalr	x0, 0(ra)\n"
-    "zoo_end:\n"
+    "insn_program_end:\n"
     ".option pop\n"
     ".popsection");
 
-static inline bool in_zoo(uint64_t address)
+static inline bool in_insn_program(uint64_t address)
 {
-	return (address & ~1ULL) - (uint64_t)zoo_begin < zoo_end - zoo_begin;
+	return (address & ~1ULL) - (uint64_t)insn_program_begin <
+	       insn_program_end - insn_program_begin;
 }
 
-/* Counts by type what the last sample has from within zoo(), and the trap's return into it. */
-static inline void count_zoo(const struct stream *stream, unsigned int *count)
+/* Counts by type what the last sample has from within it, and the trap's return into it. */
+static inline void count_insn_program(const struct stream *stream, unsigned int *count)
 {
 	const struct flowtap_entry *entry = entries_of(stream);
 	unsigned int i, type;
@@ -107,8 +108,9 @@ static inline void count_zoo(const struct stream *stream, unsigned int *count)
 	memset(count, 0, 16 * sizeof(*count));
 	for (i = 0; i < stream->record.sample.nr; i++) {
 		type = entry[i].data & 0xf;
-		count[type] += in_zoo(type == TYPE_TRAP_RETURN ? entry[i].target : entry[i].source);
+		count[type] += in_insn_program(type == TYPE_TRAP_RETURN ? entry[i].target :
+								      entry[i].source);
 	}
 }
 
-#endif /* FLOWTAP_TEST_ZOO_H */
+#endif /* FLOWTAP_TEST_INSN_PROGRAMS_H */
