@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Who does something at random for ever, until he is killed: those who are traced, and the rest. */
-#ifndef FLOWTAP_TEST_ACTORS_H
-#define FLOWTAP_TEST_ACTORS_H
+#ifndef FLOWTAP_TEST_THREADS_H
+#define FLOWTAP_TEST_THREADS_H
 
 #include <grp.h>
 #include <liburing.h>
@@ -20,7 +20,7 @@
 #define STREAMS 8
 
 /* Shared by all. */
-static volatile struct world {
+static volatile struct shared {
 	/* Whom there is to be traced: pids of now, and of those who were. */
 	pid_t targets[WORKERS];
 	/* What really happened. */
@@ -31,7 +31,7 @@ static volatile struct world {
 	uint64_t lost;			/* a CPU lost its registers */
 	uint64_t unloads;
 	uint64_t writes;		/* by io_uring, from a ring */
-} *world;
+} *shared;
 static unsigned int seed;
 
 static unsigned int dice(unsigned int sides)
@@ -63,7 +63,7 @@ static void count(volatile uint64_t *counter, uint64_t more)
 
 static pid_t target(void)
 {
-	return dice(50) ? world->targets[dice(WORKERS)] : dice(2) ? getpid() : (pid_t)dice(1000);
+	return dice(50) ? shared->targets[dice(WORKERS)] : dice(2) ? getpid() : (pid_t)dice(1000);
 }
 
 static bool become(uid_t uid)
@@ -153,7 +153,7 @@ static void be_traced(unsigned int number)
 			seed ^= getpid();
 			one_life();
 		}
-		world->targets[number] = dice(4) ? getpid() : child;
+		shared->targets[number] = dice(4) ? getpid() : child;
 		if (dice(4) == 0)
 			pin(dice(2) ? child : 0, dice(cpus_online()));
 		run_threads();
@@ -234,7 +234,7 @@ static void open_group(struct stream *streams)
 			configure.group_fd = streams[0].fd;
 		}
 		if (!stream_open(&streams[cpu], &configure))
-			count(&world->streams, 1);
+			count(&shared->streams, 1);
 	}
 }
 
@@ -275,7 +275,7 @@ static void change(struct stream *stream)
 	switch (dice(18)) {
 	case 14 ... 17:
 	case 0 ... 2:
-		count(&world->added, add_task(stream, target(), dice(2)) > 0);
+		count(&shared->added, add_task(stream, target(), dice(2)) > 0);
 		break;
 	case 3:
 		remove_task(stream, target(), dice(2));
@@ -301,7 +301,8 @@ static void change(struct stream *stream)
 	case 11:
 		if (!stream->ring)
 			break;
-		count(&world->bytes, (stream->ring->data_head - stream->ring->data_tail) % (1 << 20));
+		count(&shared->bytes,
+		      (stream->ring->data_head - stream->ring->data_tail) % (1 << 20));
 		__atomic_store_n(&stream->ring->data_tail, stream->ring->data_head, __ATOMIC_RELEASE);
 		break;
 	case 12:
@@ -323,7 +324,7 @@ static void open_any(struct stream *stream, const struct stream *leader)
 	if (stream->fd < 0)
 		return;
 	if (!command(stream->fd, FLOWTAP_IOC_CONFIGURE, &configure))
-		count(&world->streams, 1);
+		count(&shared->streams, 1);
 	if (dice(10) == 0)
 		return;
 	stream->length = (configure.ring_pages + 1) * 4096;
@@ -438,7 +439,7 @@ static void drain_by_io_uring(void)
 				io_uring_prep_poll_add(sqe, stream.fd, POLLIN);
 			io_uring_submit(&uring);
 			while (!io_uring_peek_cqe(&uring, &cqe)) {
-				count(&world->writes, cqe->res == (int)vector.iov_len);
+				count(&shared->writes, cqe->res == (int)vector.iov_len);
 				io_uring_cqe_seen(&uring, cqe);
 			}
 		}
@@ -462,7 +463,7 @@ static void take_cpus_away(void)
 		_exit(4);
 	for (;;) {
 		usleep(20000 + dice(1000000));
-		count(&world->offline, !write_file(CPU1, "0"));
+		count(&shared->offline, !write_file(CPU1, "0"));
 		usleep(dice(100000));
 		write_file(CPU1, "1");
 	}
@@ -479,7 +480,7 @@ static void lose_registers(void)
 			      1000 + dice(2000000), dice(1 << 30));
 		if (error == -ENOENT)
 			_exit(4);
-		count(&world->lost, error ? 0 : times);
+		count(&shared->lost, error ? 0 : times);
 		usleep(dice(100000));
 	}
 }
@@ -520,7 +521,7 @@ static void unload_at_random(void)
 {
 	for (;;) {
 		if (!unload()) {
-			count(&world->unloads, 1);
+			count(&shared->unloads, 1);
 			usleep(dice(2000));
 			/* Left by the idle states of this moment. */
 			rival("own 0 0");
@@ -532,16 +533,16 @@ static void unload_at_random(void)
 	}
 }
 
-static const struct actor {
+static const struct thread_kind {
 	void (*act)(void);
 	unsigned int mean_life_ms;	/* until it is killed and another like it comes; 0: never */
-} actors[] = {
+} thread_kinds[] = {
 	{ trace_at_random, 2000 }, { trace_at_random, 6000 }, { trace_as_user, 3000 },
 	{ trace_in_a_namespace, 3000 }, { drain_by_io_uring, 1000 }, { take_cpus_away, 0 },
 	{ lose_registers, 1000 }, { count_as_perf_does, 2000 }, { unload_at_random, 0 },
 	{ stay_open, 20000 },
 };
 
-#define ACTORS (sizeof(actors) / sizeof(actors[0]))
+#define THREAD_KINDS (sizeof(thread_kinds) / sizeof(thread_kinds[0]))
 
-#endif /* FLOWTAP_TEST_ACTORS_H */
+#endif /* FLOWTAP_TEST_THREADS_H */
