@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Makes the mistakes that a debug kernel is there to find, so that its silence about flowtap.ko
- * means something: insmod sick.ko mistake=NAME.
+ * means something: insmod bug_module.ko mistake=NAME.
  */
 #include <linux/module.h>
 #include <linux/mutex.h>
@@ -86,7 +86,7 @@ static void dereference_without_rcu(void)
 	static int __rcu *pointer;
 
 	if (rcu_dereference(pointer))
-		pr_info("sick: not there\n");
+		pr_info("bug_module: not there\n");
 }
 
 static const struct {
@@ -102,7 +102,7 @@ static const struct {
 	{ "rcu",	dereference_without_rcu },
 };
 
-static int __init sick_init(void)
+static int __init bug_module_init(void)
 {
 	unsigned int i;
 
@@ -115,11 +115,11 @@ static int __init sick_init(void)
 	return -EINVAL;
 }
 
-static void __exit sick_exit(void)
+static void __exit bug_module_exit(void)
 {
 }
 
-module_init(sick_init);
-module_exit(sick_exit);
+module_init(bug_module_init);
+module_exit(bug_module_exit);
 MODULE_DESCRIPTION("Mistakes for a debug kernel to find");
 MODULE_LICENSE("GPL");
