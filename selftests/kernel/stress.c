@@ -184,7 +184,7 @@ TEST_F_TIMEOUT(stress, everybody_at_random, 36000)
 		      0);
 	ASSERT_NE(MAP_FAILED, shared);
 	ASSERT_EQ(0, copy_self(SUID, 04755));
-	rival_load();
+	other_driver_load();
 	/* Numbers come again soon; and perf is to stop who interrupts all the time. */
 	write_file(PID_MAX, "1500");
 	write_file("/proc/sys/kernel/perf_event_paranoid", "1");
@@ -193,8 +193,8 @@ TEST_F_TIMEOUT(stress, everybody_at_random, 36000)
 	/* First for what the kernel keeps once it has it, then to look at. */
 	for (i = 0; i < 2; i++) {
 		/* What idle states left there while the module was away. */
-		rival("own 0 0");
-		rival("own 1 0");
+		other_driver("own 0 0");
+		other_driver("own 1 0");
 		load("soft=1");
 		ASSERT_EQ(0, chmod(DEVICE, 0666));
 		lives = act_all(base + i, now_ns() + (i ? ms - ms / 4 : ms / 4) * MS);
@@ -215,10 +215,10 @@ TEST_F_TIMEOUT(stress, everybody_at_random, 36000)
 				TH_LOG("%s %ld, now %ld", resources[i].name, before[i], after[i]);
 	write_file(PID_MAX, "32768");
 	unlink(SUID);
-	rival("own 0 0");
-	rival("own 1 0");
+	other_driver("own 0 0");
+	other_driver("own 1 0");
 	EXPECT_EQ(0, load("soft=1"));
-	rival_unload();
+	other_driver_unload();
 }
 
 TEST_HARNESS_MAIN

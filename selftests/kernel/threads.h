@@ -9,7 +9,7 @@
 #include <pthread.h>
 #include <sys/resource.h>
 
-#include "rival.h"
+#include "other_driver.h"
 #include "stream.h"
 #include "task.h"
 
@@ -476,8 +476,8 @@ static void lose_registers(void)
 	for (;;) {
 		unsigned int times = 1 + dice(50);
 
-		error = rival("idle %u %u %u %u", dice(cpus_online()), times,
-			      1000 + dice(2000000), dice(1 << 30));
+		error = other_driver("idle %u %u %u %u", dice(cpus_online()), times,
+				     1000 + dice(2000000), dice(1 << 30));
 		if (error == -ENOENT)
 			_exit(4);
 		count(&shared->lost, error ? 0 : times);
@@ -524,8 +524,8 @@ static void unload_at_random(void)
 			count(&shared->unloads, 1);
 			usleep(dice(2000));
 			/* Left by the idle states of this moment. */
-			rival("own 0 0");
-			rival("own 1 0");
+			other_driver("own 0 0");
+			other_driver("own 1 0");
 			load("soft=1");
 			chmod(DEVICE, 0666);
 		}

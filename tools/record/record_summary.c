@@ -236,7 +236,7 @@ static void json_skips(struct json *json, const struct streams *streams)
 void record_summary_json(const struct streams *streams, const struct record_summary *summary)
 {
 	struct json json = { .file = stdout, .flat = true };
-	struct flowtap_query rival;
+	struct flowtap_query holder;
 	struct flowtap_stats sum;
 
 	streams_sum(streams, &sum);
@@ -246,10 +246,10 @@ void record_summary_json(const struct streams *streams, const struct record_summ
 	json_seconds(&json, "seconds", summary->nanoseconds);
 	json_request(&json, streams);
 	json_losses(&json, &sum);
-	if (sum.losses[FLOWTAP_CAUSE_DISPLACED] && find_holder(streams, &rival)) {
-		json_number(&json, "holder_pid", rival.holder_pid);
-		json_bytes(&json, "holder_comm", (const char *)rival.holder_comm,
-			   strnlen((const char *)rival.holder_comm, sizeof(rival.holder_comm)));
+	if (sum.losses[FLOWTAP_CAUSE_DISPLACED] && find_holder(streams, &holder)) {
+		json_number(&json, "holder_pid", holder.holder_pid);
+		json_bytes(&json, "holder_comm", (const char *)holder.holder_comm,
+			   strnlen((const char *)holder.holder_comm, sizeof(holder.holder_comm)));
 	}
 	json_bool(&json, "sideband_polled", summary->sideband_polled);
 	json_number(&json, "sideband_lost", summary->sideband_lost);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What else may happen to what flowtap.ko records with, for its tests: another owner, an idle state
- * in which the registers are lost. A command is written to /dev/rival; some have an answer to be
- * read. riscv64 with CTR (rival_ctr.c has more commands), arm64 with ETE and TRBE (rival_ete.c).
+ * in which the registers are lost. Tests write a command to /dev/other_driver, and read the answer of
+ * some. riscv64 with CTR (other_driver_ctr.c has more commands), arm64 with ETE and TRBE
+ * (other_driver_ete.c).
  *
  *	idle CPU COUNT NS SEED	as often as that, every NS nanoseconds on average: tells the CPU PM
  *				notifiers that the CPU loses its state, and loses it; in an interrupt,
@@ -26,7 +27,7 @@
 #include <linux/workqueue.h>
 
 #include "compat.h"
-#include "rival_machine.h"
+#include "other_driver_machine.h"
 
 #define COUNT_MAX	1000000
 #define TEXT_MAX	96
@@ -46,7 +47,7 @@ static void lose_state(struct rnd_state *random)
 {
 	if (cpu_pm_enter())
 		return;
-	rival_scramble(random);
+	other_driver_scramble(random);
 	cpu_pm_exit();
 }
 
@@ -135,7 +136,7 @@ static int come_online(unsigned int cpu)
 		return 0;
 	prandom_seed_state(&random, cpu);
 	local_irq_save(flags);
-	rival_scramble(&random);
+	other_driver_scramble(&random);
 	local_irq_restore(flags);
 	return 0;
 }
@@ -145,34 +146,36 @@ static int online(const char *words, char *answer, size_t size)
 	return kstrtobool(words, &lost_when_online);
 }
 
-static const struct rival_command commands[] = {
+static const struct other_driver_command commands[] = {
 	{ "idle ", idle },
 	{ "online ", online },
 	{ NULL },
 };
 
-static const struct rival_command *find(const struct rival_command *command, const char *text)
+static const struct other_driver_command *find(const struct other_driver_command *command,
+					       const char *text)
 {
 	while (command->name && strncmp(text, command->name, strlen(command->name)))
 		command++;
 	return command->name ? command : NULL;
 }
 
-static int rival_open(struct inode *inode, struct file *file)
+static int other_driver_open(struct inode *inode, struct file *file)
 {
 	file->private_data = kzalloc(TEXT_MAX, GFP_KERNEL);
 	return file->private_data ? 0 : -ENOMEM;
 }
 
-static int rival_release(struct inode *inode, struct file *file)
+static int other_driver_release(struct inode *inode, struct file *file)
 {
 	kfree(file->private_data);
 	return 0;
 }
 
-static ssize_t rival_write(struct file *file, const char __user *user, size_t size, loff_t *at)
+static ssize_t other_driver_write(struct file *file, const char __user *user, size_t size,
+				  loff_t *at)
 {
-	const struct rival_command *command;
+	const struct other_driver_command *command;
 	char text[TEXT_MAX];
 	int error;
 
@@ -181,14 +184,14 @@ static ssize_t rival_write(struct file *file, const char __user *user, size_t si
 	if (copy_from_user(text, user, size))
 		return -EFAULT;
 	text[size] = 0;
-	command = find(commands, text) ?: find(rival_machine_commands, text);
+	command = find(commands, text) ?: find(other_driver_machine_commands, text);
 	if (!command)
 		return -EINVAL;
 	error = command->function(text + strlen(command->name), file->private_data, TEXT_MAX);
 	return error ?: size;
 }
 
-static ssize_t rival_read(struct file *file, char __user *user, size_t size, loff_t *at)
+static ssize_t other_driver_read(struct file *file, char __user *user, size_t size, loff_t *at)
 {
 	const char *answer = file->private_data;
 
@@ -197,28 +200,28 @@ static ssize_t rival_read(struct file *file, char __user *user, size_t size, lof
 
 static const struct file_operations operations = {
 	.owner = THIS_MODULE,
-	.open = rival_open,
-	.release = rival_release,
-	.write = rival_write,
-	.read = rival_read,
+	.open = other_driver_open,
+	.release = other_driver_release,
+	.write = other_driver_write,
+	.read = other_driver_read,
 };
 
 static struct miscdevice device = {
 	.minor = MISC_DYNAMIC_MINOR,
-	.name = "rival",
+	.name = "other_driver",
 	.fops = &operations,
 	.mode = 0600,
 };
 
 static int hotplug_state;
 
-static int __init rival_init(void)
+static int __init other_driver_init(void)
 {
 	int error;
 
-	if (!rival_machine_here())
+	if (!other_driver_machine_here())
 		return -ENODEV;
-	hotplug_state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "rival:online",
+	hotplug_state = cpuhp_setup_state_nocalls(CPUHP_AP_ONLINE_DYN, "other_driver:online",
 						  come_online, NULL);
 	if (hotplug_state < 0)
 		return hotplug_state;
@@ -228,13 +231,13 @@ static int __init rival_init(void)
 	return error;
 }
 
-static void __exit rival_exit(void)
+static void __exit other_driver_exit(void)
 {
 	misc_deregister(&device);
 	cpuhp_remove_state_nocalls(hotplug_state);
 }
 
-module_init(rival_init);
-module_exit(rival_exit);
+module_init(other_driver_init);
+module_exit(other_driver_exit);
 MODULE_DESCRIPTION("Plays what shares a CPU with flowtap, for its tests");
 MODULE_LICENSE("GPL");

@@ -11,7 +11,7 @@
 #include <asm/sysreg.h>
 
 #include "ete_registers.h"
-#include "rival_machine.h"
+#include "other_driver_machine.h"
 #include "trbe_registers.h"
 
 #define POLLS	10000
@@ -30,7 +30,7 @@ static void write_unit(struct rnd_state *random)
 }
 
 /* What is UNKNOWN or 0 after a cold reset (DDI 0487): the interrupt's cause as well. */
-void rival_scramble(struct rnd_state *random)
+void other_driver_scramble(struct rnd_state *random)
 {
 	write_sysreg_s(0, TRFCR);
 	isb();
@@ -42,7 +42,7 @@ void rival_scramble(struct rnd_state *random)
 	isb();
 }
 
-bool rival_machine_here(void)
+bool other_driver_machine_here(void)
 {
 	u64 features = read_sysreg(id_aa64dfr0_el1);
 
@@ -76,7 +76,7 @@ static int disturb(const char *words, char *answer, size_t size)
 	return error ?: smp_call_function_single(cpu, turn_off, NULL, 1);
 }
 
-const struct rival_command rival_machine_commands[] = {
+const struct other_driver_command other_driver_machine_commands[] = {
 	{ "disturb ", disturb },
 	{ NULL },
 };

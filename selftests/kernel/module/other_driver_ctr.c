@@ -15,7 +15,7 @@
 #include <linux/smp.h>
 
 #include "ctr_csr.h"
-#include "rival_machine.h"
+#include "other_driver_machine.h"
 
 #define COUNT_MAX	1000000
 #define DEPTH_MAX	256
@@ -117,7 +117,7 @@ static int select(const char *words, char *answer, size_t size)
 		csr_write(SISELECT, before);
 		migrate_enable();
 		if (after != mark) {
-			pr_err("rival: siselect was %#lx, now it is %#lx\n", mark, after);
+			pr_err("other_driver: siselect was %#lx, now it is %#lx\n", mark, after);
 			error = -EIO;
 		}
 		cond_resched();
@@ -129,7 +129,7 @@ static int select(const char *words, char *answer, size_t size)
  * The registers come back with anything in them. No mode is enabled for longer than this: what is
  * written here must not be mistaken for something that was recorded.
  */
-void rival_scramble(struct rnd_state *random)
+void other_driver_scramble(struct rnd_state *random)
 {
 	unsigned long select = csr_read(SISELECT);
 	unsigned int i;
@@ -147,14 +147,14 @@ void rival_scramble(struct rnd_state *random)
 	csr_write(SCTRCTL, (prandom_u32_state(random) & CTRCTL_STANDARD & ~CTRCTL_S) | CTRCTL_U);
 }
 
-bool rival_machine_here(void)
+bool other_driver_machine_here(void)
 {
 	unsigned long control;
 
 	return csr_read_guarded(SCTRCTL, &control);
 }
 
-const struct rival_command rival_machine_commands[] = {
+const struct other_driver_command other_driver_machine_commands[] = {
 	{ "own ", own },
 	{ "guests ", guests },
 	{ "look ", look },

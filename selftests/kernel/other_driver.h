@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Loading modules, and what module/rival.c does to a CPU. FLOWTAP_MODULE names flowtap.ko. */
-#ifndef FLOWTAP_TEST_RIVAL_H
-#define FLOWTAP_TEST_RIVAL_H
+/* Loads modules, and commands module/other_driver_main.c. FLOWTAP_MODULE names flowtap.ko. */
+#ifndef FLOWTAP_TEST_OTHER_DRIVER_H
+#define FLOWTAP_TEST_OTHER_DRIVER_H
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +12,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define RIVAL "/dev/rival"
+#define OTHER_DRIVER "/dev/other_driver"
 
 /* 0 or -errno of finit_module. */
 static inline int load_file(const char *path, const char *parameters)
@@ -38,29 +38,29 @@ static inline int unload(void)
 	return syscall(SYS_delete_module, "flowtap", O_NONBLOCK) ? -errno : 0;
 }
 
-/* rival.ko lies beside flowtap.ko. 0 also where it has been loaded already. */
-static inline int rival_load(void)
+/* other_driver.ko lies beside flowtap.ko. 0 also where it has been loaded already. */
+static inline int other_driver_load(void)
 {
 	char path[256];
 	const char *module = getenv("FLOWTAP_MODULE") ?: "";
 	int length = strrchr(module, '/') ? strrchr(module, '/') + 1 - module : 0, error;
 
-	snprintf(path, sizeof(path), "%.*srival.ko", length, module);
+	snprintf(path, sizeof(path), "%.*sother_driver.ko", length, module);
 	error = load_file(path, "");
 	return error == -EEXIST ? 0 : error;
 }
 
-static inline void rival_unload(void)
+static inline void other_driver_unload(void)
 {
-	syscall(SYS_delete_module, "rival", O_NONBLOCK);
+	syscall(SYS_delete_module, "other_driver", O_NONBLOCK);
 }
 
 /* A command: 0 or -errno. */
 __attribute__((format(printf, 1, 2)))
-static inline int rival(const char *format, ...)
+static inline int other_driver(const char *format, ...)
 {
 	char text[96];
-	int fd = open(RIVAL, O_RDWR | O_CLOEXEC), error = 0;
+	int fd = open(OTHER_DRIVER, O_RDWR | O_CLOEXEC), error = 0;
 	va_list words;
 
 	if (fd < 0)
@@ -82,10 +82,10 @@ struct csrs {
 };
 
 /* What a CPU's CTR registers hold now: 0 or -errno. */
-static inline int rival_look(unsigned int cpu, struct csrs *csrs)
+static inline int other_driver_look(unsigned int cpu, struct csrs *csrs)
 {
 	char text[96] = { 0 };
-	int fd = open(RIVAL, O_RDWR | O_CLOEXEC), error = 0;
+	int fd = open(OTHER_DRIVER, O_RDWR | O_CLOEXEC), error = 0;
 
 	if (fd < 0)
 		return -errno;
@@ -99,4 +99,4 @@ static inline int rival_look(unsigned int cpu, struct csrs *csrs)
 	return error;
 }
 
-#endif /* FLOWTAP_TEST_RIVAL_H */
+#endif /* FLOWTAP_TEST_OTHER_DRIVER_H */
