@@ -3,18 +3,18 @@
  * A whole machine without QEMU: one PE of the model that executes a random program by chance, with
  * a driver that traces it as Linux does; what the driver collected is held against the log.
  */
-#ifndef FLOWTAP_MODEL_WORLD_H
-#define FLOWTAP_MODEL_WORLD_H
+#ifndef FLOWTAP_MODEL_SIMULATION_H
+#define FLOWTAP_MODEL_SIMULATION_H
 
 #include "align.h"
 #include "ete/program.h"
 #include "pe.h"
 
-#define WORLD_CALLS	32
-#define WORLD_NESTED	8
+#define SIMULATION_CALLS	32
+#define SIMULATION_NESTED	8
 
 /* What a seed decides. */
-struct world_options {
+struct simulation_options {
 	struct trace_unit_options unit;
 	struct trace_buffer_options buffer;
 	struct adversary_options adversary;
@@ -35,8 +35,8 @@ struct world_options {
 	uint64_t instructions;		/* of each session */
 };
 
-struct world {
-	struct world_options options;
+struct simulation {
+	struct simulation_options options;
 	struct pe pe;
 	struct machine machine;
 	struct log_set *log;
@@ -50,12 +50,12 @@ struct world {
 	uint32_t *first;
 	/* What is executed. */
 	uint32_t at;
-	uint32_t calls[WORLD_CALLS];
+	uint32_t calls[SIMULATION_CALLS];
 	unsigned int ncalls;
 	struct {
 		uint32_t at;
 		uint8_t el;
-	} saved[WORLD_NESTED];
+	} saved[SIMULATION_NESTED];
 	unsigned int nsaved;
 	uint64_t executed;
 	uint32_t contextid;
@@ -73,29 +73,30 @@ struct world {
 	size_t ncollected;
 };
 
-void world_choose(struct world_options *options, uint64_t seed);
+void simulation_choose(struct simulation_options *options, uint64_t seed);
 /* prefix: of the log. */
-struct world *world_new(const struct world_options *options, uint64_t seed, const char *prefix);
+struct simulation *simulation_new(const struct simulation_options *options, uint64_t seed,
+				  const char *prefix);
 /* All sessions. */
-void world_run(struct world *world);
-/* The PE and the log end; what was collected stays until world_free. 0 or -errno of the log. */
-int world_end(struct world *world);
-void world_free(struct world *world);
+void simulation_run(struct simulation *sim);
+/* The PE and the log end; what was collected stays until simulation_free. 0 or -errno of the log. */
+int simulation_end(struct simulation *sim);
+void simulation_free(struct simulation *sim);
 
-/* world_driver.c */
-/* Called at EL1 (EL2), behind an exception; world_return ends it. */
-void world_start(struct world *world);
-void world_stop(struct world *world);
-void world_interrupt(struct world *world);
+/* simulation_driver.c */
+/* Called at EL1 (EL2), behind an exception; simulation_return ends it. */
+void simulation_start(struct simulation *sim);
+void simulation_stop(struct simulation *sim);
+void simulation_interrupt(struct simulation *sim);
 /* What stands at a virtual address of the buffer. */
-uint8_t *world_memory(struct world *world, uint64_t address);
+uint8_t *simulation_memory(struct simulation *sim, uint64_t address);
 /* Page tables, the registers that translation needs, and the OS lock off. */
-void world_boot(struct world *world);
+void simulation_boot(struct simulation *sim);
 /* An exception from where the PE is, to the driver; and the way back. */
-void world_enter(struct world *world, enum pe_exception_kind kind, uint32_t syndrome);
-void world_return(struct world *world);
-unsigned int world_kernel_el(const struct world *world);
+void simulation_enter(struct simulation *sim, enum pe_exception_kind kind, uint32_t syndrome);
+void simulation_return(struct simulation *sim);
+unsigned int simulation_kernel_el(const struct simulation *sim);
 /* The instruction that the driver is at is executed. */
-void world_instruction(struct world *world, uint32_t opcode, enum pe_branch branch);
+void simulation_instruction(struct simulation *sim, uint32_t opcode, enum pe_branch branch);
 
 #endif
