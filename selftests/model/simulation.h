@@ -79,7 +79,7 @@ struct simulation *simulation_new(const struct simulation_options *options, uint
 				  const char *prefix);
 /* All sessions. */
 void simulation_run(struct simulation *sim);
-/* The PE and the log end; what was collected stays until simulation_free. 0 or -errno of the log. */
+/* The PE and the log end; what it collected stays until simulation_free. 0 or -errno of the log. */
 int simulation_end(struct simulation *sim);
 void simulation_free(struct simulation *sim);
 
