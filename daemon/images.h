@@ -6,8 +6,8 @@
  *
  * A thread that takes what CPU and disk time others leave copies them as soon as it comes to that,
  * from the process' own root or else from here. What has another build-id by then, was changed while
- * it was copied, or is not there any more, is not saved: that is told, and counted, and tried again
- * for a later segment. Files without a build-id are not saved.
+ * it was copied, or is not there any more, is not saved: an event and a count say so, and a later
+ * segment tries again. Files without a build-id are not saved.
  *
  * They count by themselves, not in the quota of segments. A file stays as long as there is a segment
  * that may name it. What an earlier daemon saved may be named by each segment that it left.

@@ -59,7 +59,7 @@ int programs_open(bool kfuncs, bool wide,
 		return -ENOMEM;
 	programs->event = event;
 	programs->argument = argument;
-	/* What is tried may fail, and the reason is told by who tries. */
+	/* The attempt may fail; who tries reports the reason. */
 	libbpf_set_print(NULL);
 	error = load(programs, kfuncs, wide);
 	if (error)

@@ -207,7 +207,7 @@ static void no_room(struct run *run, int error)
 	if (run->full_error != error)
 		event_full(run, error);
 	run->full_error = error;
-	/* At first at once: older segments may give way. */
+	/* At first at once: older segments may be deleted. */
 	run->retry = run->full_since ? now + RETRY : now;
 	if (!run->full_since)
 		run->full_since = now;
@@ -503,7 +503,7 @@ static int end(struct run *run)
 	notify_tell(&run->notify, "STOPPING=1");
 	if (run->state != RUN_LENT)
 		run_end_segment(run, "stop");
-	/* Losses that were not told yet. */
+	/* Losses that no event has yet. */
 	run_keep_figures(run);
 	totals_tell(&run->totals, UINT64_MAX);
 	event_end(run);
@@ -541,7 +541,7 @@ int run_loop(struct run *run)
 		complain("cannot give up capabilities: %s", strerror(-error));
 		return STATUS_ERROR;
 	}
-	/* What is told up to here is told to whoever starts it. */
+	/* Who starts it reads all complaints up to here. */
 	log_take_messages(true);
 	run->started = run->period = run->second = number_now();
 	run_measure(run);

@@ -33,7 +33,7 @@ struct client {
 	char *answer;			/* NULL: the request is not whole yet */
 	size_t size;
 	size_t sent;
-	bool stays;			/* behind its answer */
+	bool stays;			/* after its answer */
 };
 
 struct server {

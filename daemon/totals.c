@@ -7,7 +7,7 @@
 
 #include "log.h"
 
-/* Losses are told at once, and then all together so often. */
+/* A first loss has its event at once, the next ones together at this interval. */
 #define TELL_EVERY 60000000000ULL
 
 /* --- CPUs: what streams counted that are closed counts on. --- */

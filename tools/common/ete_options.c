@@ -19,7 +19,7 @@
 #define AUX_BYTES	(4U << 20)
 #define AUX_PAGES_MAX	65536U
 
-/* Bits that are on unless told otherwise, where the trace unit has them. */
+/* Bits that are on by default, where the trace unit has them. */
 #define DEFAULTS	(TS | RS)
 
 static const char *set(struct ete_request *request, const char *text, uint64_t bits)
@@ -67,7 +67,7 @@ static const char *take_sync(struct ete_request *request, const char *text, uint
 	return NULL;
 }
 
-/* START-END or START+SIZE, END being the first address behind. */
+/* START-END or START+SIZE, END being the first address after it. */
 static const char *take_address(struct ete_request *request, const char *text, uint64_t bits)
 {
 	static const char wanted[] = "a range of addresses, START-END or START+SIZE (0x...)";
@@ -95,7 +95,7 @@ static const char *take_address(struct ete_request *request, const char *text, u
 	return NULL;
 }
 
-/* A number with us, ms or s behind it. */
+/* A number followed by us, ms or s. */
 static bool parse_time(const char *text, size_t length, __u64 *nanoseconds)
 {
 	static const struct {
@@ -137,7 +137,7 @@ static const char *take_strobe(struct ete_request *request, const char *text, ui
 	return NULL;
 }
 
-/* Pages, or bytes where there is K or M behind. */
+/* Pages, or bytes if K or M follows. */
 static const char *take_aux(struct ete_request *request, const char *text, uint64_t bits)
 {
 	static const char wanted[] =
@@ -173,7 +173,7 @@ static const struct {
 	int argument;
 	const char *(*take)(struct ete_request *request, const char *text, uint64_t bits);
 	uint64_t bits;
-	const char *help;		/* NULL: not told, it is the default */
+	const char *help;		/* NULL: not listed, it is the default */
 } table[] = {
 	{ "timestamps", no_argument, set, TS, NULL },
 	{ "no-timestamps", no_argument, clear, TS,

@@ -22,7 +22,7 @@ struct format_request {
 	enum flowtap_lines_time times;
 	enum flowtap_disasm_backend disassembler;
 	uint64_t frequency;		/* of the trace unit's timestamps, Hz; 0 unknown */
-	uint64_t since;			/* ns that lines count from, 0: the first one told */
+	uint64_t since;			/* ns that lines count from, 0: the first one there is */
 	bool synthetic_sp;
 	bool untaken_skipped;
 	bool rv64;			/* Tarmac: RV64 as if it were A64 */

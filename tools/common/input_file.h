@@ -9,8 +9,8 @@
 /*
  * A descriptor of `path` ("-": standard input) at its beginning that can be read twice: what comes
  * by a pipe is copied to a temporary file without a name ($TMPDIR, else /var/tmp) first, and so is
- * the archive in a packed one (.ftap.zst), up to $FLOWTAP_UNPACK_LIMIT bytes; what is damaged or
- * cut in that is told. What may have no end is refused: what begins with 64 KiB of zeros, and
+ * the archive in a packed one (.ftap.zst), up to $FLOWTAP_UNPACK_LIMIT bytes; complains of damage
+ * and cuts in that. What may have no end is refused: what begins with 64 KiB of zeros, and
  * devices. Of a directory that perf record made (--kcore) it is the file "data". Quiet: no progress
  * of the copying. Below 0 after a complaint.
  */

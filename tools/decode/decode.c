@@ -76,7 +76,7 @@ static int check_paths(const struct decode_options *options, int input)
 }
 
 /*
- * Nothing was executed that could be told, and nothing is wrong: no damage, no code that is not known,
+ * The flow has no instruction, and nothing is wrong: no damage, no code that is not known,
  * nothing lost. What was recorded ends too soon, or is not what was asked for.
  */
 static bool ran_nothing(const struct decoding *decoding)
@@ -138,7 +138,7 @@ static void tell_why_missing(const struct decode_options *options)
 		       options->sysroot);
 }
 
-/* Why no instruction could be told, and what to do about it. */
+/* Why the flow has no instruction, and what to do about it. */
 static void tell_why(const struct decoding *decoding)
 {
 	bool call_stacks, only = only_transfers(decoding, &call_stacks);
@@ -195,7 +195,7 @@ static int decode_problem(const struct decoding *decoding, int error)
 			 input);
 		break;
 	case ECANCELED:
-		break;			/* told */
+		break;			/* a complaint said so */
 	default:
 		complain("cannot decode '%s' to '%s': %s", input, decoding->options->output,
 			 strerror(-error));
@@ -265,7 +265,7 @@ static int decode(struct decoding *decoding, int input)
 		return STATUS_DAMAGED;
 	if (decoding->replay.counts.finalised)
 		return STATUS_OK;
-	/* A cut between two blocks: nothing else tells of it. */
+	/* A cut between two blocks: nothing else reports it. */
 	complain("'%s': the recording was not finalised: it was cut off, or the recorder was killed",
 		 input_name(options->input));
 	return STATUS_DAMAGED;
@@ -300,7 +300,7 @@ static int unknown(const struct decode_options *options, int input)
 	return STATUS_ERROR;
 }
 
-/* Options that this kind of input has no use for are told. */
+/* Names options that this kind of input has no use for. */
 static int check_options(const struct decode_options *options, enum kind kind)
 {
 	bool images = kind == KIND_SNAPSHOT || kind == KIND_RAW;

@@ -87,7 +87,7 @@ static const struct option long_options[] = {
 	{ NULL, 0, NULL, 0 }
 };
 
-/* One of what may stand behind an image's address; item is changed. */
+/* One of what may follow an image's address; item is changed. */
 static bool parse_item(struct decode_image *image, char *item)
 {
 	struct flowtap_memory_filter *filter = &image->file.filter;

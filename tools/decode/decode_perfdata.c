@@ -182,7 +182,7 @@ static int decode_cpu(struct perf *perf, struct trace_output *output,
 	free(comment);
 	if (!error)
 		error = decode_with(perf, output, cpu);
-	/* Standard output goes on with the next one, unless blocks are others. */
+	/* The next one continues on standard output, unless its blocks differ. */
 	return error;
 }
 
@@ -211,7 +211,7 @@ static int no_trace(const struct perf *perf)
 	return -ENOENT;
 }
 
-/* The decoders told of all that they decoded. */
+/* The decoders named all that they decoded. */
 static void count_picked(struct perf *perf)
 {
 	struct flowtap_ete_counts *counts = &perf->decoding.counts;

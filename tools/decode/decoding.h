@@ -65,7 +65,7 @@ int decoding_run(struct decoding *decoding, int input);
 const struct flowtap_aux_counts *decoding_aux_counts(struct decoding *decoding);
 /*
  * About how many instructions were executed while it was recorded, by those of which samples were
- * taken: the period of the samples that an event of instructions triggered. 0: nothing tells.
+ * taken: the period of the samples that an event of instructions triggered. 0: unknown.
  */
 uint64_t decoding_executed(const struct decoding *decoding);
 /* Records of which not all could be decoded as they are. */

@@ -98,14 +98,14 @@ static int open_part(struct split *split, uint32_t number)
 		return -ENOMEM;
 	split->part = part;
 	error = output_open_part(&part->output, part->path, split->options->format.force);
-	/* It was told. */
+	/* A complaint said why. */
 	if (error)
 		return -ECANCELED;
 	return format_open(&part->format, &part->output, split->request, split->blocks,
 			   split->comment);
 }
 
-/* The part of the context, with the context told to it. */
+/* The part of the context, which has got the context. */
 static int find_part(struct split *split)
 {
 	const struct flowtap_element element = {
@@ -185,7 +185,7 @@ static int finish_part(struct split *split, struct split_part *part)
 	left_out_add(&split->left_out, &part->format.left_out);
 	error = output_commit(&part->output);
 	part->written = !error;
-	/* It was told. */
+	/* A complaint said why. */
 	return error ? -ECANCELED : 0;
 }
 

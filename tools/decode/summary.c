@@ -394,7 +394,7 @@ void summary_print(FILE *file, const struct summary *summary)
 
 /* --- JSON --- */
 
-/* Digits of `text`, which has a newline or 0 behind `size`; false: it is anything else. */
+/* Digits of `text`, in which a newline or 0 follows `size`; false: it is anything else. */
 static bool is_number(const char *text, size_t size)
 {
 	return size && size < 20 && strspn(text, "0123456789") == size;

@@ -251,7 +251,7 @@ int trace_snapshot(const struct decode_options *options)
 	trace_init(&decoding, options, "snapshot");
 	error = flowtap_snapshot_open(options->input, &request, &work.snapshot);
 	if (error) {
-		/* Why was noted last; quietly, it is told now. */
+		/* The last note has the reason; if quiet, print it now. */
 		if (options->quiet && *notes.last)
 			print_note(&notes, notes.last);
 		complain("'%s' cannot be decoded as a snapshot", options->input);

@@ -71,7 +71,7 @@ struct place {
 	uint8_t it;			/* ITSTATE before it */
 };
 
-/* What comes behind the instruction is another place. */
+/* The next address differs. */
 static void pass(struct place *place, const struct step *step)
 {
 	uint8_t bytes[4];

@@ -144,7 +144,7 @@ static char *isa_of_cpu(const char *cpu)
 	snprintf(path, sizeof(path), "/proc/device-tree/cpus/%s/riscv,isa-extensions", cpu);
 	text = read_text(path, &size);
 	if (text) {
-		/* Strings one behind the other. */
+		/* Strings one after the other. */
 		for (size_t i = 0; i < size; i++)
 			if (!text[i])
 				text[i] = ' ';

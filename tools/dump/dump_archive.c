@@ -381,7 +381,7 @@ int dump_archive(int fd, const char *path, bool contents)
 		if (result != -EBADMSG)
 			break;
 	}
-	/* Also where it was cut within a block, which has been told. */
+	/* Also where it was cut within a block: a complaint said so. */
 	if (!ended && (!result || result == -ENODATA)) {
 		status = STATUS_DAMAGED;
 		complain("'%s': the recording was not finalised: it was cut off, or the recorder was "

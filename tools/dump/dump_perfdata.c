@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* flowtap dump of a perf.data: what it was recorded with, its records, its stretches of trace. */
+/* flowtap dump of a perf.data: what it was recorded with, its records, its buffers of trace. */
 #include "decode/decode_perfdata.h"
 
 #include "common/tool.h"

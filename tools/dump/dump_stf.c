@@ -15,7 +15,7 @@
 #define RAW		64U		/* bytes of a record that are shown */
 #define VLEN_MAX	65536U		/* bits (V extension 2) */
 
-/* A .zstf, one chunk behind the other. */
+/* A .zstf, one chunk after the other. */
 struct packed {
 	const char *path;
 	struct flowtap_zstf_reader *reader;
@@ -23,7 +23,7 @@ struct packed {
 	uint64_t passed;	/* of the uncompressed trace, so far */
 	bool begun;		/* a chunk, of which nothing was printed yet: */
 	struct flowtap_zstf_chunk chunk;
-	bool damaged;		/* as was told */
+	bool damaged;		/* a complaint said so */
 	char problem[192];
 };
 
@@ -37,7 +37,7 @@ struct trace {
 	struct flowtap_stf_sizes sizes;
 	bool pc_known;		/* pc: of the next instruction */
 	uint64_t pc;
-	bool target_known;	/* where it goes on after that one */
+	bool target_known;	/* where the one after it begins */
 	uint64_t target;
 	const char *problem;
 };
@@ -56,7 +56,7 @@ static ssize_t read_plain(int fd, void *bytes, size_t size)
 	return n;
 }
 
-/* More bytes behind those that are there, of no more than one chunk. False: no, or a problem. */
+/* More bytes after those that are there, of no more than one chunk. False: no, or a problem. */
 static bool more(struct trace *trace)
 {
 	ssize_t n;

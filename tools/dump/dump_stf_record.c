@@ -17,7 +17,7 @@ enum form {
 	OPERAND,		/* of a register, and its type */
 };
 
-/* What stands behind the fields. */
+/* What follows the fields. */
 enum tail {
 	NOTHING,
 	MAGIC,			/* the three bytes "STF" */
@@ -143,7 +143,7 @@ static void print_value(const uint8_t *bytes, size_t size)
 		printf(" 0x%" PRIx64, number(bytes + 8 * i, 8));
 }
 
-/* A number at *bytes, which goes behind it. */
+/* A number at *bytes, which moves past it. */
 static uint64_t take(const uint8_t **bytes, unsigned int size)
 {
 	*bytes += size;

@@ -16,7 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* One trace unit's bytes on their way through the parser. */
+/* One trace unit's bytes in the parser. */
 struct printing {
 	struct trace_feed feed;
 	struct flowtap_ete_parser parser;
@@ -132,7 +132,7 @@ static int take_loss(struct trace_feed *feed, const struct flowtap_gap *gap)
 	return 0;
 }
 
-/* Standard output that cannot be written is told by main. */
+/* main complains about standard output that cannot be written. */
 static int print_trace(struct printing *printing, const char *name)
 {
 	int error;

@@ -71,7 +71,7 @@ static void *look(void *argument)
 	return NULL;
 }
 
-/* Without a thread the last look tells less exactly when things changed. */
+/* Without a thread the last look knows less exactly when things changed. */
 static void begin(struct kernel *kernel)
 {
 	kernel->due = false;

@@ -24,8 +24,8 @@ struct kernel {
 };
 
 /*
- * The first look, before recording is enabled. Where it may not be made that is told with its
- * consequence, and recording goes on without. 0 or -ENOMEM.
+ * The first look, before recording is enabled. Where the kernel denies it a message names the
+ * consequence, and recording continues without. 0 or -ENOMEM.
  */
 int kernel_start(struct kernel *kernel);
 /* Some of what it found. 1: there is more; 0 or -errno of the archive or of memory. */

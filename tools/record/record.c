@@ -243,7 +243,7 @@ static void clean_up(struct recording *recording)
 	kernel_free(&recording->kernel);
 	flowtap_bundle_free(recording->bundle);
 	cgroup_close(&recording->cgroup);
-	/* What is on its way arrives. */
+	/* Waits for pending writes. */
 	streams_close(&recording->streams);
 	flowtap_archive_writer_free(recording->writer);
 	/* After the streams: then it can be taken back. */

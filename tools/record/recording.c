@@ -155,7 +155,7 @@ static bool overwrites(const struct recording *recording)
 	return recording->options->configure.flags & FLOWTAP_OVERWRITE;
 }
 
-/* What others than the rings have to tell. */
+/* What there is beside the rings. */
 static int drain_others(struct recording *recording)
 {
 	int error = flowtap_sideband_drain(recording->sideband);

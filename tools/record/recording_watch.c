@@ -137,7 +137,7 @@ bool watch_wait(struct watch *watch, bool tick)
 
 	if (flowtap_drain_wait(drain, tick ? TICK_MS : -1) <= 0)
 		return false;
-	/* Each is told once. */
+	/* Reports each once. */
 	ended = flowtap_drain_events(drain, watch->workload_number);
 	ended |= all_ended(watch);
 	if (flowtap_drain_events(drain, watch->timer_number))

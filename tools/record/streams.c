@@ -393,7 +393,7 @@ int streams_settle(struct streams *streams)
 {
 	int error = flowtap_drain_settle(streams->drain);
 
-	/* A ring that was full had no room to tell of what was lost last. */
+	/* A full ring had no space for the record of its last loss. */
 	if (!error)
 		error = streams_disable(streams);
 	if (!error)

@@ -85,7 +85,7 @@ static void print_modes(const struct statistics *stats)
 	print_share(stats, "not told", stats->no_mode);
 }
 
-/* Only where there is more than the one that stands for "not told". */
+/* Only where there is more than the one that means "not told". */
 static void print_cpus(const struct statistics *stats)
 {
 	char name[32];

@@ -33,7 +33,7 @@ static int compare_names(const void *one, const void *other)
 	return strcmp(a->name, b->name);
 }
 
-/* The first word. The last place is for all that find none. */
+/* The first word. The last slot is for all that find none. */
 static uint16_t mnemonic_of(struct statistics *stats, const char *text)
 {
 	struct statistics_mnemonic *made = &stats->mnemonics[stats->n_mnemonics];

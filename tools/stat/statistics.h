@@ -58,7 +58,7 @@ struct statistics {
 	uint64_t interrupts;
 	uint64_t trace_on;
 	uint64_t transfers;
-	uint64_t first_time;		/* 0: none is told */
+	uint64_t first_time;		/* 0: there is none */
 	uint64_t last_time;
 	struct statistics_mnemonic *mnemonics;
 	size_t n_mnemonics;
