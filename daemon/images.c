@@ -28,7 +28,7 @@ struct image {
 	uint8_t id_size;
 	uint8_t id[FLOWTAP_BUILD_ID_MAX];
 	enum state state;
-	bool told;			/* that it was MISSING */
+	bool reported;			/* that it was MISSING */
 	uint32_t pid;
 	char *path;			/* while it is NEW */
 	uint64_t bytes;
@@ -90,9 +90,9 @@ static void miss(struct images *images, struct image *image, const char *why)
 {
 	struct log_line line;
 
-	if (image->told)
+	if (image->reported)
 		return;
-	image->told = true;
+	image->reported = true;
 	images->figures.missing++;
 	if (images->shown == SHOWN)
 		return;

@@ -218,7 +218,7 @@ static void no_room(struct run *run, int error)
 }
 
 /* The next archive says what is missing before it. */
-static void tell_gap(struct run *run)
+static void report_gap(struct run *run)
 {
 	const uint64_t ns = number_now() - run->full_since;
 
@@ -249,7 +249,7 @@ static void try_room(struct run *run)
 {
 	int error;
 
-	tell_gap(run);
+	report_gap(run);
 	error = next_segment(run, "full");
 	if (error)
 		no_room(run, error);
@@ -412,7 +412,7 @@ static void pause_for(struct run *run, uint64_t ns)
 }
 
 /* That it lives, twice as often as is asked for, and what it does when that changes. */
-static void tell_manager(struct run *run, uint64_t now)
+static void notify_manager(struct run *run, uint64_t now)
 {
 	const uint64_t often = run->notify.watchdog / 2 < SECOND ? run->notify.watchdog / 2 : SECOND;
 
@@ -420,9 +420,9 @@ static void tell_manager(struct run *run, uint64_t now)
 		notify_tell(&run->notify, "WATCHDOG=1");
 		run->alive = now;
 	}
-	if (run->told == run->state)
+	if (run->reported == run->state)
 		return;
-	run->told = run->state;
+	run->reported = run->state;
 	if (run->state == RUN_RECORDING)
 		notify_tell(&run->notify, "STATUS=records into %.200s", run->conf.directory);
 	else if (run->state == RUN_LENT)
@@ -495,7 +495,7 @@ static void turn(struct run *run)
 			cpus_look(run);
 		work_after(run, now);
 	}
-	tell_manager(run, now);
+	notify_manager(run, now);
 }
 
 static int end(struct run *run)

@@ -43,7 +43,7 @@ struct run {
 	struct server *metrics;	/* NULL: not wanted */
 	struct governor governor;
 	enum run_state state;
-	enum run_state told;	/* to the service manager */
+	enum run_state reported;	/* to the service manager */
 	int signals;
 	/* What was asked for, done at the next turn of the loop. */
 	bool over;
@@ -68,7 +68,7 @@ struct run {
 	struct metrics figures;
 	struct totals totals;	/* what the figures have of CPUs */
 	uint64_t sideband_past;	/* losses of a side band that is closed */
-	uint64_t sideband_told;
+	uint64_t sideband_reported;
 	struct lease lease;	/* while RUN_LENT */
 	struct cpus cpus;	/* when streams were opened, or one went last */
 };

@@ -17,9 +17,9 @@ struct totals {
 	size_t n;
 	struct metrics_cpu *past;	/* of streams that are closed */
 	size_t n_past;
-	struct metrics_cpu *told;	/* losses that an event reported */
-	size_t n_told;
-	uint64_t told_at;
+	struct metrics_cpu *reported;	/* losses that an event reported */
+	size_t n_reported;
+	uint64_t reported_at;
 };
 
 /* Sums up: with `now`, what the n streams that are open counted. Without memory: as it was. */

@@ -125,7 +125,7 @@ static void summarise(const struct converting *converting)
 
 static int problem(const struct converting *converting, int error)
 {
-	if (tracefile_told(&converting->in, error))
+	if (tracefile_reported(&converting->in, error))
 		return error;
 	switch (-error) {
 	case ENODATA:

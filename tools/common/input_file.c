@@ -149,7 +149,7 @@ static int unpack_limit(uint64_t *limit)
 	return -EINVAL;
 }
 
-static void tell_unpacked(const char *path, const struct flowtap_unpacked *unpacked)
+static void report_unpacked(const char *path, const struct flowtap_unpacked *unpacked)
 {
 	char bytes[32], zeros[32];
 
@@ -207,7 +207,7 @@ static int unpacked(const char *path, int packed)
 		if (error)
 			unpack_problem(path, error, limit);
 		else
-			tell_unpacked(path, &result);
+			report_unpacked(path, &result);
 	}
 	if (error && fd >= 0)
 		close(fd);

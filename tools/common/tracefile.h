@@ -33,7 +33,7 @@ int tracefile_open(struct tracefile *file, const char *path, int fd,
 /* All into the sink, once; complains of damage. 0; -errno of reading; what the sink returned. */
 int tracefile_read(struct tracefile *file, struct flowtap_sink *sink);
 /* Whether a complaint named the error already, by offset and reason, as for damage. */
-bool tracefile_told(const struct tracefile *file, int error);
+bool tracefile_reported(const struct tracefile *file, int error);
 /* Complains of an error of tracefile_read that was not. */
 void tracefile_complain(const struct tracefile *file, int error);
 void tracefile_close(struct tracefile *file);

@@ -96,7 +96,7 @@ static bool ran_nothing(const struct decoding *decoding)
 }
 
 /* Without a sample, or a record of trace, there is nothing that could be wrong with the code. */
-static void tell_why_empty(const struct decoding *decoding)
+static void explain_empty(const struct decoding *decoding)
 {
 	const struct flowtap_replay_counts *counts = &decoding->replay.counts;
 	const char *what = decoding->aux ? "trace" : "sample";
@@ -129,7 +129,7 @@ static bool only_transfers(const struct decoding *decoding, bool *call_stacks)
 	return only;
 }
 
-static void tell_why_missing(const struct decode_options *options)
+static void explain_missing(const struct decode_options *options)
 {
 	if (!options->sysroot)
 		advise("on another machine than the recorded one --sysroot is needed");
@@ -139,21 +139,21 @@ static void tell_why_missing(const struct decode_options *options)
 }
 
 /* Why the flow has no instruction, and what to do about it. */
-static void tell_why(const struct decoding *decoding)
+static void explain_why(const struct decoding *decoding)
 {
 	bool call_stacks, only = only_transfers(decoding, &call_stacks);
 	const uint64_t *gaps = decoding->profile.gaps;
 
 	if (decoding->aux ? !flowtap_aux_counts(decoding->aux)->records :
 	    !decoding->ctr || !flowtap_ctr_counts(decoding->ctr)->samples)
-		tell_why_empty(decoding);
+		explain_empty(decoding);
 	else if (call_stacks)
 		advise("record --ras keeps call stacks, which --to flow shows: record without it");
 	else if (only)
 		advise("record --filter left out transfers that instructions follow from, --to flow "
 		       "shows the others: record without it");
 	else if (decoding->profile.n_missing)
-		tell_why_missing(decoding->options);
+		explain_missing(decoding->options);
 	else if (gaps[FLOWTAP_GAP_NO_IMAGE])
 		advise("it does not say what was mapped where it ran: damage, or side band that was "
 		       "lost, took that");
@@ -177,12 +177,12 @@ static int decode_problem(const struct decoding *decoding, int error)
 	case ENODATA:
 		complain("no instruction could be reconstructed, so there is no %s",
 			 decoding->options->format.kind->title);
-		tell_why(decoding);
+		explain_why(decoding);
 		break;
 	case ENOENT:
 		pick_nothing(&decoding->pick, input);
 		if (!decoding->pick.cpus.n)
-			tell_why_empty(decoding);
+			explain_empty(decoding);
 		break;
 	case EOPNOTSUPP:
 		format_complain_isa(decoding->options->format.kind, input);

@@ -32,7 +32,7 @@ struct watch {
 	struct profile profile;
 	struct trace_decoding *decoding;
 	const struct flowtap_perfdata_counts *counts;	/* of the CPU that is decoded */
-	uint64_t told;			/* of its bytes, as progress */
+	uint64_t reported;		/* of its bytes, as progress */
 	struct missing_page pages[MISSING_MAX];
 	size_t n_pages;
 	bool kernel;			/* there was none of the kernel's code somewhere */
@@ -99,8 +99,8 @@ static void on_time(void *argument, uint64_t time)
 
 	watch->profile.time = time;
 	if (watch->counts) {
-		trace_progress(watch->decoding, watch->counts->bytes - watch->told);
-		watch->told = watch->counts->bytes;
+		trace_progress(watch->decoding, watch->counts->bytes - watch->reported);
+		watch->reported = watch->counts->bytes;
 	}
 }
 
@@ -132,7 +132,7 @@ static int decode_with(struct perf *perf, struct trace_output *output,
 		command->format.symbols->find = profile_symbol;
 		command->format.symbols->argument = &perf->watch.profile;
 	}
-	perf->watch.told = 0;
+	perf->watch.reported = 0;
 	/* What comes before the first context is a loss, whosever. */
 	pick_begin(&perf->pick, true);
 	error = flowtap_perfdata_decoder_new(perf->perfdata, &options, &decoder);
@@ -443,7 +443,7 @@ int perf_decode(const struct decode_options *options, int input)
 	perf->watch.sink = (struct flowtap_sink){ .block = watch_block, .element = watch_element };
 	perf->watch.decoding = &perf->decoding;
 	pick_init(&perf->pick, &perf->watch.sink, options->tid, NULL);
-	perf->pick.tells_others = true;
+	perf->pick.marks_others = true;
 	if (!load(perf, input)) {
 		error = decode_cpus(perf, input);
 		status = trace_finish(&perf->decoding, error);

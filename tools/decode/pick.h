@@ -24,7 +24,7 @@ struct pick {
 	uint32_t tid;			/* 0: any */
 	uint32_t cpu;
 	bool one_cpu;			/* only `cpu` */
-	bool tells_others;		/* a gap where others were left out within a stream */
+	bool marks_others;		/* a gap where others were left out within a stream */
 	bool other;			/* whose turn it is is left out */
 	bool here;			/* what is picked came, since pick_begin */
 	bool found;			/* at all */

@@ -323,7 +323,7 @@ static ssize_t read_packed(struct packed *packed, void *bytes, size_t size)
 }
 
 /* At the end: what a writer left that was interrupted. */
-static void tell_rest(struct packed *packed)
+static void report_rest(struct packed *packed)
 {
 	const struct flowtap_zstf_info *info = flowtap_zstf_info(packed->reader);
 	uint64_t found;
@@ -343,7 +343,7 @@ static int dump_chunks(struct packed *packed, bool hex)
 	int status = dump(&trace, packed->path, hex);
 
 	if (!status)
-		tell_rest(packed);
+		report_rest(packed);
 	return status ? status : packed->damaged ? STATUS_DAMAGED : STATUS_OK;
 }
 

@@ -8,7 +8,7 @@
 
 #define POLL_NS 100000000ULL		/* between two questions for new modules */
 
-static void tell_problem(int error)
+static void report_problem(int error)
 {
 	complain("the kernel's code cannot be read: %s",
 		 error == -EPERM || error == -EACCES ?
@@ -38,7 +38,7 @@ int kernel_start(struct kernel *kernel)
 	kernel_free(kernel);
 	if (error == -ENOMEM)
 		return error;
-	tell_problem(error);
+	report_problem(error);
 	return 0;
 }
 
