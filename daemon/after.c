@@ -119,7 +119,7 @@ static int note_result(struct after *after, const char *segment, const char *why
 	return store_undecoded(after->store, segment, text);
 }
 
-static void tell_skipped(const struct after *after, uint64_t skipped)
+static void report_skipped(const struct after *after, uint64_t skipped)
 {
 	struct log_line line;
 
@@ -149,7 +149,7 @@ static void skip(struct after *after, uint64_t surplus)
 	after->skipped += skipped;
 	after->waiting -= skipped;
 	if (skipped)
-		tell_skipped(after, skipped);
+		report_skipped(after, skipped);
 }
 
 /* --- What was done. --- */

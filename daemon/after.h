@@ -5,7 +5,7 @@
  * disk time others leave. Nothing here waits for it.
  *
  * Where decoding cannot keep up, and more than so many segments wait for it, the oldest are not
- * decoded, which is told and stands in their `result`. So does what failed: it is not tried again.
+ * decoded: an event and their `result` say so, as of what failed, which is not tried again.
  */
 #ifndef AFTER_H
 #define AFTER_H
@@ -28,7 +28,7 @@ struct after_options {
 struct after {
 	struct store *store;
 	struct after_options options;
-	bool no_decoder;		/* there is none; told */
+	bool no_decoder;		/* there is none; an event said so */
 	pid_t child;			/* 0: none */
 	enum store_work work;		/* that it does */
 	char segment[STORE_NAME];
@@ -46,7 +46,7 @@ struct after {
 
 /* Borrows the store and the texts. */
 void after_init(struct after *after, struct store *store, const struct after_options *options);
-/* Others from now on; what is being done goes on. */
+/* Others from now on; the child that runs continues. */
 void after_change(struct after *after, const struct after_options *options);
 /*
  * Takes what the child has done, and begins what is next. To be called about once a second. now:

@@ -158,17 +158,17 @@ static void put_configuration(struct json *json, struct run *run)
 }
 
 /* Why something is not done. */
-struct refusal {
+struct command_error {
 	const char *error;
 	const char *fix;
 };
 
-static const struct refusal is_lent = {
+static const struct command_error is_lent = {
 	"the hardware is lent",
 	"it is taken back when that recording ends; `status` says whose it is",
 };
 
-static const struct refusal *ask_rotate(struct run *run, const struct server_peer *peer)
+static const struct command_error *ask_rotate(struct run *run, const struct server_peer *peer)
 {
 	(void)peer;
 	if (run->state == RUN_LENT)
@@ -177,7 +177,7 @@ static const struct refusal *ask_rotate(struct run *run, const struct server_pee
 	return NULL;
 }
 
-static const struct refusal *ask_start(struct run *run, const struct server_peer *peer)
+static const struct command_error *ask_start(struct run *run, const struct server_peer *peer)
 {
 	(void)peer;
 	if (run->state == RUN_LENT)
@@ -187,7 +187,7 @@ static const struct refusal *ask_start(struct run *run, const struct server_peer
 	return NULL;
 }
 
-static const struct refusal *ask_stop(struct run *run, const struct server_peer *peer)
+static const struct command_error *ask_stop(struct run *run, const struct server_peer *peer)
 {
 	(void)peer;
 	if (run->state == RUN_LENT)
@@ -197,23 +197,23 @@ static const struct refusal *ask_stop(struct run *run, const struct server_peer 
 	return NULL;
 }
 
-static const struct refusal *ask_reload(struct run *run, const struct server_peer *peer)
+static const struct command_error *ask_reload(struct run *run, const struct server_peer *peer)
 {
 	(void)peer;
 	run->reload = true;
 	return NULL;
 }
 
-static const struct refusal *ask_snapshot(struct run *run, const struct server_peer *peer)
+static const struct command_error *ask_snapshot(struct run *run, const struct server_peer *peer)
 {
-	static const struct refusal keeps_nothing = {
+	static const struct command_error keeps_nothing = {
 		"rings do not overwrite, everything is in the segments already",
 		"for snapshots: overwrite = yes in [record] of flowtapd.conf, and start it again",
 	};
-	static const struct refusal not_recording = {
+	static const struct command_error not_recording = {
 		"nothing is being recorded", "`status` says why; `start` lets it record again",
 	};
-	static const struct refusal failed = {
+	static const struct command_error failed = {
 		"the segment cannot be written", "its log says why",
 	};
 	const struct flowtap_archive_trigger trigger = {
@@ -226,7 +226,7 @@ static const struct refusal *ask_snapshot(struct run *run, const struct server_p
 	       error == -EAGAIN ? &not_recording : &failed;
 }
 
-static const struct refusal *ask_borrow(struct run *run, const struct server_peer *peer)
+static const struct command_error *ask_borrow(struct run *run, const struct server_peer *peer)
 {
 	return lend(run, peer) ? &is_lent : NULL;
 }
@@ -235,7 +235,7 @@ static const struct {
 	const char *name;
 	bool owner;		/* the owner alone may: it changes what is recorded */
 	bool stays;		/* it holds for as long as the connection */
-	const struct refusal *(*ask)(struct run *run, const struct server_peer *peer);
+	const struct command_error *(*ask)(struct run *run, const struct server_peer *peer);
 	void (*put)(struct json *json, struct run *run);
 } commands[] = {
 	{ "status", false, false, NULL, put_status },
@@ -250,10 +250,10 @@ static const struct {
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
 
-static const struct refusal *check_rights(const struct server_peer *peer, bool owner)
+static const struct command_error *check_privilege(const struct server_peer *peer, bool owner)
 {
-	static const struct refusal owners = { "permission denied", "ask as root" };
-	static const struct refusal members = {
+	static const struct command_error owners = { "permission denied", "ask as root" };
+	static const struct command_error members = {
 		"permission denied", "ask as root, or as a member of the group of flowtapd.conf",
 	};
 
@@ -264,31 +264,31 @@ static const struct refusal *check_rights(const struct server_peer *peer, bool o
 
 bool answer_control(void *argument, const struct server_peer *peer, char *request, FILE *reply)
 {
-	static const struct refusal unknown = {
+	static const struct command_error unknown = {
 		"no such command",
 		"status, stats, rotate, snapshot, start, stop, reload, borrow are there",
 	};
 	struct json json = { .file = reply, .flat = true };
-	const struct refusal *refusal = &unknown;
+	const struct command_error *command_error = &unknown;
 	struct run *run = argument;
 	size_t i = 0;
 
 	while (i < COMMANDS && strcmp(request, commands[i].name))
 		i++;
 	if (i < COMMANDS)
-		refusal = check_rights(peer, commands[i].owner);
-	if (!refusal && commands[i].ask)
-		refusal = commands[i].ask(run, peer);
+		command_error = check_privilege(peer, commands[i].owner);
+	if (!command_error && commands[i].ask)
+		command_error = commands[i].ask(run, peer);
 	json_open(&json, NULL, '{');
-	json_bool(&json, "ok", !refusal);
-	if (refusal) {
-		json_string(&json, "error", refusal->error);
-		json_string(&json, "fix", refusal->fix);
+	json_bool(&json, "ok", !command_error);
+	if (command_error) {
+		json_string(&json, "error", command_error->error);
+		json_string(&json, "fix", command_error->fix);
 	} else {
 		commands[i].put(&json, run);
 	}
 	json_close(&json, '}');
-	return !refusal && commands[i].stays;
+	return !command_error && commands[i].stays;
 }
 
 void answer_closed(void *argument, const struct server_peer *peer)

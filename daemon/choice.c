@@ -287,7 +287,7 @@ static void find_way(struct choice *choice, enum choice_way first)
 	}
 }
 
-/* By FLOWTAP_CHOICE. False: there is no such way. */
+/* The mode that FLOWTAP_CHOICE names. False: there is none of that name. */
 static bool first_way(struct choice *choice, enum choice_way *way)
 {
 	const char *wanted = getenv("FLOWTAP_CHOICE");

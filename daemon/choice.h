@@ -4,7 +4,7 @@
  * its children. In the kernel, as far as that goes:
  *
  *	kernel	BPF programs choose, and have the module add and remove tasks: nothing is missed
- *	stop	BPF programs choose and stop the new task; the daemon adds it and lets it go on
+ *	stop	BPF programs choose and stop the new task; the daemon adds it and lets it continue
  *	poll	/proc is looked at several times a second: what is not there at a look is missed
  *	none	there is nothing to choose
  */
@@ -31,18 +31,19 @@ struct choice;
 
 /* "none", "kernel", "stop", "poll" */
 const char *choice_way_name(enum choice_way way);
-/* What a way cannot do, for people; NULL: nothing. */
+/* What the mode cannot do, for people; NULL: nothing. */
 const char *choice_way_lacks(enum choice_way way);
 
 /*
  * Loads programs where there is something to choose: as long as capabilities are there. The conf is
- * borrowed, the module loaded. Environment: FLOWTAP_CHOICE, the first way to try, by name. 0 and
- * *choice, -ENOMEM, -EINVAL: that is no way.
+ * borrowed, the module loaded. Environment: FLOWTAP_CHOICE, the first mode to try, by name. 0 and
+ * *choice, -ENOMEM, -EINVAL: that is no mode.
  */
 int choice_open(const struct conf *conf, struct choice **choice);
 /*
  * Of streams that were just opened, and are not enabled: from now on their sets have whom they are
- * to have. Borrowed until choice_end. 0 or -errno, told: then everybody or nobody would be recorded.
+ * to have. Borrowed until choice_end. 0 or -errno after a complaint: then everybody or nobody would
+ * be recorded.
  */
 int choice_begin(struct choice *choice, struct streams *streams);
 void choice_end(struct choice *choice);

@@ -23,8 +23,8 @@
 #include "rules.h"
 
 /*
- * A piece of trace or a task's history may reach back as far as this behind what is recorded next:
- * what was there then is kept for it.
+ * A piece of trace or a task's history may begin as long as this before the next record: the roster
+ * keeps what was there then.
  */
 #define MARGIN_NS 10000000000ULL
 
@@ -193,7 +193,7 @@ static int watch_sideband(struct collect *collect)
 
 static int begin_first(struct collect *collect, struct flowtap_archive_writer *writer)
 {
-	const struct flowtap_sideband_options wish = {
+	const struct flowtap_sideband_options request = {
 		.keep = COLLECT_KEEP,
 		.mapped = collect->images ? images_mapped : NULL,
 		.argument = collect->images,
@@ -203,7 +203,7 @@ static int begin_first(struct collect *collect, struct flowtap_archive_writer *w
 	if (!error)
 		error = streams_begin(&collect->streams, writer);
 	if (!error)
-		error = flowtap_sideband_open(&wish, writer, &collect->sideband);
+		error = flowtap_sideband_open(&request, writer, &collect->sideband);
 	if (!error)
 		error = flowtap_sideband_start(collect->sideband);
 	if (!error)
@@ -253,14 +253,14 @@ static int write_begun(const struct collect *collect, struct flowtap_archive_wri
 	return error;
 }
 
-/* What waits is in the archive, and nothing comes behind that: the streams are off. */
+/* What waited is in the archive, and nothing follows: the streams are off. */
 static int end_archive(struct collect *collect, uint64_t *settled)
 {
 	struct flowtap_archive_writer *writer = collect->writer;
 	int error = flowtap_sideband_drain(collect->sideband), rings;
 
 	*settled = number_now();
-	/* In any case: nothing is on its way into this file then. */
+	/* In any case: then no write into this file is pending. */
 	rings = streams_settle(&collect->streams);
 	if (!error)
 		error = rings;
@@ -465,7 +465,7 @@ int collect_pause(struct collect *collect)
 
 	if (!collect->paused)
 		collect->paused = number_now();
-	/* Who is there is known when it goes on. */
+	/* The next segment knows who is there. */
 	flowtap_sideband_switch(collect->sideband, NULL);
 	return error;
 }

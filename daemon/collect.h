@@ -10,19 +10,19 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../tools/record/kernel.h"
+#include "../tools/record/kernel_recorder.h"
 #include "../tools/record/options.h"
 #include "../tools/record/streams.h"
 #include "conf.h"
 #include "images.h"
 #include "metrics.h"
 
-/* What is kept of who is there; more than this machine has is told as lost. */
+/* What is kept of who is there; a gap marks more than this machine has as lost. */
 #define COLLECT_KEEP (24U << 20)
 
 struct collect {
 	const struct conf *conf;
-	struct images *images;		/* borrowed, told of what is mapped; NULL none */
+	struct images *images;		/* borrowed, hears what is mapped; NULL none */
 	struct record_options options;
 	struct streams streams;
 	struct flowtap_sideband *sideband;
@@ -64,7 +64,7 @@ int collect_switch_on(struct collect *collect, bool on);
 int collect_wait(struct collect *collect, int timeout_ms);
 /* Another fd that it waits for. 0 or -ENOMEM. After the first collect_begin. */
 int collect_watch(struct collect *collect, int fd);
-/* What waits goes on its way into the archive. 0 or -errno of it. */
+/* Starts to write what waits into the archive. 0 or -errno of it. */
 int collect_take(struct collect *collect);
 /* Bytes of the archive that is being written. */
 uint64_t collect_size(const struct collect *collect);
@@ -73,8 +73,8 @@ size_t collect_measure(struct collect *collect);
 /* Recording ends, and the archive. 0 or -errno of it. */
 int collect_end(struct collect *collect);
 /*
- * The same until the next collect_begin, where there is no file to go on in: what the archive did not
- * take waits in the rings, and who is there goes on being kept.
+ * The same until the next collect_begin, without a file to write to: what the archive did not
+ * take waits in the rings, and the roster still follows who is there.
  */
 int collect_pause(struct collect *collect);
 /* Records in the rings of streams that are off. */

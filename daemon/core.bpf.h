@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What programs in the kernel look at of its structures. Their places are found when a program is
- * loaded (CO-RE), so that nothing but the names here has to be as in the kernel.
+ * What programs in the kernel look at of its structures. The loader finds their offsets
+ * (CO-RE), so that nothing but the names here has to be as in the kernel.
  */
 #ifndef CORE_BPF_H
 #define CORE_BPF_H

@@ -20,9 +20,9 @@ bool cpus_has(const char *list, unsigned int cpu);
 /* They are as they are now: before streams are opened. */
 void cpus_note(struct run *run);
 /*
- * Every second, while streams are open: tells who has gone. perf lets go of its events of a CPU that
- * goes, and who was not there has no stream: where one has come, all is opened again, into another
- * segment.
+ * Every second, while streams are open: reports CPUs that went offline. perf closes its events of
+ * such a CPU, and one that was not there has no stream: where one has come, all is opened again,
+ * into another segment.
  */
 void cpus_look(struct run *run);
 

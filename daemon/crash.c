@@ -17,7 +17,7 @@
 
 #include "../tools/common/tool.h"
 
-/* Of /proc/PID/stat, behind the name: the instruction pointer of who ends (proc_pid_stat(5), 30). */
+/* Of /proc/PID/stat, after the name: the instruction pointer of who ends (proc_pid_stat(5), 30). */
 #define BEFORE_POINTER 27
 
 static int subscribe(int fd)

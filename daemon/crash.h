@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Processes that end by a signal that dumps core, as the kernel's process connector tells. */
+/* Processes that end by a signal that dumps core: messages of the kernel's process connector. */
 #ifndef CRASH_H
 #define CRASH_H
 
@@ -21,7 +21,7 @@ int crash_open(void);
 /* The next one that waits. 1; 0: none; -ENOBUFS: some were lost; -errno. */
 int crash_next(int fd, struct crash *crash);
 /*
- * A datagram of the connector: whether it tells of a crash. The address is not in it, the time is
+ * A datagram of the connector: whether it reports a crash. The address is not in it, the time is
  * its own, CLOCK_MONOTONIC.
  */
 bool crash_parse(const void *bytes, size_t size, struct crash *crash);

@@ -83,17 +83,17 @@ void run_keep_figures(struct run *run)
 	run->sideband_past = run->figures.sideband_lost;
 }
 
-static void tell_sideband(struct run *run)
+static void report_sideband(struct run *run)
 {
 	const uint64_t lost = run->figures.sideband_lost;
 	struct log_line line;
 
-	if (lost == run->sideband_told)
+	if (lost == run->sideband_reported)
 		return;
 	log_begin(&line, LEVEL_WARNING, "sideband-loss");
-	log_number(&line, "times", lost - run->sideband_told);
+	log_number(&line, "times", lost - run->sideband_reported);
 	log_end(&line);
-	run->sideband_told = lost;
+	run->sideband_reported = lost;
 }
 
 /* --- How much. --- */
@@ -128,5 +128,5 @@ void run_govern(struct run *run, uint64_t now)
 	run->lost = lost;
 	run->losses = losses;
 	totals_tell(&run->totals, now);
-	tell_sideband(run);
+	report_sideband(run);
 }

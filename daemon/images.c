@@ -28,7 +28,7 @@ struct image {
 	uint8_t id_size;
 	uint8_t id[FLOWTAP_BUILD_ID_MAX];
 	enum state state;
-	bool told;			/* that it was MISSING */
+	bool reported;			/* that it was MISSING */
 	uint32_t pid;
 	char *path;			/* while it is NEW */
 	uint64_t bytes;
@@ -38,7 +38,7 @@ struct image {
 
 struct images {
 	struct images_saver saver;
-	int wishes, answers;		/* our ends; reads and writes do not block */
+	int requests, answers;		/* our ends; reads and writes do not block */
 	pthread_t thread;
 	bool running;
 	uint64_t segment;
@@ -90,9 +90,9 @@ static void miss(struct images *images, struct image *image, const char *why)
 {
 	struct log_line line;
 
-	if (image->told)
+	if (image->reported)
 		return;
-	image->told = true;
+	image->reported = true;
 	images->figures.missing++;
 	if (images->shown == SHOWN)
 		return;
@@ -185,19 +185,19 @@ static void scan(struct images *images)
 
 static int open_pipes(struct images *images)
 {
-	int wishes[2], answers[2];
+	int requests[2], answers[2];
 
-	if (pipe2(wishes, O_CLOEXEC))
+	if (pipe2(requests, O_CLOEXEC))
 		return -errno;
-	images->saver.wishes = wishes[0];
-	images->wishes = wishes[1];
+	images->saver.requests = requests[0];
+	images->requests = requests[1];
 	if (pipe2(answers, O_CLOEXEC))
 		return -errno;
 	images->answers = answers[0];
 	images->saver.answers = answers[1];
 	/* More than fits waits for the next step. */
-	fcntl(images->wishes, F_SETPIPE_SZ, 1 << 20);
-	if (fcntl(images->wishes, F_SETFL, O_NONBLOCK) ||
+	fcntl(images->requests, F_SETPIPE_SZ, 1 << 20);
+	if (fcntl(images->requests, F_SETFL, O_NONBLOCK) ||
 	    fcntl(images->answers, F_SETFL, O_NONBLOCK))
 		return -errno;
 	return 0;
@@ -220,7 +220,7 @@ int images_open(const char *directory, uint64_t most, uint64_t free, uint64_t se
 	images_limit(images, most, free);
 	images->segment = images->oldest = segment;
 	images->end = &images->first;
-	images->wishes = images->answers = images->saver.wishes = images->saver.answers = -1;
+	images->requests = images->answers = images->saver.requests = images->saver.answers = -1;
 	images->saver.directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	error = images->saver.directory < 0 ? -errno : open_pipes(images);
 	if (error) {
@@ -283,15 +283,15 @@ int images_mapped(void *argument, const struct flowtap_mapping *mapping)
 static bool ask(struct images *images)
 {
 	struct image *image = images->first;
-	struct images_wish wish;
+	struct images_request request;
 
 	if (!image)
 		return false;
-	wish = (struct images_wish){ .pid = image->pid, .id_size = image->id_size };
-	memcpy(wish.id, image->id, sizeof(wish.id));
-	strcpy(wish.path, image->path);
+	request = (struct images_request){ .pid = image->pid, .id_size = image->id_size };
+	memcpy(request.id, image->id, sizeof(request.id));
+	strcpy(request.path, image->path);
 	/* At most PIPE_BUF bytes are written as a whole or not at all. */
-	if (write(images->wishes, &wish, sizeof(wish)) != (ssize_t)sizeof(wish))
+	if (write(images->requests, &request, sizeof(request)) != (ssize_t)sizeof(request))
 		return false;
 	image->state = ASKED;
 	images->first = image->next;
@@ -411,12 +411,12 @@ void images_close(struct images *images)
 	if (!images)
 		return;
 	__atomic_store_n(&images->saver.over, true, __ATOMIC_RELEASE);
-	close_fd(images->wishes);
+	close_fd(images->requests);
 	/* Nobody hears it any more, and it does not wait for that. */
 	close_fd(images->answers);
 	if (images->running)
 		pthread_join(images->thread, NULL);
-	close_fd(images->saver.wishes);
+	close_fd(images->saver.requests);
 	close_fd(images->saver.answers);
 	close_fd(images->saver.directory);
 	tdestroy(images->all, free_image);

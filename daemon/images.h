@@ -6,8 +6,8 @@
  *
  * A thread that takes what CPU and disk time others leave copies them as soon as it comes to that,
  * from the process' own root or else from here. What has another build-id by then, was changed while
- * it was copied, or is not there any more, is not saved: that is told, and counted, and tried again
- * for a later segment. Files without a build-id are not saved.
+ * it was copied, or is not there any more, is not saved: an event and a count say so, and a later
+ * segment tries again. Files without a build-id are not saved.
  *
  * They count by themselves, not in the quota of segments. A file stays as long as there is a segment
  * that may name it. What an earlier daemon saved may be named by each segment that it left.
@@ -26,7 +26,7 @@
 #define IMAGES_WHY 256
 
 /* To the thread, and back: each goes through a pipe as a whole. */
-struct images_wish {
+struct images_request {
 	uint32_t pid;
 	uint8_t id_size;
 	uint8_t id[FLOWTAP_BUILD_ID_MAX];
@@ -68,7 +68,7 @@ void images_segment(struct images *images, uint64_t number);
 int images_mapped(void *images, const struct flowtap_mapping *mapping);
 /*
  * Asks the thread and hears it; deletes what only segments before number `oldest` named. To be called
- * about once a second; the first time begins the thread, with the rights that there are then.
+ * about once a second; the first time begins the thread, with the capabilities of that time.
  */
 void images_step(struct images *images, uint64_t oldest);
 void images_measure(const struct images *images, struct images_figures *figures);
@@ -79,7 +79,7 @@ void images_close(struct images *images);
 
 struct images_saver {
 	int directory;			/* a descriptor of the segments' folder */
-	int wishes, answers;		/* ends of pipes: reads and writes block */
+	int requests, answers;		/* ends of pipes: reads and writes block */
 	/* Each of these is atomic. */
 	bool over;			/* it is to end, in the midst of a file */
 	uint64_t held;			/* bytes on the disk of all files */
@@ -87,10 +87,10 @@ struct images_saver {
 	uint64_t free;			/* bytes that others are to find free on that disk */
 };
 
-/* pthread_create's; takes a struct images_saver, and ends with it or with the wishes. */
+/* pthread_create's; takes a struct images_saver, and ends with it or with the requests. */
 void *images_serve(void *saver);
 /* Saves one file. */
-void images_save(struct images_saver *saver, const struct images_wish *wish,
+void images_save(struct images_saver *saver, const struct images_request *request,
 		 struct images_answer *answer);
 /* images/xx/yyyy */
 void images_path(char path[64], const uint8_t *id, size_t size);

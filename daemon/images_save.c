@@ -21,7 +21,7 @@
 
 #define COPY (256U << 10)
 
-_Static_assert(sizeof(struct images_wish) <= 4096, "a pipe takes it as a whole");
+_Static_assert(sizeof(struct images_request) <= 4096, "a pipe takes it as a whole");
 
 void images_path(char path[64], const uint8_t *id, size_t size)
 {
@@ -67,7 +67,7 @@ static bool same(const struct stat *a, const struct stat *b)
 	       a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-static bool has_id(int fd, const struct images_wish *wish)
+static bool has_id(int fd, const struct images_request *request)
 {
 	struct flowtap_build_id id;
 	struct flowtap_elf *elf;
@@ -76,7 +76,7 @@ static bool has_id(int fd, const struct images_wish *wish)
 		return false;
 	id = flowtap_elf_build_id(elf);
 	flowtap_elf_close(elf);
-	return id.size == wish->id_size && !memcmp(id.bytes, wish->id, id.size);
+	return id.size == request->id_size && !memcmp(id.bytes, request->id, id.size);
 }
 
 /* Whether so many bytes more may be there. */
@@ -98,22 +98,23 @@ static bool has_room(const struct images_saver *saver, uint64_t size)
 
 /* All of it, as it is now, in `to`; it is the file that was wanted, and did not change meanwhile. */
 static bool copy_whole(const struct images_saver *saver, int from, int to,
-		       const struct images_wish *wish, struct images_answer *answer)
+		       const struct images_request *request, struct images_answer *answer)
 {
 	struct stat before, after, copied;
 
 	if (fstat(from, &before)) {
-		miss(answer, "%.180s: %s", wish->path, strerror(errno));
+		miss(answer, "%.180s: %s", request->path, strerror(errno));
 	} else if ((uint64_t)before.st_size > FLOWTAP_BUNDLE_FILE_MAX) {
-		miss(answer, "%.180s has more than %llu bytes", wish->path, FLOWTAP_BUNDLE_FILE_MAX);
+		miss(answer, "%.180s has more than %llu bytes", request->path,
+		     FLOWTAP_BUNDLE_FILE_MAX);
 	} else if (!has_room(saver, (uint64_t)before.st_size)) {
-		miss(answer, "%.180s: there is no room for its %lld bytes", wish->path,
+		miss(answer, "%.180s: there is no room for its %lld bytes", request->path,
 		     (long long)before.st_size);
 	} else if (!copy(saver, from, to) || fsync(to)) {
-		miss(answer, "%.180s: %s", wish->path, strerror(errno));
+		miss(answer, "%.180s: %s", request->path, strerror(errno));
 	} else if (fstat(from, &after) || fstat(to, &copied) || !same(&before, &after) ||
-		   copied.st_size != before.st_size || !has_id(to, wish)) {
-		miss(answer, "%.180s changed while it was copied", wish->path);
+		   copied.st_size != before.st_size || !has_id(to, request)) {
+		miss(answer, "%.180s changed while it was copied", request->path);
 	} else {
 		answer->bytes = (uint64_t)copied.st_blocks * 512;
 		return true;
@@ -131,14 +132,14 @@ static int sync_directory(int directory, const char *path)
 	return error;
 }
 
-static void save_from(struct images_saver *saver, int from, const struct images_wish *wish,
+static void save_from(struct images_saver *saver, int from, const struct images_request *request,
 		      struct images_answer *answer)
 {
 	const int directory = saver->directory;
 	char path[64], part[80], folder[64];
 	int to;
 
-	images_path(path, wish->id, wish->id_size);
+	images_path(path, request->id, request->id_size);
 	snprintf(part, sizeof(part), "%s.part", path);
 	snprintf(folder, sizeof(folder), "%.*s", (int)sizeof(IMAGES) + 2, path);
 	mkdirat(directory, IMAGES, 0750);
@@ -146,12 +147,12 @@ static void save_from(struct images_saver *saver, int from, const struct images_
 	unlinkat(directory, part, 0);
 	to = openat(directory, part, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0640);
 	if (to < 0) {
-		miss(answer, "%.180s: cannot write its copy: %s", wish->path, strerror(errno));
+		miss(answer, "%.180s: cannot write its copy: %s", request->path, strerror(errno));
 		return;
 	}
-	if (copy_whole(saver, from, to, wish, answer) &&
+	if (copy_whole(saver, from, to, request, answer) &&
 	    (renameat(directory, part, directory, path) || sync_directory(directory, folder)))
-		miss(answer, "%.180s: cannot write its copy: %s", wish->path, strerror(errno));
+		miss(answer, "%.180s: cannot write its copy: %s", request->path, strerror(errno));
 	close(to);
 	if (*answer->why)
 		unlinkat(directory, part, 0);
@@ -159,36 +160,36 @@ static void save_from(struct images_saver *saver, int from, const struct images_
 		__atomic_add_fetch(&saver->held, answer->bytes, __ATOMIC_RELAXED);
 }
 
-void images_save(struct images_saver *saver, const struct images_wish *wish,
+void images_save(struct images_saver *saver, const struct images_request *request,
 		 struct images_answer *answer)
 {
-	struct flowtap_build_id id = { .size = wish->id_size };
+	struct flowtap_build_id id = { .size = request->id_size };
 	char root[32], why[FLOWTAP_WHY];
 	int from;
 
-	*answer = (struct images_answer){ .id_size = wish->id_size };
-	memcpy(answer->id, wish->id, sizeof(answer->id));
-	memcpy(id.bytes, wish->id, sizeof(id.bytes));
+	*answer = (struct images_answer){ .id_size = request->id_size };
+	memcpy(answer->id, request->id, sizeof(answer->id));
+	memcpy(id.bytes, request->id, sizeof(id.bytes));
 	/* Paths are those of the process; it may have ended, and may have been in ours. */
-	snprintf(root, sizeof(root), "/proc/%u/root", wish->pid);
-	from = flowtap_locate_code(root, NULL, wish->path, &id, why);
+	snprintf(root, sizeof(root), "/proc/%u/root", request->pid);
+	from = flowtap_locate_code(root, NULL, request->path, &id, why);
 	if (from < 0)
-		from = flowtap_locate_code(NULL, NULL, wish->path, &id, why);
+		from = flowtap_locate_code(NULL, NULL, request->path, &id, why);
 	if (from < 0) {
 		miss(answer, "%.250s", why);
 		return;
 	}
-	save_from(saver, from, wish, answer);
+	save_from(saver, from, request, answer);
 	close(from);
 }
 
 /* False: there are no more. */
-static bool read_wish(int fd, struct images_wish *wish)
+static bool read_request(int fd, struct images_request *request)
 {
 	size_t done = 0;
 
-	while (done < sizeof(*wish)) {
-		ssize_t n = read(fd, (char *)wish + done, sizeof(*wish) - done);
+	while (done < sizeof(*request)) {
+		ssize_t n = read(fd, (char *)request + done, sizeof(*request) - done);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -204,7 +205,7 @@ void *images_serve(void *argument)
 	const struct sched_param none = { 0 };
 	struct images_saver *saver = argument;
 	struct images_answer answer;
-	struct images_wish wish;
+	struct images_request request;
 	sigset_t all;
 
 	/* Signals are for others; a pipe that nobody reads is an error of write. */
@@ -213,8 +214,9 @@ void *images_serve(void *argument)
 	/* Of this thread alone. */
 	sched_setscheduler(0, SCHED_IDLE, &none);
 	syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IOPRIO_PRIO_VALUE(IOPRIO_CLASS_IDLE, 0));
-	while (!__atomic_load_n(&saver->over, __ATOMIC_ACQUIRE) && read_wish(saver->wishes, &wish)) {
-		images_save(saver, &wish, &answer);
+	while (!__atomic_load_n(&saver->over, __ATOMIC_ACQUIRE) &&
+	       read_request(saver->requests, &request)) {
+		images_save(saver, &request, &answer);
 		if (write(saver->answers, &answer, sizeof(answer)) != (ssize_t)sizeof(answer))
 			break;
 	}

@@ -23,7 +23,7 @@
 
 struct index_line {
 	char name[STORE_NAME];
-	char text[TEXT];		/* the columns behind it */
+	char text[TEXT];		/* the columns after it */
 };
 
 static const char heading[] =
@@ -118,7 +118,7 @@ void index_add(struct index *index, const char *name, uint64_t bytes,
 	index_write(index);
 }
 
-/* The fourth column behind the name. */
+/* The fourth column after the name. */
 void index_packed(struct index *index, const char *name, uint64_t bytes)
 {
 	for (size_t i = 0; i < index->n; i++) {

@@ -104,7 +104,7 @@ static uint64_t closed_for(const struct lease *lease, uint64_t now)
 }
 
 /* What the next archive lacks. */
-static void tell_gap(struct run *run, uint64_t now)
+static void report_gap(struct run *run, uint64_t now)
 {
 	const uint64_t ns = closed_for(&run->lease, now);
 	char *gap = run->collect.gap, whom[32];
@@ -122,7 +122,7 @@ static int take_back(struct run *run, uint64_t now)
 	int error = run_open_device(run);
 
 	if (!error) {
-		tell_gap(run, now);
+		report_gap(run, now);
 		error = run_begin_segment(run);
 	}
 	if (error) {

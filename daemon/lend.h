@@ -16,15 +16,15 @@ struct run;
 struct lease {
 	pid_t pid;			/* of the borrower; 0: nobody, it is opened again */
 	uid_t uid;
-	unsigned int before;		/* enum run_state to go on in */
+	unsigned int before;		/* enum run_state to return to */
 	uint64_t since;			/* CLOCK_MONOTONIC_RAW, ns */
 	uint64_t returned;		/* 0: not yet */
 	uint64_t retry;			/* when taking back is tried */
 };
 
 /*
- * Ends the segment and lets go of everything: state RUN_LENT. 0; -EBUSY: it is lent already. What
- * goes wrong with the segment is told.
+ * Ends the segment and lets go of everything: state RUN_LENT. 0; -EBUSY: it is lent already.
+ * Complains about what goes wrong with the segment.
  */
 int lend(struct run *run, const struct server_peer *peer);
 /* The borrower's connection was closed. */

@@ -17,7 +17,7 @@
 
 static const char cut[] = " cut=yes";
 
-/* What every line has room for behind its fields. */
+/* What every line reserves after its fields. */
 #define ROOM (LOG_LINE - sizeof(cut) - 1)
 
 static int output = STDERR_FILENO;

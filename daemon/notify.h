@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What a service manager is told, as sd_notify(3) describes it: datagrams to the socket that
- * NOTIFY_SOCKET names. Without one nothing is told, and that is no error.
+ * Messages to a service manager, as sd_notify(3) describes them: datagrams to the socket that
+ * NOTIFY_SOCKET names. Without one none is sent, and that is no error.
  */
 #ifndef NOTIFY_H
 #define NOTIFY_H

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "../tools/common/device.h"
-#include "../tools/common/rights.h"
+#include "../tools/common/user_privileges.h"
 #include "../tools/common/tool.h"
 #include "events.h"
 #include "rules.h"
@@ -107,15 +107,15 @@ static int open_privileges(struct run *run)
 	const struct conf *conf = &run->conf;
 	struct privileges *privileges = &run->privileges;
 	unsigned int uses = conf->modes != CONF_MODES_USER && conf->kernel_text ? PRIVILEGES_KERNEL : 0;
-	struct rights rights;
+	struct user_privileges ours;
 	int error;
 
 	if (rules_any(conf))
 		uses |= PRIVILEGES_TASKS | PRIVILEGES_STOPS;
 	if (conf->overwrite && conf_probes(conf))
 		uses |= PRIVILEGES_PROBES;
-	rights_read(&rights);
-	if (rights.paranoid > 2)
+	user_privileges_read(&ours);
+	if (ours.paranoid > 2)
 		uses |= PRIVILEGES_PARANOID;
 	error = privileges_find(privileges, conf->user, uses);
 	if (error) {
@@ -155,7 +155,7 @@ static int open_choice(struct run *run)
 	return 0;
 }
 
-/* At the start by rights that it does not keep: later the device must be the user's or its group's. */
+/* The capability of the start opens the device; later it must belong to the user or its group. */
 int run_open_device(struct run *run)
 {
 	int error = privileges_device(&run->privileges, true), after;

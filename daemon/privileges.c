@@ -58,7 +58,7 @@ static const struct {
 	/*
 	 * /proc/PID/maps, root and mem of all that run: which code was executed. At the start, in each
 	 * segment where there are no perf events, and for files whose build-id the kernel did not
-	 * tell. Adding a task to a set asks for it, too.
+	 * report. Adding a task to a set asks for it, too.
 	 */
 	{ CAP_SYS_PTRACE, RUNNING, 0 },
 	/* Programs in others' private directories, /proc/PID/mem, /proc/kcore: read only. */
@@ -142,7 +142,7 @@ int privileges_directory(const struct privileges *privileges, const char *path)
 	if (slash - path >= PATH_MAX)
 		return -ENAMETOOLONG;
 	snprintf(directory, sizeof(directory), "%.*s", (int)(slash - path), path);
-	/* Who listens there tells what is missing above it. */
+	/* The caller reports what is missing above it. */
 	if (mkdir(directory, 0755))
 		return errno == EEXIST || errno == ENOENT ? 0 : -errno;
 	return chown(directory, privileges->uid, privileges->gid) ? -errno : 0;
@@ -150,7 +150,7 @@ int privileges_directory(const struct privileges *privileges, const char *path)
 
 /* --- What. --- */
 
-/* Whatever of these is there already; nothing goes on to what is executed. */
+/* Whatever of these is there already; no program that it executes inherits any. */
 static int set_capabilities(uint64_t permitted, uint64_t effective)
 {
 	cap_t have = cap_get_proc(), want = cap_init();

@@ -26,11 +26,11 @@ struct pt_regs___x86 {
 
 #pragma clang attribute pop
 
-const volatile __u64 pause;		/* ns that a probe is silent, once it has told */
+const volatile __u64 pause;		/* ns that a probe is silent after a report */
 const volatile __u64 limits[PROBE_MAX];	/* ns that a call may take */
 
-__u64 last[PROBE_MAX];			/* when it told */
-__u64 missed;				/* what could not be told */
+__u64 last[PROBE_MAX];			/* when it reported */
+__u64 missed;				/* reports that found no room */
 
 struct call {
 	__u32 tid;

@@ -25,7 +25,7 @@ struct probes {
 	struct ring_buffer *events;
 	struct item items[PROBE_MAX];
 	uint32_t n;
-	uint64_t missed;		/* that were told */
+	uint64_t missed;		/* that an event reported */
 	void (*event)(void *argument, const struct probe_event *event, uint32_t cause,
 		      const char *text);
 	void *argument;
@@ -136,7 +136,7 @@ int probes_open(const struct conf *conf,
 	add(probes, &conf->uprobes, FLOWTAP_ARCHIVE_CAUSE_UPROBE);
 	add(probes, &conf->tracepoints, FLOWTAP_ARCHIVE_CAUSE_TRACEPOINT);
 	add(probes, &conf->latencies, FLOWTAP_ARCHIVE_CAUSE_LATENCY);
-	/* Whoever opens them tells what does not work. */
+	/* Whoever opens them reports what does not work. */
 	libbpf_set_print(NULL);
 	error = load(probes, conf);
 	for (uint32_t i = 0; i < probes->n && !error; i++) {

@@ -12,7 +12,7 @@ struct probes;
 
 /*
  * Attaches all that the conf names. Needs CAP_BPF, CAP_PERFMON and, where perf_event_paranoid asks
- * for it, CAP_SYS_ADMIN, none of them afterwards. Of each that cannot be attached `failed` is told:
+ * for it, CAP_SYS_ADMIN, none of them afterwards. Calls `failed` for each that cannot be attached:
  * item as it was written, -errno. 0 and *probes, NULL where none is; -errno: the kernel takes no
  * program.
  */

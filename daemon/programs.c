@@ -60,7 +60,7 @@ int programs_open(bool kfuncs, bool wide,
 		return -ENOMEM;
 	programs->event = event;
 	programs->argument = argument;
-	/* What is tried may fail, and the reason is told by who tries. */
+	/* The attempt may fail; who tries reports the reason. */
 	libbpf_set_print(NULL);
 	error = load(programs, kfuncs, wide);
 	if (error)
@@ -90,8 +90,8 @@ static int add_flags(int map, const void *key, uint32_t flags)
 }
 
 /* By its path, for when it comes; and by its number, if it is there. */
-static int tell_cgroups(struct programs *programs, const struct conf_list *list, const char *mount,
-			uint32_t flags)
+static int set_cgroups(struct programs *programs, const struct conf_list *list, const char *mount,
+		       uint32_t flags)
 {
 	const int paths = bpf_map__fd(programs->choose->maps.paths);
 	const int cgroups = bpf_map__fd(programs->choose->maps.cgroups);
@@ -123,8 +123,8 @@ int programs_tell(struct programs *programs, const struct conf *conf,
 	empty(bpf_map__fd(programs->choose->maps.paths));
 	empty(bpf_map__fd(programs->choose->maps.cgroups));
 	programs->choose->bss->rules = *rules;
-	error = tell_cgroups(programs, &conf->cgroups, mount, CHOOSE_WANTED);
-	return error ? error : tell_cgroups(programs, &conf->not_cgroups, mount, CHOOSE_UNWANTED);
+	error = set_cgroups(programs, &conf->cgroups, mount, CHOOSE_WANTED);
+	return error ? error : set_cgroups(programs, &conf->not_cgroups, mount, CHOOSE_UNWANTED);
 }
 
 int programs_mark(struct programs *programs, uint32_t pid, uint32_t flags)

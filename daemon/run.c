@@ -16,7 +16,6 @@
 
 #include "../tools/common/device.h"
 #include "../tools/common/names.h"
-#include "../tools/common/rights.h"
 #include "../tools/common/tool.h"
 #include "events.h"
 #include "log.h"
@@ -212,7 +211,7 @@ static void no_room(struct run *run, int error)
 	if (run->full_error != error)
 		event_full(run, error);
 	run->full_error = error;
-	/* At first at once: older segments may give way. */
+	/* At first at once: older segments may be deleted. */
 	run->retry = run->full_since ? now + RETRY : now;
 	if (!run->full_since)
 		run->full_since = now;
@@ -223,7 +222,7 @@ static void no_room(struct run *run, int error)
 }
 
 /* The next archive says what is missing before it. */
-static void tell_gap(struct run *run)
+static void report_gap(struct run *run)
 {
 	const uint64_t ns = number_now() - run->full_since;
 
@@ -254,7 +253,7 @@ static void try_room(struct run *run)
 {
 	int error;
 
-	tell_gap(run);
+	report_gap(run);
 	error = next_segment(run, "full");
 	if (error)
 		no_room(run, error);
@@ -417,7 +416,7 @@ static void pause_for(struct run *run, uint64_t ns)
 }
 
 /* That it lives, twice as often as is asked for, and what it does when that changes. */
-static void tell_manager(struct run *run, uint64_t now)
+static void notify_manager(struct run *run, uint64_t now)
 {
 	const uint64_t often = run->notify.watchdog / 2 < SECOND ? run->notify.watchdog / 2 : SECOND;
 
@@ -425,9 +424,9 @@ static void tell_manager(struct run *run, uint64_t now)
 		notify_tell(&run->notify, "WATCHDOG=1");
 		run->alive = now;
 	}
-	if (run->told == run->state)
+	if (run->reported == run->state)
 		return;
-	run->told = run->state;
+	run->reported = run->state;
 	if (run->state == RUN_RECORDING)
 		notify_tell(&run->notify, "STATUS=records into %.200s", run->conf.directory);
 	else if (run->state == RUN_LENT)
@@ -500,7 +499,7 @@ static void turn(struct run *run)
 			cpus_look(run);
 		work_after(run, now);
 	}
-	tell_manager(run, now);
+	notify_manager(run, now);
 }
 
 static int end(struct run *run)
@@ -508,7 +507,7 @@ static int end(struct run *run)
 	notify_tell(&run->notify, "STOPPING=1");
 	if (run->state != RUN_LENT)
 		run_end_segment(run, "stop");
-	/* Losses that were not told yet. */
+	/* Losses that no event has yet. */
 	run_keep_figures(run);
 	totals_tell(&run->totals, UINT64_MAX);
 	event_end(run);
@@ -546,7 +545,7 @@ int run_loop(struct run *run)
 		complain("cannot give up capabilities: %s", strerror(-error));
 		return STATUS_ERROR;
 	}
-	/* What is told up to here is told to whoever starts it. */
+	/* Who starts it reads all complaints up to here. */
 	log_take_messages(true);
 	run->started = run->period = run->second = number_now();
 	run_measure(run);

@@ -43,7 +43,7 @@ struct run {
 	struct server *metrics;	/* NULL: not wanted */
 	struct governor governor;
 	enum run_state state;
-	enum run_state told;	/* to the service manager */
+	enum run_state reported;	/* to the service manager */
 	int signals;
 	/* What was asked for, done at the next turn of the loop. */
 	bool over;
@@ -55,7 +55,7 @@ struct run {
 	uint64_t started;
 	uint64_t period;	/* when the present on_period began */
 	uint64_t second;	/* the last tick */
-	uint64_t alive;		/* when the service manager was told so, the last time */
+	uint64_t alive;		/* when the service manager last heard so */
 	uint64_t retry;		/* when room is looked for again */
 	uint64_t full_since;	/* there is none; 0: there is */
 	uint64_t full;		/* ns, all such times that are over */
@@ -68,7 +68,7 @@ struct run {
 	struct metrics figures;
 	struct totals totals;	/* what the figures have of CPUs */
 	uint64_t sideband_past;	/* losses of a side band that is closed */
-	uint64_t sideband_told;
+	uint64_t sideband_reported;
 	struct lease lease;	/* while RUN_LENT */
 	struct cpus cpus;	/* when streams were opened, or one went last */
 };
@@ -82,7 +82,7 @@ void run_advise_folder(const struct run *run, int error);
 
 /* "recording", "stopped", "full", "lent" */
 const char *run_state_name(enum run_state state);
-/* The segment is ended, whole as far as it can be, and finished; what goes wrong is told. */
+/* Ends the segment, whole as far as it can be, and finishes it; complains about what goes wrong. */
 void run_end_segment(struct run *run, const char *why);
 /* The first segment of a collect that was just opened. 0; -ENOSPC: no room; -errno. */
 int run_begin_segment(struct run *run);
@@ -96,7 +96,7 @@ void run_full_over(struct run *run);
  */
 int run_open(struct run *run, const char *path);
 void run_close(struct run *run);
-/* Opens run->collect: at the start, and again when the hardware was lent. 0 or -errno, told. */
+/* Opens run->collect, at the start and after a loan. 0 or -errno after a complaint. */
 int run_open_device(struct run *run);
 /* Whether the device itself could be opened. */
 bool run_may_open_device(const struct run *run);
@@ -105,7 +105,7 @@ bool run_may_open_device(const struct run *run);
 void run_measure(struct run *run);
 /* The same, and collect is to be closed: what it counted is kept. */
 void run_keep_figures(struct run *run);
-/* A step of the governor, and what was lost is told. Every second. */
+/* A step of the governor, and events for what was lost. Every second. */
 void run_govern(struct run *run, uint64_t now);
 
 /* answer.c: what is asked on the control socket, and by whoever reads metrics. As in server.h. */
@@ -120,9 +120,9 @@ bool answer_metrics(void *run, const struct server_peer *peer, char *request, FI
  * they do not overwrite; -EAGAIN: nothing is being recorded; -errno of the archive.
  */
 int run_trigger(struct run *run, const struct flowtap_archive_trigger *trigger, const char *text);
-/* Because somebody asks: SIGUSR2. What goes wrong is told. */
+/* Because somebody asks: SIGUSR2. Complains about what goes wrong. */
 void run_save(struct run *run, const char *who);
-/* Crashes of others, and what is probed, trigger from now on, where they are to. What goes wrong is told. */
+/* Crashes of others and probes trigger from now on, as configured. Complains about what fails. */
 void run_open_triggers(struct run *run);
 /* So that they wake run->collect. 0 or -errno. */
 int run_watch_triggers(struct run *run);

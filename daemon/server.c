@@ -34,7 +34,7 @@ struct client {
 	char *answer;			/* NULL: the request is not whole yet */
 	size_t size;
 	size_t sent;
-	bool stays;			/* behind its answer */
+	bool stays;			/* after its answer */
 };
 
 struct server {
@@ -110,7 +110,7 @@ static int remove_stale(const char *path, const union address *address, socklen_
 	return unlink(path) ? -errno : 0;
 }
 
-/* Nobody can connect before the socket has its rights. */
+/* Nobody can connect before the socket has its mode. */
 static int bind_path(struct server *server, const union address *address, socklen_t size)
 {
 	const mode_t mode = server->has_group ? 0660 : 0600;

@@ -173,7 +173,7 @@ static void end_oldest(struct store *store)
 	store->n_writing--;
 }
 
-/* The `.part` that is open as fd takes its place. */
+/* Renames the `.part` that is open as fd over it. */
 static int take_place(struct store *store, int fd, struct store_segment *segment,
 		      const struct store_facts *facts)
 {

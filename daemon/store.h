@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The folder of segments: archives, one behind the other in time, that together take no more room
+ * The folder of segments: archives, one after the other in time, that together take no more room
  * than they are given. One is being written, or, while the next one takes over, two.
  *
  *	NUMBER-YYYYMMDDTHHMMSSZ.ftap		finished: whole, and on the disk
@@ -54,14 +54,14 @@ struct store_left {
 	unsigned int bad;		/* `.part` that are `.bad` now */
 	unsigned int failed;		/* that could not be renamed: they are as they were */
 	unsigned int packing;		/* that were being packed, and will be again */
-	uint64_t cut;			/* bytes behind the last whole blocks, which were cut off */
+	uint64_t cut;			/* bytes after the last whole blocks, which were cut off */
 };
 
 /* For the index. */
 struct store_facts {
 	uint64_t began, ended;		/* s since 1970 */
 	uint64_t records;		/* of the rings */
-	uint64_t lost;			/* of them, told as lost */
+	uint64_t lost;			/* of them, marked as lost */
 	const char *why;		/* why it ended: a word, static */
 	uint64_t seconds;		/* that it took, whatever the clock was set to meanwhile */
 	bool broken;			/* its archive could not be written to the end */
@@ -110,9 +110,9 @@ int store_room(struct store *store, uint64_t need, unsigned int *deleted);
  */
 int store_work_begin(struct store *store, enum store_work work, const char *name);
 /*
- * The work has ended, and what it wrote is on the disk. If it is `good` it takes its place, else it is
- * removed. 0; -EFBIG: packed it is no smaller, and was removed; -ENOENT: the segment is no more, and
- * all that was written of it was removed; -EINVAL: there was no work; -errno: removed.
+ * The work has ended, and what it wrote is on the disk. If `good` it replaces the segment, else
+ * it is removed. 0; -EFBIG: packed it is no smaller, and was removed; -ENOENT: the segment is no
+ * more, and all that was written of it was removed; -EINVAL: there was no work; -errno: removed.
  */
 int store_work_end(struct store *store, bool good);
 /*
@@ -120,7 +120,7 @@ int store_work_end(struct store *store, bool good);
  * and nothing else. Also while there is work on another one. 0 or -errno.
  */
 int store_undecoded(struct store *store, const char *name, const char *result);
-/* Bytes that the work which goes on has written so far. */
+/* Bytes that the running work has written so far. */
 uint64_t store_work_bytes(const struct store *store);
 /* Whether `need` more bytes keep within the limits as it is. */
 bool store_fits(const struct store *store, uint64_t need);

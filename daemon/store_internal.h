@@ -34,9 +34,9 @@ struct store {
 	char working[STORE_NAME];	/* the segment's name */
 };
 
-/* Whether it is a segment's, with this behind it. */
+/* Whether it is a segment's name, followed by this. */
 bool store_is_name(const char *name, const char *behind, uint64_t *number);
-/* The name with something more behind it. */
+/* The name, followed by something more. */
 void store_with(char to[STORE_NAME], const char *name, const char *behind);
 /* What its traces' directory is called. */
 void store_decoded_name(char to[STORE_NAME], const char *name);
@@ -49,8 +49,8 @@ struct store_segment *store_by_name(struct store *store, const char *name);
 /* All files of it, whichever there are. 0 or -errno: it is still there. */
 int store_delete(struct store *store, const struct store_segment *segment);
 /*
- * What is in the file is whole blocks, and on the disk; *cut grows by what was behind them. 0; -EBADMSG:
- * it has none; -errno.
+ * What is in the file is whole blocks, and on the disk; *cut grows by what followed them. 0;
+ * -EBADMSG: it has none; -errno.
  */
 int store_mend(int fd, uint64_t *cut);
 /* Finishes what an earlier daemon left, then reads what there is, in order. 0 or -errno. */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Where the work on finished segments is written, and how it takes its place. */
+/* Where the work on finished segments is written, and how it replaces them. */
 #include "store_internal.h"
 
 #include "decoded.h"

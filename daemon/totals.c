@@ -11,8 +11,8 @@
 
 #include "log.h"
 
-/* Losses are told at once, and then all together so often. */
-#define TELL_EVERY 60000000000ULL
+/* A first loss has its event at once, the next ones together at this interval. */
+#define REPORT_EVERY 60000000000ULL
 
 /* --- CPUs: what streams counted that are closed counts on. --- */
 
@@ -74,35 +74,36 @@ void totals_free(struct totals *totals)
 {
 	free(totals->cpus);
 	free(totals->past);
-	free(totals->told);
+	free(totals->reported);
 	*totals = (struct totals){ .cpus = NULL };
 }
 
 /* --- Losses, by CPU and cause. --- */
 
 /* What else is counted is as it was asked for, or comes with every sample. */
-static const enum flowtap_gap_reason told_causes[] = {
+static const enum flowtap_gap_reason reported_causes[] = {
 	FLOWTAP_CAUSE_DISPLACED, FLOWTAP_CAUSE_RING_FULL, FLOWTAP_CAUSE_THROTTLED,
 	FLOWTAP_CAUSE_OFFLINE, FLOWTAP_CAUSE_HARDWARE, FLOWTAP_CAUSE_MEMORY,
 };
 
-static bool tell_cpu(const struct metrics_cpu *cpu, const struct metrics_cpu *told)
+static bool report_cpu(const struct metrics_cpu *cpu, const struct metrics_cpu *reported)
 {
 	struct log_line line;
 	bool any = false;
 
-	for (size_t i = 0; i < sizeof(told_causes) / sizeof(told_causes[0]); i++) {
-		const size_t cause = told_causes[i];
-		const uint64_t times = cpu->losses[cause] - (told ? told->losses[cause] : 0);
+	for (size_t i = 0; i < sizeof(reported_causes) / sizeof(reported_causes[0]); i++) {
+		const size_t cause = reported_causes[i];
+		const uint64_t times = cpu->losses[cause] -
+				       (reported ? reported->losses[cause] : 0);
 		const uint64_t bytes = cpu->lost_bytes[cause] -
-				       (told ? told->lost_bytes[cause] : 0);
+				       (reported ? reported->lost_bytes[cause] : 0);
 
 		if (!times && !bytes)
 			continue;
 		any = true;
 		log_begin(&line, LEVEL_WARNING, "loss");
 		log_number(&line, "cpu", cpu->cpu);
-		log_text(&line, "cause", flowtap_gap_name(told_causes[i]));
+		log_text(&line, "cause", flowtap_gap_name(reported_causes[i]));
 		log_number(&line, "times", times);
 		/* Of the others it is not known. */
 		if (cause == FLOWTAP_CAUSE_RING_FULL)
@@ -114,21 +115,21 @@ static bool tell_cpu(const struct metrics_cpu *cpu, const struct metrics_cpu *to
 
 void totals_tell(struct totals *totals, uint64_t now)
 {
-	struct metrics_cpu *told;
+	struct metrics_cpu *reported;
 	bool any = false;
 
-	if (totals->told_at && now - totals->told_at < TELL_EVERY)
+	if (totals->reported_at && now - totals->reported_at < REPORT_EVERY)
 		return;
 	for (size_t i = 0; i < totals->n; i++)
-		any |= tell_cpu(&totals->cpus[i], find_cpu(totals->told, totals->n_told,
-							    totals->cpus[i].cpu));
+		any |= report_cpu(&totals->cpus[i], find_cpu(totals->reported, totals->n_reported,
+							      totals->cpus[i].cpu));
 	if (!any)
 		return;
-	totals->told_at = now;
-	told = realloc(totals->told, (totals->n + 1) * sizeof(*told));
-	if (!told)
+	totals->reported_at = now;
+	reported = realloc(totals->reported, (totals->n + 1) * sizeof(*reported));
+	if (!reported)
 		return;
-	memcpy(told, totals->cpus, totals->n * sizeof(*told));
-	totals->told = told;
-	totals->n_told = totals->n;
+	memcpy(reported, totals->cpus, totals->n * sizeof(*reported));
+	totals->reported = reported;
+	totals->n_reported = totals->n;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What was recorded and lost on each CPU since the daemon began: streams count from 0 when they are
- * opened again, and these go on.
+ * opened again, these do not.
  */
 #ifndef TOTALS_H
 #define TOTALS_H
@@ -17,9 +17,9 @@ struct totals {
 	size_t n;
 	struct metrics_cpu *past;	/* of streams that are closed */
 	size_t n_past;
-	struct metrics_cpu *told;	/* what was told of losses */
-	size_t n_told;
-	uint64_t told_at;
+	struct metrics_cpu *reported;	/* losses that an event reported */
+	size_t n_reported;
+	uint64_t reported_at;
 };
 
 /* Sums up: with `now`, what the n streams that are open counted. Without memory: as it was. */

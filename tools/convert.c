@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* flowtap convert: a trace in another format. */
 #include "common/gaps.h"
-#include "common/input.h"
+#include "common/input_file.h"
 #include "common/json.h"
-#include "common/leftout.h"
+#include "common/left_out.h"
 #include "common/output.h"
 #include "common/tool.h"
 #include "common/tracefile.h"
@@ -45,7 +45,7 @@ struct converting {
 	struct tracefile in;
 	struct output output;
 	struct format format;
-	struct format_wish wish;
+	struct format_request request;
 	const struct format_kind *from;
 	const char *path;		/* of OUT */
 	uint64_t bytes;			/* of it */
@@ -59,33 +59,33 @@ struct converting {
 static bool copies(const struct converting *converting)
 {
 	return converting->in.kind->read == flowtap_stf_read &&
-	       converting->wish.kind->read == flowtap_stf_read && !converting->rewrite;
+	       converting->request.kind->read == flowtap_stf_read && !converting->rewrite;
 }
 
 static void summary_text(FILE *file, const struct converting *converting)
 {
-	const struct leftout *leftout = &converting->format.leftout;
+	const struct left_out *left_out = &converting->format.left_out;
 	const char *input = input_name(converting->in.path);
 	char number[32], blocks[32];
 
 	print_plain(file, input, strlen(input));
 	fprintf(file, ": %s\n  instructions  %s, in %s block%s\n", converting->in.kind->title,
-		number_group(leftout->instructions, number),
-		number_group(leftout->blocks, blocks), plural(leftout->blocks));
-	gaps_print(file, leftout->gaps, NULL);
+		number_group(left_out->instructions, number),
+		number_group(left_out->blocks, blocks), plural(left_out->blocks));
+	gaps_print(file, left_out->gaps, NULL);
 	if (copies(converting)) {
 		fprintf(file, "  records       %s, each as it was\n",
 			number_group(converting->copy.records, number));
 	} else {
-		if (leftout_some(leftout) || tracefile_some_extra(&converting->in))
+		if (left_out_some(left_out) || tracefile_some_extra(&converting->in))
 			fputs("  left out\n", file);
-		leftout_print(file, leftout);
+		left_out_print(file, left_out);
 		tracefile_print_extra(file, &converting->in);
 	}
 	fputs("  written       ", file);
 	if (converting->bytes)
 		fprintf(file, "%s of ", number_bytes(converting->bytes, number));
-	fprintf(file, "%s to ", converting->wish.kind->name);
+	fprintf(file, "%s to ", converting->request.kind->name);
 	if (strcmp(converting->path, "-"))
 		print_plain(file, converting->path, strlen(converting->path));
 	else
@@ -101,12 +101,12 @@ static void summary_json(FILE *file, const struct converting *converting)
 	json_string(&json, "input", input_name(converting->in.path));
 	json_string(&json, "input_format", converting->in.kind->name);
 	json_string(&json, "output", converting->path);
-	json_string(&json, "format", converting->wish.kind->name);
+	json_string(&json, "format", converting->request.kind->name);
 	json_number(&json, "output_bytes", converting->bytes);
-	json_number(&json, "instructions", converting->format.leftout.instructions);
-	json_number(&json, "blocks", converting->format.leftout.blocks);
-	gaps_json(&json, converting->format.leftout.gaps, NULL);
-	leftout_json(&json, &converting->format.leftout);
+	json_number(&json, "instructions", converting->format.left_out.instructions);
+	json_number(&json, "blocks", converting->format.left_out.blocks);
+	gaps_json(&json, converting->format.left_out.gaps, NULL);
+	left_out_json(&json, &converting->format.left_out);
 	if (copies(converting))
 		json_number(&json, "records_copied", converting->copy.records);
 	tracefile_json(&json, &converting->in);
@@ -125,18 +125,18 @@ static void summarise(const struct converting *converting)
 
 static int problem(const struct converting *converting, int error)
 {
-	if (tracefile_told(&converting->in, error))
+	if (tracefile_reported(&converting->in, error))
 		return error;
 	switch (-error) {
 	case ENODATA:
 		complain("'%s' has no instruction, so there is no %s",
-			 input_name(converting->in.path), converting->wish.kind->title);
+			 input_name(converting->in.path), converting->request.kind->title);
 		break;
 	case ENOMEM:
 		complain("no memory");
 		break;
 	case EOPNOTSUPP:
-		format_complain_isa(converting->wish.kind, input_name(converting->in.path));
+		format_complain_isa(converting->request.kind, input_name(converting->in.path));
 		break;
 	default:
 		complain("cannot convert '%s' to '%s': %s", input_name(converting->in.path),
@@ -175,20 +175,20 @@ static void show_progress(struct flowtap_stf_copy *copy, uint64_t done, uint64_t
 static int copy_stf(struct converting *converting)
 {
 	struct flowtap_sink nowhere = { no_block, no_element };
-	const struct flowtap_zstf_options zstf = { .level = converting->wish.level };
+	const struct flowtap_zstf_options zstf = { .level = converting->request.level };
 	struct tracefile *in = &converting->in;
 	int error;
 
-	leftout_init(&converting->format.leftout, &converting->wish, &nowhere);
+	left_out_init(&converting->format.left_out, &converting->request, &nowhere);
 	in->progress.doing = converting->quiet ? NULL : "reading";
-	error = tracefile_read(in, &converting->format.leftout.sink);
+	error = tracefile_read(in, &converting->format.left_out.sink);
 	if (error)
 		return error;
 	if (lseek(in->fd, 0, SEEK_SET) < 0)
 		return -errno;
 	in->progress.doing = converting->quiet ? NULL : "copying";
 	converting->copy = (struct flowtap_stf_copy){
-		.zstf = converting->wish.kind->seeks ? &zstf : NULL,
+		.zstf = converting->request.kind->seeks ? &zstf : NULL,
 		.progress = show_progress,
 		.argument = in,
 	};
@@ -209,7 +209,7 @@ static int write_flow(struct converting *converting)
 	int error;
 
 	snprintf(comment, sizeof(comment), "input=%.4096s\n", converting->in.path);
-	error = format_open(&converting->format, &converting->output, &converting->wish,
+	error = format_open(&converting->format, &converting->output, &converting->request,
 			    flowtap_learned_blocks(converting->in.learned), comment);
 	if (error)
 		return error;
@@ -225,8 +225,8 @@ static int convert(struct converting *converting)
 
 	if (error)
 		return problem(converting, error);
-	leftout_complain(&converting->format.leftout, &converting->wish,
-			 input_name(converting->in.path));
+	left_out_complain(&converting->format.left_out, &converting->request,
+			  input_name(converting->in.path));
 	converting->bytes = converting->output.created ?
 		(uint64_t)input_size(converting->output.fd) :
 		copies(converting) ? converting->copy.bytes : format_bytes(&converting->format);
@@ -240,12 +240,12 @@ static int run(struct converting *converting, const char *path)
 	if (tracefile_open(&converting->in, path, -1, converting->from, converting->quiet))
 		return status;
 	if (converting->rewrite && (converting->in.kind->read != flowtap_stf_read ||
-				    converting->wish.kind->read != flowtap_stf_read)) {
+				    converting->request.kind->read != flowtap_stf_read)) {
 		status = misused("flowtap convert", "--rewrite is for STF that becomes STF");
 		goto close;
 	}
-	if (format_check_path(converting->wish.kind, converting->path, converting->in.fd) ||
-	    output_open_part(&converting->output, converting->path, converting->wish.force))
+	if (format_check_path(converting->request.kind, converting->path, converting->in.fd) ||
+	    output_open_part(&converting->output, converting->path, converting->request.force))
 		goto close;
 	error = convert(converting);
 	if (error) {
@@ -265,9 +265,9 @@ static int choose_format(struct converting *converting, const char *command)
 {
 	char names[128];
 
-	if (!converting->wish.kind)
-		converting->wish.kind = format_of_path(converting->path);
-	if (converting->wish.kind && converting->wish.kind->open)
+	if (!converting->request.kind)
+		converting->request.kind = format_of_path(converting->path);
+	if (converting->request.kind && converting->request.kind->open)
 		return 0;
 	return misused(command, "the name '%s' says no format: --to %s", converting->path,
 		       format_names(names, sizeof(names), FORMAT_WRITES));
@@ -284,7 +284,7 @@ int convert_command(int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 }
 	};
-	struct converting converting = { .wish = { .command = "convert" } };
+	struct converting converting = { .request = { .command = "convert" } };
 	int option, status;
 	char names[128];
 
@@ -310,7 +310,8 @@ int convert_command(int argc, char **argv)
 			fputs(help, stdout);
 			return STATUS_OK;
 		default:
-			status = format_wish_option(&converting.wish, argv[0], option, optarg);
+			status = format_request_option(&converting.request, argv[0], option,
+						       optarg);
 			if (status)
 				return status;
 		}
@@ -322,9 +323,9 @@ int convert_command(int argc, char **argv)
 	converting.path = argv[optind + 1];
 	status = choose_format(&converting, argv[0]);
 	if (!status)
-		status = format_wish_check(&converting.wish, argv[0]);
+		status = format_request_check(&converting.request, argv[0]);
 	if (!status)
 		status = run(&converting, argv[optind]);
-	format_wish_free(&converting.wish);
+	format_request_free(&converting.request);
 	return status;
 }

@@ -149,7 +149,7 @@ int main(int argc, char **argv)
 	if (!command)
 		return unknown(argv[1]);
 	status = run(command, argc - 1, argv + 1);
-	/* A full disk or a closed pipe behind stdout is an error too. */
+	/* If stdout is a full disk or a closed pipe, that is an error too. */
 	if (fflush(stdout) || ferror(stdout)) {
 		if (!status)
 			complain("cannot write to standard output");

@@ -24,7 +24,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "support/handmade.h"
+#include "support/crafted.h"
 #include "support/tinyelf.h"
 
 #define AT 0x400000ULL

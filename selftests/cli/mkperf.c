@@ -15,7 +15,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "support/handmade.h"
+#include "support/crafted.h"
 #include "support/perffile.h"
 #include "support/tinyelf.h"
 

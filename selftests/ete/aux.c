@@ -65,23 +65,23 @@ static const struct encoder_sync *next_sync(const struct piece *piece, size_t of
 /* All that is certain of the bytes before the loss came, and nothing else behind it but `after`. */
 static bool piece_equal(struct piece *piece, const struct task *task)
 {
-	const struct truth *truth = &piece->truth, *got = &piece->got.truth;
+	const struct oracle *oracle = &piece->oracle, *got = &piece->got.oracle;
 	const struct encoder_sync *sync;
 	size_t reached, at;
 
 	if (piece->what == INTACT)
-		return truth_equal(truth, &piece->got.truth, false);
-	at = truth_begin(truth, got, &reached);
+		return oracle_equal(oracle, &piece->got.oracle, false);
+	at = oracle_begin(oracle, got, &reached);
 	if (reached < certain(piece, piece->from))
 		return bad(task, "not all that is certain came");
 	if (piece->what == HOLE) {
 		if (at == got->n || got->steps[at].value != FLOWTAP_GAP_BAD_RECORD)
 			return bad(task, "no gap where the hole is");
 		sync = next_sync(piece, piece->to);
-		return truth_end(truth, sync ? sync->told : truth->n, got, at + 1) != SIZE_MAX;
+		return oracle_end(oracle, sync ? sync->told : oracle->n, got, at + 1) != SIZE_MAX;
 	}
 	for (; at < got->n; at++)
-		if (got->steps[at].kind == TRUTH_INSN)
+		if (got->steps[at].kind == ORACLE_INSN)
 			return bad(task, "more than was executed");
 	return true;
 }

@@ -36,7 +36,7 @@ enum what {
 /* What one task executed on one CPU, without a stop. */
 struct piece {
 	struct encoder encoder;
-	struct truth truth;
+	struct oracle oracle;
 	struct decoded got;
 	enum what what;
 	uint64_t since, time;

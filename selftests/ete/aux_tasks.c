@@ -77,8 +77,8 @@ static void execute(struct recording *recording, struct piece *piece, uint64_t s
 	options.as_linux = true;
 	options.group = recording->tasks[piece->task].group;
 	options.ticks = piece->since / TICK + 1;
-	truth_init(&piece->truth);
-	encoder_init(&piece->encoder, &recording->scenario.encoder, seed, &piece->truth);
+	oracle_init(&piece->oracle);
+	encoder_init(&piece->encoder, &recording->scenario.encoder, seed, &piece->oracle);
 	execute_run(&execute, &options, recording->program, &piece->encoder, seed);
 	piece->time = execute.ticks * TICK + 1 + rng_below(&recording->rng, 2000000);
 }
@@ -167,7 +167,7 @@ void recording_tear_down(struct recording *recording)
 	for (int i = 0; i < PIECES; i++) {
 		decoded_free(&recording->pieces[i].got);
 		encoder_free(&recording->pieces[i].encoder);
-		truth_free(&recording->pieces[i].truth);
+		oracle_free(&recording->pieces[i].oracle);
 	}
 	flowtap_blocks_free(recording->blocks);
 	flowtap_map_free(recording->map);

@@ -28,7 +28,7 @@ static int take_block(struct flowtap_sink *sink, const struct flowtap_block *blo
 	struct decoded *decoded = of(sink);
 
 	for (uint32_t offset = 0; offset < block->size;) {
-		struct truth_step *step = truth_step(&decoded->truth, TRUTH_INSN);
+		struct oracle_step *step = oracle_step(&decoded->oracle, ORACLE_INSN);
 
 		step->address = block->address + offset;
 		step->isa = block->isa;
@@ -50,12 +50,12 @@ static void take_context(struct decoded *decoded, const struct flowtap_context *
 		copy.vmid = context->vmid;
 	if (context->has_contextid)
 		copy.contextid = context->contextid;
-	decoded->context = truth_context(&decoded->truth, &copy);
+	decoded->context = oracle_context(&decoded->oracle, &copy);
 }
 
 static void take_q(struct decoded *decoded, const struct flowtap_q *q)
 {
-	struct truth_step *step = truth_step(&decoded->truth, TRUTH_Q);
+	struct oracle_step *step = oracle_step(&decoded->oracle, ORACLE_Q);
 
 	step->address = q->start;
 	step->next = q->next;
@@ -65,32 +65,32 @@ static void take_q(struct decoded *decoded, const struct flowtap_q *q)
 static int take_element(struct flowtap_sink *sink, const struct flowtap_element *element)
 {
 	struct decoded *decoded = of(sink);
-	struct truth *truth = &decoded->truth;
-	struct truth_step *step;
+	struct oracle *oracle = &decoded->oracle;
+	struct oracle_step *step;
 
 	switch (element->kind) {
 	case FLOWTAP_ELEMENT_CONTEXT:
 		take_context(decoded, &element->context);
 		break;
 	case FLOWTAP_ELEMENT_EXCEPTION:
-		step = truth_step(truth, TRUTH_EXCEPTION);
+		step = oracle_step(oracle, ORACLE_EXCEPTION);
 		step->address = element->exception.address;
 		step->value = element->exception.number;
 		break;
 	case FLOWTAP_ELEMENT_EXCEPTION_RETURN:
-		truth_step(truth, TRUTH_ERET);
+		oracle_step(oracle, ORACLE_ERET);
 		break;
 	case FLOWTAP_ELEMENT_TRACE_ON:
-		truth_step(truth, TRUTH_TRACE_ON);
+		oracle_step(oracle, ORACLE_TRACE_ON);
 		break;
 	case FLOWTAP_ELEMENT_Q:
 		take_q(decoded, &element->q);
 		break;
 	case FLOWTAP_ELEMENT_TRANSACTION:
-		truth_step(truth, TRUTH_TRANSACTION)->value = element->transaction;
+		oracle_step(oracle, ORACLE_TRANSACTION)->value = element->transaction;
 		break;
 	case FLOWTAP_ELEMENT_GAP:
-		step = truth_step(truth, TRUTH_GAP);
+		step = oracle_step(oracle, ORACLE_GAP);
 		step->value = element->gap.reason;
 		if (!decoded->gaps++)
 			decoded->gap_size = element->gap.size;
@@ -103,23 +103,24 @@ static int take_element(struct flowtap_sink *sink, const struct flowtap_element 
 		/* One for a packet: a bit for each ETEEvent. */
 		for (unsigned int i = 0; i < 4; i++)
 			if (element->event >> i & 1)
-				truth_side(truth, TRUTH_EVENT, i, 0, false);
+				oracle_side(oracle, ORACLE_EVENT, i, 0, false);
 		break;
 	case FLOWTAP_ELEMENT_TIMESTAMP:
-		truth_side(truth, TRUTH_TIMESTAMP, element->timestamp.ticks,
-			   element->timestamp.has_cycles ? element->timestamp.cycles : 0,
-			   element->timestamp.has_cycles);
+		oracle_side(oracle, ORACLE_TIMESTAMP, element->timestamp.ticks,
+			    element->timestamp.has_cycles ? element->timestamp.cycles : 0,
+			    element->timestamp.has_cycles);
 		break;
 	case FLOWTAP_ELEMENT_CYCLES:
-		truth_side(truth, TRUTH_CYCLES, element->cycles.unknown ? 0 : element->cycles.count,
-			   0, element->cycles.unknown);
+		oracle_side(oracle, ORACLE_CYCLES,
+			    element->cycles.unknown ? 0 : element->cycles.count,
+			    0, element->cycles.unknown);
 		break;
 	case FLOWTAP_ELEMENT_INSTRUMENTATION:
-		truth_side(truth, TRUTH_ITE, element->instrumentation.value,
-			   element->instrumentation.mode, true);
+		oracle_side(oracle, ORACLE_ITE, element->instrumentation.value,
+			    element->instrumentation.mode, true);
 		break;
 	case FLOWTAP_ELEMENT_MARKER:
-		truth_side(truth, TRUTH_MARKER, 0, 0, false);
+		oracle_side(oracle, ORACLE_MARKER, 0, 0, false);
 		break;
 	default:
 		break;
@@ -173,7 +174,7 @@ void decoded_free(struct decoded *decoded)
 {
 	flowtap_ete_free(decoded->ete);
 	flowtap_blocks_free(decoded->blocks);
-	truth_free(&decoded->truth);
+	oracle_free(&decoded->oracle);
 }
 
 int decoded_feed(struct decoded *decoded, const uint8_t *bytes, size_t size, struct rng *rng)

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What flowtap_ete makes of a stream, instruction by instruction, as a truth to compare. */
+/* What flowtap_ete makes of a stream, instruction by instruction, as an oracle to compare. */
 #ifndef FLOWTAP_TEST_ETE_DECODED_H
 #define FLOWTAP_TEST_ETE_DECODED_H
 
 #include <flowtap/ete.h>
 
 #include "program.h"
-#include "truth.h"
+#include "oracle.h"
 
 struct decoded {
 	struct flowtap_sink sink;
 	const struct program *program;
 	struct flowtap_blocks *blocks;
 	struct flowtap_ete *ete;
-	struct truth truth;
-	uint32_t context;	/* of truth; UINT32_MAX none */
+	struct oracle oracle;
+	uint32_t context;	/* of oracle; UINT32_MAX none */
 	uint64_t modified;	/* ticks at which group 2 comes; 0: never */
 	bool now_modified;
 	bool contextid;		/* the trace has it */

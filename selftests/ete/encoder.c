@@ -8,12 +8,12 @@
 #define ENDS	(sizeof(((struct encoder *)0)->ends) / sizeof(size_t))
 
 void encoder_init(struct encoder *encoder, const struct encoder_options *options, uint64_t seed,
-		  struct truth *truth)
+		  struct oracle *oracle)
 {
 	memset(encoder, 0, sizeof(*encoder));
 	encoder->options = *options;
 	encoder->rng.state = seed;
-	encoder->truth = truth;
+	encoder->oracle = oracle;
 }
 
 void encoder_free(struct encoder *encoder)
@@ -85,8 +85,8 @@ void encode_tell_trace_on(struct encoder *encoder)
 	view->may_pop = false;
 	view->nstack = 0;
 	view->clear_pending = true;
-	if (encoder->truth)
-		truth_step(encoder->truth, TRUTH_TRACE_ON);
+	if (encoder->oracle)
+		oracle_step(encoder->oracle, ORACLE_TRACE_ON);
 }
 
 /* What the analyzer has to know before the next P0 element: where, and in which context. */
@@ -124,19 +124,19 @@ void encode_tell(struct encoder *encoder)
 /* The first n instructions of the run are told; the last of them is the P0 instruction. */
 void encode_cover(struct encoder *encoder, size_t n)
 {
-	struct truth *truth = encoder->truth;
+	struct oracle *oracle = encoder->oracle;
 	struct trace_context told = encoder->view.context;
 	uint32_t context;
 
-	if (truth && n) {
+	if (oracle && n) {
 		if (!encoder->options.vmid)
 			told.vmid = 0;
 		if (!encoder->options.contextid)
 			told.contextid = 0;
-		context = truth_context(truth, &told);
+		context = oracle_context(oracle, &told);
 		for (size_t i = 0; i < n; i++) {
 			const struct encoder_insn *insn = &encoder->run[i];
-			struct truth_step *step = truth_step(truth, TRUTH_INSN);
+			struct oracle_step *step = oracle_step(oracle, ORACLE_INSN);
 
 			step->address = insn->address;
 			step->isa = insn->isa;
@@ -146,7 +146,7 @@ void encode_cover(struct encoder *encoder, size_t n)
 				       insn->kind == ENCODER_INDIRECT;
 			step->taken = step->branch && insn->taken;
 			if (insn->eret && insn->taken)
-				truth_step(truth, TRUTH_ERET);
+				oracle_step(oracle, ORACLE_ERET);
 		}
 	}
 	if (n)
@@ -165,8 +165,8 @@ void encode_element(struct encoder *encoder)
 		view->clear_pending = false;
 	}
 	encoder->emitted++;
-	if (encoder->truth)
-		encoder->ends[encoder->emitted % ENDS] = encoder->truth->n;
+	if (encoder->oracle)
+		encoder->ends[encoder->emitted % ENDS] = encoder->oracle->n;
 	if (encoder->emitted - encoder->resolved > encoder->options.maxspec)
 		encoder->resolved = encoder->emitted - encoder->options.maxspec;
 	if (view->delay && !--view->delay) {
@@ -187,10 +187,10 @@ static void cycles_with(struct encoder *encoder, uint64_t commit)
 	packet_cycles(encoder, commit);
 	saw(encoder, ENCODER_SEEN_CYCLES,
 	    encoder->cycles_unknown ? UINT64_MAX : encoder->cycles);
-	if (encoder->truth)
-		truth_side(encoder->truth, TRUTH_CYCLES,
-			   encoder->cycles_unknown ? 0 : encoder->cycles, 0,
-			   encoder->cycles_unknown);
+	if (encoder->oracle)
+		oracle_side(encoder->oracle, ORACLE_CYCLES,
+			    encoder->cycles_unknown ? 0 : encoder->cycles, 0,
+			    encoder->cycles_unknown);
 	encoder->cycles = 0;
 	encoder->cycles_unknown = false;
 }
@@ -448,9 +448,9 @@ void encoder_event(struct encoder *encoder, unsigned int mask)
 {
 	packet_begin(encoder, PACKET_EVENT, 0x70 | mask);
 	saw(encoder, ENCODER_SEEN_EVENT, mask);
-	for (unsigned int i = 0; encoder->truth && i < 4; i++)
+	for (unsigned int i = 0; encoder->oracle && i < 4; i++)
 		if (mask >> i & 1)
-			truth_side(encoder->truth, TRUTH_EVENT, i, 0, false);
+			oracle_side(encoder->oracle, ORACLE_EVENT, i, 0, false);
 }
 
 void encoder_timestamp(struct encoder *encoder, uint64_t ticks)
@@ -459,17 +459,17 @@ void encoder_timestamp(struct encoder *encoder, uint64_t ticks)
 
 	packet_timestamp(encoder, ticks, cycles);
 	saw(encoder, ENCODER_SEEN_TIMESTAMP, ticks);
-	if (encoder->truth)
-		truth_side(encoder->truth, TRUTH_TIMESTAMP, ticks, cycles ? encoder->cycles : 0,
-			   cycles);
+	if (encoder->oracle)
+		oracle_side(encoder->oracle, ORACLE_TIMESTAMP, ticks, cycles ? encoder->cycles : 0,
+			    cycles);
 }
 
 /* ETE 1.1 (FEAT_ETEv1p1) Timestamp Marker, 0b10001000. */
 void encoder_marker(struct encoder *encoder)
 {
 	packet_begin(encoder, PACKET_MARKER, 0x88);
-	if (encoder->truth)
-		truth_side(encoder->truth, TRUTH_MARKER, 0, 0, false);
+	if (encoder->oracle)
+		oracle_side(encoder->oracle, ORACLE_MARKER, 0, 0, false);
 }
 
 /* FEAT_ITE: 0b00001001, the exception level in bits 1:0, then 64 bits. */
@@ -479,8 +479,8 @@ void encoder_ite(struct encoder *encoder, uint8_t el, uint64_t value)
 	packet_byte(encoder, el);
 	for (unsigned int i = 0; i < 8; i++)
 		packet_byte(encoder, value >> 8 * i);
-	if (encoder->truth)
-		truth_side(encoder->truth, TRUTH_ITE, value, el, true);
+	if (encoder->oracle)
+		oracle_side(encoder->oracle, ORACLE_ITE, value, el, true);
 }
 
 void encoder_cycles(struct encoder *encoder, uint32_t n)

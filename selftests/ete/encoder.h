@@ -5,7 +5,7 @@
  *
  * The PE tells each instruction, exception, change of context and so on; where it goes down a wrong
  * path it says so and takes it back. The encoder chooses among the legal packets: the shortest, or
- * any at random, and keeps the truth of what the stream says.
+ * any at random, and keeps the oracle of what the stream says.
  */
 #ifndef FLOWTAP_TEST_ETE_ENCODER_H
 #define FLOWTAP_TEST_ETE_ENCODER_H
@@ -13,7 +13,7 @@
 #include <flowtap/ete.h>
 
 #include "rng.h"
-#include "truth.h"
+#include "oracle.h"
 
 #define ENCODER_STACK 15
 #define ENCODER_MARKS 4
@@ -175,13 +175,13 @@ struct encoder_address {
 /* A place in the stream where decoding can begin. */
 struct encoder_sync {
 	size_t offset;		/* of the A-sync */
-	size_t told;		/* steps of the truth that were told when it was written */
+	size_t told;		/* steps of the oracle that were told when it was written */
 };
 
-/* A place between two packets, kept if there is a truth. */
+/* A place between two packets, kept if there is an oracle. */
 struct encoder_point {
 	size_t offset;
-	size_t resolved;	/* steps of the truth that the bytes before it say for good */
+	size_t resolved;	/* steps of the oracle that the bytes before it say for good */
 };
 
 /* What the encoder tells of as it happens, with a value. */
@@ -260,15 +260,15 @@ struct encoder {
 	struct encoder_insn *run;
 	size_t nrun;
 	size_t run_room;
-	struct truth *truth;	/* may be NULL */
+	struct oracle *oracle;	/* may be NULL */
 	void (*seen)(void *opaque, enum encoder_seen what, uint64_t value);	/* may be NULL */
 	void *opaque;
-	bool keep_failed;	/* instructions of failed transactions stay in the truth */
+	bool keep_failed;	/* instructions of failed transactions stay in the oracle */
 };
 
-/* truth: borrowed, may be NULL. */
+/* oracle: borrowed, may be NULL. */
 void encoder_init(struct encoder *encoder, const struct encoder_options *options, uint64_t seed,
-		  struct truth *truth);
+		  struct oracle *oracle);
 void encoder_free(struct encoder *encoder);
 void encoder_config(const struct encoder_options *options, struct flowtap_ete_config *config);
 

@@ -110,7 +110,7 @@ static void add_point(struct encoder *encoder)
 {
 	size_t n = encoder->npoints, ends = sizeof(encoder->ends) / sizeof(encoder->ends[0]);
 
-	if (!encoder->truth)
+	if (!encoder->oracle)
 		return;
 	if (!(n & (n - 1))) {
 		encoder->points = realloc(encoder->points,
@@ -164,7 +164,7 @@ static void add_sync(struct encoder *encoder)
 	}
 	sync = &encoder->syncs[n];
 	sync->offset = encoder->size;
-	sync->told = encoder->truth ? encoder->truth->n : 0;
+	sync->told = encoder->oracle ? encoder->oracle->n : 0;
 }
 
 static void packet_async(struct encoder *encoder)

@@ -21,7 +21,7 @@ static void go_to(struct encoder *encoder, uint64_t address, uint8_t isa)
 /* What is after n steps was not executed. */
 static void cut(struct encoder *encoder, size_t n, size_t resolved)
 {
-	truth_cut(encoder->truth, n, resolved);
+	oracle_cut(encoder->oracle, n, resolved);
 	for (size_t i = encoder->nsyncs; i-- && encoder->syncs[i].told > n;)
 		encoder->syncs[i].told = n;
 }
@@ -31,7 +31,7 @@ void encoder_exception(struct encoder *encoder, unsigned int number, uint64_t re
 {
 	struct encoder_view *view = &encoder->view;
 	struct encoder_address address = { return_address, is1(view->isa) };
-	struct truth_step *step;
+	struct oracle_step *step;
 	bool context_due, own;
 
 	if (!encoder->tracing)
@@ -55,8 +55,8 @@ void encoder_exception(struct encoder *encoder, unsigned int number, uint64_t re
 	}
 	encode_cover(encoder, encoder->nrun);
 	encoder->held = 0;
-	if (encoder->truth) {
-		step = truth_step(encoder->truth, TRUTH_EXCEPTION);
+	if (encoder->oracle) {
+		step = oracle_step(encoder->oracle, ORACLE_EXCEPTION);
 		step->address = return_address;
 		step->value = number;
 	}
@@ -75,8 +75,8 @@ void encoder_reset(struct encoder *encoder, uint64_t address, uint8_t isa,
 	encoder->nrun = 0;
 	encode_tell(encoder);
 	packet_unknown_exception(encoder, PACKET_PE_RESET, 0);
-	if (encoder->truth)
-		truth_step(encoder->truth, TRUTH_EXCEPTION);
+	if (encoder->oracle)
+		oracle_step(encoder->oracle, ORACLE_EXCEPTION);
 	encode_element(encoder);
 	encoder->view.nstack = 0;
 	go_to(encoder, address, isa);
@@ -93,22 +93,22 @@ void encoder_q(struct encoder *encoder, uint64_t address, uint8_t isa)
 {
 	struct encoder_view *view = &encoder->view;
 	uint64_t without_count = encoder->counts[PACKET_Q_F];
-	struct truth *truth = encoder->truth;
+	struct oracle *oracle = encoder->oracle;
 	uint64_t start = view->start;
 	bool told;
 
 	encode_tell(encoder);
 	told = packet_q(encoder, encoder->nrun, (struct encoder_address){ address, is1(isa) });
-	if (truth) {
-		struct truth_step *step = truth_step(truth, TRUTH_Q);
-		size_t first = truth->n;
+	if (oracle) {
+		struct oracle_step *step = oracle_step(oracle, ORACLE_Q);
+		size_t first = oracle->n;
 
 		step->address = start;
 		step->next = address;
 		step->value = encoder->counts[PACKET_Q_F] == without_count ? encoder->nrun : 0;
 		encode_cover(encoder, encoder->nrun);
-		while (first < truth->n)
-			truth->steps[first++].inside = true;
+		while (first < oracle->n)
+			oracle->steps[first++].inside = true;
 	}
 	encoder->nrun = 0;
 	go_to(encoder, address, isa);
@@ -124,8 +124,8 @@ bool encoder_in_transaction(const struct encoder *encoder)
 
 static void transaction_step(struct encoder *encoder, enum flowtap_transaction what)
 {
-	if (encoder->truth)
-		truth_step(encoder->truth, TRUTH_TRANSACTION)->value = what;
+	if (encoder->oracle)
+		oracle_step(encoder->oracle, ORACLE_TRANSACTION)->value = what;
 }
 
 void encoder_transaction_start(struct encoder *encoder)
@@ -134,7 +134,7 @@ void encoder_transaction_start(struct encoder *encoder)
 		return;
 	packet_begin(encoder, PACKET_TRANSACTION_START, 0x0a);
 	encoder->view.in_transaction = true;
-	encoder->view.transaction = encoder->truth ? encoder->truth->n : 0;
+	encoder->view.transaction = encoder->oracle ? encoder->oracle->n : 0;
 	transaction_step(encoder, FLOWTAP_TRANSACTION_START);
 	if (!encoder->options.commtrans)
 		encode_element(encoder);
@@ -149,8 +149,8 @@ void encoder_transaction_commit(struct encoder *encoder)
 	packet_begin(encoder, PACKET_TRANSACTION_COMMIT, 0x0b);
 	encoder->view.in_transaction = false;
 	transaction_step(encoder, FLOWTAP_TRANSACTION_COMMIT);
-	if (encoder->truth)
-		encoder->ends[encoder->emitted % ENDS] = encoder->truth->n;
+	if (encoder->oracle)
+		encoder->ends[encoder->emitted % ENDS] = encoder->oracle->n;
 }
 
 /* The elements of the transaction are dropped with the run that no element covers. */
@@ -164,11 +164,11 @@ void encoder_transaction_fail(struct encoder *encoder, uint64_t address, uint8_t
 	encoder->nrun = 0;
 	encoder_commit(encoder);
 	packet_unknown_exception(encoder, PACKET_TRANSACTION_FAILURE, 24);
-	if (encoder->truth) {
+	if (encoder->oracle) {
 		if (!encoder->keep_failed)
 			cut(encoder, view->transaction + 1, view->transaction);
 		transaction_step(encoder, FLOWTAP_TRANSACTION_FAIL);
-		encoder->ends[encoder->emitted % ENDS] = encoder->truth->n;
+		encoder->ends[encoder->emitted % ENDS] = encoder->oracle->n;
 	}
 	view->in_transaction = false;
 	view->nstack = 0;
@@ -197,7 +197,7 @@ bool encoder_mark(struct encoder *encoder)
 	mark->emitted = encoder->emitted;
 	mark->syncs = encoder->nsyncs;
 	mark->addresses = encoder->addresses;
-	mark->steps = encoder->truth ? encoder->truth->n : 0;
+	mark->steps = encoder->oracle ? encoder->oracle->n : 0;
 	encoder->nmarks++;
 	return true;
 }
@@ -214,7 +214,7 @@ void encoder_cancel(struct encoder *encoder, bool mispredict, uint64_t address, 
 	struct encoder_mark *mark = &encoder->marks[--encoder->nmarks];
 	uint64_t count = encoder->emitted - mark->emitted;
 	struct encoder_view *view = &encoder->view;
-	struct truth *truth = encoder->truth;
+	struct oracle *oracle = encoder->oracle;
 
 	encoder->held = 0;
 	encoder->nrun = 0;
@@ -224,10 +224,10 @@ void encoder_cancel(struct encoder *encoder, bool mispredict, uint64_t address, 
 		packet_mispredict(encoder);
 	*view = mark->view;
 	encoder->emitted = mark->emitted;
-	if (truth) {
+	if (oracle) {
 		cut(encoder, mark->steps, encoder->ends[encoder->resolved % ENDS]);
-		if (mispredict && truth->steps[truth->n - 1].branch)
-			truth->steps[truth->n - 1].taken ^= 1;
+		if (mispredict && oracle->steps[oracle->n - 1].branch)
+			oracle->steps[oracle->n - 1].taken ^= 1;
 	}
 	view->start = address;
 	view->isa = isa;
@@ -249,9 +249,9 @@ void encoder_cancel(struct encoder *encoder, bool mispredict, uint64_t address, 
 static void lose(struct encoder *encoder)
 {
 	struct encoder_view *view = &encoder->view;
-	struct truth *truth = encoder->truth;
+	struct oracle *oracle = encoder->oracle;
 
-	if (truth) {
+	if (oracle) {
 		size_t end = encoder->ends[encoder->resolved % ENDS];
 
 		if (view->in_transaction && end > view->transaction) {
@@ -294,9 +294,9 @@ void encoder_overflow(struct encoder *encoder)
 	lose(encoder);
 	encoder->cycles = 0;
 	encoder->cycles_unknown = encoder->options.cycles;
-	if (encoder->truth) {
-		truth_step(encoder->truth, TRUTH_GAP)->value = FLOWTAP_GAP_OVERFLOW;
-		encoder->ends[encoder->emitted % ENDS] = encoder->truth->n;
+	if (encoder->oracle) {
+		oracle_step(encoder->oracle, ORACLE_GAP)->value = FLOWTAP_GAP_OVERFLOW;
+		encoder->ends[encoder->emitted % ENDS] = encoder->oracle->n;
 	}
 }
 
@@ -307,8 +307,8 @@ void encoder_discard(struct encoder *encoder)
 	packet_begin(encoder, PACKET_DISCARD, 0x00);
 	packet_byte(encoder, 0x03);
 	lose(encoder);
-	if (encoder->truth)
-		encoder->ends[encoder->emitted % ENDS] = encoder->truth->n;
+	if (encoder->oracle)
+		encoder->ends[encoder->emitted % ENDS] = encoder->oracle->n;
 }
 
 void encoder_finish(struct encoder *encoder)

@@ -21,7 +21,7 @@ struct trace {
 	struct encoder encoder;
 	struct execute execute;
 	struct program *program;
-	struct truth truth;
+	struct oracle oracle;
 	struct flowtap_ete_config config;
 	struct rng rng;
 };
@@ -34,9 +34,9 @@ static void trace_new(struct trace *trace, uint64_t seed, unsigned int has)
 	trace->scenario.encoder.sync_delay = false;
 	trace->scenario.encoder.sync = 50 + rng_below(&trace->rng, 400);
 	trace->scenario.execute.instructions = 6000;
-	truth_init(&trace->truth);
+	oracle_init(&trace->oracle);
 	trace->program = program_new(&trace->scenario.program, seed);
-	encoder_init(&trace->encoder, &trace->scenario.encoder, seed, &trace->truth);
+	encoder_init(&trace->encoder, &trace->scenario.encoder, seed, &trace->oracle);
 	execute_run(&trace->execute, &trace->scenario.execute, trace->program, &trace->encoder,
 		    seed);
 	encoder_config(&trace->scenario.encoder, &trace->config);
@@ -48,7 +48,7 @@ static void trace_free(struct trace *trace)
 {
 	encoder_free(&trace->encoder);
 	program_free(trace->program);
-	truth_free(&trace->truth);
+	oracle_free(&trace->oracle);
 }
 
 /* The first place from which on decoding can begin at or behind this byte; NULL: none. */
@@ -98,34 +98,34 @@ static bool bad(const char *what)
 }
 
 /*
- * What was decoded is the truth up to the loss, one gap for that reason, and the truth again from
+ * What was decoded is the oracle up to the loss, one gap for that reason, and the oracle again from
  * the sync on. before: steps that must have come.
  */
 static bool one_gap(const struct trace *trace, const struct decoded *decoded, size_t before,
 		    enum flowtap_gap_reason reason, const struct encoder_sync *sync)
 {
-	const struct truth *truth = &trace->truth, *got = &decoded->truth;
-	size_t reached, at = truth_begin(truth, got, &reached), end;
+	const struct oracle *oracle = &trace->oracle, *got = &decoded->oracle;
+	size_t reached, at = oracle_begin(oracle, got, &reached), end;
 
 	if (reached < before) {
 		printf("# %zu steps came, %zu are certain\n", reached, before);
-		truth_print(truth, reached);
+		oracle_print(oracle, reached);
 		printf("# got\n");
-		truth_print(got, at);
+		oracle_print(got, at);
 		return false;
 	}
-	if (at == got->n || got->steps[at].kind != TRUTH_GAP)
-		return truth_print(got, at), bad("no gap where the truth ends");
+	if (at == got->n || got->steps[at].kind != ORACLE_GAP)
+		return oracle_print(got, at), bad("no gap where the truth ends");
 	if (got->steps[at].value != reason)
 		return printf("# gap %llu, not %u: %s\n", (unsigned long long)got->steps[at].value,
 			      reason, decoded->detail), false;
-	end = truth_end(truth, sync ? sync->told : truth->n, got, at + 1);
+	end = oracle_end(oracle, sync ? sync->told : oracle->n, got, at + 1);
 	if (end == SIZE_MAX)
 		return false;
-	while (at + 1 < end && got->steps[at + 1].kind == TRUTH_TRACE_ON)
+	while (at + 1 < end && got->steps[at + 1].kind == ORACLE_TRACE_ON)
 		at++;
 	if (end != at + 1) {
-		truth_print(got, at + 1);
+		oracle_print(got, at + 1);
 		printf("# the last gap is %s\n", decoded->detail);
 		return bad("more between the gap and the next sync");
 	}
@@ -171,7 +171,7 @@ static bool wrapped(struct trace *trace)
 	       !flowtap_ete_finish(decoded.ete);
 	/* The zeros before the sync may be taken for its own: nothing is missing. */
 	if (good && sync && lost < 9 && !decoded.gaps)
-		good = truth_end(&trace->truth, sync->told, &decoded.truth, 0) != SIZE_MAX;
+		good = oracle_end(&trace->oracle, sync->told, &decoded.oracle, 0) != SIZE_MAX;
 	else if (good)
 		good = one_gap(trace, &decoded, 0, FLOWTAP_GAP_UNSYNCED, sync);
 	if (good && decoded.gaps && decoded.gap_size + 9 < lost)
@@ -195,16 +195,16 @@ static bool ends(struct trace *trace)
 	begin(trace, &decoded);
 	good = !decoded_feed(&decoded, trace->encoder.bytes, size, &trace->rng) &&
 	       !flowtap_ete_finish(decoded.ete);
-	at = truth_begin(&trace->truth, &decoded.truth, &reached);
+	at = oracle_begin(&trace->oracle, &decoded.oracle, &reached);
 	if (good && reached < certain(trace, size))
 		good = bad("not all that is certain came");
 	if (good && decoded.gaps > 1)
 		good = bad("more than one gap");
-	while (good && at < decoded.truth.n) {
-		if (decoded.truth.steps[at].kind != TRUTH_GAP &&
-		    decoded.truth.steps[at].kind != TRUTH_TRACE_ON &&
-		    decoded.truth.steps[at].kind != TRUTH_TRANSACTION) {
-			truth_print(&decoded.truth, at);
+	while (good && at < decoded.oracle.n) {
+		if (decoded.oracle.steps[at].kind != ORACLE_GAP &&
+		    decoded.oracle.steps[at].kind != ORACLE_TRACE_ON &&
+		    decoded.oracle.steps[at].kind != ORACLE_TRANSACTION) {
+			oracle_print(&decoded.oracle, at);
 			good = bad("more than was executed");
 		}
 		at++;
@@ -229,13 +229,13 @@ static void damage(struct trace *trace, uint8_t *bytes, size_t size)
  * The first n steps without those of the last P0 element: what was changed may say of it that it
  * was mispredicted, also where it cannot have been.
  */
-static size_t without_last(const struct truth *truth, size_t n)
+static size_t without_last(const struct oracle *oracle, size_t n)
 {
-	while (n && truth->steps[n - 1].kind != TRUTH_INSN)
+	while (n && oracle->steps[n - 1].kind != ORACLE_INSN)
 		n--;
 	if (n)
 		n--;
-	while (n && truth->steps[n - 1].kind == TRUTH_INSN && !truth->steps[n - 1].branch)
+	while (n && oracle->steps[n - 1].kind == ORACLE_INSN && !oracle->steps[n - 1].branch)
 		n--;
 	return n;
 }
@@ -261,17 +261,18 @@ static bool corrupt(struct trace *trace)
 	begin(trace, &decoded);
 	good = !decoded_feed(&decoded, trace->encoder.bytes, size, &trace->rng) &&
 	       !flowtap_ete_finish(decoded.ete);
-	truth_begin(&trace->truth, &decoded.truth, &reached);
-	if (good && reached < without_last(&trace->truth, certain(trace, from))) {
+	oracle_begin(&trace->oracle, &decoded.oracle, &reached);
+	if (good && reached < without_last(&trace->oracle, certain(trace, from))) {
 		printf("# %zu steps came, %zu are certain; gap: %s\n", reached,
 		       certain(trace, from), decoded.detail);
-		truth_print(&trace->truth, reached);
+		oracle_print(&trace->oracle, reached);
 		printf("# got\n");
-		truth_print(&decoded.truth, truth_begin(&trace->truth, &decoded.truth, &reached));
+		oracle_print(&decoded.oracle,
+			     oracle_begin(&trace->oracle, &decoded.oracle, &reached));
 		good = bad("what came before changed");
 	}
 	if (good && sync &&
-	    truth_end(&trace->truth, sync->told, &decoded.truth, 0) == SIZE_MAX)
+	    oracle_end(&trace->oracle, sync->told, &decoded.oracle, 0) == SIZE_MAX)
 		good = false;
 	if (!good) {
 		printf("# bytes %zu to %zu of %zu were changed; goes on at %zu:", from, from + n,

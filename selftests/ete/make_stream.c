@@ -20,12 +20,12 @@ static const char usage[] =
 	"--classic: only what OpenCSD 1.5.5 can read\n"
 	"KIND: bits of what random streams may have beside the plain flow (scenario.h)\n";
 
-static void print_truth(const struct truth *truth)
+static void print_oracle(const struct oracle *oracle)
 {
 	char line[200];
 
-	for (size_t i = 0; i < truth->n; i++)
-		puts(truth_line(truth, &truth->steps[i], line, sizeof(line)));
+	for (size_t i = 0; i < oracle->n; i++)
+		puts(oracle_line(oracle, &oracle->steps[i], line, sizeof(line)));
 }
 
 int main(int argc, char **argv)
@@ -47,13 +47,13 @@ int main(int argc, char **argv)
 	struct execute execute;
 	struct encoder encoder;
 	struct program *program;
-	struct truth truth;
+	struct oracle oracle;
 	uint64_t seed = 1, instructions = 10000000;
 	long random = -1;
 	bool print = false, classic = false;
 	int c, err;
 
-	truth_init(&truth);
+	oracle_init(&oracle);
 	scenario_plain(&scenario);
 	while ((c = getopt_long(argc, argv, "", options, NULL)) != -1) {
 		switch (c) {
@@ -110,17 +110,17 @@ int main(int argc, char **argv)
 		scenario.execute.reset = 0;
 	scenario.execute.instructions = instructions;
 	program = program_new(&scenario.program, seed);
-	encoder_init(&encoder, &scenario.encoder, seed, print ? &truth : NULL);
+	encoder_init(&encoder, &scenario.encoder, seed, print ? &oracle : NULL);
 	execute_run(&execute, &scenario.execute, program, &encoder, seed);
 	err = snapshot_write(argv[optind], &encoder, program);
 	if (err)
 		fprintf(stderr, "make_stream: %s: %s\n", argv[optind], strerror(-err));
 	else if (print)
-		print_truth(&truth);
+		print_oracle(&oracle);
 	else
 		printf("%llu instructions, %zu bytes\n", (unsigned long long)execute.executed,
 		       encoder.size);
-	truth_free(&truth);
+	oracle_free(&oracle);
 	encoder_free(&encoder);
 	program_free(program);
 	return err ? 1 : 0;

@@ -74,16 +74,16 @@ static bool run(uint64_t seed, unsigned int has, uint64_t size, struct totals *t
 	struct encoder encoder;
 	struct decoded decoded;
 	struct program *program;
-	struct truth truth;
+	struct oracle oracle;
 	bool good = false;
 	int err;
 
 	scenario_random(&scenario, seed, has);
 	scenario.execute.instructions = size;
 	options.keep_failed_transactions = rng_one_in(&rng, 2);
-	truth_init(&truth);
+	oracle_init(&oracle);
 	program = program_new(&scenario.program, seed);
-	encoder_init(&encoder, &scenario.encoder, seed, &truth);
+	encoder_init(&encoder, &scenario.encoder, seed, &oracle);
 	encoder.keep_failed = options.keep_failed_transactions;
 	execute_run(&execute, &scenario.execute, program, &encoder, seed);
 	encoder_config(&scenario.encoder, &config);
@@ -97,8 +97,8 @@ static bool run(uint64_t seed, unsigned int has, uint64_t size, struct totals *t
 	if (err)
 		printf("# flowtap_ete_decode: %d\n", err);
 	/* Of a transaction that was discarded at its begin, more or less may be told. */
-	good = !err && truth_equal(&truth, &decoded.truth,
-				   scenario.execute.overflow || scenario.execute.discard);
+	good = !err && oracle_equal(&oracle, &decoded.oracle,
+				    scenario.execute.overflow || scenario.execute.discard);
 	if (!good)
 		printf("# last gap: %s\n", decoded.detail);
 	if (talk || !good)
@@ -112,7 +112,7 @@ static bool run(uint64_t seed, unsigned int has, uint64_t size, struct totals *t
 out:
 	encoder_free(&encoder);
 	program_free(program);
-	truth_free(&truth);
+	oracle_free(&oracle);
 	return good;
 }
 

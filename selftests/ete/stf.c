@@ -77,7 +77,7 @@ static void tee_between(struct decoded *decoded, struct flowtap_stf *stf,
 }
 
 struct comparison {
-	const struct truth *truth;
+	const struct oracle *oracle;
 	size_t at;		/* step */
 	bool broken;		/* the flow, before it */
 	uint64_t instructions;
@@ -86,9 +86,9 @@ struct comparison {
 };
 
 /* What may force a PC. */
-static bool breaks(const struct truth_step *step)
+static bool breaks(const struct oracle_step *step)
 {
-	return step->kind != TRUTH_INSN && step->kind != TRUTH_ERET;
+	return step->kind != ORACLE_INSN && step->kind != ORACLE_ERET;
 }
 
 static int compare(void *argument, const struct stfcheck_insn *insn)
@@ -96,16 +96,16 @@ static int compare(void *argument, const struct stfcheck_insn *insn)
 	static const uint8_t arms[] = { [FLOWTAP_ISA_A64] = 64, [FLOWTAP_ISA_A32] = 32,
 					[FLOWTAP_ISA_T32] = 16 };
 	struct comparison *comparison = argument;
-	const struct truth *truth = comparison->truth;
-	const struct truth_step *step;
+	const struct oracle *oracle = comparison->oracle;
+	const struct oracle_step *step;
 	unsigned int el;
 
-	while (comparison->at < truth->n && truth->steps[comparison->at].kind != TRUTH_INSN)
-		comparison->broken |= breaks(&truth->steps[comparison->at++]);
-	if (comparison->at == truth->n)
+	while (comparison->at < oracle->n && oracle->steps[comparison->at].kind != ORACLE_INSN)
+		comparison->broken |= breaks(&oracle->steps[comparison->at++]);
+	if (comparison->at == oracle->n)
 		return -1;
-	step = &truth->steps[comparison->at++];
-	el = step->context == UINT32_MAX ? insn->mode : truth->contexts[step->context].el;
+	step = &oracle->steps[comparison->at++];
+	el = step->context == UINT32_MAX ? insn->mode : oracle->contexts[step->context].el;
 	if (insn->pc != step->address || insn->size != step->size ||
 	    insn->arm != arms[step->isa] || insn->mode != el ||
 	    (insn->forced && !comparison->broken)) {
@@ -123,16 +123,16 @@ static int compare(void *argument, const struct stfcheck_insn *insn)
 }
 
 /* False after a word about it. */
-static bool check(const struct truth *truth, int fd, struct comparison *comparison)
+static bool check(const struct oracle *oracle, int fd, struct comparison *comparison)
 {
 	struct stfcheck stfcheck = { .strict = true, .insn = compare, .argument = comparison };
 	struct stfcheck_file file;
 	uint64_t executed = 0;
 	int error = stfcheck_open(fd, &file);
 
-	for (size_t i = 0; i < truth->n; i++)
-		executed += truth->steps[i].kind == TRUTH_INSN;
-	*comparison = (struct comparison){ .truth = truth, .broken = true };
+	for (size_t i = 0; i < oracle->n; i++)
+		executed += oracle->steps[i].kind == ORACLE_INSN;
+	*comparison = (struct comparison){ .oracle = oracle, .broken = true };
 	error = error ? error : stfcheck_run_file(&stfcheck, &file);
 	if (error)
 		printf("# stfcheck: %d %s\n", error, stfcheck.reason);
@@ -184,7 +184,7 @@ static bool comes_back(int fd, struct output *text)
 /* Writes the STF of what the encoder made. 0 or -errno; -EBADMSG: it was not decoded right. */
 static int write_stf(int fd, const struct program *program, const struct encoder *encoder,
 		     const struct flowtap_ete_config *config, uint64_t modified,
-		     const struct truth *truth, struct rng *rng, int text_fd)
+		     const struct oracle *oracle, struct rng *rng, int text_fd)
 {
 	const struct flowtap_zstf_options zstf = { .markers = 1000, .level = 1 };
 	struct flowtap_stf_options options = { .generator = 0xff };
@@ -207,7 +207,7 @@ static int write_stf(int fd, const struct program *program, const struct encoder
 	error = error ? error : flowtap_ete_finish(decoded.ete);
 	error = error ? error : flowtap_stf_finish(stf);
 	error = error ? error : flowtap_text_finish(text);
-	if (!error && !truth_equal(truth, &decoded.truth, true))
+	if (!error && !oracle_equal(oracle, &decoded.oracle, true))
 		error = -EBADMSG;
 	flowtap_stf_free(stf);
 	flowtap_text_free(text);
@@ -225,21 +225,21 @@ static bool run(uint64_t seed, unsigned int has, uint64_t size, struct compariso
 	struct execute execute;
 	struct encoder encoder;
 	struct program *program;
-	struct truth truth;
+	struct oracle oracle;
 	bool good;
 
 	scenario_random(&scenario, seed, has);
 	scenario.execute.instructions = size;
-	truth_init(&truth);
+	oracle_init(&oracle);
 	program = program_new(&scenario.program, seed);
-	encoder_init(&encoder, &scenario.encoder, seed, &truth);
+	encoder_init(&encoder, &scenario.encoder, seed, &oracle);
 	execute_run(&execute, &scenario.execute, program, &encoder, seed);
 	encoder_config(&scenario.encoder, &config);
-	error = write_stf(fd, program, &encoder, &config, execute.modified, &truth, &rng,
+	error = write_stf(fd, program, &encoder, &config, execute.modified, &oracle, &rng,
 			  text.fd);
 	if (error)
 		printf("# decoding: %d\n", error);
-	good = !error && check(&truth, fd, comparison);
+	good = !error && check(&oracle, fd, comparison);
 	/* Of source addresses and waits as P0 instructions ranges depend, which no STF tells. */
 	if (good && !(has & SCENARIO_SOURCE) && !flowtap_ete_wfx_is_p0(&config))
 		good = comes_back(fd, &text);
@@ -250,7 +250,7 @@ static bool run(uint64_t seed, unsigned int has, uint64_t size, struct compariso
 	}
 	encoder_free(&encoder);
 	program_free(program);
-	truth_free(&truth);
+	oracle_free(&oracle);
 	close(fd);
 	return good;
 }

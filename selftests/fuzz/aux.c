@@ -16,7 +16,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "support/handmade.h"
+#include "support/crafted.h"
 
 #define CODE 0x400000ULL
 #define KERNEL 0xffff800080010000ULL

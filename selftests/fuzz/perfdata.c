@@ -7,7 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "support/handmade.h"
+#include "support/crafted.h"
 #include "support/perffile.h"
 
 #define AT 0x400000ULL

@@ -7,7 +7,7 @@
 #include <liburing.h>
 #include <sys/resource.h>
 
-#include "seen.h"
+#include "loss_log.h"
 #include "stream.h"
 #include "support/kselftest_harness.h"
 #include "task.h"
@@ -20,7 +20,7 @@ struct line {				/* a stream's way into the archive */
 	struct stream stream;
 	struct flowtap_reader reader;
 	struct pattern pattern;
-	struct seen seen;
+	struct loss_log loss_log;
 	bool astray;			/* a record is not what the source's pattern has next */
 	pid_t task;
 	int number;
@@ -151,7 +151,7 @@ static bool see_block(struct line *line, const struct flowtap_archive_block *blo
 	for (; !flowtap_record_at(block->payload, block->size, offset, &record);
 	     offset += record->size) {
 		memcpy(line->stream.record.bytes, record, record->size);
-		line->astray |= !see(&line->stream, &line->pattern, &line->seen);
+		line->astray |= !loss_log_add(&line->stream, &line->pattern, &line->loss_log);
 	}
 	return offset == block->size;
 }
@@ -207,10 +207,10 @@ FIXTURE_TEARDOWN(drain)
 			const struct line *line_ = &(lines)->line[i_];			\
 			struct flowtap_stats stats_ = stats(&line_->stream);		\
 											\
-			EXPECT_EQ(stats_.records, line_->seen.records);			\
-			EXPECT_EQ(stats_.bytes, line_->seen.bytes);			\
+			EXPECT_EQ(stats_.records, line_->loss_log.records);		\
+			EXPECT_EQ(stats_.bytes, line_->loss_log.bytes);			\
 			EXPECT_EQ(stats_.bytes, line_->stream.ring->data_tail);		\
-			EXPECT_LT(3, line_->seen.records);				\
+			EXPECT_LT(3, line_->loss_log.records);				\
 		}									\
 	} while (0)
 
@@ -223,12 +223,12 @@ FIXTURE_TEARDOWN(drain)
 			struct flowtap_stats stats_ = stats(&line_->stream);		\
 											\
 			EXPECT_FALSE(line_->astray);					\
-			EXPECT_EQ(stats_.samples, line_->seen.samples);			\
-			EXPECT_EQ(stats_.entries, line_->seen.entries);			\
-			EXPECT_EQ(stats_.lost_records, line_->seen.lost_records);	\
-			EXPECT_EQ(stats_.lost_bytes, line_->seen.lost_bytes);		\
+			EXPECT_EQ(stats_.samples, line_->loss_log.samples);		\
+			EXPECT_EQ(stats_.entries, line_->loss_log.entries);		\
+			EXPECT_EQ(stats_.lost_records, line_->loss_log.lost_records);	\
+			EXPECT_EQ(stats_.lost_bytes, line_->loss_log.lost_bytes);	\
 			EXPECT_EQ(stats_.triggers,					\
-				  line_->seen.samples + line_->seen.lost_records);	\
+				  line_->loss_log.samples + line_->loss_log.lost_records);\
 		}									\
 	} while (0)
 
@@ -323,7 +323,7 @@ TEST_F(drain, where_the_file_ends_the_tail_stays)
 	/* What is there is the reader's no more, and nothing else. */
 	for (unsigned int i = 0; i < lines->n; i++) {
 		EXPECT_FALSE(lines->line[i].astray);
-		archived += lines->line[i].seen.bytes;
+		archived += lines->line[i].loss_log.bytes;
 		released += lines->line[i].stream.ring->data_tail;
 	}
 	EXPECT_EQ(archived, released);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Shows that ETE's trace survives an idle state that loses the registers and a CPU that comes online
- * with anything in them, and that whoever disturbs the hardware is told (module/rival_ete.c).
+ * with anything in them, and that a gap names whoever disturbs the hardware
+ * (module/other_driver_ete.c).
  */
-#include "rival.h"
+#include "other_driver.h"
 #include "support/kselftest_harness.h"
 #include "worker.h"
 
@@ -26,10 +27,10 @@ FIXTURE_SETUP(rival)
 	/* Before flowtap: whatever happens to a CPU that comes online has happened then. */
 	if (!access(DEVICE, F_OK))
 		ASSERT_EQ(0, unload());
-	error = rival_load();
+	error = other_driver_load();
 	ASSERT_EQ(0, load(""));
 	if (error)
-		SKIP(return, "no rival.ko, or no trace buffer here: %s", strerror(-error));
+		SKIP(return, "no other_driver.ko, or no trace buffer here: %s", strerror(-error));
 	self->cpu = cpus_online() > 1;
 	self->configure = tracing(self->cpu, 512);
 	pin(0, 0);
@@ -40,7 +41,7 @@ FIXTURE_TEARDOWN(rival)
 	aux_close(&self->aux);
 	if (self->worker.pid > 0)
 		end_worker(&self->worker);
-	rival_unload();
+	other_driver_unload();
 }
 
 static bool whole(struct aux *aux)
@@ -69,7 +70,7 @@ TEST_F(rival, an_idle_state_may_lose_the_registers)
 		/* The worker may have ended its turn before the CPU idles. */
 		for (tries = 0; tries < 20 && self->aux.records <= 10; tries++) {
 			ASSERT_EQ(1, write(self->worker.go, &byte, 1));
-			ASSERT_EQ(0, rival("idle %u 25 500000 %u", self->cpu, n + 1));
+			ASSERT_EQ(0, other_driver("idle %u 25 500000 %u", self->cpu, n + 1));
 			aux_take(&self->aux);
 			ASSERT_EQ(1, read(self->worker.done, &byte, 1));
 			aux_take(&self->aux);
@@ -93,9 +94,9 @@ TEST_F(rival, a_cpu_may_come_online_with_anything_in_its_registers)
 	if (cpus_online() < 2 || write_file(CPU1, "1"))
 		SKIP(return, "no CPU here can go");
 	ASSERT_EQ(0, write_file(CPU1, "0"));
-	ASSERT_EQ(0, rival("online 1"));
+	ASSERT_EQ(0, other_driver("online 1"));
 	ASSERT_EQ(0, write_file(CPU1, "1"));
-	ASSERT_EQ(0, rival("online 0"));
+	ASSERT_EQ(0, other_driver("online 0"));
 	self->worker = start_worker(1, 1000);
 	ASSERT_EQ(0, trace(&self->aux, &self->configure, self->worker.pid));
 	ASSERT_TRUE(turn(&self->worker));
@@ -117,7 +118,7 @@ TEST_F(rival, who_disturbs_the_hardware_is_told)
 		before = self->aux.records;
 		ASSERT_EQ(1, write(self->worker.go, &(char){ 0 }, 1));
 		ASSERT_TRUE(WAIT_FOR((aux_take(&self->aux), self->aux.records > before)));
-		ASSERT_EQ(0, rival("disturb %u", self->cpu));
+		ASSERT_EQ(0, other_driver("disturb %u", self->cpu));
 		ASSERT_EQ(1, read(self->worker.done, &(char){ 0 }, 1));
 		/* At the end of its turn: it is told with the next one's first piece. */
 		ASSERT_TRUE(turn(&self->worker));

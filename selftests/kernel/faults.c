@@ -10,7 +10,7 @@
  */
 #include <pthread.h>
 
-#include "rival.h"
+#include "other_driver.h"
 #include "stream.h"
 #include "support/kselftest_harness.h"
 #include "task.h"

@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <linux/perf_event.h>
 
-#include "rival.h"
+#include "other_driver.h"
 #include "stream.h"
 #include "support/kselftest_harness.h"
 #include "task.h"

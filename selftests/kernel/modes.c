@@ -13,7 +13,7 @@
 #ifdef __riscv
 
 #include "loop.h"
-#include "zoo.h"
+#include "insn_programs.h"
 
 #define RASEMU (1ULL << 7)
 #define BPFRZ (1ULL << 11)
@@ -89,13 +89,13 @@ static int sample_of(struct stream *stream, void (*action)(void))
 	return 0;
 }
 
-/* What was counted is what zoo() does under these filters, so many times; says what is not. */
-static bool zoo_is(const unsigned int *count, uint64_t control, unsigned int times)
+/* The count is what insn_program() does under these filters, so many times; says what is not. */
+static bool insn_program_is(const unsigned int *count, uint64_t control, unsigned int times)
 {
 	unsigned int i, expected[16];
 	bool same = true;
 
-	memcpy(expected, zoo_has, sizeof(expected));
+	memcpy(expected, insn_program_has, sizeof(expected));
 	expected[TYPE_NOT_TAKEN] = 0;
 	for (i = 0; i < FILTERS; i++)
 		if (control & filters[i].bit)
@@ -126,13 +126,13 @@ TEST_F(modes, every_filter_changes_its_own_type_and_no_other)
 			continue;
 		self->configure.ctr.control = bit;
 		ASSERT_EQ(0, trace(&self->stream, &self->configure, getpid()));
-		ASSERT_EQ(1, sample_of(&self->stream, zoo));
+		ASSERT_EQ(1, sample_of(&self->stream, insn_program));
 		EXPECT_EQ(bit, self->stream.record.sample.control & 0xffff00000000ULL);
-		count_zoo(&self->stream, count);
+		count_insn_program(&self->stream, count);
 		/* Traps to a mode that is not recorded do not depend on them (6.1.2). */
 		if (i < FILTERS && filters[i].type <= TYPE_TRAP_RETURN)
 			effect = 0;
-		EXPECT_TRUE(zoo_is(count, effect, 1));
+		EXPECT_TRUE(insn_program_is(count, effect, 1));
 		stream_close(&self->stream);
 	}
 	if (!settable(&self->query, INHIBIT_ALL))
@@ -154,9 +154,9 @@ TEST_F(modes, filters_work_together)
 				control |= filters[i].bit;
 		self->configure.ctr.control = control & self->query.ctr.settable;
 		ASSERT_EQ(0, trace(&self->stream, &self->configure, getpid()));
-		ASSERT_EQ(1, sample_of(&self->stream, zoo));
-		count_zoo(&self->stream, count);
-		EXPECT_TRUE(zoo_is(count, control & self->query.ctr.settable, 1));
+		ASSERT_EQ(1, sample_of(&self->stream, insn_program));
+		count_insn_program(&self->stream, count);
+		EXPECT_TRUE(insn_program_is(count, control & self->query.ctr.settable, 1));
 		stream_close(&self->stream);
 	}
 }
@@ -178,10 +178,10 @@ TEST_F(modes, traps_and_their_returns_with_the_kernel_recorded)
 			if (!inhibited)
 				self->configure.ctr.control &= ~(1ULL << traps[i].bit);
 			ASSERT_EQ(0, trace(&self->stream, &self->configure, getpid()));
-			/* Not counted: who is interrupted is back in zoo() once more. */
+			/* Not counted: who is interrupted is back in insn_program() once more. */
 			for (n = 0; n < 20; n++) {
-				ASSERT_EQ(1, sample_of(&self->stream, zoo));
-				count_zoo(&self->stream, count);
+				ASSERT_EQ(1, sample_of(&self->stream, insn_program));
+				count_insn_program(&self->stream, count);
 				if (count[traps[i].type] == !inhibited)
 					break;
 			}
@@ -282,7 +282,7 @@ TEST_F(modes, no_address_of_the_kernel_is_in_a_users_record)
 				page[n++ % 256 * 4096]++;
 			if (n % 256 == 0)
 				madvise(page, 1 << 20, MADV_DONTNEED);
-			zoo();
+			insn_program();
 			if (n % 64 == 0)
 				sched_yield();
 		}
@@ -327,7 +327,7 @@ static __attribute__((noinline, noipa)) void outer(void)
 
 	/* What has returned is not on the stack. */
 	for (i = 0; i < 50; i++)
-		zoo();
+		insn_program();
 	inner();
 	asm volatile("");
 }
@@ -360,7 +360,8 @@ TEST_F(modes, ras_emulation_gives_the_stack_of_calls)
 				n++;
 		found = n;
 		for (i = 0; i < self->stream.record.sample.nr; i++)
-			EXPECT_FALSE(in_zoo(entry[i].target) || in_zoo(entry[i].source));
+			EXPECT_FALSE(in_insn_program(entry[i].target) ||
+				     in_insn_program(entry[i].source));
 	}
 	/* We may have been taken off the CPU in between, never twenty times. */
 	EXPECT_EQ(3, found);
@@ -425,11 +426,11 @@ static void step_over(int signal, siginfo_t *info, void *context)
 	((ucontext_t *)context)->uc_mcontext.__gregs[REG_PC] += 4;
 }
 
-static void zoo_and_breakpoint(void)
+static void program_and_breakpoint(void)
 {
-	zoo();
+	insn_program();
 	breakpoint();
-	zoo();
+	insn_program();
 }
 
 static long switches(void)
@@ -442,7 +443,7 @@ static long switches(void)
 
 /* What is seen of a breakpoint that freezes, and of the time after it. */
 struct freeze {
-	unsigned int before[16];	/* zoo() up to the breakpoint, by type */
+	unsigned int before[16];	/* insn_program() up to the breakpoint, by type */
 	unsigned int after[16];		/* ... and when recording has gone on */
 	bool told;
 	uint32_t loss;
@@ -453,19 +454,19 @@ static int freeze_once(struct stream *stream, struct freeze *freeze)
 {
 	while (stream_next(stream) == 1)
 		;
-	if (!sample_of(stream, zoo_and_breakpoint))
+	if (!sample_of(stream, program_and_breakpoint))
 		return 0;
-	count_zoo(stream, freeze->before);
+	count_insn_program(stream, freeze->before);
 	freeze->told = false;
 	while (stream_next(stream) == 1)
 		freeze->told |= stream->record.header.type == FLOWTAP_RECORD_GAP &&
 				stream->record.gap.cause == FLOWTAP_CAUSE_FROZEN;
-	zoo();
+	insn_program();
 	snapshot(stream);
 	if (stream_next_sample(stream, 0) != 1)
 		return 0;
 	freeze->loss = stream->record.sample.loss;
-	count_zoo(stream, freeze->after);
+	count_insn_program(stream, freeze->after);
 	return 1;
 }
 
@@ -482,9 +483,9 @@ TEST_F(modes, a_breakpoint_freezes_where_that_is_wanted)
 	sigaction(SIGTRAP, &action, NULL);
 	/* Not asked for: all is there. */
 	ASSERT_EQ(0, trace(&self->stream, &self->configure, getpid()));
-	ASSERT_EQ(1, sample_of(&self->stream, zoo_and_breakpoint));
-	count_zoo(&self->stream, count);
-	EXPECT_TRUE(zoo_is(count, 0, 2));
+	ASSERT_EQ(1, sample_of(&self->stream, program_and_breakpoint));
+	count_insn_program(&self->stream, count);
+	EXPECT_TRUE(insn_program_is(count, 0, 2));
 	stream_close(&self->stream);
 
 	self->configure.ctr.control = BPFRZ;
@@ -498,7 +499,7 @@ TEST_F(modes, a_breakpoint_freezes_where_that_is_wanted)
 	}
 	ASSERT_EQ(1, status);
 	/* What was before the breakpoint, and nothing after it. */
-	EXPECT_TRUE(zoo_is(freeze.before, 0, 1));
+	EXPECT_TRUE(insn_program_is(freeze.before, 0, 1));
 	EXPECT_TRUE(freeze.told);
 	/* The next tells of it, and recording has gone on. */
 	EXPECT_NE(0, freeze.loss & 1 << FLOWTAP_CAUSE_FROZEN);
@@ -506,15 +507,15 @@ TEST_F(modes, a_breakpoint_freezes_where_that_is_wanted)
 	EXPECT_LT(0, stats(&self->stream).losses[FLOWTAP_CAUSE_FROZEN]);
 }
 
-static void zoo_and_sleep(void)
+static void program_and_sleep(void)
 {
 	unsigned int i;
 
 	for (i = 0; i < 4; i++) {
-		zoo();
+		insn_program();
 		usleep(2000);
 	}
-	zoo();
+	insn_program();
 }
 
 /*
@@ -534,12 +535,12 @@ TEST_F(modes, a_history_goes_on_over_task_switches)
 	for (round = 0; round < 10; round++) {
 		uint64_t sequence;
 
-		ASSERT_EQ(1, bracket(&self->stream, &self->stream, zoo_and_sleep, &sequence));
+		ASSERT_EQ(1, bracket(&self->stream, &self->stream, program_and_sleep, &sequence));
 		EXPECT_EQ(getpid(), sample->tid);
 		ASSERT_EQ(0, sample->loss);
 		EXPECT_EQ(sequence + 1, sample->sequence);
-		count_zoo(&self->stream, count);
-		EXPECT_TRUE(zoo_is(count, 0, 5));
+		count_insn_program(&self->stream, count);
+		EXPECT_TRUE(insn_program_is(count, 0, 5));
 		whole += count[TYPE_TAKEN] == 5;
 		for (i = 0; i < sample->nr; i++)
 			foreign += (entry[i].source & ~1ULL) - traced.code < LOOP_SIZE ||
@@ -556,13 +557,13 @@ TEST_F(modes, a_history_goes_on_over_task_switches)
 static int cpu_there;
 
 /* There and back, and there. */
-static void zoo_on_the_way(void)
+static void program_on_the_way(void)
 {
-	zoo();
+	insn_program();
 	pin(0, cpu_there);
-	zoo();
+	insn_program();
 	pin(0, !cpu_there);
-	zoo();
+	insn_program();
 	pin(0, cpu_there);
 }
 
@@ -586,11 +587,11 @@ TEST_F(modes, a_history_goes_along_to_another_cpu)
 		uint64_t sequence;
 
 		cpu_there = !(round % 2);
-		ASSERT_EQ(1, bracket(here, there, zoo_on_the_way, &sequence));
+		ASSERT_EQ(1, bracket(here, there, program_on_the_way, &sequence));
 		ASSERT_EQ(0, there->record.sample.loss);
 		EXPECT_EQ(sequence + 1, there->record.sample.sequence);
-		count_zoo(there, count);
-		EXPECT_TRUE(zoo_is(count, 0, 3));
+		count_insn_program(there, count);
+		EXPECT_TRUE(insn_program_is(count, 0, 3));
 	}
 	stream_close(&streams[0]);
 	stream_close(&streams[1]);

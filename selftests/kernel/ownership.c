@@ -10,11 +10,11 @@
 #ifdef __riscv
 
 #include "loop.h"
-#include "rival.h"
+#include "other_driver.h"
 
 #define CONTROL_U 1
 #define CPU1 "/sys/devices/system/cpu/cpu1/online"
-/* What rival.ko leaves in the entries when it loses them. */
+/* What other_driver.ko leaves in the entries when it loses them. */
 #define SCRAMBLED(address) ((((address) >> 16) & 0xffff) == 0x5afe)
 
 FIXTURE(owner)
@@ -31,10 +31,10 @@ FIXTURE_SETUP(owner)
 	/* Before flowtap: whatever happens to a CPU that comes online has happened then. */
 	if (!access(DEVICE, F_OK))
 		ASSERT_EQ(0, unload());
-	error = rival_load();
+	error = other_driver_load();
 	if (error) {
 		load("soft=1");
-		SKIP(return, "no rival.ko, or no CTR here: %s", strerror(-error));
+		SKIP(return, "no other_driver.ko, or no CTR here: %s", strerror(-error));
 	}
 	self->cpus = cpus_online();
 }
@@ -44,10 +44,10 @@ FIXTURE_TEARDOWN(owner)
 	int cpu;
 
 	for (cpu = 0; cpu < self->cpus && access(DEVICE, F_OK); cpu++) {
-		rival("own %d 0", cpu);
-		rival("guests %d 0", cpu);
+		other_driver("own %d 0", cpu);
+		other_driver("guests %d 0", cpu);
 	}
-	rival_unload();
+	other_driver_unload();
 	/* As it was for the others. */
 	if (access(DEVICE, F_OK))
 		load("soft=1");
@@ -82,13 +82,13 @@ TEST_F(owner, who_has_it_keeps_it_unless_we_are_told_to_take_it)
 	int cpu, kmsg, fd;
 
 	for (cpu = 0; cpu < self->cpus; cpu++)
-		ASSERT_EQ(0, rival("own %d %#x", cpu, CONTROL_U));
+		ASSERT_EQ(0, other_driver("own %d %#x", cpu, CONTROL_U));
 	kmsg = log_end();
 	EXPECT_EQ(-EBUSY, load(""));
 	EXPECT_TRUE(log_says(kmsg, "takeover=1"));
 	/* Not touched: it is his. */
 	for (cpu = 0; cpu < self->cpus; cpu++) {
-		ASSERT_EQ(0, rival_look(cpu, &csrs));
+		ASSERT_EQ(0, other_driver_look(cpu, &csrs));
 		EXPECT_EQ(CONTROL_U, csrs.control);
 	}
 	ASSERT_EQ(0, load("takeover=1"));
@@ -97,7 +97,7 @@ TEST_F(owner, who_has_it_keeps_it_unless_we_are_told_to_take_it)
 		query = (struct flowtap_query){ .cpu = cpu };
 		ASSERT_EQ(0, command(fd, FLOWTAP_IOC_QUERY, &query));
 		EXPECT_EQ(FLOWTAP_SOURCE_CTR, query.source);
-		ASSERT_EQ(0, rival_look(cpu, &csrs));
+		ASSERT_EQ(0, other_driver_look(cpu, &csrs));
 		EXPECT_EQ(0, csrs.control);
 	}
 	close(fd);
@@ -111,7 +111,7 @@ TEST_F(owner, so_does_who_records_guests)
 	struct flowtap_query query = { 0 };
 	int kmsg, fd;
 
-	if (rival("guests 0 %#x", CONTROL_U))
+	if (other_driver("guests 0 %#x", CONTROL_U))
 		SKIP(return, "no H");
 	kmsg = log_end();
 	load("");
@@ -146,7 +146,7 @@ TEST_F(owner, one_cpu_of_another_is_not_used_the_rest_is)
 
 	if (self->cpus < 2)
 		SKIP(return, "one CPU");
-	ASSERT_EQ(0, rival("own 0 %#x", CONTROL_U));
+	ASSERT_EQ(0, other_driver("own 0 %#x", CONTROL_U));
 	ASSERT_EQ(0, load(""));
 	fd = open_device();
 	ASSERT_EQ(0, command(fd, FLOWTAP_IOC_QUERY, &query));
@@ -158,7 +158,7 @@ TEST_F(owner, one_cpu_of_another_is_not_used_the_rest_is)
 	stream_close(&stream);
 	close(fd);
 	EXPECT_EQ(0, unload());
-	ASSERT_EQ(0, rival_look(0, &csrs));
+	ASSERT_EQ(0, other_driver_look(0, &csrs));
 	EXPECT_EQ(CONTROL_U, csrs.control);
 }
 
@@ -179,7 +179,7 @@ static bool recording_comes(unsigned int cpu)
 	struct csrs csrs;
 
 	while (now_ns() < until)
-		if (!rival_look(cpu, &csrs) && csrs.control)
+		if (!other_driver_look(cpu, &csrs) && csrs.control)
 			return true;
 	return false;
 }
@@ -195,7 +195,7 @@ TEST_F(owner, nothing_is_left_behind)
 
 	unthrottle();
 	for (cpu = 0; cpu < self->cpus && cpu < 2; cpu++) {
-		ASSERT_EQ(0, rival_look(cpu, &csrs));
+		ASSERT_EQ(0, other_driver_look(cpu, &csrs));
 		depths[cpu] = csrs.depth;
 		ASSERT_EQ(0, load(""));
 		loop = start_loop(cpu, 0x10000000);
@@ -208,11 +208,11 @@ TEST_F(owner, nothing_is_left_behind)
 			ASSERT_TRUE(recording_comes(cpu));
 		}
 		stream_close(&stream);
-		ASSERT_EQ(0, rival_look(cpu, &csrs));
+		ASSERT_EQ(0, other_driver_look(cpu, &csrs));
 		EXPECT_EQ(0, csrs.control);
 		EXPECT_EQ(0, csrs.valid);
 		EXPECT_EQ(0, unload());
-		ASSERT_EQ(0, rival_look(cpu, &csrs));
+		ASSERT_EQ(0, other_driver_look(cpu, &csrs));
 		EXPECT_EQ(0, csrs.control);
 		EXPECT_EQ(0, csrs.valid);
 		EXPECT_EQ(0, csrs.status >> 31 & 1);
@@ -239,7 +239,7 @@ TEST_F(owner, a_cpu_that_goes_leaves_nothing_on)
 	stream_close(&stream);
 	ASSERT_EQ(0, unload());
 	ASSERT_EQ(0, write_file(CPU1, "1"));
-	ASSERT_EQ(0, rival_look(1, &csrs));
+	ASSERT_EQ(0, other_driver_look(1, &csrs));
 	EXPECT_EQ(0, csrs.control);
 	EXPECT_EQ(0, csrs.valid);
 	end_loop(&loop);
@@ -256,11 +256,11 @@ TEST_F(owner, a_cpu_that_comes_back_with_anything_in_its_registers_is_still_ours
 		SKIP(return, "no CPU that can go");
 	unthrottle();
 	ASSERT_EQ(0, load(""));
-	ASSERT_EQ(0, rival("online 1"));
+	ASSERT_EQ(0, other_driver("online 1"));
 	ASSERT_EQ(0, write_file(CPU1, "0"));
 	ASSERT_EQ(0, write_file(CPU1, "1"));
-	ASSERT_EQ(0, rival("online 0"));
-	ASSERT_EQ(0, rival_look(1, &csrs));
+	ASSERT_EQ(0, other_driver("online 0"));
+	ASSERT_EQ(0, other_driver_look(1, &csrs));
 	EXPECT_EQ(0, csrs.control);
 	EXPECT_EQ(0, csrs.valid);
 	loop = start_loop(1, 0x10000000);
@@ -302,7 +302,7 @@ TEST_F(owner, siselect_is_as_it_was_whenever_we_were_there)
 				snapshot(&stream);
 	}
 	for (round = 0; round < 20; round++)
-		EXPECT_EQ(0, rival("select 1000"));
+		EXPECT_EQ(0, other_driver("select 1000"));
 	if (asker)
 		end(asker);
 	/* We were there. */
@@ -341,7 +341,7 @@ TEST_F_TIMEOUT(owner, an_idle_state_may_lose_the_registers, 600)
 		ASSERT_EQ(0, hold(&stream, &configure, loop.pid));
 		sample = &stream.record.sample;
 		entry = entries_of(&stream);
-		ASSERT_EQ(0, rival("idle 0 100 10000000 %u", round + 7));
+		ASSERT_EQ(0, other_driver("idle 0 100 10000000 %u", round + 7));
 		ASSERT_EQ(0, disable(&stream));
 		while (stream_next(&stream) == 1) {
 			if (sample->header.type != FLOWTAP_RECORD_SAMPLE)
@@ -384,8 +384,8 @@ TEST_F(owner, what_idle_states_leave_in_the_registers_is_not_left_there)
 	struct csrs csrs;
 
 	ASSERT_EQ(0, load(""));
-	ASSERT_EQ(0, rival("idle 0 20 1000000 1"));
-	ASSERT_EQ(0, rival_look(0, &csrs));
+	ASSERT_EQ(0, other_driver("idle 0 20 1000000 1"));
+	ASSERT_EQ(0, other_driver_look(0, &csrs));
 	EXPECT_EQ(0, csrs.control);
 	EXPECT_EQ(0, csrs.valid);
 	EXPECT_EQ(0, unload());

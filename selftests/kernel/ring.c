@@ -5,7 +5,7 @@
  */
 #include <pthread.h>
 
-#include "seen.h"
+#include "loss_log.h"
 #include "stream.h"
 #include "support/kselftest_harness.h"
 #include "task.h"
@@ -48,13 +48,13 @@ static int start(struct stream *stream, const struct flowtap_configure *configur
  * Takes what waits, up to `most` records. Every sample is the pattern's next one, as many as LOST
  * tells are passed over. False: the ring does not say what happened.
  */
-static bool take(struct stream *stream, struct pattern *pattern, struct seen *seen,
+static bool take(struct stream *stream, struct pattern *pattern, struct loss_log *loss_log,
 		 unsigned int most)
 {
 	int got = 0;
 
 	while (most-- && (got = stream_next(stream)) == 1)
-		if (!see(stream, pattern, seen))
+		if (!loss_log_add(stream, pattern, loss_log))
 			return false;
 	return got >= 0;
 }
@@ -63,33 +63,33 @@ TEST_F(ring, a_slow_reader_loses_exactly_what_is_told)
 {
 	struct flowtap_configure configure = ticking(0, 50000);
 	struct flowtap_stats stats_now;
-	struct seen seen = { 0 };
+	struct loss_log loss_log = { 0 };
 	unsigned int round;
 
 	configure.ring_pages = 2;
 	ASSERT_EQ(0, start(&self->stream, &configure, self->task));
 	for (round = 0; round < 60 || stats(&self->stream).lost_samples < 200; round++) {
-		ASSERT_TRUE(take(&self->stream, &self->pattern, &seen, round % 7 * 5))
+		ASSERT_TRUE(take(&self->stream, &self->pattern, &loss_log, round % 7 * 5))
 			TH_LOG("round %u", round);
 		sleep_ms(round % 5 * 10);
 	}
 	ASSERT_EQ(0, disable(&self->stream));
-	ASSERT_TRUE(take(&self->stream, &self->pattern, &seen, ~0U));
+	ASSERT_TRUE(take(&self->stream, &self->pattern, &loss_log, ~0U));
 	/* There may have been no room to tell of the last losses: there is now. */
 	ASSERT_EQ(0, disable(&self->stream));
-	ASSERT_TRUE(take(&self->stream, &self->pattern, &seen, ~0U));
+	ASSERT_TRUE(take(&self->stream, &self->pattern, &loss_log, ~0U));
 
 	stats_now = stats(&self->stream);
 	EXPECT_LT(100, stats_now.samples);
 	EXPECT_LT(100, stats_now.lost_samples);
-	EXPECT_EQ(stats_now.samples, seen.samples);
-	EXPECT_EQ(stats_now.entries, seen.entries);
-	EXPECT_EQ(stats_now.records, seen.records);
-	EXPECT_EQ(stats_now.bytes, seen.bytes);
+	EXPECT_EQ(stats_now.samples, loss_log.samples);
+	EXPECT_EQ(stats_now.entries, loss_log.entries);
+	EXPECT_EQ(stats_now.records, loss_log.records);
+	EXPECT_EQ(stats_now.bytes, loss_log.bytes);
 	EXPECT_EQ(stats_now.bytes, self->stream.ring->data_head);
-	EXPECT_EQ(stats_now.lost_records, seen.lost_records);
+	EXPECT_EQ(stats_now.lost_records, loss_log.lost_records);
 	EXPECT_EQ(stats_now.lost_records, stats_now.lost_samples);
-	EXPECT_EQ(stats_now.lost_bytes, seen.lost_bytes);
+	EXPECT_EQ(stats_now.lost_bytes, loss_log.lost_bytes);
 	EXPECT_EQ(stats_now.lost_bytes, stats_now.lost_samples *
 		  sizeof(struct flowtap_record_sample) +
 		  stats_now.lost_entries * sizeof(struct flowtap_entry));
@@ -106,22 +106,22 @@ TEST_F(ring, a_quick_reader_loses_nothing)
 {
 	struct flowtap_configure configure = ticking(0, 1000000);
 	struct flowtap_stats stats_now;
-	struct seen seen = { 0 };
+	struct loss_log loss_log = { 0 };
 	unsigned int round;
 
 	configure.ring_pages = 256;
 	ASSERT_EQ(0, start(&self->stream, &configure, self->task));
-	for (round = 0; round < 20 || seen.samples < 50; round++) {
+	for (round = 0; round < 20 || loss_log.samples < 50; round++) {
 		sleep_ms(20);
-		ASSERT_TRUE(take(&self->stream, &self->pattern, &seen, ~0U));
+		ASSERT_TRUE(take(&self->stream, &self->pattern, &loss_log, ~0U));
 	}
 	ASSERT_EQ(0, disable(&self->stream));
-	ASSERT_TRUE(take(&self->stream, &self->pattern, &seen, ~0U));
+	ASSERT_TRUE(take(&self->stream, &self->pattern, &loss_log, ~0U));
 	stats_now = stats(&self->stream);
 	EXPECT_EQ(0, stats_now.lost_records);
-	EXPECT_EQ(stats_now.samples, seen.samples);
-	EXPECT_EQ(stats_now.triggers, seen.samples);
-	EXPECT_LT(40, seen.samples);
+	EXPECT_EQ(stats_now.samples, loss_log.samples);
+	EXPECT_EQ(stats_now.triggers, loss_log.samples);
+	EXPECT_LT(40, loss_log.samples);
 }
 
 TEST_F(ring, times_do_not_go_back_and_are_clock_monotonic_raw)
@@ -345,7 +345,7 @@ TEST_F(ring, poll_is_an_error_before_configure)
 TEST_F(ring, the_end_of_the_last_task_hangs_up_and_leaves_what_is_there)
 {
 	struct flowtap_configure configure = ticking(0, 1000000);
-	struct seen seen = { 0 };
+	struct loss_log loss_log = { 0 };
 	pid_t task = spinner(0);
 
 	configure.flush_ms = ~0U;
@@ -360,9 +360,9 @@ TEST_F(ring, the_end_of_the_last_task_hangs_up_and_leaves_what_is_there)
 	EXPECT_EQ(POLLHUP | POLLIN, poll_now(&self->stream));
 	EXPECT_EQ(0, stats(&self->stream).tasks);
 	while (stream_next(&self->stream) == 1)
-		seen.samples += self->stream.record.header.type == FLOWTAP_RECORD_SAMPLE;
-	EXPECT_EQ(stats(&self->stream).samples, seen.samples);
-	EXPECT_LT(0, seen.samples);
+		loss_log.samples += self->stream.record.header.type == FLOWTAP_RECORD_SAMPLE;
+	EXPECT_EQ(stats(&self->stream).samples, loss_log.samples);
+	EXPECT_LT(0, loss_log.samples);
 	EXPECT_EQ(POLLHUP, poll_now(&self->stream));
 }
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shows that nothing that anybody does at any moment gets the module into trouble: actors of many
- * kinds (the table in actors.h) act at random on a busy machine and are killed in the middle. It
+ * Shows that nothing that anybody does at any moment gets the module into trouble: threads of many
+ * kinds (the table in threads.h) act at random on a busy machine and are killed in the middle. It
  * has no say in what they get; afterwards the module goes and memory is back. What the kernel had
  * to report is looked for by who boots the guest.
  *
  * FLOWTAP_STRESS_SECONDS: how long (60). FLOWTAP_SEED: the same beginnings, not the same order.
  */
 #include "support/kselftest_harness.h"
-#include "actors.h"
+#include "threads.h"
 
 #define PID_MAX "/proc/sys/kernel/pid_max"
 
@@ -19,7 +19,7 @@ struct cast {
 
 static void start(struct cast *one, unsigned int number, unsigned int generation, unsigned int base)
 {
-	unsigned int life = number < ACTORS ? actors[number].mean_life_ms : 5000;
+	unsigned int life = number < THREAD_KINDS ? thread_kinds[number].mean_life_ms : 5000;
 
 	one->until = life ? now_ns() + dice(2 * life) * MS : ~0ULL;
 	one->pid = fork();
@@ -31,9 +31,9 @@ static void start(struct cast *one, unsigned int number, unsigned int generation
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	setpgid(0, 0);
 	seed = base + 1000 * generation + number;
-	if (number >= ACTORS)
-		be_traced(number - ACTORS);
-	actors[number].act();
+	if (number >= THREAD_KINDS)
+		be_traced(number - THREAD_KINDS);
+	thread_kinds[number].act();
 	_exit(0);
 }
 
@@ -45,7 +45,7 @@ static void bury(struct cast *cast)
 	pid_t pid;
 
 	while ((pid = waitpid(-1, &status, WNOHANG)) > 0)
-		for (i = 0; i < ACTORS + WORKERS; i++)
+		for (i = 0; i < THREAD_KINDS + WORKERS; i++)
 			if (cast[i].pid == pid)
 				cast[i] = (struct cast){
 					.until = WIFEXITED(status) && WEXITSTATUS(status) == 4 ?
@@ -56,7 +56,7 @@ static void bury(struct cast *cast)
 /* How many came and went. Their children's children are ours when they are gone. */
 static unsigned int act_all(unsigned int base, uint64_t until)
 {
-	struct cast cast[ACTORS + WORKERS] = { 0 };
+	struct cast cast[THREAD_KINDS + WORKERS] = { 0 };
 	unsigned int i, generation = 0;
 
 	seed = base;
@@ -64,15 +64,15 @@ static unsigned int act_all(unsigned int base, uint64_t until)
 	while (now_ns() < until) {
 		/* Now and then all at once: only then the module can go. */
 		bool all = !dice(300);
-		uint64_t unloads = world->unloads;
+		uint64_t unloads = shared->unloads;
 
-		for (i = 0; i < ACTORS; i++)
-			if (all && actors[i].mean_life_ms && cast[i].pid)
+		for (i = 0; i < THREAD_KINDS; i++)
+			if (all && thread_kinds[i].mean_life_ms && cast[i].pid)
 				kill(-cast[i].pid, SIGKILL);
-		for (i = 0; i < (all ? 300 : 1) && world->unloads == unloads; i++)
+		for (i = 0; i < (all ? 300 : 1) && shared->unloads == unloads; i++)
 			usleep(10000);
 		bury(cast);
-		for (i = 0; i < ACTORS + WORKERS; i++) {
+		for (i = 0; i < THREAD_KINDS + WORKERS; i++) {
 			if (now_ns() < cast[i].until)
 				continue;
 			if (cast[i].pid)
@@ -80,7 +80,7 @@ static unsigned int act_all(unsigned int base, uint64_t until)
 			start(&cast[i], i, generation++, base);
 		}
 	}
-	for (i = 0; i < ACTORS + WORKERS; i++)
+	for (i = 0; i < THREAD_KINDS + WORKERS; i++)
 		if (cast[i].pid)
 			kill(-cast[i].pid, SIGKILL);
 	while (waitpid(-1, NULL, 0) > 0 || errno == EINTR)
@@ -180,10 +180,11 @@ TEST_F_TIMEOUT(stress, everybody_at_random, 36000)
 	long before[RESOURCES], after[RESOURCES];
 
 	TH_LOG("FLOWTAP_SEED=%u FLOWTAP_STRESS_SECONDS=%u", base, ms / 1000);
-	world = mmap(NULL, sizeof(*world), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	ASSERT_NE(MAP_FAILED, world);
+	shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+		      0);
+	ASSERT_NE(MAP_FAILED, shared);
 	ASSERT_EQ(0, copy_self(SUID, 04755));
-	rival_load();
+	other_driver_load();
 	/* Numbers come again soon; and perf is to stop who interrupts all the time. */
 	write_file(PID_MAX, "1500");
 	write_file("/proc/sys/kernel/perf_event_paranoid", "1");
@@ -192,32 +193,32 @@ TEST_F_TIMEOUT(stress, everybody_at_random, 36000)
 	/* First for what the kernel keeps once it has it, then to look at. */
 	for (i = 0; i < 2; i++) {
 		/* What idle states left there while the module was away. */
-		rival("own 0 0");
-		rival("own 1 0");
+		other_driver("own 0 0");
+		other_driver("own 1 0");
 		load("soft=1");
 		ASSERT_EQ(0, chmod(DEVICE, 0666));
 		lives = act_all(base + i, now_ns() + (i ? ms - ms / 4 : ms / 4) * MS);
 		ASSERT_TRUE(settle(i ? after : before));
 	}
-	EXPECT_LT(ACTORS + WORKERS, lives);
+	EXPECT_LT(THREAD_KINDS + WORKERS, lives);
 	TH_LOG("%u actors, %llu streams, %llu tasks, %llu bytes, %llu ring writes, %llu unloads, "
 	       "a CPU offline %llu times, registers lost %llu times", lives,
-	       (unsigned long long)world->streams, (unsigned long long)world->added,
-	       (unsigned long long)world->bytes,
-	       (unsigned long long)world->writes, (unsigned long long)world->unloads,
-	       (unsigned long long)world->offline, (unsigned long long)world->lost);
-	EXPECT_LT(0, world->streams);
-	EXPECT_LT(0, world->bytes + world->added);
+	       (unsigned long long)shared->streams, (unsigned long long)shared->added,
+	       (unsigned long long)shared->bytes,
+	       (unsigned long long)shared->writes, (unsigned long long)shared->unloads,
+	       (unsigned long long)shared->offline, (unsigned long long)shared->lost);
+	EXPECT_LT(0, shared->streams);
+	EXPECT_LT(0, shared->bytes + shared->added);
 	for (i = 0; i < RESOURCES; i++)
 		if (resources[i].file == meminfo || !keeps_what_is_freed())
 			EXPECT_GE(resources[i].tolerance, after[i] - before[i])
 				TH_LOG("%s %ld, now %ld", resources[i].name, before[i], after[i]);
 	write_file(PID_MAX, "32768");
 	unlink(SUID);
-	rival("own 0 0");
-	rival("own 1 0");
+	other_driver("own 0 0");
+	other_driver("own 1 0");
 	EXPECT_EQ(0, load("soft=1"));
-	rival_unload();
+	other_driver_unload();
 }
 
 TEST_HARNESS_MAIN

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "capture/kcore.h"
-#include "rival.h"
+#include "other_driver.h"
 #include "support/kselftest_harness.h"
 
 #define TRACING "/sys/kernel/tracing"

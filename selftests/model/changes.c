@@ -11,7 +11,7 @@
 
 #include "judge_internal.h"
 #include "sysreg.h"
-#include "world.h"
+#include "simulation.h"
 
 static void *copy(const void *from, size_t n, size_t size)
 {

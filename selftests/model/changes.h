@@ -9,11 +9,11 @@
 
 #define CHANGES	29
 
-struct world;
+struct simulation;
 
 /* What is changed: a log in memory, and what was collected. */
 struct subject {
-	struct world *world;
+	struct simulation *sim;
 	struct history history;
 	uint8_t *covered;
 	struct align_piece *pieces;
@@ -31,7 +31,7 @@ struct change {
 	const char *name;
 	/* False: there is nothing in the subject to change so. */
 	bool (*make)(struct subject *subject);
-	bool whole;	/* before a loss nobody could say: not for lossy worlds */
+	bool whole;	/* before a loss nobody could say: not for lossy simulations */
 	bool stored;	/* it is in what was stored as well: subject_take_stored */
 };
 

@@ -12,23 +12,23 @@
 #include "changes.h"
 #include "decoders.h"
 #include "judge_internal.h"
-#include "world.h"
+#include "simulation.h"
 
-#define WORLDS	8
-#define TRIES	6	/* of each change in each world, at different places */
-#define DAMAGES	25	/* of each file of each world */
+#define SIMULATIONS	8
+#define TRIES	6	/* of each change in each simulation, at different places */
+#define DAMAGES	25	/* of each file of each simulation */
 
 static char directory[] = "/tmp/compare_test.XXXXXX";
 static char prefix[64];
 
 /* --- Worlds in which nothing is lost but by what a test takes away. --- */
 
-static struct world *make(unsigned int number)
+static struct simulation *make(unsigned int number)
 {
-	struct world_options options;
-	struct world *world;
+	struct simulation_options options;
+	struct simulation *sim;
 
-	world_choose(&options, number);
+	simulation_choose(&options, number);
 	options.unit.maxspec = 0;
 	options.unit.commopt = true;
 	options.adversary.what = number & 1 ? 0 : ADVERSARY(DELAY) | ADVERSARY(WITHHOLD) |
@@ -44,13 +44,13 @@ static struct world *make(unsigned int number)
 	options.filter = number % 4 == 3;
 	options.levels = number % 3 ? 3 : 2;
 	options.configr |= 1 << 6 | 1 << 11 | (number & 1) << 4;
-	world = world_new(&options, number, prefix);
-	world_run(world);
-	if (world_end(world)) {
+	sim = simulation_new(&options, number, prefix);
+	simulation_run(sim);
+	if (simulation_end(sim)) {
 		printf("Bail out! the log cannot be written\n");
 		exit(1);
 	}
-	return world;
+	return sim;
 }
 
 static const struct decoder *const decoders[] = { &decoder_flowtap, &decoder_opencsd };
@@ -98,7 +98,7 @@ static void try_change(const struct subject *of, size_t which, unsigned int numb
 			tallies[which].noticed++;
 		else
 			printf("# world %llu, number %u: not noticed: %s (%s)\n",
-			       (unsigned long long)of->world->options.adversary.seed, number,
+			       (unsigned long long)of->sim->options.adversary.seed, number,
 			       changes[which].name, decoders[number & 1]->name);
 	}
 	change_undo();
@@ -139,9 +139,9 @@ static void damage(const struct subject *subject, bool code)
 	}
 }
 
-static bool check_world(unsigned int number)
+static bool check_simulation(unsigned int number)
 {
-	struct subject subject = { .world = make(number), .rng = { number } };
+	struct subject subject = { .sim = make(number), .rng = { number } };
 	bool fine = true;
 
 	if (history_read(&subject.history, prefix, 0, NULL)) {
@@ -149,8 +149,8 @@ static bool check_world(unsigned int number)
 		return false;
 	}
 	subject.covered = calloc(subject.history.n + 1, 1);
-	subject.pieces = subject.world->collected;
-	subject.npieces = subject.world->ncollected;
+	subject.pieces = subject.sim->collected;
+	subject.npieces = subject.sim->ncollected;
 	for (unsigned int i = 0; i < 2; i++)
 		fine &= equal(&subject, i, true, i ? NULL : subject.covered);
 	subject.skipped = judge.counts.skipped;
@@ -165,7 +165,7 @@ static bool check_world(unsigned int number)
 	history_free(&subject.history);
 	log_unmap(&subject.history.code_file);
 	log_unmap(&subject.history.pe_file);
-	world_free(subject.world);
+	simulation_free(subject.sim);
 	return fine;
 }
 
@@ -199,8 +199,8 @@ int main(void)
 	history_limit = 1 << 18;
 	setvbuf(stdout, NULL, _IOLBF, 0);
 	printf("TAP version 13\n1..%d\n", CHANGES + 2);
-	for (unsigned int i = 1; i <= WORLDS; i++)
-		fine &= check_world(i);
+	for (unsigned int i = 1; i <= SIMULATIONS; i++)
+		fine &= check_simulation(i);
 	clean();
 	all = say(1, fine, "what was not changed is equal, by both decoders");
 	for (size_t i = 0; i < CHANGES; i++) {
@@ -210,8 +210,8 @@ int main(void)
 		made += tallies[i].made;
 		noticed += tallies[i].noticed;
 	}
-	snprintf(what, sizeof(what), "of %u logs damaged at random %u are refused", 2 * WORLDS * DAMAGES,
-		 refused);
+	snprintf(what, sizeof(what), "of %u logs damaged at random %u are refused",
+		 2 * SIMULATIONS * DAMAGES, refused);
 	all &= say(CHANGES + 2, refused > 0, what);
 	printf("# %u changes, %u noticed\n", made, noticed);
 	return !all;

@@ -15,22 +15,22 @@ $(B)/host/model/compare: $(patsubst %,$(B)/host/selftests/model/%.o,compare inpu
 	@mkdir -p $(@D)
 	$(call say,LD,$@)gcc -o $@ $^ $(LIBS) $(MODEL_OPENCSD)
 
-MODEL_WORLD := $(patsubst %.c,$(B)/asan/%.o,$(wildcard selftests/model/trace_unit*.c \
+MODEL_SIMULATION := $(patsubst %.c,$(B)/asan/%.o,$(wildcard selftests/model/trace_unit*.c \
 	selftests/model/trace_buffer*.c selftests/ete/encoder*.c)) \
-	$(patsubst %,$(B)/asan/selftests/model/%.o,world world_driver changes log pe adversary translate \
+	$(patsubst %,$(B)/asan/selftests/model/%.o,simulation simulation_driver changes log pe adversary translate \
 	$(MODEL_COMPARE)) \
-	$(patsubst %,$(B)/asan/selftests/ete/%.o,truth program program_a64 program_a32 program_t32)
-MODEL_WORLD_TESTS := test_model compare_test
+	$(patsubst %,$(B)/asan/selftests/ete/%.o,oracle program program_a64 program_a32 program_t32)
+MODEL_SIMULATION_TESTS := test_model compare_test
 
-$(MODEL_WORLD_TESTS:%=$(B)/asan/model/%): $(B)/asan/model/%: $(B)/asan/selftests/model/%.o \
-		$(MODEL_WORLD) $(B)/asan/libflowtap.a
+$(MODEL_SIMULATION_TESTS:%=$(B)/asan/model/%): $(B)/asan/model/%: $(B)/asan/selftests/model/%.o \
+		$(MODEL_SIMULATION) $(B)/asan/libflowtap.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)gcc $(SANITIZE) -o $@ $^ $(LIBS) $(MODEL_OPENCSD)
 
-MORE_TESTS += $(MODEL_WORLD_TESTS:%=$(B)/asan/model/%)
+MORE_TESTS += $(MODEL_SIMULATION_TESTS:%=$(B)/asan/model/%)
 EXTRA += $(B)/host/model/logdump $(B)/host/model/compare
 -include $(patsubst %,$(B)/host/selftests/model/%.d,log_dump compare input $(MODEL_COMPARE))
--include $(MODEL_WORLD:%.o=%.d) $(MODEL_WORLD_TESTS:%=$(B)/asan/selftests/model/%.d)
+-include $(MODEL_SIMULATION:%.o=%.d) $(MODEL_SIMULATION_TESTS:%=$(B)/asan/selftests/model/%.d)
 
 HISTORY_CODE := $(patsubst %,$(B)/asan/selftests/model/%.o,test_history_code history_code)
 

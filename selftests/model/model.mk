@@ -4,7 +4,7 @@
 
 MODEL_SRC := $(sort $(wildcard selftests/model/plugin*.c selftests/model/trace_unit*.c \
 	selftests/model/trace_buffer*.c) $(addprefix selftests/model/,pe.c translate.c adversary.c \
-	log.c) $(wildcard selftests/ete/encoder*.c) selftests/ete/truth.c)
+	log.c) $(wildcard selftests/ete/encoder*.c) selftests/ete/oracle.c)
 MODEL_OBJ := $(MODEL_SRC:selftests/%.c=$(B)/host/pic/%.o)
 
 $(B)/host/pic/%.o: selftests/%.c

@@ -12,7 +12,7 @@
 #define CODE	0x40000
 #define AROUND	20000		/* ns: longer than clocks may differ */
 
-struct scene truth;
+struct scene oracle;
 
 static struct log_set *set;
 static struct log logs[2];
@@ -26,7 +26,7 @@ static void say(const char *format, ...)
 	va_list ap;
 
 	va_start(ap, format);
-	vsnprintf(truth.lines[truth.n++], sizeof(truth.lines[0]), format, ap);
+	vsnprintf(oracle.lines[oracle.n++], sizeof(oracle.lines[0]), format, ap);
 	va_end(ap);
 }
 
@@ -81,7 +81,7 @@ static void traces(unsigned int cpu, enum log_tracing what, unsigned int els)
 
 static void put_aux(unsigned int cpu, uint32_t tid, uint64_t since, bool full)
 {
-	truth.records[truth.nrecords++].aux = (struct flowtap_record_aux){
+	oracle.records[oracle.nrecords++].aux = (struct flowtap_record_aux){
 		.header = { .type = FLOWTAP_RECORD_AUX, .size = sizeof(struct flowtap_record_aux) },
 		.time = tick() + OFFSET, .counter = ticks, .cpu = cpu, .pid = 10, .tid = tid,
 		.since = since + OFFSET, .flags = full ? FLOWTAP_AUX_TRUNCATED : 0,
@@ -90,7 +90,7 @@ static void put_aux(unsigned int cpu, uint32_t tid, uint64_t since, bool full)
 
 static void put_gap(unsigned int cpu, uint32_t tid, uint32_t cause, uint64_t since)
 {
-	truth.records[truth.nrecords++].gap = (struct flowtap_record_gap){
+	oracle.records[oracle.nrecords++].gap = (struct flowtap_record_gap){
 		.header = { .type = FLOWTAP_RECORD_GAP, .size = sizeof(struct flowtap_record_gap) },
 		.time = tick() + OFFSET, .since = since + OFFSET, .cpu = cpu, .pid = 10,
 		.tid = tid, .cause = cause, .size = FLOWTAP_UNKNOWN,
@@ -149,7 +149,7 @@ static void untraced(unsigned int cpu, uint32_t tid)
 
 static void fork_task(uint32_t parent, uint32_t child, bool thread)
 {
-	truth.forks[truth.nforks++] = (struct flowtap_archive_task){
+	oracle.forks[oracle.nforks++] = (struct flowtap_archive_task){
 		.time = tick() + OFFSET, .event = FLOWTAP_TASK_FORK, .pid = thread ? parent : child,
 		.tid = child, .parent_pid = parent, .parent_tid = parent,
 	};
@@ -157,10 +157,10 @@ static void fork_task(uint32_t parent, uint32_t child, bool thread)
 
 static void swap_forks(unsigned int a, unsigned int b)
 {
-	const struct flowtap_archive_task one = truth.forks[a];
+	const struct flowtap_archive_task one = oracle.forks[a];
 
-	truth.forks[a] = truth.forks[b];
-	truth.forks[b] = one;
+	oracle.forks[a] = oracle.forks[b];
+	oracle.forks[b] = one;
 }
 
 /* It executes, and nobody traces it. */
@@ -185,11 +185,11 @@ void scene_make(const char *prefix)
 	}
 	/* Before the recording: nobody's loss. */
 	leave(0, 10, 1000, 3, 12345, false);
-	truth.records[truth.nrecords++].clock = (struct flowtap_record_clock){
+	oracle.records[oracle.nrecords++].clock = (struct flowtap_record_clock){
 		.header = { .type = FLOWTAP_RECORD_CLOCK, .size = sizeof(struct flowtap_record_clock) },
 		.time = tick() + OFFSET, .counter = ticks,
 	};
-	truth.inherit = true;
+	oracle.inherit = true;
 	fork_task(10, 20, false);
 	piece(0, 10, 4, true, false);
 	fork_task(10, 11, true);
@@ -204,7 +204,7 @@ void scene_make(const char *prefix)
 	fork_task(11, SCENE_CHILD, false);
 	untraced(0, SCENE_CHILD);
 	fork_task(SCENE_CHILD, SCENE_THREAD, true);
-	swap_forks(truth.nforks - 2, truth.nforks - 1);
+	swap_forks(oracle.nforks - 2, oracle.nforks - 1);
 	untraced(1, SCENE_THREAD);
 	/* Of one before it was traced, of one that is not traced, of nobody's. */
 	fork_task(99, 21, false);

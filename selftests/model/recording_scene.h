@@ -33,13 +33,13 @@ struct scene {
 	bool inherit;			/* it was recorded so */
 };
 
-extern struct scene truth;
+extern struct scene oracle;
 
 /* Thread 11 is 10's; it forked process 12, and that has a thread 13. Of those all is lost. */
 #define SCENE_CHILD	12
 #define SCENE_THREAD	13
 
-/* Writes the log of CPUs 0 and 1, and fills `truth`. Ends the program where that cannot be. */
+/* Writes the log of CPUs 0 and 1, and fills `oracle`. Ends the program where that cannot be. */
 void scene_make(const char *prefix);
 
 #endif

@@ -489,10 +489,10 @@ int main(void)
 		}
 	}
 	printf("1..%u\n", n + 2);
-	scene = truth;
+	scene = oracle;
 	/* 4 + 5 + 6 + 7 + 3 + 8 + 5 + 6 blocks; 6 + 5 and three times 99 instructions are lost. */
 	equal(1, "what was recorded is what was executed", 11 * SCENE_BLOCK + 3 * 99);
-	scene = truth;
+	scene = oracle;
 	scene.inherit = false;
 	remove_task(SCENE_CHILD);
 	remove_task(SCENE_THREAD);
@@ -503,7 +503,7 @@ int main(void)
 		unsigned int made = 0, noticed = 0;
 
 		for (unsigned int nth = 0; nth < SCENE_LINES; nth++) {
-			scene = truth;
+			scene = oracle;
 			if (!changes[i].make(nth))
 				continue;
 			made++;

@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 #include "decoders.h"
-#include "world.h"
+#include "simulation.h"
 
 #define SEEDS 200
 
@@ -33,7 +33,7 @@ struct sums {
 static char directory[] = "/tmp/test_model.XXXXXX";
 static char prefix[256];
 
-static void describe(uint64_t seed, const struct world_options *options)
+static void describe(uint64_t seed, const struct simulation_options *options)
 {
 	printf("# seed %llu: configr 0x%x syncpr %u levels %u%s%s%s%s mode %u watermark %u pages %u "
 	       "align %u maxspec %u%s adversary 0x%x\n", (unsigned long long)seed, options->configr,
@@ -48,7 +48,7 @@ static void describe(uint64_t seed, const struct world_options *options)
  * OpenCSD 1.5.5 cannot read all that is legal (trace_unit.c: start_encoder); and where Cycle Count
  * packets commit speculative elements it stops to say anything, without an error.
  */
-static bool can_decode(unsigned int which, const struct world_options *options)
+static bool can_decode(unsigned int which, const struct simulation_options *options)
 {
 	if (!which)
 		return true;
@@ -57,12 +57,12 @@ static bool can_decode(unsigned int which, const struct world_options *options)
 }
 
 /* Going around overwrites what was stored. */
-static bool may_miss(const struct world *world)
+static bool may_miss(const struct simulation *sim)
 {
-	return world->options.mode || world->discarded;
+	return sim->options.mode || sim->discarded;
 }
 
-static bool decode_both(const struct world *world, const struct history *history,
+static bool decode_both(const struct simulation *sim, const struct history *history,
 			const struct alignment *alignment, struct sums *sums)
 {
 	static const struct decoder *const decoders[] = { &decoder_flowtap, &decoder_opencsd };
@@ -72,9 +72,9 @@ static bool decode_both(const struct world *world, const struct history *history
 	for (unsigned int i = 0; i < 2; i++) {
 		int err;
 
-		if (!can_decode(i, &world->options))
+		if (!can_decode(i, &sim->options))
 			continue;
-		err = decode(decoders[i], history, alignment, may_miss(world), &judge, NULL);
+		err = decode(decoders[i], history, alignment, may_miss(sim), &judge, NULL);
 		if (judge.failed) {
 			judge_print(&judge, stdout);
 			return false;
@@ -101,7 +101,7 @@ static bool decode_both(const struct world *world, const struct history *history
 	return true;
 }
 
-static bool check(const struct world *world, struct sums *sums)
+static bool check(const struct simulation *sim, struct sums *sums)
 {
 	struct alignment alignment = { 0 };
 	struct history history;
@@ -109,15 +109,15 @@ static bool check(const struct world *world, struct sums *sums)
 
 	if (history_read(&history, prefix, 0, NULL)) {
 		printf("# %s\n", history.error);
-	} else if (align(&alignment, &history, world->collected, world->ncollected)) {
+	} else if (align(&alignment, &history, sim->collected, sim->ncollected)) {
 		printf("# %s\n", alignment.error);
-	} else if (!may_miss(world) && alignment.missing) {
+	} else if (!may_miss(sim) && alignment.missing) {
 		printf("# %llu bytes were stored and not collected\n",
 		       (unsigned long long)alignment.missing);
 	} else if (history.violations) {
 		printf("# a violation, and the driver keeps to the rules\n");
 	} else {
-		fine = decode_both(world, &history, &alignment, sums);
+		fine = decode_both(sim, &history, &alignment, sums);
 	}
 	sums->logged += history.instructions;
 	for (size_t i = 0; i < history.nlost; i++)
@@ -131,32 +131,32 @@ static bool check(const struct world *world, struct sums *sums)
 
 static bool run(uint64_t seed, struct sums *sums, bool verbose)
 {
-	struct world_options options;
-	struct world *world;
+	struct simulation_options options;
+	struct simulation *sim;
 	bool fine;
 	int err;
 
-	world_choose(&options, seed);
+	simulation_choose(&options, seed);
 	if (verbose)
 		describe(seed, &options);
-	world = world_new(&options, seed, prefix);
-	world_run(world);
+	sim = simulation_new(&options, seed, prefix);
+	simulation_run(sim);
 	for (unsigned int i = 0; i < ADVERSARY_BITS; i++)
-		sums->adversary[i] += world->pe.adversary.counts[i];
+		sums->adversary[i] += sim->pe.adversary.counts[i];
 	/* That is no single thing that it does. */
-	sums->adversary[ADVERSARY_BIT_PACKETS] += adversary_has(&world->pe.adversary,
+	sums->adversary[ADVERSARY_BIT_PACKETS] += adversary_has(&sim->pe.adversary,
 								ADVERSARY_BIT_PACKETS);
-	err = world_end(world);
+	err = simulation_end(sim);
 	if (err)
 		printf("# the log: %s\n", strerror(-err));
-	fine = !err && check(world, sums);
+	fine = !err && check(sim, sums);
 	if (!fine && !verbose)
 		describe(seed, &options);
-	sums->truncated += world->truncated;
-	sums->faults += world->faults;
-	sums->interrupts += world->interrupts;
+	sums->truncated += sim->truncated;
+	sums->faults += sim->faults;
+	sums->interrupts += sim->interrupts;
 	sums->filtered += options.filter;
-	world_free(world);
+	simulation_free(sim);
 	return fine;
 }
 

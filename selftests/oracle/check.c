@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "proof.h"
+#include "prove_blocks.h"
 
 void tell(struct check *check, const char *format, ...)
 {
@@ -61,7 +61,7 @@ static const struct sample *resume(struct run *run, const struct sample *sample,
 {
 	for (const struct sample *later = sample; later < end && later < sample + 4; later++) {
 		run->sample = later;
-		if (!proof_fits(run) || (later > sample && !later->record->nr))
+		if (!prove_fits(run) || (later > sample && !later->record->nr))
 			continue;
 		for (; sample < later; sample++) {
 			run->sample = sample;
@@ -79,16 +79,16 @@ static int pair(struct run *run, const struct sample *sample, bool *taken)
 	bool must = must_be_sample(run->drain);
 
 	run->sample = sample;
-	*taken = sample && proof_fits(run);
+	*taken = sample && prove_fits(run);
 	if (!*taken && must && counts->lost < run->samples->lost) {
 		counts->lost++;
 		machine_sampled(&run->machine);
 		return 0;
 	}
 	if (sample && !*taken)
-		*taken = must || proof_resembles(run);
+		*taken = must || prove_resembles(run);
 	if (*taken) {
-		int err = proof_compare(run);
+		int err = prove_sample(run);
 
 		machine_sampled(&run->machine);
 		return err;
@@ -155,7 +155,7 @@ static void check_totals(struct run *run)
 {
 	const struct check_counts *counts = &run->check->counts;
 
-	proof_end(run);
+	prove_end(run);
 	if (counts->log.strays)
 		wrong(run, "recording went on into another task %" PRIu64 " times",
 		      counts->log.strays);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Proves archives against the truth log of the run they come from.
+ * Proves archives against the oracle log of the run they come from.
  *
  * Each drain of the CTR buffer in the log is one sample of the CPU's ring, in order; or one that
  * the ring lost and the statistics count; or was put aside for a task. For each sample:
@@ -16,8 +16,8 @@
  * - no address is in the range that its archive forbids;
  * - where an archive must be whole, its samples hold every transfer of its tasks.
  */
-#ifndef TRUTH_CHECK_H
-#define TRUTH_CHECK_H
+#ifndef ORACLE_CHECK_H
+#define ORACLE_CHECK_H
 
 #include "samples.h"
 
@@ -57,4 +57,4 @@ struct check {
  */
 int check_run(struct check *check, const struct samples *samples, const char **why);
 
-#endif /* TRUTH_CHECK_H */
+#endif /* ORACLE_CHECK_H */

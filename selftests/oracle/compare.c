@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* The command: proves archives against a truth log (check.h), or compares two archives. */
+/* The command: proves archives against an oracle log (check.h), or compares two archives. */
 #include <errno.h>
 #include <fcntl.h>
 #include <flowtap/replay.h>

@@ -182,7 +182,7 @@ static bool match_insn(struct walk *walk, uint64_t pc, uint32_t opcode)
 			       " (%08x)", pc, opcode, step->pc, step->opcode);
 	back(walk);
 	walk->match->instructions++;
-	walk->match->user += truth_is_user(pc);
+	walk->match->user += oracle_is_user(pc);
 	return true;
 }
 
@@ -195,7 +195,7 @@ static bool split(const struct flow_item *item, uint16_t starts[BLOCK_INSNS])
 
 	while (offset < item->size && n < item->n && n < BLOCK_INSNS) {
 		starts[n++] = offset;
-		offset += truth_length(item->bytes[offset]);
+		offset += oracle_length(item->bytes[offset]);
 	}
 	return offset == item->size && n == item->n && n;
 }
@@ -206,7 +206,7 @@ static bool match_block(struct walk *walk, const struct flow_item *item)
 	uint64_t target = item->taken ? item->target : item->address + item->size;
 	size_t end;
 
-	if (item->mode != (truth_is_kernel(item->address) ? FLOWTAP_MODE_S : FLOWTAP_MODE_U))
+	if (item->mode != (oracle_is_kernel(item->address) ? FLOWTAP_MODE_S : FLOWTAP_MODE_U))
 		return problem(walk, "the block at 0x%" PRIx64 " is said to be of mode %u",
 			       item->address, item->mode);
 	if (!split(item, starts))
@@ -226,7 +226,7 @@ static bool match_block(struct walk *walk, const struct flow_item *item)
 		uint32_t opcode = 0;
 
 		memcpy(&opcode, item->bytes + starts[i],
-		       truth_length(item->bytes[starts[i]]));
+		       oracle_length(item->bytes[starts[i]]));
 		if (!match_insn(walk, item->address + starts[i], opcode))
 			return false;
 	}
@@ -282,7 +282,7 @@ static bool can_end(const struct walk *walk, const struct flow_item *item)
 
 	if (item->kind == FLOW_EXCEPTION)
 		return step->kind == STEP_TRAP && step->recorded && step->pc == item->address;
-	return step->kind == STEP_INSN && size == truth_length(step->opcode);
+	return step->kind == STEP_INSN && size == oracle_length(step->opcode);
 }
 
 /* The oldest thing in the flow: what was executed before must be what the buffer lost. */
@@ -379,9 +379,9 @@ static bool ends_open(const struct drain *drain)
 {
 	uint64_t control = drain->control;
 
-	return !(control & (TRUTH_CONTROL_STE | TRUTH_CONTROL_S)) ||
-	       control & TRUTH_CONTROL_BPFRZ ||
-	       (control & TRUTH_CONTROL_S && !drain->by_overflow);
+	return !(control & (ORACLE_CONTROL_STE | ORACLE_CONTROL_S)) ||
+	       control & ORACLE_CONTROL_BPFRZ ||
+	       (control & ORACLE_CONTROL_S && !drain->by_overflow);
 }
 
 bool flow_match(struct flow_match *match, const struct flow_item *items, size_t n,

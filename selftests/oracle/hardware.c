@@ -46,7 +46,7 @@ static bool crosses(uint64_t control, struct transfer *transfer, bool *external)
 			*external = true;
 			transfer->target = 0;
 			/* mctrctl.MTE is clear: S mode cannot set it. */
-			return transfer->to == PRIVILEGE_S && control & TRUTH_CONTROL_STE;
+			return transfer->to == PRIVILEGE_S && control & ORACLE_CONTROL_STE;
 		}
 		transfer->source = 0;
 		return to;
@@ -61,7 +61,7 @@ bool ctr_qualifies(uint64_t control, struct transfer *transfer)
 
 	if (!crosses(control, transfer, &external))
 		return false;
-	if (control & TRUTH_CONTROL_RASEMU)
+	if (control & ORACLE_CONTROL_RASEMU)
 		return is_call(transfer->type) || transfer->type == TYPE_SWAP ||
 		       transfer->type == TYPE_RETURN;
 	return external || !inhibited(control, transfer->type);
@@ -82,7 +82,7 @@ bool ctr_record(struct ctr *ctr, const struct transfer *transfer, const struct o
 
 	if (ctr_frozen(ctr) || !ctr_qualifies(ctr->control, &as))
 		return false;
-	if (ctr->control & TRUTH_CONTROL_RASEMU) {
+	if (ctr->control & ORACLE_CONTROL_RASEMU) {
 		if (as.type == TYPE_RETURN) {
 			move(ctr, -1)->valid = false;
 			return false;
@@ -123,15 +123,15 @@ static void write_entry(struct ctr *ctr, uint64_t csr, uint64_t keep, uint64_t s
 		return;
 	entry->written = true;
 	switch (csr) {
-	case TRUTH_SIREG:
+	case ORACLE_SIREG:
 		source = ((entry->source | entry->valid) & keep) | set;
 		entry->source = source & ~SOURCE_V;
 		entry->valid = source & SOURCE_V;
 		break;
-	case TRUTH_SIREG2:
+	case ORACLE_SIREG2:
 		entry->target = ((entry->target & keep) | set) & ~1ULL;
 		break;
-	case TRUTH_SIREG3:
+	case ORACLE_SIREG3:
 		entry->data = ((entry->data & keep) | set) & 15;
 		break;
 	}
@@ -140,18 +140,18 @@ static void write_entry(struct ctr *ctr, uint64_t csr, uint64_t keep, uint64_t s
 void ctr_write(struct ctr *ctr, uint64_t csr, uint64_t keep, uint64_t set)
 {
 	switch (csr) {
-	case TRUTH_SCTRCTL:
+	case ORACLE_SCTRCTL:
 		ctr->control = (ctr->control & keep) | set;
 		break;
-	case TRUTH_SCTRSTATUS:
+	case ORACLE_SCTRSTATUS:
 		ctr->status = (ctr->status & keep) | set;
-		ctr->status &= TRUTH_STATUS_FROZEN | (ctr_depth(ctr) - 1);
+		ctr->status &= ORACLE_STATUS_FROZEN | (ctr_depth(ctr) - 1);
 		break;
-	case TRUTH_SCTRDEPTH:
+	case ORACLE_SCTRDEPTH:
 		ctr->depth = (ctr->depth & keep) | set;
-		ctr->status &= TRUTH_STATUS_FROZEN | (ctr_depth(ctr) - 1);
+		ctr->status &= ORACLE_STATUS_FROZEN | (ctr_depth(ctr) - 1);
 		break;
-	case TRUTH_SISELECT:
+	case ORACLE_SISELECT:
 		ctr->select = (ctr->select & keep) | set;
 		break;
 	default:

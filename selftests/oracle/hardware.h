@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A hart's CTR registers as the specification has them, worked by what the log says. */
-#ifndef TRUTH_HARDWARE_H
-#define TRUTH_HARDWARE_H
+#ifndef ORACLE_HARDWARE_H
+#define ORACLE_HARDWARE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -58,14 +58,14 @@ static inline unsigned int ctr_depth(const struct ctr *ctr)
 
 static inline bool ctr_frozen(const struct ctr *ctr)
 {
-	return ctr->status & TRUTH_STATUS_FROZEN;
+	return ctr->status & ORACLE_STATUS_FROZEN;
 }
 
 /* Whether `mode` is recorded, were it not for FROZEN. */
 static inline bool ctr_enabled(uint64_t control, enum privilege mode)
 {
-	return (mode == PRIVILEGE_U && control & TRUTH_CONTROL_U) ||
-	       (mode == PRIVILEGE_S && control & TRUTH_CONTROL_S);
+	return (mode == PRIVILEGE_U && control & ORACLE_CONTROL_U) ||
+	       (mode == PRIVILEGE_S && control & ORACLE_CONTROL_S);
 }
 
 /*
@@ -84,4 +84,4 @@ struct entry *ctr_selected(struct ctr *ctr);
 void ctr_write(struct ctr *ctr, uint64_t csr, uint64_t keep, uint64_t set);
 void ctr_clear(struct ctr *ctr);
 
-#endif /* TRUTH_HARDWARE_H */
+#endif /* ORACLE_HARDWARE_H */

@@ -14,19 +14,19 @@ int machine_open(struct machine *machine, const char *prefix)
 
 	memset(machine, 0, sizeof(*machine));
 	machine->counts.entry_least = UINT64_MAX;
-	err = truth_code_open(&machine->code, prefix);
+	err = oracle_code_open(&machine->code, prefix);
 	if (err)
 		return err;
 	while (machine->n < MACHINE_HARTS) {
 		struct machine_hart *hart = &machine->harts[machine->n];
 
-		err = truth_hart_open(&hart->log, &machine->code, prefix, machine->n);
+		err = oracle_hart_open(&hart->log, &machine->code, prefix, machine->n);
 		if (err)
 			break;
 		hart->task = hart->window.task = NO_TASK;
 		hart->window.one_task = hart->window.one_satp = true;
 		machine->n++;
-		err = truth_hart_next(&hart->log, &hart->event);
+		err = oracle_hart_next(&hart->log, &hart->event);
 		if (err < 0)
 			break;
 		hart->ended = !err;
@@ -43,7 +43,7 @@ void machine_close(struct machine *machine)
 	for (unsigned int i = 0; i < machine->n; i++) {
 		free(machine->harts[i].window.steps);
 		history_free(&machine->harts[i].history);
-		truth_hart_close(&machine->harts[i].log);
+		oracle_hart_close(&machine->harts[i].log);
 	}
 	for (uint32_t i = 0; i < machine->n_tasks; i++) {
 		history_free(&machine->tasks[i].history);
@@ -51,7 +51,7 @@ void machine_close(struct machine *machine)
 		free(machine->tasks[i].saved_window.steps);
 	}
 	free(machine->tasks);
-	truth_code_close(&machine->code);
+	oracle_code_close(&machine->code);
 }
 
 static int set_task(struct machine *machine, struct machine_hart *hart, uint64_t pointer)
@@ -89,7 +89,7 @@ static int set_user_task(struct machine *machine, struct machine_hart *hart, uin
 
 static void freeze(struct machine_hart *hart, const struct transfer *trap, bool breakpoint)
 {
-	hart->ctr.status |= TRUTH_STATUS_FROZEN;
+	hart->ctr.status |= ORACLE_STATUS_FROZEN;
 	/* What comes after a breakpoint is not recorded: it stays the end. */
 	hart->froze_by_breakpoint |= breakpoint;
 	hart->froze = true;
@@ -111,17 +111,17 @@ static int last_before_trap(struct machine *machine, struct machine_hart *hart, 
 }
 
 static int trap(struct machine *machine, struct machine_hart *hart,
-		const struct truth_event *event)
+		const struct oracle_event *event)
 {
 	uint64_t flags = event->field[0], from = event->field[1], cause = event->field[3];
-	bool interrupt = flags & TRUTH_TRAP_INTERRUPT, again, recorded;
-	bool freezes = truth_freezes(hart->ctr.control, flags, cause);
+	bool interrupt = flags & ORACLE_TRAP_INTERRUPT, again, recorded;
+	bool freezes = oracle_freezes(hart->ctr.control, flags, cause);
 	struct transfer made = {
 		.source = from,
 		.target = event->field[2],
 		.type = interrupt ? TYPE_INTERRUPT : TYPE_EXCEPTION,
-		.from = flags & TRUTH_TRAP_USER ? PRIVILEGE_U : PRIVILEGE_S,
-		.to = flags & TRUTH_TRAP_MACHINE ? PRIVILEGE_M : PRIVILEGE_S,
+		.from = flags & ORACLE_TRAP_USER ? PRIVILEGE_U : PRIVILEGE_S,
+		.to = flags & ORACLE_TRAP_MACHINE ? PRIVILEGE_M : PRIVILEGE_S,
 	};
 	bool seen = run_recorded(hart, made.from) || run_recorded(hart, made.to);
 	struct step step = {
@@ -149,12 +149,12 @@ static int trap(struct machine *machine, struct machine_hart *hart,
 		freeze(hart, &made, !interrupt);
 	if (!err)
 		err = run_transfer(machine, hart, &made, freezes, again, &recorded);
-	machine->tasks[hart->task].exits |= !!(flags & TRUTH_TRAP_EXIT);
+	machine->tasks[hart->task].exits |= !!(flags & ORACLE_TRAP_EXIT);
 	if (seen && !err)
 		hart->window.steps[hart->window.n - 1].recorded = recorded;
 	if (made.from == PRIVILEGE_U) {
 		hart->costing = freezes;
-		hart->costs = (struct truth_cost){};
+		hart->costs = (struct oracle_cost){};
 		hart->costs_entries = 0;
 	}
 	return err;
@@ -168,7 +168,7 @@ static void add_cost(struct machine_hart *hart, const uint64_t counts[3])
 }
 
 static int returned(struct machine *machine, struct machine_hart *hart,
-		    const struct truth_event *event)
+		    const struct oracle_event *event)
 {
 	struct machine_counts *counts = &machine->counts;
 	int err = set_user_task(machine, hart, event->field[0]);
@@ -216,7 +216,7 @@ static void read_entry(struct machine *machine, struct machine_hart *hart, uint6
 }
 
 static int read_csr(struct machine *machine, struct machine_hart *hart,
-		    const struct truth_event *event)
+		    const struct oracle_event *event)
 {
 	int err = 0;
 
@@ -224,37 +224,37 @@ static int read_csr(struct machine *machine, struct machine_hart *hart,
 	hart->since_entry += event->field[1];
 	if (!ctr_selected(&hart->ctr))
 		return 0;
-	if (event->field[0] == TRUTH_SIREG) {
+	if (event->field[0] == ORACLE_SIREG) {
 		if (!hart->draining)
 			err = entries_bind(machine, hart);
 		read_entry(machine, hart, hart->since_entry);
 		hart->since_entry = 0;
-	} else if (event->field[0] == TRUTH_SIREG2) {
+	} else if (event->field[0] == ORACLE_SIREG2) {
 		hart->whole = true;
 	}
 	return err;
 }
 
 /* Kernel recording that begins has not seen what the kernel did before. */
-static int write_csr(struct machine_hart *hart, const struct truth_event *event)
+static int write_csr(struct machine_hart *hart, const struct oracle_event *event)
 {
 	bool kernel = run_recorded(hart, PRIVILEGE_S);
 	uint64_t csr = event->field[0];
 
-	if (csr == TRUTH_SATP) {
+	if (csr == ORACLE_SATP) {
 		hart->satp = (hart->satp & event->field[1]) | event->field[2];
 		hart->costing = false;
 		return 0;
 	}
-	if (csr == TRUTH_SCTRCTL)
+	if (csr == ORACLE_SCTRCTL)
 		hart->costing = false;
-	if (csr == TRUTH_SCTRSTATUS && hart->froze &&
-	    !((event->field[1] | event->field[2]) & TRUTH_STATUS_FROZEN)) {
+	if (csr == ORACLE_SCTRSTATUS && hart->froze &&
+	    !((event->field[1] | event->field[2]) & ORACLE_STATUS_FROZEN)) {
 		entries_thaw(hart);
 		hart->froze = hart->froze_by_breakpoint = hart->overflowed = false;
 	}
 	ctr_write(&hart->ctr, csr, event->field[1], event->field[2]);
-	if (csr >= TRUTH_SIREG && csr <= TRUTH_SIREG3)
+	if (csr >= ORACLE_SIREG && csr <= ORACLE_SIREG3)
 		hart->written = true;
 	if (kernel == run_recorded(hart, PRIVILEGE_S))
 		return 0;
@@ -266,39 +266,39 @@ static int write_csr(struct machine_hart *hart, const struct truth_event *event)
 }
 
 /* Whether a drain goes on through this event. */
-static bool drains(const struct machine_hart *hart, const struct truth_event *event)
+static bool drains(const struct machine_hart *hart, const struct oracle_event *event)
 {
 	switch (event->kind) {
-	case TRUTH_READ:
-		return event->field[0] >= TRUTH_SIREG && event->field[0] <= TRUTH_SIREG3;
-	case TRUTH_WRITE:
-		return event->field[0] == TRUTH_SISELECT;
+	case ORACLE_READ:
+		return event->field[0] >= ORACLE_SIREG && event->field[0] <= ORACLE_SIREG3;
+	case ORACLE_WRITE:
+		return event->field[0] == ORACLE_SISELECT;
 	default:
 		return false;
 	}
 }
 
 static int take(struct machine *machine, struct machine_hart *hart,
-		const struct truth_event *event)
+		const struct oracle_event *event)
 {
 	switch (event->kind) {
-	case TRUTH_RUN:
+	case ORACLE_RUN:
 		return run_event(machine, hart, event);
-	case TRUTH_TRAP:
+	case ORACLE_TRAP:
 		return trap(machine, hart, event);
-	case TRUTH_RETURN:
+	case ORACLE_RETURN:
 		return returned(machine, hart, event);
-	case TRUTH_READ:
+	case ORACLE_READ:
 		return read_csr(machine, hart, event);
-	case TRUTH_WRITE:
+	case ORACLE_WRITE:
 		return write_csr(hart, event);
-	case TRUTH_CLEAR:
+	case ORACLE_CLEAR:
 		add_cost(hart, event->field);
 		return entries_clear(machine, hart);
-	case TRUTH_TAKEN:
+	case ORACLE_TAKEN:
 		hart->last_taken = true;
 		return 0;
-	case TRUTH_TASK:
+	case ORACLE_TASK:
 		return set_task(machine, hart, event->field[0]);
 	default:
 		return 0;
@@ -346,7 +346,7 @@ int machine_next(struct machine *machine, const struct drain **drain)
 		err = take(machine, hart, &hart->event);
 		if (err)
 			return err;
-		err = truth_hart_next(&hart->log, &hart->event);
+		err = oracle_hart_next(&hart->log, &hart->event);
 		if (err < 0) {
 			machine->why = "a hart's log is damaged";
 			return err;

@@ -7,8 +7,8 @@
  * source alone is none. Either it became a sample, or it was put aside for the task (saved), whose
  * buffer is filled with it again when the task returns.
  */
-#ifndef TRUTH_MACHINE_H
-#define TRUTH_MACHINE_H
+#ifndef ORACLE_MACHINE_H
+#define ORACLE_MACHINE_H
 
 #include "history.h"
 #include "reader.h"
@@ -61,7 +61,7 @@ struct task {
 };
 
 /* What kernel and firmware executed, in the counts' order of log.h. */
-struct truth_cost {
+struct oracle_cost {
 	uint64_t kernel;
 	uint64_t module;
 	uint64_t machine;
@@ -96,7 +96,7 @@ struct machine_counts {
 	uint64_t restored;	/* entries that came back into a buffer */
 	uint64_t strays;	/* windows with more than one task's steps in user mode */
 	uint64_t samples;	/* drains by an LCOFI in user mode, whose cost is here: */
-	struct truth_cost cost;	/* from LCOFI to the return to user mode */
+	struct oracle_cost cost; /* from LCOFI to the return to user mode */
 	uint64_t entries_read;	/* in them */
 	uint64_t entry_pairs;	/* consecutive sireg reads: */
 	uint64_t entry_cost;	/* kernel instructions from one to the next */
@@ -105,8 +105,8 @@ struct machine_counts {
 };
 
 struct machine_hart {
-	struct truth_hart log;
-	struct truth_event event;	/* the next one */
+	struct oracle_hart log;
+	struct oracle_event event;	/* the next one */
 	bool ended;
 	bool dropped;			/* as a task's */
 	struct ctr ctr;
@@ -131,13 +131,13 @@ struct machine_hart {
 	bool whole;			/* targets were read, too */
 	struct drain drain;
 	bool costing;			/* since an LCOFI in user mode, without a task switch */
-	struct truth_cost costs;
+	struct oracle_cost costs;
 	unsigned int costs_entries;
 	uint64_t since_entry;		/* kernel instructions since an entry was read */
 };
 
 struct machine {
-	struct truth_code code;
+	struct oracle_code code;
 	struct machine_hart harts[MACHINE_HARTS];
 	unsigned int n;
 	unsigned int last_drained;	/* hart of the drain that machine_next gave */
@@ -159,4 +159,4 @@ int machine_next(struct machine *machine, const struct drain **drain);
 void machine_sampled(struct machine *machine);
 int machine_saved(struct machine *machine);
 
-#endif /* TRUTH_MACHINE_H */
+#endif /* ORACLE_MACHINE_H */

@@ -50,7 +50,7 @@ static bool same(const struct entry *a, const struct entry *b)
 static int join(struct machine_hart *hart, struct task *task)
 {
 	struct window *old = &task->saved_window, *new = &hart->window;
-	bool kernel = hart->ctr.control & TRUTH_CONTROL_S;
+	bool kernel = hart->ctr.control & ORACLE_CONTROL_S;
 	size_t n = old->n + kernel + new->n;
 	struct step *steps;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What the parts of the machine share. int: 0; -ENOMEM; -EBADMSG and machine->why. */
-#ifndef TRUTH_MACHINE_INTERNAL_H
-#define TRUTH_MACHINE_INTERNAL_H
+#ifndef ORACLE_MACHINE_INTERNAL_H
+#define ORACLE_MACHINE_INTERNAL_H
 
 #include "machine.h"
 
@@ -22,8 +22,8 @@ int run_transfer(struct machine *machine, struct machine_hart *hart,
 int run_complete(struct machine *machine, struct machine_hart *hart, uint64_t next);
 /* The last instruction was told but did not complete: it raised an exception. */
 void run_undo(struct machine *machine, struct machine_hart *hart);
-/* TRUTH_RUN. */
-int run_event(struct machine *machine, struct machine_hart *hart, const struct truth_event *event);
+/* ORACLE_RUN. */
+int run_event(struct machine *machine, struct machine_hart *hart, const struct oracle_event *event);
 
 /* machine_entries.c */
 
@@ -38,4 +38,4 @@ int entries_bind(struct machine *machine, struct machine_hart *hart);
 /* SCTRCLR. */
 int entries_clear(struct machine *machine, struct machine_hart *hart);
 
-#endif /* TRUTH_MACHINE_INTERNAL_H */
+#endif /* ORACLE_MACHINE_INTERNAL_H */

@@ -10,7 +10,7 @@
 
 static enum privilege privilege_of(uint64_t pc)
 {
-	return truth_is_kernel(pc) ? PRIVILEGE_S : PRIVILEGE_U;
+	return oracle_is_kernel(pc) ? PRIVILEGE_S : PRIVILEGE_U;
 }
 
 bool run_recorded(const struct machine_hart *hart, enum privilege mode)
@@ -143,7 +143,7 @@ int run_complete(struct machine *machine, struct machine_hart *hart, uint64_t ne
 
 	hart->has_last = false;
 	if (!type || type == TYPE_TAKEN) {
-		bool follows = next == last->pc + truth_length(last->opcode);
+		bool follows = next == last->pc + oracle_length(last->opcode);
 
 		if (!type)
 			return follows && !opcode_traps(last->opcode) ? 0 :
@@ -184,13 +184,13 @@ static int insn(struct machine *machine, struct machine_hart *hart, const struct
 	return err;
 }
 
-int run_event(struct machine *machine, struct machine_hart *hart, const struct truth_event *event)
+int run_event(struct machine *machine, struct machine_hart *hart, const struct oracle_event *event)
 {
-	const struct truth_piece *piece = &machine->code.pieces[event->field[0]];
-	uint64_t pc = piece->address + truth_unzigzag(event->field[1]);
+	const struct oracle_piece *piece = &machine->code.pieces[event->field[0]];
+	uint64_t pc = piece->address + oracle_unzigzag(event->field[1]);
 	struct step step = { .kind = STEP_INSN };
 
-	if (hart->task == NO_TASK && !truth_is_kernel(pc)) {
+	if (hart->task == NO_TASK && !oracle_is_kernel(pc)) {
 		machine->why = "user mode runs, but which task is not known";
 		return -EBADMSG;
 	}
@@ -203,7 +203,7 @@ int run_event(struct machine *machine, struct machine_hart *hart, const struct t
 			err = insn(machine, hart, &step);
 			if (err)
 				return err;
-			step.pc += truth_length(step.opcode);
+			step.pc += oracle_length(step.opcode);
 		}
 	}
 	return 0;
@@ -218,7 +218,7 @@ void run_undo(struct machine *machine, struct machine_hart *hart)
 		hart->window.n--;
 		machine->counts.recorded--;
 	}
-	if (truth_is_kernel(hart->last.pc)) {
+	if (oracle_is_kernel(hart->last.pc)) {
 		machine->counts.kernel--;
 	} else {
 		machine->counts.instructions--;

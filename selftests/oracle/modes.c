@@ -78,77 +78,79 @@ static const struct {
 	[RESUME] = { K + 0x0e, 1, { 0x10200073 } },
 };
 
-#define event(world, kind, ...) world_event(world, kind, (const uint64_t[5]){ __VA_ARGS__ })
+#define event(synthetic, kind, ...) synthetic_log_event(synthetic, kind, \
+							(const uint64_t[5]){ __VA_ARGS__ })
 
-static void run(struct world *world, unsigned int piece, unsigned int n)
+static void run(struct synthetic_log *synthetic, unsigned int piece, unsigned int n)
 {
-	event(world, TRUTH_RUN, piece, 0, n, 1);
+	event(synthetic, ORACLE_RUN, piece, 0, n, 1);
 }
 
-static void freeze(struct world *world, bool frozen)
+static void freeze(struct synthetic_log *synthetic, bool frozen)
 {
-	event(world, TRUTH_WRITE, TRUTH_SCTRSTATUS, frozen ? ~0UL : ~FROZEN, frozen ? FROZEN : 0);
+	event(synthetic, ORACLE_WRITE, ORACLE_SCTRSTATUS, frozen ? ~0UL : ~FROZEN,
+	      frozen ? FROZEN : 0);
 }
 
-static void begin(struct world *world, uint64_t control)
+static void begin(struct synthetic_log *synthetic, uint64_t control)
 {
-	event(world, TRUTH_TASK, TASK_1);
-	event(world, TRUTH_CLEAR, 1, 1, 0);
-	freeze(world, true);
-	event(world, TRUTH_WRITE, TRUTH_SCTRCTL, 0, control);
-	world->control = control;
+	event(synthetic, ORACLE_TASK, TASK_1);
+	event(synthetic, ORACLE_CLEAR, 1, 1, 0);
+	freeze(synthetic, true);
+	event(synthetic, ORACLE_WRITE, ORACLE_SCTRCTL, 0, control);
+	synthetic->control = control;
 }
 
-static void go_on(struct world *world)
+static void go_on(struct synthetic_log *synthetic)
 {
-	freeze(world, false);
-	if (world->control & TRUTH_CONTROL_S)
-		run(world, RESUME, 1);
-	event(world, TRUTH_RETURN, TASK_1, 9, 9, 0);
+	freeze(synthetic, false);
+	if (synthetic->control & ORACLE_CONTROL_S)
+		run(synthetic, RESUME, 1);
+	event(synthetic, ORACLE_RETURN, TASK_1, 9, 9, 0);
 }
 
-static void trap(struct world *world, bool interrupt, uint64_t pc, unsigned int cause)
+static void trap(struct synthetic_log *synthetic, bool interrupt, uint64_t pc, unsigned int cause)
 {
-	event(world, TRUTH_TRAP, TRUTH_TRAP_USER | interrupt, A + pc, K, cause, TASK_1);
+	event(synthetic, ORACLE_TRAP, ORACLE_TRAP_USER | interrupt, A + pc, K, cause, TASK_1);
 }
 
-static void drain(struct world *world, unsigned int nr)
+static void drain(struct synthetic_log *synthetic, unsigned int nr)
 {
-	freeze(world, true);
+	freeze(synthetic, true);
 	for (unsigned int i = 0; i <= nr; i++) {
-		event(world, TRUTH_WRITE, TRUTH_SISELECT, 0, 0x200 + i);
-		event(world, TRUTH_READ, TRUTH_SIREG, 1, 1, 0);
+		event(synthetic, ORACLE_WRITE, ORACLE_SISELECT, 0, 0x200 + i);
+		event(synthetic, ORACLE_READ, ORACLE_SIREG, 1, 1, 0);
 		if (i < nr)
-			event(world, TRUTH_READ, TRUTH_SIREG2, 1, 1, 0);
+			event(synthetic, ORACLE_READ, ORACLE_SIREG2, 1, 1, 0);
 	}
-	event(world, TRUTH_WRITE, TRUTH_SISELECT, 0, 0);
-	if (!(world->control & TRUTH_CONTROL_RASEMU))
-		event(world, TRUTH_CLEAR, 1, 1, 0);
+	event(synthetic, ORACLE_WRITE, ORACLE_SISELECT, 0, 0);
+	if (!(synthetic->control & ORACLE_CONTROL_RASEMU))
+		event(synthetic, ORACLE_CLEAR, 1, 1, 0);
 }
 
 /* The LCOFI at pc and the sample; whose entries follow. */
-static struct record *sample(struct world *world, uint64_t pc, const struct flowtap_entry *entries,
-			     unsigned int nr)
+static struct record *sample(struct synthetic_log *synthetic, uint64_t pc,
+			     const struct flowtap_entry *entries, unsigned int nr)
 {
-	struct record *record = &world->records[world->n];
+	struct record *record = &synthetic->records[synthetic->n];
 
-	trap(world, true, pc, TRUTH_CAUSE_LCOFI);
-	drain(world, nr);
+	trap(synthetic, true, pc, ORACLE_CAUSE_LCOFI);
+	drain(synthetic, nr);
 	record->sample = (struct flowtap_record_sample){
 		.header = { FLOWTAP_RECORD_SAMPLE, FLOWTAP_MISC_USER, 0 },
-		.time = 1000 * (world->n + 1),
-		.sequence = world->n,
+		.time = 1000 * (synthetic->n + 1),
+		.sequence = synthetic->n,
 		.ip = A + pc,
-		.control = world->control,
+		.control = synthetic->control,
 		.pid = 7,
 		.tid = 7,
 		.trigger = FLOWTAP_TRIGGER_OVERFLOW,
-		.loss = world->n ? 0 : 1U << FLOWTAP_CAUSE_START,
+		.loss = synthetic->n ? 0 : 1U << FLOWTAP_CAUSE_START,
 		.depth = DEPTH,
 		.nr = nr,
 	};
 	memcpy(record->entries, entries, nr * sizeof(*entries));
-	world->n++;
+	synthetic->n++;
 	return record;
 }
 
@@ -160,7 +162,7 @@ static void drop(struct record *record, unsigned int at)
 
 #define ENTRY(source, target, type) { (source) | 1, target, type }
 
-static void make_both(struct world *world, enum modes modes)
+static void make_both(struct synthetic_log *synthetic, enum modes modes)
 {
 	static const struct flowtap_entry entries[] = {
 		ENTRY(K + 0x0e, A, 3),
@@ -174,25 +176,25 @@ static void make_both(struct world *world, enum modes modes)
 	};
 	struct record *record;
 
-	begin(world, 0x1003);
-	go_on(world);
-	run(world, START, 3);
-	run(world, WORK, 2);
-	run(world, CONDITION, 2);
-	run(world, ECALL, 1);
-	trap(world, false, 0x10, 8);
+	begin(synthetic, 0x1003);
+	go_on(synthetic);
+	run(synthetic, START, 3);
+	run(synthetic, WORK, 2);
+	run(synthetic, CONDITION, 2);
+	run(synthetic, ECALL, 1);
+	trap(synthetic, false, 0x10, 8);
 	for (int i = 0; i <= (modes == KERNEL_LOG_MORE); i++) {
-		run(world, HANDLER, 2);
+		run(synthetic, HANDLER, 2);
 		if (modes == KERNEL_LOG_PAUSED && !i) {
-			freeze(world, true);
-			freeze(world, false);
+			freeze(synthetic, true);
+			freeze(synthetic, false);
 		}
-		run(world, LEAF, 2);
+		run(synthetic, LEAF, 2);
 	}
-	run(world, RETURN, 1);
-	event(world, TRUTH_RETURN, TASK_1, 9, 9, 0);
-	run(world, WORK, 2);
-	record = sample(world, 0x0a, entries, 8);
+	run(synthetic, RETURN, 1);
+	event(synthetic, ORACLE_RETURN, TASK_1, 9, 9, 0);
+	run(synthetic, WORK, 2);
+	record = sample(synthetic, 0x0a, entries, 8);
 	switch (modes) {
 	case KERNEL_MISSING:
 		drop(record, 4);
@@ -211,7 +213,7 @@ static void make_both(struct world *world, enum modes modes)
 	}
 }
 
-static void make_filtered(struct world *world, enum modes modes)
+static void make_filtered(struct synthetic_log *synthetic, enum modes modes)
 {
 	static const struct flowtap_entry entries[] = {
 		ENTRY(A + 0x06, A + 0x14, 9),
@@ -219,17 +221,17 @@ static void make_filtered(struct world *world, enum modes modes)
 	};
 	struct record *record;
 
-	begin(world, modes == FILTER_LOG_CONTROL ? 0x1101 : 0x1101 | RETINH);
-	world->control = 0x1101 | RETINH;
-	go_on(world);
-	run(world, START, 3);
-	run(world, WORK, 2);
-	run(world, CONDITION, 2);
-	run(world, ECALL, 1);
-	trap(world, false, 0x10, 8);
-	event(world, TRUTH_RETURN, TASK_1, 9, 9, 0);
-	run(world, WORK, 1);
-	record = sample(world, 0x16, entries, 2);
+	begin(synthetic, modes == FILTER_LOG_CONTROL ? 0x1101 : 0x1101 | RETINH);
+	synthetic->control = 0x1101 | RETINH;
+	go_on(synthetic);
+	run(synthetic, START, 3);
+	run(synthetic, WORK, 2);
+	run(synthetic, CONDITION, 2);
+	run(synthetic, ECALL, 1);
+	trap(synthetic, false, 0x10, 8);
+	event(synthetic, ORACLE_RETURN, TASK_1, 9, 9, 0);
+	run(synthetic, WORK, 1);
+	record = sample(synthetic, 0x16, entries, 2);
 	if (modes == FILTERED_OTHER)
 		drop(record, 0);
 	if (modes != FILTERED_TYPE)
@@ -239,23 +241,23 @@ static void make_filtered(struct world *world, enum modes modes)
 	record->sample.nr++;
 }
 
-static void make_stack(struct world *world, enum modes modes)
+static void make_stack(struct synthetic_log *synthetic, enum modes modes)
 {
 	static const struct flowtap_entry entries[] = { ENTRY(A + 0x06, A + 0x14, 9) };
 	struct record *record;
 
-	begin(world, 0x1081);
-	go_on(world);
+	begin(synthetic, 0x1081);
+	go_on(synthetic);
 	/* A call that returns and one that has not. */
-	run(world, START, 3);
-	run(world, WORK, 2);
-	run(world, CONDITION, 2);
-	run(world, ECALL, 1);
-	trap(world, false, 0x10, 8);
-	event(world, TRUTH_RETURN, TASK_1, 9, 9, 0);
-	run(world, START, 3);
-	run(world, WORK, 1);
-	record = sample(world, 0x16, entries, 1);
+	run(synthetic, START, 3);
+	run(synthetic, WORK, 2);
+	run(synthetic, CONDITION, 2);
+	run(synthetic, ECALL, 1);
+	trap(synthetic, false, 0x10, 8);
+	event(synthetic, ORACLE_RETURN, TASK_1, 9, 9, 0);
+	run(synthetic, START, 3);
+	run(synthetic, WORK, 1);
+	record = sample(synthetic, 0x16, entries, 1);
 	if (modes == FRAME_WRONG)
 		record->entries[0].source += 4;
 	if (modes == FRAME_MISSING)
@@ -266,20 +268,21 @@ static void make_stack(struct world *world, enum modes modes)
 	record->sample.nr++;
 }
 
-static void put_back(struct world *world, const struct flowtap_entry *entries, unsigned int nr)
+static void put_back(struct synthetic_log *synthetic, const struct flowtap_entry *entries,
+		     unsigned int nr)
 {
 	for (unsigned int i = 0; i < nr; i++) {
 		const struct flowtap_entry *entry = &entries[nr - 1 - i];
 
-		event(world, TRUTH_WRITE, TRUTH_SISELECT, 0, 0x200 + i);
-		event(world, TRUTH_WRITE, TRUTH_SIREG, 0, entry->source);
-		event(world, TRUTH_WRITE, TRUTH_SIREG2, 0, entry->target);
-		event(world, TRUTH_WRITE, TRUTH_SIREG3, 0, entry->data);
+		event(synthetic, ORACLE_WRITE, ORACLE_SISELECT, 0, 0x200 + i);
+		event(synthetic, ORACLE_WRITE, ORACLE_SIREG, 0, entry->source);
+		event(synthetic, ORACLE_WRITE, ORACLE_SIREG2, 0, entry->target);
+		event(synthetic, ORACLE_WRITE, ORACLE_SIREG3, 0, entry->data);
 	}
-	event(world, TRUTH_WRITE, TRUTH_SISELECT, 0, 0);
+	event(synthetic, ORACLE_WRITE, ORACLE_SISELECT, 0, 0);
 }
 
-static void make_history(struct world *world, enum modes modes)
+static void make_history(struct synthetic_log *synthetic, enum modes modes)
 {
 	static const struct flowtap_entry first[] = { ENTRY(A + 0x06, A + 0x14, 9) };
 	static const struct flowtap_entry entries[] = {
@@ -291,30 +294,30 @@ static void make_history(struct world *world, enum modes modes)
 	bool nothing = modes == HISTORY_LOG_NOT_BACK;
 	struct record *record;
 
-	begin(world, 0x1101);
-	go_on(world);
-	run(world, START, 3);
-	run(world, WORK, 1);
-	sample(world, 0x16, first, 1);
-	go_on(world);
-	event(world, TRUTH_RUN, WORK, 0, 0, 1);
+	begin(synthetic, 0x1101);
+	go_on(synthetic);
+	run(synthetic, START, 3);
+	run(synthetic, WORK, 1);
+	sample(synthetic, 0x16, first, 1);
+	go_on(synthetic);
+	event(synthetic, ORACLE_RUN, WORK, 0, 0, 1);
 	/* The rest of WORK: the interrupted ret. */
-	run(world, PIECES, 1);
-	run(world, CONDITION, 2);
-	run(world, ECALL, 1);
-	trap(world, false, 0x10, 8);
-	drain(world, 2);
-	event(world, TRUTH_WRITE, TRUTH_SCTRCTL, 0, 0);
-	event(world, TRUTH_TASK, TASK_2);
-	begin(world, 0x1101);
+	run(synthetic, PIECES, 1);
+	run(synthetic, CONDITION, 2);
+	run(synthetic, ECALL, 1);
+	trap(synthetic, false, 0x10, 8);
+	drain(synthetic, 2);
+	event(synthetic, ORACLE_WRITE, ORACLE_SCTRCTL, 0, 0);
+	event(synthetic, ORACLE_TASK, TASK_2);
+	begin(synthetic, 0x1101);
 	if (modes == HISTORY_LOG_ALTERED)
 		back[0].source -= 2;
 	if (!nothing)
-		put_back(world, back, 2);
-	freeze(world, false);
-	event(world, TRUTH_RETURN, modes == HISTORY_LOG_OTHER ? TASK_2 : TASK_1, 9, 9, 0);
-	run(world, WORK, 2);
-	record = sample(world, 0x0a, nothing ? entries + 2 : entries, nothing ? 1 : 3);
+		put_back(synthetic, back, 2);
+	freeze(synthetic, false);
+	event(synthetic, ORACLE_RETURN, modes == HISTORY_LOG_OTHER ? TASK_2 : TASK_1, 9, 9, 0);
+	run(synthetic, WORK, 2);
+	record = sample(synthetic, 0x0a, nothing ? entries + 2 : entries, nothing ? 1 : 3);
 	if (modes == HISTORY_LOG_ALTERED)
 		record->entries[0] = back[0];
 	if (modes == HISTORY_SHORT) {
@@ -323,7 +326,7 @@ static void make_history(struct world *world, enum modes modes)
 	}
 }
 
-static void make_thawed(struct world *world, enum modes modes)
+static void make_thawed(struct synthetic_log *synthetic, enum modes modes)
 {
 	struct flowtap_entry entries[] = {
 		ENTRY(K + 0x0e, A, 3),
@@ -335,24 +338,24 @@ static void make_thawed(struct world *world, enum modes modes)
 
 	if (modes == THAW_LOG_ELSEWHERE)
 		entries[3].source += 2;
-	begin(world, 0x1003);
-	go_on(world);
-	run(world, START, 3);
-	run(world, WORK, 2);
-	trap(world, true, 0x0a, TRUTH_CAUSE_LCOFI);
+	begin(synthetic, 0x1003);
+	go_on(synthetic);
+	run(synthetic, START, 3);
+	run(synthetic, WORK, 2);
+	trap(synthetic, true, 0x0a, ORACLE_CAUSE_LCOFI);
 	/* Three entries are in it, and the next one is made room for. */
-	event(world, TRUTH_WRITE, TRUTH_SCTRSTATUS, 0, FROZEN | 4);
-	put_back(world, &entries[3], 1);
-	go_on(world);
-	run(world, CONDITION, 2);
-	sample(world, 0x10, entries, 5);
+	event(synthetic, ORACLE_WRITE, ORACLE_SCTRSTATUS, 0, FROZEN | 4);
+	put_back(synthetic, &entries[3], 1);
+	go_on(synthetic);
+	run(synthetic, CONDITION, 2);
+	sample(synthetic, 0x10, entries, 5);
 }
 
-static void write_code(const struct world *world, enum modes modes)
+static void write_code(const struct synthetic_log *synthetic, enum modes modes)
 {
 	static const uint32_t rest = 0x8082, one = 1;
 	static const uint64_t at = A + 0x16;
-	FILE *file = world_create(world, "log.code", TRUTH_CODE_MAGIC);
+	FILE *file = synthetic_log_create(synthetic, "log.code", ORACLE_CODE_MAGIC);
 
 	for (int i = 0; i < PIECES; i++) {
 		uint32_t opcodes[3];
@@ -384,70 +387,70 @@ static void write_kernel(struct flowtap_archive_writer *writer)
 
 	memcpy(payload, &kernel, sizeof(kernel));
 	memcpy(payload + sizeof(kernel), name, sizeof(name));
-	world_block(writer, FLOWTAP_ARCHIVE_KERNEL, payload, sizeof(payload), kernel_code,
-		    sizeof(kernel_code));
+	synthetic_log_block(writer, FLOWTAP_ARCHIVE_KERNEL, payload, sizeof(payload), kernel_code,
+			    sizeof(kernel_code));
 }
 
-static void write_archive(struct world *world)
+static void write_archive(struct synthetic_log *synthetic)
 {
-	struct flowtap_stats stats = { .samples = world->n };
-	struct flowtap_archive_writer *writer = world_archive(world);
+	struct flowtap_stats stats = { .samples = synthetic->n };
+	struct flowtap_archive_writer *writer = synthetic_log_archive(synthetic);
 
-	world_image(writer, user_code, sizeof(user_code));
+	synthetic_log_image(writer, user_code, sizeof(user_code));
 	write_kernel(writer);
-	for (unsigned int i = 0; i < world->n; i++) {
-		struct record *record = &world->records[i];
+	for (unsigned int i = 0; i < synthetic->n; i++) {
+		struct record *record = &synthetic->records[i];
 
 		record->sample.header.size = sizeof(record->sample) +
 					     record->sample.nr * sizeof(record->entries[0]);
-		world_block(writer, FLOWTAP_ARCHIVE_RING, record, record->sample.header.size, NULL,
-			    0);
+		synthetic_log_block(writer, FLOWTAP_ARCHIVE_RING, record,
+				    record->sample.header.size, NULL, 0);
 	}
-	world_block(writer, FLOWTAP_ARCHIVE_STATS, &stats, sizeof(stats), NULL, 0);
-	world_block(writer, FLOWTAP_ARCHIVE_END, NULL, 0, NULL, 0);
-	world_archive_end(world, writer);
+	synthetic_log_block(writer, FLOWTAP_ARCHIVE_STATS, &stats, sizeof(stats), NULL, 0);
+	synthetic_log_block(writer, FLOWTAP_ARCHIVE_END, NULL, 0, NULL, 0);
+	synthetic_log_archive_end(synthetic, writer);
 }
 
-static void make(struct world *world, enum modes modes)
+static void make(struct synthetic_log *synthetic, enum modes modes)
 {
 	switch (modes) {
 	case FILTERED:
 	case FILTERED_TYPE:
 	case FILTERED_OTHER:
 	case FILTER_LOG_CONTROL:
-		make_filtered(world, modes);
+		make_filtered(synthetic, modes);
 		break;
 	case STACK:
 	case FRAME_WRONG:
 	case FRAME_MISSING:
 	case FRAME_STALE:
-		make_stack(world, modes);
+		make_stack(synthetic, modes);
 		break;
 	case THAWED:
 	case THAW_LOG_ELSEWHERE:
-		make_thawed(world, modes);
+		make_thawed(synthetic, modes);
 		break;
 	case HISTORY:
 	case HISTORY_SHORT:
 	case HISTORY_LOG_ALTERED:
 	case HISTORY_LOG_NOT_BACK:
 	case HISTORY_LOG_OTHER:
-		make_history(world, modes);
+		make_history(synthetic, modes);
 		break;
 	default:
-		make_both(world, modes);
+		make_both(synthetic, modes);
 		break;
 	}
 }
 
-void modes_make(struct world *world, enum modes modes)
+void modes_make(struct synthetic_log *synthetic, enum modes modes)
 {
-	memset(world, 0, sizeof(*world));
-	world_directory(world);
-	write_code(world, modes);
-	world->log = world_create(world, "log.0", TRUTH_HART_MAGIC);
-	make(world, modes);
-	putc(TRUTH_END, world->log);
-	fclose(world->log);
-	write_archive(world);
+	memset(synthetic, 0, sizeof(*synthetic));
+	synthetic_log_directory(synthetic);
+	write_code(synthetic, modes);
+	synthetic->log = synthetic_log_create(synthetic, "log.0", ORACLE_HART_MAGIC);
+	make(synthetic, modes);
+	putc(ORACLE_END, synthetic->log);
+	fclose(synthetic->log);
+	write_archive(synthetic);
 }

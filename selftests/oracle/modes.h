@@ -3,7 +3,7 @@
  * More made-up runs, each of one sample or two, in order or with one thing wrong: the kernel is
  * recorded as well, a type is filtered out, call stacks, a history that is put aside and back.
  *
- * The program is world.h's. Where the kernel is recorded its ecall leads to
+ * The program is synthetic log.h's. Where the kernel is recorded its ecall leads to
  *
  *	00 handler: c.nop
  *	02          jal ra, leaf
@@ -12,12 +12,12 @@
  *	0c          ret
  *	0e resume:  sret
  */
-#ifndef TRUTH_MODES_H
-#define TRUTH_MODES_H
+#ifndef ORACLE_MODES_H
+#define ORACLE_MODES_H
 
 #include <stdint.h>
 
-#include "world.h"
+#include "synthetic_log.h"
 
 enum modes {
 	BOTH,			/* S and U */
@@ -51,7 +51,7 @@ enum modes {
 
 extern const char *const modes_names[MODES];
 
-/* As world_make; world_remove removes it. */
-void modes_make(struct world *world, enum modes modes);
+/* As synthetic_log_make; synthetic_log_remove removes it. */
+void modes_make(struct synthetic_log *synthetic, enum modes modes);
 
-#endif /* TRUTH_MODES_H */
+#endif /* ORACLE_MODES_H */

@@ -18,16 +18,16 @@ static void tell(struct check *check, const char *line)
 }
 
 /* 0 and check->counts, or the error. [from, to) is forbidden. */
-static int compare_forbidding(const struct world *world, struct check *check, uint64_t from,
-			      uint64_t to)
+static int compare_forbidding(const struct synthetic_log *synthetic, struct check *check,
+			      uint64_t from, uint64_t to)
 {
 	struct samples samples = { 0 };
 	char prefix[64], path[64];
 	const char *why = NULL;
 	int err;
 
-	snprintf(prefix, sizeof(prefix), "%s/log", world->directory);
-	snprintf(path, sizeof(path), "%s/archive", world->directory);
+	snprintf(prefix, sizeof(prefix), "%s/log", synthetic->directory);
+	snprintf(path, sizeof(path), "%s/archive", synthetic->directory);
 	check->prefix = prefix;
 	check->tell = tell;
 	err = samples_add(&samples, path, NULL, &why);
@@ -43,18 +43,18 @@ static int compare_forbidding(const struct world *world, struct check *check, ui
 	return err;
 }
 
-static int compare(const struct world *world, struct check *check)
+static int compare(const struct synthetic_log *synthetic, struct check *check)
 {
-	return compare_forbidding(world, check, 0, 0);
+	return compare_forbidding(synthetic, check, 0, 0);
 }
 
 TEST(a_run_in_order_is_proven)
 {
 	struct check check = { .tell_most = 10 };
-	struct world world;
+	struct synthetic_log synthetic;
 
-	world_make(&world, NOTHING);
-	ASSERT_EQ(compare(&world, &check), 0);
+	synthetic_log_make(&synthetic, NOTHING);
+	ASSERT_EQ(compare(&synthetic, &check), 0);
 	EXPECT_EQ(check.counts.mismatches, 0);
 	EXPECT_EQ(check.counts.samples, SAMPLES);
 	EXPECT_EQ(check.counts.log.drains, SAMPLES);
@@ -62,31 +62,32 @@ TEST(a_run_in_order_is_proven)
 	EXPECT_GT(check.counts.reconstructed, 60);
 	EXPECT_EQ(check.counts.skipped, 1 + 1 + 1);
 	EXPECT_EQ(check.counts.tasks, 1);
-	world_remove(&world);
+	synthetic_log_remove(&synthetic);
 }
 
 TEST(a_program_sent_elsewhere_by_a_trap_is_proven)
 {
 	struct check check = { .tell_most = 10 };
-	struct world world;
+	struct synthetic_log synthetic;
 
-	world_make(&world, RESUMED_ELSEWHERE);
-	ASSERT_EQ(compare(&world, &check), 0);
+	synthetic_log_make(&synthetic, RESUMED_ELSEWHERE);
+	ASSERT_EQ(compare(&synthetic, &check), 0);
 	EXPECT_EQ(check.counts.mismatches, 0);
 	EXPECT_EQ(check.counts.skipped, 1 + 1 + 2);
-	world_remove(&world);
+	synthetic_log_remove(&synthetic);
 }
 
-/* Decodes the world, then alters one item of the flow: 0 and the number of mismatches. */
-static uint64_t compare_altered(struct world *world, size_t at, void (*alter)(struct flow_item *))
+/* Decodes the synthetic log, then alters one item of the flow: 0 and the number of mismatches. */
+static uint64_t compare_altered(struct synthetic_log *synthetic, size_t at,
+				void (*alter)(struct flow_item *))
 {
 	struct check check = { .tell = tell };
 	struct samples samples = { 0 };
 	char prefix[64], path[64];
 	const char *why;
 
-	snprintf(prefix, sizeof(prefix), "%s/log", world->directory);
-	snprintf(path, sizeof(path), "%s/archive", world->directory);
+	snprintf(prefix, sizeof(prefix), "%s/log", synthetic->directory);
+	snprintf(path, sizeof(path), "%s/archive", synthetic->directory);
 	check.prefix = prefix;
 	if (samples_add(&samples, path, NULL, &why))
 		abort();
@@ -145,11 +146,12 @@ static void alter_each(struct __test_metadata *_metadata, void (*alter)(struct f
 		       bool blocks_only)
 {
 	uint64_t mismatches;
-	struct world world;
+	struct synthetic_log synthetic;
 	size_t seen = 0, unseen = 0;
 
-	world_make(&world, RESUMED_ELSEWHERE);
-	for (size_t at = 0; (mismatches = compare_altered(&world, at, alter)) != UINT64_MAX; at++) {
+	synthetic_log_make(&synthetic, RESUMED_ELSEWHERE);
+	for (size_t at = 0; (mismatches = compare_altered(&synthetic, at,
+							  alter)) != UINT64_MAX; at++) {
 		if (altered == FLOW_NOTHING || (blocks_only && altered != FLOW_BLOCK))
 			continue;
 		seen++;
@@ -160,7 +162,7 @@ static void alter_each(struct __test_metadata *_metadata, void (*alter)(struct f
 		}
 	}
 	EXPECT_GT(seen, 20);
-	world_remove(&world);
+	synthetic_log_remove(&synthetic);
 }
 
 TEST(a_flow_without_one_of_its_elements_is_found)
@@ -191,114 +193,114 @@ TEST(a_flow_with_a_hole_is_found)
 TEST(addresses_in_a_forbidden_range_are_found)
 {
 	struct check check = { .tell = tell };
-	struct world world;
+	struct synthetic_log synthetic;
 
-	world_make(&world, NOTHING);
-	ASSERT_EQ(compare_forbidding(&world, &check, A + 0x14, A + 0x15), 0);
+	synthetic_log_make(&synthetic, NOTHING);
+	ASSERT_EQ(compare_forbidding(&synthetic, &check, A + 0x14, A + 0x15), 0);
 	EXPECT_EQ(check.counts.mismatches, 4);
-	ASSERT_EQ(compare_forbidding(&world, &check, B, B + 0x1000), 0);
+	ASSERT_EQ(compare_forbidding(&synthetic, &check, B, B + 0x1000), 0);
 	EXPECT_EQ(check.counts.mismatches, 0);
-	world_remove(&world);
+	synthetic_log_remove(&synthetic);
 }
 
 TEST(anything_wrong_is_found)
 {
 	for (int i = FIRST_WRONG; i < MUTATIONS; i++) {
 		struct check check = { .tell_most = 1 };
-		struct world world;
+		struct synthetic_log synthetic;
 		int err;
 
-		printf("# %s\n", world_names[i]);
-		world_make(&world, i);
-		err = compare(&world, &check);
+		printf("# %s\n", synthetic_log_names[i]);
+		synthetic_log_make(&synthetic, i);
+		err = compare(&synthetic, &check);
 		EXPECT_TRUE(err || check.counts.mismatches) {
-			TH_LOG("not found: %s", world_names[i]);
+			TH_LOG("not found: %s", synthetic_log_names[i]);
 		}
-		world_remove(&world);
+		synthetic_log_remove(&synthetic);
 	}
 }
 
 TEST(the_kernel_is_proven)
 {
 	struct check check = { .tell_most = 10 };
-	struct world world;
+	struct synthetic_log synthetic;
 
-	modes_make(&world, BOTH);
-	ASSERT_EQ(compare(&world, &check), 0);
+	modes_make(&synthetic, BOTH);
+	ASSERT_EQ(compare(&synthetic, &check), 0);
 	EXPECT_EQ(check.counts.mismatches, 0);
 	EXPECT_EQ(check.counts.transfers, 8);
 	EXPECT_EQ(check.counts.kernel_transfers, 5);
 	EXPECT_EQ(check.counts.reconstructed, 16);
 	EXPECT_EQ(check.counts.user, 10);
-	world_remove(&world);
+	synthetic_log_remove(&synthetic);
 }
 
 TEST(what_is_filtered_is_proven)
 {
 	struct check check = { .tell_most = 10 };
-	struct world world;
+	struct synthetic_log synthetic;
 
-	modes_make(&world, FILTERED);
-	ASSERT_EQ(compare(&world, &check), 0);
+	modes_make(&synthetic, FILTERED);
+	ASSERT_EQ(compare(&synthetic, &check), 0);
 	EXPECT_EQ(check.counts.mismatches, 0);
 	EXPECT_EQ(check.counts.transfers, 2);
-	world_remove(&world);
+	synthetic_log_remove(&synthetic);
 }
 
 TEST(a_call_stack_is_proven)
 {
 	struct check check = { .tell_most = 10 };
-	struct world world;
+	struct synthetic_log synthetic;
 
-	modes_make(&world, STACK);
-	ASSERT_EQ(compare(&world, &check), 0);
+	modes_make(&synthetic, STACK);
+	ASSERT_EQ(compare(&synthetic, &check), 0);
 	EXPECT_EQ(check.counts.mismatches, 0);
 	EXPECT_EQ(check.counts.callstacks, 1);
 	EXPECT_EQ(check.counts.frames, 1);
-	world_remove(&world);
+	synthetic_log_remove(&synthetic);
 }
 
 TEST(a_history_that_goes_on_is_proven)
 {
 	struct check check = { .tell_most = 10 };
-	struct world world;
+	struct synthetic_log synthetic;
 
-	modes_make(&world, HISTORY);
-	ASSERT_EQ(compare(&world, &check), 0);
+	modes_make(&synthetic, HISTORY);
+	ASSERT_EQ(compare(&synthetic, &check), 0);
 	EXPECT_EQ(check.counts.mismatches, 0);
 	EXPECT_EQ(check.counts.contiguous, 1);
 	EXPECT_EQ(check.counts.saved, 1);
 	EXPECT_EQ(check.counts.log.restored, 2);
-	world_remove(&world);
+	synthetic_log_remove(&synthetic);
 }
 
 TEST(a_trap_put_in_after_a_freeze_is_proven)
 {
 	struct check check = { .tell_most = 10 };
-	struct world world;
+	struct synthetic_log synthetic;
 
-	modes_make(&world, THAWED);
-	ASSERT_EQ(compare(&world, &check), 0);
+	modes_make(&synthetic, THAWED);
+	ASSERT_EQ(compare(&synthetic, &check), 0);
 	EXPECT_EQ(check.counts.mismatches, 0);
 	EXPECT_EQ(check.counts.transfers, 5);
 	EXPECT_EQ(check.counts.log.restored, 0);
-	world_remove(&world);
+	synthetic_log_remove(&synthetic);
 }
 
 TEST(anything_wrong_with_modes_is_found)
 {
 	for (int i = BOTH_WRONG; i < MODES; i++) {
 		struct check check = { .tell_most = 1 };
-		struct world world;
+		struct synthetic_log synthetic;
 		int err;
 
 		printf("# %s\n", modes_names[i]);
-		modes_make(&world, i);
-		err = compare(&world, &check);
+		modes_make(&synthetic, i);
+		err = compare(&synthetic, &check);
 		EXPECT_TRUE(err || check.counts.mismatches) {
 			TH_LOG("not found: %s", modes_names[i]);
 		}
-		world_remove(&world);
+		synthetic_log_remove(&synthetic);
 	}
 }
 
@@ -312,10 +314,10 @@ TEST(a_flow_with_a_wrong_mode_is_found)
 {
 	unsigned int seen = 0;
 	uint64_t mismatches;
-	struct world world;
+	struct synthetic_log synthetic;
 
-	modes_make(&world, BOTH);
-	for (size_t at = 0; (mismatches = compare_altered(&world, at, make_other_mode)) !=
+	modes_make(&synthetic, BOTH);
+	for (size_t at = 0; (mismatches = compare_altered(&synthetic, at, make_other_mode)) !=
 	     UINT64_MAX; at++) {
 		if (altered != FLOW_BLOCK)
 			continue;
@@ -323,7 +325,7 @@ TEST(a_flow_with_a_wrong_mode_is_found)
 		EXPECT_GT(mismatches, 0);
 	}
 	EXPECT_GT(seen, 6);
-	world_remove(&world);
+	synthetic_log_remove(&synthetic);
 }
 
 TEST_HARNESS_MAIN

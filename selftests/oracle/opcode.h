@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What the comparator knows of RV64GC, on its own account: nothing is shared with libuapi. */
-#ifndef TRUTH_OPCODE_H
-#define TRUTH_OPCODE_H
+#ifndef ORACLE_OPCODE_H
+#define ORACLE_OPCODE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -29,4 +29,4 @@ unsigned int opcode_type(uint32_t opcode);
 /* ecall, ebreak, c.ebreak: they trap and never complete. */
 bool opcode_traps(uint32_t opcode);
 
-#endif /* TRUTH_OPCODE_H */
+#endif /* ORACLE_OPCODE_H */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A QEMU plugin that writes the truth log (log.h) of a riscv64 Linux guest:
+ * A QEMU plugin that writes the oracle log (log.h) of a riscv64 Linux guest:
  *
- *	-plugin file=truth.so,out=PREFIX
+ *	-plugin file=plugin.so,out=PREFIX
  *
  * Each hart has its own file and its own state, so harts need no lock; only the table of code and
  * the set of tasks are shared. Instructions are told before they execute.
@@ -84,7 +84,7 @@ static bool is_traced(const struct hart *hart, uint64_t task)
 	bool is;
 
 	pthread_mutex_lock(&traced_lock);
-	if (hart->control & (TRUTH_CONTROL_U | TRUTH_CONTROL_S))
+	if (hart->control & (ORACLE_CONTROL_U | ORACLE_CONTROL_S))
 		g_hash_table_add(traced, (void *)(uintptr_t)task);
 	is = g_hash_table_contains(traced, (void *)(uintptr_t)task);
 	pthread_mutex_unlock(&traced_lock);
@@ -119,7 +119,7 @@ static void on_user(unsigned int vcpu, void *data)
 			return;
 		event(hart);
 		hart->in_kernel = false;
-		put_event(hart, TRUTH_RETURN);
+		put_event(hart, ORACLE_RETURN);
 		put_task(hart, hart->sscratch);
 		put_counts(hart);
 	}
@@ -141,10 +141,10 @@ static bool from_user(struct hart *hart, uint64_t from, uint64_t to)
 {
 	bool user;
 
-	if (truth_is_firmware(to))
-		return truth_is_user(from);
+	if (oracle_is_firmware(to))
+		return oracle_is_user(from);
 	user = !(read_register(hart, hart->sstatus) & SSTATUS_SPP);
-	if (!user && truth_is_user(from)) {
+	if (!user && oracle_is_user(from)) {
 		fprintf(stderr, "truth: the kernel executed a user address, %" PRIx64 "\n", from);
 		exit(1);
 	}
@@ -153,7 +153,7 @@ static bool from_user(struct hart *hart, uint64_t from, uint64_t to)
 
 static void set_recorded(struct hart *hart)
 {
-	set_score(hart, KERNEL, hart->control & TRUTH_CONTROL_S && !hart->frozen);
+	set_score(hart, KERNEL, hart->control & ORACLE_CONTROL_S && !hart->frozen);
 }
 
 /* a7 of a system call: exit or exit_group. */
@@ -173,15 +173,15 @@ static void on_trap(unsigned int vcpu, int type, uint64_t from, uint64_t to, voi
 	(void)data;
 	if (!atomic_load_explicit(&armed, memory_order_relaxed) || type == QEMU_PLUGIN_HOSTCALL)
 		return;
-	cause = read_register(hart, truth_is_firmware(to) ? hart->mcause : hart->scause);
+	cause = read_register(hart, oracle_is_firmware(to) ? hart->mcause : hart->scause);
 	cause &= ~(1ULL << 63);
-	flags = (type == QEMU_PLUGIN_INTERRUPT ? TRUTH_TRAP_INTERRUPT : 0) |
-		(from_user(hart, from, to) ? TRUTH_TRAP_USER : 0) |
-		(truth_is_firmware(to) ? TRUTH_TRAP_MACHINE : 0);
-	if (flags == TRUTH_TRAP_USER && cause == TRUTH_CAUSE_ECALL && is_exit(hart))
-		flags |= TRUTH_TRAP_EXIT;
-	freezes = truth_freezes(hart->control, flags, cause);
-	if (flags & TRUTH_TRAP_USER) {
+	flags = (type == QEMU_PLUGIN_INTERRUPT ? ORACLE_TRAP_INTERRUPT : 0) |
+		(from_user(hart, from, to) ? ORACLE_TRAP_USER : 0) |
+		(oracle_is_firmware(to) ? ORACLE_TRAP_MACHINE : 0);
+	if (flags == ORACLE_TRAP_USER && cause == ORACLE_CAUSE_ECALL && is_exit(hart))
+		flags |= ORACLE_TRAP_EXIT;
+	freezes = oracle_freezes(hart->control, flags, cause);
+	if (flags & ORACLE_TRAP_USER) {
 		uint64_t user = score_of(hart, USER);
 
 		set_score(hart, USER, USER_UNKNOWN);
@@ -193,13 +193,13 @@ static void on_trap(unsigned int vcpu, int type, uint64_t from, uint64_t to, voi
 		return;
 	}
 	event(hart);
-	put_event(hart, TRUTH_TRAP);
+	put_event(hart, ORACLE_TRAP);
 	put(hart, flags);
 	put(hart, from);
 	put(hart, to);
 	put(hart, cause);
-	put_task(hart, flags & TRUTH_TRAP_USER ? hart->sscratch : hart->x[4]);
-	if (flags & TRUTH_TRAP_EXIT)
+	put_task(hart, flags & ORACLE_TRAP_USER ? hart->sscratch : hart->x[4]);
+	if (flags & ORACLE_TRAP_EXIT)
 		forget(hart->task);
 	hart->in_kernel = true;
 	if (freezes) {
@@ -226,16 +226,16 @@ static void on_write(struct hart *hart, const struct access *access)
 		keep = ~value;
 		break;
 	}
-	if (access->csr == TRUTH_SATP)
+	if (access->csr == ORACLE_SATP)
 		hart->satp = (hart->satp & keep) | set;
-	if (access->csr == TRUTH_SCTRCTL) {
+	if (access->csr == ORACLE_SCTRCTL) {
 		hart->control = (hart->control & keep) | set;
 		if (hart->control)
 			atomic_store(&armed, true);
 	}
-	if (access->csr == TRUTH_SCTRSTATUS)
-		hart->frozen = (hart->frozen && keep & TRUTH_STATUS_FROZEN) ||
-			       set & TRUTH_STATUS_FROZEN;
+	if (access->csr == ORACLE_SCTRSTATUS)
+		hart->frozen = (hart->frozen && keep & ORACLE_STATUS_FROZEN) ||
+			       set & ORACLE_STATUS_FROZEN;
 	set_recorded(hart);
 	if (event(hart))
 		put_write(hart, access->csr, keep, set);
@@ -247,12 +247,12 @@ static void on_access(unsigned int vcpu, void *data)
 	const struct access *access = data;
 
 	if (hart->task != read_register(hart, hart->x[4]) && event(hart)) {
-		put_event(hart, TRUTH_TASK);
+		put_event(hart, ORACLE_TASK);
 		put_task(hart, hart->x[4]);
 	}
-	if (access->rd && access->csr != TRUTH_SATP && access->csr != TRUTH_SISELECT &&
+	if (access->rd && access->csr != ORACLE_SATP && access->csr != ORACLE_SISELECT &&
 	    event(hart)) {
-		put_event(hart, TRUTH_READ);
+		put_event(hart, ORACLE_READ);
 		put(hart, access->csr);
 		put_counts(hart);
 	}
@@ -267,7 +267,7 @@ static void on_clear(unsigned int vcpu, void *data)
 	(void)data;
 	if (!event(hart))
 		return;
-	put_event(hart, TRUTH_CLEAR);
+	put_event(hart, ORACLE_CLEAR);
 	put_counts(hart);
 }
 
@@ -318,7 +318,7 @@ static void on_branch(unsigned int vcpu, void *data)
 	if (!hart->code || !takes(hart, (uintptr_t)data))
 		return;
 	event(hart);
-	put_event(hart, TRUTH_TAKEN);
+	put_event(hart, ORACLE_TAKEN);
 }
 
 static struct code *new_code(struct qemu_plugin_tb *tb, uint64_t address, size_t n)
@@ -416,14 +416,14 @@ static void translate_user(struct qemu_plugin_tb *tb, uint64_t address, size_t n
 static bool is_followed(unsigned int csr)
 {
 	switch (csr) {
-	case TRUTH_SCTRCTL:
-	case TRUTH_SCTRSTATUS:
-	case TRUTH_SISELECT:
-	case TRUTH_SIREG:
-	case TRUTH_SIREG2:
-	case TRUTH_SIREG3:
-	case TRUTH_SCTRDEPTH:
-	case TRUTH_SATP:
+	case ORACLE_SCTRCTL:
+	case ORACLE_SCTRSTATUS:
+	case ORACLE_SISELECT:
+	case ORACLE_SIREG:
+	case ORACLE_SIREG2:
+	case ORACLE_SIREG3:
+	case ORACLE_SCTRDEPTH:
+	case ORACLE_SATP:
 		return true;
 	}
 	return false;
@@ -470,9 +470,9 @@ static void on_translate(struct qemu_plugin_tb *tb, void *data)
 	size_t n = qemu_plugin_tb_n_insns(tb);
 
 	(void)data;
-	if (truth_is_kernel(address))
+	if (oracle_is_kernel(address))
 		translate_kernel(tb, address, n);
-	else if (truth_is_firmware(address))
+	else if (oracle_is_firmware(address))
 		add(tb, COUNT_MACHINE, n);
 	else
 		translate_user(tb, address, n);
@@ -525,7 +525,7 @@ static void on_vcpu(unsigned int vcpu, void *data)
 		exit(1);
 	}
 	snprintf(suffix, sizeof(suffix), "%u", vcpu);
-	hart->file = create(suffix, TRUTH_HART_MAGIC);
+	hart->file = create(suffix, ORACLE_HART_MAGIC);
 	hart->bytes = g_byte_array_new();
 	hart->in_kernel = true;
 	hart->cpu = qemu_get_cpu((int)vcpu);
@@ -550,7 +550,7 @@ static void on_exit_(void *data)
 		if (!harts[i].file)
 			continue;
 		put_run(&harts[i]);
-		putc_unlocked(TRUTH_END, harts[i].file);
+		putc_unlocked(ORACLE_END, harts[i].file);
 		finish(harts[i].file);
 	}
 	finish(code_file);
@@ -566,7 +566,7 @@ int qemu_plugin_install(uint64_t id, const struct qemu_info *info, int argc, cha
 		return 1;
 	}
 	traced = g_hash_table_new(NULL, NULL);
-	code_file = create("code", TRUTH_CODE_MAGIC);
+	code_file = create("code", ORACLE_CODE_MAGIC);
 	score = qemu_plugin_scoreboard_new(SCORES * sizeof(uint64_t));
 	qemu_plugin_register_vcpu_init_cb(id, on_vcpu, NULL);
 	qemu_plugin_register_vcpu_tb_trans_cb(id, on_translate, NULL);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the parts of the truth plugin share. */
-#ifndef TRUTH_PLUGIN_H
-#define TRUTH_PLUGIN_H
+/* What the parts of the oracle plugin share. */
+#ifndef ORACLE_PLUGIN_H
+#define ORACLE_PLUGIN_H
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -71,7 +71,7 @@ uint64_t read_register(struct hart *hart, struct qemu_plugin_register *handle);
 FILE *create(const char *suffix, const char *magic);
 void put(struct hart *hart, uint64_t number);
 /* The beginning of all events but runs. */
-void put_event(struct hart *hart, enum truth_kind kind);
+void put_event(struct hart *hart, enum oracle_kind kind);
 void put_counts(struct hart *hart);
 void put_run(struct hart *hart);
 void put_write(struct hart *hart, uint16_t csr, uint64_t keep, uint64_t set);
@@ -80,4 +80,4 @@ void put_task(struct hart *hart, struct qemu_plugin_register *from);
 /* Ends the run before an event; false before the log begins. */
 bool event(struct hart *hart);
 
-#endif /* TRUTH_PLUGIN_H */
+#endif /* ORACLE_PLUGIN_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* How the truth plugin writes its log. */
+/* How the oracle plugin writes its log. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ FILE *create(const char *suffix, const char *magic)
 		exit(1);
 	}
 	setvbuf(file, NULL, _IOFBF, 1 << 20);
-	fwrite(magic, 1, TRUTH_MAGIC_SIZE, file);
+	fwrite(magic, 1, ORACLE_MAGIC_SIZE, file);
 	g_free(path);
 	return file;
 }
@@ -51,7 +51,7 @@ void put(struct hart *hart, uint64_t number)
 }
 
 /* The beginning of all events but runs. */
-void put_event(struct hart *hart, enum truth_kind kind)
+void put_event(struct hart *hart, enum oracle_kind kind)
 {
 	uint64_t stamp = atomic_fetch_add_explicit(&stamps, 1, memory_order_acq_rel);
 
@@ -72,9 +72,9 @@ void put_counts(struct hart *hart)
 
 static void put_times(struct hart *hart, uint32_t n, uint64_t times)
 {
-	putc_unlocked(TRUTH_RUN, hart->file);
+	putc_unlocked(ORACLE_RUN, hart->file);
 	put(hart, hart->code->id);
-	put(hart, truth_zigzag(hart->pc - hart->code->address));
+	put(hart, oracle_zigzag(hart->pc - hart->code->address));
 	put(hart, n);
 	put(hart, times);
 }
@@ -91,7 +91,7 @@ void put_run(struct hart *hart)
 
 void put_write(struct hart *hart, uint16_t csr, uint64_t keep, uint64_t set)
 {
-	put_event(hart, TRUTH_WRITE);
+	put_event(hart, ORACLE_WRITE);
 	put(hart, csr);
 	put(hart, keep);
 	put(hart, set);
@@ -106,7 +106,7 @@ bool event(struct hart *hart)
 		hart->started = true;
 		for (int i = 0; i < COUNTS; i++)
 			hart->counts[i] = score_of(hart, i);
-		put_write(hart, TRUTH_SATP, 0, hart->satp);
+		put_write(hart, ORACLE_SATP, 0, hart->satp);
 	}
 	put_run(hart);
 	return true;

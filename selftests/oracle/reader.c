@@ -26,7 +26,7 @@ static int map_file(const char *prefix, const char *suffix, const char *magic, v
 		return -errno;
 	if (fstat(fd, &st))
 		err = -errno;
-	else if (st.st_size < TRUTH_MAGIC_SIZE)
+	else if (st.st_size < ORACLE_MAGIC_SIZE)
 		err = -EBADMSG;
 	if (!err) {
 		*size = st.st_size;
@@ -35,21 +35,21 @@ static int map_file(const char *prefix, const char *suffix, const char *magic, v
 			err = -errno;
 	}
 	close(fd);
-	if (!err && memcmp(*bytes, magic, TRUTH_MAGIC_SIZE)) {
+	if (!err && memcmp(*bytes, magic, ORACLE_MAGIC_SIZE)) {
 		munmap(*bytes, *size);
 		err = -EBADMSG;
 	}
 	return err;
 }
 
-static int index_code(struct truth_code *code)
+static int index_code(struct oracle_code *code)
 {
-	const uint8_t *at = (const uint8_t *)code->bytes + TRUTH_MAGIC_SIZE;
+	const uint8_t *at = (const uint8_t *)code->bytes + ORACLE_MAGIC_SIZE;
 	const uint8_t *end = (const uint8_t *)code->bytes + code->size;
 	uint32_t room = 0;
 
 	while (at < end) {
-		struct truth_piece piece;
+		struct oracle_piece piece;
 
 		if (end - at < 12)
 			return -EBADMSG;
@@ -74,39 +74,39 @@ static int index_code(struct truth_code *code)
 	return 0;
 }
 
-int truth_code_open(struct truth_code *code, const char *prefix)
+int oracle_code_open(struct oracle_code *code, const char *prefix)
 {
 	int err;
 
 	memset(code, 0, sizeof(*code));
-	err = map_file(prefix, "code", TRUTH_CODE_MAGIC, &code->bytes, &code->size);
+	err = map_file(prefix, "code", ORACLE_CODE_MAGIC, &code->bytes, &code->size);
 	if (err)
 		return err;
 	err = index_code(code);
 	if (err)
-		truth_code_close(code);
+		oracle_code_close(code);
 	return err;
 }
 
-void truth_code_close(struct truth_code *code)
+void oracle_code_close(struct oracle_code *code)
 {
 	free(code->pieces);
 	munmap(code->bytes, code->size);
 }
 
-int truth_hart_open(struct truth_hart *hart, const struct truth_code *code, const char *prefix,
-		    unsigned int number)
+int oracle_hart_open(struct oracle_hart *hart, const struct oracle_code *code, const char *prefix,
+		     unsigned int number)
 {
 	char suffix[16];
 
 	memset(hart, 0, sizeof(*hart));
 	hart->code = code;
-	hart->offset = TRUTH_MAGIC_SIZE;
+	hart->offset = ORACLE_MAGIC_SIZE;
 	snprintf(suffix, sizeof(suffix), "%u", number);
-	return map_file(prefix, suffix, TRUTH_HART_MAGIC, (void **)&hart->bytes, &hart->size);
+	return map_file(prefix, suffix, ORACLE_HART_MAGIC, (void **)&hart->bytes, &hart->size);
 }
 
-static int get(struct truth_hart *hart, size_t *offset, uint64_t *number)
+static int get(struct oracle_hart *hart, size_t *offset, uint64_t *number)
 {
 	*number = 0;
 	for (unsigned int shift = 0; shift < 64; shift += 7) {
@@ -122,26 +122,26 @@ static int get(struct truth_hart *hart, size_t *offset, uint64_t *number)
 	return -EBADMSG;
 }
 
-static int check_run(const struct truth_code *code, const struct truth_event *event)
+static int check_run(const struct oracle_code *code, const struct oracle_event *event)
 {
 	if (event->field[0] >= code->n || event->field[2] > code->pieces[event->field[0]].n)
 		return -EBADMSG;
 	return 0;
 }
 
-int truth_hart_next(struct truth_hart *hart, struct truth_event *event)
+int oracle_hart_next(struct oracle_hart *hart, struct oracle_event *event)
 {
 	size_t offset = hart->offset;
 	bool stamped;
 	uint64_t more;
 	int err;
 
-	if (offset >= hart->size || hart->bytes[offset] >= TRUTH_KINDS)
+	if (offset >= hart->size || hart->bytes[offset] >= ORACLE_KINDS)
 		return -EBADMSG;
 	event->kind = hart->bytes[offset++];
-	if (event->kind == TRUTH_END)
+	if (event->kind == ORACLE_END)
 		return 0;
-	stamped = event->kind != TRUTH_RUN;
+	stamped = event->kind != ORACLE_RUN;
 	event->stamp = hart->stamp;
 	if (stamped) {
 		err = get(hart, &offset, &more);
@@ -149,12 +149,12 @@ int truth_hart_next(struct truth_hart *hart, struct truth_event *event)
 			return err;
 		event->stamp += more;
 	}
-	for (int i = 0; i < truth_fields[event->kind] - stamped; i++) {
+	for (int i = 0; i < oracle_fields[event->kind] - stamped; i++) {
 		err = get(hart, &offset, &event->field[i]);
 		if (err)
 			return err;
 	}
-	if (event->kind == TRUTH_RUN) {
+	if (event->kind == ORACLE_RUN) {
 		err = check_run(hart->code, event);
 		if (err)
 			return err;
@@ -164,7 +164,7 @@ int truth_hart_next(struct truth_hart *hart, struct truth_event *event)
 	return 1;
 }
 
-void truth_hart_close(struct truth_hart *hart)
+void oracle_hart_close(struct oracle_hart *hart)
 {
 	munmap(hart->bytes, hart->size);
 }

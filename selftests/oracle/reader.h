@@ -1,55 +1,55 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Reads the truth log (log.h). Files are mapped; nothing in them is believed. */
-#ifndef TRUTH_READER_H
-#define TRUTH_READER_H
+/* Reads the oracle log (log.h). Files are mapped; nothing in them is believed. */
+#ifndef ORACLE_READER_H
+#define ORACLE_READER_H
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include "log.h"
 
-struct truth_piece {
+struct oracle_piece {
 	uint64_t address;
 	uint32_t n;
 	const uint32_t *opcodes;
 };
 
-struct truth_code {
+struct oracle_code {
 	void *bytes;
 	size_t size;
-	struct truth_piece *pieces;
+	struct oracle_piece *pieces;
 	uint32_t n;
 };
 
-struct truth_hart {
+struct oracle_hart {
 	uint8_t *bytes;
 	size_t size;
 	size_t offset;		/* of the next event */
 	uint64_t stamp;		/* of the last one */
-	const struct truth_code *code;
+	const struct oracle_code *code;
 };
 
 /* Runs have been checked against the code: n instructions exist. */
-struct truth_event {
-	enum truth_kind kind;
+struct oracle_event {
+	enum oracle_kind kind;
 	uint64_t stamp;		/* of a run: that of the event before */
-	uint64_t field[TRUTH_FIELDS_MAX];	/* without the stamp */
+	uint64_t field[ORACLE_FIELDS_MAX];	/* without the stamp */
 };
 
-static inline uint32_t truth_length(uint32_t opcode)
+static inline uint32_t oracle_length(uint32_t opcode)
 {
 	return (opcode & 3) == 3 ? 4 : 2;
 }
 
 /* 0; -errno of open; -EBADMSG; -ENOMEM. */
-int truth_code_open(struct truth_code *code, const char *prefix);
-void truth_code_close(struct truth_code *code);
+int oracle_code_open(struct oracle_code *code, const char *prefix);
+void oracle_code_close(struct oracle_code *code);
 
 /* Borrows code. 0; -errno of open (-ENOENT: no such hart); -EBADMSG. */
-int truth_hart_open(struct truth_hart *hart, const struct truth_code *code, const char *prefix,
-		    unsigned int number);
+int oracle_hart_open(struct oracle_hart *hart, const struct oracle_code *code, const char *prefix,
+		     unsigned int number);
 /* 1: an event; 0: the end; -EBADMSG at hart->offset. */
-int truth_hart_next(struct truth_hart *hart, struct truth_event *event);
-void truth_hart_close(struct truth_hart *hart);
+int oracle_hart_next(struct oracle_hart *hart, struct oracle_event *event);
+void oracle_hart_close(struct oracle_hart *hart);
 
-#endif /* TRUTH_READER_H */
+#endif /* ORACLE_READER_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The samples of one or more archives, each with the flow that the library makes of it. */
-#ifndef TRUTH_SAMPLES_H
-#define TRUTH_SAMPLES_H
+#ifndef ORACLE_SAMPLES_H
+#define ORACLE_SAMPLES_H
 
 #include <flowtap/image.h>
 #include <linux/flowtap.h>
@@ -61,4 +61,4 @@ int samples_add(struct samples *samples, const char *path, const char *sysroot, 
 void samples_sort(struct samples *samples);
 void samples_free(struct samples *samples);
 
-#endif /* TRUTH_SAMPLES_H */
+#endif /* ORACLE_SAMPLES_H */

@@ -47,7 +47,7 @@ static int on_insn(void *argument, const struct stfcheck_insn *insn)
 			 insn->index);
 		return -EBADMSG;
 	}
-	length = truth_length(item->bytes[cursor->offset]);
+	length = oracle_length(item->bytes[cursor->offset]);
 	memcpy(&opcode, item->bytes + cursor->offset, length);
 	if (insn->pc != item->address + cursor->offset || insn->opcode != opcode ||
 	    insn->size != length || insn->mode != item->mode || insn->pid != item->pid ||

@@ -30,7 +30,7 @@ void control_complain(const struct control *control, int error);
 /*
  * Asks, and waits for the answer, which is an object, until the next question. 0; or -errno after
  * a complaint: -ETIMEDOUT, -EPROTO (no JSON) ..., -EPERM: it refuses, and the answer says why.
- * stays: the connection has to stay behind the answer.
+ * stays: the connection has to stay after the answer.
  */
 int control_ask(struct control *control, const char *command, unsigned int seconds, bool stays);
 /* Also of one that is not open. */

@@ -24,7 +24,7 @@
 /* No machine has more; a kernel that says so is not believed. */
 #define CPUS_MAX 8192
 
-/* ns: an io_uring that had requests for a file lets go of it behind the end of its process. */
+/* ns: an io_uring that had requests for a file lets go of it after the end of its process. */
 #define LEAVING 5000000000ULL
 
 /* systemd.unit(5) */

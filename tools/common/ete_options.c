@@ -23,56 +23,56 @@
 #define AUX_BYTES	(4U << 20)
 #define AUX_PAGES_MAX	65536U
 
-/* Bits that are on unless told otherwise, where the trace unit has them. */
+/* Bits that are on by default, where the trace unit has them. */
 #define DEFAULTS	(TS | RS)
 
-static const char *set(struct ete_wish *wish, const char *text, uint64_t bits)
+static const char *set(struct ete_request *request, const char *text, uint64_t bits)
 {
 	(void)text;
-	wish->on |= bits;
-	wish->off &= ~bits;
+	request->on |= bits;
+	request->off &= ~bits;
 	return NULL;
 }
 
-static const char *clear(struct ete_wish *wish, const char *text, uint64_t bits)
+static const char *clear(struct ete_request *request, const char *text, uint64_t bits)
 {
 	(void)text;
-	wish->off |= bits;
-	wish->on &= ~bits;
+	request->off |= bits;
+	request->on &= ~bits;
 	return NULL;
 }
 
-static const char *take_context(struct ete_wish *wish, const char *text, uint64_t bits)
+static const char *take_context(struct ete_request *request, const char *text, uint64_t bits)
 {
 	(void)text;
 	(void)bits;
-	wish->context = true;
+	request->context = true;
 	return NULL;
 }
 
-static const char *take_cycles(struct ete_wish *wish, const char *text, uint64_t bits)
+static const char *take_cycles(struct ete_request *request, const char *text, uint64_t bits)
 {
 	uint64_t value = 0;
 
 	if (text && !number_parse(text, 1, 0xfff, &value))
 		return "a threshold of cycles, 1 to 4095";
-	wish->ete.cycle_threshold = (uint32_t)value;
-	return set(wish, text, bits);
+	request->ete.cycle_threshold = (uint32_t)value;
+	return set(request, text, bits);
 }
 
-static const char *take_sync(struct ete_wish *wish, const char *text, uint64_t bits)
+static const char *take_sync(struct ete_request *request, const char *text, uint64_t bits)
 {
 	uint64_t value;
 
 	(void)bits;
 	if (!number_parse(text, 8, 20, &value))
 		return "the logarithm of a number of bytes, 8 to 20 (12: every 4096 bytes)";
-	wish->ete.sync_period = (uint32_t)value;
+	request->ete.sync_period = (uint32_t)value;
 	return NULL;
 }
 
-/* START-END or START+SIZE, END being the first address behind. */
-static const char *take_address(struct ete_wish *wish, const char *text, uint64_t bits)
+/* START-END or START+SIZE, END being the first address after it. */
+static const char *take_address(struct ete_request *request, const char *text, uint64_t bits)
 {
 	static const char wanted[] = "a range of addresses, START-END or START+SIZE (0x...)";
 	const char *middle = text + strcspn(text, "-+");
@@ -92,14 +92,14 @@ static const char *take_address(struct ete_wish *wish, const char *text, uint64_
 		return wanted;
 	if (end <= start)
 		return wanted;
-	if (wish->ete.address_ranges == 4)
+	if (request->ete.address_ranges == 4)
 		return "one of at most 4 ranges";
-	wish->ete.address_start[wish->ete.address_ranges] = start;
-	wish->ete.address_end[wish->ete.address_ranges++] = end;
+	request->ete.address_start[request->ete.address_ranges] = start;
+	request->ete.address_end[request->ete.address_ranges++] = end;
 	return NULL;
 }
 
-/* A number with us, ms or s behind it. */
+/* A number followed by us, ms or s. */
 static bool parse_time(const char *text, size_t length, __u64 *nanoseconds)
 {
 	static const struct {
@@ -129,20 +129,20 @@ static bool parse_time(const char *text, size_t length, __u64 *nanoseconds)
 	return false;
 }
 
-static const char *take_strobe(struct ete_wish *wish, const char *text, uint64_t bits)
+static const char *take_strobe(struct ete_request *request, const char *text, uint64_t bits)
 {
 	const char *slash = strchr(text, '/');
 
 	(void)bits;
 	if (!slash ||
-	    !parse_time(text, (size_t)(slash - text), &wish->ete.strobe_on_ns) ||
-	    !parse_time(slash + 1, strlen(slash + 1), &wish->ete.strobe_off_ns))
+	    !parse_time(text, (size_t)(slash - text), &request->ete.strobe_on_ns) ||
+	    !parse_time(slash + 1, strlen(slash + 1), &request->ete.strobe_off_ns))
 		return "ON/OFF, times of 100us to 60s each, with us, ms or s (1ms/9ms)";
 	return NULL;
 }
 
-/* Pages, or bytes where there is K or M behind. */
-static const char *take_aux(struct ete_wish *wish, const char *text, uint64_t bits)
+/* Pages, or bytes if K or M follows. */
+static const char *take_aux(struct ete_request *request, const char *text, uint64_t bits)
 {
 	static const char wanted[] =
 		"a power of two of pages, 2 to 65536, or a size in K or M that is one";
@@ -167,17 +167,17 @@ static const char *take_aux(struct ete_wish *wish, const char *text, uint64_t bi
 	}
 	if (value < 2 || value > AUX_PAGES_MAX || value & (value - 1))
 		return wanted;
-	wish->aux_pages = (uint32_t)value;
-	wish->aux_given = true;
+	request->aux_pages = (uint32_t)value;
+	request->aux_given = true;
 	return NULL;
 }
 
 static const struct {
 	const char *name;
 	int argument;
-	const char *(*take)(struct ete_wish *wish, const char *text, uint64_t bits);
+	const char *(*take)(struct ete_request *request, const char *text, uint64_t bits);
 	uint64_t bits;
-	const char *help;		/* NULL: not told, it is the default */
+	const char *help;		/* NULL: not listed, it is the default */
 } table[] = {
 	{ "timestamps", no_argument, set, TS, NULL },
 	{ "no-timestamps", no_argument, clear, TS,
@@ -210,11 +210,11 @@ static const struct {
 
 _Static_assert(ROWS <= ETE_OPTIONS_MAX, "all have room in getopt's table");
 
-void ete_options_init(struct ete_wish *wish)
+void ete_options_init(struct ete_request *request)
 {
 	uint32_t pages = AUX_BYTES / (uint32_t)sysconf(_SC_PAGESIZE);
 
-	*wish = (struct ete_wish){ .aux_pages = pages < 2 ? 2 : pages };
+	*request = (struct ete_request){ .aux_pages = pages < 2 ? 2 : pages };
 }
 
 size_t ete_options_list(struct option *options, int first)
@@ -230,9 +230,9 @@ const char *ete_options_name(size_t row)
 	return table[row].name;
 }
 
-const char *ete_options_take(struct ete_wish *wish, size_t row, const char *text)
+const char *ete_options_take(struct ete_request *request, size_t row, const char *text)
 {
-	return table[row].take(wish, text, table[row].bits);
+	return table[row].take(request, text, table[row].bits);
 }
 
 void ete_options_help(FILE *file)
@@ -242,18 +242,18 @@ void ete_options_help(FILE *file)
 			fputs(table[i].help, file);
 }
 
-bool ete_options_fit(const struct ete_wish *wish, uint64_t settable, uint32_t exception_level,
+bool ete_options_fit(const struct ete_request *request, uint64_t settable, uint32_t exception_level,
 		     struct flowtap_configure *configure)
 {
 	struct flowtap_ete_configure *ete = &configure->ete;
 
-	*ete = wish->ete;
-	ete->config = (DEFAULTS & settable & ~wish->off) | wish->on;
-	configure->aux_pages = wish->aux_pages;
-	if (!wish->context)
+	*ete = request->ete;
+	ete->config = (DEFAULTS & settable & ~request->off) | request->on;
+	configure->aux_pages = request->aux_pages;
+	if (!request->context)
 		return true;
 	ete->config |= exception_level == 2 ? VMID | VMIDOPT : CID;
-	return exception_level != 2 || !(wish->on & VMID);
+	return exception_level != 2 || !(request->on & VMID);
 }
 
 uint32_t ete_cycles_least(const struct flowtap_ete_caps *caps)

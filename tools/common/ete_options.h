@@ -19,7 +19,7 @@
 #define STROBE_NS_MAX	60000000000ULL
 
 /* What was asked for beside what is in struct flowtap_ete_configure. */
-struct ete_wish {
+struct ete_request {
 	uint64_t on;		/* bits of TRCCONFIGR that were asked for */
 	uint64_t off;		/* of those that are on by default: not these */
 	bool context;		/* the context identifier, in whichever bits the kernel's EL has it */
@@ -29,12 +29,12 @@ struct ete_wish {
 };
 
 /* The defaults. */
-void ete_options_init(struct ete_wish *wish);
+void ete_options_init(struct ete_request *request);
 /* Appends rows to getopt's table: the first one's val is `first`, others count up. How many. */
 size_t ete_options_list(struct option *table, int first);
 const char *ete_options_name(size_t row);
 /* Takes the row-th one; text NULL: none given. NULL, or what it should have been. */
-const char *ete_options_take(struct ete_wish *wish, size_t row, const char *text);
+const char *ete_options_take(struct ete_request *request, size_t row, const char *text);
 void ete_options_help(FILE *file);
 
 /*
@@ -42,7 +42,7 @@ void ete_options_help(FILE *file);
  * has. context: where the kernel runs at EL2 its PIDs are in CONTEXTIDR_EL2, which the unit gives
  * in place of the VMID. False: --vmid and --context were both asked for there.
  */
-bool ete_options_fit(const struct ete_wish *wish, uint64_t settable, uint32_t exception_level,
+bool ete_options_fit(const struct ete_request *request, uint64_t settable, uint32_t exception_level,
 		     struct flowtap_configure *configure);
 /* What this trace unit lacks of what the stream asks for; NULL: nothing. */
 const char *ete_options_unable(const struct flowtap_ete_caps *caps,

@@ -19,7 +19,7 @@ struct event {
 const struct event *event_table(size_t *n);
 /*
  * NAME, ALIAS, a cache event as perf spells it (L1-dcache-load-misses, LLC-stores ...) or rHEX for
- * a raw one, each with ":u" behind it if one likes. false where there is none of that name.
+ * a raw one, each optionally followed by ":u". false where there is none of that name.
  */
 bool event_parse(const char *text, struct event *event);
 /* What it counts where that is not itself: "ns of " before cpu-clock and task-clock, else "". */

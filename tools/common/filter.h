@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* What CTR records unless told otherwise: all but branches that are not taken. */
+/* What CTR records by default: all but branches that are not taken. */
 uint32_t filter_default(void);
 /*
  * A comma list of types and groups: what is recorded and nothing else; each with ^ or - before it:
@@ -21,7 +21,7 @@ uint32_t filter_default(void);
 bool filter_parse(const char *text, uint32_t *types, char *unknown);
 /* The bits 47:32 of sctrctl. */
 uint64_t filter_control(uint32_t types);
-/* The types that have one of these bits: those that a CPU can be told of (ctr.settable). */
+/* The types that have one of these bits: those that a CPU lets one set (ctr.settable). */
 uint32_t filter_types(uint64_t control);
 /* Whether instructions between the transfers can be known: every taken one is recorded. */
 bool filter_keeps_blocks(uint32_t types);

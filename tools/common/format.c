@@ -16,7 +16,8 @@
 
 /* --- STF --- */
 
-static int open_stf_as(struct format *format, struct output *output, const struct format_wish *wish,
+static int open_stf_as(struct format *format, struct output *output,
+		       const struct format_request *request,
 		       struct flowtap_blocks *blocks, const char *about,
 		       const struct flowtap_zstf_options *zstf)
 {
@@ -30,7 +31,7 @@ static int open_stf_as(struct format *format, struct output *output, const struc
 	char *comment;
 	int error;
 
-	if (asprintf(&comment, "flowtap " FLOWTAP_VERSION " %s\n%s", wish->command, about) < 0)
+	if (asprintf(&comment, "flowtap " FLOWTAP_VERSION " %s\n%s", request->command, about) < 0)
 		return -ENOMEM;
 	if (sscanf(FLOWTAP_VERSION, "%u.%u", &major, &minor) == 2) {
 		options.version[0] = (uint8_t)major;
@@ -44,18 +45,20 @@ static int open_stf_as(struct format *format, struct output *output, const struc
 	return error;
 }
 
-static int open_stf(struct format *format, struct output *output, const struct format_wish *wish,
+static int open_stf(struct format *format, struct output *output,
+		    const struct format_request *request,
 		    struct flowtap_blocks *blocks, const char *comment)
 {
-	return open_stf_as(format, output, wish, blocks, comment, NULL);
+	return open_stf_as(format, output, request, blocks, comment, NULL);
 }
 
-static int open_zstf(struct format *format, struct output *output, const struct format_wish *wish,
+static int open_zstf(struct format *format, struct output *output,
+		     const struct format_request *request,
 		     struct flowtap_blocks *blocks, const char *comment)
 {
-	const struct flowtap_zstf_options zstf = { .level = wish->level };
+	const struct flowtap_zstf_options zstf = { .level = request->level };
 
-	return open_stf_as(format, output, wish, blocks, comment, &zstf);
+	return open_stf_as(format, output, request, blocks, comment, &zstf);
 }
 
 static bool is_zstf(const char *begin, size_t size)
@@ -71,12 +74,13 @@ static bool is_stf(const char *begin, size_t size)
 
 /* --- The flow --- */
 
-static int open_flow(struct format *format, struct output *output, const struct format_wish *wish,
+static int open_flow(struct format *format, struct output *output,
+		     const struct format_request *request,
 		     struct flowtap_blocks *blocks, const char *comment)
 {
 	int error = flowtap_text_new(output->fd, blocks, &format->text);
 
-	(void)wish;
+	(void)request;
 	(void)comment;
 	if (!error)
 		format->sink = flowtap_text_sink(format->text);
@@ -91,29 +95,29 @@ static size_t disassemble(void *argument, enum flowtap_isa isa, uint8_t it, uint
 	return flowtap_disasm_text(argument, isa, it, address, bytes, size, text, room);
 }
 
-static struct flowtap_lines_options lines_of(const struct format_wish *wish,
+static struct flowtap_lines_options lines_of(const struct format_request *request,
 					     struct flowtap_blocks *blocks)
 {
 	return (struct flowtap_lines_options){
-		.time = wish->times,
-		.since = wish->since,
-		.frequency = wish->frequency,
-		.synthetic_sp = wish->synthetic_sp,
-		.untaken_skipped = wish->untaken_skipped,
+		.time = request->times,
+		.since = request->since,
+		.frequency = request->frequency,
+		.synthetic_sp = request->synthetic_sp,
+		.untaken_skipped = request->untaken_skipped,
 		.disassemble = disassemble,
-		.argument = wish->disasm,
+		.argument = request->disasm,
 		.blocks = blocks,
 	};
 }
 
 static int open_tarmac(struct format *format, struct output *output,
-		       const struct format_wish *wish, struct flowtap_blocks *blocks,
+		       const struct format_request *request, struct flowtap_blocks *blocks,
 		       const char *comment)
 {
 	const struct flowtap_tarmac_options options = {
-		.lines = lines_of(wish, blocks),
-		.dialect = wish->dialect,
-		.riscv = wish->rv64,
+		.lines = lines_of(request, blocks),
+		.dialect = request->dialect,
+		.riscv = request->rv64,
 	};
 	int error = flowtap_tarmac_new(output->fd, &options, &format->tarmac);
 
@@ -124,13 +128,13 @@ static int open_tarmac(struct format *format, struct output *output,
 }
 
 static int open_qemu4v(struct format *format, struct output *output,
-		       const struct format_wish *wish, struct flowtap_blocks *blocks,
+		       const struct format_request *request, struct flowtap_blocks *blocks,
 		       const char *comment)
 {
 	const struct flowtap_qemu4v_options options = {
-		.lines = lines_of(wish, blocks),
-		.modes = wish->modes,
-		.cpu_names = wish->cpu_names,
+		.lines = lines_of(request, blocks),
+		.modes = request->modes,
+		.cpu_names = request->cpu_names,
 	};
 	int error = flowtap_qemu4v_new(output->fd, &options, &format->qemu4v);
 
@@ -272,19 +276,19 @@ void format_complain_isa(const struct format_kind *kind, const char *input)
 		advise("with --rv64 code of RISC-V is written as if it were A64");
 }
 
-int format_open(struct format *format, struct output *output, const struct format_wish *wish,
+int format_open(struct format *format, struct output *output, const struct format_request *request,
 		struct flowtap_blocks *blocks, const char *comment)
 {
 	int error;
 
-	*format = (struct format){ .kind = wish->kind };
-	error = wish->kind->open(format, output, wish, blocks, comment);
+	*format = (struct format){ .kind = request->kind };
+	error = request->kind->open(format, output, request, blocks, comment);
 	if (error)
 		return error;
-	if (wish->kind->read)
+	if (request->kind->read)
 		output_keep(output);
-	leftout_init(&format->leftout, wish, format->sink);
-	format->sink = &format->leftout.sink;
+	left_out_init(&format->left_out, request, format->sink);
+	format->sink = &format->left_out.sink;
 	return 0;
 }
 

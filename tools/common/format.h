@@ -3,8 +3,8 @@
 #ifndef FORMAT_H
 #define FORMAT_H
 
-#include "common/format_wish.h"
-#include "common/leftout.h"
+#include "common/format_request.h"
+#include "common/left_out.h"
 #include "common/output.h"
 
 #include <flowtap/block.h>
@@ -35,7 +35,8 @@ struct format_kind {
 	bool text;			/* with disassembly: */
 	enum flowtap_disasm_style disasm_style;
 	/* NULL: not written. Sets format->sink and what it stands for. 0 or -errno. */
-	int (*open)(struct format *format, struct output *output, const struct format_wish *wish,
+	int (*open)(struct format *format, struct output *output,
+		    const struct format_request *request,
 		    struct flowtap_blocks *blocks, const char *comment);
 	/* NULL: not read. */
 	int (*read)(struct flowtap_read *read, int fd);
@@ -71,8 +72,8 @@ void format_complain_isa(const struct format_kind *kind, const char *input);
 
 struct format {
 	const struct format_kind *kind;
-	struct flowtap_sink *sink;	/* NULL: not open; it counts into leftout */
-	struct leftout leftout;
+	struct flowtap_sink *sink;	/* NULL: not open; it counts into left_out */
+	struct left_out left_out;
 	struct flowtap_stf *stf;	/* one of them */
 	struct flowtap_text *text;
 	struct flowtap_tarmac *tarmac;
@@ -83,7 +84,7 @@ struct format {
  * Writes to output, which is open. The format stays where it is in memory. comment: lines about the trace, for those formats that can hold
  * them. blocks: where blocks come from. All zeros is one that is not open. 0 or -errno.
  */
-int format_open(struct format *format, struct output *output, const struct format_wish *wish,
+int format_open(struct format *format, struct output *output, const struct format_request *request,
 		struct flowtap_blocks *blocks, const char *comment);
 /* Writes what is left. 0 or -errno; -ENODATA: no instruction came, so there is no STF. */
 int format_finish(struct format *format);

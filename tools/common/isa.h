@@ -21,7 +21,7 @@ size_t isa_length(enum flowtap_isa isa, const uint8_t *bytes, size_t available);
 /* The encoding as the manuals write it: of wide T32 instructions the first halfword is above. */
 uint32_t isa_opcode(enum flowtap_isa isa, const uint8_t *bytes, size_t size);
 /*
- * T32: ITSTATE behind this instruction, when it was `it` before; elsewhere 0. For disassembly.
+ * T32: ITSTATE after this instruction, when it was `it` before; elsewhere 0. For disassembly.
  */
 uint8_t isa_it_behind(enum flowtap_isa isa, uint8_t it, uint64_t address, const uint8_t *bytes,
 		      size_t size);

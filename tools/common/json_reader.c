@@ -182,7 +182,7 @@ static bool skip_value(struct place *place, unsigned int depth)
 	}
 }
 
-/* The value at this place, which goes behind it; the text was checked. */
+/* The value at the position, which moves past it; the text was checked. */
 static struct json_value take_value(struct place *place)
 {
 	struct json_value value;

@@ -27,7 +27,7 @@ bool json_reader_open(const char *text, size_t size, struct json_value *value);
 /* The first member of that name; none where the value is no object, or has none. */
 struct json_value json_member(struct json_value object, const char *key);
 /*
- * The element of an array behind this one, the first one if it has size 0; none at the end, or
+ * The element of an array after this one, the first one if it has size 0; none at the end, or
  * where the value is no array.
  */
 struct json_value json_next(struct json_value array, struct json_value element);
@@ -38,7 +38,7 @@ bool json_is_count(struct json_value value, uint64_t *count);
 /* Any number. */
 bool json_is_number(struct json_value value, double *number);
 /*
- * A string, with escapes taken out, and a 0 behind it; U+0000 becomes U+FFFD. False: it is none, or
+ * A string, with escapes resolved and a final 0; U+0000 becomes U+FFFD. False: it is none, or
  * has no room.
  */
 bool json_is_string(struct json_value value, char *text, size_t room);

@@ -39,7 +39,7 @@ static void remove_unfinished(int number)
 	raise(number);
 }
 
-/* In the place of one that is no more; NULL: a free one. */
+/* In the slot of one that is gone; NULL: a free one. */
 static void note_unfinished(const char *before, const char *path)
 {
 	for (size_t i = 0; i < OUTPUT_PARTS_MAX; i++) {
@@ -289,7 +289,7 @@ static int give_name(const struct output *output)
 
 	if (!renameat2(AT_FDCWD, output->part, AT_FDCWD, output->path, flags))
 		return 0;
-	/* A file system, or a kernel, that cannot tell. */
+	/* A file system, or a kernel, that does not know. */
 	if ((errno == EINVAL || errno == ENOSYS) && !rename(output->part, output->path))
 		return 0;
 	return -errno;
@@ -301,7 +301,7 @@ int output_commit(struct output *output)
 
 	if (output->fd < 0)
 		return 0;
-	/* Pipes and devices have nothing to sync, and tell by close. */
+	/* Pipes and devices have nothing to sync; close reports their errors. */
 	if (output->created && fsync(output->fd))
 		error = -errno;
 	if (!output->created && output->fd != STDOUT_FILENO && close(output->fd))

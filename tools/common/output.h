@@ -39,7 +39,7 @@ void output_keep(struct output *output);
 int output_commit(struct output *output);
 /*
  * Closes and removes what was made; what stood there before comes back. error: why; if it is one of a
- * full disk a part that can be read stays, and that is told. 0: none.
+ * full disk a part that can be read stays, and a message says so. 0: none.
  */
 void output_discard(struct output *output, int error);
 

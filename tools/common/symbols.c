@@ -23,11 +23,11 @@ static int add(struct symbols *symbols, const char *path, uint64_t offset)
 	return error;
 }
 
-int symbols_option(struct symbols_wish *wish, const char *command, const char *argument)
+int symbols_option(struct symbols_request *request, const char *command, const char *argument)
 {
-	if (wish->n == SYMBOLS_FILES)
+	if (request->n == SYMBOLS_FILES)
 		return misused(command, "--symbols more than %d times", SYMBOLS_FILES);
-	wish->files[wish->n++] = argument;
+	request->files[request->n++] = argument;
 	return 0;
 }
 
@@ -54,13 +54,14 @@ static int open_one(struct symbols *symbols, const char *command, const char *ar
 	return error ? STATUS_ERROR : 0;
 }
 
-int symbols_open(struct symbols *symbols, const struct symbols_wish *wish, const char *command)
+int symbols_open(struct symbols *symbols, const struct symbols_request *request,
+		 const char *command)
 {
 	int status = 0;
 
-	*symbols = (struct symbols){ .off = wish->none };
-	for (unsigned int i = 0; i < wish->n && !status; i++)
-		status = open_one(symbols, command, wish->files[i]);
+	*symbols = (struct symbols){ .off = request->none };
+	for (unsigned int i = 0; i < request->n && !status; i++)
+		status = open_one(symbols, command, request->files[i]);
 	return status;
 }
 

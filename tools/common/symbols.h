@@ -13,7 +13,7 @@
 #define SYMBOLS_FILES 64
 
 /* What was asked for. */
-struct symbols_wish {
+struct symbols_request {
 	bool none;			/* --no-symbols */
 	unsigned int n;
 	const char *files[SYMBOLS_FILES];	/* FILE[@OFFSET] each */
@@ -34,9 +34,10 @@ struct symbols {
 	"      --no-symbols    branches without the names of what they lead to\n"
 
 /* Takes --symbols' FILE[@OFFSET]. 0, or an exit status after a complaint. */
-int symbols_option(struct symbols_wish *wish, const char *command, const char *argument);
+int symbols_option(struct symbols_request *request, const char *command, const char *argument);
 /* Reads all files. Likewise; symbols_free has to come in any case. */
-int symbols_open(struct symbols *symbols, const struct symbols_wish *wish, const char *command);
+int symbols_open(struct symbols *symbols, const struct symbols_request *request,
+		 const char *command);
 /* For flowtap_disasm_options.symbol; symbols: a struct symbols. */
 const char *symbols_find(void *symbols, uint64_t address, uint64_t *offset);
 void symbols_free(struct symbols *symbols);

@@ -18,7 +18,7 @@ enum status {
 	STATUS_ERROR = 1,
 	STATUS_USAGE = 2,
 	STATUS_DAMAGED = 3,	/* done as far as the input was good */
-	STATUS_NOTHING = 4,	/* a good recording of which no instruction can be told */
+	STATUS_NOTHING = 4,	/* a good recording that yields no instruction */
 	STATUS_CANNOT_EXECUTE = 126,
 	STATUS_NOT_FOUND = 127,
 };
@@ -66,7 +66,7 @@ bool number_parse(const char *text, uint64_t least, uint64_t most, uint64_t *val
 bool number_parse_seconds(const char *text, uint64_t *nanoseconds);
 /* "64M" -> bytes, at least one; without a unit, or with K, M, G. */
 bool number_parse_size(const char *text, uint64_t *bytes);
-/* What stands behind a noun of which there are n: "s", or nothing. */
+/* The ending of a noun of which there are n: "s", or nothing. */
 const char *plural(uint64_t n);
 /* 1234567 -> "1,234,567"; room for 32 bytes. */
 const char *number_group(uint64_t value, char *buffer);

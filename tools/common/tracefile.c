@@ -5,7 +5,7 @@
  */
 #include "common/tracefile.h"
 
-#include "common/input.h"
+#include "common/input_file.h"
 #include "common/tool.h"
 
 #include <errno.h>
@@ -99,7 +99,7 @@ int tracefile_read(struct tracefile *file, struct flowtap_sink *sink)
 	return error;
 }
 
-bool tracefile_told(const struct tracefile *file, int error)
+bool tracefile_reported(const struct tracefile *file, int error)
 {
 	return (error == -EBADMSG || error == -EPROTONOSUPPORT) && file->read.problems;
 }
@@ -110,7 +110,7 @@ void tracefile_complain(const struct tracefile *file, int error)
 		complain("no memory");
 	else if (error == -EBADMSG && !file->read.problems)
 		not_read(file->path);
-	else if (!tracefile_told(file, error))
+	else if (!tracefile_reported(file, error))
 		complain("cannot read '%s': %s", input_name(file->path), strerror(-error));
 }
 

@@ -20,20 +20,20 @@ struct tracefile {
 	struct flowtap_learned *learned;	/* where its blocks live */
 	struct flowtap_read read;	/* what there was, when it is read */
 	struct progress progress;	/* of reading it; doing is the caller's to say */
-	bool quiet;			/* damage is counted, not told */
+	bool quiet;			/* counts damage, does not complain */
 };
 
 /*
- * fd: a descriptor of it that can be read twice (input.h), taken over also if it fails; below 0: it
+ * fd: a descriptor of it that can be read twice (input_file.h), taken over also if it fails; below 0: it
  * is opened. from: a format to take it for, NULL what it begins as. path is borrowed; "-" is
  * standard input. quiet: no progress of copying what comes by a pipe. 0 or -errno after a complaint: then there is nothing to close.
  */
 int tracefile_open(struct tracefile *file, const char *path, int fd,
 		   const struct format_kind *from, bool quiet);
-/* All of it into the sink, once. 0; -errno of reading; what the sink returned. Damage is told. */
+/* All into the sink, once; complains of damage. 0; -errno of reading; what the sink returned. */
 int tracefile_read(struct tracefile *file, struct flowtap_sink *sink);
-/* Whether the error was told already, by offset and reason, as damage is. */
-bool tracefile_told(const struct tracefile *file, int error);
+/* Whether a complaint named the error already, by offset and reason, as for damage. */
+bool tracefile_reported(const struct tracefile *file, int error);
 /* Complains of an error of tracefile_read that was not. */
 void tracefile_complain(const struct tracefile *file, int error);
 void tracefile_close(struct tracefile *file);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* flowtap decode: from a recording to a trace. What kind of recording it is shows by itself. */
 #include "common/filter.h"
-#include "common/input.h"
+#include "common/input_file.h"
 #include "common/tool.h"
 #include "decode/decoding.h"
-#include "decode/perfdata.h"
+#include "decode/decode_perfdata.h"
 #include "decode/summary.h"
 #include "decode/trace.h"
 
@@ -76,7 +76,7 @@ static int check_paths(const struct decode_options *options, int input)
 }
 
 /*
- * Nothing was executed that could be told, and nothing is wrong: no damage, no code that is not known,
+ * The flow has no instruction, and nothing is wrong: no damage, no code that is not known,
  * nothing lost. What was recorded ends too soon, or is not what was asked for.
  */
 static bool ran_nothing(const struct decoding *decoding)
@@ -89,14 +89,14 @@ static bool ran_nothing(const struct decoding *decoding)
 	uint64_t others = 0;
 
 	for (size_t i = 0; i < FLOWTAP_GAP_REASONS; i++)
-		others += decoding->tap.gaps[i];
+		others += decoding->profile.gaps[i];
 	for (size_t i = 0; i < sizeof(as_asked) / sizeof(as_asked[0]); i++)
-		others -= decoding->tap.gaps[as_asked[i]];
+		others -= decoding->profile.gaps[as_asked[i]];
 	return !others && !decoding->replay.counts.damages && !decoding_bad_records(decoding);
 }
 
 /* Without a sample, or a record of trace, there is nothing that could be wrong with the code. */
-static void tell_why_empty(const struct decoding *decoding)
+static void explain_empty(const struct decoding *decoding)
 {
 	const struct flowtap_replay_counts *counts = &decoding->replay.counts;
 	const char *what = decoding->aux ? "trace" : "sample";
@@ -105,7 +105,7 @@ static void tell_why_empty(const struct decoding *decoding)
 		advise("it is damaged, and no %s is left: an undamaged copy is needed", what);
 	else if (!counts->finalised)
 		advise("it ends before the first %s: the recording, or a copy of it, was cut off", what);
-	else if (decoding->tap.gaps[FLOWTAP_GAP_RING_FULL])
+	else if (decoding->profile.gaps[FLOWTAP_GAP_RING_FULL])
 		advise("every %s was lost: a greater ring is needed (record --ring-pages)", what);
 	else if (decoding->aux)
 		advise("it has no trace: what was to be recorded did not run meanwhile");
@@ -129,7 +129,7 @@ static bool only_transfers(const struct decoding *decoding, bool *call_stacks)
 	return only;
 }
 
-static void tell_why_missing(const struct decode_options *options)
+static void explain_missing(const struct decode_options *options)
 {
 	if (!options->sysroot)
 		advise("on another machine than the recorded one --sysroot is needed");
@@ -138,22 +138,22 @@ static void tell_why_missing(const struct decode_options *options)
 		       options->sysroot);
 }
 
-/* Why no instruction could be told, and what to do about it. */
-static void tell_why(const struct decoding *decoding)
+/* Why the flow has no instruction, and what to do about it. */
+static void explain_why(const struct decoding *decoding)
 {
 	bool call_stacks, only = only_transfers(decoding, &call_stacks);
-	const uint64_t *gaps = decoding->tap.gaps;
+	const uint64_t *gaps = decoding->profile.gaps;
 
 	if (decoding->aux ? !flowtap_aux_counts(decoding->aux)->records :
 	    !decoding->ctr || !flowtap_ctr_counts(decoding->ctr)->samples)
-		tell_why_empty(decoding);
+		explain_empty(decoding);
 	else if (call_stacks)
 		advise("record --ras keeps call stacks, which --to flow shows: record without it");
 	else if (only)
 		advise("record --filter left out transfers that instructions follow from, --to flow "
 		       "shows the others: record without it");
-	else if (decoding->tap.n_missing)
-		tell_why_missing(decoding->options);
+	else if (decoding->profile.n_missing)
+		explain_missing(decoding->options);
 	else if (gaps[FLOWTAP_GAP_NO_IMAGE])
 		advise("it does not say what was mapped where it ran: damage, or side band that was "
 		       "lost, took that");
@@ -177,12 +177,12 @@ static int decode_problem(const struct decoding *decoding, int error)
 	case ENODATA:
 		complain("no instruction could be reconstructed, so there is no %s",
 			 decoding->options->format.kind->title);
-		tell_why(decoding);
+		explain_why(decoding);
 		break;
 	case ENOENT:
 		pick_nothing(&decoding->pick, input);
 		if (!decoding->pick.cpus.n)
-			tell_why_empty(decoding);
+			explain_empty(decoding);
 		break;
 	case EOPNOTSUPP:
 		format_complain_isa(decoding->options->format.kind, input);
@@ -195,7 +195,7 @@ static int decode_problem(const struct decoding *decoding, int error)
 			 input);
 		break;
 	case ECANCELED:
-		break;			/* told */
+		break;			/* a complaint said so */
 	default:
 		complain("cannot decode '%s' to '%s': %s", input, decoding->options->output,
 			 strerror(-error));
@@ -221,15 +221,15 @@ static void summarise(struct decoding *decoding, const char *output, uint64_t by
 		.ctr = decoding->ctr ? flowtap_ctr_counts(decoding->ctr) : NULL,
 		.aux = decoding_aux_counts(decoding),
 		.pick = &decoding->pick,
-		.tap = &decoding->tap,
+		.profile = &decoding->profile,
 		.triggers = &decoding->triggers,
 		.split = options->split ? &decoding->split : NULL,
-		.leftout = options->split ? &decoding->split.leftout : &decoding->format.leftout,
+		.left_out = options->split ? &decoding->split.left_out : &decoding->format.left_out,
 		.blocks = decoding->blocks,
 	};
 
-	pieces_end(&decoding->tap.pieces);
-	leftout_complain(summary.leftout, &options->format, summary.input);
+	pieces_end(&decoding->profile.pieces);
+	left_out_complain(summary.left_out, &options->format, summary.input);
 	if (options->json)
 		summary_json(file, &summary);
 	else if (!options->quiet)
@@ -265,7 +265,7 @@ static int decode(struct decoding *decoding, int input)
 		return STATUS_DAMAGED;
 	if (decoding->replay.counts.finalised)
 		return STATUS_OK;
-	/* A cut between two blocks: nothing else tells of it. */
+	/* A cut between two blocks: nothing else reports it. */
 	complain("'%s': the recording was not finalised: it was cut off, or the recorder was killed",
 		 input_name(options->input));
 	return STATUS_DAMAGED;
@@ -300,7 +300,7 @@ static int unknown(const struct decode_options *options, int input)
 	return STATUS_ERROR;
 }
 
-/* Options that this kind of input has no use for are told. */
+/* Names options that this kind of input has no use for. */
 static int check_options(const struct decode_options *options, enum kind kind)
 {
 	bool images = kind == KIND_SNAPSHOT || kind == KIND_RAW;

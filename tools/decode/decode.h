@@ -4,7 +4,7 @@
 #define DECODE_H
 
 #include "common/format.h"
-#include "common/format_wish.h"
+#include "common/format_request.h"
 
 #include <flowtap/memory.h>
 #include <stdbool.h>
@@ -27,7 +27,7 @@ enum decode_split {
 
 struct decode_options {
 	const char *input;
-	struct format_wish format;	/* what the trace becomes */
+	struct format_request format;	/* what the trace becomes */
 	const char *output;
 	const char *sysroot;
 	uint32_t tid;			/* 0: all */

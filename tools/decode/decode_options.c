@@ -4,7 +4,7 @@
 
 #include "common/ete_config.h"
 #include "common/format.h"
-#include "common/input.h"
+#include "common/input_file.h"
 #include "common/tool.h"
 
 #include <flowtap/frame.h>
@@ -88,7 +88,7 @@ static const struct option long_options[] = {
 	{ NULL, 0, NULL, 0 }
 };
 
-/* One of what may stand behind an image's address; item is changed. */
+/* One of what may follow an image's address; item is changed. */
 static bool parse_item(struct decode_image *image, char *item)
 {
 	struct flowtap_memory_filter *filter = &image->file.filter;
@@ -241,7 +241,7 @@ static int take(const char *command, int option, struct decode_options *options)
 		fputs(help, stdout);
 		return -1 - STATUS_OK;
 	default:
-		status = format_wish_option(&options->format, command, option, optarg);
+		status = format_request_option(&options->format, command, option, optarg);
 		return status ? -1 - status : 0;
 	}
 }
@@ -289,7 +289,7 @@ int decode_options_parse(int argc, char **argv, struct decode_options *options)
 				    "one file IN at a time");
 	if (!options->format.kind)
 		return -1 - no_format(argv[0], argv[optind]);
-	result = format_wish_check(&options->format, argv[0]);
+	result = format_request_check(&options->format, argv[0]);
 	if (result)
 		return -1 - result;
 	if (options->output && !*options->output)
@@ -305,5 +305,5 @@ int decode_options_parse(int argc, char **argv, struct decode_options *options)
 void decode_options_free(struct decode_options *options)
 {
 	free(options->images);
-	format_wish_free(&options->format);
+	format_request_free(&options->format);
 }

@@ -5,7 +5,7 @@
  */
 #include "decode/decoding.h"
 
-#include "common/input.h"
+#include "common/input_file.h"
 #include "common/tool.h"
 
 #include <errno.h>
@@ -47,7 +47,7 @@ static int open_ctr(struct decoding *decoding)
 	decoding->blocks = flowtap_blocks_new(flowtap_riscv_block, decoding->options->block_memory);
 	if (decoding->blocks)
 		decoding->ctr = flowtap_ctr_new(decoding->map, decoding->blocks,
-						&decoding->tap.sink);
+						&decoding->profile.sink);
 	if (!decoding->ctr)
 		return -ENOMEM;
 	for (size_t i = 0; i < decoding->n_cpu; i++)
@@ -75,7 +75,7 @@ static void come_to(void *argument, uint64_t time)
 {
 	struct decoding *decoding = argument;
 
-	decoding->tap.time = time;
+	decoding->profile.time = time;
 }
 
 static bool wfx_of(const struct decoding *decoding)
@@ -110,7 +110,7 @@ static int open_aux(struct decoding *decoding)
 {
 	const struct decode_options *options = decoding->options;
 	const struct flowtap_ete_options ete = { .keep_failed_transactions = options->keep_failed };
-	struct flowtap_aux_options wish = {
+	struct flowtap_aux_options request = {
 		.map = decoding->map,
 		.wfx = wfx_of(decoding),
 		.sink = &decoding->pick.sink,
@@ -121,10 +121,11 @@ static int open_aux(struct decoding *decoding)
 		.argument = decoding,
 	};
 
-	decoding->blocks = flowtap_blocks_new(wish.wfx ? flowtap_arm_block_wfx : flowtap_arm_block,
+	decoding->blocks = flowtap_blocks_new(request.wfx ? flowtap_arm_block_wfx
+							  : flowtap_arm_block,
 					      options->block_memory);
-	wish.blocks = decoding->blocks;
-	if (!wish.blocks || flowtap_aux_new(&wish, &decoding->aux))
+	request.blocks = decoding->blocks;
+	if (!request.blocks || flowtap_aux_new(&request, &decoding->aux))
 		return -ENOMEM;
 	return describe_cpus(decoding);
 }
@@ -163,21 +164,22 @@ static int open_output(struct decoding *decoding)
 	const char *comment = decoding->info ? decoding->info : "";
 	int error;
 
-	decoding->wish = options->format;
-	if (decoding->wish.symbols) {
-		decoding->wish.symbols->find = tap_symbol;
-		decoding->wish.symbols->argument = &decoding->tap;
+	decoding->request = options->format;
+	if (decoding->request.symbols) {
+		decoding->request.symbols->find = profile_symbol;
+		decoding->request.symbols->argument = &decoding->profile;
 	}
 	/* All files of one recording count from its first record. */
-	decoding->wish.since = decoding->replay.counts.first_time;
+	decoding->request.since = decoding->replay.counts.first_time;
 	if (options->split) {
-		split_init(&decoding->split, options, &decoding->wish, decoding->blocks, comment);
-		decoding->tap.next = &decoding->split.sink;
+		split_init(&decoding->split, options, &decoding->request, decoding->blocks,
+			   comment);
+		decoding->profile.next = &decoding->split.sink;
 		return 0;
 	}
-	error = format_open(&decoding->format, &decoding->output, &decoding->wish,
+	error = format_open(&decoding->format, &decoding->output, &decoding->request,
 			    decoding->blocks, comment);
-	decoding->tap.next = decoding->format.sink;
+	decoding->profile.next = decoding->format.sink;
 	return error;
 }
 
@@ -186,7 +188,7 @@ static int open_decoder(struct decoding *decoding, const struct flowtap_record *
 {
 	int aux, error;
 
-	if (decoding->tap.next)
+	if (decoding->profile.next)
 		return 0;
 	aux = choose(decoding, record);
 	if (aux < 0)
@@ -265,7 +267,7 @@ static int take_task(struct decoding *decoding, const struct flowtap_archive_blo
 	if ((task.event != FLOWTAP_TASK_COMM && task.event != FLOWTAP_TASK_EXEC) ||
 	    task.pid != task.tid)
 		return 0;
-	return tap_name(&decoding->tap, task.pid, comm, strnlen(comm, sizeof(task.comm)));
+	return profile_set_name(&decoding->profile, task.pid, comm, strnlen(comm, sizeof(task.comm)));
 }
 
 static int take_block(struct flowtap_replay *replay, const struct flowtap_archive_block *block)
@@ -331,7 +333,7 @@ static uint32_t tid_of(const struct flowtap_record *record, size_t size)
 }
 
 /* What triggered the sample; whether that comes at equal distances of something. */
-static bool count_trigger(struct tap_samples *samples, uint32_t trigger)
+static bool count_trigger(struct profile_samples *samples, uint32_t trigger)
 {
 	if (trigger & FLOWTAP_TRIGGER_OVERFLOW)
 		samples->event++;
@@ -350,13 +352,13 @@ static int take_hit(struct decoding *decoding, const struct flowtap_record *reco
 	const struct flowtap_record_sample *sample = (const void *)record;
 
 	if (record->type != FLOWTAP_RECORD_SAMPLE || size < sizeof(*sample) ||
-	    !count_trigger(&decoding->tap.samples, sample->trigger))
+	    !count_trigger(&decoding->profile.samples, sample->trigger))
 		return 0;
 	if (!(record->misc & (FLOWTAP_MISC_USER | FLOWTAP_MISC_KERNEL))) {
-		decoding->tap.samples.nowhere++;
+		decoding->profile.samples.nowhere++;
 		return 0;
 	}
-	return tap_hit(&decoding->tap, sample->pid, sample->time, sample->ip);
+	return profile_add_hit(&decoding->profile, sample->pid, sample->time, sample->ip);
 }
 
 static int decode_ctr(struct decoding *decoding, uint32_t cpu, const struct flowtap_record *record,
@@ -456,8 +458,9 @@ int decoding_init(struct decoding *decoding, const struct decode_options *option
 	if (options->cpu && pick_cpu(decoding, &cpu))
 		return -EINVAL;
 	decoding->map = flowtap_map_new(options->sysroot);
-	tap_init(&decoding->tap, decoding->map);
-	pick_init(&decoding->pick, &decoding->tap.sink, options->tid, options->cpu ? &cpu : NULL);
+	profile_init(&decoding->profile, decoding->map);
+	pick_init(&decoding->pick, &decoding->profile.sink, options->tid,
+		  options->cpu ? &cpu : NULL);
 	if (!decoding->map || use_images(decoding->map, options->input)) {
 		complain("no memory");
 		return -ENOMEM;
@@ -488,15 +491,15 @@ const struct flowtap_aux_counts *decoding_aux_counts(struct decoding *decoding)
 	if (!decoding->aux || !pick_some(&decoding->pick))
 		return decoding->aux ? flowtap_aux_counts(decoding->aux) : NULL;
 	/* As they came out. */
-	picked->ete.instructions = decoding->tap.instructions;
-	picked->ete.blocks = decoding->tap.blocks;
-	memcpy(picked->gaps, decoding->tap.gaps, sizeof(picked->gaps));
+	picked->ete.instructions = decoding->profile.instructions;
+	picked->ete.blocks = decoding->profile.blocks;
+	memcpy(picked->gaps, decoding->profile.gaps, sizeof(picked->gaps));
 	return picked;
 }
 
 uint64_t decoding_executed(const struct decoding *decoding)
 {
-	uint64_t samples = decoding->tap.samples.event, period = 0;
+	uint64_t samples = decoding->profile.samples.event, period = 0;
 	bool lost = !pick_some(&decoding->pick);
 
 	for (size_t i = 0; i < decoding->n_cpu; i++) {
@@ -532,7 +535,7 @@ void decoding_free(struct decoding *decoding)
 	format_free(&decoding->format);
 	flowtap_aux_free(decoding->aux);
 	flowtap_ctr_free(decoding->ctr);
-	tap_free(&decoding->tap);
+	profile_free(&decoding->profile);
 	flowtap_blocks_free(decoding->blocks);
 	flowtap_map_free(decoding->map);
 	free(decoding->cpu);

@@ -9,7 +9,7 @@
 #include "decode/decode.h"
 #include "decode/pick.h"
 #include "decode/split.h"
-#include "decode/tap.h"
+#include "decode/profile.h"
 #include "decode/trigger.h"
 
 #include <flowtap/aux.h>
@@ -31,15 +31,15 @@ struct decoding {
 	const struct decode_options *options;
 	struct output output;
 	struct flowtap_map *map;
-	struct tap tap;
+	struct profile profile;
 	struct triggers triggers;
-	struct pick pick;		/* before the tap, of ETE's */
+	struct pick pick;		/* before the profile, of ETE's */
 	struct flowtap_aux_counts picked;	/* of what was, where not all is */
 	/* From the first record on: by then it is known what was recorded. */
 	struct flowtap_blocks *blocks;
 	struct flowtap_ctr *ctr;	/* one of them */
 	struct flowtap_aux *aux;
-	struct format_wish wish;	/* of the options, with what the recording says */
+	struct format_request request;	/* of the options, with what the recording says */
 	struct format format;		/* with --split the split */
 	struct split split;
 	struct flowtap_replay replay;
@@ -65,7 +65,7 @@ int decoding_run(struct decoding *decoding, int input);
 const struct flowtap_aux_counts *decoding_aux_counts(struct decoding *decoding);
 /*
  * About how many instructions were executed while it was recorded, by those of which samples were
- * taken: the period of the samples that an event of instructions triggered. 0: nothing tells.
+ * taken: the period of the samples that an event of instructions triggered. 0: unknown.
  */
 uint64_t decoding_executed(const struct decoding *decoding);
 /* Records of which not all could be decoded as they are. */

@@ -12,7 +12,7 @@ struct collection {
 	struct function *list;
 	size_t n;
 	size_t room;
-	const struct tap *tap;
+	const struct profile *profile;
 };
 
 static void append(struct collection *all, const struct flowtap_code *code, uint64_t address,
@@ -22,7 +22,7 @@ static void append(struct collection *all, const struct flowtap_code *code, uint
 
 	if (code) {
 		function.path = code->path;
-		function.name = flowtap_map_symbol(all->tap->map, code, address, &offset);
+		function.name = flowtap_map_symbol(all->profile->map, code, address, &offset);
 	}
 	if (all->n == all->room) {
 		size_t room = all->room ? 2 * all->room : 1024;
@@ -40,7 +40,7 @@ static void add_block(const struct flowtap_block *block, void *argument)
 {
 	struct collection *all = argument;
 
-	append(all, tap_code(all->tap, block->key), block->address,
+	append(all, profile_code(all->profile, block->key), block->address,
 	       (struct function){ .instructions = block->instructions * block->executed });
 }
 
@@ -73,14 +73,15 @@ static int hotter(const void *one, const void *other)
 	return same(one, other);
 }
 
-struct function *functions_of(struct flowtap_blocks *blocks, const struct tap *tap, size_t *n)
+struct function *functions_of(struct flowtap_blocks *blocks, const struct profile *profile,
+			      size_t *n)
 {
-	struct collection all = { .tap = tap };
+	struct collection all = { .profile = profile };
 	size_t merged = 0;
 
 	flowtap_blocks_visit(blocks, add_block, &all);
-	for (size_t i = 0; i < tap->n_hits; i++)
-		append(&all, tap->hits[i].code, tap->hits[i].address,
+	for (size_t i = 0; i < profile->n_hits; i++)
+		append(&all, profile->hits[i].code, profile->hits[i].address,
 		       (struct function){ .hits = 1 });
 	if (all.n)
 		qsort(all.list, all.n, sizeof(all.list[0]), same);

@@ -7,7 +7,7 @@
 #ifndef FUNCTION_H
 #define FUNCTION_H
 
-#include "decode/tap.h"
+#include "decode/profile.h"
 
 #include <flowtap/block.h>
 #include <flowtap/image.h>
@@ -22,6 +22,7 @@ struct function {
 };
 
 /* All that were hit or executed, the hottest first; malloc'ed, NULL: none, or no memory. */
-struct function *functions_of(struct flowtap_blocks *blocks, const struct tap *tap, size_t *n);
+struct function *functions_of(struct flowtap_blocks *blocks, const struct profile *profile,
+			      size_t *n);
 
 #endif /* FUNCTION_H */

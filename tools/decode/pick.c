@@ -75,7 +75,7 @@ bool pick_meet(struct pick *pick, uint32_t tid, uint32_t cpu)
 	return picked;
 }
 
-static int tell_others(struct pick *pick)
+static int mark_others(struct pick *pick)
 {
 	const struct flowtap_element gap = {
 		.kind = FLOWTAP_ELEMENT_GAP,
@@ -95,8 +95,8 @@ static int choose(struct pick *pick, const struct flowtap_context *context)
 	bool before = pick->here, was_other = pick->other;
 
 	pick->other = !pick_meet(pick, context->tid, context->cpu);
-	if (pick->tells_others && before && was_other && !pick->other)
-		return tell_others(pick);
+	if (pick->marks_others && before && was_other && !pick->other)
+		return mark_others(pick);
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What is asked for of a recording: one thread, one CPU. A sink that hands on no more than that, so
- * that what the decoder counts is of all, and what comes behind the sink is of what was picked.
+ * that what the decoder counts is of all, and what the next sink gets is of what was picked.
  */
 #ifndef PICK_H
 #define PICK_H
@@ -24,7 +24,7 @@ struct pick {
 	uint32_t tid;			/* 0: any */
 	uint32_t cpu;
 	bool one_cpu;			/* only `cpu` */
-	bool tells_others;		/* a gap where others were left out within a stream */
+	bool marks_others;		/* a gap where others were left out within a stream */
 	bool other;			/* whose turn it is is left out */
 	bool here;			/* what is picked came, since pick_begin */
 	bool found;			/* at all */

@@ -11,7 +11,7 @@
 struct pieces {
 	uint64_t n;			/* those with an instruction */
 	uint64_t longest;		/* in instructions */
-	uint64_t current;		/* of the one that goes on; the caller adds to it */
+	uint64_t current;		/* of the current one; the caller adds to it */
 	uint64_t *counts;		/* by length, in steps; NULL: none yet, or no memory */
 };
 

@@ -5,7 +5,7 @@
  */
 #include "decode/split.h"
 
-#include "common/input.h"
+#include "common/input_file.h"
 #include "common/tool.h"
 
 #include <errno.h>
@@ -102,14 +102,14 @@ static int open_part(struct split *split, uint32_t number)
 		return -ENOMEM;
 	split->part = part;
 	error = output_open_part(&part->output, part->path, split->options->format.force);
-	/* It was told. */
+	/* A complaint said why. */
 	if (error)
 		return -ECANCELED;
-	return format_open(&part->format, &part->output, split->wish, split->blocks,
+	return format_open(&part->format, &part->output, split->request, split->blocks,
 			   split->comment);
 }
 
-/* The part of the context, with the context told to it. */
+/* The part of the context, which has got the context. */
 static int find_part(struct split *split)
 {
 	const struct flowtap_element element = {
@@ -162,12 +162,13 @@ static int take_element(struct flowtap_sink *sink, const struct flowtap_element 
 }
 
 void split_init(struct split *split, const struct decode_options *options,
-		const struct format_wish *wish, struct flowtap_blocks *blocks, const char *comment)
+		const struct format_request *request, struct flowtap_blocks *blocks,
+		const char *comment)
 {
 	*split = (struct split){
 		.sink = { .block = take_block, .element = take_element },
 		.options = options,
-		.wish = wish,
+		.request = request,
 		.blocks = blocks,
 		.comment = comment,
 	};
@@ -185,10 +186,10 @@ static int finish_part(struct split *split, struct split_part *part)
 	}
 	if (part->output.created)
 		part->bytes = (uint64_t)input_size(part->output.fd);
-	leftout_add(&split->leftout, &part->format.leftout);
+	left_out_add(&split->left_out, &part->format.left_out);
 	error = output_commit(&part->output);
 	part->written = !error;
-	/* It was told. */
+	/* A complaint said why. */
 	return error ? -ECANCELED : 0;
 }
 

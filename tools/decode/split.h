@@ -28,7 +28,7 @@ struct split_part {
 struct split {
 	struct flowtap_sink sink;	/* first */
 	const struct decode_options *options;
-	const struct format_wish *wish;
+	const struct format_request *request;
 	struct flowtap_blocks *blocks;
 	const char *comment;
 	void *parts;			/* tree (search.h) */
@@ -36,14 +36,15 @@ struct split {
 	size_t n;
 	struct flowtap_context context;
 	bool has_context;
-	struct leftout leftout;		/* of all that were finished */
+	struct left_out left_out;	/* of all that were finished */
 	int error;			/* what ended it: of those that are not finished */
 	struct split_part *part;	/* of the context; NULL: not opened yet */
 };
 
-/* options (with split), wish, blocks and comment (as format_open takes it) are borrowed. */
+/* options (with split), request, blocks and comment (as format_open takes it) are borrowed. */
 void split_init(struct split *split, const struct decode_options *options,
-		const struct format_wish *wish, struct flowtap_blocks *blocks, const char *comment);
+		const struct format_request *request, struct flowtap_blocks *blocks,
+		const char *comment);
 /*
  * Finishes all files. Those without an instruction are left out where the format is STF. 0; -ENODATA:
  * none is left; -errno of the first that failed: those before it are written.

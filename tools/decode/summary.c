@@ -140,9 +140,9 @@ static void print_pick(FILE *file, const struct pick *pick)
 
 static void print_gaps(FILE *file, const struct summary *summary)
 {
-	gaps_print(file, gaps_of(summary), summary->aux ? summary->tap->gap_ns : NULL);
-	for (size_t i = 0; i < summary->tap->n_missing; i++) {
-		const struct tap_missing *missing = &summary->tap->missing[i];
+	gaps_print(file, gaps_of(summary), summary->aux ? summary->profile->gap_ns : NULL);
+	for (size_t i = 0; i < summary->profile->n_missing; i++) {
+		const struct profile_missing *missing = &summary->profile->missing[i];
 
 		fputs("      no code of ", file);
 		/* Most reasons begin with the path. */
@@ -153,14 +153,14 @@ static void print_gaps(FILE *file, const struct summary *summary)
 		print_plain(file, missing->reason, strlen(missing->reason));
 		fputc('\n', file);
 	}
-	if (summary->tap->n_missing && !summary->sysroot)
+	if (summary->profile->n_missing && !summary->sysroot)
 		fputs("      --sysroot DIR names a copy of the recorded machine's files\n", file);
 }
 
 static void print_processes(FILE *file, const struct summary *summary)
 {
 	size_t n;
-	const struct tap_process **list = tap_processes(summary->tap, &n);
+	const struct profile_process **list = profile_processes(summary->profile, &n);
 	char number[32];
 
 	if (n)
@@ -182,9 +182,9 @@ static uint64_t instructions(const struct summary *summary)
 /* Of samples; where all was traced, or none came by event or time, of all that was executed. */
 static double share(const struct summary *summary, const struct function *function)
 {
-	if (!summary->tap->n_hits)
+	if (!summary->profile->n_hits)
 		return percent(function->instructions, instructions(summary));
-	return percent(function->hits, summary->tap->n_hits);
+	return percent(function->hits, summary->profile->n_hits);
 }
 
 /* "15 at task switches, 2 that were asked for": those that there are. */
@@ -207,18 +207,18 @@ static void print_whole(FILE *file, const struct summary *summary)
 	static const char *const names[] = {
 		"at task switches", "that were asked for", "in a mode that is not recorded",
 	};
-	const struct tap_samples *samples = &summary->tap->samples;
+	const struct profile_samples *samples = &summary->profile->samples;
 	const uint64_t others[] = { samples->switches, samples->asked, samples->nowhere };
 	char number[32];
 
-	if (!summary->tap->n_hits) {
+	if (!summary->profile->n_hits) {
 		fprintf(file, "  hottest functions: share of the %s instruction%s reconstructed, "
 			"and how many\n", number_group(instructions(summary), number),
 			plural(instructions(summary)));
 		return;
 	}
 	fprintf(file, "  hottest functions: share of %s sample%s ",
-		number_group(summary->tap->n_hits, number), plural(summary->tap->n_hits));
+		number_group(summary->profile->n_hits, number), plural(summary->profile->n_hits));
 	fputs(!samples->timer ? "by event" : !samples->event ? "by time" : "by event or time", file);
 	if (others[0] || others[1] || others[2]) {
 		fputs(" (not of ", file);
@@ -231,7 +231,7 @@ static void print_whole(FILE *file, const struct summary *summary)
 static void print_functions(FILE *file, const struct summary *summary)
 {
 	size_t n;
-	struct function *list = functions_of(summary->blocks, summary->tap, &n);
+	struct function *list = functions_of(summary->blocks, summary->profile, &n);
 	char number[32];
 
 	if (n)
@@ -302,7 +302,7 @@ static uint64_t rounded(uint64_t value)
 /* How much of what was executed is in the flow, and in which pieces. */
 static void print_coverage(FILE *file, const struct summary *summary)
 {
-	const struct pieces *pieces = &summary->tap->pieces;
+	const struct pieces *pieces = &summary->profile->pieces;
 	uint64_t known = summary->ctr->instructions;
 	double part = percent(known, summary->executed);
 	char number[32];
@@ -386,7 +386,7 @@ void summary_print(FILE *file, const struct summary *summary)
 	print_damage(file, summary);
 	print_processes(file, summary);
 	print_functions(file, summary);
-	leftout_summary(file, summary->leftout);
+	left_out_summary(file, summary->left_out);
 	if (summary->output && summary->split)
 		print_parts(file, summary);
 	else if (summary->output)
@@ -395,7 +395,7 @@ void summary_print(FILE *file, const struct summary *summary)
 
 /* --- JSON --- */
 
-/* Digits of `text`, which has a newline or 0 behind `size`; false: it is anything else. */
+/* Digits of `text`, in which a newline or 0 follows `size`; false: it is anything else. */
 static bool is_number(const char *text, size_t size)
 {
 	return size && size < 20 && strspn(text, "0123456789") == size;
@@ -466,20 +466,20 @@ static void json_info(struct json *json, const struct summary *summary)
 	json_close(json, '}');
 }
 
-static void json_triggers(struct json *json, const struct tap *tap)
+static void json_triggers(struct json *json, const struct profile *profile)
 {
 	json_open(json, "samples_by_trigger", '{');
-	json_number(json, "overflow", tap->samples.event);
-	json_number(json, "timer", tap->samples.timer);
-	json_number(json, "switch", tap->samples.switches);
-	json_number(json, "snapshot", tap->samples.asked);
+	json_number(json, "overflow", profile->samples.event);
+	json_number(json, "timer", profile->samples.timer);
+	json_number(json, "switch", profile->samples.switches);
+	json_number(json, "snapshot", profile->samples.asked);
 	json_close(json, '}');
-	json_number(json, "samples_in_functions", tap->n_hits);
+	json_number(json, "samples_in_functions", profile->n_hits);
 }
 
 static void json_coverage(struct json *json, const struct summary *summary)
 {
-	const struct pieces *pieces = &summary->tap->pieces;
+	const struct pieces *pieces = &summary->profile->pieces;
 
 	json_open(json, "coverage", '{');
 	if (summary->executed > summary->ctr->instructions)
@@ -495,7 +495,7 @@ static void json_samples(struct json *json, const struct summary *summary)
 	const struct flowtap_ctr_counts *counts = summary->ctr;
 
 	json_number(json, "samples", counts->samples);
-	json_triggers(json, summary->tap);
+	json_triggers(json, summary->profile);
 	json_number(json, "transfers", counts->entries);
 	json_open(json, "transfers_by_type", '{');
 	for (unsigned int type = 0; type < 16; type++)
@@ -530,7 +530,7 @@ static void json_trace(struct json *json, const struct summary *summary)
 	json_number(json, "blocks", ete->blocks);
 	if (bits(summary) > 0)
 		json_real(json, "bits_per_instruction", bits(summary));
-	gaps_json(json, counts->gaps, summary->tap->gap_ns);
+	gaps_json(json, counts->gaps, summary->profile->gap_ns);
 	json_number(json, "bad_records", counts->bad_records);
 	json_number(json, "bad_packets", ete->bad_packets);
 }
@@ -550,7 +550,7 @@ static void json_counts(struct json *json, const struct summary *summary)
 static void json_lists(struct json *json, const struct summary *summary)
 {
 	size_t n;
-	const struct tap_process **processes = tap_processes(summary->tap, &n);
+	const struct profile_process **processes = profile_processes(summary->profile, &n);
 	struct function *functions;
 
 	json_open(json, "processes", '[');
@@ -564,7 +564,7 @@ static void json_lists(struct json *json, const struct summary *summary)
 	json_close(json, ']');
 	free(processes);
 
-	functions = functions_of(summary->blocks, summary->tap, &n);
+	functions = functions_of(summary->blocks, summary->profile, &n);
 	json_open(json, "functions", '[');
 	for (size_t i = 0; i < n; i++) {
 		json_open(json, NULL, '{');
@@ -579,11 +579,11 @@ static void json_lists(struct json *json, const struct summary *summary)
 	free(functions);
 
 	json_open(json, "missing", '[');
-	for (size_t i = 0; i < summary->tap->n_missing; i++) {
+	for (size_t i = 0; i < summary->profile->n_missing; i++) {
 		json_open(json, NULL, '{');
-		json_string(json, "file", summary->tap->missing[i].path);
-		json_string(json, "reason", summary->tap->missing[i].reason);
-		json_number(json, "gaps", summary->tap->missing[i].gaps);
+		json_string(json, "file", summary->profile->missing[i].path);
+		json_string(json, "reason", summary->profile->missing[i].reason);
+		json_number(json, "gaps", summary->profile->missing[i].gaps);
 		json_close(json, '}');
 	}
 	json_close(json, ']');
@@ -626,7 +626,7 @@ void summary_json(FILE *file, const struct summary *summary)
 	if (summary->pick->one_cpu)
 		json_number(&json, "cpu", summary->pick->cpu);
 	json_counts(&json, summary);
-	leftout_json(&json, summary->leftout);
+	left_out_json(&json, summary->left_out);
 	json_lists(&json, summary);
 	json_close(&json, '}');
 }

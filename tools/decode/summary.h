@@ -5,7 +5,7 @@
 
 #include "decode/pick.h"
 #include "decode/split.h"
-#include "decode/tap.h"
+#include "decode/profile.h"
 #include "decode/trigger.h"
 
 #include <flowtap/aux.h>
@@ -27,9 +27,9 @@ struct summary {
 	const struct flowtap_ctr_counts *ctr;	/* one of them */
 	const struct flowtap_aux_counts *aux;	/* of what was picked */
 	const struct pick *pick;
-	const struct tap *tap;
+	const struct profile *profile;
 	const struct split *split;	/* or NULL */
-	const struct leftout *leftout;
+	const struct left_out *left_out;
 	const struct triggers *triggers;
 	struct flowtap_blocks *blocks;
 };

@@ -5,7 +5,7 @@
  */
 #include "decode/trace.h"
 
-#include "common/input.h"
+#include "common/input_file.h"
 #include "common/tool.h"
 #include "decode/trace_summary.h"
 
@@ -264,7 +264,7 @@ int trace_output_close(struct trace_decoding *decoding, struct trace_output *out
 			bytes = (uint64_t)input_size(output->file.fd);
 		else
 			bytes = format_bytes(&output->format);
-		leftout_add(&decoding->leftout, &output->format.leftout);
+		left_out_add(&decoding->left_out, &output->format.left_out);
 		error = output_commit(&output->file);
 		if (!error)
 			note_output(decoding, output, bytes);
@@ -461,6 +461,6 @@ int trace_finish(struct trace_decoding *decoding, int error)
 	}
 	if (error)
 		return STATUS_ERROR;
-	leftout_complain(&decoding->leftout, &options->format, input_name(options->input));
+	left_out_complain(&decoding->left_out, &options->format, input_name(options->input));
 	return decoding->counts.bad_packets || decoding->frame_damages ? STATUS_DAMAGED : STATUS_OK;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * Decoding of Arm's traces, from whatever they come in: what all of these inputs share. The
- * inputs: trace_snapshot.c, trace_raw.c, perfdata.c.
+ * inputs: trace_snapshot.c, trace_raw.c, decode_perfdata.c.
  */
 #ifndef TRACE_H
 #define TRACE_H
@@ -49,7 +49,7 @@ struct trace_decoding {
 	struct trace_missing missing[TRACE_MISSING_MAX];
 	size_t n_missing;
 	bool more_missing;		/* than there is room for */
-	struct leftout leftout;
+	struct left_out left_out;
 	/* Progress. */
 	uint64_t expected;		/* bytes to read, 0 unknown */
 	uint64_t read;
@@ -76,7 +76,7 @@ void trace_free(struct trace_decoding *decoding);
 
 /*
  * Opens the output of the CPU of that name for decoders of config. input: what must not be written
- * over, -1 none. With several CPUs standard output is opened once and goes on.
+ * over, -1 none. With several CPUs standard output is opened once, for all.
  */
 int trace_output_open(struct trace_decoding *decoding, struct trace_output *output,
 		      const char *cpu, const struct flowtap_ete_config *config, int input,
@@ -102,7 +102,7 @@ struct trace_session {
 	int fd;
 	enum trace_wrapping wrapping;
 	uint8_t id;
-	bool may_be_empty;		/* frames without this source: told, but no error */
+	bool may_be_empty;		/* frames without this source: a message, but no error */
 };
 
 int trace_decode_session(struct trace_decoding *decoding, struct trace_output *output,

@@ -3,7 +3,7 @@
 #include "decode/trace.h"
 
 #include "common/ete_config.h"
-#include "common/input.h"
+#include "common/input_file.h"
 #include "common/tool.h"
 
 #include <errno.h>

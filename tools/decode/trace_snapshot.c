@@ -243,15 +243,15 @@ static void list_cpus(const struct work *work)
 int trace_snapshot(const struct decode_options *options)
 {
 	struct notes notes = { .directory = options->input, .quiet = options->quiet };
-	const struct flowtap_snapshot_options wish = { .note = take_note, .argument = &notes };
+	const struct flowtap_snapshot_options request = { .note = take_note, .argument = &notes };
 	struct trace_decoding decoding;
 	struct work work = { .decoding = &decoding, .output.file.fd = -1 };
 	int error, status = STATUS_ERROR;
 
 	trace_init(&decoding, options, "snapshot");
-	error = flowtap_snapshot_open(options->input, &wish, &work.snapshot);
+	error = flowtap_snapshot_open(options->input, &request, &work.snapshot);
 	if (error) {
-		/* Why was noted last; quietly, it is told now. */
+		/* The last note has the reason; if quiet, print it now. */
 		if (options->quiet && *notes.last)
 			print_note(&notes, notes.last);
 		complain("'%s' cannot be decoded as a snapshot", options->input);

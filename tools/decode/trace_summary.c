@@ -3,7 +3,7 @@
 #include "decode/trace_summary.h"
 
 #include "common/gaps.h"
-#include "common/input.h"
+#include "common/input_file.h"
 #include "common/tool.h"
 
 #include <inttypes.h>
@@ -111,7 +111,7 @@ void trace_summary_print(FILE *file, const struct trace_decoding *decoding)
 	fprintf(file, ": %s\n", decoding->kind);
 	print_trace(file, decoding);
 	print_gaps(file, decoding);
-	leftout_summary(file, &decoding->leftout);
+	left_out_summary(file, &decoding->left_out);
 	print_cpus(file, decoding);
 	fprintf(file, "  took          %.2f s, at most %s of memory, %s of it code\n",
 		seconds(decoding), number_bytes(peak_memory(), number),
@@ -183,7 +183,7 @@ void trace_summary_json(FILE *file, const struct trace_decoding *decoding)
 	json_string(&json, "kind", decoding->kind);
 	json_string(&json, "format", decoding->options->format.kind->name);
 	json_counts(&json, decoding);
-	leftout_json(&json, &decoding->leftout);
+	left_out_json(&json, &decoding->left_out);
 	json_cpus(&json, decoding);
 	json_missing(&json, decoding);
 	json_number(&json, "code_bytes", decoding->code_bytes);

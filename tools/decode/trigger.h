@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What had a stretch saved: the triggers in an archive. */
+/* What had the ring's contents saved: the triggers in an archive. */
 #ifndef TRIGGER_H
 #define TRIGGER_H
 

@@ -103,7 +103,7 @@ static int compare(struct steps *steps, struct difference *difference)
 	}
 }
 
-/* What comes behind it. */
+/* What follows it. */
 static void follow(struct steps *steps, struct difference *difference)
 {
 	for (int i = 0; i < 2; i++)

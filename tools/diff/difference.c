@@ -5,7 +5,7 @@
  */
 #include "diff/difference.h"
 
-#include "common/input.h"
+#include "common/input_file.h"
 #include "common/isa.h"
 #include "common/json.h"
 #include "common/tool.h"
@@ -75,7 +75,7 @@ struct place {
 	uint8_t it;			/* ITSTATE before it */
 };
 
-/* What comes behind the instruction is another place. */
+/* The next address differs. */
 static void pass(struct place *place, const struct step *step)
 {
 	uint8_t bytes[4];

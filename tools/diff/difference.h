@@ -17,7 +17,7 @@ struct flowtap_disasm;
 
 struct difference {
 	const struct tracefile *files;	/* two */
-	size_t context;			/* steps shown before and behind */
+	size_t context;			/* steps shown before and after */
 	bool quiet;
 	bool json;
 	bool found;
@@ -35,7 +35,7 @@ int difference_init(struct difference *difference, const char *command, const ch
 void difference_free(struct difference *difference);
 /* A step that is the same in both. */
 void difference_before(struct difference *difference, const struct step *step);
-/* One that is not, or comes behind it; NULL: that file has ended. */
+/* One that is not, or follows it; NULL: that file has ended. */
 void difference_add(struct difference *difference, int file, const struct step *step);
 /* To standard output. */
 void difference_print(const struct difference *difference);

@@ -51,7 +51,7 @@ bool step_same_context(const struct flowtap_context *a, const struct flowtap_con
 }
 
 /* Several contexts in a row are one, and one that says nothing new is none. */
-static int tell_context(struct steps *steps)
+static int emit_context(struct steps *steps)
 {
 	struct step *step;
 
@@ -92,7 +92,7 @@ static int take_block(struct flowtap_sink *sink, const struct flowtap_block *blo
 
 	(void)taken;
 	(void)target;
-	if (steps->has_pending && tell_context(steps))
+	if (steps->has_pending && emit_context(steps))
 		return -ECANCELED;
 	while (offset < block->size) {
 		size_t size = isa_length((enum flowtap_isa)block->isa, block->bytes + offset,
@@ -128,7 +128,7 @@ static int take_element(struct flowtap_sink *sink, const struct flowtap_element 
 	}
 	if (element->kind != FLOWTAP_ELEMENT_GAP && element->kind != FLOWTAP_ELEMENT_EXCEPTION)
 		return 0;
-	if (steps->has_pending && tell_context(steps))
+	if (steps->has_pending && emit_context(steps))
 		return -ECANCELED;
 	step = new_step(steps);
 	if (!step)

@@ -44,7 +44,7 @@ struct steps {
 	struct tracefile *file;
 	uint64_t holds;			/* FORMAT_HOLDS: other elements are not handed on, and zeros in */
 					/* contexts stand for what is not compared */
-	struct flowtap_context context;	/* what was told last */
+	struct flowtap_context context;	/* the newest one */
 	struct flowtap_context pending;
 	bool has_pending;
 

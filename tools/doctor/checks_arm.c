@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What flowtap doctor looks at on Arm: ETE and TRBE, before the module and without it. */
 #include "common/arm_machine.h"
-#include "doctor/patient.h"
+#include "doctor/report.h"
 
 #include <stdio.h>
 
@@ -10,61 +10,61 @@ static const char no_hardware[] =
 	"QEMU has neither, flowtap's model for tests adds them (make model); for tests of the "
 	"module without: modprobe flowtap soft=1 and record --source soft";
 
-static void check_tree(struct patient *patient, const struct arm_machine *arm)
+static void check_tree(struct report *report, const struct arm_machine *arm)
 {
 	if (arm->unit && arm->buffer)
-		report(patient, GRADE_OK, "cpu", NULL,
-		       "the device tree names trace units (ETE) and a trace buffer (TRBE)");
-	else if (patient->source)
-		report(patient, GRADE_OK, "cpu", NULL, "it has a trace unit (ETE)");
+		report_add(report, GRADE_OK, "cpu", NULL,
+			   "the device tree names trace units (ETE) and a trace buffer (TRBE)");
+	else if (report->source)
+		report_add(report, GRADE_OK, "cpu", NULL, "it has a trace unit (ETE)");
 	else if (!arm->tree)
-		report(patient, GRADE_NOTE, "cpu", NULL,
-		       "ACPI describes this machine, not a device tree: only the module finds out "
-		       "whether it has ETE and TRBE");
+		report_add(report, GRADE_NOTE, "cpu", NULL,
+			   "ACPI describes this machine, not a device tree: only the module finds "
+			   "out whether it has ETE and TRBE");
 	else
-		report(patient, GRADE_FAIL, "cpu", no_hardware, "the device tree has no node %s",
-		       arm->unit ? "arm,trace-buffer-extension" :
-		       arm->buffer ? "arm,embedded-trace-extension" :
-		       "arm,embedded-trace-extension and no arm,trace-buffer-extension");
+		report_add(report, GRADE_FAIL, "cpu", no_hardware, "the device tree has no node %s",
+			   arm->unit ? "arm,trace-buffer-extension" :
+			   arm->buffer ? "arm,embedded-trace-extension" :
+			   "arm,embedded-trace-extension and no arm,trace-buffer-extension");
 }
 
-static void check_kpti(struct patient *patient, const struct arm_machine *arm)
+static void check_kpti(struct report *report, const struct arm_machine *arm)
 {
 	if (arm->kpti)
-		report(patient, GRADE_FAIL, "kpti",
-		       "kpti=off on the kernel's command line (only on a CPU that Meltdown does not "
-		       "concern)",
-		       "the kernel is not mapped while user programs run (KPTI): the trace buffer "
-		       "could not be written");
+		report_add(report, GRADE_FAIL, "kpti",
+			   "kpti=off on the kernel's command line (only on a CPU that Meltdown "
+			   "does not concern)",
+			   "the kernel is not mapped while user programs run (KPTI): the trace "
+			   "buffer could not be written");
 }
 
 /* They take the trace buffer's interrupt, so that the module finds it busy. */
-static void check_drivers(struct patient *patient)
+static void check_drivers(struct report *report)
 {
 	bool built_in;
 	const char *drivers = arm_machine_drivers(&built_in);
 	char fix[128];
 
-	if (!drivers || patient->source)
+	if (!drivers || report->source)
 		return;
 	snprintf(fix, sizeof(fix), "as root: rmmod %s; modprobe flowtap", drivers);
 	if (built_in)
-		report(patient, GRADE_FAIL, "owner",
-		       "perf record -e cs_etm//u, and flowtap decode perf.data; or a kernel that has "
-		       "them as modules",
-		       "the kernel's own drivers have the trace hardware, and are built in: %s",
-		       drivers);
+		report_add(report, GRADE_FAIL, "owner",
+			   "perf record -e cs_etm//u, and flowtap decode perf.data; or a kernel "
+			   "that has them as modules",
+			   "the kernel's own drivers have the trace hardware, and are built in: %s",
+			   drivers);
 	else
-		report(patient, GRADE_FAIL, "owner", fix,
-		       "the kernel's own drivers have the trace hardware: %s", drivers);
+		report_add(report, GRADE_FAIL, "owner", fix,
+			   "the kernel's own drivers have the trace hardware: %s", drivers);
 }
 
-void checks_arm(struct patient *patient)
+void checks_arm(struct report *report)
 {
 	struct arm_machine arm;
 
 	arm_machine_read(&arm);
-	check_tree(patient, &arm);
-	check_kpti(patient, &arm);
-	check_drivers(patient);
+	check_tree(report, &arm);
+	check_kpti(report, &arm);
+	check_drivers(report);
 }

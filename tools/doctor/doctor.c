@@ -2,7 +2,7 @@
 /* flowtap doctor: what this machine has, what is missing and the exact fix. */
 #include "common/device.h"
 #include "common/tool.h"
-#include "doctor/patient.h"
+#include "doctor/report.h"
 
 #include <getopt.h>
 #include <stdarg.h>
@@ -20,8 +20,8 @@ static const char help[] =
 	"\n"
 	"Exit status: 0 only if recording works here.\n";
 
-void report(struct patient *patient, enum grade grade, const char *name, const char *fix,
-	    const char *format, ...)
+void report_add(struct report *report, enum grade grade, const char *name, const char *fix,
+		const char *format, ...)
 {
 	static const char *const words[] = { "ok", "note", "warn", "FAIL" };
 	static const char *const json_words[] = { "ok", "note", "warn", "fail" };
@@ -31,14 +31,14 @@ void report(struct patient *patient, enum grade grade, const char *name, const c
 	va_start(list, format);
 	vsnprintf(detail, sizeof(detail), format, list);
 	va_end(list);
-	patient->failures += grade == GRADE_FAIL;
-	if (patient->json) {
-		json_open(patient->json, NULL, '{');
-		json_string(patient->json, "name", name);
-		json_string(patient->json, "status", json_words[grade]);
-		json_string(patient->json, "detail", detail);
-		json_string(patient->json, "fix", fix);
-		json_close(patient->json, '}');
+	report->failures += grade == GRADE_FAIL;
+	if (report->json) {
+		json_open(report->json, NULL, '{');
+		json_string(report->json, "name", name);
+		json_string(report->json, "status", json_words[grade]);
+		json_string(report->json, "detail", detail);
+		json_string(report->json, "fix", fix);
+		json_close(report->json, '}');
 		return;
 	}
 	printf("%-5s %-9s ", words[grade], name);
@@ -48,22 +48,22 @@ void report(struct patient *patient, enum grade grade, const char *name, const c
 		printf("      %-9s fix: %s\n", "", fix);
 }
 
-static void print_verdict(const struct patient *patient)
+static void print_verdict(const struct report *report)
 {
-	if (patient->failures)
+	if (report->failures)
 		printf("\nRecording does not work here yet: %u thing%s to fix.\n",
-		       patient->failures, plural(patient->failures));
+		       report->failures, plural(report->failures));
 	else
 		printf("\nRecording works here: flowtap record -- COMMAND\n");
 }
 
-static void examine(struct patient *patient)
+static void examine(struct report *report)
 {
-	machine_read(&patient->machine);
-	patient->device = device_query(0, &patient->queries, &patient->cpus);
-	for (size_t cpu = 0; cpu < patient->cpus; cpu++)
-		patient->source |= patient_source(&patient->queries[cpu]);
-	checks_run(patient);
+	machine_read(&report->machine);
+	report->device = device_query(0, &report->queries, &report->cpus);
+	for (size_t cpu = 0; cpu < report->cpus; cpu++)
+		report->source |= has_source(&report->queries[cpu]);
+	checks_run(report);
 }
 
 int doctor_command(int argc, char **argv)
@@ -73,14 +73,14 @@ int doctor_command(int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 }
 	};
-	struct patient patient = { .json = NULL };
+	struct report report = { .json = NULL };
 	struct json json = { .file = stdout };
 	int option;
 
 	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
 		switch (option) {
 		case 'j':
-			patient.json = &json;
+			report.json = &json;
 			break;
 		case 'h':
 			fputs(help, stdout);
@@ -92,19 +92,19 @@ int doctor_command(int argc, char **argv)
 	if (optind < argc)
 		return misused(argv[0], "takes no argument, not '%s'", argv[optind]);
 
-	if (patient.json) {
+	if (report.json) {
 		json_open(&json, NULL, '{');
 		json_open(&json, "checks", '[');
 	}
-	examine(&patient);
-	if (patient.json) {
+	examine(&report);
+	if (report.json) {
 		json_close(&json, ']');
-		json_bool(&json, "works", !patient.failures);
+		json_bool(&json, "works", !report.failures);
 		json_close(&json, '}');
 	} else {
-		print_verdict(&patient);
+		print_verdict(&report);
 	}
-	machine_free(&patient.machine);
-	free(patient.queries);
-	return patient.failures ? STATUS_ERROR : STATUS_OK;
+	machine_free(&report.machine);
+	free(report.queries);
+	return report.failures ? STATUS_ERROR : STATUS_OK;
 }

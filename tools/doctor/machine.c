@@ -145,7 +145,7 @@ static char *isa_of_cpu(const char *cpu)
 	snprintf(path, sizeof(path), "/proc/device-tree/cpus/%s/riscv,isa-extensions", cpu);
 	text = read_text(path, &size);
 	if (text) {
-		/* Strings one behind the other. */
+		/* Strings one after the other. */
 		for (size_t i = 0; i < size; i++)
 			if (!text[i])
 				text[i] = ' ';
@@ -250,7 +250,7 @@ void machine_read(struct machine *machine)
 	read_isa(machine);
 	read_firmware(machine);
 	read_module(machine);
-	rights_read(&machine->rights);
+	user_privileges_read(&machine->privileges);
 	machine->uring_disabled = read_long("/proc/sys/kernel/io_uring_disabled");
 }
 

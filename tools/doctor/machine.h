@@ -3,7 +3,7 @@
 #ifndef MACHINE_H
 #define MACHINE_H
 
-#include "common/rights.h"
+#include "common/user_privileges.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -19,7 +19,7 @@ struct machine {
 	bool module_loaded;
 	bool module_installed;		/* modprobe would find it */
 	char module_version[32];	/* of the loaded one, "" unknown */
-	struct rights rights;
+	struct user_privileges privileges;
 	long uring_disabled;		/* kernel.io_uring_disabled, LONG_MIN: there is none */
 };
 

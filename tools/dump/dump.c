@@ -4,9 +4,9 @@
 
 #include "common/ete_config.h"
 #include "common/format.h"
-#include "common/input.h"
+#include "common/input_file.h"
 #include "common/tool.h"
-#include "decode/perfdata.h"
+#include "decode/decode_perfdata.h"
 #include "dump/listing.h"
 #include "dump/packets.h"
 
@@ -58,7 +58,7 @@ static const char help[] =
 /* The first byte says which it is: neither format's can begin the other's. */
 static int dump(const char *command, int fd, const char *given, bool contents, bool hex)
 {
-	const struct listing_wish wish = { .json = false };
+	const struct listing_request request = { .json = false };
 	const char *path = input_name(given);
 	const struct format_kind *kind;
 	unsigned char first;
@@ -81,7 +81,7 @@ static int dump(const char *command, int fd, const char *given, bool contents, b
 	/* Of what has no records of its own. */
 	kind = format_of_bytes(begin, n > 0 ? (size_t)n : 0);
 	if (kind && kind->read)
-		return listing_dump(command, given, fd, &wish);
+		return listing_dump(command, given, fd, &request);
 	complain("'%s' is neither a flowtap archive, a perf.data nor a trace", path);
 	return STATUS_ERROR;
 }
@@ -109,7 +109,7 @@ static const struct option long_options[] = {
 
 struct dumping {
 	struct packets_options packets;
-	struct listing_wish listing;
+	struct listing_request listing;
 	bool blocks;			/* only */
 	bool hex;
 	bool is_packets;

@@ -309,9 +309,10 @@ static int list(struct listing *listing, const char *path, int fd)
 	return status;
 }
 
-int listing_dump(const char *command, const char *path, int fd, const struct listing_wish *wish)
+int listing_dump(const char *command, const char *path, int fd,
+		 const struct listing_request *request)
 {
-	const char *name = wish->disassembler ? wish->disassembler : "auto";
+	const char *name = request->disassembler ? request->disassembler : "auto";
 	struct symbols symbols;
 	const struct flowtap_disasm_options options = {
 		.backend = (enum flowtap_disasm_backend)flowtap_disasm_parse(name),
@@ -321,9 +322,9 @@ int listing_dump(const char *command, const char *path, int fd, const struct lis
 	struct listing listing = {
 		.sink = { .block = take_block, .element = take_element },
 		.number = 1,
-		.json = wish->json,
+		.json = request->json,
 	};
-	int status = symbols_open(&symbols, &wish->symbols, command), error = 0;
+	int status = symbols_open(&symbols, &request->symbols, command), error = 0;
 
 	if (!status)
 		error = flowtap_disasm_new(&options, &listing.disasm);

@@ -7,9 +7,9 @@
 
 #include <stdbool.h>
 
-struct listing_wish {
+struct listing_request {
 	const char *disassembler;	/* NULL: the first one that is there */
-	struct symbols_wish symbols;
+	struct symbols_request symbols;
 	bool json;
 };
 
@@ -17,6 +17,7 @@ struct listing_wish {
  * Of any trace that can be read. fd: it is open already, and stays so; below 0: it is not. Exit
  * status, after complaints.
  */
-int listing_dump(const char *command, const char *path, int fd, const struct listing_wish *wish);
+int listing_dump(const char *command, const char *path, int fd,
+		 const struct listing_request *request);
 
 #endif /* LISTING_H */

@@ -6,7 +6,7 @@
 #include "dump/packets.h"
 
 #include "common/ete_config.h"
-#include "common/input.h"
+#include "common/input_file.h"
 #include "common/tool.h"
 #include "common/trace_feed.h"
 
@@ -20,7 +20,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* One trace unit's bytes on their way through the parser. */
+/* One trace unit's bytes in the parser. */
 struct printing {
 	struct trace_feed feed;
 	struct flowtap_ete_parser parser;
@@ -136,7 +136,7 @@ static int take_loss(struct trace_feed *feed, const struct flowtap_gap *gap)
 	return 0;
 }
 
-/* Standard output that cannot be written is told by main. */
+/* main complains about standard output that cannot be written. */
 static int print_trace(struct printing *printing, const char *name)
 {
 	int error;
@@ -232,7 +232,7 @@ static int dump_source(const struct flowtap_snapshot *snapshot,
 static int dump_snapshot(const struct packets_options *options)
 {
 	char *path = (char *)options->path;
-	const struct flowtap_snapshot_options wish = { .note = note, .argument = path };
+	const struct flowtap_snapshot_options request = { .note = note, .argument = path };
 	const struct flowtap_snapshot_source *sources;
 	struct flowtap_snapshot *snapshot;
 	int status = STATUS_OK, one;
@@ -241,7 +241,7 @@ static int dump_snapshot(const struct packets_options *options)
 
 	if (options->config || options->framed || options->id >= 0)
 		return misused("flowtap dump", "a snapshot says by itself what its traces are");
-	if (flowtap_snapshot_open(options->path, &wish, &snapshot)) {
+	if (flowtap_snapshot_open(options->path, &request, &snapshot)) {
 		complain("'%s' cannot be read as a snapshot", options->path);
 		return STATUS_ERROR;
 	}

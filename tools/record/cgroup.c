@@ -6,7 +6,7 @@
 #include "record/cgroup.h"
 
 #include "common/tool.h"
-#include "record/refusal.h"
+#include "record/explain_error.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -185,7 +185,8 @@ static int add_all(struct cgroup *cgroup, const struct look *look, struct stream
 			continue;
 		}
 		if (error != -ENOSPC) {
-			refusal_task((pid_t)(uint32_t)look->members[i], streams->event, error);
+			explain_task_error((pid_t)(uint32_t)look->members[i], streams->event,
+					   error);
 			return error;
 		}
 		if (!cgroup->crowded)

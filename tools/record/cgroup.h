@@ -3,7 +3,7 @@
  * The processes of a cgroup (v2) and of those below it, looked at again and again: who has come is
  * added to the streams' tasks, who has gone is removed. What they fork is there at once, as the
  * tasks are inherited. A process that moves in and ends between two looks is missed; one that is
- * forked and moves out between two looks goes on being recorded.
+ * forked and moves out between two looks is still recorded.
  */
 #ifndef CGROUP_H
 #define CGROUP_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* From what was asked for to what the source that there is can be told. */
+/* Fits the request to what the source can be configured for. */
 #ifndef FIT_H
 #define FIT_H
 
@@ -8,7 +8,7 @@
 /*
  * streams->source and queries are known. Changes configure, the same for all streams, and sets
  * streams->event. 0; -EOPNOTSUPP or -EINVAL, complained about: an option of another kind of source,
- * or what no stream could be told.
+ * or what no stream can be configured for.
  */
 int fit_options(struct streams *streams, const struct record_options *options,
 		struct flowtap_configure *configure);

@@ -449,7 +449,7 @@ static const char *take(struct record_options *options, int option, const char *
 
 int options_parse(int argc, char **argv, struct record_options *options)
 {
-	/* What is behind the last one is zero. */
+	/* The bits after the last one are zero. */
 	struct option all[N_COMMON + ETE_OPTIONS_MAX + 1] = { { .name = NULL } };
 	const char *problem;
 	int option, status;

@@ -31,7 +31,7 @@ struct record_options {
 	uint32_t types;			/* of transfers (common/filter.h) */
 	const char *filter;		/* as it was typed, or NULL */
 	struct flowtap_configure configure;	/* of sources that take samples; ETE's is in ete */
-	struct ete_wish ete;
+	struct ete_request ete;
 	/* The first option that was given and only such a source has; NULL: none. */
 	const char *samples_option;
 	const char *ete_option;

@@ -5,7 +5,7 @@
 #include "common/names.h"
 #include "common/tool.h"
 #include "record/recording.h"
-#include "record/tally.h"
+#include "record/record_summary.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -13,9 +13,9 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct tally tally_of(const struct recording *recording)
+static struct record_summary summary_of(const struct recording *recording)
 {
-	return (struct tally){
+	return (struct record_summary){
 		.path = recording->output.path,
 		.bytes = flowtap_archive_size(recording->writer),
 		.nanoseconds = number_now() - recording->began,
@@ -195,9 +195,9 @@ static int run(struct recording *recording)
 		if (error)
 			return error;
 		if (live && number_now() - shown > 200000000) {
-			struct tally tally = tally_of(recording);
+			struct record_summary summary = summary_of(recording);
 
-			tally_live(&recording->streams, &tally);
+			record_summary_live(&recording->streams, &summary);
 			shown = number_now();
 		}
 	}
@@ -208,15 +208,15 @@ static int conclude(struct recording *recording)
 {
 	const struct record_options *options = recording->options;
 	int error, status = STATUS_OK;
-	struct tally tally;
+	struct record_summary summary;
 
-	tally_live_end();
+	record_summary_live_end();
 	error = streams_disable(&recording->streams);
-	tally = tally_of(recording);
+	summary = summary_of(recording);
 	/* From here on a further signal ends us at once; what is in the file stays good. */
 	watch_release(&recording->watch);
 	error = recording_finalise(recording) ? -EIO : error;
-	tally.bytes = flowtap_archive_size(recording->writer);
+	summary.bytes = flowtap_archive_size(recording->writer);
 	error = output_commit(&recording->output) ? -EIO : error;
 	if (options->command) {
 		bool stopped = workload_stop(&recording->workload);
@@ -225,12 +225,12 @@ static int conclude(struct recording *recording)
 		status = stopped && recording->watch.elapsed ? STATUS_OK :
 				workload_status(&recording->workload);
 	}
-	tally.command = options->command;
-	tally.status = status;
+	summary.command = options->command;
+	summary.status = status;
 	if (!options->quiet)
-		tally_print(&recording->streams, &tally);
+		record_summary_print(&recording->streams, &summary);
 	if (options->json)
-		tally_json(&recording->streams, &tally);
+		record_summary_json(&recording->streams, &summary);
 	return error ? STATUS_ERROR : status;
 }
 
@@ -243,7 +243,7 @@ static void clean_up(struct recording *recording)
 	kernel_free(&recording->kernel);
 	flowtap_bundle_free(recording->bundle);
 	cgroup_close(&recording->cgroup);
-	/* What is on its way arrives. */
+	/* Waits for pending writes. */
 	streams_close(&recording->streams);
 	flowtap_archive_writer_free(recording->writer);
 	/* After the streams: then it can be taken back. */

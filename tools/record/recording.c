@@ -16,7 +16,7 @@
 #include <unistd.h>
 
 /* What was asked for, in lines of KEY=VALUE. */
-static void print_wish(FILE *file, const struct record_options *options, bool event)
+static void print_request(FILE *file, const struct record_options *options, bool event)
 {
 	if (options->frequency)
 		fprintf(file, "frequency=%" PRIu64 "\n", options->frequency);
@@ -60,7 +60,7 @@ static int write_info(struct recording *recording)
 		name.release, name.machine);
 	fprintf(file, "page=%ld\nbegan=%lld.%09ld\n", sysconf(_SC_PAGESIZE),
 		(long long)wall.tv_sec, wall.tv_nsec);
-	print_wish(file, options, recording->streams.event);
+	print_request(file, options, recording->streams.event);
 	if (fclose(file))
 		return -ENOMEM;
 	/* A command line may be long; what it says here is for people. */
@@ -118,7 +118,7 @@ int recording_open_sideband(struct recording *recording)
 {
 	const struct record_options *options = recording->options;
 	bool command = options_trace_command(options);
-	struct flowtap_sideband_options wish = {
+	struct flowtap_sideband_options request = {
 		.pids = command ? &recording->workload.pid : options->pids,
 		.n_pids = command ? 1 : options->n_pids,
 		.inherit = options->configure.flags & FLOWTAP_INHERIT,
@@ -128,11 +128,11 @@ int recording_open_sideband(struct recording *recording)
 	int error = 0;
 
 	if (options->bundle) {
-		wish.argument = recording->bundle = flowtap_bundle_new();
+		request.argument = recording->bundle = flowtap_bundle_new();
 		error = recording->bundle ? 0 : -ENOMEM;
 	}
 	if (!error)
-		error = flowtap_sideband_open(&wish, recording->writer, &recording->sideband);
+		error = flowtap_sideband_open(&request, recording->writer, &recording->sideband);
 	if (!error)
 		error = flowtap_sideband_start(recording->sideband);
 	if (error == -ESRCH)
@@ -159,7 +159,7 @@ static bool overwrites(const struct recording *recording)
 	return recording->options->configure.flags & FLOWTAP_OVERWRITE;
 }
 
-/* What others than the rings have to tell. */
+/* What there is beside the rings. */
 static int drain_others(struct recording *recording)
 {
 	int error = flowtap_sideband_drain(recording->sideband);

@@ -5,12 +5,12 @@
 
 #include "common/control.h"
 #include "common/output.h"
-#include "record/bundle.h"
+#include "record/bundle_files.h"
 #include "record/cgroup.h"
-#include "record/kernel.h"
+#include "record/kernel_recorder.h"
 #include "record/options.h"
 #include "record/streams.h"
-#include "record/watch.h"
+#include "record/recording_watch.h"
 #include "record/workload.h"
 
 #include <flowtap/archive.h>

@@ -7,7 +7,7 @@
 #include "common/tool.h"
 #include "record/descriptors.h"
 #include "record/fit.h"
-#include "record/refusal.h"
+#include "record/explain_error.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -109,7 +109,7 @@ static int open_stream(struct streams *streams, struct stream *stream,
 		return TOO_MUCH;
 	if (!error)
 		return map(stream);
-	refusal_configure(stream, streams->event, error);
+	explain_configure_error(stream, streams->event, error);
 	return error;
 }
 
@@ -146,7 +146,7 @@ static bool choose(struct streams *streams, const struct record_options *options
 	} else if (query->source != streams->source) {
 		*skip = (struct skip){ "other_source", "it has another source (--source)" };
 	} else {
-		skip->text = refusal_unable(query, common);
+		skip->text = explain_unsupported(query, common);
 		skip->name = skip->text ? "unsupported" : NULL;
 	}
 	return !skip->text;
@@ -261,7 +261,7 @@ int streams_add(struct streams *streams, pid_t pid)
 	int error = streams_change(streams, pid, false, true);
 
 	if (error)
-		refusal_task(pid, streams->event, error);
+		explain_task_error(pid, streams->event, error);
 	return error;
 }
 
@@ -394,7 +394,7 @@ int streams_settle(struct streams *streams)
 {
 	int error = flowtap_drain_settle(streams->drain);
 
-	/* A ring that was full had no room to tell of what was lost last. */
+	/* A full ring had no space for the record of its last loss. */
 	if (!error)
 		error = streams_disable(streams);
 	if (!error)

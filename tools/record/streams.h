@@ -56,7 +56,7 @@ int streams_add(struct streams *streams, pid_t pid);
 int streams_change(struct streams *streams, pid_t pid, bool thread, bool add);
 int streams_enable(struct streams *streams);
 int streams_disable(struct streams *streams);
-/* What the hardware has of tasks that run now goes into the rings. 0 or -errno, told. */
+/* What the hardware has of running tasks goes into the rings. 0 or -errno after a complaint. */
 int streams_snapshot(const struct streams *streams);
 /* What each can do and how it was configured, as blocks. 0 or -errno of the archive. */
 int streams_describe(const struct streams *streams, struct flowtap_archive_writer *writer);
@@ -66,14 +66,14 @@ int streams_describe(const struct streams *streams, struct flowtap_archive_write
  */
 int streams_begin(struct streams *streams, struct flowtap_archive_writer *writer);
 /*
- * Takes what waits in the rings; it is on its way into the archive then, together with what is in
- * the archive's buffer. 0 or -errno of the archive, not complained about. A ring that contradicts
+ * Takes what waits in the rings and starts to write it into the archive, after what is in the
+ * archive's buffer. 0 or -errno of the archive, not complained about. A ring that contradicts
  * itself is complained about and not read any more.
  */
 int streams_drain(struct streams *streams);
 /*
- * The same when they are off, with what the kernel had no room to tell until now, and waits until
- * all is in the file.
+ * The same when they are off, with the losses that the kernel had no space to record until now, and
+ * waits until all is in the file.
  */
 int streams_settle(struct streams *streams);
 /*

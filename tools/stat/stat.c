@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* flowtap stat: what a trace consists of. */
 #include "common/gaps.h"
-#include "common/input.h"
+#include "common/input_file.h"
 #include "common/isa.h"
 #include "common/json.h"
 #include "common/names.h"
 #include "common/tool.h"
 #include "common/tracefile.h"
-#include "stat/census.h"
+#include "stat/statistics.h"
 
 #include <errno.h>
 #include <flowtap/disasm.h>
@@ -40,7 +40,7 @@ static const char help[] =
 
 struct stating {
 	struct tracefile file;
-	struct census census;
+	struct statistics stats;
 	struct flowtap_disasm *disasm;
 	bool mnemonics;
 	bool all;
@@ -49,67 +49,67 @@ struct stating {
 };
 
 /* A trace is RISC-V's or Arm's. */
-static const char *mode_name(const struct census *census, unsigned int mode)
+static const char *mode_name(const struct statistics *stats, unsigned int mode)
 {
-	return isa_mode_name(census->isas[FLOWTAP_ISA_RV64] ? FLOWTAP_ISA_RV64 : FLOWTAP_ISA_A64,
+	return isa_mode_name(stats->isas[FLOWTAP_ISA_RV64] ? FLOWTAP_ISA_RV64 : FLOWTAP_ISA_A64,
 			     mode);
 }
 
 /* --- For people. --- */
 
-static void print_share(const struct census *census, const char *name, uint64_t n)
+static void print_share(const struct statistics *stats, const char *name, uint64_t n)
 {
 	char number[32];
 
 	if (n)
 		printf("    %-24s %16s %5.1f%%\n", name, number_group(n, number),
-		       100.0 * (double)n / (double)census->instructions);
+		       100.0 * (double)n / (double)stats->instructions);
 }
 
-static void print_mix(const struct census *census)
+static void print_mix(const struct statistics *stats)
 {
 	for (unsigned int mix = 0; mix < MIX_KINDS; mix++)
-		print_share(census, mix_title((enum mix)mix), census->mix[mix]);
+		print_share(stats, mix_title((enum mix)mix), stats->mix[mix]);
 }
 
-static void print_modes(const struct census *census)
+static void print_modes(const struct statistics *stats)
 {
-	if (!census->instructions)
+	if (!stats->instructions)
 		return;
 	puts("  instruction sets");
 	for (unsigned int isa = 0; isa < ISAS; isa++)
-		print_share(census, isa_name((enum flowtap_isa)isa), census->isas[isa]);
+		print_share(stats, isa_name((enum flowtap_isa)isa), stats->isas[isa]);
 	puts("  modes");
 	for (unsigned int mode = 0; mode < ISA_MODES; mode++)
-		print_share(census, mode_name(census, mode), census->modes[mode]);
-	print_share(census, "not told", census->no_mode);
+		print_share(stats, mode_name(stats, mode), stats->modes[mode]);
+	print_share(stats, "not told", stats->no_mode);
 }
 
-/* Only where there is more than the one that stands for "not told". */
-static void print_cpus(const struct census *census)
+/* Only where there is more than the one that means "not told". */
+static void print_cpus(const struct statistics *stats)
 {
 	char name[32];
 	bool heading = false;
 
-	for (unsigned int cpu = 0; cpu < CENSUS_CPUS; cpu++) {
-		if (!census->cpus[cpu] || census->cpus[cpu] == census->instructions)
+	for (unsigned int cpu = 0; cpu < STATISTICS_CPUS; cpu++) {
+		if (!stats->cpus[cpu] || stats->cpus[cpu] == stats->instructions)
 			continue;
 		if (!heading)
 			puts("  CPUs");
 		heading = true;
 		snprintf(name, sizeof(name), "%u", cpu);
-		print_share(census, name, census->cpus[cpu]);
+		print_share(stats, name, stats->cpus[cpu]);
 	}
-	print_share(census, "others", census->other_cpus);
+	print_share(stats, "others", stats->other_cpus);
 }
 
 /* Of all that came when there was no more room. */
-static bool is_others(const struct census_thread *thread)
+static bool is_others(const struct statistics_thread *thread)
 {
 	return thread->pid == UINT32_MAX && thread->tid == UINT32_MAX;
 }
 
-static void thread_name(const struct census_thread *thread, char *name, size_t size)
+static void thread_name(const struct statistics_thread *thread, char *name, size_t size)
 {
 	if (is_others(thread))
 		snprintf(name, size, "others");
@@ -122,13 +122,13 @@ static void thread_name(const struct census_thread *thread, char *name, size_t s
 static void print_threads(const struct stating *stating)
 {
 	size_t n;
-	const struct census_thread **list = census_threads(&stating->census, &n);
+	const struct statistics_thread **list = statistics_threads(&stating->stats, &n);
 	char name[48], number[32];
 
 	printf("  threads       %s\n", number_group(n, number));
 	for (size_t i = 0; i < n && (stating->all || i < SHOWN); i++) {
 		thread_name(list[i], name, sizeof(name));
-		print_share(&stating->census, name, list[i]->instructions);
+		print_share(&stating->stats, name, list[i]->instructions);
 	}
 	if (n > SHOWN && !stating->all)
 		printf("    and %zu more; --all shows them\n", n - SHOWN);
@@ -137,20 +137,20 @@ static void print_threads(const struct stating *stating)
 
 static void print_mnemonics(const struct stating *stating)
 {
-	const struct census *census = &stating->census;
+	const struct statistics *stats = &stating->stats;
 	size_t i = 0;
 
 	if (!stating->mnemonics)
 		return;
 	printf("  mnemonics     by %s\n", flowtap_disasm_version(stating->disasm));
-	for (; i < CENSUS_MNEMONICS && census->mnemonics[i].n; i++)
+	for (; i < STATISTICS_MNEMONICS && stats->mnemonics[i].n; i++)
 		if (stating->all || i < MNEMONICS_SHOWN)
-			print_share(census, census->mnemonics[i].name, census->mnemonics[i].n);
+			print_share(stats, stats->mnemonics[i].name, stats->mnemonics[i].n);
 	if (i > MNEMONICS_SHOWN && !stating->all)
 		printf("    and %zu more; --all shows them\n", i - MNEMONICS_SHOWN);
 }
 
-static void print_gap(unsigned int reason, const struct census_gap *gap)
+static void print_gap(unsigned int reason, const struct statistics_gap *gap)
 {
 	char number[32];
 
@@ -164,95 +164,95 @@ static void print_gap(unsigned int reason, const struct census_gap *gap)
 	printf("  %s\n", cause_meaning(reason));
 }
 
-static void print_gaps(const struct census *census)
+static void print_gaps(const struct statistics *stats)
 {
 	uint64_t all = 0;
 	char number[32];
 
 	for (unsigned int reason = 0; reason < FLOWTAP_GAP_REASONS; reason++)
-		all += census->gaps[reason].n;
+		all += stats->gaps[reason].n;
 	printf("  gaps          %s\n", number_group(all, number));
 	for (unsigned int reason = 0; reason < FLOWTAP_GAP_REASONS; reason++)
-		if (census->gaps[reason].n)
-			print_gap(reason, &census->gaps[reason]);
+		if (stats->gaps[reason].n)
+			print_gap(reason, &stats->gaps[reason]);
 }
 
-static void print_exceptions(const struct census *census)
+static void print_exceptions(const struct statistics *stats)
 {
-	uint64_t all = census->other_exceptions + census->interrupts;
+	uint64_t all = stats->other_exceptions + stats->interrupts;
 	char number[32];
 
-	for (unsigned int i = 0; i < CENSUS_EXCEPTIONS; i++)
-		all += census->exceptions[i];
+	for (unsigned int i = 0; i < STATISTICS_EXCEPTIONS; i++)
+		all += stats->exceptions[i];
 	if (!all)
 		return;
 	printf("  exceptions    %s\n", number_group(all, number));
-	for (unsigned int i = 0; i < CENSUS_EXCEPTIONS; i++)
-		if (census->exceptions[i])
+	for (unsigned int i = 0; i < STATISTICS_EXCEPTIONS; i++)
+		if (stats->exceptions[i])
 			printf("    number %-5u %14s\n", i,
-			       number_group(census->exceptions[i], number));
-	if (census->interrupts)
-		printf("    interrupts   %14s\n", number_group(census->interrupts, number));
-	if (census->other_exceptions)
-		printf("    not told     %14s\n", number_group(census->other_exceptions, number));
+			       number_group(stats->exceptions[i], number));
+	if (stats->interrupts)
+		printf("    interrupts   %14s\n", number_group(stats->interrupts, number));
+	if (stats->other_exceptions)
+		printf("    not told     %14s\n", number_group(stats->other_exceptions, number));
 }
 
 static void print_all(const struct stating *stating)
 {
-	const struct census *census = &stating->census;
+	const struct statistics *stats = &stating->stats;
 	const char *name = input_name(stating->file.path);
 	char one[32], other[32], third[32];
 
 	print_plain(stdout, name, strlen(name));
 	printf(": %s\n", stating->file.kind->title);
 	printf("  instructions  %s in %s block%s (%s distinct, %s of code)\n",
-	       number_group(census->instructions, one), number_group(census->executed, other),
-	       plural(census->executed),
-	       number_group(census->distinct, third), number_bytes(census->bytes, (char[32]){ 0 }));
-	if (census->last_time > census->first_time)
+	       number_group(stats->instructions, one), number_group(stats->executed, other),
+	       plural(stats->executed),
+	       number_group(stats->distinct, third), number_bytes(stats->bytes, (char[32]){ 0 }));
+	if (stats->last_time > stats->first_time)
 		printf("  time          %.6f s\n",
-		       (double)(census->last_time - census->first_time) / 1e9);
-	print_mix(census);
-	print_modes(census);
-	print_cpus(census);
+		       (double)(stats->last_time - stats->first_time) / 1e9);
+	print_mix(stats);
+	print_modes(stats);
+	print_cpus(stats);
 	print_threads(stating);
 	print_mnemonics(stating);
-	print_gaps(census);
-	print_exceptions(census);
-	if (census->trace_on)
-		printf("  trace on      %s\n", number_group(census->trace_on, one));
-	if (census->transfers)
+	print_gaps(stats);
+	print_exceptions(stats);
+	if (stats->trace_on)
+		printf("  trace on      %s\n", number_group(stats->trace_on, one));
+	if (stats->transfers)
 		printf("  transfers     %s outside of blocks\n",
-		       number_group(census->transfers, one));
+		       number_group(stats->transfers, one));
 	tracefile_print_extra(stdout, &stating->file);
 }
 
 /* --- For programs. --- */
 
-static void json_counts(struct json *json, const struct census *census)
+static void json_counts(struct json *json, const struct statistics *stats)
 {
 	json_open(json, "mix", '{');
 	for (unsigned int mix = 0; mix < MIX_KINDS; mix++)
-		json_number(json, mix_name((enum mix)mix), census->mix[mix]);
+		json_number(json, mix_name((enum mix)mix), stats->mix[mix]);
 	json_close(json, '}');
 	json_open(json, "instruction_sets", '{');
 	for (unsigned int isa = 0; isa < ISAS; isa++)
-		if (census->isas[isa])
-			json_number(json, isa_name((enum flowtap_isa)isa), census->isas[isa]);
+		if (stats->isas[isa])
+			json_number(json, isa_name((enum flowtap_isa)isa), stats->isas[isa]);
 	json_close(json, '}');
 	json_open(json, "modes", '{');
 	for (unsigned int mode = 0; mode < ISA_MODES; mode++)
-		if (census->modes[mode])
-			json_number(json, mode_name(census, mode), census->modes[mode]);
-	if (census->no_mode)
-		json_number(json, "unknown", census->no_mode);
+		if (stats->modes[mode])
+			json_number(json, mode_name(stats, mode), stats->modes[mode]);
+	if (stats->no_mode)
+		json_number(json, "unknown", stats->no_mode);
 	json_close(json, '}');
 }
 
-static void json_threads(struct json *json, const struct census *census)
+static void json_threads(struct json *json, const struct statistics *stats)
 {
 	size_t n;
-	const struct census_thread **list = census_threads(census, &n);
+	const struct statistics_thread **list = statistics_threads(stats, &n);
 	char name[16];
 
 	json_open(json, "threads", '[');
@@ -271,76 +271,76 @@ static void json_threads(struct json *json, const struct census *census)
 	json_close(json, ']');
 	free(list);
 	json_open(json, "cpus", '{');
-	for (unsigned int cpu = 0; cpu < CENSUS_CPUS; cpu++) {
+	for (unsigned int cpu = 0; cpu < STATISTICS_CPUS; cpu++) {
 		snprintf(name, sizeof(name), "%u", cpu);
-		if (census->cpus[cpu])
-			json_number(json, name, census->cpus[cpu]);
+		if (stats->cpus[cpu])
+			json_number(json, name, stats->cpus[cpu]);
 	}
-	if (census->other_cpus)
-		json_number(json, "others", census->other_cpus);
+	if (stats->other_cpus)
+		json_number(json, "others", stats->other_cpus);
 	json_close(json, '}');
 }
 
-static void json_gaps(struct json *json, const struct census *census)
+static void json_gaps(struct json *json, const struct statistics *stats)
 {
 	uint64_t n[FLOWTAP_GAP_REASONS], ns[FLOWTAP_GAP_REASONS];
 	uint64_t size[FLOWTAP_GAP_REASONS], sized[FLOWTAP_GAP_REASONS];
 
 	for (unsigned int reason = 0; reason < FLOWTAP_GAP_REASONS; reason++) {
-		n[reason] = census->gaps[reason].n;
-		ns[reason] = census->gaps[reason].ns;
-		size[reason] = census->gaps[reason].size;
-		sized[reason] = census->gaps[reason].sized;
+		n[reason] = stats->gaps[reason].n;
+		ns[reason] = stats->gaps[reason].ns;
+		size[reason] = stats->gaps[reason].size;
+		sized[reason] = stats->gaps[reason].sized;
 	}
 	gaps_json(json, n, ns);
 	gaps_json_of(json, "gap_sizes", size);
 	gaps_json_of(json, "gaps_with_size", sized);
 }
 
-static void json_exceptions(struct json *json, const struct census *census)
+static void json_exceptions(struct json *json, const struct statistics *stats)
 {
 	char name[16];
 
 	json_open(json, "exceptions", '{');
-	for (unsigned int i = 0; i < CENSUS_EXCEPTIONS; i++) {
+	for (unsigned int i = 0; i < STATISTICS_EXCEPTIONS; i++) {
 		snprintf(name, sizeof(name), "%u", i);
-		if (census->exceptions[i])
-			json_number(json, name, census->exceptions[i]);
+		if (stats->exceptions[i])
+			json_number(json, name, stats->exceptions[i]);
 	}
-	json_number(json, "interrupts", census->interrupts);
-	json_number(json, "unknown", census->other_exceptions);
+	json_number(json, "interrupts", stats->interrupts);
+	json_number(json, "unknown", stats->other_exceptions);
 	json_close(json, '}');
 }
 
 static void print_json(const struct stating *stating)
 {
-	const struct census *census = &stating->census;
+	const struct statistics *stats = &stating->stats;
 	struct json json = { .file = stdout };
 
 	json_open(&json, NULL, '{');
 	json_string(&json, "file", input_name(stating->file.path));
 	json_string(&json, "format", stating->file.kind->name);
-	json_number(&json, "instructions", census->instructions);
-	json_number(&json, "blocks", census->executed);
-	json_number(&json, "distinct_blocks", census->distinct);
-	json_number(&json, "code_bytes", census->bytes);
-	if (census->last_time) {
-		json_number(&json, "first_time_ns", census->first_time);
-		json_number(&json, "last_time_ns", census->last_time);
+	json_number(&json, "instructions", stats->instructions);
+	json_number(&json, "blocks", stats->executed);
+	json_number(&json, "distinct_blocks", stats->distinct);
+	json_number(&json, "code_bytes", stats->bytes);
+	if (stats->last_time) {
+		json_number(&json, "first_time_ns", stats->first_time);
+		json_number(&json, "last_time_ns", stats->last_time);
 	}
-	json_counts(&json, census);
-	json_threads(&json, census);
+	json_counts(&json, stats);
+	json_threads(&json, stats);
 	if (stating->mnemonics) {
 		json_string(&json, "disassembler", flowtap_disasm_version(stating->disasm));
 		json_open(&json, "mnemonics", '{');
-		for (size_t i = 0; i < CENSUS_MNEMONICS && census->mnemonics[i].n; i++)
-			json_number(&json, census->mnemonics[i].name, census->mnemonics[i].n);
+		for (size_t i = 0; i < STATISTICS_MNEMONICS && stats->mnemonics[i].n; i++)
+			json_number(&json, stats->mnemonics[i].name, stats->mnemonics[i].n);
 		json_close(&json, '}');
 	}
-	json_gaps(&json, census);
-	json_exceptions(&json, census);
-	json_number(&json, "trace_on", census->trace_on);
-	json_number(&json, "transfers", census->transfers);
+	json_gaps(&json, stats);
+	json_exceptions(&json, stats);
+	json_number(&json, "trace_on", stats->trace_on);
+	json_number(&json, "transfers", stats->transfers);
 	tracefile_json(&json, &stating->file);
 	json_close(&json, '}');
 }
@@ -354,22 +354,22 @@ static int stat_file(struct stating *stating, const char *path)
 	if (tracefile_open(&stating->file, path, -1, NULL, stating->quiet))
 		return status;
 	stating->file.progress.doing = stating->quiet ? NULL : "counting";
-	error = census_init(&stating->census, flowtap_learned_blocks(stating->file.learned),
-			    stating->disasm);
-	stating->census.mode_unknown = &stating->file.read.mode_unknown;
+	error = statistics_init(&stating->stats, flowtap_learned_blocks(stating->file.learned),
+				stating->disasm);
+	stating->stats.mode_unknown = &stating->file.read.mode_unknown;
 	if (!error)
-		error = tracefile_read(&stating->file, &stating->census.sink);
+		error = tracefile_read(&stating->file, &stating->stats.sink);
 	if (error) {
 		tracefile_complain(&stating->file, error);
 	} else {
-		census_sort_mnemonics(&stating->census);
+		statistics_sort_mnemonics(&stating->stats);
 		if (stating->json)
 			print_json(stating);
 		else
 			print_all(stating);
 		status = tracefile_status(&stating->file);
 	}
-	census_free(&stating->census);
+	statistics_free(&stating->stats);
 	tracefile_close(&stating->file);
 	return status;
 }

@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "support/handmade.h"
+#include "support/crafted.h"
 #include "support/kselftest_harness.h"
 
 #define CODE 0x400000ULL

@@ -152,7 +152,7 @@ struct expected {
 	char isa;
 };
 
-struct world {
+struct fixture {
 	struct flowtap_block blocks[BLOCKS];
 	uint8_t *code;
 	struct expected *insns;
@@ -162,10 +162,10 @@ struct world {
 	uint64_t pc;
 };
 
-static void expect(struct world *world, const struct flowtap_block *block)
+static void expect(struct fixture *fixture, const struct flowtap_block *block)
 {
 	static const char tarmac[] = "OOAT", qemu4v[] = "AAAT", names[] = "AOAT";
-	const char *letters = !world->qemu4v ? tarmac : world->names ? names : qemu4v;
+	const char *letters = !fixture->qemu4v ? tarmac : fixture->names ? names : qemu4v;
 	size_t size;
 
 	for (size_t at = 0; at < block->size; at += size) {
@@ -178,23 +178,23 @@ static void expect(struct world *world, const struct flowtap_block *block)
 			opcode = opcode << 16 | insn[2] | insn[3] << 8;
 		else if (size == 4)
 			opcode |= (uint32_t)insn[2] << 16 | (uint32_t)insn[3] << 24;
-		if (world->n == world->room) {
-			world->room = 2 * world->room + 1024;
-			world->insns = realloc(world->insns,
-					       world->room * sizeof(world->insns[0]));
+		if (fixture->n == fixture->room) {
+			fixture->room = 2 * fixture->room + 1024;
+			fixture->insns = realloc(fixture->insns,
+						 fixture->room * sizeof(fixture->insns[0]));
 		}
-		world->insns[world->n++] = (struct expected){
+		fixture->insns[fixture->n++] = (struct expected){
 			block->address + at, opcode, letters[block->isa] };
 	}
 }
 
-static void seen(struct world *world, uint64_t address, uint32_t opcode, char isa)
+static void seen(struct fixture *fixture, uint64_t address, uint32_t opcode, char isa)
 {
-	const struct expected *want = &world->insns[world->seen++];
+	const struct expected *want = &fixture->insns[fixture->seen++];
 
-	if (world->seen > world->n || want->address != address || want->opcode != opcode ||
+	if (fixture->seen > fixture->n || want->address != address || want->opcode != opcode ||
 	    want->isa != isa)
-		world->wrong++;
+		fixture->wrong++;
 }
 
 static void tarmac_instruction(struct ttu *ttu, uint64_t address, uint32_t opcode, char isa,
@@ -204,27 +204,27 @@ static void tarmac_instruction(struct ttu *ttu, uint64_t address, uint32_t opcod
 	seen(ttu->argument, address, opcode, isa);
 }
 
-static struct world *world_new(void)
+static struct fixture *world_new(void)
 {
-	struct world *world = calloc(1, sizeof(*world));
-	uint8_t *at = world->code = calloc(BLOCKS * 32 + 4 * LONG, 1);
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
+	uint8_t *at = fixture->code = calloc(BLOCKS * 32 + 4 * LONG, 1);
 
 	for (int i = 0; i < BLOCKS; i++) {
-		make(&world->blocks[i], at, i ? 1 + below(8) : LONG);
-		at += world->blocks[i].size;
+		make(&fixture->blocks[i], at, i ? 1 + below(8) : LONG);
+		at += fixture->blocks[i].size;
 	}
-	return world;
+	return fixture;
 }
 
-static void world_free(struct world *world)
+static void world_free(struct fixture *fixture)
 {
-	blocks_unrender(world->blocks, BLOCKS);
-	free(world->code);
-	free(world->insns);
-	free(world);
+	blocks_unrender(fixture->blocks, BLOCKS);
+	free(fixture->code);
+	free(fixture->insns);
+	free(fixture);
 }
 
-static uint64_t any_target(struct world *world)
+static uint64_t any_target(struct fixture *fixture)
 {
 	switch (below(8)) {
 	case 0:
@@ -232,7 +232,7 @@ static uint64_t any_target(struct world *world)
 	case 1:
 		return any();
 	default:
-		return world->blocks[below(BLOCKS)].address;
+		return fixture->blocks[below(BLOCKS)].address;
 	}
 }
 
@@ -249,7 +249,7 @@ static struct flowtap_element any_context(void)
 	return element;
 }
 
-static struct flowtap_element any_element(struct world *world)
+static struct flowtap_element any_element(struct fixture *fixture)
 {
 	static const uint64_t frames[] = { 0, UINT64_MAX, 0x10 };
 	static const char *const details[] = { NULL, "", "\n", "; // *", "a\rb\x7f\xff", "IT (1)" };
@@ -262,8 +262,8 @@ static struct flowtap_element any_element(struct world *world)
 		element.exception = (struct flowtap_exception){
 			.number = below(8) ? (int)below(32) - 1 : (int)any(),
 			.interrupt = below(2),
-			.address = below(2) ? world->pc : any_target(world),
-			.target = below(2) ? 0 : any_target(world),
+			.address = below(2) ? fixture->pc : any_target(fixture),
+			.target = below(2) ? 0 : any_target(fixture),
 		};
 		break;
 	case FLOWTAP_ELEMENT_GAP:
@@ -303,33 +303,33 @@ static struct flowtap_element any_element(struct world *world)
 }
 
 /* The first error that is no refusal of what cannot be. */
-static int feed(struct world *world, struct flowtap_sink *sink)
+static int feed(struct fixture *fixture, struct flowtap_sink *sink)
 {
 	for (int i = 0; i < STEPS; i++) {
-		struct flowtap_block *block = &world->blocks[below(BLOCKS)];
+		struct flowtap_block *block = &fixture->blocks[below(BLOCKS)];
 		bool taken = block->end && (!block->conditional || below(2));
 		uint64_t target;
 		int error;
 
 		/* Often what the flow comes to, else anything. */
 		for (int k = 0; k < BLOCKS && below(8); k++) {
-			if (world->blocks[k].address == world->pc)
-				block = &world->blocks[k];
+			if (fixture->blocks[k].address == fixture->pc)
+				block = &fixture->blocks[k];
 		}
-		if (block == world->blocks && below(64))
+		if (block == fixture->blocks && below(64))
 			block++;
 		taken = block->end && (!block->conditional || below(2));
 		target = !taken ? block->address + block->size :
-			 block->direct && below(8) ? block->target : any_target(world);
+			 block->direct && below(8) ? block->target : any_target(fixture);
 		error = sink_block(sink, block, taken, target);
 		if (!error) {
-			expect(world, block);
-			world->pc = target;
+			expect(fixture, block);
+			fixture->pc = target;
 		} else if (error != -EINVAL) {
 			return error;
 		}
 		while (!below(3)) {
-			error = sink_element(sink, any_element(world));
+			error = sink_element(sink, any_element(fixture));
 			if (error && error != -EINVAL)
 				return error;
 		}
@@ -354,38 +354,38 @@ TEST(tarmac_of_any_flow_is_what_readers_take)
 			.lines = any_options(), .dialect = round % FLOWTAP_TARMAC_DIALECTS,
 			.riscv = true,
 		};
-		struct world *world = world_new();
+		struct fixture *fixture = world_new();
 		struct output output = output_new();
 		struct flowtap_tarmac *tarmac;
 		struct ttu ttu = {
-			.rows = options.dialect == FLOWTAP_TARMAC_FVP, .argument = world,
+			.rows = options.dialect == FLOWTAP_TARMAC_FVP, .argument = fixture,
 			.spelled = options.dialect == FLOWTAP_TARMAC_STRICT,
 			.instruction = tarmac_instruction,
 		};
 
 		ASSERT_EQ(0, flowtap_tarmac_new(output.fd, &options, &tarmac));
-		ASSERT_EQ(0, feed(world, flowtap_tarmac_sink(tarmac)));
+		ASSERT_EQ(0, feed(fixture, flowtap_tarmac_sink(tarmac)));
 		ASSERT_EQ(0, flowtap_tarmac_finish(tarmac));
 		output_read(&output);
 		ASSERT_TRUE(ttu_check(&ttu, (char *)output.bytes, output.size));
-		EXPECT_EQ(world->n, ttu.instructions);
-		EXPECT_EQ(world->n, world->seen);
-		EXPECT_EQ(0, world->wrong);
-		EXPECT_EQ(world->n, flowtap_tarmac_counts(tarmac)->instructions);
+		EXPECT_EQ(fixture->n, ttu.instructions);
+		EXPECT_EQ(fixture->n, fixture->seen);
+		EXPECT_EQ(0, fixture->wrong);
+		EXPECT_EQ(fixture->n, flowtap_tarmac_counts(tarmac)->instructions);
 		EXPECT_EQ(output.size, flowtap_tarmac_counts(tarmac)->bytes);
 		/* That it was about something. */
-		EXPECT_LT(1000, world->n);
+		EXPECT_LT(1000, fixture->n);
 		EXPECT_LT(50, ttu.gaps);
 		EXPECT_LT(20, ttu.exceptions);
 		EXPECT_LT(20, ttu.registers);
 		flowtap_tarmac_free(tarmac);
 		output_free(&output);
-		world_free(world);
+		world_free(fixture);
 	}
 }
 
 /* Lines as the specification has them: of instructions and of registers, and no others. */
-static bool is_qemu4v(struct world *world, const char *line, uint64_t *time, uint64_t *id)
+static bool is_qemu4v(struct fixture *fixture, const char *line, uint64_t *time, uint64_t *id)
 {
 	char letter, mode[16], name[8], value[20], unit[4], address[20], opcode[12], tag[3];
 	uint64_t now, number;
@@ -405,17 +405,17 @@ static bool is_qemu4v(struct world *world, const char *line, uint64_t *time, uin
 		return false;
 	*time = now;
 	*id = number;
-	seen(world, strtoull(address, NULL, 16), strtoul(opcode, NULL, 16), letter);
+	seen(fixture, strtoull(address, NULL, 16), strtoul(opcode, NULL, 16), letter);
 	return true;
 }
 
-static bool check_qemu4v(struct world *world, char *text)
+static bool check_qemu4v(struct fixture *fixture, char *text)
 {
 	uint64_t time = 0, id = 0;
 	char *save, *line;
 
 	for (line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
-		if (!is_qemu4v(world, line, &time, &id)) {
+		if (!is_qemu4v(fixture, line, &time, &id)) {
 			printf("# %s\n", line);
 			return false;
 		}
@@ -430,31 +430,31 @@ TEST(qemu4v_of_any_flow_is_as_specified_and_by_cpu_names_what_readers_take)
 		struct flowtap_qemu4v_options options = {
 			.lines = any_options(), .modes = below(2), .cpu_names = round & 1,
 		};
-		struct world *world = world_new();
+		struct fixture *fixture = world_new();
 		struct output output = output_new();
 		struct flowtap_qemu4v *qemu4v;
 		struct ttu ttu = {
-			.rows = true, .argument = world, .instruction = tarmac_instruction,
+			.rows = true, .argument = fixture, .instruction = tarmac_instruction,
 		};
 
-		world->qemu4v = true;
-		world->names = options.cpu_names;
+		fixture->qemu4v = true;
+		fixture->names = options.cpu_names;
 		ASSERT_EQ(0, flowtap_qemu4v_new(output.fd, &options, &qemu4v));
-		ASSERT_EQ(0, feed(world, flowtap_qemu4v_sink(qemu4v)));
+		ASSERT_EQ(0, feed(fixture, flowtap_qemu4v_sink(qemu4v)));
 		ASSERT_EQ(0, flowtap_qemu4v_finish(qemu4v));
 		output_read(&output);
 		if (options.cpu_names) {
 			ttu.riscv = true;
 			ASSERT_TRUE(ttu_check(&ttu, (char *)output.bytes, output.size));
 		} else {
-			ASSERT_TRUE(check_qemu4v(world, (char *)output.bytes));
+			ASSERT_TRUE(check_qemu4v(fixture, (char *)output.bytes));
 		}
-		EXPECT_EQ(world->n, world->seen);
-		EXPECT_EQ(0, world->wrong);
-		EXPECT_LT(1000, world->n);
+		EXPECT_EQ(fixture->n, fixture->seen);
+		EXPECT_EQ(0, fixture->wrong);
+		EXPECT_LT(1000, fixture->n);
 		flowtap_qemu4v_free(qemu4v);
 		output_free(&output);
-		world_free(world);
+		world_free(fixture);
 	}
 }
 

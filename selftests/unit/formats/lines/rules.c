@@ -74,7 +74,7 @@ struct step {
 	uint32_t depth;
 };
 
-struct world {
+struct fixture {
 	uint8_t isa;
 	bool recursion, interrupts;
 	struct flowtap_block blocks[BLOCKS];
@@ -86,139 +86,140 @@ struct world {
 	int error;
 };
 
-static uint32_t below(struct world *world, uint32_t limit)
+static uint32_t below(struct fixture *fixture, uint32_t limit)
 {
-	world->random ^= world->random << 13;
-	world->random ^= world->random >> 7;
-	world->random ^= world->random << 17;
-	return (uint32_t)(world->random >> 16) % limit;
+	fixture->random ^= fixture->random << 13;
+	fixture->random ^= fixture->random >> 7;
+	fixture->random ^= fixture->random << 17;
+	return (uint32_t)(fixture->random >> 16) % limit;
 }
 
-static void make_block(struct world *world, int n, uint64_t address, int end)
+static void make_block(struct fixture *fixture, int n, uint64_t address, int end)
 {
-	const struct insn *plain = &code[world->isa][NOTHING], *last = &code[world->isa][end];
-	uint8_t *bytes = world->bytes + n * (PLAIN + 1) * 4;
-	struct flowtap_block *block = &world->blocks[n];
+	const struct insn *plain = &code[fixture->isa][NOTHING], *last = &code[fixture->isa][end];
+	uint8_t *bytes = fixture->bytes + n * (PLAIN + 1) * 4;
+	struct flowtap_block *block = &fixture->blocks[n];
 
 	for (int i = 0; i < PLAIN; i++)
 		memcpy(bytes + i * plain->size, &plain->opcode, plain->size);
 	memcpy(bytes + PLAIN * plain->size, &last->opcode, last->size);
 	*block = (struct flowtap_block){
 		.address = address, .bytes = bytes, .size = PLAIN * plain->size + last->size,
-		.instructions = PLAIN + 1, .last = PLAIN * plain->size, .isa = world->isa,
+		.instructions = PLAIN + 1, .last = PLAIN * plain->size, .isa = fixture->isa,
 		.end = last->class, .link = end == CALL, .direct = end == SKIP,
-		.conditional = end == SKIP, .target_isa = world->isa,
+		.conditional = end == SKIP, .target_isa = fixture->isa,
 	};
 }
 
-static void make_function(struct world *world, int n, uint64_t address, int end)
+static void make_function(struct fixture *fixture, int n, uint64_t address, int end)
 {
 	static const int ends[PARTS] = { SKIP, CALL };
 
 	for (int part = 0; part < PARTS; part++) {
-		make_block(world, n + part, address, part == 2 ? end : ends[part]);
-		address += world->blocks[n + part].size;
+		make_block(fixture, n + part, address, part == 2 ? end : ends[part]);
+		address += fixture->blocks[n + part].size;
 	}
-	world->blocks[n].target = world->blocks[n + 2].address;
+	fixture->blocks[n].target = fixture->blocks[n + 2].address;
 }
 
-static struct world *world_new(uint8_t isa, bool recursion, bool interrupts, uint64_t seed)
+static struct fixture *world_new(uint8_t isa, bool recursion, bool interrupts, uint64_t seed)
 {
-	struct world *world = calloc(1, sizeof(*world));
+	struct fixture *fixture = calloc(1, sizeof(*fixture));
 
-	*world = (struct world){ .isa = isa, .recursion = recursion, .interrupts = interrupts,
+	*fixture = (struct fixture){ .isa = isa, .recursion = recursion, .interrupts = interrupts,
 				 .random = seed };
 	for (int i = 0; i < FUNCTIONS; i++)
-		make_function(world, i * PARTS, BASE + i * STEP, BACK);
-	make_function(world, HANDLER, VECTOR, LEAVE);
-	return world;
+		make_function(fixture, i * PARTS, BASE + i * STEP, BACK);
+	make_function(fixture, HANDLER, VECTOR, LEAVE);
+	return fixture;
 }
 
-static void world_free(struct world *world)
+static void world_free(struct fixture *fixture)
 {
-	blocks_unrender(world->blocks, BLOCKS);
-	free(world->steps);
-	free(world);
+	blocks_unrender(fixture->blocks, BLOCKS);
+	free(fixture->steps);
+	free(fixture);
 }
 
-static void put(struct world *world, int n, bool taken, uint64_t target, uint32_t depth)
+static void put(struct fixture *fixture, int n, bool taken, uint64_t target, uint32_t depth)
 {
-	const struct flowtap_block *block = &world->blocks[n];
-	int error = sink_block(world->sink, block, taken, target);
+	const struct flowtap_block *block = &fixture->blocks[n];
+	int error = sink_block(fixture->sink, block, taken, target);
 	size_t size;
 
-	world->error = world->error ? world->error : error;
+	fixture->error = fixture->error ? fixture->error : error;
 	for (size_t at = 0; at < block->size; at += size) {
 		bool last = at == block->last;
 		uint32_t opcode = 0;
 
-		size = last ? block->size - block->last : code[world->isa][NOTHING].size;
+		size = last ? block->size - block->last : code[fixture->isa][NOTHING].size;
 		memcpy(&opcode, block->bytes + at, size);
-		if (world->isa == FLOWTAP_ISA_T32 && size == 4)
+		if (fixture->isa == FLOWTAP_ISA_T32 && size == 4)
 			opcode = opcode << 16 | opcode >> 16;
-		if (world->n == world->room) {
-			world->room = 2 * world->room + 1024;
-			world->steps = realloc(world->steps, world->room * sizeof(*world->steps));
+		if (fixture->n == fixture->room) {
+			fixture->room = 2 * fixture->room + 1024;
+			fixture->steps = realloc(fixture->steps,
+						 fixture->room * sizeof(*fixture->steps));
 		}
-		world->steps[world->n++] = (struct step){ block->address + at, opcode, depth };
+		fixture->steps[fixture->n++] = (struct step){ block->address + at, opcode, depth };
 	}
 }
 
-static void context(struct world *world, uint8_t mode)
+static void context(struct fixture *fixture, uint8_t mode)
 {
-	int error = sink_element(world->sink, (struct flowtap_element){
+	int error = sink_element(fixture->sink, (struct flowtap_element){
 		.kind = FLOWTAP_ELEMENT_CONTEXT,
-		.context = { .isa = world->isa, .mode = mode, .width = 64 },
+		.context = { .isa = fixture->isa, .mode = mode, .width = 64 },
 	});
 
-	world->error = world->error ? world->error : error;
+	fixture->error = fixture->error ? fixture->error : error;
 }
 
-static void call(struct world *world, int n, uint64_t back, uint32_t depth);
+static void call(struct fixture *fixture, int n, uint64_t back, uint32_t depth);
 
 /* Not where a function returns to: the index takes the handler for a part of that function then. */
-static void interrupt(struct world *world, uint64_t at, uint32_t depth)
+static void interrupt(struct fixture *fixture, uint64_t at, uint32_t depth)
 {
-	if (!world->interrupts || below(world, 4))
+	if (!fixture->interrupts || below(fixture, 4))
 		return;
-	sink_exception(world->sink, 14, at);
-	context(world, 1);
-	put(world, HANDLER, true, world->blocks[HANDLER + 2].address, depth);
-	put(world, HANDLER + 2, true, at, depth);
-	context(world, 0);
+	sink_exception(fixture->sink, 14, at);
+	context(fixture, 1);
+	put(fixture, HANDLER, true, fixture->blocks[HANDLER + 2].address, depth);
+	put(fixture, HANDLER + 2, true, at, depth);
+	context(fixture, 0);
 }
 
 /* One function up to its last part. */
-static void run(struct world *world, int n, uint32_t depth)
+static void run(struct fixture *fixture, int n, uint32_t depth)
 {
-	uint64_t middle = world->blocks[n + 1].address, end = world->blocks[n + 2].address;
-	int function = n / PARTS, first = world->recursion ? 0 : function + 1;
-	bool calls = depth < DEPTH && first < FUNCTIONS && below(world, 4);
+	uint64_t middle = fixture->blocks[n + 1].address, end = fixture->blocks[n + 2].address;
+	int function = n / PARTS, first = fixture->recursion ? 0 : function + 1;
+	bool calls = depth < DEPTH && first < FUNCTIONS && below(fixture, 4);
 
-	put(world, n, !calls, calls ? middle : end, depth);
+	put(fixture, n, !calls, calls ? middle : end, depth);
 	if (!calls)
 		return;
-	interrupt(world, middle, depth);
-	function = first + below(world, FUNCTIONS - first);
-	put(world, n + 1, true, BASE + function * STEP, depth);
-	call(world, function * PARTS, end, depth + 1);
+	interrupt(fixture, middle, depth);
+	function = first + below(fixture, FUNCTIONS - first);
+	put(fixture, n + 1, true, BASE + function * STEP, depth);
+	call(fixture, function * PARTS, end, depth + 1);
 }
 
-static void call(struct world *world, int n, uint64_t back, uint32_t depth)
+static void call(struct fixture *fixture, int n, uint64_t back, uint32_t depth)
 {
-	run(world, n, depth);
-	put(world, n + 2, true, back, depth);
+	run(fixture, n, depth);
+	put(fixture, n + 2, true, back, depth);
 }
 
 /* main(), which calls others for a while. */
-static void execute(struct world *world)
+static void execute(struct fixture *fixture)
 {
-	uint64_t again = world->blocks[0].address;
+	uint64_t again = fixture->blocks[0].address;
 
-	context(world, 0);
-	while (world->n < 4000) {
-		run(world, 0, 0);
-		put(world, 2, true, again, 0);
+	context(fixture, 0);
+	while (fixture->n < 4000) {
+		run(fixture, 0, 0);
+		put(fixture, 2, true, again, 0);
 	}
 }
 
@@ -418,7 +419,7 @@ static size_t gem5(char *at, size_t size, struct step *steps, size_t room, size_
 
 FIXTURE(program)
 {
-	struct world *world;
+	struct fixture *fixture;
 	struct output output;
 	struct step *steps;
 	size_t room;
@@ -447,7 +448,7 @@ FIXTURE_SETUP(program)
 	uint64_t value = (seed ? strtoull(seed, NULL, 0) : 0x9e3779b97f4a7c15) | 1;
 
 	printf("# seed %" PRIu64 "\n", value);
-	self->world = world_new(variant->isa, variant->recursion, variant->interrupts, value);
+	self->fixture = world_new(variant->isa, variant->recursion, variant->interrupts, value);
 	self->output = output_new();
 }
 
@@ -455,12 +456,12 @@ FIXTURE_TEARDOWN(program)
 {
 	free(self->steps);
 	output_free(&self->output);
-	world_free(self->world);
+	world_free(self->fixture);
 }
 
 /* Executes it, and reads what was written of it. 0 or the first error. */
-static int written(struct world *world, struct output *output, struct step **steps, size_t *room,
-		   enum flowtap_tarmac_dialect dialect, bool sp)
+static int written(struct fixture *fixture, struct output *output, struct step **steps,
+		   size_t *room, enum flowtap_tarmac_dialect dialect, bool sp)
 {
 	const struct flowtap_tarmac_options options = {
 		.dialect = dialect, .riscv = true, .lines = { .synthetic_sp = sp },
@@ -470,96 +471,96 @@ static int written(struct world *world, struct output *output, struct step **ste
 
 	if (error)
 		return error;
-	world->sink = flowtap_tarmac_sink(tarmac);
-	execute(world);
+	fixture->sink = flowtap_tarmac_sink(tarmac);
+	execute(fixture);
 	error = flowtap_tarmac_finish(tarmac);
 	flowtap_tarmac_free(tarmac);
 	output_read(output);
-	*room = world->n + 1;
+	*room = fixture->n + 1;
 	*steps = calloc(*room, sizeof(**steps));
-	return world->error ? world->error : error;
+	return fixture->error ? fixture->error : error;
 }
 
-static size_t wrong_depths(const struct world *world, const struct step *steps)
+static size_t wrong_depths(const struct fixture *fixture, const struct step *steps)
 {
 	size_t wrong = 0;
 
-	for (size_t i = 0; i < world->n; i++) {
-		if (wrong++ < 3 && steps[i].depth != world->steps[i].depth)
+	for (size_t i = 0; i < fixture->n; i++) {
+		if (wrong++ < 3 && steps[i].depth != fixture->steps[i].depth)
 			printf("# %zu: %" PRIx64 " is %u deep, not %u\n", i, steps[i].address,
-			       world->steps[i].depth, steps[i].depth);
-		wrong -= steps[i].depth == world->steps[i].depth;
+			       fixture->steps[i].depth, steps[i].depth);
+		wrong -= steps[i].depth == fixture->steps[i].depth;
 	}
 	return wrong;
 }
 
-static uint32_t deepest(const struct world *world)
+static uint32_t deepest(const struct fixture *fixture)
 {
 	uint32_t most = 0;
 
-	for (size_t i = 0; i < world->n; i++)
-		most = world->steps[i].depth > most ? world->steps[i].depth : most;
+	for (size_t i = 0; i < fixture->n; i++)
+		most = fixture->steps[i].depth > most ? fixture->steps[i].depth : most;
 	return most;
 }
 
-static size_t wrong_steps(const struct world *world, const struct step *steps)
+static size_t wrong_steps(const struct fixture *fixture, const struct step *steps)
 {
 	size_t wrong = 0;
 
-	for (size_t i = 0; i < world->n; i++)
-		wrong += steps[i].address != world->steps[i].address ||
-			 steps[i].opcode != world->steps[i].opcode;
+	for (size_t i = 0; i < fixture->n; i++)
+		wrong += steps[i].address != fixture->steps[i].address ||
+			 steps[i].opcode != fixture->steps[i].opcode;
 	return wrong;
 }
 
 TEST_F(program, has_its_calls_in_es)
 {
-	ASSERT_EQ(0, written(self->world, &self->output, &self->steps, &self->room,
+	ASSERT_EQ(0, written(self->fixture, &self->output, &self->steps, &self->room,
 			     FLOWTAP_TARMAC_ES, variant->sp));
-	ASSERT_EQ(self->world->n, draw((char *)self->output.bytes, self->steps, self->room));
-	EXPECT_EQ(0, wrong_steps(self->world, self->steps));
-	EXPECT_EQ(0, wrong_depths(self->world, self->steps));
-	EXPECT_LT(2, deepest(self->world));
+	ASSERT_EQ(self->fixture->n, draw((char *)self->output.bytes, self->steps, self->room));
+	EXPECT_EQ(0, wrong_steps(self->fixture, self->steps));
+	EXPECT_EQ(0, wrong_depths(self->fixture, self->steps));
+	EXPECT_LT(2, deepest(self->fixture));
 }
 
 TEST_F(program, has_its_calls_in_fvp)
 {
-	ASSERT_EQ(0, written(self->world, &self->output, &self->steps, &self->room,
+	ASSERT_EQ(0, written(self->fixture, &self->output, &self->steps, &self->room,
 			     FLOWTAP_TARMAC_FVP, variant->sp));
-	ASSERT_EQ(self->world->n, draw((char *)self->output.bytes, self->steps, self->room));
-	EXPECT_EQ(0, wrong_steps(self->world, self->steps));
-	EXPECT_EQ(0, wrong_depths(self->world, self->steps));
-	EXPECT_LT(2, deepest(self->world));
+	ASSERT_EQ(self->fixture->n, draw((char *)self->output.bytes, self->steps, self->room));
+	EXPECT_EQ(0, wrong_steps(self->fixture, self->steps));
+	EXPECT_EQ(0, wrong_depths(self->fixture, self->steps));
+	EXPECT_LT(2, deepest(self->fixture));
 }
 
 TEST_F(program, is_what_gem5_reads_of_fvp)
 {
 	size_t registers = 0;
 
-	ASSERT_EQ(0, written(self->world, &self->output, &self->steps, &self->room,
+	ASSERT_EQ(0, written(self->fixture, &self->output, &self->steps, &self->room,
 			     FLOWTAP_TARMAC_FVP, variant->sp));
-	ASSERT_EQ(self->world->n, gem5((char *)self->output.bytes, self->output.size, self->steps,
-				       self->room, &registers));
-	EXPECT_EQ(0, wrong_steps(self->world, self->steps));
+	ASSERT_EQ(self->fixture->n, gem5((char *)self->output.bytes, self->output.size, self->steps,
+					 self->room, &registers));
+	EXPECT_EQ(0, wrong_steps(self->fixture, self->steps));
 	EXPECT_LT(10, registers);
 }
 
 /* Without the lines of LR all would be of one depth, and this file would show nothing. */
 TEST(calls_are_found_by_the_link_register)
 {
-	struct world *world = world_new(FLOWTAP_ISA_A64, false, false, 1);
+	struct fixture *fixture = world_new(FLOWTAP_ISA_A64, false, false, 1);
 	struct output output = output_new();
 	struct step *steps;
 	size_t room;
 
-	ASSERT_EQ(0, written(world, &output, &steps, &room, FLOWTAP_TARMAC_ES, false));
+	ASSERT_EQ(0, written(fixture, &output, &steps, &room, FLOWTAP_TARMAC_ES, false));
 	for (char *at = (char *)output.bytes; (at = strstr(at, "R X30")); at++)
 		memcpy(at, "R X29", 5);
-	ASSERT_EQ(world->n, draw((char *)output.bytes, steps, room));
-	EXPECT_LT(1000, wrong_depths(world, steps));
+	ASSERT_EQ(fixture->n, draw((char *)output.bytes, steps, room));
+	EXPECT_LT(1000, wrong_depths(fixture, steps));
 	free(steps);
 	output_free(&output);
-	world_free(world);
+	world_free(fixture);
 }
 
 #define GOLDEN "selftests/corpus/lines/"

@@ -1,0 +1,465 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* flowtap decode of a perf.data: CPU after CPU, with the side band that perf recorded. */
+#include "decode/decode_perfdata.h"
+
+#include "common/input_file.h"
+#include "common/tool.h"
+#include "decode/pick.h"
+#include "decode/profile.h"
+#include "decode/trace.h"
+
+#include <errno.h>
+#include <flowtap/perfdata.h>
+#include <inttypes.h>
+#include <linux/perf_event.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define DAMAGES_SHOWN 10
+#define MISSING_MAX 16
+#define PROCESSES_SHOWN 10
+
+/* A page where nothing was mapped. */
+struct missing_page {
+	uint64_t page;
+	uint32_t pid;
+};
+
+/* Between pick and profile: where nothing was known. */
+struct watch {
+	struct flowtap_sink sink;	/* first: the pick's */
+	struct profile profile;
+	struct trace_decoding *decoding;
+	const struct flowtap_perfdata_counts *counts;	/* of the CPU that is decoded */
+	uint64_t reported;		/* of its bytes, as progress */
+	struct missing_page pages[MISSING_MAX];
+	size_t n_pages;
+	bool kernel;			/* there was none of the kernel's code somewhere */
+};
+
+struct perf {
+	struct trace_decoding decoding;
+	struct flowtap_perfdata *perfdata;
+	struct flowtap_map *map;
+	struct pick pick;		/* before the watch: what --tid leaves out */
+	struct watch watch;
+	uint64_t *bytes;		/* of trace, by the number of the CPU in info */
+	uint64_t damages;
+	int kernel;			/* why there is no kernel text, or 0 */
+};
+
+static void on_damage(void *argument, uint64_t offset, const char *reason)
+{
+	struct perf *perf = argument;
+
+	if (++perf->damages > DAMAGES_SHOWN)
+		return;
+	complain("'%s': offset %" PRIu64 ": %s", input_name(perf->decoding.options->input), offset,
+		 reason);
+	if (perf->damages == DAMAGES_SHOWN)
+		advise("and so on: further damage is only counted");
+}
+
+/* --- The sink. --- */
+
+static int watch_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
+		       uint64_t target)
+{
+	struct watch *watch = (struct watch *)sink;
+
+	return watch->profile.sink.block(&watch->profile.sink, block, taken, target);
+}
+
+/* Nothing was mapped there. */
+static void note_page(struct watch *watch, uint64_t page)
+{
+	uint32_t pid = page >> 63 ? 0 : watch->profile.pid;
+
+	watch->kernel |= page >> 63;
+	for (size_t i = 0; i < watch->n_pages; i++)
+		if (watch->pages[i].page == page && watch->pages[i].pid == pid)
+			return;
+	if (watch->n_pages < MISSING_MAX)
+		watch->pages[watch->n_pages++] = (struct missing_page){ page, pid };
+}
+
+static int watch_element(struct flowtap_sink *sink, const struct flowtap_element *element)
+{
+	struct watch *watch = (struct watch *)sink;
+
+	if (element->kind == FLOWTAP_ELEMENT_GAP && element->gap.reason == FLOWTAP_GAP_NO_IMAGE)
+		note_page(watch, element->gap.address & ~0xfffULL);
+	return watch->profile.sink.element(&watch->profile.sink, element);
+}
+
+static void on_time(void *argument, uint64_t time)
+{
+	struct watch *watch = argument;
+
+	watch->profile.time = time;
+	if (watch->counts) {
+		trace_progress(watch->decoding, watch->counts->bytes - watch->reported);
+		watch->reported = watch->counts->bytes;
+	}
+}
+
+/* --- One CPU. --- */
+
+static int decode_with(struct perf *perf, struct trace_output *output,
+		       const struct flowtap_perfdata_cpu *cpu)
+{
+	const struct decode_options *command = perf->decoding.options;
+	const struct flowtap_ete_options ete = { .keep_failed_transactions = command->keep_failed };
+	const struct flowtap_perfdata_options options = {
+		.map = perf->map,
+		.sink = &perf->pick.sink,
+		.blocks = output->blocks,
+		.wfx = output->wfx,
+		.cpu = cpu->cpu,
+		.ete = &ete,
+		.time = on_time,
+		.argument = &perf->watch,
+	};
+	const struct flowtap_perfdata_counts *counts;
+	struct flowtap_perfdata_decoder *decoder;
+	uint64_t before = perf->watch.profile.instructions;
+	size_t n;
+	int error;
+
+	perf->watch.profile.next = output->format.sink;
+	if (command->format.symbols) {
+		command->format.symbols->find = profile_symbol;
+		command->format.symbols->argument = &perf->watch.profile;
+	}
+	perf->watch.reported = 0;
+	/* What comes before the first context is a loss, whosever. */
+	pick_begin(&perf->pick, true);
+	error = flowtap_perfdata_decoder_new(perf->perfdata, &options, &decoder);
+	if (!error) {
+		counts = flowtap_perfdata_counts(decoder, &n);
+		for (size_t i = 0; i < n; i++)
+			if (counts[i].cpu == cpu->cpu)
+				perf->watch.counts = &counts[i];
+		error = flowtap_perfdata_decode(decoder);
+		perf->watch.counts = NULL;
+	}
+	if (error)
+		trace_problem(&perf->decoding, output->path, error);
+	if (!decoder)
+		return error;
+	counts = flowtap_perfdata_counts(decoder, &n);
+	for (size_t i = 0; i < n; i++) {
+		if (!counts[i].ete)
+			continue;
+		trace_add_counts(&perf->decoding, counts[i].ete);
+		perf->decoding.sessions += counts[i].stretches;
+	}
+	perf->decoding.cpus[perf->decoding.n_cpus - 1].instructions =
+		perf->watch.profile.instructions - before;
+	flowtap_perfdata_decoder_free(decoder);
+	return error;
+}
+
+static int decode_cpu(struct perf *perf, struct trace_output *output,
+		      const struct flowtap_perfdata_cpu *cpu, int input)
+{
+	const struct flowtap_perfdata_info *info = flowtap_perfdata_info(perf->perfdata);
+	char name[16], *comment;
+	int error;
+
+	snprintf(name, sizeof(name), "cpu%" PRIu32, cpu->cpu);
+	if (asprintf(&comment,
+		     "input=%s\nhost=%s\nrelease=%s\nperf=%s\ncommand=%s\ncpu=%" PRIu32 "\n",
+		     perf->decoding.options->input, info->hostname, info->release, info->version,
+		     info->command, cpu->cpu) < 0)
+		return trace_problem(&perf->decoding, "", -ENOMEM);
+	error = trace_add_cpu(&perf->decoding, name, cpu->cpu) ? 0 :
+		trace_problem(&perf->decoding, "", -ENOMEM);
+	if (!error)
+		error = trace_output_open(&perf->decoding, output, name, &cpu->config, input,
+					  comment);
+	free(comment);
+	if (!error)
+		error = decode_with(perf, output, cpu);
+	/* The next one continues on standard output, unless its blocks differ. */
+	return error;
+}
+
+static bool goes(const struct perf *perf, size_t i)
+{
+	const struct flowtap_perfdata_cpu *cpu = &flowtap_perfdata_info(perf->perfdata)->cpus[i];
+	char name[16];
+
+	snprintf(name, sizeof(name), "cpu%" PRIu32, cpu->cpu);
+	return perf->bytes[i] && trace_wants(&perf->decoding, name, cpu->cpu);
+}
+
+/* None, or not of the CPU that is asked for. */
+static int no_trace(const struct perf *perf)
+{
+	const struct flowtap_perfdata_info *info = flowtap_perfdata_info(perf->perfdata);
+	const struct decode_options *options = perf->decoding.options;
+	struct pick_list cpus = { .n = 0 };
+
+	for (size_t i = 0; i < info->n_cpus; i++)
+		if (perf->bytes[i])
+			pick_note(&cpus, info->cpus[i].cpu);
+	complain("'%s' has no trace%s%s", input_name(options->input),
+		 options->cpu ? " of CPU " : "", options->cpu ? options->cpu : "");
+	pick_advise(&cpus, "CPUs that it has");
+	return -ENOENT;
+}
+
+/* The decoders named all that they decoded. */
+static void count_picked(struct perf *perf)
+{
+	struct flowtap_ete_counts *counts = &perf->decoding.counts;
+	const struct profile *profile = &perf->watch.profile;
+
+	counts->instructions = profile->instructions;
+	counts->blocks = profile->blocks;
+	memcpy(counts->gaps, profile->gaps, sizeof(counts->gaps));
+}
+
+static int decode_cpus(struct perf *perf, int input)
+{
+	const struct flowtap_perfdata_info *info = flowtap_perfdata_info(perf->perfdata);
+	struct trace_output output = { .file.fd = -1 };
+	bool standard = !strcmp(perf->decoding.options->output, "-"), without;
+	size_t n = 0;
+	int error = 0;
+
+	for (size_t i = 0; i < info->n_cpus; i++) {
+		n += goes(perf, i);
+		perf->decoding.expected += goes(perf, i) ? perf->bytes[i] : 0;
+	}
+	if (!n)
+		return no_trace(perf);
+	perf->decoding.several = n > 1;
+	for (size_t i = 0; !error && i < info->n_cpus; i++) {
+		if (!goes(perf, i))
+			continue;
+		error = decode_cpu(perf, &output, &info->cpus[i], input);
+		/* A CPU on which the thread never ran has no output. */
+		without = !error && !standard && pick_some(&perf->pick) && !perf->pick.here;
+		if (!standard || error)
+			error = trace_output_close(&perf->decoding, &output,
+						   without ? -ENOENT : error);
+		if (without && error == -ENOENT)
+			error = 0;
+	}
+	count_picked(perf);
+	if (!error && pick_some(&perf->pick) && !perf->pick.found) {
+		pick_nothing(&perf->pick, input_name(perf->decoding.options->input));
+		error = -ENOENT;
+	}
+	return trace_output_close(&perf->decoding, &output, error);
+}
+
+/* --- What there is, and the code. --- */
+
+/* Which CPUs have a trace. */
+static int survey(struct perf *perf)
+{
+	const struct flowtap_perfdata_info *info = flowtap_perfdata_info(perf->perfdata);
+	const struct flowtap_perfdata_options options = { .cpu = FLOWTAP_PERFDATA_NONE };
+	const struct flowtap_perfdata_counts *counts;
+	struct flowtap_perfdata_decoder *decoder;
+	int error = flowtap_perfdata_decoder_new(perf->perfdata, &options, &decoder);
+	size_t n;
+
+	perf->bytes = calloc(info->n_cpus + 1, sizeof(perf->bytes[0]));
+	if (!error && !perf->bytes)
+		error = -ENOMEM;
+	if (!error)
+		error = flowtap_perfdata_survey(decoder);
+	if (!error) {
+		counts = flowtap_perfdata_counts(decoder, &n);
+		for (size_t i = 0; i < n; i++)
+			for (size_t c = 0; c < info->n_cpus; c++)
+				if (info->cpus[c].cpu == counts[i].cpu)
+					perf->bytes[c] = counts[i].bytes;
+	}
+	flowtap_perfdata_decoder_free(decoder);
+	return error;
+}
+
+/* Its own memory says more than its vmlinux. 0 or why there is nothing of the kernel. */
+static int load_kernel(const struct perf *perf)
+{
+	const struct decode_options *options = perf->decoding.options;
+	int kcore = input_open_kcore(options->input), error;
+
+	if (kcore < 0)
+		return flowtap_perfdata_fill_kernel(perf->perfdata, options->sysroot, perf->map);
+	error = flowtap_perfdata_fill_kcore(perf->map, kcore);
+	close(kcore);
+	return error == -ENOEXEC ? -EUCLEAN : error;
+}
+
+/* A process is called as its first thread is. */
+static int on_record(void *argument, const struct flowtap_perfdata_record *record)
+{
+	struct perf *perf = argument;
+	uint32_t pid, tid;
+
+	if (record->type != PERF_RECORD_COMM || record->size < 17)
+		return 0;
+	memcpy(&pid, record->bytes + 8, sizeof(pid));
+	memcpy(&tid, record->bytes + 12, sizeof(tid));
+	if (pid != tid)
+		return 0;
+	return profile_set_name(&perf->watch.profile, pid, (const char *)record->bytes + 16,
+				strnlen((const char *)record->bytes + 16, record->size - 16));
+}
+
+static int load(struct perf *perf, int input)
+{
+	const struct decode_options *options = perf->decoding.options;
+	const char *reason = NULL;
+	int error = flowtap_perfdata_open(input, on_damage, perf, &perf->perfdata, &reason);
+
+	if (error) {
+		complain("'%s': %s", input_name(options->input),
+			 reason ? reason : strerror(-error));
+		if (error == -EPROTONOSUPPORT || error == -ENODATA)
+			advise("flowtap reads what perf record -e cs_etm// wrote on arm64");
+		return error;
+	}
+	perf->map = flowtap_map_new(options->sysroot);
+	error = perf->map ? flowtap_perfdata_fill(perf->perfdata, perf->map) : -ENOMEM;
+	if (perf->map)
+		profile_init(&perf->watch.profile, perf->map);
+	if (!error)
+		error = flowtap_perfdata_walk(perf->perfdata, on_record, perf);
+	if (!error) {
+		perf->kernel = load_kernel(perf);
+		error = perf->kernel == -ENOMEM ? -ENOMEM : survey(perf);
+	}
+	return error ? trace_problem(&perf->decoding, "", error) : 0;
+}
+
+/* --- What the common summary does not say. --- */
+
+static const char *kernel_problem(int error)
+{
+	switch (error) {
+	case -ENOENT:
+		return "no vmlinux under the sysroot";
+	case -ESTALE:
+		return "the vmlinux there is another kernel's (build-id)";
+	case -ENODATA:
+		return "the recording does not say where it was";
+	case -EUCLEAN:
+		return "kcore_dir/kcore is no core file of an arm64 kernel";
+	case -ENOEXEC:
+		return "the vmlinux there has no symbol table or no code";
+	default:
+		return strerror(-error);
+	}
+}
+
+static void print_info(FILE *file, const struct perf *perf)
+{
+	const struct flowtap_perfdata_info *info = flowtap_perfdata_info(perf->perfdata);
+	char number[32], lost[32];
+
+	if (*info->release) {
+		fputs("  recorded on   ", file);
+		print_plain(file, info->hostname, strlen(info->hostname));
+		fputs(*info->hostname ? ", Linux " : "Linux ", file);
+		print_plain(file, info->release, strlen(info->release));
+		fputs(" ", file);
+		print_plain(file, info->arch, strlen(info->arch));
+		fputc('\n', file);
+	}
+	for (size_t i = 0; i < info->n_cpus; i++)
+		if (perf->bytes[i])
+			fprintf(file, "  CPU %-9" PRIu32 " %s of trace\n", info->cpus[i].cpu,
+				number_bytes(perf->bytes[i], number));
+	if (info->aux_missing)
+		fprintf(file, "  %s of trace are not in the file\n",
+			number_bytes(info->aux_missing, number));
+	if (info->lost || info->throttled)
+		fprintf(file, "  %s record%s lost, %s time%s throttled\n",
+			number_group(info->lost, number), info->lost == 1 ? " was" : "s were",
+			number_group(info->throttled, lost), plural(info->throttled));
+}
+
+static void print_processes(FILE *file, const struct perf *perf)
+{
+	size_t n;
+	const struct profile_process **list = profile_processes(&perf->watch.profile, &n);
+	char number[32];
+
+	if (n)
+		fprintf(file, "  processes     %zu\n", n);
+	for (size_t i = 0; i < n && i < PROCESSES_SHOWN; i++) {
+		fprintf(file, "    %7" PRIu32 " ", list[i]->pid);
+		print_plain(file, list[i]->comm, strlen(list[i]->comm));
+		fprintf(file, "%*s %14s instructions\n", (int)(16 - strlen(list[i]->comm)), "",
+			number_group(list[i]->instructions, number));
+	}
+	free(list);
+}
+
+static void print_missing(FILE *file, const struct perf *perf)
+{
+	const struct watch *watch = &perf->watch;
+	char number[32];
+
+	for (size_t i = 0; i < watch->profile.n_missing; i++) {
+		fputs("  no code of ", file);
+		print_plain(file, watch->profile.missing[i].path,
+			    strlen(watch->profile.missing[i].path));
+		fputs(": ", file);
+		print_plain(file, watch->profile.missing[i].reason,
+			    strlen(watch->profile.missing[i].reason));
+		fprintf(file, " (gaps: %s)\n",
+			number_group(watch->profile.missing[i].gaps, number));
+	}
+	for (size_t i = 0; i < watch->n_pages; i++)
+		fprintf(file, "  nothing known in the page at 0x%" PRIx64 " (pid %" PRIu32 ")\n",
+			watch->pages[i].page, watch->pages[i].pid);
+	if (perf->kernel && watch->kernel)
+		fprintf(file, "  no code of the kernel: %s\n", kernel_problem(perf->kernel));
+	if (watch->profile.n_missing && !perf->decoding.options->sysroot)
+		fputs("  --sysroot DIR names the recorded machine's files\n", file);
+}
+
+int perf_decode(const struct decode_options *options, int input)
+{
+	struct perf *perf = calloc(1, sizeof(*perf));
+	int status = STATUS_ERROR;
+	FILE *file = strcmp(options->output, "-") ? stdout : stderr;
+	int error;
+
+	if (!perf) {
+		complain("no memory");
+		return status;
+	}
+	trace_init(&perf->decoding, options, "perf.data");
+	perf->watch.sink = (struct flowtap_sink){ .block = watch_block, .element = watch_element };
+	perf->watch.decoding = &perf->decoding;
+	pick_init(&perf->pick, &perf->watch.sink, options->tid, NULL);
+	perf->pick.marks_others = true;
+	if (!load(perf, input)) {
+		error = decode_cpus(perf, input);
+		status = trace_finish(&perf->decoding, error);
+		if (error != -ENOENT && !options->quiet && !options->json) {
+			print_info(file, perf);
+			print_processes(file, perf);
+			print_missing(file, perf);
+		}
+		if (status == STATUS_OK && perf->damages)
+			status = STATUS_DAMAGED;
+	}
+	profile_free(&perf->watch.profile);
+	flowtap_map_free(perf->map);
+	flowtap_perfdata_close(perf->perfdata);
+	free(perf->bytes);
+	trace_free(&perf->decoding);
+	free(perf);
+	return status;
+}

@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Adds up the streams' statistics, and prints losses by cause with the option that would lose
+ * less.
+ */
+#include "record/record_summary.h"
+
+#include "common/device.h"
+#include "common/json.h"
+#include "common/names.h"
+#include "common/tool.h"
+
+#include <inttypes.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+/* Losses that are in the nature of recording; decode counts them. */
+#define NATURAL	(1U << FLOWTAP_CAUSE_START | 1U << FLOWTAP_CAUSE_WRAPPED | \
+		 1U << FLOWTAP_CAUSE_SWITCH | 1U << FLOWTAP_CAUSE_DISABLED | \
+		 1U << FLOWTAP_CAUSE_STROBE | 1U << FLOWTAP_CAUSE_EXCLUDED)
+
+static bool live;
+
+/* What the streams recorded so far. */
+static void describe(FILE *file, const struct streams *streams, const struct flowtap_stats *sum)
+{
+	char count[32], amount[32];
+
+	number_group(sum->samples, count);
+	if (streams->source == FLOWTAP_SOURCE_ETE)
+		fprintf(file, "%s of trace in %s piece%s", number_bytes(sum->aux_bytes, amount),
+			count, plural(sum->samples));
+	else
+		fprintf(file, "%s sample%s with %s transfer%s", count, plural(sum->samples),
+			number_group(sum->entries, amount), plural(sum->entries));
+}
+
+/* Gaps of all causes but those that are in the nature of a recording. */
+static uint64_t gaps(const struct flowtap_stats *sum)
+{
+	uint64_t n = 0;
+
+	for (uint32_t cause = 0; cause < FLOWTAP_CAUSE_MAX; cause++)
+		if (!(NATURAL & 1U << cause))
+			n += sum->losses[cause];
+	return n;
+}
+
+void record_summary_live(const struct streams *streams, const struct record_summary *summary)
+{
+	bool traces = streams->source == FLOWTAP_SOURCE_ETE;
+	char lost[32], bytes[32];
+	struct flowtap_stats sum;
+
+	streams_sum(streams, &sum);
+	fprintf(stderr, "\r%.1f s  ", (double)summary->nanoseconds / 1e9);
+	describe(stderr, streams, &sum);
+	fprintf(stderr, traces ? "  %s gaps  %s   " : "  %s lost  %s   ",
+		number_group(traces ? gaps(&sum) : sum.lost_entries, lost),
+		number_bytes(summary->bytes, bytes));
+	live = true;
+}
+
+void record_summary_live_end(void)
+{
+	if (live)
+		fputc('\n', stderr);
+	live = false;
+}
+
+/* Which options would lose less. */
+static const char *remedy(uint32_t source, uint32_t cause)
+{
+	if (source != FLOWTAP_SOURCE_ETE)
+		return cause == FLOWTAP_CAUSE_RING_FULL ?
+			       "a greater --ring-pages or period (-c) loses less" : NULL;
+	if (cause == FLOWTAP_CAUSE_RING_FULL || cause == FLOWTAP_CAUSE_HARDWARE)
+		return "a greater --aux-pages loses less, and so do --strobe and --address";
+	return NULL;
+}
+
+static void print_losses(const struct streams *streams, const struct flowtap_stats *sum)
+{
+	char records[32], samples[32], entries[32];
+	const char *fix = NULL;
+
+	if (sum->lost_records && streams->source == FLOWTAP_SOURCE_ETE) {
+		advise("lost %s record%s: %s; a greater --ring-pages loses less",
+		       number_group(sum->lost_records, records), plural(sum->lost_records),
+		       cause_meaning(FLOWTAP_CAUSE_RING_FULL));
+	} else if (sum->lost_records) {
+		advise("lost %s record%s, among them %s sample%s with %s transfer%s: %s",
+		       number_group(sum->lost_records, records), plural(sum->lost_records),
+		       number_group(sum->lost_samples, samples), plural(sum->lost_samples),
+		       number_group(sum->lost_entries, entries), plural(sum->lost_entries),
+		       cause_meaning(FLOWTAP_CAUSE_RING_FULL));
+		advise("%s", remedy(streams->source, FLOWTAP_CAUSE_RING_FULL));
+	}
+	for (uint32_t cause = 0; cause < FLOWTAP_CAUSE_MAX; cause++) {
+		/* Samples that did not fit: above. */
+		if (NATURAL & 1U << cause || !sum->losses[cause] ||
+		    (cause == FLOWTAP_CAUSE_RING_FULL && streams->source != FLOWTAP_SOURCE_ETE))
+			continue;
+		advise("%s gap%s %s: %s", number_group(sum->losses[cause], records),
+		       plural(sum->losses[cause]), cause_name(cause), cause_meaning(cause));
+		fix = fix ? fix : remedy(streams->source, cause);
+	}
+	if (fix)
+		advise("%s", fix);
+}
+
+/* Who records all that runs on a CPU of ours, at this moment: their tasks come first there. */
+static bool find_holder(const struct streams *streams, struct flowtap_query *query)
+{
+	for (size_t i = 0; i < streams->n; i++) {
+		*query = (struct flowtap_query){ .cpu = streams->all[i].configure.cpu };
+		if (!ioctl(streams->all[i].fd, FLOWTAP_IOC_QUERY, query) &&
+		    query->holder_comm[0] && query->holder_pid != (uint32_t)getpid())
+			return true;
+	}
+	return false;
+}
+
+static void print_holder(const struct streams *streams)
+{
+	struct flowtap_query query;
+	char name[64], unit[64];
+
+	if (!find_holder(streams, &query))
+		return;
+	if (device_daemon(&query, unit))
+		advise("CPU %u is held by flowtapd (PID %u): with --borrow it lets go meanwhile",
+		       query.cpu, query.holder_pid);
+	else
+		advise("CPU %u is held by %s: record when that has ended, or on other CPUs (-C)",
+		       query.cpu, device_holder(&query, name));
+}
+
+void record_summary_print(const struct streams *streams, const struct record_summary *summary)
+{
+	char text[128] = "", bytes[32], time[32];
+	struct flowtap_stats sum;
+	FILE *file = fmemopen(text, sizeof(text), "w");
+
+	streams_sum(streams, &sum);
+	if (file) {
+		describe(file, streams, &sum);
+		fclose(file);
+	}
+	complain("%s from %zu CPU%s in %s, %s in %s", text, streams->n,
+		 plural(streams->n), number_time(summary->nanoseconds, time),
+		 number_bytes(summary->bytes, bytes),
+		 strcmp(summary->path, "-") ? summary->path : "standard output");
+	print_losses(streams, &sum);
+	if (sum.losses[FLOWTAP_CAUSE_DISPLACED])
+		print_holder(streams);
+	if (summary->sideband_lost)
+		advise("%" PRIu64 " side-band events were lost: some code may be unknown",
+		       summary->sideband_lost);
+	if (!sum.samples && streams->source == FLOWTAP_SOURCE_ETE)
+		advise("no trace: it slept, or ran on a CPU without source, or never within "
+		       "--address");
+	else if (!sum.samples && !sum.losses[FLOWTAP_CAUSE_DISPLACED])
+		advise("no sample: it slept, ran too short for the period (a smaller -c, or "
+		       "--switch), or on a CPU without source");
+}
+
+/* RASEMU's and the filter's bits are sctrctl's (Smctr 2.1). */
+static void json_request(struct json *json, const struct streams *streams)
+{
+	const struct flowtap_configure *configure = &streams->all[0].configure;
+
+	json_string(json, "event", streams->event);
+	if (configure->period)
+		json_number(json, "period", configure->period);
+	if (configure->timer_ns)
+		json_number(json, "timer_ns", configure->timer_ns);
+	json_bits(json, "modes", mode_bits, configure->modes);
+	json_bits(json, "triggers", trigger_bits, configure->triggers);
+	json_bits(json, "flags", flag_bits, configure->flags);
+	json_bits(json, "sctrctl", control_bits, configure->ctr.control);
+	if (configure->source == FLOWTAP_SOURCE_ETE)
+		json_bits(json, "trcconfigr", config_bits, configure->ete.config);
+}
+
+static void json_losses(struct json *json, const struct flowtap_stats *stats)
+{
+	json_number(json, "samples", stats->samples);
+	json_number(json, "transfers", stats->entries);
+	json_number(json, "records", stats->records);
+	json_number(json, "lost_records", stats->lost_records);
+	json_number(json, "lost_samples", stats->lost_samples);
+	json_number(json, "lost_transfers", stats->lost_entries);
+	json_number(json, "lost_bytes", stats->lost_bytes);
+	json_number(json, "high_water_bytes", stats->high_water);
+	json_number(json, "aux_bytes", stats->aux_bytes);
+	json_number(json, "interrupts", stats->interrupts);
+	json_open(json, "gaps", '{');
+	for (uint32_t cause = 0; cause < FLOWTAP_CAUSE_MAX; cause++)
+		if (stats->losses[cause])
+			json_number(json, cause_name(cause), stats->losses[cause]);
+	json_close(json, '}');
+}
+
+static void json_cpu(struct json *json, const struct stream *stream)
+{
+	const struct flowtap_configure *configure = &stream->configure;
+	struct flowtap_stats stats;
+
+	json_open(json, NULL, '{');
+	json_number(json, "cpu", configure->cpu);
+	json_string(json, "source", name_of(source_names, configure->source));
+	if (stream->query.ctr.depth_max)
+		json_number(json, "depth", configure->ctr.depth ? configure->ctr.depth
+								: stream->query.ctr.depth_max);
+	json_number(json, "ring_pages", configure->ring_pages);
+	if (configure->aux_pages)
+		json_number(json, "aux_pages", configure->aux_pages);
+	if (!ioctl(stream->fd, FLOWTAP_IOC_STATS, &stats))
+		json_losses(json, &stats);
+	json_close(json, '}');
+}
+
+static void json_skips(struct json *json, const struct streams *streams)
+{
+	json_open(json, "skipped", '[');
+	for (size_t cpu = 0; cpu < streams->cpus; cpu++) {
+		if (!streams->skips[cpu].name)
+			continue;
+		json_open(json, NULL, '{');
+		json_number(json, "cpu", cpu);
+		json_string(json, "reason", streams->skips[cpu].name);
+		json_string(json, "detail", streams->skips[cpu].text);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+void record_summary_json(const struct streams *streams, const struct record_summary *summary)
+{
+	struct json json = { .file = stdout, .flat = true };
+	struct flowtap_query holder;
+	struct flowtap_stats sum;
+
+	streams_sum(streams, &sum);
+	json_open(&json, NULL, '{');
+	json_string(&json, "file", summary->path);
+	json_number(&json, "bytes", summary->bytes);
+	json_seconds(&json, "seconds", summary->nanoseconds);
+	json_request(&json, streams);
+	json_losses(&json, &sum);
+	if (sum.losses[FLOWTAP_CAUSE_DISPLACED] && find_holder(streams, &holder)) {
+		json_number(&json, "holder_pid", holder.holder_pid);
+		json_bytes(&json, "holder_comm", (const char *)holder.holder_comm,
+			   strnlen((const char *)holder.holder_comm, sizeof(holder.holder_comm)));
+	}
+	json_bool(&json, "sideband_polled", summary->sideband_polled);
+	json_number(&json, "sideband_lost", summary->sideband_lost);
+	json_string(&json, "drain", summary->drain);
+	json_number(&json, "streams", streams->n);
+	json_open(&json, "cpus", '[');
+	for (size_t i = 0; i < streams->n; i++)
+		json_cpu(&json, &streams->all[i]);
+	json_close(&json, ']');
+	json_skips(&json, streams);
+	if (summary->command)
+		json_number(&json, "exit_status", (uint64_t)summary->status);
+	json_close(&json, '}');
+}

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/* What a recording has so far: the live line, and the summary at its end. */
+#ifndef RECORD_SUMMARY_H
+#define RECORD_SUMMARY_H
+
+#include "record/streams.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct record_summary {
+	const char *path;
+	uint64_t bytes;			/* of the archive */
+	uint64_t nanoseconds;
+	uint64_t sideband_lost;
+	bool sideband_polled;
+	const char *drain;		/* how the rings were emptied */
+	int status;			/* of the command */
+	bool command;
+};
+
+/* One line that is written over again and again; on a terminal only. */
+void record_summary_live(const struct streams *streams, const struct record_summary *summary);
+void record_summary_live_end(void);
+void record_summary_print(const struct streams *streams, const struct record_summary *summary);
+/* One line of JSON on stdout. */
+void record_summary_json(const struct streams *streams, const struct record_summary *summary);
+
+#endif /* RECORD_SUMMARY_H */
