@@ -48,7 +48,7 @@ static int context(struct flowtap_ete *ete, const struct ete_entry *entry)
 		ete->images.identify(ete->images.argument, now);
 	flowtap_ete_look_from(ete);
 	element.context = *now;
-	return ete_put(ete, &element);
+	return ete_emit(ete, &element);
 }
 
 /* Others may run now, and change what code there is. */
@@ -77,7 +77,7 @@ static int exception(struct flowtap_ete *ete, const struct ete_entry *entry)
 	int status = flowtap_ete_arrive(ete);
 
 	if (!status && entry->known) {
-		status = ete_put(ete, &one);
+		status = ete_emit(ete, &one);
 		if (!status)
 			status = flowtap_ete_walk_to(ete, entry->value);
 	}
@@ -87,7 +87,7 @@ static int exception(struct flowtap_ete *ete, const struct ete_entry *entry)
 	if (ete->where != ETE_LOST)
 		flowtap_ete_lose(ete, ETE_MISSING, "no address behind an exception");
 	ete->counts.exceptions++;
-	return ete_put(ete, &element);
+	return ete_emit(ete, &element);
 }
 
 static int timestamp(struct flowtap_ete *ete, const struct ete_entry *entry)
@@ -106,7 +106,7 @@ static int timestamp(struct flowtap_ete *ete, const struct ete_entry *entry)
 		ete->images.time(ete->images.argument, &element.timestamp);
 		flowtap_ete_forget(ete);
 	}
-	return ete_put(ete, &element);
+	return ete_emit(ete, &element);
 }
 
 static int cycles(struct flowtap_ete *ete, const struct ete_entry *entry)
@@ -118,7 +118,7 @@ static int cycles(struct flowtap_ete *ete, const struct ete_entry *entry)
 
 	if (entry->known)
 		ete->counts.cycles += entry->value;
-	return ete_put(ete, &element);
+	return ete_emit(ete, &element);
 }
 
 static int trace_on(struct flowtap_ete *ete)
@@ -129,7 +129,7 @@ static int trace_on(struct flowtap_ete *ete)
 	left(ete, NULL);
 	if (ete->where != ETE_LOST)
 		flowtap_ete_lose(ete, ETE_MISSING, "no address behind Trace On");
-	return ete_put(ete, &element);
+	return ete_emit(ete, &element);
 }
 
 static int instrumentation(struct flowtap_ete *ete, const struct ete_entry *entry)
@@ -139,7 +139,7 @@ static int instrumentation(struct flowtap_ete *ete, const struct ete_entry *entr
 		.instrumentation = { .value = entry->value, .mode = entry->number },
 	};
 
-	return ete_put(ete, &element);
+	return ete_emit(ete, &element);
 }
 
 static int event(struct flowtap_ete *ete, const struct ete_entry *entry)
@@ -149,7 +149,7 @@ static int event(struct flowtap_ete *ete, const struct ete_entry *entry)
 		.event = entry->number,
 	};
 
-	return ete_put(ete, &element);
+	return ete_emit(ete, &element);
 }
 
 static int trace_info(struct flowtap_ete *ete)
@@ -163,7 +163,7 @@ static int marker(struct flowtap_ete *ete)
 {
 	const struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_MARKER };
 
-	return ete_put(ete, &element);
+	return ete_emit(ete, &element);
 }
 
 static int address(struct flowtap_ete *ete, const struct ete_entry *entry)

@@ -69,10 +69,10 @@ bool flowtap_ete_cannot_fall_through(const struct flowtap_block *block)
 
 int flowtap_ete_fell_through(struct flowtap_ete *ete, const struct flowtap_block *block)
 {
-	int status = flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, block->address + block->last,
-				      "the %s at 0x%" PRIx64 " was not taken",
-				      flowtap_arm_class_name(block->end),
-				      block->address + block->last);
+	int status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, block->address + block->last,
+					  "the %s at 0x%" PRIx64 " was not taken",
+					  flowtap_arm_class_name(block->end),
+					  block->address + block->last);
 
 	return status ? status : ETE_DROP;
 }
@@ -87,12 +87,12 @@ static int straight(struct flowtap_ete *ete)
 	while (!block->end) {
 		n += block->instructions;
 		if (n > ETE_STRAIGHT_MAX) {
-			status = flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, block->address,
-						  "more than %u instructions without a branch",
-						  ETE_STRAIGHT_MAX);
+			status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, block->address,
+						      "more than %u instructions without a branch",
+						      ETE_STRAIGHT_MAX);
 			return status ? status : ETE_DROP;
 		}
-		status = ete_put_block(ete, block, false, ete_behind(block));
+		status = ete_emit_block(ete, block, false, ete_behind(block));
 		if (!status)
 			status = flowtap_ete_step(ete, block, 0);
 		if (status)
@@ -112,11 +112,11 @@ static int jump_back(struct flowtap_ete *ete, struct flowtap_block *block, bool 
 		ete_push_return(ete, block);
 	if (returns && ete_pop_return(ete, &entry)) {
 		ete_go_back(ete, &entry);
-		return ete_put_block(ete, block, true, entry.address);
+		return ete_emit_block(ete, block, true, entry.address);
 	}
 	ete_go(ete, ete_behind(block), block->isa == FLOWTAP_ISA_T32);
 	flowtap_ete_lose(ete, ETE_RETURN, NULL);
-	return ete_put_block(ete, block, true, 0);
+	return ete_emit_block(ete, block, true, 0);
 }
 
 /* An indirect branch was taken. */
@@ -133,7 +133,7 @@ static int indirect(struct flowtap_ete *ete, struct flowtap_block *block, bool i
 	/* The reference knows A64's. */
 	if (!status && block->end == FLOWTAP_ARM_EXCEPTION_RETURN &&
 	    block->isa == FLOWTAP_ISA_A64)
-		status = ete_put(ete, &eret);
+		status = ete_emit(ete, &eret);
 	return status;
 }
 
@@ -171,12 +171,12 @@ static int leave(struct flowtap_ete *ete, bool taken, bool initial,
 	next = taken ? block->taken : block->next;
 	if (next && ete_inside(ete->code, next)) {
 		ete->block = next;
-		return ete_put_block(ete, block, taken, target);
+		return ete_emit_block(ete, block, taken, target);
 	}
 	ete_go(ete, target, (taken ? block->target_isa : block->isa) == FLOWTAP_ISA_T32);
 	ete->last = block;
 	ete->last_taken = taken;
-	return ete_put_block(ete, block, taken, target);
+	return ete_emit_block(ete, block, taken, target);
 }
 
 int flowtap_ete_atom(struct flowtap_ete *ete, bool taken, bool initial,

@@ -51,7 +51,7 @@ struct aux_task {
 	uint64_t key;		/* 0: free; a tid, or AUX_TASK_CPU and a CPU */
 	uint64_t time;		/* when the last AUX record ended, or what told of it */
 	uint64_t sequence;
-	uint32_t told;		/* causes that GAP records have told since */
+	uint32_t reported;	/* causes that GAP records have told since */
 	bool seen;		/* there was an AUX record */
 	bool cut;		/* it says that more was lost; nothing else does yet */
 	/* Of that record. */

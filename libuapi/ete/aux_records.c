@@ -105,7 +105,7 @@ static int close_others(struct flowtap_aux *aux, const struct aux_unit *keep, ui
 }
 
 /* More was lost than its record could take, but nothing says more. */
-static int tell_cut(struct flowtap_aux *aux, struct aux_task *task)
+static int emit_cut(struct flowtap_aux *aux, struct aux_task *task)
 {
 	int status;
 
@@ -127,7 +127,7 @@ static int get_task(struct flowtap_aux *aux, uint64_t key, struct aux_task **tas
 	struct aux_task gone;
 
 	*task = aux_tasks_get(&aux->tasks, key, &gone);
-	return tell_cut(aux, &gone);
+	return emit_cut(aux, &gone);
 }
 
 /* --- LOST. --- */
@@ -139,7 +139,7 @@ static const char *describe_lost(const struct flowtap_record_lost *lost, char *t
 	return text;
 }
 
-static int tell_lost(struct aux_unit *unit)
+static int emit_lost(struct aux_unit *unit)
 {
 	struct flowtap_aux *aux = unit->aux;
 	char detail[80];
@@ -159,7 +159,7 @@ static int tell_lost(struct aux_unit *unit)
 }
 
 /* A gap of the task; `ring_full` takes in what LOST said of the same ring right before. */
-static int tell(struct aux_unit *unit, struct flowtap_gap *gap)
+static int emit_gap(struct aux_unit *unit, struct flowtap_gap *gap)
 {
 	const struct flowtap_record_lost *lost = &unit->lost;
 	char detail[80];
@@ -183,7 +183,7 @@ static int decode_lost(struct aux_unit *unit, const struct flowtap_record_lost *
 	if (record->since > record->time)
 		return bad_record(unit->aux, unit->cpu, record->time,
 				  "a lost record that ends before it begins");
-	status = tell_lost(unit);
+	status = emit_lost(unit);
 	unit->lost = *record;
 	unit->has_lost = true;
 	return status;
@@ -220,12 +220,12 @@ static int decode_gap(struct aux_unit *unit, const struct flowtap_record_gap *re
 	if (status >= 0)
 		status = get_task(aux, key, &task);
 	if (status >= 0 && record->cause != FLOWTAP_CAUSE_RING_FULL)
-		status = tell_lost(unit);
+		status = emit_lost(unit);
 	if (status >= 0)
 		status = enter(aux, unit, record->pid, record->tid, unit->cpu);
 	if (status < 0)
 		return status;
-	task->told |= 1U << record->cause;
+	task->reported |= 1U << record->cause;
 	task->cut &= !(AUX_CUT_CAUSES >> record->cause & 1);
 	gap = (struct flowtap_gap){
 		.reason = FLOWTAP_GAP_START + record->cause,
@@ -234,15 +234,15 @@ static int decode_gap(struct aux_unit *unit, const struct flowtap_record_gap *re
 		.size = record->size,
 		.detail = record->header.misc & FLOWTAP_MISC_ESTIMATE ? "an estimate" : NULL,
 	};
-	return tell(unit, &gap);
+	return emit_gap(unit, &gap);
 }
 
 /* --- AUX. --- */
 
-static int tell_loss(struct aux_unit *unit, const struct flowtap_record_aux *record,
-		     const struct aux_task *before)
+static int emit_loss_gaps(struct aux_unit *unit, const struct flowtap_record_aux *record,
+			  const struct aux_task *before)
 {
-	uint32_t causes = record->loss & ~before->told & CAUSES;
+	uint32_t causes = record->loss & ~before->reported & CAUSES;
 	struct flowtap_gap gap;
 	char detail[80];
 	int status = 0;
@@ -254,7 +254,7 @@ static int tell_loss(struct aux_unit *unit, const struct flowtap_record_aux *rec
 			.until = record->since,
 			.size = UINT64_MAX,
 		};
-		status = tell(unit, &gap);
+		status = emit_gap(unit, &gap);
 	}
 	if (status < 0 || !(record->loss & ~CAUSES))
 		return status;
@@ -274,8 +274,8 @@ static bool follows(const struct flowtap_record_aux *record, const struct aux_ta
 }
 
 /* Records of the task that should have come before this one. */
-static int tell_jump(struct aux_unit *unit, const struct flowtap_record_aux *record,
-		     const struct aux_task *before)
+static int emit_sequence_gap(struct aux_unit *unit, const struct flowtap_record_aux *record,
+			     const struct aux_task *before)
 {
 	char detail[96];
 
@@ -297,15 +297,15 @@ static int tell_jump(struct aux_unit *unit, const struct flowtap_record_aux *rec
 	});
 }
 
-static int tell_before(struct aux_unit *unit, const struct flowtap_record_aux *record,
-		       const struct aux_task *before)
+static int emit_gaps_before(struct aux_unit *unit, const struct flowtap_record_aux *record,
+			    const struct aux_task *before)
 {
-	int status = tell_loss(unit, record, before);
+	int status = emit_loss_gaps(unit, record, before);
 
 	if (status < 0)
 		return status;
 	if (!follows(record, before))
-		return tell_jump(unit, record, before);
+		return emit_sequence_gap(unit, record, before);
 	if (record->loss || !(unit->modes & FLOWTAP_MODE_KERNEL))
 		return 0;
 	return aux_gap(unit->aux, &(struct flowtap_gap){
@@ -328,13 +328,13 @@ static int decode_stretch(struct aux_unit *unit, const struct flowtap_record_aux
 		status = close_unit(unit);
 	/* Else its cause is in `loss`, or was told. */
 	if (status >= 0 && !(record->loss & AUX_CUT_CAUSES))
-		status = tell_cut(aux, before);
-	if (status >= 0 && !(record->loss & ~before->told & 1U << FLOWTAP_CAUSE_RING_FULL))
-		status = tell_lost(unit);
+		status = emit_cut(aux, before);
+	if (status >= 0 && !(record->loss & ~before->reported & 1U << FLOWTAP_CAUSE_RING_FULL))
+		status = emit_lost(unit);
 	if (status >= 0)
 		status = enter(aux, unit, record->pid, record->tid, unit->cpu);
 	if (status >= 0)
-		status = tell_before(unit, record, before);
+		status = emit_gaps_before(unit, record, before);
 	unit->key = key;
 	return status < 0 ? status : aux_unit_decode(unit, record, continues);
 }
@@ -476,13 +476,13 @@ int flowtap_aux_finish(struct flowtap_aux *aux)
 			continue;
 		status = close_unit(unit);
 		if (status >= 0)
-			status = tell_lost(unit);
+			status = emit_lost(unit);
 	}
 	if (status >= 0)
-		status = tell_cut(aux, &aux->tasks.nobody);
+		status = emit_cut(aux, &aux->tasks.nobody);
 	for (int set = 0; set < AUX_TASK_SETS; set++)
 		for (int way = 0; way < AUX_TASK_WAYS && status >= 0; way++)
-			status = tell_cut(aux, &aux->tasks.sets[set][way]);
+			status = emit_cut(aux, &aux->tasks.sets[set][way]);
 	return status < 0 ? status : 0;
 }
 

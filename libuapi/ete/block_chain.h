@@ -80,7 +80,7 @@ static inline int ete_jump_to(struct flowtap_ete *ete, struct flowtap_block *blo
 	if (block->link & initial)
 		ete_push_return(ete, block);
 	ete_go(ete, address, sub_isa);
-	return ete_put_block(ete, block, true, address);
+	return ete_emit_block(ete, block, true, address);
 }
 
 /* Whether an indirect branch ends the block, and nothing else is to be told of it. */

@@ -109,7 +109,7 @@ static void skip(struct flowtap_ete *ete, size_t size)
 	ete->loss.size += size;
 }
 
-static int tell_loss(struct flowtap_ete *ete)
+static int emit_loss(struct flowtap_ete *ete)
 {
 	struct ete_loss *loss = &ete->loss;
 	const struct flowtap_element element = {
@@ -128,7 +128,7 @@ static int tell_loss(struct flowtap_ete *ete)
 		return 0;
 	ete->counts.gaps[loss->reason]++;
 	flowtap_ete_lose(ete, ETE_LOST, NULL);
-	return ete_put(ete, &element);
+	return ete_emit(ete, &element);
 }
 
 /* What came before is resolved as far as it can be. */
@@ -184,7 +184,7 @@ static int before_trace_info(struct flowtap_ete *ete, size_t size)
 	switch (ete->packet.type) {
 	case FLOWTAP_ETE_TRACE_INFO:
 		ete->sync = ETE_SYNCED;
-		status = tell_loss(ete);
+		status = emit_loss(ete);
 		return status ? status : flowtap_ete_element(ete, &ete->packet);
 	case FLOWTAP_ETE_EVENT:
 		return flowtap_ete_element(ete, &ete->packet);
@@ -341,10 +341,10 @@ int flowtap_ete_gap(struct flowtap_ete *ete, const struct flowtap_gap *gap)
 
 	if (status)
 		return status;
-	status = ete->sync == ETE_SYNCED ? interrupt(ete) : tell_loss(ete);
+	status = ete->sync == ETE_SYNCED ? interrupt(ete) : emit_loss(ete);
 	if (!status) {
 		ete->counts.gaps[gap->reason]++;
-		status = ete_put(ete, &element);
+		status = ete_emit(ete, &element);
 	}
 	flowtap_ete_parser_init(&ete->parser, &ete->config);
 	flowtap_ete_lose(ete, ETE_LOST, NULL);
@@ -393,7 +393,7 @@ static int cut_off(struct flowtap_ete *ete)
 	};
 
 	ete->counts.gaps[FLOWTAP_GAP_TRUNCATED]++;
-	return ete_put(ete, &element);
+	return ete_emit(ete, &element);
 }
 
 /* The flow just ends before what is not resolved: that is no gap. */
@@ -410,12 +410,12 @@ static int end(struct flowtap_ete *ete)
 	if (is_cut_off(ete))
 		status = cut_off(ete);
 	else if (open)
-		status = flowtap_ete_tell(ete, FLOWTAP_GAP_UNRESOLVED, 0,
-					  "the trace ends within a transaction");
+		status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_UNRESOLVED, 0,
+					      "the trace ends within a transaction");
 	else if (ete->carried && !all_zero(ete->carry, ete->carried))
 		skip(ete, ete->carried);
 	ete->counts.bytes += ete->carried;
-	return status ? status : tell_loss(ete);
+	return status ? status : emit_loss(ete);
 }
 
 int flowtap_ete_finish(struct flowtap_ete *ete)
@@ -432,5 +432,5 @@ int flowtap_ete_session(struct flowtap_ete *ete)
 	const struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_SESSION };
 	int status = flowtap_ete_finish(ete);
 
-	return status ? status : ete_put(ete, &element);
+	return status ? status : ete_emit(ete, &element);
 }

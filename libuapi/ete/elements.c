@@ -159,9 +159,10 @@ static int align_transaction(struct flowtap_ete *ete, const struct flowtap_ete_p
 	flowtap_ete_transaction_drop(ete);
 	ete->unseen = packet->spec;
 	if (!status)
-		status = flowtap_ete_tell(ete, FLOWTAP_GAP_UNRESOLVED, 0,
-					  "the %s of a transaction before a Trace Info was lost",
-					  packet->in_transaction ? "begin" : "end");
+		status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_UNRESOLVED, 0,
+					      "the %s of a transaction before a Trace Info was "
+					      "lost",
+					      packet->in_transaction ? "begin" : "end");
 	return status;
 }
 
@@ -227,7 +228,7 @@ static int discard(struct flowtap_ete *ete, bool overflow)
 		return 0;
 	flowtap_ete_forget(ete);
 	ete->counts.gaps[FLOWTAP_GAP_OVERFLOW]++;
-	return ete_put(ete, &element);
+	return ete_emit(ete, &element);
 }
 
 static int push(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)

@@ -243,7 +243,7 @@ static inline struct ete_entry *ete_at(const struct ete_queue *queue, size_t i)
 	return &queue->list[(queue->head + i) & (queue->room - 1)];
 }
 
-static inline int ete_put(struct flowtap_ete *ete, const struct flowtap_element *element)
+static inline int ete_emit(struct flowtap_ete *ete, const struct flowtap_element *element)
 {
 	return ete->sink->element(ete->sink, element);
 }
@@ -367,11 +367,11 @@ bool flowtap_ete_look(struct flowtap_ete *ete);
 int flowtap_ete_step(struct flowtap_ete *ete, struct flowtap_block *block, uint64_t stop);
 /* A gap; the analysis is lost then. */
 __attribute__((format(printf, 4, 5)))
-int flowtap_ete_tell(struct flowtap_ete *ete, enum flowtap_gap_reason reason, uint64_t address,
-		     const char *format, ...);
+int flowtap_ete_emit_gap(struct flowtap_ete *ete, enum flowtap_gap_reason reason, uint64_t address,
+			 const char *format, ...);
 
-static inline int ete_put_block(struct flowtap_ete *ete, struct flowtap_block *block, bool taken,
-				uint64_t target)
+static inline int ete_emit_block(struct flowtap_ete *ete, struct flowtap_block *block, bool taken,
+				 uint64_t target)
 {
 	block->executed++;
 	ete->counts.blocks++;

@@ -61,8 +61,8 @@ void flowtap_ete_look_from(struct flowtap_ete *ete)
 	ete->oldest_view = (ete->oldest_view + 1) % ETE_VIEWS;
 }
 
-int flowtap_ete_tell(struct flowtap_ete *ete, enum flowtap_gap_reason reason, uint64_t address,
-		     const char *format, ...)
+int flowtap_ete_emit_gap(struct flowtap_ete *ete, enum flowtap_gap_reason reason, uint64_t address,
+			 const char *format, ...)
 {
 	char detail[200];
 	struct flowtap_element element = {
@@ -82,7 +82,7 @@ int flowtap_ete_tell(struct flowtap_ete *ete, enum flowtap_gap_reason reason, ui
 	/* Calls and returns are not seen from here on, but the trace unit's stack has them. */
 	ete->depth = 0;
 	ete->counts.gaps[reason]++;
-	return ete_put(ete, &element);
+	return ete_emit(ete, &element);
 }
 
 static int drop(int status)
@@ -107,10 +107,10 @@ static int none(struct flowtap_ete *ete)
 	if (ete->where == ETE_RETURN && before_q(ete))
 		return ETE_DROP;
 	if (ete->where == ETE_RETURN)
-		return drop(flowtap_ete_tell(ete, FLOWTAP_GAP_NO_ADDRESS, 0,
-					     "an indirect branch has no address in the trace, and "
-					     "the return stack is empty"));
-	return drop(flowtap_ete_tell(ete, FLOWTAP_GAP_NO_ADDRESS, 0, "%s", ete->why));
+		return drop(flowtap_ete_emit_gap(ete, FLOWTAP_GAP_NO_ADDRESS, 0,
+						 "an indirect branch has no address in the trace, "
+						 "and the return stack is empty"));
+	return drop(flowtap_ete_emit_gap(ete, FLOWTAP_GAP_NO_ADDRESS, 0, "%s", ete->why));
 }
 
 /*
@@ -131,8 +131,8 @@ int flowtap_ete_arrive(struct flowtap_ete *ete)
 	if (ete->where != ETE_KNOWN)
 		return none(ete);
 	if (!ete->has_context)
-		return drop(flowtap_ete_tell(ete, FLOWTAP_GAP_NO_ADDRESS, ete->address,
-					     "no context has come"));
+		return drop(flowtap_ete_emit_gap(ete, FLOWTAP_GAP_NO_ADDRESS, ete->address,
+						 "no context has come"));
 	return 0;
 }
 
@@ -159,9 +159,9 @@ static const struct flowtap_code *code_at(struct flowtap_ete *ete, uint64_t addr
 static int no_code(struct flowtap_ete *ete, const struct flowtap_code *code, uint64_t address)
 {
 	if (covers(code, address) && !code->bytes)
-		return drop(flowtap_ete_tell(ete, FLOWTAP_GAP_NO_CODE, address, "%s",
-					     code->missing ? code->missing : "no bytes"));
-	return drop(flowtap_ete_tell(ete, FLOWTAP_GAP_NO_IMAGE, address, NULL));
+		return drop(flowtap_ete_emit_gap(ete, FLOWTAP_GAP_NO_CODE, address, "%s",
+						 code->missing ? code->missing : "no bytes"));
+	return drop(flowtap_ete_emit_gap(ete, FLOWTAP_GAP_NO_IMAGE, address, NULL));
 }
 
 /* Where a block has to end at the latest, or 0: AArch32 has 4 GiB. */
@@ -238,16 +238,16 @@ static int look_up(struct flowtap_ete *ete, enum flowtap_isa isa, uint64_t stop)
 	int status;
 
 	if (isa != FLOWTAP_ISA_T32 && address & 3)
-		return drop(flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, address,
-					     "instructions do not begin here in this state"));
+		return drop(flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, address,
+						 "instructions do not begin here in this state"));
 	status = find(ete, isa, stop, &code);
 	if (!status || status == -ENOMEM)
 		return status;
 	if (status == -ENODATA)
 		return no_code(ete, code, address);
-	return drop(flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, address,
-				     "no instruction at 0x%" PRIx64 " ends before 0x%" PRIx64,
-				     address, stop));
+	return drop(flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, address,
+					 "no instruction at 0x%" PRIx64 " ends before 0x%" PRIx64,
+					 address, stop));
 }
 
 bool flowtap_ete_look(struct flowtap_ete *ete)

@@ -10,7 +10,7 @@
 
 #include "ete/internal.h"
 
-static int tell_q(struct flowtap_ete *ete, uint64_t start, const struct ete_entry *entry,
+static int emit_q(struct flowtap_ete *ete, uint64_t start, const struct ete_entry *entry,
 		  const struct ete_follow *follow)
 {
 	const struct flowtap_element element = {
@@ -27,7 +27,7 @@ static int tell_q(struct flowtap_ete *ete, uint64_t start, const struct ete_entr
 		ete_go(ete, follow->address, follow->sub_isa);
 	else
 		flowtap_ete_lose(ete, ETE_MISSING, "a Q element has no address behind it");
-	return ete_put(ete, &element);
+	return ete_emit(ete, &element);
 }
 
 /* The address behind the first `n` instructions of the block; 0: it has no more than that. */
@@ -104,21 +104,21 @@ int flowtap_ete_q(struct flowtap_ete *ete, const struct ete_entry *entry,
 	 * address behind it here.
 	 */
 	if (ete->where == ETE_RETURN && !ete->depth)
-		return tell_q(ete, ete->address, entry, follow);
+		return emit_q(ete, ete->address, entry, follow);
 	status = flowtap_ete_arrive(ete);
 	if (status < 0)
 		return status;
 	if (status)
-		return tell_q(ete, 0, entry, follow);
+		return emit_q(ete, 0, entry, follow);
 	flowtap_ete_leave(ete);
 	start = ete->address;
 	sub_isa = ete->sub_isa;
 	if (!entry->value || entry->value > ETE_STRAIGHT_MAX || !flowtap_ete_look(ete))
-		return tell_q(ete, start, entry, follow);
+		return emit_q(ete, start, entry, follow);
 	proven = one_way(ete, entry->value, follow, &stop, &taken);
 	ete_go(ete, start, sub_isa);
 	if (!proven)
-		return tell_q(ete, start, entry, follow);
+		return emit_q(ete, start, entry, follow);
 	if (stop)
 		status = flowtap_ete_walk_to(ete, stop);
 	else

@@ -25,7 +25,7 @@ static int pass(struct flowtap_ete *ete, uint64_t stop)
 
 	if (block->end && flowtap_ete_cannot_fall_through(block))
 		return flowtap_ete_fell_through(ete, block);
-	status = ete_put_block(ete, block, false, ete_behind(block));
+	status = ete_emit_block(ete, block, false, ete_behind(block));
 	if (status)
 		return status;
 	ete_go(ete, ete_behind(block), block->isa == FLOWTAP_ISA_T32);
@@ -41,9 +41,9 @@ int flowtap_ete_walk_to(struct flowtap_ete *ete, uint64_t stop)
 
 	flowtap_ete_leave(ete);
 	if (ete->address < stop && far(ete->address, stop)) {
-		status = flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, ete->address,
-					  "no branch from 0x%" PRIx64 " to 0x%" PRIx64,
-					  ete->address, stop);
+		status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, ete->address,
+					      "no branch from 0x%" PRIx64 " to 0x%" PRIx64,
+					      ete->address, stop);
 		return status ? status : ETE_DROP;
 	}
 	while (ete->address < stop) {
@@ -73,8 +73,8 @@ static int take_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 	block = ete->block;
 	if (block->address + block->last == entry->value && block->end)
 		return flowtap_ete_walk(ete, entry->taken, 1, 1, follow);
-	status = flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, entry->value,
-				  "a source address where no branch is");
+	status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, entry->value,
+				      "a source address where no branch is");
 	return status ? status : ETE_DROP;
 }
 
@@ -97,10 +97,10 @@ static int reach_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 
 	if (ete->address > entry->value || far(ete->address, entry->value) ||
 	    (ete->context.width == 32 && entry->value >> 32)) {
-		status = flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, ete->address,
-					  "the source address 0x%" PRIx64
-					  " cannot be reached from 0x%" PRIx64, entry->value,
-					  ete->address);
+		status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, ete->address,
+					      "the source address 0x%" PRIx64
+					      " cannot be reached from 0x%" PRIx64, entry->value,
+					      ete->address);
 		return status ? status : ETE_DROP;
 	}
 	for (;;) {
@@ -155,7 +155,7 @@ int flowtap_ete_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 	if (status)
 		return status;
 	ete_go(ete, from, sub_isa);
-	status = ete_put(ete, &source);
+	status = ete_emit(ete, &source);
 	if (!status)
 		status = reach_source(ete, entry, follow);
 	return status == ETE_DROP && !ete->block && ete->where == ETE_LOST ?

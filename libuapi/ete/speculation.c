@@ -103,8 +103,8 @@ static int make_room(struct flowtap_ete *ete)
 		status = settle(ete);
 	if (status)
 		return status;
-	return flowtap_ete_tell(ete, FLOWTAP_GAP_BAD_PACKET, 0,
-				"more than %u elements wait for a Commit", ETE_QUEUE_MORE);
+	return flowtap_ete_emit_gap(ete, FLOWTAP_GAP_BAD_PACKET, 0,
+				    "more than %u elements wait for a Commit", ETE_QUEUE_MORE);
 }
 
 int flowtap_ete_push(struct flowtap_ete *ete, const struct ete_entry *entry)
@@ -271,8 +271,8 @@ static int overcommitted(struct flowtap_ete *ete)
 	status = flowtap_ete_release(ete);
 	if (status)
 		return status;
-	return flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, 0,
-				"a Commit element of more P0 elements than there are");
+	return flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, 0,
+				    "a Commit element of more P0 elements than there are");
 }
 
 int flowtap_ete_commit(struct flowtap_ete *ete, uint64_t n)
@@ -330,8 +330,8 @@ static int overcancelled(struct flowtap_ete *ete)
 		status = settle(ete);
 	if (status)
 		return status;
-	return flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, 0,
-				"a Cancel element of more P0 elements than there are");
+	return flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, 0,
+				    "a Cancel element of more P0 elements than there are");
 }
 
 int flowtap_ete_cancel(struct flowtap_ete *ete, uint64_t n)
@@ -404,8 +404,8 @@ int flowtap_ete_mispredict(struct flowtap_ete *ete)
 		ete->held_entry.taken = !ete->held_entry.taken;
 	/* It may concern one that was there before the Trace Info. */
 	else if (ete->any && !ete->unseen)
-		return flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, 0,
-					"a Mispredict element without an atom before it");
+		return flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, 0,
+					    "a Mispredict element without an atom before it");
 	return 0;
 }
 
@@ -438,8 +438,8 @@ int flowtap_ete_align(struct flowtap_ete *ete, uint64_t depth)
 		status = settle(ete);
 	if (status)
 		return status;
-	return flowtap_ete_tell(ete, FLOWTAP_GAP_UNRESOLVED, 0,
-				"what became of P0 elements before a Trace Info was lost");
+	return flowtap_ete_emit_gap(ete, FLOWTAP_GAP_UNRESOLVED, 0,
+				    "what became of P0 elements before a Trace Info was lost");
 }
 
 int flowtap_ete_flush(struct flowtap_ete *ete)

@@ -13,14 +13,14 @@
 
 #define FIRST_ROOM 256
 
-static int tell(struct flowtap_ete *ete, enum flowtap_transaction what)
+static int emit_transaction(struct flowtap_ete *ete, enum flowtap_transaction what)
 {
 	const struct flowtap_element element = {
 		.kind = FLOWTAP_ELEMENT_TRANSACTION,
 		.transaction = what,
 	};
 
-	return ete_put(ete, &element);
+	return ete_emit(ete, &element);
 }
 
 int flowtap_ete_transaction_begin(struct flowtap_ete *ete)
@@ -34,7 +34,7 @@ int flowtap_ete_transaction_begin(struct flowtap_ete *ete)
 	ete->saved_where = ete->where;
 	ete->saved_address = ete->address;
 	ete->saved_sub_isa = ete->sub_isa;
-	return tell(ete, FLOWTAP_TRANSACTION_START);
+	return emit_transaction(ete, FLOWTAP_TRANSACTION_START);
 }
 
 /* What follows stands behind it here, and then in the queue. */
@@ -61,7 +61,7 @@ static int commit(struct flowtap_ete *ete)
 		return status;
 	ete->in_transaction = false;
 	ete->transaction_n = 0;
-	return tell(ete, FLOWTAP_TRANSACTION_COMMIT);
+	return emit_transaction(ete, FLOWTAP_TRANSACTION_COMMIT);
 }
 
 /*
@@ -89,7 +89,7 @@ int flowtap_ete_transaction_fail(struct flowtap_ete *ete)
 		flowtap_ete_lose(ete, ete->saved_where, ete->why);
 	ete->in_transaction = false;
 	ete->transaction_n = 0;
-	return tell(ete, FLOWTAP_TRANSACTION_FAIL);
+	return emit_transaction(ete, FLOWTAP_TRANSACTION_FAIL);
 }
 
 void flowtap_ete_transaction_drop(struct flowtap_ete *ete)
@@ -125,9 +125,9 @@ static int wait(struct flowtap_ete *ete, const struct ete_entry *entry)
 	if (ete->transaction_n == ete->options.transaction_room) {
 		ete->too_long = true;
 		ete->transaction_n = 0;
-		return flowtap_ete_tell(ete, FLOWTAP_GAP_UNRESOLVED, 0,
-					"a transaction of more than %u elements",
-					ete->options.transaction_room);
+		return flowtap_ete_emit_gap(ete, FLOWTAP_GAP_UNRESOLVED, 0,
+					    "a transaction of more than %u elements",
+					    ete->options.transaction_room);
 	}
 	if (ete->transaction_n == ete->transaction_room)
 		status = grow(ete);
