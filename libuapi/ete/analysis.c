@@ -57,7 +57,7 @@ static void left(struct flowtap_ete *ete, const struct flowtap_exception *except
 	if (!ete->images.left)
 		return;
 	ete->images.left(ete->images.argument, exception);
-	flowtap_ete_forget(ete);
+	flowtap_ete_invalidate_code(ete);
 }
 
 /* RVDRPP: all instructions up to the return address were executed; behind it comes an address. */
@@ -74,7 +74,7 @@ static int exception(struct flowtap_ete *ete, const struct ete_entry *entry)
 		.kind = FLOWTAP_ELEMENT_SOURCE,
 		.source = entry->value,
 	};
-	int status = flowtap_ete_arrive(ete);
+	int status = flowtap_ete_require_address(ete);
 
 	if (!status && entry->known) {
 		status = ete_emit(ete, &one);
@@ -85,7 +85,7 @@ static int exception(struct flowtap_ete *ete, const struct ete_entry *entry)
 		return status;
 	left(ete, &element.exception);
 	if (ete->where != ETE_LOST)
-		flowtap_ete_lose(ete, ETE_MISSING, "no address behind an exception");
+		flowtap_ete_set_unknown_address(ete, ETE_MISSING, "no address behind an exception");
 	ete->counts.exceptions++;
 	return ete_emit(ete, &element);
 }
@@ -104,7 +104,7 @@ static int timestamp(struct flowtap_ete *ete, const struct ete_entry *entry)
 	ete->counts.timestamps++;
 	if (ete->images.time) {
 		ete->images.time(ete->images.argument, &element.timestamp);
-		flowtap_ete_forget(ete);
+		flowtap_ete_invalidate_code(ete);
 	}
 	return ete_emit(ete, &element);
 }
@@ -128,7 +128,7 @@ static int trace_on(struct flowtap_ete *ete)
 	ete->depth = 0;
 	left(ete, NULL);
 	if (ete->where != ETE_LOST)
-		flowtap_ete_lose(ete, ETE_MISSING, "no address behind Trace On");
+		flowtap_ete_set_unknown_address(ete, ETE_MISSING, "no address behind Trace On");
 	return ete_emit(ete, &element);
 }
 
@@ -154,7 +154,7 @@ static int event(struct flowtap_ete *ete, const struct ete_entry *entry)
 
 static int trace_info(struct flowtap_ete *ete)
 {
-	flowtap_ete_leave(ete);
+	flowtap_ete_sync_address(ete);
 	ete->clear_pending = true;
 	return 0;
 }
@@ -168,7 +168,7 @@ static int marker(struct flowtap_ete *ete)
 
 static int address(struct flowtap_ete *ete, const struct ete_entry *entry)
 {
-	ete_go(ete, entry->value, entry->sub_isa);
+	ete_set_address(ete, entry->value, entry->sub_isa);
 	return 0;
 }
 

@@ -111,11 +111,11 @@ static int jump_back(struct flowtap_ete *ete, struct flowtap_block *block, bool 
 	if (block->link && initial)
 		ete_push_return(ete, block);
 	if (returns && ete_pop_return(ete, &entry)) {
-		ete_go_back(ete, &entry);
+		ete_set_return_address(ete, &entry);
 		return ete_emit_block(ete, block, true, entry.address);
 	}
-	ete_go(ete, ete_behind(block), block->isa == FLOWTAP_ISA_T32);
-	flowtap_ete_lose(ete, ETE_RETURN, NULL);
+	ete_set_address(ete, ete_behind(block), block->isa == FLOWTAP_ISA_T32);
+	flowtap_ete_set_unknown_address(ete, ETE_RETURN, NULL);
 	return ete_emit_block(ete, block, true, 0);
 }
 
@@ -145,7 +145,7 @@ static int find(struct flowtap_ete *ete)
 	int status;
 
 	if (!ete->block) {
-		status = flowtap_ete_arrive(ete);
+		status = flowtap_ete_require_address(ete);
 		if (!status)
 			status = flowtap_ete_stand(ete, 0);
 		if (status)
@@ -173,7 +173,7 @@ static int leave(struct flowtap_ete *ete, bool taken, bool initial,
 		ete->block = next;
 		return ete_emit_block(ete, block, taken, target);
 	}
-	ete_go(ete, target, (taken ? block->target_isa : block->isa) == FLOWTAP_ISA_T32);
+	ete_set_address(ete, target, (taken ? block->target_isa : block->isa) == FLOWTAP_ISA_T32);
 	ete->last = block;
 	ete->last_taken = taken;
 	return ete_emit_block(ete, block, taken, target);

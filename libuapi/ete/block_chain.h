@@ -66,9 +66,9 @@ static inline bool ete_pop_return(struct flowtap_ete *ete, struct ete_return *en
 }
 
 /* Where a call returns to; the block there becomes the next one in its chain. */
-static inline void ete_go_back(struct flowtap_ete *ete, const struct ete_return *entry)
+static inline void ete_set_return_address(struct flowtap_ete *ete, const struct ete_return *entry)
 {
-	ete_go(ete, entry->address, entry->sub_isa);
+	ete_set_address(ete, entry->address, entry->sub_isa);
 	ete->last = entry->caller;
 	ete->last_taken = false;
 }
@@ -79,7 +79,7 @@ static inline int ete_jump_to(struct flowtap_ete *ete, struct flowtap_block *blo
 {
 	if (block->link & initial)
 		ete_push_return(ete, block);
-	ete_go(ete, address, sub_isa);
+	ete_set_address(ete, address, sub_isa);
 	return ete_emit_block(ete, block, true, address);
 }
 

@@ -50,8 +50,8 @@ static void reset(struct flowtap_ete *ete)
 	ete->clear_pending = false;
 	ete->depth = 0;
 	ete->context = none;
-	flowtap_ete_forget(ete);
-	flowtap_ete_lose(ete, ETE_MISSING, "the trace begins without an address");
+	flowtap_ete_invalidate_code(ete);
+	flowtap_ete_set_unknown_address(ete, ETE_MISSING, "the trace begins without an address");
 }
 
 int flowtap_ete_new(const struct flowtap_ete_config *config,
@@ -127,7 +127,7 @@ static int emit_loss(struct flowtap_ete *ete)
 	if (!pending)
 		return 0;
 	ete->counts.gaps[loss->reason]++;
-	flowtap_ete_lose(ete, ETE_LOST, NULL);
+	flowtap_ete_set_unknown_address(ete, ETE_LOST, NULL);
 	return ete_emit(ete, &element);
 }
 
@@ -140,8 +140,8 @@ static int interrupt(struct flowtap_ete *ete)
 	ete->initialized = false;
 	ete->has_context = false;
 	ete->depth = 0;
-	flowtap_ete_forget(ete);
-	flowtap_ete_lose(ete, ETE_LOST, NULL);
+	flowtap_ete_invalidate_code(ete);
+	flowtap_ete_set_unknown_address(ete, ETE_LOST, NULL);
 	return status;
 }
 
@@ -347,7 +347,7 @@ int flowtap_ete_gap(struct flowtap_ete *ete, const struct flowtap_gap *gap)
 		status = ete_emit(ete, &element);
 	}
 	flowtap_ete_parser_init(&ete->parser, &ete->config);
-	flowtap_ete_lose(ete, ETE_LOST, NULL);
+	flowtap_ete_set_unknown_address(ete, ETE_LOST, NULL);
 	ete->sync = ETE_UNSYNCED;
 	ete->direct = false;
 	ete->carried = 0;
@@ -364,7 +364,7 @@ int flowtap_ete_settle(struct flowtap_ete *ete)
 		ete->any = false;
 		ete->direct = at_once(ete) && !ete->queue.n;
 	}
-	flowtap_ete_forget(ete);
+	flowtap_ete_invalidate_code(ete);
 	return ete->error;
 }
 

@@ -223,10 +223,11 @@ static int discard(struct flowtap_ete *ete, bool overflow)
 	ete->sync = ETE_DISCARDED;
 	ete->has_context = false;
 	ete->depth = 0;
-	flowtap_ete_lose(ete, overflow ? ETE_LOST : ETE_MISSING, "no address behind Discard");
+	flowtap_ete_set_unknown_address(ete, overflow ? ETE_LOST : ETE_MISSING,
+					"no address behind Discard");
 	if (!overflow)
 		return 0;
-	flowtap_ete_forget(ete);
+	flowtap_ete_invalidate_code(ete);
 	ete->counts.gaps[FLOWTAP_GAP_OVERFLOW]++;
 	return ete_emit(ete, &element);
 }

@@ -64,7 +64,7 @@ static int settle(struct flowtap_ete *ete)
 	if (follow.kind == ETE_FOLLOW_ADDRESS &&
 	    (ete->block || ete->where != ETE_KNOWN || ete->address != follow.address ||
 	     ete->sub_isa != follow.sub_isa))
-		ete_go(ete, follow.address, follow.sub_isa);
+		ete_set_address(ete, follow.address, follow.sub_isa);
 	return status;
 }
 

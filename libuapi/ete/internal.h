@@ -260,7 +260,7 @@ static inline bool ete_is_aside(enum flowtap_ete_packet_type type)
 }
 
 /* At `address` from now on, a block is looked for when it is needed. */
-static inline void ete_go(struct flowtap_ete *ete, uint64_t address, uint8_t sub_isa)
+static inline void ete_set_address(struct flowtap_ete *ete, uint64_t address, uint8_t sub_isa)
 {
 	ete->block = NULL;
 	ete->last = NULL;
@@ -350,15 +350,16 @@ static inline enum flowtap_isa ete_isa(const struct flowtap_ete *ete)
 		return FLOWTAP_ISA_A64;
 	return ete->sub_isa ? FLOWTAP_ISA_T32 : FLOWTAP_ISA_A32;
 }
-/* As ete_go for where the analysis stands already. */
-void flowtap_ete_leave(struct flowtap_ete *ete);
-void flowtap_ete_lose(struct flowtap_ete *ete, enum ete_where where, const char *why);
+/* As ete_set_address for where the analysis stands already. */
+void flowtap_ete_sync_address(struct flowtap_ete *ete);
+void flowtap_ete_set_unknown_address(struct flowtap_ete *ete, enum ete_where where,
+				     const char *why);
 /* What was found of the code is asked for again. */
-void flowtap_ete_forget(struct flowtap_ete *ete);
+void flowtap_ete_invalidate_code(struct flowtap_ete *ete);
 /* ete->context has changed. */
 void flowtap_ete_look_from(struct flowtap_ete *ete);
 /* A P0 element comes: makes sure that there is an address. 0, ETE_DROP. */
-int flowtap_ete_arrive(struct flowtap_ete *ete);
+int flowtap_ete_require_address(struct flowtap_ete *ete);
 /* Then: ete->block is the block there, cut before stop if that is not 0. 0, ETE_DROP. */
 int flowtap_ete_stand(struct flowtap_ete *ete, uint64_t stop);
 /* As stand without a word where there is none. */

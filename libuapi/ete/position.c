@@ -10,14 +10,14 @@
 
 #define TRIM_EVERY 256		/* look-ups */
 
-void flowtap_ete_leave(struct flowtap_ete *ete)
+void flowtap_ete_sync_address(struct flowtap_ete *ete)
 {
 	if (ete->block)
-		ete_go(ete, ete->block->address, ete->block->isa == FLOWTAP_ISA_T32);
+		ete_set_address(ete, ete->block->address, ete->block->isa == FLOWTAP_ISA_T32);
 	ete->last = NULL;
 }
 
-void flowtap_ete_lose(struct flowtap_ete *ete, enum ete_where where, const char *why)
+void flowtap_ete_set_unknown_address(struct flowtap_ete *ete, enum ete_where where, const char *why)
 {
 	ete->block = NULL;
 	ete->last = NULL;
@@ -31,9 +31,9 @@ static void new_view(struct flowtap_ete *ete, struct ete_view *view)
 	ete->view = view;
 }
 
-void flowtap_ete_forget(struct flowtap_ete *ete)
+void flowtap_ete_invalidate_code(struct flowtap_ete *ete)
 {
-	flowtap_ete_leave(ete);
+	flowtap_ete_sync_address(ete);
 	for (int i = 0; i < ETE_VIEWS; i++)
 		ete->views[i].epoch = 0;
 	new_view(ete, &ete->views[0]);
@@ -50,7 +50,7 @@ static bool same(const struct flowtap_context *a, const struct flowtap_context *
 
 void flowtap_ete_look_from(struct flowtap_ete *ete)
 {
-	flowtap_ete_leave(ete);
+	flowtap_ete_sync_address(ete);
 	for (int i = 0; i < ETE_VIEWS; i++) {
 		if (ete->views[i].epoch && same(&ete->views[i].context, &ete->context)) {
 			ete->view = &ete->views[i];
@@ -77,8 +77,8 @@ int flowtap_ete_emit_gap(struct flowtap_ete *ete, enum flowtap_gap_reason reason
 		va_end(arguments);
 		element.gap.detail = detail;
 	}
-	flowtap_ete_forget(ete);
-	flowtap_ete_lose(ete, ETE_LOST, NULL);
+	flowtap_ete_invalidate_code(ete);
+	flowtap_ete_set_unknown_address(ete, ETE_LOST, NULL);
 	/* Calls and returns are not seen from here on, but the trace unit's stack has them. */
 	ete->depth = 0;
 	ete->counts.gaps[reason]++;
@@ -118,12 +118,12 @@ static int none(struct flowtap_ete *ete)
  * the next P0 element (K10.5.5.9), here before that one can push: the trace unit's has been empty
  * since the Trace Info.
  */
-int flowtap_ete_arrive(struct flowtap_ete *ete)
+int flowtap_ete_require_address(struct flowtap_ete *ete)
 {
 	struct ete_return entry;
 
 	if (ete->where == ETE_RETURN && ete_pop_return(ete, &entry))
-		ete_go_back(ete, &entry);
+		ete_set_return_address(ete, &entry);
 	if (ete->clear_pending) {
 		ete->clear_pending = false;
 		ete->depth = 0;
@@ -284,7 +284,7 @@ int flowtap_ete_stand(struct flowtap_ete *ete, uint64_t stop)
 
 int flowtap_ete_step(struct flowtap_ete *ete, struct flowtap_block *block, uint64_t stop)
 {
-	ete_go(ete, ete_behind(block), block->isa == FLOWTAP_ISA_T32);
+	ete_set_address(ete, ete_behind(block), block->isa == FLOWTAP_ISA_T32);
 	ete->last = block;
 	ete->last_taken = false;
 	return flowtap_ete_stand(ete, stop);

@@ -24,9 +24,10 @@ static int emit_q(struct flowtap_ete *ete, uint64_t start, const struct ete_entr
 
 	ete->counts.inferred += entry->value;
 	if (follow->kind == ETE_FOLLOW_ADDRESS)
-		ete_go(ete, follow->address, follow->sub_isa);
+		ete_set_address(ete, follow->address, follow->sub_isa);
 	else
-		flowtap_ete_lose(ete, ETE_MISSING, "a Q element has no address behind it");
+		flowtap_ete_set_unknown_address(ete, ETE_MISSING,
+						"a Q element has no address behind it");
 	return ete_emit(ete, &element);
 }
 
@@ -84,7 +85,7 @@ static bool one_way(struct flowtap_ete *ete, uint64_t n, const struct ete_follow
 		*stop = ete_behind(block);
 		if (!n)
 			break;
-		ete_go(ete, *stop, block->isa == FLOWTAP_ISA_T32);
+		ete_set_address(ete, *stop, block->isa == FLOWTAP_ISA_T32);
 		if (!flowtap_ete_look(ete))
 			return false;
 	}
@@ -105,18 +106,18 @@ int flowtap_ete_q(struct flowtap_ete *ete, const struct ete_entry *entry,
 	 */
 	if (ete->where == ETE_RETURN && !ete->depth)
 		return emit_q(ete, ete->address, entry, follow);
-	status = flowtap_ete_arrive(ete);
+	status = flowtap_ete_require_address(ete);
 	if (status < 0)
 		return status;
 	if (status)
 		return emit_q(ete, 0, entry, follow);
-	flowtap_ete_leave(ete);
+	flowtap_ete_sync_address(ete);
 	start = ete->address;
 	sub_isa = ete->sub_isa;
 	if (!entry->value || entry->value > ETE_STRAIGHT_MAX || !flowtap_ete_look(ete))
 		return emit_q(ete, start, entry, follow);
 	proven = one_way(ete, entry->value, follow, &stop, &taken);
-	ete_go(ete, start, sub_isa);
+	ete_set_address(ete, start, sub_isa);
 	if (!proven)
 		return emit_q(ete, start, entry, follow);
 	if (stop)

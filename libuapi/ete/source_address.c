@@ -28,7 +28,7 @@ static int pass(struct flowtap_ete *ete, uint64_t stop)
 	status = ete_emit_block(ete, block, false, ete_behind(block));
 	if (status)
 		return status;
-	ete_go(ete, ete_behind(block), block->isa == FLOWTAP_ISA_T32);
+	ete_set_address(ete, ete_behind(block), block->isa == FLOWTAP_ISA_T32);
 	/* The cut block is none to chain from. */
 	ete->last = block->stop || stop ? NULL : block;
 	ete->last_taken = false;
@@ -39,7 +39,7 @@ int flowtap_ete_walk_to(struct flowtap_ete *ete, uint64_t stop)
 {
 	int status;
 
-	flowtap_ete_leave(ete);
+	flowtap_ete_sync_address(ete);
 	if (ete->address < stop && far(ete->address, stop)) {
 		status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, ete->address,
 					      "no branch from 0x%" PRIx64 " to 0x%" PRIx64,
@@ -84,7 +84,7 @@ static int only_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 {
 	if (ete->context.width == 32 && entry->value >> 32)
 		return ETE_DROP;
-	ete_go(ete, entry->value, entry->sub_isa);
+	ete_set_address(ete, entry->value, entry->sub_isa);
 	return take_source(ete, entry, follow);
 }
 
@@ -133,7 +133,7 @@ static bool is_next(struct flowtap_ete *ete, uint64_t source)
 int flowtap_ete_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 		       const struct ete_follow *follow)
 {
-	int status = flowtap_ete_arrive(ete);
+	int status = flowtap_ete_require_address(ete);
 	const struct flowtap_element source = {
 		.kind = FLOWTAP_ELEMENT_SOURCE,
 		.source = entry->value,
@@ -147,14 +147,14 @@ int flowtap_ete_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 		return status;
 	if (status == ETE_DROP)
 		return only_source(ete, entry, follow);
-	flowtap_ete_leave(ete);
+	flowtap_ete_sync_address(ete);
 	from = ete->address;
 	sub_isa = ete->sub_isa;
-	ete_go(ete, entry->value, entry->sub_isa);
+	ete_set_address(ete, entry->value, entry->sub_isa);
 	status = flowtap_ete_stand(ete, 0);
 	if (status)
 		return status;
-	ete_go(ete, from, sub_isa);
+	ete_set_address(ete, from, sub_isa);
 	status = ete_emit(ete, &source);
 	if (!status)
 		status = reach_source(ete, entry, follow);

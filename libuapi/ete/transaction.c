@@ -30,7 +30,7 @@ int flowtap_ete_transaction_begin(struct flowtap_ete *ete)
 	ete->in_transaction = true;
 	ete->too_long = false;
 	ete->transaction_n = 0;
-	flowtap_ete_leave(ete);
+	flowtap_ete_sync_address(ete);
 	ete->saved_where = ete->where;
 	ete->saved_address = ete->address;
 	ete->saved_sub_isa = ete->sub_isa;
@@ -84,9 +84,9 @@ int flowtap_ete_transaction_fail(struct flowtap_ete *ete)
 	if (status)
 		return status;
 	if (ete->saved_where == ETE_KNOWN)
-		ete_go(ete, ete->saved_address, ete->saved_sub_isa);
+		ete_set_address(ete, ete->saved_address, ete->saved_sub_isa);
 	else
-		flowtap_ete_lose(ete, ete->saved_where, ete->why);
+		flowtap_ete_set_unknown_address(ete, ete->saved_where, ete->why);
 	ete->in_transaction = false;
 	ete->transaction_n = 0;
 	return emit_transaction(ete, FLOWTAP_TRANSACTION_FAIL);
