@@ -46,7 +46,7 @@ static int context(struct flowtap_ete *ete, const struct ete_entry *entry)
 	now->isa = ete_isa(ete);
 	if (ete->images.identify)
 		ete->images.identify(ete->images.argument, now);
-	flowtap_ete_look_from(ete);
+	flowtap_ete_select_view(ete);
 	element.context = *now;
 	return ete_emit(ete, &element);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* What each atom costs: from a block to the one that is known to come after it. */
-#ifndef ETE_CHAIN_H
-#define ETE_CHAIN_H
+#ifndef ETE_BLOCK_CHAIN_H
+#define ETE_BLOCK_CHAIN_H
 
 #include "ete/internal.h"
 
@@ -11,7 +11,7 @@ static inline struct ete_jump *ete_jump_at(struct flowtap_ete *ete, uint64_t add
 }
 
 /* The block at an address that an indirect branch led to before, where nothing else is to be done. */
-static inline void ete_land(struct flowtap_ete *ete)
+static inline void ete_find_target(struct flowtap_ete *ete)
 {
 	const struct ete_jump *jump = ete_jump_at(ete, ete->address);
 
@@ -43,7 +43,7 @@ static inline void ete_push_return(struct flowtap_ete *ete, struct flowtap_block
 		return;
 	ete->top = (ete->top + 1) % 16;
 	entry = &ete->stack[ete->top];
-	entry->address = ete_behind(block);
+	entry->address = ete_block_end(block);
 	entry->caller = block;
 	entry->sub_isa = block->isa == FLOWTAP_ISA_T32;
 	if (ete->depth < ETE_STACK)
@@ -95,8 +95,8 @@ static inline bool ete_is_jump(const struct flowtap_block *block)
  * way that can go this one: this loop is what decoding costs. Returns how many; *status is the
  * sink's.
  */
-static inline unsigned int ete_chain(struct flowtap_ete *ete, uint64_t taken, unsigned int count,
-				     int *status)
+static inline unsigned int ete_follow_chain(struct flowtap_ete *ete, uint64_t taken,
+					    unsigned int count, int *status)
 {
 	const struct flowtap_code *code = ete->code;
 	struct flowtap_block *block = ete->block, *next;
@@ -122,7 +122,7 @@ static inline unsigned int ete_chain(struct flowtap_ete *ete, uint64_t taken, un
 			if (block->link & e)
 				ete_push_return(ete, block);
 		} else {
-			next = flowtap_ete_detour(ete, block, e);
+			next = flowtap_ete_find_successor(ete, block, e);
 			if (!next)
 				break;
 			code = ete->code;
@@ -141,4 +141,4 @@ static inline unsigned int ete_chain(struct flowtap_ete *ete, uint64_t taken, un
 	return count - left;
 }
 
-#endif /* ETE_CHAIN_H */
+#endif /* ETE_BLOCK_CHAIN_H */

@@ -212,7 +212,7 @@ static int before_trace_info(struct flowtap_ete *ete, size_t size)
 	}
 }
 
-static int take(struct flowtap_ete *ete, const uint8_t *bytes, size_t size)
+static int process_packet(struct flowtap_ete *ete, const uint8_t *bytes, size_t size)
 {
 	switch (ete->packet.type) {
 	case FLOWTAP_ETE_NOT_SYNCED:
@@ -234,7 +234,7 @@ static int take(struct flowtap_ete *ete, const uint8_t *bytes, size_t size)
 }
 
 /* Whether atoms need no queue, as soon as it is empty. */
-static bool at_once(const struct flowtap_ete *ete)
+static bool is_direct(const struct flowtap_ete *ete)
 {
 	return ete->sync == ETE_SYNCED && !ete->max_speculation && !ete->in_transaction &&
 	       !ete->unseen;
@@ -243,36 +243,36 @@ static bool at_once(const struct flowtap_ete *ete)
 /* The packet that was parsed. */
 static int finish_packet(struct flowtap_ete *ete, const uint8_t *bytes, size_t size)
 {
-	int status = take(ete, bytes, size);
+	int status = process_packet(ete, bytes, size);
 
 	ete->counts.bytes += size;
 	ete->counts.packets += ete->packet.type != FLOWTAP_ETE_NOT_SYNCED;
-	ete->direct = at_once(ete) && !ete->queue.n;
+	ete->direct = is_direct(ete) && !ete->queue.n;
 	return status;
 }
 
 /* One packet. *used 0: more bytes are needed. */
-static int step(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used)
+static int decode_packet(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used)
 {
 	*used = flowtap_ete_parse(&ete->parser, bytes, size, &ete->packet);
 	return *used ? finish_packet(ete, bytes, *used) : 0;
 }
 
 /* As many packets as there are; *used bytes, the rest is no whole packet. */
-static int run(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used)
+static int decode_packets(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used)
 {
 	size_t at = 0, n, parsed = 0;
 	int status = 0;
 
 	while (at < size && !status) {
-		if (!ete->direct && at_once(ete) && flowtap_ete_atoms[bytes[at]].count) {
+		if (!ete->direct && is_direct(ete) && flowtap_ete_atoms[bytes[at]].count) {
 			status = flowtap_ete_drain(ete);
-			ete->direct = at_once(ete);
+			ete->direct = is_direct(ete);
 			if (status)
 				break;
 		}
 		if (ete->direct) {
-			status = flowtap_ete_run(ete, bytes + at, size - at, &n, &parsed);
+			status = flowtap_ete_fast_path(ete, bytes + at, size - at, &n, &parsed);
 			at += n;
 			if (status || at == size)
 				break;
@@ -282,7 +282,7 @@ static int run(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_
 		if (n)
 			status = finish_packet(ete, bytes + at, n);
 		else
-			status = step(ete, bytes + at, size - at, &n);
+			status = decode_packet(ete, bytes + at, size - at, &n);
 		if (!n)
 			break;
 		at += n;
@@ -292,7 +292,7 @@ static int run(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_
 }
 
 /* The packet that was cut at the end of the last piece, with what this one has of it. */
-static int join(struct flowtap_ete *ete, const uint8_t **bytes, size_t *size)
+static int decode_carried(struct flowtap_ete *ete, const uint8_t **bytes, size_t *size)
 {
 	size_t before = ete->carried, more = sizeof(ete->carry) - before, at = 0, n = 1;
 	int status = 0;
@@ -301,7 +301,7 @@ static int join(struct flowtap_ete *ete, const uint8_t **bytes, size_t *size)
 		more = *size;
 	memcpy(ete->carry + before, *bytes, more);
 	while (at < before && n && !status) {
-		status = step(ete, ete->carry + at, before + more - at, &n);
+		status = decode_packet(ete, ete->carry + at, before + more - at, &n);
 		at += n;
 	}
 	if (at < before) {
@@ -322,9 +322,9 @@ int flowtap_ete_decode(struct flowtap_ete *ete, const uint8_t *bytes, size_t siz
 	size_t used;
 
 	while (!status && ete->carried && size)
-		status = join(ete, &bytes, &size);
+		status = decode_carried(ete, &bytes, &size);
 	if (!status && size) {
-		status = run(ete, bytes, size, &used);
+		status = decode_packets(ete, bytes, size, &used);
 		if (!status && used < size) {
 			ete->carried = size - used;
 			memcpy(ete->carry, bytes + used, ete->carried);
@@ -362,7 +362,7 @@ int flowtap_ete_settle(struct flowtap_ete *ete)
 		ete->error = flowtap_ete_proceed(ete);
 		/* A Mispredict element may concern what has gone on. */
 		ete->any = false;
-		ete->direct = at_once(ete) && !ete->queue.n;
+		ete->direct = is_direct(ete) && !ete->queue.n;
 	}
 	flowtap_ete_invalidate_code(ete);
 	return ete->error;

@@ -44,7 +44,7 @@ static int push_address(struct flowtap_ete *ete, const struct flowtap_ete_packet
 }
 
 /* The address first: the context's ISA follows from it. */
-static int push_place(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
+static int push_address_context(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
 {
 	int status = push_address(ete, packet);
 
@@ -80,7 +80,7 @@ static int exception(struct flowtap_ete *ete, const struct flowtap_ete_packet *p
 	int status = 0;
 
 	if (packet->exception_e == 2 && !packet->address_unknown)
-		status = push_place(ete, packet);
+		status = push_address_context(ete, packet);
 	else
 		status = push_context(ete, packet);
 	if (status)
@@ -113,7 +113,7 @@ static int q(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
 	return status ? status : push_address(ete, packet);
 }
 
-struct ete_entry flowtap_ete_aside(const struct flowtap_ete_packet *packet)
+struct ete_entry flowtap_ete_time_or_event(const struct flowtap_ete_packet *packet)
 {
 	struct ete_entry entry = { .kind = ETE_CYCLES };
 	uint64_t cycles = packet->has_cycles ? packet->cycles : 0;
@@ -133,9 +133,9 @@ struct ete_entry flowtap_ete_aside(const struct flowtap_ete_packet *packet)
 	return entry;
 }
 
-static int push_aside(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
+static int push_time_or_event(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
 {
-	const struct ete_entry entry = flowtap_ete_aside(packet);
+	const struct ete_entry entry = flowtap_ete_time_or_event(packet);
 
 	return flowtap_ete_push(ete, &entry);
 }
@@ -234,8 +234,8 @@ static int discard(struct flowtap_ete *ete, bool overflow)
 
 static int push(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
 {
-	if (ete_is_aside(packet->type))
-		return push_aside(ete, packet);
+	if (ete_is_time_or_event(packet->type))
+		return push_time_or_event(ete, packet);
 	switch (packet->type) {
 	case FLOWTAP_ETE_DISCARD:
 	case FLOWTAP_ETE_OVERFLOW:
@@ -257,7 +257,7 @@ static int push(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet
 	case FLOWTAP_ETE_CONTEXT:
 		return push_context(ete, packet);
 	case FLOWTAP_ETE_ADDRESS_CONTEXT:
-		return push_place(ete, packet);
+		return push_address_context(ete, packet);
 	case FLOWTAP_ETE_TARGET_EXACT:
 	case FLOWTAP_ETE_TARGET_SHORT:
 	case FLOWTAP_ETE_TARGET_LONG:

@@ -172,7 +172,7 @@ struct flowtap_ete {
 	bool next_known;	/* behind held: an address, queue empty */
 	uint8_t next_sub_isa;
 	uint64_t next_address;
-	struct ete_entry behind;	/* within flowtap_ete_run: what waits behind held, or NONE */
+	struct ete_entry after_held;	/* within the fast path: waits after held, or NONE */
 
 	/* Where the analysis stands. */
 	enum ete_where where;
@@ -249,7 +249,7 @@ static inline int ete_emit(struct flowtap_ete *ete, const struct flowtap_element
 }
 
 /* Whether the packet says nothing of the way, and its element waits for what came before only. */
-static inline bool ete_is_aside(enum flowtap_ete_packet_type type)
+static inline bool ete_is_time_or_event(enum flowtap_ete_packet_type type)
 {
 	const uint64_t those = 1ULL << FLOWTAP_ETE_TIMESTAMP | 1ULL << FLOWTAP_ETE_EVENT |
 			       1ULL << FLOWTAP_ETE_CYCLE_COUNT_1 |
@@ -273,8 +273,8 @@ static inline void ete_set_address(struct flowtap_ete *ete, uint64_t address, ui
 
 /* elements.c */
 int flowtap_ete_element(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet);
-/* The element of a packet that ete_is_aside. */
-struct ete_entry flowtap_ete_aside(const struct flowtap_ete_packet *packet);
+/* The element of a packet that ete_is_time_or_event. */
+struct ete_entry flowtap_ete_time_or_event(const struct flowtap_ete_packet *packet);
 
 /* speculation.c */
 int flowtap_ete_push(struct flowtap_ete *ete, const struct ete_entry *entry);
@@ -314,8 +314,8 @@ bool flowtap_ete_stays(const struct ete_entry *entry);
  * fast_path.c: atoms, addresses, cycle counts and the like where ete->direct: *used bytes. *parsed:
  * the next packet is in ete->packet already, of so many bytes, or 0.
  */
-int flowtap_ete_run(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used,
-		    size_t *parsed);
+int flowtap_ete_fast_path(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used,
+			  size_t *parsed);
 
 /* atoms.c */
 int flowtap_ete_walk(struct flowtap_ete *ete, uint32_t taken, uint32_t initial, unsigned int count,
@@ -327,8 +327,8 @@ int flowtap_ete_atom(struct flowtap_ete *ete, bool taken, bool initial,
  * Where the chain of `block` does not lead: the block that is known to come behind it all the same,
  * which may be in other code, ete->code then; or the one where a call returns to. NULL: none.
  */
-struct flowtap_block *flowtap_ete_detour(struct flowtap_ete *ete, struct flowtap_block *block,
-					 bool taken);
+struct flowtap_block *flowtap_ete_find_successor(struct flowtap_ete *ete,
+						 struct flowtap_block *block, bool taken);
 /* A direct branch was not taken though nothing can keep it from being taken. */
 bool flowtap_ete_cannot_fall_through(const struct flowtap_block *block);
 int flowtap_ete_fell_through(struct flowtap_ete *ete, const struct flowtap_block *block);
@@ -357,15 +357,15 @@ void flowtap_ete_set_unknown_address(struct flowtap_ete *ete, enum ete_where whe
 /* What was found of the code is asked for again. */
 void flowtap_ete_invalidate_code(struct flowtap_ete *ete);
 /* ete->context has changed. */
-void flowtap_ete_look_from(struct flowtap_ete *ete);
+void flowtap_ete_select_view(struct flowtap_ete *ete);
 /* A P0 element comes: makes sure that there is an address. 0, ETE_DROP. */
 int flowtap_ete_require_address(struct flowtap_ete *ete);
 /* Then: ete->block is the block there, cut before stop if that is not 0. 0, ETE_DROP. */
-int flowtap_ete_stand(struct flowtap_ete *ete, uint64_t stop);
+int flowtap_ete_find_block(struct flowtap_ete *ete, uint64_t stop);
 /* As stand without a word where there is none. */
-bool flowtap_ete_look(struct flowtap_ete *ete);
+bool flowtap_ete_probe_block(struct flowtap_ete *ete);
 /* At where `block` ended; the block there, as stand. */
-int flowtap_ete_step(struct flowtap_ete *ete, struct flowtap_block *block, uint64_t stop);
+int flowtap_ete_next_block(struct flowtap_ete *ete, struct flowtap_block *block, uint64_t stop);
 /* A gap; the analysis is lost then. */
 __attribute__((format(printf, 4, 5)))
 int flowtap_ete_emit_gap(struct flowtap_ete *ete, enum flowtap_gap_reason reason, uint64_t address,
@@ -381,7 +381,7 @@ static inline int ete_emit_block(struct flowtap_ete *ete, struct flowtap_block *
 }
 
 /* 32 bits in AArch32. */
-static inline uint64_t ete_behind(const struct flowtap_block *block)
+static inline uint64_t ete_block_end(const struct flowtap_block *block)
 {
 	uint64_t end = block->address + block->size;
 

@@ -48,7 +48,7 @@ static bool same(const struct flowtap_context *a, const struct flowtap_context *
 	       a->has_contextid == b->has_contextid && a->contextid == b->contextid;
 }
 
-void flowtap_ete_look_from(struct flowtap_ete *ete)
+void flowtap_ete_select_view(struct flowtap_ete *ete)
 {
 	flowtap_ete_sync_address(ete);
 	for (int i = 0; i < ETE_VIEWS; i++) {
@@ -100,7 +100,7 @@ static bool before_q(const struct flowtap_ete *ete)
 }
 
 /* No address has come though one is needed. */
-static int none(struct flowtap_ete *ete)
+static int missing_address(struct flowtap_ete *ete)
 {
 	if (ete->where == ETE_LOST)
 		return ETE_DROP;
@@ -129,7 +129,7 @@ int flowtap_ete_require_address(struct flowtap_ete *ete)
 		ete->depth = 0;
 	}
 	if (ete->where != ETE_KNOWN)
-		return none(ete);
+		return missing_address(ete);
 	if (!ete->has_context)
 		return drop(flowtap_ete_emit_gap(ete, FLOWTAP_GAP_NO_ADDRESS, ete->address,
 						 "no context has come"));
@@ -176,8 +176,8 @@ static uint64_t limit(const struct flowtap_code *code, enum flowtap_isa isa, uin
  * The block at ete->address. One that reaches the end of its code is cut there, an instruction that
  * lies across it is missing.
  */
-static int get(struct flowtap_ete *ete, const struct flowtap_code *code, enum flowtap_isa isa,
-	       uint64_t stop)
+static int get_block(struct flowtap_ete *ete, const struct flowtap_code *code, enum flowtap_isa isa,
+		     uint64_t stop)
 {
 	uint64_t address = ete->address, end;
 	int status = -ENODATA;
@@ -222,7 +222,7 @@ static int find(struct flowtap_ete *ete, enum flowtap_isa isa, uint64_t stop,
 	*code = code_at(ete, ete->address);
 	if (!covers(*code, ete->address) || !(*code)->bytes)
 		return -ENODATA;
-	status = get(ete, *code, isa, limit(*code, isa, stop));
+	status = get_block(ete, *code, isa, limit(*code, isa, stop));
 	ete->last = NULL;
 	if (status)
 		ete->block = NULL;
@@ -250,7 +250,7 @@ static int look_up(struct flowtap_ete *ete, enum flowtap_isa isa, uint64_t stop)
 					 address, stop));
 }
 
-bool flowtap_ete_look(struct flowtap_ete *ete)
+bool flowtap_ete_probe_block(struct flowtap_ete *ete)
 {
 	enum flowtap_isa isa = ete_isa(ete);
 	const struct flowtap_code *code;
@@ -260,7 +260,7 @@ bool flowtap_ete_look(struct flowtap_ete *ete)
 	return !find(ete, isa, 0, &code);
 }
 
-int flowtap_ete_stand(struct flowtap_ete *ete, uint64_t stop)
+int flowtap_ete_find_block(struct flowtap_ete *ete, uint64_t stop)
 {
 	enum flowtap_isa isa = ete_isa(ete);
 	struct ete_jump *jump = ete_jump_at(ete, ete->address);
@@ -282,10 +282,10 @@ int flowtap_ete_stand(struct flowtap_ete *ete, uint64_t stop)
 	return status;
 }
 
-int flowtap_ete_step(struct flowtap_ete *ete, struct flowtap_block *block, uint64_t stop)
+int flowtap_ete_next_block(struct flowtap_ete *ete, struct flowtap_block *block, uint64_t stop)
 {
-	ete_set_address(ete, ete_behind(block), block->isa == FLOWTAP_ISA_T32);
+	ete_set_address(ete, ete_block_end(block), block->isa == FLOWTAP_ISA_T32);
 	ete->last = block;
 	ete->last_taken = false;
-	return flowtap_ete_stand(ete, stop);
+	return flowtap_ete_find_block(ete, stop);
 }

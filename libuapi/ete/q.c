@@ -32,7 +32,7 @@ static int emit_q(struct flowtap_ete *ete, uint64_t start, const struct ete_entr
 }
 
 /* The address behind the first `n` instructions of the block; 0: it has no more than that. */
-static uint64_t behind(const struct flowtap_block *block, uint64_t n)
+static uint64_t address_after(const struct flowtap_block *block, uint64_t n)
 {
 	struct flowtap_arm_insn insn = { 0 };
 	uint64_t offset = 0;
@@ -58,7 +58,7 @@ static bool leads(const struct flowtap_block *block, const struct ete_follow *fo
 {
 	bool address = follow->kind == ETE_FOLLOW_ADDRESS;
 
-	*taken = !block->conditional || (address && follow->address != ete_behind(block));
+	*taken = !block->conditional || (address && follow->address != ete_block_end(block));
 	if (block->conditional && !address)
 		return false;
 	return !*taken || !address || !block->direct || follow->address == block->target;
@@ -76,17 +76,17 @@ static bool one_way(struct flowtap_ete *ete, uint64_t n, const struct ete_follow
 	*stop = 0;
 	for (;;) {
 		block = ete->block;
-		*stop = behind(block, n);
+		*stop = address_after(block, n);
 		if (*stop)
 			break;
 		n -= block->instructions;
 		if (block->end)
 			return !n && leads(block, follow, taken);
-		*stop = ete_behind(block);
+		*stop = ete_block_end(block);
 		if (!n)
 			break;
 		ete_set_address(ete, *stop, block->isa == FLOWTAP_ISA_T32);
-		if (!flowtap_ete_look(ete))
+		if (!flowtap_ete_probe_block(ete))
 			return false;
 	}
 	return follow->kind != ETE_FOLLOW_ADDRESS || follow->address == *stop;
@@ -114,7 +114,7 @@ int flowtap_ete_q(struct flowtap_ete *ete, const struct ete_entry *entry,
 	flowtap_ete_sync_address(ete);
 	start = ete->address;
 	sub_isa = ete->sub_isa;
-	if (!entry->value || entry->value > ETE_STRAIGHT_MAX || !flowtap_ete_look(ete))
+	if (!entry->value || entry->value > ETE_STRAIGHT_MAX || !flowtap_ete_probe_block(ete))
 		return emit_q(ete, start, entry, follow);
 	proven = one_way(ete, entry->value, follow, &stop, &taken);
 	ete_set_address(ete, start, sub_isa);

@@ -25,10 +25,10 @@ static int pass(struct flowtap_ete *ete, uint64_t stop)
 
 	if (block->end && flowtap_ete_cannot_fall_through(block))
 		return flowtap_ete_fell_through(ete, block);
-	status = ete_emit_block(ete, block, false, ete_behind(block));
+	status = ete_emit_block(ete, block, false, ete_block_end(block));
 	if (status)
 		return status;
-	ete_set_address(ete, ete_behind(block), block->isa == FLOWTAP_ISA_T32);
+	ete_set_address(ete, ete_block_end(block), block->isa == FLOWTAP_ISA_T32);
 	/* The cut block is none to chain from. */
 	ete->last = block->stop || stop ? NULL : block;
 	ete->last_taken = false;
@@ -47,7 +47,7 @@ int flowtap_ete_walk_to(struct flowtap_ete *ete, uint64_t stop)
 		return status ? status : ETE_DROP;
 	}
 	while (ete->address < stop) {
-		status = flowtap_ete_stand(ete, stop);
+		status = flowtap_ete_find_block(ete, stop);
 		if (!status)
 			status = pass(ete, stop);
 		if (status)
@@ -67,7 +67,7 @@ static int take_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 	int status = 0;
 
 	if (!ete->block)
-		status = flowtap_ete_stand(ete, 0);
+		status = flowtap_ete_find_block(ete, 0);
 	if (status)
 		return status;
 	block = ete->block;
@@ -104,7 +104,7 @@ static int reach_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 		return status ? status : ETE_DROP;
 	}
 	for (;;) {
-		status = flowtap_ete_stand(ete, 0);
+		status = flowtap_ete_find_block(ete, 0);
 		if (status)
 			return status;
 		block = ete->block;
@@ -120,8 +120,8 @@ static int reach_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 static bool is_next(struct flowtap_ete *ete, uint64_t source)
 {
 	if (!ete->block)
-		ete_land(ete);
-	if (!ete->block && !flowtap_ete_look(ete))
+		ete_find_target(ete);
+	if (!ete->block && !flowtap_ete_probe_block(ete))
 		return false;
 	return ete->block->end && ete->block->address + ete->block->last == source;
 }
@@ -151,7 +151,7 @@ int flowtap_ete_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 	from = ete->address;
 	sub_isa = ete->sub_isa;
 	ete_set_address(ete, entry->value, entry->sub_isa);
-	status = flowtap_ete_stand(ete, 0);
+	status = flowtap_ete_find_block(ete, 0);
 	if (status)
 		return status;
 	ete_set_address(ete, from, sub_isa);
