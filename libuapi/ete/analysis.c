@@ -3,7 +3,7 @@
 #include "ete/internal.h"
 
 /* The order of table K10-2; ITE and markers are of the kind of events. */
-bool flowtap_ete_stays(const struct ete_entry *entry)
+bool flowtap_ete_survives_cancel(const struct ete_entry *entry)
 {
 	switch (entry->kind) {
 	case ETE_TRACE_INFO:
@@ -52,7 +52,7 @@ static int context(struct flowtap_ete *ete, const struct ete_entry *entry)
 }
 
 /* Others may run now, and change what code there is. */
-static void left(struct flowtap_ete *ete, const struct flowtap_exception *exception)
+static void execution_ended(struct flowtap_ete *ete, const struct flowtap_exception *exception)
 {
 	if (!ete->images.left)
 		return;
@@ -83,9 +83,10 @@ static int exception(struct flowtap_ete *ete, const struct ete_entry *entry)
 	}
 	if (status < 0)
 		return status;
-	left(ete, &element.exception);
-	if (ete->where != ETE_LOST)
-		flowtap_ete_set_unknown_address(ete, ETE_MISSING, "no address behind an exception");
+	execution_ended(ete, &element.exception);
+	if (ete->address_state != ETE_ADDRESS_LOST)
+		flowtap_ete_set_unknown_address(ete, ETE_ADDRESS_MISSING,
+						"no address behind an exception");
 	ete->counts.exceptions++;
 	return ete_emit(ete, &element);
 }
@@ -126,9 +127,10 @@ static int trace_on(struct flowtap_ete *ete)
 	const struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_TRACE_ON };
 
 	ete->depth = 0;
-	left(ete, NULL);
-	if (ete->where != ETE_LOST)
-		flowtap_ete_set_unknown_address(ete, ETE_MISSING, "no address behind Trace On");
+	execution_ended(ete, NULL);
+	if (ete->address_state != ETE_ADDRESS_LOST)
+		flowtap_ete_set_unknown_address(ete, ETE_ADDRESS_MISSING,
+						"no address behind Trace On");
 	return ete_emit(ete, &element);
 }
 

@@ -116,7 +116,7 @@ static int take_indirect(struct flowtap_ete *ete, struct flowtap_block *block, b
 		return ete_emit_block(ete, block, true, entry.address);
 	}
 	ete_set_address(ete, ete_block_end(block), block->isa == FLOWTAP_ISA_T32);
-	flowtap_ete_set_unknown_address(ete, ETE_RETURN, NULL);
+	flowtap_ete_set_unknown_address(ete, ETE_ADDRESS_RETURN, NULL);
 	return ete_emit_block(ete, block, true, 0);
 }
 

@@ -16,7 +16,7 @@ static inline void ete_find_target(struct flowtap_ete *ete)
 	const struct ete_jump *jump = ete_jump_at(ete, ete->address);
 
 	if (jump->address == ete->address && jump->epoch == ete->view->epoch && jump->block &&
-	    jump->isa == ete_isa(ete) && !ete->last && ete->where == ETE_KNOWN &&
+	    jump->isa == ete_isa(ete) && !ete->last && ete->address_state == ETE_ADDRESS_KNOWN &&
 	    ete->has_context && !ete->clear_pending) {
 		ete->block = jump->block;
 		ete->code = jump->code;

@@ -51,7 +51,8 @@ static void reset(struct flowtap_ete *ete)
 	ete->depth = 0;
 	ete->context = none;
 	flowtap_ete_invalidate_code(ete);
-	flowtap_ete_set_unknown_address(ete, ETE_MISSING, "the trace begins without an address");
+	flowtap_ete_set_unknown_address(ete, ETE_ADDRESS_MISSING,
+					"the trace begins without an address");
 }
 
 int flowtap_ete_new(const struct flowtap_ete_config *config,
@@ -127,21 +128,21 @@ static int emit_loss(struct flowtap_ete *ete)
 	if (!pending)
 		return 0;
 	ete->counts.gaps[loss->reason]++;
-	flowtap_ete_set_unknown_address(ete, ETE_LOST, NULL);
+	flowtap_ete_set_unknown_address(ete, ETE_ADDRESS_LOST, NULL);
 	return ete_emit(ete, &element);
 }
 
 /* What came before is resolved as far as it can be. */
 static int interrupt(struct flowtap_ete *ete)
 {
-	int status = flowtap_ete_flush(ete);
+	int status = flowtap_ete_cancel_all(ete);
 
 	flowtap_ete_transaction_drop(ete);
 	ete->initialized = false;
 	ete->has_context = false;
 	ete->depth = 0;
 	flowtap_ete_invalidate_code(ete);
-	flowtap_ete_set_unknown_address(ete, ETE_LOST, NULL);
+	flowtap_ete_set_unknown_address(ete, ETE_ADDRESS_LOST, NULL);
 	return status;
 }
 
@@ -266,7 +267,7 @@ static int decode_packets(struct flowtap_ete *ete, const uint8_t *bytes, size_t 
 
 	while (at < size && !status) {
 		if (!ete->direct && is_direct(ete) && flowtap_ete_atoms[bytes[at]].count) {
-			status = flowtap_ete_drain(ete);
+			status = flowtap_ete_process_queue(ete);
 			ete->direct = is_direct(ete);
 			if (status)
 				break;
@@ -347,7 +348,7 @@ int flowtap_ete_gap(struct flowtap_ete *ete, const struct flowtap_gap *gap)
 		status = ete_emit(ete, &element);
 	}
 	flowtap_ete_parser_init(&ete->parser, &ete->config);
-	flowtap_ete_set_unknown_address(ete, ETE_LOST, NULL);
+	flowtap_ete_set_unknown_address(ete, ETE_ADDRESS_LOST, NULL);
 	ete->sync = ETE_UNSYNCED;
 	ete->direct = false;
 	ete->carried = 0;
@@ -359,7 +360,7 @@ int flowtap_ete_gap(struct flowtap_ete *ete, const struct flowtap_gap *gap)
 int flowtap_ete_settle(struct flowtap_ete *ete)
 {
 	if (!ete->error && ete->sync == ETE_SYNCED) {
-		ete->error = flowtap_ete_proceed(ete);
+		ete->error = flowtap_ete_release_resolved(ete);
 		/* A Mispredict element may concern what has gone on. */
 		ete->any = false;
 		ete->direct = is_direct(ete) && !ete->queue.n;
@@ -400,7 +401,7 @@ static int cut_off(struct flowtap_ete *ete)
 static int end(struct flowtap_ete *ete)
 {
 	uint64_t speculative = ete->speculative;
-	int status = flowtap_ete_flush(ete);
+	int status = flowtap_ete_cancel_all(ete);
 	bool open = ete->in_transaction && ete->transaction_n;
 
 	ete->counts.unresolved += speculative;

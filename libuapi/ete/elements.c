@@ -154,7 +154,7 @@ static int instrumentation(struct flowtap_ete *ete, const struct flowtap_ete_pac
 /* A transaction began or ended where the trace is damaged. */
 static int align_transaction(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
 {
-	int status = flowtap_ete_flush(ete);
+	int status = flowtap_ete_cancel_all(ete);
 
 	flowtap_ete_transaction_drop(ete);
 	ete->unseen = packet->spec;
@@ -183,7 +183,7 @@ static int trace_info(struct flowtap_ete *ete, const struct flowtap_ete_packet *
 	} else if (packet->in_transaction != ete->decoded_in_transaction) {
 		status = align_transaction(ete, packet);
 	} else if (ete->max_speculation) {
-		status = flowtap_ete_align(ete, packet->spec);
+		status = flowtap_ete_set_depth(ete, packet->spec);
 	}
 	if (!status && packet->in_transaction && !ete->decoded_in_transaction)
 		status = flowtap_ete_transaction_begin(ete);
@@ -212,7 +212,7 @@ static int discard(struct flowtap_ete *ete, bool overflow)
 		.kind = FLOWTAP_ELEMENT_GAP,
 		.gap = { .reason = FLOWTAP_GAP_OVERFLOW, .size = UINT64_MAX },
 	};
-	int status = flowtap_ete_flush(ete);
+	int status = flowtap_ete_cancel_all(ete);
 
 	if (!status)
 		status = flowtap_ete_transaction_fail(ete);
@@ -223,7 +223,7 @@ static int discard(struct flowtap_ete *ete, bool overflow)
 	ete->sync = ETE_DISCARDED;
 	ete->has_context = false;
 	ete->depth = 0;
-	flowtap_ete_set_unknown_address(ete, overflow ? ETE_LOST : ETE_MISSING,
+	flowtap_ete_set_unknown_address(ete, overflow ? ETE_ADDRESS_LOST : ETE_ADDRESS_MISSING,
 					"no address behind Discard");
 	if (!overflow)
 		return 0;

@@ -62,8 +62,8 @@ static int flush_held(struct flowtap_ete *ete)
 		status = flowtap_ete_analyze(ete, &ete->after_held, NULL);
 	ete->after_held.kind = ETE_NONE;
 	if (follow.kind == ETE_FOLLOW_ADDRESS &&
-	    (ete->block || ete->where != ETE_KNOWN || ete->address != follow.address ||
-	     ete->sub_isa != follow.sub_isa))
+	    (ete->block || ete->address_state != ETE_ADDRESS_KNOWN ||
+	     ete->address != follow.address || ete->sub_isa != follow.sub_isa))
 		ete_set_address(ete, follow.address, follow.sub_isa);
 	return status;
 }

@@ -104,11 +104,11 @@ enum ete_sync {
 	ETE_SYNCED,
 };
 
-enum ete_where {
-	ETE_KNOWN,
-	ETE_RETURN,		/* an indirect branch was taken, no address came yet */
-	ETE_MISSING,		/* an address has to come; `why` */
-	ETE_LOST,		/* a gap has told why there is none */
+enum ete_address_state {
+	ETE_ADDRESS_KNOWN,
+	ETE_ADDRESS_RETURN,	/* an indirect branch was taken, no address came yet */
+	ETE_ADDRESS_MISSING,	/* an address has to come; missing_reason */
+	ETE_ADDRESS_LOST,	/* a gap has told why there is none */
 };
 
 /* What comes behind a P0 element, as far as it concerns its target. */
@@ -175,8 +175,8 @@ struct flowtap_ete {
 	struct ete_entry after_held;	/* within the fast path: waits after held, or NONE */
 
 	/* Where the analysis stands. */
-	enum ete_where where;
-	const char *why;
+	enum ete_address_state address_state;
+	const char *missing_reason;
 	uint64_t address;
 	uint8_t sub_isa;
 	bool has_context;
@@ -215,7 +215,7 @@ struct flowtap_ete {
 	size_t transaction_room;
 	uint64_t saved_address;
 	uint8_t saved_sub_isa;
-	enum ete_where saved_where;
+	enum ete_address_state saved_address_state;
 
 	/* Bytes. */
 	enum ete_sync sync;
@@ -264,7 +264,7 @@ static inline void ete_set_address(struct flowtap_ete *ete, uint64_t address, ui
 {
 	ete->block = NULL;
 	ete->last = NULL;
-	ete->where = ETE_KNOWN;
+	ete->address_state = ETE_ADDRESS_KNOWN;
 	ete->address = address;
 	ete->sub_isa = sub_isa;
 }
@@ -279,17 +279,17 @@ struct ete_entry flowtap_ete_time_or_event(const struct flowtap_ete_packet *pack
 /* speculation.c */
 int flowtap_ete_push(struct flowtap_ete *ete, const struct ete_entry *entry);
 /* Nothing is speculative, and a P0 element comes: all that waits goes on. */
-int flowtap_ete_drain(struct flowtap_ete *ete);
+int flowtap_ete_process_queue(struct flowtap_ete *ete);
 int flowtap_ete_push_atoms(struct flowtap_ete *ete, uint32_t taken, unsigned int count);
 int flowtap_ete_commit(struct flowtap_ete *ete, uint64_t n);
 int flowtap_ete_cancel(struct flowtap_ete *ete, uint64_t n);
 int flowtap_ete_mispredict(struct flowtap_ete *ete);
 /* As many P0 elements wait as a Trace Info says, the youngest; if there were others, a gap. */
-int flowtap_ete_align(struct flowtap_ete *ete, uint64_t depth);
+int flowtap_ete_set_depth(struct flowtap_ete *ete, uint64_t depth);
 /* What can be told is told, what is speculative cancelled; nothing waits any more. */
-int flowtap_ete_flush(struct flowtap_ete *ete);
+int flowtap_ete_cancel_all(struct flowtap_ete *ete);
 /* The P0 element that was held goes on, then what waits for no Commit. */
-int flowtap_ete_proceed(struct flowtap_ete *ete);
+int flowtap_ete_release_resolved(struct flowtap_ete *ete);
 /* The P0 element that was held goes on; behind it comes what waits. */
 int flowtap_ete_release(struct flowtap_ete *ete);
 /* What comes behind: n entries of the list, then what waits in the queue, then `rest`. */
@@ -297,8 +297,8 @@ struct ete_follow flowtap_ete_follow(const struct flowtap_ete *ete, const struct
 				     size_t n, enum ete_follow_kind rest);
 
 /* transaction.c: committed elements on their way to the analysis. P0: one follows at once. */
-int flowtap_ete_pass(struct flowtap_ete *ete, const struct ete_entry *entry,
-		     enum ete_follow_kind rest);
+int flowtap_ete_process_committed(struct flowtap_ete *ete, const struct ete_entry *entry,
+				  enum ete_follow_kind rest);
 int flowtap_ete_transaction_begin(struct flowtap_ete *ete);
 int flowtap_ete_transaction_fail(struct flowtap_ete *ete);
 /* Nobody knows how it ended. */
@@ -308,7 +308,7 @@ void flowtap_ete_transaction_drop(struct flowtap_ete *ete);
 int flowtap_ete_analyze(struct flowtap_ete *ete, const struct ete_entry *entry,
 			const struct ete_follow *follow);
 /* Whether an element stays when those around it are cancelled (table K10-2). */
-bool flowtap_ete_stays(const struct ete_entry *entry);
+bool flowtap_ete_survives_cancel(const struct ete_entry *entry);
 
 /*
  * fast_path.c: atoms, addresses, cycle counts and the like where ete->direct: *used bytes. *parsed:
@@ -352,8 +352,8 @@ static inline enum flowtap_isa ete_isa(const struct flowtap_ete *ete)
 }
 /* As ete_set_address for where the analysis stands already. */
 void flowtap_ete_sync_address(struct flowtap_ete *ete);
-void flowtap_ete_set_unknown_address(struct flowtap_ete *ete, enum ete_where where,
-				     const char *why);
+void flowtap_ete_set_unknown_address(struct flowtap_ete *ete, enum ete_address_state address_state,
+				     const char *missing_reason);
 /* What was found of the code is asked for again. */
 void flowtap_ete_invalidate_code(struct flowtap_ete *ete);
 /* ete->context has changed. */

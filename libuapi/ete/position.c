@@ -17,12 +17,13 @@ void flowtap_ete_sync_address(struct flowtap_ete *ete)
 	ete->last = NULL;
 }
 
-void flowtap_ete_set_unknown_address(struct flowtap_ete *ete, enum ete_where where, const char *why)
+void flowtap_ete_set_unknown_address(struct flowtap_ete *ete, enum ete_address_state address_state,
+				     const char *missing_reason)
 {
 	ete->block = NULL;
 	ete->last = NULL;
-	ete->where = where;
-	ete->why = why;
+	ete->address_state = address_state;
+	ete->missing_reason = missing_reason;
 }
 
 static void new_view(struct flowtap_ete *ete, struct ete_view *view)
@@ -78,7 +79,7 @@ int flowtap_ete_emit_gap(struct flowtap_ete *ete, enum flowtap_gap_reason reason
 		element.gap.detail = detail;
 	}
 	flowtap_ete_invalidate_code(ete);
-	flowtap_ete_set_unknown_address(ete, ETE_LOST, NULL);
+	flowtap_ete_set_unknown_address(ete, ETE_ADDRESS_LOST, NULL);
 	/* Calls and returns are not seen from here on, but the trace unit's stack has them. */
 	ete->depth = 0;
 	ete->counts.gaps[reason]++;
@@ -102,15 +103,16 @@ static bool before_q(const struct flowtap_ete *ete)
 /* No address has come though one is needed. */
 static int missing_address(struct flowtap_ete *ete)
 {
-	if (ete->where == ETE_LOST)
+	if (ete->address_state == ETE_ADDRESS_LOST)
 		return ETE_DROP;
-	if (ete->where == ETE_RETURN && before_q(ete))
+	if (ete->address_state == ETE_ADDRESS_RETURN && before_q(ete))
 		return ETE_DROP;
-	if (ete->where == ETE_RETURN)
+	if (ete->address_state == ETE_ADDRESS_RETURN)
 		return drop(flowtap_ete_emit_gap(ete, FLOWTAP_GAP_NO_ADDRESS, 0,
 						 "an indirect branch has no address in the trace, "
 						 "and the return stack is empty"));
-	return drop(flowtap_ete_emit_gap(ete, FLOWTAP_GAP_NO_ADDRESS, 0, "%s", ete->why));
+	return drop(flowtap_ete_emit_gap(ete, FLOWTAP_GAP_NO_ADDRESS, 0, "%s",
+					 ete->missing_reason));
 }
 
 /*
@@ -122,13 +124,13 @@ int flowtap_ete_require_address(struct flowtap_ete *ete)
 {
 	struct ete_return entry;
 
-	if (ete->where == ETE_RETURN && ete_pop_return(ete, &entry))
+	if (ete->address_state == ETE_ADDRESS_RETURN && ete_pop_return(ete, &entry))
 		ete_set_return_address(ete, &entry);
 	if (ete->clear_pending) {
 		ete->clear_pending = false;
 		ete->depth = 0;
 	}
-	if (ete->where != ETE_KNOWN)
+	if (ete->address_state != ETE_ADDRESS_KNOWN)
 		return missing_address(ete);
 	if (!ete->has_context)
 		return drop(flowtap_ete_emit_gap(ete, FLOWTAP_GAP_NO_ADDRESS, ete->address,

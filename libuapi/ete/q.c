@@ -26,7 +26,7 @@ static int emit_q(struct flowtap_ete *ete, uint64_t start, const struct ete_entr
 	if (follow->kind == ETE_FOLLOW_ADDRESS)
 		ete_set_address(ete, follow->address, follow->sub_isa);
 	else
-		flowtap_ete_set_unknown_address(ete, ETE_MISSING,
+		flowtap_ete_set_unknown_address(ete, ETE_ADDRESS_MISSING,
 						"a Q element has no address behind it");
 	return ete_emit(ete, &element);
 }
@@ -54,7 +54,8 @@ static uint64_t address_after(const struct flowtap_block *block, uint64_t n)
  * Whether the branch at the end of the block can have led to what follows, and then whether it was
  * taken.
  */
-static bool leads(const struct flowtap_block *block, const struct ete_follow *follow, bool *taken)
+static bool can_lead(const struct flowtap_block *block, const struct ete_follow *follow,
+		     bool *taken)
 {
 	bool address = follow->kind == ETE_FOLLOW_ADDRESS;
 
@@ -68,8 +69,8 @@ static bool leads(const struct flowtap_block *block, const struct ete_follow *fo
  * Goes `n` instructions ahead and comes back; true: there is one way, *stop is where it ends if not
  * with a branch, which then was *taken.
  */
-static bool one_way(struct flowtap_ete *ete, uint64_t n, const struct ete_follow *follow,
-		    uint64_t *stop, bool *taken)
+static bool has_single_path(struct flowtap_ete *ete, uint64_t n, const struct ete_follow *follow,
+			    uint64_t *stop, bool *taken)
 {
 	struct flowtap_block *block;
 
@@ -81,7 +82,7 @@ static bool one_way(struct flowtap_ete *ete, uint64_t n, const struct ete_follow
 			break;
 		n -= block->instructions;
 		if (block->end)
-			return !n && leads(block, follow, taken);
+			return !n && can_lead(block, follow, taken);
 		*stop = ete_block_end(block);
 		if (!n)
 			break;
@@ -104,7 +105,7 @@ int flowtap_ete_q(struct flowtap_ete *ete, const struct ete_entry *entry,
 	 * Where an indirect branch went to is part of what is not known. The reference has the
 	 * address behind it here.
 	 */
-	if (ete->where == ETE_RETURN && !ete->depth)
+	if (ete->address_state == ETE_ADDRESS_RETURN && !ete->depth)
 		return emit_q(ete, ete->address, entry, follow);
 	status = flowtap_ete_require_address(ete);
 	if (status < 0)
@@ -116,7 +117,7 @@ int flowtap_ete_q(struct flowtap_ete *ete, const struct ete_entry *entry,
 	sub_isa = ete->sub_isa;
 	if (!entry->value || entry->value > ETE_STRAIGHT_MAX || !flowtap_ete_probe_block(ete))
 		return emit_q(ete, start, entry, follow);
-	proven = one_way(ete, entry->value, follow, &stop, &taken);
+	proven = has_single_path(ete, entry->value, follow, &stop, &taken);
 	ete_set_address(ete, start, sub_isa);
 	if (!proven)
 		return emit_q(ete, start, entry, follow);

@@ -18,7 +18,7 @@ static bool far(uint64_t from, uint64_t to)
  * the way to a source address was (RYJHMV or K10.5.5.7), and K10.5.5.6.1 says the same of those
  * before an exception.
  */
-static int pass(struct flowtap_ete *ete, uint64_t stop)
+static int pass_not_taken(struct flowtap_ete *ete, uint64_t stop)
 {
 	struct flowtap_block *block = ete->block;
 	int status;
@@ -49,7 +49,7 @@ int flowtap_ete_walk_to(struct flowtap_ete *ete, uint64_t stop)
 	while (ete->address < stop) {
 		status = flowtap_ete_find_block(ete, stop);
 		if (!status)
-			status = pass(ete, stop);
+			status = pass_not_taken(ete, stop);
 		if (status)
 			return status;
 		/* Behind the last address there is. */
@@ -60,7 +60,7 @@ int flowtap_ete_walk_to(struct flowtap_ete *ete, uint64_t stop)
 }
 
 /* The one instruction at the source address; it ends a block as it is a P0 instruction. */
-static int take_source(struct flowtap_ete *ete, const struct ete_entry *entry,
+static int walk_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 		       const struct ete_follow *follow)
 {
 	struct flowtap_block *block;
@@ -79,18 +79,18 @@ static int take_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 }
 
 /* Where the way to it is not known, or cannot be. */
-static int only_source(struct flowtap_ete *ete, const struct ete_entry *entry,
-		       const struct ete_follow *follow)
+static int start_at_source(struct flowtap_ete *ete, const struct ete_entry *entry,
+			   const struct ete_follow *follow)
 {
 	if (ete->context.width == 32 && entry->value >> 32)
 		return ETE_DROP;
 	ete_set_address(ete, entry->value, entry->sub_isa);
-	return take_source(ete, entry, follow);
+	return walk_source(ete, entry, follow);
 }
 
 /* From where the analysis stands to the source address. */
-static int reach_source(struct flowtap_ete *ete, const struct ete_entry *entry,
-			const struct ete_follow *follow)
+static int walk_to_source(struct flowtap_ete *ete, const struct ete_entry *entry,
+			  const struct ete_follow *follow)
 {
 	struct flowtap_block *block;
 	int status;
@@ -109,8 +109,8 @@ static int reach_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 			return status;
 		block = ete->block;
 		if (block->address + block->size > entry->value)
-			return take_source(ete, entry, follow);
-		status = pass(ete, 0);
+			return walk_source(ete, entry, follow);
+		status = pass_not_taken(ete, 0);
 		if (status)
 			return status;
 	}
@@ -146,7 +146,7 @@ int flowtap_ete_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 	if (status < 0 || !ete->has_context)
 		return status;
 	if (status == ETE_DROP)
-		return only_source(ete, entry, follow);
+		return start_at_source(ete, entry, follow);
 	flowtap_ete_sync_address(ete);
 	from = ete->address;
 	sub_isa = ete->sub_isa;
@@ -157,7 +157,7 @@ int flowtap_ete_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 	ete_set_address(ete, from, sub_isa);
 	status = ete_emit(ete, &source);
 	if (!status)
-		status = reach_source(ete, entry, follow);
-	return status == ETE_DROP && !ete->block && ete->where == ETE_LOST ?
-		       only_source(ete, entry, follow) : status;
+		status = walk_to_source(ete, entry, follow);
+	return status == ETE_DROP && !ete->block && ete->address_state == ETE_ADDRESS_LOST ?
+		       start_at_source(ete, entry, follow) : status;
 }

@@ -31,7 +31,7 @@ int flowtap_ete_transaction_begin(struct flowtap_ete *ete)
 	ete->too_long = false;
 	ete->transaction_n = 0;
 	flowtap_ete_sync_address(ete);
-	ete->saved_where = ete->where;
+	ete->saved_address_state = ete->address_state;
 	ete->saved_address = ete->address;
 	ete->saved_sub_isa = ete->sub_isa;
 	return emit_transaction(ete, FLOWTAP_TRANSACTION_START);
@@ -48,7 +48,7 @@ static int analyze_at(struct flowtap_ete *ete, size_t i, size_t n)
 	return flowtap_ete_analyze(ete, &ete->transaction[i], &follow);
 }
 
-static int commit(struct flowtap_ete *ete)
+static int commit_transaction(struct flowtap_ete *ete)
 {
 	size_t n = ete->transaction_n;
 	int status = 0;
@@ -78,15 +78,15 @@ int flowtap_ete_transaction_fail(struct flowtap_ete *ete)
 		return 0;
 	for (size_t i = 0; !status && i < n; i++) {
 		ete->counts.failed += ete->transaction[i].count;
-		if (flowtap_ete_stays(&ete->transaction[i]))
+		if (flowtap_ete_survives_cancel(&ete->transaction[i]))
 			status = flowtap_ete_analyze(ete, &ete->transaction[i], &follow);
 	}
 	if (status)
 		return status;
-	if (ete->saved_where == ETE_KNOWN)
+	if (ete->saved_address_state == ETE_ADDRESS_KNOWN)
 		ete_set_address(ete, ete->saved_address, ete->saved_sub_isa);
 	else
-		flowtap_ete_set_unknown_address(ete, ete->saved_where, ete->why);
+		flowtap_ete_set_unknown_address(ete, ete->saved_address_state, ete->missing_reason);
 	ete->in_transaction = false;
 	ete->transaction_n = 0;
 	return emit_transaction(ete, FLOWTAP_TRANSACTION_FAIL);
@@ -116,12 +116,13 @@ static int grow(struct flowtap_ete *ete)
 	return 0;
 }
 
-static int wait(struct flowtap_ete *ete, const struct ete_entry *entry)
+static int add_to_transaction(struct flowtap_ete *ete, const struct ete_entry *entry)
 {
 	int status = 0;
 
 	if (ete->too_long)
-		return flowtap_ete_stays(entry) ? flowtap_ete_analyze(ete, entry, NULL) : 0;
+		return flowtap_ete_survives_cancel(entry) ?
+			       flowtap_ete_analyze(ete, entry, NULL) : 0;
 	if (ete->transaction_n == ete->options.transaction_room) {
 		ete->too_long = true;
 		ete->transaction_n = 0;
@@ -136,8 +137,8 @@ static int wait(struct flowtap_ete *ete, const struct ete_entry *entry)
 	return status;
 }
 
-int flowtap_ete_pass(struct flowtap_ete *ete, const struct ete_entry *entry,
-		     enum ete_follow_kind rest)
+int flowtap_ete_process_committed(struct flowtap_ete *ete, const struct ete_entry *entry,
+				  enum ete_follow_kind rest)
 {
 	struct ete_follow follow = { 0 };
 
@@ -145,14 +146,14 @@ int flowtap_ete_pass(struct flowtap_ete *ete, const struct ete_entry *entry,
 	case ETE_TRANSACTION_START:
 		return flowtap_ete_transaction_begin(ete);
 	case ETE_TRANSACTION_COMMIT:
-		return commit(ete);
+		return commit_transaction(ete);
 	case ETE_TRANSACTION_FAIL:
 		return flowtap_ete_transaction_fail(ete);
 	default:
 		break;
 	}
 	if (ete->in_transaction && !ete->options.keep_failed_transactions)
-		return wait(ete, entry);
+		return add_to_transaction(ete, entry);
 	if (rest == ETE_FOLLOW_P0)
 		follow.kind = ETE_FOLLOW_P0;
 	else if (ete_is_p0(entry))
