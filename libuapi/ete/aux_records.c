@@ -132,9 +132,10 @@ static int get_task(struct flowtap_aux *aux, uint64_t key, struct aux_task **tas
 
 /* --- LOST. --- */
 
-static const char *describe_lost(const struct flowtap_record_lost *lost, char *text, size_t room)
+static const char *describe_lost(const struct flowtap_record_lost *lost, char *text,
+				 size_t capacity)
 {
-	snprintf(text, room, "%llu records did not fit into the ring",
+	snprintf(text, capacity, "%llu records did not fit into the ring",
 		 (unsigned long long)lost->records);
 	return text;
 }

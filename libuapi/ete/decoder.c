@@ -15,7 +15,7 @@
 
 #include "ete/internal.h"
 
-#define TRANSACTION_ROOM (1U << 20)
+#define TRANSACTION_CAPACITY (1U << 20)
 #define ARCHITECTURE 0x5a13		/* TRCDEVARCH.ARCHID: ETE */
 #define CONFIGR_RS (1U << 12)
 #define IDR0_COMMTRANS (1U << 30)
@@ -71,8 +71,8 @@ int flowtap_ete_new(const struct flowtap_ete_config *config,
 	new->config = *config;
 	if (options)
 		new->options = *options;
-	if (!new->options.transaction_room)
-		new->options.transaction_room = TRANSACTION_ROOM;
+	if (!new->options.transaction_capacity)
+		new->options.transaction_capacity = TRANSACTION_CAPACITY;
 	new->images = *images;
 	new->blocks = blocks;
 	new->sink = sink;
@@ -149,12 +149,12 @@ static int interrupt(struct flowtap_ete *ete)
 static void describe(struct flowtap_ete *ete, const uint8_t *bytes, size_t size)
 {
 	struct ete_loss *loss = &ete->loss;
-	size_t room = sizeof(loss->detail), n;
+	size_t capacity = sizeof(loss->detail), n;
 
-	n = snprintf(loss->detail, room, "offset 0x%" PRIx64 ":", ete->counts.bytes);
+	n = snprintf(loss->detail, capacity, "offset 0x%" PRIx64 ":", ete->counts.bytes);
 	for (size_t i = 0; i < size && i < 16; i++)
-		n += snprintf(loss->detail + n, room - n, " %02x", bytes[i]);
-	snprintf(loss->detail + n, room - n, ": %s", ete->packet.reason);
+		n += snprintf(loss->detail + n, capacity - n, " %02x", bytes[i]);
+	snprintf(loss->detail + n, capacity - n, ": %s", ete->packet.reason);
 }
 
 /* A packet that cannot be there: decoding goes on at the next Alignment Sync. */

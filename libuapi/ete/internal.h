@@ -94,7 +94,7 @@ struct ete_queue {
 	struct ete_entry *list;
 	size_t head;
 	size_t n;
-	size_t room;		/* a power of two, or 0 */
+	size_t capacity;	/* a power of two, or 0 */
 };
 
 enum ete_sync {
@@ -212,7 +212,7 @@ struct flowtap_ete {
 	bool too_long;
 	struct ete_entry *transaction;
 	size_t transaction_n;
-	size_t transaction_room;
+	size_t transaction_capacity;
 	uint64_t saved_address;
 	uint8_t saved_sub_isa;
 	enum ete_address_state saved_address_state;
@@ -240,7 +240,7 @@ static inline bool ete_is_p0(const struct ete_entry *entry)
 
 static inline struct ete_entry *ete_at(const struct ete_queue *queue, size_t i)
 {
-	return &queue->list[(queue->head + i) & (queue->room - 1)];
+	return &queue->list[(queue->head + i) & (queue->capacity - 1)];
 }
 
 static inline int ete_emit(struct flowtap_ete *ete, const struct flowtap_element *element)

@@ -14,12 +14,12 @@
 
 #include "ete/internal.h"
 
-#define FIRST_ROOM 64
+#define FIRST_CAPACITY 64
 
 static int grow(struct ete_queue *queue)
 {
-	size_t room = queue->room ? 2 * queue->room : FIRST_ROOM;
-	struct ete_entry *list = malloc(room * sizeof(*list));
+	size_t capacity = queue->capacity ? 2 * queue->capacity : FIRST_CAPACITY;
+	struct ete_entry *list = malloc(capacity * sizeof(*list));
 
 	if (!list)
 		return -ENOMEM;
@@ -28,13 +28,13 @@ static int grow(struct ete_queue *queue)
 	free(queue->list);
 	queue->list = list;
 	queue->head = 0;
-	queue->room = room;
+	queue->capacity = capacity;
 	return 0;
 }
 
 static void pop(struct ete_queue *queue)
 {
-	queue->head = (queue->head + 1) & (queue->room - 1);
+	queue->head = (queue->head + 1) & (queue->capacity - 1);
 	queue->n--;
 }
 
@@ -114,7 +114,7 @@ int flowtap_ete_push(struct flowtap_ete *ete, const struct ete_entry *entry)
 
 	if (!status && queue->n >= ETE_QUEUE_MORE + ete->max_speculation)
 		status = reduce_queue(ete);
-	if (!status && queue->n == queue->room)
+	if (!status && queue->n == queue->capacity)
 		status = grow(queue);
 	if (status)
 		return status;

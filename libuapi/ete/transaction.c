@@ -11,7 +11,7 @@
 
 #include "ete/internal.h"
 
-#define FIRST_ROOM 256
+#define FIRST_CAPACITY 256
 
 static int emit_transaction(struct flowtap_ete *ete, enum flowtap_transaction what)
 {
@@ -103,16 +103,17 @@ void flowtap_ete_transaction_drop(struct flowtap_ete *ete)
 
 static int grow(struct flowtap_ete *ete)
 {
-	size_t room = ete->transaction_room ? 2 * ete->transaction_room : FIRST_ROOM;
+	size_t capacity = ete->transaction_capacity ? 2 * ete->transaction_capacity :
+						      FIRST_CAPACITY;
 	struct ete_entry *list;
 
-	if (room > ete->options.transaction_room)
-		room = ete->options.transaction_room;
-	list = realloc(ete->transaction, room * sizeof(*list));
+	if (capacity > ete->options.transaction_capacity)
+		capacity = ete->options.transaction_capacity;
+	list = realloc(ete->transaction, capacity * sizeof(*list));
 	if (!list)
 		return -ENOMEM;
 	ete->transaction = list;
-	ete->transaction_room = room;
+	ete->transaction_capacity = capacity;
 	return 0;
 }
 
@@ -123,14 +124,14 @@ static int add_to_transaction(struct flowtap_ete *ete, const struct ete_entry *e
 	if (ete->too_long)
 		return flowtap_ete_survives_cancel(entry) ?
 			       flowtap_ete_analyze(ete, entry, NULL) : 0;
-	if (ete->transaction_n == ete->options.transaction_room) {
+	if (ete->transaction_n == ete->options.transaction_capacity) {
 		ete->too_long = true;
 		ete->transaction_n = 0;
 		return flowtap_ete_emit_gap(ete, FLOWTAP_GAP_UNRESOLVED, 0,
 					    "a transaction of more than %u elements",
-					    ete->options.transaction_room);
+					    ete->options.transaction_capacity);
 	}
-	if (ete->transaction_n == ete->transaction_room)
+	if (ete->transaction_n == ete->transaction_capacity)
 		status = grow(ete);
 	if (!status)
 		ete->transaction[ete->transaction_n++] = *entry;

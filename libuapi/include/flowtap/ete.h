@@ -36,7 +36,7 @@ struct flowtap_ete_options {
 	/* Instructions of failed transactions come out as well, with `transaction fail` behind. */
 	bool keep_failed_transactions;
 	/* Elements that one transaction may have, 0: 1 Mi. More end it with a gap. */
-	uint32_t transaction_room;
+	uint32_t transaction_capacity;
 };
 
 /*
