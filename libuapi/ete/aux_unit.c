@@ -396,7 +396,7 @@ int aux_unit_decode(struct aux_unit *unit, const struct flowtap_record_aux *reco
 	if (status >= 0)
 		status = decode_bytes(unit, record);
 	if (status >= 0)
-		status = flowtap_ete_settle(unit->ete);
+		status = flowtap_ete_flush(unit->ete);
 	unit->cut = record->flags & AUX_CUT;
 	return status;
 }

@@ -357,7 +357,7 @@ int flowtap_ete_gap(struct flowtap_ete *ete, const struct flowtap_gap *gap)
 	return status;
 }
 
-int flowtap_ete_settle(struct flowtap_ete *ete)
+int flowtap_ete_flush(struct flowtap_ete *ete)
 {
 	if (!ete->error && ete->sync == ETE_SYNCED) {
 		ete->error = flowtap_ete_release_resolved(ete);

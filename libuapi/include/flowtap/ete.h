@@ -142,7 +142,7 @@ int flowtap_ete_gap(struct flowtap_ete *ete, const struct flowtap_gap *gap);
  * that was held back for a Mispredict element goes to the sink, and what find gave is forgotten.
  * Decoding goes on with the next bytes. Returns as decode.
  */
-int flowtap_ete_settle(struct flowtap_ete *ete);
+int flowtap_ete_flush(struct flowtap_ete *ete);
 
 /*
  * The trace ends. P0 elements that are still speculative are counted as unresolved: the flow ends
