@@ -257,7 +257,7 @@ int flowtap_perf_fds(const struct flowtap_perf *perf, int *fds, int n)
 }
 
 /* Bytes [at, at + size) of the ring, in one piece. */
-static const void *stretch(const struct ring *ring, uint64_t at, size_t size, uint8_t *copy)
+static const void *contiguous(const struct ring *ring, uint64_t at, size_t size, uint8_t *copy)
 {
 	size_t begin = at & (ring->size - 1), first = ring->size - begin;
 
@@ -277,13 +277,13 @@ static int drain_ring(struct flowtap_perf *perf, struct ring *ring,
 
 	while (!err && head - tail >= sizeof(struct perf_event_header)) {
 		/* A header is aligned to 8 and never wraps. */
-		const struct perf_event_header *header = stretch(ring, tail, sizeof(*header),
-								 perf->copy);
+		const struct perf_event_header *header = contiguous(ring, tail, sizeof(*header),
+								    perf->copy);
 		size_t size = header->size;
 
 		if (size < sizeof(*header) || size > head - tail || size > ring->size)
 			break;
-		err = flowtap_perf_record(stretch(ring, tail, size, perf->copy), size, ring->cpu,
+		err = flowtap_perf_record(contiguous(ring, tail, size, perf->copy), size, ring->cpu,
 					  out, lost);
 		tail += size;
 	}

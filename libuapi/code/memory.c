@@ -21,21 +21,21 @@ struct flowtap_memory *flowtap_memory_new(void)
 	return calloc(1, sizeof(struct flowtap_memory));
 }
 
-void flowtap_memory_free_stretch(struct memory_stretch *stretch)
+void flowtap_memory_free_region(struct memory_region *region)
 {
-	free(stretch->pieces);
-	free(stretch->bytes);
-	free(stretch);
+	free(region->pieces);
+	free(region->bytes);
+	free(region);
 }
 
 void flowtap_memory_free(struct flowtap_memory *memory)
 {
 	if (!memory)
 		return;
-	for (size_t i = 0; i < memory->n_stretches; i++)
-		flowtap_memory_free_stretch(memory->stretches[i]);
+	for (size_t i = 0; i < memory->n_regions; i++)
+		flowtap_memory_free_region(memory->regions[i]);
 	for (size_t i = 0; i < memory->n_views; i++) {
-		free(memory->views[i]->stretches);
+		free(memory->views[i]->regions);
 		free(memory->views[i]);
 	}
 	for (size_t i = 0; i < memory->n_files; i++)
@@ -44,7 +44,7 @@ void flowtap_memory_free(struct flowtap_memory *memory)
 		close(memory->directories[i].fd);
 	flowtap_table_free(&memory->by_path);
 	flowtap_table_free(&memory->by_pieces);
-	free(memory->stretches);
+	free(memory->regions);
 	free(memory->directories);
 	free(memory->files);
 	free(memory->images);
@@ -308,7 +308,7 @@ void flowtap_memory_set_first_key(struct flowtap_memory *memory, uint32_t first)
 
 uint32_t flowtap_memory_next_key(const struct flowtap_memory *memory)
 {
-	return memory->first_key + (uint32_t)memory->n_stretches;
+	return memory->first_key + (uint32_t)memory->n_regions;
 }
 
 size_t flowtap_memory_images(const struct flowtap_memory *memory)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * Contexts that the same filters let through see the same memory: a view. Its images become pieces
- * that do not overlap (memory_regions.c), adjacent pieces a stretch of code. Views share the
- * stretches that they have in common.
+ * that do not overlap (memory_regions.c), adjacent pieces a region of code. Views share the
+ * regions that they have in common.
  */
 #ifndef FLOWTAP_MEMORY_INTERNAL_H
 #define FLOWTAP_MEMORY_INTERNAL_H
@@ -28,7 +28,7 @@ struct memory_directory {
 	int fd;
 };
 
-struct memory_stretch {
+struct memory_region {
 	struct flowtap_code code;
 	struct flowtap_memory_image *pieces;
 	size_t n;
@@ -39,7 +39,7 @@ struct memory_stretch {
 
 struct memory_view {
 	uint64_t mask;		/* of the filters */
-	struct memory_stretch **stretches;	/* by address */
+	struct memory_region **regions;		/* by address */
 	size_t n;
 };
 
@@ -57,8 +57,8 @@ struct flowtap_memory {
 	/* From the first look on. */
 	struct memory_view *views[FLOWTAP_MEMORY_VIEWS];
 	size_t n_views;
-	struct memory_stretch **stretches;		/* by key */
-	size_t n_stretches;
+	struct memory_region **regions;			/* by key */
+	size_t n_regions;
 	uint32_t first_key;
 	struct flowtap_table by_pieces;
 	uint64_t held;
@@ -66,7 +66,7 @@ struct flowtap_memory {
 	struct memory_view *view;
 };
 
-void flowtap_memory_free_stretch(struct memory_stretch *stretch);
+void flowtap_memory_free_region(struct memory_region *region);
 /* The regular file: fd or -errno; -ENOEXEC: it is none. */
 int flowtap_memory_open(const struct flowtap_memory *memory, const struct memory_file *file);
 

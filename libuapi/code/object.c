@@ -17,10 +17,10 @@
 #define PAGE 4096U
 #define FILE_MAX_HELD (512ULL << 20)	/* bytes of code held of one file */
 #define TOTAL_MAX_HELD (4ULL << 30)
-#define CHUNKS_MAX 4096			/* stretches of one file */
+#define CHUNKS_MAX 4096			/* regions of one file */
 #define SEGMENTS_MAX 32
 
-/* A stretch of an object that was looked at. available < size: the file ends there. */
+/* A region of an object that was looked at. available < size: the file ends there. */
 struct chunk {
 	uint64_t offset;
 	uint64_t size;

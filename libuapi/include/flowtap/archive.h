@@ -125,16 +125,16 @@ enum flowtap_archive_compression {
 };
 
 /*
- * A stretch of text, as it was found by one look: each byte was read at some moment of
- * [time, until]. The first look at a stretch gives all of it, in as many parts (blocks with the
+ * A region of text, as it was found by one look: each byte was read at some moment of
+ * [time, until]. The first look at a region gives all of it, in as many parts (blocks with the
  * same name, start, size, time and until) as it takes; a later look gives the pages that are not
- * as they were, or one block without a part that says that all are. Looks at a stretch do not
+ * as they were, or one block without a part that says that all are. Looks at a region do not
  * overlap in time.
  */
 struct flowtap_archive_kernel {
 	uint64_t time;
 	uint64_t until;
-	uint64_t start;			/* address of the stretch */
+	uint64_t start;			/* address of the region */
 	uint64_t size;			/* of all of it */
 	uint64_t offset;		/* of this part; a multiple of FLOWTAP_KERNEL_PAGE */
 	uint32_t part_size;		/* bytes, uncompressed: whole pages, but at the end; or 0 */
