@@ -316,8 +316,8 @@ static int emit_gaps_before(struct aux_unit *unit, const struct flowtap_record_a
 }
 
 /* Decodes the record, of which the head is sound. before: what was known of its task. */
-static int decode_stretch(struct aux_unit *unit, const struct flowtap_record_aux *record,
-			  struct aux_task *before, uint64_t key)
+static int decode_range(struct aux_unit *unit, const struct flowtap_record_aux *record,
+			struct aux_task *before, uint64_t key)
 {
 	struct flowtap_aux *aux = unit->aux;
 	bool continues = record->flags & FLOWTAP_AUX_CONTINUES && unit->open &&
@@ -397,7 +397,7 @@ static int decode_aux(struct aux_unit *unit, const struct flowtap_record_aux *re
 		return bad_record(aux, unit->cpu, record->time, unit->has_query && unit->has_configure ?
 				  "CPU %u has no trace unit that can be decoded" :
 				  "nothing says what the trace unit of CPU %u is", unit->cpu);
-	return status < 0 ? status : decode_stretch(unit, record, &before, key);
+	return status < 0 ? status : decode_range(unit, record, &before, key);
 }
 
 static int decode_clock(struct aux_unit *unit, const struct flowtap_record_clock *record,

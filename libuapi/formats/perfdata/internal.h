@@ -131,7 +131,7 @@ struct flowtap_perfdata {
 	PERFDATA_LIST(struct perfdata_thread) threads;
 	struct flowtap_table by_tid;	/* the last entry of each, while reading */
 	PERFDATA_LIST(struct perfdata_switch) switches;
-	PERFDATA_LIST(struct flowtap_perfdata_stretch) stretches;
+	PERFDATA_LIST(struct flowtap_perfdata_range) ranges;
 	bool on_exec;		/* events begin with an exec: of the command that perf record ran */
 	uint64_t first_exec;	/* when the earliest one was; 0 none */
 	bool has_trace;		/* an AUXTRACE_INFO of cs_etm */
@@ -199,7 +199,7 @@ const struct flowtap_perfdata_cpu *
 flowtap_perfdata_find_cpu(const struct flowtap_perfdata *perfdata, uint32_t cpu);
 /* index.c: the first reading. */
 int flowtap_perfdata_index(struct flowtap_perfdata *perfdata);
-/* aux_data.c: stretches from AUX and AUXTRACE records. 0 or -ENOMEM. */
+/* aux_data.c: ranges from AUX and AUXTRACE records. 0 or -ENOMEM. */
 int flowtap_perfdata_join(struct flowtap_perfdata *perfdata);
 
 /* threads.c */
