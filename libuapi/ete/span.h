@@ -28,7 +28,7 @@ struct ete_span {
 	bool (*time_of)(void *argument, uint64_t ticks, uint64_t *time);
 	void (*reached)(void *argument, uint64_t time);
 	void *argument;
-	/* Of the stretch of trace. */
+	/* Of the range of trace. */
 	struct ete_ahead *ahead;	/* NULL: no look ahead, its timestamps bound nothing */
 	uint64_t floor;			/* nothing of it is before */
 	uint64_t end;			/* nor behind */
@@ -46,7 +46,7 @@ struct ete_span {
 	struct flowtap_code unsure;
 };
 
-/* A stretch from `from` to `end` at the latest; begins: nothing of the trace was before. */
+/* A range from `from` to `end` at the latest; begins: nothing of the trace was before. */
 void flowtap_ete_span_begin(struct ete_span *span, uint64_t from, uint64_t end, bool begins);
 /* As far as is known the flow has come to this time. */
 void flowtap_ete_span_reach(struct ete_span *span, uint64_t time);

@@ -20,7 +20,7 @@ struct flowtap_aux_index {
 	struct flowtap_table by_cpu;
 };
 
-/* A stretch of bytes of a CPU's area, and where in the file it is. */
+/* A range of bytes of a CPU's area, and where in the file it is. */
 struct flowtap_aux_piece {
 	uint64_t offset;
 	uint64_t size;

@@ -95,7 +95,7 @@ enum flowtap_archive_cause {
 	FLOWTAP_ARCHIVE_CAUSE_LATENCY,		/* the function at `address` took longer than it may */
 };
 
-/* What had the newest stretch of rings that overwrite saved. */
+/* What had the newest bytes of rings that overwrite saved. */
 struct flowtap_archive_trigger {
 	uint64_t time;			/* when it happened, CLOCK_MONOTONIC_RAW; not after the block's */
 	uint64_t address;		/* where it happened, 0: nowhere, or it is not known */
@@ -198,7 +198,7 @@ struct flowtap_archive_reader;
  */
 int flowtap_archive_create(int fd, struct flowtap_archive_writer **writer);
 /*
- * payload in up to two parts (a ring's stretches). 0; -EMSGSIZE; -EINVAL (type beyond 16 bits);
+ * payload in up to two parts (a ring's buffers). 0; -EMSGSIZE; -EINVAL (type beyond 16 bits);
  * -errno of write: the file is then good up to its last whole block and no more can be written,
  * every further call returns the same.
  */
