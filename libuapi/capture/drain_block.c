@@ -103,8 +103,8 @@ static void add_piece(struct drain_flight *flight, const void *bytes, size_t siz
 	flight->n++;
 }
 
-static int place_block(struct flowtap_drain *drain, struct drain_stream *stream,
-		       struct drain_flight *flight, const struct block *block)
+static int reserve_block(struct flowtap_drain *drain, struct drain_stream *stream,
+			 struct drain_flight *flight, const struct block *block)
 {
 	const struct flowtap_buffer *part = block->part;
 	unsigned int index = (unsigned int)(stream - drain->stream);
@@ -127,9 +127,9 @@ static int place_block(struct flowtap_drain *drain, struct drain_stream *stream,
 		add_piece(flight, part[0].bytes, part[0].size, block->buffers[0]);
 	add_piece(flight, part[1].bytes, part[1].size, block->buffers[1]);
 	add_piece(flight, head->zeros, -(part[0].size + part[1].size) & 7, drain->heads_buffer);
-	err = flowtap_archive_place(drain->writer, block->type, stream->cpu, drain_now(),
-				    part[0].bytes, part[0].size, part[1].bytes, part[1].size,
-				    &head->header, &flight->offset);
+	err = flowtap_archive_reserve(drain->writer, block->type, stream->cpu, drain_now(),
+				      part[0].bytes, part[0].size, part[1].bytes, part[1].size,
+				      &head->header, &flight->offset);
 	return err ? err : drain_uring_write(drain, index, number);
 }
 
@@ -150,7 +150,7 @@ static bool send_block(struct flowtap_drain *drain, struct drain_stream *stream,
 	struct drain_flight *flight =
 		&stream->flights[(stream->first + stream->n) % DRAIN_FLIGHTS];
 	int err = little ? copy_block(drain, stream, flight, block)
-			 : place_block(drain, stream, flight, block);
+			 : reserve_block(drain, stream, flight, block);
 
 	if (err) {
 		drain_fail(drain, err);

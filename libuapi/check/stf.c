@@ -324,11 +324,11 @@ static void take_opcode(struct flowtap_stf_rules *rules, const uint8_t *opcode, 
 /* What cannot be measured, or stands where it ends all sense. */
 static const char *hopeless(const struct flowtap_stf_rules *rules, uint8_t descriptor)
 {
-	enum stf_place place = flowtap_stf_place(descriptor);
+	enum stf_position position = flowtap_stf_position(descriptor);
 
 	if (descriptor == 0xff)
 		return "RESERVE_END, which no reader accepts";
-	if (place == STF_PLACE_NONE)
+	if (position == STF_POSITION_NONE)
 		return "no record has this descriptor";
 	if (!rules->seen[STF_IDENTIFIER] && descriptor != STF_IDENTIFIER)
 		return "the trace does not begin with IDENTIFIER";
@@ -337,7 +337,7 @@ static const char *hopeless(const struct flowtap_stf_rules *rules, uint8_t descr
 
 static void take_record(struct flowtap_stf_rules *rules, uint8_t descriptor, const uint8_t *payload)
 {
-	enum stf_place place = flowtap_stf_place(descriptor);
+	enum stf_position position = flowtap_stf_position(descriptor);
 
 	rules->check->records++;
 	rules->at_opcode = false;
@@ -345,17 +345,17 @@ static void take_record(struct flowtap_stf_rules *rules, uint8_t descriptor, con
 		rules->seen[descriptor]++;
 	if (descriptor > STF_VERSION && !rules->seen[STF_VERSION] && rules->check->records == 2)
 		SAY(rules, "%s where VERSION has to be", flowtap_stf_name(descriptor));
-	if (place == STF_PLACE_HEADER && rules->body)
+	if (position == STF_POSITION_HEADER && rules->body)
 		SAY(rules, "%s after the header", flowtap_stf_name(descriptor));
-	else if (place > STF_PLACE_ANY && !rules->body)
+	else if (position > STF_POSITION_ANY && !rules->body)
 		SAY(rules, "%s in the header", flowtap_stf_name(descriptor));
-	else if (place == STF_PLACE_HEADER)
+	else if (position == STF_POSITION_HEADER)
 		take_header(rules, descriptor, payload);
-	else if (place == STF_PLACE_ANY)
+	else if (position == STF_POSITION_ANY)
 		take_any(rules, descriptor, payload);
-	else if (place == STF_PLACE_GROUP)
+	else if (position == STF_POSITION_GROUP)
 		take_group(rules, descriptor, payload);
-	else if (place == STF_PLACE_OPCODE)
+	else if (position == STF_POSITION_OPCODE)
 		take_opcode(rules, payload, descriptor == STF_INST_32 ? 4 : 2);
 }
 

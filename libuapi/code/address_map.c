@@ -215,7 +215,7 @@ static int check(const struct flowtap_mapping *mapping)
 static int add(struct flowtap_map *map, const struct flowtap_mapping *mapping, uint64_t offset,
 	       uint32_t object)
 {
-	struct flowtap_placing placing = {
+	struct flowtap_map_event event = {
 		.time = mapping->time,
 		.start = mapping->start,
 		.end = mapping->start + mapping->size,
@@ -231,7 +231,7 @@ static int add(struct flowtap_map *map, const struct flowtap_mapping *mapping, u
 		return -ENOMEM;
 	drop(map, space);
 	added(map, mapping->time);
-	return flowtap_space_add(space, &placing);
+	return flowtap_space_add(space, &event);
 }
 
 int flowtap_map_add(struct flowtap_map *map, const struct flowtap_mapping *mapping)

@@ -20,7 +20,7 @@
 struct flowtap_code;
 
 /* One mapping as it was made: bytes of object from `offset` at [start, end). */
-struct flowtap_placing {
+struct flowtap_map_event {
 	uint64_t time;
 	uint64_t start;
 	uint64_t end;
@@ -52,12 +52,12 @@ struct flowtap_space {
 	uint64_t exit;			/* when the process ended, UINT64_MAX unknown */
 	bool forked;			/* it began as a copy of what parent had at `from` */
 	uint32_t parent;
-	struct flowtap_placing *placings;
-	size_t n_placings;
+	struct flowtap_map_event *events;
+	size_t n_events;
 	size_t room;
-	uint64_t latest;		/* time of a placing */
+	uint64_t latest;		/* time of an event */
 	bool unsorted;
-	/* Made from the placings when they are first asked for. */
+	/* Made from the events when they are first asked for. */
 	bool built;
 	bool building;			/* the map's mark */
 	uint64_t generation;		/* the map's, when it was built */
@@ -66,8 +66,8 @@ struct flowtap_space {
 };
 
 /* 0 or -ENOMEM. */
-int flowtap_space_add(struct flowtap_space *space, const struct flowtap_placing *placing);
-/* Moves the placings that are later than to->from. 0 or -ENOMEM (some may have been moved). */
+int flowtap_space_add(struct flowtap_space *space, const struct flowtap_map_event *event);
+/* Moves the events that are later than to->from. 0 or -ENOMEM (some may have been moved). */
 int flowtap_space_split(struct flowtap_space *space, struct flowtap_space *to);
 /* Makes the pieces. parent: a built one, or NULL. 0 or -ENOMEM. */
 int flowtap_space_build(struct flowtap_space *space, const struct flowtap_space *parent);

@@ -4,7 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-struct flowtap_codes_place {
+struct code_key {
 	uint64_t bias;			/* address minus offset in the object */
 	uint64_t end;
 	uint32_t object;
@@ -30,7 +30,7 @@ void flowtap_codes_free(struct flowtap_codes *codes)
 		free(codes->list[i]);
 	free(codes->list);
 	free(codes->keys);
-	flowtap_table_free(&codes->by_place);
+	flowtap_table_free(&codes->by_position);
 	flowtap_table_free(&codes->by_key);
 }
 
@@ -48,7 +48,7 @@ int flowtap_codes_key(struct flowtap_codes *codes, uint32_t object, uint64_t bia
 	if (reserve((void **)&codes->keys, codes->n_keys, sizeof(codes->keys[0])) ||
 	    flowtap_table_add(&codes->by_key, hash, *key))
 		return -ENOMEM;
-	codes->keys[codes->n_keys++] = (struct flowtap_codes_place) {
+	codes->keys[codes->n_keys++] = (struct code_key) {
 		.bias = bias,
 		.end = end,
 		.object = object,
@@ -68,7 +68,7 @@ struct flowtap_code *flowtap_codes_intern(struct flowtap_codes *codes,
 {
 	uint64_t hash = flowtap_hash_words((uint64_t[]) { code->start, code->end, code->from,
 					   code->until, code->file_offset, code->file }, 6);
-	struct flowtap_table_walk walk = flowtap_table_walk(&codes->by_place, hash);
+	struct flowtap_table_walk walk = flowtap_table_walk(&codes->by_position, hash);
 	struct flowtap_code *copy;
 	uint32_t index;
 
@@ -77,7 +77,7 @@ struct flowtap_code *flowtap_codes_intern(struct flowtap_codes *codes,
 			return codes->list[index];
 	copy = malloc(sizeof(*copy));
 	if (!copy || reserve((void **)&codes->list, codes->n, sizeof(codes->list[0])) ||
-	    flowtap_table_add(&codes->by_place, hash, codes->n)) {
+	    flowtap_table_add(&codes->by_position, hash, codes->n)) {
 		free(copy);
 		return NULL;
 	}

@@ -7,14 +7,14 @@
 
 #include "base/hash_table.h"
 
-struct flowtap_codes_place;
+struct code_key;
 
 /* All zeros is an empty one. */
 struct flowtap_codes {
 	struct flowtap_code **list;
 	uint32_t n;
-	struct flowtap_table by_place;
-	struct flowtap_codes_place *keys;
+	struct flowtap_table by_position;
+	struct code_key *keys;
 	uint32_t n_keys;
 	struct flowtap_table by_key;
 };

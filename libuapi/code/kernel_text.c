@@ -82,7 +82,7 @@ static int check(const struct flowtap_kernel_text *text)
 	return text->size > REGION_MAX ? -EFBIG : 0;
 }
 
-/* The one that is there of this name and place. */
+/* The region of this name and address that is not gone. */
 static struct kernel_region *find_region(const struct flowtap_kernel_texts *texts,
 					 const struct flowtap_kernel_text *text)
 {

@@ -12,14 +12,14 @@
 #define FIRST_SLOTS	1024
 
 /* What a decoder touches of a block lies in one line of the CPU's cache. */
-struct place {
+struct slab_entry {
 	_Alignas(64) struct flowtap_block block;
 };
 
 struct slab {
 	struct slab *next;
 	unsigned int used;
-	struct place places[SLAB_BLOCKS];
+	struct slab_entry entries[SLAB_BLOCKS];
 };
 
 _Static_assert(offsetof(struct flowtap_block, stop) <= 64, "a line of the cache");
@@ -99,7 +99,7 @@ static void free_slabs(struct flowtap_blocks *blocks)
 		next = slab->next;
 		for (unsigned int i = 0; i < slab->used; i++) {
 			for (int r = 0; r < FLOWTAP_RENDER_SLOTS; r++)
-				free(slab->places[i].block.render[r].bytes);
+				free(slab->entries[i].block.render[r].bytes);
 		}
 		free(slab);
 	}
@@ -205,8 +205,9 @@ bool flowtap_blocks_trim(struct flowtap_blocks *blocks)
 		return false;
 	for (struct slab *slab = blocks->first; slab; slab = slab->next) {
 		for (unsigned int i = 0; i < slab->used; i++) {
-			if (slab->places[i].block.executed)
-				keep_count(&blocks->evicted, blocks->limit, &slab->places[i].block);
+			if (slab->entries[i].block.executed)
+				keep_count(&blocks->evicted, blocks->limit,
+					   &slab->entries[i].block);
 		}
 	}
 	free_slabs(blocks);
@@ -280,7 +281,7 @@ static struct flowtap_block *new_block(struct flowtap_blocks *blocks)
 		blocks->last = slab;
 		blocks->slab_bytes += sizeof(*slab);
 	}
-	return &slab->places[slab->used++].block;
+	return &slab->entries[slab->used++].block;
 }
 
 static int insert(struct flowtap_blocks *blocks, const struct flowtap_block *made,
@@ -417,8 +418,8 @@ void flowtap_blocks_visit(struct flowtap_blocks *blocks,
 {
 	for (struct slab *slab = blocks->first; slab; slab = slab->next) {
 		for (unsigned int i = 0; i < slab->used; i++) {
-			if (slab->places[i].block.executed)
-				visit(&slab->places[i].block, argument);
+			if (slab->entries[i].block.executed)
+				visit(&slab->entries[i].block, argument);
 		}
 	}
 	visit_evicted(&blocks->evicted, visit, argument);

@@ -93,14 +93,16 @@ static int note_ring(struct pass *pass, const struct flowtap_archive_block *bloc
 
 static int note_aux(struct pass *pass, const struct flowtap_archive_block *block)
 {
-	uint64_t place = pass->base + block->offset + sizeof(struct flowtap_archive_block_header);
+	uint64_t position = pass->base + block->offset +
+			    sizeof(struct flowtap_archive_block_header);
 	uint64_t offset;
 	int err = -EBADMSG;
 
 	if (block->size >= sizeof(offset)) {
 		memcpy(&offset, block->payload, sizeof(offset));
 		err = flowtap_aux_index_add(&pass->aux, block->cpu, offset,
-					    block->size - sizeof(offset), place + sizeof(offset));
+					    block->size - sizeof(offset),
+					    position + sizeof(offset));
 	}
 	if (!err || err == -ENOMEM)
 		return err;
@@ -347,7 +349,8 @@ long flowtap_replay_aux(struct flowtap_replay *replay, uint32_t cpu, uint64_t of
 	       piece.offset == offset + done) {
 		size_t n = piece.size < size - done ? piece.size : size - done;
 
-		err = flowtap_read_all_at(pass->fd, (uint8_t *)buffer + done, n, piece.place, -EIO);
+		err = flowtap_read_all_at(pass->fd, (uint8_t *)buffer + done, n, piece.position,
+					  -EIO);
 		done += n;
 	}
 	errno = saved;
@@ -368,15 +371,15 @@ uint64_t flowtap_replay_aux_next(struct flowtap_replay *replay, uint32_t cpu, ui
 
 static int temporary(void)
 {
-	const char *const places[] = { secure_getenv("TMPDIR"), "/var/tmp", "/tmp" };
+	const char *const directories[] = { secure_getenv("TMPDIR"), "/var/tmp", "/tmp" };
 	int fd = -ENOENT;
 
 	for (size_t i = 0; i < 3 && fd < 0; i++) {
 		char name[PATH_MAX];
 
-		if (!places[i] || strlen(places[i]) > sizeof(name) - 32)
+		if (!directories[i] || strlen(directories[i]) > sizeof(name) - 32)
 			continue;
-		strcpy(name, places[i]);
+		strcpy(name, directories[i]);
 		fd = open(name, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 		if (fd < 0) {
 			strcat(name, "/flowtap-XXXXXX");

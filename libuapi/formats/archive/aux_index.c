@@ -8,13 +8,13 @@
 
 struct block {
 	uint64_t offset;
-	uint64_t place;
+	uint64_t position;
 	uint32_t size;
 };
 
 /* Blocks of one stream: their offsets grow. */
 struct run {
-	uint64_t place;
+	uint64_t position;
 	uint64_t first;		/* block */
 };
 
@@ -74,20 +74,20 @@ static void *grow(void *array, size_t n, size_t *room, size_t size)
 	return array;
 }
 
-static int begin_run(struct flowtap_aux_cpu *cpu, uint64_t place)
+static int begin_run(struct flowtap_aux_cpu *cpu, uint64_t position)
 {
 	struct run *runs = grow(cpu->runs, cpu->n_runs, &cpu->runs_room, sizeof(*runs));
 
 	if (!runs)
 		return -ENOMEM;
 	cpu->runs = runs;
-	runs[cpu->n_runs++] = (struct run) { place, cpu->n };
+	runs[cpu->n_runs++] = (struct run) { position, cpu->n };
 	cpu->fresh = false;
 	return 0;
 }
 
 int flowtap_aux_index_add(struct flowtap_aux_index *index, uint32_t number, uint64_t offset,
-			  uint64_t size, uint64_t place)
+			  uint64_t size, uint64_t position)
 {
 	const struct block *last;
 	struct flowtap_aux_cpu *cpu;
@@ -105,9 +105,9 @@ int flowtap_aux_index_add(struct flowtap_aux_index *index, uint32_t number, uint
 	cpu->blocks = blocks;
 	last = cpu->n ? &blocks[cpu->n - 1] : NULL;
 	if (!last || cpu->fresh || offset < last->offset + last->size)
-		err = begin_run(cpu, place);
+		err = begin_run(cpu, position);
 	if (!err)
-		blocks[cpu->n++] = (struct block) { offset, place, (uint32_t)size };
+		blocks[cpu->n++] = (struct block) { offset, position, (uint32_t)size };
 	return err;
 }
 
@@ -119,15 +119,15 @@ void flowtap_aux_index_restart(struct flowtap_aux_index *index, uint32_t number)
 		cpu->fresh = true;
 }
 
-/* The last run that begins before `place`. */
-static const struct run *find_run(const struct flowtap_aux_cpu *cpu, uint64_t place)
+/* The last run that begins before `position`. */
+static const struct run *find_run(const struct flowtap_aux_cpu *cpu, uint64_t position)
 {
 	size_t low = 0, high = cpu->n_runs;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (cpu->runs[middle].place < place)
+		if (cpu->runs[middle].position < position)
 			low = middle + 1;
 		else
 			high = middle;
@@ -135,11 +135,11 @@ static const struct run *find_run(const struct flowtap_aux_cpu *cpu, uint64_t pl
 	return low ? &cpu->runs[low - 1] : NULL;
 }
 
-bool flowtap_aux_index_find(const struct flowtap_aux_index *index, uint32_t number, uint64_t place,
-			    uint64_t offset, struct flowtap_aux_piece *piece)
+bool flowtap_aux_index_find(const struct flowtap_aux_index *index, uint32_t number,
+			    uint64_t position, uint64_t offset, struct flowtap_aux_piece *piece)
 {
 	const struct flowtap_aux_cpu *cpu = find_cpu(index, number);
-	const struct run *run = cpu ? find_run(cpu, place) : NULL;
+	const struct run *run = cpu ? find_run(cpu, position) : NULL;
 	uint64_t low, high, skip;
 
 	if (!run)
@@ -161,19 +161,19 @@ bool flowtap_aux_index_find(const struct flowtap_aux_index *index, uint32_t numb
 	*piece = (struct flowtap_aux_piece) {
 		.offset = cpu->blocks[low].offset + skip,
 		.size = cpu->blocks[low].size - skip,
-		.place = cpu->blocks[low].place + skip,
+		.position = cpu->blocks[low].position + skip,
 	};
 	return true;
 }
 
 uint64_t flowtap_aux_index_count(const struct flowtap_aux_index *index, uint32_t cpu,
-				 uint64_t place, uint64_t offset, uint64_t size)
+				 uint64_t position, uint64_t offset, uint64_t size)
 {
 	struct flowtap_aux_piece piece;
 	uint64_t done = 0;
 
 	while (done < size && offset + done >= offset &&
-	       flowtap_aux_index_find(index, cpu, place, offset + done, &piece) &&
+	       flowtap_aux_index_find(index, cpu, position, offset + done, &piece) &&
 	       piece.offset == offset + done)
 		done += piece.size < size - done ? piece.size : size - done;
 	return done;

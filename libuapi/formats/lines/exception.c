@@ -85,19 +85,19 @@ static int group_of(const struct lines_exception *from, const struct flowtap_con
 		    enum kind kind, bool known, uint64_t target)
 {
 	uint64_t vector = target >> 7 & 15;
-	bool placed = known && isa_is_arm(to->isa) && !(target & 0x7f) && (vector & 3) == kind;
+	bool at_vector = known && isa_is_arm(to->isa) && !(target & 0x7f) && (vector & 3) == kind;
 
 	if (!from->moved && !known && (from->from.mode || !isa_is_wide(from->from.isa)))
 		return NOWHERE;
 	/* EL0 handles nothing itself. */
 	if (to->mode > from->from.mode || !from->from.mode) {
-		if (placed && vector >= 8)
+		if (at_vector && vector >= 8)
 			return vector >> 2;
 		return isa_is_wide(from->from.isa) ? 2 : 3;
 	}
 	if (to->mode < from->from.mode)
 		return NOWHERE;
-	return placed && vector < 8 ? vector >> 2 : 1;
+	return at_vector && vector < 8 ? vector >> 2 : 1;
 }
 
 static int vector_of(const struct lines_exception *from, const struct flowtap_context *to,
@@ -182,7 +182,7 @@ static void put_number(const struct lines *lines, struct flowtap_line *line,
 }
 
 /* " at 0000000000210808". */
-static void put_place(struct flowtap_line *line, const struct lines_exception *from)
+static void write_address(struct flowtap_line *line, const struct lines_exception *from)
 {
 	flowtap_line_string(line, " at ");
 	flowtap_lines_address(line, from->from.isa, from->exception.address);
@@ -227,7 +227,7 @@ static void put_event(struct lines *lines, const struct known *found)
 	if (!number) {
 		flowtap_line_string(&line, "DebugEvent_Exception ");
 		put_words(&line, found);
-		put_place(&line, from);
+		write_address(&line, from);
 	} else {
 		flowtap_lines_address(&line, from->from.isa, from->exception.address);
 		flowtap_line_string(&line, " ");
@@ -274,7 +274,7 @@ static void put_columns(struct lines *lines, const struct known *found)
 	if (found->number == TYPE_RESET) {
 		flowtap_line_string(&line, from->own ? "EXC Reset" : "ES  Reset");
 		if (from->untold)
-			put_place(&line, from);
+			write_address(&line, from);
 		flowtap_lines_end(lines, &line, text);
 		return;
 	}
@@ -293,7 +293,7 @@ static void put_columns(struct lines *lines, const struct known *found)
 	flowtap_line_string(&line, "EXC ");
 	put_words(&line, found);
 	if (from->untold && !faults)
-		put_place(&line, from);
+		write_address(&line, from);
 	put_number(lines, &line, found);
 	flowtap_lines_end(lines, &line, text);
 }

@@ -314,8 +314,8 @@ static bool takes_itself(const struct told_cpu *cpu, const struct told_exception
  * own address, Arm the one behind it, whatever the line says (Arm's models have either, or that of
  * the handler).
  */
-static bool place(struct told_cpu *cpu, const struct told_exception *exception, bool riscv,
-		  uint64_t *address)
+static bool address_of_exception(struct told_cpu *cpu, const struct told_exception *exception,
+				 bool riscv, uint64_t *address)
 {
 	const struct told_instruction *last = &cpu->last;
 
@@ -349,7 +349,7 @@ int told_exception(struct told *told, const struct told_exception *exception)
 			  call ? 2 : exception->number,
 		.interrupt = riscv && exception->interrupt,
 	};
-	known = place(cpu, exception, riscv, &address);
+	known = address_of_exception(cpu, exception, riscv, &address);
 	status = settle(told, known && !(call && riscv), address);
 	if (!known && cpu->next_known && !exception->nowhere)
 		address = cpu->next;

@@ -230,21 +230,21 @@ static void take_group(struct stf_reader *reader, uint8_t descriptor, const uint
 static int take_record(struct stf_reader *reader, uint8_t descriptor, const uint8_t *payload,
 		       size_t size)
 {
-	enum stf_place place = flowtap_stf_place(descriptor);
+	enum stf_position position = flowtap_stf_position(descriptor);
 
 	reader->read->records++;
-	if (place == STF_PLACE_OPCODE) {
+	if (position == STF_POSITION_OPCODE) {
 		if (reader->body)
 			return flowtap_stf_opcode(reader, payload, size);
 		flowtap_stf_problem(reader, reader->record, "%s in the header",
 				    flowtap_stf_name(descriptor));
-	} else if (place == STF_PLACE_HEADER) {
+	} else if (position == STF_POSITION_HEADER) {
 		take_header(reader, descriptor, payload);
 	} else if (descriptor == STF_COMMENT) {
 		return take_comment(reader, payload + 4, size - 4);
 	} else if (descriptor == STF_PROCESS_ID_EXT) {
 		take_process(reader, payload);
-	} else if (place == STF_PLACE_TRANSACTION) {
+	} else if (position == STF_POSITION_TRANSACTION) {
 		/* Beside the instructions: of no group. */
 		reader->read->extra[FLOWTAP_READ_OTHER]++;
 	} else {
@@ -255,9 +255,9 @@ static int take_record(struct stf_reader *reader, uint8_t descriptor, const uint
 
 static const char *hopeless(const struct stf_reader *reader, uint8_t descriptor)
 {
-	enum stf_place place = flowtap_stf_place(descriptor);
+	enum stf_position position = flowtap_stf_position(descriptor);
 
-	if (place == STF_PLACE_NONE)
+	if (position == STF_POSITION_NONE)
 		return descriptor ? "no record has this descriptor" :
 				    "descriptor 0 is reserved for errors";
 	if (!reader->identified && descriptor != STF_IDENTIFIER)

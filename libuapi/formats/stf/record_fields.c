@@ -47,7 +47,7 @@ static const struct fields fields[256] = {
 
 static bool exists(uint8_t descriptor)
 {
-	return flowtap_stf_place(descriptor) != STF_PLACE_NONE;
+	return flowtap_stf_position(descriptor) != STF_POSITION_NONE;
 }
 
 static struct stf_widths widths_of(const struct flowtap_stf_sizes *sizes)

@@ -44,7 +44,7 @@ static void take_exact(struct tarmac_scan scan, struct tarmac_exception *excepti
 }
 
 /* ` at 00001000`, likewise. */
-static void take_place(struct tarmac_scan scan, struct tarmac_exception *exception)
+static void parse_address(struct tarmac_scan scan, struct tarmac_exception *exception)
 {
 	uint64_t address;
 	unsigned int digits;
@@ -78,7 +78,7 @@ bool tarmac_exception(struct tarmac_scan scan, struct tarmac_exception *exceptio
 		exception->number = exceptions[i].number;
 		exception->asynchronous = exceptions[i].asynchronous;
 		take_exact(scan, exception);
-		take_place(scan, exception);
+		parse_address(scan, exception);
 		return true;
 	}
 	return false;
