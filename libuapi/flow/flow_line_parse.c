@@ -84,13 +84,13 @@ static bool seconds(struct rest *rest, uint64_t *value)
 {
 	const char *point = memchr(rest->at, '.', (size_t)(rest->end - rest->at));
 	struct rest whole = { .at = rest->at, .end = point };
-	const char *behind = point ? point + 1 : NULL;
+	const char *rest_start = point ? point + 1 : NULL;
 	uint64_t before, after;
 
 	if (!point || !number(&whole, 10, &before) || !over(&whole))
 		return false;
-	rest->at = behind;
-	if (!number(rest, 10, &after) || rest->at - behind - (rest->at[-1] == ' ') != 9 ||
+	rest->at = rest_start;
+	if (!number(rest, 10, &after) || rest->at - rest_start - (rest->at[-1] == ' ') != 9 ||
 	    before > (UINT64_MAX - after) / 1000000000)
 		return false;
 	*value = before * 1000000000 + after;

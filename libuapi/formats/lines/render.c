@@ -219,14 +219,14 @@ static void put_suffix(const struct lines *lines, const struct flowtap_block *bl
 		       struct text *text, struct lines_render *render)
 {
 	struct flowtap_line *line = &text->line;
-	uint64_t behind = block->address + block->size;
+	uint64_t block_end = block->address + block->size;
 	unsigned int isa = block->direct ? block->target_isa : block->isa;
 	size_t link;
 
 	text_begin(text);
 	if (put_link_name(lines, block, line)) {
 		flowtap_lines_address(line, block->isa,
-				      behind | (block->isa == FLOWTAP_ISA_T32));
+				      block_end | (block->isa == FLOWTAP_ISA_T32));
 		flowtap_line_string(line, "\n");
 	}
 	link = text_size(text);

@@ -62,7 +62,7 @@ static int release(struct told *told)
 		return status;
 	told->read->instructions++;
 	told->run = cpu->sent = cpu->next_known = true;
-	cpu->next = told_behind(last);
+	cpu->next = told_next_address(last);
 	if (last->said && !flowtap_learned_taken(told->read->learned, last->target)) {
 		cpu->sent = false;
 		cpu->next = last->target;
@@ -321,7 +321,7 @@ static bool address_of_exception(struct told_cpu *cpu, const struct told_excepti
 
 	*address = exception->address;
 	if (takes_itself(cpu, exception, riscv)) {
-		*address = riscv ? last->address : told_behind(last);
+		*address = riscv ? last->address : told_next_address(last);
 		return true;
 	}
 	if (exception->own && exception->faults && cpu->held && !last->said) {
@@ -379,7 +379,8 @@ static bool must_settle(const struct told_cpu *cpu, uint64_t address)
 		return false;
 	if (told_is_return(&cpu->last))
 		return true;
-	return cpu->time_waits && (address != told_behind(&cpu->last) || told_end_of(&cpu->last).ends);
+	return cpu->time_waits &&
+	       (address != told_next_address(&cpu->last) || told_end_of(&cpu->last).ends);
 }
 
 int told_instruction(struct told *told, const struct told_instruction *insn, uint8_t mode,

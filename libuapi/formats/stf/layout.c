@@ -84,8 +84,8 @@ static uint64_t counted(const uint8_t *payload, size_t available, size_t size, s
 	return size + stf_number(payload + at, width) * unit;
 }
 
-/* A u16 at `at` counts bits, `unit` of them a piece, behind it. */
-static uint64_t behind(const uint8_t *data, size_t available, uint64_t at, unsigned int unit)
+/* Where what follows the u16 at `at` ends: it counts pieces of `unit` bits. */
+static uint64_t end_after(const uint8_t *data, size_t available, uint64_t at, unsigned int unit)
 {
 	if (at > available || available - at < 2)
 		return UINT64_MAX;
@@ -104,12 +104,12 @@ uint64_t flowtap_stf_protocol(unsigned int protocol, const uint8_t *data, size_t
 	if (protocol != TILELINK || !channel || channel >= channels)
 		return STF_PAYLOAD_UNKNOWN;
 	if (tilelink_channels[channel].message)
-		size = behind(data, available, size + TILELINK_MESSAGE, 8);
+		size = end_after(data, available, size + TILELINK_MESSAGE, 8);
 	if (size == UINT64_MAX)
 		return size;
 	size += tilelink_channels[channel].address ? 8 : 0;
 	if (tilelink_channels[channel].mask)
-		return behind(data, available, size, 1);
+		return end_after(data, available, size, 1);
 	return size + (tilelink_channels[channel].sink ? 8 : 0);
 }
 
