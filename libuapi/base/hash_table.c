@@ -37,22 +37,22 @@ uint64_t flowtap_hash_words(const uint64_t *words, size_t n)
 
 static void insert(struct flowtap_table *table, uint64_t hash, uint32_t index)
 {
-	size_t at = hash & (table->room - 1);
+	size_t at = hash & (table->capacity - 1);
 
 	while (table->slots[at].used)
-		at = (at + 1) & (table->room - 1);
+		at = (at + 1) & (table->capacity - 1);
 	table->slots[at] = (struct flowtap_table_slot) { hash, index, true };
 	table->used++;
 }
 
 static int grow(struct flowtap_table *table)
 {
-	struct flowtap_table bigger = { .room = table->room ? 2 * table->room : 64 };
+	struct flowtap_table bigger = { .capacity = table->capacity ? 2 * table->capacity : 64 };
 
-	bigger.slots = calloc(bigger.room, sizeof(bigger.slots[0]));
+	bigger.slots = calloc(bigger.capacity, sizeof(bigger.slots[0]));
 	if (!bigger.slots)
 		return -ENOMEM;
-	for (size_t i = 0; i < table->room; i++)
+	for (size_t i = 0; i < table->capacity; i++)
 		if (table->slots[i].used)
 			insert(&bigger, table->slots[i].hash, table->slots[i].index);
 	free(table->slots);
@@ -62,7 +62,7 @@ static int grow(struct flowtap_table *table)
 
 int flowtap_table_add(struct flowtap_table *table, uint64_t hash, uint32_t index)
 {
-	if (2 * (table->used + 1) > table->room) {
+	if (2 * (table->used + 1) > table->capacity) {
 		int err = grow(table);
 
 		if (err)

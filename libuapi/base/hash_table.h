@@ -19,7 +19,7 @@ struct flowtap_table_slot {
 /* All zeros is an empty one. */
 struct flowtap_table {
 	struct flowtap_table_slot *slots;
-	size_t room;			/* a power of two, or 0 */
+	size_t capacity;		/* a power of two, or 0 */
 	size_t used;
 };
 
@@ -43,7 +43,7 @@ static inline struct flowtap_table_walk flowtap_table_walk(const struct flowtap_
 	return (struct flowtap_table_walk) {
 		.table = table,
 		.hash = hash,
-		.at = table->room ? hash & (table->room - 1) : 0,
+		.at = table->capacity ? hash & (table->capacity - 1) : 0,
 	};
 }
 
@@ -52,12 +52,12 @@ static inline bool flowtap_table_next(struct flowtap_table_walk *walk, uint32_t 
 {
 	const struct flowtap_table *table = walk->table;
 
-	if (!table->room)
+	if (!table->capacity)
 		return false;
 	while (table->slots[walk->at].used) {
 		const struct flowtap_table_slot *slot = &table->slots[walk->at];
 
-		walk->at = (walk->at + 1) & (table->room - 1);
+		walk->at = (walk->at + 1) & (table->capacity - 1);
 		if (slot->hash == walk->hash) {
 			*index = slot->index;
 			return true;

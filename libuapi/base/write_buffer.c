@@ -8,7 +8,7 @@
 
 uint8_t *flowtap_out_buffer(void)
 {
-	return malloc(FLOWTAP_OUT_ROOM + FLOWTAP_OUT_CHUNK);
+	return malloc(FLOWTAP_WRITE_BUFFER_CAPACITY + FLOWTAP_OUT_CHUNK);
 }
 
 int flowtap_out_init(struct flowtap_out *out, int fd)
@@ -83,7 +83,7 @@ int flowtap_out_put(struct flowtap_out *out, const void *bytes, size_t size)
 {
 	if (flowtap_out_need(out, size))
 		return out->error;
-	if (size > FLOWTAP_OUT_ROOM)
+	if (size > FLOWTAP_WRITE_BUFFER_CAPACITY)
 		return write_all(out, bytes, size);
 	memcpy(out->bytes + out->fill, bytes, size);
 	out->fill += size;

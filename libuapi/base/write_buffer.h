@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define FLOWTAP_OUT_ROOM (256U << 10)
+#define FLOWTAP_WRITE_BUFFER_CAPACITY (256U << 10)
 /* So many bytes beyond the room may be scribbled on: copies go by whole chunks. */
 #define FLOWTAP_OUT_CHUNK 64U
 
@@ -40,10 +40,10 @@ int flowtap_out_flush(struct flowtap_out *out);
 /* Any size. 0 or -errno of write. */
 int flowtap_out_put(struct flowtap_out *out, const void *bytes, size_t size);
 
-/* Makes room for `size` bytes, at most FLOWTAP_OUT_ROOM. 0 or -errno of write. */
+/* Makes room for `size` bytes, at most FLOWTAP_WRITE_BUFFER_CAPACITY. 0 or -errno of write. */
 static inline int flowtap_out_need(struct flowtap_out *out, size_t size)
 {
-	if (out->fill + size <= FLOWTAP_OUT_ROOM)
+	if (out->fill + size <= FLOWTAP_WRITE_BUFFER_CAPACITY)
 		return 0;
 	return flowtap_out_flush(out);
 }

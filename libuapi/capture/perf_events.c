@@ -34,7 +34,7 @@ struct flowtap_perf {
 	size_t n_rings;
 	int *fds;		/* of all events */
 	size_t n_fds;
-	size_t room;
+	size_t capacity;
 	uint32_t *threads;	/* that have events */
 	size_t n_threads;
 	uint8_t *copy;		/* of a record that wraps */
@@ -144,14 +144,14 @@ static int add_event(struct flowtap_perf *perf, pid_t tid, uint32_t cpu)
 {
 	int fd, err;
 
-	if (perf->n_fds == perf->room) {
-		size_t room = perf->room ? 2 * perf->room : 16;
-		int *fds = realloc(perf->fds, room * sizeof(fds[0]));
+	if (perf->n_fds == perf->capacity) {
+		size_t capacity = perf->capacity ? 2 * perf->capacity : 16;
+		int *fds = realloc(perf->fds, capacity * sizeof(fds[0]));
 
 		if (!fds)
 			return -ENOMEM;
 		perf->fds = fds;
-		perf->room = room;
+		perf->capacity = capacity;
 	}
 	fd = open_oldest(&perf->attr, tid, (int)cpu);
 	if (fd < 0)

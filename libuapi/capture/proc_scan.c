@@ -395,7 +395,7 @@ struct family {
 	struct look *look;
 	uint32_t *pids;
 	size_t n;
-	size_t room;
+	size_t capacity;
 };
 
 static int join(void *argument, uint32_t pid)
@@ -405,14 +405,14 @@ static int join(void *argument, uint32_t pid)
 	for (size_t i = 0; i < family->n; i++)
 		if (family->pids[i] == pid)
 			return 0;
-	if (family->n == family->room) {
-		size_t room = family->room ? 2 * family->room : 16;
-		uint32_t *pids = realloc(family->pids, room * sizeof(pids[0]));
+	if (family->n == family->capacity) {
+		size_t capacity = family->capacity ? 2 * family->capacity : 16;
+		uint32_t *pids = realloc(family->pids, capacity * sizeof(pids[0]));
 
 		if (!pids)
 			return -ENOMEM;
 		family->pids = pids;
-		family->room = room;
+		family->capacity = capacity;
 	}
 	family->pids[family->n++] = pid;
 	return 0;

@@ -81,13 +81,13 @@ static void check_sample(struct flowtap_check_records *records, struct flowtap_c
 			 const struct flowtap_record *record, uint64_t offset)
 {
 	const struct flowtap_record_sample *sample = (const void *)record;
-	size_t room = (record->size - sizeof(*sample)) / sizeof(struct flowtap_entry);
+	size_t capacity = (record->size - sizeof(*sample)) / sizeof(struct flowtap_entry);
 
 	cpu->found.samples++;
 	cpu->found.entries += sample->nr;
 	records->check->samples++;
-	if (sample->nr != room ||
-	    record->size != sizeof(*sample) + room * sizeof(struct flowtap_entry)) {
+	if (sample->nr != capacity ||
+	    record->size != sizeof(*sample) + capacity * sizeof(struct flowtap_entry)) {
 		SAY(records, offset, "a sample of %u transfers in %u bytes", sample->nr,
 		    record->size);
 		return;

@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #define HEAD		64U		/* of a payload this much is looked at */
-#define ROOM		(256U << 10)
+#define CAPACITY		(256U << 10)
 #define MODE_UNKNOWN	0xff
 
 /* What was read since the last opcode. */
@@ -454,10 +454,10 @@ void flowtap_stf_rules_end(struct flowtap_stf_rules *rules)
 
 /* The next bytes, unpacked: how many; -EBADMSG: none can be, that was told; -errno. */
 static ssize_t read_on(struct flowtap_check *check, struct flowtap_in *in, uint8_t *bytes,
-		       size_t room)
+		       size_t capacity)
 {
 	uint64_t done = flowtap_in_done(in), offset;
-	ssize_t n = flowtap_in_read(in, bytes, room);
+	ssize_t n = flowtap_in_read(in, bytes, capacity);
 	const char *reason;
 
 	flowtap_check_progress(check, done, flowtap_in_done(in));
@@ -482,7 +482,7 @@ static int check_bytes(struct flowtap_check *check, struct flowtap_in *in,
 	}
 
 	while (n && !flowtap_stf_rules_lost(rules)) {
-		n = read_on(check, in, buffer + fill, ROOM - fill);
+		n = read_on(check, in, buffer + fill, CAPACITY - fill);
 		if (n < 0)
 			return n == -EBADMSG ? 0 : (int)n;
 		fill += (size_t)n;
@@ -497,7 +497,7 @@ static int check_bytes(struct flowtap_check *check, struct flowtap_in *in,
 int flowtap_check_stf(struct flowtap_check *check, int fd)
 {
 	struct flowtap_stf_rules *rules;
-	uint8_t *buffer = malloc(ROOM);
+	uint8_t *buffer = malloc(CAPACITY);
 	struct flowtap_in *in = NULL;
 	int error = flowtap_in_new(fd, &in);
 

@@ -9,15 +9,15 @@
 
 int flowtap_space_add(struct flowtap_space *space, const struct flowtap_map_event *event)
 {
-	if (space->n_events == space->room) {
-		size_t room = space->room ? 2 * space->room : 16;
+	if (space->n_events == space->capacity) {
+		size_t capacity = space->capacity ? 2 * space->capacity : 16;
 		struct flowtap_map_event *bigger;
 
-		bigger = realloc(space->events, room * sizeof(bigger[0]));
+		bigger = realloc(space->events, capacity * sizeof(bigger[0]));
 		if (!bigger)
 			return -ENOMEM;
 		space->events = bigger;
-		space->room = room;
+		space->capacity = capacity;
 	}
 	if (event->time < space->latest)
 		space->unsorted = true;
@@ -88,7 +88,7 @@ static int sort_events(struct flowtap_space *space)
 	size_t n = space->n_events;
 	struct flowtap_map_event *from = space->events, *to, *other;
 
-	other = malloc(space->room * sizeof(other[0]));
+	other = malloc(space->capacity * sizeof(other[0]));
 	if (!other)
 		return -ENOMEM;
 	to = other;

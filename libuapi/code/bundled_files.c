@@ -14,7 +14,7 @@ struct file {
 	struct flowtap_build_id id;
 	uint64_t size;
 	uint64_t filled;
-	uint64_t room;
+	uint64_t capacity;
 	uint8_t *bytes;
 	bool refused;			/* complete, but not what it claims to be */
 };
@@ -83,24 +83,25 @@ static struct file *append(struct flowtap_bundled_files *files, const struct flo
 	return file;
 }
 
-static int grow(struct file *file, uint64_t want, uint64_t room, uint64_t *held)
+static int grow(struct file *file, uint64_t want, uint64_t capacity, uint64_t *held)
 {
-	uint64_t most = (file->size + PAGE - 1) & ~(uint64_t)(PAGE - 1), bigger = 2 * file->room;
+	uint64_t most = (file->size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+	uint64_t bigger = 2 * file->capacity;
 	uint8_t *bytes;
 
-	if (want <= file->room)
+	if (want <= file->capacity)
 		return 0;
 	bigger = bigger < want ? want : bigger;
 	bigger = bigger > most || want == file->size ? most : bigger;
-	if (bigger - file->room > room)
+	if (bigger - file->capacity > capacity)
 		return -EFBIG;
 	bytes = realloc(file->bytes, bigger);
 	if (!bytes)
 		return -ENOMEM;
-	memset(bytes + file->room, 0, bigger - file->room);
-	*held += bigger - file->room;
+	memset(bytes + file->capacity, 0, bigger - file->capacity);
+	*held += bigger - file->capacity;
 	file->bytes = bytes;
-	file->room = bigger;
+	file->capacity = bigger;
 	return 0;
 }
 
@@ -120,7 +121,7 @@ static bool is_itself(const struct file *file)
 }
 
 int flowtap_bundled_add(struct flowtap_bundled_files *files, const struct flowtap_bundled *part,
-			const void *bytes, uint64_t room, uint64_t *held)
+			const void *bytes, uint64_t capacity, uint64_t *held)
 {
 	struct flowtap_build_id id = { .size = part->build_id_size };
 	struct file *file;
@@ -142,7 +143,7 @@ int flowtap_bundled_add(struct flowtap_bundled_files *files, const struct flowta
 		return -ENOMEM;
 	if (file->size != part->size || file->filled != part->offset)
 		return -EINVAL;
-	err = grow(file, part->offset + part->part_size, room, held);
+	err = grow(file, part->offset + part->part_size, capacity, held);
 	if (err)
 		return err;
 	memcpy(file->bytes + part->offset, bytes, part->part_size);
@@ -160,6 +161,6 @@ uint8_t *flowtap_bundled_find(const struct flowtap_bundled_files *files, const c
 
 	if (!file || file->filled != file->size || file->refused)
 		return NULL;
-	*size = file->room;
+	*size = file->capacity;
 	return file->bytes;
 }

@@ -21,7 +21,7 @@ struct span {
 struct spans {
 	struct span *list;
 	size_t n;
-	size_t room;
+	size_t capacity;
 };
 
 struct kernel_era {
@@ -66,14 +66,14 @@ static int push(struct spans *spans, const struct span *span)
 			spans->list[spans->n - 1].end = span->end;
 		return 0;
 	}
-	if (spans->n == spans->room) {
-		size_t room = spans->room ? 2 * spans->room : 4;
-		struct span *list = realloc(spans->list, room * sizeof(list[0]));
+	if (spans->n == spans->capacity) {
+		size_t capacity = spans->capacity ? 2 * spans->capacity : 4;
+		struct span *list = realloc(spans->list, capacity * sizeof(list[0]));
 
 		if (!list)
 			return -ENOMEM;
 		spans->list = list;
-		spans->room = room;
+		spans->capacity = capacity;
 	}
 	spans->list[spans->n++] = *span;
 	return 0;

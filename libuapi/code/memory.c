@@ -198,15 +198,15 @@ static int add_image(struct flowtap_memory *memory, const struct flowtap_memory_
 	image.end = image.address + size;
 	if (memory->n_images == IMAGES_MAX)
 		return -E2BIG;
-	if (memory->n_images == memory->room) {
-		size_t room = memory->room ? 2 * memory->room : 64;
+	if (memory->n_images == memory->capacity) {
+		size_t capacity = memory->capacity ? 2 * memory->capacity : 64;
 		struct flowtap_memory_image *images = realloc(memory->images,
-							      room * sizeof(images[0]));
+							      capacity * sizeof(images[0]));
 
 		if (!images)
 			return -ENOMEM;
 		memory->images = images;
-		memory->room = room;
+		memory->capacity = capacity;
 	}
 	memory->images[memory->n_images++] = image;
 	return cut;

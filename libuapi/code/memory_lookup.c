@@ -65,9 +65,9 @@ static struct memory_region *region_of(struct flowtap_memory *memory,
 		if (same_pieces(memory->regions[index], pieces, n))
 			return memory->regions[index];
 	if (!(memory->n_regions & (memory->n_regions - 1))) {
-		size_t room = memory->n_regions ? 2 * memory->n_regions : 1;
+		size_t capacity = memory->n_regions ? 2 * memory->n_regions : 1;
 
-		list = realloc(memory->regions, room * sizeof(list[0]));
+		list = realloc(memory->regions, capacity * sizeof(list[0]));
 		if (!list)
 			return NULL;
 		memory->regions = list;

@@ -16,7 +16,7 @@ struct sweep {
 	size_t depth;
 	struct flowtap_memory_image *pieces;
 	size_t n;
-	size_t room;
+	size_t capacity;
 };
 
 static const struct flowtap_memory_image *image_at(const struct sweep *sweep, uint32_t index)
@@ -76,15 +76,15 @@ static int emit(struct sweep *sweep, uint64_t from, uint64_t to,
 		last->end = to;
 		return 0;
 	}
-	if (sweep->n == sweep->room) {
-		size_t room = sweep->room ? 2 * sweep->room : 64;
+	if (sweep->n == sweep->capacity) {
+		size_t capacity = sweep->capacity ? 2 * sweep->capacity : 64;
 		struct flowtap_memory_image *pieces = realloc(sweep->pieces,
-							      room * sizeof(pieces[0]));
+							      capacity * sizeof(pieces[0]));
 
 		if (!pieces)
 			return -ENOMEM;
 		sweep->pieces = pieces;
-		sweep->room = room;
+		sweep->capacity = capacity;
 	}
 	sweep->pieces[sweep->n++] = (struct flowtap_memory_image) {
 		.address = from, .end = to, .offset = offset, .file = image->file,

@@ -55,7 +55,7 @@ struct flowtap_objects {
 	char *images;			/* NULL: none */
 	struct object **list;
 	uint32_t n;
-	uint32_t room;
+	uint32_t capacity;
 	uint64_t held;
 	struct flowtap_table table;	/* by path and build-id, or path and content */
 	struct flowtap_bundled_files *bundle;
@@ -128,14 +128,14 @@ static int append(struct flowtap_objects *objects, const char *path, uint64_t ha
 	if (!object->path)
 		goto err_free;
 	object->hash = hash;
-	if (objects->n == objects->room) {
-		uint32_t room = objects->room ? 2 * objects->room : 16;
-		struct object **list = realloc(objects->list, room * sizeof(list[0]));
+	if (objects->n == objects->capacity) {
+		uint32_t capacity = objects->capacity ? 2 * objects->capacity : 16;
+		struct object **list = realloc(objects->list, capacity * sizeof(list[0]));
 
 		if (!list)
 			goto err_free;
 		objects->list = list;
-		objects->room = room;
+		objects->capacity = capacity;
 	}
 	err = flowtap_table_add(&objects->table, hash, objects->n);
 	if (err)

@@ -214,9 +214,9 @@ static void put_cycles(struct flowtap_line *line, const struct flowtap_element *
 		flowtap_line_string(line, " at_least");
 }
 
-size_t flowtap_line_element(char text[FLOWTAP_LINE_ROOM], const struct flowtap_element *element)
+size_t flowtap_line_element(char text[FLOWTAP_LINE_CAPACITY], const struct flowtap_element *element)
 {
-	struct flowtap_line line = { .at = text, .end = text + FLOWTAP_LINE_ROOM };
+	struct flowtap_line line = { .at = text, .end = text + FLOWTAP_LINE_CAPACITY };
 
 	switch (element->kind) {
 	case FLOWTAP_ELEMENT_SESSION:

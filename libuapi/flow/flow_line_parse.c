@@ -186,7 +186,7 @@ static bool parse_exception(struct rest *rest, struct flowtap_exception *excepti
 }
 
 static bool parse_gap(struct rest *rest, struct flowtap_gap *gap,
-		      char detail[FLOWTAP_LINE_ROOM + 1])
+		      char detail[FLOWTAP_LINE_CAPACITY + 1])
 {
 	size_t size;
 	bool given;
@@ -339,7 +339,7 @@ bool flowtap_line_parse(const char *text, size_t size, struct flowtap_element *e
 {
 	struct rest rest = { .at = text, .end = text + size };
 
-	if (size > FLOWTAP_LINE_ROOM)
+	if (size > FLOWTAP_LINE_CAPACITY)
 		return false;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (!word(&rest, words[i].word))

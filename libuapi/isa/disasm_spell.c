@@ -273,10 +273,10 @@ static void put_mnemonic(bool tarmac, bool alone, const char *mnemonic, struct d
 
 size_t flowtap_disasm_spell(const struct flowtap_disasm_options *options,
 			    const struct disasm_instruction *insn, const char *raw, char *at,
-			    size_t room)
+			    size_t capacity)
 {
 	bool tarmac = options->style == FLOWTAP_DISASM_TARMAC && insn->isa != FLOWTAP_ISA_RV64;
-	struct disasm_text text = { .at = at, .room = room };
+	struct disasm_text text = { .at = at, .capacity = capacity };
 	const char *operands, *last;
 	struct reference reference;
 	char mnemonic[40];

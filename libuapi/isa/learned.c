@@ -390,7 +390,7 @@ static void take_end(struct learned_run *run, const struct kind *kind)
 	run->conditional = kind->conditional;
 	run->target = kind->target;
 	run->target_isa = kind->target_isa;
-	run->whole = kind->end || run->size >= flowtap_block_room(run->address, 0);
+	run->whole = kind->end || run->size >= flowtap_block_max_size(run->address, 0);
 }
 
 /* One more instruction, by its opcode. */

@@ -32,9 +32,9 @@ struct pass {
 	uint64_t at;		/* in the file: the record that was handed on */
 	struct event *events;
 	size_t n_events;
-	size_t room;
+	size_t capacity;
 	uint8_t *payload;	/* of one event */
-	size_t payload_room;
+	size_t payload_capacity;
 	struct flowtap_stored stored;
 };
 
@@ -58,14 +58,14 @@ static int note_event(struct pass *pass, const struct flowtap_archive_block *blo
 
 	if (!pass->map)
 		return 0;
-	if (pass->n_events == pass->room) {
-		size_t room = pass->room ? 2 * pass->room : 256;
-		struct event *events = realloc(pass->events, room * sizeof(events[0]));
+	if (pass->n_events == pass->capacity) {
+		size_t capacity = pass->capacity ? 2 * pass->capacity : 256;
+		struct event *events = realloc(pass->events, capacity * sizeof(events[0]));
 
 		if (!events)
 			return -ENOMEM;
 		pass->events = events;
-		pass->room = room;
+		pass->capacity = capacity;
 	}
 	if (block->size >= sizeof(time))
 		memcpy(&time, block->payload, sizeof(time));
@@ -192,13 +192,13 @@ static int by_time(const void *a, const void *b)
 
 static int read_payload(struct pass *pass, const struct event *event)
 {
-	if (event->size > pass->payload_room) {
+	if (event->size > pass->payload_capacity) {
 		uint8_t *payload = realloc(pass->payload, event->size);
 
 		if (!payload)
 			return -ENOMEM;
 		pass->payload = payload;
-		pass->payload_room = event->size;
+		pass->payload_capacity = event->size;
 	}
 	return flowtap_read_all_at(pass->fd, pass->payload, event->size, event->offset, -EIO) ?
 	       -EIO : 0;
@@ -395,12 +395,12 @@ static int temporary(void)
 
 static int copy_all(int from, int to)
 {
-	size_t room = 1U << 16;
-	uint8_t *buffer = malloc(room);
+	size_t capacity = 1U << 16;
+	uint8_t *buffer = malloc(capacity);
 	int err = buffer ? 0 : -ENOMEM;
 
 	while (!err) {
-		ssize_t n = read(from, buffer, room), done = 0;
+		ssize_t n = read(from, buffer, capacity), done = 0;
 
 		if (n < 0 && errno == EINTR)
 			continue;

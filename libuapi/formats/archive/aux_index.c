@@ -23,10 +23,10 @@ struct flowtap_aux_cpu {
 	bool fresh;		/* the next block begins a run */
 	struct block *blocks;	/* in the order of the file */
 	size_t n;
-	size_t room;
+	size_t capacity;
 	struct run *runs;
 	size_t n_runs;
-	size_t runs_room;
+	size_t runs_capacity;
 };
 
 static struct flowtap_aux_cpu *find_cpu(const struct flowtap_aux_index *index, uint32_t cpu)
@@ -62,21 +62,21 @@ static int make_cpu(struct flowtap_aux_index *index, uint32_t cpu, struct flowta
 }
 
 /* Room for one more; NULL: no memory. */
-static void *grow(void *array, size_t n, size_t *room, size_t size)
+static void *grow(void *array, size_t n, size_t *capacity, size_t size)
 {
-	size_t wanted = *room ? 2 * *room : 16;
+	size_t wanted = *capacity ? 2 * *capacity : 16;
 
-	if (n < *room)
+	if (n < *capacity)
 		return array;
 	array = realloc(array, wanted * size);
 	if (array)
-		*room = wanted;
+		*capacity = wanted;
 	return array;
 }
 
 static int begin_run(struct flowtap_aux_cpu *cpu, uint64_t position)
 {
-	struct run *runs = grow(cpu->runs, cpu->n_runs, &cpu->runs_room, sizeof(*runs));
+	struct run *runs = grow(cpu->runs, cpu->n_runs, &cpu->runs_capacity, sizeof(*runs));
 
 	if (!runs)
 		return -ENOMEM;
@@ -99,7 +99,7 @@ int flowtap_aux_index_add(struct flowtap_aux_index *index, uint32_t number, uint
 	err = make_cpu(index, number, &cpu);
 	if (err || !size)
 		return err;
-	blocks = grow(cpu->blocks, cpu->n, &cpu->room, sizeof(*blocks));
+	blocks = grow(cpu->blocks, cpu->n, &cpu->capacity, sizeof(*blocks));
 	if (!blocks)
 		return -ENOMEM;
 	cpu->blocks = blocks;

@@ -12,7 +12,7 @@ struct flowtap_stored {
 	uint32_t size;
 	uint32_t compression;		/* enum flowtap_archive_compression */
 	void *buffer;			/* grows; NULL at first, freed by the owner */
-	size_t room;
+	size_t capacity;
 };
 
 /*

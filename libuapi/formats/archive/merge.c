@@ -29,7 +29,7 @@ struct cursor {
 	uint32_t cpu;
 	struct span *spans;
 	size_t n_spans;
-	size_t room;
+	size_t capacity;
 	size_t next;		/* span */
 	uint64_t offset;	/* in the file, of what is not in the window yet */
 	uint64_t left;		/* bytes of the span from there */
@@ -129,14 +129,14 @@ int flowtap_merge_add(struct flowtap_merge *merge, uint32_t cpu, uint64_t offset
 
 	if (err)
 		return err;
-	if (cursor->n_spans == cursor->room) {
-		size_t room = cursor->room ? 2 * cursor->room : 8;
-		struct span *spans = realloc(cursor->spans, room * sizeof(spans[0]));
+	if (cursor->n_spans == cursor->capacity) {
+		size_t capacity = cursor->capacity ? 2 * cursor->capacity : 8;
+		struct span *spans = realloc(cursor->spans, capacity * sizeof(spans[0]));
 
 		if (!spans)
 			return -ENOMEM;
 		cursor->spans = spans;
-		cursor->room = room;
+		cursor->capacity = capacity;
 	}
 	cursor->spans[cursor->n_spans++] = (struct span) { offset, size };
 	return 0;

@@ -105,7 +105,7 @@ static bool same_owner(const struct flowtap_context *a, const struct flowtap_con
 static void note(struct lines *lines, const struct flowtap_element *element)
 {
 	const struct lines_branch *branch = &lines->branch;
-	char words[FLOWTAP_LINE_ROOM];
+	char words[FLOWTAP_LINE_CAPACITY];
 
 	/* The context that an exception return led to comes behind notes of it. */
 	if (!(lines->pending & LINES_BRANCH) || !branch->returns || branch->moved)
@@ -187,7 +187,7 @@ void flowtap_lines_arrive(struct lines *lines, const struct flowtap_block *block
 /* A gap, or what else leaves out instructions. */
 static int take_break(struct lines *lines, const struct flowtap_element *element)
 {
-	char words[FLOWTAP_LINE_ROOM];
+	char words[FLOWTAP_LINE_CAPACITY];
 	size_t size = flowtap_line_element(words, element), skip = 0;
 
 	if (size > 4 && !memcmp(words, "gap ", 4))

@@ -284,8 +284,9 @@ int flowtap_lines_render_part(const struct lines *lines, const struct flowtap_bl
 			      uint8_t *it, struct lines_render **render)
 {
 	/* The last 64 are for copies by whole chunks. */
-	size_t room = sizeof(**render) + (size_t)block->instructions * TAIL_MAX + SUFFIX_MAX + 64;
-	struct lines_render *made = calloc(1, room);
+	size_t capacity = sizeof(**render) + (size_t)block->instructions * TAIL_MAX + SUFFIX_MAX +
+			  64;
+	struct lines_render *made = calloc(1, capacity);
 	struct text text;
 	uint8_t *to;
 
@@ -302,7 +303,7 @@ int flowtap_lines_render_part(const struct lines *lines, const struct flowtap_bl
 	made->suffix = to - made->text;
 	memcpy(to, text.at, text_size(&text));
 	to += text_size(&text);
-	made->room = to - made->text + (block->instructions + 1) * LINES_HEAD_MAX + 64;
+	made->capacity = to - made->text + (block->instructions + 1) * LINES_HEAD_MAX + 64;
 	made->size = to + 64 - (uint8_t *)made;
 	/* Renderings lie close to each other, not where the room for one was. */
 	*render = malloc(made->size);

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #define LINES_AT_ONCE	512U
-#define LINE_ROOM	(LINES_HEAD_MAX + 256U)	/* of any line, with its suffix */
+#define LINE_CAPACITY	(LINES_HEAD_MAX + 256U)	/* of any line, with its suffix */
 #define BR_TARGET	24U			/* in a BR line: LINES_INDENT "BR (" */
 
 /* --- What was rendered. --- */
@@ -102,7 +102,7 @@ static void put_some(struct lines *lines, const uint8_t **tails, uint32_t n)
 		uint32_t now = n < LINES_AT_ONCE ? n : LINES_AT_ONCE;
 		uint8_t *to;
 
-		if (flowtap_out_need(&lines->out, now * LINE_ROOM))
+		if (flowtap_out_need(&lines->out, now * LINE_CAPACITY))
 			return;
 		to = lines->out.bytes + lines->out.fill;
 		to = lines->form.columns ? put_lines(lines, to, tails, now, true) :
@@ -191,7 +191,7 @@ static void put_transfer(struct lines *lines, const struct flowtap_block *block,
 	uint32_t branch = waits ? 0 : render->branch;
 	uint8_t *to;
 
-	if (flowtap_out_need(&lines->out, 2 * LINE_ROOM))
+	if (flowtap_out_need(&lines->out, 2 * LINE_CAPACITY))
 		return;
 	to = lines->out.bytes + lines->out.fill;
 	to = lines->form.columns ? put_suffix(lines, to, render, target, branch, true) :
@@ -358,7 +358,7 @@ int put_block(struct lines *lines, const struct flowtap_block *block, bool taken
 	if (__builtin_expect(!render || render->print != lines->print || lines->pending ||
 			     block->address != lines->pc || render->apart ||
 			     (taken ? target - 1 > render->limit - 2 : render->fails) ||
-			     lines->out.fill + render->room > FLOWTAP_OUT_ROOM, 0))
+			     lines->out.fill + render->capacity > FLOWTAP_WRITE_BUFFER_CAPACITY, 0))
 		return put_slowly(lines, block, taken, target);
 	put_rendered(lines, block, render, taken, target, columns);
 	lines->fell = block->address + block->size;

@@ -274,7 +274,7 @@ static int sort_ranges(struct flowtap_perfdata *perfdata)
 	free(order);
 	free(perfdata->ranges.list);
 	perfdata->ranges.list = sorted;
-	perfdata->ranges.room = n;
+	perfdata->ranges.capacity = n;
 	return 0;
 }
 

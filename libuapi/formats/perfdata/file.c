@@ -11,18 +11,18 @@
 
 #include "base/read_at.h"
 
-int flowtap_perfdata_reserve(void **list, size_t n, size_t *room, size_t size)
+int flowtap_perfdata_reserve(void **list, size_t n, size_t *capacity, size_t size)
 {
-	size_t more = *room ? 2 * *room : 16;
+	size_t more = *capacity ? 2 * *capacity : 16;
 	void *bigger;
 
-	if (n < *room)
+	if (n < *capacity)
 		return 0;
 	bigger = reallocarray(*list, more, size);
 	if (!bigger)
 		return -ENOMEM;
 	*list = bigger;
-	*room = more;
+	*capacity = more;
 	return 0;
 }
 

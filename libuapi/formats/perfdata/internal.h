@@ -40,7 +40,7 @@ enum {
 #define PERFDATA_MISC_BUILD_ID_SIZE 0x8000
 
 /* A list that grows: all of them are dynamic arrays of one kind. */
-#define PERFDATA_LIST(type) struct { type *list; size_t n; size_t room; }
+#define PERFDATA_LIST(type) struct { type *list; size_t n; size_t capacity; }
 
 /* The attributes of an event that say what its sample ids have. */
 struct perfdata_attr {
@@ -145,10 +145,10 @@ struct flowtap_perfdata {
 };
 
 /* Room for one more in a list of elements of `size`. 0 or -ENOMEM. */
-int flowtap_perfdata_reserve(void **list, size_t n, size_t *room, size_t size);
+int flowtap_perfdata_reserve(void **list, size_t n, size_t *capacity, size_t size);
 
 #define PERFDATA_ADD(where, ...) \
-	(flowtap_perfdata_reserve((void **)&(where)->list, (where)->n, &(where)->room, \
+	(flowtap_perfdata_reserve((void **)&(where)->list, (where)->n, &(where)->capacity, \
 				  sizeof((where)->list[0])) ? -ENOMEM : \
 	 ((where)->list[(where)->n++] = (__VA_ARGS__), 0))
 

@@ -107,14 +107,14 @@ static int begin_dump(struct reading *reading, const char *section)
 
 	if (snapshot->n_dumps == FLOWTAP_SNAPSHOT_DUMPS)
 		return too_many(reading, "dumps");
-	if (snapshot->n_dumps == snapshot->dumps_room) {
-		size_t room = snapshot->dumps_room ? 2 * snapshot->dumps_room : 64;
-		struct snapshot_dump *dumps = realloc(snapshot->dumps, room * sizeof(dumps[0]));
+	if (snapshot->n_dumps == snapshot->dumps_capacity) {
+		size_t capacity = snapshot->dumps_capacity ? 2 * snapshot->dumps_capacity : 64;
+		struct snapshot_dump *dumps = realloc(snapshot->dumps, capacity * sizeof(dumps[0]));
 
 		if (!dumps)
 			return -ENOMEM;
 		snapshot->dumps = dumps;
-		snapshot->dumps_room = room;
+		snapshot->dumps_capacity = capacity;
 	}
 	reading->dump = &snapshot->dumps[snapshot->n_dumps++];
 	*reading->dump = (struct snapshot_dump){ .section = section, .file = "" };

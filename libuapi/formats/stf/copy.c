@@ -37,7 +37,7 @@ struct copier {
 	struct group group;
 	/* In the input: [input.at, whole) is whole, [whole, next) are records that need an opcode. */
 	size_t whole, next;
-	char line[FLOWTAP_LINE_ROOM];
+	char line[FLOWTAP_LINE_CAPACITY];
 };
 
 static int put_bytes(struct copier *copier, const uint8_t *bytes, size_t size)

@@ -270,7 +270,7 @@ static bool long_text(const struct stf_reader *reader, uint8_t descriptor, uint6
 {
 	(void)reader;
 	return (descriptor == STF_COMMENT || descriptor == STF_ISA_EXTENDED) &&
-	       payload > FLOWTAP_LINE_ROOM + 4;
+	       payload > FLOWTAP_LINE_CAPACITY + 4;
 }
 
 /* One record. *status: of what it led to. */

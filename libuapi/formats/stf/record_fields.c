@@ -99,16 +99,16 @@ static int put_fields(uint8_t head[64], const struct stf_widths *widths,
 
 /* Whether this is how long the readers will take it for. fixed: without record->bytes. */
 static bool right_size(const struct stf_widths *widths, const struct flowtap_stf_record *record,
-		       const uint8_t *head, size_t room, size_t fixed)
+		       const uint8_t *head, size_t capacity, size_t fixed)
 {
 	if (record->descriptor == STF_TRANSACTION)
 		return record->size == flowtap_stf_protocol(widths->protocol, record->bytes,
 							    record->size);
 	return fixed + record->size ==
-	       1 + flowtap_stf_payload(widths, record->descriptor, head + 1, room - 1);
+	       1 + flowtap_stf_payload(widths, record->descriptor, head + 1, capacity - 1);
 }
 
-int flowtap_stf_record_put(uint8_t *to, size_t room, const struct flowtap_stf_sizes *sizes,
+int flowtap_stf_record_put(uint8_t *to, size_t capacity, const struct flowtap_stf_sizes *sizes,
 			   const struct flowtap_stf_record *record, size_t *size)
 {
 	const struct stf_widths widths = widths_of(sizes);
@@ -124,7 +124,7 @@ int flowtap_stf_record_put(uint8_t *to, size_t room, const struct flowtap_stf_si
 	if (!right_size(&widths, record, head, sizeof(head), fixed))
 		return -EINVAL;
 	*size = fixed + record->size;
-	if (*size > room)
+	if (*size > capacity)
 		return -ENOSPC;
 	memcpy(to, head, fixed);
 	if (record->size)

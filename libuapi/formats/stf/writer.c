@@ -46,7 +46,7 @@ struct flowtap_stf {
 	struct stf_last last;		/* what is said next may belong to it */
 	size_t later_size;
 	uint8_t later[LATER_MAX];	/* comments that stand behind `last` */
-	char line[FLOWTAP_LINE_ROOM];
+	char line[FLOWTAP_LINE_CAPACITY];
 };
 
 /*
@@ -349,7 +349,7 @@ static int put_block(struct flowtap_sink *sink, const struct flowtap_block *bloc
 			     block->isa != stf->isa || render->mark & STF_MARK_APART ||
 			     (taken & (target & 1 || !target)) ||
 			     stf->counts.instructions + block->instructions > stf->boundary ||
-			     stf->out.fill + render->size > FLOWTAP_OUT_ROOM, 0))
+			     stf->out.fill + render->size > FLOWTAP_WRITE_BUFFER_CAPACITY, 0))
 		return put_slowly(stf, block, taken, target);
 	put_rendered(stf, render, taken, target);
 	stf->pc = either(taken, target, block->address + block->size);

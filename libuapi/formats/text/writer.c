@@ -79,8 +79,8 @@ static int render(struct flowtap_text *text, const struct flowtap_block *block)
 	struct flowtap_render *slot = (void *)&block->render[FLOWTAP_RENDER_FLOW];
 	const struct range range = range_of(block);
 	char line[RANGE_MAX];
-	size_t size = put_range(line, &range, 'E'), room = flowtap_out_padded(size);
-	char *bytes = calloc(1, room);
+	size_t size = put_range(line, &range, 'E'), capacity = flowtap_out_padded(size);
+	char *bytes = calloc(1, capacity);
 
 	if (!bytes)
 		return -ENOMEM;
@@ -88,7 +88,7 @@ static int render(struct flowtap_text *text, const struct flowtap_block *block)
 	slot->size = size;
 	slot->mark = (size - 2) | (may_stay(block) ? MARK_STAYS : 0);
 	if (text->blocks)
-		flowtap_blocks_charge(text->blocks, room);
+		flowtap_blocks_charge(text->blocks, capacity);
 	return 0;
 }
 
@@ -114,7 +114,7 @@ static bool goes_on(struct flowtap_text *text, const struct flowtap_block *block
 }
 
 /*
- * Blocks are cut where code goes on for long, ranges are not (flowtap_block_room). This one has no
+ * Blocks are cut where code goes on for long, ranges are not (flowtap_block_max_size). This has no
  * end of its own, or goes on with what has none. What a Source Address tells is one range as well,
  * as the reference decoder prints it.
  */
@@ -166,7 +166,7 @@ static int put_block(struct flowtap_sink *sink, const struct flowtap_block *bloc
 static int put_element(struct flowtap_sink *sink, const struct flowtap_element *element)
 {
 	struct flowtap_text *text = (struct flowtap_text *)sink;
-	char line[FLOWTAP_LINE_ROOM + 1];
+	char line[FLOWTAP_LINE_CAPACITY + 1];
 	size_t size = flowtap_line_element(line, element);
 
 	if (text->open.instructions)
