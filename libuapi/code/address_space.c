@@ -7,7 +7,8 @@
 
 #define LOOKED_AT_MAX 4096	/* events, for one question */
 
-int flowtap_space_add(struct flowtap_space *space, const struct flowtap_map_event *event)
+int flowtap_address_space_add(struct flowtap_address_space *space,
+			      const struct flowtap_map_event *event)
 {
 	if (space->n_events == space->capacity) {
 		size_t capacity = space->capacity ? 2 * space->capacity : 16;
@@ -24,11 +25,12 @@ int flowtap_space_add(struct flowtap_space *space, const struct flowtap_map_even
 	else
 		space->latest = event->time;
 	space->events[space->n_events++] = *event;
-	flowtap_space_drop(space);
+	flowtap_address_space_drop(space);
 	return 0;
 }
 
-bool flowtap_space_changes(const struct flowtap_space *space, uint64_t from, uint64_t to)
+bool flowtap_address_space_changes(const struct flowtap_address_space *space, uint64_t from,
+				   uint64_t to)
 {
 	if (space->latest <= from)
 		return false;
@@ -40,20 +42,21 @@ bool flowtap_space_changes(const struct flowtap_space *space, uint64_t from, uin
 	return false;
 }
 
-int flowtap_space_split(struct flowtap_space *space, struct flowtap_space *to)
+int flowtap_address_space_split(struct flowtap_address_space *space,
+				struct flowtap_address_space *to)
 {
 	size_t kept = 0;
 	int err = 0;
 
 	if (space->latest <= to->from)
 		return 0;
-	flowtap_space_drop(space);
+	flowtap_address_space_drop(space);
 	space->latest = 0;
 	for (size_t i = 0; i < space->n_events; i++) {
 		struct flowtap_map_event event = space->events[i];
 
 		if (event.time > to->from && !err) {
-			err = flowtap_space_add(to, &event);
+			err = flowtap_address_space_add(to, &event);
 			if (!err)
 				continue;
 		}
@@ -65,7 +68,7 @@ int flowtap_space_split(struct flowtap_space *space, struct flowtap_space *to)
 	return err;
 }
 
-void flowtap_space_drop(struct flowtap_space *space)
+void flowtap_address_space_drop(struct flowtap_address_space *space)
 {
 	free(space->pieces);
 	space->pieces = NULL;
@@ -73,17 +76,17 @@ void flowtap_space_drop(struct flowtap_space *space)
 	space->built = false;
 }
 
-void flowtap_space_free(struct flowtap_space *space)
+void flowtap_address_space_free(struct flowtap_address_space *space)
 {
 	if (!space)
 		return;
-	flowtap_space_drop(space);
+	flowtap_address_space_drop(space);
 	free(space->events);
 	free(space);
 }
 
 /* Stable: of two with one time the one that came later wins. */
-static int sort_events(struct flowtap_space *space)
+static int sort_events(struct flowtap_address_space *space)
 {
 	size_t n = space->n_events;
 	struct flowtap_map_event *from = space->events, *to, *other;
@@ -231,7 +234,7 @@ static void grow_tree(struct flowtap_piece *pieces, size_t low, size_t high)
 }
 
 /* What the parent had when the child was forked, in order of address. */
-static void inherit(struct sweep *sweep, const struct flowtap_space *parent, uint64_t time)
+static void inherit(struct sweep *sweep, const struct flowtap_address_space *parent, uint64_t time)
 {
 	for (size_t i = 0; parent && i < parent->n_pieces; i++) {
 		const struct flowtap_piece *piece = &parent->pieces[i];
@@ -243,12 +246,13 @@ static void inherit(struct sweep *sweep, const struct flowtap_space *parent, uin
 	}
 }
 
-int flowtap_space_build(struct flowtap_space *space, const struct flowtap_space *parent)
+int flowtap_address_space_build(struct flowtap_address_space *space,
+				const struct flowtap_address_space *parent)
 {
 	size_t most = (parent ? parent->n_pieces : 0) + 3 * space->n_events + 1, kept = 0;
 	struct sweep sweep = { 0 };
 
-	flowtap_space_drop(space);
+	flowtap_address_space_drop(space);
 	if (space->unsorted && sort_events(space))
 		return -ENOMEM;
 	sweep.pieces = malloc(most * sizeof(sweep.pieces[0]));
@@ -293,8 +297,8 @@ static struct flowtap_piece *find_in(struct flowtap_piece *pieces, size_t low, s
 	return NULL;
 }
 
-struct flowtap_piece *flowtap_space_find(const struct flowtap_space *space, uint64_t time,
-					 uint64_t address)
+struct flowtap_piece *flowtap_address_space_find(const struct flowtap_address_space *space,
+						 uint64_t time, uint64_t address)
 {
 	return find_in(space->pieces, 0, space->n_pieces, time, address);
 }
@@ -322,7 +326,8 @@ static uint64_t next_in(const struct flowtap_piece *pieces, size_t low, size_t h
 	return next;
 }
 
-uint64_t flowtap_space_next(const struct flowtap_space *space, uint64_t time, uint64_t address)
+uint64_t flowtap_address_space_next(const struct flowtap_address_space *space, uint64_t time,
+				    uint64_t address)
 {
 	return next_in(space->pieces, 0, space->n_pieces, time, address);
 }

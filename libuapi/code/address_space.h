@@ -10,8 +10,8 @@
  *	        +--+---------------+---------> time
  *	           t1              t2
  */
-#ifndef FLOWTAP_SPACE_H
-#define FLOWTAP_SPACE_H
+#ifndef FLOWTAP_ADDRESS_SPACE_H
+#define FLOWTAP_ADDRESS_SPACE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -45,7 +45,7 @@ struct flowtap_piece {
 };
 
 /* All zeros but pid and from is an empty one. */
-struct flowtap_space {
+struct flowtap_address_space {
 	uint32_t pid;
 	uint64_t from;			/* it exists during [from, until) */
 	uint64_t until;
@@ -66,20 +66,25 @@ struct flowtap_space {
 };
 
 /* 0 or -ENOMEM. */
-int flowtap_space_add(struct flowtap_space *space, const struct flowtap_map_event *event);
+int flowtap_address_space_add(struct flowtap_address_space *space,
+			      const struct flowtap_map_event *event);
 /* Moves the events that are later than to->from. 0 or -ENOMEM (some may have been moved). */
-int flowtap_space_split(struct flowtap_space *space, struct flowtap_space *to);
+int flowtap_address_space_split(struct flowtap_address_space *space,
+				struct flowtap_address_space *to);
 /* Makes the pieces. parent: a built one, or NULL. 0 or -ENOMEM. */
-int flowtap_space_build(struct flowtap_space *space, const struct flowtap_space *parent);
+int flowtap_address_space_build(struct flowtap_address_space *space,
+				const struct flowtap_address_space *parent);
 /* Forgets the pieces. */
-void flowtap_space_drop(struct flowtap_space *space);
+void flowtap_address_space_drop(struct flowtap_address_space *space);
 /* The piece at this address and time of a built space, or NULL. */
-struct flowtap_piece *flowtap_space_find(const struct flowtap_space *space, uint64_t time,
-					 uint64_t address);
+struct flowtap_piece *flowtap_address_space_find(const struct flowtap_address_space *space,
+						 uint64_t time, uint64_t address);
 /* Whether anything is mapped after `from` and up to `to`; true also where there is much to look at. */
-bool flowtap_space_changes(const struct flowtap_space *space, uint64_t from, uint64_t to);
+bool flowtap_address_space_changes(const struct flowtap_address_space *space, uint64_t from,
+				   uint64_t to);
 /* When the next piece at this address begins, after `time`: of a built space; UINT64_MAX never. */
-uint64_t flowtap_space_next(const struct flowtap_space *space, uint64_t time, uint64_t address);
-void flowtap_space_free(struct flowtap_space *space);
+uint64_t flowtap_address_space_next(const struct flowtap_address_space *space, uint64_t time,
+				    uint64_t address);
+void flowtap_address_space_free(struct flowtap_address_space *space);
 
-#endif /* FLOWTAP_SPACE_H */
+#endif /* FLOWTAP_ADDRESS_SPACE_H */

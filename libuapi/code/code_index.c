@@ -24,7 +24,7 @@ static int reserve(void **array, size_t n, size_t size)
 	return 0;
 }
 
-void flowtap_codes_free(struct flowtap_codes *codes)
+void flowtap_code_index_free(struct flowtap_code_index *codes)
 {
 	for (uint32_t i = 0; i < codes->n; i++)
 		free(codes->list[i]);
@@ -34,8 +34,8 @@ void flowtap_codes_free(struct flowtap_codes *codes)
 	flowtap_table_free(&codes->by_key);
 }
 
-int flowtap_codes_key(struct flowtap_codes *codes, uint32_t object, uint64_t bias, uint64_t end,
-		      uint32_t *key)
+int flowtap_code_index_key(struct flowtap_code_index *codes, uint32_t object, uint64_t bias,
+			   uint64_t end, uint32_t *key)
 {
 	uint64_t hash = flowtap_hash_words((uint64_t[]) { object, bias, end }, 3);
 	struct flowtap_table_walk walk = flowtap_table_walk(&codes->by_key, hash);
@@ -63,8 +63,8 @@ static bool same_code(const struct flowtap_code *a, const struct flowtap_code *b
 	       a->bytes == b->bytes && a->path == b->path && a->missing == b->missing;
 }
 
-struct flowtap_code *flowtap_codes_intern(struct flowtap_codes *codes,
-					  const struct flowtap_code *code)
+struct flowtap_code *flowtap_code_index_intern(struct flowtap_code_index *codes,
+					       const struct flowtap_code *code)
 {
 	uint64_t hash = flowtap_hash_words((uint64_t[]) { code->start, code->end, code->from,
 					   code->until, code->file_offset, code->file }, 6);
