@@ -27,10 +27,10 @@ struct file {
 struct flowtap_bundle {
 	struct file *files;
 	uint32_t n;
-	struct flowtap_table table;
+	struct flowtap_hash_table table;
 	struct timespec began;
 	uint8_t *buffer;
-	struct flowtap_stored stored;
+	struct flowtap_payload_codec stored;
 };
 
 struct flowtap_bundle *flowtap_bundle_new(void)
@@ -56,7 +56,7 @@ void flowtap_bundle_free(struct flowtap_bundle *bundle)
 	for (uint32_t i = 0; i < bundle->n; i++)
 		free(bundle->files[i].path);
 	free(bundle->files);
-	flowtap_table_free(&bundle->table);
+	flowtap_hash_table_free(&bundle->table);
 	free(bundle->buffer);
 	free(bundle->stored.buffer);
 	free(bundle);
@@ -73,7 +73,7 @@ static bool is_same(const struct file *file, const struct flowtap_mapping *mappi
 
 int flowtap_bundle_add(struct flowtap_bundle *bundle, const struct flowtap_mapping *mapping)
 {
-	struct flowtap_table_walk walk;
+	struct flowtap_hash_table_walk walk;
 	struct file *files, *file;
 	uint32_t index;
 	uint64_t hash;
@@ -85,8 +85,8 @@ int flowtap_bundle_add(struct flowtap_bundle *bundle, const struct flowtap_mappi
 	hash = mapping->build_id_size ?
 		flowtap_hash(1, mapping->build_id, mapping->build_id_size) :
 		flowtap_hash(2, mapping->path, strlen(mapping->path));
-	walk = flowtap_table_walk(&bundle->table, hash);
-	while (flowtap_table_next(&walk, &index))
+	walk = flowtap_hash_table_walk(&bundle->table, hash);
+	while (flowtap_hash_table_next(&walk, &index))
 		if (is_same(&bundle->files[index], mapping))
 			return 0;
 	if (!(bundle->n & (bundle->n - 1))) {
@@ -97,7 +97,7 @@ int flowtap_bundle_add(struct flowtap_bundle *bundle, const struct flowtap_mappi
 	}
 	file = &bundle->files[bundle->n];
 	*file = (struct file) { .pid = mapping->pid, .path = strdup(mapping->path) };
-	if (!file->path || flowtap_table_add(&bundle->table, hash, bundle->n)) {
+	if (!file->path || flowtap_hash_table_add(&bundle->table, hash, bundle->n)) {
 		free(file->path);
 		return -ENOMEM;
 	}
@@ -165,7 +165,7 @@ static int put_part(struct flowtap_bundle *bundle, struct flowtap_archive_writer
 			.build_id_size = file->id.size,
 		},
 	};
-	int err = flowtap_stored_pack(&bundle->stored, bundle->buffer, n);
+	int err = flowtap_payload_pack(&bundle->stored, bundle->buffer, n);
 
 	if (err)
 		return err;

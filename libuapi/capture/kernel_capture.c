@@ -43,7 +43,7 @@ struct flowtap_kernel {
 	size_t next_page;
 	size_t parts;			/* of the region that were written */
 	uint8_t *buffer;		/* AT_ONCE */
-	struct flowtap_stored stored;
+	struct flowtap_payload_codec stored;
 	struct flowtap_kernel_figures figures;
 };
 
@@ -324,7 +324,7 @@ static int put(struct flowtap_kernel *kernel, struct flowtap_archive_writer *wri
 	kernel->stored.size = 0;
 	kernel->stored.compression = FLOWTAP_COMPRESSION_NONE;
 	if (size) {
-		int err = flowtap_stored_pack(&kernel->stored, region->bytes + offset, size);
+		int err = flowtap_payload_pack(&kernel->stored, region->bytes + offset, size);
 
 		if (err)
 			return err;
@@ -386,7 +386,7 @@ static int put_symbols(struct flowtap_kernel *kernel, struct flowtap_archive_wri
 		size = last ? (size_t)(last + 1 - from) : AT_ONCE;
 	}
 	head.size = (uint32_t)size;
-	err = flowtap_stored_pack(&kernel->stored, from, head.size);
+	err = flowtap_payload_pack(&kernel->stored, from, head.size);
 	head.compression = kernel->stored.compression;
 	kernel->next_line += size;
 	return err ? err : flowtap_archive_write(writer, FLOWTAP_ARCHIVE_SYMBOLS, 0, kernel->time,

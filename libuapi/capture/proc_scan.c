@@ -31,13 +31,13 @@ struct process {
 	size_t n_threads;
 };
 
-struct flowtap_scan {
+struct flowtap_proc_scan {
 	uint32_t *pids;			/* whose; none: all */
 	size_t n_pids;
 	bool inherit;
 	struct process *processes;
 	size_t n;
-	struct flowtap_table by_pid;	/* rebuilt when processes end */
+	struct flowtap_hash_table by_pid;	/* rebuilt when processes end */
 	uint64_t look;
 	uint64_t since;			/* time that what is new in this look is given */
 	uint64_t looked;		/* when the last look began */
@@ -47,7 +47,7 @@ struct flowtap_scan {
 
 /* What one look at one process is about. */
 struct look {
-	struct flowtap_scan *scan;
+	struct flowtap_proc_scan *scan;
 	const struct flowtap_sideband_out *out;
 	bool quiet;
 	struct process *process;
@@ -65,9 +65,9 @@ static uint64_t now(void)
 	return (uint64_t)time.tv_sec * 1000000000ULL + (uint64_t)time.tv_nsec;
 }
 
-struct flowtap_scan *flowtap_scan_new(const pid_t *pids, size_t n, bool inherit)
+struct flowtap_proc_scan *flowtap_proc_scan_new(const pid_t *pids, size_t n, bool inherit)
 {
-	struct flowtap_scan *scan = calloc(1, sizeof(*scan));
+	struct flowtap_proc_scan *scan = calloc(1, sizeof(*scan));
 
 	if (!scan)
 		return NULL;
@@ -89,7 +89,7 @@ static void free_process(struct process *process)
 	free(process->threads);
 }
 
-void flowtap_scan_free(struct flowtap_scan *scan)
+void flowtap_proc_scan_free(struct flowtap_proc_scan *scan)
 {
 	if (!scan)
 		return;
@@ -97,7 +97,7 @@ void flowtap_scan_free(struct flowtap_scan *scan)
 		free_process(&scan->processes[i]);
 	free(scan->processes);
 	free(scan->pids);
-	flowtap_table_free(&scan->by_pid);
+	flowtap_hash_table_free(&scan->by_pid);
 	free(scan);
 }
 
@@ -112,7 +112,7 @@ static int find_vdso(void *argument, const struct flowtap_proc_mapping *mapping)
 	return 1;
 }
 
-int flowtap_scan_vdso(const struct flowtap_sideband_out *out)
+int flowtap_proc_scan_vdso(const struct flowtap_sideband_out *out)
 {
 	struct flowtap_mapping vdso = { .executable = true, .path = "[vdso]" };
 	const void *bytes;
@@ -128,26 +128,26 @@ int flowtap_scan_vdso(const struct flowtap_sideband_out *out)
 
 /* Processes that are known. */
 
-static int index_process(struct flowtap_scan *scan, size_t i)
+static int index_process(struct flowtap_proc_scan *scan, size_t i)
 {
-	return flowtap_table_add(&scan->by_pid,
-				 flowtap_hash_words(&(uint64_t) { scan->processes[i].pid }, 1),
-				 (uint32_t)i);
+	return flowtap_hash_table_add(&scan->by_pid,
+				      flowtap_hash_words(&(uint64_t) { scan->processes[i].pid }, 1),
+				      (uint32_t)i);
 }
 
-static struct process *find_process(struct flowtap_scan *scan, uint32_t pid)
+static struct process *find_process(struct flowtap_proc_scan *scan, uint32_t pid)
 {
-	struct flowtap_table_walk walk =
-		flowtap_table_walk(&scan->by_pid, flowtap_hash_words(&(uint64_t) { pid }, 1));
+	struct flowtap_hash_table_walk walk =
+		flowtap_hash_table_walk(&scan->by_pid, flowtap_hash_words(&(uint64_t) { pid }, 1));
 	uint32_t index;
 
-	while (flowtap_table_next(&walk, &index))
+	while (flowtap_hash_table_next(&walk, &index))
 		if (scan->processes[index].pid == pid)
 			return &scan->processes[index];
 	return NULL;
 }
 
-static struct process *new_process(struct flowtap_scan *scan, uint32_t pid)
+static struct process *new_process(struct flowtap_proc_scan *scan, uint32_t pid)
 {
 	struct process *bigger = realloc(scan->processes, (scan->n + 1) * sizeof(bigger[0]));
 
@@ -161,7 +161,7 @@ static struct process *new_process(struct flowtap_scan *scan, uint32_t pid)
 }
 
 /* Forgets those that the last look did not see. */
-static int forget_ended(struct flowtap_scan *scan)
+static int forget_ended(struct flowtap_proc_scan *scan)
 {
 	size_t kept = 0, n = scan->n;
 	int err = 0;
@@ -175,7 +175,7 @@ static int forget_ended(struct flowtap_scan *scan)
 	scan->n = kept;
 	if (kept == n)
 		return 0;
-	flowtap_table_free(&scan->by_pid);
+	flowtap_hash_table_free(&scan->by_pid);
 	for (size_t i = 0; i < kept && !err; i++)
 		err = index_process(scan, i);
 	return err;
@@ -249,7 +249,7 @@ static int note_mapping(void *argument, const struct flowtap_proc_mapping *mappi
 static int save_bytes(struct look *look, const struct flowtap_proc_mapping *from,
 		      const struct flowtap_mapping *mapping)
 {
-	struct flowtap_scan *scan = look->scan;
+	struct flowtap_proc_scan *scan = look->scan;
 	void *bytes;
 	int err;
 
@@ -363,7 +363,7 @@ static int look_at(struct look *look, bool fresh)
 static int visit(void *argument, uint32_t pid)
 {
 	const struct look *common = argument;
-	struct flowtap_scan *scan = common->scan;
+	struct flowtap_proc_scan *scan = common->scan;
 	struct look look = *common;
 	struct flowtap_proc_status status;
 	struct process *process = find_process(scan, pid);
@@ -435,7 +435,7 @@ static int join_if_child(void *argument, uint32_t pid)
 /* One that was a descendant stays one when its parent has ended. */
 static int look_at_family(struct look *look)
 {
-	struct flowtap_scan *scan = look->scan;
+	struct flowtap_proc_scan *scan = look->scan;
 	struct family family = { .look = look };
 	int err = 0;
 
@@ -454,7 +454,7 @@ static int look_at_family(struct look *look)
 	return err;
 }
 
-static int look_at_all(struct flowtap_scan *scan, const struct flowtap_sideband_out *out,
+static int look_at_all(struct flowtap_proc_scan *scan, const struct flowtap_sideband_out *out,
 		       bool quiet)
 {
 	struct look look = { .scan = scan, .out = out, .quiet = quiet };
@@ -470,15 +470,15 @@ static int look_at_all(struct flowtap_scan *scan, const struct flowtap_sideband_
 	return err ? err : forget_ended(scan);
 }
 
-int flowtap_scan_start(struct flowtap_scan *scan, const struct flowtap_sideband_out *out,
-		       bool quiet)
+int flowtap_proc_scan_start(struct flowtap_proc_scan *scan, const struct flowtap_sideband_out *out,
+			    bool quiet)
 {
 	scan->since = 0;
 	scan->looked = now();
 	return look_at_all(scan, out, quiet);
 }
 
-int flowtap_scan_again(struct flowtap_scan *scan, const struct flowtap_sideband_out *out)
+int flowtap_proc_scan_again(struct flowtap_proc_scan *scan, const struct flowtap_sideband_out *out)
 {
 	uint64_t begin = now();
 	int err;

@@ -19,7 +19,7 @@ struct archive {
 	struct flowtap_check_records records;
 	struct flowtap_merge *merge;
 	struct flowtap_map *map;	/* of code that the archive brings */
-	struct flowtap_stored stored;
+	struct flowtap_payload_codec stored;
 	uint64_t end;		/* offset of the END block, 0 none */
 };
 

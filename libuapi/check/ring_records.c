@@ -35,8 +35,8 @@ void flowtap_check_records_free(struct flowtap_check_records *records)
 {
 	free(records->cpus);
 	free(records->tasks);
-	flowtap_table_free(&records->by_cpu);
-	flowtap_table_free(&records->by_task);
+	flowtap_hash_table_free(&records->by_cpu);
+	flowtap_hash_table_free(&records->by_task);
 	flowtap_aux_index_free(&records->aux);
 }
 
@@ -49,18 +49,18 @@ static void *grow(void *array, uint32_t n, size_t size)
 static struct flowtap_check_cpu *cpu_of(struct flowtap_check_records *records, uint32_t number)
 {
 	uint64_t hash = flowtap_hash_words(&(uint64_t){ number }, 1);
-	struct flowtap_table_walk walk = flowtap_table_walk(&records->by_cpu, hash);
+	struct flowtap_hash_table_walk walk = flowtap_hash_table_walk(&records->by_cpu, hash);
 	struct flowtap_check_cpu *cpus;
 	uint32_t index;
 
-	while (flowtap_table_next(&walk, &index))
+	while (flowtap_hash_table_next(&walk, &index))
 		if (records->cpus[index].cpu == number)
 			return &records->cpus[index];
 	cpus = grow(records->cpus, records->n_cpus, sizeof(*cpus));
 	if (!cpus)
 		return NULL;
 	records->cpus = cpus;
-	if (flowtap_table_add(&records->by_cpu, hash, records->n_cpus))
+	if (flowtap_hash_table_add(&records->by_cpu, hash, records->n_cpus))
 		return NULL;
 	cpus[records->n_cpus] = (struct flowtap_check_cpu){ .cpu = number };
 	return &cpus[records->n_cpus++];
@@ -371,18 +371,18 @@ void flowtap_check_counts(struct flowtap_check_records *records)
 static struct flowtap_check_task *task_of(struct flowtap_check_records *records, uint64_t key)
 {
 	uint64_t hash = flowtap_hash_words(&key, 1);
-	struct flowtap_table_walk walk = flowtap_table_walk(&records->by_task, hash);
+	struct flowtap_hash_table_walk walk = flowtap_hash_table_walk(&records->by_task, hash);
 	struct flowtap_check_task *tasks;
 	uint32_t index;
 
-	while (flowtap_table_next(&walk, &index))
+	while (flowtap_hash_table_next(&walk, &index))
 		if (records->tasks[index].key == key)
 			return &records->tasks[index];
 	tasks = grow(records->tasks, records->n_tasks, sizeof(*tasks));
 	if (!tasks)
 		return NULL;
 	records->tasks = tasks;
-	if (flowtap_table_add(&records->by_task, hash, records->n_tasks))
+	if (flowtap_hash_table_add(&records->by_task, hash, records->n_tasks))
 		return NULL;
 	tasks[records->n_tasks] = (struct flowtap_check_task){ .key = key };
 	return &tasks[records->n_tasks++];

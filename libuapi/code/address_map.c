@@ -34,7 +34,7 @@ struct flowtap_map {
 	struct flowtap_kernel_symbols *symbols;
 	struct process *processes;
 	uint32_t n_processes;
-	struct flowtap_table by_pid;
+	struct flowtap_hash_table by_pid;
 	uint32_t last;			/* the process that was asked for last */
 	uint64_t latest;		/* time of what was added */
 	uint64_t generation;		/* counts what came late: copies are then stale */
@@ -74,7 +74,7 @@ void flowtap_map_free(struct flowtap_map *map)
 		free(map->processes[i].spaces);
 	}
 	free(map->processes);
-	flowtap_table_free(&map->by_pid);
+	flowtap_hash_table_free(&map->by_pid);
 	flowtap_code_index_free(&map->codes);
 	flowtap_objects_free(map->objects);
 	flowtap_kernel_texts_free(map->kernel);
@@ -98,13 +98,13 @@ static int reserve(void **array, size_t n, size_t size)
 
 static struct process *find_process(struct flowtap_map *map, uint32_t pid)
 {
-	struct flowtap_table_walk walk;
+	struct flowtap_hash_table_walk walk;
 	uint32_t index;
 
 	if (map->last < map->n_processes && map->processes[map->last].pid == pid)
 		return &map->processes[map->last];
-	walk = flowtap_table_walk(&map->by_pid, flowtap_hash_words(&(uint64_t) { pid }, 1));
-	while (flowtap_table_next(&walk, &index)) {
+	walk = flowtap_hash_table_walk(&map->by_pid, flowtap_hash_words(&(uint64_t) { pid }, 1));
+	while (flowtap_hash_table_next(&walk, &index)) {
 		if (map->processes[index].pid == pid) {
 			map->last = index;
 			return &map->processes[index];
@@ -120,8 +120,8 @@ static struct process *get_process(struct flowtap_map *map, uint32_t pid)
 	if (process)
 		return process;
 	if (reserve((void **)&map->processes, map->n_processes, sizeof(*process)) ||
-	    flowtap_table_add(&map->by_pid, flowtap_hash_words(&(uint64_t) { pid }, 1),
-			      map->n_processes))
+	    flowtap_hash_table_add(&map->by_pid, flowtap_hash_words(&(uint64_t) { pid }, 1),
+				   map->n_processes))
 		return NULL;
 	process = &map->processes[map->n_processes++];
 	*process = (struct process) { .pid = pid, .threads = UINT64_MAX };

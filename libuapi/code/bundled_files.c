@@ -22,7 +22,7 @@ struct file {
 struct flowtap_bundled_files {
 	struct file *list;
 	uint32_t n;
-	struct flowtap_table table;	/* by build-id, or by path */
+	struct flowtap_hash_table table;	/* by build-id, or by path */
 };
 
 struct flowtap_bundled_files *flowtap_bundled_new(void)
@@ -39,20 +39,20 @@ void flowtap_bundled_free(struct flowtap_bundled_files *files)
 		free(files->list[i].bytes);
 	}
 	free(files->list);
-	flowtap_table_free(&files->table);
+	flowtap_hash_table_free(&files->table);
 	free(files);
 }
 
 static struct file *find(const struct flowtap_bundled_files *files, const char *path,
 			 const struct flowtap_build_id *id, uint64_t *hash)
 {
-	struct flowtap_table_walk walk;
+	struct flowtap_hash_table_walk walk;
 	uint32_t index;
 
 	*hash = id->size ? flowtap_hash(1, id->bytes, id->size) :
 			   flowtap_hash(2, path, strlen(path));
-	walk = flowtap_table_walk(&files->table, *hash);
-	while (flowtap_table_next(&walk, &index)) {
+	walk = flowtap_hash_table_walk(&files->table, *hash);
+	while (flowtap_hash_table_next(&walk, &index)) {
 		struct file *file = &files->list[index];
 
 		if (file->id.size == id->size && !memcmp(file->id.bytes, id->bytes, id->size) &&
@@ -75,7 +75,7 @@ static struct file *append(struct flowtap_bundled_files *files, const struct flo
 	}
 	file = &files->list[files->n];
 	*file = (struct file) { .path = strdup(part->path), .id = *id, .size = part->size };
-	if (!file->path || flowtap_table_add(&files->table, hash, files->n)) {
+	if (!file->path || flowtap_hash_table_add(&files->table, hash, files->n)) {
 		free(file->path);
 		return NULL;
 	}

@@ -13,10 +13,10 @@ struct code_key;
 struct flowtap_code_index {
 	struct flowtap_code **list;
 	uint32_t n;
-	struct flowtap_table by_position;
+	struct flowtap_hash_table by_position;
 	struct code_key *keys;
 	uint32_t n_keys;
-	struct flowtap_table by_key;
+	struct flowtap_hash_table by_key;
 };
 
 void flowtap_code_index_free(struct flowtap_code_index *codes);

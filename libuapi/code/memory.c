@@ -42,8 +42,8 @@ void flowtap_memory_free(struct flowtap_memory *memory)
 		free(memory->files[i].path);
 	for (size_t i = 0; i < memory->n_directories; i++)
 		close(memory->directories[i].fd);
-	flowtap_table_free(&memory->by_path);
-	flowtap_table_free(&memory->by_pieces);
+	flowtap_hash_table_free(&memory->by_path);
+	flowtap_hash_table_free(&memory->by_pieces);
 	free(memory->regions);
 	free(memory->directories);
 	free(memory->files);
@@ -119,11 +119,11 @@ static int add_directory(struct flowtap_memory *memory, int fd, int *index)
 static int add_path(struct flowtap_memory *memory, int directory, const char *path, uint32_t *index)
 {
 	uint64_t hash = flowtap_hash((uint64_t)directory, path, strlen(path));
-	struct flowtap_table_walk walk = flowtap_table_walk(&memory->by_path, hash);
+	struct flowtap_hash_table_walk walk = flowtap_hash_table_walk(&memory->by_path, hash);
 	struct memory_file *files;
 	char *copy;
 
-	while (flowtap_table_next(&walk, index))
+	while (flowtap_hash_table_next(&walk, index))
 		if (memory->files[*index].directory == directory &&
 		    !strcmp(memory->files[*index].path, path))
 			return 0;
@@ -133,7 +133,7 @@ static int add_path(struct flowtap_memory *memory, int directory, const char *pa
 	memory->files = files;
 	copy = strdup(path);
 	*index = (uint32_t)memory->n_files;
-	if (!copy || flowtap_table_add(&memory->by_path, hash, *index)) {
+	if (!copy || flowtap_hash_table_add(&memory->by_path, hash, *index)) {
 		free(copy);
 		return -ENOMEM;
 	}

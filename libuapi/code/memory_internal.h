@@ -48,7 +48,7 @@ struct flowtap_memory {
 	size_t n_directories;
 	struct memory_file *files;
 	size_t n_files;
-	struct flowtap_table by_path;
+	struct flowtap_hash_table by_path;
 	struct flowtap_memory_image *images;
 	size_t n_images;
 	size_t capacity;
@@ -60,7 +60,7 @@ struct flowtap_memory {
 	struct memory_region **regions;			/* by key */
 	size_t n_regions;
 	uint32_t first_key;
-	struct flowtap_table by_pieces;
+	struct flowtap_hash_table by_pieces;
 	uint64_t held;
 	struct flowtap_context context;		/* the last one, and its view */
 	struct memory_view *view;

@@ -57,11 +57,11 @@ static struct memory_region *region_of(struct flowtap_memory *memory,
 				  const struct flowtap_memory_image *pieces, size_t n)
 {
 	uint64_t hash = flowtap_hash(0, pieces, n * sizeof(pieces[0]));
-	struct flowtap_table_walk walk = flowtap_table_walk(&memory->by_pieces, hash);
+	struct flowtap_hash_table_walk walk = flowtap_hash_table_walk(&memory->by_pieces, hash);
 	struct memory_region **list, *made;
 	uint32_t index;
 
-	while (flowtap_table_next(&walk, &index))
+	while (flowtap_hash_table_next(&walk, &index))
 		if (same_pieces(memory->regions[index], pieces, n))
 			return memory->regions[index];
 	if (!(memory->n_regions & (memory->n_regions - 1))) {
@@ -77,7 +77,7 @@ static struct memory_region *region_of(struct flowtap_memory *memory,
 		return NULL;
 	made->pieces = malloc(n * sizeof(pieces[0]));
 	index = (uint32_t)memory->n_regions;
-	if (!made->pieces || flowtap_table_add(&memory->by_pieces, hash, index)) {
+	if (!made->pieces || flowtap_hash_table_add(&memory->by_pieces, hash, index)) {
 		flowtap_memory_free_region(made);
 		return NULL;
 	}

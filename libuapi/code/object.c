@@ -57,7 +57,7 @@ struct flowtap_objects {
 	uint32_t n;
 	uint32_t capacity;
 	uint64_t held;
-	struct flowtap_table table;	/* by path and build-id, or path and content */
+	struct flowtap_hash_table table;	/* by path and build-id, or path and content */
 	struct flowtap_bundled_files *bundle;
 };
 
@@ -110,7 +110,7 @@ void flowtap_objects_free(struct flowtap_objects *objects)
 	for (uint32_t i = 0; i < objects->n; i++)
 		free_object(objects->list[i]);
 	free(objects->list);
-	flowtap_table_free(&objects->table);
+	flowtap_hash_table_free(&objects->table);
 	flowtap_bundled_free(objects->bundle);
 	free(objects->sysroot);
 	free(objects->images);
@@ -137,7 +137,7 @@ static int append(struct flowtap_objects *objects, const char *path, uint64_t ha
 		objects->list = list;
 		objects->capacity = capacity;
 	}
-	err = flowtap_table_add(&objects->table, hash, objects->n);
+	err = flowtap_hash_table_add(&objects->table, hash, objects->n);
 	if (err)
 		goto err_free;
 	objects->list[objects->n] = object;
@@ -153,10 +153,10 @@ int flowtap_objects_file(struct flowtap_objects *objects, const char *path,
 			 const struct flowtap_build_id *id, uint32_t *index)
 {
 	uint64_t hash = flowtap_hash(flowtap_hash(1, path, strlen(path)), id->bytes, id->size);
-	struct flowtap_table_walk walk = flowtap_table_walk(&objects->table, hash);
+	struct flowtap_hash_table_walk walk = flowtap_hash_table_walk(&objects->table, hash);
 	int err;
 
-	while (flowtap_table_next(&walk, index)) {
+	while (flowtap_hash_table_next(&walk, index)) {
 		const struct object *object = objects->list[*index];
 
 		if (object->hash == hash && !strcmp(object->path, path) &&
@@ -196,10 +196,10 @@ int flowtap_objects_bytes(struct flowtap_objects *objects, const char *path, con
 			  uint64_t size, uint32_t *index)
 {
 	uint64_t hash = flowtap_hash(flowtap_hash(2, path, strlen(path)), bytes, size);
-	struct flowtap_table_walk walk = flowtap_table_walk(&objects->table, hash);
+	struct flowtap_hash_table_walk walk = flowtap_hash_table_walk(&objects->table, hash);
 	int err;
 
-	while (flowtap_table_next(&walk, index)) {
+	while (flowtap_hash_table_next(&walk, index)) {
 		const struct object *object = objects->list[*index];
 
 		if (object->hash == hash && !strcmp(object->path, path) &&

@@ -35,7 +35,7 @@ struct pass {
 	size_t capacity;
 	uint8_t *payload;	/* of one event */
 	size_t payload_capacity;
-	struct flowtap_stored stored;
+	struct flowtap_payload_codec stored;
 };
 
 static void damaged(struct pass *pass, uint64_t offset, const char *reason, uint64_t bytes)

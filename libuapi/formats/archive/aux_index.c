@@ -32,10 +32,10 @@ struct flowtap_aux_cpu {
 static struct flowtap_aux_cpu *find_cpu(const struct flowtap_aux_index *index, uint32_t cpu)
 {
 	uint64_t hash = flowtap_hash_words(&(uint64_t) { cpu }, 1);
-	struct flowtap_table_walk walk = flowtap_table_walk(&index->by_cpu, hash);
+	struct flowtap_hash_table_walk walk = flowtap_hash_table_walk(&index->by_cpu, hash);
 	uint32_t at;
 
-	while (flowtap_table_next(&walk, &at))
+	while (flowtap_hash_table_next(&walk, &at))
 		if (index->cpus[at].cpu == cpu)
 			return &index->cpus[at];
 	return NULL;
@@ -54,7 +54,8 @@ static int make_cpu(struct flowtap_aux_index *index, uint32_t cpu, struct flowta
 	if (!cpus)
 		return -ENOMEM;
 	index->cpus = cpus;
-	if (flowtap_table_add(&index->by_cpu, flowtap_hash_words(&(uint64_t) { cpu }, 1), index->n))
+	if (flowtap_hash_table_add(&index->by_cpu, flowtap_hash_words(&(uint64_t) { cpu }, 1),
+				   index->n))
 		return -ENOMEM;
 	*made = &cpus[index->n++];
 	**made = (struct flowtap_aux_cpu) { .cpu = cpu };
@@ -186,5 +187,5 @@ void flowtap_aux_index_free(struct flowtap_aux_index *index)
 		free(index->cpus[i].runs);
 	}
 	free(index->cpus);
-	flowtap_table_free(&index->by_cpu);
+	flowtap_hash_table_free(&index->by_cpu);
 }

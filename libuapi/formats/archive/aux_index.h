@@ -17,7 +17,7 @@ struct flowtap_aux_cpu;
 struct flowtap_aux_index {
 	struct flowtap_aux_cpu *cpus;
 	uint32_t n;
-	struct flowtap_table by_cpu;
+	struct flowtap_hash_table by_cpu;
 };
 
 /* A range of bytes of a CPU's area, and where in the file it is. */

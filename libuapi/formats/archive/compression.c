@@ -7,7 +7,7 @@
 
 #define LEVEL 1		/* on small machines a recording waits for it */
 
-static int reserve_capacity(struct flowtap_stored *stored, size_t size)
+static int reserve_capacity(struct flowtap_payload_codec *stored, size_t size)
 {
 	void *buffer;
 
@@ -21,7 +21,7 @@ static int reserve_capacity(struct flowtap_stored *stored, size_t size)
 	return 0;
 }
 
-int flowtap_stored_pack(struct flowtap_stored *stored, const void *bytes, uint32_t size)
+int flowtap_payload_pack(struct flowtap_payload_codec *stored, const void *bytes, uint32_t size)
 {
 	size_t packed;
 	int err = reserve_capacity(stored, ZSTD_compressBound(size));
@@ -41,7 +41,7 @@ int flowtap_stored_pack(struct flowtap_stored *stored, const void *bytes, uint32
 	return 0;
 }
 
-int flowtap_stored_unpack(struct flowtap_stored *stored, uint32_t size, const void **bytes)
+int flowtap_payload_unpack(struct flowtap_payload_codec *stored, uint32_t size, const void **bytes)
 {
 	int err;
 

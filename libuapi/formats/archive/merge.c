@@ -48,7 +48,7 @@ struct flowtap_merge {
 	int fd;
 	struct cursor *cursors;
 	uint32_t n;
-	struct flowtap_table by_cpu;
+	struct flowtap_hash_table by_cpu;
 	/* The cursors that have a head: a binary heap, the first in order on top. */
 	uint32_t *heap;
 	uint32_t n_heap;
@@ -56,7 +56,7 @@ struct flowtap_merge {
 	/* The last of each task that was handed out. */
 	struct task *tasks;
 	uint32_t n_tasks;
-	struct flowtap_table by_tid;
+	struct flowtap_hash_table by_tid;
 	/* To be moved on before the heap is in order: those not begun, then the one handed out. */
 	uint32_t started;
 	bool pending;
@@ -84,19 +84,19 @@ void flowtap_merge_free(struct flowtap_merge *merge)
 	free(merge->heap);
 	free(merge->aside);
 	free(merge->tasks);
-	flowtap_table_free(&merge->by_cpu);
-	flowtap_table_free(&merge->by_tid);
+	flowtap_hash_table_free(&merge->by_cpu);
+	flowtap_hash_table_free(&merge->by_tid);
 	free(merge);
 }
 
 static int find_cursor(struct flowtap_merge *merge, uint32_t cpu, struct cursor **cursor)
 {
 	uint64_t hash = flowtap_hash_words(&(uint64_t) { cpu }, 1);
-	struct flowtap_table_walk walk = flowtap_table_walk(&merge->by_cpu, hash);
+	struct flowtap_hash_table_walk walk = flowtap_hash_table_walk(&merge->by_cpu, hash);
 	struct cursor *cursors;
 	uint32_t index, *heap, *aside;
 
-	while (flowtap_table_next(&walk, &index)) {
+	while (flowtap_hash_table_next(&walk, &index)) {
 		*cursor = &merge->cursors[index];
 		if ((*cursor)->cpu == cpu)
 			return 0;
@@ -115,7 +115,7 @@ static int find_cursor(struct flowtap_merge *merge, uint32_t cpu, struct cursor 
 	if (!aside)
 		return -ENOMEM;
 	merge->aside = aside;
-	if (flowtap_table_add(&merge->by_cpu, hash, merge->n))
+	if (flowtap_hash_table_add(&merge->by_cpu, hash, merge->n))
 		return -ENOMEM;
 	*cursor = &merge->cursors[merge->n++];
 	**cursor = (struct cursor) { .cpu = cpu };
@@ -316,11 +316,11 @@ static bool counts(const struct cursor *cursor, struct task *task)
 
 static struct task *find_task(const struct flowtap_merge *merge, uint32_t tid)
 {
-	struct flowtap_table_walk walk =
-		flowtap_table_walk(&merge->by_tid, flowtap_hash_words(&(uint64_t) { tid }, 1));
+	struct flowtap_hash_table_walk walk =
+		flowtap_hash_table_walk(&merge->by_tid, flowtap_hash_words(&(uint64_t) { tid }, 1));
 	uint32_t index;
 
-	while (flowtap_table_next(&walk, &index))
+	while (flowtap_hash_table_next(&walk, &index))
 		if (merge->tasks[index].tid == tid)
 			return &merge->tasks[index];
 	return NULL;
@@ -339,8 +339,8 @@ static int note_task(struct flowtap_merge *merge, const struct task *now)
 				return -ENOMEM;
 			merge->tasks = task;
 		}
-		if (flowtap_table_add(&merge->by_tid,
-				      flowtap_hash_words(&(uint64_t) { now->tid }, 1), n))
+		if (flowtap_hash_table_add(&merge->by_tid,
+					   flowtap_hash_words(&(uint64_t) { now->tid }, 1), n))
 			return -ENOMEM;
 		task = &merge->tasks[merge->n_tasks++];
 	}

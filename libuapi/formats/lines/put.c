@@ -91,7 +91,7 @@ void flowtap_lines_begin(struct lines *lines, struct flowtap_line *line, char te
 void flowtap_lines_end(struct lines *lines, struct flowtap_line *line, char text[LINES_MAX + 1])
 {
 	*line->at++ = '\n';
-	flowtap_out_put(&lines->out, text, line->at - text);
+	flowtap_write_buffer_put(&lines->out, text, line->at - text);
 	lines->ended = false;
 }
 

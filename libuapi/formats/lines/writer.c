@@ -102,7 +102,7 @@ static void put_some(struct lines *lines, const uint8_t **tails, uint32_t n)
 		uint32_t now = n < LINES_AT_ONCE ? n : LINES_AT_ONCE;
 		uint8_t *to;
 
-		if (flowtap_out_need(&lines->out, now * LINE_CAPACITY))
+		if (flowtap_write_buffer_reserve(&lines->out, now * LINE_CAPACITY))
 			return;
 		to = lines->out.bytes + lines->out.fill;
 		to = lines->form.columns ? put_lines(lines, to, tails, now, true) :
@@ -191,7 +191,7 @@ static void put_transfer(struct lines *lines, const struct flowtap_block *block,
 	uint32_t branch = waits ? 0 : render->branch;
 	uint8_t *to;
 
-	if (flowtap_out_need(&lines->out, 2 * LINE_CAPACITY))
+	if (flowtap_write_buffer_reserve(&lines->out, 2 * LINE_CAPACITY))
 		return;
 	to = lines->out.bytes + lines->out.fill;
 	to = lines->form.columns ? put_suffix(lines, to, render, target, branch, true) :
@@ -411,7 +411,7 @@ int flowtap_lines_init(struct lines *lines, int fd, const struct lines_form *for
 	lines->id = flowtap_counter_at(0, 0);
 	flowtap_lines_set_print(lines);
 	flowtap_lines_set_words(lines);
-	return flowtap_out_init(&lines->out, fd);
+	return flowtap_write_buffer_init(&lines->out, fd);
 }
 
 const struct flowtap_lines_counts *flowtap_lines_counts(struct lines *lines)
@@ -426,11 +426,11 @@ int flowtap_lines_finish(struct lines *lines)
 	int error;
 
 	flowtap_lines_leave(lines);
-	error = lines->out.error ? lines->out.error : flowtap_out_flush(&lines->out);
+	error = lines->out.error ? lines->out.error : flowtap_write_buffer_flush(&lines->out);
 	return error ? error : lines->counts.instructions ? 0 : -ENODATA;
 }
 
 void flowtap_lines_free(struct lines *lines)
 {
-	flowtap_out_free(&lines->out);
+	flowtap_write_buffer_free(&lines->out);
 }

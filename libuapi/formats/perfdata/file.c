@@ -111,14 +111,14 @@ void flowtap_perfdata_close(struct flowtap_perfdata *perfdata)
 	free(perfdata->attrs.list);
 	free(perfdata->ids.list);
 	free(perfdata->build_ids.list);
-	flowtap_table_free(&perfdata->by_path);
+	flowtap_hash_table_free(&perfdata->by_path);
 	free(perfdata->cpus.list);
 	free(perfdata->hw_ids.list);
 	free(perfdata->aux.list);
 	free(perfdata->extents.list);
 	free(perfdata->events.list);
 	free(perfdata->threads.list);
-	flowtap_table_free(&perfdata->by_tid);
+	flowtap_hash_table_free(&perfdata->by_tid);
 	free(perfdata->switches.list);
 	free(perfdata->ranges.list);
 	free(perfdata);

@@ -209,17 +209,18 @@ int flowtap_perfdata_add_build_id(struct flowtap_perfdata *perfdata, const uint8
 		free(kept.path);
 		return -ENOMEM;
 	}
-	return flowtap_table_add(&perfdata->by_path, hash_path(path),
-				 (uint32_t)perfdata->build_ids.n - 1);
+	return flowtap_hash_table_add(&perfdata->by_path, hash_path(path),
+				      (uint32_t)perfdata->build_ids.n - 1);
 }
 
 struct flowtap_build_id flowtap_perfdata_build_id(const struct flowtap_perfdata *perfdata,
 						  const char *path)
 {
-	struct flowtap_table_walk walk = flowtap_table_walk(&perfdata->by_path, hash_path(path));
+	struct flowtap_hash_table_walk walk = flowtap_hash_table_walk(&perfdata->by_path,
+								      hash_path(path));
 	uint32_t index;
 
-	while (flowtap_table_next(&walk, &index))
+	while (flowtap_hash_table_next(&walk, &index))
 		if (!strcmp(perfdata->build_ids.list[index].path, path))
 			return perfdata->build_ids.list[index].id;
 	return (struct flowtap_build_id) { .size = 0 };

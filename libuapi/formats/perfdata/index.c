@@ -495,6 +495,6 @@ int flowtap_perfdata_index(struct flowtap_perfdata *perfdata)
 	err = walk(perfdata, true, visit, perfdata);
 	flowtap_perfdata_assign(perfdata);
 	flowtap_perfdata_sort_tasks(perfdata);
-	flowtap_table_free(&perfdata->by_tid);
+	flowtap_hash_table_free(&perfdata->by_tid);
 	return err;
 }

@@ -119,7 +119,7 @@ struct flowtap_perfdata {
 	bool ids_sorted;
 	bool mixed;		/* attributes differ in it: each record's is to be looked up */
 	PERFDATA_LIST(struct perfdata_build_id) build_ids;
-	struct flowtap_table by_path;
+	struct flowtap_hash_table by_path;
 	struct flowtap_build_id kernel_id;
 	uint64_t kernel_symbol_at;	/* where the kernel's first symbol was; 0 unknown */
 	char kernel_symbol[64];		/* "_text" ... */
@@ -129,7 +129,7 @@ struct flowtap_perfdata {
 	PERFDATA_LIST(struct perfdata_extent) extents;
 	PERFDATA_LIST(struct perfdata_event) events;
 	PERFDATA_LIST(struct perfdata_thread) threads;
-	struct flowtap_table by_tid;	/* the last entry of each, while reading */
+	struct flowtap_hash_table by_tid;	/* the last entry of each, while reading */
 	PERFDATA_LIST(struct perfdata_switch) switches;
 	PERFDATA_LIST(struct flowtap_perfdata_range) ranges;
 	bool on_exec;		/* events begin with an exec: of the command that perf record ran */

@@ -24,7 +24,7 @@ struct group {
 struct copier {
 	struct flowtap_stf_copy *copy;
 	struct stf_input input;
-	struct flowtap_out out;
+	struct flowtap_write_buffer out;
 	struct flowtap_zstf *zstf;	/* NULL: not compressed */
 	struct flowtap_stf_sizes sizes;
 	uint64_t boundary;		/* instructions at which the chunk is full; UINT64_MAX never */
@@ -46,10 +46,10 @@ static int put_bytes(struct copier *copier, const uint8_t *bytes, size_t size)
 
 	if (copier->forces && size) {
 		put_address(force, STF_FORCE_PC, copier->forced);
-		flowtap_out_put(&copier->out, force, sizeof(force));
+		flowtap_write_buffer_put(&copier->out, force, sizeof(force));
 		copier->forces = false;
 	}
-	return flowtap_out_put(&copier->out, bytes, size);
+	return flowtap_write_buffer_put(&copier->out, bytes, size);
 }
 
 /* Hands on what is before `end`, of the input. 0 or -errno. */
@@ -190,9 +190,9 @@ static int put_gap(struct copier *copier, const char *detail)
 	copier->group = (struct group){ .any = false };
 	if (!copier->body)
 		return 0;
-	flowtap_out_put(&copier->out, head, (size_t)(put32(put8(head, STF_COMMENT),
+	flowtap_write_buffer_put(&copier->out, head, (size_t)(put32(put8(head, STF_COMMENT),
 							    (uint32_t)size) - head));
-	return flowtap_out_put(&copier->out, copier->line, size);
+	return flowtap_write_buffer_put(&copier->out, copier->line, size);
 }
 
 /*
@@ -364,7 +364,7 @@ static int copy_all(struct copier *copier)
 static int open_output(struct copier *copier, int to)
 {
 	const struct flowtap_zstf_options *zstf = copier->copy->zstf;
-	int error = flowtap_out_init(&copier->out, to);
+	int error = flowtap_write_buffer_init(&copier->out, to);
 
 	copier->boundary = UINT64_MAX;
 	if (!error && zstf)
@@ -384,7 +384,7 @@ static int run(struct copier *copier, int from, int to)
 		error = copy_all(copier);
 	if (!error)
 		error = copier->zstf ? flowtap_zstf_finish(copier->zstf) :
-				       flowtap_out_flush(&copier->out);
+				       flowtap_write_buffer_flush(&copier->out);
 	copier->copy->bytes = copier->out.written;
 	return error;
 }
@@ -403,7 +403,7 @@ int flowtap_stf_copy(struct flowtap_stf_copy *copy, int from, int to)
 	copier->sizes.event_id = 4;
 	error = run(copier, from, to);
 	flowtap_zstf_free(copier->zstf);
-	flowtap_out_free(&copier->out);
+	flowtap_write_buffer_free(&copier->out);
 	stf_input_close(&copier->input);
 	free(copier);
 	return error;

@@ -30,7 +30,7 @@ struct flowtap_stf {
 	struct flowtap_sink sink;
 	uint64_t pc;			/* where a reader believes the next instruction to be */
 	unsigned int pending;
-	struct flowtap_out out;
+	struct flowtap_write_buffer out;
 	struct flowtap_stf_counts counts;
 	uint64_t boundary;		/* instructions at which the chunk is full; UINT64_MAX never */
 	struct flowtap_blocks *blocks;
@@ -66,8 +66,8 @@ static int put_comment(struct flowtap_stf *stf, const char *text, size_t size)
 	uint8_t head[5];
 
 	put32(put8(head, STF_COMMENT), size);
-	flowtap_out_put(&stf->out, head, sizeof(head));
-	return flowtap_out_put(&stf->out, text, size);
+	flowtap_write_buffer_put(&stf->out, head, sizeof(head));
+	return flowtap_write_buffer_put(&stf->out, text, size);
 }
 
 /* From ISA to what has to follow END_HEADER: identifier, version and comments are there. */
@@ -83,15 +83,15 @@ static void put_header(struct flowtap_stf *stf, uint64_t address)
 	to = put8(to, STF_TRACE_INFO);
 	memcpy(to, stf->generator, sizeof(stf->generator));
 	to = put16(to + sizeof(stf->generator), comment);
-	flowtap_out_put(&stf->out, head, to - head);
-	flowtap_out_put(&stf->out, stf->generator_comment, comment);
+	flowtap_write_buffer_put(&stf->out, head, to - head);
+	flowtap_write_buffer_put(&stf->out, stf->generator_comment, comment);
 
 	to = put8(head, STF_TRACE_INFO_FEATURE);
 	to = put64(to, features | (arm ? 0 : FEATURE_RV64));
 	to = put_process(to, &stf->context);
 	to = put_address(to, STF_FORCE_PC, address);
 	to = put8(to, STF_END_HEADER);
-	flowtap_out_put(&stf->out, head, to - head);
+	flowtap_write_buffer_put(&stf->out, head, to - head);
 	stf->pending = PENDING_PROCESS | PENDING_MODE | PENDING_CONTEXT;
 	stf->pc = address;
 }
@@ -169,7 +169,7 @@ static void put_pending(struct flowtap_stf *stf, uint64_t address)
 		to = put_address(to, STF_FORCE_PC, address);
 		stf->counts.forced++;
 	}
-	flowtap_out_put(&stf->out, bytes, to - bytes);
+	flowtap_write_buffer_put(&stf->out, bytes, to - bytes);
 }
 
 /* The one place, beside renderings, where instructions are written and counted. */
@@ -181,8 +181,8 @@ static void put_opcodes(struct flowtap_stf *stf, const struct flowtap_block *blo
 
 	for (; at < end; at += insn_size(block->isa, insns + at)) {
 		begin_group(stf, block->address + at);
-		flowtap_out_put(&stf->out, record,
-				put_insn(record, block->isa, insns + at) - record);
+		flowtap_write_buffer_put(&stf->out, record,
+					 put_insn(record, block->isa, insns + at) - record);
 		stf->counts.instructions++;
 	}
 }
@@ -196,12 +196,12 @@ static void put_held(struct flowtap_stf *stf)
 		return;
 	stf->pending &= ~PENDING_LAST;
 	begin_group(stf, stf->last.address);
-	flowtap_out_put(&stf->out, group, put_last(group, &stf->last) - group);
+	flowtap_write_buffer_put(&stf->out, group, put_last(group, &stf->last) - group);
 	stf->counts.instructions++;
 	if (!stf->later_size)
 		return;
 	begin_group(stf, stf->pc);
-	flowtap_out_put(&stf->out, stf->later, stf->later_size);
+	flowtap_write_buffer_put(&stf->out, stf->later, stf->later_size);
 	stf->later_size = 0;
 }
 
@@ -217,7 +217,7 @@ static void put_pieces(struct flowtap_stf *stf, const struct flowtap_block *bloc
 
 	stf->mode = mode ? stf->context.mode : stf->mode;
 	if (mode && block->last)
-		flowtap_out_put(&stf->out, event, put_mode(event, stf->mode) - event);
+		flowtap_write_buffer_put(&stf->out, event, put_mode(event, stf->mode) - event);
 	put_opcodes(stf, block, 0, block->last);
 	stf->last = (struct stf_last){
 		.address = block->address + block->last,
@@ -261,11 +261,11 @@ static inline void put_rendered(struct flowtap_stf *stf, const struct flowtap_re
 {
 	const uint32_t mark = render->mark & STF_MARK_TARGET;
 	const uint8_t *bytes = render->bytes, *last = bytes + mark + TARGET_SIZE;
-	struct flowtap_out *out = &stf->out;
+	struct flowtap_write_buffer *out = &stf->out;
 	uint8_t *to = out->bytes + out->fill;
 	uint64_t over;
 
-	flowtap_out_copy(to, bytes, render->size);
+	flowtap_write_buffer_copy(to, bytes, render->size);
 	memcpy(&over, last, sizeof(over));
 	over = either(carries, htole64(target), over);
 	memcpy(to + mark + carries, &over, sizeof(over));
@@ -306,7 +306,7 @@ static int put_slowly(struct flowtap_stf *stf, const struct flowtap_block *block
 	bool goes = (taken && !end_stays(block)) || end_goes_anyway(block);
 	bool carries = goes && carries_target(block, target);
 	bool hold = goes && (end_is_trap(block) || (isa_is_arm(block->isa) && !carries));
-	struct flowtap_out *out = &stf->out;
+	struct flowtap_write_buffer *out = &stf->out;
 	int error = out->error;
 
 	if (!error && !may_have(stf, block->isa))
@@ -324,7 +324,7 @@ static int put_slowly(struct flowtap_stf *stf, const struct flowtap_block *block
 	put_pending(stf, block->address);
 	if (render->bytes && !(stf->pending & PENDING_MODE) && !hold &&
 	    stf->boundary - stf->counts.instructions >= block->instructions) {
-		if (!flowtap_out_need(out, render->size))
+		if (!flowtap_write_buffer_reserve(out, render->size))
 			put_rendered(stf, render, carries, target);
 		stf->counts.instructions += block->instructions;
 		stf->pending = 0;
@@ -550,7 +550,7 @@ static void put_beginning(struct flowtap_stf *stf, const char *comment)
 	memcpy(to, "STF", 3);
 	to = put8(to + 3, STF_VERSION);
 	to = put32(put32(to, VERSION_MAJOR), VERSION_MINOR);
-	flowtap_out_put(&stf->out, head, to - head);
+	flowtap_write_buffer_put(&stf->out, head, to - head);
 	put_comment(stf, comment, strlen(comment));
 }
 
@@ -558,7 +558,7 @@ static void put_beginning(struct flowtap_stf *stf, const char *comment)
 static int open_output(struct flowtap_stf *stf, int fd, const struct flowtap_zstf_options *zstf)
 {
 	stf->boundary = UINT64_MAX;
-	if (flowtap_out_init(&stf->out, fd))
+	if (flowtap_write_buffer_init(&stf->out, fd))
 		return -ENOMEM;
 	if (!zstf)
 		return 0;
@@ -614,7 +614,7 @@ int flowtap_stf_finish(struct flowtap_stf *stf)
 	if (stf->pending & PENDING_HEADER)
 		return -ENODATA;
 	put_held(stf);
-	return stf->zstf ? flowtap_zstf_finish(stf->zstf) : flowtap_out_flush(&stf->out);
+	return stf->zstf ? flowtap_zstf_finish(stf->zstf) : flowtap_write_buffer_flush(&stf->out);
 }
 
 void flowtap_stf_free(struct flowtap_stf *stf)
@@ -622,7 +622,7 @@ void flowtap_stf_free(struct flowtap_stf *stf)
 	if (!stf)
 		return;
 	flowtap_zstf_free(stf->zstf);
-	flowtap_out_free(&stf->out);
+	flowtap_write_buffer_free(&stf->out);
 	free(stf->generator_comment);
 	free(stf);
 }

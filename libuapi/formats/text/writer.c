@@ -23,7 +23,7 @@ struct range {
 
 struct flowtap_text {
 	struct flowtap_sink sink;
-	struct flowtap_out out;
+	struct flowtap_write_buffer out;
 	struct flowtap_blocks *blocks;
 	struct range open;
 	uint64_t source;	/* where the open range ends, not at the branches before it */
@@ -79,7 +79,7 @@ static int render(struct flowtap_text *text, const struct flowtap_block *block)
 	struct flowtap_render *slot = (void *)&block->render[FLOWTAP_RENDER_FLOW];
 	const struct range range = range_of(block);
 	char line[RANGE_MAX];
-	size_t size = put_range(line, &range, 'E'), capacity = flowtap_out_padded(size);
+	size_t size = put_range(line, &range, 'E'), capacity = flowtap_write_buffer_padded(size);
 	char *bytes = calloc(1, capacity);
 
 	if (!bytes)
@@ -99,7 +99,7 @@ static int close_range(struct flowtap_text *text, char executed)
 	size_t size = put_range(line, &text->open, executed);
 
 	text->open.instructions = 0;
-	return flowtap_out_put(&text->out, line, size);
+	return flowtap_write_buffer_put(&text->out, line, size);
 }
 
 /* Whether the range that is open goes on behind the block. */
@@ -142,7 +142,7 @@ static int put_block(struct flowtap_sink *sink, const struct flowtap_block *bloc
 {
 	struct flowtap_text *text = (struct flowtap_text *)sink;
 	const struct flowtap_render *line = &block->render[FLOWTAP_RENDER_FLOW];
-	struct flowtap_out *out = &text->out;
+	struct flowtap_write_buffer *out = &text->out;
 	int error;
 
 	(void)target;
@@ -153,10 +153,10 @@ static int put_block(struct flowtap_sink *sink, const struct flowtap_block *bloc
 		if (error)
 			return error;
 	}
-	error = flowtap_out_need(out, line->size);
+	error = flowtap_write_buffer_reserve(out, line->size);
 	if (error || out->error)
 		return out->error;
-	flowtap_out_copy(out->bytes + out->fill, line->bytes, line->size);
+	flowtap_write_buffer_copy(out->bytes + out->fill, line->bytes, line->size);
 	out->bytes[out->fill + (line->mark & ~MARK_STAYS)] =
 		executed(taken, line->mark & MARK_STAYS);
 	out->fill += line->size;
@@ -176,7 +176,7 @@ static int put_element(struct flowtap_sink *sink, const struct flowtap_element *
 	if (text->out.error || text->has_source)
 		return text->out.error;
 	line[size] = '\n';
-	return flowtap_out_put(&text->out, line, size + 1);
+	return flowtap_write_buffer_put(&text->out, line, size + 1);
 }
 
 int flowtap_text_new(int fd, struct flowtap_blocks *blocks, struct flowtap_text **text)
@@ -186,7 +186,7 @@ int flowtap_text_new(int fd, struct flowtap_blocks *blocks, struct flowtap_text 
 	*text = NULL;
 	if (!new)
 		return -ENOMEM;
-	if (flowtap_out_init(&new->out, fd)) {
+	if (flowtap_write_buffer_init(&new->out, fd)) {
 		free(new);
 		return -ENOMEM;
 	}
@@ -206,13 +206,13 @@ int flowtap_text_finish(struct flowtap_text *text)
 {
 	if (text->open.instructions)
 		close_range(text, 'E');
-	return text->out.error ? text->out.error : flowtap_out_flush(&text->out);
+	return text->out.error ? text->out.error : flowtap_write_buffer_flush(&text->out);
 }
 
 void flowtap_text_free(struct flowtap_text *text)
 {
 	if (!text)
 		return;
-	flowtap_out_free(&text->out);
+	flowtap_write_buffer_free(&text->out);
 	free(text);
 }

@@ -24,14 +24,14 @@
 #define INDEX_OFFSET_AT 12	/* in the head */
 
 struct piece {
-	uint8_t *bytes;		/* a buffer of flowtap_out_buffer; NULL: nothing but the cut */
+	uint8_t *bytes;		/* of flowtap_write_buffer_bytes; NULL: nothing but the cut */
 	size_t size;
 	bool cut;		/* a chunk ends behind it ... */
 	uint64_t start_pc;	/* ... and the next one begins here */
 };
 
 struct flowtap_zstf {
-	struct flowtap_out *out;
+	struct flowtap_write_buffer *out;
 	uint64_t markers;
 	bool finished;
 	pthread_t thread;
@@ -294,7 +294,7 @@ static int hand_on(struct flowtap_zstf *zstf, size_t size, bool cut, uint64_t st
 	return error;
 }
 
-static int drain(struct flowtap_out *out, const uint8_t *bytes, size_t size)
+static int drain(struct flowtap_write_buffer *out, const uint8_t *bytes, size_t size)
 {
 	struct flowtap_zstf *zstf = out->argument;
 	int error = 0;
@@ -312,7 +312,7 @@ static int drain(struct flowtap_out *out, const uint8_t *bytes, size_t size)
 
 void flowtap_zstf_cut(struct flowtap_zstf *zstf, uint64_t start_pc)
 {
-	struct flowtap_out *out = zstf->out;
+	struct flowtap_write_buffer *out = zstf->out;
 	size_t fill = out->fill;
 
 	out->fill = 0;
@@ -357,7 +357,7 @@ static int begin_compression(struct flowtap_zstf *zstf, int level)
 	    ZSTD_isError(ZSTD_CCtx_setParameter(zstf->context, ZSTD_c_checksumFlag, 1)))
 		return -EINVAL;
 	for (; zstf->spares < BUFFERS; zstf->spares++) {
-		zstf->spare[zstf->spares] = flowtap_out_buffer();
+		zstf->spare[zstf->spares] = flowtap_write_buffer_bytes();
 		if (!zstf->spare[zstf->spares])
 			return -ENOMEM;
 	}
@@ -391,7 +391,7 @@ static void free_all(struct flowtap_zstf *zstf)
 	free(zstf);
 }
 
-int flowtap_zstf_new(struct flowtap_out *out, const struct flowtap_zstf_options *options,
+int flowtap_zstf_new(struct flowtap_write_buffer *out, const struct flowtap_zstf_options *options,
 		     struct flowtap_zstf **zstf)
 {
 	int level = options->level ? options->level : FLOWTAP_ZSTF_LEVEL;
@@ -441,7 +441,7 @@ int flowtap_zstf_finish(struct flowtap_zstf *zstf)
 	int error = zstf->out->error;
 
 	if (!error && !zstf->finished)
-		error = flowtap_out_flush(zstf->out);
+		error = flowtap_write_buffer_flush(zstf->out);
 	if (!zstf->finished)
 		end_thread(zstf, error);
 	if (!zstf->out->error)
