@@ -60,7 +60,7 @@ static void execution_ended(struct flowtap_ete *ete, const struct flowtap_except
 	flowtap_ete_invalidate_code(ete);
 }
 
-/* RVDRPP: all instructions up to the return address were executed; behind it comes an address. */
+/* RVDRPP: all instructions up to the return address were executed; an address comes next. */
 static int exception(struct flowtap_ete *ete, const struct ete_entry *entry)
 {
 	const struct flowtap_element element = {

@@ -25,7 +25,7 @@ static struct flowtap_block *known_block(struct flowtap_ete *ete, uint64_t addre
 	return jump->block;
 }
 
-/* The block behind that of the call which an indirect branch returns from, if it is known. */
+/* The block after the call that an indirect branch returns from, if it is known. */
 static struct flowtap_block *block_after_return(struct flowtap_ete *ete,
 						const struct flowtap_block *block)
 {
@@ -190,7 +190,7 @@ int flowtap_ete_atom(struct flowtap_ete *ete, bool taken, bool initial,
 	return status == ETE_DROP ? 0 : status;
 }
 
-/* The last one may have an address behind it: it goes by itself. */
+/* An address may follow the last atom: that one is decoded by itself. */
 int flowtap_ete_walk(struct flowtap_ete *ete, uint32_t taken, uint32_t initial, unsigned int count,
 		     const struct ete_follow *follow)
 {
@@ -198,7 +198,7 @@ int flowtap_ete_walk(struct flowtap_ete *ete, uint32_t taken, uint32_t initial, 
 	int status = 0;
 
 	while (count && !status) {
-		/* What was mispredicted goes one by one: it may push without being taken. */
+		/* Mispredicted atoms are decoded one by one: they may push without being taken. */
 		done = taken == initial ? ete_follow_chain(ete, taken, count - 1, &status) : 0;
 		taken >>= done;
 		initial >>= done;

@@ -89,7 +89,7 @@ static int close_unit(struct aux_unit *unit)
 
 /*
  * What the task left in decoders comes before what follows of it, and what a decoder has before
- * another stream of its CPU. keep: that one goes on.
+ * another stream of its CPU. keep: that one stays open.
  */
 static int close_others(struct flowtap_aux *aux, const struct aux_unit *keep, uint32_t tid)
 {
@@ -121,7 +121,7 @@ static int emit_cut(struct flowtap_aux *aux, struct aux_task *task)
 	});
 }
 
-/* What was known of a task that had to give way for this one is told before it is forgotten. */
+/* The gap of a task that was evicted for this one is emitted before its state is dropped. */
 static int get_task(struct flowtap_aux *aux, uint64_t key, struct aux_task **task)
 {
 	struct aux_task gone;
@@ -215,7 +215,7 @@ static int decode_gap(struct aux_unit *unit, const struct flowtap_record_gap *re
 				  "a gap record that ends before it begins");
 	key = key_of(record->header.misc, record->tid, unit->cpu);
 	status = close_others(aux, unit, record->tid);
-	/* What this CPU's decoder lacks at the end is what the record tells of. */
+	/* The record covers what this CPU's decoder lacks at the end. */
 	if (status >= 0 && unit->key == key)
 		status = aux_unit_close(unit, true);
 	if (status >= 0)
@@ -268,7 +268,7 @@ static int emit_loss_gaps(struct aux_unit *unit, const struct flowtap_record_aux
 	});
 }
 
-/* A sequence goes on by 1, by 2 where something was lost. */
+/* A sequence increases by 1, by 2 where something was lost. */
 static bool follows(const struct flowtap_record_aux *record, const struct aux_task *before)
 {
 	return before->seen && record->sequence == before->sequence + (record->loss ? 2 : 1);
@@ -327,7 +327,7 @@ static int decode_range(struct aux_unit *unit, const struct flowtap_record_aux *
 
 	if (status >= 0 && !continues)
 		status = close_unit(unit);
-	/* Else its cause is in `loss`, or was told. */
+	/* Else its cause is in `loss`, or had its gap. */
 	if (status >= 0 && !(record->loss & AUX_CUT_CAUSES))
 		status = emit_cut(aux, before);
 	if (status >= 0 && !(record->loss & ~before->reported & 1U << FLOWTAP_CAUSE_RING_FULL))

@@ -83,14 +83,14 @@ static inline int ete_jump_to(struct flowtap_ete *ete, struct flowtap_block *blo
 	return ete_emit_block(ete, block, true, address);
 }
 
-/* Whether an indirect branch ends the block, and nothing else is to be told of it. */
+/* Whether an indirect branch ends the block that needs no further element. */
 static inline bool ete_is_jump(const struct flowtap_block *block)
 {
 	return block->end >= FLOWTAP_ARM_INDIRECT && block->end <= FLOWTAP_ARM_RETURN;
 }
 
 /*
- * As many of the atoms, behind each of which is another P0 element, as there are blocks known to
+ * As many of the atoms, each followed by another P0 element, as there are blocks known to
  * come one after the other from ete->block on, which is at the next one then. No atom goes the long
  * way that can go this one: this loop is what decoding costs. Returns how many; *status is the
  * sink's.
@@ -113,7 +113,7 @@ static inline unsigned int ete_follow_chain(struct flowtap_ete *ete, uint64_t ta
 		e = taken & 1;
 		taken >>= 1;
 		/*
-		 * A target is that of a direct branch; what is behind can be behind a call. The
+		 * A target is that of a direct branch; the next block may be that after a call. The
 		 * chain does not leave what has the same key. Nobody can guess the way, so that
 		 * there is no branch for it.
 		 */

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The ETE decoder's face: bytes in pieces to packets, where decoding begins and goes on, and what
+ * The ETE decoder's entry: bytes in pieces to packets, where decoding begins and resumes, and what
  * was lost in between.
  *
- * Decoding begins at an Alignment Sync and the Trace Info behind it (K10.5.1.1). What does not lead
- * there, from a damaged packet or from the begin of the bytes on, is one gap, told when decoding
- * goes on or ends.
+ * Decoding begins at an Alignment Sync and the Trace Info after it (K10.5.1.1). Bytes that do not
+ * lead there, from a damaged packet or from the first byte on, become one gap, which is emitted when
+ * decoding resumes or ends.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -34,7 +34,7 @@ static bool valid(const struct flowtap_ete_config *config)
 	return config->idr8 <= FLOWTAP_ETE_SPECULATION_MAX;
 }
 
-/* Nothing that was known goes on. */
+/* Drops all that is known of the trace. */
 static void reset(struct flowtap_ete *ete)
 {
 	const struct flowtap_context none = { 0 };
@@ -157,7 +157,7 @@ static void describe(struct flowtap_ete *ete, const uint8_t *bytes, size_t size)
 	snprintf(loss->detail + n, capacity - n, ": %s", ete->packet.reason);
 }
 
-/* A packet that cannot be there: decoding goes on at the next Alignment Sync. */
+/* A packet that cannot be there: decoding resumes at the next Alignment Sync. */
 static int bad_packet(struct flowtap_ete *ete, const uint8_t *bytes, size_t size)
 {
 	enum ete_sync before = ete->sync;

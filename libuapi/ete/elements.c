@@ -13,7 +13,7 @@ static int push_kind(struct flowtap_ete *ete, enum ete_kind kind)
 
 /*
  * A Context element has all values, those that its packet leaves out as they were decoded before
- * (K10.5.2.14.10): of a VMID or Context ID from the first packet behind a Trace Info that has it.
+ * (K10.5.2.14.10): of a VMID or Context ID from the first packet after a Trace Info that has it.
  */
 static int push_context(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
 {
@@ -63,7 +63,7 @@ static int target(struct flowtap_ete *ete, const struct flowtap_ete_packet *pack
 
 /*
  * K10.5.2.13.2. E 0b10: the address is also that of the instruction that would have been executed
- * next, where the exception came before any other. A context is told in either case: the pseudocode
+ * next, where the exception came before any other. A context is pushed in either case: the pseudocode
  * leaves it out for 0b01, and then no element would ever have it.
  */
 static int exception(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
@@ -203,7 +203,7 @@ static int start(struct flowtap_ete *ete)
 }
 
 /*
- * K10.5.2.4, 5: what is speculative is cancelled, a transaction has failed. Tracing goes on behind
+ * K10.5.2.4, 5: what is speculative is cancelled, a transaction has failed. Tracing resumes after
  * an Alignment Sync and a Trace Info.
  */
 static int discard(struct flowtap_ete *ete, bool overflow)

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The shortest way, where nothing is speculative and nothing waits: atoms, addresses, cycle counts
- * and the like from the bytes to the walk. Of all that is committed the last P0 element waits
- * (internal.h), and one element behind it that is none.
+ * The fast path, where nothing is speculative and nothing waits: atoms, addresses, cycle counts
+ * and the like from the bytes to the blocks. Of all that is committed the last P0 element waits
+ * (internal.h), and one element after it that is none.
  */
 #include "ete/block_chain.h"
 
 static const struct ete_follow followed_by_p0 = { .kind = ETE_FOLLOW_P0 };
 
-/* Atoms, with another P0 element behind the last one. */
+/* Atoms, the last of which another P0 element follows. */
 static int walk(struct flowtap_ete *ete, uint64_t taken, unsigned int n)
 {
 	unsigned int done;
@@ -29,7 +29,7 @@ static int walk(struct flowtap_ete *ete, uint64_t taken, unsigned int n)
 	}
 }
 
-/* The held element goes on, with the address behind it or another P0 element. */
+/* Analyzes the held element, which an address or another P0 element follows. */
 static int release_held(struct flowtap_ete *ete, const struct ete_follow *follow)
 {
 	uint8_t held = ete->held;
@@ -47,7 +47,7 @@ static int release_held(struct flowtap_ete *ete, const struct ete_follow *follow
 	return flowtap_ete_atom(ete, taken, initial, follow);
 }
 
-/* Then what was said behind it; the analysis is where the address says then. */
+/* Analyzes the held element and what came after it, then sets the address that came. */
 static int flush_held(struct flowtap_ete *ete)
 {
 	struct ete_follow follow = followed_by_p0;

@@ -8,14 +8,14 @@
  *	transaction.c		elements of a transaction wait until it is (K10.5.4)
  *	analysis.c		elements against the code (K10.5.5)
  *	fast_path.c		... atoms that can be analyzed at once
- *	atoms.c			the way through the blocks: atoms
+ *	atoms.c			from block to block: atoms
  *	source_address.c	... up to an address: exceptions, source addresses
  *	q.c			... Q
- *	block_chain.h		... as long as it is known already
- *	position.c		where the analysis stands, and which code and block is there
+ *	block_chain.h		... where the next block is known already
+ *	position.c		the address of the analysis, and its code and block
  *
  * The last committed P0 element is held back until the next one is committed: a Mispredict element
- * can still turn it round (K10.5.5.11), and an indirect branch has its target behind it.
+ * can still turn it round (K10.5.5.11), and the target of an indirect branch follows it.
  *
  * Where nothing is speculative (TRCIDR8.MAXSPEC 0, no transaction) atoms go from the byte to the
  * walk, and only what is no atom, no address and no cycle count or the like enters the queue.
@@ -29,7 +29,7 @@
 
 #define likely(x) __builtin_expect(!!(x), 1)
 
-/* A P0 element that cannot be analyzed: a gap tells why, or did. */
+/* A P0 element that cannot be analyzed: its gap is emitted. */
 #define ETE_DROP 1
 
 #define ETE_ATOMS_MAX 32
@@ -108,10 +108,10 @@ enum ete_address_state {
 	ETE_ADDRESS_KNOWN,
 	ETE_ADDRESS_RETURN,	/* an indirect branch was taken, no address came yet */
 	ETE_ADDRESS_MISSING,	/* an address has to come; missing_reason */
-	ETE_ADDRESS_LOST,	/* a gap has told why there is none */
+	ETE_ADDRESS_LOST,	/* there is none, and its gap is emitted */
 };
 
-/* What comes behind a P0 element, as far as it concerns its target. */
+/* What follows a P0 element, as far as it concerns its target. */
 enum ete_follow_kind {
 	ETE_FOLLOW_END,		/* nothing, or the trace starts anew */
 	ETE_FOLLOW_P0,
@@ -126,7 +126,7 @@ struct ete_follow {
 
 struct ete_return {
 	uint64_t address;
-	struct flowtap_block *caller;	/* the block whose end it is; NULL: forgotten */
+	struct flowtap_block *caller;	/* the block whose end it is; NULL: dropped */
 	uint8_t sub_isa;
 };
 
@@ -149,10 +149,10 @@ struct ete_view {
 	uint32_t epoch;		/* of the jumps that were found in it; 0: not in use */
 };
 
-/* Loss that is told when decoding goes on, as its size is known then. */
+/* A loss: its gap is emitted when decoding resumes, as its size is known then. */
 struct ete_loss {
 	bool pending;
-	bool silent;		/* a gap was told already */
+	bool silent;		/* a gap was emitted already */
 	enum flowtap_gap_reason reason;
 	uint64_t size;
 	char detail[160];
@@ -160,7 +160,7 @@ struct ete_loss {
 
 struct flowtap_ete {
 	/* What each atom touches. */
-	struct flowtap_block *block;	/* where the analysis stands, or NULL: at `address` */
+	struct flowtap_block *block;	/* that of the address, or NULL: only `address` is set */
 	const struct flowtap_code *code;	/* of block */
 	struct flowtap_sink *sink;
 	struct flowtap_ete_counts counts;
@@ -169,12 +169,12 @@ struct flowtap_ete {
 	uint8_t held;		/* the P0 element that was committed last: enum ete_kind or NONE */
 	bool held_taken;
 	bool held_initial;
-	bool next_known;	/* behind held: an address, queue empty */
+	bool next_known;	/* an address follows held, queue empty */
 	uint8_t next_sub_isa;
 	uint64_t next_address;
 	struct ete_entry after_held;	/* within the fast path: waits after held, or NONE */
 
-	/* Where the analysis stands. */
+	/* The address of the analysis. */
 	enum ete_address_state address_state;
 	const char *missing_reason;
 	uint64_t address;
@@ -278,7 +278,7 @@ struct ete_entry flowtap_ete_time_or_event(const struct flowtap_ete_packet *pack
 
 /* speculation.c */
 int flowtap_ete_push(struct flowtap_ete *ete, const struct ete_entry *entry);
-/* Nothing is speculative, and a P0 element comes: all that waits goes on. */
+/* Nothing is speculative, and a P0 element comes: analyzes the whole queue. */
 int flowtap_ete_process_queue(struct flowtap_ete *ete);
 int flowtap_ete_push_atoms(struct flowtap_ete *ete, uint32_t taken, unsigned int count);
 int flowtap_ete_commit(struct flowtap_ete *ete, uint64_t n);
@@ -286,13 +286,13 @@ int flowtap_ete_cancel(struct flowtap_ete *ete, uint64_t n);
 int flowtap_ete_mispredict(struct flowtap_ete *ete);
 /* As many P0 elements wait as a Trace Info says, the youngest; if there were others, a gap. */
 int flowtap_ete_set_depth(struct flowtap_ete *ete, uint64_t depth);
-/* What can be told is told, what is speculative cancelled; nothing waits any more. */
+/* Emits what is resolved and cancels what is speculative: the queue is empty then. */
 int flowtap_ete_cancel_all(struct flowtap_ete *ete);
-/* The P0 element that was held goes on, then what waits for no Commit. */
+/* Analyzes the held P0 element, then what waits for no Commit. */
 int flowtap_ete_release_resolved(struct flowtap_ete *ete);
-/* The P0 element that was held goes on; behind it comes what waits. */
+/* Analyzes the held P0 element; the queue follows it. */
 int flowtap_ete_release(struct flowtap_ete *ete);
-/* What comes behind: n entries of the list, then what waits in the queue, then `rest`. */
+/* What follows: n entries of the list, then what waits in the queue, then `rest`. */
 struct ete_follow flowtap_ete_follow(const struct flowtap_ete *ete, const struct ete_entry *list,
 				     size_t n, enum ete_follow_kind rest);
 
@@ -320,11 +320,11 @@ int flowtap_ete_fast_path(struct flowtap_ete *ete, const uint8_t *bytes, size_t 
 /* atoms.c */
 int flowtap_ete_walk(struct flowtap_ete *ete, uint32_t taken, uint32_t initial, unsigned int count,
 		     const struct ete_follow *follow);
-/* One atom, wherever the analysis stands. */
+/* One atom, wherever the address is. */
 int flowtap_ete_atom(struct flowtap_ete *ete, bool taken, bool initial,
 		     const struct ete_follow *follow);
 /*
- * Where the chain of `block` does not lead: the block that is known to come behind it all the same,
+ * Where the chain of `block` does not lead: the block that is known to follow it all the same,
  * which may be in other code, ete->code then; or the one where a call returns to. NULL: none.
  */
 struct flowtap_block *flowtap_ete_find_successor(struct flowtap_ete *ete,
@@ -336,7 +336,7 @@ int flowtap_ete_fell_through(struct flowtap_ete *ete, const struct flowtap_block
 /* source_address.c */
 int flowtap_ete_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 		       const struct ete_follow *follow);
-/* Up to `stop`, exclusive, or the first instruction behind it. */
+/* Up to `stop`, exclusive, or the first instruction after it. */
 int flowtap_ete_walk_to(struct flowtap_ete *ete, uint64_t stop);
 
 /* q.c */
@@ -350,11 +350,11 @@ static inline enum flowtap_isa ete_isa(const struct flowtap_ete *ete)
 		return FLOWTAP_ISA_A64;
 	return ete->sub_isa ? FLOWTAP_ISA_T32 : FLOWTAP_ISA_A32;
 }
-/* As ete_set_address for where the analysis stands already. */
+/* Sets the address that the analysis is at, without its block. */
 void flowtap_ete_sync_address(struct flowtap_ete *ete);
 void flowtap_ete_set_unknown_address(struct flowtap_ete *ete, enum ete_address_state address_state,
 				     const char *missing_reason);
-/* What was found of the code is asked for again. */
+/* Drops what was found of the code: it is asked for again. */
 void flowtap_ete_invalidate_code(struct flowtap_ete *ete);
 /* ete->context has changed. */
 void flowtap_ete_select_view(struct flowtap_ete *ete);
@@ -362,11 +362,11 @@ void flowtap_ete_select_view(struct flowtap_ete *ete);
 int flowtap_ete_require_address(struct flowtap_ete *ete);
 /* Then: ete->block is the block there, cut before stop if that is not 0. 0, ETE_DROP. */
 int flowtap_ete_find_block(struct flowtap_ete *ete, uint64_t stop);
-/* As stand without a word where there is none. */
+/* As find_block, but without a gap where there is none. */
 bool flowtap_ete_probe_block(struct flowtap_ete *ete);
-/* At where `block` ended; the block there, as stand. */
+/* Sets the address where `block` ends and finds the block there. */
 int flowtap_ete_next_block(struct flowtap_ete *ete, struct flowtap_block *block, uint64_t stop);
-/* A gap; the analysis is lost then. */
+/* Emits a gap; the address is lost then. */
 __attribute__((format(printf, 4, 5)))
 int flowtap_ete_emit_gap(struct flowtap_ete *ete, enum flowtap_gap_reason reason, uint64_t address,
 			 const char *format, ...);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Where the analysis of a trace stands, which code and block is there, and the return stack. */
+/* The address of the analysis, which code and block is there, and the return stack. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -92,8 +92,8 @@ static int drop(int status)
 }
 
 /*
- * Where a Q element is next it stands for what cannot be analyzed as well: the instructions up to
- * the address behind it are told to be not known.
+ * Where a Q element is next it covers what cannot be analyzed as well: it says that the
+ * instructions up to the address after it are not known.
  */
 static bool before_q(const struct flowtap_ete *ete)
 {
@@ -192,7 +192,7 @@ static int get_block(struct flowtap_ete *ete, const struct flowtap_code *code, e
 		status = flowtap_blocks_next(ete->blocks, code, ete->last, 0, &ete->block);
 	else
 		status = flowtap_blocks_get(ete->blocks, code, isa, address, 0, &ete->block);
-	/* The walk goes on up to >= the address (K10.5.5.6.1). */
+	/* The walk continues up to >= the address (K10.5.5.6.1). */
 	if (status == -EILSEQ && isa == FLOWTAP_ISA_T32)
 		status = flowtap_blocks_get(ete->blocks, code, isa, address, stop + 2, &ete->block);
 	end = isa == FLOWTAP_ISA_T32 ? code->end & ~1ULL : code->end & ~3ULL;

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Q elements (K10.5.5.15): so many instructions, by a way that is not told.
+ * Q elements (K10.5.5.15): so many instructions, on a path that the trace does not say.
  *
- * As long as no instruction can branch there is but one way, and if only the last one can, the
- * address that follows tells whether it did: such a Q becomes blocks. All others are told as they
- * came: where they begin, how many, where they lead.
+ * As long as no instruction can branch there is one path only, and if only the last one can, the
+ * address that follows says whether it did: such a Q becomes blocks. All others are emitted as Q:
+ * where they begin, how many instructions, where they lead.
  */
 #include <errno.h>
 
@@ -31,7 +31,7 @@ static int emit_q(struct flowtap_ete *ete, uint64_t start, const struct ete_entr
 	return ete_emit(ete, &element);
 }
 
-/* The address behind the first `n` instructions of the block; 0: it has no more than that. */
+/* The address after the first `n` instructions of the block; 0: it has no more than that. */
 static uint64_t address_after(const struct flowtap_block *block, uint64_t n)
 {
 	struct flowtap_arm_insn insn = { 0 };
@@ -103,7 +103,7 @@ int flowtap_ete_q(struct flowtap_ete *ete, const struct ete_entry *entry,
 
 	/*
 	 * Where an indirect branch went to is part of what is not known. The reference has the
-	 * address behind it here.
+	 * address after it here.
 	 */
 	if (ete->address_state == ETE_ADDRESS_RETURN && !ete->depth)
 		return emit_q(ete, ete->address, entry, follow);

@@ -52,7 +52,7 @@ int flowtap_ete_walk_to(struct flowtap_ete *ete, uint64_t stop)
 			status = pass_not_taken(ete, stop);
 		if (status)
 			return status;
-		/* Behind the last address there is. */
+		/* The address has wrapped. */
 		if (!ete->address)
 			break;
 	}
@@ -88,7 +88,7 @@ static int start_at_source(struct flowtap_ete *ete, const struct ete_entry *entr
 	return walk_source(ete, entry, follow);
 }
 
-/* From where the analysis stands to the source address. */
+/* From the current address to the source address. */
 static int walk_to_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 			  const struct ete_follow *follow)
 {
@@ -128,7 +128,7 @@ static bool is_next(struct flowtap_ete *ete, uint64_t source)
 
 /*
  * K10.5.5.7. A source address is also an address: where the one before it is not known, or the code
- * does not lead from there to here, the flow goes on with the instruction at it.
+ * does not lead from there to here, the flow continues with the instruction at it.
  */
 int flowtap_ete_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 		       const struct ete_follow *follow)

@@ -38,7 +38,7 @@ static void pop(struct ete_queue *queue)
 	queue->n--;
 }
 
-/* The address that atoms of the shortest way have behind them enters the queue first. */
+/* The address that follows atoms of the fast path enters the queue first. */
 static int queue_next_address(struct flowtap_ete *ete)
 {
 	const struct ete_entry address = {
@@ -53,7 +53,7 @@ static int queue_next_address(struct flowtap_ete *ete)
 	return flowtap_ete_push(ete, &address);
 }
 
-/* Whether a transaction is on behind all that waits. */
+/* Whether a transaction is on after all that waits. */
 static bool ends_in_transaction(const struct flowtap_ete *ete)
 {
 	for (size_t i = ete->queue.n; i; i--) {
@@ -167,7 +167,7 @@ int flowtap_ete_push_atoms(struct flowtap_ete *ete, uint32_t taken, unsigned int
 	return 0;
 }
 
-/* Whether nothing behind the entry can be the target of what was before it. */
+/* Whether nothing after the entry can be the target of what was before it. */
 static bool is_last_follower(const struct ete_entry *entry, struct ete_follow *follow)
 {
 	if (entry->kind == ETE_ADDRESS) {
@@ -369,7 +369,7 @@ int flowtap_ete_cancel(struct flowtap_ete *ete, uint64_t n)
 
 /*
  * Turns round the youngest atom, or source address, that there is (K10.5.5.11.1), be it still
- * speculative or not. Target addresses behind it were of the way that was not taken.
+ * speculative or not. Target addresses after it were of the path that was not taken.
  */
 int flowtap_ete_mispredict(struct flowtap_ete *ete)
 {

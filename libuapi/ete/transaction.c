@@ -37,7 +37,7 @@ int flowtap_ete_transaction_begin(struct flowtap_ete *ete)
 	return emit_transaction(ete, FLOWTAP_TRANSACTION_START);
 }
 
-/* What follows stands behind it here, and then in the queue. */
+/* What follows is after it here, and then in the queue. */
 static int analyze_at(struct flowtap_ete *ete, size_t i, size_t n)
 {
 	struct ete_follow follow = { 0 };
