@@ -203,7 +203,7 @@ static int keep(struct lines *lines, const char *line, size_t size)
 }
 
 /* "address type name", and "\t[module]". */
-static int take_line(struct lines *lines, char *line, size_t size)
+static int parse_line(struct lines *lines, char *line, size_t size)
 {
 	char *at, *name, *end, *module, text[FLOWTAP_MODULE_NAME] = "";
 	uint64_t address = strtoull(line, &at, 16);
@@ -247,7 +247,7 @@ int flowtap_kernel_symbol_lines(bool (*wanted)(const char *module, const void *a
 	if (!file)
 		err = -errno;
 	while (!err && (n = getline(&line, &length, file)) > 0)
-		err = take_line(&lines, line, (size_t)n);
+		err = parse_line(&lines, line, (size_t)n);
 	if (!err && lines.hidden)
 		err = -EPERM;
 	free(line);

@@ -125,7 +125,7 @@ static int read_attrs(struct flowtap_perfdata *perfdata, const struct file_heade
 }
 
 /* struct perf_header_string: its length, then text that may end earlier. */
-static int take_string(char **to, const uint8_t *bytes, size_t size)
+static int parse_string(char **to, const uint8_t *bytes, size_t size)
 {
 	size_t length;
 
@@ -139,7 +139,7 @@ static int take_string(char **to, const uint8_t *bytes, size_t size)
 }
 
 /* perf_header_string_list: the arguments, joined by spaces. */
-static int take_command(char **to, const uint8_t *bytes, size_t size)
+static int parse_command(char **to, const uint8_t *bytes, size_t size)
 {
 	size_t used = 0, at = 4;
 	uint32_t n;
@@ -260,15 +260,15 @@ int flowtap_perfdata_feature(struct flowtap_perfdata *perfdata, unsigned int fea
 {
 	switch (feature) {
 	case PERFDATA_FEATURE_HOSTNAME:
-		return take_string(&perfdata->strings[0], bytes, size);
+		return parse_string(&perfdata->strings[0], bytes, size);
 	case PERFDATA_FEATURE_OSRELEASE:
-		return take_string(&perfdata->strings[1], bytes, size);
+		return parse_string(&perfdata->strings[1], bytes, size);
 	case PERFDATA_FEATURE_ARCH:
-		return take_string(&perfdata->strings[2], bytes, size);
+		return parse_string(&perfdata->strings[2], bytes, size);
 	case PERFDATA_FEATURE_VERSION:
-		return take_string(&perfdata->strings[3], bytes, size);
+		return parse_string(&perfdata->strings[3], bytes, size);
 	case PERFDATA_FEATURE_COMMAND:
-		return take_command(&perfdata->strings[4], bytes, size);
+		return parse_command(&perfdata->strings[4], bytes, size);
 	}
 	return 0;
 }
