@@ -150,8 +150,8 @@ static bool check(const struct flowtap_bundle *bundle, const struct file *file, 
 	return true;
 }
 
-static int put_part(struct flowtap_bundle *bundle, struct flowtap_archive_writer *writer,
-		    const struct file *file, uint64_t size, uint64_t offset, uint32_t n)
+static int write_part(struct flowtap_bundle *bundle, struct flowtap_archive_writer *writer,
+		      const struct file *file, uint64_t size, uint64_t offset, uint32_t n)
 {
 	struct {
 		struct flowtap_archive_file block;
@@ -179,8 +179,8 @@ static int put_part(struct flowtap_bundle *bundle, struct flowtap_archive_writer
 }
 
 /* 1: the file shrank, or cannot be read: who reads the archive sees that parts are missing. */
-static int put_file(struct flowtap_bundle *bundle, struct flowtap_archive_writer *writer,
-		    const struct file *file, int fd, uint64_t size)
+static int write_file(struct flowtap_bundle *bundle, struct flowtap_archive_writer *writer,
+		      const struct file *file, int fd, uint64_t size)
 {
 	for (uint64_t offset = 0; offset < size;) {
 		uint32_t want = size - offset < PART ? (uint32_t)(size - offset) : PART;
@@ -188,7 +188,7 @@ static int put_file(struct flowtap_bundle *bundle, struct flowtap_archive_writer
 
 		if (flowtap_read_all_at(fd, bundle->buffer, want, offset, -EIO))
 			return 1;
-		err = put_part(bundle, writer, file, size, offset, want);
+		err = write_part(bundle, writer, file, size, offset, want);
 		if (err)
 			return err;
 		offset += want;
@@ -211,7 +211,7 @@ int flowtap_bundle_write(struct flowtap_bundle *bundle, struct flowtap_archive_w
 
 		err = 1;
 		if (fd >= 0 && check(bundle, file, fd, figures->bytes, &size, why)) {
-			err = put_file(bundle, writer, file, fd, size);
+			err = write_file(bundle, writer, file, fd, size);
 			if (err > 0)
 				snprintf(why, sizeof(why), "%.300s cannot be read, or was cut",
 					 file->path);

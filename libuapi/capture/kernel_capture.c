@@ -337,8 +337,8 @@ static int put(struct flowtap_kernel *kernel, struct flowtap_archive_writer *wri
 }
 
 /* The next pages of the region that are different, as one part: 1; there are none: 0; -errno. */
-static int put_pages(struct flowtap_kernel *kernel, struct flowtap_archive_writer *writer,
-		     struct region *region)
+static int write_pages(struct flowtap_kernel *kernel, struct flowtap_archive_writer *writer,
+		       struct region *region)
 {
 	uint64_t size = size_of(&region->range), end;
 	size_t pages = pages_of(&region->range), first = kernel->next_page, last;
@@ -374,7 +374,7 @@ static int end_region(struct flowtap_kernel *kernel, struct flowtap_archive_writ
 }
 
 /* Some whole lines. */
-static int put_symbols(struct flowtap_kernel *kernel, struct flowtap_archive_writer *writer)
+static int write_symbols(struct flowtap_kernel *kernel, struct flowtap_archive_writer *writer)
 {
 	struct flowtap_archive_symbols head = { .time = kernel->time };
 	const char *from = kernel->lines + kernel->next_line, *last;
@@ -422,13 +422,13 @@ int flowtap_kernel_write(struct flowtap_kernel *kernel, struct flowtap_archive_w
 	int result = 0;
 
 	if (kernel->next_line < kernel->lines_size) {
-		result = put_symbols(kernel, writer);
+		result = write_symbols(kernel, writer);
 		return result ? result : 1;
 	}
 	while (kernel->next < kernel->n && !result) {
 		struct region *region = &kernel->regions[kernel->next];
 
-		result = put_pages(kernel, writer, region);
+		result = write_pages(kernel, writer, region);
 		if (!result)
 			result = end_region(kernel, writer, region);
 	}

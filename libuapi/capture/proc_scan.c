@@ -183,7 +183,7 @@ static int forget_ended(struct flowtap_proc_scan *scan)
 
 /* One look at one process. */
 
-static int put_thread(void *argument, uint32_t tid)
+static int write_thread(void *argument, uint32_t tid)
 {
 	struct look *look = argument;
 	struct process *process = look->process;
@@ -271,7 +271,7 @@ static int save_bytes(struct look *look, const struct flowtap_proc_mapping *from
 	return err;
 }
 
-static int put_mapping(void *argument, const struct flowtap_proc_mapping *from)
+static int write_mapping(void *argument, const struct flowtap_proc_mapping *from)
 {
 	struct look *look = argument;
 	struct flowtap_mapping mapping = {
@@ -299,7 +299,7 @@ static int put_mapping(void *argument, const struct flowtap_proc_mapping *from)
 	return err;
 }
 
-static int put_exec(struct look *look)
+static int write_exec(struct look *look)
 {
 	struct flowtap_proc_status status;
 	struct flowtap_archive_task task = {
@@ -346,11 +346,11 @@ static int look_at(struct look *look, bool fresh)
 	program = flowtap_proc_program(process->pid);
 	look->executed = look->n && !started && (fresh || has_executed(look, program));
 	process->program = program;
-	err = look->executed ? put_exec(look) : 0;
+	err = look->executed ? write_exec(look) : 0;
 	if (!err)
-		err = pardon(flowtap_proc_each_thread(process->pid, put_thread, look));
+		err = pardon(flowtap_proc_each_thread(process->pid, write_thread, look));
 	if (!err && !look->quiet && (look->known != look->n || look->executed))
-		err = pardon(flowtap_proc_each_mapping(process->pid, look, put_mapping));
+		err = pardon(flowtap_proc_each_mapping(process->pid, look, write_mapping));
 	if (look->n && !look->quiet) {
 		free(process->mappings);
 		process->mappings = look->mappings;

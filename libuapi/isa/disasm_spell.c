@@ -63,7 +63,7 @@ static struct reference reference_of(const struct disasm_instruction *insn)
 }
 
 /* {pc}+0x10; up to 9 without 0x. */
-static void put_relative(struct disasm_text *text, uint64_t from, uint64_t to)
+static void write_relative(struct disasm_text *text, uint64_t from, uint64_t to)
 {
 	uint32_t distance = (uint32_t)(to - from);
 	bool back = distance >> 31;
@@ -75,8 +75,8 @@ static void put_relative(struct disasm_text *text, uint64_t from, uint64_t to)
 	flowtap_disasm_put(text, " ; 0x%" PRIx32, (uint32_t)to);
 }
 
-static void put_symbol(const struct flowtap_disasm_options *options, struct disasm_text *text,
-		       bool wide, uint64_t address)
+static void write_symbol(const struct flowtap_disasm_options *options, struct disasm_text *text,
+			 bool wide, uint64_t address)
 {
 	const char *begin = wide ? " ; " : " ", *end = "";
 	const char *name = NULL;
@@ -108,13 +108,13 @@ static void write_reference(const struct flowtap_disasm_options *options,
 	struct flowtap_disasm_options plain = *options;
 
 	if (relative)
-		put_relative(text, insn->address, reference.address);
+		write_relative(text, insn->address, reference.address);
 	else
 		flowtap_disasm_put(text, "%" PRIx64, reference.address);
 	if (!tarmac)
 		plain.style = FLOWTAP_DISASM_PLAIN;
 	if (reference.code)
-		put_symbol(&plain, text, !relative, reference.address);
+		write_symbol(&plain, text, !relative, reference.address);
 }
 
 /* Instructions of which the numbers are positions and amounts, not values. */
@@ -167,7 +167,7 @@ struct operands {
 };
 
 /* The number at `at`, behind a # for Arm. Where there is none nothing is done. */
-static bool put_number(struct operands *operands, struct disasm_text *text)
+static bool write_number(struct operands *operands, struct disasm_text *text)
 {
 	bool arm = operands->insn->isa != FLOWTAP_ISA_RV64, minus;
 	const char *at = operands->at + arm;
@@ -195,8 +195,8 @@ static bool put_number(struct operands *operands, struct disasm_text *text)
 }
 
 /* Operands of Arm have a blank behind the comma, those of RISC-V have none. */
-static void put_operands(const struct disasm_instruction *insn, const char *mnemonic,
-			 const char *begin, size_t length, struct disasm_text *text)
+static void write_operands(const struct disasm_instruction *insn, const char *mnemonic,
+			   const char *begin, size_t length, struct disasm_text *text)
 {
 	bool arm = insn->isa != FLOWTAP_ISA_RV64;
 	struct operands operands = { insn, mnemonic, begin, begin, false,
@@ -209,7 +209,7 @@ static void put_operands(const struct disasm_instruction *insn, const char *mnem
 			      (c == '-' || isdigit((unsigned char)c)) &&
 			      (operands.at == begin || strchr(" ,(\t", operands.at[-1]));
 
-		if (number && put_number(&operands, text))
+		if (number && write_number(&operands, text))
 			continue;
 		operands.at++;
 		operands.bracket |= c == '[';
@@ -255,7 +255,7 @@ static struct reference literal_pc(const struct disasm_instruction *insn, const 
 	return (struct reference){ .there = true, .address = (uint32_t)(pc + (uint64_t)offset) };
 }
 
-static void put_mnemonic(bool tarmac, bool alone, const char *mnemonic, struct disasm_text *text)
+static void write_mnemonic(bool tarmac, bool alone, const char *mnemonic, struct disasm_text *text)
 {
 	char upper[40];
 	size_t n = 0;
@@ -294,14 +294,14 @@ size_t flowtap_disasm_spell(const struct flowtap_disasm_options *options,
 	mnemonic[n] = '\0';
 	operands = raw + n + strspn(raw + n, " \t");
 
-	put_mnemonic(tarmac, !*operands, mnemonic, &text);
+	write_mnemonic(tarmac, !*operands, mnemonic, &text);
 	reference = reference_of(insn);
 	last = *operands ? last_operand(operands) : operands;
 	if (!reference.there && tarmac)
 		reference = literal_pc(insn, last);
-	put_operands(insn, mnemonic, operands,
-		     reference.there && *operands ? (size_t)(last - operands) : strlen(operands),
-		     &text);
+	write_operands(insn, mnemonic, operands,
+		       reference.there && *operands ? (size_t)(last - operands) : strlen(operands),
+		       &text);
 	if (reference.there && *operands)
 		write_reference(options, insn, reference, &text);
 	while (text.length && at[text.length - 1] == ' ')

@@ -26,12 +26,12 @@ static int put(struct told *told, const struct flowtap_element *element)
 	return status < 0 ? status : 0;
 }
 
-static int put_kind(struct told *told, enum flowtap_element_kind kind)
+static int write_kind(struct told *told, enum flowtap_element_kind kind)
 {
 	return put(told, &(struct flowtap_element){ .kind = kind });
 }
 
-static int put_break(struct told *told, uint64_t address)
+static int write_break(struct told *told, uint64_t address)
 {
 	return put(told, &(struct flowtap_element){
 		.kind = FLOWTAP_ELEMENT_GAP,
@@ -102,9 +102,9 @@ static int settle(struct told *told, bool arrives, uint64_t address)
 	status = flowtap_learned_flush(told->read->learned);
 	told->run = cpu->sent = false;
 	if (!status && returned)
-		status = put_kind(told, FLOWTAP_ELEMENT_EXCEPTION_RETURN);
+		status = write_kind(told, FLOWTAP_ELEMENT_EXCEPTION_RETURN);
 	if (!status && broken)
-		status = put_break(told, cpu->last.address);
+		status = write_break(told, cpu->last.address);
 	if (arrives) {
 		cpu->next = address;
 		cpu->next_known = true;
@@ -186,7 +186,7 @@ void told_owner(struct told *told, const struct flowtap_context *owner)
 	cpu->context_known = false;
 }
 
-static int put_context(struct told *told)
+static int write_context(struct told *told)
 {
 	struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_CONTEXT };
 
@@ -202,7 +202,7 @@ static int resume(struct told *told)
 	if (!told->resumed)
 		return 0;
 	told->resumed = false;
-	return told->cpu->context_known ? put_context(told) : 0;
+	return told->cpu->context_known ? write_context(told) : 0;
 }
 
 /* Behind what was handed on, which can have gone nowhere else. */
@@ -212,7 +212,7 @@ static int follow(struct told *told, uint64_t address)
 	bool broken = !cpu->held && !told->run && cpu->next_known && cpu->next != address;
 
 	cpu->next_known &= !broken;
-	return broken ? put_break(told, cpu->last.address) : 0;
+	return broken ? write_break(told, cpu->last.address) : 0;
 }
 
 /* The context, if it is another than before. */
@@ -234,7 +234,7 @@ static int enter(struct told *told, uint8_t isa, uint8_t mode, uint8_t security,
 	context->security = security;
 	context->width = width;
 	told->cpu->context_known = true;
-	return put_context(told);
+	return write_context(told);
 }
 
 /* --- Times. --- */
@@ -260,7 +260,7 @@ void told_time(struct told *told, uint64_t time, bool counts, uint64_t nanosecon
 }
 
 /* Where a block has ended. */
-static int put_time(struct told *told)
+static int write_time(struct told *told)
 {
 	struct told_cpu *cpu = told->cpu;
 	struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_TIME };
@@ -282,7 +282,7 @@ static int put_time(struct told *told)
 /* --- What lines tell. --- */
 
 /* The handler is where the flow goes on: it is said only if it does not. */
-static int put_exception(struct told *told, bool arrives, uint64_t address)
+static int write_exception(struct told *told, bool arrives, uint64_t address)
 {
 	struct told_cpu *cpu = told->cpu;
 	struct flowtap_element element = {
@@ -341,7 +341,7 @@ int told_exception(struct told *told, const struct told_exception *exception)
 	uint64_t address;
 
 	if (!status && cpu->excepted)
-		status = put_exception(told, false, 0);
+		status = write_exception(told, false, 0);
 	if (status)
 		return status;
 	cpu->exception = (struct flowtap_exception){
@@ -355,7 +355,7 @@ int told_exception(struct told *told, const struct told_exception *exception)
 		address = cpu->next;
 	cpu->exception.address = address;
 	cpu->excepted = true;
-	return status ? status : put_time(told);
+	return status ? status : write_time(told);
 }
 
 void told_branch(struct told *told, uint64_t target)
@@ -392,7 +392,7 @@ int told_instruction(struct told *told, const struct told_instruction *insn, uin
 	if (!status)
 		status = resume(told);
 	if (!status && cpu->excepted)
-		status = put_exception(told, true, insn->address);
+		status = write_exception(told, true, insn->address);
 	if (!status)
 		status = follow(told, insn->address);
 	if (!status)
@@ -402,7 +402,7 @@ int told_instruction(struct told *told, const struct told_instruction *insn, uin
 	if (!status)
 		status = release(told);
 	if (!status)
-		status = put_time(told);
+		status = write_time(told);
 	if (status)
 		return status;
 	cpu->last = *insn;
@@ -416,7 +416,7 @@ int told_element(struct told *told, const struct flowtap_element *element)
 	int status = resume(told);
 
 	if (!status && cpu->excepted)
-		status = put_exception(told, false, 0);
+		status = write_exception(told, false, 0);
 	if (status)
 		return status;
 	switch (element->kind) {
@@ -436,7 +436,7 @@ int told_element(struct told *told, const struct flowtap_element *element)
 	status = settle(told, false, 0);
 	cpu->next_known = false;
 	if (!status)
-		status = put_time(told);
+		status = write_time(told);
 	return status ? status : put(told, element);
 }
 
@@ -451,7 +451,7 @@ int told_finish(struct told *told)
 		if (!status)
 			status = resume(told);
 		if (!status && told->cpu->excepted)
-			status = put_exception(told, false, 0);
+			status = write_exception(told, false, 0);
 		if (!status)
 			status = settle(told, false, 0);
 	}

@@ -40,7 +40,7 @@ struct copier {
 	char line[FLOWTAP_LINE_CAPACITY];
 };
 
-static int put_bytes(struct copier *copier, const uint8_t *bytes, size_t size)
+static int write_bytes(struct copier *copier, const uint8_t *bytes, size_t size)
 {
 	uint8_t force[9];
 
@@ -53,13 +53,13 @@ static int put_bytes(struct copier *copier, const uint8_t *bytes, size_t size)
 }
 
 /* Hands on what is before `end`, of the input. 0 or -errno. */
-static int put_until(struct copier *copier, size_t end)
+static int write_until(struct copier *copier, size_t end)
 {
 	struct stf_input *input = &copier->input;
 	int error = 0;
 
 	if (end > input->at)
-		error = put_bytes(copier, input->bytes + input->at, end - input->at);
+		error = write_bytes(copier, input->bytes + input->at, end - input->at);
 	input->at = end;
 	if (copier->whole < end)
 		copier->whole = end;
@@ -73,7 +73,7 @@ static int begin_group(struct copier *copier)
 
 	if (copier->copy->instructions != copier->boundary || copier->next == copier->input.end)
 		return 0;
-	error = put_until(copier, copier->next);
+	error = write_until(copier, copier->next);
 	if (!error)
 		flowtap_zstf_cut(copier->zstf, copier->pc);
 	copier->boundary += flowtap_zstf_markers(copier->zstf);
@@ -176,7 +176,7 @@ static int get_record(struct copier *copier, size_t *size)
 }
 
 /* Something is missing here. */
-static int put_gap(struct copier *copier, const char *detail)
+static int write_gap(struct copier *copier, const char *detail)
 {
 	const struct flowtap_element gap = {
 		.kind = FLOWTAP_ELEMENT_GAP,
@@ -208,7 +208,7 @@ static int copy_long(struct copier *copier, uint64_t size)
 	size_t have = copier->next - copier->whole;
 	uint64_t all = size + have, done = have;
 	uint8_t *bytes = malloc(fits ? all : have + 1);
-	int error = bytes ? put_until(copier, copier->whole) : -ENOMEM;
+	int error = bytes ? write_until(copier, copier->whole) : -ENOMEM;
 
 	if (!error)
 		memcpy(bytes, input->bytes + input->at, have);
@@ -227,11 +227,11 @@ static int copy_long(struct copier *copier, uint64_t size)
 	}
 	copier->whole = copier->next = input->at;
 	if (!error && done < all)
-		error = put_gap(copier, "the file ends here, the trace did not");
+		error = write_gap(copier, "the file ends here, the trace did not");
 	else if (!error)
-		error = put_bytes(copier, bytes, fits ? all : have);
+		error = write_bytes(copier, bytes, fits ? all : have);
 	if (!error && done == all && !fits)
-		error = put_gap(copier, "a record that is too long was left out");
+		error = write_gap(copier, "a record that is too long was left out");
 	if (!error && done == all) {
 		copier->copy->records++;
 		copier->group = group;
@@ -270,10 +270,10 @@ static int copy_there(struct copier *copier)
 /* The records of an instruction that is not whole are left out. */
 static int lose(struct copier *copier, const char *detail)
 {
-	int error = put_until(copier, copier->whole);
+	int error = write_until(copier, copier->whole);
 
 	copier->input.at = copier->input.end;
-	return error ? error : put_gap(copier, detail);
+	return error ? error : write_gap(copier, detail);
 }
 
 /* A chunk behind one that was lost: where it begins is known, but not what was switched to A32 or T32. */
@@ -296,7 +296,7 @@ static int more(struct copier *copier)
 	int error;
 
 	/* Of what an instruction's records are too many to be kept all go on. */
-	error = put_until(copier, copier->next - copier->whole > STF_INPUT_WHOLE ?
+	error = write_until(copier, copier->next - copier->whole > STF_INPUT_WHOLE ?
 				  copier->next : copier->whole);
 	if (error)
 		return error;
@@ -329,7 +329,7 @@ static int end(struct copier *copier)
 	if (copier->next < input->end || copier->group.any || input->unfinished)
 		error = lose(copier, "the file ends here, the trace did not");
 	else
-		error = put_until(copier, copier->next);
+		error = write_until(copier, copier->next);
 	if (!error && !copier->copy->instructions)
 		error = -ENODATA;
 	return error;

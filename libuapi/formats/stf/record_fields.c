@@ -67,7 +67,7 @@ static unsigned int width_of(const struct stf_widths *widths, uint8_t descriptor
 	return width == ID ? widths->event_id : width;
 }
 
-static uint8_t *put_number(uint8_t *to, uint64_t value, unsigned int width)
+static uint8_t *write_number(uint8_t *to, uint64_t value, unsigned int width)
 {
 	for (; width--; value >>= 8)
 		*to++ = (uint8_t)value;
@@ -75,8 +75,8 @@ static uint8_t *put_number(uint8_t *to, uint64_t value, unsigned int width)
 }
 
 /* The fields and the count: 0, and how many bytes these are. */
-static int put_fields(uint8_t head[64], const struct stf_widths *widths,
-		      const struct flowtap_stf_record *record, size_t *size)
+static int write_fields(uint8_t head[64], const struct stf_widths *widths,
+			const struct flowtap_stf_record *record, size_t *size)
 {
 	const struct fields *known = &fields[record->descriptor];
 	uint64_t count = known->unit ? record->size / known->unit : 0;
@@ -87,13 +87,13 @@ static int put_fields(uint8_t head[64], const struct stf_widths *widths,
 
 		if (width < 8 && record->field[i] >> (8 * width))
 			return -ERANGE;
-		to = put_number(to, record->field[i], width);
+		to = write_number(to, record->field[i], width);
 	}
 	if (known->unit && record->size % known->unit)
 		return -EINVAL;
 	if (known->count && count >> (8 * known->count))
 		return -ERANGE;
-	*size = (size_t)(put_number(to, count, known->count) - head);
+	*size = (size_t)(write_number(to, count, known->count) - head);
 	return 0;
 }
 
@@ -118,7 +118,7 @@ int flowtap_stf_record_put(uint8_t *to, size_t capacity, const struct flowtap_st
 
 	if (!exists(record->descriptor))
 		return -EINVAL;
-	error = put_fields(head, &widths, record, &fixed);
+	error = write_fields(head, &widths, record, &fixed);
 	if (error)
 		return error;
 	if (!right_size(&widths, record, head, sizeof(head), fixed))

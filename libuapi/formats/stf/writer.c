@@ -61,7 +61,7 @@ static inline void begin_group(struct flowtap_stf *stf, uint64_t pc)
 	stf->boundary += flowtap_zstf_markers(stf->zstf);
 }
 
-static int put_comment(struct flowtap_stf *stf, const char *text, size_t size)
+static int write_comment(struct flowtap_stf *stf, const char *text, size_t size)
 {
 	uint8_t head[5];
 
@@ -71,7 +71,7 @@ static int put_comment(struct flowtap_stf *stf, const char *text, size_t size)
 }
 
 /* From ISA to what has to follow END_HEADER: identifier, version and comments are there. */
-static void put_header(struct flowtap_stf *stf, uint64_t address)
+static void write_header(struct flowtap_stf *stf, uint64_t address)
 {
 	const uint64_t features = FEATURE_EVENT | FEATURE_PROCESS_ID | FEATURE_EVENT64;
 	size_t comment = strlen(stf->generator_comment);
@@ -120,23 +120,23 @@ static size_t context_line(struct flowtap_stf *stf)
 	return flowtap_line_element(stf->line, &element);
 }
 
-static void put_context(struct flowtap_stf *stf)
+static void write_context(struct flowtap_stf *stf)
 {
 	if (isa_is_arm(stf->isa) && !same_context(&stf->said, &stf->context))
-		put_comment(stf, stf->line, context_line(stf));
+		write_comment(stf, stf->line, context_line(stf));
 }
 
 /*
  * A change to user mode may only stand with the xRET that makes it, and before the first instruction:
  * elsewhere stf_check rejects it (SWITCH_USR). A COMMENT tells of it, then.
  */
-static void put_user_mode(struct flowtap_stf *stf)
+static void write_user_mode(struct flowtap_stf *stf)
 {
 	if (!(stf->pending & PENDING_MODE) || stf->context.mode != FLOWTAP_MODE_U ||
 	    isa_is_arm(stf->isa) || !stf->counts.instructions)
 		return;
 	if (!same_context(&stf->said, &stf->context))
-		put_comment(stf, stf->line, context_line(stf));
+		write_comment(stf, stf->line, context_line(stf));
 	stf->mode = FLOWTAP_MODE_U;
 	stf->pending &= ~PENDING_MODE;
 }
@@ -149,20 +149,20 @@ static bool context_unsaid(const struct flowtap_stf *stf)
 }
 
 /* What has to come before a block, but for the mode: that is an EVENT and has its place. */
-static void put_pending(struct flowtap_stf *stf, uint64_t address)
+static void write_pending(struct flowtap_stf *stf, uint64_t address)
 {
 	static const char unexplained[] = "gap unexplained";
 	uint8_t bytes[32], *to = bytes;
 
 	if (stf->pending & PENDING_HEADER)
-		put_header(stf, address);
+		write_header(stf, address);
 	if (address != stf->pc)
 		stf->pending |= PENDING_FORCE;
 	if (stf->pending & PENDING_FORCE && !stf->explained)
-		put_comment(stf, unexplained, sizeof(unexplained) - 1);
+		write_comment(stf, unexplained, sizeof(unexplained) - 1);
 	if (stf->pending & PENDING_CONTEXT)
-		put_context(stf);
-	put_user_mode(stf);
+		write_context(stf);
+	write_user_mode(stf);
 	if (stf->pending & PENDING_PROCESS)
 		to = put_process(to, &stf->context);
 	if (stf->pending & PENDING_FORCE) {
@@ -173,8 +173,8 @@ static void put_pending(struct flowtap_stf *stf, uint64_t address)
 }
 
 /* The one place, beside renderings, where instructions are written and counted. */
-static void put_opcodes(struct flowtap_stf *stf, const struct flowtap_block *block, size_t at,
-			size_t end)
+static void write_opcodes(struct flowtap_stf *stf, const struct flowtap_block *block, size_t at,
+			  size_t end)
 {
 	const uint8_t *insns = block->bytes;
 	uint8_t record[OPCODE_MAX];
@@ -188,7 +188,7 @@ static void put_opcodes(struct flowtap_stf *stf, const struct flowtap_block *blo
 }
 
 /* The instruction that was held back, with what was said of it meanwhile. */
-static void put_held(struct flowtap_stf *stf)
+static void write_held(struct flowtap_stf *stf)
 {
 	uint8_t group[LAST_MAX];
 
@@ -209,8 +209,8 @@ static void put_held(struct flowtap_stf *stf)
  * One piece after the other, in the order that groups must have: target, event, opcode. hold: the
  * last instruction is not written yet.
  */
-static void put_pieces(struct flowtap_stf *stf, const struct flowtap_block *block, bool carries,
-		       uint64_t target, bool hold)
+static void write_pieces(struct flowtap_stf *stf, const struct flowtap_block *block, bool carries,
+			 uint64_t target, bool hold)
 {
 	bool mode = stf->pending & PENDING_MODE;
 	uint8_t event[EVENT_SIZE];
@@ -218,7 +218,7 @@ static void put_pieces(struct flowtap_stf *stf, const struct flowtap_block *bloc
 	stf->mode = mode ? stf->context.mode : stf->mode;
 	if (mode && block->last)
 		flowtap_write_buffer_put(&stf->out, event, put_mode(event, stf->mode) - event);
-	put_opcodes(stf, block, 0, block->last);
+	write_opcodes(stf, block, 0, block->last);
 	stf->last = (struct stf_last){
 		.address = block->address + block->last,
 		.isa = block->isa,
@@ -232,7 +232,7 @@ static void put_pieces(struct flowtap_stf *stf, const struct flowtap_block *bloc
 	memcpy(stf->last.insn, block->bytes + block->last, block->size - block->last);
 	stf->pending = PENDING_LAST;
 	if (!hold)
-		put_held(stf);
+		write_held(stf);
 }
 
 /*
@@ -256,8 +256,8 @@ static inline uint64_t either(bool which, uint64_t if_true, uint64_t if_false)
  * What was rendered before: one copy, then over it the target, or else the last opcode in place of
  * the target.
  */
-static inline void put_rendered(struct flowtap_stf *stf, const struct flowtap_render *render,
-				bool carries, uint64_t target)
+static inline void write_rendered(struct flowtap_stf *stf, const struct flowtap_render *render,
+				  bool carries, uint64_t target)
 {
 	const uint32_t mark = render->mark & STF_MARK_TARGET;
 	const uint8_t *bytes = render->bytes, *last = bytes + mark + TARGET_SIZE;
@@ -299,8 +299,8 @@ static void take_isa(struct flowtap_stf *stf, uint8_t isa)
 
 /* Any block. Apart, so that the fast way needs few registers. */
 __attribute__((noinline))
-static int put_slowly(struct flowtap_stf *stf, const struct flowtap_block *block, bool taken,
-		      uint64_t target)
+static int write_slowly(struct flowtap_stf *stf, const struct flowtap_block *block, bool taken,
+			uint64_t target)
 {
 	const struct flowtap_render *render = &block->render[FLOWTAP_RENDER_STF];
 	bool goes = (taken && !end_stays(block)) || end_goes_anyway(block);
@@ -318,18 +318,18 @@ static int put_slowly(struct flowtap_stf *stf, const struct flowtap_block *block
 	if (error)
 		return error;
 	learn_target(stf, block->address);
-	put_held(stf);
+	write_held(stf);
 	take_isa(stf, block->isa);
 	begin_group(stf, stf->pc);
-	put_pending(stf, block->address);
+	write_pending(stf, block->address);
 	if (render->bytes && !(stf->pending & PENDING_MODE) && !hold &&
 	    stf->boundary - stf->counts.instructions >= block->instructions) {
 		if (!flowtap_write_buffer_reserve(out, render->size))
-			put_rendered(stf, render, carries, target);
+			write_rendered(stf, render, carries, target);
 		stf->counts.instructions += block->instructions;
 		stf->pending = 0;
 	} else {
-		put_pieces(stf, block, carries, target, hold);
+		write_pieces(stf, block, carries, target, hold);
 	}
 	stf->pc = carries ? target : block->address + block->size;
 	stf->pending |= goes && !carries ? PENDING_FORCE : 0;
@@ -339,8 +339,8 @@ static int put_slowly(struct flowtap_stf *stf, const struct flowtap_block *block
 }
 
 /* The way of nearly all blocks: what continues the flow and was rendered before. */
-static int put_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
-		     uint64_t target)
+static int write_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
+		       uint64_t target)
 {
 	struct flowtap_stf *stf = (struct flowtap_stf *)sink;
 	const struct flowtap_render *render = &block->render[FLOWTAP_RENDER_STF];
@@ -350,8 +350,8 @@ static int put_block(struct flowtap_sink *sink, const struct flowtap_block *bloc
 			     (taken & (target & 1 || !target)) ||
 			     stf->counts.instructions + block->instructions > stf->boundary ||
 			     stf->out.fill + render->size > FLOWTAP_WRITE_BUFFER_CAPACITY, 0))
-		return put_slowly(stf, block, taken, target);
-	put_rendered(stf, render, taken, target);
+		return write_slowly(stf, block, taken, target);
+	write_rendered(stf, render, taken, target);
 	stf->pc = either(taken, target, block->address + block->size);
 	stf->counts.instructions += block->instructions;
 	stf->explained = false;
@@ -380,7 +380,7 @@ static void take_process(struct flowtap_stf *stf, const struct flowtap_context *
 		stf->pending |= PENDING_PROCESS;
 	if (isa_is_arm(context->isa) || (context->pid == old->pid && context->tid == old->tid))
 		return;
-	put_held(stf);
+	write_held(stf);
 	stf->pending |= PENDING_FORCE;
 	stf->explained = true;
 }
@@ -458,18 +458,18 @@ static bool take_exception(struct flowtap_stf *stf, const struct flowtap_excepti
 /* What no record can say. The flow goes on somewhere else, unless it says where. */
 static int explain(struct flowtap_stf *stf, const struct flowtap_element *element, bool forces)
 {
-	put_held(stf);
+	write_held(stf);
 	stf->explained = true;
 	if (forces && !(stf->pending & PENDING_HEADER))
 		stf->pending |= PENDING_FORCE;
 	begin_group(stf, stf->pc);
 	if (context_unsaid(stf))
-		put_comment(stf, stf->line, context_line(stf));
-	return put_comment(stf, stf->line, flowtap_line_element(stf->line, element));
+		write_comment(stf, stf->line, context_line(stf));
+	return write_comment(stf, stf->line, flowtap_line_element(stf->line, element));
 }
 
 /* A line behind the instruction that is held back: that may still change the mode. */
-static int put_later(struct flowtap_stf *stf, size_t size)
+static int write_later(struct flowtap_stf *stf, size_t size)
 {
 	uint8_t *later = stf->later + stf->later_size;
 
@@ -478,17 +478,17 @@ static int put_later(struct flowtap_stf *stf, size_t size)
 		stf->later_size += 5 + size;
 		return 0;
 	}
-	put_held(stf);
+	write_held(stf);
 	begin_group(stf, stf->pc);
-	return put_comment(stf, stf->line, size);
+	return write_comment(stf, stf->line, size);
 }
 
 /* What is only noted. */
 static int note(struct flowtap_stf *stf, const struct flowtap_element *element)
 {
-	int error = context_unsaid(stf) ? put_later(stf, context_line(stf)) : 0;
+	int error = context_unsaid(stf) ? write_later(stf, context_line(stf)) : 0;
 
-	return error ? error : put_later(stf, flowtap_line_element(stf->line, element));
+	return error ? error : write_later(stf, flowtap_line_element(stf->line, element));
 }
 
 /* That of the xRET before it needs no word, but one that was not recorded does. */
@@ -497,7 +497,7 @@ static int take_return(struct flowtap_stf *stf, const struct flowtap_element *el
 	return stf->pending & PENDING_LAST ? 0 : explain(stf, element, false);
 }
 
-static int put_element(struct flowtap_sink *sink, const struct flowtap_element *element)
+static int write_element(struct flowtap_sink *sink, const struct flowtap_element *element)
 {
 	struct flowtap_stf *stf = (struct flowtap_stf *)sink;
 
@@ -542,7 +542,7 @@ static int put_element(struct flowtap_sink *sink, const struct flowtap_element *
 	return 0;
 }
 
-static void put_beginning(struct flowtap_stf *stf, const char *comment)
+static void write_beginning(struct flowtap_stf *stf, const char *comment)
 {
 	uint8_t head[16], *to = head;
 
@@ -551,7 +551,7 @@ static void put_beginning(struct flowtap_stf *stf, const char *comment)
 	to = put8(to + 3, STF_VERSION);
 	to = put32(put32(to, VERSION_MAJOR), VERSION_MINOR);
 	flowtap_write_buffer_put(&stf->out, head, to - head);
-	put_comment(stf, comment, strlen(comment));
+	write_comment(stf, comment, strlen(comment));
 }
 
 /* zstf: options, or NULL for a plain file. */
@@ -584,13 +584,13 @@ int flowtap_stf_new(int fd, const struct flowtap_stf_options *options, struct fl
 		flowtap_stf_free(new);
 		return error;
 	}
-	new->sink.block = put_block;
-	new->sink.element = put_element;
+	new->sink.block = write_block;
+	new->sink.element = write_element;
 	new->blocks = options->blocks;
 	new->pending = PENDING_HEADER;
 	new->generator[0] = options->generator;
 	memcpy(new->generator + 1, options->version, sizeof(options->version));
-	put_beginning(new, options->comment ? options->comment : "flowtap");
+	write_beginning(new, options->comment ? options->comment : "flowtap");
 	*stf = new;
 	return 0;
 }
@@ -613,7 +613,7 @@ int flowtap_stf_finish(struct flowtap_stf *stf)
 		return stf->out.error;
 	if (stf->pending & PENDING_HEADER)
 		return -ENODATA;
-	put_held(stf);
+	write_held(stf);
 	return stf->zstf ? flowtap_zstf_finish(stf->zstf) : flowtap_write_buffer_flush(&stf->out);
 }
 

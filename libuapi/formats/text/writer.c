@@ -31,7 +31,7 @@ struct flowtap_text {
 };
 
 /* Returns its length, newline included. */
-static size_t put_range(char text[RANGE_MAX], const struct range *range, char executed)
+static size_t write_range(char text[RANGE_MAX], const struct range *range, char executed)
 {
 	struct flowtap_line line = { .at = text, .end = text + RANGE_MAX };
 
@@ -79,7 +79,7 @@ static int render(struct flowtap_text *text, const struct flowtap_block *block)
 	struct flowtap_render *slot = (void *)&block->render[FLOWTAP_RENDER_FLOW];
 	const struct range range = range_of(block);
 	char line[RANGE_MAX];
-	size_t size = put_range(line, &range, 'E'), capacity = flowtap_write_buffer_padded(size);
+	size_t size = write_range(line, &range, 'E'), capacity = flowtap_write_buffer_padded(size);
 	char *bytes = calloc(1, capacity);
 
 	if (!bytes)
@@ -96,7 +96,7 @@ static int render(struct flowtap_text *text, const struct flowtap_block *block)
 static int close_range(struct flowtap_text *text, char executed)
 {
 	char line[RANGE_MAX];
-	size_t size = put_range(line, &text->open, executed);
+	size_t size = write_range(line, &text->open, executed);
 
 	text->open.instructions = 0;
 	return flowtap_write_buffer_put(&text->out, line, size);
@@ -137,8 +137,8 @@ static int join(struct flowtap_text *text, const struct flowtap_block *block, bo
 	return text->out.error;
 }
 
-static int put_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
-		     uint64_t target)
+static int write_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
+		       uint64_t target)
 {
 	struct flowtap_text *text = (struct flowtap_text *)sink;
 	const struct flowtap_render *line = &block->render[FLOWTAP_RENDER_FLOW];
@@ -163,7 +163,7 @@ static int put_block(struct flowtap_sink *sink, const struct flowtap_block *bloc
 	return 0;
 }
 
-static int put_element(struct flowtap_sink *sink, const struct flowtap_element *element)
+static int write_element(struct flowtap_sink *sink, const struct flowtap_element *element)
 {
 	struct flowtap_text *text = (struct flowtap_text *)sink;
 	char line[FLOWTAP_LINE_CAPACITY + 1];
@@ -190,8 +190,8 @@ int flowtap_text_new(int fd, struct flowtap_blocks *blocks, struct flowtap_text 
 		free(new);
 		return -ENOMEM;
 	}
-	new->sink.block = put_block;
-	new->sink.element = put_element;
+	new->sink.block = write_block;
+	new->sink.element = write_element;
 	new->blocks = blocks;
 	*text = new;
 	return 0;
