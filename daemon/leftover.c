@@ -31,7 +31,7 @@ int leftover_stats(const struct stream *stream, struct flowtap_stats *stats)
 {
 	static uint64_t copy[FLOWTAP_RECORD_MAX / 8];
 	const struct flowtap_record *record;
-	struct flowtap_stretch part[2];
+	struct flowtap_buffer part[2];
 	struct flowtap_stats less;
 	uint64_t head;
 	size_t at = 0;

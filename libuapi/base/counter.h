@@ -8,7 +8,7 @@
 
 #define COUNTER_MAX	9999999999999999999U	/* 19 digits */
 /* What flowtap_counter_put needs room for, more than it may write. */
-#define COUNTER_ROOM	24U
+#define COUNTER_CAPACITY	24U
 
 /* By value, so that a loop has it in registers whatever it stores to. */
 struct flowtap_counter {

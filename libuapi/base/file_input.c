@@ -13,7 +13,7 @@
 #include <unistd.h>
 #include <zlib.h>
 
-#define PACKED_ROOM (256U << 10)
+#define PACKED_CAPACITY (256U << 10)
 
 struct flowtap_in {
 	int fd;
@@ -26,15 +26,15 @@ struct flowtap_in {
 	z_stream stream;
 	size_t begin;		/* what was read and not handed on */
 	size_t end;
-	uint8_t bytes[PACKED_ROOM];
+	uint8_t bytes[PACKED_CAPACITY];
 };
 
-static ssize_t read_some(struct flowtap_in *in, void *bytes, size_t room)
+static ssize_t read_some(struct flowtap_in *in, void *bytes, size_t capacity)
 {
 	ssize_t n;
 
 	do
-		n = read(in->fd, bytes, room);
+		n = read(in->fd, bytes, capacity);
 	while (n < 0 && errno == EINTR);
 	if (n < 0)
 		return -errno;
@@ -133,14 +133,14 @@ static int bad(struct flowtap_in *in, int error, const char *reason)
 	return error;
 }
 
-static ssize_t read_plain(struct flowtap_in *in, void *bytes, size_t room)
+static ssize_t read_plain(struct flowtap_in *in, void *bytes, size_t capacity)
 {
 	size_t n = in->end - in->begin;
 
 	if (!n)
-		return read_some(in, bytes, room);
-	if (n > room)
-		n = room;
+		return read_some(in, bytes, capacity);
+	if (n > capacity)
+		n = capacity;
 	memcpy(bytes, in->bytes + in->begin, n);
 	in->begin += n;
 	return (ssize_t)n;
@@ -173,14 +173,14 @@ static int next_member(struct flowtap_in *in)
 	return inflateReset(&in->stream) == Z_OK ? 1 : bad(in, -EBADMSG, "zlib gives up");
 }
 
-static ssize_t unpack(struct flowtap_in *in, uint8_t *bytes, size_t room)
+static ssize_t unpack(struct flowtap_in *in, uint8_t *bytes, size_t capacity)
 {
 	int status;
 
 	in->stream.next_in = in->bytes + in->begin;
 	in->stream.avail_in = (uInt)(in->end - in->begin);
 	in->stream.next_out = bytes;
-	in->stream.avail_out = room > 1U << 30 ? 1U << 30 : (uInt)room;
+	in->stream.avail_out = capacity > 1U << 30 ? 1U << 30 : (uInt)capacity;
 	status = inflate(&in->stream, Z_NO_FLUSH);
 	in->begin = in->end - in->stream.avail_in;
 	if (status == Z_STREAM_END)
@@ -193,12 +193,12 @@ static ssize_t unpack(struct flowtap_in *in, uint8_t *bytes, size_t room)
 	return in->stream.next_out - bytes;
 }
 
-ssize_t flowtap_in_read(struct flowtap_in *in, void *bytes, size_t room)
+ssize_t flowtap_in_read(struct flowtap_in *in, void *bytes, size_t capacity)
 {
 	ssize_t n;
 
 	if (!in->gzip)
-		return read_plain(in, bytes, room);
+		return read_plain(in, bytes, capacity);
 	for (;;) {
 		if (!in->inside) {
 			int status = next_member(in);
@@ -212,22 +212,22 @@ ssize_t flowtap_in_read(struct flowtap_in *in, void *bytes, size_t room)
 				return n ? n :
 				       bad(in, -ENODATA, "the file ends within its gzip stream");
 		}
-		n = unpack(in, bytes, room);
+		n = unpack(in, bytes, capacity);
 		if (n)
 			return n;
 	}
 }
 
-size_t flowtap_in_begin(const void *begin, size_t size, char *text, size_t room)
+size_t flowtap_in_begin(const void *begin, size_t size, char *text, size_t capacity)
 {
 	z_stream stream = {
 		.next_in = (uint8_t *)begin, .avail_in = (uInt)size,
-		.next_out = (uint8_t *)text, .avail_out = (uInt)room,
+		.next_out = (uint8_t *)text, .avail_out = (uInt)capacity,
 	};
 
 	if (size < 3 || memcmp(begin, "\x1f\x8b\x08", 3)) {
-		if (size > room)
-			size = room;
+		if (size > capacity)
+			size = capacity;
 		memcpy(text, begin, size);
 		return size;
 	}
@@ -236,5 +236,5 @@ size_t flowtap_in_begin(const void *begin, size_t size, char *text, size_t room)
 	/* What came out before an error, or before the begin ends, is right. */
 	inflate(&stream, Z_SYNC_FLUSH);
 	inflateEnd(&stream);
-	return room - stream.avail_out;
+	return capacity - stream.avail_out;
 }

@@ -22,7 +22,7 @@ void flowtap_in_free(struct flowtap_in *in);
  * something else than zeros behind them; -ENODATA: it ends in the midst of them; -ENOMEM. What came
  * before an error was right.
  */
-ssize_t flowtap_in_read(struct flowtap_in *in, void *bytes, size_t room);
+ssize_t flowtap_in_read(struct flowtap_in *in, void *bytes, size_t capacity);
 /* What -EBADMSG or -ENODATA was for, and where in the file; valid as long as `in`. */
 const char *flowtap_in_problem(const struct flowtap_in *in, uint64_t *offset);
 
@@ -38,6 +38,6 @@ uint64_t flowtap_in_size(const struct flowtap_in *in);
  * Of the first `size` bytes of a file, the first bytes that flowtap_in_read would give: how many
  * there are in text, at most room.
  */
-size_t flowtap_in_begin(const void *begin, size_t size, char *text, size_t room);
+size_t flowtap_in_begin(const void *begin, size_t size, char *text, size_t capacity);
 
 #endif /* FLOWTAP_IN_H */

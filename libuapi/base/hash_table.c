@@ -39,24 +39,26 @@ uint64_t flowtap_hash_words(const uint64_t *words, size_t n)
 	return flowtap_hash(0, words, n * sizeof(words[0]));
 }
 
-static void insert(struct flowtap_table *table, uint64_t hash, uint32_t index)
+static void insert(struct flowtap_hash_table *table, uint64_t hash, uint32_t index)
 {
-	size_t at = hash & (table->room - 1);
+	size_t at = hash & (table->capacity - 1);
 
 	while (table->slots[at].used)
-		at = (at + 1) & (table->room - 1);
-	table->slots[at] = (struct flowtap_table_slot) { hash, index, true };
+		at = (at + 1) & (table->capacity - 1);
+	table->slots[at] = (struct flowtap_hash_table_slot) { hash, index, true };
 	table->used++;
 }
 
-static int grow(struct flowtap_table *table)
+static int grow(struct flowtap_hash_table *table)
 {
-	struct flowtap_table bigger = { .room = table->room ? 2 * table->room : 64 };
+	struct flowtap_hash_table bigger = {
+		.capacity = table->capacity ? 2 * table->capacity : 64,
+	};
 
-	bigger.slots = calloc(bigger.room, sizeof(bigger.slots[0]));
+	bigger.slots = calloc(bigger.capacity, sizeof(bigger.slots[0]));
 	if (!bigger.slots)
 		return -ENOMEM;
-	for (size_t i = 0; i < table->room; i++)
+	for (size_t i = 0; i < table->capacity; i++)
 		if (table->slots[i].used)
 			insert(&bigger, table->slots[i].hash, table->slots[i].index);
 	free(table->slots);
@@ -64,9 +66,9 @@ static int grow(struct flowtap_table *table)
 	return 0;
 }
 
-int flowtap_table_add(struct flowtap_table *table, uint64_t hash, uint32_t index)
+int flowtap_hash_table_add(struct flowtap_hash_table *table, uint64_t hash, uint32_t index)
 {
-	if (2 * (table->used + 1) > table->room) {
+	if (2 * (table->used + 1) > table->capacity) {
 		int err = grow(table);
 
 		if (err)
@@ -76,8 +78,8 @@ int flowtap_table_add(struct flowtap_table *table, uint64_t hash, uint32_t index
 	return 0;
 }
 
-void flowtap_table_free(struct flowtap_table *table)
+void flowtap_hash_table_free(struct flowtap_hash_table *table)
 {
 	free(table->slots);
-	*table = (struct flowtap_table) { 0 };
+	*table = (struct flowtap_hash_table) { 0 };
 }

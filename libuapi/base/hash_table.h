@@ -3,29 +3,29 @@
  * A hash table from a 64-bit hash to indexes of the caller's own array, with open addressing. The
  * caller compares what it finds: several indexes can have one hash.
  */
-#ifndef FLOWTAP_TABLE_H
-#define FLOWTAP_TABLE_H
+#ifndef FLOWTAP_HASH_TABLE_H
+#define FLOWTAP_HASH_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
-struct flowtap_table_slot {
+struct flowtap_hash_table_slot {
 	uint64_t hash;
 	uint32_t index;
 	bool used;
 };
 
 /* All zeros is an empty one. */
-struct flowtap_table {
-	struct flowtap_table_slot *slots;
-	size_t room;			/* a power of two, or 0 */
+struct flowtap_hash_table {
+	struct flowtap_hash_table_slot *slots;
+	size_t capacity;		/* a power of two, or 0 */
 	size_t used;
 };
 
 /* The slots that can hold `hash`. Ends with any change of the table. */
-struct flowtap_table_walk {
-	const struct flowtap_table *table;
+struct flowtap_hash_table_walk {
+	const struct flowtap_hash_table *table;
 	uint64_t hash;
 	size_t at;
 };
@@ -34,30 +34,30 @@ uint64_t flowtap_hash(uint64_t start, const void *bytes, size_t size);
 uint64_t flowtap_hash_words(const uint64_t *words, size_t n);
 
 /* 0 or -ENOMEM. */
-int flowtap_table_add(struct flowtap_table *table, uint64_t hash, uint32_t index);
-void flowtap_table_free(struct flowtap_table *table);
+int flowtap_hash_table_add(struct flowtap_hash_table *table, uint64_t hash, uint32_t index);
+void flowtap_hash_table_free(struct flowtap_hash_table *table);
 
-static inline struct flowtap_table_walk flowtap_table_walk(const struct flowtap_table *table,
-							   uint64_t hash)
+static inline struct flowtap_hash_table_walk
+flowtap_hash_table_walk(const struct flowtap_hash_table *table, uint64_t hash)
 {
-	return (struct flowtap_table_walk) {
+	return (struct flowtap_hash_table_walk) {
 		.table = table,
 		.hash = hash,
-		.at = table->room ? hash & (table->room - 1) : 0,
+		.at = table->capacity ? hash & (table->capacity - 1) : 0,
 	};
 }
 
 /* The next index that was added with this hash; false: no more. */
-static inline bool flowtap_table_next(struct flowtap_table_walk *walk, uint32_t *index)
+static inline bool flowtap_hash_table_next(struct flowtap_hash_table_walk *walk, uint32_t *index)
 {
-	const struct flowtap_table *table = walk->table;
+	const struct flowtap_hash_table *table = walk->table;
 
-	if (!table->room)
+	if (!table->capacity)
 		return false;
 	while (table->slots[walk->at].used) {
-		const struct flowtap_table_slot *slot = &table->slots[walk->at];
+		const struct flowtap_hash_table_slot *slot = &table->slots[walk->at];
 
-		walk->at = (walk->at + 1) & (table->room - 1);
+		walk->at = (walk->at + 1) & (table->capacity - 1);
 		if (slot->hash == walk->hash) {
 			*index = slot->index;
 			return true;
@@ -66,4 +66,4 @@ static inline bool flowtap_table_next(struct flowtap_table_walk *walk, uint32_t 
 	return false;
 }
 
-#endif /* FLOWTAP_TABLE_H */
+#endif /* FLOWTAP_HASH_TABLE_H */

@@ -10,12 +10,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOM (1U << 20)
+#define CAPACITY (1U << 20)
 
 int flowtap_rows_open(struct flowtap_rows *rows, int fd)
 {
 	memset(rows, 0, sizeof(*rows));
-	rows->bytes = malloc(ROOM + 1);
+	rows->bytes = malloc(CAPACITY + 1);
 	if (!rows->bytes)
 		return -ENOMEM;
 	return flowtap_in_new(fd, &rows->in);
@@ -31,7 +31,7 @@ void flowtap_rows_close(struct flowtap_rows *rows)
 /* Some more bytes behind `end`. */
 static void read_some(struct flowtap_rows *rows)
 {
-	ssize_t n = flowtap_in_read(rows->in, rows->bytes + rows->end, ROOM - rows->end);
+	ssize_t n = flowtap_in_read(rows->in, rows->bytes + rows->end, CAPACITY - rows->end);
 
 	if (n > 0) {
 		rows->end += (size_t)n;
@@ -41,7 +41,7 @@ static void read_some(struct flowtap_rows *rows)
 	rows->error = (int)n;
 }
 
-static void make_room(struct flowtap_rows *rows)
+static void reserve_capacity(struct flowtap_rows *rows)
 {
 	memmove(rows->bytes, rows->bytes + rows->at, rows->end - rows->at);
 	rows->base += rows->at;
@@ -51,8 +51,8 @@ static void make_room(struct flowtap_rows *rows)
 
 void flowtap_rows_ahead(struct flowtap_rows *rows)
 {
-	make_room(rows);
-	while (!rows->over && rows->end < ROOM)
+	reserve_capacity(rows);
+	while (!rows->over && rows->end < CAPACITY)
 		read_some(rows);
 }
 
@@ -83,7 +83,7 @@ static void skip_rest(struct flowtap_rows *rows)
 		rows->at = rows->end;
 		if (rows->over)
 			return;
-		make_room(rows);
+		reserve_capacity(rows);
 		read_some(rows);
 	}
 }
@@ -114,8 +114,8 @@ int flowtap_rows_next(struct flowtap_rows *rows)
 		if (rows->over)
 			break;
 		searched = left;
-		if (rows->end == ROOM)
-			make_room(rows);
+		if (rows->end == CAPACITY)
+			reserve_capacity(rows);
 		read_some(rows);
 	}
 	if (!left)

@@ -10,20 +10,20 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-uint8_t *flowtap_out_buffer(void)
+uint8_t *flowtap_write_buffer_bytes(void)
 {
-	return malloc(FLOWTAP_OUT_ROOM + FLOWTAP_OUT_CHUNK);
+	return malloc(FLOWTAP_WRITE_BUFFER_CAPACITY + FLOWTAP_WRITE_BUFFER_CHUNK);
 }
 
-int flowtap_out_init(struct flowtap_out *out, int fd)
+int flowtap_write_buffer_init(struct flowtap_write_buffer *out, int fd)
 {
 	memset(out, 0, sizeof(*out));
 	out->fd = fd;
-	out->bytes = flowtap_out_buffer();
+	out->bytes = flowtap_write_buffer_bytes();
 	return out->bytes ? 0 : -ENOMEM;
 }
 
-void flowtap_out_free(struct flowtap_out *out)
+void flowtap_write_buffer_free(struct flowtap_write_buffer *out)
 {
 	free(out->bytes);
 	out->bytes = NULL;
@@ -46,7 +46,7 @@ static ssize_t write_some(int fd, const uint8_t *bytes, size_t size)
 	return n;
 }
 
-static int drain(struct flowtap_out *out, const uint8_t *bytes, size_t size)
+static int drain(struct flowtap_write_buffer *out, const uint8_t *bytes, size_t size)
 {
 	if (!out->error)
 		out->error = out->drain(out, bytes, size);
@@ -55,7 +55,7 @@ static int drain(struct flowtap_out *out, const uint8_t *bytes, size_t size)
 	return out->error;
 }
 
-static int write_all(struct flowtap_out *out, const uint8_t *bytes, size_t size)
+static int write_all(struct flowtap_write_buffer *out, const uint8_t *bytes, size_t size)
 {
 	if (out->drain)
 		return drain(out, bytes, size);
@@ -75,7 +75,7 @@ static int write_all(struct flowtap_out *out, const uint8_t *bytes, size_t size)
 	return out->error;
 }
 
-int flowtap_out_flush(struct flowtap_out *out)
+int flowtap_write_buffer_flush(struct flowtap_write_buffer *out)
 {
 	size_t fill = out->fill;
 
@@ -83,11 +83,11 @@ int flowtap_out_flush(struct flowtap_out *out)
 	return write_all(out, out->bytes, fill);
 }
 
-int flowtap_out_put(struct flowtap_out *out, const void *bytes, size_t size)
+int flowtap_write_buffer_put(struct flowtap_write_buffer *out, const void *bytes, size_t size)
 {
-	if (flowtap_out_need(out, size))
+	if (flowtap_write_buffer_reserve(out, size))
 		return out->error;
-	if (size > FLOWTAP_OUT_ROOM)
+	if (size > FLOWTAP_WRITE_BUFFER_CAPACITY)
 		return write_all(out, bytes, size);
 	memcpy(out->bytes + out->fill, bytes, size);
 	out->fill += size;

@@ -31,10 +31,10 @@ struct file {
 struct flowtap_bundle {
 	struct file *files;
 	uint32_t n;
-	struct flowtap_table table;
+	struct flowtap_hash_table table;
 	struct timespec began;
 	uint8_t *buffer;
-	struct flowtap_stored stored;
+	struct flowtap_payload_codec stored;
 };
 
 struct flowtap_bundle *flowtap_bundle_new(void)
@@ -60,7 +60,7 @@ void flowtap_bundle_free(struct flowtap_bundle *bundle)
 	for (uint32_t i = 0; i < bundle->n; i++)
 		free(bundle->files[i].path);
 	free(bundle->files);
-	flowtap_table_free(&bundle->table);
+	flowtap_hash_table_free(&bundle->table);
 	free(bundle->buffer);
 	free(bundle->stored.buffer);
 	free(bundle);
@@ -77,7 +77,7 @@ static bool is_same(const struct file *file, const struct flowtap_mapping *mappi
 
 int flowtap_bundle_add(struct flowtap_bundle *bundle, const struct flowtap_mapping *mapping)
 {
-	struct flowtap_table_walk walk;
+	struct flowtap_hash_table_walk walk;
 	struct file *files, *file;
 	uint32_t index;
 	uint64_t hash;
@@ -89,8 +89,8 @@ int flowtap_bundle_add(struct flowtap_bundle *bundle, const struct flowtap_mappi
 	hash = mapping->build_id_size ?
 		flowtap_hash(1, mapping->build_id, mapping->build_id_size) :
 		flowtap_hash(2, mapping->path, strlen(mapping->path));
-	walk = flowtap_table_walk(&bundle->table, hash);
-	while (flowtap_table_next(&walk, &index))
+	walk = flowtap_hash_table_walk(&bundle->table, hash);
+	while (flowtap_hash_table_next(&walk, &index))
 		if (is_same(&bundle->files[index], mapping))
 			return 0;
 	if (!(bundle->n & (bundle->n - 1))) {
@@ -101,7 +101,7 @@ int flowtap_bundle_add(struct flowtap_bundle *bundle, const struct flowtap_mappi
 	}
 	file = &bundle->files[bundle->n];
 	*file = (struct file) { .pid = mapping->pid, .path = strdup(mapping->path) };
-	if (!file->path || flowtap_table_add(&bundle->table, hash, bundle->n)) {
+	if (!file->path || flowtap_hash_table_add(&bundle->table, hash, bundle->n)) {
 		free(file->path);
 		return -ENOMEM;
 	}
@@ -154,8 +154,8 @@ static bool check(const struct flowtap_bundle *bundle, const struct file *file, 
 	return true;
 }
 
-static int put_part(struct flowtap_bundle *bundle, struct flowtap_archive_writer *writer,
-		    const struct file *file, uint64_t size, uint64_t offset, uint32_t n)
+static int write_part(struct flowtap_bundle *bundle, struct flowtap_archive_writer *writer,
+		      const struct file *file, uint64_t size, uint64_t offset, uint32_t n)
 {
 	struct {
 		struct flowtap_archive_file block;
@@ -169,7 +169,7 @@ static int put_part(struct flowtap_bundle *bundle, struct flowtap_archive_writer
 			.build_id_size = file->id.size,
 		},
 	};
-	int err = flowtap_stored_pack(&bundle->stored, bundle->buffer, n);
+	int err = flowtap_payload_pack(&bundle->stored, bundle->buffer, n);
 
 	if (err)
 		return err;
@@ -183,8 +183,8 @@ static int put_part(struct flowtap_bundle *bundle, struct flowtap_archive_writer
 }
 
 /* 1: the file shrank, or cannot be read: who reads the archive sees that parts are missing. */
-static int put_file(struct flowtap_bundle *bundle, struct flowtap_archive_writer *writer,
-		    const struct file *file, int fd, uint64_t size)
+static int write_file(struct flowtap_bundle *bundle, struct flowtap_archive_writer *writer,
+		      const struct file *file, int fd, uint64_t size)
 {
 	for (uint64_t offset = 0; offset < size;) {
 		uint32_t want = size - offset < PART ? (uint32_t)(size - offset) : PART;
@@ -192,7 +192,7 @@ static int put_file(struct flowtap_bundle *bundle, struct flowtap_archive_writer
 
 		if (flowtap_read_all_at(fd, bundle->buffer, want, offset, -EIO))
 			return 1;
-		err = put_part(bundle, writer, file, size, offset, want);
+		err = write_part(bundle, writer, file, size, offset, want);
 		if (err)
 			return err;
 		offset += want;
@@ -215,7 +215,7 @@ int flowtap_bundle_write(struct flowtap_bundle *bundle, struct flowtap_archive_w
 
 		err = 1;
 		if (fd >= 0 && check(bundle, file, fd, figures->bytes, &size, why)) {
-			err = put_file(bundle, writer, file, fd, size);
+			err = write_file(bundle, writer, file, fd, size);
 			if (err > 0)
 				snprintf(why, sizeof(why), "%.300s cannot be read, or was cut",
 					 file->path);

@@ -56,7 +56,7 @@ int flowtap_drain_open(const struct flowtap_drain_options *options,
 	}
 	for (unsigned int i = 0; i < drain->streams; i++)
 		drain->stream[i].number = -1;
-	if (options->method != FLOWTAP_DRAIN_POLL && flowtap_archive_placeable(writer))
+	if (options->method != FLOWTAP_DRAIN_POLL && flowtap_archive_can_reserve(writer))
 		drain->uring = !drain_uring_open(drain, options->method == FLOWTAP_DRAIN_FIXED);
 	errno = saved;
 	*out = drain;
@@ -324,7 +324,7 @@ int flowtap_drain_switch(struct flowtap_drain *drain, struct flowtap_archive_wri
 {
 	if (drain->in_flight)
 		return -EBUSY;
-	if (drain->uring && !flowtap_archive_placeable(writer))
+	if (drain->uring && !flowtap_archive_can_reserve(writer))
 		return -EINVAL;
 	/* Blocks that did not get there are made again. */
 	for (unsigned int i = 0; i < drain->streams; i++) {

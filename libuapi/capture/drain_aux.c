@@ -10,7 +10,7 @@
 _Static_assert(DRAIN_AUX_MAX + sizeof(uint64_t) <= FLOWTAP_ARCHIVE_BLOCK_MAX, "a block holds it");
 
 /* `size` bytes at `at`, out of both parts. False: there are not so many. */
-static bool copy_out(const struct flowtap_stretch part[2], size_t at, void *to, size_t size)
+static bool copy_out(const struct flowtap_buffer part[2], size_t at, void *to, size_t size)
 {
 	size_t first = at < part[0].size ? part[0].size - at : 0;
 	size_t skip = at < part[0].size ? 0 : at - part[0].size;
@@ -48,7 +48,7 @@ static bool joins(const struct drain_named *named, const struct flowtap_record_a
 	       (record->offset - named->end <= PADS && end - begin <= most);
 }
 
-int drain_aux_named(const struct flowtap_reader *reader, const struct flowtap_stretch part[2],
+int drain_aux_named(const struct flowtap_reader *reader, const struct flowtap_buffer part[2],
 		    uint64_t base, uint64_t head, struct drain_named *named)
 {
 	/* Of a full area a quarter at a time, so that there is room again early. */

@@ -10,20 +10,20 @@
 
 #define COPIED (8U << 10)	/* up to here a copy costs less than writes of its own */
 
-void drain_shorten(struct flowtap_stretch part[2], size_t size)
+void drain_shorten(struct flowtap_buffer part[2], size_t size)
 {
 	part[1].size = size > part[0].size ? size - part[0].size : 0;
 	part[0].size -= size < part[0].size ? part[0].size - size : 0;
 }
 
-int drain_cut(struct flowtap_stretch part[2], size_t most)
+int drain_cut(struct flowtap_buffer part[2], size_t most)
 {
 	size_t at = 0;
 
 	if (part[0].size + part[1].size <= most)
 		return 0;
 	for (;;) {
-		const struct flowtap_stretch *in = at < part[0].size ? &part[0] : &part[1];
+		const struct flowtap_buffer *in = at < part[0].size ? &part[0] : &part[1];
 		size_t offset = at < part[0].size ? at : at - part[0].size;
 		const struct flowtap_record *record =
 			(const void *)((const uint8_t *)in->bytes + offset);
@@ -41,7 +41,7 @@ int drain_cut(struct flowtap_stretch part[2], size_t most)
 }
 
 /* What waits beyond what has been taken. 0 or -EPROTO, then and for ever. */
-static int waiting(struct drain_stream *stream, struct flowtap_stretch part[2])
+static int waiting(struct drain_stream *stream, struct flowtap_buffer part[2])
 {
 	uint64_t tail = __atomic_load_n(&stream->reader->ring->data_tail, __ATOMIC_RELAXED), head;
 
@@ -71,7 +71,7 @@ uint64_t drain_now(void)
 /* A block to be made: payload as the archive has it, and from what buffers. */
 struct block {
 	uint32_t type;
-	struct flowtap_stretch part[2];
+	struct flowtap_buffer part[2];
 	int buffers[2];
 	uint64_t end;
 	uint64_t aux_end;
@@ -81,7 +81,7 @@ struct block {
 static int copy_block(struct flowtap_drain *drain, struct drain_stream *stream,
 		      struct drain_flight *flight, const struct block *block)
 {
-	const struct flowtap_stretch *part = block->part;
+	const struct flowtap_buffer *part = block->part;
 	int err = flowtap_archive_write(drain->writer, block->type, stream->cpu, drain_now(),
 					part[0].bytes, part[0].size, part[1].bytes, part[1].size);
 
@@ -103,10 +103,10 @@ static void add_piece(struct drain_flight *flight, const void *bytes, size_t siz
 	flight->n++;
 }
 
-static int place_block(struct flowtap_drain *drain, struct drain_stream *stream,
-		       struct drain_flight *flight, const struct block *block)
+static int reserve_block(struct flowtap_drain *drain, struct drain_stream *stream,
+			 struct drain_flight *flight, const struct block *block)
 {
-	const struct flowtap_stretch *part = block->part;
+	const struct flowtap_buffer *part = block->part;
 	unsigned int index = (unsigned int)(stream - drain->stream);
 	unsigned int number = (unsigned int)(flight - stream->flights);
 	struct drain_head *head = &drain->heads[index * DRAIN_FLIGHTS + number];
@@ -127,9 +127,9 @@ static int place_block(struct flowtap_drain *drain, struct drain_stream *stream,
 		add_piece(flight, part[0].bytes, part[0].size, block->buffers[0]);
 	add_piece(flight, part[1].bytes, part[1].size, block->buffers[1]);
 	add_piece(flight, head->zeros, -(part[0].size + part[1].size) & 7, drain->heads_buffer);
-	err = flowtap_archive_place(drain->writer, block->type, stream->cpu, drain_now(),
-				    part[0].bytes, part[0].size, part[1].bytes, part[1].size,
-				    &head->header, &flight->offset);
+	err = flowtap_archive_reserve(drain->writer, block->type, stream->cpu, drain_now(),
+				      part[0].bytes, part[0].size, part[1].bytes, part[1].size,
+				      &head->header, &flight->offset);
 	return err ? err : drain_uring_write(drain, index, number);
 }
 
@@ -150,7 +150,7 @@ static bool send_block(struct flowtap_drain *drain, struct drain_stream *stream,
 	struct drain_flight *flight =
 		&stream->flights[(stream->first + stream->n) % DRAIN_FLIGHTS];
 	int err = little ? copy_block(drain, stream, flight, block)
-			 : place_block(drain, stream, flight, block);
+			 : reserve_block(drain, stream, flight, block);
 
 	if (err) {
 		drain_fail(drain, err);
@@ -182,7 +182,7 @@ static bool send_aux(struct flowtap_drain *drain, struct drain_stream *stream, b
 }
 
 static bool send_records(struct flowtap_drain *drain, struct drain_stream *stream, bool little,
-			 const struct flowtap_stretch part[2], uint64_t aux_end, uint64_t *moved)
+			 const struct flowtap_buffer part[2], uint64_t aux_end, uint64_t *moved)
 {
 	size_t size = part[0].size + part[1].size;
 	struct block block = {
@@ -203,7 +203,7 @@ static bool send_records(struct flowtap_drain *drain, struct drain_stream *strea
 
 /* The next block of records or of the bytes that they name. True: there is a rest. */
 static bool send_next(struct flowtap_drain *drain, struct drain_stream *stream, bool little,
-		      struct flowtap_stretch part[2], uint64_t *moved)
+		      struct flowtap_buffer part[2], uint64_t *moved)
 {
 	struct drain_named named = { .begin = stream->aux_end, .end = stream->aux_end };
 	size_t size = part[0].size + part[1].size;
@@ -230,7 +230,7 @@ static bool send_next(struct flowtap_drain *drain, struct drain_stream *stream, 
 bool drain_take_block(struct flowtap_drain *drain, struct drain_stream *stream, bool little,
 		      bool rest, uint64_t *moved)
 {
-	struct flowtap_stretch part[2];
+	struct flowtap_buffer part[2];
 	size_t size;
 
 	if (drain->failed || waiting(stream, part))
@@ -263,7 +263,7 @@ bool drain_ready(struct flowtap_drain *drain)
 {
 	for (unsigned int i = 0; i < drain->streams; i++) {
 		struct drain_stream *stream = &drain->stream[i];
-		struct flowtap_stretch part[2];
+		struct flowtap_buffer part[2];
 
 		if (!drain_takes(stream) || stream->n == DRAIN_FLIGHTS)
 			continue;

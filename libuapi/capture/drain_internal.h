@@ -71,7 +71,7 @@ struct flowtap_drain {
 	struct drain_stream *stream;
 	struct drain_head *heads;	/* of each flight of each stream */
 	int watches;		/* numbers given */
-	int room;
+	int capacity;
 	struct drain_watch *watch;
 	struct pollfd *poll;	/* the same numbers */
 	unsigned int happened;	/* events since wait began */
@@ -104,9 +104,9 @@ bool drain_take_block(struct flowtap_drain *drain, struct drain_stream *stream, 
 /* Whether a stream has enough for a block, or could not be taken when it should have been. */
 bool drain_ready(struct flowtap_drain *drain);
 /* Whole records of at most `most` bytes: 1 if there were more, else 0. -EPROTO: they are none. */
-int drain_cut(struct flowtap_stretch part[2], size_t most);
+int drain_cut(struct flowtap_buffer part[2], size_t most);
 /* `size` bytes are left. */
-void drain_shorten(struct flowtap_stretch part[2], size_t size);
+void drain_shorten(struct flowtap_buffer part[2], size_t size);
 /* Of records, in bytes. */
 size_t drain_block_size(const struct drain_stream *stream);
 /* CLOCK_MONOTONIC_RAW in ns. */
@@ -123,7 +123,7 @@ struct drain_named {
  * drain_aux.c: base: up to where the records before name bytes. 0; -EPROTO: it is no whole record,
  * or its bytes are not between that and head.
  */
-int drain_aux_named(const struct flowtap_reader *reader, const struct flowtap_stretch part[2],
+int drain_aux_named(const struct flowtap_reader *reader, const struct flowtap_buffer part[2],
 		    uint64_t base, uint64_t head, struct drain_named *named);
 /* Where the bytes from `begin` on are, and how many of them can be one block's. */
 uint64_t drain_aux_piece(const struct flowtap_reader *reader, uint64_t begin, uint64_t end,

@@ -25,7 +25,7 @@ static int write_aux(struct flowtap_drain *drain, const struct drain_stream *str
 
 /* Those of the bytes that records name that are still there; part: up to these records. */
 static int write_named(struct flowtap_drain *drain, struct drain_stream *stream,
-		       struct flowtap_stretch part[2], uint64_t *moved)
+		       struct flowtap_buffer part[2], uint64_t *moved)
 {
 	uint64_t size = stream->reader->aux_size, there = stream->aux_head - size;
 	struct drain_named named;
@@ -42,13 +42,13 @@ static int write_named(struct flowtap_drain *drain, struct drain_stream *stream,
 }
 
 static int write_copy(struct flowtap_drain *drain, struct drain_stream *stream,
-		      const struct flowtap_stretch *records, uint64_t *moved)
+		      const struct flowtap_buffer *records, uint64_t *moved)
 {
 	size_t done = 0;
 	int err = 0;
 
 	while (!err && done < records->size) {
-		struct flowtap_stretch part[2] = {
+		struct flowtap_buffer part[2] = {
 			{ (const uint8_t *)records->bytes + done, records->size - done }, { NULL, 0 }
 		};
 
@@ -77,7 +77,7 @@ int flowtap_drain_limit(struct flowtap_drain *drain, int number, uint64_t since,
 }
 
 /* Whole records with a header and a time each, or the last bytes, which nobody reads. */
-static void leave_out(const struct drain_stream *stream, struct flowtap_stretch *records)
+static void leave_out(const struct drain_stream *stream, struct flowtap_buffer *records)
 {
 	const uint8_t *at = records->bytes;
 	struct flowtap_record record;
@@ -101,7 +101,7 @@ int flowtap_drain_snapshot(struct flowtap_drain *drain, int number, uint64_t *mo
 {
 	struct drain_stream *stream = drain_stream_of(drain, number);
 	uint64_t head, fresh, aux_sent;
-	struct flowtap_stretch records;
+	struct flowtap_buffer records;
 	void *buffer;
 	int err;
 

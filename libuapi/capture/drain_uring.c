@@ -122,7 +122,7 @@ void drain_uring_unregister(struct flowtap_drain *drain, unsigned int number)
 }
 
 /* So many free entries; what is queued is submitted if need be: links end there. 0 or -errno. */
-static int make_room(struct flowtap_drain *drain, unsigned int entries)
+static int reserve_entries(struct flowtap_drain *drain, unsigned int entries)
 {
 	int err = 0;
 
@@ -136,7 +136,7 @@ static int make_room(struct flowtap_drain *drain, unsigned int entries)
 static int arm(struct flowtap_drain *drain, int number)
 {
 	const struct pollfd *poll = &drain->poll[number];
-	int err = make_room(drain, 1);
+	int err = reserve_entries(drain, 1);
 	struct io_uring_sqe *sqe;
 
 	if (err)
@@ -153,7 +153,7 @@ void drain_uring_forget(struct flowtap_drain *drain, int number)
 {
 	struct io_uring_sqe *sqe;
 
-	if (!drain->uring || !drain->watch[number].armed || make_room(drain, 1))
+	if (!drain->uring || !drain->watch[number].armed || reserve_entries(drain, 1))
 		return;
 	sqe = io_uring_get_sqe(&drain->ring);
 	io_uring_prep_poll_remove(sqe, name_poll(drain, number));
@@ -198,7 +198,7 @@ int drain_uring_write(struct flowtap_drain *drain, unsigned int index, unsigned 
 	const struct drain_flight *flight = &drain->stream[index].flights[number];
 	uint64_t name = name_write(index, number, 0);
 	struct io_uring_sqe *sqe;
-	int err = make_room(drain, flight->n - flight->next);
+	int err = reserve_entries(drain, flight->n - flight->next);
 
 	if (err)
 		return err;

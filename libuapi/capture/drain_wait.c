@@ -9,20 +9,20 @@
 
 #define LAST (POLLHUP | POLLERR | POLLNVAL)	/* nothing will come after these */
 
-static int more_room(struct flowtap_drain *drain)
+static int more_capacity(struct flowtap_drain *drain)
 {
-	int room = drain->room ? 2 * drain->room : 16;
-	struct drain_watch *watch = realloc(drain->watch, (size_t)room * sizeof(*watch));
+	int capacity = drain->capacity ? 2 * drain->capacity : 16;
+	struct drain_watch *watch = realloc(drain->watch, (size_t)capacity * sizeof(*watch));
 	struct pollfd *poll;
 
 	if (!watch)
 		return -ENOMEM;
 	drain->watch = watch;
-	poll = realloc(drain->poll, (size_t)room * sizeof(*poll));
+	poll = realloc(drain->poll, (size_t)capacity * sizeof(*poll));
 	if (!poll)
 		return -ENOMEM;
 	drain->poll = poll;
-	drain->room = room;
+	drain->capacity = capacity;
 	return 0;
 }
 
@@ -34,8 +34,8 @@ static int free_number(struct flowtap_drain *drain)
 		number++;
 	if (number < drain->watches)
 		return number;
-	if (number == drain->room) {
-		err = more_room(drain);
+	if (number == drain->capacity) {
+		err = more_capacity(drain);
 		if (err)
 			return err;
 	}

@@ -17,9 +17,9 @@
 #define PAGE FLOWTAP_KERNEL_PAGE
 #define AT_ONCE (1U << 20)		/* bytes that are read, and that become one block */
 #define HELD_MAX (512ULL << 20)
-#define STRETCHES_MAX 4096U
+#define REGIONS_MAX 4096U
 
-struct stretch {
+struct region {
 	struct flowtap_kernel_range range;
 	uint8_t *bytes;
 	uint8_t *pages;			/* PAGE_ */
@@ -34,7 +34,7 @@ struct stretch {
 
 struct flowtap_kernel {
 	struct flowtap_kernel_range text;
-	struct stretch *stretches;
+	struct region *regions;
 	size_t n;
 	uint64_t time;			/* of the last look */
 	uint64_t until;
@@ -43,11 +43,11 @@ struct flowtap_kernel {
 	size_t lines_size;
 	/* What is to be written next. */
 	size_t next_line;		/* offset in lines */
-	size_t next;			/* stretch */
+	size_t next;			/* region */
 	size_t next_page;
-	size_t parts;			/* of the stretch that were written */
+	size_t parts;			/* of the region that were written */
 	uint8_t *buffer;		/* AT_ONCE */
-	struct flowtap_stored stored;
+	struct flowtap_payload_codec stored;
 	struct flowtap_kernel_figures figures;
 };
 
@@ -99,10 +99,10 @@ void flowtap_kernel_free(struct flowtap_kernel *kernel)
 	if (!kernel)
 		return;
 	for (size_t i = 0; i < kernel->n; i++) {
-		free(kernel->stretches[i].bytes);
-		free(kernel->stretches[i].pages);
+		free(kernel->regions[i].bytes);
+		free(kernel->regions[i].pages);
 	}
-	free(kernel->stretches);
+	free(kernel->regions);
 	free(kernel->lines);
 	free(kernel->buffer);
 	free(kernel->stored.buffer);
@@ -111,81 +111,81 @@ void flowtap_kernel_free(struct flowtap_kernel *kernel)
 
 /* Looking. */
 
-static struct stretch *find(struct flowtap_kernel *kernel, const struct flowtap_kernel_range *range)
+static struct region *find(struct flowtap_kernel *kernel, const struct flowtap_kernel_range *range)
 {
 	for (size_t i = 0; i < kernel->n; i++) {
-		struct stretch *stretch = &kernel->stretches[i];
+		struct region *region = &kernel->regions[i];
 
-		if (!stretch->gone && stretch->range.start == range->start &&
-		    stretch->range.end == range->end && !strcmp(stretch->range.name, range->name))
-			return stretch;
+		if (!region->gone && region->range.start == range->start &&
+		    region->range.end == range->end && !strcmp(region->range.name, range->name))
+			return region;
 	}
 	return NULL;
 }
 
 /* NULL with *err 0: there is no room for it. */
-static struct stretch *take(struct flowtap_kernel *kernel, const struct flowtap_kernel_range *range,
-			    int *err)
+static struct region *take(struct flowtap_kernel *kernel, const struct flowtap_kernel_range *range,
+			   int *err)
 {
-	struct stretch *stretch, *bigger;
+	struct region *region, *bigger;
 
 	*err = 0;
-	if (kernel->n == STRETCHES_MAX || size_of(range) > HELD_MAX - kernel->figures.bytes) {
+	if (kernel->n == REGIONS_MAX || size_of(range) > HELD_MAX - kernel->figures.bytes) {
 		kernel->figures.skipped += size_of(range);
 		return NULL;
 	}
 	*err = -ENOMEM;
-	bigger = realloc(kernel->stretches, (kernel->n + 1) * sizeof(bigger[0]));
+	bigger = realloc(kernel->regions, (kernel->n + 1) * sizeof(bigger[0]));
 	if (!bigger)
 		return NULL;
-	kernel->stretches = bigger;
-	stretch = &bigger[kernel->n];
-	*stretch = (struct stretch) {
+	kernel->regions = bigger;
+	region = &bigger[kernel->n];
+	*region = (struct region) {
 		.range = *range,
 		.bytes = malloc(size_of(range)),
 		.pages = calloc(1, pages_of(range)),
 		.since = kernel->until ? kernel->time : 0,
 		.fresh = true,
 	};
-	if (!stretch->bytes || !stretch->pages) {
-		free(stretch->bytes);
-		free(stretch->pages);
+	if (!region->bytes || !region->pages) {
+		free(region->bytes);
+		free(region->pages);
 		return NULL;
 	}
 	*err = 0;
 	kernel->n++;
-	kernel->figures.stretches++;
+	kernel->figures.regions++;
 	kernel->figures.bytes += size_of(range);
-	return stretch;
+	return region;
 }
 
-static void compare_page(struct flowtap_kernel *kernel, struct stretch *stretch, uint64_t offset,
+static void compare_page(struct flowtap_kernel *kernel, struct region *region, uint64_t offset,
 			 const uint8_t *bytes, size_t size)
 {
-	uint8_t *page = &stretch->pages[offset / PAGE];
+	uint8_t *page = &region->pages[offset / PAGE];
 
-	if (*page & PAGE_HELD && !memcmp(stretch->bytes + offset, bytes, size))
+	if (*page & PAGE_HELD && !memcmp(region->bytes + offset, bytes, size))
 		return;
-	memcpy(stretch->bytes + offset, bytes, size);
+	memcpy(region->bytes + offset, bytes, size);
 	kernel->figures.changed += *page & PAGE_HELD;
 	*page = PAGE_HELD | PAGE_DIFFERENT;
 }
 
 /* What cannot be read stays as it was; what never could is absent. */
 static void look_at(struct flowtap_kernel *kernel, const struct flowtap_kcore *kcore,
-		    struct stretch *stretch)
+		    struct region *region)
 {
-	uint64_t size = size_of(&stretch->range);
+	uint64_t size = size_of(&region->range);
 
 	for (uint64_t offset = 0; offset < size; offset += AT_ONCE) {
 		size_t n = size - offset < AT_ONCE ? size - offset : AT_ONCE;
 
-		if (flowtap_kcore_read(kcore, stretch->range.start + offset, kernel->buffer, n)) {
+		if (flowtap_kcore_read(kcore, region->range.start + offset, kernel->buffer, n)) {
 			kernel->figures.skipped += n;
 			continue;
 		}
 		for (size_t at = 0; at < n; at += PAGE)
-			compare_page(kernel, stretch, offset + at, kernel->buffer + at,
+			compare_page(kernel, region, offset + at, kernel->buffer + at,
 				     n - at < PAGE ? n - at : PAGE);
 	}
 }
@@ -195,17 +195,17 @@ static int look_at_all(struct flowtap_kernel *kernel, const struct flowtap_kcore
 {
 	for (size_t i = 0; i <= n; i++) {
 		const struct flowtap_kernel_range *range = i ? &modules[i - 1] : &kernel->text;
-		struct stretch *stretch = find(kernel, range);
+		struct region *region = find(kernel, range);
 		int err = 0;
 
-		if (!stretch)
-			stretch = take(kernel, range, &err);
+		if (!region)
+			region = take(kernel, range, &err);
 		if (err)
 			return err;
-		if (!stretch)
+		if (!region)
 			continue;
-		stretch->present = true;
-		look_at(kernel, kcore, stretch);
+		region->present = true;
+		look_at(kernel, kcore, region);
 	}
 	return 0;
 }
@@ -217,20 +217,20 @@ static void mark_gone(struct flowtap_kernel *kernel, const struct flowtap_kernel
 	size_t kept = 0;
 
 	for (size_t i = 0; i < kernel->n; i++) {
-		struct stretch *stretch = &kernel->stretches[i];
-		bool there = i == 0 && stretch->present;
+		struct region *region = &kernel->regions[i];
+		bool there = i == 0 && region->present;
 
 		for (size_t m = 0; m < n && !there; m++)
-			there = stretch->present && stretch->range.start == modules[m].start &&
-				!strcmp(stretch->range.name, modules[m].name);
-		stretch->gone = !there;
-		if (!there && stretch->fresh) {
-			kernel->figures.bytes -= size_of(&stretch->range);
-			free(stretch->bytes);
-			free(stretch->pages);
+			there = region->present && region->range.start == modules[m].start &&
+				!strcmp(region->range.name, modules[m].name);
+		region->gone = !there;
+		if (!there && region->fresh) {
+			kernel->figures.bytes -= size_of(&region->range);
+			free(region->bytes);
+			free(region->pages);
 			continue;
 		}
-		kernel->stretches[kept++] = *stretch;
+		kernel->regions[kept++] = *region;
 	}
 	kernel->n = kept;
 }
@@ -240,7 +240,7 @@ static bool is_fresh(const char *module, const void *argument)
 	const struct flowtap_kernel *kernel = argument;
 
 	for (size_t i = 0; i < kernel->n; i++)
-		if (kernel->stretches[i].fresh && !strcmp(kernel->stretches[i].range.name, module))
+		if (kernel->regions[i].fresh && !strcmp(kernel->regions[i].range.name, module))
 			return true;
 	return false;
 }
@@ -251,7 +251,7 @@ static int read_symbols(struct flowtap_kernel *kernel)
 	bool any = false;
 
 	for (size_t i = 0; i < kernel->n; i++)
-		any |= kernel->stretches[i].fresh;
+		any |= kernel->regions[i].fresh;
 	if (!any || kernel->lines)
 		return 0;
 	return flowtap_kernel_symbol_lines(is_fresh, kernel, NULL, &kernel->lines,
@@ -267,7 +267,7 @@ int flowtap_kernel_look(struct flowtap_kernel *kernel)
 	int err;
 
 	for (size_t i = 0; i < kernel->n; i++)
-		kernel->stretches[i].present = false;
+		kernel->regions[i].present = false;
 	flowtap_kernel_modules_state(&kernel->modules);
 	err = flowtap_kcore_open(&kcore);
 	if (!err)
@@ -301,7 +301,7 @@ bool flowtap_kernel_moved(struct flowtap_kernel *kernel)
 /* Writing. */
 
 static int put(struct flowtap_kernel *kernel, struct flowtap_archive_writer *writer,
-	       const struct stretch *stretch, uint64_t offset, uint32_t size)
+	       const struct region *region, uint64_t offset, uint32_t size)
 {
 	struct {
 		struct flowtap_archive_kernel block;
@@ -310,67 +310,67 @@ static int put(struct flowtap_kernel *kernel, struct flowtap_archive_writer *wri
 		.block = {
 			.time = kernel->time,
 			.until = kernel->until,
-			.start = stretch->range.start,
-			.size = size_of(&stretch->range),
+			.start = region->range.start,
+			.size = size_of(&region->range),
 			.offset = offset,
 			.part_size = size,
-			.name_size = (uint32_t)strlen(stretch->range.name),
+			.name_size = (uint32_t)strlen(region->range.name),
 		},
 	};
 	size_t head_size = (sizeof(head.block) + head.block.name_size + 8) & ~(size_t)7;
 
-	if (stretch->gone)
+	if (region->gone)
 		head.block.flags |= FLOWTAP_KERNEL_GONE;
-	if (stretch->fresh && stretch->since) {
+	if (region->fresh && region->since) {
 		head.block.flags |= FLOWTAP_KERNEL_NEW;
-		head.block.time = stretch->since;
+		head.block.time = region->since;
 	}
 	kernel->stored.size = 0;
 	kernel->stored.compression = FLOWTAP_COMPRESSION_NONE;
 	if (size) {
-		int err = flowtap_stored_pack(&kernel->stored, stretch->bytes + offset, size);
+		int err = flowtap_payload_pack(&kernel->stored, region->bytes + offset, size);
 
 		if (err)
 			return err;
 	}
 	head.block.compression = kernel->stored.compression;
 	head.block.stored_size = kernel->stored.size;
-	memcpy(head.name, stretch->range.name, head.block.name_size);
+	memcpy(head.name, region->range.name, head.block.name_size);
 	return flowtap_archive_write(writer, FLOWTAP_ARCHIVE_KERNEL, 0, kernel->time, &head,
 				     head_size, kernel->stored.bytes, kernel->stored.size);
 }
 
-/* The next pages of the stretch that are different, as one part: 1; there are none: 0; -errno. */
-static int put_pages(struct flowtap_kernel *kernel, struct flowtap_archive_writer *writer,
-		     struct stretch *stretch)
+/* The next pages of the region that are different, as one part: 1; there are none: 0; -errno. */
+static int write_pages(struct flowtap_kernel *kernel, struct flowtap_archive_writer *writer,
+		       struct region *region)
 {
-	uint64_t size = size_of(&stretch->range), end;
-	size_t pages = pages_of(&stretch->range), first = kernel->next_page, last;
+	uint64_t size = size_of(&region->range), end;
+	size_t pages = pages_of(&region->range), first = kernel->next_page, last;
 	int err;
 
-	while (first < pages && !(stretch->pages[first] & PAGE_DIFFERENT))
+	while (first < pages && !(region->pages[first] & PAGE_DIFFERENT))
 		first++;
-	if (stretch->gone || first == pages)
+	if (region->gone || first == pages)
 		return 0;
 	for (last = first; last < pages && last - first < AT_ONCE / PAGE; last++)
-		if (!(stretch->pages[last] & PAGE_DIFFERENT))
+		if (!(region->pages[last] & PAGE_DIFFERENT))
 			break;
 	end = last * PAGE < size ? last * PAGE : size;
-	err = put(kernel, writer, stretch, first * PAGE, (uint32_t)(end - first * PAGE));
+	err = put(kernel, writer, region, first * PAGE, (uint32_t)(end - first * PAGE));
 	kernel->next_page = last;
 	kernel->parts++;
 	return err ? err : 1;
 }
 
 /* One that was looked at without a difference says so. */
-static int end_stretch(struct flowtap_kernel *kernel, struct flowtap_archive_writer *writer,
-		       struct stretch *stretch)
+static int end_region(struct flowtap_kernel *kernel, struct flowtap_archive_writer *writer,
+		      struct region *region)
 {
-	int err = kernel->parts ? 0 : put(kernel, writer, stretch, 0, 0);
+	int err = kernel->parts ? 0 : put(kernel, writer, region, 0, 0);
 
-	for (size_t i = 0; i < pages_of(&stretch->range); i++)
-		stretch->pages[i] &= PAGE_HELD;
-	stretch->fresh = false;
+	for (size_t i = 0; i < pages_of(&region->range); i++)
+		region->pages[i] &= PAGE_HELD;
+	region->fresh = false;
 	kernel->next++;
 	kernel->next_page = 0;
 	kernel->parts = 0;
@@ -378,7 +378,7 @@ static int end_stretch(struct flowtap_kernel *kernel, struct flowtap_archive_wri
 }
 
 /* Some whole lines. */
-static int put_symbols(struct flowtap_kernel *kernel, struct flowtap_archive_writer *writer)
+static int write_symbols(struct flowtap_kernel *kernel, struct flowtap_archive_writer *writer)
 {
 	struct flowtap_archive_symbols head = { .time = kernel->time };
 	const char *from = kernel->lines + kernel->next_line, *last;
@@ -390,7 +390,7 @@ static int put_symbols(struct flowtap_kernel *kernel, struct flowtap_archive_wri
 		size = last ? (size_t)(last + 1 - from) : AT_ONCE;
 	}
 	head.size = (uint32_t)size;
-	err = flowtap_stored_pack(&kernel->stored, from, head.size);
+	err = flowtap_payload_pack(&kernel->stored, from, head.size);
 	head.compression = kernel->stored.compression;
 	kernel->next_line += size;
 	return err ? err : flowtap_archive_write(writer, FLOWTAP_ARCHIVE_SYMBOLS, 0, kernel->time,
@@ -403,15 +403,15 @@ static void end_look(struct flowtap_kernel *kernel)
 	size_t kept = 0;
 
 	for (size_t i = 0; i < kernel->n; i++) {
-		struct stretch *stretch = &kernel->stretches[i];
+		struct region *region = &kernel->regions[i];
 
-		if (!stretch->gone) {
-			kernel->stretches[kept++] = *stretch;
+		if (!region->gone) {
+			kernel->regions[kept++] = *region;
 			continue;
 		}
-		kernel->figures.bytes -= size_of(&stretch->range);
-		free(stretch->bytes);
-		free(stretch->pages);
+		kernel->figures.bytes -= size_of(&region->range);
+		free(region->bytes);
+		free(region->pages);
 	}
 	kernel->n = kept;
 	kernel->next = 0;
@@ -426,15 +426,15 @@ int flowtap_kernel_write(struct flowtap_kernel *kernel, struct flowtap_archive_w
 	int result = 0;
 
 	if (kernel->next_line < kernel->lines_size) {
-		result = put_symbols(kernel, writer);
+		result = write_symbols(kernel, writer);
 		return result ? result : 1;
 	}
 	while (kernel->next < kernel->n && !result) {
-		struct stretch *stretch = &kernel->stretches[kernel->next];
+		struct region *region = &kernel->regions[kernel->next];
 
-		result = put_pages(kernel, writer, stretch);
+		result = write_pages(kernel, writer, region);
 		if (!result)
-			result = end_stretch(kernel, writer, stretch);
+			result = end_region(kernel, writer, region);
 	}
 	if (!result)
 		end_look(kernel);

@@ -106,7 +106,7 @@ static int each_module(int (*visit)(void *argument, const struct flowtap_kernel_
 struct list {
 	struct flowtap_kernel_range *ranges;
 	size_t n;
-	size_t room;
+	size_t capacity;
 };
 
 static int append(void *argument, const struct flowtap_kernel_range *range)
@@ -115,15 +115,15 @@ static int append(void *argument, const struct flowtap_kernel_range *range)
 
 	if (list->n == MODULES_MAX)
 		return 0;
-	if (list->n == list->room) {
-		size_t room = list->room ? 2 * list->room : 64;
+	if (list->n == list->capacity) {
+		size_t capacity = list->capacity ? 2 * list->capacity : 64;
 		struct flowtap_kernel_range *ranges;
 
-		ranges = realloc(list->ranges, room * sizeof(ranges[0]));
+		ranges = realloc(list->ranges, capacity * sizeof(ranges[0]));
 		if (!ranges)
 			return -ENOMEM;
 		list->ranges = ranges;
-		list->room = room;
+		list->capacity = capacity;
 	}
 	list->ranges[list->n++] = *range;
 	return 0;
@@ -184,22 +184,22 @@ struct lines {
 	bool hidden;			/* all addresses are 0 */
 	char *text;
 	size_t size;
-	size_t room;
+	size_t capacity;
 };
 
 static int keep(struct lines *lines, const char *line, size_t size)
 {
-	if (lines->size + size > lines->room) {
-		size_t room = lines->room ? 2 * lines->room : 1U << 20;
+	if (lines->size + size > lines->capacity) {
+		size_t capacity = lines->capacity ? 2 * lines->capacity : 1U << 20;
 		char *text;
 
-		if (room > LINES_MAX)
+		if (capacity > LINES_MAX)
 			return -EFBIG;
-		text = realloc(lines->text, room);
+		text = realloc(lines->text, capacity);
 		if (!text)
 			return -ENOMEM;
 		lines->text = text;
-		lines->room = room;
+		lines->capacity = capacity;
 	}
 	memcpy(lines->text + lines->size, line, size);
 	lines->size += size;
@@ -207,7 +207,7 @@ static int keep(struct lines *lines, const char *line, size_t size)
 }
 
 /* "address type name", and "\t[module]". */
-static int take_line(struct lines *lines, char *line, size_t size)
+static int parse_line(struct lines *lines, char *line, size_t size)
 {
 	char *at, *name, *end, *module, text[FLOWTAP_MODULE_NAME] = "";
 	uint64_t address = strtoull(line, &at, 16);
@@ -251,7 +251,7 @@ int flowtap_kernel_symbol_lines(bool (*wanted)(const char *module, const void *a
 	if (!file)
 		err = -errno;
 	while (!err && (n = getline(&line, &length, file)) > 0)
-		err = take_line(&lines, line, (size_t)n);
+		err = parse_line(&lines, line, (size_t)n);
 	if (!err && lines.hidden)
 		err = -EPERM;
 	free(line);

@@ -38,7 +38,7 @@ struct flowtap_perf {
 	size_t n_rings;
 	int *fds;		/* of all events */
 	size_t n_fds;
-	size_t room;
+	size_t capacity;
 	uint32_t *threads;	/* that have events */
 	size_t n_threads;
 	uint8_t *copy;		/* of a record that wraps */
@@ -148,14 +148,14 @@ static int add_event(struct flowtap_perf *perf, pid_t tid, uint32_t cpu)
 {
 	int fd, err;
 
-	if (perf->n_fds == perf->room) {
-		size_t room = perf->room ? 2 * perf->room : 16;
-		int *fds = realloc(perf->fds, room * sizeof(fds[0]));
+	if (perf->n_fds == perf->capacity) {
+		size_t capacity = perf->capacity ? 2 * perf->capacity : 16;
+		int *fds = realloc(perf->fds, capacity * sizeof(fds[0]));
 
 		if (!fds)
 			return -ENOMEM;
 		perf->fds = fds;
-		perf->room = room;
+		perf->capacity = capacity;
 	}
 	fd = open_oldest(&perf->attr, tid, (int)cpu);
 	if (fd < 0)
@@ -261,7 +261,7 @@ int flowtap_perf_fds(const struct flowtap_perf *perf, int *fds, int n)
 }
 
 /* Bytes [at, at + size) of the ring, in one piece. */
-static const void *stretch(const struct ring *ring, uint64_t at, size_t size, uint8_t *copy)
+static const void *contiguous(const struct ring *ring, uint64_t at, size_t size, uint8_t *copy)
 {
 	size_t begin = at & (ring->size - 1), first = ring->size - begin;
 
@@ -281,13 +281,13 @@ static int drain_ring(struct flowtap_perf *perf, struct ring *ring,
 
 	while (!err && head - tail >= sizeof(struct perf_event_header)) {
 		/* A header is aligned to 8 and never wraps. */
-		const struct perf_event_header *header = stretch(ring, tail, sizeof(*header),
-								 perf->copy);
+		const struct perf_event_header *header = contiguous(ring, tail, sizeof(*header),
+								    perf->copy);
 		size_t size = header->size;
 
 		if (size < sizeof(*header) || size > head - tail || size > ring->size)
 			break;
-		err = flowtap_perf_record(stretch(ring, tail, size, perf->copy), size, ring->cpu,
+		err = flowtap_perf_record(contiguous(ring, tail, size, perf->copy), size, ring->cpu,
 					  out, lost);
 		tail += size;
 	}

@@ -69,8 +69,8 @@ struct lost {
 
 #define NO_PID UINT32_MAX	/* a task outside of our PID namespace */
 
-static int take_mmap2(const struct mmap2 *record, const char *path, const struct sample_id *sample,
-		      uint32_t cpu, const struct flowtap_sideband_out *out)
+static int parse_mmap2(const struct mmap2 *record, const char *path, const struct sample_id *sample,
+		       uint32_t cpu, const struct flowtap_sideband_out *out)
 {
 	struct flowtap_mapping mapping = {
 		.time = sample->time,
@@ -97,8 +97,8 @@ static int take_mmap2(const struct mmap2 *record, const char *path, const struct
 	return flowtap_put_mapping(out, &mapping, record->tid, cpu);
 }
 
-static int take_comm(const struct comm *record, const char *name, const struct sample_id *sample,
-		     uint32_t cpu, const struct flowtap_sideband_out *out)
+static int parse_comm(const struct comm *record, const char *name, const struct sample_id *sample,
+		      uint32_t cpu, const struct flowtap_sideband_out *out)
 {
 	struct flowtap_archive_task task = {
 		.time = sample->time,
@@ -111,8 +111,8 @@ static int take_comm(const struct comm *record, const char *name, const struct s
 	return flowtap_put_task(out, &task, name, cpu);
 }
 
-static int take_task(const struct task *record, const struct sample_id *sample, uint32_t cpu,
-		     const struct flowtap_sideband_out *out)
+static int parse_task(const struct task *record, const struct sample_id *sample, uint32_t cpu,
+		      const struct flowtap_sideband_out *out)
 {
 	struct flowtap_archive_task task = {
 		.time = sample->time,
@@ -127,8 +127,8 @@ static int take_task(const struct task *record, const struct sample_id *sample, 
 	return flowtap_put_task(out, &task, NULL, cpu);
 }
 
-static int take_lost(const struct lost *record, const struct sample_id *sample, uint32_t cpu,
-		     const struct flowtap_sideband_out *out, uint64_t *lost)
+static int parse_lost(const struct lost *record, const struct sample_id *sample, uint32_t cpu,
+		      const struct flowtap_sideband_out *out, uint64_t *lost)
 {
 	*lost += record->count;
 	return flowtap_put_lost(out, record->count, sample->time, cpu);
@@ -160,17 +160,17 @@ int flowtap_perf_record(const void *record, size_t size, uint32_t cpu,
 	switch (header->type) {
 	case PERF_RECORD_MMAP2:
 		string = text(record, sizeof(struct mmap2), size);
-		return string ? take_mmap2(record, string, &sample, cpu, out) : 0;
+		return string ? parse_mmap2(record, string, &sample, cpu, out) : 0;
 	case PERF_RECORD_COMM:
 		string = text(record, sizeof(struct comm), size);
-		return string ? take_comm(record, string, &sample, cpu, out) : 0;
+		return string ? parse_comm(record, string, &sample, cpu, out) : 0;
 	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT:
 		whole = size >= sizeof(struct task);
-		return whole ? take_task(record, &sample, cpu, out) : 0;
+		return whole ? parse_task(record, &sample, cpu, out) : 0;
 	case PERF_RECORD_LOST:
 		whole = size >= sizeof(struct lost);
-		return whole ? take_lost(record, &sample, cpu, out, lost) : 0;
+		return whole ? parse_lost(record, &sample, cpu, out, lost) : 0;
 	}
 	return 0;
 }

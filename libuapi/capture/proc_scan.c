@@ -32,13 +32,13 @@ struct process {
 	size_t n_threads;
 };
 
-struct flowtap_scan {
+struct flowtap_proc_scan {
 	uint32_t *pids;			/* whose; none: all */
 	size_t n_pids;
 	bool inherit;
 	struct process *processes;
 	size_t n;
-	struct flowtap_table by_pid;	/* rebuilt when processes end */
+	struct flowtap_hash_table by_pid;	/* rebuilt when processes end */
 	uint64_t look;
 	uint64_t since;			/* time that what is new in this look is given */
 	uint64_t looked;		/* when the last look began */
@@ -48,7 +48,7 @@ struct flowtap_scan {
 
 /* What one look at one process is about. */
 struct look {
-	struct flowtap_scan *scan;
+	struct flowtap_proc_scan *scan;
 	const struct flowtap_sideband_out *out;
 	bool quiet;
 	struct process *process;
@@ -66,9 +66,9 @@ static uint64_t now(void)
 	return (uint64_t)time.tv_sec * 1000000000ULL + (uint64_t)time.tv_nsec;
 }
 
-struct flowtap_scan *flowtap_scan_new(const pid_t *pids, size_t n, bool inherit)
+struct flowtap_proc_scan *flowtap_proc_scan_new(const pid_t *pids, size_t n, bool inherit)
 {
-	struct flowtap_scan *scan = calloc(1, sizeof(*scan));
+	struct flowtap_proc_scan *scan = calloc(1, sizeof(*scan));
 
 	if (!scan)
 		return NULL;
@@ -90,7 +90,7 @@ static void free_process(struct process *process)
 	free(process->threads);
 }
 
-void flowtap_scan_free(struct flowtap_scan *scan)
+void flowtap_proc_scan_free(struct flowtap_proc_scan *scan)
 {
 	if (!scan)
 		return;
@@ -98,7 +98,7 @@ void flowtap_scan_free(struct flowtap_scan *scan)
 		free_process(&scan->processes[i]);
 	free(scan->processes);
 	free(scan->pids);
-	flowtap_table_free(&scan->by_pid);
+	flowtap_hash_table_free(&scan->by_pid);
 	free(scan);
 }
 
@@ -113,7 +113,7 @@ static int find_vdso(void *argument, const struct flowtap_proc_mapping *mapping)
 	return 1;
 }
 
-int flowtap_scan_vdso(const struct flowtap_sideband_out *out)
+int flowtap_proc_scan_vdso(const struct flowtap_sideband_out *out)
 {
 	struct flowtap_mapping vdso = { .executable = true, .path = "[vdso]" };
 	const void *bytes;
@@ -129,26 +129,26 @@ int flowtap_scan_vdso(const struct flowtap_sideband_out *out)
 
 /* Processes that are known. */
 
-static int index_process(struct flowtap_scan *scan, size_t i)
+static int index_process(struct flowtap_proc_scan *scan, size_t i)
 {
-	return flowtap_table_add(&scan->by_pid,
-				 flowtap_hash_words(&(uint64_t) { scan->processes[i].pid }, 1),
-				 (uint32_t)i);
+	return flowtap_hash_table_add(&scan->by_pid,
+				      flowtap_hash_words(&(uint64_t) { scan->processes[i].pid }, 1),
+				      (uint32_t)i);
 }
 
-static struct process *find_process(struct flowtap_scan *scan, uint32_t pid)
+static struct process *find_process(struct flowtap_proc_scan *scan, uint32_t pid)
 {
-	struct flowtap_table_walk walk =
-		flowtap_table_walk(&scan->by_pid, flowtap_hash_words(&(uint64_t) { pid }, 1));
+	struct flowtap_hash_table_walk walk =
+		flowtap_hash_table_walk(&scan->by_pid, flowtap_hash_words(&(uint64_t) { pid }, 1));
 	uint32_t index;
 
-	while (flowtap_table_next(&walk, &index))
+	while (flowtap_hash_table_next(&walk, &index))
 		if (scan->processes[index].pid == pid)
 			return &scan->processes[index];
 	return NULL;
 }
 
-static struct process *new_process(struct flowtap_scan *scan, uint32_t pid)
+static struct process *new_process(struct flowtap_proc_scan *scan, uint32_t pid)
 {
 	struct process *bigger = realloc(scan->processes, (scan->n + 1) * sizeof(bigger[0]));
 
@@ -162,7 +162,7 @@ static struct process *new_process(struct flowtap_scan *scan, uint32_t pid)
 }
 
 /* Forgets those that the last look did not see. */
-static int forget_ended(struct flowtap_scan *scan)
+static int forget_ended(struct flowtap_proc_scan *scan)
 {
 	size_t kept = 0, n = scan->n;
 	int err = 0;
@@ -176,7 +176,7 @@ static int forget_ended(struct flowtap_scan *scan)
 	scan->n = kept;
 	if (kept == n)
 		return 0;
-	flowtap_table_free(&scan->by_pid);
+	flowtap_hash_table_free(&scan->by_pid);
 	for (size_t i = 0; i < kept && !err; i++)
 		err = index_process(scan, i);
 	return err;
@@ -184,7 +184,7 @@ static int forget_ended(struct flowtap_scan *scan)
 
 /* One look at one process. */
 
-static int put_thread(void *argument, uint32_t tid)
+static int write_thread(void *argument, uint32_t tid)
 {
 	struct look *look = argument;
 	struct process *process = look->process;
@@ -250,7 +250,7 @@ static int note_mapping(void *argument, const struct flowtap_proc_mapping *mappi
 static int save_bytes(struct look *look, const struct flowtap_proc_mapping *from,
 		      const struct flowtap_mapping *mapping)
 {
-	struct flowtap_scan *scan = look->scan;
+	struct flowtap_proc_scan *scan = look->scan;
 	void *bytes;
 	int err;
 
@@ -272,7 +272,7 @@ static int save_bytes(struct look *look, const struct flowtap_proc_mapping *from
 	return err;
 }
 
-static int put_mapping(void *argument, const struct flowtap_proc_mapping *from)
+static int write_mapping(void *argument, const struct flowtap_proc_mapping *from)
 {
 	struct look *look = argument;
 	struct flowtap_mapping mapping = {
@@ -300,7 +300,7 @@ static int put_mapping(void *argument, const struct flowtap_proc_mapping *from)
 	return err;
 }
 
-static int put_exec(struct look *look)
+static int write_exec(struct look *look)
 {
 	struct flowtap_proc_status status;
 	struct flowtap_archive_task task = {
@@ -347,11 +347,11 @@ static int look_at(struct look *look, bool fresh)
 	program = flowtap_proc_program(process->pid);
 	look->executed = look->n && !started && (fresh || has_executed(look, program));
 	process->program = program;
-	err = look->executed ? put_exec(look) : 0;
+	err = look->executed ? write_exec(look) : 0;
 	if (!err)
-		err = pardon(flowtap_proc_each_thread(process->pid, put_thread, look));
+		err = pardon(flowtap_proc_each_thread(process->pid, write_thread, look));
 	if (!err && !look->quiet && (look->known != look->n || look->executed))
-		err = pardon(flowtap_proc_each_mapping(process->pid, look, put_mapping));
+		err = pardon(flowtap_proc_each_mapping(process->pid, look, write_mapping));
 	if (look->n && !look->quiet) {
 		free(process->mappings);
 		process->mappings = look->mappings;
@@ -364,7 +364,7 @@ static int look_at(struct look *look, bool fresh)
 static int visit(void *argument, uint32_t pid)
 {
 	const struct look *common = argument;
-	struct flowtap_scan *scan = common->scan;
+	struct flowtap_proc_scan *scan = common->scan;
 	struct look look = *common;
 	struct flowtap_proc_status status;
 	struct process *process = find_process(scan, pid);
@@ -396,7 +396,7 @@ struct family {
 	struct look *look;
 	uint32_t *pids;
 	size_t n;
-	size_t room;
+	size_t capacity;
 };
 
 static int join(void *argument, uint32_t pid)
@@ -406,14 +406,14 @@ static int join(void *argument, uint32_t pid)
 	for (size_t i = 0; i < family->n; i++)
 		if (family->pids[i] == pid)
 			return 0;
-	if (family->n == family->room) {
-		size_t room = family->room ? 2 * family->room : 16;
-		uint32_t *pids = realloc(family->pids, room * sizeof(pids[0]));
+	if (family->n == family->capacity) {
+		size_t capacity = family->capacity ? 2 * family->capacity : 16;
+		uint32_t *pids = realloc(family->pids, capacity * sizeof(pids[0]));
 
 		if (!pids)
 			return -ENOMEM;
 		family->pids = pids;
-		family->room = room;
+		family->capacity = capacity;
 	}
 	family->pids[family->n++] = pid;
 	return 0;
@@ -436,7 +436,7 @@ static int join_if_child(void *argument, uint32_t pid)
 /* One that was a descendant stays one when its parent has ended. */
 static int look_at_family(struct look *look)
 {
-	struct flowtap_scan *scan = look->scan;
+	struct flowtap_proc_scan *scan = look->scan;
 	struct family family = { .look = look };
 	int err = 0;
 
@@ -455,7 +455,7 @@ static int look_at_family(struct look *look)
 	return err;
 }
 
-static int look_at_all(struct flowtap_scan *scan, const struct flowtap_sideband_out *out,
+static int look_at_all(struct flowtap_proc_scan *scan, const struct flowtap_sideband_out *out,
 		       bool quiet)
 {
 	struct look look = { .scan = scan, .out = out, .quiet = quiet };
@@ -471,15 +471,15 @@ static int look_at_all(struct flowtap_scan *scan, const struct flowtap_sideband_
 	return err ? err : forget_ended(scan);
 }
 
-int flowtap_scan_start(struct flowtap_scan *scan, const struct flowtap_sideband_out *out,
-		       bool quiet)
+int flowtap_proc_scan_start(struct flowtap_proc_scan *scan, const struct flowtap_sideband_out *out,
+			    bool quiet)
 {
 	scan->since = 0;
 	scan->looked = now();
 	return look_at_all(scan, out, quiet);
 }
 
-int flowtap_scan_again(struct flowtap_scan *scan, const struct flowtap_sideband_out *out)
+int flowtap_proc_scan_again(struct flowtap_proc_scan *scan, const struct flowtap_sideband_out *out)
 {
 	uint64_t begin = now();
 	int err;

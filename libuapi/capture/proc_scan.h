@@ -7,8 +7,8 @@
  * what is seen is given the time of the look before, though it came later; a process that forks and
  * executes between two looks has only its new image. A process that is new is told as EXEC.
  */
-#ifndef FLOWTAP_SCAN_H
-#define FLOWTAP_SCAN_H
+#ifndef FLOWTAP_PROC_SCAN_H
+#define FLOWTAP_PROC_SCAN_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -17,24 +17,24 @@
 #include "capture/sideband_write.h"
 #include <sys/types.h>
 
-struct flowtap_scan;
+struct flowtap_proc_scan;
 
 /* The processes: all (n 0), or these and, with inherit, their descendants. NULL: no memory. */
-struct flowtap_scan *flowtap_scan_new(const pid_t *pids, size_t n, bool inherit);
-void flowtap_scan_free(struct flowtap_scan *scan);
+struct flowtap_proc_scan *flowtap_proc_scan_new(const pid_t *pids, size_t n, bool inherit);
+void flowtap_proc_scan_free(struct flowtap_proc_scan *scan);
 
 /* The vdso, which is the same for all processes, from our own. 0 or -errno of the archive. */
-int flowtap_scan_vdso(const struct flowtap_sideband_out *out);
+int flowtap_proc_scan_vdso(const struct flowtap_sideband_out *out);
 /*
  * What is there now, with time 0: tasks by name, mappings, and the bytes of code that no path leads
  * to (at most 64 MiB together). quiet: only names. 0 or -errno.
  */
-int flowtap_scan_start(struct flowtap_scan *scan, const struct flowtap_sideband_out *out,
-		       bool quiet);
+int flowtap_proc_scan_start(struct flowtap_proc_scan *scan, const struct flowtap_sideband_out *out,
+			    bool quiet);
 /*
  * What is new since the last look; nothing if that is too recent to look again within a twentieth
  * of the CPU's time. 0 or -errno of the archive.
  */
-int flowtap_scan_again(struct flowtap_scan *scan, const struct flowtap_sideband_out *out);
+int flowtap_proc_scan_again(struct flowtap_proc_scan *scan, const struct flowtap_sideband_out *out);
 
-#endif /* FLOWTAP_SCAN_H */
+#endif /* FLOWTAP_PROC_SCAN_H */

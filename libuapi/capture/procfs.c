@@ -203,7 +203,7 @@ int flowtap_proc_each_mapping(uint32_t pid, void *argument,
 {
 	struct flowtap_proc_mapping mapping;
 	char name[64], *line = NULL;
-	size_t room = 0;
+	size_t capacity = 0;
 	int result = 0;
 	FILE *maps;
 
@@ -212,7 +212,7 @@ int flowtap_proc_each_mapping(uint32_t pid, void *argument,
 	if (!maps)
 		return errno == ENOENT ? -ESRCH : -errno;
 	mapping.maps = fileno(maps);
-	while (!result && getline(&line, &room, maps) > 0)
+	while (!result && getline(&line, &capacity, maps) > 0)
 		if (parse(line, &mapping))
 			result = visit(argument, &mapping);
 	free(line);

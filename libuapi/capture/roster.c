@@ -77,20 +77,20 @@ static void drop(struct flowtap_roster *roster, struct roster_told *entry)
 
 static void add_to_log(struct flowtap_roster *roster, struct roster_told *entry)
 {
-	if (roster->n_log == roster->room_log) {
-		const size_t room = roster->room_log ? 2 * roster->room_log : 64;
+	if (roster->n_log == roster->capacity_log) {
+		const size_t capacity = roster->capacity_log ? 2 * roster->capacity_log : 64;
 		struct roster_told *more;
 
-		if (!reserve(roster, (room - roster->room_log) * sizeof(*more)))
+		if (!reserve(roster, (capacity - roster->capacity_log) * sizeof(*more)))
 			goto err_drop;
-		more = reallocarray(roster->log, room, sizeof(*more));
+		more = reallocarray(roster->log, capacity, sizeof(*more));
 		if (!more) {
-			roster->size -= (room - roster->room_log) * sizeof(*more);
+			roster->size -= (capacity - roster->capacity_log) * sizeof(*more);
 			roster->dropped++;
 			goto err_drop;
 		}
 		roster->log = more;
-		roster->room_log = room;
+		roster->capacity_log = capacity;
 	}
 	roster->log[roster->n_log++] = *entry;
 	return;

@@ -54,7 +54,7 @@ struct flowtap_roster {
 	void *processes;		/* tree by pid (tsearch) */
 	struct roster_told *log;
 	size_t n_log;
-	size_t room_log;
+	size_t capacity_log;
 	uint64_t numbers;
 	struct roster_told *shared;	/* code of all processes */
 	size_t n_shared;

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put_origin(struct flowtap_roster *roster, struct roster_origin *origin)
+static void write_origin(struct flowtap_roster *roster, struct roster_origin *origin)
 {
 	if (!--origin->references)
 		flowtap_roster_release(roster, origin,
@@ -31,7 +31,7 @@ static struct roster_process *find(const struct flowtap_roster *roster, uint32_t
 static void clear_mappings(struct flowtap_roster *roster, struct roster_process *process)
 {
 	for (size_t i = 0; i < process->n_mappings; i++)
-		put_origin(roster, process->mappings[i].origin);
+		write_origin(roster, process->mappings[i].origin);
 	flowtap_roster_release(roster, process->mappings,
 			       process->n_mappings * sizeof(process->mappings[0]));
 	process->mappings = NULL;
@@ -121,7 +121,7 @@ static void add_mapping(struct flowtap_roster *roster, struct roster_process *pr
 
 static void remove_mapping(struct flowtap_roster *roster, struct roster_process *process, size_t at)
 {
-	put_origin(roster, process->mappings[at].origin);
+	write_origin(roster, process->mappings[at].origin);
 	memmove(&process->mappings[at], &process->mappings[at + 1],
 		(--process->n_mappings - at) * sizeof(process->mappings[0]));
 	roster->size -= sizeof(process->mappings[0]);
@@ -150,7 +150,7 @@ static void cut(struct flowtap_roster *roster, struct roster_process *process, s
 		above.start = end;
 		add_mapping(roster, process, &above, origin);
 	}
-	put_origin(roster, origin);
+	write_origin(roster, origin);
 }
 
 static void unmap(struct flowtap_roster *roster, struct roster_process *process, uint64_t start,
@@ -207,7 +207,7 @@ static void apply_mapping(struct flowtap_roster *roster, const struct roster_tol
 	/* Data that covers code leaves none; of itself it says nothing. */
 	if (head.executable)
 		add_mapping(roster, process, &head, origin);
-	put_origin(roster, origin);
+	write_origin(roster, origin);
 }
 
 /* --- Tasks. --- */

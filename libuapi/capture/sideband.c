@@ -15,7 +15,7 @@ struct flowtap_sideband {
 	pid_t *pids;			/* of the options: the caller's are read once */
 	struct flowtap_sideband_out out;
 	struct flowtap_perf *perf;	/* NULL: /proc is polled */
-	struct flowtap_scan *scan;
+	struct flowtap_proc_scan *scan;
 	uint64_t lost;
 };
 
@@ -32,7 +32,7 @@ static int open_parts(struct flowtap_sideband *sideband)
 	const struct flowtap_sideband_options *options = &sideband->options;
 	int err;
 
-	sideband->scan = flowtap_scan_new(options->pids, options->n_pids, options->inherit);
+	sideband->scan = flowtap_proc_scan_new(options->pids, options->n_pids, options->inherit);
 	if (options->keep)
 		sideband->out.roster = flowtap_roster_new(options->keep);
 	if (!sideband->scan || (options->keep && !sideband->out.roster))
@@ -83,11 +83,11 @@ int flowtap_sideband_start(struct flowtap_sideband *sideband)
 	if (sideband->perf)
 		err = flowtap_perf_enable(sideband->perf);
 	if (!err)
-		err = flowtap_scan_vdso(&sideband->out);
+		err = flowtap_proc_scan_vdso(&sideband->out);
 	/* What a child that has not executed has mapped is our own and of no use. */
 	if (!err)
-		err = flowtap_scan_start(sideband->scan, &sideband->out,
-					 sideband->options.stopped);
+		err = flowtap_proc_scan_start(sideband->scan, &sideband->out,
+					      sideband->options.stopped);
 	errno = saved;
 	return err;
 }
@@ -106,7 +106,7 @@ int flowtap_sideband_drain(struct flowtap_sideband *sideband)
 	else if (!sideband->out.writer)
 		err = 0;	/* it is read anew for the next archive */
 	else
-		err = flowtap_scan_again(sideband->scan, &sideband->out);
+		err = flowtap_proc_scan_again(sideband->scan, &sideband->out);
 	errno = saved;
 	return err;
 }
@@ -122,22 +122,22 @@ static int scan_anew(struct flowtap_sideband *sideband)
 {
 	const struct flowtap_sideband_options *options = &sideband->options;
 	struct flowtap_roster *roster = flowtap_roster_new(options->keep);
-	struct flowtap_scan *scan = flowtap_scan_new(options->pids, options->n_pids,
-						     options->inherit);
+	struct flowtap_proc_scan *scan = flowtap_proc_scan_new(options->pids, options->n_pids,
+							       options->inherit);
 	int saved = errno, err;
 
 	if (!roster || !scan) {
 		flowtap_roster_free(roster);
-		flowtap_scan_free(scan);
+		flowtap_proc_scan_free(scan);
 		return -ENOMEM;
 	}
 	flowtap_roster_free(sideband->out.roster);
-	flowtap_scan_free(sideband->scan);
+	flowtap_proc_scan_free(sideband->scan);
 	sideband->out.roster = roster;
 	sideband->scan = scan;
-	err = flowtap_scan_vdso(&sideband->out);
+	err = flowtap_proc_scan_vdso(&sideband->out);
 	if (!err)
-		err = flowtap_scan_start(scan, &sideband->out, false);
+		err = flowtap_proc_scan_start(scan, &sideband->out, false);
 	errno = saved;
 	return err;
 }
@@ -177,7 +177,7 @@ void flowtap_sideband_free(struct flowtap_sideband *sideband)
 		return;
 	if (sideband->perf)
 		flowtap_perf_close(sideband->perf);
-	flowtap_scan_free(sideband->scan);
+	flowtap_proc_scan_free(sideband->scan);
 	flowtap_roster_free(sideband->out.roster);
 	free(sideband->pids);
 	free(sideband);

@@ -19,7 +19,7 @@ struct archive {
 	struct flowtap_check_records records;
 	struct flowtap_merge *merge;
 	struct flowtap_map *map;	/* of code that the archive brings */
-	struct flowtap_stored stored;
+	struct flowtap_payload_codec stored;
 	uint64_t end;		/* offset of the END block, 0 none */
 };
 
@@ -27,7 +27,7 @@ struct archive {
 	flowtap_check_say((archive)->check, offset, false, __VA_ARGS__)
 
 /* Bytes that a name and what follows it need: the name ends with a 0 and is padded. */
-static uint64_t behind_name(size_t head, uint32_t name)
+static uint64_t after_name(size_t head, uint32_t name)
 {
 	return (head + (uint64_t)name + 8) & ~7ULL;
 }
@@ -38,7 +38,7 @@ static void check_mapping(struct archive *archive, const struct flowtap_archive_
 	uint64_t code;
 
 	memcpy(&mapping, block->payload, sizeof(mapping));
-	code = behind_name(sizeof(mapping), mapping.path_size);
+	code = after_name(sizeof(mapping), mapping.path_size);
 	if (mapping.path_size > block->size - sizeof(mapping))
 		SAY(archive, block->offset, "a mapping whose path does not fit into its block");
 	else if (mapping.build_id_size > 20)

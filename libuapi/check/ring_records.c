@@ -39,8 +39,8 @@ void flowtap_check_records_free(struct flowtap_check_records *records)
 {
 	free(records->cpus);
 	free(records->tasks);
-	flowtap_table_free(&records->by_cpu);
-	flowtap_table_free(&records->by_task);
+	flowtap_hash_table_free(&records->by_cpu);
+	flowtap_hash_table_free(&records->by_task);
 	flowtap_aux_index_free(&records->aux);
 }
 
@@ -53,18 +53,18 @@ static void *grow(void *array, uint32_t n, size_t size)
 static struct flowtap_check_cpu *cpu_of(struct flowtap_check_records *records, uint32_t number)
 {
 	uint64_t hash = flowtap_hash_words(&(uint64_t){ number }, 1);
-	struct flowtap_table_walk walk = flowtap_table_walk(&records->by_cpu, hash);
+	struct flowtap_hash_table_walk walk = flowtap_hash_table_walk(&records->by_cpu, hash);
 	struct flowtap_check_cpu *cpus;
 	uint32_t index;
 
-	while (flowtap_table_next(&walk, &index))
+	while (flowtap_hash_table_next(&walk, &index))
 		if (records->cpus[index].cpu == number)
 			return &records->cpus[index];
 	cpus = grow(records->cpus, records->n_cpus, sizeof(*cpus));
 	if (!cpus)
 		return NULL;
 	records->cpus = cpus;
-	if (flowtap_table_add(&records->by_cpu, hash, records->n_cpus))
+	if (flowtap_hash_table_add(&records->by_cpu, hash, records->n_cpus))
 		return NULL;
 	cpus[records->n_cpus] = (struct flowtap_check_cpu){ .cpu = number };
 	return &cpus[records->n_cpus++];
@@ -85,13 +85,13 @@ static void check_sample(struct flowtap_check_records *records, struct flowtap_c
 			 const struct flowtap_record *record, uint64_t offset)
 {
 	const struct flowtap_record_sample *sample = (const void *)record;
-	size_t room = (record->size - sizeof(*sample)) / sizeof(struct flowtap_entry);
+	size_t capacity = (record->size - sizeof(*sample)) / sizeof(struct flowtap_entry);
 
 	cpu->found.samples++;
 	cpu->found.entries += sample->nr;
 	records->check->samples++;
-	if (sample->nr != room ||
-	    record->size != sizeof(*sample) + room * sizeof(struct flowtap_entry)) {
+	if (sample->nr != capacity ||
+	    record->size != sizeof(*sample) + capacity * sizeof(struct flowtap_entry)) {
 		SAY(records, offset, "a sample of %u transfers in %u bytes", sample->nr,
 		    record->size);
 		return;
@@ -246,7 +246,7 @@ int flowtap_check_aux(struct flowtap_check_records *records,
 		      const struct flowtap_archive_block *block)
 {
 	struct flowtap_check_cpu *cpu = cpu_of(records, block->cpu);
-	uint64_t offset, place = block->offset + sizeof(struct flowtap_archive_block_header);
+	uint64_t offset, position = block->offset + sizeof(struct flowtap_archive_block_header);
 	int error;
 
 	if (!cpu)
@@ -258,7 +258,7 @@ int flowtap_check_aux(struct flowtap_check_records *records,
 	}
 	memcpy(&offset, block->payload, sizeof(offset));
 	error = flowtap_aux_index_add(&records->aux, block->cpu, offset,
-				      block->size - sizeof(offset), place + sizeof(offset));
+				      block->size - sizeof(offset), position + sizeof(offset));
 	if (error == -ENOMEM)
 		return error;
 	if (error) {
@@ -375,64 +375,64 @@ void flowtap_check_counts(struct flowtap_check_records *records)
 static struct flowtap_check_task *task_of(struct flowtap_check_records *records, uint64_t key)
 {
 	uint64_t hash = flowtap_hash_words(&key, 1);
-	struct flowtap_table_walk walk = flowtap_table_walk(&records->by_task, hash);
+	struct flowtap_hash_table_walk walk = flowtap_hash_table_walk(&records->by_task, hash);
 	struct flowtap_check_task *tasks;
 	uint32_t index;
 
-	while (flowtap_table_next(&walk, &index))
+	while (flowtap_hash_table_next(&walk, &index))
 		if (records->tasks[index].key == key)
 			return &records->tasks[index];
 	tasks = grow(records->tasks, records->n_tasks, sizeof(*tasks));
 	if (!tasks)
 		return NULL;
 	records->tasks = tasks;
-	if (flowtap_table_add(&records->by_task, hash, records->n_tasks))
+	if (flowtap_hash_table_add(&records->by_task, hash, records->n_tasks))
 		return NULL;
 	tasks[records->n_tasks] = (struct flowtap_check_task){ .key = key };
 	return &tasks[records->n_tasks++];
 }
 
 /* Where in the sequence a record stands, and the losses before it. */
-struct place {
+struct position {
 	uint64_t sequence;
 	uint32_t tid;
 	uint32_t loss;
 };
 
-static bool has_place(const struct flowtap_record *record, struct place *place)
+static bool has_position(const struct flowtap_record *record, struct position *position)
 {
 	const struct flowtap_record_sample *sample = (const void *)record;
 	const struct flowtap_record_aux *aux = (const void *)record;
 
 	if (record->type == FLOWTAP_RECORD_SAMPLE && record->size >= sizeof(*sample))
-		*place = (struct place){ sample->sequence, sample->tid, sample->loss };
+		*position = (struct position){ sample->sequence, sample->tid, sample->loss };
 	else if (record->type == FLOWTAP_RECORD_AUX && record->size >= sizeof(*aux))
-		*place = (struct place){ aux->sequence, aux->tid, aux->loss };
+		*position = (struct position){ aux->sequence, aux->tid, aux->loss };
 	else
 		return false;
 	return true;
 }
 
 static void compare(struct flowtap_check_records *records, const struct flowtap_check_task *task,
-		    const struct place *place, uint64_t offset)
+		    const struct position *position, uint64_t offset)
 {
 	const char *whose = task->key & CPU_KEY ? "CPU" : "thread";
 	uint32_t who = (uint32_t)task->key;
 
 	/* A new task may have the number of one that has ended. */
-	if (!task->sequence || place->loss & 1U << FLOWTAP_CAUSE_START)
+	if (!task->sequence || position->loss & 1U << FLOWTAP_CAUSE_START)
 		return;
-	if (place->sequence <= task->sequence)
+	if (position->sequence <= task->sequence)
 		SAY(records, offset, "%s %u: sequence %" PRIu64 " after %" PRIu64, whose, who,
-		    place->sequence, task->sequence);
-	else if (place->sequence == task->sequence + 1 && place->loss)
+		    position->sequence, task->sequence);
+	else if (position->sequence == task->sequence + 1 && position->loss)
 		SAY(records, offset,
 		    "%s %u: sequence %" PRIu64 " follows the one before, but there is a loss (0x%x)"
-		    " in between", whose, who, place->sequence, place->loss);
-	else if (place->sequence != task->sequence + 1 && !place->loss && !records->damaged &&
+		    " in between", whose, who, position->sequence, position->loss);
+	else if (position->sequence != task->sequence + 1 && !position->loss && !records->damaged &&
 		 !records->overwrite)
 		SAY(records, offset, "%s %u: sequence %" PRIu64 " after %" PRIu64
-		    ", and nothing is said to be lost", whose, who, place->sequence,
+		    ", and nothing is said to be lost", whose, who, position->sequence,
 		    task->sequence);
 }
 
@@ -441,17 +441,17 @@ int flowtap_check_sequence(struct flowtap_check_records *records,
 {
 	bool wide = result->record->misc & FLOWTAP_MISC_CPU_WIDE;
 	struct flowtap_check_task *task;
-	struct place place;
+	struct position position;
 
-	if (!has_place(result->record, &place))
+	if (!has_position(result->record, &position))
 		return 0;
 	/* Tasks that the recorder's PID namespace does not have are all 0. */
-	if (!wide && !place.tid)
+	if (!wide && !position.tid)
 		return 0;
-	task = task_of(records, wide ? CPU_KEY | result->cpu : place.tid);
+	task = task_of(records, wide ? CPU_KEY | result->cpu : position.tid);
 	if (!task)
 		return -ENOMEM;
-	compare(records, task, &place, result->offset);
-	task->sequence = place.sequence;
+	compare(records, task, &position, result->offset);
+	task->sequence = position.sequence;
 	return 0;
 }

@@ -19,10 +19,10 @@ struct flowtap_check_records {
 	struct flowtap_check *check;
 	struct flowtap_check_cpu *cpus;
 	uint32_t n_cpus;
-	struct flowtap_table by_cpu;
+	struct flowtap_hash_table by_cpu;
 	struct flowtap_check_task *tasks;
 	uint32_t n_tasks;
-	struct flowtap_table by_task;
+	struct flowtap_hash_table by_task;
 	struct flowtap_aux_index aux;
 	bool overwrite;			/* of one of the streams */
 	bool damaged;			/* something was passed over: much may be missing */

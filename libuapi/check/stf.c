@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 #define HEAD		64U		/* of a payload this much is looked at */
-#define ROOM		(256U << 10)
+#define CAPACITY		(256U << 10)
 #define MODE_UNKNOWN	0xff
 
 /* What was read since the last opcode. */
@@ -324,11 +324,11 @@ static void take_opcode(struct flowtap_stf_rules *rules, const uint8_t *opcode, 
 /* What cannot be measured, or stands where it ends all sense. */
 static const char *hopeless(const struct flowtap_stf_rules *rules, uint8_t descriptor)
 {
-	enum stf_place place = flowtap_stf_place(descriptor);
+	enum stf_position position = flowtap_stf_position(descriptor);
 
 	if (descriptor == 0xff)
 		return "RESERVE_END, which no reader accepts";
-	if (place == STF_PLACE_NONE)
+	if (position == STF_POSITION_NONE)
 		return "no record has this descriptor";
 	if (!rules->seen[STF_IDENTIFIER] && descriptor != STF_IDENTIFIER)
 		return "the trace does not begin with IDENTIFIER";
@@ -337,7 +337,7 @@ static const char *hopeless(const struct flowtap_stf_rules *rules, uint8_t descr
 
 static void take_record(struct flowtap_stf_rules *rules, uint8_t descriptor, const uint8_t *payload)
 {
-	enum stf_place place = flowtap_stf_place(descriptor);
+	enum stf_position position = flowtap_stf_position(descriptor);
 
 	rules->check->records++;
 	rules->at_opcode = false;
@@ -345,17 +345,17 @@ static void take_record(struct flowtap_stf_rules *rules, uint8_t descriptor, con
 		rules->seen[descriptor]++;
 	if (descriptor > STF_VERSION && !rules->seen[STF_VERSION] && rules->check->records == 2)
 		SAY(rules, "%s where VERSION has to be", flowtap_stf_name(descriptor));
-	if (place == STF_PLACE_HEADER && rules->body)
+	if (position == STF_POSITION_HEADER && rules->body)
 		SAY(rules, "%s after the header", flowtap_stf_name(descriptor));
-	else if (place > STF_PLACE_ANY && !rules->body)
+	else if (position > STF_POSITION_ANY && !rules->body)
 		SAY(rules, "%s in the header", flowtap_stf_name(descriptor));
-	else if (place == STF_PLACE_HEADER)
+	else if (position == STF_POSITION_HEADER)
 		take_header(rules, descriptor, payload);
-	else if (place == STF_PLACE_ANY)
+	else if (position == STF_POSITION_ANY)
 		take_any(rules, descriptor, payload);
-	else if (place == STF_PLACE_GROUP)
+	else if (position == STF_POSITION_GROUP)
 		take_group(rules, descriptor, payload);
-	else if (place == STF_PLACE_OPCODE)
+	else if (position == STF_POSITION_OPCODE)
 		take_opcode(rules, payload, descriptor == STF_INST_32 ? 4 : 2);
 }
 
@@ -454,10 +454,10 @@ void flowtap_stf_rules_end(struct flowtap_stf_rules *rules)
 
 /* The next bytes, unpacked: how many; -EBADMSG: none can be, that was told; -errno. */
 static ssize_t read_on(struct flowtap_check *check, struct flowtap_in *in, uint8_t *bytes,
-		       size_t room)
+		       size_t capacity)
 {
 	uint64_t done = flowtap_in_done(in), offset;
-	ssize_t n = flowtap_in_read(in, bytes, room);
+	ssize_t n = flowtap_in_read(in, bytes, capacity);
 	const char *reason;
 
 	flowtap_check_progress(check, done, flowtap_in_done(in));
@@ -482,7 +482,7 @@ static int check_bytes(struct flowtap_check *check, struct flowtap_in *in,
 	}
 
 	while (n && !flowtap_stf_rules_lost(rules)) {
-		n = read_on(check, in, buffer + fill, ROOM - fill);
+		n = read_on(check, in, buffer + fill, CAPACITY - fill);
 		if (n < 0)
 			return n == -EBADMSG ? 0 : (int)n;
 		fill += (size_t)n;
@@ -497,7 +497,7 @@ static int check_bytes(struct flowtap_check *check, struct flowtap_in *in,
 int flowtap_check_stf(struct flowtap_check *check, int fd)
 {
 	struct flowtap_stf_rules *rules;
-	uint8_t *buffer = malloc(ROOM);
+	uint8_t *buffer = malloc(CAPACITY);
 	struct flowtap_in *in = NULL;
 	int error = flowtap_in_new(fd, &in);
 

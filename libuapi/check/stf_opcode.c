@@ -57,20 +57,20 @@ static struct stf_ability arm_ability(enum flowtap_isa isa, uint64_t pc, const u
 				      size_t size)
 {
 	struct flowtap_arm_insn insn;
-	bool behind, branches, always;
+	bool next_only, branches, always;
 
 	if (classify(isa, pc, opcode, size, &insn) || insn.length != size)
 		return unknown;
 	if (insn.kind == FLOWTAP_ARM_OTHER && isa == FLOWTAP_ISA_A64 && opcode[3] >> 1 == 0x6b)
 		return unknown;
-	behind = insn.kind == FLOWTAP_ARM_ISB || insn.kind == FLOWTAP_ARM_WFX ||
+	next_only = insn.kind == FLOWTAP_ARM_ISB || insn.kind == FLOWTAP_ARM_WFX ||
 		 insn.kind == FLOWTAP_ARM_TSTART;
-	branches = !behind && insn.kind != FLOWTAP_ARM_OTHER;
+	branches = !next_only && insn.kind != FLOWTAP_ARM_OTHER;
 	always = branches && !insn.conditional && isa != FLOWTAP_ISA_T32;
 	return (struct stf_ability){
 		.known = true,
-		.branches = branches || (!behind && (isa != FLOWTAP_ISA_A64 ||
-						     (opcode[3] >> 2 & 7) == 5)),
+		.branches = branches || (!next_only && (isa != FLOWTAP_ISA_A64 ||
+							(opcode[3] >> 2 & 7) == 5)),
 		.must = always && insn.direct,
 		.direct = branches && insn.direct,
 		.target = insn.target,

@@ -93,18 +93,18 @@ static void check_instruction(struct text_check *text, const struct tarmac_head 
 /* LD and ST: 16 places of bytes, each two of digits, `.` or `#`. */
 static void check_memory(struct text_check *text, struct tarmac_scan scan)
 {
-	size_t size, places = 0;
+	size_t size, columns = 0;
 	const char *word;
 
 	if (scan.at[-1] != 'D' && scan.at[-1] != 'T')
 		return;
 	tarmac_word(&scan, &word);
-	while (places < 32 && (size = tarmac_word(&scan, &word))) {
+	while (columns < 32 && (size = tarmac_word(&scan, &word))) {
 		if (strspn(word, "0123456789abcdefABCDEF.#") < size)
 			break;
-		places += size;
+		columns += size;
 	}
-	if (places != 32)
+	if (columns != 32)
 		say(text, "a row of memory that has not 16 places ends Arm's tools with an error");
 }
 

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOM (256U << 10)
+#define CAPACITY (256U << 10)
 
 struct zstf {
 	struct flowtap_check *check;
@@ -38,7 +38,7 @@ static int check_records(struct zstf *zstf)
 	long n = 1;
 
 	while (n) {
-		n = flowtap_zstf_read(zstf->reader, zstf->buffer + fill, ROOM - fill);
+		n = flowtap_zstf_read(zstf->reader, zstf->buffer + fill, CAPACITY - fill);
 		if (n < 0)
 			return n == -EBADMSG ? tell(zstf) : (int)n;
 		fill += (size_t)n;
@@ -162,7 +162,7 @@ int flowtap_check_zstf(struct flowtap_check *check, int fd)
 	struct zstf zstf = {
 		.check = check,
 		.rules = flowtap_stf_rules_new(check, true),
-		.buffer = malloc(ROOM),
+		.buffer = malloc(CAPACITY),
 	};
 	int error = zstf.rules && zstf.buffer ? flowtap_zstf_open(fd, &zstf.reader) : -ENOMEM;
 

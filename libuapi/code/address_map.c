@@ -23,7 +23,7 @@
 
 struct process {
 	uint32_t pid;
-	struct flowtap_space **spaces;	/* by `from` */
+	struct flowtap_address_space **spaces;	/* by `from` */
 	size_t n;
 	uint64_t threads;		/* since when it may have several; UINT64_MAX: never */
 };
@@ -34,13 +34,13 @@ struct flowtap_map {
 	struct flowtap_kernel_symbols *symbols;
 	struct process *processes;
 	uint32_t n_processes;
-	struct flowtap_table by_pid;
+	struct flowtap_hash_table by_pid;
 	uint32_t last;			/* the process that was asked for last */
 	uint64_t latest;		/* time of what was added */
 	uint64_t generation;		/* counts what came late: copies are then stale */
 	size_t n_pieces;
 	bool lossy;			/* not all that happened was told */
-	struct flowtap_codes codes;
+	struct flowtap_code_index codes;
 };
 
 struct flowtap_map *flowtap_map_new(const char *sysroot)
@@ -70,12 +70,12 @@ void flowtap_map_free(struct flowtap_map *map)
 		return;
 	for (uint32_t i = 0; i < map->n_processes; i++) {
 		for (size_t s = 0; s < map->processes[i].n; s++)
-			flowtap_space_free(map->processes[i].spaces[s]);
+			flowtap_address_space_free(map->processes[i].spaces[s]);
 		free(map->processes[i].spaces);
 	}
 	free(map->processes);
-	flowtap_table_free(&map->by_pid);
-	flowtap_codes_free(&map->codes);
+	flowtap_hash_table_free(&map->by_pid);
+	flowtap_code_index_free(&map->codes);
 	flowtap_objects_free(map->objects);
 	flowtap_kernel_texts_free(map->kernel);
 	flowtap_kernel_symbols_free(map->symbols);
@@ -98,13 +98,13 @@ static int reserve(void **array, size_t n, size_t size)
 
 static struct process *find_process(struct flowtap_map *map, uint32_t pid)
 {
-	struct flowtap_table_walk walk;
+	struct flowtap_hash_table_walk walk;
 	uint32_t index;
 
 	if (map->last < map->n_processes && map->processes[map->last].pid == pid)
 		return &map->processes[map->last];
-	walk = flowtap_table_walk(&map->by_pid, flowtap_hash_words(&(uint64_t) { pid }, 1));
-	while (flowtap_table_next(&walk, &index)) {
+	walk = flowtap_hash_table_walk(&map->by_pid, flowtap_hash_words(&(uint64_t) { pid }, 1));
+	while (flowtap_hash_table_next(&walk, &index)) {
 		if (map->processes[index].pid == pid) {
 			map->last = index;
 			return &map->processes[index];
@@ -120,8 +120,8 @@ static struct process *get_process(struct flowtap_map *map, uint32_t pid)
 	if (process)
 		return process;
 	if (reserve((void **)&map->processes, map->n_processes, sizeof(*process)) ||
-	    flowtap_table_add(&map->by_pid, flowtap_hash_words(&(uint64_t) { pid }, 1),
-			      map->n_processes))
+	    flowtap_hash_table_add(&map->by_pid, flowtap_hash_words(&(uint64_t) { pid }, 1),
+				   map->n_processes))
 		return NULL;
 	process = &map->processes[map->n_processes++];
 	*process = (struct process) { .pid = pid, .threads = UINT64_MAX };
@@ -144,7 +144,8 @@ static size_t spaces_until(const struct process *process, uint64_t time)
 	return low;
 }
 
-static struct flowtap_space *find_space(struct flowtap_map *map, uint32_t pid, uint64_t time)
+static struct flowtap_address_space *find_space(struct flowtap_map *map, uint32_t pid,
+						uint64_t time)
 {
 	struct process *process = find_process(map, pid);
 	size_t n = process ? spaces_until(process, time) : 0;
@@ -152,10 +153,10 @@ static struct flowtap_space *find_space(struct flowtap_map *map, uint32_t pid, u
 	return n ? process->spaces[n - 1] : NULL;
 }
 
-static void drop(struct flowtap_map *map, struct flowtap_space *space)
+static void drop(struct flowtap_map *map, struct flowtap_address_space *space)
 {
 	map->n_pieces -= space->n_pieces;
-	flowtap_space_drop(space);
+	flowtap_address_space_drop(space);
 }
 
 static void added(struct flowtap_map *map, uint64_t time)
@@ -167,10 +168,11 @@ static void added(struct flowtap_map *map, uint64_t time)
 }
 
 /* A new space of the process from `time` on. The one before it ends. NULL: no memory. */
-static struct flowtap_space *begin_space(struct flowtap_map *map, uint32_t pid, uint64_t time)
+static struct flowtap_address_space *begin_space(struct flowtap_map *map, uint32_t pid,
+						 uint64_t time)
 {
 	struct process *process = get_process(map, pid);
-	struct flowtap_space *space = calloc(1, sizeof(*space));
+	struct flowtap_address_space *space = calloc(1, sizeof(*space));
 	size_t at;
 
 	if (!process || !space ||
@@ -184,10 +186,10 @@ static struct flowtap_space *begin_space(struct flowtap_map *map, uint32_t pid, 
 	if (at < process->n)
 		space->until = process->spaces[at]->from;
 	if (at) {
-		struct flowtap_space *before = process->spaces[at - 1];
+		struct flowtap_address_space *before = process->spaces[at - 1];
 
 		drop(map, before);
-		if (flowtap_space_split(before, space))
+		if (flowtap_address_space_split(before, space))
 			goto err_free;
 		if (before->until > time)
 			before->until = time;
@@ -199,7 +201,7 @@ static struct flowtap_space *begin_space(struct flowtap_map *map, uint32_t pid, 
 	return space;
 
 err_free:
-	flowtap_space_free(space);
+	flowtap_address_space_free(space);
 	return NULL;
 }
 
@@ -215,7 +217,7 @@ static int check(const struct flowtap_mapping *mapping)
 static int add(struct flowtap_map *map, const struct flowtap_mapping *mapping, uint64_t offset,
 	       uint32_t object)
 {
-	struct flowtap_placing placing = {
+	struct flowtap_map_event event = {
 		.time = mapping->time,
 		.start = mapping->start,
 		.end = mapping->start + mapping->size,
@@ -223,7 +225,7 @@ static int add(struct flowtap_map *map, const struct flowtap_mapping *mapping, u
 		.object = object,
 		.executable = mapping->executable,
 	};
-	struct flowtap_space *space = find_space(map, mapping->pid, mapping->time);
+	struct flowtap_address_space *space = find_space(map, mapping->pid, mapping->time);
 
 	if (!space)
 		space = begin_space(map, mapping->pid, 0);
@@ -231,7 +233,7 @@ static int add(struct flowtap_map *map, const struct flowtap_mapping *mapping, u
 		return -ENOMEM;
 	drop(map, space);
 	added(map, mapping->time);
-	return flowtap_space_add(space, &placing);
+	return flowtap_address_space_add(space, &event);
 }
 
 int flowtap_map_add(struct flowtap_map *map, const struct flowtap_mapping *mapping)
@@ -290,7 +292,7 @@ int flowtap_map_add_file(struct flowtap_map *map, const struct flowtap_bundled *
 
 int flowtap_map_fork(struct flowtap_map *map, uint32_t parent, uint32_t child, uint64_t time)
 {
-	struct flowtap_space *space;
+	struct flowtap_address_space *space;
 
 	if (parent == child)
 		return 0;
@@ -313,7 +315,7 @@ int flowtap_map_exec(struct flowtap_map *map, uint32_t pid, uint64_t time)
 
 int flowtap_map_exit(struct flowtap_map *map, uint32_t pid, uint64_t time)
 {
-	struct flowtap_space *space = find_space(map, pid, time);
+	struct flowtap_address_space *space = find_space(map, pid, time);
 
 	if (!space || (space->exit != UINT64_MAX && space->exit > time))
 		return 0;
@@ -358,18 +360,18 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-static uint64_t end_of(const struct flowtap_space *space)
+static uint64_t end_of(const struct flowtap_address_space *space)
 {
 	return earlier(space->until, space->exit);
 }
 
-static bool ready(const struct flowtap_map *map, const struct flowtap_space *space)
+static bool ready(const struct flowtap_map *map, const struct flowtap_address_space *space)
 {
 	return space->built && space->generation == map->generation;
 }
 
 /* Keeps the memory that pieces take within its limit. */
-static void evict(struct flowtap_map *map, const struct flowtap_space *keep)
+static void evict(struct flowtap_map *map, const struct flowtap_address_space *keep)
 {
 	if (map->n_pieces <= PIECES_MAX)
 		return;
@@ -379,11 +381,11 @@ static void evict(struct flowtap_map *map, const struct flowtap_space *keep)
 				drop(map, map->processes[i].spaces[s]);
 }
 
-static int build_one(struct flowtap_map *map, struct flowtap_space *space,
-		     const struct flowtap_space *parent)
+static int build_one(struct flowtap_map *map, struct flowtap_address_space *space,
+		     const struct flowtap_address_space *parent)
 {
 	drop(map, space);
-	if (flowtap_space_build(space, parent))
+	if (flowtap_address_space_build(space, parent))
 		return -ENOMEM;
 	space->generation = map->generation;
 	map->n_pieces += space->n_pieces;
@@ -392,9 +394,9 @@ static int build_one(struct flowtap_map *map, struct flowtap_space *space,
 }
 
 /* Builds a space, and before it those it was forked from. 0 or -ENOMEM. */
-static int build(struct flowtap_map *map, struct flowtap_space *space)
+static int build(struct flowtap_map *map, struct flowtap_address_space *space)
 {
-	struct flowtap_space **chain = NULL, *parent = NULL;
+	struct flowtap_address_space **chain = NULL, *parent = NULL;
 	size_t n = 0;
 	int err = 0;
 
@@ -421,7 +423,8 @@ static int build(struct flowtap_map *map, struct flowtap_space *space)
 }
 
 /* The part of a piece around address for which there are bytes, or for which there are none. */
-static struct flowtap_code *code_of(struct flowtap_map *map, const struct flowtap_space *space,
+static struct flowtap_code *code_of(struct flowtap_map *map,
+				    const struct flowtap_address_space *space,
 				    const struct flowtap_piece *piece, uint64_t address)
 {
 	struct flowtap_code code = {
@@ -445,9 +448,10 @@ static struct flowtap_code *code_of(struct flowtap_map *map, const struct flowta
 	}
 	if (available)
 		code.end = code.start + available;
-	if (flowtap_codes_key(&map->codes, piece->object, code.start - code.file_offset, code.end, &code.key))
+	if (flowtap_code_index_key(&map->codes, piece->object, code.start - code.file_offset,
+				   code.end, &code.key))
 		return NULL;
-	return flowtap_codes_intern(&map->codes, &code);
+	return flowtap_code_index_intern(&map->codes, &code);
 }
 
 static const struct flowtap_code *find_kernel(struct flowtap_map *map, uint64_t time,
@@ -458,15 +462,16 @@ static const struct flowtap_code *find_kernel(struct flowtap_map *map, uint64_t 
 	if (flowtap_kernel_texts_find(map->kernel, time, address, &code))
 		return NULL;
 	code.file |= KERNEL_FILES;
-	if (flowtap_codes_key(&map->codes, code.file, code.start - code.file_offset, code.end, &code.key))
+	if (flowtap_code_index_key(&map->codes, code.file, code.start - code.file_offset, code.end,
+				   &code.key))
 		return NULL;
-	return flowtap_codes_intern(&map->codes, &code);
+	return flowtap_code_index_intern(&map->codes, &code);
 }
 
 const struct flowtap_code *flowtap_map_find(struct flowtap_map *map, uint32_t pid, uint64_t time,
 					    uint64_t address)
 {
-	struct flowtap_space *space;
+	struct flowtap_address_space *space;
 	struct flowtap_piece *piece;
 
 	if (address >> 63)
@@ -476,7 +481,7 @@ const struct flowtap_code *flowtap_map_find(struct flowtap_map *map, uint32_t pi
 		return NULL;
 	if (!ready(map, space) && build(map, space))
 		return NULL;
-	piece = flowtap_space_find(space, time, address);
+	piece = flowtap_address_space_find(space, time, address);
 	if (!piece)
 		return NULL;
 	if (!piece->code || address < piece->code->start || address >= piece->code->end)
@@ -494,13 +499,14 @@ uint64_t flowtap_map_next(struct flowtap_map *map, uint32_t pid, uint64_t time, 
 		return next;
 	at -= at > 0;
 	for (size_t last = at + EXECS_MAX; next == UINT64_MAX && at < process->n && at < last; at++) {
-		struct flowtap_space *space = process->spaces[at];
+		struct flowtap_address_space *space = process->spaces[at];
 
 		if (!ready(map, space) && build(map, space))
 			break;
 		/* What a process has from its begin on is of that time at the latest. */
-		next = flowtap_space_find(space, space->from, address) && space->from > time ?
-		       space->from : flowtap_space_next(space, time, address);
+		next = flowtap_address_space_find(space, space->from,
+						  address) && space->from > time ?
+		       space->from : flowtap_address_space_next(space, time, address);
 		if (next >= end_of(space))
 			next = UINT64_MAX;
 	}
@@ -515,7 +521,7 @@ bool flowtap_map_changes(struct flowtap_map *map, uint32_t pid, uint64_t from, u
 	at -= at > 0;
 	for (; process && at < process->n && process->spaces[at]->from <= to; at++)
 		if (process->spaces[at]->from > from ||
-		    flowtap_space_changes(process->spaces[at], from, to))
+		    flowtap_address_space_changes(process->spaces[at], from, to))
 			return true;
 	return false;
 }
@@ -532,7 +538,7 @@ uint64_t flowtap_map_next_exec(struct flowtap_map *map, uint32_t pid, uint64_t t
 
 uint64_t flowtap_map_began(struct flowtap_map *map, uint32_t pid, uint64_t time)
 {
-	const struct flowtap_space *space = find_space(map, pid, time);
+	const struct flowtap_address_space *space = find_space(map, pid, time);
 
 	return space ? space->from : 0;
 }

@@ -9,67 +9,70 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define LOOKED_AT_MAX 4096	/* placings, for one question */
+#define LOOKED_AT_MAX 4096	/* events, for one question */
 
-int flowtap_space_add(struct flowtap_space *space, const struct flowtap_placing *placing)
+int flowtap_address_space_add(struct flowtap_address_space *space,
+			      const struct flowtap_map_event *event)
 {
-	if (space->n_placings == space->room) {
-		size_t room = space->room ? 2 * space->room : 16;
-		struct flowtap_placing *bigger;
+	if (space->n_events == space->capacity) {
+		size_t capacity = space->capacity ? 2 * space->capacity : 16;
+		struct flowtap_map_event *bigger;
 
-		bigger = realloc(space->placings, room * sizeof(bigger[0]));
+		bigger = realloc(space->events, capacity * sizeof(bigger[0]));
 		if (!bigger)
 			return -ENOMEM;
-		space->placings = bigger;
-		space->room = room;
+		space->events = bigger;
+		space->capacity = capacity;
 	}
-	if (placing->time < space->latest)
+	if (event->time < space->latest)
 		space->unsorted = true;
 	else
-		space->latest = placing->time;
-	space->placings[space->n_placings++] = *placing;
-	flowtap_space_drop(space);
+		space->latest = event->time;
+	space->events[space->n_events++] = *event;
+	flowtap_address_space_drop(space);
 	return 0;
 }
 
-bool flowtap_space_changes(const struct flowtap_space *space, uint64_t from, uint64_t to)
+bool flowtap_address_space_changes(const struct flowtap_address_space *space, uint64_t from,
+				   uint64_t to)
 {
 	if (space->latest <= from)
 		return false;
-	if (space->n_placings > LOOKED_AT_MAX)
+	if (space->n_events > LOOKED_AT_MAX)
 		return true;
-	for (size_t i = 0; i < space->n_placings; i++)
-		if (space->placings[i].time > from && space->placings[i].time <= to)
+	for (size_t i = 0; i < space->n_events; i++)
+		if (space->events[i].time > from && space->events[i].time <= to)
 			return true;
 	return false;
 }
 
-int flowtap_space_split(struct flowtap_space *space, struct flowtap_space *to)
+int flowtap_address_space_split(struct flowtap_address_space *space,
+				struct flowtap_address_space *to)
 {
 	size_t kept = 0;
 	int err = 0;
 
 	if (space->latest <= to->from)
 		return 0;
-	flowtap_space_drop(space);
+	flowtap_address_space_drop(space);
 	space->latest = 0;
-	for (size_t i = 0; i < space->n_placings; i++) {
-		struct flowtap_placing placing = space->placings[i];
+	for (size_t i = 0; i < space->n_events; i++) {
+		struct flowtap_map_event event = space->events[i];
 
-		if (placing.time > to->from && !err) {
-			err = flowtap_space_add(to, &placing);
+		if (event.time > to->from && !err) {
+			err = flowtap_address_space_add(to, &event);
 			if (!err)
 				continue;
 		}
-		if (placing.time > space->latest)
-			space->latest = placing.time;
-		space->placings[kept++] = placing;
+		if (event.time > space->latest)
+			space->latest = event.time;
+		space->events[kept++] = event;
 	}
-	space->n_placings = kept;
+	space->n_events = kept;
 	return err;
 }
 
-void flowtap_space_drop(struct flowtap_space *space)
+void flowtap_address_space_drop(struct flowtap_address_space *space)
 {
 	free(space->pieces);
 	space->pieces = NULL;
@@ -77,22 +80,22 @@ void flowtap_space_drop(struct flowtap_space *space)
 	space->built = false;
 }
 
-void flowtap_space_free(struct flowtap_space *space)
+void flowtap_address_space_free(struct flowtap_address_space *space)
 {
 	if (!space)
 		return;
-	flowtap_space_drop(space);
-	free(space->placings);
+	flowtap_address_space_drop(space);
+	free(space->events);
 	free(space);
 }
 
 /* Stable: of two with one time the one that came later wins. */
-static int sort_placings(struct flowtap_space *space)
+static int sort_events(struct flowtap_address_space *space)
 {
-	size_t n = space->n_placings;
-	struct flowtap_placing *from = space->placings, *to, *other;
+	size_t n = space->n_events;
+	struct flowtap_map_event *from = space->events, *to, *other;
 
-	other = malloc(space->room * sizeof(other[0]));
+	other = malloc(space->capacity * sizeof(other[0]));
 	if (!other)
 		return -ENOMEM;
 	to = other;
@@ -109,7 +112,7 @@ static int sort_placings(struct flowtap_space *space)
 		from = to;
 		to = other;
 	}
-	space->placings = from;
+	space->events = from;
 	free(to);
 	space->unsorted = false;
 	return 0;
@@ -154,42 +157,42 @@ static size_t first_live(const struct sweep *sweep, uint64_t address)
 }
 
 /* The same mapping told again (mprotect, a start-up scan beside events) changes nothing. */
-static bool is_there(const struct flowtap_piece *piece, const struct flowtap_placing *placing)
+static bool is_there(const struct flowtap_piece *piece, const struct flowtap_map_event *event)
 {
-	return placing->executable && piece->object == placing->object &&
-	       piece->start <= placing->start && piece->end >= placing->end &&
-	       piece->offset + (placing->start - piece->start) == placing->offset;
+	return event->executable && piece->object == event->object &&
+	       piece->start <= event->start && piece->end >= event->end &&
+	       piece->offset + (event->start - piece->start) == event->offset;
 }
 
 /* One mapping: ends what is in its range, keeps what stands out of it left and right. */
-static void place(struct sweep *sweep, const struct flowtap_placing *placing)
+static void apply_event(struct sweep *sweep, const struct flowtap_map_event *event)
 {
-	size_t first = first_live(sweep, placing->start), last = first, n = 0, fresh[3];
+	size_t first = first_live(sweep, event->start), last = first, n = 0, fresh[3];
 
-	if (first < sweep->n_live && is_there(&sweep->pieces[sweep->live[first]], placing))
+	if (first < sweep->n_live && is_there(&sweep->pieces[sweep->live[first]], event))
 		return;
-	while (last < sweep->n_live && sweep->pieces[sweep->live[last]].start < placing->end)
+	while (last < sweep->n_live && sweep->pieces[sweep->live[last]].start < event->end)
 		last++;
 	if (last > first) {
 		struct flowtap_piece left = sweep->pieces[sweep->live[first]];
 
-		if (left.start < placing->start)
-			fresh[n++] = new_piece(sweep, left.start, placing->start, placing->time,
+		if (left.start < event->start)
+			fresh[n++] = new_piece(sweep, left.start, event->start, event->time,
 					       left.offset, left.object);
 	}
-	if (placing->executable)
-		fresh[n++] = new_piece(sweep, placing->start, placing->end, placing->time,
-				       placing->offset, placing->object);
+	if (event->executable)
+		fresh[n++] = new_piece(sweep, event->start, event->end, event->time,
+				       event->offset, event->object);
 	if (last > first) {
 		struct flowtap_piece right = sweep->pieces[sweep->live[last - 1]];
 
-		if (right.end > placing->end)
-			fresh[n++] = new_piece(sweep, placing->end, right.end, placing->time,
-					       right.offset + (placing->end - right.start),
+		if (right.end > event->end)
+			fresh[n++] = new_piece(sweep, event->end, right.end, event->time,
+					       right.offset + (event->end - right.start),
 					       right.object);
 	}
 	for (size_t i = first; i < last; i++)
-		sweep->pieces[sweep->live[i]].until = placing->time;
+		sweep->pieces[sweep->live[i]].until = event->time;
 	memmove(sweep->live + first + n, sweep->live + last,
 		(sweep->n_live - last) * sizeof(sweep->live[0]));
 	memcpy(sweep->live + first, fresh, n * sizeof(fresh[0]));
@@ -235,7 +238,7 @@ static void grow_tree(struct flowtap_piece *pieces, size_t low, size_t high)
 }
 
 /* What the parent had when the child was forked, in order of address. */
-static void inherit(struct sweep *sweep, const struct flowtap_space *parent, uint64_t time)
+static void inherit(struct sweep *sweep, const struct flowtap_address_space *parent, uint64_t time)
 {
 	for (size_t i = 0; parent && i < parent->n_pieces; i++) {
 		const struct flowtap_piece *piece = &parent->pieces[i];
@@ -247,13 +250,14 @@ static void inherit(struct sweep *sweep, const struct flowtap_space *parent, uin
 	}
 }
 
-int flowtap_space_build(struct flowtap_space *space, const struct flowtap_space *parent)
+int flowtap_address_space_build(struct flowtap_address_space *space,
+				const struct flowtap_address_space *parent)
 {
-	size_t most = (parent ? parent->n_pieces : 0) + 3 * space->n_placings + 1, kept = 0;
+	size_t most = (parent ? parent->n_pieces : 0) + 3 * space->n_events + 1, kept = 0;
 	struct sweep sweep = { 0 };
 
-	flowtap_space_drop(space);
-	if (space->unsorted && sort_placings(space))
+	flowtap_address_space_drop(space);
+	if (space->unsorted && sort_events(space))
 		return -ENOMEM;
 	sweep.pieces = malloc(most * sizeof(sweep.pieces[0]));
 	sweep.live = malloc(most * sizeof(sweep.live[0]));
@@ -263,8 +267,8 @@ int flowtap_space_build(struct flowtap_space *space, const struct flowtap_space 
 		return -ENOMEM;
 	}
 	inherit(&sweep, parent, space->from);
-	for (size_t i = 0; i < space->n_placings; i++)
-		place(&sweep, &space->placings[i]);
+	for (size_t i = 0; i < space->n_events; i++)
+		apply_event(&sweep, &space->events[i]);
 	free(sweep.live);
 	for (size_t i = 0; i < sweep.n; i++)
 		if (sweep.pieces[i].from < sweep.pieces[i].until)
@@ -297,8 +301,8 @@ static struct flowtap_piece *find_in(struct flowtap_piece *pieces, size_t low, s
 	return NULL;
 }
 
-struct flowtap_piece *flowtap_space_find(const struct flowtap_space *space, uint64_t time,
-					 uint64_t address)
+struct flowtap_piece *flowtap_address_space_find(const struct flowtap_address_space *space,
+						 uint64_t time, uint64_t address)
 {
 	return find_in(space->pieces, 0, space->n_pieces, time, address);
 }
@@ -326,7 +330,8 @@ static uint64_t next_in(const struct flowtap_piece *pieces, size_t low, size_t h
 	return next;
 }
 
-uint64_t flowtap_space_next(const struct flowtap_space *space, uint64_t time, uint64_t address)
+uint64_t flowtap_address_space_next(const struct flowtap_address_space *space, uint64_t time,
+				    uint64_t address)
 {
 	return next_in(space->pieces, 0, space->n_pieces, time, address);
 }

@@ -10,8 +10,8 @@
  *	        +--+---------------+---------> time
  *	           t1              t2
  */
-#ifndef FLOWTAP_SPACE_H
-#define FLOWTAP_SPACE_H
+#ifndef FLOWTAP_ADDRESS_SPACE_H
+#define FLOWTAP_ADDRESS_SPACE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@
 struct flowtap_code;
 
 /* One mapping as it was made: bytes of object from `offset` at [start, end). */
-struct flowtap_placing {
+struct flowtap_map_event {
 	uint64_t time;
 	uint64_t start;
 	uint64_t end;
@@ -45,19 +45,19 @@ struct flowtap_piece {
 };
 
 /* All zeros but pid and from is an empty one. */
-struct flowtap_space {
+struct flowtap_address_space {
 	uint32_t pid;
 	uint64_t from;			/* it exists during [from, until) */
 	uint64_t until;
 	uint64_t exit;			/* when the process ended, UINT64_MAX unknown */
 	bool forked;			/* it began as a copy of what parent had at `from` */
 	uint32_t parent;
-	struct flowtap_placing *placings;
-	size_t n_placings;
-	size_t room;
-	uint64_t latest;		/* time of a placing */
+	struct flowtap_map_event *events;
+	size_t n_events;
+	size_t capacity;
+	uint64_t latest;		/* time of an event */
 	bool unsorted;
-	/* Made from the placings when they are first asked for. */
+	/* Made from the events when they are first asked for. */
 	bool built;
 	bool building;			/* the map's mark */
 	uint64_t generation;		/* the map's, when it was built */
@@ -66,20 +66,25 @@ struct flowtap_space {
 };
 
 /* 0 or -ENOMEM. */
-int flowtap_space_add(struct flowtap_space *space, const struct flowtap_placing *placing);
-/* Moves the placings that are later than to->from. 0 or -ENOMEM (some may have been moved). */
-int flowtap_space_split(struct flowtap_space *space, struct flowtap_space *to);
+int flowtap_address_space_add(struct flowtap_address_space *space,
+			      const struct flowtap_map_event *event);
+/* Moves the events that are later than to->from. 0 or -ENOMEM (some may have been moved). */
+int flowtap_address_space_split(struct flowtap_address_space *space,
+				struct flowtap_address_space *to);
 /* Makes the pieces. parent: a built one, or NULL. 0 or -ENOMEM. */
-int flowtap_space_build(struct flowtap_space *space, const struct flowtap_space *parent);
+int flowtap_address_space_build(struct flowtap_address_space *space,
+				const struct flowtap_address_space *parent);
 /* Forgets the pieces. */
-void flowtap_space_drop(struct flowtap_space *space);
+void flowtap_address_space_drop(struct flowtap_address_space *space);
 /* The piece at this address and time of a built space, or NULL. */
-struct flowtap_piece *flowtap_space_find(const struct flowtap_space *space, uint64_t time,
-					 uint64_t address);
+struct flowtap_piece *flowtap_address_space_find(const struct flowtap_address_space *space,
+						 uint64_t time, uint64_t address);
 /* Whether anything is mapped after `from` and up to `to`; true also where there is much to look at. */
-bool flowtap_space_changes(const struct flowtap_space *space, uint64_t from, uint64_t to);
+bool flowtap_address_space_changes(const struct flowtap_address_space *space, uint64_t from,
+				   uint64_t to);
 /* When the next piece at this address begins, after `time`: of a built space; UINT64_MAX never. */
-uint64_t flowtap_space_next(const struct flowtap_space *space, uint64_t time, uint64_t address);
-void flowtap_space_free(struct flowtap_space *space);
+uint64_t flowtap_address_space_next(const struct flowtap_address_space *space, uint64_t time,
+				    uint64_t address);
+void flowtap_address_space_free(struct flowtap_address_space *space);
 
-#endif /* FLOWTAP_SPACE_H */
+#endif /* FLOWTAP_ADDRESS_SPACE_H */

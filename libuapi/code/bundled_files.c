@@ -18,7 +18,7 @@ struct file {
 	struct flowtap_build_id id;
 	uint64_t size;
 	uint64_t filled;
-	uint64_t room;
+	uint64_t capacity;
 	uint8_t *bytes;
 	bool refused;			/* complete, but not what it claims to be */
 };
@@ -26,7 +26,7 @@ struct file {
 struct flowtap_bundled_files {
 	struct file *list;
 	uint32_t n;
-	struct flowtap_table table;	/* by build-id, or by path */
+	struct flowtap_hash_table table;	/* by build-id, or by path */
 };
 
 struct flowtap_bundled_files *flowtap_bundled_new(void)
@@ -43,20 +43,20 @@ void flowtap_bundled_free(struct flowtap_bundled_files *files)
 		free(files->list[i].bytes);
 	}
 	free(files->list);
-	flowtap_table_free(&files->table);
+	flowtap_hash_table_free(&files->table);
 	free(files);
 }
 
 static struct file *find(const struct flowtap_bundled_files *files, const char *path,
 			 const struct flowtap_build_id *id, uint64_t *hash)
 {
-	struct flowtap_table_walk walk;
+	struct flowtap_hash_table_walk walk;
 	uint32_t index;
 
 	*hash = id->size ? flowtap_hash(1, id->bytes, id->size) :
 			   flowtap_hash(2, path, strlen(path));
-	walk = flowtap_table_walk(&files->table, *hash);
-	while (flowtap_table_next(&walk, &index)) {
+	walk = flowtap_hash_table_walk(&files->table, *hash);
+	while (flowtap_hash_table_next(&walk, &index)) {
 		struct file *file = &files->list[index];
 
 		if (file->id.size == id->size && !memcmp(file->id.bytes, id->bytes, id->size) &&
@@ -79,7 +79,7 @@ static struct file *append(struct flowtap_bundled_files *files, const struct flo
 	}
 	file = &files->list[files->n];
 	*file = (struct file) { .path = strdup(part->path), .id = *id, .size = part->size };
-	if (!file->path || flowtap_table_add(&files->table, hash, files->n)) {
+	if (!file->path || flowtap_hash_table_add(&files->table, hash, files->n)) {
 		free(file->path);
 		return NULL;
 	}
@@ -87,24 +87,25 @@ static struct file *append(struct flowtap_bundled_files *files, const struct flo
 	return file;
 }
 
-static int grow(struct file *file, uint64_t want, uint64_t room, uint64_t *held)
+static int grow(struct file *file, uint64_t want, uint64_t capacity, uint64_t *held)
 {
-	uint64_t most = (file->size + PAGE - 1) & ~(uint64_t)(PAGE - 1), bigger = 2 * file->room;
+	uint64_t most = (file->size + PAGE - 1) & ~(uint64_t)(PAGE - 1);
+	uint64_t bigger = 2 * file->capacity;
 	uint8_t *bytes;
 
-	if (want <= file->room)
+	if (want <= file->capacity)
 		return 0;
 	bigger = bigger < want ? want : bigger;
 	bigger = bigger > most || want == file->size ? most : bigger;
-	if (bigger - file->room > room)
+	if (bigger - file->capacity > capacity)
 		return -EFBIG;
 	bytes = realloc(file->bytes, bigger);
 	if (!bytes)
 		return -ENOMEM;
-	memset(bytes + file->room, 0, bigger - file->room);
-	*held += bigger - file->room;
+	memset(bytes + file->capacity, 0, bigger - file->capacity);
+	*held += bigger - file->capacity;
 	file->bytes = bytes;
-	file->room = bigger;
+	file->capacity = bigger;
 	return 0;
 }
 
@@ -124,7 +125,7 @@ static bool is_itself(const struct file *file)
 }
 
 int flowtap_bundled_add(struct flowtap_bundled_files *files, const struct flowtap_bundled *part,
-			const void *bytes, uint64_t room, uint64_t *held)
+			const void *bytes, uint64_t capacity, uint64_t *held)
 {
 	struct flowtap_build_id id = { .size = part->build_id_size };
 	struct file *file;
@@ -146,7 +147,7 @@ int flowtap_bundled_add(struct flowtap_bundled_files *files, const struct flowta
 		return -ENOMEM;
 	if (file->size != part->size || file->filled != part->offset)
 		return -EINVAL;
-	err = grow(file, part->offset + part->part_size, room, held);
+	err = grow(file, part->offset + part->part_size, capacity, held);
 	if (err)
 		return err;
 	memcpy(file->bytes + part->offset, bytes, part->part_size);
@@ -164,6 +165,6 @@ uint8_t *flowtap_bundled_find(const struct flowtap_bundled_files *files, const c
 
 	if (!file || file->filled != file->size || file->refused)
 		return NULL;
-	*size = file->room;
+	*size = file->capacity;
 	return file->bytes;
 }

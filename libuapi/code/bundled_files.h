@@ -12,9 +12,9 @@ struct flowtap_bundled_files;
 
 struct flowtap_bundled_files *flowtap_bundled_new(void);
 void flowtap_bundled_free(struct flowtap_bundled_files *files);
-/* As flowtap_map_add_file; takes no more than `room` bytes and adds what it takes to *held. */
+/* As flowtap_map_add_file; takes no more than `capacity` bytes and adds what it takes to *held. */
 int flowtap_bundled_add(struct flowtap_bundled_files *files, const struct flowtap_bundled *part,
-			const void *bytes, uint64_t room, uint64_t *held);
+			const void *bytes, uint64_t capacity, uint64_t *held);
 /*
  * The contents of a whole one, with zeros to the end of the page as a mapping shows them: *size
  * counts those. NULL: there is none. Owned by files.

@@ -5,7 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-struct flowtap_codes_place {
+struct code_key {
 	uint64_t bias;			/* address minus offset in the object */
 	uint64_t end;
 	uint32_t object;
@@ -25,31 +25,31 @@ static int reserve(void **array, size_t n, size_t size)
 	return 0;
 }
 
-void flowtap_codes_free(struct flowtap_codes *codes)
+void flowtap_code_index_free(struct flowtap_code_index *codes)
 {
 	for (uint32_t i = 0; i < codes->n; i++)
 		free(codes->list[i]);
 	free(codes->list);
 	free(codes->keys);
-	flowtap_table_free(&codes->by_place);
-	flowtap_table_free(&codes->by_key);
+	flowtap_hash_table_free(&codes->by_position);
+	flowtap_hash_table_free(&codes->by_key);
 }
 
-int flowtap_codes_key(struct flowtap_codes *codes, uint32_t object, uint64_t bias, uint64_t end,
-		      uint32_t *key)
+int flowtap_code_index_key(struct flowtap_code_index *codes, uint32_t object, uint64_t bias,
+			   uint64_t end, uint32_t *key)
 {
 	uint64_t hash = flowtap_hash_words((uint64_t[]) { object, bias, end }, 3);
-	struct flowtap_table_walk walk = flowtap_table_walk(&codes->by_key, hash);
+	struct flowtap_hash_table_walk walk = flowtap_hash_table_walk(&codes->by_key, hash);
 
-	while (flowtap_table_next(&walk, key))
+	while (flowtap_hash_table_next(&walk, key))
 		if (codes->keys[*key].object == object && codes->keys[*key].bias == bias &&
 		    codes->keys[*key].end == end)
 			return 0;
 	*key = codes->n_keys;
 	if (reserve((void **)&codes->keys, codes->n_keys, sizeof(codes->keys[0])) ||
-	    flowtap_table_add(&codes->by_key, hash, *key))
+	    flowtap_hash_table_add(&codes->by_key, hash, *key))
 		return -ENOMEM;
-	codes->keys[codes->n_keys++] = (struct flowtap_codes_place) {
+	codes->keys[codes->n_keys++] = (struct code_key) {
 		.bias = bias,
 		.end = end,
 		.object = object,
@@ -64,21 +64,21 @@ static bool same_code(const struct flowtap_code *a, const struct flowtap_code *b
 	       a->bytes == b->bytes && a->path == b->path && a->missing == b->missing;
 }
 
-struct flowtap_code *flowtap_codes_intern(struct flowtap_codes *codes,
-					  const struct flowtap_code *code)
+struct flowtap_code *flowtap_code_index_intern(struct flowtap_code_index *codes,
+					       const struct flowtap_code *code)
 {
 	uint64_t hash = flowtap_hash_words((uint64_t[]) { code->start, code->end, code->from,
 					   code->until, code->file_offset, code->file }, 6);
-	struct flowtap_table_walk walk = flowtap_table_walk(&codes->by_place, hash);
+	struct flowtap_hash_table_walk walk = flowtap_hash_table_walk(&codes->by_position, hash);
 	struct flowtap_code *copy;
 	uint32_t index;
 
-	while (flowtap_table_next(&walk, &index))
+	while (flowtap_hash_table_next(&walk, &index))
 		if (same_code(codes->list[index], code))
 			return codes->list[index];
 	copy = malloc(sizeof(*copy));
 	if (!copy || reserve((void **)&codes->list, codes->n, sizeof(codes->list[0])) ||
-	    flowtap_table_add(&codes->by_place, hash, codes->n)) {
+	    flowtap_hash_table_add(&codes->by_position, hash, codes->n)) {
 		free(copy);
 		return NULL;
 	}

@@ -1,33 +1,33 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* The answers that a map gave, which stay, and the keys of code that is the same. */
-#ifndef FLOWTAP_CODES_H
-#define FLOWTAP_CODES_H
+#ifndef FLOWTAP_CODE_INDEX_H
+#define FLOWTAP_CODE_INDEX_H
 
 #include <flowtap/image.h>
 
 #include "base/hash_table.h"
 
-struct flowtap_codes_place;
+struct code_key;
 
 /* All zeros is an empty one. */
-struct flowtap_codes {
+struct flowtap_code_index {
 	struct flowtap_code **list;
 	uint32_t n;
-	struct flowtap_table by_place;
-	struct flowtap_codes_place *keys;
+	struct flowtap_hash_table by_position;
+	struct code_key *keys;
 	uint32_t n_keys;
-	struct flowtap_table by_key;
+	struct flowtap_hash_table by_key;
 };
 
-void flowtap_codes_free(struct flowtap_codes *codes);
+void flowtap_code_index_free(struct flowtap_code_index *codes);
 /*
  * The same for the same object at the same addresses, up to the same end. bias: address minus
  * offset in the object. 0 and *key, or -ENOMEM.
  */
-int flowtap_codes_key(struct flowtap_codes *codes, uint32_t object, uint64_t bias, uint64_t end,
-		      uint32_t *key);
+int flowtap_code_index_key(struct flowtap_code_index *codes, uint32_t object, uint64_t bias,
+			   uint64_t end, uint32_t *key);
 /* The code that is equal to this one and stays; NULL: no memory. */
-struct flowtap_code *flowtap_codes_intern(struct flowtap_codes *codes,
-					  const struct flowtap_code *code);
+struct flowtap_code *flowtap_code_index_intern(struct flowtap_code_index *codes,
+					       const struct flowtap_code *code);
 
-#endif /* FLOWTAP_CODES_H */
+#endif /* FLOWTAP_CODE_INDEX_H */

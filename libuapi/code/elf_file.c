@@ -125,14 +125,15 @@ struct flowtap_build_id flowtap_elf_build_id(struct flowtap_elf *elf)
 	return id;
 }
 
-size_t flowtap_elf_segments(struct flowtap_elf *elf, struct flowtap_segment *segments, size_t room)
+size_t flowtap_elf_segments(struct flowtap_elf *elf, struct flowtap_segment *segments,
+			    size_t capacity)
 {
 	size_t n = 0, stored = 0;
 	GElf_Phdr segment;
 
 	if (elf_getphdrnum(elf->elf, &n))
 		n = 0;
-	for (size_t i = 0; i < n && i < INT32_MAX && stored < room; i++) {
+	for (size_t i = 0; i < n && i < INT32_MAX && stored < capacity; i++) {
 		if (!gelf_getphdr(elf->elf, (int)i, &segment))
 			break;
 		if (segment.p_type == PT_LOAD)

@@ -38,8 +38,9 @@ struct flowtap_segment {
 	uint64_t address;
 };
 
-/* At most `room` of them; returns how many were stored. */
-size_t flowtap_elf_segments(struct flowtap_elf *elf, struct flowtap_segment *segments, size_t room);
+/* At most `capacity` of them; returns how many were stored. */
+size_t flowtap_elf_segments(struct flowtap_elf *elf, struct flowtap_segment *segments,
+			    size_t capacity);
 
 /* Functions of .symtab, or of .dynsym. 0 and *symbols; -ENOENT: none; -ENOMEM. */
 int flowtap_elf_symbols(struct flowtap_elf *elf, bool dynamic, struct flowtap_symbols **symbols);

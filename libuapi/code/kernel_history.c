@@ -14,7 +14,7 @@
 #define CHANGES_MAX 4096U	/* places between two findings; more are one from first to last */
 #define SPANS_MAX 8192U		/* of one finding; more, and all of it counts as changed */
 
-/* Part of the stretch: of a finding, or missing. */
+/* Part of the region: of a finding, or missing. */
 struct span {
 	uint64_t start;
 	uint64_t end;
@@ -25,7 +25,7 @@ struct span {
 struct spans {
 	struct span *list;
 	size_t n;
-	size_t room;
+	size_t capacity;
 };
 
 struct kernel_era {
@@ -38,21 +38,21 @@ static const char changed[] = "the text here changed while it was recorded";
 static const char loaded[] = "loaded while it was recorded; its text is known from a moment later";
 static const char absent[] = "this part of the text was not recorded, or is damaged";
 
-void kernel_timeline_drop(struct kernel_stretch *stretch)
+void kernel_timeline_drop(struct kernel_region *region)
 {
-	for (uint32_t i = 0; i < stretch->n_eras; i++)
-		free(stretch->eras[i].spans.list);
-	free(stretch->eras);
-	stretch->eras = NULL;
-	stretch->n_eras = 0;
+	for (uint32_t i = 0; i < region->n_eras; i++)
+		free(region->eras[i].spans.list);
+	free(region->eras);
+	region->eras = NULL;
+	region->n_eras = 0;
 }
 
-size_t kernel_timeline_size(const struct kernel_stretch *stretch)
+size_t kernel_timeline_size(const struct kernel_region *region)
 {
 	size_t size = 0;
 
-	for (uint32_t i = 0; i < stretch->n_eras; i++)
-		size += stretch->eras[i].spans.n;
+	for (uint32_t i = 0; i < region->n_eras; i++)
+		size += region->eras[i].spans.n;
 	return size;
 }
 
@@ -70,14 +70,14 @@ static int push(struct spans *spans, const struct span *span)
 			spans->list[spans->n - 1].end = span->end;
 		return 0;
 	}
-	if (spans->n == spans->room) {
-		size_t room = spans->room ? 2 * spans->room : 4;
-		struct span *list = realloc(spans->list, room * sizeof(list[0]));
+	if (spans->n == spans->capacity) {
+		size_t capacity = spans->capacity ? 2 * spans->capacity : 4;
+		struct span *list = realloc(spans->list, capacity * sizeof(list[0]));
 
 		if (!list)
 			return -ENOMEM;
 		spans->list = list;
-		spans->room = room;
+		spans->capacity = capacity;
 	}
 	spans->list[spans->n++] = *span;
 	return 0;
@@ -92,7 +92,7 @@ static int push_part(struct spans *spans, const struct span *of, uint64_t start,
 	return push(spans, &part);
 }
 
-/* `base` covers all of the stretch; where `over` has something it is that instead. */
+/* `base` covers all of the region; where `over` has something it is that instead. */
 static int overlay(struct spans *base, const struct spans *over)
 {
 	struct spans result = { 0 };
@@ -134,16 +134,16 @@ static int copy(struct spans *to, const struct spans *from)
 }
 
 /* Pages that the finding does not have. */
-static int find_absent(const struct kernel_stretch *stretch, uint32_t finding, struct spans *spans)
+static int find_absent(const struct kernel_region *region, uint32_t finding, struct spans *spans)
 {
-	const uint8_t *stored = stretch->findings[finding].stored;
-	uint64_t size = stretch->end - stretch->start;
+	const uint8_t *stored = region->findings[finding].stored;
+	uint64_t size = region->end - region->start;
 	struct span span = { .missing = absent };
 	int err = 0;
 
 	for (uint64_t at = 0; at < size && !err; at += PAGE) {
-		span.start = stretch->start + at;
-		span.end = size - at < PAGE ? stretch->end : span.start + PAGE;
+		span.start = region->start + at;
+		span.end = size - at < PAGE ? region->end : span.start + PAGE;
 		if (!stored[at / PAGE])
 			err = push(spans, &span);
 	}
@@ -151,24 +151,24 @@ static int find_absent(const struct kernel_stretch *stretch, uint32_t finding, s
 }
 
 /* What of one page is not as the finding before has it. */
-static int compare_page(const struct kernel_stretch *stretch, uint32_t finding, uint64_t at,
+static int compare_page(const struct kernel_region *region, uint32_t finding, uint64_t at,
 			struct spans *changes)
 {
-	const struct kernel_finding *after = &stretch->findings[finding], *before = after - 1;
-	uint64_t size = stretch->end - stretch->start, end = size - at < PAGE ? size : at + PAGE;
+	const struct kernel_finding *after = &region->findings[finding], *before = after - 1;
+	uint64_t size = region->end - region->start, end = size - at < PAGE ? size : at + PAGE;
 	struct span span = { .missing = changed };
 	int err = 0;
 
 	if (!after->stored[at / PAGE])
 		return 0;
 	if (!before->stored[at / PAGE])
-		return push_part(changes, &span, stretch->start + at, stretch->start + end);
+		return push_part(changes, &span, region->start + at, region->start + end);
 	if (!memcmp(before->bytes + at, after->bytes + at, end - at))
 		return 0;
 	for (; at < end && !err; at += PARCEL) {
 		uint64_t n = end - at < PARCEL ? end - at : PARCEL;
 
-		span.start = stretch->start + at;
+		span.start = region->start + at;
 		span.end = span.start + n;
 		if (memcmp(before->bytes + at, after->bytes + at, n))
 			err = push(changes, &span);
@@ -180,13 +180,13 @@ static int compare_page(const struct kernel_stretch *stretch, uint32_t finding, 
 	return err;
 }
 
-static int compare(const struct kernel_stretch *stretch, uint32_t finding, struct spans *changes)
+static int compare(const struct kernel_region *region, uint32_t finding, struct spans *changes)
 {
-	uint64_t size = stretch->end - stretch->start;
+	uint64_t size = region->end - region->start;
 	int err = 0;
 
 	for (uint64_t at = 0; at < size && !err; at += PAGE)
-		err = compare_page(stretch, finding, at, changes);
+		err = compare_page(region, finding, at, changes);
 	return err;
 }
 
@@ -194,12 +194,12 @@ static int compare(const struct kernel_stretch *stretch, uint32_t finding, struc
  * Changes widened to whole functions: where one text meets the other no instruction may lie across.
  * All that is outside of them is the same text as before, and says so.
  */
-static int widen(const struct kernel_stretch *stretch, struct flowtap_kernel_symbols *symbols,
+static int widen(const struct kernel_region *region, struct flowtap_kernel_symbols *symbols,
 		 uint32_t finding, const struct spans *changes, struct spans *functions)
 {
-	size_t size = strlen(stretch->path);
+	size_t size = strlen(region->path);
 	struct span span = { .finding = finding };
-	char *module = strndup(stretch->path + 1, size - 2);
+	char *module = strndup(region->path + 1, size - 2);
 	uint64_t none;
 	int err = module ? 0 : -ENOMEM;
 
@@ -210,10 +210,10 @@ static int widen(const struct kernel_stretch *stretch, struct flowtap_kernel_sym
 			continue;
 		flowtap_kernel_symbols_find(symbols, module, change->start, &span.start, &none);
 		flowtap_kernel_symbols_find(symbols, module, change->end - 1, &none, &span.end);
-		if (span.start < stretch->start)
-			span.start = stretch->start;
-		if (span.end > stretch->end)
-			span.end = stretch->end;
+		if (span.start < region->start)
+			span.start = region->start;
+		if (span.end > region->end)
+			span.end = region->end;
 		err = push(functions, &span);
 	}
 	free(module);
@@ -221,15 +221,15 @@ static int widen(const struct kernel_stretch *stretch, struct flowtap_kernel_sym
 }
 
 /* The text after finding number `i`: `base` is that before it. */
-static int advance(const struct kernel_stretch *stretch, struct flowtap_kernel_symbols *symbols,
+static int advance(const struct kernel_region *region, struct flowtap_kernel_symbols *symbols,
 		   uint32_t i, struct spans *base, struct spans *changes)
 {
-	const struct span whole = { stretch->start, stretch->end, i, NULL };
+	const struct span whole = { region->start, region->end, i, NULL };
 	struct spans functions = { 0 }, missing = { 0 };
-	int err = i ? compare(stretch, i, changes) : push(&functions, &whole);
+	int err = i ? compare(region, i, changes) : push(&functions, &whole);
 
 	if (!err && i)
-		err = widen(stretch, symbols, i, changes, &functions);
+		err = widen(region, symbols, i, changes, &functions);
 	if (!err && base->n + functions.n > SPANS_MAX) {
 		functions.n = 0;
 		err = push(&functions, &whole);
@@ -237,7 +237,7 @@ static int advance(const struct kernel_stretch *stretch, struct flowtap_kernel_s
 	if (!err)
 		err = i ? overlay(base, &functions) : copy(base, &functions);
 	if (!err)
-		err = find_absent(stretch, i, &missing);
+		err = find_absent(region, i, &missing);
 	if (!err)
 		err = overlay(base, &missing);
 	free(functions.list);
@@ -246,16 +246,16 @@ static int advance(const struct kernel_stretch *stretch, struct flowtap_kernel_s
 }
 
 /* All moments at which what is known becomes another, in order; returns how many. */
-static size_t moments(const struct kernel_stretch *stretch, uint64_t *list)
+static size_t moments(const struct kernel_region *region, uint64_t *list)
 {
 	size_t n = 0, kept = 0;
 
-	list[n++] = stretch->begin_time;
-	for (uint32_t i = 0; i < stretch->n; i++) {
-		if (i || stretch->fresh)
-			list[n++] = stretch->findings[i].until;
-		if (i + 1 < stretch->n || stretch->lost)
-			list[n++] = stretch->findings[i].last_time;
+	list[n++] = region->begin_time;
+	for (uint32_t i = 0; i < region->n; i++) {
+		if (i || region->fresh)
+			list[n++] = region->findings[i].until;
+		if (i + 1 < region->n || region->lost)
+			list[n++] = region->findings[i].last_time;
 	}
 	for (size_t i = 1; i < n; i++)
 		for (size_t k = i; k && list[k] < list[k - 1]; k--) {
@@ -265,75 +265,75 @@ static size_t moments(const struct kernel_stretch *stretch, uint64_t *list)
 			list[k] = later;
 		}
 	for (size_t i = 0; i < n; i++)
-		if (list[i] >= stretch->begin_time && list[i] < stretch->end_time &&
+		if (list[i] >= region->begin_time && list[i] < region->end_time &&
 		    (!kept || list[kept - 1] != list[i]))
 			list[kept++] = list[i];
 	return kept;
 }
 
 /* What is known from the era's beginning on. bases and changes are by finding. */
-static int fill_era(const struct kernel_stretch *stretch, struct kernel_era *era,
+static int fill_era(const struct kernel_region *region, struct kernel_era *era,
 		    const struct spans *bases, const struct spans *changes)
 {
-	const struct kernel_finding *findings = stretch->findings;
-	struct span whole = { .start = stretch->start, .end = stretch->end };
+	const struct kernel_finding *findings = region->findings;
+	struct span whole = { .start = region->start, .end = region->end };
 	uint32_t base = 0;
 	int err;
 
-	if (stretch->fresh && era->from < findings[0].until)
+	if (region->fresh && era->from < findings[0].until)
 		whole.missing = loaded;
-	else if (stretch->lost && era->from >= findings[stretch->n - 1].last_time)
-		whole.missing = stretch->lost;
+	else if (region->lost && era->from >= findings[region->n - 1].last_time)
+		whole.missing = region->lost;
 	if (whole.missing)
 		return push(&era->spans, &whole);
-	while (base + 1 < stretch->n && findings[base + 1].until <= era->from)
+	while (base + 1 < region->n && findings[base + 1].until <= era->from)
 		base++;
 	err = copy(&era->spans, &bases[base]);
-	for (uint32_t i = 1; i < stretch->n && !err; i++)
+	for (uint32_t i = 1; i < region->n && !err; i++)
 		if (findings[i - 1].last_time <= era->from && era->from < findings[i].until)
 			err = overlay(&era->spans, &changes[i]);
 	return err;
 }
 
-static int fill_eras(struct kernel_stretch *stretch, const struct spans *bases,
+static int fill_eras(struct kernel_region *region, const struct spans *bases,
 		     const struct spans *changes)
 {
-	uint64_t *list = malloc((2 * (size_t)stretch->n + 1) * sizeof(list[0]));
-	size_t n = list ? moments(stretch, list) : 0;
+	uint64_t *list = malloc((2 * (size_t)region->n + 1) * sizeof(list[0]));
+	size_t n = list ? moments(region, list) : 0;
 	int err = list ? 0 : -ENOMEM;
 
-	stretch->eras = calloc(n ? n : 1, sizeof(stretch->eras[0]));
-	if (!stretch->eras)
+	region->eras = calloc(n ? n : 1, sizeof(region->eras[0]));
+	if (!region->eras)
 		err = -ENOMEM;
 	for (size_t i = 0; i < n && !err; i++) {
-		struct kernel_era *era = &stretch->eras[stretch->n_eras++];
+		struct kernel_era *era = &region->eras[region->n_eras++];
 
 		era->from = list[i];
-		era->until = i + 1 < n ? list[i + 1] : stretch->end_time;
-		err = fill_era(stretch, era, bases, changes);
+		era->until = i + 1 < n ? list[i + 1] : region->end_time;
+		err = fill_era(region, era, bases, changes);
 	}
 	free(list);
 	if (err)
-		kernel_timeline_drop(stretch);
+		kernel_timeline_drop(region);
 	return err;
 }
 
-int kernel_timeline_build(struct kernel_stretch *stretch, struct flowtap_kernel_symbols *symbols)
+int kernel_timeline_build(struct kernel_region *region, struct flowtap_kernel_symbols *symbols)
 {
-	struct spans *bases = calloc(stretch->n, sizeof(bases[0]));
-	struct spans *changes = calloc(stretch->n, sizeof(changes[0]));
+	struct spans *bases = calloc(region->n, sizeof(bases[0]));
+	struct spans *changes = calloc(region->n, sizeof(changes[0]));
 	int err = bases && changes ? 0 : -ENOMEM;
 
-	kernel_timeline_drop(stretch);
-	for (uint32_t i = 0; i < stretch->n && !err; i++) {
+	kernel_timeline_drop(region);
+	for (uint32_t i = 0; i < region->n && !err; i++) {
 		if (i)
 			err = copy(&bases[i], &bases[i - 1]);
 		if (!err)
-			err = advance(stretch, symbols, i, &bases[i], &changes[i]);
+			err = advance(region, symbols, i, &bases[i], &changes[i]);
 	}
 	if (!err)
-		err = fill_eras(stretch, bases, changes);
-	for (uint32_t i = 0; i < stretch->n; i++) {
+		err = fill_eras(region, bases, changes);
+	for (uint32_t i = 0; i < region->n; i++) {
 		if (bases)
 			free(bases[i].list);
 		if (changes)
@@ -344,25 +344,25 @@ int kernel_timeline_build(struct kernel_stretch *stretch, struct flowtap_kernel_
 	return err;
 }
 
-static const struct kernel_era *era_at(const struct kernel_stretch *stretch, uint64_t time)
+static const struct kernel_era *era_at(const struct kernel_region *region, uint64_t time)
 {
-	uint32_t low = 0, high = stretch->n_eras;
+	uint32_t low = 0, high = region->n_eras;
 
 	while (high - low > 1) {
 		uint32_t middle = low + (high - low) / 2;
 
-		if (stretch->eras[middle].from <= time)
+		if (region->eras[middle].from <= time)
 			low = middle;
 		else
 			high = middle;
 	}
-	return &stretch->eras[low];
+	return &region->eras[low];
 }
 
-void kernel_timeline_find(const struct kernel_stretch *stretch, uint64_t time, uint64_t address,
+void kernel_timeline_find(const struct kernel_region *region, uint64_t time, uint64_t address,
 			  struct flowtap_code *code)
 {
-	const struct kernel_era *era = era_at(stretch, time);
+	const struct kernel_era *era = era_at(region, time);
 	size_t low = 0, high = era->spans.n;
 	const struct span *span;
 
@@ -380,12 +380,12 @@ void kernel_timeline_find(const struct kernel_stretch *stretch, uint64_t time, u
 		.end = span->end,
 		.from = era->from,
 		.until = era->until,
-		.file_offset = span->start - stretch->start,
-		.path = stretch->path,
+		.file_offset = span->start - region->start,
+		.path = region->path,
 		.missing = span->missing,
 	};
 	if (span->missing)
 		return;
-	code->bytes = stretch->findings[span->finding].bytes + code->file_offset;
-	code->file = stretch->findings[span->finding].file;
+	code->bytes = region->findings[span->finding].bytes + code->file_offset;
+	code->file = region->findings[span->finding].file;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* One stretch of the kernel's text: what looks found, and which of it holds where at which time. */
+/* One region of the kernel's text: what looks found, and which of it holds where at which time. */
 #ifndef KERNEL_TIMELINE_H
 #define KERNEL_TIMELINE_H
 
@@ -12,14 +12,14 @@ struct kernel_finding {
 	uint64_t time;
 	uint64_t until;
 	uint64_t last_time;	/* when the last look began that found the same */
-	uint8_t *bytes;		/* of the whole stretch */
+	uint8_t *bytes;		/* of the whole region */
 	uint8_t *stored;	/* by page: whether it came */
 	uint32_t file;
 };
 
 struct kernel_era;
 
-struct kernel_stretch {
+struct kernel_region {
 	char *path;		/* "[name]" */
 	uint64_t start;
 	uint64_t end;
@@ -37,15 +37,15 @@ struct kernel_stretch {
 };
 
 /* Makes the eras. 0 or -ENOMEM. */
-int kernel_timeline_build(struct kernel_stretch *stretch, struct flowtap_kernel_symbols *symbols);
-void kernel_timeline_drop(struct kernel_stretch *stretch);
+int kernel_timeline_build(struct kernel_region *region, struct flowtap_kernel_symbols *symbols);
+void kernel_timeline_drop(struct kernel_region *region);
 /* What it takes, in parts. */
-size_t kernel_timeline_size(const struct kernel_stretch *stretch);
+size_t kernel_timeline_size(const struct kernel_region *region);
 /*
- * address and time are the stretch's, which has eras. Fills all but key; file is 0 where there are
+ * address and time are the region's, which has eras. Fills all but key; file is 0 where there are
  * no bytes.
  */
-void kernel_timeline_find(const struct kernel_stretch *stretch, uint64_t time, uint64_t address,
+void kernel_timeline_find(const struct kernel_region *region, uint64_t time, uint64_t address,
 			  struct flowtap_code *code);
 
 #endif /* KERNEL_TIMELINE_H */

@@ -18,10 +18,10 @@ struct symbol {
 struct flowtap_kernel_symbols {
 	char *text;
 	size_t size;
-	size_t text_room;
+	size_t text_capacity;
 	struct symbol *table;
 	size_t n;
-	size_t room;
+	size_t capacity;
 	bool sorted;
 };
 
@@ -41,20 +41,20 @@ void flowtap_kernel_symbols_free(struct flowtap_kernel_symbols *symbols)
 
 static int append_text(struct flowtap_kernel_symbols *symbols, const char *text, size_t size)
 {
-	size_t room = symbols->text_room ? symbols->text_room : 1U << 20;
+	size_t capacity = symbols->text_capacity ? symbols->text_capacity : 1U << 20;
 	char *bigger;
 
 	/* Offset 0 is kept for "none", and a 0 ends what is there. */
 	if (size > TEXT_MAX - 2 - symbols->size)
 		return -EFBIG;
-	while (room < symbols->size + size + 2)
-		room *= 2;
-	if (room > symbols->text_room) {
-		bigger = realloc(symbols->text, room);
+	while (capacity < symbols->size + size + 2)
+		capacity *= 2;
+	if (capacity > symbols->text_capacity) {
+		bigger = realloc(symbols->text, capacity);
 		if (!bigger)
 			return -ENOMEM;
 		symbols->text = bigger;
-		symbols->text_room = room;
+		symbols->text_capacity = capacity;
 	}
 	if (!symbols->size)
 		symbols->text[symbols->size++] = 0;
@@ -108,14 +108,14 @@ int flowtap_kernel_symbols_add(struct flowtap_kernel_symbols *symbols, const cha
 			*end++ = 0;
 		if (!parse(line, symbols->text, &symbol))
 			continue;
-		if (symbols->n == symbols->room) {
-			size_t room = symbols->room ? 2 * symbols->room : 4096;
-			struct symbol *table = realloc(symbols->table, room * sizeof(table[0]));
+		if (symbols->n == symbols->capacity) {
+			size_t capacity = symbols->capacity ? 2 * symbols->capacity : 4096;
+			struct symbol *table = realloc(symbols->table, capacity * sizeof(table[0]));
 
 			if (!table)
 				return -ENOMEM;
 			symbols->table = table;
-			symbols->room = room;
+			symbols->capacity = capacity;
 		}
 		symbols->table[symbols->n++] = symbol;
 	}

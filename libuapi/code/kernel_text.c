@@ -12,10 +12,10 @@
 
 #include "code/kernel_history.h"
 
-#define STRETCHES_MAX 4096U
-#define STRETCH_MAX (256ULL << 20)	/* bytes of one */
+#define REGIONS_MAX 4096U
+#define REGION_MAX (256ULL << 20)	/* bytes of one */
 #define HELD_MAX (1ULL << 30)		/* bytes of all that looks found */
-#define FINDINGS_MAX 64U		/* different ones of one stretch */
+#define FINDINGS_MAX 64U		/* different ones of one region */
 #define FILES_MAX (1U << 24)
 #define PARTS_MAX (4U << 20)		/* of timelines, 128 MiB; more are made anew */
 
@@ -23,14 +23,14 @@
 
 struct flowtap_kernel_texts {
 	struct flowtap_kernel_symbols *symbols;
-	struct kernel_stretch **list;	/* in the order they came */
+	struct kernel_region **list;	/* in the order they came */
 	uint32_t n;
 	uint64_t held;
 	uint32_t files;			/* that were given out; 0 is none */
 	size_t parts;			/* of timelines */
 	/* By start; reach: the greatest end of those up to here. */
 	bool sorted;
-	struct kernel_stretch **by_start;
+	struct kernel_region **by_start;
 	uint64_t *reach;
 };
 
@@ -43,16 +43,16 @@ struct flowtap_kernel_texts *flowtap_kernel_texts_new(struct flowtap_kernel_symb
 	return texts;
 }
 
-static void free_stretch(struct kernel_stretch *stretch)
+static void free_region(struct kernel_region *region)
 {
-	for (uint32_t i = 0; i < stretch->n; i++) {
-		free(stretch->findings[i].bytes);
-		free(stretch->findings[i].stored);
+	for (uint32_t i = 0; i < region->n; i++) {
+		free(region->findings[i].bytes);
+		free(region->findings[i].stored);
 	}
-	free(stretch->findings);
-	free(stretch->path);
-	kernel_timeline_drop(stretch);
-	free(stretch);
+	free(region->findings);
+	free(region->path);
+	kernel_timeline_drop(region);
+	free(region);
 }
 
 void flowtap_kernel_texts_free(struct flowtap_kernel_texts *texts)
@@ -60,7 +60,7 @@ void flowtap_kernel_texts_free(struct flowtap_kernel_texts *texts)
 	if (!texts)
 		return;
 	for (uint32_t i = 0; i < texts->n; i++)
-		free_stretch(texts->list[i]);
+		free_region(texts->list[i]);
 	free(texts->list);
 	free(texts->by_start);
 	free(texts->reach);
@@ -83,32 +83,32 @@ static int check(const struct flowtap_kernel_text *text)
 	    text->offset % PAGE || (text->part_size % PAGE && end != text->size) ||
 	    (text->gone && text->part_size))
 		return -EINVAL;
-	return text->size > STRETCH_MAX ? -EFBIG : 0;
+	return text->size > REGION_MAX ? -EFBIG : 0;
 }
 
-/* The one that is there of this name and place. */
-static struct kernel_stretch *find_stretch(const struct flowtap_kernel_texts *texts,
-					   const struct flowtap_kernel_text *text)
+/* The region of this name and address that is not gone. */
+static struct kernel_region *find_region(const struct flowtap_kernel_texts *texts,
+					 const struct flowtap_kernel_text *text)
 {
 	for (uint32_t i = texts->n; i--;) {
-		struct kernel_stretch *stretch = texts->list[i];
+		struct kernel_region *region = texts->list[i];
 		size_t size = strlen(text->name);
 
-		if (stretch->start == text->start && stretch->end - stretch->start == text->size &&
-		    stretch->end_time == UINT64_MAX &&
-		    !strncmp(stretch->path + 1, text->name, size) &&
-		    !strcmp(stretch->path + 1 + size, "]"))
-			return stretch;
+		if (region->start == text->start && region->end - region->start == text->size &&
+		    region->end_time == UINT64_MAX &&
+		    !strncmp(region->path + 1, text->name, size) &&
+		    !strcmp(region->path + 1 + size, "]"))
+			return region;
 	}
 	return NULL;
 }
 
-static int new_stretch(struct flowtap_kernel_texts *texts, const struct flowtap_kernel_text *text,
-		       struct kernel_stretch **out)
+static int new_region(struct flowtap_kernel_texts *texts, const struct flowtap_kernel_text *text,
+		      struct kernel_region **out)
 {
-	struct kernel_stretch *stretch, **list;
+	struct kernel_region *region, **list;
 
-	if (texts->n == STRETCHES_MAX)
+	if (texts->n == REGIONS_MAX)
 		return -EFBIG;
 	if (!(texts->n & (texts->n - 1))) {
 		list = realloc(texts->list, (texts->n ? 2 * texts->n : 1) * sizeof(list[0]));
@@ -116,39 +116,39 @@ static int new_stretch(struct flowtap_kernel_texts *texts, const struct flowtap_
 			return -ENOMEM;
 		texts->list = list;
 	}
-	stretch = calloc(1, sizeof(*stretch));
-	if (!stretch)
+	region = calloc(1, sizeof(*region));
+	if (!region)
 		return -ENOMEM;
-	if (asprintf(&stretch->path, "[%s]", text->name) < 0) {
-		free(stretch);
+	if (asprintf(&region->path, "[%s]", text->name) < 0) {
+		free(region);
 		return -ENOMEM;
 	}
-	stretch->start = text->start;
-	stretch->end = text->start + text->size;
-	stretch->begin_time = text->fresh ? text->time : 0;
-	stretch->fresh = text->fresh;
-	stretch->end_time = UINT64_MAX;
-	texts->list[texts->n++] = stretch;
+	region->start = text->start;
+	region->end = text->start + text->size;
+	region->begin_time = text->fresh ? text->time : 0;
+	region->fresh = text->fresh;
+	region->end_time = UINT64_MAX;
+	texts->list[texts->n++] = region;
 	texts->sorted = false;
-	*out = stretch;
+	*out = region;
 	return 0;
 }
 
 /* A finding that begins as the one before it: its parts come over that. 0, -ENOMEM, -EFBIG. */
-static int new_finding(struct flowtap_kernel_texts *texts, struct kernel_stretch *stretch,
+static int new_finding(struct flowtap_kernel_texts *texts, struct kernel_region *region,
 		       const struct flowtap_kernel_text *text)
 {
-	uint64_t size = stretch->end - stretch->start, pages = (size + PAGE - 1) / PAGE;
+	uint64_t size = region->end - region->start, pages = (size + PAGE - 1) / PAGE;
 	struct kernel_finding *findings, *finding;
 
-	if (stretch->n == FINDINGS_MAX || texts->files + 1 == FILES_MAX ||
+	if (region->n == FINDINGS_MAX || texts->files + 1 == FILES_MAX ||
 	    size + pages > HELD_MAX - texts->held)
 		return -EFBIG;
-	findings = realloc(stretch->findings, (stretch->n + 1) * sizeof(findings[0]));
+	findings = realloc(region->findings, (region->n + 1) * sizeof(findings[0]));
 	if (!findings)
 		return -ENOMEM;
-	stretch->findings = findings;
-	finding = &findings[stretch->n];
+	region->findings = findings;
+	finding = &findings[region->n];
 	*finding = (struct kernel_finding) {
 		.time = text->time,
 		.until = text->until,
@@ -160,13 +160,13 @@ static int new_finding(struct flowtap_kernel_texts *texts, struct kernel_stretch
 		free(finding->stored);
 		return -ENOMEM;
 	}
-	if (stretch->n) {
-		memcpy(finding->bytes, findings[stretch->n - 1].bytes, size);
-		memcpy(finding->stored, findings[stretch->n - 1].stored, pages);
+	if (region->n) {
+		memcpy(finding->bytes, findings[region->n - 1].bytes, size);
+		memcpy(finding->stored, findings[region->n - 1].stored, pages);
 	}
 	finding->file = ++texts->files;
 	texts->held += size + pages;
-	stretch->n++;
+	region->n++;
 	return 0;
 }
 
@@ -178,32 +178,32 @@ static void take_part(struct kernel_finding *finding, const struct flowtap_kerne
 		finding->stored[(text->offset + at) / PAGE] = 1;
 }
 
-static int look_again(struct flowtap_kernel_texts *texts, struct kernel_stretch *stretch,
+static int look_again(struct flowtap_kernel_texts *texts, struct kernel_region *region,
 		      const struct flowtap_kernel_text *text, const void *bytes)
 {
-	struct kernel_finding *last = &stretch->findings[stretch->n - 1];
-	bool same = text->time == stretch->last_time && text->until == stretch->last_until;
+	struct kernel_finding *last = &region->findings[region->n - 1];
+	bool same = text->time == region->last_time && text->until == region->last_until;
 	int err = 0;
 
-	if (stretch->lost || (!same && text->time < stretch->last_until))
+	if (region->lost || (!same && text->time < region->last_until))
 		return -EINVAL;
 	if (text->gone) {
-		stretch->lost = "unloaded while it was recorded; its text was not seen again";
-		stretch->end_time = text->until;
+		region->lost = "unloaded while it was recorded; its text was not seen again";
+		region->end_time = text->until;
 		return 0;
 	}
 	if (text->part_size && !(same && last->time == text->time && last->until == text->until)) {
-		err = new_finding(texts, stretch, text);
-		last = &stretch->findings[stretch->n - 1];
+		err = new_finding(texts, region, text);
+		last = &region->findings[region->n - 1];
 	}
 	if (err == -EFBIG)
-		stretch->lost = "more of the kernel's text than can be held";
+		region->lost = "more of the kernel's text than can be held";
 	if (err)
 		return err;
 	if (text->part_size)
 		take_part(last, text, bytes);
-	stretch->last_time = text->time;
-	stretch->last_until = text->until;
+	region->last_time = text->time;
+	region->last_until = text->until;
 	last->last_time = text->time;
 	return 0;
 }
@@ -211,33 +211,33 @@ static int look_again(struct flowtap_kernel_texts *texts, struct kernel_stretch 
 int flowtap_kernel_texts_add(struct flowtap_kernel_texts *texts,
 			     const struct flowtap_kernel_text *text, const void *bytes)
 {
-	struct kernel_stretch *stretch;
+	struct kernel_region *region;
 	int err = check(text);
 
 	if (err)
 		return err;
-	stretch = find_stretch(texts, text);
-	if (!stretch && text->gone)
+	region = find_region(texts, text);
+	if (!region && text->gone)
 		return -EINVAL;
-	if (stretch && !stretch->n)
+	if (region && !region->n)
 		return -EFBIG;
-	if (!stretch) {
-		err = new_stretch(texts, text, &stretch);
+	if (!region) {
+		err = new_region(texts, text, &region);
 		if (!err)
-			err = new_finding(texts, stretch, text);
+			err = new_finding(texts, region, text);
 		if (err)
 			return err;
-		stretch->last_time = text->time;
-		stretch->last_until = text->until;
+		region->last_time = text->time;
+		region->last_until = text->until;
 	}
-	kernel_timeline_drop(stretch);
-	return look_again(texts, stretch, text, bytes);
+	kernel_timeline_drop(region);
+	return look_again(texts, region, text, bytes);
 }
 
 static int by_start(const void *a, const void *b)
 {
-	const struct kernel_stretch *x = *(struct kernel_stretch *const *)a;
-	const struct kernel_stretch *y = *(struct kernel_stretch *const *)b;
+	const struct kernel_region *x = *(struct kernel_region *const *)a;
+	const struct kernel_region *y = *(struct kernel_region *const *)b;
 
 	if (x->start != y->start)
 		return x->start < y->start ? -1 : 1;
@@ -246,7 +246,7 @@ static int by_start(const void *a, const void *b)
 
 static int sort(struct flowtap_kernel_texts *texts)
 {
-	struct kernel_stretch **list = realloc(texts->by_start, texts->n * sizeof(list[0]));
+	struct kernel_region **list = realloc(texts->by_start, texts->n * sizeof(list[0]));
 	uint64_t *reach, most = 0;
 
 	if (!list)
@@ -264,16 +264,16 @@ static int sort(struct flowtap_kernel_texts *texts)
 	return 0;
 }
 
-static int build(struct flowtap_kernel_texts *texts, struct kernel_stretch *stretch)
+static int build(struct flowtap_kernel_texts *texts, struct kernel_region *region)
 {
 	int err;
 
-	if (stretch->n_eras)
+	if (region->n_eras)
 		return 0;
 	if (texts->parts > PARTS_MAX)
 		flowtap_kernel_texts_renew(texts);
-	err = kernel_timeline_build(stretch, texts->symbols);
-	texts->parts += kernel_timeline_size(stretch);
+	err = kernel_timeline_build(region, texts->symbols);
+	texts->parts += kernel_timeline_size(region);
 	return err;
 }
 
@@ -295,15 +295,15 @@ int flowtap_kernel_texts_find(struct flowtap_kernel_texts *texts, uint64_t time,
 			high = middle;
 	}
 	for (; low && texts->reach[low - 1] > address; low--) {
-		struct kernel_stretch *stretch = texts->by_start[low - 1];
+		struct kernel_region *region = texts->by_start[low - 1];
 
 		/* One without findings could not be held. */
-		if (address >= stretch->end || time < stretch->begin_time ||
-		    time >= stretch->end_time || !stretch->n)
+		if (address >= region->end || time < region->begin_time ||
+		    time >= region->end_time || !region->n)
 			continue;
-		if (build(texts, stretch))
+		if (build(texts, region))
 			return -ENOMEM;
-		kernel_timeline_find(stretch, time, address, code);
+		kernel_timeline_find(region, time, address, code);
 		return 0;
 	}
 	return -ENOENT;

@@ -21,30 +21,30 @@ struct flowtap_memory *flowtap_memory_new(void)
 	return calloc(1, sizeof(struct flowtap_memory));
 }
 
-void flowtap_memory_free_stretch(struct memory_stretch *stretch)
+void flowtap_memory_free_region(struct memory_region *region)
 {
-	free(stretch->pieces);
-	free(stretch->bytes);
-	free(stretch);
+	free(region->pieces);
+	free(region->bytes);
+	free(region);
 }
 
 void flowtap_memory_free(struct flowtap_memory *memory)
 {
 	if (!memory)
 		return;
-	for (size_t i = 0; i < memory->n_stretches; i++)
-		flowtap_memory_free_stretch(memory->stretches[i]);
+	for (size_t i = 0; i < memory->n_regions; i++)
+		flowtap_memory_free_region(memory->regions[i]);
 	for (size_t i = 0; i < memory->n_views; i++) {
-		free(memory->views[i]->stretches);
+		free(memory->views[i]->regions);
 		free(memory->views[i]);
 	}
 	for (size_t i = 0; i < memory->n_files; i++)
 		free(memory->files[i].path);
 	for (size_t i = 0; i < memory->n_directories; i++)
 		close(memory->directories[i].fd);
-	flowtap_table_free(&memory->by_path);
-	flowtap_table_free(&memory->by_pieces);
-	free(memory->stretches);
+	flowtap_hash_table_free(&memory->by_path);
+	flowtap_hash_table_free(&memory->by_pieces);
+	free(memory->regions);
 	free(memory->directories);
 	free(memory->files);
 	free(memory->images);
@@ -119,11 +119,11 @@ static int add_directory(struct flowtap_memory *memory, int fd, int *index)
 static int add_path(struct flowtap_memory *memory, int directory, const char *path, uint32_t *index)
 {
 	uint64_t hash = flowtap_hash((uint64_t)directory, path, strlen(path));
-	struct flowtap_table_walk walk = flowtap_table_walk(&memory->by_path, hash);
+	struct flowtap_hash_table_walk walk = flowtap_hash_table_walk(&memory->by_path, hash);
 	struct memory_file *files;
 	char *copy;
 
-	while (flowtap_table_next(&walk, index))
+	while (flowtap_hash_table_next(&walk, index))
 		if (memory->files[*index].directory == directory &&
 		    !strcmp(memory->files[*index].path, path))
 			return 0;
@@ -133,7 +133,7 @@ static int add_path(struct flowtap_memory *memory, int directory, const char *pa
 	memory->files = files;
 	copy = strdup(path);
 	*index = (uint32_t)memory->n_files;
-	if (!copy || flowtap_table_add(&memory->by_path, hash, *index)) {
+	if (!copy || flowtap_hash_table_add(&memory->by_path, hash, *index)) {
 		free(copy);
 		return -ENOMEM;
 	}
@@ -198,15 +198,15 @@ static int add_image(struct flowtap_memory *memory, const struct flowtap_memory_
 	image.end = image.address + size;
 	if (memory->n_images == IMAGES_MAX)
 		return -E2BIG;
-	if (memory->n_images == memory->room) {
-		size_t room = memory->room ? 2 * memory->room : 64;
+	if (memory->n_images == memory->capacity) {
+		size_t capacity = memory->capacity ? 2 * memory->capacity : 64;
 		struct flowtap_memory_image *images = realloc(memory->images,
-							      room * sizeof(images[0]));
+							      capacity * sizeof(images[0]));
 
 		if (!images)
 			return -ENOMEM;
 		memory->images = images;
-		memory->room = room;
+		memory->capacity = capacity;
 	}
 	memory->images[memory->n_images++] = image;
 	return cut;
@@ -308,7 +308,7 @@ void flowtap_memory_set_first_key(struct flowtap_memory *memory, uint32_t first)
 
 uint32_t flowtap_memory_next_key(const struct flowtap_memory *memory)
 {
-	return memory->first_key + (uint32_t)memory->n_stretches;
+	return memory->first_key + (uint32_t)memory->n_regions;
 }
 
 size_t flowtap_memory_images(const struct flowtap_memory *memory)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * Contexts that the same filters let through see the same memory: a view. Its images become pieces
- * that do not overlap (memory_regions.c), adjacent pieces a stretch of code. Views share the
- * stretches that they have in common.
+ * that do not overlap (memory_regions.c), adjacent pieces a region of code. Views share the
+ * regions that they have in common.
  */
 #ifndef FLOWTAP_MEMORY_INTERNAL_H
 #define FLOWTAP_MEMORY_INTERNAL_H
@@ -28,7 +28,7 @@ struct memory_directory {
 	int fd;
 };
 
-struct memory_stretch {
+struct memory_region {
 	struct flowtap_code code;
 	struct flowtap_memory_image *pieces;
 	size_t n;
@@ -39,7 +39,7 @@ struct memory_stretch {
 
 struct memory_view {
 	uint64_t mask;		/* of the filters */
-	struct memory_stretch **stretches;	/* by address */
+	struct memory_region **regions;		/* by address */
 	size_t n;
 };
 
@@ -48,25 +48,25 @@ struct flowtap_memory {
 	size_t n_directories;
 	struct memory_file *files;
 	size_t n_files;
-	struct flowtap_table by_path;
+	struct flowtap_hash_table by_path;
 	struct flowtap_memory_image *images;
 	size_t n_images;
-	size_t room;
+	size_t capacity;
 	struct flowtap_memory_filter filters[FLOWTAP_MEMORY_FILTERS];
 	size_t n_filters;
 	/* From the first look on. */
 	struct memory_view *views[FLOWTAP_MEMORY_VIEWS];
 	size_t n_views;
-	struct memory_stretch **stretches;		/* by key */
-	size_t n_stretches;
+	struct memory_region **regions;			/* by key */
+	size_t n_regions;
 	uint32_t first_key;
-	struct flowtap_table by_pieces;
+	struct flowtap_hash_table by_pieces;
 	uint64_t held;
 	struct flowtap_context context;		/* the last one, and its view */
 	struct memory_view *view;
 };
 
-void flowtap_memory_free_stretch(struct memory_stretch *stretch);
+void flowtap_memory_free_region(struct memory_region *region);
 /* The regular file: fd or -errno; -ENOEXEC: it is none. */
 int flowtap_memory_open(const struct flowtap_memory *memory, const struct memory_file *file);
 

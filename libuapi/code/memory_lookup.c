@@ -10,7 +10,7 @@
 
 #include "base/read_at.h"
 
-#define STRETCH_MAX	(512ULL << 20)
+#define REGION_MAX	(512ULL << 20)
 #define HELD_MAX	(4ULL << 30)
 #define CUTS_MAX	4096	/* a file of holes can be as long as it likes */
 
@@ -46,39 +46,39 @@ static bool passes(const struct flowtap_memory_filter *filter,
 	return !filter->has_vmid || (context->has_vmid && context->vmid == filter->vmid);
 }
 
-static bool same_pieces(const struct memory_stretch *stretch,
+static bool same_pieces(const struct memory_region *region,
 			const struct flowtap_memory_image *pieces, size_t n)
 {
-	return stretch->n == n && !memcmp(stretch->pieces, pieces, n * sizeof(pieces[0]));
+	return region->n == n && !memcmp(region->pieces, pieces, n * sizeof(pieces[0]));
 }
 
-/* The stretch of these pieces, which lie end to end; made where there is none yet. */
-static struct memory_stretch *stretch_of(struct flowtap_memory *memory,
+/* The region of these pieces, which lie end to end; made where there is none yet. */
+static struct memory_region *region_of(struct flowtap_memory *memory,
 				  const struct flowtap_memory_image *pieces, size_t n)
 {
 	uint64_t hash = flowtap_hash(0, pieces, n * sizeof(pieces[0]));
-	struct flowtap_table_walk walk = flowtap_table_walk(&memory->by_pieces, hash);
-	struct memory_stretch **list, *made;
+	struct flowtap_hash_table_walk walk = flowtap_hash_table_walk(&memory->by_pieces, hash);
+	struct memory_region **list, *made;
 	uint32_t index;
 
-	while (flowtap_table_next(&walk, &index))
-		if (same_pieces(memory->stretches[index], pieces, n))
-			return memory->stretches[index];
-	if (!(memory->n_stretches & (memory->n_stretches - 1))) {
-		size_t room = memory->n_stretches ? 2 * memory->n_stretches : 1;
+	while (flowtap_hash_table_next(&walk, &index))
+		if (same_pieces(memory->regions[index], pieces, n))
+			return memory->regions[index];
+	if (!(memory->n_regions & (memory->n_regions - 1))) {
+		size_t capacity = memory->n_regions ? 2 * memory->n_regions : 1;
 
-		list = realloc(memory->stretches, room * sizeof(list[0]));
+		list = realloc(memory->regions, capacity * sizeof(list[0]));
 		if (!list)
 			return NULL;
-		memory->stretches = list;
+		memory->regions = list;
 	}
 	made = calloc(1, sizeof(*made));
 	if (!made)
 		return NULL;
 	made->pieces = malloc(n * sizeof(pieces[0]));
-	index = (uint32_t)memory->n_stretches;
-	if (!made->pieces || flowtap_table_add(&memory->by_pieces, hash, index)) {
-		flowtap_memory_free_stretch(made);
+	index = (uint32_t)memory->n_regions;
+	if (!made->pieces || flowtap_hash_table_add(&memory->by_pieces, hash, index)) {
+		flowtap_memory_free_region(made);
 		return NULL;
 	}
 	memcpy(made->pieces, pieces, n * sizeof(pieces[0]));
@@ -92,12 +92,12 @@ static struct memory_stretch *stretch_of(struct flowtap_memory *memory,
 		.key = memory->first_key + index,
 		.file = UINT32_MAX,
 	};
-	memory->stretches[memory->n_stretches++] = made;
+	memory->regions[memory->n_regions++] = made;
 	return made;
 }
 
 /*
- * No piece is longer than a stretch may be: where one is, it is cut, and what is left after so many
+ * No piece is longer than a region may be: where one is, it is cut, and what is left after so many
  * cuts is not there. malloc'ed.
  */
 static struct flowtap_memory_image *cut(struct flowtap_memory_image *pieces, size_t *n)
@@ -107,21 +107,21 @@ static struct flowtap_memory_image *cut(struct flowtap_memory_image *pieces, siz
 	size_t used = 0, cuts = 0;
 
 	for (size_t i = 0; i < *n && more < CUTS_MAX; i++)
-		more += (pieces[i].end - pieces[i].address - 1) / STRETCH_MAX;
+		more += (pieces[i].end - pieces[i].address - 1) / REGION_MAX;
 	more = more < CUTS_MAX ? more : CUTS_MAX;
 	all = calloc(*n + (size_t)more + 1, sizeof(all[0]));
 	for (size_t i = 0; i < *n && all; i++) {
 		struct flowtap_memory_image rest = pieces[i];
 
-		while (rest.end - rest.address > STRETCH_MAX) {
+		while (rest.end - rest.address > REGION_MAX) {
 			if (cuts++ >= CUTS_MAX) {
-				rest.end = rest.address + STRETCH_MAX;
+				rest.end = rest.address + REGION_MAX;
 				break;
 			}
 			all[used] = rest;
-			all[used++].end = rest.address + STRETCH_MAX;
-			rest.address += STRETCH_MAX;
-			rest.offset += STRETCH_MAX;
+			all[used++].end = rest.address + REGION_MAX;
+			rest.address += REGION_MAX;
+			rest.offset += REGION_MAX;
 		}
 		all[used++] = rest;
 	}
@@ -135,15 +135,15 @@ static int join(struct flowtap_memory *memory, struct memory_view *view,
 {
 	size_t first = 0;
 
-	view->stretches = calloc(n + 1, sizeof(view->stretches[0]));
-	if (!view->stretches)
+	view->regions = calloc(n + 1, sizeof(view->regions[0]));
+	if (!view->regions)
 		return -ENOMEM;
 	for (size_t i = 1; i <= n; i++) {
 		if (i < n && pieces[i].address == pieces[i - 1].end &&
-		    pieces[i].end - pieces[first].address <= STRETCH_MAX)
+		    pieces[i].end - pieces[first].address <= REGION_MAX)
 			continue;
-		view->stretches[view->n] = stretch_of(memory, &pieces[first], i - first);
-		if (!view->stretches[view->n++])
+		view->regions[view->n] = region_of(memory, &pieces[first], i - first);
+		if (!view->regions[view->n++])
 			return -ENOMEM;
 		first = i;
 	}
@@ -192,7 +192,7 @@ static struct memory_view *view_of(struct flowtap_memory *memory,
 		return NULL;
 	view->mask = mask;
 	if (lay_out(memory, view)) {
-		free(view->stretches);
+		free(view->regions);
 		free(view);
 		return NULL;
 	}
@@ -200,11 +200,11 @@ static struct memory_view *view_of(struct flowtap_memory *memory,
 	return view;
 }
 
-static int read_pieces(const struct flowtap_memory *memory, struct memory_stretch *stretch,
+static int read_pieces(const struct flowtap_memory *memory, struct memory_region *region,
 		       uint8_t *bytes)
 {
-	for (size_t i = 0; i < stretch->n; i++) {
-		const struct flowtap_memory_image *piece = &stretch->pieces[i];
+	for (size_t i = 0; i < region->n; i++) {
+		const struct flowtap_memory_image *piece = &region->pieces[i];
 		const struct memory_file *file = &memory->files[piece->file];
 		int fd = flowtap_memory_open(memory, file), error = fd;
 
@@ -214,7 +214,7 @@ static int read_pieces(const struct flowtap_memory *memory, struct memory_stretc
 			close(fd);
 		}
 		if (error < 0) {
-			snprintf(stretch->missing, sizeof(stretch->missing), "%.300s: %s",
+			snprintf(region->missing, sizeof(region->missing), "%.300s: %s",
 				 file->path, error == -ENODATA ? "has become shorter" :
 								 strerrordesc_np(-error));
 			return error;
@@ -225,31 +225,31 @@ static int read_pieces(const struct flowtap_memory *memory, struct memory_stretc
 }
 
 /* At the first look. */
-static void load(struct flowtap_memory *memory, struct memory_stretch *stretch)
+static void load(struct flowtap_memory *memory, struct memory_region *region)
 {
-	uint64_t size = stretch->code.end - stretch->code.start;
+	uint64_t size = region->code.end - region->code.start;
 
-	stretch->looked = true;
-	stretch->code.missing = stretch->missing;
+	region->looked = true;
+	region->code.missing = region->missing;
 	if (size > HELD_MAX - memory->held) {
-		snprintf(stretch->missing, sizeof(stretch->missing),
-			 "%.300s: more than 4 GiB of code", stretch->code.path);
+		snprintf(region->missing, sizeof(region->missing),
+			 "%.300s: more than 4 GiB of code", region->code.path);
 		return;
 	}
-	stretch->bytes = malloc(size);
-	if (!stretch->bytes) {
-		snprintf(stretch->missing, sizeof(stretch->missing), "%.300s: no memory",
-			 stretch->code.path);
+	region->bytes = malloc(size);
+	if (!region->bytes) {
+		snprintf(region->missing, sizeof(region->missing), "%.300s: no memory",
+			 region->code.path);
 		return;
 	}
-	if (read_pieces(memory, stretch, stretch->bytes)) {
-		free(stretch->bytes);
-		stretch->bytes = NULL;
+	if (read_pieces(memory, region, region->bytes)) {
+		free(region->bytes);
+		region->bytes = NULL;
 		return;
 	}
 	memory->held += size;
-	stretch->code.bytes = stretch->bytes;
-	stretch->code.missing = NULL;
+	region->code.bytes = region->bytes;
+	region->code.missing = NULL;
 }
 
 static bool same_context(const struct flowtap_context *one, const struct flowtap_context *other)
@@ -278,15 +278,15 @@ const struct flowtap_code *flowtap_memory_find(void *argument,
 	for (high = view->n; low < high;) {
 		size_t middle = low + (high - low) / 2;
 
-		if (view->stretches[middle]->code.end <= address)
+		if (view->regions[middle]->code.end <= address)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	if (low == view->n || view->stretches[low]->code.start > address)
+	if (low == view->n || view->regions[low]->code.start > address)
 		return NULL;
-	if (!view->stretches[low]->looked)
-		load(memory, view->stretches[low]);
+	if (!view->regions[low]->looked)
+		load(memory, view->regions[low]);
 	errno = saved;
-	return &view->stretches[low]->code;
+	return &view->regions[low]->code;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * A sweep over the addresses: at each place where an image begins or ends, the first one of those
- * that are there counts up to the next such place.
+ * A sweep over the addresses: at each address where an image begins or ends, the first one of those
+ * that are there counts up to the next such address.
  */
 #include "code/memory_regions.h"
 
@@ -11,17 +11,17 @@
 struct sweep {
 	const struct flowtap_memory_image *images;
 	const uint32_t *chosen;
-	uint32_t *begins;	/* places in chosen, by address */
-	uint32_t *heap;		/* places in chosen: those that have begun, the least one on top */
+	uint32_t *begins;	/* indices into chosen, by address */
+	uint32_t *heap;		/* indices into chosen: those that have begun, the least one on top */
 	size_t depth;
 	struct flowtap_memory_image *pieces;
 	size_t n;
-	size_t room;
+	size_t capacity;
 };
 
-static const struct flowtap_memory_image *image_at(const struct sweep *sweep, uint32_t place)
+static const struct flowtap_memory_image *image_at(const struct sweep *sweep, uint32_t index)
 {
-	return &sweep->images[sweep->chosen[place]];
+	return &sweep->images[sweep->chosen[index]];
 }
 
 static int by_address(const void *one, const void *other, void *argument)
@@ -41,11 +41,11 @@ static void swap(uint32_t *one, uint32_t *other)
 	*other = kept;
 }
 
-static void push(struct sweep *sweep, uint32_t place)
+static void push(struct sweep *sweep, uint32_t index)
 {
 	size_t at = sweep->depth++;
 
-	sweep->heap[at] = place;
+	sweep->heap[at] = index;
 	for (; at && sweep->heap[at] < sweep->heap[(at - 1) / 2]; at = (at - 1) / 2)
 		swap(&sweep->heap[at], &sweep->heap[(at - 1) / 2]);
 }
@@ -76,15 +76,15 @@ static int emit(struct sweep *sweep, uint64_t from, uint64_t to,
 		last->end = to;
 		return 0;
 	}
-	if (sweep->n == sweep->room) {
-		size_t room = sweep->room ? 2 * sweep->room : 64;
+	if (sweep->n == sweep->capacity) {
+		size_t capacity = sweep->capacity ? 2 * sweep->capacity : 64;
 		struct flowtap_memory_image *pieces = realloc(sweep->pieces,
-							      room * sizeof(pieces[0]));
+							      capacity * sizeof(pieces[0]));
 
 		if (!pieces)
 			return -ENOMEM;
 		sweep->pieces = pieces;
-		sweep->room = room;
+		sweep->capacity = capacity;
 	}
 	sweep->pieces[sweep->n++] = (struct flowtap_memory_image) {
 		.address = from, .end = to, .offset = offset, .file = image->file,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* From images that overlap to stretches of memory of which each byte has one source. */
+/* From images that overlap to regions of memory of which each byte has one source. */
 #ifndef FLOWTAP_MEMORY_LAYOUT_H
 #define FLOWTAP_MEMORY_LAYOUT_H
 

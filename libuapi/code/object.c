@@ -21,10 +21,10 @@
 #define PAGE 4096U
 #define FILE_MAX_HELD (512ULL << 20)	/* bytes of code held of one file */
 #define TOTAL_MAX_HELD (4ULL << 30)
-#define CHUNKS_MAX 4096			/* stretches of one file */
+#define CHUNKS_MAX 4096			/* regions of one file */
 #define SEGMENTS_MAX 32
 
-/* A stretch of an object that was looked at. available < size: the file ends there. */
+/* A region of an object that was looked at. available < size: the file ends there. */
 struct chunk {
 	uint64_t offset;
 	uint64_t size;
@@ -59,9 +59,9 @@ struct flowtap_objects {
 	char *images;			/* NULL: none */
 	struct object **list;
 	uint32_t n;
-	uint32_t room;
+	uint32_t capacity;
 	uint64_t held;
-	struct flowtap_table table;	/* by path and build-id, or path and content */
+	struct flowtap_hash_table table;	/* by path and build-id, or path and content */
 	struct flowtap_bundled_files *bundle;
 };
 
@@ -114,7 +114,7 @@ void flowtap_objects_free(struct flowtap_objects *objects)
 	for (uint32_t i = 0; i < objects->n; i++)
 		free_object(objects->list[i]);
 	free(objects->list);
-	flowtap_table_free(&objects->table);
+	flowtap_hash_table_free(&objects->table);
 	flowtap_bundled_free(objects->bundle);
 	free(objects->sysroot);
 	free(objects->images);
@@ -132,16 +132,16 @@ static int append(struct flowtap_objects *objects, const char *path, uint64_t ha
 	if (!object->path)
 		goto err_free;
 	object->hash = hash;
-	if (objects->n == objects->room) {
-		uint32_t room = objects->room ? 2 * objects->room : 16;
-		struct object **list = realloc(objects->list, room * sizeof(list[0]));
+	if (objects->n == objects->capacity) {
+		uint32_t capacity = objects->capacity ? 2 * objects->capacity : 16;
+		struct object **list = realloc(objects->list, capacity * sizeof(list[0]));
 
 		if (!list)
 			goto err_free;
 		objects->list = list;
-		objects->room = room;
+		objects->capacity = capacity;
 	}
-	err = flowtap_table_add(&objects->table, hash, objects->n);
+	err = flowtap_hash_table_add(&objects->table, hash, objects->n);
 	if (err)
 		goto err_free;
 	objects->list[objects->n] = object;
@@ -157,10 +157,10 @@ int flowtap_objects_file(struct flowtap_objects *objects, const char *path,
 			 const struct flowtap_build_id *id, uint32_t *index)
 {
 	uint64_t hash = flowtap_hash(flowtap_hash(1, path, strlen(path)), id->bytes, id->size);
-	struct flowtap_table_walk walk = flowtap_table_walk(&objects->table, hash);
+	struct flowtap_hash_table_walk walk = flowtap_hash_table_walk(&objects->table, hash);
 	int err;
 
-	while (flowtap_table_next(&walk, index)) {
+	while (flowtap_hash_table_next(&walk, index)) {
 		const struct object *object = objects->list[*index];
 
 		if (object->hash == hash && !strcmp(object->path, path) &&
@@ -200,10 +200,10 @@ int flowtap_objects_bytes(struct flowtap_objects *objects, const char *path, con
 			  uint64_t size, uint32_t *index)
 {
 	uint64_t hash = flowtap_hash(flowtap_hash(2, path, strlen(path)), bytes, size);
-	struct flowtap_table_walk walk = flowtap_table_walk(&objects->table, hash);
+	struct flowtap_hash_table_walk walk = flowtap_hash_table_walk(&objects->table, hash);
 	int err;
 
-	while (flowtap_table_next(&walk, index)) {
+	while (flowtap_hash_table_next(&walk, index)) {
 		const struct object *object = objects->list[*index];
 
 		if (object->hash == hash && !strcmp(object->path, path) &&

@@ -105,16 +105,16 @@ int flowtap_ctr_enter(struct flowtap_ctr *ctr, uint32_t pid, uint32_t tid, uint3
 static int decode_sample(struct flowtap_ctr *ctr, const struct flowtap_record_sample *sample,
 			 size_t size)
 {
-	size_t room = size - sizeof(*sample);
+	size_t capacity = size - sizeof(*sample);
 
 	if (size < sizeof(*sample))
 		return flowtap_ctr_bad_record(ctr, 0, "a sample of %zu bytes", size);
 	if (sample->nr > DEPTH_MAX || sample->nr > sample->depth)
 		return flowtap_ctr_bad_record(ctr, sample->time, "%u entries from a buffer of %u",
 					      sample->nr, sample->depth);
-	if (sample->nr * sizeof(struct flowtap_entry) != room)
+	if (sample->nr * sizeof(struct flowtap_entry) != capacity)
 		return flowtap_ctr_bad_record(ctr, sample->time, "%u entries in %zu bytes",
-					      sample->nr, room);
+					      sample->nr, capacity);
 	return flowtap_ctr_sample(ctr, sample);
 }
 

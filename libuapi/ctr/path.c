@@ -163,15 +163,15 @@ static int step(struct ctr_walk *walk, struct flowtap_block *before, uint64_t ad
 static int append(struct ctr_walk *walk, struct flowtap_block *block)
 {
 	struct flowtap_block **path;
-	size_t room;
+	size_t capacity;
 
-	if (walk->n == walk->room) {
-		room = walk->room ? 2 * walk->room : 64;
-		path = realloc(walk->path, room * sizeof(*path));
+	if (walk->n == walk->capacity) {
+		capacity = walk->capacity ? 2 * walk->capacity : 64;
+		path = realloc(walk->path, capacity * sizeof(*path));
 		if (!path)
 			return -ENOMEM;
 		walk->path = path;
-		walk->room = room;
+		walk->capacity = capacity;
 	}
 	walk->path[walk->n++] = block;
 	return 0;

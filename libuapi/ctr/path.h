@@ -50,7 +50,7 @@ struct ctr_walk {
 	/* the answer */
 	struct flowtap_block **path;
 	size_t n;
-	size_t room;
+	size_t capacity;
 	struct ctr_failure failure;
 };
 

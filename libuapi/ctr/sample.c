@@ -102,14 +102,14 @@ static int decode_callstack(struct flowtap_ctr *ctr, const struct flowtap_record
 }
 
 /* "also wrapped, ring_full" for the causes but the lowest; "" for none. */
-static void name_others(uint32_t causes, char *text, size_t room)
+static void name_others(uint32_t causes, char *text, size_t capacity)
 {
 	const char *before = "also ";
 	size_t n = 0;
 
 	*text = '\0';
-	for (causes &= causes - 1; causes && n < room; causes &= causes - 1) {
-		n += snprintf(text + n, room - n, "%s%s", before,
+	for (causes &= causes - 1; causes && n < capacity; causes &= causes - 1) {
+		n += snprintf(text + n, capacity - n, "%s%s", before,
 			      flowtap_gap_name(FLOWTAP_GAP_START + __builtin_ctz(causes)));
 		before = ", ";
 	}
@@ -124,31 +124,31 @@ static void name_others(uint32_t causes, char *text, size_t room)
 static enum flowtap_gap_reason reason_before(enum ctr_way way,
 					     const struct flowtap_record_sample *sample,
 					     const struct ctr_task *before, bool seen,
-					     char *detail, size_t room)
+					     char *detail, size_t capacity)
 {
 	uint32_t causes = sample->loss & ((1U << FLOWTAP_CAUSE_MAX) - 1);
 
-	name_others(causes, detail, room);
+	name_others(causes, detail, capacity);
 	if (causes)
 		return FLOWTAP_GAP_START + __builtin_ctz(causes);
 	if (sample->loss) {
-		snprintf(detail, room, "cause 0x%x is not known here", sample->loss);
+		snprintf(detail, capacity, "cause 0x%x is not known here", sample->loss);
 		return FLOWTAP_GAP_HARDWARE;
 	}
 	if (sample->nr == sample->depth)
 		return FLOWTAP_GAP_WRAPPED;
 	if (!seen) {
-		snprintf(detail, room, "the sample before is not here");
+		snprintf(detail, capacity, "the sample before is not here");
 		return FLOWTAP_GAP_START;
 	}
 	if (before->sequence + 1 == sample->sequence && way == CTR_WAY_CALLSTACK) {
-		snprintf(detail, room, "only calls that have not returned were recorded");
+		snprintf(detail, capacity, "only calls that have not returned were recorded");
 		return FLOWTAP_GAP_FILTERED;
 	}
 	if (before->sequence + 1 == sample->sequence)
 		return sample->control & CTR_CONTROL_S ? FLOWTAP_GAP_RECORDER : FLOWTAP_GAP_TRAP;
-	snprintf(detail, room, "sequence %" PRIu64 " follows %" PRIu64, (uint64_t)sample->sequence,
-		 before->sequence);
+	snprintf(detail, capacity, "sequence %" PRIu64 " follows %" PRIu64,
+		 (uint64_t)sample->sequence, before->sequence);
 	return sample->sequence > before->sequence ? FLOWTAP_GAP_RING_FULL : FLOWTAP_GAP_BAD_RECORD;
 }
 

@@ -58,7 +58,7 @@ static void stamp(struct ete_ahead *ahead, uint64_t ticks)
 	ahead->marker = false;
 	if (!ahead->informed)
 		return;
-	/* A timestamp is one byte and more; the room behind those that are gone is used again. */
+	/* A timestamp is one byte and more; the space of dropped ones is used again. */
 	if (ahead->n == ETE_AHEAD && ahead->first) {
 		ahead->n -= ahead->first;
 		ahead->unsure -= ahead->unsure < ahead->first ? ahead->unsure : ahead->first;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * Bytes of a trace unit on their way to its decoder, and which timestamps they have: so that it is
- * known when something was executed, between the timestamp before and the one behind it.
+ * known when something was executed, between the timestamp before and the one after it.
  */
 #ifndef FLOWTAP_ETE_AHEAD_H
 #define FLOWTAP_ETE_AHEAD_H
@@ -19,13 +19,13 @@ struct ete_breaks {
 	uint64_t all;		/* exceptions and Trace On */
 	uint64_t calls;		/* of these, calls and what may be more than that */
 	bool stopped;		/* by an exception that was no call, and nothing since */
-	uint64_t address;	/* where it is to go on */
+	uint64_t address;	/* where it has to resume */
 };
 
 struct ete_stamp {
 	uint64_t ticks;
 	/*
-	 * When it came the trace had not stopped, or an exception had told so: else (the unit was
+	 * When it came the trace had not stopped, or an exception had said so: else (the unit was
 	 * filtered or turned off) there may be one more break before it than are counted.
 	 */
 	bool sure;
@@ -34,7 +34,7 @@ struct ete_stamp {
 	uint64_t calls;
 };
 
-/* An exception of this type and return address; a Trace On; execution goes on at the address. */
+/* An exception of this type and return address; a Trace On; execution resumes at the address. */
 void flowtap_ete_break_exception(struct ete_breaks *breaks, unsigned int type, bool known,
 				      uint64_t address);
 void flowtap_ete_break_trace_on(struct ete_breaks *breaks);
@@ -62,9 +62,9 @@ void flowtap_ete_ahead_begin(struct ete_ahead *ahead,
 size_t flowtap_ete_ahead_add(struct ete_ahead *ahead, const uint8_t *bytes, size_t size);
 /* The first n of those that wait are with the decoder. */
 void flowtap_ete_ahead_drop(struct ete_ahead *ahead, size_t n);
-/* The decoder has come to this timestamp: those before it are forgotten. */
+/* The decoder has come to this timestamp: those before it are dropped. */
 void flowtap_ete_ahead_reach(struct ete_ahead *ahead, uint64_t ticks);
-/* The first one behind `ticks`, or the first at all; NULL: none is seen yet. */
+/* The first one after `ticks`, or the first at all; NULL: none is seen yet. */
 const struct ete_stamp *flowtap_ete_ahead_next(const struct ete_ahead *ahead,
 							 const uint64_t *ticks);
 /* This timestamp, which was reached; NULL: it is not among those that are known. */

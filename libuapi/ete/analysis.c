@@ -3,7 +3,7 @@
 #include "ete/internal.h"
 
 /* The order of table K10-2; ITE and markers are of the kind of events. */
-bool flowtap_ete_stays(const struct ete_entry *entry)
+bool flowtap_ete_survives_cancel(const struct ete_entry *entry)
 {
 	switch (entry->kind) {
 	case ETE_TRACE_INFO:
@@ -46,21 +46,21 @@ static int context(struct flowtap_ete *ete, const struct ete_entry *entry)
 	now->isa = ete_isa(ete);
 	if (ete->images.identify)
 		ete->images.identify(ete->images.argument, now);
-	flowtap_ete_look_from(ete);
+	flowtap_ete_select_view(ete);
 	element.context = *now;
-	return ete_put(ete, &element);
+	return ete_emit(ete, &element);
 }
 
 /* Others may run now, and change what code there is. */
-static void left(struct flowtap_ete *ete, const struct flowtap_exception *exception)
+static void execution_ended(struct flowtap_ete *ete, const struct flowtap_exception *exception)
 {
 	if (!ete->images.left)
 		return;
 	ete->images.left(ete->images.argument, exception);
-	flowtap_ete_forget(ete);
+	flowtap_ete_invalidate_code(ete);
 }
 
-/* RVDRPP: all instructions up to the return address were executed; behind it comes an address. */
+/* RVDRPP: all instructions up to the return address were executed; an address comes next. */
 static int exception(struct flowtap_ete *ete, const struct ete_entry *entry)
 {
 	const struct flowtap_element element = {
@@ -74,20 +74,21 @@ static int exception(struct flowtap_ete *ete, const struct ete_entry *entry)
 		.kind = FLOWTAP_ELEMENT_SOURCE,
 		.source = entry->value,
 	};
-	int status = flowtap_ete_arrive(ete);
+	int status = flowtap_ete_require_address(ete);
 
 	if (!status && entry->known) {
-		status = ete_put(ete, &one);
+		status = ete_emit(ete, &one);
 		if (!status)
 			status = flowtap_ete_walk_to(ete, entry->value);
 	}
 	if (status < 0)
 		return status;
-	left(ete, &element.exception);
-	if (ete->where != ETE_LOST)
-		flowtap_ete_lose(ete, ETE_MISSING, "no address behind an exception");
+	execution_ended(ete, &element.exception);
+	if (ete->address_state != ETE_ADDRESS_LOST)
+		flowtap_ete_set_unknown_address(ete, ETE_ADDRESS_MISSING,
+						"no address behind an exception");
 	ete->counts.exceptions++;
-	return ete_put(ete, &element);
+	return ete_emit(ete, &element);
 }
 
 static int timestamp(struct flowtap_ete *ete, const struct ete_entry *entry)
@@ -104,9 +105,9 @@ static int timestamp(struct flowtap_ete *ete, const struct ete_entry *entry)
 	ete->counts.timestamps++;
 	if (ete->images.time) {
 		ete->images.time(ete->images.argument, &element.timestamp);
-		flowtap_ete_forget(ete);
+		flowtap_ete_invalidate_code(ete);
 	}
-	return ete_put(ete, &element);
+	return ete_emit(ete, &element);
 }
 
 static int cycles(struct flowtap_ete *ete, const struct ete_entry *entry)
@@ -118,7 +119,7 @@ static int cycles(struct flowtap_ete *ete, const struct ete_entry *entry)
 
 	if (entry->known)
 		ete->counts.cycles += entry->value;
-	return ete_put(ete, &element);
+	return ete_emit(ete, &element);
 }
 
 static int trace_on(struct flowtap_ete *ete)
@@ -126,10 +127,11 @@ static int trace_on(struct flowtap_ete *ete)
 	const struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_TRACE_ON };
 
 	ete->depth = 0;
-	left(ete, NULL);
-	if (ete->where != ETE_LOST)
-		flowtap_ete_lose(ete, ETE_MISSING, "no address behind Trace On");
-	return ete_put(ete, &element);
+	execution_ended(ete, NULL);
+	if (ete->address_state != ETE_ADDRESS_LOST)
+		flowtap_ete_set_unknown_address(ete, ETE_ADDRESS_MISSING,
+						"no address behind Trace On");
+	return ete_emit(ete, &element);
 }
 
 static int instrumentation(struct flowtap_ete *ete, const struct ete_entry *entry)
@@ -139,7 +141,7 @@ static int instrumentation(struct flowtap_ete *ete, const struct ete_entry *entr
 		.instrumentation = { .value = entry->value, .mode = entry->number },
 	};
 
-	return ete_put(ete, &element);
+	return ete_emit(ete, &element);
 }
 
 static int event(struct flowtap_ete *ete, const struct ete_entry *entry)
@@ -149,12 +151,12 @@ static int event(struct flowtap_ete *ete, const struct ete_entry *entry)
 		.event = entry->number,
 	};
 
-	return ete_put(ete, &element);
+	return ete_emit(ete, &element);
 }
 
 static int trace_info(struct flowtap_ete *ete)
 {
-	flowtap_ete_leave(ete);
+	flowtap_ete_sync_address(ete);
 	ete->clear_pending = true;
 	return 0;
 }
@@ -163,12 +165,12 @@ static int marker(struct flowtap_ete *ete)
 {
 	const struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_MARKER };
 
-	return ete_put(ete, &element);
+	return ete_emit(ete, &element);
 }
 
 static int address(struct flowtap_ete *ete, const struct ete_entry *entry)
 {
-	ete_go(ete, entry->value, entry->sub_isa);
+	ete_set_address(ete, entry->value, entry->sub_isa);
 	return 0;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The way through the code by atoms (K10.5.5.4). They walk from block to block by the chain that the
- * block cache keeps in them (ete_chain). All else leaves that loop for this file: a block that is
- * met for the first time, the target of an indirect branch, code that ends.
+ * Atoms against the code (K10.5.5.4). ete_follow_chain walks from block to block by the chain that
+ * the block cache keeps in them. This file handles what that loop does not: a block that is met for
+ * the first time, the target of an indirect branch, code that ends.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -13,8 +13,8 @@
  * The block at an address that `from` leads to, if it was found before. Within the same code it is
  * in the chain of `from`, or will be.
  */
-static struct flowtap_block *known(struct flowtap_ete *ete, uint64_t address, enum flowtap_isa isa,
-				   const struct flowtap_block *from)
+static struct flowtap_block *known_block(struct flowtap_ete *ete, uint64_t address,
+					 enum flowtap_isa isa, const struct flowtap_block *from)
 {
 	const struct ete_jump *jump = ete_jump_at(ete, address);
 
@@ -25,8 +25,9 @@ static struct flowtap_block *known(struct flowtap_ete *ete, uint64_t address, en
 	return jump->block;
 }
 
-/* The block behind that of the call which an indirect branch returns from, if it is known. */
-static struct flowtap_block *return_to(struct flowtap_ete *ete, const struct flowtap_block *block)
+/* The block after the call that an indirect branch returns from, if it is known. */
+static struct flowtap_block *block_after_return(struct flowtap_ete *ete,
+						const struct flowtap_block *block)
 {
 	struct ete_return *entry = &ete->stack[ete->top];
 	struct flowtap_block *next;
@@ -35,23 +36,23 @@ static struct flowtap_block *return_to(struct flowtap_ete *ete, const struct flo
 		return NULL;
 	next = entry->caller->next;
 	if (!next || !ete_inside(ete->code, next))
-		next = known(ete, entry->address, entry->caller->isa, block);
+		next = known_block(ete, entry->address, entry->caller->isa, block);
 	if (next)
 		ete_drop_return(ete);
 	return next;
 }
 
 /* A block that does not end with a P0 instruction leads nowhere: it is neither kind of branch. */
-struct flowtap_block *flowtap_ete_detour(struct flowtap_ete *ete, struct flowtap_block *block,
-					 bool taken)
+struct flowtap_block *flowtap_ete_find_successor(struct flowtap_ete *ete,
+						 struct flowtap_block *block, bool taken)
 {
 	struct flowtap_block *next = taken ? block->taken : block->next;
 
 	if (!(taken ? block->direct : block->conditional))
-		return taken ? return_to(ete, block) : NULL;
+		return taken ? block_after_return(ete, block) : NULL;
 	if (!next || !ete_inside(ete->code, next))
-		next = known(ete, taken ? block->target : ete_behind(block),
-			     taken ? block->target_isa : block->isa, block);
+		next = known_block(ete, taken ? block->target : ete_block_end(block),
+				   taken ? block->target_isa : block->isa, block);
 	if (next && taken && block->link)
 		ete_push_return(ete, block);
 	return next;
@@ -64,21 +65,21 @@ struct flowtap_block *flowtap_ete_detour(struct flowtap_ete *ete, struct flowtap
 bool flowtap_ete_cannot_fall_through(const struct flowtap_block *block)
 {
 	return !block->conditional && block->end < FLOWTAP_ARM_ISB &&
-	       block->isa != FLOWTAP_ISA_T32 && block->target != ete_behind(block);
+	       block->isa != FLOWTAP_ISA_T32 && block->target != ete_block_end(block);
 }
 
 int flowtap_ete_fell_through(struct flowtap_ete *ete, const struct flowtap_block *block)
 {
-	int status = flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, block->address + block->last,
-				      "the %s at 0x%" PRIx64 " was not taken",
-				      flowtap_arm_class_name(block->end),
-				      block->address + block->last);
+	int status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, block->address + block->last,
+					  "the %s at 0x%" PRIx64 " was not taken",
+					  flowtap_arm_class_name(block->end),
+					  block->address + block->last);
 
 	return status ? status : ETE_DROP;
 }
 
 /* What has no P0 instruction was executed up to where the next block begins; then that one. */
-static int straight(struct flowtap_ete *ete)
+static int emit_straight_blocks(struct flowtap_ete *ete)
 {
 	struct flowtap_block *block = ete->block;
 	uint64_t n = 0;
@@ -87,14 +88,14 @@ static int straight(struct flowtap_ete *ete)
 	while (!block->end) {
 		n += block->instructions;
 		if (n > ETE_STRAIGHT_MAX) {
-			status = flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, block->address,
-						  "more than %u instructions without a branch",
-						  ETE_STRAIGHT_MAX);
+			status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, block->address,
+						      "more than %u instructions without a branch",
+						      ETE_STRAIGHT_MAX);
 			return status ? status : ETE_DROP;
 		}
-		status = ete_put_block(ete, block, false, ete_behind(block));
+		status = ete_emit_block(ete, block, false, ete_block_end(block));
 		if (!status)
-			status = flowtap_ete_step(ete, block, 0);
+			status = flowtap_ete_next_block(ete, block, 0);
 		if (status)
 			return status;
 		block = ete->block;
@@ -103,20 +104,20 @@ static int straight(struct flowtap_ete *ete)
 }
 
 /* No address follows: the target is the return stack's, or not known. */
-static int jump_back(struct flowtap_ete *ete, struct flowtap_block *block, bool initial,
-		     bool returns)
+static int take_indirect(struct flowtap_ete *ete, struct flowtap_block *block, bool initial,
+			 bool returns)
 {
 	struct ete_return entry;
 
 	if (block->link && initial)
 		ete_push_return(ete, block);
 	if (returns && ete_pop_return(ete, &entry)) {
-		ete_go_back(ete, &entry);
-		return ete_put_block(ete, block, true, entry.address);
+		ete_set_return_address(ete, &entry);
+		return ete_emit_block(ete, block, true, entry.address);
 	}
-	ete_go(ete, ete_behind(block), block->isa == FLOWTAP_ISA_T32);
-	flowtap_ete_lose(ete, ETE_RETURN, NULL);
-	return ete_put_block(ete, block, true, 0);
+	ete_set_address(ete, ete_block_end(block), block->isa == FLOWTAP_ISA_T32);
+	flowtap_ete_set_unknown_address(ete, ETE_ADDRESS_RETURN, NULL);
+	return ete_emit_block(ete, block, true, 0);
 }
 
 /* An indirect branch was taken. */
@@ -129,34 +130,34 @@ static int indirect(struct flowtap_ete *ete, struct flowtap_block *block, bool i
 	if (follow->kind == ETE_FOLLOW_ADDRESS)
 		status = ete_jump_to(ete, block, initial, follow->address, follow->sub_isa);
 	else
-		status = jump_back(ete, block, initial, follow->kind == ETE_FOLLOW_P0);
+		status = take_indirect(ete, block, initial, follow->kind == ETE_FOLLOW_P0);
 	/* The reference knows A64's. */
 	if (!status && block->end == FLOWTAP_ARM_EXCEPTION_RETURN &&
 	    block->isa == FLOWTAP_ISA_A64)
-		status = ete_put(ete, &eret);
+		status = ete_emit(ete, &eret);
 	return status;
 }
 
-static const struct ete_follow another = { .kind = ETE_FOLLOW_P0 };
+static const struct ete_follow followed_by_p0 = { .kind = ETE_FOLLOW_P0 };
 
 /* The block for an atom, when the chain did not lead to it. */
-static int find(struct flowtap_ete *ete)
+static int require_block(struct flowtap_ete *ete)
 {
 	int status;
 
 	if (!ete->block) {
-		status = flowtap_ete_arrive(ete);
+		status = flowtap_ete_require_address(ete);
 		if (!status)
-			status = flowtap_ete_stand(ete, 0);
+			status = flowtap_ete_find_block(ete, 0);
 		if (status)
 			return status;
 	}
-	return ete->block->end ? 0 : straight(ete);
+	return ete->block->end ? 0 : emit_straight_blocks(ete);
 }
 
 /* The block is none of those that the chain leads from, or it is not known where it leads yet. */
-static int leave(struct flowtap_ete *ete, bool taken, bool initial,
-		 const struct ete_follow *follow)
+static int follow_branch(struct flowtap_ete *ete, bool taken, bool initial,
+			 const struct ete_follow *follow)
 {
 	struct flowtap_block *block = ete->block, *next;
 	uint64_t target;
@@ -167,29 +168,29 @@ static int leave(struct flowtap_ete *ete, bool taken, bool initial,
 		return flowtap_ete_fell_through(ete, block);
 	if (block->link && initial)
 		ete_push_return(ete, block);
-	target = taken ? block->target : ete_behind(block);
+	target = taken ? block->target : ete_block_end(block);
 	next = taken ? block->taken : block->next;
 	if (next && ete_inside(ete->code, next)) {
 		ete->block = next;
-		return ete_put_block(ete, block, taken, target);
+		return ete_emit_block(ete, block, taken, target);
 	}
-	ete_go(ete, target, (taken ? block->target_isa : block->isa) == FLOWTAP_ISA_T32);
+	ete_set_address(ete, target, (taken ? block->target_isa : block->isa) == FLOWTAP_ISA_T32);
 	ete->last = block;
 	ete->last_taken = taken;
-	return ete_put_block(ete, block, taken, target);
+	return ete_emit_block(ete, block, taken, target);
 }
 
 int flowtap_ete_atom(struct flowtap_ete *ete, bool taken, bool initial,
 		     const struct ete_follow *follow)
 {
-	int status = find(ete);
+	int status = require_block(ete);
 
 	if (!status)
-		status = leave(ete, taken, initial, follow);
+		status = follow_branch(ete, taken, initial, follow);
 	return status == ETE_DROP ? 0 : status;
 }
 
-/* The last one may have an address behind it: it goes by itself. */
+/* An address may follow the last atom: that one is decoded by itself. */
 int flowtap_ete_walk(struct flowtap_ete *ete, uint32_t taken, uint32_t initial, unsigned int count,
 		     const struct ete_follow *follow)
 {
@@ -197,15 +198,15 @@ int flowtap_ete_walk(struct flowtap_ete *ete, uint32_t taken, uint32_t initial, 
 	int status = 0;
 
 	while (count && !status) {
-		/* What was mispredicted goes one by one: it may push without being taken. */
-		done = taken == initial ? ete_chain(ete, taken, count - 1, &status) : 0;
+		/* Mispredicted atoms are decoded one by one: they may push without being taken. */
+		done = taken == initial ? ete_follow_chain(ete, taken, count - 1, &status) : 0;
 		taken >>= done;
 		initial >>= done;
 		count -= done;
 		if (status)
 			break;
 		status = flowtap_ete_atom(ete, taken & 1, initial & 1,
-					  count > 1 ? &another : follow);
+					  count > 1 ? &followed_by_p0 : follow);
 		taken >>= 1;
 		initial >>= 1;
 		count--;

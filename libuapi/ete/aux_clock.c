@@ -9,7 +9,7 @@
 
 void aux_clock_add(struct aux_clock *clock, uint64_t counter, uint64_t time)
 {
-	/* Two that do not go on together: nothing is between them. */
+	/* Two pairs that do not both increase: nothing is between them. */
 	clock->before = counter > clock->last.counter && time > clock->last.time ?
 			clock->last : (struct aux_pair){ 0 };
 	clock->last = (struct aux_pair){ counter, time };

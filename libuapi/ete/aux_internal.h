@@ -43,7 +43,7 @@ bool aux_clock_time(const struct aux_clock *clock, uint64_t ticks, uint64_t *tim
 
 /* --- aux_tasks.c --- */
 
-/* More was lost behind the record: the bytes may end anywhere. */
+/* More was lost after the record: the bytes may end anywhere. */
 #define AUX_CUT (FLOWTAP_AUX_TRUNCATED | FLOWTAP_AUX_PARTIAL | FLOWTAP_AUX_COLLISION)
 
 /* Of a task, or (AUX_TASK_CPU and its number) of all that a CPU-wide stream records. */
@@ -51,7 +51,7 @@ struct aux_task {
 	uint64_t key;		/* 0: free; a tid, or AUX_TASK_CPU and a CPU */
 	uint64_t time;		/* when the last AUX record ended, or what told of it */
 	uint64_t sequence;
-	uint32_t told;		/* causes that GAP records have told since */
+	uint32_t reported;	/* causes that GAP records have named since */
 	bool seen;		/* there was an AUX record */
 	bool cut;		/* it says that more was lost; nothing else does yet */
 	/* Of that record. */
@@ -64,7 +64,7 @@ struct aux_task {
 #define AUX_TASK_CPU	(1ULL << 32)
 #define AUX_TASK_SETS	4096
 #define AUX_TASK_WAYS	4
-/* Which causes tell what came of AUX_CUT. */
+/* The causes that explain AUX_CUT. */
 #define AUX_CUT_CAUSES (1U << FLOWTAP_CAUSE_HARDWARE | 1U << FLOWTAP_CAUSE_RING_FULL)
 
 struct aux_tasks {
@@ -97,16 +97,16 @@ struct aux_unit {
 	uint32_t pid;
 	uint32_t tid;
 	uint64_t key;
-	struct flowtap_context context;	/* as the decoder has told */
+	struct flowtap_context context;	/* the decoder's last one */
 	bool has_context;
 	bool cut;		/* the record says that what came next was lost */
-	bool quiet;		/* what is missing at the end is told otherwise */
+	bool quiet;		/* another gap covers what is missing at the end */
 	uint64_t offset;	/* where its last record ended */
 	/* Of the record. */
 	struct ete_span span;
 	struct ete_ahead *ahead;	/* from the first record on in which its process maps something */
 	bool fed;			/* the decoder has had bytes of the record */
-	/* Records that the ring had no room for; not told yet. */
+	/* Records that did not fit into the ring; their gap is not emitted yet. */
 	struct flowtap_record_lost lost;
 	bool has_lost;
 };
@@ -116,9 +116,9 @@ struct aux_unit *aux_unit_of(struct flowtap_aux *aux, uint32_t cpu);
 void aux_unit_free(struct aux_unit *unit);
 /* Makes the decoder; -EINVAL: this one cannot be decoded. */
 int aux_unit_prepare(struct aux_unit *unit);
-/* The bytes of a record. continues: those of before go on. */
+/* The bytes of a record. continues: they follow those of the record before. */
 int aux_unit_decode(struct aux_unit *unit, const struct flowtap_record_aux *record, bool continues);
-/* The stream ends. quiet: what its end lacks is told, or will be. */
+/* The stream ends. quiet: another gap covers what its end lacks. */
 int aux_unit_close(struct aux_unit *unit, bool quiet);
 
 /* --- aux_records.c --- */
@@ -128,7 +128,7 @@ struct flowtap_aux {
 	struct flowtap_ete_options ete;
 	struct flowtap_blocks *other_blocks;	/* of CPUs whose WFE and WFI are not as wfx says */
 	struct flowtap_aux_counts counts;
-	struct flowtap_context context;		/* as the sink was told last */
+	struct flowtap_context context;		/* the last that the sink got */
 	bool has_context;
 	struct aux_unit *units[FLOWTAP_AUX_CPUS];
 	struct aux_tasks tasks;

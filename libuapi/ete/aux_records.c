@@ -89,7 +89,7 @@ static int close_unit(struct aux_unit *unit)
 
 /*
  * What the task left in decoders comes before what follows of it, and what a decoder has before
- * another stream of its CPU. keep: that one goes on.
+ * another stream of its CPU. keep: that one stays open.
  */
 static int close_others(struct flowtap_aux *aux, const struct aux_unit *keep, uint32_t tid)
 {
@@ -105,7 +105,7 @@ static int close_others(struct flowtap_aux *aux, const struct aux_unit *keep, ui
 }
 
 /* More was lost than its record could take, but nothing says more. */
-static int tell_cut(struct flowtap_aux *aux, struct aux_task *task)
+static int emit_cut(struct flowtap_aux *aux, struct aux_task *task)
 {
 	int status;
 
@@ -121,25 +121,26 @@ static int tell_cut(struct flowtap_aux *aux, struct aux_task *task)
 	});
 }
 
-/* What was known of a task that had to give way for this one is told before it is forgotten. */
+/* The gap of a task that was evicted for this one is emitted before its state is dropped. */
 static int get_task(struct flowtap_aux *aux, uint64_t key, struct aux_task **task)
 {
 	struct aux_task gone;
 
 	*task = aux_tasks_get(&aux->tasks, key, &gone);
-	return tell_cut(aux, &gone);
+	return emit_cut(aux, &gone);
 }
 
 /* --- LOST. --- */
 
-static const char *describe_lost(const struct flowtap_record_lost *lost, char *text, size_t room)
+static const char *describe_lost(const struct flowtap_record_lost *lost, char *text,
+				 size_t capacity)
 {
-	snprintf(text, room, "%llu records did not fit into the ring",
+	snprintf(text, capacity, "%llu records did not fit into the ring",
 		 (unsigned long long)lost->records);
 	return text;
 }
 
-static int tell_lost(struct aux_unit *unit)
+static int emit_lost(struct aux_unit *unit)
 {
 	struct flowtap_aux *aux = unit->aux;
 	char detail[80];
@@ -159,7 +160,7 @@ static int tell_lost(struct aux_unit *unit)
 }
 
 /* A gap of the task; `ring_full` takes in what LOST said of the same ring right before. */
-static int tell(struct aux_unit *unit, struct flowtap_gap *gap)
+static int emit_gap(struct aux_unit *unit, struct flowtap_gap *gap)
 {
 	const struct flowtap_record_lost *lost = &unit->lost;
 	char detail[80];
@@ -183,7 +184,7 @@ static int decode_lost(struct aux_unit *unit, const struct flowtap_record_lost *
 	if (record->since > record->time)
 		return bad_record(unit->aux, unit->cpu, record->time,
 				  "a lost record that ends before it begins");
-	status = tell_lost(unit);
+	status = emit_lost(unit);
 	unit->lost = *record;
 	unit->has_lost = true;
 	return status;
@@ -214,18 +215,18 @@ static int decode_gap(struct aux_unit *unit, const struct flowtap_record_gap *re
 				  "a gap record that ends before it begins");
 	key = key_of(record->header.misc, record->tid, unit->cpu);
 	status = close_others(aux, unit, record->tid);
-	/* What this CPU's decoder lacks at the end is what the record tells of. */
+	/* The record covers what this CPU's decoder lacks at the end. */
 	if (status >= 0 && unit->key == key)
 		status = aux_unit_close(unit, true);
 	if (status >= 0)
 		status = get_task(aux, key, &task);
 	if (status >= 0 && record->cause != FLOWTAP_CAUSE_RING_FULL)
-		status = tell_lost(unit);
+		status = emit_lost(unit);
 	if (status >= 0)
 		status = enter(aux, unit, record->pid, record->tid, unit->cpu);
 	if (status < 0)
 		return status;
-	task->told |= 1U << record->cause;
+	task->reported |= 1U << record->cause;
 	task->cut &= !(AUX_CUT_CAUSES >> record->cause & 1);
 	gap = (struct flowtap_gap){
 		.reason = FLOWTAP_GAP_START + record->cause,
@@ -234,15 +235,15 @@ static int decode_gap(struct aux_unit *unit, const struct flowtap_record_gap *re
 		.size = record->size,
 		.detail = record->header.misc & FLOWTAP_MISC_ESTIMATE ? "an estimate" : NULL,
 	};
-	return tell(unit, &gap);
+	return emit_gap(unit, &gap);
 }
 
 /* --- AUX. --- */
 
-static int tell_loss(struct aux_unit *unit, const struct flowtap_record_aux *record,
-		     const struct aux_task *before)
+static int emit_loss_gaps(struct aux_unit *unit, const struct flowtap_record_aux *record,
+			  const struct aux_task *before)
 {
-	uint32_t causes = record->loss & ~before->told & CAUSES;
+	uint32_t causes = record->loss & ~before->reported & CAUSES;
 	struct flowtap_gap gap;
 	char detail[80];
 	int status = 0;
@@ -254,7 +255,7 @@ static int tell_loss(struct aux_unit *unit, const struct flowtap_record_aux *rec
 			.until = record->since,
 			.size = UINT64_MAX,
 		};
-		status = tell(unit, &gap);
+		status = emit_gap(unit, &gap);
 	}
 	if (status < 0 || !(record->loss & ~CAUSES))
 		return status;
@@ -267,15 +268,15 @@ static int tell_loss(struct aux_unit *unit, const struct flowtap_record_aux *rec
 	});
 }
 
-/* A sequence goes on by 1, by 2 where something was lost. */
+/* A sequence increases by 1, by 2 where something was lost. */
 static bool follows(const struct flowtap_record_aux *record, const struct aux_task *before)
 {
 	return before->seen && record->sequence == before->sequence + (record->loss ? 2 : 1);
 }
 
 /* Records of the task that should have come before this one. */
-static int tell_jump(struct aux_unit *unit, const struct flowtap_record_aux *record,
-		     const struct aux_task *before)
+static int emit_sequence_gap(struct aux_unit *unit, const struct flowtap_record_aux *record,
+			     const struct aux_task *before)
 {
 	char detail[96];
 
@@ -297,15 +298,15 @@ static int tell_jump(struct aux_unit *unit, const struct flowtap_record_aux *rec
 	});
 }
 
-static int tell_before(struct aux_unit *unit, const struct flowtap_record_aux *record,
-		       const struct aux_task *before)
+static int emit_gaps_before(struct aux_unit *unit, const struct flowtap_record_aux *record,
+			    const struct aux_task *before)
 {
-	int status = tell_loss(unit, record, before);
+	int status = emit_loss_gaps(unit, record, before);
 
 	if (status < 0)
 		return status;
 	if (!follows(record, before))
-		return tell_jump(unit, record, before);
+		return emit_sequence_gap(unit, record, before);
 	if (record->loss || !(unit->modes & FLOWTAP_MODE_KERNEL))
 		return 0;
 	return aux_gap(unit->aux, &(struct flowtap_gap){
@@ -315,8 +316,8 @@ static int tell_before(struct aux_unit *unit, const struct flowtap_record_aux *r
 }
 
 /* Decodes the record, of which the head is sound. before: what was known of its task. */
-static int decode_stretch(struct aux_unit *unit, const struct flowtap_record_aux *record,
-			  struct aux_task *before, uint64_t key)
+static int decode_range(struct aux_unit *unit, const struct flowtap_record_aux *record,
+			struct aux_task *before, uint64_t key)
 {
 	struct flowtap_aux *aux = unit->aux;
 	bool continues = record->flags & FLOWTAP_AUX_CONTINUES && unit->open &&
@@ -326,15 +327,15 @@ static int decode_stretch(struct aux_unit *unit, const struct flowtap_record_aux
 
 	if (status >= 0 && !continues)
 		status = close_unit(unit);
-	/* Else its cause is in `loss`, or was told. */
+	/* Else its cause is in `loss`, or had its gap. */
 	if (status >= 0 && !(record->loss & AUX_CUT_CAUSES))
-		status = tell_cut(aux, before);
-	if (status >= 0 && !(record->loss & ~before->told & 1U << FLOWTAP_CAUSE_RING_FULL))
-		status = tell_lost(unit);
+		status = emit_cut(aux, before);
+	if (status >= 0 && !(record->loss & ~before->reported & 1U << FLOWTAP_CAUSE_RING_FULL))
+		status = emit_lost(unit);
 	if (status >= 0)
 		status = enter(aux, unit, record->pid, record->tid, unit->cpu);
 	if (status >= 0)
-		status = tell_before(unit, record, before);
+		status = emit_gaps_before(unit, record, before);
 	unit->key = key;
 	return status < 0 ? status : aux_unit_decode(unit, record, continues);
 }
@@ -396,7 +397,7 @@ static int decode_aux(struct aux_unit *unit, const struct flowtap_record_aux *re
 		return bad_record(aux, unit->cpu, record->time, unit->has_query && unit->has_configure ?
 				  "CPU %u has no trace unit that can be decoded" :
 				  "nothing says what the trace unit of CPU %u is", unit->cpu);
-	return status < 0 ? status : decode_stretch(unit, record, &before, key);
+	return status < 0 ? status : decode_range(unit, record, &before, key);
 }
 
 static int decode_clock(struct aux_unit *unit, const struct flowtap_record_clock *record,
@@ -476,13 +477,13 @@ int flowtap_aux_finish(struct flowtap_aux *aux)
 			continue;
 		status = close_unit(unit);
 		if (status >= 0)
-			status = tell_lost(unit);
+			status = emit_lost(unit);
 	}
 	if (status >= 0)
-		status = tell_cut(aux, &aux->tasks.nobody);
+		status = emit_cut(aux, &aux->tasks.nobody);
 	for (int set = 0; set < AUX_TASK_SETS; set++)
 		for (int way = 0; way < AUX_TASK_WAYS && status >= 0; way++)
-			status = tell_cut(aux, &aux->tasks.sets[set][way]);
+			status = emit_cut(aux, &aux->tasks.sets[set][way]);
 	return status < 0 ? status : 0;
 }
 

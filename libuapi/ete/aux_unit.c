@@ -38,7 +38,7 @@ static int take_block(struct flowtap_sink *sink, const struct flowtap_block *blo
 	return status < 0 ? status : to->block(to, block, taken, target);
 }
 
-/* What the end of a stream lacks, and is told otherwise. */
+/* What the end of a stream lacks, and another gap covers. */
 static bool hushed(const struct aux_unit *unit, const struct flowtap_element *element)
 {
 	return unit->quiet && element->kind == FLOWTAP_ELEMENT_GAP &&
@@ -209,7 +209,7 @@ int aux_unit_prepare(struct aux_unit *unit)
 
 /* --- A record's bytes. --- */
 
-/* Where bytes go on behind `at`, at the record's end at the latest. */
+/* Where bytes resume after `at`, at the record's end at the latest. */
 static uint64_t next_byte(const struct aux_unit *unit, uint64_t at, uint64_t end)
 {
 	const struct flowtap_aux_options *options = &unit->aux->options;
@@ -354,7 +354,7 @@ static int begin(struct aux_unit *unit, const struct flowtap_record_aux *record,
 	return aux_send(unit->aux, &element);
 }
 
-/* The look ahead goes on where the record before had it as well; it is for what changes only. */
+/* The look ahead continues if the record before had it; it serves code that changes only. */
 static int look_ahead(struct aux_unit *unit, bool changes, bool continues)
 {
 	bool goes_on = continues && unit->span.ahead;
@@ -388,7 +388,7 @@ int aux_unit_decode(struct aux_unit *unit, const struct flowtap_record_aux *reco
 		return status;
 	flowtap_ete_span_begin(&unit->span, record->since, record->time, !continues);
 	flowtap_ete_span_reach(&unit->span, record->since);
-	/* Behind it there is no more user mode in this record. */
+	/* After it there is no more user mode in this record. */
 	exec = flowtap_map_next_exec(map, record->pid, record->since);
 	if (exec <= record->time)
 		unit->span.user_end = exec - 1;
@@ -396,7 +396,7 @@ int aux_unit_decode(struct aux_unit *unit, const struct flowtap_record_aux *reco
 	if (status >= 0)
 		status = decode_bytes(unit, record);
 	if (status >= 0)
-		status = flowtap_ete_settle(unit->ete);
+		status = flowtap_ete_flush(unit->ete);
 	unit->cut = record->flags & AUX_CUT;
 	return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* What each atom costs: from a block to the one that is known to come after it. */
-#ifndef ETE_CHAIN_H
-#define ETE_CHAIN_H
+#ifndef ETE_BLOCK_CHAIN_H
+#define ETE_BLOCK_CHAIN_H
 
 #include "ete/internal.h"
 
@@ -11,12 +11,12 @@ static inline struct ete_jump *ete_jump_at(struct flowtap_ete *ete, uint64_t add
 }
 
 /* The block at an address that an indirect branch led to before, where nothing else is to be done. */
-static inline void ete_land(struct flowtap_ete *ete)
+static inline void ete_find_target(struct flowtap_ete *ete)
 {
 	const struct ete_jump *jump = ete_jump_at(ete, ete->address);
 
 	if (jump->address == ete->address && jump->epoch == ete->view->epoch && jump->block &&
-	    jump->isa == ete_isa(ete) && !ete->last && ete->where == ETE_KNOWN &&
+	    jump->isa == ete_isa(ete) && !ete->last && ete->address_state == ETE_ADDRESS_KNOWN &&
 	    ete->has_context && !ete->clear_pending) {
 		ete->block = jump->block;
 		ete->code = jump->code;
@@ -43,7 +43,7 @@ static inline void ete_push_return(struct flowtap_ete *ete, struct flowtap_block
 		return;
 	ete->top = (ete->top + 1) % 16;
 	entry = &ete->stack[ete->top];
-	entry->address = ete_behind(block);
+	entry->address = ete_block_end(block);
 	entry->caller = block;
 	entry->sub_isa = block->isa == FLOWTAP_ISA_T32;
 	if (ete->depth < ETE_STACK)
@@ -66,9 +66,9 @@ static inline bool ete_pop_return(struct flowtap_ete *ete, struct ete_return *en
 }
 
 /* Where a call returns to; the block there becomes the next one in its chain. */
-static inline void ete_go_back(struct flowtap_ete *ete, const struct ete_return *entry)
+static inline void ete_set_return_address(struct flowtap_ete *ete, const struct ete_return *entry)
 {
-	ete_go(ete, entry->address, entry->sub_isa);
+	ete_set_address(ete, entry->address, entry->sub_isa);
 	ete->last = entry->caller;
 	ete->last_taken = false;
 }
@@ -79,24 +79,24 @@ static inline int ete_jump_to(struct flowtap_ete *ete, struct flowtap_block *blo
 {
 	if (block->link & initial)
 		ete_push_return(ete, block);
-	ete_go(ete, address, sub_isa);
-	return ete_put_block(ete, block, true, address);
+	ete_set_address(ete, address, sub_isa);
+	return ete_emit_block(ete, block, true, address);
 }
 
-/* Whether an indirect branch ends the block, and nothing else is to be told of it. */
+/* Whether an indirect branch ends the block that needs no further element. */
 static inline bool ete_is_jump(const struct flowtap_block *block)
 {
 	return block->end >= FLOWTAP_ARM_INDIRECT && block->end <= FLOWTAP_ARM_RETURN;
 }
 
 /*
- * As many of the atoms, behind each of which is another P0 element, as there are blocks known to
+ * As many of the atoms, each followed by another P0 element, as there are blocks known to
  * come one after the other from ete->block on, which is at the next one then. No atom goes the long
  * way that can go this one: this loop is what decoding costs. Returns how many; *status is the
  * sink's.
  */
-static inline unsigned int ete_chain(struct flowtap_ete *ete, uint64_t taken, unsigned int count,
-				     int *status)
+static inline unsigned int ete_follow_chain(struct flowtap_ete *ete, uint64_t taken,
+					    unsigned int count, int *status)
 {
 	const struct flowtap_code *code = ete->code;
 	struct flowtap_block *block = ete->block, *next;
@@ -113,7 +113,7 @@ static inline unsigned int ete_chain(struct flowtap_ete *ete, uint64_t taken, un
 		e = taken & 1;
 		taken >>= 1;
 		/*
-		 * A target is that of a direct branch; what is behind can be behind a call. The
+		 * A target is that of a direct branch; the next block may be that after a call. The
 		 * chain does not leave what has the same key. Nobody can guess the way, so that
 		 * there is no branch for it.
 		 */
@@ -122,7 +122,7 @@ static inline unsigned int ete_chain(struct flowtap_ete *ete, uint64_t taken, un
 			if (block->link & e)
 				ete_push_return(ete, block);
 		} else {
-			next = flowtap_ete_detour(ete, block, e);
+			next = flowtap_ete_find_successor(ete, block, e);
 			if (!next)
 				break;
 			code = ete->code;
@@ -141,4 +141,4 @@ static inline unsigned int ete_chain(struct flowtap_ete *ete, uint64_t taken, un
 	return count - left;
 }
 
-#endif /* ETE_CHAIN_H */
+#endif /* ETE_BLOCK_CHAIN_H */

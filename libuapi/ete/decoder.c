@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The ETE decoder's face: bytes in pieces to packets, where decoding begins and goes on, and what
+ * The ETE decoder's entry: bytes in pieces to packets, where decoding begins and resumes, and what
  * was lost in between.
  *
- * Decoding begins at an Alignment Sync and the Trace Info behind it (K10.5.1.1). What does not lead
- * there, from a damaged packet or from the begin of the bytes on, is one gap, told when decoding
- * goes on or ends.
+ * Decoding begins at an Alignment Sync and the Trace Info after it (K10.5.1.1). Bytes that do not
+ * lead there, from a damaged packet or from the first byte on, become one gap, which is emitted when
+ * decoding resumes or ends.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -15,7 +15,7 @@
 
 #include "ete/internal.h"
 
-#define TRANSACTION_ROOM (1U << 20)
+#define TRANSACTION_CAPACITY (1U << 20)
 #define ARCHITECTURE 0x5a13		/* TRCDEVARCH.ARCHID: ETE */
 #define CONFIGR_RS (1U << 12)
 #define IDR0_COMMTRANS (1U << 30)
@@ -34,7 +34,7 @@ static bool valid(const struct flowtap_ete_config *config)
 	return config->idr8 <= FLOWTAP_ETE_SPECULATION_MAX;
 }
 
-/* Nothing that was known goes on. */
+/* Drops all that is known of the trace. */
 static void reset(struct flowtap_ete *ete)
 {
 	const struct flowtap_context none = { 0 };
@@ -50,8 +50,9 @@ static void reset(struct flowtap_ete *ete)
 	ete->clear_pending = false;
 	ete->depth = 0;
 	ete->context = none;
-	flowtap_ete_forget(ete);
-	flowtap_ete_lose(ete, ETE_MISSING, "the trace begins without an address");
+	flowtap_ete_invalidate_code(ete);
+	flowtap_ete_set_unknown_address(ete, ETE_ADDRESS_MISSING,
+					"the trace begins without an address");
 }
 
 int flowtap_ete_new(const struct flowtap_ete_config *config,
@@ -70,8 +71,8 @@ int flowtap_ete_new(const struct flowtap_ete_config *config,
 	new->config = *config;
 	if (options)
 		new->options = *options;
-	if (!new->options.transaction_room)
-		new->options.transaction_room = TRANSACTION_ROOM;
+	if (!new->options.transaction_capacity)
+		new->options.transaction_capacity = TRANSACTION_CAPACITY;
 	new->images = *images;
 	new->blocks = blocks;
 	new->sink = sink;
@@ -109,7 +110,7 @@ static void skip(struct flowtap_ete *ete, size_t size)
 	ete->loss.size += size;
 }
 
-static int tell_loss(struct flowtap_ete *ete)
+static int emit_loss(struct flowtap_ete *ete)
 {
 	struct ete_loss *loss = &ete->loss;
 	const struct flowtap_element element = {
@@ -127,36 +128,36 @@ static int tell_loss(struct flowtap_ete *ete)
 	if (!pending)
 		return 0;
 	ete->counts.gaps[loss->reason]++;
-	flowtap_ete_lose(ete, ETE_LOST, NULL);
-	return ete_put(ete, &element);
+	flowtap_ete_set_unknown_address(ete, ETE_ADDRESS_LOST, NULL);
+	return ete_emit(ete, &element);
 }
 
 /* What came before is resolved as far as it can be. */
 static int interrupt(struct flowtap_ete *ete)
 {
-	int status = flowtap_ete_flush(ete);
+	int status = flowtap_ete_cancel_all(ete);
 
 	flowtap_ete_transaction_drop(ete);
 	ete->initialized = false;
 	ete->has_context = false;
 	ete->depth = 0;
-	flowtap_ete_forget(ete);
-	flowtap_ete_lose(ete, ETE_LOST, NULL);
+	flowtap_ete_invalidate_code(ete);
+	flowtap_ete_set_unknown_address(ete, ETE_ADDRESS_LOST, NULL);
 	return status;
 }
 
 static void describe(struct flowtap_ete *ete, const uint8_t *bytes, size_t size)
 {
 	struct ete_loss *loss = &ete->loss;
-	size_t room = sizeof(loss->detail), n;
+	size_t capacity = sizeof(loss->detail), n;
 
-	n = snprintf(loss->detail, room, "offset 0x%" PRIx64 ":", ete->counts.bytes);
+	n = snprintf(loss->detail, capacity, "offset 0x%" PRIx64 ":", ete->counts.bytes);
 	for (size_t i = 0; i < size && i < 16; i++)
-		n += snprintf(loss->detail + n, room - n, " %02x", bytes[i]);
-	snprintf(loss->detail + n, room - n, ": %s", ete->packet.reason);
+		n += snprintf(loss->detail + n, capacity - n, " %02x", bytes[i]);
+	snprintf(loss->detail + n, capacity - n, ": %s", ete->packet.reason);
 }
 
-/* A packet that cannot be there: decoding goes on at the next Alignment Sync. */
+/* A packet that cannot be there: decoding resumes at the next Alignment Sync. */
 static int bad_packet(struct flowtap_ete *ete, const uint8_t *bytes, size_t size)
 {
 	enum ete_sync before = ete->sync;
@@ -184,7 +185,7 @@ static int before_trace_info(struct flowtap_ete *ete, size_t size)
 	switch (ete->packet.type) {
 	case FLOWTAP_ETE_TRACE_INFO:
 		ete->sync = ETE_SYNCED;
-		status = tell_loss(ete);
+		status = emit_loss(ete);
 		return status ? status : flowtap_ete_element(ete, &ete->packet);
 	case FLOWTAP_ETE_EVENT:
 		return flowtap_ete_element(ete, &ete->packet);
@@ -212,7 +213,7 @@ static int before_trace_info(struct flowtap_ete *ete, size_t size)
 	}
 }
 
-static int take(struct flowtap_ete *ete, const uint8_t *bytes, size_t size)
+static int process_packet(struct flowtap_ete *ete, const uint8_t *bytes, size_t size)
 {
 	switch (ete->packet.type) {
 	case FLOWTAP_ETE_NOT_SYNCED:
@@ -234,7 +235,7 @@ static int take(struct flowtap_ete *ete, const uint8_t *bytes, size_t size)
 }
 
 /* Whether atoms need no queue, as soon as it is empty. */
-static bool at_once(const struct flowtap_ete *ete)
+static bool is_direct(const struct flowtap_ete *ete)
 {
 	return ete->sync == ETE_SYNCED && !ete->max_speculation && !ete->in_transaction &&
 	       !ete->unseen;
@@ -243,36 +244,36 @@ static bool at_once(const struct flowtap_ete *ete)
 /* The packet that was parsed. */
 static int finish_packet(struct flowtap_ete *ete, const uint8_t *bytes, size_t size)
 {
-	int status = take(ete, bytes, size);
+	int status = process_packet(ete, bytes, size);
 
 	ete->counts.bytes += size;
 	ete->counts.packets += ete->packet.type != FLOWTAP_ETE_NOT_SYNCED;
-	ete->direct = at_once(ete) && !ete->queue.n;
+	ete->direct = is_direct(ete) && !ete->queue.n;
 	return status;
 }
 
 /* One packet. *used 0: more bytes are needed. */
-static int step(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used)
+static int decode_packet(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used)
 {
 	*used = flowtap_ete_parse(&ete->parser, bytes, size, &ete->packet);
 	return *used ? finish_packet(ete, bytes, *used) : 0;
 }
 
 /* As many packets as there are; *used bytes, the rest is no whole packet. */
-static int run(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used)
+static int decode_packets(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used)
 {
 	size_t at = 0, n, parsed = 0;
 	int status = 0;
 
 	while (at < size && !status) {
-		if (!ete->direct && at_once(ete) && flowtap_ete_atoms[bytes[at]].count) {
-			status = flowtap_ete_drain(ete);
-			ete->direct = at_once(ete);
+		if (!ete->direct && is_direct(ete) && flowtap_ete_atoms[bytes[at]].count) {
+			status = flowtap_ete_process_queue(ete);
+			ete->direct = is_direct(ete);
 			if (status)
 				break;
 		}
 		if (ete->direct) {
-			status = flowtap_ete_run(ete, bytes + at, size - at, &n, &parsed);
+			status = flowtap_ete_fast_path(ete, bytes + at, size - at, &n, &parsed);
 			at += n;
 			if (status || at == size)
 				break;
@@ -282,7 +283,7 @@ static int run(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_
 		if (n)
 			status = finish_packet(ete, bytes + at, n);
 		else
-			status = step(ete, bytes + at, size - at, &n);
+			status = decode_packet(ete, bytes + at, size - at, &n);
 		if (!n)
 			break;
 		at += n;
@@ -292,7 +293,7 @@ static int run(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_
 }
 
 /* The packet that was cut at the end of the last piece, with what this one has of it. */
-static int join(struct flowtap_ete *ete, const uint8_t **bytes, size_t *size)
+static int decode_carried(struct flowtap_ete *ete, const uint8_t **bytes, size_t *size)
 {
 	size_t before = ete->carried, more = sizeof(ete->carry) - before, at = 0, n = 1;
 	int status = 0;
@@ -301,7 +302,7 @@ static int join(struct flowtap_ete *ete, const uint8_t **bytes, size_t *size)
 		more = *size;
 	memcpy(ete->carry + before, *bytes, more);
 	while (at < before && n && !status) {
-		status = step(ete, ete->carry + at, before + more - at, &n);
+		status = decode_packet(ete, ete->carry + at, before + more - at, &n);
 		at += n;
 	}
 	if (at < before) {
@@ -322,9 +323,9 @@ int flowtap_ete_decode(struct flowtap_ete *ete, const uint8_t *bytes, size_t siz
 	size_t used;
 
 	while (!status && ete->carried && size)
-		status = join(ete, &bytes, &size);
+		status = decode_carried(ete, &bytes, &size);
 	if (!status && size) {
-		status = run(ete, bytes, size, &used);
+		status = decode_packets(ete, bytes, size, &used);
 		if (!status && used < size) {
 			ete->carried = size - used;
 			memcpy(ete->carry, bytes + used, ete->carried);
@@ -341,13 +342,13 @@ int flowtap_ete_gap(struct flowtap_ete *ete, const struct flowtap_gap *gap)
 
 	if (status)
 		return status;
-	status = ete->sync == ETE_SYNCED ? interrupt(ete) : tell_loss(ete);
+	status = ete->sync == ETE_SYNCED ? interrupt(ete) : emit_loss(ete);
 	if (!status) {
 		ete->counts.gaps[gap->reason]++;
-		status = ete_put(ete, &element);
+		status = ete_emit(ete, &element);
 	}
 	flowtap_ete_parser_init(&ete->parser, &ete->config);
-	flowtap_ete_lose(ete, ETE_LOST, NULL);
+	flowtap_ete_set_unknown_address(ete, ETE_ADDRESS_LOST, NULL);
 	ete->sync = ETE_UNSYNCED;
 	ete->direct = false;
 	ete->carried = 0;
@@ -356,15 +357,15 @@ int flowtap_ete_gap(struct flowtap_ete *ete, const struct flowtap_gap *gap)
 	return status;
 }
 
-int flowtap_ete_settle(struct flowtap_ete *ete)
+int flowtap_ete_flush(struct flowtap_ete *ete)
 {
 	if (!ete->error && ete->sync == ETE_SYNCED) {
-		ete->error = flowtap_ete_proceed(ete);
+		ete->error = flowtap_ete_release_resolved(ete);
 		/* A Mispredict element may concern what has gone on. */
 		ete->any = false;
-		ete->direct = at_once(ete) && !ete->queue.n;
+		ete->direct = is_direct(ete) && !ete->queue.n;
 	}
-	flowtap_ete_forget(ete);
+	flowtap_ete_invalidate_code(ete);
 	return ete->error;
 }
 
@@ -393,14 +394,14 @@ static int cut_off(struct flowtap_ete *ete)
 	};
 
 	ete->counts.gaps[FLOWTAP_GAP_TRUNCATED]++;
-	return ete_put(ete, &element);
+	return ete_emit(ete, &element);
 }
 
 /* The flow just ends before what is not resolved: that is no gap. */
 static int end(struct flowtap_ete *ete)
 {
 	uint64_t speculative = ete->speculative;
-	int status = flowtap_ete_flush(ete);
+	int status = flowtap_ete_cancel_all(ete);
 	bool open = ete->in_transaction && ete->transaction_n;
 
 	ete->counts.unresolved += speculative;
@@ -410,12 +411,12 @@ static int end(struct flowtap_ete *ete)
 	if (is_cut_off(ete))
 		status = cut_off(ete);
 	else if (open)
-		status = flowtap_ete_tell(ete, FLOWTAP_GAP_UNRESOLVED, 0,
-					  "the trace ends within a transaction");
+		status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_UNRESOLVED, 0,
+					      "the trace ends within a transaction");
 	else if (ete->carried && !all_zero(ete->carry, ete->carried))
 		skip(ete, ete->carried);
 	ete->counts.bytes += ete->carried;
-	return status ? status : tell_loss(ete);
+	return status ? status : emit_loss(ete);
 }
 
 int flowtap_ete_finish(struct flowtap_ete *ete)
@@ -432,5 +433,5 @@ int flowtap_ete_session(struct flowtap_ete *ete)
 	const struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_SESSION };
 	int status = flowtap_ete_finish(ete);
 
-	return status ? status : ete_put(ete, &element);
+	return status ? status : ete_emit(ete, &element);
 }

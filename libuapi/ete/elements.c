@@ -13,7 +13,7 @@ static int push_kind(struct flowtap_ete *ete, enum ete_kind kind)
 
 /*
  * A Context element has all values, those that its packet leaves out as they were decoded before
- * (K10.5.2.14.10): of a VMID or Context ID from the first packet behind a Trace Info that has it.
+ * (K10.5.2.14.10): of a VMID or Context ID from the first packet after a Trace Info that has it.
  */
 static int push_context(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
 {
@@ -44,7 +44,7 @@ static int push_address(struct flowtap_ete *ete, const struct flowtap_ete_packet
 }
 
 /* The address first: the context's ISA follows from it. */
-static int push_place(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
+static int push_address_context(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
 {
 	int status = push_address(ete, packet);
 
@@ -63,7 +63,7 @@ static int target(struct flowtap_ete *ete, const struct flowtap_ete_packet *pack
 
 /*
  * K10.5.2.13.2. E 0b10: the address is also that of the instruction that would have been executed
- * next, where the exception came before any other. A context is told in either case: the pseudocode
+ * next, where the exception came before any other. A context is pushed in either case: the pseudocode
  * leaves it out for 0b01, and then no element would ever have it.
  */
 static int exception(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
@@ -80,7 +80,7 @@ static int exception(struct flowtap_ete *ete, const struct flowtap_ete_packet *p
 	int status = 0;
 
 	if (packet->exception_e == 2 && !packet->address_unknown)
-		status = push_place(ete, packet);
+		status = push_address_context(ete, packet);
 	else
 		status = push_context(ete, packet);
 	if (status)
@@ -113,7 +113,7 @@ static int q(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
 	return status ? status : push_address(ete, packet);
 }
 
-struct ete_entry flowtap_ete_aside(const struct flowtap_ete_packet *packet)
+struct ete_entry flowtap_ete_time_or_event(const struct flowtap_ete_packet *packet)
 {
 	struct ete_entry entry = { .kind = ETE_CYCLES };
 	uint64_t cycles = packet->has_cycles ? packet->cycles : 0;
@@ -133,9 +133,9 @@ struct ete_entry flowtap_ete_aside(const struct flowtap_ete_packet *packet)
 	return entry;
 }
 
-static int push_aside(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
+static int push_time_or_event(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
 {
-	const struct ete_entry entry = flowtap_ete_aside(packet);
+	const struct ete_entry entry = flowtap_ete_time_or_event(packet);
 
 	return flowtap_ete_push(ete, &entry);
 }
@@ -154,14 +154,15 @@ static int instrumentation(struct flowtap_ete *ete, const struct flowtap_ete_pac
 /* A transaction began or ended where the trace is damaged. */
 static int align_transaction(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
 {
-	int status = flowtap_ete_flush(ete);
+	int status = flowtap_ete_cancel_all(ete);
 
 	flowtap_ete_transaction_drop(ete);
 	ete->unseen = packet->spec;
 	if (!status)
-		status = flowtap_ete_tell(ete, FLOWTAP_GAP_UNRESOLVED, 0,
-					  "the %s of a transaction before a Trace Info was lost",
-					  packet->in_transaction ? "begin" : "end");
+		status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_UNRESOLVED, 0,
+					      "the %s of a transaction before a Trace Info was "
+					      "lost",
+					      packet->in_transaction ? "begin" : "end");
 	return status;
 }
 
@@ -182,7 +183,7 @@ static int trace_info(struct flowtap_ete *ete, const struct flowtap_ete_packet *
 	} else if (packet->in_transaction != ete->decoded_in_transaction) {
 		status = align_transaction(ete, packet);
 	} else if (ete->max_speculation) {
-		status = flowtap_ete_align(ete, packet->spec);
+		status = flowtap_ete_set_depth(ete, packet->spec);
 	}
 	if (!status && packet->in_transaction && !ete->decoded_in_transaction)
 		status = flowtap_ete_transaction_begin(ete);
@@ -202,7 +203,7 @@ static int start(struct flowtap_ete *ete)
 }
 
 /*
- * K10.5.2.4, 5: what is speculative is cancelled, a transaction has failed. Tracing goes on behind
+ * K10.5.2.4, 5: what is speculative is cancelled, a transaction has failed. Tracing resumes after
  * an Alignment Sync and a Trace Info.
  */
 static int discard(struct flowtap_ete *ete, bool overflow)
@@ -211,7 +212,7 @@ static int discard(struct flowtap_ete *ete, bool overflow)
 		.kind = FLOWTAP_ELEMENT_GAP,
 		.gap = { .reason = FLOWTAP_GAP_OVERFLOW, .size = UINT64_MAX },
 	};
-	int status = flowtap_ete_flush(ete);
+	int status = flowtap_ete_cancel_all(ete);
 
 	if (!status)
 		status = flowtap_ete_transaction_fail(ete);
@@ -222,18 +223,19 @@ static int discard(struct flowtap_ete *ete, bool overflow)
 	ete->sync = ETE_DISCARDED;
 	ete->has_context = false;
 	ete->depth = 0;
-	flowtap_ete_lose(ete, overflow ? ETE_LOST : ETE_MISSING, "no address behind Discard");
+	flowtap_ete_set_unknown_address(ete, overflow ? ETE_ADDRESS_LOST : ETE_ADDRESS_MISSING,
+					"no address behind Discard");
 	if (!overflow)
 		return 0;
-	flowtap_ete_forget(ete);
+	flowtap_ete_invalidate_code(ete);
 	ete->counts.gaps[FLOWTAP_GAP_OVERFLOW]++;
-	return ete_put(ete, &element);
+	return ete_emit(ete, &element);
 }
 
 static int push(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
 {
-	if (ete_is_aside(packet->type))
-		return push_aside(ete, packet);
+	if (ete_is_time_or_event(packet->type))
+		return push_time_or_event(ete, packet);
 	switch (packet->type) {
 	case FLOWTAP_ETE_DISCARD:
 	case FLOWTAP_ETE_OVERFLOW:
@@ -255,7 +257,7 @@ static int push(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet
 	case FLOWTAP_ETE_CONTEXT:
 		return push_context(ete, packet);
 	case FLOWTAP_ETE_ADDRESS_CONTEXT:
-		return push_place(ete, packet);
+		return push_address_context(ete, packet);
 	case FLOWTAP_ETE_TARGET_EXACT:
 	case FLOWTAP_ETE_TARGET_SHORT:
 	case FLOWTAP_ETE_TARGET_LONG:

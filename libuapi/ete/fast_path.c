@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The shortest way, where nothing is speculative and nothing waits: atoms, addresses, cycle counts
- * and the like from the bytes to the walk. Of all that is committed the last P0 element waits
- * (internal.h), and one element behind it that is none.
+ * The fast path, where nothing is speculative and nothing waits: atoms, addresses, cycle counts
+ * and the like from the bytes to the blocks. Of all that is committed the last P0 element waits
+ * (internal.h), and one element after it that is none.
  */
 #include "ete/block_chain.h"
 
-static const struct ete_follow another = { .kind = ETE_FOLLOW_P0 };
+static const struct ete_follow followed_by_p0 = { .kind = ETE_FOLLOW_P0 };
 
-/* Atoms, with another P0 element behind the last one. */
+/* Atoms, the last of which another P0 element follows. */
 static int walk(struct flowtap_ete *ete, uint64_t taken, unsigned int n)
 {
 	unsigned int done;
@@ -16,21 +16,21 @@ static int walk(struct flowtap_ete *ete, uint64_t taken, unsigned int n)
 
 	for (;;) {
 		if (!ete->block)
-			ete_land(ete);
-		done = ete_chain(ete, taken, n, &status);
+			ete_find_target(ete);
+		done = ete_follow_chain(ete, taken, n, &status);
 		n -= done;
 		if (!n || status)
 			return status;
 		taken >>= done;
-		status = flowtap_ete_atom(ete, taken & 1, taken & 1, &another);
+		status = flowtap_ete_atom(ete, taken & 1, taken & 1, &followed_by_p0);
 		if (!--n || status)
 			return status;
 		taken >>= 1;
 	}
 }
 
-/* The held element goes on, with the address behind it or another P0 element. */
-static int go_on(struct flowtap_ete *ete, const struct ete_follow *follow)
+/* Analyzes the held element, which an address or another P0 element follows. */
+static int release_held(struct flowtap_ete *ete, const struct ete_follow *follow)
 {
 	uint8_t held = ete->held;
 	bool taken = ete->held_taken, initial = ete->held_initial;
@@ -47,29 +47,29 @@ static int go_on(struct flowtap_ete *ete, const struct ete_follow *follow)
 	return flowtap_ete_atom(ete, taken, initial, follow);
 }
 
-/* Then what was said behind it; the analysis is where the address says then. */
-static int settle(struct flowtap_ete *ete)
+/* Analyzes the held element and what came after it, then sets the address that came. */
+static int flush_held(struct flowtap_ete *ete)
 {
-	struct ete_follow follow = another;
+	struct ete_follow follow = followed_by_p0;
 	int status;
 
 	if (ete->next_known)
 		follow = (struct ete_follow){ ETE_FOLLOW_ADDRESS, ete->next_sub_isa,
 					      ete->next_address };
 	ete->next_known = false;
-	status = go_on(ete, &follow);
-	if (!status && ete->behind.kind != ETE_NONE)
-		status = flowtap_ete_analyze(ete, &ete->behind, NULL);
-	ete->behind.kind = ETE_NONE;
+	status = release_held(ete, &follow);
+	if (!status && ete->after_held.kind != ETE_NONE)
+		status = flowtap_ete_analyze(ete, &ete->after_held, NULL);
+	ete->after_held.kind = ETE_NONE;
 	if (follow.kind == ETE_FOLLOW_ADDRESS &&
-	    (ete->block || ete->where != ETE_KNOWN || ete->address != follow.address ||
-	     ete->sub_isa != follow.sub_isa))
-		ete_go(ete, follow.address, follow.sub_isa);
+	    (ete->block || ete->address_state != ETE_ADDRESS_KNOWN ||
+	     ete->address != follow.address || ete->sub_isa != follow.sub_isa))
+		ete_set_address(ete, follow.address, follow.sub_isa);
 	return status;
 }
 
 /* The atoms of some packets, 64 at most. */
-static int run(struct flowtap_ete *ete, uint64_t taken, unsigned int count)
+static int decode_atoms(struct flowtap_ete *ete, uint64_t taken, unsigned int count)
 {
 	bool last = taken >> (count - 1) & 1;
 	unsigned int n = count - 1;
@@ -78,9 +78,9 @@ static int run(struct flowtap_ete *ete, uint64_t taken, unsigned int count)
 	ete->parser.zeros = 0;
 	ete->any = true;
 	ete->counts.atoms += count;
-	if (ete->next_known || ete->held > ETE_ATOMS || ete->behind.kind != ETE_NONE ||
+	if (ete->next_known || ete->held > ETE_ATOMS || ete->after_held.kind != ETE_NONE ||
 	    (ete->held == ETE_ATOMS && ete->held_initial != ete->held_taken)) {
-		status = settle(ete);
+		status = flush_held(ete);
 	} else if (ete->held != ETE_NONE) {
 		taken = taken << 1 | ete->held_taken;
 		n++;
@@ -92,9 +92,9 @@ static int run(struct flowtap_ete *ete, uint64_t taken, unsigned int count)
 }
 
 /* A Source Address is held as an atom is. */
-static int source(struct flowtap_ete *ete)
+static int hold_source(struct flowtap_ete *ete)
 {
-	int status = settle(ete);
+	int status = flush_held(ete);
 
 	ete->any = true;
 	ete->held = ETE_SOURCE;
@@ -121,8 +121,8 @@ static bool is_source(enum flowtap_ete_packet_type type)
 }
 
 /* What is not atoms: *used 0 if it is none of these, and the next packet then. */
-static int other(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used,
-		 size_t *parsed)
+static int decode_other(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used,
+			size_t *parsed)
 {
 	const struct flowtap_ete_packet *packet = &ete->packet;
 	enum flowtap_ete_packet_type type = flowtap_ete_headers[*bytes].type;
@@ -131,7 +131,7 @@ static int other(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, siz
 	*used = 0;
 	if (size < FLOWTAP_ETE_PACKET_MAX ||
 	    !(is_target(type) || is_source(type) ||
-	      (ete_is_aside(type) && ete->behind.kind == ETE_NONE)))
+	      (ete_is_time_or_event(type) && ete->after_held.kind == ETE_NONE)))
 		return 0;
 	n = flowtap_ete_parse(&ete->parser, bytes, size, &ete->packet);
 	if (packet->type != type) {
@@ -140,33 +140,33 @@ static int other(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, siz
 	}
 	*used = n;
 	if (is_source(type))
-		return source(ete);
+		return hold_source(ete);
 	if (is_target(type)) {
 		ete->next_known = true;
 		ete->next_address = packet->address.address;
 		ete->next_sub_isa = packet->address.sub_isa;
 	} else {
 		/* What a Cycle Count commits was committed already. */
-		ete->behind = flowtap_ete_aside(packet);
+		ete->after_held = flowtap_ete_time_or_event(packet);
 	}
 	return 0;
 }
 
 /* From here on all goes by the queue. */
-static int leave(struct flowtap_ete *ete)
+static int queue_after_held(struct flowtap_ete *ete)
 {
-	const struct ete_entry behind = ete->behind;
+	const struct ete_entry after_held = ete->after_held;
 
-	ete->behind.kind = ETE_NONE;
-	if (behind.kind == ETE_NONE)
+	ete->after_held.kind = ETE_NONE;
+	if (after_held.kind == ETE_NONE)
 		return 0;
 	ete->direct = false;
-	return flowtap_ete_push(ete, &behind);
+	return flowtap_ete_push(ete, &after_held);
 }
 
 /* As many packets of atoms as there are, 64 atoms at most. */
-static inline const uint8_t *gather(const uint8_t *at, const uint8_t *end, uint64_t *taken,
-				    unsigned int *count)
+static inline const uint8_t *gather_atoms(const uint8_t *at, const uint8_t *end, uint64_t *taken,
+					  unsigned int *count)
 {
 	struct flowtap_ete_atoms atoms;
 	unsigned int n = 0;
@@ -185,8 +185,8 @@ static inline const uint8_t *gather(const uint8_t *at, const uint8_t *end, uint6
 	return at;
 }
 
-int flowtap_ete_run(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used,
-		    size_t *parsed)
+int flowtap_ete_fast_path(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used,
+			  size_t *parsed)
 {
 	const uint8_t *at = bytes, *end = bytes + size, *before;
 	unsigned int count;
@@ -197,20 +197,20 @@ int flowtap_ete_run(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, 
 	*parsed = 0;
 	while (at < end && !status) {
 		before = at;
-		at = gather(at, end, &taken, &count);
+		at = gather_atoms(at, end, &taken, &count);
 		ete->counts.packets += at - before;
 		if (count) {
-			status = run(ete, taken, count);
+			status = decode_atoms(ete, taken, count);
 			continue;
 		}
-		status = other(ete, at, end - at, &n, parsed);
+		status = decode_other(ete, at, end - at, &n, parsed);
 		if (!n)
 			break;
 		at += n;
 		ete->counts.packets++;
 	}
 	if (!status)
-		status = leave(ete);
+		status = queue_after_held(ete);
 	*used = at - bytes;
 	ete->counts.bytes += *used;
 	return status;

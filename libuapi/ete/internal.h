@@ -8,14 +8,14 @@
  *	transaction.c		elements of a transaction wait until it is (K10.5.4)
  *	analysis.c		elements against the code (K10.5.5)
  *	fast_path.c		... atoms that can be analyzed at once
- *	atoms.c			the way through the blocks: atoms
+ *	atoms.c			from block to block: atoms
  *	source_address.c	... up to an address: exceptions, source addresses
  *	q.c			... Q
- *	block_chain.h		... as long as it is known already
- *	position.c		where the analysis stands, and which code and block is there
+ *	block_chain.h		... where the next block is known already
+ *	position.c		the address of the analysis, and its code and block
  *
  * The last committed P0 element is held back until the next one is committed: a Mispredict element
- * can still turn it round (K10.5.5.11), and an indirect branch has its target behind it.
+ * can still turn it round (K10.5.5.11), and the target of an indirect branch follows it.
  *
  * Where nothing is speculative (TRCIDR8.MAXSPEC 0, no transaction) atoms go from the byte to the
  * walk, and only what is no atom, no address and no cycle count or the like enters the queue.
@@ -29,7 +29,7 @@
 
 #define likely(x) __builtin_expect(!!(x), 1)
 
-/* A P0 element that cannot be analyzed: a gap tells why, or did. */
+/* A P0 element that cannot be analyzed: its gap is emitted. */
 #define ETE_DROP 1
 
 #define ETE_ATOMS_MAX 32
@@ -94,7 +94,7 @@ struct ete_queue {
 	struct ete_entry *list;
 	size_t head;
 	size_t n;
-	size_t room;		/* a power of two, or 0 */
+	size_t capacity;	/* a power of two, or 0 */
 };
 
 enum ete_sync {
@@ -104,14 +104,14 @@ enum ete_sync {
 	ETE_SYNCED,
 };
 
-enum ete_where {
-	ETE_KNOWN,
-	ETE_RETURN,		/* an indirect branch was taken, no address came yet */
-	ETE_MISSING,		/* an address has to come; `why` */
-	ETE_LOST,		/* a gap has told why there is none */
+enum ete_address_state {
+	ETE_ADDRESS_KNOWN,
+	ETE_ADDRESS_RETURN,	/* an indirect branch was taken, no address came yet */
+	ETE_ADDRESS_MISSING,	/* an address has to come; missing_reason */
+	ETE_ADDRESS_LOST,	/* there is none, and its gap is emitted */
 };
 
-/* What comes behind a P0 element, as far as it concerns its target. */
+/* What follows a P0 element, as far as it concerns its target. */
 enum ete_follow_kind {
 	ETE_FOLLOW_END,		/* nothing, or the trace starts anew */
 	ETE_FOLLOW_P0,
@@ -126,7 +126,7 @@ struct ete_follow {
 
 struct ete_return {
 	uint64_t address;
-	struct flowtap_block *caller;	/* the block whose end it is; NULL: forgotten */
+	struct flowtap_block *caller;	/* the block whose end it is; NULL: dropped */
 	uint8_t sub_isa;
 };
 
@@ -149,10 +149,10 @@ struct ete_view {
 	uint32_t epoch;		/* of the jumps that were found in it; 0: not in use */
 };
 
-/* Loss that is told when decoding goes on, as its size is known then. */
+/* A loss: its gap is emitted when decoding resumes, as its size is known then. */
 struct ete_loss {
 	bool pending;
-	bool silent;		/* a gap was told already */
+	bool silent;		/* a gap was emitted already */
 	enum flowtap_gap_reason reason;
 	uint64_t size;
 	char detail[160];
@@ -160,7 +160,7 @@ struct ete_loss {
 
 struct flowtap_ete {
 	/* What each atom touches. */
-	struct flowtap_block *block;	/* where the analysis stands, or NULL: at `address` */
+	struct flowtap_block *block;	/* that of the address, or NULL: only `address` is set */
 	const struct flowtap_code *code;	/* of block */
 	struct flowtap_sink *sink;
 	struct flowtap_ete_counts counts;
@@ -169,14 +169,14 @@ struct flowtap_ete {
 	uint8_t held;		/* the P0 element that was committed last: enum ete_kind or NONE */
 	bool held_taken;
 	bool held_initial;
-	bool next_known;	/* behind held: an address, queue empty */
+	bool next_known;	/* an address follows held, queue empty */
 	uint8_t next_sub_isa;
 	uint64_t next_address;
-	struct ete_entry behind;	/* within flowtap_ete_run: what waits behind held, or NONE */
+	struct ete_entry after_held;	/* within the fast path: waits after held, or NONE */
 
-	/* Where the analysis stands. */
-	enum ete_where where;
-	const char *why;
+	/* The address of the analysis. */
+	enum ete_address_state address_state;
+	const char *missing_reason;
 	uint64_t address;
 	uint8_t sub_isa;
 	bool has_context;
@@ -212,10 +212,10 @@ struct flowtap_ete {
 	bool too_long;
 	struct ete_entry *transaction;
 	size_t transaction_n;
-	size_t transaction_room;
+	size_t transaction_capacity;
 	uint64_t saved_address;
 	uint8_t saved_sub_isa;
-	enum ete_where saved_where;
+	enum ete_address_state saved_address_state;
 
 	/* Bytes. */
 	enum ete_sync sync;
@@ -240,16 +240,16 @@ static inline bool ete_is_p0(const struct ete_entry *entry)
 
 static inline struct ete_entry *ete_at(const struct ete_queue *queue, size_t i)
 {
-	return &queue->list[(queue->head + i) & (queue->room - 1)];
+	return &queue->list[(queue->head + i) & (queue->capacity - 1)];
 }
 
-static inline int ete_put(struct flowtap_ete *ete, const struct flowtap_element *element)
+static inline int ete_emit(struct flowtap_ete *ete, const struct flowtap_element *element)
 {
 	return ete->sink->element(ete->sink, element);
 }
 
 /* Whether the packet says nothing of the way, and its element waits for what came before only. */
-static inline bool ete_is_aside(enum flowtap_ete_packet_type type)
+static inline bool ete_is_time_or_event(enum flowtap_ete_packet_type type)
 {
 	const uint64_t those = 1ULL << FLOWTAP_ETE_TIMESTAMP | 1ULL << FLOWTAP_ETE_EVENT |
 			       1ULL << FLOWTAP_ETE_CYCLE_COUNT_1 |
@@ -260,11 +260,11 @@ static inline bool ete_is_aside(enum flowtap_ete_packet_type type)
 }
 
 /* At `address` from now on, a block is looked for when it is needed. */
-static inline void ete_go(struct flowtap_ete *ete, uint64_t address, uint8_t sub_isa)
+static inline void ete_set_address(struct flowtap_ete *ete, uint64_t address, uint8_t sub_isa)
 {
 	ete->block = NULL;
 	ete->last = NULL;
-	ete->where = ETE_KNOWN;
+	ete->address_state = ETE_ADDRESS_KNOWN;
 	ete->address = address;
 	ete->sub_isa = sub_isa;
 }
@@ -273,32 +273,32 @@ static inline void ete_go(struct flowtap_ete *ete, uint64_t address, uint8_t sub
 
 /* elements.c */
 int flowtap_ete_element(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet);
-/* The element of a packet that ete_is_aside. */
-struct ete_entry flowtap_ete_aside(const struct flowtap_ete_packet *packet);
+/* The element of a packet that ete_is_time_or_event. */
+struct ete_entry flowtap_ete_time_or_event(const struct flowtap_ete_packet *packet);
 
 /* speculation.c */
 int flowtap_ete_push(struct flowtap_ete *ete, const struct ete_entry *entry);
-/* Nothing is speculative, and a P0 element comes: all that waits goes on. */
-int flowtap_ete_drain(struct flowtap_ete *ete);
+/* Nothing is speculative, and a P0 element comes: analyzes the whole queue. */
+int flowtap_ete_process_queue(struct flowtap_ete *ete);
 int flowtap_ete_push_atoms(struct flowtap_ete *ete, uint32_t taken, unsigned int count);
 int flowtap_ete_commit(struct flowtap_ete *ete, uint64_t n);
 int flowtap_ete_cancel(struct flowtap_ete *ete, uint64_t n);
 int flowtap_ete_mispredict(struct flowtap_ete *ete);
 /* As many P0 elements wait as a Trace Info says, the youngest; if there were others, a gap. */
-int flowtap_ete_align(struct flowtap_ete *ete, uint64_t depth);
-/* What can be told is told, what is speculative cancelled; nothing waits any more. */
-int flowtap_ete_flush(struct flowtap_ete *ete);
-/* The P0 element that was held goes on, then what waits for no Commit. */
-int flowtap_ete_proceed(struct flowtap_ete *ete);
-/* The P0 element that was held goes on; behind it comes what waits. */
+int flowtap_ete_set_depth(struct flowtap_ete *ete, uint64_t depth);
+/* Emits what is resolved and cancels what is speculative: the queue is empty then. */
+int flowtap_ete_cancel_all(struct flowtap_ete *ete);
+/* Analyzes the held P0 element, then what waits for no Commit. */
+int flowtap_ete_release_resolved(struct flowtap_ete *ete);
+/* Analyzes the held P0 element; the queue follows it. */
 int flowtap_ete_release(struct flowtap_ete *ete);
-/* What comes behind: n entries of the list, then what waits in the queue, then `rest`. */
+/* What follows: n entries of the list, then what waits in the queue, then `rest`. */
 struct ete_follow flowtap_ete_follow(const struct flowtap_ete *ete, const struct ete_entry *list,
 				     size_t n, enum ete_follow_kind rest);
 
 /* transaction.c: committed elements on their way to the analysis. P0: one follows at once. */
-int flowtap_ete_pass(struct flowtap_ete *ete, const struct ete_entry *entry,
-		     enum ete_follow_kind rest);
+int flowtap_ete_process_committed(struct flowtap_ete *ete, const struct ete_entry *entry,
+				  enum ete_follow_kind rest);
 int flowtap_ete_transaction_begin(struct flowtap_ete *ete);
 int flowtap_ete_transaction_fail(struct flowtap_ete *ete);
 /* Nobody knows how it ended. */
@@ -308,27 +308,27 @@ void flowtap_ete_transaction_drop(struct flowtap_ete *ete);
 int flowtap_ete_analyze(struct flowtap_ete *ete, const struct ete_entry *entry,
 			const struct ete_follow *follow);
 /* Whether an element stays when those around it are cancelled (table K10-2). */
-bool flowtap_ete_stays(const struct ete_entry *entry);
+bool flowtap_ete_survives_cancel(const struct ete_entry *entry);
 
 /*
  * fast_path.c: atoms, addresses, cycle counts and the like where ete->direct: *used bytes. *parsed:
  * the next packet is in ete->packet already, of so many bytes, or 0.
  */
-int flowtap_ete_run(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used,
-		    size_t *parsed);
+int flowtap_ete_fast_path(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used,
+			  size_t *parsed);
 
 /* atoms.c */
 int flowtap_ete_walk(struct flowtap_ete *ete, uint32_t taken, uint32_t initial, unsigned int count,
 		     const struct ete_follow *follow);
-/* One atom, wherever the analysis stands. */
+/* One atom, wherever the address is. */
 int flowtap_ete_atom(struct flowtap_ete *ete, bool taken, bool initial,
 		     const struct ete_follow *follow);
 /*
- * Where the chain of `block` does not lead: the block that is known to come behind it all the same,
+ * Where the chain of `block` does not lead: the block that is known to follow it all the same,
  * which may be in other code, ete->code then; or the one where a call returns to. NULL: none.
  */
-struct flowtap_block *flowtap_ete_detour(struct flowtap_ete *ete, struct flowtap_block *block,
-					 bool taken);
+struct flowtap_block *flowtap_ete_find_successor(struct flowtap_ete *ete,
+						 struct flowtap_block *block, bool taken);
 /* A direct branch was not taken though nothing can keep it from being taken. */
 bool flowtap_ete_cannot_fall_through(const struct flowtap_block *block);
 int flowtap_ete_fell_through(struct flowtap_ete *ete, const struct flowtap_block *block);
@@ -336,7 +336,7 @@ int flowtap_ete_fell_through(struct flowtap_ete *ete, const struct flowtap_block
 /* source_address.c */
 int flowtap_ete_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 		       const struct ete_follow *follow);
-/* Up to `stop`, exclusive, or the first instruction behind it. */
+/* Up to `stop`, exclusive, or the first instruction after it. */
 int flowtap_ete_walk_to(struct flowtap_ete *ete, uint64_t stop);
 
 /* q.c */
@@ -350,28 +350,29 @@ static inline enum flowtap_isa ete_isa(const struct flowtap_ete *ete)
 		return FLOWTAP_ISA_A64;
 	return ete->sub_isa ? FLOWTAP_ISA_T32 : FLOWTAP_ISA_A32;
 }
-/* As ete_go for where the analysis stands already. */
-void flowtap_ete_leave(struct flowtap_ete *ete);
-void flowtap_ete_lose(struct flowtap_ete *ete, enum ete_where where, const char *why);
-/* What was found of the code is asked for again. */
-void flowtap_ete_forget(struct flowtap_ete *ete);
+/* Sets the address that the analysis is at, without its block. */
+void flowtap_ete_sync_address(struct flowtap_ete *ete);
+void flowtap_ete_set_unknown_address(struct flowtap_ete *ete, enum ete_address_state address_state,
+				     const char *missing_reason);
+/* Drops what was found of the code: it is asked for again. */
+void flowtap_ete_invalidate_code(struct flowtap_ete *ete);
 /* ete->context has changed. */
-void flowtap_ete_look_from(struct flowtap_ete *ete);
+void flowtap_ete_select_view(struct flowtap_ete *ete);
 /* A P0 element comes: makes sure that there is an address. 0, ETE_DROP. */
-int flowtap_ete_arrive(struct flowtap_ete *ete);
+int flowtap_ete_require_address(struct flowtap_ete *ete);
 /* Then: ete->block is the block there, cut before stop if that is not 0. 0, ETE_DROP. */
-int flowtap_ete_stand(struct flowtap_ete *ete, uint64_t stop);
-/* As stand without a word where there is none. */
-bool flowtap_ete_look(struct flowtap_ete *ete);
-/* At where `block` ended; the block there, as stand. */
-int flowtap_ete_step(struct flowtap_ete *ete, struct flowtap_block *block, uint64_t stop);
-/* A gap; the analysis is lost then. */
+int flowtap_ete_find_block(struct flowtap_ete *ete, uint64_t stop);
+/* As find_block, but without a gap where there is none. */
+bool flowtap_ete_probe_block(struct flowtap_ete *ete);
+/* Sets the address where `block` ends and finds the block there. */
+int flowtap_ete_next_block(struct flowtap_ete *ete, struct flowtap_block *block, uint64_t stop);
+/* Emits a gap; the address is lost then. */
 __attribute__((format(printf, 4, 5)))
-int flowtap_ete_tell(struct flowtap_ete *ete, enum flowtap_gap_reason reason, uint64_t address,
-		     const char *format, ...);
+int flowtap_ete_emit_gap(struct flowtap_ete *ete, enum flowtap_gap_reason reason, uint64_t address,
+			 const char *format, ...);
 
-static inline int ete_put_block(struct flowtap_ete *ete, struct flowtap_block *block, bool taken,
-				uint64_t target)
+static inline int ete_emit_block(struct flowtap_ete *ete, struct flowtap_block *block, bool taken,
+				 uint64_t target)
 {
 	block->executed++;
 	ete->counts.blocks++;
@@ -380,7 +381,7 @@ static inline int ete_put_block(struct flowtap_ete *ete, struct flowtap_block *b
 }
 
 /* 32 bits in AArch32. */
-static inline uint64_t ete_behind(const struct flowtap_block *block)
+static inline uint64_t ete_block_end(const struct flowtap_block *block)
 {
 	uint64_t end = block->address + block->size;
 

@@ -18,14 +18,14 @@
 
 /*
  * A packet that is not whole in the header table; its first part is there already. How many bytes
- * it has, or were looked at where it is wrong. The parser's state is what it is behind the packet.
+ * it has, or were looked at where it is wrong. The parser's state is that after the packet.
  */
 size_t ete_packet_payload(struct flowtap_ete_parser *parser, const uint8_t *bytes,
 			  struct flowtap_ete_packet *packet);
 
 /*
  * What takes a part of a packet says how many bytes that was. Where it is wrong, that is up to and
- * with the byte that is wrong, and nothing behind it was looked at.
+ * with the byte that is wrong, and nothing after it was read.
  */
 static inline size_t wrong(struct flowtap_ete_packet *packet, size_t size, const char *reason)
 {

@@ -93,7 +93,7 @@ static size_t address_context(struct flowtap_ete_parser *parser, unsigned int ki
 
 /* --- Packets. `bytes` begin with the header. --- */
 
-/* K10.5.2.6. Sections that ETE has not could be of any size: there is no going on behind them. */
+/* K10.5.2.6. Sections that ETE has not could be of any size: nothing after them can be parsed. */
 static size_t trace_info(struct flowtap_ete_parser *parser, const uint8_t *bytes,
 			 struct flowtap_ete_packet *packet)
 {

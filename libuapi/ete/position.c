@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Where the analysis of a trace stands, which code and block is there, and the return stack. */
+/* The address of the analysis, which code and block is there, and the return stack. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -10,19 +10,20 @@
 
 #define TRIM_EVERY 256		/* look-ups */
 
-void flowtap_ete_leave(struct flowtap_ete *ete)
+void flowtap_ete_sync_address(struct flowtap_ete *ete)
 {
 	if (ete->block)
-		ete_go(ete, ete->block->address, ete->block->isa == FLOWTAP_ISA_T32);
+		ete_set_address(ete, ete->block->address, ete->block->isa == FLOWTAP_ISA_T32);
 	ete->last = NULL;
 }
 
-void flowtap_ete_lose(struct flowtap_ete *ete, enum ete_where where, const char *why)
+void flowtap_ete_set_unknown_address(struct flowtap_ete *ete, enum ete_address_state address_state,
+				     const char *missing_reason)
 {
 	ete->block = NULL;
 	ete->last = NULL;
-	ete->where = where;
-	ete->why = why;
+	ete->address_state = address_state;
+	ete->missing_reason = missing_reason;
 }
 
 static void new_view(struct flowtap_ete *ete, struct ete_view *view)
@@ -31,9 +32,9 @@ static void new_view(struct flowtap_ete *ete, struct ete_view *view)
 	ete->view = view;
 }
 
-void flowtap_ete_forget(struct flowtap_ete *ete)
+void flowtap_ete_invalidate_code(struct flowtap_ete *ete)
 {
-	flowtap_ete_leave(ete);
+	flowtap_ete_sync_address(ete);
 	for (int i = 0; i < ETE_VIEWS; i++)
 		ete->views[i].epoch = 0;
 	new_view(ete, &ete->views[0]);
@@ -48,9 +49,9 @@ static bool same(const struct flowtap_context *a, const struct flowtap_context *
 	       a->has_contextid == b->has_contextid && a->contextid == b->contextid;
 }
 
-void flowtap_ete_look_from(struct flowtap_ete *ete)
+void flowtap_ete_select_view(struct flowtap_ete *ete)
 {
-	flowtap_ete_leave(ete);
+	flowtap_ete_sync_address(ete);
 	for (int i = 0; i < ETE_VIEWS; i++) {
 		if (ete->views[i].epoch && same(&ete->views[i].context, &ete->context)) {
 			ete->view = &ete->views[i];
@@ -61,8 +62,8 @@ void flowtap_ete_look_from(struct flowtap_ete *ete)
 	ete->oldest_view = (ete->oldest_view + 1) % ETE_VIEWS;
 }
 
-int flowtap_ete_tell(struct flowtap_ete *ete, enum flowtap_gap_reason reason, uint64_t address,
-		     const char *format, ...)
+int flowtap_ete_emit_gap(struct flowtap_ete *ete, enum flowtap_gap_reason reason, uint64_t address,
+			 const char *format, ...)
 {
 	char detail[200];
 	struct flowtap_element element = {
@@ -77,12 +78,12 @@ int flowtap_ete_tell(struct flowtap_ete *ete, enum flowtap_gap_reason reason, ui
 		va_end(arguments);
 		element.gap.detail = detail;
 	}
-	flowtap_ete_forget(ete);
-	flowtap_ete_lose(ete, ETE_LOST, NULL);
+	flowtap_ete_invalidate_code(ete);
+	flowtap_ete_set_unknown_address(ete, ETE_ADDRESS_LOST, NULL);
 	/* Calls and returns are not seen from here on, but the trace unit's stack has them. */
 	ete->depth = 0;
 	ete->counts.gaps[reason]++;
-	return ete_put(ete, &element);
+	return ete_emit(ete, &element);
 }
 
 static int drop(int status)
@@ -91,8 +92,8 @@ static int drop(int status)
 }
 
 /*
- * Where a Q element is next it stands for what cannot be analyzed as well: the instructions up to
- * the address behind it are told to be not known.
+ * Where a Q element is next it covers what cannot be analyzed as well: it says that the
+ * instructions up to the address after it are not known.
  */
 static bool before_q(const struct flowtap_ete *ete)
 {
@@ -100,17 +101,18 @@ static bool before_q(const struct flowtap_ete *ete)
 }
 
 /* No address has come though one is needed. */
-static int none(struct flowtap_ete *ete)
+static int missing_address(struct flowtap_ete *ete)
 {
-	if (ete->where == ETE_LOST)
+	if (ete->address_state == ETE_ADDRESS_LOST)
 		return ETE_DROP;
-	if (ete->where == ETE_RETURN && before_q(ete))
+	if (ete->address_state == ETE_ADDRESS_RETURN && before_q(ete))
 		return ETE_DROP;
-	if (ete->where == ETE_RETURN)
-		return drop(flowtap_ete_tell(ete, FLOWTAP_GAP_NO_ADDRESS, 0,
-					     "an indirect branch has no address in the trace, and "
-					     "the return stack is empty"));
-	return drop(flowtap_ete_tell(ete, FLOWTAP_GAP_NO_ADDRESS, 0, "%s", ete->why));
+	if (ete->address_state == ETE_ADDRESS_RETURN)
+		return drop(flowtap_ete_emit_gap(ete, FLOWTAP_GAP_NO_ADDRESS, 0,
+						 "an indirect branch has no address in the trace, "
+						 "and the return stack is empty"));
+	return drop(flowtap_ete_emit_gap(ete, FLOWTAP_GAP_NO_ADDRESS, 0, "%s",
+					 ete->missing_reason));
 }
 
 /*
@@ -118,21 +120,21 @@ static int none(struct flowtap_ete *ete)
  * the next P0 element (K10.5.5.9), here before that one can push: the trace unit's has been empty
  * since the Trace Info.
  */
-int flowtap_ete_arrive(struct flowtap_ete *ete)
+int flowtap_ete_require_address(struct flowtap_ete *ete)
 {
 	struct ete_return entry;
 
-	if (ete->where == ETE_RETURN && ete_pop_return(ete, &entry))
-		ete_go_back(ete, &entry);
+	if (ete->address_state == ETE_ADDRESS_RETURN && ete_pop_return(ete, &entry))
+		ete_set_return_address(ete, &entry);
 	if (ete->clear_pending) {
 		ete->clear_pending = false;
 		ete->depth = 0;
 	}
-	if (ete->where != ETE_KNOWN)
-		return none(ete);
+	if (ete->address_state != ETE_ADDRESS_KNOWN)
+		return missing_address(ete);
 	if (!ete->has_context)
-		return drop(flowtap_ete_tell(ete, FLOWTAP_GAP_NO_ADDRESS, ete->address,
-					     "no context has come"));
+		return drop(flowtap_ete_emit_gap(ete, FLOWTAP_GAP_NO_ADDRESS, ete->address,
+						 "no context has come"));
 	return 0;
 }
 
@@ -159,9 +161,9 @@ static const struct flowtap_code *code_at(struct flowtap_ete *ete, uint64_t addr
 static int no_code(struct flowtap_ete *ete, const struct flowtap_code *code, uint64_t address)
 {
 	if (covers(code, address) && !code->bytes)
-		return drop(flowtap_ete_tell(ete, FLOWTAP_GAP_NO_CODE, address, "%s",
-					     code->missing ? code->missing : "no bytes"));
-	return drop(flowtap_ete_tell(ete, FLOWTAP_GAP_NO_IMAGE, address, NULL));
+		return drop(flowtap_ete_emit_gap(ete, FLOWTAP_GAP_NO_CODE, address, "%s",
+						 code->missing ? code->missing : "no bytes"));
+	return drop(flowtap_ete_emit_gap(ete, FLOWTAP_GAP_NO_IMAGE, address, NULL));
 }
 
 /* Where a block has to end at the latest, or 0: AArch32 has 4 GiB. */
@@ -176,8 +178,8 @@ static uint64_t limit(const struct flowtap_code *code, enum flowtap_isa isa, uin
  * The block at ete->address. One that reaches the end of its code is cut there, an instruction that
  * lies across it is missing.
  */
-static int get(struct flowtap_ete *ete, const struct flowtap_code *code, enum flowtap_isa isa,
-	       uint64_t stop)
+static int get_block(struct flowtap_ete *ete, const struct flowtap_code *code, enum flowtap_isa isa,
+		     uint64_t stop)
 {
 	uint64_t address = ete->address, end;
 	int status = -ENODATA;
@@ -190,7 +192,7 @@ static int get(struct flowtap_ete *ete, const struct flowtap_code *code, enum fl
 		status = flowtap_blocks_next(ete->blocks, code, ete->last, 0, &ete->block);
 	else
 		status = flowtap_blocks_get(ete->blocks, code, isa, address, 0, &ete->block);
-	/* The walk goes on up to >= the address (K10.5.5.6.1). */
+	/* The walk continues up to >= the address (K10.5.5.6.1). */
 	if (status == -EILSEQ && isa == FLOWTAP_ISA_T32)
 		status = flowtap_blocks_get(ete->blocks, code, isa, address, stop + 2, &ete->block);
 	end = isa == FLOWTAP_ISA_T32 ? code->end & ~1ULL : code->end & ~3ULL;
@@ -222,7 +224,7 @@ static int find(struct flowtap_ete *ete, enum flowtap_isa isa, uint64_t stop,
 	*code = code_at(ete, ete->address);
 	if (!covers(*code, ete->address) || !(*code)->bytes)
 		return -ENODATA;
-	status = get(ete, *code, isa, limit(*code, isa, stop));
+	status = get_block(ete, *code, isa, limit(*code, isa, stop));
 	ete->last = NULL;
 	if (status)
 		ete->block = NULL;
@@ -238,19 +240,19 @@ static int look_up(struct flowtap_ete *ete, enum flowtap_isa isa, uint64_t stop)
 	int status;
 
 	if (isa != FLOWTAP_ISA_T32 && address & 3)
-		return drop(flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, address,
-					     "instructions do not begin here in this state"));
+		return drop(flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, address,
+						 "instructions do not begin here in this state"));
 	status = find(ete, isa, stop, &code);
 	if (!status || status == -ENOMEM)
 		return status;
 	if (status == -ENODATA)
 		return no_code(ete, code, address);
-	return drop(flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, address,
-				     "no instruction at 0x%" PRIx64 " ends before 0x%" PRIx64,
-				     address, stop));
+	return drop(flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, address,
+					 "no instruction at 0x%" PRIx64 " ends before 0x%" PRIx64,
+					 address, stop));
 }
 
-bool flowtap_ete_look(struct flowtap_ete *ete)
+bool flowtap_ete_probe_block(struct flowtap_ete *ete)
 {
 	enum flowtap_isa isa = ete_isa(ete);
 	const struct flowtap_code *code;
@@ -260,7 +262,7 @@ bool flowtap_ete_look(struct flowtap_ete *ete)
 	return !find(ete, isa, 0, &code);
 }
 
-int flowtap_ete_stand(struct flowtap_ete *ete, uint64_t stop)
+int flowtap_ete_find_block(struct flowtap_ete *ete, uint64_t stop)
 {
 	enum flowtap_isa isa = ete_isa(ete);
 	struct ete_jump *jump = ete_jump_at(ete, ete->address);
@@ -282,10 +284,10 @@ int flowtap_ete_stand(struct flowtap_ete *ete, uint64_t stop)
 	return status;
 }
 
-int flowtap_ete_step(struct flowtap_ete *ete, struct flowtap_block *block, uint64_t stop)
+int flowtap_ete_next_block(struct flowtap_ete *ete, struct flowtap_block *block, uint64_t stop)
 {
-	ete_go(ete, ete_behind(block), block->isa == FLOWTAP_ISA_T32);
+	ete_set_address(ete, ete_block_end(block), block->isa == FLOWTAP_ISA_T32);
 	ete->last = block;
 	ete->last_taken = false;
-	return flowtap_ete_stand(ete, stop);
+	return flowtap_ete_find_block(ete, stop);
 }

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Q elements (K10.5.5.15): so many instructions, by a way that is not told.
+ * Q elements (K10.5.5.15): so many instructions, on a path that the trace does not say.
  *
- * As long as no instruction can branch there is but one way, and if only the last one can, the
- * address that follows tells whether it did: such a Q becomes blocks. All others are told as they
- * came: where they begin, how many, where they lead.
+ * As long as no instruction can branch there is one path only, and if only the last one can, the
+ * address that follows says whether it did: such a Q becomes blocks. All others are emitted as Q:
+ * where they begin, how many instructions, where they lead.
  */
 #include <errno.h>
 
 #include "ete/internal.h"
 
-static int tell_q(struct flowtap_ete *ete, uint64_t start, const struct ete_entry *entry,
+static int emit_q(struct flowtap_ete *ete, uint64_t start, const struct ete_entry *entry,
 		  const struct ete_follow *follow)
 {
 	const struct flowtap_element element = {
@@ -24,14 +24,15 @@ static int tell_q(struct flowtap_ete *ete, uint64_t start, const struct ete_entr
 
 	ete->counts.inferred += entry->value;
 	if (follow->kind == ETE_FOLLOW_ADDRESS)
-		ete_go(ete, follow->address, follow->sub_isa);
+		ete_set_address(ete, follow->address, follow->sub_isa);
 	else
-		flowtap_ete_lose(ete, ETE_MISSING, "a Q element has no address behind it");
-	return ete_put(ete, &element);
+		flowtap_ete_set_unknown_address(ete, ETE_ADDRESS_MISSING,
+						"a Q element has no address behind it");
+	return ete_emit(ete, &element);
 }
 
-/* The address behind the first `n` instructions of the block; 0: it has no more than that. */
-static uint64_t behind(const struct flowtap_block *block, uint64_t n)
+/* The address after the first `n` instructions of the block; 0: it has no more than that. */
+static uint64_t address_after(const struct flowtap_block *block, uint64_t n)
 {
 	struct flowtap_arm_insn insn = { 0 };
 	uint64_t offset = 0;
@@ -53,11 +54,12 @@ static uint64_t behind(const struct flowtap_block *block, uint64_t n)
  * Whether the branch at the end of the block can have led to what follows, and then whether it was
  * taken.
  */
-static bool leads(const struct flowtap_block *block, const struct ete_follow *follow, bool *taken)
+static bool can_lead(const struct flowtap_block *block, const struct ete_follow *follow,
+		     bool *taken)
 {
 	bool address = follow->kind == ETE_FOLLOW_ADDRESS;
 
-	*taken = !block->conditional || (address && follow->address != ete_behind(block));
+	*taken = !block->conditional || (address && follow->address != ete_block_end(block));
 	if (block->conditional && !address)
 		return false;
 	return !*taken || !address || !block->direct || follow->address == block->target;
@@ -67,25 +69,25 @@ static bool leads(const struct flowtap_block *block, const struct ete_follow *fo
  * Goes `n` instructions ahead and comes back; true: there is one way, *stop is where it ends if not
  * with a branch, which then was *taken.
  */
-static bool one_way(struct flowtap_ete *ete, uint64_t n, const struct ete_follow *follow,
-		    uint64_t *stop, bool *taken)
+static bool has_single_path(struct flowtap_ete *ete, uint64_t n, const struct ete_follow *follow,
+			    uint64_t *stop, bool *taken)
 {
 	struct flowtap_block *block;
 
 	*stop = 0;
 	for (;;) {
 		block = ete->block;
-		*stop = behind(block, n);
+		*stop = address_after(block, n);
 		if (*stop)
 			break;
 		n -= block->instructions;
 		if (block->end)
-			return !n && leads(block, follow, taken);
-		*stop = ete_behind(block);
+			return !n && can_lead(block, follow, taken);
+		*stop = ete_block_end(block);
 		if (!n)
 			break;
-		ete_go(ete, *stop, block->isa == FLOWTAP_ISA_T32);
-		if (!flowtap_ete_look(ete))
+		ete_set_address(ete, *stop, block->isa == FLOWTAP_ISA_T32);
+		if (!flowtap_ete_probe_block(ete))
 			return false;
 	}
 	return follow->kind != ETE_FOLLOW_ADDRESS || follow->address == *stop;
@@ -101,24 +103,24 @@ int flowtap_ete_q(struct flowtap_ete *ete, const struct ete_entry *entry,
 
 	/*
 	 * Where an indirect branch went to is part of what is not known. The reference has the
-	 * address behind it here.
+	 * address after it here.
 	 */
-	if (ete->where == ETE_RETURN && !ete->depth)
-		return tell_q(ete, ete->address, entry, follow);
-	status = flowtap_ete_arrive(ete);
+	if (ete->address_state == ETE_ADDRESS_RETURN && !ete->depth)
+		return emit_q(ete, ete->address, entry, follow);
+	status = flowtap_ete_require_address(ete);
 	if (status < 0)
 		return status;
 	if (status)
-		return tell_q(ete, 0, entry, follow);
-	flowtap_ete_leave(ete);
+		return emit_q(ete, 0, entry, follow);
+	flowtap_ete_sync_address(ete);
 	start = ete->address;
 	sub_isa = ete->sub_isa;
-	if (!entry->value || entry->value > ETE_STRAIGHT_MAX || !flowtap_ete_look(ete))
-		return tell_q(ete, start, entry, follow);
-	proven = one_way(ete, entry->value, follow, &stop, &taken);
-	ete_go(ete, start, sub_isa);
+	if (!entry->value || entry->value > ETE_STRAIGHT_MAX || !flowtap_ete_probe_block(ete))
+		return emit_q(ete, start, entry, follow);
+	proven = has_single_path(ete, entry->value, follow, &stop, &taken);
+	ete_set_address(ete, start, sub_isa);
 	if (!proven)
-		return tell_q(ete, start, entry, follow);
+		return emit_q(ete, start, entry, follow);
 	if (stop)
 		status = flowtap_ete_walk_to(ete, stop);
 	else

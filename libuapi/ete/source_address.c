@@ -18,17 +18,17 @@ static bool far(uint64_t from, uint64_t to)
  * the way to a source address was (RYJHMV or K10.5.5.7), and K10.5.5.6.1 says the same of those
  * before an exception.
  */
-static int pass(struct flowtap_ete *ete, uint64_t stop)
+static int pass_not_taken(struct flowtap_ete *ete, uint64_t stop)
 {
 	struct flowtap_block *block = ete->block;
 	int status;
 
 	if (block->end && flowtap_ete_cannot_fall_through(block))
 		return flowtap_ete_fell_through(ete, block);
-	status = ete_put_block(ete, block, false, ete_behind(block));
+	status = ete_emit_block(ete, block, false, ete_block_end(block));
 	if (status)
 		return status;
-	ete_go(ete, ete_behind(block), block->isa == FLOWTAP_ISA_T32);
+	ete_set_address(ete, ete_block_end(block), block->isa == FLOWTAP_ISA_T32);
 	/* The cut block is none to chain from. */
 	ete->last = block->stop || stop ? NULL : block;
 	ete->last_taken = false;
@@ -39,20 +39,20 @@ int flowtap_ete_walk_to(struct flowtap_ete *ete, uint64_t stop)
 {
 	int status;
 
-	flowtap_ete_leave(ete);
+	flowtap_ete_sync_address(ete);
 	if (ete->address < stop && far(ete->address, stop)) {
-		status = flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, ete->address,
-					  "no branch from 0x%" PRIx64 " to 0x%" PRIx64,
-					  ete->address, stop);
+		status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, ete->address,
+					      "no branch from 0x%" PRIx64 " to 0x%" PRIx64,
+					      ete->address, stop);
 		return status ? status : ETE_DROP;
 	}
 	while (ete->address < stop) {
-		status = flowtap_ete_stand(ete, stop);
+		status = flowtap_ete_find_block(ete, stop);
 		if (!status)
-			status = pass(ete, stop);
+			status = pass_not_taken(ete, stop);
 		if (status)
 			return status;
-		/* Behind the last address there is. */
+		/* The address has wrapped. */
 		if (!ete->address)
 			break;
 	}
@@ -60,57 +60,57 @@ int flowtap_ete_walk_to(struct flowtap_ete *ete, uint64_t stop)
 }
 
 /* The one instruction at the source address; it ends a block as it is a P0 instruction. */
-static int take_source(struct flowtap_ete *ete, const struct ete_entry *entry,
+static int walk_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 		       const struct ete_follow *follow)
 {
 	struct flowtap_block *block;
 	int status = 0;
 
 	if (!ete->block)
-		status = flowtap_ete_stand(ete, 0);
+		status = flowtap_ete_find_block(ete, 0);
 	if (status)
 		return status;
 	block = ete->block;
 	if (block->address + block->last == entry->value && block->end)
 		return flowtap_ete_walk(ete, entry->taken, 1, 1, follow);
-	status = flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, entry->value,
-				  "a source address where no branch is");
+	status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, entry->value,
+				      "a source address where no branch is");
 	return status ? status : ETE_DROP;
 }
 
 /* Where the way to it is not known, or cannot be. */
-static int only_source(struct flowtap_ete *ete, const struct ete_entry *entry,
-		       const struct ete_follow *follow)
+static int start_at_source(struct flowtap_ete *ete, const struct ete_entry *entry,
+			   const struct ete_follow *follow)
 {
 	if (ete->context.width == 32 && entry->value >> 32)
 		return ETE_DROP;
-	ete_go(ete, entry->value, entry->sub_isa);
-	return take_source(ete, entry, follow);
+	ete_set_address(ete, entry->value, entry->sub_isa);
+	return walk_source(ete, entry, follow);
 }
 
-/* From where the analysis stands to the source address. */
-static int reach_source(struct flowtap_ete *ete, const struct ete_entry *entry,
-			const struct ete_follow *follow)
+/* From the current address to the source address. */
+static int walk_to_source(struct flowtap_ete *ete, const struct ete_entry *entry,
+			  const struct ete_follow *follow)
 {
 	struct flowtap_block *block;
 	int status;
 
 	if (ete->address > entry->value || far(ete->address, entry->value) ||
 	    (ete->context.width == 32 && entry->value >> 32)) {
-		status = flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, ete->address,
-					  "the source address 0x%" PRIx64
-					  " cannot be reached from 0x%" PRIx64, entry->value,
-					  ete->address);
+		status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, ete->address,
+					      "the source address 0x%" PRIx64
+					      " cannot be reached from 0x%" PRIx64, entry->value,
+					      ete->address);
 		return status ? status : ETE_DROP;
 	}
 	for (;;) {
-		status = flowtap_ete_stand(ete, 0);
+		status = flowtap_ete_find_block(ete, 0);
 		if (status)
 			return status;
 		block = ete->block;
 		if (block->address + block->size > entry->value)
-			return take_source(ete, entry, follow);
-		status = pass(ete, 0);
+			return walk_source(ete, entry, follow);
+		status = pass_not_taken(ete, 0);
 		if (status)
 			return status;
 	}
@@ -120,20 +120,20 @@ static int reach_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 static bool is_next(struct flowtap_ete *ete, uint64_t source)
 {
 	if (!ete->block)
-		ete_land(ete);
-	if (!ete->block && !flowtap_ete_look(ete))
+		ete_find_target(ete);
+	if (!ete->block && !flowtap_ete_probe_block(ete))
 		return false;
 	return ete->block->end && ete->block->address + ete->block->last == source;
 }
 
 /*
  * K10.5.5.7. A source address is also an address: where the one before it is not known, or the code
- * does not lead from there to here, the flow goes on with the instruction at it.
+ * does not lead from there to here, the flow continues with the instruction at it.
  */
 int flowtap_ete_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 		       const struct ete_follow *follow)
 {
-	int status = flowtap_ete_arrive(ete);
+	int status = flowtap_ete_require_address(ete);
 	const struct flowtap_element source = {
 		.kind = FLOWTAP_ELEMENT_SOURCE,
 		.source = entry->value,
@@ -146,18 +146,18 @@ int flowtap_ete_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 	if (status < 0 || !ete->has_context)
 		return status;
 	if (status == ETE_DROP)
-		return only_source(ete, entry, follow);
-	flowtap_ete_leave(ete);
+		return start_at_source(ete, entry, follow);
+	flowtap_ete_sync_address(ete);
 	from = ete->address;
 	sub_isa = ete->sub_isa;
-	ete_go(ete, entry->value, entry->sub_isa);
-	status = flowtap_ete_stand(ete, 0);
+	ete_set_address(ete, entry->value, entry->sub_isa);
+	status = flowtap_ete_find_block(ete, 0);
 	if (status)
 		return status;
-	ete_go(ete, from, sub_isa);
-	status = ete_put(ete, &source);
+	ete_set_address(ete, from, sub_isa);
+	status = ete_emit(ete, &source);
 	if (!status)
-		status = reach_source(ete, entry, follow);
-	return status == ETE_DROP && !ete->block && ete->where == ETE_LOST ?
-		       only_source(ete, entry, follow) : status;
+		status = walk_to_source(ete, entry, follow);
+	return status == ETE_DROP && !ete->block && ete->address_state == ETE_ADDRESS_LOST ?
+		       start_at_source(ete, entry, follow) : status;
 }

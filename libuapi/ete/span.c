@@ -5,7 +5,7 @@
  */
 #include "ete/span.h"
 
-#define REMAPS 16		/* of one place within a span; more are not looked into */
+#define REMAPS 16		/* of one address within a span; more are not looked into */
 
 /* --- What was lost. --- */
 
@@ -95,7 +95,7 @@ void flowtap_ete_span_stamp(struct ete_span *span, const struct flowtap_timestam
 		return;
 	flowtap_ete_ahead_reach(span->ahead, timestamp->ticks);
 	stamp = flowtap_ete_ahead_at(span->ahead, timestamp->ticks);
-	/* One with a marker is of an earlier place: breaks between may be behind it. */
+	/* One with a marker is of an earlier moment: breaks may be between. */
 	if (stamp && !stamp->marked) {
 		span->base = ETE_SPAN_STAMP;
 		span->exact = true;
@@ -117,13 +117,13 @@ void flowtap_ete_span_left(struct ete_span *span, const struct flowtap_exception
 /* --- Where it ends. --- */
 
 struct bound {
-	uint64_t until;			/* not behind */
+	uint64_t until;			/* not later */
 	uint64_t late;			/* the timestamp there is not before */
 	bool known;			/* so are the breaks up to it */
 	struct ete_breaks breaks;
 };
 
-/* The first timestamp behind what is analyzed now; *marked: one before it may be that as well. */
+/* The first timestamp after what is analyzed now; *marked: one before it may be that as well. */
 static const struct ete_stamp *next_stamp(const struct ete_span *span, bool stamped, bool *marked)
 {
 	const struct ete_stamp *next =
@@ -230,8 +230,8 @@ static bool find_all(struct ete_span *span, uint32_t pid, uint64_t time, uint64_
 }
 
 /*
- * On which side of a change it is. Up to the first break behind a timestamp a process's code is as it
- * was then, and behind the last one before the next timestamp as it will be then; a change with no
+ * On which side of a change it is. Up to the first break after a timestamp a process's code is as it
+ * was then, and after the last one before the next timestamp as it will be then; a change with no
  * break at all is a contradiction. Where it has one thread only that one's own calls change its code;
  * else others change it at any time, but an exec is a break in each of them.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * The span of time in which what is analyzed now was executed, and which code was there in it: not
- * before the last timestamp, and not behind the next one, of which a look ahead knows. Where something
- * was mapped anew within the span, the breaks in the trace may tell on which side of it an instruction
+ * before the last timestamp, and not after the next one, which a look ahead finds. Where something
+ * was mapped anew within the span, the breaks in the trace may say on which side of it an instruction
  * is; else there is none.
  */
 #ifndef FLOWTAP_ETE_SPAN_H
@@ -28,15 +28,15 @@ struct ete_span {
 	bool (*time_of)(void *argument, uint64_t ticks, uint64_t *time);
 	void (*reached)(void *argument, uint64_t time);
 	void *argument;
-	/* Of the stretch of trace. */
+	/* Of the range of trace. */
 	struct ete_ahead *ahead;	/* NULL: no look ahead, its timestamps bound nothing */
 	uint64_t floor;			/* nothing of it is before */
-	uint64_t end;			/* nor behind */
-	uint64_t user_end;		/* no user mode is behind */
+	uint64_t end;			/* nor after */
+	uint64_t user_end;		/* no user mode is later */
 	/* What is analyzed now. */
 	uint64_t time;			/* as far as the flow has come: a guess before a timestamp */
 	uint64_t from;			/* not before */
-	uint64_t early;			/* the timestamp was not behind */
+	uint64_t early;			/* the timestamp was not later */
 	uint64_t ticks;			/* of it */
 	bool exact;			/* `from` is of that timestamp */
 	enum ete_span_base base;
@@ -46,7 +46,7 @@ struct ete_span {
 	struct flowtap_code unsure;
 };
 
-/* A stretch from `from` to `end` at the latest; begins: nothing of the trace was before. */
+/* A range from `from` to `end` at the latest; begins: nothing of the trace was before. */
 void flowtap_ete_span_begin(struct ete_span *span, uint64_t from, uint64_t end, bool begins);
 /* As far as is known the flow has come to this time. */
 void flowtap_ete_span_reach(struct ete_span *span, uint64_t time);

@@ -14,12 +14,12 @@
 
 #include "ete/internal.h"
 
-#define FIRST_ROOM 64
+#define FIRST_CAPACITY 64
 
 static int grow(struct ete_queue *queue)
 {
-	size_t room = queue->room ? 2 * queue->room : FIRST_ROOM;
-	struct ete_entry *list = malloc(room * sizeof(*list));
+	size_t capacity = queue->capacity ? 2 * queue->capacity : FIRST_CAPACITY;
+	struct ete_entry *list = malloc(capacity * sizeof(*list));
 
 	if (!list)
 		return -ENOMEM;
@@ -28,18 +28,18 @@ static int grow(struct ete_queue *queue)
 	free(queue->list);
 	queue->list = list;
 	queue->head = 0;
-	queue->room = room;
+	queue->capacity = capacity;
 	return 0;
 }
 
 static void pop(struct ete_queue *queue)
 {
-	queue->head = (queue->head + 1) & (queue->room - 1);
+	queue->head = (queue->head + 1) & (queue->capacity - 1);
 	queue->n--;
 }
 
-/* The address that atoms of the shortest way have behind them enters the queue first. */
-static int spill(struct flowtap_ete *ete)
+/* The address that follows atoms of the fast path enters the queue first. */
+static int queue_next_address(struct flowtap_ete *ete)
 {
 	const struct ete_entry address = {
 		.kind = ETE_ADDRESS,
@@ -53,7 +53,7 @@ static int spill(struct flowtap_ete *ete)
 	return flowtap_ete_push(ete, &address);
 }
 
-/* Whether a transaction is on behind all that waits. */
+/* Whether a transaction is on after all that waits. */
 static bool ends_in_transaction(const struct flowtap_ete *ete)
 {
 	for (size_t i = ete->queue.n; i; i--) {
@@ -66,7 +66,7 @@ static bool ends_in_transaction(const struct flowtap_ete *ete)
 }
 
 /* What waited is gone: the transaction is on or not as the packets say. */
-static int settle(struct flowtap_ete *ete)
+static int sync_transaction(struct flowtap_ete *ete)
 {
 	/* A Mispredict element may concern what is gone. */
 	ete->any = false;
@@ -76,45 +76,45 @@ static int settle(struct flowtap_ete *ete)
 					     flowtap_ete_transaction_fail(ete);
 }
 
-int flowtap_ete_proceed(struct flowtap_ete *ete)
+int flowtap_ete_release_resolved(struct flowtap_ete *ete)
 {
 	struct ete_entry front;
-	int status = spill(ete);
+	int status = queue_next_address(ete);
 
 	if (!status)
 		status = flowtap_ete_release(ete);
 	while (!status && ete->queue.n && !ete_is_p0(ete_at(&ete->queue, 0))) {
 		front = *ete_at(&ete->queue, 0);
 		pop(&ete->queue);
-		status = flowtap_ete_pass(ete, &front, ETE_FOLLOW_END);
+		status = flowtap_ete_process_committed(ete, &front, ETE_FOLLOW_END);
 	}
 	return status;
 }
 
 /* Room is made by what waits for no Commit. */
-static int make_room(struct flowtap_ete *ete)
+static int reduce_queue(struct flowtap_ete *ete)
 {
-	int status = flowtap_ete_proceed(ete);
+	int status = flowtap_ete_release_resolved(ete);
 
 	if (status || 2 * ete->queue.n < ETE_QUEUE_MORE)
 		return status;
-	status = flowtap_ete_flush(ete);
+	status = flowtap_ete_cancel_all(ete);
 	if (!status)
-		status = settle(ete);
+		status = sync_transaction(ete);
 	if (status)
 		return status;
-	return flowtap_ete_tell(ete, FLOWTAP_GAP_BAD_PACKET, 0,
-				"more than %u elements wait for a Commit", ETE_QUEUE_MORE);
+	return flowtap_ete_emit_gap(ete, FLOWTAP_GAP_BAD_PACKET, 0,
+				    "more than %u elements wait for a Commit", ETE_QUEUE_MORE);
 }
 
 int flowtap_ete_push(struct flowtap_ete *ete, const struct ete_entry *entry)
 {
 	struct ete_queue *queue = &ete->queue;
-	int status = spill(ete);
+	int status = queue_next_address(ete);
 
 	if (!status && queue->n >= ETE_QUEUE_MORE + ete->max_speculation)
-		status = make_room(ete);
-	if (!status && queue->n == queue->room)
+		status = reduce_queue(ete);
+	if (!status && queue->n == queue->capacity)
 		status = grow(queue);
 	if (status)
 		return status;
@@ -127,7 +127,7 @@ int flowtap_ete_push(struct flowtap_ete *ete, const struct ete_entry *entry)
 	return 0;
 }
 
-int flowtap_ete_drain(struct flowtap_ete *ete)
+int flowtap_ete_process_queue(struct flowtap_ete *ete)
 {
 	struct ete_follow follow = flowtap_ete_follow(ete, NULL, 0, ETE_FOLLOW_P0);
 	struct ete_queue *queue = &ete->queue;
@@ -143,7 +143,7 @@ int flowtap_ete_drain(struct flowtap_ete *ete)
 	while (!status && queue->n) {
 		front = *ete_at(queue, 0);
 		pop(queue);
-		status = flowtap_ete_pass(ete, &front, ETE_FOLLOW_END);
+		status = flowtap_ete_process_committed(ete, &front, ETE_FOLLOW_END);
 	}
 	return status;
 }
@@ -167,8 +167,8 @@ int flowtap_ete_push_atoms(struct flowtap_ete *ete, uint32_t taken, unsigned int
 	return 0;
 }
 
-/* Whether nothing behind the entry can be the target of what was before it. */
-static bool look(const struct ete_entry *entry, struct ete_follow *follow)
+/* Whether nothing after the entry can be the target of what was before it. */
+static bool is_last_follower(const struct ete_entry *entry, struct ete_follow *follow)
 {
 	if (entry->kind == ETE_ADDRESS) {
 		/* Another may follow, if this one was of a way that was cancelled. */
@@ -189,14 +189,14 @@ struct ete_follow flowtap_ete_follow(const struct flowtap_ete *ete, const struct
 	struct ete_follow follow = { .kind = rest };
 
 	for (size_t i = 0; i < n; i++) {
-		if (look(&list[i], &follow))
+		if (is_last_follower(&list[i], &follow))
 			return follow;
 	}
 	if (ete->next_known)
 		follow = (struct ete_follow){ ETE_FOLLOW_ADDRESS, ete->next_sub_isa,
 					      ete->next_address };
 	for (size_t i = 0; i < ete->queue.n; i++) {
-		if (look(ete_at(&ete->queue, i), &follow))
+		if (is_last_follower(ete_at(&ete->queue, i), &follow))
 			break;
 	}
 	return follow;
@@ -215,7 +215,7 @@ int flowtap_ete_release(struct flowtap_ete *ete)
 			.atoms = { ete->held_taken, ete->held_initial },
 		};
 	ete->held = ETE_NONE;
-	return flowtap_ete_pass(ete, &entry, ETE_FOLLOW_END);
+	return flowtap_ete_process_committed(ete, &entry, ETE_FOLLOW_END);
 }
 
 /* Takes `n` P0 elements, or what it is, off the front. */
@@ -244,7 +244,7 @@ static int commit_atoms(struct flowtap_ete *ete, uint64_t n, uint64_t *done)
 	ete->held_taken = run.atoms.taken >> last & 1;
 	ete->held_initial = run.atoms.initial >> last & 1;
 	run.count = last;
-	return last ? flowtap_ete_pass(ete, &run, ETE_FOLLOW_P0) : 0;
+	return last ? flowtap_ete_process_committed(ete, &run, ETE_FOLLOW_P0) : 0;
 }
 
 /* The element at the front, which is no run of atoms. */
@@ -254,7 +254,7 @@ static int commit_one(struct flowtap_ete *ete)
 
 	pop(&ete->queue);
 	if (front.kind != ETE_SOURCE && front.kind != ETE_Q)
-		return flowtap_ete_pass(ete, &front, ETE_FOLLOW_END);
+		return flowtap_ete_process_committed(ete, &front, ETE_FOLLOW_END);
 	ete->held = front.kind;
 	ete->held_entry = front;
 	return 0;
@@ -271,14 +271,14 @@ static int overcommitted(struct flowtap_ete *ete)
 	status = flowtap_ete_release(ete);
 	if (status)
 		return status;
-	return flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, 0,
-				"a Commit element of more P0 elements than there are");
+	return flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, 0,
+				    "a Commit element of more P0 elements than there are");
 }
 
 int flowtap_ete_commit(struct flowtap_ete *ete, uint64_t n)
 {
 	uint64_t done = n < ete->unseen ? n : ete->unseen;
-	int status = spill(ete);
+	int status = queue_next_address(ete);
 
 	ete->unseen -= done;
 	n -= done;
@@ -324,20 +324,20 @@ static void shorten(struct ete_entry *entry, unsigned int n)
 
 static int overcancelled(struct flowtap_ete *ete)
 {
-	int status = flowtap_ete_flush(ete);
+	int status = flowtap_ete_cancel_all(ete);
 
 	if (!status)
-		status = settle(ete);
+		status = sync_transaction(ete);
 	if (status)
 		return status;
-	return flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, 0,
-				"a Cancel element of more P0 elements than there are");
+	return flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, 0,
+				    "a Cancel element of more P0 elements than there are");
 }
 
 int flowtap_ete_cancel(struct flowtap_ete *ete, uint64_t n)
 {
 	struct ete_queue *queue = &ete->queue;
-	int status = spill(ete);
+	int status = queue_next_address(ete);
 	size_t i = queue->n;
 	struct ete_entry *entry;
 	bool cancels = false;
@@ -356,7 +356,7 @@ int flowtap_ete_cancel(struct flowtap_ete *ete, uint64_t n)
 		cancels = cancels || entry->kind >= ETE_TRANSACTION_START;
 		if (k)
 			shorten(entry, k);
-		else if (!flowtap_ete_stays(entry))
+		else if (!flowtap_ete_survives_cancel(entry))
 			entry->kind = ETE_NONE;
 	}
 	remove_none(queue, i);
@@ -369,12 +369,12 @@ int flowtap_ete_cancel(struct flowtap_ete *ete, uint64_t n)
 
 /*
  * Turns round the youngest atom, or source address, that there is (K10.5.5.11.1), be it still
- * speculative or not. Target addresses behind it were of the way that was not taken.
+ * speculative or not. Target addresses after it were of the path that was not taken.
  */
 int flowtap_ete_mispredict(struct flowtap_ete *ete)
 {
 	struct ete_queue *queue = &ete->queue;
-	int status = spill(ete);
+	int status = queue_next_address(ete);
 	bool found = false, removed = false;
 	size_t i = queue->n > ete->plain ? queue->n - ete->plain : 0;
 
@@ -404,12 +404,12 @@ int flowtap_ete_mispredict(struct flowtap_ete *ete)
 		ete->held_entry.taken = !ete->held_entry.taken;
 	/* It may concern one that was there before the Trace Info. */
 	else if (ete->any && !ete->unseen)
-		return flowtap_ete_tell(ete, FLOWTAP_GAP_IMPOSSIBLE, 0,
-					"a Mispredict element without an atom before it");
+		return flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, 0,
+					    "a Mispredict element without an atom before it");
 	return 0;
 }
 
-int flowtap_ete_align(struct flowtap_ete *ete, uint64_t depth)
+int flowtap_ete_set_depth(struct flowtap_ete *ete, uint64_t depth)
 {
 	struct ete_queue *queue = &ete->queue;
 	struct ete_entry front;
@@ -431,18 +431,18 @@ int flowtap_ete_align(struct flowtap_ete *ete, uint64_t depth)
 		/* What is lost of a transaction is lost to its commit as well. */
 		if (front.kind == ETE_TRANSACTION_COMMIT)
 			front.kind = ETE_TRANSACTION_FAIL;
-		if (flowtap_ete_stays(&front) || front.kind == ETE_TRANSACTION_FAIL)
-			status = flowtap_ete_pass(ete, &front, ETE_FOLLOW_END);
+		if (flowtap_ete_survives_cancel(&front) || front.kind == ETE_TRANSACTION_FAIL)
+			status = flowtap_ete_process_committed(ete, &front, ETE_FOLLOW_END);
 	}
 	if (!status)
-		status = settle(ete);
+		status = sync_transaction(ete);
 	if (status)
 		return status;
-	return flowtap_ete_tell(ete, FLOWTAP_GAP_UNRESOLVED, 0,
-				"what became of P0 elements before a Trace Info was lost");
+	return flowtap_ete_emit_gap(ete, FLOWTAP_GAP_UNRESOLVED, 0,
+				    "what became of P0 elements before a Trace Info was lost");
 }
 
-int flowtap_ete_flush(struct flowtap_ete *ete)
+int flowtap_ete_cancel_all(struct flowtap_ete *ete)
 {
 	struct ete_queue *queue = &ete->queue;
 	int status = flowtap_ete_release(ete);
@@ -456,9 +456,9 @@ int flowtap_ete_flush(struct flowtap_ete *ete)
 		resolved &= !ete_is_p0(&front);
 		ete->counts.cancelled += front.count;
 		ete->speculative -= front.count;
-		if (flowtap_ete_stays(&front) ||
+		if (flowtap_ete_survives_cancel(&front) ||
 		    (resolved && front.kind >= ETE_TRANSACTION_START))
-			status = flowtap_ete_pass(ete, &front, ETE_FOLLOW_END);
+			status = flowtap_ete_process_committed(ete, &front, ETE_FOLLOW_END);
 	}
 	ete->unseen = 0;
 	return status;

@@ -11,16 +11,16 @@
 
 #include "ete/internal.h"
 
-#define FIRST_ROOM 256
+#define FIRST_CAPACITY 256
 
-static int tell(struct flowtap_ete *ete, enum flowtap_transaction what)
+static int emit_transaction(struct flowtap_ete *ete, enum flowtap_transaction what)
 {
 	const struct flowtap_element element = {
 		.kind = FLOWTAP_ELEMENT_TRANSACTION,
 		.transaction = what,
 	};
 
-	return ete_put(ete, &element);
+	return ete_emit(ete, &element);
 }
 
 int flowtap_ete_transaction_begin(struct flowtap_ete *ete)
@@ -30,14 +30,14 @@ int flowtap_ete_transaction_begin(struct flowtap_ete *ete)
 	ete->in_transaction = true;
 	ete->too_long = false;
 	ete->transaction_n = 0;
-	flowtap_ete_leave(ete);
-	ete->saved_where = ete->where;
+	flowtap_ete_sync_address(ete);
+	ete->saved_address_state = ete->address_state;
 	ete->saved_address = ete->address;
 	ete->saved_sub_isa = ete->sub_isa;
-	return tell(ete, FLOWTAP_TRANSACTION_START);
+	return emit_transaction(ete, FLOWTAP_TRANSACTION_START);
 }
 
-/* What follows stands behind it here, and then in the queue. */
+/* What follows is after it here, and then in the queue. */
 static int analyze_at(struct flowtap_ete *ete, size_t i, size_t n)
 {
 	struct ete_follow follow = { 0 };
@@ -48,7 +48,7 @@ static int analyze_at(struct flowtap_ete *ete, size_t i, size_t n)
 	return flowtap_ete_analyze(ete, &ete->transaction[i], &follow);
 }
 
-static int commit(struct flowtap_ete *ete)
+static int commit_transaction(struct flowtap_ete *ete)
 {
 	size_t n = ete->transaction_n;
 	int status = 0;
@@ -61,7 +61,7 @@ static int commit(struct flowtap_ete *ete)
 		return status;
 	ete->in_transaction = false;
 	ete->transaction_n = 0;
-	return tell(ete, FLOWTAP_TRANSACTION_COMMIT);
+	return emit_transaction(ete, FLOWTAP_TRANSACTION_COMMIT);
 }
 
 /*
@@ -78,18 +78,18 @@ int flowtap_ete_transaction_fail(struct flowtap_ete *ete)
 		return 0;
 	for (size_t i = 0; !status && i < n; i++) {
 		ete->counts.failed += ete->transaction[i].count;
-		if (flowtap_ete_stays(&ete->transaction[i]))
+		if (flowtap_ete_survives_cancel(&ete->transaction[i]))
 			status = flowtap_ete_analyze(ete, &ete->transaction[i], &follow);
 	}
 	if (status)
 		return status;
-	if (ete->saved_where == ETE_KNOWN)
-		ete_go(ete, ete->saved_address, ete->saved_sub_isa);
+	if (ete->saved_address_state == ETE_ADDRESS_KNOWN)
+		ete_set_address(ete, ete->saved_address, ete->saved_sub_isa);
 	else
-		flowtap_ete_lose(ete, ete->saved_where, ete->why);
+		flowtap_ete_set_unknown_address(ete, ete->saved_address_state, ete->missing_reason);
 	ete->in_transaction = false;
 	ete->transaction_n = 0;
-	return tell(ete, FLOWTAP_TRANSACTION_FAIL);
+	return emit_transaction(ete, FLOWTAP_TRANSACTION_FAIL);
 }
 
 void flowtap_ete_transaction_drop(struct flowtap_ete *ete)
@@ -103,41 +103,43 @@ void flowtap_ete_transaction_drop(struct flowtap_ete *ete)
 
 static int grow(struct flowtap_ete *ete)
 {
-	size_t room = ete->transaction_room ? 2 * ete->transaction_room : FIRST_ROOM;
+	size_t capacity = ete->transaction_capacity ? 2 * ete->transaction_capacity :
+						      FIRST_CAPACITY;
 	struct ete_entry *list;
 
-	if (room > ete->options.transaction_room)
-		room = ete->options.transaction_room;
-	list = realloc(ete->transaction, room * sizeof(*list));
+	if (capacity > ete->options.transaction_capacity)
+		capacity = ete->options.transaction_capacity;
+	list = realloc(ete->transaction, capacity * sizeof(*list));
 	if (!list)
 		return -ENOMEM;
 	ete->transaction = list;
-	ete->transaction_room = room;
+	ete->transaction_capacity = capacity;
 	return 0;
 }
 
-static int wait(struct flowtap_ete *ete, const struct ete_entry *entry)
+static int add_to_transaction(struct flowtap_ete *ete, const struct ete_entry *entry)
 {
 	int status = 0;
 
 	if (ete->too_long)
-		return flowtap_ete_stays(entry) ? flowtap_ete_analyze(ete, entry, NULL) : 0;
-	if (ete->transaction_n == ete->options.transaction_room) {
+		return flowtap_ete_survives_cancel(entry) ?
+			       flowtap_ete_analyze(ete, entry, NULL) : 0;
+	if (ete->transaction_n == ete->options.transaction_capacity) {
 		ete->too_long = true;
 		ete->transaction_n = 0;
-		return flowtap_ete_tell(ete, FLOWTAP_GAP_UNRESOLVED, 0,
-					"a transaction of more than %u elements",
-					ete->options.transaction_room);
+		return flowtap_ete_emit_gap(ete, FLOWTAP_GAP_UNRESOLVED, 0,
+					    "a transaction of more than %u elements",
+					    ete->options.transaction_capacity);
 	}
-	if (ete->transaction_n == ete->transaction_room)
+	if (ete->transaction_n == ete->transaction_capacity)
 		status = grow(ete);
 	if (!status)
 		ete->transaction[ete->transaction_n++] = *entry;
 	return status;
 }
 
-int flowtap_ete_pass(struct flowtap_ete *ete, const struct ete_entry *entry,
-		     enum ete_follow_kind rest)
+int flowtap_ete_process_committed(struct flowtap_ete *ete, const struct ete_entry *entry,
+				  enum ete_follow_kind rest)
 {
 	struct ete_follow follow = { 0 };
 
@@ -145,14 +147,14 @@ int flowtap_ete_pass(struct flowtap_ete *ete, const struct ete_entry *entry,
 	case ETE_TRANSACTION_START:
 		return flowtap_ete_transaction_begin(ete);
 	case ETE_TRANSACTION_COMMIT:
-		return commit(ete);
+		return commit_transaction(ete);
 	case ETE_TRANSACTION_FAIL:
 		return flowtap_ete_transaction_fail(ete);
 	default:
 		break;
 	}
 	if (ete->in_transaction && !ete->options.keep_failed_transactions)
-		return wait(ete, entry);
+		return add_to_transaction(ete, entry);
 	if (rest == ETE_FOLLOW_P0)
 		follow.kind = ETE_FOLLOW_P0;
 	else if (ete_is_p0(entry))

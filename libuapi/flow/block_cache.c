@@ -12,14 +12,14 @@
 #define FIRST_SLOTS	1024
 
 /* What a decoder touches of a block lies in one line of the CPU's cache. */
-struct place {
+struct slab_entry {
 	_Alignas(64) struct flowtap_block block;
 };
 
 struct slab {
 	struct slab *next;
 	unsigned int used;
-	struct place places[SLAB_BLOCKS];
+	struct slab_entry entries[SLAB_BLOCKS];
 };
 
 _Static_assert(offsetof(struct flowtap_block, stop) <= 64, "a line of the cache");
@@ -41,7 +41,7 @@ struct counts {
 	struct count *list;	/* in the order of their first eviction */
 	uint32_t *slots;	/* index into list plus 1, 0 free; twice as many as list has room */
 	uint32_t n;
-	uint32_t room;		/* a power of two, or 0 */
+	uint32_t capacity;	/* a power of two, or 0 */
 	uint64_t others;	/* instructions that found no room */
 };
 
@@ -99,7 +99,7 @@ static void free_slabs(struct flowtap_blocks *blocks)
 		next = slab->next;
 		for (unsigned int i = 0; i < slab->used; i++) {
 			for (int r = 0; r < FLOWTAP_RENDER_SLOTS; r++)
-				free(slab->places[i].block.render[r].bytes);
+				free(slab->entries[i].block.render[r].bytes);
 		}
 		free(slab);
 	}
@@ -124,7 +124,7 @@ void flowtap_blocks_free(struct flowtap_blocks *blocks)
 static uint32_t *count_slot(struct counts *counts, uint32_t key, uint64_t address,
 			    uint32_t instructions)
 {
-	uint32_t mask = 2 * counts->room - 1;
+	uint32_t mask = 2 * counts->capacity - 1;
 	uint32_t i = hash_of(key, 0, address, instructions) & mask;
 	const struct count *count;
 
@@ -137,24 +137,24 @@ static uint32_t *count_slot(struct counts *counts, uint32_t key, uint64_t addres
 	return &counts->slots[i];
 }
 
-static size_t count_bytes(size_t room)
+static size_t count_bytes(size_t capacity)
 {
-	return room * (sizeof(struct count) + 2 * sizeof(uint32_t));
+	return capacity * (sizeof(struct count) + 2 * sizeof(uint32_t));
 }
 
 /* False where memory or the limit for evicted counts ends. */
 static bool grow_counts(struct counts *counts, size_t limit)
 {
-	size_t room = counts->room ? 2 * (size_t)counts->room : 64;
+	size_t capacity = counts->capacity ? 2 * (size_t)counts->capacity : 64;
 	struct count *list;
 	uint32_t *slots;
 
-	if (count_bytes(room) > limit / 2 || room > 1U << 30)
+	if (count_bytes(capacity) > limit / 2 || capacity > 1U << 30)
 		return false;
-	slots = calloc(2 * room, sizeof(*slots));
+	slots = calloc(2 * capacity, sizeof(*slots));
 	if (!slots)
 		return false;
-	list = realloc(counts->list, room * sizeof(*list));
+	list = realloc(counts->list, capacity * sizeof(*list));
 	if (!list) {
 		free(slots);
 		return false;
@@ -162,7 +162,7 @@ static bool grow_counts(struct counts *counts, size_t limit)
 	free(counts->slots);
 	counts->list = list;
 	counts->slots = slots;
-	counts->room = room;
+	counts->capacity = capacity;
 	for (uint32_t i = 0; i < counts->n; i++)
 		*count_slot(counts, list[i].key, list[i].address, list[i].instructions) = i + 1;
 	return true;
@@ -172,13 +172,13 @@ static void keep_count(struct counts *counts, size_t limit, const struct flowtap
 {
 	uint32_t *slot = NULL;
 
-	if (counts->room)
+	if (counts->capacity)
 		slot = count_slot(counts, block->key, block->address, block->instructions);
 	if (slot && *slot) {
 		counts->list[*slot - 1].executed += block->executed;
 		return;
 	}
-	if (counts->n == counts->room) {
+	if (counts->n == counts->capacity) {
 		if (!grow_counts(counts, limit)) {
 			counts->others += block->executed * block->instructions;
 			return;
@@ -199,14 +199,16 @@ bool flowtap_blocks_trim(struct flowtap_blocks *blocks)
 	size_t slot_bytes = (blocks->mask + 1) * sizeof(struct slot);
 	struct slot *slots;
 
-	if (blocks->slab_bytes + blocks->charged + slot_bytes + count_bytes(blocks->evicted.room) <
+	if (blocks->slab_bytes + blocks->charged + slot_bytes +
+			    count_bytes(blocks->evicted.capacity) <
 		    blocks->limit ||
 	    !blocks->n)
 		return false;
 	for (struct slab *slab = blocks->first; slab; slab = slab->next) {
 		for (unsigned int i = 0; i < slab->used; i++) {
-			if (slab->places[i].block.executed)
-				keep_count(&blocks->evicted, blocks->limit, &slab->places[i].block);
+			if (slab->entries[i].block.executed)
+				keep_count(&blocks->evicted, blocks->limit,
+					   &slab->entries[i].block);
 		}
 	}
 	free_slabs(blocks);
@@ -280,7 +282,7 @@ static struct flowtap_block *new_block(struct flowtap_blocks *blocks)
 		blocks->last = slab;
 		blocks->slab_bytes += sizeof(*slab);
 	}
-	return &slab->places[slab->used++].block;
+	return &slab->entries[slab->used++].block;
 }
 
 static int insert(struct flowtap_blocks *blocks, const struct flowtap_block *made,
@@ -328,19 +330,19 @@ int flowtap_blocks_get(struct flowtap_blocks *blocks, const struct flowtap_code 
 		       enum flowtap_isa isa, uint64_t address, uint64_t stop,
 		       struct flowtap_block **block)
 {
-	uint64_t room;
+	uint64_t capacity;
 	struct slot *slot;
 
 	if (address < code->start || address >= code->end || !code->bytes ||
 	    (stop && stop <= address))
 		return -EINVAL;
-	room = code->end - address;
-	if (stop && stop - address < room)
-		room = stop - address;
+	capacity = code->end - address;
+	if (stop && stop - address < capacity)
+		capacity = stop - address;
 	slot = find(blocks, code->key, isa, address, 0);
-	if ((!slot->block || slot->block->size > room) && stop)
+	if ((!slot->block || slot->block->size > capacity) && stop)
 		slot = find(blocks, code->key, isa, address, stop);
-	if (slot->block && slot->block->size <= room) {
+	if (slot->block && slot->block->size <= capacity) {
 		*block = slot->block;
 		return 0;
 	}
@@ -417,8 +419,8 @@ void flowtap_blocks_visit(struct flowtap_blocks *blocks,
 {
 	for (struct slab *slab = blocks->first; slab; slab = slab->next) {
 		for (unsigned int i = 0; i < slab->used; i++) {
-			if (slab->places[i].block.executed)
-				visit(&slab->places[i].block, argument);
+			if (slab->entries[i].block.executed)
+				visit(&slab->entries[i].block, argument);
 		}
 	}
 	visit_evicted(&blocks->evicted, visit, argument);

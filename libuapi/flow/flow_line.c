@@ -57,7 +57,7 @@ static void decimal_field(struct flowtap_line *line, const char *name, uint64_t 
 }
 
 /* Nanoseconds as seconds, with all nine digits behind the point. */
-static void put_seconds(struct flowtap_line *line, uint64_t time)
+static void write_seconds(struct flowtap_line *line, uint64_t time)
 {
 	flowtap_line_decimal(line, time / 1000000000);
 	put(line, '.');
@@ -70,7 +70,7 @@ static void time_field(struct flowtap_line *line, const char *name, uint64_t tim
 	if (!given)
 		return;
 	flowtap_line_string(line, name);
-	put_seconds(line, time);
+	write_seconds(line, time);
 }
 
 const char *flowtap_isa_name(unsigned int isa)
@@ -85,7 +85,7 @@ const char *flowtap_isa_name(unsigned int isa)
 	return isa < sizeof(names) / sizeof(names[0]) ? names[isa] : "?";
 }
 
-static void put_context(struct flowtap_line *line, const struct flowtap_context *context)
+static void write_context(struct flowtap_line *line, const struct flowtap_context *context)
 {
 	static const char *const security[] = {
 		[FLOWTAP_NONSECURE] = " nonsecure ",
@@ -112,7 +112,7 @@ static void put_context(struct flowtap_line *line, const struct flowtap_context 
 	}
 }
 
-static void put_exception(struct flowtap_line *line, const struct flowtap_exception *exception)
+static void write_exception(struct flowtap_line *line, const struct flowtap_exception *exception)
 {
 	flowtap_line_string(line, exception->number < 0 ? "exception -" : "exception ");
 	flowtap_line_decimal(line, llabs(exception->number));
@@ -124,14 +124,14 @@ static void put_exception(struct flowtap_line *line, const struct flowtap_except
 }
 
 /* Whatever someone called a file, it stays on its line. */
-static void put_detail(struct flowtap_line *line, const char *detail)
+static void write_detail(struct flowtap_line *line, const char *detail)
 {
 	flowtap_line_string(line, " detail=");
 	for (; *detail; detail++)
 		put(line, (unsigned char)*detail < ' ' || *detail == 127 ? '?' : *detail);
 }
 
-static void put_gap(struct flowtap_line *line, const struct flowtap_gap *gap)
+static void write_gap(struct flowtap_line *line, const struct flowtap_gap *gap)
 {
 	/* As the reference decoder says it, where there is nothing more to say. */
 	if (gap->reason == FLOWTAP_GAP_NO_IMAGE && !gap->since && !gap->until && !gap->size &&
@@ -149,11 +149,11 @@ static void put_gap(struct flowtap_line *line, const struct flowtap_gap *gap)
 		decimal_field(line, " size=", gap->size, gap->size);
 	field(line, " address=", gap->address, gap->address);
 	if (gap->detail && *gap->detail)
-		put_detail(line, gap->detail);
+		write_detail(line, gap->detail);
 }
 
 /* Twelve digits at least, as the reference decoder writes them. */
-static void put_ticks(struct flowtap_line *line, uint64_t ticks)
+static void write_ticks(struct flowtap_line *line, uint64_t ticks)
 {
 	flowtap_line_string(line, "timestamp ");
 	for (uint64_t least = 1ULL << 44; ticks < least && least > 1; least >>= 4)
@@ -161,7 +161,7 @@ static void put_ticks(struct flowtap_line *line, uint64_t ticks)
 	flowtap_line_hex(line, ticks);
 }
 
-static void put_transfer(struct flowtap_line *line, const struct flowtap_transfer *transfer)
+static void write_transfer(struct flowtap_line *line, const struct flowtap_transfer *transfer)
 {
 	field(line, "transfer ", transfer->source, true);
 	field(line, " ", transfer->target, true);
@@ -171,16 +171,16 @@ static void put_transfer(struct flowtap_line *line, const struct flowtap_transfe
 		flowtap_line_string(line, " mispredicted");
 }
 
-static void put_timestamp(struct flowtap_line *line, const struct flowtap_timestamp *timestamp)
+static void write_timestamp(struct flowtap_line *line, const struct flowtap_timestamp *timestamp)
 {
-	put_ticks(line, timestamp->ticks);
+	write_ticks(line, timestamp->ticks);
 	if (!timestamp->has_cycles)
 		return;
 	flowtap_line_string(line, " cycles ");
 	flowtap_line_decimal(line, timestamp->cycles);
 }
 
-static void put_q(struct flowtap_line *line, const struct flowtap_q *q)
+static void write_q(struct flowtap_line *line, const struct flowtap_q *q)
 {
 	field(line, "q_range ", q->start, true);
 	field(line, " ", q->next, true);
@@ -188,7 +188,7 @@ static void put_q(struct flowtap_line *line, const struct flowtap_q *q)
 	flowtap_line_decimal(line, q->instructions);
 }
 
-static void put_transaction(struct flowtap_line *line, enum flowtap_transaction transaction)
+static void write_transaction(struct flowtap_line *line, enum flowtap_transaction transaction)
 {
 	static const char *const words[] = {
 		[FLOWTAP_TRANSACTION_START] = "transaction start",
@@ -199,15 +199,15 @@ static void put_transaction(struct flowtap_line *line, enum flowtap_transaction 
 	flowtap_line_string(line, words[transaction]);
 }
 
-static void put_instrumentation(struct flowtap_line *line,
-				const struct flowtap_instrumentation *instrumentation)
+static void write_instrumentation(struct flowtap_line *line,
+				  const struct flowtap_instrumentation *instrumentation)
 {
 	flowtap_line_string(line, "ite EL");
 	flowtap_line_decimal(line, instrumentation->mode);
 	field(line, " ", instrumentation->value, true);
 }
 
-static void put_cycles(struct flowtap_line *line, const struct flowtap_element *element)
+static void write_cycles(struct flowtap_line *line, const struct flowtap_element *element)
 {
 	flowtap_line_string(line, "cycles ");
 	flowtap_line_decimal(line, element->cycles.unknown ? 0 : element->cycles.count);
@@ -215,35 +215,35 @@ static void put_cycles(struct flowtap_line *line, const struct flowtap_element *
 		flowtap_line_string(line, " at_least");
 }
 
-size_t flowtap_line_element(char text[FLOWTAP_LINE_ROOM], const struct flowtap_element *element)
+size_t flowtap_line_element(char text[FLOWTAP_LINE_CAPACITY], const struct flowtap_element *element)
 {
-	struct flowtap_line line = { .at = text, .end = text + FLOWTAP_LINE_ROOM };
+	struct flowtap_line line = { .at = text, .end = text + FLOWTAP_LINE_CAPACITY };
 
 	switch (element->kind) {
 	case FLOWTAP_ELEMENT_SESSION:
 		flowtap_line_string(&line, "session");
 		break;
 	case FLOWTAP_ELEMENT_CONTEXT:
-		put_context(&line, &element->context);
+		write_context(&line, &element->context);
 		break;
 	case FLOWTAP_ELEMENT_EXCEPTION:
-		put_exception(&line, &element->exception);
+		write_exception(&line, &element->exception);
 		break;
 	case FLOWTAP_ELEMENT_EXCEPTION_RETURN:
 		flowtap_line_string(&line, "eret");
 		break;
 	case FLOWTAP_ELEMENT_TIME:
 		flowtap_line_string(&line, "time ");
-		put_seconds(&line, element->time);
+		write_seconds(&line, element->time);
 		break;
 	case FLOWTAP_ELEMENT_CYCLES:
-		put_cycles(&line, element);
+		write_cycles(&line, element);
 		break;
 	case FLOWTAP_ELEMENT_GAP:
-		put_gap(&line, &element->gap);
+		write_gap(&line, &element->gap);
 		break;
 	case FLOWTAP_ELEMENT_TRANSFER:
-		put_transfer(&line, &element->transfer);
+		write_transfer(&line, &element->transfer);
 		break;
 	case FLOWTAP_ELEMENT_CALLSTACK:
 		flowtap_line_string(&line, "callstack");
@@ -257,23 +257,23 @@ size_t flowtap_line_element(char text[FLOWTAP_LINE_ROOM], const struct flowtap_e
 		flowtap_line_string(&line, "trace_on");
 		break;
 	case FLOWTAP_ELEMENT_TIMESTAMP:
-		put_timestamp(&line, &element->timestamp);
+		write_timestamp(&line, &element->timestamp);
 		break;
 	case FLOWTAP_ELEMENT_MARKER:
 		flowtap_line_string(&line, "marker");
 		break;
 	case FLOWTAP_ELEMENT_Q:
-		put_q(&line, &element->q);
+		write_q(&line, &element->q);
 		break;
 	case FLOWTAP_ELEMENT_TRANSACTION:
-		put_transaction(&line, element->transaction);
+		write_transaction(&line, element->transaction);
 		break;
 	case FLOWTAP_ELEMENT_EVENT:
 		flowtap_line_string(&line, "event ");
 		flowtap_line_decimal(&line, element->event);
 		break;
 	case FLOWTAP_ELEMENT_INSTRUMENTATION:
-		put_instrumentation(&line, &element->instrumentation);
+		write_instrumentation(&line, &element->instrumentation);
 		break;
 	case FLOWTAP_ELEMENT_SOURCE:
 		break;

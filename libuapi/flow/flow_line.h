@@ -6,7 +6,7 @@
 #include <flowtap/flow.h>
 
 /* What a line may take: the longest call stack, or a path of PATH_MAX with all numbers. */
-#define FLOWTAP_LINE_ROOM 8192
+#define FLOWTAP_LINE_CAPACITY 8192
 
 /* A line in the making. What does not fit is left out, and the line then ends in "...". */
 struct flowtap_line {
@@ -22,13 +22,14 @@ void flowtap_line_decimal(struct flowtap_line *line, uint64_t number);
 const char *flowtap_isa_name(unsigned int isa);
 
 /* The element without a newline, not terminated. Returns its length. */
-size_t flowtap_line_element(char text[FLOWTAP_LINE_ROOM], const struct flowtap_element *element);
+size_t flowtap_line_element(char text[FLOWTAP_LINE_CAPACITY],
+			    const struct flowtap_element *element);
 
-#define FLOWTAP_LINE_FRAMES	(FLOWTAP_LINE_ROOM / 2)
+#define FLOWTAP_LINE_FRAMES	(FLOWTAP_LINE_CAPACITY / 2)
 
 /* What a parsed element points to. */
 struct flowtap_line_parts {
-	char detail[FLOWTAP_LINE_ROOM + 1];
+	char detail[FLOWTAP_LINE_CAPACITY + 1];
 	uint64_t frames[FLOWTAP_LINE_FRAMES];
 };
 

@@ -84,13 +84,13 @@ static bool seconds(struct rest *rest, uint64_t *value)
 {
 	const char *point = memchr(rest->at, '.', (size_t)(rest->end - rest->at));
 	struct rest whole = { .at = rest->at, .end = point };
-	const char *behind = point ? point + 1 : NULL;
+	const char *rest_start = point ? point + 1 : NULL;
 	uint64_t before, after;
 
 	if (!point || !number(&whole, 10, &before) || !over(&whole))
 		return false;
-	rest->at = behind;
-	if (!number(rest, 10, &after) || rest->at - behind - (rest->at[-1] == ' ') != 9 ||
+	rest->at = rest_start;
+	if (!number(rest, 10, &after) || rest->at - rest_start - (rest->at[-1] == ' ') != 9 ||
 	    before > (UINT64_MAX - after) / 1000000000)
 		return false;
 	*value = before * 1000000000 + after;
@@ -186,7 +186,7 @@ static bool parse_exception(struct rest *rest, struct flowtap_exception *excepti
 }
 
 static bool parse_gap(struct rest *rest, struct flowtap_gap *gap,
-		      char detail[FLOWTAP_LINE_ROOM + 1])
+		      char detail[FLOWTAP_LINE_CAPACITY + 1])
 {
 	size_t size;
 	bool given;
@@ -339,7 +339,7 @@ bool flowtap_line_parse(const char *text, size_t size, struct flowtap_element *e
 {
 	struct rest rest = { .at = text, .end = text + size };
 
-	if (size > FLOWTAP_LINE_ROOM)
+	if (size > FLOWTAP_LINE_CAPACITY)
 		return false;
 	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++) {
 		if (!word(&rest, words[i].word))

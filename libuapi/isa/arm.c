@@ -89,7 +89,7 @@ int flowtap_arm_classify(enum flowtap_isa isa, uint64_t address, uint8_t it, con
 
 static int make_block(struct flowtap_block *block, const uint8_t *bytes, size_t available, bool wfx)
 {
-	uint64_t limit = flowtap_block_room(block->address, block->stop);
+	uint64_t limit = flowtap_block_max_size(block->address, block->stop);
 	struct flowtap_arm_insn insn = { 0 };
 	uint64_t offset = 0;
 	bool ends;

@@ -10,7 +10,7 @@
 
 enum form {
 	NOT,		/* no P0 instruction, and no row below matters */
-	BEHIND,		/* the address behind it */
+	NEXT_INSN,	/* the address after it */
 	INDIRECT,
 	IMM24,
 	IMM24_H,	/* with half of a word in bit 24; goes to T32 */
@@ -32,7 +32,7 @@ static const struct arm_row registers[] = {
 };
 
 static const struct arm_row immediates[] = {
-	{ 0x0fff00fe, 0x03200002, FLOWTAP_ARM_WFX, BEHIND },
+	{ 0x0fff00fe, 0x03200002, FLOWTAP_ARM_WFX, NEXT_INSN },
 	{ 0x01800000, 0x01000000, FLOWTAP_ARM_OTHER, NOT },	/* TST to CMN, MOVW, MOVT, MSR */
 	{ 0x0010f000, 0x0000f000, FLOWTAP_ARM_INDIRECT, INDIRECT },
 	{ 0x0010f000, 0x0010f000, FLOWTAP_ARM_EXCEPTION_RETURN, INDIRECT },	/* SUBS PC, LR, #n */
@@ -61,14 +61,14 @@ static const struct arm_row branches[] = {
 };
 
 static const struct arm_row coprocessors[] = {
-	{ 0x0fff0fff, 0x0e070f95, FLOWTAP_ARM_ISB, BEHIND },		/* MCR p15, 0, Rt, c7, c5, 4 */
+	{ 0x0fff0fff, 0x0e070f95, FLOWTAP_ARM_ISB, NEXT_INSN },	/* MCR p15, 0, Rt, c7, c5, 4 */
 };
 
 /* Bits 31:28 are 1111. */
 static const struct arm_row unconditional[] = {
 	{ 0xfe000000, 0xfa000000, FLOWTAP_ARM_CALL, IMM24_H },			/* BLX */
 	{ 0xfe500000, 0xf8100000, FLOWTAP_ARM_EXCEPTION_RETURN, INDIRECT },	/* RFE */
-	{ 0xfff000f0, 0xf5700060, FLOWTAP_ARM_ISB, BEHIND },
+	{ 0xfff000f0, 0xf5700060, FLOWTAP_ARM_ISB, NEXT_INSN },
 };
 
 #define TABLE(rows) { rows, sizeof(rows) / sizeof((rows)[0]) }
@@ -93,7 +93,7 @@ void flowtap_arm_a32(uint32_t address, uint32_t word, struct flowtap_arm_insn *i
 		return;
 	switch ((enum form)row->form) {
 	case NOT:
-	case BEHIND:
+	case NEXT_INSN:
 	case INDIRECT:
 		break;
 	case IMM24:

@@ -10,7 +10,7 @@
 #include "isa/arm_internal.h"
 
 enum form {
-	BEHIND,		/* the address behind it */
+	NEXT_INSN,	/* the address after it */
 	INDIRECT,
 	IMM26,
 	IMM19,
@@ -46,10 +46,10 @@ static const struct arm_row rows[] = {
 	{ 0xffffffff, 0xd69f03e0, FLOWTAP_ARM_EXCEPTION_RETURN, INDIRECT }, /* ERET */
 	{ 0xfffffbff, 0xd69f0bff, FLOWTAP_ARM_EXCEPTION_RETURN, INDIRECT }, /* ERETAA, ERETAB */
 	{ 0xfffffbff, 0xd6ff03e0, FLOWTAP_ARM_EXCEPTION_RETURN, INDIRECT }, /* TEXIT {NB} */
-	{ 0xfffff0ff, 0xd50330df, FLOWTAP_ARM_ISB, BEHIND },
-	{ 0xffffffdf, 0xd503205f, FLOWTAP_ARM_WFX, BEHIND },		/* WFE, WFI */
-	{ 0xffffffc0, 0xd5031000, FLOWTAP_ARM_WFX, BEHIND },		/* WFET, WFIT */
-	{ 0xffffffe0, 0xd5233060, FLOWTAP_ARM_TSTART, BEHIND },
+	{ 0xfffff0ff, 0xd50330df, FLOWTAP_ARM_ISB, NEXT_INSN },
+	{ 0xffffffdf, 0xd503205f, FLOWTAP_ARM_WFX, NEXT_INSN },		/* WFE, WFI */
+	{ 0xffffffc0, 0xd5031000, FLOWTAP_ARM_WFX, NEXT_INSN },		/* WFET, WFIT */
+	{ 0xffffffe0, 0xd5233060, FLOWTAP_ARM_TSTART, NEXT_INSN },
 };
 
 void flowtap_arm_a64(uint64_t address, uint32_t word, struct flowtap_arm_insn *insn)
@@ -63,7 +63,7 @@ void flowtap_arm_a64(uint64_t address, uint32_t word, struct flowtap_arm_insn *i
 	if (!row)
 		return;
 	switch ((enum form)row->form) {
-	case BEHIND:
+	case NEXT_INSN:
 	case INDIRECT:
 		break;
 	case IMM26:

@@ -8,7 +8,7 @@
 
 enum form {
 	NOT,		/* no P0 instruction, and no row below matters */
-	BEHIND,		/* the address behind it */
+	NEXT_INSN,	/* the address after it */
 	INDIRECT,
 	B_T1,		/* the encodings of B */
 	B_T2,
@@ -27,7 +27,7 @@ static const struct arm_row narrow[] = {
 	{ 0xffffff87, 0x4487, FLOWTAP_ARM_INDIRECT, INDIRECT },		/* ADD PC, Rm */
 	{ 0xfffff500, 0xb100, FLOWTAP_ARM_BRANCH, CBZ },		/* CBZ, CBNZ */
 	{ 0xffffff00, 0xbd00, FLOWTAP_ARM_RETURN, INDIRECT },		/* POP {.., PC} */
-	{ 0xffffffef, 0xbf20, FLOWTAP_ARM_WFX, BEHIND },		/* WFE, WFI */
+	{ 0xffffffef, 0xbf20, FLOWTAP_ARM_WFX, NEXT_INSN },		/* WFE, WFI */
 	{ 0xfffffe00, 0xde00, FLOWTAP_ARM_OTHER, NOT },			/* UDF, SVC */
 	{ 0xfffff000, 0xd000, FLOWTAP_ARM_BRANCH, B_T1 },
 	{ 0xfffff800, 0xe000, FLOWTAP_ARM_BRANCH, B_T2 },
@@ -41,8 +41,8 @@ static const struct arm_row wide[] = {
 	{ 0xffffd000, 0xf3ce8000, FLOWTAP_ARM_RETURN, INDIRECT },		/* BXJ LR, as BX */
 	{ 0xfff0d000, 0xf3c08000, FLOWTAP_ARM_INDIRECT, INDIRECT },		/* BXJ */
 	{ 0xfff0d000, 0xf3d08000, FLOWTAP_ARM_EXCEPTION_RETURN, INDIRECT }, /* ERET, SUBS PC, LR */
-	{ 0xfff0d7fe, 0xf3a08002, FLOWTAP_ARM_WFX, BEHIND },			/* WFE.W, WFI.W */
-	{ 0xfff0d0f0, 0xf3b08060, FLOWTAP_ARM_ISB, BEHIND },
+	{ 0xfff0d7fe, 0xf3a08002, FLOWTAP_ARM_WFX, NEXT_INSN },			/* WFE.W, WFI.W */
+	{ 0xfff0d0f0, 0xf3b08060, FLOWTAP_ARM_ISB, NEXT_INSN },
 	{ 0xfb80d000, 0xf3808000, FLOWTAP_ARM_OTHER, NOT },	/* a condition of 111x */
 	{ 0xf800d000, 0xf0008000, FLOWTAP_ARM_BRANCH, B_T3 },
 	/* Load multiple, table branch. */
@@ -60,7 +60,7 @@ static const struct arm_row wide[] = {
 	{ 0xfff0fd00, 0xf850fd00, FLOWTAP_ARM_INDIRECT, INDIRECT },		/* T4: pre-indexed */
 	{ 0xfff0ff00, 0xf850fc00, FLOWTAP_ARM_INDIRECT, INDIRECT },	/* T4: [Rn, #-n]; +: LDRT */
 	{ 0xfff0ffc0, 0xf850f000, FLOWTAP_ARM_INDIRECT, INDIRECT },		/* [Rn, Rm, LSL #n] */
-	{ 0xffff0fff, 0xee070f95, FLOWTAP_ARM_ISB, BEHIND },	/* MCR p15, 0, Rt, c7, c5, 4 */
+	{ 0xffff0fff, 0xee070f95, FLOWTAP_ARM_ISB, NEXT_INSN },	/* MCR p15, 0, Rt, c7, c5, 4 */
 };
 
 /* S:I1:I2:imm10:imm11:0, where I<n> is NOT(J<n> EOR S). */
@@ -113,7 +113,7 @@ void flowtap_arm_t32(uint32_t address, uint32_t word, struct flowtap_arm_insn *i
 	case NOT:
 	case INDIRECT:
 		break;
-	case BEHIND:
+	case NEXT_INSN:
 		target = address + insn->length;
 		break;
 	case B_T1:

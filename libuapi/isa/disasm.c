@@ -110,7 +110,7 @@ const char *flowtap_disasm_missing(enum flowtap_disasm_backend backend)
 
 void flowtap_disasm_put(struct disasm_text *text, const char *format, ...)
 {
-	size_t left = text->room - text->length;
+	size_t left = text->capacity - text->length;
 	va_list arguments;
 	int n;
 
@@ -133,9 +133,9 @@ uint32_t flowtap_disasm_opcode(const struct disasm_instruction *insn)
 	return insn->isa == FLOWTAP_ISA_T32 ? low << 16 | high : high << 16 | low;
 }
 
-static size_t directive(const struct disasm_instruction *insn, char *at, size_t room)
+static size_t directive(const struct disasm_instruction *insn, char *at, size_t capacity)
 {
-	struct disasm_text text = { .at = at, .room = room };
+	struct disasm_text text = { .at = at, .capacity = capacity };
 	bool arm = insn->isa != FLOWTAP_ISA_RV64;
 
 	*at = '\0';
@@ -154,7 +154,7 @@ static size_t directive(const struct disasm_instruction *insn, char *at, size_t 
 
 size_t flowtap_disasm_text(struct flowtap_disasm *disasm, enum flowtap_isa isa, uint8_t it,
 			   uint64_t address, const uint8_t *bytes, size_t size, char *text,
-			   size_t room)
+			   size_t capacity)
 {
 	struct disasm_instruction insn = {
 		.isa = isa, .address = address, .bytes = bytes, .size = size,
@@ -165,9 +165,9 @@ size_t flowtap_disasm_text(struct flowtap_disasm *disasm, enum flowtap_isa isa, 
 	if (disasm->library && (size == 2 || size == 4) &&
 	    disasm->library->text(disasm->self, isa, it, address, bytes, size, raw)) {
 		raw[sizeof(raw) - 1] = '\0';
-		length = flowtap_disasm_spell(&disasm->options, &insn, raw, text, room);
+		length = flowtap_disasm_spell(&disasm->options, &insn, raw, text, capacity);
 		if (length)
 			return length;
 	}
-	return directive(&insn, text, room);
+	return directive(&insn, text, capacity);
 }

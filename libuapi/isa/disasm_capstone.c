@@ -127,7 +127,7 @@ static void load_once(void)
 			return;
 }
 
-static int open_capstone(void **self, char *version, size_t room)
+static int open_capstone(void **self, char *version, size_t capacity)
 {
 	pthread_once(&capstone.once, load_once);
 	if (!capstone.layout)
@@ -135,7 +135,7 @@ static int open_capstone(void **self, char *version, size_t room)
 	*self = calloc(1, sizeof(struct self));
 	if (!*self)
 		return -ENOMEM;
-	snprintf(version, room, "capstone %d.%d", capstone.version[0], capstone.version[1]);
+	snprintf(version, capacity, "capstone %d.%d", capstone.version[0], capstone.version[1]);
 	return 0;
 }
 
@@ -153,7 +153,7 @@ static bool text_capstone(void *argument, enum flowtap_isa isa, uint8_t it, uint
 			  const uint8_t *bytes, size_t size, char raw[DISASM_RAW])
 {
 	bool block = isa == FLOWTAP_ISA_T32 && it & 0xf;
-	struct disasm_text text = { .at = raw, .room = DISASM_RAW };
+	struct disasm_text text = { .at = raw, .capacity = DISASM_RAW };
 	struct self *self = argument;
 	size_t n, lead = block ? 2 : 0;
 	uint8_t code[6];

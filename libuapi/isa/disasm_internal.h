@@ -11,7 +11,7 @@
 struct disasm_library {
 	const char *missing;	/* flowtap_disasm_missing */
 	/* 0, and *self and the version; -ENOPKG, -ENOMEM. */
-	int (*open)(void **self, char *version, size_t room);
+	int (*open)(void **self, char *version, size_t capacity);
 	void (*close)(void *self);
 	/* The text of one instruction of exactly `size` bytes; false: it is not known. */
 	bool (*text)(void *self, enum flowtap_isa isa, uint8_t it, uint64_t address,
@@ -37,13 +37,13 @@ uint32_t flowtap_disasm_opcode(const struct disasm_instruction *insn);
  */
 size_t flowtap_disasm_spell(const struct flowtap_disasm_options *options,
 			    const struct disasm_instruction *insn, const char *raw, char *text,
-			    size_t room);
+			    size_t capacity);
 
 /* A text that grows and is cut where the room ends; always terminated. */
 struct disasm_text {
 	char *at;
 	size_t length;
-	size_t room;
+	size_t capacity;
 };
 
 void flowtap_disasm_put(struct disasm_text *text, const char *format, ...)

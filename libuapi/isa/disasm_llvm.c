@@ -23,7 +23,7 @@ static struct {
 	void *(*create)(const char *triple, const char *cpu, const char *features, void *info,
 			int tag, void *operand_info, void *symbol_lookup);
 	size_t (*disassemble)(void *context, uint8_t *bytes, uint64_t size, uint64_t pc,
-			      char *text, size_t room);
+			      char *text, size_t capacity);
 	void (*dispose)(void *context);
 } llvm = { .once = PTHREAD_ONCE_INIT };
 
@@ -130,7 +130,7 @@ static void load_once(void)
 	llvm.version[0] = major;
 }
 
-static int open_llvm(void **self, char *version, size_t room)
+static int open_llvm(void **self, char *version, size_t capacity)
 {
 	pthread_once(&llvm.once, load_once);
 	if (llvm.version[0] < OLDEST)
@@ -138,7 +138,8 @@ static int open_llvm(void **self, char *version, size_t room)
 	*self = calloc(1, sizeof(struct self));
 	if (!*self)
 		return -ENOMEM;
-	snprintf(version, room, "LLVM %u.%u.%u", llvm.version[0], llvm.version[1], llvm.version[2]);
+	snprintf(version, capacity, "LLVM %u.%u.%u", llvm.version[0], llvm.version[1],
+		 llvm.version[2]);
 	return 0;
 }
 
@@ -156,7 +157,7 @@ static void *context_of(struct self *self, enum flowtap_isa isa)
 {
 	enum flowtap_isa same = isa == FLOWTAP_ISA_T32 ? FLOWTAP_ISA_A32 : isa;
 	char list[512] = "";
-	struct disasm_text text = { .at = list, .room = sizeof(list) };
+	struct disasm_text text = { .at = list, .capacity = sizeof(list) };
 
 	if (self->context[isa] || !llvm.target[isa])
 		return self->context[isa];

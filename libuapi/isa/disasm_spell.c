@@ -15,7 +15,7 @@
 #define NAME_MAX_SHOWN 120U
 
 /* What an instruction names by a distance from itself. */
-struct place {
+struct reference {
 	bool there;
 	bool code;	/* a branch's target: a symbol may say more */
 	uint64_t address;
@@ -27,41 +27,43 @@ static uint64_t extend(uint64_t value, unsigned int bits)
 }
 
 /* ADR, ADRP, and loads from a literal (DDI 0487 C4.1.86, C4.1.88). */
-static struct place literal_a64(uint64_t address, uint32_t opcode)
+static struct reference literal_a64(uint64_t address, uint32_t opcode)
 {
 	uint64_t adr = extend((opcode >> 5 & 0x7ffff) << 2 | (opcode >> 29 & 3), 21);
 
 	if ((opcode & 0x9f000000) == 0x10000000)
-		return (struct place){ .there = true, .address = address + adr };
+		return (struct reference){ .there = true, .address = address + adr };
 	if ((opcode & 0x9f000000) == 0x90000000)
-		return (struct place){ .there = true, .address = (address & ~0xfffULL) + (adr << 12) };
+		return (struct reference){ .there = true,
+					   .address = (address & ~0xfffULL) + (adr << 12) };
 	if ((opcode & 0x3b000000) == 0x18000000)
-		return (struct place){ .there = true,
-				       .address = address + extend(opcode >> 5 << 2 & 0x1ffffc, 21) };
-	return (struct place){ 0 };
+		return (struct reference){ .there = true,
+					   .address = address +
+						      extend(opcode >> 5 << 2 & 0x1ffffc, 21) };
+	return (struct reference){ 0 };
 }
 
-static struct place place_of(const struct disasm_instruction *insn)
+static struct reference reference_of(const struct disasm_instruction *insn)
 {
 	struct flowtap_riscv_insn riscv;
 	struct flowtap_arm_insn arm;
 
 	if (insn->isa == FLOWTAP_ISA_RV64) {
 		if (flowtap_riscv_classify(insn->bytes, insn->size, &riscv) || !riscv.direct)
-			return (struct place){ 0 };
-		return (struct place){ .there = true, .code = true,
+			return (struct reference){ 0 };
+		return (struct reference){ .there = true, .code = true,
 				       .address = insn->address + (uint64_t)(int64_t)riscv.offset };
 	}
 	if (!flowtap_arm_classify(insn->isa, insn->address, 0, insn->bytes, insn->size, &arm) &&
 	    arm.direct && (arm.kind == FLOWTAP_ARM_BRANCH || arm.kind == FLOWTAP_ARM_CALL))
-		return (struct place){ .there = true, .code = true, .address = arm.target };
+		return (struct reference){ .there = true, .code = true, .address = arm.target };
 	if (insn->isa == FLOWTAP_ISA_A64)
 		return literal_a64(insn->address, flowtap_disasm_opcode(insn));
-	return (struct place){ 0 };
+	return (struct reference){ 0 };
 }
 
 /* {pc}+0x10; up to 9 without 0x. */
-static void put_relative(struct disasm_text *text, uint64_t from, uint64_t to)
+static void write_relative(struct disasm_text *text, uint64_t from, uint64_t to)
 {
 	uint32_t distance = (uint32_t)(to - from);
 	bool back = distance >> 31;
@@ -73,8 +75,8 @@ static void put_relative(struct disasm_text *text, uint64_t from, uint64_t to)
 	flowtap_disasm_put(text, " ; 0x%" PRIx32, (uint32_t)to);
 }
 
-static void put_symbol(const struct flowtap_disasm_options *options, struct disasm_text *text,
-		       bool wide, uint64_t address)
+static void write_symbol(const struct flowtap_disasm_options *options, struct disasm_text *text,
+			 bool wide, uint64_t address)
 {
 	const char *begin = wide ? " ; " : " ", *end = "";
 	const char *name = NULL;
@@ -97,22 +99,22 @@ static void put_symbol(const struct flowtap_disasm_options *options, struct disa
 	flowtap_disasm_put(text, "%s", end);
 }
 
-static void put_place(const struct flowtap_disasm_options *options,
-		      const struct disasm_instruction *insn, struct place place,
-		      struct disasm_text *text)
+static void write_reference(const struct flowtap_disasm_options *options,
+			    const struct disasm_instruction *insn, struct reference reference,
+			    struct disasm_text *text)
 {
 	bool tarmac = options->style == FLOWTAP_DISASM_TARMAC && insn->isa != FLOWTAP_ISA_RV64;
 	bool relative = tarmac && insn->isa != FLOWTAP_ISA_A64;
 	struct flowtap_disasm_options plain = *options;
 
 	if (relative)
-		put_relative(text, insn->address, place.address);
+		write_relative(text, insn->address, reference.address);
 	else
-		flowtap_disasm_put(text, "%" PRIx64, place.address);
+		flowtap_disasm_put(text, "%" PRIx64, reference.address);
 	if (!tarmac)
 		plain.style = FLOWTAP_DISASM_PLAIN;
-	if (place.code)
-		put_symbol(&plain, text, !relative, place.address);
+	if (reference.code)
+		write_symbol(&plain, text, !relative, reference.address);
 }
 
 /* Instructions of which the numbers are positions and amounts, not values. */
@@ -165,7 +167,7 @@ struct operands {
 };
 
 /* The number at `at`, behind a # for Arm. Where there is none nothing is done. */
-static bool put_number(struct operands *operands, struct disasm_text *text)
+static bool write_number(struct operands *operands, struct disasm_text *text)
 {
 	bool arm = operands->insn->isa != FLOWTAP_ISA_RV64, minus;
 	const char *at = operands->at + arm;
@@ -193,8 +195,8 @@ static bool put_number(struct operands *operands, struct disasm_text *text)
 }
 
 /* Operands of Arm have a blank behind the comma, those of RISC-V have none. */
-static void put_operands(const struct disasm_instruction *insn, const char *mnemonic,
-			 const char *begin, size_t length, struct disasm_text *text)
+static void write_operands(const struct disasm_instruction *insn, const char *mnemonic,
+			   const char *begin, size_t length, struct disasm_text *text)
 {
 	bool arm = insn->isa != FLOWTAP_ISA_RV64;
 	struct operands operands = { insn, mnemonic, begin, begin, false,
@@ -207,7 +209,7 @@ static void put_operands(const struct disasm_instruction *insn, const char *mnem
 			      (c == '-' || isdigit((unsigned char)c)) &&
 			      (operands.at == begin || strchr(" ,(\t", operands.at[-1]));
 
-		if (number && put_number(&operands, text))
+		if (number && write_number(&operands, text))
 			continue;
 		operands.at++;
 		operands.bracket |= c == '[';
@@ -237,7 +239,7 @@ static const char *last_operand(const char *operands)
 }
 
 /* A32 and T32: `[pc, #8]` as all of an operand. */
-static struct place literal_pc(const struct disasm_instruction *insn, const char *operand)
+static struct reference literal_pc(const struct disasm_instruction *insn, const char *operand)
 {
 	bool thumb = insn->isa == FLOWTAP_ISA_T32;
 	uint64_t pc = (insn->address & ~3ULL) + (thumb ? 4 : 8);
@@ -246,14 +248,14 @@ static struct place literal_pc(const struct disasm_instruction *insn, const char
 
 	if (insn->isa == FLOWTAP_ISA_A64 || insn->isa == FLOWTAP_ISA_RV64 ||
 	    strncmp(operand, "[pc, #", 6))
-		return (struct place){ 0 };
+		return (struct reference){ 0 };
 	offset = strtol(operand + 6, &end, 0);
 	if (strcmp(end, "]"))
-		return (struct place){ 0 };
-	return (struct place){ .there = true, .address = (uint32_t)(pc + (uint64_t)offset) };
+		return (struct reference){ 0 };
+	return (struct reference){ .there = true, .address = (uint32_t)(pc + (uint64_t)offset) };
 }
 
-static void put_mnemonic(bool tarmac, bool alone, const char *mnemonic, struct disasm_text *text)
+static void write_mnemonic(bool tarmac, bool alone, const char *mnemonic, struct disasm_text *text)
 {
 	char upper[40];
 	size_t n = 0;
@@ -271,12 +273,12 @@ static void put_mnemonic(bool tarmac, bool alone, const char *mnemonic, struct d
 
 size_t flowtap_disasm_spell(const struct flowtap_disasm_options *options,
 			    const struct disasm_instruction *insn, const char *raw, char *at,
-			    size_t room)
+			    size_t capacity)
 {
 	bool tarmac = options->style == FLOWTAP_DISASM_TARMAC && insn->isa != FLOWTAP_ISA_RV64;
-	struct disasm_text text = { .at = at, .room = room };
+	struct disasm_text text = { .at = at, .capacity = capacity };
 	const char *operands, *last;
-	struct place place;
+	struct reference reference;
 	char mnemonic[40];
 	size_t n;
 
@@ -292,15 +294,16 @@ size_t flowtap_disasm_spell(const struct flowtap_disasm_options *options,
 	mnemonic[n] = '\0';
 	operands = raw + n + strspn(raw + n, " \t");
 
-	put_mnemonic(tarmac, !*operands, mnemonic, &text);
-	place = place_of(insn);
+	write_mnemonic(tarmac, !*operands, mnemonic, &text);
+	reference = reference_of(insn);
 	last = *operands ? last_operand(operands) : operands;
-	if (!place.there && tarmac)
-		place = literal_pc(insn, last);
-	put_operands(insn, mnemonic, operands,
-		     place.there && *operands ? (size_t)(last - operands) : strlen(operands), &text);
-	if (place.there && *operands)
-		put_place(options, insn, place, &text);
+	if (!reference.there && tarmac)
+		reference = literal_pc(insn, last);
+	write_operands(insn, mnemonic, operands,
+		       reference.there && *operands ? (size_t)(last - operands) : strlen(operands),
+		       &text);
+	if (reference.there && *operands)
+		write_reference(options, insn, reference, &text);
 	while (text.length && at[text.length - 1] == ' ')
 		at[--text.length] = '\0';
 	return text.length;

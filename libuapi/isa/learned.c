@@ -228,7 +228,7 @@ static bool transfers(const struct learned_run *run)
 	return run->whole && flowtap_learned_transfers(run->isa, run->end);
 }
 
-static uint64_t behind(const struct learned_run *run)
+static uint64_t run_end(const struct learned_run *run)
 {
 	return run->address + run->size;
 }
@@ -287,7 +287,7 @@ int flowtap_learned_flush(struct flowtap_learned *learned)
 		taken = true;
 		target = run->direct ? run->target : 0;
 	}
-	status = put_run(learned, taken, taken ? target : behind(run), NULL);
+	status = put_run(learned, taken, taken ? target : run_end(run), NULL);
 	if (learned->added >= TRIM_EVERY)
 		flowtap_learned_trim(learned);
 	return status;
@@ -333,7 +333,7 @@ static int put_gap(struct flowtap_learned *learned, uint64_t address)
 /* Whether the run's last instruction can have gone to where the next one is, and how. */
 static bool leads(const struct learned_run *run, unsigned int isa, uint64_t address, bool *taken)
 {
-	bool follows = address == behind(run) && isa == run->isa;
+	bool follows = address == run_end(run) && isa == run->isa;
 
 	*taken = run->said;
 	if (run->said)
@@ -360,7 +360,7 @@ static int end_run(struct flowtap_learned *learned, unsigned int isa, uint64_t a
 		status = flowtap_learned_flush(learned);
 		return status ? status : put_gap(learned, last);
 	}
-	status = put_run(learned, taken, taken ? address : behind(run), NULL);
+	status = put_run(learned, taken, taken ? address : run_end(run), NULL);
 	if (learned->added >= TRIM_EVERY)
 		flowtap_learned_trim(learned);
 	return status;
@@ -390,14 +390,14 @@ static void take_end(struct learned_run *run, const struct kind *kind)
 	run->conditional = kind->conditional;
 	run->target = kind->target;
 	run->target_isa = kind->target_isa;
-	run->whole = kind->end || run->size >= flowtap_block_room(run->address, 0);
+	run->whole = kind->end || run->size >= flowtap_block_max_size(run->address, 0);
 }
 
 /* One more instruction, by its opcode. */
 static int add(struct learned_run *run, const uint8_t *bytes, size_t size)
 {
 	struct kind kind;
-	int status = classify(run->isa, behind(run), run->it, bytes, size, &kind);
+	int status = classify(run->isa, run_end(run), run->it, bytes, size, &kind);
 
 	if (status)
 		return -EILSEQ;
@@ -422,7 +422,7 @@ static void doubt(struct learned_run *run)
 	run->size = 0;
 	run->instructions = 0;
 	while (run->size < size) {
-		if (classify(run->isa, behind(run), run->it, run->guess->bytes + run->size,
+		if (classify(run->isa, run_end(run), run->it, run->guess->bytes + run->size,
 			     size - run->size, &kind))
 			return;
 		add(run, run->guess->bytes + run->size, kind.length);
@@ -482,7 +482,7 @@ int flowtap_learned_instruction(struct flowtap_learned *learned, enum flowtap_is
 
 	if (status)
 		return status;
-	if (run->size && (run->whole || address != behind(run) || isa != run->isa)) {
+	if (run->size && (run->whole || address != run_end(run) || isa != run->isa)) {
 		status = end_run(learned, isa, address);
 		if (status)
 			return status;

@@ -25,7 +25,7 @@ struct learned_run {
 	bool said;		/* the last instruction was taken: */
 	uint64_t to;
 	struct flowtap_block *guess;	/* the block that was last at `address`, or NULL */
-	uint8_t bytes[(20U << 10) + 8];	/* flowtap_block_room and an instruction */
+	uint8_t bytes[(20U << 10) + 8];	/* flowtap_block_max_size and an instruction */
 };
 
 struct learned_arena;

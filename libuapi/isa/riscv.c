@@ -272,7 +272,7 @@ int flowtap_riscv_classify(const uint8_t *bytes, size_t available, struct flowta
 
 int flowtap_riscv_block(struct flowtap_block *block, const uint8_t *bytes, size_t available)
 {
-	uint64_t limit = flowtap_block_room(block->address, block->stop);
+	uint64_t limit = flowtap_block_max_size(block->address, block->stop);
 	struct flowtap_riscv_insn insn;
 	uint64_t offset = 0;
 	int status;

@@ -36,10 +36,10 @@ struct pass {
 	uint64_t at;		/* in the file: the record that was handed on */
 	struct event *events;
 	size_t n_events;
-	size_t room;
+	size_t capacity;
 	uint8_t *payload;	/* of one event */
-	size_t payload_room;
-	struct flowtap_stored stored;
+	size_t payload_capacity;
+	struct flowtap_payload_codec stored;
 };
 
 static void damaged(struct pass *pass, uint64_t offset, const char *reason, uint64_t bytes)
@@ -62,14 +62,14 @@ static int note_event(struct pass *pass, const struct flowtap_archive_block *blo
 
 	if (!pass->map)
 		return 0;
-	if (pass->n_events == pass->room) {
-		size_t room = pass->room ? 2 * pass->room : 256;
-		struct event *events = realloc(pass->events, room * sizeof(events[0]));
+	if (pass->n_events == pass->capacity) {
+		size_t capacity = pass->capacity ? 2 * pass->capacity : 256;
+		struct event *events = realloc(pass->events, capacity * sizeof(events[0]));
 
 		if (!events)
 			return -ENOMEM;
 		pass->events = events;
-		pass->room = room;
+		pass->capacity = capacity;
 	}
 	if (block->size >= sizeof(time))
 		memcpy(&time, block->payload, sizeof(time));
@@ -97,14 +97,16 @@ static int note_ring(struct pass *pass, const struct flowtap_archive_block *bloc
 
 static int note_aux(struct pass *pass, const struct flowtap_archive_block *block)
 {
-	uint64_t place = pass->base + block->offset + sizeof(struct flowtap_archive_block_header);
+	uint64_t position = pass->base + block->offset +
+			    sizeof(struct flowtap_archive_block_header);
 	uint64_t offset;
 	int err = -EBADMSG;
 
 	if (block->size >= sizeof(offset)) {
 		memcpy(&offset, block->payload, sizeof(offset));
 		err = flowtap_aux_index_add(&pass->aux, block->cpu, offset,
-					    block->size - sizeof(offset), place + sizeof(offset));
+					    block->size - sizeof(offset),
+					    position + sizeof(offset));
 	}
 	if (!err || err == -ENOMEM)
 		return err;
@@ -194,13 +196,13 @@ static int by_time(const void *a, const void *b)
 
 static int read_payload(struct pass *pass, const struct event *event)
 {
-	if (event->size > pass->payload_room) {
+	if (event->size > pass->payload_capacity) {
 		uint8_t *payload = realloc(pass->payload, event->size);
 
 		if (!payload)
 			return -ENOMEM;
 		pass->payload = payload;
-		pass->payload_room = event->size;
+		pass->payload_capacity = event->size;
 	}
 	return flowtap_read_all_at(pass->fd, pass->payload, event->size, event->offset, -EIO) ?
 	       -EIO : 0;
@@ -351,7 +353,8 @@ long flowtap_replay_aux(struct flowtap_replay *replay, uint32_t cpu, uint64_t of
 	       piece.offset == offset + done) {
 		size_t n = piece.size < size - done ? piece.size : size - done;
 
-		err = flowtap_read_all_at(pass->fd, (uint8_t *)buffer + done, n, piece.place, -EIO);
+		err = flowtap_read_all_at(pass->fd, (uint8_t *)buffer + done, n, piece.position,
+					  -EIO);
 		done += n;
 	}
 	errno = saved;
@@ -372,15 +375,15 @@ uint64_t flowtap_replay_aux_next(struct flowtap_replay *replay, uint32_t cpu, ui
 
 static int temporary(void)
 {
-	const char *const places[] = { secure_getenv("TMPDIR"), "/var/tmp", "/tmp" };
+	const char *const directories[] = { secure_getenv("TMPDIR"), "/var/tmp", "/tmp" };
 	int fd = -ENOENT;
 
 	for (size_t i = 0; i < 3 && fd < 0; i++) {
 		char name[PATH_MAX];
 
-		if (!places[i] || strlen(places[i]) > sizeof(name) - 32)
+		if (!directories[i] || strlen(directories[i]) > sizeof(name) - 32)
 			continue;
-		strcpy(name, places[i]);
+		strcpy(name, directories[i]);
 		fd = open(name, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 		if (fd < 0) {
 			strcat(name, "/flowtap-XXXXXX");
@@ -396,12 +399,12 @@ static int temporary(void)
 
 static int copy_all(int from, int to)
 {
-	size_t room = 1U << 16;
-	uint8_t *buffer = malloc(room);
+	size_t capacity = 1U << 16;
+	uint8_t *buffer = malloc(capacity);
 	int err = buffer ? 0 : -ENOMEM;
 
 	while (!err) {
-		ssize_t n = read(from, buffer, room), done = 0;
+		ssize_t n = read(from, buffer, capacity), done = 0;
 
 		if (n < 0 && errno == EINTR)
 			continue;

@@ -13,7 +13,7 @@ struct code_block {
 	struct flowtap_map *map;
 	const uint8_t *payload;
 	uint32_t size;
-	struct flowtap_stored *stored;
+	struct flowtap_payload_codec *stored;
 };
 
 /*
@@ -52,7 +52,7 @@ static int take_kernel(struct code_block *block)
 	err = split(block, sizeof(from), from.name_size, from.stored_size, name);
 	block->stored->compression = from.compression;
 	if (!err && from.part_size)
-		err = flowtap_stored_unpack(block->stored, from.part_size, &bytes);
+		err = flowtap_payload_unpack(block->stored, from.part_size, &bytes);
 	if (err)
 		return err;
 	text = (struct flowtap_kernel_text) {
@@ -81,7 +81,7 @@ static int take_symbols(struct code_block *block)
 	block->stored->bytes = block->payload + sizeof(from);
 	block->stored->size = block->size - (uint32_t)sizeof(from);
 	block->stored->compression = from.compression;
-	err = flowtap_stored_unpack(block->stored, from.size, &text);
+	err = flowtap_payload_unpack(block->stored, from.size, &text);
 	return err ? err : flowtap_map_add_symbols(block->map, text, from.size);
 }
 
@@ -102,7 +102,7 @@ static int take_file(struct code_block *block)
 	err = split(block, sizeof(from), from.path_size, from.stored_size, path);
 	block->stored->compression = from.compression;
 	if (!err)
-		err = flowtap_stored_unpack(block->stored, (uint32_t)from.part_size, &bytes);
+		err = flowtap_payload_unpack(block->stored, (uint32_t)from.part_size, &bytes);
 	if (err)
 		return err;
 	part = (struct flowtap_bundled) {
@@ -117,7 +117,7 @@ static int take_file(struct code_block *block)
 }
 
 int flowtap_replay_code(struct flowtap_map *map, uint32_t type, const void *payload, uint32_t size,
-			struct flowtap_stored *stored)
+			struct flowtap_payload_codec *stored)
 {
 	struct code_block block = { map, payload, size, stored };
 

@@ -12,6 +12,6 @@
  * contradicts itself or one before it; -EFBIG: more than can be held; -ENOMEM.
  */
 int flowtap_replay_code(struct flowtap_map *map, uint32_t type, const void *payload, uint32_t size,
-			struct flowtap_stored *stored);
+			struct flowtap_payload_codec *stored);
 
 #endif /* FLOWTAP_REPLAY_CODE_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* perf.data: stretch after stretch through the decoders, one of each trace unit, to one sink. */
+/* perf.data: range after range through the decoders, one of each trace unit, to one sink. */
 #include "pipeline/perfdata_unit.h"
 
 #include <errno.h>
@@ -23,7 +23,7 @@ static struct perfdata_unit *unit_of(struct flowtap_perfdata_decoder *decoder,
 /* A thread's buffer may not say where it ran: units are nearly always alike. */
 static struct perfdata_unit *collector(struct flowtap_perfdata_decoder *decoder)
 {
-	uint32_t cpu = decoder->stretch->cpu;
+	uint32_t cpu = decoder->range->cpu;
 
 	if (cpu == FLOWTAP_PERFDATA_NONE)
 		return decoder->n ? &decoder->units[0] : NULL;
@@ -39,37 +39,37 @@ static bool wanted(const struct flowtap_perfdata_decoder *decoder, uint32_t cpu)
 static int tell(const struct flowtap_perfdata_decoder *decoder, enum flowtap_gap_reason reason,
 		uint64_t size, const char *detail)
 {
-	const struct flowtap_perfdata_stretch *stretch = decoder->stretch;
+	const struct flowtap_perfdata_range *range = decoder->range;
 	char line[160];
 	struct flowtap_element element = {
 		.kind = FLOWTAP_ELEMENT_GAP,
 		.gap = {
 			.reason = reason,
-			.until = stretch->time,
+			.until = range->time,
 			.size = size,
 			.detail = line,
 		},
 	};
 
-	if (stretch->cpu == FLOWTAP_PERFDATA_NONE)
+	if (range->cpu == FLOWTAP_PERFDATA_NONE)
 		snprintf(line, sizeof(line), "%s", detail);
 	else
-		snprintf(line, sizeof(line), "CPU %" PRIu32 ": %s", stretch->cpu, detail);
+		snprintf(line, sizeof(line), "CPU %" PRIu32 ": %s", range->cpu, detail);
 	return decoder->options.sink->element(decoder->options.sink, &element);
 }
 
 typedef int (*taker)(struct flowtap_perfdata_decoder *decoder, const uint8_t *bytes, size_t size);
 
 static int each_piece(struct flowtap_perfdata_decoder *decoder,
-		      const struct flowtap_perfdata_stretch *stretch, taker take)
+		      const struct flowtap_perfdata_range *range, taker take)
 {
 	uint64_t at = 0;
 	int err = 0;
 
-	while (!err && at < stretch->size) {
+	while (!err && at < range->size) {
 		size_t got;
 
-		err = flowtap_perfdata_read(decoder->perfdata, stretch, at, decoder->piece, PIECE,
+		err = flowtap_perfdata_read(decoder->perfdata, range, at, decoder->piece, PIECE,
 					    &got);
 		if (err || !got)
 			return err;
@@ -84,7 +84,7 @@ static int each_part(struct flowtap_perfdata_decoder *decoder, taker take)
 	int err = 0;
 
 	for (size_t i = 0; !err && i < decoder->parts; i++)
-		err = each_piece(decoder, &decoder->stretch[i], take);
+		err = each_piece(decoder, &decoder->range[i], take);
 	return err;
 }
 
@@ -95,17 +95,17 @@ static int take_raw(struct flowtap_perfdata_decoder *decoder, const uint8_t *byt
 
 static int decode_raw(struct flowtap_perfdata_decoder *decoder)
 {
-	const struct flowtap_perfdata_stretch *stretch = decoder->stretch;
+	const struct flowtap_perfdata_range *range = decoder->range;
 	int err;
 
 	decoder->unit = collector(decoder);
 	err = decoder->unit ? flowtap_perfdata_unit_prepare(decoder->unit) : -EINVAL;
 	if (err == -EINVAL)
-		return tell(decoder, FLOWTAP_GAP_NO_STREAM, stretch->size,
+		return tell(decoder, FLOWTAP_GAP_NO_STREAM, range->size,
 			    decoder->unit ? "the trace unit is no ETE" :
 					    "nothing is known of its trace unit");
 	if (!err)
-		err = flowtap_perfdata_unit_begin(decoder->unit, stretch);
+		err = flowtap_perfdata_unit_begin(decoder->unit, range);
 	if (!err)
 		err = each_part(decoder, take_raw);
 	return err ? err : flowtap_perfdata_unit_end(decoder->unit);
@@ -128,7 +128,7 @@ static int on_data(struct flowtap_frames *frames, uint8_t id, const uint8_t *byt
 		       flowtap_perfdata_unit_feed(decoder->unit, bytes, size) : 0;
 	decoder->ids[id / 64 & 1] |= 1ULL << id % 64;
 	unit = unit_of(decoder, flowtap_perfdata_by_trace_id(decoder->perfdata,
-							     decoder->stretch->cpu, id));
+							     decoder->range->cpu, id));
 	if (!unit)
 		decoder->other += size;
 	else if (decoder->surveying)
@@ -173,7 +173,7 @@ static int find_barrier(struct flowtap_perfdata_decoder *decoder)
 	};
 	uint8_t bytes[sizeof(barrier)];
 	size_t got;
-	int err = flowtap_perfdata_read(decoder->perfdata, decoder->stretch, 0, bytes,
+	int err = flowtap_perfdata_read(decoder->perfdata, decoder->range, 0, bytes,
 					sizeof(bytes), &got);
 
 	decoder->barrier = !err && got == sizeof(bytes) && !memcmp(bytes, barrier, sizeof(bytes));
@@ -183,7 +183,7 @@ static int find_barrier(struct flowtap_perfdata_decoder *decoder)
 static int decode_id(struct flowtap_perfdata_decoder *decoder, uint8_t id)
 {
 	const struct flowtap_perfdata_cpu *cpu =
-		flowtap_perfdata_by_trace_id(decoder->perfdata, decoder->stretch->cpu, id);
+		flowtap_perfdata_by_trace_id(decoder->perfdata, decoder->range->cpu, id);
 	int err;
 
 	decoder->unit = unit_of(decoder, cpu);
@@ -194,7 +194,7 @@ static int decode_id(struct flowtap_perfdata_decoder *decoder, uint8_t id)
 	if (err == -EINVAL)
 		return tell(decoder, FLOWTAP_GAP_NO_STREAM, UINT64_MAX, "the trace unit is no ETE");
 	if (!err)
-		err = flowtap_perfdata_unit_begin(decoder->unit, decoder->stretch);
+		err = flowtap_perfdata_unit_begin(decoder->unit, decoder->range);
 	if (!err && decoder->barrier)
 		err = flowtap_perfdata_unit_lose(decoder->unit, FLOWTAP_GAP_TRUNCATED, UINT64_MAX,
 						 "perf: the trace buffer wrapped (barrier)");
@@ -223,38 +223,38 @@ static int decode_frames(struct flowtap_perfdata_decoder *decoder)
 	return err;
 }
 
-static int decode_stretch(struct flowtap_perfdata_decoder *decoder)
+static int decode_range(struct flowtap_perfdata_decoder *decoder)
 {
-	const struct flowtap_perfdata_stretch *stretch = decoder->stretch;
-	bool framed = !(stretch->flags & FLOWTAP_PERFDATA_RAW);
-	bool snapshot = stretch->flags & FLOWTAP_PERFDATA_OVERWRITE;
+	const struct flowtap_perfdata_range *range = decoder->range;
+	bool framed = !(range->flags & FLOWTAP_PERFDATA_RAW);
+	bool snapshot = range->flags & FLOWTAP_PERFDATA_OVERWRITE;
 	struct perfdata_unit *unit = collector(decoder);
 	int err = 0;
 
 	decoder->barrier = false;
-	if (!framed && !wanted(decoder, unit ? unit->cpu->cpu : stretch->cpu))
+	if (!framed && !wanted(decoder, unit ? unit->cpu->cpu : range->cpu))
 		return 0;
-	if (stretch->missing)
+	if (range->missing)
 		err = tell(decoder, snapshot ? FLOWTAP_GAP_WRAPPED : FLOWTAP_GAP_RING_FULL,
-			   stretch->missing, snapshot ? "written over before the snapshot" :
+			   range->missing, snapshot ? "written over before the snapshot" :
 						       "trace bytes that are not in the file");
-	if (!err && !stretch->size && stretch->flags & FLOWTAP_PERFDATA_TRUNCATED)
+	if (!err && !range->size && range->flags & FLOWTAP_PERFDATA_TRUNCATED)
 		err = tell(decoder, FLOWTAP_GAP_TRUNCATED, UINT64_MAX,
 			   "perf: an AUX record with nothing but a loss");
-	if (err || !stretch->size)
+	if (err || !range->size)
 		return err;
 	return framed ? decode_frames(decoder) : decode_raw(decoder);
 }
 
-/* The next stretch, with those that continue it; *at goes behind them. */
-static bool next_stretch(struct flowtap_perfdata_decoder *decoder, size_t *at)
+/* The next range, with those that continue it; *at goes behind them. */
+static bool next_range(struct flowtap_perfdata_decoder *decoder, size_t *at)
 {
-	const struct flowtap_perfdata_stretch *list = decoder->perfdata->stretches.list;
-	size_t n = decoder->perfdata->stretches.n;
+	const struct flowtap_perfdata_range *list = decoder->perfdata->ranges.list;
+	size_t n = decoder->perfdata->ranges.n;
 
 	if (*at == n)
 		return false;
-	decoder->stretch = &list[*at];
+	decoder->range = &list[*at];
 	decoder->parts = 0;
 	decoder->flags = 0;
 	do {
@@ -272,7 +272,7 @@ int flowtap_perfdata_survey(struct flowtap_perfdata_decoder *decoder)
 
 	decoder->surveying = true;
 	decoder->unit = NULL;
-	while (!err && next_stretch(decoder, &at)) {
+	while (!err && next_range(decoder, &at)) {
 		struct perfdata_unit *unit = collector(decoder);
 
 		if (!(decoder->flags & FLOWTAP_PERFDATA_RAW))
@@ -280,7 +280,7 @@ int flowtap_perfdata_survey(struct flowtap_perfdata_decoder *decoder)
 		else if (unit)
 			for (size_t i = 0; i < decoder->parts; i++)
 				decoder->counts[unit - decoder->units].bytes +=
-					decoder->stretch[i].size;
+					decoder->range[i].size;
 	}
 	decoder->surveying = false;
 	return err;
@@ -291,8 +291,8 @@ int flowtap_perfdata_decode(struct flowtap_perfdata_decoder *decoder)
 	size_t at = 0;
 	int err = 0;
 
-	while (!err && next_stretch(decoder, &at))
-		err = decode_stretch(decoder);
+	while (!err && next_range(decoder, &at))
+		err = decode_range(decoder);
 	return err;
 }
 

@@ -19,7 +19,7 @@
 #define SYMBOLS_MAX (64 << 20)	/* entries looked at */
 
 /* Where distributions and builds have it; %s is the release. */
-static const char *const places[] = {
+static const char *const patterns[] = {
 	"/boot/vmlinux-%s",
 	"/usr/lib/debug/boot/vmlinux-%s",
 	"/usr/lib/debug/lib/modules/%s/vmlinux",
@@ -35,14 +35,14 @@ static int locate(const struct flowtap_perfdata *perfdata, const char *sysroot)
 	char path[PATH_MAX], why[FLOWTAP_WHY];
 	int fd = -ENOENT;
 
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]); i++) {
+	for (size_t i = 0; i < sizeof(patterns) / sizeof(patterns[0]); i++) {
 		int found;
 
 		/* A release cannot lead elsewhere; without one names that need it say nothing. */
-		if (strstr(places[i], "%s") &&
+		if (strstr(patterns[i], "%s") &&
 		    (!*perfdata->info.release || strchr(perfdata->info.release, '/')))
 			continue;
-		if (snprintf(path, sizeof(path), places[i], perfdata->info.release) >=
+		if (snprintf(path, sizeof(path), patterns[i], perfdata->info.release) >=
 		    (int)sizeof(path))
 			continue;
 		found = flowtap_locate_code(sysroot, NULL, path, &perfdata->kernel_id, why);

@@ -155,7 +155,7 @@ static int decode(struct perfdata_unit *unit, size_t n)
 	int err;
 
 	n = n < ahead->size ? n : ahead->size;
-	/* Before the first timestamp of a stretch the time is nearly that; else it would be the end's. */
+	/* Before the first timestamp of a range this is nearly the time; else it were the end. */
 	first = unit->opening && unit->timed ? flowtap_ete_ahead_next(ahead, NULL) : NULL;
 	if (first && time_of(unit, first->ticks, &time))
 		flowtap_ete_span_reach(&unit->span, time);
@@ -182,21 +182,21 @@ int flowtap_perfdata_unit_feed(struct perfdata_unit *unit, const uint8_t *bytes,
 }
 
 int flowtap_perfdata_unit_begin(struct perfdata_unit *unit,
-				const struct flowtap_perfdata_stretch *stretch)
+				const struct flowtap_perfdata_range *range)
 {
 	const struct flowtap_perfdata *perfdata = unit->decoder->perfdata;
-	const struct flowtap_perfdata_stretch *last;
+	const struct flowtap_perfdata_range *last;
 
-	unit->tid = stretch->tid;
-	unit->decoder->counts[unit - unit->decoder->units].stretches++;
+	unit->tid = range->tid;
+	unit->decoder->counts[unit - unit->decoder->units].ranges++;
 	unit->opening = true;
 	flowtap_ete_ahead_begin(unit->ahead, &unit->cpu->config);
 	/* Whether there are any only the trace says: where perf is older than the kernel (6.12 and 7.2)
 	 * TRCCONFIGR.TS in its metadata is 0. */
 	unit->timed = unit->cpu->ts_source == 1 && perfdata->has_time_conv;
 	/* Where records have no time the last state is the best guess. */
-	flowtap_ete_span_reach(&unit->span, stretch->time ? stretch->time : UINT64_MAX - 1);
-	last = &stretch[unit->decoder->parts ? unit->decoder->parts - 1 : 0];
+	flowtap_ete_span_reach(&unit->span, range->time ? range->time : UINT64_MAX - 1);
+	last = &range[unit->decoder->parts ? unit->decoder->parts - 1 : 0];
 	unit->span.ahead = unit->timed ? unit->ahead : NULL;
 	flowtap_ete_span_begin(&unit->span, perfdata->on_exec ? perfdata->first_exec : 0,
 			       last->time ? last->time : UINT64_MAX - 1, true);
@@ -208,7 +208,7 @@ int flowtap_perfdata_unit_lose(struct perfdata_unit *unit, enum flowtap_gap_reas
 {
 	struct flowtap_gap gap = {
 		.reason = reason,
-		.until = unit->decoder->stretch->time,
+		.until = unit->decoder->range->time,
 		.size = size,
 		.detail = detail,
 	};

@@ -13,9 +13,9 @@ struct perfdata_unit {
 	struct flowtap_perfdata_decoder *decoder;
 	const struct flowtap_perfdata_cpu *cpu;
 	struct flowtap_ete *ete;	/* from the first bytes on */
-	uint32_t tid;			/* of the stretch, where it is one thread's */
+	uint32_t tid;			/* of the range, where it is one thread's */
 	bool timed;			/* its timestamps can be converted */
-	bool opening;			/* the decoder has had no bytes of the stretch */
+	bool opening;			/* the decoder has had no bytes of the range */
 	struct ete_ahead *ahead;
 	struct ete_span span;
 };
@@ -28,7 +28,7 @@ struct flowtap_perfdata_decoder {
 	size_t n;
 	struct flowtap_blocks *other_blocks;
 	uint8_t *piece;
-	/* What a pass over the frames of one stretch is for. */
+	/* What a pass over the frames of one range is for. */
 	struct flowtap_frames *frames;
 	struct perfdata_unit *unit;		/* NULL: which IDs there are */
 	uint8_t wanted;			/* its trace ID */
@@ -36,17 +36,17 @@ struct flowtap_perfdata_decoder {
 	uint64_t other;			/* bytes of IDs of which there is no unit */
 	bool barrier;			/* frames begin with one: what was before is lost */
 	bool surveying;		/* bytes are only counted */
-	/* The stretch, and how many there are with those that continue it; the flags of all. */
-	const struct flowtap_perfdata_stretch *stretch;
+	/* The range, and how many there are with those that continue it; the flags of all. */
+	const struct flowtap_perfdata_range *range;
 	size_t parts;
 	uint32_t flags;
 };
 
 /* Makes its decoder. 0; -EINVAL: nothing can be made of its trace; -ENOMEM. */
 int flowtap_perfdata_unit_prepare(struct perfdata_unit *unit);
-/* Of a stretch: begin, bytes, losses within, end. Each 0 or what flowtap_ete_decode returns. */
+/* Of a range: begin, bytes, losses within, end. Each 0 or what flowtap_ete_decode returns. */
 int flowtap_perfdata_unit_begin(struct perfdata_unit *unit,
-				const struct flowtap_perfdata_stretch *stretch);
+				const struct flowtap_perfdata_range *range);
 int flowtap_perfdata_unit_feed(struct perfdata_unit *unit, const uint8_t *bytes, size_t size);
 int flowtap_perfdata_unit_lose(struct perfdata_unit *unit, enum flowtap_gap_reason reason,
 			       uint64_t size, const char *detail);

@@ -95,7 +95,7 @@ void flowtap_reader_unmap(struct flowtap_reader *reader)
 }
 
 int flowtap_reader_peek_from(const struct flowtap_reader *reader, uint64_t from,
-			     struct flowtap_stretch part[2], uint64_t *out)
+			     struct flowtap_buffer part[2], uint64_t *out)
 {
 	/* Pairs with the writer's release: the records before head are whole. */
 	uint64_t head = __atomic_load_n(&reader->ring->data_head, __ATOMIC_ACQUIRE);
@@ -116,7 +116,7 @@ int flowtap_reader_peek_from(const struct flowtap_reader *reader, uint64_t from,
 	return 0;
 }
 
-int flowtap_reader_peek(const struct flowtap_reader *reader, struct flowtap_stretch part[2],
+int flowtap_reader_peek(const struct flowtap_reader *reader, struct flowtap_buffer part[2],
 			uint64_t *head)
 {
 	/* Only this reader writes it. */
@@ -164,7 +164,7 @@ static void copy_out(const struct flowtap_reader *reader, uint64_t from, uint64_
 
 /* Once: 0; -EAGAIN where nothing of it was left; -EPROTO. */
 static int try_copy(const struct flowtap_reader *reader, uint8_t *buffer,
-		    struct flowtap_stretch *records, uint64_t *end, uint64_t *dropped)
+		    struct flowtap_buffer *records, uint64_t *end, uint64_t *dropped)
 {
 	struct flowtap_ring *ring = reader->ring;
 	uint64_t head = __atomic_load_n(&ring->data_head, __ATOMIC_ACQUIRE);
@@ -193,7 +193,7 @@ static int try_copy(const struct flowtap_reader *reader, uint8_t *buffer,
 }
 
 int flowtap_reader_copy(const struct flowtap_reader *reader, void *buffer,
-			struct flowtap_stretch *records, uint64_t *head, uint64_t *dropped)
+			struct flowtap_buffer *records, uint64_t *head, uint64_t *dropped)
 {
 	int err = -EAGAIN;
 
@@ -226,7 +226,7 @@ int flowtap_record_at(const void *buffer, size_t size, size_t offset,
 	return 0;
 }
 
-int flowtap_record_in(const struct flowtap_stretch part[2], size_t offset, void *copy,
+int flowtap_record_in(const struct flowtap_buffer part[2], size_t offset, void *copy,
 		      const struct flowtap_record **out)
 {
 	const struct flowtap_record *record;

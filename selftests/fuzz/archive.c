@@ -241,7 +241,7 @@ static void put_kernel(struct flowtap_archive_writer *writer, const char *name, 
 		       uint64_t time, uint32_t flags, uint8_t fill)
 {
 	static uint8_t page[2 * FLOWTAP_KERNEL_PAGE];
-	struct flowtap_stored stored = { 0 };
+	struct flowtap_payload_codec stored = { 0 };
 	struct flowtap_archive_kernel kernel = {
 		.time = time,
 		.until = time + 2,
@@ -254,7 +254,7 @@ static void put_kernel(struct flowtap_archive_writer *writer, const char *name, 
 
 	for (size_t i = 0; i < sizeof(page); i += 7)
 		page[i] = fill;
-	if (flowtap_stored_pack(&stored, page, sizeof(page)))
+	if (flowtap_payload_pack(&stored, page, sizeof(page)))
 		abort();
 	kernel.compression = stored.compression;
 	kernel.stored_size = kernel.part_size ? stored.size : 0;

@@ -137,7 +137,7 @@ static int decode(struct flowtap_aux *aux, const uint8_t *data, size_t size)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	const struct flowtap_ete_options ete = { .transaction_room = 256 };
+	const struct flowtap_ete_options ete = { .transaction_capacity = 256 };
 	struct flowtap_aux_options options = { .read = read_area, .ete = &ete };
 	struct flowtap_stf_options wish = { .comment = "" };
 	struct flowtap_stf *stf;

@@ -168,7 +168,7 @@ static bool take(struct input *input, const uint8_t *data, size_t size)
 		.traceidr = 1,
 	};
 	input->options.keep_failed_transactions = data[24] & 1;
-	input->options.transaction_room = data[24] & 2 ? 5 : 0;
+	input->options.transaction_capacity = data[24] & 2 ? 5 : 0;
 	input->piece = 1 + (data[24] >> 2);
 	regions = data[25] % (REGIONS + 1);
 	for (; input->regions < regions && size - at >= 10; at += 10 + n) {

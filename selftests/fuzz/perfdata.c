@@ -74,7 +74,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const uint32_t code[] = {
 		0xd503201f, 0x14000003, 0xd503201f, 0xd503201f, 0xb4ffff80, 0xd65f03c0,
 	};
-	const struct flowtap_perfdata_stretch *stretches;
+	const struct flowtap_perfdata_range *ranges;
 	struct flowtap_perfdata *perfdata;
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
 	struct flowtap_map *map = flowtap_map_new("/proc/self/nowhere");
@@ -88,11 +88,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (flowtap_perfdata_open(fd, on_damage, NULL, &perfdata, &reason)) {
 		touched += strlen(reason);
 	} else {
-		stretches = flowtap_perfdata_stretches(perfdata, &n);
-		/* All that a stretch has is in the file. */
+		ranges = flowtap_perfdata_ranges(perfdata, &n);
+		/* All that a range has is in the file. */
 		for (size_t i = 0; i < n; i++)
-			if (stretches[i].size && (stretches[i].offset > size ||
-						  stretches[i].size > size - stretches[i].offset))
+			if (ranges[i].size && (ranges[i].offset > size ||
+					       ranges[i].size > size - ranges[i].offset))
 				abort();
 		flowtap_perfdata_walk(perfdata, on_record, NULL);
 		flowtap_perfdata_fill(perfdata, map);

@@ -16,7 +16,7 @@ size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n);
 
 static uint64_t touched;
 
-static void walk(const struct flowtap_stretch part[2])
+static void walk(const struct flowtap_buffer part[2])
 {
 	void *copy = malloc(FLOWTAP_RECORD_MAX);
 	const struct flowtap_record *record;
@@ -31,7 +31,7 @@ static void walk(const struct flowtap_stretch part[2])
 
 static void copy(const struct flowtap_reader *reader)
 {
-	struct flowtap_stretch part[2] = { 0 };
+	struct flowtap_buffer part[2] = { 0 };
 	uint64_t head, dropped;
 	void *buffer = malloc(reader->size);
 
@@ -48,7 +48,7 @@ static void copy(const struct flowtap_reader *reader)
 
 static void take(struct flowtap_reader *reader)
 {
-	struct flowtap_stretch part[2] = { 0 };
+	struct flowtap_buffer part[2] = { 0 };
 	uint64_t head;
 
 	if (flowtap_reader_peek(reader, part, &head))

@@ -59,7 +59,7 @@ FIXTURE_TEARDOWN(overwrite)
  * Samples, each after its predecessor, with nothing between them but losses of the source's own.
  * How many; -1 where that is not so. *first: the first one's sequence.
  */
-static int judge(const struct flowtap_stretch *records, uint64_t *first)
+static int judge(const struct flowtap_buffer *records, uint64_t *first)
 {
 	const struct flowtap_record *record;
 	uint64_t sequence = 0;
@@ -91,7 +91,7 @@ TEST_F(overwrite, it_holds_the_newest_records_to_the_last_bit)
 {
 	struct pattern pattern = { .depth = 16 };
 	const struct flowtap_record *record;
-	struct flowtap_stretch records;
+	struct flowtap_buffer records;
 	uint64_t head, dropped, first, total;
 	struct flowtap_stats stats_now;
 	size_t offset = 0;
@@ -123,7 +123,7 @@ TEST_F(overwrite, it_holds_the_newest_records_to_the_last_bit)
 TEST_F(overwrite, copies_are_whole_while_it_is_written)
 {
 	uint64_t head, before = 0, dropped, first, torn = 0;
-	struct flowtap_stretch records;
+	struct flowtap_buffer records;
 	unsigned int round, none = 0;
 	int n;
 
@@ -210,7 +210,7 @@ TEST_F(overwrite, snapshots_have_each_record_once)
 	lseek(fd, 0, SEEK_SET);
 	ASSERT_EQ(0, flowtap_archive_open(fd, &reader));
 	while ((n = flowtap_archive_next(reader, &block)) > 0) {
-		struct flowtap_stretch records = { block.payload, block.size };
+		struct flowtap_buffer records = { block.payload, block.size };
 
 		if (!block.size)
 			continue;

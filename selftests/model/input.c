@@ -117,8 +117,8 @@ bool input_is_perf(const char *path)
 	return n == sizeof(bytes) && flowtap_perfdata_is(bytes, sizeof(bytes));
 }
 
-static int add_stretch(struct input *input, const struct flowtap_perfdata *perf,
-		       const struct flowtap_perfdata_stretch *stretch)
+static int add_range(struct input *input, const struct flowtap_perfdata *perf,
+		     const struct flowtap_perfdata_range *range)
 {
 	void **more = realloc(input->copies, (input->ncopies + 1) * sizeof(*more));
 	uint8_t *bytes;
@@ -128,21 +128,21 @@ static int add_stretch(struct input *input, const struct flowtap_perfdata *perf,
 	if (!more)
 		return no_memory(input);
 	input->copies = more;
-	bytes = malloc(stretch->size);
+	bytes = malloc(range->size);
 	if (!bytes)
 		return no_memory(input);
 	input->copies[input->ncopies++] = bytes;
-	err = flowtap_perfdata_read(perf, stretch, 0, bytes, stretch->size, &got);
+	err = flowtap_perfdata_read(perf, range, 0, bytes, range->size, &got);
 	if (err || !got)
 		return err;
-	return input_add(input, bytes, got, stretch->missing || stretch->flags &
+	return input_add(input, bytes, got, range->missing || range->flags &
 		   (FLOWTAP_PERFDATA_TRUNCATED | FLOWTAP_PERFDATA_PARTIAL |
 		    FLOWTAP_PERFDATA_COLLISION | FLOWTAP_PERFDATA_OVERWRITE));
 }
 
 int input_perf(struct input *input, const char *path, unsigned int cpu)
 {
-	const struct flowtap_perfdata_stretch *stretches;
+	const struct flowtap_perfdata_range *ranges;
 	struct flowtap_perfdata *perf;
 	const char *reason;
 	char inside[4096];
@@ -161,18 +161,18 @@ int input_perf(struct input *input, const char *path, unsigned int cpu)
 			close(fd);
 		return err;
 	}
-	stretches = flowtap_perfdata_stretches(perf, &n);
+	ranges = flowtap_perfdata_ranges(perf, &n);
 	for (size_t i = 0; i < n && !err; i++) {
-		if (stretches[i].cpu != cpu || !stretches[i].size)
+		if (ranges[i].cpu != cpu || !ranges[i].size)
 			continue;
-		if (!(stretches[i].flags & FLOWTAP_PERFDATA_RAW) ||
-		    stretches[i].size > (uint64_t)stat.st_size) {
+		if (!(ranges[i].flags & FLOWTAP_PERFDATA_RAW) ||
+		    ranges[i].size > (uint64_t)stat.st_size) {
 			snprintf(input->error, sizeof(input->error),
 				 "%.150s: stretch %zu is framed, not a trace buffer's", path, i);
 			err = -EPROTONOSUPPORT;
 			break;
 		}
-		err = add_stretch(input, perf, &stretches[i]);
+		err = add_range(input, perf, &ranges[i]);
 	}
 	flowtap_perfdata_close(perf);
 	close(fd);

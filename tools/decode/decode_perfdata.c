@@ -153,7 +153,7 @@ static int decode_with(struct perf *perf, struct trace_output *output,
 		if (!counts[i].ete)
 			continue;
 		trace_add_counts(&perf->decoding, counts[i].ete);
-		perf->decoding.sessions += counts[i].stretches;
+		perf->decoding.sessions += counts[i].ranges;
 	}
 	perf->decoding.cpus[perf->decoding.n_cpus - 1].instructions =
 		perf->watch.profile.instructions - before;

@@ -94,7 +94,7 @@ static void text_of(const struct place *place, const struct step *step, char *te
 
 	memcpy(bytes, &step->opcode, sizeof(bytes));
 	flowtap_disasm_text(place->difference->disasm, (enum flowtap_isa)step->isa, place->it,
-			    step->address, bytes, step->size, text, FLOWTAP_DISASM_ROOM);
+			    step->address, bytes, step->size, text, FLOWTAP_DISASM_CAPACITY);
 }
 
 static uint32_t opcode_of(const struct step *step)
@@ -121,7 +121,7 @@ static void print_context(const struct flowtap_context *context)
 
 static void print_step(struct place *place, char mark, const struct step *step)
 {
-	char text[FLOWTAP_DISASM_ROOM], number[32];
+	char text[FLOWTAP_DISASM_CAPACITY], number[32];
 
 	switch ((enum step_kind)step->kind) {
 	case STEP_INSTRUCTION:
@@ -196,7 +196,7 @@ void difference_print(const struct difference *difference)
 
 static void json_instruction(struct json *json, const struct place *place, const struct step *step)
 {
-	char text[FLOWTAP_DISASM_ROOM];
+	char text[FLOWTAP_DISASM_CAPACITY];
 
 	text_of(place, step, text);
 	json_number(json, "instruction", place->number);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* flowtap dump of a perf.data: what it was recorded with, its records, its buffers of trace. */
+/* flowtap dump of a perf.data: what it was recorded with, its records, its ranges of trace. */
 #include "decode/decode_perfdata.h"
 
 #include "common/tool.h"
@@ -177,12 +177,12 @@ static void print_info(const struct flowtap_perfdata_info *info)
 	}
 }
 
-static void print_stretches(const struct flowtap_perfdata *perfdata)
+static void print_ranges(const struct flowtap_perfdata *perfdata)
 {
-	const struct flowtap_perfdata_stretch *list;
+	const struct flowtap_perfdata_range *list;
 	size_t n;
 
-	list = flowtap_perfdata_stretches(perfdata, &n);
+	list = flowtap_perfdata_ranges(perfdata, &n);
 	for (size_t i = 0; i < n; i++) {
 		printf("stretch at 0x%" PRIx64 " size=%" PRIu64, list[i].offset, list[i].size);
 		if (list[i].time)
@@ -220,7 +220,7 @@ int perf_dump(int input, const char *path, bool contents)
 	print_info(flowtap_perfdata_info(perfdata));
 	if (contents)
 		error = flowtap_perfdata_walk(perfdata, print_record, NULL);
-	print_stretches(perfdata);
+	print_ranges(perfdata);
 	flowtap_perfdata_close(perfdata);
 	if (error)
 		complain("'%s': %s", path, strerror(-error));

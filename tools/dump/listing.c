@@ -67,7 +67,7 @@ static int take_block(struct flowtap_sink *sink, const struct flowtap_block *blo
 {
 	struct listing *listing = (struct listing *)sink;
 	struct line line = { .isa = (enum flowtap_isa)block->isa, .target = target };
-	char text[FLOWTAP_DISASM_ROOM];
+	char text[FLOWTAP_DISASM_CAPACITY];
 	uint8_t it = 0;
 
 	line.text = text;

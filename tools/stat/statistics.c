@@ -76,7 +76,7 @@ static void share_mnemonics(struct statistics *stats, const struct flowtap_block
 			    struct share *shares, uint32_t *n)
 {
 	enum flowtap_isa isa = (enum flowtap_isa)block->isa;
-	char text[FLOWTAP_DISASM_ROOM];
+	char text[FLOWTAP_DISASM_CAPACITY];
 	uint8_t it = 0;
 	size_t size;
 

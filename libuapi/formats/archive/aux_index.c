@@ -12,13 +12,13 @@
 
 struct block {
 	uint64_t offset;
-	uint64_t place;
+	uint64_t position;
 	uint32_t size;
 };
 
 /* Blocks of one stream: their offsets grow. */
 struct run {
-	uint64_t place;
+	uint64_t position;
 	uint64_t first;		/* block */
 };
 
@@ -27,19 +27,19 @@ struct flowtap_aux_cpu {
 	bool fresh;		/* the next block begins a run */
 	struct block *blocks;	/* in the order of the file */
 	size_t n;
-	size_t room;
+	size_t capacity;
 	struct run *runs;
 	size_t n_runs;
-	size_t runs_room;
+	size_t runs_capacity;
 };
 
 static struct flowtap_aux_cpu *find_cpu(const struct flowtap_aux_index *index, uint32_t cpu)
 {
 	uint64_t hash = flowtap_hash_words(&(uint64_t) { cpu }, 1);
-	struct flowtap_table_walk walk = flowtap_table_walk(&index->by_cpu, hash);
+	struct flowtap_hash_table_walk walk = flowtap_hash_table_walk(&index->by_cpu, hash);
 	uint32_t at;
 
-	while (flowtap_table_next(&walk, &at))
+	while (flowtap_hash_table_next(&walk, &at))
 		if (index->cpus[at].cpu == cpu)
 			return &index->cpus[at];
 	return NULL;
@@ -58,7 +58,8 @@ static int make_cpu(struct flowtap_aux_index *index, uint32_t cpu, struct flowta
 	if (!cpus)
 		return -ENOMEM;
 	index->cpus = cpus;
-	if (flowtap_table_add(&index->by_cpu, flowtap_hash_words(&(uint64_t) { cpu }, 1), index->n))
+	if (flowtap_hash_table_add(&index->by_cpu, flowtap_hash_words(&(uint64_t) { cpu }, 1),
+				   index->n))
 		return -ENOMEM;
 	*made = &cpus[index->n++];
 	**made = (struct flowtap_aux_cpu) { .cpu = cpu };
@@ -66,32 +67,32 @@ static int make_cpu(struct flowtap_aux_index *index, uint32_t cpu, struct flowta
 }
 
 /* Room for one more; NULL: no memory. */
-static void *grow(void *array, size_t n, size_t *room, size_t size)
+static void *grow(void *array, size_t n, size_t *capacity, size_t size)
 {
-	size_t wanted = *room ? 2 * *room : 16;
+	size_t wanted = *capacity ? 2 * *capacity : 16;
 
-	if (n < *room)
+	if (n < *capacity)
 		return array;
 	array = realloc(array, wanted * size);
 	if (array)
-		*room = wanted;
+		*capacity = wanted;
 	return array;
 }
 
-static int begin_run(struct flowtap_aux_cpu *cpu, uint64_t place)
+static int begin_run(struct flowtap_aux_cpu *cpu, uint64_t position)
 {
-	struct run *runs = grow(cpu->runs, cpu->n_runs, &cpu->runs_room, sizeof(*runs));
+	struct run *runs = grow(cpu->runs, cpu->n_runs, &cpu->runs_capacity, sizeof(*runs));
 
 	if (!runs)
 		return -ENOMEM;
 	cpu->runs = runs;
-	runs[cpu->n_runs++] = (struct run) { place, cpu->n };
+	runs[cpu->n_runs++] = (struct run) { position, cpu->n };
 	cpu->fresh = false;
 	return 0;
 }
 
 int flowtap_aux_index_add(struct flowtap_aux_index *index, uint32_t number, uint64_t offset,
-			  uint64_t size, uint64_t place)
+			  uint64_t size, uint64_t position)
 {
 	const struct block *last;
 	struct flowtap_aux_cpu *cpu;
@@ -103,15 +104,15 @@ int flowtap_aux_index_add(struct flowtap_aux_index *index, uint32_t number, uint
 	err = make_cpu(index, number, &cpu);
 	if (err || !size)
 		return err;
-	blocks = grow(cpu->blocks, cpu->n, &cpu->room, sizeof(*blocks));
+	blocks = grow(cpu->blocks, cpu->n, &cpu->capacity, sizeof(*blocks));
 	if (!blocks)
 		return -ENOMEM;
 	cpu->blocks = blocks;
 	last = cpu->n ? &blocks[cpu->n - 1] : NULL;
 	if (!last || cpu->fresh || offset < last->offset + last->size)
-		err = begin_run(cpu, place);
+		err = begin_run(cpu, position);
 	if (!err)
-		blocks[cpu->n++] = (struct block) { offset, place, (uint32_t)size };
+		blocks[cpu->n++] = (struct block) { offset, position, (uint32_t)size };
 	return err;
 }
 
@@ -123,15 +124,15 @@ void flowtap_aux_index_restart(struct flowtap_aux_index *index, uint32_t number)
 		cpu->fresh = true;
 }
 
-/* The last run that begins before `place`. */
-static const struct run *find_run(const struct flowtap_aux_cpu *cpu, uint64_t place)
+/* The last run that begins before `position`. */
+static const struct run *find_run(const struct flowtap_aux_cpu *cpu, uint64_t position)
 {
 	size_t low = 0, high = cpu->n_runs;
 
 	while (low < high) {
 		size_t middle = low + (high - low) / 2;
 
-		if (cpu->runs[middle].place < place)
+		if (cpu->runs[middle].position < position)
 			low = middle + 1;
 		else
 			high = middle;
@@ -139,11 +140,11 @@ static const struct run *find_run(const struct flowtap_aux_cpu *cpu, uint64_t pl
 	return low ? &cpu->runs[low - 1] : NULL;
 }
 
-bool flowtap_aux_index_find(const struct flowtap_aux_index *index, uint32_t number, uint64_t place,
-			    uint64_t offset, struct flowtap_aux_piece *piece)
+bool flowtap_aux_index_find(const struct flowtap_aux_index *index, uint32_t number,
+			    uint64_t position, uint64_t offset, struct flowtap_aux_piece *piece)
 {
 	const struct flowtap_aux_cpu *cpu = find_cpu(index, number);
-	const struct run *run = cpu ? find_run(cpu, place) : NULL;
+	const struct run *run = cpu ? find_run(cpu, position) : NULL;
 	uint64_t low, high, skip;
 
 	if (!run)
@@ -165,19 +166,19 @@ bool flowtap_aux_index_find(const struct flowtap_aux_index *index, uint32_t numb
 	*piece = (struct flowtap_aux_piece) {
 		.offset = cpu->blocks[low].offset + skip,
 		.size = cpu->blocks[low].size - skip,
-		.place = cpu->blocks[low].place + skip,
+		.position = cpu->blocks[low].position + skip,
 	};
 	return true;
 }
 
 uint64_t flowtap_aux_index_count(const struct flowtap_aux_index *index, uint32_t cpu,
-				 uint64_t place, uint64_t offset, uint64_t size)
+				 uint64_t position, uint64_t offset, uint64_t size)
 {
 	struct flowtap_aux_piece piece;
 	uint64_t done = 0;
 
 	while (done < size && offset + done >= offset &&
-	       flowtap_aux_index_find(index, cpu, place, offset + done, &piece) &&
+	       flowtap_aux_index_find(index, cpu, position, offset + done, &piece) &&
 	       piece.offset == offset + done)
 		done += piece.size < size - done ? piece.size : size - done;
 	return done;
@@ -190,5 +191,5 @@ void flowtap_aux_index_free(struct flowtap_aux_index *index)
 		free(index->cpus[i].runs);
 	}
 	free(index->cpus);
-	flowtap_table_free(&index->by_cpu);
+	flowtap_hash_table_free(&index->by_cpu);
 }

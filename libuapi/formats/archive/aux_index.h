@@ -17,14 +17,14 @@ struct flowtap_aux_cpu;
 struct flowtap_aux_index {
 	struct flowtap_aux_cpu *cpus;
 	uint32_t n;
-	struct flowtap_table by_cpu;
+	struct flowtap_hash_table by_cpu;
 };
 
-/* A stretch of bytes of a CPU's area, and where in the file it is. */
+/* A range of bytes of a CPU's area, and where in the file it is. */
 struct flowtap_aux_piece {
 	uint64_t offset;
 	uint64_t size;
-	uint64_t place;
+	uint64_t position;
 };
 
 /*
@@ -32,18 +32,18 @@ struct flowtap_aux_piece {
  * -E2BIG: more CPUs than there can be; -ENOMEM.
  */
 int flowtap_aux_index_add(struct flowtap_aux_index *index, uint32_t cpu, uint64_t offset,
-			  uint64_t size, uint64_t place);
+			  uint64_t size, uint64_t position);
 /* The CPU's next block is another stream's; one whose offset goes back is, too. */
 void flowtap_aux_index_restart(struct flowtap_aux_index *index, uint32_t cpu);
 /*
- * For records at `place` in the file: bytes of the stream that was the CPU's last one there, from
+ * For records at `position` in the file: bytes of the stream that was the CPU's last one there, from
  * `offset` on or from the next one that is in the archive. False: none.
  */
-bool flowtap_aux_index_find(const struct flowtap_aux_index *index, uint32_t cpu, uint64_t place,
+bool flowtap_aux_index_find(const struct flowtap_aux_index *index, uint32_t cpu, uint64_t position,
 			    uint64_t offset, struct flowtap_aux_piece *piece);
 /* How many of the bytes from `offset` on are there, at most size. */
 uint64_t flowtap_aux_index_count(const struct flowtap_aux_index *index, uint32_t cpu,
-				 uint64_t place, uint64_t offset, uint64_t size);
+				 uint64_t position, uint64_t offset, uint64_t size);
 void flowtap_aux_index_free(struct flowtap_aux_index *index);
 
 #endif /* FLOWTAP_REPLAY_AUX_H */

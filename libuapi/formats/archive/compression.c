@@ -8,28 +8,28 @@
 
 #define LEVEL 1		/* on small machines a recording waits for it */
 
-static int make_room(struct flowtap_stored *stored, size_t size)
+static int reserve_capacity(struct flowtap_payload_codec *stored, size_t size)
 {
 	void *buffer;
 
-	if (size <= stored->room)
+	if (size <= stored->capacity)
 		return 0;
 	buffer = realloc(stored->buffer, size);
 	if (!buffer)
 		return -ENOMEM;
 	stored->buffer = buffer;
-	stored->room = size;
+	stored->capacity = size;
 	return 0;
 }
 
-int flowtap_stored_pack(struct flowtap_stored *stored, const void *bytes, uint32_t size)
+int flowtap_payload_pack(struct flowtap_payload_codec *stored, const void *bytes, uint32_t size)
 {
 	size_t packed;
-	int err = make_room(stored, ZSTD_compressBound(size));
+	int err = reserve_capacity(stored, ZSTD_compressBound(size));
 
 	if (err)
 		return err;
-	packed = ZSTD_compress(stored->buffer, stored->room, bytes, size, LEVEL);
+	packed = ZSTD_compress(stored->buffer, stored->capacity, bytes, size, LEVEL);
 	if (ZSTD_isError(packed) || packed >= size) {
 		stored->bytes = bytes;
 		stored->size = size;
@@ -42,7 +42,7 @@ int flowtap_stored_pack(struct flowtap_stored *stored, const void *bytes, uint32
 	return 0;
 }
 
-int flowtap_stored_unpack(struct flowtap_stored *stored, uint32_t size, const void **bytes)
+int flowtap_payload_unpack(struct flowtap_payload_codec *stored, uint32_t size, const void **bytes)
 {
 	int err;
 
@@ -55,7 +55,7 @@ int flowtap_stored_unpack(struct flowtap_stored *stored, uint32_t size, const vo
 	if (stored->compression != FLOWTAP_COMPRESSION_ZSTD ||
 	    ZSTD_getFrameContentSize(stored->bytes, stored->size) != size)
 		return -EINVAL;
-	err = make_room(stored, size ? size : 1);
+	err = reserve_capacity(stored, size ? size : 1);
 	if (err)
 		return err;
 	*bytes = stored->buffer;

@@ -33,7 +33,7 @@ struct cursor {
 	uint32_t cpu;
 	struct span *spans;
 	size_t n_spans;
-	size_t room;
+	size_t capacity;
 	size_t next;		/* span */
 	uint64_t offset;	/* in the file, of what is not in the window yet */
 	uint64_t left;		/* bytes of the span from there */
@@ -52,7 +52,7 @@ struct flowtap_merge {
 	int fd;
 	struct cursor *cursors;
 	uint32_t n;
-	struct flowtap_table by_cpu;
+	struct flowtap_hash_table by_cpu;
 	/* The cursors that have a head: a binary heap, the first in order on top. */
 	uint32_t *heap;
 	uint32_t n_heap;
@@ -60,7 +60,7 @@ struct flowtap_merge {
 	/* The last of each task that was handed out. */
 	struct task *tasks;
 	uint32_t n_tasks;
-	struct flowtap_table by_tid;
+	struct flowtap_hash_table by_tid;
 	/* To be moved on before the heap is in order: those not begun, then the one handed out. */
 	uint32_t started;
 	bool pending;
@@ -88,19 +88,19 @@ void flowtap_merge_free(struct flowtap_merge *merge)
 	free(merge->heap);
 	free(merge->aside);
 	free(merge->tasks);
-	flowtap_table_free(&merge->by_cpu);
-	flowtap_table_free(&merge->by_tid);
+	flowtap_hash_table_free(&merge->by_cpu);
+	flowtap_hash_table_free(&merge->by_tid);
 	free(merge);
 }
 
 static int find_cursor(struct flowtap_merge *merge, uint32_t cpu, struct cursor **cursor)
 {
 	uint64_t hash = flowtap_hash_words(&(uint64_t) { cpu }, 1);
-	struct flowtap_table_walk walk = flowtap_table_walk(&merge->by_cpu, hash);
+	struct flowtap_hash_table_walk walk = flowtap_hash_table_walk(&merge->by_cpu, hash);
 	struct cursor *cursors;
 	uint32_t index, *heap, *aside;
 
-	while (flowtap_table_next(&walk, &index)) {
+	while (flowtap_hash_table_next(&walk, &index)) {
 		*cursor = &merge->cursors[index];
 		if ((*cursor)->cpu == cpu)
 			return 0;
@@ -119,7 +119,7 @@ static int find_cursor(struct flowtap_merge *merge, uint32_t cpu, struct cursor 
 	if (!aside)
 		return -ENOMEM;
 	merge->aside = aside;
-	if (flowtap_table_add(&merge->by_cpu, hash, merge->n))
+	if (flowtap_hash_table_add(&merge->by_cpu, hash, merge->n))
 		return -ENOMEM;
 	*cursor = &merge->cursors[merge->n++];
 	**cursor = (struct cursor) { .cpu = cpu };
@@ -133,14 +133,14 @@ int flowtap_merge_add(struct flowtap_merge *merge, uint32_t cpu, uint64_t offset
 
 	if (err)
 		return err;
-	if (cursor->n_spans == cursor->room) {
-		size_t room = cursor->room ? 2 * cursor->room : 8;
-		struct span *spans = realloc(cursor->spans, room * sizeof(spans[0]));
+	if (cursor->n_spans == cursor->capacity) {
+		size_t capacity = cursor->capacity ? 2 * cursor->capacity : 8;
+		struct span *spans = realloc(cursor->spans, capacity * sizeof(spans[0]));
 
 		if (!spans)
 			return -ENOMEM;
 		cursor->spans = spans;
-		cursor->room = room;
+		cursor->capacity = capacity;
 	}
 	cursor->spans[cursor->n_spans++] = (struct span) { offset, size };
 	return 0;
@@ -320,11 +320,11 @@ static bool counts(const struct cursor *cursor, struct task *task)
 
 static struct task *find_task(const struct flowtap_merge *merge, uint32_t tid)
 {
-	struct flowtap_table_walk walk =
-		flowtap_table_walk(&merge->by_tid, flowtap_hash_words(&(uint64_t) { tid }, 1));
+	struct flowtap_hash_table_walk walk =
+		flowtap_hash_table_walk(&merge->by_tid, flowtap_hash_words(&(uint64_t) { tid }, 1));
 	uint32_t index;
 
-	while (flowtap_table_next(&walk, &index))
+	while (flowtap_hash_table_next(&walk, &index))
 		if (merge->tasks[index].tid == tid)
 			return &merge->tasks[index];
 	return NULL;
@@ -343,8 +343,8 @@ static int note_task(struct flowtap_merge *merge, const struct task *now)
 				return -ENOMEM;
 			merge->tasks = task;
 		}
-		if (flowtap_table_add(&merge->by_tid,
-				      flowtap_hash_words(&(uint64_t) { now->tid }, 1), n))
+		if (flowtap_hash_table_add(&merge->by_tid,
+					   flowtap_hash_words(&(uint64_t) { now->tid }, 1), n))
 			return -ENOMEM;
 		task = &merge->tasks[merge->n_tasks++];
 	}

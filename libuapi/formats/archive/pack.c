@@ -18,7 +18,7 @@ struct packing {
 	ZSTD_CCtx *context;
 	uint8_t *frame;
 	uint8_t *packed;
-	size_t room;
+	size_t capacity;
 	uint64_t offset;		/* in `from` */
 };
 
@@ -44,7 +44,7 @@ static int pack_frames(struct packing *packing)
 
 	while ((size = flowtap_read_at(packing->from, packing->frame, FLOWTAP_PACKED_FRAME,
 				       packing->offset, &error)) && !error) {
-		packed = ZSTD_compress2(packing->context, packing->packed, packing->room,
+		packed = ZSTD_compress2(packing->context, packing->packed, packing->capacity,
 					packing->frame, size);
 		error = ZSTD_isError(packed) ? -ENOMEM :
 			write_all(packing->to, packing->packed, packed);
@@ -66,11 +66,11 @@ int flowtap_pack(int from, int to)
 		.to = to,
 		.context = ZSTD_createCCtx(),
 		.frame = malloc(FLOWTAP_PACKED_FRAME),
-		.room = ZSTD_compressBound(FLOWTAP_PACKED_FRAME),
+		.capacity = ZSTD_compressBound(FLOWTAP_PACKED_FRAME),
 	};
 	int saved = errno, error = -ENOMEM;
 
-	packing.packed = malloc(packing.room);
+	packing.packed = malloc(packing.capacity);
 	if (packing.context && packing.frame && packing.packed &&
 	    !ZSTD_isError(ZSTD_CCtx_setParameter(packing.context, ZSTD_c_compressionLevel, LEVEL)) &&
 	    !ZSTD_isError(ZSTD_CCtx_setParameter(packing.context, ZSTD_c_checksumFlag, 1)))

@@ -17,8 +17,8 @@
 #include "base/crc32c.h"
 
 #define HEADER sizeof(struct flowtap_archive_block_header)
-#define ROOM_MIN (1U << 18)
-#define ROOM_STEP (1U << 16)
+#define CAPACITY_MIN (1U << 18)
+#define CAPACITY_STEP (1U << 16)
 /* Bytes that the search for the next good block may checksum, on top of 4 for each one searched. */
 #define SEARCH_CREDIT (64U << 20)
 
@@ -27,7 +27,7 @@ struct flowtap_archive_reader {
 	int failed;		/* reading is over: -errno */
 	bool eof;
 	uint8_t *buffer;	/* start and offset are the same modulo 8 */
-	size_t room;
+	size_t capacity;
 	size_t start;		/* of what is not consumed yet */
 	size_t end;
 	size_t taken;		/* of it, the block that the caller holds */
@@ -57,24 +57,24 @@ static void consume(struct flowtap_archive_reader *reader, size_t n)
 }
 
 /* Room for `want` unconsumed bytes. The offset in the file stays the buffer's modulo 8. */
-static int make_room(struct flowtap_archive_reader *reader, size_t want)
+static int reserve_capacity(struct flowtap_archive_reader *reader, size_t want)
 {
 	uint8_t *bigger;
-	size_t room;
+	size_t capacity;
 
-	if (reader->start + want <= reader->room)
+	if (reader->start + want <= reader->capacity)
 		return 0;
 	memmove(reader->buffer, reader->buffer + reader->start, available(reader));
 	reader->end -= reader->start;
 	reader->start = 0;
-	if (want <= reader->room)
+	if (want <= reader->capacity)
 		return 0;
-	room = (want + ROOM_STEP - 1) & ~(size_t)(ROOM_STEP - 1);
-	bigger = realloc(reader->buffer, room);
+	capacity = (want + CAPACITY_STEP - 1) & ~(size_t)(CAPACITY_STEP - 1);
+	bigger = realloc(reader->buffer, capacity);
 	if (!bigger)
 		return -ENOMEM;
 	reader->buffer = bigger;
-	reader->room = room;
+	reader->capacity = capacity;
 	return 0;
 }
 
@@ -85,12 +85,12 @@ static int fill(struct flowtap_archive_reader *reader, size_t want)
 
 	if (available(reader) >= want || reader->eof)
 		return 0;
-	err = make_room(reader, want);
+	err = reserve_capacity(reader, want);
 	if (err)
 		return err;
 	while (available(reader) < want) {
 		ssize_t n = read(reader->fd, reader->buffer + reader->end,
-				 reader->room - reader->end);
+				 reader->capacity - reader->end);
 
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -143,8 +143,8 @@ int flowtap_archive_open(int fd, struct flowtap_archive_reader **out)
 	if (!reader)
 		return err;
 	reader->fd = fd;
-	reader->room = ROOM_MIN;
-	reader->buffer = malloc(reader->room);
+	reader->capacity = CAPACITY_MIN;
+	reader->buffer = malloc(reader->capacity);
 	if (!reader->buffer)
 		goto err_free;
 	err = fill(reader, sizeof(header));

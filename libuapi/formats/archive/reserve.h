@@ -1,39 +1,39 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Places in an archive's file, for who writes a block there himself while the writer goes on
- * behind it.
+ * Reserves bytes in an archive's file, for who writes a block there himself while the writer
+ * continues after it.
  */
-#ifndef FLOWTAP_ARCHIVE_PLACE_H
-#define FLOWTAP_ARCHIVE_PLACE_H
+#ifndef FLOWTAP_ARCHIVE_RESERVE_H
+#define FLOWTAP_ARCHIVE_RESERVE_H
 
 #include <flowtap/archive.h>
 #include <stdbool.h>
 
 /* Whether the file can be written at offsets: no pipe or terminal, not opened to append. */
-bool flowtap_archive_placeable(const struct flowtap_archive_writer *writer);
+bool flowtap_archive_can_reserve(const struct flowtap_archive_writer *writer);
 /* What the blocks are written to; borrowed. */
 int flowtap_archive_fd(const struct flowtap_archive_writer *writer);
 /*
- * Flushes, then gives the next place away: fills `header`, checksum and all, and *offset, that of
- * the header in the fd's file. The payload and zeros up to a multiple of 8 are to follow it
+ * Flushes, then reserves the bytes that come next: fills `header`, checksum and all, and *offset,
+ * that of the header in the fd's file. The payload and zeros up to a multiple of 8 are to follow it
  * directly. Results as flowtap_archive_write; -EINVAL for a file that cannot be written at offsets.
  */
-int flowtap_archive_place(struct flowtap_archive_writer *writer, uint32_t type, uint32_t cpu,
-			  uint64_t time, const void *first, size_t first_size, const void *second,
-			  size_t second_size, struct flowtap_archive_block_header *header,
-			  uint64_t *offset);
+int flowtap_archive_reserve(struct flowtap_archive_writer *writer, uint32_t type, uint32_t cpu,
+			    uint64_t time, const void *first, size_t first_size, const void *second,
+			    size_t second_size, struct flowtap_archive_block_header *header,
+			    uint64_t *offset);
 /*
- * Bytes of the archive, from its start, that are in the file or have a place there. After an error of
- * the writer these are whole blocks, and what was behind them was cut off, where that is possible.
+ * Bytes of the archive, from its start, that are in the file or reserved there. After an error of
+ * the writer these are whole blocks, and what was after them was cut off, where that is possible.
  */
 uint64_t flowtap_archive_written(const struct flowtap_archive_writer *writer);
-/* What was placed could not be written: from now on every call returns `error`, unless one of
+/* What was reserved could not be written: from now on every call returns `error`, unless one of
  * before was there first. */
 void flowtap_archive_fail(struct flowtap_archive_writer *writer, int error);
 /*
- * Whatever was placed is written: the fd stands at the end of the file again, for whoever else
+ * All that was reserved is written: the fd is at the end of the file again, for whoever else
  * writes to it. 0 or -errno.
  */
 int flowtap_archive_settle(struct flowtap_archive_writer *writer);
 
-#endif /* FLOWTAP_ARCHIVE_PLACE_H */
+#endif /* FLOWTAP_ARCHIVE_RESERVE_H */

@@ -163,7 +163,7 @@ static int pad(struct unpacking *unpacking, uint64_t begin, uint64_t content)
 	return ftruncate(unpacking->to, (off_t)end) ? -errno : 0;
 }
 
-/* The next place behind ->at where a frame may begin, or the end of the file. */
+/* The next offset after ->at where a frame may begin, or the end of the file. */
 static int search(struct unpacking *unpacking)
 {
 	size_t n;
@@ -185,7 +185,7 @@ static int search(struct unpacking *unpacking)
 	return error;
 }
 
-/* A frame, or what stands in its place. 1: there was something; 0: the end; -errno. */
+/* A frame, or what is there instead. 1: there was something; 0: the end; -errno. */
 static int next(struct unpacking *unpacking)
 {
 	const uint64_t at = unpacking->at, begin = unpacking->position;

@@ -25,7 +25,7 @@ _Static_assert(sizeof(struct flowtap_archive_task) == 48, "layout");
 struct flowtap_archive_writer {
 	int fd;
 	int failed;		/* the first error of write */
-	bool placed;		/* the fd does not stand where the next byte goes */
+	bool reserved;		/* the fd does not stand where the next byte goes */
 	off_t start;		/* of the archive in the file; -1: it cannot be written at offsets */
 	size_t used;		/* bytes in buffer */
 	uint64_t written;	/* bytes of the archive in the file, or given away */
@@ -55,7 +55,7 @@ int flowtap_archive_create(int fd, struct flowtap_archive_writer **out)
 	header.crc = flowtap_crc32c(0, &header, offsetof(struct flowtap_archive_header, crc));
 	writer->fd = fd;
 	writer->failed = 0;
-	writer->placed = false;
+	writer->reserved = false;
 	writer->start = start_of(fd);
 	errno = saved;
 	writer->written = 0;
@@ -82,7 +82,7 @@ static int take(struct iovec *parts, int n_parts, size_t n)
 static ssize_t write_some(const struct flowtap_archive_writer *writer, const struct iovec *parts,
 			  int n, uint64_t written)
 {
-	if (writer->placed)
+	if (writer->reserved)
 		return pwritev(writer->fd, parts, n, writer->start + (off_t)written);
 	return writev(writer->fd, parts, n);
 }
@@ -219,7 +219,7 @@ int flowtap_archive_write(struct flowtap_archive_writer *writer, uint32_t type, 
 	return 0;
 }
 
-bool flowtap_archive_placeable(const struct flowtap_archive_writer *writer)
+bool flowtap_archive_can_reserve(const struct flowtap_archive_writer *writer)
 {
 	return writer->start >= 0;
 }
@@ -229,24 +229,24 @@ int flowtap_archive_fd(const struct flowtap_archive_writer *writer)
 	return writer->fd;
 }
 
-int flowtap_archive_place(struct flowtap_archive_writer *writer, uint32_t type, uint32_t cpu,
-			  uint64_t time, const void *first, size_t first_size, const void *second,
-			  size_t second_size, struct flowtap_archive_block_header *header,
-			  uint64_t *offset)
+int flowtap_archive_reserve(struct flowtap_archive_writer *writer, uint32_t type, uint32_t cpu,
+			    uint64_t time, const void *first, size_t first_size, const void *second,
+			    size_t second_size, struct flowtap_archive_block_header *header,
+			    uint64_t *offset)
 {
 	const struct iovec payload[2] = {
 		{ (void *)first, first_size }, { (void *)second, second_size }
 	};
 	int err;
 
-	if (!flowtap_archive_placeable(writer))
+	if (!flowtap_archive_can_reserve(writer))
 		return -EINVAL;
 	err = begin(writer, type, cpu, time, payload, header);
 	if (!err)
 		err = flowtap_archive_flush(writer);
 	if (err)
 		return err;
-	writer->placed = true;
+	writer->reserved = true;
 	*offset = (uint64_t)writer->start + writer->written;
 	writer->written += block_bytes(header);
 	return 0;
@@ -262,11 +262,11 @@ int flowtap_archive_settle(struct flowtap_archive_writer *writer)
 {
 	int saved = errno, err = writer->failed;
 
-	if (writer->placed && !err) {
+	if (writer->reserved && !err) {
 		if (lseek(writer->fd, writer->start + (off_t)writer->written, SEEK_SET) < 0)
 			err = -errno;
 		else
-			writer->placed = false;
+			writer->reserved = false;
 	}
 	errno = saved;
 	return err;

@@ -236,8 +236,8 @@ static int take_frames(struct flowtap_frames *frames, const uint8_t *bytes, size
 	int error = 0;
 
 	while (size && !error) {
-		size_t room = FLOWTAP_FRAME_SIZE - frames->fill;
-		size_t piece = size < room ? size : room;
+		size_t capacity = FLOWTAP_FRAME_SIZE - frames->fill;
+		size_t piece = size < capacity ? size : capacity;
 
 		if (!frames->fill)
 			frames->begin = frames->bytes;

@@ -54,7 +54,7 @@ static void take_cycles(struct lines *lines, const struct flowtap_element *eleme
 /* --- What waits for what comes next. --- */
 
 /* The block that comes is where the branch led to, or else what is known of its target's ISA. */
-static void put_waiting_branch(struct lines *lines, const struct flowtap_block *block)
+static void write_waiting_branch(struct lines *lines, const struct flowtap_block *block)
 {
 	const struct lines_branch *branch = &lines->branch;
 	bool there = block && block->address == branch->target;
@@ -77,7 +77,7 @@ void flowtap_lines_settle(struct lines *lines)
 	uint64_t target = lines->exception.exception.target;
 
 	if (lines->pending & LINES_BRANCH)
-		put_waiting_branch(lines, NULL);
+		write_waiting_branch(lines, NULL);
 	if (lines->pending & LINES_EXCEPTION)
 		flowtap_lines_put_exception(lines, lines->context.isa, target, target);
 }
@@ -105,7 +105,7 @@ static bool same_owner(const struct flowtap_context *a, const struct flowtap_con
 static void note(struct lines *lines, const struct flowtap_element *element)
 {
 	const struct lines_branch *branch = &lines->branch;
-	char words[FLOWTAP_LINE_ROOM];
+	char words[FLOWTAP_LINE_CAPACITY];
 
 	/* The context that an exception return led to comes behind notes of it. */
 	if (!(lines->pending & LINES_BRANCH) || !branch->returns || branch->moved)
@@ -169,7 +169,7 @@ void flowtap_lines_arrive(struct lines *lines, const struct flowtap_block *block
 	uint64_t target = lines->exception.exception.target;
 
 	if (lines->pending & LINES_BRANCH)
-		put_waiting_branch(lines, block);
+		write_waiting_branch(lines, block);
 	if (lines->pending & LINES_EXCEPTION)
 		flowtap_lines_put_exception(lines, block->isa, true,
 					    target ? target : block->address);
@@ -187,7 +187,7 @@ void flowtap_lines_arrive(struct lines *lines, const struct flowtap_block *block
 /* A gap, or what else leaves out instructions. */
 static int take_break(struct lines *lines, const struct flowtap_element *element)
 {
-	char words[FLOWTAP_LINE_ROOM];
+	char words[FLOWTAP_LINE_CAPACITY];
 	size_t size = flowtap_line_element(words, element), skip = 0;
 
 	if (size > 4 && !memcmp(words, "gap ", 4))

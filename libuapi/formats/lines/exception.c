@@ -85,19 +85,19 @@ static int group_of(const struct lines_exception *from, const struct flowtap_con
 		    enum kind kind, bool known, uint64_t target)
 {
 	uint64_t vector = target >> 7 & 15;
-	bool placed = known && isa_is_arm(to->isa) && !(target & 0x7f) && (vector & 3) == kind;
+	bool at_vector = known && isa_is_arm(to->isa) && !(target & 0x7f) && (vector & 3) == kind;
 
 	if (!from->moved && !known && (from->from.mode || !isa_is_wide(from->from.isa)))
 		return NOWHERE;
 	/* EL0 handles nothing itself. */
 	if (to->mode > from->from.mode || !from->from.mode) {
-		if (placed && vector >= 8)
+		if (at_vector && vector >= 8)
 			return vector >> 2;
 		return isa_is_wide(from->from.isa) ? 2 : 3;
 	}
 	if (to->mode < from->from.mode)
 		return NOWHERE;
-	return placed && vector < 8 ? vector >> 2 : 1;
+	return at_vector && vector < 8 ? vector >> 2 : 1;
 }
 
 static int vector_of(const struct lines_exception *from, const struct flowtap_context *to,
@@ -168,8 +168,8 @@ static int implied(const struct lines_exception *from, const struct known *found
 }
 
 /* " (12)": the flow's number, where it is not what the line says anyhow. */
-static void put_number(const struct lines *lines, struct flowtap_line *line,
-		       const struct known *found)
+static void write_number(const struct lines *lines, struct flowtap_line *line,
+			 const struct known *found)
 {
 	const struct lines_exception *from = &lines->exception;
 	int number = from->exception.number;
@@ -182,14 +182,14 @@ static void put_number(const struct lines *lines, struct flowtap_line *line,
 }
 
 /* " at 0000000000210808". */
-static void put_place(struct flowtap_line *line, const struct lines_exception *from)
+static void write_address(struct flowtap_line *line, const struct lines_exception *from)
 {
 	flowtap_line_string(line, " at ");
 	flowtap_lines_address(line, from->from.isa, from->exception.address);
 }
 
 /* "[0x280] IRQ/vIRQ Current EL with SP_ELx", or as much as is known. */
-static void put_words(struct flowtap_line *line, const struct known *found)
+static void write_words(struct flowtap_line *line, const struct known *found)
 {
 	if (found->number == TYPE_HALT) {
 		flowtap_line_string(line, "Debug Halt Mode Entry");
@@ -210,7 +210,7 @@ static void put_words(struct flowtap_line *line, const struct known *found)
 }
 
 /* Fast Models: E <value> <number> <name>. Without a number it is an event of our own. */
-static void put_event(struct lines *lines, const struct known *found)
+static void write_event(struct lines *lines, const struct known *found)
 {
 	const struct lines_exception *from = &lines->exception;
 	bool wide = found->group != NOWHERE;
@@ -226,8 +226,8 @@ static void put_event(struct lines *lines, const struct known *found)
 	flowtap_line_string(&line, "E ");
 	if (!number) {
 		flowtap_line_string(&line, "DebugEvent_Exception ");
-		put_words(&line, found);
-		put_place(&line, from);
+		write_words(&line, found);
+		write_address(&line, from);
 	} else {
 		flowtap_lines_address(&line, from->from.isa, from->exception.address);
 		flowtap_line_string(&line, " ");
@@ -237,12 +237,12 @@ static void put_event(struct lines *lines, const struct known *found)
 						  narrow[found->vector].event_name);
 		flowtap_line_string(&line, wide ? kind_events[found->kind] : "");
 	}
-	put_number(lines, &line, found);
+	write_number(lines, &line, found);
 	flowtap_lines_end(lines, &line, text);
 }
 
 /* The instruction that did not complete, of which no opcode is known here. */
-static void put_faulting(struct lines *lines, struct flowtap_line *line)
+static void write_faulting(struct lines *lines, struct flowtap_line *line)
 {
 	const struct lines_exception *from = &lines->exception;
 
@@ -260,7 +260,7 @@ static void put_faulting(struct lines *lines, struct flowtap_line *line)
  * instruction did not get over has a line of its own, and so has one that comes from outside. It came
  * where the lines before it lead to; where they do not say that, this one does.
  */
-static void put_columns(struct lines *lines, const struct known *found)
+static void write_columns(struct lines *lines, const struct known *found)
 {
 	const struct lines_exception *from = &lines->exception;
 	uint64_t limit = isa_is_wide(from->from.isa) ? UINT64_MAX : UINT32_MAX;
@@ -274,13 +274,13 @@ static void put_columns(struct lines *lines, const struct known *found)
 	if (found->number == TYPE_RESET) {
 		flowtap_line_string(&line, from->own ? "EXC Reset" : "ES  Reset");
 		if (from->untold)
-			put_place(&line, from);
+			write_address(&line, from);
 		flowtap_lines_end(lines, &line, text);
 		return;
 	}
 	if (faults || apart) {
 		if (faults)
-			put_faulting(lines, &line);
+			write_faulting(lines, &line);
 		else
 			flowtap_line_string(&line, "ES  ");
 		if (!faults)
@@ -291,10 +291,10 @@ static void put_columns(struct lines *lines, const struct known *found)
 		flowtap_line_string(&line, "ES  ");
 	}
 	flowtap_line_string(&line, "EXC ");
-	put_words(&line, found);
+	write_words(&line, found);
 	if (from->untold && !faults)
-		put_place(&line, from);
-	put_number(lines, &line, found);
+		write_address(&line, from);
+	write_number(lines, &line, found);
 	flowtap_lines_end(lines, &line, text);
 }
 
@@ -309,10 +309,10 @@ void flowtap_lines_put_exception(struct lines *lines, unsigned int isa, bool kno
 		return;
 	}
 	if (!lines->form.columns) {
-		put_event(lines, &found);
+		write_event(lines, &found);
 		return;
 	}
-	put_columns(lines, &found);
+	write_columns(lines, &found);
 	if (known)
 		flowtap_lines_put_branch(lines, isa, target);
 }

@@ -98,7 +98,7 @@ struct lines {
 	bool trapped;			/* the last instruction was RISC-V's ecall or ebreak, */
 	uint64_t trap;			/* at this address */
 	struct lines_form form;
-	struct flowtap_out out;
+	struct flowtap_write_buffer out;
 	struct flowtap_lines_counts counts;
 	struct flowtap_lines_options options;
 	uint64_t since;			/* ns */

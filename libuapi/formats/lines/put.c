@@ -26,7 +26,7 @@ void flowtap_lines_address(struct flowtap_line *line, unsigned int isa, uint64_t
 	flowtap_lines_hex(line, isa_is_wide(isa) || address > UINT32_MAX ? 16 : 8, address);
 }
 
-static void put_time(struct lines *lines, struct flowtap_line *line)
+static void write_time(struct lines *lines, struct flowtap_line *line)
 {
 	uint8_t *to = (uint8_t *)line->at;
 
@@ -88,14 +88,14 @@ void flowtap_lines_begin(struct lines *lines, struct flowtap_line *line, char te
 		flowtap_line_string(line, LINES_INDENT);
 		return;
 	}
-	put_time(lines, line);
+	write_time(lines, line);
 	flowtap_line_string(line, lines->event_words.text);
 }
 
 void flowtap_lines_end(struct lines *lines, struct flowtap_line *line, char text[LINES_MAX + 1])
 {
 	*line->at++ = '\n';
-	flowtap_out_put(&lines->out, text, line->at - text);
+	flowtap_write_buffer_put(&lines->out, text, line->at - text);
 	lines->ended = false;
 }
 
@@ -132,7 +132,7 @@ void flowtap_lines_put_branch(struct lines *lines, unsigned int isa, uint64_t ta
 }
 
 /* As the link register's: User and Hyp mode of AArch32 have SPs of their own. */
-static void put_sp_name(const struct lines *lines, struct flowtap_line *line, unsigned int isa)
+static void write_sp_name(const struct lines *lines, struct flowtap_line *line, unsigned int isa)
 {
 	static const char *const columns[] = { " (USR)", " (SVC)", " (HYP)", " (MON)" };
 	static const char *const rows[] = { "_usr", "_svc", "_hyp", "_mon" };
@@ -165,7 +165,7 @@ void flowtap_lines_put_sp(struct lines *lines, unsigned int isa)
 
 	flowtap_lines_begin(lines, &line, text, false);
 	flowtap_line_string(&line, "R ");
-	put_sp_name(lines, &line, isa);
+	write_sp_name(lines, &line, isa);
 	flowtap_lines_address(&line, isa, SP_BASE - 16 * depth);
 	flowtap_lines_end(lines, &line, text);
 	lines->ended = ended;

@@ -46,8 +46,8 @@ static uint32_t opcode_of(unsigned int isa, const uint8_t *insn, size_t size)
 	return second << 16 | first;
 }
 
-static void put_opcode(struct flowtap_line *line, unsigned int isa, const uint8_t *insn,
-		       size_t size)
+static void write_opcode(struct flowtap_line *line, unsigned int isa, const uint8_t *insn,
+			 size_t size)
 {
 	const char *word = isa_is_arm(isa) ? ".inst 0x" : size == 4 ? ".4byte 0x" : ".2byte 0x";
 
@@ -56,8 +56,9 @@ static void put_opcode(struct flowtap_line *line, unsigned int isa, const uint8_
 }
 
 /* Whatever the disassembler says, it is one line that readers take. */
-static void put_disassembly(const struct lines *lines, struct flowtap_line *line, unsigned int isa,
-			    uint8_t it, uint64_t address, const uint8_t *insn, size_t size)
+static void write_disassembly(const struct lines *lines, struct flowtap_line *line,
+			      unsigned int isa, uint8_t it, uint64_t address, const uint8_t *insn,
+			      size_t size)
 {
 	char text[256] = "";
 	size_t n = 0;
@@ -76,7 +77,7 @@ static void put_disassembly(const struct lines *lines, struct flowtap_line *line
 	if (isalnum((unsigned char)text[0]) || text[0] == '.' || text[0] == '<')
 		flowtap_line_string(line, text);
 	else
-		put_opcode(line, isa, insn, size);
+		write_opcode(line, isa, insn, size);
 }
 
 static const char *unit_of(const struct lines *lines)
@@ -88,8 +89,8 @@ static const char *unit_of(const struct lines *lines)
  * From behind the time on. The mode has 16 columns, of which the second half is for CCFAIL, and
  * more where a long one has a condition.
  */
-static void put_columns(const struct lines *lines, const struct flowtap_block *block, size_t at,
-			size_t size, struct text *text, uint16_t *failed)
+static void write_columns(const struct lines *lines, const struct flowtap_block *block, size_t at,
+			  size_t size, struct text *text, uint16_t *failed)
 {
 	struct flowtap_line *line = &text->line;
 	bool conditions = block->isa == FLOWTAP_ISA_A32 || block->isa == FLOWTAP_ISA_T32;
@@ -121,8 +122,8 @@ static void put_columns(const struct lines *lines, const struct flowtap_block *b
 }
 
 /* From behind the instruction's number on. */
-static void put_row(const struct lines *lines, const struct flowtap_block *block, size_t at,
-		    size_t size, struct flowtap_line *line)
+static void write_row(const struct lines *lines, const struct flowtap_block *block, size_t at,
+		      size_t size, struct flowtap_line *line)
 {
 	flowtap_line_string(line, ") ");
 	flowtap_lines_address(line, block->isa, block->address + at);
@@ -189,8 +190,8 @@ static const char *bank(const struct lines *lines)
 }
 
 /* The name of the link register, or false: it leaves no return address that can be told. */
-static bool put_link_name(const struct lines *lines, const struct flowtap_block *block,
-			  struct flowtap_line *line)
+static bool write_link_name(const struct lines *lines, const struct flowtap_block *block,
+			    struct flowtap_line *line)
 {
 	unsigned int link = isa_is_arm(block->isa) ? block->link : riscv_link(block);
 
@@ -219,18 +220,18 @@ static bool put_link_name(const struct lines *lines, const struct flowtap_block 
 	return true;
 }
 
-static void put_suffix(const struct lines *lines, const struct flowtap_block *block,
-		       struct text *text, struct lines_render *render)
+static void write_suffix(const struct lines *lines, const struct flowtap_block *block,
+			 struct text *text, struct lines_render *render)
 {
 	struct flowtap_line *line = &text->line;
-	uint64_t behind = block->address + block->size;
+	uint64_t block_end = block->address + block->size;
 	unsigned int isa = block->direct ? block->target_isa : block->isa;
 	size_t link;
 
 	text_begin(text);
-	if (put_link_name(lines, block, line)) {
+	if (write_link_name(lines, block, line)) {
 		flowtap_lines_address(line, block->isa,
-				      behind | (block->isa == FLOWTAP_ISA_T32));
+				      block_end | (block->isa == FLOWTAP_ISA_T32));
 		flowtap_line_string(line, "\n");
 	}
 	link = text_size(text);
@@ -256,8 +257,8 @@ static bool apart(const struct lines *lines, const struct flowtap_block *block)
 }
 
 /* The text of every instruction goes through here. Returns where it ends. */
-static uint8_t *put_tails(const struct lines *lines, const struct flowtap_block *block, uint8_t *it,
-			  struct text *text, struct lines_render *render)
+static uint8_t *write_tails(const struct lines *lines, const struct flowtap_block *block,
+			    uint8_t *it, struct text *text, struct lines_render *render)
 {
 	struct flowtap_arm_insn insn = { .it = *it };
 	uint8_t *to = render->text;
@@ -267,11 +268,11 @@ static uint8_t *put_tails(const struct lines *lines, const struct flowtap_block 
 		length = insn_size(block->isa, block->bytes + at);
 		text_begin(text);
 		if (lines->form.columns)
-			put_columns(lines, block, at, length, text, &render->failed);
+			write_columns(lines, block, at, length, text, &render->failed);
 		else
-			put_row(lines, block, at, length, &text->line);
-		put_disassembly(lines, &text->line, block->isa, insn.it, block->address + at,
-				block->bytes + at, length);
+			write_row(lines, block, at, length, &text->line);
+		write_disassembly(lines, &text->line, block->isa, insn.it, block->address + at,
+				  block->bytes + at, length);
 		flowtap_line_string(&text->line, "\n");
 		if (block->isa == FLOWTAP_ISA_T32)
 			flowtap_arm_classify(FLOWTAP_ISA_T32, block->address + at, insn.it,
@@ -288,8 +289,9 @@ int flowtap_lines_render_part(const struct lines *lines, const struct flowtap_bl
 			      uint8_t *it, struct lines_render **render)
 {
 	/* The last 64 are for copies by whole chunks. */
-	size_t room = sizeof(**render) + (size_t)block->instructions * TAIL_MAX + SUFFIX_MAX + 64;
-	struct lines_render *made = calloc(1, room);
+	size_t capacity = sizeof(**render) + (size_t)block->instructions * TAIL_MAX + SUFFIX_MAX +
+			  64;
+	struct lines_render *made = calloc(1, capacity);
 	struct text text;
 	uint8_t *to;
 
@@ -298,15 +300,15 @@ int flowtap_lines_render_part(const struct lines *lines, const struct flowtap_bl
 	made->print = lines->print;
 	made->limit = isa_is_wide(block->isa) ? 0 : 1ULL << 32;
 	made->apart = apart(lines, block);
-	to = put_tails(lines, block, it, &text, made);
+	to = write_tails(lines, block, it, &text, made);
 	made->fails = fails(lines, block);
 	if (!lines->form.columns || !made->fails)
 		made->failed = 0;
-	put_suffix(lines, block, &text, made);
+	write_suffix(lines, block, &text, made);
 	made->suffix = to - made->text;
 	memcpy(to, text.at, text_size(&text));
 	to += text_size(&text);
-	made->room = to - made->text + (block->instructions + 1) * LINES_HEAD_MAX + 64;
+	made->capacity = to - made->text + (block->instructions + 1) * LINES_HEAD_MAX + 64;
 	made->size = to + 64 - (uint8_t *)made;
 	/* Renderings lie close to each other, not where the room for one was. */
 	*render = malloc(made->size);

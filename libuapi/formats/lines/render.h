@@ -12,7 +12,7 @@ struct lines_render {
 	uint64_t limit;		/* targets are below this; 0: any */
 	uint32_t print;		/* lines.print of whom it fits */
 	uint32_t size;		/* of all this */
-	uint32_t room;		/* that all lines of the block may take, heads and suffix too */
+	uint32_t capacity;	/* that all lines of the block may take, heads and suffix too */
 	uint32_t suffix;	/* offset in text of what follows a taken last line: */
 	uint16_t link;		/* size of the line of the link register, */
 	uint16_t branch;	/* and of that of the branch behind it (columns) */

@@ -30,12 +30,12 @@ static int put(struct told *told, const struct flowtap_element *element)
 	return status < 0 ? status : 0;
 }
 
-static int put_kind(struct told *told, enum flowtap_element_kind kind)
+static int write_kind(struct told *told, enum flowtap_element_kind kind)
 {
 	return put(told, &(struct flowtap_element){ .kind = kind });
 }
 
-static int put_break(struct told *told, uint64_t address)
+static int write_break(struct told *told, uint64_t address)
 {
 	return put(told, &(struct flowtap_element){
 		.kind = FLOWTAP_ELEMENT_GAP,
@@ -66,7 +66,7 @@ static int release(struct told *told)
 		return status;
 	told->read->instructions++;
 	told->run = cpu->sent = cpu->next_known = true;
-	cpu->next = told_behind(last);
+	cpu->next = told_next_address(last);
 	if (last->said && !flowtap_learned_taken(told->read->learned, last->target)) {
 		cpu->sent = false;
 		cpu->next = last->target;
@@ -106,9 +106,9 @@ static int settle(struct told *told, bool arrives, uint64_t address)
 	status = flowtap_learned_flush(told->read->learned);
 	told->run = cpu->sent = false;
 	if (!status && returned)
-		status = put_kind(told, FLOWTAP_ELEMENT_EXCEPTION_RETURN);
+		status = write_kind(told, FLOWTAP_ELEMENT_EXCEPTION_RETURN);
 	if (!status && broken)
-		status = put_break(told, cpu->last.address);
+		status = write_break(told, cpu->last.address);
 	if (arrives) {
 		cpu->next = address;
 		cpu->next_known = true;
@@ -190,7 +190,7 @@ void told_owner(struct told *told, const struct flowtap_context *owner)
 	cpu->context_known = false;
 }
 
-static int put_context(struct told *told)
+static int write_context(struct told *told)
 {
 	struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_CONTEXT };
 
@@ -206,7 +206,7 @@ static int resume(struct told *told)
 	if (!told->resumed)
 		return 0;
 	told->resumed = false;
-	return told->cpu->context_known ? put_context(told) : 0;
+	return told->cpu->context_known ? write_context(told) : 0;
 }
 
 /* Behind what was handed on, which can have gone nowhere else. */
@@ -216,7 +216,7 @@ static int follow(struct told *told, uint64_t address)
 	bool broken = !cpu->held && !told->run && cpu->next_known && cpu->next != address;
 
 	cpu->next_known &= !broken;
-	return broken ? put_break(told, cpu->last.address) : 0;
+	return broken ? write_break(told, cpu->last.address) : 0;
 }
 
 /* The context, if it is another than before. */
@@ -238,7 +238,7 @@ static int enter(struct told *told, uint8_t isa, uint8_t mode, uint8_t security,
 	context->security = security;
 	context->width = width;
 	told->cpu->context_known = true;
-	return put_context(told);
+	return write_context(told);
 }
 
 /* --- Times. --- */
@@ -264,7 +264,7 @@ void told_time(struct told *told, uint64_t time, bool counts, uint64_t nanosecon
 }
 
 /* Where a block has ended. */
-static int put_time(struct told *told)
+static int write_time(struct told *told)
 {
 	struct told_cpu *cpu = told->cpu;
 	struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_TIME };
@@ -286,7 +286,7 @@ static int put_time(struct told *told)
 /* --- What lines tell. --- */
 
 /* The handler is where the flow goes on: it is said only if it does not. */
-static int put_exception(struct told *told, bool arrives, uint64_t address)
+static int write_exception(struct told *told, bool arrives, uint64_t address)
 {
 	struct told_cpu *cpu = told->cpu;
 	struct flowtap_element element = {
@@ -318,14 +318,14 @@ static bool takes_itself(const struct told_cpu *cpu, const struct told_exception
  * own address, Arm the one behind it, whatever the line says (Arm's models have either, or that of
  * the handler).
  */
-static bool place(struct told_cpu *cpu, const struct told_exception *exception, bool riscv,
-		  uint64_t *address)
+static bool address_of_exception(struct told_cpu *cpu, const struct told_exception *exception,
+				 bool riscv, uint64_t *address)
 {
 	const struct told_instruction *last = &cpu->last;
 
 	*address = exception->address;
 	if (takes_itself(cpu, exception, riscv)) {
-		*address = riscv ? last->address : told_behind(last);
+		*address = riscv ? last->address : told_next_address(last);
 		return true;
 	}
 	if (exception->own && exception->faults && cpu->held && !last->said) {
@@ -345,7 +345,7 @@ int told_exception(struct told *told, const struct told_exception *exception)
 	uint64_t address;
 
 	if (!status && cpu->excepted)
-		status = put_exception(told, false, 0);
+		status = write_exception(told, false, 0);
 	if (status)
 		return status;
 	cpu->exception = (struct flowtap_exception){
@@ -353,13 +353,13 @@ int told_exception(struct told *told, const struct told_exception *exception)
 			  call ? 2 : exception->number,
 		.interrupt = riscv && exception->interrupt,
 	};
-	known = place(cpu, exception, riscv, &address);
+	known = address_of_exception(cpu, exception, riscv, &address);
 	status = settle(told, known && !(call && riscv), address);
 	if (!known && cpu->next_known && !exception->nowhere)
 		address = cpu->next;
 	cpu->exception.address = address;
 	cpu->excepted = true;
-	return status ? status : put_time(told);
+	return status ? status : write_time(told);
 }
 
 void told_branch(struct told *told, uint64_t target)
@@ -383,7 +383,8 @@ static bool must_settle(const struct told_cpu *cpu, uint64_t address)
 		return false;
 	if (told_is_return(&cpu->last))
 		return true;
-	return cpu->time_waits && (address != told_behind(&cpu->last) || told_end_of(&cpu->last).ends);
+	return cpu->time_waits &&
+	       (address != told_next_address(&cpu->last) || told_end_of(&cpu->last).ends);
 }
 
 int told_instruction(struct told *told, const struct told_instruction *insn, uint8_t mode,
@@ -395,7 +396,7 @@ int told_instruction(struct told *told, const struct told_instruction *insn, uin
 	if (!status)
 		status = resume(told);
 	if (!status && cpu->excepted)
-		status = put_exception(told, true, insn->address);
+		status = write_exception(told, true, insn->address);
 	if (!status)
 		status = follow(told, insn->address);
 	if (!status)
@@ -405,7 +406,7 @@ int told_instruction(struct told *told, const struct told_instruction *insn, uin
 	if (!status)
 		status = release(told);
 	if (!status)
-		status = put_time(told);
+		status = write_time(told);
 	if (status)
 		return status;
 	cpu->last = *insn;
@@ -419,7 +420,7 @@ int told_element(struct told *told, const struct flowtap_element *element)
 	int status = resume(told);
 
 	if (!status && cpu->excepted)
-		status = put_exception(told, false, 0);
+		status = write_exception(told, false, 0);
 	if (status)
 		return status;
 	switch (element->kind) {
@@ -439,7 +440,7 @@ int told_element(struct told *told, const struct flowtap_element *element)
 	status = settle(told, false, 0);
 	cpu->next_known = false;
 	if (!status)
-		status = put_time(told);
+		status = write_time(told);
 	return status ? status : put(told, element);
 }
 
@@ -454,7 +455,7 @@ int told_finish(struct told *told)
 		if (!status)
 			status = resume(told);
 		if (!status && told->cpu->excepted)
-			status = put_exception(told, false, 0);
+			status = write_exception(told, false, 0);
 		if (!status)
 			status = settle(told, false, 0);
 	}

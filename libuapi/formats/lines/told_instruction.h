@@ -15,7 +15,7 @@ struct told_instruction {
 };
 
 /* The address behind it. */
-static inline uint64_t told_behind(const struct told_instruction *insn)
+static inline uint64_t told_next_address(const struct told_instruction *insn)
 {
 	return insn->address + insn->size;
 }

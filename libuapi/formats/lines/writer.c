@@ -10,7 +10,7 @@
 #include <stdlib.h>
 
 #define LINES_AT_ONCE	512U
-#define LINE_ROOM	(LINES_HEAD_MAX + 256U)	/* of any line, with its suffix */
+#define LINE_CAPACITY	(LINES_HEAD_MAX + 256U)	/* of any line, with its suffix */
 #define BR_TARGET	24U			/* in a BR line: LINES_INDENT "BR (" */
 
 /* --- What was rendered. --- */
@@ -53,7 +53,7 @@ static inline uint8_t *copy_suffix(uint8_t *to, const uint8_t *from, uint32_t si
 	return to + size;
 }
 
-static inline void put_target(uint8_t *to, uint64_t target, bool wide)
+static inline void write_target(uint8_t *to, uint64_t target, bool wide)
 {
 	if (wide)
 		flowtap_hex16(to, target);
@@ -71,7 +71,7 @@ uint8_t *put_suffix(struct lines *lines, uint8_t *to, const struct lines_render 
 	if (columns) {
 		to = copy_suffix(to, suffix, render->link + branch);
 		if (branch)
-			put_target(to - branch + BR_TARGET, target, !render->limit);
+			write_target(to - branch + BR_TARGET, target, !render->limit);
 	} else if (render->link) {
 		to = flowtap_counter_put(to, lines->time);
 		copy_words(to, &lines->event_words);
@@ -96,13 +96,13 @@ void put_rendered(struct lines *lines, const struct flowtap_block *block,
 /* --- Any block. --- */
 
 /* Some lines, whatever room there is. */
-static void put_some(struct lines *lines, const uint8_t **tails, uint32_t n)
+static void write_some(struct lines *lines, const uint8_t **tails, uint32_t n)
 {
 	while (n && !lines->out.error) {
 		uint32_t now = n < LINES_AT_ONCE ? n : LINES_AT_ONCE;
 		uint8_t *to;
 
-		if (flowtap_out_need(&lines->out, now * LINE_ROOM))
+		if (flowtap_write_buffer_reserve(&lines->out, now * LINE_CAPACITY))
 			return;
 		to = lines->out.bytes + lines->out.fill;
 		to = lines->form.columns ? put_lines(lines, to, tails, now, true) :
@@ -113,8 +113,8 @@ static void put_some(struct lines *lines, const uint8_t **tails, uint32_t n)
 }
 
 /* The last one, which may have failed its condition. */
-static void put_last(struct lines *lines, const struct lines_render *render, const uint8_t **tails,
-		     bool failed)
+static void write_last(struct lines *lines, const struct lines_render *render,
+		       const uint8_t **tails, bool failed)
 {
 	char *tag = lines->words.text + lines->words.size - sizeof("T (") + 1;
 	uint16_t size;
@@ -122,24 +122,24 @@ static void put_last(struct lines *lines, const struct lines_render *render, con
 	memcpy(&size, *tails, sizeof(size));
 	if (failed && !lines->form.columns)
 		*tag = 'S';
-	put_some(lines, tails, 1);
+	write_some(lines, tails, 1);
 	*tag = 'T';
 	if (failed && render->failed && !lines->out.error)
 		memcpy(lines->out.bytes + lines->out.fill - size + render->failed, "CCFAIL", 6);
 }
 
-static void put_all(struct lines *lines, const struct flowtap_block *block,
-		    const struct lines_render *render, uint32_t n, bool failed)
+static void write_all(struct lines *lines, const struct flowtap_block *block,
+		      const struct lines_render *render, uint32_t n, bool failed)
 {
 	const uint8_t *tails = render->text;
 
 	if (lines->pending & LINES_SP && n > 1) {
-		put_some(lines, &tails, 1);
+		write_some(lines, &tails, 1);
 		flowtap_lines_put_sp(lines, block->isa);
 		n--;
 	}
-	put_some(lines, &tails, n - 1);
-	put_last(lines, render, &tails, failed);
+	write_some(lines, &tails, n - 1);
+	write_last(lines, render, &tails, failed);
 	if (lines->pending & LINES_SP)
 		flowtap_lines_put_sp(lines, block->isa);
 }
@@ -162,8 +162,8 @@ static struct flowtap_block part_of(const struct flowtap_block *block, uint32_t 
 }
 
 /* All lines of a long block; *render is that of its last part, for the caller to free. */
-static int put_long(struct lines *lines, const struct flowtap_block *block, bool failed,
-		    struct lines_render **render)
+static int write_long(struct lines *lines, const struct flowtap_block *block, bool failed,
+		      struct lines_render **render)
 {
 	struct flowtap_block part;
 	uint8_t it = 0;
@@ -177,21 +177,21 @@ static int put_long(struct lines *lines, const struct flowtap_block *block, bool
 		error = flowtap_lines_render_part(lines, &part, &it, render);
 		if (error)
 			return error;
-		put_all(lines, &part, *render, part.instructions,
-			failed && at + part.size == block->size && (*render)->fails);
+		write_all(lines, &part, *render, part.instructions,
+			  failed && at + part.size == block->size && (*render)->fails);
 	}
 	return 0;
 }
 
 /* What the last instruction did, if it transferred control. */
-static void put_transfer(struct lines *lines, const struct flowtap_block *block,
-			 const struct lines_render *render, bool known, uint64_t target)
+static void write_transfer(struct lines *lines, const struct flowtap_block *block,
+			   const struct lines_render *render, bool known, uint64_t target)
 {
 	bool waits = !known || end_returns(block) || (!isa_is_wide(block->isa) && !block->direct);
 	uint32_t branch = waits ? 0 : render->branch;
 	uint8_t *to;
 
-	if (flowtap_out_need(&lines->out, 2 * LINE_ROOM))
+	if (flowtap_write_buffer_reserve(&lines->out, 2 * LINE_CAPACITY))
 		return;
 	to = lines->out.bytes + lines->out.fill;
 	to = lines->form.columns ? put_suffix(lines, to, render, target, branch, true) :
@@ -276,8 +276,8 @@ static int check(const struct lines *lines, const struct flowtap_block *block, b
 
 /* Apart, so that the fast way needs few registers. */
 __attribute__((noinline))
-static int put_slowly(struct lines *lines, const struct flowtap_block *block, bool taken,
-		      uint64_t target)
+static int write_slowly(struct lines *lines, const struct flowtap_block *block, bool taken,
+			uint64_t target)
 {
 	bool goes = (taken && !end_stays(block)) || end_goes_anyway(block);
 	bool known = goes && tells_target(block, target);
@@ -298,9 +298,9 @@ static int put_slowly(struct lines *lines, const struct flowtap_block *block, bo
 	flowtap_lines_head(lines);
 	flowtap_lines_catch_up(lines);
 	if (render)
-		put_all(lines, block, render, block->instructions, !taken && render->fails);
+		write_all(lines, block, render, block->instructions, !taken && render->fails);
 	else
-		error = put_long(lines, block, !taken, &part);
+		error = write_long(lines, block, !taken, &part);
 	lines->ended = true;
 	lines->trapped = !isa_is_arm(block->isa) && end_is_trap(block) && !end_returns(block);
 	lines->trap = block->address + block->last;
@@ -311,7 +311,7 @@ static int put_slowly(struct lines *lines, const struct flowtap_block *block, bo
 		      (!block->direct || block->isa == block->target_isa) ?
 		      block->address + block->size : lines->pc;
 	if (!error && goes)
-		put_transfer(lines, block, render ? render : part, known, target);
+		write_transfer(lines, block, render ? render : part, known, target);
 	if (!error && goes && lines->options.synthetic_sp)
 		move_sp(lines, block);
 	free(part);
@@ -358,8 +358,8 @@ int put_block(struct lines *lines, const struct flowtap_block *block, bool taken
 	if (__builtin_expect(!render || render->print != lines->print || lines->pending ||
 			     block->address != lines->pc || render->apart ||
 			     (taken ? target - 1 > render->limit - 2 : render->fails) ||
-			     lines->out.fill + render->room > FLOWTAP_OUT_ROOM, 0))
-		return put_slowly(lines, block, taken, target);
+			     lines->out.fill + render->capacity > FLOWTAP_WRITE_BUFFER_CAPACITY, 0))
+		return write_slowly(lines, block, taken, target);
 	put_rendered(lines, block, render, taken, target, columns);
 	lines->fell = block->address + block->size;
 	lines->pc = taken ? target : lines->fell;
@@ -370,25 +370,25 @@ int put_block(struct lines *lines, const struct flowtap_block *block, bool taken
 	return 0;
 }
 
-static int put_tarmac_columns(struct flowtap_sink *sink, const struct flowtap_block *block,
-			      bool taken, uint64_t target)
+static int write_tarmac_columns(struct flowtap_sink *sink, const struct flowtap_block *block,
+				bool taken, uint64_t target)
 {
 	return put_block((struct lines *)sink, block, taken, target, FLOWTAP_RENDER_TARMAC, true);
 }
 
-static int put_tarmac_rows(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
-			   uint64_t target)
+static int write_tarmac_rows(struct flowtap_sink *sink, const struct flowtap_block *block,
+			     bool taken, uint64_t target)
 {
 	return put_block((struct lines *)sink, block, taken, target, FLOWTAP_RENDER_TARMAC, false);
 }
 
-static int put_qemu4v(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
-		      uint64_t target)
+static int write_qemu4v(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
+			uint64_t target)
 {
 	return put_block((struct lines *)sink, block, taken, target, FLOWTAP_RENDER_QEMU4V, false);
 }
 
-static int put_element(struct flowtap_sink *sink, const struct flowtap_element *element)
+static int write_element(struct flowtap_sink *sink, const struct flowtap_element *element)
 {
 	return flowtap_lines_element((struct lines *)sink, element);
 }
@@ -402,16 +402,16 @@ int flowtap_lines_init(struct lines *lines, int fd, const struct lines_form *for
 		return -EINVAL;
 	lines->form = *form;
 	lines->options = *options;
-	lines->sink.element = put_element;
-	lines->sink.block = form->slot == FLOWTAP_RENDER_QEMU4V ? put_qemu4v :
-			    form->columns ? put_tarmac_columns : put_tarmac_rows;
+	lines->sink.element = write_element;
+	lines->sink.block = form->slot == FLOWTAP_RENDER_QEMU4V ? write_qemu4v :
+			    form->columns ? write_tarmac_columns : write_tarmac_rows;
 	lines->pending = LINES_HEADER | (options->synthetic_sp ? LINES_SP : 0);
 	lines->explained = true;
 	lines->time = flowtap_counter_at(0, form->columns ? LINES_COLUMNS : 0);
 	lines->id = flowtap_counter_at(0, 0);
 	flowtap_lines_set_print(lines);
 	flowtap_lines_set_words(lines);
-	return flowtap_out_init(&lines->out, fd);
+	return flowtap_write_buffer_init(&lines->out, fd);
 }
 
 const struct flowtap_lines_counts *flowtap_lines_counts(struct lines *lines)
@@ -426,11 +426,11 @@ int flowtap_lines_finish(struct lines *lines)
 	int error;
 
 	flowtap_lines_leave(lines);
-	error = lines->out.error ? lines->out.error : flowtap_out_flush(&lines->out);
+	error = lines->out.error ? lines->out.error : flowtap_write_buffer_flush(&lines->out);
 	return error ? error : lines->counts.instructions ? 0 : -ENODATA;
 }
 
 void flowtap_lines_free(struct lines *lines)
 {
-	flowtap_out_free(&lines->out);
+	flowtap_write_buffer_free(&lines->out);
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * perf.data: from AUX records (what was collected when) and AUXTRACE records (where the bytes are)
- * to stretches. A buffer is a CPU's or, with --per-thread, a thread's; its bytes have offsets that
+ * to ranges. A buffer is a CPU's or, with --per-thread, a thread's; its bytes have offsets that
  * count from when it was made, and both kinds of records name them.
  */
 #include "formats/perfdata/internal.h"
@@ -12,18 +12,18 @@
 #define PADDING 8
 
 /* The AUX records or extents of one buffer: [from, until) of a sorted list. */
-struct range {
+struct index_range {
 	size_t from;
 	size_t until;
 };
 
 struct joining {
 	struct flowtap_perfdata *perfdata;
-	struct range aux;
-	struct range extents;
+	struct index_range aux;
+	struct index_range extents;
 	uint64_t cursor;	/* up to here the buffer's bytes are accounted for */
 	uint64_t time;
-	uint64_t missing;	/* since the last stretch */
+	uint64_t missing;	/* since the last range */
 	uint32_t cpu;
 	uint32_t tid;
 };
@@ -65,7 +65,7 @@ static int by_buffer(const void *one, const void *other)
 static int put(struct joining *joining, const struct perfdata_aux *aux, uint64_t file,
 	       uint64_t size, uint32_t flags, bool continues)
 {
-	struct flowtap_perfdata_stretch stretch = {
+	struct flowtap_perfdata_range range = {
 		.time = joining->time,
 		.offset = file,
 		.size = size,
@@ -78,7 +78,7 @@ static int put(struct joining *joining, const struct perfdata_aux *aux, uint64_t
 
 	joining->perfdata->info.aux_missing += joining->missing;
 	joining->missing = 0;
-	return PERFDATA_ADD(&joining->perfdata->stretches, stretch);
+	return PERFDATA_ADD(&joining->perfdata->ranges, range);
 }
 
 /* The first extent of the buffer that ends behind offset. */
@@ -244,7 +244,7 @@ static void separate(struct flowtap_perfdata *perfdata)
 
 static int by_time(const void *one, const void *other)
 {
-	const struct flowtap_perfdata_stretch *const *a = one, *const *b = other;
+	const struct flowtap_perfdata_range *const *a = one, *const *b = other;
 
 	if ((*a)->time != (*b)->time)
 		return (*a)->time < (*b)->time ? -1 : 1;
@@ -252,10 +252,10 @@ static int by_time(const void *one, const void *other)
 }
 
 /* In the order of time; of one time, buffer after buffer, as they were made. */
-static int sort_stretches(struct flowtap_perfdata *perfdata)
+static int sort_ranges(struct flowtap_perfdata *perfdata)
 {
-	size_t n = perfdata->stretches.n;
-	struct flowtap_perfdata_stretch **order, *sorted;
+	size_t n = perfdata->ranges.n;
+	struct flowtap_perfdata_range **order, *sorted;
 
 	if (!n)
 		return 0;
@@ -267,14 +267,14 @@ static int sort_stretches(struct flowtap_perfdata *perfdata)
 		return -ENOMEM;
 	}
 	for (size_t i = 0; i < n; i++)
-		order[i] = &perfdata->stretches.list[i];
+		order[i] = &perfdata->ranges.list[i];
 	qsort(order, n, sizeof(order[0]), by_time);
 	for (size_t i = 0; i < n; i++)
 		sorted[i] = *order[i];
 	free(order);
-	free(perfdata->stretches.list);
-	perfdata->stretches.list = sorted;
-	perfdata->stretches.room = n;
+	free(perfdata->ranges.list);
+	perfdata->ranges.list = sorted;
+	perfdata->ranges.capacity = n;
 	return 0;
 }
 
@@ -301,8 +301,8 @@ static int join_all(struct flowtap_perfdata *perfdata)
 		while (e < perfdata->extents.n &&
 		       !compare_buffer(extents[e].cpu, extents[e].tid, joining.cpu, joining.tid))
 			e++;
-		joining.aux = (struct range) { joining.aux.until, a };
-		joining.extents = (struct range) { joining.extents.until, e };
+		joining.aux = (struct index_range) { joining.aux.until, a };
+		joining.extents = (struct index_range) { joining.extents.until, e };
 		joining.tid = joining.cpu == FLOWTAP_PERFDATA_NONE ? joining.tid :
 								     FLOWTAP_PERFDATA_NONE;
 		joining.time = 0;
@@ -325,5 +325,5 @@ int flowtap_perfdata_join(struct flowtap_perfdata *perfdata)
 		qsort(perfdata->aux.list, perfdata->aux.n, sizeof(perfdata->aux.list[0]),
 		      by_buffer);
 	err = join_all(perfdata);
-	return err ? err : sort_stretches(perfdata);
+	return err ? err : sort_ranges(perfdata);
 }

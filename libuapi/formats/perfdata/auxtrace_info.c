@@ -51,8 +51,8 @@ static uint8_t trace_id_of(uint64_t traceidr)
 	return !(traceidr & TRACE_ID_UNUSED) && id && id <= TRACE_ID_MAX ? id : 0;
 }
 
-static int take_unit(struct flowtap_perfdata *perfdata, const struct block *block, bool ete,
-		     size_t parameters, const uint8_t *at)
+static int parse_unit(struct flowtap_perfdata *perfdata, const struct block *block, bool ete,
+		      size_t parameters, const uint8_t *at)
 {
 	size_t source = ete ? PARAMETER_DEVARCH + 1 : PARAMETER_DEVARCH;
 	uint64_t value[PARAMETER_DEVARCH + 2] = { 0 };
@@ -83,7 +83,7 @@ static int take_unit(struct flowtap_perfdata *perfdata, const struct block *bloc
 }
 
 /* One block: magic, CPU, from version 1 on how many parameters, then those. */
-static int take_block(struct flowtap_perfdata *perfdata, struct block *block)
+static int parse_block(struct flowtap_perfdata *perfdata, struct block *block)
 {
 	size_t common = block->version ? 3 : 2, parameters;
 	uint64_t magic;
@@ -102,8 +102,8 @@ static int take_block(struct flowtap_perfdata *perfdata, struct block *block)
 		return -EINVAL;
 	/* What has no TRCIDR8 cannot be decoded; an ETMv3 or PTM not at all. */
 	if (magic != MAGIC_ETMV3 && parameters > PARAMETER_IDR8) {
-		int err = take_unit(perfdata, block, magic == MAGIC_ETE, parameters,
-				    block->at + 8 * common);
+		int err = parse_unit(perfdata, block, magic == MAGIC_ETE, parameters,
+				     block->at + 8 * common);
 
 		if (err)
 			return err;
@@ -131,7 +131,7 @@ int flowtap_perfdata_metadata(struct flowtap_perfdata *perfdata, const uint8_t *
 	perfdata->info.snapshot = perfdata_u64(bytes + 16);
 	n = perfdata_u32(bytes + 8);
 	for (uint32_t i = 0; !err && i < n; i++)
-		err = take_block(perfdata, &block);
+		err = parse_block(perfdata, &block);
 	return err;
 }
 

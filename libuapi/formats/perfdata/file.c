@@ -11,18 +11,18 @@
 
 #include "base/read_at.h"
 
-int flowtap_perfdata_reserve(void **list, size_t n, size_t *room, size_t size)
+int flowtap_perfdata_reserve(void **list, size_t n, size_t *capacity, size_t size)
 {
-	size_t more = *room ? 2 * *room : 16;
+	size_t more = *capacity ? 2 * *capacity : 16;
 	void *bigger;
 
-	if (n < *room)
+	if (n < *capacity)
 		return 0;
 	bigger = reallocarray(*list, more, size);
 	if (!bigger)
 		return -ENOMEM;
 	*list = bigger;
-	*room = more;
+	*capacity = more;
 	return 0;
 }
 
@@ -111,16 +111,16 @@ void flowtap_perfdata_close(struct flowtap_perfdata *perfdata)
 	free(perfdata->attrs.list);
 	free(perfdata->ids.list);
 	free(perfdata->build_ids.list);
-	flowtap_table_free(&perfdata->by_path);
+	flowtap_hash_table_free(&perfdata->by_path);
 	free(perfdata->cpus.list);
 	free(perfdata->hw_ids.list);
 	free(perfdata->aux.list);
 	free(perfdata->extents.list);
 	free(perfdata->events.list);
 	free(perfdata->threads.list);
-	flowtap_table_free(&perfdata->by_tid);
+	flowtap_hash_table_free(&perfdata->by_tid);
 	free(perfdata->switches.list);
-	free(perfdata->stretches.list);
+	free(perfdata->ranges.list);
 	free(perfdata);
 }
 
@@ -129,25 +129,25 @@ const struct flowtap_perfdata_info *flowtap_perfdata_info(const struct flowtap_p
 	return &perfdata->info;
 }
 
-const struct flowtap_perfdata_stretch *
-flowtap_perfdata_stretches(const struct flowtap_perfdata *perfdata, size_t *n)
+const struct flowtap_perfdata_range *
+flowtap_perfdata_ranges(const struct flowtap_perfdata *perfdata, size_t *n)
 {
-	*n = perfdata->stretches.n;
-	return perfdata->stretches.list;
+	*n = perfdata->ranges.n;
+	return perfdata->ranges.list;
 }
 
 int flowtap_perfdata_read(const struct flowtap_perfdata *perfdata,
-			  const struct flowtap_perfdata_stretch *stretch, uint64_t from,
+			  const struct flowtap_perfdata_range *range, uint64_t from,
 			  void *buffer, size_t size, size_t *got)
 {
 	int err;
 
 	*got = 0;
-	if (from >= stretch->size)
+	if (from >= range->size)
 		return 0;
-	if (size > stretch->size - from)
-		size = (size_t)(stretch->size - from);
-	err = flowtap_perfdata_pread(perfdata, stretch->offset + from, buffer, size);
+	if (size > range->size - from)
+		size = (size_t)(range->size - from);
+	err = flowtap_perfdata_pread(perfdata, range->offset + from, buffer, size);
 	if (!err)
 		*got = size;
 	return err == -ENODATA ? 0 : err;

@@ -125,7 +125,7 @@ static int read_attrs(struct flowtap_perfdata *perfdata, const struct file_heade
 }
 
 /* struct perf_header_string: its length, then text that may end earlier. */
-static int take_string(char **to, const uint8_t *bytes, size_t size)
+static int parse_string(char **to, const uint8_t *bytes, size_t size)
 {
 	size_t length;
 
@@ -139,7 +139,7 @@ static int take_string(char **to, const uint8_t *bytes, size_t size)
 }
 
 /* perf_header_string_list: the arguments, joined by spaces. */
-static int take_command(char **to, const uint8_t *bytes, size_t size)
+static int parse_command(char **to, const uint8_t *bytes, size_t size)
 {
 	size_t used = 0, at = 4;
 	uint32_t n;
@@ -209,17 +209,18 @@ int flowtap_perfdata_add_build_id(struct flowtap_perfdata *perfdata, const uint8
 		free(kept.path);
 		return -ENOMEM;
 	}
-	return flowtap_table_add(&perfdata->by_path, hash_path(path),
-				 (uint32_t)perfdata->build_ids.n - 1);
+	return flowtap_hash_table_add(&perfdata->by_path, hash_path(path),
+				      (uint32_t)perfdata->build_ids.n - 1);
 }
 
 struct flowtap_build_id flowtap_perfdata_build_id(const struct flowtap_perfdata *perfdata,
 						  const char *path)
 {
-	struct flowtap_table_walk walk = flowtap_table_walk(&perfdata->by_path, hash_path(path));
+	struct flowtap_hash_table_walk walk = flowtap_hash_table_walk(&perfdata->by_path,
+								      hash_path(path));
 	uint32_t index;
 
-	while (flowtap_table_next(&walk, &index))
+	while (flowtap_hash_table_next(&walk, &index))
 		if (!strcmp(perfdata->build_ids.list[index].path, path))
 			return perfdata->build_ids.list[index].id;
 	return (struct flowtap_build_id) { .size = 0 };
@@ -259,15 +260,15 @@ int flowtap_perfdata_feature(struct flowtap_perfdata *perfdata, unsigned int fea
 {
 	switch (feature) {
 	case PERFDATA_FEATURE_HOSTNAME:
-		return take_string(&perfdata->strings[0], bytes, size);
+		return parse_string(&perfdata->strings[0], bytes, size);
 	case PERFDATA_FEATURE_OSRELEASE:
-		return take_string(&perfdata->strings[1], bytes, size);
+		return parse_string(&perfdata->strings[1], bytes, size);
 	case PERFDATA_FEATURE_ARCH:
-		return take_string(&perfdata->strings[2], bytes, size);
+		return parse_string(&perfdata->strings[2], bytes, size);
 	case PERFDATA_FEATURE_VERSION:
-		return take_string(&perfdata->strings[3], bytes, size);
+		return parse_string(&perfdata->strings[3], bytes, size);
 	case PERFDATA_FEATURE_COMMAND:
-		return take_command(&perfdata->strings[4], bytes, size);
+		return parse_command(&perfdata->strings[4], bytes, size);
 	}
 	return 0;
 }

@@ -60,8 +60,8 @@ static const struct perfdata_attr *attr_of(const struct flowtap_perfdata *perfda
 }
 
 /* The sample id stands at the record's end (perf_event_open(2), sample_id_all): from there back. */
-static void take_sample_id(const struct flowtap_perfdata *perfdata,
-			   struct flowtap_perfdata_record *record)
+static void parse_sample_id(const struct flowtap_perfdata *perfdata,
+			    struct flowtap_perfdata_record *record)
 {
 	const struct perfdata_attr *attr;
 	const uint8_t *end = record->bytes + record->size;
@@ -153,7 +153,7 @@ static int next_record(struct window *window, uint64_t at, bool damage,
 	record->payload = payload_of(perfdata, record, &cut);
 	if (cut && damage)
 		flowtap_perfdata_damaged(perfdata, at, "the file ends within trace bytes");
-	take_sample_id(perfdata, record);
+	parse_sample_id(perfdata, record);
 	return 0;
 }
 
@@ -188,8 +188,8 @@ int flowtap_perfdata_walk(const struct flowtap_perfdata *perfdata, flowtap_perfd
 	return walk(perfdata, false, visit, argument);
 }
 
-static int take_attr(struct flowtap_perfdata *perfdata,
-		     const struct flowtap_perfdata_record *record)
+static int parse_attr(struct flowtap_perfdata *perfdata,
+		      const struct flowtap_perfdata_record *record)
 {
 	const uint8_t *attr = record->bytes + 8;
 	size_t left = record->size - 8, size = left >= 8 ? perfdata_u32(attr + 4) : 0;
@@ -205,7 +205,8 @@ static int take_attr(struct flowtap_perfdata *perfdata,
 	return err;
 }
 
-static int take_aux(struct flowtap_perfdata *perfdata, const struct flowtap_perfdata_record *record)
+static int parse_aux(struct flowtap_perfdata *perfdata,
+		     const struct flowtap_perfdata_record *record)
 {
 	if (record->size < 32)
 		return -EINVAL;
@@ -221,8 +222,8 @@ static int take_aux(struct flowtap_perfdata *perfdata, const struct flowtap_perf
 	});
 }
 
-static int take_auxtrace(struct flowtap_perfdata *perfdata,
-			 const struct flowtap_perfdata_record *record)
+static int parse_auxtrace(struct flowtap_perfdata *perfdata,
+			  const struct flowtap_perfdata_record *record)
 {
 	uint64_t offset;
 
@@ -241,8 +242,8 @@ static int take_auxtrace(struct flowtap_perfdata *perfdata,
 	});
 }
 
-static int take_time_conv(struct flowtap_perfdata *perfdata,
-			  const struct flowtap_perfdata_record *record)
+static int parse_time_conv(struct flowtap_perfdata *perfdata,
+			   const struct flowtap_perfdata_record *record)
 {
 	const uint8_t *bytes = record->bytes;
 
@@ -262,8 +263,8 @@ static int take_time_conv(struct flowtap_perfdata *perfdata,
 	return 0;
 }
 
-static int take_switch(struct flowtap_perfdata *perfdata,
-		       const struct flowtap_perfdata_record *record)
+static int parse_switch(struct flowtap_perfdata *perfdata,
+			const struct flowtap_perfdata_record *record)
 {
 	struct perfdata_switch one = {
 		.time = record->time,
@@ -292,8 +293,8 @@ static int take_switch(struct flowtap_perfdata *perfdata,
 }
 
 /* The kernel's own mapping: "[kernel.kallsyms]_text", of which pgoff is that symbol's address. */
-static void take_kernel(struct flowtap_perfdata *perfdata,
-			const struct flowtap_perfdata_record *record)
+static void parse_kernel(struct flowtap_perfdata *perfdata,
+			 const struct flowtap_perfdata_record *record)
 {
 	size_t fixed = record->type == PERF_RECORD_MMAP ? 40 : 72;
 	const char *path = (const char *)record->bytes + fixed, *symbol;
@@ -313,8 +314,8 @@ static void take_kernel(struct flowtap_perfdata *perfdata,
 	}
 }
 
-static int take_mapping(struct flowtap_perfdata *perfdata,
-			const struct flowtap_perfdata_record *record)
+static int parse_mapping(struct flowtap_perfdata *perfdata,
+			 const struct flowtap_perfdata_record *record)
 {
 	uint16_t mode = record->misc & PERF_RECORD_MISC_CPUMODE_MASK;
 	int err;
@@ -322,7 +323,7 @@ static int take_mapping(struct flowtap_perfdata *perfdata,
 	if (record->size < 16)
 		return -EINVAL;
 	if (mode == PERF_RECORD_MISC_KERNEL) {
-		take_kernel(perfdata, record);
+		parse_kernel(perfdata, record);
 		return 0;
 	}
 	if (mode == PERF_RECORD_MISC_GUEST_KERNEL || mode == PERF_RECORD_MISC_GUEST_USER)
@@ -337,8 +338,8 @@ static int take_mapping(struct flowtap_perfdata *perfdata,
 	});
 }
 
-static int take_task(struct flowtap_perfdata *perfdata,
-		     const struct flowtap_perfdata_record *record)
+static int parse_task(struct flowtap_perfdata *perfdata,
+		      const struct flowtap_perfdata_record *record)
 {
 	bool comm = record->type == PERF_RECORD_COMM;
 	uint32_t pid, tid;
@@ -366,8 +367,8 @@ static int take_task(struct flowtap_perfdata *perfdata,
 	});
 }
 
-static int take_start(struct flowtap_perfdata *perfdata,
-		      const struct flowtap_perfdata_record *record)
+static int parse_start(struct flowtap_perfdata *perfdata,
+		       const struct flowtap_perfdata_record *record)
 {
 	uint32_t pid, tid;
 	int err;
@@ -387,8 +388,8 @@ static int take_start(struct flowtap_perfdata *perfdata,
 	});
 }
 
-static int take_lost(struct flowtap_perfdata *perfdata,
-		     const struct flowtap_perfdata_record *record)
+static int parse_lost(struct flowtap_perfdata *perfdata,
+		      const struct flowtap_perfdata_record *record)
 {
 	if (record->size < 24)
 		return -EINVAL;
@@ -396,8 +397,8 @@ static int take_lost(struct flowtap_perfdata *perfdata,
 	return 0;
 }
 
-static int take_info(struct flowtap_perfdata *perfdata,
-		     const struct flowtap_perfdata_record *record)
+static int parse_info(struct flowtap_perfdata *perfdata,
+		      const struct flowtap_perfdata_record *record)
 {
 	if (record->size < 16)
 		return -EINVAL;
@@ -406,35 +407,35 @@ static int take_info(struct flowtap_perfdata *perfdata,
 	return flowtap_perfdata_metadata(perfdata, record->bytes + 16, record->size - 16);
 }
 
-static int take_record(struct flowtap_perfdata *perfdata,
-		       const struct flowtap_perfdata_record *record)
+static int parse_record(struct flowtap_perfdata *perfdata,
+			const struct flowtap_perfdata_record *record)
 {
 	const uint8_t *bytes = record->bytes;
 
 	switch (record->type) {
 	case PERF_RECORD_MMAP:
 	case PERF_RECORD_MMAP2:
-		return take_mapping(perfdata, record);
+		return parse_mapping(perfdata, record);
 	case PERF_RECORD_COMM:
 	case PERF_RECORD_FORK:
-		return take_task(perfdata, record);
+		return parse_task(perfdata, record);
 	case PERF_RECORD_LOST:
-		return take_lost(perfdata, record);
+		return parse_lost(perfdata, record);
 	case PERF_RECORD_THROTTLE:
 		perfdata->info.throttled++;
 		return 0;
 	case PERF_RECORD_AUX:
-		return take_aux(perfdata, record);
+		return parse_aux(perfdata, record);
 	case PERF_RECORD_ITRACE_START:
-		return take_start(perfdata, record);
+		return parse_start(perfdata, record);
 	case PERF_RECORD_SWITCH:
 	case PERF_RECORD_SWITCH_CPU_WIDE:
-		return take_switch(perfdata, record);
+		return parse_switch(perfdata, record);
 	case PERFDATA_AUX_OUTPUT_HW_ID:
 		return record->size < 16 ? -EINVAL :
 		       flowtap_perfdata_hw_id(perfdata, perfdata_u64(bytes + 8), record->cpu);
 	case PERFDATA_HEADER_ATTR:
-		return perfdata->info.pipe ? take_attr(perfdata, record) : 0;
+		return perfdata->info.pipe ? parse_attr(perfdata, record) : 0;
 	case PERFDATA_HEADER_BUILD_ID:
 		return flowtap_perfdata_add_build_id(perfdata, bytes, record->size);
 	case PERFDATA_HEADER_FEATURE:
@@ -442,11 +443,11 @@ static int take_record(struct flowtap_perfdata *perfdata,
 		       flowtap_perfdata_feature(perfdata, (unsigned int)perfdata_u64(bytes + 8),
 						bytes + 16, record->size - 16);
 	case PERFDATA_AUXTRACE_INFO:
-		return take_info(perfdata, record);
+		return parse_info(perfdata, record);
 	case PERFDATA_AUXTRACE:
-		return take_auxtrace(perfdata, record);
+		return parse_auxtrace(perfdata, record);
 	case PERFDATA_TIME_CONV:
-		return take_time_conv(perfdata, record);
+		return parse_time_conv(perfdata, record);
 	case PERFDATA_COMPRESSED:
 	case PERFDATA_COMPRESSED2:
 		perfdata->reason = "its records are compressed (perf record -z)";
@@ -476,7 +477,7 @@ static int visit(void *argument, const struct flowtap_perfdata_record *record)
 	int err;
 
 	perfdata->info.records++;
-	err = take_record(perfdata, record);
+	err = parse_record(perfdata, record);
 	/* By a pipe they come as records: looked up from the next one on. */
 	sort_ids(perfdata);
 	if (err == -EINVAL) {
@@ -495,6 +496,6 @@ int flowtap_perfdata_index(struct flowtap_perfdata *perfdata)
 	err = walk(perfdata, true, visit, perfdata);
 	flowtap_perfdata_assign(perfdata);
 	flowtap_perfdata_sort_tasks(perfdata);
-	flowtap_table_free(&perfdata->by_tid);
+	flowtap_hash_table_free(&perfdata->by_tid);
 	return err;
 }

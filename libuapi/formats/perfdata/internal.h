@@ -40,7 +40,7 @@ enum {
 #define PERFDATA_MISC_BUILD_ID_SIZE 0x8000
 
 /* A list that grows: all of them are dynamic arrays of one kind. */
-#define PERFDATA_LIST(type) struct { type *list; size_t n; size_t room; }
+#define PERFDATA_LIST(type) struct { type *list; size_t n; size_t capacity; }
 
 /* The attributes of an event that say what its sample ids have. */
 struct perfdata_attr {
@@ -119,7 +119,7 @@ struct flowtap_perfdata {
 	bool ids_sorted;
 	bool mixed;		/* attributes differ in it: each record's is to be looked up */
 	PERFDATA_LIST(struct perfdata_build_id) build_ids;
-	struct flowtap_table by_path;
+	struct flowtap_hash_table by_path;
 	struct flowtap_build_id kernel_id;
 	uint64_t kernel_symbol_at;	/* where the kernel's first symbol was; 0 unknown */
 	char kernel_symbol[64];		/* "_text" ... */
@@ -129,9 +129,9 @@ struct flowtap_perfdata {
 	PERFDATA_LIST(struct perfdata_extent) extents;
 	PERFDATA_LIST(struct perfdata_event) events;
 	PERFDATA_LIST(struct perfdata_thread) threads;
-	struct flowtap_table by_tid;	/* the last entry of each, while reading */
+	struct flowtap_hash_table by_tid;	/* the last entry of each, while reading */
 	PERFDATA_LIST(struct perfdata_switch) switches;
-	PERFDATA_LIST(struct flowtap_perfdata_stretch) stretches;
+	PERFDATA_LIST(struct flowtap_perfdata_range) ranges;
 	bool on_exec;		/* events begin with an exec: of the command that perf record ran */
 	uint64_t first_exec;	/* when the earliest one was; 0 none */
 	bool has_trace;		/* an AUXTRACE_INFO of cs_etm */
@@ -145,10 +145,10 @@ struct flowtap_perfdata {
 };
 
 /* Room for one more in a list of elements of `size`. 0 or -ENOMEM. */
-int flowtap_perfdata_reserve(void **list, size_t n, size_t *room, size_t size);
+int flowtap_perfdata_reserve(void **list, size_t n, size_t *capacity, size_t size);
 
 #define PERFDATA_ADD(where, ...) \
-	(flowtap_perfdata_reserve((void **)&(where)->list, (where)->n, &(where)->room, \
+	(flowtap_perfdata_reserve((void **)&(where)->list, (where)->n, &(where)->capacity, \
 				  sizeof((where)->list[0])) ? -ENOMEM : \
 	 ((where)->list[(where)->n++] = (__VA_ARGS__), 0))
 
@@ -199,7 +199,7 @@ const struct flowtap_perfdata_cpu *
 flowtap_perfdata_find_cpu(const struct flowtap_perfdata *perfdata, uint32_t cpu);
 /* index.c: the first reading. */
 int flowtap_perfdata_index(struct flowtap_perfdata *perfdata);
-/* aux_data.c: stretches from AUX and AUXTRACE records. 0 or -ENOMEM. */
+/* aux_data.c: ranges from AUX and AUXTRACE records. 0 or -ENOMEM. */
 int flowtap_perfdata_join(struct flowtap_perfdata *perfdata);
 
 /* threads.c */

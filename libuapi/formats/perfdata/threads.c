@@ -12,12 +12,12 @@ int flowtap_perfdata_thread(struct flowtap_perfdata *perfdata, uint32_t tid, uin
 			    uint64_t time)
 {
 	uint64_t hash = flowtap_hash_words(&(uint64_t) { tid }, 1);
-	struct flowtap_table_walk walk = flowtap_table_walk(&perfdata->by_tid, hash);
+	struct flowtap_hash_table_walk walk = flowtap_hash_table_walk(&perfdata->by_tid, hash);
 	uint32_t index, seen = 0;
 
 	if (tid == FLOWTAP_PERFDATA_NONE || pid == FLOWTAP_PERFDATA_NONE)
 		return 0;
-	while (flowtap_table_next(&walk, &index)) {
+	while (flowtap_hash_table_next(&walk, &index)) {
 		struct perfdata_thread *thread = &perfdata->threads.list[index];
 
 		/* A number that was so often another process's is nobody's. */
@@ -32,7 +32,7 @@ int flowtap_perfdata_thread(struct flowtap_perfdata *perfdata, uint32_t tid, uin
 	if (perfdata->threads.n == UINT32_MAX ||
 	    PERFDATA_ADD(&perfdata->threads, (struct perfdata_thread) { time, tid, pid }))
 		return -ENOMEM;
-	return flowtap_table_add(&perfdata->by_tid, hash, (uint32_t)perfdata->threads.n - 1);
+	return flowtap_hash_table_add(&perfdata->by_tid, hash, (uint32_t)perfdata->threads.n - 1);
 }
 
 static int by_thread(const void *one, const void *other)

@@ -17,8 +17,8 @@ static void fixed_mode(struct flowtap_line *line, const struct flowtap_context *
 }
 
 /* The format has no words for a hypervisor, Realm and Root. */
-static void put_mode(struct flowtap_line *line, const struct flowtap_context *context,
-		     unsigned int isa)
+static void write_mode(struct flowtap_line *line, const struct flowtap_context *context,
+		       unsigned int isa)
 {
 	static const char *const modes[] = { "usr", "svc", "svc", "mon" };
 	bool secure = context->security == FLOWTAP_SECURE || context->security == FLOWTAP_ROOT;
@@ -45,7 +45,7 @@ int flowtap_qemu4v_new(int fd, const struct flowtap_qemu4v_options *options,
 		.riscv = true,
 		.cpu_names = options->cpu_names,
 		.cpu_numbers = true,
-		.mode = options->modes ? put_mode : fixed_mode,
+		.mode = options->modes ? write_mode : fixed_mode,
 		/* By ISA: RV64, A64, A32, T32. */
 		.letters = { 'A', options->cpu_names ? 'O' : 'A', 'A', 'T' },
 	};

@@ -81,7 +81,7 @@ static int add_pair(const struct reading *reading, struct snapshot_pairs *pairs,
 
 /* --- snapshot.ini --- */
 
-static int take_top(void *argument, const struct flowtap_ini_line *line)
+static int parse_top(void *argument, const struct flowtap_ini_line *line)
 {
 	struct reading *reading = argument;
 	struct flowtap_snapshot *snapshot = reading->snapshot;
@@ -107,14 +107,14 @@ static int begin_dump(struct reading *reading, const char *section)
 
 	if (snapshot->n_dumps == FLOWTAP_SNAPSHOT_DUMPS)
 		return too_many(reading, "dumps");
-	if (snapshot->n_dumps == snapshot->dumps_room) {
-		size_t room = snapshot->dumps_room ? 2 * snapshot->dumps_room : 64;
-		struct snapshot_dump *dumps = realloc(snapshot->dumps, room * sizeof(dumps[0]));
+	if (snapshot->n_dumps == snapshot->dumps_capacity) {
+		size_t capacity = snapshot->dumps_capacity ? 2 * snapshot->dumps_capacity : 64;
+		struct snapshot_dump *dumps = realloc(snapshot->dumps, capacity * sizeof(dumps[0]));
 
 		if (!dumps)
 			return -ENOMEM;
 		snapshot->dumps = dumps;
-		snapshot->dumps_room = room;
+		snapshot->dumps_capacity = capacity;
 	}
 	reading->dump = &snapshot->dumps[snapshot->n_dumps++];
 	*reading->dump = (struct snapshot_dump){ .section = section, .file = "" };
@@ -122,7 +122,7 @@ static int begin_dump(struct reading *reading, const char *section)
 	return 0;
 }
 
-static void take_dump(struct snapshot_dump *dump, const struct flowtap_ini_line *line)
+static void parse_dump(struct snapshot_dump *dump, const struct flowtap_ini_line *line)
 {
 	uint64_t *number = NULL;
 
@@ -143,7 +143,7 @@ static void take_dump(struct snapshot_dump *dump, const struct flowtap_ini_line 
 		dump->bad = line->value;
 }
 
-static void take_register(struct snapshot_device *device, const struct flowtap_ini_line *line)
+static void parse_register(struct snapshot_device *device, const struct flowtap_ini_line *line)
 {
 	for (size_t i = 0; i < REGISTERS; i++) {
 		if (!flowtap_ini_is(line->key, flowtap_snapshot_registers[i]))
@@ -155,7 +155,7 @@ static void take_register(struct snapshot_device *device, const struct flowtap_i
 	}
 }
 
-static int take_device(void *argument, const struct flowtap_ini_line *line)
+static int parse_device(void *argument, const struct flowtap_ini_line *line)
 {
 	struct reading *reading = argument;
 	struct snapshot_device *device = reading->device;
@@ -171,9 +171,9 @@ static int take_device(void *argument, const struct flowtap_ini_line *line)
 			return malformed(reading, line);
 	}
 	if (is_dump)
-		take_dump(reading->dump, line);
+		parse_dump(reading->dump, line);
 	else if (!strcasecmp(line->section, "regs"))
-		take_register(device, line);
+		parse_register(device, line);
 	else if (is_device && flowtap_ini_is(line->key, "name"))
 		device->name = line->value;
 	else if (is_device && flowtap_ini_is(line->key, "class"))
@@ -203,7 +203,7 @@ static int begin_section(struct reading *reading, const char *name)
 	return 0;
 }
 
-static int take_section(struct reading *reading, const struct flowtap_ini_line *line)
+static int parse_section(struct reading *reading, const struct flowtap_ini_line *line)
 {
 	/* Sections that no buffer has may hold anything: told when one is needed. */
 	if (!reading->section || !*line->key)
@@ -217,7 +217,7 @@ static int take_section(struct reading *reading, const struct flowtap_ini_line *
 	return 0;
 }
 
-static int take_trace(void *argument, const struct flowtap_ini_line *line)
+static int parse_trace(void *argument, const struct flowtap_ini_line *line)
 {
 	static const char *const names[] = {
 		"trace_buffers", "source_buffers", "core_trace_sources",
@@ -233,7 +233,7 @@ static int take_trace(void *argument, const struct flowtap_ini_line *line)
 		return which == 3 ? begin_section(reading, line->section) : 0;
 	}
 	if (which == 3)
-		return take_section(reading, line);
+		return parse_section(reading, line);
 	if (!*line->key)
 		return malformed(reading, line);
 	if (which == 1)
@@ -327,7 +327,7 @@ static int read_devices(struct flowtap_snapshot *snapshot)
 			.file = reading.file, .name = "", .class = "", .type = "",
 			.first_dump = snapshot->n_dumps,
 		};
-		error = read_file(&reading, take_device);
+		error = read_file(&reading, parse_device);
 		/* It may be one that nobody needs: told already. */
 		if (error == -ENOENT || error == -ENOEXEC)
 			continue;
@@ -344,7 +344,7 @@ int flowtap_snapshot_read(struct flowtap_snapshot *snapshot)
 {
 	struct reading top = { .snapshot = snapshot, .file = "snapshot.ini" };
 	struct reading trace = { .snapshot = snapshot };
-	int error = read_file(&top, take_top);
+	int error = read_file(&top, parse_top);
 
 	if (error)
 		return error;
@@ -357,6 +357,6 @@ int flowtap_snapshot_read(struct flowtap_snapshot *snapshot)
 		return -EINVAL;
 	}
 	trace.file = snapshot->metadata;
-	error = read_file(&trace, take_trace);
+	error = read_file(&trace, parse_trace);
 	return error ? error : read_devices(snapshot);
 }

@@ -20,8 +20,8 @@ static int render(const struct flowtap_block *block, struct flowtap_blocks *bloc
 {
 	/* The slot is the sink's: what it holds is no part of the block's value. */
 	struct flowtap_render *slot = (void *)&block->render[FLOWTAP_RENDER_STF];
-	size_t room = flowtap_out_padded(records + TARGET_SIZE + sizeof(uint64_t));
-	uint8_t *bytes = calloc(1, room), *to = bytes;
+	size_t capacity = flowtap_write_buffer_padded(records + TARGET_SIZE + sizeof(uint64_t));
+	uint8_t *bytes = calloc(1, capacity), *to = bytes;
 	size_t at;
 
 	if (!bytes)
@@ -36,7 +36,7 @@ static int render(const struct flowtap_block *block, struct flowtap_blocks *bloc
 	slot->size = to - bytes;
 	slot->bytes = bytes;
 	if (blocks)
-		flowtap_blocks_charge(blocks, room);
+		flowtap_blocks_charge(blocks, capacity);
 	return 0;
 }
 

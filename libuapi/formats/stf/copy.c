@@ -28,7 +28,7 @@ struct group {
 struct copier {
 	struct flowtap_stf_copy *copy;
 	struct stf_input input;
-	struct flowtap_out out;
+	struct flowtap_write_buffer out;
 	struct flowtap_zstf *zstf;	/* NULL: not compressed */
 	struct flowtap_stf_sizes sizes;
 	uint64_t boundary;		/* instructions at which the chunk is full; UINT64_MAX never */
@@ -41,29 +41,29 @@ struct copier {
 	struct group group;
 	/* In the input: [input.at, whole) is whole, [whole, next) are records that need an opcode. */
 	size_t whole, next;
-	char line[FLOWTAP_LINE_ROOM];
+	char line[FLOWTAP_LINE_CAPACITY];
 };
 
-static int put_bytes(struct copier *copier, const uint8_t *bytes, size_t size)
+static int write_bytes(struct copier *copier, const uint8_t *bytes, size_t size)
 {
 	uint8_t force[9];
 
 	if (copier->forces && size) {
 		put_address(force, STF_FORCE_PC, copier->forced);
-		flowtap_out_put(&copier->out, force, sizeof(force));
+		flowtap_write_buffer_put(&copier->out, force, sizeof(force));
 		copier->forces = false;
 	}
-	return flowtap_out_put(&copier->out, bytes, size);
+	return flowtap_write_buffer_put(&copier->out, bytes, size);
 }
 
 /* Hands on what is before `end`, of the input. 0 or -errno. */
-static int put_until(struct copier *copier, size_t end)
+static int write_until(struct copier *copier, size_t end)
 {
 	struct stf_input *input = &copier->input;
 	int error = 0;
 
 	if (end > input->at)
-		error = put_bytes(copier, input->bytes + input->at, end - input->at);
+		error = write_bytes(copier, input->bytes + input->at, end - input->at);
 	input->at = end;
 	if (copier->whole < end)
 		copier->whole = end;
@@ -77,7 +77,7 @@ static int begin_group(struct copier *copier)
 
 	if (copier->copy->instructions != copier->boundary || copier->next == copier->input.end)
 		return 0;
-	error = put_until(copier, copier->next);
+	error = write_until(copier, copier->next);
 	if (!error)
 		flowtap_zstf_cut(copier->zstf, copier->pc);
 	copier->boundary += flowtap_zstf_markers(copier->zstf);
@@ -180,7 +180,7 @@ static int get_record(struct copier *copier, size_t *size)
 }
 
 /* Something is missing here. */
-static int put_gap(struct copier *copier, const char *detail)
+static int write_gap(struct copier *copier, const char *detail)
 {
 	const struct flowtap_element gap = {
 		.kind = FLOWTAP_ELEMENT_GAP,
@@ -194,9 +194,9 @@ static int put_gap(struct copier *copier, const char *detail)
 	copier->group = (struct group){ .any = false };
 	if (!copier->body)
 		return 0;
-	flowtap_out_put(&copier->out, head, (size_t)(put32(put8(head, STF_COMMENT),
+	flowtap_write_buffer_put(&copier->out, head, (size_t)(put32(put8(head, STF_COMMENT),
 							    (uint32_t)size) - head));
-	return flowtap_out_put(&copier->out, copier->line, size);
+	return flowtap_write_buffer_put(&copier->out, copier->line, size);
 }
 
 /*
@@ -212,7 +212,7 @@ static int copy_long(struct copier *copier, uint64_t size)
 	size_t have = copier->next - copier->whole;
 	uint64_t all = size + have, done = have;
 	uint8_t *bytes = malloc(fits ? all : have + 1);
-	int error = bytes ? put_until(copier, copier->whole) : -ENOMEM;
+	int error = bytes ? write_until(copier, copier->whole) : -ENOMEM;
 
 	if (!error)
 		memcpy(bytes, input->bytes + input->at, have);
@@ -231,11 +231,11 @@ static int copy_long(struct copier *copier, uint64_t size)
 	}
 	copier->whole = copier->next = input->at;
 	if (!error && done < all)
-		error = put_gap(copier, "the file ends here, the trace did not");
+		error = write_gap(copier, "the file ends here, the trace did not");
 	else if (!error)
-		error = put_bytes(copier, bytes, fits ? all : have);
+		error = write_bytes(copier, bytes, fits ? all : have);
 	if (!error && done == all && !fits)
-		error = put_gap(copier, "a record that is too long was left out");
+		error = write_gap(copier, "a record that is too long was left out");
 	if (!error && done == all) {
 		copier->copy->records++;
 		copier->group = group;
@@ -274,10 +274,10 @@ static int copy_there(struct copier *copier)
 /* The records of an instruction that is not whole are left out. */
 static int lose(struct copier *copier, const char *detail)
 {
-	int error = put_until(copier, copier->whole);
+	int error = write_until(copier, copier->whole);
 
 	copier->input.at = copier->input.end;
-	return error ? error : put_gap(copier, detail);
+	return error ? error : write_gap(copier, detail);
 }
 
 /* A chunk behind one that was lost: where it begins is known, but not what was switched to A32 or T32. */
@@ -300,7 +300,7 @@ static int more(struct copier *copier)
 	int error;
 
 	/* Of what an instruction's records are too many to be kept all go on. */
-	error = put_until(copier, copier->next - copier->whole > STF_INPUT_WHOLE ?
+	error = write_until(copier, copier->next - copier->whole > STF_INPUT_WHOLE ?
 				  copier->next : copier->whole);
 	if (error)
 		return error;
@@ -333,7 +333,7 @@ static int end(struct copier *copier)
 	if (copier->next < input->end || copier->group.any || input->unfinished)
 		error = lose(copier, "the file ends here, the trace did not");
 	else
-		error = put_until(copier, copier->next);
+		error = write_until(copier, copier->next);
 	if (!error && !copier->copy->instructions)
 		error = -ENODATA;
 	return error;
@@ -368,7 +368,7 @@ static int copy_all(struct copier *copier)
 static int open_output(struct copier *copier, int to)
 {
 	const struct flowtap_zstf_options *zstf = copier->copy->zstf;
-	int error = flowtap_out_init(&copier->out, to);
+	int error = flowtap_write_buffer_init(&copier->out, to);
 
 	copier->boundary = UINT64_MAX;
 	if (!error && zstf)
@@ -388,7 +388,7 @@ static int run(struct copier *copier, int from, int to)
 		error = copy_all(copier);
 	if (!error)
 		error = copier->zstf ? flowtap_zstf_finish(copier->zstf) :
-				       flowtap_out_flush(&copier->out);
+				       flowtap_write_buffer_flush(&copier->out);
 	copier->copy->bytes = copier->out.written;
 	return error;
 }
@@ -407,7 +407,7 @@ int flowtap_stf_copy(struct flowtap_stf_copy *copy, int from, int to)
 	copier->sizes.event_id = 4;
 	error = run(copier, from, to);
 	flowtap_zstf_free(copier->zstf);
-	flowtap_out_free(&copier->out);
+	flowtap_write_buffer_free(&copier->out);
 	stf_input_close(&copier->input);
 	free(copier);
 	return error;

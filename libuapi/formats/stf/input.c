@@ -14,13 +14,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define ROOM		(512U << 10)	/* of the records */
+#define CAPACITY		(512U << 10)	/* of the records */
 /* A chunk of this size is unpacked before any of it is used: its checksum is at its end. */
 #define CHUNK_WHOLE	(8U << 20)
 
 struct stf_unpack {
 	int (*more)(struct stf_input *input);
-	size_t room;
+	size_t capacity;
 	/* .zstf */
 	struct flowtap_zstf_reader *zstf;
 	struct flowtap_zstf_chunk chunk;
@@ -56,7 +56,7 @@ static int more_in(struct stf_input *input)
 {
 	struct stf_unpack *unpack = input->unpack;
 	ssize_t n = flowtap_in_read(unpack->in, input->bytes + input->end,
-				    unpack->room - input->end);
+				    unpack->capacity - input->end);
 	const char *reason;
 	uint64_t offset;
 
@@ -164,25 +164,25 @@ static int begin_chunk(struct stf_input *input)
  * Of a chunk that is not too large for all of it. What was only found says nothing of its size: the
  * room grows with it.
  */
-static int make_room(struct stf_input *input)
+static int reserve_capacity(struct stf_input *input)
 {
 	struct stf_unpack *unpack = input->unpack;
-	size_t room = unpack->room;
+	size_t capacity = unpack->capacity;
 	uint8_t *bytes;
 
 	if (unpack->chunk.bytes > CHUNK_WHOLE || unpack->taken > CHUNK_WHOLE)
 		return 0;
 	if (!unpack->chunk.found)
-		room = input->end + (size_t)(unpack->chunk.bytes - unpack->taken) + 1;
-	else if (room - input->end < 2)
-		room *= 2;
-	if (room <= unpack->room)
+		capacity = input->end + (size_t)(unpack->chunk.bytes - unpack->taken) + 1;
+	else if (capacity - input->end < 2)
+		capacity *= 2;
+	if (capacity <= unpack->capacity)
 		return 0;
-	bytes = realloc(input->bytes, room + STF_INPUT_SLACK);
+	bytes = realloc(input->bytes, capacity + STF_INPUT_SLACK);
 	if (!bytes)
 		return -ENOMEM;
 	input->bytes = bytes;
-	unpack->room = room;
+	unpack->capacity = capacity;
 	return 0;
 }
 
@@ -190,13 +190,14 @@ static int make_room(struct stf_input *input)
 static long read_chunk(struct stf_input *input)
 {
 	struct stf_unpack *unpack = input->unpack;
-	int error = make_room(input);
+	int error = reserve_capacity(input);
 	long n;
 
 	if (error)
 		return error;
 	/* The end of a frame is only seen where a byte more would have room. */
-	n = flowtap_zstf_read(unpack->zstf, input->bytes + input->end, unpack->room - input->end);
+	n = flowtap_zstf_read(unpack->zstf, input->bytes + input->end,
+			      unpack->capacity - input->end);
 	if (n > 0) {
 		input->end += (size_t)n;
 		unpack->taken += (uint64_t)n;
@@ -298,11 +299,11 @@ int stf_input_open(struct stf_input *input, int fd)
 	int saved = errno, error;
 
 	*input = (struct stf_input){ .fd = fd };
-	input->bytes = malloc(ROOM + STF_INPUT_SLACK);
+	input->bytes = malloc(CAPACITY + STF_INPUT_SLACK);
 	input->unpack = calloc(1, sizeof(*input->unpack));
 	if (!input->bytes || !input->unpack)
 		return -ENOMEM;
-	input->unpack->room = ROOM;
+	input->unpack->capacity = CAPACITY;
 	error = look(input);
 	errno = saved;
 	return error;

@@ -10,7 +10,7 @@
 /* A counted part: a number of `width` bytes at `at`, of pieces of `unit` bytes. width 0: none. */
 struct layout {
 	const char *name;
-	uint8_t place;
+	uint8_t position;
 	uint8_t size;		/* bytes that are always there */
 	uint8_t at;
 	uint8_t width;
@@ -18,35 +18,35 @@ struct layout {
 };
 
 static const struct layout layouts[256] = {
-	[STF_IDENTIFIER] = { "IDENTIFIER", STF_PLACE_HEADER, 3, 0, 0, 0 },
-	[STF_VERSION] = { "VERSION", STF_PLACE_HEADER, 8, 0, 0, 0 },
-	[STF_COMMENT] = { "COMMENT", STF_PLACE_ANY, 4, 0, 4, 1 },
-	[STF_ISA] = { "ISA", STF_PLACE_HEADER, 2, 0, 0, 0 },
-	[STF_INST_IEM] = { "INST_IEM", STF_PLACE_HEADER, 2, 0, 0, 0 },
-	[STF_TRACE_INFO] = { "TRACE_INFO", STF_PLACE_HEADER, 6, 4, 2, 1 },
-	[STF_TRACE_INFO_FEATURE] = { "TRACE_INFO_FEATURE", STF_PLACE_HEADER, 8, 0, 0, 0 },
-	[STF_PROCESS_ID_EXT] = { "PROCESS_ID_EXT", STF_PLACE_ANY, 12, 0, 0, 0 },
-	[STF_FORCE_PC] = { "FORCE_PC", STF_PLACE_ANY, 8, 0, 0, 0 },
-	[STF_VLEN_CONFIG] = { "VLEN_CONFIG", STF_PLACE_HEADER, 4, 0, 0, 0 },
-	[STF_PROTOCOL_ID] = { "PROTOCOL_ID", STF_PLACE_HEADER, 1, 0, 0, 0 },
-	[STF_CLOCK_ID] = { "CLOCK_ID", STF_PLACE_HEADER, 4, 2, 2, 1 },
-	[STF_ISA_EXTENDED] = { "ISA_EXTENDED", STF_PLACE_HEADER, 4, 0, 4, 1 },
-	[STF_END_HEADER] = { "END_HEADER", STF_PLACE_HEADER, 0, 0, 0, 0 },
-	[STF_INST_PC_TARGET] = { "INST_PC_TARGET", STF_PLACE_GROUP, 8, 0, 0, 0 },
-	[STF_INST_REG] = { "INST_REG", STF_PLACE_GROUP, 3, 0, 0, 0 },
-	[STF_INST_READY_REG] = { "INST_READY_REG", STF_PLACE_GROUP, 2, 0, 0, 0 },
-	[STF_PAGE_TABLE_WALK] = { "PAGE_TABLE_WALK", STF_PLACE_GROUP, 21, 20, 1, 16 },
-	[STF_INST_MEM_ACCESS] = { "INST_MEM_ACCESS", STF_PLACE_GROUP, 13, 0, 0, 0 },
-	[STF_INST_MEM_CONTENT] = { "INST_MEM_CONTENT", STF_PLACE_GROUP, 8, 0, 0, 0 },
-	[STF_BUS_MASTER_ACCESS] = { "BUS_MASTER_ACCESS", STF_PLACE_GROUP, 17, 0, 0, 0 },
-	[STF_BUS_MASTER_CONTENT] = { "BUS_MASTER_CONTENT", STF_PLACE_GROUP, 8, 0, 0, 0 },
-	[STF_EVENT] = { "EVENT", STF_PLACE_GROUP, 0, 0, 0, 0 },
-	[STF_EVENT_PC_TARGET] = { "EVENT_PC_TARGET", STF_PLACE_GROUP, 8, 0, 0, 0 },
-	[STF_MICROOP] = { "MICROOP", STF_PLACE_GROUP, 5, 0, 0, 0 },
-	[STF_INST_32] = { "INST_32", STF_PLACE_OPCODE, 4, 0, 0, 0 },
-	[STF_INST_16] = { "INST_16", STF_PLACE_OPCODE, 2, 0, 0, 0 },
-	[STF_TRANSACTION] = { "TRANSACTION", STF_PLACE_TRANSACTION, 18, 0, 0, 0 },
-	[STF_DEPENDENCY] = { "DEPENDENCY", STF_PLACE_TRANSACTION, 18, 0, 0, 0 },
+	[STF_IDENTIFIER] = { "IDENTIFIER", STF_POSITION_HEADER, 3, 0, 0, 0 },
+	[STF_VERSION] = { "VERSION", STF_POSITION_HEADER, 8, 0, 0, 0 },
+	[STF_COMMENT] = { "COMMENT", STF_POSITION_ANY, 4, 0, 4, 1 },
+	[STF_ISA] = { "ISA", STF_POSITION_HEADER, 2, 0, 0, 0 },
+	[STF_INST_IEM] = { "INST_IEM", STF_POSITION_HEADER, 2, 0, 0, 0 },
+	[STF_TRACE_INFO] = { "TRACE_INFO", STF_POSITION_HEADER, 6, 4, 2, 1 },
+	[STF_TRACE_INFO_FEATURE] = { "TRACE_INFO_FEATURE", STF_POSITION_HEADER, 8, 0, 0, 0 },
+	[STF_PROCESS_ID_EXT] = { "PROCESS_ID_EXT", STF_POSITION_ANY, 12, 0, 0, 0 },
+	[STF_FORCE_PC] = { "FORCE_PC", STF_POSITION_ANY, 8, 0, 0, 0 },
+	[STF_VLEN_CONFIG] = { "VLEN_CONFIG", STF_POSITION_HEADER, 4, 0, 0, 0 },
+	[STF_PROTOCOL_ID] = { "PROTOCOL_ID", STF_POSITION_HEADER, 1, 0, 0, 0 },
+	[STF_CLOCK_ID] = { "CLOCK_ID", STF_POSITION_HEADER, 4, 2, 2, 1 },
+	[STF_ISA_EXTENDED] = { "ISA_EXTENDED", STF_POSITION_HEADER, 4, 0, 4, 1 },
+	[STF_END_HEADER] = { "END_HEADER", STF_POSITION_HEADER, 0, 0, 0, 0 },
+	[STF_INST_PC_TARGET] = { "INST_PC_TARGET", STF_POSITION_GROUP, 8, 0, 0, 0 },
+	[STF_INST_REG] = { "INST_REG", STF_POSITION_GROUP, 3, 0, 0, 0 },
+	[STF_INST_READY_REG] = { "INST_READY_REG", STF_POSITION_GROUP, 2, 0, 0, 0 },
+	[STF_PAGE_TABLE_WALK] = { "PAGE_TABLE_WALK", STF_POSITION_GROUP, 21, 20, 1, 16 },
+	[STF_INST_MEM_ACCESS] = { "INST_MEM_ACCESS", STF_POSITION_GROUP, 13, 0, 0, 0 },
+	[STF_INST_MEM_CONTENT] = { "INST_MEM_CONTENT", STF_POSITION_GROUP, 8, 0, 0, 0 },
+	[STF_BUS_MASTER_ACCESS] = { "BUS_MASTER_ACCESS", STF_POSITION_GROUP, 17, 0, 0, 0 },
+	[STF_BUS_MASTER_CONTENT] = { "BUS_MASTER_CONTENT", STF_POSITION_GROUP, 8, 0, 0, 0 },
+	[STF_EVENT] = { "EVENT", STF_POSITION_GROUP, 0, 0, 0, 0 },
+	[STF_EVENT_PC_TARGET] = { "EVENT_PC_TARGET", STF_POSITION_GROUP, 8, 0, 0, 0 },
+	[STF_MICROOP] = { "MICROOP", STF_POSITION_GROUP, 5, 0, 0, 0 },
+	[STF_INST_32] = { "INST_32", STF_POSITION_OPCODE, 4, 0, 0, 0 },
+	[STF_INST_16] = { "INST_16", STF_POSITION_OPCODE, 2, 0, 0, 0 },
+	[STF_TRANSACTION] = { "TRANSACTION", STF_POSITION_TRANSACTION, 18, 0, 0, 0 },
+	[STF_DEPENDENCY] = { "DEPENDENCY", STF_POSITION_TRANSACTION, 18, 0, 0, 0 },
 };
 
 /*
@@ -75,9 +75,9 @@ const char *flowtap_stf_name(uint8_t descriptor)
 	return layouts[descriptor].name;
 }
 
-enum stf_place flowtap_stf_place(uint8_t descriptor)
+enum stf_position flowtap_stf_position(uint8_t descriptor)
 {
-	return layouts[descriptor].place;
+	return layouts[descriptor].position;
 }
 
 static uint64_t counted(const uint8_t *payload, size_t available, size_t size, size_t at,
@@ -88,8 +88,8 @@ static uint64_t counted(const uint8_t *payload, size_t available, size_t size, s
 	return size + stf_number(payload + at, width) * unit;
 }
 
-/* A u16 at `at` counts bits, `unit` of them a piece, behind it. */
-static uint64_t behind(const uint8_t *data, size_t available, uint64_t at, unsigned int unit)
+/* Where what follows the u16 at `at` ends: it counts pieces of `unit` bits. */
+static uint64_t end_after(const uint8_t *data, size_t available, uint64_t at, unsigned int unit)
 {
 	if (at > available || available - at < 2)
 		return UINT64_MAX;
@@ -108,12 +108,12 @@ uint64_t flowtap_stf_protocol(unsigned int protocol, const uint8_t *data, size_t
 	if (protocol != TILELINK || !channel || channel >= channels)
 		return STF_PAYLOAD_UNKNOWN;
 	if (tilelink_channels[channel].message)
-		size = behind(data, available, size + TILELINK_MESSAGE, 8);
+		size = end_after(data, available, size + TILELINK_MESSAGE, 8);
 	if (size == UINT64_MAX)
 		return size;
 	size += tilelink_channels[channel].address ? 8 : 0;
 	if (tilelink_channels[channel].mask)
-		return behind(data, available, size, 1);
+		return end_after(data, available, size, 1);
 	return size + (tilelink_channels[channel].sink ? 8 : 0);
 }
 

@@ -6,13 +6,13 @@
 #include <stddef.h>
 #include <stdint.h>
 
-enum stf_place {
-	STF_PLACE_NONE,		/* there is no such record */
-	STF_PLACE_HEADER,
-	STF_PLACE_ANY,		/* header and groups, in no order */
-	STF_PLACE_GROUP,	/* among an instruction's records, ascending */
-	STF_PLACE_OPCODE,	/* the last of them */
-	STF_PLACE_TRANSACTION,	/* of traces that are no instruction traces */
+enum stf_position {
+	STF_POSITION_NONE,	/* there is no such record */
+	STF_POSITION_HEADER,
+	STF_POSITION_ANY,	/* header and groups, in no order */
+	STF_POSITION_GROUP,	/* among an instruction's records, ascending */
+	STF_POSITION_OPCODE,	/* the last of them */
+	STF_POSITION_TRANSACTION,	/* of traces that are no instruction traces */
 };
 
 #define STF_VLEN_MAX 65536U		/* bits (V extension 2) */
@@ -29,7 +29,7 @@ struct stf_widths {
 
 /* NULL: no such record. */
 const char *flowtap_stf_name(uint8_t descriptor);
-enum stf_place flowtap_stf_place(uint8_t descriptor);
+enum stf_position flowtap_stf_position(uint8_t descriptor);
 /*
  * Bytes of payload; UINT64_MAX: more than `available` ones are needed to tell: 32 always suffice, but
  * for a TRANSACTION, which is up to 75 KiB long, 66 KiB; STF_PAYLOAD_UNKNOWN. A vector register without

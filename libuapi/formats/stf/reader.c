@@ -37,7 +37,7 @@ void flowtap_stf_problem(struct stf_reader *reader, uint64_t offset, const char 
 	read->problem(read, offset, 0, reason);
 }
 
-static void take_isa(struct stf_reader *reader)
+static void parse_isa(struct stf_reader *reader)
 {
 	static const char *const names[] = { "no ISA", NULL, NULL, "ISA x86", "ISA Power" };
 	unsigned int isa = reader->isa_record;
@@ -56,7 +56,7 @@ static void take_isa(struct stf_reader *reader)
 	reader->isa = context->isa;
 }
 
-static void take_vlen(struct stf_reader *reader, uint64_t vlen)
+static void parse_vlen(struct stf_reader *reader, uint64_t vlen)
 {
 	if (vlen && vlen <= STF_VLEN_MAX)
 		reader->widths.vlen = (uint32_t)vlen;
@@ -65,7 +65,7 @@ static void take_vlen(struct stf_reader *reader, uint64_t vlen)
 				    vlen);
 }
 
-static void take_header(struct stf_reader *reader, uint8_t descriptor, const uint8_t *payload)
+static void parse_header(struct stf_reader *reader, uint8_t descriptor, const uint8_t *payload)
 {
 	switch (descriptor) {
 	case STF_IDENTIFIER:
@@ -91,12 +91,12 @@ static void take_header(struct stf_reader *reader, uint8_t descriptor, const uin
 		reader->widths.protocol = payload[0];
 		break;
 	case STF_VLEN_CONFIG:
-		take_vlen(reader, stf_number(payload, 4));
+		parse_vlen(reader, stf_number(payload, 4));
 		break;
 	case STF_END_HEADER:
 		if (reader->body)
 			break;
-		take_isa(reader);
+		parse_isa(reader);
 		reader->body = true;
 		reader->pc = reader->group.force_pc;
 		reader->pc_known = reader->group.forces;
@@ -106,7 +106,7 @@ static void take_header(struct stf_reader *reader, uint8_t descriptor, const uin
 }
 
 /* Another thread is reason enough for another PC, without a word. */
-static void take_process(struct stf_reader *reader, const uint8_t *payload)
+static void parse_process(struct stf_reader *reader, const uint8_t *payload)
 {
 	struct flowtap_context *context = &reader->context;
 	uint32_t pid = (uint32_t)stf_number(payload + 4, 4);
@@ -122,7 +122,7 @@ static void take_process(struct stf_reader *reader, const uint8_t *payload)
 }
 
 /* That of an Arm trace says what no record can; that of a RISC-V one, what it is from here on. */
-static void take_context(struct stf_reader *reader, const struct flowtap_context *context)
+static void parse_context(struct stf_reader *reader, const struct flowtap_context *context)
 {
 	uint32_t cpu = reader->context.cpu;
 
@@ -135,7 +135,7 @@ static void take_context(struct stf_reader *reader, const struct flowtap_context
 	reader->context_due = true;
 }
 
-static int take_comment(struct stf_reader *reader, const uint8_t *text, size_t size)
+static int parse_comment(struct stf_reader *reader, const uint8_t *text, size_t size)
 {
 	static const char unexplained[] = "gap unexplained";
 	struct flowtap_element element;
@@ -153,11 +153,11 @@ static int take_comment(struct stf_reader *reader, const uint8_t *text, size_t s
 	reader->group.explained = true;
 	if (element.kind != FLOWTAP_ELEMENT_CONTEXT)
 		return flowtap_stf_tell(reader, &element);
-	take_context(reader, &element.context);
+	parse_context(reader, &element.context);
 	return 0;
 }
 
-static void take_event(struct stf_reader *reader, const uint8_t *payload)
+static void parse_event(struct stf_reader *reader, const uint8_t *payload)
 {
 	unsigned int width = reader->widths.event_id, fields = payload[width];
 	uint64_t id = stf_number(payload, width), top = 1ULL << (8 * width - 1);
@@ -178,7 +178,7 @@ static void take_event(struct stf_reader *reader, const uint8_t *payload)
 	}
 }
 
-static void take_handler(struct stf_reader *reader, uint64_t handler)
+static void parse_handler(struct stf_reader *reader, uint64_t handler)
 {
 	if (handler & 1) {
 		flowtap_stf_problem(reader, reader->record, "EVENT_PC_TARGET 0x%" PRIx64
@@ -189,7 +189,7 @@ static void take_handler(struct stf_reader *reader, uint64_t handler)
 	reader->group.handler = handler;
 }
 
-static void take_group(struct stf_reader *reader, uint8_t descriptor, const uint8_t *payload)
+static void parse_group(struct stf_reader *reader, uint8_t descriptor, const uint8_t *payload)
 {
 	struct stf_group *group = &reader->group;
 	uint64_t *extra = reader->read->extra;
@@ -216,10 +216,10 @@ static void take_group(struct stf_reader *reader, uint8_t descriptor, const uint
 		extra[FLOWTAP_READ_PAGE_TABLES]++;
 		break;
 	case STF_EVENT:
-		take_event(reader, payload);
+		parse_event(reader, payload);
 		break;
 	case STF_EVENT_PC_TARGET:
-		take_handler(reader, stf_number(payload, 8));
+		parse_handler(reader, stf_number(payload, 8));
 		break;
 	default:
 		extra[FLOWTAP_READ_OTHER]++;
@@ -227,37 +227,37 @@ static void take_group(struct stf_reader *reader, uint8_t descriptor, const uint
 	}
 }
 
-static int take_record(struct stf_reader *reader, uint8_t descriptor, const uint8_t *payload,
-		       size_t size)
+static int parse_record(struct stf_reader *reader, uint8_t descriptor, const uint8_t *payload,
+			size_t size)
 {
-	enum stf_place place = flowtap_stf_place(descriptor);
+	enum stf_position position = flowtap_stf_position(descriptor);
 
 	reader->read->records++;
-	if (place == STF_PLACE_OPCODE) {
+	if (position == STF_POSITION_OPCODE) {
 		if (reader->body)
 			return flowtap_stf_opcode(reader, payload, size);
 		flowtap_stf_problem(reader, reader->record, "%s in the header",
 				    flowtap_stf_name(descriptor));
-	} else if (place == STF_PLACE_HEADER) {
-		take_header(reader, descriptor, payload);
+	} else if (position == STF_POSITION_HEADER) {
+		parse_header(reader, descriptor, payload);
 	} else if (descriptor == STF_COMMENT) {
-		return take_comment(reader, payload + 4, size - 4);
+		return parse_comment(reader, payload + 4, size - 4);
 	} else if (descriptor == STF_PROCESS_ID_EXT) {
-		take_process(reader, payload);
-	} else if (place == STF_PLACE_TRANSACTION) {
+		parse_process(reader, payload);
+	} else if (position == STF_POSITION_TRANSACTION) {
 		/* Beside the instructions: of no group. */
 		reader->read->extra[FLOWTAP_READ_OTHER]++;
 	} else {
-		take_group(reader, descriptor, payload);
+		parse_group(reader, descriptor, payload);
 	}
 	return 0;
 }
 
 static const char *hopeless(const struct stf_reader *reader, uint8_t descriptor)
 {
-	enum stf_place place = flowtap_stf_place(descriptor);
+	enum stf_position position = flowtap_stf_position(descriptor);
 
-	if (place == STF_PLACE_NONE)
+	if (position == STF_POSITION_NONE)
 		return descriptor ? "no record has this descriptor" :
 				    "descriptor 0 is reserved for errors";
 	if (!reader->identified && descriptor != STF_IDENTIFIER)
@@ -270,7 +270,7 @@ static bool long_text(const struct stf_reader *reader, uint8_t descriptor, uint6
 {
 	(void)reader;
 	return (descriptor == STF_COMMENT || descriptor == STF_ISA_EXTENDED) &&
-	       payload > FLOWTAP_LINE_ROOM + 4;
+	       payload > FLOWTAP_LINE_CAPACITY + 4;
 }
 
 /* One record. *status: of what it led to. */
@@ -309,7 +309,7 @@ static int step(struct stf_reader *reader, uint64_t *skip, int *status)
 		return STEP_MORE;
 	reader->identified = true;
 	input->at += 1 + (size_t)payload;
-	*status = take_record(reader, bytes[0], bytes + 1, (size_t)payload);
+	*status = parse_record(reader, bytes[0], bytes + 1, (size_t)payload);
 	return STEP_RECORD;
 }
 
@@ -355,7 +355,7 @@ static void resume(struct stf_reader *reader)
 }
 
 /* What is wrong with the file, though nothing is lost. */
-static void take_note(struct stf_reader *reader)
+static void parse_note(struct stf_reader *reader)
 {
 	struct stf_input *input = &reader->input;
 
@@ -371,7 +371,7 @@ static int more(struct stf_reader *reader)
 	struct stf_input *input = &reader->input;
 	int status = stf_input_more(input);
 
-	take_note(reader);
+	parse_note(reader);
 	if (status == -EBADMSG) {
 		flowtap_stf_problem(reader, input->reason_offset, "%s", input->reason);
 		reader->read->truncated |= input->over;
@@ -491,7 +491,7 @@ int flowtap_stf_read(struct flowtap_read *read, int fd)
 		return -ENOMEM;
 	begin(reader, read);
 	status = stf_input_open(&reader->input, fd);
-	take_note(reader);
+	parse_note(reader);
 	if (!status)
 		status = read_all(reader);
 	else if (reader->input.reason)

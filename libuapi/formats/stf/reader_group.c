@@ -343,8 +343,8 @@ static int nowhere(struct stf_reader *reader)
 			       "no FORCE_PC says where the trace goes on");
 }
 
-static int take_opcode(struct stf_reader *reader, const struct stf_group *group,
-		       const uint8_t *opcode, size_t size)
+static int parse_opcode(struct stf_reader *reader, const struct stf_group *group,
+			const uint8_t *opcode, size_t size)
 {
 	struct nature nature;
 	uint8_t insn[4] = { 0 };
@@ -381,7 +381,7 @@ static int take_opcode(struct stf_reader *reader, const struct stf_group *group,
 
 int flowtap_stf_opcode(struct stf_reader *reader, const uint8_t *opcode, size_t size)
 {
-	int status = take_opcode(reader, &reader->group, opcode, size);
+	int status = parse_opcode(reader, &reader->group, opcode, size);
 
 	reader->read->instructions++;
 	stf_new_group(&reader->group);

@@ -51,7 +51,7 @@ static const struct fields fields[256] = {
 
 static bool exists(uint8_t descriptor)
 {
-	return flowtap_stf_place(descriptor) != STF_PLACE_NONE;
+	return flowtap_stf_position(descriptor) != STF_POSITION_NONE;
 }
 
 static struct stf_widths widths_of(const struct flowtap_stf_sizes *sizes)
@@ -71,7 +71,7 @@ static unsigned int width_of(const struct stf_widths *widths, uint8_t descriptor
 	return width == ID ? widths->event_id : width;
 }
 
-static uint8_t *put_number(uint8_t *to, uint64_t value, unsigned int width)
+static uint8_t *write_number(uint8_t *to, uint64_t value, unsigned int width)
 {
 	for (; width--; value >>= 8)
 		*to++ = (uint8_t)value;
@@ -79,8 +79,8 @@ static uint8_t *put_number(uint8_t *to, uint64_t value, unsigned int width)
 }
 
 /* The fields and the count: 0, and how many bytes these are. */
-static int put_fields(uint8_t head[64], const struct stf_widths *widths,
-		      const struct flowtap_stf_record *record, size_t *size)
+static int write_fields(uint8_t head[64], const struct stf_widths *widths,
+			const struct flowtap_stf_record *record, size_t *size)
 {
 	const struct fields *known = &fields[record->descriptor];
 	uint64_t count = known->unit ? record->size / known->unit : 0;
@@ -91,28 +91,28 @@ static int put_fields(uint8_t head[64], const struct stf_widths *widths,
 
 		if (width < 8 && record->field[i] >> (8 * width))
 			return -ERANGE;
-		to = put_number(to, record->field[i], width);
+		to = write_number(to, record->field[i], width);
 	}
 	if (known->unit && record->size % known->unit)
 		return -EINVAL;
 	if (known->count && count >> (8 * known->count))
 		return -ERANGE;
-	*size = (size_t)(put_number(to, count, known->count) - head);
+	*size = (size_t)(write_number(to, count, known->count) - head);
 	return 0;
 }
 
 /* Whether this is how long the readers will take it for. fixed: without record->bytes. */
 static bool right_size(const struct stf_widths *widths, const struct flowtap_stf_record *record,
-		       const uint8_t *head, size_t room, size_t fixed)
+		       const uint8_t *head, size_t capacity, size_t fixed)
 {
 	if (record->descriptor == STF_TRANSACTION)
 		return record->size == flowtap_stf_protocol(widths->protocol, record->bytes,
 							    record->size);
 	return fixed + record->size ==
-	       1 + flowtap_stf_payload(widths, record->descriptor, head + 1, room - 1);
+	       1 + flowtap_stf_payload(widths, record->descriptor, head + 1, capacity - 1);
 }
 
-int flowtap_stf_record_put(uint8_t *to, size_t room, const struct flowtap_stf_sizes *sizes,
+int flowtap_stf_record_put(uint8_t *to, size_t capacity, const struct flowtap_stf_sizes *sizes,
 			   const struct flowtap_stf_record *record, size_t *size)
 {
 	const struct stf_widths widths = widths_of(sizes);
@@ -122,13 +122,13 @@ int flowtap_stf_record_put(uint8_t *to, size_t room, const struct flowtap_stf_si
 
 	if (!exists(record->descriptor))
 		return -EINVAL;
-	error = put_fields(head, &widths, record, &fixed);
+	error = write_fields(head, &widths, record, &fixed);
 	if (error)
 		return error;
 	if (!right_size(&widths, record, head, sizeof(head), fixed))
 		return -EINVAL;
 	*size = fixed + record->size;
-	if (*size > room)
+	if (*size > capacity)
 		return -ENOSPC;
 	memcpy(to, head, fixed);
 	if (record->size)

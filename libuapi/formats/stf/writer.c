@@ -34,7 +34,7 @@ struct flowtap_stf {
 	struct flowtap_sink sink;
 	uint64_t pc;			/* where a reader believes the next instruction to be */
 	unsigned int pending;
-	struct flowtap_out out;
+	struct flowtap_write_buffer out;
 	struct flowtap_stf_counts counts;
 	uint64_t boundary;		/* instructions at which the chunk is full; UINT64_MAX never */
 	struct flowtap_blocks *blocks;
@@ -50,7 +50,7 @@ struct flowtap_stf {
 	struct stf_last last;		/* what is said next may belong to it */
 	size_t later_size;
 	uint8_t later[LATER_MAX];	/* comments that stand behind `last` */
-	char line[FLOWTAP_LINE_ROOM];
+	char line[FLOWTAP_LINE_CAPACITY];
 };
 
 /*
@@ -65,17 +65,17 @@ static inline void begin_group(struct flowtap_stf *stf, uint64_t pc)
 	stf->boundary += flowtap_zstf_markers(stf->zstf);
 }
 
-static int put_comment(struct flowtap_stf *stf, const char *text, size_t size)
+static int write_comment(struct flowtap_stf *stf, const char *text, size_t size)
 {
 	uint8_t head[5];
 
 	put32(put8(head, STF_COMMENT), size);
-	flowtap_out_put(&stf->out, head, sizeof(head));
-	return flowtap_out_put(&stf->out, text, size);
+	flowtap_write_buffer_put(&stf->out, head, sizeof(head));
+	return flowtap_write_buffer_put(&stf->out, text, size);
 }
 
 /* From ISA to what has to follow END_HEADER: identifier, version and comments are there. */
-static void put_header(struct flowtap_stf *stf, uint64_t address)
+static void write_header(struct flowtap_stf *stf, uint64_t address)
 {
 	const uint64_t features = FEATURE_EVENT | FEATURE_PROCESS_ID | FEATURE_EVENT64;
 	size_t comment = strlen(stf->generator_comment);
@@ -87,15 +87,15 @@ static void put_header(struct flowtap_stf *stf, uint64_t address)
 	to = put8(to, STF_TRACE_INFO);
 	memcpy(to, stf->generator, sizeof(stf->generator));
 	to = put16(to + sizeof(stf->generator), comment);
-	flowtap_out_put(&stf->out, head, to - head);
-	flowtap_out_put(&stf->out, stf->generator_comment, comment);
+	flowtap_write_buffer_put(&stf->out, head, to - head);
+	flowtap_write_buffer_put(&stf->out, stf->generator_comment, comment);
 
 	to = put8(head, STF_TRACE_INFO_FEATURE);
 	to = put64(to, features | (arm ? 0 : FEATURE_RV64));
 	to = put_process(to, &stf->context);
 	to = put_address(to, STF_FORCE_PC, address);
 	to = put8(to, STF_END_HEADER);
-	flowtap_out_put(&stf->out, head, to - head);
+	flowtap_write_buffer_put(&stf->out, head, to - head);
 	stf->pending = PENDING_PROCESS | PENDING_MODE | PENDING_CONTEXT;
 	stf->pc = address;
 }
@@ -124,23 +124,23 @@ static size_t context_line(struct flowtap_stf *stf)
 	return flowtap_line_element(stf->line, &element);
 }
 
-static void put_context(struct flowtap_stf *stf)
+static void write_context(struct flowtap_stf *stf)
 {
 	if (isa_is_arm(stf->isa) && !same_context(&stf->said, &stf->context))
-		put_comment(stf, stf->line, context_line(stf));
+		write_comment(stf, stf->line, context_line(stf));
 }
 
 /*
  * A change to user mode may only stand with the xRET that makes it, and before the first instruction:
  * elsewhere stf_check rejects it (SWITCH_USR). A COMMENT tells of it, then.
  */
-static void put_user_mode(struct flowtap_stf *stf)
+static void write_user_mode(struct flowtap_stf *stf)
 {
 	if (!(stf->pending & PENDING_MODE) || stf->context.mode != FLOWTAP_MODE_U ||
 	    isa_is_arm(stf->isa) || !stf->counts.instructions)
 		return;
 	if (!same_context(&stf->said, &stf->context))
-		put_comment(stf, stf->line, context_line(stf));
+		write_comment(stf, stf->line, context_line(stf));
 	stf->mode = FLOWTAP_MODE_U;
 	stf->pending &= ~PENDING_MODE;
 }
@@ -153,46 +153,46 @@ static bool context_unsaid(const struct flowtap_stf *stf)
 }
 
 /* What has to come before a block, but for the mode: that is an EVENT and has its place. */
-static void put_pending(struct flowtap_stf *stf, uint64_t address)
+static void write_pending(struct flowtap_stf *stf, uint64_t address)
 {
 	static const char unexplained[] = "gap unexplained";
 	uint8_t bytes[32], *to = bytes;
 
 	if (stf->pending & PENDING_HEADER)
-		put_header(stf, address);
+		write_header(stf, address);
 	if (address != stf->pc)
 		stf->pending |= PENDING_FORCE;
 	if (stf->pending & PENDING_FORCE && !stf->explained)
-		put_comment(stf, unexplained, sizeof(unexplained) - 1);
+		write_comment(stf, unexplained, sizeof(unexplained) - 1);
 	if (stf->pending & PENDING_CONTEXT)
-		put_context(stf);
-	put_user_mode(stf);
+		write_context(stf);
+	write_user_mode(stf);
 	if (stf->pending & PENDING_PROCESS)
 		to = put_process(to, &stf->context);
 	if (stf->pending & PENDING_FORCE) {
 		to = put_address(to, STF_FORCE_PC, address);
 		stf->counts.forced++;
 	}
-	flowtap_out_put(&stf->out, bytes, to - bytes);
+	flowtap_write_buffer_put(&stf->out, bytes, to - bytes);
 }
 
 /* The one place, beside renderings, where instructions are written and counted. */
-static void put_opcodes(struct flowtap_stf *stf, const struct flowtap_block *block, size_t at,
-			size_t end)
+static void write_opcodes(struct flowtap_stf *stf, const struct flowtap_block *block, size_t at,
+			  size_t end)
 {
 	const uint8_t *insns = block->bytes;
 	uint8_t record[OPCODE_MAX];
 
 	for (; at < end; at += insn_size(block->isa, insns + at)) {
 		begin_group(stf, block->address + at);
-		flowtap_out_put(&stf->out, record,
-				put_insn(record, block->isa, insns + at) - record);
+		flowtap_write_buffer_put(&stf->out, record,
+					 put_insn(record, block->isa, insns + at) - record);
 		stf->counts.instructions++;
 	}
 }
 
 /* The instruction that was held back, with what was said of it meanwhile. */
-static void put_held(struct flowtap_stf *stf)
+static void write_held(struct flowtap_stf *stf)
 {
 	uint8_t group[LAST_MAX];
 
@@ -200,12 +200,12 @@ static void put_held(struct flowtap_stf *stf)
 		return;
 	stf->pending &= ~PENDING_LAST;
 	begin_group(stf, stf->last.address);
-	flowtap_out_put(&stf->out, group, put_last(group, &stf->last) - group);
+	flowtap_write_buffer_put(&stf->out, group, put_last(group, &stf->last) - group);
 	stf->counts.instructions++;
 	if (!stf->later_size)
 		return;
 	begin_group(stf, stf->pc);
-	flowtap_out_put(&stf->out, stf->later, stf->later_size);
+	flowtap_write_buffer_put(&stf->out, stf->later, stf->later_size);
 	stf->later_size = 0;
 }
 
@@ -213,16 +213,16 @@ static void put_held(struct flowtap_stf *stf)
  * One piece after the other, in the order that groups must have: target, event, opcode. hold: the
  * last instruction is not written yet.
  */
-static void put_pieces(struct flowtap_stf *stf, const struct flowtap_block *block, bool carries,
-		       uint64_t target, bool hold)
+static void write_pieces(struct flowtap_stf *stf, const struct flowtap_block *block, bool carries,
+			 uint64_t target, bool hold)
 {
 	bool mode = stf->pending & PENDING_MODE;
 	uint8_t event[EVENT_SIZE];
 
 	stf->mode = mode ? stf->context.mode : stf->mode;
 	if (mode && block->last)
-		flowtap_out_put(&stf->out, event, put_mode(event, stf->mode) - event);
-	put_opcodes(stf, block, 0, block->last);
+		flowtap_write_buffer_put(&stf->out, event, put_mode(event, stf->mode) - event);
+	write_opcodes(stf, block, 0, block->last);
 	stf->last = (struct stf_last){
 		.address = block->address + block->last,
 		.isa = block->isa,
@@ -236,7 +236,7 @@ static void put_pieces(struct flowtap_stf *stf, const struct flowtap_block *bloc
 	memcpy(stf->last.insn, block->bytes + block->last, block->size - block->last);
 	stf->pending = PENDING_LAST;
 	if (!hold)
-		put_held(stf);
+		write_held(stf);
 }
 
 /*
@@ -260,16 +260,16 @@ static inline uint64_t either(bool which, uint64_t if_true, uint64_t if_false)
  * What was rendered before: one copy, then over it the target, or else the last opcode in place of
  * the target.
  */
-static inline void put_rendered(struct flowtap_stf *stf, const struct flowtap_render *render,
-				bool carries, uint64_t target)
+static inline void write_rendered(struct flowtap_stf *stf, const struct flowtap_render *render,
+				  bool carries, uint64_t target)
 {
 	const uint32_t mark = render->mark & STF_MARK_TARGET;
 	const uint8_t *bytes = render->bytes, *last = bytes + mark + TARGET_SIZE;
-	struct flowtap_out *out = &stf->out;
+	struct flowtap_write_buffer *out = &stf->out;
 	uint8_t *to = out->bytes + out->fill;
 	uint64_t over;
 
-	flowtap_out_copy(to, bytes, render->size);
+	flowtap_write_buffer_copy(to, bytes, render->size);
 	memcpy(&over, last, sizeof(over));
 	over = either(carries, htole64(target), over);
 	memcpy(to + mark + carries, &over, sizeof(over));
@@ -303,14 +303,14 @@ static void take_isa(struct flowtap_stf *stf, uint8_t isa)
 
 /* Any block. Apart, so that the fast way needs few registers. */
 __attribute__((noinline))
-static int put_slowly(struct flowtap_stf *stf, const struct flowtap_block *block, bool taken,
-		      uint64_t target)
+static int write_slowly(struct flowtap_stf *stf, const struct flowtap_block *block, bool taken,
+			uint64_t target)
 {
 	const struct flowtap_render *render = &block->render[FLOWTAP_RENDER_STF];
 	bool goes = (taken && !end_stays(block)) || end_goes_anyway(block);
 	bool carries = goes && carries_target(block, target);
 	bool hold = goes && (end_is_trap(block) || (isa_is_arm(block->isa) && !carries));
-	struct flowtap_out *out = &stf->out;
+	struct flowtap_write_buffer *out = &stf->out;
 	int error = out->error;
 
 	if (!error && !may_have(stf, block->isa))
@@ -322,18 +322,18 @@ static int put_slowly(struct flowtap_stf *stf, const struct flowtap_block *block
 	if (error)
 		return error;
 	learn_target(stf, block->address);
-	put_held(stf);
+	write_held(stf);
 	take_isa(stf, block->isa);
 	begin_group(stf, stf->pc);
-	put_pending(stf, block->address);
+	write_pending(stf, block->address);
 	if (render->bytes && !(stf->pending & PENDING_MODE) && !hold &&
 	    stf->boundary - stf->counts.instructions >= block->instructions) {
-		if (!flowtap_out_need(out, render->size))
-			put_rendered(stf, render, carries, target);
+		if (!flowtap_write_buffer_reserve(out, render->size))
+			write_rendered(stf, render, carries, target);
 		stf->counts.instructions += block->instructions;
 		stf->pending = 0;
 	} else {
-		put_pieces(stf, block, carries, target, hold);
+		write_pieces(stf, block, carries, target, hold);
 	}
 	stf->pc = carries ? target : block->address + block->size;
 	stf->pending |= goes && !carries ? PENDING_FORCE : 0;
@@ -343,8 +343,8 @@ static int put_slowly(struct flowtap_stf *stf, const struct flowtap_block *block
 }
 
 /* The way of nearly all blocks: what continues the flow and was rendered before. */
-static int put_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
-		     uint64_t target)
+static int write_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
+		       uint64_t target)
 {
 	struct flowtap_stf *stf = (struct flowtap_stf *)sink;
 	const struct flowtap_render *render = &block->render[FLOWTAP_RENDER_STF];
@@ -353,9 +353,9 @@ static int put_block(struct flowtap_sink *sink, const struct flowtap_block *bloc
 			     block->isa != stf->isa || render->mark & STF_MARK_APART ||
 			     (taken & (target & 1 || !target)) ||
 			     stf->counts.instructions + block->instructions > stf->boundary ||
-			     stf->out.fill + render->size > FLOWTAP_OUT_ROOM, 0))
-		return put_slowly(stf, block, taken, target);
-	put_rendered(stf, render, taken, target);
+			     stf->out.fill + render->size > FLOWTAP_WRITE_BUFFER_CAPACITY, 0))
+		return write_slowly(stf, block, taken, target);
+	write_rendered(stf, render, taken, target);
 	stf->pc = either(taken, target, block->address + block->size);
 	stf->counts.instructions += block->instructions;
 	stf->explained = false;
@@ -384,7 +384,7 @@ static void take_process(struct flowtap_stf *stf, const struct flowtap_context *
 		stf->pending |= PENDING_PROCESS;
 	if (isa_is_arm(context->isa) || (context->pid == old->pid && context->tid == old->tid))
 		return;
-	put_held(stf);
+	write_held(stf);
 	stf->pending |= PENDING_FORCE;
 	stf->explained = true;
 }
@@ -462,18 +462,18 @@ static bool take_exception(struct flowtap_stf *stf, const struct flowtap_excepti
 /* What no record can say. The flow goes on somewhere else, unless it says where. */
 static int explain(struct flowtap_stf *stf, const struct flowtap_element *element, bool forces)
 {
-	put_held(stf);
+	write_held(stf);
 	stf->explained = true;
 	if (forces && !(stf->pending & PENDING_HEADER))
 		stf->pending |= PENDING_FORCE;
 	begin_group(stf, stf->pc);
 	if (context_unsaid(stf))
-		put_comment(stf, stf->line, context_line(stf));
-	return put_comment(stf, stf->line, flowtap_line_element(stf->line, element));
+		write_comment(stf, stf->line, context_line(stf));
+	return write_comment(stf, stf->line, flowtap_line_element(stf->line, element));
 }
 
 /* A line behind the instruction that is held back: that may still change the mode. */
-static int put_later(struct flowtap_stf *stf, size_t size)
+static int write_later(struct flowtap_stf *stf, size_t size)
 {
 	uint8_t *later = stf->later + stf->later_size;
 
@@ -482,17 +482,17 @@ static int put_later(struct flowtap_stf *stf, size_t size)
 		stf->later_size += 5 + size;
 		return 0;
 	}
-	put_held(stf);
+	write_held(stf);
 	begin_group(stf, stf->pc);
-	return put_comment(stf, stf->line, size);
+	return write_comment(stf, stf->line, size);
 }
 
 /* What is only noted. */
 static int note(struct flowtap_stf *stf, const struct flowtap_element *element)
 {
-	int error = context_unsaid(stf) ? put_later(stf, context_line(stf)) : 0;
+	int error = context_unsaid(stf) ? write_later(stf, context_line(stf)) : 0;
 
-	return error ? error : put_later(stf, flowtap_line_element(stf->line, element));
+	return error ? error : write_later(stf, flowtap_line_element(stf->line, element));
 }
 
 /* That of the xRET before it needs no word, but one that was not recorded does. */
@@ -501,7 +501,7 @@ static int take_return(struct flowtap_stf *stf, const struct flowtap_element *el
 	return stf->pending & PENDING_LAST ? 0 : explain(stf, element, false);
 }
 
-static int put_element(struct flowtap_sink *sink, const struct flowtap_element *element)
+static int write_element(struct flowtap_sink *sink, const struct flowtap_element *element)
 {
 	struct flowtap_stf *stf = (struct flowtap_stf *)sink;
 
@@ -546,7 +546,7 @@ static int put_element(struct flowtap_sink *sink, const struct flowtap_element *
 	return 0;
 }
 
-static void put_beginning(struct flowtap_stf *stf, const char *comment)
+static void write_beginning(struct flowtap_stf *stf, const char *comment)
 {
 	uint8_t head[16], *to = head;
 
@@ -554,15 +554,15 @@ static void put_beginning(struct flowtap_stf *stf, const char *comment)
 	memcpy(to, "STF", 3);
 	to = put8(to + 3, STF_VERSION);
 	to = put32(put32(to, VERSION_MAJOR), VERSION_MINOR);
-	flowtap_out_put(&stf->out, head, to - head);
-	put_comment(stf, comment, strlen(comment));
+	flowtap_write_buffer_put(&stf->out, head, to - head);
+	write_comment(stf, comment, strlen(comment));
 }
 
 /* zstf: options, or NULL for a plain file. */
 static int open_output(struct flowtap_stf *stf, int fd, const struct flowtap_zstf_options *zstf)
 {
 	stf->boundary = UINT64_MAX;
-	if (flowtap_out_init(&stf->out, fd))
+	if (flowtap_write_buffer_init(&stf->out, fd))
 		return -ENOMEM;
 	if (!zstf)
 		return 0;
@@ -588,13 +588,13 @@ int flowtap_stf_new(int fd, const struct flowtap_stf_options *options, struct fl
 		flowtap_stf_free(new);
 		return error;
 	}
-	new->sink.block = put_block;
-	new->sink.element = put_element;
+	new->sink.block = write_block;
+	new->sink.element = write_element;
 	new->blocks = options->blocks;
 	new->pending = PENDING_HEADER;
 	new->generator[0] = options->generator;
 	memcpy(new->generator + 1, options->version, sizeof(options->version));
-	put_beginning(new, options->comment ? options->comment : "flowtap");
+	write_beginning(new, options->comment ? options->comment : "flowtap");
 	*stf = new;
 	return 0;
 }
@@ -617,8 +617,8 @@ int flowtap_stf_finish(struct flowtap_stf *stf)
 		return stf->out.error;
 	if (stf->pending & PENDING_HEADER)
 		return -ENODATA;
-	put_held(stf);
-	return stf->zstf ? flowtap_zstf_finish(stf->zstf) : flowtap_out_flush(&stf->out);
+	write_held(stf);
+	return stf->zstf ? flowtap_zstf_finish(stf->zstf) : flowtap_write_buffer_flush(&stf->out);
 }
 
 void flowtap_stf_free(struct flowtap_stf *stf)
@@ -626,7 +626,7 @@ void flowtap_stf_free(struct flowtap_stf *stf)
 	if (!stf)
 		return;
 	flowtap_zstf_free(stf->zstf);
-	flowtap_out_free(&stf->out);
+	flowtap_write_buffer_free(&stf->out);
 	free(stf->generator_comment);
 	free(stf);
 }

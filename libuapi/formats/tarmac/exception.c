@@ -25,7 +25,7 @@ static const struct {
 };
 
 /* ` (14)` at the end, where flowtap wrote the line. */
-static void take_exact(struct tarmac_scan scan, struct tarmac_exception *exception)
+static void parse_exact(struct tarmac_scan scan, struct tarmac_exception *exception)
 {
 	bool minus;
 	uint64_t number;
@@ -44,7 +44,7 @@ static void take_exact(struct tarmac_scan scan, struct tarmac_exception *excepti
 }
 
 /* ` at 00001000`, likewise. */
-static void take_place(struct tarmac_scan scan, struct tarmac_exception *exception)
+static void parse_address(struct tarmac_scan scan, struct tarmac_exception *exception)
 {
 	uint64_t address;
 	unsigned int digits;
@@ -77,8 +77,8 @@ bool tarmac_exception(struct tarmac_scan scan, struct tarmac_exception *exceptio
 			continue;
 		exception->number = exceptions[i].number;
 		exception->asynchronous = exceptions[i].asynchronous;
-		take_exact(scan, exception);
-		take_place(scan, exception);
+		parse_exact(scan, exception);
+		parse_address(scan, exception);
 		return true;
 	}
 	return false;
@@ -117,7 +117,7 @@ bool tarmac_core_event(struct tarmac_scan scan, struct tarmac_exception *excepti
 			continue;
 		exception->number = core_events[i].number;
 		exception->asynchronous = core_events[i].asynchronous;
-		take_exact(scan, exception);
+		parse_exact(scan, exception);
 		return true;
 	}
 	return false;

@@ -24,7 +24,7 @@ static const struct unit {
 	{ "tic", 0, 0, false },
 };
 
-static void take_unit(struct tarmac_scan *scan, struct tarmac_head *head)
+static void parse_unit(struct tarmac_scan *scan, struct tarmac_head *head)
 {
 	const char *at = scan->at;
 	size_t size = 0;
@@ -49,7 +49,7 @@ static void take_unit(struct tarmac_scan *scan, struct tarmac_head *head)
 }
 
 /* False: what begins with a digit is no time. */
-static bool take_time(struct tarmac_scan *scan, struct tarmac_head *head)
+static bool parse_time(struct tarmac_scan *scan, struct tarmac_head *head)
 {
 	struct tarmac_scan after = *scan;
 
@@ -70,13 +70,13 @@ static bool take_time(struct tarmac_scan *scan, struct tarmac_head *head)
 		return false;
 	head->timed = head->counts = true;
 	tarmac_blanks(&after);
-	take_unit(&after, head);
+	parse_unit(&after, head);
 	*scan = after;
 	return true;
 }
 
 /* cpu0, cpu12; a number by itself where an instruction follows. */
-static void take_cpu(struct tarmac_scan *scan, struct tarmac_head *head)
+static void parse_cpu(struct tarmac_scan *scan, struct tarmac_head *head)
 {
 	struct tarmac_scan after = *scan;
 	const char *word;
@@ -150,10 +150,10 @@ void tarmac_head(struct tarmac_scan *scan, struct tarmac_head *head)
 		head->event = TARMAC_BLANK;
 		return;
 	}
-	if (!take_time(scan, head))
+	if (!parse_time(scan, head))
 		return;
 	tarmac_blanks(scan);
-	take_cpu(scan, head);
+	parse_cpu(scan, head);
 	size = tarmac_word(scan, &word);
 	head->event = find(word, size);
 	if (head->event == TARMAC_OTHER_STEP) {
@@ -177,7 +177,7 @@ static bool is_set(const char *word, size_t size)
 }
 
 /* Opcode, or dashes where none was fetched. */
-static const char *take_opcode(struct tarmac_scan *scan, struct tarmac_instruction *insn)
+static const char *parse_opcode(struct tarmac_scan *scan, struct tarmac_instruction *insn)
 {
 	uint64_t opcode = 0;
 
@@ -191,7 +191,7 @@ static const char *take_opcode(struct tarmac_scan *scan, struct tarmac_instructi
 	return insn->digits == 4 || insn->digits == 8 ? NULL : "an opcode has 4 or 8 digits";
 }
 
-static const char *take_address(struct tarmac_scan *scan, struct tarmac_instruction *insn)
+static const char *parse_address(struct tarmac_scan *scan, struct tarmac_instruction *insn)
 {
 	insn->address_digits = (uint8_t)scan_hex(scan, &insn->address);
 	return insn->address_digits && insn->address_digits <= 16 ? NULL :
@@ -199,7 +199,7 @@ static const char *take_address(struct tarmac_scan *scan, struct tarmac_instruct
 }
 
 /* (ADDRESS:OPCODE) */
-static const char *take_pair(struct tarmac_scan *scan, struct tarmac_instruction *insn)
+static const char *parse_pair(struct tarmac_scan *scan, struct tarmac_instruction *insn)
 {
 	const char *wrong;
 
@@ -215,12 +215,12 @@ static const char *take_pair(struct tarmac_scan *scan, struct tarmac_instruction
 		if (insn->debug)
 			*scan = after;
 	}
-	wrong = insn->debug ? NULL : take_address(scan, insn);
+	wrong = insn->debug ? NULL : parse_address(scan, insn);
 	if (wrong)
 		return wrong;
 	if (*scan->at++ != ':')
 		return "`:` is missing between address and opcode";
-	wrong = take_opcode(scan, insn);
+	wrong = parse_opcode(scan, insn);
 	if (wrong)
 		return wrong;
 	return *scan->at++ == ')' ? NULL : "`)` is missing behind the opcode";
@@ -234,7 +234,7 @@ struct bracket {
 	uint64_t decimal;
 };
 
-static const char *take_bracket(struct tarmac_scan *scan, struct bracket *bracket)
+static const char *parse_bracket(struct tarmac_scan *scan, struct bracket *bracket)
 {
 	struct tarmac_scan number;
 
@@ -261,10 +261,10 @@ static const char *take_bracket(struct tarmac_scan *scan, struct bracket *bracke
  * IT (NUMBER) ADDRESS OPCODE SET; others have (ADDRESS) OPCODE SET, (ADDRESS:NUMBER) ADDRESS OPCODE
  * SET, or, as the specification's example, (ADDRESS:OPCODE) SET.
  */
-static const char *take_row(struct tarmac_scan *scan, struct tarmac_instruction *insn)
+static const char *parse_row(struct tarmac_scan *scan, struct tarmac_instruction *insn)
 {
 	struct bracket bracket = { 0 };
-	const char *wrong = take_bracket(scan, &bracket), *word;
+	const char *wrong = parse_bracket(scan, &bracket), *word;
 	struct tarmac_scan after;
 	size_t size;
 
@@ -283,7 +283,7 @@ static const char *take_row(struct tarmac_scan *scan, struct tarmac_instruction 
 	}
 	tarmac_blanks(scan);
 	after = *scan;
-	wrong = take_address(scan, insn);
+	wrong = parse_address(scan, insn);
 	if (wrong)
 		return wrong;
 	scan_physical(scan);
@@ -295,16 +295,16 @@ static const char *take_row(struct tarmac_scan *scan, struct tarmac_instruction 
 		if (is_set(word, size)) {
 			insn->address = bracket.first;
 			insn->address_digits = bracket.first_digits;
-			return take_opcode(&after, insn);
+			return parse_opcode(&after, insn);
 		}
 	}
 	insn->has_id = bracket.there;
 	insn->id = bracket.decimal;
-	return take_opcode(scan, insn);
+	return parse_opcode(scan, insn);
 }
 
 /* `el1h_ns:`, `EL1h_n :`, `hyp ns:` */
-static const char *take_mode(struct tarmac_scan *scan, struct tarmac_instruction *insn)
+static const char *parse_mode(struct tarmac_scan *scan, struct tarmac_instruction *insn)
 {
 	const char *end;
 
@@ -328,7 +328,7 @@ const char *tarmac_instruction(struct tarmac_scan scan, bool es, struct tarmac_i
 
 	memset(insn, 0, sizeof(*insn));
 	tarmac_blanks(&scan);
-	wrong = es ? take_pair(&scan, insn) : take_row(&scan, insn);
+	wrong = es ? parse_pair(&scan, insn) : parse_row(&scan, insn);
 	if (wrong)
 		return wrong;
 	size = tarmac_word(&scan, &word);
@@ -338,7 +338,7 @@ const char *tarmac_instruction(struct tarmac_scan scan, bool es, struct tarmac_i
 	insn->mode = scan.at;
 	/* RTL simulators of M-profile have no mode. */
 	if (size == 1)
-		wrong = take_mode(&scan, insn);
+		wrong = parse_mode(&scan, insn);
 	if (wrong)
 		return wrong;
 	tarmac_blanks(&scan);

@@ -76,7 +76,7 @@ static void bytes_of(const struct tarmac_instruction *insn, struct told_instruct
 }
 
 /* NULL, or what is wrong. Nearly always it is the word of the line before. */
-static const char *take_mode(struct reader *reader, const struct tarmac_instruction *insn)
+static const char *parse_mode(struct reader *reader, const struct tarmac_instruction *insn)
 {
 	bool bare = false;
 
@@ -102,7 +102,7 @@ static const char *take_mode(struct reader *reader, const struct tarmac_instruct
 }
 
 /* QEMU4V has numbers that go up by one, and leave one out where something is missing. */
-static int take_number(struct reader *reader, const struct tarmac_instruction *insn)
+static int parse_number(struct reader *reader, const struct tarmac_instruction *insn)
 {
 	const struct flowtap_element gap = {
 		.kind = FLOWTAP_ELEMENT_GAP,
@@ -131,7 +131,7 @@ static int read_instruction(struct reader *reader, const struct tarmac_head *hea
 		reader->watch->line(reader->watch, &reader->rows, head, &scan,
 				    wrong ? NULL : &insn);
 	if (!wrong)
-		wrong = take_mode(reader, &insn);
+		wrong = parse_mode(reader, &insn);
 	if (wrong)
 		return damage(reader, wrong);
 	if (insn.debug) {
@@ -150,7 +150,7 @@ static int read_instruction(struct reader *reader, const struct tarmac_head *hea
 		   insn.letter == 'T' ? FLOWTAP_ISA_T32 : FLOWTAP_ISA_A32;
 	told.address = insn.address;
 	bytes_of(&insn, &told);
-	status = take_number(reader, &insn);
+	status = parse_number(reader, &insn);
 	if (!status)
 		status = told_instruction(&reader->told, &told, reader->mode, reader->security);
 	if (status == -EILSEQ)

@@ -22,15 +22,15 @@ const char *flowtap_tarmac_dialect_name(enum flowtap_tarmac_dialect dialect)
 }
 
 /* The stack pointer in use is not known either: above EL0 it is mostly the level's own. */
-static void put_level(struct flowtap_line *line, const char *prefix, unsigned int mode)
+static void write_level(struct flowtap_line *line, const char *prefix, unsigned int mode)
 {
 	flowtap_line_string(line, prefix);
 	flowtap_lines_letter(line, "0123"[mode & 3]);
 	flowtap_line_string(line, mode ? "h" : "t");
 }
 
-static void put_security(struct flowtap_line *line, unsigned int security, const char *nonsecure,
-			 const char *secure)
+static void write_security(struct flowtap_line *line, unsigned int security, const char *nonsecure,
+			   const char *secure)
 {
 	static const char *const others[] = {
 		[FLOWTAP_REALM] = "_realm", [FLOWTAP_ROOT] = "_root",
@@ -44,38 +44,38 @@ static void put_security(struct flowtap_line *line, unsigned int security, const
 		flowtap_line_string(line, others[security & 3]);
 }
 
-static void put_mode(struct flowtap_line *line, const struct flowtap_context *context,
-		     unsigned int isa, const char *secure)
+static void write_mode(struct flowtap_line *line, const struct flowtap_context *context,
+		       unsigned int isa, const char *secure)
 {
 	if (isa_is_wide(isa))
-		put_level(line, "el", context->mode);
+		write_level(line, "el", context->mode);
 	else
 		flowtap_line_string(line, narrow_modes[context->mode & 3]);
-	put_security(line, context->security, "_ns", secure);
+	write_security(line, context->security, "_ns", secure);
 }
 
 static void es_mode(struct flowtap_line *line, const struct flowtap_context *context,
 		    unsigned int isa)
 {
-	put_mode(line, context, isa, "_s");
+	write_mode(line, context, isa, "_s");
 }
 
 /* Tarmac 2.3.1: in Secure state nothing is displayed. */
 static void strict_mode(struct flowtap_line *line, const struct flowtap_context *context,
 			unsigned int isa)
 {
-	put_mode(line, context, isa, "");
+	write_mode(line, context, isa, "");
 }
 
 static void fvp_mode(struct flowtap_line *line, const struct flowtap_context *context,
 		     unsigned int isa)
 {
 	if (!isa_is_wide(isa)) {
-		put_mode(line, context, isa, "_s");
+		write_mode(line, context, isa, "_s");
 		return;
 	}
-	put_level(line, "EL", context->mode);
-	put_security(line, context->security, "_n", "_s");
+	write_level(line, "EL", context->mode);
+	write_security(line, context->security, "_n", "_s");
 }
 
 /* By ISA: RV64 as A64, A64, A32, T32. */

@@ -27,7 +27,7 @@ struct range {
 
 struct flowtap_text {
 	struct flowtap_sink sink;
-	struct flowtap_out out;
+	struct flowtap_write_buffer out;
 	struct flowtap_blocks *blocks;
 	struct range open;
 	uint64_t source;	/* where the open range ends, not at the branches before it */
@@ -35,7 +35,7 @@ struct flowtap_text {
 };
 
 /* Returns its length, newline included. */
-static size_t put_range(char text[RANGE_MAX], const struct range *range, char executed)
+static size_t write_range(char text[RANGE_MAX], const struct range *range, char executed)
 {
 	struct flowtap_line line = { .at = text, .end = text + RANGE_MAX };
 
@@ -83,8 +83,8 @@ static int render(struct flowtap_text *text, const struct flowtap_block *block)
 	struct flowtap_render *slot = (void *)&block->render[FLOWTAP_RENDER_FLOW];
 	const struct range range = range_of(block);
 	char line[RANGE_MAX];
-	size_t size = put_range(line, &range, 'E'), room = flowtap_out_padded(size);
-	char *bytes = calloc(1, room);
+	size_t size = write_range(line, &range, 'E'), capacity = flowtap_write_buffer_padded(size);
+	char *bytes = calloc(1, capacity);
 
 	if (!bytes)
 		return -ENOMEM;
@@ -92,7 +92,7 @@ static int render(struct flowtap_text *text, const struct flowtap_block *block)
 	slot->size = size;
 	slot->mark = (size - 2) | (may_stay(block) ? MARK_STAYS : 0);
 	if (text->blocks)
-		flowtap_blocks_charge(text->blocks, room);
+		flowtap_blocks_charge(text->blocks, capacity);
 	return 0;
 }
 
@@ -100,10 +100,10 @@ static int render(struct flowtap_text *text, const struct flowtap_block *block)
 static int close_range(struct flowtap_text *text, char executed)
 {
 	char line[RANGE_MAX];
-	size_t size = put_range(line, &text->open, executed);
+	size_t size = write_range(line, &text->open, executed);
 
 	text->open.instructions = 0;
-	return flowtap_out_put(&text->out, line, size);
+	return flowtap_write_buffer_put(&text->out, line, size);
 }
 
 /* Whether the range that is open goes on behind the block. */
@@ -118,7 +118,7 @@ static bool goes_on(struct flowtap_text *text, const struct flowtap_block *block
 }
 
 /*
- * Blocks are cut where code goes on for long, ranges are not (flowtap_block_room). This one has no
+ * Blocks are cut where code goes on for long, ranges are not (flowtap_block_max_size). This has no
  * end of its own, or goes on with what has none. What a Source Address tells is one range as well,
  * as the reference decoder prints it.
  */
@@ -141,12 +141,12 @@ static int join(struct flowtap_text *text, const struct flowtap_block *block, bo
 	return text->out.error;
 }
 
-static int put_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
-		     uint64_t target)
+static int write_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
+		       uint64_t target)
 {
 	struct flowtap_text *text = (struct flowtap_text *)sink;
 	const struct flowtap_render *line = &block->render[FLOWTAP_RENDER_FLOW];
-	struct flowtap_out *out = &text->out;
+	struct flowtap_write_buffer *out = &text->out;
 	int error;
 
 	(void)target;
@@ -157,20 +157,20 @@ static int put_block(struct flowtap_sink *sink, const struct flowtap_block *bloc
 		if (error)
 			return error;
 	}
-	error = flowtap_out_need(out, line->size);
+	error = flowtap_write_buffer_reserve(out, line->size);
 	if (error || out->error)
 		return out->error;
-	flowtap_out_copy(out->bytes + out->fill, line->bytes, line->size);
+	flowtap_write_buffer_copy(out->bytes + out->fill, line->bytes, line->size);
 	out->bytes[out->fill + (line->mark & ~MARK_STAYS)] =
 		executed(taken, line->mark & MARK_STAYS);
 	out->fill += line->size;
 	return 0;
 }
 
-static int put_element(struct flowtap_sink *sink, const struct flowtap_element *element)
+static int write_element(struct flowtap_sink *sink, const struct flowtap_element *element)
 {
 	struct flowtap_text *text = (struct flowtap_text *)sink;
-	char line[FLOWTAP_LINE_ROOM + 1];
+	char line[FLOWTAP_LINE_CAPACITY + 1];
 	size_t size = flowtap_line_element(line, element);
 
 	if (text->open.instructions)
@@ -180,7 +180,7 @@ static int put_element(struct flowtap_sink *sink, const struct flowtap_element *
 	if (text->out.error || text->has_source)
 		return text->out.error;
 	line[size] = '\n';
-	return flowtap_out_put(&text->out, line, size + 1);
+	return flowtap_write_buffer_put(&text->out, line, size + 1);
 }
 
 int flowtap_text_new(int fd, struct flowtap_blocks *blocks, struct flowtap_text **text)
@@ -190,12 +190,12 @@ int flowtap_text_new(int fd, struct flowtap_blocks *blocks, struct flowtap_text 
 	*text = NULL;
 	if (!new)
 		return -ENOMEM;
-	if (flowtap_out_init(&new->out, fd)) {
+	if (flowtap_write_buffer_init(&new->out, fd)) {
 		free(new);
 		return -ENOMEM;
 	}
-	new->sink.block = put_block;
-	new->sink.element = put_element;
+	new->sink.block = write_block;
+	new->sink.element = write_element;
 	new->blocks = blocks;
 	*text = new;
 	return 0;
@@ -210,13 +210,13 @@ int flowtap_text_finish(struct flowtap_text *text)
 {
 	if (text->open.instructions)
 		close_range(text, 'E');
-	return text->out.error ? text->out.error : flowtap_out_flush(&text->out);
+	return text->out.error ? text->out.error : flowtap_write_buffer_flush(&text->out);
 }
 
 void flowtap_text_free(struct flowtap_text *text)
 {
 	if (!text)
 		return;
-	flowtap_out_free(&text->out);
+	flowtap_write_buffer_free(&text->out);
 	free(text);
 }

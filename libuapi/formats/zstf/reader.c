@@ -62,7 +62,7 @@ static int read_index(struct flowtap_zstf_reader *reader)
 {
 	struct flowtap_zstf_info *info = &reader->info;
 	uint8_t bytes[8];
-	uint64_t room, chunks;
+	uint64_t capacity, chunks;
 	int error;
 
 	if (!info->index_offset)
@@ -74,13 +74,13 @@ static int read_index(struct flowtap_zstf_reader *reader)
 	error = flowtap_read_all_at(reader->fd, bytes, sizeof(bytes), info->index_offset, -EIO);
 	if (error)
 		return error;
-	room = reader->size - info->index_offset - sizeof(bytes);
+	capacity = reader->size - info->index_offset - sizeof(bytes);
 	chunks = word(bytes);
-	if (!chunks || chunks > room / FLOWTAP_ZSTF_ENTRY)
+	if (!chunks || chunks > capacity / FLOWTAP_ZSTF_ENTRY)
 		return bad(reader, info->index_offset, "an index of %" PRIu64
-			   " chunks in %" PRIu64 " bytes", chunks, room);
+			   " chunks in %" PRIu64 " bytes", chunks, capacity);
 	info->chunks = chunks;
-	info->slack = room - info->chunks * FLOWTAP_ZSTF_ENTRY;
+	info->slack = capacity - info->chunks * FLOWTAP_ZSTF_ENTRY;
 	info->slack_offset = reader->size - info->slack;
 	return 0;
 }
@@ -314,12 +314,12 @@ static int end_chunk(struct flowtap_zstf_reader *reader)
 /* One byte more than is to come is asked for, to see that it does not come. */
 static int decompress(struct flowtap_zstf_reader *reader, ZSTD_outBuffer *out)
 {
-	size_t before = out->pos, room = out->size - before, more;
+	size_t before = out->pos, capacity = out->size - before, more;
 
-	if (room > reader->left)
+	if (capacity > reader->left)
 		out->size = before + (size_t)reader->left + 1;
 	more = ZSTD_decompressStream(reader->context, out, &reader->in);
-	out->size = before + room;
+	out->size = before + capacity;
 	if (ZSTD_isError(more)) {
 		reader->info.cut = false;
 		return bad(reader, reader->chunk.offset, "chunk %" PRIu64

@@ -24,14 +24,14 @@
 #define INDEX_OFFSET_AT 12	/* in the head */
 
 struct piece {
-	uint8_t *bytes;		/* a buffer of flowtap_out_buffer; NULL: nothing but the cut */
+	uint8_t *bytes;		/* of flowtap_write_buffer_bytes; NULL: nothing but the cut */
 	size_t size;
 	bool cut;		/* a chunk ends behind it ... */
 	uint64_t start_pc;	/* ... and the next one begins here */
 };
 
 struct flowtap_zstf {
-	struct flowtap_out *out;
+	struct flowtap_write_buffer *out;
 	uint64_t markers;
 	bool finished;
 	pthread_t thread;
@@ -49,10 +49,10 @@ struct flowtap_zstf {
 	int fd;
 	ZSTD_CCtx *context;
 	uint8_t *packed;		/* chunks that are not in the file yet, the last grows */
-	size_t packed_size, packed_room;
+	size_t packed_size, packed_capacity;
 	uint64_t end;			/* of the chunks in the file */
 	uint64_t *index;		/* as in the file: n, then the entries of whole chunks */
-	size_t chunks, index_room;
+	size_t chunks, index_capacity;
 	size_t committed;		/* chunks in the file */
 	uint64_t start_pc;		/* of the growing chunk, and ... */
 	uint64_t bytes;			/* ... its uncompressed bytes, ... */
@@ -126,20 +126,20 @@ static int commit(struct flowtap_zstf *zstf)
 	return 0;
 }
 
-static int make_room(struct flowtap_zstf *zstf, size_t more)
+static int reserve_capacity(struct flowtap_zstf *zstf, size_t more)
 {
-	size_t room = zstf->packed_room ? zstf->packed_room : 1U << 20;
+	size_t capacity = zstf->packed_capacity ? zstf->packed_capacity : 1U << 20;
 	uint8_t *packed;
 
-	while (room - zstf->packed_size < more)
-		room *= 2;
-	if (room == zstf->packed_room)
+	while (capacity - zstf->packed_size < more)
+		capacity *= 2;
+	if (capacity == zstf->packed_capacity)
 		return 0;
-	packed = realloc(zstf->packed, room);
+	packed = realloc(zstf->packed, capacity);
 	if (!packed)
 		return -ENOMEM;
 	zstf->packed = packed;
-	zstf->packed_room = room;
+	zstf->packed_capacity = capacity;
 	return 0;
 }
 
@@ -150,11 +150,11 @@ static int compress(struct flowtap_zstf *zstf, const uint8_t *bytes, size_t size
 
 	do {
 		ZSTD_outBuffer out;
-		int error = make_room(zstf, ZSTD_CStreamOutSize());
+		int error = reserve_capacity(zstf, ZSTD_CStreamOutSize());
 
 		if (error)
 			return error;
-		out = (ZSTD_outBuffer){ .dst = zstf->packed, .size = zstf->packed_room,
+		out = (ZSTD_outBuffer){ .dst = zstf->packed, .size = zstf->packed_capacity,
 					.pos = zstf->packed_size };
 		left = ZSTD_compressStream2(zstf->context, &out, &in,
 					    end ? ZSTD_e_end : ZSTD_e_continue);
@@ -170,14 +170,14 @@ static int add_entry(struct flowtap_zstf *zstf)
 {
 	uint64_t *entry;
 
-	if (index_size(zstf->chunks + 1) > zstf->index_room) {
-		size_t room = 2 * index_size(zstf->chunks + 1);
-		uint64_t *index = realloc(zstf->index, room);
+	if (index_size(zstf->chunks + 1) > zstf->index_capacity) {
+		size_t capacity = 2 * index_size(zstf->chunks + 1);
+		uint64_t *index = realloc(zstf->index, capacity);
 
 		if (!index)
 			return -ENOMEM;
 		zstf->index = index;
-		zstf->index_room = room;
+		zstf->index_capacity = capacity;
 	}
 	entry = zstf->index + 1 + 3 * zstf->chunks++;
 	entry[0] = htole64(zstf->end + zstf->begin);
@@ -294,7 +294,7 @@ static int hand_on(struct flowtap_zstf *zstf, size_t size, bool cut, uint64_t st
 	return error;
 }
 
-static int drain(struct flowtap_out *out, const uint8_t *bytes, size_t size)
+static int drain(struct flowtap_write_buffer *out, const uint8_t *bytes, size_t size)
 {
 	struct flowtap_zstf *zstf = out->argument;
 	int error = 0;
@@ -302,7 +302,8 @@ static int drain(struct flowtap_out *out, const uint8_t *bytes, size_t size)
 	if (bytes == out->bytes)
 		return size ? hand_on(zstf, size, false, 0) : 0;
 	for (size_t at = 0, n; at < size && !error; at += n) {
-		n = size - at < FLOWTAP_OUT_ROOM ? size - at : FLOWTAP_OUT_ROOM;
+		n = size - at < FLOWTAP_WRITE_BUFFER_CAPACITY ? size - at :
+								FLOWTAP_WRITE_BUFFER_CAPACITY;
 		memcpy(out->bytes, bytes + at, n);
 		error = hand_on(zstf, n, false, 0);
 	}
@@ -311,7 +312,7 @@ static int drain(struct flowtap_out *out, const uint8_t *bytes, size_t size)
 
 void flowtap_zstf_cut(struct flowtap_zstf *zstf, uint64_t start_pc)
 {
-	struct flowtap_out *out = zstf->out;
+	struct flowtap_write_buffer *out = zstf->out;
 	size_t fill = out->fill;
 
 	out->fill = 0;
@@ -356,7 +357,7 @@ static int begin_compression(struct flowtap_zstf *zstf, int level)
 	    ZSTD_isError(ZSTD_CCtx_setParameter(zstf->context, ZSTD_c_checksumFlag, 1)))
 		return -EINVAL;
 	for (; zstf->spares < BUFFERS; zstf->spares++) {
-		zstf->spare[zstf->spares] = flowtap_out_buffer();
+		zstf->spare[zstf->spares] = flowtap_write_buffer_bytes();
 		if (!zstf->spare[zstf->spares])
 			return -ENOMEM;
 	}
@@ -390,7 +391,7 @@ static void free_all(struct flowtap_zstf *zstf)
 	free(zstf);
 }
 
-int flowtap_zstf_new(struct flowtap_out *out, const struct flowtap_zstf_options *options,
+int flowtap_zstf_new(struct flowtap_write_buffer *out, const struct flowtap_zstf_options *options,
 		     struct flowtap_zstf **zstf)
 {
 	int level = options->level ? options->level : FLOWTAP_ZSTF_LEVEL;
@@ -440,7 +441,7 @@ int flowtap_zstf_finish(struct flowtap_zstf *zstf)
 	int error = zstf->out->error;
 
 	if (!error && !zstf->finished)
-		error = flowtap_out_flush(zstf->out);
+		error = flowtap_write_buffer_flush(zstf->out);
 	if (!zstf->finished)
 		end_thread(zstf, error);
 	if (!zstf->out->error)

@@ -10,7 +10,7 @@
 struct flowtap_zstf;
 
 /* Becomes the drain of `out`, whose fd it takes over. Errors: flowtap_stf_new. */
-int flowtap_zstf_new(struct flowtap_out *out, const struct flowtap_zstf_options *options,
+int flowtap_zstf_new(struct flowtap_write_buffer *out, const struct flowtap_zstf_options *options,
 		     struct flowtap_zstf **zstf);
 /* What was put so far is one chunk, the next one begins at start_pc. Errors are out->error. */
 void flowtap_zstf_cut(struct flowtap_zstf *zstf, uint64_t start_pc);

@@ -95,7 +95,7 @@ enum flowtap_archive_cause {
 	FLOWTAP_ARCHIVE_CAUSE_LATENCY,		/* the function at `address` took longer than it may */
 };
 
-/* What had the newest stretch of rings that overwrite saved. */
+/* What had the newest bytes of rings that overwrite saved. */
 struct flowtap_archive_trigger {
 	uint64_t time;			/* when it happened, CLOCK_MONOTONIC_RAW; not after the block's */
 	uint64_t address;		/* where it happened, 0: nowhere, or it is not known */
@@ -125,16 +125,16 @@ enum flowtap_archive_compression {
 };
 
 /*
- * A stretch of text, as it was found by one look: each byte was read at some moment of
- * [time, until]. The first look at a stretch gives all of it, in as many parts (blocks with the
+ * A region of text, as it was found by one look: each byte was read at some moment of
+ * [time, until]. The first look at a region gives all of it, in as many parts (blocks with the
  * same name, start, size, time and until) as it takes; a later look gives the pages that are not
- * as they were, or one block without a part that says that all are. Looks at a stretch do not
+ * as they were, or one block without a part that says that all are. Looks at a region do not
  * overlap in time.
  */
 struct flowtap_archive_kernel {
 	uint64_t time;
 	uint64_t until;
-	uint64_t start;			/* address of the stretch */
+	uint64_t start;			/* address of the region */
 	uint64_t size;			/* of all of it */
 	uint64_t offset;		/* of this part; a multiple of FLOWTAP_KERNEL_PAGE */
 	uint32_t part_size;		/* bytes, uncompressed: whole pages, but at the end; or 0 */
@@ -198,7 +198,7 @@ struct flowtap_archive_reader;
  */
 int flowtap_archive_create(int fd, struct flowtap_archive_writer **writer);
 /*
- * payload in up to two parts (a ring's stretches). 0; -EMSGSIZE; -EINVAL (type beyond 16 bits);
+ * payload in up to two parts (a ring's buffers). 0; -EMSGSIZE; -EINVAL (type beyond 16 bits);
  * -errno of write: the file is then good up to its last whole block and no more can be written,
  * every further call returns the same.
  */

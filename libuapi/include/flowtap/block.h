@@ -4,7 +4,7 @@
  *
  * A block is a run of instructions of one ISA that ends at the first one that can transfer control, taken or
  * not, or before the address where the decoder was told to stop (a trap, the end of a sample). A
- * run that goes on for long is ended in between as well (flowtap_block_room). The key is
+ * run that goes on for long is ended in between as well (flowtap_block_max_size). The key is
  * (code->key, ISA, address, stop), so a file mapped at the same address in many processes has its
  * blocks once, and remapped memory gets other ones.
  */
@@ -66,7 +66,7 @@ struct flowtap_block {
 /*
  * What the architecture gives the cache: fills size, instructions, last, end, direct, conditional,
  * link, target and, where that is not isa, target_isa; address, stop, isa and target_isa (as isa)
- * are set, and no block goes beyond flowtap_block_room. 0; -ENODATA: `available`
+ * are set, and no block goes beyond flowtap_block_max_size. 0; -ENODATA: `available`
  * bytes end before the block does; -EILSEQ: an instruction that is not known, or stop lies within
  * one.
  */
@@ -81,7 +81,7 @@ struct flowtap_blocks;
  * it). So the work for one address is bounded, and long runs that begin at different places share
  * all blocks but the first.
  */
-static inline uint64_t flowtap_block_room(uint64_t address, uint64_t stop)
+static inline uint64_t flowtap_block_max_size(uint64_t address, uint64_t stop)
 {
 	uint64_t room = ((address + 0x1000 + 0x3fff) & ~0x3fffULL) - address;
 

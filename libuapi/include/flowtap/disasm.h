@@ -15,7 +15,7 @@ extern "C" {
 #endif
 
 /* Room that holds any text: longer ones (names of symbols) are cut. */
-#define FLOWTAP_DISASM_ROOM 256
+#define FLOWTAP_DISASM_CAPACITY 256
 
 /* Which library. AUTO takes the first of those below that is there. */
 enum flowtap_disasm_backend {
@@ -79,9 +79,9 @@ int flowtap_disasm_parse(const char *name);
 const char *flowtap_disasm_missing(enum flowtap_disasm_backend backend);
 
 /*
- * Writes the text of the instruction of `isa` at `address`, NUL-terminated and cut to `room` bytes
- * (at least 1; FLOWTAP_DISASM_ROOM never cuts more than symbols), and returns its length. bytes:
- * the opcode in memory order, `size` of them: of exactly one instruction. it: ITSTATE before it
+ * Writes the text of the instruction of `isa` at `address`, NUL-terminated and cut to `capacity`
+ * bytes (at least 1; FLOWTAP_DISASM_CAPACITY never cuts more than symbols), and returns its length.
+ * bytes: the opcode in memory order, `size` of them: of exactly one instruction. it: ITSTATE before it
  * (T32: flowtap_arm_insn.it of the one before), 0 elsewhere.
  *
  * What the library does not know, and everything if there is none, is `.inst 0xd503201f` (T32 of
@@ -93,7 +93,7 @@ const char *flowtap_disasm_missing(enum flowtap_disasm_backend backend);
  */
 size_t flowtap_disasm_text(struct flowtap_disasm *disasm, enum flowtap_isa isa, uint8_t it,
 			   uint64_t address, const uint8_t *bytes, size_t size, char *text,
-			   size_t room);
+			   size_t capacity);
 
 #ifdef __cplusplus
 }

@@ -36,7 +36,7 @@ struct flowtap_ete_options {
 	/* Instructions of failed transactions come out as well, with `transaction fail` behind. */
 	bool keep_failed_transactions;
 	/* Elements that one transaction may have, 0: 1 Mi. More end it with a gap. */
-	uint32_t transaction_room;
+	uint32_t transaction_capacity;
 };
 
 /*
@@ -142,7 +142,7 @@ int flowtap_ete_gap(struct flowtap_ete *ete, const struct flowtap_gap *gap);
  * that was held back for a Mispredict element goes to the sink, and what find gave is forgotten.
  * Decoding goes on with the next bytes. Returns as decode.
  */
-int flowtap_ete_settle(struct flowtap_ete *ete);
+int flowtap_ete_flush(struct flowtap_ete *ete);
 
 /*
  * The trace ends. P0 elements that are still speculative are counted as unresolved: the flow ends

@@ -32,7 +32,7 @@ extern "C" {
 #define FLOWTAP_KERNEL_PAGE	4096U		/* looks at the kernel's text compare such pieces */
 #define FLOWTAP_BUNDLE_FILE_MAX	(512ULL << 20)	/* bytes of one file that came with a recording */
 
-/* A stretch of code at one place during one time. Owned by the map; the pointer stays valid. */
+/* A region of code at one address during one time. Owned by the map; the pointer stays valid. */
 struct flowtap_code {
 	uint64_t start;		/* addresses [start, end) */
 	uint64_t end;
@@ -109,7 +109,7 @@ struct flowtap_kernel_text {
 
 /*
  * Looks come in the order of time. part_size bytes are copied. 0; -EINVAL: it contradicts itself or
- * what came before; -EFBIG beyond the limits (1 GiB, 4096 stretches, 64 changes of one); -ENOMEM.
+ * what came before; -EFBIG beyond the limits (1 GiB, 4096 regions, 64 changes of one); -ENOMEM.
  */
 int flowtap_map_add_kernel(struct flowtap_map *map, const struct flowtap_kernel_text *text,
 			   const void *bytes);

@@ -48,7 +48,7 @@ bool flowtap_kernel_moved(struct flowtap_kernel *kernel);
 
 struct flowtap_kernel_figures {
 	uint64_t looks;
-	uint64_t stretches;	/* of text, that were seen */
+	uint64_t regions;	/* of text, that were seen */
 	uint64_t bytes;		/* of text, that are held */
 	uint64_t changed;	/* pages that a later look found to be different */
 	uint64_t skipped;	/* bytes of text that there was no room for, or that cannot be read */

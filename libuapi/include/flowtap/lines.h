@@ -48,7 +48,7 @@ struct flowtap_lines_options {
 	 * NULL: `.inst 0xd503201f`.
 	 */
 	size_t (*disassemble)(void *argument, enum flowtap_isa isa, uint8_t it, uint64_t address,
-			      const uint8_t *bytes, size_t size, char *text, size_t room);
+			      const uint8_t *bytes, size_t size, char *text, size_t capacity);
 	void *argument;
 	struct flowtap_blocks *blocks;	/* charged for renderings; may be NULL */
 };

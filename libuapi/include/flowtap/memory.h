@@ -3,9 +3,9 @@
  * Memory images: which code stood where, as dumps and ELF files tell it that were put aside beside
  * a trace. For traces of which nobody recorded who mapped what when; image.h is for those.
  *
- * What was added first is found first where two of them overlap; what is adjacent is one stretch of
+ * What was added first is found first where two of them overlap; what is adjacent is one region of
  * code. Bytes are copied out of the files when code is first asked for, as a file can shrink under
- * a mapping: at most 512 MiB of one stretch (a longer one is several) and 4 GiB in all. Nothing is
+ * a mapping: at most 512 MiB of one region (a longer one is several) and 4 GiB in all. Nothing is
  * sized by what a file claims: of images that are longer than 512 MiB at most 2 TiB are there.
  */
 #ifndef FLOWTAP_MEMORY_H
@@ -80,7 +80,7 @@ int flowtap_memory_add_elf(struct flowtap_memory *memory, const struct flowtap_m
 /*
  * The code at `address` in that context, NULL where there is none or memory ran out: as
  * flowtap_ete_images.find wants it, argument is a struct flowtap_memory. start and end are those
- * of the whole stretch, from and until of all times. Valid until flowtap_memory_free.
+ * of the whole region, from and until of all times. Valid until flowtap_memory_free.
  */
 const struct flowtap_code *flowtap_memory_find(void *argument,
 					       const struct flowtap_context *context,

@@ -45,7 +45,7 @@ struct flowtap_perfdata_cpu {
 #define FLOWTAP_PERFDATA_RAW 0x100	/* one trace unit's bytes, not CoreSight frames */
 
 /* What one AUX record describes, or a part of it; by time, each buffer's in its own order. */
-struct flowtap_perfdata_stretch {
+struct flowtap_perfdata_range {
 	uint64_t time;		/* when it was collected: its end; 0 unknown */
 	uint64_t offset;	/* of its bytes in the file */
 	uint64_t size;		/* 0: it only tells of a loss */
@@ -110,8 +110,8 @@ int flowtap_perfdata_open(int fd, flowtap_perfdata_damage damage, void *argument
 void flowtap_perfdata_close(struct flowtap_perfdata *perfdata);
 
 const struct flowtap_perfdata_info *flowtap_perfdata_info(const struct flowtap_perfdata *perfdata);
-const struct flowtap_perfdata_stretch *
-flowtap_perfdata_stretches(const struct flowtap_perfdata *perfdata, size_t *n);
+const struct flowtap_perfdata_range *
+flowtap_perfdata_ranges(const struct flowtap_perfdata *perfdata, size_t *n);
 
 /*
  * Calls visit for each record in the order of the file. What it returns other than 0 ends the walk
@@ -125,11 +125,11 @@ int flowtap_perfdata_walk(const struct flowtap_perfdata *perfdata, flowtap_perfd
 const char *flowtap_perfdata_record_name(uint32_t type);
 
 /*
- * Bytes [from, from + size) of a stretch; *got of them were read, fewer only where the stretch or
+ * Bytes [from, from + size) of a range; *got of them were read, fewer only where the range or
  * the file ends. 0 or -errno.
  */
 int flowtap_perfdata_read(const struct flowtap_perfdata *perfdata,
-			  const struct flowtap_perfdata_stretch *stretch, uint64_t from,
+			  const struct flowtap_perfdata_range *range, uint64_t from,
 			  void *buffer, size_t size, size_t *got);
 
 /*
@@ -181,7 +181,7 @@ struct flowtap_perfdata_options {
 /* Of one CPU. */
 struct flowtap_perfdata_counts {
 	uint32_t cpu;
-	uint64_t stretches;
+	uint64_t ranges;
 	uint64_t bytes;			/* of its trace, frames removed */
 	const struct flowtap_ete_counts *ete;	/* NULL: nothing was decoded */
 };
@@ -199,7 +199,7 @@ int flowtap_perfdata_decoder_new(const struct flowtap_perfdata *perfdata,
  */
 int flowtap_perfdata_survey(struct flowtap_perfdata_decoder *decoder);
 /*
- * Decodes stretch after stretch. Each is a session of its own: the trace unit was stopped between
+ * Decodes range after range. Each is a session of its own: the trace unit was stopped between
  * them (as perf itself does). What the AUX records tell of losses becomes gaps: TRUNCATED, for
  * COLLISION as well; PARTIAL and bytes that are not in the file, RING_FULL. Stretches that nothing
  * can be made of (an ETMv4, a trace ID that belongs to no CPU) are gaps NO_STREAM.
@@ -207,7 +207,7 @@ int flowtap_perfdata_survey(struct flowtap_perfdata_decoder *decoder);
  * Contexts get tid from CONTEXTIDR_EL2 (TRCCONFIGR.VMID with VMIDOPT: the kernel runs at EL2), else
  * from CONTEXTIDR_EL1, else from the buffer or from the switches; pid from the side band. Time is
  * that of the last timestamp where the counter is the virtual one and there is a TIME_CONV (before
- * the first one of a stretch: of that), else the end of the stretch.
+ * the first one of a range: of that), else the end of the range.
  *
  * 0; what the sink returned below 0; -ENOMEM; another -errno of pread.
  */

@@ -25,8 +25,8 @@ struct flowtap_reader {
 	uint64_t aux_size;		/* a power of two, 0: none */
 };
 
-/* A contiguous stretch of the data area: a ring's readable part is at most two of them. */
-struct flowtap_stretch {
+/* Contiguous bytes of the data area: a ring's readable part is at most two of them. */
+struct flowtap_buffer {
 	const void *bytes;
 	size_t size;
 };
@@ -50,20 +50,20 @@ void flowtap_reader_unmap(struct flowtap_reader *reader);
 int flowtap_reader_attach(struct flowtap_reader *reader, void *ring, size_t mapped);
 
 /*
- * What can be read now: whole records, in at most two stretches (the second one's size is 0
+ * What can be read now: whole records, in at most two buffers (the second one's size is 0
  * where the first does not reach the end of the data area), and *head to hand to
  * flowtap_reader_advance when they are taken. A record can begin in the first and end in the
  * second. Load-acquires data_head. -EPROTO when head or tail is out of range (nothing is taken);
  * -EOPNOTSUPP for a ring that overwrites.
  */
-int flowtap_reader_peek(const struct flowtap_reader *reader, struct flowtap_stretch part[2],
+int flowtap_reader_peek(const struct flowtap_reader *reader, struct flowtap_buffer part[2],
 			uint64_t *head);
 /*
  * The same for whoever has taken up to `from` already (a head of before) and not given it back
  * yet: what lies beyond. -EPROTO also where data_head has fallen behind `from`.
  */
 int flowtap_reader_peek_from(const struct flowtap_reader *reader, uint64_t from,
-			     struct flowtap_stretch part[2], uint64_t *head);
+			     struct flowtap_buffer part[2], uint64_t *head);
 /* Store-releases data_tail: everything before `tail` may be overwritten. */
 void flowtap_reader_advance(struct flowtap_reader *reader, uint64_t tail);
 
@@ -84,7 +84,7 @@ void flowtap_reader_advance_aux(struct flowtap_reader *reader, uint64_t tail);
  * meanwhile, or there is no sense in it; -EOPNOTSUPP for a ring that does not overwrite.
  */
 int flowtap_reader_copy(const struct flowtap_reader *reader, void *buffer,
-			struct flowtap_stretch *records, uint64_t *head, uint64_t *dropped);
+			struct flowtap_buffer *records, uint64_t *head, uint64_t *dropped);
 
 /*
  * The record at `offset` of a buffer of `size` bytes, aligned to 8. 0 and *record; -ENODATA at
@@ -97,10 +97,10 @@ int flowtap_record_at(const void *buffer, size_t size, size_t offset,
 #define FLOWTAP_RECORD_MAX 65536U	/* no record is that long */
 
 /*
- * The record at `offset` of the two stretches together. One that crosses from the first to the
+ * The record at `offset` of the two buffers together. One that crosses from the first to the
  * second is copied to `copy`, FLOWTAP_RECORD_MAX bytes aligned to 8. Results of flowtap_record_at.
  */
-int flowtap_record_in(const struct flowtap_stretch part[2], size_t offset, void *copy,
+int flowtap_record_in(const struct flowtap_buffer part[2], size_t offset, void *copy,
 		      const struct flowtap_record **record);
 
 #ifdef __cplusplus

@@ -73,7 +73,7 @@ struct flowtap_stf_sizes {
  * -EINVAL: there is no such record, or none of this size; -ERANGE: a field has no room for its
  * value. Nothing is written then.
  */
-int flowtap_stf_record_put(uint8_t *to, size_t room, const struct flowtap_stf_sizes *sizes,
+int flowtap_stf_record_put(uint8_t *to, size_t capacity, const struct flowtap_stf_sizes *sizes,
 			   const struct flowtap_stf_record *record, size_t *size);
 /*
  * Takes one that begins at `bytes`. 0, and *size: its bytes; -ENODATA: `available` ones are not all of

@@ -89,9 +89,9 @@
  * its own, aux_pages long, which is mapped by a second mmap at aux_offset (writable, or with
  * FLOWTAP_OVERWRITE not). aux_head and aux_tail count bytes as data_head and data_tail do, and are
  * loaded and stored in the same order; the reader stores aux_tail only up to the end of bytes that
- * an AUX record has told of. Each FLOWTAP_RECORD_AUX names a stretch of bytes that one task (with
+ * an AUX record has told of. Each FLOWTAP_RECORD_AUX names a range of bytes that one task (with
  * FLOWTAP_CPU_WIDE: whichever ran) left there from `since` to `time`; bytes in no record are
- * Ignore packets. A stretch never goes round the end of the area, but with FLOWTAP_OVERWRITE. The
+ * Ignore packets. A range never goes round the end of the area, but with FLOWTAP_OVERWRITE. The
  * trace unit begins anew in each (A-sync, Trace Info), but where FLOWTAP_AUX_CONTINUES is set. Bytes
  * come into the area when the task leaves the CPU, at the watermark, after flush_ms and at SNAPSHOT.
  * What the hardware dropped since the area was full, or for a fault, is told by one GAP record

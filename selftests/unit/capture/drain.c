@@ -172,7 +172,7 @@ TEST_F(drain, a_signal_ends_the_wait)
 
 TEST_F(drain, a_flight_recorder_is_written_when_asked_for)
 {
-	struct flowtap_stretch records;
+	struct flowtap_buffer records;
 	struct reading reading;
 	uint64_t moved, dropped, head;
 	uint8_t *buffer = malloc(65536);
@@ -210,7 +210,7 @@ TEST_F(drain, a_flight_recorder_is_written_when_asked_for)
 TEST_F(drain, a_snapshot_leaves_out_what_is_too_old_or_too_much)
 {
 	const struct flowtap_record_sample *sample;
-	struct flowtap_stretch records;
+	struct flowtap_buffer records;
 	uint64_t moved, dropped, head, left = 0, since = 0;
 	uint8_t *buffer = malloc(65536);
 	unsigned int n = 0;

@@ -131,7 +131,7 @@ TEST_F(files, a_name_is_a_name_in_the_text_of_a_branch)
 	};
 	const uint8_t call[] = { 0x01, 0x00, 0x00, 0x94 };	/* bl .+4 */
 	struct flowtap_disasm *disasm;
-	char text[FLOWTAP_DISASM_ROOM];
+	char text[FLOWTAP_DISASM_CAPACITY];
 
 	memcpy(((struct tiny *)self->elf)->names + 1, "f\n;\xff\t", 5);
 	ASSERT_EQ(0, add(self->files, self->elf, self->size, 0));

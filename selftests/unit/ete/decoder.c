@@ -173,7 +173,7 @@ TEST_F(ete, a_gap_goes_through_as_it_is_and_what_is_skipped_behind_it_is_no_othe
 
 TEST_F(ete, a_transaction_of_more_than_there_is_room_for_is_a_gap)
 {
-	self->options.transaction_room = 1;
+	self->options.transaction_capacity = 1;
 	self->config.idr0 = 1U << 30;
 	self->words[0] = B_EQ(0);
 	/* atoms in packets with an event between them; the commit; an address, and the flow goes on */

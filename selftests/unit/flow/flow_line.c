@@ -19,7 +19,7 @@ static bool parse(const char *line)
 /* Whether the line comes back as it was. */
 static bool comes_back(const char *line)
 {
-	char text[FLOWTAP_LINE_ROOM];
+	char text[FLOWTAP_LINE_CAPACITY];
 	size_t size;
 
 	if (!parse(line))
@@ -59,7 +59,7 @@ TEST(each_line_of_the_grammar_comes_back)
 TEST(each_reason_of_a_gap_and_each_type_of_a_transfer_comes_back)
 {
 	struct flowtap_element one = { .kind = FLOWTAP_ELEMENT_GAP };
-	char text[FLOWTAP_LINE_ROOM];
+	char text[FLOWTAP_LINE_CAPACITY];
 	size_t size;
 
 	for (unsigned int r = 0; r < FLOWTAP_GAP_REASONS; r++) {

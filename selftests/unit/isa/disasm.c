@@ -75,13 +75,13 @@ static size_t size_of(enum flowtap_isa isa, uint32_t opcode)
 }
 
 static const char *text_of(struct flowtap_disasm *disasm, enum flowtap_isa isa, uint8_t it,
-			   uint32_t opcode, char text[FLOWTAP_DISASM_ROOM])
+			   uint32_t opcode, char text[FLOWTAP_DISASM_CAPACITY])
 {
 	uint8_t bytes[4];
 
 	memcpy(bytes, &opcode, 4);
 	flowtap_disasm_text(disasm, isa, it, ADDRESS, bytes, size_of(isa, opcode), text,
-			    FLOWTAP_DISASM_ROOM);
+			    FLOWTAP_DISASM_CAPACITY);
 	return text;
 }
 
@@ -101,7 +101,7 @@ static struct flowtap_disasm *open_backend(enum flowtap_disasm_backend backend,
 static void check_lines(struct __test_metadata *_metadata, enum flowtap_disasm_backend backend)
 {
 	struct flowtap_disasm *disasm = open_backend(backend, FLOWTAP_DISASM_TARMAC);
-	char text[FLOWTAP_DISASM_ROOM];
+	char text[FLOWTAP_DISASM_CAPACITY];
 
 	if (!disasm)
 		SKIP(return, "%s", flowtap_disasm_missing(backend));
@@ -153,7 +153,7 @@ TEST(symbols_are_named_where_branches_go)
 	struct flowtap_disasm_options options = {
 		.backend = FLOWTAP_DISASM_LLVM, .symbol = symbol, .argument = "main",
 	};
-	char text[FLOWTAP_DISASM_ROOM], name[600];
+	char text[FLOWTAP_DISASM_CAPACITY], name[600];
 	struct flowtap_disasm *disasm;
 
 	if (flowtap_disasm_new(&options, &disasm))
@@ -275,7 +275,7 @@ static bool is_direct(enum flowtap_isa isa, uint64_t address, const uint8_t *byt
 static bool take_line(struct flowtap_disasm *disasm, enum flowtap_isa isa, char *line,
 		      struct tally *tally)
 {
-	char *opcode, *mnemonic, *operands, *save, text[FLOWTAP_DISASM_ROOM], *end;
+	char *opcode, *mnemonic, *operands, *save, text[FLOWTAP_DISASM_CAPACITY], *end;
 	unsigned long long address, target = 0;
 	uint32_t value;
 	size_t size;
@@ -379,7 +379,8 @@ TEST(any_bytes_in_any_room_are_a_text)
 			enum flowtap_isa isa = next_random() % 4;
 			uint32_t value = next_random();
 			size_t size = i % 16 ? size_of(isa, value) : next_random() % 30;
-			size_t room = i % 4 ? FLOWTAP_DISASM_ROOM : 1 + next_random() % 40, length;
+			size_t room = i % 4 ? FLOWTAP_DISASM_CAPACITY : 1 + next_random() % 40;
+			size_t length;
 			/* Of exactly their size: a byte beyond is found. */
 			uint8_t *bytes = calloc(1, size ? size : 1);
 			char *text = malloc(room);

@@ -41,7 +41,7 @@ TEST(every_record_comes_once_and_whole)
 	made.count = COUNT;
 	ASSERT_EQ(pthread_create(&thread, NULL, producer, &made), 0);
 	while (next < COUNT) {
-		struct flowtap_stretch part[2];
+		struct flowtap_buffer part[2];
 		const struct flowtap_record *got;
 		size_t offset = 0;
 		uint64_t head;
@@ -73,7 +73,7 @@ TEST(record_at_every_place_of_the_ring)
 
 	ASSERT_EQ(flowtap_reader_attach(&reader, made.ring, PAGE + DATA), 0);
 	for (uint64_t at = 0; at < 2 * DATA; at += 8) {
-		struct flowtap_stretch part[2];
+		struct flowtap_buffer part[2];
 		const struct flowtap_record *got;
 		size_t size = record(at, words);
 		uint64_t head;
@@ -104,7 +104,7 @@ TEST(positions_out_of_range_are_refused)
 		{ 8, -DATA + 8, 0 },	{ 1ULL << 63, 0, -EPROTO }, { UINT64_MAX, 0, -EPROTO },
 	};
 	struct made made = make_one();
-	struct flowtap_stretch part[2];
+	struct flowtap_buffer part[2];
 	struct flowtap_reader reader;
 	uint64_t head;
 
@@ -247,7 +247,7 @@ TEST(overwrite_ring_is_mapped_read_only)
 		.aux_size = 2 * page,
 	};
 	int fd = memfd_create("ring", MFD_CLOEXEC | MFD_ALLOW_SEALING);
-	struct flowtap_stretch part[2];
+	struct flowtap_buffer part[2];
 	struct flowtap_reader reader;
 	uint64_t head;
 
@@ -301,7 +301,7 @@ static void *overwriter(void *argument)
 }
 
 /* Records of a copy, each whole and the one after its predecessor; the last one's number, or -1. */
-static int64_t judge(const struct flowtap_stretch *records, uint64_t *count)
+static int64_t judge(const struct flowtap_buffer *records, uint64_t *count)
 {
 	const struct flowtap_record *got;
 	int64_t last = -1;
@@ -324,7 +324,7 @@ TEST(copies_of_an_overwritten_ring_have_whole_records_only)
 {
 	struct recorder recorder = { .made = make_one() };
 	uint64_t count, dropped, head, before;
-	struct flowtap_stretch records;
+	struct flowtap_buffer records;
 	struct flowtap_reader reader;
 	pthread_t thread;
 	uint8_t *buffer = malloc(DATA);
@@ -419,7 +419,7 @@ TEST(a_copy_that_is_overtaken_has_what_is_left)
 {
 	const struct flowtap_ring *ring;
 	uint64_t count, dropped, head;
-	struct flowtap_stretch records;
+	struct flowtap_buffer records;
 	uint8_t *mapping = make_meanwhile(), *buffer = malloc(PAGES * PAGE);
 	struct flowtap_reader reader;
 	unsigned int none = 0, again = 0;
@@ -480,7 +480,7 @@ TEST(overwritten_ring_that_contradicts_itself_is_refused)
 		{ 16, -(uint64_t)DATA + 8, -EPROTO },
 	};
 	struct made made = make_one();
-	struct flowtap_stretch records;
+	struct flowtap_buffer records;
 	struct flowtap_reader reader;
 	uint8_t *buffer = malloc(DATA);
 	uint64_t head, dropped;

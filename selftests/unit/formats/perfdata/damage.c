@@ -75,11 +75,11 @@ TEST(a_file_cut_within_trace_bytes_has_what_is_there)
 	open_bytes(&opened, file.bytes, at - 30);
 	ASSERT_EQ(0, opened.err);
 	ASSERT_EQ(3, opened.n);
-	EXPECT_EQ(34, opened.stretches[0].size);
-	EXPECT_EQ(0, opened.stretches[1].size);
-	EXPECT_EQ(6, opened.stretches[1].missing);
-	EXPECT_EQ(0, opened.stretches[2].size);
-	EXPECT_EQ(24, opened.stretches[2].missing);
+	EXPECT_EQ(34, opened.ranges[0].size);
+	EXPECT_EQ(0, opened.ranges[1].size);
+	EXPECT_EQ(6, opened.ranges[1].missing);
+	EXPECT_EQ(0, opened.ranges[2].size);
+	EXPECT_EQ(24, opened.ranges[2].missing);
 	EXPECT_EQ(6 + 24, opened.info->aux_missing);
 	EXPECT_EQ(2, opened.damages);
 	free(file.bytes);
@@ -137,7 +137,7 @@ TEST(lies_about_sizes_do_no_harm)
 				flowtap_perfdata_fill(opened.perfdata, map);
 				flowtap_map_free(map);
 				for (size_t s = 0; s < opened.n; s++)
-					flowtap_perfdata_read(opened.perfdata, &opened.stretches[s],
+					flowtap_perfdata_read(opened.perfdata, &opened.ranges[s],
 							      0, buffer, sizeof(buffer), &got);
 			}
 			done(&opened);

@@ -75,15 +75,15 @@ TEST(aux_records_become_stretches)
 	finish(&file, &opened);
 	ASSERT_EQ(0, opened.err);
 	ASSERT_EQ(2, opened.n);
-	EXPECT_EQ(1000, opened.stretches[0].time);
-	EXPECT_EQ(40, opened.stretches[0].size);
-	EXPECT_EQ(RAW, opened.stretches[0].flags);
-	EXPECT_EQ(0, opened.stretches[0].cpu);
-	EXPECT_EQ(NONE, opened.stretches[0].tid);
-	EXPECT_EQ(0, opened.stretches[0].missing);
-	EXPECT_EQ(24, opened.stretches[1].size);
-	EXPECT_EQ(RAW | FLOWTAP_PERFDATA_TRUNCATED, opened.stretches[1].flags);
-	ASSERT_EQ(0, flowtap_perfdata_read(opened.perfdata, &opened.stretches[1], 4, bytes,
+	EXPECT_EQ(1000, opened.ranges[0].time);
+	EXPECT_EQ(40, opened.ranges[0].size);
+	EXPECT_EQ(RAW, opened.ranges[0].flags);
+	EXPECT_EQ(0, opened.ranges[0].cpu);
+	EXPECT_EQ(NONE, opened.ranges[0].tid);
+	EXPECT_EQ(0, opened.ranges[0].missing);
+	EXPECT_EQ(24, opened.ranges[1].size);
+	EXPECT_EQ(RAW | FLOWTAP_PERFDATA_TRUNCATED, opened.ranges[1].flags);
+	ASSERT_EQ(0, flowtap_perfdata_read(opened.perfdata, &opened.ranges[1], 4, bytes,
 					   sizeof(bytes), &got));
 	ASSERT_EQ(20, got);
 	EXPECT_EQ(45, bytes[0]);
@@ -105,7 +105,7 @@ TEST(a_pipe_is_read_as_a_file)
 	EXPECT_TRUE(opened.info->pipe);
 	EXPECT_STREQ("6.12.1", opened.info->release);
 	ASSERT_EQ(2, opened.n);
-	EXPECT_EQ(2000, opened.stretches[1].time);
+	EXPECT_EQ(2000, opened.ranges[1].time);
 	EXPECT_EQ(0, opened.damages);
 	done(&opened);
 }
@@ -157,17 +157,17 @@ TEST(bytes_that_are_not_there_are_missing)
 	finish(&file, &opened);
 	ASSERT_EQ(0, opened.err);
 	ASSERT_EQ(4, opened.n);
-	EXPECT_EQ(24, opened.stretches[0].size);
-	EXPECT_EQ(8, opened.stretches[0].missing);
-	EXPECT_FALSE(opened.stretches[0].continues);
-	EXPECT_EQ(16, opened.stretches[1].size);
-	EXPECT_EQ(16, opened.stretches[1].missing);
-	EXPECT_FALSE(opened.stretches[1].continues);
-	EXPECT_EQ(24, opened.stretches[2].size);
-	EXPECT_EQ(0, opened.stretches[2].missing);
-	EXPECT_EQ(0, opened.stretches[3].size);
-	EXPECT_EQ(32, opened.stretches[3].missing);
-	EXPECT_EQ(RAW | FLOWTAP_PERFDATA_TRUNCATED, opened.stretches[3].flags);
+	EXPECT_EQ(24, opened.ranges[0].size);
+	EXPECT_EQ(8, opened.ranges[0].missing);
+	EXPECT_FALSE(opened.ranges[0].continues);
+	EXPECT_EQ(16, opened.ranges[1].size);
+	EXPECT_EQ(16, opened.ranges[1].missing);
+	EXPECT_FALSE(opened.ranges[1].continues);
+	EXPECT_EQ(24, opened.ranges[2].size);
+	EXPECT_EQ(0, opened.ranges[2].missing);
+	EXPECT_EQ(0, opened.ranges[3].size);
+	EXPECT_EQ(32, opened.ranges[3].missing);
+	EXPECT_EQ(RAW | FLOWTAP_PERFDATA_TRUNCATED, opened.ranges[3].flags);
 	EXPECT_EQ(56, opened.info->aux_missing);
 	done(&opened);
 }
@@ -186,9 +186,9 @@ TEST(a_stretch_in_two_auxtrace_records_continues)
 	finish(&file, &opened);
 	ASSERT_EQ(0, opened.err);
 	ASSERT_EQ(2, opened.n);
-	EXPECT_EQ(RAW, opened.stretches[0].flags);
-	EXPECT_EQ(RAW | FLOWTAP_PERFDATA_TRUNCATED, opened.stretches[1].flags);
-	EXPECT_TRUE(opened.stretches[1].continues);
+	EXPECT_EQ(RAW, opened.ranges[0].flags);
+	EXPECT_EQ(RAW | FLOWTAP_PERFDATA_TRUNCATED, opened.ranges[1].flags);
+	EXPECT_TRUE(opened.ranges[1].continues);
 	done(&opened);
 }
 
@@ -216,9 +216,9 @@ TEST(cpus_are_merged_by_time)
 	ASSERT_EQ(0, opened.err);
 	ASSERT_EQ(4, opened.n);
 	for (int i = 0; i < 4; i++) {
-		EXPECT_EQ(10 * (i + 1), opened.stretches[i].time);
-		EXPECT_EQ(i % 2 ? 5 : 0, opened.stretches[i].cpu);
-		EXPECT_EQ(i % 2 ? RAW : 0, opened.stretches[i].flags);
+		EXPECT_EQ(10 * (i + 1), opened.ranges[i].time);
+		EXPECT_EQ(i % 2 ? 5 : 0, opened.ranges[i].cpu);
+		EXPECT_EQ(i % 2 ? RAW : 0, opened.ranges[i].flags);
 	}
 	done(&opened);
 }
@@ -245,12 +245,12 @@ TEST(a_threads_buffer_is_told_by_its_tid)
 	finish(&file, &opened);
 	ASSERT_EQ(0, opened.err);
 	ASSERT_EQ(2, opened.n);
-	EXPECT_EQ(71, opened.stretches[0].tid);
-	EXPECT_EQ(5, opened.stretches[0].cpu);
-	EXPECT_EQ(8, opened.stretches[0].size);
-	EXPECT_EQ(72, opened.stretches[1].tid);
-	EXPECT_EQ(0, opened.stretches[1].cpu);
-	EXPECT_EQ(24, opened.stretches[1].size);
+	EXPECT_EQ(71, opened.ranges[0].tid);
+	EXPECT_EQ(5, opened.ranges[0].cpu);
+	EXPECT_EQ(8, opened.ranges[0].size);
+	EXPECT_EQ(72, opened.ranges[1].tid);
+	EXPECT_EQ(0, opened.ranges[1].cpu);
+	EXPECT_EQ(24, opened.ranges[1].size);
 	done(&opened);
 }
 
@@ -279,13 +279,13 @@ TEST(a_snapshot_ends_where_its_aux_record_says)
 	finish(&file, &opened);
 	ASSERT_EQ(0, opened.err);
 	ASSERT_EQ(4, opened.n);
-	EXPECT_EQ(40, opened.stretches[0].size);
-	EXPECT_EQ(24, opened.stretches[1].size);
-	EXPECT_TRUE(opened.stretches[1].continues);
-	EXPECT_EQ(40, opened.stretches[2].size);
-	EXPECT_FALSE(opened.stretches[2].continues);
-	EXPECT_EQ(64, opened.stretches[3].size);
-	EXPECT_EQ(16, opened.stretches[3].missing);
+	EXPECT_EQ(40, opened.ranges[0].size);
+	EXPECT_EQ(24, opened.ranges[1].size);
+	EXPECT_TRUE(opened.ranges[1].continues);
+	EXPECT_EQ(40, opened.ranges[2].size);
+	EXPECT_FALSE(opened.ranges[2].continues);
+	EXPECT_EQ(64, opened.ranges[3].size);
+	EXPECT_EQ(16, opened.ranges[3].missing);
 	EXPECT_EQ(16, opened.info->aux_missing);
 	done(&opened);
 }
@@ -307,9 +307,9 @@ TEST(padding_is_no_trace)
 	finish(&file, &opened);
 	ASSERT_EQ(0, opened.err);
 	ASSERT_EQ(2, opened.n);
-	EXPECT_EQ(5, opened.stretches[0].size);
-	EXPECT_EQ(3, opened.stretches[1].size);
-	ASSERT_EQ(0, flowtap_perfdata_read(opened.perfdata, &opened.stretches[1], 0, bytes, 8,
+	EXPECT_EQ(5, opened.ranges[0].size);
+	EXPECT_EQ(3, opened.ranges[1].size);
+	ASSERT_EQ(0, flowtap_perfdata_read(opened.perfdata, &opened.ranges[1], 0, bytes, 8,
 					   &got));
 	ASSERT_EQ(3, got);
 	EXPECT_EQ(0, memcmp(bytes, second, 3));
@@ -346,8 +346,8 @@ TEST(sample_ids_of_different_layouts)
 	finish(&file, &opened);
 	ASSERT_EQ(0, opened.err);
 	ASSERT_EQ(1, opened.n);
-	EXPECT_EQ(77, opened.stretches[0].time);
-	EXPECT_EQ(0, opened.stretches[0].cpu);
+	EXPECT_EQ(77, opened.ranges[0].time);
+	EXPECT_EQ(0, opened.ranges[0].cpu);
 	EXPECT_EQ(0, flowtap_perfdata_walk(opened.perfdata, count, seen));
 	EXPECT_EQ(77, seen[127]);
 	EXPECT_EQ(40, flowtap_perfdata_pid(opened.perfdata, 41, 100));

@@ -23,7 +23,7 @@ struct opened {
 	int fd;
 	struct flowtap_perfdata *perfdata;
 	const struct flowtap_perfdata_info *info;
-	const struct flowtap_perfdata_stretch *stretches;
+	const struct flowtap_perfdata_range *ranges;
 	size_t n;
 	const char *reason;
 	int err;
@@ -52,7 +52,7 @@ static inline void open_bytes(struct opened *opened, const void *bytes, size_t s
 	if (opened->err)
 		return;
 	opened->info = flowtap_perfdata_info(opened->perfdata);
-	opened->stretches = flowtap_perfdata_stretches(opened->perfdata, &opened->n);
+	opened->ranges = flowtap_perfdata_ranges(opened->perfdata, &opened->n);
 }
 
 static inline void done(struct opened *opened)
