@@ -4,6 +4,8 @@
  * streams with tasks the older one, and nobody without rights in anybody's way.
  */
 #include <grp.h>
+#include <pthread.h>
+#include <sched.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -165,6 +167,51 @@ TEST_F(wide, every_sample_is_one_tasks_and_the_sequence_is_the_cpus)
 	EXPECT_LT(5, switched);
 	end(tids[0]);
 	end(tids[1]);
+}
+
+static void *end_at_once(void *unused)
+{
+	return NULL;
+}
+
+/* A process on CPU 0 that makes one thread after another, which end before any timer. */
+static pid_t thread_maker(void)
+{
+	pid_t pid = fork_pinned(0);
+	pthread_t thread;
+
+	if (pid)
+		return pid;
+	for (;;)
+		if (!pthread_create(&thread, NULL, end_at_once, NULL))
+			pthread_join(thread, NULL);
+}
+
+/* A thread that has ended is reaped before it leaves its CPU for the last time: it has no numbers then. */
+TEST_F(wide, the_last_sample_of_a_thread_has_its_number)
+{
+	const struct flowtap_record_sample *sample = &self->stream.record.sample;
+	const struct sched_param lowest = { 0 };
+	pid_t maker = thread_maker(), idle = spinner(0), last = 0;
+	unsigned int threads = 0, n;
+
+	/* No idle task comes in between, which has number 0 too. */
+	ASSERT_EQ(0, sched_setscheduler(idle, SCHED_IDLE, &lowest));
+	self->configure.triggers = FLOWTAP_TRIGGER_SWITCH;
+	self->configure.timer_ns = 0;
+	ASSERT_EQ(0, stream_open(&self->stream, &self->configure));
+	ASSERT_EQ(0, enable(&self->stream));
+	for (n = 0; n < 20000 && threads < 50; n++) {
+		ASSERT_EQ(1, stream_next_sample(&self->stream, 10000));
+		ASSERT_NE(0, sample->tid) TH_LOG("sample %u", n);
+		if (sample->pid != maker || sample->tid == maker || sample->tid == last)
+			continue;
+		last = sample->tid;
+		threads++;
+	}
+	EXPECT_EQ(50, threads);
+	end(maker);
+	end(idle);
 }
 
 /* DISPLACED has been told, in a record of its own or with a sample. */

@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 static inline int pin(pid_t pid, unsigned int cpu)
@@ -87,9 +88,20 @@ static inline char state_of(pid_t pid)
 	return state ? state[2] : 0;
 }
 
+/* Into a pipe: ns of the clock that records have. */
+static inline bool write_now(int fd)
+{
+	struct timespec time;
+	uint64_t now;
+
+	clock_gettime(CLOCK_MONOTONIC_RAW, &time);
+	now = time.tv_sec * 1000000000ULL + time.tv_nsec;
+	return write(fd, &now, sizeof(now)) == sizeof(now);
+}
+
 /*
  * A program that the tests execute is the test program itself: its first argument says what it
- * does instead.
+ * does instead, ROLE_SPIN's second one a pipe to which it writes when it begins.
  */
 #define ROLE_SPIN "role=spin"
 #define ROLE_EXIT "role=exit"
@@ -102,6 +114,8 @@ __attribute__((constructor, used)) static void play_role(int argc, char **argv, 
 		_exit(0);
 	if (!strcmp(argv[1], ROLE_SPIN)) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (argc > 2)
+			write_now(atoi(argv[2]));
 		spin();
 	}
 }

@@ -249,6 +249,68 @@ TEST_F(tasks, a_thread_that_executes_stays_traced_as_the_process)
 	end(pid);
 }
 
+/* A process whose second thread executes ROLE_SPIN when told, which then writes to the pipe. */
+struct renamed {
+	volatile bool go;
+	volatile pid_t tid;		/* the thread's own number */
+	char pipe[12];
+};
+
+static void *execute_renamed(void *argument)
+{
+	struct renamed *renamed = argument;
+
+	renamed->tid = gettid();
+	while (!renamed->go)
+		;
+	execl("/proc/self/exe", "executed", ROLE_SPIN, renamed->pipe, NULL);
+	return NULL;
+}
+
+TEST_F(tasks, a_thread_that_executes_has_the_process_number_from_there_on)
+{
+	struct renamed *renamed = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+				       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	unsigned int old = 0, new = 0;
+	uint64_t executed;
+	pthread_t thread;
+	int both[2];
+	pid_t pid;
+
+	ASSERT_EQ(0, pipe(both));
+	snprintf(renamed->pipe, sizeof(renamed->pipe), "%d", both[1]);
+	pid = fork_pinned(0);
+	if (!pid) {
+		pthread_create(&thread, NULL, execute_renamed, renamed);
+		pause();
+	}
+	ASSERT_TRUE(WAIT_FOR(renamed->tid));
+	ASSERT_EQ(0, stream_open(&self->stream, &self->configure));
+	ASSERT_EQ(2, add_task(&self->stream, pid, 0));
+	ASSERT_EQ(0, enable(&self->stream));
+	EXPECT_TRUE(sample_comes(&self->stream, renamed->tid));
+	renamed->go = true;
+	/* Nobody else on its CPU: it is not named anew because it came back to it. */
+	sleep_ms(300);
+	ASSERT_EQ(0, disable(&self->stream));
+	ASSERT_EQ(sizeof(executed), read(both[0], &executed, sizeof(executed)));
+	while (stream_next(&self->stream) == 1) {
+		const struct flowtap_record_sample *sample = &self->stream.record.sample;
+
+		if (sample->header.type != FLOWTAP_RECORD_SAMPLE || sample->time < executed)
+			continue;
+		EXPECT_EQ(pid, sample->pid);
+		old += sample->tid == renamed->tid;
+		new += sample->tid == pid;
+	}
+	EXPECT_EQ(0, old);
+	EXPECT_LT(0, new);
+	end(pid);
+	close(both[0]);
+	close(both[1]);
+	munmap(renamed, 4096);
+}
+
 TEST_F(tasks, a_killed_process_leaves_nothing)
 {
 	struct crew *crew;
