@@ -303,12 +303,12 @@ static u32 count_valid(u32 depth)
  * The pointer says how many came, modulo depth. What is older is invalid, for it was marked or cleared;
  * where it is valid it was overwritten: all are there. Returns move the pointer back in RASEMU (6.4).
  */
-static u32 notrace ctr_count(struct recording *recording, bool *stopped)
+static struct source_count notrace ctr_count(struct recording *recording)
 {
 	unsigned long select = csr_read(SISELECT);
+	bool stopped = pause();
 	u32 nr;
 
-	*stopped = pause();
 	if (recording->stacks || !recording->points) {
 		nr = count_valid(recording->depth);
 	} else {
@@ -318,7 +318,7 @@ static u32 notrace ctr_count(struct recording *recording, bool *stopped)
 			nr = recording->depth;
 	}
 	csr_write(SISELECT, select);
-	return nr;
+	return (struct source_count){ nr, stopped };
 }
 
 /*

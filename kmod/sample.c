@@ -133,22 +133,20 @@ static noinline void put_frozen(struct stream *stream, struct flowtap_member *me
 u32 notrace sample_take(struct stream *stream, struct flowtap_member *member, u32 trigger,
 		struct pt_regs *regs, struct flowtap_entry *scratch)
 {
-	bool frozen;
-	u32 nr = stream->source->count(&stream->recording, &frozen);
+	struct source_count count = stream->source->count(&stream->recording);
 
 	/* A CPU goes from task to task all the time, most have nothing to write. */
-	if (nr || frozen || trigger != FLOWTAP_TRIGGER_SWITCH || !stream_is_wide(stream))
-		put(stream, member, trigger, regs, frozen, scratch, nr);
+	if (count.nr || count.stopped || trigger != FLOWTAP_TRIGGER_SWITCH || !stream_is_wide(stream))
+		put(stream, member, trigger, regs, count.stopped, scratch, count.nr);
 	else
-		stream->source->drain(&stream->recording, scratch, nr);
-	return nr;
+		stream->source->drain(&stream->recording, scratch, 0);
+	return count.nr;
 }
 
 void sample_keep(struct stream *stream, struct flowtap_member *member, bool frozen,
 		 struct flowtap_entry *scratch)
 {
-	bool stopped;
-	u32 nr = stream->source->count(&stream->recording, &stopped);
+	u32 nr = stream->source->count(&stream->recording).nr;
 
 	/* What comes next does not follow: this is a sample of its own. */
 	if (frozen) {
