@@ -52,6 +52,7 @@ struct task {
 	uint64_t instructions;		/* in user mode */
 	uint64_t began;			/* ... before it was recorded; UINT64_MAX: it never was */
 	uint64_t began_at;		/* the history's length then */
+	uint64_t satp;			/* of what was recorded at last in user mode */
 	bool exits;			/* whoever has its pointer in user mode now is another: */
 	uint32_t heir;			/* ... NO_TASK if it has not come yet */
 	bool dropped;			/* entries were cleared away; whoever looks resets it */
@@ -76,6 +77,7 @@ struct drain {
 	unsigned int depth;
 	uint64_t control;		/* sctrctl */
 	uint32_t task;			/* that ran, or had run until a switch */
+	bool unsure;			/* ... or has exited, and another with its pointer was in the kernel */
 	uint64_t in_task, in_hart;	/* transfers that each had made when recording ended */
 	uint64_t user;			/* instructions that the task has executed in user mode */
 	bool by_overflow;		/* an LCOFI froze the buffer */

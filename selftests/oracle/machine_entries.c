@@ -187,6 +187,8 @@ void machine_drain(struct machine *machine, struct machine_hart *hart)
 	drain->depth = ctr_depth(&hart->ctr);
 	drain->control = hart->ctr.control;
 	drain->task = hart->task;
+	drain->unsure = hart->task != NO_TASK && machine->tasks[hart->task].exits &&
+			machine->tasks[hart->task].satp != hart->satp;
 	drain->in_task = hart->task == NO_TASK ? 0 : machine->tasks[hart->task].history.n;
 	drain->user = hart->task == NO_TASK ? 0 : machine->tasks[hart->task].instructions;
 	drain->in_hart = hart->history.n;

@@ -49,6 +49,7 @@ void run_own(struct machine *machine, struct machine_hart *hart)
 	if (!window->satp)
 		window->satp = hart->satp;
 	window->one_satp &= window->satp == hart->satp;
+	task->satp = hart->satp;
 	if (task->began == UINT64_MAX) {
 		task->began = task->instructions;
 		task->began_at = task->history.n;

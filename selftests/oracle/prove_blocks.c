@@ -316,7 +316,7 @@ static uint64_t begins(const struct run *run, const struct chain *chain, bool in
 	if (chain->any && !record->loss)
 		return in_hart ? chain->in_hart : chain->in_task;
 	if (!chain->any && chain->archive->whole && !in_hart && run->drain->task != NO_TASK &&
-	    run->machine.tasks[run->drain->task].began != UINT64_MAX)
+	    !run->drain->unsure && run->machine.tasks[run->drain->task].began != UINT64_MAX)
 		return run->machine.tasks[run->drain->task].began_at;
 	return UINT64_MAX;
 }
@@ -384,8 +384,13 @@ static void compare_owner(struct run *run, struct chain *chain)
 	const struct flowtap_record_sample *record = run->sample->record;
 	uint32_t task = run->drain->task;
 
-	if (chain->task == NO_TASK || run->machine.tasks[chain->task].heir == task)
+	if (chain->task == NO_TASK) {
 		chain->task = task;
+	} else if (run->machine.tasks[chain->task].heir == task) {
+		/* It was in the kernel until now: nothing in user mode was before. */
+		chain->task = task;
+		chain->in_task = chain->user = 0;
+	}
 	if (task != NO_TASK && chain->task != task)
 		wrong(run, "tid %u was task %" PRIx64 " before, is task %" PRIx64, record->tid,
 		      run->machine.tasks[chain->task].pointer, run->machine.tasks[task].pointer);
