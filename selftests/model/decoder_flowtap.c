@@ -100,9 +100,16 @@ static const struct flowtap_code *find(void *argument, const struct flowtap_cont
 	return judge_find(argument, context->mode == FLOWTAP_MODE_U, address);
 }
 
+/* The code is another's after an exec, which the context does not say: what was found is forgotten. */
+static void left(void *argument, const struct flowtap_exception *exception)
+{
+	(void)argument;
+	(void)exception;
+}
+
 static void *new(struct judge *judge, const struct flowtap_ete_config *config)
 {
-	struct flowtap_ete_images images = { .find = find, .argument = judge };
+	struct flowtap_ete_images images = { .find = find, .left = left, .argument = judge };
 	struct state *state = calloc(1, sizeof(*state));
 
 	if (!state)

@@ -15,6 +15,10 @@ $(MW)/exec_other: selftests/workloads/exec.c selftests/workloads/workload.h
 	@mkdir -p $(@D)
 	$(MW_CC) -DOTHER -O1 -fno-pie -no-pie -o $@ $<
 
+$(MW)/exec_static $(MW)/exec_static_other: selftests/workloads/exec.c selftests/workloads/workload.h
+	@mkdir -p $(@D)
+	$(MW_CC) -DNAME='"exec_static"' $(if $(filter %_other,$@),-DOTHER -O1) -static -no-pie -o $@ $<
+
 $(MW)/library_a.so $(MW)/library_b.so: $(MW)/library_%.so: selftests/workloads/library.c
 	@mkdir -p $(@D)
 	$(MW_CC) -shared -fPIC $(if $(filter b,$*),-DLIBRARY_B) -o $@ $<
@@ -26,7 +30,7 @@ $(MW)/pair_a $(MW)/pair_b: selftests/workloads/pair.c selftests/workloads/worklo
 	$(MW_CC) -static -no-pie -Wl,-Ttext-segment=$(MW_BASE) -o $@ $<
 
 EXTRA += $(MODEL_WORKLOADS:%=$(MW)/%) \
-	$(addprefix $(MW)/,exec_other library_a.so library_b.so pair_a pair_b)
+	$(addprefix $(MW)/,exec_other exec_static exec_static_other library_a.so library_b.so pair_a pair_b)
 
 # What flowtap decode makes of a perf.data, against the log.
 $(B)/host/model/compareflow: $(patsubst %,$(B)/host/selftests/model/%.o,compare_flow log_read history \

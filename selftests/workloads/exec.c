@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A chain of exec: the program executes itself, one less each time, and every third time through
- * the other build of it (exec_other, the same source at other addresses).
+ * the other build of it (exec_other, the same source at other addresses; exec_static_other, with other
+ * code at the addresses of exec_static).
  */
 #include <libgen.h>
 #include <limits.h>
@@ -9,10 +10,13 @@
 
 #include "workload.h"
 
+#ifndef NAME
+#define NAME "exec"
+#endif
 #ifdef OTHER
-static const char me[] = "exec_other", other[] = "exec";
+static const char me[] = NAME "_other", other[] = NAME;
 #else
-static const char me[] = "exec", other[] = "exec_other";
+static const char me[] = NAME, other[] = NAME "_other";
 #endif
 
 static __attribute__((noinline)) uint64_t work(uint64_t state)
