@@ -303,11 +303,10 @@ static u32 count_valid(u32 depth)
  * The pointer says how many came, modulo depth. What is older is invalid, for it was marked or cleared;
  * where it is valid it was overwritten: all are there. Returns move the pointer back in RASEMU (6.4).
  */
-static struct source_count notrace ctr_count(struct recording *recording)
+static u32 notrace ctr_count(struct recording *recording)
 {
 	unsigned long select = csr_read(SISELECT);
-	bool stopped = pause();
-	u32 nr;
+	u32 nr, stopped = pause() ? SOURCE_STOPPED : 0;
 
 	if (recording->stacks || !recording->points) {
 		nr = count_valid(recording->depth);
@@ -318,7 +317,7 @@ static struct source_count notrace ctr_count(struct recording *recording)
 			nr = recording->depth;
 	}
 	csr_write(SISELECT, select);
-	return (struct source_count){ nr, stopped };
+	return nr | stopped;
 }
 
 /*

@@ -84,6 +84,29 @@ static void notrace overflow(struct perf_event *perf, struct perf_sample_data *d
 	trigger(event->group, perf, regs);
 }
 
+/* Of a counter of the CPU's, in its interrupt. */
+static void notrace overflow_hardware(struct perf_event *perf, struct perf_sample_data *data,
+				      struct pt_regs *regs)
+{
+	const struct flowtap_event *event = perf->overflow_handler_context;
+
+	lockdep_assert_irqs_disabled();
+	if (!WARN_ON_ONCE(in_nmi()))
+		holder_trigger(event->group, FLOWTAP_TRIGGER_OVERFLOW, regs);
+}
+
+static perf_overflow_handler_t handler_of(const struct flowtap_configure *configure)
+{
+	switch (configure->event_type) {
+	case PERF_TYPE_HARDWARE:
+	case PERF_TYPE_HW_CACHE:
+	case PERF_TYPE_RAW:
+		return overflow_hardware;
+	default:
+		return overflow;
+	}
+}
+
 static void notrace overflow_cpu(struct perf_event *perf, struct perf_sample_data *data,
 			 struct pt_regs *regs)
 {
@@ -98,6 +121,7 @@ static void notrace overflow_cpu(struct perf_event *perf, struct perf_sample_dat
 struct flowtap_event *event_of(const struct group *group, struct task_struct *task)
 {
 	struct perf_event_context *context = READ_ONCE(task->perf_event_ctxp);
+	const perf_overflow_handler_t handler = handler_of(&group->configure);
 	struct flowtap_event *found = NULL;
 	struct perf_event *perf;
 	unsigned long flags;
@@ -108,7 +132,7 @@ struct flowtap_event *event_of(const struct group *group, struct task_struct *ta
 	list_for_each_entry(perf, &context->event_list, event_entry) {
 		struct flowtap_event *event = perf->overflow_handler_context;
 
-		if (perf->overflow_handler == overflow && event->group == group && !event->dead)
+		if (perf->overflow_handler == handler && event->group == group && !event->dead)
 			found = event;
 	}
 	raw_spin_unlock_irqrestore(&context->lock, flags);
@@ -247,7 +271,8 @@ static int make(struct group *group, struct task_struct *task)
 	attr.inherit = 1;
 	/* perf makes the events of new threads, and of children where they are wanted. */
 	attr.inherit_thread = !(group->configure.flags & FLOWTAP_INHERIT);
-	event->perf = perf_event_create_kernel_counter(&attr, -1, task, overflow, event);
+	event->perf = perf_event_create_kernel_counter(&attr, -1, task, handler_of(&group->configure),
+						       event);
 	if (IS_ERR(event->perf)) {
 		error = PTR_ERR(event->perf);
 		kfree(event);

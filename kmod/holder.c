@@ -280,11 +280,15 @@ void holder_throttled(struct group *group)
 			 FLOWTAP_CAUSE_THROTTLED);
 }
 
-void notrace holder_interrupt_done(void)
+/* A probe itself: each call costs a frame, at every interrupt. */
+void notrace holder_interrupt_done(void *data, int irq, struct irqaction *action, int result)
 {
-	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
-	struct stream *stream = cpu->holder;
+	long stopping = (long)data;
+	struct stream *stream;
 
+	if (stopping && irq != stopping)
+		return;
+	stream = this_cpu_read(cpus.holder);
 	if (stream && stream->source->thaw)
 		stream->source->thaw(&stream->recording);
 }

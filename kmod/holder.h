@@ -9,6 +9,8 @@
 
 #include <linux/types.h>
 
+struct irqaction;
+
 struct flowtap_member;
 struct flowtap_query;
 struct source_user;
@@ -132,10 +134,14 @@ void holder_tick(struct stream *stream);
 
 /**
  * holder_interrupt_done() - an interrupt handler is done: a source that it stopped goes on
+ * @data: the number of the interrupt that may stop a source; 0: any may.
+ * @irq: whose handler it was.
+ * @action: the handler.
+ * @result: of the handler.
  *
- * Context: this CPU, interrupts off.
+ * Context: the probe of irq_handler_exit; this CPU, interrupts off.
  */
-void holder_interrupt_done(void);
+void holder_interrupt_done(void *data, int irq, struct irqaction *action, int result);
 
 /**
  * holder_switch() - the CPU goes from one task to another

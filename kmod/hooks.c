@@ -48,15 +48,6 @@ static void on_exit(void *data, struct task_struct *task FLOWTAP_EXIT_MORE)
 	session_exited(task);
 }
 
-/* The one that may have stopped a source; 0: any may have. */
-static int stopping_irq;
-
-static void notrace on_interrupt_done(void *data, int irq, struct irqaction *action, int result)
-{
-	if (!stopping_irq || irq == stopping_irq)
-		holder_interrupt_done();
-}
-
 /* Before BPF programs: what they ask for is to hold, not what is inherited. */
 #define PRIORITY	(TRACEPOINT_DEFAULT_PRIO + 10)
 
@@ -65,14 +56,15 @@ static void notrace on_interrupt_done(void *data, int irq, struct irqaction *act
 static struct hook {
 	const char *name;
 	void *function;
+	void *data;
 	struct tracepoint *tracepoint;
 } hooks[] = {
 	{ "sched_process_fork", on_fork },
 	{ "sched_process_exec", on_exec },
 	{ "sched_process_exit", on_exit },
 	{ "sched_switch", on_switch },
-	/* The last: only where a source can be stopped by an interrupt. */
-	{ "irq_handler_exit", on_interrupt_done },
+	/* The last: only where a source can be stopped by an interrupt, which is its data. */
+	{ "irq_handler_exit", holder_interrupt_done },
 };
 
 static struct hook *hooks_end = hooks + ARRAY_SIZE(hooks);
@@ -96,15 +88,18 @@ static void match(struct tracepoint *tracepoint, void *unused)
 int hooks_init(void)
 {
 	struct hook *hook;
+	int stopping;
 
-	if (!source_thaws(&stopping_irq))
+	if (source_thaws(&stopping))
+		hooks_end[-1].data = (void *)(long)stopping;
+	else
 		hooks_end--;
 	/* Compiles only where they are what this kernel calls (kCFI). */
 	check_trace_callback_type_sched_switch(on_switch);
 	check_trace_callback_type_sched_process_fork(on_fork);
 	check_trace_callback_type_sched_process_exec(on_exec);
 	check_trace_callback_type_sched_process_exit(on_exit);
-	check_trace_callback_type_irq_handler_exit(on_interrupt_done);
+	check_trace_callback_type_irq_handler_exit(holder_interrupt_done);
 	for_each_kernel_tracepoint(match, NULL);
 	for (hook = hooks; hook < hooks_end; hook++) {
 		if (!hook->tracepoint) {
@@ -118,7 +113,7 @@ int hooks_init(void)
 static void unregister(struct hook *end)
 {
 	while (end-- > hooks)
-		tracepoint_probe_unregister(end->tracepoint, end->function, NULL);
+		tracepoint_probe_unregister(end->tracepoint, end->function, end->data);
 	tracepoint_synchronize_unregister();
 }
 
@@ -144,7 +139,7 @@ static int register_all(void)
 	int error;
 
 	for (hook = hooks; hook < hooks_end; hook++) {
-		error = tracepoint_probe_register_prio(hook->tracepoint, hook->function, NULL,
+		error = tracepoint_probe_register_prio(hook->tracepoint, hook->function, hook->data,
 						       PRIORITY);
 		if (error) {
 			unregister(hook);

@@ -105,7 +105,6 @@ static __always_inline void put(struct stream *stream, struct flowtap_member *me
 {
 	u64 time = ktime_get_raw_fast_ns();
 
-	stream->output.stats.triggers++;
 	if (write_sample(stream, member, time, trigger, nr, regs, scratch)) {
 		member->loss = 0;
 		member->displaced = false;
@@ -133,20 +132,20 @@ static noinline void put_frozen(struct stream *stream, struct flowtap_member *me
 u32 notrace sample_take(struct stream *stream, struct flowtap_member *member, u32 trigger,
 		struct pt_regs *regs, struct flowtap_entry *scratch)
 {
-	struct source_count count = stream->source->count(&stream->recording);
+	u32 count = stream->source->count(&stream->recording), nr = count & ~SOURCE_STOPPED;
 
 	/* A CPU goes from task to task all the time, most have nothing to write. */
-	if (count.nr || count.stopped || trigger != FLOWTAP_TRIGGER_SWITCH || !stream_is_wide(stream))
-		put(stream, member, trigger, regs, count.stopped, scratch, count.nr);
+	if (count || trigger != FLOWTAP_TRIGGER_SWITCH || !stream_is_wide(stream))
+		put(stream, member, trigger, regs, count & SOURCE_STOPPED, scratch, nr);
 	else
 		stream->source->drain(&stream->recording, scratch, 0);
-	return count.nr;
+	return nr;
 }
 
 void sample_keep(struct stream *stream, struct flowtap_member *member, bool frozen,
 		 struct flowtap_entry *scratch)
 {
-	u32 nr = stream->source->count(&stream->recording).nr;
+	u32 nr = stream->source->count(&stream->recording) & ~SOURCE_STOPPED;
 
 	/* What comes next does not follow: this is a sample of its own. */
 	if (frozen) {

@@ -62,9 +62,9 @@ static u32 there_are(const struct recording *recording)
 	return recording->drained % (recording->depth + 1);
 }
 
-static struct source_count soft_count(struct recording *recording)
+static u32 soft_count(struct recording *recording)
 {
-	return (struct source_count){ there_are(recording), false };
+	return there_are(recording);
 }
 
 static void soft_drain(struct recording *recording, struct flowtap_entry *entries, u32 nr)

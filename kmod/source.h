@@ -90,13 +90,8 @@ struct collector {
 	u64 (*counter)(void);
 };
 
-/** struct source_count - what there is in a source that was just paused */
-struct source_count {
-	/** @nr: entries. */
-	u32 nr;
-	/** @stopped: recording had been stopped before: what pause() returns. */
-	bool stopped;
-};
+/* Beside the number that count() returns. */
+#define SOURCE_STOPPED		BIT(31)
 
 /**
  * struct source - hardware that records control transfers, and how to operate it
@@ -159,8 +154,11 @@ struct source {
 	bool (*pause)(struct recording *recording);
 	/** @resume: recording goes on. */
 	void (*resume)(struct recording *recording);
-	/** @count: pauses. Returns how many entries there are, at most depth. */
-	struct source_count (*count)(struct recording *recording);
+	/**
+	 * @count: pauses. Returns how many entries there are, at most depth, with SOURCE_STOPPED
+	 * where pause() would return true.
+	 */
+	u32 (*count)(struct recording *recording);
 	/**
 	 * @drain: after count(): takes the newest nr of them, oldest first, and empties the buffer
 	 * (but call stacks stay). entries may be shared with user space: what is not to be seen is

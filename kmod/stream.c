@@ -382,6 +382,9 @@ void stream_exit(void)
 void stream_stats(struct stream *stream, struct flowtap_stats *stats)
 {
 	output_stats(&stream->output, stats);
+	/* Each sample has one, written or lost; an AUX record may have none. */
+	if (!stream->source->collector)
+		stats->triggers = stats->samples + stats->lost_samples;
 	stats->tasks = READ_ONCE(stream->group->set.count);
 	stats->enabled_ns = stream->enabled_ns;
 	if (READ_ONCE(stream->enabled))
