@@ -134,7 +134,7 @@ static void note_context(struct lines *lines)
 	note(lines, &element);
 }
 
-/* Without E lines a number that is missing tells of it. */
+/* Without E lines a missing number shows it. */
 static void begin_anew(struct lines *lines)
 {
 	lines->pending &= ~LINES_BREAK;
@@ -152,7 +152,7 @@ static void reset_sp(struct lines *lines)
 		lines->pending |= LINES_SP;
 }
 
-static void tell_break(struct lines *lines, const char *words, size_t size)
+static void write_break(struct lines *lines, const char *words, size_t size)
 {
 	flowtap_lines_leave(lines);
 	note_context(lines);
@@ -175,7 +175,7 @@ void flowtap_lines_arrive(struct lines *lines, const struct flowtap_block *block
 					    target ? target : block->address);
 	if (block->address != lines->pc && !lines->explained) {
 		lines->counts.breaks++;
-		tell_break(lines, unexplained, sizeof(unexplained) - 1);
+		write_break(lines, unexplained, sizeof(unexplained) - 1);
 	}
 	if (lines->pending & LINES_BREAK)
 		begin_anew(lines);
@@ -194,7 +194,7 @@ static int take_break(struct lines *lines, const struct flowtap_element *element
 		skip = 4;
 	if (!lines->form.events)
 		lines->counts.unsaid++;
-	tell_break(lines, words + skip, size - skip);
+	write_break(lines, words + skip, size - skip);
 	return lines->out.error;
 }
 
@@ -234,7 +234,7 @@ static int take_context(struct lines *lines, const struct flowtap_context *conte
 	if (lines->options.synthetic_sp && context->mode != old.mode)
 		lines->pending |= LINES_SP;
 	lines->pending |= LINES_NOTE;
-	/* CTR tells of another thread only between samples; an Arm trace is a CPU's and goes on. */
+	/* CTR names another thread only between samples; an Arm trace is a CPU's and goes on. */
 	if (!isa_is_arm(context->isa) && (context->pid != old.pid || context->tid != old.tid)) {
 		flowtap_lines_leave(lines);
 		lines->explained = true;
@@ -257,7 +257,7 @@ static bool is_own(const struct lines *lines, const struct flowtap_exception *ex
 }
 
 /* The lines so far do not lead to where it was taken. */
-static bool is_untold(const struct lines *lines, const struct flowtap_exception *exception)
+static bool is_unwritten(const struct lines *lines, const struct flowtap_exception *exception)
 {
 	const struct lines_branch *branch = &lines->branch;
 	bool unsaid = lines->pending & LINES_BRANCH && !isa_is_wide(branch->isa) && !branch->moved;
@@ -278,7 +278,7 @@ static void save_sp(struct lines_sp *sp)
 static int take_exception(struct lines *lines, const struct flowtap_exception *exception)
 {
 	struct lines_exception *waiting = &lines->exception;
-	bool own = is_own(lines, exception), untold = !own && is_untold(lines, exception);
+	bool own = is_own(lines, exception), unwritten = !own && is_unwritten(lines, exception);
 
 	lines->counts.exceptions++;
 	/* Nothing was executed between the two: the first handler is where the second one came. */
@@ -291,7 +291,7 @@ static int take_exception(struct lines *lines, const struct flowtap_exception *e
 	note_context(lines);
 	*waiting = (struct lines_exception){
 		.exception = *exception, .from = lines->context, .own = own,
-		.untold = untold,
+		.unwritten = unwritten,
 	};
 	lines->pending |= LINES_EXCEPTION;
 	lines->explained = true;

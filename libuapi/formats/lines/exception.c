@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Exceptions as lines: where they went by what the trace tells, the number (the type of an Exception
+ * Exceptions as lines: where they went by what the trace says, the number (the type of an Exception
  * packet) and the levels before and after it; and by the handler's address, as vectors have fixed
  * places from a base that is a multiple of them. What is not known is not written.
  */
@@ -273,7 +273,7 @@ static void write_columns(struct lines *lines, const struct known *found)
 	flowtap_lines_begin(lines, &line, text, !from->own);
 	if (found->number == TYPE_RESET) {
 		flowtap_line_string(&line, from->own ? "EXC Reset" : "ES  Reset");
-		if (from->untold)
+		if (from->unwritten)
 			write_address(&line, from);
 		flowtap_lines_end(lines, &line, text);
 		return;
@@ -292,7 +292,7 @@ static void write_columns(struct lines *lines, const struct known *found)
 	}
 	flowtap_line_string(&line, "EXC ");
 	write_words(&line, found);
-	if (from->untold && !faults)
+	if (from->unwritten && !faults)
 		write_address(&line, from);
 	write_number(lines, &line, found);
 	flowtap_lines_end(lines, &line, text);

@@ -58,7 +58,7 @@ enum {
 	LINES_LATER = 1 << 6,		/* what has a time next is not before `least` */
 };
 
-/* A taken branch whose target, or the target's ISA, only what comes next can tell. */
+/* A taken branch whose target, or the target's ISA, only what comes next can show. */
 struct lines_branch {
 	uint64_t target;	/* 0: not known, or 0 */
 	uint8_t isa;		/* of the branch */
@@ -71,7 +71,7 @@ struct lines_exception {
 	struct flowtap_context from;
 	bool moved;		/* a context came since */
 	bool own;		/* the last instruction that was written took it */
-	bool untold;		/* what is written does not say that the flow was there */
+	bool unwritten;		/* what is written does not say that the flow was there */
 };
 
 struct lines_sp {
@@ -91,10 +91,10 @@ struct lines {
 	struct lines_words words;	/* rows: between time and id */
 	struct lines_words event_words;	/* between time and what is no instruction */
 	uint8_t isa;			/* of the last block */
-	bool explained;			/* the flow may go on elsewhere: that was told */
+	bool explained;			/* the flow may go on elsewhere: that was written */
 	bool ended;			/* the last line is of the last instruction */
 	bool has_since;
-	bool knows_isa;			/* `context.isa` was told */
+	bool knows_isa;			/* `context.isa` is known */
 	bool trapped;			/* the last instruction was RISC-V's ecall or ebreak, */
 	uint64_t trap;			/* at this address */
 	struct lines_form form;
@@ -132,7 +132,7 @@ int flowtap_lines_element(struct lines *lines, const struct flowtap_element *ele
 void flowtap_lines_arrive(struct lines *lines, const struct flowtap_block *block);
 /* Writes what waited for a block: there will be none. */
 void flowtap_lines_settle(struct lines *lines);
-/* The same where the flow does not go on as it was told: rows need a BR to tell what was. */
+/* The same where the flow does not go on as it was written: rows need a BR to say what was. */
 void flowtap_lines_leave(struct lines *lines);
 /* Renderings fit a context, words a CPU: to be called when one is another. */
 void flowtap_lines_set_print(struct lines *lines);
@@ -147,7 +147,7 @@ void flowtap_lines_hex(struct flowtap_line *line, unsigned int digits, uint64_t 
 void flowtap_lines_address(struct flowtap_line *line, unsigned int isa, uint64_t address);
 /* What a reader has to know before the first line, unless it is there. */
 void flowtap_lines_head(struct lines *lines);
-/* Time goes on to what was told. */
+/* Time goes on to what was given. */
 void flowtap_lines_catch_up(struct lines *lines);
 /* Begins a line. own: with a time of its own; else it belongs to what was written before. */
 void flowtap_lines_begin(struct lines *lines, struct flowtap_line *line, char text[LINES_MAX + 1],

@@ -189,7 +189,7 @@ static const char *bank(const struct lines *lines)
 	}
 }
 
-/* The name of the link register, or false: it leaves no return address that can be told. */
+/* The name of the link register, or false: it leaves no return address that can be known. */
 static bool write_link_name(const struct lines *lines, const struct flowtap_block *block,
 			    struct flowtap_line *line)
 {

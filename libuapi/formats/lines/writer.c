@@ -239,7 +239,7 @@ static void move_sp(struct lines *lines, const struct flowtap_block *block)
 }
 
 /* Whether the branch says where it went: as in STF (stf/writer.c), a target of 0 may be none. */
-static bool tells_target(const struct flowtap_block *block, uint64_t target)
+static bool writes_target(const struct flowtap_block *block, uint64_t target)
 {
 	if (isa_is_arm(block->isa))
 		return block->direct || target;
@@ -280,7 +280,7 @@ static int write_slowly(struct lines *lines, const struct flowtap_block *block, 
 			uint64_t target)
 {
 	bool goes = (taken && !end_stays(block)) || end_goes_anyway(block);
-	bool known = goes && tells_target(block, target);
+	bool known = goes && writes_target(block, target);
 	const struct lines_render *render = NULL;
 	struct lines_render *part = NULL;
 	int error = check(lines, block, goes, target);

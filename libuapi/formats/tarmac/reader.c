@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Readers of Tarmac and QEMU4V: lines (line.c) become the flow (formats/lines/told.c). */
+/* Readers of Tarmac and QEMU4V: lines (line.c) become the flow (formats/lines/flow_builder.c). */
 #include <flowtap/qemu4v.h>
 #include <flowtap/tarmac.h>
 
 #include "base/file_input.h"
 #include "flow/flow_line.h"
-#include "formats/lines/told.h"
+#include "formats/lines/flow_builder.h"
 #include "formats/tarmac/kind.h"
 #include "formats/tarmac/watch.h"
 
@@ -18,7 +18,7 @@
 struct reader {
 	struct flowtap_read *read;
 	struct tarmac_watch *watch;
-	struct told told;
+	struct flow_builder builder;
 	struct flowtap_rows rows;
 	bool qemu4v;
 	bool riscv;		/* what is 64 bits wide is RV64 */
@@ -59,20 +59,20 @@ static int damage(struct reader *reader, const char *reason)
 	};
 
 	problem(reader, reason);
-	return told_element(&reader->told, &gap);
+	return builder_element(&reader->builder, &gap);
 }
 
 /* --- Instructions. --- */
 
-static void bytes_of(const struct tarmac_instruction *insn, struct told_instruction *told)
+static void bytes_of(const struct tarmac_instruction *insn, struct line_instruction *line)
 {
 	uint32_t opcode = insn->opcode;
 
-	told->size = insn->digits / 2;
-	if (told->isa == FLOWTAP_ISA_T32 && insn->digits == 8)
+	line->size = insn->digits / 2;
+	if (line->isa == FLOWTAP_ISA_T32 && insn->digits == 8)
 		opcode = opcode << 16 | opcode >> 16;
 	for (unsigned int i = 0; i < 4; i++)
-		told->bytes[i] = (uint8_t)(opcode >> 8 * i);
+		line->bytes[i] = (uint8_t)(opcode >> 8 * i);
 }
 
 /* NULL, or what is wrong. Nearly always it is the word of the line before. */
@@ -116,14 +116,14 @@ static int parse_number(struct reader *reader, const struct tarmac_instruction *
 
 	reader->numbered = insn->has_id;
 	reader->id = insn->id;
-	return skips ? told_element(&reader->told, &gap) : 0;
+	return skips ? builder_element(&reader->builder, &gap) : 0;
 }
 
 static int read_instruction(struct reader *reader, const struct tarmac_head *head,
 			    struct tarmac_scan scan)
 {
 	struct tarmac_instruction insn;
-	struct told_instruction told = { 0 };
+	struct line_instruction line = { 0 };
 	const char *wrong = tarmac_instruction(scan, head->es, &insn);
 	int status;
 
@@ -145,14 +145,14 @@ static int read_instruction(struct reader *reader, const struct tarmac_head *hea
 	}
 	if (insn.letter == 'E' || insn.letter == 'X')
 		return damage(reader, "ThumbEE is not supported");
-	told.isa = tarmac_is_wide(&insn, reader->qemu4v) ?
+	line.isa = tarmac_is_wide(&insn, reader->qemu4v) ?
 		   (reader->riscv ? FLOWTAP_ISA_RV64 : FLOWTAP_ISA_A64) :
 		   insn.letter == 'T' ? FLOWTAP_ISA_T32 : FLOWTAP_ISA_A32;
-	told.address = insn.address;
-	bytes_of(&insn, &told);
+	line.address = insn.address;
+	bytes_of(&insn, &line);
 	status = parse_number(reader, &insn);
 	if (!status)
-		status = told_instruction(&reader->told, &told, reader->mode, reader->security);
+		status = builder_instruction(&reader->builder, &line, reader->mode, reader->security);
 	if (status == -EILSEQ)
 		return damage(reader, "the opcode's size is none of its instruction set");
 	if (status == -EINVAL)
@@ -162,10 +162,10 @@ static int read_instruction(struct reader *reader, const struct tarmac_head *hea
 
 /* --- What else happens. --- */
 
-static int tell_exception(struct reader *reader, const struct tarmac_exception *exception,
+static int build_exception(struct reader *reader, const struct tarmac_exception *exception,
 			  bool own, bool faults)
 {
-	struct told_exception told = {
+	struct line_exception exc = {
 		.number = exception->number,
 		.exact = exception->exact,
 		.interrupt = exception->asynchronous,
@@ -177,15 +177,15 @@ static int tell_exception(struct reader *reader, const struct tarmac_exception *
 	};
 
 	if (reader->fault_known) {
-		told.has_address = true;
-		told.address = reader->fault;
-		told.own = false;
+		exc.has_address = true;
+		exc.address = reader->fault;
+		exc.own = false;
 		/* There was no opcode to execute. */
-		if (!told.exact && !told.interrupt && told.number < 0)
-			told.number = 11;
+		if (!exc.exact && !exc.interrupt && exc.number < 0)
+			exc.number = 11;
 		reader->fault_known = false;
 	}
-	return told_exception(&reader->told, &told);
+	return builder_exception(&reader->builder, &exc);
 }
 
 /* ES, and no instruction: EXC, Reset, IRQ ... */
@@ -199,7 +199,7 @@ static int read_step(struct reader *reader, struct tarmac_scan scan)
 		scan = after;
 	if (tarmac_exception(scan, &exception)) {
 		reader->apart = exception.asynchronous;
-		return tell_exception(reader, &exception, false, false);
+		return build_exception(reader, &exception, false, false);
 	}
 	tarmac_blanks(&scan);
 	if (scan.end - scan.at >= 10 && !memcmp(scan.at, "Background", 10)) {
@@ -209,7 +209,7 @@ static int read_step(struct reader *reader, struct tarmac_scan scan)
 	return damage(reader, "an event that is not known");
 }
 
-/* EXC, below what it belongs to: an asynchronous event has been told already. */
+/* EXC, below what it belongs to: an asynchronous event has come already. */
 static int read_exception(struct reader *reader, struct tarmac_scan scan)
 {
 	struct tarmac_exception exception;
@@ -218,14 +218,14 @@ static int read_exception(struct reader *reader, struct tarmac_scan scan)
 		problem(reader, "an exception that is not known");
 		exception = (struct tarmac_exception){ .number = -1 };
 	}
-	if (reader->told.cpu->excepted && (exception.asynchronous || reader->apart)) {
+	if (reader->builder.cpu->excepted && (exception.asynchronous || reader->apart)) {
 		if (exception.exact)
-			reader->told.cpu->exception.number = exception.number;
+			reader->builder.cpu->exception.number = exception.number;
 		if (exception.has_address)
-			reader->told.cpu->exception.address = exception.address;
+			reader->builder.cpu->exception.address = exception.address;
 		return 0;
 	}
-	return tell_exception(reader, &exception, true, true);
+	return build_exception(reader, &exception, true, true);
 }
 
 /* What flowtap writes itself: `E DebugEvent_TraceGap overflow`. */
@@ -248,10 +248,10 @@ static int read_own(struct reader *reader, struct tarmac_scan scan, bool gap)
 		if (!flowtap_line_parse(text, size + before, element, &reader->parts))
 			continue;
 		if (element->kind == FLOWTAP_ELEMENT_CONTEXT) {
-			told_owner(&reader->told, &element->context);
+			builder_owner(&reader->builder, &element->context);
 			return 0;
 		}
-		return told_element(&reader->told, element);
+		return builder_element(&reader->builder, element);
 	}
 	if (!gap) {
 		reader->read->extra[FLOWTAP_READ_COMMENTS]++;
@@ -271,7 +271,7 @@ static int read_own(struct reader *reader, struct tarmac_scan scan, bool gap)
 		element->gap.reason = FLOWTAP_GAP_IMPOSSIBLE;
 		element->gap.detail = NULL;
 	}
-	return told_element(&reader->told, element);
+	return builder_element(&reader->builder, element);
 }
 
 static int read_event(struct reader *reader, struct tarmac_scan scan)
@@ -287,11 +287,11 @@ static int read_event(struct reader *reader, struct tarmac_scan scan)
 		return read_own(reader, after, false);
 	if (size == 20 && !memcmp(word, "DebugEvent_Exception", 20) &&
 	    tarmac_exception(after, &exception))
-		return tell_exception(reader, &exception, true, false);
+		return build_exception(reader, &exception, true, false);
 	if (size == 15 && !memcmp(word, "DebugEvent_RV64", 15))
 		reader->riscv = true;
 	else if (tarmac_core_event(scan, &exception))
-		return tell_exception(reader, &exception, true, false);
+		return build_exception(reader, &exception, true, false);
 	else
 		reader->read->extra[FLOWTAP_READ_OTHER]++;
 	return 0;
@@ -305,7 +305,7 @@ static int read_branch(struct reader *reader, struct tarmac_scan scan)
 	if (wrong)
 		problem(reader, wrong);
 	else
-		told_branch(&reader->told, target);
+		builder_branch(&reader->builder, target);
 	return 0;
 }
 
@@ -398,14 +398,14 @@ static int read_line(struct reader *reader)
 	if (comment && head.indented && !head.timed && head.event == TARMAC_UNKNOWN)
 		head.event = TARMAC_COMMENT;
 	if (head.has_cpu && head.event != TARMAC_UNKNOWN) {
-		status = told_switch(&reader->told, head.cpu);
+		status = builder_switch(&reader->builder, head.cpu);
 		if (status == -EINVAL)
 			return damage(reader, "a CPU's number above 255");
 		if (status)
 			return status;
 	}
 	if (head.timed && head.event != TARMAC_UNKNOWN)
-		told_time(&reader->told, head.time, head.counts, head.nanoseconds);
+		builder_time(&reader->builder, head.time, head.counts, head.nanoseconds);
 	return read_event_line(reader, &head, scan);
 }
 
@@ -436,7 +436,7 @@ static int read_all(struct reader *reader)
 						     "the gzip data ends too early");
 		status = 0;
 	}
-	return status ? status : told_finish(&reader->told);
+	return status ? status : builder_finish(&reader->builder);
 }
 
 int flowtap_tarmac_watch(struct flowtap_read *read, int fd, bool qemu4v,
@@ -454,9 +454,9 @@ int flowtap_tarmac_watch(struct flowtap_read *read, int fd, bool qemu4v,
 	reader->watch = watch;
 	reader->qemu4v = qemu4v;
 	reader->word_size = SIZE_MAX;
-	status = told_begin(&reader->told, read);
+	status = builder_begin(&reader->builder, read);
 	/* Its CPUs are those that one program ran on. */
-	reader->told.in_order = qemu4v;
+	reader->builder.in_order = qemu4v;
 	if (!status)
 		status = flowtap_rows_open(&reader->rows, fd);
 	if (!status) {
@@ -465,7 +465,7 @@ int flowtap_tarmac_watch(struct flowtap_read *read, int fd, bool qemu4v,
 		status = read_all(reader);
 	}
 	flowtap_rows_close(&reader->rows);
-	told_end(&reader->told);
+	builder_end(&reader->builder);
 	free(reader);
 	return status;
 }

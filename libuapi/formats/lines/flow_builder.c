@@ -3,41 +3,41 @@
  * Joins instructions to blocks, and finds out from the line after it what the last instruction of
  * a CPU did.
  */
-#include "formats/lines/told.h"
+#include "formats/lines/flow_builder.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-int told_begin(struct told *told, struct flowtap_read *read)
+int builder_begin(struct flow_builder *builder, struct flowtap_read *read)
 {
-	memset(told, 0, sizeof(*told));
-	told->read = read;
+	memset(builder, 0, sizeof(*builder));
+	builder->read = read;
 	flowtap_learned_sink(read->learned, read->sink);
-	return told_switch(told, 0);
+	return builder_switch(builder, 0);
 }
 
-void told_end(struct told *told)
+void builder_end(struct flow_builder *builder)
 {
-	for (unsigned int i = 0; i < TOLD_CPUS; i++)
-		free(told->cpus[i]);
+	for (unsigned int i = 0; i < BUILDER_CPUS; i++)
+		free(builder->cpus[i]);
 }
 
-static int put(struct told *told, const struct flowtap_element *element)
+static int put(struct flow_builder *builder, const struct flowtap_element *element)
 {
-	int status = told->read->sink->element(told->read->sink, element);
+	int status = builder->read->sink->element(builder->read->sink, element);
 
 	return status < 0 ? status : 0;
 }
 
-static int write_kind(struct told *told, enum flowtap_element_kind kind)
+static int write_kind(struct flow_builder *builder, enum flowtap_element_kind kind)
 {
-	return put(told, &(struct flowtap_element){ .kind = kind });
+	return put(builder, &(struct flowtap_element){ .kind = kind });
 }
 
-static int write_break(struct told *told, uint64_t address)
+static int write_break(struct flow_builder *builder, uint64_t address)
 {
-	return put(told, &(struct flowtap_element){
+	return put(builder, &(struct flowtap_element){
 		.kind = FLOWTAP_ELEMENT_GAP,
 		.gap = {
 			.reason = FLOWTAP_GAP_IMPOSSIBLE,
@@ -51,23 +51,23 @@ static int write_break(struct told *told, uint64_t address)
 /* --- The instruction that is held back. --- */
 
 /* Hands it on. */
-static int release(struct told *told)
+static int release(struct flow_builder *builder)
 {
-	struct told_cpu *cpu = told->cpu;
-	const struct told_instruction *last = &cpu->last;
+	struct builder_cpu *cpu = builder->cpu;
+	const struct line_instruction *last = &cpu->last;
 	int status;
 
 	if (!cpu->held)
 		return 0;
 	cpu->held = false;
-	status = flowtap_learned_instruction(told->read->learned, last->isa, last->address,
+	status = flowtap_learned_instruction(builder->read->learned, last->isa, last->address,
 					     last->bytes, last->size);
 	if (status)
 		return status;
-	told->read->instructions++;
-	told->run = cpu->sent = cpu->next_known = true;
-	cpu->next = told_next_address(last);
-	if (last->said && !flowtap_learned_taken(told->read->learned, last->target)) {
+	builder->read->instructions++;
+	builder->run = cpu->sent = cpu->next_known = true;
+	cpu->next = line_next_address(last);
+	if (last->said && !flowtap_learned_taken(builder->read->learned, last->target)) {
 		cpu->sent = false;
 		cpu->next = last->target;
 		cpu->next_known = last->target;
@@ -76,9 +76,9 @@ static int release(struct told *told)
 }
 
 /* Nothing says where it went: as flowtap_learned_flush takes it. */
-static void assume(struct told_cpu *cpu)
+static void assume(struct builder_cpu *cpu)
 {
-	struct told_end end = told_end_of(&cpu->last);
+	struct line_end end = line_end_of(&cpu->last);
 
 	if (!end.ends || end.stays)
 		return;
@@ -90,31 +90,31 @@ static void assume(struct told_cpu *cpu)
  * Hands it on, and all blocks before an element. arrives: the flow goes on at `address`, by what
  * the instruction did; where it cannot have done that there is a gap.
  */
-static int settle(struct told *told, bool arrives, uint64_t address)
+static int settle(struct flow_builder *builder, bool arrives, uint64_t address)
 {
-	struct told_cpu *cpu = told->cpu;
-	bool held = cpu->held, returned = held && told_is_return(&cpu->last), broken;
-	int status = release(told);
+	struct builder_cpu *cpu = builder->cpu;
+	bool held = cpu->held, returned = held && line_is_return(&cpu->last), broken;
+	int status = release(builder);
 
 	if (status)
 		return status;
 	broken = arrives && cpu->next_known && cpu->next != address;
 	if (cpu->sent && arrives && (broken || returned))
-		broken = flowtap_learned_taken(told->read->learned, address);
+		broken = flowtap_learned_taken(builder->read->learned, address);
 	else if (cpu->sent && held && !arrives)
 		assume(cpu);
-	status = flowtap_learned_flush(told->read->learned);
-	told->run = cpu->sent = false;
+	status = flowtap_learned_flush(builder->read->learned);
+	builder->run = cpu->sent = false;
 	if (!status && returned)
-		status = write_kind(told, FLOWTAP_ELEMENT_EXCEPTION_RETURN);
+		status = write_kind(builder, FLOWTAP_ELEMENT_EXCEPTION_RETURN);
 	if (!status && broken)
-		status = write_break(told, cpu->last.address);
+		status = write_break(builder, cpu->last.address);
 	if (arrives) {
 		cpu->next = address;
 		cpu->next_known = true;
 	}
 	for (unsigned int i = 0; i < cpu->n_notes && !status; i++)
-		status = put(told, &cpu->notes[i]);
+		status = put(builder, &cpu->notes[i]);
 	cpu->n_notes = 0;
 	return status;
 }
@@ -125,57 +125,57 @@ static int settle(struct told *told, bool arrives, uint64_t address)
  * The lines of this CPU stop for a while. What was handed on led to what is held back; that stays
  * here until its lines go on, if they have to say where it went; in_order: nothing is known of it.
  */
-static int leave(struct told *told)
+static int leave(struct flow_builder *builder)
 {
-	struct told_cpu *cpu = told->cpu;
+	struct builder_cpu *cpu = builder->cpu;
 	int status = 0;
 	bool known;
 
 	if (cpu->sent && cpu->held && cpu->next != cpu->last.address)
-		flowtap_learned_taken(told->read->learned, cpu->last.address);
-	known = cpu->held && (cpu->last.said || !told_end_of(&cpu->last).ends);
-	if (cpu->held && !told->resumed && (known || told->in_order)) {
-		status = settle(told, false, 0);
+		flowtap_learned_taken(builder->read->learned, cpu->last.address);
+	known = cpu->held && (cpu->last.said || !line_end_of(&cpu->last).ends);
+	if (cpu->held && !builder->resumed && (known || builder->in_order)) {
+		status = settle(builder, false, 0);
 		cpu->next_known &= known;
 	} else {
-		status = flowtap_learned_flush(told->read->learned);
+		status = flowtap_learned_flush(builder->read->learned);
 	}
-	told->run = cpu->sent = false;
+	builder->run = cpu->sent = false;
 	if (cpu->held || cpu->context_known)
-		told->several = told->resumed = true;
+		builder->several = builder->resumed = true;
 	return status;
 }
 
-int told_switch(struct told *told, uint32_t number)
+int builder_switch(struct flow_builder *builder, uint32_t number)
 {
-	struct told_cpu *cpu;
+	struct builder_cpu *cpu;
 	int status;
 
-	if (number >= TOLD_CPUS)
+	if (number >= BUILDER_CPUS)
 		return -EINVAL;
-	cpu = told->cpus[number];
-	if (cpu && cpu == told->cpu)
+	cpu = builder->cpus[number];
+	if (cpu && cpu == builder->cpu)
 		return 0;
 	if (!cpu) {
-		cpu = told->cpus[number] = calloc(1, sizeof(*cpu));
+		cpu = builder->cpus[number] = calloc(1, sizeof(*cpu));
 		if (!cpu)
 			return -ENOMEM;
 		cpu->context.cpu = number;
 	}
-	if (told->cpu) {
-		status = leave(told);
+	if (builder->cpu) {
+		status = leave(builder);
 		if (status)
 			return status;
 	}
 	if (number)
-		told->several = true;
-	told->cpu = cpu;
+		builder->several = true;
+	builder->cpu = cpu;
 	return 0;
 }
 
-void told_owner(struct told *told, const struct flowtap_context *owner)
+void builder_owner(struct flow_builder *builder, const struct flowtap_context *owner)
 {
-	struct told_cpu *cpu = told->cpu;
+	struct builder_cpu *cpu = builder->cpu;
 	struct flowtap_context *context = &cpu->context;
 
 	context->pid = owner->pid;
@@ -190,62 +190,62 @@ void told_owner(struct told *told, const struct flowtap_context *owner)
 	cpu->context_known = false;
 }
 
-static int write_context(struct told *told)
+static int write_context(struct flow_builder *builder)
 {
 	struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_CONTEXT };
 
-	if (told->several && told->cpu->context.isa != FLOWTAP_ISA_RV64)
-		told->cpu->context.has_cpu = true;
-	element.context = told->cpu->context;
-	return put(told, &element);
+	if (builder->several && builder->cpu->context.isa != FLOWTAP_ISA_RV64)
+		builder->cpu->context.has_cpu = true;
+	element.context = builder->cpu->context;
+	return put(builder, &element);
 }
 
 /* Before anything of another CPU than before. */
-static int resume(struct told *told)
+static int resume(struct flow_builder *builder)
 {
-	if (!told->resumed)
+	if (!builder->resumed)
 		return 0;
-	told->resumed = false;
-	return told->cpu->context_known ? write_context(told) : 0;
+	builder->resumed = false;
+	return builder->cpu->context_known ? write_context(builder) : 0;
 }
 
 /* Behind what was handed on, which can have gone nowhere else. */
-static int follow(struct told *told, uint64_t address)
+static int follow(struct flow_builder *builder, uint64_t address)
 {
-	struct told_cpu *cpu = told->cpu;
-	bool broken = !cpu->held && !told->run && cpu->next_known && cpu->next != address;
+	struct builder_cpu *cpu = builder->cpu;
+	bool broken = !cpu->held && !builder->run && cpu->next_known && cpu->next != address;
 
 	cpu->next_known &= !broken;
-	return broken ? write_break(told, cpu->last.address) : 0;
+	return broken ? write_break(builder, cpu->last.address) : 0;
 }
 
 /* The context, if it is another than before. */
-static int enter(struct told *told, uint8_t isa, uint8_t mode, uint8_t security, uint64_t address)
+static int enter(struct flow_builder *builder, uint8_t isa, uint8_t mode, uint8_t security, uint64_t address)
 {
 	uint8_t width = isa == FLOWTAP_ISA_A64 || isa == FLOWTAP_ISA_RV64 ? 64 : 32;
-	struct flowtap_context *context = &told->cpu->context;
+	struct flowtap_context *context = &builder->cpu->context;
 	int status;
 
-	/* A32 and T32 change with branches, and blocks tell of it. */
-	if (told->cpu->context_known && context->mode == mode && context->security == security &&
+	/* A32 and T32 change with branches, and blocks show it. */
+	if (builder->cpu->context_known && context->mode == mode && context->security == security &&
 	    context->width == width && (context->isa == FLOWTAP_ISA_RV64) == (isa == FLOWTAP_ISA_RV64))
 		return 0;
-	status = settle(told, true, address);
+	status = settle(builder, true, address);
 	if (status)
 		return status;
 	context->isa = isa;
 	context->mode = mode;
 	context->security = security;
 	context->width = width;
-	told->cpu->context_known = true;
-	return write_context(told);
+	builder->cpu->context_known = true;
+	return write_context(builder);
 }
 
 /* --- Times. --- */
 
-void told_time(struct told *told, uint64_t time, bool counts, uint64_t nanoseconds)
+void builder_time(struct flow_builder *builder, uint64_t time, bool counts, uint64_t nanoseconds)
 {
-	struct told_cpu *cpu = told->cpu;
+	struct builder_cpu *cpu = builder->cpu;
 
 	if (!cpu->timed) {
 		cpu->timed = true;
@@ -264,12 +264,12 @@ void told_time(struct told *told, uint64_t time, bool counts, uint64_t nanosecon
 }
 
 /* Where a block has ended. */
-static int write_time(struct told *told)
+static int write_time(struct flow_builder *builder)
 {
-	struct told_cpu *cpu = told->cpu;
+	struct builder_cpu *cpu = builder->cpu;
 	struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_TIME };
 
-	if (!cpu->time_waits || told->run)
+	if (!cpu->time_waits || builder->run)
 		return 0;
 	cpu->time_waits = false;
 	element.time = cpu->nanoseconds;
@@ -280,15 +280,15 @@ static int write_time(struct told *told)
 		element.cycles.unknown = false;
 	}
 	cpu->base = cpu->time;
-	return put(told, &element);
+	return put(builder, &element);
 }
 
-/* --- What lines tell. --- */
+/* --- What lines say. --- */
 
 /* The handler is where the flow goes on: it is said only if it does not. */
-static int write_exception(struct told *told, bool arrives, uint64_t address)
+static int write_exception(struct flow_builder *builder, bool arrives, uint64_t address)
 {
-	struct told_cpu *cpu = told->cpu;
+	struct builder_cpu *cpu = builder->cpu;
 	struct flowtap_element element = {
 		.kind = FLOWTAP_ELEMENT_EXCEPTION, .exception = cpu->exception,
 	};
@@ -300,16 +300,16 @@ static int write_exception(struct told *told, bool arrives, uint64_t address)
 	    cpu->context.isa != FLOWTAP_ISA_RV64)
 		element.exception.target = 0;
 	cpu->next_known = false;
-	return put(told, &element);
+	return put(builder, &element);
 }
 
 /* The last instruction is a call, and this is what it calls. Only flowtap writes lines of RISC-V. */
-static bool takes_itself(const struct told_cpu *cpu, const struct told_exception *exception,
+static bool takes_itself(const struct builder_cpu *cpu, const struct line_exception *exception,
 			 bool riscv)
 {
-	const struct told_instruction *last = &cpu->last;
+	const struct line_instruction *last = &cpu->last;
 
-	return exception->own && cpu->held && told_is_call(last) &&
+	return exception->own && cpu->held && line_is_call(last) &&
 	       !(riscv && exception->has_address && exception->address != last->address);
 }
 
@@ -318,14 +318,14 @@ static bool takes_itself(const struct told_cpu *cpu, const struct told_exception
  * own address, Arm the one behind it, whatever the line says (Arm's models have either, or that of
  * the handler).
  */
-static bool address_of_exception(struct told_cpu *cpu, const struct told_exception *exception,
+static bool address_of_exception(struct builder_cpu *cpu, const struct line_exception *exception,
 				 bool riscv, uint64_t *address)
 {
-	const struct told_instruction *last = &cpu->last;
+	const struct line_instruction *last = &cpu->last;
 
 	*address = exception->address;
 	if (takes_itself(cpu, exception, riscv)) {
-		*address = riscv ? last->address : told_next_address(last);
+		*address = riscv ? last->address : line_next_address(last);
 		return true;
 	}
 	if (exception->own && exception->faults && cpu->held && !last->said) {
@@ -336,16 +336,16 @@ static bool address_of_exception(struct told_cpu *cpu, const struct told_excepti
 	return exception->has_address;
 }
 
-int told_exception(struct told *told, const struct told_exception *exception)
+int builder_exception(struct flow_builder *builder, const struct line_exception *exception)
 {
-	struct told_cpu *cpu = told->cpu;
+	struct builder_cpu *cpu = builder->cpu;
 	bool riscv = (cpu->held ? cpu->last.isa : cpu->context.isa) == FLOWTAP_ISA_RV64;
 	bool call = takes_itself(cpu, exception, riscv), known;
-	int status = resume(told);
+	int status = resume(builder);
 	uint64_t address;
 
 	if (!status && cpu->excepted)
-		status = write_exception(told, false, 0);
+		status = write_exception(builder, false, 0);
 	if (status)
 		return status;
 	cpu->exception = (struct flowtap_exception){
@@ -354,17 +354,17 @@ int told_exception(struct told *told, const struct told_exception *exception)
 		.interrupt = riscv && exception->interrupt,
 	};
 	known = address_of_exception(cpu, exception, riscv, &address);
-	status = settle(told, known && !(call && riscv), address);
+	status = settle(builder, known && !(call && riscv), address);
 	if (!known && cpu->next_known && !exception->nowhere)
 		address = cpu->next;
 	cpu->exception.address = address;
 	cpu->excepted = true;
-	return status ? status : write_time(told);
+	return status ? status : write_time(builder);
 }
 
-void told_branch(struct told *told, uint64_t target)
+void builder_branch(struct flow_builder *builder, uint64_t target)
 {
-	struct told_cpu *cpu = told->cpu;
+	struct builder_cpu *cpu = builder->cpu;
 
 	if (cpu->excepted) {
 		cpu->exception.target = target;
@@ -375,38 +375,38 @@ void told_branch(struct told *told, uint64_t target)
 }
 
 /* An element has to come between the last instruction and what is here. */
-static bool must_settle(const struct told_cpu *cpu, uint64_t address)
+static bool must_settle(const struct builder_cpu *cpu, uint64_t address)
 {
 	if (cpu->n_notes)
 		return true;
 	if (!cpu->held)
 		return false;
-	if (told_is_return(&cpu->last))
+	if (line_is_return(&cpu->last))
 		return true;
 	return cpu->time_waits &&
-	       (address != told_next_address(&cpu->last) || told_end_of(&cpu->last).ends);
+	       (address != line_next_address(&cpu->last) || line_end_of(&cpu->last).ends);
 }
 
-int told_instruction(struct told *told, const struct told_instruction *insn, uint8_t mode,
+int builder_instruction(struct flow_builder *builder, const struct line_instruction *insn, uint8_t mode,
 		     uint8_t security)
 {
-	struct told_cpu *cpu = told->cpu;
-	int status = told_look_at(insn);
+	struct builder_cpu *cpu = builder->cpu;
+	int status = line_instruction_check(insn);
 
 	if (!status)
-		status = resume(told);
+		status = resume(builder);
 	if (!status && cpu->excepted)
-		status = write_exception(told, true, insn->address);
+		status = write_exception(builder, true, insn->address);
 	if (!status)
-		status = follow(told, insn->address);
+		status = follow(builder, insn->address);
 	if (!status)
-		status = enter(told, insn->isa, mode, security, insn->address);
+		status = enter(builder, insn->isa, mode, security, insn->address);
 	if (!status && must_settle(cpu, insn->address))
-		status = settle(told, true, insn->address);
+		status = settle(builder, true, insn->address);
 	if (!status)
-		status = release(told);
+		status = release(builder);
 	if (!status)
-		status = write_time(told);
+		status = write_time(builder);
 	if (status)
 		return status;
 	cpu->last = *insn;
@@ -414,13 +414,13 @@ int told_instruction(struct told *told, const struct told_instruction *insn, uin
 	return 0;
 }
 
-int told_element(struct told *told, const struct flowtap_element *element)
+int builder_element(struct flow_builder *builder, const struct flowtap_element *element)
 {
-	struct told_cpu *cpu = told->cpu;
-	int status = resume(told);
+	struct builder_cpu *cpu = builder->cpu;
+	int status = resume(builder);
 
 	if (!status && cpu->excepted)
-		status = write_exception(told, false, 0);
+		status = write_exception(builder, false, 0);
 	if (status)
 		return status;
 	switch (element->kind) {
@@ -429,7 +429,7 @@ int told_element(struct told *told, const struct flowtap_element *element)
 	case FLOWTAP_ELEMENT_INSTRUMENTATION:
 	case FLOWTAP_ELEMENT_MARKER:
 	case FLOWTAP_ELEMENT_MISPREDICTED:
-		if (cpu->n_notes < TOLD_NOTES) {
+		if (cpu->n_notes < BUILDER_NOTES) {
 			cpu->notes[cpu->n_notes++] = *element;
 			return 0;
 		}
@@ -437,27 +437,27 @@ int told_element(struct told *told, const struct flowtap_element *element)
 	default:
 		break;
 	}
-	status = settle(told, false, 0);
+	status = settle(builder, false, 0);
 	cpu->next_known = false;
 	if (!status)
-		status = write_time(told);
-	return status ? status : put(told, element);
+		status = write_time(builder);
+	return status ? status : put(builder, element);
 }
 
-int told_finish(struct told *told)
+int builder_finish(struct flow_builder *builder)
 {
 	int status = 0;
 
-	for (unsigned int i = 0; i < TOLD_CPUS && !status; i++) {
-		if (!told->cpus[i] || (!told->cpus[i]->held && !told->cpus[i]->excepted))
+	for (unsigned int i = 0; i < BUILDER_CPUS && !status; i++) {
+		if (!builder->cpus[i] || (!builder->cpus[i]->held && !builder->cpus[i]->excepted))
 			continue;
-		status = told_switch(told, i);
+		status = builder_switch(builder, i);
 		if (!status)
-			status = resume(told);
-		if (!status && told->cpu->excepted)
-			status = write_exception(told, false, 0);
+			status = resume(builder);
+		if (!status && builder->cpu->excepted)
+			status = write_exception(builder, false, 0);
 		if (!status)
-			status = settle(told, false, 0);
+			status = settle(builder, false, 0);
 	}
-	return status ? status : flowtap_learned_flush(told->read->learned);
+	return status ? status : flowtap_learned_flush(builder->read->learned);
 }

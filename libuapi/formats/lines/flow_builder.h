@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * What lines of an execution trace tell becomes the flow: readers of such formats say which
- * instruction came, where a branch went, which exception was taken; this finds out what that means
- * for what is before it.
+ * Builds the flow from the lines of an execution trace: readers of such formats say which
+ * instruction came, where a branch went, which exception was taken; the builder finds out what that
+ * means for what is before it.
  *
  * The last instruction of each CPU is held back until it is known how it ended.
  */
-#ifndef FLOWTAP_TOLD_H
-#define FLOWTAP_TOLD_H
+#ifndef FLOWTAP_FLOW_BUILDER_H
+#define FLOWTAP_FLOW_BUILDER_H
 
 #include <flowtap/learned.h>
 #include <flowtap/read.h>
 
-#include "formats/lines/told_instruction.h"
+#include "formats/lines/line_instruction.h"
 
-#define TOLD_CPUS 256U
-#define TOLD_NOTES 8U
+#define BUILDER_CPUS 256U
+#define BUILDER_NOTES 8U
 
 /* What there is of one CPU. */
-struct told_cpu {
+struct builder_cpu {
 	bool held;		/* `last` was not handed on yet */
-	struct told_instruction last;
+	struct line_instruction last;
 	bool sent;		/* what was handed on may still be said to be taken */
 	bool next_known;
 	uint64_t next;		/* where it goes on behind what was handed on */
@@ -29,19 +29,19 @@ struct told_cpu {
 	bool excepted;		/* an exception waits for what comes next: */
 	struct flowtap_exception exception;
 	unsigned int n_notes;		/* so do these, which say nothing of where it goes on */
-	struct flowtap_element notes[TOLD_NOTES];
+	struct flowtap_element notes[BUILDER_NOTES];
 	bool timed;
 	uint64_t time;		/* of the last line, in its unit */
-	uint64_t base;		/* the last one that was told */
-	bool time_waits;	/* to be told where a block ends */
+	uint64_t base;		/* the last one that was sent */
+	bool time_waits;	/* it is sent where a block ends */
 	bool time_counts;	/* cycles */
 	uint64_t nanoseconds;
 };
 
-struct told {
+struct flow_builder {
 	struct flowtap_read *read;
-	struct told_cpu *cpu;		/* the one that lines are of */
-	struct told_cpu *cpus[TOLD_CPUS];
+	struct builder_cpu *cpu;		/* the one that lines are of */
+	struct builder_cpu *cpus[BUILDER_CPUS];
 	bool in_order;			/* of lines, rather than to wait for where a CPU goes on */
 	bool several;			/* CPUs: contexts say which */
 	bool resumed;			/* another CPU than before: its context comes first */
@@ -49,30 +49,30 @@ struct told {
 };
 
 /* 0 or -ENOMEM. */
-int told_begin(struct told *told, struct flowtap_read *read);
-void told_end(struct told *told);
+int builder_begin(struct flow_builder *builder, struct flowtap_read *read);
+void builder_end(struct flow_builder *builder);
 
 /* Lines that follow are of this CPU. 0; -EINVAL: its number is too high; -ENOMEM; the sink's. */
-int told_switch(struct told *told, uint32_t cpu);
+int builder_switch(struct flow_builder *builder, uint32_t cpu);
 
 /*
  * The line's time: nanoseconds if that is its unit, else it counts cycles. To be called before what
- * the line tells.
+ * the line says.
  */
-void told_time(struct told *told, uint64_t time, bool counts, uint64_t nanoseconds);
+void builder_time(struct flow_builder *builder, uint64_t time, bool counts, uint64_t nanoseconds);
 
 /*
  * The instruction was executed in that mode and state. 0; -EILSEQ: the bytes are none; -EINVAL: the
  * address cannot be; -ENOMEM; the sink's.
  */
-int told_instruction(struct told *told, const struct told_instruction *instruction, uint8_t mode,
+int builder_instruction(struct flow_builder *builder, const struct line_instruction *instruction, uint8_t mode,
 		     uint8_t security);
 /* Who executes what comes: pid, tid, vmid, contextid and cpu of it. */
-void told_owner(struct told *told, const struct flowtap_context *context);
+void builder_owner(struct flow_builder *builder, const struct flowtap_context *context);
 /* The last instruction transferred to here; behind an exception: its handler. */
-void told_branch(struct told *told, uint64_t target);
+void builder_branch(struct flow_builder *builder, uint64_t target);
 
-struct told_exception {
+struct line_exception {
 	int number;		/* of ETE; -1 not known */
 	bool exact;		/* that is said, not concluded */
 	bool interrupt;		/* not by an instruction */
@@ -84,10 +84,10 @@ struct told_exception {
 };
 
 /* 0, -ENOMEM, the sink's. */
-int told_exception(struct told *told, const struct told_exception *exception);
+int builder_exception(struct flow_builder *builder, const struct line_exception *exception);
 /* Any other element; the flow need not go on behind a gap. 0, -ENOMEM, the sink's. */
-int told_element(struct told *told, const struct flowtap_element *element);
+int builder_element(struct flow_builder *builder, const struct flowtap_element *element);
 /* The end. */
-int told_finish(struct told *told);
+int builder_finish(struct flow_builder *builder);
 
-#endif /* FLOWTAP_TOLD_H */
+#endif /* FLOWTAP_FLOW_BUILDER_H */

@@ -3,13 +3,13 @@
  * Classifies an instruction by its opcode: whether it calls, returns or ends a block, and whether
  * its address and size are possible.
  */
-#include "formats/lines/told_instruction.h"
+#include "formats/lines/line_instruction.h"
 
 #include <errno.h>
 #include <flowtap/arm.h>
 #include <flowtap/riscv.h>
 
-static uint32_t opcode(const struct told_instruction *insn)
+static uint32_t opcode(const struct line_instruction *insn)
 {
 	const uint8_t *bytes = insn->bytes;
 	uint32_t low = bytes[0] | (uint32_t)bytes[1] << 8;
@@ -20,7 +20,7 @@ static uint32_t opcode(const struct told_instruction *insn)
 	return insn->isa == FLOWTAP_ISA_T32 ? low << 16 | high : high << 16 | low;
 }
 
-bool told_is_call(const struct told_instruction *insn)
+bool line_is_call(const struct line_instruction *insn)
 {
 	uint32_t op = opcode(insn);
 
@@ -37,7 +37,7 @@ bool told_is_call(const struct told_instruction *insn)
 	}
 }
 
-bool told_is_return(const struct told_instruction *insn)
+bool line_is_return(const struct line_instruction *insn)
 {
 	uint32_t op = opcode(insn);
 
@@ -47,15 +47,15 @@ bool told_is_return(const struct told_instruction *insn)
 		(op & 0xfffffbff) == 0xd69f0bff || (op & 0xfffffbff) == 0xd6ff03e0);
 }
 
-struct told_end told_end_of(const struct told_instruction *insn)
+struct line_end line_end_of(const struct line_instruction *insn)
 {
 	struct flowtap_riscv_insn riscv;
 	struct flowtap_arm_insn arm;
 
 	if (insn->isa == FLOWTAP_ISA_RV64) {
 		if (flowtap_riscv_classify(insn->bytes, insn->size, &riscv))
-			return (struct told_end){ .ends = true };
-		return (struct told_end){
+			return (struct line_end){ .ends = true };
+		return (struct line_end){
 			.ends = riscv.transfer != FLOWTAP_TRANSFER_NONE,
 			.stays = riscv.conditional || riscv.transfer == FLOWTAP_TRANSFER_RECORDING,
 			.direct = riscv.direct,
@@ -64,8 +64,8 @@ struct told_end told_end_of(const struct told_instruction *insn)
 	}
 	if (flowtap_arm_classify(insn->isa, insn->address, 0, insn->bytes, insn->size, &arm) ||
 	    arm.kind == FLOWTAP_ARM_OTHER || arm.kind == FLOWTAP_ARM_WFX)
-		return (struct told_end){ 0 };
-	return (struct told_end){
+		return (struct line_end){ 0 };
+	return (struct line_end){
 		.ends = true,
 		.stays = arm.conditional || arm.kind >= FLOWTAP_ARM_ISB,
 		.direct = arm.direct,
@@ -73,7 +73,7 @@ struct told_end told_end_of(const struct told_instruction *insn)
 	};
 }
 
-int told_look_at(const struct told_instruction *insn)
+int line_instruction_check(const struct line_instruction *insn)
 {
 	uint64_t align = insn->isa == FLOWTAP_ISA_A64 || insn->isa == FLOWTAP_ISA_A32 ? 3 : 1;
 	uint64_t end = insn->isa == FLOWTAP_ISA_A32 || insn->isa == FLOWTAP_ISA_T32 ?

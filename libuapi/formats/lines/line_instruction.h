@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* One instruction that a line tells of, and what it does to the flow. */
-#ifndef FLOWTAP_TOLD_INSTRUCTION_H
-#define FLOWTAP_TOLD_INSTRUCTION_H
+/* One instruction that a line names, and what it does to the flow. */
+#ifndef FLOWTAP_LINE_INSTRUCTION_H
+#define FLOWTAP_LINE_INSTRUCTION_H
 
 #include <flowtap/flow.h>
 
-struct told_instruction {
+struct line_instruction {
 	uint64_t address;
 	uint8_t bytes[4];
 	uint8_t size;
@@ -15,7 +15,7 @@ struct told_instruction {
 };
 
 /* The address behind it. */
-static inline uint64_t told_next_address(const struct told_instruction *insn)
+static inline uint64_t line_next_address(const struct line_instruction *insn)
 {
 	return insn->address + insn->size;
 }
@@ -24,19 +24,19 @@ static inline uint64_t told_next_address(const struct told_instruction *insn)
  * Whether there is an instruction of that ISA in exactly these bytes, at an address that can be: 0;
  * -EINVAL: not at this address; -EILSEQ: not of this size.
  */
-int told_look_at(const struct told_instruction *insn);
+int line_instruction_check(const struct line_instruction *insn);
 /* It is one of those that a trace has as executed when the exception that they take is. */
-bool told_is_call(const struct told_instruction *insn);
+bool line_is_call(const struct line_instruction *insn);
 /* It returns from an exception, and elements say so: of A32 and T32 their opcode does. */
-bool told_is_return(const struct told_instruction *insn);
+bool line_is_return(const struct line_instruction *insn);
 
-struct told_end {
+struct line_end {
 	bool ends;		/* a block ends with it */
 	bool stays;		/* and may go on behind it */
 	bool direct;
 	uint64_t target;
 };
 
-struct told_end told_end_of(const struct told_instruction *insn);
+struct line_end line_end_of(const struct line_instruction *insn);
 
-#endif /* FLOWTAP_TOLD_INSTRUCTION_H */
+#endif /* FLOWTAP_LINE_INSTRUCTION_H */
