@@ -5,6 +5,7 @@
  */
 #include "check/ring_records.h"
 
+#include "base/vector.h"
 #include "check/internal.h"
 
 #include <errno.h>
@@ -44,30 +45,21 @@ void flowtap_check_records_free(struct flowtap_check_records *records)
 	flowtap_aux_index_free(&records->aux);
 }
 
-/* Room for one more in an array that grows when n is a power of two. NULL: no memory. */
-static void *grow(void *array, uint32_t n, size_t size)
-{
-	return n & (n - 1) ? array : realloc(array, (n ? 2 * (size_t)n : 1) * size);
-}
-
 static struct flowtap_check_cpu *cpu_of(struct flowtap_check_records *records, uint32_t number)
 {
 	uint64_t hash = flowtap_hash_words(&(uint64_t){ number }, 1);
 	struct flowtap_hash_table_walk walk = flowtap_hash_table_walk(&records->by_cpu, hash);
-	struct flowtap_check_cpu *cpus;
 	uint32_t index;
 
 	while (flowtap_hash_table_next(&walk, &index))
 		if (records->cpus[index].cpu == number)
 			return &records->cpus[index];
-	cpus = grow(records->cpus, records->n_cpus, sizeof(*cpus));
-	if (!cpus)
+	if (FLOWTAP_GROW(records->cpus, records->n_cpus))
 		return NULL;
-	records->cpus = cpus;
 	if (flowtap_hash_table_add(&records->by_cpu, hash, records->n_cpus))
 		return NULL;
-	cpus[records->n_cpus] = (struct flowtap_check_cpu){ .cpu = number };
-	return &cpus[records->n_cpus++];
+	records->cpus[records->n_cpus] = (struct flowtap_check_cpu){ .cpu = number };
+	return &records->cpus[records->n_cpus++];
 }
 
 /* What a type needs; others than these are of a newer kernel. */
@@ -376,20 +368,17 @@ static struct flowtap_check_task *task_of(struct flowtap_check_records *records,
 {
 	uint64_t hash = flowtap_hash_words(&key, 1);
 	struct flowtap_hash_table_walk walk = flowtap_hash_table_walk(&records->by_task, hash);
-	struct flowtap_check_task *tasks;
 	uint32_t index;
 
 	while (flowtap_hash_table_next(&walk, &index))
 		if (records->tasks[index].key == key)
 			return &records->tasks[index];
-	tasks = grow(records->tasks, records->n_tasks, sizeof(*tasks));
-	if (!tasks)
+	if (FLOWTAP_GROW(records->tasks, records->n_tasks))
 		return NULL;
-	records->tasks = tasks;
 	if (flowtap_hash_table_add(&records->by_task, hash, records->n_tasks))
 		return NULL;
-	tasks[records->n_tasks] = (struct flowtap_check_task){ .key = key };
-	return &tasks[records->n_tasks++];
+	records->tasks[records->n_tasks] = (struct flowtap_check_task){ .key = key };
+	return &records->tasks[records->n_tasks++];
 }
 
 /* Where in the sequence a record stands, and the losses before it. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/hash_table.h"
+#include "base/vector.h"
 #include "code/address_space.h"
 #include "code/code_index.h"
 #include "code/kernel_text.h"
@@ -82,20 +83,6 @@ void flowtap_map_free(struct flowtap_map *map)
 	free(map);
 }
 
-/* Room for one more: arrays grow at the powers of two. 0 or -ENOMEM. */
-static int reserve(void **array, size_t n, size_t size)
-{
-	void *bigger;
-
-	if (n & (n - 1))
-		return 0;
-	bigger = realloc(*array, (n ? 2 * n : 1) * size);
-	if (!bigger)
-		return -ENOMEM;
-	*array = bigger;
-	return 0;
-}
-
 static struct process *find_process(struct flowtap_map *map, uint32_t pid)
 {
 	struct flowtap_hash_table_walk walk;
@@ -119,7 +106,7 @@ static struct process *get_process(struct flowtap_map *map, uint32_t pid)
 
 	if (process)
 		return process;
-	if (reserve((void **)&map->processes, map->n_processes, sizeof(*process)) ||
+	if (FLOWTAP_GROW(map->processes, map->n_processes) ||
 	    flowtap_hash_table_add(&map->by_pid, flowtap_hash_words(&(uint64_t) { pid }, 1),
 				   map->n_processes))
 		return NULL;
@@ -176,7 +163,7 @@ static struct flowtap_address_space *begin_space(struct flowtap_map *map, uint32
 	size_t at;
 
 	if (!process || !space ||
-	    reserve((void **)&process->spaces, process->n, sizeof(process->spaces[0])))
+	    FLOWTAP_GROW(process->spaces, process->n))
 		goto err_free;
 	space->pid = pid;
 	space->from = time;
@@ -403,7 +390,7 @@ static int build(struct flowtap_map *map, struct flowtap_address_space *space)
 	/* Nonsense in an archive can make two processes each other's parents: stop there. */
 	for (; space && !ready(map, space) && !space->building;
 	     space = space->forked ? find_space(map, space->parent, space->from) : NULL) {
-		err = reserve((void **)&chain, n, sizeof(chain[0]));
+		err = FLOWTAP_GROW(chain, n);
 		if (err)
 			break;
 		chain[n++] = space;

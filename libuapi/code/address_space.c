@@ -9,21 +9,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
+
 #define LOOKED_AT_MAX 4096	/* events, for one question */
 
 int flowtap_address_space_add(struct flowtap_address_space *space,
 			      const struct flowtap_map_event *event)
 {
-	if (space->n_events == space->capacity) {
-		size_t capacity = space->capacity ? 2 * space->capacity : 16;
-		struct flowtap_map_event *bigger;
-
-		bigger = realloc(space->events, capacity * sizeof(bigger[0]));
-		if (!bigger)
-			return -ENOMEM;
-		space->events = bigger;
-		space->capacity = capacity;
-	}
+	if (FLOWTAP_GROW(space->events, space->n_events))
+		return -ENOMEM;
 	if (event->time < space->latest)
 		space->unsorted = true;
 	else
@@ -95,7 +89,7 @@ static int sort_events(struct flowtap_address_space *space)
 	size_t n = space->n_events;
 	struct flowtap_map_event *from = space->events, *to, *other;
 
-	other = malloc(space->capacity * sizeof(other[0]));
+	other = malloc(flowtap_vector_capacity(n) * sizeof(other[0]));
 	if (!other)
 		return -ENOMEM;
 	to = other;

@@ -54,7 +54,6 @@ struct flowtap_address_space {
 	uint32_t parent;
 	struct flowtap_map_event *events;
 	size_t n_events;
-	size_t capacity;
 	uint64_t latest;		/* time of an event */
 	bool unsorted;
 	/* Made from the events when they are first asked for. */

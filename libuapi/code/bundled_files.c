@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "base/hash_table.h"
+#include "base/vector.h"
 
 #define PAGE 4096U
 
@@ -69,14 +70,10 @@ static struct file *find(const struct flowtap_bundled_files *files, const char *
 static struct file *append(struct flowtap_bundled_files *files, const struct flowtap_bundled *part,
 			   const struct flowtap_build_id *id, uint64_t hash)
 {
-	struct file *list, *file;
+	struct file *file;
 
-	if (!(files->n & (files->n - 1))) {
-		list = realloc(files->list, (files->n ? 2 * files->n : 1) * sizeof(list[0]));
-		if (!list)
-			return NULL;
-		files->list = list;
-	}
+	if (FLOWTAP_GROW(files->list, files->n))
+		return NULL;
 	file = &files->list[files->n];
 	*file = (struct file) { .path = strdup(part->path), .id = *id, .size = part->size };
 	if (!file->path || flowtap_hash_table_add(&files->table, hash, files->n)) {

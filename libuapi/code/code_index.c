@@ -5,25 +5,13 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/vector.h"
+
 struct code_key {
 	uint64_t bias;			/* address minus offset in the object */
 	uint64_t end;
 	uint32_t object;
 };
-
-/* Room for one more: arrays grow at the powers of two. 0 or -ENOMEM. */
-static int reserve(void **array, size_t n, size_t size)
-{
-	void *bigger;
-
-	if (n & (n - 1))
-		return 0;
-	bigger = realloc(*array, (n ? 2 * n : 1) * size);
-	if (!bigger)
-		return -ENOMEM;
-	*array = bigger;
-	return 0;
-}
 
 void flowtap_code_index_free(struct flowtap_code_index *codes)
 {
@@ -46,7 +34,7 @@ int flowtap_code_index_key(struct flowtap_code_index *codes, uint32_t object, ui
 		    codes->keys[*key].end == end)
 			return 0;
 	*key = codes->n_keys;
-	if (reserve((void **)&codes->keys, codes->n_keys, sizeof(codes->keys[0])) ||
+	if (FLOWTAP_GROW(codes->keys, codes->n_keys) ||
 	    flowtap_hash_table_add(&codes->by_key, hash, *key))
 		return -ENOMEM;
 	codes->keys[codes->n_keys++] = (struct code_key) {
@@ -77,7 +65,7 @@ struct flowtap_code *flowtap_code_index_intern(struct flowtap_code_index *codes,
 		if (same_code(codes->list[index], code))
 			return codes->list[index];
 	copy = malloc(sizeof(*copy));
-	if (!copy || reserve((void **)&codes->list, codes->n, sizeof(codes->list[0])) ||
+	if (!copy || FLOWTAP_GROW(codes->list, codes->n) ||
 	    flowtap_hash_table_add(&codes->by_position, hash, codes->n)) {
 		free(copy);
 		return NULL;

@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
+
 #define PAGE FLOWTAP_KERNEL_PAGE
 #define PARCEL 2U
 #define CHANGES_MAX 4096U	/* places between two findings; more are one from first to last */
@@ -25,7 +27,6 @@ struct span {
 struct spans {
 	struct span *list;
 	size_t n;
-	size_t capacity;
 };
 
 struct kernel_era {
@@ -70,15 +71,8 @@ static int push(struct spans *spans, const struct span *span)
 			spans->list[spans->n - 1].end = span->end;
 		return 0;
 	}
-	if (spans->n == spans->capacity) {
-		size_t capacity = spans->capacity ? 2 * spans->capacity : 4;
-		struct span *list = realloc(spans->list, capacity * sizeof(list[0]));
-
-		if (!list)
-			return -ENOMEM;
-		spans->list = list;
-		spans->capacity = capacity;
-	}
+	if (FLOWTAP_GROW(spans->list, spans->n))
+		return -ENOMEM;
 	spans->list[spans->n++] = *span;
 	return 0;
 }

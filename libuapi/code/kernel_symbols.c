@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
+
 #define TEXT_MAX (128U << 20)
 #define OTHERS_MAX 256	/* of other modules that lie between: one was there before the other */
 
@@ -21,7 +23,6 @@ struct flowtap_kernel_symbols {
 	size_t text_capacity;
 	struct symbol *table;
 	size_t n;
-	size_t capacity;
 	bool sorted;
 };
 
@@ -108,15 +109,8 @@ int flowtap_kernel_symbols_add(struct flowtap_kernel_symbols *symbols, const cha
 			*end++ = 0;
 		if (!parse(line, symbols->text, &symbol))
 			continue;
-		if (symbols->n == symbols->capacity) {
-			size_t capacity = symbols->capacity ? 2 * symbols->capacity : 4096;
-			struct symbol *table = realloc(symbols->table, capacity * sizeof(table[0]));
-
-			if (!table)
-				return -ENOMEM;
-			symbols->table = table;
-			symbols->capacity = capacity;
-		}
+		if (FLOWTAP_GROW(symbols->table, symbols->n))
+			return -ENOMEM;
 		symbols->table[symbols->n++] = symbol;
 	}
 	symbols->sorted = false;

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
 #include "code/kernel_history.h"
 
 #define REGIONS_MAX 4096U
@@ -106,16 +107,12 @@ static struct kernel_region *find_region(const struct flowtap_kernel_texts *text
 static int new_region(struct flowtap_kernel_texts *texts, const struct flowtap_kernel_text *text,
 		      struct kernel_region **out)
 {
-	struct kernel_region *region, **list;
+	struct kernel_region *region;
 
 	if (texts->n == REGIONS_MAX)
 		return -EFBIG;
-	if (!(texts->n & (texts->n - 1))) {
-		list = realloc(texts->list, (texts->n ? 2 * texts->n : 1) * sizeof(list[0]));
-		if (!list)
-			return -ENOMEM;
-		texts->list = list;
-	}
+	if (FLOWTAP_GROW(texts->list, texts->n))
+		return -ENOMEM;
 	region = calloc(1, sizeof(*region));
 	if (!region)
 		return -ENOMEM;

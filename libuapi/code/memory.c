@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* Which images there are. */
+#include "base/vector.h"
 #include "code/memory_internal.h"
 
 #include <elf.h>
@@ -86,7 +87,6 @@ uint8_t flowtap_memory_space(const char *name)
 
 static int add_directory(struct flowtap_memory *memory, int fd, int *index)
 {
-	struct memory_directory *directories;
 	struct stat status;
 
 	if (fd < 0) {
@@ -101,16 +101,13 @@ static int add_directory(struct flowtap_memory *memory, int fd, int *index)
 			*index = (int)i;
 			return 0;
 		}
-	directories = realloc(memory->directories,
-			      (memory->n_directories + 1) * sizeof(directories[0]));
-	if (!directories)
+	if (FLOWTAP_GROW(memory->directories, memory->n_directories))
 		return -ENOMEM;
-	memory->directories = directories;
 	fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
 	if (fd < 0)
 		return -errno;
 	*index = (int)memory->n_directories;
-	directories[memory->n_directories++] = (struct memory_directory){
+	memory->directories[memory->n_directories++] = (struct memory_directory){
 		.device = status.st_dev, .inode = status.st_ino, .fd = fd,
 	};
 	return 0;
@@ -120,24 +117,21 @@ static int add_path(struct flowtap_memory *memory, int directory, const char *pa
 {
 	uint64_t hash = flowtap_hash((uint64_t)directory, path, strlen(path));
 	struct flowtap_hash_table_walk walk = flowtap_hash_table_walk(&memory->by_path, hash);
-	struct memory_file *files;
 	char *copy;
 
 	while (flowtap_hash_table_next(&walk, index))
 		if (memory->files[*index].directory == directory &&
 		    !strcmp(memory->files[*index].path, path))
 			return 0;
-	files = realloc(memory->files, (memory->n_files + 1) * sizeof(files[0]));
-	if (!files)
+	if (FLOWTAP_GROW(memory->files, memory->n_files))
 		return -ENOMEM;
-	memory->files = files;
 	copy = strdup(path);
 	*index = (uint32_t)memory->n_files;
 	if (!copy || flowtap_hash_table_add(&memory->by_path, hash, *index)) {
 		free(copy);
 		return -ENOMEM;
 	}
-	files[memory->n_files++] = (struct memory_file){ .path = copy, .directory = directory };
+	memory->files[memory->n_files++] = (struct memory_file){ .path = copy, .directory = directory };
 	return 0;
 }
 
@@ -198,16 +192,8 @@ static int add_image(struct flowtap_memory *memory, const struct flowtap_memory_
 	image.end = image.address + size;
 	if (memory->n_images == IMAGES_MAX)
 		return -E2BIG;
-	if (memory->n_images == memory->capacity) {
-		size_t capacity = memory->capacity ? 2 * memory->capacity : 64;
-		struct flowtap_memory_image *images = realloc(memory->images,
-							      capacity * sizeof(images[0]));
-
-		if (!images)
-			return -ENOMEM;
-		memory->images = images;
-		memory->capacity = capacity;
-	}
+	if (FLOWTAP_GROW(memory->images, memory->n_images))
+		return -ENOMEM;
 	memory->images[memory->n_images++] = image;
 	return cut;
 }

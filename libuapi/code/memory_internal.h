@@ -51,7 +51,6 @@ struct flowtap_memory {
 	struct flowtap_hash_table by_path;
 	struct flowtap_memory_image *images;
 	size_t n_images;
-	size_t capacity;
 	struct flowtap_memory_filter filters[FLOWTAP_MEMORY_FILTERS];
 	size_t n_filters;
 	/* From the first look on. */

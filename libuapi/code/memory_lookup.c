@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/read_at.h"
+#include "base/vector.h"
 
 #define REGION_MAX	(512ULL << 20)
 #define HELD_MAX	(4ULL << 30)
@@ -58,20 +59,14 @@ static struct memory_region *region_of(struct flowtap_memory *memory,
 {
 	uint64_t hash = flowtap_hash(0, pieces, n * sizeof(pieces[0]));
 	struct flowtap_hash_table_walk walk = flowtap_hash_table_walk(&memory->by_pieces, hash);
-	struct memory_region **list, *made;
+	struct memory_region *made;
 	uint32_t index;
 
 	while (flowtap_hash_table_next(&walk, &index))
 		if (same_pieces(memory->regions[index], pieces, n))
 			return memory->regions[index];
-	if (!(memory->n_regions & (memory->n_regions - 1))) {
-		size_t capacity = memory->n_regions ? 2 * memory->n_regions : 1;
-
-		list = realloc(memory->regions, capacity * sizeof(list[0]));
-		if (!list)
-			return NULL;
-		memory->regions = list;
-	}
+	if (FLOWTAP_GROW(memory->regions, memory->n_regions))
+		return NULL;
 	made = calloc(1, sizeof(*made));
 	if (!made)
 		return NULL;

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/vector.h"
+
 struct sweep {
 	const struct flowtap_memory_image *images;
 	const uint32_t *chosen;
@@ -16,7 +18,6 @@ struct sweep {
 	size_t depth;
 	struct flowtap_memory_image *pieces;
 	size_t n;
-	size_t capacity;
 };
 
 static const struct flowtap_memory_image *image_at(const struct sweep *sweep, uint32_t index)
@@ -76,16 +77,8 @@ static int emit(struct sweep *sweep, uint64_t from, uint64_t to,
 		last->end = to;
 		return 0;
 	}
-	if (sweep->n == sweep->capacity) {
-		size_t capacity = sweep->capacity ? 2 * sweep->capacity : 64;
-		struct flowtap_memory_image *pieces = realloc(sweep->pieces,
-							      capacity * sizeof(pieces[0]));
-
-		if (!pieces)
-			return -ENOMEM;
-		sweep->pieces = pieces;
-		sweep->capacity = capacity;
-	}
+	if (FLOWTAP_GROW(sweep->pieces, sweep->n))
+		return -ENOMEM;
 	sweep->pieces[sweep->n++] = (struct flowtap_memory_image) {
 		.address = from, .end = to, .offset = offset, .file = image->file,
 	};

@@ -15,6 +15,7 @@
 
 #include "base/hash_table.h"
 #include "base/read_at.h"
+#include "base/vector.h"
 #include "code/bundled_files.h"
 #include "code/locate.h"
 
@@ -59,7 +60,6 @@ struct flowtap_objects {
 	char *images;			/* NULL: none */
 	struct object **list;
 	uint32_t n;
-	uint32_t capacity;
 	uint64_t held;
 	struct flowtap_hash_table table;	/* by path and build-id, or path and content */
 	struct flowtap_bundled_files *bundle;
@@ -132,15 +132,8 @@ static int append(struct flowtap_objects *objects, const char *path, uint64_t ha
 	if (!object->path)
 		goto err_free;
 	object->hash = hash;
-	if (objects->n == objects->capacity) {
-		uint32_t capacity = objects->capacity ? 2 * objects->capacity : 16;
-		struct object **list = realloc(objects->list, capacity * sizeof(list[0]));
-
-		if (!list)
-			goto err_free;
-		objects->list = list;
-		objects->capacity = capacity;
-	}
+	if (FLOWTAP_GROW(objects->list, objects->n))
+		goto err_free;
 	err = flowtap_hash_table_add(&objects->table, hash, objects->n);
 	if (err)
 		goto err_free;
@@ -341,17 +334,15 @@ static const struct chunk *find_chunk(const struct object *object, uint64_t offs
 static const struct chunk *load_chunk(struct flowtap_objects *objects, struct object *object,
 				      uint64_t offset, uint64_t size)
 {
-	struct chunk *chunks, *chunk;
+	struct chunk *chunk;
 	char why[FLOWTAP_WHY] = "";
 	int saved = errno, fd;
 
 	if (object->n_chunks == CHUNKS_MAX)
 		return NULL;
-	chunks = realloc(object->chunks, (object->n_chunks + 1) * sizeof(chunks[0]));
-	if (!chunks)
+	if (FLOWTAP_GROW(object->chunks, object->n_chunks))
 		return NULL;
-	object->chunks = chunks;
-	chunk = &chunks[object->n_chunks];
+	chunk = &object->chunks[object->n_chunks];
 	*chunk = (struct chunk) { .offset = offset, .size = size };
 	fd = open_object(objects, object, why);
 	if (fd >= 0) {

@@ -8,6 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/vector.h"
+
 #define CPUS_MAX 4096
 
 struct block {
@@ -27,10 +29,8 @@ struct flowtap_aux_cpu {
 	bool fresh;		/* the next block begins a run */
 	struct block *blocks;	/* in the order of the file */
 	size_t n;
-	size_t capacity;
 	struct run *runs;
 	size_t n_runs;
-	size_t runs_capacity;
 };
 
 static struct flowtap_aux_cpu *find_cpu(const struct flowtap_aux_index *index, uint32_t cpu)
@@ -47,46 +47,26 @@ static struct flowtap_aux_cpu *find_cpu(const struct flowtap_aux_index *index, u
 
 static int make_cpu(struct flowtap_aux_index *index, uint32_t cpu, struct flowtap_aux_cpu **made)
 {
-	struct flowtap_aux_cpu *cpus;
-
 	*made = find_cpu(index, cpu);
 	if (*made)
 		return 0;
 	if (index->n == CPUS_MAX)
 		return -E2BIG;
-	cpus = realloc(index->cpus, (index->n + 1) * sizeof(cpus[0]));
-	if (!cpus)
+	if (FLOWTAP_GROW(index->cpus, index->n))
 		return -ENOMEM;
-	index->cpus = cpus;
 	if (flowtap_hash_table_add(&index->by_cpu, flowtap_hash_words(&(uint64_t) { cpu }, 1),
 				   index->n))
 		return -ENOMEM;
-	*made = &cpus[index->n++];
+	*made = &index->cpus[index->n++];
 	**made = (struct flowtap_aux_cpu) { .cpu = cpu };
 	return 0;
 }
 
-/* Room for one more; NULL: no memory. */
-static void *grow(void *array, size_t n, size_t *capacity, size_t size)
-{
-	size_t wanted = *capacity ? 2 * *capacity : 16;
-
-	if (n < *capacity)
-		return array;
-	array = realloc(array, wanted * size);
-	if (array)
-		*capacity = wanted;
-	return array;
-}
-
 static int begin_run(struct flowtap_aux_cpu *cpu, uint64_t position)
 {
-	struct run *runs = grow(cpu->runs, cpu->n_runs, &cpu->runs_capacity, sizeof(*runs));
-
-	if (!runs)
+	if (FLOWTAP_GROW(cpu->runs, cpu->n_runs))
 		return -ENOMEM;
-	cpu->runs = runs;
-	runs[cpu->n_runs++] = (struct run) { position, cpu->n };
+	cpu->runs[cpu->n_runs++] = (struct run) { position, cpu->n };
 	cpu->fresh = false;
 	return 0;
 }
@@ -96,7 +76,6 @@ int flowtap_aux_index_add(struct flowtap_aux_index *index, uint32_t number, uint
 {
 	const struct block *last;
 	struct flowtap_aux_cpu *cpu;
-	struct block *blocks;
 	int err;
 
 	if (size > UINT32_MAX || offset > UINT64_MAX - size)
@@ -104,15 +83,13 @@ int flowtap_aux_index_add(struct flowtap_aux_index *index, uint32_t number, uint
 	err = make_cpu(index, number, &cpu);
 	if (err || !size)
 		return err;
-	blocks = grow(cpu->blocks, cpu->n, &cpu->capacity, sizeof(*blocks));
-	if (!blocks)
+	if (FLOWTAP_GROW(cpu->blocks, cpu->n))
 		return -ENOMEM;
-	cpu->blocks = blocks;
-	last = cpu->n ? &blocks[cpu->n - 1] : NULL;
+	last = cpu->n ? &cpu->blocks[cpu->n - 1] : NULL;
 	if (!last || cpu->fresh || offset < last->offset + last->size)
 		err = begin_run(cpu, position);
 	if (!err)
-		blocks[cpu->n++] = (struct block) { offset, position, (uint32_t)size };
+		cpu->blocks[cpu->n++] = (struct block) { offset, position, (uint32_t)size };
 	return err;
 }
 

@@ -13,6 +13,7 @@
 
 #include "base/hash_table.h"
 #include "base/read_at.h"
+#include "base/vector.h"
 
 #define WINDOW (2 * FLOWTAP_RECORD_MAX)
 #define CPUS_MAX 4096
@@ -33,7 +34,6 @@ struct cursor {
 	uint32_t cpu;
 	struct span *spans;
 	size_t n_spans;
-	size_t capacity;
 	size_t next;		/* span */
 	uint64_t offset;	/* in the file, of what is not in the window yet */
 	uint64_t left;		/* bytes of the span from there */
@@ -97,8 +97,7 @@ static int find_cursor(struct flowtap_merge *merge, uint32_t cpu, struct cursor 
 {
 	uint64_t hash = flowtap_hash_words(&(uint64_t) { cpu }, 1);
 	struct flowtap_hash_table_walk walk = flowtap_hash_table_walk(&merge->by_cpu, hash);
-	struct cursor *cursors;
-	uint32_t index, *heap, *aside;
+	uint32_t index;
 
 	while (flowtap_hash_table_next(&walk, &index)) {
 		*cursor = &merge->cursors[index];
@@ -107,18 +106,9 @@ static int find_cursor(struct flowtap_merge *merge, uint32_t cpu, struct cursor 
 	}
 	if (merge->n == CPUS_MAX)
 		return -E2BIG;
-	cursors = realloc(merge->cursors, (merge->n + 1) * sizeof(cursors[0]));
-	if (!cursors)
+	if (FLOWTAP_GROW(merge->cursors, merge->n) || FLOWTAP_GROW(merge->heap, merge->n) ||
+	    FLOWTAP_GROW(merge->aside, merge->n))
 		return -ENOMEM;
-	merge->cursors = cursors;
-	heap = realloc(merge->heap, (merge->n + 1) * sizeof(heap[0]));
-	if (!heap)
-		return -ENOMEM;
-	merge->heap = heap;
-	aside = realloc(merge->aside, (merge->n + 1) * sizeof(aside[0]));
-	if (!aside)
-		return -ENOMEM;
-	merge->aside = aside;
 	if (flowtap_hash_table_add(&merge->by_cpu, hash, merge->n))
 		return -ENOMEM;
 	*cursor = &merge->cursors[merge->n++];
@@ -133,15 +123,8 @@ int flowtap_merge_add(struct flowtap_merge *merge, uint32_t cpu, uint64_t offset
 
 	if (err)
 		return err;
-	if (cursor->n_spans == cursor->capacity) {
-		size_t capacity = cursor->capacity ? 2 * cursor->capacity : 8;
-		struct span *spans = realloc(cursor->spans, capacity * sizeof(spans[0]));
-
-		if (!spans)
-			return -ENOMEM;
-		cursor->spans = spans;
-		cursor->capacity = capacity;
-	}
+	if (FLOWTAP_GROW(cursor->spans, cursor->n_spans))
+		return -ENOMEM;
 	cursor->spans[cursor->n_spans++] = (struct span) { offset, size };
 	return 0;
 }
@@ -337,12 +320,8 @@ static int note_task(struct flowtap_merge *merge, const struct task *now)
 	if (!task) {
 		uint32_t n = merge->n_tasks;
 
-		if (!(n & (n - 1))) {
-			task = realloc(merge->tasks, (n ? 2 * (size_t)n : 1) * sizeof(*task));
-			if (!task)
-				return -ENOMEM;
-			merge->tasks = task;
-		}
+		if (FLOWTAP_GROW(merge->tasks, n))
+			return -ENOMEM;
 		if (flowtap_hash_table_add(&merge->by_tid,
 					   flowtap_hash_words(&(uint64_t) { now->tid }, 1), n))
 			return -ENOMEM;

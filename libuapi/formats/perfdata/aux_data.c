@@ -260,7 +260,7 @@ static int sort_ranges(struct flowtap_perfdata *perfdata)
 	if (!n)
 		return 0;
 	order = malloc(n * sizeof(order[0]));
-	sorted = malloc(n * sizeof(sorted[0]));
+	sorted = malloc(flowtap_vector_capacity(n) * sizeof(sorted[0]));
 	if (!order || !sorted) {
 		free(order);
 		free(sorted);
@@ -274,7 +274,6 @@ static int sort_ranges(struct flowtap_perfdata *perfdata)
 	free(order);
 	free(perfdata->ranges.list);
 	perfdata->ranges.list = sorted;
-	perfdata->ranges.capacity = n;
 	return 0;
 }
 

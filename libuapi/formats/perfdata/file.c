@@ -11,21 +11,6 @@
 
 #include "base/read_at.h"
 
-int flowtap_perfdata_reserve(void **list, size_t n, size_t *capacity, size_t size)
-{
-	size_t more = *capacity ? 2 * *capacity : 16;
-	void *bigger;
-
-	if (n < *capacity)
-		return 0;
-	bigger = reallocarray(*list, more, size);
-	if (!bigger)
-		return -ENOMEM;
-	*list = bigger;
-	*capacity = more;
-	return 0;
-}
-
 void flowtap_perfdata_damaged(const struct flowtap_perfdata *perfdata, uint64_t offset,
 			      const char *reason)
 {

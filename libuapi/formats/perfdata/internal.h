@@ -8,6 +8,7 @@
 #include <linux/perf_event.h>
 
 #include "base/hash_table.h"
+#include "base/vector.h"
 #include "code/elf_file.h"
 
 /* perf's own records (tools/lib/perf/include/perf/event.h). */
@@ -40,7 +41,7 @@ enum {
 #define PERFDATA_MISC_BUILD_ID_SIZE 0x8000
 
 /* A list that grows: all of them are dynamic arrays of one kind. */
-#define PERFDATA_LIST(type) struct { type *list; size_t n; size_t capacity; }
+#define PERFDATA_LIST(type) struct { type *list; size_t n; }
 
 /* The attributes of an event that say what its sample ids have. */
 struct perfdata_attr {
@@ -144,12 +145,8 @@ struct flowtap_perfdata {
 	uint64_t time_mask;
 };
 
-/* Room for one more in a list of elements of `size`. 0 or -ENOMEM. */
-int flowtap_perfdata_reserve(void **list, size_t n, size_t *capacity, size_t size);
-
 #define PERFDATA_ADD(where, ...) \
-	(flowtap_perfdata_reserve((void **)&(where)->list, (where)->n, &(where)->capacity, \
-				  sizeof((where)->list[0])) ? -ENOMEM : \
+	(FLOWTAP_GROW((where)->list, (where)->n) ? -ENOMEM : \
 	 ((where)->list[(where)->n++] = (__VA_ARGS__), 0))
 
 void flowtap_perfdata_damaged(const struct flowtap_perfdata *perfdata, uint64_t offset,

@@ -11,6 +11,7 @@
 
 #include "base/ini.h"
 #include "base/read_at.h"
+#include "base/vector.h"
 #include "code/locate.h"
 
 #define LIST_MAX (1U << 20)	/* bytes of a file that says what belongs together */
@@ -67,15 +68,11 @@ static int malformed(const struct reading *reading, const struct flowtap_ini_lin
 static int add_pair(const struct reading *reading, struct snapshot_pairs *pairs,
 		    const struct flowtap_ini_line *line)
 {
-	struct snapshot_pair *list;
-
 	if (pairs->n == FLOWTAP_SNAPSHOT_PARTS)
 		return too_many(reading, line->section);
-	list = realloc(pairs->list, (pairs->n + 1) * sizeof(list[0]));
-	if (!list)
+	if (FLOWTAP_GROW(pairs->list, pairs->n))
 		return -ENOMEM;
-	pairs->list = list;
-	list[pairs->n++] = (struct snapshot_pair){ .key = line->key, .value = line->value };
+	pairs->list[pairs->n++] = (struct snapshot_pair){ .key = line->key, .value = line->value };
 	return 0;
 }
 
@@ -107,15 +104,8 @@ static int begin_dump(struct reading *reading, const char *section)
 
 	if (snapshot->n_dumps == FLOWTAP_SNAPSHOT_DUMPS)
 		return too_many(reading, "dumps");
-	if (snapshot->n_dumps == snapshot->dumps_capacity) {
-		size_t capacity = snapshot->dumps_capacity ? 2 * snapshot->dumps_capacity : 64;
-		struct snapshot_dump *dumps = realloc(snapshot->dumps, capacity * sizeof(dumps[0]));
-
-		if (!dumps)
-			return -ENOMEM;
-		snapshot->dumps = dumps;
-		snapshot->dumps_capacity = capacity;
-	}
+	if (FLOWTAP_GROW(snapshot->dumps, snapshot->n_dumps))
+		return -ENOMEM;
 	reading->dump = &snapshot->dumps[snapshot->n_dumps++];
 	*reading->dump = (struct snapshot_dump){ .section = section, .file = "" };
 	reading->device->n_dumps++;
@@ -188,15 +178,12 @@ static int parse_device(void *argument, const struct flowtap_ini_line *line)
 static int begin_section(struct reading *reading, const char *name)
 {
 	struct flowtap_snapshot *snapshot = reading->snapshot;
-	struct snapshot_section *sections;
 
 	if (snapshot->n_sections == FLOWTAP_SNAPSHOT_PARTS)
 		return too_many(reading, "sections");
-	sections = realloc(snapshot->sections, (snapshot->n_sections + 1) * sizeof(sections[0]));
-	if (!sections)
+	if (FLOWTAP_GROW(snapshot->sections, snapshot->n_sections))
 		return -ENOMEM;
-	snapshot->sections = sections;
-	reading->section = &sections[snapshot->n_sections++];
+	reading->section = &snapshot->sections[snapshot->n_sections++];
 	*reading->section = (struct snapshot_section){
 		.name = name, .buffer = name, .file = "", .format = "",
 	};
@@ -249,13 +236,11 @@ static int parse_trace(void *argument, const struct flowtap_ini_line *line)
 
 static int load(struct flowtap_snapshot *snapshot, int fd, off_t most, char **text, size_t *size)
 {
-	char **texts = realloc(snapshot->texts, (snapshot->n_texts + 1) * sizeof(texts[0]));
 	struct stat status;
 	int error;
 
-	if (!texts)
+	if (FLOWTAP_GROW(snapshot->texts, snapshot->n_texts))
 		return -ENOMEM;
-	snapshot->texts = texts;
 	if (fstat(fd, &status))
 		return -errno;
 	if (status.st_size > most ||
@@ -264,7 +249,7 @@ static int load(struct flowtap_snapshot *snapshot, int fd, off_t most, char **te
 	*text = malloc((size_t)status.st_size + 1);
 	if (!*text)
 		return -ENOMEM;
-	texts[snapshot->n_texts++] = *text;
+	snapshot->texts[snapshot->n_texts++] = *text;
 	snapshot->text_bytes += (size_t)status.st_size;
 	*size = flowtap_read_at(fd, *text, (size_t)status.st_size, 0, &error);
 	return error;

@@ -76,7 +76,6 @@ struct flowtap_snapshot {
 	size_t n_devices;
 	struct snapshot_dump *dumps;
 	size_t n_dumps;
-	size_t dumps_capacity;
 	char *buffer_list;
 	struct snapshot_section *sections;
 	size_t n_sections;

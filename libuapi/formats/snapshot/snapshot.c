@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/ini.h"
+#include "base/vector.h"
 #include "code/locate.h"
 
 void flowtap_snapshot_note(const struct flowtap_snapshot *snapshot, const char *format, ...)
@@ -134,17 +135,15 @@ static bool usable(const struct flowtap_snapshot *snapshot, const struct snapsho
 static int add_source(struct flowtap_snapshot *snapshot, const struct snapshot_device *device,
 		      const struct flowtap_snapshot_buffer *buffer)
 {
-	struct flowtap_snapshot_source *sources, *source;
+	struct flowtap_snapshot_source *source;
 	const struct snapshot_device *core;
 	const uint64_t *registers = device->registers;
 
 	if (snapshot->n_sources == FLOWTAP_SNAPSHOT_PARTS)
 		return -E2BIG;
-	sources = realloc(snapshot->sources, (snapshot->n_sources + 1) * sizeof(sources[0]));
-	if (!sources)
+	if (FLOWTAP_GROW(snapshot->sources, snapshot->n_sources))
 		return -ENOMEM;
-	snapshot->sources = sources;
-	source = &sources[snapshot->n_sources++];
+	source = &snapshot->sources[snapshot->n_sources++];
 	*source = (struct flowtap_snapshot_source){
 		.name = device->name,
 		.type = device->type,

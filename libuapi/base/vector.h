@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* Arrays that grow by one: their number is all that has to be kept. */
+#ifndef FLOWTAP_VECTOR_H
+#define FLOWTAP_VECTOR_H
+
+#include <stddef.h>
+
+/*
+ * Makes room for one more element of `each` bytes behind the n that *list has. *list is NULL while n
+ * is 0, grows by nothing else, and is the caller's to free. Its capacity is the next power of two
+ * from n + 1 on, which nobody needs to keep. 0; -ENOMEM, then *list stays as it is.
+ */
+int flowtap_vector_grow(void **list, size_t n, size_t each);
+
+/* The capacity of a list that has n: where it takes the place of another one. */
+size_t flowtap_vector_capacity(size_t n);
+
+/* The same as flowtap_vector_grow() for a pointer of any type. */
+#define FLOWTAP_GROW(list, n) flowtap_vector_grow((void **)&(list), n, sizeof(*(list)))
+
+#endif /* FLOWTAP_VECTOR_H */
