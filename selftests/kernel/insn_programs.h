@@ -8,27 +8,12 @@
 #include <string.h>
 
 #include "stream.h"
-
-enum type {
-	TYPE_EXCEPTION = 1,
-	TYPE_INTERRUPT = 2,
-	TYPE_TRAP_RETURN = 3,
-	TYPE_NOT_TAKEN = 4,
-	TYPE_TAKEN = 5,
-	TYPE_INDIRECT_CALL = 8,
-	TYPE_DIRECT_CALL = 9,
-	TYPE_INDIRECT_JUMP = 10,
-	TYPE_DIRECT_JUMP = 11,
-	TYPE_SWAP = 12,
-	TYPE_RETURN = 13,
-	TYPE_OTHER_INDIRECT = 14,
-	TYPE_OTHER_DIRECT = 15,
-};
+#include "support/transfer_type.h"
 
 /* Filter bits of sctrctl (Smctr 2.1) and what each is about. */
 static const struct filter {
 	uint64_t bit;
-	enum type type;
+	enum transfer_type type;
 	bool enables;			/* else inhibits */
 } filters[] = {
 	{ 1ULL << 33, TYPE_EXCEPTION, false },

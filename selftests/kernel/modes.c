@@ -164,7 +164,7 @@ TEST_F(modes, filters_work_together)
 /* With both modes traps and returns are inner transfers, subject to their filters. */
 TEST_F(modes, traps_and_their_returns_with_the_kernel_recorded)
 {
-	static const struct { unsigned int bit; enum type type; } traps[] = {
+	static const struct { unsigned int bit; enum transfer_type type; } traps[] = {
 		{ 33, TYPE_EXCEPTION }, { 35, TYPE_TRAP_RETURN },
 	};
 	unsigned int i, inhibited, count[16], n;

@@ -17,14 +17,14 @@ static unsigned int jalr(unsigned int rd, unsigned int rs)
 		return is_link(rs) && rs != rd ? TYPE_SWAP : TYPE_INDIRECT_CALL;
 	if (is_link(rs))
 		return TYPE_RETURN;
-	return rd ? TYPE_INDIRECT_LINK : TYPE_INDIRECT_JUMP;
+	return rd ? TYPE_OTHER_INDIRECT : TYPE_INDIRECT_JUMP;
 }
 
 static unsigned int jal(unsigned int rd)
 {
 	if (is_link(rd))
 		return TYPE_DIRECT_CALL;
-	return rd ? TYPE_DIRECT_LINK : TYPE_DIRECT_JUMP;
+	return rd ? TYPE_OTHER_DIRECT : TYPE_DIRECT_JUMP;
 }
 
 unsigned int opcode_type(uint32_t opcode)

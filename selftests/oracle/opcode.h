@@ -6,22 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Transfer types (Smctr table 9). */
-enum {
-	TYPE_EXCEPTION = 1,
-	TYPE_INTERRUPT = 2,
-	TYPE_TRAP_RETURN = 3,
-	TYPE_NOT_TAKEN = 4,
-	TYPE_TAKEN = 5,
-	TYPE_INDIRECT_CALL = 8,
-	TYPE_DIRECT_CALL = 9,
-	TYPE_INDIRECT_JUMP = 10,
-	TYPE_DIRECT_JUMP = 11,
-	TYPE_SWAP = 12,
-	TYPE_RETURN = 13,
-	TYPE_INDIRECT_LINK = 14,
-	TYPE_DIRECT_LINK = 15,
-};
+#include "support/transfer_type.h"
 
 /* The type of a jump (table 10) or sret, TYPE_TAKEN of a conditional branch, 0 of all others. */
 unsigned int opcode_type(uint32_t opcode);
