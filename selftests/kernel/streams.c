@@ -5,7 +5,6 @@
  */
 #include <grp.h>
 #include <pthread.h>
-#include <sched.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 
@@ -191,19 +190,18 @@ static pid_t thread_maker(void)
 TEST_F(wide, the_last_sample_of_a_thread_has_its_number)
 {
 	const struct flowtap_record_sample *sample = &self->stream.record.sample;
-	const struct sched_param lowest = { 0 };
-	pid_t maker = thread_maker(), idle = spinner(0), last = 0;
+	pid_t maker = thread_maker(), last = 0;
 	unsigned int threads = 0, n;
 
-	/* No idle task comes in between, which has number 0 too. */
-	ASSERT_EQ(0, sched_setscheduler(idle, SCHED_IDLE, &lowest));
 	self->configure.triggers = FLOWTAP_TRIGGER_SWITCH;
 	self->configure.timer_ns = 0;
 	ASSERT_EQ(0, stream_open(&self->stream, &self->configure));
 	ASSERT_EQ(0, enable(&self->stream));
 	for (n = 0; n < 20000 && threads < 50; n++) {
 		ASSERT_EQ(1, stream_next_sample(&self->stream, 10000));
-		ASSERT_NE(0, sample->tid) TH_LOG("sample %u", n);
+		/* What soft has of the idle task, and of who comes back after it was reaped, has 0. */
+		if (variant->source == FLOWTAP_SOURCE_CTR)
+			ASSERT_NE(0, sample->tid) TH_LOG("sample %u", n);
 		if (sample->pid != maker || sample->tid == maker || sample->tid == last)
 			continue;
 		last = sample->tid;
@@ -211,7 +209,6 @@ TEST_F(wide, the_last_sample_of_a_thread_has_its_number)
 	}
 	EXPECT_EQ(50, threads);
 	end(maker);
-	end(idle);
 }
 
 /* DISPLACED has been told, in a record of its own or with a sample. */
