@@ -4,6 +4,8 @@
  * IDs that are traced) has its own; a page in which other code was executed than before gets a new version, which
  * holds from the entry to the exception level on: between two of them no other process comes, but
  * where the trace names none several of them share a version, as long as they agree.
+ * Above EL0 there is one space, whose code other CPUs patch at any time. There each word for itself
+ * has a version, the one of its next execution: what a decoder keeps ends before a word that changes.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -29,6 +31,9 @@ struct version {
 	uint64_t touched[WORDS / 64];	/* since that entry */
 	uint32_t words[WORDS];
 	uint64_t known[WORDS / 64];
+	size_t *executed;		/* above EL0: the item in which each word was at last, + 1 */
+	struct flowtap_code *parts;	/* by address, of a page that has several versions above EL0 */
+	unsigned int nparts;
 };
 
 struct history_code {
@@ -40,6 +45,7 @@ struct history_code {
 	uint32_t *agrees;
 	size_t nagrees;
 	struct version **sorted;	/* by page, once all was added */
+	uint64_t keys;			/* how many code objects have one */
 };
 
 struct history_code *history_code_new(void)
@@ -55,8 +61,11 @@ void history_code_free(struct history_code *code)
 {
 	if (!code)
 		return;
-	for (size_t i = 0; i < code->n; i++)
+	for (size_t i = 0; i < code->n; i++) {
+		free(code->versions[i]->executed);
+		free(code->versions[i]->parts);
 		free(code->versions[i]);
+	}
 	free(code->versions);
 	free(code->sorted);
 	free(code->agrees);
@@ -116,11 +125,15 @@ static struct version *current(struct history_code *code, bool user, uint64_t sp
 		code->versions = more;
 	}
 	version = calloc(1, sizeof(*version));
-	if (!version)
+	if (version && !user)
+		version->executed = calloc(WORDS, sizeof(*version->executed));
+	if (!version || (!user && !version->executed)) {
+		free(version);
 		return NULL;
+	}
 	version->code = (struct flowtap_code){
 		.start = page, .end = page + PAGE, .until = UINT64_MAX, .path = "log",
-		.bytes = (const uint8_t *)version->words, .key = code->n, .file = UINT32_MAX,
+		.bytes = (const uint8_t *)version->words, .key = code->keys++, .file = UINT32_MAX,
 	};
 	version->page = page;
 	version->space = space;
@@ -151,8 +164,11 @@ static void touch(const struct history_code *code, struct version *version, unsi
 		version->before = version->last;
 		memset(version->touched, 0, sizeof(version->touched));
 	}
-	for (uint32_t i = 0; i < n; i++, at++)
-		version->touched[at / 64] |= 1ULL << at % 64;
+	for (uint32_t i = 0; i < n; i++) {
+		version->touched[(at + i) / 64] |= 1ULL << (at + i) % 64;
+		if (version->executed)
+			version->executed[at + i] = item + 1;
+	}
 	version->last = item;
 }
 
@@ -268,9 +284,61 @@ static bool known(const struct version *version, unsigned int at)
 	return version->known[at / 64] >> at % 64 & 1;
 }
 
+/* What versions do not know they have from the first that does. */
+static void fill(struct version **versions, size_t n)
+{
+	for (unsigned int at = 0; at < WORDS && n > 1; at++) {
+		size_t from = 0;
+
+		while (from < n && !known(versions[from], at))
+			from++;
+		for (size_t i = 0; i < n && from < n; i++)
+			if (!known(versions[i], at))
+				versions[i]->words[at] = versions[from]->words[at];
+	}
+}
+
+static bool same_in_all(struct version **versions, size_t n, unsigned int at)
+{
+	for (size_t i = 1; i < n; i++)
+		if (versions[i]->words[at] != versions[0]->words[at])
+			return false;
+	return true;
+}
+
+/* Each word that is not the same in all versions is a part, and so is what is between two of them. */
+static int split(struct history_code *code, struct version **versions, size_t n)
+{
+	uint16_t ends[WORDS];
+	unsigned int nparts = 0;
+
+	for (unsigned int at = 0; at < WORDS; at++)
+		if (!same_in_all(versions, n, at) || at + 1 == WORDS ||
+		    !same_in_all(versions, n, at + 1))
+			ends[nparts++] = at + 1;
+	for (size_t i = 0; i < n; i++) {
+		struct version *version = versions[i];
+		unsigned int start = 0;
+
+		version->parts = calloc(nparts, sizeof(*version->parts));
+		if (!version->parts)
+			return -ENOMEM;
+		version->nparts = nparts;
+		for (unsigned int j = 0; j < nparts; start = ends[j++]) {
+			version->parts[j] = version->code;
+			version->parts[j].start = version->page + 4 * start;
+			version->parts[j].end = version->page + 4 * ends[j];
+			version->parts[j].bytes = (const uint8_t *)(version->words + start);
+			version->parts[j].key = code->keys++;
+		}
+	}
+	return 0;
+}
+
 int history_code_finish(struct history_code *code)
 {
 	struct version **sorted = malloc((code->n + 1) * sizeof(*sorted));
+	int err = 0;
 
 	if (!sorted)
 		return -ENOMEM;
@@ -278,21 +346,15 @@ int history_code_finish(struct history_code *code)
 		memcpy(sorted, code->versions, code->n * sizeof(*sorted));
 		qsort(sorted, code->n, sizeof(*sorted), by_page);
 	}
-	for (size_t first = 0, end; first < code->n; first = end) {
+	code->sorted = sorted;
+	for (size_t first = 0, end; first < code->n && !err; first = end) {
 		for (end = first + 1; end < code->n && !by_page(&sorted[first], &sorted[end]); end++)
 			;
-		for (unsigned int at = 0; at < WORDS && end - first > 1; at++) {
-			size_t from = first;
-
-			while (from < end && !known(sorted[from], at))
-				from++;
-			for (size_t i = first; i < end && from < end; i++)
-				if (!known(sorted[i], at))
-					sorted[i]->words[at] = sorted[from]->words[at];
-		}
+		fill(sorted + first, end - first);
+		if (!sorted[first]->user && end - first > 1)
+			err = split(code, sorted + first, end - first);
 	}
-	code->sorted = sorted;
-	return 0;
+	return err;
 }
 
 /*
@@ -324,21 +386,60 @@ static const struct version *find_anywhere(const struct history_code *code, bool
 	return found;
 }
 
+static const struct flowtap_code *part(const struct version *version, uint64_t address)
+{
+	unsigned int low = 0, high = version->nparts;
+
+	if (!version->parts)
+		return &version->code;
+	while (high - low > 1) {
+		unsigned int middle = low + (high - low) / 2;
+
+		if (version->parts[middle].start <= address)
+			low = middle;
+		else
+			high = middle;
+	}
+	return &version->parts[low];
+}
+
+/*
+ * Whether the version, which is older than what was found, has the code: it is executed from here on.
+ * If none is, it is the newest that knows the word.
+ */
+static bool has_code(const struct version *version, const struct version *found, size_t item,
+		     unsigned int at)
+{
+	if (!found)
+		return true;
+	if (version->user)
+		return version->last >= item;
+	return version->executed[at] > item || (known(version, at) && !known(found, at));
+}
+
+/* The newest come first. */
+static const struct version *find_version(const struct history_code *code, bool user, uint64_t space,
+					  size_t item, uint64_t address)
+{
+	uint64_t page = address - address % PAGE;
+	uint32_t i = *bucket((struct history_code *)code, user, space, page);
+	const struct version *version, *found = NULL;
+	unsigned int at = address % PAGE / 4;
+
+	for (; i != NO_VERSION; i = version->chain) {
+		version = code->versions[i];
+		if (is(version, user, space, page) && has_code(version, found, item, at))
+			found = version;
+	}
+	return found ? found : find_anywhere(code, user, item, page);
+}
+
 const struct flowtap_code *history_code_find(const struct history_code *code, bool user,
 					     const struct history_state *state, uint32_t configr,
 					     size_t item, uint64_t address)
 {
-	uint64_t space = space_of(user, state, configr), page = address - address % PAGE;
-	const struct version *version, *found = NULL;
-	uint32_t i = *bucket((struct history_code *)code, user, space, page);
+	const struct version *found = find_version(code, user, space_of(user, state, configr), item,
+						   address);
 
-	/* The newest come first: the oldest that is executed from here on, else the newest. */
-	for (; i != NO_VERSION; i = version->chain) {
-		version = code->versions[i];
-		if (is(version, user, space, page) && (!found || version->last >= item))
-			found = version;
-	}
-	if (!found)
-		found = find_anywhere(code, user, item, page);
-	return found ? &found->code : NULL;
+	return found ? part(found, address) : NULL;
 }

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* The code of processes that the trace does not name apart, where it stands at the same addresses. */
+/*
+ * The code of processes that the trace does not name apart, where it stands at the same addresses, and
+ * the kernel's, which is patched.
+ */
 #include <string.h>
 
 #include "history.h"
@@ -48,7 +51,7 @@ static uint32_t opcode_at(const FIXTURE_DATA(code) *self, size_t item, unsigned 
 	uint32_t opcode = 0;
 
 	if (code)
-		memcpy(&opcode, code->bytes + 4 * at, sizeof(opcode));
+		memcpy(&opcode, code->bytes + (PAGE + 4 * at - code->start), sizeof(opcode));
 	return opcode;
 }
 
@@ -89,20 +92,45 @@ TEST_F(code, a_block_that_is_known_counts_as_well)
 	EXPECT_EQ(0xb, opcode_at(self, first, 0));
 }
 
-/* The kernel's is nobody else's: a module may go and another come within an entry. */
-TEST_F(code, code_of_the_kernel_is_what_it_was_until_it_is_another)
+/* A decoder asks before it comes to the word, maybe long before: another CPU patches at any time. */
+TEST_F(code, a_word_of_the_kernel_is_what_is_executed_there_next)
 {
-	size_t first, behind;
+	size_t first, second, third;
 
 	self->state.el = 1;
-	execute(self, 6, 6, 0xa);
-	history_code_enter(self->code);
-	first = execute(self, 0, 3, 0xb);
-	behind = execute(self, 6, 1, 0xb);
+	first = execute(self, 6, 6, 0xa);
+	second = execute(self, 0, 3, 0xb);
+	execute(self, 6, 1, 0xb);
+	third = execute(self, 0, 3, 0xb);
 	ASSERT_EQ(0, history_code_finish(self->code));
-	EXPECT_EQ(0xb, opcode_at(self, first, 0));
 	EXPECT_EQ(0xa, opcode_at(self, first, 6));
-	EXPECT_EQ(0xb, opcode_at(self, behind, 6));
+	EXPECT_EQ(0xb, opcode_at(self, first, 0));
+	EXPECT_EQ(0xa, opcode_at(self, first, 7));
+	EXPECT_EQ(0xb, opcode_at(self, second, 6));
+	EXPECT_EQ(0xb, opcode_at(self, third, 0));
+	EXPECT_EQ(0xb, opcode_at(self, third, 6));
+	EXPECT_EQ(0xa, opcode_at(self, third, 7));
+}
+
+TEST_F(code, what_a_decoder_keeps_of_the_kernel_ends_before_a_word_that_changes)
+{
+	const struct flowtap_code *before, *word, *after;
+
+	self->state.el = 1;
+	execute(self, 0, 10, 0xa);
+	execute(self, 6, 1, 0xb);
+	ASSERT_EQ(0, history_code_finish(self->code));
+	before = history_code_find(self->code, false, &self->state, 0, 0, PAGE + 4 * 2);
+	word = history_code_find(self->code, false, &self->state, 0, 0, PAGE + 4 * 6);
+	after = history_code_find(self->code, false, &self->state, 0, 0, PAGE + 4 * 7);
+	EXPECT_EQ(PAGE, before->start);
+	EXPECT_EQ(PAGE + 4 * 6, before->end);
+	EXPECT_EQ(PAGE + 4 * 6, word->start);
+	EXPECT_EQ(PAGE + 4 * 7, word->end);
+	EXPECT_EQ(PAGE + 4 * 7, after->start);
+	EXPECT_EQ(PAGE + 4096, after->end);
+	EXPECT_NE(before->key, word->key);
+	EXPECT_NE(after->key, word->key);
 }
 
 TEST_F(code, code_that_changes_is_what_it_was_until_then)
