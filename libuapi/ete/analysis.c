@@ -126,7 +126,7 @@ static int trace_on(struct flowtap_ete *ete)
 {
 	const struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_TRACE_ON };
 
-	ete->depth = 0;
+	ete_clear_returns(&ete->returns);
 	execution_ended(ete, NULL);
 	if (ete->address_state != ETE_ADDRESS_LOST)
 		flowtap_ete_set_unknown_address(ete, ETE_ADDRESS_MISSING,
@@ -157,7 +157,7 @@ static int event(struct flowtap_ete *ete, const struct ete_entry *entry)
 static int trace_info(struct flowtap_ete *ete)
 {
 	flowtap_ete_sync_address(ete);
-	ete->clear_pending = true;
+	ete_clear_returns_at_p0(&ete->returns);
 	return 0;
 }
 

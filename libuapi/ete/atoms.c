@@ -29,16 +29,16 @@ static struct flowtap_block *known_block(struct flowtap_ete *ete, uint64_t addre
 static struct flowtap_block *block_after_return(struct flowtap_ete *ete,
 						const struct flowtap_block *block)
 {
-	struct ete_return *entry = &ete->stack[ete->top];
+	const struct ete_return *entry = ete_peek_return(&ete->returns);
 	struct flowtap_block *next;
 
-	if (!ete->depth || !entry->caller || block->link || !ete_is_jump(block))
+	if (!entry || !entry->caller || block->link || !ete_is_jump(block))
 		return NULL;
 	next = entry->caller->next;
 	if (!next || !ete_inside(ete->code, next))
 		next = known_block(ete, entry->address, entry->caller->isa, block);
 	if (next)
-		ete_drop_return(ete);
+		ete_drop_return(&ete->returns);
 	return next;
 }
 
@@ -54,7 +54,7 @@ struct flowtap_block *flowtap_ete_find_successor(struct flowtap_ete *ete,
 		next = known_block(ete, taken ? block->target : ete_block_end(block),
 				   taken ? block->target_isa : block->isa, block);
 	if (next && taken && block->link)
-		ete_push_return(ete, block);
+		ete_push_return(&ete->returns, block);
 	return next;
 }
 
@@ -110,8 +110,8 @@ static int take_indirect(struct flowtap_ete *ete, struct flowtap_block *block, b
 	struct ete_return entry;
 
 	if (block->link && initial)
-		ete_push_return(ete, block);
-	if (returns && ete_pop_return(ete, &entry)) {
+		ete_push_return(&ete->returns, block);
+	if (returns && ete_pop_return(&ete->returns, &entry)) {
 		ete_set_return_address(ete, &entry);
 		return ete_emit_block(ete, block, true, entry.address);
 	}
@@ -167,7 +167,7 @@ static int follow_branch(struct flowtap_ete *ete, bool taken, bool initial,
 	if (!taken && flowtap_ete_cannot_fall_through(block))
 		return flowtap_ete_fell_through(ete, block);
 	if (block->link && initial)
-		ete_push_return(ete, block);
+		ete_push_return(&ete->returns, block);
 	target = taken ? block->target : ete_block_end(block);
 	next = taken ? block->taken : block->next;
 	if (next && ete_inside(ete->code, next)) {

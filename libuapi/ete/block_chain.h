@@ -17,7 +17,7 @@ static inline void ete_find_target(struct flowtap_ete *ete)
 
 	if (jump->address == ete->address && jump->epoch == ete->view->epoch && jump->block &&
 	    jump->isa == ete_isa(ete) && !ete->last && ete->address_state == ETE_ADDRESS_KNOWN &&
-	    ete->has_context && !ete->clear_pending) {
+	    ete->has_context && !ete_returns_pending(&ete->returns)) {
 		ete->block = jump->block;
 		ete->code = jump->code;
 	}
@@ -35,36 +35,6 @@ static inline bool ete_inside(const struct flowtap_code *code, const struct flow
 	return block->key == code->key && ete_between(code->start, code->end, block);
 }
 
-static inline void ete_push_return(struct flowtap_ete *ete, struct flowtap_block *block)
-{
-	struct ete_return *entry;
-
-	if (!ete->returns)
-		return;
-	ete->top = (ete->top + 1) % 16;
-	entry = &ete->stack[ete->top];
-	entry->address = ete_block_end(block);
-	entry->caller = block;
-	entry->sub_isa = block->isa == FLOWTAP_ISA_T32;
-	if (ete->depth < ETE_STACK)
-		ete->depth++;
-}
-
-static inline void ete_drop_return(struct flowtap_ete *ete)
-{
-	ete->top = (ete->top + 15) % 16;
-	ete->depth--;
-}
-
-static inline bool ete_pop_return(struct flowtap_ete *ete, struct ete_return *entry)
-{
-	if (!ete->depth)
-		return false;
-	*entry = ete->stack[ete->top];
-	ete_drop_return(ete);
-	return true;
-}
-
 /* Where a call returns to; the block there becomes the next one in its chain. */
 static inline void ete_set_return_address(struct flowtap_ete *ete, const struct ete_return *entry)
 {
@@ -78,7 +48,7 @@ static inline int ete_jump_to(struct flowtap_ete *ete, struct flowtap_block *blo
 			      uint64_t address, uint8_t sub_isa)
 {
 	if (block->link & initial)
-		ete_push_return(ete, block);
+		ete_push_return(&ete->returns, block);
 	ete_set_address(ete, address, sub_isa);
 	return ete_emit_block(ete, block, true, address);
 }
@@ -120,7 +90,7 @@ static inline unsigned int ete_follow_chain(struct flowtap_ete *ete, uint64_t ta
 		next = block->way[e];
 		if (likely(next && (e | block->conditional) && ete_between(start, end, next))) {
 			if (block->link & e)
-				ete_push_return(ete, block);
+				ete_push_return(&ete->returns, block);
 		} else {
 			next = flowtap_ete_find_successor(ete, block, e);
 			if (!next)

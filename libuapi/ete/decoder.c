@@ -17,7 +17,7 @@
 
 #define TRANSACTION_CAPACITY (1U << 20)
 #define ARCHITECTURE 0x5a13		/* TRCDEVARCH.ARCHID: ETE */
-#define CONFIGR_RS (1U << 12)
+#define CONFIGR_RS (1U << 12)		/* the return stack is used */
 #define IDR0_COMMTRANS (1U << 30)
 #define IDR2_WFXMODE (1U << 31)
 
@@ -47,8 +47,7 @@ static void reset(struct flowtap_ete *ete)
 	ete->any = false;
 	flowtap_ete_transaction_drop(ete);
 	ete->has_context = false;
-	ete->clear_pending = false;
-	ete->depth = 0;
+	flowtap_ete_returns_init(&ete->returns, ete->config.configr & CONFIGR_RS);
 	ete->context = none;
 	flowtap_ete_invalidate_code(ete);
 	flowtap_ete_set_unknown_address(ete, ETE_ADDRESS_MISSING,
@@ -78,7 +77,6 @@ int flowtap_ete_new(const struct flowtap_ete_config *config,
 	new->sink = sink;
 	new->max_speculation = config->idr8;
 	new->start_is_p0 = !(config->idr0 & IDR0_COMMTRANS);
-	new->returns = config->configr & CONFIGR_RS;
 	reset(new);
 	*ete = new;
 	return 0;
@@ -140,7 +138,7 @@ static int interrupt(struct flowtap_ete *ete)
 	flowtap_ete_transaction_drop(ete);
 	ete->initialized = false;
 	ete->has_context = false;
-	ete->depth = 0;
+	ete_clear_returns(&ete->returns);
 	flowtap_ete_invalidate_code(ete);
 	flowtap_ete_set_unknown_address(ete, ETE_ADDRESS_LOST, NULL);
 	return status;

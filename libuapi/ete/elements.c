@@ -222,7 +222,7 @@ static int discard(struct flowtap_ete *ete, bool overflow)
 	ete->initialized = false;
 	ete->sync = ETE_DISCARDED;
 	ete->has_context = false;
-	ete->depth = 0;
+	ete_clear_returns(&ete->returns);
 	flowtap_ete_set_unknown_address(ete, overflow ? ETE_ADDRESS_LOST : ETE_ADDRESS_MISSING,
 					"no address behind Discard");
 	if (!overflow)

@@ -13,6 +13,7 @@
  *	q.c			... Q
  *	block_chain.h		... where the next block is known already
  *	position.c		the address of the analysis, and its code and block
+ *	return_stack.h		where calls return to (K10.5.5.3)
  *
  * The last committed P0 element is held back until the next one is committed: a Mispredict element
  * can still turn it round (K10.5.5.11), and the target of an indirect branch follows it.
@@ -27,6 +28,8 @@
 #include <flowtap/ete.h>
 #include <flowtap/ete_packet.h>
 
+#include "ete/return_stack.h"
+
 #define likely(x) __builtin_expect(!!(x), 1)
 
 /* A P0 element that cannot be analyzed: its gap is emitted. */
@@ -34,7 +37,6 @@
 
 #define ETE_ATOMS_MAX 32
 #define ETE_STRAIGHT_MAX (1U << 16)	/* instructions without a branch for one P0 element */
-#define ETE_STACK 15			/* RXSVZC */
 #define ETE_JUMPS 1024
 #define ETE_RECENT 32
 #define ETE_VIEWS 8
@@ -124,12 +126,6 @@ struct ete_follow {
 	uint64_t address;
 };
 
-struct ete_return {
-	uint64_t address;
-	struct flowtap_block *caller;	/* the block whose end it is; NULL: dropped */
-	uint8_t sub_isa;
-};
-
 /* Where indirect branches went: a block found by its address. */
 struct ete_jump {
 	uint64_t address;
@@ -165,7 +161,6 @@ struct flowtap_ete {
 	struct flowtap_sink *sink;
 	struct flowtap_ete_counts counts;
 	bool direct;		/* atoms need no queue */
-	bool returns;		/* TRCCONFIGR.RS: the return stack is used */
 	uint8_t held;		/* the P0 element that was committed last: enum ete_kind or NONE */
 	bool held_taken;
 	bool held_initial;
@@ -180,13 +175,10 @@ struct flowtap_ete {
 	uint64_t address;
 	uint8_t sub_isa;
 	bool has_context;
-	bool clear_pending;	/* the return stack is emptied at the next P0 element */
 	struct flowtap_block *last;	/* the block that led to address, for its chain */
 	bool last_taken;
 	struct flowtap_context context;
-	struct ete_return stack[16];	/* a ring */
-	unsigned int top;
-	unsigned int depth;
+	struct ete_return_stack returns;
 	struct ete_view *view;
 	struct ete_view views[ETE_VIEWS];
 	unsigned int oldest_view;
@@ -229,8 +221,8 @@ struct flowtap_ete {
 	struct flowtap_ete_config config;
 	struct flowtap_ete_options options;
 	struct flowtap_ete_images images;
-	struct flowtap_blocks *blocks;
 	struct ete_jump jumps[ETE_JUMPS];
+	struct flowtap_blocks *blocks;
 };
 
 static inline bool ete_is_p0(const struct ete_entry *entry)
@@ -378,14 +370,6 @@ static inline int ete_emit_block(struct flowtap_ete *ete, struct flowtap_block *
 	ete->counts.blocks++;
 	ete->counts.instructions += block->instructions;
 	return ete->sink->block(ete->sink, block, taken, target);
-}
-
-/* 32 bits in AArch32. */
-static inline uint64_t ete_block_end(const struct flowtap_block *block)
-{
-	uint64_t end = block->address + block->size;
-
-	return block->isa == FLOWTAP_ISA_A64 ? end : (uint32_t)end;
 }
 
 #endif /* ETE_INTERNAL_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The address of the analysis, which code and block is there, and the return stack. */
+/* The address of the analysis, and which code and block is there. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
@@ -81,7 +81,7 @@ int flowtap_ete_emit_gap(struct flowtap_ete *ete, enum flowtap_gap_reason reason
 	flowtap_ete_invalidate_code(ete);
 	flowtap_ete_set_unknown_address(ete, ETE_ADDRESS_LOST, NULL);
 	/* Calls and returns are not seen from here on, but the trace unit's stack has them. */
-	ete->depth = 0;
+	ete_clear_returns(&ete->returns);
 	ete->counts.gaps[reason]++;
 	return ete_emit(ete, &element);
 }
@@ -124,12 +124,9 @@ int flowtap_ete_require_address(struct flowtap_ete *ete)
 {
 	struct ete_return entry;
 
-	if (ete->address_state == ETE_ADDRESS_RETURN && ete_pop_return(ete, &entry))
+	if (ete->address_state == ETE_ADDRESS_RETURN && ete_pop_return(&ete->returns, &entry))
 		ete_set_return_address(ete, &entry);
-	if (ete->clear_pending) {
-		ete->clear_pending = false;
-		ete->depth = 0;
-	}
+	ete_returns_at_p0(&ete->returns);
 	if (ete->address_state != ETE_ADDRESS_KNOWN)
 		return missing_address(ete);
 	if (!ete->has_context)
@@ -210,8 +207,7 @@ static void trim(struct flowtap_ete *ete)
 		return;
 	ete->last = NULL;
 	memset(ete->jumps, 0, sizeof(ete->jumps));
-	for (int i = 0; i < 16; i++)
-		ete->stack[i].caller = NULL;
+	flowtap_ete_returns_forget_blocks(&ete->returns);
 }
 
 /* 0 and ete->block, ete->code; -errno, and what code there is. */

@@ -105,7 +105,7 @@ int flowtap_ete_q(struct flowtap_ete *ete, const struct ete_entry *entry,
 	 * Where an indirect branch went to is part of what is not known. The reference has the
 	 * address after it here.
 	 */
-	if (ete->address_state == ETE_ADDRESS_RETURN && !ete->depth)
+	if (ete->address_state == ETE_ADDRESS_RETURN && ete_returns_empty(&ete->returns))
 		return emit_q(ete, ete->address, entry, follow);
 	status = flowtap_ete_require_address(ete);
 	if (status < 0)
