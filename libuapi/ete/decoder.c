@@ -87,7 +87,7 @@ void flowtap_ete_free(struct flowtap_ete *ete)
 	if (!ete)
 		return;
 	free(ete->queue.list);
-	free(ete->transaction);
+	flowtap_ete_transaction_free(&ete->transaction);
 	free(ete);
 }
 
@@ -235,8 +235,8 @@ static int process_packet(struct flowtap_ete *ete, const uint8_t *bytes, size_t 
 /* Whether atoms need no queue, as soon as it is empty. */
 static bool is_direct(const struct flowtap_ete *ete)
 {
-	return ete->sync == ETE_SYNCED && !ete->max_speculation && !ete->in_transaction &&
-	       !ete->unseen;
+	return ete->sync == ETE_SYNCED && !ete->max_speculation &&
+	       !ete_in_transaction(&ete->transaction) && !ete->unseen;
 }
 
 /* The packet that was parsed. */
@@ -400,7 +400,7 @@ static int end(struct flowtap_ete *ete)
 {
 	uint64_t speculative = ete->speculative;
 	int status = flowtap_ete_cancel_all(ete);
-	bool open = ete->in_transaction && ete->transaction_n;
+	bool open = ete_transaction_waits(&ete->transaction);
 
 	ete->counts.unresolved += speculative;
 	ete->counts.cancelled -= speculative;

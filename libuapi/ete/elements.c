@@ -7,7 +7,7 @@ static int push_kind(struct flowtap_ete *ete, enum ete_kind kind)
 	const struct ete_entry entry = { .kind = kind };
 
 	if (kind == ETE_TRANSACTION_COMMIT || kind == ETE_TRANSACTION_FAIL)
-		ete->decoded_in_transaction = false;
+		ete_set_decoded_in_transaction(&ete->transaction, false);
 	return flowtap_ete_push(ete, &entry);
 }
 
@@ -172,6 +172,7 @@ static int align_transaction(struct flowtap_ete *ete, const struct flowtap_ete_p
  */
 static int trace_info(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
 {
+	bool decoded = ete_decoded_in_transaction(&ete->transaction);
 	int status = 0;
 
 	ete->seen_vmid = false;
@@ -180,14 +181,14 @@ static int trace_info(struct flowtap_ete *ete, const struct flowtap_ete_packet *
 		ete->initialized = true;
 		ete->any = false;
 		ete->unseen = packet->spec;
-	} else if (packet->in_transaction != ete->decoded_in_transaction) {
+	} else if (packet->in_transaction != decoded) {
 		status = align_transaction(ete, packet);
 	} else if (ete->max_speculation) {
 		status = flowtap_ete_set_depth(ete, packet->spec);
 	}
-	if (!status && packet->in_transaction && !ete->decoded_in_transaction)
+	if (!status && packet->in_transaction && !ete_decoded_in_transaction(&ete->transaction))
 		status = flowtap_ete_transaction_begin(ete);
-	ete->decoded_in_transaction = packet->in_transaction;
+	ete_set_decoded_in_transaction(&ete->transaction, packet->in_transaction);
 	return status ? status : push_kind(ete, ETE_TRACE_INFO);
 }
 
@@ -198,7 +199,7 @@ static int start(struct flowtap_ete *ete)
 		.count = ete->start_is_p0,
 	};
 
-	ete->decoded_in_transaction = true;
+	ete_set_decoded_in_transaction(&ete->transaction, true);
 	return flowtap_ete_push(ete, &entry);
 }
 
@@ -216,7 +217,7 @@ static int discard(struct flowtap_ete *ete, bool overflow)
 
 	if (!status)
 		status = flowtap_ete_transaction_fail(ete);
-	ete->decoded_in_transaction = false;
+	ete_set_decoded_in_transaction(&ete->transaction, false);
 	if (status)
 		return status;
 	ete->initialized = false;

@@ -27,70 +27,23 @@
 #include <flowtap/arm.h>
 #include <flowtap/ete.h>
 #include <flowtap/ete_packet.h>
+#include <stddef.h>
 
+#include "ete/entry.h"
 #include "ete/return_stack.h"
+#include "ete/transaction.h"
 
 #define likely(x) __builtin_expect(!!(x), 1)
 
 /* A P0 element that cannot be analyzed: its gap is emitted. */
 #define ETE_DROP 1
 
-#define ETE_ATOMS_MAX 32
 #define ETE_STRAIGHT_MAX (1U << 16)	/* instructions without a branch for one P0 element */
 #define ETE_JUMPS 1024
 #define ETE_RECENT 32
 #define ETE_VIEWS 8
 /* What may wait besides P0 elements. */
 #define ETE_QUEUE_MORE 8192
-
-enum ete_kind {
-	ETE_NONE,		/* was cancelled */
-	ETE_ATOMS,
-	ETE_EXCEPTION,
-	ETE_SOURCE,
-	ETE_Q,
-	ETE_ADDRESS,
-	ETE_CONTEXT,
-	ETE_TRACE_INFO,
-	ETE_TRACE_ON,
-	ETE_TIMESTAMP,
-	ETE_MARKER,
-	ETE_CYCLES,
-	ETE_EVENT,
-	ETE_INSTRUMENTATION,
-	ETE_TRANSACTION_START,
-	ETE_TRANSACTION_COMMIT,
-	ETE_TRANSACTION_FAIL,
-};
-
-/* One element; of atoms a run. */
-struct ete_entry {
-	uint8_t kind;
-	uint8_t count;		/* P0 elements: of atoms how many, else 1; not P0: 0 */
-	uint8_t sub_isa;	/* of an address; 1: T32 where it is AArch32 */
-	uint8_t number;		/* exception type, events, exception level of ITE */
-	bool known;		/* EXCEPTION: its address; CYCLES, TIMESTAMP: the cycles */
-	bool taken;		/* SOURCE: not mispredicted */
-	bool repeated;		/* CONTEXT: has no payload */
-	union {
-		/* Bit i: atom i, the oldest is 0, is E; was E before any mispredict. */
-		struct {
-			uint32_t taken;
-			uint32_t initial;
-		} atoms;
-		struct {
-			struct flowtap_ete_context packet;
-			bool has_vmid;
-			bool has_contextid;
-		} context;
-		struct {
-			uint64_t value;		/* address, ticks, cycles, ITE; Q: count */
-			uint64_t cycles;
-		};
-	};
-};
-
-_Static_assert(sizeof(struct ete_entry) <= 32, "ete.h says how much memory elements take");
 
 struct ete_queue {
 	struct ete_entry *list;
@@ -104,26 +57,6 @@ enum ete_sync {
 	ETE_ALIGNED,		/* looks for a Trace Info */
 	ETE_DISCARDED,		/* likewise, what concerns no instruction counts meanwhile */
 	ETE_SYNCED,
-};
-
-enum ete_address_state {
-	ETE_ADDRESS_KNOWN,
-	ETE_ADDRESS_RETURN,	/* an indirect branch was taken, no address came yet */
-	ETE_ADDRESS_MISSING,	/* an address has to come; missing_reason */
-	ETE_ADDRESS_LOST,	/* there is none, and its gap is emitted */
-};
-
-/* What follows a P0 element, as far as it concerns its target. */
-enum ete_follow_kind {
-	ETE_FOLLOW_END,		/* nothing, or the trace starts anew */
-	ETE_FOLLOW_P0,
-	ETE_FOLLOW_ADDRESS,
-};
-
-struct ete_follow {
-	enum ete_follow_kind kind;
-	uint8_t sub_isa;
-	uint64_t address;
 };
 
 /* Where indirect branches went: a block found by its address. */
@@ -198,16 +131,7 @@ struct flowtap_ete {
 	bool any;		/* a P0 element was committed since */
 	bool start_is_p0;	/* TRCIDR0.COMMTRANS 0: Transaction Start counts */
 
-	/* Transactions. */
-	bool in_transaction;
-	bool decoded_in_transaction;	/* as far as packets go, resolved or not */
-	bool too_long;
-	struct ete_entry *transaction;
-	size_t transaction_n;
-	size_t transaction_capacity;
-	uint64_t saved_address;
-	uint8_t saved_sub_isa;
-	enum ete_address_state saved_address_state;
+	struct ete_transaction transaction;
 
 	/* Bytes. */
 	enum ete_sync sync;
@@ -220,15 +144,13 @@ struct flowtap_ete {
 
 	struct flowtap_ete_config config;
 	struct flowtap_ete_options options;
-	struct flowtap_ete_images images;
 	struct ete_jump jumps[ETE_JUMPS];
+	struct flowtap_ete_images images;
 	struct flowtap_blocks *blocks;
 };
 
-static inline bool ete_is_p0(const struct ete_entry *entry)
-{
-	return entry->count;
-}
+/* Else compilers make the offset part of the index, which costs an instruction at each look-up. */
+_Static_assert(offsetof(struct flowtap_ete, jumps) % sizeof(struct ete_jump), "for look-ups");
 
 static inline struct ete_entry *ete_at(const struct ete_queue *queue, size_t i)
 {
@@ -287,14 +209,6 @@ int flowtap_ete_release(struct flowtap_ete *ete);
 /* What follows: n entries of the list, then what waits in the queue, then `rest`. */
 struct ete_follow flowtap_ete_follow(const struct flowtap_ete *ete, const struct ete_entry *list,
 				     size_t n, enum ete_follow_kind rest);
-
-/* transaction.c: committed elements on their way to the analysis. P0: one follows at once. */
-int flowtap_ete_process_committed(struct flowtap_ete *ete, const struct ete_entry *entry,
-				  enum ete_follow_kind rest);
-int flowtap_ete_transaction_begin(struct flowtap_ete *ete);
-int flowtap_ete_transaction_fail(struct flowtap_ete *ete);
-/* Nobody knows how it ended. */
-void flowtap_ete_transaction_drop(struct flowtap_ete *ete);
 
 /* analysis.c */
 int flowtap_ete_analyze(struct flowtap_ete *ete, const struct ete_entry *entry,

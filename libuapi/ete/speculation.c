@@ -62,18 +62,19 @@ static bool ends_in_transaction(const struct flowtap_ete *ete)
 		if (entry->kind >= ETE_TRANSACTION_START)
 			return entry->kind == ETE_TRANSACTION_START;
 	}
-	return ete->in_transaction;
+	return ete_in_transaction(&ete->transaction);
 }
 
 /* What waited is gone: the transaction is on or not as the packets say. */
 static int sync_transaction(struct flowtap_ete *ete)
 {
+	bool decoded = ete_decoded_in_transaction(&ete->transaction);
+
 	/* A Mispredict element may concern what is gone. */
 	ete->any = false;
-	if (ends_in_transaction(ete) == ete->decoded_in_transaction)
+	if (ends_in_transaction(ete) == decoded)
 		return 0;
-	return ete->decoded_in_transaction ? flowtap_ete_transaction_begin(ete) :
-					     flowtap_ete_transaction_fail(ete);
+	return decoded ? flowtap_ete_transaction_begin(ete) : flowtap_ete_transaction_fail(ete);
 }
 
 int flowtap_ete_release_resolved(struct flowtap_ete *ete)
@@ -363,7 +364,7 @@ int flowtap_ete_cancel(struct flowtap_ete *ete, uint64_t n)
 	ete->unseen -= n;
 	ete->plain = 0;
 	if (cancels)
-		ete->decoded_in_transaction = ends_in_transaction(ete);
+		ete_set_decoded_in_transaction(&ete->transaction, ends_in_transaction(ete));
 	return 0;
 }
 
