@@ -41,10 +41,10 @@ static void reset(struct flowtap_ete *ete)
 
 	flowtap_ete_parser_init(&ete->parser, &ete->config);
 	ete->sync = ETE_UNSYNCED;
-	ete->direct = false;
+	ete_set_direct(&ete->held, false);
 	ete->carried = 0;
 	ete->initialized = false;
-	ete->any = false;
+	ete_forget_committed(&ete->held);
 	flowtap_ete_transaction_drop(ete);
 	ete->has_context = false;
 	flowtap_ete_returns_init(&ete->returns, ete->config.configr & CONFIGR_RS);
@@ -75,7 +75,7 @@ int flowtap_ete_new(const struct flowtap_ete_config *config,
 	new->images = *images;
 	new->blocks = blocks;
 	new->sink = sink;
-	new->max_speculation = config->idr8;
+	flowtap_ete_speculation_init(&new->speculation, config->idr8);
 	new->start_is_p0 = !(config->idr0 & IDR0_COMMTRANS);
 	reset(new);
 	*ete = new;
@@ -86,7 +86,7 @@ void flowtap_ete_free(struct flowtap_ete *ete)
 {
 	if (!ete)
 		return;
-	free(ete->queue.list);
+	flowtap_ete_speculation_free(&ete->speculation);
 	flowtap_ete_transaction_free(&ete->transaction);
 	free(ete);
 }
@@ -235,8 +235,13 @@ static int process_packet(struct flowtap_ete *ete, const uint8_t *bytes, size_t 
 /* Whether atoms need no queue, as soon as it is empty. */
 static bool is_direct(const struct flowtap_ete *ete)
 {
-	return ete->sync == ETE_SYNCED && !ete->max_speculation &&
-	       !ete_in_transaction(&ete->transaction) && !ete->unseen;
+	return ete->sync == ETE_SYNCED && !ete_speculates(&ete->speculation) &&
+	       !ete_in_transaction(&ete->transaction);
+}
+
+static void update_direct(struct flowtap_ete *ete)
+{
+	ete_set_direct(&ete->held, is_direct(ete) && !ete_queue_waits(&ete->speculation));
 }
 
 /* The packet that was parsed. */
@@ -246,7 +251,7 @@ static int finish_packet(struct flowtap_ete *ete, const uint8_t *bytes, size_t s
 
 	ete->counts.bytes += size;
 	ete->counts.packets += ete->packet.type != FLOWTAP_ETE_NOT_SYNCED;
-	ete->direct = is_direct(ete) && !ete->queue.n;
+	update_direct(ete);
 	return status;
 }
 
@@ -264,13 +269,13 @@ static int decode_packets(struct flowtap_ete *ete, const uint8_t *bytes, size_t 
 	int status = 0;
 
 	while (at < size && !status) {
-		if (!ete->direct && is_direct(ete) && flowtap_ete_atoms[bytes[at]].count) {
+		if (!ete_is_direct(&ete->held) && is_direct(ete) && flowtap_ete_atoms[bytes[at]].count) {
 			status = flowtap_ete_process_queue(ete);
-			ete->direct = is_direct(ete);
+			ete_set_direct(&ete->held, is_direct(ete));
 			if (status)
 				break;
 		}
-		if (ete->direct) {
+		if (ete_is_direct(&ete->held)) {
 			status = flowtap_ete_fast_path(ete, bytes + at, size - at, &n, &parsed);
 			at += n;
 			if (status || at == size)
@@ -348,7 +353,7 @@ int flowtap_ete_gap(struct flowtap_ete *ete, const struct flowtap_gap *gap)
 	flowtap_ete_parser_init(&ete->parser, &ete->config);
 	flowtap_ete_set_unknown_address(ete, ETE_ADDRESS_LOST, NULL);
 	ete->sync = ETE_UNSYNCED;
-	ete->direct = false;
+	ete_set_direct(&ete->held, false);
 	ete->carried = 0;
 	ete->loss.silent = true;
 	ete->error = status;
@@ -360,8 +365,8 @@ int flowtap_ete_flush(struct flowtap_ete *ete)
 	if (!ete->error && ete->sync == ETE_SYNCED) {
 		ete->error = flowtap_ete_release_resolved(ete);
 		/* A Mispredict element may concern what has gone on. */
-		ete->any = false;
-		ete->direct = is_direct(ete) && !ete->queue.n;
+		ete_forget_committed(&ete->held);
+		update_direct(ete);
 	}
 	flowtap_ete_invalidate_code(ete);
 	return ete->error;
@@ -398,7 +403,7 @@ static int cut_off(struct flowtap_ete *ete)
 /* The flow just ends before what is not resolved: that is no gap. */
 static int end(struct flowtap_ete *ete)
 {
-	uint64_t speculative = ete->speculative;
+	uint64_t speculative = ete_speculation_waiting(&ete->speculation);
 	int status = flowtap_ete_cancel_all(ete);
 	bool open = ete_transaction_waits(&ete->transaction);
 

@@ -53,11 +53,9 @@ static int push_address_context(struct flowtap_ete *ete, const struct flowtap_et
 
 static int target(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
 {
-	if (!ete->direct)
+	if (!ete_is_direct(&ete->held))
 		return push_address(ete, packet);
-	ete->next_known = true;
-	ete->next_address = packet->address.address;
-	ete->next_sub_isa = packet->address.sub_isa;
+	ete_set_next_address(&ete->held, packet->address.address, packet->address.sub_isa);
 	return 0;
 }
 
@@ -157,7 +155,7 @@ static int align_transaction(struct flowtap_ete *ete, const struct flowtap_ete_p
 	int status = flowtap_ete_cancel_all(ete);
 
 	flowtap_ete_transaction_drop(ete);
-	ete->unseen = packet->spec;
+	ete_set_unseen(&ete->speculation, packet->spec);
 	if (!status)
 		status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_UNRESOLVED, 0,
 					      "the %s of a transaction before a Trace Info was "
@@ -179,11 +177,11 @@ static int trace_info(struct flowtap_ete *ete, const struct flowtap_ete_packet *
 	ete->seen_contextid = false;
 	if (!ete->initialized) {
 		ete->initialized = true;
-		ete->any = false;
-		ete->unseen = packet->spec;
+		ete_forget_committed(&ete->held);
+		ete_set_unseen(&ete->speculation, packet->spec);
 	} else if (packet->in_transaction != decoded) {
 		status = align_transaction(ete, packet);
-	} else if (ete->max_speculation) {
+	} else {
 		status = flowtap_ete_set_depth(ete, packet->spec);
 	}
 	if (!status && packet->in_transaction && !ete_decoded_in_transaction(&ete->transaction))
@@ -274,14 +272,11 @@ static int push(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet
 	}
 }
 
-/* K10.5.2.18.3: what is above the trace unit's depth is committed by itself. */
 static int commit_above(struct flowtap_ete *ete)
 {
-	uint64_t depth = ete->unseen + ete->speculative;
+	uint64_t above = ete_speculation_above(&ete->speculation);
 
-	if (depth <= ete->max_speculation)
-		return 0;
-	return flowtap_ete_commit(ete, depth - ete->max_speculation);
+	return above ? flowtap_ete_commit(ete, above) : 0;
 }
 
 int flowtap_ete_element(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)

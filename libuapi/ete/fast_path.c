@@ -32,14 +32,14 @@ static int walk(struct flowtap_ete *ete, uint64_t taken, unsigned int n)
 /* Analyzes the held element, which an address or another P0 element follows. */
 static int release_held(struct flowtap_ete *ete, const struct ete_follow *follow)
 {
-	uint8_t held = ete->held;
-	bool taken = ete->held_taken, initial = ete->held_initial;
+	uint8_t held = ete->held.kind;
+	bool taken = ete->held.taken, initial = ete->held.initial;
 
-	ete->held = ETE_NONE;
+	ete->held.kind = ETE_NONE;
 	if (held == ETE_NONE)
 		return 0;
 	if (held != ETE_ATOMS)
-		return flowtap_ete_analyze(ete, &ete->held_entry, follow);
+		return flowtap_ete_analyze(ete, &ete->held.entry, follow);
 	if (follow->kind == ETE_FOLLOW_P0 && taken == initial)
 		return walk(ete, taken, 1);
 	if (follow->kind == ETE_FOLLOW_ADDRESS && ete->block && taken && ete_is_jump(ete->block))
@@ -53,10 +53,10 @@ static int flush_held(struct flowtap_ete *ete)
 	struct ete_follow follow = followed_by_p0;
 	int status;
 
-	if (ete->next_known)
-		follow = (struct ete_follow){ ETE_FOLLOW_ADDRESS, ete->next_sub_isa,
-					      ete->next_address };
-	ete->next_known = false;
+	if (ete->held.next_known)
+		follow = (struct ete_follow){ ETE_FOLLOW_ADDRESS, ete->held.next_sub_isa,
+					      ete->held.next_address };
+	ete->held.next_known = false;
 	status = release_held(ete, &follow);
 	if (!status && ete->after_held.kind != ETE_NONE)
 		status = flowtap_ete_analyze(ete, &ete->after_held, NULL);
@@ -76,18 +76,16 @@ static int decode_atoms(struct flowtap_ete *ete, uint64_t taken, unsigned int co
 	int status = 0;
 
 	ete->parser.zeros = 0;
-	ete->any = true;
+	ete->held.any = true;
 	ete->counts.atoms += count;
-	if (ete->next_known || ete->held > ETE_ATOMS || ete->after_held.kind != ETE_NONE ||
-	    (ete->held == ETE_ATOMS && ete->held_initial != ete->held_taken)) {
+	if (ete->held.next_known || ete->held.kind > ETE_ATOMS || ete->after_held.kind != ETE_NONE ||
+	    (ete->held.kind == ETE_ATOMS && ete->held.initial != ete->held.taken)) {
 		status = flush_held(ete);
-	} else if (ete->held != ETE_NONE) {
-		taken = taken << 1 | ete->held_taken;
+	} else if (ete->held.kind != ETE_NONE) {
+		taken = taken << 1 | ete->held.taken;
 		n++;
 	}
-	ete->held = ETE_ATOMS;
-	ete->held_taken = last;
-	ete->held_initial = last;
+	ete_hold_atom(&ete->held, last, last);
 	return n && !status ? walk(ete, taken, n) : status;
 }
 
@@ -96,9 +94,9 @@ static int hold_source(struct flowtap_ete *ete)
 {
 	int status = flush_held(ete);
 
-	ete->any = true;
-	ete->held = ETE_SOURCE;
-	ete->held_entry = (struct ete_entry){
+	ete->held.any = true;
+	ete->held.kind = ETE_SOURCE;
+	ete->held.entry = (struct ete_entry){
 		.kind = ETE_SOURCE,
 		.count = 1,
 		.taken = true,
@@ -142,9 +140,8 @@ static int decode_other(struct flowtap_ete *ete, const uint8_t *bytes, size_t si
 	if (is_source(type))
 		return hold_source(ete);
 	if (is_target(type)) {
-		ete->next_known = true;
-		ete->next_address = packet->address.address;
-		ete->next_sub_isa = packet->address.sub_isa;
+		ete_set_next_address(&ete->held, packet->address.address,
+				     packet->address.sub_isa);
 	} else {
 		/* What a Cycle Count commits was committed already. */
 		ete->after_held = flowtap_ete_time_or_event(packet);
@@ -160,7 +157,7 @@ static int queue_after_held(struct flowtap_ete *ete)
 	ete->after_held.kind = ETE_NONE;
 	if (after_held.kind == ETE_NONE)
 		return 0;
-	ete->direct = false;
+	ete_set_direct(&ete->held, false);
 	return flowtap_ete_push(ete, &after_held);
 }
 

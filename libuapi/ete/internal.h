@@ -5,6 +5,7 @@
  *	decoder.c		bytes to packets, synchronisation, loss
  *	elements.c		packets to elements (K10.5.2)
  *	speculation.c		speculation: elements wait until they are committed (K10.5.3)
+ *	held.h			the last committed P0 element
  *	transaction.c		elements of a transaction wait until it is (K10.5.4)
  *	analysis.c		elements against the code (K10.5.5)
  *	fast_path.c		... atoms that can be analyzed at once
@@ -14,9 +15,6 @@
  *	block_chain.h		... where the next block is known already
  *	position.c		the address of the analysis, and its code and block
  *	return_stack.h		where calls return to (K10.5.5.3)
- *
- * The last committed P0 element is held back until the next one is committed: a Mispredict element
- * can still turn it round (K10.5.5.11), and the target of an indirect branch follows it.
  *
  * Where nothing is speculative (TRCIDR8.MAXSPEC 0, no transaction) atoms go from the byte to the
  * walk, and only what is no atom, no address and no cycle count or the like enters the queue.
@@ -31,6 +29,7 @@
 
 #include "ete/entry.h"
 #include "ete/return_stack.h"
+#include "ete/speculation.h"
 #include "ete/transaction.h"
 
 #define likely(x) __builtin_expect(!!(x), 1)
@@ -42,16 +41,6 @@
 #define ETE_JUMPS 1024
 #define ETE_RECENT 32
 #define ETE_VIEWS 8
-/* What may wait besides P0 elements. */
-#define ETE_QUEUE_MORE 8192
-
-struct ete_queue {
-	struct ete_entry *list;
-	size_t head;
-	size_t n;
-	size_t capacity;	/* a power of two, or 0 */
-};
-
 enum ete_sync {
 	ETE_UNSYNCED,		/* looks for an Alignment Sync */
 	ETE_ALIGNED,		/* looks for a Trace Info */
@@ -92,14 +81,8 @@ struct flowtap_ete {
 	struct flowtap_block *block;	/* that of the address, or NULL: only `address` is set */
 	const struct flowtap_code *code;	/* of block */
 	struct flowtap_sink *sink;
+	struct ete_held held;
 	struct flowtap_ete_counts counts;
-	bool direct;		/* atoms need no queue */
-	uint8_t held;		/* the P0 element that was committed last: enum ete_kind or NONE */
-	bool held_taken;
-	bool held_initial;
-	bool next_known;	/* an address follows held, queue empty */
-	uint8_t next_sub_isa;
-	uint64_t next_address;
 	struct ete_entry after_held;	/* within the fast path: waits after held, or NONE */
 
 	/* The address of the analysis. */
@@ -118,17 +101,10 @@ struct flowtap_ete {
 	uint32_t epochs;
 	unsigned int looked;
 
-	/* Speculation. */
-	struct ete_queue queue;
-	size_t plain;		/* entries at its back that are no atoms, source or address */
-	struct ete_entry held_entry;	/* SOURCE, Q */
-	uint64_t speculative;	/* P0 elements in the queue */
-	uint64_t unseen;	/* ... that came before the first Trace Info */
-	uint64_t max_speculation;
+	struct ete_speculation speculation;
 	bool initialized;	/* a Trace Info has said how many are unseen */
 	bool seen_vmid;		/* a Context packet had it since the last Trace Info packet */
 	bool seen_contextid;
-	bool any;		/* a P0 element was committed since */
 	bool start_is_p0;	/* TRCIDR0.COMMTRANS 0: Transaction Start counts */
 
 	struct ete_transaction transaction;
@@ -151,11 +127,6 @@ struct flowtap_ete {
 
 /* Else compilers make the offset part of the index, which costs an instruction at each look-up. */
 _Static_assert(offsetof(struct flowtap_ete, jumps) % sizeof(struct ete_jump), "for look-ups");
-
-static inline struct ete_entry *ete_at(const struct ete_queue *queue, size_t i)
-{
-	return &queue->list[(queue->head + i) & (queue->capacity - 1)];
-}
 
 static inline int ete_emit(struct flowtap_ete *ete, const struct flowtap_element *element)
 {
@@ -190,26 +161,6 @@ int flowtap_ete_element(struct flowtap_ete *ete, const struct flowtap_ete_packet
 /* The element of a packet that ete_is_time_or_event. */
 struct ete_entry flowtap_ete_time_or_event(const struct flowtap_ete_packet *packet);
 
-/* speculation.c */
-int flowtap_ete_push(struct flowtap_ete *ete, const struct ete_entry *entry);
-/* Nothing is speculative, and a P0 element comes: analyzes the whole queue. */
-int flowtap_ete_process_queue(struct flowtap_ete *ete);
-int flowtap_ete_push_atoms(struct flowtap_ete *ete, uint32_t taken, unsigned int count);
-int flowtap_ete_commit(struct flowtap_ete *ete, uint64_t n);
-int flowtap_ete_cancel(struct flowtap_ete *ete, uint64_t n);
-int flowtap_ete_mispredict(struct flowtap_ete *ete);
-/* As many P0 elements wait as a Trace Info says, the youngest; if there were others, a gap. */
-int flowtap_ete_set_depth(struct flowtap_ete *ete, uint64_t depth);
-/* Emits what is resolved and cancels what is speculative: the queue is empty then. */
-int flowtap_ete_cancel_all(struct flowtap_ete *ete);
-/* Analyzes the held P0 element, then what waits for no Commit. */
-int flowtap_ete_release_resolved(struct flowtap_ete *ete);
-/* Analyzes the held P0 element; the queue follows it. */
-int flowtap_ete_release(struct flowtap_ete *ete);
-/* What follows: n entries of the list, then what waits in the queue, then `rest`. */
-struct ete_follow flowtap_ete_follow(const struct flowtap_ete *ete, const struct ete_entry *list,
-				     size_t n, enum ete_follow_kind rest);
-
 /* analysis.c */
 int flowtap_ete_analyze(struct flowtap_ete *ete, const struct ete_entry *entry,
 			const struct ete_follow *follow);
@@ -217,7 +168,7 @@ int flowtap_ete_analyze(struct flowtap_ete *ete, const struct ete_entry *entry,
 bool flowtap_ete_survives_cancel(const struct ete_entry *entry);
 
 /*
- * fast_path.c: atoms, addresses, cycle counts and the like where ete->direct: *used bytes. *parsed:
+ * fast_path.c: atoms, addresses, cycle counts and the like where ete_is_direct: *used bytes. *parsed:
  * the next packet is in ete->packet already, of so many bytes, or 0.
  */
 int flowtap_ete_fast_path(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used,

@@ -97,7 +97,9 @@ static int drop(int status)
  */
 static bool before_q(const struct flowtap_ete *ete)
 {
-	return ete->queue.n && ete_at(&ete->queue, 0)->kind == ETE_Q;
+	const struct ete_entry *front = ete_queue_front(&ete->speculation);
+
+	return front && front->kind == ETE_Q;
 }
 
 /* No address has come though one is needed. */
