@@ -219,7 +219,7 @@ static int discard(struct flowtap_ete *ete, bool overflow)
 	if (status)
 		return status;
 	ete->initialized = false;
-	ete->sync = ETE_DISCARDED;
+	ete_set_sync(&ete->stream, ETE_DISCARDED);
 	ete->has_context = false;
 	ete_clear_returns(&ete->returns);
 	flowtap_ete_set_unknown_address(ete, overflow ? ETE_ADDRESS_LOST : ETE_ADDRESS_MISSING,

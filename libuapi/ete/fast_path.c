@@ -75,7 +75,7 @@ static int decode_atoms(struct flowtap_ete *ete, uint64_t taken, unsigned int co
 	unsigned int n = count - 1;
 	int status = 0;
 
-	ete->parser.zeros = 0;
+	ete_took_atoms(&ete->stream);
 	ete->held.any = true;
 	ete->counts.atoms += count;
 	if (ete->held.next_known || ete->held.kind > ETE_ATOMS || ete->after_held.kind != ETE_NONE ||
@@ -100,8 +100,8 @@ static int hold_source(struct flowtap_ete *ete)
 		.kind = ETE_SOURCE,
 		.count = 1,
 		.taken = true,
-		.sub_isa = ete->packet.address.sub_isa,
-		.value = ete->packet.address.address,
+		.sub_isa = ete->stream.packet.address.sub_isa,
+		.value = ete->stream.packet.address.address,
 	};
 	return status;
 }
@@ -122,7 +122,7 @@ static bool is_source(enum flowtap_ete_packet_type type)
 static int decode_other(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used,
 			size_t *parsed)
 {
-	const struct flowtap_ete_packet *packet = &ete->packet;
+	const struct flowtap_ete_packet *packet = &ete->stream.packet;
 	enum flowtap_ete_packet_type type = flowtap_ete_headers[*bytes].type;
 	size_t n;
 
@@ -131,7 +131,7 @@ static int decode_other(struct flowtap_ete *ete, const uint8_t *bytes, size_t si
 	    !(is_target(type) || is_source(type) ||
 	      (ete_is_time_or_event(type) && ete->after_held.kind == ETE_NONE)))
 		return 0;
-	n = flowtap_ete_parse(&ete->parser, bytes, size, &ete->packet);
+	n = ete_parse(&ete->stream, bytes, size);
 	if (packet->type != type) {
 		*parsed = n;
 		return 0;

@@ -2,7 +2,8 @@
 /*
  * What the parts of the ETE decoder share.
  *
- *	decoder.c		bytes to packets, synchronisation, loss
+ *	decoder.c		the entrance: bytes to packets, where decoding begins and ends
+ *	stream.c		pieces of bytes, synchronisation, loss
  *	elements.c		packets to elements (K10.5.2)
  *	speculation.c		speculation: elements wait until they are committed (K10.5.3)
  *	held.h			the last committed P0 element
@@ -30,6 +31,7 @@
 #include "ete/entry.h"
 #include "ete/return_stack.h"
 #include "ete/speculation.h"
+#include "ete/stream.h"
 #include "ete/transaction.h"
 
 #define likely(x) __builtin_expect(!!(x), 1)
@@ -41,13 +43,6 @@
 #define ETE_JUMPS 1024
 #define ETE_RECENT 32
 #define ETE_VIEWS 8
-enum ete_sync {
-	ETE_UNSYNCED,		/* looks for an Alignment Sync */
-	ETE_ALIGNED,		/* looks for a Trace Info */
-	ETE_DISCARDED,		/* likewise, what concerns no instruction counts meanwhile */
-	ETE_SYNCED,
-};
-
 /* Where indirect branches went: a block found by its address. */
 struct ete_jump {
 	uint64_t address;
@@ -65,15 +60,6 @@ struct ete_view {
 	struct flowtap_context context;
 	const struct flowtap_code *recent[ETE_RECENT];	/* by address */
 	uint32_t epoch;		/* of the jumps that were found in it; 0: not in use */
-};
-
-/* A loss: its gap is emitted when decoding resumes, as its size is known then. */
-struct ete_loss {
-	bool pending;
-	bool silent;		/* a gap was emitted already */
-	enum flowtap_gap_reason reason;
-	uint64_t size;
-	char detail[160];
 };
 
 struct flowtap_ete {
@@ -108,15 +94,8 @@ struct flowtap_ete {
 	bool start_is_p0;	/* TRCIDR0.COMMTRANS 0: Transaction Start counts */
 
 	struct ete_transaction transaction;
-
-	/* Bytes. */
-	enum ete_sync sync;
-	struct flowtap_ete_parser parser;
-	struct flowtap_ete_packet packet;
-	uint8_t carry[2 * FLOWTAP_ETE_PACKET_MAX];
-	size_t carried;
-	struct ete_loss loss;
-	int error;
+	struct ete_stream stream;
+	int error;		/* what decoding ended with, 0: nothing */
 
 	struct flowtap_ete_config config;
 	struct flowtap_ete_options options;
@@ -169,7 +148,7 @@ bool flowtap_ete_survives_cancel(const struct ete_entry *entry);
 
 /*
  * fast_path.c: atoms, addresses, cycle counts and the like where ete_is_direct: *used bytes. *parsed:
- * the next packet is in ete->packet already, of so many bytes, or 0.
+ * the next packet is in ete->stream.packet already, of so many bytes, or 0.
  */
 int flowtap_ete_fast_path(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used,
 			  size_t *parsed);
