@@ -15,7 +15,6 @@
 #define TRANSACTION_CAPACITY (1U << 20)
 #define ARCHITECTURE 0x5a13		/* TRCDEVARCH.ARCHID: ETE */
 #define CONFIGR_RS (1U << 12)		/* the return stack is used */
-#define IDR0_COMMTRANS (1U << 30)
 #define IDR2_WFXMODE (1U << 31)
 
 bool flowtap_ete_wfx_is_p0(const struct flowtap_ete_config *config)
@@ -38,7 +37,7 @@ static void reset(struct flowtap_ete *ete)
 
 	flowtap_ete_stream_begin(&ete->stream, &ete->config);
 	ete_set_direct(&ete->held, false);
-	ete->initialized = false;
+	ete_restart_elements(&ete->elements);
 	ete_forget_committed(&ete->held);
 	flowtap_ete_transaction_drop(ete);
 	ete->has_context = false;
@@ -71,7 +70,7 @@ int flowtap_ete_new(const struct flowtap_ete_config *config,
 	new->blocks = blocks;
 	new->sink = sink;
 	flowtap_ete_speculation_init(&new->speculation, config->idr8);
-	new->start_is_p0 = !(config->idr0 & IDR0_COMMTRANS);
+	flowtap_ete_elements_init(&new->elements, config);
 	reset(new);
 	*ete = new;
 	return 0;
@@ -109,7 +108,7 @@ static int interrupt(struct flowtap_ete *ete)
 	int status = flowtap_ete_cancel_all(ete);
 
 	flowtap_ete_transaction_drop(ete);
-	ete->initialized = false;
+	ete_restart_elements(&ete->elements);
 	ete->has_context = false;
 	ete_clear_returns(&ete->returns);
 	flowtap_ete_invalidate_code(ete);

@@ -2,6 +2,14 @@
 /* What each packet stands for: elements in their order, and commits and cancels (K10.5.2). */
 #include "ete/internal.h"
 
+#define IDR0_COMMTRANS (1U << 30)
+
+void flowtap_ete_elements_init(struct ete_elements *elements,
+			       const struct flowtap_ete_config *config)
+{
+	*elements = (struct ete_elements){ .start_is_p0 = !(config->idr0 & IDR0_COMMTRANS) };
+}
+
 static int push_kind(struct flowtap_ete *ete, enum ete_kind kind)
 {
 	const struct ete_entry entry = { .kind = kind };
@@ -24,11 +32,11 @@ static int push_context(struct flowtap_ete *ete, const struct flowtap_ete_packet
 
 	if (!packet->has_context)
 		return 0;
-	ete->seen_vmid |= packet->has_vmid;
-	ete->seen_contextid |= packet->has_contextid;
+	ete->elements.seen_vmid |= packet->has_vmid;
+	ete->elements.seen_contextid |= packet->has_contextid;
 	entry.context.packet = packet->context;
-	entry.context.has_vmid = ete->seen_vmid;
-	entry.context.has_contextid = ete->seen_contextid;
+	entry.context.has_vmid = ete->elements.seen_vmid;
+	entry.context.has_contextid = ete->elements.seen_contextid;
 	return flowtap_ete_push(ete, &entry);
 }
 
@@ -173,10 +181,10 @@ static int trace_info(struct flowtap_ete *ete, const struct flowtap_ete_packet *
 	bool decoded = ete_decoded_in_transaction(&ete->transaction);
 	int status = 0;
 
-	ete->seen_vmid = false;
-	ete->seen_contextid = false;
-	if (!ete->initialized) {
-		ete->initialized = true;
+	ete->elements.seen_vmid = false;
+	ete->elements.seen_contextid = false;
+	if (!ete->elements.initialized) {
+		ete->elements.initialized = true;
 		ete_forget_committed(&ete->held);
 		ete_set_unseen(&ete->speculation, packet->spec);
 	} else if (packet->in_transaction != decoded) {
@@ -194,7 +202,7 @@ static int start(struct flowtap_ete *ete)
 {
 	const struct ete_entry entry = {
 		.kind = ETE_TRANSACTION_START,
-		.count = ete->start_is_p0,
+		.count = ete->elements.start_is_p0,
 	};
 
 	ete_set_decoded_in_transaction(&ete->transaction, true);
@@ -218,7 +226,7 @@ static int discard(struct flowtap_ete *ete, bool overflow)
 	ete_set_decoded_in_transaction(&ete->transaction, false);
 	if (status)
 		return status;
-	ete->initialized = false;
+	ete_restart_elements(&ete->elements);
 	ete_set_sync(&ete->stream, ETE_DISCARDED);
 	ete->has_context = false;
 	ete_clear_returns(&ete->returns);

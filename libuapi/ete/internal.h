@@ -28,6 +28,7 @@
 #include <flowtap/ete_packet.h>
 #include <stddef.h>
 
+#include "ete/elements.h"
 #include "ete/entry.h"
 #include "ete/return_stack.h"
 #include "ete/speculation.h"
@@ -88,13 +89,9 @@ struct flowtap_ete {
 	unsigned int looked;
 
 	struct ete_speculation speculation;
-	bool initialized;	/* a Trace Info has said how many are unseen */
-	bool seen_vmid;		/* a Context packet had it since the last Trace Info packet */
-	bool seen_contextid;
-	bool start_is_p0;	/* TRCIDR0.COMMTRANS 0: Transaction Start counts */
-
 	struct ete_transaction transaction;
 	struct ete_stream stream;
+	struct ete_elements elements;
 	int error;		/* what decoding ended with, 0: nothing */
 
 	struct flowtap_ete_config config;
@@ -112,17 +109,6 @@ static inline int ete_emit(struct flowtap_ete *ete, const struct flowtap_element
 	return ete->sink->element(ete->sink, element);
 }
 
-/* Whether the packet says nothing of the way, and its element waits for what came before only. */
-static inline bool ete_is_time_or_event(enum flowtap_ete_packet_type type)
-{
-	const uint64_t those = 1ULL << FLOWTAP_ETE_TIMESTAMP | 1ULL << FLOWTAP_ETE_EVENT |
-			       1ULL << FLOWTAP_ETE_CYCLE_COUNT_1 |
-			       1ULL << FLOWTAP_ETE_CYCLE_COUNT_2 |
-			       1ULL << FLOWTAP_ETE_CYCLE_COUNT_3;
-
-	return those >> type & 1;
-}
-
 /* At `address` from now on, a block is looked for when it is needed. */
 static inline void ete_set_address(struct flowtap_ete *ete, uint64_t address, uint8_t sub_isa)
 {
@@ -134,11 +120,6 @@ static inline void ete_set_address(struct flowtap_ete *ete, uint64_t address, ui
 }
 
 /* Functions return 0, what the sink returned below 0, -ENOMEM; some ETE_DROP. */
-
-/* elements.c */
-int flowtap_ete_element(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet);
-/* The element of a packet that ete_is_time_or_event. */
-struct ete_entry flowtap_ete_time_or_event(const struct flowtap_ete_packet *packet);
 
 /* analysis.c */
 int flowtap_ete_analyze(struct flowtap_ete *ete, const struct ete_entry *entry,
