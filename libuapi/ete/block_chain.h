@@ -5,21 +5,18 @@
 
 #include "ete/internal.h"
 
-static inline struct ete_jump *ete_jump_at(struct flowtap_ete *ete, uint64_t address)
-{
-	return &ete->jumps[(address >> 2 ^ address >> 12) % ETE_JUMPS];
-}
-
 /* The block at an address that an indirect branch led to before, where nothing else is to be done. */
 static inline void ete_find_target(struct flowtap_ete *ete)
 {
-	const struct ete_jump *jump = ete_jump_at(ete, ete->address);
+	struct ete_position *position = &ete->position;
+	const struct ete_jump *jump = ete_jump_at(&ete->views, position->address);
 
-	if (jump->address == ete->address && jump->epoch == ete->view->epoch && jump->block &&
-	    jump->isa == ete_isa(ete) && !ete->last && ete->address_state == ETE_ADDRESS_KNOWN &&
-	    ete->has_context && !ete_returns_pending(&ete->returns)) {
-		ete->block = jump->block;
-		ete->code = jump->code;
+	if (jump->address == position->address && jump->epoch == ete->views.current->epoch &&
+	    jump->block && jump->isa == ete_isa(ete) && !position->last &&
+	    position->state == ETE_ADDRESS_KNOWN && position->has_context &&
+	    !ete_returns_pending(&ete->returns)) {
+		ete_set_block(position, jump->block);
+		ete_set_code(position, jump->code);
 	}
 }
 
@@ -38,9 +35,7 @@ static inline bool ete_inside(const struct flowtap_code *code, const struct flow
 /* Where a call returns to; the block there becomes the next one in its chain. */
 static inline void ete_set_return_address(struct flowtap_ete *ete, const struct ete_return *entry)
 {
-	ete_set_address(ete, entry->address, entry->sub_isa);
-	ete->last = entry->caller;
-	ete->last_taken = false;
+	ete_set_address_from(&ete->position, entry->address, entry->sub_isa, entry->caller, false);
 }
 
 /* An indirect branch was taken to an address that the trace has. */
@@ -49,7 +44,7 @@ static inline int ete_jump_to(struct flowtap_ete *ete, struct flowtap_block *blo
 {
 	if (block->link & initial)
 		ete_push_return(&ete->returns, block);
-	ete_set_address(ete, address, sub_isa);
+	ete_set_address(&ete->position, address, sub_isa);
 	return ete_emit_block(ete, block, true, address);
 }
 
@@ -61,15 +56,15 @@ static inline bool ete_is_jump(const struct flowtap_block *block)
 
 /*
  * As many of the atoms, each followed by another P0 element, as there are blocks known to
- * come one after the other from ete->block on, which is at the next one then. No atom goes the long
- * way that can go this one: this loop is what decoding costs. Returns how many; *status is the
- * sink's.
+ * come one after the other from the position's block on, which is the next one then. No atom goes
+ * the long way that can go this one: this loop is what decoding costs. Returns how many; *status is
+ * the sink's.
  */
 static inline unsigned int ete_follow_chain(struct flowtap_ete *ete, uint64_t taken,
 					    unsigned int count, int *status)
 {
-	const struct flowtap_code *code = ete->code;
-	struct flowtap_block *block = ete->block, *next;
+	const struct flowtap_code *code = ete->position.code;
+	struct flowtap_block *block = ete->position.block, *next;
 	struct flowtap_sink *sink = ete->sink;
 	uint64_t instructions = 0, start, end;
 	unsigned int left = count;
@@ -95,7 +90,7 @@ static inline unsigned int ete_follow_chain(struct flowtap_ete *ete, uint64_t ta
 			next = flowtap_ete_find_successor(ete, block, e);
 			if (!next)
 				break;
-			code = ete->code;
+			code = ete->position.code;
 			start = code->start;
 			end = code->end;
 		}
@@ -105,7 +100,7 @@ static inline unsigned int ete_follow_chain(struct flowtap_ete *ete, uint64_t ta
 		block = next;
 		left--;
 	} while (left && likely(!*status));
-	ete->block = block;
+	ete_set_block(&ete->position, block);
 	ete->counts.blocks += count - left;
 	ete->counts.instructions += instructions;
 	return count - left;

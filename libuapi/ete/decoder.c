@@ -40,11 +40,11 @@ static void reset(struct flowtap_ete *ete)
 	ete_restart_elements(&ete->elements);
 	ete_forget_committed(&ete->held);
 	flowtap_ete_transaction_drop(ete);
-	ete->has_context = false;
+	ete_lose_context(&ete->position);
 	flowtap_ete_returns_init(&ete->returns, ete->config.configr & CONFIGR_RS);
-	ete->context = none;
+	flowtap_ete_views_select(&ete->views, &none);
 	flowtap_ete_invalidate_code(ete);
-	flowtap_ete_set_unknown_address(ete, ETE_ADDRESS_MISSING,
+	flowtap_ete_set_unknown_address(&ete->position, ETE_ADDRESS_MISSING,
 					"the trace begins without an address");
 }
 
@@ -98,7 +98,7 @@ static int emit_loss(struct flowtap_ete *ete)
 	if (!flowtap_ete_stream_take_loss(&ete->stream, &element.gap))
 		return 0;
 	ete->counts.gaps[element.gap.reason]++;
-	flowtap_ete_set_unknown_address(ete, ETE_ADDRESS_LOST, NULL);
+	flowtap_ete_set_unknown_address(&ete->position, ETE_ADDRESS_LOST, NULL);
 	return ete_emit(ete, &element);
 }
 
@@ -109,10 +109,10 @@ static int interrupt(struct flowtap_ete *ete)
 
 	flowtap_ete_transaction_drop(ete);
 	ete_restart_elements(&ete->elements);
-	ete->has_context = false;
+	ete_lose_context(&ete->position);
 	ete_clear_returns(&ete->returns);
 	flowtap_ete_invalidate_code(ete);
-	flowtap_ete_set_unknown_address(ete, ETE_ADDRESS_LOST, NULL);
+	flowtap_ete_set_unknown_address(&ete->position, ETE_ADDRESS_LOST, NULL);
 	return status;
 }
 
@@ -222,7 +222,8 @@ static int decode_packets(struct flowtap_ete *ete, const uint8_t *bytes, size_t 
 	int status = 0;
 
 	while (at < size && !status) {
-		if (!ete_is_direct(&ete->held) && is_direct(ete) && flowtap_ete_atoms[bytes[at]].count) {
+		if (!ete_is_direct(&ete->held) && is_direct(ete) &&
+		    flowtap_ete_atoms[bytes[at]].count) {
 			status = flowtap_ete_process_queue(ete);
 			ete_set_direct(&ete->held, is_direct(ete));
 			if (status)
@@ -295,7 +296,7 @@ int flowtap_ete_gap(struct flowtap_ete *ete, const struct flowtap_gap *gap)
 	}
 	flowtap_ete_stream_begin(&ete->stream, &ete->config);
 	flowtap_ete_stream_silence(&ete->stream);
-	flowtap_ete_set_unknown_address(ete, ETE_ADDRESS_LOST, NULL);
+	flowtap_ete_set_unknown_address(&ete->position, ETE_ADDRESS_LOST, NULL);
 	ete_set_direct(&ete->held, false);
 	ete->error = status;
 	return status;

@@ -228,9 +228,10 @@ static int discard(struct flowtap_ete *ete, bool overflow)
 		return status;
 	ete_restart_elements(&ete->elements);
 	ete_set_sync(&ete->stream, ETE_DISCARDED);
-	ete->has_context = false;
+	ete_lose_context(&ete->position);
 	ete_clear_returns(&ete->returns);
-	flowtap_ete_set_unknown_address(ete, overflow ? ETE_ADDRESS_LOST : ETE_ADDRESS_MISSING,
+	flowtap_ete_set_unknown_address(&ete->position,
+					overflow ? ETE_ADDRESS_LOST : ETE_ADDRESS_MISSING,
 					"no address behind Discard");
 	if (!overflow)
 		return 0;

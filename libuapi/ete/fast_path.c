@@ -15,7 +15,7 @@ static int walk(struct flowtap_ete *ete, uint64_t taken, unsigned int n)
 	int status = 0;
 
 	for (;;) {
-		if (!ete->block)
+		if (!ete->position.block)
 			ete_find_target(ete);
 		done = ete_follow_chain(ete, taken, n, &status);
 		n -= done;
@@ -34,6 +34,7 @@ static int release_held(struct flowtap_ete *ete, const struct ete_follow *follow
 {
 	uint8_t held = ete->held.kind;
 	bool taken = ete->held.taken, initial = ete->held.initial;
+	struct flowtap_block *block;
 
 	ete->held.kind = ETE_NONE;
 	if (held == ETE_NONE)
@@ -42,8 +43,9 @@ static int release_held(struct flowtap_ete *ete, const struct ete_follow *follow
 		return flowtap_ete_analyze(ete, &ete->held.entry, follow);
 	if (follow->kind == ETE_FOLLOW_P0 && taken == initial)
 		return walk(ete, taken, 1);
-	if (follow->kind == ETE_FOLLOW_ADDRESS && ete->block && taken && ete_is_jump(ete->block))
-		return ete_jump_to(ete, ete->block, initial, follow->address, follow->sub_isa);
+	block = ete->position.block;
+	if (follow->kind == ETE_FOLLOW_ADDRESS && block && taken && ete_is_jump(block))
+		return ete_jump_to(ete, block, initial, follow->address, follow->sub_isa);
 	return flowtap_ete_atom(ete, taken, initial, follow);
 }
 
@@ -62,9 +64,9 @@ static int flush_held(struct flowtap_ete *ete)
 		status = flowtap_ete_analyze(ete, &ete->after_held, NULL);
 	ete->after_held.kind = ETE_NONE;
 	if (follow.kind == ETE_FOLLOW_ADDRESS &&
-	    (ete->block || ete->address_state != ETE_ADDRESS_KNOWN ||
-	     ete->address != follow.address || ete->sub_isa != follow.sub_isa))
-		ete_set_address(ete, follow.address, follow.sub_isa);
+	    (ete->position.block || ete->position.state != ETE_ADDRESS_KNOWN ||
+	     ete->position.address != follow.address || ete->position.sub_isa != follow.sub_isa))
+		ete_set_address(&ete->position, follow.address, follow.sub_isa);
 	return status;
 }
 

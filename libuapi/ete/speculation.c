@@ -426,7 +426,8 @@ int flowtap_ete_set_depth(struct flowtap_ete *ete, uint64_t depth)
 	    ete->speculation.unseen + ete->speculation.waiting == depth)
 		return 0;
 	status = release(ete);
-	ete->speculation.unseen = depth > ete->speculation.waiting ? depth - ete->speculation.waiting : 0;
+	ete->speculation.unseen = depth > ete->speculation.waiting ?
+					  depth - ete->speculation.waiting : 0;
 	while (!status && ete->speculation.waiting > depth) {
 		front = *ete_at(queue, 0);
 		n = front.count;

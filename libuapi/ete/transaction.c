@@ -30,9 +30,7 @@ int flowtap_ete_transaction_begin(struct flowtap_ete *ete)
 	ete->transaction.on = true;
 	ete->transaction.too_long = false;
 	ete->transaction.n = 0;
-	flowtap_ete_sync_address(ete);
-	ete->transaction.start = (struct ete_place){ ete->address_state, ete->sub_isa,
-						     ete->address };
+	ete->transaction.start = flowtap_ete_place(&ete->position);
 	return emit_transaction(ete, FLOWTAP_TRANSACTION_START);
 }
 
@@ -69,7 +67,6 @@ static int commit_transaction(struct flowtap_ete *ete)
  */
 int flowtap_ete_transaction_fail(struct flowtap_ete *ete)
 {
-	const struct ete_place *start = &ete->transaction.start;
 	const struct ete_follow follow = { 0 };
 	size_t n = ete->transaction.n;
 	int status = 0;
@@ -83,10 +80,7 @@ int flowtap_ete_transaction_fail(struct flowtap_ete *ete)
 	}
 	if (status)
 		return status;
-	if (start->state == ETE_ADDRESS_KNOWN)
-		ete_set_address(ete, start->address, start->sub_isa);
-	else
-		flowtap_ete_set_unknown_address(ete, start->state, ete->missing_reason);
+	flowtap_ete_set_place(&ete->position, &ete->transaction.start);
 	ete->transaction.on = false;
 	ete->transaction.n = 0;
 	return emit_transaction(ete, FLOWTAP_TRANSACTION_FAIL);

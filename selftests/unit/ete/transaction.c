@@ -89,7 +89,8 @@ TEST_F(transaction, when_it_fails_only_what_survives_comes_out)
 TEST_F(transaction, where_its_address_was_not_known_it_is_not_known_again_when_it_fails)
 {
 	begin(self);
-	flowtap_ete_set_unknown_address(self->part.ete, ETE_ADDRESS_MISSING, "nobody knows");
+	flowtap_ete_set_unknown_address(&self->part.ete->position, ETE_ADDRESS_MISSING,
+					"nobody knows");
 	PROCESS(entry_of(ETE_TRANSACTION_START));
 	PROCESS(address_of(CODE));
 	PROCESS(entry_of(ETE_TRANSACTION_FAIL));
