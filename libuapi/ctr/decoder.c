@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* CTR records: which are well formed, and what each type becomes. Samples are in sample.c. */
+/*
+ * The CTR decoder's entry: which records are well formed, and what each type becomes. Samples go on
+ * to sample.c.
+ */
 #include "ctr/internal.h"
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -16,7 +18,7 @@ struct flowtap_ctr *flowtap_ctr_new(struct flowtap_map *map, struct flowtap_bloc
 		return NULL;
 	ctr->walk.map = map;
 	ctr->walk.blocks = blocks;
-	ctr->sink = sink;
+	ctr->emit.sink = sink;
 	return ctr;
 }
 
@@ -30,76 +32,12 @@ void flowtap_ctr_free(struct flowtap_ctr *ctr)
 
 const struct flowtap_ctr_counts *flowtap_ctr_counts(const struct flowtap_ctr *ctr)
 {
-	return &ctr->counts;
+	return &ctr->emit.counts;
 }
 
 void flowtap_ctr_set_data_bits(struct flowtap_ctr *ctr, uint32_t cpu, uint64_t supported)
 {
-	if (cpu < CTR_CPUS)
-		ctr->absent[cpu] = ~supported;
-}
-
-/* Smctr 6.3. */
-uint64_t flowtap_ctr_cycles(uint64_t data)
-{
-	uint64_t mantissa = data >> CTR_DATA_CC_SHIFT & 0xfff;
-	unsigned int exponent = data >> (CTR_DATA_CC_SHIFT + 12) & 0xf;
-
-	return exponent ? (0x1000 + mantissa) << (exponent - 1) : mantissa;
-}
-
-bool flowtap_ctr_cycles_saturated(uint64_t data, uint64_t supported)
-{
-	uint64_t bits = supported & 0xffffULL << CTR_DATA_CC_SHIFT;
-
-	return bits && (data & bits) == bits;
-}
-
-int flowtap_ctr_gap(struct flowtap_ctr *ctr, const struct flowtap_gap *gap)
-{
-	struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_GAP, .gap = *gap };
-
-	ctr->counts.gaps[gap->reason]++;
-	return ctr->sink->element(ctr->sink, &element);
-}
-
-int flowtap_ctr_bad_record(struct flowtap_ctr *ctr, uint64_t time, const char *format, ...)
-{
-	char detail[160];
-	va_list arguments;
-
-	va_start(arguments, format);
-	vsnprintf(detail, sizeof(detail), format, arguments);
-	va_end(arguments);
-	ctr->counts.bad_records++;
-	return flowtap_ctr_gap(ctr, &(struct flowtap_gap){
-		.reason = FLOWTAP_GAP_BAD_RECORD,
-		.until = time,
-		.size = UINT64_MAX,
-		.detail = detail,
-	});
-}
-
-int flowtap_ctr_enter(struct flowtap_ctr *ctr, uint32_t pid, uint32_t tid, uint32_t cpu,
-		      enum flowtap_mode mode)
-{
-	struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_CONTEXT };
-
-	if (ctr->has_context && ctr->context.pid == pid && ctr->context.tid == tid &&
-	    ctr->context.cpu == cpu && ctr->context.mode == mode)
-		return 0;
-	ctr->has_context = true;
-	ctr->context = (struct flowtap_context){
-		.pid = pid,
-		.tid = tid,
-		.cpu = cpu,
-		.isa = FLOWTAP_ISA_RV64,
-		.mode = mode,
-		.security = FLOWTAP_NONSECURE,
-		.width = 64,
-	};
-	element.context = ctr->context;
-	return ctr->sink->element(ctr->sink, &element);
+	ctr_set_data_bits(&ctr->bits, cpu, supported);
 }
 
 static int decode_sample(struct flowtap_ctr *ctr, const struct flowtap_record_sample *sample,
@@ -108,12 +46,13 @@ static int decode_sample(struct flowtap_ctr *ctr, const struct flowtap_record_sa
 	size_t capacity = size - sizeof(*sample);
 
 	if (size < sizeof(*sample))
-		return flowtap_ctr_bad_record(ctr, 0, "a sample of %zu bytes", size);
+		return flowtap_ctr_bad_record(&ctr->emit, 0, "a sample of %zu bytes", size);
 	if (sample->nr > DEPTH_MAX || sample->nr > sample->depth)
-		return flowtap_ctr_bad_record(ctr, sample->time, "%u entries from a buffer of %u",
-					      sample->nr, sample->depth);
+		return flowtap_ctr_bad_record(&ctr->emit, sample->time,
+					      "%u entries from a buffer of %u", sample->nr,
+					      sample->depth);
 	if (sample->nr * sizeof(struct flowtap_entry) != capacity)
-		return flowtap_ctr_bad_record(ctr, sample->time, "%u entries in %zu bytes",
+		return flowtap_ctr_bad_record(&ctr->emit, sample->time, "%u entries in %zu bytes",
 					      sample->nr, capacity);
 	return flowtap_ctr_sample(ctr, sample);
 }
@@ -123,14 +62,15 @@ static int decode_gap(struct flowtap_ctr *ctr, const struct flowtap_record_gap *
 	int status;
 
 	if (size < sizeof(*record))
-		return flowtap_ctr_bad_record(ctr, 0, "a gap record of %zu bytes", size);
+		return flowtap_ctr_bad_record(&ctr->emit, 0, "a gap record of %zu bytes", size);
 	if (record->cause >= FLOWTAP_CAUSE_MAX)
-		return flowtap_ctr_bad_record(ctr, record->time, "a gap of unknown cause %u",
+		return flowtap_ctr_bad_record(&ctr->emit, record->time, "a gap of unknown cause %u",
 					      record->cause);
-	status = flowtap_ctr_enter(ctr, record->pid, record->tid, record->cpu, ctr->context.mode);
+	status = flowtap_ctr_enter(&ctr->emit, record->pid, record->tid, record->cpu,
+				   ctr->emit.context.mode);
 	if (status < 0)
 		return status;
-	return flowtap_ctr_gap(ctr, &(struct flowtap_gap){
+	return flowtap_ctr_gap(&ctr->emit, &(struct flowtap_gap){
 		.reason = FLOWTAP_GAP_START + record->cause,
 		.since = record->since,
 		.until = record->time,
@@ -145,10 +85,10 @@ static int decode_lost(struct flowtap_ctr *ctr, const struct flowtap_record_lost
 	char detail[64];
 
 	if (size < sizeof(*record))
-		return flowtap_ctr_bad_record(ctr, 0, "a lost record of %zu bytes", size);
+		return flowtap_ctr_bad_record(&ctr->emit, 0, "a lost record of %zu bytes", size);
 	snprintf(detail, sizeof(detail), "%llu records did not fit into the ring",
 		 (unsigned long long)record->records);
-	return flowtap_ctr_gap(ctr, &(struct flowtap_gap){
+	return flowtap_ctr_gap(&ctr->emit, &(struct flowtap_gap){
 		.reason = FLOWTAP_GAP_RING_FULL,
 		.since = record->since,
 		.until = record->time,
@@ -162,9 +102,9 @@ int flowtap_ctr_decode(struct flowtap_ctr *ctr, const struct flowtap_record *rec
 	int status = 0;
 
 	if (size < sizeof(*record))
-		status = flowtap_ctr_bad_record(ctr, 0, "a record of %zu bytes", size);
+		status = flowtap_ctr_bad_record(&ctr->emit, 0, "a record of %zu bytes", size);
 	else if (record->size > size || record->size < sizeof(*record))
-		status = flowtap_ctr_bad_record(ctr, 0, "a record of %u bytes in %zu",
+		status = flowtap_ctr_bad_record(&ctr->emit, 0, "a record of %u bytes in %zu",
 						record->size, size);
 	else if (record->type == FLOWTAP_RECORD_SAMPLE)
 		status = decode_sample(ctr, (const struct flowtap_record_sample *)record,

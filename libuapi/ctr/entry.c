@@ -32,7 +32,7 @@ static int pay(struct flowtap_ctr *ctr)
 	if (!ctr->owes)
 		return 0;
 	ctr->owes = false;
-	return flowtap_ctr_gap(ctr, &(struct flowtap_gap){
+	return flowtap_ctr_gap(&ctr->emit, &(struct flowtap_gap){
 		.reason = ctr->owed,
 		.size = UINT64_MAX,
 		.detail = ctr->owed_detail,
@@ -42,21 +42,12 @@ static int pay(struct flowtap_ctr *ctr)
 /* Why the walk did not get there. */
 static int send_failure(struct flowtap_ctr *ctr)
 {
-	return flowtap_ctr_gap(ctr, &(struct flowtap_gap){
+	return flowtap_ctr_gap(&ctr->emit, &(struct flowtap_gap){
 		.reason = ctr->walk.failure.reason,
 		.size = UINT64_MAX,
 		.address = ctr->walk.failure.address,
 		.detail = ctr->walk.failure.detail,
 	});
-}
-
-static inline int send_block(struct flowtap_ctr *ctr, struct flowtap_block *block, bool taken,
-			     uint64_t target)
-{
-	block->executed++;
-	ctr->counts.blocks++;
-	ctr->counts.instructions += block->instructions;
-	return ctr->sink->block(ctr->sink, block, taken, target);
 }
 
 /* The path but for its last `keep` blocks, whose ends fell through. */
@@ -67,14 +58,15 @@ static int send_path(struct flowtap_ctr *ctr, size_t keep)
 
 	for (size_t i = 0; i + keep < ctr->walk.n && status >= 0; i++) {
 		block = ctr->walk.path[i];
-		status = send_block(ctr, block, false, block->address + block->size);
+		status = flowtap_ctr_send_block(&ctr->emit, block, false,
+						block->address + block->size);
 	}
 	return status;
 }
 
 static int send_transfer(struct flowtap_ctr *ctr, const struct flowtap_transfer *transfer)
 {
-	return flowtap_ctr_send(ctr, &(struct flowtap_element){
+	return flowtap_ctr_send(&ctr->emit, &(struct flowtap_element){
 		.kind = FLOWTAP_ELEMENT_TRANSFER,
 		.transfer = *transfer,
 	});
@@ -82,10 +74,9 @@ static int send_transfer(struct flowtap_ctr *ctr, const struct flowtap_transfer 
 
 static int send_cycles(struct flowtap_ctr *ctr, uint64_t data)
 {
-	uint32_t cpu = ctr->context.cpu;
-	uint64_t supported = cpu < CTR_CPUS ? ~ctr->absent[cpu] : UINT64_MAX;
+	uint64_t supported = ctr_data_bits(&ctr->bits, ctr->emit.context.cpu);
 
-	return flowtap_ctr_send(ctr, &(struct flowtap_element){
+	return flowtap_ctr_send(&ctr->emit, &(struct flowtap_element){
 		.kind = FLOWTAP_ELEMENT_CYCLES,
 		.cycles = {
 			.count = flowtap_ctr_cycles(data),
@@ -96,17 +87,17 @@ static int send_cycles(struct flowtap_ctr *ctr, uint64_t data)
 
 static int send_kind(struct flowtap_ctr *ctr, enum flowtap_element_kind kind)
 {
-	return flowtap_ctr_send(ctr, &(struct flowtap_element){ .kind = kind });
+	return flowtap_ctr_send(&ctr->emit, &(struct flowtap_element){ .kind = kind });
 }
 
 /* What is executed at `address` is, if both modes are recorded, executed in its mode. */
 static int enter_mode_of(struct flowtap_ctr *ctr, uint64_t address)
 {
-	const struct flowtap_context *context = &ctr->context;
+	const struct flowtap_context *context = &ctr->emit.context;
 
 	if (ctr->walk.modes != BOTH_MODES)
 		return 0;
-	return flowtap_ctr_enter(ctr, context->pid, context->tid, context->cpu,
+	return flowtap_ctr_enter(&ctr->emit, context->pid, context->tid, context->cpu,
 				 flowtap_walk_mode(address));
 }
 
@@ -123,13 +114,13 @@ static enum flowtap_gap_reason elsewhere(const struct flowtap_ctr *ctr)
  */
 static bool unseen(const struct flowtap_ctr *ctr, uint64_t source)
 {
-	return ctr->walk.modes == BOTH_MODES && flowtap_walk_mode(source) != ctr->context.mode;
+	return ctr->walk.modes == BOTH_MODES && flowtap_walk_mode(source) != ctr->emit.context.mode;
 }
 
 static int send_unseen(struct flowtap_ctr *ctr, uint64_t source)
 {
 	ctr->known = false;
-	return flowtap_ctr_gap(ctr, &(struct flowtap_gap){
+	return flowtap_ctr_gap(&ctr->emit, &(struct flowtap_gap){
 		.reason = FLOWTAP_GAP_TRAP,
 		.size = UINT64_MAX,
 		.address = ctr->at,
@@ -172,8 +163,8 @@ static inline int go_on(struct flowtap_ctr *ctr, const struct flowtap_transfer *
 static inline int send_last(struct flowtap_ctr *ctr, const struct flowtap_transfer *transfer)
 {
 	struct flowtap_block *last = ctr->walk.path[ctr->walk.n - 1];
-	int status = send_block(ctr, last, transfer->type != FLOWTAP_TRANSFER_NOT_TAKEN,
-				transfer->target);
+	bool taken = transfer->type != FLOWTAP_TRANSFER_NOT_TAKEN;
+	int status = flowtap_ctr_send_block(&ctr->emit, last, taken, transfer->target);
 
 	ctr->walk.jump = last->direct ? last : NULL;
 	return status < 0 ? status : go_on(ctr, transfer);
@@ -242,7 +233,7 @@ static int decode_way_to_trap(struct flowtap_ctr *ctr, const struct flowtap_tran
 		return send_failure(ctr);
 	status = send_path(ctr, *cause < 0 ? 0 : 1);
 	if (status >= 0 && *cause >= 0)
-		status = send_block(ctr, walk->path[walk->n - 1], true, 0);
+		status = flowtap_ctr_send_block(&ctr->emit, walk->path[walk->n - 1], true, 0);
 	return status;
 }
 
@@ -300,7 +291,7 @@ static int decode_trap(struct flowtap_ctr *ctr, const struct flowtap_transfer *t
 	else
 		status = decode_arrival(ctr, trap);
 	if (status >= 0)
-		status = flowtap_ctr_send(ctr, &(struct flowtap_element){
+		status = flowtap_ctr_send(&ctr->emit, &(struct flowtap_element){
 			.kind = FLOWTAP_ELEMENT_EXCEPTION,
 			.exception = {
 				.number = cause,
@@ -338,7 +329,7 @@ static inline int decode_entry(struct flowtap_ctr *ctr, const struct flowtap_ent
 	if (__builtin_expect(!(entry->source & 1) || transfer.type - 6U < 2, 0)) {
 		ctr->known = false;
 		ctr->owes = false;
-		return flowtap_ctr_bad_record(ctr, ctr->walk.time, entry->source & 1 ?
+		return flowtap_ctr_bad_record(&ctr->emit, ctr->walk.time, entry->source & 1 ?
 					      "an entry of a reserved type" :
 					      "an entry that is not valid");
 	}
@@ -347,7 +338,7 @@ static inline int decode_entry(struct flowtap_ctr *ctr, const struct flowtap_ent
 	if (status >= 0 && (blocks || ctr->way != CTR_WAY_TRANSFERS))
 		status = is_trap(&transfer) ? decode_trap(ctr, &transfer) :
 					      decode_transfer(ctr, &transfer);
-	ctr->counts.transfers[transfer.type]++;
+	ctr->emit.counts.transfers[transfer.type]++;
 	if (status >= 0 && transfer.mispredicted && blocks)
 		status = send_kind(ctr, FLOWTAP_ELEMENT_MISPREDICTED);
 	if (status >= 0 && entry->data & CTR_DATA_CCV)
@@ -385,13 +376,13 @@ int flowtap_ctr_tail(struct flowtap_ctr *ctr, const struct flowtap_record_sample
 	if (!sample->ip || !ctr->known)
 		return 0;
 	if (sample->ip & 1)
-		return flowtap_ctr_bad_record(ctr, sample->time, "odd ip 0x%" PRIx64,
+		return flowtap_ctr_bad_record(&ctr->emit, sample->time, "odd ip 0x%" PRIx64,
 					      (uint64_t)sample->ip);
 	if (!(sample->trigger & FLOWTAP_TRIGGER_OVERFLOW) ||
 	    !(sample->control & CTR_CONTROL_LCOFIFRZ)) {
 		if (flowtap_ctr_records(ctr, FLOWTAP_MODE_S))
 			return 0;
-		return flowtap_ctr_gap(ctr, &(struct flowtap_gap){
+		return flowtap_ctr_gap(&ctr->emit, &(struct flowtap_gap){
 			.reason = FLOWTAP_GAP_FROZEN,
 			.until = sample->time,
 			.size = UINT64_MAX,

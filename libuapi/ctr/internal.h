@@ -1,17 +1,21 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * What the CTR decoder's files share: decoder.c (records), sample.c, entry.c, path.c,
- * sequence.c.
+ * What the CTR decoder's files share. A record goes one way, none of them calls back:
+ *
+ *	decoder.c	the entrance: records
+ *	sample.c	one sample, its place in its sequence (sequence.c)
+ *	entry.c		its entries, against the code (path.c) and ctrdata (data.c)
+ *	emit.c		elements, blocks and gaps to the sink
  */
 #ifndef CTR_INTERNAL_H
 #define CTR_INTERNAL_H
 
-#include "ctr/sequence.h"
+#include "ctr/data.h"
+#include "ctr/emit.h"
 #include "ctr/path.h"
+#include "ctr/sequence.h"
 #include <flowtap/ctr.h>
 #include <flowtap/riscv.h>
-
-#define CTR_CPUS 8192		/* of which ctrdata bits are kept */
 
 /* Fields of sctrctl (Smctr 2.1), which a sample's `control` is. */
 #define CTR_CONTROL_U		(1ULL << 0)
@@ -27,11 +31,6 @@
 #define CTR_CONTROL_JUMPINH	(0xffULL << 40)	/* INDCALLINH ... DIRLJMPINH */
 #define CTR_CONTROL_CUSTOM	(0xfULL << 60)
 
-/* ctrdata (Smctr 3.3), as the ABI has it. */
-#define CTR_DATA_TYPE		0xfU
-#define CTR_DATA_CCV		(1U << 15)
-#define CTR_DATA_CC_SHIFT	16
-
 /* What a sample can become. */
 enum ctr_way {
 	CTR_WAY_BLOCKS,
@@ -41,13 +40,9 @@ enum ctr_way {
 };
 
 struct flowtap_ctr {
-	struct flowtap_sink *sink;
-	struct flowtap_ctr_counts counts;
-	struct flowtap_context context;	/* as the sink was told, the mode included */
-	bool has_context;
+	struct ctr_emit emit;
 	struct ctr_tasks tasks;
-	uint64_t absent[CTR_CPUS];	/* ctrdata bits that the CPU does not have */
-
+	struct ctr_data_bits bits;
 	struct ctr_walk walk;
 	/* Where the decoder stands within a sample. */
 	enum ctr_way way;
@@ -63,20 +58,6 @@ static inline bool flowtap_ctr_records(const struct flowtap_ctr *ctr, enum flowt
 {
 	return ctr->walk.modes >> mode & 1;
 }
-
-static inline int flowtap_ctr_send(struct flowtap_ctr *ctr, const struct flowtap_element *element)
-{
-	return ctr->sink->element(ctr->sink, element);
-}
-
-/* Sends a gap and counts it. What the sink returns. */
-int flowtap_ctr_gap(struct flowtap_ctr *ctr, const struct flowtap_gap *gap);
-/* A record that is not well formed. */
-int flowtap_ctr_bad_record(struct flowtap_ctr *ctr, uint64_t time, const char *format, ...)
-	__attribute__((format(printf, 3, 4)));
-/* Says who executes from now on, and in which mode, if that changes. */
-int flowtap_ctr_enter(struct flowtap_ctr *ctr, uint32_t pid, uint32_t tid, uint32_t cpu,
-		      enum flowtap_mode mode);
 
 /* One sample whose size, nr and depth agree. */
 int flowtap_ctr_sample(struct flowtap_ctr *ctr, const struct flowtap_record_sample *sample);

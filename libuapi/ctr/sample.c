@@ -69,14 +69,15 @@ static enum flowtap_mode first_mode(const struct flowtap_ctr *ctr,
 				    const struct flowtap_record_sample *sample)
 {
 	const struct flowtap_entry *entries = (const struct flowtap_entry *)(sample + 1);
+	const struct flowtap_context *context = &ctr->emit.context;
 	unsigned int modes = modes_of(sample->control);
 
 	if (modes == 1U << FLOWTAP_MODE_U)
 		return FLOWTAP_MODE_U;
 	if (modes == 1U << FLOWTAP_MODE_S)
 		return FLOWTAP_MODE_S;
-	if (ctr->has_context && ctr->context.pid == sample->pid && ctr->context.tid == sample->tid)
-		return ctr->context.mode;
+	if (ctr->emit.has_context && context->pid == sample->pid && context->tid == sample->tid)
+		return context->mode;
 	if (!sample->nr || entries[0].source <= 1)
 		return FLOWTAP_MODE_S;
 	return flowtap_walk_mode(entries[0].source);
@@ -91,11 +92,11 @@ static int decode_callstack(struct flowtap_ctr *ctr, const struct flowtap_record
 	if (sample->header.misc & (FLOWTAP_MISC_USER | FLOWTAP_MISC_KERNEL) && sample->ip)
 		frames[n++] = sample->ip;
 	for (uint32_t i = sample->nr; i--;) {
-		ctr->counts.transfers[entries[i].data & CTR_DATA_TYPE]++;
+		ctr->emit.counts.transfers[entries[i].data & CTR_DATA_TYPE]++;
 		if (entries[i].source & 1)
 			frames[n++] = entries[i].source & ~1ULL;
 	}
-	return flowtap_ctr_send(ctr, &(struct flowtap_element){
+	return flowtap_ctr_send(&ctr->emit, &(struct flowtap_element){
 		.kind = FLOWTAP_ELEMENT_CALLSTACK,
 		.callstack = { .frames = frames, .n = n },
 	});
@@ -170,17 +171,17 @@ static int begin(struct flowtap_ctr *ctr, const struct flowtap_record_sample *sa
 
 	seen = flowtap_ctr_tasks_follow(&ctr->tasks, &now, &before);
 	*since = before.time <= sample->time ? before.time : 0;
-	status = flowtap_ctr_enter(ctr, sample->pid, sample->tid, sample->cpu,
+	status = flowtap_ctr_enter(&ctr->emit, sample->pid, sample->tid, sample->cpu,
 				   first_mode(ctr, sample));
 	if (status >= 0)
-		status = flowtap_ctr_send(ctr, &(struct flowtap_element){
+		status = flowtap_ctr_send(&ctr->emit, &(struct flowtap_element){
 			.kind = FLOWTAP_ELEMENT_TIME,
 			.time = sample->time,
 		});
 	if (status < 0)
 		return status;
 	reason = reason_before(ctr->way, sample, &before, seen, detail, sizeof(detail));
-	return flowtap_ctr_gap(ctr, &(struct flowtap_gap){
+	return flowtap_ctr_gap(&ctr->emit, &(struct flowtap_gap){
 		.reason = reason,
 		.since = before.time,
 		.until = sample->time,
@@ -201,13 +202,13 @@ int flowtap_ctr_sample(struct flowtap_ctr *ctr, const struct flowtap_record_samp
 		ctr->way = CTR_WAY_TRANSFERS;
 		why = "the hardware does not tell traps from jumps";
 	}
-	ctr->counts.samples++;
-	ctr->counts.entries += sample->nr;
+	ctr->emit.counts.samples++;
+	ctr->emit.counts.entries += sample->nr;
 	status = begin(ctr, sample, &since);
 	if (status >= 0 && ctr->way == CTR_WAY_CALLSTACK)
 		return decode_callstack(ctr, sample);
 	if (status >= 0 && ctr->way == CTR_WAY_TRANSFERS)
-		status = flowtap_ctr_gap(ctr, &(struct flowtap_gap){
+		status = flowtap_ctr_gap(&ctr->emit, &(struct flowtap_gap){
 			.reason = FLOWTAP_GAP_FILTERED,
 			.size = UINT64_MAX,
 			.detail = why,

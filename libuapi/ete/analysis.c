@@ -25,12 +25,16 @@ static bool same(const struct flowtap_context *a, const struct flowtap_context *
 	       a->has_contextid == b->has_contextid && a->contextid == b->contextid;
 }
 
-static int context(struct flowtap_ete *ete, const struct ete_entry *entry)
+/* By itself: for its sake analyze would save a register more for all the others. */
+static __attribute__((noinline)) int context(struct flowtap_ete *ete,
+					     const struct ete_entry *entry)
 {
 	const struct flowtap_ete_context *packet = &entry->context.packet;
-	const struct flowtap_context before = ete->context;
-	struct flowtap_context *now = &ete->context;
-	struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_CONTEXT };
+	struct flowtap_element element = {
+		.kind = FLOWTAP_ELEMENT_CONTEXT,
+		.context = ete->views.context,
+	};
+	struct flowtap_context *now = &element.context;
 
 	now->mode = packet->exception_level;
 	now->security = packet->security;
@@ -40,14 +44,12 @@ static int context(struct flowtap_ete *ete, const struct ete_entry *entry)
 	now->vmid = packet->vmid;
 	now->contextid = packet->contextid;
 	/* A packet without a payload repeats what was decoded last, be it cancelled or not. */
-	if (entry->repeated && ete->has_context && same(now, &before))
+	if (entry->repeated && ete->position.has_context && same(now, &ete->views.context))
 		return 0;
-	ete->has_context = true;
-	now->isa = ete_isa(ete);
+	now->isa = ete_isa_of(now->width, ete->position.sub_isa);
 	if (ete->images.identify)
 		ete->images.identify(ete->images.argument, now);
-	flowtap_ete_select_view(ete);
-	element.context = *now;
+	flowtap_ete_set_context(ete, now);
 	return ete_emit(ete, &element);
 }
 
@@ -84,8 +86,8 @@ static int exception(struct flowtap_ete *ete, const struct ete_entry *entry)
 	if (status < 0)
 		return status;
 	execution_ended(ete, &element.exception);
-	if (ete->address_state != ETE_ADDRESS_LOST)
-		flowtap_ete_set_unknown_address(ete, ETE_ADDRESS_MISSING,
+	if (ete->position.state != ETE_ADDRESS_LOST)
+		flowtap_ete_set_unknown_address(&ete->position, ETE_ADDRESS_MISSING,
 						"no address behind an exception");
 	ete->counts.exceptions++;
 	return ete_emit(ete, &element);
@@ -126,10 +128,10 @@ static int trace_on(struct flowtap_ete *ete)
 {
 	const struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_TRACE_ON };
 
-	ete->depth = 0;
+	ete_clear_returns(&ete->returns);
 	execution_ended(ete, NULL);
-	if (ete->address_state != ETE_ADDRESS_LOST)
-		flowtap_ete_set_unknown_address(ete, ETE_ADDRESS_MISSING,
+	if (ete->position.state != ETE_ADDRESS_LOST)
+		flowtap_ete_set_unknown_address(&ete->position, ETE_ADDRESS_MISSING,
 						"no address behind Trace On");
 	return ete_emit(ete, &element);
 }
@@ -156,8 +158,8 @@ static int event(struct flowtap_ete *ete, const struct ete_entry *entry)
 
 static int trace_info(struct flowtap_ete *ete)
 {
-	flowtap_ete_sync_address(ete);
-	ete->clear_pending = true;
+	ete_sync_address(&ete->position);
+	ete_clear_returns_at_p0(&ete->returns);
 	return 0;
 }
 
@@ -170,7 +172,7 @@ static int marker(struct flowtap_ete *ete)
 
 static int address(struct flowtap_ete *ete, const struct ete_entry *entry)
 {
-	ete_set_address(ete, entry->value, entry->sub_isa);
+	ete_set_address(&ete->position, entry->value, entry->sub_isa);
 	return 0;
 }
 

@@ -16,12 +16,12 @@
 static struct flowtap_block *known_block(struct flowtap_ete *ete, uint64_t address,
 					 enum flowtap_isa isa, const struct flowtap_block *from)
 {
-	const struct ete_jump *jump = ete_jump_at(ete, address);
+	const struct ete_jump *jump = ete_jump_at(&ete->views, address);
 
-	if (jump->address != address || jump->epoch != ete->view->epoch || !jump->block ||
+	if (jump->address != address || jump->epoch != ete->views.current->epoch || !jump->block ||
 	    jump->isa != isa || jump->code->key == from->key)
 		return NULL;
-	ete->code = jump->code;
+	ete_set_code(&ete->position, jump->code);
 	return jump->block;
 }
 
@@ -29,16 +29,16 @@ static struct flowtap_block *known_block(struct flowtap_ete *ete, uint64_t addre
 static struct flowtap_block *block_after_return(struct flowtap_ete *ete,
 						const struct flowtap_block *block)
 {
-	struct ete_return *entry = &ete->stack[ete->top];
+	const struct ete_return *entry = ete_peek_return(&ete->returns);
 	struct flowtap_block *next;
 
-	if (!ete->depth || !entry->caller || block->link || !ete_is_jump(block))
+	if (!entry || !entry->caller || block->link || !ete_is_jump(block))
 		return NULL;
 	next = entry->caller->next;
-	if (!next || !ete_inside(ete->code, next))
+	if (!next || !ete_inside(ete->position.code, next))
 		next = known_block(ete, entry->address, entry->caller->isa, block);
 	if (next)
-		ete_drop_return(ete);
+		ete_drop_return(&ete->returns);
 	return next;
 }
 
@@ -50,11 +50,11 @@ struct flowtap_block *flowtap_ete_find_successor(struct flowtap_ete *ete,
 
 	if (!(taken ? block->direct : block->conditional))
 		return taken ? block_after_return(ete, block) : NULL;
-	if (!next || !ete_inside(ete->code, next))
+	if (!next || !ete_inside(ete->position.code, next))
 		next = known_block(ete, taken ? block->target : ete_block_end(block),
 				   taken ? block->target_isa : block->isa, block);
 	if (next && taken && block->link)
-		ete_push_return(ete, block);
+		ete_push_return(&ete->returns, block);
 	return next;
 }
 
@@ -81,7 +81,7 @@ int flowtap_ete_fell_through(struct flowtap_ete *ete, const struct flowtap_block
 /* What has no P0 instruction was executed up to where the next block begins; then that one. */
 static int emit_straight_blocks(struct flowtap_ete *ete)
 {
-	struct flowtap_block *block = ete->block;
+	struct flowtap_block *block = ete->position.block;
 	uint64_t n = 0;
 	int status;
 
@@ -98,7 +98,7 @@ static int emit_straight_blocks(struct flowtap_ete *ete)
 			status = flowtap_ete_next_block(ete, block, 0);
 		if (status)
 			return status;
-		block = ete->block;
+		block = ete->position.block;
 	}
 	return 0;
 }
@@ -110,13 +110,13 @@ static int take_indirect(struct flowtap_ete *ete, struct flowtap_block *block, b
 	struct ete_return entry;
 
 	if (block->link && initial)
-		ete_push_return(ete, block);
-	if (returns && ete_pop_return(ete, &entry)) {
+		ete_push_return(&ete->returns, block);
+	if (returns && ete_pop_return(&ete->returns, &entry)) {
 		ete_set_return_address(ete, &entry);
 		return ete_emit_block(ete, block, true, entry.address);
 	}
-	ete_set_address(ete, ete_block_end(block), block->isa == FLOWTAP_ISA_T32);
-	flowtap_ete_set_unknown_address(ete, ETE_ADDRESS_RETURN, NULL);
+	ete_set_address(&ete->position, ete_block_end(block), block->isa == FLOWTAP_ISA_T32);
+	flowtap_ete_set_unknown_address(&ete->position, ETE_ADDRESS_RETURN, NULL);
 	return ete_emit_block(ete, block, true, 0);
 }
 
@@ -145,21 +145,21 @@ static int require_block(struct flowtap_ete *ete)
 {
 	int status;
 
-	if (!ete->block) {
+	if (!ete->position.block) {
 		status = flowtap_ete_require_address(ete);
 		if (!status)
 			status = flowtap_ete_find_block(ete, 0);
 		if (status)
 			return status;
 	}
-	return ete->block->end ? 0 : emit_straight_blocks(ete);
+	return ete->position.block->end ? 0 : emit_straight_blocks(ete);
 }
 
 /* The block is none of those that the chain leads from, or it is not known where it leads yet. */
 static int follow_branch(struct flowtap_ete *ete, bool taken, bool initial,
 			 const struct ete_follow *follow)
 {
-	struct flowtap_block *block = ete->block, *next;
+	struct flowtap_block *block = ete->position.block, *next;
 	uint64_t target;
 
 	if (taken && !block->direct)
@@ -167,16 +167,16 @@ static int follow_branch(struct flowtap_ete *ete, bool taken, bool initial,
 	if (!taken && flowtap_ete_cannot_fall_through(block))
 		return flowtap_ete_fell_through(ete, block);
 	if (block->link && initial)
-		ete_push_return(ete, block);
+		ete_push_return(&ete->returns, block);
 	target = taken ? block->target : ete_block_end(block);
 	next = taken ? block->taken : block->next;
-	if (next && ete_inside(ete->code, next)) {
-		ete->block = next;
+	if (next && ete_inside(ete->position.code, next)) {
+		ete_set_block(&ete->position, next);
 		return ete_emit_block(ete, block, taken, target);
 	}
-	ete_set_address(ete, target, (taken ? block->target_isa : block->isa) == FLOWTAP_ISA_T32);
-	ete->last = block;
-	ete->last_taken = taken;
+	ete_set_address_from(&ete->position, target,
+			     (taken ? block->target_isa : block->isa) == FLOWTAP_ISA_T32, block,
+			     taken);
 	return ete_emit_block(ete, block, taken, target);
 }
 

@@ -5,21 +5,18 @@
 
 #include "ete/internal.h"
 
-static inline struct ete_jump *ete_jump_at(struct flowtap_ete *ete, uint64_t address)
-{
-	return &ete->jumps[(address >> 2 ^ address >> 12) % ETE_JUMPS];
-}
-
 /* The block at an address that an indirect branch led to before, where nothing else is to be done. */
 static inline void ete_find_target(struct flowtap_ete *ete)
 {
-	const struct ete_jump *jump = ete_jump_at(ete, ete->address);
+	struct ete_position *position = &ete->position;
+	const struct ete_jump *jump = ete_jump_at(&ete->views, position->address);
 
-	if (jump->address == ete->address && jump->epoch == ete->view->epoch && jump->block &&
-	    jump->isa == ete_isa(ete) && !ete->last && ete->address_state == ETE_ADDRESS_KNOWN &&
-	    ete->has_context && !ete->clear_pending) {
-		ete->block = jump->block;
-		ete->code = jump->code;
+	if (jump->address == position->address && jump->epoch == ete->views.current->epoch &&
+	    jump->block && jump->isa == ete_isa(ete) && !position->last &&
+	    position->state == ETE_ADDRESS_KNOWN && position->has_context &&
+	    !ete_returns_pending(&ete->returns)) {
+		ete_set_block(position, jump->block);
+		ete_set_code(position, jump->code);
 	}
 }
 
@@ -35,42 +32,10 @@ static inline bool ete_inside(const struct flowtap_code *code, const struct flow
 	return block->key == code->key && ete_between(code->start, code->end, block);
 }
 
-static inline void ete_push_return(struct flowtap_ete *ete, struct flowtap_block *block)
-{
-	struct ete_return *entry;
-
-	if (!ete->returns)
-		return;
-	ete->top = (ete->top + 1) % 16;
-	entry = &ete->stack[ete->top];
-	entry->address = ete_block_end(block);
-	entry->caller = block;
-	entry->sub_isa = block->isa == FLOWTAP_ISA_T32;
-	if (ete->depth < ETE_STACK)
-		ete->depth++;
-}
-
-static inline void ete_drop_return(struct flowtap_ete *ete)
-{
-	ete->top = (ete->top + 15) % 16;
-	ete->depth--;
-}
-
-static inline bool ete_pop_return(struct flowtap_ete *ete, struct ete_return *entry)
-{
-	if (!ete->depth)
-		return false;
-	*entry = ete->stack[ete->top];
-	ete_drop_return(ete);
-	return true;
-}
-
 /* Where a call returns to; the block there becomes the next one in its chain. */
 static inline void ete_set_return_address(struct flowtap_ete *ete, const struct ete_return *entry)
 {
-	ete_set_address(ete, entry->address, entry->sub_isa);
-	ete->last = entry->caller;
-	ete->last_taken = false;
+	ete_set_address_from(&ete->position, entry->address, entry->sub_isa, entry->caller, false);
 }
 
 /* An indirect branch was taken to an address that the trace has. */
@@ -78,8 +43,8 @@ static inline int ete_jump_to(struct flowtap_ete *ete, struct flowtap_block *blo
 			      uint64_t address, uint8_t sub_isa)
 {
 	if (block->link & initial)
-		ete_push_return(ete, block);
-	ete_set_address(ete, address, sub_isa);
+		ete_push_return(&ete->returns, block);
+	ete_set_address(&ete->position, address, sub_isa);
 	return ete_emit_block(ete, block, true, address);
 }
 
@@ -91,15 +56,15 @@ static inline bool ete_is_jump(const struct flowtap_block *block)
 
 /*
  * As many of the atoms, each followed by another P0 element, as there are blocks known to
- * come one after the other from ete->block on, which is at the next one then. No atom goes the long
- * way that can go this one: this loop is what decoding costs. Returns how many; *status is the
- * sink's.
+ * come one after the other from the position's block on, which is the next one then. No atom goes
+ * the long way that can go this one: this loop is what decoding costs. Returns how many; *status is
+ * the sink's.
  */
 static inline unsigned int ete_follow_chain(struct flowtap_ete *ete, uint64_t taken,
 					    unsigned int count, int *status)
 {
-	const struct flowtap_code *code = ete->code;
-	struct flowtap_block *block = ete->block, *next;
+	const struct flowtap_code *code = ete->position.code;
+	struct flowtap_block *block = ete->position.block, *next;
 	struct flowtap_sink *sink = ete->sink;
 	uint64_t instructions = 0, start, end;
 	unsigned int left = count;
@@ -120,12 +85,12 @@ static inline unsigned int ete_follow_chain(struct flowtap_ete *ete, uint64_t ta
 		next = block->way[e];
 		if (likely(next && (e | block->conditional) && ete_between(start, end, next))) {
 			if (block->link & e)
-				ete_push_return(ete, block);
+				ete_push_return(&ete->returns, block);
 		} else {
 			next = flowtap_ete_find_successor(ete, block, e);
 			if (!next)
 				break;
-			code = ete->code;
+			code = ete->position.code;
 			start = code->start;
 			end = code->end;
 		}
@@ -135,7 +100,7 @@ static inline unsigned int ete_follow_chain(struct flowtap_ete *ete, uint64_t ta
 		block = next;
 		left--;
 	} while (left && likely(!*status));
-	ete->block = block;
+	ete_set_block(&ete->position, block);
 	ete->counts.blocks += count - left;
 	ete->counts.instructions += instructions;
 	return count - left;

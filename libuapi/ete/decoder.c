@@ -8,17 +8,13 @@
  * decoding resumes or ends.
  */
 #include <errno.h>
-#include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include "ete/internal.h"
 
 #define TRANSACTION_CAPACITY (1U << 20)
 #define ARCHITECTURE 0x5a13		/* TRCDEVARCH.ARCHID: ETE */
-#define CONFIGR_RS (1U << 12)
-#define IDR0_COMMTRANS (1U << 30)
+#define CONFIGR_RS (1U << 12)		/* the return stack is used */
 #define IDR2_WFXMODE (1U << 31)
 
 bool flowtap_ete_wfx_is_p0(const struct flowtap_ete_config *config)
@@ -39,19 +35,16 @@ static void reset(struct flowtap_ete *ete)
 {
 	const struct flowtap_context none = { 0 };
 
-	flowtap_ete_parser_init(&ete->parser, &ete->config);
-	ete->sync = ETE_UNSYNCED;
-	ete->direct = false;
-	ete->carried = 0;
-	ete->initialized = false;
-	ete->any = false;
+	flowtap_ete_stream_begin(&ete->stream, &ete->config);
+	ete_set_direct(&ete->held, false);
+	ete_restart_elements(&ete->elements);
+	ete_forget_committed(&ete->held);
 	flowtap_ete_transaction_drop(ete);
-	ete->has_context = false;
-	ete->clear_pending = false;
-	ete->depth = 0;
-	ete->context = none;
+	ete_lose_context(&ete->position);
+	flowtap_ete_returns_init(&ete->returns, ete->config.configr & CONFIGR_RS);
+	flowtap_ete_views_select(&ete->views, &none);
 	flowtap_ete_invalidate_code(ete);
-	flowtap_ete_set_unknown_address(ete, ETE_ADDRESS_MISSING,
+	flowtap_ete_set_unknown_address(&ete->position, ETE_ADDRESS_MISSING,
 					"the trace begins without an address");
 }
 
@@ -76,9 +69,8 @@ int flowtap_ete_new(const struct flowtap_ete_config *config,
 	new->images = *images;
 	new->blocks = blocks;
 	new->sink = sink;
-	new->max_speculation = config->idr8;
-	new->start_is_p0 = !(config->idr0 & IDR0_COMMTRANS);
-	new->returns = config->configr & CONFIGR_RS;
+	flowtap_ete_speculation_init(&new->speculation, config->idr8);
+	flowtap_ete_elements_init(&new->elements, config);
 	reset(new);
 	*ete = new;
 	return 0;
@@ -88,8 +80,8 @@ void flowtap_ete_free(struct flowtap_ete *ete)
 {
 	if (!ete)
 		return;
-	free(ete->queue.list);
-	free(ete->transaction);
+	flowtap_ete_speculation_free(&ete->speculation);
+	flowtap_ete_transaction_free(&ete->transaction);
 	free(ete);
 }
 
@@ -98,37 +90,15 @@ const struct flowtap_ete_counts *flowtap_ete_counts(const struct flowtap_ete *et
 	return &ete->counts;
 }
 
-/* Bytes that decoding skips. */
-static void skip(struct flowtap_ete *ete, size_t size)
-{
-	if (!ete->loss.pending) {
-		ete->loss.pending = true;
-		ete->loss.reason = FLOWTAP_GAP_UNSYNCED;
-		ete->loss.size = 0;
-		ete->loss.detail[0] = '\0';
-	}
-	ete->loss.size += size;
-}
-
+/* Decoding resumes, or ends. */
 static int emit_loss(struct flowtap_ete *ete)
 {
-	struct ete_loss *loss = &ete->loss;
-	const struct flowtap_element element = {
-		.kind = FLOWTAP_ELEMENT_GAP,
-		.gap = {
-			.reason = loss->reason,
-			.size = loss->size,
-			.detail = loss->detail[0] ? loss->detail : NULL,
-		},
-	};
-	bool pending = loss->pending && !loss->silent;
+	struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_GAP };
 
-	loss->pending = false;
-	loss->silent = false;
-	if (!pending)
+	if (!flowtap_ete_stream_take_loss(&ete->stream, &element.gap))
 		return 0;
-	ete->counts.gaps[loss->reason]++;
-	flowtap_ete_set_unknown_address(ete, ETE_ADDRESS_LOST, NULL);
+	ete->counts.gaps[element.gap.reason]++;
+	flowtap_ete_set_unknown_address(&ete->position, ETE_ADDRESS_LOST, NULL);
 	return ete_emit(ete, &element);
 }
 
@@ -138,42 +108,23 @@ static int interrupt(struct flowtap_ete *ete)
 	int status = flowtap_ete_cancel_all(ete);
 
 	flowtap_ete_transaction_drop(ete);
-	ete->initialized = false;
-	ete->has_context = false;
-	ete->depth = 0;
+	ete_restart_elements(&ete->elements);
+	ete_lose_context(&ete->position);
+	ete_clear_returns(&ete->returns);
 	flowtap_ete_invalidate_code(ete);
-	flowtap_ete_set_unknown_address(ete, ETE_ADDRESS_LOST, NULL);
+	flowtap_ete_set_unknown_address(&ete->position, ETE_ADDRESS_LOST, NULL);
 	return status;
-}
-
-static void describe(struct flowtap_ete *ete, const uint8_t *bytes, size_t size)
-{
-	struct ete_loss *loss = &ete->loss;
-	size_t capacity = sizeof(loss->detail), n;
-
-	n = snprintf(loss->detail, capacity, "offset 0x%" PRIx64 ":", ete->counts.bytes);
-	for (size_t i = 0; i < size && i < 16; i++)
-		n += snprintf(loss->detail + n, capacity - n, " %02x", bytes[i]);
-	snprintf(loss->detail + n, capacity - n, ": %s", ete->packet.reason);
 }
 
 /* A packet that cannot be there: decoding resumes at the next Alignment Sync. */
 static int bad_packet(struct flowtap_ete *ete, const uint8_t *bytes, size_t size)
 {
-	enum ete_sync before = ete->sync;
 	int status = 0;
 
-	ete->sync = ETE_UNSYNCED;
 	ete->counts.bad_packets++;
-	if (before == ETE_SYNCED)
+	if (ete_sync(&ete->stream) == ETE_SYNCED)
 		status = interrupt(ete);
-	if (!ete->loss.pending) {
-		ete->loss.pending = true;
-		ete->loss.reason = FLOWTAP_GAP_BAD_PACKET;
-		ete->loss.size = 0;
-		describe(ete, bytes, size);
-	}
-	ete->loss.size += size;
+	flowtap_ete_stream_reject(&ete->stream, bytes, size, ete->counts.bytes);
 	return status;
 }
 
@@ -182,13 +133,13 @@ static int before_trace_info(struct flowtap_ete *ete, size_t size)
 {
 	int status;
 
-	switch (ete->packet.type) {
+	switch (ete->stream.packet.type) {
 	case FLOWTAP_ETE_TRACE_INFO:
-		ete->sync = ETE_SYNCED;
+		ete_set_sync(&ete->stream, ETE_SYNCED);
 		status = emit_loss(ete);
-		return status ? status : flowtap_ete_element(ete, &ete->packet);
+		return status ? status : flowtap_ete_element(ete, &ete->stream.packet);
 	case FLOWTAP_ETE_EVENT:
-		return flowtap_ete_element(ete, &ete->packet);
+		return flowtap_ete_element(ete, &ete->stream.packet);
 	case FLOWTAP_ETE_TIMESTAMP:
 	case FLOWTAP_ETE_TIMESTAMP_MARKER:
 	case FLOWTAP_ETE_INSTRUMENTATION:
@@ -196,10 +147,10 @@ static int before_trace_info(struct flowtap_ete *ete, size_t size)
 	case FLOWTAP_ETE_CYCLE_COUNT_2:
 	case FLOWTAP_ETE_CYCLE_COUNT_3:
 		/* Nothing is there that a Commit could concern. */
-		ete->packet.commit = 0;
-		if (ete->sync == ETE_DISCARDED)
-			return flowtap_ete_element(ete, &ete->packet);
-		skip(ete, size);
+		ete_drop_commit(&ete->stream);
+		if (ete_sync(&ete->stream) == ETE_DISCARDED)
+			return flowtap_ete_element(ete, &ete->stream.packet);
+		flowtap_ete_stream_skip(&ete->stream, size);
 		return 0;
 	case FLOWTAP_ETE_DISCARD:
 	case FLOWTAP_ETE_OVERFLOW:
@@ -208,37 +159,42 @@ static int before_trace_info(struct flowtap_ete *ete, size_t size)
 	case FLOWTAP_ETE_ALIGNMENT_ZEROS:
 		return 0;
 	default:
-		skip(ete, size);
+		flowtap_ete_stream_skip(&ete->stream, size);
 		return 0;
 	}
 }
 
 static int process_packet(struct flowtap_ete *ete, const uint8_t *bytes, size_t size)
 {
-	switch (ete->packet.type) {
+	switch (ete->stream.packet.type) {
 	case FLOWTAP_ETE_NOT_SYNCED:
-		skip(ete, size);
+		flowtap_ete_stream_skip(&ete->stream, size);
 		return 0;
 	case FLOWTAP_ETE_RESERVED:
 		return bad_packet(ete, bytes, size);
 	case FLOWTAP_ETE_ALIGNMENT_SYNC:
 		ete->counts.syncs++;
-		if (ete->sync == ETE_UNSYNCED)
-			ete->sync = ETE_ALIGNED;
+		if (ete_sync(&ete->stream) == ETE_UNSYNCED)
+			ete_set_sync(&ete->stream, ETE_ALIGNED);
 		return 0;
 	default:
 		break;
 	}
-	if (ete->sync != ETE_SYNCED)
+	if (ete_sync(&ete->stream) != ETE_SYNCED)
 		return before_trace_info(ete, size);
-	return flowtap_ete_element(ete, &ete->packet);
+	return flowtap_ete_element(ete, &ete->stream.packet);
 }
 
 /* Whether atoms need no queue, as soon as it is empty. */
 static bool is_direct(const struct flowtap_ete *ete)
 {
-	return ete->sync == ETE_SYNCED && !ete->max_speculation && !ete->in_transaction &&
-	       !ete->unseen;
+	return ete_sync(&ete->stream) == ETE_SYNCED && !ete_speculates(&ete->speculation) &&
+	       !ete_in_transaction(&ete->transaction);
+}
+
+static void update_direct(struct flowtap_ete *ete)
+{
+	ete_set_direct(&ete->held, is_direct(ete) && !ete_queue_waits(&ete->speculation));
 }
 
 /* The packet that was parsed. */
@@ -247,15 +203,15 @@ static int finish_packet(struct flowtap_ete *ete, const uint8_t *bytes, size_t s
 	int status = process_packet(ete, bytes, size);
 
 	ete->counts.bytes += size;
-	ete->counts.packets += ete->packet.type != FLOWTAP_ETE_NOT_SYNCED;
-	ete->direct = is_direct(ete) && !ete->queue.n;
+	ete->counts.packets += ete->stream.packet.type != FLOWTAP_ETE_NOT_SYNCED;
+	update_direct(ete);
 	return status;
 }
 
 /* One packet. *used 0: more bytes are needed. */
 static int decode_packet(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used)
 {
-	*used = flowtap_ete_parse(&ete->parser, bytes, size, &ete->packet);
+	*used = ete_parse(&ete->stream, bytes, size);
 	return *used ? finish_packet(ete, bytes, *used) : 0;
 }
 
@@ -266,13 +222,14 @@ static int decode_packets(struct flowtap_ete *ete, const uint8_t *bytes, size_t 
 	int status = 0;
 
 	while (at < size && !status) {
-		if (!ete->direct && is_direct(ete) && flowtap_ete_atoms[bytes[at]].count) {
+		if (!ete_is_direct(&ete->held) && is_direct(ete) &&
+		    flowtap_ete_atoms[bytes[at]].count) {
 			status = flowtap_ete_process_queue(ete);
-			ete->direct = is_direct(ete);
+			ete_set_direct(&ete->held, is_direct(ete));
 			if (status)
 				break;
 		}
-		if (ete->direct) {
+		if (ete_is_direct(&ete->held)) {
 			status = flowtap_ete_fast_path(ete, bytes + at, size - at, &n, &parsed);
 			at += n;
 			if (status || at == size)
@@ -295,25 +252,17 @@ static int decode_packets(struct flowtap_ete *ete, const uint8_t *bytes, size_t 
 /* The packet that was cut at the end of the last piece, with what this one has of it. */
 static int decode_carried(struct flowtap_ete *ete, const uint8_t **bytes, size_t *size)
 {
-	size_t before = ete->carried, more = sizeof(ete->carry) - before, at = 0, n = 1;
+	size_t before = ete_carried(&ete->stream), at = 0, n = 1, all;
 	int status = 0;
 
-	if (more > *size)
-		more = *size;
-	memcpy(ete->carry + before, *bytes, more);
+	all = flowtap_ete_stream_fill(&ete->stream, *bytes, *size);
 	while (at < before && n && !status) {
-		status = decode_packet(ete, ete->carry + at, before + more - at, &n);
+		status = decode_packet(ete, ete->stream.carry + at, all - at, &n);
 		at += n;
 	}
-	if (at < before) {
-		ete->carried = before + more - at;
-		memmove(ete->carry, ete->carry + at, ete->carried);
-		at = before + more;
-	} else {
-		ete->carried = 0;
-	}
-	*bytes += at - before;
-	*size -= at - before;
+	n = flowtap_ete_stream_advance(&ete->stream, at, all);
+	*bytes += n;
+	*size -= n;
 	return status;
 }
 
@@ -322,14 +271,12 @@ int flowtap_ete_decode(struct flowtap_ete *ete, const uint8_t *bytes, size_t siz
 	int status = ete->error;
 	size_t used;
 
-	while (!status && ete->carried && size)
+	while (!status && ete_carried(&ete->stream) && size)
 		status = decode_carried(ete, &bytes, &size);
 	if (!status && size) {
 		status = decode_packets(ete, bytes, size, &used);
-		if (!status && used < size) {
-			ete->carried = size - used;
-			memcpy(ete->carry, bytes + used, ete->carried);
-		}
+		if (!status && used < size)
+			flowtap_ete_stream_keep(&ete->stream, bytes + used, size - used);
 	}
 	ete->error = status;
 	return status;
@@ -342,53 +289,39 @@ int flowtap_ete_gap(struct flowtap_ete *ete, const struct flowtap_gap *gap)
 
 	if (status)
 		return status;
-	status = ete->sync == ETE_SYNCED ? interrupt(ete) : emit_loss(ete);
+	status = ete_sync(&ete->stream) == ETE_SYNCED ? interrupt(ete) : emit_loss(ete);
 	if (!status) {
 		ete->counts.gaps[gap->reason]++;
 		status = ete_emit(ete, &element);
 	}
-	flowtap_ete_parser_init(&ete->parser, &ete->config);
-	flowtap_ete_set_unknown_address(ete, ETE_ADDRESS_LOST, NULL);
-	ete->sync = ETE_UNSYNCED;
-	ete->direct = false;
-	ete->carried = 0;
-	ete->loss.silent = true;
+	flowtap_ete_stream_begin(&ete->stream, &ete->config);
+	flowtap_ete_stream_silence(&ete->stream);
+	flowtap_ete_set_unknown_address(&ete->position, ETE_ADDRESS_LOST, NULL);
+	ete_set_direct(&ete->held, false);
 	ete->error = status;
 	return status;
 }
 
 int flowtap_ete_flush(struct flowtap_ete *ete)
 {
-	if (!ete->error && ete->sync == ETE_SYNCED) {
+	if (!ete->error && ete_sync(&ete->stream) == ETE_SYNCED) {
 		ete->error = flowtap_ete_release_resolved(ete);
 		/* A Mispredict element may concern what has gone on. */
-		ete->any = false;
-		ete->direct = is_direct(ete) && !ete->queue.n;
+		ete_forget_committed(&ete->held);
+		update_direct(ete);
 	}
 	flowtap_ete_invalidate_code(ete);
 	return ete->error;
 }
 
-static bool all_zero(const uint8_t *bytes, size_t size)
-{
-	while (size && !bytes[size - 1])
-		size--;
-	return !size;
-}
-
-/* The last packet has no end. Zeros may be what a buffer was filled up with. */
-static bool is_cut_off(const struct flowtap_ete *ete)
-{
-	return ete->carried && ete->sync == ETE_SYNCED && !all_zero(ete->carry, ete->carried);
-}
-
+/* The last packet has no end. */
 static int cut_off(struct flowtap_ete *ete)
 {
 	const struct flowtap_element element = {
 		.kind = FLOWTAP_ELEMENT_GAP,
 		.gap = {
 			.reason = FLOWTAP_GAP_TRUNCATED,
-			.size = ete->carried,
+			.size = ete_carried(&ete->stream),
 			.detail = "the trace ends within a packet",
 		},
 	};
@@ -400,22 +333,23 @@ static int cut_off(struct flowtap_ete *ete)
 /* The flow just ends before what is not resolved: that is no gap. */
 static int end(struct flowtap_ete *ete)
 {
-	uint64_t speculative = ete->speculative;
+	uint64_t speculative = ete_speculation_waiting(&ete->speculation);
+	size_t unfinished = flowtap_ete_stream_unfinished(&ete->stream);
 	int status = flowtap_ete_cancel_all(ete);
-	bool open = ete->in_transaction && ete->transaction_n;
+	bool open = ete_transaction_waits(&ete->transaction);
 
 	ete->counts.unresolved += speculative;
 	ete->counts.cancelled -= speculative;
 	if (status)
 		return status;
-	if (is_cut_off(ete))
+	if (unfinished && ete_sync(&ete->stream) == ETE_SYNCED)
 		status = cut_off(ete);
 	else if (open)
 		status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_UNRESOLVED, 0,
 					      "the trace ends within a transaction");
-	else if (ete->carried && !all_zero(ete->carry, ete->carried))
-		skip(ete, ete->carried);
-	ete->counts.bytes += ete->carried;
+	else if (unfinished)
+		flowtap_ete_stream_skip(&ete->stream, unfinished);
+	ete->counts.bytes += ete_carried(&ete->stream);
 	return status ? status : emit_loss(ete);
 }
 

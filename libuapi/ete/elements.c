@@ -2,12 +2,20 @@
 /* What each packet stands for: elements in their order, and commits and cancels (K10.5.2). */
 #include "ete/internal.h"
 
+#define IDR0_COMMTRANS (1U << 30)
+
+void flowtap_ete_elements_init(struct ete_elements *elements,
+			       const struct flowtap_ete_config *config)
+{
+	*elements = (struct ete_elements){ .start_is_p0 = !(config->idr0 & IDR0_COMMTRANS) };
+}
+
 static int push_kind(struct flowtap_ete *ete, enum ete_kind kind)
 {
 	const struct ete_entry entry = { .kind = kind };
 
 	if (kind == ETE_TRANSACTION_COMMIT || kind == ETE_TRANSACTION_FAIL)
-		ete->decoded_in_transaction = false;
+		ete_set_decoded_in_transaction(&ete->transaction, false);
 	return flowtap_ete_push(ete, &entry);
 }
 
@@ -24,11 +32,11 @@ static int push_context(struct flowtap_ete *ete, const struct flowtap_ete_packet
 
 	if (!packet->has_context)
 		return 0;
-	ete->seen_vmid |= packet->has_vmid;
-	ete->seen_contextid |= packet->has_contextid;
+	ete->elements.seen_vmid |= packet->has_vmid;
+	ete->elements.seen_contextid |= packet->has_contextid;
 	entry.context.packet = packet->context;
-	entry.context.has_vmid = ete->seen_vmid;
-	entry.context.has_contextid = ete->seen_contextid;
+	entry.context.has_vmid = ete->elements.seen_vmid;
+	entry.context.has_contextid = ete->elements.seen_contextid;
 	return flowtap_ete_push(ete, &entry);
 }
 
@@ -53,11 +61,9 @@ static int push_address_context(struct flowtap_ete *ete, const struct flowtap_et
 
 static int target(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
 {
-	if (!ete->direct)
+	if (!ete_is_direct(&ete->held))
 		return push_address(ete, packet);
-	ete->next_known = true;
-	ete->next_address = packet->address.address;
-	ete->next_sub_isa = packet->address.sub_isa;
+	ete_set_next_address(&ete->held, packet->address.address, packet->address.sub_isa);
 	return 0;
 }
 
@@ -157,7 +163,7 @@ static int align_transaction(struct flowtap_ete *ete, const struct flowtap_ete_p
 	int status = flowtap_ete_cancel_all(ete);
 
 	flowtap_ete_transaction_drop(ete);
-	ete->unseen = packet->spec;
+	ete_set_unseen(&ete->speculation, packet->spec);
 	if (!status)
 		status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_UNRESOLVED, 0,
 					      "the %s of a transaction before a Trace Info was "
@@ -172,22 +178,23 @@ static int align_transaction(struct flowtap_ete *ete, const struct flowtap_ete_p
  */
 static int trace_info(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
 {
+	bool decoded = ete_decoded_in_transaction(&ete->transaction);
 	int status = 0;
 
-	ete->seen_vmid = false;
-	ete->seen_contextid = false;
-	if (!ete->initialized) {
-		ete->initialized = true;
-		ete->any = false;
-		ete->unseen = packet->spec;
-	} else if (packet->in_transaction != ete->decoded_in_transaction) {
+	ete->elements.seen_vmid = false;
+	ete->elements.seen_contextid = false;
+	if (!ete->elements.initialized) {
+		ete->elements.initialized = true;
+		ete_forget_committed(&ete->held);
+		ete_set_unseen(&ete->speculation, packet->spec);
+	} else if (packet->in_transaction != decoded) {
 		status = align_transaction(ete, packet);
-	} else if (ete->max_speculation) {
+	} else {
 		status = flowtap_ete_set_depth(ete, packet->spec);
 	}
-	if (!status && packet->in_transaction && !ete->decoded_in_transaction)
+	if (!status && packet->in_transaction && !ete_decoded_in_transaction(&ete->transaction))
 		status = flowtap_ete_transaction_begin(ete);
-	ete->decoded_in_transaction = packet->in_transaction;
+	ete_set_decoded_in_transaction(&ete->transaction, packet->in_transaction);
 	return status ? status : push_kind(ete, ETE_TRACE_INFO);
 }
 
@@ -195,10 +202,10 @@ static int start(struct flowtap_ete *ete)
 {
 	const struct ete_entry entry = {
 		.kind = ETE_TRANSACTION_START,
-		.count = ete->start_is_p0,
+		.count = ete->elements.start_is_p0,
 	};
 
-	ete->decoded_in_transaction = true;
+	ete_set_decoded_in_transaction(&ete->transaction, true);
 	return flowtap_ete_push(ete, &entry);
 }
 
@@ -216,14 +223,15 @@ static int discard(struct flowtap_ete *ete, bool overflow)
 
 	if (!status)
 		status = flowtap_ete_transaction_fail(ete);
-	ete->decoded_in_transaction = false;
+	ete_set_decoded_in_transaction(&ete->transaction, false);
 	if (status)
 		return status;
-	ete->initialized = false;
-	ete->sync = ETE_DISCARDED;
-	ete->has_context = false;
-	ete->depth = 0;
-	flowtap_ete_set_unknown_address(ete, overflow ? ETE_ADDRESS_LOST : ETE_ADDRESS_MISSING,
+	ete_restart_elements(&ete->elements);
+	ete_set_sync(&ete->stream, ETE_DISCARDED);
+	ete_lose_context(&ete->position);
+	ete_clear_returns(&ete->returns);
+	flowtap_ete_set_unknown_address(&ete->position,
+					overflow ? ETE_ADDRESS_LOST : ETE_ADDRESS_MISSING,
 					"no address behind Discard");
 	if (!overflow)
 		return 0;
@@ -273,14 +281,11 @@ static int push(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet
 	}
 }
 
-/* K10.5.2.18.3: what is above the trace unit's depth is committed by itself. */
 static int commit_above(struct flowtap_ete *ete)
 {
-	uint64_t depth = ete->unseen + ete->speculative;
+	uint64_t above = ete_speculation_above(&ete->speculation);
 
-	if (depth <= ete->max_speculation)
-		return 0;
-	return flowtap_ete_commit(ete, depth - ete->max_speculation);
+	return above ? flowtap_ete_commit(ete, above) : 0;
 }
 
 int flowtap_ete_element(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)

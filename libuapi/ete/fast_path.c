@@ -15,7 +15,7 @@ static int walk(struct flowtap_ete *ete, uint64_t taken, unsigned int n)
 	int status = 0;
 
 	for (;;) {
-		if (!ete->block)
+		if (!ete->position.block)
 			ete_find_target(ete);
 		done = ete_follow_chain(ete, taken, n, &status);
 		n -= done;
@@ -32,18 +32,20 @@ static int walk(struct flowtap_ete *ete, uint64_t taken, unsigned int n)
 /* Analyzes the held element, which an address or another P0 element follows. */
 static int release_held(struct flowtap_ete *ete, const struct ete_follow *follow)
 {
-	uint8_t held = ete->held;
-	bool taken = ete->held_taken, initial = ete->held_initial;
+	uint8_t held = ete->held.kind;
+	bool taken = ete->held.taken, initial = ete->held.initial;
+	struct flowtap_block *block;
 
-	ete->held = ETE_NONE;
+	ete->held.kind = ETE_NONE;
 	if (held == ETE_NONE)
 		return 0;
 	if (held != ETE_ATOMS)
-		return flowtap_ete_analyze(ete, &ete->held_entry, follow);
+		return flowtap_ete_analyze(ete, &ete->held.entry, follow);
 	if (follow->kind == ETE_FOLLOW_P0 && taken == initial)
 		return walk(ete, taken, 1);
-	if (follow->kind == ETE_FOLLOW_ADDRESS && ete->block && taken && ete_is_jump(ete->block))
-		return ete_jump_to(ete, ete->block, initial, follow->address, follow->sub_isa);
+	block = ete->position.block;
+	if (follow->kind == ETE_FOLLOW_ADDRESS && block && taken && ete_is_jump(block))
+		return ete_jump_to(ete, block, initial, follow->address, follow->sub_isa);
 	return flowtap_ete_atom(ete, taken, initial, follow);
 }
 
@@ -53,18 +55,18 @@ static int flush_held(struct flowtap_ete *ete)
 	struct ete_follow follow = followed_by_p0;
 	int status;
 
-	if (ete->next_known)
-		follow = (struct ete_follow){ ETE_FOLLOW_ADDRESS, ete->next_sub_isa,
-					      ete->next_address };
-	ete->next_known = false;
+	if (ete->held.next_known)
+		follow = (struct ete_follow){ ETE_FOLLOW_ADDRESS, ete->held.next_sub_isa,
+					      ete->held.next_address };
+	ete->held.next_known = false;
 	status = release_held(ete, &follow);
 	if (!status && ete->after_held.kind != ETE_NONE)
 		status = flowtap_ete_analyze(ete, &ete->after_held, NULL);
 	ete->after_held.kind = ETE_NONE;
 	if (follow.kind == ETE_FOLLOW_ADDRESS &&
-	    (ete->block || ete->address_state != ETE_ADDRESS_KNOWN ||
-	     ete->address != follow.address || ete->sub_isa != follow.sub_isa))
-		ete_set_address(ete, follow.address, follow.sub_isa);
+	    (ete->position.block || ete->position.state != ETE_ADDRESS_KNOWN ||
+	     ete->position.address != follow.address || ete->position.sub_isa != follow.sub_isa))
+		ete_set_address(&ete->position, follow.address, follow.sub_isa);
 	return status;
 }
 
@@ -75,19 +77,17 @@ static int decode_atoms(struct flowtap_ete *ete, uint64_t taken, unsigned int co
 	unsigned int n = count - 1;
 	int status = 0;
 
-	ete->parser.zeros = 0;
-	ete->any = true;
+	ete_took_atoms(&ete->stream);
+	ete->held.any = true;
 	ete->counts.atoms += count;
-	if (ete->next_known || ete->held > ETE_ATOMS || ete->after_held.kind != ETE_NONE ||
-	    (ete->held == ETE_ATOMS && ete->held_initial != ete->held_taken)) {
+	if (ete->held.next_known || ete->held.kind > ETE_ATOMS || ete->after_held.kind != ETE_NONE ||
+	    (ete->held.kind == ETE_ATOMS && ete->held.initial != ete->held.taken)) {
 		status = flush_held(ete);
-	} else if (ete->held != ETE_NONE) {
-		taken = taken << 1 | ete->held_taken;
+	} else if (ete->held.kind != ETE_NONE) {
+		taken = taken << 1 | ete->held.taken;
 		n++;
 	}
-	ete->held = ETE_ATOMS;
-	ete->held_taken = last;
-	ete->held_initial = last;
+	ete_hold_atom(&ete->held, last, last);
 	return n && !status ? walk(ete, taken, n) : status;
 }
 
@@ -96,14 +96,14 @@ static int hold_source(struct flowtap_ete *ete)
 {
 	int status = flush_held(ete);
 
-	ete->any = true;
-	ete->held = ETE_SOURCE;
-	ete->held_entry = (struct ete_entry){
+	ete->held.any = true;
+	ete->held.kind = ETE_SOURCE;
+	ete->held.entry = (struct ete_entry){
 		.kind = ETE_SOURCE,
 		.count = 1,
 		.taken = true,
-		.sub_isa = ete->packet.address.sub_isa,
-		.value = ete->packet.address.address,
+		.sub_isa = ete->stream.packet.address.sub_isa,
+		.value = ete->stream.packet.address.address,
 	};
 	return status;
 }
@@ -124,7 +124,7 @@ static bool is_source(enum flowtap_ete_packet_type type)
 static int decode_other(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used,
 			size_t *parsed)
 {
-	const struct flowtap_ete_packet *packet = &ete->packet;
+	const struct flowtap_ete_packet *packet = &ete->stream.packet;
 	enum flowtap_ete_packet_type type = flowtap_ete_headers[*bytes].type;
 	size_t n;
 
@@ -133,7 +133,7 @@ static int decode_other(struct flowtap_ete *ete, const uint8_t *bytes, size_t si
 	    !(is_target(type) || is_source(type) ||
 	      (ete_is_time_or_event(type) && ete->after_held.kind == ETE_NONE)))
 		return 0;
-	n = flowtap_ete_parse(&ete->parser, bytes, size, &ete->packet);
+	n = ete_parse(&ete->stream, bytes, size);
 	if (packet->type != type) {
 		*parsed = n;
 		return 0;
@@ -142,9 +142,8 @@ static int decode_other(struct flowtap_ete *ete, const uint8_t *bytes, size_t si
 	if (is_source(type))
 		return hold_source(ete);
 	if (is_target(type)) {
-		ete->next_known = true;
-		ete->next_address = packet->address.address;
-		ete->next_sub_isa = packet->address.sub_isa;
+		ete_set_next_address(&ete->held, packet->address.address,
+				     packet->address.sub_isa);
 	} else {
 		/* What a Cycle Count commits was committed already. */
 		ete->after_held = flowtap_ete_time_or_event(packet);
@@ -160,7 +159,7 @@ static int queue_after_held(struct flowtap_ete *ete)
 	ete->after_held.kind = ETE_NONE;
 	if (after_held.kind == ETE_NONE)
 		return 0;
-	ete->direct = false;
+	ete_set_direct(&ete->held, false);
 	return flowtap_ete_push(ete, &after_held);
 }
 

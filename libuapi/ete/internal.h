@@ -2,9 +2,11 @@
 /*
  * What the parts of the ETE decoder share.
  *
- *	decoder.c		bytes to packets, synchronisation, loss
+ *	decoder.c		the entrance: bytes to packets, where decoding begins and ends
+ *	stream.c		pieces of bytes, synchronisation, loss
  *	elements.c		packets to elements (K10.5.2)
  *	speculation.c		speculation: elements wait until they are committed (K10.5.3)
+ *	held.h			the last committed P0 element
  *	transaction.c		elements of a transaction wait until it is (K10.5.4)
  *	analysis.c		elements against the code (K10.5.5)
  *	fast_path.c		... atoms that can be analyzed at once
@@ -13,9 +15,8 @@
  *	q.c			... Q
  *	block_chain.h		... where the next block is known already
  *	position.c		the address of the analysis, and its code and block
- *
- * The last committed P0 element is held back until the next one is committed: a Mispredict element
- * can still turn it round (K10.5.5.11), and the target of an indirect branch follows it.
+ *	view.c			the code that a context sees
+ *	return_stack.h		where calls return to (K10.5.5.3)
  *
  * Where nothing is speculative (TRCIDR8.MAXSPEC 0, no transaction) atoms go from the byte to the
  * walk, and only what is no atom, no address and no cycle count or the like enters the queue.
@@ -26,283 +27,54 @@
 #include <flowtap/arm.h>
 #include <flowtap/ete.h>
 #include <flowtap/ete_packet.h>
+#include <stddef.h>
+
+#include "ete/elements.h"
+#include "ete/entry.h"
+#include "ete/position.h"
+#include "ete/return_stack.h"
+#include "ete/speculation.h"
+#include "ete/stream.h"
+#include "ete/transaction.h"
+#include "ete/view.h"
 
 #define likely(x) __builtin_expect(!!(x), 1)
 
-/* A P0 element that cannot be analyzed: its gap is emitted. */
-#define ETE_DROP 1
-
-#define ETE_ATOMS_MAX 32
 #define ETE_STRAIGHT_MAX (1U << 16)	/* instructions without a branch for one P0 element */
-#define ETE_STACK 15			/* RXSVZC */
-#define ETE_JUMPS 1024
-#define ETE_RECENT 32
-#define ETE_VIEWS 8
-/* What may wait besides P0 elements. */
-#define ETE_QUEUE_MORE 8192
-
-enum ete_kind {
-	ETE_NONE,		/* was cancelled */
-	ETE_ATOMS,
-	ETE_EXCEPTION,
-	ETE_SOURCE,
-	ETE_Q,
-	ETE_ADDRESS,
-	ETE_CONTEXT,
-	ETE_TRACE_INFO,
-	ETE_TRACE_ON,
-	ETE_TIMESTAMP,
-	ETE_MARKER,
-	ETE_CYCLES,
-	ETE_EVENT,
-	ETE_INSTRUMENTATION,
-	ETE_TRANSACTION_START,
-	ETE_TRANSACTION_COMMIT,
-	ETE_TRANSACTION_FAIL,
-};
-
-/* One element; of atoms a run. */
-struct ete_entry {
-	uint8_t kind;
-	uint8_t count;		/* P0 elements: of atoms how many, else 1; not P0: 0 */
-	uint8_t sub_isa;	/* of an address; 1: T32 where it is AArch32 */
-	uint8_t number;		/* exception type, events, exception level of ITE */
-	bool known;		/* EXCEPTION: its address; CYCLES, TIMESTAMP: the cycles */
-	bool taken;		/* SOURCE: not mispredicted */
-	bool repeated;		/* CONTEXT: has no payload */
-	union {
-		/* Bit i: atom i, the oldest is 0, is E; was E before any mispredict. */
-		struct {
-			uint32_t taken;
-			uint32_t initial;
-		} atoms;
-		struct {
-			struct flowtap_ete_context packet;
-			bool has_vmid;
-			bool has_contextid;
-		} context;
-		struct {
-			uint64_t value;		/* address, ticks, cycles, ITE; Q: count */
-			uint64_t cycles;
-		};
-	};
-};
-
-_Static_assert(sizeof(struct ete_entry) <= 32, "ete.h says how much memory elements take");
-
-struct ete_queue {
-	struct ete_entry *list;
-	size_t head;
-	size_t n;
-	size_t capacity;	/* a power of two, or 0 */
-};
-
-enum ete_sync {
-	ETE_UNSYNCED,		/* looks for an Alignment Sync */
-	ETE_ALIGNED,		/* looks for a Trace Info */
-	ETE_DISCARDED,		/* likewise, what concerns no instruction counts meanwhile */
-	ETE_SYNCED,
-};
-
-enum ete_address_state {
-	ETE_ADDRESS_KNOWN,
-	ETE_ADDRESS_RETURN,	/* an indirect branch was taken, no address came yet */
-	ETE_ADDRESS_MISSING,	/* an address has to come; missing_reason */
-	ETE_ADDRESS_LOST,	/* there is none, and its gap is emitted */
-};
-
-/* What follows a P0 element, as far as it concerns its target. */
-enum ete_follow_kind {
-	ETE_FOLLOW_END,		/* nothing, or the trace starts anew */
-	ETE_FOLLOW_P0,
-	ETE_FOLLOW_ADDRESS,
-};
-
-struct ete_follow {
-	enum ete_follow_kind kind;
-	uint8_t sub_isa;
-	uint64_t address;
-};
-
-struct ete_return {
-	uint64_t address;
-	struct flowtap_block *caller;	/* the block whose end it is; NULL: dropped */
-	uint8_t sub_isa;
-};
-
-/* Where indirect branches went: a block found by its address. */
-struct ete_jump {
-	uint64_t address;
-	struct flowtap_block *block;
-	const struct flowtap_code *code;
-	uint32_t epoch;
-	uint8_t isa;
-};
-
-/*
- * What is known of the code that a context sees; a PE changes to and fro between few of them. All
- * of it ends with a timestamp, where the images go by time, and with a gap.
- */
-struct ete_view {
-	struct flowtap_context context;
-	const struct flowtap_code *recent[ETE_RECENT];	/* by address */
-	uint32_t epoch;		/* of the jumps that were found in it; 0: not in use */
-};
-
-/* A loss: its gap is emitted when decoding resumes, as its size is known then. */
-struct ete_loss {
-	bool pending;
-	bool silent;		/* a gap was emitted already */
-	enum flowtap_gap_reason reason;
-	uint64_t size;
-	char detail[160];
-};
 
 struct flowtap_ete {
-	/* What each atom touches. */
-	struct flowtap_block *block;	/* that of the address, or NULL: only `address` is set */
-	const struct flowtap_code *code;	/* of block */
+	/* What each atom touches: 64 bytes, of `held` its first 8. */
+	struct ete_position position;
 	struct flowtap_sink *sink;
+	struct ete_held held;
+
 	struct flowtap_ete_counts counts;
-	bool direct;		/* atoms need no queue */
-	bool returns;		/* TRCCONFIGR.RS: the return stack is used */
-	uint8_t held;		/* the P0 element that was committed last: enum ete_kind or NONE */
-	bool held_taken;
-	bool held_initial;
-	bool next_known;	/* an address follows held, queue empty */
-	uint8_t next_sub_isa;
-	uint64_t next_address;
-	struct ete_entry after_held;	/* within the fast path: waits after held, or NONE */
-
-	/* The address of the analysis. */
-	enum ete_address_state address_state;
-	const char *missing_reason;
-	uint64_t address;
-	uint8_t sub_isa;
-	bool has_context;
-	bool clear_pending;	/* the return stack is emptied at the next P0 element */
-	struct flowtap_block *last;	/* the block that led to address, for its chain */
-	bool last_taken;
-	struct flowtap_context context;
-	struct ete_return stack[16];	/* a ring */
-	unsigned int top;
-	unsigned int depth;
-	struct ete_view *view;
-	struct ete_view views[ETE_VIEWS];
-	unsigned int oldest_view;
-	uint32_t epochs;
-	unsigned int looked;
-
-	/* Speculation. */
-	struct ete_queue queue;
-	size_t plain;		/* entries at its back that are no atoms, source or address */
-	struct ete_entry held_entry;	/* SOURCE, Q */
-	uint64_t speculative;	/* P0 elements in the queue */
-	uint64_t unseen;	/* ... that came before the first Trace Info */
-	uint64_t max_speculation;
-	bool initialized;	/* a Trace Info has said how many are unseen */
-	bool seen_vmid;		/* a Context packet had it since the last Trace Info packet */
-	bool seen_contextid;
-	bool any;		/* a P0 element was committed since */
-	bool start_is_p0;	/* TRCIDR0.COMMTRANS 0: Transaction Start counts */
-
-	/* Transactions. */
-	bool in_transaction;
-	bool decoded_in_transaction;	/* as far as packets go, resolved or not */
-	bool too_long;
-	struct ete_entry *transaction;
-	size_t transaction_n;
-	size_t transaction_capacity;
-	uint64_t saved_address;
-	uint8_t saved_sub_isa;
-	enum ete_address_state saved_address_state;
-
-	/* Bytes. */
-	enum ete_sync sync;
-	struct flowtap_ete_parser parser;
-	struct flowtap_ete_packet packet;
-	uint8_t carry[2 * FLOWTAP_ETE_PACKET_MAX];
-	size_t carried;
-	struct ete_loss loss;
-	int error;
+	struct ete_entry after_held;	/* fast_path.c's: waits after held, or NONE */
+	struct ete_return_stack returns;
+	struct ete_speculation speculation;
+	struct ete_transaction transaction;
+	struct ete_stream stream;
+	struct ete_elements elements;
+	int error;		/* what decoding ended with, 0: nothing */
 
 	struct flowtap_ete_config config;
 	struct flowtap_ete_options options;
 	struct flowtap_ete_images images;
 	struct flowtap_blocks *blocks;
-	struct ete_jump jumps[ETE_JUMPS];
+	unsigned int looked;	/* position.c's: look-ups since it saw to the memory of blocks */
+	struct ete_views views;
 };
 
-static inline bool ete_is_p0(const struct ete_entry *entry)
-{
-	return entry->count;
-}
-
-static inline struct ete_entry *ete_at(const struct ete_queue *queue, size_t i)
-{
-	return &queue->list[(queue->head + i) & (queue->capacity - 1)];
-}
+_Static_assert(offsetof(struct flowtap_ete, held.next_address) <= 64, "what each atom touches");
+/* Else compilers make the offset part of the index, which costs an instruction at each look-up. */
+_Static_assert(offsetof(struct flowtap_ete, views.jumps) % sizeof(struct ete_jump), "for look-ups");
 
 static inline int ete_emit(struct flowtap_ete *ete, const struct flowtap_element *element)
 {
 	return ete->sink->element(ete->sink, element);
 }
 
-/* Whether the packet says nothing of the way, and its element waits for what came before only. */
-static inline bool ete_is_time_or_event(enum flowtap_ete_packet_type type)
-{
-	const uint64_t those = 1ULL << FLOWTAP_ETE_TIMESTAMP | 1ULL << FLOWTAP_ETE_EVENT |
-			       1ULL << FLOWTAP_ETE_CYCLE_COUNT_1 |
-			       1ULL << FLOWTAP_ETE_CYCLE_COUNT_2 |
-			       1ULL << FLOWTAP_ETE_CYCLE_COUNT_3;
-
-	return those >> type & 1;
-}
-
-/* At `address` from now on, a block is looked for when it is needed. */
-static inline void ete_set_address(struct flowtap_ete *ete, uint64_t address, uint8_t sub_isa)
-{
-	ete->block = NULL;
-	ete->last = NULL;
-	ete->address_state = ETE_ADDRESS_KNOWN;
-	ete->address = address;
-	ete->sub_isa = sub_isa;
-}
-
 /* Functions return 0, what the sink returned below 0, -ENOMEM; some ETE_DROP. */
-
-/* elements.c */
-int flowtap_ete_element(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet);
-/* The element of a packet that ete_is_time_or_event. */
-struct ete_entry flowtap_ete_time_or_event(const struct flowtap_ete_packet *packet);
-
-/* speculation.c */
-int flowtap_ete_push(struct flowtap_ete *ete, const struct ete_entry *entry);
-/* Nothing is speculative, and a P0 element comes: analyzes the whole queue. */
-int flowtap_ete_process_queue(struct flowtap_ete *ete);
-int flowtap_ete_push_atoms(struct flowtap_ete *ete, uint32_t taken, unsigned int count);
-int flowtap_ete_commit(struct flowtap_ete *ete, uint64_t n);
-int flowtap_ete_cancel(struct flowtap_ete *ete, uint64_t n);
-int flowtap_ete_mispredict(struct flowtap_ete *ete);
-/* As many P0 elements wait as a Trace Info says, the youngest; if there were others, a gap. */
-int flowtap_ete_set_depth(struct flowtap_ete *ete, uint64_t depth);
-/* Emits what is resolved and cancels what is speculative: the queue is empty then. */
-int flowtap_ete_cancel_all(struct flowtap_ete *ete);
-/* Analyzes the held P0 element, then what waits for no Commit. */
-int flowtap_ete_release_resolved(struct flowtap_ete *ete);
-/* Analyzes the held P0 element; the queue follows it. */
-int flowtap_ete_release(struct flowtap_ete *ete);
-/* What follows: n entries of the list, then what waits in the queue, then `rest`. */
-struct ete_follow flowtap_ete_follow(const struct flowtap_ete *ete, const struct ete_entry *list,
-				     size_t n, enum ete_follow_kind rest);
-
-/* transaction.c: committed elements on their way to the analysis. P0: one follows at once. */
-int flowtap_ete_process_committed(struct flowtap_ete *ete, const struct ete_entry *entry,
-				  enum ete_follow_kind rest);
-int flowtap_ete_transaction_begin(struct flowtap_ete *ete);
-int flowtap_ete_transaction_fail(struct flowtap_ete *ete);
-/* Nobody knows how it ended. */
-void flowtap_ete_transaction_drop(struct flowtap_ete *ete);
 
 /* analysis.c */
 int flowtap_ete_analyze(struct flowtap_ete *ete, const struct ete_entry *entry,
@@ -311,8 +83,8 @@ int flowtap_ete_analyze(struct flowtap_ete *ete, const struct ete_entry *entry,
 bool flowtap_ete_survives_cancel(const struct ete_entry *entry);
 
 /*
- * fast_path.c: atoms, addresses, cycle counts and the like where ete->direct: *used bytes. *parsed:
- * the next packet is in ete->packet already, of so many bytes, or 0.
+ * fast_path.c: atoms, addresses, cycle counts and the like where ete_is_direct: *used bytes. *parsed:
+ * the next packet is in ete->stream.packet already, of so many bytes, or 0.
  */
 int flowtap_ete_fast_path(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used,
 			  size_t *parsed);
@@ -325,7 +97,8 @@ int flowtap_ete_atom(struct flowtap_ete *ete, bool taken, bool initial,
 		     const struct ete_follow *follow);
 /*
  * Where the chain of `block` does not lead: the block that is known to follow it all the same,
- * which may be in other code, ete->code then; or the one where a call returns to. NULL: none.
+ * which may be in other code, that of the position then; or the one where a call returns to. NULL:
+ * none.
  */
 struct flowtap_block *flowtap_ete_find_successor(struct flowtap_ete *ete,
 						 struct flowtap_block *block, bool taken);
@@ -343,33 +116,19 @@ int flowtap_ete_walk_to(struct flowtap_ete *ete, uint64_t stop);
 int flowtap_ete_q(struct flowtap_ete *ete, const struct ete_entry *entry,
 		  const struct ete_follow *follow);
 
-/* position.c */
+/* width: 32 or 64 bits, of a context; sub_isa: of an address in it. */
+static inline enum flowtap_isa ete_isa_of(unsigned int width, uint8_t sub_isa)
+{
+	if (width == 64)
+		return FLOWTAP_ISA_A64;
+	return sub_isa ? FLOWTAP_ISA_T32 : FLOWTAP_ISA_A32;
+}
+
+/* Of the instruction at the address of the analysis. */
 static inline enum flowtap_isa ete_isa(const struct flowtap_ete *ete)
 {
-	if (ete->context.width == 64)
-		return FLOWTAP_ISA_A64;
-	return ete->sub_isa ? FLOWTAP_ISA_T32 : FLOWTAP_ISA_A32;
+	return ete_isa_of(ete->views.context.width, ete->position.sub_isa);
 }
-/* Sets the address that the analysis is at, without its block. */
-void flowtap_ete_sync_address(struct flowtap_ete *ete);
-void flowtap_ete_set_unknown_address(struct flowtap_ete *ete, enum ete_address_state address_state,
-				     const char *missing_reason);
-/* Drops what was found of the code: it is asked for again. */
-void flowtap_ete_invalidate_code(struct flowtap_ete *ete);
-/* ete->context has changed. */
-void flowtap_ete_select_view(struct flowtap_ete *ete);
-/* A P0 element comes: makes sure that there is an address. 0, ETE_DROP. */
-int flowtap_ete_require_address(struct flowtap_ete *ete);
-/* Then: ete->block is the block there, cut before stop if that is not 0. 0, ETE_DROP. */
-int flowtap_ete_find_block(struct flowtap_ete *ete, uint64_t stop);
-/* As find_block, but without a gap where there is none. */
-bool flowtap_ete_probe_block(struct flowtap_ete *ete);
-/* Sets the address where `block` ends and finds the block there. */
-int flowtap_ete_next_block(struct flowtap_ete *ete, struct flowtap_block *block, uint64_t stop);
-/* Emits a gap; the address is lost then. */
-__attribute__((format(printf, 4, 5)))
-int flowtap_ete_emit_gap(struct flowtap_ete *ete, enum flowtap_gap_reason reason, uint64_t address,
-			 const char *format, ...);
 
 static inline int ete_emit_block(struct flowtap_ete *ete, struct flowtap_block *block, bool taken,
 				 uint64_t target)
@@ -378,14 +137,6 @@ static inline int ete_emit_block(struct flowtap_ete *ete, struct flowtap_block *
 	ete->counts.blocks++;
 	ete->counts.instructions += block->instructions;
 	return ete->sink->block(ete->sink, block, taken, target);
-}
-
-/* 32 bits in AArch32. */
-static inline uint64_t ete_block_end(const struct flowtap_block *block)
-{
-	uint64_t end = block->address + block->size;
-
-	return block->isa == FLOWTAP_ISA_A64 ? end : (uint32_t)end;
 }
 
 #endif /* ETE_INTERNAL_H */

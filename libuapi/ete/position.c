@@ -1,65 +1,52 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The address of the analysis, which code and block is there, and the return stack. */
+/* The address of the analysis, and which code and block is there. */
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 #include "ete/block_chain.h"
 
 #define TRIM_EVERY 256		/* look-ups */
 
-void flowtap_ete_sync_address(struct flowtap_ete *ete)
-{
-	if (ete->block)
-		ete_set_address(ete, ete->block->address, ete->block->isa == FLOWTAP_ISA_T32);
-	ete->last = NULL;
-}
-
-void flowtap_ete_set_unknown_address(struct flowtap_ete *ete, enum ete_address_state address_state,
+void flowtap_ete_set_unknown_address(struct ete_position *position, enum ete_address_state state,
 				     const char *missing_reason)
 {
-	ete->block = NULL;
-	ete->last = NULL;
-	ete->address_state = address_state;
-	ete->missing_reason = missing_reason;
+	position->block = NULL;
+	position->last = NULL;
+	position->state = state;
+	position->missing_reason = missing_reason;
 }
 
-static void new_view(struct flowtap_ete *ete, struct ete_view *view)
+struct ete_place flowtap_ete_place(const struct ete_position *position)
 {
-	*view = (struct ete_view){ .context = ete->context, .epoch = ++ete->epochs };
-	ete->view = view;
+	const struct flowtap_block *block = position->block;
+
+	if (block)
+		return (struct ete_place){ ETE_ADDRESS_KNOWN, block->isa == FLOWTAP_ISA_T32,
+					   block->address };
+	return (struct ete_place){ position->state, position->sub_isa, position->address };
+}
+
+void flowtap_ete_set_place(struct ete_position *position, const struct ete_place *place)
+{
+	if (place->state == ETE_ADDRESS_KNOWN)
+		ete_set_address(position, place->address, place->sub_isa);
+	else
+		flowtap_ete_set_unknown_address(position, place->state, position->missing_reason);
 }
 
 void flowtap_ete_invalidate_code(struct flowtap_ete *ete)
 {
-	flowtap_ete_sync_address(ete);
-	for (int i = 0; i < ETE_VIEWS; i++)
-		ete->views[i].epoch = 0;
-	new_view(ete, &ete->views[0]);
+	ete_sync_address(&ete->position);
+	flowtap_ete_views_forget(&ete->views);
 }
 
-/* Whether the same code can be expected: nothing but the ISA differs. */
-static bool same(const struct flowtap_context *a, const struct flowtap_context *b)
+void flowtap_ete_set_context(struct flowtap_ete *ete, const struct flowtap_context *context)
 {
-	return a->mode == b->mode && a->security == b->security && a->width == b->width &&
-	       a->pid == b->pid && a->tid == b->tid && a->cpu == b->cpu &&
-	       a->has_vmid == b->has_vmid && a->vmid == b->vmid &&
-	       a->has_contextid == b->has_contextid && a->contextid == b->contextid;
-}
-
-void flowtap_ete_select_view(struct flowtap_ete *ete)
-{
-	flowtap_ete_sync_address(ete);
-	for (int i = 0; i < ETE_VIEWS; i++) {
-		if (ete->views[i].epoch && same(&ete->views[i].context, &ete->context)) {
-			ete->view = &ete->views[i];
-			return;
-		}
-	}
-	new_view(ete, &ete->views[ete->oldest_view]);
-	ete->oldest_view = (ete->oldest_view + 1) % ETE_VIEWS;
+	ete_sync_address(&ete->position);
+	ete->position.has_context = true;
+	flowtap_ete_views_select(&ete->views, context);
 }
 
 int flowtap_ete_emit_gap(struct flowtap_ete *ete, enum flowtap_gap_reason reason, uint64_t address,
@@ -79,9 +66,9 @@ int flowtap_ete_emit_gap(struct flowtap_ete *ete, enum flowtap_gap_reason reason
 		element.gap.detail = detail;
 	}
 	flowtap_ete_invalidate_code(ete);
-	flowtap_ete_set_unknown_address(ete, ETE_ADDRESS_LOST, NULL);
+	flowtap_ete_set_unknown_address(&ete->position, ETE_ADDRESS_LOST, NULL);
 	/* Calls and returns are not seen from here on, but the trace unit's stack has them. */
-	ete->depth = 0;
+	ete_clear_returns(&ete->returns);
 	ete->counts.gaps[reason]++;
 	return ete_emit(ete, &element);
 }
@@ -97,22 +84,24 @@ static int drop(int status)
  */
 static bool before_q(const struct flowtap_ete *ete)
 {
-	return ete->queue.n && ete_at(&ete->queue, 0)->kind == ETE_Q;
+	const struct ete_entry *front = ete_queue_front(&ete->speculation);
+
+	return front && front->kind == ETE_Q;
 }
 
 /* No address has come though one is needed. */
 static int missing_address(struct flowtap_ete *ete)
 {
-	if (ete->address_state == ETE_ADDRESS_LOST)
+	if (ete->position.state == ETE_ADDRESS_LOST)
 		return ETE_DROP;
-	if (ete->address_state == ETE_ADDRESS_RETURN && before_q(ete))
+	if (ete->position.state == ETE_ADDRESS_RETURN && before_q(ete))
 		return ETE_DROP;
-	if (ete->address_state == ETE_ADDRESS_RETURN)
+	if (ete->position.state == ETE_ADDRESS_RETURN)
 		return drop(flowtap_ete_emit_gap(ete, FLOWTAP_GAP_NO_ADDRESS, 0,
 						 "an indirect branch has no address in the trace, "
 						 "and the return stack is empty"));
 	return drop(flowtap_ete_emit_gap(ete, FLOWTAP_GAP_NO_ADDRESS, 0, "%s",
-					 ete->missing_reason));
+					 ete->position.missing_reason));
 }
 
 /*
@@ -124,43 +113,21 @@ int flowtap_ete_require_address(struct flowtap_ete *ete)
 {
 	struct ete_return entry;
 
-	if (ete->address_state == ETE_ADDRESS_RETURN && ete_pop_return(ete, &entry))
+	if (ete->position.state == ETE_ADDRESS_RETURN && ete_pop_return(&ete->returns, &entry))
 		ete_set_return_address(ete, &entry);
-	if (ete->clear_pending) {
-		ete->clear_pending = false;
-		ete->depth = 0;
-	}
-	if (ete->address_state != ETE_ADDRESS_KNOWN)
+	ete_returns_at_p0(&ete->returns);
+	if (ete->position.state != ETE_ADDRESS_KNOWN)
 		return missing_address(ete);
-	if (!ete->has_context)
-		return drop(flowtap_ete_emit_gap(ete, FLOWTAP_GAP_NO_ADDRESS, ete->address,
+	if (!ete->position.has_context)
+		return drop(flowtap_ete_emit_gap(ete, FLOWTAP_GAP_NO_ADDRESS, ete->position.address,
 						 "no context has come"));
 	return 0;
-}
-
-static bool covers(const struct flowtap_code *code, uint64_t address)
-{
-	return code && address >= code->start && address < code->end;
-}
-
-static const struct flowtap_code *code_at(struct flowtap_ete *ete, uint64_t address)
-{
-	const struct flowtap_code **recent, *code;
-
-	recent = &ete->view->recent[(address >> 12 ^ address >> 17) % ETE_RECENT];
-	if (covers(*recent, address))
-		return *recent;
-	ete->context.isa = ete_isa(ete);
-	code = ete->images.find(ete->images.argument, &ete->context, address);
-	if (covers(code, address) && code->bytes)
-		*recent = code;
-	return code;
 }
 
 /* What the reference decoder says of memory that it has not: the address alone. */
 static int no_code(struct flowtap_ete *ete, const struct flowtap_code *code, uint64_t address)
 {
-	if (covers(code, address) && !code->bytes)
+	if (ete_covers(code, address) && !code->bytes)
 		return drop(flowtap_ete_emit_gap(ete, FLOWTAP_GAP_NO_CODE, address, "%s",
 						 code->missing ? code->missing : "no bytes"));
 	return drop(flowtap_ete_emit_gap(ete, FLOWTAP_GAP_NO_IMAGE, address, NULL));
@@ -175,29 +142,30 @@ static uint64_t limit(const struct flowtap_code *code, enum flowtap_isa isa, uin
 }
 
 /*
- * The block at ete->address. One that reaches the end of its code is cut there, an instruction that
+ * The block at the address. One that reaches the end of its code is cut there, an instruction that
  * lies across it is missing.
  */
 static int get_block(struct flowtap_ete *ete, const struct flowtap_code *code, enum flowtap_isa isa,
 		     uint64_t stop)
 {
-	uint64_t address = ete->address, end;
+	struct flowtap_block *last = ete->position.last, **block = &ete->position.block;
+	uint64_t address = ete->position.address, end;
 	int status = -ENODATA;
 
 	if (stop)
-		status = flowtap_blocks_get(ete->blocks, code, isa, address, stop, &ete->block);
-	else if (ete->last && ete->last_taken)
-		status = flowtap_blocks_taken(ete->blocks, code, ete->last, &ete->block);
-	else if (ete->last && ete->last->address + ete->last->size == address)
-		status = flowtap_blocks_next(ete->blocks, code, ete->last, 0, &ete->block);
+		status = flowtap_blocks_get(ete->blocks, code, isa, address, stop, block);
+	else if (last && ete->position.last_taken)
+		status = flowtap_blocks_taken(ete->blocks, code, last, block);
+	else if (last && last->address + last->size == address)
+		status = flowtap_blocks_next(ete->blocks, code, last, 0, block);
 	else
-		status = flowtap_blocks_get(ete->blocks, code, isa, address, 0, &ete->block);
+		status = flowtap_blocks_get(ete->blocks, code, isa, address, 0, block);
 	/* The walk continues up to >= the address (K10.5.5.6.1). */
 	if (status == -EILSEQ && isa == FLOWTAP_ISA_T32)
-		status = flowtap_blocks_get(ete->blocks, code, isa, address, stop + 2, &ete->block);
+		status = flowtap_blocks_get(ete->blocks, code, isa, address, stop + 2, block);
 	end = isa == FLOWTAP_ISA_T32 ? code->end & ~1ULL : code->end & ~3ULL;
 	for (int i = 0; i < 2 && status == -ENODATA && end > address; i++, end -= 2)
-		status = flowtap_blocks_get(ete->blocks, code, isa, address, end, &ete->block);
+		status = flowtap_blocks_get(ete->blocks, code, isa, address, end, block);
 	return status;
 }
 
@@ -208,34 +176,33 @@ static void trim(struct flowtap_ete *ete)
 	ete->looked = 0;
 	if (!flowtap_blocks_trim(ete->blocks))
 		return;
-	ete->last = NULL;
-	memset(ete->jumps, 0, sizeof(ete->jumps));
-	for (int i = 0; i < 16; i++)
-		ete->stack[i].caller = NULL;
+	ete->position.last = NULL;
+	flowtap_ete_views_forget_blocks(&ete->views);
+	flowtap_ete_returns_forget_blocks(&ete->returns);
 }
 
-/* 0 and ete->block, ete->code; -errno, and what code there is. */
+/* 0 and ete->position.block, ete->position.code; -errno, and what code there is. */
 static int find(struct flowtap_ete *ete, enum flowtap_isa isa, uint64_t stop,
 		const struct flowtap_code **code)
 {
 	int status;
 
 	trim(ete);
-	*code = code_at(ete, ete->address);
-	if (!covers(*code, ete->address) || !(*code)->bytes)
+	*code = ete_views_find(&ete->views, &ete->images, isa, ete->position.address);
+	if (!ete_covers(*code, ete->position.address) || !(*code)->bytes)
 		return -ENODATA;
 	status = get_block(ete, *code, isa, limit(*code, isa, stop));
-	ete->last = NULL;
+	ete->position.last = NULL;
 	if (status)
-		ete->block = NULL;
+		ete->position.block = NULL;
 	else
-		ete->code = *code;
+		ete->position.code = *code;
 	return status;
 }
 
 static int look_up(struct flowtap_ete *ete, enum flowtap_isa isa, uint64_t stop)
 {
-	uint64_t address = ete->address;
+	uint64_t address = ete->position.address;
 	const struct flowtap_code *code;
 	int status;
 
@@ -257,37 +224,38 @@ bool flowtap_ete_probe_block(struct flowtap_ete *ete)
 	enum flowtap_isa isa = ete_isa(ete);
 	const struct flowtap_code *code;
 
-	if (isa != FLOWTAP_ISA_T32 && ete->address & 3)
+	if (isa != FLOWTAP_ISA_T32 && ete->position.address & 3)
 		return false;
 	return !find(ete, isa, 0, &code);
 }
 
 int flowtap_ete_find_block(struct flowtap_ete *ete, uint64_t stop)
 {
+	struct ete_position *position = &ete->position;
 	enum flowtap_isa isa = ete_isa(ete);
-	struct ete_jump *jump = ete_jump_at(ete, ete->address);
+	struct ete_jump *jump = ete_jump_at(&ete->views, position->address);
 	int status;
 
 	if (stop)
 		return look_up(ete, isa, stop);
 	/* Blocks of the same code are chained by a look-up, and then come no more here. */
-	if (jump->block && jump->address == ete->address && jump->epoch == ete->view->epoch &&
-	    jump->isa == isa && (!ete->last || ete->last->key != jump->code->key)) {
-		ete->block = jump->block;
-		ete->code = jump->code;
+	if (jump->block && jump->address == position->address &&
+	    jump->epoch == ete->views.current->epoch && jump->isa == isa &&
+	    (!position->last || position->last->key != jump->code->key)) {
+		ete_set_block(position, jump->block);
+		ete_set_code(position, jump->code);
 		return 0;
 	}
 	status = look_up(ete, isa, 0);
 	if (!status)
-		*jump = (struct ete_jump){ ete->address, ete->block, ete->code,
-					   ete->view->epoch, isa };
+		*jump = (struct ete_jump){ position->address, position->block, position->code,
+					   ete->views.current->epoch, isa };
 	return status;
 }
 
 int flowtap_ete_next_block(struct flowtap_ete *ete, struct flowtap_block *block, uint64_t stop)
 {
-	ete_set_address(ete, ete_block_end(block), block->isa == FLOWTAP_ISA_T32);
-	ete->last = block;
-	ete->last_taken = false;
+	ete_set_address_from(&ete->position, ete_block_end(block), block->isa == FLOWTAP_ISA_T32,
+			     block, false);
 	return flowtap_ete_find_block(ete, stop);
 }

@@ -24,9 +24,9 @@ static int emit_q(struct flowtap_ete *ete, uint64_t start, const struct ete_entr
 
 	ete->counts.inferred += entry->value;
 	if (follow->kind == ETE_FOLLOW_ADDRESS)
-		ete_set_address(ete, follow->address, follow->sub_isa);
+		ete_set_address(&ete->position, follow->address, follow->sub_isa);
 	else
-		flowtap_ete_set_unknown_address(ete, ETE_ADDRESS_MISSING,
+		flowtap_ete_set_unknown_address(&ete->position, ETE_ADDRESS_MISSING,
 						"a Q element has no address behind it");
 	return ete_emit(ete, &element);
 }
@@ -76,7 +76,7 @@ static bool has_single_path(struct flowtap_ete *ete, uint64_t n, const struct et
 
 	*stop = 0;
 	for (;;) {
-		block = ete->block;
+		block = ete->position.block;
 		*stop = address_after(block, n);
 		if (*stop)
 			break;
@@ -86,7 +86,7 @@ static bool has_single_path(struct flowtap_ete *ete, uint64_t n, const struct et
 		*stop = ete_block_end(block);
 		if (!n)
 			break;
-		ete_set_address(ete, *stop, block->isa == FLOWTAP_ISA_T32);
+		ete_set_address(&ete->position, *stop, block->isa == FLOWTAP_ISA_T32);
 		if (!flowtap_ete_probe_block(ete))
 			return false;
 	}
@@ -105,20 +105,20 @@ int flowtap_ete_q(struct flowtap_ete *ete, const struct ete_entry *entry,
 	 * Where an indirect branch went to is part of what is not known. The reference has the
 	 * address after it here.
 	 */
-	if (ete->address_state == ETE_ADDRESS_RETURN && !ete->depth)
-		return emit_q(ete, ete->address, entry, follow);
+	if (ete->position.state == ETE_ADDRESS_RETURN && ete_returns_empty(&ete->returns))
+		return emit_q(ete, ete->position.address, entry, follow);
 	status = flowtap_ete_require_address(ete);
 	if (status < 0)
 		return status;
 	if (status)
 		return emit_q(ete, 0, entry, follow);
-	flowtap_ete_sync_address(ete);
-	start = ete->address;
-	sub_isa = ete->sub_isa;
+	ete_sync_address(&ete->position);
+	start = ete->position.address;
+	sub_isa = ete->position.sub_isa;
 	if (!entry->value || entry->value > ETE_STRAIGHT_MAX || !flowtap_ete_probe_block(ete))
 		return emit_q(ete, start, entry, follow);
 	proven = has_single_path(ete, entry->value, follow, &stop, &taken);
-	ete_set_address(ete, start, sub_isa);
+	ete_set_address(&ete->position, start, sub_isa);
 	if (!proven)
 		return emit_q(ete, start, entry, follow);
 	if (stop)

@@ -20,7 +20,7 @@ static bool far(uint64_t from, uint64_t to)
  */
 static int pass_not_taken(struct flowtap_ete *ete, uint64_t stop)
 {
-	struct flowtap_block *block = ete->block;
+	struct flowtap_block *block = ete->position.block;
 	int status;
 
 	if (block->end && flowtap_ete_cannot_fall_through(block))
@@ -28,10 +28,9 @@ static int pass_not_taken(struct flowtap_ete *ete, uint64_t stop)
 	status = ete_emit_block(ete, block, false, ete_block_end(block));
 	if (status)
 		return status;
-	ete_set_address(ete, ete_block_end(block), block->isa == FLOWTAP_ISA_T32);
 	/* The cut block is none to chain from. */
-	ete->last = block->stop || stop ? NULL : block;
-	ete->last_taken = false;
+	ete_set_address_from(&ete->position, ete_block_end(block), block->isa == FLOWTAP_ISA_T32,
+			     block->stop || stop ? NULL : block, false);
 	return 0;
 }
 
@@ -39,21 +38,21 @@ int flowtap_ete_walk_to(struct flowtap_ete *ete, uint64_t stop)
 {
 	int status;
 
-	flowtap_ete_sync_address(ete);
-	if (ete->address < stop && far(ete->address, stop)) {
-		status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, ete->address,
+	ete_sync_address(&ete->position);
+	if (ete->position.address < stop && far(ete->position.address, stop)) {
+		status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, ete->position.address,
 					      "no branch from 0x%" PRIx64 " to 0x%" PRIx64,
-					      ete->address, stop);
+					      ete->position.address, stop);
 		return status ? status : ETE_DROP;
 	}
-	while (ete->address < stop) {
+	while (ete->position.address < stop) {
 		status = flowtap_ete_find_block(ete, stop);
 		if (!status)
 			status = pass_not_taken(ete, stop);
 		if (status)
 			return status;
 		/* The address has wrapped. */
-		if (!ete->address)
+		if (!ete->position.address)
 			break;
 	}
 	return 0;
@@ -66,11 +65,11 @@ static int walk_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 	struct flowtap_block *block;
 	int status = 0;
 
-	if (!ete->block)
+	if (!ete->position.block)
 		status = flowtap_ete_find_block(ete, 0);
 	if (status)
 		return status;
-	block = ete->block;
+	block = ete->position.block;
 	if (block->address + block->last == entry->value && block->end)
 		return flowtap_ete_walk(ete, entry->taken, 1, 1, follow);
 	status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, entry->value,
@@ -82,9 +81,9 @@ static int walk_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 static int start_at_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 			   const struct ete_follow *follow)
 {
-	if (ete->context.width == 32 && entry->value >> 32)
+	if (ete->views.context.width == 32 && entry->value >> 32)
 		return ETE_DROP;
-	ete_set_address(ete, entry->value, entry->sub_isa);
+	ete_set_address(&ete->position, entry->value, entry->sub_isa);
 	return walk_source(ete, entry, follow);
 }
 
@@ -95,19 +94,19 @@ static int walk_to_source(struct flowtap_ete *ete, const struct ete_entry *entry
 	struct flowtap_block *block;
 	int status;
 
-	if (ete->address > entry->value || far(ete->address, entry->value) ||
-	    (ete->context.width == 32 && entry->value >> 32)) {
-		status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, ete->address,
+	if (ete->position.address > entry->value || far(ete->position.address, entry->value) ||
+	    (ete->views.context.width == 32 && entry->value >> 32)) {
+		status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, ete->position.address,
 					      "the source address 0x%" PRIx64
 					      " cannot be reached from 0x%" PRIx64, entry->value,
-					      ete->address);
+					      ete->position.address);
 		return status ? status : ETE_DROP;
 	}
 	for (;;) {
 		status = flowtap_ete_find_block(ete, 0);
 		if (status)
 			return status;
-		block = ete->block;
+		block = ete->position.block;
 		if (block->address + block->size > entry->value)
 			return walk_source(ete, entry, follow);
 		status = pass_not_taken(ete, 0);
@@ -119,11 +118,14 @@ static int walk_to_source(struct flowtap_ete *ete, const struct ete_entry *entry
 /* Whether no other P0 instruction is before the source address; a block that is known says it. */
 static bool is_next(struct flowtap_ete *ete, uint64_t source)
 {
-	if (!ete->block)
+	const struct flowtap_block *block;
+
+	if (!ete->position.block)
 		ete_find_target(ete);
-	if (!ete->block && !flowtap_ete_probe_block(ete))
+	if (!ete->position.block && !flowtap_ete_probe_block(ete))
 		return false;
-	return ete->block->end && ete->block->address + ete->block->last == source;
+	block = ete->position.block;
+	return block->end && block->address + block->last == source;
 }
 
 /*
@@ -143,21 +145,21 @@ int flowtap_ete_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 
 	if (!status && is_next(ete, entry->value))
 		return flowtap_ete_atom(ete, entry->taken, true, follow);
-	if (status < 0 || !ete->has_context)
+	if (status < 0 || !ete->position.has_context)
 		return status;
 	if (status == ETE_DROP)
 		return start_at_source(ete, entry, follow);
-	flowtap_ete_sync_address(ete);
-	from = ete->address;
-	sub_isa = ete->sub_isa;
-	ete_set_address(ete, entry->value, entry->sub_isa);
+	ete_sync_address(&ete->position);
+	from = ete->position.address;
+	sub_isa = ete->position.sub_isa;
+	ete_set_address(&ete->position, entry->value, entry->sub_isa);
 	status = flowtap_ete_find_block(ete, 0);
 	if (status)
 		return status;
-	ete_set_address(ete, from, sub_isa);
+	ete_set_address(&ete->position, from, sub_isa);
 	status = ete_emit(ete, &source);
 	if (!status)
 		status = walk_to_source(ete, entry, follow);
-	return status == ETE_DROP && !ete->block && ete->address_state == ETE_ADDRESS_LOST ?
+	return status == ETE_DROP && !ete->position.block && ete->position.state == ETE_ADDRESS_LOST ?
 		       start_at_source(ete, entry, follow) : status;
 }

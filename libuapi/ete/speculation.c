@@ -32,6 +32,16 @@ static int grow(struct ete_queue *queue)
 	return 0;
 }
 
+void flowtap_ete_speculation_init(struct ete_speculation *speculation, uint64_t max)
+{
+	*speculation = (struct ete_speculation){ .max = max };
+}
+
+void flowtap_ete_speculation_free(struct ete_speculation *speculation)
+{
+	free(speculation->queue.list);
+}
+
 static void pop(struct ete_queue *queue)
 {
 	queue->head = (queue->head + 1) & (queue->capacity - 1);
@@ -43,49 +53,68 @@ static int queue_next_address(struct flowtap_ete *ete)
 {
 	const struct ete_entry address = {
 		.kind = ETE_ADDRESS,
-		.sub_isa = ete->next_sub_isa,
-		.value = ete->next_address,
+		.sub_isa = ete->held.next_sub_isa,
+		.value = ete->held.next_address,
 	};
 
-	if (!ete->next_known)
+	if (!ete->held.next_known)
 		return 0;
-	ete->next_known = false;
+	ete->held.next_known = false;
 	return flowtap_ete_push(ete, &address);
 }
 
 /* Whether a transaction is on after all that waits. */
 static bool ends_in_transaction(const struct flowtap_ete *ete)
 {
-	for (size_t i = ete->queue.n; i; i--) {
-		const struct ete_entry *entry = ete_at(&ete->queue, i - 1);
+	for (size_t i = ete->speculation.queue.n; i; i--) {
+		const struct ete_entry *entry = ete_at(&ete->speculation.queue, i - 1);
 
 		if (entry->kind >= ETE_TRANSACTION_START)
 			return entry->kind == ETE_TRANSACTION_START;
 	}
-	return ete->in_transaction;
+	return ete_in_transaction(&ete->transaction);
 }
 
 /* What waited is gone: the transaction is on or not as the packets say. */
 static int sync_transaction(struct flowtap_ete *ete)
 {
+	bool decoded = ete_decoded_in_transaction(&ete->transaction);
+
 	/* A Mispredict element may concern what is gone. */
-	ete->any = false;
-	if (ends_in_transaction(ete) == ete->decoded_in_transaction)
+	ete_forget_committed(&ete->held);
+	if (ends_in_transaction(ete) == decoded)
 		return 0;
-	return ete->decoded_in_transaction ? flowtap_ete_transaction_begin(ete) :
-					     flowtap_ete_transaction_fail(ete);
+	return decoded ? flowtap_ete_transaction_begin(ete) : flowtap_ete_transaction_fail(ete);
+}
+
+/* Analyzes the held P0 element; the queue follows it. */
+static int release(struct flowtap_ete *ete)
+{
+	struct ete_entry entry = ete->held.entry;
+
+	if (ete->held.kind == ETE_NONE)
+		return 0;
+	if (ete->held.kind == ETE_ATOMS)
+		entry = (struct ete_entry){
+			.kind = ETE_ATOMS,
+			.count = 1,
+			.atoms = { ete->held.taken, ete->held.initial },
+		};
+	ete->held.kind = ETE_NONE;
+	return flowtap_ete_process_committed(ete, &entry, ETE_FOLLOW_END);
 }
 
 int flowtap_ete_release_resolved(struct flowtap_ete *ete)
 {
+	struct ete_queue *queue = &ete->speculation.queue;
 	struct ete_entry front;
 	int status = queue_next_address(ete);
 
 	if (!status)
-		status = flowtap_ete_release(ete);
-	while (!status && ete->queue.n && !ete_is_p0(ete_at(&ete->queue, 0))) {
-		front = *ete_at(&ete->queue, 0);
-		pop(&ete->queue);
+		status = release(ete);
+	while (!status && queue->n && !ete_is_p0(ete_at(queue, 0))) {
+		front = *ete_at(queue, 0);
+		pop(queue);
 		status = flowtap_ete_process_committed(ete, &front, ETE_FOLLOW_END);
 	}
 	return status;
@@ -96,7 +125,7 @@ static int reduce_queue(struct flowtap_ete *ete)
 {
 	int status = flowtap_ete_release_resolved(ete);
 
-	if (status || 2 * ete->queue.n < ETE_QUEUE_MORE)
+	if (status || 2 * ete->speculation.queue.n < ETE_QUEUE_MORE)
 		return status;
 	status = flowtap_ete_cancel_all(ete);
 	if (!status)
@@ -109,10 +138,10 @@ static int reduce_queue(struct flowtap_ete *ete)
 
 int flowtap_ete_push(struct flowtap_ete *ete, const struct ete_entry *entry)
 {
-	struct ete_queue *queue = &ete->queue;
+	struct ete_queue *queue = &ete->speculation.queue;
 	int status = queue_next_address(ete);
 
-	if (!status && queue->n >= ETE_QUEUE_MORE + ete->max_speculation)
+	if (!status && queue->n >= ETE_QUEUE_MORE + ete->speculation.max)
 		status = reduce_queue(ete);
 	if (!status && queue->n == queue->capacity)
 		status = grow(queue);
@@ -120,26 +149,26 @@ int flowtap_ete_push(struct flowtap_ete *ete, const struct ete_entry *entry)
 		return status;
 	queue->n++;
 	*ete_at(queue, queue->n - 1) = *entry;
-	ete->speculative += entry->count;
-	ete->plain++;
+	ete->speculation.waiting += entry->count;
+	ete->speculation.plain++;
 	if (entry->kind == ETE_ATOMS || entry->kind == ETE_SOURCE || entry->kind == ETE_ADDRESS)
-		ete->plain = 0;
+		ete->speculation.plain = 0;
 	return 0;
 }
 
 int flowtap_ete_process_queue(struct flowtap_ete *ete)
 {
 	struct ete_follow follow = flowtap_ete_follow(ete, NULL, 0, ETE_FOLLOW_P0);
-	struct ete_queue *queue = &ete->queue;
+	struct ete_queue *queue = &ete->speculation.queue;
 	struct ete_entry front;
-	uint8_t held = ete->held;
+	uint8_t held = ete->held.kind;
 	int status = 0;
 
-	ete->held = ETE_NONE;
+	ete->held.kind = ETE_NONE;
 	if (held == ETE_ATOMS)
-		status = flowtap_ete_atom(ete, ete->held_taken, ete->held_initial, &follow);
+		status = flowtap_ete_atom(ete, ete->held.taken, ete->held.initial, &follow);
 	else if (held != ETE_NONE)
-		status = flowtap_ete_analyze(ete, &ete->held_entry, &follow);
+		status = flowtap_ete_analyze(ete, &ete->held.entry, &follow);
 	while (!status && queue->n) {
 		front = *ete_at(queue, 0);
 		pop(queue);
@@ -150,7 +179,7 @@ int flowtap_ete_process_queue(struct flowtap_ete *ete)
 
 int flowtap_ete_push_atoms(struct flowtap_ete *ete, uint32_t taken, unsigned int count)
 {
-	struct ete_queue *queue = &ete->queue;
+	struct ete_queue *queue = &ete->speculation.queue;
 	struct ete_entry *last = queue->n ? ete_at(queue, queue->n - 1) : NULL;
 	const struct ete_entry entry = {
 		.kind = ETE_ATOMS,
@@ -163,7 +192,7 @@ int flowtap_ete_push_atoms(struct flowtap_ete *ete, uint32_t taken, unsigned int
 	last->atoms.taken |= taken << last->count;
 	last->atoms.initial |= taken << last->count;
 	last->count += count;
-	ete->speculative += count;
+	ete->speculation.waiting += count;
 	return 0;
 }
 
@@ -192,30 +221,14 @@ struct ete_follow flowtap_ete_follow(const struct flowtap_ete *ete, const struct
 		if (is_last_follower(&list[i], &follow))
 			return follow;
 	}
-	if (ete->next_known)
-		follow = (struct ete_follow){ ETE_FOLLOW_ADDRESS, ete->next_sub_isa,
-					      ete->next_address };
-	for (size_t i = 0; i < ete->queue.n; i++) {
-		if (is_last_follower(ete_at(&ete->queue, i), &follow))
+	if (ete->held.next_known)
+		follow = (struct ete_follow){ ETE_FOLLOW_ADDRESS, ete->held.next_sub_isa,
+					      ete->held.next_address };
+	for (size_t i = 0; i < ete->speculation.queue.n; i++) {
+		if (is_last_follower(ete_at(&ete->speculation.queue, i), &follow))
 			break;
 	}
 	return follow;
-}
-
-int flowtap_ete_release(struct flowtap_ete *ete)
-{
-	struct ete_entry entry = ete->held_entry;
-
-	if (ete->held == ETE_NONE)
-		return 0;
-	if (ete->held == ETE_ATOMS)
-		entry = (struct ete_entry){
-			.kind = ETE_ATOMS,
-			.count = 1,
-			.atoms = { ete->held_taken, ete->held_initial },
-		};
-	ete->held = ETE_NONE;
-	return flowtap_ete_process_committed(ete, &entry, ETE_FOLLOW_END);
 }
 
 /* Takes `n` P0 elements, or what it is, off the front. */
@@ -235,14 +248,12 @@ static void pop_some(struct ete_queue *queue, unsigned int n)
 /* Of the run at the front `n` at most, the last of which is held. How many: *done. */
 static int commit_atoms(struct flowtap_ete *ete, uint64_t n, uint64_t *done)
 {
-	struct ete_entry run = *ete_at(&ete->queue, 0);
+	struct ete_entry run = *ete_at(&ete->speculation.queue, 0);
 	unsigned int count = n < run.count ? n : run.count, last = count - 1;
 
 	*done = count;
-	pop_some(&ete->queue, count);
-	ete->held = ETE_ATOMS;
-	ete->held_taken = run.atoms.taken >> last & 1;
-	ete->held_initial = run.atoms.initial >> last & 1;
+	pop_some(&ete->speculation.queue, count);
+	ete_hold_atom(&ete->held, run.atoms.taken >> last & 1, run.atoms.initial >> last & 1);
 	run.count = last;
 	return last ? flowtap_ete_process_committed(ete, &run, ETE_FOLLOW_P0) : 0;
 }
@@ -250,13 +261,12 @@ static int commit_atoms(struct flowtap_ete *ete, uint64_t n, uint64_t *done)
 /* The element at the front, which is no run of atoms. */
 static int commit_one(struct flowtap_ete *ete)
 {
-	struct ete_entry front = *ete_at(&ete->queue, 0);
+	struct ete_entry front = *ete_at(&ete->speculation.queue, 0);
 
-	pop(&ete->queue);
+	pop(&ete->speculation.queue);
 	if (front.kind != ETE_SOURCE && front.kind != ETE_Q)
 		return flowtap_ete_process_committed(ete, &front, ETE_FOLLOW_END);
-	ete->held = front.kind;
-	ete->held_entry = front;
+	ete_hold(&ete->held, &front);
 	return 0;
 }
 
@@ -265,10 +275,10 @@ static int overcommitted(struct flowtap_ete *ete)
 	int status;
 
 	/* Where there is no speculation all are committed as they come (K10.5.2.18.3). */
-	if (!ete->max_speculation)
+	if (!ete->speculation.max)
 		return 0;
 	/* The last of those that there were was executed. */
-	status = flowtap_ete_release(ete);
+	status = release(ete);
 	if (status)
 		return status;
 	return flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, 0,
@@ -277,23 +287,23 @@ static int overcommitted(struct flowtap_ete *ete)
 
 int flowtap_ete_commit(struct flowtap_ete *ete, uint64_t n)
 {
-	uint64_t done = n < ete->unseen ? n : ete->unseen;
+	uint64_t done = n < ete->speculation.unseen ? n : ete->speculation.unseen;
 	int status = queue_next_address(ete);
 
-	ete->unseen -= done;
+	ete->speculation.unseen -= done;
 	n -= done;
-	while (!status && n && ete->queue.n) {
-		if (ete->held != ETE_NONE) {
-			status = flowtap_ete_release(ete);
+	while (!status && n && ete->speculation.queue.n) {
+		if (ete->held.kind != ETE_NONE) {
+			status = release(ete);
 			continue;
 		}
-		done = ete_at(&ete->queue, 0)->count;
-		if (ete_at(&ete->queue, 0)->kind == ETE_ATOMS)
+		done = ete_at(&ete->speculation.queue, 0)->count;
+		if (ete_at(&ete->speculation.queue, 0)->kind == ETE_ATOMS)
 			status = commit_atoms(ete, n, &done);
 		else
 			status = commit_one(ete);
-		ete->speculative -= done;
-		ete->any |= done > 0;
+		ete->speculation.waiting -= done;
+		ete->held.any |= done > 0;
 		n -= done;
 	}
 	return status || !n ? status : overcommitted(ete);
@@ -336,14 +346,14 @@ static int overcancelled(struct flowtap_ete *ete)
 
 int flowtap_ete_cancel(struct flowtap_ete *ete, uint64_t n)
 {
-	struct ete_queue *queue = &ete->queue;
+	struct ete_queue *queue = &ete->speculation.queue;
 	int status = queue_next_address(ete);
 	size_t i = queue->n;
 	struct ete_entry *entry;
 	bool cancels = false;
 	unsigned int k;
 
-	if (!status && n > ete->speculative + ete->unseen)
+	if (!status && n > ete->speculation.waiting + ete->speculation.unseen)
 		return overcancelled(ete);
 	if (status)
 		return status;
@@ -351,7 +361,7 @@ int flowtap_ete_cancel(struct flowtap_ete *ete, uint64_t n)
 		entry = ete_at(queue, --i);
 		k = n < entry->count ? n : entry->count;
 		n -= k;
-		ete->speculative -= k;
+		ete->speculation.waiting -= k;
 		ete->counts.cancelled += k;
 		cancels = cancels || entry->kind >= ETE_TRANSACTION_START;
 		if (k)
@@ -360,23 +370,19 @@ int flowtap_ete_cancel(struct flowtap_ete *ete, uint64_t n)
 			entry->kind = ETE_NONE;
 	}
 	remove_none(queue, i);
-	ete->unseen -= n;
-	ete->plain = 0;
+	ete->speculation.unseen -= n;
+	ete->speculation.plain = 0;
 	if (cancels)
-		ete->decoded_in_transaction = ends_in_transaction(ete);
+		ete_set_decoded_in_transaction(&ete->transaction, ends_in_transaction(ete));
 	return 0;
 }
 
-/*
- * Turns round the youngest atom, or source address, that there is (K10.5.5.11.1), be it still
- * speculative or not. Target addresses after it were of the path that was not taken.
- */
 int flowtap_ete_mispredict(struct flowtap_ete *ete)
 {
-	struct ete_queue *queue = &ete->queue;
+	struct ete_queue *queue = &ete->speculation.queue;
 	int status = queue_next_address(ete);
 	bool found = false, removed = false;
-	size_t i = queue->n > ete->plain ? queue->n - ete->plain : 0;
+	size_t i = queue->n > ete->speculation.plain ? queue->n - ete->speculation.plain : 0;
 
 	if (status)
 		return status;
@@ -395,15 +401,15 @@ int flowtap_ete_mispredict(struct flowtap_ete *ete)
 	}
 	if (removed)
 		remove_none(queue, i);
-	ete->plain = found ? queue->n - i - 1 : queue->n;
+	ete->speculation.plain = found ? queue->n - i - 1 : queue->n;
 	if (found)
 		return 0;
-	if (ete->held == ETE_ATOMS)
-		ete->held_taken = !ete->held_taken;
-	else if (ete->held == ETE_SOURCE)
-		ete->held_entry.taken = !ete->held_entry.taken;
+	if (ete->held.kind == ETE_ATOMS)
+		ete->held.taken = !ete->held.taken;
+	else if (ete->held.kind == ETE_SOURCE)
+		ete->held.entry.taken = !ete->held.entry.taken;
 	/* It may concern one that was there before the Trace Info. */
-	else if (ete->any && !ete->unseen)
+	else if (ete->held.any && !ete->speculation.unseen)
 		return flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, 0,
 					    "a Mispredict element without an atom before it");
 	return 0;
@@ -411,22 +417,24 @@ int flowtap_ete_mispredict(struct flowtap_ete *ete)
 
 int flowtap_ete_set_depth(struct flowtap_ete *ete, uint64_t depth)
 {
-	struct ete_queue *queue = &ete->queue;
+	struct ete_queue *queue = &ete->speculation.queue;
 	struct ete_entry front;
 	unsigned int n;
 	int status;
 
-	if (ete->unseen + ete->speculative == depth)
+	if (!ete->speculation.max ||
+	    ete->speculation.unseen + ete->speculation.waiting == depth)
 		return 0;
-	status = flowtap_ete_release(ete);
-	ete->unseen = depth > ete->speculative ? depth - ete->speculative : 0;
-	while (!status && ete->speculative > depth) {
+	status = release(ete);
+	ete->speculation.unseen = depth > ete->speculation.waiting ?
+					  depth - ete->speculation.waiting : 0;
+	while (!status && ete->speculation.waiting > depth) {
 		front = *ete_at(queue, 0);
 		n = front.count;
-		if (n > ete->speculative - depth)
-			n = ete->speculative - depth;
+		if (n > ete->speculation.waiting - depth)
+			n = ete->speculation.waiting - depth;
 		pop_some(queue, n);
-		ete->speculative -= n;
+		ete->speculation.waiting -= n;
 		ete->counts.cancelled += n;
 		/* What is lost of a transaction is lost to its commit as well. */
 		if (front.kind == ETE_TRANSACTION_COMMIT)
@@ -444,22 +452,22 @@ int flowtap_ete_set_depth(struct flowtap_ete *ete, uint64_t depth)
 
 int flowtap_ete_cancel_all(struct flowtap_ete *ete)
 {
-	struct ete_queue *queue = &ete->queue;
-	int status = flowtap_ete_release(ete);
+	struct ete_queue *queue = &ete->speculation.queue;
+	int status = release(ete);
 	bool resolved = true;
 
-	ete->next_known = false;
+	ete->held.next_known = false;
 	while (!status && queue->n) {
 		struct ete_entry front = *ete_at(queue, 0);
 
 		pop(queue);
 		resolved &= !ete_is_p0(&front);
 		ete->counts.cancelled += front.count;
-		ete->speculative -= front.count;
+		ete->speculation.waiting -= front.count;
 		if (flowtap_ete_survives_cancel(&front) ||
 		    (resolved && front.kind >= ETE_TRANSACTION_START))
 			status = flowtap_ete_process_committed(ete, &front, ETE_FOLLOW_END);
 	}
-	ete->unseen = 0;
+	ete->speculation.unseen = 0;
 	return status;
 }

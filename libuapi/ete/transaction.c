@@ -25,15 +25,12 @@ static int emit_transaction(struct flowtap_ete *ete, enum flowtap_transaction wh
 
 int flowtap_ete_transaction_begin(struct flowtap_ete *ete)
 {
-	if (ete->in_transaction)
+	if (ete->transaction.on)
 		return 0;
-	ete->in_transaction = true;
-	ete->too_long = false;
-	ete->transaction_n = 0;
-	flowtap_ete_sync_address(ete);
-	ete->saved_address_state = ete->address_state;
-	ete->saved_address = ete->address;
-	ete->saved_sub_isa = ete->sub_isa;
+	ete->transaction.on = true;
+	ete->transaction.too_long = false;
+	ete->transaction.n = 0;
+	ete->transaction.start = flowtap_ete_place(&ete->position);
 	return emit_transaction(ete, FLOWTAP_TRANSACTION_START);
 }
 
@@ -42,25 +39,25 @@ static int analyze_at(struct flowtap_ete *ete, size_t i, size_t n)
 {
 	struct ete_follow follow = { 0 };
 
-	if (ete_is_p0(&ete->transaction[i]))
-		follow = flowtap_ete_follow(ete, &ete->transaction[i + 1], n - i - 1,
+	if (ete_is_p0(&ete->transaction.list[i]))
+		follow = flowtap_ete_follow(ete, &ete->transaction.list[i + 1], n - i - 1,
 					    ETE_FOLLOW_END);
-	return flowtap_ete_analyze(ete, &ete->transaction[i], &follow);
+	return flowtap_ete_analyze(ete, &ete->transaction.list[i], &follow);
 }
 
 static int commit_transaction(struct flowtap_ete *ete)
 {
-	size_t n = ete->transaction_n;
+	size_t n = ete->transaction.n;
 	int status = 0;
 
-	if (!ete->in_transaction)
+	if (!ete->transaction.on)
 		return 0;
 	for (size_t i = 0; !status && i < n; i++)
 		status = analyze_at(ete, i, n);
 	if (status)
 		return status;
-	ete->in_transaction = false;
-	ete->transaction_n = 0;
+	ete->transaction.on = false;
+	ete->transaction.n = 0;
 	return emit_transaction(ete, FLOWTAP_TRANSACTION_COMMIT);
 }
 
@@ -71,49 +68,51 @@ static int commit_transaction(struct flowtap_ete *ete)
 int flowtap_ete_transaction_fail(struct flowtap_ete *ete)
 {
 	const struct ete_follow follow = { 0 };
-	size_t n = ete->transaction_n;
+	size_t n = ete->transaction.n;
 	int status = 0;
 
-	if (!ete->in_transaction)
+	if (!ete->transaction.on)
 		return 0;
 	for (size_t i = 0; !status && i < n; i++) {
-		ete->counts.failed += ete->transaction[i].count;
-		if (flowtap_ete_survives_cancel(&ete->transaction[i]))
-			status = flowtap_ete_analyze(ete, &ete->transaction[i], &follow);
+		ete->counts.failed += ete->transaction.list[i].count;
+		if (flowtap_ete_survives_cancel(&ete->transaction.list[i]))
+			status = flowtap_ete_analyze(ete, &ete->transaction.list[i], &follow);
 	}
 	if (status)
 		return status;
-	if (ete->saved_address_state == ETE_ADDRESS_KNOWN)
-		ete_set_address(ete, ete->saved_address, ete->saved_sub_isa);
-	else
-		flowtap_ete_set_unknown_address(ete, ete->saved_address_state, ete->missing_reason);
-	ete->in_transaction = false;
-	ete->transaction_n = 0;
+	flowtap_ete_set_place(&ete->position, &ete->transaction.start);
+	ete->transaction.on = false;
+	ete->transaction.n = 0;
 	return emit_transaction(ete, FLOWTAP_TRANSACTION_FAIL);
 }
 
 void flowtap_ete_transaction_drop(struct flowtap_ete *ete)
 {
-	for (size_t i = 0; i < ete->transaction_n; i++)
-		ete->counts.failed += ete->transaction[i].count;
-	ete->in_transaction = false;
-	ete->decoded_in_transaction = false;
-	ete->transaction_n = 0;
+	for (size_t i = 0; i < ete->transaction.n; i++)
+		ete->counts.failed += ete->transaction.list[i].count;
+	ete->transaction.on = false;
+	ete->transaction.decoded = false;
+	ete->transaction.n = 0;
+}
+
+void flowtap_ete_transaction_free(struct ete_transaction *transaction)
+{
+	free(transaction->list);
 }
 
 static int grow(struct flowtap_ete *ete)
 {
-	size_t capacity = ete->transaction_capacity ? 2 * ete->transaction_capacity :
+	size_t capacity = ete->transaction.capacity ? 2 * ete->transaction.capacity :
 						      FIRST_CAPACITY;
 	struct ete_entry *list;
 
 	if (capacity > ete->options.transaction_capacity)
 		capacity = ete->options.transaction_capacity;
-	list = realloc(ete->transaction, capacity * sizeof(*list));
+	list = realloc(ete->transaction.list, capacity * sizeof(*list));
 	if (!list)
 		return -ENOMEM;
-	ete->transaction = list;
-	ete->transaction_capacity = capacity;
+	ete->transaction.list = list;
+	ete->transaction.capacity = capacity;
 	return 0;
 }
 
@@ -121,20 +120,20 @@ static int add_to_transaction(struct flowtap_ete *ete, const struct ete_entry *e
 {
 	int status = 0;
 
-	if (ete->too_long)
+	if (ete->transaction.too_long)
 		return flowtap_ete_survives_cancel(entry) ?
 			       flowtap_ete_analyze(ete, entry, NULL) : 0;
-	if (ete->transaction_n == ete->options.transaction_capacity) {
-		ete->too_long = true;
-		ete->transaction_n = 0;
+	if (ete->transaction.n == ete->options.transaction_capacity) {
+		ete->transaction.too_long = true;
+		ete->transaction.n = 0;
 		return flowtap_ete_emit_gap(ete, FLOWTAP_GAP_UNRESOLVED, 0,
 					    "a transaction of more than %u elements",
 					    ete->options.transaction_capacity);
 	}
-	if (ete->transaction_n == ete->transaction_capacity)
+	if (ete->transaction.n == ete->transaction.capacity)
 		status = grow(ete);
 	if (!status)
-		ete->transaction[ete->transaction_n++] = *entry;
+		ete->transaction.list[ete->transaction.n++] = *entry;
 	return status;
 }
 
@@ -153,7 +152,7 @@ int flowtap_ete_process_committed(struct flowtap_ete *ete, const struct ete_entr
 	default:
 		break;
 	}
-	if (ete->in_transaction && !ete->options.keep_failed_transactions)
+	if (ete->transaction.on && !ete->options.keep_failed_transactions)
 		return add_to_transaction(ete, entry);
 	if (rest == ETE_FOLLOW_P0)
 		follow.kind = ETE_FOLLOW_P0;

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Elements (K10.5.2) as they wait for a Commit, a transaction's end or the analysis; what follows
+ * one, and the places that they lead to.
+ */
+#ifndef ETE_ENTRY_H
+#define ETE_ENTRY_H
+
+#include <flowtap/ete_packet.h>
+
+#define ETE_ATOMS_MAX 32
+
+enum ete_kind {
+	ETE_NONE,		/* was cancelled */
+	ETE_ATOMS,
+	ETE_EXCEPTION,
+	ETE_SOURCE,
+	ETE_Q,
+	ETE_ADDRESS,
+	ETE_CONTEXT,
+	ETE_TRACE_INFO,
+	ETE_TRACE_ON,
+	ETE_TIMESTAMP,
+	ETE_MARKER,
+	ETE_CYCLES,
+	ETE_EVENT,
+	ETE_INSTRUMENTATION,
+	ETE_TRANSACTION_START,
+	ETE_TRANSACTION_COMMIT,
+	ETE_TRANSACTION_FAIL,
+};
+
+/* One element; of atoms a run. */
+struct ete_entry {
+	uint8_t kind;
+	uint8_t count;		/* P0 elements: of atoms how many, else 1; not P0: 0 */
+	uint8_t sub_isa;	/* of an address; 1: T32 where it is AArch32 */
+	uint8_t number;		/* exception type, events, exception level of ITE */
+	bool known;		/* EXCEPTION: its address; CYCLES, TIMESTAMP: the cycles */
+	bool taken;		/* SOURCE: not mispredicted */
+	bool repeated;		/* CONTEXT: has no payload */
+	union {
+		/* Bit i: atom i, the oldest is 0, is E; was E before any mispredict. */
+		struct {
+			uint32_t taken;
+			uint32_t initial;
+		} atoms;
+		struct {
+			struct flowtap_ete_context packet;
+			bool has_vmid;
+			bool has_contextid;
+		} context;
+		struct {
+			uint64_t value;		/* address, ticks, cycles, ITE; Q: count */
+			uint64_t cycles;
+		};
+	};
+};
+
+_Static_assert(sizeof(struct ete_entry) <= 32, "ete.h says how much memory elements take");
+
+/* A P0 element, or a run of them. */
+static inline bool ete_is_p0(const struct ete_entry *entry)
+{
+	return entry->count;
+}
+
+/* What follows a P0 element, as far as it concerns its target. */
+enum ete_follow_kind {
+	ETE_FOLLOW_END,		/* nothing, or the trace starts anew */
+	ETE_FOLLOW_P0,
+	ETE_FOLLOW_ADDRESS,
+};
+
+struct ete_follow {
+	enum ete_follow_kind kind;
+	uint8_t sub_isa;
+	uint64_t address;
+};
+
+enum ete_address_state {
+	ETE_ADDRESS_KNOWN,
+	ETE_ADDRESS_RETURN,	/* an indirect branch was taken, no address came yet */
+	ETE_ADDRESS_MISSING,	/* an address has to come; missing_reason */
+	ETE_ADDRESS_LOST,	/* there is none, and its gap is emitted */
+};
+
+/* An address that the analysis was at. */
+struct ete_place {
+	enum ete_address_state state;
+	uint8_t sub_isa;
+	uint64_t address;	/* where it is KNOWN */
+};
+
+#endif /* ETE_ENTRY_H */

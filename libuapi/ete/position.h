@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * Where the analysis is (K10.5.5): its address, and the code and the block there.
+ *
+ * Other files read the fields, and change them by these functions only.
+ */
+#ifndef ETE_POSITION_H
+#define ETE_POSITION_H
+
+#include <flowtap/block.h>
+
+#include "ete/entry.h"
+
+struct flowtap_ete;
+
+/* A P0 element that cannot be analyzed: its gap is emitted. */
+#define ETE_DROP 1
+
+/* All of it is touched by each step from block to block. */
+struct ete_position {
+	struct flowtap_block *block;	/* that of the address, or NULL: only `address` is set */
+	const struct flowtap_code *code;	/* of block */
+	uint64_t address;
+	struct flowtap_block *last;	/* the block that led to address, for its chain; or NULL */
+	const char *missing_reason;
+	enum ete_address_state state;
+	uint8_t sub_isa;		/* of address; 1: T32 where it is AArch32 */
+	bool last_taken;		/* how `last` was left */
+	bool has_context;		/* a context has come (view.h) */
+};
+
+/* At `address`, where `last` led, or NULL: what did is not known. A block is looked for when needed. */
+static inline void ete_set_address_from(struct ete_position *position, uint64_t address,
+					uint8_t sub_isa, struct flowtap_block *last, bool taken)
+{
+	position->block = NULL;
+	position->last = last;
+	position->last_taken = taken;
+	position->state = ETE_ADDRESS_KNOWN;
+	position->address = address;
+	position->sub_isa = sub_isa;
+}
+
+static inline void ete_set_address(struct ete_position *position, uint64_t address,
+				   uint8_t sub_isa)
+{
+	position->block = NULL;
+	position->last = NULL;
+	position->state = ETE_ADDRESS_KNOWN;
+	position->address = address;
+	position->sub_isa = sub_isa;
+}
+
+/* The block at the address is known, and in the code that is there already. */
+static inline void ete_set_block(struct ete_position *position, struct flowtap_block *block)
+{
+	position->block = block;
+}
+
+/* The block at the address is, or will be, in this code. */
+static inline void ete_set_code(struct ete_position *position, const struct flowtap_code *code)
+{
+	position->code = code;
+}
+
+/* Sets the address that the analysis is at, without its block. */
+static inline void ete_sync_address(struct ete_position *position)
+{
+	if (position->block)
+		ete_set_address(position, position->block->address,
+				position->block->isa == FLOWTAP_ISA_T32);
+	position->last = NULL;
+}
+
+/* From here on no instruction can be analyzed before a context has come. */
+static inline void ete_lose_context(struct ete_position *position)
+{
+	position->has_context = false;
+}
+
+/*
+ * The address is not known: state is not KNOWN. missing_reason: a line that outlives it, for the gap
+ * of the P0 element that needs an address; NULL where it is not MISSING.
+ */
+void flowtap_ete_set_unknown_address(struct ete_position *position, enum ete_address_state state,
+				     const char *missing_reason);
+/* The place of the address, which may be that of the block. */
+struct ete_place flowtap_ete_place(const struct ete_position *position);
+/* Back at a place. missing_reason as above, where its address was not known. */
+void flowtap_ete_set_place(struct ete_position *position, const struct ete_place *place);
+
+/*
+ * --- Below, functions return 0; what the sink returned below 0; -ENOMEM; where it says so, ETE_DROP.
+ */
+
+/* Emits a gap; the address is lost then, the code is asked for again, the return stack is empty. */
+__attribute__((format(printf, 4, 5)))
+int flowtap_ete_emit_gap(struct flowtap_ete *ete, enum flowtap_gap_reason reason, uint64_t address,
+			 const char *format, ...);
+/* Drops what was found of the code: it is asked for again. */
+void flowtap_ete_invalidate_code(struct flowtap_ete *ete);
+/* The code is that which this context sees from now on; it is copied. */
+void flowtap_ete_set_context(struct flowtap_ete *ete, const struct flowtap_context *context);
+/* A P0 element comes: makes sure that there is an address (K10.5.5.18.2). 0, ETE_DROP. */
+int flowtap_ete_require_address(struct flowtap_ete *ete);
+/* Then: ete->position.block is the block there, cut before stop if that is not 0. 0, ETE_DROP. */
+int flowtap_ete_find_block(struct flowtap_ete *ete, uint64_t stop);
+/* As find_block, but without a gap where there is none. */
+bool flowtap_ete_probe_block(struct flowtap_ete *ete);
+/* Sets the address where `block` ends and finds the block there. 0, ETE_DROP. */
+int flowtap_ete_next_block(struct flowtap_ete *ete, struct flowtap_block *block, uint64_t stop);
+
+#endif /* ETE_POSITION_H */
