@@ -90,6 +90,7 @@ struct ete_place {
 	enum ete_address_state state;
 	uint8_t sub_isa;
 	uint64_t address;	/* where it is KNOWN */
+	const char *missing_reason;	/* where it is MISSING */
 };
 
 #endif /* ETE_ENTRY_H */

@@ -24,8 +24,9 @@ struct ete_place flowtap_ete_place(const struct ete_position *position)
 
 	if (block)
 		return (struct ete_place){ ETE_ADDRESS_KNOWN, block->isa == FLOWTAP_ISA_T32,
-					   block->address };
-	return (struct ete_place){ position->state, position->sub_isa, position->address };
+					   block->address, NULL };
+	return (struct ete_place){ position->state, position->sub_isa, position->address,
+				   position->missing_reason };
 }
 
 void flowtap_ete_set_place(struct ete_position *position, const struct ete_place *place)
@@ -33,7 +34,7 @@ void flowtap_ete_set_place(struct ete_position *position, const struct ete_place
 	if (place->state == ETE_ADDRESS_KNOWN)
 		ete_set_address(position, place->address, place->sub_isa);
 	else
-		flowtap_ete_set_unknown_address(position, place->state, position->missing_reason);
+		flowtap_ete_set_unknown_address(position, place->state, place->missing_reason);
 }
 
 void flowtap_ete_invalidate_code(struct flowtap_ete *ete)

@@ -86,7 +86,7 @@ void flowtap_ete_set_unknown_address(struct ete_position *position, enum ete_add
 				     const char *missing_reason);
 /* The place of the address, which may be that of the block. */
 struct ete_place flowtap_ete_place(const struct ete_position *position);
-/* Back at a place. missing_reason as above, where its address was not known. */
+/* Back at a place. */
 void flowtap_ete_set_place(struct ete_position *position, const struct ete_place *place);
 
 /*

@@ -146,6 +146,20 @@ TEST_F(transaction, nothing_waits_where_failed_ones_are_kept)
 		     part_flow(&self->part));
 }
 
+TEST_F(transaction, why_its_address_was_not_known_is_known_again_when_it_fails)
+{
+	self->options.keep_failed_transactions = true;
+	begin(self);
+	flowtap_ete_set_unknown_address(&self->part.ete->position, ETE_ADDRESS_MISSING,
+					"nobody knows");
+	PROCESS(entry_of(ETE_TRANSACTION_START));
+	PROCESS(atoms_of(0, 1));
+	PROCESS(entry_of(ETE_TRANSACTION_FAIL));
+	PROCESS(atoms_of(0, 1));
+	EXPECT_STREQ(A64 "transaction start\ngap no_address detail=nobody knows\ntransaction fail\n"
+		     "gap no_address detail=nobody knows\n", part_flow(&self->part));
+}
+
 TEST_F(transaction, one_that_is_dropped_is_counted_and_says_nothing)
 {
 	struct ete_transaction *transaction = begin(self);
