@@ -6,6 +6,7 @@
 #include "common/trace_feed.h"
 
 #include <errno.h>
+#include <flowtap/session.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,27 +62,11 @@ static int take_loss(struct flowtap_frames *frames, enum flowtap_frame_loss loss
 		     uint64_t size)
 {
 	struct trace_feed *feed = frames->argument;
-	struct flowtap_gap gap = { .size = size };
+	struct flowtap_gap gap = flowtap_frame_gap(loss, size);
 	char detail[96];
 
-	switch (loss) {
-	case FLOWTAP_FRAME_CUT:
-		gap.reason = FLOWTAP_GAP_TRUNCATED;
-		break;
-	case FLOWTAP_FRAME_UNSYNCED:
-	case FLOWTAP_FRAME_UNKNOWN_ID:
-		gap.reason = FLOWTAP_GAP_UNSYNCED;
-		break;
-	case FLOWTAP_FRAME_BARRIER:
-		gap.reason = FLOWTAP_GAP_TRUNCATED;
-		gap.size = UINT64_MAX;
-		break;
-	default:
-		gap.reason = FLOWTAP_GAP_BAD_PACKET;
-		feed->damages++;
-	}
-	snprintf(detail, sizeof(detail), "offset 0x%" PRIx64 ": %s", offset,
-		 flowtap_frame_loss_text(loss));
+	feed->damages += gap.reason == FLOWTAP_GAP_BAD_PACKET;
+	snprintf(detail, sizeof(detail), "offset 0x%" PRIx64 ": %s", offset, gap.detail);
 	gap.detail = detail;
 	return feed->lost(feed, &gap);
 }
