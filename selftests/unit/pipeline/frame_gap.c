@@ -3,14 +3,11 @@
  * Shows which gap each loss of CoreSight frames is, and that a perf.data has the same gaps as any
  * other file with these frames.
  */
+#include "unit/pipeline/session_fixture.h"
+
 #include <flowtap/arm.h>
 #include <flowtap/perfdata.h>
-#include <flowtap/session.h>
-#include <sys/mman.h>
-#include <unistd.h>
 
-#include "support/crafted.h"
-#include "support/kselftest_harness.h"
 #include "support/perffile.h"
 
 #define FRAME FLOWTAP_FRAME_SIZE
@@ -106,6 +103,7 @@ static const char *first_of_perf(FIXTURE_DATA(frame_gap) *self)
 	struct flowtap_perfdata *perfdata;
 	struct perffile file;
 
+	self->first.gap = NULL;
 	perffile_start(&file, false, PERFFILE_ANY, PERFFILE_ANY);
 	perffile_info(&file, 1, false, 1, &unit);
 	perffile_aux(&file, 0, self->size, 0);
@@ -125,15 +123,43 @@ static const char *first_of_perf(FIXTURE_DATA(frame_gap) *self)
 	return self->first.gap;
 }
 
-TEST_F(frame_gap, whole_ones_have_no_gap)
+/* The bytes as a file of frames. */
+static const char *first_of_file(FIXTURE_DATA(frame_gap) *self)
 {
-	EXPECT_EQ(NULL, first_of_perf(self));
+	struct flowtap_session session = {
+		.config = config,
+		.memory = flowtap_memory_new(),
+		.blocks = flowtap_session_blocks(&config, 0),
+		.sink = &self->first.sink,
+		.fd = file_of(self->bytes, self->size),
+		.framed = true,
+		.id = 0x10,
+	};
+
+	self->first.gap = NULL;
+	if (flowtap_session(&session))
+		abort();
+	flowtap_blocks_free(session.blocks);
+	flowtap_memory_free(session.memory);
+	close(session.fd);
+	return self->first.gap;
 }
 
-TEST_F(frame_gap, one_with_a_reserved_id_is_damaged)
+#define EXPECT_FIRST(name) do { \
+	EXPECT_STREQ(name, first_of_perf(self)); \
+	EXPECT_STREQ(name, first_of_file(self)); \
+} while (0)
+
+TEST_F(frame_gap, whole_ones_have_none)
+{
+	EXPECT_EQ(NULL, first_of_perf(self));
+	EXPECT_EQ(NULL, first_of_file(self));
+}
+
+TEST_F(frame_gap, a_reserved_id_is_damage)
 {
 	self->bytes[3 * FRAME + 2] = 0xff;
-	EXPECT_STREQ("bad_packet", first_of_perf(self));
+	EXPECT_FIRST("bad_packet");
 }
 
 TEST_F(frame_gap, bytes_before_the_first_id_are_unsynced)
@@ -141,20 +167,20 @@ TEST_F(frame_gap, bytes_before_the_first_id_are_unsynced)
 	self->size -= FRAME;
 	memmove(self->bytes, self->bytes + FRAME, self->size);
 	self->bytes[0] &= 0xfe;
-	EXPECT_STREQ("unsynced", first_of_perf(self));
+	EXPECT_FIRST("unsynced");
 }
 
 TEST_F(frame_gap, half_a_frame_at_the_end_is_truncated)
 {
 	self->size -= FRAME / 2;
-	EXPECT_STREQ("truncated", first_of_perf(self));
+	EXPECT_FIRST("truncated");
 }
 
 TEST_F(frame_gap, a_barrier_is_truncated)
 {
 	for (int i = 0; i < FRAME; i++)
 		self->bytes[3 * FRAME + i] = i % 4 < 3 ? 0xff : 0x7f;
-	EXPECT_STREQ("truncated", first_of_perf(self));
+	EXPECT_FIRST("truncated");
 }
 
 TEST_HARNESS_MAIN

@@ -1,29 +1,19 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * Reads a file in pieces, and passes them on as they are or out of CoreSight frames (IHI 0029
  * D4), for one trace ID.
  */
-#include "common/trace_feed.h"
+#include <flowtap/session.h>
 
 #include <errno.h>
-#include <flowtap/session.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
+
+#include "base/read_at.h"
 
 #define PIECE (1U << 20)
-
-static ssize_t read_at(int fd, uint8_t *to, size_t size, uint64_t offset)
-{
-	ssize_t got;
-
-	do
-		got = pread(fd, to, size, (off_t)offset);
-	while (got < 0 && errno == EINTR);
-	return got < 0 ? -errno : got;
-}
 
 /*
  * A full sync cannot be within frames, but for the four in the place of one. Where another is, the
@@ -51,7 +41,7 @@ static bool has_syncs(const uint8_t *bytes, size_t size)
 static int take_data(struct flowtap_frames *frames, uint8_t id, const uint8_t *bytes, size_t size,
 		     uint64_t offset)
 {
-	struct trace_feed *feed = frames->argument;
+	struct flowtap_feed *feed = frames->argument;
 
 	(void)offset;
 	feed->ids[id] += size;
@@ -61,7 +51,7 @@ static int take_data(struct flowtap_frames *frames, uint8_t id, const uint8_t *b
 static int take_loss(struct flowtap_frames *frames, enum flowtap_frame_loss loss, uint64_t offset,
 		     uint64_t size)
 {
-	struct trace_feed *feed = frames->argument;
+	struct flowtap_feed *feed = frames->argument;
 	struct flowtap_gap gap = flowtap_frame_gap(loss, size);
 	char detail[96];
 
@@ -71,43 +61,49 @@ static int take_loss(struct flowtap_frames *frames, enum flowtap_frame_loss loss
 	return feed->lost(feed, &gap);
 }
 
-static int run(struct trace_feed *feed, struct flowtap_frames *frames, uint8_t *piece)
+static int take_piece(struct flowtap_feed *feed, struct flowtap_frames *frames,
+		      const uint8_t *piece, size_t size)
 {
-	ssize_t got;
-	int error;
-
-	while ((got = read_at(feed->fd, piece, PIECE, feed->read)) > 0) {
-		if (feed->wrapping == TRACE_FRAMES && has_syncs(piece, (size_t)got))
-			frames->synced |= !feed->read;
-		feed->read += (uint64_t)got;
-		if (feed->wrapping == TRACE_RAW)
-			error = feed->bytes(feed, piece, (size_t)got);
-		else
-			error = flowtap_frames_decode(frames, piece, (size_t)got);
-		if (error)
-			return error;
-		if (feed->progress)
-			feed->progress(feed, feed->read);
-	}
-	if (got < 0)
-		return (int)got;
-	return feed->wrapping == TRACE_RAW ? 0 : flowtap_frames_finish(frames);
+	if (!feed->framed)
+		return feed->bytes(feed, piece, size);
+	/* Syncs are in the first piece, or nowhere. */
+	if (!feed->read)
+		frames->synced |= has_syncs(piece, size);
+	return flowtap_frames_decode(frames, piece, size);
 }
 
-int trace_feed(struct trace_feed *feed)
+static int run(struct flowtap_feed *feed, struct flowtap_frames *frames, uint8_t *piece)
+{
+	int err = 0, failed = 0;
+	size_t got = 1;
+
+	while (!err && !failed && got) {
+		got = flowtap_read_at(feed->fd, piece, PIECE, feed->read, &failed);
+		if (got)
+			err = take_piece(feed, frames, piece, got);
+		feed->read += got;
+		if (got && !err && feed->progress)
+			feed->progress(feed, got);
+	}
+	err = err ? err : failed;
+	return err || !feed->framed ? err : flowtap_frames_finish(frames);
+}
+
+int flowtap_feed(struct flowtap_feed *feed)
 {
 	struct flowtap_frames *frames = calloc(1, sizeof(*frames));
 	uint8_t *piece = malloc(PIECE);
-	int error = -ENOMEM;
+	int saved = errno, err = -ENOMEM;
 
 	if (frames && piece) {
-		frames->synced = feed->wrapping == TRACE_SYNCED_FRAMES;
+		frames->synced = feed->synced;
 		frames->data = take_data;
 		frames->lost = take_loss;
 		frames->argument = feed;
-		error = run(feed, frames, piece);
+		err = run(feed, frames, piece);
 	}
 	free(frames);
 	free(piece);
-	return error;
+	errno = saved;
+	return err;
 }
