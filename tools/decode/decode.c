@@ -92,14 +92,15 @@ static bool ran_nothing(const struct decoding *decoding)
 		others += decoding->profile.gaps[i];
 	for (size_t i = 0; i < sizeof(as_asked) / sizeof(as_asked[0]); i++)
 		others -= decoding->profile.gaps[as_asked[i]];
-	return !others && !decoding->replay.counts.damages && !decoding_bad_records(decoding);
+	return !others && !decoding->recording.replay.counts.damages &&
+	       !decoding_bad_records(decoding);
 }
 
 /* Without a sample, or a record of trace, there is nothing that could be wrong with the code. */
 static void explain_empty(const struct decoding *decoding)
 {
-	const struct flowtap_replay_counts *counts = &decoding->replay.counts;
-	const char *what = decoding->aux ? "trace" : "sample";
+	const struct flowtap_replay_counts *counts = &decoding->recording.replay.counts;
+	const char *what = decoding->recording.aux ? "trace" : "sample";
 
 	if (counts->damages)
 		advise("it is damaged, and no %s is left: an undamaged copy is needed", what);
@@ -107,7 +108,7 @@ static void explain_empty(const struct decoding *decoding)
 		advise("it ends before the first %s: the recording, or a copy of it, was cut off", what);
 	else if (decoding->profile.gaps[FLOWTAP_GAP_RING_FULL])
 		advise("every %s was lost: a greater ring is needed (record --ring-pages)", what);
-	else if (decoding->aux)
+	else if (decoding->recording.aux)
 		advise("it has no trace: what was to be recorded did not run meanwhile");
 	else
 		advise("it has no sample: what was recorded ended before the first one, which comes "
@@ -120,8 +121,8 @@ static bool only_transfers(const struct decoding *decoding, bool *call_stacks)
 {
 	bool only = *call_stacks = false;
 
-	for (size_t i = 0; i < decoding->n_cpu; i++) {
-		uint64_t control = decoding->cpu[i].configure.ctr.control;
+	for (size_t i = 0; i < decoding->recording.n_cpus; i++) {
+		uint64_t control = decoding->recording.cpus[i].configure.ctr.control;
 
 		*call_stacks |= control & RASEMU;
 		only |= !filter_keeps_blocks(filter_default() ^ filter_types(control));
@@ -144,8 +145,8 @@ static void explain_why(const struct decoding *decoding)
 	bool call_stacks, only = only_transfers(decoding, &call_stacks);
 	const uint64_t *gaps = decoding->profile.gaps;
 
-	if (decoding->aux ? !flowtap_aux_counts(decoding->aux)->records :
-	    !decoding->ctr || !flowtap_ctr_counts(decoding->ctr)->samples)
+	if (decoding->recording.aux ? !flowtap_aux_counts(decoding->recording.aux)->records :
+	    !decoding->recording.ctr || !flowtap_ctr_counts(decoding->recording.ctr)->samples)
 		explain_empty(decoding);
 	else if (call_stacks)
 		advise("record --ras keeps call stacks, which --to flow shows: record without it");
@@ -217,15 +218,15 @@ static void summarise(struct decoding *decoding, const char *output, uint64_t by
 		.cpus = decoding->cpus,
 		.period = decoding->period,
 		.executed = decoding_executed(decoding),
-		.replay = &decoding->replay.counts,
-		.ctr = decoding->ctr ? flowtap_ctr_counts(decoding->ctr) : NULL,
+		.replay = &decoding->recording.replay.counts,
+		.ctr = decoding->recording.ctr ? flowtap_ctr_counts(decoding->recording.ctr) : NULL,
 		.aux = decoding_aux_counts(decoding),
 		.pick = &decoding->pick,
 		.profile = &decoding->profile,
 		.triggers = &decoding->triggers,
 		.split = options->split ? &decoding->split : NULL,
 		.left_out = options->split ? &decoding->split.left_out : &decoding->format.left_out,
-		.blocks = decoding->blocks,
+		.blocks = decoding->recording.blocks,
 	};
 
 	pieces_end(&decoding->profile.pieces);
@@ -261,9 +262,9 @@ static int decode(struct decoding *decoding, int input)
 	summarise(decoding, written ? NULL : options->output, bytes);
 	if (written)
 		return STATUS_ERROR;
-	if (decoding->replay.counts.damages || decoding_bad_records(decoding))
+	if (decoding->recording.replay.counts.damages || decoding_bad_records(decoding))
 		return STATUS_DAMAGED;
-	if (decoding->replay.counts.finalised)
+	if (decoding->recording.replay.counts.finalised)
 		return STATUS_OK;
 	/* A cut between two blocks: nothing else reports it. */
 	complain("'%s': the recording was not finalised: it was cut off, or the recorder was killed",
