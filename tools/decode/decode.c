@@ -9,22 +9,13 @@
 #include "decode/trace.h"
 
 #include <errno.h>
-#include <flowtap/archive.h>
-#include <flowtap/perfdata.h>
+#include <flowtap/input.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define RASEMU (1ULL << 7)		/* of sctrctl (Smctr 2.1) */
-
-enum kind {
-	KIND_ARCHIVE,
-	KIND_PERF,
-	KIND_SNAPSHOT,
-	KIND_RAW,
-	KIND_UNKNOWN,
-};
 
 /* "dir/name.ftap", "dir/name.ftap.zst" -> "name.stf", "dir/" -> "dir.stf", here. malloc'ed. */
 static char *default_output(const struct decode_options *options, bool directory)
@@ -49,19 +40,6 @@ static char *default_output(const struct decode_options *options, bool directory
 		output = NULL;
 	free(whole);
 	return output;
-}
-
-static enum kind kind_of(const struct decode_options *options, int input)
-{
-	static const char archive[] = FLOWTAP_ARCHIVE_MAGIC;
-	char begin[sizeof(archive)] = "";
-	ssize_t n = pread(input, begin, sizeof(begin) - 1, 0);
-
-	if (n >= (ssize_t)sizeof(archive) - 1 && !memcmp(begin, archive, sizeof(archive) - 1))
-		return KIND_ARCHIVE;
-	if (n > 0 && flowtap_perfdata_is(begin, (size_t)n))
-		return KIND_PERF;
-	return options->config ? KIND_RAW : KIND_UNKNOWN;
 }
 
 static int check_paths(const struct decode_options *options, int input)
@@ -302,22 +280,22 @@ static int unknown(const struct decode_options *options, int input)
 }
 
 /* Names options that this kind of input has no use for. */
-static int check_options(const struct decode_options *options, enum kind kind)
+static int check_options(const struct decode_options *options, enum flowtap_input_kind kind)
 {
-	bool images = kind == KIND_SNAPSHOT || kind == KIND_RAW;
-	bool files = kind == KIND_ARCHIVE || kind == KIND_PERF;
+	bool images = kind == FLOWTAP_INPUT_SNAPSHOT || kind == FLOWTAP_INPUT_RAW;
+	bool files = kind == FLOWTAP_INPUT_ARCHIVE || kind == FLOWTAP_INPUT_PERFDATA;
 	const struct {
 		bool given, good;
 		const char *name, *what;
 	} list[] = {
-		{ options->config, kind == KIND_RAW, "--config", "the raw bytes of an ETE" },
-		{ options->framed, kind == KIND_RAW, "--framed", "the raw bytes of an ETE" },
+		{ options->config, kind == FLOWTAP_INPUT_RAW, "--config", "the raw bytes of an ETE" },
+		{ options->framed, kind == FLOWTAP_INPUT_RAW, "--framed", "the raw bytes of an ETE" },
 		{ options->n_images, images, "--memory and --elf", "snapshots and raw bytes" },
-		{ options->cpu, kind != KIND_RAW, "--cpu", "traces of several Arm CPUs" },
+		{ options->cpu, kind != FLOWTAP_INPUT_RAW, "--cpu", "traces of several Arm CPUs" },
 		{ options->keep_failed, true, "--keep-failed-transactions", "Arm's traces" },
 		{ options->sysroot, files, "--sysroot", "recordings of flowtap and perf" },
 		{ options->tid, files, "--tid", "recordings of flowtap and perf" },
-		{ options->split, kind == KIND_ARCHIVE, "--split", "recordings of flowtap" },
+		{ options->split, kind == FLOWTAP_INPUT_ARCHIVE, "--split", "recordings of flowtap" },
 	};
 
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
@@ -332,24 +310,26 @@ static int check_options(const struct decode_options *options, enum kind kind)
 
 static int decode_snapshot(const struct decode_options *options)
 {
-	return check_options(options, KIND_SNAPSHOT) ? STATUS_ERROR : trace_snapshot(options);
+	return check_options(options, FLOWTAP_INPUT_SNAPSHOT) ? STATUS_ERROR :
+								trace_snapshot(options);
 }
 
 static int decode_file(const struct decode_options *options)
 {
 	int input = input_open(options->input, options->quiet), status = STATUS_ERROR;
-	enum kind kind;
+	enum flowtap_input_kind kind;
 
 	if (input < 0)
 		return STATUS_ERROR;
-	kind = kind_of(options, input);
-	if (kind == KIND_UNKNOWN)
+	kind = flowtap_input_look(input);
+	/* What is nothing else is raw bytes only if that is said. */
+	if (kind == FLOWTAP_INPUT_RAW && !options->config)
 		status = unknown(options, input);
 	else if (check_options(options, kind))
 		status = STATUS_ERROR;
-	else if (kind == KIND_RAW)
+	else if (kind == FLOWTAP_INPUT_RAW)
 		status = trace_raw(options, input);
-	else if (kind == KIND_PERF)
+	else if (kind == FLOWTAP_INPUT_PERFDATA)
 		status = perf_decode(options, input);
 	else
 		status = decode_archive(options, input);
@@ -357,37 +337,23 @@ static int decode_file(const struct decode_options *options)
 	return status;
 }
 
-/* A directory, or the file that makes it one. malloc'ed, or NULL: it is none. */
-static char *snapshot_of(const char *path)
-{
-	static const char top[] = "snapshot.ini";
-	size_t size = strlen(path);
-	struct stat status;
-
-	if (!stat(path, &status) && S_ISDIR(status.st_mode))
-		return input_is_perf_directory(path) ? NULL : strdup(path);
-	if (size < sizeof(top) - 1 || strcmp(path + size - (sizeof(top) - 1), top))
-		return NULL;
-	size -= sizeof(top) - 1;
-	return size ? path[size - 1] == '/' ? strndup(path, size) : NULL : strdup(".");
-}
-
 int decode_command(int argc, char **argv)
 {
 	struct decode_options options;
 	char *name = NULL, *directory;
 	int status = decode_options_parse(argc, argv, &options);
+	bool is_directory;
 
 	if (status) {
 		decode_options_free(&options);
 		return -1 - status;
 	}
-	directory = snapshot_of(options.input);
+	directory = flowtap_input_snapshot(options.input);
 	if (directory)
 		options.input = directory;
+	is_directory = directory || flowtap_input_is_perf_directory(options.input);
 	if (!options.output)
-		options.output = name = default_output(&options, directory ||
-						       input_is_perf_directory(options.input));
+		options.output = name = default_output(&options, is_directory);
 	status = STATUS_ERROR;
 	if (!options.output)
 		complain("cannot name the output of '%s': %s", options.input, strerror(errno));

@@ -10,8 +10,7 @@
 #include "common/tool.h"
 
 #include <errno.h>
-#include <flowtap/archive.h>
-#include <flowtap/perfdata.h>
+#include <flowtap/input.h>
 #include <flowtap/session.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -262,14 +261,12 @@ static int dump_snapshot(const struct packets_options *options)
 /* What has traces in it, but is none: it would be all `not synchronized`. */
 static bool is_container(int fd, const char *name)
 {
-	unsigned char begin[8];
+	enum flowtap_input_kind kind = flowtap_input_look(fd);
 
-	if (pread(fd, begin, sizeof(begin), 0) != sizeof(begin) ||
-	    (!flowtap_perfdata_is(begin, sizeof(begin)) &&
-	     memcmp(begin, FLOWTAP_ARCHIVE_MAGIC, sizeof(begin))))
+	if (kind == FLOWTAP_INPUT_RAW)
 		return false;
 	complain("'%s' is no ETE's trace, but a %s", name,
-		 flowtap_perfdata_is(begin, sizeof(begin)) ? "perf.data" : "flowtap archive");
+		 kind == FLOWTAP_INPUT_PERFDATA ? "perf.data" : "flowtap archive");
 	advise("without --packets its records are shown");
 	return true;
 }

@@ -3,21 +3,7 @@
  * Shows that each source of a snapshot is decoded out of its buffer, with the memory that its
  * processor saw, and that it is said at what a session failed.
  */
-#include "unit/pipeline/session_fixture.h"
-
-#include <string.h>
-#include <sys/stat.h>
-
-#define TOP "[snapshot]\nversion=1.0\n[device_list]\ndevice0=cpu_0.ini\ndevice1=ete_0.ini\n" \
-	"device2=cpu_1.ini\ndevice3=ete_1.ini\n[trace]\nmetadata=trace.ini\n"
-#define CORE(n) "[device]\nname=cpu_" n "\nclass=core\ntype=Cortex-A53\n[dump1]\nfile=code_" n \
-	"\naddress=0x1000\n"
-#define UNIT(n, id) "[device]\nname=ETE_" n "\nclass=trace_source\ntype=ETE\n[regs]\nTRCCONFIGR=1\n" \
-	"TRCTRACEIDR=" id "\nTRCDEVARCH=0x47705a13\nTRCIDR0=0x28000ea1\nTRCIDR2=0x40001088\n"
-#define OWNERS "[core_trace_sources]\ncpu_0=ETE_0\ncpu_1=ETE_1\n"
-#define THREE "range 1000 100c 3 A64 E\n"
-
-static const uint32_t three[] = { 0xd503201f, 0xd503201f, 0x17fffffe };	/* nop; nop; b -8 */
+#include "unit/pipeline/made_snapshot.h"
 
 FIXTURE(snapshot)
 {
@@ -31,20 +17,6 @@ FIXTURE(snapshot)
 	int refused;			/* what images returns */
 };
 
-static void put(FIXTURE_DATA(snapshot) *self, const char *name, const void *bytes, size_t size)
-{
-	int fd = openat(self->directory, name, O_WRONLY | O_CREAT | O_TRUNC, 0600);
-
-	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size)
-		abort();
-	close(fd);
-}
-
-static void put_text(FIXTURE_DATA(snapshot) *self, const char *name, const char *text)
-{
-	put(self, name, text, strlen(text));
-}
-
 static int on_images(struct flowtap_snapshot_sessions *sessions, struct flowtap_memory *memory)
 {
 	FIXTURE_DATA(snapshot) *self = sessions->session.argument;
@@ -54,20 +26,13 @@ static int on_images(struct flowtap_snapshot_sessions *sessions, struct flowtap_
 	return self->refused;
 }
 
-/* Two processors whose code differs at one address. */
 FIXTURE_SETUP(snapshot)
 {
 	flow_open(&self->flow);
 	strcpy(self->path, "/tmp/snapshot.XXXXXX");
 	ASSERT_NE(NULL, mkdtemp(self->path));
 	self->directory = open(self->path, O_RDONLY | O_DIRECTORY);
-	put_text(self, "snapshot.ini", TOP);
-	put_text(self, "cpu_0.ini", CORE("0"));
-	put_text(self, "cpu_1.ini", CORE("1"));
-	put_text(self, "ete_0.ini", UNIT("0", "0x10"));
-	put_text(self, "ete_1.ini", UNIT("1", "0x11"));
-	put(self, "code_0", two, sizeof(two));
-	put(self, "code_1", three, sizeof(three));
+	made_devices(self->directory);
 	self->images = 0;
 	self->refused = 0;
 	self->sessions = (struct flowtap_snapshot_sessions){
@@ -95,9 +60,8 @@ FIXTURE_TEARDOWN(snapshot)
 		abort();
 }
 
-static void open_it(FIXTURE_DATA(snapshot) *self, const char *buffers)
+static void open_it(FIXTURE_DATA(snapshot) *self)
 {
-	put_text(self, "trace.ini", buffers);
 	if (flowtap_snapshot_open(self->path, NULL, &self->sessions.snapshot))
 		abort();
 	self->sources = flowtap_snapshot_sources(self->sessions.snapshot, &self->n);
@@ -110,30 +74,16 @@ static const char *flow_of(FIXTURE_DATA(snapshot) *self, size_t source)
 	return flow_lines(&self->flow);
 }
 
-/* One buffer of frames, of a format. */
 static void open_framed(FIXTURE_DATA(snapshot) *self, const char *format)
 {
-	struct stream one = rounds("EE"), other = rounds("E");
-	uint8_t bytes[16384];
-	char buffers[512];
-
-	put(self, "both.bin", bytes, frame_both(bytes, &one, 0x10, &other, 0x11));
-	snprintf(buffers, sizeof(buffers), "[trace_buffers]\nbuffers=b\n[b]\nname=ETB\nfile=both.bin\n"
-		 "format=%s\n[source_buffers]\nETE_0=ETB\nETE_1=ETB\n" OWNERS, format);
-	open_it(self, buffers);
+	made_framed(self->directory, format);
+	open_it(self);
 }
 
-/* A buffer of its own for each of ETE_0, ETE_0 and ETE_1. */
 static void open_raw(FIXTURE_DATA(snapshot) *self)
 {
-	struct stream first = rounds("E"), second = rounds("EE");
-
-	put(self, "a.bin", first.bytes, first.size);
-	put(self, "b.bin", second.bytes, second.size);
-	open_it(self, "[trace_buffers]\nbuffers=a,b,c\n[a]\nname=A\nfile=a.bin\nformat=source_data\n"
-		"[b]\nname=B\nfile=b.bin\nformat=source_data\n"
-		"[c]\nname=C\nfile=a.bin\nformat=source_data\n"
-		"[source_buffers]\nETE_0=A,B\nETE_1=C\n" OWNERS);
+	made_raw(self->directory);
+	open_it(self);
 }
 
 TEST_F(snapshot, each_source_of_a_buffer_is_a_flow_with_its_own_code)
