@@ -6,17 +6,16 @@
 #include <flowtap/replay.h>
 
 #include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/read_at.h"
 #include "formats/archive/aux_index.h"
 #include "formats/archive/merge.h"
 #include "pipeline/archive_code.h"
+#include "pipeline/seekable.h"
 
 /* One block of the side band. */
 struct event {
@@ -371,85 +370,6 @@ uint64_t flowtap_replay_aux_next(struct flowtap_replay *replay, uint32_t cpu, ui
 	return piece.offset;
 }
 
-/* A file that can be read twice. */
-
-static int temporary(void)
-{
-	const char *const directories[] = { secure_getenv("TMPDIR"), "/var/tmp", "/tmp" };
-	int fd = -ENOENT;
-
-	for (size_t i = 0; i < 3 && fd < 0; i++) {
-		char name[PATH_MAX];
-
-		if (!directories[i] || strlen(directories[i]) > sizeof(name) - 32)
-			continue;
-		strcpy(name, directories[i]);
-		fd = open(name, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-		if (fd < 0) {
-			strcat(name, "/flowtap-XXXXXX");
-			fd = mkostemp(name, O_CLOEXEC);
-			if (fd >= 0)
-				unlink(name);
-		}
-		if (fd < 0)
-			fd = -errno;
-	}
-	return fd;
-}
-
-static int copy_all(int from, int to)
-{
-	size_t capacity = 1U << 16;
-	uint8_t *buffer = malloc(capacity);
-	int err = buffer ? 0 : -ENOMEM;
-
-	while (!err) {
-		ssize_t n = read(from, buffer, capacity), done = 0;
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		/* An error is where the archive ends: what came before it is good. */
-		if (n <= 0)
-			break;
-		while (done < n && !err) {
-			ssize_t written = write(to, buffer + done, (size_t)(n - done));
-
-			if (written < 0 && errno != EINTR)
-				err = -errno;
-			else if (written > 0)
-				done += written;
-		}
-	}
-	free(buffer);
-	return err;
-}
-
-/* The file to read, borrowed or new, and where the archive begins in it. The fd or -errno. */
-static int settle_file(int fd, uint64_t *base)
-{
-	struct stat status;
-	off_t at;
-	int copy, err;
-
-	if (fstat(fd, &status))
-		return -errno;
-	at = S_ISREG(status.st_mode) ? lseek(fd, 0, SEEK_CUR) : -1;
-	*base = at < 0 ? 0 : (uint64_t)at;
-	if (at >= 0)
-		return fd;
-	copy = temporary();
-	if (copy < 0)
-		return copy;
-	err = copy_all(fd, copy);
-	if (!err && lseek(copy, 0, SEEK_SET) < 0)
-		err = -errno;
-	if (err) {
-		close(copy);
-		return err;
-	}
-	return copy;
-}
-
 static int run(struct pass *pass)
 {
 	struct flowtap_archive_reader *reader;
@@ -471,7 +391,7 @@ int flowtap_replay(struct flowtap_replay *replay, int fd, struct flowtap_map *ma
 
 	memset(&replay->counts, 0, sizeof(replay->counts));
 	replay->pass = &pass;
-	pass.fd = settle_file(fd, &pass.base);
+	pass.fd = flowtap_seekable(fd, &pass.base);
 	err = pass.fd < 0 ? pass.fd : 0;
 	if (!err) {
 		pass.merge = flowtap_merge_new(pass.fd);

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <flowtap/frame.h>
+#include <flowtap/session.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -140,15 +141,14 @@ static int on_lost(struct flowtap_frames *frames, enum flowtap_frame_loss loss, 
 		   uint64_t size)
 {
 	struct flowtap_perfdata_decoder *decoder = frames->argument;
+	struct flowtap_gap gap = flowtap_frame_gap(loss, size);
 
 	(void)offset;
 	if (!decoder->unit)
 		return 0;
 	if (loss == FLOWTAP_FRAME_BARRIER)
-		return flowtap_perfdata_unit_lose(decoder->unit, FLOWTAP_GAP_TRUNCATED, UINT64_MAX,
-			    "perf: the trace is not continuous (barrier)");
-	return flowtap_perfdata_unit_lose(decoder->unit, FLOWTAP_GAP_BAD_RECORD, size,
-					  flowtap_frame_loss_text(loss));
+		gap.detail = "perf: the trace is not continuous (barrier)";
+	return flowtap_perfdata_unit_lose(decoder->unit, gap.reason, gap.size, gap.detail);
 }
 
 static int pass(struct flowtap_perfdata_decoder *decoder)

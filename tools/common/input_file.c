@@ -10,8 +10,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <flowtap/input.h>
 #include <flowtap/packed.h>
-#include <flowtap/perfdata.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -219,55 +219,13 @@ static int unpacked(const char *path, int packed)
 	return error ? error : fd;
 }
 
-/* DIRECTORY/name: the descriptor, or -1. */
-static int open_in(const char *directory, const char *name)
-{
-	int at = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int fd = at < 0 ? -1 : openat(at, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-	struct stat stat_of;
-
-	if (at >= 0)
-		close(at);
-	if (fd >= 0 && (fstat(fd, &stat_of) || !S_ISREG(stat_of.st_mode))) {
-		close(fd);
-		return -1;
-	}
-	return fd;
-}
-
-bool input_is_perf_directory(const char *path)
-{
-	char begin[8];
-	int fd = open_in(path, "data");
-	ssize_t n = fd < 0 ? -1 : pread(fd, begin, sizeof(begin), 0);
-
-	if (fd >= 0)
-		close(fd);
-	return n > 0 && flowtap_perfdata_is(begin, (size_t)n);
-}
-
-int input_open_kcore(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-	char *directory;
-	int fd;
-
-	fd = open_in(path, "kcore_dir/kcore");
-	if (fd < 0 && !strcmp(slash ? slash + 1 : path, "data")) {
-		directory = slash ? strndup(path, (size_t)(slash - path) + 1) : strdup(".");
-		fd = directory ? open_in(directory, "kcore_dir/kcore") : -1;
-		free(directory);
-	}
-	return fd < 0 ? -ENOENT : fd;
-}
-
 int input_open(const char *path, bool quiet)
 {
 	struct stat stat_of;
 	int fd, kept;
 
-	if (input_is_perf_directory(path))
-		fd = open_in(path, "data");
+	if (flowtap_input_is_perf_directory(path))
+		fd = flowtap_input_open_perf(path);
 	else if (strcmp(path, "-"))
 		fd = open(path, O_RDONLY | O_CLOEXEC);
 	else

@@ -15,13 +15,6 @@
  * of the copying. Below 0 after a complaint.
  */
 int input_open(const char *path, bool quiet);
-/* Whether the path is such a directory. */
-bool input_is_perf_directory(const char *path);
-/*
- * The copy of the kernel's memory beside it (path: the directory, or "data" in it). A descriptor,
- * or -ENOENT, without a complaint.
- */
-int input_open_kcore(const char *path);
 /* Its name for messages. */
 const char *input_name(const char *path);
 /* Bytes, 0 unknown. */

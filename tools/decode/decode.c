@@ -9,22 +9,13 @@
 #include "decode/trace.h"
 
 #include <errno.h>
-#include <flowtap/archive.h>
-#include <flowtap/perfdata.h>
+#include <flowtap/input.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define RASEMU (1ULL << 7)		/* of sctrctl (Smctr 2.1) */
-
-enum kind {
-	KIND_ARCHIVE,
-	KIND_PERF,
-	KIND_SNAPSHOT,
-	KIND_RAW,
-	KIND_UNKNOWN,
-};
 
 /* "dir/name.ftap", "dir/name.ftap.zst" -> "name.stf", "dir/" -> "dir.stf", here. malloc'ed. */
 static char *default_output(const struct decode_options *options, bool directory)
@@ -49,19 +40,6 @@ static char *default_output(const struct decode_options *options, bool directory
 		output = NULL;
 	free(whole);
 	return output;
-}
-
-static enum kind kind_of(const struct decode_options *options, int input)
-{
-	static const char archive[] = FLOWTAP_ARCHIVE_MAGIC;
-	char begin[sizeof(archive)] = "";
-	ssize_t n = pread(input, begin, sizeof(begin) - 1, 0);
-
-	if (n >= (ssize_t)sizeof(archive) - 1 && !memcmp(begin, archive, sizeof(archive) - 1))
-		return KIND_ARCHIVE;
-	if (n > 0 && flowtap_perfdata_is(begin, (size_t)n))
-		return KIND_PERF;
-	return options->config ? KIND_RAW : KIND_UNKNOWN;
 }
 
 static int check_paths(const struct decode_options *options, int input)
@@ -92,14 +70,15 @@ static bool ran_nothing(const struct decoding *decoding)
 		others += decoding->profile.gaps[i];
 	for (size_t i = 0; i < sizeof(as_asked) / sizeof(as_asked[0]); i++)
 		others -= decoding->profile.gaps[as_asked[i]];
-	return !others && !decoding->replay.counts.damages && !decoding_bad_records(decoding);
+	return !others && !decoding->recording.replay.counts.damages &&
+	       !decoding_bad_records(decoding);
 }
 
 /* Without a sample, or a record of trace, there is nothing that could be wrong with the code. */
 static void explain_empty(const struct decoding *decoding)
 {
-	const struct flowtap_replay_counts *counts = &decoding->replay.counts;
-	const char *what = decoding->aux ? "trace" : "sample";
+	const struct flowtap_replay_counts *counts = &decoding->recording.replay.counts;
+	const char *what = decoding->recording.aux ? "trace" : "sample";
 
 	if (counts->damages)
 		advise("it is damaged, and no %s is left: an undamaged copy is needed", what);
@@ -107,7 +86,7 @@ static void explain_empty(const struct decoding *decoding)
 		advise("it ends before the first %s: the recording, or a copy of it, was cut off", what);
 	else if (decoding->profile.gaps[FLOWTAP_GAP_RING_FULL])
 		advise("every %s was lost: a greater ring is needed (record --ring-pages)", what);
-	else if (decoding->aux)
+	else if (decoding->recording.aux)
 		advise("it has no trace: what was to be recorded did not run meanwhile");
 	else
 		advise("it has no sample: what was recorded ended before the first one, which comes "
@@ -120,8 +99,8 @@ static bool only_transfers(const struct decoding *decoding, bool *call_stacks)
 {
 	bool only = *call_stacks = false;
 
-	for (size_t i = 0; i < decoding->n_cpu; i++) {
-		uint64_t control = decoding->cpu[i].configure.ctr.control;
+	for (size_t i = 0; i < decoding->recording.n_cpus; i++) {
+		uint64_t control = decoding->recording.cpus[i].configure.ctr.control;
 
 		*call_stacks |= control & RASEMU;
 		only |= !filter_keeps_blocks(filter_default() ^ filter_types(control));
@@ -144,8 +123,8 @@ static void explain_why(const struct decoding *decoding)
 	bool call_stacks, only = only_transfers(decoding, &call_stacks);
 	const uint64_t *gaps = decoding->profile.gaps;
 
-	if (decoding->aux ? !flowtap_aux_counts(decoding->aux)->records :
-	    !decoding->ctr || !flowtap_ctr_counts(decoding->ctr)->samples)
+	if (decoding->recording.aux ? !flowtap_aux_counts(decoding->recording.aux)->records :
+	    !decoding->recording.ctr || !flowtap_ctr_counts(decoding->recording.ctr)->samples)
 		explain_empty(decoding);
 	else if (call_stacks)
 		advise("record --ras keeps call stacks, which --to flow shows: record without it");
@@ -217,15 +196,15 @@ static void summarise(struct decoding *decoding, const char *output, uint64_t by
 		.cpus = decoding->cpus,
 		.period = decoding->period,
 		.executed = decoding_executed(decoding),
-		.replay = &decoding->replay.counts,
-		.ctr = decoding->ctr ? flowtap_ctr_counts(decoding->ctr) : NULL,
+		.replay = &decoding->recording.replay.counts,
+		.ctr = decoding->recording.ctr ? flowtap_ctr_counts(decoding->recording.ctr) : NULL,
 		.aux = decoding_aux_counts(decoding),
 		.pick = &decoding->pick,
 		.profile = &decoding->profile,
 		.triggers = &decoding->triggers,
 		.split = options->split ? &decoding->split : NULL,
 		.left_out = options->split ? &decoding->split.left_out : &decoding->format.left_out,
-		.blocks = decoding->blocks,
+		.blocks = decoding->recording.blocks,
 	};
 
 	pieces_end(&decoding->profile.pieces);
@@ -261,9 +240,9 @@ static int decode(struct decoding *decoding, int input)
 	summarise(decoding, written ? NULL : options->output, bytes);
 	if (written)
 		return STATUS_ERROR;
-	if (decoding->replay.counts.damages || decoding_bad_records(decoding))
+	if (decoding->recording.replay.counts.damages || decoding_bad_records(decoding))
 		return STATUS_DAMAGED;
-	if (decoding->replay.counts.finalised)
+	if (decoding->recording.replay.counts.finalised)
 		return STATUS_OK;
 	/* A cut between two blocks: nothing else reports it. */
 	complain("'%s': the recording was not finalised: it was cut off, or the recorder was killed",
@@ -301,22 +280,22 @@ static int unknown(const struct decode_options *options, int input)
 }
 
 /* Names options that this kind of input has no use for. */
-static int check_options(const struct decode_options *options, enum kind kind)
+static int check_options(const struct decode_options *options, enum flowtap_input_kind kind)
 {
-	bool images = kind == KIND_SNAPSHOT || kind == KIND_RAW;
-	bool files = kind == KIND_ARCHIVE || kind == KIND_PERF;
+	bool images = kind == FLOWTAP_INPUT_SNAPSHOT || kind == FLOWTAP_INPUT_RAW;
+	bool files = kind == FLOWTAP_INPUT_ARCHIVE || kind == FLOWTAP_INPUT_PERFDATA;
 	const struct {
 		bool given, good;
 		const char *name, *what;
 	} list[] = {
-		{ options->config, kind == KIND_RAW, "--config", "the raw bytes of an ETE" },
-		{ options->framed, kind == KIND_RAW, "--framed", "the raw bytes of an ETE" },
+		{ options->config, kind == FLOWTAP_INPUT_RAW, "--config", "the raw bytes of an ETE" },
+		{ options->framed, kind == FLOWTAP_INPUT_RAW, "--framed", "the raw bytes of an ETE" },
 		{ options->n_images, images, "--memory and --elf", "snapshots and raw bytes" },
-		{ options->cpu, kind != KIND_RAW, "--cpu", "traces of several Arm CPUs" },
+		{ options->cpu, kind != FLOWTAP_INPUT_RAW, "--cpu", "traces of several Arm CPUs" },
 		{ options->keep_failed, true, "--keep-failed-transactions", "Arm's traces" },
 		{ options->sysroot, files, "--sysroot", "recordings of flowtap and perf" },
 		{ options->tid, files, "--tid", "recordings of flowtap and perf" },
-		{ options->split, kind == KIND_ARCHIVE, "--split", "recordings of flowtap" },
+		{ options->split, kind == FLOWTAP_INPUT_ARCHIVE, "--split", "recordings of flowtap" },
 	};
 
 	for (size_t i = 0; i < sizeof(list) / sizeof(list[0]); i++) {
@@ -331,24 +310,26 @@ static int check_options(const struct decode_options *options, enum kind kind)
 
 static int decode_snapshot(const struct decode_options *options)
 {
-	return check_options(options, KIND_SNAPSHOT) ? STATUS_ERROR : trace_snapshot(options);
+	return check_options(options, FLOWTAP_INPUT_SNAPSHOT) ? STATUS_ERROR :
+								trace_snapshot(options);
 }
 
 static int decode_file(const struct decode_options *options)
 {
 	int input = input_open(options->input, options->quiet), status = STATUS_ERROR;
-	enum kind kind;
+	enum flowtap_input_kind kind;
 
 	if (input < 0)
 		return STATUS_ERROR;
-	kind = kind_of(options, input);
-	if (kind == KIND_UNKNOWN)
+	kind = flowtap_input_look(input);
+	/* What is nothing else is raw bytes only if that is said. */
+	if (kind == FLOWTAP_INPUT_RAW && !options->config)
 		status = unknown(options, input);
 	else if (check_options(options, kind))
 		status = STATUS_ERROR;
-	else if (kind == KIND_RAW)
+	else if (kind == FLOWTAP_INPUT_RAW)
 		status = trace_raw(options, input);
-	else if (kind == KIND_PERF)
+	else if (kind == FLOWTAP_INPUT_PERFDATA)
 		status = perf_decode(options, input);
 	else
 		status = decode_archive(options, input);
@@ -356,37 +337,23 @@ static int decode_file(const struct decode_options *options)
 	return status;
 }
 
-/* A directory, or the file that makes it one. malloc'ed, or NULL: it is none. */
-static char *snapshot_of(const char *path)
-{
-	static const char top[] = "snapshot.ini";
-	size_t size = strlen(path);
-	struct stat status;
-
-	if (!stat(path, &status) && S_ISDIR(status.st_mode))
-		return input_is_perf_directory(path) ? NULL : strdup(path);
-	if (size < sizeof(top) - 1 || strcmp(path + size - (sizeof(top) - 1), top))
-		return NULL;
-	size -= sizeof(top) - 1;
-	return size ? path[size - 1] == '/' ? strndup(path, size) : NULL : strdup(".");
-}
-
 int decode_command(int argc, char **argv)
 {
 	struct decode_options options;
 	char *name = NULL, *directory;
 	int status = decode_options_parse(argc, argv, &options);
+	bool is_directory;
 
 	if (status) {
 		decode_options_free(&options);
 		return -1 - status;
 	}
-	directory = snapshot_of(options.input);
+	directory = flowtap_input_snapshot(options.input);
 	if (directory)
 		options.input = directory;
+	is_directory = directory || flowtap_input_is_perf_directory(options.input);
 	if (!options.output)
-		options.output = name = default_output(&options, directory ||
-						       input_is_perf_directory(options.input));
+		options.output = name = default_output(&options, is_directory);
 	status = STATUS_ERROR;
 	if (!options.output)
 		complain("cannot name the output of '%s': %s", options.input, strerror(errno));

@@ -9,6 +9,7 @@
 #include "decode/trace.h"
 
 #include <errno.h>
+#include <flowtap/input.h>
 #include <flowtap/perfdata.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
@@ -289,7 +290,7 @@ static int survey(struct perf *perf)
 static int load_kernel(const struct perf *perf)
 {
 	const struct decode_options *options = perf->decoding.options;
-	int kcore = input_open_kcore(options->input), error;
+	int kcore = flowtap_input_open_kcore(options->input), error;
 
 	if (kcore < 0)
 		return flowtap_perfdata_fill_kernel(perf->perfdata, options->sysroot, perf->map);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Takes an archive's blocks and records from the replay, chooses the decoder by the first record,
- * and opens the output then.
+ * Has a recording decoded: opens the output when its decoder is known, and takes from its blocks
+ * and records what summaries and --tid need.
  */
 #include "decode/decoding.h"
 
@@ -9,149 +9,22 @@
 #include "common/tool.h"
 
 #include <errno.h>
-#include <flowtap/arm.h>
-#include <flowtap/riscv.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #define DAMAGES_SHOWN 10
 #define INFO_MAX (1U << 20)
-#define CPUS_MAX 8192
 
-/* --- What was recorded, and what it is decoded with. --- */
+/* --- The output. --- */
 
-/* NULL: no memory, or more than any machine has. */
-static struct decoding_cpu *cpu_of(struct decoding *decoding, uint32_t cpu)
-{
-	struct decoding_cpu *bigger;
-
-	for (size_t i = 0; i < decoding->n_cpu; i++)
-		if (decoding->cpu[i].cpu == cpu)
-			return &decoding->cpu[i];
-	if (decoding->n_cpu == CPUS_MAX)
-		return NULL;
-	bigger = realloc(decoding->cpu, (decoding->n_cpu + 1) * sizeof(bigger[0]));
-	if (!bigger)
-		return NULL;
-	decoding->cpu = bigger;
-	bigger[decoding->n_cpu] = (struct decoding_cpu){ .cpu = cpu };
-	return &bigger[decoding->n_cpu++];
-}
-
-static int open_ctr(struct decoding *decoding)
-{
-	decoding->blocks = flowtap_blocks_new(flowtap_riscv_block, decoding->options->block_memory);
-	if (decoding->blocks)
-		decoding->ctr = flowtap_ctr_new(decoding->map, decoding->blocks,
-						&decoding->profile.sink);
-	if (!decoding->ctr)
-		return -ENOMEM;
-	for (size_t i = 0; i < decoding->n_cpu; i++)
-		if (decoding->cpu[i].query.source == FLOWTAP_SOURCE_CTR)
-			flowtap_ctr_set_data_bits(decoding->ctr, decoding->cpu[i].cpu,
-						  decoding->cpu[i].query.ctr.data);
-	return 0;
-}
-
-static long read_aux(void *argument, uint32_t cpu, uint64_t offset, void *buffer, size_t size)
-{
-	struct decoding *decoding = argument;
-
-	return flowtap_replay_aux(&decoding->replay, cpu, offset, buffer, size);
-}
-
-static uint64_t next_aux(void *argument, uint32_t cpu, uint64_t offset)
-{
-	struct decoding *decoding = argument;
-
-	return flowtap_replay_aux_next(&decoding->replay, cpu, offset);
-}
-
-static void come_to(void *argument, uint64_t time)
-{
-	struct decoding *decoding = argument;
-
-	decoding->profile.time = time;
-}
-
-static bool wfx_of(const struct decoding *decoding)
-{
-	for (size_t i = 0; i < decoding->n_cpu; i++)
-		if (decoding->cpu[i].configured && decoding->cpu[i].queried)
-			return flowtap_aux_wfx(&decoding->cpu[i].query);
-	return false;
-}
-
-/* -EINVAL of a CPU: its records become gaps. */
-static int describe_cpus(struct decoding *decoding)
-{
-	int error = 0;
-
-	for (size_t i = 0; i < decoding->n_cpu && error != -ENOMEM; i++) {
-		const struct decoding_cpu *cpu = &decoding->cpu[i];
-
-		if (!cpu->configured)
-			continue;
-		if (cpu->queried)
-			error = flowtap_aux_query(decoding->aux, cpu->cpu, &cpu->query,
-						  sizeof(cpu->query));
-		if (error != -ENOMEM)
-			error = flowtap_aux_configure(decoding->aux, cpu->cpu, &cpu->configure,
-						      sizeof(cpu->configure));
-	}
-	return error == -ENOMEM ? error : 0;
-}
-
-static int open_aux(struct decoding *decoding)
-{
-	const struct decode_options *options = decoding->options;
-	const struct flowtap_ete_options ete = { .keep_failed_transactions = options->keep_failed };
-	struct flowtap_aux_options request = {
-		.map = decoding->map,
-		.wfx = wfx_of(decoding),
-		.sink = &decoding->pick.sink,
-		.ete = &ete,
-		.read = read_aux,
-		.next = next_aux,
-		.time = come_to,
-		.argument = decoding,
-	};
-
-	decoding->blocks = flowtap_blocks_new(request.wfx ? flowtap_arm_block_wfx
-							  : flowtap_arm_block,
-					      options->block_memory);
-	request.blocks = decoding->blocks;
-	if (!request.blocks || flowtap_aux_new(&request, &decoding->aux))
-		return -ENOMEM;
-	return describe_cpus(decoding);
-}
-
-/* From which source: what CONFIGURE says, else what the first record is of. */
-static int choose(const struct decoding *decoding, const struct flowtap_record *record)
-{
-	bool aux = false, other = false;
-
-	for (size_t i = 0; i < decoding->n_cpu; i++) {
-		const struct decoding_cpu *cpu = &decoding->cpu[i];
-
-		aux |= cpu->configured && cpu->configure.source == FLOWTAP_SOURCE_ETE;
-		other |= cpu->configured && cpu->configure.source != FLOWTAP_SOURCE_ETE;
-	}
-	if (aux && other)
-		return -EPROTOTYPE;
-	return aux || (!other && record && record->type == FLOWTAP_RECORD_AUX);
-}
-
-static int check_options(const struct decoding *decoding, bool aux)
+static int check_options(const struct decoding *decoding)
 {
 	const struct decode_options *options = decoding->options;
 	const char *name = options->cpu ? "--cpu" : "--keep-failed-transactions";
 
-	if (aux || (!options->cpu && !options->keep_failed))
+	if (decoding->recording.ete_trace || (!options->cpu && !options->keep_failed))
 		return 0;
 	complain("%s is for Arm's traces: '%s' is none", name, input_name(options->input));
 	return -ECANCELED;
@@ -170,45 +43,32 @@ static int open_output(struct decoding *decoding)
 		decoding->request.symbols->argument = &decoding->profile;
 	}
 	/* All files of one recording count from its first record. */
-	decoding->request.since = decoding->replay.counts.first_time;
+	decoding->request.since = decoding->recording.replay.counts.first_time;
 	if (options->split) {
-		split_init(&decoding->split, options, &decoding->request, decoding->blocks,
-			   comment);
+		split_init(&decoding->split, options, &decoding->request,
+			   decoding->recording.blocks, comment);
 		decoding->profile.next = &decoding->split.sink;
 		return 0;
 	}
 	error = format_open(&decoding->format, &decoding->output, &decoding->request,
-			    decoding->blocks, comment);
+			    decoding->recording.blocks, comment);
 	decoding->profile.next = decoding->format.sink;
 	return error;
 }
 
-/* Not before all that the header says is known: with the first record. */
-static int open_decoder(struct decoding *decoding, const struct flowtap_record *record)
+static int begin(struct flowtap_recording *recording)
 {
-	int aux, error;
+	struct decoding *decoding = recording->argument;
+	int error = check_options(decoding);
 
-	if (decoding->profile.next)
-		return 0;
-	aux = choose(decoding, record);
-	if (aux < 0)
-		return aux;
-	error = check_options(decoding, aux);
-	if (!error)
-		error = aux ? open_aux(decoding) : open_ctr(decoding);
+	recording->sink = recording->ete_trace ? &decoding->pick.sink : &decoding->profile.sink;
 	return error ? error : open_output(decoding);
 }
 
 static int finish(struct decoding *decoding)
 {
-	int error = open_decoder(decoding, NULL);
-
-	if (!error && decoding->aux)
-		error = flowtap_aux_finish(decoding->aux);
-	if (!error && pick_some(&decoding->pick) && !decoding->pick.found)
-		error = -ENOENT;
-	if (error)
-		return error;
+	if (pick_some(&decoding->pick) && !decoding->pick.found)
+		return -ENOENT;
 	return decoding->options->split ? split_finish(&decoding->split) :
 					  format_finish(&decoding->format);
 }
@@ -229,30 +89,11 @@ static int take_info(struct decoding *decoding, const struct flowtap_archive_blo
 	return 0;
 }
 
-static int take_query(struct decoding *decoding, const struct flowtap_archive_block *block)
+static void take_configure(struct decoding *decoding, const struct flowtap_archive_block *block)
 {
-	struct decoding_cpu *cpu = cpu_of(decoding, block->cpu);
-	size_t size = sizeof(cpu->query);
-
-	if (!cpu)
-		return -ENOMEM;
-	memcpy(&cpu->query, block->payload, block->size < size ? block->size : size);
-	cpu->queried = true;
-	return 0;
-}
-
-static int take_configure(struct decoding *decoding, const struct flowtap_archive_block *block)
-{
-	struct decoding_cpu *cpu = cpu_of(decoding, block->cpu);
-	size_t size = sizeof(cpu->configure);
-
-	if (!cpu)
-		return -ENOMEM;
-	memcpy(&cpu->configure, block->payload, block->size < size ? block->size : size);
-	cpu->configured = true;
-	decoding->period = cpu->configure.period;
+	decoding->period =
+		flowtap_recording_cpu(&decoding->recording, block->cpu)->configure.period;
 	decoding->cpus++;
-	return 0;
 }
 
 static int take_task(struct decoding *decoding, const struct flowtap_archive_block *block)
@@ -270,18 +111,18 @@ static int take_task(struct decoding *decoding, const struct flowtap_archive_blo
 	return profile_set_name(&decoding->profile, task.pid, comm, strnlen(comm, sizeof(task.comm)));
 }
 
-static int take_block(struct flowtap_replay *replay, const struct flowtap_archive_block *block)
+static int take_block(struct flowtap_recording *recording,
+		      const struct flowtap_archive_block *block)
 {
-	struct decoding *decoding = replay->argument;
+	struct decoding *decoding = recording->argument;
 	struct flowtap_stats stats = { .records = 0 };
 
 	switch (block->type) {
 	case FLOWTAP_ARCHIVE_INFO:
 		return take_info(decoding, block);
-	case FLOWTAP_ARCHIVE_QUERY:
-		return take_query(decoding, block);
 	case FLOWTAP_ARCHIVE_CONFIGURE:
-		return take_configure(decoding, block);
+		take_configure(decoding, block);
+		return 0;
 	case FLOWTAP_ARCHIVE_TASK:
 		return take_task(decoding, block);
 	case FLOWTAP_ARCHIVE_TRIGGER:
@@ -301,22 +142,23 @@ static int take_block(struct flowtap_replay *replay, const struct flowtap_archiv
 	}
 }
 
-static void take_damage(struct flowtap_replay *replay, uint64_t offset, const char *reason,
+static void take_damage(struct flowtap_recording *recording, uint64_t offset, const char *reason,
 			uint64_t bytes)
 {
-	const struct decoding *decoding = replay->argument;
+	const struct decoding *decoding = recording->argument;
+	uint64_t damages = recording->replay.counts.damages;
 
-	if (replay->counts.damages > DAMAGES_SHOWN)
+	if (damages > DAMAGES_SHOWN)
 		return;
 	complain("'%s': offset %" PRIu64 ": %s (%" PRIu64 " byte%s)",
 		 input_name(decoding->options->input), offset, reason, bytes, plural(bytes));
-	if (replay->counts.damages == DAMAGES_SHOWN)
+	if (damages == DAMAGES_SHOWN)
 		advise("and so on: further damage is only counted");
 }
 
 static void show_progress(struct decoding *decoding)
 {
-	uint64_t records = decoding->replay.counts.records;
+	uint64_t records = decoding->recording.replay.counts.records;
 
 	progress_show(&decoding->progress, records,
 		      decoding->expected >= records ? decoding->expected : 0, "records");
@@ -370,7 +212,7 @@ static int decode_ctr(struct decoding *decoding, uint32_t cpu, const struct flow
 	if (tid && !pick_meet(&decoding->pick, tid, cpu))
 		return 0;
 	error = take_hit(decoding, record, size);
-	return error ? error : flowtap_ctr_decode(decoding->ctr, record, size);
+	return error ? error : flowtap_recording_record(&decoding->recording, cpu, record, size);
 }
 
 /* What was counted since `before`. */
@@ -390,30 +232,35 @@ static int decode_aux(struct decoding *decoding, uint32_t cpu, const struct flow
 		      size_t size)
 {
 	const struct flowtap_record_aux *aux = (const void *)record;
+	struct flowtap_recording *recording = &decoding->recording;
 	struct flowtap_aux_counts before;
 	int error;
 
 	if (!pick_some(&decoding->pick) || record->type != FLOWTAP_RECORD_AUX ||
 	    size < sizeof(*aux) || !pick_meet(&decoding->pick, aux->tid, cpu))
-		return flowtap_aux_decode(decoding->aux, cpu, record, size);
-	before = *flowtap_aux_counts(decoding->aux);
-	error = flowtap_aux_decode(decoding->aux, cpu, record, size);
-	add_since(&decoding->picked, &before, flowtap_aux_counts(decoding->aux));
+		return flowtap_recording_record(recording, cpu, record, size);
+	before = *flowtap_aux_counts(recording->aux);
+	error = flowtap_recording_record(recording, cpu, record, size);
+	add_since(&decoding->picked, &before, flowtap_aux_counts(recording->aux));
 	return error;
 }
 
-static int take_record(struct flowtap_replay *replay, uint32_t cpu,
+static int take_record(struct flowtap_recording *recording, uint32_t cpu,
 		       const struct flowtap_record *record, size_t size)
 {
-	struct decoding *decoding = replay->argument;
-	int error = open_decoder(decoding, record);
+	struct decoding *decoding = recording->argument;
 
-	if (error)
-		return error;
-	if (replay->counts.records % 64 == 0)
+	if (recording->replay.counts.records % 64 == 0)
 		show_progress(decoding);
-	return decoding->aux ? decode_aux(decoding, cpu, record, size) :
-			       decode_ctr(decoding, cpu, record, size);
+	return recording->ete_trace ? decode_aux(decoding, cpu, record, size) :
+				      decode_ctr(decoding, cpu, record, size);
+}
+
+static void come_to(struct flowtap_recording *recording, uint64_t time)
+{
+	struct decoding *decoding = recording->argument;
+
+	decoding->profile.time = time;
 }
 
 /* "3" or "cpu3". */
@@ -435,19 +282,7 @@ static int pick_cpu(struct decoding *decoding, uint32_t *cpu)
 /* What flowtapd saved beside its segments. 0 or -ENOMEM. */
 static int use_images(struct flowtap_map *map, const char *input)
 {
-	const char *slash = strrchr(input, '/');
-	struct stat status;
-	char *path;
-	int error = 0;
-
-	if (!strcmp(input, "-"))
-		return 0;
-	if (asprintf(&path, "%.*simages", slash ? (int)(slash - input + 1) : 0, input) < 0)
-		return -ENOMEM;
-	if (!stat(path, &status) && S_ISDIR(status.st_mode))
-		error = flowtap_map_images(map, path);
-	free(path);
-	return error;
+	return strcmp(input, "-") ? flowtap_recording_images(map, input) : 0;
 }
 
 int decoding_init(struct decoding *decoding, const struct decode_options *options)
@@ -465,10 +300,16 @@ int decoding_init(struct decoding *decoding, const struct decode_options *option
 		complain("no memory");
 		return -ENOMEM;
 	}
-	decoding->replay = (struct flowtap_replay){
+	decoding->ete.keep_failed_transactions = options->keep_failed;
+	decoding->recording = (struct flowtap_recording){
+		.map = decoding->map,
+		.ete = &decoding->ete,
+		.block_memory = options->block_memory,
+		.begin = begin,
 		.block = take_block,
-		.damage = take_damage,
 		.record = take_record,
+		.damage = take_damage,
+		.time = come_to,
 		.argument = decoding,
 	};
 	return 0;
@@ -479,17 +320,18 @@ int decoding_run(struct decoding *decoding, int input)
 	int error;
 
 	decoding->progress.doing = decoding->options->quiet ? NULL : "decoding";
-	error = flowtap_replay(&decoding->replay, input, decoding->map);
+	error = flowtap_recording_decode(&decoding->recording, input);
 	progress_end(&decoding->progress);
 	return error ? error : finish(decoding);
 }
 
 const struct flowtap_aux_counts *decoding_aux_counts(struct decoding *decoding)
 {
+	struct flowtap_aux *aux = decoding->recording.aux;
 	struct flowtap_aux_counts *picked = &decoding->picked;
 
-	if (!decoding->aux || !pick_some(&decoding->pick))
-		return decoding->aux ? flowtap_aux_counts(decoding->aux) : NULL;
+	if (!aux || !pick_some(&decoding->pick))
+		return aux ? flowtap_aux_counts(aux) : NULL;
 	/* As they came out. */
 	picked->ete.instructions = decoding->profile.instructions;
 	picked->ete.blocks = decoding->profile.blocks;
@@ -502,10 +344,11 @@ uint64_t decoding_executed(const struct decoding *decoding)
 	uint64_t samples = decoding->profile.samples.event, period = 0;
 	bool lost = !pick_some(&decoding->pick);
 
-	for (size_t i = 0; i < decoding->n_cpu; i++) {
-		const struct flowtap_configure *configure = &decoding->cpu[i].configure;
+	for (size_t i = 0; i < decoding->recording.n_cpus; i++) {
+		const struct flowtap_recording_cpu *cpu = &decoding->recording.cpus[i];
+		const struct flowtap_configure *configure = &cpu->configure;
 
-		if (!decoding->cpu[i].configured)
+		if (!cpu->configured)
 			continue;
 		if (!(configure->triggers & FLOWTAP_TRIGGER_OVERFLOW) ||
 		    configure->event_type != PERF_TYPE_HARDWARE ||
@@ -523,21 +366,21 @@ uint64_t decoding_executed(const struct decoding *decoding)
 
 uint64_t decoding_bad_records(const struct decoding *decoding)
 {
-	if (decoding->aux)
-		return flowtap_aux_counts(decoding->aux)->bad_records +
-		       flowtap_aux_counts(decoding->aux)->ete.bad_packets;
-	return decoding->ctr ? flowtap_ctr_counts(decoding->ctr)->bad_records : 0;
+	struct flowtap_aux *aux = decoding->recording.aux;
+	const struct flowtap_ctr *ctr = decoding->recording.ctr;
+
+	if (aux)
+		return flowtap_aux_counts(aux)->bad_records +
+		       flowtap_aux_counts(aux)->ete.bad_packets;
+	return ctr ? flowtap_ctr_counts(ctr)->bad_records : 0;
 }
 
 void decoding_free(struct decoding *decoding)
 {
 	split_free(&decoding->split);
 	format_free(&decoding->format);
-	flowtap_aux_free(decoding->aux);
-	flowtap_ctr_free(decoding->ctr);
 	profile_free(&decoding->profile);
-	flowtap_blocks_free(decoding->blocks);
+	flowtap_recording_free(&decoding->recording);
 	flowtap_map_free(decoding->map);
-	free(decoding->cpu);
 	free(decoding->info);
 }

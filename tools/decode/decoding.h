@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A decoding: what was asked for, and everything between the archive and the trace. */
+/* A decoding: what was asked for, and everything around the recording that is decoded. */
 #ifndef DECODING_H
 #define DECODING_H
 
@@ -12,20 +12,9 @@
 #include "decode/profile.h"
 #include "decode/trigger.h"
 
-#include <flowtap/aux.h>
-#include <flowtap/ctr.h>
-#include <flowtap/replay.h>
+#include <flowtap/recording.h>
 #include <stdbool.h>
 #include <stdint.h>
-
-/* A CPU that was recorded: what it has, and what was asked of it. */
-struct decoding_cpu {
-	uint32_t cpu;
-	bool queried;
-	bool configured;
-	struct flowtap_query query;
-	struct flowtap_configure configure;
-};
 
 struct decoding {
 	const struct decode_options *options;
@@ -35,19 +24,14 @@ struct decoding {
 	struct triggers triggers;
 	struct pick pick;		/* before the profile, of ETE's */
 	struct flowtap_aux_counts picked;	/* of what was, where not all is */
-	/* From the first record on: by then it is known what was recorded. */
-	struct flowtap_blocks *blocks;
-	struct flowtap_ctr *ctr;	/* one of them */
-	struct flowtap_aux *aux;
+	struct flowtap_recording recording;
+	struct flowtap_ete_options ete;
 	struct format_request request;	/* of the options, with what the recording says */
 	struct format format;		/* with --split the split */
 	struct split split;
-	struct flowtap_replay replay;
 	char *info;
 	uint64_t period;
 	uint32_t cpus;			/* configured */
-	struct decoding_cpu *cpu;
-	size_t n_cpu;
 	uint64_t lost_samples;		/* as the archive says at its end */
 	uint64_t expected;		/* records, as the archive says at its end; 0 unknown */
 	struct progress progress;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Opens an output for each CPU, decodes sessions of bytes into it, and adds up counts and missing
- * code.
+ * Opens an output for each CPU, and adds up what was decoded into it: counts, missing code, what
+ * went wrong.
  */
 #include "decode/trace.h"
 
@@ -10,7 +10,6 @@
 #include "decode/trace_summary.h"
 
 #include <errno.h>
-#include <flowtap/arm.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,6 +27,7 @@ void trace_init(struct trace_decoding *decoding, const struct decode_options *op
 		.kind = kind,
 		.began = number_now(),
 		.progress.doing = options->quiet ? NULL : "decoding",
+		.ete.keep_failed_transactions = options->keep_failed,
 	};
 }
 
@@ -86,7 +86,7 @@ void trace_add_counts(struct trace_decoding *decoding, const struct flowtap_ete_
 		decoding->cpus[decoding->n_cpus - 1].instructions += counts->instructions;
 }
 
-void trace_note_missing(struct trace_decoding *decoding, uint64_t address)
+static void note_missing(struct trace_decoding *decoding, uint64_t address)
 {
 	uint64_t page = address & ~(uint64_t)(PAGE - 1);
 
@@ -179,8 +179,7 @@ static int make_blocks(const struct trace_decoding *decoding, struct trace_outpu
 		       const struct flowtap_ete_config *config)
 {
 	output->wfx = flowtap_ete_wfx_is_p0(config);
-	output->blocks = flowtap_blocks_new(output->wfx ? flowtap_arm_block_wfx : flowtap_arm_block,
-					    decoding->options->block_memory);
+	output->blocks = flowtap_session_blocks(config, decoding->options->block_memory);
 	return output->blocks ? 0 : -ENOMEM;
 }
 
@@ -276,69 +275,43 @@ int trace_output_close(struct trace_decoding *decoding, struct trace_output *out
 	return error;
 }
 
-/* --- A session --- */
+/* --- Sessions --- */
 
-struct running {
-	struct trace_decoding *decoding;
-	const struct trace_session *session;
-	struct flowtap_ete *ete;
-	uint64_t read;
-};
-
-static const struct flowtap_code *find(void *argument, const struct flowtap_context *context,
-				       uint64_t address)
+static void on_progress(struct flowtap_session *session, size_t bytes)
 {
-	struct running *running = argument;
-	const struct flowtap_code *code =
-		flowtap_memory_find(running->session->memory, context, address);
-
-	if (!code || !code->bytes)
-		trace_note_missing(running->decoding, address);
-	return code;
+	trace_progress(session->argument, bytes);
 }
 
-static void identify(void *argument, struct flowtap_context *context)
+static void on_missing(struct flowtap_session *session, uint64_t address)
 {
-	struct running *running = argument;
-
-	context->cpu = running->session->cpu;
-	context->has_cpu = true;
+	note_missing(session->argument, address);
 }
 
-static int take_bytes(struct trace_feed *feed, const uint8_t *bytes, size_t size)
+void trace_session_init(struct trace_decoding *decoding, const struct trace_output *output,
+			struct flowtap_session *session)
 {
-	struct running *running = feed->argument;
-
-	return flowtap_ete_decode(running->ete, bytes, size);
-}
-
-static int take_loss(struct trace_feed *feed, const struct flowtap_gap *gap)
-{
-	struct running *running = feed->argument;
-
-	return flowtap_ete_gap(running->ete, gap);
-}
-
-static void take_progress(struct trace_feed *feed, uint64_t read)
-{
-	struct running *running = feed->argument;
-
-	trace_progress(running->decoding, read - running->read);
-	running->read = read;
+	session->ete = &decoding->ete;
+	session->blocks = output->blocks;
+	session->wfx = output->wfx;
+	session->sink = output->format.sink;
+	session->has_cpu = decoding->several;
+	session->progress = on_progress;
+	session->missing = on_missing;
+	session->argument = decoding;
 }
 
 /* Frames without this source: which are there? */
-static int no_source(const struct trace_session *session, const struct trace_feed *feed)
+static int no_source(const struct flowtap_session *session, const char *name)
 {
 	char list[256] = "";
 	size_t used = 0;
 
 	for (unsigned int id = FLOWTAP_FRAME_FIRST; id <= FLOWTAP_FRAME_LAST; id++)
-		if (feed->ids[id] && used < sizeof(list) - 40)
+		if (session->ids[id] && used < sizeof(list) - 40)
 			used += (size_t)snprintf(list + used, sizeof(list) - used,
 						 "%s0x%x (%" PRIu64 " byte%s)", used ? ", " : "", id,
-						 feed->ids[id], plural(feed->ids[id]));
-	complain("'%s' has nothing of trace ID 0x%x", session->name, session->id);
+						 session->ids[id], plural(session->ids[id]));
+	complain("'%s' has nothing of trace ID 0x%x", name, session->id);
 	if (used)
 		advise("it has %s", list);
 	else
@@ -346,72 +319,44 @@ static int no_source(const struct trace_session *session, const struct trace_fee
 	return -ENOENT;
 }
 
-static int feed_session(struct running *running, const struct trace_output *output)
+/* What only sessions can return; or what any decoding can. */
+static int session_problem(const struct trace_decoding *decoding, const char *output,
+			   const struct flowtap_session *session, const char *name, int error)
 {
-	struct trace_decoding *decoding = running->decoding;
-	const struct trace_session *session = running->session;
-	struct trace_feed feed = {
-		.fd = session->fd,
-		.wrapping = session->wrapping,
-		.id = session->id,
-		.bytes = take_bytes,
-		.lost = take_loss,
-		.progress = take_progress,
-		.argument = running,
-	};
-	int error = flowtap_ete_session(running->ete);
+	const struct flowtap_ete_config *config = &session->config;
 
-	if (!error)
-		error = trace_feed(&feed);
-	if (!error)
-		error = flowtap_ete_finish(running->ete);
-	decoding->frame_damages += feed.damages;
-	if (error) {
-		progress_end(&decoding->progress);
-		return trace_problem(decoding, output->path, error);
+	switch (-error) {
+	case EPROTOTYPE:
+		complain("'%s': TRCIDR2 is another one than in the session before", name);
+		return error;
+	case ENODEV:
+		complain("'%s': a trace unit with this configuration is no ETE", name);
+		advise("TRCDEVARCH 0x%x, TRCIDR1 0x%x, TRCIDR8 0x%x: MAXSPEC is at most %d",
+		       config->devarch, config->idr1, config->idr8, FLOWTAP_ETE_SPECULATION_MAX);
+		return error;
+	default:
+		return trace_problem(decoding, output, error);
 	}
-	if (feed.wrapping == TRACE_RAW || feed.ids[feed.id])
-		return 0;
-	progress_end(&decoding->progress);
-	decoding->empty++;
-	error = no_source(session, &feed);
-	return session->may_be_empty ? 0 : error;
 }
 
-int trace_decode_session(struct trace_decoding *decoding, struct trace_output *output,
-			 const struct trace_session *session)
+int trace_session_done(struct trace_decoding *decoding, const struct trace_output *output,
+		       const struct flowtap_session *session, const char *name, bool may_be_empty,
+		       int error)
 {
-	const struct flowtap_ete_options options = {
-		.keep_failed_transactions = decoding->options->keep_failed,
-	};
-	struct running running = { .decoding = decoding, .session = session };
-	const struct flowtap_ete_images images = {
-		.find = find,
-		.identify = decoding->several ? identify : NULL,
-		.argument = &running,
-	};
-	int error;
+	bool empty = !error && flowtap_session_is_empty(session);
 
-	if (flowtap_ete_wfx_is_p0(session->config) != output->wfx) {
-		complain("'%s': TRCIDR2 is another one than in the session before", session->name);
-		return -EINVAL;
-	}
-	error = flowtap_ete_new(session->config, &options, &images, output->blocks,
-				output->format.sink, &running.ete);
-	if (error == -EINVAL) {
-		complain("'%s': a trace unit with this configuration is no ETE", session->name);
-		advise("TRCDEVARCH 0x%x, TRCIDR1 0x%x, TRCIDR8 0x%x: MAXSPEC is at most %d",
-		       session->config->devarch, session->config->idr1, session->config->idr8,
-		       FLOWTAP_ETE_SPECULATION_MAX);
-		return error;
-	}
-	if (error)
-		return trace_problem(decoding, output->path, error);
-	error = feed_session(&running, output);
-	trace_add_counts(decoding, flowtap_ete_counts(running.ete));
+	trace_add_counts(decoding, &session->counts);
+	decoding->frame_damages += session->damages;
 	decoding->sessions++;
-	flowtap_ete_free(running.ete);
-	return error;
+	decoding->empty += empty;
+	if (error || empty)
+		progress_end(&decoding->progress);
+	if (error)
+		return session_problem(decoding, output->path, session, name, error);
+	if (!empty)
+		return 0;
+	error = no_source(session, name);
+	return may_be_empty ? 0 : error;
 }
 
 /* --- Images --- */

@@ -9,11 +9,9 @@
 #include "common/format.h"
 #include "common/output.h"
 #include "common/progress.h"
-#include "common/trace_feed.h"
 #include "decode/decode.h"
 
-#include <flowtap/ete.h>
-#include <flowtap/snapshot.h>
+#include <flowtap/session.h>
 
 #define TRACE_MISSING_MAX 16
 
@@ -50,6 +48,7 @@ struct trace_decoding {
 	size_t n_missing;
 	bool more_missing;		/* than there is room for */
 	struct left_out left_out;
+	struct flowtap_ete_options ete;
 	/* Progress. */
 	uint64_t expected;		/* bytes to read, 0 unknown */
 	uint64_t read;
@@ -62,7 +61,6 @@ struct trace_output {
 	struct format format;
 	struct flowtap_blocks *blocks;
 	bool wfx;			/* of the blocks: WFx instructions are P0 */
-	uint32_t next_key;		/* of code that comes into them */
 	char *path;
 	bool open;
 };
@@ -88,25 +86,19 @@ int trace_output_close(struct trace_decoding *decoding, struct trace_output *out
 struct trace_cpu *trace_add_cpu(struct trace_decoding *decoding, const char *name, uint32_t number);
 /* Adds a decoder's counts to the sums. */
 void trace_add_counts(struct trace_decoding *decoding, const struct flowtap_ete_counts *counts);
-/* There was no code at this address. */
-void trace_note_missing(struct trace_decoding *decoding, uint64_t address);
 /* So many more bytes of the input are read. */
 void trace_progress(struct trace_decoding *decoding, uint64_t bytes);
 
-/* One session: the trace of one trace unit out of a file. */
-struct trace_session {
-	const char *name;		/* of the file, for messages */
-	const struct flowtap_ete_config *config;
-	struct flowtap_memory *memory;
-	uint32_t cpu;
-	int fd;
-	enum trace_wrapping wrapping;
-	uint8_t id;
-	bool may_be_empty;		/* frames without this source: a message, but no error */
-};
-
-int trace_decode_session(struct trace_decoding *decoding, struct trace_output *output,
-			 const struct trace_session *session);
+/* What sessions that go to that output, which is open, have in common; the rest is left as it is. */
+void trace_session_init(struct trace_decoding *decoding, const struct trace_output *output,
+			struct flowtap_session *session);
+/*
+ * Adds up a session that was decoded; error: what that returned. name: of its file. may_be_empty:
+ * frames without its source are a message, but no error.
+ */
+int trace_session_done(struct trace_decoding *decoding, const struct trace_output *output,
+		       const struct flowtap_session *session, const char *name, bool may_be_empty,
+		       int error);
 
 /* Complains about what a decoder or a sink returned; returns it. */
 int trace_problem(const struct trace_decoding *decoding, const char *output, int error);

@@ -38,8 +38,7 @@ static bool parse_config(const struct decode_options *options, struct flowtap_et
 	return true;
 }
 
-static int decode(struct trace_decoding *decoding, const struct flowtap_ete_config *config,
-		  struct trace_session *session, int input)
+static int decode(struct trace_decoding *decoding, struct flowtap_session *session)
 {
 	struct trace_output output = { .file.fd = -1 };
 	char comment[256];
@@ -48,27 +47,25 @@ static int decode(struct trace_decoding *decoding, const struct flowtap_ete_conf
 	snprintf(comment, sizeof(comment), "input=%.200s\n", decoding->options->input);
 	if (!trace_add_cpu(decoding, "trace", 0))
 		return trace_problem(decoding, "", -ENOMEM);
-	error = trace_output_open(decoding, &output, "", config, input, comment);
-	if (!error)
-		error = trace_decode_session(decoding, &output, session);
+	error = trace_output_open(decoding, &output, "", &session->config, session->fd, comment);
+	if (!error) {
+		trace_session_init(decoding, &output, session);
+		error = flowtap_session(session);
+		error = trace_session_done(decoding, &output, session,
+					   input_name(decoding->options->input), false, error);
+	}
 	return trace_output_close(decoding, &output, error);
 }
 
 int trace_raw(const struct decode_options *options, int input)
 {
-	struct flowtap_ete_config config;
 	struct trace_decoding decoding;
-	struct trace_session session = {
-		.name = input_name(options->input),
-		.config = &config,
-		.fd = input,
-		.wrapping = options->framed ? TRACE_FRAMES : TRACE_RAW,
-	};
+	struct flowtap_session session = { .fd = input, .framed = options->framed };
 	int error, status = STATUS_ERROR;
 
-	if (!parse_config(options, &config))
+	if (!parse_config(options, &session.config))
 		return STATUS_ERROR;
-	if (!choose_id(options, &config, &session.id))
+	if (!choose_id(options, &session.config, &session.id))
 		return STATUS_ERROR;
 	if (!options->n_images) {
 		complain("no code is known: a trace says only which way it went through it");
@@ -82,7 +79,7 @@ int trace_raw(const struct decode_options *options, int input)
 	if (!session.memory) {
 		trace_problem(&decoding, "", -ENOMEM);
 	} else if (!trace_add_images(&decoding, session.memory)) {
-		error = decode(&decoding, &config, &session, input);
+		error = decode(&decoding, &session);
 		decoding.code_bytes = flowtap_memory_held(session.memory);
 		status = trace_finish(&decoding, error);
 	}

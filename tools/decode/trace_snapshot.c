@@ -5,7 +5,6 @@
 #include "common/tool.h"
 
 #include <errno.h>
-#include <flowtap/snapshot.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -26,9 +25,7 @@ struct work {
 	const struct flowtap_snapshot_source *sources;
 	size_t n;
 	struct trace_output output;
-	/* What the CPU of the last session saw, and in which buffer. */
-	struct flowtap_memory *memory;
-	const struct flowtap_snapshot_buffer *buffer;
+	struct flowtap_snapshot_sessions sessions;
 };
 
 static void print_note(const struct notes *notes, const char *text)
@@ -99,61 +96,33 @@ static void add_expected(const struct work *work)
 	}
 }
 
+static int add_images(struct flowtap_snapshot_sessions *sessions, struct flowtap_memory *memory)
+{
+	return trace_add_images(sessions->session.argument, memory);
+}
+
 static int decode_source(struct work *work, const struct flowtap_snapshot_source *source)
 {
-	static const enum trace_wrapping wrappings[] = {
-		[FLOWTAP_SNAPSHOT_RAW] = TRACE_RAW,
-		[FLOWTAP_SNAPSHOT_FRAMES] = TRACE_FRAMES,
-		[FLOWTAP_SNAPSHOT_SYNCED_FRAMES] = TRACE_SYNCED_FRAMES,
-	};
-	struct trace_session session = {
-		.name = source->buffer->file,
-		.config = &source->config,
-		.memory = work->memory,
-		.cpu = source->core_number,
-		.wrapping = wrappings[source->buffer->format],
-		.id = source->config.traceidr & 0x7f,
-		.may_be_empty = true,
-	};
+	struct trace_decoding *decoding = work->decoding;
+	struct flowtap_snapshot_sessions *sessions = &work->sessions;
 	int error;
 
-	session.fd = flowtap_snapshot_open_buffer(work->snapshot, source->buffer);
-	if (session.fd < 0) {
+	trace_session_init(decoding, &work->output, &sessions->session);
+	error = flowtap_snapshot_session(sessions, source);
+	switch (sessions->step) {
+	case FLOWTAP_SNAPSHOT_MEMORY:
+		return trace_problem(decoding, source->name, error);
+	case FLOWTAP_SNAPSHOT_IMAGES:
+		return error;		/* a complaint said so */
+	case FLOWTAP_SNAPSHOT_BUFFER:
 		complain("cannot open '%s' of the snapshot: %s", source->buffer->file,
-			 session.fd == -ENOEXEC ? "not a regular file" : strerror(-session.fd));
-		return session.fd;
+			 error == -ENOEXEC ? "not a regular file" : strerror(-error));
+		return error;
+	case FLOWTAP_SNAPSHOT_SESSION:
+		break;
 	}
-	error = trace_decode_session(work->decoding, &work->output, &session);
-	close(session.fd);
-	return error;
-}
-
-static void forget_memory(struct work *work)
-{
-	if (!work->memory)
-		return;
-	work->decoding->code_bytes += flowtap_memory_held(work->memory);
-	work->output.next_key = flowtap_memory_next_key(work->memory);
-	flowtap_memory_free(work->memory);
-	work->memory = NULL;
-}
-
-/* What a source's CPU saw: in a buffer of its own that is the same every time. */
-static int remember_memory(struct work *work, const struct flowtap_snapshot_source *source)
-{
-	bool own = source->buffer->format == FLOWTAP_SNAPSHOT_RAW;
-	int error;
-
-	if (work->memory && (source->buffer == work->buffer ||
-			     (own && work->buffer->format == FLOWTAP_SNAPSHOT_RAW)))
-		return 0;
-	forget_memory(work);
-	work->buffer = source->buffer;
-	error = flowtap_snapshot_memory(work->snapshot, source, &work->memory);
-	if (error)
-		return trace_problem(work->decoding, source->name, error);
-	flowtap_memory_set_first_key(work->memory, work->output.next_key);
-	return trace_add_images(work->decoding, work->memory);
+	return trace_session_done(decoding, &work->output, &sessions->session,
+				  source->buffer->file, true, error);
 }
 
 /* All sessions of one CPU. */
@@ -177,11 +146,8 @@ static int decode_cpu(struct work *work, size_t first)
 		if (strcmp(work->sources[i].core, source->core) ||
 		    !wanted(work, &work->sources[i]))
 			continue;
-		error = remember_memory(work, &work->sources[i]);
-		if (!error)
-			error = decode_source(work, &work->sources[i]);
+		error = decode_source(work, &work->sources[i]);
 	}
-	forget_memory(work);
 	return error;
 }
 
@@ -258,10 +224,16 @@ int trace_snapshot(const struct decode_options *options)
 		return STATUS_ERROR;
 	}
 	work.sources = flowtap_snapshot_sources(work.snapshot, &work.n);
-	if (options->cpu && !count_cpus(&work))
+	work.sessions.snapshot = work.snapshot;
+	work.sessions.images = add_images;
+	if (options->cpu && !count_cpus(&work)) {
 		list_cpus(&work);
-	else
-		status = trace_finish(&decoding, decode(&work));
+	} else {
+		error = decode(&work);
+		flowtap_snapshot_sessions_end(&work.sessions);
+		decoding.code_bytes = work.sessions.code_bytes;
+		status = trace_finish(&decoding, error);
+	}
 	flowtap_snapshot_close(work.snapshot);
 	trace_free(&decoding);
 	return status;

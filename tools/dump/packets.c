@@ -8,12 +8,10 @@
 #include "common/ete_config.h"
 #include "common/input_file.h"
 #include "common/tool.h"
-#include "common/trace_feed.h"
 
 #include <errno.h>
-#include <flowtap/archive.h>
-#include <flowtap/perfdata.h>
-#include <flowtap/snapshot.h>
+#include <flowtap/input.h>
+#include <flowtap/session.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +20,7 @@
 
 /* One trace unit's bytes in the parser. */
 struct printing {
-	struct trace_feed feed;
+	struct flowtap_feed feed;
 	struct flowtap_ete_parser parser;
 	struct flowtap_ete_config config;
 	uint8_t *bytes;			/* what the parser has not used yet */
@@ -97,7 +95,7 @@ static void parse(struct printing *printing)
 	memmove(printing->bytes, printing->bytes + at, printing->held);
 }
 
-static int take_bytes(struct trace_feed *feed, const uint8_t *bytes, size_t size)
+static int take_bytes(struct flowtap_feed *feed, const uint8_t *bytes, size_t size)
 {
 	struct printing *printing = feed->argument;
 
@@ -126,7 +124,7 @@ static void end(struct printing *printing)
 	printing->held = 0;
 }
 
-static int take_loss(struct trace_feed *feed, const struct flowtap_gap *gap)
+static int take_loss(struct flowtap_feed *feed, const struct flowtap_gap *gap)
 {
 	struct printing *printing = feed->argument;
 
@@ -145,7 +143,7 @@ static int print_trace(struct printing *printing, const char *name)
 	printing->feed.bytes = take_bytes;
 	printing->feed.lost = take_loss;
 	flowtap_ete_parser_init(&printing->parser, &printing->config);
-	error = trace_feed(&printing->feed);
+	error = flowtap_feed(&printing->feed);
 	end(printing);
 	free(printing->bytes);
 	if (error == -EIO && ferror(stdout))
@@ -204,14 +202,10 @@ static void print_source(const struct flowtap_snapshot_source *source)
 static int dump_source(const struct flowtap_snapshot *snapshot,
 		       const struct flowtap_snapshot_source *source)
 {
-	static const enum trace_wrapping wrappings[] = {
-		[FLOWTAP_SNAPSHOT_RAW] = TRACE_RAW,
-		[FLOWTAP_SNAPSHOT_FRAMES] = TRACE_FRAMES,
-		[FLOWTAP_SNAPSHOT_SYNCED_FRAMES] = TRACE_SYNCED_FRAMES,
-	};
 	struct printing printing = {
 		.config = source->config,
-		.feed.wrapping = wrappings[source->buffer->format],
+		.feed.framed = source->buffer->format != FLOWTAP_SNAPSHOT_RAW,
+		.feed.synced = source->buffer->format == FLOWTAP_SNAPSHOT_SYNCED_FRAMES,
 		.feed.id = source->config.traceidr & 0x7f,
 	};
 	int status;
@@ -267,21 +261,19 @@ static int dump_snapshot(const struct packets_options *options)
 /* What has traces in it, but is none: it would be all `not synchronized`. */
 static bool is_container(int fd, const char *name)
 {
-	unsigned char begin[8];
+	enum flowtap_input_kind kind = flowtap_input_look(fd);
 
-	if (pread(fd, begin, sizeof(begin), 0) != sizeof(begin) ||
-	    (!flowtap_perfdata_is(begin, sizeof(begin)) &&
-	     memcmp(begin, FLOWTAP_ARCHIVE_MAGIC, sizeof(begin))))
+	if (kind == FLOWTAP_INPUT_RAW)
 		return false;
 	complain("'%s' is no ETE's trace, but a %s", name,
-		 flowtap_perfdata_is(begin, sizeof(begin)) ? "perf.data" : "flowtap archive");
+		 kind == FLOWTAP_INPUT_PERFDATA ? "perf.data" : "flowtap archive");
 	advise("without --packets its records are shown");
 	return true;
 }
 
 static int dump_raw(const struct packets_options *options)
 {
-	struct printing printing = { .feed.wrapping = options->framed ? TRACE_FRAMES : TRACE_RAW };
+	struct printing printing = { .feed.framed = options->framed };
 	uint8_t id;
 	int status;
 

@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Reads a file in pieces, and passes them on as they are or out of CoreSight frames (IHI 0029
+ * D4), for one trace ID.
+ */
+#include <flowtap/session.h>
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/read_at.h"
+
+#define PIECE (1U << 20)
+
+/*
+ * A full sync cannot be within frames, but for the four in the place of one. Where another is, the
+ * frames have syncs between them.
+ */
+static bool has_syncs(const uint8_t *bytes, size_t size)
+{
+	static const uint8_t sync[] = { 0xff, 0xff, 0xff, 0x7f };
+	const uint8_t *at = bytes, *end = bytes + size;
+
+	while ((at = memmem(at, (size_t)(end - at), sync, sizeof(sync)))) {
+		size_t offset = (size_t)(at - bytes);
+
+		if (offset % FLOWTAP_FRAME_SIZE)
+			return true;
+		if (end - at < FLOWTAP_FRAME_SIZE)
+			return false;
+		if (memcmp(at, at + 4, FLOWTAP_FRAME_SIZE - 4))
+			return true;
+		at += FLOWTAP_FRAME_SIZE;
+	}
+	return false;
+}
+
+static int take_data(struct flowtap_frames *frames, uint8_t id, const uint8_t *bytes, size_t size,
+		     uint64_t offset)
+{
+	struct flowtap_feed *feed = frames->argument;
+
+	(void)offset;
+	feed->ids[id] += size;
+	return id == feed->id ? feed->bytes(feed, bytes, size) : 0;
+}
+
+static int take_loss(struct flowtap_frames *frames, enum flowtap_frame_loss loss, uint64_t offset,
+		     uint64_t size)
+{
+	struct flowtap_feed *feed = frames->argument;
+	struct flowtap_gap gap = flowtap_frame_gap(loss, size);
+	char detail[96];
+
+	feed->damages += gap.reason == FLOWTAP_GAP_BAD_PACKET;
+	snprintf(detail, sizeof(detail), "offset 0x%" PRIx64 ": %s", offset, gap.detail);
+	gap.detail = detail;
+	return feed->lost(feed, &gap);
+}
+
+static int take_piece(struct flowtap_feed *feed, struct flowtap_frames *frames,
+		      const uint8_t *piece, size_t size)
+{
+	if (!feed->framed)
+		return feed->bytes(feed, piece, size);
+	/* Syncs are in the first piece, or nowhere. */
+	if (!feed->read)
+		frames->synced |= has_syncs(piece, size);
+	return flowtap_frames_decode(frames, piece, size);
+}
+
+static int run(struct flowtap_feed *feed, struct flowtap_frames *frames, uint8_t *piece)
+{
+	int err = 0, failed = 0;
+	size_t got = 1;
+
+	while (!err && !failed && got) {
+		got = flowtap_read_at(feed->fd, piece, PIECE, feed->read, &failed);
+		if (got)
+			err = take_piece(feed, frames, piece, got);
+		feed->read += got;
+		if (got && !err && feed->progress)
+			feed->progress(feed, got);
+	}
+	err = err ? err : failed;
+	return err || !feed->framed ? err : flowtap_frames_finish(frames);
+}
+
+int flowtap_feed(struct flowtap_feed *feed)
+{
+	struct flowtap_frames *frames = calloc(1, sizeof(*frames));
+	uint8_t *piece = malloc(PIECE);
+	int saved = errno, err = -ENOMEM;
+
+	if (frames && piece) {
+		frames->synced = feed->synced;
+		frames->data = take_data;
+		frames->lost = take_loss;
+		frames->argument = feed;
+		err = run(feed, frames, piece);
+	}
+	free(frames);
+	free(piece);
+	errno = saved;
+	return err;
+}

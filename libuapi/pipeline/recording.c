@@ -1,0 +1,278 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/*
+ * Takes an archive's blocks and records from the replay, and chooses the decoder by what was
+ * configured, else by the first record.
+ */
+#include <flowtap/recording.h>
+
+#include <errno.h>
+#include <flowtap/arm.h>
+#include <flowtap/riscv.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#define CPUS_MAX 8192
+
+/* --- What was recorded. --- */
+
+const struct flowtap_recording_cpu *
+flowtap_recording_cpu(const struct flowtap_recording *recording, uint32_t cpu)
+{
+	for (size_t i = 0; i < recording->n_cpus; i++)
+		if (recording->cpus[i].cpu == cpu)
+			return &recording->cpus[i];
+	return NULL;
+}
+
+/* NULL: no memory, or more than any machine has. */
+static struct flowtap_recording_cpu *cpu_of(struct flowtap_recording *recording, uint32_t cpu)
+{
+	const struct flowtap_recording_cpu *known = flowtap_recording_cpu(recording, cpu);
+	struct flowtap_recording_cpu *bigger;
+
+	if (known)
+		return &recording->cpus[known - recording->cpus];
+	if (recording->n_cpus == CPUS_MAX)
+		return NULL;
+	bigger = realloc(recording->cpus, (recording->n_cpus + 1) * sizeof(bigger[0]));
+	if (!bigger)
+		return NULL;
+	recording->cpus = bigger;
+	bigger[recording->n_cpus] = (struct flowtap_recording_cpu){ .cpu = cpu };
+	return &bigger[recording->n_cpus++];
+}
+
+static int take_query(struct flowtap_recording *recording,
+		      const struct flowtap_archive_block *block)
+{
+	struct flowtap_recording_cpu *cpu = cpu_of(recording, block->cpu);
+	size_t size = sizeof(cpu->query);
+
+	if (!cpu)
+		return -ENOMEM;
+	memcpy(&cpu->query, block->payload, block->size < size ? block->size : size);
+	cpu->queried = true;
+	return 0;
+}
+
+static int take_configure(struct flowtap_recording *recording,
+			  const struct flowtap_archive_block *block)
+{
+	struct flowtap_recording_cpu *cpu = cpu_of(recording, block->cpu);
+	size_t size = sizeof(cpu->configure);
+
+	if (!cpu)
+		return -ENOMEM;
+	memcpy(&cpu->configure, block->payload, block->size < size ? block->size : size);
+	cpu->configured = true;
+	return 0;
+}
+
+static int on_block(struct flowtap_replay *replay, const struct flowtap_archive_block *block)
+{
+	struct flowtap_recording *recording = replay->argument;
+	int err = 0;
+
+	if (block->type == FLOWTAP_ARCHIVE_QUERY)
+		err = take_query(recording, block);
+	else if (block->type == FLOWTAP_ARCHIVE_CONFIGURE)
+		err = take_configure(recording, block);
+	return err || !recording->block ? err : recording->block(recording, block);
+}
+
+static void on_damage(struct flowtap_replay *replay, uint64_t offset, const char *reason,
+		      uint64_t bytes)
+{
+	struct flowtap_recording *recording = replay->argument;
+
+	if (recording->damage)
+		recording->damage(recording, offset, reason, bytes);
+}
+
+/* --- The decoder. --- */
+
+static int open_ctr(struct flowtap_recording *recording)
+{
+	recording->ctr = flowtap_ctr_new(recording->map, recording->blocks, recording->sink);
+	if (!recording->ctr)
+		return -ENOMEM;
+	for (size_t i = 0; i < recording->n_cpus; i++)
+		if (recording->cpus[i].query.source == FLOWTAP_SOURCE_CTR)
+			flowtap_ctr_set_data_bits(recording->ctr, recording->cpus[i].cpu,
+						  recording->cpus[i].query.ctr.data);
+	return 0;
+}
+
+static long read_aux(void *argument, uint32_t cpu, uint64_t offset, void *buffer, size_t size)
+{
+	struct flowtap_recording *recording = argument;
+
+	return flowtap_replay_aux(&recording->replay, cpu, offset, buffer, size);
+}
+
+static uint64_t next_aux(void *argument, uint32_t cpu, uint64_t offset)
+{
+	struct flowtap_recording *recording = argument;
+
+	return flowtap_replay_aux_next(&recording->replay, cpu, offset);
+}
+
+static void come_to(void *argument, uint64_t time)
+{
+	struct flowtap_recording *recording = argument;
+
+	if (recording->time)
+		recording->time(recording, time);
+}
+
+static bool wfx_of(const struct flowtap_recording *recording)
+{
+	for (size_t i = 0; i < recording->n_cpus; i++)
+		if (recording->cpus[i].configured && recording->cpus[i].queried)
+			return flowtap_aux_wfx(&recording->cpus[i].query);
+	return false;
+}
+
+/* -EINVAL of a CPU: its records become gaps. */
+static int describe_cpus(struct flowtap_recording *recording)
+{
+	int err = 0;
+
+	for (size_t i = 0; i < recording->n_cpus && err != -ENOMEM; i++) {
+		const struct flowtap_recording_cpu *cpu = &recording->cpus[i];
+
+		if (!cpu->configured)
+			continue;
+		if (cpu->queried)
+			err = flowtap_aux_query(recording->aux, cpu->cpu, &cpu->query,
+						sizeof(cpu->query));
+		if (err != -ENOMEM)
+			err = flowtap_aux_configure(recording->aux, cpu->cpu, &cpu->configure,
+						    sizeof(cpu->configure));
+	}
+	return err == -ENOMEM ? err : 0;
+}
+
+static int open_aux(struct flowtap_recording *recording)
+{
+	const struct flowtap_aux_options options = {
+		.map = recording->map,
+		.blocks = recording->blocks,
+		.wfx = wfx_of(recording),
+		.sink = recording->sink,
+		.ete = recording->ete,
+		.read = read_aux,
+		.next = next_aux,
+		.time = come_to,
+		.argument = recording,
+	};
+	int err = flowtap_aux_new(&options, &recording->aux);
+
+	return err ? err : describe_cpus(recording);
+}
+
+/* From which source: what CONFIGURE says, else what the first record is of. */
+static int choose(const struct flowtap_recording *recording, const struct flowtap_record *record)
+{
+	bool aux = false, other = false;
+
+	for (size_t i = 0; i < recording->n_cpus; i++) {
+		const struct flowtap_recording_cpu *cpu = &recording->cpus[i];
+
+		aux |= cpu->configured && cpu->configure.source == FLOWTAP_SOURCE_ETE;
+		other |= cpu->configured && cpu->configure.source != FLOWTAP_SOURCE_ETE;
+	}
+	if (aux && other)
+		return -EPROTOTYPE;
+	return aux || (!other && record && record->type == FLOWTAP_RECORD_AUX);
+}
+
+static flowtap_block_decode block_decode(const struct flowtap_recording *recording)
+{
+	if (!recording->ete_trace)
+		return flowtap_riscv_block;
+	return wfx_of(recording) ? flowtap_arm_block_wfx : flowtap_arm_block;
+}
+
+/* Not before all that the header says is known: with the first record. */
+static int open_decoder(struct flowtap_recording *recording, const struct flowtap_record *record)
+{
+	int err = choose(recording, record);
+
+	if (err < 0)
+		return err;
+	recording->ete_trace = err;
+	recording->blocks = flowtap_blocks_new(block_decode(recording), recording->block_memory);
+	if (!recording->blocks)
+		return -ENOMEM;
+	err = recording->begin ? recording->begin(recording) : 0;
+	if (err < 0)
+		return err;
+	return recording->ete_trace ? open_aux(recording) : open_ctr(recording);
+}
+
+int flowtap_recording_record(struct flowtap_recording *recording, uint32_t cpu,
+			     const struct flowtap_record *record, size_t size)
+{
+	return recording->aux ? flowtap_aux_decode(recording->aux, cpu, record, size) :
+				flowtap_ctr_decode(recording->ctr, record, size);
+}
+
+static int on_record(struct flowtap_replay *replay, uint32_t cpu,
+		     const struct flowtap_record *record, size_t size)
+{
+	struct flowtap_recording *recording = replay->argument;
+	int err = recording->blocks ? 0 : open_decoder(recording, record);
+
+	if (err)
+		return err;
+	return recording->record ? recording->record(recording, cpu, record, size) :
+				   flowtap_recording_record(recording, cpu, record, size);
+}
+
+int flowtap_recording_decode(struct flowtap_recording *recording, int fd)
+{
+	int err;
+
+	recording->replay = (struct flowtap_replay){
+		.block = on_block,
+		.damage = on_damage,
+		.record = on_record,
+		.argument = recording,
+	};
+	err = flowtap_replay(&recording->replay, fd, recording->map);
+	if (!err && !recording->blocks)
+		err = open_decoder(recording, NULL);
+	return err || !recording->aux ? err : flowtap_aux_finish(recording->aux);
+}
+
+void flowtap_recording_free(struct flowtap_recording *recording)
+{
+	flowtap_aux_free(recording->aux);
+	flowtap_ctr_free(recording->ctr);
+	flowtap_blocks_free(recording->blocks);
+	free(recording->cpus);
+	recording->aux = NULL;
+	recording->ctr = NULL;
+	recording->blocks = NULL;
+	recording->cpus = NULL;
+	recording->n_cpus = 0;
+}
+
+int flowtap_recording_images(struct flowtap_map *map, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	int saved = errno, err = 0;
+	struct stat status;
+	char *images;
+
+	if (asprintf(&images, "%.*simages", slash ? (int)(slash - path + 1) : 0, path) < 0)
+		return -ENOMEM;
+	if (!stat(images, &status) && S_ISDIR(status.st_mode))
+		err = flowtap_map_images(map, images);
+	free(images);
+	errno = saved;
+	return err;
+}

@@ -1,0 +1,97 @@
+/* SPDX-License-Identifier: GPL-2.0-only */
+/*
+ * Traces and code made by hand, and the flow that sessions of them are: what tests of the pipeline
+ * share.
+ */
+#ifndef FLOWTAP_UNIT_SESSION_FIXTURE_H
+#define FLOWTAP_UNIT_SESSION_FIXTURE_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <flowtap/session.h>
+#include <flowtap/text.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "support/crafted.h"
+#include "support/kselftest_harness.h"
+
+#define CODE 0x1000ULL
+#define TWO "range 1000 1008 2 A64 E\n"
+#define USER "context A64 EL0 nonsecure 64\n"
+#define WFXMODE (1U << 31)	/* TRCIDR2 */
+
+static const uint32_t __attribute__((unused)) two[] = { 0xd503201f, 0x17ffffff };	/* nop; b -4 */
+
+static const struct flowtap_ete_config config = {
+	.configr = 1, .traceidr = 0x10, .devarch = 0x47705a13, .idr0 = 0x28000ea1, .idr2 = 0x40001088,
+};
+
+/* A trace that begins at CODE and goes once around for each atom. */
+static inline struct stream rounds(const char *which)
+{
+	struct stream stream = { .size = 0 };
+
+	start(&stream);
+	at(&stream, CODE, 0, 0, 0, 0);
+	atoms(&stream, which);
+	return stream;
+}
+
+static inline int file_of(const void *bytes, size_t size)
+{
+	int fd = memfd_create("made", MFD_CLOEXEC);
+
+	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size)
+		abort();
+	return fd;
+}
+
+/* A sink of lines of text. */
+struct flow {
+	int fd;
+	struct flowtap_text *text;
+	char lines[8192];
+};
+
+static inline void flow_open(struct flow *flow)
+{
+	flow->fd = memfd_create("flow", MFD_CLOEXEC);
+	if (flow->fd < 0 || flowtap_text_new(flow->fd, NULL, &flow->text))
+		abort();
+}
+
+static inline void flow_close(struct flow *flow)
+{
+	flowtap_text_free(flow->text);
+	close(flow->fd);
+}
+
+/* What came since it was last called. */
+static inline const char *flow_lines(struct flow *flow)
+{
+	ssize_t n;
+
+	if (flowtap_text_finish(flow->text))
+		abort();
+	n = pread(flow->fd, flow->lines, sizeof(flow->lines) - 1, 0);
+	if (n < 0 || ftruncate(flow->fd, 0) || lseek(flow->fd, 0, SEEK_SET))
+		abort();
+	flow->lines[n] = 0;
+	return flow->lines;
+}
+
+/* In frames, with the trace of another source between. How many bytes. */
+static inline size_t frame_both(uint8_t out[16384], const struct stream *one, uint8_t id,
+				const struct stream *other, uint8_t other_id)
+{
+	struct source sources[] = {
+		{ one->bytes, one->size, id, 0 }, { other->bytes, other->size, other_id, 0 },
+	};
+
+	return frames(out, sources, 2);
+}
+
+#endif /* FLOWTAP_UNIT_SESSION_FIXTURE_H */
