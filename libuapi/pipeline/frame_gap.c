@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* The table of what losses of CoreSight frames are in the flow. */
-#include <flowtap/session.h>
+#include <flowtap/trace_session.h>
 
 static const enum flowtap_gap_reason reasons[FLOWTAP_FRAME_LOSSES] = {
 	[FLOWTAP_FRAME_UNSYNCED] = FLOWTAP_GAP_UNSYNCED,

@@ -9,7 +9,7 @@
 #include <flowtap/packed.h>
 #include <flowtap/perfdata.h>
 #include <flowtap/recording.h>
-#include <flowtap/session.h>
+#include <flowtap/trace_session.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -205,13 +205,14 @@ static int decode_perfdata(struct reading *reading, int fd)
 
 /* --- Sessions of trace units. --- */
 
-static int prepare(struct reading *reading, struct flowtap_session *session,
+static int prepare(struct reading *reading, struct flowtap_trace_session *session,
 		   const struct flowtap_ete_config *config)
 {
 	bool wfx = flowtap_ete_wfx_is_p0(config);
 
 	if (!reading->blocks[wfx])
-		reading->blocks[wfx] = flowtap_session_blocks(config, reading->input->block_memory);
+		reading->blocks[wfx] = flowtap_trace_session_blocks(config,
+								    reading->input->block_memory);
 	session->blocks = reading->blocks[wfx];
 	session->wfx = wfx;
 	session->sink = &reading->sink;
@@ -219,16 +220,16 @@ static int prepare(struct reading *reading, struct flowtap_session *session,
 	return session->blocks ? 0 : -ENOMEM;
 }
 
-static void note_empty(struct flowtap_input *input, const struct flowtap_session *session)
+static void note_empty(struct flowtap_input *input, const struct flowtap_trace_session *session)
 {
-	if (flowtap_session_is_empty(session))
+	if (flowtap_trace_session_is_empty(session))
 		note(input, "its frames have nothing of trace ID 0x%x", session->id);
 }
 
 static int decode_raw(struct reading *reading, int fd)
 {
 	struct flowtap_input *input = reading->input;
-	struct flowtap_session session = { .fd = fd, .framed = input->framed };
+	struct flowtap_trace_session session = { .fd = fd, .framed = input->framed };
 	int err;
 
 	if (!input->config)
@@ -240,7 +241,7 @@ static int decode_raw(struct reading *reading, int fd)
 	if (!err && input->images)
 		err = input->images(input, session.memory);
 	if (err >= 0)
-		err = flowtap_session(&session);
+		err = flowtap_trace_session(&session);
 	if (!err)
 		note_empty(input, &session);
 	flowtap_memory_free(session.memory);

@@ -4,7 +4,7 @@
 
 #include <errno.h>
 #include <flowtap/frame.h>
-#include <flowtap/session.h>
+#include <flowtap/trace_session.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -179,7 +179,7 @@ static int make_blocks(const struct trace_decoding *decoding, struct trace_outpu
 		       const struct flowtap_ete_config *config)
 {
 	output->wfx = flowtap_ete_wfx_is_p0(config);
-	output->blocks = flowtap_session_blocks(config, decoding->options->block_memory);
+	output->blocks = flowtap_trace_session_blocks(config, decoding->options->block_memory);
 	return output->blocks ? 0 : -ENOMEM;
 }
 
@@ -277,18 +277,18 @@ int trace_output_close(struct trace_decoding *decoding, struct trace_output *out
 
 /* --- Sessions --- */
 
-static void on_progress(struct flowtap_session *session, size_t bytes)
+static void on_progress(struct flowtap_trace_session *session, size_t bytes)
 {
 	trace_progress(session->argument, bytes);
 }
 
-static void on_missing(struct flowtap_session *session, uint64_t address)
+static void on_missing(struct flowtap_trace_session *session, uint64_t address)
 {
 	note_missing(session->argument, address);
 }
 
 void trace_session_init(struct trace_decoding *decoding, const struct trace_output *output,
-			struct flowtap_session *session)
+			struct flowtap_trace_session *session)
 {
 	session->ete = &decoding->ete;
 	session->blocks = output->blocks;
@@ -301,7 +301,7 @@ void trace_session_init(struct trace_decoding *decoding, const struct trace_outp
 }
 
 /* Frames without this source: which are there? */
-static int no_source(const struct flowtap_session *session, const char *name)
+static int no_source(const struct flowtap_trace_session *session, const char *name)
 {
 	char list[256] = "";
 	size_t used = 0;
@@ -321,7 +321,7 @@ static int no_source(const struct flowtap_session *session, const char *name)
 
 /* What only sessions can return; or what any decoding can. */
 static int session_problem(const struct trace_decoding *decoding, const char *output,
-			   const struct flowtap_session *session, const char *name, int error)
+			   const struct flowtap_trace_session *session, const char *name, int error)
 {
 	const struct flowtap_ete_config *config = &session->config;
 
@@ -340,10 +340,10 @@ static int session_problem(const struct trace_decoding *decoding, const char *ou
 }
 
 int trace_session_done(struct trace_decoding *decoding, const struct trace_output *output,
-		       const struct flowtap_session *session, const char *name, bool may_be_empty,
+		       const struct flowtap_trace_session *session, const char *name, bool may_be_empty,
 		       int error)
 {
-	bool empty = !error && flowtap_session_is_empty(session);
+	bool empty = !error && flowtap_trace_session_is_empty(session);
 
 	trace_add_counts(decoding, &session->counts);
 	decoding->frame_damages += session->damages;

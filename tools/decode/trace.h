@@ -11,7 +11,7 @@
 #include "common/progress.h"
 #include "decode/decode.h"
 
-#include <flowtap/session.h>
+#include <flowtap/trace_session.h>
 
 #define TRACE_MISSING_MAX 16
 
@@ -91,13 +91,13 @@ void trace_progress(struct trace_decoding *decoding, uint64_t bytes);
 
 /* What sessions that go to that output, which is open, have in common; the rest is left as it is. */
 void trace_session_init(struct trace_decoding *decoding, const struct trace_output *output,
-			struct flowtap_session *session);
+			struct flowtap_trace_session *session);
 /*
  * Adds up a session that was decoded; error: what that returned. name: of its file. may_be_empty:
  * frames without its source are a message, but no error.
  */
 int trace_session_done(struct trace_decoding *decoding, const struct trace_output *output,
-		       const struct flowtap_session *session, const char *name, bool may_be_empty,
+		       const struct flowtap_trace_session *session, const char *name, bool may_be_empty,
 		       int error);
 
 /* Complains about what a decoder or a sink returned; returns it. */

@@ -38,7 +38,7 @@ static bool parse_config(const struct decode_options *options, struct flowtap_et
 	return true;
 }
 
-static int decode(struct trace_decoding *decoding, struct flowtap_session *session)
+static int decode(struct trace_decoding *decoding, struct flowtap_trace_session *session)
 {
 	struct trace_output output = { .file.fd = -1 };
 	char comment[256];
@@ -50,7 +50,7 @@ static int decode(struct trace_decoding *decoding, struct flowtap_session *sessi
 	error = trace_output_open(decoding, &output, "", &session->config, session->fd, comment);
 	if (!error) {
 		trace_session_init(decoding, &output, session);
-		error = flowtap_session(session);
+		error = flowtap_trace_session(session);
 		error = trace_session_done(decoding, &output, session,
 					   input_name(decoding->options->input), false, error);
 	}
@@ -60,7 +60,7 @@ static int decode(struct trace_decoding *decoding, struct flowtap_session *sessi
 int trace_raw(const struct decode_options *options, int input)
 {
 	struct trace_decoding decoding;
-	struct flowtap_session session = { .fd = input, .framed = options->framed };
+	struct flowtap_trace_session session = { .fd = input, .framed = options->framed };
 	int error, status = STATUS_ERROR;
 
 	if (!parse_config(options, &session.config))

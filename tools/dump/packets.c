@@ -11,7 +11,7 @@
 
 #include <errno.h>
 #include <flowtap/input.h>
-#include <flowtap/session.h>
+#include <flowtap/trace_session.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,7 +20,7 @@
 
 /* One trace unit's bytes in the parser. */
 struct printing {
-	struct flowtap_feed feed;
+	struct flowtap_trace_feed feed;
 	struct flowtap_ete_parser parser;
 	struct flowtap_ete_config config;
 	uint8_t *bytes;			/* what the parser has not used yet */
@@ -95,7 +95,7 @@ static void parse(struct printing *printing)
 	memmove(printing->bytes, printing->bytes + at, printing->held);
 }
 
-static int take_bytes(struct flowtap_feed *feed, const uint8_t *bytes, size_t size)
+static int take_bytes(struct flowtap_trace_feed *feed, const uint8_t *bytes, size_t size)
 {
 	struct printing *printing = feed->argument;
 
@@ -124,7 +124,7 @@ static void end(struct printing *printing)
 	printing->held = 0;
 }
 
-static int take_loss(struct flowtap_feed *feed, const struct flowtap_gap *gap)
+static int take_loss(struct flowtap_trace_feed *feed, const struct flowtap_gap *gap)
 {
 	struct printing *printing = feed->argument;
 
@@ -143,7 +143,7 @@ static int print_trace(struct printing *printing, const char *name)
 	printing->feed.bytes = take_bytes;
 	printing->feed.lost = take_loss;
 	flowtap_ete_parser_init(&printing->parser, &printing->config);
-	error = flowtap_feed(&printing->feed);
+	error = flowtap_trace_feed(&printing->feed);
 	end(printing);
 	free(printing->bytes);
 	if (error == -EIO && ferror(stdout))

@@ -34,7 +34,7 @@
  *		return error ? 1 : 0;
  *	}
  *
- * recording.h, perfdata.h and session.h have what is under it, for who needs more of one kind: one
+ * recording.h, perfdata.h and trace_session.h have what is under it, for who needs more of one kind: one
  * CPU or thread, several outputs, progress.
  */
 #ifndef FLOWTAP_INPUT_H

@@ -3,7 +3,7 @@
  * Shows which gap each loss of CoreSight frames is, and that a perf.data has the same gaps as any
  * other file with these frames.
  */
-#include "unit/pipeline/session_fixture.h"
+#include "unit/pipeline/trace_session_fixture.h"
 
 #include <flowtap/arm.h>
 #include <flowtap/perfdata.h>
@@ -126,10 +126,10 @@ static const char *first_of_perf(FIXTURE_DATA(frame_gap) *self)
 /* The bytes as a file of frames. */
 static const char *first_of_file(FIXTURE_DATA(frame_gap) *self)
 {
-	struct flowtap_session session = {
+	struct flowtap_trace_session session = {
 		.config = config,
 		.memory = flowtap_memory_new(),
-		.blocks = flowtap_session_blocks(&config, 0),
+		.blocks = flowtap_trace_session_blocks(&config, 0),
 		.sink = &self->first.sink,
 		.fd = file_of(self->bytes, self->size),
 		.framed = true,
@@ -137,7 +137,7 @@ static const char *first_of_file(FIXTURE_DATA(frame_gap) *self)
 	};
 
 	self->first.gap = NULL;
-	if (flowtap_session(&session))
+	if (flowtap_trace_session(&session))
 		abort();
 	flowtap_blocks_free(session.blocks);
 	flowtap_memory_free(session.memory);

@@ -9,7 +9,7 @@
 #include <linux/flowtap.h>
 #include <string.h>
 
-#include "unit/pipeline/session_fixture.h"
+#include "unit/pipeline/trace_session_fixture.h"
 
 #define PID 100
 #define DIRECT_JUMP 11		/* ctrdata.TYPE */

@@ -3,7 +3,7 @@
 #ifndef FLOWTAP_UNIT_MADE_SNAPSHOT_H
 #define FLOWTAP_UNIT_MADE_SNAPSHOT_H
 
-#include "unit/pipeline/session_fixture.h"
+#include "unit/pipeline/trace_session_fixture.h"
 
 #define TOP "[snapshot]\nversion=1.0\n[device_list]\ndevice0=cpu_0.ini\ndevice1=ete_0.ini\n" \
 	"device2=cpu_1.ini\ndevice3=ete_1.ini\n[trace]\nmetadata=trace.ini\n"

@@ -37,7 +37,7 @@ FIXTURE_SETUP(snapshot)
 	self->refused = 0;
 	self->sessions = (struct flowtap_snapshot_sessions){
 		.session = {
-			.blocks = flowtap_session_blocks(&config, 0),
+			.blocks = flowtap_trace_session_blocks(&config, 0),
 			.sink = flowtap_text_sink(self->flow.text),
 			.has_cpu = true,
 			.argument = self,
@@ -107,7 +107,7 @@ TEST_F(snapshot, a_buffer_that_should_have_syncs_needs_them)
 {
 	open_framed(self, "dstream_coresight");
 	EXPECT_EQ(0, strncmp("session\ngap unsynced ", flow_of(self, 0), 21));
-	EXPECT_TRUE(flowtap_session_is_empty(&self->sessions.session));
+	EXPECT_TRUE(flowtap_trace_session_is_empty(&self->sessions.session));
 }
 
 TEST_F(snapshot, buffers_of_one_processor_share_its_memory)

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* The sessions of a snapshot, one after the other, each with the memory that its processor saw. */
-#include <flowtap/session.h>
+#include <flowtap/trace_session.h>
 
 #include <errno.h>
 #include <string.h>
@@ -53,7 +53,7 @@ static int remember_memory(struct flowtap_snapshot_sessions *sessions,
 int flowtap_snapshot_session(struct flowtap_snapshot_sessions *sessions,
 			     const struct flowtap_snapshot_source *source)
 {
-	struct flowtap_session *session = &sessions->session;
+	struct flowtap_trace_session *session = &sessions->session;
 	int saved = errno, err = remember_memory(sessions, source);
 
 	if (err)
@@ -69,7 +69,7 @@ int flowtap_snapshot_session(struct flowtap_snapshot_sessions *sessions,
 	if (session->fd < 0)
 		return session->fd;
 	sessions->step = FLOWTAP_SNAPSHOT_SESSION;
-	err = flowtap_session(session);
+	err = flowtap_trace_session(session);
 	close(session->fd);
 	session->fd = -1;
 	errno = saved;

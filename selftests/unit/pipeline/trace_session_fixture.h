@@ -3,12 +3,12 @@
  * Traces and code made by hand, and the flow that sessions of them are: what tests of the pipeline
  * share.
  */
-#ifndef FLOWTAP_UNIT_SESSION_FIXTURE_H
-#define FLOWTAP_UNIT_SESSION_FIXTURE_H
+#ifndef FLOWTAP_UNIT_TRACE_SESSION_FIXTURE_H
+#define FLOWTAP_UNIT_TRACE_SESSION_FIXTURE_H
 
 #include <errno.h>
 #include <fcntl.h>
-#include <flowtap/session.h>
+#include <flowtap/trace_session.h>
 #include <flowtap/text.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -94,4 +94,4 @@ static inline size_t frame_both(uint8_t out[16384], const struct stream *one, ui
 	return frames(out, sources, 2);
 }
 
-#endif /* FLOWTAP_UNIT_SESSION_FIXTURE_H */
+#endif /* FLOWTAP_UNIT_TRACE_SESSION_FIXTURE_H */

@@ -3,7 +3,7 @@
  * Shows that a session of raw bytes and of frames is the same flow, that losses are gaps in it, and
  * that what went wrong comes back as data.
  */
-#include "unit/pipeline/session_fixture.h"
+#include "unit/pipeline/trace_session_fixture.h"
 
 #define PIECE (1U << 20)	/* what is read at once */
 
@@ -11,13 +11,13 @@ FIXTURE(session)
 {
 	int code;			/* the file that memory is read of */
 	struct flow flow;
-	struct flowtap_session session;
+	struct flowtap_trace_session session;
 	uint64_t progress;		/* bytes that were told of */
 	uint64_t missing;		/* the last address without code */
 	unsigned int misses;
 };
 
-static void on_progress(struct flowtap_session *session, size_t bytes)
+static void on_progress(struct flowtap_trace_session *session, size_t bytes)
 {
 	FIXTURE_DATA(session) *self = session->argument;
 
@@ -26,7 +26,7 @@ static void on_progress(struct flowtap_session *session, size_t bytes)
 		abort();
 }
 
-static void on_missing(struct flowtap_session *session, uint64_t address)
+static void on_missing(struct flowtap_trace_session *session, uint64_t address)
 {
 	FIXTURE_DATA(session) *self = session->argument;
 
@@ -40,10 +40,10 @@ FIXTURE_SETUP(session)
 	const struct flowtap_memory_file file = { .directory = -1, .path = path, .address = CODE };
 
 	flow_open(&self->flow);
-	self->session = (struct flowtap_session){
+	self->session = (struct flowtap_trace_session){
 		.config = config,
 		.memory = flowtap_memory_new(),
-		.blocks = flowtap_session_blocks(&config, 0),
+		.blocks = flowtap_trace_session_blocks(&config, 0),
 		.sink = flowtap_text_sink(self->flow.text),
 		.fd = -1,
 		.id = 0x10,
@@ -74,7 +74,7 @@ static int run(FIXTURE_DATA(session) *self, const void *bytes, size_t size)
 		close(self->session.fd);
 	self->session.fd = file_of(bytes, size);
 	self->progress = 0;
-	error = flowtap_session(&self->session);
+	error = flowtap_trace_session(&self->session);
 	flow_lines(&self->flow);
 	return error;
 }
@@ -99,7 +99,7 @@ TEST_F(session, raw_bytes_are_a_flow)
 	EXPECT_EQ(stream.size, self->session.read);
 	EXPECT_EQ(stream.size, self->progress);
 	EXPECT_EQ(0, self->misses);
-	EXPECT_FALSE(flowtap_session_is_empty(&self->session));
+	EXPECT_FALSE(flowtap_trace_session_is_empty(&self->session));
 }
 
 TEST_F(session, frames_are_the_same_flow)
@@ -125,7 +125,7 @@ TEST_F(session, a_source_that_is_not_in_the_frames_is_told)
 		self->session.id = ids[i];
 		EXPECT_EQ(0, run_frames(self));
 		EXPECT_STREQ("session\n", self->flow.lines);
-		EXPECT_TRUE(flowtap_session_is_empty(&self->session));
+		EXPECT_TRUE(flowtap_trace_session_is_empty(&self->session));
 		EXPECT_LE(rounds("EE").size, self->session.ids[0x10]);
 	}
 }
@@ -216,7 +216,7 @@ TEST_F(session, blocks_are_those_of_the_trace_unit)
 	EXPECT_EQ(-EPROTOTYPE, run(self, stream.bytes, stream.size));
 	EXPECT_STREQ("", self->flow.lines);
 	flowtap_blocks_free(self->session.blocks);
-	self->session.blocks = flowtap_session_blocks(&self->session.config, 0);
+	self->session.blocks = flowtap_trace_session_blocks(&self->session.config, 0);
 	self->session.wfx = true;
 	EXPECT_EQ(0, run(self, stream.bytes, stream.size));
 }
@@ -255,7 +255,7 @@ TEST_F(session, a_file_that_cannot_be_read_is_an_error)
 {
 	self->session.fd = open("/", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	errno = EDOM;
-	EXPECT_EQ(-EISDIR, flowtap_session(&self->session));
+	EXPECT_EQ(-EISDIR, flowtap_trace_session(&self->session));
 	EXPECT_EQ(EDOM, errno);
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* One session: its file's bytes through a decoder of ETE, with the memory it saw, to a sink. */
-#include <flowtap/session.h>
+#include <flowtap/trace_session.h>
 
 #include <errno.h>
 #include <flowtap/arm.h>
@@ -8,7 +8,7 @@
 
 /* A session that runs. */
 struct running {
-	struct flowtap_session *session;
+	struct flowtap_trace_session *session;
 	struct flowtap_ete *ete;
 };
 
@@ -16,7 +16,7 @@ static const struct flowtap_code *find(void *argument, const struct flowtap_cont
 				       uint64_t address)
 {
 	struct running *running = argument;
-	struct flowtap_session *session = running->session;
+	struct flowtap_trace_session *session = running->session;
 	const struct flowtap_code *code = flowtap_memory_find(session->memory, context, address);
 
 	if (session->missing && (!code || !code->bytes))
@@ -32,24 +32,24 @@ static void identify(void *argument, struct flowtap_context *context)
 	context->has_cpu = true;
 }
 
-static int take_bytes(struct flowtap_feed *feed, const uint8_t *bytes, size_t size)
+static int take_bytes(struct flowtap_trace_feed *feed, const uint8_t *bytes, size_t size)
 {
 	struct running *running = feed->argument;
 
 	return flowtap_ete_decode(running->ete, bytes, size);
 }
 
-static int take_loss(struct flowtap_feed *feed, const struct flowtap_gap *gap)
+static int take_loss(struct flowtap_trace_feed *feed, const struct flowtap_gap *gap)
 {
 	struct running *running = feed->argument;
 
 	return flowtap_ete_gap(running->ete, gap);
 }
 
-static void take_progress(struct flowtap_feed *feed, size_t bytes)
+static void take_progress(struct flowtap_trace_feed *feed, size_t bytes)
 {
 	struct running *running = feed->argument;
-	struct flowtap_session *session = running->session;
+	struct flowtap_trace_session *session = running->session;
 
 	session->read = feed->read;
 	if (session->progress)
@@ -58,8 +58,8 @@ static void take_progress(struct flowtap_feed *feed, size_t bytes)
 
 static int run(struct running *running)
 {
-	struct flowtap_session *session = running->session;
-	struct flowtap_feed feed = {
+	struct flowtap_trace_session *session = running->session;
+	struct flowtap_trace_feed feed = {
 		.fd = session->fd,
 		.framed = session->framed,
 		.synced = session->synced,
@@ -72,7 +72,7 @@ static int run(struct running *running)
 	int err = flowtap_ete_session(running->ete);
 
 	if (!err)
-		err = flowtap_feed(&feed);
+		err = flowtap_trace_feed(&feed);
 	if (!err)
 		err = flowtap_ete_finish(running->ete);
 	session->damages = feed.damages;
@@ -80,7 +80,7 @@ static int run(struct running *running)
 	return err;
 }
 
-int flowtap_session(struct flowtap_session *session)
+int flowtap_trace_session(struct flowtap_trace_session *session)
 {
 	struct running running = { .session = session };
 	const struct flowtap_ete_images images = {
@@ -106,12 +106,13 @@ int flowtap_session(struct flowtap_session *session)
 	return err;
 }
 
-bool flowtap_session_is_empty(const struct flowtap_session *session)
+bool flowtap_trace_session_is_empty(const struct flowtap_trace_session *session)
 {
 	return session->framed && (session->id > FLOWTAP_FRAME_LAST || !session->ids[session->id]);
 }
 
-struct flowtap_blocks *flowtap_session_blocks(const struct flowtap_ete_config *config, size_t limit)
+struct flowtap_blocks *flowtap_trace_session_blocks(const struct flowtap_ete_config *config,
+						    size_t limit)
 {
 	return flowtap_blocks_new(flowtap_ete_wfx_is_p0(config) ? flowtap_arm_block_wfx :
 								  flowtap_arm_block, limit);

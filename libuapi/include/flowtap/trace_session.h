@@ -6,8 +6,8 @@
  *
  * Losses and damage are gaps in the flow and counts here; what to tell of them is the caller's.
  */
-#ifndef FLOWTAP_SESSION_H
-#define FLOWTAP_SESSION_H
+#ifndef FLOWTAP_TRACE_SESSION_H
+#define FLOWTAP_TRACE_SESSION_H
 
 #include <flowtap/block.h>
 #include <flowtap/ete.h>
@@ -37,7 +37,7 @@ struct flowtap_gap flowtap_frame_gap(enum flowtap_frame_loss loss, uint64_t size
 
 /* --- The bytes of one trace unit out of a file. --- */
 
-struct flowtap_feed {
+struct flowtap_trace_feed {
 	/* Set by the caller; zeros below. */
 	int fd;				/* borrowed; read from its beginning by pread */
 	bool framed;			/* in frames; syncs between them are seen by themselves */
@@ -47,10 +47,10 @@ struct flowtap_feed {
 	 * Each returns 0, or below 0 to stop. `lost` is called for frames, with what is missing there
 	 * of any source; its detail has the offset in the file.
 	 */
-	int (*bytes)(struct flowtap_feed *feed, const uint8_t *bytes, size_t size);
-	int (*lost)(struct flowtap_feed *feed, const struct flowtap_gap *gap);
+	int (*bytes)(struct flowtap_trace_feed *feed, const uint8_t *bytes, size_t size);
+	int (*lost)(struct flowtap_trace_feed *feed, const struct flowtap_gap *gap);
 	/* May be NULL: so many more bytes of the file were read. */
-	void (*progress)(struct flowtap_feed *feed, size_t bytes);
+	void (*progress)(struct flowtap_trace_feed *feed, size_t bytes);
 	void *argument;			/* the caller's own */
 
 	/* Current, for the caller to read. */
@@ -63,34 +63,34 @@ struct flowtap_feed {
  * The whole file, in pieces of at most 1 MiB. 0; -errno of pread; what a call returned below 0;
  * -ENOMEM.
  */
-int flowtap_feed(struct flowtap_feed *feed);
+int flowtap_trace_feed(struct flowtap_trace_feed *feed);
 
 /* --- A session. --- */
 
-struct flowtap_session {
+struct flowtap_trace_session {
 	/* Set by the caller; zeros below. What is pointed to is borrowed during the call. */
 	struct flowtap_ete_config config;
 	const struct flowtap_ete_options *ete;	/* may be NULL */
 	struct flowtap_memory *memory;
-	struct flowtap_blocks *blocks;	/* of flowtap_session_blocks */
+	struct flowtap_blocks *blocks;	/* of flowtap_trace_session_blocks */
 	bool wfx;			/* they were made for a config with flowtap_ete_wfx_is_p0 */
 	struct flowtap_sink *sink;
-	int fd;				/* as in struct flowtap_feed, and so the next three */
+	int fd;				/* as in struct flowtap_trace_feed, and so the next three */
 	bool framed;
 	bool synced;
 	uint8_t id;
 	bool has_cpu;			/* contexts are given this number of a CPU */
 	uint32_t cpu;
 	/* May be NULL: so many more bytes of the file were read and decoded. */
-	void (*progress)(struct flowtap_session *session, size_t bytes);
+	void (*progress)(struct flowtap_trace_session *session, size_t bytes);
 	/* May be NULL: at this address there was no code; called each time that it is looked for. */
-	void (*missing)(struct flowtap_session *session, uint64_t address);
+	void (*missing)(struct flowtap_trace_session *session, uint64_t address);
 	void *argument;			/* the caller's own */
 
 	/* Out, whatever is returned; read is current during the calls. */
 	uint64_t read;			/* bytes of the file */
 	struct flowtap_ete_counts counts;
-	uint64_t damages;		/* as in struct flowtap_feed */
+	uint64_t damages;		/* as in struct flowtap_trace_feed */
 	uint64_t ids[FLOWTAP_FRAME_LAST + 1];
 };
 
@@ -100,14 +100,14 @@ struct flowtap_session {
  * configuration is no ETE that can be decoded; -EPROTOTYPE: it needs blocks other than wfx says;
  * -errno of pread; what the sink returned below 0; -ENOMEM.
  */
-int flowtap_session(struct flowtap_session *session);
+int flowtap_trace_session(struct flowtap_trace_session *session);
 
 /* Of one that was decoded: its bytes are in frames, and none of them are of the source `id`. */
-bool flowtap_session_is_empty(const struct flowtap_session *session);
+bool flowtap_trace_session_is_empty(const struct flowtap_trace_session *session);
 
 /* A cache of blocks for sessions of this configuration, as flowtap_blocks_new. */
-struct flowtap_blocks *flowtap_session_blocks(const struct flowtap_ete_config *config,
-					      size_t limit);
+struct flowtap_blocks *flowtap_trace_session_blocks(const struct flowtap_ete_config *config,
+						    size_t limit);
 
 /* --- The sessions of a snapshot. --- */
 
@@ -126,7 +126,7 @@ struct flowtap_snapshot_sessions {
 	 * filled in for each: then it is the last one's, counts and all.
 	 */
 	struct flowtap_snapshot *snapshot;	/* borrowed until flowtap_snapshot_sessions_end */
-	struct flowtap_session session;
+	struct flowtap_trace_session session;
 	/* May be NULL: adds to a memory what is not in the snapshot. Below 0 stops. */
 	int (*images)(struct flowtap_snapshot_sessions *sessions, struct flowtap_memory *memory);
 
@@ -143,7 +143,7 @@ struct flowtap_snapshot_sessions {
 /*
  * Decodes the session of one source. Sessions of one processor have one memory where they are from
  * one buffer, or are without frames. What blocks are made of can be asked for until the next
- * session. 0, and what flowtap_session, flowtap_snapshot_memory, images and
+ * session. 0, and what flowtap_trace_session, flowtap_snapshot_memory, images and
  * flowtap_snapshot_open_buffer return below 0: `step` says which.
  */
 int flowtap_snapshot_session(struct flowtap_snapshot_sessions *sessions,
@@ -155,4 +155,4 @@ void flowtap_snapshot_sessions_end(struct flowtap_snapshot_sessions *sessions);
 }
 #endif
 
-#endif /* FLOWTAP_SESSION_H */
+#endif /* FLOWTAP_TRACE_SESSION_H */

@@ -3,7 +3,7 @@
  * Reads a file in pieces, and passes them on as they are or out of CoreSight frames (IHI 0029
  * D4), for one trace ID.
  */
-#include <flowtap/session.h>
+#include <flowtap/trace_session.h>
 
 #include <errno.h>
 #include <inttypes.h>
@@ -41,7 +41,7 @@ static bool has_syncs(const uint8_t *bytes, size_t size)
 static int take_data(struct flowtap_frames *frames, uint8_t id, const uint8_t *bytes, size_t size,
 		     uint64_t offset)
 {
-	struct flowtap_feed *feed = frames->argument;
+	struct flowtap_trace_feed *feed = frames->argument;
 
 	(void)offset;
 	feed->ids[id] += size;
@@ -51,7 +51,7 @@ static int take_data(struct flowtap_frames *frames, uint8_t id, const uint8_t *b
 static int take_loss(struct flowtap_frames *frames, enum flowtap_frame_loss loss, uint64_t offset,
 		     uint64_t size)
 {
-	struct flowtap_feed *feed = frames->argument;
+	struct flowtap_trace_feed *feed = frames->argument;
 	struct flowtap_gap gap = flowtap_frame_gap(loss, size);
 	char detail[96];
 
@@ -61,7 +61,7 @@ static int take_loss(struct flowtap_frames *frames, enum flowtap_frame_loss loss
 	return feed->lost(feed, &gap);
 }
 
-static int take_piece(struct flowtap_feed *feed, struct flowtap_frames *frames,
+static int take_piece(struct flowtap_trace_feed *feed, struct flowtap_frames *frames,
 		      const uint8_t *piece, size_t size)
 {
 	if (!feed->framed)
@@ -72,7 +72,7 @@ static int take_piece(struct flowtap_feed *feed, struct flowtap_frames *frames,
 	return flowtap_frames_decode(frames, piece, size);
 }
 
-static int run(struct flowtap_feed *feed, struct flowtap_frames *frames, uint8_t *piece)
+static int run(struct flowtap_trace_feed *feed, struct flowtap_frames *frames, uint8_t *piece)
 {
 	int err = 0, failed = 0;
 	size_t got = 1;
@@ -89,7 +89,7 @@ static int run(struct flowtap_feed *feed, struct flowtap_frames *frames, uint8_t
 	return err || !feed->framed ? err : flowtap_frames_finish(frames);
 }
 
-int flowtap_feed(struct flowtap_feed *feed)
+int flowtap_trace_feed(struct flowtap_trace_feed *feed)
 {
 	struct flowtap_frames *frames = calloc(1, sizeof(*frames));
 	uint8_t *piece = malloc(PIECE);
