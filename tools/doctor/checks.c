@@ -11,6 +11,7 @@
 #include "doctor/selftest.h"
 
 #include <errno.h>
+#include <flowtap/session.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -189,7 +190,7 @@ static void check_device(struct report *report)
 	char fix[256];
 
 	if (!report->device) {
-		report_add(report, GRADE_OK, "device", NULL, DEVICE_PATH " can be opened");
+		report_add(report, GRADE_OK, "device", NULL, FLOWTAP_DEVICE " can be opened");
 		return;
 	}
 	/* Without module there is none: said already. */
@@ -200,7 +201,7 @@ static void check_device(struct report *report)
 		report_add(report, GRADE_FAIL, "device",
 			   "mount devtmpfs on /dev, or mknod it as /sys/class/misc/flowtap/dev "
 			   "says",
-			   "the module is loaded but there is no " DEVICE_PATH);
+			   "the module is loaded but there is no " FLOWTAP_DEVICE);
 	else
 		report_add(report, GRADE_FAIL, "device", fix, "%s", problem);
 }

@@ -10,6 +10,7 @@
 #include "record/explain_error.h"
 
 #include <errno.h>
+#include <flowtap/session.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
@@ -96,13 +97,13 @@ static int open_stream(struct streams *streams, struct stream *stream,
 	char fix[256];
 	int error;
 
-	stream->fd = device_open();
+	stream->fd = flowtap_device_open();
 	if (stream->fd < 0) {
 		complain("%s", device_open_problem(stream->fd, fix, sizeof(fix)));
 		advise("%s", fix);
 		return stream->fd;
 	}
-	error = device_configure(stream->fd, &stream->configure);
+	error = flowtap_device_configure(stream->fd, &stream->configure);
 	if (error == -ENODEV && is_gone(stream))
 		return GONE;
 	if ((error == -EPERM || error == -ENOMEM) && shrink(options, common))
