@@ -121,8 +121,8 @@ int collect_open(struct collect *collect, const struct conf *conf)
 		error = streams_open(&collect->streams, &collect->options);
 	if (error)
 		return error;
-	collect->cpus = calloc(collect->streams.n, sizeof(*collect->cpus));
-	collect->stats = calloc(collect->streams.n, sizeof(*collect->stats));
+	collect->cpus = calloc(collect->streams.session.n, sizeof(*collect->cpus));
+	collect->stats = calloc(collect->streams.session.n, sizeof(*collect->stats));
 	if (collect->cpus && collect->stats)
 		return 0;
 	complain("no memory");
@@ -157,7 +157,7 @@ static int describe(struct collect *collect, struct flowtap_archive_writer *writ
 	int error = write_info(collect, writer);
 
 	if (!error)
-		error = streams_describe(&collect->streams, writer);
+		error = flowtap_session_describe(&collect->streams.session, writer);
 	/* So that the file says from the first moment what it is. */
 	return error ? error : flowtap_archive_flush(writer);
 }
@@ -217,8 +217,8 @@ static void read_stats(struct collect *collect)
 {
 	struct flowtap_stats now;
 
-	for (size_t i = 0; i < collect->streams.n; i++)
-		if (!leftover_stats(&collect->streams.all[i], &now))
+	for (size_t i = 0; i < collect->streams.session.n; i++)
+		if (!leftover_stats(&collect->streams.session.streams[i], &now))
 			collect->stats[i] = now;
 }
 
@@ -228,8 +228,8 @@ static void count_records(struct collect *collect)
 	struct flowtap_stats now;
 
 	collect->records = collect->lost = 0;
-	for (size_t i = 0; i < collect->streams.n; i++) {
-		if (leftover_stats(&collect->streams.all[i], &now))
+	for (size_t i = 0; i < collect->streams.session.n; i++) {
+		if (leftover_stats(&collect->streams.session.streams[i], &now))
 			continue;
 		collect->records += now.records - collect->stats[i].records;
 		collect->lost += now.lost_records - collect->stats[i].lost_records;
@@ -242,13 +242,14 @@ static void count_records(struct collect *collect)
  */
 static int write_begun(const struct collect *collect, struct flowtap_archive_writer *writer)
 {
+	const struct flowtap_session *session = &collect->streams.session;
 	int error = 0;
 
 	if (collect->conf->overwrite)
 		return 0;
-	for (size_t i = 0; i < collect->streams.n && !error; i++)
+	for (size_t i = 0; i < session->n && !error; i++)
 		error = flowtap_archive_write(writer, FLOWTAP_ARCHIVE_BEGUN,
-					      collect->streams.all[i].configure.cpu, number_now(),
+					      session->streams[i].configure.cpu, number_now(),
 					      &collect->stats[i], sizeof(collect->stats[i]), NULL, 0);
 	return error;
 }
@@ -274,7 +275,7 @@ static int end_archive(struct collect *collect, uint64_t *settled)
 	if (!error)
 		error = kernel_finish(&collect->kernel, writer);
 	if (!error)
-		error = streams_conclude(&collect->streams, writer);
+		error = flowtap_session_conclude(&collect->streams.session, writer);
 	if (!error)
 		error = flowtap_archive_write(writer, FLOWTAP_ARCHIVE_END, 0, number_now(), NULL, 0,
 					      NULL, 0);
@@ -294,8 +295,10 @@ static uint64_t margin(const struct collect *collect)
 /* The archive knows who was there from this time on. */
 static void limit_snapshots(const struct collect *collect, uint64_t since)
 {
-	for (size_t i = 0; i < collect->streams.n && collect->conf->overwrite; i++)
-		flowtap_drain_limit(collect->streams.drain, collect->streams.all[i].number, since,
+	const struct flowtap_session *session = &collect->streams.session;
+
+	for (size_t i = 0; i < session->n && collect->conf->overwrite; i++)
+		flowtap_drain_limit(session->drain, session->streams[i].number, since,
 				    collect->conf->snapshot_size);
 }
 
@@ -309,7 +312,7 @@ static int begin_next(struct collect *collect, struct flowtap_archive_writer *wr
 	read_stats(collect);
 	if (!error)
 		error = write_begun(collect, writer);
-	switched = flowtap_drain_switch(collect->streams.drain, writer);
+	switched = flowtap_drain_switch(collect->streams.session.drain, writer);
 	if (!error)
 		error = switched;
 	flowtap_sideband_settle(collect->sideband, since);
@@ -392,12 +395,12 @@ int collect_trigger(struct collect *collect, const struct flowtap_archive_trigge
 
 int collect_wait(struct collect *collect, int timeout_ms)
 {
-	return flowtap_drain_wait(collect->streams.drain, timeout_ms);
+	return flowtap_drain_wait(collect->streams.session.drain, timeout_ms);
 }
 
 int collect_watch(struct collect *collect, int fd)
 {
-	int number = flowtap_drain_watch(collect->streams.drain, fd, POLLIN);
+	int number = flowtap_drain_watch(collect->streams.session.drain, fd, POLLIN);
 
 	return number < 0 ? number : 0;
 }
@@ -428,13 +431,14 @@ uint64_t collect_size(const struct collect *collect)
 
 size_t collect_measure(struct collect *collect)
 {
+	const struct flowtap_session *session = &collect->streams.session;
 	struct flowtap_stats now;
 
-	for (size_t i = 0; i < collect->streams.n; i++) {
-		const struct flowtap_configure *configure = &collect->streams.all[i].configure;
+	for (size_t i = 0; i < session->n; i++) {
+		const struct flowtap_configure *configure = &session->streams[i].configure;
 		struct metrics_cpu *cpu = &collect->cpus[i];
 
-		if (ioctl(collect->streams.all[i].fd, FLOWTAP_IOC_STATS, &now))
+		if (ioctl(session->streams[i].fd, FLOWTAP_IOC_STATS, &now))
 			continue;
 		*cpu = (struct metrics_cpu){
 			.cpu = configure->cpu,
@@ -447,7 +451,7 @@ size_t collect_measure(struct collect *collect)
 		memcpy(cpu->losses, now.losses, sizeof(cpu->losses));
 		cpu->lost_bytes[FLOWTAP_CAUSE_RING_FULL] = now.lost_bytes;
 	}
-	return collect->streams.n;
+	return session->n;
 }
 
 /* --- The end. --- */
@@ -475,9 +479,9 @@ uint64_t collect_waiting(const struct collect *collect)
 	struct flowtap_stats all, taken;
 	uint64_t records = 0;
 
-	for (size_t i = 0; i < collect->streams.n; i++)
-		if (!ioctl(collect->streams.all[i].fd, FLOWTAP_IOC_STATS, &all) &&
-		    !leftover_stats(&collect->streams.all[i], &taken))
+	for (size_t i = 0; i < collect->streams.session.n; i++)
+		if (!ioctl(collect->streams.session.streams[i].fd, FLOWTAP_IOC_STATS, &all) &&
+		    !leftover_stats(&collect->streams.session.streams[i], &taken))
 			records += all.records - taken.records;
 	return records;
 }

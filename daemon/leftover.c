@@ -27,7 +27,7 @@ static void take_off(struct flowtap_stats *stats, const struct flowtap_record *r
 	}
 }
 
-int leftover_stats(const struct stream *stream, struct flowtap_stats *stats)
+int leftover_stats(const struct flowtap_session_stream *stream, struct flowtap_stats *stats)
 {
 	static uint64_t copy[FLOWTAP_RECORD_MAX / 8];
 	const struct flowtap_record *record;

@@ -151,7 +151,11 @@ static int compare(const void *one, const void *other)
 
 static int change(struct streams *streams, uint64_t member, bool add)
 {
-	return streams_change(streams, (pid_t)(uint32_t)member, member & THREAD, add);
+	const pid_t pid = (pid_t)(uint32_t)member;
+	const uint32_t flags = member & THREAD ? FLOWTAP_TASK_THREAD : 0;
+
+	return add ? flowtap_session_add_task(&streams->session, pid, flags) :
+		     flowtap_session_remove_task(&streams->session, pid, flags);
 }
 
 /* Those of the look before that this one did not see. */

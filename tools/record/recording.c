@@ -105,7 +105,7 @@ int recording_open_archive(struct recording *recording)
 	if (!error)
 		error = write_info(recording);
 	if (!error)
-		error = streams_describe(&recording->streams, recording->writer);
+		error = flowtap_session_describe(&recording->streams.session, recording->writer);
 	/* So that the file says from the first moment what it is. */
 	if (!error)
 		error = flowtap_archive_flush(recording->writer);
@@ -200,7 +200,7 @@ int recording_finalise(struct recording *recording)
 	if (!error && recording->bundle)
 		error = bundle_store(recording->bundle, writer);
 	if (!error)
-		error = streams_conclude(&recording->streams, writer);
+		error = flowtap_session_conclude(&recording->streams.session, writer);
 	if (!error)
 		error = flowtap_archive_write(writer, FLOWTAP_ARCHIVE_END, 0, number_now(), NULL, 0,
 					      NULL, 0);

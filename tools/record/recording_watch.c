@@ -58,7 +58,7 @@ static int open_timer(uint64_t duration)
 /* Its number in the drain, or -errno. */
 static int add(const struct watch *watch, int fd)
 {
-	return flowtap_drain_watch(watch->streams->drain, fd, POLLIN);
+	return flowtap_drain_watch(watch->streams->session.drain, fd, POLLIN);
 }
 
 static int add_sideband(const struct watch *watch, const struct flowtap_sideband *sideband)
@@ -100,22 +100,6 @@ int watch_open(struct watch *watch, struct streams *streams, struct flowtap_side
 	return 0;
 }
 
-static bool all_ended(struct watch *watch)
-{
-	struct streams *streams = watch->streams;
-	bool all = true;
-
-	for (size_t i = 0; i < streams->n; i++) {
-		struct stream *stream = &streams->all[i];
-
-		if (flowtap_drain_events(streams->drain, stream->number) &
-		    (POLLHUP | POLLERR | POLLNVAL))
-			stream->ended = true;
-		all &= stream->ended;
-	}
-	return all;
-}
-
 /* True: one that ends the recording came. */
 static bool take_signals(struct watch *watch)
 {
@@ -133,14 +117,14 @@ static bool take_signals(struct watch *watch)
 
 bool watch_wait(struct watch *watch, bool tick)
 {
-	struct flowtap_drain *drain = watch->streams->drain;
+	struct flowtap_drain *drain = watch->streams->session.drain;
 	bool ended;
 
 	if (flowtap_drain_wait(drain, tick ? TICK_MS : -1) <= 0)
 		return false;
 	/* Reports each once. */
 	ended = flowtap_drain_events(drain, watch->workload_number);
-	ended |= all_ended(watch);
+	ended |= flowtap_session_ended(&watch->streams->session);
 	if (flowtap_drain_events(drain, watch->timer_number))
 		watch->elapsed = ended = true;
 	return take_signals(watch) || ended;

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Writes what the streams of a session are, hold and counted into an archive. */
+#include "capture/clock.h"
+#include "capture/device.h"
+
+#include <errno.h>
+#include <flowtap/session.h>
+
+int flowtap_session_describe(const struct flowtap_session *session,
+			     struct flowtap_archive_writer *writer)
+{
+	int error = 0;
+
+	for (size_t cpu = 0; cpu < session->cpus && !error; cpu++) {
+		const struct flowtap_query *query = &session->queries[cpu];
+
+		error = flowtap_archive_write(writer, FLOWTAP_ARCHIVE_QUERY, (uint32_t)cpu, clock_now(),
+					      query, sizeof(*query), NULL, 0);
+	}
+	for (size_t i = 0; i < session->n && !error; i++) {
+		const struct flowtap_configure *configure = &session->streams[i].configure;
+
+		error = flowtap_archive_write(writer, FLOWTAP_ARCHIVE_CONFIGURE, configure->cpu,
+					      clock_now(), configure, sizeof(*configure), NULL, 0);
+	}
+	return error;
+}
+
+int flowtap_session_begin(struct flowtap_session *session, enum flowtap_drain_method method,
+			  struct flowtap_archive_writer *writer)
+{
+	const struct flowtap_drain_options options = {
+		.method = method,
+		.streams = (unsigned int)session->n,
+	};
+	int error = flowtap_drain_open(&options, writer, &session->drain);
+
+	for (size_t i = 0; i < session->n && !error; i++) {
+		struct flowtap_session_stream *stream = &session->streams[i];
+
+		stream->number = flowtap_drain_add(session->drain, stream->fd, &stream->reader,
+						   stream->configure.cpu);
+		if (stream->number < 0)
+			error = stream->number;
+	}
+	return error;
+}
+
+int flowtap_session_drain(struct flowtap_session *session)
+{
+	uint64_t moved;
+
+	return flowtap_drain_take(session->drain, &moved);
+}
+
+static int fail(struct flowtap_session_problem *problem, enum flowtap_session_cause cause, int error)
+{
+	if (error) {
+		problem->cause = cause;
+		problem->error = error;
+	}
+	return error;
+}
+
+int flowtap_session_settle(struct flowtap_session *session, struct flowtap_session_problem *problem)
+{
+	int error;
+
+	*problem = (struct flowtap_session_problem){ 0 };
+	error = fail(problem, FLOWTAP_SESSION_ARCHIVE, flowtap_drain_settle(session->drain));
+	/* A full ring had no space for the record of its last loss. */
+	if (!error)
+		error = fail(problem, FLOWTAP_SESSION_DISABLE, flowtap_session_disable(session));
+	if (!error)
+		error = fail(problem, FLOWTAP_SESSION_ARCHIVE, flowtap_drain_settle(session->drain));
+	return error;
+}
+
+int flowtap_session_copy(struct flowtap_session *session, bool running,
+			 void (*unread)(void *argument, const struct flowtap_session_stream *stream,
+					int error),
+			 void *argument, struct flowtap_session_problem *problem)
+{
+	/* The trace buffer writes its area with no regard to readers. */
+	bool stop = running && session->source == FLOWTAP_SOURCE_ETE;
+	int error = 0, after;
+
+	*problem = (struct flowtap_session_problem){ 0 };
+	if (stop)
+		error = fail(problem, FLOWTAP_SESSION_DISABLE, flowtap_session_disable(session));
+	for (size_t i = 0; i < session->n && !error; i++) {
+		const struct flowtap_session_stream *stream = &session->streams[i];
+		uint64_t moved, dropped;
+
+		error = flowtap_drain_snapshot(session->drain, stream->number, &moved, &dropped);
+		if (error == -EPROTO || error == -EAGAIN) {
+			unread(argument, stream, error);
+			error = 0;
+		}
+		fail(problem, FLOWTAP_SESSION_ARCHIVE, error);
+	}
+	after = stop ? flowtap_session_enable(session) : 0;
+	return fail(problem, FLOWTAP_SESSION_ENABLE, after) && !error ? -EIO : error;
+}
+
+const struct flowtap_session_stream *
+flowtap_session_contradicting(const struct flowtap_session *session)
+{
+	for (size_t i = 0; i < session->n; i++)
+		if (flowtap_drain_error(session->drain, session->streams[i].number))
+			return &session->streams[i];
+	return NULL;
+}
+
+int flowtap_session_conclude(const struct flowtap_session *session,
+			     struct flowtap_archive_writer *writer)
+{
+	int error = 0;
+
+	for (size_t i = 0; i < session->n && !error; i++) {
+		const struct flowtap_session_stream *stream = &session->streams[i];
+		struct flowtap_stats stats;
+
+		if (!flowtap_device_call(stream->fd, FLOWTAP_IOC_STATS, &stats))
+			error = flowtap_archive_write(writer, FLOWTAP_ARCHIVE_STATS,
+						      stream->configure.cpu, clock_now(), &stats,
+						      sizeof(stats), NULL, 0);
+	}
+	return error;
+}
