@@ -13,8 +13,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
-#include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../tools/common/device.h"
@@ -134,21 +132,11 @@ int collect_open(struct collect *collect, const struct conf *conf)
 static int write_info(const struct collect *collect, struct flowtap_archive_writer *writer)
 {
 	const char *event = collect->streams.event ? collect->options.event.name : NULL;
-	struct timespec wall;
-	struct utsname name;
-	char text[512];
-	int n;
+	char text[256];
 
-	uname(&name);
-	clock_gettime(CLOCK_REALTIME, &wall);
-	n = snprintf(text, sizeof(text),
-		     "flowtap=" FLOWTAP_VERSION "\nhost=%.64s\nkernel=%.64s\narch=%.64s\n"
-		     "page=%ld\nbegan=%lld.%09ld\n%s%.64s%s%s%s", name.nodename, name.release,
-		     name.machine, sysconf(_SC_PAGESIZE), (long long)wall.tv_sec, wall.tv_nsec,
-		     event ? "event=" : "", event ? event : "", event ? "\n" : "",
-		     rules_wide(collect->conf) ? "all=1\n" : "", collect->gap);
-	return flowtap_archive_write(writer, FLOWTAP_ARCHIVE_INFO, 0, number_now(), text, (size_t)n,
-				     NULL, 0);
+	snprintf(text, sizeof(text), "%s%.64s%s%s%s", event ? "event=" : "", event ? event : "",
+		 event ? "\n" : "", rules_wide(collect->conf) ? "all=1\n" : "", collect->gap);
+	return flowtap_session_inform(writer, text);
 }
 
 /* What an archive begins with. */
@@ -177,20 +165,6 @@ static int begin_kernel(struct collect *collect)
 	return error;
 }
 
-static int watch_sideband(struct collect *collect)
-{
-	int n = flowtap_sideband_fds(collect->sideband, NULL, 0), error = 0;
-	int *fds = calloc((size_t)n + 1, sizeof(*fds));
-
-	if (!fds)
-		return -ENOMEM;
-	flowtap_sideband_fds(collect->sideband, fds, n);
-	for (int i = 0; i < n && !error; i++)
-		error = collect_watch(collect, fds[i]);
-	free(fds);
-	return error;
-}
-
 static int begin_first(struct collect *collect, struct flowtap_archive_writer *writer)
 {
 	const struct flowtap_sideband_options request = {
@@ -207,7 +181,8 @@ static int begin_first(struct collect *collect, struct flowtap_archive_writer *w
 	if (!error)
 		error = flowtap_sideband_start(collect->sideband);
 	if (!error)
-		error = watch_sideband(collect);
+		error = flowtap_session_watch_sideband(&collect->streams.session,
+						       collect->sideband);
 	if (!error)
 		error = begin_kernel(collect);
 	return error;
@@ -274,12 +249,7 @@ static int end_archive(struct collect *collect, uint64_t *settled)
 		error = flowtap_sideband_drain(collect->sideband);
 	if (!error)
 		error = kernel_finish(&collect->kernel, writer);
-	if (!error)
-		error = flowtap_session_conclude(&collect->streams.session, writer);
-	if (!error)
-		error = flowtap_archive_write(writer, FLOWTAP_ARCHIVE_END, 0, number_now(), NULL, 0,
-					      NULL, 0);
-	return error ? error : flowtap_archive_flush(writer);
+	return error ? error : flowtap_session_conclude(&collect->streams.session, writer);
 }
 
 /*

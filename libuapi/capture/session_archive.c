@@ -5,6 +5,33 @@
 
 #include <errno.h>
 #include <flowtap/session.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/utsname.h>
+#include <unistd.h>
+
+/* A command line may be long; what INFO says of it is for people. */
+#define INFO_MAX	(1U << 20)
+
+int flowtap_session_inform(struct flowtap_archive_writer *writer, const char *more)
+{
+	const size_t size = strlen(more);
+	struct timespec wall;
+	struct utsname name;
+	char text[512];
+	int n;
+
+	uname(&name);
+	clock_gettime(CLOCK_REALTIME, &wall);
+	n = snprintf(text, sizeof(text),
+		     "flowtap=" FLOWTAP_VERSION "\nhost=%s\nkernel=%s\narch=%s\npage=%ld\n"
+		     "began=%lld.%09ld\n", name.nodename, name.release, name.machine,
+		     sysconf(_SC_PAGESIZE), (long long)wall.tv_sec, wall.tv_nsec);
+	return flowtap_archive_write(writer, FLOWTAP_ARCHIVE_INFO, 0, clock_now(), text, (size_t)n,
+				     more, size < INFO_MAX - (size_t)n ? size : INFO_MAX - (size_t)n);
+}
 
 int flowtap_session_describe(const struct flowtap_session *session,
 			     struct flowtap_archive_writer *writer)
@@ -44,6 +71,21 @@ int flowtap_session_begin(struct flowtap_session *session, enum flowtap_drain_me
 			error = stream->number;
 	}
 	return error;
+}
+
+int flowtap_session_watch_sideband(struct flowtap_session *session,
+				   const struct flowtap_sideband *sideband)
+{
+	int n = flowtap_sideband_fds(sideband, NULL, 0), number = 0;
+	int *fds = calloc((size_t)n + 1, sizeof(*fds));
+
+	if (!fds)
+		return -ENOMEM;
+	flowtap_sideband_fds(sideband, fds, n);
+	for (int i = 0; i < n && number >= 0; i++)
+		number = flowtap_drain_watch(session->drain, fds[i], POLLIN);
+	free(fds);
+	return number < 0 ? number : 0;
 }
 
 int flowtap_session_drain(struct flowtap_session *session)
@@ -126,5 +168,8 @@ int flowtap_session_conclude(const struct flowtap_session *session,
 						      stream->configure.cpu, clock_now(), &stats,
 						      sizeof(stats), NULL, 0);
 	}
-	return error;
+	if (!error)
+		error = flowtap_archive_write(writer, FLOWTAP_ARCHIVE_END, 0, clock_now(), NULL, 0,
+					      NULL, 0);
+	return error ? error : flowtap_archive_flush(writer);
 }

@@ -11,9 +11,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
-#include <time.h>
-#include <unistd.h>
 
 /* What was asked for, in lines of KEY=VALUE. */
 static void print_request(FILE *file, const struct record_options *options, bool event)
@@ -48,25 +45,12 @@ static int write_info(struct recording *recording)
 	char *text = NULL;
 	size_t size = 0;
 	FILE *file = open_memstream(&text, &size);
-	struct timespec wall;
-	struct utsname name;
 	int error;
 
 	if (!file)
 		return -ENOMEM;
-	uname(&name);
-	clock_gettime(CLOCK_REALTIME, &wall);
-	fprintf(file, "flowtap=" FLOWTAP_VERSION "\nhost=%s\nkernel=%s\narch=%s\n", name.nodename,
-		name.release, name.machine);
-	fprintf(file, "page=%ld\nbegan=%lld.%09ld\n", sysconf(_SC_PAGESIZE),
-		(long long)wall.tv_sec, wall.tv_nsec);
 	print_request(file, options, recording->streams.event);
-	if (fclose(file))
-		return -ENOMEM;
-	/* A command line may be long; what it says here is for people. */
-	size = size < 1 << 20 ? size : 1 << 20;
-	error = flowtap_archive_write(recording->writer, FLOWTAP_ARCHIVE_INFO, 0, number_now(),
-				      text, size, NULL, 0);
+	error = fclose(file) ? -ENOMEM : flowtap_session_inform(recording->writer, text);
 	free(text);
 	return error;
 }
@@ -201,11 +185,6 @@ int recording_finalise(struct recording *recording)
 		error = bundle_store(recording->bundle, writer);
 	if (!error)
 		error = flowtap_session_conclude(&recording->streams.session, writer);
-	if (!error)
-		error = flowtap_archive_write(writer, FLOWTAP_ARCHIVE_END, 0, number_now(), NULL, 0,
-					      NULL, 0);
-	if (!error)
-		error = flowtap_archive_flush(writer);
 	if (error)
 		return archive_problem(recording, error);
 	return streams_whole(&recording->streams) ? 0 : -EPROTO;

@@ -61,20 +61,6 @@ static int add(const struct watch *watch, int fd)
 	return flowtap_drain_watch(watch->streams->session.drain, fd, POLLIN);
 }
 
-static int add_sideband(const struct watch *watch, const struct flowtap_sideband *sideband)
-{
-	int n = flowtap_sideband_fds(sideband, NULL, 0), error = 0;
-	int *fds = calloc((size_t)n + 1, sizeof(*fds));
-
-	if (!fds)
-		return -ENOMEM;
-	flowtap_sideband_fds(sideband, fds, n);
-	for (int i = 0; i < n && error >= 0; i++)
-		error = add(watch, fds[i]);
-	free(fds);
-	return error < 0 ? error : 0;
-}
-
 int watch_open(struct watch *watch, struct streams *streams, struct flowtap_sideband *sideband,
 	       int pidfd, uint64_t duration)
 {
@@ -88,7 +74,7 @@ int watch_open(struct watch *watch, struct streams *streams, struct flowtap_side
 		complain("cannot watch signals and time: %s", strerror(errno));
 		return -EMFILE;
 	}
-	error = add_sideband(watch, sideband);
+	error = flowtap_session_watch_sideband(&streams->session, sideband);
 	watch->signals_number = add(watch, watch->signals);
 	watch->timer_number = add(watch, watch->timer);
 	watch->workload_number = pidfd < 0 ? -1 : add(watch, pidfd);

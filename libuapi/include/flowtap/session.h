@@ -6,7 +6,8 @@
  *	flowtap_session_query(&session, want, &problem);	what each CPU has
  *	flowtap_session_open(&session, &request, &problem);	a stream on each that can
  *	flowtap_session_add_task(&session, pid, 0);		whom to record
- *	flowtap_session_describe(&session, writer);		what an archive begins with
+ *	flowtap_session_inform(writer, "");			what an archive begins with
+ *	flowtap_session_describe(&session, writer);
  *	flowtap_session_begin(&session, FLOWTAP_DRAIN_URING, writer);
  *	flowtap_session_enable(&session);
  *	while (flowtap_drain_wait(session.drain, -1) >= 0 && !flowtap_session_ended(&session))
@@ -29,6 +30,7 @@
 #include <flowtap/archive.h>
 #include <flowtap/drain.h>
 #include <flowtap/ring.h>
+#include <flowtap/sideband.h>
 #include <linux/flowtap.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -199,12 +201,21 @@ bool flowtap_session_ended(struct flowtap_session *session);
 /* The sum over the streams; high_water is the greatest; tasks and enabled_ns are 0. */
 void flowtap_session_sum(const struct flowtap_session *session, struct flowtap_stats *sum);
 
+/*
+ * INFO: this library's version, the machine's name, kernel, architecture and page size and the time of
+ * day, in lines of KEY=VALUE, then `more`, whole lines of that form, or ""; cut at 1 MiB. 0 or -errno
+ * of the archive.
+ */
+int flowtap_session_inform(struct flowtap_archive_writer *writer, const char *more);
 /* What each CPU can do and how its stream is configured, as blocks. 0 or -errno of the archive. */
 int flowtap_session_describe(const struct flowtap_session *session,
 			     struct flowtap_archive_writer *writer);
 /* Makes the drain, with this method as the first to try; borrows writer. 0 or -errno of the drain. */
 int flowtap_session_begin(struct flowtap_session *session, enum flowtap_drain_method method,
 			  struct flowtap_archive_writer *writer);
+/* The drain waits for the side band's descriptors, too; they are borrowed. 0 or -ENOMEM. */
+int flowtap_session_watch_sideband(struct flowtap_session *session,
+				   const struct flowtap_sideband *sideband);
 /*
  * Takes what waits in the rings and starts to write it into the archive, after what is in the archive's
  * buffer. 0 or -errno of the archive. A ring that contradicts itself is not read any more:
@@ -230,7 +241,10 @@ int flowtap_session_copy(struct flowtap_session *session, bool running,
 /* The first stream that the drain does not read any more, as its ring contradicts itself; NULL: none. */
 const struct flowtap_session_stream *
 flowtap_session_contradicting(const struct flowtap_session *session);
-/* Each stream's statistics as a block. 0 or -errno of the archive. */
+/*
+ * Ends the archive: each stream's statistics as a block, then END, that nothing is missing, and all of it
+ * into the file. 0 or -errno of the archive.
+ */
 int flowtap_session_conclude(const struct flowtap_session *session,
 			     struct flowtap_archive_writer *writer);
 /* Waits for what is on its way into the archive; all zeros then. The writer is freed after this. */

@@ -133,12 +133,67 @@ TEST_F(archive, has_what_was_in_the_rings_when_it_is_settled)
 	EXPECT_EQ(flowtap_session_contradicting(&self->session), NULL);
 }
 
-TEST_F(archive, ends_with_what_each_stream_counted)
+TEST_F(archive, informs_of_the_machine_and_of_what_else_is_said)
+{
+	struct flowtap_archive_reader *reader;
+	struct flowtap_archive_block block;
+	const char *text;
+
+	ASSERT_EQ(flowtap_session_inform(self->writer, "all=1\nwhy=test\n"), 0);
+	ASSERT_EQ(flowtap_archive_flush(self->writer), 0);
+	lseek(self->fd, 0, SEEK_SET);
+	ASSERT_EQ(flowtap_archive_open(self->fd, &reader), 0);
+	ASSERT_EQ(flowtap_archive_next(reader, &block), 1);
+	EXPECT_EQ(block.type, FLOWTAP_ARCHIVE_INFO);
+	text = (const char *)block.payload;
+	EXPECT_EQ(memcmp(text, "flowtap=" FLOWTAP_VERSION "\nhost=", 14 + strlen(FLOWTAP_VERSION)), 0);
+	EXPECT_NE(memmem(text, block.size, "\nkernel=", 8), NULL);
+	EXPECT_NE(memmem(text, block.size, "\narch=", 6), NULL);
+	EXPECT_NE(memmem(text, block.size, "\npage=", 6), NULL);
+	EXPECT_NE(memmem(text, block.size, "\nbegan=", 7), NULL);
+	EXPECT_EQ(memcmp(text + block.size - 16, "\nall=1\nwhy=test\n", 16), 0);
+	flowtap_archive_reader_free(reader);
+}
+
+TEST_F(archive, what_is_informed_of_is_cut_where_it_is_long)
+{
+	char *more = malloc((2U << 20) + 1);
+	uint64_t bytes;
+
+	ASSERT_NE(more, NULL);
+	memset(more, 'x', 2U << 20);
+	more[2U << 20] = 0;
+	EXPECT_EQ(flowtap_session_inform(self->writer, more), 0);
+	EXPECT_EQ(count(_metadata, self, FLOWTAP_ARCHIVE_INFO, 0, &bytes), 1);
+	EXPECT_EQ(bytes, 1U << 20);
+	free(more);
+}
+
+TEST_F(archive, the_drain_waits_for_each_descriptor_of_the_side_band)
+{
+	const pid_t pid = getpid();
+	const struct flowtap_sideband_options options = { .pids = &pid, .n_pids = 1 };
+	struct flowtap_sideband *sideband;
+	int n;
+
+	open_streams(_metadata, self, FLOWTAP_SOURCE_CTR, 0);
+	ASSERT_EQ(flowtap_session_begin(&self->session, FLOWTAP_DRAIN_POLL, self->writer), 0);
+	ASSERT_EQ(flowtap_sideband_open(&options, self->writer, &sideband), 0);
+	n = flowtap_sideband_fds(sideband, NULL, 0);
+	EXPECT_EQ(flowtap_session_watch_sideband(&self->session, sideband), 0);
+	/* Numbers are given one after the other. */
+	EXPECT_EQ(flowtap_drain_watch(self->session.drain, self->fd, 0), CPUS + n);
+	flowtap_session_close(&self->session);
+	flowtap_sideband_free(sideband);
+}
+
+TEST_F(archive, ends_with_what_each_stream_counted_and_the_mark_that_it_is_whole)
 {
 	uint64_t bytes;
 
 	open_streams(_metadata, self, FLOWTAP_SOURCE_CTR, 0);
 	ASSERT_EQ(flowtap_session_conclude(&self->session, self->writer), 0);
+	EXPECT_EQ(count(_metadata, self, FLOWTAP_ARCHIVE_END, 0, &bytes), 1);
 	for (uint32_t cpu = 0; cpu < CPUS; cpu++) {
 		EXPECT_EQ(count(_metadata, self, FLOWTAP_ARCHIVE_STATS, cpu, &bytes), 1);
 		EXPECT_EQ(bytes, sizeof(struct flowtap_stats));
