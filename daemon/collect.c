@@ -155,14 +155,13 @@ static int begin_kernel(struct collect *collect)
 {
 	int error = 0;
 
-	kernel_free(&collect->kernel);
+	flowtap_kernel_follower_free(&collect->kernel);
 	collect->looked = false;
 	if (!(collect->options.configure.modes & FLOWTAP_MODE_KERNEL) || !collect->conf->kernel_text)
 		return 0;
 	error = kernel_start(&collect->kernel);
-	while (!error && (error = kernel_write(&collect->kernel, collect->writer)) > 0)
-		error = flowtap_sideband_drain(collect->sideband);
-	return error;
+	return error ? error : flowtap_kernel_follower_write(&collect->kernel, collect->sideband,
+							     collect->writer);
 }
 
 static int begin_first(struct collect *collect, struct flowtap_archive_writer *writer)
@@ -305,7 +304,7 @@ int collect_switch_on(struct collect *collect, bool on)
 		return error;
 	/* What enabling has patched, once: it is off and on again many times a second. */
 	if (on && !collect->looked)
-		kernel_enabled(&collect->kernel);
+		flowtap_kernel_follower_enabled(&collect->kernel);
 	collect->looked |= on;
 	collect->enabled = on;
 	return 0;
@@ -388,7 +387,7 @@ int collect_take(struct collect *collect)
 		collect->settled = before;
 	}
 	if (!error)
-		error = kernel_drain(&collect->kernel, collect->writer);
+		error = flowtap_kernel_follower_drain(&collect->kernel, collect->writer);
 	return error ? error : streams_drain(&collect->streams);
 }
 
@@ -459,7 +458,7 @@ uint64_t collect_waiting(const struct collect *collect)
 void collect_close(struct collect *collect)
 {
 	flowtap_sideband_free(collect->sideband);
-	kernel_free(&collect->kernel);
+	flowtap_kernel_follower_free(&collect->kernel);
 	streams_close(&collect->streams);
 	flowtap_archive_writer_free(collect->writer);
 	free(collect->cpus);

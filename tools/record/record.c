@@ -175,7 +175,7 @@ static int start(struct recording *recording)
 	/* Else the exec of the command enables. */
 	if (!options_trace_command(options) && streams_enable(&recording->streams))
 		return STATUS_ERROR;
-	kernel_enabled(&recording->kernel);
+	flowtap_kernel_follower_enabled(&recording->kernel);
 	return options->command ? workload_start(&recording->workload, options->command[0]) : 0;
 }
 
@@ -241,7 +241,7 @@ static void clean_up(struct recording *recording)
 	workload_stop(&recording->anchor);
 	watch_close(&recording->watch);
 	flowtap_sideband_free(recording->sideband);
-	kernel_free(&recording->kernel);
+	flowtap_kernel_follower_free(&recording->kernel);
 	flowtap_bundle_free(recording->bundle);
 	cgroup_close(&recording->cgroup);
 	/* Waits for pending writes. */

@@ -132,9 +132,9 @@ int recording_open_kernel(struct recording *recording)
 
 	if (recording->options->configure.modes & FLOWTAP_MODE_KERNEL)
 		error = kernel_start(&recording->kernel);
-	/* It takes a while, in which the side band must not overflow. */
-	while (!error && (error = kernel_write(&recording->kernel, recording->writer)) > 0)
-		error = flowtap_sideband_drain(recording->sideband);
+	if (!error)
+		error = flowtap_kernel_follower_write(&recording->kernel, recording->sideband,
+						      recording->writer);
 	return error ? archive_problem(recording, error) : 0;
 }
 
@@ -148,7 +148,7 @@ static int drain_others(struct recording *recording)
 {
 	int error = flowtap_sideband_drain(recording->sideband);
 
-	return error ? error : kernel_drain(&recording->kernel, recording->writer);
+	return error ? error : flowtap_kernel_follower_drain(&recording->kernel, recording->writer);
 }
 
 int recording_drain(struct recording *recording)
