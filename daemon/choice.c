@@ -16,7 +16,6 @@
 #include <unistd.h>
 
 #include "../tools/common/tool.h"
-#include "../tools/record/cgroup.h"
 #include "programs.h"
 #include "rules.h"
 
@@ -324,7 +323,7 @@ int choice_open(const struct conf *conf, struct choice **result)
 		choice_close(choice);
 		return error;
 	}
-	choice->mount = cgroup_mount();
+	choice->mount = flowtap_cgroup_mount();
 	rules_compile(conf, choice->rules);
 	*result = choice;
 	if (!rules_any(conf))

@@ -39,7 +39,9 @@ static struct fake_device {
 	unsigned int configures;	/* that were asked for */
 	struct fake_stream streams[FAKE_CALLS];
 	unsigned int opened;
-	struct flowtap_task added, removed;
+	struct flowtap_task added[FAKE_CALLS], removed[FAKE_CALLS];
+	unsigned int adds, removes;
+	uint32_t denied, crowding;	/* -EPERM and -ENOSPC for these processes; 0: none */
 } fake;
 
 static inline struct fake_stream *fake_of(int fd)
@@ -131,6 +133,14 @@ static inline int fake_switch(struct fake_stream *stream, const struct flowtap_e
 	return 0;
 }
 
+static inline int fake_add(const struct flowtap_task *task)
+{
+	fake.added[fake.adds++ % FAKE_CALLS] = *task;
+	if (fake.denied && task->pid == fake.denied)
+		return -EPERM;
+	return fake.crowding && task->pid == fake.crowding ? -ENOSPC : fake.task_error;
+}
+
 int flowtap_device_call(int fd, unsigned long command, void *argument)
 {
 	struct fake_stream *stream = fake_of(fd);
@@ -141,10 +151,9 @@ int flowtap_device_call(int fd, unsigned long command, void *argument)
 	case FLOWTAP_IOC_CONFIGURE:
 		return fake_configure(stream, argument);
 	case FLOWTAP_IOC_ADD_TASK:
-		fake.added = *(struct flowtap_task *)argument;
-		return fake.task_error;
+		return fake_add(argument);
 	case FLOWTAP_IOC_REMOVE_TASK:
-		fake.removed = *(struct flowtap_task *)argument;
+		fake.removed[fake.removes++ % FAKE_CALLS] = *(struct flowtap_task *)argument;
 		return fake.task_error;
 	case FLOWTAP_IOC_ENABLE:
 	case FLOWTAP_IOC_DISABLE:

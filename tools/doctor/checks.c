@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What flowtap doctor looks at. */
 #include "common/arm_machine.h"
-#include "record/cgroup.h"
 #include "common/device.h"
 #include "common/event.h"
 #include "common/names.h"
@@ -411,7 +410,7 @@ static void check_text(struct report *report)
 
 static void check_cgroup(struct report *report)
 {
-	char *mount = cgroup_mount();
+	char *mount = flowtap_cgroup_mount();
 
 	if (mount)
 		report_add(report, GRADE_OK, "cgroup", NULL, "cgroup2 is mounted on %s", mount);

@@ -182,7 +182,7 @@ static int start(struct recording *recording)
 static int run(struct recording *recording)
 {
 	bool live = !recording->options->quiet && isatty(STDERR_FILENO);
-	bool tick = live || flowtap_sideband_polled(recording->sideband) || recording->cgroup.path;
+	bool tick = live || flowtap_sideband_polled(recording->sideband) || recording->cgroup.followed.path;
 	uint64_t shown = 0;
 	int error;
 

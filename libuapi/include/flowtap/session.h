@@ -191,6 +191,37 @@ int flowtap_session_open(struct flowtap_session *session, const struct flowtap_s
  */
 int flowtap_session_add_task(struct flowtap_session *session, pid_t pid, uint32_t flags);
 int flowtap_session_remove_task(struct flowtap_session *session, pid_t pid, uint32_t flags);
+/*
+ * The processes of a cgroup (v2) and of those below it, looked at again and again: who has come is added
+ * to the session's tasks, who has gone is removed. What they fork is there at once with FLOWTAP_INHERIT. A
+ * process that moves in and ends between two looks is missed; one that is forked and moves out between
+ * two looks is still recorded. All zeros: none is followed. Callers only read it.
+ */
+struct flowtap_session_cgroup {
+	char *path;			/* in the file system */
+	uint64_t *members;		/* at the last look */
+	size_t n;
+	size_t denied;			/* of these, that may not be traced (-EPERM) */
+	bool crowded;			/* more than the module follows: not all are recorded */
+	pid_t failed;			/* the one that could not be added, where following failed */
+	uint64_t next;			/* when to look again, ns of CLOCK_MONOTONIC_RAW */
+};
+
+/* Where cgroup2 is mounted, the caller's to free; NULL: it is not, or there is no memory. */
+char *flowtap_cgroup_mount(void);
+/*
+ * name: a path below the mount of cgroup2, or in the file system. 0; -ENODEV: cgroup2 is not mounted;
+ * -ENOENT: there is no such cgroup; -ENOMEM.
+ */
+int flowtap_session_cgroup_open(struct flowtap_session_cgroup *cgroup, const char *name);
+/*
+ * Looks, if it is time to: each 100 ms to 1 s, for about a twentieth of this thread's CPU time. Who has
+ * ended, is the kernel's or may not be traced is passed over. 0; -errno of flowtap_session_add_task for
+ * cgroup->failed, after which others were not added.
+ */
+int flowtap_session_cgroup_follow(struct flowtap_session_cgroup *cgroup,
+				  struct flowtap_session *session);
+void flowtap_session_cgroup_close(struct flowtap_session_cgroup *cgroup);
 /* Recording starts and stops, on all CPUs. 0 or -errno of the first that failed. */
 int flowtap_session_enable(struct flowtap_session *session);
 int flowtap_session_disable(struct flowtap_session *session);

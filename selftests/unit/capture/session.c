@@ -274,11 +274,11 @@ TEST_F(session, tasks_are_the_first_streams)
 {
 	ASSERT_EQ(open_all(_metadata, self), 0);
 	EXPECT_EQ(flowtap_session_add_task(&self->session, 42, FLOWTAP_TASK_THREAD), 0);
-	EXPECT_EQ(fake.added.pid, 42);
-	EXPECT_EQ(fake.added.flags, FLOWTAP_TASK_THREAD);
+	EXPECT_EQ(fake.added[0].pid, 42);
+	EXPECT_EQ(fake.added[0].flags, FLOWTAP_TASK_THREAD);
 	EXPECT_EQ(flowtap_session_remove_task(&self->session, 43, 0), 0);
-	EXPECT_EQ(fake.removed.pid, 43);
-	EXPECT_EQ(fake.removed.flags, 0);
+	EXPECT_EQ(fake.removed[0].pid, 43);
+	EXPECT_EQ(fake.removed[0].flags, 0);
 	fake.task_error = -ESRCH;
 	EXPECT_EQ(flowtap_session_add_task(&self->session, 42, 0), -ESRCH);
 	EXPECT_EQ(flowtap_session_remove_task(&self->session, 42, 0), -ESRCH);
