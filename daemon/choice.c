@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "../tools/common/tool.h"
@@ -335,15 +334,8 @@ int choice_open(const struct conf *conf, struct choice **result)
 
 static int get_key(const struct choice *choice, uint64_t *key)
 {
-	struct flowtap_key request = { 0 };
-
 	*key = 1;
-	if (choice->way != CHOICE_KERNEL)
-		return 0;
-	if (ioctl(choice->streams->session.streams[0].fd, FLOWTAP_IOC_KEY, &request))
-		return -errno;
-	*key = request.key;
-	return 0;
+	return choice->way == CHOICE_KERNEL ? flowtap_session_key(&choice->streams->session, key) : 0;
 }
 
 /* First what is new is chosen by the programs, then who is there already. */

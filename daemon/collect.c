@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "../tools/common/device.h"
@@ -407,7 +406,7 @@ size_t collect_measure(struct collect *collect)
 		const struct flowtap_configure *configure = &session->streams[i].configure;
 		struct metrics_cpu *cpu = &collect->cpus[i];
 
-		if (ioctl(session->streams[i].fd, FLOWTAP_IOC_STATS, &now))
+		if (flowtap_session_stats(&session->streams[i], &now))
 			continue;
 		*cpu = (struct metrics_cpu){
 			.cpu = configure->cpu,
@@ -445,12 +444,13 @@ int collect_pause(struct collect *collect)
 
 uint64_t collect_waiting(const struct collect *collect)
 {
+	const struct flowtap_session *session = &collect->streams.session;
 	struct flowtap_stats all, taken;
 	uint64_t records = 0;
 
-	for (size_t i = 0; i < collect->streams.session.n; i++)
-		if (!ioctl(collect->streams.session.streams[i].fd, FLOWTAP_IOC_STATS, &all) &&
-		    !leftover_stats(&collect->streams.session.streams[i], &taken))
+	for (size_t i = 0; i < session->n; i++)
+		if (!flowtap_session_stats(&session->streams[i], &all) &&
+		    !leftover_stats(&session->streams[i], &taken))
 			records += all.records - taken.records;
 	return records;
 }

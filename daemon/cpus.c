@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
 #include "../tools/common/tool.h"
 #include "events.h"
@@ -79,9 +78,9 @@ static bool is_missing(const struct run *run, unsigned int cpu)
 /* The module has seen it come, and with that perf has as well. */
 static bool is_ready(const struct run *run, unsigned int cpu)
 {
-	struct flowtap_query query = { .cpu = cpu };
+	struct flowtap_query query;
 
-	return !ioctl(run->collect.streams.session.streams[0].fd, FLOWTAP_IOC_QUERY, &query) &&
+	return !flowtap_session_query_cpu(&run->collect.streams.session, cpu, &query) &&
 	       (query.source || query.reason != FLOWTAP_REASON_OFFLINE);
 }
 

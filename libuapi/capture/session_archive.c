@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* Writes what the streams of a session are, hold and counted into an archive. */
 #include "capture/clock.h"
-#include "capture/device.h"
 
 #include <errno.h>
 #include <flowtap/session.h>
@@ -163,7 +162,7 @@ int flowtap_session_conclude(const struct flowtap_session *session,
 		const struct flowtap_session_stream *stream = &session->streams[i];
 		struct flowtap_stats stats;
 
-		if (!flowtap_device_call(stream->fd, FLOWTAP_IOC_STATS, &stats))
+		if (!flowtap_session_stats(stream, &stats))
 			error = flowtap_archive_write(writer, FLOWTAP_ARCHIVE_STATS,
 						      stream->configure.cpu, clock_now(), &stats,
 						      sizeof(stats), NULL, 0);

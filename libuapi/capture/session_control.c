@@ -58,6 +58,33 @@ int flowtap_session_snapshot(const struct flowtap_session *session)
 	return error;
 }
 
+int flowtap_session_query_cpu(const struct flowtap_session *session, uint32_t cpu,
+			      struct flowtap_query *query)
+{
+	int error;
+
+	*query = (struct flowtap_query){ .cpu = cpu };
+	error = flowtap_device_call(session->streams[0].fd, FLOWTAP_IOC_QUERY, query);
+	if (error)
+		*query = (struct flowtap_query){ .cpu = cpu };
+	return error;
+}
+
+int flowtap_session_key(const struct flowtap_session *session, uint64_t *key)
+{
+	struct flowtap_key request = { 0 };
+	int error = flowtap_device_call(session->streams[0].fd, FLOWTAP_IOC_KEY, &request);
+
+	if (!error)
+		*key = request.key;
+	return error;
+}
+
+int flowtap_session_stats(const struct flowtap_session_stream *stream, struct flowtap_stats *stats)
+{
+	return flowtap_device_call(stream->fd, FLOWTAP_IOC_STATS, stats);
+}
+
 bool flowtap_session_ended(struct flowtap_session *session)
 {
 	bool all = true;
@@ -101,7 +128,7 @@ void flowtap_session_sum(const struct flowtap_session *session, struct flowtap_s
 	for (size_t i = 0; i < session->n; i++) {
 		struct flowtap_stats one;
 
-		if (!flowtap_device_call(session->streams[i].fd, FLOWTAP_IOC_STATS, &one))
+		if (!flowtap_session_stats(&session->streams[i], &one))
 			add(sum, &one);
 	}
 }

@@ -35,6 +35,7 @@ static struct fake_device {
 	int refusal[FAKE_CPUS];		/* -errno of CONFIGURE */
 	unsigned int refusals;		/* so often; then it succeeds. 0: always */
 	uint32_t most_pages;		/* of ring and AUX area together: -EPERM above; 0: any */
+	uint64_t key;			/* of the set of tasks; 0: -EPERM */
 	int task_error, enable_error, snapshot_error;
 	unsigned int configures;	/* that were asked for */
 	struct fake_stream streams[FAKE_CALLS];
@@ -164,6 +165,9 @@ int flowtap_device_call(int fd, unsigned long command, void *argument)
 	case FLOWTAP_IOC_STATS:
 		*(struct flowtap_stats *)argument = stream->stats;
 		return 0;
+	case FLOWTAP_IOC_KEY:
+		((struct flowtap_key *)argument)->key = fake.key;
+		return fake.key ? 0 : -EPERM;
 	default:
 		return -ENOTTY;
 	}

@@ -13,7 +13,6 @@
 
 #include <inttypes.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 /* Losses that are in the nature of recording; decode counts them. */
@@ -115,8 +114,9 @@ static void print_losses(const struct streams *streams, const struct flowtap_sta
 static bool find_holder(const struct streams *streams, struct flowtap_query *query)
 {
 	for (size_t i = 0; i < streams->session.n; i++) {
-		*query = (struct flowtap_query){ .cpu = streams->session.streams[i].configure.cpu };
-		if (!ioctl(streams->session.streams[i].fd, FLOWTAP_IOC_QUERY, query) &&
+		const uint32_t cpu = streams->session.streams[i].configure.cpu;
+
+		if (!flowtap_session_query_cpu(&streams->session, cpu, query) &&
 		    query->holder_comm[0] && query->holder_pid != (uint32_t)getpid())
 			return true;
 	}
@@ -218,7 +218,7 @@ static void json_cpu(struct json *json, const struct flowtap_session_stream *str
 	json_number(json, "ring_pages", configure->ring_pages);
 	if (configure->aux_pages)
 		json_number(json, "aux_pages", configure->aux_pages);
-	if (!ioctl(stream->fd, FLOWTAP_IOC_STATS, &stats))
+	if (!flowtap_session_stats(stream, &stats))
 		json_losses(json, &stats);
 	json_close(json, '}');
 }

@@ -21,8 +21,9 @@
  * kernel.h and bundle.h.
  *
  * Functions return 0 or -errno, print nothing and leave errno alone. Where more than one thing can fail
- * a struct flowtap_session_problem says which, why, and with that what fixes it. No function is to be
- * called while another runs for the same session.
+ * a struct flowtap_session_problem says which, why, and with that what fixes it. What comes after
+ * flowtap_session_open takes a session that is open; what takes from the rings or waits, one that has
+ * begun to drain. No function is to be called while another runs for the same session.
  */
 #ifndef FLOWTAP_SESSION_H
 #define FLOWTAP_SESSION_H
@@ -168,8 +169,8 @@ struct flowtap_session_request {
 };
 
 /*
- * Begins a session: queries each CPU for the source `want`, 0: its hardware's, or where that is none
- * whatever else there is. session->source is the first CPU's that is not FLOWTAP_SOURCE_SOFT, or that.
+ * Begins a session: queries each CPU for the source `want`, 0: its hardware's. session->source is that
+ * of the first CPU that has another than FLOWTAP_SOURCE_SOFT, or else SOFT.
  * 0; -errno and problem: DEVICE, NO_SOURCES (-ENODEV); session is to be closed in any case.
  */
 int flowtap_session_query(struct flowtap_session *session, uint32_t want,
@@ -185,9 +186,9 @@ int flowtap_session_open(struct flowtap_session *session, const struct flowtap_s
 
 /*
  * A process, or with FLOWTAP_TASK_THREAD in flags a thread, into the set of tasks or out of it; pid of
- * the caller's namespace. 0; -ESRCH: there is none; -EPERM or -EACCES: it may not be traced by the caller;
- * -EINVAL: a kernel thread; -ENOSPC: more tasks than the module follows; -ENOENT, -ENODEV or -EOPNOTSUPP:
- * the event cannot be counted for a task; -EBUSY: its counters are taken; another -errno.
+ * the caller's namespace. 0; -ESRCH: there is none; -EPERM or -EACCES: it may not be traced by the
+ * caller; -EINVAL: a kernel thread; -ENOSPC: more tasks than the module follows; -ENOENT, -ENODEV or
+ * -EOPNOTSUPP: the event cannot be counted for a task; -EBUSY: its counters are taken; another -errno.
  */
 int flowtap_session_add_task(struct flowtap_session *session, pid_t pid, uint32_t flags);
 int flowtap_session_remove_task(struct flowtap_session *session, pid_t pid, uint32_t flags);
@@ -227,6 +228,16 @@ int flowtap_session_enable(struct flowtap_session *session);
 int flowtap_session_disable(struct flowtap_session *session);
 /* What the hardware has of running tasks goes into the rings. 0 or -errno of the first that failed. */
 int flowtap_session_snapshot(const struct flowtap_session *session);
+/*
+ * What a CPU has at this moment, of its hardware's source, and who holds that; cpu: any number. 0 or
+ * -errno; *query is all zeros but for the CPU then.
+ */
+int flowtap_session_query_cpu(const struct flowtap_session *session, uint32_t cpu,
+			      struct flowtap_query *query);
+/* The key of the set of tasks, for programs in the kernel (FLOWTAP_IOC_KEY). 0 or -errno. */
+int flowtap_session_key(const struct flowtap_session *session, uint64_t *key);
+/* What a stream counted since it was configured. 0 or -errno. */
+int flowtap_session_stats(const struct flowtap_session_stream *stream, struct flowtap_stats *stats);
 /* Takes poll's events of the streams from the drain. True: the last task is gone, on each CPU. */
 bool flowtap_session_ended(struct flowtap_session *session);
 /* The sum over the streams; high_water is the greatest; tasks and enabled_ns are 0. */
@@ -273,8 +284,8 @@ int flowtap_session_copy(struct flowtap_session *session, bool running,
 const struct flowtap_session_stream *
 flowtap_session_contradicting(const struct flowtap_session *session);
 /*
- * Ends the archive: each stream's statistics as a block, then END, that nothing is missing, and all of it
- * into the file. 0 or -errno of the archive.
+ * Ends the archive: each stream's statistics as a block, then END, that nothing is missing; and flushes
+ * it. 0 or -errno of the archive.
  */
 int flowtap_session_conclude(const struct flowtap_session *session,
 			     struct flowtap_archive_writer *writer);

@@ -293,6 +293,32 @@ TEST_F(session, every_stream_takes_a_snapshot_also_after_one_that_failed)
 		EXPECT_EQ(fake_of(self->session.streams[i].fd)->snapshots, 1);
 }
 
+TEST_F(session, a_cpu_is_asked_anew_what_it_has_and_who_holds_it)
+{
+	struct flowtap_query query;
+
+	ASSERT_EQ(open_all(_metadata, self), 0);
+	fake.queries[2].holder_pid = 42;
+	EXPECT_EQ(flowtap_session_query_cpu(&self->session, 2, &query), 0);
+	EXPECT_EQ(query.cpu, 2);
+	EXPECT_EQ(query.holder_pid, 42);
+	EXPECT_EQ(self->session.queries[2].holder_pid, 0);
+	EXPECT_EQ(flowtap_session_query_cpu(&self->session, FAKE_CPUS, &query), -EINVAL);
+	EXPECT_EQ(query.holder_pid, 0);
+}
+
+TEST_F(session, the_key_is_that_of_the_set_of_tasks)
+{
+	uint64_t key = 7;
+
+	ASSERT_EQ(open_all(_metadata, self), 0);
+	EXPECT_EQ(flowtap_session_key(&self->session, &key), -EPERM);
+	EXPECT_EQ(key, 7);
+	fake.key = 9;
+	EXPECT_EQ(flowtap_session_key(&self->session, &key), 0);
+	EXPECT_EQ(key, 9);
+}
+
 TEST_F(session, figures_are_added_up_but_the_high_water)
 {
 	struct flowtap_stats sum;
@@ -305,6 +331,8 @@ TEST_F(session, figures_are_added_up_but_the_high_water)
 			.losses = { [FLOWTAP_CAUSE_OFFLINE] = i },
 			.high_water = i == 1 ? 7 : 5,
 		};
+	EXPECT_EQ(flowtap_session_stats(&self->session.streams[1], &sum), 0);
+	EXPECT_EQ(sum.samples, 2);
 	flowtap_session_sum(&self->session, &sum);
 	EXPECT_EQ(sum.samples, 6);
 	EXPECT_EQ(sum.lost_bytes, 30);
