@@ -12,11 +12,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include "../tools/common/tool.h"
-#include "../tools/record/cgroup.h"
 #include "programs.h"
 #include "rules.h"
 
@@ -74,10 +72,16 @@ const char *choice_way_lacks(enum choice_way way)
 
 /* --- One process. --- */
 
+static int change_task(struct streams *streams, pid_t pid, bool add)
+{
+	return add ? flowtap_session_add_task(&streams->session, pid, 0) :
+		     flowtap_session_remove_task(&streams->session, pid, 0);
+}
+
 /* Whether it was there, and its threads are in the set, or not, as is asked for. */
 static bool change(struct choice *choice, uint32_t pid, bool add)
 {
-	int error = choice->streams ? streams_change(choice->streams, (pid_t)pid, false, add) : 0;
+	int error = choice->streams ? change_task(choice->streams, (pid_t)pid, add) : 0;
 
 	/* ESRCH: it has ended, or was not there. EINVAL: it is of the kernel. */
 	if (error && error != -ESRCH && error != -EINVAL)
@@ -318,7 +322,7 @@ int choice_open(const struct conf *conf, struct choice **result)
 		choice_close(choice);
 		return error;
 	}
-	choice->mount = cgroup_mount();
+	choice->mount = flowtap_cgroup_mount();
 	rules_compile(conf, choice->rules);
 	*result = choice;
 	if (!rules_any(conf))
@@ -330,15 +334,8 @@ int choice_open(const struct conf *conf, struct choice **result)
 
 static int get_key(const struct choice *choice, uint64_t *key)
 {
-	struct flowtap_key request = { 0 };
-
 	*key = 1;
-	if (choice->way != CHOICE_KERNEL)
-		return 0;
-	if (ioctl(choice->streams->all[0].fd, FLOWTAP_IOC_KEY, &request))
-		return -errno;
-	*key = request.key;
-	return 0;
+	return choice->way == CHOICE_KERNEL ? flowtap_session_key(&choice->streams->session, key) : 0;
 }
 
 /* First what is new is chosen by the programs, then who is there already. */
@@ -370,7 +367,7 @@ int choice_begin(struct choice *choice, struct streams *streams)
 	choice->streams = streams;
 	choice->next = 0;
 	if (choice->wide)
-		error = streams_change(streams, getpid(), false, true);
+		error = change_task(streams, getpid(), true);
 	if (!error && choice->programs)
 		error = begin_programs(choice);
 	if (!error && choice->way != CHOICE_NONE)

@@ -12,9 +12,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/utsname.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "../tools/common/device.h"
@@ -121,8 +118,8 @@ int collect_open(struct collect *collect, const struct conf *conf)
 		error = streams_open(&collect->streams, &collect->options);
 	if (error)
 		return error;
-	collect->cpus = calloc(collect->streams.n, sizeof(*collect->cpus));
-	collect->stats = calloc(collect->streams.n, sizeof(*collect->stats));
+	collect->cpus = calloc(collect->streams.session.n, sizeof(*collect->cpus));
+	collect->stats = calloc(collect->streams.session.n, sizeof(*collect->stats));
 	if (collect->cpus && collect->stats)
 		return 0;
 	complain("no memory");
@@ -134,21 +131,11 @@ int collect_open(struct collect *collect, const struct conf *conf)
 static int write_info(const struct collect *collect, struct flowtap_archive_writer *writer)
 {
 	const char *event = collect->streams.event ? collect->options.event.name : NULL;
-	struct timespec wall;
-	struct utsname name;
-	char text[512];
-	int n;
+	char text[256];
 
-	uname(&name);
-	clock_gettime(CLOCK_REALTIME, &wall);
-	n = snprintf(text, sizeof(text),
-		     "flowtap=" FLOWTAP_VERSION "\nhost=%.64s\nkernel=%.64s\narch=%.64s\n"
-		     "page=%ld\nbegan=%lld.%09ld\n%s%.64s%s%s%s", name.nodename, name.release,
-		     name.machine, sysconf(_SC_PAGESIZE), (long long)wall.tv_sec, wall.tv_nsec,
-		     event ? "event=" : "", event ? event : "", event ? "\n" : "",
-		     rules_wide(collect->conf) ? "all=1\n" : "", collect->gap);
-	return flowtap_archive_write(writer, FLOWTAP_ARCHIVE_INFO, 0, number_now(), text, (size_t)n,
-				     NULL, 0);
+	snprintf(text, sizeof(text), "%s%.64s%s%s%s", event ? "event=" : "", event ? event : "",
+		 event ? "\n" : "", rules_wide(collect->conf) ? "all=1\n" : "", collect->gap);
+	return flowtap_session_inform(writer, text);
 }
 
 /* What an archive begins with. */
@@ -157,7 +144,7 @@ static int describe(struct collect *collect, struct flowtap_archive_writer *writ
 	int error = write_info(collect, writer);
 
 	if (!error)
-		error = streams_describe(&collect->streams, writer);
+		error = flowtap_session_describe(&collect->streams.session, writer);
 	/* So that the file says from the first moment what it is. */
 	return error ? error : flowtap_archive_flush(writer);
 }
@@ -167,28 +154,13 @@ static int begin_kernel(struct collect *collect)
 {
 	int error = 0;
 
-	kernel_free(&collect->kernel);
+	flowtap_kernel_follower_free(&collect->kernel);
 	collect->looked = false;
 	if (!(collect->options.configure.modes & FLOWTAP_MODE_KERNEL) || !collect->conf->kernel_text)
 		return 0;
 	error = kernel_start(&collect->kernel);
-	while (!error && (error = kernel_write(&collect->kernel, collect->writer)) > 0)
-		error = flowtap_sideband_drain(collect->sideband);
-	return error;
-}
-
-static int watch_sideband(struct collect *collect)
-{
-	int n = flowtap_sideband_fds(collect->sideband, NULL, 0), error = 0;
-	int *fds = calloc((size_t)n + 1, sizeof(*fds));
-
-	if (!fds)
-		return -ENOMEM;
-	flowtap_sideband_fds(collect->sideband, fds, n);
-	for (int i = 0; i < n && !error; i++)
-		error = collect_watch(collect, fds[i]);
-	free(fds);
-	return error;
+	return error ? error : flowtap_kernel_follower_write(&collect->kernel, collect->sideband,
+							     collect->writer);
 }
 
 static int begin_first(struct collect *collect, struct flowtap_archive_writer *writer)
@@ -207,7 +179,8 @@ static int begin_first(struct collect *collect, struct flowtap_archive_writer *w
 	if (!error)
 		error = flowtap_sideband_start(collect->sideband);
 	if (!error)
-		error = watch_sideband(collect);
+		error = flowtap_session_watch_sideband(&collect->streams.session,
+						       collect->sideband);
 	if (!error)
 		error = begin_kernel(collect);
 	return error;
@@ -217,8 +190,8 @@ static void read_stats(struct collect *collect)
 {
 	struct flowtap_stats now;
 
-	for (size_t i = 0; i < collect->streams.n; i++)
-		if (!leftover_stats(&collect->streams.all[i], &now))
+	for (size_t i = 0; i < collect->streams.session.n; i++)
+		if (!leftover_stats(&collect->streams.session.streams[i], &now))
 			collect->stats[i] = now;
 }
 
@@ -228,8 +201,8 @@ static void count_records(struct collect *collect)
 	struct flowtap_stats now;
 
 	collect->records = collect->lost = 0;
-	for (size_t i = 0; i < collect->streams.n; i++) {
-		if (leftover_stats(&collect->streams.all[i], &now))
+	for (size_t i = 0; i < collect->streams.session.n; i++) {
+		if (leftover_stats(&collect->streams.session.streams[i], &now))
 			continue;
 		collect->records += now.records - collect->stats[i].records;
 		collect->lost += now.lost_records - collect->stats[i].lost_records;
@@ -242,13 +215,14 @@ static void count_records(struct collect *collect)
  */
 static int write_begun(const struct collect *collect, struct flowtap_archive_writer *writer)
 {
+	const struct flowtap_session *session = &collect->streams.session;
 	int error = 0;
 
 	if (collect->conf->overwrite)
 		return 0;
-	for (size_t i = 0; i < collect->streams.n && !error; i++)
+	for (size_t i = 0; i < session->n && !error; i++)
 		error = flowtap_archive_write(writer, FLOWTAP_ARCHIVE_BEGUN,
-					      collect->streams.all[i].configure.cpu, number_now(),
+					      session->streams[i].configure.cpu, number_now(),
 					      &collect->stats[i], sizeof(collect->stats[i]), NULL, 0);
 	return error;
 }
@@ -273,12 +247,7 @@ static int end_archive(struct collect *collect, uint64_t *settled)
 		error = flowtap_sideband_drain(collect->sideband);
 	if (!error)
 		error = kernel_finish(&collect->kernel, writer);
-	if (!error)
-		error = streams_conclude(&collect->streams, writer);
-	if (!error)
-		error = flowtap_archive_write(writer, FLOWTAP_ARCHIVE_END, 0, number_now(), NULL, 0,
-					      NULL, 0);
-	return error ? error : flowtap_archive_flush(writer);
+	return error ? error : flowtap_session_conclude(&collect->streams.session, writer);
 }
 
 /*
@@ -294,8 +263,10 @@ static uint64_t margin(const struct collect *collect)
 /* The archive knows who was there from this time on. */
 static void limit_snapshots(const struct collect *collect, uint64_t since)
 {
-	for (size_t i = 0; i < collect->streams.n && collect->conf->overwrite; i++)
-		flowtap_drain_limit(collect->streams.drain, collect->streams.all[i].number, since,
+	const struct flowtap_session *session = &collect->streams.session;
+
+	for (size_t i = 0; i < session->n && collect->conf->overwrite; i++)
+		flowtap_drain_limit(session->drain, session->streams[i].number, since,
 				    collect->conf->snapshot_size);
 }
 
@@ -309,7 +280,7 @@ static int begin_next(struct collect *collect, struct flowtap_archive_writer *wr
 	read_stats(collect);
 	if (!error)
 		error = write_begun(collect, writer);
-	switched = flowtap_drain_switch(collect->streams.drain, writer);
+	switched = flowtap_drain_switch(collect->streams.session.drain, writer);
 	if (!error)
 		error = switched;
 	flowtap_sideband_settle(collect->sideband, since);
@@ -332,7 +303,7 @@ int collect_switch_on(struct collect *collect, bool on)
 		return error;
 	/* What enabling has patched, once: it is off and on again many times a second. */
 	if (on && !collect->looked)
-		kernel_enabled(&collect->kernel);
+		flowtap_kernel_follower_enabled(&collect->kernel);
 	collect->looked |= on;
 	collect->enabled = on;
 	return 0;
@@ -392,12 +363,12 @@ int collect_trigger(struct collect *collect, const struct flowtap_archive_trigge
 
 int collect_wait(struct collect *collect, int timeout_ms)
 {
-	return flowtap_drain_wait(collect->streams.drain, timeout_ms);
+	return flowtap_drain_wait(collect->streams.session.drain, timeout_ms);
 }
 
 int collect_watch(struct collect *collect, int fd)
 {
-	int number = flowtap_drain_watch(collect->streams.drain, fd, POLLIN);
+	int number = flowtap_drain_watch(collect->streams.session.drain, fd, POLLIN);
 
 	return number < 0 ? number : 0;
 }
@@ -415,7 +386,7 @@ int collect_take(struct collect *collect)
 		collect->settled = before;
 	}
 	if (!error)
-		error = kernel_drain(&collect->kernel, collect->writer);
+		error = flowtap_kernel_follower_drain(&collect->kernel, collect->writer);
 	return error ? error : streams_drain(&collect->streams);
 }
 
@@ -428,13 +399,14 @@ uint64_t collect_size(const struct collect *collect)
 
 size_t collect_measure(struct collect *collect)
 {
+	const struct flowtap_session *session = &collect->streams.session;
 	struct flowtap_stats now;
 
-	for (size_t i = 0; i < collect->streams.n; i++) {
-		const struct flowtap_configure *configure = &collect->streams.all[i].configure;
+	for (size_t i = 0; i < session->n; i++) {
+		const struct flowtap_configure *configure = &session->streams[i].configure;
 		struct metrics_cpu *cpu = &collect->cpus[i];
 
-		if (ioctl(collect->streams.all[i].fd, FLOWTAP_IOC_STATS, &now))
+		if (flowtap_session_stats(&session->streams[i], &now))
 			continue;
 		*cpu = (struct metrics_cpu){
 			.cpu = configure->cpu,
@@ -447,7 +419,7 @@ size_t collect_measure(struct collect *collect)
 		memcpy(cpu->losses, now.losses, sizeof(cpu->losses));
 		cpu->lost_bytes[FLOWTAP_CAUSE_RING_FULL] = now.lost_bytes;
 	}
-	return collect->streams.n;
+	return session->n;
 }
 
 /* --- The end. --- */
@@ -472,12 +444,13 @@ int collect_pause(struct collect *collect)
 
 uint64_t collect_waiting(const struct collect *collect)
 {
+	const struct flowtap_session *session = &collect->streams.session;
 	struct flowtap_stats all, taken;
 	uint64_t records = 0;
 
-	for (size_t i = 0; i < collect->streams.n; i++)
-		if (!ioctl(collect->streams.all[i].fd, FLOWTAP_IOC_STATS, &all) &&
-		    !leftover_stats(&collect->streams.all[i], &taken))
+	for (size_t i = 0; i < session->n; i++)
+		if (!flowtap_session_stats(&session->streams[i], &all) &&
+		    !leftover_stats(&session->streams[i], &taken))
 			records += all.records - taken.records;
 	return records;
 }
@@ -485,7 +458,7 @@ uint64_t collect_waiting(const struct collect *collect)
 void collect_close(struct collect *collect)
 {
 	flowtap_sideband_free(collect->sideband);
-	kernel_free(&collect->kernel);
+	flowtap_kernel_follower_free(&collect->kernel);
 	streams_close(&collect->streams);
 	flowtap_archive_writer_free(collect->writer);
 	free(collect->cpus);

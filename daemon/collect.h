@@ -26,7 +26,7 @@ struct collect {
 	struct record_options options;
 	struct streams streams;
 	struct flowtap_sideband *sideband;
-	struct kernel kernel;
+	struct flowtap_kernel_follower kernel;
 	struct flowtap_archive_writer *writer;	/* of the archive that is being written; NULL none */
 	bool enabled;
 	bool looked;			/* at the kernel's code, since it was enabled */

@@ -8,7 +8,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
 #include "../tools/common/tool.h"
 #include "events.h"
@@ -68,17 +67,20 @@ void cpus_note(struct run *run)
 /* It was not there when the streams were opened, or has gone since. */
 static bool is_missing(const struct run *run, unsigned int cpu)
 {
-	const char *skip = run->collect.streams.skips[cpu].name;
+	const struct flowtap_session *session = &run->collect.streams.session;
+	const enum flowtap_session_skip skip = session->skips[cpu];
 
-	return !cpus_has(run->cpus.online, cpu) || (skip && !strcmp(skip, "offline"));
+	return !cpus_has(run->cpus.online, cpu) || skip == FLOWTAP_SESSION_WENT_OFFLINE ||
+	       (skip == FLOWTAP_SESSION_NO_SOURCE &&
+		session->queries[cpu].reason == FLOWTAP_REASON_OFFLINE);
 }
 
 /* The module has seen it come, and with that perf has as well. */
 static bool is_ready(const struct run *run, unsigned int cpu)
 {
-	struct flowtap_query query = { .cpu = cpu };
+	struct flowtap_query query;
 
-	return !ioctl(run->collect.streams.all[0].fd, FLOWTAP_IOC_QUERY, &query) &&
+	return !flowtap_session_query_cpu(&run->collect.streams.session, cpu, &query) &&
 	       (query.source || query.reason != FLOWTAP_REASON_OFFLINE);
 }
 
@@ -99,7 +101,7 @@ void cpus_look(struct run *run)
 
 	if (!run->cpus.online[0] || !read_online(online))
 		return;
-	for (unsigned int cpu = 0; cpu < run->collect.streams.cpus; cpu++) {
+	for (unsigned int cpu = 0; cpu < run->collect.streams.session.cpus; cpu++) {
 		if (!cpus_has(online, cpu))
 			went |= cpus_has(run->cpus.online, cpu);
 		else if (!is_missing(run, cpu))

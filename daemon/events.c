@@ -52,14 +52,15 @@ void event_deleted(const struct run *run, unsigned int deleted)
 void event_drain(const struct run *run)
 {
 	static const enum flowtap_drain_method wanted = FLOWTAP_DRAIN_URING;
-	const enum flowtap_drain_method method = flowtap_drain_method(run->collect.streams.drain);
+	const struct flowtap_session *session = &run->collect.streams.session;
+	const enum flowtap_drain_method method = flowtap_drain_method(session->drain);
 	const bool less = method > wanted;
 	struct log_line line;
 
 	log_begin(&line, less ? LEVEL_WARNING : LEVEL_INFO, "drain");
 	log_text(&line, "method", flowtap_drain_method_name(method));
 	log_text(&line, "instead_of", less ? flowtap_drain_method_name(wanted) : NULL);
-	log_number(&line, "cpus", run->collect.streams.n);
+	log_number(&line, "cpus", session->n);
 	log_end(&line);
 	if (!flowtap_sideband_polled(run->collect.sideband))
 		return;
@@ -113,8 +114,8 @@ void event_start(const struct run *run)
 	log_begin(&line, LEVEL_NOTICE, "start");
 	log_text(&line, "version", FLOWTAP_VERSION);
 	log_number(&line, "pid", (uint64_t)getpid());
-	log_text(&line, "source", name_of(source_names, run->collect.streams.source));
-	log_number(&line, "cpus", run->collect.streams.n);
+	log_text(&line, "source", name_of(source_names, run->collect.streams.session.source));
+	log_number(&line, "cpus", run->collect.streams.session.n);
 	log_text(&line, "control", run->conf.socket);
 	log_text(&line, "metrics", run->conf.metrics);
 	log_end(&line);

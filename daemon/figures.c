@@ -50,7 +50,7 @@ void run_measure(struct run *run)
 	figures->version = FLOWTAP_VERSION;
 	totals_add(totals, run->collect.cpus, collect_measure(&run->collect));
 	if (run->collect.conf)
-		figures->source = name_of(source_names, run->collect.streams.source);
+		figures->source = name_of(source_names, run->collect.streams.session.source);
 	figures->n_cpus = totals->n;
 	figures->cpus = totals->cpus;
 	figures->share = run->governor.share;

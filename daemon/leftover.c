@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <string.h>
-#include <sys/ioctl.h>
 
 /* As the kernel counted it. */
 static void take_off(struct flowtap_stats *stats, const struct flowtap_record *record)
@@ -27,7 +26,7 @@ static void take_off(struct flowtap_stats *stats, const struct flowtap_record *r
 	}
 }
 
-int leftover_stats(const struct stream *stream, struct flowtap_stats *stats)
+int leftover_stats(const struct flowtap_session_stream *stream, struct flowtap_stats *stats)
 {
 	static uint64_t copy[FLOWTAP_RECORD_MAX / 8];
 	const struct flowtap_record *record;
@@ -37,8 +36,9 @@ int leftover_stats(const struct stream *stream, struct flowtap_stats *stats)
 	size_t at = 0;
 	int error;
 
-	if (ioctl(stream->fd, FLOWTAP_IOC_STATS, stats))
-		return -errno;
+	error = flowtap_session_stats(stream, stats);
+	if (error)
+		return error;
 	if (stream->reader.overwrite)
 		return 0;
 	error = flowtap_reader_peek(&stream->reader, part, &head);

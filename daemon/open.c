@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What flowtapd has open for as long as it runs, and what it says where it cannot be had. */
 #include <errno.h>
+#include <flowtap/session.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -176,7 +177,7 @@ int run_open_device(struct run *run)
 
 bool run_may_open_device(const struct run *run)
 {
-	int fd = privileges_device(&run->privileges, true) ? -1 : device_open();
+	int fd = privileges_device(&run->privileges, true) ? -1 : flowtap_device_open();
 
 	privileges_device(&run->privileges, false);
 	if (fd >= 0)

@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <flowtap/riscv.h>
+#include <flowtap/session.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
@@ -53,7 +54,7 @@ static void print_ete(const struct flowtap_query *query)
 	print_bits(stdout, config_bits, query->ete.settable, " ");
 	printf("\n  ranges    %u\n", query->ete.address_ranges);
 	if (query->ete.settable & 1ULL << 4)
-		printf("  cycles    counted from %u on\n", ete_cycles_least(&query->ete));
+		printf("  cycles    counted from %u on\n", flowtap_session_cycles_least(&query->ete));
 	printf("  counter   %" PRIu64 " Hz\n", (uint64_t)query->ete.counter_frequency);
 	printf("  buffer    aligned to %u byte%s\n", alignment(query),
 	       plural(alignment(query)));
@@ -194,7 +195,7 @@ static void json_ete(struct json *json, const struct flowtap_query *query)
 	json_number(json, "counter_frequency_hz", query->ete.counter_frequency);
 	json_number(json, "exception_level", query->ete.exception_level);
 	json_bits(json, "settable", config_bits, query->ete.settable);
-	json_number(json, "cycles_min", ete_cycles_least(&query->ete));
+	json_number(json, "cycles_min", flowtap_session_cycles_least(&query->ete));
 	json_number(json, "address_ranges", query->ete.address_ranges);
 }
 

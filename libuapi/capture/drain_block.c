@@ -4,8 +4,8 @@
 
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 
+#include "capture/clock.h"
 #include "formats/archive/reserve.h"
 
 #define COPIED (8U << 10)	/* up to here a copy costs less than writes of its own */
@@ -60,14 +60,6 @@ static uint64_t aux_waiting(const struct drain_stream *stream)
 	return stream->reader->aux ? stream->aux_head - stream->aux_sent : 0;
 }
 
-uint64_t drain_now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC_RAW, &time);
-	return (uint64_t)time.tv_sec * 1000000000U + (uint64_t)time.tv_nsec;
-}
-
 /* A block to be made: payload as the archive has it, and from what buffers. */
 struct block {
 	uint32_t type;
@@ -82,7 +74,7 @@ static int copy_block(struct flowtap_drain *drain, struct drain_stream *stream,
 		      struct drain_flight *flight, const struct block *block)
 {
 	const struct flowtap_buffer *part = block->part;
-	int err = flowtap_archive_write(drain->writer, block->type, stream->cpu, drain_now(),
+	int err = flowtap_archive_write(drain->writer, block->type, stream->cpu, clock_now(),
 					part[0].bytes, part[0].size, part[1].bytes, part[1].size);
 
 	*flight = (struct drain_flight){
@@ -127,7 +119,7 @@ static int reserve_block(struct flowtap_drain *drain, struct drain_stream *strea
 		add_piece(flight, part[0].bytes, part[0].size, block->buffers[0]);
 	add_piece(flight, part[1].bytes, part[1].size, block->buffers[1]);
 	add_piece(flight, head->zeros, -(part[0].size + part[1].size) & 7, drain->heads_buffer);
-	err = flowtap_archive_reserve(drain->writer, block->type, stream->cpu, drain_now(),
+	err = flowtap_archive_reserve(drain->writer, block->type, stream->cpu, clock_now(),
 				      part[0].bytes, part[0].size, part[1].bytes, part[1].size,
 				      &head->header, &flight->offset);
 	return err ? err : drain_uring_write(drain, index, number);

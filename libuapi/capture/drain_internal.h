@@ -109,8 +109,6 @@ int drain_cut(struct flowtap_buffer part[2], size_t most);
 void drain_shorten(struct flowtap_buffer part[2], size_t size);
 /* Of records, in bytes. */
 size_t drain_block_size(const struct drain_stream *stream);
-/* CLOCK_MONOTONIC_RAW in ns. */
-uint64_t drain_now(void);
 
 /* What the first AUX records of a block name: at most a block's bytes, but always one record's. */
 struct drain_named {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* Copies of rings that overwrite. */
 #include "capture/drain_internal.h"
+#include "capture/clock.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -16,7 +17,7 @@ static int write_aux(struct flowtap_drain *drain, const struct drain_stream *str
 		uint64_t size = drain_aux_piece(stream->reader, begin, end, &bytes);
 
 		err = flowtap_archive_write(drain->writer, FLOWTAP_ARCHIVE_AUX, stream->cpu,
-					    drain_now(), &begin, sizeof(begin), bytes, size);
+					    clock_now(), &begin, sizeof(begin), bytes, size);
 		begin += size;
 		*moved += size;
 	}
@@ -57,7 +58,7 @@ static int write_copy(struct flowtap_drain *drain, struct drain_stream *stream,
 			err = write_named(drain, stream, part, moved);
 		if (err >= 0)
 			err = flowtap_archive_write(drain->writer, FLOWTAP_ARCHIVE_RING,
-						    stream->cpu, drain_now(), part[0].bytes,
+						    stream->cpu, clock_now(), part[0].bytes,
 						    part[0].size, NULL, 0);
 		done += part[0].size;
 		*moved += part[0].size;

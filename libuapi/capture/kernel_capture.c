@@ -8,8 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
+#include "capture/clock.h"
 #include "capture/kcore.h"
 #include "capture/kernel_ranges.h"
 #include "formats/archive/compression.h"
@@ -50,14 +50,6 @@ struct flowtap_kernel {
 	struct flowtap_payload_codec stored;
 	struct flowtap_kernel_figures figures;
 };
-
-static uint64_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC_RAW, &time);
-	return (uint64_t)time.tv_sec * 1000000000ULL + (uint64_t)time.tv_nsec;
-}
 
 static uint64_t size_of(const struct flowtap_kernel_range *range)
 {
@@ -262,7 +254,7 @@ int flowtap_kernel_look(struct flowtap_kernel *kernel)
 {
 	struct flowtap_kernel_range *before = NULL, *after = NULL;
 	struct flowtap_kcore *kcore = NULL;
-	uint64_t begin = now();
+	uint64_t begin = clock_now();
 	size_t n = 0;
 	int err;
 
@@ -286,7 +278,7 @@ int flowtap_kernel_look(struct flowtap_kernel *kernel)
 	if (err)
 		return err;
 	kernel->time = begin;
-	kernel->until = now();
+	kernel->until = clock_now();
 	kernel->figures.looks++;
 	return 0;
 }

@@ -6,10 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/hash_table.h"
+#include "capture/clock.h"
 #include "capture/procfs.h"
 #include "capture/sideband_write.h"
 
@@ -57,14 +57,6 @@ struct look {
 	size_t known;			/* of them, those that were there at the last look */
 	bool executed;
 };
-
-static uint64_t now(void)
-{
-	struct timespec time;
-
-	clock_gettime(CLOCK_MONOTONIC_RAW, &time);
-	return (uint64_t)time.tv_sec * 1000000000ULL + (uint64_t)time.tv_nsec;
-}
 
 struct flowtap_proc_scan *flowtap_proc_scan_new(const pid_t *pids, size_t n, bool inherit)
 {
@@ -475,13 +467,13 @@ int flowtap_proc_scan_start(struct flowtap_proc_scan *scan, const struct flowtap
 			    bool quiet)
 {
 	scan->since = 0;
-	scan->looked = now();
+	scan->looked = clock_now();
 	return look_at_all(scan, out, quiet);
 }
 
 int flowtap_proc_scan_again(struct flowtap_proc_scan *scan, const struct flowtap_sideband_out *out)
 {
-	uint64_t begin = now();
+	uint64_t begin = clock_now();
 	int err;
 
 	if (begin - scan->looked < scan->pause)
@@ -489,7 +481,7 @@ int flowtap_proc_scan_again(struct flowtap_proc_scan *scan, const struct flowtap
 	scan->since = scan->looked;
 	scan->looked = begin;
 	err = look_at_all(scan, out, false);
-	scan->pause = 20 * (now() - begin);
+	scan->pause = 20 * (clock_now() - begin);
 	if (scan->pause < PAUSE_MIN)
 		scan->pause = PAUSE_MIN;
 	return err;

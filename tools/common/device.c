@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Opens and queries /dev/flowtap, and finds a reason and a fix for each error: rights, module,
- * holder.
+ * Finds a reason and a fix for each error of /dev/flowtap: rights, module, holder.
  */
 #include "common/device.h"
 
@@ -9,101 +8,19 @@
 #include "common/tool.h"
 
 #include <errno.h>
-#include <fcntl.h>
+#include <flowtap/session.h>
 #include <grp.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <sys/pidfd.h>
 #include <sys/stat.h>
-#include <time.h>
-#include <unistd.h>
-
-/* No machine has more; a kernel that says so is not believed. */
-#define CPUS_MAX 8192
-
-/* ns: an io_uring that had requests for a file lets go of it after the end of its process. */
-#define LEAVING 5000000000ULL
 
 /* systemd.unit(5) */
 #define UNIT_NAME "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789:-_.\\@"
 
-int device_open(void)
-{
-	int fd = open(DEVICE_PATH, O_RDWR | O_CLOEXEC);
-
-	return fd < 0 ? -errno : fd;
-}
-
-/* The holder is somebody of whom nothing can be seen, or has ended; or there is none by now. */
-static bool is_left(int fd, const struct flowtap_configure *configure)
-{
-	struct flowtap_query query = { .cpu = configure->cpu, .want = configure->source };
-	struct pollfd poll_fd = { .events = POLLIN };
-	bool ended;
-
-	if (ioctl(fd, FLOWTAP_IOC_QUERY, &query) || !query.source)
-		return false;
-	if (!query.holder_pid)
-		return true;
-	poll_fd.fd = pidfd_open((pid_t)query.holder_pid, 0);
-	if (poll_fd.fd < 0)
-		return errno == ESRCH;
-	ended = poll(&poll_fd, 1, 0) == 1;
-	close(poll_fd.fd);
-	return ended;
-}
-
-int device_configure(int fd, struct flowtap_configure *configure)
-{
-	const struct timespec moment = { .tv_nsec = 5000000 };
-	const uint64_t deadline = number_now() + LEAVING;
-	int error;
-
-	while ((error = ioctl(fd, FLOWTAP_IOC_CONFIGURE, configure) ? -errno : 0) == -EBUSY &&
-	       is_left(fd, configure) && number_now() < deadline)
-		nanosleep(&moment, NULL);
-	return error;
-}
-
 int device_query(uint32_t want, struct flowtap_query **queries, size_t *n)
 {
-	struct flowtap_query first = { .want = want };
-	struct flowtap_query *all;
-	int fd = device_open();
-	int error = 0;
-
-	if (fd < 0)
-		return fd;
-	if (ioctl(fd, FLOWTAP_IOC_QUERY, &first)) {
-		error = -errno;
-		goto out;
-	}
-	if (!first.cpus || first.cpus > CPUS_MAX) {
-		error = -EPROTO;
-		goto out;
-	}
-	all = calloc(first.cpus, sizeof(*all));
-	if (!all) {
-		error = -ENOMEM;
-		goto out;
-	}
-	for (uint32_t cpu = 0; cpu < first.cpus; cpu++) {
-		all[cpu].cpu = cpu;
-		all[cpu].want = want;
-		/* A number in between that the machine does not have. */
-		if (ioctl(fd, FLOWTAP_IOC_QUERY, &all[cpu])) {
-			all[cpu].source = FLOWTAP_SOURCE_NONE;
-			all[cpu].reason = FLOWTAP_REASON_OFFLINE;
-		}
-	}
-	*queries = all;
-	*n = first.cpus;
-out:
-	close(fd);
-	return error;
+	return flowtap_device_query(want, queries, n);
 }
 
 static const char *access_problem(char *fix, size_t room)
@@ -112,9 +29,9 @@ static const char *access_problem(char *fix, size_t room)
 	struct group *group;
 	struct stat node;
 
-	if (stat(DEVICE_PATH, &node)) {
+	if (stat(FLOWTAP_DEVICE, &node)) {
 		snprintf(fix, room, "look at the rights of /dev");
-		return "you may not open " DEVICE_PATH;
+		return "you may not open " FLOWTAP_DEVICE;
 	}
 	group = getgrgid(node.st_gid);
 	if (node.st_gid && (node.st_mode & 060) == 060 && group)
@@ -123,8 +40,8 @@ static const char *access_problem(char *fix, size_t room)
 	else
 		snprintf(fix, room,
 			 "run as root, or let a group in: groupadd -f --system perf, install "
-			 "60-flowtap.rules, udevadm trigger " DEVICE_PATH);
-	return "you may not open " DEVICE_PATH;
+			 "60-flowtap.rules, udevadm trigger " FLOWTAP_DEVICE);
+	return "you may not open " FLOWTAP_DEVICE;
 }
 
 /* The module is not there; on Arm others may have kept it from coming. */
@@ -142,7 +59,7 @@ static const char *absence_problem(char *fix, size_t room)
 		snprintf(fix, room, "load the module: modprobe flowtap (or insmod flowtap.ko), as "
 			 "root; `flowtap doctor` says what is missing");
 	return drivers ? "the module is not loaded: the kernel's coresight drivers have the trace "
-			 "hardware" : "there is no " DEVICE_PATH ": the module is not loaded";
+			 "hardware" : "there is no " FLOWTAP_DEVICE ": the module is not loaded";
 }
 
 const char *device_open_problem(int error, char *fix, size_t room)
@@ -153,16 +70,16 @@ const char *device_open_problem(int error, char *fix, size_t room)
 	case ENXIO:
 	case ENODEV:
 		snprintf(fix, room, "load the module: modprobe flowtap, as root");
-		return DEVICE_PATH " is there but its module is not";
+		return FLOWTAP_DEVICE " is there but its module is not";
 	case EACCES:
 	case EPERM:
 		return access_problem(fix, room);
 	case ENOTTY:
 		snprintf(fix, room, "install the module and the command of the same version");
-		return DEVICE_PATH " is not flowtap's, or of another version";
+		return FLOWTAP_DEVICE " is not flowtap's, or of another version";
 	case EPROTO:
 		snprintf(fix, room, "install the module and the command of the same version");
-		return DEVICE_PATH " answers nonsense";
+		return FLOWTAP_DEVICE " answers nonsense";
 	default:
 		snprintf(fix, room, "`flowtap doctor` says what is missing");
 		return strerror(-error);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* /dev/flowtap: opening it, asking what each CPU has, and saying what is wrong. */
+/* /dev/flowtap: saying what is wrong with it, and who has it. */
 #ifndef DEVICE_H
 #define DEVICE_H
 
@@ -8,21 +8,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define DEVICE_PATH "/dev/flowtap"
-
-/* A descriptor or -errno. */
-int device_open(void);
-
-/*
- * FLOWTAP_IOC_CONFIGURE: 0 or -errno. Where the CPU is held by a process that has ended, or that cannot
- * be seen, it is tried again for up to 5 s: the kernel may take a moment to close what was that one's.
- */
-int device_configure(int fd, struct flowtap_configure *configure);
-
-/* What each CPU has, by number; *queries, malloc'ed, has *n. 0 or -errno of the first query. */
+/* flowtap_device_query, for those whose tests have a device of their own in its place. */
 int device_query(uint32_t want, struct flowtap_query **queries, size_t *n);
 
-/* One line on why device_open failed, and in fix (of `room` bytes) what to do. */
+/* One line on why flowtap_device_open failed, and in fix (of `room` bytes) what to do. */
 const char *device_open_problem(int error, char *fix, size_t room);
 
 /* A line on why a CPU without source has none. */

@@ -256,13 +256,7 @@ bool ete_options_fit(const struct ete_request *request, uint64_t settable, uint3
 	return exception_level != 2 || !(request->on & VMID);
 }
 
-uint32_t ete_cycles_least(const struct flowtap_ete_caps *caps)
-{
-	return caps->trcidr[3] & 0xfff;
-}
-
-const char *ete_options_unable(const struct flowtap_ete_caps *caps,
-			       const struct flowtap_ete_configure *ete)
+const char *ete_options_lack(enum flowtap_session_lack lack, uint64_t bits)
 {
 	static const struct {
 		uint64_t bits;
@@ -276,17 +270,15 @@ const char *ete_options_unable(const struct flowtap_ete_caps *caps,
 		{ TS, "its trace unit has no timestamps (--timestamps)" },
 		{ RS, "its trace unit has no return stack (--return-stack)" },
 	};
-	uint64_t lacking = ete->config & ~caps->settable;
 
-	for (size_t i = 0; i < sizeof(lacks) / sizeof(lacks[0]); i++)
-		if (lacking & lacks[i].bits)
-			return lacks[i].clause;
-	if (ete->address_ranges > caps->address_ranges)
-		return caps->address_ranges ?
-			       "its trace unit has fewer ranges of addresses (--address)" :
-			       "its trace unit has no ranges of addresses (--address)";
-	if (ete->cycle_threshold && ete->cycle_threshold < ete_cycles_least(caps))
+	if (lack == FLOWTAP_SESSION_LACK_RANGES)
+		return bits ? "its trace unit has fewer ranges of addresses (--address)" :
+			      "its trace unit has no ranges of addresses (--address)";
+	if (lack == FLOWTAP_SESSION_LACK_CYCLES)
 		return "its trace unit cannot count so few cycles (--cycles; `flowtap list` has "
 		       "the least)";
-	return NULL;
+	for (size_t i = 0; i < sizeof(lacks) / sizeof(lacks[0]); i++)
+		if (bits & lacks[i].bits)
+			return lacks[i].clause;
+	return "its trace unit cannot do what is asked for";
 }

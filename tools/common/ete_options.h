@@ -6,6 +6,7 @@
 #ifndef ETE_OPTIONS_H
 #define ETE_OPTIONS_H
 
+#include <flowtap/session.h>
 #include <getopt.h>
 #include <linux/flowtap.h>
 #include <stdbool.h>
@@ -44,10 +45,7 @@ void ete_options_help(FILE *file);
  */
 bool ete_options_fit(const struct ete_request *request, uint64_t settable, uint32_t exception_level,
 		     struct flowtap_configure *configure);
-/* What this trace unit lacks of what the stream asks for; NULL: nothing. */
-const char *ete_options_unable(const struct flowtap_ete_caps *caps,
-			       const struct flowtap_ete_configure *ete);
-/* TRCIDR3.CCITMIN: the least threshold of cycle counts. */
-uint32_t ete_cycles_least(const struct flowtap_ete_caps *caps);
+/* LACK_TRACE, _RANGES or _CYCLES of a trace unit, as a clause. */
+const char *ete_options_lack(enum flowtap_session_lack lack, uint64_t bits);
 
 #endif /* ETE_OPTIONS_H */

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What flowtap doctor looks at. */
 #include "common/arm_machine.h"
-#include "record/cgroup.h"
 #include "common/device.h"
 #include "common/event.h"
 #include "common/names.h"
@@ -11,6 +10,7 @@
 #include "doctor/selftest.h"
 
 #include <errno.h>
+#include <flowtap/session.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -189,7 +189,7 @@ static void check_device(struct report *report)
 	char fix[256];
 
 	if (!report->device) {
-		report_add(report, GRADE_OK, "device", NULL, DEVICE_PATH " can be opened");
+		report_add(report, GRADE_OK, "device", NULL, FLOWTAP_DEVICE " can be opened");
 		return;
 	}
 	/* Without module there is none: said already. */
@@ -200,7 +200,7 @@ static void check_device(struct report *report)
 		report_add(report, GRADE_FAIL, "device",
 			   "mount devtmpfs on /dev, or mknod it as /sys/class/misc/flowtap/dev "
 			   "says",
-			   "the module is loaded but there is no " DEVICE_PATH);
+			   "the module is loaded but there is no " FLOWTAP_DEVICE);
 	else
 		report_add(report, GRADE_FAIL, "device", fix, "%s", problem);
 }
@@ -410,7 +410,7 @@ static void check_text(struct report *report)
 
 static void check_cgroup(struct report *report)
 {
-	char *mount = cgroup_mount();
+	char *mount = flowtap_cgroup_mount();
 
 	if (mount)
 		report_add(report, GRADE_OK, "cgroup", NULL, "cgroup2 is mounted on %s", mount);

@@ -9,6 +9,7 @@
 #include "common/tool.h"
 
 #include <errno.h>
+#include <flowtap/session.h>
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -116,8 +117,8 @@ int selftest_run(const struct flowtap_query *queries, size_t n, struct selftest 
 	error = settle(queries, n, &allowed, selftest);
 	if (error)
 		return error;
-	selftest->step = "opening " DEVICE_PATH;
-	fd = error = device_open();
+	selftest->step = "opening " FLOWTAP_DEVICE;
+	fd = error = flowtap_device_open();
 	if (fd >= 0) {
 		error = set_up(fd, &queries[selftest->cpu], selftest);
 		if (!error)
@@ -135,7 +136,7 @@ int selftest_run(const struct flowtap_query *queries, size_t n, struct selftest 
 static int open_like(const struct flowtap_query *query, const struct flowtap_configure *request)
 {
 	struct flowtap_configure configure = *request;
-	int fd = device_open();
+	int fd = flowtap_device_open();
 	int error;
 
 	if (fd < 0)
@@ -145,7 +146,7 @@ static int open_like(const struct flowtap_query *query, const struct flowtap_con
 	configure.ring_pages = request->ring_pages ? request->ring_pages : RING_PAGES;
 	if (!configure.triggers)
 		choose_trigger(&configure, query, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CPU_CLOCK);
-	error = device_configure(fd, &configure);
+	error = flowtap_device_configure(fd, &configure);
 	if (!error)
 		return fd;
 	close(fd);
@@ -212,7 +213,7 @@ const char *selftest_holder(uint32_t cpu, char *buffer)
 {
 	struct flowtap_query query = { .cpu = cpu };
 	const char *holder = NULL;
-	int fd = device_open();
+	int fd = flowtap_device_open();
 
 	if (fd >= 0 && !ioctl(fd, FLOWTAP_IOC_QUERY, &query))
 		holder = device_holder(&query, buffer);

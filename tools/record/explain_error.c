@@ -1,22 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Finds the option that was refused by tables of capability bits and errors, and prints it with a
- * fix.
+ * Words what the session gives as a cause: the option that was refused, by tables of capability bits,
+ * and a fix.
  */
 #include "record/explain_error.h"
 
 #include "common/device.h"
+#include "common/names.h"
 #include "common/user_privileges.h"
 #include "common/tool.h"
 
 #include <errno.h>
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
-
-/* TRCCONFIGR */
-#define CONFIGR_CID (1ULL << 6)
-#define CONFIGR_VMID (1ULL << 7)
 
 struct lack {
 	uint64_t bits;
@@ -62,130 +59,228 @@ static const char *clause(const struct lack *table, uint64_t lacking)
 const char *explain_unsupported(const struct flowtap_query *query,
 				const struct flowtap_configure *configure)
 {
-	uint32_t depth = configure->ctr.depth;
-	uint32_t known = query->triggers | FLOWTAP_TRIGGER_SNAPSHOT;
-	const char *found = clause(modes, configure->modes & ~query->modes);
+	uint64_t bits;
+	const enum flowtap_session_lack lack = flowtap_session_lack(query, configure, &bits);
 
-	found = found ? found : clause(flags, configure->flags & ~query->flags);
-	found = found ? found : clause(triggers, configure->triggers & ~known);
-	found = found ? found : clause(controls, configure->ctr.control & ~query->ctr.settable);
-	if (!found && depth && query->ctr.depths && !(query->ctr.depths & depth / 16))
+	switch (lack) {
+	case FLOWTAP_SESSION_LACK_NONE:
+		return NULL;
+	case FLOWTAP_SESSION_LACK_MODE:
+		return clause(modes, bits);
+	case FLOWTAP_SESSION_LACK_FLAG:
+		return clause(flags, bits);
+	case FLOWTAP_SESSION_LACK_TRIGGER:
+		return clause(triggers, bits);
+	case FLOWTAP_SESSION_LACK_CONTROL:
+		return clause(controls, bits);
+	case FLOWTAP_SESSION_LACK_DEPTH:
 		return "it has no such depth";
-	if (!found && query->source == FLOWTAP_SOURCE_ETE)
-		found = ete_options_unable(&query->ete, &configure->ete);
-	return found;
+	default:
+		return ete_options_lack(lack, bits);
+	}
 }
 
-static void held(const struct stream *stream)
+const char *skip_name(const struct flowtap_session *session, size_t cpu)
 {
-	struct flowtap_query query = { .cpu = stream->configure.cpu };
-	const char *holder = NULL, *unit;
-	char name[64], buffer[64];
+	switch (session->skips[cpu]) {
+	case FLOWTAP_SESSION_NOT_ASKED:
+		return "not_asked_for";
+	case FLOWTAP_SESSION_NO_SOURCE:
+		return name_of(reason_names, session->queries[cpu].reason);
+	case FLOWTAP_SESSION_OTHER_SOURCE:
+		return "other_source";
+	case FLOWTAP_SESSION_UNABLE:
+		return "unsupported";
+	case FLOWTAP_SESSION_WENT_OFFLINE:
+		return "offline";
+	default:
+		return NULL;
+	}
+}
 
-	if (!ioctl(stream->fd, FLOWTAP_IOC_QUERY, &query))
-		holder = device_holder(&query, name);
-	unit = holder ? device_daemon(&query, buffer) : NULL;
+const char *explain_skip(const struct flowtap_session *session, size_t cpu)
+{
+	switch (session->skips[cpu]) {
+	case FLOWTAP_SESSION_NOT_ASKED:
+		return "not asked for";
+	case FLOWTAP_SESSION_NO_SOURCE:
+		return device_reason(&session->queries[cpu]);
+	case FLOWTAP_SESSION_OTHER_SOURCE:
+		return "it has another source (--source)";
+	case FLOWTAP_SESSION_UNABLE:
+		return explain_unsupported(&session->queries[cpu], &session->request);
+	case FLOWTAP_SESSION_WENT_OFFLINE:
+		return "it went offline";
+	default:
+		return NULL;
+	}
+}
+
+static void no_device(const struct flowtap_session_problem *problem)
+{
+	char fix[256];
+
+	complain("%s", device_open_problem(problem->error, fix, sizeof(fix)));
+	advise("%s", fix);
+}
+
+static void no_source(const struct flowtap_query *first, uint32_t want)
+{
+	if (want) {
+		complain("no CPU of this machine has the source %s", name_of(source_names, want));
+		if (want == FLOWTAP_SOURCE_SOFT)
+			advise("the module has it only if it was loaded with soft=1");
+		else
+			advise("`flowtap list` shows what there is");
+		return;
+	}
+	complain("no CPU of this machine has a source of control flow: %s", device_reason(first));
+	if (first->sources & 1U << FLOWTAP_SOURCE_SOFT)
+		advise("--source soft records synthetic transfers, for tests");
+	advise("`flowtap doctor` says what is missing and how to get it");
+}
+
+void explain_query_problem(const struct flowtap_session_problem *problem, uint32_t want)
+{
+	if (problem->cause == FLOWTAP_SESSION_NO_SOURCES)
+		no_source(&problem->query, want);
+	else
+		no_device(problem);
+}
+
+static void held(const struct flowtap_session_problem *problem)
+{
+	char name[64], buffer[64];
+	const char *holder = device_holder(&problem->query, name);
+	const char *unit = holder ? device_daemon(&problem->query, buffer) : NULL;
+
 	if (unit) {
-		complain("CPU %u: flowtapd (PID %u%s%s) records all that runs on it",
-			 stream->configure.cpu, query.holder_pid, *unit ? ", " : "", unit);
+		complain("CPU %u: flowtapd (PID %u%s%s) records all that runs on it", problem->cpu,
+			 problem->query.holder_pid, *unit ? ", " : "", unit);
 		advise("--borrow: it lets go for as long as this recording takes, and goes on then; or "
 		       "end it (%s%s), or leave the CPU out with -C", *unit ? "systemctl stop " :
 		       "kill it", unit);
 		return;
 	}
-	complain("CPU %u: %s records all that runs on it", stream->configure.cpu,
+	complain("CPU %u: %s records all that runs on it", problem->cpu,
 		 holder ? holder : "someone else");
 	advise("end that recording first, or leave the CPU out with -C; a command or processes (-p) "
 	       "can be recorded beside it, with gaps");
 }
 
-static void denied(const struct stream *stream)
+static void denied(const struct flowtap_session_problem *problem)
 {
 	char fix[256];
-	const char *problem = user_privileges_problem(&stream->configure, fix, sizeof(fix));
+	const char *why = user_privileges_problem(&problem->configure, fix, sizeof(fix));
 
-	complain("CPU %u: %s", stream->configure.cpu,
-		 problem ? problem : "the kernel does not let you record that");
-	if (problem)
+	complain("CPU %u: %s", problem->cpu, why ? why : "the kernel does not let you record that");
+	if (why)
 		advise("%s", fix);
 }
 
-/* What a trace unit's stream is refused for. False: as any other's. */
-static bool refuse_trace(const struct flowtap_configure *configure, int error)
+/* Of a ring, or of a ring and an AUX area. */
+static void no_memory(const struct flowtap_session_problem *problem)
 {
-	const uint32_t cpu = configure->cpu;
+	const bool locked = problem->cause == FLOWTAP_SESSION_LOCKED_MEMORY;
+	const uint32_t pages = problem->configure.ring_pages;
+	const bool traces = problem->configure.source == FLOWTAP_SOURCE_ETE;
+	const char *option = traces ? "--aux-pages" : "--ring-pages";
+	char aux[48] = "";
 
-	switch (-error) {
-	case EPERM:
-		complain("CPU %u: a ring of %u page%s and an AUX area of %u may not be locked into "
-			 "memory", cpu, configure->ring_pages, plural(configure->ring_pages),
-			 configure->aux_pages);
-		advise("take a smaller --aux-pages, raise `ulimit -l`, or the module's mlock_kb");
-		return true;
-	case ENOMEM:
-		complain("CPU %u: no memory for a ring of %u page%s and an AUX area of %u", cpu,
-			 configure->ring_pages, plural(configure->ring_pages), configure->aux_pages);
-		advise("take a smaller --aux-pages");
-		return true;
-	case EACCES:
-		if (!(configure->ete.config & (CONFIGR_CID | CONFIGR_VMID)) ||
-		    configure->flags & FLOWTAP_CPU_WIDE || configure->modes & FLOWTAP_MODE_KERNEL)
-			return false;
+	if (traces)
+		snprintf(aux, sizeof(aux), " and an AUX area of %u", problem->configure.aux_pages);
+	if (locked) {
+		complain("CPU %u: a ring of %u page%s%s may not be locked into memory", problem->cpu,
+			 pages, plural(pages), aux);
+		advise("take a smaller %s, raise `ulimit -l`, or the module's mlock_kb", option);
+	} else {
+		complain("CPU %u: no memory for a ring of %u page%s%s", problem->cpu, pages,
+			 plural(pages), aux);
+		advise("take a smaller %s", option);
+	}
+}
+
+static void small_ring(const struct flowtap_session_problem *problem)
+{
+	const struct flowtap_configure *configure = &problem->configure;
+
+	complain("CPU %u: the stream is refused: is a ring of %u page%s too small for samples of %u "
+		 "transfers?", problem->cpu, configure->ring_pages, plural(configure->ring_pages),
+		 configure->ctr.depth ? configure->ctr.depth : problem->query.ctr.depth_max);
+	advise("take a greater --ring-pages or a smaller --depth");
+}
+
+/* What CONFIGURE refused, or the mapping. */
+static void explain_stream_problem(const struct flowtap_session_problem *problem, const char *event)
+{
+	const uint32_t cpu = problem->cpu;
+
+	switch (problem->cause) {
+	case FLOWTAP_SESSION_RING_SMALL:
+		small_ring(problem);
+		break;
+	case FLOWTAP_SESSION_HELD:
+		held(problem);
+		break;
+	case FLOWTAP_SESSION_DENIED:
+		denied(problem);
+		break;
+	case FLOWTAP_SESSION_DENIED_CONTEXT:
 		complain("CPU %u: --context and --vmid name tasks as the whole machine sees them",
 			 cpu);
 		advise("run it in the initial PID namespace, or leave them out: records have the "
 		       "PIDs");
-		return true;
-	case EINVAL:
-	case ENODEV:
-	case EOPNOTSUPP:
-		complain("CPU %u: the trace unit refuses that: %s", cpu, strerror(-error));
-		advise("`flowtap list` shows what it can do; are module and command of one version?");
-		return true;
-	default:
-		return false;
-	}
-}
-
-void explain_configure_error(const struct stream *stream, const char *event, int error)
-{
-	const struct flowtap_configure *configure = &stream->configure;
-	const uint32_t cpu = configure->cpu, pages = configure->ring_pages;
-
-	if (configure->source == FLOWTAP_SOURCE_ETE && refuse_trace(configure, error))
-		return;
-	switch (-error) {
-	case EINVAL:
-		complain("CPU %u: the stream is refused: is a ring of %u page%s too small for "
-			 "samples of %u transfers?", cpu, pages, plural(pages),
-			 configure->ctr.depth ? configure->ctr.depth : stream->query.ctr.depth_max);
-		advise("take a greater --ring-pages or a smaller --depth");
 		break;
-	case EBUSY:
-		held(stream);
+	case FLOWTAP_SESSION_LOCKED_MEMORY:
+	case FLOWTAP_SESSION_KERNEL_MEMORY:
+		no_memory(problem);
 		break;
-	case EACCES:
-		denied(stream);
-		break;
-	case EPERM:
-		complain("CPU %u: a ring of %u page%s may not be locked into memory", cpu, pages,
-			 plural(pages));
-		advise("take a smaller --ring-pages, raise `ulimit -l`, or the module's mlock_kb");
-		break;
-	case ENOMEM:
-		complain("CPU %u: no memory for a ring of %u page%s", cpu, pages, plural(pages));
-		advise("take a smaller --ring-pages");
-		break;
-	case ENOENT:
-	case ENODEV:
-	case EOPNOTSUPP:
+	case FLOWTAP_SESSION_NO_EVENT:
 		complain("CPU %u: the event %s does not exist here", cpu, event ? event : "timer");
 		advise("`flowtap list` shows which do; -e cpu-clock needs no hardware");
 		break;
+	case FLOWTAP_SESSION_REFUSED:
+		complain("CPU %u: the trace unit refuses that: %s", cpu, strerror(-problem->error));
+		advise("`flowtap list` shows what it can do; are module and command of one version?");
+		break;
+	case FLOWTAP_SESSION_MAP:
+		complain("CPU %u: cannot map the ring: %s", cpu, strerror(-problem->error));
+		break;
 	default:
-		complain("CPU %u: cannot configure a stream: %s", cpu, strerror(-error));
+		complain("CPU %u: cannot configure a stream: %s", cpu, strerror(-problem->error));
 		advise("`flowtap list` shows what the source can do");
 	}
+}
+
+void explain_open_problem(const struct streams *streams,
+			  const struct flowtap_session_problem *problem)
+{
+	switch (problem->cause) {
+	case FLOWTAP_SESSION_NO_MEMORY:
+		complain("no memory");
+		break;
+	case FLOWTAP_SESSION_DEVICE:
+		no_device(problem);
+		break;
+	case FLOWTAP_SESSION_NONE_ABLE:
+		complain("CPU %u cannot be recorded: %s", problem->cpu,
+			 explain_skip(&streams->session, problem->cpu));
+		advise("`flowtap list` shows what each CPU can do");
+		break;
+	case FLOWTAP_SESSION_NO_SUCH_CPU:
+		complain("this machine has no such CPU: they are 0 to %zu", streams->session.cpus - 1);
+		break;
+	default:
+		explain_stream_problem(problem, streams->event);
+	}
+}
+
+void explain_switch_error(enum flowtap_session_cause cause, int error)
+{
+	if (cause == FLOWTAP_SESSION_ENABLE)
+		complain("cannot start recording: %s", strerror(-error));
+	else if (cause == FLOWTAP_SESSION_DISABLE)
+		complain("cannot stop recording: %s", strerror(-error));
 }
 
 void explain_task_error(pid_t pid, const char *event, int error)

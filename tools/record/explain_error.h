@@ -10,9 +10,16 @@
 /* What a CPU with a source cannot do of what is asked for; NULL: nothing. One clause, static. */
 const char *explain_unsupported(const struct flowtap_query *query,
 				const struct flowtap_configure *configure);
-/* Complains about what CONFIGURE returned, and says the fix. event: its name, NULL a timer. */
-void explain_configure_error(const struct stream *stream, const char *event, int error);
-/* The same for ADD_TASK. */
+/* Why a CPU has no stream: as in --json, and for people. Static; NULL: it has one. */
+const char *skip_name(const struct flowtap_session *session, size_t cpu);
+const char *explain_skip(const struct flowtap_session *session, size_t cpu);
+/* Complain, and say the fix: what flowtap_session_query returned for this source, or _open. */
+void explain_query_problem(const struct flowtap_session_problem *problem, uint32_t want);
+void explain_open_problem(const struct streams *streams,
+			  const struct flowtap_session_problem *problem);
+/* The same for _ENABLE and _DISABLE; another cause is explained elsewhere. */
+void explain_switch_error(enum flowtap_session_cause cause, int error);
+/* The same for a task that cannot be added. event: its name, NULL a timer. */
 void explain_task_error(pid_t pid, const char *event, int error);
 
 #endif /* EXPLAIN_ERROR_H */

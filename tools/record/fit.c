@@ -18,9 +18,9 @@ static int choose_period(const struct streams *streams, struct flowtap_configure
 {
 	uint64_t least = 0, wanted = configure->period;
 
-	for (size_t cpu = 0; cpu < streams->cpus; cpu++)
-		if (streams->queries[cpu].period_min > least)
-			least = streams->queries[cpu].period_min;
+	for (size_t cpu = 0; cpu < streams->session.cpus; cpu++)
+		if (streams->session.queries[cpu].period_min > least)
+			least = streams->session.queries[cpu].period_min;
 	if (wanted && wanted < least) {
 		complain("a period of %" PRIu64
 			 " is too small: the source asks for at least %" PRIu64,
@@ -36,12 +36,12 @@ static int choose_period(const struct streams *streams, struct flowtap_configure
 /* An option that this source does not have. */
 static int misplaced(const struct streams *streams, const char *option)
 {
-	bool traces = streams->source == FLOWTAP_SOURCE_ETE;
+	bool traces = streams->session.source == FLOWTAP_SOURCE_ETE;
 
 	complain(traces ? "--%s is for sources that take samples: the CPUs here have %s, which "
 			  "traces all" :
 			  "--%s is for traces (ete): the CPUs here have %s, which takes samples",
-		 option, name_of(source_names, streams->source));
+		 option, name_of(source_names, streams->session.source));
 	advise("leave it out; `flowtap list` shows what the source can do");
 	return -EOPNOTSUPP;
 }
@@ -53,8 +53,8 @@ static int fit_ete(const struct streams *streams, const struct record_options *o
 	uint64_t settable = ~0ULL;
 	uint32_t level = 0;
 
-	for (size_t cpu = 0; cpu < streams->cpus; cpu++) {
-		const struct flowtap_query *query = &streams->queries[cpu];
+	for (size_t cpu = 0; cpu < streams->session.cpus; cpu++) {
+		const struct flowtap_query *query = &streams->session.queries[cpu];
 
 		if (query->source != FLOWTAP_SOURCE_ETE || !options_cpu(options, cpu))
 			continue;
@@ -76,7 +76,7 @@ static int fit_ete(const struct streams *streams, const struct record_options *o
 int fit_options(struct streams *streams, const struct record_options *options,
 		struct flowtap_configure *common)
 {
-	bool traces = streams->source == FLOWTAP_SOURCE_ETE;
+	bool traces = streams->session.source == FLOWTAP_SOURCE_ETE;
 	const char *wrong = traces ? options->samples_option : options->ete_option;
 
 	if (wrong)

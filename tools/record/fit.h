@@ -6,7 +6,7 @@
 #include "record/streams.h"
 
 /*
- * streams->source and queries are known. Changes configure, the same for all streams, and sets
+ * streams->session.source and queries are known. Changes configure, the same for all streams, and sets
  * streams->event. 0; -EOPNOTSUPP or -EINVAL, complained about: an option of another kind of source,
  * or what no stream can be configured for.
  */

@@ -4,6 +4,7 @@
 #include "common/filter.h"
 #include "common/names.h"
 #include "common/tool.h"
+#include "record/explain_error.h"
 #include "record/recording.h"
 #include "record/record_summary.h"
 
@@ -22,7 +23,7 @@ static struct record_summary summary_of(const struct recording *recording)
 		.sideband_lost = flowtap_sideband_lost(recording->sideband),
 		.sideband_polled = flowtap_sideband_polled(recording->sideband),
 		.drain = flowtap_drain_method_name(
-			flowtap_drain_method(recording->streams.drain)),
+			flowtap_drain_method(recording->streams.session.drain)),
 	};
 }
 
@@ -32,15 +33,15 @@ static void describe_trigger(const struct recording *recording, char *text, size
 	const struct record_options *options = recording->options;
 	char number[32];
 
-	if (recording->streams.source == FLOWTAP_SOURCE_ETE)
+	if (recording->streams.session.source == FLOWTAP_SOURCE_ETE)
 		snprintf(text, room, "every instruction by %s",
-			 name_of(source_names, recording->streams.source));
+			 name_of(source_names, recording->streams.session.source));
 	else if (options->frequency)
 		snprintf(text, room, "%s sample%s a second",
 			 number_group(options->frequency, number), plural(options->frequency));
 	else
 		snprintf(text, room, "a sample every %s %s%s",
-			 number_group(recording->streams.all[0].configure.period, number),
+			 number_group(recording->streams.session.streams[0].configure.period, number),
 			 event_unit(options->event.name, strlen(options->event.name)),
 			 options->event.name);
 }
@@ -61,20 +62,20 @@ static void announce(const struct recording *recording)
 {
 	const struct record_options *options = recording->options;
 	const struct streams *streams = &recording->streams;
-	const struct stream *first = &streams->all[0];
+	const struct flowtap_session_stream *first = &streams->session.streams[0];
 	char trigger[96];
 
 	if (options->quiet)
 		return;
 	describe_trigger(recording, trigger, sizeof(trigger));
 	complain("recording %son %zu CPU%s, %s; Ctrl-C ends it",
-		 options->all ? "all that runs, this flowtap included, " : "", streams->n,
-		 plural(streams->n), trigger);
+		 options->all ? "all that runs, this flowtap included, " : "", streams->session.n,
+		 plural(streams->session.n), trigger);
 	if (first->configure.source == FLOWTAP_SOURCE_SOFT)
 		advise("the source is soft: the transfers are made up, for tests of flowtap");
-	for (size_t cpu = 0; cpu < streams->cpus; cpu++)
-		if (streams->skips[cpu].text && options_cpu(options, cpu))
-			advise("not CPU %zu: %s", cpu, streams->skips[cpu].text);
+	for (size_t cpu = 0; cpu < streams->session.cpus; cpu++)
+		if (streams->session.skips[cpu] && options_cpu(options, cpu))
+			advise("not CPU %zu: %s", cpu, explain_skip(&streams->session, cpu));
 	if (first->configure.ring_pages < options->configure.ring_pages)
 		advise("with rings of %u page%s: more may not be locked (ulimit -l)",
 		       first->configure.ring_pages, plural(first->configure.ring_pages));
@@ -174,14 +175,14 @@ static int start(struct recording *recording)
 	/* Else the exec of the command enables. */
 	if (!options_trace_command(options) && streams_enable(&recording->streams))
 		return STATUS_ERROR;
-	kernel_enabled(&recording->kernel);
+	flowtap_kernel_follower_enabled(&recording->kernel);
 	return options->command ? workload_start(&recording->workload, options->command[0]) : 0;
 }
 
 static int run(struct recording *recording)
 {
 	bool live = !recording->options->quiet && isatty(STDERR_FILENO);
-	bool tick = live || flowtap_sideband_polled(recording->sideband) || recording->cgroup.path;
+	bool tick = live || flowtap_sideband_polled(recording->sideband) || recording->cgroup.followed.path;
 	uint64_t shown = 0;
 	int error;
 
@@ -240,7 +241,7 @@ static void clean_up(struct recording *recording)
 	workload_stop(&recording->anchor);
 	watch_close(&recording->watch);
 	flowtap_sideband_free(recording->sideband);
-	kernel_free(&recording->kernel);
+	flowtap_kernel_follower_free(&recording->kernel);
 	flowtap_bundle_free(recording->bundle);
 	cgroup_close(&recording->cgroup);
 	/* Waits for pending writes. */

@@ -9,10 +9,10 @@
 #include "common/json.h"
 #include "common/names.h"
 #include "common/tool.h"
+#include "record/explain_error.h"
 
 #include <inttypes.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 /* Losses that are in the nature of recording; decode counts them. */
@@ -28,7 +28,7 @@ static void describe(FILE *file, const struct streams *streams, const struct flo
 	char count[32], amount[32];
 
 	number_group(sum->samples, count);
-	if (streams->source == FLOWTAP_SOURCE_ETE)
+	if (streams->session.source == FLOWTAP_SOURCE_ETE)
 		fprintf(file, "%s of trace in %s piece%s", number_bytes(sum->aux_bytes, amount),
 			count, plural(sum->samples));
 	else
@@ -49,11 +49,11 @@ static uint64_t gaps(const struct flowtap_stats *sum)
 
 void record_summary_live(const struct streams *streams, const struct record_summary *summary)
 {
-	bool traces = streams->source == FLOWTAP_SOURCE_ETE;
+	bool traces = streams->session.source == FLOWTAP_SOURCE_ETE;
 	char lost[32], bytes[32];
 	struct flowtap_stats sum;
 
-	streams_sum(streams, &sum);
+	flowtap_session_sum(&streams->session, &sum);
 	fprintf(stderr, "\r%.1f s  ", (double)summary->nanoseconds / 1e9);
 	describe(stderr, streams, &sum);
 	fprintf(stderr, traces ? "  %s gaps  %s   " : "  %s lost  %s   ",
@@ -85,7 +85,7 @@ static void print_losses(const struct streams *streams, const struct flowtap_sta
 	char records[32], samples[32], entries[32];
 	const char *fix = NULL;
 
-	if (sum->lost_records && streams->source == FLOWTAP_SOURCE_ETE) {
+	if (sum->lost_records && streams->session.source == FLOWTAP_SOURCE_ETE) {
 		advise("lost %s record%s: %s; a greater --ring-pages loses less",
 		       number_group(sum->lost_records, records), plural(sum->lost_records),
 		       cause_meaning(FLOWTAP_CAUSE_RING_FULL));
@@ -95,16 +95,16 @@ static void print_losses(const struct streams *streams, const struct flowtap_sta
 		       number_group(sum->lost_samples, samples), plural(sum->lost_samples),
 		       number_group(sum->lost_entries, entries), plural(sum->lost_entries),
 		       cause_meaning(FLOWTAP_CAUSE_RING_FULL));
-		advise("%s", remedy(streams->source, FLOWTAP_CAUSE_RING_FULL));
+		advise("%s", remedy(streams->session.source, FLOWTAP_CAUSE_RING_FULL));
 	}
 	for (uint32_t cause = 0; cause < FLOWTAP_CAUSE_MAX; cause++) {
 		/* Samples that did not fit: above. */
 		if (NATURAL & 1U << cause || !sum->losses[cause] ||
-		    (cause == FLOWTAP_CAUSE_RING_FULL && streams->source != FLOWTAP_SOURCE_ETE))
+		    (cause == FLOWTAP_CAUSE_RING_FULL && streams->session.source != FLOWTAP_SOURCE_ETE))
 			continue;
 		advise("%s gap%s %s: %s", number_group(sum->losses[cause], records),
 		       plural(sum->losses[cause]), cause_name(cause), cause_meaning(cause));
-		fix = fix ? fix : remedy(streams->source, cause);
+		fix = fix ? fix : remedy(streams->session.source, cause);
 	}
 	if (fix)
 		advise("%s", fix);
@@ -113,9 +113,10 @@ static void print_losses(const struct streams *streams, const struct flowtap_sta
 /* Who records all that runs on a CPU of ours, at this moment: their tasks come first there. */
 static bool find_holder(const struct streams *streams, struct flowtap_query *query)
 {
-	for (size_t i = 0; i < streams->n; i++) {
-		*query = (struct flowtap_query){ .cpu = streams->all[i].configure.cpu };
-		if (!ioctl(streams->all[i].fd, FLOWTAP_IOC_QUERY, query) &&
+	for (size_t i = 0; i < streams->session.n; i++) {
+		const uint32_t cpu = streams->session.streams[i].configure.cpu;
+
+		if (!flowtap_session_query_cpu(&streams->session, cpu, query) &&
 		    query->holder_comm[0] && query->holder_pid != (uint32_t)getpid())
 			return true;
 	}
@@ -143,13 +144,13 @@ void record_summary_print(const struct streams *streams, const struct record_sum
 	struct flowtap_stats sum;
 	FILE *file = fmemopen(text, sizeof(text), "w");
 
-	streams_sum(streams, &sum);
+	flowtap_session_sum(&streams->session, &sum);
 	if (file) {
 		describe(file, streams, &sum);
 		fclose(file);
 	}
-	complain("%s from %zu CPU%s in %s, %s in %s", text, streams->n,
-		 plural(streams->n), number_time(summary->nanoseconds, time),
+	complain("%s from %zu CPU%s in %s, %s in %s", text, streams->session.n,
+		 plural(streams->session.n), number_time(summary->nanoseconds, time),
 		 number_bytes(summary->bytes, bytes),
 		 strcmp(summary->path, "-") ? summary->path : "standard output");
 	print_losses(streams, &sum);
@@ -158,7 +159,7 @@ void record_summary_print(const struct streams *streams, const struct record_sum
 	if (summary->sideband_lost)
 		advise("%" PRIu64 " side-band events were lost: some code may be unknown",
 		       summary->sideband_lost);
-	if (!sum.samples && streams->source == FLOWTAP_SOURCE_ETE)
+	if (!sum.samples && streams->session.source == FLOWTAP_SOURCE_ETE)
 		advise("no trace: it slept, or ran on a CPU without source, or never within "
 		       "--address");
 	else if (!sum.samples && !sum.losses[FLOWTAP_CAUSE_DISPLACED])
@@ -169,7 +170,7 @@ void record_summary_print(const struct streams *streams, const struct record_sum
 /* RASEMU's and the filter's bits are sctrctl's (Smctr 2.1). */
 static void json_request(struct json *json, const struct streams *streams)
 {
-	const struct flowtap_configure *configure = &streams->all[0].configure;
+	const struct flowtap_configure *configure = &streams->session.streams[0].configure;
 
 	json_string(json, "event", streams->event);
 	if (configure->period)
@@ -203,7 +204,7 @@ static void json_losses(struct json *json, const struct flowtap_stats *stats)
 	json_close(json, '}');
 }
 
-static void json_cpu(struct json *json, const struct stream *stream)
+static void json_cpu(struct json *json, const struct flowtap_session_stream *stream)
 {
 	const struct flowtap_configure *configure = &stream->configure;
 	struct flowtap_stats stats;
@@ -217,7 +218,7 @@ static void json_cpu(struct json *json, const struct stream *stream)
 	json_number(json, "ring_pages", configure->ring_pages);
 	if (configure->aux_pages)
 		json_number(json, "aux_pages", configure->aux_pages);
-	if (!ioctl(stream->fd, FLOWTAP_IOC_STATS, &stats))
+	if (!flowtap_session_stats(stream, &stats))
 		json_losses(json, &stats);
 	json_close(json, '}');
 }
@@ -225,13 +226,13 @@ static void json_cpu(struct json *json, const struct stream *stream)
 static void json_skips(struct json *json, const struct streams *streams)
 {
 	json_open(json, "skipped", '[');
-	for (size_t cpu = 0; cpu < streams->cpus; cpu++) {
-		if (!streams->skips[cpu].name)
+	for (size_t cpu = 0; cpu < streams->session.cpus; cpu++) {
+		if (!streams->session.skips[cpu])
 			continue;
 		json_open(json, NULL, '{');
 		json_number(json, "cpu", cpu);
-		json_string(json, "reason", streams->skips[cpu].name);
-		json_string(json, "detail", streams->skips[cpu].text);
+		json_string(json, "reason", skip_name(&streams->session, cpu));
+		json_string(json, "detail", explain_skip(&streams->session, cpu));
 		json_close(json, '}');
 	}
 	json_close(json, ']');
@@ -243,7 +244,7 @@ void record_summary_json(const struct streams *streams, const struct record_summ
 	struct flowtap_query holder;
 	struct flowtap_stats sum;
 
-	streams_sum(streams, &sum);
+	flowtap_session_sum(&streams->session, &sum);
 	json_open(&json, NULL, '{');
 	json_string(&json, "file", summary->path);
 	json_number(&json, "bytes", summary->bytes);
@@ -258,10 +259,10 @@ void record_summary_json(const struct streams *streams, const struct record_summ
 	json_bool(&json, "sideband_polled", summary->sideband_polled);
 	json_number(&json, "sideband_lost", summary->sideband_lost);
 	json_string(&json, "drain", summary->drain);
-	json_number(&json, "streams", streams->n);
+	json_number(&json, "streams", streams->session.n);
 	json_open(&json, "cpus", '[');
-	for (size_t i = 0; i < streams->n; i++)
-		json_cpu(&json, &streams->all[i]);
+	for (size_t i = 0; i < streams->session.n; i++)
+		json_cpu(&json, &streams->session.streams[i]);
 	json_close(&json, ']');
 	json_skips(&json, streams);
 	if (summary->command)

@@ -11,9 +11,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/utsname.h>
-#include <time.h>
-#include <unistd.h>
 
 /* What was asked for, in lines of KEY=VALUE. */
 static void print_request(FILE *file, const struct record_options *options, bool event)
@@ -48,25 +45,12 @@ static int write_info(struct recording *recording)
 	char *text = NULL;
 	size_t size = 0;
 	FILE *file = open_memstream(&text, &size);
-	struct timespec wall;
-	struct utsname name;
 	int error;
 
 	if (!file)
 		return -ENOMEM;
-	uname(&name);
-	clock_gettime(CLOCK_REALTIME, &wall);
-	fprintf(file, "flowtap=" FLOWTAP_VERSION "\nhost=%s\nkernel=%s\narch=%s\n", name.nodename,
-		name.release, name.machine);
-	fprintf(file, "page=%ld\nbegan=%lld.%09ld\n", sysconf(_SC_PAGESIZE),
-		(long long)wall.tv_sec, wall.tv_nsec);
 	print_request(file, options, recording->streams.event);
-	if (fclose(file))
-		return -ENOMEM;
-	/* A command line may be long; what it says here is for people. */
-	size = size < 1 << 20 ? size : 1 << 20;
-	error = flowtap_archive_write(recording->writer, FLOWTAP_ARCHIVE_INFO, 0, number_now(),
-				      text, size, NULL, 0);
+	error = fclose(file) ? -ENOMEM : flowtap_session_inform(recording->writer, text);
 	free(text);
 	return error;
 }
@@ -105,7 +89,7 @@ int recording_open_archive(struct recording *recording)
 	if (!error)
 		error = write_info(recording);
 	if (!error)
-		error = streams_describe(&recording->streams, recording->writer);
+		error = flowtap_session_describe(&recording->streams.session, recording->writer);
 	/* So that the file says from the first moment what it is. */
 	if (!error)
 		error = flowtap_archive_flush(recording->writer);
@@ -148,9 +132,9 @@ int recording_open_kernel(struct recording *recording)
 
 	if (recording->options->configure.modes & FLOWTAP_MODE_KERNEL)
 		error = kernel_start(&recording->kernel);
-	/* It takes a while, in which the side band must not overflow. */
-	while (!error && (error = kernel_write(&recording->kernel, recording->writer)) > 0)
-		error = flowtap_sideband_drain(recording->sideband);
+	if (!error)
+		error = flowtap_kernel_follower_write(&recording->kernel, recording->sideband,
+						      recording->writer);
 	return error ? archive_problem(recording, error) : 0;
 }
 
@@ -164,7 +148,7 @@ static int drain_others(struct recording *recording)
 {
 	int error = flowtap_sideband_drain(recording->sideband);
 
-	return error ? error : kernel_drain(&recording->kernel, recording->writer);
+	return error ? error : flowtap_kernel_follower_drain(&recording->kernel, recording->writer);
 }
 
 int recording_drain(struct recording *recording)
@@ -200,12 +184,7 @@ int recording_finalise(struct recording *recording)
 	if (!error && recording->bundle)
 		error = bundle_store(recording->bundle, writer);
 	if (!error)
-		error = streams_conclude(&recording->streams, writer);
-	if (!error)
-		error = flowtap_archive_write(writer, FLOWTAP_ARCHIVE_END, 0, number_now(), NULL, 0,
-					      NULL, 0);
-	if (!error)
-		error = flowtap_archive_flush(writer);
+		error = flowtap_session_conclude(&recording->streams.session, writer);
 	if (error)
 		return archive_problem(recording, error);
 	return streams_whole(&recording->streams) ? 0 : -EPROTO;

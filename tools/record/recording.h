@@ -27,7 +27,7 @@ struct recording {
 	struct output output;
 	struct flowtap_archive_writer *writer;
 	struct flowtap_sideband *sideband;
-	struct kernel kernel;
+	struct flowtap_kernel_follower kernel;
 	struct flowtap_bundle *bundle;	/* NULL: not wanted */
 	struct watch watch;
 	struct control lender;		/* what flowtapd lent is its again when this is closed */

@@ -58,21 +58,7 @@ static int open_timer(uint64_t duration)
 /* Its number in the drain, or -errno. */
 static int add(const struct watch *watch, int fd)
 {
-	return flowtap_drain_watch(watch->streams->drain, fd, POLLIN);
-}
-
-static int add_sideband(const struct watch *watch, const struct flowtap_sideband *sideband)
-{
-	int n = flowtap_sideband_fds(sideband, NULL, 0), error = 0;
-	int *fds = calloc((size_t)n + 1, sizeof(*fds));
-
-	if (!fds)
-		return -ENOMEM;
-	flowtap_sideband_fds(sideband, fds, n);
-	for (int i = 0; i < n && error >= 0; i++)
-		error = add(watch, fds[i]);
-	free(fds);
-	return error < 0 ? error : 0;
+	return flowtap_drain_watch(watch->streams->session.drain, fd, POLLIN);
 }
 
 int watch_open(struct watch *watch, struct streams *streams, struct flowtap_sideband *sideband,
@@ -88,7 +74,7 @@ int watch_open(struct watch *watch, struct streams *streams, struct flowtap_side
 		complain("cannot watch signals and time: %s", strerror(errno));
 		return -EMFILE;
 	}
-	error = add_sideband(watch, sideband);
+	error = flowtap_session_watch_sideband(&streams->session, sideband);
 	watch->signals_number = add(watch, watch->signals);
 	watch->timer_number = add(watch, watch->timer);
 	watch->workload_number = pidfd < 0 ? -1 : add(watch, pidfd);
@@ -98,22 +84,6 @@ int watch_open(struct watch *watch, struct streams *streams, struct flowtap_side
 		return -ENOMEM;
 	}
 	return 0;
-}
-
-static bool all_ended(struct watch *watch)
-{
-	struct streams *streams = watch->streams;
-	bool all = true;
-
-	for (size_t i = 0; i < streams->n; i++) {
-		struct stream *stream = &streams->all[i];
-
-		if (flowtap_drain_events(streams->drain, stream->number) &
-		    (POLLHUP | POLLERR | POLLNVAL))
-			stream->ended = true;
-		all &= stream->ended;
-	}
-	return all;
 }
 
 /* True: one that ends the recording came. */
@@ -133,14 +103,14 @@ static bool take_signals(struct watch *watch)
 
 bool watch_wait(struct watch *watch, bool tick)
 {
-	struct flowtap_drain *drain = watch->streams->drain;
+	struct flowtap_drain *drain = watch->streams->session.drain;
 	bool ended;
 
 	if (flowtap_drain_wait(drain, tick ? TICK_MS : -1) <= 0)
 		return false;
 	/* Reports each once. */
 	ended = flowtap_drain_events(drain, watch->workload_number);
-	ended |= all_ended(watch);
+	ended |= flowtap_session_ended(&watch->streams->session);
 	if (flowtap_drain_events(drain, watch->timer_number))
 		watch->elapsed = ended = true;
 	return take_signals(watch) || ended;

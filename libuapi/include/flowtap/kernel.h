@@ -21,6 +21,8 @@
 #define FLOWTAP_KERNEL_H
 
 #include <flowtap/archive.h>
+#include <flowtap/sideband.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -57,6 +59,55 @@ struct flowtap_kernel_figures {
 void flowtap_kernel_figures(const struct flowtap_kernel *kernel,
 			    struct flowtap_kernel_figures *figures);
 void flowtap_kernel_free(struct flowtap_kernel *kernel);
+
+/*
+ * The follower makes these looks for a recorder that drains rings meanwhile: each but the first and the
+ * last in a thread, and writes what they found in the recorder's own thread.
+ *
+ *	flowtap_kernel_follower_start(&follower);	before recording is enabled
+ *	flowtap_kernel_follower_write(&follower, sideband, writer);
+ *	flowtap_kernel_follower_enabled(&follower);
+ *	flowtap_kernel_follower_drain(&follower, writer);	whenever rings are drained
+ *	flowtap_kernel_follower_finish(&follower, writer, &unread);
+ *
+ * All zeros, or where the start failed: the kernel is not followed, and every call does nothing. The
+ * fields are the follower's own; it is not to be moved in memory.
+ */
+struct flowtap_kernel_follower {
+	struct flowtap_kernel *kernel;
+	pthread_t thread;
+	bool looking;
+	bool done;			/* by the thread; atomic */
+	int result;			/* of its look */
+	bool due;			/* a look is wanted */
+	uint64_t polled;		/* when modules were asked for last, ns of CLOCK_MONOTONIC_RAW */
+};
+
+/* The first look. 0; -ENOMEM; what flowtap_kernel_open and _look return: one may record without. */
+int flowtap_kernel_follower_start(struct flowtap_kernel_follower *follower);
+/*
+ * Writes all that the first look found. It takes a while, in which the side band must not overflow: it is
+ * drained as well. 0 or -errno of the archive or of memory.
+ */
+int flowtap_kernel_follower_write(struct flowtap_kernel_follower *follower,
+				  struct flowtap_sideband *sideband,
+				  struct flowtap_archive_writer *writer);
+/* Recording runs: what enabling it has patched is to be looked at. */
+void flowtap_kernel_follower_enabled(struct flowtap_kernel_follower *follower);
+/*
+ * To be called often: begins a look where one is due or modules have moved (asked for ten times a second
+ * at most), and writes what one has found. 0 or -errno, as above. A look that failed is as none.
+ */
+int flowtap_kernel_follower_drain(struct flowtap_kernel_follower *follower,
+				  struct flowtap_archive_writer *writer);
+/*
+ * The last look, after recording has stopped and before streams are closed. 0 or -errno, as above.
+ * *unread: 0, or -errno: this look could not read, and what was patched since the one before is not known.
+ */
+int flowtap_kernel_follower_finish(struct flowtap_kernel_follower *follower,
+				   struct flowtap_archive_writer *writer, int *unread);
+/* Waits for a look that is being made. */
+void flowtap_kernel_follower_free(struct flowtap_kernel_follower *follower);
 
 #ifdef __cplusplus
 }
