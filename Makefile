@@ -91,6 +91,12 @@ $(B)/bpf/%.skel.h: $(B)/bpf/%.bpf.o
 	$(call say,SKEL,$@)$(BPFTOOL) gen skeleton $< name $(notdir $*) >$@
 -include $(patsubst %.c,$(B)/bpf/%.d,$(wildcard daemon/*.bpf.c selftests/kernel/*.bpf.c))
 
+# --- The functions and tables that the library's headers declare; comments in them do not count. ---
+$(B)/libflowtap.names: $(wildcard libuapi/include/flowtap/*.h)
+	@mkdir -p $(@D)
+	$(call say,NAMES,$@)cat $^ | gcc -fpreprocessed -E -P -x c - | \
+		grep -oE '\<flowtap_\w+[[(]' | tr -d '[(' | sort -u >$@
+
 # --- One userland build: name, compiler prefix, flags, another compiler. Objects go to build/NAME/. ---
 define userland
 $(B)/$(1)/%.o: %.c
@@ -99,8 +105,13 @@ $(B)/$(1)/%.o: %.c
 $(B)/$(1)/selftests/%.o: selftests/%.c
 	@mkdir -p $$(@D)
 	$$(call say,CC,$$@)$(or $(4),$(2)gcc) $(FLAGS) $(TESTFLAGS) $(3) -MMD -MP -c -o $$@ $$<
-$(B)/$(1)/libflowtap.a: $(LIB_SRC:%.c=$(B)/$(1)/%.o)
+$(B)/$(1)/libuapi.a: $(LIB_SRC:%.c=$(B)/$(1)/%.o)
 	$$(call say,AR,$$@)rm -f $$@ && $(2)ar qcs $$@ $$^
+# The same with no more names than its headers have.
+$(B)/$(1)/libflowtap.a: $(LIB_SRC:%.c=$(B)/$(1)/%.o) $(B)/libflowtap.names
+	$$(call say,AR,$$@)rm -f $$@ && $(2)ld -r -o $$(@:.a=.o) $$(filter %.o,$$^) && \
+	$(2)objcopy --keep-global-symbols=$(B)/libflowtap.names $$(@:.a=.o) && \
+	$(2)ar qcs $$@ $$(@:.a=.o)
 $(B)/$(1)/flowtap: $(TOOL_SRC:%.c=$(B)/$(1)/%.o) $(B)/$(1)/libflowtap.a
 	$$(call say,LD,$$@)$(or $(4),$(2)gcc) $(3) -o $$@ $$^ $(LIBS)
 $(B)/$(1)/libtools.a: $(patsubst %.c,$(B)/$(1)/%.o,$(filter-out tools/main.c,$(TOOL_SRC)))
@@ -109,14 +120,16 @@ $(B)/$(1)/daemon/programs.o: $(B)/bpf/daemon/choose.skel.h
 $(B)/$(1)/daemon/probes.o: $(B)/bpf/daemon/probe.skel.h
 $(B)/$(1)/libflowtapd.a: $(patsubst %.c,$(B)/$(1)/%.o,$(filter-out daemon/main.c,$(DAEMON_SRC)))
 	$$(call say,AR,$$@)rm -f $$@ && $(2)ar qcs $$@ $$^
-$(B)/$(1)/flowtapd: $(B)/$(1)/daemon/main.o $(B)/$(1)/libflowtapd.a $(B)/$(1)/libtools.a $(B)/$(1)/libflowtap.a
+# Uses what libuapi/layers excepts.
+$(B)/$(1)/flowtapd: $(B)/$(1)/daemon/main.o $(B)/$(1)/libflowtapd.a $(B)/$(1)/libtools.a $(B)/$(1)/libuapi.a
 	$$(call say,LD,$$@)$(or $(4),$(2)gcc) $(3) -o $$@ $$^ $(LIBS) $(DAEMON_LIBS)
 -include $(LIB_SRC:%.c=$(B)/$(1)/%.d) $(TOOL_SRC:%.c=$(B)/$(1)/%.d) $(DAEMON_SRC:%.c=$(B)/$(1)/%.d)
 endef
 
 # One program of one source file: build, directory, name, compiler prefix, flags, further objects.
 define program
-$(B)/$(1)/$(2)/$(3): $(B)/$(1)/selftests/$(2)/$(3).o $(6) $(B)/$(1)/libflowtap.a
+$(B)/$(1)/$(2)/$(3): $(B)/$(1)/selftests/$(2)/$(3).o $(6) \
+		$(B)/$(1)/$(if $(filter unit/% daemon/% fuzz/% bench/inputs kernel/text,$(2)/$(3)),libuapi,libflowtap).a
 	@mkdir -p $$(@D)
 	$$(call say,LD,$$@)$(4)gcc $(5) -o $$@ $$^ $$(LIBS) \
 		$(if $(filter %/libflowtapd.a,$(6)),$$(DAEMON_LIBS)) \
@@ -211,7 +224,7 @@ TESTS := $(HOST_TESTS) $(filter-out $(DEBUG_TESTS) $(SOAK_TESTS),$(sort $(wildca
 # What T names is built: programs themselves, for scripts what their folder's scripts use.
 matching = $(if $(strip $(T)),$(shell B=$(B) selftests/run --match '$(T)' $(TESTS)),$(TESTS))
 NEEDS_SCRIPT := $(B)/asan/flowtap $(B)/host/flowtap
-NEEDS_cli := $(NEEDS_SCRIPT) $(filter $(B)/asan/% $(B)/host/%,$(EXTRA))
+NEEDS_cli := $(NEEDS_SCRIPT) $(B)/asan/libuapi.a $(filter $(B)/asan/% $(B)/host/%,$(EXTRA))
 NEEDS_oracle := $(filter %/oracle/mutations,$(EXTRA))
 NEEDS_kernel :=
 # Of whatever is built here the compiler has said what it read.

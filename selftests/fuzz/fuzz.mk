@@ -10,7 +10,7 @@ FUZZ_FLAGS := -O1 -g -Wno-error -fsanitize=fuzzer-no-link$(comma)address$(comma)
 	-fno-sanitize-recover=all -fno-omit-frame-pointer
 $(eval $(call userland,clang,,$(FUZZ_FLAGS),clang))
 
-$(FUZZ:%=$(B)/fuzz/%): $(B)/fuzz/%: $(B)/clang/selftests/fuzz/%.o $(B)/clang/libflowtap.a
+$(FUZZ:%=$(B)/fuzz/%): $(B)/fuzz/%: $(B)/clang/selftests/fuzz/%.o $(B)/clang/libuapi.a
 	@mkdir -p $(@D)
 	$(call say,LD,$@)clang -fsanitize=fuzzer,address,undefined -o $@ $^ $(LIBS) -lpthread
 
