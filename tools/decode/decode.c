@@ -207,7 +207,7 @@ static void summarise(struct decoding *decoding, const char *output, uint64_t by
 		.blocks = decoding->recording.blocks,
 	};
 
-	pieces_end(&decoding->profile.pieces);
+	flowtap_profile_end(&decoding->profile);
 	left_out_complain(summary.left_out, &options->format, summary.input);
 	if (options->json)
 		summary_json(file, &summary);

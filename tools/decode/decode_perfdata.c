@@ -5,12 +5,12 @@
 #include "common/input_file.h"
 #include "common/tool.h"
 #include "decode/pick.h"
-#include "decode/profile.h"
 #include "decode/trace.h"
 
 #include <errno.h>
 #include <flowtap/input.h>
 #include <flowtap/perfdata.h>
+#include <flowtap/profile.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
@@ -30,7 +30,7 @@ struct missing_page {
 /* Between pick and profile: where nothing was known. */
 struct watch {
 	struct flowtap_sink sink;	/* first: the pick's */
-	struct profile profile;
+	struct flowtap_profile profile;
 	struct trace_decoding *decoding;
 	const struct flowtap_perfdata_counts *counts;	/* of the CPU that is decoded */
 	uint64_t reported;		/* of its bytes, as progress */
@@ -130,7 +130,7 @@ static int decode_with(struct perf *perf, struct trace_output *output,
 
 	perf->watch.profile.next = output->format.sink;
 	if (command->format.symbols) {
-		command->format.symbols->find = profile_symbol;
+		command->format.symbols->find = flowtap_profile_symbol;
 		command->format.symbols->argument = &perf->watch.profile;
 	}
 	perf->watch.reported = 0;
@@ -216,7 +216,7 @@ static int no_trace(const struct perf *perf)
 static void count_picked(struct perf *perf)
 {
 	struct flowtap_ete_counts *counts = &perf->decoding.counts;
-	const struct profile *profile = &perf->watch.profile;
+	const struct flowtap_profile *profile = &perf->watch.profile;
 
 	counts->instructions = profile->instructions;
 	counts->blocks = profile->blocks;
@@ -311,8 +311,8 @@ static int on_record(void *argument, const struct flowtap_perfdata_record *recor
 	memcpy(&tid, record->bytes + 12, sizeof(tid));
 	if (pid != tid)
 		return 0;
-	return profile_set_name(&perf->watch.profile, pid, (const char *)record->bytes + 16,
-				strnlen((const char *)record->bytes + 16, record->size - 16));
+	return flowtap_profile_set_name(&perf->watch.profile, pid, (const char *)record->bytes + 16,
+					strnlen((const char *)record->bytes + 16, record->size - 16));
 }
 
 static int load(struct perf *perf, int input)
@@ -331,7 +331,7 @@ static int load(struct perf *perf, int input)
 	perf->map = flowtap_map_new(options->sysroot);
 	error = perf->map ? flowtap_perfdata_fill(perf->perfdata, perf->map) : -ENOMEM;
 	if (perf->map)
-		profile_init(&perf->watch.profile, perf->map);
+		flowtap_profile_init(&perf->watch.profile, perf->map);
 	if (!error)
 		error = flowtap_perfdata_walk(perf->perfdata, on_record, perf);
 	if (!error) {
@@ -391,7 +391,8 @@ static void print_info(FILE *file, const struct perf *perf)
 static void print_processes(FILE *file, const struct perf *perf)
 {
 	size_t n;
-	const struct profile_process **list = profile_processes(&perf->watch.profile, &n);
+	const struct flowtap_profile_process **list =
+		flowtap_profile_processes(&perf->watch.profile, &n);
 	char number[32];
 
 	if (n)
@@ -456,7 +457,7 @@ int perf_decode(const struct decode_options *options, int input)
 		if (status == STATUS_OK && perf->damages)
 			status = STATUS_DAMAGED;
 	}
-	profile_free(&perf->watch.profile);
+	flowtap_profile_free(&perf->watch.profile);
 	flowtap_map_free(perf->map);
 	flowtap_perfdata_close(perf->perfdata);
 	free(perf->bytes);

@@ -39,7 +39,7 @@ static int open_output(struct decoding *decoding)
 
 	decoding->request = options->format;
 	if (decoding->request.symbols) {
-		decoding->request.symbols->find = profile_symbol;
+		decoding->request.symbols->find = flowtap_profile_symbol;
 		decoding->request.symbols->argument = &decoding->profile;
 	}
 	/* All files of one recording count from its first record. */
@@ -108,7 +108,8 @@ static int take_task(struct decoding *decoding, const struct flowtap_archive_blo
 	if ((task.event != FLOWTAP_TASK_COMM && task.event != FLOWTAP_TASK_EXEC) ||
 	    task.pid != task.tid)
 		return 0;
-	return profile_set_name(&decoding->profile, task.pid, comm, strnlen(comm, sizeof(task.comm)));
+	return flowtap_profile_set_name(&decoding->profile, task.pid, comm,
+					strnlen(comm, sizeof(task.comm)));
 }
 
 static int take_block(struct flowtap_recording *recording,
@@ -175,7 +176,7 @@ static uint32_t tid_of(const struct flowtap_record *record, size_t size)
 }
 
 /* What triggered the sample; whether that comes at equal distances of something. */
-static bool count_trigger(struct profile_samples *samples, uint32_t trigger)
+static bool count_trigger(struct flowtap_profile_samples *samples, uint32_t trigger)
 {
 	if (trigger & FLOWTAP_TRIGGER_OVERFLOW)
 		samples->event++;
@@ -200,7 +201,7 @@ static int take_hit(struct decoding *decoding, const struct flowtap_record *reco
 		decoding->profile.samples.nowhere++;
 		return 0;
 	}
-	return profile_add_hit(&decoding->profile, sample->pid, sample->time, sample->ip);
+	return flowtap_profile_add_hit(&decoding->profile, sample->pid, sample->time, sample->ip);
 }
 
 static int decode_ctr(struct decoding *decoding, uint32_t cpu, const struct flowtap_record *record,
@@ -293,7 +294,7 @@ int decoding_init(struct decoding *decoding, const struct decode_options *option
 	if (options->cpu && pick_cpu(decoding, &cpu))
 		return -EINVAL;
 	decoding->map = flowtap_map_new(options->sysroot);
-	profile_init(&decoding->profile, decoding->map);
+	flowtap_profile_init(&decoding->profile, decoding->map);
 	pick_init(&decoding->pick, &decoding->profile.sink, options->tid,
 		  options->cpu ? &cpu : NULL);
 	if (!decoding->map || use_images(decoding->map, options->input)) {
@@ -379,7 +380,7 @@ void decoding_free(struct decoding *decoding)
 {
 	split_free(&decoding->split);
 	format_free(&decoding->format);
-	profile_free(&decoding->profile);
+	flowtap_profile_free(&decoding->profile);
 	flowtap_recording_free(&decoding->recording);
 	flowtap_map_free(decoding->map);
 	free(decoding->info);

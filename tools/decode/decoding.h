@@ -9,9 +9,9 @@
 #include "decode/decode.h"
 #include "decode/pick.h"
 #include "decode/split.h"
-#include "decode/profile.h"
 #include "decode/trigger.h"
 
+#include <flowtap/profile.h>
 #include <flowtap/recording.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,7 +20,7 @@ struct decoding {
 	const struct decode_options *options;
 	struct output output;
 	struct flowtap_map *map;
-	struct profile profile;
+	struct flowtap_profile profile;
 	struct triggers triggers;
 	struct pick pick;		/* before the profile, of ETE's */
 	struct flowtap_aux_counts picked;	/* of what was, where not all is */

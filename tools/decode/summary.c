@@ -5,7 +5,6 @@
 #include "common/event.h"
 #include "common/gaps.h"
 #include "common/tool.h"
-#include "decode/function.h"
 
 #include <flowtap/riscv.h>
 #include <inttypes.h>
@@ -142,7 +141,7 @@ static void print_gaps(FILE *file, const struct summary *summary)
 {
 	gaps_print(file, gaps_of(summary), summary->aux ? summary->profile->gap_ns : NULL);
 	for (size_t i = 0; i < summary->profile->n_missing; i++) {
-		const struct profile_missing *missing = &summary->profile->missing[i];
+		const struct flowtap_profile_missing *missing = &summary->profile->missing[i];
 
 		fputs("      no code of ", file);
 		/* Most reasons begin with the path. */
@@ -160,7 +159,7 @@ static void print_gaps(FILE *file, const struct summary *summary)
 static void print_processes(FILE *file, const struct summary *summary)
 {
 	size_t n;
-	const struct profile_process **list = profile_processes(summary->profile, &n);
+	const struct flowtap_profile_process **list = flowtap_profile_processes(summary->profile, &n);
 	char number[32];
 
 	if (n)
@@ -180,7 +179,7 @@ static uint64_t instructions(const struct summary *summary)
 }
 
 /* Of samples; where all was traced, or none came by event or time, of all that was executed. */
-static double share(const struct summary *summary, const struct function *function)
+static double share(const struct summary *summary, const struct flowtap_function *function)
 {
 	if (!summary->profile->n_hits)
 		return percent(function->instructions, instructions(summary));
@@ -207,7 +206,7 @@ static void print_whole(FILE *file, const struct summary *summary)
 	static const char *const names[] = {
 		"at task switches", "that were asked for", "in a mode that is not recorded",
 	};
-	const struct profile_samples *samples = &summary->profile->samples;
+	const struct flowtap_profile_samples *samples = &summary->profile->samples;
 	const uint64_t others[] = { samples->switches, samples->asked, samples->nowhere };
 	char number[32];
 
@@ -231,7 +230,8 @@ static void print_whole(FILE *file, const struct summary *summary)
 static void print_functions(FILE *file, const struct summary *summary)
 {
 	size_t n;
-	struct function *list = functions_of(summary->blocks, summary->profile, &n);
+	struct flowtap_function *list =
+		flowtap_profile_functions(summary->profile, summary->blocks, &n);
 	char number[32];
 
 	if (n)
@@ -302,7 +302,7 @@ static uint64_t rounded(uint64_t value)
 /* How much of what was executed is in the flow, and in which pieces. */
 static void print_coverage(FILE *file, const struct summary *summary)
 {
-	const struct pieces *pieces = &summary->profile->pieces;
+	const struct flowtap_profile_pieces *pieces = &summary->profile->pieces;
 	uint64_t known = summary->ctr->instructions;
 	double part = percent(known, summary->executed);
 	char number[32];
@@ -320,7 +320,7 @@ static void print_coverage(FILE *file, const struct summary *summary)
 	}
 	fprintf(file, " in %s piece%s", number_group(pieces->n, number),
 		plural(pieces->n));
-	fprintf(file, ": median %s", number_group(pieces_median(pieces), number));
+	fprintf(file, ": median %s", number_group(flowtap_profile_median(pieces), number));
 	fprintf(file, ", longest %s\n", number_group(pieces->longest, number));
 }
 
@@ -466,7 +466,7 @@ static void json_info(struct json *json, const struct summary *summary)
 	json_close(json, '}');
 }
 
-static void json_triggers(struct json *json, const struct profile *profile)
+static void json_triggers(struct json *json, const struct flowtap_profile *profile)
 {
 	json_open(json, "samples_by_trigger", '{');
 	json_number(json, "overflow", profile->samples.event);
@@ -479,13 +479,13 @@ static void json_triggers(struct json *json, const struct profile *profile)
 
 static void json_coverage(struct json *json, const struct summary *summary)
 {
-	const struct pieces *pieces = &summary->profile->pieces;
+	const struct flowtap_profile_pieces *pieces = &summary->profile->pieces;
 
 	json_open(json, "coverage", '{');
 	if (summary->executed > summary->ctr->instructions)
 		json_number(json, "executed_about", summary->executed);
 	json_number(json, "pieces", pieces->n);
-	json_number(json, "median", pieces_median(pieces));
+	json_number(json, "median", flowtap_profile_median(pieces));
 	json_number(json, "longest", pieces->longest);
 	json_close(json, '}');
 }
@@ -550,8 +550,9 @@ static void json_counts(struct json *json, const struct summary *summary)
 static void json_lists(struct json *json, const struct summary *summary)
 {
 	size_t n;
-	const struct profile_process **processes = profile_processes(summary->profile, &n);
-	struct function *functions;
+	const struct flowtap_profile_process **processes =
+		flowtap_profile_processes(summary->profile, &n);
+	struct flowtap_function *functions;
 
 	json_open(json, "processes", '[');
 	for (size_t i = 0; i < n; i++) {
@@ -564,7 +565,7 @@ static void json_lists(struct json *json, const struct summary *summary)
 	json_close(json, ']');
 	free(processes);
 
-	functions = functions_of(summary->blocks, summary->profile, &n);
+	functions = flowtap_profile_functions(summary->profile, summary->blocks, &n);
 	json_open(json, "functions", '[');
 	for (size_t i = 0; i < n; i++) {
 		json_open(json, NULL, '{');

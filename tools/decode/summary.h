@@ -5,11 +5,11 @@
 
 #include "decode/pick.h"
 #include "decode/split.h"
-#include "decode/profile.h"
 #include "decode/trigger.h"
 
 #include <flowtap/aux.h>
 #include <flowtap/ctr.h>
+#include <flowtap/profile.h>
 #include <flowtap/replay.h>
 #include <stdio.h>
 
@@ -27,7 +27,7 @@ struct summary {
 	const struct flowtap_ctr_counts *ctr;	/* one of them */
 	const struct flowtap_aux_counts *aux;	/* of what was picked */
 	const struct pick *pick;
-	const struct profile *profile;
+	const struct flowtap_profile *profile;
 	const struct split *split;	/* or NULL */
 	const struct left_out *left_out;
 	const struct triggers *triggers;

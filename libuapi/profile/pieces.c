@@ -1,6 +1,6 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* Counts lengths in logarithmic steps, from which it reads the median. */
-#include "decode/pieces.h"
+#include "profile/pieces.h"
 
 #include <stdlib.h>
 
@@ -27,7 +27,7 @@ static uint64_t length_of(uint32_t step)
 	return (uint64_t)(step - shift * STEPS) << shift;
 }
 
-void pieces_end(struct pieces *pieces)
+void flowtap_pieces_end(struct flowtap_profile_pieces *pieces)
 {
 	if (!pieces->current)
 		return;
@@ -41,7 +41,7 @@ void pieces_end(struct pieces *pieces)
 	pieces->current = 0;
 }
 
-uint64_t pieces_median(const struct pieces *pieces)
+uint64_t flowtap_profile_median(const struct flowtap_profile_pieces *pieces)
 {
 	uint64_t seen = 0;
 
@@ -53,7 +53,7 @@ uint64_t pieces_median(const struct pieces *pieces)
 	return 0;
 }
 
-void pieces_free(struct pieces *pieces)
+void flowtap_pieces_free(struct flowtap_profile_pieces *pieces)
 {
 	free(pieces->counts);
 }

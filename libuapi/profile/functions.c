@@ -1,22 +1,23 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * Collects functions from the block cache and from the samples' addresses, merges equal names and
  * sorts them by share.
  */
-#include "decode/function.h"
+#include <flowtap/profile.h>
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
+
 struct collection {
-	struct function *list;
+	struct flowtap_function *list;
 	size_t n;
-	size_t room;
-	const struct profile *profile;
+	const struct flowtap_profile *profile;
 };
 
 static void append(struct collection *all, const struct flowtap_code *code, uint64_t address,
-		   struct function function)
+		   struct flowtap_function function)
 {
 	uint64_t offset;
 
@@ -24,24 +25,16 @@ static void append(struct collection *all, const struct flowtap_code *code, uint
 		function.path = code->path;
 		function.name = flowtap_map_symbol(all->profile->map, code, address, &offset);
 	}
-	if (all->n == all->room) {
-		size_t room = all->room ? 2 * all->room : 1024;
-		struct function *list = realloc(all->list, room * sizeof(list[0]));
-
-		if (!list)
-			return;
-		all->list = list;
-		all->room = room;
-	}
-	all->list[all->n++] = function;
+	if (!FLOWTAP_GROW(all->list, all->n))
+		all->list[all->n++] = function;
 }
 
 static void add_block(const struct flowtap_block *block, void *argument)
 {
 	struct collection *all = argument;
 
-	append(all, profile_code(all->profile, block->key), block->address,
-	       (struct function){ .instructions = block->instructions * block->executed });
+	append(all, flowtap_profile_code(all->profile, block->key), block->address,
+	       (struct flowtap_function){ .instructions = block->instructions * block->executed });
 }
 
 static int compare_text(const char *one, const char *other)
@@ -56,7 +49,7 @@ static int compare_text(const char *one, const char *other)
 /* One function is at other addresses in other processes, and a name may be in many files. */
 static int same(const void *one, const void *other)
 {
-	const struct function *a = one, *b = other;
+	const struct flowtap_function *a = one, *b = other;
 	int order = compare_text(a->path, b->path);
 
 	return order ? order : compare_text(a->name, b->name);
@@ -64,7 +57,7 @@ static int same(const void *one, const void *other)
 
 static int hotter(const void *one, const void *other)
 {
-	const struct function *a = one, *b = other;
+	const struct flowtap_function *a = one, *b = other;
 
 	if (a->hits != b->hits)
 		return a->hits > b->hits ? -1 : 1;
@@ -73,8 +66,8 @@ static int hotter(const void *one, const void *other)
 	return same(one, other);
 }
 
-struct function *functions_of(struct flowtap_blocks *blocks, const struct profile *profile,
-			      size_t *n)
+struct flowtap_function *flowtap_profile_functions(const struct flowtap_profile *profile,
+						   struct flowtap_blocks *blocks, size_t *n)
 {
 	struct collection all = { .profile = profile };
 	size_t merged = 0;
@@ -82,7 +75,7 @@ struct function *functions_of(struct flowtap_blocks *blocks, const struct profil
 	flowtap_blocks_visit(blocks, add_block, &all);
 	for (size_t i = 0; i < profile->n_hits; i++)
 		append(&all, profile->hits[i].code, profile->hits[i].address,
-		       (struct function){ .hits = 1 });
+		       (struct flowtap_function){ .hits = 1 });
 	if (all.n)
 		qsort(all.list, all.n, sizeof(all.list[0]), same);
 	for (size_t i = 0; i < all.n; i++) {

@@ -1,29 +1,32 @@
-// SPDX-License-Identifier: GPL-2.0-only
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * Counts blocks, gaps and samples by process in a tree, and remembers which code each block key
  * stands for.
  */
-#include "decode/profile.h"
+#include <flowtap/profile.h>
 
 #include <errno.h>
 #include <search.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
+#include "profile/pieces.h"
+
 /* More distinct pieces of code than any archive has. */
 #define CODES_MAX (1U << 24)
 
 static int compare(const void *one, const void *other)
 {
-	const struct profile_process *a = one, *b = other;
+	const struct flowtap_profile_process *a = one, *b = other;
 
 	return a->pid < b->pid ? -1 : a->pid > b->pid;
 }
 
-static struct profile_process *process_of(struct profile *profile, uint32_t pid)
+static struct flowtap_profile_process *process_of(struct flowtap_profile *profile, uint32_t pid)
 {
-	struct profile_process wanted = { .pid = pid }, *made;
-	struct profile_process **found = tfind(&wanted, &profile->processes, compare);
+	struct flowtap_profile_process wanted = { .pid = pid }, *made;
+	struct flowtap_profile_process **found = tfind(&wanted, &profile->processes, compare);
 
 	if (found)
 		return *found;
@@ -38,9 +41,10 @@ static struct profile_process *process_of(struct profile *profile, uint32_t pid)
 	return made;
 }
 
-int profile_set_name(struct profile *profile, uint32_t pid, const char *comm, size_t size)
+int flowtap_profile_set_name(struct flowtap_profile *profile, uint32_t pid, const char *comm,
+			     size_t size)
 {
-	struct profile_process *process = process_of(profile, pid);
+	struct flowtap_profile_process *process = process_of(profile, pid);
 
 	if (!process)
 		return -ENOMEM;
@@ -50,18 +54,12 @@ int profile_set_name(struct profile *profile, uint32_t pid, const char *comm, si
 	return 0;
 }
 
-int profile_add_hit(struct profile *profile, uint32_t pid, uint64_t time, uint64_t address)
+int flowtap_profile_add_hit(struct flowtap_profile *profile, uint32_t pid, uint64_t time,
+			    uint64_t address)
 {
-	if (profile->n_hits == profile->hits_capacity) {
-		size_t capacity = profile->hits_capacity ? 2 * profile->hits_capacity : 1024;
-		struct profile_hit *hits = realloc(profile->hits, capacity * sizeof(hits[0]));
-
-		if (!hits)
-			return -ENOMEM;
-		profile->hits = hits;
-		profile->hits_capacity = capacity;
-	}
-	profile->hits[profile->n_hits++] = (struct profile_hit){
+	if (FLOWTAP_GROW(profile->hits, profile->n_hits))
+		return -ENOMEM;
+	profile->hits[profile->n_hits++] = (struct flowtap_profile_hit){
 		.code = flowtap_map_find(profile->map, pid, time, address),
 		.address = address,
 	};
@@ -69,7 +67,7 @@ int profile_add_hit(struct profile *profile, uint32_t pid, uint64_t time, uint64
 }
 
 /* The first block of its code: keeps where that is. Without memory the summary knows less. */
-static void learn(struct profile *profile, const struct flowtap_block *block)
+static void learn(struct flowtap_profile *profile, const struct flowtap_block *block)
 {
 	uint32_t key = block->key;
 
@@ -92,7 +90,7 @@ static void learn(struct profile *profile, const struct flowtap_block *block)
 static int take_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
 		      uint64_t target)
 {
-	struct profile *profile = (struct profile *)sink;
+	struct flowtap_profile *profile = (struct flowtap_profile *)sink;
 
 	if (block->key >= profile->n_codes || !profile->codes[block->key])
 		learn(profile, block);
@@ -107,7 +105,7 @@ static int take_block(struct flowtap_sink *sink, const struct flowtap_block *blo
 }
 
 /* A gap for lack of code: whose? */
-static void note_missing(struct profile *profile, uint64_t address)
+static void note_missing(struct flowtap_profile *profile, uint64_t address)
 {
 	const struct flowtap_code *code = flowtap_map_find(profile->map, profile->pid,
 							   profile->time, address);
@@ -120,17 +118,17 @@ static void note_missing(struct profile *profile, uint64_t address)
 		profile->missing[i].gaps++;
 		return;
 	}
-	if (profile->n_missing < PROFILE_MISSING_MAX)
-		profile->missing[profile->n_missing++] = (struct profile_missing){
+	if (profile->n_missing < FLOWTAP_PROFILE_MISSING_MAX)
+		profile->missing[profile->n_missing++] = (struct flowtap_profile_missing){
 			.path = code->path,
 			.reason = code->missing,
 			.gaps = 1,
 		};
 }
 
-static void note_gap(struct profile *profile, const struct flowtap_gap *gap)
+static void note_gap(struct flowtap_profile *profile, const struct flowtap_gap *gap)
 {
-	pieces_end(&profile->pieces);
+	flowtap_pieces_end(&profile->pieces);
 	profile->gaps[gap->reason]++;
 	if (gap->since && gap->since < gap->until)
 		profile->gap_ns[gap->reason] += gap->until - gap->since;
@@ -140,7 +138,7 @@ static void note_gap(struct profile *profile, const struct flowtap_gap *gap)
 
 static int take_element(struct flowtap_sink *sink, const struct flowtap_element *element)
 {
-	struct profile *profile = (struct profile *)sink;
+	struct flowtap_profile *profile = (struct flowtap_profile *)sink;
 
 	if (element->kind == FLOWTAP_ELEMENT_CONTEXT && element->context.pid != profile->pid) {
 		profile->pid = element->context.pid;
@@ -153,30 +151,35 @@ static int take_element(struct flowtap_sink *sink, const struct flowtap_element 
 	return profile->next->element(profile->next, element);
 }
 
-void profile_init(struct profile *profile, struct flowtap_map *map)
+void flowtap_profile_init(struct flowtap_profile *profile, struct flowtap_map *map)
 {
-	*profile = (struct profile){
+	*profile = (struct flowtap_profile){
 		.sink = { .block = take_block, .element = take_element },
 		.map = map,
 	};
 }
 
-void profile_free(struct profile *profile)
+void flowtap_profile_end(struct flowtap_profile *profile)
+{
+	flowtap_pieces_end(&profile->pieces);
+}
+
+void flowtap_profile_free(struct flowtap_profile *profile)
 {
 	tdestroy(profile->processes, free);
-	pieces_free(&profile->pieces);
+	flowtap_pieces_free(&profile->pieces);
 	free(profile->codes);
 	free(profile->hits);
 }
 
-const struct flowtap_code *profile_code(const struct profile *profile, uint32_t key)
+const struct flowtap_code *flowtap_profile_code(const struct flowtap_profile *profile, uint32_t key)
 {
 	return key < profile->n_codes ? profile->codes[key] : NULL;
 }
 
-const char *profile_symbol(void *argument, uint64_t address, uint64_t *offset)
+const char *flowtap_profile_symbol(void *argument, uint64_t address, uint64_t *offset)
 {
-	const struct profile *profile = argument;
+	const struct flowtap_profile *profile = argument;
 	const struct flowtap_code *code = flowtap_map_find(profile->map, profile->pid,
 							   profile->time, address);
 
@@ -184,41 +187,33 @@ const char *profile_symbol(void *argument, uint64_t address, uint64_t *offset)
 }
 
 struct collection {
-	const struct profile_process **list;
+	const struct flowtap_profile_process **list;
 	size_t n;
-	size_t room;
 };
 
 static void collect(const void *node, VISIT visit, void *closure)
 {
-	const struct profile_process *process = *(struct profile_process *const *)node;
+	const struct flowtap_profile_process *process = *(struct flowtap_profile_process *const *)node;
 	struct collection *all = closure;
 
 	if ((visit != postorder && visit != leaf) || !process->instructions)
 		return;
-	if (all->n == all->room) {
-		size_t room = all->room ? 2 * all->room : 64;
-		const struct profile_process **list = realloc(all->list, room * sizeof(list[0]));
-
-		if (!list)
-			return;
-		all->list = list;
-		all->room = room;
-	}
-	all->list[all->n++] = process;
+	if (!FLOWTAP_GROW(all->list, all->n))
+		all->list[all->n++] = process;
 }
 
 static int busier(const void *one, const void *other)
 {
-	const struct profile_process *a = *(struct profile_process *const *)one;
-	const struct profile_process *b = *(struct profile_process *const *)other;
+	const struct flowtap_profile_process *a = *(struct flowtap_profile_process *const *)one;
+	const struct flowtap_profile_process *b = *(struct flowtap_profile_process *const *)other;
 
 	if (a->instructions != b->instructions)
 		return a->instructions > b->instructions ? -1 : 1;
 	return compare(a, b);
 }
 
-const struct profile_process **profile_processes(const struct profile *profile, size_t *n)
+const struct flowtap_profile_process **
+flowtap_profile_processes(const struct flowtap_profile *profile, size_t *n)
 {
 	struct collection all = { .list = NULL };
 
