@@ -4,6 +4,7 @@
  * was last at the address, they are only compared with it.
  */
 #include "base/hash_table.h"
+#include "flow/elsewhere.h"
 #include "isa/learned_internal.h"
 
 #include <errno.h>
@@ -313,23 +314,6 @@ int flowtap_learned_taken(struct flowtap_learned *learned, uint64_t target)
 	return 0;
 }
 
-static int put_gap(struct flowtap_learned *learned, uint64_t address)
-{
-	const struct flowtap_element gap = {
-		.kind = FLOWTAP_ELEMENT_GAP,
-		.gap = {
-			.reason = FLOWTAP_GAP_IMPOSSIBLE,
-			.size = UINT64_MAX,
-			.address = address,
-			.detail = "the next instruction is elsewhere",
-		},
-	};
-	int status;
-
-	status = learned->sink->element(learned->sink, &gap);
-	return status < 0 ? status : 0;
-}
-
 /* Whether the run's last instruction can have gone to where the next one is, and how. */
 static bool leads(const struct learned_run *run, unsigned int isa, uint64_t address, bool *taken)
 {
@@ -358,7 +342,7 @@ static int end_run(struct flowtap_learned *learned, unsigned int isa, uint64_t a
 
 	if (!leads(run, isa, address, &taken)) {
 		status = flowtap_learned_flush(learned);
-		return status ? status : put_gap(learned, last);
+		return status ? status : flow_emit_elsewhere(learned->sink, last);
 	}
 	status = put_run(learned, taken, taken ? address : run_end(run), NULL);
 	if (learned->added >= TRIM_EVERY)

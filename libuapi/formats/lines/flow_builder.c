@@ -9,6 +9,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "flow/elsewhere.h"
+
 int builder_begin(struct flow_builder *builder, struct flowtap_read *read)
 {
 	memset(builder, 0, sizeof(*builder));
@@ -33,19 +35,6 @@ static int put(struct flow_builder *builder, const struct flowtap_element *eleme
 static int write_kind(struct flow_builder *builder, enum flowtap_element_kind kind)
 {
 	return put(builder, &(struct flowtap_element){ .kind = kind });
-}
-
-static int write_break(struct flow_builder *builder, uint64_t address)
-{
-	return put(builder, &(struct flowtap_element){
-		.kind = FLOWTAP_ELEMENT_GAP,
-		.gap = {
-			.reason = FLOWTAP_GAP_IMPOSSIBLE,
-			.size = UINT64_MAX,
-			.address = address,
-			.detail = "the next instruction is elsewhere",
-		},
-	});
 }
 
 /* --- The instruction that is held back. --- */
@@ -108,7 +97,7 @@ static int settle(struct flow_builder *builder, bool arrives, uint64_t address)
 	if (!status && returned)
 		status = write_kind(builder, FLOWTAP_ELEMENT_EXCEPTION_RETURN);
 	if (!status && broken)
-		status = write_break(builder, cpu->last.address);
+		status = flow_emit_elsewhere(builder->read->sink, cpu->last.address);
 	if (arrives) {
 		cpu->next = address;
 		cpu->next_known = true;
@@ -216,7 +205,7 @@ static int follow(struct flow_builder *builder, uint64_t address)
 	bool broken = !cpu->held && !builder->run && cpu->next_known && cpu->next != address;
 
 	cpu->next_known &= !broken;
-	return broken ? write_break(builder, cpu->last.address) : 0;
+	return broken ? flow_emit_elsewhere(builder->read->sink, cpu->last.address) : 0;
 }
 
 /* The context, if it is another than before. */

@@ -43,8 +43,8 @@ TEST_F(aux, without_a_search_the_rest_of_the_record_is_missing)
 	self->head[0] -= 2;
 	EXPECT_EQ(0, put(self, &self->last));
 	flow(self);
-	EXPECT_NE(NULL, strstr(self->lines, ROUND ROUND "gap bad_record"));
-	EXPECT_NE(NULL, strstr(self->lines, "size=2 "));
+	EXPECT_NE(NULL, strstr(self->out.lines, ROUND ROUND "gap bad_record"));
+	EXPECT_NE(NULL, strstr(self->out.lines, "size=2 "));
 }
 
 TEST_F(aux, a_flight_recorder_forgets_what_is_old)
@@ -103,28 +103,28 @@ TEST_F(aux, code_that_changed_meanwhile_is_told_by_a_timestamp_or_not_at_all)
 	begin(self, 0, PID);
 	map_code(self, self->clock + 100 * MS, CODE, three, sizeof(three), "three");
 	timed(self, "E", self->clock + 102 * MS, "E");
-	EXPECT_NE(NULL, strstr(self->lines, UNSURE "timestamp "));
-	EXPECT_NE(NULL, strstr(self->lines, NEW));
-	EXPECT_EQ(NULL, strstr(self->lines, ROUND));
+	EXPECT_NE(NULL, strstr(self->out.lines, UNSURE "timestamp "));
+	EXPECT_NE(NULL, strstr(self->out.lines, NEW));
+	EXPECT_EQ(NULL, strstr(self->out.lines, ROUND));
 	/* The next timestamp comes before it. */
 	map_code(self, self->clock + 100 * MS, CODE, two, sizeof(two), "two");
 	timed(self, "EE", self->clock + 98 * MS, "E");
-	EXPECT_NE(NULL, strstr(self->lines, NEW NEW "timestamp "));
-	EXPECT_NE(NULL, strstr(self->lines, UNSURE));
-	EXPECT_EQ(NULL, strstr(self->lines, ROUND));
+	EXPECT_NE(NULL, strstr(self->out.lines, NEW NEW "timestamp "));
+	EXPECT_NE(NULL, strstr(self->out.lines, UNSURE));
+	EXPECT_EQ(NULL, strstr(self->out.lines, ROUND));
 	map_code(self, self->clock, CODE, three, sizeof(three), "three");
 	/* Counter and clock were not read quite at once. */
 	map_code(self, self->clock + 100 * MS, CODE, two, sizeof(two), "two");
 	timed(self, "E", self->clock + 100 * MS + MS / 2, "E");
-	EXPECT_EQ(NULL, strstr(self->lines, "range"));
+	EXPECT_EQ(NULL, strstr(self->out.lines, "range"));
 	/* Before and after the record it says nothing. */
 	map_code(self, self->clock + 950 * MS, CODE, three, sizeof(three), "three");
 	timed(self, "E", 0, "E");
-	EXPECT_NE(NULL, strstr(self->lines, ROUND));
-	EXPECT_EQ(NULL, strstr(self->lines, "gap"));
+	EXPECT_NE(NULL, strstr(self->out.lines, ROUND));
+	EXPECT_EQ(NULL, strstr(self->out.lines, "gap"));
 	timed(self, "E", 0, "E");
-	EXPECT_NE(NULL, strstr(self->lines, NEW));
-	EXPECT_EQ(NULL, strstr(self->lines, "gap"));
+	EXPECT_NE(NULL, strstr(self->out.lines, NEW));
+	EXPECT_EQ(NULL, strstr(self->out.lines, "gap"));
 }
 
 TEST_F(aux, the_same_code_again_is_the_same)
@@ -132,8 +132,8 @@ TEST_F(aux, the_same_code_again_is_the_same)
 	begin(self, 0, PID);
 	map_code(self, self->clock + 100 * MS, CODE, two, sizeof(two), "two");
 	timed(self, "E", 0, "E");
-	EXPECT_EQ(NULL, strstr(self->lines, "gap"));
-	EXPECT_NE(NULL, strstr(self->lines, ROUND));
+	EXPECT_EQ(NULL, strstr(self->out.lines, "gap"));
+	EXPECT_NE(NULL, strstr(self->out.lines, ROUND));
 }
 
 TEST_F(aux, code_that_came_meanwhile_is_what_was_executed)
@@ -147,7 +147,7 @@ TEST_F(aux, code_that_came_meanwhile_is_what_was_executed)
 	atoms(&stream, "E");
 	EXPECT_EQ(0, put(self, next(self, 0, PID, &stream)));
 	flow(self);
-	EXPECT_NE(NULL, strstr(self->lines, "range 410000 41000c 3 A64 E\n"));
+	EXPECT_NE(NULL, strstr(self->out.lines, "range 410000 41000c 3 A64 E\n"));
 	EXPECT_EQ(self->last.since + 100 * MS, self->reached);
 	/* Not what comes later. */
 	map_code(self, self->clock + 700 * MS, CODE + 0x20000, three, sizeof(three), "four");
@@ -157,7 +157,7 @@ TEST_F(aux, code_that_came_meanwhile_is_what_was_executed)
 	atoms(&stream, "E");
 	EXPECT_EQ(0, put(self, next(self, 0, PID, &stream)));
 	flow(self);
-	EXPECT_NE(NULL, strstr(self->lines, "no_image 420000\n"));
+	EXPECT_NE(NULL, strstr(self->out.lines, "no_image 420000\n"));
 }
 
 TEST_F(aux, a_record_in_which_the_task_executed_is_of_the_program_before)
@@ -166,11 +166,11 @@ TEST_F(aux, a_record_in_which_the_task_executed_is_of_the_program_before)
 	ASSERT_EQ(0, flowtap_map_exec(self->map, PID, self->clock + 400 * MS));
 	map_code(self, self->clock + 401 * MS, CODE, three, sizeof(three), "three");
 	timed(self, "E", 0, "E");
-	EXPECT_NE(NULL, strstr(self->lines, ROUND));
-	EXPECT_EQ(NULL, strstr(self->lines, "gap"));
+	EXPECT_NE(NULL, strstr(self->out.lines, ROUND));
+	EXPECT_EQ(NULL, strstr(self->out.lines, "gap"));
 	timed(self, "E", 0, "E");
-	EXPECT_NE(NULL, strstr(self->lines, NEW));
-	EXPECT_EQ(NULL, strstr(self->lines, ROUND));
+	EXPECT_NE(NULL, strstr(self->out.lines, NEW));
+	EXPECT_EQ(NULL, strstr(self->out.lines, ROUND));
 }
 
 TEST_F(aux, a_return_to_whom_missing_code_called_is_nobodys)
@@ -192,9 +192,9 @@ TEST_F(aux, a_return_to_whom_missing_code_called_is_nobodys)
 	atoms(&stream, "EEE");
 	EXPECT_EQ(0, put(self, next(self, 0, PID, &stream)));
 	flow(self);
-	EXPECT_NE(NULL, strstr(self->lines, "range 400000 400004 1 A64 E\nno_image 410000\n"));
-	EXPECT_NE(NULL, strstr(self->lines, "range 420000 420004 1 A64 E\ngap no_address"));
-	EXPECT_EQ(NULL, strstr(self->lines, "range 400004"));
+	EXPECT_NE(NULL, strstr(self->out.lines, "range 400000 400004 1 A64 E\nno_image 410000\n"));
+	EXPECT_NE(NULL, strstr(self->out.lines, "range 420000 420004 1 A64 E\ngap no_address"));
+	EXPECT_EQ(NULL, strstr(self->out.lines, "range 400004"));
 }
 
 /* --- On which side of a change. --- */
@@ -255,9 +255,9 @@ TEST_F(aux, a_threads_own_call_is_where_its_code_changed)
 {
 	begin(self, 0, PID);
 	around(self, EXCEPTION_CALL);
-	EXPECT_EQ(2, times(self->lines, ROUND));
-	EXPECT_EQ(2, times(self->lines, NEW));
-	EXPECT_EQ(0, times(self->lines, "gap"));
+	EXPECT_EQ(2, times(self->out.lines, ROUND));
+	EXPECT_EQ(2, times(self->out.lines, NEW));
+	EXPECT_EQ(0, times(self->out.lines, "gap"));
 }
 
 TEST_F(aux, others_may_change_it_at_any_time)
@@ -265,9 +265,9 @@ TEST_F(aux, others_may_change_it_at_any_time)
 	begin(self, 0, PID);
 	ASSERT_EQ(0, flowtap_map_thread(self->map, PID, PID + 1, self->clock));
 	around(self, EXCEPTION_CALL);
-	EXPECT_EQ(1, times(self->lines, ROUND));
-	EXPECT_EQ(0, times(self->lines, NEW));
-	EXPECT_LT(0, times(self->lines, UNSURE));
+	EXPECT_EQ(1, times(self->out.lines, ROUND));
+	EXPECT_EQ(0, times(self->out.lines, NEW));
+	EXPECT_LT(0, times(self->out.lines, UNSURE));
 }
 
 TEST_F(aux, what_is_not_all_told_decides_nothing)
@@ -275,9 +275,9 @@ TEST_F(aux, what_is_not_all_told_decides_nothing)
 	begin(self, 0, PID);
 	flowtap_map_lose(self->map);
 	around(self, EXCEPTION_CALL);
-	EXPECT_EQ(1, times(self->lines, ROUND));
-	EXPECT_EQ(0, times(self->lines, NEW));
-	EXPECT_LT(0, times(self->lines, UNSURE));
+	EXPECT_EQ(1, times(self->out.lines, ROUND));
+	EXPECT_EQ(0, times(self->out.lines, NEW));
+	EXPECT_LT(0, times(self->out.lines, UNSURE));
 }
 
 TEST_F(aux, times_are_interpolated_between_two_pairs)
@@ -309,10 +309,10 @@ TEST_F(aux, times_are_interpolated_between_two_pairs)
 static bool is_bad(FIXTURE_DATA(aux) *self, const char *detail)
 {
 	flow(self);
-	if (strstr(self->lines, "gap bad_record") && strstr(self->lines, detail) &&
-	    !strstr(self->lines, "range"))
+	if (strstr(self->out.lines, "gap bad_record") && strstr(self->out.lines, detail) &&
+	    !strstr(self->out.lines, "range"))
 		return true;
-	printf("# %s", self->lines);
+	printf("# %s", self->out.lines);
 	return false;
 }
 
@@ -342,7 +342,7 @@ TEST_F(aux, a_record_that_contradicts_itself_is_a_gap)
 	/* Good ones are as ever. */
 	EXPECT_EQ(0, put(self, next(self, 0, PID, &stream)));
 	flow(self);
-	EXPECT_NE(NULL, strstr(self->lines, ROUND));
+	EXPECT_NE(NULL, strstr(self->out.lines, ROUND));
 }
 
 TEST_F(aux, so_is_one_of_another_type)
@@ -404,7 +404,7 @@ TEST_F(aux, an_older_recorders_structures_are_shorter)
 					   offsetof(struct flowtap_configure, reserved)));
 	EXPECT_EQ(0, put(self, next(self, 0, PID, &stream)));
 	flow(self);
-	EXPECT_NE(NULL, strstr(self->lines, ROUND));
+	EXPECT_NE(NULL, strstr(self->out.lines, ROUND));
 }
 
 TEST_F(aux, errors_of_reading_and_writing_come_back)
@@ -416,7 +416,7 @@ TEST_F(aux, errors_of_reading_and_writing_come_back)
 	EXPECT_EQ(-EIO, put(self, next(self, 0, PID, &stream)));
 	self->error = 0;
 	flow(self);
-	dup2(full, self->fd);
+	dup2(full, self->out.fd);
 	close(full);
 	for (int i = 0; i < 100000; i++)
 		if (gap(self, 0, PID, FLOWTAP_CAUSE_DISABLED) == -ENOSPC)

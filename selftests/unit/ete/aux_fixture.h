@@ -7,13 +7,12 @@
 #include <fcntl.h>
 #include <flowtap/arm.h>
 #include <flowtap/aux.h>
-#include <flowtap/text.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include "support/crafted.h"
+#include "support/flow_lines.h"
 #include "support/kselftest_harness.h"
 
 #define CODE 0x400000ULL
@@ -35,9 +34,7 @@ FIXTURE(aux)
 {
 	struct flowtap_map *map;
 	struct flowtap_blocks *blocks;
-	struct flowtap_text *text;
 	struct flowtap_aux *aux;
-	int fd;
 	uint8_t area[2][AREA];
 	uint64_t head[2];	/* bytes in each area */
 	uint64_t hole[2][2];	/* offsets [0], [1]) that are not there */
@@ -45,7 +42,7 @@ FIXTURE(aux)
 	uint64_t sequence;
 	uint64_t reached;	/* what options.time told last */
 	int error;		/* what read returns */
-	char lines[16384];
+	struct flow out;
 	struct flowtap_record_aux last;
 	struct flowtap_query query;
 	struct flowtap_configure configure;
@@ -126,7 +123,7 @@ static inline void make(FIXTURE_DATA(aux) *self, bool next)
 	const struct flowtap_aux_options options = {
 		.map = self->map,
 		.blocks = self->blocks,
-		.sink = flowtap_text_sink(self->text),
+		.sink = flowtap_text_sink(self->out.text),
 		.read = read_area,
 		.next = next ? next_area : NULL,
 		.time = reached,
@@ -142,10 +139,9 @@ FIXTURE_SETUP(aux)
 {
 	self->map = flowtap_map_new(NULL);
 	self->blocks = flowtap_blocks_new(flowtap_arm_block, 1 << 20);
-	self->fd = memfd_create("flow", MFD_CLOEXEC);
-	if (!self->map || !self->blocks || self->fd < 0 ||
-	    flowtap_text_new(self->fd, self->blocks, &self->text))
+	if (!self->map || !self->blocks)
 		abort();
+	flow_open(&self->out, self->blocks);
 	self->query = (struct flowtap_query){
 		.source = FLOWTAP_SOURCE_ETE,
 		.ete = {
@@ -170,24 +166,15 @@ FIXTURE_SETUP(aux)
 FIXTURE_TEARDOWN(aux)
 {
 	flowtap_aux_free(self->aux);
-	flowtap_text_free(self->text);
+	flow_close(&self->out);
 	flowtap_blocks_free(self->blocks);
 	flowtap_map_free(self->map);
-	close(self->fd);
 }
 
 /* The flow since it was asked last. */
 static inline const char *flow(FIXTURE_DATA(aux) *self)
 {
-	ssize_t n;
-
-	if (flowtap_text_finish(self->text))
-		abort();
-	n = pread(self->fd, self->lines, sizeof(self->lines) - 1, 0);
-	if (n < 0 || ftruncate(self->fd, 0) || lseek(self->fd, 0, SEEK_SET))
-		abort();
-	self->lines[n] = 0;
-	return self->lines;
+	return flow_lines(&self->out);
 }
 
 static inline int decode(FIXTURE_DATA(aux) *self, uint32_t cpu, const void *record, size_t size)

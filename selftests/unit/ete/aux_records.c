@@ -79,8 +79,8 @@ TEST_F(aux, a_task_that_moves_is_one_flow)
 	for (i = 1; i < 4; i++)
 		EXPECT_EQ(0, put(self, next(self, i & 1, PID, &stream)));
 	flow(self);
-	EXPECT_NE(NULL, strstr(self->lines, "cpu=1"));
-	EXPECT_EQ(NULL, strstr(self->lines, "gap"));
+	EXPECT_NE(NULL, strstr(self->out.lines, "cpu=1"));
+	EXPECT_EQ(NULL, strstr(self->out.lines, "gap"));
 	EXPECT_EQ(4 * 2, flowtap_aux_counts(self->aux)->ete.instructions);
 }
 
@@ -95,7 +95,7 @@ TEST_F(aux, only_the_kernel_of_its_exception_level_has_code)
 	atoms(&stream, "E");
 	EXPECT_EQ(0, put(self, next(self, 0, PID, &stream)));
 	flow(self);
-	EXPECT_NE(NULL, strstr(self->lines, "range ffff800080010000 ffff800080010008 2 A64 E\n"));
+	EXPECT_NE(NULL, strstr(self->out.lines, "range ffff800080010000 ffff800080010008 2 A64 E\n"));
 	/* A guest's; and what is no address of the level. */
 	stream.size = 0;
 	start(&stream);
@@ -103,14 +103,14 @@ TEST_F(aux, only_the_kernel_of_its_exception_level_has_code)
 	atoms(&stream, "E");
 	EXPECT_EQ(0, put(self, next(self, 0, PID, &stream)));
 	flow(self);
-	EXPECT_NE(NULL, strstr(self->lines, "no_image ffff800080010000\n"));
+	EXPECT_NE(NULL, strstr(self->out.lines, "no_image ffff800080010000\n"));
 	stream.size = 0;
 	start(&stream);
 	at(&stream, CODE, 1, 0, 0, 0);
 	atoms(&stream, "E");
 	EXPECT_EQ(0, put(self, next(self, 0, PID, &stream)));
 	flow(self);
-	EXPECT_NE(NULL, strstr(self->lines, "no_image 400000\n"));
+	EXPECT_NE(NULL, strstr(self->out.lines, "no_image 400000\n"));
 }
 
 TEST_F(aux, the_module_itself_is_a_gap_in_the_kernel_flow)
@@ -128,7 +128,7 @@ TEST_F(aux, the_module_itself_is_a_gap_in_the_kernel_flow)
 	lost(self, next(self, 0, PID, &stream), 1U << FLOWTAP_CAUSE_DISABLED);
 	EXPECT_EQ(0, put(self, &self->last));
 	flow(self);
-	EXPECT_EQ(NULL, strstr(self->lines, "recorder"));
+	EXPECT_EQ(NULL, strstr(self->out.lines, "recorder"));
 }
 
 TEST_F(aux, wfi_ends_a_block_where_the_trace_unit_says_so)
@@ -139,7 +139,7 @@ TEST_F(aux, wfi_ends_a_block_where_the_trace_unit_says_so)
 	begin(self, 0, PID);
 	EXPECT_EQ(0, put(self, next(self, 0, PID, &stream)));
 	flow(self);
-	EXPECT_NE(NULL, strstr(self->lines, ROUND));
+	EXPECT_NE(NULL, strstr(self->out.lines, ROUND));
 	self->query.ete.trcidr[2] |= 1U << 31;
 	EXPECT_TRUE(flowtap_aux_wfx(&self->query));
 	make(self, true);
@@ -148,7 +148,7 @@ TEST_F(aux, wfi_ends_a_block_where_the_trace_unit_says_so)
 	self->sequence = 1;
 	EXPECT_EQ(0, put(self, next(self, 1, PID, &stream)));
 	flow(self);
-	EXPECT_NE(NULL, strstr(self->lines, "range 400000 400004 1 A64 E\n"));
+	EXPECT_NE(NULL, strstr(self->out.lines, "range 400000 400004 1 A64 E\n"));
 }
 
 /* --- One gap for each loss. --- */
@@ -166,9 +166,9 @@ TEST_F(aux, a_loss_without_a_gap_record_is_a_gap_between_two_records)
 	lost(self, next(self, 0, PID, &stream), 1U << FLOWTAP_CAUSE_DISABLED | 1U << 31);
 	EXPECT_EQ(0, put(self, &self->last));
 	flow(self);
-	EXPECT_NE(NULL, strstr(self->lines, "gap disabled since="));
-	EXPECT_NE(NULL, strstr(self->lines, "gap hardware until="));
-	EXPECT_NE(NULL, strstr(self->lines, "detail=cause 0x80000000 is not known here\n"));
+	EXPECT_NE(NULL, strstr(self->out.lines, "gap disabled since="));
+	EXPECT_NE(NULL, strstr(self->out.lines, "gap hardware until="));
+	EXPECT_NE(NULL, strstr(self->out.lines, "detail=cause 0x80000000 is not known here\n"));
 }
 
 TEST_F(aux, what_gap_and_record_both_say_is_one_gap)
@@ -185,7 +185,7 @@ TEST_F(aux, what_gap_and_record_both_say_is_one_gap)
 	lost(self, next(self, 0, PID, &stream), 1U << FLOWTAP_CAUSE_DISPLACED);
 	EXPECT_EQ(0, put(self, &self->last));
 	flow(self);
-	EXPECT_NE(NULL, strstr(self->lines, "gap displaced"));
+	EXPECT_NE(NULL, strstr(self->out.lines, "gap displaced"));
 }
 
 TEST_F(aux, what_they_say_differently_is_two)
@@ -226,7 +226,7 @@ TEST_F(aux, the_sequence_of_a_cpu_is_not_that_of_its_tasks)
 	EXPECT_EQ(0, put(self, &self->last));
 	flow(self);
 	EXPECT_EQ(1, flowtap_aux_counts(self->aux)->gaps[FLOWTAP_GAP_START]);
-	EXPECT_NE(NULL, strstr(self->lines, "tid=7 cpu=0\nsession\n"));
+	EXPECT_NE(NULL, strstr(self->out.lines, "tid=7 cpu=0\nsession\n"));
 }
 
 TEST_F(aux, a_packet_that_was_cut_is_the_loss_that_the_gap_tells)
@@ -260,7 +260,7 @@ TEST_F(aux, it_is_told_by_the_next_record_where_no_gap_record_is)
 	EXPECT_EQ(0, put(self, &self->last));
 	EXPECT_EQ(0, flowtap_aux_finish(self->aux));
 	flow(self);
-	EXPECT_NE(NULL, strstr(self->lines, "gap hardware since=11.500000000 until=12.000000000 "));
+	EXPECT_NE(NULL, strstr(self->out.lines, "gap hardware since=11.500000000 until=12.000000000 "));
 	EXPECT_EQ(1, flowtap_aux_counts(self->aux)->gaps[FLOWTAP_GAP_HARDWARE]);
 	EXPECT_EQ(0, flowtap_aux_counts(self->aux)->gaps[FLOWTAP_GAP_TRUNCATED]);
 }
@@ -283,7 +283,7 @@ TEST_F(aux, a_cut_that_nothing_tells_is_a_gap)
 	EXPECT_EQ(0, put(self, next(self, 0, PID, &stream)));
 	EXPECT_EQ(0, flowtap_aux_finish(self->aux));
 	flow(self);
-	EXPECT_NE(NULL, strstr(self->lines, "gap truncated size=1 detail=the trace ends within a"));
+	EXPECT_NE(NULL, strstr(self->out.lines, "gap truncated size=1 detail=the trace ends within a"));
 }
 
 TEST_F(aux, lost_records_are_the_gap_of_the_task_that_tells_of_them_next)
@@ -322,12 +322,12 @@ TEST_F(aux, records_that_are_missing_show_in_the_sequence)
 	self->sequence += 4;
 	EXPECT_EQ(0, put(self, next(self, 0, PID, &stream)));
 	flow(self);
-	EXPECT_NE(NULL, strstr(self->lines, "gap ring_full since=10.500000000 until=11.000000000 "
+	EXPECT_NE(NULL, strstr(self->out.lines, "gap ring_full since=10.500000000 until=11.000000000 "
 			       "size=unknown detail=sequence 6 follows 1\n"));
 	self->sequence -= 3;
 	EXPECT_EQ(0, put(self, next(self, 0, PID, &stream)));
 	flow(self);
-	EXPECT_NE(NULL, strstr(self->lines, "gap bad_record"));
+	EXPECT_NE(NULL, strstr(self->out.lines, "gap bad_record"));
 	/* Beside what the record itself says. */
 	self->sequence += 4;
 	lost(self, next(self, 0, PID, &stream), 1U << FLOWTAP_CAUSE_DISABLED);
@@ -337,8 +337,8 @@ TEST_F(aux, records_that_are_missing_show_in_the_sequence)
 	/* A task whose begin is not here. */
 	EXPECT_EQ(0, put(self, next(self, 0, 7, &stream)));
 	flow(self);
-	EXPECT_NE(NULL, strstr(self->lines, "gap start until="));
-	EXPECT_NE(NULL, strstr(self->lines, "detail=the record before is not here\n"));
+	EXPECT_NE(NULL, strstr(self->out.lines, "gap start until="));
+	EXPECT_NE(NULL, strstr(self->out.lines, "detail=the record before is not here\n"));
 }
 
 TEST_HARNESS_MAIN

@@ -41,7 +41,7 @@ static int on_images(struct flowtap_input *input, struct flowtap_memory *memory)
 
 FIXTURE_SETUP(input)
 {
-	flow_open(&self->flow);
+	flow_open(&self->flow, NULL);
 	strcpy(self->directory, "/tmp/input.XXXXXX");
 	ASSERT_NE(NULL, mkdtemp(self->directory));
 	self->at = open(self->directory, O_RDONLY | O_DIRECTORY);
@@ -237,7 +237,7 @@ TEST_F(input, what_cannot_be_opened_is_an_error)
 {
 	errno = EDOM;
 	EXPECT_EQ(-ENOENT, run(self));
-	self->input.path = "/dev/null";
+	self->input.path = "/dev/urandom";
 	EXPECT_EQ(-ENODEV, run(self));
 	self->input.path = self->directory;
 	EXPECT_NE(0, run(self));

@@ -69,7 +69,7 @@ static void on_time(struct flowtap_recording *recording, uint64_t time)
 
 FIXTURE_SETUP(recording)
 {
-	flow_open(&self->flow);
+	flow_open(&self->flow, NULL);
 	self->fd = memfd_create("made.ftap", MFD_CLOEXEC);
 	ASSERT_EQ(0, flowtap_archive_create(self->fd, &self->writer));
 	self->recording = (struct flowtap_recording){

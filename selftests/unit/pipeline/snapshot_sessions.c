@@ -28,7 +28,7 @@ static int on_images(struct flowtap_snapshot_sessions *sessions, struct flowtap_
 
 FIXTURE_SETUP(snapshot)
 {
-	flow_open(&self->flow);
+	flow_open(&self->flow, NULL);
 	strcpy(self->path, "/tmp/snapshot.XXXXXX");
 	ASSERT_NE(NULL, mkdtemp(self->path));
 	self->directory = open(self->path, O_RDONLY | O_DIRECTORY);

@@ -39,7 +39,7 @@ FIXTURE_SETUP(session)
 	char path[32];
 	const struct flowtap_memory_file file = { .directory = -1, .path = path, .address = CODE };
 
-	flow_open(&self->flow);
+	flow_open(&self->flow, NULL);
 	self->session = (struct flowtap_trace_session){
 		.config = config,
 		.memory = flowtap_memory_new(),

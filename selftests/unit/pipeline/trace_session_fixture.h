@@ -9,13 +9,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <flowtap/trace_session.h>
-#include <flowtap/text.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "support/crafted.h"
+#include "support/flow_lines.h"
 #include "support/kselftest_harness.h"
 
 #define CODE 0x1000ULL
@@ -47,40 +47,6 @@ static inline int file_of(const void *bytes, size_t size)
 	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size)
 		abort();
 	return fd;
-}
-
-/* A sink of lines of text. */
-struct flow {
-	int fd;
-	struct flowtap_text *text;
-	char lines[8192];
-};
-
-static inline void flow_open(struct flow *flow)
-{
-	flow->fd = memfd_create("flow", MFD_CLOEXEC);
-	if (flow->fd < 0 || flowtap_text_new(flow->fd, NULL, &flow->text))
-		abort();
-}
-
-static inline void flow_close(struct flow *flow)
-{
-	flowtap_text_free(flow->text);
-	close(flow->fd);
-}
-
-/* What came since it was last called. */
-static inline const char *flow_lines(struct flow *flow)
-{
-	ssize_t n;
-
-	if (flowtap_text_finish(flow->text))
-		abort();
-	n = pread(flow->fd, flow->lines, sizeof(flow->lines) - 1, 0);
-	if (n < 0 || ftruncate(flow->fd, 0) || lseek(flow->fd, 0, SEEK_SET))
-		abort();
-	flow->lines[n] = 0;
-	return flow->lines;
 }
 
 /* In frames, with the trace of another source between. How many bytes. */

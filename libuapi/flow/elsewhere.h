@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/* The gap of a trace of instructions, one of which is where the one before it cannot have led. */
+#ifndef FLOWTAP_ELSEWHERE_H
+#define FLOWTAP_ELSEWHERE_H
+
+#include <flowtap/flow.h>
+
+/* address: of the instruction before it. 0, or what the sink returned below 0. */
+static inline int flow_emit_elsewhere(struct flowtap_sink *sink, uint64_t address)
+{
+	const struct flowtap_element element = {
+		.kind = FLOWTAP_ELEMENT_GAP,
+		.gap = {
+			.reason = FLOWTAP_GAP_IMPOSSIBLE,
+			.size = UINT64_MAX,
+			.address = address,
+			.detail = "the next instruction is elsewhere",
+		},
+	};
+	int status = sink->element(sink, &element);
+
+	return status < 0 ? status : 0;
+}
+
+#endif /* FLOWTAP_ELSEWHERE_H */
