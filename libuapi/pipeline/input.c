@@ -18,8 +18,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "pipeline/seekable.h"
-
 /* An input while it is decoded: what goes to its sink is counted here. */
 struct reading {
 	struct flowtap_sink sink;	/* first */
@@ -107,7 +105,7 @@ static int decode_packed(struct reading *reading, int fd)
 {
 	struct flowtap_input *input = reading->input;
 	struct flowtap_unpacked unpacked;
-	int archive = flowtap_temporary(), err;
+	int archive = flowtap_input_temporary(), err;
 
 	if (archive < 0)
 		return archive;
@@ -329,23 +327,34 @@ static int decode_snapshot(struct reading *reading, const char *directory)
 
 /* --- Which of them. --- */
 
-static int open_file(const char *path)
+/* What comes by a pipe is read twice, too. */
+static int keep(struct flowtap_input *input, int pipe)
+{
+	struct flowtap_input_copy copy = { .progress = NULL };
+	int fd = flowtap_input_keep(pipe, &copy);
+
+	if (fd >= 0 && copy.failed)
+		damaged(input, copy.bytes, strerrordesc_np(-copy.failed));
+	return fd;
+}
+
+static int open_file(struct flowtap_input *input)
 {
 	struct stat status;
-	uint64_t base;
 	int fd, kept;
 
-	if (flowtap_input_is_perf_directory(path))
-		return flowtap_input_open_perf(path);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 || fstat(fd, &status))
+	if (flowtap_input_is_perf_directory(input->path))
+		return flowtap_input_open_perf(input->path);
+	fd = open(input->path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	if (fstat(fd, &status))
 		kept = -errno;
-	else if (S_ISCHR(status.st_mode) || S_ISBLK(status.st_mode))
-		kept = -ENODEV;
+	else if (S_ISREG(status.st_mode))
+		return fd;
 	else
-		kept = flowtap_seekable(fd, &base);
-	if (fd >= 0 && kept != fd)
-		close(fd);
+		kept = keep(input, fd);
+	close(fd);
 	return kept;
 }
 
@@ -380,7 +389,7 @@ int flowtap_input(struct flowtap_input *input)
 		input->kind = FLOWTAP_INPUT_SNAPSHOT;
 		err = decode_snapshot(&reading, directory);
 	} else {
-		fd = open_file(input->path);
+		fd = open_file(input);
 		err = fd < 0 ? fd : decode_file(&reading, fd);
 		if (fd >= 0)
 			close(fd);

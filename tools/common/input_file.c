@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Copies a pipe or a packed archive to a temporary file without a name, so that commands can seek
- * in their input.
+ * Opens the input of a command: what comes by a pipe, and the archive in a packed one, as a temporary
+ * file in which the command can seek.
  */
 #include "common/input_file.h"
 
@@ -32,102 +32,30 @@ off_t input_size(int fd)
 	return fstat(fd, &stat_of) || !S_ISREG(stat_of.st_mode) ? 0 : stat_of.st_size;
 }
 
-#define FIRST_LOOK (1U << 16)
-
-/* As much as there is, up to `size`. How much or -errno. */
-static ssize_t read_some(int fd, void *buffer, size_t size)
+static void show_progress(struct flowtap_input_copy *copy)
 {
-	size_t done = 0;
-	ssize_t n = 1;
-
-	while (done < size && n) {
-		n = read(fd, (char *)buffer + done, size - done);
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		done += n < 0 ? 0 : (size_t)n;
-	}
-	return (ssize_t)done;
+	progress_show(copy->argument, copy->bytes, 0, "bytes");
 }
 
-static int write_all(int fd, const char *buffer, size_t size)
-{
-	ssize_t n;
-
-	for (; size; buffer += n, size -= (size_t)n) {
-		n = write(fd, buffer, size);
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		n = n < 0 ? 0 : n;
-	}
-	return 0;
-}
-
-static bool is_zero(const char *bytes, size_t size)
-{
-	return !bytes[0] && !memcmp(bytes, bytes + 1, size - 1);
-}
-
-/*
- * -EBADMSG: it begins with zeros as no file does that can be read here, -ENODEV: it is a device that goes
- * on. Neither may have an end.
- */
-static int copy(int from, int to, bool device, struct progress *progress)
-{
-	static char buffer[FIRST_LOOK];
-	uint64_t done = 0;
-	ssize_t n;
-	int error;
-
-	while ((n = read_some(from, buffer, sizeof(buffer))) > 0) {
-		if (!done && n == sizeof(buffer) && is_zero(buffer, sizeof(buffer)))
-			return -EBADMSG;
-		if (device && n == sizeof(buffer))
-			return -ENODEV;
-		error = write_all(to, buffer, (size_t)n);
-		if (error)
-			return error;
-		done += (uint64_t)n;
-		progress_show(progress, done, 0, "bytes");
-	}
-	if (n < 0)
-		return (int)n;
-	return lseek(to, 0, SEEK_SET) < 0 ? -errno : 0;
-}
-
-/* A file without a name. The fd or -errno. */
-static int temporary(void)
-{
-	const char *directory = getenv("TMPDIR");
-	int fd;
-
-	directory = directory && *directory ? directory : "/var/tmp";
-	fd = open(directory, O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
-	if (fd < 0)
-		fd = open("/tmp", O_RDWR | O_TMPFILE | O_CLOEXEC, 0600);
-	return fd < 0 ? -errno : fd;
-}
-
-static int keep(int pipe, bool device, bool quiet)
+/* The fd or -errno. */
+static int keep(int pipe, bool quiet)
 {
 	struct progress progress = { .doing = quiet ? NULL : "reading" };
-	int fd = temporary(), error;
+	struct flowtap_input_copy copy = { .progress = show_progress, .argument = &progress };
+	int fd = flowtap_input_keep(pipe, &copy);
 
-	if (fd < 0)
-		return fd;
-	error = copy(pipe, fd, device, &progress);
 	progress_end(&progress);
-	if (error) {
-		close(fd);
-		return error;
-	}
-	return fd;
+	if (fd < 0 || !copy.failed)
+		return fd;
+	close(fd);
+	return copy.failed;
 }
 
 static void keep_problem(const char *path, int error)
 {
 	if (error == -EBADMSG) {
 		complain("'%s' begins with %u zeros: it is nothing that flowtap reads",
-			 input_name(path), FIRST_LOOK);
+			 input_name(path), FLOWTAP_INPUT_LOOK);
 		return;
 	}
 	if (error == -ENODEV) {
@@ -205,7 +133,7 @@ static int unpacked(const char *path, int packed)
 	if (!flowtap_packed_is(packed))
 		return packed;
 	error = unpack_limit(&limit);
-	fd = error ? error : temporary();
+	fd = error ? error : flowtap_input_temporary();
 	if (!error) {
 		error = fd < 0 ? fd : flowtap_unpack(packed, fd, limit, &result);
 		if (error)
@@ -241,7 +169,7 @@ int input_open(const char *path, bool quiet)
 	}
 	if (S_ISREG(stat_of.st_mode))
 		return unpacked(path, fd);
-	kept = keep(fd, S_ISCHR(stat_of.st_mode), quiet);
+	kept = keep(fd, quiet);
 	if (kept < 0)
 		keep_problem(path, kept);
 	close(fd);

@@ -90,10 +90,39 @@ struct flowtap_input {
  * other. 0, whatever the damage; -errno of opening or reading; -EBADMSG, -EPROTONOSUPPORT: an
  * archive or perf.data that nothing can be made of; -ENODATA: a perf.data or snapshot without a trace
  * of an ETE; -EINVAL: a directory that is no snapshot; -ENOEXEC: raw bytes, and config is NULL;
- * -ENODEV: a device, or a trace unit that is no ETE; -EPROTOTYPE: as flowtap_recording_decode;
- * -EFBIG, -EOVERFLOW: as flowtap_unpack; what the sink or images returned below 0; -ENOMEM.
+ * -ENODEV: a device that has no end, or a trace unit that is no ETE; -EPROTOTYPE: as
+ * flowtap_recording_decode; -EFBIG, -EOVERFLOW: as flowtap_unpack; what the sink or images returned
+ * below 0; -ENOMEM.
  */
 int flowtap_input(struct flowtap_input *input);
+
+/* --- What comes by a pipe. --- */
+
+#define FLOWTAP_INPUT_LOOK 65536U
+
+struct flowtap_input_copy {
+	/* Set by the caller. May be NULL: more bytes have come. */
+	void (*progress)(struct flowtap_input_copy *copy);
+	void *argument;			/* the caller's own */
+
+	/* Out, current during the calls. */
+	uint64_t bytes;			/* that came */
+	int failed;			/* -errno that reading ended with, 0: at the end of the pipe */
+};
+
+/*
+ * Copies what comes from fd, to its end, to a file of flowtap_input_temporary: that, at its beginning
+ * and the caller's to close. What may have no end is refused: -EBADMSG: it begins with
+ * FLOWTAP_INPUT_LOOK zeros, as nothing does that is read here; -ENODEV: it is a device that has as
+ * many bytes; -errno of the temporary file; -ENOMEM. An error of reading is in copy->failed only: what
+ * came before it is kept.
+ */
+int flowtap_input_keep(int fd, struct flowtap_input_copy *copy);
+/*
+ * A file without a name, in $TMPDIR, else /var/tmp, /tmp: open for reading and writing. The fd or
+ * -errno.
+ */
+int flowtap_input_temporary(void);
 
 /* --- What an input is. --- */
 
