@@ -77,7 +77,7 @@ static void stamp(struct ete_ahead *ahead, uint64_t ticks)
 		};
 }
 
-static void note(struct ete_ahead *ahead, const struct flowtap_ete_packet *packet)
+static void add_stamp(struct ete_ahead *ahead, const struct flowtap_ete_packet *packet)
 {
 	switch (packet->type) {
 	case FLOWTAP_ETE_EXCEPTION:
@@ -141,7 +141,7 @@ size_t flowtap_ete_ahead_add(struct ete_ahead *ahead, const uint8_t *bytes, size
 		if (!used)
 			break;
 		ahead->parsed += used;
-		note(ahead, &packet);
+		add_stamp(ahead, &packet);
 	}
 	return n;
 }
@@ -153,7 +153,7 @@ void flowtap_ete_ahead_drop(struct ete_ahead *ahead, size_t n)
 	ahead->parsed = ahead->parsed > n ? ahead->parsed - n : 0;
 }
 
-void flowtap_ete_ahead_reach(struct ete_ahead *ahead, uint64_t ticks)
+void flowtap_ete_ahead_advance(struct ete_ahead *ahead, uint64_t ticks)
 {
 	while (ahead->first < ahead->n && ahead->stamps[ahead->first].ticks < ticks)
 		ahead->first++;

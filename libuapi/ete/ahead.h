@@ -63,7 +63,7 @@ size_t flowtap_ete_ahead_add(struct ete_ahead *ahead, const uint8_t *bytes, size
 /* The first n of those that wait are with the decoder. */
 void flowtap_ete_ahead_drop(struct ete_ahead *ahead, size_t n);
 /* The decoder has come to this timestamp: those before it are dropped. */
-void flowtap_ete_ahead_reach(struct ete_ahead *ahead, uint64_t ticks);
+void flowtap_ete_ahead_advance(struct ete_ahead *ahead, uint64_t ticks);
 /* The first one after `ticks`, or the first at all; NULL: none is seen yet. */
 const struct ete_stamp *flowtap_ete_ahead_next(const struct ete_ahead *ahead,
 							 const uint64_t *ticks);

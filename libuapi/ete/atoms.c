@@ -104,8 +104,8 @@ static int emit_straight_blocks(struct flowtap_ete *ete)
 }
 
 /* No address follows: the target is the return stack's, or not known. */
-static int take_indirect(struct flowtap_ete *ete, struct flowtap_block *block, bool initial,
-			 bool returns)
+static int decode_indirect(struct flowtap_ete *ete, struct flowtap_block *block, bool initial,
+			   bool returns)
 {
 	struct ete_return entry;
 
@@ -130,7 +130,7 @@ static int indirect(struct flowtap_ete *ete, struct flowtap_block *block, bool i
 	if (follow->kind == ETE_FOLLOW_ADDRESS)
 		status = ete_jump_to(ete, block, initial, follow->address, follow->sub_isa);
 	else
-		status = take_indirect(ete, block, initial, follow->kind == ETE_FOLLOW_P0);
+		status = decode_indirect(ete, block, initial, follow->kind == ETE_FOLLOW_P0);
 	/* The reference knows A64's. */
 	if (!status && block->end == FLOWTAP_ARM_EXCEPTION_RETURN &&
 	    block->isa == FLOWTAP_ISA_A64)

@@ -28,8 +28,8 @@ static int speak_again(struct aux_unit *unit)
 	return aux_send(unit->aux, &element);
 }
 
-static int take_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
-		      uint64_t target)
+static int forward_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
+			 uint64_t target)
 {
 	struct aux_unit *unit = (struct aux_unit *)sink;
 	struct flowtap_sink *to = unit->aux->options.sink;
@@ -47,7 +47,7 @@ static bool hushed(const struct aux_unit *unit, const struct flowtap_element *el
 		element->gap.reason == FLOWTAP_GAP_UNRESOLVED);
 }
 
-static int take_element(struct flowtap_sink *sink, const struct flowtap_element *element)
+static int forward_element(struct flowtap_sink *sink, const struct flowtap_element *element)
 {
 	struct aux_unit *unit = (struct aux_unit *)sink;
 	int status = 0;
@@ -138,7 +138,7 @@ static struct aux_unit *unit_new(struct flowtap_aux *aux, uint32_t cpu)
 
 	if (!unit)
 		return NULL;
-	unit->sink = (struct flowtap_sink){ .block = take_block, .element = take_element };
+	unit->sink = (struct flowtap_sink){.block = forward_block, .element = forward_element};
 	unit->aux = aux;
 	unit->cpu = cpu;
 	return unit;
@@ -277,8 +277,8 @@ static int feed(struct aux_unit *unit, const uint8_t *bytes, size_t size)
 	return status;
 }
 
-static int lose_bytes(struct aux_unit *unit, const struct flowtap_record_aux *record,
-		      uint64_t missing)
+static int add_lost_bytes(struct aux_unit *unit, const struct flowtap_record_aux *record,
+			  uint64_t missing)
 {
 	char detail[80];
 	struct flowtap_gap gap = {
@@ -296,7 +296,7 @@ static int lose_bytes(struct aux_unit *unit, const struct flowtap_record_aux *re
 		 (unsigned long long)missing);
 	status = drain(unit);
 	if (unit->fed)
-		flowtap_ete_span_lose(&unit->span);
+		flowtap_ete_span_add_gap(&unit->span);
 	if (unit->span.ahead)
 		flowtap_ete_ahead_begin(unit->ahead, &unit->config);
 	return status < 0 ? status : flowtap_ete_gap(unit->ete, &gap);
@@ -325,7 +325,7 @@ static int decode_bytes(struct aux_unit *unit, const struct flowtap_record_aux *
 			continue;
 		}
 		next = next_byte(unit, at, end);
-		status = lose_bytes(unit, record, next - at);
+		status = add_lost_bytes(unit, record, next - at);
 		at = next;
 	}
 	return status < 0 ? status : drain(unit);
@@ -387,7 +387,7 @@ int aux_unit_decode(struct aux_unit *unit, const struct flowtap_record_aux *reco
 	if (status < 0)
 		return status;
 	flowtap_ete_span_begin(&unit->span, record->since, record->time, !continues);
-	flowtap_ete_span_reach(&unit->span, record->since);
+	flowtap_ete_span_advance(&unit->span, record->since);
 	/* After it there is no more user mode in this record. */
 	exec = flowtap_map_next_exec(map, record->pid, record->since);
 	if (exec <= record->time)

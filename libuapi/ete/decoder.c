@@ -38,9 +38,9 @@ static void reset(struct flowtap_ete *ete)
 	flowtap_ete_stream_begin(&ete->stream, &ete->config);
 	ete_set_direct(&ete->held, false);
 	ete_restart_elements(&ete->elements);
-	ete_forget_committed(&ete->held);
+	ete_discard_committed(&ete->held);
 	flowtap_ete_transaction_drop(ete);
-	ete_lose_context(&ete->position);
+	ete_invalidate_context(&ete->position);
 	flowtap_ete_returns_init(&ete->returns, ete->config.configr & CONFIGR_RS);
 	flowtap_ete_views_select(&ete->views, &none);
 	flowtap_ete_invalidate_code(ete);
@@ -95,7 +95,7 @@ static int emit_loss(struct flowtap_ete *ete)
 {
 	struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_GAP };
 
-	if (!flowtap_ete_stream_take_loss(&ete->stream, &element.gap))
+	if (!flowtap_ete_stream_end_loss(&ete->stream, &element.gap))
 		return 0;
 	ete->counts.gaps[element.gap.reason]++;
 	flowtap_ete_set_unknown_address(&ete->position, ETE_ADDRESS_LOST, NULL);
@@ -109,7 +109,7 @@ static int interrupt(struct flowtap_ete *ete)
 
 	flowtap_ete_transaction_drop(ete);
 	ete_restart_elements(&ete->elements);
-	ete_lose_context(&ete->position);
+	ete_invalidate_context(&ete->position);
 	ete_clear_returns(&ete->returns);
 	flowtap_ete_invalidate_code(ete);
 	flowtap_ete_set_unknown_address(&ete->position, ETE_ADDRESS_LOST, NULL);
@@ -307,7 +307,7 @@ int flowtap_ete_flush(struct flowtap_ete *ete)
 	if (!ete->error && ete_sync(&ete->stream) == ETE_SYNCED) {
 		ete->error = flowtap_ete_release_resolved(ete);
 		/* A Mispredict element may concern what has gone on. */
-		ete_forget_committed(&ete->held);
+		ete_discard_committed(&ete->held);
 		update_direct(ete);
 	}
 	flowtap_ete_invalidate_code(ete);

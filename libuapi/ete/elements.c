@@ -185,7 +185,7 @@ static int trace_info(struct flowtap_ete *ete, const struct flowtap_ete_packet *
 	ete->elements.seen_contextid = false;
 	if (!ete->elements.initialized) {
 		ete->elements.initialized = true;
-		ete_forget_committed(&ete->held);
+		ete_discard_committed(&ete->held);
 		ete_set_unseen(&ete->speculation, packet->spec);
 	} else if (packet->in_transaction != decoded) {
 		status = align_transaction(ete, packet);
@@ -228,7 +228,7 @@ static int discard(struct flowtap_ete *ete, bool overflow)
 		return status;
 	ete_restart_elements(&ete->elements);
 	ete_set_sync(&ete->stream, ETE_DISCARDED);
-	ete_lose_context(&ete->position);
+	ete_invalidate_context(&ete->position);
 	ete_clear_returns(&ete->returns);
 	flowtap_ete_set_unknown_address(&ete->position,
 					overflow ? ETE_ADDRESS_LOST : ETE_ADDRESS_MISSING,

@@ -86,7 +86,7 @@ enum ete_address_state {
 };
 
 /* An address that the analysis was at. */
-struct ete_place {
+struct ete_saved_position {
 	enum ete_address_state state;
 	uint8_t sub_isa;
 	uint64_t address;	/* where it is KNOWN */

@@ -47,7 +47,7 @@ static inline void ete_set_next_address(struct ete_held *held, uint64_t address,
 }
 
 /* A Mispredict element that comes before any other P0 element is of one that nobody has. */
-static inline void ete_forget_committed(struct ete_held *held)
+static inline void ete_discard_committed(struct ete_held *held)
 {
 	held->any = false;
 }

@@ -18,29 +18,30 @@ void flowtap_ete_set_unknown_address(struct ete_position *position, enum ete_add
 	position->missing_reason = missing_reason;
 }
 
-struct ete_place flowtap_ete_place(const struct ete_position *position)
+struct ete_saved_position flowtap_ete_save_position(const struct ete_position *position)
 {
 	const struct flowtap_block *block = position->block;
 
 	if (block)
-		return (struct ete_place){ ETE_ADDRESS_KNOWN, block->isa == FLOWTAP_ISA_T32,
-					   block->address, NULL };
-	return (struct ete_place){ position->state, position->sub_isa, position->address,
-				   position->missing_reason };
+		return (struct ete_saved_position){ETE_ADDRESS_KNOWN, block->isa == FLOWTAP_ISA_T32,
+						   block->address, NULL};
+	return (struct ete_saved_position){position->state, position->sub_isa, position->address,
+					   position->missing_reason};
 }
 
-void flowtap_ete_set_place(struct ete_position *position, const struct ete_place *place)
+void flowtap_ete_restore_position(struct ete_position *position,
+				  const struct ete_saved_position *saved)
 {
-	if (place->state == ETE_ADDRESS_KNOWN)
-		ete_set_address(position, place->address, place->sub_isa);
+	if (saved->state == ETE_ADDRESS_KNOWN)
+		ete_set_address(position, saved->address, saved->sub_isa);
 	else
-		flowtap_ete_set_unknown_address(position, place->state, place->missing_reason);
+		flowtap_ete_set_unknown_address(position, saved->state, saved->missing_reason);
 }
 
 void flowtap_ete_invalidate_code(struct flowtap_ete *ete)
 {
 	ete_sync_address(&ete->position);
-	flowtap_ete_views_forget(&ete->views);
+	flowtap_ete_views_invalidate(&ete->views);
 }
 
 void flowtap_ete_set_context(struct flowtap_ete *ete, const struct flowtap_context *context)
@@ -178,8 +179,8 @@ static void trim(struct flowtap_ete *ete)
 	if (!flowtap_blocks_trim(ete->blocks))
 		return;
 	ete->position.last = NULL;
-	flowtap_ete_views_forget_blocks(&ete->views);
-	flowtap_ete_returns_forget_blocks(&ete->returns);
+	flowtap_ete_views_invalidate_blocks(&ete->views);
+	flowtap_ete_returns_invalidate_blocks(&ete->returns);
 }
 
 /* 0 and ete->position.block, ete->position.code; -errno, and what code there is. */

@@ -73,7 +73,7 @@ static inline void ete_sync_address(struct ete_position *position)
 }
 
 /* From here on no instruction can be analyzed before a context has come. */
-static inline void ete_lose_context(struct ete_position *position)
+static inline void ete_invalidate_context(struct ete_position *position)
 {
 	position->has_context = false;
 }
@@ -84,10 +84,11 @@ static inline void ete_lose_context(struct ete_position *position)
  */
 void flowtap_ete_set_unknown_address(struct ete_position *position, enum ete_address_state state,
 				     const char *missing_reason);
-/* The place of the address, which may be that of the block. */
-struct ete_place flowtap_ete_place(const struct ete_position *position);
-/* Back at a place. */
-void flowtap_ete_set_place(struct ete_position *position, const struct ete_place *place);
+/* The address, which may be that of the block, to come back to. */
+struct ete_saved_position flowtap_ete_save_position(const struct ete_position *position);
+/* Back at that address. */
+void flowtap_ete_restore_position(struct ete_position *position,
+				  const struct ete_saved_position *saved);
 
 /*
  * --- Below, functions return 0; what the sink returned below 0; -ENOMEM; where it says so, ETE_DROP.

@@ -7,7 +7,7 @@ void flowtap_ete_returns_init(struct ete_return_stack *stack, bool used)
 	*stack = (struct ete_return_stack){ .used = used };
 }
 
-void flowtap_ete_returns_forget_blocks(struct ete_return_stack *stack)
+void flowtap_ete_returns_invalidate_blocks(struct ete_return_stack *stack)
 {
 	for (int i = 0; i < ETE_RETURN_SLOTS; i++)
 		stack->slots[i].caller = NULL;

@@ -32,7 +32,7 @@ struct ete_return_stack {
 /* Empty, with nothing pending. used: whether it is to be used, TRCCONFIGR.RS. */
 void flowtap_ete_returns_init(struct ete_return_stack *stack, bool used);
 /* Blocks are freed: what is in the stack leads to no block any more, but still to its address. */
-void flowtap_ete_returns_forget_blocks(struct ete_return_stack *stack);
+void flowtap_ete_returns_invalidate_blocks(struct ete_return_stack *stack);
 
 /* Whether there is nothing to return to. */
 static inline bool ete_returns_empty(const struct ete_return_stack *stack)
@@ -71,7 +71,8 @@ static inline void ete_returns_at_p0(struct ete_return_stack *stack)
 
 /*
  * The branch with link that ends `block` was traced as E: it returns to the block's end. Where the
- * stack is full the oldest entry goes. `block` is borrowed up to flowtap_ete_returns_forget_blocks.
+ * stack is full the oldest entry goes. `block` is borrowed up to
+ * flowtap_ete_returns_invalidate_blocks.
  */
 static inline void ete_push_return(struct ete_return_stack *stack, struct flowtap_block *block)
 {

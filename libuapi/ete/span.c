@@ -42,7 +42,7 @@ static bool lost(struct ete_span *span, bool *bytes)
 	return *bytes || missing != span->missing;
 }
 
-void flowtap_ete_span_lose(struct ete_span *span)
+void flowtap_ete_span_add_gap(struct ete_span *span)
 {
 	if (!span->looked)
 		look(span);
@@ -50,7 +50,7 @@ void flowtap_ete_span_lose(struct ete_span *span)
 
 /* --- Where it begins. --- */
 
-void flowtap_ete_span_reach(struct ete_span *span, uint64_t time)
+void flowtap_ete_span_advance(struct ete_span *span, uint64_t time)
 {
 	span->time = time;
 	if (span->reached)
@@ -88,12 +88,12 @@ void flowtap_ete_span_stamp(struct ete_span *span, const struct flowtap_timestam
 		return;
 	span->from = clip(span, time > span->skew ? time - span->skew : 0);
 	span->early = clip(span, plus(time, span->skew));
-	flowtap_ete_span_reach(span, span->from);
+	flowtap_ete_span_advance(span, span->from);
 	span->base = ETE_SPAN_NONE;
 	span->exact = false;
 	if (!span->ahead)
 		return;
-	flowtap_ete_ahead_reach(span->ahead, timestamp->ticks);
+	flowtap_ete_ahead_advance(span->ahead, timestamp->ticks);
 	stamp = flowtap_ete_ahead_at(span->ahead, timestamp->ticks);
 	/* One with a marker is of an earlier moment: breaks may be between. */
 	if (stamp && !stamp->marked) {
@@ -193,7 +193,7 @@ static bool within(const struct flowtap_code *inner, const struct flowtap_code *
 static void go_on(struct ete_span *span, uint64_t time)
 {
 	if (time > span->time)
-		flowtap_ete_span_reach(span, time);
+		flowtap_ete_span_advance(span, time);
 	if (time > span->from) {
 		span->from = time;
 		span->exact = false;

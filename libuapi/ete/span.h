@@ -49,12 +49,12 @@ struct ete_span {
 /* A range from `from` to `end` at the latest; begins: nothing of the trace was before. */
 void flowtap_ete_span_begin(struct ete_span *span, uint64_t from, uint64_t end, bool begins);
 /* As far as is known the flow has come to this time. */
-void flowtap_ete_span_reach(struct ete_span *span, uint64_t time);
+void flowtap_ete_span_advance(struct ete_span *span, uint64_t time);
 /* ete's `time` and `left`. */
 void flowtap_ete_span_stamp(struct ete_span *span, const struct flowtap_timestamp *timestamp);
 void flowtap_ete_span_left(struct ete_span *span, const struct flowtap_exception *exception);
 /* Bytes are lost here; what was lost before the first are is nothing to it. */
-void flowtap_ete_span_lose(struct ete_span *span);
+void flowtap_ete_span_add_gap(struct ete_span *span);
 /*
  * ete's `find` in the space of `pid`, or of the kernel. What was mapped anew in a way that nothing
  * decides is code without bytes.

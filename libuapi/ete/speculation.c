@@ -81,7 +81,7 @@ static int sync_transaction(struct flowtap_ete *ete)
 	bool decoded = ete_decoded_in_transaction(&ete->transaction);
 
 	/* A Mispredict element may concern what is gone. */
-	ete_forget_committed(&ete->held);
+	ete_discard_committed(&ete->held);
 	if (ends_in_transaction(ete) == decoded)
 		return 0;
 	return decoded ? flowtap_ete_transaction_begin(ete) : flowtap_ete_transaction_fail(ete);

@@ -51,7 +51,7 @@ size_t flowtap_ete_stream_unfinished(const struct ete_stream *stream)
 	return 0;
 }
 
-static void lose(struct ete_loss *loss, enum flowtap_gap_reason reason)
+static void begin_loss(struct ete_loss *loss, enum flowtap_gap_reason reason)
 {
 	loss->pending = true;
 	loss->reason = reason;
@@ -62,7 +62,7 @@ static void lose(struct ete_loss *loss, enum flowtap_gap_reason reason)
 void flowtap_ete_stream_skip(struct ete_stream *stream, size_t size)
 {
 	if (!stream->loss.pending)
-		lose(&stream->loss, FLOWTAP_GAP_UNSYNCED);
+		begin_loss(&stream->loss, FLOWTAP_GAP_UNSYNCED);
 	stream->loss.size += size;
 }
 
@@ -82,7 +82,7 @@ void flowtap_ete_stream_reject(struct ete_stream *stream, const uint8_t *bytes, 
 {
 	stream->sync = ETE_UNSYNCED;
 	if (!stream->loss.pending) {
-		lose(&stream->loss, FLOWTAP_GAP_BAD_PACKET);
+		begin_loss(&stream->loss, FLOWTAP_GAP_BAD_PACKET);
 		describe(&stream->loss, bytes, size, offset, stream->packet.reason);
 	}
 	stream->loss.size += size;
@@ -93,7 +93,7 @@ void flowtap_ete_stream_silence(struct ete_stream *stream)
 	stream->loss.silent = true;
 }
 
-bool flowtap_ete_stream_take_loss(struct ete_stream *stream, struct flowtap_gap *gap)
+bool flowtap_ete_stream_end_loss(struct ete_stream *stream, struct flowtap_gap *gap)
 {
 	struct ete_loss *loss = &stream->loss;
 	bool pending = loss->pending && !loss->silent;

@@ -101,6 +101,6 @@ void flowtap_ete_stream_silence(struct ete_stream *stream);
  * Decoding resumes: the loss is over. True: a gap is to be emitted for it, which is *gap; its detail
  * is the stream's, up to the next loss.
  */
-bool flowtap_ete_stream_take_loss(struct ete_stream *stream, struct flowtap_gap *gap);
+bool flowtap_ete_stream_end_loss(struct ete_stream *stream, struct flowtap_gap *gap);
 
 #endif /* ETE_STREAM_H */

@@ -30,7 +30,7 @@ int flowtap_ete_transaction_begin(struct flowtap_ete *ete)
 	ete->transaction.on = true;
 	ete->transaction.too_long = false;
 	ete->transaction.n = 0;
-	ete->transaction.start = flowtap_ete_place(&ete->position);
+	ete->transaction.start = flowtap_ete_save_position(&ete->position);
 	return emit_transaction(ete, FLOWTAP_TRANSACTION_START);
 }
 
@@ -80,7 +80,7 @@ int flowtap_ete_transaction_fail(struct flowtap_ete *ete)
 	}
 	if (status)
 		return status;
-	flowtap_ete_set_place(&ete->position, &ete->transaction.start);
+	flowtap_ete_restore_position(&ete->position, &ete->transaction.start);
 	ete->transaction.on = false;
 	ete->transaction.n = 0;
 	return emit_transaction(ete, FLOWTAP_TRANSACTION_FAIL);

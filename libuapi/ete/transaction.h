@@ -19,7 +19,7 @@ struct ete_transaction {
 	struct ete_entry *list;	/* what waits */
 	size_t n;
 	size_t capacity;
-	struct ete_place start;	/* where it began */
+	struct ete_saved_position start; /* where it began */
 };
 
 /* Whether the element that is resolved next is in a transaction. */

@@ -10,14 +10,14 @@ static void begin(struct ete_views *views, struct ete_view *view)
 	views->current = view;
 }
 
-void flowtap_ete_views_forget(struct ete_views *views)
+void flowtap_ete_views_invalidate(struct ete_views *views)
 {
 	for (int i = 0; i < ETE_VIEWS; i++)
 		views->list[i].epoch = 0;
 	begin(views, &views->list[0]);
 }
 
-void flowtap_ete_views_forget_blocks(struct ete_views *views)
+void flowtap_ete_views_invalidate_blocks(struct ete_views *views)
 {
 	memset(views->jumps, 0, sizeof(views->jumps));
 }

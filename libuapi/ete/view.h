@@ -72,10 +72,10 @@ static inline struct ete_jump *ete_jump_at(struct ete_views *views, uint64_t add
 }
 
 /* Nothing is known, of any context. */
-void flowtap_ete_views_forget(struct ete_views *views);
+void flowtap_ete_views_invalidate(struct ete_views *views);
 /* The analysis is in this context from now on; what is known of it is known again. */
 void flowtap_ete_views_select(struct ete_views *views, const struct flowtap_context *context);
 /* Blocks are freed: no jump leads to one any more. */
-void flowtap_ete_views_forget_blocks(struct ete_views *views);
+void flowtap_ete_views_invalidate_blocks(struct ete_views *views);
 
 #endif /* ETE_VIEW_H */

@@ -158,7 +158,7 @@ static int decode(struct perfdata_unit *unit, size_t n)
 	/* Before the first timestamp of a range this is nearly the time; else it were the end. */
 	first = unit->opening && unit->timed ? flowtap_ete_ahead_next(ahead, NULL) : NULL;
 	if (first && time_of(unit, first->ticks, &time))
-		flowtap_ete_span_reach(&unit->span, time);
+		flowtap_ete_span_advance(&unit->span, time);
 	unit->opening = false;
 	err = flowtap_ete_decode(unit->ete, ahead->bytes, n);
 	flowtap_ete_ahead_drop(ahead, n);
@@ -195,7 +195,7 @@ int flowtap_perfdata_unit_begin(struct perfdata_unit *unit,
 	 * TRCCONFIGR.TS in its metadata is 0. */
 	unit->timed = unit->cpu->ts_source == 1 && perfdata->has_time_conv;
 	/* Where records have no time the last state is the best guess. */
-	flowtap_ete_span_reach(&unit->span, range->time ? range->time : UINT64_MAX - 1);
+	flowtap_ete_span_advance(&unit->span, range->time ? range->time : UINT64_MAX - 1);
 	last = &range[unit->decoder->parts ? unit->decoder->parts - 1 : 0];
 	unit->span.ahead = unit->timed ? unit->ahead : NULL;
 	flowtap_ete_span_begin(&unit->span, perfdata->on_exec ? perfdata->first_exec : 0,
@@ -216,7 +216,7 @@ int flowtap_perfdata_unit_lose(struct perfdata_unit *unit, enum flowtap_gap_reas
 
 	/* At the very begin nothing changes for what comes behind it. */
 	if (!unit->opening)
-		flowtap_ete_span_lose(&unit->span);
+		flowtap_ete_span_add_gap(&unit->span);
 	flowtap_ete_ahead_begin(unit->ahead, &unit->cpu->config);
 	return err ? err : flowtap_ete_gap(unit->ete, &gap);
 }

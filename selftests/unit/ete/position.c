@@ -186,19 +186,19 @@ TEST_F(position, a_gap_takes_address_code_and_return_stack)
 
 TEST_F(position, it_comes_back_to_a_place)
 {
-	struct ete_place place;
+	struct ete_saved_position place;
 
 	enter(self, CODE + 8);
 	EXPECT_EQ(0, flowtap_ete_find_block(self->ete, 0));
-	place = flowtap_ete_place(self->position);
+	place = flowtap_ete_save_position(self->position);
 	ete_set_address(self->position, 0x4444, 1);
-	flowtap_ete_set_place(self->position, &place);
+	flowtap_ete_restore_position(self->position, &place);
 	EXPECT_EQ(CODE + 8, self->position->address);
 	EXPECT_EQ(0, self->position->sub_isa);
 	flowtap_ete_set_unknown_address(self->position, ETE_ADDRESS_RETURN, NULL);
-	place = flowtap_ete_place(self->position);
+	place = flowtap_ete_save_position(self->position);
 	ete_set_address(self->position, 0x4444, 1);
-	flowtap_ete_set_place(self->position, &place);
+	flowtap_ete_restore_position(self->position, &place);
 	EXPECT_EQ(ETE_ADDRESS_RETURN, self->position->state);
 }
 

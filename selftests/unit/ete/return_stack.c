@@ -141,7 +141,7 @@ TEST_F(stack, a_new_trace_has_nothing_of_the_one_before)
 TEST_F(stack, an_address_outlives_the_block_of_its_call)
 {
 	push(self, 0, 1);
-	flowtap_ete_returns_forget_blocks(&self->stack);
+	flowtap_ete_returns_invalidate_blocks(&self->stack);
 	EXPECT_EQ(NULL, ete_peek_return(&self->stack)->caller);
 	EXPECT_EQ(BASE + 4, ete_peek_return(&self->stack)->address);
 }

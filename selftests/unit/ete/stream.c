@@ -89,14 +89,14 @@ TEST_F(stream, zeros_at_the_end_are_no_packet_that_is_not_finished)
 
 TEST_F(stream, what_is_skipped_adds_up_to_one_gap)
 {
-	EXPECT_FALSE(flowtap_ete_stream_take_loss(&self->stream, &self->gap));
+	EXPECT_FALSE(flowtap_ete_stream_end_loss(&self->stream, &self->gap));
 	flowtap_ete_stream_skip(&self->stream, 3);
 	flowtap_ete_stream_skip(&self->stream, 4);
-	EXPECT_TRUE(flowtap_ete_stream_take_loss(&self->stream, &self->gap));
+	EXPECT_TRUE(flowtap_ete_stream_end_loss(&self->stream, &self->gap));
 	EXPECT_EQ(FLOWTAP_GAP_UNSYNCED, self->gap.reason);
 	EXPECT_EQ(7, self->gap.size);
 	EXPECT_EQ(NULL, self->gap.detail);
-	EXPECT_FALSE(flowtap_ete_stream_take_loss(&self->stream, &self->gap));
+	EXPECT_FALSE(flowtap_ete_stream_end_loss(&self->stream, &self->gap));
 }
 
 TEST_F(stream, a_bad_packet_says_where_and_what_it_was_and_unsyncs)
@@ -111,13 +111,13 @@ TEST_F(stream, a_bad_packet_says_where_and_what_it_was_and_unsyncs)
 	flowtap_ete_stream_skip(&self->stream, 10);
 	self->stream.packet.reason = "so is this";
 	flowtap_ete_stream_reject(&self->stream, bytes, 1, 0x130);
-	EXPECT_TRUE(flowtap_ete_stream_take_loss(&self->stream, &self->gap));
+	EXPECT_TRUE(flowtap_ete_stream_end_loss(&self->stream, &self->gap));
 	EXPECT_EQ(FLOWTAP_GAP_BAD_PACKET, self->gap.reason);
 	EXPECT_EQ(13, self->gap.size);
 	EXPECT_STREQ("offset 0x123: 05 ff: it is bad", self->gap.detail);
 	/* Nor is anything of it in the next one. */
 	flowtap_ete_stream_skip(&self->stream, 1);
-	EXPECT_TRUE(flowtap_ete_stream_take_loss(&self->stream, &self->gap));
+	EXPECT_TRUE(flowtap_ete_stream_end_loss(&self->stream, &self->gap));
 	EXPECT_EQ(FLOWTAP_GAP_UNSYNCED, self->gap.reason);
 	EXPECT_EQ(1, self->gap.size);
 	EXPECT_EQ(NULL, self->gap.detail);
@@ -132,7 +132,7 @@ TEST_F(stream, the_detail_of_a_long_packet_is_cut)
 				     "is for the detail, and is therefore cut somewhere before its "
 				     "end is reached";
 	flowtap_ete_stream_reject(&self->stream, bytes, sizeof(bytes), UINT64_MAX);
-	EXPECT_TRUE(flowtap_ete_stream_take_loss(&self->stream, &self->gap));
+	EXPECT_TRUE(flowtap_ete_stream_end_loss(&self->stream, &self->gap));
 	EXPECT_EQ(sizeof(self->stream.loss.detail) - 1, strlen(self->gap.detail));
 }
 
@@ -140,9 +140,9 @@ TEST_F(stream, behind_a_gap_of_another_what_is_lost_is_none_once)
 {
 	flowtap_ete_stream_silence(&self->stream);
 	flowtap_ete_stream_skip(&self->stream, 5);
-	EXPECT_FALSE(flowtap_ete_stream_take_loss(&self->stream, &self->gap));
+	EXPECT_FALSE(flowtap_ete_stream_end_loss(&self->stream, &self->gap));
 	flowtap_ete_stream_skip(&self->stream, 6);
-	EXPECT_TRUE(flowtap_ete_stream_take_loss(&self->stream, &self->gap));
+	EXPECT_TRUE(flowtap_ete_stream_end_loss(&self->stream, &self->gap));
 	EXPECT_EQ(6, self->gap.size);
 }
 

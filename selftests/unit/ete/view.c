@@ -35,7 +35,7 @@ FIXTURE_SETUP(view)
 	asked = 0;
 	self->images.find = find;
 	self->views = calloc(1, sizeof(*self->views));
-	flowtap_ete_views_forget(self->views);
+	flowtap_ete_views_invalidate(self->views);
 }
 
 FIXTURE_TEARDOWN(view)
@@ -118,7 +118,7 @@ TEST_F(view, what_is_forgotten_is_asked_for_again)
 	select_pid(self->views, 1);
 	look(self, 0);
 	epoch = self->views->current->epoch;
-	flowtap_ete_views_forget(self->views);
+	flowtap_ete_views_invalidate(self->views);
 	EXPECT_EQ(1, self->views->current->context.pid);
 	EXPECT_NE(epoch, self->views->current->epoch);
 	EXPECT_EQ(&codes[1], look(self, 0));
@@ -141,7 +141,7 @@ TEST_F(view, jumps_lead_nowhere_when_blocks_are_freed)
 
 	ete_jump_at(self->views, 0x1234)->block = &block;
 	EXPECT_EQ(&block, ete_jump_at(self->views, 0x1234)->block);
-	flowtap_ete_views_forget_blocks(self->views);
+	flowtap_ete_views_invalidate_blocks(self->views);
 	EXPECT_EQ(NULL, ete_jump_at(self->views, 0x1234)->block);
 }
 
