@@ -136,7 +136,7 @@ static inline void go_on_at(struct flowtap_ctr *ctr, uint64_t before, uint64_t a
 	ctr->owes = false;
 	ctr->at = at;
 	ctr->before = before;
-	if (ctr->way != CTR_WAY_BLOCKS)
+	if (ctr->way != CTR_MODE_BLOCKS)
 		owe(ctr, FLOWTAP_GAP_TRAP, "not all traps were recorded, there may be one here");
 }
 
@@ -173,15 +173,15 @@ static inline int send_last(struct flowtap_ctr *ctr, const struct flowtap_transf
 /*
  * The transfer whose way there was not proven: its own instruction was executed all the same if
  * the code has it. Where there is no code the record is believed; a record that contradicts the
- * code is not, so what follows begins anew. told: a gap says already what failed.
+ * code is not, so what follows begins anew. emitted: a gap already says what failed.
  */
-static int decode_alone(struct flowtap_ctr *ctr, struct flowtap_transfer *transfer, bool told)
+static int decode_alone(struct flowtap_ctr *ctr, struct flowtap_transfer *transfer, bool emitted)
 {
 	int status = flowtap_walk_single(&ctr->walk, transfer), walked = status;
 
 	ctr->known = false;
 	if (walked == CTR_UNPROVEN)
-		status = told ? 0 : send_failure(ctr);
+		status = emitted ? 0 : send_failure(ctr);
 	if (status < 0 ||
 	    (walked == CTR_UNPROVEN && ctr->walk.failure.reason == FLOWTAP_GAP_IMPOSSIBLE))
 		return status;
@@ -193,7 +193,7 @@ static int decode_alone(struct flowtap_ctr *ctr, struct flowtap_transfer *transf
 
 static int decode_transfer(struct flowtap_ctr *ctr, struct flowtap_transfer *transfer)
 {
-	bool told = ctr->known;
+	bool emitted = ctr->known;
 	int status;
 
 	if (!ctr->known) {
@@ -209,12 +209,12 @@ static int decode_transfer(struct flowtap_ctr *ctr, struct flowtap_transfer *tra
 		if (status > 0)
 			status = send_failure(ctr);
 	}
-	return status < 0 ? status : decode_alone(ctr, transfer, told);
+	return status < 0 ? status : decode_alone(ctr, transfer, emitted);
 }
 
 /* The way from the last transfer up to a trap; *cause as flowtap_walk_exception has it. */
-static int decode_way_to_trap(struct flowtap_ctr *ctr, const struct flowtap_transfer *trap,
-			      int *cause)
+static int decode_path_to_trap(struct flowtap_ctr *ctr, const struct flowtap_transfer *trap,
+			       int *cause)
 {
 	struct ctr_walk *walk = &ctr->walk;
 	int status;
@@ -287,7 +287,7 @@ static int decode_trap(struct flowtap_ctr *ctr, const struct flowtap_transfer *t
 	if (!trap->source && flowtap_ctr_records(ctr, FLOWTAP_MODE_S) && !(ctr->known && !ctr->at))
 		status = decode_return(ctr);
 	else if (ctr->known)
-		status = decode_way_to_trap(ctr, trap, &cause);
+		status = decode_path_to_trap(ctr, trap, &cause);
 	else
 		status = decode_arrival(ctr, trap);
 	if (status >= 0)
@@ -335,7 +335,7 @@ static inline int decode_entry(struct flowtap_ctr *ctr, const struct flowtap_ent
 	}
 	if (!blocks)
 		status = send_transfer(ctr, &transfer);
-	if (status >= 0 && (blocks || ctr->way != CTR_WAY_TRANSFERS))
+	if (status >= 0 && (blocks || ctr->way != CTR_MODE_TRANSFERS))
 		status = is_trap(&transfer) ? decode_trap(ctr, &transfer) :
 					      decode_transfer(ctr, &transfer);
 	ctr->emit.counts.transfers[transfer.type]++;
@@ -355,7 +355,7 @@ int flowtap_ctr_entries(struct flowtap_ctr *ctr, const struct flowtap_entry *ent
 	for (uint32_t i = 0; i < nr && status >= 0; i++) {
 		if (i % TRIM_ENTRIES == 0 && flowtap_blocks_trim(ctr->walk.blocks))
 			ctr->walk.jump = NULL;
-		status = decode_entry(ctr, &entries[i], ctr->way == CTR_WAY_BLOCKS);
+		status = decode_entry(ctr, &entries[i], ctr->way == CTR_MODE_BLOCKS);
 	}
 	return status;
 }

@@ -32,11 +32,11 @@
 #define CTR_CONTROL_CUSTOM	(0xfULL << 60)
 
 /* What a sample can become. */
-enum ctr_way {
-	CTR_WAY_BLOCKS,
-	CTR_WAY_SOURCES,	/* transfers, and the instruction of each, but nothing in between */
-	CTR_WAY_TRANSFERS,	/* transfers only */
-	CTR_WAY_CALLSTACK,
+enum ctr_mode {
+	CTR_MODE_BLOCKS,
+	CTR_WAY_SOURCES,    /* transfers, and the instruction of each, but nothing in between */
+	CTR_MODE_TRANSFERS, /* transfers only */
+	CTR_MODE_CALLSTACK,
 };
 
 struct flowtap_ctr {
@@ -45,7 +45,7 @@ struct flowtap_ctr {
 	struct ctr_data_bits bits;
 	struct ctr_walk walk;
 	/* Where the decoder stands within a sample. */
-	enum ctr_way way;
+	enum ctr_mode way;
 	bool known;			/* execution was at `at`, after the one at `before` */
 	uint64_t at;
 	uint64_t before;		/* 0: after a trap */

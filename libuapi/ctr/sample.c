@@ -25,26 +25,26 @@ static unsigned int modes_of(uint64_t control)
  * straight lines prove nothing; with BPFRZ the same is true of breakpoints, which are not recorded
  * (6.5).
  */
-static enum ctr_way way_of(uint64_t control, const char **why)
+static enum ctr_mode mode_of(uint64_t control, const char **why)
 {
 	if (control & CTR_CONTROL_RASEMU)
-		return CTR_WAY_CALLSTACK;
+		return CTR_MODE_CALLSTACK;
 	if (control & CTR_CONTROL_M) {
 		*why = "recorded in M mode as well";
-		return CTR_WAY_TRANSFERS;
+		return CTR_MODE_TRANSFERS;
 	}
 	if (control & (CTR_CONTROL_TKBRINH | CTR_CONTROL_JUMPINH) ||
 	    (control & CTR_CONTROL_S && control & CTR_CONTROL_TRAPINH)) {
 		*why = "transfer types were inhibited";
-		return CTR_WAY_TRANSFERS;
+		return CTR_MODE_TRANSFERS;
 	}
 	if (control & CTR_CONTROL_CUSTOM) {
 		*why = "a custom extension was enabled";
-		return CTR_WAY_TRANSFERS;
+		return CTR_MODE_TRANSFERS;
 	}
 	if (!(control & (CTR_CONTROL_STE | CTR_CONTROL_S)) || control & CTR_CONTROL_BPFRZ)
 		return CTR_WAY_SOURCES;
-	return CTR_WAY_BLOCKS;
+	return CTR_MODE_BLOCKS;
 }
 
 /* Hardware need not report types, and then the trap of an instruction looks like its jump. */
@@ -122,10 +122,10 @@ static void name_others(uint32_t causes, char *text, size_t capacity)
  * is recorded, what followed was the recorder's own code. A call stack has nothing to do with the
  * one before.
  */
-static enum flowtap_gap_reason reason_before(enum ctr_way way,
+static enum flowtap_gap_reason reason_before(enum ctr_mode way,
 					     const struct flowtap_record_sample *sample,
-					     const struct ctr_task *before, bool seen,
-					     char *detail, size_t capacity)
+					     const struct ctr_task *before, bool seen, char *detail,
+					     size_t capacity)
 {
 	uint32_t causes = sample->loss & ((1U << FLOWTAP_CAUSE_MAX) - 1);
 
@@ -142,7 +142,7 @@ static enum flowtap_gap_reason reason_before(enum ctr_way way,
 		snprintf(detail, capacity, "the sample before is not here");
 		return FLOWTAP_GAP_START;
 	}
-	if (before->sequence + 1 == sample->sequence && way == CTR_WAY_CALLSTACK) {
+	if (before->sequence + 1 == sample->sequence && way == CTR_MODE_CALLSTACK) {
 		snprintf(detail, capacity, "only calls that have not returned were recorded");
 		return FLOWTAP_GAP_FILTERED;
 	}
@@ -197,17 +197,17 @@ int flowtap_ctr_sample(struct flowtap_ctr *ctr, const struct flowtap_record_samp
 	uint64_t since;
 	int status;
 
-	ctr->way = way_of(sample->control, &why);
-	if (ctr->way < CTR_WAY_TRANSFERS && traps_unknown(sample)) {
-		ctr->way = CTR_WAY_TRANSFERS;
+	ctr->way = mode_of(sample->control, &why);
+	if (ctr->way < CTR_MODE_TRANSFERS && traps_unknown(sample)) {
+		ctr->way = CTR_MODE_TRANSFERS;
 		why = "the hardware does not tell traps from jumps";
 	}
 	ctr->emit.counts.samples++;
 	ctr->emit.counts.entries += sample->nr;
 	status = begin(ctr, sample, &since);
-	if (status >= 0 && ctr->way == CTR_WAY_CALLSTACK)
+	if (status >= 0 && ctr->way == CTR_MODE_CALLSTACK)
 		return decode_callstack(ctr, sample);
-	if (status >= 0 && ctr->way == CTR_WAY_TRANSFERS)
+	if (status >= 0 && ctr->way == CTR_MODE_TRANSFERS)
 		status = flowtap_ctr_gap(&ctr->emit, &(struct flowtap_gap){
 			.reason = FLOWTAP_GAP_FILTERED,
 			.size = UINT64_MAX,
