@@ -23,8 +23,7 @@ struct archive {
 	uint64_t end;		/* offset of the END block, 0 none */
 };
 
-#define SAY(archive, offset, ...) \
-	flowtap_check_say((archive)->check, offset, false, __VA_ARGS__)
+#define SAY(archive, offset, ...) flowtap_check_report((archive)->check, offset, false, __VA_ARGS__)
 
 /* Bytes that a name and what follows it need: the name ends with a 0 and is padded. */
 static uint64_t after_name(size_t head, uint32_t name)

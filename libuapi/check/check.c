@@ -18,8 +18,8 @@
 
 #define PROGRESS_BYTES (1U << 20)
 
-void flowtap_check_say(struct flowtap_check *check, uint64_t offset, bool unpacked,
-		       const char *format, ...)
+void flowtap_check_report(struct flowtap_check *check, uint64_t offset, bool unpacked,
+			  const char *format, ...)
 {
 	char reason[192];
 	va_list arguments;
@@ -52,7 +52,7 @@ static const struct {
 	{ FLOWTAP_ZSTF_MAGIC, 4, FLOWTAP_CHECK_ZSTF, flowtap_check_zstf },
 };
 
-static void forget(struct flowtap_check *check)
+static void reset(struct flowtap_check *check)
 {
 	*check = (struct flowtap_check){
 		.problem = check->problem,
@@ -100,7 +100,7 @@ int flowtap_check_file(struct flowtap_check *check, int fd)
 {
 	int saved = errno, error;
 
-	forget(check);
+	reset(check);
 	error = run(check, fd);
 	errno = saved;
 	return error;

@@ -7,8 +7,8 @@
 #include <stddef.h>
 
 /* Counts a problem and hands it on. */
-void flowtap_check_say(struct flowtap_check *check, uint64_t offset, bool unpacked,
-		       const char *format, ...) __attribute__((format(printf, 4, 5)));
+void flowtap_check_report(struct flowtap_check *check, uint64_t offset, bool unpacked,
+			  const char *format, ...) __attribute__((format(printf, 4, 5)));
 /* Calls progress now and then. */
 void flowtap_check_progress(struct flowtap_check *check, uint64_t before, uint64_t done);
 

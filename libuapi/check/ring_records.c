@@ -20,7 +20,7 @@ struct flowtap_check_cpu {
 	bool stats;
 	uint64_t stats_offset;
 	struct flowtap_stats found;
-	struct flowtap_stats told;
+	struct flowtap_stats expected;
 	uint64_t total_records, total_bytes;	/* of the last LOST, or of BEGUN */
 	bool begun;				/* no LOST since BEGUN */
 	uint64_t aux_named, aux_stored;		/* up to where records name bytes, blocks have them */
@@ -33,8 +33,7 @@ struct flowtap_check_task {
 };
 
 #define CPU_KEY (1ULL << 32)
-#define SAY(records, offset, ...) \
-	flowtap_check_say((records)->check, offset, false, __VA_ARGS__)
+#define SAY(records, offset, ...) flowtap_check_report((records)->check, offset, false, __VA_ARGS__)
 
 void flowtap_check_records_free(struct flowtap_check_records *records)
 {
@@ -115,8 +114,8 @@ static void check_gap(struct flowtap_check_records *records, const struct flowta
 }
 
 /*
- * BEGUN's figures have what was lost and not told yet, for want of room, as well; and bytes of trace
- * that no LOST record tells of.
+ * BEGUN's figures have what was lost and not written yet, for want of room, as well; and bytes of
+ * trace that no LOST record tells of.
  */
 static void meet_begun(struct flowtap_check_cpu *cpu, const struct flowtap_record_lost *lost)
 {
@@ -129,8 +128,8 @@ static void meet_begun(struct flowtap_check_cpu *cpu, const struct flowtap_recor
 	if (records > cpu->total_records || bytes > cpu->total_bytes ||
 	    cpu->total_records > lost->total_records)
 		return;
-	cpu->told.lost_records += cpu->total_records - records;
-	cpu->told.lost_bytes += cpu->total_bytes - bytes;
+	cpu->expected.lost_records += cpu->total_records - records;
+	cpu->expected.lost_bytes += cpu->total_bytes - bytes;
 	cpu->total_records = records;
 	cpu->total_bytes = bytes;
 }
@@ -314,7 +313,7 @@ int flowtap_check_stats(struct flowtap_check_records *records,
 	cpu->stats = true;
 	cpu->stats_offset = block->offset;
 	for (size_t i = 0; i < FIGURES; i++)
-		((__u64 *)&cpu->told)[figures[i].at] += ((__u64 *)&stats)[figures[i].at];
+		((__u64 *)&cpu->expected)[figures[i].at] += ((__u64 *)&stats)[figures[i].at];
 	return 0;
 }
 
@@ -334,25 +333,25 @@ int flowtap_check_begun(struct flowtap_check_records *records,
 	cpu->total_bytes = stats.lost_bytes;
 	cpu->begun = true;
 	for (size_t i = 0; i < FIGURES; i++)
-		((__u64 *)&cpu->told)[figures[i].at] -= ((__u64 *)&stats)[figures[i].at];
+		((__u64 *)&cpu->expected)[figures[i].at] -= ((__u64 *)&stats)[figures[i].at];
 	return 0;
 }
 
 /*
  * With FLOWTAP_OVERWRITE older records gave way to newer ones without being counted as lost. What
- * was lost last is told by no LOST record if nothing came after it.
+ * was lost last is in no LOST record if nothing came after it.
  */
 static void check_cpu(struct flowtap_check_records *records, const struct flowtap_check_cpu *cpu)
 {
 	for (size_t i = 0; i < FIGURES; i++) {
 		uint64_t found = ((const __u64 *)&cpu->found)[figures[i].at];
-		uint64_t told = ((const __u64 *)&cpu->told)[figures[i].at];
+		uint64_t expected = ((const __u64 *)&cpu->expected)[figures[i].at];
 		bool fewer = i >= IN_RING || records->overwrite;
 
-		if (fewer ? found > told : found != told)
+		if (fewer ? found > expected : found != expected)
 			SAY(records, cpu->stats_offset,
 			    "CPU %u: %" PRIu64 " %s were counted, %" PRIu64 " are there", cpu->cpu,
-			    told, figures[i].name, found);
+			    expected, figures[i].name, found);
 	}
 }
 

@@ -43,7 +43,7 @@ struct flowtap_stf_rules {
 };
 
 #define SAY(rules, ...) \
-	flowtap_check_say((rules)->check, (rules)->record, (rules)->unpacked, __VA_ARGS__)
+	flowtap_check_report((rules)->check, (rules)->record, (rules)->unpacked, __VA_ARGS__)
 
 struct flowtap_stf_rules *flowtap_stf_rules_new(struct flowtap_check *check, bool unpacked)
 {
@@ -69,14 +69,14 @@ static void check_even(struct flowtap_stf_rules *rules, const char *name, uint64
 		SAY(rules, "%s 0x%" PRIx64 " is odd", name, pc);
 }
 
-static void take_iem(struct flowtap_stf_rules *rules, unsigned int iem)
+static void check_iem(struct flowtap_stf_rules *rules, unsigned int iem)
 {
 	rules->encoding.iem = (uint16_t)iem;
 	if (rules->encoding.isa == ISA_RISCV ? iem != 1 && iem != 2 : iem != 0 && iem != 2)
 		SAY(rules, "INST_IEM %u is none of ISA %u", iem, rules->encoding.isa);
 }
 
-static void take_vlen(struct flowtap_stf_rules *rules, uint64_t vlen)
+static void check_vlen(struct flowtap_stf_rules *rules, uint64_t vlen)
 {
 	if (vlen < 64 || vlen > STF_VLEN_MAX)
 		SAY(rules, "vector registers of %" PRIu64 " bits", vlen);
@@ -100,7 +100,8 @@ static void end_header(struct flowtap_stf_rules *rules)
 	rules->group = (struct group){ .mode = MODE_UNKNOWN };
 }
 
-static void take_header(struct flowtap_stf_rules *rules, uint8_t descriptor, const uint8_t *payload)
+static void check_header(struct flowtap_stf_rules *rules, uint8_t descriptor,
+			 const uint8_t *payload)
 {
 	if (rules->seen[descriptor] > 1 && descriptor != STF_TRACE_INFO &&
 	    descriptor != STF_CLOCK_ID)
@@ -117,7 +118,7 @@ static void take_header(struct flowtap_stf_rules *rules, uint8_t descriptor, con
 			SAY(rules, "ISA %u", rules->encoding.isa);
 		break;
 	case STF_INST_IEM:
-		take_iem(rules, (unsigned int)stf_number(payload, 2));
+		check_iem(rules, (unsigned int)stf_number(payload, 2));
 		break;
 	case STF_PROTOCOL_ID:
 		rules->widths.protocol = payload[0];
@@ -131,7 +132,7 @@ static void take_header(struct flowtap_stf_rules *rules, uint8_t descriptor, con
 		rules->widths.event_id = rules->features & FEATURE_EVENT64 ? 8 : 4;
 		break;
 	case STF_VLEN_CONFIG:
-		take_vlen(rules, stf_number(payload, 4));
+		check_vlen(rules, stf_number(payload, 4));
 		break;
 	case STF_END_HEADER:
 		end_header(rules);
@@ -140,7 +141,7 @@ static void take_header(struct flowtap_stf_rules *rules, uint8_t descriptor, con
 }
 
 /* Which of Arm's encodings it is has no record: in our traces a comment tells (flowtap/stf.h). */
-static void take_comment(struct flowtap_stf_rules *rules, const uint8_t *payload)
+static void check_comment(struct flowtap_stf_rules *rules, const uint8_t *payload)
 {
 	static const char *const lines[] = {
 		[FLOWTAP_ISA_A64] = "context A64 ",
@@ -156,10 +157,10 @@ static void take_comment(struct flowtap_stf_rules *rules, const uint8_t *payload
 			rules->encoding.arm = (enum flowtap_isa)isa;
 }
 
-static void take_any(struct flowtap_stf_rules *rules, uint8_t descriptor, const uint8_t *payload)
+static void check_any(struct flowtap_stf_rules *rules, uint8_t descriptor, const uint8_t *payload)
 {
 	if (descriptor == STF_COMMENT) {
-		take_comment(rules, payload);
+		check_comment(rules, payload);
 		return;
 	}
 	rules->group.any = true;
@@ -180,7 +181,7 @@ static bool in_order(uint8_t last, uint8_t next)
 	       (last == STF_EVENT_PC_TARGET && next == STF_EVENT);
 }
 
-static void take_event(struct flowtap_stf_rules *rules, const uint8_t *payload)
+static void check_event(struct flowtap_stf_rules *rules, const uint8_t *payload)
 {
 	unsigned int width = rules->widths.event_id, fields = payload[width];
 	uint64_t id = stf_number(payload, width), top = 1ULL << (8 * width - 1);
@@ -203,8 +204,8 @@ static void take_event(struct flowtap_stf_rules *rules, const uint8_t *payload)
 		rules->group.mode = payload[width + 1];
 }
 
-static void take_target(struct flowtap_stf_rules *rules, const char *name, bool *have, uint64_t *pc,
-			const uint8_t *payload)
+static void check_target(struct flowtap_stf_rules *rules, const char *name, bool *have,
+			 uint64_t *pc, const uint8_t *payload)
 {
 	if (*have)
 		SAY(rules, "a second %s for one instruction", name);
@@ -213,7 +214,7 @@ static void take_target(struct flowtap_stf_rules *rules, const char *name, bool 
 	check_even(rules, name, *pc);
 }
 
-static void take_group(struct flowtap_stf_rules *rules, uint8_t descriptor, const uint8_t *payload)
+static void check_group(struct flowtap_stf_rules *rules, uint8_t descriptor, const uint8_t *payload)
 {
 	struct group *group = &rules->group;
 	uint8_t last = group->last;
@@ -224,7 +225,7 @@ static void take_group(struct flowtap_stf_rules *rules, uint8_t descriptor, cons
 	group->any = true;
 	switch (descriptor) {
 	case STF_INST_PC_TARGET:
-		take_target(rules, "INST_PC_TARGET", &group->target, &group->target_pc, payload);
+		check_target(rules, "INST_PC_TARGET", &group->target, &group->target_pc, payload);
 		break;
 	case STF_INST_REG:
 		if ((payload[2] & 0xf) == 3 && !rules->widths.vlen)
@@ -239,13 +240,13 @@ static void take_group(struct flowtap_stf_rules *rules, uint8_t descriptor, cons
 			SAY(rules, "BUS_MASTER_CONTENT without BUS_MASTER_ACCESS");
 		break;
 	case STF_EVENT:
-		take_event(rules, payload);
+		check_event(rules, payload);
 		break;
 	case STF_EVENT_PC_TARGET:
 		if (!group->event)
 			SAY(rules, "EVENT_PC_TARGET without EVENT");
-		take_target(rules, "EVENT_PC_TARGET", &group->event_target, &group->event_pc,
-			    payload);
+		check_target(rules, "EVENT_PC_TARGET", &group->event_target, &group->event_pc,
+			     payload);
 		break;
 	}
 }
@@ -297,7 +298,7 @@ static void check_mode(struct flowtap_stf_rules *rules, bool xret)
 		SAY(rules, "a switch to mode %u without a trap or xRET", group->mode);
 }
 
-static void take_opcode(struct flowtap_stf_rules *rules, const uint8_t *opcode, size_t size)
+static void end_group(struct flowtap_stf_rules *rules, const uint8_t *opcode, size_t size)
 {
 	struct group *group = &rules->group;
 	uint64_t pc = group->forces ? group->force_pc : rules->pc;
@@ -335,7 +336,8 @@ static const char *hopeless(const struct flowtap_stf_rules *rules, uint8_t descr
 	return NULL;
 }
 
-static void take_record(struct flowtap_stf_rules *rules, uint8_t descriptor, const uint8_t *payload)
+static void check_record(struct flowtap_stf_rules *rules, uint8_t descriptor,
+			 const uint8_t *payload)
 {
 	enum stf_position position = flowtap_stf_position(descriptor);
 
@@ -350,16 +352,16 @@ static void take_record(struct flowtap_stf_rules *rules, uint8_t descriptor, con
 	else if (position > STF_POSITION_ANY && !rules->body)
 		SAY(rules, "%s in the header", flowtap_stf_name(descriptor));
 	else if (position == STF_POSITION_HEADER)
-		take_header(rules, descriptor, payload);
+		check_header(rules, descriptor, payload);
 	else if (position == STF_POSITION_ANY)
-		take_any(rules, descriptor, payload);
+		check_any(rules, descriptor, payload);
 	else if (position == STF_POSITION_GROUP)
-		take_group(rules, descriptor, payload);
+		check_group(rules, descriptor, payload);
 	else if (position == STF_POSITION_OPCODE)
-		take_opcode(rules, payload, descriptor == STF_INST_32 ? 4 : 2);
+		end_group(rules, payload, descriptor == STF_INST_32 ? 4 : 2);
 }
 
-static void lose(struct flowtap_stf_rules *rules, uint8_t descriptor, const char *why)
+static void give_up(struct flowtap_stf_rules *rules, uint8_t descriptor, const char *why)
 {
 	SAY(rules, "descriptor 0x%02x: %s; what is behind it was not checked", descriptor, why);
 	rules->lost = true;
@@ -373,12 +375,13 @@ static bool step(struct flowtap_stf_rules *rules, const uint8_t *bytes, size_t s
 
 	rules->record = rules->offset;
 	if (why) {
-		lose(rules, bytes[0], why);
+		give_up(rules, bytes[0], why);
 		return false;
 	}
 	payload = flowtap_stf_payload(&rules->widths, bytes[0], bytes + 1, size - 1);
 	if (payload == STF_PAYLOAD_UNKNOWN) {
-		lose(rules, bytes[0], "a transaction of a protocol or channel that is not known");
+		give_up(rules, bytes[0],
+			"a transaction of a protocol or channel that is not known");
 		return false;
 	}
 	if (payload == UINT64_MAX || (payload < HEAD ? payload : HEAD) > size - 1) {
@@ -388,7 +391,7 @@ static bool step(struct flowtap_stf_rules *rules, const uint8_t *bytes, size_t s
 		}
 		return false;
 	}
-	take_record(rules, bytes[0], bytes + 1);
+	check_record(rules, bytes[0], bytes + 1);
 	rules->skip = 1 + payload;
 	return true;
 }
@@ -464,7 +467,7 @@ static ssize_t read_on(struct flowtap_check *check, struct flowtap_in *in, uint8
 	if (n != -EBADMSG && n != -ENODATA)
 		return n;
 	reason = flowtap_in_problem(in, &offset);
-	flowtap_check_say(check, offset, false, "%s; what would follow was not checked", reason);
+	flowtap_check_report(check, offset, false, "%s; what would follow was not checked", reason);
 	return -EBADMSG;
 }
 
@@ -476,8 +479,9 @@ static int check_bytes(struct flowtap_check *check, struct flowtap_in *in,
 	ssize_t n = 1;
 
 	if (taken && *first == 0xfd) {
-		flowtap_check_say(check, 0, false, "it is packed by xz, which cannot be read: "
-				  "unpack it (xz -d)");
+		flowtap_check_report(check, 0, false,
+				     "it is packed by xz, which cannot be read: "
+				     "unpack it (xz -d)");
 		return 0;
 	}
 

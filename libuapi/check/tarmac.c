@@ -173,8 +173,8 @@ static void look(struct tarmac_watch *watch, const struct flowtap_rows *rows,
 
 /* --- The flow. --- */
 
-static int take_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
-		      uint64_t target)
+static int check_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
+		       uint64_t target)
 {
 	(void)sink;
 	(void)block;
@@ -183,7 +183,7 @@ static int take_block(struct flowtap_sink *sink, const struct flowtap_block *blo
 	return 0;
 }
 
-static int take_element(struct flowtap_sink *sink, const struct flowtap_element *element)
+static int check_element(struct flowtap_sink *sink, const struct flowtap_element *element)
 {
 	struct text_check *text = (struct text_check *)((char *)sink -
 							offsetof(struct text_check, sink));
@@ -204,8 +204,8 @@ static int take_element(struct flowtap_sink *sink, const struct flowtap_element 
 	return 0;
 }
 
-static void take_problem(struct flowtap_read *read, uint64_t offset, uint64_t line,
-			 const char *reason)
+static void report_problem(struct flowtap_read *read, uint64_t offset, uint64_t line,
+			   const char *reason)
 {
 	struct text_check *text = read->argument;
 
@@ -214,7 +214,7 @@ static void take_problem(struct flowtap_read *read, uint64_t offset, uint64_t li
 	say(text, reason);
 }
 
-static void take_progress(struct flowtap_read *read, uint64_t done, uint64_t size)
+static void report_progress(struct flowtap_read *read, uint64_t done, uint64_t size)
 {
 	struct text_check *text = read->argument;
 
@@ -227,10 +227,10 @@ static int check_text(struct flowtap_check *check, int fd, bool tarmac)
 	unsigned char magic[2] = { 0 };
 	struct text_check text = {
 		.watch = { look },
-		.sink = { take_block, take_element },
+		.sink = { check_block, check_element },
 		.check = check,
 		.tarmac = tarmac,
-		.read = { .problem = take_problem, .progress = take_progress },
+		.read = { .problem = report_problem, .progress = report_progress },
 	};
 	int status;
 

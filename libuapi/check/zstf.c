@@ -22,12 +22,12 @@ struct zstf {
 	uint8_t *buffer;
 };
 
-static int tell(struct zstf *zstf)
+static int report_damage(struct zstf *zstf)
 {
 	uint64_t offset;
 	const char *reason = flowtap_zstf_problem(zstf->reader, &offset);
 
-	flowtap_check_say(zstf->check, offset, false, "%s", reason);
+	flowtap_check_report(zstf->check, offset, false, "%s", reason);
 	return -EBADMSG;
 }
 
@@ -40,7 +40,7 @@ static int check_records(struct zstf *zstf)
 	while (n) {
 		n = flowtap_zstf_read(zstf->reader, zstf->buffer + fill, CAPACITY - fill);
 		if (n < 0)
-			return n == -EBADMSG ? tell(zstf) : (int)n;
+			return n == -EBADMSG ? report_damage(zstf) : (int)n;
 		fill += (size_t)n;
 		if (!flowtap_stf_rules_lost(zstf->rules)) {
 			size_t taken = flowtap_stf_rules_feed(zstf->rules, zstf->buffer, fill, !n);
@@ -68,13 +68,13 @@ static void check_length(struct zstf *zstf, bool followed)
 	if (!zstf->whole)
 		return;
 	if (followed ? n != info->markers : n > info->markers)
-		flowtap_check_say(zstf->check, chunk->offset, false,
-				  "chunk %" PRIu64 " has %" PRIu64 " instructions of %" PRIu64,
-				  chunk->number, n, info->markers);
+		flowtap_check_report(zstf->check, chunk->offset, false,
+				     "chunk %" PRIu64 " has %" PRIu64 " instructions of %" PRIu64,
+				     chunk->number, n, info->markers);
 	if (followed && !flowtap_stf_rules_at_opcode(zstf->rules, &pc))
-		flowtap_check_say(zstf->check, chunk->offset, false,
-				  "chunk %" PRIu64 " does not end with an instruction",
-				  chunk->number);
+		flowtap_check_report(zstf->check, chunk->offset, false,
+				     "chunk %" PRIu64 " does not end with an instruction",
+				     chunk->number);
 }
 
 static void begin_chunk(struct zstf *zstf)
@@ -89,10 +89,12 @@ static void begin_chunk(struct zstf *zstf)
 		zstf->broken = false;
 	} else if (chunk->number && !chunk->found &&
 		   flowtap_stf_rules_at_opcode(zstf->rules, &pc) && pc != chunk->start_pc) {
-		flowtap_check_say(zstf->check, info->index_offset + 8 +
-				  chunk->number * FLOWTAP_ZSTF_ENTRY + 8, false,
-				  "chunk %" PRIu64 " is said to begin at PC 0x%" PRIx64
-				  ", it begins at 0x%" PRIx64, chunk->number, chunk->start_pc, pc);
+		flowtap_check_report(
+			zstf->check,
+			info->index_offset + 8 + chunk->number * FLOWTAP_ZSTF_ENTRY + 8, false,
+			"chunk %" PRIu64 " is said to begin at PC 0x%" PRIx64
+			", it begins at 0x%" PRIx64,
+			chunk->number, chunk->start_pc, pc);
 	}
 }
 
@@ -103,7 +105,7 @@ static int next_chunk(struct zstf *zstf)
 	int got = flowtap_zstf_next(zstf->reader, &chunk), told;
 
 	if (got == -EBADMSG) {
-		told = tell(zstf);
+		told = report_damage(zstf);
 		got = flowtap_zstf_scan(zstf->reader) ? told :
 						       flowtap_zstf_next(zstf->reader, &chunk);
 	}
@@ -148,13 +150,16 @@ static void check_slack(struct zstf *zstf)
 	const struct flowtap_zstf_info *info = flowtap_zstf_info(zstf->reader);
 
 	if (info->chunks && info->found)
-		flowtap_check_say(zstf->check, info->index_offset, false,
-				  "the index does not have the last %" PRIu64 " chunks: the writer "
-				  "was interrupted", info->found);
+		flowtap_check_report(zstf->check, info->index_offset, false,
+				     "the index does not have the last %" PRIu64
+				     " chunks: the writer "
+				     "was interrupted",
+				     info->found);
 	if (info->slack)
-		flowtap_check_say(zstf->check, info->slack_offset, false,
-				  "%" PRIu64 " bytes that no chunk has: the writer was "
-				  "interrupted, the trace goes no further", info->slack);
+		flowtap_check_report(zstf->check, info->slack_offset, false,
+				     "%" PRIu64 " bytes that no chunk has: the writer was "
+				     "interrupted, the trace goes no further",
+				     info->slack);
 }
 
 int flowtap_check_zstf(struct flowtap_check *check, int fd)
@@ -167,7 +172,7 @@ int flowtap_check_zstf(struct flowtap_check *check, int fd)
 	int error = zstf.rules && zstf.buffer ? flowtap_zstf_open(fd, &zstf.reader) : -ENOMEM;
 
 	if (error == -EBADMSG) {
-		tell(&zstf);
+		report_damage(&zstf);
 		/* Without its index, as far as it goes. */
 		error = flowtap_zstf_scan(zstf.reader);
 	}
