@@ -193,8 +193,8 @@ static uint64_t code_end(Elf *elf, const GElf_Sym *symbol)
 	return header.sh_addr + header.sh_size;
 }
 
-static bool take(Elf *elf, const GElf_Sym *from, const char *names, size_t names_size,
-		 struct symbol *to)
+static bool read_symbol(Elf *elf, const GElf_Sym *from, const char *names, size_t names_size,
+			struct symbol *to)
 {
 	unsigned int type = GELF_ST_TYPE(from->st_info), bind = GELF_ST_BIND(from->st_info);
 	uint64_t end;
@@ -223,7 +223,7 @@ static bool sized(const struct symbol *symbol)
 }
 
 /* One symbol for each address, and ends for those that have no size. */
-static size_t settle(struct symbol *table, size_t n)
+static size_t set_ends(struct symbol *table, size_t n)
 {
 	size_t kept = 0;
 
@@ -292,10 +292,10 @@ int flowtap_elf_symbols(struct flowtap_elf *elf, bool dynamic, struct flowtap_sy
 	symbols->names[names->d_size] = 0;
 	for (size_t i = 0; i < n && i < INT32_MAX; i++)
 		if (gelf_getsym(table, (int)i, &symbol) &&
-		    take(elf->elf, &symbol, symbols->names, names->d_size,
-			 &symbols->table[symbols->n]))
+		    read_symbol(elf->elf, &symbol, symbols->names, names->d_size,
+				&symbols->table[symbols->n]))
 			symbols->n++;
-	symbols->n = settle(symbols->table, symbols->n);
+	symbols->n = set_ends(symbols->table, symbols->n);
 	if (!symbols->n) {
 		flowtap_symbols_free(symbols);
 		return -ENOENT;

@@ -167,8 +167,8 @@ static int new_finding(struct flowtap_kernel_texts *texts, struct kernel_region 
 	return 0;
 }
 
-static void take_part(struct kernel_finding *finding, const struct flowtap_kernel_text *text,
-		      const void *bytes)
+static void store_part(struct kernel_finding *finding, const struct flowtap_kernel_text *text,
+		       const void *bytes)
 {
 	memcpy(finding->bytes + text->offset, bytes, text->part_size);
 	for (uint64_t at = 0; at < text->part_size; at += PAGE)
@@ -198,7 +198,7 @@ static int look_again(struct flowtap_kernel_texts *texts, struct kernel_region *
 	if (err)
 		return err;
 	if (text->part_size)
-		take_part(last, text, bytes);
+		store_part(last, text, bytes);
 	region->last_time = text->time;
 	region->last_until = text->until;
 	last->last_time = text->time;

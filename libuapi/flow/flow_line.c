@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static void put(struct flowtap_line *line, char c)
+static void append(struct flowtap_line *line, char c)
 {
 	if (line->at < line->end)
 		*line->at++ = c;
@@ -16,7 +16,7 @@ static void put(struct flowtap_line *line, char c)
 void flowtap_line_string(struct flowtap_line *line, const char *string)
 {
 	while (*string)
-		put(line, *string++);
+		append(line, *string++);
 }
 
 void flowtap_line_hex(struct flowtap_line *line, uint64_t number)
@@ -24,7 +24,7 @@ void flowtap_line_hex(struct flowtap_line *line, uint64_t number)
 	int shift = number ? (63 - __builtin_clzll(number)) & ~3 : 0;
 
 	for (; shift >= 0; shift -= 4)
-		put(line, "0123456789abcdef"[number >> shift & 15]);
+		append(line, "0123456789abcdef"[number >> shift & 15]);
 }
 
 void flowtap_line_decimal(struct flowtap_line *line, uint64_t number)
@@ -36,7 +36,7 @@ void flowtap_line_decimal(struct flowtap_line *line, uint64_t number)
 		digits[n++] = '0' + number % 10;
 	while (number /= 10);
 	while (n)
-		put(line, digits[--n]);
+		append(line, digits[--n]);
 }
 
 /* " name=number", unless the number says nothing. */
@@ -60,9 +60,9 @@ static void decimal_field(struct flowtap_line *line, const char *name, uint64_t 
 static void write_seconds(struct flowtap_line *line, uint64_t time)
 {
 	flowtap_line_decimal(line, time / 1000000000);
-	put(line, '.');
+	append(line, '.');
 	for (uint64_t digit = 100000000; digit; digit /= 10)
-		put(line, '0' + time / digit % 10);
+		append(line, '0' + time / digit % 10);
 }
 
 static void time_field(struct flowtap_line *line, const char *name, uint64_t time, bool given)
@@ -108,7 +108,7 @@ static void write_context(struct flowtap_line *line, const struct flowtap_contex
 	decimal_field(line, " cpu=", context->cpu, riscv || context->pid || context->has_cpu);
 	if (riscv) {
 		flowtap_line_string(line, " mode=");
-		put(line, "USHM"[context->mode & 3]);
+		append(line, "USHM"[context->mode & 3]);
 	}
 }
 
@@ -116,7 +116,7 @@ static void write_exception(struct flowtap_line *line, const struct flowtap_exce
 {
 	flowtap_line_string(line, exception->number < 0 ? "exception -" : "exception ");
 	flowtap_line_decimal(line, llabs(exception->number));
-	put(line, ' ');
+	append(line, ' ');
 	flowtap_line_hex(line, exception->address);
 	if (exception->interrupt)
 		flowtap_line_string(line, " interrupt");
@@ -128,7 +128,7 @@ static void write_detail(struct flowtap_line *line, const char *detail)
 {
 	flowtap_line_string(line, " detail=");
 	for (; *detail; detail++)
-		put(line, (unsigned char)*detail < ' ' || *detail == 127 ? '?' : *detail);
+		append(line, (unsigned char)*detail < ' ' || *detail == 127 ? '?' : *detail);
 }
 
 static void write_gap(struct flowtap_line *line, const struct flowtap_gap *gap)
@@ -157,7 +157,7 @@ static void write_ticks(struct flowtap_line *line, uint64_t ticks)
 {
 	flowtap_line_string(line, "timestamp ");
 	for (uint64_t least = 1ULL << 44; ticks < least && least > 1; least >>= 4)
-		put(line, '0');
+		append(line, '0');
 	flowtap_line_hex(line, ticks);
 }
 
@@ -165,7 +165,7 @@ static void write_transfer(struct flowtap_line *line, const struct flowtap_trans
 {
 	field(line, "transfer ", transfer->source, true);
 	field(line, " ", transfer->target, true);
-	put(line, ' ');
+	append(line, ' ');
 	flowtap_line_string(line, flowtap_transfer_name(transfer->type));
 	if (transfer->mispredicted)
 		flowtap_line_string(line, " mispredicted");
@@ -184,7 +184,7 @@ static void write_q(struct flowtap_line *line, const struct flowtap_q *q)
 {
 	field(line, "q_range ", q->start, true);
 	field(line, " ", q->next, true);
-	put(line, ' ');
+	append(line, ' ');
 	flowtap_line_decimal(line, q->instructions);
 }
 

@@ -108,7 +108,7 @@ const char *flowtap_disasm_missing(enum flowtap_disasm_backend backend)
 	return "it is part of flowtap";
 }
 
-void flowtap_disasm_put(struct disasm_text *text, const char *format, ...)
+void flowtap_disasm_append(struct disasm_text *text, const char *format, ...)
 {
 	size_t left = text->capacity - text->length;
 	va_list arguments;
@@ -140,15 +140,15 @@ static size_t directive(const struct disasm_instruction *insn, char *at, size_t 
 
 	*at = '\0';
 	if (insn->size == 4)
-		flowtap_disasm_put(&text, arm ? ".inst 0x%08x" : ".4byte 0x%x",
-				   flowtap_disasm_opcode(insn));
+		flowtap_disasm_append(&text, arm ? ".inst 0x%08x" : ".4byte 0x%x",
+				      flowtap_disasm_opcode(insn));
 	else if (insn->size == 2)
-		flowtap_disasm_put(&text, arm ? ".inst 0x%04x" : ".2byte 0x%x",
-				   flowtap_disasm_opcode(insn));
+		flowtap_disasm_append(&text, arm ? ".inst 0x%04x" : ".2byte 0x%x",
+				      flowtap_disasm_opcode(insn));
 	else
-		flowtap_disasm_put(&text, ".byte");
+		flowtap_disasm_append(&text, ".byte");
 	for (size_t i = 0; insn->size != 2 && insn->size != 4 && i < insn->size && i < 24; i++)
-		flowtap_disasm_put(&text, "%s 0x%02x", i ? "," : "", insn->bytes[i]);
+		flowtap_disasm_append(&text, "%s 0x%02x", i ? "," : "", insn->bytes[i]);
 	return text.length;
 }
 

@@ -179,8 +179,8 @@ static bool text_capstone(void *argument, enum flowtap_isa isa, uint8_t it, uint
 	known = n == 1U + block && *(const uint16_t *)(insn + capstone.layout->size) == size;
 	if (known) {
 		raw[0] = '\0';
-		flowtap_disasm_put(&text, "%.31s\t%.159s", insn + capstone.layout->mnemonic,
-				   insn + capstone.layout->operands);
+		flowtap_disasm_append(&text, "%.31s\t%.159s", insn + capstone.layout->mnemonic,
+				      insn + capstone.layout->operands);
 	}
 	capstone.free(insns, n);
 	return known;

@@ -46,7 +46,7 @@ struct disasm_text {
 	size_t capacity;
 };
 
-void flowtap_disasm_put(struct disasm_text *text, const char *format, ...)
+void flowtap_disasm_append(struct disasm_text *text, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 #endif /* DISASM_INTERNAL_H */

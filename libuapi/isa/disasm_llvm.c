@@ -164,8 +164,8 @@ static void *context_of(struct self *self, enum flowtap_isa isa)
 	for (size_t i = 0; i < sizeof(features) / sizeof(features[0]); i++)
 		if (features[i].isa == same && llvm.version[0] >= features[i].from &&
 		    (!features[i].before || llvm.version[0] < features[i].before))
-			flowtap_disasm_put(&text, "%s%s", text.length ? "," : "",
-					   features[i].features);
+			flowtap_disasm_append(&text, "%s%s", text.length ? "," : "",
+					      features[i].features);
 	self->context[isa] = llvm.create(triples[isa], "", list, NULL, 0, NULL, NULL);
 	return self->context[isa];
 }

@@ -70,9 +70,9 @@ static void write_relative(struct disasm_text *text, uint64_t from, uint64_t to)
 
 	if (back)
 		distance = -distance;
-	flowtap_disasm_put(text, distance < 10 ? "{pc}%c%" PRIx32 : "{pc}%c0x%" PRIx32,
-			   back ? '-' : '+', distance);
-	flowtap_disasm_put(text, " ; 0x%" PRIx32, (uint32_t)to);
+	flowtap_disasm_append(text, distance < 10 ? "{pc}%c%" PRIx32 : "{pc}%c0x%" PRIx32,
+			      back ? '-' : '+', distance);
+	flowtap_disasm_append(text, " ; 0x%" PRIx32, (uint32_t)to);
 }
 
 static void write_symbol(const struct flowtap_disasm_options *options, struct disasm_text *text,
@@ -90,13 +90,13 @@ static void write_symbol(const struct flowtap_disasm_options *options, struct di
 		begin = " <";
 		end = ">";
 	}
-	flowtap_disasm_put(text, "%s", begin);
+	flowtap_disasm_append(text, "%s", begin);
 	/* Names are whatever a file says. */
 	for (size_t i = 0; name[i] && i < NAME_MAX_SHOWN; i++)
-		flowtap_disasm_put(text, "%c", isgraph((unsigned char)name[i]) ? name[i] : '?');
+		flowtap_disasm_append(text, "%c", isgraph((unsigned char)name[i]) ? name[i] : '?');
 	if (offset)
-		flowtap_disasm_put(text, "+0x%" PRIx64, offset);
-	flowtap_disasm_put(text, "%s", end);
+		flowtap_disasm_append(text, "+0x%" PRIx64, offset);
+	flowtap_disasm_append(text, "%s", end);
 }
 
 static void write_reference(const struct flowtap_disasm_options *options,
@@ -110,7 +110,7 @@ static void write_reference(const struct flowtap_disasm_options *options,
 	if (relative)
 		write_relative(text, insn->address, reference.address);
 	else
-		flowtap_disasm_put(text, "%" PRIx64, reference.address);
+		flowtap_disasm_append(text, "%" PRIx64, reference.address);
 	if (!tarmac)
 		plain.style = FLOWTAP_DISASM_PLAIN;
 	if (reference.code)
@@ -185,11 +185,11 @@ static bool write_number(struct operands *operands, struct disasm_text *text)
 		value = *operands->begin == 'x' ? -value : (uint32_t)-value;
 		minus = false;
 	}
-	flowtap_disasm_put(text, "%s%s", arm ? "#" : "", minus ? "-" : "");
+	flowtap_disasm_append(text, "%s%s", arm ? "#" : "", minus ? "-" : "");
 	if (operands->bits && !operands->bracket && !minus && !is_shift(operands->at, operands->begin))
-		flowtap_disasm_put(text, "0x%llx", value);
+		flowtap_disasm_append(text, "0x%llx", value);
 	else
-		flowtap_disasm_put(text, "%llu", value);
+		flowtap_disasm_append(text, "%llu", value);
 	operands->at = end;
 	return true;
 }
@@ -217,9 +217,9 @@ static void write_operands(const struct disasm_instruction *insn, const char *mn
 			c = ' ';
 		if (c == ' ' && text->length && text->at[text->length - 1] == ',' && !arm)
 			continue;
-		flowtap_disasm_put(text, "%c", c < 0x20 || c > 0x7e ? '?' : c);
+		flowtap_disasm_append(text, "%c", c < 0x20 || c > 0x7e ? '?' : c);
 		if (c == ',' && arm && operands.at < end && *operands.at != ' ')
-			flowtap_disasm_put(text, " ");
+			flowtap_disasm_append(text, " ");
 	}
 }
 
@@ -266,9 +266,9 @@ static void write_mnemonic(bool tarmac, bool alone, const char *mnemonic, struct
 	}
 	upper[n] = '\0';
 	if (tarmac)
-		flowtap_disasm_put(text, alone ? "%s" : "%-8s ", upper);
+		flowtap_disasm_append(text, alone ? "%s" : "%-8s ", upper);
 	else
-		flowtap_disasm_put(text, alone ? "%s" : "%s ", mnemonic);
+		flowtap_disasm_append(text, alone ? "%s" : "%s ", mnemonic);
 }
 
 size_t flowtap_disasm_spell(const struct flowtap_disasm_options *options,

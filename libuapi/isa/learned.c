@@ -247,7 +247,7 @@ static bool always_goes(const struct learned_run *run)
 }
 
 /* Hands on the run, which has a last instruction that was left like this. */
-static int put_run(struct flowtap_learned *learned, bool taken, uint64_t target,
+static int add_run(struct flowtap_learned *learned, bool taken, uint64_t target,
 		   struct flowtap_block **sent)
 {
 	struct learned_run *run = &learned->run;
@@ -270,7 +270,7 @@ static int put_run(struct flowtap_learned *learned, bool taken, uint64_t target,
 	/* An ISB and the like are P0 instructions: a trace has them as taken. */
 	if (block->end && block->isa != FLOWTAP_ISA_RV64 && !transfers(run))
 		taken = true;
-	return learned_put(learned, block, taken, target);
+	return learned_add(learned, block, taken, target);
 }
 
 int flowtap_learned_flush(struct flowtap_learned *learned)
@@ -288,7 +288,7 @@ int flowtap_learned_flush(struct flowtap_learned *learned)
 		taken = true;
 		target = run->direct ? run->target : 0;
 	}
-	status = put_run(learned, taken, taken ? target : run_end(run), NULL);
+	status = add_run(learned, taken, taken ? target : run_end(run), NULL);
 	if (learned->added >= TRIM_EVERY)
 		flowtap_learned_trim(learned);
 	return status;
@@ -300,7 +300,7 @@ int flowtap_learned_complete(struct flowtap_learned *learned, bool taken, uint64
 	*block = NULL;
 	if (!learned->run.whole || !learned->run.size)
 		return 0;
-	return put_run(learned, taken, target, block);
+	return add_run(learned, taken, target, block);
 }
 
 int flowtap_learned_taken(struct flowtap_learned *learned, uint64_t target)
@@ -344,7 +344,7 @@ static int end_run(struct flowtap_learned *learned, unsigned int isa, uint64_t a
 		status = flowtap_learned_flush(learned);
 		return status ? status : flow_emit_elsewhere(learned->sink, last);
 	}
-	status = put_run(learned, taken, taken ? address : run_end(run), NULL);
+	status = add_run(learned, taken, taken ? address : run_end(run), NULL);
 	if (learned->added >= TRIM_EVERY)
 		flowtap_learned_trim(learned);
 	return status;
@@ -367,7 +367,7 @@ static void begin_run(struct flowtap_learned *learned, unsigned int isa, uint64_
 	run->known = run->guess;
 }
 
-static void take_end(struct learned_run *run, const struct kind *kind)
+static void set_end(struct learned_run *run, const struct kind *kind)
 {
 	run->end = kind->end;
 	run->direct = kind->direct;
@@ -392,7 +392,7 @@ static int add(struct learned_run *run, const uint8_t *bytes, size_t size)
 	run->size += size;
 	run->instructions++;
 	run->it = kind.it;
-	take_end(run, &kind);
+	set_end(run, &kind);
 	return 0;
 }
 

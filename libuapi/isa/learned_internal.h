@@ -52,7 +52,7 @@ static inline struct flowtap_block *learned_recent(const struct flowtap_learned 
 }
 
 /* Hands on a block that is known to be what is executed next; what was before was flushed. */
-static inline int learned_put(struct flowtap_learned *learned, struct flowtap_block *block,
+static inline int learned_add(struct flowtap_learned *learned, struct flowtap_block *block,
 			      bool taken, uint64_t target)
 {
 	int status;

@@ -87,8 +87,8 @@ static void learn(struct flowtap_profile *profile, const struct flowtap_block *b
 					       block->address);
 }
 
-static int take_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
-		      uint64_t target)
+static int add_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
+		     uint64_t target)
 {
 	struct flowtap_profile *profile = (struct flowtap_profile *)sink;
 
@@ -105,7 +105,7 @@ static int take_block(struct flowtap_sink *sink, const struct flowtap_block *blo
 }
 
 /* A gap for lack of code: whose? */
-static void note_missing(struct flowtap_profile *profile, uint64_t address)
+static void add_missing(struct flowtap_profile *profile, uint64_t address)
 {
 	const struct flowtap_code *code = flowtap_map_find(profile->map, profile->pid,
 							   profile->time, address);
@@ -126,17 +126,17 @@ static void note_missing(struct flowtap_profile *profile, uint64_t address)
 		};
 }
 
-static void note_gap(struct flowtap_profile *profile, const struct flowtap_gap *gap)
+static void add_gap(struct flowtap_profile *profile, const struct flowtap_gap *gap)
 {
 	flowtap_pieces_end(&profile->pieces);
 	profile->gaps[gap->reason]++;
 	if (gap->since && gap->since < gap->until)
 		profile->gap_ns[gap->reason] += gap->until - gap->since;
 	if (gap->reason == FLOWTAP_GAP_NO_CODE)
-		note_missing(profile, gap->address);
+		add_missing(profile, gap->address);
 }
 
-static int take_element(struct flowtap_sink *sink, const struct flowtap_element *element)
+static int add_element(struct flowtap_sink *sink, const struct flowtap_element *element)
 {
 	struct flowtap_profile *profile = (struct flowtap_profile *)sink;
 
@@ -146,7 +146,7 @@ static int take_element(struct flowtap_sink *sink, const struct flowtap_element 
 	} else if (element->kind == FLOWTAP_ELEMENT_TIME) {
 		profile->time = element->time;
 	} else if (element->kind == FLOWTAP_ELEMENT_GAP) {
-		note_gap(profile, &element->gap);
+		add_gap(profile, &element->gap);
 	}
 	return profile->next->element(profile->next, element);
 }
@@ -154,7 +154,7 @@ static int take_element(struct flowtap_sink *sink, const struct flowtap_element 
 void flowtap_profile_init(struct flowtap_profile *profile, struct flowtap_map *map)
 {
 	*profile = (struct flowtap_profile){
-		.sink = { .block = take_block, .element = take_element },
+		.sink = { .block = add_block, .element = add_element },
 		.map = map,
 	};
 }

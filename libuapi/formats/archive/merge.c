@@ -261,7 +261,7 @@ static uint32_t pop(struct flowtap_merge *merge)
 }
 
 /* Gives every cursor that waits for it a head. 0, -EBADMSG (call again), -ENOMEM. */
-static int settle(struct flowtap_merge *merge, struct flowtap_merge_result *result)
+static int fill_heads(struct flowtap_merge *merge, struct flowtap_merge_result *result)
 {
 	for (;;) {
 		int got;
@@ -313,7 +313,7 @@ static struct task *find_task(const struct flowtap_merge *merge, uint32_t tid)
 	return NULL;
 }
 
-static int note_task(struct flowtap_merge *merge, const struct task *now)
+static int set_task(struct flowtap_merge *merge, const struct task *now)
 {
 	struct task *task = find_task(merge, now->tid);
 
@@ -375,7 +375,7 @@ static uint32_t choose(struct flowtap_merge *merge)
 
 int flowtap_merge_next(struct flowtap_merge *merge, struct flowtap_merge_result *result)
 {
-	int saved = errno, err = settle(merge, result);
+	int saved = errno, err = fill_heads(merge, result);
 	const struct cursor *cursor;
 	struct task now;
 
@@ -387,7 +387,7 @@ int flowtap_merge_next(struct flowtap_merge *merge, struct flowtap_merge_result 
 	merge->current = choose(merge);
 	merge->pending = true;
 	cursor = &merge->cursors[merge->current];
-	if (counts(cursor, &now) && note_task(merge, &now))
+	if (counts(cursor, &now) && set_task(merge, &now))
 		return -ENOMEM;
 	result->record = &cursor->head->header;
 	result->cpu = cursor->cpu;

@@ -115,7 +115,7 @@ static void say(struct flowtap_archive_reader *reader, const char *format, ...)
 	va_end(args);
 }
 
-static void note(struct flowtap_archive_reader *reader, uint64_t offset)
+static void report_damage(struct flowtap_archive_reader *reader, uint64_t offset)
 {
 	reader->damage.offset = offset;
 	reader->damage.bytes = reader->offset - offset;
@@ -130,7 +130,7 @@ static int fail(struct flowtap_archive_reader *reader, int err)
 {
 	reader->failed = err;
 	say(reader, "cannot read: %s", strerrordesc_np(-err));
-	note(reader, reader->offset);
+	report_damage(reader, reader->offset);
 	return err;
 }
 
@@ -243,7 +243,7 @@ static int pass_over(struct flowtap_archive_reader *reader, bool cut)
 
 	if (err)
 		return fail(reader, err);
-	note(reader, offset);
+	report_damage(reader, offset);
 	return cut && !available(reader) ? -ENODATA : -EBADMSG;
 }
 
@@ -266,7 +266,7 @@ static int next(struct flowtap_archive_reader *reader, struct flowtap_archive_bl
 	if (available(reader) < HEADER) {
 		say(reader, "the file ends within the header of a block");
 		consume(reader, available(reader));
-		note(reader, offset);
+		report_damage(reader, offset);
 		return -ENODATA;
 	}
 	header = next_header(reader);

@@ -28,7 +28,7 @@ struct unpacking {
 	ZSTD_DCtx *context;
 	uint64_t at;			/* in `from`, of what was not taken yet */
 	uint64_t position;		/* in `to` */
-	struct flowtap_unpacked *told;
+	struct flowtap_unpacked *result;
 	ZSTD_inBuffer in;
 	uint8_t input[INPUT];
 	uint8_t output[OUTPUT];
@@ -63,14 +63,14 @@ static bool is_skippable(uint32_t magic)
 	return (magic & ~0xfU) == SKIPPABLE;
 }
 
-static void tell(struct unpacking *unpacking, uint64_t offset, const char *reason)
+static void report_damage(struct unpacking *unpacking, uint64_t offset, const char *reason)
 {
-	struct flowtap_unpacked *told = unpacking->told;
+	struct flowtap_unpacked *result = unpacking->result;
 
-	if (told->damages++)
+	if (result->damages++)
 		return;
-	told->offset = offset;
-	told->reason = reason;
+	result->offset = offset;
+	result->reason = reason;
 }
 
 /* What ends it all. Behind damage a header may be none, and what it says nonsense. */
@@ -78,7 +78,7 @@ static int own_error(const struct unpacking *unpacking, size_t result)
 {
 	switch (ZSTD_getErrorCode(result)) {
 	case ZSTD_error_frameParameter_windowTooLarge:
-		return unpacking->told->damages ? 0 : -EOVERFLOW;
+		return unpacking->result->damages ? 0 : -EOVERFLOW;
 	case ZSTD_error_memory_allocation:
 		return -ENOMEM;
 	default:
@@ -88,7 +88,7 @@ static int own_error(const struct unpacking *unpacking, size_t result)
 
 /* --- One frame. --- */
 
-static int put(struct unpacking *unpacking, size_t size)
+static int write_output(struct unpacking *unpacking, size_t size)
 {
 	int error;
 
@@ -100,7 +100,7 @@ static int put(struct unpacking *unpacking, size_t size)
 	return error;
 }
 
-/* 1: it is whole, and ->at behind it; 0: it is not, which was told; -errno. */
+/* 1: it is whole, and ->at behind it; 0: it is not, which was reported; -errno. */
 static int unpack_frame(struct unpacking *unpacking)
 {
 	const uint64_t begin = unpacking->at;
@@ -124,23 +124,23 @@ static int unpack_frame(struct unpacking *unpacking)
 		left = ZSTD_decompressStream(unpacking->context, &out, &unpacking->in);
 		error = ZSTD_isError(left) ? own_error(unpacking, left) : 0;
 		if (!error)
-			error = put(unpacking, out.pos);
+			error = write_output(unpacking, out.pos);
 		if (error)
 			return error;
 		if (ZSTD_isError(left)) {
-			tell(unpacking, begin, ZSTD_getErrorName(left));
+			report_damage(unpacking, begin, ZSTD_getErrorName(left));
 			return 0;
 		}
 		/* Nothing more is to be read, and nothing more came out. */
 		if (left && !unpacking->in.size && !out.pos) {
-			unpacking->told->cut = true;
-			tell(unpacking, begin, "the file ends within this zstd frame");
+			unpacking->result->cut = true;
+			report_damage(unpacking, begin, "the file ends within this zstd frame");
 			return 0;
 		}
 	}
 	unpacking->at = next - (unpacking->in.size - unpacking->in.pos);
-	unpacking->told->frames++;
-	unpacking->told->cut = false;
+	unpacking->result->frames++;
+	unpacking->result->cut = false;
 	return 1;
 }
 
@@ -158,7 +158,7 @@ static int pad(struct unpacking *unpacking, uint64_t begin, uint64_t content)
 		end = begin + content;
 	if (end > unpacking->limit)
 		return -EFBIG;
-	unpacking->told->zeros += end - unpacking->position;
+	unpacking->result->zeros += end - unpacking->position;
 	unpacking->position = end;
 	return ftruncate(unpacking->to, (off_t)end) ? -errno : 0;
 }
@@ -201,7 +201,7 @@ static int next(struct unpacking *unpacking)
 		return 1;
 	}
 	if (n < MAGIC || word(head) != ZSTD_MAGICNUMBER) {
-		tell(unpacking, at, "no zstd frame begins here");
+		report_damage(unpacking, at, "no zstd frame begins here");
 		result = search(unpacking);
 		return result ? result : 1;
 	}
@@ -223,7 +223,7 @@ static int unpack(struct unpacking *unpacking)
 	int result;
 
 	do {
-		if (unpacking->told->damages > FLOWTAP_PACKED_DAMAGES)
+		if (unpacking->result->damages > FLOWTAP_PACKED_DAMAGES)
 			return 0;
 		result = next(unpacking);
 	} while (result > 0);
@@ -264,7 +264,7 @@ int flowtap_unpack(int from, int to, uint64_t limit, struct flowtap_unpacked *un
 	if (!unpacking)
 		return -ENOMEM;
 	unpacking->limit = limit;
-	unpacking->told = unpacked;
+	unpacking->result = unpacked;
 	error = unpack(unpacking);
 	unpacked->bytes = unpacking->position;
 	release(unpacking);

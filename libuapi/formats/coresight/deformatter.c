@@ -19,7 +19,7 @@ static int flush(struct flowtap_frames *frames)
 }
 
 /* Tells the loss that is not told yet. */
-static int tell(struct flowtap_frames *frames)
+static int report_loss(struct flowtap_frames *frames)
 {
 	bool pending = frames->pending;
 
@@ -33,8 +33,8 @@ static int tell(struct flowtap_frames *frames)
  * Losses of one kind with nothing between them are one. That there is no ID behind a loss comes of
  * it, and is no other.
  */
-static int lose(struct flowtap_frames *frames, enum flowtap_frame_loss loss, uint64_t offset,
-		uint64_t size)
+static int add_loss(struct flowtap_frames *frames, enum flowtap_frame_loss loss, uint64_t offset,
+		    uint64_t size)
 {
 	/* What came before it comes first. */
 	int error = flush(frames);
@@ -45,7 +45,7 @@ static int lose(struct flowtap_frames *frames, enum flowtap_frame_loss loss, uin
 		frames->lost_size = offset + size - frames->lost_offset;
 		return 0;
 	}
-	error = tell(frames);
+	error = report_loss(frames);
 	frames->pending = true;
 	frames->loss = loss;
 	frames->lost_offset = offset;
@@ -54,9 +54,9 @@ static int lose(struct flowtap_frames *frames, enum flowtap_frame_loss loss, uin
 	return error;
 }
 
-static int put(struct flowtap_frames *frames, uint8_t byte)
+static int add_byte(struct flowtap_frames *frames, uint8_t byte)
 {
-	int error = frames->pending ? tell(frames) : 0;
+	int error = frames->pending ? report_loss(frames) : 0;
 
 	if (error)
 		return error;
@@ -72,14 +72,14 @@ static int put(struct flowtap_frames *frames, uint8_t byte)
 }
 
 /* A byte of the current ID; *unknown counts those of which there is none. */
-static int take(struct flowtap_frames *frames, uint8_t byte, uint8_t *unknown)
+static int add_data_byte(struct flowtap_frames *frames, uint8_t byte, uint8_t *unknown)
 {
 	if (!frames->id_known) {
 		++*unknown;
 		return 0;
 	}
 	if (frames->id >= FLOWTAP_FRAME_FIRST && frames->id <= FLOWTAP_FRAME_LAST)
-		return put(frames, byte);
+		return add_byte(frames, byte);
 	if (frames->id == FLOWTAP_FRAME_TRIGGER)
 		frames->triggers++;
 	else
@@ -95,12 +95,12 @@ static bool bad(const uint8_t *frame)
 	return false;
 }
 
-static int lose_unknown(struct flowtap_frames *frames, uint8_t *unknown)
+static int add_unknown_loss(struct flowtap_frames *frames, uint8_t *unknown)
 {
 	uint8_t size = *unknown;
 
 	*unknown = 0;
-	return size ? lose(frames, FLOWTAP_FRAME_UNKNOWN_ID, frames->begin, size) : 0;
+	return size ? add_loss(frames, FLOWTAP_FRAME_UNKNOWN_ID, frames->begin, size) : 0;
 }
 
 static int unpack(struct flowtap_frames *frames)
@@ -115,21 +115,21 @@ static int unpack(struct flowtap_frames *frames)
 		bool pair = i + 2 < FLOWTAP_FRAME_SIZE;
 
 		if (!(frame[i] & 1)) {
-			error = take(frames, frame[i] | flag, &unknown);
+			error = add_data_byte(frames, frame[i] | flag, &unknown);
 			if (!error && pair)
-				error = take(frames, frame[i + 1], &unknown);
+				error = add_data_byte(frames, frame[i + 1], &unknown);
 			continue;
 		}
 		if (pair && flag)
-			error = take(frames, frame[i + 1], &unknown);
+			error = add_data_byte(frames, frame[i + 1], &unknown);
 		frames->id = frame[i] >> 1;
 		frames->id_known = true;
 		if (!error)
-			error = lose_unknown(frames, &unknown);
+			error = add_unknown_loss(frames, &unknown);
 		if (!error && pair && !flag)
-			error = take(frames, frame[i + 1], &unknown);
+			error = add_data_byte(frames, frame[i + 1], &unknown);
 	}
-	return error ? error : lose_unknown(frames, &unknown);
+	return error ? error : add_unknown_loss(frames, &unknown);
 }
 
 /* Four full syncs in the place of a frame. */
@@ -144,10 +144,10 @@ static int barrier(struct flowtap_frames *frames)
 	bool first = !frames->begin;
 
 	frames->id_known = false;
-	return first ? 0 : lose(frames, FLOWTAP_FRAME_BARRIER, frames->begin, 0);
+	return first ? 0 : add_loss(frames, FLOWTAP_FRAME_BARRIER, frames->begin, 0);
 }
 
-static int take_byte(struct flowtap_frames *frames, uint8_t byte);
+static int parse_byte(struct flowtap_frames *frames, uint8_t byte);
 
 /* Where syncs are, nothing says any more where the next frame begins: one may be in this. */
 static int look_again(struct flowtap_frames *frames)
@@ -162,7 +162,7 @@ static int look_again(struct flowtap_frames *frames)
 	frames->bytes = frames->begin;
 	/* At most one frame's bytes: this is not reached again from here. */
 	for (size_t i = 0; i < sizeof(bytes) && !error; i++)
-		error = take_byte(frames, bytes[i]);
+		error = parse_byte(frames, bytes[i]);
 	return error;
 }
 
@@ -176,13 +176,13 @@ static int end_frame(struct flowtap_frames *frames)
 		frames->id_known = false;
 		if (frames->synced)
 			return look_again(frames);
-		return lose(frames, FLOWTAP_FRAME_BAD_ID, frames->begin, FLOWTAP_FRAME_SIZE);
+		return add_loss(frames, FLOWTAP_FRAME_BAD_ID, frames->begin, FLOWTAP_FRAME_SIZE);
 	}
 	return unpack(frames);
 }
 
 /* With syncs: one byte within frames. */
-static int take_synced(struct flowtap_frames *frames, uint8_t byte)
+static int parse_synced_byte(struct flowtap_frames *frames, uint8_t byte)
 {
 	uint8_t fill, before;
 
@@ -202,7 +202,7 @@ static int take_synced(struct flowtap_frames *frames, uint8_t byte)
 		if (!before)
 			return 0;
 		frames->id_known = false;
-		return lose(frames, FLOWTAP_FRAME_MISALIGNED, frames->begin, before);
+		return add_loss(frames, FLOWTAP_FRAME_MISALIGNED, frames->begin, before);
 	}
 	return fill == FLOWTAP_FRAME_SIZE ? end_frame(frames) : 0;
 }
@@ -221,17 +221,17 @@ static int search(struct flowtap_frames *frames, uint8_t byte)
 	before = frames->bytes - sizeof(full_sync) - frames->begin;
 	frames->aligned = true;
 	frames->fill = 0;
-	return before ? lose(frames, frames->skipping, frames->begin, before) : 0;
+	return before ? add_loss(frames, frames->skipping, frames->begin, before) : 0;
 }
 
-static int take_byte(struct flowtap_frames *frames, uint8_t byte)
+static int parse_byte(struct flowtap_frames *frames, uint8_t byte)
 {
 	frames->bytes++;
-	return frames->aligned ? take_synced(frames, byte) : search(frames, byte);
+	return frames->aligned ? parse_synced_byte(frames, byte) : search(frames, byte);
 }
 
 /* Without syncs: frames lie end to end. */
-static int take_frames(struct flowtap_frames *frames, const uint8_t *bytes, size_t size)
+static int parse_frames(struct flowtap_frames *frames, const uint8_t *bytes, size_t size)
 {
 	int error = 0;
 
@@ -257,9 +257,9 @@ int flowtap_frames_decode(struct flowtap_frames *frames, const uint8_t *bytes, s
 	int error = 0;
 
 	if (!frames->synced)
-		return take_frames(frames, bytes, size);
+		return parse_frames(frames, bytes, size);
 	for (size_t i = 0; i < size && !error; i++)
-		error = take_byte(frames, bytes[i]);
+		error = parse_byte(frames, bytes[i]);
 	return error;
 }
 
@@ -275,10 +275,10 @@ int flowtap_frames_finish(struct flowtap_frames *frames)
 	}
 	frames->fill = 0;
 	if (size)
-		error = lose(frames, loss, frames->begin, size);
+		error = add_loss(frames, loss, frames->begin, size);
 	if (!error)
 		error = flush(frames);
-	return error ? error : tell(frames);
+	return error ? error : report_loss(frames);
 }
 
 const char *flowtap_frame_loss_text(enum flowtap_frame_loss loss)

@@ -62,8 +62,8 @@ static int by_buffer(const void *one, const void *other)
 	return a->record < b->record ? -1 : a->record > b->record;
 }
 
-static int put(struct joining *joining, const struct perfdata_aux *aux, uint64_t file,
-	       uint64_t size, uint32_t flags, bool continues)
+static int add_piece(struct joining *joining, const struct perfdata_aux *aux, uint64_t file,
+		     uint64_t size, uint32_t flags, bool continues)
 {
 	struct flowtap_perfdata_range range = {
 		.time = joining->time,
@@ -124,8 +124,8 @@ static int join_one(struct joining *joining, const struct perfdata_aux *aux, uin
 			continues = false;
 		}
 		stop = stop < end ? stop : end;
-		err = put(joining, aux, list[i].file + (at - list[i].offset), stop - at,
-			  stop == end ? aux->flags : inner, continues);
+		err = add_piece(joining, aux, list[i].file + (at - list[i].offset), stop - at,
+				stop == end ? aux->flags : inner, continues);
 		if (err)
 			return err;
 		continues = true;
@@ -133,7 +133,7 @@ static int join_one(struct joining *joining, const struct perfdata_aux *aux, uin
 	}
 	if (at < end || !aux->size) {
 		joining->missing += at < end ? end - at : 0;
-		err = put(joining, aux, 0, 0, aux->flags, false);
+		err = add_piece(joining, aux, 0, 0, aux->flags, false);
 	}
 	joining->cursor = end > joining->cursor ? end : joining->cursor;
 	return err;
@@ -196,7 +196,7 @@ static int join_buffer(struct joining *joining)
 	if (err || end < joining->cursor + PADDING)
 		return err;
 	joining->missing += end - joining->cursor;
-	return put(joining, &rest, 0, 0, rest.flags, false);
+	return add_piece(joining, &rest, 0, 0, rest.flags, false);
 }
 
 /*

@@ -483,7 +483,7 @@ int flowtap_stf_run(struct stf_reader *reader)
 		pc = target;
 		instructions += block->instructions;
 		targets += taken;
-		status = learned_put(learned, block, taken, target);
+		status = learned_add(learned, block, taken, target);
 	}
 	reader->pc = pc;
 	input->at = (size_t)(at - input->bytes);
