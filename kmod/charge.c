@@ -77,7 +77,7 @@ static void put_payer(struct payer *payer)
 }
 
 /* Under payers_lock. What is beyond the free pages is the caller's to lock. */
-static int take(struct charge *charge, unsigned long pages, u32 cpu)
+static int charge_user(struct charge *charge, unsigned long pages, u32 cpu)
 {
 	unsigned long allowed = ((u64)mlock_kb << 10 >> PAGE_SHIFT) * num_online_cpus();
 	struct payer *payer = find_payer(current_uid());
@@ -130,7 +130,7 @@ int charge_pages(struct charge *charge, unsigned long pages, u32 cpu)
 	int error;
 
 	mutex_lock(&payers_lock);
-	error = take(charge, pages, cpu);
+	error = charge_user(charge, pages, cpu);
 	mutex_unlock(&payers_lock);
 	if (error)
 		return error;
@@ -217,7 +217,7 @@ void charge_task_return(struct payer *payer)
 	atomic_dec(&payer->tasks);
 }
 
-bool charge_has_room(const struct payer *payer, unsigned int tasks)
+bool charge_allows(const struct payer *payer, unsigned int tasks)
 {
 	return atomic_read(&payer->tasks) + tasks <= TASKS_PER_USER;
 }

@@ -101,13 +101,13 @@ bool charge_task(struct payer *payer, bool unlimited);
 void charge_task_return(struct payer *payer);
 
 /**
- * charge_has_room() - whether a user may have more members
+ * charge_allows() - whether a user may have more members
  * @payer: the user.
  * @tasks: how many more.
  *
  * Context: any.
  * Return: they are within the limit, for now: somebody else may use it up.
  */
-bool charge_has_room(const struct payer *payer, unsigned int tasks);
+bool charge_allows(const struct payer *payer, unsigned int tasks);
 
 #endif /* FLOWTAP_CHARGE_H */

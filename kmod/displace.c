@@ -13,7 +13,7 @@
 static void displace_piece(struct stream *stream, struct flowtap_member *member)
 {
 	if (!cmpxchg(&member->displaced_since, 0, ktime_get_raw_fast_ns()))
-		sample_note_loss(stream, member, FLOWTAP_CAUSE_DISPLACED);
+		sample_add_loss(stream, member, FLOWTAP_CAUSE_DISPLACED);
 	WRITE_ONCE(stream->group->displacements, true);
 	set_member_left(member);
 }
@@ -25,7 +25,7 @@ void displace(struct stream *stream, struct flowtap_member *member)
 		return;
 	}
 	if (!member->displaced) {
-		sample_note_loss(stream, member, FLOWTAP_CAUSE_DISPLACED);
+		sample_add_loss(stream, member, FLOWTAP_CAUSE_DISPLACED);
 		stream_write_gap(stream, member->task, member->since, FLOWTAP_CAUSE_DISPLACED);
 	}
 	member->displaced = true;

@@ -190,7 +190,7 @@ static void mark_dead(struct flowtap_event *event, struct list_head *going)
 }
 
 /* Whoever had one of them, by inheritance or not, has none any more. */
-static void forget_dead(struct group *group)
+static void drop_dead(struct group *group)
 {
 	struct flowtap_member *member;
 	unsigned long flags;
@@ -210,7 +210,7 @@ static void release(struct group *group, struct list_head *going)
 		return;
 	list_for_each_entry(event, going, link)
 		perf_event_release_kernel(event->perf);
-	forget_dead(group);
+	drop_dead(group);
 	list_for_each_entry_safe(event, next, going, link)
 		kfree_rcu(event, rcu);
 }

@@ -52,7 +52,7 @@ static void hold(struct flowtap_cpu *cpu, struct stream *stream, struct flowtap_
 	if (stream_is_wide(stream))
 		stream_name_recorded(stream, member->task);
 	if (missed_some(stream, member, running)) {
-		sample_note_loss(stream, member, !running && member->disables == disables ?
+		sample_add_loss(stream, member, !running && member->disables == disables ?
 				 FLOWTAP_CAUSE_NO_STREAM : FLOWTAP_CAUSE_DISABLED);
 		member->nr = 0;
 	}
@@ -106,11 +106,11 @@ static void release_entries(struct flowtap_cpu *cpu, enum leaving leaving, u32 c
 	bool frozen = !flush && stream->source->pause(&stream->recording);
 
 	if (flush)
-		sample_take(stream, member, FLOWTAP_TRIGGER_SWITCH, NULL, cpu->scratch);
+		sample_write(stream, member, FLOWTAP_TRIGGER_SWITCH, NULL, cpu->scratch);
 	if (keep)
 		sample_keep(stream, member, frozen, cpu->scratch);
 	if ((stream->source->stop(&stream->recording) || frozen || leaving == LEAVING_AT_ONCE) && lose)
-		sample_note_loss(stream, member, cause);
+		sample_add_loss(stream, member, cause);
 }
 
 /* Nobody holds the source then. cause: of the loss, if something is dropped. */
@@ -127,11 +127,11 @@ static void release(struct flowtap_cpu *cpu, enum leaving leaving, u32 cause)
 		/* Whether a task runs while its stream is disabled is seen when it is back. */
 		if (leaving == LEAVING_AT_ONCE &&
 		    (cause != FLOWTAP_CAUSE_DISABLED || stream_is_wide(stream)))
-			sample_note_loss(stream, member, cause);
+			sample_add_loss(stream, member, cause);
 	}
 	/* The way to sleep and back is the kernel's. */
 	if (cause == FLOWTAP_CAUSE_OFFLINE && stream->recording.modes & FLOWTAP_MODE_KERNEL)
-		sample_note_loss(stream, member, cause);
+		sample_add_loss(stream, member, cause);
 	if (stream->timer_ns)
 		stop_timer(stream);
 	set_member_left(member);
@@ -154,10 +154,10 @@ static bool excludes(const struct stream *stream, const struct task_struct *task
 }
 
 /* Once, until something is recorded again. */
-static void note_excluded(struct stream *stream)
+static void add_excluded(struct stream *stream)
 {
 	if (!(stream->everyone.loss & 1U << FLOWTAP_CAUSE_EXCLUDED))
-		sample_note_loss(stream, &stream->everyone, FLOWTAP_CAUSE_EXCLUDED);
+		sample_add_loss(stream, &stream->everyone, FLOWTAP_CAUSE_EXCLUDED);
 }
 
 /* NULL: it is not to be recorded. */
@@ -166,7 +166,7 @@ static struct flowtap_member *member_of(struct stream *stream, struct task_struc
 	if (!stream_is_wide(stream))
 		return set_find(&stream->group->set, task);
 	if (excludes(stream, task)) {
-		note_excluded(stream);
+		add_excluded(stream);
 		return NULL;
 	}
 	stream->everyone.task = task;
@@ -222,11 +222,11 @@ void holder_switch(struct task_struct *previous, struct task_struct *next)
 	resume_holder(cpu);
 }
 
-static u32 take(struct flowtap_cpu *cpu, u32 trigger, struct pt_regs *regs)
+static u32 write_now(struct flowtap_cpu *cpu, u32 trigger, struct pt_regs *regs)
 {
 	if (cpu->holder->source->collector)
-		return piece_take(cpu->holder, cpu->member);
-	return sample_take(cpu->holder, cpu->member, trigger, regs, cpu->scratch);
+		return piece_write(cpu->holder, cpu->member);
+	return sample_write(cpu->holder, cpu->member, trigger, regs, cpu->scratch);
 }
 
 /* An overflow may come late, when the program has left the modes that are recorded. */
@@ -251,7 +251,7 @@ void notrace holder_trigger(struct group *group, u32 trigger, struct pt_regs *re
 			stream->output.stats.losses[FLOWTAP_CAUSE_SKID]++;
 			return;
 		}
-		take(cpu, trigger, regs);
+		write_now(cpu, trigger, regs);
 		resume_holder(cpu);
 		return;
 	}
@@ -448,7 +448,7 @@ u32 holder_snapshot(struct stream *stream)
 
 	if (cpu->holder != stream)
 		return 0;
-	entries = take(cpu, FLOWTAP_TRIGGER_SNAPSHOT, get_irq_regs());
+	entries = write_now(cpu, FLOWTAP_TRIGGER_SNAPSHOT, get_irq_regs());
 	resume_holder(cpu);
 	return entries;
 }
@@ -501,7 +501,7 @@ static void on_cpu_online(u64 sources)
 	rcu_read_lock();
 	stream = wide_of(cpu);
 	if (stream && READ_ONCE(stream->enabled) && stream->everyone.ran && loses_offline(stream)) {
-		sample_note_loss(stream, &stream->everyone, FLOWTAP_CAUSE_OFFLINE);
+		sample_add_loss(stream, &stream->everyone, FLOWTAP_CAUSE_OFFLINE);
 		stream_write_gap(stream, current, stream->everyone.since, FLOWTAP_CAUSE_OFFLINE);
 	}
 	/* perf has let go of its event when the CPU went. */

@@ -73,8 +73,8 @@ static DEFINE_MUTEX(hooks_lock);
 static unsigned int users;
 static bool registered;
 
-static void take_away(struct work_struct *work);
-static DECLARE_DELAYED_WORK(idle, take_away);
+static void unregister_idle(struct work_struct *work);
+static DECLARE_DELAYED_WORK(idle, unregister_idle);
 
 static void match(struct tracepoint *tracepoint, void *unused)
 {
@@ -117,7 +117,7 @@ static void unregister(struct hook *end)
 	tracepoint_synchronize_unregister();
 }
 
-static void take_away(struct work_struct *work)
+static void unregister_idle(struct work_struct *work)
 {
 	mutex_lock(&hooks_lock);
 	if (registered && !users) {
@@ -130,7 +130,7 @@ static void take_away(struct work_struct *work)
 void hooks_exit(void)
 {
 	cancel_delayed_work_sync(&idle);
-	take_away(NULL);
+	unregister_idle(NULL);
 }
 
 static int register_all(void)

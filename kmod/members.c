@@ -148,10 +148,10 @@ unlock:
 }
 
 /* By a caller: there may be room when the sets that he has closed are gone. */
-static int add_where_room(struct group *group, struct task_struct *task, bool thread,
+static int add_if_charged(struct group *group, struct task_struct *task, bool thread,
 			  const bool *asked)
 {
-	if (!group->set.unlimited && !charge_has_room(group->set.payer, thread ? 1 : get_nr_threads(task)))
+	if (!group->set.unlimited && !charge_allows(group->set.payer, thread ? 1 : get_nr_threads(task)))
 		charge_wait();
 	return add_found(group, task, thread, asked);
 }
@@ -206,7 +206,7 @@ static int change(struct group *group, u32 pid, bool thread,
 
 int session_add(struct group *group, u32 pid, bool thread)
 {
-	return change(group, pid, thread, add_where_room);
+	return change(group, pid, thread, add_if_charged);
 }
 
 int session_remove(struct group *group, u32 pid, bool thread)

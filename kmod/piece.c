@@ -98,7 +98,7 @@ static void write_switch(struct stream *stream, const struct flowtap_member *mem
  * From `since` on something is missing; one GAP record says so when it is over. What has no room
  * after a full buffer is the reader's fault all along, what has none after a fault is not.
  */
-static void lose(struct stream *stream, u64 since, u32 cause, u64 bytes)
+static void emit_loss(struct stream *stream, u64 since, u32 cause, u64 bytes)
 {
 	struct piece *piece = &stream->piece;
 
@@ -127,7 +127,7 @@ static void write_gap(struct stream *stream, struct flowtap_member *member)
 
 	if (!piece->lost_since)
 		return;
-	sample_note_loss(stream, member, piece->lost_cause);
+	sample_add_loss(stream, member, piece->lost_cause);
 	if (gap_fits(stream)) {
 		output_write_gap(&stream->output, stream_name_task(stream, member->task),
 				 piece->lost_since, piece->lost_cause, piece->lost_bytes);
@@ -190,10 +190,10 @@ static bool write_record(struct stream *stream, struct flowtap_member *member,
 }
 
 /* No record names these. */
-static void lose_counted(struct stream *stream, u64 since, const struct collected *collected)
+static void emit_counted_loss(struct stream *stream, u64 since, const struct collected *collected)
 {
 	stream->output.stats.lost_bytes += collected->size;
-	lose(stream, since, FLOWTAP_CAUSE_RING_FULL,
+	emit_loss(stream, since, FLOWTAP_CAUSE_RING_FULL,
 	     collected->wrapped ? FLOWTAP_UNKNOWN : collected->size);
 }
 
@@ -214,9 +214,9 @@ static u64 cut(struct stream *stream, struct flowtap_member *member, bool stop)
 		piece->continues = true;
 	}
 	if (collected.full || collected.fault)
-		lose(stream, piece->since, FLOWTAP_CAUSE_HARDWARE, FLOWTAP_UNKNOWN);
+		emit_loss(stream, piece->since, FLOWTAP_CAUSE_HARDWARE, FLOWTAP_UNKNOWN);
 	if (size && !written)
-		lose_counted(stream, piece->since, &collected);
+		emit_counted_loss(stream, piece->since, &collected);
 	if (stop || piece->lost_since)
 		piece->continues = false;
 	piece->since = 0;
@@ -234,9 +234,9 @@ static void close_spare(struct stream *stream)
 	piece->spare_since = 0;
 	piece->faulted = collected.fault;
 	if (collected.fault)
-		lose(stream, since, FLOWTAP_CAUSE_HARDWARE, FLOWTAP_UNKNOWN);
+		emit_loss(stream, since, FLOWTAP_CAUSE_HARDWARE, FLOWTAP_UNKNOWN);
 	else if (collected.size)
-		lose_counted(stream, since, &collected);
+		emit_counted_loss(stream, since, &collected);
 }
 
 /* Ends what is going on; how many bytes became a record. stop: what comes next begins anew. */
@@ -283,7 +283,7 @@ static void open(struct stream *stream, struct flowtap_member *member)
 		error = open_spare(stream);
 	if (!error)
 		return;
-	lose(stream, ktime_get_raw_fast_ns(), error == -ENOSPC ?
+	emit_loss(stream, ktime_get_raw_fast_ns(), error == -ENOSPC ?
 	     FLOWTAP_CAUSE_RING_FULL : FLOWTAP_CAUSE_HARDWARE, FLOWTAP_UNKNOWN);
 	stream->source->collector->reset(&stream->recording);
 }
@@ -307,7 +307,7 @@ static void open_unless_resting(struct stream *stream, struct flowtap_member *me
 	}
 	write_gap(stream, member);
 	if (!(member->loss & 1U << FLOWTAP_CAUSE_STROBE))
-		sample_note_loss(stream, member, FLOWTAP_CAUSE_STROBE);
+		sample_add_loss(stream, member, FLOWTAP_CAUSE_STROBE);
 }
 
 /*
@@ -375,7 +375,7 @@ void piece_end(struct stream *stream, struct flowtap_member *member)
 	hrtimer_try_to_cancel(&stream->tick);
 }
 
-u32 piece_take(struct stream *stream, struct flowtap_member *member)
+u32 piece_write(struct stream *stream, struct flowtap_member *member)
 {
 	u64 size = 0;
 

@@ -57,14 +57,14 @@ void piece_begin(struct stream *stream, struct flowtap_member *member);
 void piece_end(struct stream *stream, struct flowtap_member *member);
 
 /**
- * piece_take() - write a record with what is there now, and go on collecting
+ * piece_write() - write a record with what is there now, and go on collecting
  * @stream: holds the source.
  * @member: the current task's.
  *
  * Context: the stream's CPU, interrupts off.
  * Return: bytes that were collected, at most U32_MAX.
  */
-u32 piece_take(struct stream *stream, struct flowtap_member *member);
+u32 piece_write(struct stream *stream, struct flowtap_member *member);
 
 /**
  * piece_interrupted() - the hardware has interrupted: watermark, full, or a fault

@@ -56,7 +56,7 @@ static void copy_in(struct ring *ring, u64 at, const void *bytes, u32 size)
 	memcpy(ring->data, bytes + first, size - first);
 }
 
-void ring_make_room(struct ring *ring, u32 size)
+void ring_drop_oldest(struct ring *ring, u32 size)
 {
 	const struct flowtap_record *record;
 	u64 oldest = ring->oldest;
@@ -130,7 +130,7 @@ bool ring_write(struct ring *ring, u64 time, const void *head, u32 head_size, co
 	u64 waiting;
 
 	if (ring->overwrite)
-		ring_make_room(ring, size);
+		ring_drop_oldest(ring, size);
 	waiting = ring_waiting(ring);
 	/* The stores into the data depend on this test of data_tail: they cannot come before it. */
 	if (ring->size - waiting < need) {

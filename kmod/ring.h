@@ -115,7 +115,7 @@ bool ring_write(struct ring *ring, u64 time, const void *head, u32 head_size, co
 		u32 tail_size);
 
 /**
- * ring_make_room() - let the oldest records give way
+ * ring_drop_oldest() - let the oldest records give way
  * @ring: in overwrite mode.
  * @size: bytes that are to fit.
  *
@@ -123,7 +123,7 @@ bool ring_write(struct ring *ring, u64 time, const void *head, u32 head_size, co
  *
  * Context: the writer, interrupts off.
  */
-void ring_make_room(struct ring *ring, u32 size);
+void ring_drop_oldest(struct ring *ring, u32 size);
 
 /**
  * ring_reserve() - find room for a record, in one piece, to be written and then committed
@@ -141,7 +141,7 @@ static inline void *ring_reserve(struct ring *ring, u32 size)
 	if (ring->lost_records || ring->size - offset < size)
 		return NULL;
 	if (ring->overwrite)
-		ring_make_room(ring, size);
+		ring_drop_oldest(ring, size);
 	/* The stores into the data depend on this test of data_tail: they cannot come before it. */
 	ring->waiting = ring_waiting(ring);
 	return ring->size - ring->waiting < size ? NULL : ring->data + offset;

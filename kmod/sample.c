@@ -11,7 +11,7 @@
 #include "sample.h"
 #include "stream.h"
 
-void sample_note_loss(struct stream *stream, struct flowtap_member *member, u32 cause)
+void sample_add_loss(struct stream *stream, struct flowtap_member *member, u32 cause)
 {
 	member->loss |= 1U << cause;
 	stream->output.stats.losses[cause]++;
@@ -28,10 +28,10 @@ static u16 interrupted(const struct stream *stream, struct pt_regs *regs)
 }
 
 /* Once, until a sample has said so. */
-static void note_wrapped(struct stream *stream, struct flowtap_member *member)
+static void add_wrapped(struct stream *stream, struct flowtap_member *member)
 {
 	if (!(member->loss & 1U << FLOWTAP_CAUSE_WRAPPED))
-		sample_note_loss(stream, member, FLOWTAP_CAUSE_WRAPPED);
+		sample_add_loss(stream, member, FLOWTAP_CAUSE_WRAPPED);
 }
 
 /* All of the record but its entries. Any loss makes the sequence number jump. */
@@ -42,7 +42,7 @@ static __always_inline void describe(struct stream *stream, struct flowtap_membe
 	u16 mode = interrupted(stream, regs);
 
 	if (nr == stream->recording.depth)
-		note_wrapped(stream, member);
+		add_wrapped(stream, member);
 	if (stream->named != member->task)
 		stream_name_recorded(stream, member->task);
 	member->sequence += member->loss ? 2 : 1;
@@ -66,9 +66,9 @@ static __always_inline void describe(struct stream *stream, struct flowtap_membe
 }
 
 /* Somebody else's overflow or breakpoint had stopped recording, nobody knows when. */
-static void note_frozen(struct stream *stream, struct flowtap_member *member)
+static void add_frozen(struct stream *stream, struct flowtap_member *member)
 {
-	sample_note_loss(stream, member, FLOWTAP_CAUSE_FROZEN);
+	sample_add_loss(stream, member, FLOWTAP_CAUSE_FROZEN);
 	stream_write_gap(stream, member->task, member->since, FLOWTAP_CAUSE_FROZEN);
 }
 
@@ -100,7 +100,7 @@ static __always_inline bool write_sample(struct stream *stream, struct flowtap_m
 	return true;
 }
 
-static __always_inline void put(struct stream *stream, struct flowtap_member *member, u32 trigger,
+static __always_inline void write(struct stream *stream, struct flowtap_member *member, u32 trigger,
 				struct pt_regs *regs, bool frozen, struct flowtap_entry *scratch, u32 nr)
 {
 	u64 time = ktime_get_raw_fast_ns();
@@ -113,30 +113,30 @@ static __always_inline void put(struct stream *stream, struct flowtap_member *me
 	} else {
 		stream->output.stats.lost_samples++;
 		stream->output.stats.lost_entries += nr;
-		sample_note_loss(stream, member, FLOWTAP_CAUSE_RING_FULL);
+		sample_add_loss(stream, member, FLOWTAP_CAUSE_RING_FULL);
 	}
 	/* Our own counter's overflow freezes on purpose; anything else was somebody else's. */
 	if (frozen && trigger != FLOWTAP_TRIGGER_OVERFLOW)
-		note_frozen(stream, member);
+		add_frozen(stream, member);
 	else if (frozen && stream->recording.breakpoints)
-		sample_note_loss(stream, member, FLOWTAP_CAUSE_FROZEN);
+		sample_add_loss(stream, member, FLOWTAP_CAUSE_FROZEN);
 	member->since = time;
 }
 
-static noinline void put_frozen(struct stream *stream, struct flowtap_member *member,
+static noinline void write_frozen(struct stream *stream, struct flowtap_member *member,
 				struct flowtap_entry *scratch, u32 nr)
 {
-	put(stream, member, FLOWTAP_TRIGGER_SWITCH, NULL, true, scratch, nr);
+	write(stream, member, FLOWTAP_TRIGGER_SWITCH, NULL, true, scratch, nr);
 }
 
-u32 notrace sample_take(struct stream *stream, struct flowtap_member *member, u32 trigger,
+u32 notrace sample_write(struct stream *stream, struct flowtap_member *member, u32 trigger,
 		struct pt_regs *regs, struct flowtap_entry *scratch)
 {
 	u32 count = stream->source->count(&stream->recording), nr = count & ~SOURCE_STOPPED;
 
 	/* A CPU goes from task to task all the time, most have nothing to write. */
 	if (count || trigger != FLOWTAP_TRIGGER_SWITCH || !stream_is_wide(stream))
-		put(stream, member, trigger, regs, count & SOURCE_STOPPED, scratch, nr);
+		write(stream, member, trigger, regs, count & SOURCE_STOPPED, scratch, nr);
 	else
 		stream->source->drain(&stream->recording, scratch, 0);
 	return nr;
@@ -149,11 +149,11 @@ void sample_keep(struct stream *stream, struct flowtap_member *member, bool froz
 
 	/* What comes next does not follow: this is a sample of its own. */
 	if (frozen) {
-		put_frozen(stream, member, scratch, nr);
+		write_frozen(stream, member, scratch, nr);
 		return;
 	}
 	if (nr == stream->recording.depth || nr > member->room)
-		note_wrapped(stream, member);
+		add_wrapped(stream, member);
 	nr = min(nr, member->room);
 	stream->source->drain(&stream->recording, member->history, nr);
 	member->nr = nr;
@@ -166,10 +166,10 @@ void sample_start(struct stream *stream, struct flowtap_member *member)
 
 	/* CPUs may differ in what they record and how much. */
 	if (nr && member->control != stream->recording.control) {
-		sample_note_loss(stream, member, FLOWTAP_CAUSE_SWITCH);
+		sample_add_loss(stream, member, FLOWTAP_CAUSE_SWITCH);
 		nr = 0;
 	} else if (nr > stream->recording.depth) {
-		note_wrapped(stream, member);
+		add_wrapped(stream, member);
 		skip = nr - stream->recording.depth;
 		nr = stream->recording.depth;
 	}

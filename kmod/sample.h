@@ -14,17 +14,17 @@ struct pt_regs;
 struct stream;
 
 /**
- * sample_note_loss() - count a loss; the member's next record names its cause
+ * sample_add_loss() - count a loss; the member's next record names its cause
  * @stream: counts it.
  * @member: whose loss it is.
  * @cause: FLOWTAP_CAUSE_.
  *
  * Context: the stream's CPU, interrupts off.
  */
-void sample_note_loss(struct stream *stream, struct flowtap_member *member, u32 cause);
+void sample_add_loss(struct stream *stream, struct flowtap_member *member, u32 cause);
 
 /**
- * sample_take() - empty the source into one record
+ * sample_write() - empty the source into one record
  * @stream: holds the source; recording is paused afterwards.
  * @member: the task's.
  * @trigger: FLOWTAP_TRIGGER_. A CPU-wide stream writes no empty sample at a switch.
@@ -34,7 +34,7 @@ void sample_note_loss(struct stream *stream, struct flowtap_member *member, u32 
  * Context: the stream's CPU, interrupts off.
  * Return: entries that the source had.
  */
-u32 sample_take(struct stream *stream, struct flowtap_member *member, u32 trigger,
+u32 sample_write(struct stream *stream, struct flowtap_member *member, u32 trigger,
 		struct pt_regs *regs, struct flowtap_entry *scratch);
 
 /**
@@ -42,7 +42,7 @@ u32 sample_take(struct stream *stream, struct flowtap_member *member, u32 trigge
  * @stream: holds the source; recording is paused.
  * @member: has a history.
  * @frozen: recording had been stopped before it was paused: a sample is written instead.
- * @scratch: as for sample_take().
+ * @scratch: as for sample_write().
  *
  * Context: the stream's CPU, interrupts off.
  */

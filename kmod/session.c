@@ -141,7 +141,7 @@ int session_key(struct group *group, u64 *key)
 	return 0;
 }
 
-void session_forget_key(struct group *group)
+void session_drop_key(struct group *group)
 {
 	WRITE_ONCE(group->key, 0);
 }

@@ -216,12 +216,12 @@ void session_work(struct group *group);
 int session_key(struct group *group, u64 *key);
 
 /**
- * session_forget_key() - take the key away: nobody finds the set by it any more
+ * session_drop_key() - take the key away: nobody finds the set by it any more
  * @group: its last stream closes.
  *
  * Context: any.
  */
-void session_forget_key(struct group *group);
+void session_drop_key(struct group *group);
 
 /**
  * session_by_key() - find the group whose set has a key

@@ -354,7 +354,7 @@ void stream_close(struct stream *stream)
 	event_close_cpu(stream);
 	event_sync(stream->group);
 	if (!group_is_open(stream->group))
-		session_forget_key(stream->group);
+		session_drop_key(stream->group);
 	mutex_unlock(&stream->group->lock);
 	if (stream->attached) {
 		holder_detach(stream);
