@@ -13,7 +13,9 @@ int aux_init(struct aux *aux, struct ring *ring, const struct flowtap_configure 
 	aux->control = ring->control;
 	if (!size)
 		return 0;
-	/* Zeroed pages of their own, mapped as PAGE_KERNEL: what the trace buffer writes through. */
+	/*
+	 * Zeroed pages of their own, mapped as PAGE_KERNEL: what the trace buffer writes through.
+	 */
 	aux->bytes = vmalloc_user(size + AUX_SPARE_PAGES * PAGE_SIZE);
 	if (!aux->bytes)
 		return -ENOMEM;
@@ -63,6 +65,8 @@ u64 aux_waiting(const struct aux *aux)
 void aux_publish(struct aux *aux, u64 size)
 {
 	WRITE_ONCE(aux->head, aux->head + size);
-	/* The bytes (a DSB has made them complete) before the head: pairs with the reader's load. */
+	/*
+	 * The bytes (a DSB has made them complete) before the head: pairs with the reader's load.
+	 */
 	smp_store_release(&aux->control->aux_head, aux->head);
 }

@@ -18,7 +18,8 @@
 
 static unsigned int mlock_kb = 516;
 module_param(mlock_kb, uint, 0644);
-MODULE_PARM_DESC(mlock_kb, "KiB of rings each user has for each CPU before RLIMIT_MEMLOCK is charged (516)");
+MODULE_PARM_DESC(mlock_kb,
+		 "KiB of rings each user has for each CPU before RLIMIT_MEMLOCK is charged (516)");
 
 struct payer {
 	struct list_head link;
@@ -112,8 +113,8 @@ static void give_back(struct charge *charge)
 }
 
 /*
- * As perf counts what it pins. (mm->locked_vm asks for the mmap_lock, which a thread of the caller may keep
- * for as long as it likes.)
+ * As perf counts what it pins. (mm->locked_vm asks for the mmap_lock, which a thread of the caller
+ * may keep for as long as it likes.)
  */
 static bool pin(struct mm_struct *mm, unsigned long pages)
 {

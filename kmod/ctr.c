@@ -13,7 +13,8 @@
  * before: no entry can be another's. Without S what the kernel does leaves no trace, and the trap
  * out of user mode is recorded by STE. With S recording pauses while the module works.
  *
- * What runs at each sample is not traced (notrace): the function tracer's places cost a tenth of it.
+ * What runs at each sample is not traced (notrace): the function tracer's places cost a tenth of
+ * it.
  *
  * A guest has its own control register, vsctrctl, which is kept at 0: what runs with V=1 is not
  * recorded (6.1.1). In a guest sctrdepth traps (2.4): there is no CTR for us then.
@@ -300,8 +301,9 @@ static u32 count_valid(u32 depth)
 }
 
 /*
- * The pointer says how many came, modulo depth. What is older is invalid, for it was marked or cleared;
- * where it is valid it was overwritten: all are there. Returns move the pointer back in RASEMU (6.4).
+ * The pointer says how many came, modulo depth. What is older is invalid, for it was marked or
+ * cleared; where it is valid it was overwritten: all are there. Returns move the pointer back in
+ * RASEMU (6.4).
  */
 static u32 notrace ctr_count(struct recording *recording)
 {
@@ -425,7 +427,8 @@ static void notrace ctr_thaw(struct recording *recording)
 /* That of counters that have overflown: LCOFI, as Linux has it. */
 static int ctr_stopping_irq(void)
 {
-	struct irq_domain *domain = irq_find_matching_fwnode(riscv_get_intc_hwnode(), DOMAIN_BUS_ANY);
+	struct irq_domain *domain =
+		irq_find_matching_fwnode(riscv_get_intc_hwnode(), DOMAIN_BUS_ANY);
 
 	return domain ? irq_find_mapping(domain, RV_IRQ_PMU) : 0;
 }

@@ -17,8 +17,8 @@
 #define MAX_INTERRUPTS	(~0ULL)
 
 /*
- * One that was made for a task. perf gives each of the task's children one like it: all of them are the
- * family of this, and go when it goes.
+ * One that was made for a task. perf gives each of the task's children one like it: all of them are
+ * the family of this, and go when it goes.
  */
 struct flowtap_event {
 	struct list_head link;		/* in group->events */
@@ -27,7 +27,7 @@ struct flowtap_event {
 	bool on;			/* it counts */
 	bool armed;			/* it will, from the next exec of its task */
 	bool dead;			/* on its way; under group->set.lock */
-	bool left;			/* one of the family is not in the set any more; group->set.lock */
+	bool left; /* one of the family is not in the set any more; group->set.lock */
 	struct rcu_head rcu;
 };
 
@@ -77,7 +77,8 @@ static void trigger(struct group *group, struct perf_event *perf, struct pt_regs
 	local_irq_restore(flags);
 }
 
-static void notrace overflow(struct perf_event *perf, struct perf_sample_data *data, struct pt_regs *regs)
+static void notrace overflow(struct perf_event *perf, struct perf_sample_data *data,
+			     struct pt_regs *regs)
 {
 	const struct flowtap_event *event = perf->overflow_handler_context;
 
@@ -114,9 +115,9 @@ static void notrace overflow_cpu(struct perf_event *perf, struct perf_sample_dat
 }
 
 /*
- * Who forks hands on what it counts by then, which no hook of ours sees: the newborn is looked at, and
- * who has executed a program of somebody else's, off whom perf takes all events. Both are nobody's but
- * the current task's: its list is as long as it has made it.
+ * Who forks hands on what it counts by then, which no hook of ours sees: the newborn is looked at,
+ * and who has executed a program of somebody else's, off whom perf takes all events. Both are
+ * nobody's but the current task's: its list is as long as it has made it.
  */
 struct flowtap_event *event_of(const struct group *group, struct task_struct *task)
 {
@@ -150,8 +151,8 @@ void event_left(struct flowtap_event *event)
 }
 
 /*
- * perf has let it count, that of the task; of a family of several the others' do not. See turn() about
- * forks.
+ * perf has let it count, that of the task; of a family of several the others' do not. See turn()
+ * about forks.
  */
 void event_executed(struct flowtap_event *event)
 {
@@ -227,9 +228,9 @@ static bool armed(const struct group *group)
 }
 
 /*
- * Lets it count, or no more. False: it has to be made anew, since perf does that to nobody who inherited
- * it. A fork is before this, and then its child is seen, or after it, and then its child has this state:
- * perf does both under the lock of the task's events.
+ * Lets it count, or no more. False: it has to be made anew, since perf does that to nobody who
+ * inherited it. A fork is before this, and then its child is seen, or after it, and then its child
+ * has this state: perf does both under the lock of the task's events.
  */
 static bool turn(struct flowtap_event *event, bool on)
 {
@@ -271,8 +272,8 @@ static int make(struct group *group, struct task_struct *task)
 	attr.inherit = 1;
 	/* perf makes the events of new threads, and of children where they are wanted. */
 	attr.inherit_thread = !(group->configure.flags & FLOWTAP_INHERIT);
-	event->perf = perf_event_create_kernel_counter(&attr, -1, task, handler_of(&group->configure),
-						       event);
+	event->perf = perf_event_create_kernel_counter(&attr, -1, task,
+						       handler_of(&group->configure), event);
 	if (IS_ERR(event->perf)) {
 		error = PTR_ERR(event->perf);
 		kfree(event);
@@ -300,8 +301,8 @@ int event_add(struct group *group, struct task_struct *task)
 #define AT_ONCE 64
 
 /*
- * Tasks of the set that have no event, referenced; how many. `last`, NULL or referenced, is where the
- * last look ended: it goes on there if that is still in the set, else from the beginning.
+ * Tasks of the set that have no event, referenced; how many. `last`, NULL or referenced, is where
+ * the last look ended: it goes on there if that is still in the set, else from the beginning.
  */
 static u32 without(struct group *group, struct task_struct **last,
 		   struct task_struct *found[AT_ONCE])
@@ -313,7 +314,8 @@ static u32 without(struct group *group, struct task_struct **last,
 	member = *last ? set_find(&group->set, *last) : NULL;
 	member = member ?: list_entry(&group->set.members, struct flowtap_member, link);
 	list_for_each_entry_continue_rcu(member, &group->set.members, link) {
-		if (READ_ONCE(member->event) || member->uncounted || member->task->flags & PF_EXITING)
+		if (READ_ONCE(member->event) || member->uncounted ||
+		    member->task->flags & PF_EXITING)
 			continue;
 		found[n++] = get_task_struct(member->task);
 		if (n == AT_ONCE)

@@ -34,7 +34,8 @@ static DEFINE_PER_CPU(struct flowtap_cpu, cpus);
 static DEFINE_MUTEX(cpus_lock);
 
 /* `running`: it has been on the CPU for a while, which nothing recorded and no switch shows. */
-static bool missed_some(const struct stream *stream, const struct flowtap_member *member, bool running)
+static bool missed_some(const struct stream *stream, const struct flowtap_member *member,
+			bool running)
 {
 	/* Whoever stopped a CPU-wide stream has noted why. */
 	if (!member->ran || stream_is_wide(stream) || member->displaced_since)
@@ -42,13 +43,17 @@ static bool missed_some(const struct stream *stream, const struct flowtap_member
 	return running || set_member_ran(member);
 }
 
-static void hold(struct flowtap_cpu *cpu, struct stream *stream, struct flowtap_member *member, bool running)
+static void hold(struct flowtap_cpu *cpu, struct stream *stream, struct flowtap_member *member,
+		 bool running)
 {
 	u32 disables = READ_ONCE(stream->group->disables);
 
 	WRITE_ONCE(cpu->holder, stream);
 	cpu->member = member;
-	/* A thread that was reaped has no numbers any more when it leaves the CPU for the last time. */
+	/*
+	 * A thread that was reaped has no numbers any more when it leaves the CPU for the last
+	 * time.
+	 */
 	if (stream_is_wide(stream))
 		stream_name_recorded(stream, member->task);
 	if (missed_some(stream, member, running)) {
@@ -100,16 +105,19 @@ static void release_entries(struct flowtap_cpu *cpu, enum leaving leaving, u32 c
 	struct stream *stream = cpu->holder;
 	struct flowtap_member *member = cpu->member;
 	bool flush = leaving != LEAVING_AT_ONCE && flushes(stream);
-	bool keep = leaving == LEAVING_FOR_NOW && member->room && (stream->recording.stacks || !flush);
+	bool keep =
+		leaving == LEAVING_FOR_NOW && member->room && (stream->recording.stacks || !flush);
 	/* A sample takes nothing off a call stack: it is lost where it is wanted again. */
-	bool lose = stream->recording.stacks ? leaving == LEAVING_FOR_NOW && !keep : !flush && !keep;
+	bool lose =
+		stream->recording.stacks ? leaving == LEAVING_FOR_NOW && !keep : !flush && !keep;
 	bool frozen = !flush && stream->source->pause(&stream->recording);
 
 	if (flush)
 		sample_write(stream, member, FLOWTAP_TRIGGER_SWITCH, NULL, cpu->scratch);
 	if (keep)
 		sample_keep(stream, member, frozen, cpu->scratch);
-	if ((stream->source->stop(&stream->recording) || frozen || leaving == LEAVING_AT_ONCE) && lose)
+	if ((stream->source->stop(&stream->recording) || frozen || leaving == LEAVING_AT_ONCE) &&
+	    lose)
 		sample_add_loss(stream, member, cause);
 }
 
@@ -234,7 +242,8 @@ static bool skidded(const struct stream *stream, u32 trigger, struct pt_regs *re
 {
 	if (trigger != FLOWTAP_TRIGGER_OVERFLOW)
 		return false;
-	return !(stream->recording.modes & (user_mode(regs) ? FLOWTAP_MODE_USER : FLOWTAP_MODE_KERNEL));
+	return !(stream->recording.modes &
+		 (user_mode(regs) ? FLOWTAP_MODE_USER : FLOWTAP_MODE_KERNEL));
 }
 
 void notrace holder_trigger(struct group *group, u32 trigger, struct pt_regs *regs)

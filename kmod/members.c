@@ -31,7 +31,9 @@ static int add_one(struct group *group, struct task_struct *task, const bool *as
 	smp_mb();
 	if (group_counts(group))
 		added = event_add(group, task) ?: 1;
-	/* It may have ended before there was a member for the exit hook to find; or that comes yet. */
+	/*
+	 * It may have ended before there was a member for the exit hook to find; or that comes yet.
+	 */
 	ended = READ_ONCE(task->flags) & PF_EXITING;
 	if (added < 0 || ended)
 		session_evict(group, task, NULL, ended);
@@ -46,9 +48,9 @@ static bool has_member(struct group *group, const struct task_struct *thread)
 }
 
 /*
- * Living threads of the group that have a member, or have none, referenced; how many. `last`, NULL or
- * referenced, is where the last look ended: it goes on there if that lives, else from the beginning.
- * Newer threads are behind older ones.
+ * Living threads of the group that have a member, or have none, referenced; how many. `last`, NULL
+ * or referenced, is where the last look ended: it goes on there if that lives, else from the
+ * beginning. Newer threads are behind older ones.
  */
 static u32 next_threads(struct group *group, struct task_struct *leader, bool entered,
 			struct task_struct **last, struct task_struct *found[AT_ONCE])
@@ -151,7 +153,8 @@ unlock:
 static int add_if_charged(struct group *group, struct task_struct *task, bool thread,
 			  const bool *asked)
 {
-	if (!group->set.unlimited && !charge_allows(group->set.payer, thread ? 1 : get_nr_threads(task)))
+	if (!group->set.unlimited &&
+	    !charge_allows(group->set.payer, thread ? 1 : get_nr_threads(task)))
 		charge_wait();
 	return add_found(group, task, thread, asked);
 }
@@ -175,7 +178,8 @@ static int remove_process(struct group *group, struct task_struct *leader, const
 	return removed;
 }
 
-static int remove_found(struct group *group, struct task_struct *task, bool thread, const bool *asked)
+static int remove_found(struct group *group, struct task_struct *task, bool thread,
+			const bool *asked)
 {
 	int removed;
 

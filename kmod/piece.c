@@ -24,7 +24,8 @@ static bool strobes(const struct stream *stream)
 /* The strobe goes by the clock, so that short time slices do not change its duty. */
 static bool rests(const struct stream *stream, u64 now, u64 *left)
 {
-	const u64 on = stream->recording.ete.strobe_on_ns, period = on + stream->recording.ete.strobe_off_ns;
+	const u64 on = stream->recording.ete.strobe_on_ns,
+		  period = on + stream->recording.ete.strobe_off_ns;
 	u64 at;
 
 	div64_u64_rem(now, period, &at);
@@ -178,7 +179,8 @@ static bool write_record(struct stream *stream, struct flowtap_member *member,
 	else
 		collected = NULL;
 	/* Where it does not fit, this counts it. */
-	if (!output_write(&stream->output, record.time, &record, sizeof(record), NULL, 0) || !collected)
+	if (!output_write(&stream->output, record.time, &record, sizeof(record), NULL, 0) ||
+	    !collected)
 		return false;
 	member->sequence = record.sequence;
 	member->loss = 0;
@@ -251,7 +253,9 @@ static u64 end(struct stream *stream, struct flowtap_member *member, bool stop)
 	return 0;
 }
 
-/* There is no room. Where it is known that an unknown amount is lost there is nothing to be seen. */
+/*
+ * There is no room. Where it is known that an unknown amount is lost there is nothing to be seen.
+ */
 static int open_spare(struct stream *stream)
 {
 	struct piece *piece = &stream->piece;

@@ -12,8 +12,8 @@
 #include "stream.h"
 
 /*
- * The change before this: who comes onto the CPU from here on sees it. The scheduler chooses nobody for
- * a CPU where he is not allowed, and who was there before is held, or is about to be.
+ * The change before this: who comes onto the CPU from here on sees it. The scheduler chooses nobody
+ * for a CPU where he is not allowed, and who was there before is held, or is about to be.
  */
 static bool holds(const struct stream *stream)
 {

@@ -81,12 +81,13 @@ static noinline bool write_in_pieces(struct stream *stream, struct flowtap_membe
 
 	describe(stream, member, time, trigger, nr, regs, &sample);
 	stream->source->drain(&stream->recording, scratch, nr);
-	return output_write(&stream->output, time, &sample, sizeof(sample), scratch, nr * sizeof(*scratch));
+	return output_write(&stream->output, time, &sample, sizeof(sample), scratch,
+			    nr * sizeof(*scratch));
 }
 
 /* The record with the source's nr entries. False: no room for it, they are lost. */
-static __always_inline bool write_sample(struct stream *stream, struct flowtap_member *member, u64 time,
-					 u32 trigger, u32 nr, struct pt_regs *regs,
+static __always_inline bool write_sample(struct stream *stream, struct flowtap_member *member,
+					 u64 time, u32 trigger, u32 nr, struct pt_regs *regs,
 					 struct flowtap_entry *scratch)
 {
 	const u32 size = sizeof(struct flowtap_record_sample) + nr * sizeof(*scratch);
@@ -101,7 +102,8 @@ static __always_inline bool write_sample(struct stream *stream, struct flowtap_m
 }
 
 static __always_inline void write(struct stream *stream, struct flowtap_member *member, u32 trigger,
-				struct pt_regs *regs, bool frozen, struct flowtap_entry *scratch, u32 nr)
+				  struct pt_regs *regs, bool frozen, struct flowtap_entry *scratch,
+				  u32 nr)
 {
 	u64 time = ktime_get_raw_fast_ns();
 

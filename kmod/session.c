@@ -157,7 +157,8 @@ struct group *session_by_key(u64 key)
 }
 
 /* Under the set's lock and RCU: 1 or -errno. */
-static int enter(struct group *group, const struct task_struct *parent, struct flowtap_member *member)
+static int enter(struct group *group, const struct task_struct *parent,
+		 struct flowtap_member *member)
 {
 	if (parent && group_counts(group))
 		member->event = event_of(group, member->task);

@@ -72,8 +72,8 @@ struct flowtap_member *set_find(struct flowtap_set *set, const struct task_struc
 	return rhashtable_lookup(&set->table, &task, by_task);
 }
 
-void set_each(struct flowtap_set *set, void (*function)(struct flowtap_member *member, void *argument),
-	      void *argument)
+void set_each(struct flowtap_set *set,
+	      void (*function)(struct flowtap_member *member, void *argument), void *argument)
 {
 	struct flowtap_member *member;
 
@@ -83,7 +83,8 @@ void set_each(struct flowtap_set *set, void (*function)(struct flowtap_member *m
 	rcu_read_unlock();
 }
 
-struct flowtap_member *set_new_member(const struct flowtap_set *set, struct task_struct *task, gfp_t gfp)
+struct flowtap_member *set_new_member(const struct flowtap_set *set, struct task_struct *task,
+				      gfp_t gfp)
 {
 	u32 room = READ_ONCE(set->count) < SET_HISTORIES ? set->depth : 0;
 	struct flowtap_member *member;

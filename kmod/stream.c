@@ -170,7 +170,8 @@ static int find_set(struct stream *stream, const struct flowtap_configure *confi
 	struct group *group;
 
 	if (!leader) {
-		group = session_new(configure, keeps_histories(stream) ? stream->recording.depth : 0);
+		group = session_new(configure,
+				    keeps_histories(stream) ? stream->recording.depth : 0);
 		if (IS_ERR(group))
 			return PTR_ERR(group);
 		stream->group = group;
@@ -319,8 +320,9 @@ static void discard_later(struct work_struct *work)
 }
 
 /*
- * No CPU finds it any more. Only here is it off its CPU for sure, and only then may it leave the group: who
- * takes a task out of the set asks the group's streams to let go of its member before that is freed.
+ * No CPU finds it any more. Only here is it off its CPU for sure, and only then may it leave the
+ * group: who takes a task out of the set asks the group's streams to let go of its member before
+ * that is freed.
  */
 static void leave(struct work_struct *work)
 {

@@ -27,7 +27,7 @@
 #include "trbe_window.h"
 
 #define IGNORE		0x70			/* ETE's Ignore packet */
-#define NODES		8			/* kinds of CPUs, each with an interrupt of its own */
+#define NODES	8	/* kinds of CPUs, each with an interrupt of its own */
 #define ACPI_DEVICE	"arm,trbe"		/* made by the kernel from the MADT */
 
 static char *watermark = "trigger";
@@ -242,7 +242,9 @@ int trbe_enable(struct aux *aux, bool spare)
 	if (!find_window(trbe, aux, spare))
 		return -ENOSPC;
 	flowtap_trbe_begins();
-	/* All but E, then a CSE (K10.5.10: "other than TRBLIMITR_EL1"). TRG 1: the counter counts. */
+	/*
+	 * All but E, then a CSE (K10.5.10: "other than TRBLIMITR_EL1"). TRG 1: the counter counts.
+	 */
 	write_sysreg_s(window->trigger ? SR_TRG : 0, TRBSR);
 	write_sysreg_s(base + window->base, TRBBASER);
 	write_sysreg_s(base + window->start, TRBPTR);

@@ -110,8 +110,9 @@ bool trbe_window(const struct trbe_area *area, struct trbe_window *window)
 		return false;
 	/* As much again is left for what comes until the interrupt is served. */
 	if (!area->by_limit)
-		window->trigger = least(down(least(area->watermark, length(window) / 2), area->align),
-					down(TRBE_TRIGGER_MAX, area->align));
+		window->trigger =
+			least(down(least(area->watermark, length(window) / 2), area->align),
+			      down(TRBE_TRIGGER_MAX, area->align));
 	return true;
 }
 
