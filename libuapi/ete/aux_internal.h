@@ -14,6 +14,7 @@
 #include <flowtap/aux.h>
 
 #include "ete/span.h"
+#include "ete/unit_blocks.h"
 
 /* What the driver sets besides flowtap_ete_configure.config (kmod/ete.c). */
 #define AUX_CONFIGR_RES1 1U
@@ -126,7 +127,7 @@ int aux_unit_close(struct aux_unit *unit, bool quiet);
 struct flowtap_aux {
 	struct flowtap_aux_options options;
 	struct flowtap_ete_options ete;
-	struct flowtap_blocks *other_blocks;	/* of CPUs whose WFE and WFI are not as wfx says */
+	struct ete_unit_blocks unit_blocks;
 	struct flowtap_aux_counts counts;
 	struct flowtap_context context;		/* the last that the sink got */
 	bool has_context;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* A CPU's trace unit: its decoder, and the bytes of its records. */
 #include <errno.h>
-#include <flowtap/arm.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +8,6 @@
 #include "ete/aux_internal.h"
 
 /* A cache of blocks for CPUs whose WFE and WFI are not as the others'. */
-#define OTHER_BLOCKS (64U << 20)
 /* Counter and clock are read one after the other: a hypervisor may interrupt between. */
 #define SKEW_NS 1000000
 
@@ -160,19 +158,6 @@ void aux_unit_free(struct aux_unit *unit)
 	free(unit);
 }
 
-static struct flowtap_blocks *blocks_for(struct flowtap_aux *aux,
-					 const struct flowtap_ete_config *config)
-{
-	bool wfx = flowtap_ete_wfx_is_p0(config);
-
-	if (wfx == aux->options.wfx)
-		return aux->options.blocks;
-	if (!aux->other_blocks)
-		aux->other_blocks = flowtap_blocks_new(wfx ? flowtap_arm_block_wfx :
-							     flowtap_arm_block, OTHER_BLOCKS);
-	return aux->other_blocks;
-}
-
 int aux_unit_prepare(struct aux_unit *unit)
 {
 	struct flowtap_aux *aux = unit->aux;
@@ -190,7 +175,7 @@ int aux_unit_prepare(struct aux_unit *unit)
 		return 0;
 	if (!unit->has_query || !unit->has_configure)
 		return -EINVAL;
-	blocks = blocks_for(aux, &unit->config);
+	blocks = flowtap_ete_unit_blocks(&aux->unit_blocks, &unit->config);
 	if (!blocks)
 		return -ENOMEM;
 	err = flowtap_ete_new(&unit->config, &aux->ete, &images, blocks, &unit->sink, &unit->ete);

@@ -5,7 +5,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <flowtap/archive.h>
-#include <flowtap/arm.h>
 #include <flowtap/packed.h>
 #include <flowtap/perfdata.h>
 #include <flowtap/recording.h>
@@ -17,6 +16,8 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+#include "ete/unit_blocks.h"
 
 /* An input while it is decoded: what goes to its sink is counted here. */
 struct reading {
@@ -162,8 +163,7 @@ static int decode_ranges(struct reading *reading, const struct flowtap_perfdata 
 	struct flowtap_perfdata_options options = {
 		.map = map,
 		.sink = &reading->sink,
-		.blocks = flowtap_blocks_new(wfx ? flowtap_arm_block_wfx : flowtap_arm_block,
-					     input->block_memory),
+		.blocks = flowtap_blocks_new(flowtap_ete_block_decode(wfx), input->block_memory),
 		.wfx = wfx,
 		.cpu = FLOWTAP_PERFDATA_NONE,
 		.ete = input->ete,

@@ -3,12 +3,10 @@
 #include "pipeline/perfdata_unit.h"
 
 #include <errno.h>
-#include <flowtap/arm.h>
 #include <flowtap/ete_packet.h>
 #include <stdlib.h>
 
 /* A cache of blocks for CPUs whose WFE and WFI are not as the first one's. */
-#define OTHER_BLOCKS (64U << 20)
 
 /* TRCCONFIGR. */
 #define CONFIGR_CID (1U << 6)
@@ -96,19 +94,6 @@ static void identify(void *argument, struct flowtap_context *context)
 	context->pid = context->tid ? flowtap_perfdata_pid(perfdata, tid, unit->span.time) : 0;
 }
 
-static struct flowtap_blocks *blocks_for(struct flowtap_perfdata_decoder *decoder,
-					 const struct flowtap_perfdata_cpu *cpu)
-{
-	bool wfx = flowtap_ete_wfx_is_p0(&cpu->config);
-
-	if (wfx == decoder->options.wfx)
-		return decoder->options.blocks;
-	if (!decoder->other_blocks)
-		decoder->other_blocks = flowtap_blocks_new(wfx ? flowtap_arm_block_wfx :
-								 flowtap_arm_block, OTHER_BLOCKS);
-	return decoder->other_blocks;
-}
-
 int flowtap_perfdata_unit_prepare(struct perfdata_unit *unit)
 {
 	struct flowtap_perfdata_decoder *decoder = unit->decoder;
@@ -126,7 +111,7 @@ int flowtap_perfdata_unit_prepare(struct perfdata_unit *unit)
 		return 0;
 	if (!unit->cpu->ete)
 		return -EINVAL;
-	blocks = blocks_for(decoder, unit->cpu);
+	blocks = flowtap_ete_unit_blocks(&decoder->unit_blocks, &unit->cpu->config);
 	if (!unit->ahead)
 		unit->ahead = malloc(sizeof(*unit->ahead));
 	if (!blocks || !unit->ahead)

@@ -8,6 +8,7 @@
 #include <flowtap/frame.h>
 
 #include "ete/span.h"
+#include "ete/unit_blocks.h"
 
 struct perfdata_unit {
 	struct flowtap_perfdata_decoder *decoder;
@@ -26,7 +27,7 @@ struct flowtap_perfdata_decoder {
 	struct perfdata_unit *units;
 	struct flowtap_perfdata_counts *counts;
 	size_t n;
-	struct flowtap_blocks *other_blocks;
+	struct ete_unit_blocks unit_blocks;
 	uint8_t *piece;
 	/* What a pass over the frames of one range is for. */
 	struct flowtap_frames *frames;

@@ -6,12 +6,13 @@
 #include <flowtap/recording.h>
 
 #include <errno.h>
-#include <flowtap/arm.h>
 #include <flowtap/riscv.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+
+#include "ete/unit_blocks.h"
 
 #define CPUS_MAX 8192
 
@@ -193,7 +194,7 @@ static flowtap_block_decode block_decode(const struct flowtap_recording *recordi
 {
 	if (!recording->ete_trace)
 		return flowtap_riscv_block;
-	return wfx_of(recording) ? flowtap_arm_block_wfx : flowtap_arm_block;
+	return flowtap_ete_block_decode(wfx_of(recording));
 }
 
 /* Not before all that the header says is known: with the first record. */

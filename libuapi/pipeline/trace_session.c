@@ -3,8 +3,9 @@
 #include <flowtap/trace_session.h>
 
 #include <errno.h>
-#include <flowtap/arm.h>
 #include <string.h>
+
+#include "ete/unit_blocks.h"
 
 /* A session that runs. */
 struct running {
@@ -114,6 +115,5 @@ bool flowtap_trace_session_is_empty(const struct flowtap_trace_session *session)
 struct flowtap_blocks *flowtap_trace_session_blocks(const struct flowtap_ete_config *config,
 						    size_t limit)
 {
-	return flowtap_blocks_new(flowtap_ete_wfx_is_p0(config) ? flowtap_arm_block_wfx :
-								  flowtap_arm_block, limit);
+	return flowtap_blocks_new(flowtap_ete_block_decode(flowtap_ete_wfx_is_p0(config)), limit);
 }

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
+/*
+ * The block caches of several trace units. In some WFE and WFI are P0 elements and end blocks, in
+ * others they are not (TRCIDR2.WFXMODE): blocks of the one kind are none of the other.
+ */
+#ifndef FLOWTAP_UNIT_BLOCKS_H
+#define FLOWTAP_UNIT_BLOCKS_H
+
+#include <flowtap/block.h>
+#include <flowtap/ete.h>
+
+struct ete_unit_blocks {
+	struct flowtap_blocks *blocks;	/* the caller's, which frees it */
+	bool wfx;			/* WFE and WFI end the blocks there */
+	struct flowtap_blocks *other;	/* of 64 MiB, made when a unit needs it; NULL: none does */
+};
+
+/* What cuts the code of a trace unit of this kind into blocks. */
+flowtap_block_decode flowtap_ete_block_decode(bool wfx);
+/* The cache for a trace unit, borrowed up to flowtap_ete_unit_blocks_free. NULL: no memory. */
+struct flowtap_blocks *flowtap_ete_unit_blocks(struct ete_unit_blocks *unit_blocks,
+					       const struct flowtap_ete_config *config);
+/* Frees what was made. */
+void flowtap_ete_unit_blocks_free(struct ete_unit_blocks *unit_blocks);
+
+#endif /* FLOWTAP_UNIT_BLOCKS_H */
