@@ -14,11 +14,20 @@ static u32 hash_task(const void *task, u32 length, u32 seed)
 	return hash_ptr(*(struct task_struct *const *)task, 32) ^ seed;
 }
 
+/* Without this it is a call of memcmp. */
+static int other_task(struct rhashtable_compare_arg *arg, const void *object)
+{
+	const struct flowtap_member *member = object;
+
+	return member->task != *(struct task_struct *const *)arg->key;
+}
+
 static const struct rhashtable_params by_task = {
 	.key_len = sizeof(struct task_struct *),
 	.key_offset = offsetof(struct flowtap_member, task),
 	.head_offset = offsetof(struct flowtap_member, node),
 	.hashfn = hash_task,
+	.obj_cmpfn = other_task,
 	.automatic_shrinking = true,
 };
 
