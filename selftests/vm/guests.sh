@@ -199,6 +199,7 @@ judge_seeds() { # WANTED REPORT...
 }
 
 done_testing() {
+	[ "$n" != 0 ] || check 1 "no machine of this test is called$wanted"
 	echo "1..$n"
 	exit $failed
 }
