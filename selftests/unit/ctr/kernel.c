@@ -231,7 +231,13 @@ TEST_F(ctr, a_trap_into_user_mode_is_impossible)
 	entry(self, BEQ, JOIN, INT);
 	entry(self, JR_RA, MAIN, RET);
 	EXPECT_FLOW(GAP(RECORDER), INSN(JR_RA), END(1, MAIN), INSN(MAIN),
-		    TRAPPED(BEQ, -1, JOIN | 1), GAP(IMPOSSIBLE), INSN(JR_RA), END(1, MAIN));
+		    TRAPPED(BEQ, -1, 0 | 1), GAP(IMPOSSIBLE), INSN(JR_RA), END(1, MAIN));
+	EXPECT_STREQ(self->log.detail, "a trap into user mode");
+	begin_in(self, U | S);				/* nor has it a handler there */
+	entry(self, JUMP, KBEQ, IJUMP);
+	entry(self, SBI, MAIN, EXC);
+	EXPECT_FLOW(GAP(RECORDER), CONTEXT(S), INSN(JUMP), END(1, KBEQ), INSN(KBEQ), END(0, SBI),
+		    INSN(SBI), END(1, 0), TRAPPED(SBI, 9, 0));
 }
 
 /* --- The kernel only. --- */
