@@ -392,7 +392,7 @@ int flowtap_ctr_tail(struct flowtap_ctr *ctr, const struct flowtap_record_sample
 			.detail = "the trap into the kernel was not recorded",
 		});
 	}
-	if (unseen(ctr, sample->ip))
+	if (sample->ip != ctr->at && unseen(ctr, sample->ip))
 		return send_unseen(ctr, sample->ip);
 	status = flowtap_walk_stop(&ctr->walk, ctr->at, sample->ip);
 	if (status < 0)

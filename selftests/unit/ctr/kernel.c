@@ -224,6 +224,19 @@ TEST_F(ctr, a_call_of_null_fails_in_the_kernel)
 		    END(1, JOIN));
 }
 
+TEST_F(ctr, where_a_wild_jump_was_interrupted_at_once_nothing_is_missing)
+{
+	begin_in(self, U | S);
+	entry(self, JUMP, JOIN, IJUMP);
+	at_ip(self, JOIN);
+	self->s.head.header.misc = FLOWTAP_MISC_KERNEL;
+	EXPECT_FLOW(GAP(RECORDER), CONTEXT(S), INSN(JUMP), END(1, JOIN));
+	begin_in(self, U | S);				/* nothing is executed there */
+	entry(self, JUMP, JOIN, IJUMP);
+	at_ip(self, MAIN);
+	EXPECT_FLOW(GAP(RECORDER), INSN(JUMP), END(1, JOIN), GAP(TRAP));
+}
+
 TEST_F(ctr, a_trap_into_user_mode_is_impossible)
 {
 	begin_in(self, U | S);
