@@ -115,7 +115,10 @@ static void put_aux(struct recording *recording, struct piece *piece, size_t fro
 	task->ended = time;
 }
 
-/* The stream in one record, or cut anywhere into some. */
+/*
+ * The stream in one record, or cut anywhere into some. The last one begins before its task executes
+ * another program (50 ns before its end).
+ */
 static void put_records(struct recording *recording, struct piece *piece, size_t size)
 {
 	struct task *task = &recording->tasks[piece->task];
@@ -127,7 +130,7 @@ static void put_records(struct recording *recording, struct piece *piece, size_t
 	recording->heads[piece->cpu] += piece->encoder.size;
 	task->sessions[task->n_sessions++] = piece;
 	while (from < size) {
-		to = whole || rng_one_in(&recording->rng, 3) ? size :
+		to = whole || piece->time - since < 1000 || rng_one_in(&recording->rng, 3) ? size :
 		     from + 1 + rng_below(&recording->rng, size - from);
 		time = to == size ? piece->time : since + (piece->time - since) / 2;
 		put_aux(recording, piece, from, to, since, time);
