@@ -5,6 +5,7 @@
 #include "common/isa.h"
 #include "common/json.h"
 #include "common/names.h"
+#include "common/parse_options.h"
 #include "common/tool.h"
 #include "common/tracefile.h"
 #include "stat/statistics.h"
@@ -12,7 +13,6 @@
 #include <errno.h>
 #include <flowtap/disasm.h>
 #include <flowtap/learned.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -398,47 +398,21 @@ static int open_disasm(struct stating *stating, const char *command, const char 
 
 int stat_command(int argc, char **argv)
 {
-	enum { LONG_JSON = 256, LONG_DISASSEMBLER };
-	static const struct option options[] = {
-		{ "mnemonics", no_argument, NULL, 'm' },
-		{ "disassembler", required_argument, NULL, LONG_DISASSEMBLER },
-		{ "all", no_argument, NULL, 'a' },
-		{ "quiet", no_argument, NULL, 'q' },
-		{ "json", no_argument, NULL, LONG_JSON },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 }
-	};
 	struct stating stating = { .mnemonics = false };
 	const char *disassembler = NULL;
-	int option, status;
+	const struct command_option options[] = {
+		OPTION_FLAG('m', "mnemonics", &stating.mnemonics),
+		OPTION_STRING(0, "disassembler", &disassembler),
+		OPTION_FLAG('a', "all", &stating.all),
+		OPTION_FLAG('q', "quiet", &stating.quiet),
+		OPTION_FLAG(0, "json", &stating.json),
+		OPTION_HELP(help),
+		OPERAND("FILE")
+	};
+	int status = parse_options(argc, argv, options);
 
-	while ((option = getopt_long(argc, argv, "maqh", options, NULL)) != -1) {
-		switch (option) {
-		case 'm':
-			stating.mnemonics = true;
-			break;
-		case LONG_DISASSEMBLER:
-			disassembler = optarg;
-			break;
-		case 'a':
-			stating.all = true;
-			break;
-		case 'q':
-			stating.quiet = true;
-			break;
-		case LONG_JSON:
-			stating.json = true;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			return STATUS_OK;
-		default:
-			return usage_hint(argv[0]);
-		}
-	}
-	if (argc - optind != 1)
-		return misused(argv[0], argc == optind ? "the FILE is missing" :
-			       "one FILE at a time");
+	if (status != OPTIONS_TAKEN)
+		return status;
 	status = open_disasm(&stating, argv[0], disassembler);
 	if (!status)
 		status = stat_file(&stating, argv[optind]);
