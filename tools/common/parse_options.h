@@ -79,8 +79,9 @@ extern const char option_done[], option_failed[];
 #define OPTION_TEXT(letter, name, text) \
 	OPTION(letter, name, no_argument, option_text, NULL, .wanted = text)
 #define OPTION_HELP(text) OPTION_TEXT('h', "help", text)
-/* The rows of another table, which a row of zeros ends. */
+/* The rows of another table, which ends with the other one. */
 #define OPTIONS_OF(table) { .more = table }
+#define OPTIONS_END { .name = NULL }
 
 /* The last row says what stands behind the options. Nothing: */
 #define OPERANDS_NONE { .name = NULL }

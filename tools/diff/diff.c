@@ -161,14 +161,14 @@ static int run(struct difference *difference, char **paths, uint64_t ignored)
 int diff_command(int argc, char **argv)
 {
 	struct difference difference = { .context = 5 };
-	const char *disassembler = "auto";
+	enum flowtap_disasm_backend disassembler = FLOWTAP_DISASM_AUTO;
 	uint64_t ignored = 0;
 	const struct command_option options[] = {
 		OPTION_NUMBER('U', "context", &difference.context, 0, DIFFERENCE_CONTEXT_MAX,
 			      "a number up to 100000"),
 		OPTION(0, "ignore", required_argument, take_ignored, &ignored,
 		       .wanted = "gaps, contexts, exceptions or all, or several with commas"),
-		OPTION_STRING(0, "disassembler", &disassembler),
+		OPTION_DISASSEMBLER(&disassembler),
 		OPTION_FLAG('q', "quiet", &difference.quiet),
 		OPTION_FLAG(0, "json", &difference.json),
 		OPTION_HELP(help),
@@ -182,7 +182,7 @@ int diff_command(int argc, char **argv)
 		return misused(argv[0], "two files are compared: A and B");
 	if (!strcmp(argv[optind], "-") && !strcmp(argv[optind + 1], "-"))
 		return misused(argv[0], "only one of them can be standard input");
-	status = difference_init(&difference, argv[0], disassembler);
+	status = difference_init(&difference, disassembler);
 	if (!status)
 		status = run(&difference, argv + optind, ignored);
 	difference_free(&difference);

@@ -375,21 +375,14 @@ static int stat_file(struct stating *stating, const char *path)
 }
 
 /* 0, or an exit status after a complaint. */
-static int open_disasm(struct stating *stating, const char *command, const char *name)
+static int open_disasm(struct stating *stating, enum flowtap_disasm_backend backend)
 {
 	const struct flowtap_disasm_options options = {
-		.backend = (enum flowtap_disasm_backend)flowtap_disasm_parse(name ? name : "auto"),
+		.backend = backend,
 		.style = FLOWTAP_DISASM_PLAIN,
 	};
-	int error;
+	int error = flowtap_disasm_new(&options, &stating->disasm);
 
-	if (name && !stating->mnemonics)
-		return misused(command, "--disassembler is for --mnemonics");
-	if (!stating->mnemonics)
-		return 0;
-	if (name && (flowtap_disasm_parse(name) < 0 || !strcmp(name, "none")))
-		return misused(command, "'%s' is not auto, llvm or capstone", name);
-	error = flowtap_disasm_new(&options, &stating->disasm);
 	if (!error && flowtap_disasm_backend(stating->disasm) != FLOWTAP_DISASM_NONE)
 		return 0;
 	complain("%s", error == -ENOMEM ? "no memory" : flowtap_disasm_missing(options.backend));
@@ -399,10 +392,13 @@ static int open_disasm(struct stating *stating, const char *command, const char 
 int stat_command(int argc, char **argv)
 {
 	struct stating stating = { .mnemonics = false };
-	const char *disassembler = NULL;
+	enum flowtap_disasm_backend disassembler = FLOWTAP_DISASM_AUTO;
+	const char *of_mnemonics = NULL;
 	const struct command_option options[] = {
 		OPTION_FLAG('m', "mnemonics", &stating.mnemonics),
-		OPTION_STRING(0, "disassembler", &disassembler),
+		OPTION(0, "disassembler", required_argument, option_disassembler, &disassembler,
+		       .most = FLOWTAP_DISASM_CAPSTONE, .wanted = "auto, llvm or capstone",
+		       .first = &of_mnemonics),
 		OPTION_FLAG('a', "all", &stating.all),
 		OPTION_FLAG('q', "quiet", &stating.quiet),
 		OPTION_FLAG(0, "json", &stating.json),
@@ -413,7 +409,9 @@ int stat_command(int argc, char **argv)
 
 	if (status != OPTIONS_TAKEN)
 		return status;
-	status = open_disasm(&stating, argv[0], disassembler);
+	if (of_mnemonics && !stating.mnemonics)
+		return misused(argv[0], "--%s is for --mnemonics", of_mnemonics);
+	status = stating.mnemonics ? open_disasm(&stating, disassembler) : 0;
 	if (!status)
 		status = stat_file(&stating, argv[optind]);
 	flowtap_disasm_free(stating.disasm);

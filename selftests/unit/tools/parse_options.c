@@ -50,7 +50,7 @@ static int parse(SELF *self, const char *words, struct command_option last)
 {
 	const struct command_option more[] = {
 		OPTION_STRING(0, "more", &self->more),
-		OPERANDS_NONE
+		OPTIONS_END
 	};
 	const struct command_option table[] = {
 		OPTION_FLAG('q', "quiet", &self->quiet),
