@@ -156,6 +156,8 @@ int parse_options(int argc, char **argv, const struct command_option *table)
 	const char *letters = reading.letters + (last->letter != '+');
 	int given, status = OPTIONS_TAKEN;
 
+	/* Not where an earlier command line ended. */
+	optind = 0;
 	while (status == OPTIONS_TAKEN &&
 	       (given = getopt_long(argc, argv, letters, reading.names, NULL)) != -1)
 		status = take(&reading, argv[0], given);

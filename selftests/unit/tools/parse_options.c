@@ -77,7 +77,6 @@ static int parse(SELF *self, const char *words, struct command_option last)
 	for (char *word; (word = strsep(&rest, " ")) && argc < ARGUMENTS - 1;)
 		argv[argc++] = word;
 	argv[argc] = NULL;
-	optind = 0;
 	dup2(fileno(file), 1);
 	dup2(fileno(file), 2);
 	status = parse_options(argc, argv, table);
