@@ -6,7 +6,6 @@
 #include "collect.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
@@ -101,8 +100,7 @@ static int make_options(struct collect *collect)
 	if (conf->overwrite)
 		words[n++] = "--overwrite";
 	words[n] = NULL;
-	optind = 0;
-	if (options_parse(n, (char **)words, &collect->options))
+	if (options_parse(n, (char **)words, &collect->options) != OPTIONS_TAKEN)
 		return -EINVAL;
 	choose_flags(&collect->options.configure, rules_wide(conf));
 	return 0;

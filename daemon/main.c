@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* flowtapd: records continuously. */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "../tools/common/parse_options.h"
 #include "../tools/common/tool.h"
 #include "child.h"
 #include "run.h"
@@ -46,41 +46,26 @@ static int check_config(const char *path)
 
 int main(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "config", required_argument, NULL, 'c' },
-		{ "check-config", no_argument, NULL, 'k' },
-		{ "version", no_argument, NULL, 'V' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
-	};
 	const char *path = CONF_PATH;
-	static struct run run;
 	bool check = false;
-	int option, status;
+	const struct command_option options[] = {
+		OPTION_STRING('c', "config", &path),
+		OPTION_FLAG(0, "check-config", &check),
+		OPTION_TEXT('V', "version", "flowtapd " FLOWTAP_VERSION "\n"),
+		OPTION_HELP(help),
+		OPERANDS_NONE
+	};
+	static char name[] = "flowtapd";
+	static struct run run;
+	int status;
 
-	message_program("flowtapd");
+	message_program(name);
 	if (argc > 1 && !strcmp(argv[1], CHILD_OPTION))
 		return child_main(argc - 1, argv + 1);
-	while ((option = getopt_long(argc, argv, "c:Vh", options, NULL)) != -1) {
-		switch (option) {
-		case 'c':
-			path = optarg;
-			break;
-		case 'k':
-			check = true;
-			break;
-		case 'V':
-			puts("flowtapd " FLOWTAP_VERSION);
-			return STATUS_OK;
-		case 'h':
-			fputs(help, stdout);
-			return STATUS_OK;
-		default:
-			return usage_hint("flowtapd");
-		}
-	}
-	if (optind < argc)
-		return misused("flowtapd", "'%s' is too much", argv[optind]);
+	argv[0] = name;
+	status = parse_options(argc, argv, options);
+	if (status != OPTIONS_TAKEN)
+		return status;
 	if (check)
 		return check_config(path);
 	status = run_open(&run, path);

@@ -2,12 +2,12 @@
 /* flowtap check: whether files are what they should be. */
 #include "common/input_file.h"
 #include "common/json.h"
+#include "common/parse_options.h"
 #include "common/progress.h"
 #include "common/tool.h"
 
 #include <errno.h>
 #include <flowtap/check.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
@@ -211,37 +211,21 @@ static bool check_one(struct checking *checking, const char *path)
 
 int check_command(int argc, char **argv)
 {
-	enum { LONG_JSON = 256 };
-	static const struct option options[] = {
-		{ "all", no_argument, NULL, 'a' },
-		{ "quiet", no_argument, NULL, 'q' },
-		{ "json", no_argument, NULL, LONG_JSON },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 }
+	struct checking checking = { .quiet = false };
+	bool all = false;
+	const struct command_option options[] = {
+		OPTION_FLAG('a', "all", &all),
+		OPTION_FLAG('q', "quiet", &checking.quiet),
+		OPTION_FLAG(0, "json", &checking.as_json),
+		OPTION_HELP(help),
+		OPERANDS("FILE")
 	};
-	struct checking checking = { .limit = PROBLEMS_SHOWN };
-	int option, status = STATUS_OK;
+	int status = parse_options(argc, argv, options);
 
-	while ((option = getopt_long(argc, argv, "aqh", options, NULL)) != -1) {
-		switch (option) {
-		case 'a':
-			checking.limit = UINT64_MAX;
-			break;
-		case 'q':
-			checking.quiet = true;
-			break;
-		case LONG_JSON:
-			checking.as_json = true;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			return STATUS_OK;
-		default:
-			return usage_hint(argv[0]);
-		}
-	}
-	if (optind == argc)
-		return misused(argv[0], "the FILE is missing");
+	if (status != OPTIONS_TAKEN)
+		return status;
+	status = STATUS_OK;
+	checking.limit = all ? UINT64_MAX : PROBLEMS_SHOWN;
 	checking.progress.doing = checking.quiet ? NULL : "checking";
 	for (; optind < argc; optind++)
 		if (!check_one(&checking, argv[optind]))

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <flowtap/learned.h>
 #include <flowtap/stf_copy.h>
-#include <getopt.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -275,47 +274,21 @@ static int choose_format(struct converting *converting, const char *command)
 
 int convert_command(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "from", required_argument, NULL, 'f' },
-		FORMAT_OPTIONS,
-		{ "rewrite", no_argument, NULL, 'r' },
-		{ "quiet", no_argument, NULL, 'q' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 }
-	};
 	struct converting converting = { .request = { .command = "convert" } };
-	int option, status;
-	char names[128];
+	const struct command_option options[] = {
+		OPTION('f', "from", required_argument, option_format, &converting.from,
+		       .bits = FORMAT_READS),
+		OPTIONS_OF(format_request_options(&converting.request)),
+		OPTION_FLAG(0, "rewrite", &converting.rewrite),
+		OPTION_FLAG('q', "quiet", &converting.quiet),
+		OPTION_FLAG(0, "json", &converting.json),
+		OPTION_HELP(help),
+		OPERANDS_ANY
+	};
+	int status = parse_options(argc, argv, options);
 
-	while ((option = getopt_long(argc, argv, "f:t:qh", options, NULL)) != -1) {
-		switch (option) {
-		case 'f':
-			converting.from = format_of_name(optarg);
-			if (!converting.from || !converting.from->read)
-				return misused(argv[0], "'%s' is not %s", optarg,
-					       format_names(names, sizeof(names),
-							    FORMAT_READS));
-			break;
-		case 'q':
-			converting.quiet = true;
-			break;
-		case 'r':
-			converting.rewrite = true;
-			break;
-		case 'j':
-			converting.json = true;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			return STATUS_OK;
-		default:
-			status = format_request_option(&converting.request, argv[0], option,
-						       optarg);
-			if (status)
-				return status;
-		}
-	}
+	if (status != OPTIONS_TAKEN)
+		return status;
 	if (argc - optind != 2)
 		return misused(argv[0], argc == optind ? "the files IN and OUT are missing" :
 			       argc - optind == 1 ? "the file OUT is missing" :

@@ -2,10 +2,10 @@
 /* flowtap ctl: asks a flowtapd that runs. */
 #include "common/control.h"
 #include "common/names.h"
+#include "common/parse_options.h"
 #include "common/tool.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <linux/flowtap.h>
 #include <stdlib.h>
 #include <string.h>
@@ -347,12 +347,15 @@ static const struct {
 
 #define ASKS (sizeof(asks) / sizeof(asks[0]))
 
-static void print_help(void)
+static const char *print_help(const struct command_option *option, const char *text)
 {
+	(void)option;
+	(void)text;
 	fputs(help_begin, stdout);
 	for (size_t i = 0; i < ASKS; i++)
 		printf("  %-8s %s\n", asks[i].name, asks[i].line);
 	fputs(help_end, stdout);
+	return option_done;
 }
 
 /* It was checked, so that control characters can stand in strings only. */
@@ -390,34 +393,18 @@ static int ask(const char *path, size_t which, bool json)
 
 int ctl_command(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "socket", required_argument, NULL, 's' },
-		{ "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
-	};
 	const char *path = CONTROL_SOCKET;
 	bool json = false;
-	int option;
+	const struct command_option options[] = {
+		OPTION_STRING(0, "socket", &path),
+		OPTION_FLAG(0, "json", &json),
+		OPTION('h', "help", no_argument, print_help, NULL),
+		OPERAND("COMMAND")
+	};
+	int status = parse_options(argc, argv, options);
 
-	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		switch (option) {
-		case 's':
-			path = optarg;
-			break;
-		case 'j':
-			json = true;
-			break;
-		case 'h':
-			print_help();
-			return STATUS_OK;
-		default:
-			return usage_hint(argv[0]);
-		}
-	}
-	if (argc - optind != 1)
-		return misused(argv[0], optind == argc ? "what it is asked for is missing" :
-			       "one command at a time");
+	if (status != OPTIONS_TAKEN)
+		return status;
 	for (size_t i = 0; i < ASKS; i++)
 		if (!strcmp(argv[optind], asks[i].name))
 			return ask(path, i, json);

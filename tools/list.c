@@ -6,12 +6,12 @@
 #include "common/filter.h"
 #include "common/json.h"
 #include "common/names.h"
+#include "common/parse_options.h"
 #include "common/tool.h"
 
 #include <errno.h>
 #include <flowtap/riscv.h>
 #include <flowtap/session.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -263,31 +263,18 @@ static void json_all(const struct flowtap_query *queries, size_t cpus)
 
 int list_command(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 }
+	bool json = false;
+	const struct command_option options[] = {
+		OPTION_FLAG(0, "json", &json),
+		OPTION_HELP(help),
+		OPERANDS_NONE
 	};
 	struct flowtap_query *queries;
-	bool json = false;
 	size_t n;
-	int error, option;
+	int error, status = parse_options(argc, argv, options);
 
-	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		switch (option) {
-		case 'j':
-			json = true;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			return STATUS_OK;
-		default:
-			return usage_hint(argv[0]);
-		}
-	}
-	if (optind < argc)
-		return misused(argv[0], "takes no argument, not '%s'", argv[optind]);
-
+	if (status != OPTIONS_TAKEN)
+		return status;
 	error = device_query(0, &queries, &n);
 	if (error) {
 		char fix[256];

@@ -14,7 +14,7 @@ int main(int argc, char **argv)
 		.workload = { .pidfd = -1, .go = -1, .report = -1 },
 	};
 
-	if (options_parse(argc, argv, &options) || recording_fork_command(&recording) ||
+	if (options_parse(argc, argv, &options) != OPTIONS_TAKEN || recording_fork_command(&recording) ||
 	    workload_start(&recording.workload, options.command[0]))
 		return STATUS_ERROR;
 	workload_reap(&recording.workload, true);

@@ -3,7 +3,10 @@
 #ifndef ETE_CONFIG_H
 #define ETE_CONFIG_H
 
+#include "common/parse_options.h"
+
 #include <flowtap/ete.h>
+#include <flowtap/frame.h>
 
 /* For help texts. */
 #define ETE_CONFIG_KEYS "configr, traceidr, devarch, idr0, idr1, idr2, idr8"
@@ -13,5 +16,10 @@
  * given and leaves the rest of *config. 0; -EINVAL, after having said on stderr what is wrong.
  */
 int ete_config_parse(const char *text, struct flowtap_ete_config *config);
+
+/* A row of a table of options: which trace ID, into an int. */
+#define OPTION_TRACE_ID(id, ...) \
+	OPTION_NUMBER(0, "id", id, FLOWTAP_FRAME_FIRST, FLOWTAP_FRAME_LAST, \
+		      "a trace ID from 0x1 to 0x6f", __VA_ARGS__)
 
 #endif /* ETE_CONFIG_H */

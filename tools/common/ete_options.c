@@ -26,45 +26,51 @@
 /* Bits that are on by default, where the trace unit has them. */
 #define DEFAULTS	(TS | RS)
 
-static const char *set(struct ete_request *request, const char *text, uint64_t bits)
+static const char *set(const struct command_option *option, const char *text)
 {
+	struct ete_request *request = option->into;
+
 	(void)text;
-	request->on |= bits;
-	request->off &= ~bits;
+	request->on |= option->bits;
+	request->off &= ~option->bits;
 	return NULL;
 }
 
-static const char *clear(struct ete_request *request, const char *text, uint64_t bits)
+static const char *clear(const struct command_option *option, const char *text)
 {
+	struct ete_request *request = option->into;
+
 	(void)text;
-	request->off |= bits;
-	request->on &= ~bits;
+	request->off |= option->bits;
+	request->on &= ~option->bits;
 	return NULL;
 }
 
-static const char *take_context(struct ete_request *request, const char *text, uint64_t bits)
+static const char *take_context(const struct command_option *option, const char *text)
 {
+	struct ete_request *request = option->into;
+
 	(void)text;
-	(void)bits;
 	request->context = true;
 	return NULL;
 }
 
-static const char *take_cycles(struct ete_request *request, const char *text, uint64_t bits)
+static const char *take_cycles(const struct command_option *option, const char *text)
 {
+	struct ete_request *request = option->into;
 	uint64_t value = 0;
 
 	if (text && !number_parse(text, 1, 0xfff, &value))
 		return "a threshold of cycles, 1 to 4095";
 	request->ete.cycle_threshold = (uint32_t)value;
-	return set(request, text, bits);
+	return set(option, text);
 }
 
-static const char *take_sync(struct ete_request *request, const char *text, uint64_t bits)
+static const char *take_sync(const struct command_option *option, const char *text)
 {
+	struct ete_request *request = option->into;
 	uint64_t value;
 
-	(void)bits;
 	if (!number_parse(text, 8, 20, &value))
 		return "the logarithm of a number of bytes, 8 to 20 (12: every 4096 bytes)";
 	request->ete.sync_period = (uint32_t)value;
@@ -72,15 +78,15 @@ static const char *take_sync(struct ete_request *request, const char *text, uint
 }
 
 /* START-END or START+SIZE, END being the first address after it. */
-static const char *take_address(struct ete_request *request, const char *text, uint64_t bits)
+static const char *take_address(const struct command_option *option, const char *text)
 {
 	static const char wanted[] = "a range of addresses, START-END or START+SIZE (0x...)";
+	struct ete_request *request = option->into;
 	const char *middle = text + strcspn(text, "-+");
 	size_t length = (size_t)(middle - text);
 	uint64_t start, end;
 	char first[24];
 
-	(void)bits;
 	if (!*middle || length >= sizeof(first))
 		return wanted;
 	memcpy(first, text, length);
@@ -129,11 +135,11 @@ static bool parse_time(const char *text, size_t length, __u64 *nanoseconds)
 	return false;
 }
 
-static const char *take_strobe(struct ete_request *request, const char *text, uint64_t bits)
+static const char *take_strobe(const struct command_option *option, const char *text)
 {
+	struct ete_request *request = option->into;
 	const char *slash = strchr(text, '/');
 
-	(void)bits;
 	if (!slash ||
 	    !parse_time(text, (size_t)(slash - text), &request->ete.strobe_on_ns) ||
 	    !parse_time(slash + 1, strlen(slash + 1), &request->ete.strobe_off_ns))
@@ -142,15 +148,15 @@ static const char *take_strobe(struct ete_request *request, const char *text, ui
 }
 
 /* Pages, or bytes if K or M follows. */
-static const char *take_aux(struct ete_request *request, const char *text, uint64_t bits)
+static const char *take_aux(const struct command_option *option, const char *text)
 {
 	static const char wanted[] =
 		"a power of two of pages, 2 to 65536, or a size in K or M that is one";
+	struct ete_request *request = option->into;
 	size_t length = strlen(text);
 	uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE), value, unit = 0;
 	char digits[24];
 
-	(void)bits;
 	if (!length || length >= sizeof(digits))
 		return wanted;
 	memcpy(digits, text, length + 1);
@@ -173,42 +179,37 @@ static const char *take_aux(struct ete_request *request, const char *text, uint6
 }
 
 static const struct {
-	const char *name;
-	int argument;
-	const char *(*take)(struct ete_request *request, const char *text, uint64_t bits);
-	uint64_t bits;
+	struct command_option option;	/* without what is each request's */
 	const char *help;		/* NULL: not listed, it is the default */
 } table[] = {
-	{ "timestamps", no_argument, set, TS, NULL },
-	{ "no-timestamps", no_argument, clear, TS,
+	{ OPTION(0, "timestamps", no_argument, set, NULL, .bits = TS), NULL },
+	{ OPTION(0, "no-timestamps", no_argument, clear, NULL, .bits = TS),
 	  "      --no-timestamps  no timestamps in the trace (they are on)\n" },
-	{ "cycles", optional_argument, take_cycles, CCI,
+	{ OPTION(0, "cycles", optional_argument, take_cycles, NULL, .bits = CCI),
 	  "      --cycles[=N]     counts of cycles, each of N or more (256)\n" },
-	{ "branch-broadcast", no_argument, set, BB,
+	{ OPTION(0, "branch-broadcast", no_argument, set, NULL, .bits = BB),
 	  "      --branch-broadcast  the target of each taken branch\n" },
-	{ "return-stack", no_argument, set, RS, NULL },
-	{ "no-return-stack", no_argument, clear, RS,
+	{ OPTION(0, "return-stack", no_argument, set, NULL, .bits = RS), NULL },
+	{ OPTION(0, "no-return-stack", no_argument, clear, NULL, .bits = RS),
 	  "      --no-return-stack   the target of each return (else not of those that go where they\n"
 	  "                       were called from)\n" },
-	{ "context", no_argument, take_context, 0,
+	{ OPTION(0, "context", no_argument, take_context, NULL),
 	  "      --context        the context identifier, which has the PID as the kernel sees it\n" },
-	{ "vmid", no_argument, set, VMID,
+	{ OPTION(0, "vmid", no_argument, set, NULL, .bits = VMID),
 	  "      --vmid           the virtual machine's identifier\n" },
-	{ "sync-period", required_argument, take_sync, 0,
+	{ OPTION(0, "sync-period", required_argument, take_sync, NULL),
 	  "      --sync-period N  a point where decoding can begin every 2^N bytes, 8 to 20 (12)\n" },
-	{ "address", required_argument, take_address, 0,
+	{ OPTION(0, "address", required_argument, take_address, NULL),
 	  "      --address RANGE  only these addresses: START-END (END is the first one behind) or\n"
 	  "                       START+SIZE; up to 4 times\n" },
-	{ "strobe", required_argument, take_strobe, 0,
+	{ OPTION(0, "strobe", required_argument, take_strobe, NULL),
 	  "      --strobe ON/OFF  trace for ON, rest for OFF, and so on (1ms/9ms)\n" },
-	{ "aux-pages", required_argument, take_aux, 0,
+	{ OPTION(0, "aux-pages", required_argument, take_aux, NULL),
 	  "      --aux-pages N    pages of each CPU's AUX area, or its size (512K, 16M); a power of\n"
 	  "                       two (4M, or as much as may be locked)\n" },
 };
 
 #define ROWS (sizeof(table) / sizeof(table[0]))
-
-_Static_assert(ROWS <= ETE_OPTIONS_MAX, "all have room in getopt's table");
 
 void ete_options_init(struct ete_request *request)
 {
@@ -217,22 +218,17 @@ void ete_options_init(struct ete_request *request)
 	*request = (struct ete_request){ .aux_pages = pages < 2 ? 2 : pages };
 }
 
-size_t ete_options_list(struct option *options, int first)
+const struct command_option *ete_options(struct ete_request *request)
 {
-	for (size_t i = 0; i < ROWS; i++)
-		options[i] = (struct option){ table[i].name, table[i].argument, NULL,
-					      first + (int)i };
-	return ROWS;
-}
+	/* The last one stays zeros. */
+	static struct command_option rows[ROWS + 1];
 
-const char *ete_options_name(size_t row)
-{
-	return table[row].name;
-}
-
-const char *ete_options_take(struct ete_request *request, size_t row, const char *text)
-{
-	return table[row].take(request, text, table[row].bits);
+	for (size_t i = 0; i < ROWS; i++) {
+		rows[i] = table[i].option;
+		rows[i].into = request;
+		rows[i].first = &request->given;
+	}
+	return rows;
 }
 
 void ete_options_help(FILE *file)

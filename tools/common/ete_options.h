@@ -6,15 +6,15 @@
 #ifndef ETE_OPTIONS_H
 #define ETE_OPTIONS_H
 
+#include "common/parse_options.h"
+
 #include <flowtap/session.h>
-#include <getopt.h>
 #include <linux/flowtap.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 
-#define ETE_OPTIONS_MAX 16
 /* Of a strobe's times, as the driver takes them. */
 #define STROBE_NS_MIN	100000ULL
 #define STROBE_NS_MAX	60000000000ULL
@@ -24,6 +24,7 @@ struct ete_request {
 	uint64_t on;		/* bits of TRCCONFIGR that were asked for */
 	uint64_t off;		/* of those that are on by default: not these */
 	bool context;		/* the context identifier, in whichever bits the kernel's EL has it */
+	const char *given;	/* the first of these options that was; NULL: none */
 	bool aux_given;
 	struct flowtap_ete_configure ete;
 	uint32_t aux_pages;
@@ -31,11 +32,8 @@ struct ete_request {
 
 /* The defaults. */
 void ete_options_init(struct ete_request *request);
-/* Appends rows to getopt's table: the first one's val is `first`, others count up. How many. */
-size_t ete_options_list(struct option *table, int first);
-const char *ete_options_name(size_t row);
-/* Takes the row-th one; text NULL: none given. NULL, or what it should have been. */
-const char *ete_options_take(struct ete_request *request, size_t row, const char *text);
+/* A table for OPTIONS_OF, into request. Good until it is asked for again. */
+const struct command_option *ete_options(struct ete_request *request);
 void ete_options_help(FILE *file);
 
 /*

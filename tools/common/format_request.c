@@ -10,137 +10,77 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Which formats have a use for which option, and what. */
-static const struct {
-	const char *name;
-	const char *kinds[2];
-} uses[] = {
-	[FORMAT_OPTION_LEVEL - FORMAT_OPTION_FIRST] = { "--level", { "zstf" } },
-	[FORMAT_OPTION_DIALECT - FORMAT_OPTION_FIRST] = { "--dialect", { "tarmac" } },
-	[FORMAT_OPTION_TIMES - FORMAT_OPTION_FIRST] = { "--times", { "tarmac", "qemu4v" } },
-	[FORMAT_OPTION_FREQUENCY - FORMAT_OPTION_FIRST] = { "--frequency", { "tarmac", "qemu4v" } },
-	[FORMAT_OPTION_DISASSEMBLER - FORMAT_OPTION_FIRST] = { "--disassembler", { "tarmac", "qemu4v" } },
-	[FORMAT_OPTION_SYNTHETIC_SP - FORMAT_OPTION_FIRST] = { "--synthetic-sp", { "tarmac", "qemu4v" } },
-	[FORMAT_OPTION_SKIPPED - FORMAT_OPTION_FIRST] = { "--untaken-as-skipped", { "tarmac", "qemu4v" } },
-	[FORMAT_OPTION_RV64 - FORMAT_OPTION_FIRST] = { "--rv64", { "tarmac" } },
-	[FORMAT_OPTION_MODES - FORMAT_OPTION_FIRST] = { "--modes", { "qemu4v" } },
-	[FORMAT_OPTION_CPU_NAMES - FORMAT_OPTION_FIRST] = { "--cpu-names", { "qemu4v" } },
-	[FORMAT_OPTION_SYMBOLS - FORMAT_OPTION_FIRST] = { "--symbols", { "tarmac", "qemu4v" } },
-	[FORMAT_OPTION_NO_SYMBOLS - FORMAT_OPTION_FIRST] = { "--no-symbols", { "tarmac", "qemu4v" } },
+const char *option_format(const struct command_option *option, const char *name)
+{
+	static char names[128];
+	const enum format_use use = (enum format_use)option->bits;
+	const struct format_kind *kind = format_of_name(name);
+	bool can = kind && (use == FORMAT_READS ? kind->read != NULL : kind->open != NULL);
+
+	if (!can)
+		return format_names(names, sizeof(names), use);
+	*(const struct format_kind **)option->into = kind;
+	return NULL;
+}
+
+const char *option_disassembler(const struct command_option *option, const char *name)
+{
+	int backend = flowtap_disasm_parse(name);
+
+	if (backend < 0 || (uint64_t)backend > option->most)
+		return option->wanted;
+	*(enum flowtap_disasm_backend *)option->into = (enum flowtap_disasm_backend)backend;
+	return NULL;
+}
+
+static const char *take_dialect(const struct command_option *option, const char *name)
+{
+	enum flowtap_tarmac_dialect *dialect = option->into;
+
+	for (int i = 0; i < FLOWTAP_TARMAC_DIALECTS; i++) {
+		*dialect = (enum flowtap_tarmac_dialect)i;
+		if (!strcmp(name, flowtap_tarmac_dialect_name(*dialect)))
+			return NULL;
+	}
+	return option->wanted;
+}
+
+static const struct name times[] = {
+	{ FLOWTAP_LINES_INDEX, "index" },
+	{ FLOWTAP_LINES_CYCLES, "cycles" },
+	{ FLOWTAP_LINES_TIME, "time" },
+	{ 0, NULL }
 };
 
-#define USES (sizeof(uses) / sizeof(uses[0]))
-
-static int take_format(struct format_request *request, const char *command, const char *name)
+const struct command_option *format_request_options(struct format_request *request)
 {
-	char names[128];
-
-	request->kind = format_of_name(name);
-	if (request->kind && request->kind->open)
-		return 0;
-	return misused(command, "'%s' is not %s", name,
-		       format_names(names, sizeof(names), FORMAT_WRITES));
-}
-
-static int take_level(struct format_request *request, const char *command, const char *argument)
-{
-	uint64_t value;
-
-	if (!number_parse(argument, 1, FLOWTAP_ZSTF_LEVEL_MAX, &value))
-		return misused(command, "'%s' is not a level from 1 to %d", argument,
-			       FLOWTAP_ZSTF_LEVEL_MAX);
-	request->level = (int)value;
-	return 0;
-}
-
-static int take_dialect(struct format_request *request, const char *command, const char *argument)
-{
-	for (int dialect = 0; dialect < FLOWTAP_TARMAC_DIALECTS; dialect++) {
-		request->dialect = (enum flowtap_tarmac_dialect)dialect;
-		if (!strcmp(argument, flowtap_tarmac_dialect_name(request->dialect)))
-			return 0;
-	}
-	return misused(command, "'%s' is not es, fvp or strict", argument);
-}
-
-static int take_times(struct format_request *request, const char *command, const char *argument)
-{
-	static const char *const names[FLOWTAP_LINES_TIMES] = {
-		[FLOWTAP_LINES_INDEX] = "index",
-		[FLOWTAP_LINES_CYCLES] = "cycles",
-		[FLOWTAP_LINES_TIME] = "time",
+	const struct command_option table[] = {
+		OPTION('t', "to", required_argument, option_format, &request->kind,
+		       .bits = FORMAT_WRITES),
+		OPTION_NUMBER(0, "level", &request->level, 1, FLOWTAP_ZSTF_LEVEL_MAX,
+			      "a level from 1 to 19", .first = &request->of_zstf),
+		OPTION(0, "dialect", required_argument, take_dialect, &request->dialect,
+		       .wanted = "es, fvp or strict", .first = &request->of_tarmac),
+		OPTION_CHOICE(0, "times", &request->times, times, "index, cycles or time",
+			      .first = &request->of_text),
+		OPTION_NUMBER(0, "frequency", &request->frequency, 1, 1000000000000,
+			      "a frequency in Hz", .first = &request->of_text),
+		OPTION_DISASSEMBLER(&request->disassembler, .first = &request->of_text),
+		OPTION_FLAG(0, "synthetic-sp", &request->synthetic_sp, .first = &request->of_text),
+		OPTION_FLAG(0, "untaken-as-skipped", &request->untaken_skipped,
+			    .first = &request->of_text),
+		OPTION_FLAG(0, "rv64", &request->rv64, .first = &request->of_tarmac),
+		OPTION_FLAG(0, "modes", &request->modes, .first = &request->of_qemu4v),
+		OPTION_FLAG(0, "cpu-names", &request->cpu_names, .first = &request->of_qemu4v),
+		OPTION_SYMBOLS(&request->symbols_request, .first = &request->of_text),
+		OPTION_FLAG(0, "no-symbols", &request->symbols_request.none,
+			    .first = &request->of_text),
+		OPTION_FLAG(0, "force", &request->force),
+		OPTIONS_END
 	};
+	static struct command_option kept[sizeof(table) / sizeof(table[0])];
 
-	for (int time = 0; time < FLOWTAP_LINES_TIMES; time++) {
-		request->times = (enum flowtap_lines_time)time;
-		if (!strcmp(argument, names[time]))
-			return 0;
-	}
-	return misused(command, "'%s' is not index, cycles or time", argument);
-}
-
-static int take_frequency(struct format_request *request, const char *command, const char *argument)
-{
-	if (number_parse(argument, 1, 1000000000000, &request->frequency))
-		return 0;
-	return misused(command, "'%s' is not a frequency in Hz", argument);
-}
-
-static int take_disassembler(struct format_request *request, const char *command,
-			     const char *argument)
-{
-	int backend = flowtap_disasm_parse(argument);
-
-	if (backend < 0)
-		return misused(command, "'%s' is not auto, llvm, capstone or none", argument);
-	request->disassembler = (enum flowtap_disasm_backend)backend;
-	return 0;
-}
-
-int format_request_option(struct format_request *request, const char *command, int option,
-			  const char *argument)
-{
-	if (option >= FORMAT_OPTION_FIRST)
-		request->given |= 1U << (option - FORMAT_OPTION_FIRST);
-	switch (option) {
-	case 't':
-		return take_format(request, command, argument);
-	case FORMAT_OPTION_LEVEL:
-		return take_level(request, command, argument);
-	case FORMAT_OPTION_DIALECT:
-		return take_dialect(request, command, argument);
-	case FORMAT_OPTION_TIMES:
-		return take_times(request, command, argument);
-	case FORMAT_OPTION_FREQUENCY:
-		return take_frequency(request, command, argument);
-	case FORMAT_OPTION_DISASSEMBLER:
-		return take_disassembler(request, command, argument);
-	case FORMAT_OPTION_SYNTHETIC_SP:
-		request->synthetic_sp = true;
-		return 0;
-	case FORMAT_OPTION_SKIPPED:
-		request->untaken_skipped = true;
-		return 0;
-	case FORMAT_OPTION_RV64:
-		request->rv64 = true;
-		return 0;
-	case FORMAT_OPTION_MODES:
-		request->modes = true;
-		return 0;
-	case FORMAT_OPTION_CPU_NAMES:
-		request->cpu_names = true;
-		return 0;
-	case FORMAT_OPTION_SYMBOLS:
-		return symbols_option(&request->symbols_request, command, argument);
-	case FORMAT_OPTION_NO_SYMBOLS:
-		request->symbols_request.none = true;
-		return 0;
-	case FORMAT_OPTION_FORCE:
-		request->force = true;
-		return 0;
-	default:
-		return usage_hint(command);
-	}
+	return memcpy(kept, table, sizeof(table));
 }
 
 /* Apart, as requests are copied. 0, or an exit status after a complaint. */
@@ -169,20 +109,36 @@ static int open_disasm(struct format_request *request)
 	return STATUS_ERROR;
 }
 
-int format_request_check(struct format_request *request, const char *command)
+/* Whether the format has all that was asked for: 0, or an exit status after a complaint. */
+static int check_given(const struct format_request *request, const char *command)
 {
+	const struct {
+		const char *option, *kinds[2];
+	} uses[] = {
+		{ request->of_zstf, { "zstf" } },
+		{ request->of_text, { "tarmac", "qemu4v" } },
+		{ request->of_tarmac, { "tarmac" } },
+		{ request->of_qemu4v, { "qemu4v" } },
+	};
 	const char *name = request->kind->name;
-	int status;
 
-	for (size_t i = 0; i < USES; i++) {
+	for (size_t i = 0; i < sizeof(uses) / sizeof(uses[0]); i++) {
 		const char *const *kinds = uses[i].kinds;
 
-		if (!(request->given & 1U << i) || !strcmp(kinds[0], name) ||
-		    (kinds[1] && !strcmp(kinds[1], name)))
-			continue;
-		return misused(command, "%s is for --to %s%s%s", uses[i].name, kinds[0],
-			       kinds[1] ? " and " : "", kinds[1] ? kinds[1] : "");
+		if (uses[i].option && strcmp(kinds[0], name) &&
+		    (!kinds[1] || strcmp(kinds[1], name)))
+			return misused(command, "--%s is for --to %s%s%s", uses[i].option, kinds[0],
+				       kinds[1] ? " and " : "", kinds[1] ? kinds[1] : "");
 	}
+	return 0;
+}
+
+int format_request_check(struct format_request *request, const char *command)
+{
+	int status = check_given(request, command);
+
+	if (status)
+		return status;
 	if (request->frequency && request->times != FLOWTAP_LINES_TIME)
 		return misused(command, "--frequency is for --times time");
 	if (!request->kind->text)

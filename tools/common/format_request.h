@@ -3,11 +3,11 @@
 #ifndef FORMAT_REQUEST_H
 #define FORMAT_REQUEST_H
 
+#include "common/parse_options.h"
 #include "common/symbols.h"
 
 #include <flowtap/disasm.h>
 #include <flowtap/tarmac.h>
-#include <getopt.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -16,7 +16,8 @@ struct format_kind;
 struct format_request {
 	const struct format_kind *kind;
 	const char *command;		/* "decode": for comments in the file */
-	uint32_t given;			/* 1 << (option - FORMAT_OPTION_FIRST) */
+	/* The first option given that only these formats have; NULL: none. */
+	const char *of_zstf, *of_text, *of_tarmac, *of_qemu4v;
 	int level;			/* of zstf, 0: the usual one */
 	enum flowtap_tarmac_dialect dialect;
 	enum flowtap_lines_time times;
@@ -33,40 +34,6 @@ struct format_request {
 	struct flowtap_disasm *disasm;	/* after format_request_check, of formats with text */
 	struct symbols *symbols;	/* likewise: what it asks for names */
 };
-
-enum {
-	FORMAT_OPTION_FIRST = 512,
-	FORMAT_OPTION_LEVEL = FORMAT_OPTION_FIRST,
-	FORMAT_OPTION_DIALECT,
-	FORMAT_OPTION_TIMES,
-	FORMAT_OPTION_FREQUENCY,
-	FORMAT_OPTION_DISASSEMBLER,
-	FORMAT_OPTION_SYNTHETIC_SP,
-	FORMAT_OPTION_SKIPPED,
-	FORMAT_OPTION_RV64,
-	FORMAT_OPTION_MODES,
-	FORMAT_OPTION_CPU_NAMES,
-	FORMAT_OPTION_SYMBOLS,
-	FORMAT_OPTION_NO_SYMBOLS,
-	FORMAT_OPTION_FORCE,		/* of each */
-};
-
-/* Of a getopt table; -t is --to. */
-#define FORMAT_OPTIONS \
-	{ "to", required_argument, NULL, 't' }, \
-	{ "level", required_argument, NULL, FORMAT_OPTION_LEVEL }, \
-	{ "dialect", required_argument, NULL, FORMAT_OPTION_DIALECT }, \
-	{ "times", required_argument, NULL, FORMAT_OPTION_TIMES }, \
-	{ "frequency", required_argument, NULL, FORMAT_OPTION_FREQUENCY }, \
-	{ "disassembler", required_argument, NULL, FORMAT_OPTION_DISASSEMBLER }, \
-	{ "synthetic-sp", no_argument, NULL, FORMAT_OPTION_SYNTHETIC_SP }, \
-	{ "untaken-as-skipped", no_argument, NULL, FORMAT_OPTION_SKIPPED }, \
-	{ "rv64", no_argument, NULL, FORMAT_OPTION_RV64 }, \
-	{ "modes", no_argument, NULL, FORMAT_OPTION_MODES }, \
-	{ "cpu-names", no_argument, NULL, FORMAT_OPTION_CPU_NAMES }, \
-	{ "symbols", required_argument, NULL, FORMAT_OPTION_SYMBOLS }, \
-	{ "no-symbols", no_argument, NULL, FORMAT_OPTION_NO_SYMBOLS }, \
-	{ "force", no_argument, NULL, FORMAT_OPTION_FORCE }
 
 #define FORMAT_HELP \
 	"zstf:\n" \
@@ -87,13 +54,24 @@ enum {
 	"      --modes         usr, svc and mon by who executes, not svc always\n" \
 	"      --cpu-names     cpu0, not 0: tools for Tarmac read it then\n"
 
-/* Takes one of these options. 0, or an exit status after a complaint; also if it is none of them. */
-int format_request_option(struct format_request *request, const char *command, int option,
-			  const char *argument);
 /*
- * When all are known: whether they go together with the format; opens the disassembler. Likewise.
+ * A table for OPTIONS_OF: --to, --force and the options above, into request. Good until it is asked
+ * for again.
+ */
+const struct command_option *format_request_options(struct format_request *request);
+/*
+ * When all are taken: whether they go together with the format; opens the disassembler. 0, or an
+ * exit status after a complaint.
  */
 int format_request_check(struct format_request *request, const char *command);
 void format_request_free(struct format_request *request);
+
+/* Into a const struct format_kind *; .bits: an enum format_use, which it has to be good for. */
+const char *option_format(const struct command_option *option, const char *name);
+/* A row of a table of options: into an enum flowtap_disasm_backend, .most being the last one. */
+#define OPTION_DISASSEMBLER(backend, ...) \
+	OPTION(0, "disassembler", required_argument, option_disassembler, backend, \
+	       .most = FLOWTAP_DISASM_NONE, .wanted = "auto, llvm, capstone or none", __VA_ARGS__)
+const char *option_disassembler(const struct command_option *option, const char *name);
 
 #endif /* FORMAT_REQUEST_H */

@@ -23,12 +23,14 @@ static int add(struct symbols *symbols, const char *path, uint64_t offset)
 	return error;
 }
 
-int symbols_option(struct symbols_request *request, const char *command, const char *argument)
+const char *option_symbols(const struct command_option *option, const char *file)
 {
+	struct symbols_request *request = option->into;
+
 	if (request->n == SYMBOLS_FILES)
-		return misused(command, "--symbols more than %d times", SYMBOLS_FILES);
-	request->files[request->n++] = argument;
-	return 0;
+		return "one of at most 64 files";
+	request->files[request->n++] = file;
+	return NULL;
 }
 
 static int open_one(struct symbols *symbols, const char *command, const char *argument)

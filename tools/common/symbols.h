@@ -6,6 +6,8 @@
 #ifndef SYMBOLS_H
 #define SYMBOLS_H
 
+#include "common/parse_options.h"
+
 #include <flowtap/symbol.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,9 +35,12 @@ struct symbols {
 	"                      may come again\n" \
 	"      --no-symbols    branches without the names of what they lead to\n"
 
-/* Takes --symbols' FILE[@OFFSET]. 0, or an exit status after a complaint. */
-int symbols_option(struct symbols_request *request, const char *command, const char *argument);
-/* Reads all files. Likewise; symbols_free has to come in any case. */
+/* A row of a table of options: --symbols, into a struct symbols_request. */
+#define OPTION_SYMBOLS(request, ...) \
+	OPTION(0, "symbols", required_argument, option_symbols, request, __VA_ARGS__)
+const char *option_symbols(const struct command_option *option, const char *file);
+
+/* Reads all files. 0, or an exit status after a complaint; symbols_free has to come in any case. */
 int symbols_open(struct symbols *symbols, const struct symbols_request *request,
 		 const char *command);
 /* For flowtap_disasm_options.symbol; symbols: a struct symbols. */

@@ -344,9 +344,9 @@ int decode_command(int argc, char **argv)
 	int status = decode_options_parse(argc, argv, &options);
 	bool is_directory;
 
-	if (status) {
+	if (status != OPTIONS_TAKEN) {
 		decode_options_free(&options);
-		return -1 - status;
+		return status;
 	}
 	directory = flowtap_input_snapshot(options.input);
 	if (directory)

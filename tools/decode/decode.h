@@ -13,6 +13,7 @@
 
 /* --memory and --elf, in their order. */
 struct decode_image {
+	char *text;			/* as it was given, cut at what separates its parts */
 	struct flowtap_memory_file file;
 	bool elf;
 };
@@ -46,8 +47,8 @@ struct decode_options {
 };
 
 /*
- * Fills options, with defaults for what is not said. 0, or below: done with exit status
- * -(1 + result), after the help or a complaint.
+ * Fills options, with defaults for what is not said; they are to be freed in any case. As
+ * parse_options.
  */
 int decode_options_parse(int argc, char **argv, struct decode_options *options);
 /* Complains that the file is what decoding makes, and says what it is good for. STATUS_ERROR */

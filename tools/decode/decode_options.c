@@ -5,11 +5,10 @@
 #include "common/ete_config.h"
 #include "common/format.h"
 #include "common/input_file.h"
+#include "common/parse_options.h"
 #include "common/tool.h"
 
-#include <flowtap/frame.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -63,29 +62,11 @@ static const char help[] =
 	"Exit status: 0; 1 for an error; 2 for wrong usage; 3 if IN is damaged, what is good\n"
 	"of it was decoded.\n";
 
-enum {
-	LONG_SYSROOT = 256, LONG_TID, LONG_JSON, LONG_CPU, LONG_CONFIG, LONG_MEMORY,
-	LONG_ELF, LONG_FRAMED, LONG_ID, LONG_KEEP_FAILED, LONG_BLOCK_MEMORY, LONG_SPLIT,
-};
-
-static const struct option long_options[] = {
-	FORMAT_OPTIONS,
-	{ "output", required_argument, NULL, 'o' },
-	{ "sysroot", required_argument, NULL, LONG_SYSROOT },
-	{ "tid", required_argument, NULL, LONG_TID },
-	{ "split", required_argument, NULL, LONG_SPLIT },
-	{ "cpu", required_argument, NULL, LONG_CPU },
-	{ "config", required_argument, NULL, LONG_CONFIG },
-	{ "memory", required_argument, NULL, LONG_MEMORY },
-	{ "elf", required_argument, NULL, LONG_ELF },
-	{ "framed", no_argument, NULL, LONG_FRAMED },
-	{ "id", required_argument, NULL, LONG_ID },
-	{ "keep-failed-transactions", no_argument, NULL, LONG_KEEP_FAILED },
-	{ "block-memory", required_argument, NULL, LONG_BLOCK_MEMORY },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "json", no_argument, NULL, LONG_JSON },
-	{ "help", no_argument, NULL, 'h' },
-	{ NULL, 0, NULL, 0 }
+static const struct name splits[] = {
+	{ SPLIT_THREAD, "thread" },
+	{ SPLIT_PROCESS, "process" },
+	{ SPLIT_CPU, "cpu" },
+	{ 0, NULL }
 };
 
 /* One of what may follow an image's address; item is changed. */
@@ -120,10 +101,10 @@ static bool parse_item(struct decode_image *image, char *item)
 	return true;
 }
 
-/* FILE@ADDRESS,ITEM,...: text is changed and stays in use. */
-static bool parse_image(struct decode_image *image, char *text)
+/* FILE@ADDRESS,ITEM,...: its text is cut into these. */
+static bool parse_image(struct decode_image *image)
 {
-	char *at = strrchr(text, '@'), *list = NULL, *item;
+	char *text = image->text, *at = strrchr(text, '@'), *list = NULL, *item;
 	bool address = at && at[1] >= '0' && at[1] <= '9';
 
 	if (address) {
@@ -147,103 +128,31 @@ static bool parse_image(struct decode_image *image, char *text)
 	return *text;
 }
 
-static int add_image(const char *command, struct decode_options *options, char *text, bool elf)
+static const char *take_image(const struct command_option *option, const char *text)
 {
-	struct decode_image image = { .elf = elf, .file.directory = -1 };
-	struct decode_image *images;
-	char whole[256];
+	struct decode_options *options = option->into;
+	struct decode_image *images, *image;
+	char *copy = strdup(text);
 
-	snprintf(whole, sizeof(whole), "%s", text);
-	if (!parse_image(&image, text))
-		return -1 - misused(command, elf ? "'%s' is not FILE[@OFFSET][,SPACE][,contextid=N]"
-						   "[,vmid=N]" :
-						   "'%s' is not FILE@ADDRESS[,SPACE][,contextid=N]"
-						   "[,vmid=N][,offset=N][,size=N]", whole);
-	images = realloc(options->images, (options->n_images + 1) * sizeof(images[0]));
-	if (!images) {
+	images = reallocarray(options->images, options->n_images + 1, sizeof(images[0]));
+	options->images = images ? images : options->images;
+	if (!images || !copy) {
+		free(copy);
 		complain("no memory");
-		return -1 - STATUS_ERROR;
+		return option_failed;
 	}
-	options->images = images;
-	images[options->n_images++] = image;
-	return 0;
-}
-
-static bool parse_split(const char *text, enum decode_split *split)
-{
-	static const char *const names[] = {
-		[SPLIT_THREAD] = "thread", [SPLIT_PROCESS] = "process", [SPLIT_CPU] = "cpu",
+	image = &images[options->n_images++];
+	*image = (struct decode_image){
+		.text = copy, .elf = option->bits, .file.directory = -1,
 	};
-
-	for (int i = SPLIT_THREAD; i <= SPLIT_CPU; i++) {
-		if (strcmp(text, names[i]))
-			continue;
-		*split = i;
-		return true;
-	}
-	return false;
+	return parse_image(image) ? NULL : option->wanted;
 }
 
-static int take(const char *command, int option, struct decode_options *options)
+static const char *take_size(const struct command_option *option, const char *text)
 {
-	uint64_t value;
-	int status;
+	uint64_t *size = option->into;
 
-	switch (option) {
-	case 'o':
-		options->output = optarg;
-		return 0;
-	case LONG_SYSROOT:
-		options->sysroot = optarg;
-		return 0;
-	case LONG_TID:
-		if (!number_parse(optarg, 1, UINT32_MAX, &value))
-			return -1 - misused(command, "'%s' is not a thread id", optarg);
-		options->tid = (uint32_t)value;
-		return 0;
-	case LONG_SPLIT:
-		if (!parse_split(optarg, &options->split))
-			return -1 - misused(command, "'%s' is not thread, process or cpu", optarg);
-		return 0;
-	case LONG_CPU:
-		options->cpu = optarg;
-		return 0;
-	case LONG_CONFIG:
-		options->config = optarg;
-		return 0;
-	case LONG_MEMORY:
-	case LONG_ELF:
-		return add_image(command, options, optarg, option == LONG_ELF);
-	case LONG_FRAMED:
-		options->framed = true;
-		return 0;
-	case LONG_ID:
-		if (!number_parse(optarg, FLOWTAP_FRAME_FIRST, FLOWTAP_FRAME_LAST, &value))
-			return -1 - misused(command, "'%s' is not a trace ID from 0x1 to 0x6f",
-					    optarg);
-		options->id = (int)value;
-		return 0;
-	case LONG_KEEP_FAILED:
-		options->keep_failed = true;
-		return 0;
-	case LONG_BLOCK_MEMORY:
-		if (!number_parse_size(optarg, &options->block_memory) ||
-		    options->block_memory > SIZE_MAX)
-			return -1 - misused(command, "'%s' is not a size as 64M", optarg);
-		return 0;
-	case 'q':
-		options->quiet = true;
-		return 0;
-	case LONG_JSON:
-		options->json = true;
-		return 0;
-	case 'h':
-		fputs(help, stdout);
-		return -1 - STATUS_OK;
-	default:
-		status = format_request_option(&options->format, command, option, optarg);
-		return status ? -1 - status : 0;
-	}
+	return number_parse_size(text, size) && *size <= SIZE_MAX ? NULL : "a size as 64M";
 }
 
 int decode_already_trace(const char *path, const struct format_kind *kind)
@@ -274,36 +183,58 @@ static int no_format(const char *command, const char *input)
 			      format_names(names, sizeof(names), FORMAT_WRITES));
 }
 
+static int parse(int argc, char **argv, struct decode_options *options)
+{
+	const struct command_option table[] = {
+		OPTIONS_OF(format_request_options(&options->format)),
+		OPTION_STRING('o', "output", &options->output, .wanted = "the name of a file"),
+		OPTION_STRING(0, "sysroot", &options->sysroot),
+		OPTION_NUMBER(0, "tid", &options->tid, 1, UINT32_MAX, "a thread id"),
+		OPTION_CHOICE(0, "split", &options->split, splits, "thread, process or cpu"),
+		OPTION_STRING(0, "cpu", &options->cpu),
+		OPTION_STRING(0, "config", &options->config),
+		OPTION(0, "memory", required_argument, take_image, options, .bits = false,
+		       .wanted = "FILE@ADDRESS[,SPACE][,contextid=N][,vmid=N][,offset=N][,size=N]"),
+		OPTION(0, "elf", required_argument, take_image, options, .bits = true,
+		       .wanted = "FILE[@OFFSET][,SPACE][,contextid=N][,vmid=N]"),
+		OPTION_FLAG(0, "framed", &options->framed),
+		OPTION_TRACE_ID(&options->id),
+		OPTION_FLAG(0, "keep-failed-transactions", &options->keep_failed),
+		OPTION(0, "block-memory", required_argument, take_size, &options->block_memory),
+		OPTION_FLAG('q', "quiet", &options->quiet),
+		OPTION_FLAG(0, "json", &options->json),
+		OPTION_HELP(help),
+		OPERAND("file IN")
+	};
+
+	return parse_options(argc, argv, table);
+}
+
 int decode_options_parse(int argc, char **argv, struct decode_options *options)
 {
-	int option, result;
+	int status;
 
 	*options = (struct decode_options){ .id = -1, .format.command = "decode" };
-	while ((option = getopt_long(argc, argv, "t:o:qh", long_options, NULL)) != -1) {
-		result = take(argv[0], option, options);
-		if (result)
-			return result;
-	}
-	if (argc - optind != 1)
-		return -1 - misused(argv[0], argc == optind ? "the file IN is missing" :
-				    "one file IN at a time");
+	status = parse(argc, argv, options);
+	if (status != OPTIONS_TAKEN)
+		return status;
 	if (!options->format.kind)
-		return -1 - no_format(argv[0], argv[optind]);
-	result = format_request_check(&options->format, argv[0]);
-	if (result)
-		return -1 - result;
-	if (options->output && !*options->output)
-		return -1 - misused(argv[0], "-o takes the name of a file");
+		return no_format(argv[0], argv[optind]);
+	status = format_request_check(&options->format, argv[0]);
+	if (status)
+		return status;
 	if (options->split && options->output && !strcmp(options->output, "-"))
-		return -1 - misused(argv[0], "--split writes several files: name them with -o");
+		return misused(argv[0], "--split writes several files: name them with -o");
 	if (options->id >= 0 && !options->framed)
-		return -1 - misused(argv[0], "--id is for --framed");
+		return misused(argv[0], "--id is for --framed");
 	options->input = argv[optind];
-	return 0;
+	return OPTIONS_TAKEN;
 }
 
 void decode_options_free(struct decode_options *options)
 {
+	for (size_t i = 0; i < options->n_images; i++)
+		free(options->images[i].text);
 	free(options->images);
 	format_request_free(&options->format);
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* flowtap diff: where two traces part. */
+#include "common/parse_options.h"
 #include "common/tool.h"
 #include "common/tracefile.h"
 #include "diff/difference.h"
 #include "diff/steps.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,8 +46,10 @@ static const struct {
 	{ "all", FORMAT_HOLDS(GAP) | FORMAT_HOLDS(CONTEXT) | FORMAT_HOLDS(EXCEPTION) },
 };
 
-static bool parse_ignored(const char *list, uint64_t *ignored)
+static const char *take_ignored(const struct command_option *option, const char *list)
 {
+	uint64_t *ignored = option->into;
+
 	while (*list) {
 		size_t size = strcspn(list, ","), i = 0;
 
@@ -55,13 +57,13 @@ static bool parse_ignored(const char *list, uint64_t *ignored)
 		       (strncmp(list, ignorable[i].name, size) || ignorable[i].name[size]))
 			i++;
 		if (i == sizeof(ignorable) / sizeof(ignorable[0]))
-			return false;
+			return option->wanted;
 		*ignored |= ignorable[i].holds;
 		list += size;
 		if (*list == ',' && !*++list)
-			return false;
+			return option->wanted;
 	}
-	return true;
+	return NULL;
 }
 
 static bool same(const struct step *a, const struct step *b)
@@ -158,55 +160,29 @@ static int run(struct difference *difference, char **paths, uint64_t ignored)
 
 int diff_command(int argc, char **argv)
 {
-	enum { LONG_IGNORE = 256, LONG_JSON, LONG_DISASSEMBLER };
-	static const struct option options[] = {
-		{ "context", required_argument, NULL, 'U' },
-		{ "ignore", required_argument, NULL, LONG_IGNORE },
-		{ "disassembler", required_argument, NULL, LONG_DISASSEMBLER },
-		{ "quiet", no_argument, NULL, 'q' },
-		{ "json", no_argument, NULL, LONG_JSON },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 }
-	};
 	struct difference difference = { .context = 5 };
-	const char *disassembler = "auto";
-	uint64_t ignored = 0, value;
-	int option, status;
+	enum flowtap_disasm_backend disassembler = FLOWTAP_DISASM_AUTO;
+	uint64_t ignored = 0;
+	const struct command_option options[] = {
+		OPTION_NUMBER('U', "context", &difference.context, 0, DIFFERENCE_CONTEXT_MAX,
+			      "a number up to 100000"),
+		OPTION(0, "ignore", required_argument, take_ignored, &ignored,
+		       .wanted = "gaps, contexts, exceptions or all, or several with commas"),
+		OPTION_DISASSEMBLER(&disassembler),
+		OPTION_FLAG('q', "quiet", &difference.quiet),
+		OPTION_FLAG(0, "json", &difference.json),
+		OPTION_HELP(help),
+		OPERANDS_ANY
+	};
+	int status = parse_options(argc, argv, options);
 
-	while ((option = getopt_long(argc, argv, "U:qh", options, NULL)) != -1) {
-		switch (option) {
-		case 'U':
-			if (!number_parse(optarg, 0, DIFFERENCE_CONTEXT_MAX, &value))
-				return misused(argv[0], "'%s' is not a number up to %u", optarg,
-					       DIFFERENCE_CONTEXT_MAX);
-			difference.context = (size_t)value;
-			break;
-		case LONG_IGNORE:
-			if (!parse_ignored(optarg, &ignored))
-				return misused(argv[0], "'%s' is not gaps, contexts, exceptions or "
-					       "all, or several with commas", optarg);
-			break;
-		case LONG_DISASSEMBLER:
-			disassembler = optarg;
-			break;
-		case 'q':
-			difference.quiet = true;
-			break;
-		case LONG_JSON:
-			difference.json = true;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			return DIFF_SAME;
-		default:
-			return usage_hint(argv[0]);
-		}
-	}
+	if (status != OPTIONS_TAKEN)
+		return status;
 	if (argc - optind != 2)
 		return misused(argv[0], "two files are compared: A and B");
 	if (!strcmp(argv[optind], "-") && !strcmp(argv[optind + 1], "-"))
 		return misused(argv[0], "only one of them can be standard input");
-	status = difference_init(&difference, argv[0], disassembler);
+	status = difference_init(&difference, disassembler);
 	if (!status)
 		status = run(&difference, argv + optind, ignored);
 	difference_free(&difference);

@@ -21,17 +21,14 @@ static size_t room_before(const struct difference *difference)
 	return difference->context + DIFFERENCE_MORE;
 }
 
-int difference_init(struct difference *difference, const char *command, const char *disassembler)
+int difference_init(struct difference *difference, enum flowtap_disasm_backend disassembler)
 {
 	const struct flowtap_disasm_options options = {
-		.backend = (enum flowtap_disasm_backend)flowtap_disasm_parse(disassembler),
+		.backend = disassembler,
 		.style = FLOWTAP_DISASM_PLAIN,
 	};
-	int error;
+	int error = flowtap_disasm_new(&options, &difference->disasm);
 
-	if (flowtap_disasm_parse(disassembler) < 0)
-		return misused(command, "'%s' is not auto, llvm, capstone or none", disassembler);
-	error = flowtap_disasm_new(&options, &difference->disasm);
 	if (error == -ENOPKG) {
 		complain("%s", flowtap_disasm_missing(options.backend));
 		return STATUS_USAGE;

@@ -31,7 +31,7 @@ struct difference {
 };
 
 /* Makes room. 0, or an exit status after a complaint. */
-int difference_init(struct difference *difference, const char *command, const char *disassembler);
+int difference_init(struct difference *difference, enum flowtap_disasm_backend disassembler);
 void difference_free(struct difference *difference);
 /* A step that is the same in both. */
 void difference_before(struct difference *difference, const struct step *step);

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* flowtap doctor: what this machine has, what is missing and the exact fix. */
 #include "common/device.h"
+#include "common/parse_options.h"
 #include "common/tool.h"
 #include "doctor/report.h"
 
-#include <getopt.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -68,36 +68,25 @@ static void examine(struct report *report)
 
 int doctor_command(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 }
+	bool as_json = false;
+	const struct command_option options[] = {
+		OPTION_FLAG(0, "json", &as_json),
+		OPTION_HELP(help),
+		OPERANDS_NONE
 	};
 	struct report report = { .json = NULL };
 	struct json json = { .file = stdout };
-	int option;
+	int status = parse_options(argc, argv, options);
 
-	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1) {
-		switch (option) {
-		case 'j':
-			report.json = &json;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			return STATUS_OK;
-		default:
-			return usage_hint(argv[0]);
-		}
-	}
-	if (optind < argc)
-		return misused(argv[0], "takes no argument, not '%s'", argv[optind]);
-
-	if (report.json) {
+	if (status != OPTIONS_TAKEN)
+		return status;
+	if (as_json) {
+		report.json = &json;
 		json_open(&json, NULL, '{');
 		json_open(&json, "checks", '[');
 	}
 	examine(&report);
-	if (report.json) {
+	if (as_json) {
 		json_close(&json, ']');
 		json_bool(&json, "works", !report.failures);
 		json_close(&json, '}');

@@ -5,6 +5,7 @@
 #include "common/ete_config.h"
 #include "common/format.h"
 #include "common/input_file.h"
+#include "common/parse_options.h"
 #include "common/tool.h"
 #include "decode/decode_perfdata.h"
 #include "dump/listing.h"
@@ -13,10 +14,8 @@
 #include <errno.h>
 #include <flowtap/archive.h>
 #include <flowtap/disasm.h>
-#include <flowtap/frame.h>
 #include <flowtap/perfdata.h>
 #include <flowtap/zstf.h>
-#include <getopt.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -86,99 +85,20 @@ static int dump(const char *command, int fd, const char *given, bool contents, b
 	return STATUS_ERROR;
 }
 
-enum {
-	LONG_CONFIG = 256, LONG_FRAMED, LONG_ID, LONG_CPU, LONG_DISASSEMBLER, LONG_JSON,
-	LONG_SYMBOLS,
-};
-
-static const struct option long_options[] = {
-	{ "blocks", no_argument, NULL, 'b' },
-	{ "hex", no_argument, NULL, 'x' },
-	{ "packets", no_argument, NULL, 'p' },
-	{ "instructions", no_argument, NULL, 'i' },
-	{ "disassembler", required_argument, NULL, LONG_DISASSEMBLER },
-	{ "symbols", required_argument, NULL, LONG_SYMBOLS },
-	{ "json", no_argument, NULL, LONG_JSON },
-	{ "config", required_argument, NULL, LONG_CONFIG },
-	{ "framed", no_argument, NULL, LONG_FRAMED },
-	{ "id", required_argument, NULL, LONG_ID },
-	{ "cpu", required_argument, NULL, LONG_CPU },
-	{ "help", no_argument, NULL, 'h' },
-	{ NULL, 0, NULL, 0 }
-};
-
 struct dumping {
 	struct packets_options packets;
 	struct listing_request listing;
 	bool blocks;			/* only */
 	bool hex;
 	bool is_packets;
-	bool of_packets;		/* an option of it was given */
 	bool instructions;
+	/* The first option given of them; NULL: none. */
+	const char *of_packets, *of_listing;
 };
-
-/* An option of --packets; 0, or an exit status after a complaint. */
-static int packets_option(const char *command, int option, struct packets_options *packets)
-{
-	uint64_t number;
-
-	switch (option) {
-	case LONG_CONFIG:
-		packets->config = optarg;
-		return 0;
-	case LONG_FRAMED:
-		packets->framed = true;
-		return 0;
-	case LONG_CPU:
-		packets->cpu = optarg;
-		return 0;
-	case LONG_ID:
-		if (!number_parse(optarg, FLOWTAP_FRAME_FIRST, FLOWTAP_FRAME_LAST, &number))
-			return misused(command, "--id %s: a trace ID is 0x%x to 0x%x", optarg,
-				       FLOWTAP_FRAME_FIRST, FLOWTAP_FRAME_LAST);
-		packets->id = (int)number;
-		return 0;
-	default:
-		return usage_hint(command);
-	}
-}
-
-/* The same of all others. */
-static int take(const char *command, int option, struct dumping *dumping)
-{
-	switch (option) {
-	case 'b':
-		dumping->blocks = true;
-		return 0;
-	case 'x':
-		dumping->hex = true;
-		return 0;
-	case 'p':
-		dumping->is_packets = true;
-		return 0;
-	case 'i':
-		dumping->instructions = true;
-		return 0;
-	case LONG_JSON:
-		dumping->listing.json = true;
-		return 0;
-	case LONG_DISASSEMBLER:
-		if (flowtap_disasm_parse(optarg) < 0)
-			return misused(command, "'%s' is not auto, llvm, capstone or none", optarg);
-		dumping->listing.disassembler = optarg;
-		return 0;
-	case LONG_SYMBOLS:
-		return symbols_option(&dumping->listing.symbols, command, optarg);
-	default:
-		dumping->of_packets = true;
-		return packets_option(command, option, &dumping->packets);
-	}
-}
 
 static bool is_listing(const struct dumping *dumping)
 {
-	return dumping->instructions || dumping->listing.json || dumping->listing.disassembler ||
-	       dumping->listing.symbols.n;
+	return dumping->instructions || dumping->of_listing;
 }
 
 /* Whether they go together: 0, or an exit status after a complaint. */
@@ -195,23 +115,36 @@ static int check(const char *command, const struct dumping *dumping)
 	return 0;
 }
 
+static int parse(int argc, char **argv, struct dumping *dumping)
+{
+	struct packets_options *packets = &dumping->packets;
+	struct listing_request *listing = &dumping->listing;
+	const struct command_option options[] = {
+		OPTION_FLAG('b', "blocks", &dumping->blocks),
+		OPTION_FLAG('x', "hex", &dumping->hex),
+		OPTION_FLAG('p', "packets", &dumping->is_packets),
+		OPTION_FLAG('i', "instructions", &dumping->instructions),
+		OPTION_DISASSEMBLER(&listing->disassembler, .first = &dumping->of_listing),
+		OPTION_SYMBOLS(&listing->symbols, .first = &dumping->of_listing),
+		OPTION_FLAG(0, "json", &listing->json, .first = &dumping->of_listing),
+		OPTION_STRING(0, "config", &packets->config, .first = &dumping->of_packets),
+		OPTION_FLAG(0, "framed", &packets->framed, .first = &dumping->of_packets),
+		OPTION_TRACE_ID(&packets->id, .first = &dumping->of_packets),
+		OPTION_STRING(0, "cpu", &packets->cpu, .first = &dumping->of_packets),
+		OPTION_HELP(help),
+		OPERAND("FILE")
+	};
+
+	return parse_options(argc, argv, options);
+}
+
 int dump_command(int argc, char **argv)
 {
 	struct dumping dumping = { .packets = { .id = -1 } };
-	int option, status, fd;
+	int status = parse(argc, argv, &dumping), fd;
 
-	while ((option = getopt_long(argc, argv, "bxpih", long_options, NULL)) != -1) {
-		if (option == 'h') {
-			fputs(help, stdout);
-			return STATUS_OK;
-		}
-		status = take(argv[0], option, &dumping);
-		if (status)
-			return status;
-	}
-	if (argc - optind != 1)
-		return misused(argv[0],
-			       argc == optind ? "the FILE is missing" : "one FILE at a time");
+	if (status != OPTIONS_TAKEN)
+		return status;
 	status = check(argv[0], &dumping);
 	if (status)
 		return status;

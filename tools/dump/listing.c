@@ -312,10 +312,9 @@ static int list(struct listing *listing, const char *path, int fd)
 int listing_dump(const char *command, const char *path, int fd,
 		 const struct listing_request *request)
 {
-	const char *name = request->disassembler ? request->disassembler : "auto";
 	struct symbols symbols;
 	const struct flowtap_disasm_options options = {
-		.backend = (enum flowtap_disasm_backend)flowtap_disasm_parse(name),
+		.backend = request->disassembler,
 		.style = FLOWTAP_DISASM_PLAIN,
 		.symbol = symbols_find, .argument = &symbols,
 	};

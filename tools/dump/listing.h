@@ -5,10 +5,11 @@
 
 #include "common/symbols.h"
 
+#include <flowtap/disasm.h>
 #include <stdbool.h>
 
 struct listing_request {
-	const char *disassembler;	/* NULL: the first one that is there */
+	enum flowtap_disasm_backend disassembler;
 	struct symbols_request symbols;
 	bool json;
 };

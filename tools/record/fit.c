@@ -77,7 +77,7 @@ int fit_options(struct streams *streams, const struct record_options *options,
 		struct flowtap_configure *common)
 {
 	bool traces = streams->session.source == FLOWTAP_SOURCE_ETE;
-	const char *wrong = traces ? options->samples_option : options->ete_option;
+	const char *wrong = traces ? options->samples_option : options->ete.given;
 
 	if (wrong)
 		return misplaced(streams, wrong);

@@ -5,10 +5,10 @@
 #include "common/control.h"
 #include "common/filter.h"
 #include "common/names.h"
+#include "common/parse_options.h"
 #include "common/tool.h"
 
 #include <flowtap/archive.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -83,60 +83,12 @@ static const char help_rest[] =
 	"Exit status: the command's, 126 or 127 where it cannot be executed or found; without one 0;\n"
 	"1 for an error, 2 for wrong usage.\n";
 
-enum {
-	LONG_DEPTH = 256,
-	LONG_DURATION,
-	LONG_PAGES,
-	LONG_NO_INHERIT,
-	LONG_SWITCH,
-	LONG_SOURCE,
-	LONG_JSON,
-	LONG_FORCE,
-	LONG_USER,
-	LONG_KERNEL,
-	LONG_FILTER,
-	LONG_RAS,
-	LONG_FREEZE,
-	LONG_CGROUP,
-	LONG_OVERWRITE,
-	LONG_BUNDLE,
-	LONG_BORROW,
-	LONG_ETE,			/* the first of those that only ETE has */
+static const struct name sources[] = {
+	{ FLOWTAP_SOURCE_CTR, "ctr" },
+	{ FLOWTAP_SOURCE_ETE, "ete" },
+	{ FLOWTAP_SOURCE_SOFT, "soft" },
+	{ 0, NULL }
 };
-
-static const struct option common_options[] = {
-	{ "pid", required_argument, NULL, 'p' },
-	{ "cgroup", required_argument, NULL, LONG_CGROUP },
-	{ "all-cpus", no_argument, NULL, 'a' },
-	{ "cpu", required_argument, NULL, 'C' },
-	{ "no-inherit", no_argument, NULL, LONG_NO_INHERIT },
-	{ "user", no_argument, NULL, LONG_USER },
-	{ "kernel", no_argument, NULL, LONG_KERNEL },
-	{ "filter", required_argument, NULL, LONG_FILTER },
-	{ "ras", no_argument, NULL, LONG_RAS },
-	{ "depth", required_argument, NULL, LONG_DEPTH },
-	{ "freeze-on-breakpoint", no_argument, NULL, LONG_FREEZE },
-	{ "source", required_argument, NULL, LONG_SOURCE },
-	{ "event", required_argument, NULL, 'e' },
-	{ "count", required_argument, NULL, 'c' },
-	{ "freq", required_argument, NULL, 'F' },
-	{ "switch", no_argument, NULL, LONG_SWITCH },
-	{ "duration", required_argument, NULL, LONG_DURATION },
-	{ "output", required_argument, NULL, 'o' },
-	{ "force", no_argument, NULL, LONG_FORCE },
-	{ "bundle", no_argument, NULL, LONG_BUNDLE },
-	{ "borrow", optional_argument, NULL, LONG_BORROW },
-	{ "overwrite", no_argument, NULL, LONG_OVERWRITE },
-	{ "ring-pages", required_argument, NULL, LONG_PAGES },
-	{ "quiet", no_argument, NULL, 'q' },
-	{ "json", no_argument, NULL, LONG_JSON },
-	{ "help", no_argument, NULL, 'h' },
-};
-
-#define N_COMMON (sizeof(common_options) / sizeof(common_options[0]))
-
-/* What only a source that takes samples can be asked for. */
-static const int of_samples[] = { 'e', 'c', 'F', LONG_FILTER, LONG_RAS, LONG_DEPTH, LONG_FREEZE };
 
 bool options_trace_command(const struct record_options *options)
 {
@@ -154,8 +106,9 @@ static bool power_of_two(uint64_t value)
 	return value && !(value & (value - 1));
 }
 
-static const char *take_pages(struct record_options *options, const char *text)
+static const char *take_pages(const struct command_option *option, const char *text)
 {
+	struct record_options *options = option->into;
 	uint64_t most = FLOWTAP_ARCHIVE_BLOCK_MAX / (uint64_t)sysconf(_SC_PAGESIZE), value;
 
 	if (!number_parse(text, 1, most, &value) || !power_of_two(value))
@@ -165,22 +118,33 @@ static const char *take_pages(struct record_options *options, const char *text)
 	return NULL;
 }
 
-static const char *take_source(struct record_options *options, const char *text)
+static const char *take_event(const struct command_option *option, const char *text)
 {
-	static const struct {
-		const char *name;
-		uint32_t source;
-	} sources[] = { { "ctr", FLOWTAP_SOURCE_CTR },
-			{ "ete", FLOWTAP_SOURCE_ETE },
-			{ "soft", FLOWTAP_SOURCE_SOFT } };
+	struct record_options *options = option->into;
 
-	for (size_t i = 0; i < sizeof(sources) / sizeof(sources[0]); i++) {
-		if (strcmp(text, sources[i].name))
-			continue;
-		options->configure.source = sources[i].source;
-		return NULL;
-	}
-	return "ctr, ete or soft";
+	options->event_given = true;
+	return event_parse(text, &options->event) ? NULL : option->wanted;
+}
+
+static const char *take_socket(const struct command_option *option, const char *text)
+{
+	*(const char **)option->into = text ? text : CONTROL_SOCKET;
+	return text && !*text ? "the path of a socket" : NULL;
+}
+
+static const char *take_depth(const struct command_option *option, const char *text)
+{
+	uint64_t value;
+
+	if (!number_parse(text, 16, 256, &value) || !power_of_two(value))
+		return "16, 32, 64, 128 or 256";
+	*(uint32_t *)option->into = (uint32_t)value;
+	return NULL;
+}
+
+static const char *take_duration(const struct command_option *option, const char *text)
+{
+	return number_parse_seconds(text, option->into) ? NULL : "a time in seconds";
 }
 
 /* The part up to the next comma, as a number; false: it is none. */
@@ -205,8 +169,9 @@ static bool is_listed(const struct record_options *options, pid_t pid)
 	return false;
 }
 
-static const char *take_pids(struct record_options *options, const char *text)
+static const char *take_pids(const struct command_option *option, const char *text)
 {
+	struct record_options *options = option->into;
 	uint64_t value;
 
 	do {
@@ -221,9 +186,10 @@ static const char *take_pids(struct record_options *options, const char *text)
 	return NULL;
 }
 
-static const char *take_cpus(struct record_options *options, const char *text)
+static const char *take_cpus(const struct command_option *option, const char *text)
 {
 	static const char wanted[] = "a list of CPUs (0-3,8)";
+	struct record_options *options = option->into;
 	uint64_t first, last;
 
 	do {
@@ -242,98 +208,59 @@ static const char *take_cpus(struct record_options *options, const char *text)
 	return NULL;
 }
 
-/* Options that are a bit somewhere. False: it is none of them. */
-static bool take_flag(struct record_options *options, int option)
+static const char *print_help(const struct command_option *option, const char *text)
 {
-	struct flowtap_configure *configure = &options->configure;
-
-	switch (option) {
-	case 'a':
-		return options->all = true;
-	case 'q':
-		return options->quiet = true;
-	case LONG_JSON:
-		return options->json = true;
-	case LONG_FORCE:
-		return options->force = true;
-	case LONG_BUNDLE:
-		return options->bundle = true;
-	case LONG_USER:
-		return configure->modes |= FLOWTAP_MODE_USER;
-	case LONG_KERNEL:
-		return configure->modes |= FLOWTAP_MODE_KERNEL;
-	case LONG_RAS:
-		return configure->ctr.control |= RASEMU;
-	case LONG_FREEZE:
-		return configure->ctr.control |= BPFRZ;
-	case LONG_SWITCH:
-		return configure->triggers |= FLOWTAP_TRIGGER_SWITCH;
-	case LONG_OVERWRITE:
-		return configure->flags |= FLOWTAP_OVERWRITE;
-	case LONG_NO_INHERIT:
-		configure->flags &= ~FLOWTAP_INHERIT;
-		return true;
-	default:
-		return false;
-	}
-}
-
-/* One with an argument; what that should have been, or NULL when all is well. */
-static const char *take_value(struct record_options *options, int option, const char *text)
-{
-	struct flowtap_configure *configure = &options->configure;
-	uint64_t value;
-
-	switch (option) {
-	case 'p':
-		return take_pids(options, text);
-	case 'C':
-		return take_cpus(options, text);
-	case 'e':
-		options->event_given = true;
-		return event_parse(text, &options->event) ? NULL :
-			"the name of an event (`flowtap list` shows them)";
-	case 'c':
-		if (!number_parse(text, 1, INT64_MAX, &value))
-			return "a number of events";
-		configure->period = value;
-		return NULL;
-	case 'F':
-		return number_parse(text, 1, FREQUENCY_MAX, &options->frequency) ? NULL :
-			"a number of samples a second, 1 to 100000";
-	case 'o':
-		options->path = text;
-		return *text ? NULL : "the name of a file";
-	case LONG_CGROUP:
-		options->cgroup = text;
-		return *text ? NULL : "the path of a cgroup";
-	case LONG_FILTER:
-		options->filter = text;
-		return NULL;
-	case LONG_BORROW:
-		options->borrow = text ? text : CONTROL_SOCKET;
-		return *options->borrow ? NULL : "the path of a socket";
-	case LONG_DEPTH:
-		if (!number_parse(text, 16, 256, &value) || !power_of_two(value))
-			return "16, 32, 64, 128 or 256";
-		configure->ctr.depth = (uint32_t)value;
-		return NULL;
-	case LONG_DURATION:
-		return number_parse_seconds(text, &options->duration) ? NULL : "a time in seconds";
-	case LONG_PAGES:
-		return take_pages(options, text);
-	default:
-		return take_source(options, text);
-	}
-}
-
-static void print_help(void)
-{
+	(void)option;
+	(void)text;
 	fputs(help_targets, stdout);
 	ete_options_help(stdout);
 	fputs(help_types, stdout);
 	filter_help(stdout);
 	fputs(help_rest, stdout);
+	return option_done;
+}
+
+static int parse(int argc, char **argv, struct record_options *options)
+{
+	struct flowtap_configure *configure = &options->configure;
+	const char **samples = &options->samples_option;
+	const struct command_option table[] = {
+		OPTION('p', "pid", required_argument, take_pids, options),
+		OPTION_STRING(0, "cgroup", &options->cgroup, .wanted = "the path of a cgroup"),
+		OPTION_FLAG('a', "all-cpus", &options->all),
+		OPTION('C', "cpu", required_argument, take_cpus, options),
+		OPTION_NO_BITS(0, "no-inherit", &configure->flags, FLOWTAP_INHERIT),
+		OPTION_BITS(0, "user", &configure->modes, FLOWTAP_MODE_USER),
+		OPTION_BITS(0, "kernel", &configure->modes, FLOWTAP_MODE_KERNEL),
+		OPTION_STRING(0, "filter", &options->filter, .first = samples),
+		OPTION_BITS(0, "ras", &configure->ctr.control, RASEMU, .first = samples),
+		OPTION(0, "depth", required_argument, take_depth, &configure->ctr.depth,
+		       .first = samples),
+		OPTION_BITS(0, "freeze-on-breakpoint", &configure->ctr.control, BPFRZ,
+			    .first = samples),
+		OPTION_CHOICE(0, "source", &configure->source, sources, "ctr, ete or soft"),
+		OPTION('e', "event", required_argument, take_event, options, .first = samples,
+		       .wanted = "the name of an event (`flowtap list` shows them)"),
+		OPTION_NUMBER('c', "count", &configure->period, 1, INT64_MAX,
+			      "a number of events", .first = samples),
+		OPTION_NUMBER('F', "freq", &options->frequency, 1, FREQUENCY_MAX,
+			      "a number of samples a second, 1 to 100000", .first = samples),
+		OPTION_BITS(0, "switch", &configure->triggers, FLOWTAP_TRIGGER_SWITCH),
+		OPTION(0, "duration", required_argument, take_duration, &options->duration),
+		OPTION_STRING('o', "output", &options->path, .wanted = "the name of a file"),
+		OPTION_FLAG(0, "force", &options->force),
+		OPTION_FLAG(0, "bundle", &options->bundle),
+		OPTION(0, "borrow", optional_argument, take_socket, &options->borrow),
+		OPTION_BITS(0, "overwrite", &configure->flags, FLOWTAP_OVERWRITE),
+		OPTION(0, "ring-pages", required_argument, take_pages, options),
+		OPTION_FLAG('q', "quiet", &options->quiet),
+		OPTION_FLAG(0, "json", &options->json),
+		OPTION('h', "help", no_argument, print_help, NULL),
+		OPTIONS_OF(ete_options(&options->ete)),
+		OPERANDS_PROGRAM
+	};
+
+	return parse_options(argc, argv, table);
 }
 
 /* What does not go together. NULL, or a complaint. */
@@ -365,7 +292,7 @@ static const char *conflict(const struct record_options *options)
 /* Each source has options of its own. 0 or an exit status. */
 static int check_source(const char *command, const struct record_options *options)
 {
-	const char *samples = options->samples_option, *ete = options->ete_option;
+	const char *samples = options->samples_option, *ete = options->ete.given;
 	uint32_t source = options->configure.source;
 
 	if (samples && ete)
@@ -427,32 +354,10 @@ static void complete(struct record_options *options)
 	configure->event_config = options->event.config;
 }
 
-/* Remembers the first option that not every source has; option: as getopt said. */
-static void note_source(struct record_options *options, int option)
-{
-	for (size_t i = 0; i < sizeof(of_samples) / sizeof(of_samples[0]); i++)
-		for (size_t n = 0; n < N_COMMON && !options->samples_option; n++)
-			if (of_samples[i] == option && common_options[n].val == option)
-				options->samples_option = common_options[n].name;
-	if (option >= LONG_ETE && !options->ete_option)
-		options->ete_option = ete_options_name((size_t)(option - LONG_ETE));
-}
-
-static const char *take(struct record_options *options, int option, const char *text)
-{
-	if (take_flag(options, option))
-		return NULL;
-	if (option >= LONG_ETE)
-		return ete_options_take(&options->ete, (size_t)(option - LONG_ETE), text);
-	return take_value(options, option, text);
-}
-
 int options_parse(int argc, char **argv, struct record_options *options)
 {
-	/* The bits after the last one are zero. */
-	struct option all[N_COMMON + ETE_OPTIONS_MAX + 1] = { { .name = NULL } };
 	const char *problem;
-	int option, status;
+	int status;
 
 	*options = (struct record_options){
 		.path = "flowtap.ftap",
@@ -461,31 +366,19 @@ int options_parse(int argc, char **argv, struct record_options *options)
 	};
 	event_parse("instructions", &options->event);
 	ete_options_init(&options->ete);
-	memcpy(all, common_options, sizeof(common_options));
-	ete_options_list(all + N_COMMON, LONG_ETE);
-	/* +: what follows the command's name is the command's. */
-	while ((option = getopt_long(argc, argv, "+p:aC:e:c:F:o:qh", all, NULL)) != -1) {
-		if (option == 'h') {
-			print_help();
-			return -1 - STATUS_OK;
-		}
-		if (option == '?')
-			return -1 - usage_hint(argv[0]);
-		note_source(options, option);
-		problem = take(options, option, optarg);
-		if (problem)
-			return -1 - misused(argv[0], "'%s' is not %s", optarg, problem);
-	}
+	status = parse(argc, argv, options);
+	if (status != OPTIONS_TAKEN)
+		return status;
 	if (optind < argc)
 		options->command = argv + optind;
 	problem = conflict(options);
 	if (problem)
-		return -1 - misused(argv[0], "%s", problem);
+		return misused(argv[0], "%s", problem);
 	status = check_source(argv[0], options);
 	if (status)
-		return -1 - status;
+		return status;
 	complete(options);
 	if (options->filter)
 		status = parse_filter(argv[0], options);
-	return status ? -1 - status : 0;
+	return status ? status : OPTIONS_TAKEN;
 }

@@ -32,9 +32,7 @@ struct record_options {
 	const char *filter;		/* as it was typed, or NULL */
 	struct flowtap_configure configure;	/* of sources that take samples; ETE's is in ete */
 	struct ete_request ete;
-	/* The first option that was given and only such a source has; NULL: none. */
-	const char *samples_option;
-	const char *ete_option;
+	const char *samples_option;	/* the first one given that only those sources have, or NULL */
 	const char *path;
 	const char *borrow;		/* flowtapd's socket, NULL: nothing is borrowed */
 	uint64_t duration;		/* ns, 0: none */
@@ -46,8 +44,7 @@ struct record_options {
 };
 
 /*
- * Fills options, with defaults for what is not said. 0, or below: done with exit status
- * -(1 + result), after the help or a complaint.
+ * Fills options, with defaults for what is not said; strings are argv's. As parse_options.
  */
 int options_parse(int argc, char **argv, struct record_options *options);
 /* The command is recorded, and not only the time for which something else is. */

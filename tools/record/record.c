@@ -264,8 +264,8 @@ int record_command(int argc, char **argv)
 	int status;
 
 	status = options_parse(argc, argv, &options);
-	if (status)
-		return -1 - status;
+	if (status != OPTIONS_TAKEN)
+		return status;
 	status = options.command ? workload_check(options.command[0]) : 0;
 	if (status)
 		return status;

@@ -5,6 +5,7 @@
 #include "common/isa.h"
 #include "common/json.h"
 #include "common/names.h"
+#include "common/parse_options.h"
 #include "common/tool.h"
 #include "common/tracefile.h"
 #include "stat/statistics.h"
@@ -12,7 +13,6 @@
 #include <errno.h>
 #include <flowtap/disasm.h>
 #include <flowtap/learned.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -375,21 +375,14 @@ static int stat_file(struct stating *stating, const char *path)
 }
 
 /* 0, or an exit status after a complaint. */
-static int open_disasm(struct stating *stating, const char *command, const char *name)
+static int open_disasm(struct stating *stating, enum flowtap_disasm_backend backend)
 {
 	const struct flowtap_disasm_options options = {
-		.backend = (enum flowtap_disasm_backend)flowtap_disasm_parse(name ? name : "auto"),
+		.backend = backend,
 		.style = FLOWTAP_DISASM_PLAIN,
 	};
-	int error;
+	int error = flowtap_disasm_new(&options, &stating->disasm);
 
-	if (name && !stating->mnemonics)
-		return misused(command, "--disassembler is for --mnemonics");
-	if (!stating->mnemonics)
-		return 0;
-	if (name && (flowtap_disasm_parse(name) < 0 || !strcmp(name, "none")))
-		return misused(command, "'%s' is not auto, llvm or capstone", name);
-	error = flowtap_disasm_new(&options, &stating->disasm);
 	if (!error && flowtap_disasm_backend(stating->disasm) != FLOWTAP_DISASM_NONE)
 		return 0;
 	complain("%s", error == -ENOMEM ? "no memory" : flowtap_disasm_missing(options.backend));
@@ -398,48 +391,27 @@ static int open_disasm(struct stating *stating, const char *command, const char 
 
 int stat_command(int argc, char **argv)
 {
-	enum { LONG_JSON = 256, LONG_DISASSEMBLER };
-	static const struct option options[] = {
-		{ "mnemonics", no_argument, NULL, 'm' },
-		{ "disassembler", required_argument, NULL, LONG_DISASSEMBLER },
-		{ "all", no_argument, NULL, 'a' },
-		{ "quiet", no_argument, NULL, 'q' },
-		{ "json", no_argument, NULL, LONG_JSON },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 }
-	};
 	struct stating stating = { .mnemonics = false };
-	const char *disassembler = NULL;
-	int option, status;
+	enum flowtap_disasm_backend disassembler = FLOWTAP_DISASM_AUTO;
+	const char *of_mnemonics = NULL;
+	const struct command_option options[] = {
+		OPTION_FLAG('m', "mnemonics", &stating.mnemonics),
+		OPTION(0, "disassembler", required_argument, option_disassembler, &disassembler,
+		       .most = FLOWTAP_DISASM_CAPSTONE, .wanted = "auto, llvm or capstone",
+		       .first = &of_mnemonics),
+		OPTION_FLAG('a', "all", &stating.all),
+		OPTION_FLAG('q', "quiet", &stating.quiet),
+		OPTION_FLAG(0, "json", &stating.json),
+		OPTION_HELP(help),
+		OPERAND("FILE")
+	};
+	int status = parse_options(argc, argv, options);
 
-	while ((option = getopt_long(argc, argv, "maqh", options, NULL)) != -1) {
-		switch (option) {
-		case 'm':
-			stating.mnemonics = true;
-			break;
-		case LONG_DISASSEMBLER:
-			disassembler = optarg;
-			break;
-		case 'a':
-			stating.all = true;
-			break;
-		case 'q':
-			stating.quiet = true;
-			break;
-		case LONG_JSON:
-			stating.json = true;
-			break;
-		case 'h':
-			fputs(help, stdout);
-			return STATUS_OK;
-		default:
-			return usage_hint(argv[0]);
-		}
-	}
-	if (argc - optind != 1)
-		return misused(argv[0], argc == optind ? "the FILE is missing" :
-			       "one FILE at a time");
-	status = open_disasm(&stating, argv[0], disassembler);
+	if (status != OPTIONS_TAKEN)
+		return status;
+	if (of_mnemonics && !stating.mnemonics)
+		return misused(argv[0], "--%s is for --mnemonics", of_mnemonics);
+	status = stating.mnemonics ? open_disasm(&stating, disassembler) : 0;
 	if (!status)
 		status = stat_file(&stating, argv[optind]);
 	flowtap_disasm_free(stating.disasm);
