@@ -120,8 +120,7 @@ $(B)/$(1)/daemon/programs.o: $(B)/bpf/daemon/choose.skel.h
 $(B)/$(1)/daemon/probes.o: $(B)/bpf/daemon/probe.skel.h
 $(B)/$(1)/libflowtapd.a: $(patsubst %.c,$(B)/$(1)/%.o,$(filter-out daemon/main.c,$(DAEMON_SRC)))
 	$$(call say,AR,$$@)rm -f $$@ && $(2)ar qcs $$@ $$^
-# Uses what libuapi/layers excepts.
-$(B)/$(1)/flowtapd: $(B)/$(1)/daemon/main.o $(B)/$(1)/libflowtapd.a $(B)/$(1)/libtools.a $(B)/$(1)/libuapi.a
+$(B)/$(1)/flowtapd: $(B)/$(1)/daemon/main.o $(B)/$(1)/libflowtapd.a $(B)/$(1)/libtools.a $(B)/$(1)/libflowtap.a
 	$$(call say,LD,$$@)$(or $(4),$(2)gcc) $(3) -o $$@ $$^ $(LIBS) $(DAEMON_LIBS)
 -include $(LIB_SRC:%.c=$(B)/$(1)/%.d) $(TOOL_SRC:%.c=$(B)/$(1)/%.d) $(DAEMON_SRC:%.c=$(B)/$(1)/%.d)
 endef
@@ -129,7 +128,7 @@ endef
 # One program of one source file: build, directory, name, compiler prefix, flags, further objects.
 define program
 $(B)/$(1)/$(2)/$(3): $(B)/$(1)/selftests/$(2)/$(3).o $(6) \
-		$(B)/$(1)/$(if $(filter unit/% daemon/% fuzz/% bench/inputs kernel/text,$(2)/$(3)),libuapi,libflowtap).a
+		$(B)/$(1)/$(if $(filter unit/% fuzz/% bench/inputs kernel/text,$(2)/$(3)),libuapi,libflowtap).a
 	@mkdir -p $$(@D)
 	$$(call say,LD,$$@)$(4)gcc $(5) -o $$@ $$^ $$(LIBS) \
 		$(if $(filter %/libflowtapd.a,$(6)),$$(DAEMON_LIBS)) \

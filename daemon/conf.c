@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <flowtap/ini.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,7 +18,6 @@
 #include <unistd.h>
 
 #include "../tools/common/ete_options.h"
-#include "base/ini.h"
 #include "probe.h"
 
 #define FILE_MAX (1U << 20)

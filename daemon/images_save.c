@@ -4,7 +4,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <flowtap/bundle.h>
 #include <linux/ioprio.h>
 #include <pthread.h>
 #include <sched.h>
@@ -16,8 +15,6 @@
 #include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-#include "code/locate.h"
 
 #define COPY (256U << 10)
 
@@ -67,16 +64,16 @@ static bool same(const struct stat *a, const struct stat *b)
 	       a->st_ctim.tv_nsec == b->st_ctim.tv_nsec;
 }
 
-static bool has_id(int fd, const struct images_request *request)
+static struct flowtap_mapping mapping_of(const struct images_request *request)
 {
-	struct flowtap_build_id id;
-	struct flowtap_elf *elf;
+	struct flowtap_mapping mapping = {
+		.pid = request->pid,
+		.path = request->path,
+		.build_id_size = request->id_size,
+	};
 
-	if (flowtap_elf_open(fd, &elf))
-		return false;
-	id = flowtap_elf_build_id(elf);
-	flowtap_elf_close(elf);
-	return id.size == request->id_size && !memcmp(id.bytes, request->id, id.size);
+	memcpy(mapping.build_id, request->id, sizeof(mapping.build_id));
+	return mapping;
 }
 
 /* Whether so many bytes more may be there. */
@@ -100,6 +97,7 @@ static bool has_room(const struct images_saver *saver, uint64_t size)
 static bool copy_whole(const struct images_saver *saver, int from, int to,
 		       const struct images_request *request, struct images_answer *answer)
 {
+	const struct flowtap_mapping mapping = mapping_of(request);
 	struct stat before, after, copied;
 
 	if (fstat(from, &before)) {
@@ -113,7 +111,7 @@ static bool copy_whole(const struct images_saver *saver, int from, int to,
 	} else if (!copy(saver, from, to) || fsync(to)) {
 		miss(answer, "%.180s: %s", request->path, strerror(errno));
 	} else if (fstat(from, &after) || fstat(to, &copied) || !same(&before, &after) ||
-		   copied.st_size != before.st_size || !has_id(to, request)) {
+		   copied.st_size != before.st_size || !flowtap_mapping_is(&mapping, to)) {
 		miss(answer, "%.180s changed while it was copied", request->path);
 	} else {
 		answer->bytes = (uint64_t)copied.st_blocks * 512;
@@ -163,18 +161,12 @@ static void save_from(struct images_saver *saver, int from, const struct images_
 void images_save(struct images_saver *saver, const struct images_request *request,
 		 struct images_answer *answer)
 {
-	struct flowtap_build_id id = { .size = request->id_size };
-	char root[32], why[FLOWTAP_WHY];
-	int from;
+	const struct flowtap_mapping mapping = mapping_of(request);
+	char why[FLOWTAP_WHY];
+	int from = flowtap_mapping_open(&mapping, why);
 
 	*answer = (struct images_answer){ .id_size = request->id_size };
 	memcpy(answer->id, request->id, sizeof(answer->id));
-	memcpy(id.bytes, request->id, sizeof(id.bytes));
-	/* Paths are those of the process; it may have ended, and may have been in ours. */
-	snprintf(root, sizeof(root), "/proc/%u/root", request->pid);
-	from = flowtap_locate_code(root, NULL, request->path, &id, why);
-	if (from < 0)
-		from = flowtap_locate_code(NULL, NULL, request->path, &id, why);
 	if (from < 0) {
 		miss(answer, "%.250s", why);
 		return;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* Splits the text in place into sections, keys and values; nothing is allocated. */
-#include "base/ini.h"
+#include <flowtap/ini.h>
 
+#include <stdbool.h>
 #include <string.h>
-#include <strings.h>
 
 static bool blank(char c)
 {
@@ -92,15 +92,6 @@ int flowtap_ini_read(char *text, size_t size,
 			return error;
 	}
 	return 0;
-}
-
-bool flowtap_ini_is(const char *key, const char *name)
-{
-	size_t size = strcspn(key, "(");
-
-	while (size && blank(key[size - 1]))
-		size--;
-	return size == strlen(name) && !strncasecmp(key, name, size);
 }
 
 char *flowtap_ini_next(char **list)

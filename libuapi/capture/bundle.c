@@ -17,7 +17,6 @@
 #include "base/hash_table.h"
 #include "base/read_at.h"
 #include "capture/procfs.h"
-#include "code/locate.h"
 #include "formats/archive/compression.h"
 
 #define PART (1U << 20)
@@ -113,12 +112,14 @@ int flowtap_bundle_add(struct flowtap_bundle *bundle, const struct flowtap_mappi
 
 static int open_file(const struct file *file, char why[FLOWTAP_WHY])
 {
-	char root[32];
-	int fd;
+	struct flowtap_mapping mapping = {
+		.pid = file->pid,
+		.path = file->path,
+		.build_id_size = file->id.size,
+	};
 
-	snprintf(root, sizeof(root), "/proc/%u/root", file->pid);
-	fd = flowtap_locate_code(root, NULL, file->path, &file->id, why);
-	return fd >= 0 ? fd : flowtap_locate_code(NULL, NULL, file->path, &file->id, why);
+	memcpy(mapping.build_id, file->id.bytes, sizeof(mapping.build_id));
+	return flowtap_mapping_open(&mapping, why);
 }
 
 static bool is_later(const struct timespec *a, const struct timespec *b)

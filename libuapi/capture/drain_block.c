@@ -102,6 +102,10 @@ static int reserve_block(struct flowtap_drain *drain, struct drain_stream *strea
 	unsigned int index = (unsigned int)(stream - drain->stream);
 	unsigned int number = (unsigned int)(flight - stream->flights);
 	struct drain_head *head = &drain->heads[index * DRAIN_FLIGHTS + number];
+	const struct iovec payload[2] = {
+		{ (void *)part[0].bytes, part[0].size },
+		{ (void *)part[1].bytes, part[1].size },
+	};
 	bool aux = block->type == FLOWTAP_ARCHIVE_AUX;
 	int err;
 
@@ -119,9 +123,10 @@ static int reserve_block(struct flowtap_drain *drain, struct drain_stream *strea
 		add_piece(flight, part[0].bytes, part[0].size, block->buffers[0]);
 	add_piece(flight, part[1].bytes, part[1].size, block->buffers[1]);
 	add_piece(flight, head->zeros, -(part[0].size + part[1].size) & 7, drain->heads_buffer);
-	err = flowtap_archive_reserve(drain->writer, block->type, stream->cpu, clock_now(),
-				      part[0].bytes, part[0].size, part[1].bytes, part[1].size,
-				      &head->header, &flight->offset);
+	head->header.type = (uint16_t)block->type;
+	head->header.cpu = stream->cpu;
+	head->header.time = clock_now();
+	err = flowtap_archive_reserve(drain->writer, &head->header, payload, &flight->offset);
 	return err ? err : drain_uring_write(drain, index, number);
 }
 

@@ -86,6 +86,11 @@ static struct flowtap_build_id id_of(int fd)
 	return id;
 }
 
+static bool is_same(const struct flowtap_build_id *a, const struct flowtap_build_id *b)
+{
+	return a->size == b->size && !memcmp(a->bytes, b->bytes, a->size);
+}
+
 /* path with this build-id, if one is wanted. The fd, or -errno and why. */
 static int try(int root, const char *path, const struct flowtap_build_id *id, char why[FLOWTAP_WHY])
 {
@@ -101,7 +106,7 @@ static int try(int root, const char *path, const struct flowtap_build_id *id, ch
 	if (!id->size)
 		return fd;
 	found = id_of(fd);
-	if (found.size == id->size && !memcmp(found.bytes, id->bytes, id->size))
+	if (is_same(&found, id))
 		return fd;
 	close(fd);
 	hex(&found, has);
@@ -210,6 +215,40 @@ int flowtap_locate_code(const char *sysroot, const char *images, const char *pat
 	}
 	errno = saved;
 	return fd;
+}
+
+static struct flowtap_build_id recorded(const struct flowtap_mapping *mapping)
+{
+	struct flowtap_build_id id = { .size = mapping->build_id_size };
+
+	memcpy(id.bytes, mapping->build_id, sizeof(id.bytes));
+	return id;
+}
+
+int flowtap_mapping_open(const struct flowtap_mapping *mapping, char why[FLOWTAP_WHY])
+{
+	const struct flowtap_build_id id = recorded(mapping);
+	char root[32];
+	int fd;
+
+	if (id.size > sizeof(id.bytes)) {
+		snprintf(why, FLOWTAP_WHY, "%.300s: its build-id is too long", mapping->path);
+		return -EINVAL;
+	}
+	/* Paths are those of the process; it may have ended, and may have been in ours. */
+	snprintf(root, sizeof(root), "/proc/%u/root", mapping->pid);
+	fd = flowtap_locate_code(root, NULL, mapping->path, &id, why);
+	return fd >= 0 ? fd : flowtap_locate_code(NULL, NULL, mapping->path, &id, why);
+}
+
+bool flowtap_mapping_is(const struct flowtap_mapping *mapping, int fd)
+{
+	const struct flowtap_build_id wanted = recorded(mapping);
+	int saved = errno;
+	const struct flowtap_build_id found = id_of(fd);
+
+	errno = saved;
+	return found.size && is_same(&found, &wanted);
 }
 
 int flowtap_locate_in(int root, const char *path)

@@ -5,8 +5,6 @@
 
 #include "code/elf_file.h"
 
-#define FLOWTAP_WHY 512
-
 /*
  * Opens for reading the regular file that was mapped as `path`, with this build-id unless its size
  * is 0. sysroot: NULL for /; images: NULL for none. The fd, or -errno and one line in why.

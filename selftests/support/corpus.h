@@ -4,6 +4,7 @@
 #define FLOWTAP_TEST_CORPUS_H
 
 #include <flowtap/arm.h>
+#include <flowtap/ete.h>
 #include <flowtap/frame.h>
 #include <flowtap/snapshot.h>
 #include <stdio.h>

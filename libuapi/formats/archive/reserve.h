@@ -8,20 +8,21 @@
 
 #include <flowtap/archive.h>
 #include <stdbool.h>
+#include <sys/uio.h>
 
 /* Whether the file can be written at offsets: no pipe or terminal, not opened to append. */
 bool flowtap_archive_can_reserve(const struct flowtap_archive_writer *writer);
 /* What the blocks are written to; borrowed. */
 int flowtap_archive_fd(const struct flowtap_archive_writer *writer);
 /*
- * Flushes, then reserves the bytes that come next: fills `header`, checksum and all, and *offset,
- * that of the header in the fd's file. The payload and zeros up to a multiple of 8 are to follow it
- * directly. Results as flowtap_archive_write; -EINVAL for a file that cannot be written at offsets.
+ * Flushes, then reserves the bytes that come next, for a block of this payload: *header has type,
+ * cpu and time, and gets the rest, checksum and all; *offset is that of the header in the fd's file.
+ * The payload and zeros up to a multiple of 8 are to follow it directly. Results as
+ * flowtap_archive_write; -EINVAL for a file that cannot be written at offsets.
  */
-int flowtap_archive_reserve(struct flowtap_archive_writer *writer, uint32_t type, uint32_t cpu,
-			    uint64_t time, const void *first, size_t first_size, const void *second,
-			    size_t second_size, struct flowtap_archive_block_header *header,
-			    uint64_t *offset);
+int flowtap_archive_reserve(struct flowtap_archive_writer *writer,
+			    struct flowtap_archive_block_header *header,
+			    const struct iovec payload[2], uint64_t *offset);
 /*
  * Bytes of the archive, from its start, that are in the file or reserved there. After an error of
  * the writer these are whole blocks, and what was after them was cut off, where that is possible.

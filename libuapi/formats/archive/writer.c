@@ -229,19 +229,15 @@ int flowtap_archive_fd(const struct flowtap_archive_writer *writer)
 	return writer->fd;
 }
 
-int flowtap_archive_reserve(struct flowtap_archive_writer *writer, uint32_t type, uint32_t cpu,
-			    uint64_t time, const void *first, size_t first_size, const void *second,
-			    size_t second_size, struct flowtap_archive_block_header *header,
-			    uint64_t *offset)
+int flowtap_archive_reserve(struct flowtap_archive_writer *writer,
+			    struct flowtap_archive_block_header *header,
+			    const struct iovec payload[2], uint64_t *offset)
 {
-	const struct iovec payload[2] = {
-		{ (void *)first, first_size }, { (void *)second, second_size }
-	};
 	int err;
 
 	if (!flowtap_archive_can_reserve(writer))
 		return -EINVAL;
-	err = begin(writer, type, cpu, time, payload, header);
+	err = begin(writer, header->type, header->cpu, header->time, payload, header);
 	if (!err)
 		err = flowtap_archive_flush(writer);
 	if (err)

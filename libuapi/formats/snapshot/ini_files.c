@@ -3,18 +3,19 @@
 #include "formats/snapshot/internal.h"
 
 #include <errno.h>
+#include <flowtap/ini.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/ini.h"
 #include "base/read_at.h"
 #include "base/vector.h"
 #include "code/locate.h"
 
 #define LIST_MAX (1U << 20)	/* bytes of a file that says what belongs together */
+#define FILE_MAX (16U << 20)	/* of any other; people and tools write no longer ones */
 #define TEXTS_MAX (256U << 20)	/* of all files */
 
 const char *const flowtap_snapshot_registers[REGISTERS] = {
@@ -49,6 +50,16 @@ static bool parse(const char *text, uint64_t *value)
 	good = !errno && !*end;
 	errno = saved;
 	return good;
+}
+
+/* Without regard to case, up to a '(': TRCIDR0(0x3FD8) is TRCIDR0. */
+static bool is(const char *key, const char *name)
+{
+	size_t size = strcspn(key, "(");
+
+	while (size && strchr(" \t\r\f\v", key[size - 1]))
+		size--;
+	return size == strlen(name) && !strncasecmp(key, name, size);
 }
 
 static int too_many(const struct reading *reading, const char *what)
@@ -91,7 +102,7 @@ static int parse_top(void *argument, const struct flowtap_ini_line *line)
 		return malformed(reading, line);
 	if (devices)
 		return add_pair(reading, &snapshot->device_files, line);
-	if (flowtap_ini_is(line->key, "metadata"))
+	if (is(line->key, "metadata"))
 		snapshot->metadata = line->value;
 	return 0;
 }
@@ -116,17 +127,17 @@ static void parse_dump(struct snapshot_dump *dump, const struct flowtap_ini_line
 {
 	uint64_t *number = NULL;
 
-	if (flowtap_ini_is(line->key, "file")) {
+	if (is(line->key, "file")) {
 		dump->file = line->value;
-	} else if (flowtap_ini_is(line->key, "space")) {
+	} else if (is(line->key, "space")) {
 		dump->spaces = flowtap_memory_space(line->value);
 		/* What the reference decoder does not know it takes for any space, too. */
-	} else if (flowtap_ini_is(line->key, "address")) {
+	} else if (is(line->key, "address")) {
 		number = &dump->address;
 		dump->has_address = true;
-	} else if (flowtap_ini_is(line->key, "length")) {
+	} else if (is(line->key, "length")) {
 		number = &dump->length;
-	} else if (flowtap_ini_is(line->key, "offset")) {
+	} else if (is(line->key, "offset")) {
 		number = &dump->offset;
 	}
 	if (number && !parse(line->value, number))
@@ -136,7 +147,7 @@ static void parse_dump(struct snapshot_dump *dump, const struct flowtap_ini_line
 static void parse_register(struct snapshot_device *device, const struct flowtap_ini_line *line)
 {
 	for (size_t i = 0; i < REGISTERS; i++) {
-		if (!flowtap_ini_is(line->key, flowtap_snapshot_registers[i]))
+		if (!is(line->key, flowtap_snapshot_registers[i]))
 			continue;
 		device->has[i] = true;
 		if (!parse(line->value, &device->registers[i]) ||
@@ -164,11 +175,11 @@ static int parse_device(void *argument, const struct flowtap_ini_line *line)
 		parse_dump(reading->dump, line);
 	else if (!strcasecmp(line->section, "regs"))
 		parse_register(device, line);
-	else if (is_device && flowtap_ini_is(line->key, "name"))
+	else if (is_device && is(line->key, "name"))
 		device->name = line->value;
-	else if (is_device && flowtap_ini_is(line->key, "class"))
+	else if (is_device && is(line->key, "class"))
 		device->class = line->value;
-	else if (is_device && flowtap_ini_is(line->key, "type"))
+	else if (is_device && is(line->key, "type"))
 		device->type = line->value;
 	return 0;
 }
@@ -195,11 +206,11 @@ static int parse_section(struct reading *reading, const struct flowtap_ini_line 
 	/* Sections that no buffer has may hold anything: told when one is needed. */
 	if (!reading->section || !*line->key)
 		return 0;
-	if (flowtap_ini_is(line->key, "name"))
+	if (is(line->key, "name"))
 		reading->section->buffer = line->value;
-	else if (flowtap_ini_is(line->key, "file"))
+	else if (is(line->key, "file"))
 		reading->section->file = line->value;
-	else if (flowtap_ini_is(line->key, "format"))
+	else if (is(line->key, "format"))
 		reading->section->format = line->value;
 	return 0;
 }
@@ -227,7 +238,7 @@ static int parse_trace(void *argument, const struct flowtap_ini_line *line)
 		return add_pair(reading, &snapshot->source_buffers, line);
 	if (which == 2)
 		return add_pair(reading, &snapshot->core_sources, line);
-	if (flowtap_ini_is(line->key, "buffers"))
+	if (is(line->key, "buffers"))
 		snapshot->buffer_list = (char *)(uintptr_t)line->value;
 	return 0;
 }
@@ -264,7 +275,7 @@ static int read_file(struct reading *reading,
 	size_t size = 0;
 
 	if (fd >= 0) {
-		error = load(snapshot, fd, reading->device ? FLOWTAP_INI_MAX : LIST_MAX, &text,
+		error = load(snapshot, fd, reading->device ? FILE_MAX : LIST_MAX, &text,
 			     &size);
 		close(fd);
 	}

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <flowtap/ini.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -12,7 +13,6 @@
 #include <strings.h>
 #include <unistd.h>
 
-#include "base/ini.h"
 #include "base/vector.h"
 #include "code/locate.h"
 

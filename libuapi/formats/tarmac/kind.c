@@ -5,8 +5,7 @@
  */
 #include "formats/tarmac/kind.h"
 
-#include <flowtap/qemu4v.h>
-#include <flowtap/tarmac.h>
+#include <flowtap/lines.h>
 
 #include "base/file_input.h"
 

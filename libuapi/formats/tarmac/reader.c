@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /* Readers of Tarmac and QEMU4V: lines (line.c) become the flow (formats/lines/flow_builder.c). */
-#include <flowtap/qemu4v.h>
-#include <flowtap/tarmac.h>
+#include <flowtap/lines.h>
 
 #include "base/file_input.h"
 #include "flow/flow_line.h"

@@ -11,23 +11,13 @@
 #define FLOWTAP_ETE_H
 
 #include <flowtap/block.h>
+#include <flowtap/ete_config.h>
 #include <flowtap/flow.h>
 #include <flowtap/image.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
-
-/* What the analyzer has to know of the trace unit (K10.5.1.3): its registers, as it was set up. */
-struct flowtap_ete_config {
-	uint32_t configr;	/* TRCCONFIGR */
-	uint32_t traceidr;	/* TRCTRACEIDR */
-	uint32_t devarch;	/* TRCDEVARCH; 0 not known: ETE 1.3 */
-	uint32_t idr0;		/* TRCIDR0: COMMOPT, COMMTRANS, QSUPP, TSSIZE ... */
-	uint32_t idr1;
-	uint32_t idr2;		/* TRCIDR2: VMIDSIZE, CIDSIZE, WFXMODE */
-	uint32_t idr8;		/* TRCIDR8: MAXSPEC */
-};
 
 /* TRCIDR8.MAXSPEC at most: more is an error, as elements are kept until they are resolved. */
 #define FLOWTAP_ETE_SPECULATION_MAX 4096

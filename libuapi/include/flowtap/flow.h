@@ -5,10 +5,15 @@
  * Numbers are as in the architecture, times nanoseconds of CLOCK_MONOTONIC_RAW. A decoder calls
  * the sink once per element, in order. Whatever a sink returns below 0 stops the decoder, which
  * hands it to its caller.
+ *
+ * A context (context.h) says who executes what follows, and how: before the first block and at each
+ * change, which is after a trap's EXCEPTION, after a trap return's block, and where a gap ended
+ * elsewhere.
  */
 #ifndef FLOWTAP_FLOW_H
 #define FLOWTAP_FLOW_H
 
+#include <flowtap/context.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,47 +23,6 @@ extern "C" {
 #endif
 
 struct flowtap_block;
-
-enum flowtap_isa {
-	FLOWTAP_ISA_RV64,
-	FLOWTAP_ISA_A64,
-	FLOWTAP_ISA_A32,
-	FLOWTAP_ISA_T32,
-};
-
-/* RISC-V privilege modes and Arm exception levels share one field: U/EL0 0, S/EL1 1, H/EL2 2, M/EL3 3. */
-enum flowtap_mode {
-	FLOWTAP_MODE_U,
-	FLOWTAP_MODE_S,
-	FLOWTAP_MODE_H,
-	FLOWTAP_MODE_M,
-};
-
-enum flowtap_security {
-	FLOWTAP_NONSECURE,
-	FLOWTAP_SECURE,
-	FLOWTAP_REALM,
-	FLOWTAP_ROOT,
-};
-
-/*
- * Who executes what follows, and how. The decoder sends one before the first block and at each
- * change: after a trap's EXCEPTION, after a trap return's block, and where a gap ended elsewhere.
- */
-struct flowtap_context {
-	uint32_t pid;		/* 0 unknown */
-	uint32_t tid;
-	uint32_t cpu;
-	uint8_t isa;		/* enum flowtap_isa */
-	uint8_t mode;		/* enum flowtap_mode */
-	uint8_t security;	/* enum flowtap_security */
-	uint8_t width;		/* 32 or 64 */
-	bool has_vmid;
-	bool has_contextid;
-	bool has_cpu;		/* Arm: several CPUs are in one flow, and this is `cpu` */
-	uint32_t vmid;
-	uint64_t contextid;
-};
 
 enum flowtap_gap_reason {
 	/* from the kernel, in the order of FLOWTAP_CAUSE_ */

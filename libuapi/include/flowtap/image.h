@@ -31,6 +31,7 @@ extern "C" {
 #define FLOWTAP_BUILD_ID_MAX 20
 #define FLOWTAP_KERNEL_PAGE	4096U		/* looks at the kernel's text compare such pieces */
 #define FLOWTAP_BUNDLE_FILE_MAX	(512ULL << 20)	/* bytes of one file that came with a recording */
+#define FLOWTAP_WHY 512			/* bytes of a line that says why, with its 0 */
 
 /* A region of code at one address during one time. Owned by the map; the pointer stays valid. */
 struct flowtap_code {
@@ -57,6 +58,16 @@ struct flowtap_mapping {
 	uint8_t build_id[FLOWTAP_BUILD_ID_MAX];
 	const char *path;
 };
+
+/*
+ * For who saves what is mapped on this machine: opens for reading the regular file that a map would
+ * take with the root of the process, or else, as it may have ended, with ours. Of the mapping pid,
+ * path and build-id count. The fd, which is the caller's to close; -errno and a line in why: -ESTALE:
+ * its build-id is another one; -EINVAL: a build-id longer than there is room.
+ */
+int flowtap_mapping_open(const struct flowtap_mapping *mapping, char why[FLOWTAP_WHY]);
+/* Whether fd is an ELF file with the mapping's build-id. It is read, and stays as it is. */
+bool flowtap_mapping_is(const struct flowtap_mapping *mapping, int fd);
 
 struct flowtap_map;
 

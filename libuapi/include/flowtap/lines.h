@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What the writers of traces that are lines of text, one per instruction, have in common. */
+/*
+ * Traces that are lines of text, one per instruction: what the writers of Tarmac (tarmac.h) and of
+ * QEMU4V (qemu4v.h) have in common, and the readers of both.
+ */
 #ifndef FLOWTAP_LINES_H
 #define FLOWTAP_LINES_H
 
 #include <flowtap/flow.h>
+#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -62,6 +66,41 @@ struct flowtap_lines_counts {
 	uint64_t skipped;	/* transfers, call stacks and Q elements: no instructions known */
 	uint64_t unsaid;	/* elements that the format has no line for, of all kinds */
 };
+
+/* --- Readers. --- */
+
+struct flowtap_read;
+
+/*
+ * Reads Tarmac, of any dialect and of Arm's models, gem5 and RTL simulators, from fd (borrowed,
+ * read to its end; a file or pipe, or gzip of it) as read.h says. What is executed, in which mode
+ * and state, becomes blocks and contexts; BR, EXC, E, CCFAIL and IS say how branches and
+ * exceptions went. Handed on are also, as flowtap's own lines have them: gaps, trace_on, q_range,
+ * transfers, call stacks, transactions, events, instrumentation, and pid, tid, vmid, contextid.
+ * Not handed on, as no line holds them: sessions, markers, what was mispredicted.
+ *
+ * Times that go on by more than 1 become TIME where their unit is one of time, else CYCLES, where
+ * a block ends. A line that is not known, and an instruction that is none, is a problem and a gap
+ * (BAD_RECORD). ISA O is RV64 where the file says so, or by its opcodes. An exception's number is
+ * that of ETE, where the line tells that much: 14 IRQ, 15 FIQ, 4 SError, 2 behind SVC, HVC, SMC;
+ * else -1. Up to 256 CPUs may be in one file; where they take turns, the last
+ * branch of each waits until its lines go on and say where it went.
+ *
+ * 0: it was read, see read->problems; -ENOMEM; -errno of read; what the sink returned below 0.
+ */
+int flowtap_tarmac_read(struct flowtap_read *read, int fd);
+/* Whether a file that begins like this (4096 bytes are enough; gzip is looked into) is Tarmac. */
+bool flowtap_tarmac_is(const char *begin, size_t size);
+
+/*
+ * Reads QEMU4V as flowtap_tarmac_read does Tarmac. A number of an instruction that was left out
+ * becomes a gap. ISA A with addresses of more than 8 digits is RV64 or A64, by opcodes. A
+ * mode without a state is Nonsecure. CPUs are those that one program ran on: all stays in the order
+ * of lines, and where another CPU follows on a branch nothing is known of where it went.
+ */
+int flowtap_qemu4v_read(struct flowtap_read *read, int fd);
+/* Whether a file that begins like this is QEMU4V; one with cpu_names is Tarmac. */
+bool flowtap_qemu4v_is(const char *begin, size_t size);
 
 #ifdef __cplusplus
 }

@@ -11,7 +11,7 @@
 #ifndef FLOWTAP_MEMORY_H
 #define FLOWTAP_MEMORY_H
 
-#include <flowtap/flow.h>
+#include <flowtap/context.h>
 #include <flowtap/image.h>
 
 #ifdef __cplusplus

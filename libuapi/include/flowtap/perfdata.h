@@ -14,7 +14,7 @@
 #ifndef FLOWTAP_PERFDATA_H
 #define FLOWTAP_PERFDATA_H
 
-#include <flowtap/ete.h>
+#include <flowtap/ete_config.h>
 #include <flowtap/image.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -165,6 +165,10 @@ bool flowtap_perfdata_time(const struct flowtap_perfdata *perfdata, uint64_t tic
 /* --- All of it together: from the file to a sink. --- */
 
 struct flowtap_perfdata_decoder;
+struct flowtap_blocks;
+struct flowtap_ete_counts;
+struct flowtap_ete_options;
+struct flowtap_sink;
 
 struct flowtap_perfdata_options {
 	struct flowtap_map *map;	/* filled; borrowed, as all that follows */

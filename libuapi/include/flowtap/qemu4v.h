@@ -54,20 +54,6 @@ int flowtap_qemu4v_finish(struct flowtap_qemu4v *qemu4v);
 /* Does not write. */
 void flowtap_qemu4v_free(struct flowtap_qemu4v *qemu4v);
 
-/*
- * Reads QEMU4V as flowtap_tarmac_read does Tarmac (tarmac.h). A number of an instruction that was
- * left out becomes a gap. ISA A with addresses of more than 8 digits is RV64 or A64, by opcodes. A
- * mode without a state is Nonsecure. CPUs are those that one program ran on: all stays in the order
- * of lines, and where another CPU follows on a branch nothing is known of where it went.
- */
-struct flowtap_read;
-int flowtap_qemu4v_read(struct flowtap_read *read, int fd);
-/*
- * Whether a file that begins like this is QEMU4V; one with cpu_names is Tarmac
- * (flowtap_tarmac_is).
- */
-bool flowtap_qemu4v_is(const char *begin, size_t size);
-
 #ifdef __cplusplus
 }
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * Readers of trace files: a file becomes the flow that a decoder would have told (flow.h). Each
- * format's reader is declared in its header: flowtap_stf_read (stf.h), flowtap_tarmac_read
- * (tarmac.h), flowtap_qemu4v_read (qemu4v.h).
+ * format's reader is declared in its header: flowtap_stf_read (stf.h), flowtap_tarmac_read and
+ * flowtap_qemu4v_read (lines.h).
  *
  * Blocks are made of the opcodes that the file holds (learned.h). What is in the file and has no
  * element in the flow (registers, memory) is counted, not handed on.

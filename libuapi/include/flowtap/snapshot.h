@@ -15,7 +15,7 @@
 #ifndef FLOWTAP_SNAPSHOT_H
 #define FLOWTAP_SNAPSHOT_H
 
-#include <flowtap/ete.h>
+#include <flowtap/ete_config.h>
 #include <flowtap/memory.h>
 
 #ifdef __cplusplus

@@ -69,28 +69,6 @@ int flowtap_tarmac_finish(struct flowtap_tarmac *tarmac);
 /* Does not write. */
 void flowtap_tarmac_free(struct flowtap_tarmac *tarmac);
 
-/*
- * Reads Tarmac, of any dialect and of Arm's models, gem5 and RTL simulators, from fd (borrowed,
- * read to its end; a file or pipe, or gzip of it) as read.h says. What is executed, in which mode
- * and state, becomes blocks and contexts; BR, EXC, E, CCFAIL and IS say how branches and
- * exceptions went. Handed on are also, as flowtap's own lines have them: gaps, trace_on, q_range,
- * transfers, call stacks, transactions, events, instrumentation, and pid, tid, vmid, contextid.
- * Not handed on, as no line holds them: sessions, markers, what was mispredicted.
- *
- * Times that go on by more than 1 become TIME where their unit is one of time, else CYCLES, where
- * a block ends. A line that is not known, and an instruction that is none, is a problem and a gap
- * (BAD_RECORD). ISA O is RV64 where the file says so, or by its opcodes. An exception's number is
- * that of ETE, where the line tells that much: 14 IRQ, 15 FIQ, 4 SError, 2 behind SVC, HVC, SMC;
- * else -1. Up to 256 CPUs may be in one file; where they take turns, the last
- * branch of each waits until its lines go on and say where it went.
- *
- * 0: it was read, see read->problems; -ENOMEM; -errno of read; what the sink returned below 0.
- */
-struct flowtap_read;
-int flowtap_tarmac_read(struct flowtap_read *read, int fd);
-/* Whether a file that begins like this (4096 bytes are enough; gzip is looked into) is Tarmac. */
-bool flowtap_tarmac_is(const char *begin, size_t size);
-
 #ifdef __cplusplus
 }
 #endif

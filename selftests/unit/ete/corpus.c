@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <flowtap/arm.h>
+#include <flowtap/ete.h>
 #include <flowtap/snapshot.h>
 #include <flowtap/text.h>
 #include <inttypes.h>

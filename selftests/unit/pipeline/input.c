@@ -9,6 +9,21 @@
 #include <flowtap/input.h>
 #include <flowtap/packed.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+
+/* Unless 0 an error of reading is where a pipe ends: pipes have none of their own. */
+static int broken;
+
+ssize_t read(int fd, void *bytes, size_t size)
+{
+	ssize_t n = syscall(SYS_read, fd, bytes, size);
+	struct stat status;
+
+	if (n || !broken || fstat(fd, &status) || !S_ISFIFO(status.st_mode))
+		return n;
+	errno = broken;
+	return -1;
+}
 
 FIXTURE(input)
 {
@@ -214,23 +229,43 @@ TEST_F(input, raw_bytes_may_be_framed)
 	EXPECT_EQ(1, self->input.gaps[FLOWTAP_GAP_BAD_PACKET]);
 }
 
+/* By a pipe, and with its configuration. */
+static int run_piped(FIXTURE_DATA(input) *self, const struct stream *stream)
+{
+	int pipes[2], error;
+
+	if (pipe(pipes) || write(pipes[1], stream->bytes, stream->size) != (ssize_t)stream->size)
+		abort();
+	close(pipes[1]);
+	snprintf(self->path, sizeof(self->path), "/proc/self/fd/%d", pipes[0]);
+	self->input.config = &config;
+	self->input.images = on_images;
+	error = run(self);
+	close(pipes[0]);
+	return error;
+}
+
 TEST_F(input, a_pipe_is_read_as_a_file)
 {
 	struct stream stream = rounds("EE");
-	char path[32];
-	int pipes[2];
 
-	ASSERT_EQ(0, pipe(pipes));
-	if (write(pipes[1], stream.bytes, stream.size) != (ssize_t)stream.size)
-		abort();
-	close(pipes[1]);
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", pipes[0]);
-	self->input.path = path;
-	self->input.config = &config;
-	self->input.images = on_images;
-	EXPECT_EQ(0, run(self));
+	EXPECT_EQ(0, run_piped(self, &stream));
 	EXPECT_EQ(4, self->input.instructions);
-	close(pipes[0]);
+	EXPECT_EQ(0, self->input.damages);
+	EXPECT_STREQ("", self->notes);
+}
+
+TEST_F(input, an_error_of_reading_a_pipe_is_told_and_what_came_is_decoded)
+{
+	struct stream stream = rounds("EE");
+	char wanted[64];
+
+	broken = EIO;
+	EXPECT_EQ(0, run_piped(self, &stream));
+	EXPECT_EQ(4, self->input.instructions);
+	EXPECT_EQ(1, self->input.damages);
+	snprintf(wanted, sizeof(wanted), "offset %zu: Input/output error\n", stream.size);
+	EXPECT_STREQ(wanted, self->notes);
 }
 
 TEST_F(input, what_cannot_be_opened_is_an_error)

@@ -6,6 +6,7 @@
  * that made it.
  */
 #include <flowtap/arm.h>
+#include <flowtap/ete.h>
 #include <flowtap/qemu4v.h>
 #include <flowtap/riscv.h>
 #include <flowtap/snapshot.h>
