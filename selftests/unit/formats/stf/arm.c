@@ -150,6 +150,22 @@ TEST_F(stf_arm, a_system_call_is_a_comment_and_its_return_continuous)
 	EXPECT_EQ(0, flowtap_stf_counts(self->stf)->events);
 }
 
+/* As a handler that branches to itself, when it is interrupted. */
+TEST_F(stf_arm, a_trap_to_where_the_flow_is_in_the_same_mode_forces_nothing)
+{
+	CONTEXT(A64, 1);
+	BLOCK(BR, true, 0x400000);
+	ELEMENT(FLOWTAP_ELEMENT_EXCEPTION, .exception = { .number = 10, .address = 0x400000 });
+	CONTEXT(A64, 1, .pid = 7, .tid = 8, .cpu = 2);
+	BLOCK(EQ, false, 0x400008);
+	EXPECT_TEXT(BEGIN(NOBODY, "1400400000000000"), "03 #'context A64 EL1 nonsecure 64'",
+		    PIDS(NOBODY), "1f 0000400000000000", MODE(1), "f0 00001fd6",
+		    "03 #'exception 10 400000'",
+		    "03 #'context A64 EL1 nonsecure 64 pid=7 tid=8 cpu=2'",
+		    PIDS("02000000 07000000 08000000"), OPCODE_NOP, "f0 40000054");
+	EXPECT_EQ(0, flowtap_stf_counts(self->stf)->forced);
+}
+
 /* The second time blocks are rendered, and still the change is told. */
 TEST_F(stf_arm, what_isa_an_opcode_is_of_stands_before_it)
 {
@@ -477,14 +493,17 @@ static int walk_block(struct flowtap_sink *sink, struct made *made, uint64_t *at
 	return error || !lost ? error : put_gap(sink);
 }
 
+/* To a handler, which may be where the flow was, in the same mode: it just goes on then. */
 static int walk_trap(struct flowtap_sink *sink, uint64_t *at)
 {
 	int error = sink_exception(sink, 10, *at);
+	uint64_t handler = 0x200000 + 0x80 * below(16);
+	uint8_t mode = below(MODES);
 
-	*at = 0x200000 + 0x80 * below(16);
-	run.context.mode = below(MODES);
 	run.context.pid += below(2);
-	run.force = true;
+	run.force |= handler != *at || mode != run.context.mode;
+	run.context.mode = mode;
+	*at = handler;
 	return error ? error : put_context(sink);
 }
 
