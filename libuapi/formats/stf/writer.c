@@ -19,6 +19,7 @@
 #define CAUSE_BREAKPOINT 3
 #define CAUSE_ECALL_U	8
 #define CAUSE_ECALL_M	11
+#define MODE_TOLD	0xff		/* said.mode: an EVENT told it, no COMMENT */
 
 /* What has to come before the next block. */
 enum {
@@ -420,6 +421,8 @@ static int take_context(struct flowtap_stf *stf, const struct flowtap_context *c
 	}
 	stf->last.changes = true;
 	stf->last.after = context->mode;
+	/* Back in the one from before is a change as well. */
+	stf->said.mode = MODE_TOLD;
 	stf->mode = context->mode;
 	return 0;
 }

@@ -225,6 +225,21 @@ TEST_F(flow, a_flow_comes_back_as_it_was)
 		round_trip(_metadata, self->seed * 1000003 + i, variant->arm, i % 4 == 3);
 }
 
+/* Made flows that once did not come back. */
+TEST(flows_that_did_not_come_back_do)
+{
+	static const struct {
+		uint64_t seed;
+		bool arm;
+	} flows[] = {
+		/* Behind an xRET a change of mode back, with a gap before any instruction. */
+		{ 4242012747, false },
+	};
+
+	for (size_t i = 0; i < sizeof(flows) / sizeof(flows[0]); i++)
+		round_trip(_metadata, flows[i].seed, flows[i].arm, false);
+}
+
 TEST(what_is_something_else_is_said_to_be)
 {
 	struct reading reading;
