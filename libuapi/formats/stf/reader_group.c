@@ -18,9 +18,16 @@ int flowtap_stf_flush(struct stf_reader *reader)
 	return flowtap_learned_flush(reader->learned);
 }
 
+static bool is_aarch32(unsigned int isa)
+{
+	return isa == FLOWTAP_ISA_A32 || isa == FLOWTAP_ISA_T32;
+}
+
+/* Whether A32 or T32 is executed, each block says. */
 static bool same_context(const struct flowtap_context *a, const struct flowtap_context *b)
 {
-	return a->pid == b->pid && a->tid == b->tid && a->cpu == b->cpu && a->isa == b->isa &&
+	return a->pid == b->pid && a->tid == b->tid && a->cpu == b->cpu &&
+	       (a->isa == b->isa || (is_aarch32(a->isa) && is_aarch32(b->isa))) &&
 	       a->mode == b->mode && a->security == b->security && a->width == b->width &&
 	       a->has_vmid == b->has_vmid && a->vmid == b->vmid &&
 	       a->has_contextid == b->has_contextid && a->contextid == b->contextid &&
@@ -32,19 +39,6 @@ static int send(struct stf_reader *reader, const struct flowtap_element *element
 	int status = reader->sink->element(reader->sink, element);
 
 	return status < 0 ? status : 0;
-}
-
-/*
- * A branch between A32 and T32 in a flow that goes on: each block says which one it is, and a
- * decoder tells no context for it.
- */
-static bool exchanges(const struct stf_reader *reader)
-{
-	struct flowtap_context told = reader->told;
-
-	told.isa = reader->context.isa;
-	return reader->any_told && !reader->group.forces && reader->context.width == 32 &&
-	       reader->told.isa != reader->context.isa && same_context(&told, &reader->context);
 }
 
 /* The context of what is executed next, if it was not told. */
@@ -239,9 +233,7 @@ static int tell_return(struct stf_reader *reader)
 	const struct flowtap_element eret = { .kind = FLOWTAP_ELEMENT_EXCEPTION_RETURN };
 	int status = flowtap_stf_flush(reader);
 
-	if (status || reader->isa == FLOWTAP_ISA_A32 || reader->isa == FLOWTAP_ISA_T32)
-		return status;
-	return send(reader, &eret);
+	return status || is_aarch32(reader->isa) ? status : send(reader, &eret);
 }
 
 /* An ecall or ebreak that led to its handler. */
@@ -365,8 +357,6 @@ static int parse_opcode(struct stf_reader *reader, const struct stf_group *group
 	/* Of an xRET a single change of mode is the one that it makes. */
 	if (!nature.returns || group->between != STF_MODE_UNSAID || group->traps)
 		set_mode(reader, group->before);
-	if (exchanges(reader))
-		reader->told.isa = reader->context.isa;
 	if (reader->context_due || !reader->any_told)
 		status = tell_context(reader);
 	if (!status && group->traps && !nature.own)

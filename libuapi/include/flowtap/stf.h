@@ -117,7 +117,8 @@ void flowtap_stf_free(struct flowtap_stf *stf);
  * - blocks of the opcodes; one that was not left as its opcode can be is a gap, as is a FORCE_PC
  *   that nobody explains, and what cannot be read;
  * - context: PROCESS_ID_EXT, changes of mode, and the lines `context` of COMMENTs; told when it
- *   changes what is executed next, but not for a branch between A32 and T32 (blocks say that);
+ *   changes what is executed next, but not where that is only A32 instead of T32 or the reverse
+ *   (blocks say that, and no STF whether the flow had a context there);
  * - exception: an EVENT that is no change of mode. The instruction of its group was executed if it
  *   is the ecall or ebreak that has this cause; else it is not (it stands in the trace again where
  *   it is). eret behind each xRET of RISC-V and A64;
