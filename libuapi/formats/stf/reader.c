@@ -127,6 +127,7 @@ static void parse_context(struct stf_reader *reader, const struct flowtap_contex
 	uint32_t cpu = reader->context.cpu;
 
 	reader->mode_said = true;
+	reader->returned = STF_MODE_UNSAID;
 	reader->context = *context;
 	/* Where the line has none it is the process's. */
 	if (context->isa != FLOWTAP_ISA_RV64 && !context->pid && !context->has_cpu)
@@ -478,6 +479,7 @@ static void begin(struct stf_reader *reader, struct flowtap_read *read)
 	reader->nowhere = (struct flowtap_sink){ .block = no_block, .element = nothing };
 	reader->sink = read->sink ? read->sink : &reader->nowhere;
 	reader->widths.event_id = 4;
+	reader->returned = STF_MODE_UNSAID;
 	stf_new_group(&reader->group);
 	flowtap_learned_sink(reader->learned, reader->sink);
 }

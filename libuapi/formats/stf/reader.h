@@ -50,6 +50,7 @@ struct stf_reader {
 	struct flowtap_context told;
 	bool any_told;
 	bool context_due;		/* `context` may not be `told` */
+	uint8_t returned;		/* the mode that an xRET of Arm's led to, not in `context` yet */
 	struct flowtap_line_parts parts;
 };
 

@@ -204,6 +204,18 @@ static void set_mode(struct stf_reader *reader, uint8_t mode)
 	reader->context_due = true;
 }
 
+/*
+ * The mode behind an xRET. Of Arm's a COMMENT says where the context changed, notes may come before
+ * it: without one it is the next instruction's.
+ */
+static void set_returned(struct stf_reader *reader, uint8_t mode)
+{
+	if (reader->isa == FLOWTAP_ISA_RV64)
+		set_mode(reader, mode);
+	else
+		reader->returned = mode;
+}
+
 /* A trap that is no instruction's own: it was not completed, and comes again. */
 static int interrupted(struct stf_reader *reader, const struct stf_group *group)
 {
@@ -293,7 +305,7 @@ static int leave(struct stf_reader *reader, const struct stf_group *group,
 	status = group->has_target ? went(reader, group, at) : stayed(reader, nature, at);
 	if (status || !nature->returns)
 		return status;
-	set_mode(reader, group->between != STF_MODE_UNSAID ? group->between : group->before);
+	set_returned(reader, group->between != STF_MODE_UNSAID ? group->between : group->before);
 	return group->has_target || nature->always ? tell_return(reader) : 0;
 }
 
@@ -354,6 +366,8 @@ static int parse_opcode(struct stf_reader *reader, const struct stf_group *group
 	from_record(reader->isa, opcode, size, insn);
 	nature = reader->isa == FLOWTAP_ISA_RV64 ? riscv_nature(group, insn, size) :
 						   arm_nature(reader, at, insn, size);
+	set_mode(reader, reader->returned);
+	reader->returned = STF_MODE_UNSAID;
 	/* Of an xRET a single change of mode is the one that it makes. */
 	if (!nature.returns || group->between != STF_MODE_UNSAID || group->traps)
 		set_mode(reader, group->before);
@@ -433,7 +447,7 @@ static bool may_run(const struct stf_reader *reader)
 {
 	return reader->body && reader->pc_known && !reader->group.any &&
 	       !reader->group.explained && !reader->learned->run.size && !reader->context_due &&
-	       reader->any_told && !reader->untold;
+	       reader->returned == STF_MODE_UNSAID && reader->any_told && !reader->untold;
 }
 
 int flowtap_stf_run(struct stf_reader *reader)

@@ -246,6 +246,14 @@ TEST(flows_that_did_not_come_back_do)
 #define WORD(word) \
 	(word) & 0xff, (word) >> 8 & 0xff, (word) >> 16 & 0xff, (word) >> 24 & 0xff
 
+static const struct flowtap_block eret = {
+	.address = 0x1000, .size = 4, .instructions = 1, .isa = FLOWTAP_ISA_A64,
+	CODE(WORD(0xd69f03e0)), .end = FLOWTAP_ARM_EXCEPTION_RETURN,
+};
+static const struct flowtap_block a64 = {
+	.address = 0x2000, .size = 4, .instructions = 1, .isa = FLOWTAP_ISA_A64,
+	CODE(WORD(0xd65f03c0)), .end = FLOWTAP_ARM_RETURN,
+};
 static const struct flowtap_block bxeq = {
 	.address = 0x1000, .size = 4, .instructions = 1, .isa = FLOWTAP_ISA_A32,
 	CODE(WORD(0x012fff1eU)), .end = FLOWTAP_ARM_RETURN, .conditional = true,
@@ -304,6 +312,20 @@ static void expect_read(struct __test_metadata *_metadata, const struct told *to
 
 #define EXPECT_READ(told, want) \
 	expect_read(_metadata, told, sizeof(told) / sizeof((told)[0]), want)
+
+TEST(what_is_noted_before_an_arm_context_is_read_before_it)
+{
+	static const struct told told[] = {
+		MODE(A64, 2), IS(eret, true, 0x2000), TELL(EXCEPTION_RETURN),
+		TELL(EVENT, .event = 5), MODE(A64, 1), IS(a64, true, 0x1000),
+	};
+
+	EXPECT_READ(told,
+		    "context A64 EL2 nonsecure 64\n"
+		    "range 1000 1004 1 A64 E\neret\nevent 5\n"
+		    "context A64 EL1 nonsecure 64\n"
+		    "range 2000 2004 1 A64 E\n");
+}
 
 /* Be it by a branch, or by an exception at the same level. */
 TEST(of_t32_instead_of_a32_no_context_is_read)
