@@ -136,15 +136,22 @@ static void parse_context(struct stf_reader *reader, const struct flowtap_contex
 	reader->context_due = true;
 }
 
+/* What is no line of flowtap/text.h. */
+static bool parse_word(struct stf_group *group, const uint8_t *text, size_t size)
+{
+	if (size == sizeof(COMMENT_UNEXPLAINED) - 1 && !memcmp(text, COMMENT_UNEXPLAINED, size))
+		return group->explained = true;
+	if (size == sizeof(COMMENT_TAKEN) - 1 && !memcmp(text, COMMENT_TAKEN, size))
+		return group->taken = true;
+	return false;
+}
+
 static int parse_comment(struct stf_reader *reader, const uint8_t *text, size_t size)
 {
-	static const char unexplained[] = "gap unexplained";
 	struct flowtap_element element;
 
-	if (size == sizeof(unexplained) - 1 && !memcmp(text, unexplained, size)) {
-		reader->group.explained = true;
+	if (parse_word(&reader->group, text, size))
 		return 0;
-	}
 	if (!flowtap_line_parse((const char *)text, size, &element, &reader->parts) ||
 	    (element.kind == FLOWTAP_ELEMENT_CONTEXT && (reader->body || reader->any_told) &&
 	     (element.context.isa != FLOWTAP_ISA_RV64) != (reader->isa != FLOWTAP_ISA_RV64))) {

@@ -14,7 +14,7 @@
 
 int flowtap_stf_flush(struct stf_reader *reader)
 {
-	reader->call_held = reader->unsure = false;
+	reader->call_held = false;
 	return flowtap_learned_flush(reader->learned);
 }
 
@@ -72,9 +72,6 @@ static void learn(struct stf_reader *reader, const struct flowtap_element *eleme
 
 	if (reader->call_held && element->kind == FLOWTAP_ELEMENT_EXCEPTION &&
 	    element->exception.address == run->address + run->last)
-		flowtap_learned_taken(reader->learned, 0);
-	if (reader->unsure && element->kind == FLOWTAP_ELEMENT_GAP &&
-	    element->gap.reason == FLOWTAP_GAP_NO_ADDRESS)
 		flowtap_learned_taken(reader->learned, 0);
 }
 
@@ -162,14 +159,14 @@ static int complete(struct stf_reader *reader, bool taken, uint64_t target)
 {
 	struct flowtap_block *block;
 
-	reader->call_held = reader->unsure = false;
+	reader->call_held = false;
 	return flowtap_learned_complete(reader->learned, taken, target, &block);
 }
 
-/* An ecall that was left behind itself, a branch that was not taken. */
+/* An ecall that was left behind itself. */
 static int settle(struct stf_reader *reader)
 {
-	if ((!reader->call_held && !reader->unsure) || !reader->pc_known)
+	if (!reader->call_held || !reader->pc_known)
 		return 0;
 	return complete(reader, false, reader->pc);
 }
@@ -181,8 +178,6 @@ static int jump(struct stf_reader *reader, const struct stf_group *group)
 	bool first = !reader->any_told;
 	int status = 0;
 
-	if (elsewhere && reader->unsure)
-		flowtap_learned_taken(reader->learned, 0);
 	if (elsewhere)
 		status = flowtap_stf_flush(reader);
 	else
@@ -271,21 +266,20 @@ static int went(struct stf_reader *reader, const struct stf_group *group, uint64
 }
 
 /* No target. Where an Arm branch by a register went may not be known. */
-static int stayed(struct stf_reader *reader, const struct nature *nature, uint64_t at)
+static int stayed(struct stf_reader *reader, const struct nature *nature, bool taken, uint64_t at)
 {
+	bool arm = reader->isa != FLOWTAP_ISA_RV64;
 	int status;
 
 	reader->call_held = nature->calls;
 	if (nature->calls)
 		return 0;
-	if (!nature->transfers || (nature->direct && !nature->always))
+	taken = nature->transfers && (nature->always || (taken && arm && !nature->direct));
+	if (!taken)
 		return complete(reader, false, reader->pc);
-	if (nature->always)
-		stf_lose_pc(reader);
-	if (reader->isa != FLOWTAP_ISA_RV64 && !nature->direct) {
-		reader->unsure = true;
-		return 0;
-	}
+	stf_lose_pc(reader);
+	if (arm && !nature->direct)
+		return complete(reader, true, 0);
 	status = flowtap_stf_flush(reader);
 	if (!nature->returns)
 		flowtap_stf_problem(reader, reader->record,
@@ -302,7 +296,8 @@ static int leave(struct stf_reader *reader, const struct stf_group *group,
 	if (nature->own)
 		return called(reader, group);
 	reader->pc = at + size;
-	status = group->has_target ? went(reader, group, at) : stayed(reader, nature, at);
+	status = group->has_target ? went(reader, group, at) :
+				     stayed(reader, nature, group->taken, at);
 	if (status || !nature->returns)
 		return status;
 	set_returned(reader, group->between != STF_MODE_UNSAID ? group->between : group->before);
@@ -445,7 +440,7 @@ static const struct flowtap_render *rendered(struct stf_reader *reader, struct f
 
 static bool may_run(const struct stf_reader *reader)
 {
-	return reader->body && reader->pc_known && !reader->group.any &&
+	return reader->body && reader->pc_known && !reader->group.any && !reader->group.taken &&
 	       !reader->group.explained && !reader->learned->run.size && !reader->context_due &&
 	       reader->returned == STF_MODE_UNSAID && reader->any_told && !reader->untold;
 }

@@ -34,7 +34,8 @@
  *   EVENT has: `exception NUMBER RETURN` is a COMMENT and a FORCE_PC leads to the handler.
  * - INST_PC_TARGET is given for branches and exception returns, not for ISB, WFI and others that
  *   go on behind themselves. A branch by a register whose target was lost has none, then what was
- *   lost is told and a FORCE_PC follows.
+ *   lost is told and a FORCE_PC follows. In its group is the COMMENT "taken" where its opcode does
+ *   not say that: it is conditional, or T32's.
  * - trace_on, q_range and gaps are COMMENTs before a FORCE_PC; transaction, event and ite are
  *   COMMENTs only. The instructions of a q_range are not there, as nobody knows them.
  * - Another process is PROCESS_ID_EXT without FORCE_PC: the trace is a CPU's and goes on. Ids that

@@ -166,6 +166,31 @@ TEST_F(stf_arm, a_trap_to_where_the_flow_is_in_the_same_mode_forces_nothing)
 	EXPECT_EQ(0, flowtap_stf_counts(self->stf)->forced);
 }
 
+/* Else it would look like one that was not taken: nothing behind it may say where it went. */
+TEST_F(stf_arm, that_a_branch_was_taken_without_a_target_is_said_where_it_may_not_have_been)
+{
+	struct flowtap_block maybe = {
+		.address = 0x1004, .size = 4, .instructions = 1, .isa = FLOWTAP_ISA_A32,
+		CODE(U32(0x012fff1e)), .end = FLOWTAP_ARM_RETURN, .conditional = true,
+	};
+
+	CONTEXT(A32, 0);
+	BLOCK(THUMB, true, 0);
+	ELEMENT(FLOWTAP_ELEMENT_TRACE_ON);
+	BLOCK(BACK, true, 0);
+	ELEMENT(FLOWTAP_ELEMENT_GAP, .gap = { .reason = FLOWTAP_GAP_OVERFLOW });
+	EXPECT_EQ(0, sink_block(self->sink, &maybe, false, 0x1008));
+	ELEMENT(FLOWTAP_ELEMENT_TRACE_ON);
+	EXPECT_EQ(0, sink_block(self->sink, &maybe, true, 0));
+	blocks_unrender(&maybe, 1);
+	EXPECT_TEXT(BEGIN(NOBODY, "0810000000000000"), "03 #'context T32 EL0 nonsecure 32'",
+		    PIDS(NOBODY), MODE(0), "f0 0080aff3", "f1 00bf", "03 #'taken'", "f1 7047",
+		    "03 #'trace_on'", "03 #'context A32 EL0 nonsecure 32'",
+		    "09 0410000000000000", "f0 1eff2fe1",
+		    "03 #'gap overflow'", "09 0410000000000000", "f0 1eff2f01",
+		    "03 #'trace_on'", "09 0410000000000000", "03 #'taken'", "f0 1eff2f01");
+}
+
 /* The second time blocks are rendered, and still the change is told. */
 TEST_F(stf_arm, what_isa_an_opcode_is_of_stands_before_it)
 {

@@ -232,6 +232,8 @@ TEST(flows_that_did_not_come_back_do)
 		uint64_t seed;
 		bool arm;
 	} flows[] = {
+		/* A branch of A32 or T32 to nobody knows where was read as one not taken. */
+		{ 7000060, true }, { 31337094067, true },
 		/* Behind an xRET a change of mode back, with a gap before any instruction. */
 		{ 4242012747, false },
 	};
@@ -312,6 +314,27 @@ static void expect_read(struct __test_metadata *_metadata, const struct told *to
 
 #define EXPECT_READ(told, want) \
 	expect_read(_metadata, told, sizeof(told) / sizeof((told)[0]), want)
+
+TEST(an_arm_branch_to_nobody_knows_where_was_taken_whatever_comes_behind_it)
+{
+	static const struct told told[] = {
+		MODE(A32, 0), IS(bxeq, false, 0x1004), GAP(OVERFLOW),
+		IS(bxeq, true, 0), GAP(OVERFLOW),
+		IS(bx, true, 0), TELL(TRACE_ON),
+		IS(bxeq, true, 0), GAP(NO_ADDRESS),
+		IS(bxeq, false, 0x1004), GAP(OVERFLOW),
+		IS(bxeq, true, 0),
+	};
+
+	EXPECT_READ(told,
+		    "context A32 EL0 nonsecure 32\n"
+		    "range 1000 1004 1 A32 N\ngap overflow size=unknown\n"
+		    "range 1000 1004 1 A32 E\ngap overflow size=unknown\n"
+		    "range 2000 2002 1 T32 E\ntrace_on\n"
+		    "range 1000 1004 1 A32 E\ngap no_address size=unknown\n"
+		    "range 1000 1004 1 A32 N\ngap overflow size=unknown\n"
+		    "range 1000 1004 1 A32 E\n");
+}
 
 TEST(what_is_noted_before_an_arm_context_is_read_before_it)
 {
