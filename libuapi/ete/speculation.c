@@ -274,9 +274,6 @@ static int overcommitted(struct flowtap_ete *ete)
 {
 	int status;
 
-	/* Where there is no speculation all are committed as they come (K10.5.2.18.3). */
-	if (!ete->speculation.max)
-		return 0;
 	/* The last of those that there were was executed. */
 	status = release(ete);
 	if (status)
@@ -292,6 +289,12 @@ int flowtap_ete_commit(struct flowtap_ete *ete, uint64_t n)
 
 	ete->speculation.unseen -= done;
 	n -= done;
+	/*
+	 * Where there is no speculation all are committed as they come (K10.5.2.18.3): the last one
+	 * is held on, as another address may follow.
+	 */
+	if (!ete->speculation.max && n > ete->speculation.waiting)
+		n = ete->speculation.waiting;
 	while (!status && n && ete->speculation.queue.n) {
 		if (ete->held.kind != ETE_NONE) {
 			status = release(ete);

@@ -390,10 +390,22 @@ static inline int made_run(struct madeflow *made, unsigned int blocks)
 
 /* --- Lines. --- */
 
+#define MADE_LINE	256		/* a context */
+
 static inline char *made_copy(char *to, const char *line, size_t size)
 {
 	memcpy(to, line, size);
 	return to + size;
+}
+
+/* From A32 to T32 or back each range says: an AArch32 context is the same with either. */
+static inline void made_put_context(char told[MADE_LINE], const char *line, size_t size)
+{
+	if (size >= MADE_LINE)
+		abort();
+	*made_copy(told, line, size) = '\0';
+	if (!strncmp(told, "context T32 ", 12))
+		memcpy(told, "context A32 ", 12);
 }
 
 /*
@@ -402,8 +414,7 @@ static inline char *made_copy(char *to, const char *line, size_t size)
  */
 static inline char *made_lines(const char *text, const char *const *leave_out)
 {
-	const char *told = "", *context = NULL;
-	size_t told_size = 0, context_size = 0;
+	char told[MADE_LINE] = "", context[MADE_LINE] = "";
 	char *lines = malloc(strlen(text) + 1), *to = lines;
 
 	for (const char *line = text, *end; *line; line = end) {
@@ -416,17 +427,12 @@ static inline char *made_lines(const char *text, const char *const *leave_out)
 		if (out && *out)
 			continue;
 		if (!strncmp(line, "context ", 8)) {
-			context = line;
-			context_size = (size_t)(end - line);
+			made_put_context(context, line, (size_t)(end - line));
 			continue;
 		}
-		if (context && (context_size != told_size || memcmp(context, told, told_size)))
-			to = made_copy(to, context, context_size);
-		if (context) {
-			told = context;
-			told_size = context_size;
-		}
-		context = NULL;
+		if (strcmp(context, told))
+			to = made_copy(to, context, strlen(context));
+		strcpy(told, context);
 		to = made_copy(to, line, (size_t)(end - line));
 	}
 	*to = '\0';

@@ -127,6 +127,7 @@ static void parse_context(struct stf_reader *reader, const struct flowtap_contex
 	uint32_t cpu = reader->context.cpu;
 
 	reader->mode_said = true;
+	reader->returned = STF_MODE_UNSAID;
 	reader->context = *context;
 	/* Where the line has none it is the process's. */
 	if (context->isa != FLOWTAP_ISA_RV64 && !context->pid && !context->has_cpu)
@@ -135,15 +136,22 @@ static void parse_context(struct stf_reader *reader, const struct flowtap_contex
 	reader->context_due = true;
 }
 
+/* What is no line of flowtap/text.h. */
+static bool parse_word(struct stf_group *group, const uint8_t *text, size_t size)
+{
+	if (size == sizeof(COMMENT_UNEXPLAINED) - 1 && !memcmp(text, COMMENT_UNEXPLAINED, size))
+		return group->explained = true;
+	if (size == sizeof(COMMENT_TAKEN) - 1 && !memcmp(text, COMMENT_TAKEN, size))
+		return group->taken = true;
+	return false;
+}
+
 static int parse_comment(struct stf_reader *reader, const uint8_t *text, size_t size)
 {
-	static const char unexplained[] = "gap unexplained";
 	struct flowtap_element element;
 
-	if (size == sizeof(unexplained) - 1 && !memcmp(text, unexplained, size)) {
-		reader->group.explained = true;
+	if (parse_word(&reader->group, text, size))
 		return 0;
-	}
 	if (!flowtap_line_parse((const char *)text, size, &element, &reader->parts) ||
 	    (element.kind == FLOWTAP_ELEMENT_CONTEXT && (reader->body || reader->any_told) &&
 	     (element.context.isa != FLOWTAP_ISA_RV64) != (reader->isa != FLOWTAP_ISA_RV64))) {
@@ -478,6 +486,7 @@ static void begin(struct stf_reader *reader, struct flowtap_read *read)
 	reader->nowhere = (struct flowtap_sink){ .block = no_block, .element = nothing };
 	reader->sink = read->sink ? read->sink : &reader->nowhere;
 	reader->widths.event_id = 4;
+	reader->returned = STF_MODE_UNSAID;
 	stf_new_group(&reader->group);
 	flowtap_learned_sink(reader->learned, reader->sink);
 }

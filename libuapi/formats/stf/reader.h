@@ -17,6 +17,7 @@ struct stf_group {
 	bool any;		/* a record that needs an opcode behind it */
 	bool forces, has_target, traps, interrupt, has_handler;
 	bool explained;		/* somebody said why a PC is forced */
+	bool taken;		/* the COMMENT that says it of a branch without target */
 	uint64_t force_pc, target, handler;
 	uint64_t cause;
 	uint8_t before;		/* modes: what the instruction is executed in ... */
@@ -43,13 +44,13 @@ struct stf_reader {
 	uint64_t pc;
 	bool pc_known;
 	bool pc_lost;			/* that it is not was told */
-	bool call_held;			/* an ecall or ebreak that a comment may say more of ... */
-	bool unsure;			/* ... or a T32 branch that may not have been taken */
+	bool call_held;			/* an ecall or ebreak that a comment may say more of */
 	struct stf_group group;
 	struct flowtap_context context;
 	struct flowtap_context told;
 	bool any_told;
 	bool context_due;		/* `context` may not be `told` */
+	uint8_t returned;		/* the mode that an xRET of Arm's led to, not in `context` yet */
 	struct flowtap_line_parts parts;
 };
 

@@ -14,13 +14,20 @@
 
 int flowtap_stf_flush(struct stf_reader *reader)
 {
-	reader->call_held = reader->unsure = false;
+	reader->call_held = false;
 	return flowtap_learned_flush(reader->learned);
 }
 
+static bool is_aarch32(unsigned int isa)
+{
+	return isa == FLOWTAP_ISA_A32 || isa == FLOWTAP_ISA_T32;
+}
+
+/* Whether A32 or T32 is executed, each block says. */
 static bool same_context(const struct flowtap_context *a, const struct flowtap_context *b)
 {
-	return a->pid == b->pid && a->tid == b->tid && a->cpu == b->cpu && a->isa == b->isa &&
+	return a->pid == b->pid && a->tid == b->tid && a->cpu == b->cpu &&
+	       (a->isa == b->isa || (is_aarch32(a->isa) && is_aarch32(b->isa))) &&
 	       a->mode == b->mode && a->security == b->security && a->width == b->width &&
 	       a->has_vmid == b->has_vmid && a->vmid == b->vmid &&
 	       a->has_contextid == b->has_contextid && a->contextid == b->contextid &&
@@ -32,19 +39,6 @@ static int send(struct stf_reader *reader, const struct flowtap_element *element
 	int status = reader->sink->element(reader->sink, element);
 
 	return status < 0 ? status : 0;
-}
-
-/*
- * A branch between A32 and T32 in a flow that goes on: each block says which one it is, and a
- * decoder tells no context for it.
- */
-static bool exchanges(const struct stf_reader *reader)
-{
-	struct flowtap_context told = reader->told;
-
-	told.isa = reader->context.isa;
-	return reader->any_told && !reader->group.forces && reader->context.width == 32 &&
-	       reader->told.isa != reader->context.isa && same_context(&told, &reader->context);
 }
 
 /* The context of what is executed next, if it was not told. */
@@ -78,9 +72,6 @@ static void learn(struct stf_reader *reader, const struct flowtap_element *eleme
 
 	if (reader->call_held && element->kind == FLOWTAP_ELEMENT_EXCEPTION &&
 	    element->exception.address == run->address + run->last)
-		flowtap_learned_taken(reader->learned, 0);
-	if (reader->unsure && element->kind == FLOWTAP_ELEMENT_GAP &&
-	    element->gap.reason == FLOWTAP_GAP_NO_ADDRESS)
 		flowtap_learned_taken(reader->learned, 0);
 }
 
@@ -168,14 +159,14 @@ static int complete(struct stf_reader *reader, bool taken, uint64_t target)
 {
 	struct flowtap_block *block;
 
-	reader->call_held = reader->unsure = false;
+	reader->call_held = false;
 	return flowtap_learned_complete(reader->learned, taken, target, &block);
 }
 
-/* An ecall that was left behind itself, a branch that was not taken. */
+/* An ecall that was left behind itself. */
 static int settle(struct stf_reader *reader)
 {
-	if ((!reader->call_held && !reader->unsure) || !reader->pc_known)
+	if (!reader->call_held || !reader->pc_known)
 		return 0;
 	return complete(reader, false, reader->pc);
 }
@@ -187,8 +178,6 @@ static int jump(struct stf_reader *reader, const struct stf_group *group)
 	bool first = !reader->any_told;
 	int status = 0;
 
-	if (elsewhere && reader->unsure)
-		flowtap_learned_taken(reader->learned, 0);
 	if (elsewhere)
 		status = flowtap_stf_flush(reader);
 	else
@@ -208,6 +197,18 @@ static void set_mode(struct stf_reader *reader, uint8_t mode)
 	reader->mode_said = true;
 	reader->context.mode = mode;
 	reader->context_due = true;
+}
+
+/*
+ * The mode behind an xRET. Of Arm's a COMMENT says where the context changed, notes may come before
+ * it: without one it is the next instruction's.
+ */
+static void set_returned(struct stf_reader *reader, uint8_t mode)
+{
+	if (reader->isa == FLOWTAP_ISA_RV64)
+		set_mode(reader, mode);
+	else
+		reader->returned = mode;
 }
 
 /* A trap that is no instruction's own: it was not completed, and comes again. */
@@ -239,9 +240,7 @@ static int tell_return(struct stf_reader *reader)
 	const struct flowtap_element eret = { .kind = FLOWTAP_ELEMENT_EXCEPTION_RETURN };
 	int status = flowtap_stf_flush(reader);
 
-	if (status || reader->isa == FLOWTAP_ISA_A32 || reader->isa == FLOWTAP_ISA_T32)
-		return status;
-	return send(reader, &eret);
+	return status || is_aarch32(reader->isa) ? status : send(reader, &eret);
 }
 
 /* An ecall or ebreak that led to its handler. */
@@ -267,21 +266,20 @@ static int went(struct stf_reader *reader, const struct stf_group *group, uint64
 }
 
 /* No target. Where an Arm branch by a register went may not be known. */
-static int stayed(struct stf_reader *reader, const struct nature *nature, uint64_t at)
+static int stayed(struct stf_reader *reader, const struct nature *nature, bool taken, uint64_t at)
 {
+	bool arm = reader->isa != FLOWTAP_ISA_RV64;
 	int status;
 
 	reader->call_held = nature->calls;
 	if (nature->calls)
 		return 0;
-	if (!nature->transfers || (nature->direct && !nature->always))
+	taken = nature->transfers && (nature->always || (taken && arm && !nature->direct));
+	if (!taken)
 		return complete(reader, false, reader->pc);
-	if (nature->always)
-		stf_lose_pc(reader);
-	if (reader->isa != FLOWTAP_ISA_RV64 && !nature->direct) {
-		reader->unsure = true;
-		return 0;
-	}
+	stf_lose_pc(reader);
+	if (arm && !nature->direct)
+		return complete(reader, true, 0);
 	status = flowtap_stf_flush(reader);
 	if (!nature->returns)
 		flowtap_stf_problem(reader, reader->record,
@@ -298,10 +296,11 @@ static int leave(struct stf_reader *reader, const struct stf_group *group,
 	if (nature->own)
 		return called(reader, group);
 	reader->pc = at + size;
-	status = group->has_target ? went(reader, group, at) : stayed(reader, nature, at);
+	status = group->has_target ? went(reader, group, at) :
+				     stayed(reader, nature, group->taken, at);
 	if (status || !nature->returns)
 		return status;
-	set_mode(reader, group->between != STF_MODE_UNSAID ? group->between : group->before);
+	set_returned(reader, group->between != STF_MODE_UNSAID ? group->between : group->before);
 	return group->has_target || nature->always ? tell_return(reader) : 0;
 }
 
@@ -362,11 +361,11 @@ static int parse_opcode(struct stf_reader *reader, const struct stf_group *group
 	from_record(reader->isa, opcode, size, insn);
 	nature = reader->isa == FLOWTAP_ISA_RV64 ? riscv_nature(group, insn, size) :
 						   arm_nature(reader, at, insn, size);
+	set_mode(reader, reader->returned);
+	reader->returned = STF_MODE_UNSAID;
 	/* Of an xRET a single change of mode is the one that it makes. */
 	if (!nature.returns || group->between != STF_MODE_UNSAID || group->traps)
 		set_mode(reader, group->before);
-	if (exchanges(reader))
-		reader->told.isa = reader->context.isa;
 	if (reader->context_due || !reader->any_told)
 		status = tell_context(reader);
 	if (!status && group->traps && !nature.own)
@@ -441,9 +440,9 @@ static const struct flowtap_render *rendered(struct stf_reader *reader, struct f
 
 static bool may_run(const struct stf_reader *reader)
 {
-	return reader->body && reader->pc_known && !reader->group.any &&
+	return reader->body && reader->pc_known && !reader->group.any && !reader->group.taken &&
 	       !reader->group.explained && !reader->learned->run.size && !reader->context_due &&
-	       reader->any_told && !reader->untold;
+	       reader->returned == STF_MODE_UNSAID && reader->any_told && !reader->untold;
 }
 
 int flowtap_stf_run(struct stf_reader *reader)

@@ -54,6 +54,10 @@ enum {
 #define FEATURE_EVENT64	(1ULL << 19)
 #define MODE_CHANGE	(1ULL << 62)	/* with EVENT64 */
 
+/* Our COMMENTs that are no line of flowtap/text.h. */
+#define COMMENT_UNEXPLAINED "gap unexplained"
+#define COMMENT_TAKEN	"taken"		/* the next branch, to an address that is not known */
+
 #define TARGET_SIZE	9U		/* INST_PC_TARGET */
 #define EVENT_SIZE	18U		/* EVENT with one field */
 #define OPCODE_MAX	5U		/* INST_32 */
@@ -131,6 +135,7 @@ struct stf_last {
 	uint8_t insn[4];
 	uint8_t isa;		/* enum flowtap_isa */
 	bool unknown;		/* `target` is: 0, which may be one */
+	bool may_stay;		/* without a target it looks as if it was not taken */
 	uint64_t address;
 	bool returns;		/* an xRET */
 	bool carries;		/* INST_PC_TARGET */

@@ -19,6 +19,7 @@
 #define CAUSE_BREAKPOINT 3
 #define CAUSE_ECALL_U	8
 #define CAUSE_ECALL_M	11
+#define MODE_TOLD	0xff		/* said.mode: an EVENT told it, no COMMENT */
 
 /* What has to come before the next block. */
 enum {
@@ -155,7 +156,6 @@ static bool context_unsaid(const struct flowtap_stf *stf)
 /* What has to come before a block, but for the mode: that is an EVENT and has its place. */
 static void write_pending(struct flowtap_stf *stf, uint64_t address)
 {
-	static const char unexplained[] = "gap unexplained";
 	uint8_t bytes[32], *to = bytes;
 
 	if (stf->pending & PENDING_HEADER)
@@ -163,7 +163,7 @@ static void write_pending(struct flowtap_stf *stf, uint64_t address)
 	if (address != stf->pc)
 		stf->pending |= PENDING_FORCE;
 	if (stf->pending & PENDING_FORCE && !stf->explained)
-		write_comment(stf, unexplained, sizeof(unexplained) - 1);
+		write_comment(stf, COMMENT_UNEXPLAINED, sizeof(COMMENT_UNEXPLAINED) - 1);
 	if (stf->pending & PENDING_CONTEXT)
 		write_context(stf);
 	write_user_mode(stf);
@@ -200,6 +200,9 @@ static void write_held(struct flowtap_stf *stf)
 		return;
 	stf->pending &= ~PENDING_LAST;
 	begin_group(stf, stf->last.address);
+	/* Of T32 the next reader may not know that it is always taken (arm.h). */
+	if (stf->last.unknown && stf->last.may_stay && !stf->last.carries)
+		write_comment(stf, COMMENT_TAKEN, sizeof(COMMENT_TAKEN) - 1);
 	flowtap_write_buffer_put(&stf->out, group, put_last(group, &stf->last) - group);
 	stf->counts.instructions++;
 	if (!stf->later_size)
@@ -227,6 +230,7 @@ static void write_pieces(struct flowtap_stf *stf, const struct flowtap_block *bl
 		.address = block->address + block->last,
 		.isa = block->isa,
 		.unknown = hold && isa_is_arm(block->isa) && !carries,
+		.may_stay = block->conditional || block->isa == FLOWTAP_ISA_T32,
 		.returns = end_returns(block),
 		.carries = carries,
 		.target = target,
@@ -420,6 +424,8 @@ static int take_context(struct flowtap_stf *stf, const struct flowtap_context *c
 	}
 	stf->last.changes = true;
 	stf->last.after = context->mode;
+	/* Back in the one from before is a change as well. */
+	stf->said.mode = MODE_TOLD;
 	stf->mode = context->mode;
 	return 0;
 }

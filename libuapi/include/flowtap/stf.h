@@ -34,7 +34,8 @@
  *   EVENT has: `exception NUMBER RETURN` is a COMMENT and a FORCE_PC leads to the handler.
  * - INST_PC_TARGET is given for branches and exception returns, not for ISB, WFI and others that
  *   go on behind themselves. A branch by a register whose target was lost has none, then what was
- *   lost is told and a FORCE_PC follows.
+ *   lost is told and a FORCE_PC follows. In its group is the COMMENT "taken" where its opcode does
+ *   not say that: it is conditional, or T32's.
  * - trace_on, q_range and gaps are COMMENTs before a FORCE_PC; transaction, event and ite are
  *   COMMENTs only. The instructions of a q_range are not there, as nobody knows them.
  * - Another process is PROCESS_ID_EXT without FORCE_PC: the trace is a CPU's and goes on. Ids that
@@ -117,7 +118,8 @@ void flowtap_stf_free(struct flowtap_stf *stf);
  * - blocks of the opcodes; one that was not left as its opcode can be is a gap, as is a FORCE_PC
  *   that nobody explains, and what cannot be read;
  * - context: PROCESS_ID_EXT, changes of mode, and the lines `context` of COMMENTs; told when it
- *   changes what is executed next, but not for a branch between A32 and T32 (blocks say that);
+ *   changes what is executed next, but not where that is only A32 instead of T32 or the reverse
+ *   (blocks say that, and no STF whether the flow had a context there);
  * - exception: an EVENT that is no change of mode. The instruction of its group was executed if it
  *   is the ecall or ebreak that has this cause; else it is not (it stands in the trace again where
  *   it is). eret behind each xRET of RISC-V and A64;

@@ -152,6 +152,44 @@ TEST_F(ete, a_mispredicted_branch_takes_its_target_address_with_it)
 	EXPECT_FLOW(LINES "range 1000 1004 1 A64 N\nrange 1004 1008 1 A64 E\n");
 }
 
+/* Where the first block went. */
+static uint64_t first_target;
+
+static int keep_target(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
+		       uint64_t target)
+{
+	(void)sink, (void)taken;
+	if (block->address == BASE)
+		first_target = target;
+	return 0;
+}
+
+/* The last one holds, whatever a Cycle Count between them claims to commit. */
+TEST_F(ete, of_two_addresses_behind_a_branch_it_is_the_same_one_in_pieces)
+{
+	static const uint8_t bytes[] = {
+		START, E, 0x95, 0x40 /* 0x1100 */, 0x13, 0x95, 0x41 /* 0x1104 */,
+		E, E, E, E, E, E, E, E, E, E, E, E, E, E, E, E, E, E, E, E, E, E, E, E, E, E, E, E,
+	};
+	struct flowtap_sink sink = { keep_target, ignore };
+
+	self->words[0] = RET;
+	self->words[0x41] = B(0);
+	for (size_t piece = 1; piece <= sizeof(bytes); piece++) {
+		first_target = 0;
+		ASSERT_EQ(0, begin(self, &sink));
+		for (size_t at = 0, n; at < sizeof(bytes); at += n) {
+			n = piece < sizeof(bytes) - at ? piece : sizeof(bytes) - at;
+			EXPECT_EQ(0, flowtap_ete_decode(self->ete, bytes + at, n));
+		}
+		EXPECT_EQ(0, flowtap_ete_finish(self->ete));
+		EXPECT_EQ(BASE + 0x104, first_target)
+			TH_LOG("pieces of %zu", piece);
+		flowtap_ete_free(self->ete);
+		self->ete = NULL;
+	}
+}
+
 TEST_F(ete, a_gap_goes_through_as_it_is_and_what_is_skipped_behind_it_is_no_other)
 {
 	const struct flowtap_gap gap = {

@@ -150,6 +150,47 @@ TEST_F(stf_arm, a_system_call_is_a_comment_and_its_return_continuous)
 	EXPECT_EQ(0, flowtap_stf_counts(self->stf)->events);
 }
 
+/* As a handler that branches to itself, when it is interrupted. */
+TEST_F(stf_arm, a_trap_to_where_the_flow_is_in_the_same_mode_forces_nothing)
+{
+	CONTEXT(A64, 1);
+	BLOCK(BR, true, 0x400000);
+	ELEMENT(FLOWTAP_ELEMENT_EXCEPTION, .exception = { .number = 10, .address = 0x400000 });
+	CONTEXT(A64, 1, .pid = 7, .tid = 8, .cpu = 2);
+	BLOCK(EQ, false, 0x400008);
+	EXPECT_TEXT(BEGIN(NOBODY, "1400400000000000"), "03 #'context A64 EL1 nonsecure 64'",
+		    PIDS(NOBODY), "1f 0000400000000000", MODE(1), "f0 00001fd6",
+		    "03 #'exception 10 400000'",
+		    "03 #'context A64 EL1 nonsecure 64 pid=7 tid=8 cpu=2'",
+		    PIDS("02000000 07000000 08000000"), OPCODE_NOP, "f0 40000054");
+	EXPECT_EQ(0, flowtap_stf_counts(self->stf)->forced);
+}
+
+/* Else it would look like one that was not taken: nothing behind it may say where it went. */
+TEST_F(stf_arm, that_a_branch_was_taken_without_a_target_is_said_where_it_may_not_have_been)
+{
+	struct flowtap_block maybe = {
+		.address = 0x1004, .size = 4, .instructions = 1, .isa = FLOWTAP_ISA_A32,
+		CODE(U32(0x012fff1e)), .end = FLOWTAP_ARM_RETURN, .conditional = true,
+	};
+
+	CONTEXT(A32, 0);
+	BLOCK(THUMB, true, 0);
+	ELEMENT(FLOWTAP_ELEMENT_TRACE_ON);
+	BLOCK(BACK, true, 0);
+	ELEMENT(FLOWTAP_ELEMENT_GAP, .gap = { .reason = FLOWTAP_GAP_OVERFLOW });
+	EXPECT_EQ(0, sink_block(self->sink, &maybe, false, 0x1008));
+	ELEMENT(FLOWTAP_ELEMENT_TRACE_ON);
+	EXPECT_EQ(0, sink_block(self->sink, &maybe, true, 0));
+	blocks_unrender(&maybe, 1);
+	EXPECT_TEXT(BEGIN(NOBODY, "0810000000000000"), "03 #'context T32 EL0 nonsecure 32'",
+		    PIDS(NOBODY), MODE(0), "f0 0080aff3", "f1 00bf", "03 #'taken'", "f1 7047",
+		    "03 #'trace_on'", "03 #'context A32 EL0 nonsecure 32'",
+		    "09 0410000000000000", "f0 1eff2fe1",
+		    "03 #'gap overflow'", "09 0410000000000000", "f0 1eff2f01",
+		    "03 #'trace_on'", "09 0410000000000000", "03 #'taken'", "f0 1eff2f01");
+}
+
 /* The second time blocks are rendered, and still the change is told. */
 TEST_F(stf_arm, what_isa_an_opcode_is_of_stands_before_it)
 {
@@ -477,14 +518,17 @@ static int walk_block(struct flowtap_sink *sink, struct made *made, uint64_t *at
 	return error || !lost ? error : put_gap(sink);
 }
 
+/* To a handler, which may be where the flow was, in the same mode: it just goes on then. */
 static int walk_trap(struct flowtap_sink *sink, uint64_t *at)
 {
 	int error = sink_exception(sink, 10, *at);
+	uint64_t handler = 0x200000 + 0x80 * below(16);
+	uint8_t mode = below(MODES);
 
-	*at = 0x200000 + 0x80 * below(16);
-	run.context.mode = below(MODES);
 	run.context.pid += below(2);
-	run.force = true;
+	run.force |= handler != *at || mode != run.context.mode;
+	run.context.mode = mode;
+	*at = handler;
 	return error ? error : put_context(sink);
 }
 

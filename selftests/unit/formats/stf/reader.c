@@ -181,7 +181,7 @@ static void round_trip(struct __test_metadata *_metadata, uint64_t seed, bool ar
 	ASSERT_EQ(0, flowtap_text_new(text.fd, NULL, &lines));
 	both = sink_pair_of(flowtap_stf_sink(writer), flowtap_text_sink(lines));
 	made_begin(made, seed, arm, &both.sink);
-	made->silent = true;
+	made->silent = seed % 2;
 	ASSERT_EQ(0, made_run(made, 400));
 	ASSERT_EQ(0, flowtap_stf_finish(writer));
 	ASSERT_EQ(0, flowtap_text_finish(lines));
@@ -223,6 +223,151 @@ TEST_F(flow, a_flow_comes_back_as_it_was)
 {
 	for (unsigned int i = 0; i < self->rounds; i++)
 		round_trip(_metadata, self->seed * 1000003 + i, variant->arm, i % 4 == 3);
+}
+
+/* Made flows that once did not come back. */
+TEST(flows_that_did_not_come_back_do)
+{
+	static const struct {
+		uint64_t seed;
+		bool arm;
+	} flows[] = {
+		/* A branch of A32 or T32 to nobody knows where was read as one not taken. */
+		{ 7000060, true }, { 31337094067, true },
+		/* Behind an xRET a change of mode back, with a gap before any instruction. */
+		{ 4242012747, false },
+	};
+
+	for (size_t i = 0; i < sizeof(flows) / sizeof(flows[0]); i++)
+		round_trip(_metadata, flows[i].seed, flows[i].arm, false);
+}
+
+/* --- Flows by hand. --- */
+
+#define CODE(...) .bytes = (const uint8_t[]){ __VA_ARGS__ }
+#define WORD(word) \
+	(word) & 0xff, (word) >> 8 & 0xff, (word) >> 16 & 0xff, (word) >> 24 & 0xff
+
+static const struct flowtap_block eret = {
+	.address = 0x1000, .size = 4, .instructions = 1, .isa = FLOWTAP_ISA_A64,
+	CODE(WORD(0xd69f03e0)), .end = FLOWTAP_ARM_EXCEPTION_RETURN,
+};
+static const struct flowtap_block a64 = {
+	.address = 0x2000, .size = 4, .instructions = 1, .isa = FLOWTAP_ISA_A64,
+	CODE(WORD(0xd65f03c0)), .end = FLOWTAP_ARM_RETURN,
+};
+static const struct flowtap_block bxeq = {
+	.address = 0x1000, .size = 4, .instructions = 1, .isa = FLOWTAP_ISA_A32,
+	CODE(WORD(0x012fff1eU)), .end = FLOWTAP_ARM_RETURN, .conditional = true,
+};
+static const struct flowtap_block bx = {
+	.address = 0x2000, .size = 2, .instructions = 1, .isa = FLOWTAP_ISA_T32,
+	CODE(0x70, 0x47), .end = FLOWTAP_ARM_RETURN,
+};
+
+/* One step of a flow: a block, or an element. */
+struct told {
+	const struct flowtap_block *block;
+	bool taken;
+	uint64_t target;
+	struct flowtap_element element;
+};
+
+#define IS(which, is_taken, to) { .block = &(which), .taken = is_taken, .target = to }
+#define TELL(which, ...) { .element = { .kind = FLOWTAP_ELEMENT_ ## which, ## __VA_ARGS__ } }
+#define MODE(which, level) \
+	TELL(CONTEXT, .context = { .isa = FLOWTAP_ISA_ ## which, .mode = level, \
+				   .width = FLOWTAP_ISA_ ## which == FLOWTAP_ISA_A64 ? 64 : 32 })
+#define GAP(why) TELL(GAP, .gap = { .reason = FLOWTAP_GAP_ ## why, .size = UINT64_MAX })
+
+/* What is read of the flow's STF, as text. */
+static void expect_read(struct __test_metadata *_metadata, const struct told *told, size_t n,
+			const char *want)
+{
+	const struct flowtap_stf_options options = { .generator = 0xff };
+	struct output stf = output_new();
+	struct flowtap_stf *writer;
+	struct reading reading;
+
+	ASSERT_EQ(0, flowtap_stf_new(stf.fd, &options, &writer));
+	for (size_t i = 0; i < n; i++) {
+		struct flowtap_sink *sink = flowtap_stf_sink(writer);
+		struct flowtap_block block;
+
+		if (!told[i].block) {
+			EXPECT_EQ(0, sink->element(sink, &told[i].element));
+			continue;
+		}
+		block = *told[i].block;
+		EXPECT_EQ(0, sink->block(sink, &block, told[i].taken, told[i].target));
+		blocks_unrender(&block, 1);
+	}
+	EXPECT_EQ(0, flowtap_stf_finish(writer));
+	flowtap_stf_free(writer);
+	read_file(&reading, stf.fd, NULL);
+	EXPECT_EQ(0, reading.status);
+	EXPECT_STREQ("", reading.reasons);
+	EXPECT_STREQ(want, (const char *)reading.text.bytes);
+	reading_free(&reading);
+	output_free(&stf);
+}
+
+#define EXPECT_READ(told, want) \
+	expect_read(_metadata, told, sizeof(told) / sizeof((told)[0]), want)
+
+TEST(an_arm_branch_to_nobody_knows_where_was_taken_whatever_comes_behind_it)
+{
+	static const struct told told[] = {
+		MODE(A32, 0), IS(bxeq, false, 0x1004), GAP(OVERFLOW),
+		IS(bxeq, true, 0), GAP(OVERFLOW),
+		IS(bx, true, 0), TELL(TRACE_ON),
+		IS(bxeq, true, 0), GAP(NO_ADDRESS),
+		IS(bxeq, false, 0x1004), GAP(OVERFLOW),
+		IS(bxeq, true, 0),
+	};
+
+	EXPECT_READ(told,
+		    "context A32 EL0 nonsecure 32\n"
+		    "range 1000 1004 1 A32 N\ngap overflow size=unknown\n"
+		    "range 1000 1004 1 A32 E\ngap overflow size=unknown\n"
+		    "range 2000 2002 1 T32 E\ntrace_on\n"
+		    "range 1000 1004 1 A32 E\ngap no_address size=unknown\n"
+		    "range 1000 1004 1 A32 N\ngap overflow size=unknown\n"
+		    "range 1000 1004 1 A32 E\n");
+}
+
+TEST(what_is_noted_before_an_arm_context_is_read_before_it)
+{
+	static const struct told told[] = {
+		MODE(A64, 2), IS(eret, true, 0x2000), TELL(EXCEPTION_RETURN),
+		TELL(EVENT, .event = 5), MODE(A64, 1), IS(a64, true, 0x1000),
+	};
+
+	EXPECT_READ(told,
+		    "context A64 EL2 nonsecure 64\n"
+		    "range 1000 1004 1 A64 E\neret\nevent 5\n"
+		    "context A64 EL1 nonsecure 64\n"
+		    "range 2000 2004 1 A64 E\n");
+}
+
+/* Be it by a branch, or by an exception at the same level. */
+TEST(of_t32_instead_of_a32_no_context_is_read)
+{
+	static const struct told told[] = {
+		MODE(A32, 1), IS(bxeq, true, 0x2000), IS(bx, true, 0x1000),
+		TELL(EXCEPTION, .exception = { .number = 10, .address = 0x1000 }),
+		IS(bx, true, 0x1000), IS(bxeq, true, 0x2000), GAP(OVERFLOW), MODE(A32, 1),
+		IS(bxeq, true, 0x2000), TELL(EVENT, .event = 5), MODE(T32, 1), GAP(OVERFLOW),
+		IS(bx, true, 0x1000),
+	};
+
+	EXPECT_READ(told,
+		    "context A32 EL1 nonsecure 32\n"
+		    "range 1000 1004 1 A32 E\nrange 2000 2002 1 T32 E\n"
+		    "exception 10 1000\n"
+		    "range 2000 2002 1 T32 E\nrange 1000 1004 1 A32 E\ngap overflow size=unknown\n"
+		    "range 1000 1004 1 A32 E\nevent 5\ngap overflow size=unknown\n"
+		    "range 2000 2002 1 T32 E\n");
 }
 
 TEST(what_is_something_else_is_said_to_be)
