@@ -59,7 +59,7 @@ static inline struct bench_block *bench_blocks_new(uint32_t n)
 static inline void bench_blocks_free(struct bench_block *blocks, uint32_t n)
 {
 	for (uint32_t i = 0; i < n; i++)
-		for (int r = 0; r < FLOWTAP_RENDER_SLOTS; r++)
+		for (int r = 0; r < FLOWTAP_RENDERINGS; r++)
 			free(blocks[i].block.render[r].bytes);
 	free(blocks);
 }

@@ -34,14 +34,14 @@ struct flowtap_stf {
 	struct flowtap_sink sink;
 	uint64_t pc;			/* where a reader believes the next instruction to be */
 	unsigned int pending;
+	uint8_t isa;			/* enum flowtap_isa, of the last block */
+	bool decided;			/* whose ISA it is: RISC-V's or Arm's */
+	struct flowtap_slot slot;
 	struct flowtap_write_buffer out;
 	struct flowtap_stf_counts counts;
 	uint64_t boundary;		/* instructions at which the chunk is full; UINT64_MAX never */
-	struct flowtap_blocks *blocks;
 	struct flowtap_context context;
 	struct flowtap_context said;	/* what the trace has told of it */
-	uint8_t isa;			/* enum flowtap_isa, of the last block */
-	bool decided;			/* whose ISA it is: RISC-V's or Arm's */
 	uint8_t mode;			/* that a reader believes in */
 	bool explained;			/* why there will be a FORCE_PC stands in the trace */
 	uint8_t generator[4];
@@ -306,7 +306,7 @@ __attribute__((noinline))
 static int write_slowly(struct flowtap_stf *stf, const struct flowtap_block *block, bool taken,
 			uint64_t target)
 {
-	const struct flowtap_render *render = &block->render[FLOWTAP_RENDER_STF];
+	const struct flowtap_render *render = NULL;
 	bool goes = (taken && !end_stays(block)) || end_goes_anyway(block);
 	bool carries = goes && carries_target(block, target);
 	bool hold = goes && (end_is_trap(block) || (isa_is_arm(block->isa) && !carries));
@@ -316,7 +316,7 @@ static int write_slowly(struct flowtap_stf *stf, const struct flowtap_block *blo
 	if (!error && !may_have(stf, block->isa))
 		error = -EOPNOTSUPP;
 	if (!error)
-		error = flowtap_stf_render(block, stf->blocks);
+		error = flowtap_stf_render(block, &stf->slot, &render);
 	if (!error && carries && target & 1)
 		error = -EINVAL;
 	if (error)
@@ -326,7 +326,7 @@ static int write_slowly(struct flowtap_stf *stf, const struct flowtap_block *blo
 	take_isa(stf, block->isa);
 	begin_group(stf, stf->pc);
 	write_pending(stf, block->address);
-	if (render->bytes && !(stf->pending & PENDING_MODE) && !hold &&
+	if (render && !(stf->pending & PENDING_MODE) && !hold &&
 	    stf->boundary - stf->counts.instructions >= block->instructions) {
 		if (!flowtap_write_buffer_reserve(out, render->size))
 			write_rendered(stf, render, carries, target);
@@ -342,22 +342,26 @@ static int write_slowly(struct flowtap_stf *stf, const struct flowtap_block *blo
 	return out->error;
 }
 
-/* The way of nearly all blocks: what continues the flow and was rendered before. */
+/*
+ * The way of nearly all blocks: what continues the flow, in the same ISA, and was rendered before,
+ * not STF_MARK_APART.
+ */
 static int write_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
 		       uint64_t target)
 {
 	struct flowtap_stf *stf = (struct flowtap_stf *)sink;
-	const struct flowtap_render *render = &block->render[FLOWTAP_RENDER_STF];
+	const struct flowtap_render *render = flowtap_slot_guess(&stf->slot, block);
+	const uint64_t instructions = stf->counts.instructions + block->instructions;
 
-	if (__builtin_expect(!render->bytes || block->address != stf->pc || stf->pending ||
-			     block->isa != stf->isa || render->mark & STF_MARK_APART ||
+	if (__builtin_expect(render->owner != stf->slot.owner || block->address != stf->pc ||
+			     stf->pending || render->mark >> STF_MARK_ISA != stf->isa ||
 			     (taken & (target & 1 || !target)) ||
-			     stf->counts.instructions + block->instructions > stf->boundary ||
+			     instructions > stf->boundary ||
 			     stf->out.fill + render->size > FLOWTAP_WRITE_BUFFER_CAPACITY, 0))
 		return write_slowly(stf, block, taken, target);
 	write_rendered(stf, render, taken, target);
 	stf->pc = either(taken, target, block->address + block->size);
-	stf->counts.instructions += block->instructions;
+	stf->counts.instructions = instructions;
 	stf->explained = false;
 	return 0;
 }
@@ -590,7 +594,7 @@ int flowtap_stf_new(int fd, const struct flowtap_stf_options *options, struct fl
 	}
 	new->sink.block = write_block;
 	new->sink.element = write_element;
-	new->blocks = options->blocks;
+	new->slot = flowtap_stf_slot(options->blocks);
 	new->pending = PENDING_HEADER;
 	new->generator[0] = options->generator;
 	memcpy(new->generator + 1, options->version, sizeof(options->version));
