@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <flowtap/learned.h>
+#include <flowtap/stf.h>
 #include <flowtap/stf_copy.h>
 #include <getopt.h>
 #include <string.h>
