@@ -33,8 +33,7 @@ enum {
 struct flowtap_stf {
 	struct flowtap_sink sink;
 	uint64_t pc;			/* where a reader believes the next instruction to be */
-	unsigned int pending;
-	uint8_t isa;			/* enum flowtap_isa, of the last block */
+	uint32_t pending;		/* PENDING_, and above STF_MARK_ISA the last block's ISA */
 	bool decided;			/* whose ISA it is: RISC-V's or Arm's */
 	struct flowtap_slot slot;
 	struct flowtap_write_buffer out;
@@ -52,6 +51,22 @@ struct flowtap_stf {
 	uint8_t later[LATER_MAX];	/* comments that stand behind `last` */
 	char line[FLOWTAP_LINE_CAPACITY];
 };
+
+static inline uint8_t isa_of(const struct flowtap_stf *stf)
+{
+	return stf->pending >> STF_MARK_ISA;
+}
+
+static inline void set_isa(struct flowtap_stf *stf, uint8_t isa)
+{
+	stf->pending = (stf->pending & STF_MARK_TARGET) | (uint32_t)isa << STF_MARK_ISA;
+}
+
+/* These and no others. */
+static inline void set_pending(struct flowtap_stf *stf, uint32_t pending)
+{
+	stf->pending = (stf->pending & ~STF_MARK_TARGET) | pending;
+}
 
 /*
  * To be called before a record that belongs to the instruction at `pc`: a chunk that is full ends
@@ -79,7 +94,7 @@ static void write_header(struct flowtap_stf *stf, uint64_t address)
 {
 	const uint64_t features = FEATURE_EVENT | FEATURE_PROCESS_ID | FEATURE_EVENT64;
 	size_t comment = strlen(stf->generator_comment);
-	bool arm = isa_is_arm(stf->isa);
+	bool arm = isa_is_arm(isa_of(stf));
 	uint8_t head[64], *to = head;
 
 	to = put16(put8(to, STF_ISA), arm ? ISA_ARM : ISA_RISCV);
@@ -96,7 +111,7 @@ static void write_header(struct flowtap_stf *stf, uint64_t address)
 	to = put_address(to, STF_FORCE_PC, address);
 	to = put8(to, STF_END_HEADER);
 	flowtap_write_buffer_put(&stf->out, head, to - head);
-	stf->pending = PENDING_PROCESS | PENDING_MODE | PENDING_CONTEXT;
+	set_pending(stf, PENDING_PROCESS | PENDING_MODE | PENDING_CONTEXT);
 	stf->pc = address;
 }
 
@@ -126,7 +141,7 @@ static size_t context_line(struct flowtap_stf *stf)
 
 static void write_context(struct flowtap_stf *stf)
 {
-	if (isa_is_arm(stf->isa) && !same_context(&stf->said, &stf->context))
+	if (isa_is_arm(isa_of(stf)) && !same_context(&stf->said, &stf->context))
 		write_comment(stf, stf->line, context_line(stf));
 }
 
@@ -137,7 +152,7 @@ static void write_context(struct flowtap_stf *stf)
 static void write_user_mode(struct flowtap_stf *stf)
 {
 	if (!(stf->pending & PENDING_MODE) || stf->context.mode != FLOWTAP_MODE_U ||
-	    isa_is_arm(stf->isa) || !stf->counts.instructions)
+	    isa_is_arm(isa_of(stf)) || !stf->counts.instructions)
 		return;
 	if (!same_context(&stf->said, &stf->context))
 		write_comment(stf, stf->line, context_line(stf));
@@ -234,7 +249,7 @@ static void write_pieces(struct flowtap_stf *stf, const struct flowtap_block *bl
 		.before = stf->mode,
 	};
 	memcpy(stf->last.insn, block->bytes + block->last, block->size - block->last);
-	stf->pending = PENDING_LAST;
+	set_pending(stf, PENDING_LAST);
 	if (!hold)
 		write_held(stf);
 }
@@ -280,7 +295,7 @@ static inline void write_rendered(struct flowtap_stf *stf, const struct flowtap_
 static bool may_have(const struct flowtap_stf *stf, unsigned int isa)
 {
 	return isa <= FLOWTAP_ISA_T32 &&
-	       (!stf->decided || isa_is_arm(isa) == isa_is_arm(stf->isa));
+	       (!stf->decided || isa_is_arm(isa) == isa_is_arm(isa_of(stf)));
 }
 
 /* Arm's branch to an address that was not told, for which 0 stands, did go to 0. */
@@ -297,7 +312,7 @@ static void take_isa(struct flowtap_stf *stf, uint8_t isa)
 {
 	stf->pending |= isa != stf->context.isa ? PENDING_CONTEXT : 0;
 	stf->context.isa = isa;
-	stf->isa = isa;
+	set_isa(stf, isa);
 	stf->decided = true;
 }
 
@@ -331,7 +346,7 @@ static int write_slowly(struct flowtap_stf *stf, const struct flowtap_block *blo
 		if (!flowtap_write_buffer_reserve(out, render->size))
 			write_rendered(stf, render, carries, target);
 		stf->counts.instructions += block->instructions;
-		stf->pending = 0;
+		set_pending(stf, 0);
 	} else {
 		write_pieces(stf, block, carries, target, hold);
 	}
@@ -354,7 +369,7 @@ static int write_block(struct flowtap_sink *sink, const struct flowtap_block *bl
 	const uint64_t instructions = stf->counts.instructions + block->instructions;
 
 	if (__builtin_expect(render->owner != stf->slot.owner || block->address != stf->pc ||
-			     stf->pending || render->mark >> STF_MARK_ISA != stf->isa ||
+			     (render->mark & ~STF_MARK_TARGET) != stf->pending ||
 			     (taken & (target & 1 || !target)) ||
 			     instructions > stf->boundary ||
 			     stf->out.fill + render->size > FLOWTAP_WRITE_BUFFER_CAPACITY, 0))
@@ -403,7 +418,7 @@ static int take_context(struct flowtap_stf *stf, const struct flowtap_context *c
 		return -EINVAL;
 	stf->context = *context;
 	if (stf->pending & PENDING_HEADER) {
-		stf->isa = context->isa;
+		set_isa(stf, context->isa);
 		stf->decided = true;
 		return 0;
 	}
