@@ -16,15 +16,16 @@
 #include <string.h>
 #include <unistd.h>
 
+/* For printf, with the names of the formats that are read, and of those that are written. */
 static const char help[] =
 	"usage: flowtap convert IN OUT [OPTION...]\n"
 	"\n"
-	"Writes the trace IN in another format. IN is any that can be read (stf, zstf,\n"
-	"tarmac, qemu4v, also packed by gzip); its first bytes say which. The format of OUT is\n"
-	"the ending of its name, or --to. - is standard input or output.\n"
+	"Writes the trace IN in another format. IN is any that can be read, also packed by gzip;\n"
+	"its first bytes say which. The format of OUT is the ending of its name, or --to. - is\n"
+	"standard input or output.\n"
 	"\n"
-	"  -f, --from FORMAT   what IN is, whatever it begins with\n"
-	"  -t, --to FORMAT     what OUT becomes: stf, zstf, tarmac, qemu4v or flow\n"
+	"  -f, --from FORMAT   what IN is, whatever it begins with: %s\n"
+	"  -t, --to FORMAT     what OUT becomes: %s\n"
 	"      --force         replace OUT if there is such a file\n"
 	"      --rewrite       from STF to STF: as flowtap writes it, instead of each record as it is\n"
 	"  -q, --quiet         no summary and no progress\n"
@@ -274,6 +275,15 @@ static int choose_format(struct converting *converting, const char *command)
 		       format_names(names, sizeof(names), FORMAT_WRITES));
 }
 
+static int print_help(void)
+{
+	char from[128], to[128];
+
+	printf(help, format_names(from, sizeof(from), FORMAT_READS),
+	       format_names(to, sizeof(to), FORMAT_WRITES));
+	return STATUS_OK;
+}
+
 int convert_command(int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -308,8 +318,7 @@ int convert_command(int argc, char **argv)
 			converting.json = true;
 			break;
 		case 'h':
-			fputs(help, stdout);
-			return STATUS_OK;
+			return print_help();
 		default:
 			status = format_request_option(&converting.request, argv[0], option,
 						       optarg);

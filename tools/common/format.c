@@ -8,6 +8,7 @@
 #include "common/tool.h"
 
 #include <errno.h>
+#include <flowtap/calls.h>
 #include <flowtap/qemu4v.h>
 #include <flowtap/stf.h>
 #include <flowtap/tarmac.h>
@@ -195,6 +196,29 @@ static bool is_qemu4v(const char *begin, size_t size)
 	return flowtap_qemu4v_is(begin, size);
 }
 
+/* --- Counts of calls --- */
+
+WRITER(calls)
+
+static int open_calls(struct format *format, struct output *output,
+		      const struct format_request *request, struct flowtap_blocks *blocks,
+		      const char *comment)
+{
+	const struct flowtap_calls_options options = {
+		.blocks = blocks, .symbol = symbols_find, .object = symbols_object,
+		.argument = request->symbols,
+	};
+	struct flowtap_calls *calls;
+	int error = flowtap_calls_new(output->fd, &options, &calls);
+
+	(void)comment;
+	if (error)
+		return error;
+	format->writer = calls;
+	format->sink = flowtap_calls_sink(calls);
+	return 0;
+}
+
 /* --- All of them --- */
 
 /* What an element says is held and read back: stf.h, tarmac.h, qemu4v.h. */
@@ -221,16 +245,18 @@ const struct format_kind format_kinds[] = {
 		.name = "zstf", .title = ".zstf", .holds = STF_HOLDS, .binary = true, .seeks = true,
 		.one_cpu = true, .open = open_zstf, COUNTS(stf), READS(stf), .is = is_zstf,
 	}, {
-		.name = "tarmac", .title = "Tarmac", .holds = TARMAC_HOLDS, .text = true,
+		.name = "tarmac", .title = "Tarmac", .holds = TARMAC_HOLDS, .names = true, .text = true,
 		.disasm_style = FLOWTAP_DISASM_TARMAC, .open = open_tarmac, COUNTS(tarmac),
 		READS(tarmac), .is = is_tarmac,
 	}, {
-		.name = "qemu4v", .title = "QEMU4V", .holds = QEMU4V_HOLDS, .text = true,
+		.name = "qemu4v", .title = "QEMU4V", .holds = QEMU4V_HOLDS, .names = true, .text = true,
 		.disasm_style = FLOWTAP_DISASM_PLAIN, .open = open_qemu4v, COUNTS(qemu4v),
 		READS(qemu4v), .is = is_qemu4v,
 	}, {
 		.name = "flow", .title = "flow", .holds = FORMAT_HOLDS_ALL, .open = open_flow,
 		WRITES(text),
+	}, {
+		.name = "calls", .title = "calls", .names = true, .open = open_calls, WRITES(calls),
 	},
 	{ .name = NULL }
 };

@@ -13,7 +13,7 @@
 /* Which formats have a use for which option, and what. */
 static const struct {
 	const char *name;
-	const char *kinds[2];
+	const char *kinds[3];
 } uses[] = {
 	[FORMAT_OPTION_LEVEL - FORMAT_OPTION_FIRST] = { "--level", { "zstf" } },
 	[FORMAT_OPTION_DIALECT - FORMAT_OPTION_FIRST] = { "--dialect", { "tarmac" } },
@@ -25,8 +25,8 @@ static const struct {
 	[FORMAT_OPTION_RV64 - FORMAT_OPTION_FIRST] = { "--rv64", { "tarmac" } },
 	[FORMAT_OPTION_MODES - FORMAT_OPTION_FIRST] = { "--modes", { "qemu4v" } },
 	[FORMAT_OPTION_CPU_NAMES - FORMAT_OPTION_FIRST] = { "--cpu-names", { "qemu4v" } },
-	[FORMAT_OPTION_SYMBOLS - FORMAT_OPTION_FIRST] = { "--symbols", { "tarmac", "qemu4v" } },
-	[FORMAT_OPTION_NO_SYMBOLS - FORMAT_OPTION_FIRST] = { "--no-symbols", { "tarmac", "qemu4v" } },
+	[FORMAT_OPTION_SYMBOLS - FORMAT_OPTION_FIRST] = { "--symbols", { "tarmac", "qemu4v", "calls" } },
+	[FORMAT_OPTION_NO_SYMBOLS - FORMAT_OPTION_FIRST] = { "--no-symbols", { "tarmac", "qemu4v", "calls" } },
 };
 
 #define USES (sizeof(uses) / sizeof(uses[0]))
@@ -178,17 +178,18 @@ int format_request_check(struct format_request *request, const char *command)
 		const char *const *kinds = uses[i].kinds;
 
 		if (!(request->given & 1U << i) || !strcmp(kinds[0], name) ||
-		    (kinds[1] && !strcmp(kinds[1], name)))
+		    (kinds[1] && !strcmp(kinds[1], name)) || (kinds[2] && !strcmp(kinds[2], name)))
 			continue;
-		return misused(command, "%s is for --to %s%s%s", uses[i].name, kinds[0],
-			       kinds[1] ? " and " : "", kinds[1] ? kinds[1] : "");
+		return misused(command, "%s is for --to %s%s%s%s%s", uses[i].name, kinds[0],
+			       kinds[2] ? ", " : kinds[1] ? " and " : "", kinds[1] ? kinds[1] : "",
+			       kinds[2] ? " and " : "", kinds[2] ? kinds[2] : "");
 	}
 	if (request->frequency && request->times != FLOWTAP_LINES_TIME)
 		return misused(command, "--frequency is for --times time");
-	if (!request->kind->text)
+	if (!request->kind->names)
 		return 0;
 	status = open_symbols(request, command);
-	if (!status)
+	if (!status && request->kind->text)
 		status = open_disasm(request);
 	if (status)
 		format_request_free(request);

@@ -31,7 +31,7 @@ struct format_request {
 	bool force;			/* what stands under the name of the output is replaced */
 	struct symbols_request symbols_request;
 	struct flowtap_disasm *disasm;	/* after format_request_check, of formats with text */
-	struct symbols *symbols;	/* likewise: what it asks for names */
+	struct symbols *symbols;	/* likewise of those with names: what they ask for them */
 };
 
 enum {
@@ -71,7 +71,7 @@ enum {
 #define FORMAT_HELP \
 	"zstf:\n" \
 	"      --level N       of compression, 1 (fast) to 19 (small); 1\n" \
-	"tarmac, qemu4v:\n" \
+	"tarmac, qemu4v, and calls for names:\n" \
 	"      --times WHAT    index (counted from 1), cycles or time (of the trace, in ps); index\n" \
 	"      --frequency HZ  of a trace unit's timestamps, for --times time\n" \
 	"      --disassembler NAME\n" \

@@ -14,16 +14,17 @@
 #include <string.h>
 #include <unistd.h>
 
+/* For printf, with the names of the formats. */
 static const char help[] =
-	"usage: flowtap decode IN --to stf|zstf|tarmac|qemu4v|flow [OPTION...]\n"
+	"usage: flowtap decode IN --to FORMAT [OPTION...]\n"
 	"\n"
-	"Makes a trace of IN: an STF file for simulators, plain or compressed; Tarmac or QEMU4V,\n"
-	"text with a line for each instruction; or the flow as text.\n"
+	"Makes a trace of IN: an STF file for simulators, plain or (zstf) compressed in chunks with\n"
+	"an index; Tarmac or QEMU4V, text with a line for each instruction; the flow as text; or,\n"
+	"of its calls, how many led to each function.\n"
 	"IN is a recording (.ftap), an Arm snapshot directory, a perf.data with cs_etm traces, or\n"
 	"the raw bytes of an ETE; - is standard input.\n"
 	"\n"
-	"  -t, --to FORMAT     stf, zstf (compressed, in chunks with an index), tarmac, qemu4v or\n"
-	"                      flow\n"
+	"  -t, --to FORMAT     %s\n"
 	"  -o, --output OUT    the file (IN with its ending changed), - for standard output\n"
 	"      --force         replace OUT if there is such a file\n"
 	"      --sysroot DIR   where the recorded machine's files are, found by path or build-id\n"
@@ -186,6 +187,7 @@ static bool parse_split(const char *text, enum decode_split *split)
 
 static int take(const char *command, int option, struct decode_options *options)
 {
+	char names[128];
 	uint64_t value;
 	int status;
 
@@ -238,7 +240,7 @@ static int take(const char *command, int option, struct decode_options *options)
 		options->json = true;
 		return 0;
 	case 'h':
-		fputs(help, stdout);
+		printf(help, format_names(names, sizeof(names), FORMAT_WRITES));
 		return -1 - STATUS_OK;
 	default:
 		status = format_request_option(&options->format, command, option, optarg);
