@@ -10,19 +10,21 @@
 
 #include <errno.h>
 #include <flowtap/learned.h>
+#include <flowtap/stf.h>
 #include <flowtap/stf_copy.h>
 #include <string.h>
 #include <unistd.h>
 
+/* For printf, with the names of the formats that are read, and of those that are written. */
 static const char help[] =
 	"usage: flowtap convert IN OUT [OPTION...]\n"
 	"\n"
-	"Writes the trace IN in another format. IN is any that can be read (stf, zstf,\n"
-	"tarmac, qemu4v, also packed by gzip); its first bytes say which. The format of OUT is\n"
-	"the ending of its name, or --to. - is standard input or output.\n"
+	"Writes the trace IN in another format. IN is any that can be read, also packed by gzip;\n"
+	"its first bytes say which. The format of OUT is the ending of its name, or --to. - is\n"
+	"standard input or output.\n"
 	"\n"
-	"  -f, --from FORMAT   what IN is, whatever it begins with\n"
-	"  -t, --to FORMAT     what OUT becomes: stf, zstf, tarmac, qemu4v or flow\n"
+	"  -f, --from FORMAT   what IN is, whatever it begins with: %s\n"
+	"  -t, --to FORMAT     what OUT becomes: %s\n"
 	"      --force         replace OUT if there is such a file\n"
 	"      --rewrite       from STF to STF: as flowtap writes it, instead of each record as it is\n"
 	"  -q, --quiet         no summary and no progress\n"
@@ -272,6 +274,16 @@ static int choose_format(struct converting *converting, const char *command)
 		       format_names(names, sizeof(names), FORMAT_WRITES));
 }
 
+static const char *print_help(const struct command_option *option, const char *text)
+{
+	char from[128], to[128];
+
+	(void)option, (void)text;
+	printf(help, format_names(from, sizeof(from), FORMAT_READS),
+	       format_names(to, sizeof(to), FORMAT_WRITES));
+	return option_done;
+}
+
 int convert_command(int argc, char **argv)
 {
 	struct converting converting = { .request = { .command = "convert" } };
@@ -282,7 +294,7 @@ int convert_command(int argc, char **argv)
 		OPTION_FLAG(0, "rewrite", &converting.rewrite),
 		OPTION_FLAG('q', "quiet", &converting.quiet),
 		OPTION_FLAG(0, "json", &converting.json),
-		OPTION_HELP(help),
+		OPTION('h', "help", no_argument, print_help, NULL),
 		OPERANDS_ANY
 	};
 	int status = parse_options(argc, argv, options);

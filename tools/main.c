@@ -14,7 +14,7 @@ static const struct command {
 	const char *line;
 } commands[] = {
 	{ "record", record_command, "record the control flow of a command or a process" },
-	{ "decode", decode_command, "turn a recording into a trace: stf, zstf, tarmac, qemu4v or flow" },
+	{ "decode", decode_command, "turn a recording into a trace, for simulators or as text" },
 	{ "convert", convert_command, "write a trace in another format" },
 	{ "diff", diff_command, "show where two traces part" },
 	{ "stat", stat_command, "count what is in a trace" },

@@ -23,6 +23,7 @@ struct slab {
 };
 
 _Static_assert(offsetof(struct flowtap_block, stop) <= 64, "a line of the cache");
+_Static_assert(sizeof(struct flowtap_block) <= 192, "and what sinks do, in the two after it");
 
 struct slot {
 	uint64_t hash;
@@ -48,7 +49,7 @@ struct counts {
 struct flowtap_blocks {
 	flowtap_block_decode decode;
 	size_t limit;
-	size_t charged;		/* renderings */
+	size_t charged;		/* renderings, and what else lives as long as blocks */
 	size_t slab_bytes;
 	struct slab *first;	/* in the order of their making */
 	struct slab *last;
@@ -98,7 +99,7 @@ static void free_slabs(struct flowtap_blocks *blocks)
 	for (slab = blocks->first; slab; slab = next) {
 		next = slab->next;
 		for (unsigned int i = 0; i < slab->used; i++) {
-			for (int r = 0; r < FLOWTAP_RENDER_SLOTS; r++)
+			for (int r = 0; r < FLOWTAP_RENDERINGS; r++)
 				free(slab->entries[i].block.render[r].bytes);
 		}
 		free(slab);

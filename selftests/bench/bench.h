@@ -1,9 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What benchmarks share: random numbers that are the same each time, and CPU time. */
+/*
+ * What benchmarks share: random numbers that are the same each time, CPU time, and blocks that lie as
+ * they do in the cache.
+ */
 #ifndef SELFTESTS_BENCH_H
 #define SELFTESTS_BENCH_H
 
+#include <flowtap/block.h>
+
 #include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 static uint64_t state = 0x9e3779b97f4a7c15;
@@ -34,6 +41,27 @@ static inline double cpu_seconds(void)
 static inline double thread_seconds(void)
 {
 	return seconds_of(CLOCK_THREAD_CPUTIME_ID);
+}
+
+struct bench_block {
+	_Alignas(64) struct flowtap_block block;
+};
+
+/* All zeros; NULL: no memory. */
+static inline struct bench_block *bench_blocks_new(uint32_t n)
+{
+	struct bench_block *blocks = aligned_alloc(_Alignof(struct bench_block),
+						   n * sizeof(*blocks));
+
+	return blocks ? memset(blocks, 0, n * sizeof(*blocks)) : NULL;
+}
+
+static inline void bench_blocks_free(struct bench_block *blocks, uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		for (int r = 0; r < FLOWTAP_RENDERINGS; r++)
+			free(blocks[i].block.render[r].bytes);
+	free(blocks);
 }
 
 #endif /* SELFTESTS_BENCH_H */

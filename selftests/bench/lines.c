@@ -5,6 +5,8 @@
  * rounds. Beside it a writer that has the same texts at hand and writes each line by
  * fprintf; what it writes is the same, byte for byte, or this fails.
  */
+#include "bench.h"
+
 #include <flowtap/arm.h>
 #include <flowtap/block.h>
 #include <flowtap/qemu4v.h>
@@ -19,7 +21,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 #define STEPS	(1U << 18)
@@ -27,23 +28,13 @@
 #define BASE	0x400000U
 
 struct walk {
-	struct flowtap_block *blocks;
+	struct bench_block *blocks;
 	uint8_t *code;
 	uint32_t n;
 	uint32_t *steps;		/* blocks; each goes on to the next one, by a branch or so */
 	uint64_t instructions;
 	enum flowtap_isa isa;
 };
-
-static uint64_t state = 0x9e3779b97f4a7c15;
-
-static uint32_t below(uint32_t limit)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (uint32_t)(state >> 16) % limit;
-}
 
 static void die(const char *what, int error)
 {
@@ -83,7 +74,7 @@ static void make_block(struct walk *walk, uint32_t i, uint64_t address, uint8_t 
 
 	for (uint32_t k = 0; k < n; k++)
 		memcpy(code + 4 * k, k + 1 < n ? &plain[arm] : &ends[arm][kind].opcode, 4);
-	walk->blocks[i] = (struct flowtap_block){
+	walk->blocks[i].block = (struct flowtap_block){
 		.address = address, .bytes = code, .size = 4 * n, .last = 4 * n - 4,
 		.instructions = n, .isa = walk->isa, .target_isa = walk->isa,
 		.end = ends[arm][kind].end, .link = arm && (kind == CALL || kind == CALLR),
@@ -95,12 +86,12 @@ static void make_block(struct walk *walk, uint32_t i, uint64_t address, uint8_t 
 static void join_blocks(struct walk *walk)
 {
 	for (uint32_t i = 0; i < walk->n; i++) {
-		struct flowtap_block *block = &walk->blocks[i];
+		struct flowtap_block *block = &walk->blocks[i].block;
 
 		if (block->conditional && i + 1 < walk->n)
 			block->next = block + 1;
 		if (block->direct) {
-			block->taken = &walk->blocks[below(walk->n)];
+			block->taken = &walk->blocks[below(walk->n)].block;
 			block->target = block->taken->address;
 		}
 	}
@@ -108,11 +99,13 @@ static void join_blocks(struct walk *walk)
 
 static uint32_t next_step(const struct walk *walk, uint32_t step)
 {
-	const struct flowtap_block *block = &walk->blocks[step];
+	const struct flowtap_block *block = &walk->blocks[step].block;
 
 	if (block->next && below(2))
 		return step + 1;
-	return block->direct ? (uint32_t)(block->taken - walk->blocks) : below(walk->n);
+	if (!block->direct)
+		return below(walk->n);
+	return (uint32_t)((struct bench_block *)block->taken - walk->blocks);
 }
 
 static struct walk make_walk(uint32_t n, enum flowtap_isa isa)
@@ -120,37 +113,33 @@ static struct walk make_walk(uint32_t n, enum flowtap_isa isa)
 	struct walk walk = { .n = n, .isa = isa };
 	uint8_t *code;
 
-	walk.blocks = calloc(n, sizeof(*walk.blocks));
+	walk.blocks = bench_blocks_new(n);
 	walk.code = code = malloc(48UL * n);
 	walk.steps = calloc(STEPS + 1, sizeof(*walk.steps));
 	if (!walk.blocks || !code || !walk.steps)
 		die("memory", -ENOMEM);
 	for (uint32_t i = 0; i < n; i++) {
 		make_block(&walk, i, BASE + (code - walk.code), code);
-		code += walk.blocks[i].size;
+		code += walk.blocks[i].block.size;
 	}
 	join_blocks(&walk);
 	for (uint32_t i = 0; i < STEPS; i++) {
 		walk.steps[i + 1] = next_step(&walk, walk.steps[i]);
-		walk.instructions += walk.blocks[walk.steps[i]].instructions;
+		walk.instructions += walk.blocks[walk.steps[i]].block.instructions;
 	}
 	return walk;
 }
 
 static bool is_taken(const struct walk *walk, uint32_t step)
 {
-	const struct flowtap_block *block = &walk->blocks[walk->steps[step]];
+	const struct flowtap_block *block = &walk->blocks[walk->steps[step]].block;
 
 	return !block->conditional || walk->steps[step + 1] != walk->steps[step] + 1;
 }
 
 static void free_walk(struct walk *walk)
 {
-	for (uint32_t i = 0; i < walk->n; i++) {
-		for (int r = 0; r < FLOWTAP_RENDER_SLOTS; r++)
-			free(walk->blocks[i].render[r].bytes);
-	}
-	free(walk->blocks);
+	bench_blocks_free(walk->blocks, walk->n);
 	free(walk->code);
 	free(walk->steps);
 }
@@ -171,14 +160,6 @@ static size_t disassemble(void *argument, enum flowtap_isa isa, uint8_t it, uint
 {
 	(void)argument, (void)isa, (void)it, (void)bytes, (void)size;
 	return (size_t)snprintf(text, room, "%s", text_of(address));
-}
-
-static double cpu_seconds(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &now);
-	return now.tv_sec + now.tv_nsec * 1e-9;
 }
 
 /* --- One line after the other, by fprintf. --- */
@@ -222,7 +203,7 @@ static uint64_t print_walk(const struct walk *walk, enum form form, FILE *file)
 	if (form == ES)
 		fprintf(file, "Tarmac Text Rev 3t\n");
 	for (uint32_t i = 0; i < STEPS; i++) {
-		const struct flowtap_block *block = &walk->blocks[walk->steps[i]];
+		const struct flowtap_block *block = &walk->blocks[walk->steps[i]].block;
 		bool call = calls(block);
 		uint32_t opcode;
 
@@ -234,13 +215,13 @@ static uint64_t print_walk(const struct walk *walk, enum form form, FILE *file)
 		if (!is_taken(walk, i))
 			continue;
 		print_suffix(file, form, time, call, block->address + block->size,
-			     walk->blocks[walk->steps[i + 1]].address);
+			     walk->blocks[walk->steps[i + 1]].block.address);
 		lines += call + (form == ES);
 	}
 	/* In rows the next instruction says where a branch went, and behind the last one is none. */
 	if (form == FVP && is_taken(walk, STEPS - 1))
 		fprintf(file, "%" PRIu64 " clk BR (%016" PRIx64 ") O\n", time,
-			walk->blocks[walk->steps[STEPS]].address);
+			walk->blocks[walk->steps[STEPS]].block.address);
 	return lines;
 }
 
@@ -254,12 +235,13 @@ static int feed(const struct walk *walk, struct flowtap_sink *sink)
 	int error = sink->element(sink, &context);
 
 	for (uint32_t i = 0; i < STEPS && !error; i++)
-		error = sink->block(sink, &walk->blocks[walk->steps[i]], is_taken(walk, i),
-				    walk->blocks[walk->steps[i + 1]].address);
+		error = sink->block(sink, &walk->blocks[walk->steps[i]].block, is_taken(walk, i),
+				    walk->blocks[walk->steps[i + 1]].block.address);
 	return error;
 }
 
-static uint64_t write_walk(const struct walk *walk, enum form form, int fd)
+/* Returns the bytes. seconds: NULL, or what it took, all blocks being rendered already. */
+static uint64_t write_walk(const struct walk *walk, enum form form, int fd, double *seconds)
 {
 	const struct flowtap_lines_options lines = { .disassemble = disassemble };
 	const struct flowtap_tarmac_options tarmac_options = {
@@ -268,19 +250,29 @@ static uint64_t write_walk(const struct walk *walk, enum form form, int fd)
 	const struct flowtap_qemu4v_options qemu4v_options = { .lines = lines };
 	struct flowtap_tarmac *tarmac = NULL;
 	struct flowtap_qemu4v *qemu4v = NULL;
+	struct flowtap_sink *sink = NULL;
 	uint64_t bytes;
 	int error = form == QEMU4V ? flowtap_qemu4v_new(fd, &qemu4v_options, &qemu4v) :
 				     flowtap_tarmac_new(fd, &tarmac_options, &tarmac);
 
 	if (!error)
-		error = feed(walk, tarmac ? flowtap_tarmac_sink(tarmac) :
-					    flowtap_qemu4v_sink(qemu4v));
+		sink = tarmac ? flowtap_tarmac_sink(tarmac) : flowtap_qemu4v_sink(qemu4v);
+	if (!error && seconds) {
+		error = feed(walk, sink);
+		*seconds = cpu_seconds();
+	}
+	if (!error)
+		error = feed(walk, sink);
 	if (!error)
 		error = tarmac ? flowtap_tarmac_finish(tarmac) : flowtap_qemu4v_finish(qemu4v);
 	if (error)
 		die("sink", error);
 	bytes = tarmac ? flowtap_tarmac_counts(tarmac)->bytes :
 			 flowtap_qemu4v_counts(qemu4v)->bytes;
+	if (seconds) {
+		*seconds = cpu_seconds() - *seconds;
+		bytes /= 2;
+	}
 	flowtap_tarmac_free(tarmac);
 	flowtap_qemu4v_free(qemu4v);
 	return bytes;
@@ -304,16 +296,14 @@ static void report(const char *what, double seconds, uint64_t lines, uint64_t by
 static double measure(const char *what, const struct walk *walk, enum form form, const char *path,
 		      uint64_t lines)
 {
-	double best = 1e9, begin;
+	double best = 1e9, seconds;
 	uint64_t bytes = 0;
 
 	for (int round = 0; round < ROUNDS; round++) {
 		int fd = open_output(path);
 
-		begin = cpu_seconds();
-		bytes = write_walk(walk, form, fd);
-		begin = cpu_seconds() - begin;
-		best = begin < best ? begin : best;
+		bytes = write_walk(walk, form, fd, &seconds);
+		best = seconds < best ? seconds : best;
 		close(fd);
 	}
 	report(what, best, lines, bytes);
@@ -346,7 +336,7 @@ static uint64_t compare(const struct walk *walk, enum form form)
 	struct stat a, b;
 	void *x, *y;
 
-	write_walk(walk, form, ours);
+	write_walk(walk, form, ours, NULL);
 	print_walk(walk, form, file);
 	fclose(file);
 	if (fstat(ours, &a) || fstat(theirs, &b) || a.st_size != b.st_size)
@@ -397,7 +387,6 @@ int main(void)
 		return 1;
 	close(fd);
 	beside("Tarmac (es)", &arm, &hot_arm, ES, path);
-	/* One set of blocks has one rendering of a slot: made anew for another dialect. */
 	beside("Tarmac (fvp)", &arm, &hot_arm, FVP, path);
 	beside("QEMU4V", &riscv, &hot_riscv, QEMU4V, path);
 	unlink(path);

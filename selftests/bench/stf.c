@@ -33,7 +33,7 @@ struct step {
 };
 
 struct walk {
-	struct flowtap_block *blocks;
+	struct bench_block *blocks;
 	uint8_t *code;
 	uint32_t n;
 	struct step *steps;
@@ -44,7 +44,7 @@ struct walk {
 /* One block after the other: 1 to 11 instructions, half of them of 2 bytes, then jalr or c.jr. */
 static void make_block(struct walk *walk, uint32_t i, uint64_t address, uint8_t *code)
 {
-	struct flowtap_block *block = &walk->blocks[i];
+	struct flowtap_block *block = &walk->blocks[i].block;
 	uint32_t n = 1 + below(11), at = 0;
 
 	for (uint32_t k = 0; k < n; k++) {
@@ -65,7 +65,7 @@ static void make_block(struct walk *walk, uint32_t i, uint64_t address, uint8_t 
 /* add x0, x0, x1, and ret at the end. */
 static void make_arm_block(struct walk *walk, uint32_t i, uint64_t address, uint8_t *code)
 {
-	struct flowtap_block *block = &walk->blocks[i];
+	struct flowtap_block *block = &walk->blocks[i].block;
 
 	for (uint32_t k = 0; k < 5; k++) {
 		uint32_t opcode = k < 4 ? 0x8b010000 : 0xd65f03c0;
@@ -105,7 +105,7 @@ static struct walk make_walk(uint32_t n, uint32_t gap_every, enum flowtap_isa is
 	uint32_t *usual = calloc(n, sizeof(*usual)), at = 0;
 	uint8_t *code;
 
-	walk.blocks = calloc(n, sizeof(*walk.blocks));
+	walk.blocks = bench_blocks_new(n);
 	walk.code = code = malloc(48UL * n);
 	walk.steps = calloc(STEPS, sizeof(*walk.steps));
 	if (!walk.blocks || !code || !walk.steps || !usual)
@@ -115,11 +115,11 @@ static struct walk make_walk(uint32_t n, uint32_t gap_every, enum flowtap_isa is
 			make_arm_block(&walk, i, 0x10000 + (code - walk.code), code);
 		else
 			make_block(&walk, i, 0x10000 + (code - walk.code), code);
-		code += walk.blocks[i].size;
+		code += walk.blocks[i].block.size;
 	}
 	for (uint32_t i = 0; i < STEPS; i++) {
 		walk.steps[i].block = at;
-		walk.instructions += walk.blocks[at].instructions;
+		walk.instructions += walk.blocks[at].block.instructions;
 		at = habits ? habitual_step(&walk, usual, at, &walk.steps[i].taken) :
 			      step(&walk, at, &walk.steps[i].taken);
 	}
@@ -130,11 +130,7 @@ static struct walk make_walk(uint32_t n, uint32_t gap_every, enum flowtap_isa is
 
 static void free_walk(struct walk *walk)
 {
-	for (uint32_t i = 0; i < walk->n; i++) {
-		for (int r = 0; r < FLOWTAP_RENDER_SLOTS; r++)
-			free(walk->blocks[i].render[r].bytes);
-	}
-	free(walk->blocks);
+	bench_blocks_free(walk->blocks, walk->n);
 	free(walk->code);
 	free(walk->steps);
 }
@@ -150,11 +146,11 @@ static int feed(const struct walk *walk, struct flowtap_sink *sink)
 	int error = 0;
 
 	for (uint32_t i = 0; i < STEPS && !error; i++) {
-		const struct flowtap_block *block = &walk->blocks[walk->steps[i].block];
+		const struct flowtap_block *block = &walk->blocks[walk->steps[i].block].block;
 		const struct step *next = &walk->steps[(i + 1) % STEPS];
 
 		error = sink->block(sink, block, walk->steps[i].taken,
-				    walk->blocks[next->block].address);
+				    walk->blocks[next->block].block.address);
 		if (left && !--left) {
 			left = walk->gap_every;
 			error = sink->element(sink, &gap);
@@ -272,8 +268,8 @@ static uint64_t put_plainly(const struct walk *walk, FILE *file)
 	uint64_t bytes = 0;
 
 	for (uint32_t i = 0; i < STEPS; i++) {
-		const struct flowtap_block *block = &walk->blocks[walk->steps[i].block];
-		uint64_t target = walk->blocks[walk->steps[(i + 1) % STEPS].block].address;
+		const struct flowtap_block *block = &walk->blocks[walk->steps[i].block].block;
+		uint64_t target = walk->blocks[walk->steps[(i + 1) % STEPS].block].block.address;
 
 		for (uint32_t at = 0, size; at < block->size; at += size) {
 			size = (block->bytes[at] & 3) == 3 ? 4 : 2;

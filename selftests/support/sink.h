@@ -125,7 +125,7 @@ static inline struct sink_pair sink_pair_of(struct flowtap_sink *first, struct f
 static inline void blocks_unrender(struct flowtap_block *blocks, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		for (int r = 0; r < FLOWTAP_RENDER_SLOTS; r++)
+		for (int r = 0; r < FLOWTAP_RENDERINGS; r++)
 			free(blocks[i].render[r].bytes);
 	}
 }

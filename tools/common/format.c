@@ -8,13 +8,37 @@
 #include "common/tool.h"
 
 #include <errno.h>
+#include <flowtap/calls.h>
+#include <flowtap/qemu4v.h>
+#include <flowtap/stf.h>
+#include <flowtap/tarmac.h>
+#include <flowtap/text.h>
 #include <flowtap/zstf.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+/* What the table has of a writer of the library, after it was opened. */
+#define WRITER(name)						\
+	static int finish_##name(void *writer)			\
+	{							\
+		return flowtap_##name##_finish(writer);		\
+	}							\
+	static void free_##name(void *writer)			\
+	{							\
+		flowtap_##name##_free(writer);			\
+	}
+#define WRITER_THAT_COUNTS(name)				\
+	WRITER(name)						\
+	static uint64_t bytes_##name(const void *writer)	\
+	{							\
+		return flowtap_##name##_counts(writer)->bytes;	\
+	}
+
 /* --- STF --- */
+
+WRITER_THAT_COUNTS(stf)
 
 static int open_stf_as(struct format *format, struct output *output,
 		       const struct format_request *request,
@@ -28,6 +52,7 @@ static int open_stf_as(struct format *format, struct output *output,
 		.zstf = zstf,
 	};
 	unsigned int major = 0, minor = 0;
+	struct flowtap_stf *stf;
 	char *comment;
 	int error;
 
@@ -38,11 +63,13 @@ static int open_stf_as(struct format *format, struct output *output,
 		options.version[1] = (uint8_t)minor;
 	}
 	options.comment = comment;
-	error = flowtap_stf_new(output->fd, &options, &format->stf);
+	error = flowtap_stf_new(output->fd, &options, &stf);
 	free(comment);
-	if (!error)
-		format->sink = flowtap_stf_sink(format->stf);
-	return error;
+	if (error)
+		return error;
+	format->writer = stf;
+	format->sink = flowtap_stf_sink(stf);
+	return 0;
 }
 
 static int open_stf(struct format *format, struct output *output,
@@ -74,20 +101,28 @@ static bool is_stf(const char *begin, size_t size)
 
 /* --- The flow --- */
 
+WRITER(text)
+
 static int open_flow(struct format *format, struct output *output,
 		     const struct format_request *request,
 		     struct flowtap_blocks *blocks, const char *comment)
 {
-	int error = flowtap_text_new(output->fd, blocks, &format->text);
+	struct flowtap_text *text;
+	int error = flowtap_text_new(output->fd, blocks, &text);
 
 	(void)request;
 	(void)comment;
-	if (!error)
-		format->sink = flowtap_text_sink(format->text);
-	return error;
+	if (error)
+		return error;
+	format->writer = text;
+	format->sink = flowtap_text_sink(text);
+	return 0;
 }
 
 /* --- Lines with disassembly --- */
+
+WRITER_THAT_COUNTS(tarmac)
+WRITER_THAT_COUNTS(qemu4v)
 
 static size_t disassemble(void *argument, enum flowtap_isa isa, uint8_t it, uint64_t address,
 			  const uint8_t *bytes, size_t size, char *text, size_t room)
@@ -119,12 +154,15 @@ static int open_tarmac(struct format *format, struct output *output,
 		.dialect = request->dialect,
 		.riscv = request->rv64,
 	};
-	int error = flowtap_tarmac_new(output->fd, &options, &format->tarmac);
+	struct flowtap_tarmac *tarmac;
+	int error = flowtap_tarmac_new(output->fd, &options, &tarmac);
 
 	(void)comment;
-	if (!error)
-		format->sink = flowtap_tarmac_sink(format->tarmac);
-	return error;
+	if (error)
+		return error;
+	format->writer = tarmac;
+	format->sink = flowtap_tarmac_sink(tarmac);
+	return 0;
 }
 
 static int open_qemu4v(struct format *format, struct output *output,
@@ -136,12 +174,15 @@ static int open_qemu4v(struct format *format, struct output *output,
 		.modes = request->modes,
 		.cpu_names = request->cpu_names,
 	};
-	int error = flowtap_qemu4v_new(output->fd, &options, &format->qemu4v);
+	struct flowtap_qemu4v *qemu4v;
+	int error = flowtap_qemu4v_new(output->fd, &options, &qemu4v);
 
 	(void)comment;
-	if (!error)
-		format->sink = flowtap_qemu4v_sink(format->qemu4v);
-	return error;
+	if (error)
+		return error;
+	format->writer = qemu4v;
+	format->sink = flowtap_qemu4v_sink(qemu4v);
+	return 0;
 }
 
 /* What is in gzip shows when that is unpacked. */
@@ -153,6 +194,29 @@ static bool is_tarmac(const char *begin, size_t size)
 static bool is_qemu4v(const char *begin, size_t size)
 {
 	return flowtap_qemu4v_is(begin, size);
+}
+
+/* --- Counts of calls --- */
+
+WRITER(calls)
+
+static int open_calls(struct format *format, struct output *output,
+		      const struct format_request *request, struct flowtap_blocks *blocks,
+		      const char *comment)
+{
+	const struct flowtap_calls_options options = {
+		.blocks = blocks, .symbol = symbols_find, .object = symbols_object,
+		.argument = request->symbols,
+	};
+	struct flowtap_calls *calls;
+	int error = flowtap_calls_new(output->fd, &options, &calls);
+
+	(void)comment;
+	if (error)
+		return error;
+	format->writer = calls;
+	format->sink = flowtap_calls_sink(calls);
+	return 0;
 }
 
 /* --- All of them --- */
@@ -168,23 +232,31 @@ static bool is_qemu4v(const char *begin, size_t size)
 #define TARMAC_HOLDS (CONTEXT_HOLDS | LINE_HOLDS)
 #define QEMU4V_HOLDS (FORMAT_HOLDS(CONTEXT) | FORMAT_HOLDS_CPU | FORMAT_HOLDS(EXCEPTION_RETURN))
 
+/* What the library's writer and reader of that name bring. */
+#define WRITES(name) .finish = finish_##name, .free = free_##name
+#define COUNTS(name) WRITES(name), .bytes = bytes_##name
+#define READS(name) .read = flowtap_##name##_read
+
 const struct format_kind format_kinds[] = {
 	{
 		.name = "stf", .title = "STF", .holds = STF_HOLDS, .binary = true, .one_cpu = true,
-		.open = open_stf, .read = flowtap_stf_read, .is = is_stf,
+		.open = open_stf, COUNTS(stf), READS(stf), .is = is_stf,
 	}, {
 		.name = "zstf", .title = ".zstf", .holds = STF_HOLDS, .binary = true, .seeks = true,
-		.one_cpu = true, .open = open_zstf, .read = flowtap_stf_read, .is = is_zstf,
+		.one_cpu = true, .open = open_zstf, COUNTS(stf), READS(stf), .is = is_zstf,
 	}, {
-		.name = "tarmac", .title = "Tarmac", .holds = TARMAC_HOLDS, .text = true,
-		.disasm_style = FLOWTAP_DISASM_TARMAC, .open = open_tarmac,
-		.read = flowtap_tarmac_read, .is = is_tarmac,
+		.name = "tarmac", .title = "Tarmac", .holds = TARMAC_HOLDS, .names = true, .text = true,
+		.disasm_style = FLOWTAP_DISASM_TARMAC, .open = open_tarmac, COUNTS(tarmac),
+		READS(tarmac), .is = is_tarmac,
 	}, {
-		.name = "qemu4v", .title = "QEMU4V", .holds = QEMU4V_HOLDS, .text = true,
-		.disasm_style = FLOWTAP_DISASM_PLAIN, .open = open_qemu4v,
-		.read = flowtap_qemu4v_read, .is = is_qemu4v,
+		.name = "qemu4v", .title = "QEMU4V", .holds = QEMU4V_HOLDS, .names = true, .text = true,
+		.disasm_style = FLOWTAP_DISASM_PLAIN, .open = open_qemu4v, COUNTS(qemu4v),
+		READS(qemu4v), .is = is_qemu4v,
 	}, {
 		.name = "flow", .title = "flow", .holds = FORMAT_HOLDS_ALL, .open = open_flow,
+		WRITES(text),
+	}, {
+		.name = "calls", .title = "calls", .names = true, .open = open_calls, WRITES(calls),
 	},
 	{ .name = NULL }
 };
@@ -294,29 +366,17 @@ int format_open(struct format *format, struct output *output, const struct forma
 
 int format_finish(struct format *format)
 {
-	if (format->stf)
-		return flowtap_stf_finish(format->stf);
-	if (format->tarmac)
-		return flowtap_tarmac_finish(format->tarmac);
-	if (format->qemu4v)
-		return flowtap_qemu4v_finish(format->qemu4v);
-	return flowtap_text_finish(format->text);
+	return format->kind->finish(format->writer);
 }
 
 uint64_t format_bytes(const struct format *format)
 {
-	if (format->stf)
-		return flowtap_stf_counts(format->stf)->bytes;
-	if (format->tarmac)
-		return flowtap_tarmac_counts(format->tarmac)->bytes;
-	return format->qemu4v ? flowtap_qemu4v_counts(format->qemu4v)->bytes : 0;
+	return format->writer && format->kind->bytes ? format->kind->bytes(format->writer) : 0;
 }
 
 void format_free(struct format *format)
 {
-	flowtap_stf_free(format->stf);
-	flowtap_text_free(format->text);
-	flowtap_tarmac_free(format->tarmac);
-	flowtap_qemu4v_free(format->qemu4v);
+	if (format->writer)
+		format->kind->free(format->writer);
 	*format = (struct format){ .sink = NULL };
 }

@@ -8,11 +8,7 @@
 #include "common/output.h"
 
 #include <flowtap/block.h>
-#include <flowtap/qemu4v.h>
 #include <flowtap/read.h>
-#include <flowtap/stf.h>
-#include <flowtap/tarmac.h>
-#include <flowtap/text.h>
 
 /* What a format holds of a flow beside instructions: 1 << enum flowtap_element_kind, and of contexts */
 #define FORMAT_HOLDS(element)	(1ULL << FLOWTAP_ELEMENT_##element)
@@ -32,12 +28,21 @@ struct format_kind {
 	bool binary;			/* nothing for a terminal */
 	bool seeks;			/* its end is written at its beginning: regular files only */
 	bool one_cpu;			/* a file has one CPU's */
+	bool names;			/* of functions stand in it */
 	bool text;			/* with disassembly: */
 	enum flowtap_disasm_style disasm_style;
-	/* NULL: not written. Sets format->sink and what it stands for. 0 or -errno. */
+	/*
+	 * NULL: not written. Sets format->sink, and format->writer, which is for the next ones. 0 or
+	 * -errno.
+	 */
 	int (*open)(struct format *format, struct output *output,
 		    const struct format_request *request,
 		    struct flowtap_blocks *blocks, const char *comment);
+	/* What is left. 0 or -errno. */
+	int (*finish)(void *writer);
+	/* That were written; NULL: it does not count them. */
+	uint64_t (*bytes)(const void *writer);
+	void (*free)(void *writer);
 	/* NULL: not read. */
 	int (*read)(struct flowtap_read *read, int fd);
 	/* Whether a file that begins so is one; NULL: never. */
@@ -74,10 +79,7 @@ struct format {
 	const struct format_kind *kind;
 	struct flowtap_sink *sink;	/* NULL: not open; it counts into left_out */
 	struct left_out left_out;
-	struct flowtap_stf *stf;	/* one of them */
-	struct flowtap_text *text;
-	struct flowtap_tarmac *tarmac;
-	struct flowtap_qemu4v *qemu4v;
+	void *writer;			/* the library's, of this kind */
 };
 
 /*

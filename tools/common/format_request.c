@@ -72,9 +72,9 @@ const struct command_option *format_request_options(struct format_request *reque
 		OPTION_FLAG(0, "rv64", &request->rv64, .first = &request->of_tarmac),
 		OPTION_FLAG(0, "modes", &request->modes, .first = &request->of_qemu4v),
 		OPTION_FLAG(0, "cpu-names", &request->cpu_names, .first = &request->of_qemu4v),
-		OPTION_SYMBOLS(&request->symbols_request, .first = &request->of_text),
+		OPTION_SYMBOLS(&request->symbols_request, .first = &request->of_names),
 		OPTION_FLAG(0, "no-symbols", &request->symbols_request.none,
-			    .first = &request->of_text),
+			    .first = &request->of_names),
 		OPTION_FLAG(0, "force", &request->force),
 		OPTIONS_END
 	};
@@ -113,22 +113,25 @@ static int open_disasm(struct format_request *request)
 static int check_given(const struct format_request *request, const char *command)
 {
 	const struct {
-		const char *option, *kinds[2];
+		const char *option, *kinds[3];
 	} uses[] = {
 		{ request->of_zstf, { "zstf" } },
 		{ request->of_text, { "tarmac", "qemu4v" } },
 		{ request->of_tarmac, { "tarmac" } },
 		{ request->of_qemu4v, { "qemu4v" } },
+		{ request->of_names, { "tarmac", "qemu4v", "calls" } },
 	};
 	const char *name = request->kind->name;
 
 	for (size_t i = 0; i < sizeof(uses) / sizeof(uses[0]); i++) {
 		const char *const *kinds = uses[i].kinds;
 
-		if (uses[i].option && strcmp(kinds[0], name) &&
-		    (!kinds[1] || strcmp(kinds[1], name)))
-			return misused(command, "--%s is for --to %s%s%s", uses[i].option, kinds[0],
-				       kinds[1] ? " and " : "", kinds[1] ? kinds[1] : "");
+		if (!uses[i].option || !strcmp(kinds[0], name) ||
+		    (kinds[1] && !strcmp(kinds[1], name)) || (kinds[2] && !strcmp(kinds[2], name)))
+			continue;
+		return misused(command, "--%s is for --to %s%s%s%s%s", uses[i].option, kinds[0],
+			       kinds[2] ? ", " : kinds[1] ? " and " : "", kinds[1] ? kinds[1] : "",
+			       kinds[2] ? " and " : "", kinds[2] ? kinds[2] : "");
 	}
 	return 0;
 }
@@ -141,10 +144,10 @@ int format_request_check(struct format_request *request, const char *command)
 		return status;
 	if (request->frequency && request->times != FLOWTAP_LINES_TIME)
 		return misused(command, "--frequency is for --times time");
-	if (!request->kind->text)
+	if (!request->kind->names)
 		return 0;
 	status = open_symbols(request, command);
-	if (!status)
+	if (!status && request->kind->text)
 		status = open_disasm(request);
 	if (status)
 		format_request_free(request);

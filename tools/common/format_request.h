@@ -17,7 +17,7 @@ struct format_request {
 	const struct format_kind *kind;
 	const char *command;		/* "decode": for comments in the file */
 	/* The first option given that only these formats have; NULL: none. */
-	const char *of_zstf, *of_text, *of_tarmac, *of_qemu4v;
+	const char *of_zstf, *of_text, *of_tarmac, *of_qemu4v, *of_names;
 	int level;			/* of zstf, 0: the usual one */
 	enum flowtap_tarmac_dialect dialect;
 	enum flowtap_lines_time times;
@@ -32,13 +32,13 @@ struct format_request {
 	bool force;			/* what stands under the name of the output is replaced */
 	struct symbols_request symbols_request;
 	struct flowtap_disasm *disasm;	/* after format_request_check, of formats with text */
-	struct symbols *symbols;	/* likewise: what it asks for names */
+	struct symbols *symbols;	/* likewise of those with names: what they ask for them */
 };
 
 #define FORMAT_HELP \
 	"zstf:\n" \
 	"      --level N       of compression, 1 (fast) to 19 (small); 1\n" \
-	"tarmac, qemu4v:\n" \
+	"tarmac, qemu4v, and calls for names:\n" \
 	"      --times WHAT    index (counted from 1), cycles or time (of the trace, in ps); index\n" \
 	"      --frequency HZ  of a trace unit's timestamps, for --times time\n" \
 	"      --disassembler NAME\n" \

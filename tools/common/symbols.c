@@ -76,9 +76,20 @@ const char *symbols_find(void *argument, uint64_t address, uint64_t *offset)
 		return NULL;
 	if (symbols->files)
 		name = flowtap_symbol_files_find(symbols->files, address, offset);
-	if (!name && symbols->find)
-		name = symbols->find(symbols->argument, address, offset);
+	if (!name && symbols->profile)
+		name = flowtap_profile_symbol(symbols->profile, address, offset);
 	return name;
+}
+
+const char *symbols_object(void *argument, uint64_t address)
+{
+	const struct symbols *symbols = argument;
+	const struct flowtap_profile *profile = symbols->profile;
+	const struct flowtap_code *code = NULL;
+
+	if (profile)
+		code = flowtap_map_find(profile->map, profile->pid, profile->time, address);
+	return code ? code->path : NULL;
 }
 
 void symbols_free(struct symbols *symbols)

@@ -8,6 +8,7 @@
 
 #include "common/parse_options.h"
 
+#include <flowtap/profile.h>
 #include <flowtap/symbol.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,9 +25,7 @@ struct symbols_request {
 struct symbols {
 	bool off;
 	struct flowtap_symbol_files *files;	/* NULL: none were named */
-	/* What is asked where they know nothing; NULL: nothing. */
-	const char *(*find)(void *argument, uint64_t address, uint64_t *offset);
-	void *argument;
+	struct flowtap_profile *profile;	/* what is asked where they know nothing; NULL: nothing */
 };
 
 #define SYMBOLS_HELP \
@@ -45,6 +44,8 @@ int symbols_open(struct symbols *symbols, const struct symbols_request *request,
 		 const char *command);
 /* For flowtap_disasm_options.symbol; symbols: a struct symbols. */
 const char *symbols_find(void *symbols, uint64_t address, uint64_t *offset);
+/* The file that is at `address`, where a recording knows it, or NULL. */
+const char *symbols_object(void *symbols, uint64_t address);
 void symbols_free(struct symbols *symbols);
 
 #endif /* SYMBOLS_H */

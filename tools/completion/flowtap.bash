@@ -44,7 +44,7 @@ _flowtap_value() { # COMMAND OPTION
 	record:--address | record:-c | record:--count | record:-F | record:--freq | record:-C | record:--cpu | record:--duration | record:--ring-pages | decode:--tid | decode:--level | decode:--frequency | convert:--level | convert:--frequency | diff:-U | diff:--context | decode:--cpu | decode:--id | dump:--cpu | dump:--id)
 		COMPREPLY=() ;;
 	decode:-t | decode:--to | convert:-t | convert:--to)
-		mapfile -t COMPREPLY < <(compgen -W 'stf zstf tarmac qemu4v flow' -- "$cur") ;;
+		mapfile -t COMPREPLY < <(compgen -W 'stf zstf tarmac qemu4v flow calls' -- "$cur") ;;
 	convert:-f | convert:--from)
 		mapfile -t COMPREPLY < <(compgen -W 'stf zstf tarmac qemu4v' -- "$cur") ;;
 	decode:--dialect | convert:--dialect)

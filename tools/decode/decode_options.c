@@ -13,16 +13,17 @@
 #include <string.h>
 #include <unistd.h>
 
+/* For printf, with the names of the formats. */
 static const char help[] =
-	"usage: flowtap decode IN --to stf|zstf|tarmac|qemu4v|flow [OPTION...]\n"
+	"usage: flowtap decode IN --to FORMAT [OPTION...]\n"
 	"\n"
-	"Makes a trace of IN: an STF file for simulators, plain or compressed; Tarmac or QEMU4V,\n"
-	"text with a line for each instruction; or the flow as text.\n"
+	"Makes a trace of IN: an STF file for simulators, plain or (zstf) compressed in chunks with\n"
+	"an index; Tarmac or QEMU4V, text with a line for each instruction; the flow as text; or,\n"
+	"of its calls, how many led to each function.\n"
 	"IN is a recording (.ftap), an Arm snapshot directory, a perf.data with cs_etm traces, or\n"
 	"the raw bytes of an ETE; - is standard input.\n"
 	"\n"
-	"  -t, --to FORMAT     stf, zstf (compressed, in chunks with an index), tarmac, qemu4v or\n"
-	"                      flow\n"
+	"  -t, --to FORMAT     %s\n"
 	"  -o, --output OUT    the file (IN with its ending changed), - for standard output\n"
 	"      --force         replace OUT if there is such a file\n"
 	"      --sysroot DIR   where the recorded machine's files are, found by path or build-id\n"
@@ -155,6 +156,15 @@ static const char *take_size(const struct command_option *option, const char *te
 	return number_parse_size(text, size) && *size <= SIZE_MAX ? NULL : "a size as 64M";
 }
 
+static const char *print_help(const struct command_option *option, const char *text)
+{
+	char names[128];
+
+	(void)option, (void)text;
+	printf(help, format_names(names, sizeof(names), FORMAT_WRITES));
+	return option_done;
+}
+
 int decode_already_trace(const char *path, const struct format_kind *kind)
 {
 	const char *input = input_name(path);
@@ -203,7 +213,7 @@ static int parse(int argc, char **argv, struct decode_options *options)
 		OPTION(0, "block-memory", required_argument, take_size, &options->block_memory),
 		OPTION_FLAG('q', "quiet", &options->quiet),
 		OPTION_FLAG(0, "json", &options->json),
-		OPTION_HELP(help),
+		OPTION('h', "help", no_argument, print_help, NULL),
 		OPERAND("file IN")
 	};
 

@@ -129,10 +129,8 @@ static int decode_with(struct perf *perf, struct trace_output *output,
 	int error;
 
 	perf->watch.profile.next = output->format.sink;
-	if (command->format.symbols) {
-		command->format.symbols->find = flowtap_profile_symbol;
-		command->format.symbols->argument = &perf->watch.profile;
-	}
+	if (command->format.symbols)
+		command->format.symbols->profile = &perf->watch.profile;
 	perf->watch.reported = 0;
 	/* What comes before the first context is a loss, whosever. */
 	pick_begin(&perf->pick, true);

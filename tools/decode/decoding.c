@@ -38,10 +38,8 @@ static int open_output(struct decoding *decoding)
 	int error;
 
 	decoding->request = options->format;
-	if (decoding->request.symbols) {
-		decoding->request.symbols->find = flowtap_profile_symbol;
-		decoding->request.symbols->argument = &decoding->profile;
-	}
+	if (decoding->request.symbols)
+		decoding->request.symbols->profile = &decoding->profile;
 	/* All files of one recording count from its first record. */
 	decoding->request.since = decoding->recording.replay.counts.first_time;
 	if (options->split) {

@@ -14,8 +14,8 @@
 #include <string.h>
 
 /*
- * What a block adds each time it is executed, kept with it where a format keeps its bytes: kinds of
- * its instructions but the last, then mnemonics of all.
+ * What a block adds each time it is executed, kept with it as a format keeps its bytes: kinds of its
+ * instructions but the last, then mnemonics of all.
  */
 struct share {
 	uint16_t what;
@@ -92,12 +92,15 @@ static void share_mnemonics(struct statistics *stats, const struct flowtap_block
 }
 
 /* Made once for each block. NULL: no memory. */
-static const struct shares *make_shares(struct statistics *stats, struct flowtap_block *block)
+static const struct shares *make_shares(struct statistics *stats,
+					const struct flowtap_block *block)
 {
-	struct flowtap_render *render = &block->render[FLOWTAP_RENDER_FLOW];
 	enum flowtap_isa isa = (enum flowtap_isa)block->isa;
 	size_t room = MIX_KINDS + (stats->disasm ? block->instructions : 0), size;
-	struct shares *shares = malloc(sizeof(*shares) + room * sizeof(shares->shares[0]));
+	struct flowtap_render made = {
+		.size = (uint32_t)(sizeof(struct shares) + room * sizeof(struct share)),
+	};
+	struct shares *shares = made.bytes = malloc(made.size);
 
 	if (!shares)
 		return NULL;
@@ -112,12 +115,9 @@ static const struct shares *make_shares(struct statistics *stats, struct flowtap
 	if (stats->disasm)
 		share_mnemonics(stats, block, shares->shares + shares->n_mix,
 				&shares->n_mnemonics);
-	render->bytes = shares;
-	render->size = (uint32_t)(sizeof(*shares) + room * sizeof(shares->shares[0]));
-	flowtap_blocks_charge(stats->blocks, render->size);
 	stats->distinct++;
 	stats->bytes += block->size;
-	return shares;
+	return flowtap_slot_keep(&stats->slot, block, &made, made.size)->bytes;
 }
 
 /* --- Who runs. --- */
@@ -159,12 +159,11 @@ static int take_block(struct flowtap_sink *sink, const struct flowtap_block *blo
 		      uint64_t target)
 {
 	struct statistics *stats = (struct statistics *)sink;
-	const struct shares *shares = block->render[FLOWTAP_RENDER_FLOW].bytes;
+	const struct flowtap_render *render = flowtap_slot_find(&stats->slot, block);
+	const struct shares *shares = render ? render->bytes : make_shares(stats, block);
 	const struct share *share;
 
 	(void)target;
-	if (!shares)
-		shares = make_shares(stats, (struct flowtap_block *)block);
 	if (!stats->thread) {
 		stats->thread = thread_of(stats, stats->context.pid, stats->context.tid);
 		if (stats->thread)
@@ -264,7 +263,7 @@ int statistics_init(struct statistics *stats, struct flowtap_blocks *blocks,
 {
 	*stats = (struct statistics){
 		.sink = { .block = take_block, .element = take_element },
-		.blocks = blocks,
+		.slot = flowtap_blocks_slot(blocks, NULL),
 		.disasm = disasm,
 	};
 	stats->cpu = &stats->cpus[0];

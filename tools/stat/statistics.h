@@ -40,7 +40,7 @@ struct statistics_gap {
 
 struct statistics {
 	struct flowtap_sink sink;	/* first */
-	struct flowtap_blocks *blocks;	/* charged for what is kept with them */
+	struct flowtap_slot slot;	/* what each block adds is kept there */
 	struct flowtap_disasm *disasm;	/* NULL: no mnemonics */
 	const bool *mode_unknown;	/* NULL, or whether contexts say nothing of modes (read.h) */
 

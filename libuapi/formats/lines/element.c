@@ -346,14 +346,8 @@ int flowtap_lines_element(struct lines *lines, const struct flowtap_element *ele
 
 void flowtap_lines_set_print(struct lines *lines)
 {
-	const struct flowtap_lines_options *options = &lines->options;
-
-	lines->print = 1 | (uint32_t)lines->form.kind << 1 | (uint32_t)options->synthetic_sp << 5 |
-		       (uint32_t)options->untaken_skipped << 6 |
-		       (uint32_t)(options->time == FLOWTAP_LINES_TIME) << 7;
 	if (lines->form.moded)
-		lines->print |= (lines->context.mode & 3U) << 8 |
-				(lines->context.security & 3U) << 10;
+		lines->print = (lines->context.mode & 3U) | (lines->context.security & 3U) << 2;
 }
 
 static void add_word(struct lines_words *words, const char *word)

@@ -9,6 +9,7 @@
 #ifndef FLOWTAP_LINES_INTERNAL_H
 #define FLOWTAP_LINES_INTERNAL_H
 
+#include <flowtap/block.h>
 #include <flowtap/lines.h>
 
 #include "base/counter.h"
@@ -26,14 +27,13 @@
 
 /* How a format spells things. Columns: as Tarmac's ES; else rows, each with a time of its own. */
 struct lines_form {
-	uint8_t slot;		/* enum flowtap_render_slot */
-	uint8_t kind;		/* below 16, another one for each that spells otherwise */
 	bool columns;
 	bool strict;		/* columns: asynchronous events have a line of their own */
 	bool events;		/* there are E lines */
 	bool lower;		/* registers in lower case, RISC-V's by their own names */
 	bool moded;		/* it matters who executes */
 	bool riscv;		/* may be written */
+	bool foreign;		/* and if it may, that is said before any came */
 	bool cpu_names;		/* "cpu0" in each line */
 	bool cpu_numbers;	/* "0" in lines of instructions */
 	/* Mode and security state of that context, for code of isa: at most 12 bytes. */
@@ -87,7 +87,8 @@ struct lines {
 	uint64_t pc;			/* where the flow goes on */
 	uint64_t fell;			/* where it would without the last branch, or pc */
 	uint32_t pending;		/* LINES_ */
-	uint32_t print;			/* of renderings that fit as they are */
+	uint32_t print;			/* that of flowtap_render.mark in renderings that fit */
+	struct flowtap_slot slot;
 	struct lines_words words;	/* rows: between time and id */
 	struct lines_words event_words;	/* between time and what is no instruction */
 	uint8_t isa;			/* of the last block */

@@ -40,7 +40,7 @@ static const char *remark(const struct lines *lines, bool event)
 		{ " (RV64)", " (SP is synthetic)", " (RV64, SP is synthetic)" },
 		{ "RV64", "SyntheticSP", "RV64_SyntheticSP" },
 	};
-	bool may = lines->form.riscv && lines->form.slot == FLOWTAP_RENDER_TARMAC;
+	bool may = lines->form.riscv && lines->form.foreign;
 	bool riscv = lines->knows_isa ? !isa_is_arm(lines->context.isa) : may;
 	bool sp = lines->options.synthetic_sp;
 

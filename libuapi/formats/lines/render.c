@@ -220,6 +220,16 @@ static bool write_link_name(const struct lines *lines, const struct flowtap_bloc
 	return true;
 }
 
+/* Whether it takes what comes next to say what the last instruction did. */
+static bool apart(const struct lines *lines, const struct flowtap_block *block)
+{
+	bool narrow = block->isa == FLOWTAP_ISA_A32 || block->isa == FLOWTAP_ISA_T32;
+
+	return end_is_trap(block) || end_goes_anyway(block) || lines->options.synthetic_sp ||
+	       (narrow && !block->direct && !end_stays(block)) ||
+	       (block->direct && block->isa != block->target_isa);
+}
+
 static void write_suffix(const struct lines *lines, const struct flowtap_block *block,
 			 struct text *text, struct lines_render *render)
 {
@@ -236,7 +246,7 @@ static void write_suffix(const struct lines *lines, const struct flowtap_block *
 	}
 	link = text_size(text);
 	render->link = link;
-	if (!lines->form.columns || end_stays(block) || render->apart)
+	if (!lines->form.columns || end_stays(block) || apart(lines, block))
 		return;
 	flowtap_line_string(line, LINES_INDENT "BR (");
 	flowtap_lines_address(line, isa, 0);
@@ -244,16 +254,6 @@ static void write_suffix(const struct lines *lines, const struct flowtap_block *
 	flowtap_lines_letter(line, lines->form.letters[isa]);
 	flowtap_line_string(line, "\n");
 	render->branch = text_size(text) - link;
-}
-
-/* Whether it takes what comes next to say what the last instruction did. */
-static bool apart(const struct lines *lines, const struct flowtap_block *block)
-{
-	bool narrow = block->isa == FLOWTAP_ISA_A32 || block->isa == FLOWTAP_ISA_T32;
-
-	return end_is_trap(block) || end_goes_anyway(block) || lines->options.synthetic_sp ||
-	       (narrow && !block->direct && !end_stays(block)) ||
-	       (block->direct && block->isa != block->target_isa);
 }
 
 /* The text of every instruction goes through here. Returns where it ends. */
@@ -297,9 +297,7 @@ int flowtap_lines_render_part(const struct lines *lines, const struct flowtap_bl
 
 	if (!made)
 		return -ENOMEM;
-	made->print = lines->print;
 	made->limit = isa_is_wide(block->isa) ? 0 : 1ULL << 32;
-	made->apart = apart(lines, block);
 	to = write_tails(lines, block, it, &text, made);
 	made->fails = fails(lines, block);
 	if (!lines->form.columns || !made->fails)
@@ -318,29 +316,28 @@ int flowtap_lines_render_part(const struct lines *lines, const struct flowtap_bl
 	return *render ? 0 : -ENOMEM;
 }
 
-int flowtap_lines_render(const struct lines *lines, const struct flowtap_block *block,
+int flowtap_lines_render(struct lines *lines, const struct flowtap_block *block,
 			 const struct lines_render **render)
 {
-	/* The slot is the sink's: what it holds is no part of the block's value. */
-	struct flowtap_render *slot = (void *)&block->render[lines->form.slot];
-	struct lines_render *made = slot->bytes;
+	const struct flowtap_render *kept = flowtap_slot_find(&lines->slot, block);
+	struct flowtap_render made = {
+		.mark = lines->print | (apart(lines, block) ? LINES_MARK_APART : 0),
+	};
+	struct lines_render *lines_made;
 	uint8_t it = 0;
 	int error;
 
-	if (made && made->print == lines->print) {
-		*render = made;
+	if (kept && (kept->mark & ~LINES_MARK_APART) == lines->print) {
+		*render = kept->bytes;
 		return 0;
 	}
 	error = flowtap_block_check(block);
 	if (!error)
-		error = flowtap_lines_render_part(lines, block, &it, &made);
+		error = flowtap_lines_render_part(lines, block, &it, &lines_made);
 	if (error)
 		return error;
-	if (lines->options.blocks && made->size > slot->size)
-		flowtap_blocks_charge(lines->options.blocks, made->size - slot->size);
-	free(slot->bytes);
-	slot->bytes = made;
-	slot->size = made->size;
-	*render = made;
+	made.bytes = lines_made;
+	made.size = lines_made->size;
+	*render = flowtap_slot_keep(&lines->slot, block, &made, made.size)->bytes;
 	return 0;
 }

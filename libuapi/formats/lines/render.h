@@ -8,9 +8,11 @@
 /* Blocks of more bytes are written piece by piece and nothing is kept of them. */
 #define LINES_RENDER_MAX	(32U << 10)
 
+/* flowtap_render.mark beside lines.print: what the last instruction does is not all known with it. */
+#define LINES_MARK_APART	(1U << 31)
+
 struct lines_render {
 	uint64_t limit;		/* targets are below this; 0: any */
-	uint32_t print;		/* lines.print of whom it fits */
 	uint32_t size;		/* of all this */
 	uint32_t capacity;	/* that all lines of the block may take, heads and suffix too */
 	uint32_t suffix;	/* offset in text of what follows a taken last line: */
@@ -18,15 +20,14 @@ struct lines_render {
 	uint16_t branch;	/* and of that of the branch behind it (columns) */
 	uint16_t failed;	/* where CCFAIL stands in the last tail; 0: nowhere */
 	bool fails;		/* if it is not taken, its condition failed */
-	bool apart;		/* what its last instruction does is not all known with it */
 	uint8_t text[];		/* for each instruction the size of its tail, 2 bytes, and the tail */
 };
 
 /*
- * The block's rendering for these lines, made if it is not there or is of another kind. 0 and
+ * The block's rendering for these lines, made if it is not there or is of another context. 0 and
  * *render; -EINVAL: the block is not what it claims to be; -ENOMEM.
  */
-int flowtap_lines_render(const struct lines *lines, const struct flowtap_block *block,
+int flowtap_lines_render(struct lines *lines, const struct flowtap_block *block,
 			 const struct lines_render **render);
 /*
  * The same of a part of a block that was checked, for the caller to free. it: ITSTATE before it, and

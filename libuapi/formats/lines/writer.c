@@ -332,31 +332,32 @@ static inline void prefetch(const struct lines_render *render, uint32_t instruct
 }
 
 /* What of it is looked at here. */
-static inline void prefetch_block(const struct flowtap_block *block)
+static inline void prefetch_block(const struct lines *lines, const struct flowtap_block *block)
 {
 	if (!block)
 		return;
 	__builtin_prefetch(block);
-	__builtin_prefetch(&block->render[FLOWTAP_RENDER_TARMAC]);
+	__builtin_prefetch(flowtap_slot_guess(&lines->slot, block));
 }
 
 /* The way of nearly all blocks: what continues the flow and was rendered before. */
 static inline __attribute__((always_inline))
 int put_block(struct lines *lines, const struct flowtap_block *block, bool taken, uint64_t target,
-	      unsigned int slot, bool columns)
+	      bool columns)
 {
-	const struct lines_render *render = block->render[slot].bytes;
+	const struct flowtap_render *kept = flowtap_slot_guess(&lines->slot, block);
+	const struct lines_render *render = kept->bytes;
 	const struct flowtap_block *next = block->way[taken];
 
 	prefetch(render, block->instructions);
 	if (next) {
-		prefetch(next->render[slot].bytes, next->instructions);
-		prefetch_block(next->way[0]);
-		prefetch_block(next->way[1]);
+		prefetch(flowtap_slot_guess(&lines->slot, next)->bytes, next->instructions);
+		prefetch_block(lines, next->way[0]);
+		prefetch_block(lines, next->way[1]);
 	}
 	/* limit: 0 is 2 to the power of 64, so that this takes out a target of 0, too. */
-	if (__builtin_expect(!render || render->print != lines->print || lines->pending ||
-			     block->address != lines->pc || render->apart ||
+	if (__builtin_expect(kept->owner != lines->slot.owner || kept->mark != lines->print ||
+			     lines->pending || block->address != lines->pc ||
 			     (taken ? target - 1 > render->limit - 2 : render->fails) ||
 			     lines->out.fill + render->capacity > FLOWTAP_WRITE_BUFFER_CAPACITY, 0))
 		return write_slowly(lines, block, taken, target);
@@ -370,22 +371,16 @@ int put_block(struct lines *lines, const struct flowtap_block *block, bool taken
 	return 0;
 }
 
-static int write_tarmac_columns(struct flowtap_sink *sink, const struct flowtap_block *block,
-				bool taken, uint64_t target)
+static int write_columns(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
+			 uint64_t target)
 {
-	return put_block((struct lines *)sink, block, taken, target, FLOWTAP_RENDER_TARMAC, true);
+	return put_block((struct lines *)sink, block, taken, target, true);
 }
 
-static int write_tarmac_rows(struct flowtap_sink *sink, const struct flowtap_block *block,
-			     bool taken, uint64_t target)
+static int write_rows(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
+		      uint64_t target)
 {
-	return put_block((struct lines *)sink, block, taken, target, FLOWTAP_RENDER_TARMAC, false);
-}
-
-static int write_qemu4v(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
-			uint64_t target)
-{
-	return put_block((struct lines *)sink, block, taken, target, FLOWTAP_RENDER_QEMU4V, false);
+	return put_block((struct lines *)sink, block, taken, target, false);
 }
 
 static int write_element(struct flowtap_sink *sink, const struct flowtap_element *element)
@@ -403,8 +398,8 @@ int flowtap_lines_init(struct lines *lines, int fd, const struct lines_form *for
 	lines->form = *form;
 	lines->options = *options;
 	lines->sink.element = write_element;
-	lines->sink.block = form->slot == FLOWTAP_RENDER_QEMU4V ? write_qemu4v :
-			    form->columns ? write_tarmac_columns : write_tarmac_rows;
+	lines->sink.block = form->columns ? write_columns : write_rows;
+	lines->slot = flowtap_blocks_slot(options->blocks, NULL);
 	lines->pending = LINES_HEADER | (options->synthetic_sp ? LINES_SP : 0);
 	lines->explained = true;
 	lines->time = flowtap_counter_at(0, form->columns ? LINES_COLUMNS : 0);

@@ -35,10 +35,7 @@ struct flowtap_qemu4v {
 int flowtap_qemu4v_new(int fd, const struct flowtap_qemu4v_options *options,
 		       struct flowtap_qemu4v **qemu4v)
 {
-	/* Kinds 0 to 2 are Tarmac's; the slot is another one, too. */
 	const struct lines_form form = {
-		.slot = FLOWTAP_RENDER_QEMU4V,
-		.kind = 4 + options->modes + 2 * options->cpu_names,
 		.events = options->cpu_names,
 		.lower = true,
 		.moded = options->modes,

@@ -15,40 +15,50 @@
 #define RENDER_MAX	(64U << 10)
 _Static_assert(RENDER_MAX + LAST_MAX <= STF_MARK_TARGET, "a mark has room for any offset");
 
-/* Records of all instructions but the last, a target to fill in, the last; mark: the target. */
-static int render(const struct flowtap_block *block, struct flowtap_blocks *blocks, size_t records)
+struct flowtap_slot flowtap_stf_slot(struct flowtap_blocks *blocks)
 {
-	/* The slot is the sink's: what it holds is no part of the block's value. */
-	struct flowtap_render *slot = (void *)&block->render[FLOWTAP_RENDER_STF];
+	static uint64_t kind;
+
+	return flowtap_blocks_slot(blocks, &kind);
+}
+
+/*
+ * Records of all instructions but the last, a target to fill in, the last; mark: the target. NULL: no
+ * memory.
+ */
+static const struct flowtap_render *render(const struct flowtap_block *block,
+					   struct flowtap_slot *slot, size_t records)
+{
 	size_t capacity = flowtap_write_buffer_padded(records + TARGET_SIZE + sizeof(uint64_t));
 	uint8_t *bytes = calloc(1, capacity), *to = bytes;
+	struct flowtap_render made = { .bytes = bytes };
 	size_t at;
 
 	if (!bytes)
-		return -ENOMEM;
+		return NULL;
 	for (at = 0; at < block->last; at += insn_size(block->isa, block->bytes + at))
 		to = put_insn(to, block->isa, block->bytes + at);
-	slot->mark = to - bytes;
+	made.mark = (uint32_t)(to - bytes) | (uint32_t)block->isa << STF_MARK_ISA;
 	if (end_is_trap(block) || end_stays(block) || end_goes_anyway(block))
-		slot->mark |= STF_MARK_APART;
+		made.mark |= STF_MARK_APART;
 	to = put_address(to, STF_INST_PC_TARGET, 0);
 	to = put_insn(to, block->isa, block->bytes + at);
-	slot->size = to - bytes;
-	slot->bytes = bytes;
-	if (blocks)
-		flowtap_blocks_charge(blocks, capacity);
-	return 0;
+	made.size = to - bytes;
+	return flowtap_slot_keep(slot, block, &made, capacity);
 }
 
-int flowtap_stf_render(const struct flowtap_block *block, struct flowtap_blocks *blocks)
+int flowtap_stf_render(const struct flowtap_block *block, struct flowtap_slot *slot,
+		       const struct flowtap_render **rendered)
 {
 	size_t records = (size_t)block->size + block->instructions;
 	int error;
 
-	if (block->render[FLOWTAP_RENDER_STF].bytes)
+	*rendered = flowtap_slot_find(slot, block);
+	if (*rendered)
 		return 0;
 	error = flowtap_block_check(block);
 	if (error || records > RENDER_MAX)
 		return error;
-	return render(block, blocks, records);
+	*rendered = render(block, slot, records);
+	return *rendered ? 0 : -ENOMEM;
 }

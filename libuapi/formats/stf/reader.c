@@ -3,6 +3,7 @@
 #include "formats/stf/reader.h"
 
 #include "base/file_input.h"
+#include "formats/stf/block_render.h"
 #include "formats/stf/records.h"
 
 #include <errno.h>
@@ -483,6 +484,7 @@ static void begin(struct stf_reader *reader, struct flowtap_read *read)
 	reader->read = read;
 	read->mode_unknown = true;
 	reader->learned = read->learned;
+	reader->slot = flowtap_stf_slot(flowtap_learned_blocks(read->learned));
 	reader->nowhere = (struct flowtap_sink){ .block = no_block, .element = nothing };
 	reader->sink = read->sink ? read->sink : &reader->nowhere;
 	reader->widths.event_id = 4;

@@ -28,6 +28,7 @@ struct stf_group {
 struct stf_reader {
 	struct flowtap_read *read;
 	struct flowtap_learned *learned;
+	struct flowtap_slot slot;	/* what known blocks are as records */
 	struct flowtap_sink *sink;
 	struct flowtap_sink nowhere;	/* where read->sink is NULL */
 	struct stf_input input;

@@ -431,11 +431,12 @@ static inline bool can_end(const struct flowtap_block *block, bool taken, uint64
 /* Rendered as the writer would have it: records, target, last record. */
 static const struct flowtap_render *rendered(struct stf_reader *reader, struct flowtap_block *block)
 {
-	const struct flowtap_render *render = &block->render[FLOWTAP_RENDER_STF];
+	const struct flowtap_render *render = flowtap_slot_guess(&reader->slot, block);
 
-	if (!render->bytes && flowtap_stf_render(block, flowtap_learned_blocks(reader->learned)))
+	if (__builtin_expect(render->owner != reader->slot.owner, 0) &&
+	    (flowtap_stf_render(block, &reader->slot, &render) || !render))
 		return NULL;
-	return render->bytes && !(render->mark & STF_MARK_APART) ? render : NULL;
+	return render->mark & STF_MARK_APART ? NULL : render;
 }
 
 static bool may_run(const struct stf_reader *reader)

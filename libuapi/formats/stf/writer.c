@@ -34,15 +34,14 @@ enum {
 struct flowtap_stf {
 	struct flowtap_sink sink;
 	uint64_t pc;			/* where a reader believes the next instruction to be */
-	unsigned int pending;
+	uint32_t pending;		/* PENDING_, and above STF_MARK_ISA the last block's ISA */
+	bool decided;			/* whose ISA it is: RISC-V's or Arm's */
+	struct flowtap_slot slot;
 	struct flowtap_write_buffer out;
 	struct flowtap_stf_counts counts;
 	uint64_t boundary;		/* instructions at which the chunk is full; UINT64_MAX never */
-	struct flowtap_blocks *blocks;
 	struct flowtap_context context;
 	struct flowtap_context said;	/* what the trace has told of it */
-	uint8_t isa;			/* enum flowtap_isa, of the last block */
-	bool decided;			/* whose ISA it is: RISC-V's or Arm's */
 	uint8_t mode;			/* that a reader believes in */
 	bool explained;			/* why there will be a FORCE_PC stands in the trace */
 	uint8_t generator[4];
@@ -53,6 +52,22 @@ struct flowtap_stf {
 	uint8_t later[LATER_MAX];	/* comments that stand behind `last` */
 	char line[FLOWTAP_LINE_CAPACITY];
 };
+
+static inline uint8_t isa_of(const struct flowtap_stf *stf)
+{
+	return stf->pending >> STF_MARK_ISA;
+}
+
+static inline void set_isa(struct flowtap_stf *stf, uint8_t isa)
+{
+	stf->pending = (stf->pending & STF_MARK_TARGET) | (uint32_t)isa << STF_MARK_ISA;
+}
+
+/* These and no others. */
+static inline void set_pending(struct flowtap_stf *stf, uint32_t pending)
+{
+	stf->pending = (stf->pending & ~STF_MARK_TARGET) | pending;
+}
 
 /*
  * To be called before a record that belongs to the instruction at `pc`: a chunk that is full ends
@@ -80,7 +95,7 @@ static void write_header(struct flowtap_stf *stf, uint64_t address)
 {
 	const uint64_t features = FEATURE_EVENT | FEATURE_PROCESS_ID | FEATURE_EVENT64;
 	size_t comment = strlen(stf->generator_comment);
-	bool arm = isa_is_arm(stf->isa);
+	bool arm = isa_is_arm(isa_of(stf));
 	uint8_t head[64], *to = head;
 
 	to = put16(put8(to, STF_ISA), arm ? ISA_ARM : ISA_RISCV);
@@ -97,7 +112,7 @@ static void write_header(struct flowtap_stf *stf, uint64_t address)
 	to = put_address(to, STF_FORCE_PC, address);
 	to = put8(to, STF_END_HEADER);
 	flowtap_write_buffer_put(&stf->out, head, to - head);
-	stf->pending = PENDING_PROCESS | PENDING_MODE | PENDING_CONTEXT;
+	set_pending(stf, PENDING_PROCESS | PENDING_MODE | PENDING_CONTEXT);
 	stf->pc = address;
 }
 
@@ -127,7 +142,7 @@ static size_t context_line(struct flowtap_stf *stf)
 
 static void write_context(struct flowtap_stf *stf)
 {
-	if (isa_is_arm(stf->isa) && !same_context(&stf->said, &stf->context))
+	if (isa_is_arm(isa_of(stf)) && !same_context(&stf->said, &stf->context))
 		write_comment(stf, stf->line, context_line(stf));
 }
 
@@ -138,7 +153,7 @@ static void write_context(struct flowtap_stf *stf)
 static void write_user_mode(struct flowtap_stf *stf)
 {
 	if (!(stf->pending & PENDING_MODE) || stf->context.mode != FLOWTAP_MODE_U ||
-	    isa_is_arm(stf->isa) || !stf->counts.instructions)
+	    isa_is_arm(isa_of(stf)) || !stf->counts.instructions)
 		return;
 	if (!same_context(&stf->said, &stf->context))
 		write_comment(stf, stf->line, context_line(stf));
@@ -238,7 +253,7 @@ static void write_pieces(struct flowtap_stf *stf, const struct flowtap_block *bl
 		.before = stf->mode,
 	};
 	memcpy(stf->last.insn, block->bytes + block->last, block->size - block->last);
-	stf->pending = PENDING_LAST;
+	set_pending(stf, PENDING_LAST);
 	if (!hold)
 		write_held(stf);
 }
@@ -284,7 +299,7 @@ static inline void write_rendered(struct flowtap_stf *stf, const struct flowtap_
 static bool may_have(const struct flowtap_stf *stf, unsigned int isa)
 {
 	return isa <= FLOWTAP_ISA_T32 &&
-	       (!stf->decided || isa_is_arm(isa) == isa_is_arm(stf->isa));
+	       (!stf->decided || isa_is_arm(isa) == isa_is_arm(isa_of(stf)));
 }
 
 /* Arm's branch to an address that was not told, for which 0 stands, did go to 0. */
@@ -301,7 +316,7 @@ static void take_isa(struct flowtap_stf *stf, uint8_t isa)
 {
 	stf->pending |= isa != stf->context.isa ? PENDING_CONTEXT : 0;
 	stf->context.isa = isa;
-	stf->isa = isa;
+	set_isa(stf, isa);
 	stf->decided = true;
 }
 
@@ -310,7 +325,7 @@ __attribute__((noinline))
 static int write_slowly(struct flowtap_stf *stf, const struct flowtap_block *block, bool taken,
 			uint64_t target)
 {
-	const struct flowtap_render *render = &block->render[FLOWTAP_RENDER_STF];
+	const struct flowtap_render *render = NULL;
 	bool goes = (taken && !end_stays(block)) || end_goes_anyway(block);
 	bool carries = goes && carries_target(block, target);
 	bool hold = goes && (end_is_trap(block) || (isa_is_arm(block->isa) && !carries));
@@ -320,7 +335,7 @@ static int write_slowly(struct flowtap_stf *stf, const struct flowtap_block *blo
 	if (!error && !may_have(stf, block->isa))
 		error = -EOPNOTSUPP;
 	if (!error)
-		error = flowtap_stf_render(block, stf->blocks);
+		error = flowtap_stf_render(block, &stf->slot, &render);
 	if (!error && carries && target & 1)
 		error = -EINVAL;
 	if (error)
@@ -330,12 +345,12 @@ static int write_slowly(struct flowtap_stf *stf, const struct flowtap_block *blo
 	take_isa(stf, block->isa);
 	begin_group(stf, stf->pc);
 	write_pending(stf, block->address);
-	if (render->bytes && !(stf->pending & PENDING_MODE) && !hold &&
+	if (render && !(stf->pending & PENDING_MODE) && !hold &&
 	    stf->boundary - stf->counts.instructions >= block->instructions) {
 		if (!flowtap_write_buffer_reserve(out, render->size))
 			write_rendered(stf, render, carries, target);
 		stf->counts.instructions += block->instructions;
-		stf->pending = 0;
+		set_pending(stf, 0);
 	} else {
 		write_pieces(stf, block, carries, target, hold);
 	}
@@ -346,22 +361,26 @@ static int write_slowly(struct flowtap_stf *stf, const struct flowtap_block *blo
 	return out->error;
 }
 
-/* The way of nearly all blocks: what continues the flow and was rendered before. */
+/*
+ * The way of nearly all blocks: what continues the flow, in the same ISA, and was rendered before,
+ * not STF_MARK_APART.
+ */
 static int write_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
 		       uint64_t target)
 {
 	struct flowtap_stf *stf = (struct flowtap_stf *)sink;
-	const struct flowtap_render *render = &block->render[FLOWTAP_RENDER_STF];
+	const struct flowtap_render *render = flowtap_slot_guess(&stf->slot, block);
+	const uint64_t instructions = stf->counts.instructions + block->instructions;
 
-	if (__builtin_expect(!render->bytes || block->address != stf->pc || stf->pending ||
-			     block->isa != stf->isa || render->mark & STF_MARK_APART ||
+	if (__builtin_expect(render->owner != stf->slot.owner || block->address != stf->pc ||
+			     (render->mark & ~STF_MARK_TARGET) != stf->pending ||
 			     (taken & (target & 1 || !target)) ||
-			     stf->counts.instructions + block->instructions > stf->boundary ||
+			     instructions > stf->boundary ||
 			     stf->out.fill + render->size > FLOWTAP_WRITE_BUFFER_CAPACITY, 0))
 		return write_slowly(stf, block, taken, target);
 	write_rendered(stf, render, taken, target);
 	stf->pc = either(taken, target, block->address + block->size);
-	stf->counts.instructions += block->instructions;
+	stf->counts.instructions = instructions;
 	stf->explained = false;
 	return 0;
 }
@@ -403,7 +422,7 @@ static int take_context(struct flowtap_stf *stf, const struct flowtap_context *c
 		return -EINVAL;
 	stf->context = *context;
 	if (stf->pending & PENDING_HEADER) {
-		stf->isa = context->isa;
+		set_isa(stf, context->isa);
 		stf->decided = true;
 		return 0;
 	}
@@ -596,7 +615,7 @@ int flowtap_stf_new(int fd, const struct flowtap_stf_options *options, struct fl
 	}
 	new->sink.block = write_block;
 	new->sink.element = write_element;
-	new->blocks = options->blocks;
+	new->slot = flowtap_stf_slot(options->blocks);
 	new->pending = PENDING_HEADER;
 	new->generator[0] = options->generator;
 	memcpy(new->generator + 1, options->version, sizeof(options->version));

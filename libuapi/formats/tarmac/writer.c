@@ -83,13 +83,13 @@ static void fvp_mode(struct flowtap_line *line, const struct flowtap_context *co
 
 static const struct lines_form forms[] = {
 	[FLOWTAP_TARMAC_ES] = {
-		.kind = 0, .columns = true, .events = true, .mode = es_mode, .letters = LETTERS,
+		.columns = true, .events = true, .mode = es_mode, .letters = LETTERS,
 	},
 	[FLOWTAP_TARMAC_FVP] = {
-		.kind = 1, .events = true, .mode = fvp_mode, .letters = LETTERS,
+		.events = true, .mode = fvp_mode, .letters = LETTERS,
 	},
 	[FLOWTAP_TARMAC_STRICT] = {
-		.kind = 2, .columns = true, .events = true, .strict = true, .mode = strict_mode,
+		.columns = true, .events = true, .strict = true, .mode = strict_mode,
 		.letters = LETTERS,
 	},
 };
@@ -112,7 +112,7 @@ int flowtap_tarmac_new(int fd, const struct flowtap_tarmac_options *options,
 	if (!new)
 		return -ENOMEM;
 	form = forms[options->dialect];
-	form.slot = FLOWTAP_RENDER_TARMAC;
+	form.foreign = true;
 	form.moded = true;
 	form.riscv = options->riscv;
 	error = flowtap_lines_init(&new->lines, fd, &form, &options->lines);

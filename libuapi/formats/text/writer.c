@@ -28,7 +28,7 @@ struct range {
 struct flowtap_text {
 	struct flowtap_sink sink;
 	struct flowtap_write_buffer out;
-	struct flowtap_blocks *blocks;
+	struct flowtap_slot slot;
 	struct range open;
 	uint64_t source;	/* where the open range ends, not at the branches before it */
 	bool has_source;
@@ -76,24 +76,27 @@ static inline char executed(bool taken, bool may_stay)
 	return (taken | !may_stay) ? 'E' : 'N';
 }
 
-/* The line as it is when the last instruction was taken; mark: where E stands, and MARK_STAYS. */
-static int render(struct flowtap_text *text, const struct flowtap_block *block)
+/*
+ * The line as it is when the last instruction was taken; mark: where E stands, and MARK_STAYS. NULL:
+ * no memory.
+ */
+static const struct flowtap_render *render(struct flowtap_text *text,
+					   const struct flowtap_block *block)
 {
-	/* The slot is the sink's: what it holds is no part of the block's value. */
-	struct flowtap_render *slot = (void *)&block->render[FLOWTAP_RENDER_FLOW];
 	const struct range range = range_of(block);
 	char line[RANGE_MAX];
 	size_t size = write_range(line, &range, 'E'), capacity = flowtap_write_buffer_padded(size);
 	char *bytes = calloc(1, capacity);
+	const struct flowtap_render made = {
+		.bytes = bytes,
+		.size = size,
+		.mark = (size - 2) | (may_stay(block) ? MARK_STAYS : 0),
+	};
 
 	if (!bytes)
-		return -ENOMEM;
-	slot->bytes = memcpy(bytes, line, size);
-	slot->size = size;
-	slot->mark = (size - 2) | (may_stay(block) ? MARK_STAYS : 0);
-	if (text->blocks)
-		flowtap_blocks_charge(text->blocks, capacity);
-	return 0;
+		return NULL;
+	memcpy(bytes, line, size);
+	return flowtap_slot_keep(&text->slot, block, &made, capacity);
 }
 
 /* Writes the range that is open. */
@@ -141,21 +144,32 @@ static int join(struct flowtap_text *text, const struct flowtap_block *block, bo
 	return text->out.error;
 }
 
+/* Of a block that has an end, for the way below: the others are joined. */
+static const struct flowtap_render *rendered(struct flowtap_text *text,
+					     const struct flowtap_block *block)
+{
+	const struct flowtap_render *line = flowtap_slot_find(&text->slot, block);
+
+	return line ? line : render(text, block);
+}
+
 static int write_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
 		       uint64_t target)
 {
 	struct flowtap_text *text = (struct flowtap_text *)sink;
-	const struct flowtap_render *line = &block->render[FLOWTAP_RENDER_FLOW];
+	const struct flowtap_render *line = flowtap_slot_guess(&text->slot, block);
 	struct flowtap_write_buffer *out = &text->out;
 	int error;
 
 	(void)target;
-	if (__builtin_expect(!block->end || text->open.instructions || text->has_source, 0))
+	if (__builtin_expect(text->open.instructions || text->has_source, 0))
 		return join(text, block, taken);
-	if (!line->bytes) {
-		error = render(text, block);
-		if (error)
-			return error;
+	if (__builtin_expect(line->owner != text->slot.owner, 0)) {
+		if (!block->end)
+			return join(text, block, taken);
+		line = rendered(text, block);
+		if (!line)
+			return -ENOMEM;
 	}
 	error = flowtap_write_buffer_reserve(out, line->size);
 	if (error || out->error)
@@ -185,6 +199,7 @@ static int write_element(struct flowtap_sink *sink, const struct flowtap_element
 
 int flowtap_text_new(int fd, struct flowtap_blocks *blocks, struct flowtap_text **text)
 {
+	static uint64_t kind;
 	struct flowtap_text *new = calloc(1, sizeof(*new));
 
 	*text = NULL;
@@ -196,7 +211,7 @@ int flowtap_text_new(int fd, struct flowtap_blocks *blocks, struct flowtap_text 
 	}
 	new->sink.block = write_block;
 	new->sink.element = write_element;
-	new->blocks = blocks;
+	new->slot = flowtap_blocks_slot(blocks, &kind);
 	*text = new;
 	return 0;
 }

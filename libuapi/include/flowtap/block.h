@@ -18,19 +18,35 @@
 extern "C" {
 #endif
 
-/* One slot per sink that renders ahead: bytes that this block becomes in its format. */
-enum flowtap_render_slot {
-	FLOWTAP_RENDER_STF,
-	FLOWTAP_RENDER_TARMAC,
-	FLOWTAP_RENDER_QEMU4V,
-	FLOWTAP_RENDER_FLOW,
-	FLOWTAP_RENDER_SLOTS
-};
+/*
+ * What a sink makes of a block ahead, its rendering, is kept with the block: bytes that it only has
+ * to copy when the block is executed. For that the cache hands out a slot to each sink
+ * (flowtap_blocks_slot), and which sinks there are nothing here knows. A rendering says whose it is
+ * by a number that is never given twice: so no sink takes another's for its own, nor what one
+ * that is gone has left, and a slot is not given back.
+ *
+ * The number is the process's, as a sink may be made before the cache its blocks come from, or take
+ * blocks of several. Blocks that a program makes itself have room for renderings, too: all zeros.
+ */
+struct flowtap_blocks;
+
+/*
+ * So many renderings are kept with a block. Where more sinks than that are in turn on one cache they
+ * displace each other's: each writes what it would alone, but renders blocks again and again.
+ */
+#define FLOWTAP_RENDERINGS 4
 
 struct flowtap_render {
+	uint64_t owner;		/* of the slot whose it is; 0: there is none here */
 	void *bytes;		/* malloc'ed by the sink, freed with the block */
 	uint32_t size;
 	uint32_t mark;		/* sink's own, e.g. where the last instruction begins */
+};
+
+struct flowtap_slot {
+	uint64_t owner;
+	size_t at;		/* bytes from the begin of a block to where its own was last */
+	struct flowtap_blocks *blocks;	/* charged for what is kept; may be NULL */
 };
 
 /* What each step of a decoder touches comes first: 64 bytes. */
@@ -60,7 +76,7 @@ struct flowtap_block {
 	bool link;		/* Arm: taken, it leaves the address after it as a return address */
 	uint64_t stop;		/* 0, or the address the block was cut before */
 	const uint8_t *bytes;	/* the opcodes, size bytes, owned by the image */
-	struct flowtap_render render[FLOWTAP_RENDER_SLOTS];
+	struct flowtap_render render[FLOWTAP_RENDERINGS];
 };
 
 /*
@@ -72,8 +88,6 @@ struct flowtap_block {
  */
 typedef int (*flowtap_block_decode)(struct flowtap_block *block, const uint8_t *bytes,
 				    size_t available);
-
-struct flowtap_blocks;
 
 /*
  * Where a block from `address` ends at the latest, in bytes from there: at stop if that is not 0,
@@ -126,8 +140,43 @@ int flowtap_blocks_next(struct flowtap_blocks *blocks, const struct flowtap_code
 int flowtap_blocks_taken(struct flowtap_blocks *blocks, const struct flowtap_code *code,
 			 struct flowtap_block *block, struct flowtap_block **taken);
 
-/* Accounts for a rendering of `size` bytes that a sink attached to a block. */
+/* Accounts for `size` bytes that live as long as the blocks. */
 void flowtap_blocks_charge(struct flowtap_blocks *blocks, size_t size);
+
+/*
+ * A slot for a sink whose blocks come from `blocks`, or are not known yet (NULL: no cache is charged
+ * for renderings). It may be used with blocks of other caches as well, by one thread at a time.
+ * kind: NULL, or a static variable, 0 at first, of all sinks whose rendering of a block is the same
+ * whatever their options are: they have one owner, and use each other's renderings.
+ */
+struct flowtap_slot flowtap_blocks_slot(struct flowtap_blocks *blocks, uint64_t *kind);
+
+/*
+ * For who is in a hurry: what nearly always is the slot's rendering of the block. It is if its owner
+ * is the slot's; else flowtap_slot_find knows.
+ */
+static inline const struct flowtap_render *flowtap_slot_guess(const struct flowtap_slot *slot,
+							      const struct flowtap_block *block)
+{
+	return (const struct flowtap_render *)((const char *)block + slot->at);
+}
+
+/*
+ * The slot's rendering of the block, or NULL; valid up to the next flowtap_slot_keep for this block,
+ * whosever.
+ */
+const struct flowtap_render *flowtap_slot_find(struct flowtap_slot *slot,
+					       const struct flowtap_block *block);
+
+/*
+ * Keeps bytes, size and mark of `made` with the block, which has the bytes from now on, for
+ * flowtap_slot_find, in place of what the slot has kept there before; where FLOWTAP_RENDERINGS others
+ * have theirs the oldest owner loses his. Whoever's it was, it is freed. room: what the bytes take
+ * of memory, at least size. Cannot fail; returns it.
+ */
+const struct flowtap_render *flowtap_slot_keep(struct flowtap_slot *slot,
+					       const struct flowtap_block *block,
+					       const struct flowtap_render *made, size_t room);
 
 /*
  * Calls visit for each block with executed > 0, then for those that were evicted: added up by

@@ -370,38 +370,51 @@ TEST_F(cache, counts_that_find_no_room_are_added_up_as_one)
 	flowtap_blocks_free(small);
 }
 
+/* Keeps `size` bytes of its own with the block and returns them. */
+static void *keep(struct flowtap_slot *slot, struct flowtap_block *block, size_t size)
+{
+	const struct flowtap_render made = { .bytes = malloc(size), .size = size };
+	const struct flowtap_render *kept = flowtap_slot_keep(slot, block, &made, size);
+
+	return kept->bytes == made.bytes && kept->size == size ? made.bytes : NULL;
+}
+
 TEST_F(cache, renderings_count_and_are_freed)
 {
 	struct flowtap_blocks *small =
 		flowtap_blocks_new(flowtap_riscv_block, 1 << 20);
+	struct flowtap_slot slots[] = {
+		flowtap_blocks_slot(small, NULL), flowtap_blocks_slot(small, NULL),
+	};
 	struct flowtap_block *block;
-	void *stf = malloc(64), *text = malloc(64);
+	void *one, *other;
 
 	put(self, rv_c_jr(1));
 	ASSERT_EQ(flowtap_blocks_get(small, &self->code, FLOWTAP_ISA_RV64, BASE, 0, &block), 0);
 	block->executed = 1;
-	block->render[FLOWTAP_RENDER_STF].bytes = stf;
-	block->render[FLOWTAP_RENDER_FLOW].bytes = text;
-	flowtap_blocks_charge(small, 1 << 19);
+	one = keep(&slots[0], block, 64);
+	other = keep(&slots[1], block, 1 << 19);
 	EXPECT_FALSE(flowtap_blocks_trim(small));
 	ASSERT_EQ(flowtap_blocks_get(small, &self->code, FLOWTAP_ISA_RV64, BASE, 0, &block), 0);
 	EXPECT_EQ(block->executed, 1U);
-	EXPECT_FALSE(__asan_address_is_poisoned(stf));
+	EXPECT_FALSE(__asan_address_is_poisoned(one));
+	EXPECT_FALSE(__asan_address_is_poisoned(other));
 	flowtap_blocks_charge(small, 1 << 19);
 	EXPECT_TRUE(flowtap_blocks_trim(small));
-	EXPECT_TRUE(__asan_address_is_poisoned(stf));
-	EXPECT_TRUE(__asan_address_is_poisoned(text));
+	EXPECT_TRUE(__asan_address_is_poisoned(one));
+	EXPECT_TRUE(__asan_address_is_poisoned(other));
 	ASSERT_EQ(flowtap_blocks_get(small, &self->code, FLOWTAP_ISA_RV64, BASE, 0, &block), 0);
 	EXPECT_EQ(block->executed, 0U);
-	EXPECT_EQ(block->render[FLOWTAP_RENDER_STF].bytes, NULL);
+	EXPECT_EQ(flowtap_slot_find(&slots[0], block), NULL);
+	EXPECT_EQ(flowtap_slot_find(&slots[1], block), NULL);
 	/* The charge went with what was charged. */
 	block->executed = 1;
 	flowtap_blocks_trim(small);
 	ASSERT_EQ(flowtap_blocks_get(small, &self->code, FLOWTAP_ISA_RV64, BASE, 0, &block), 0);
 	EXPECT_EQ(block->executed, 1U);
-	block->render[FLOWTAP_RENDER_STF].bytes = stf = malloc(64);
+	one = keep(&slots[0], block, 64);
 	flowtap_blocks_free(small);
-	EXPECT_TRUE(__asan_address_is_poisoned(stf));
+	EXPECT_TRUE(__asan_address_is_poisoned(one));
 }
 
 TEST_HARNESS_MAIN

@@ -442,7 +442,7 @@ TEST(writes_blocks_of_any_length)
 	EXPECT_EQ(0, sink_block(flowtap_stf_sink(stf), &block, true, 0x10000));
 	EXPECT_EQ(0, sink_block(flowtap_stf_sink(stf), &block, true, 0x10000));
 	EXPECT_EQ(0, flowtap_stf_finish(stf));
-	EXPECT_EQ(NULL, block.render[FLOWTAP_RENDER_STF].bytes);
+	EXPECT_EQ(NULL, block.render[0].bytes);
 	output_read(&output);
 	EXPECT_EQ(0, stfcheck_run(&check, output.bytes, output.size));
 	EXPECT_STREQ("", check.reason);

@@ -679,7 +679,7 @@ TEST_F(dialect, a_block_of_any_size_is_written_whole)
 	CONTEXT(&run, A64, 1);
 	EXPECT_EQ(0, sink_block(run.sink, &block, true, 0x1000));
 	EXPECT_EQ(0, sink_block(run.sink, &block, true, 0x1000));
-	EXPECT_EQ(NULL, block.render[FLOWTAP_RENDER_TARMAC].bytes);
+	EXPECT_EQ(NULL, block.render[0].bytes);
 	EXPECT_EQ(0, flowtap_tarmac_finish(run.tarmac));
 	output_read(&run.output);
 	EXPECT_TRUE(ttu_check(&ttu, (char *)run.output.bytes, run.output.size));

@@ -65,7 +65,7 @@ TEST_F(text, a_range_says_whether_its_last_instruction_was_taken)
 		     "range ffffffff80000000 ffffffff80000004 1 A64 E\n"
 		     "range 0 fffffffe 4294967295 T32 E\n"
 		     "range 10 14 1 A32 E\n");
-	EXPECT_NE(NULL, blocks[0].render[FLOWTAP_RENDER_FLOW].bytes);
+	EXPECT_NE(NULL, blocks[0].render[0].bytes);
 	blocks_unrender(blocks, 4);
 }
 
