@@ -462,6 +462,15 @@ static int compare(void *argument, const struct stfcheck_insn *insn)
 	    insn->forced != want->forced || insn->pid != want->pid ||
 	    insn->mode != want->mode || insn->arm != arms[want->isa] || insn->trapped)
 		run.wrong++;
+	else
+		return 0;
+	if (run.wrong == 1)
+		printf("# instruction %llu: %llx, %x of ISA %u, mode %u, pid %u%s, to %llx; wanted %llx, "
+		       "%x of ISA %u, mode %u, pid %u%s, to %llx\n", (unsigned long long)insn->index,
+		       (unsigned long long)insn->pc, insn->opcode, insn->arm, insn->mode, insn->pid,
+		       insn->forced ? ", forced" : "", (unsigned long long)insn->target,
+		       (unsigned long long)want->pc, want->opcode, arms[want->isa], want->mode,
+		       want->pid, want->forced ? ", forced" : "", (unsigned long long)want->target);
 	return 0;
 }
 
@@ -563,6 +572,7 @@ static void check_walk(struct __test_metadata *_metadata, uint64_t seed, bool pa
 	run.random = seeded(seed * 0x9e3779b97f4a7c15);
 	run.seen = calloc(INSNS + 16, sizeof(*run.seen));
 	run.n = run.wrong = run.checked = 0;
+	run.force = false;
 	memset(run.made, 0, sizeof(run.made));
 	ASSERT_EQ(0, flowtap_stf_new(output.fd, &with, &stf));
 	ASSERT_EQ(0, walk(flowtap_stf_sink(stf)));
