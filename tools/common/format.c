@@ -256,7 +256,7 @@ const struct format_kind format_kinds[] = {
 		.name = "flow", .title = "flow", .holds = FORMAT_HOLDS_ALL, .open = open_flow,
 		WRITES(text),
 	}, {
-		.name = "calls", .title = "calls", .names = true, .open = open_calls, WRITES(calls),
+		.name = "calls", .title = "count of calls", .names = true, .open = open_calls, WRITES(calls),
 	},
 	{ .name = NULL }
 };
@@ -303,7 +303,7 @@ const char *format_names(char *buffer, size_t size, enum format_use use)
 			continue;
 		left--;
 		at += (size_t)snprintf(buffer + at, size - at, "%s%s", kind->name,
-				       left > 1 ? ", " : left ? use == FORMAT_READS ? " and " : " or " : "");
+				       left > 1 ? ", " : left ? " or " : "");
 	}
 	return buffer;
 }

@@ -88,7 +88,7 @@ struct format {
  */
 int format_open(struct format *format, struct output *output, const struct format_request *request,
 		struct flowtap_blocks *blocks, const char *comment);
-/* Writes what is left. 0 or -errno; -ENODATA: no instruction came, so there is no STF. */
+/* Writes what is left. 0 or -errno; -ENODATA: no instruction came: only the flow is written. */
 int format_finish(struct format *format);
 /* Bytes that were written, 0 unknown. */
 uint64_t format_bytes(const struct format *format);

@@ -44,7 +44,7 @@ static int not_read(const char *path)
 	char names[128];
 
 	complain("'%s' is no trace that can be read", input_name(path));
-	advise("read are %s; flowtap decode makes one of a recording",
+	advise("what can be read is %s; flowtap decode makes one of a recording",
 	       format_names(names, sizeof(names), FORMAT_READS));
 	return -EBADMSG;
 }

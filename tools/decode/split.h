@@ -46,7 +46,7 @@ void split_init(struct split *split, const struct decode_options *options,
 		const struct format_request *request, struct flowtap_blocks *blocks,
 		const char *comment);
 /*
- * Finishes all files. Those without an instruction are left out where the format is STF. 0; -ENODATA:
+ * Finishes all files. Those without an instruction are left out, but for the flow. 0; -ENODATA:
  * none is left; -errno of the first that failed: those before it are written.
  */
 int split_finish(struct split *split);

@@ -41,6 +41,7 @@ struct flowtap_calls {
 	uint32_t pid;			/* of the context */
 	uint64_t target;		/* of the call before, that was not counted yet; */
 	bool called;			/* there is one */
+	bool ran;			/* a block came */
 };
 
 static uint64_t hash_of(uint64_t key, uint64_t address)
@@ -144,6 +145,7 @@ static int take_block(struct flowtap_sink *sink, const struct flowtap_block *blo
 	struct flowtap_calls *calls = (struct flowtap_calls *)sink;
 	int error = calls->called ? count_block(calls, block) : 0;
 
+	calls->ran = true;
 	if (!error && taken && is_call(block)) {
 		calls->called = true;
 		calls->target = target;
@@ -259,6 +261,8 @@ int flowtap_calls_finish(struct flowtap_calls *calls)
 
 	if (error)
 		return error;
+	if (!calls->ran)
+		return -ENODATA;
 	if (calls->n)
 		qsort(calls->callees, calls->n, sizeof(calls->callees[0]), same);
 	calls->n = merge(calls->callees, calls->n);

@@ -46,7 +46,7 @@ int flowtap_calls_new(int fd, const struct flowtap_calls_options *options,
 		      struct flowtap_calls **calls);
 /* Owned by calls. Its calls return 0 or -ENOMEM. */
 struct flowtap_sink *flowtap_calls_sink(struct flowtap_calls *calls);
-/* Sorts and writes; to be called once. 0; -errno of write. */
+/* Sorts and writes; to be called once. 0; -ENODATA: no block came, nothing is written; -errno of write. */
 int flowtap_calls_finish(struct flowtap_calls *calls);
 /* Does not write. */
 void flowtap_calls_free(struct flowtap_calls *calls);
