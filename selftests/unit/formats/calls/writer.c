@@ -192,13 +192,25 @@ TEST_F(calls, of_too_many_functions_are_others)
 		     (const char *)self->output.bytes + self->output.size - 14);
 }
 
+TEST_F(calls, where_no_block_came_nothing_is_written)
+{
+	const struct flowtap_element gap = { .kind = FLOWTAP_ELEMENT_GAP };
+
+	EXPECT_EQ(0, self->sink->element(self->sink, &gap));
+	EXPECT_EQ(-ENODATA, flowtap_calls_finish(self->calls));
+	output_read(&self->output);
+	EXPECT_EQ(0, self->output.size);
+}
+
 TEST(an_error_of_write_is_told)
 {
 	const struct flowtap_calls_options options = { .symbol = NULL };
+	const struct flowtap_block block = block_at(0x100, 7, FLOWTAP_ARM_RETURN);
 	int fd = open("/dev/full", O_WRONLY | O_CLOEXEC);
 	struct flowtap_calls *calls;
 
 	ASSERT_EQ(0, flowtap_calls_new(fd, &options, &calls));
+	EXPECT_EQ(0, sink_block(flowtap_calls_sink(calls), &block, false, 0));
 	EXPECT_EQ(-ENOSPC, flowtap_calls_finish(calls));
 	flowtap_calls_free(calls);
 	close(fd);
