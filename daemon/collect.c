@@ -281,7 +281,7 @@ static int begin_next(struct collect *collect, struct flowtap_archive_writer *wr
 	switched = flowtap_drain_switch(collect->streams.session.drain, writer);
 	if (!error)
 		error = switched;
-	flowtap_sideband_settle(collect->sideband, since);
+	flowtap_sideband_advance(collect->sideband, since);
 	limit_snapshots(collect, since);
 	switched = flowtap_sideband_switch(collect->sideband, writer);
 	if (!error)
@@ -380,7 +380,7 @@ int collect_take(struct collect *collect)
 		return error;
 	/* What nothing refers to any more takes no memory. */
 	if (!error && before - collect->settled > margin(collect)) {
-		flowtap_sideband_settle(collect->sideband, before - margin(collect));
+		flowtap_sideband_advance(collect->sideband, before - margin(collect));
 		collect->settled = before;
 	}
 	if (!error)

@@ -15,7 +15,7 @@
 #ifndef IMAGES_H
 #define IMAGES_H
 
-#include <flowtap/image.h>
+#include <flowtap/address_map.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -38,7 +38,7 @@ struct flowtap_counter flowtap_counter_at(uint64_t value, uint32_t columns)
 	return counter;
 }
 
-uint8_t *flowtap_counter_put_any(uint8_t *to, uint64_t value, uint32_t columns)
+uint8_t *flowtap_counter_write_any(uint8_t *to, uint64_t value, uint32_t columns)
 {
 	char text[20];
 	unsigned int size = digits_of(text, value);

@@ -7,7 +7,7 @@
 #include <string.h>
 
 #define COUNTER_MAX	9999999999999999999U	/* 19 digits */
-/* What flowtap_counter_put needs room for, more than it may write. */
+/* What flowtap_counter_write needs room for, more than it may write. */
 #define COUNTER_CAPACITY	24U
 
 /* By value, so that a loop has it in registers whatever it stores to. */
@@ -25,7 +25,7 @@ extern const char flowtap_counter_digits[];
 /* value: at most COUNTER_MAX. */
 struct flowtap_counter flowtap_counter_at(uint64_t value, uint32_t columns);
 /* Any value. Returns where it ends. */
-uint8_t *flowtap_counter_put_any(uint8_t *to, uint64_t value, uint32_t columns);
+uint8_t *flowtap_counter_write_any(uint8_t *to, uint64_t value, uint32_t columns);
 
 static inline struct flowtap_counter flowtap_counter_next(struct flowtap_counter counter)
 {
@@ -36,10 +36,10 @@ static inline struct flowtap_counter flowtap_counter_next(struct flowtap_counter
 	return counter;
 }
 
-static inline uint8_t *flowtap_counter_put(uint8_t *to, struct flowtap_counter counter)
+static inline uint8_t *flowtap_counter_write(uint8_t *to, struct flowtap_counter counter)
 {
 	if (__builtin_expect(counter.value < 1000, 0))
-		return flowtap_counter_put_any(to, counter.value, counter.columns);
+		return flowtap_counter_write_any(to, counter.value, counter.columns);
 	memcpy(to, &counter.high[0], 8);
 	memcpy(to + 8, &counter.high[1], 8);
 	memcpy(to + counter.size, flowtap_counter_digits + 4 * counter.low, 4);

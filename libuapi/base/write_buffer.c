@@ -83,7 +83,7 @@ int flowtap_write_buffer_flush(struct flowtap_write_buffer *out)
 	return write_all(out, out->bytes, fill);
 }
 
-int flowtap_write_buffer_put(struct flowtap_write_buffer *out, const void *bytes, size_t size)
+int flowtap_write_buffer_add(struct flowtap_write_buffer *out, const void *bytes, size_t size)
 {
 	if (flowtap_write_buffer_reserve(out, size))
 		return out->error;

@@ -38,7 +38,7 @@ void flowtap_write_buffer_free(struct flowtap_write_buffer *out);
 /* Empties the buffer. 0 or -errno of write. A full pipe that does not block is waited for. */
 int flowtap_write_buffer_flush(struct flowtap_write_buffer *out);
 /* Any size. 0 or -errno of write. */
-int flowtap_write_buffer_put(struct flowtap_write_buffer *out, const void *bytes, size_t size);
+int flowtap_write_buffer_add(struct flowtap_write_buffer *out, const void *bytes, size_t size);
 
 /* Reserves `size` bytes, at most FLOWTAP_WRITE_BUFFER_CAPACITY. 0 or -errno of write. */
 static inline int flowtap_write_buffer_reserve(struct flowtap_write_buffer *out, size_t size)

@@ -234,7 +234,7 @@ static void land_copies(struct flowtap_drain *drain)
 	}
 }
 
-int flowtap_drain_take(struct flowtap_drain *drain, uint64_t *moved)
+int flowtap_drain_collect(struct flowtap_drain *drain, uint64_t *moved)
 {
 	int err;
 
@@ -273,18 +273,18 @@ static bool any_blocked(const struct flowtap_drain *drain)
 	return false;
 }
 
-int flowtap_drain_settle(struct flowtap_drain *drain)
+int flowtap_drain_flush(struct flowtap_drain *drain)
 {
 	uint64_t moved;
 	int err, saved = errno;
 
 	do {
-		err = flowtap_drain_take(drain, &moved);
+		err = flowtap_drain_collect(drain, &moved);
 		wait_for_writes(drain);
 		err = err ? err : drain->failed;
 	} while (!err && any_blocked(drain));
 	if (!err) {
-		err = flowtap_archive_settle(drain->writer);
+		err = flowtap_archive_seek_end(drain->writer);
 		if (err)
 			drain_fail(drain, err);
 	}

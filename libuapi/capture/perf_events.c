@@ -273,7 +273,7 @@ static const void *contiguous(const struct ring *ring, uint64_t at, size_t size,
 }
 
 static int drain_ring(struct flowtap_perf *perf, struct ring *ring,
-		      const struct flowtap_sideband_out *out, uint64_t *lost)
+		      const struct flowtap_sideband_sink *out, uint64_t *lost)
 {
 	uint64_t head = __atomic_load_n(&ring->page->data_head, __ATOMIC_ACQUIRE);
 	uint64_t tail = ring->page->data_tail;
@@ -296,7 +296,7 @@ static int drain_ring(struct flowtap_perf *perf, struct ring *ring,
 	return err;
 }
 
-int flowtap_perf_drain(struct flowtap_perf *perf, const struct flowtap_sideband_out *out,
+int flowtap_perf_drain(struct flowtap_perf *perf, const struct flowtap_sideband_sink *out,
 		       uint64_t *lost)
 {
 	int err = 0;

@@ -25,7 +25,7 @@ int flowtap_perf_enable(struct flowtap_perf *perf);
 /* At most n; returns how many there are. */
 int flowtap_perf_fds(const struct flowtap_perf *perf, int *fds, int n);
 /* Moves what waits into the archive; adds to *lost. 0 or -errno of the archive. */
-int flowtap_perf_drain(struct flowtap_perf *perf, const struct flowtap_sideband_out *out,
+int flowtap_perf_drain(struct flowtap_perf *perf, const struct flowtap_sideband_sink *out,
 		       uint64_t *lost);
 void flowtap_perf_close(struct flowtap_perf *perf);
 

@@ -70,7 +70,7 @@ struct lost {
 #define NO_PID UINT32_MAX	/* a task outside of our PID namespace */
 
 static int parse_mmap2(const struct mmap2 *record, const char *path, const struct sample_id *sample,
-		       uint32_t cpu, const struct flowtap_sideband_out *out)
+		       uint32_t cpu, const struct flowtap_sideband_sink *out)
 {
 	struct flowtap_mapping mapping = {
 		.time = sample->time,
@@ -94,11 +94,11 @@ static int parse_mmap2(const struct mmap2 *record, const char *path, const struc
 		mapping.build_id_size = id.size;
 		memcpy(mapping.build_id, id.bytes, sizeof(id.bytes));
 	}
-	return flowtap_put_mapping(out, &mapping, record->tid, cpu);
+	return flowtap_sideband_write_mapping(out, &mapping, record->tid, cpu);
 }
 
 static int parse_comm(const struct comm *record, const char *name, const struct sample_id *sample,
-		      uint32_t cpu, const struct flowtap_sideband_out *out)
+		      uint32_t cpu, const struct flowtap_sideband_sink *out)
 {
 	struct flowtap_archive_task task = {
 		.time = sample->time,
@@ -108,11 +108,11 @@ static int parse_comm(const struct comm *record, const char *name, const struct 
 		.tid = record->tid,
 	};
 
-	return flowtap_put_task(out, &task, name, cpu);
+	return flowtap_sideband_write_task(out, &task, name, cpu);
 }
 
 static int parse_task(const struct task *record, const struct sample_id *sample, uint32_t cpu,
-		      const struct flowtap_sideband_out *out)
+		      const struct flowtap_sideband_sink *out)
 {
 	struct flowtap_archive_task task = {
 		.time = sample->time,
@@ -124,14 +124,14 @@ static int parse_task(const struct task *record, const struct sample_id *sample,
 		.parent_tid = record->parent_tid,
 	};
 
-	return flowtap_put_task(out, &task, NULL, cpu);
+	return flowtap_sideband_write_task(out, &task, NULL, cpu);
 }
 
 static int parse_lost(const struct lost *record, const struct sample_id *sample, uint32_t cpu,
-		      const struct flowtap_sideband_out *out, uint64_t *lost)
+		      const struct flowtap_sideband_sink *out, uint64_t *lost)
 {
 	*lost += record->count;
-	return flowtap_put_lost(out, record->count, sample->time, cpu);
+	return flowtap_sideband_write_lost(out, record->count, sample->time, cpu);
 }
 
 /* The text between the fixed part and sample_id; NULL if it does not end within. */
@@ -143,7 +143,7 @@ static const char *text(const void *record, size_t fixed, size_t size)
 }
 
 int flowtap_perf_record(const void *record, size_t size, uint32_t cpu,
-			const struct flowtap_sideband_out *out, uint64_t *lost)
+			const struct flowtap_sideband_sink *out, uint64_t *lost)
 {
 	const struct perf_event_header *header = record;
 	struct sample_id sample;

@@ -16,6 +16,6 @@
  * their type, are passed over. What perf lost is added to *lost. 0 or -errno of the archive.
  */
 int flowtap_perf_record(const void *record, size_t size, uint32_t cpu,
-			const struct flowtap_sideband_out *out, uint64_t *lost);
+			const struct flowtap_sideband_sink *out, uint64_t *lost);
 
 #endif /* FLOWTAP_PERF_RECORD_H */

@@ -49,7 +49,7 @@ struct flowtap_proc_scan {
 /* What one look at one process is about. */
 struct look {
 	struct flowtap_proc_scan *scan;
-	const struct flowtap_sideband_out *out;
+	const struct flowtap_sideband_sink *out;
 	bool quiet;
 	struct process *process;
 	identity *mappings;
@@ -105,7 +105,7 @@ static int find_vdso(void *argument, const struct flowtap_proc_mapping *mapping)
 	return 1;
 }
 
-int flowtap_proc_scan_vdso(const struct flowtap_sideband_out *out)
+int flowtap_proc_scan_vdso(const struct flowtap_sideband_sink *out)
 {
 	struct flowtap_mapping vdso = { .executable = true, .path = "[vdso]" };
 	const void *bytes;
@@ -116,7 +116,7 @@ int flowtap_proc_scan_vdso(const struct flowtap_sideband_out *out)
 		return 0;
 	bytes = (const void *)(uintptr_t)vdso.start;
 	vdso.start = 0;
-	return flowtap_put_bytes(out, &vdso, bytes);
+	return flowtap_sideband_write_bytes(out, &vdso, bytes);
 }
 
 /* Processes that are known. */
@@ -199,7 +199,7 @@ static int write_thread(void *argument, uint32_t tid)
 		return -ENOMEM;
 	process->threads = threads;
 	threads[process->n_threads++] = tid;
-	return flowtap_put_task(look->out, &task, status.comm, 0);
+	return flowtap_sideband_write_task(look->out, &task, status.comm, 0);
 }
 
 static identity identify(const struct flowtap_proc_mapping *mapping)
@@ -255,7 +255,7 @@ static int save_bytes(struct look *look, const struct flowtap_proc_mapping *from
 	err = flowtap_proc_memory(mapping->pid, mapping->start, bytes, mapping->size);
 	if (!err) {
 		scan->saved += mapping->size;
-		err = flowtap_put_bytes(look->out, mapping, bytes);
+		err = flowtap_sideband_write_bytes(look->out, mapping, bytes);
 	} else {
 		/* No right to read it, or it is gone: it stays without bytes. */
 		err = 0;
@@ -286,7 +286,7 @@ static int write_mapping(void *argument, const struct flowtap_proc_mapping *from
 	id = flowtap_proc_build_id(mapping.pid, from);
 	mapping.build_id_size = id.size;
 	memcpy(mapping.build_id, id.bytes, sizeof(id.bytes));
-	err = flowtap_put_mapping(look->out, &mapping, 0, 0);
+	err = flowtap_sideband_write_mapping(look->out, &mapping, 0, 0);
 	if (!err && flowtap_proc_is_nameless(from->path))
 		err = save_bytes(look, from, &mapping);
 	return err;
@@ -304,7 +304,7 @@ static int write_exec(struct look *look)
 
 	if (!flowtap_proc_status(task.pid, task.pid, &status))
 		return 0;
-	return flowtap_put_task(look->out, &task, status.comm, 0);
+	return flowtap_sideband_write_task(look->out, &task, status.comm, 0);
 }
 
 /* Errors that only mean that the process is gone, or not ours to look at. */
@@ -447,7 +447,7 @@ static int look_at_family(struct look *look)
 	return err;
 }
 
-static int look_at_all(struct flowtap_proc_scan *scan, const struct flowtap_sideband_out *out,
+static int look_at_all(struct flowtap_proc_scan *scan, const struct flowtap_sideband_sink *out,
 		       bool quiet)
 {
 	struct look look = { .scan = scan, .out = out, .quiet = quiet };
@@ -463,7 +463,7 @@ static int look_at_all(struct flowtap_proc_scan *scan, const struct flowtap_side
 	return err ? err : forget_ended(scan);
 }
 
-int flowtap_proc_scan_start(struct flowtap_proc_scan *scan, const struct flowtap_sideband_out *out,
+int flowtap_proc_scan_start(struct flowtap_proc_scan *scan, const struct flowtap_sideband_sink *out,
 			    bool quiet)
 {
 	scan->since = 0;
@@ -471,7 +471,7 @@ int flowtap_proc_scan_start(struct flowtap_proc_scan *scan, const struct flowtap
 	return look_at_all(scan, out, quiet);
 }
 
-int flowtap_proc_scan_again(struct flowtap_proc_scan *scan, const struct flowtap_sideband_out *out)
+int flowtap_proc_scan_again(struct flowtap_proc_scan *scan, const struct flowtap_sideband_sink *out)
 {
 	uint64_t begin = clock_now();
 	int err;

@@ -24,17 +24,18 @@ struct flowtap_proc_scan *flowtap_proc_scan_new(const pid_t *pids, size_t n, boo
 void flowtap_proc_scan_free(struct flowtap_proc_scan *scan);
 
 /* The vdso, which is the same for all processes, from our own. 0 or -errno of the archive. */
-int flowtap_proc_scan_vdso(const struct flowtap_sideband_out *out);
+int flowtap_proc_scan_vdso(const struct flowtap_sideband_sink *out);
 /*
  * What is there now, with time 0: tasks by name, mappings, and the bytes of code that no path leads
  * to (at most 64 MiB together). quiet: only names. 0 or -errno.
  */
-int flowtap_proc_scan_start(struct flowtap_proc_scan *scan, const struct flowtap_sideband_out *out,
+int flowtap_proc_scan_start(struct flowtap_proc_scan *scan, const struct flowtap_sideband_sink *out,
 			    bool quiet);
 /*
  * What is new since the last look; nothing if that is too recent to look again within a twentieth
  * of the CPU's time. 0 or -errno of the archive.
  */
-int flowtap_proc_scan_again(struct flowtap_proc_scan *scan, const struct flowtap_sideband_out *out);
+int flowtap_proc_scan_again(struct flowtap_proc_scan *scan,
+			    const struct flowtap_sideband_sink *out);
 
 #endif /* FLOWTAP_PROC_SCAN_H */

@@ -132,9 +132,9 @@ static bool is_shared(const struct roster_told *entry)
 	return !head.pid;
 }
 
-void flowtap_roster_take(struct flowtap_roster *roster, uint32_t type, uint32_t cpu, uint64_t time,
-			 const void *first, size_t first_size, const void *second,
-			 size_t second_size)
+void flowtap_roster_add(struct flowtap_roster *roster, uint32_t type, uint32_t cpu, uint64_t time,
+			const void *first, size_t first_size, const void *second,
+			size_t second_size)
 {
 	struct roster_told entry = { .type = type, .cpu = cpu, .time = time };
 
@@ -159,7 +159,7 @@ static int by_time(const void *one, const void *other)
 	return a->number < b->number ? -1 : a->number > b->number;
 }
 
-void flowtap_roster_settle(struct flowtap_roster *roster, uint64_t time)
+void flowtap_roster_advance(struct flowtap_roster *roster, uint64_t time)
 {
 	size_t done = 0;
 

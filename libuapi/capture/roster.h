@@ -9,7 +9,7 @@
 #define FLOWTAP_ROSTER_H
 
 #include <flowtap/archive.h>
-#include <flowtap/image.h>
+#include <flowtap/address_map.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -23,14 +23,14 @@ void flowtap_roster_free(struct flowtap_roster *roster);
  * every process, the first of a path is kept); others are nothing to it. Order among CPUs does not
  * matter.
  */
-void flowtap_roster_take(struct flowtap_roster *roster, uint32_t type, uint32_t cpu, uint64_t time,
-			 const void *first, size_t first_size, const void *second,
-			 size_t second_size);
+void flowtap_roster_add(struct flowtap_roster *roster, uint32_t type, uint32_t cpu, uint64_t time,
+			const void *first, size_t first_size, const void *second,
+			size_t second_size);
 /*
  * Nothing that is recorded from now on is from before `time`, and all that happened before has been
  * told: it is the time before the side band was drained, then.
  */
-void flowtap_roster_settle(struct flowtap_roster *roster, uint64_t time);
+void flowtap_roster_advance(struct flowtap_roster *roster, uint64_t time);
 /* All of it; and a LOST block if something was not kept. 0 or -errno of the archive. */
 int flowtap_roster_write(const struct flowtap_roster *roster,
 			 struct flowtap_archive_writer *writer);

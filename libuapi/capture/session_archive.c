@@ -91,7 +91,7 @@ int flowtap_session_drain(struct flowtap_session *session)
 {
 	uint64_t moved;
 
-	return flowtap_drain_take(session->drain, &moved);
+	return flowtap_drain_collect(session->drain, &moved);
 }
 
 static int fail(struct flowtap_session_problem *problem, enum flowtap_session_cause cause, int error)
@@ -103,17 +103,17 @@ static int fail(struct flowtap_session_problem *problem, enum flowtap_session_ca
 	return error;
 }
 
-int flowtap_session_settle(struct flowtap_session *session, struct flowtap_session_problem *problem)
+int flowtap_session_flush(struct flowtap_session *session, struct flowtap_session_problem *problem)
 {
 	int error;
 
 	*problem = (struct flowtap_session_problem){ 0 };
-	error = fail(problem, FLOWTAP_SESSION_ARCHIVE, flowtap_drain_settle(session->drain));
+	error = fail(problem, FLOWTAP_SESSION_ARCHIVE, flowtap_drain_flush(session->drain));
 	/* A full ring had no space for the record of its last loss. */
 	if (!error)
 		error = fail(problem, FLOWTAP_SESSION_DISABLE, flowtap_session_disable(session));
 	if (!error)
-		error = fail(problem, FLOWTAP_SESSION_ARCHIVE, flowtap_drain_settle(session->drain));
+		error = fail(problem, FLOWTAP_SESSION_ARCHIVE, flowtap_drain_flush(session->drain));
 	return error;
 }
 

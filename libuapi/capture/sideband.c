@@ -13,7 +13,7 @@
 struct flowtap_sideband {
 	struct flowtap_sideband_options options;
 	pid_t *pids;			/* of the options: the caller's are read once */
-	struct flowtap_sideband_out out;
+	struct flowtap_sideband_sink out;
 	struct flowtap_perf *perf;	/* NULL: /proc is polled */
 	struct flowtap_proc_scan *scan;
 	uint64_t lost;
@@ -60,7 +60,7 @@ int flowtap_sideband_open(const struct flowtap_sideband_options *options,
 	if (options->n_pids)
 		memcpy(sideband->pids, options->pids, options->n_pids * sizeof(sideband->pids[0]));
 	sideband->options.pids = sideband->pids;
-	sideband->out = (struct flowtap_sideband_out) {
+	sideband->out = (struct flowtap_sideband_sink){
 		.writer = writer,
 		.mapped = options->mapped,
 		.argument = options->argument,
@@ -111,10 +111,10 @@ int flowtap_sideband_drain(struct flowtap_sideband *sideband)
 	return err;
 }
 
-void flowtap_sideband_settle(struct flowtap_sideband *sideband, uint64_t time)
+void flowtap_sideband_advance(struct flowtap_sideband *sideband, uint64_t time)
 {
 	if (sideband->out.roster)
-		flowtap_roster_settle(sideband->out.roster, time);
+		flowtap_roster_advance(sideband->out.roster, time);
 }
 
 /* What polling has seen says nothing of who has gone: all of it is looked at again. */

@@ -28,20 +28,21 @@ static struct flowtap_archive_mapping describe(const struct flowtap_mapping *map
 	return block;
 }
 
-static int put(const struct flowtap_sideband_out *out, uint32_t type, uint32_t cpu, uint64_t time,
+static int put(const struct flowtap_sideband_sink *out, uint32_t type, uint32_t cpu, uint64_t time,
 	       const void *first, size_t first_size, const void *second, size_t second_size)
 {
 	if (out->roster)
-		flowtap_roster_take(out->roster, type, cpu, time, first, first_size, second,
-				    second_size);
+		flowtap_roster_add(out->roster, type, cpu, time, first, first_size, second,
+				   second_size);
 	if (!out->writer)
 		return 0;
 	return flowtap_archive_write(out->writer, type, cpu, time, first, first_size, second,
 				     second_size);
 }
 
-int flowtap_put_mapping(const struct flowtap_sideband_out *out,
-			const struct flowtap_mapping *mapping, uint32_t tid, uint32_t cpu)
+int flowtap_sideband_write_mapping(const struct flowtap_sideband_sink *out,
+				   const struct flowtap_mapping *mapping, uint32_t tid,
+				   uint32_t cpu)
 {
 	struct flowtap_archive_mapping block = describe(mapping, tid);
 	int err = out->mapped ? out->mapped(out->argument, mapping) : 0;
@@ -52,8 +53,8 @@ int flowtap_put_mapping(const struct flowtap_sideband_out *out,
 		   mapping->path, block.path_size);
 }
 
-int flowtap_put_bytes(const struct flowtap_sideband_out *out, const struct flowtap_mapping *mapping,
-		      const void *bytes)
+int flowtap_sideband_write_bytes(const struct flowtap_sideband_sink *out,
+				 const struct flowtap_mapping *mapping, const void *bytes)
 {
 	struct flowtap_archive_mapping block = describe(mapping, 0);
 	size_t head = (sizeof(block) + block.path_size + 8) & ~(size_t)7;
@@ -69,8 +70,8 @@ int flowtap_put_bytes(const struct flowtap_sideband_out *out, const struct flowt
 	return err;
 }
 
-int flowtap_put_task(const struct flowtap_sideband_out *out, struct flowtap_archive_task *task,
-		     const char *comm, uint32_t cpu)
+int flowtap_sideband_write_task(const struct flowtap_sideband_sink *out,
+				struct flowtap_archive_task *task, const char *comm, uint32_t cpu)
 {
 	memset(task->comm, 0, sizeof(task->comm));
 	task->comm_size = comm ? (uint32_t)strnlen(comm, sizeof(task->comm)) : 0;
@@ -79,8 +80,8 @@ int flowtap_put_task(const struct flowtap_sideband_out *out, struct flowtap_arch
 	return put(out, FLOWTAP_ARCHIVE_TASK, cpu, task->time, task, sizeof(*task), NULL, 0);
 }
 
-int flowtap_put_lost(const struct flowtap_sideband_out *out, uint64_t count, uint64_t time,
-		     uint32_t cpu)
+int flowtap_sideband_write_lost(const struct flowtap_sideband_sink *out, uint64_t count,
+				uint64_t time, uint32_t cpu)
 {
 	return put(out, FLOWTAP_ARCHIVE_LOST, cpu, time, &count, sizeof(count), NULL, 0);
 }

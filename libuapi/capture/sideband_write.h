@@ -4,12 +4,12 @@
 #define FLOWTAP_SIDEBAND_BLOCK_H
 
 #include <flowtap/archive.h>
-#include <flowtap/image.h>
+#include <flowtap/address_map.h>
 
 #include "capture/roster.h"
 
 /* Where the side band goes. */
-struct flowtap_sideband_out {
+struct flowtap_sideband_sink {
 	struct flowtap_archive_writer *writer;	/* NULL: none, the roster alone is told */
 	struct flowtap_roster *roster;	/* which is told of it, too; NULL: none */
 	/* Unless NULL: told of each mapping. 0 or -errno, which ends it. */
@@ -18,15 +18,16 @@ struct flowtap_sideband_out {
 };
 
 /* tid and cpu: of who made the mapping, 0 unknown. A path longer than the kernel's is cut. */
-int flowtap_put_mapping(const struct flowtap_sideband_out *out,
-			const struct flowtap_mapping *mapping, uint32_t tid, uint32_t cpu);
+int flowtap_sideband_write_mapping(const struct flowtap_sideband_sink *out,
+				   const struct flowtap_mapping *mapping, uint32_t tid,
+				   uint32_t cpu);
 /* mapping->size bytes; -EMSGSIZE beyond a block. */
-int flowtap_put_bytes(const struct flowtap_sideband_out *out, const struct flowtap_mapping *mapping,
-		      const void *bytes);
+int flowtap_sideband_write_bytes(const struct flowtap_sideband_sink *out,
+				 const struct flowtap_mapping *mapping, const void *bytes);
 /* comm: up to 16 bytes, or NULL. comm_size and comm of *task are set here. */
-int flowtap_put_task(const struct flowtap_sideband_out *out, struct flowtap_archive_task *task,
-		     const char *comm, uint32_t cpu);
-int flowtap_put_lost(const struct flowtap_sideband_out *out, uint64_t count, uint64_t time,
-		     uint32_t cpu);
+int flowtap_sideband_write_task(const struct flowtap_sideband_sink *out,
+				struct flowtap_archive_task *task, const char *comm, uint32_t cpu);
+int flowtap_sideband_write_lost(const struct flowtap_sideband_sink *out, uint64_t count,
+				uint64_t time, uint32_t cpu);
 
 #endif /* FLOWTAP_SIDEBAND_BLOCK_H */

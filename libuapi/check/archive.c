@@ -18,7 +18,7 @@ struct archive {
 	struct flowtap_check *check;
 	struct flowtap_check_records records;
 	struct flowtap_merge *merge;
-	struct flowtap_map *map;	/* of code that the archive brings */
+	struct flowtap_address_map *map;	/* of code that the archive brings */
 	struct flowtap_payload_codec stored;
 	uint64_t end;		/* offset of the END block, 0 none */
 };
@@ -221,11 +221,11 @@ int flowtap_check_archive(struct flowtap_check *check, int fd)
 	if (error)
 		return error;
 	archive.merge = flowtap_merge_new(fd);
-	archive.map = flowtap_map_new(NULL);
+	archive.map = flowtap_address_map_new(NULL);
 	error = archive.merge && archive.map ? run(&archive, reader) : -ENOMEM;
 	flowtap_check_records_free(&archive.records);
 	flowtap_merge_free(archive.merge);
-	flowtap_map_free(archive.map);
+	flowtap_address_map_free(archive.map);
 	free(archive.stored.buffer);
 	flowtap_archive_reader_free(reader);
 	return error;

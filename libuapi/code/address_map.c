@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * The map: processes, each with its address spaces one after the other (fork, exec, exit begin and
- * end them; address_space.c), and objects, where bytes come from (object.c).
+ * end them; address_space.c), and files, where bytes come from (backing_file.c).
  */
-#include <flowtap/image.h>
+#include <flowtap/address_map.h>
 
 #include <errno.h>
 #include <stdlib.h>
@@ -14,12 +14,12 @@
 #include "code/address_space.h"
 #include "code/code_index.h"
 #include "code/kernel_text.h"
-#include "code/object.h"
+#include "code/backing_file.h"
 
 /* Pieces of all spaces together, about 400 MB; beyond that they are made anew when asked for. */
 #define PIECES_MAX (4U << 20)
 #define EXECS_MAX 64		/* of a process, looked ahead */
-/* The kernel's texts, in the numbers of objects. */
+/* The kernel's texts, in the numbers of files. */
 #define KERNEL_FILES 0x80000000U
 
 struct process {
@@ -29,8 +29,8 @@ struct process {
 	uint64_t threads;		/* since when it may have several; UINT64_MAX: never */
 };
 
-struct flowtap_map {
-	struct flowtap_objects *objects;
+struct flowtap_address_map {
+	struct flowtap_backing_files *files;
 	struct flowtap_kernel_texts *kernel;
 	struct flowtap_kernel_symbols *symbols;
 	struct process *processes;
@@ -44,28 +44,28 @@ struct flowtap_map {
 	struct flowtap_code_index codes;
 };
 
-struct flowtap_map *flowtap_map_new(const char *sysroot)
+struct flowtap_address_map *flowtap_address_map_new(const char *sysroot)
 {
-	struct flowtap_map *map = calloc(1, sizeof(*map));
+	struct flowtap_address_map *map = calloc(1, sizeof(*map));
 
 	if (!map)
 		return NULL;
-	map->objects = flowtap_objects_new(sysroot);
+	map->files = flowtap_backing_files_new(sysroot);
 	map->symbols = flowtap_kernel_symbols_new();
 	map->kernel = flowtap_kernel_texts_new(map->symbols);
-	if (!map->objects || !map->symbols || !map->kernel) {
-		flowtap_map_free(map);
+	if (!map->files || !map->symbols || !map->kernel) {
+		flowtap_address_map_free(map);
 		return NULL;
 	}
 	return map;
 }
 
-int flowtap_map_images(struct flowtap_map *map, const char *directory)
+int flowtap_address_map_images(struct flowtap_address_map *map, const char *directory)
 {
-	return flowtap_objects_images(map->objects, directory);
+	return flowtap_backing_files_images(map->files, directory);
 }
 
-void flowtap_map_free(struct flowtap_map *map)
+void flowtap_address_map_free(struct flowtap_address_map *map)
 {
 	if (!map)
 		return;
@@ -77,13 +77,13 @@ void flowtap_map_free(struct flowtap_map *map)
 	free(map->processes);
 	flowtap_hash_table_free(&map->by_pid);
 	flowtap_code_index_free(&map->codes);
-	flowtap_objects_free(map->objects);
+	flowtap_backing_files_free(map->files);
 	flowtap_kernel_texts_free(map->kernel);
 	flowtap_kernel_symbols_free(map->symbols);
 	free(map);
 }
 
-static struct process *find_process(struct flowtap_map *map, uint32_t pid)
+static struct process *find_process(struct flowtap_address_map *map, uint32_t pid)
 {
 	struct flowtap_hash_table_walk walk;
 	uint32_t index;
@@ -100,7 +100,7 @@ static struct process *find_process(struct flowtap_map *map, uint32_t pid)
 	return NULL;
 }
 
-static struct process *get_process(struct flowtap_map *map, uint32_t pid)
+static struct process *get_process(struct flowtap_address_map *map, uint32_t pid)
 {
 	struct process *process = find_process(map, pid);
 
@@ -131,7 +131,7 @@ static size_t spaces_until(const struct process *process, uint64_t time)
 	return low;
 }
 
-static struct flowtap_address_space *find_space(struct flowtap_map *map, uint32_t pid,
+static struct flowtap_address_space *find_space(struct flowtap_address_map *map, uint32_t pid,
 						uint64_t time)
 {
 	struct process *process = find_process(map, pid);
@@ -140,13 +140,13 @@ static struct flowtap_address_space *find_space(struct flowtap_map *map, uint32_
 	return n ? process->spaces[n - 1] : NULL;
 }
 
-static void drop(struct flowtap_map *map, struct flowtap_address_space *space)
+static void drop(struct flowtap_address_map *map, struct flowtap_address_space *space)
 {
 	map->n_pieces -= space->n_pieces;
 	flowtap_address_space_drop(space);
 }
 
-static void added(struct flowtap_map *map, uint64_t time)
+static void added(struct flowtap_address_map *map, uint64_t time)
 {
 	if (time < map->latest)
 		map->generation++;
@@ -155,7 +155,7 @@ static void added(struct flowtap_map *map, uint64_t time)
 }
 
 /* A new space of the process from `time` on. The one before it ends. NULL: no memory. */
-static struct flowtap_address_space *begin_space(struct flowtap_map *map, uint32_t pid,
+static struct flowtap_address_space *begin_space(struct flowtap_address_map *map, uint32_t pid,
 						 uint64_t time)
 {
 	struct process *process = get_process(map, pid);
@@ -201,15 +201,15 @@ static int check(const struct flowtap_mapping *mapping)
 	return 0;
 }
 
-static int add(struct flowtap_map *map, const struct flowtap_mapping *mapping, uint64_t offset,
-	       uint32_t object)
+static int add(struct flowtap_address_map *map, const struct flowtap_mapping *mapping,
+	       uint64_t offset, uint32_t file)
 {
-	struct flowtap_map_event event = {
+	struct flowtap_address_map_event event = {
 		.time = mapping->time,
 		.start = mapping->start,
 		.end = mapping->start + mapping->size,
 		.offset = offset,
-		.object = object,
+		.file = file,
 		.executable = mapping->executable,
 	};
 	struct flowtap_address_space *space = find_space(map, mapping->pid, mapping->time);
@@ -223,61 +223,63 @@ static int add(struct flowtap_map *map, const struct flowtap_mapping *mapping, u
 	return flowtap_address_space_add(space, &event);
 }
 
-int flowtap_map_add(struct flowtap_map *map, const struct flowtap_mapping *mapping)
+int flowtap_address_map_add(struct flowtap_address_map *map, const struct flowtap_mapping *mapping)
 {
 	struct flowtap_build_id id = { .size = mapping->build_id_size };
-	uint32_t object = FLOWTAP_OBJECT_NONE;
+	uint32_t file = FLOWTAP_BACKING_FILE_NONE;
 	int err = check(mapping);
 
 	if (!err && mapping->executable) {
 		memcpy(id.bytes, mapping->build_id, id.size);
-		err = flowtap_objects_file(map->objects, mapping->path ? mapping->path : "", &id,
-					   &object);
+		err = flowtap_backing_files_add_file(map->files, mapping->path ? mapping->path : "",
+						     &id, &file);
 	}
-	return err ? err : add(map, mapping, mapping->file_offset, object);
+	return err ? err : add(map, mapping, mapping->file_offset, file);
 }
 
-int flowtap_map_add_bytes(struct flowtap_map *map, const struct flowtap_mapping *mapping,
-			  const void *bytes)
+int flowtap_address_map_add_bytes(struct flowtap_address_map *map,
+				  const struct flowtap_mapping *mapping, const void *bytes)
 {
-	uint32_t object = FLOWTAP_OBJECT_NONE;
+	uint32_t file = FLOWTAP_BACKING_FILE_NONE;
 	int err = check(mapping);
 
 	if (!err && mapping->executable)
-		err = flowtap_objects_bytes(map->objects, mapping->path ? mapping->path : "",
-					    bytes, mapping->size, &object);
-	return err ? err : add(map, mapping, 0, object);
+		err = flowtap_backing_files_add_bytes(map->files,
+						      mapping->path ? mapping->path : "", bytes,
+						      mapping->size, &file);
+	return err ? err : add(map, mapping, 0, file);
 }
 
-int flowtap_map_add_shared(struct flowtap_map *map, const char *path, const void *bytes,
-			   size_t size)
+int flowtap_address_map_add_shared(struct flowtap_address_map *map, const char *path,
+				   const void *bytes, size_t size)
 {
 	if (!size)
 		return -EINVAL;
 	/* Answers that were made without the bytes are stale. */
 	map->generation++;
-	return flowtap_objects_share(map->objects, path, bytes, size);
+	return flowtap_backing_files_share(map->files, path, bytes, size);
 }
 
-int flowtap_map_add_kernel(struct flowtap_map *map, const struct flowtap_kernel_text *text,
-			   const void *bytes)
+int flowtap_address_map_add_kernel(struct flowtap_address_map *map,
+				   const struct flowtap_kernel_text *text, const void *bytes)
 {
 	return flowtap_kernel_texts_add(map->kernel, text, bytes);
 }
 
-int flowtap_map_add_symbols(struct flowtap_map *map, const char *text, size_t size)
+int flowtap_address_map_add_symbols(struct flowtap_address_map *map, const char *text, size_t size)
 {
 	flowtap_kernel_texts_renew(map->kernel);
 	return flowtap_kernel_symbols_add(map->symbols, text, size);
 }
 
-int flowtap_map_add_file(struct flowtap_map *map, const struct flowtap_bundled *part,
-			 const void *bytes)
+int flowtap_address_map_add_file(struct flowtap_address_map *map,
+				 const struct flowtap_bundled *part, const void *bytes)
 {
-	return flowtap_objects_bundle(map->objects, part, bytes);
+	return flowtap_backing_files_bundle(map->files, part, bytes);
 }
 
-int flowtap_map_fork(struct flowtap_map *map, uint32_t parent, uint32_t child, uint64_t time)
+int flowtap_address_map_fork(struct flowtap_address_map *map, uint32_t parent, uint32_t child,
+			     uint64_t time)
 {
 	struct flowtap_address_space *space;
 
@@ -292,7 +294,7 @@ int flowtap_map_fork(struct flowtap_map *map, uint32_t parent, uint32_t child, u
 	return 0;
 }
 
-int flowtap_map_exec(struct flowtap_map *map, uint32_t pid, uint64_t time)
+int flowtap_address_map_exec(struct flowtap_address_map *map, uint32_t pid, uint64_t time)
 {
 	if (!begin_space(map, pid, time))
 		return -ENOMEM;
@@ -300,7 +302,7 @@ int flowtap_map_exec(struct flowtap_map *map, uint32_t pid, uint64_t time)
 	return 0;
 }
 
-int flowtap_map_exit(struct flowtap_map *map, uint32_t pid, uint64_t time)
+int flowtap_address_map_exit(struct flowtap_address_map *map, uint32_t pid, uint64_t time)
 {
 	struct flowtap_address_space *space = find_space(map, pid, time);
 
@@ -311,7 +313,8 @@ int flowtap_map_exit(struct flowtap_map *map, uint32_t pid, uint64_t time)
 	return 0;
 }
 
-int flowtap_map_thread(struct flowtap_map *map, uint32_t pid, uint32_t tid, uint64_t time)
+int flowtap_address_map_thread(struct flowtap_address_map *map, uint32_t pid, uint32_t tid,
+			       uint64_t time)
 {
 	struct process *process;
 
@@ -325,19 +328,19 @@ int flowtap_map_thread(struct flowtap_map *map, uint32_t pid, uint32_t tid, uint
 	return 0;
 }
 
-bool flowtap_map_single(struct flowtap_map *map, uint32_t pid, uint64_t until)
+bool flowtap_address_map_single(struct flowtap_address_map *map, uint32_t pid, uint64_t until)
 {
 	const struct process *process = find_process(map, pid);
 
 	return process && !map->lossy && process->threads > until;
 }
 
-void flowtap_map_lose(struct flowtap_map *map)
+void flowtap_address_map_set_lossy(struct flowtap_address_map *map)
 {
 	map->lossy = true;
 }
 
-bool flowtap_map_lossy(const struct flowtap_map *map)
+bool flowtap_address_map_is_lossy(const struct flowtap_address_map *map)
 {
 	return map->lossy;
 }
@@ -352,13 +355,13 @@ static uint64_t end_of(const struct flowtap_address_space *space)
 	return earlier(space->until, space->exit);
 }
 
-static bool ready(const struct flowtap_map *map, const struct flowtap_address_space *space)
+static bool ready(const struct flowtap_address_map *map, const struct flowtap_address_space *space)
 {
 	return space->built && space->generation == map->generation;
 }
 
 /* Keeps the memory that pieces take within its limit. */
-static void evict(struct flowtap_map *map, const struct flowtap_address_space *keep)
+static void evict(struct flowtap_address_map *map, const struct flowtap_address_space *keep)
 {
 	if (map->n_pieces <= PIECES_MAX)
 		return;
@@ -368,7 +371,7 @@ static void evict(struct flowtap_map *map, const struct flowtap_address_space *k
 				drop(map, map->processes[i].spaces[s]);
 }
 
-static int build_one(struct flowtap_map *map, struct flowtap_address_space *space,
+static int build_one(struct flowtap_address_map *map, struct flowtap_address_space *space,
 		     const struct flowtap_address_space *parent)
 {
 	drop(map, space);
@@ -381,7 +384,7 @@ static int build_one(struct flowtap_map *map, struct flowtap_address_space *spac
 }
 
 /* Builds a space, and before it those it was forked from. 0 or -ENOMEM. */
-static int build(struct flowtap_map *map, struct flowtap_address_space *space)
+static int build(struct flowtap_address_map *map, struct flowtap_address_space *space)
 {
 	struct flowtap_address_space **chain = NULL, *parent = NULL;
 	size_t n = 0;
@@ -410,7 +413,7 @@ static int build(struct flowtap_map *map, struct flowtap_address_space *space)
 }
 
 /* The part of a piece around address for which there are bytes, or for which there are none. */
-static struct flowtap_code *code_of(struct flowtap_map *map,
+static struct flowtap_code *code_of(struct flowtap_address_map *map,
 				    const struct flowtap_address_space *space,
 				    const struct flowtap_piece *piece, uint64_t address)
 {
@@ -420,28 +423,29 @@ static struct flowtap_code *code_of(struct flowtap_map *map,
 		.from = piece->from,
 		.until = earlier(piece->until, end_of(space)),
 		.file_offset = piece->offset,
-		.path = flowtap_object_path(map->objects, piece->object),
-		.file = piece->object,
+		.path = flowtap_backing_file_path(map->files, piece->file),
+		.file = piece->file,
 	};
 	uint64_t available;
 
-	flowtap_object_read(map->objects, piece->object, code.file_offset, code.end - code.start,
-			    &code.bytes, &available, &code.missing);
+	flowtap_backing_file_read(map->files, piece->file, code.file_offset, code.end - code.start,
+				  &code.bytes, &available, &code.missing);
 	if (available && address - code.start >= available) {
 		code.start += available;
 		code.file_offset += available;
-		flowtap_object_read(map->objects, piece->object, code.file_offset,
-				    code.end - code.start, &code.bytes, &available, &code.missing);
+		flowtap_backing_file_read(map->files, piece->file, code.file_offset,
+					  code.end - code.start, &code.bytes, &available,
+					  &code.missing);
 	}
 	if (available)
 		code.end = code.start + available;
-	if (flowtap_code_index_key(&map->codes, piece->object, code.start - code.file_offset,
+	if (flowtap_code_index_key(&map->codes, piece->file, code.start - code.file_offset,
 				   code.end, &code.key))
 		return NULL;
 	return flowtap_code_index_intern(&map->codes, &code);
 }
 
-static const struct flowtap_code *find_kernel(struct flowtap_map *map, uint64_t time,
+static const struct flowtap_code *find_kernel(struct flowtap_address_map *map, uint64_t time,
 					      uint64_t address)
 {
 	struct flowtap_code code;
@@ -455,8 +459,8 @@ static const struct flowtap_code *find_kernel(struct flowtap_map *map, uint64_t 
 	return flowtap_code_index_intern(&map->codes, &code);
 }
 
-const struct flowtap_code *flowtap_map_find(struct flowtap_map *map, uint32_t pid, uint64_t time,
-					    uint64_t address)
+const struct flowtap_code *flowtap_address_map_find(struct flowtap_address_map *map, uint32_t pid,
+						    uint64_t time, uint64_t address)
 {
 	struct flowtap_address_space *space;
 	struct flowtap_piece *piece;
@@ -476,7 +480,8 @@ const struct flowtap_code *flowtap_map_find(struct flowtap_map *map, uint32_t pi
 	return piece->code;
 }
 
-uint64_t flowtap_map_next(struct flowtap_map *map, uint32_t pid, uint64_t time, uint64_t address)
+uint64_t flowtap_address_map_next(struct flowtap_address_map *map, uint32_t pid, uint64_t time,
+				  uint64_t address)
 {
 	struct process *process = find_process(map, pid);
 	size_t at = process ? spaces_until(process, time) : 0;
@@ -500,7 +505,8 @@ uint64_t flowtap_map_next(struct flowtap_map *map, uint32_t pid, uint64_t time, 
 	return next;
 }
 
-bool flowtap_map_changes(struct flowtap_map *map, uint32_t pid, uint64_t from, uint64_t to)
+bool flowtap_address_map_changes(struct flowtap_address_map *map, uint32_t pid, uint64_t from,
+				 uint64_t to)
 {
 	const struct process *process = find_process(map, pid);
 	size_t at = process ? spaces_until(process, from) : 0;
@@ -513,7 +519,7 @@ bool flowtap_map_changes(struct flowtap_map *map, uint32_t pid, uint64_t from, u
 	return false;
 }
 
-uint64_t flowtap_map_next_exec(struct flowtap_map *map, uint32_t pid, uint64_t time)
+uint64_t flowtap_address_map_next_exec(struct flowtap_address_map *map, uint32_t pid, uint64_t time)
 {
 	const struct process *process = find_process(map, pid);
 	size_t at = process ? spaces_until(process, time) : 0;
@@ -523,14 +529,14 @@ uint64_t flowtap_map_next_exec(struct flowtap_map *map, uint32_t pid, uint64_t t
 	return process && at < process->n ? process->spaces[at]->from : UINT64_MAX;
 }
 
-uint64_t flowtap_map_began(struct flowtap_map *map, uint32_t pid, uint64_t time)
+uint64_t flowtap_address_map_began(struct flowtap_address_map *map, uint32_t pid, uint64_t time)
 {
 	const struct flowtap_address_space *space = find_space(map, pid, time);
 
 	return space ? space->from : 0;
 }
 
-static const char *kernel_symbol(struct flowtap_map *map, const struct flowtap_code *code,
+static const char *kernel_symbol(struct flowtap_address_map *map, const struct flowtap_code *code,
 				 uint64_t address, uint64_t *offset)
 {
 	/* "[name]" */
@@ -546,13 +552,14 @@ static const char *kernel_symbol(struct flowtap_map *map, const struct flowtap_c
 	return name;
 }
 
-const char *flowtap_map_symbol(struct flowtap_map *map, const struct flowtap_code *code,
-			       uint64_t address, uint64_t *offset)
+const char *flowtap_address_map_symbol(struct flowtap_address_map *map,
+				       const struct flowtap_code *code, uint64_t address,
+				       uint64_t *offset)
 {
 	if (code->file == UINT32_MAX || address < code->start || address >= code->end)
 		return NULL;
 	if (code->file & KERNEL_FILES)
 		return kernel_symbol(map, code, address, offset);
-	return flowtap_object_symbol(map->objects, code->file,
-				     code->file_offset + (address - code->start), offset);
+	return flowtap_backing_file_symbol(map->files, code->file,
+					   code->file_offset + (address - code->start), offset);
 }

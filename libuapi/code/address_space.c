@@ -14,7 +14,7 @@
 #define LOOKED_AT_MAX 4096	/* events, for one question */
 
 int flowtap_address_space_add(struct flowtap_address_space *space,
-			      const struct flowtap_map_event *event)
+			      const struct flowtap_address_map_event *event)
 {
 	if (FLOWTAP_GROW(space->events, space->n_events))
 		return -ENOMEM;
@@ -51,7 +51,7 @@ int flowtap_address_space_split(struct flowtap_address_space *space,
 	flowtap_address_space_drop(space);
 	space->latest = 0;
 	for (size_t i = 0; i < space->n_events; i++) {
-		struct flowtap_map_event event = space->events[i];
+		struct flowtap_address_map_event event = space->events[i];
 
 		if (event.time > to->from && !err) {
 			err = flowtap_address_space_add(to, &event);
@@ -87,7 +87,7 @@ void flowtap_address_space_free(struct flowtap_address_space *space)
 static int sort_events(struct flowtap_address_space *space)
 {
 	size_t n = space->n_events;
-	struct flowtap_map_event *from = space->events, *to, *other;
+	struct flowtap_address_map_event *from = space->events, *to, *other;
 
 	other = malloc(flowtap_vector_capacity(n) * sizeof(other[0]));
 	if (!other)
@@ -121,15 +121,15 @@ struct sweep {
 };
 
 static size_t new_piece(struct sweep *sweep, uint64_t start, uint64_t end, uint64_t from,
-			uint64_t offset, uint32_t object)
+			uint64_t offset, uint32_t file)
 {
-	sweep->pieces[sweep->n] = (struct flowtap_piece) {
+	sweep->pieces[sweep->n] = (struct flowtap_piece){
 		.start = start,
 		.end = end,
 		.from = from,
 		.until = UINT64_MAX,
 		.offset = offset,
-		.object = object,
+		.file = file,
 	};
 	return sweep->n++;
 }
@@ -151,15 +151,16 @@ static size_t first_live(const struct sweep *sweep, uint64_t address)
 }
 
 /* The same mapping told again (mprotect, a start-up scan beside events) changes nothing. */
-static bool is_there(const struct flowtap_piece *piece, const struct flowtap_map_event *event)
+static bool is_there(const struct flowtap_piece *piece,
+		     const struct flowtap_address_map_event *event)
 {
-	return event->executable && piece->object == event->object &&
-	       piece->start <= event->start && piece->end >= event->end &&
+	return event->executable && piece->file == event->file && piece->start <= event->start &&
+	       piece->end >= event->end &&
 	       piece->offset + (event->start - piece->start) == event->offset;
 }
 
 /* One mapping: ends what is in its range, keeps what stands out of it left and right. */
-static void apply_event(struct sweep *sweep, const struct flowtap_map_event *event)
+static void apply_event(struct sweep *sweep, const struct flowtap_address_map_event *event)
 {
 	size_t first = first_live(sweep, event->start), last = first, n = 0, fresh[3];
 
@@ -172,18 +173,18 @@ static void apply_event(struct sweep *sweep, const struct flowtap_map_event *eve
 
 		if (left.start < event->start)
 			fresh[n++] = new_piece(sweep, left.start, event->start, event->time,
-					       left.offset, left.object);
+					       left.offset, left.file);
 	}
 	if (event->executable)
-		fresh[n++] = new_piece(sweep, event->start, event->end, event->time,
-				       event->offset, event->object);
+		fresh[n++] = new_piece(sweep, event->start, event->end, event->time, event->offset,
+				       event->file);
 	if (last > first) {
 		struct flowtap_piece right = sweep->pieces[sweep->live[last - 1]];
 
 		if (right.end > event->end)
-			fresh[n++] = new_piece(sweep, event->end, right.end, event->time,
-					       right.offset + (event->end - right.start),
-					       right.object);
+			fresh[n++] =
+				new_piece(sweep, event->end, right.end, event->time,
+					  right.offset + (event->end - right.start), right.file);
 	}
 	for (size_t i = first; i < last; i++)
 		sweep->pieces[sweep->live[i]].until = event->time;
@@ -239,8 +240,7 @@ static void inherit(struct sweep *sweep, const struct flowtap_address_space *par
 
 		if (piece->from <= time && time < piece->until)
 			sweep->live[sweep->n_live++] = new_piece(sweep, piece->start, piece->end,
-								 time, piece->offset,
-								 piece->object);
+								 time, piece->offset, piece->file);
 	}
 }
 

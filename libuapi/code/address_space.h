@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * One address space over its time: what was mapped, in any order of arrival, and from that which
- * piece of which object stood at an address at a time.
+ * piece of which file stood at an address at a time.
  *
  *	address ^      +-----------+---------+
  *	        |      |  libb     |  libb   |	a mapping made at t2 over a part of liba
@@ -19,13 +19,13 @@
 
 struct flowtap_code;
 
-/* One mapping as it was made: bytes of object from `offset` at [start, end). */
-struct flowtap_map_event {
+/* One mapping as it was made: bytes of file from `offset` at [start, end). */
+struct flowtap_address_map_event {
 	uint64_t time;
 	uint64_t start;
 	uint64_t end;
 	uint64_t offset;
-	uint32_t object;
+	uint32_t file;
 	bool executable;	/* one that is not only ends what was there */
 };
 
@@ -36,7 +36,7 @@ struct flowtap_piece {
 	uint64_t from;
 	uint64_t until;
 	uint64_t offset;
-	uint32_t object;
+	uint32_t file;
 	struct flowtap_code *code;	/* the map's: the last answer made from it, or NULL */
 	/* Over the piece and those below it in the search tree. */
 	uint64_t max_end;
@@ -52,7 +52,7 @@ struct flowtap_address_space {
 	uint64_t exit;			/* when the process ended, UINT64_MAX unknown */
 	bool forked;			/* it began as a copy of what parent had at `from` */
 	uint32_t parent;
-	struct flowtap_map_event *events;
+	struct flowtap_address_map_event *events;
 	size_t n_events;
 	uint64_t latest;		/* time of an event */
 	bool unsorted;
@@ -66,7 +66,7 @@ struct flowtap_address_space {
 
 /* 0 or -ENOMEM. */
 int flowtap_address_space_add(struct flowtap_address_space *space,
-			      const struct flowtap_map_event *event);
+			      const struct flowtap_address_map_event *event);
 /* Moves the events that are later than to->from. 0 or -ENOMEM (some may have been moved). */
 int flowtap_address_space_split(struct flowtap_address_space *space,
 				struct flowtap_address_space *to);

@@ -3,7 +3,7 @@
 #ifndef FLOWTAP_BUNDLED_H
 #define FLOWTAP_BUNDLED_H
 
-#include <flowtap/image.h>
+#include <flowtap/address_map.h>
 #include <stdint.h>
 
 #include "code/elf_file.h"
@@ -12,7 +12,8 @@ struct flowtap_bundled_files;
 
 struct flowtap_bundled_files *flowtap_bundled_new(void);
 void flowtap_bundled_free(struct flowtap_bundled_files *files);
-/* As flowtap_map_add_file; takes no more than `capacity` bytes and adds what it takes to *held. */
+/* As flowtap_address_map_add_file; takes no more than `capacity` bytes and adds what it takes to
+ * *held. */
 int flowtap_bundled_add(struct flowtap_bundled_files *files, const struct flowtap_bundled *part,
 			const void *bytes, uint64_t capacity, uint64_t *held);
 /*

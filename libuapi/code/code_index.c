@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Two hash tables: one of answers, each kept once, one of keys by object, bias and end. */
+/* Two hash tables: one of answers, each kept once, one of keys by file, bias and end. */
 #include "code/code_index.h"
 
 #include <errno.h>
@@ -8,9 +8,9 @@
 #include "base/vector.h"
 
 struct code_key {
-	uint64_t bias;			/* address minus offset in the object */
+	uint64_t bias;			/* address minus offset in the file */
 	uint64_t end;
-	uint32_t object;
+	uint32_t file;
 };
 
 void flowtap_code_index_free(struct flowtap_code_index *codes)
@@ -23,24 +23,24 @@ void flowtap_code_index_free(struct flowtap_code_index *codes)
 	flowtap_hash_table_free(&codes->by_key);
 }
 
-int flowtap_code_index_key(struct flowtap_code_index *codes, uint32_t object, uint64_t bias,
+int flowtap_code_index_key(struct flowtap_code_index *codes, uint32_t file, uint64_t bias,
 			   uint64_t end, uint32_t *key)
 {
-	uint64_t hash = flowtap_hash_words((uint64_t[]) { object, bias, end }, 3);
+	uint64_t hash = flowtap_hash_words((uint64_t[]){ file, bias, end }, 3);
 	struct flowtap_hash_table_walk walk = flowtap_hash_table_walk(&codes->by_key, hash);
 
 	while (flowtap_hash_table_next(&walk, key))
-		if (codes->keys[*key].object == object && codes->keys[*key].bias == bias &&
+		if (codes->keys[*key].file == file && codes->keys[*key].bias == bias &&
 		    codes->keys[*key].end == end)
 			return 0;
 	*key = codes->n_keys;
 	if (FLOWTAP_GROW(codes->keys, codes->n_keys) ||
 	    flowtap_hash_table_add(&codes->by_key, hash, *key))
 		return -ENOMEM;
-	codes->keys[codes->n_keys++] = (struct code_key) {
+	codes->keys[codes->n_keys++] = (struct code_key){
 		.bias = bias,
 		.end = end,
-		.object = object,
+		.file = file,
 	};
 	return 0;
 }

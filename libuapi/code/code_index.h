@@ -3,7 +3,7 @@
 #ifndef FLOWTAP_CODE_INDEX_H
 #define FLOWTAP_CODE_INDEX_H
 
-#include <flowtap/image.h>
+#include <flowtap/address_map.h>
 
 #include "base/hash_table.h"
 
@@ -21,10 +21,10 @@ struct flowtap_code_index {
 
 void flowtap_code_index_free(struct flowtap_code_index *codes);
 /*
- * The same for the same object at the same addresses, up to the same end. bias: address minus
- * offset in the object. 0 and *key, or -ENOMEM.
+ * The same for the same file at the same addresses, up to the same end. bias: address minus
+ * offset in the file. 0 and *key, or -ENOMEM.
  */
-int flowtap_code_index_key(struct flowtap_code_index *codes, uint32_t object, uint64_t bias,
+int flowtap_code_index_key(struct flowtap_code_index *codes, uint32_t file, uint64_t bias,
 			   uint64_t end, uint32_t *key);
 /* The code that is equal to this one and stays; NULL: no memory. */
 struct flowtap_code *flowtap_code_index_intern(struct flowtap_code_index *codes,

@@ -3,7 +3,7 @@
 #ifndef FLOWTAP_ELF_FILE_H
 #define FLOWTAP_ELF_FILE_H
 
-#include <flowtap/image.h>
+#include <flowtap/address_map.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -3,7 +3,7 @@
 #ifndef KERNEL_TIMELINE_H
 #define KERNEL_TIMELINE_H
 
-#include <flowtap/image.h>
+#include <flowtap/address_map.h>
 
 #include "code/kernel_symbols.h"
 

@@ -17,7 +17,7 @@
 #ifndef FLOWTAP_KERNEL_TEXT_H
 #define FLOWTAP_KERNEL_TEXT_H
 
-#include <flowtap/image.h>
+#include <flowtap/address_map.h>
 
 #include "code/kernel_symbols.h"
 
@@ -27,7 +27,7 @@ struct flowtap_kernel_texts;
 struct flowtap_kernel_texts *flowtap_kernel_texts_new(struct flowtap_kernel_symbols *symbols);
 void flowtap_kernel_texts_free(struct flowtap_kernel_texts *texts);
 
-/* As flowtap_map_add_kernel. */
+/* As flowtap_address_map_add_kernel. */
 int flowtap_kernel_texts_add(struct flowtap_kernel_texts *texts,
 			     const struct flowtap_kernel_text *text, const void *bytes);
 /* Symbols have come: where what was changed is cut out is another. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Where a recorded file is on this machine: rules in image.h, flowtap_map_new and flowtap_map_images. */
+/* Where a recorded file is on this machine: rules in address_map.h, flowtap_address_map_new and
+ * flowtap_address_map_images. */
 #ifndef FLOWTAP_LOCATE_H
 #define FLOWTAP_LOCATE_H
 

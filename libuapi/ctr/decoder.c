@@ -9,7 +9,7 @@
 
 #define DEPTH_MAX 256		/* Smctr 2.4 */
 
-struct flowtap_ctr *flowtap_ctr_new(struct flowtap_map *map, struct flowtap_blocks *blocks,
+struct flowtap_ctr *flowtap_ctr_new(struct flowtap_address_map *map, struct flowtap_blocks *blocks,
 				    struct flowtap_sink *sink)
 {
 	struct flowtap_ctr *ctr = calloc(1, sizeof(*ctr));

@@ -76,13 +76,15 @@ static bool certain(struct ctr_walk *walk, const struct flowtap_code *code, uint
 	for (int i = 0; i < REMAPS; i++) {
 		if (from <= walk->since)
 			return true;
-		older = flowtap_map_find(walk->map, walk->pid, from - 1, address);
+		older = flowtap_address_map_find(walk->map, walk->pid, from - 1, address);
 		if (older && !same(older, code))
 			return false;
 		if (older)
 			from = older->from;
 		else
-			from = address >> 63 ? 0 : flowtap_map_began(walk->map, walk->pid, from - 1);
+			from = address >> 63
+				       ? 0
+				       : flowtap_address_map_began(walk->map, walk->pid, from - 1);
 	}
 	return false;
 }
@@ -96,7 +98,7 @@ static const struct flowtap_code *look_up(struct ctr_walk *walk, uint64_t addres
 		     "0x%" PRIx64 " is executed in a mode that is not recorded", address);
 		return NULL;
 	}
-	code = flowtap_map_find(walk->map, walk->pid, walk->time, address);
+	code = flowtap_address_map_find(walk->map, walk->pid, walk->time, address);
 	if (!code) {
 		fail(walk, FLOWTAP_GAP_NO_IMAGE, address, "nothing known is mapped at 0x%" PRIx64,
 		     address);

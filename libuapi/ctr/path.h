@@ -13,7 +13,7 @@
 
 #include <flowtap/block.h>
 #include <flowtap/flow.h>
-#include <flowtap/image.h>
+#include <flowtap/address_map.h>
 
 #define CTR_UNPROVEN 1
 
@@ -35,7 +35,7 @@ struct ctr_failure {
 };
 
 struct ctr_walk {
-	struct flowtap_map *map;
+	struct flowtap_address_map *map;
 	struct flowtap_blocks *blocks;
 	/* of the sample */
 	uint32_t pid;

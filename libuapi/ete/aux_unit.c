@@ -359,7 +359,7 @@ static int look_ahead(struct aux_unit *unit, bool changes, bool continues)
 
 int aux_unit_decode(struct aux_unit *unit, const struct flowtap_record_aux *record, bool continues)
 {
-	struct flowtap_map *map = unit->aux->options.map;
+	struct flowtap_address_map *map = unit->aux->options.map;
 	uint64_t exec;
 	int status;
 
@@ -367,14 +367,15 @@ int aux_unit_decode(struct aux_unit *unit, const struct flowtap_record_aux *reco
 	unit->fed = false;
 	unit->pid = record->pid;
 	unit->tid = record->tid;
-	status = look_ahead(unit, flowtap_map_changes(map, record->pid, record->since, record->time),
-			    continues);
+	status = look_ahead(
+		unit, flowtap_address_map_changes(map, record->pid, record->since, record->time),
+		continues);
 	if (status < 0)
 		return status;
 	flowtap_ete_span_begin(&unit->span, record->since, record->time, !continues);
 	flowtap_ete_span_advance(&unit->span, record->since);
 	/* After it there is no more user mode in this record. */
-	exec = flowtap_map_next_exec(map, record->pid, record->since);
+	exec = flowtap_address_map_next_exec(map, record->pid, record->since);
 	if (exec <= record->time)
 		unit->span.user_end = exec - 1;
 	status = begin(unit, record, continues);

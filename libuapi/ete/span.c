@@ -208,10 +208,11 @@ static bool find_all(struct ete_span *span, uint32_t pid, uint64_t time, uint64_
 
 	*code = NULL;
 	for (int i = 0; i < REMAPS; i++) {
-		found = flowtap_map_find(span->map, pid, time, address);
+		found = flowtap_address_map_find(span->map, pid, time, address);
 		if (!found) {
-			time = address >> 63 ? UINT64_MAX :
-					       flowtap_map_next(span->map, pid, time, address);
+			time = address >> 63
+				       ? UINT64_MAX
+				       : flowtap_address_map_next(span->map, pid, time, address);
 			if (time > until)
 				return true;
 			if (!*code)
@@ -238,18 +239,18 @@ static bool find_all(struct ete_span *span, uint32_t pid, uint64_t time, uint64_
 static const struct flowtap_code *decide(struct ete_span *span, uint32_t pid, uint64_t address,
 					 const struct bound *bound)
 {
-	bool single = flowtap_map_single(span->map, pid, bound->until), stamped, bytes;
+	bool single = flowtap_address_map_single(span->map, pid, bound->until), stamped, bytes;
 	uint64_t total = single ? bound->breaks.calls : bound->breaks.all;
 	uint64_t seen = single ? span->breaks.calls : span->breaks.all;
 	uint64_t early = span->early, late = bound->late, exec;
 	const struct flowtap_code *code;
 
-	if (flowtap_map_lossy(span->map) || lost(span, &bytes))
+	if (flowtap_address_map_is_lossy(span->map) || lost(span, &bytes))
 		return unsure(span, address);
 	if (!single) {
-		exec = flowtap_map_next_exec(span->map, pid, span->from);
+		exec = flowtap_address_map_next_exec(span->map, pid, span->from);
 		if (exec > bound->until || exec <= early ||
-		    flowtap_map_next_exec(span->map, pid, exec) <= bound->until)
+		    flowtap_address_map_next_exec(span->map, pid, exec) <= bound->until)
 			return unsure(span, address);
 		early = exec - 1;
 		late = exec <= late ? exec : UINT64_MAX;

@@ -9,7 +9,7 @@
 #define FLOWTAP_ETE_SPAN_H
 
 #include <flowtap/ete.h>
-#include <flowtap/image.h>
+#include <flowtap/address_map.h>
 
 #include "ete/ahead.h"
 
@@ -22,7 +22,7 @@ enum ete_span_base {
 
 struct ete_span {
 	/* Set once; the functions may be NULL but for time_of. */
-	struct flowtap_map *map;
+	struct flowtap_address_map *map;
 	const struct flowtap_ete *ete;
 	uint64_t skew;			/* ns: how exactly time_of is */
 	bool (*time_of)(void *argument, uint64_t ticks, uint64_t *time);

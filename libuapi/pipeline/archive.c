@@ -27,7 +27,7 @@ struct event {
 
 struct pass {
 	struct flowtap_replay *replay;
-	struct flowtap_map *map;
+	struct flowtap_address_map *map;
 	int fd;			/* a regular file */
 	uint64_t base;		/* where the archive begins in it */
 	struct flowtap_merge *merge;
@@ -146,7 +146,7 @@ static int take_block(struct pass *pass, const struct flowtap_archive_block *blo
 			memcpy(&lost, block->payload, sizeof(lost));
 			replay->counts.sideband_lost += lost;
 			if (lost)
-				flowtap_map_lose(pass->map);
+				flowtap_address_map_set_lossy(pass->map);
 		}
 		break;
 	case FLOWTAP_ARCHIVE_END:
@@ -215,14 +215,14 @@ static int apply_task(struct pass *pass, const struct event *event)
 	if (event->size < sizeof(task))
 		return -EINVAL;
 	memcpy(&task, pass->payload, sizeof(task));
-	err = flowtap_map_thread(pass->map, task.pid, task.tid, task.time);
+	err = flowtap_address_map_thread(pass->map, task.pid, task.tid, task.time);
 	if (err)
 		return err;
 	switch (task.event) {
 	case FLOWTAP_TASK_FORK:
-		return flowtap_map_fork(pass->map, task.parent_pid, task.pid, task.time);
+		return flowtap_address_map_fork(pass->map, task.parent_pid, task.pid, task.time);
 	case FLOWTAP_TASK_EXEC:
-		return flowtap_map_exec(pass->map, task.pid, task.time);
+		return flowtap_address_map_exec(pass->map, task.pid, task.time);
 	}
 	return 0;
 }
@@ -255,14 +255,14 @@ static int apply_mapping(struct pass *pass, const struct event *event)
 	};
 	memcpy(mapping.build_id, from.build_id, sizeof(mapping.build_id));
 	if (event->type == FLOWTAP_ARCHIVE_MAPPING)
-		return flowtap_map_add(pass->map, &mapping);
+		return flowtap_address_map_add(pass->map, &mapping);
 	skip = (sizeof(from) + from.path_size + 8) & ~7ULL;
 	if (skip > event->size || event->size - skip != from.size)
 		return -EINVAL;
 	bytes = pass->payload + skip;
 	if (!from.pid)
-		return flowtap_map_add_shared(pass->map, path, bytes, from.size);
-	return flowtap_map_add_bytes(pass->map, &mapping, bytes);
+		return flowtap_address_map_add_shared(pass->map, path, bytes, from.size);
+	return flowtap_address_map_add_bytes(pass->map, &mapping, bytes);
 }
 
 static int apply(struct pass *pass, const struct event *event)
@@ -384,7 +384,7 @@ static int run(struct pass *pass)
 	return err ? err : second_pass(pass);
 }
 
-int flowtap_replay(struct flowtap_replay *replay, int fd, struct flowtap_map *map)
+int flowtap_replay(struct flowtap_replay *replay, int fd, struct flowtap_address_map *map)
 {
 	struct pass pass = { .replay = replay, .map = map };
 	int saved = errno, err;

@@ -10,7 +10,7 @@
 #include <string.h>
 
 struct code_block {
-	struct flowtap_map *map;
+	struct flowtap_address_map *map;
 	const uint8_t *payload;
 	uint32_t size;
 	struct flowtap_payload_codec *stored;
@@ -66,7 +66,7 @@ static int take_kernel(struct code_block *block)
 		.gone = from.flags & FLOWTAP_KERNEL_GONE,
 		.name = name,
 	};
-	return flowtap_map_add_kernel(block->map, &text, bytes);
+	return flowtap_address_map_add_kernel(block->map, &text, bytes);
 }
 
 static int take_symbols(struct code_block *block)
@@ -82,7 +82,7 @@ static int take_symbols(struct code_block *block)
 	block->stored->size = block->size - (uint32_t)sizeof(from);
 	block->stored->compression = from.compression;
 	err = flowtap_payload_unpack(block->stored, from.size, &text);
-	return err ? err : flowtap_map_add_symbols(block->map, text, from.size);
+	return err ? err : flowtap_address_map_add_symbols(block->map, text, from.size);
 }
 
 static int take_file(struct code_block *block)
@@ -113,11 +113,11 @@ static int take_file(struct code_block *block)
 		.build_id_size = (uint8_t)from.build_id_size,
 	};
 	memcpy(part.build_id, from.build_id, sizeof(part.build_id));
-	return flowtap_map_add_file(block->map, &part, bytes);
+	return flowtap_address_map_add_file(block->map, &part, bytes);
 }
 
-int flowtap_replay_code(struct flowtap_map *map, uint32_t type, const void *payload, uint32_t size,
-			struct flowtap_payload_codec *stored)
+int flowtap_replay_code(struct flowtap_address_map *map, uint32_t type, const void *payload,
+			uint32_t size, struct flowtap_payload_codec *stored)
 {
 	struct code_block block = { map, payload, size, stored };
 

@@ -3,7 +3,7 @@
 #ifndef FLOWTAP_REPLAY_CODE_H
 #define FLOWTAP_REPLAY_CODE_H
 
-#include <flowtap/image.h>
+#include <flowtap/address_map.h>
 
 #include "formats/archive/compression.h"
 
@@ -11,7 +11,7 @@
  * One of the three types. stored: its buffer is used from call to call. 0; -EINVAL: the block
  * contradicts itself or one before it; -EFBIG: more than can be held; -ENOMEM.
  */
-int flowtap_replay_code(struct flowtap_map *map, uint32_t type, const void *payload, uint32_t size,
-			struct flowtap_payload_codec *stored);
+int flowtap_replay_code(struct flowtap_address_map *map, uint32_t type, const void *payload,
+			uint32_t size, struct flowtap_payload_codec *stored);
 
 #endif /* FLOWTAP_REPLAY_CODE_H */

@@ -83,7 +83,7 @@ static int decode_archive(struct reading *reading, int fd)
 {
 	struct flowtap_input *input = reading->input;
 	struct flowtap_recording recording = {
-		.map = flowtap_map_new(input->sysroot),
+		.map = flowtap_address_map_new(input->sysroot),
 		.sink = &reading->sink,
 		.ete = input->ete,
 		.block_memory = input->block_memory,
@@ -97,7 +97,7 @@ static int decode_archive(struct reading *reading, int fd)
 	if (!err && !recording.replay.counts.finalised)
 		note(input, "the recording was not finalised");
 	flowtap_recording_free(&recording);
-	flowtap_map_free(recording.map);
+	flowtap_address_map_free(recording.map);
 	return err;
 }
 
@@ -132,7 +132,7 @@ static void on_perf_damage(void *argument, uint64_t offset, const char *reason)
 
 /* Its own memory says more than its vmlinux. 0 or -ENOMEM; else nothing of the kernel is known. */
 static int load_kernel(struct flowtap_input *input, const struct flowtap_perfdata *perfdata,
-		       struct flowtap_map *map)
+		       struct flowtap_address_map *map)
 {
 	int kcore = flowtap_input_open_kcore(input->path), err;
 
@@ -148,7 +148,7 @@ static int load_kernel(struct flowtap_input *input, const struct flowtap_perfdat
 }
 
 static int load(struct flowtap_input *input, const struct flowtap_perfdata *perfdata,
-		struct flowtap_map *map)
+		struct flowtap_address_map *map)
 {
 	int err = map ? flowtap_perfdata_fill(perfdata, map) : -ENOMEM;
 
@@ -156,7 +156,7 @@ static int load(struct flowtap_input *input, const struct flowtap_perfdata *perf
 }
 
 static int decode_ranges(struct reading *reading, const struct flowtap_perfdata *perfdata,
-			 struct flowtap_map *map)
+			 struct flowtap_address_map *map)
 {
 	struct flowtap_input *input = reading->input;
 	bool wfx = flowtap_perfdata_wfx(perfdata);
@@ -184,7 +184,7 @@ static int decode_perfdata(struct reading *reading, int fd)
 {
 	struct flowtap_input *input = reading->input;
 	struct flowtap_perfdata *perfdata;
-	struct flowtap_map *map;
+	struct flowtap_address_map *map;
 	const char *reason = NULL;
 	int err = flowtap_perfdata_open(fd, on_perf_damage, reading, &perfdata, &reason);
 
@@ -192,11 +192,11 @@ static int decode_perfdata(struct reading *reading, int fd)
 		note(input, "%s", reason ? reason : strerrordesc_np(-err));
 		return err;
 	}
-	map = flowtap_map_new(input->sysroot);
+	map = flowtap_address_map_new(input->sysroot);
 	err = load(input, perfdata, map);
 	if (!err)
 		err = decode_ranges(reading, perfdata, map);
-	flowtap_map_free(map);
+	flowtap_address_map_free(map);
 	flowtap_perfdata_close(perfdata);
 	return err;
 }

@@ -148,7 +148,7 @@ static int on_lost(struct flowtap_frames *frames, enum flowtap_frame_loss loss, 
 		return 0;
 	if (loss == FLOWTAP_FRAME_BARRIER)
 		gap.detail = "perf: the trace is not continuous (barrier)";
-	return flowtap_perfdata_unit_lose(decoder->unit, gap.reason, gap.size, gap.detail);
+	return flowtap_perfdata_unit_add_gap(decoder->unit, gap.reason, gap.size, gap.detail);
 }
 
 static int pass(struct flowtap_perfdata_decoder *decoder)
@@ -196,8 +196,9 @@ static int decode_id(struct flowtap_perfdata_decoder *decoder, uint8_t id)
 	if (!err)
 		err = flowtap_perfdata_unit_begin(decoder->unit, decoder->range);
 	if (!err && decoder->barrier)
-		err = flowtap_perfdata_unit_lose(decoder->unit, FLOWTAP_GAP_TRUNCATED, UINT64_MAX,
-						 "perf: the trace buffer wrapped (barrier)");
+		err = flowtap_perfdata_unit_add_gap(decoder->unit, FLOWTAP_GAP_TRUNCATED,
+						    UINT64_MAX,
+						    "perf: the trace buffer wrapped (barrier)");
 	if (!err)
 		err = pass(decoder);
 	return err ? err : flowtap_perfdata_unit_end(decoder->unit);

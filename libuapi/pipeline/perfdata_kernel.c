@@ -78,7 +78,8 @@ static int find_symbol(Elf *elf, const char *name, uint64_t *address)
 	return -ENOEXEC;
 }
 
-static int add_segment(struct flowtap_map *map, int fd, const GElf_Phdr *segment, uint64_t move)
+static int add_segment(struct flowtap_address_map *map, int fd, const GElf_Phdr *segment,
+		       uint64_t move)
 {
 	struct flowtap_kernel_text text = {
 		.start = segment->p_vaddr + move,
@@ -94,15 +95,15 @@ static int add_segment(struct flowtap_map *map, int fd, const GElf_Phdr *segment
 					-ENOEXEC))
 			err = -ENOEXEC;
 		if (!err)
-			err = flowtap_map_add_kernel(map, &text, bytes);
+			err = flowtap_address_map_add_kernel(map, &text, bytes);
 		text.offset += text.part_size;
 	}
 	free(bytes);
 	return err;
 }
 
-static int add_text(const struct flowtap_perfdata *perfdata, struct flowtap_map *map, int fd,
-		    Elf *elf)
+static int add_text(const struct flowtap_perfdata *perfdata, struct flowtap_address_map *map,
+		    int fd, Elf *elf)
 {
 	uint64_t address;
 	GElf_Phdr segment;
@@ -126,7 +127,7 @@ static int add_text(const struct flowtap_perfdata *perfdata, struct flowtap_map 
 }
 
 /* Segments of the kernel's half of the addresses that are not the one before once more. */
-static int add_memory(struct flowtap_map *map, int fd, Elf *elf)
+static int add_memory(struct flowtap_address_map *map, int fd, Elf *elf)
 {
 	GElf_Phdr segment, last = { 0 };
 	GElf_Ehdr header;
@@ -152,7 +153,7 @@ static int add_memory(struct flowtap_map *map, int fd, Elf *elf)
 	return err;
 }
 
-int flowtap_perfdata_fill_kcore(struct flowtap_map *map, int fd)
+int flowtap_perfdata_fill_kcore(struct flowtap_address_map *map, int fd)
 {
 	int saved = errno, err = -ENOEXEC;
 	Elf *elf;
@@ -167,7 +168,7 @@ int flowtap_perfdata_fill_kcore(struct flowtap_map *map, int fd)
 }
 
 int flowtap_perfdata_fill_kernel(const struct flowtap_perfdata *perfdata, const char *sysroot,
-				 struct flowtap_map *map)
+				 struct flowtap_address_map *map)
 {
 	int saved = errno, fd, err = -ENOEXEC;
 	Elf *elf;

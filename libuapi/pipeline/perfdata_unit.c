@@ -188,8 +188,8 @@ int flowtap_perfdata_unit_begin(struct perfdata_unit *unit,
 	return flowtap_ete_session(unit->ete);
 }
 
-int flowtap_perfdata_unit_lose(struct perfdata_unit *unit, enum flowtap_gap_reason reason,
-			       uint64_t size, const char *detail)
+int flowtap_perfdata_unit_add_gap(struct perfdata_unit *unit, enum flowtap_gap_reason reason,
+				  uint64_t size, const char *detail)
 {
 	struct flowtap_gap gap = {
 		.reason = reason,
@@ -213,13 +213,14 @@ int flowtap_perfdata_unit_end(struct perfdata_unit *unit)
 
 	/* An ETR that wrapped has lost its begin, and a barrier stands there. */
 	if (!err && flags & FLOWTAP_PERFDATA_TRUNCATED && !unit->decoder->barrier)
-		err = flowtap_perfdata_unit_lose(unit, FLOWTAP_GAP_TRUNCATED, UINT64_MAX,
-						 "perf: the AUX record is truncated");
+		err = flowtap_perfdata_unit_add_gap(unit, FLOWTAP_GAP_TRUNCATED, UINT64_MAX,
+						    "perf: the AUX record is truncated");
 	else if (!err && flags & FLOWTAP_PERFDATA_COLLISION)
-		err = flowtap_perfdata_unit_lose(unit, FLOWTAP_GAP_TRUNCATED, UINT64_MAX,
-						 "perf: the trace buffer became full (collision)");
+		err = flowtap_perfdata_unit_add_gap(
+			unit, FLOWTAP_GAP_TRUNCATED, UINT64_MAX,
+			"perf: the trace buffer became full (collision)");
 	if (!err && flags & FLOWTAP_PERFDATA_PARTIAL)
-		err = flowtap_perfdata_unit_lose(unit, FLOWTAP_GAP_RING_FULL, UINT64_MAX,
-						 "perf: the AUX record has gaps (partial)");
+		err = flowtap_perfdata_unit_add_gap(unit, FLOWTAP_GAP_RING_FULL, UINT64_MAX,
+						    "perf: the AUX record has gaps (partial)");
 	return err ? err : flowtap_ete_finish(unit->ete);
 }

@@ -49,8 +49,8 @@ int flowtap_perfdata_unit_prepare(struct perfdata_unit *unit);
 int flowtap_perfdata_unit_begin(struct perfdata_unit *unit,
 				const struct flowtap_perfdata_range *range);
 int flowtap_perfdata_unit_feed(struct perfdata_unit *unit, const uint8_t *bytes, size_t size);
-int flowtap_perfdata_unit_lose(struct perfdata_unit *unit, enum flowtap_gap_reason reason,
-			       uint64_t size, const char *detail);
+int flowtap_perfdata_unit_add_gap(struct perfdata_unit *unit, enum flowtap_gap_reason reason,
+				  uint64_t size, const char *detail);
 int flowtap_perfdata_unit_end(struct perfdata_unit *unit);
 
 #endif /* FLOWTAP_PERFDATA_UNIT_H */

@@ -262,7 +262,7 @@ void flowtap_recording_free(struct flowtap_recording *recording)
 	recording->n_cpus = 0;
 }
 
-int flowtap_recording_images(struct flowtap_map *map, const char *path)
+int flowtap_recording_images(struct flowtap_address_map *map, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	int saved = errno, err = 0;
@@ -272,7 +272,7 @@ int flowtap_recording_images(struct flowtap_map *map, const char *path)
 	if (asprintf(&images, "%.*simages", slash ? (int)(slash - path + 1) : 0, path) < 0)
 		return -ENOMEM;
 	if (!stat(images, &status) && S_ISDIR(status.st_mode))
-		err = flowtap_map_images(map, images);
+		err = flowtap_address_map_images(map, images);
 	free(images);
 	errno = saved;
 	return err;

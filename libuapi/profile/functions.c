@@ -23,7 +23,8 @@ static void append(struct collection *all, const struct flowtap_code *code, uint
 
 	if (code) {
 		function.path = code->path;
-		function.name = flowtap_map_symbol(all->profile->map, code, address, &offset);
+		function.name =
+			flowtap_address_map_symbol(all->profile->map, code, address, &offset);
 	}
 	if (!FLOWTAP_GROW(all->list, all->n))
 		all->list[all->n++] = function;

@@ -60,7 +60,7 @@ int flowtap_profile_add_hit(struct flowtap_profile *profile, uint32_t pid, uint6
 	if (FLOWTAP_GROW(profile->hits, profile->n_hits))
 		return -ENOMEM;
 	profile->hits[profile->n_hits++] = (struct flowtap_profile_hit){
-		.code = flowtap_map_find(profile->map, pid, time, address),
+		.code = flowtap_address_map_find(profile->map, pid, time, address),
 		.address = address,
 	};
 	return 0;
@@ -83,8 +83,8 @@ static void learn(struct flowtap_profile *profile, const struct flowtap_block *b
 		profile->codes = codes;
 		profile->n_codes = n;
 	}
-	profile->codes[key] = flowtap_map_find(profile->map, profile->pid, profile->time,
-					       block->address);
+	profile->codes[key] =
+		flowtap_address_map_find(profile->map, profile->pid, profile->time, block->address);
 }
 
 static int add_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
@@ -107,8 +107,8 @@ static int add_block(struct flowtap_sink *sink, const struct flowtap_block *bloc
 /* A gap for lack of code: whose? */
 static void add_missing(struct flowtap_profile *profile, uint64_t address)
 {
-	const struct flowtap_code *code = flowtap_map_find(profile->map, profile->pid,
-							   profile->time, address);
+	const struct flowtap_code *code =
+		flowtap_address_map_find(profile->map, profile->pid, profile->time, address);
 
 	if (!code || !code->missing)
 		return;
@@ -151,7 +151,7 @@ static int add_element(struct flowtap_sink *sink, const struct flowtap_element *
 	return profile->next->element(profile->next, element);
 }
 
-void flowtap_profile_init(struct flowtap_profile *profile, struct flowtap_map *map)
+void flowtap_profile_init(struct flowtap_profile *profile, struct flowtap_address_map *map)
 {
 	*profile = (struct flowtap_profile){
 		.sink = { .block = add_block, .element = add_element },
@@ -180,10 +180,10 @@ const struct flowtap_code *flowtap_profile_code(const struct flowtap_profile *pr
 const char *flowtap_profile_symbol(void *argument, uint64_t address, uint64_t *offset)
 {
 	const struct flowtap_profile *profile = argument;
-	const struct flowtap_code *code = flowtap_map_find(profile->map, profile->pid,
-							   profile->time, address);
+	const struct flowtap_code *code =
+		flowtap_address_map_find(profile->map, profile->pid, profile->time, address);
 
-	return code ? flowtap_map_symbol(profile->map, code, address, offset) : NULL;
+	return code ? flowtap_address_map_symbol(profile->map, code, address, offset) : NULL;
 }
 
 struct collection {

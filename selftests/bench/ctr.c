@@ -88,7 +88,7 @@ static void count(const struct flowtap_block *block, void *argument)
 	++*(uint64_t *)argument;
 }
 
-static void measure(struct flowtap_map *map, struct sample *samples, uint32_t depth)
+static void measure(struct flowtap_address_map *map, struct sample *samples, uint32_t depth)
 {
 	struct flowtap_blocks *blocks = flowtap_blocks_new(flowtap_riscv_block, 0);
 	struct flowtap_sink sink = { ignore_block, ignore_element };
@@ -121,13 +121,13 @@ int main(void)
 	struct sample *samples = calloc(SAMPLES, sizeof(*samples));
 	struct program *program = calloc(1, sizeof(*program));
 	struct machine *m = calloc(1, sizeof(*m));
-	struct flowtap_map *map = flowtap_map_new(NULL);
+	struct flowtap_address_map *map = flowtap_address_map_new(NULL);
 	struct flowtap_mapping mapping = { .pid = PID, .executable = true, .path = "[program]" };
 
 	program_make(program, 0x2aaaaaa000, 4711, ordinary);
 	mapping.start = program->base;
 	mapping.size = program->size;
-	if (flowtap_map_add_bytes(map, &mapping, program->text))
+	if (flowtap_address_map_add_bytes(map, &mapping, program->text))
 		return 1;
 	for (uint32_t depth = 16; depth <= 256; depth *= 4) {
 		*m = (struct machine){
@@ -140,7 +140,7 @@ int main(void)
 			take(m, &samples[i], i);
 		measure(map, samples, depth);
 	}
-	flowtap_map_free(map);
+	flowtap_address_map_free(map);
 	free(program->text);
 	free(program);
 	free(m->log);

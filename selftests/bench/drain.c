@@ -137,7 +137,7 @@ static void wait_and_take(struct bench *bench, struct made *made, unsigned int r
 	/* An eventfd must be read to fall silent, unlike a stream. Only poll needs it; all do it. */
 	for (unsigned int i = 0; i < rings; i++)
 		(void)!read(made[i].fd, &ticks, sizeof(ticks));
-	check(flowtap_drain_take(bench->drain, &moved), "take");
+	check(flowtap_drain_collect(bench->drain, &moved), "take");
 	for (unsigned int i = 0; i < rings; i++)
 		check(flowtap_drain_error(bench->drain, made[i].number), "ring");
 	*total += moved;
@@ -201,7 +201,7 @@ static void bench_made(const char *load, enum flowtap_drain_method method, int c
 	cost = cost_now(counter);
 	while (total < bytes * rings)
 		wait_and_take(&bench, made, rings, &total);
-	check(flowtap_drain_settle(bench.drain), "settle");
+	check(flowtap_drain_flush(bench.drain), "settle");
 	cost = cost_now(counter) - cost;
 	waitpid(writer, NULL, 0);
 	report(&bench, method, cost, total, total / SAMPLE);
@@ -231,10 +231,10 @@ static void bench_device(enum flowtap_drain_method method, int counter)
 	while (total < DEVICE_BYTES) {
 		check(flowtap_drain_wait(bench.drain, 1000), "wait");
 		bench.waits++;
-		check(flowtap_drain_take(bench.drain, &moved), "take");
+		check(flowtap_drain_collect(bench.drain, &moved), "take");
 		total += moved;
 	}
-	check(flowtap_drain_settle(bench.drain), "settle");
+	check(flowtap_drain_flush(bench.drain), "settle");
 	cost = cost_now(counter) - cost;
 	check(disable(&stream), "disable");
 	report(&bench, method, cost, stats(&stream).bytes, stats(&stream).records);

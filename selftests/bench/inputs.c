@@ -113,7 +113,7 @@ static int count(struct flowtap_replay *replay, uint32_t cpu, const struct flowt
 	return 0;
 }
 
-static void measure_find(struct flowtap_map *map)
+static void measure_find(struct flowtap_address_map *map)
 {
 	const int finds = 2000000;
 	double start = cpu_seconds();
@@ -124,7 +124,8 @@ static void measure_find(struct flowtap_map *map)
 
 		random = random * 1664525U + 1013904223U;
 		address = 0x1000000ULL * (1 + (random >> 8) % MAPPINGS) + 0x1234;
-		sum += flowtap_map_find(map, 1 + (random >> 20) % PROCESSES, 5, address)->key;
+		sum += flowtap_address_map_find(map, 1 + (random >> 20) % PROCESSES, 5, address)
+			       ->key;
 	}
 	printf("find       %8.1f ns (%d mappings in each of %d processes, at random)\n",
 	       (cpu_seconds() - start) / finds * 1e9, MAPPINGS, PROCESSES);
@@ -132,7 +133,7 @@ static void measure_find(struct flowtap_map *map)
 
 int main(void)
 {
-	struct flowtap_map *map = flowtap_map_new("/proc/self/nowhere");
+	struct flowtap_address_map *map = flowtap_address_map_new("/proc/self/nowhere");
 	struct flowtap_replay replay = { .record = count };
 	int fd = memfd_create("bench", MFD_CLOEXEC);
 	double start, size;
@@ -150,6 +151,6 @@ int main(void)
 	printf("replay     %8.2f GB/s, %.1f M records/s of %d entries\n", size / start / 1e9,
 	       (double)replay.counts.records / start / 1e6, ENTRIES);
 	measure_find(map);
-	flowtap_map_free(map);
+	flowtap_address_map_free(map);
 	return sum == 0;
 }

@@ -162,7 +162,7 @@ TEST_F(images, decoding_finds_it_when_the_file_is_gone)
 {
 	const struct flowtap_code *code;
 	struct flowtap_mapping mapping;
-	struct flowtap_map *found;
+	struct flowtap_address_map *found;
 	char path[256], images[256];
 
 	make_file(self, "a", 0x11);
@@ -173,14 +173,14 @@ TEST_F(images, decoding_finds_it_when_the_file_is_gone)
 	snprintf(path, sizeof(path), "%s/a", self->directory);
 	snprintf(images, sizeof(images), "%s/" IMAGES, self->directory);
 	mapping = mapping_of(path, 0x11);
-	found = flowtap_map_new(NULL);
-	ASSERT_EQ(0, flowtap_map_images(found, images));
-	ASSERT_EQ(0, flowtap_map_add(found, &mapping));
-	code = flowtap_map_find(found, mapping.pid, 5, mapping.start);
+	found = flowtap_address_map_new(NULL);
+	ASSERT_EQ(0, flowtap_address_map_images(found, images));
+	ASSERT_EQ(0, flowtap_address_map_add(found, &mapping));
+	code = flowtap_address_map_find(found, mapping.pid, 5, mapping.start);
 	ASSERT_TRUE(code && code->bytes);
 	for (size_t i = 0; i < 16; i++)
 		EXPECT_EQ(tiny_code(0x11, i), code->bytes[i]);
-	flowtap_map_free(found);
+	flowtap_address_map_free(found);
 }
 
 TEST_F(images, what_is_another_file_or_none_is_told_and_not_saved)

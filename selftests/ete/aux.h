@@ -86,7 +86,7 @@ struct recording {
 	struct rng rng;
 	struct scenario scenario;
 	struct program *program;
-	struct flowtap_map *map;
+	struct flowtap_address_map *map;
 	struct flowtap_blocks *blocks;
 	struct piece pieces[PIECES];
 	struct task tasks[TASKS];

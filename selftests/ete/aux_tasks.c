@@ -23,12 +23,12 @@ static void add_kernel(struct recording *recording)
 
 		if (program->regions[i].group != PROGRAM_KERNEL)
 			continue;
-		if (flowtap_map_add_kernel(recording->map, &text, code->bytes))
+		if (flowtap_address_map_add_kernel(recording->map, &text, code->bytes))
 			abort();
 		text.time = UINT64_MAX / 2;
 		text.until = text.time + 1;
 		text.part_size = 0;
-		if (flowtap_map_add_kernel(recording->map, &text, NULL))
+		if (flowtap_address_map_add_kernel(recording->map, &text, NULL))
 			abort();
 	}
 }
@@ -48,7 +48,7 @@ static void add_program(struct recording *recording, uint32_t pid, uint8_t group
 		if (program->regions[i].group != group)
 			continue;
 		snprintf(path, sizeof(path), "%u.%u", group, i);
-		if (flowtap_map_add_bytes(recording->map, &mapping, code->bytes))
+		if (flowtap_address_map_add_bytes(recording->map, &mapping, code->bytes))
 			abort();
 	}
 }
@@ -62,7 +62,7 @@ static void executes(struct recording *recording, struct piece *piece)
 		return;
 	task->group = (task->group + 1) % PROGRAM_KERNEL;
 	piece->time += 100;
-	if (flowtap_map_exec(recording->map, task->pid, piece->time - 50))
+	if (flowtap_address_map_exec(recording->map, task->pid, piece->time - 50))
 		abort();
 	add_program(recording, task->pid, task->group, piece->time - 40);
 }
@@ -138,7 +138,7 @@ void recording_set_up(struct recording *recording, uint64_t seed, unsigned int h
 	recording->scenario.program.kernel32 = false;
 	recording->kernel = recording->scenario.execute.exception;
 	recording->program = program_new(&recording->scenario.program, seed);
-	recording->map = flowtap_map_new(NULL);
+	recording->map = flowtap_address_map_new(NULL);
 	recording->blocks = flowtap_blocks_new(recording->scenario.encoder.wfx ?
 					       flowtap_arm_block_wfx : flowtap_arm_block, 1 << 20);
 	if (!recording->map || !recording->blocks)
@@ -170,6 +170,6 @@ void recording_tear_down(struct recording *recording)
 		oracle_free(&recording->pieces[i].oracle);
 	}
 	flowtap_blocks_free(recording->blocks);
-	flowtap_map_free(recording->map);
+	flowtap_address_map_free(recording->map);
 	program_free(recording->program);
 }

@@ -10,7 +10,7 @@
 #define FLOWTAP_TEST_ETE_PROGRAM_H
 
 #include <flowtap/flow.h>
-#include <flowtap/image.h>
+#include <flowtap/address_map.h>
 
 #include "rng.h"
 

@@ -53,7 +53,7 @@ static int on_record(struct flowtap_replay *replay, uint32_t cpu,
 		     const struct flowtap_record *record, size_t size)
 {
 	const struct flowtap_record_aux *aux = (const void *)record;
-	struct flowtap_map *map = replay->argument;
+	struct flowtap_address_map *map = replay->argument;
 	const uint64_t *words = (const void *)record;
 	const struct flowtap_code *code;
 	uint64_t offset;
@@ -63,7 +63,7 @@ static int on_record(struct flowtap_replay *replay, uint32_t cpu,
 		read_aux(replay, aux->cpu, aux->offset, aux->size);
 	}
 	for (size_t i = 1; i < size / 8; i++) {
-		code = flowtap_map_find(map, cpu, words[1], words[i]);
+		code = flowtap_address_map_find(map, cpu, words[1], words[i]);
 		if (!code)
 			continue;
 		if (words[i] < code->start || words[i] >= code->end || words[1] < code->from ||
@@ -71,7 +71,7 @@ static int on_record(struct flowtap_replay *replay, uint32_t cpu,
 			abort();
 		if (code->bytes)
 			touched += code->bytes[0] + code->bytes[code->end - code->start - 1];
-		if (flowtap_map_symbol(map, code, words[i], &offset))
+		if (flowtap_address_map_symbol(map, code, words[i], &offset))
 			touched += offset;
 	}
 	return 0;
@@ -84,12 +84,12 @@ static void replay_bytes(int fd)
 		.damage = on_damage,
 		.record = on_record,
 	};
-	struct flowtap_map *map = flowtap_map_new("/proc/self/nowhere");
+	struct flowtap_address_map *map = flowtap_address_map_new("/proc/self/nowhere");
 
 	replay.argument = map;
 	lseek(fd, 0, SEEK_SET);
 	flowtap_replay(&replay, fd, map);
-	flowtap_map_free(map);
+	flowtap_address_map_free(map);
 }
 
 /* Makes the checksums of all blocks right, so that what is behind them is reached. */

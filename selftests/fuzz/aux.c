@@ -40,7 +40,7 @@ struct input {
 	uint64_t hole[2];
 };
 
-static struct flowtap_map *map;
+static struct flowtap_address_map *map;
 
 /* Code that is there all the time, code that changes, another program, and a kernel. */
 static void make_map(void)
@@ -55,18 +55,18 @@ static void make_map(void)
 		.part_size = sizeof(two), .name = "kernel",
 	};
 
-	map = flowtap_map_new("/none");
-	if (!map || flowtap_map_add_bytes(map, &mapping, two) ||
-	    flowtap_map_add_kernel(map, &text, two))
+	map = flowtap_address_map_new("/none");
+	if (!map || flowtap_address_map_add_bytes(map, &mapping, two) ||
+	    flowtap_address_map_add_kernel(map, &text, two))
 		abort();
 	mapping.time = 12 * SECOND;
 	mapping.size = sizeof(three);
 	mapping.path = "three";
-	if (flowtap_map_add_bytes(map, &mapping, three) ||
-	    flowtap_map_exec(map, PID, 15 * SECOND))
+	if (flowtap_address_map_add_bytes(map, &mapping, three) ||
+	    flowtap_address_map_exec(map, PID, 15 * SECOND))
 		abort();
 	mapping.time = 15 * SECOND + 1;
-	if (flowtap_map_add_bytes(map, &mapping, three))
+	if (flowtap_address_map_add_bytes(map, &mapping, three))
 		abort();
 }
 

@@ -25,7 +25,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n);
 
 static struct program program, kernel;
-static struct flowtap_map *map;
+static struct flowtap_address_map *map;
 
 static void add_mapping(uint64_t time, uint64_t start, const char *path, const void *bytes,
 			size_t size)
@@ -35,7 +35,8 @@ static void add_mapping(uint64_t time, uint64_t start, const char *path, const v
 		.path = path,
 	};
 
-	if (bytes ? flowtap_map_add_bytes(map, &mapping, bytes) : flowtap_map_add(map, &mapping))
+	if (bytes ? flowtap_address_map_add_bytes(map, &mapping, bytes)
+		  : flowtap_address_map_add(map, &mapping))
 		abort();
 }
 
@@ -46,7 +47,7 @@ static void add_kernel(uint64_t time, const void *bytes, size_t size)
 		.part_size = size, .name = "kernel",
 	};
 
-	if (flowtap_map_add_kernel(map, &text, bytes))
+	if (flowtap_address_map_add_kernel(map, &text, bytes))
 		abort();
 }
 
@@ -61,7 +62,7 @@ static void set_up(void)
 
 	if (map)
 		return;
-	map = flowtap_map_new(NULL);
+	map = flowtap_address_map_new(NULL);
 	program_make(&program, 0x2aaaaaa000, 4711, program_dense);
 	for (size_t i = 0; i < sizeof(noise); i++)
 		noise[i] = program_random(&state);

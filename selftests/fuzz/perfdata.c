@@ -49,7 +49,7 @@ static int on_record(void *argument, const struct flowtap_perfdata_record *recor
 	return 0;
 }
 
-static void decode(const struct flowtap_perfdata *perfdata, struct flowtap_map *map)
+static void decode(const struct flowtap_perfdata *perfdata, struct flowtap_address_map *map)
 {
 	struct flowtap_sink sink = { .block = on_block, .element = on_element };
 	struct flowtap_perfdata_options options = {
@@ -77,13 +77,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	const struct flowtap_perfdata_range *ranges;
 	struct flowtap_perfdata *perfdata;
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
-	struct flowtap_map *map = flowtap_map_new("/proc/self/nowhere");
+	struct flowtap_address_map *map = flowtap_address_map_new("/proc/self/nowhere");
 	const char *reason = NULL;
 	size_t n;
 
 	if (fd < 0 || !map || write(fd, data, size) != (ssize_t)size)
 		abort();
-	if (flowtap_map_add_shared(map, "[vdso]", code, sizeof(code)))
+	if (flowtap_address_map_add_shared(map, "[vdso]", code, sizeof(code)))
 		abort();
 	if (flowtap_perfdata_open(fd, on_damage, NULL, &perfdata, &reason)) {
 		touched += strlen(reason);
@@ -100,7 +100,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		decode(perfdata, map);
 	}
 	flowtap_perfdata_close(perfdata);
-	flowtap_map_free(map);
+	flowtap_address_map_free(map);
 	close(fd);
 	return 0;
 }

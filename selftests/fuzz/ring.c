@@ -105,9 +105,9 @@ static void drain_into(struct flowtap_reader *reader, int fd)
 		abort();
 	if (reader->overwrite)
 		flowtap_drain_snapshot(drain, number, &moved, &dropped);
-	else if (flowtap_drain_take(drain, &moved))
+	else if (flowtap_drain_collect(drain, &moved))
 		abort();
-	if (flowtap_drain_settle(drain))
+	if (flowtap_drain_flush(drain))
 		abort();
 	if (reader->aux && reader->ring->aux_tail - tail > reader->aux_size)
 		abort();

@@ -114,7 +114,7 @@ static int run(struct lines *lines, unsigned int ms, unsigned int idle_ms)
 	while (error >= 0 && now_ns() < until) {
 		error = flowtap_drain_wait(lines->drain, 20);
 		if (error >= 0)
-			error = flowtap_drain_take(lines->drain, &moved);
+			error = flowtap_drain_collect(lines->drain, &moved);
 		sleep_ms(idle_ms);
 	}
 	return error < 0 ? error : 0;
@@ -242,10 +242,10 @@ static int finish(struct lines *lines)
 
 	for (unsigned int i = 0; i < lines->n; i++)
 		end(lines->line[i].task);
-	error = error ?: flowtap_drain_settle(lines->drain);
+	error = error ?: flowtap_drain_flush(lines->drain);
 	error = error ?: switch_lines(lines, enable);
 	error = error ?: switch_lines(lines, disable);
-	return error ?: flowtap_drain_settle(lines->drain);
+	return error ?: flowtap_drain_flush(lines->drain);
 }
 
 TEST_F(drain, at_full_speed_nothing_is_lost_untold)
@@ -290,13 +290,13 @@ TEST_F(drain, the_end_of_the_tasks_is_told)
 		end(lines->line[i].task);
 		for (int tries = 0; tries < 100 && !(events & POLLHUP); tries++) {
 			flowtap_drain_wait(lines->drain, 100);
-			flowtap_drain_take(lines->drain, &moved);
+			flowtap_drain_collect(lines->drain, &moved);
 			events = flowtap_drain_events(lines->drain, lines->line[i].number);
 		}
 		EXPECT_EQ(POLLHUP, events & POLLHUP);
 		events = 0;
 	}
-	ASSERT_EQ(0, flowtap_drain_settle(lines->drain));
+	ASSERT_EQ(0, flowtap_drain_flush(lines->drain));
 	EXPECT_WHOLE(lines);
 }
 
@@ -316,7 +316,7 @@ TEST_F(drain, where_the_file_ends_the_tail_stays)
 		error = run(lines, 100, 0);
 	EXPECT_EQ(-EFBIG, error);
 	ASSERT_EQ(0, switch_lines(lines, disable));
-	EXPECT_EQ(-EFBIG, flowtap_drain_settle(lines->drain));
+	EXPECT_EQ(-EFBIG, flowtap_drain_flush(lines->drain));
 	/* What a failed write of copies left is cut off. */
 	EXPECT_GE(100001, lseek(lines->fd, 0, SEEK_END));
 	EXPECT_GE(1, read_archive(lines));

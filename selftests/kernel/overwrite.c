@@ -192,7 +192,7 @@ TEST_F(overwrite, snapshots_have_each_record_once)
 	ASSERT_LE(0, number);
 	RUN();
 	for (unsigned int round = 0; round < 40; round++) {
-		ASSERT_EQ(0, flowtap_drain_take(drain, &moved));
+		ASSERT_EQ(0, flowtap_drain_collect(drain, &moved));
 		EXPECT_EQ(0, moved);
 		ASSERT_EQ(0, flowtap_drain_snapshot(drain, number, &moved, &dropped));
 		total += moved;
@@ -203,7 +203,7 @@ TEST_F(overwrite, snapshots_have_each_record_once)
 	total += moved;
 	ASSERT_EQ(0, flowtap_drain_snapshot(drain, number, &moved, &dropped));
 	EXPECT_EQ(0, moved);
-	ASSERT_EQ(0, flowtap_drain_settle(drain));
+	ASSERT_EQ(0, flowtap_drain_flush(drain));
 	flowtap_drain_close(drain);
 	flowtap_archive_writer_free(writer);
 

@@ -29,7 +29,7 @@ FIXTURE(text)
 	int fd;				/* the archive */
 	struct flowtap_archive_writer *writer;
 	struct flowtap_kernel *kernel;
-	struct flowtap_map *map;
+	struct flowtap_address_map *map;
 	uint64_t start;			/* of the kernel's text */
 	size_t size;
 	uint8_t *before;
@@ -98,7 +98,7 @@ FIXTURE_SETUP(text)
 	self->after = malloc(self->size);
 	self->fd = memfd_create("archive", MFD_CLOEXEC);
 	ASSERT_EQ(0, flowtap_archive_create(self->fd, &self->writer));
-	self->map = flowtap_map_new(NULL);
+	self->map = flowtap_address_map_new(NULL);
 	mount("none", TRACING, "tracefs", 0, NULL);
 }
 
@@ -106,7 +106,7 @@ FIXTURE_TEARDOWN(text)
 {
 	flowtap_kernel_free(self->kernel);
 	flowtap_archive_writer_free(self->writer);
-	flowtap_map_free(self->map);
+	flowtap_address_map_free(self->map);
 	close(self->fd);
 	free(self->before);
 	free(self->after);
@@ -150,9 +150,10 @@ struct span {
 	size_t size;
 };
 
-static struct span span_at(struct flowtap_map *map, uint64_t time, uint64_t address, size_t most)
+static struct span span_at(struct flowtap_address_map *map, uint64_t time, uint64_t address,
+			   size_t most)
 {
-	const struct flowtap_code *code = flowtap_map_find(map, 1, time, address);
+	const struct flowtap_code *code = flowtap_address_map_find(map, 1, time, address);
 	struct span span = { .code = code, .size = 1 };
 
 	if (!code)
@@ -164,7 +165,7 @@ static struct span span_at(struct flowtap_map *map, uint64_t time, uint64_t addr
 }
 
 /* The byte there, -1: missing, -2: nothing. */
-static int byte_at(struct flowtap_map *map, uint64_t time, uint64_t address)
+static int byte_at(struct flowtap_address_map *map, uint64_t time, uint64_t address)
 {
 	struct span span = span_at(map, time, address, 1);
 
@@ -240,9 +241,10 @@ TEST_F_TIMEOUT(text, text_that_nobody_patches_is_known, LIMIT)
 	EXPECT_EQ(0, other_bytes(self, begin, self->before));
 	EXPECT_EQ(0, other_bytes(self, UINT64_MAX - 1, self->before));
 	EXPECT_STREQ("vfs_read",
-		     flowtap_map_symbol(self->map, flowtap_map_find(self->map, 1, begin,
-								    address_of("vfs_read")),
-					address_of("vfs_read") + 2, &offset));
+		     flowtap_address_map_symbol(
+			     self->map,
+			     flowtap_address_map_find(self->map, 1, begin, address_of("vfs_read")),
+			     address_of("vfs_read") + 2, &offset));
 	EXPECT_EQ(2, offset);
 	/* Data and what was there at the start only are not text. */
 	EXPECT_EQ(-2, byte_at(self->map, begin, address_of("jiffies")));
@@ -339,9 +341,10 @@ TEST_F_TIMEOUT(text, modules_come_and_go, LIMIT)
 	for (int i = 0; i < 64; i++)
 		ASSERT_EQ(self->before[i], byte_at(self->map, with, address + i));
 	EXPECT_EQ(-2, byte_at(self->map, again, address));
-	code = flowtap_map_find(self->map, 1, with, address);
+	code = flowtap_address_map_find(self->map, 1, with, address);
 	EXPECT_STREQ("[flowtap]", code->path);
-	EXPECT_STREQ("hooks_get", flowtap_map_symbol(self->map, code, address + 4, &offset));
+	EXPECT_STREQ("hooks_get",
+		     flowtap_address_map_symbol(self->map, code, address + 4, &offset));
 	EXPECT_EQ(4, offset);
 	/* Its data and what only its start needed are not text. */
 	printf("# text of flowtap.ko: 0x%lx to 0x%lx\n", code->start, code->end);

@@ -4,7 +4,7 @@
 #define FLOWTAP_MODEL_CONFIGURED_H
 
 #include <flowtap/ete.h>
-#include <flowtap/image.h>
+#include <flowtap/address_map.h>
 
 #include "log_read.h"
 

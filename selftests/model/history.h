@@ -7,7 +7,7 @@
 #define FLOWTAP_MODEL_HISTORY_H
 
 #include <flowtap/ete.h>
-#include <flowtap/image.h>
+#include <flowtap/address_map.h>
 
 #include "log_read.h"
 

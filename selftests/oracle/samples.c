@@ -117,7 +117,7 @@ static int decode(struct load *load, int fd, const char *sysroot)
 	struct archive *archive = load->archive;
 	int err = -ENOMEM;
 
-	archive->map = flowtap_map_new(sysroot);
+	archive->map = flowtap_address_map_new(sysroot);
 	archive->blocks = flowtap_blocks_new(flowtap_riscv_block, 0);
 	if (archive->map && archive->blocks)
 		load->ctr = flowtap_ctr_new(archive->map, archive->blocks, &archive->flow.sink);
@@ -181,7 +181,7 @@ void samples_free(struct samples *samples)
 		samples->archives = archive->next;
 		flow_free(&archive->flow);
 		flowtap_blocks_free(archive->blocks);
-		flowtap_map_free(archive->map);
+		flowtap_address_map_free(archive->map);
 		free(archive);
 	}
 }

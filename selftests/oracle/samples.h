@@ -3,7 +3,7 @@
 #ifndef ORACLE_SAMPLES_H
 #define ORACLE_SAMPLES_H
 
-#include <flowtap/image.h>
+#include <flowtap/address_map.h>
 #include <linux/flowtap.h>
 
 #include "flow.h"
@@ -11,7 +11,7 @@
 struct archive {
 	struct archive *next;
 	const char *path;
-	struct flowtap_map *map;
+	struct flowtap_address_map *map;
 	struct flowtap_blocks *blocks;
 	struct flow flow;		/* of all samples */
 	uint64_t forbid_from, forbid_to; /* in: no address of a sample may be in [from, to) */
@@ -52,8 +52,8 @@ struct samples {
 };
 
 /*
- * Reads and decodes an archive; sysroot as in flowtap_map_new. 0; below 0 with *why: a line for
- * people, static. An archive that is damaged, was not finalised or whose statistics differ from
+ * Reads and decodes an archive; sysroot as in flowtap_address_map_new. 0; below 0 with *why: a line
+ * for people, static. An archive that is damaged, was not finalised or whose statistics differ from
  * what is in it is an error too.
  */
 int samples_add(struct samples *samples, const char *path, const char *sysroot, const char **why);

@@ -56,14 +56,14 @@ static const uint8_t *map_file(const char *path, size_t *room)
 	return bytes == MAP_FAILED ? NULL : bytes;
 }
 
-static int compare(struct flowtap_map *map, const uint8_t *image, size_t room)
+static int compare(struct flowtap_address_map *map, const uint8_t *image, size_t room)
 {
 	uint64_t different = 0, missing = 0, places = 0, last = 0, base = start & ~(ALIGNED - 1);
 
 	if (!size || start + size - base > room)
 		return 1;
 	for (uint64_t at = start; at < start + size;) {
-		const struct flowtap_code *code = flowtap_map_find(map, 1, 0, at);
+		const struct flowtap_code *code = flowtap_address_map_find(map, 1, 0, at);
 		uint64_t end = code ? code->end : at + 1;
 
 		for (; at < end && at < start + size; at++) {
@@ -84,7 +84,7 @@ static int compare(struct flowtap_map *map, const uint8_t *image, size_t room)
 int main(int argc, char **argv)
 {
 	struct flowtap_replay replay = { .block = on_block, .record = on_record };
-	struct flowtap_map *map = flowtap_map_new(NULL);
+	struct flowtap_address_map *map = flowtap_address_map_new(NULL);
 	int fd = argc == 3 ? open(argv[1], O_RDONLY | O_CLOEXEC) : -1;
 	const uint8_t *image;
 	size_t room = 0;

@@ -88,7 +88,7 @@ const char *symbols_object(void *argument, uint64_t address)
 	const struct flowtap_code *code = NULL;
 
 	if (profile)
-		code = flowtap_map_find(profile->map, profile->pid, profile->time, address);
+		code = flowtap_address_map_find(profile->map, profile->pid, profile->time, address);
 	return code ? code->path : NULL;
 }
 

@@ -42,7 +42,7 @@ struct watch {
 struct perf {
 	struct trace_decoding decoding;
 	struct flowtap_perfdata *perfdata;
-	struct flowtap_map *map;
+	struct flowtap_address_map *map;
 	struct pick pick;		/* before the watch: what --tid leaves out */
 	struct watch watch;
 	uint64_t *bytes;		/* of trace, by the number of the CPU in info */
@@ -326,7 +326,7 @@ static int load(struct perf *perf, int input)
 			advise("flowtap reads what perf record -e cs_etm// wrote on arm64");
 		return error;
 	}
-	perf->map = flowtap_map_new(options->sysroot);
+	perf->map = flowtap_address_map_new(options->sysroot);
 	error = perf->map ? flowtap_perfdata_fill(perf->perfdata, perf->map) : -ENOMEM;
 	if (perf->map)
 		flowtap_profile_init(&perf->watch.profile, perf->map);
@@ -456,7 +456,7 @@ int perf_decode(const struct decode_options *options, int input)
 			status = STATUS_DAMAGED;
 	}
 	flowtap_profile_free(&perf->watch.profile);
-	flowtap_map_free(perf->map);
+	flowtap_address_map_free(perf->map);
 	flowtap_perfdata_close(perf->perfdata);
 	free(perf->bytes);
 	trace_free(&perf->decoding);

@@ -279,7 +279,7 @@ static int pick_cpu(struct decoding *decoding, uint32_t *cpu)
 }
 
 /* What flowtapd saved beside its segments. 0 or -ENOMEM. */
-static int use_images(struct flowtap_map *map, const char *input)
+static int use_images(struct flowtap_address_map *map, const char *input)
 {
 	return strcmp(input, "-") ? flowtap_recording_images(map, input) : 0;
 }
@@ -291,7 +291,7 @@ int decoding_init(struct decoding *decoding, const struct decode_options *option
 	*decoding = (struct decoding){ .options = options, .output = { .fd = -1 } };
 	if (options->cpu && pick_cpu(decoding, &cpu))
 		return -EINVAL;
-	decoding->map = flowtap_map_new(options->sysroot);
+	decoding->map = flowtap_address_map_new(options->sysroot);
 	flowtap_profile_init(&decoding->profile, decoding->map);
 	pick_init(&decoding->pick, &decoding->profile.sink, options->tid,
 		  options->cpu ? &cpu : NULL);
@@ -380,6 +380,6 @@ void decoding_free(struct decoding *decoding)
 	format_free(&decoding->format);
 	flowtap_profile_free(&decoding->profile);
 	flowtap_recording_free(&decoding->recording);
-	flowtap_map_free(decoding->map);
+	flowtap_address_map_free(decoding->map);
 	free(decoding->info);
 }

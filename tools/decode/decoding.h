@@ -19,7 +19,7 @@
 struct decoding {
 	const struct decode_options *options;
 	struct output output;
-	struct flowtap_map *map;
+	struct flowtap_address_map *map;
 	struct flowtap_profile profile;
 	struct triggers triggers;
 	struct pick pick;		/* before the profile, of ETE's */

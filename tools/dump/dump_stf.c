@@ -81,14 +81,14 @@ static void pass(struct trace *trace, size_t size)
 	trace->offset += size;
 }
 
-/* As flowtap_stf_record_get; -ENODATA: a text that is longer, or the file ends. */
+/* As flowtap_stf_record_parse; -ENODATA: a text that is longer, or the file ends. */
 static int get_record(struct trace *trace, struct flowtap_stf_record *record, size_t *size)
 {
 	int error;
 
 	do
-		error = flowtap_stf_record_get(trace->bytes + trace->at, trace->end - trace->at,
-					       &trace->sizes, record, size);
+		error = flowtap_stf_record_parse(trace->bytes + trace->at, trace->end - trace->at,
+						 &trace->sizes, record, size);
 	while (error == -ENODATA && trace->end - trace->at < WINDOW && more(trace));
 	return error;
 }

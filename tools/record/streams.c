@@ -138,7 +138,7 @@ int streams_drain(struct streams *streams)
 int streams_settle(struct streams *streams)
 {
 	struct flowtap_session_problem problem;
-	int error = flowtap_session_settle(&streams->session, &problem);
+	int error = flowtap_session_flush(&streams->session, &problem);
 
 	if (error)
 		explain_switch_error(problem.cause, problem.error);

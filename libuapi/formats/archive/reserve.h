@@ -35,6 +35,6 @@ void flowtap_archive_fail(struct flowtap_archive_writer *writer, int error);
  * All that was reserved is written: the fd is at the end of the file again, for whoever else
  * writes to it. 0 or -errno.
  */
-int flowtap_archive_settle(struct flowtap_archive_writer *writer);
+int flowtap_archive_seek_end(struct flowtap_archive_writer *writer);
 
 #endif /* FLOWTAP_ARCHIVE_RESERVE_H */

@@ -254,7 +254,7 @@ void flowtap_archive_fail(struct flowtap_archive_writer *writer, int error)
 		writer->failed = error;
 }
 
-int flowtap_archive_settle(struct flowtap_archive_writer *writer)
+int flowtap_archive_seek_end(struct flowtap_archive_writer *writer)
 {
 	int saved = errno, err = writer->failed;
 

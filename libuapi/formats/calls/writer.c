@@ -229,7 +229,7 @@ static void put_text(struct flowtap_calls *calls, const char *text)
 
 	while (text[size] && (unsigned char)text[size] >= ' ' && text[size] != 0x7f)
 		size++;
-	flowtap_write_buffer_put(&calls->out, text, size);
+	flowtap_write_buffer_add(&calls->out, text, size);
 }
 
 static void put_line(struct flowtap_calls *calls, uint64_t n, const char *function,
@@ -242,7 +242,7 @@ static void put_line(struct flowtap_calls *calls, uint64_t n, const char *functi
 	put_text(calls, function);
 	put_text(calls, " ");
 	put_text(calls, object ? object : "-");
-	flowtap_write_buffer_put(&calls->out, "\n", 1);
+	flowtap_write_buffer_add(&calls->out, "\n", 1);
 }
 
 static void put_callee(struct flowtap_calls *calls, const struct callee *callee)
@@ -268,7 +268,7 @@ int flowtap_calls_finish(struct flowtap_calls *calls)
 	calls->n = merge(calls->callees, calls->n);
 	if (calls->n)
 		qsort(calls->callees, calls->n, sizeof(calls->callees[0]), more);
-	flowtap_write_buffer_put(&calls->out, head, sizeof(head) - 1);
+	flowtap_write_buffer_add(&calls->out, head, sizeof(head) - 1);
 	for (uint32_t i = 0; i < calls->n; i++)
 		put_callee(calls, &calls->callees[i]);
 	if (calls->others)

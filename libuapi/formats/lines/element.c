@@ -65,33 +65,33 @@ static void write_waiting_branch(struct lines *lines, const struct flowtap_block
 	if (!lines->form.events || (!branch->target && !there) || (!lines->form.columns && there))
 		return;
 	if (there)
-		flowtap_lines_put_branch(lines, block->isa, branch->target);
+		flowtap_lines_write_branch(lines, block->isa, branch->target);
 	else if (branch->moved)
-		flowtap_lines_put_branch(lines, lines->context.isa, branch->target);
+		flowtap_lines_write_branch(lines, lines->context.isa, branch->target);
 	else if (isa_is_wide(branch->isa))
-		flowtap_lines_put_branch(lines, branch->isa, branch->target);
+		flowtap_lines_write_branch(lines, branch->isa, branch->target);
 }
 
-void flowtap_lines_settle(struct lines *lines)
+void flowtap_lines_flush(struct lines *lines)
 {
 	uint64_t target = lines->exception.exception.target;
 
 	if (lines->pending & LINES_BRANCH)
 		write_waiting_branch(lines, NULL);
 	if (lines->pending & LINES_EXCEPTION)
-		flowtap_lines_put_exception(lines, lines->context.isa, target, target);
+		flowtap_lines_write_exception(lines, lines->context.isa, target, target);
 }
 
-void flowtap_lines_leave(struct lines *lines)
+void flowtap_lines_end_flow(struct lines *lines)
 {
 	bool waits = lines->pending & (LINES_BRANCH | LINES_EXCEPTION);
 
-	flowtap_lines_settle(lines);
+	flowtap_lines_flush(lines);
 	if (waits || lines->form.columns || !lines->form.events || !lines->ended ||
 	    lines->pc == lines->fell)
 		return;
 	lines->fell = lines->pc;
-	flowtap_lines_put_branch(lines, lines->isa, lines->pc);
+	flowtap_lines_write_branch(lines, lines->isa, lines->pc);
 }
 
 static bool same_owner(const struct flowtap_context *a, const struct flowtap_context *b)
@@ -109,7 +109,7 @@ static void note(struct lines *lines, const struct flowtap_element *element)
 
 	/* The context that an exception return led to comes behind notes of it. */
 	if (!(lines->pending & LINES_BRANCH) || !branch->returns || branch->moved)
-		flowtap_lines_settle(lines);
+		flowtap_lines_flush(lines);
 	if (lines->form.events)
 		flowtap_lines_event(lines, "TraceNote", words, flowtap_line_element(words, element),
 				    false);
@@ -154,7 +154,7 @@ static void reset_sp(struct lines *lines)
 
 static void write_break(struct lines *lines, const char *words, size_t size)
 {
-	flowtap_lines_leave(lines);
+	flowtap_lines_end_flow(lines);
 	note_context(lines);
 	if (lines->form.events)
 		flowtap_lines_event(lines, "TraceGap", words, size, true);
@@ -163,7 +163,7 @@ static void write_break(struct lines *lines, const char *words, size_t size)
 	reset_sp(lines);
 }
 
-void flowtap_lines_arrive(struct lines *lines, const struct flowtap_block *block)
+void flowtap_lines_begin_block(struct lines *lines, const struct flowtap_block *block)
 {
 	static const char unexplained[] = "unexplained";
 	uint64_t target = lines->exception.exception.target;
@@ -171,8 +171,8 @@ void flowtap_lines_arrive(struct lines *lines, const struct flowtap_block *block
 	if (lines->pending & LINES_BRANCH)
 		write_waiting_branch(lines, block);
 	if (lines->pending & LINES_EXCEPTION)
-		flowtap_lines_put_exception(lines, block->isa, true,
-					    target ? target : block->address);
+		flowtap_lines_write_exception(lines, block->isa, true,
+					      target ? target : block->address);
 	if (block->address != lines->pc && !lines->explained) {
 		lines->counts.breaks++;
 		write_break(lines, unexplained, sizeof(unexplained) - 1);
@@ -236,7 +236,7 @@ static int take_context(struct lines *lines, const struct flowtap_context *conte
 	lines->pending |= LINES_NOTE;
 	/* CTR names another thread only between samples; an Arm trace is a CPU's and goes on. */
 	if (!isa_is_arm(context->isa) && (context->pid != old.pid || context->tid != old.tid)) {
-		flowtap_lines_leave(lines);
+		flowtap_lines_end_flow(lines);
 		lines->explained = true;
 		lines->pending |= LINES_BREAK;
 	}
@@ -285,9 +285,9 @@ static int take_exception(struct lines *lines, const struct flowtap_exception *e
 	if (lines->pending & LINES_EXCEPTION && !waiting->exception.target)
 		waiting->exception.target = exception->address;
 	if (exception->address == lines->pc)
-		flowtap_lines_settle(lines);
+		flowtap_lines_flush(lines);
 	else
-		flowtap_lines_leave(lines);
+		flowtap_lines_end_flow(lines);
 	note_context(lines);
 	*waiting = (struct lines_exception){
 		.exception = *exception, .from = lines->context, .own = own,

@@ -298,8 +298,8 @@ static void write_columns(struct lines *lines, const struct known *found)
 	flowtap_lines_end(lines, &line, text);
 }
 
-void flowtap_lines_put_exception(struct lines *lines, unsigned int isa, bool known,
-				 uint64_t target)
+void flowtap_lines_write_exception(struct lines *lines, unsigned int isa, bool known,
+				   uint64_t target)
 {
 	struct known found = find(lines, isa, known, target);
 
@@ -314,5 +314,5 @@ void flowtap_lines_put_exception(struct lines *lines, unsigned int isa, bool kno
 	}
 	write_columns(lines, &found);
 	if (known)
-		flowtap_lines_put_branch(lines, isa, target);
+		flowtap_lines_write_branch(lines, isa, target);
 }

@@ -130,11 +130,11 @@ void flowtap_lines_free(struct lines *lines);
 
 int flowtap_lines_element(struct lines *lines, const struct flowtap_element *element);
 /* What waited for this block, and that it is elsewhere if nobody said so. */
-void flowtap_lines_arrive(struct lines *lines, const struct flowtap_block *block);
+void flowtap_lines_begin_block(struct lines *lines, const struct flowtap_block *block);
 /* Writes what waited for a block: there will be none. */
-void flowtap_lines_settle(struct lines *lines);
+void flowtap_lines_flush(struct lines *lines);
 /* The same where the flow does not go on as it was written: rows need a BR to say what was. */
-void flowtap_lines_leave(struct lines *lines);
+void flowtap_lines_end_flow(struct lines *lines);
 /* Renderings fit a context, words a CPU: to be called when one is another. */
 void flowtap_lines_set_print(struct lines *lines);
 void flowtap_lines_set_words(struct lines *lines);
@@ -159,14 +159,14 @@ void flowtap_lines_end(struct lines *lines, struct flowtap_line *line, char text
 void flowtap_lines_event(struct lines *lines, const char *name, const char *words, size_t size,
 			 bool own);
 /* The line of a branch. */
-void flowtap_lines_put_branch(struct lines *lines, unsigned int isa, uint64_t target);
+void flowtap_lines_write_branch(struct lines *lines, unsigned int isa, uint64_t target);
 /* The stack pointer as it would be if every call took 16 bytes. */
-void flowtap_lines_put_sp(struct lines *lines, unsigned int isa);
+void flowtap_lines_write_sp(struct lines *lines, unsigned int isa);
 
 /* --- exception.c --- */
 
 /* Writes the exception that waits; target: the handler, in code of isa, if that is known. */
-void flowtap_lines_put_exception(struct lines *lines, unsigned int isa, bool known,
-				 uint64_t target);
+void flowtap_lines_write_exception(struct lines *lines, unsigned int isa, bool known,
+				   uint64_t target);
 
 #endif /* FLOWTAP_LINES_INTERNAL_H */

@@ -30,7 +30,7 @@ static void write_time(struct lines *lines, struct flowtap_line *line)
 {
 	uint8_t *to = (uint8_t *)line->at;
 
-	line->at = (char *)flowtap_counter_put_any(to, lines->time.value, lines->time.columns);
+	line->at = (char *)flowtap_counter_write_any(to, lines->time.value, lines->time.columns);
 }
 
 /* What has to be known of the whole trace: as a word of the header, and of an event's name. */
@@ -95,7 +95,7 @@ void flowtap_lines_begin(struct lines *lines, struct flowtap_line *line, char te
 void flowtap_lines_end(struct lines *lines, struct flowtap_line *line, char text[LINES_MAX + 1])
 {
 	*line->at++ = '\n';
-	flowtap_write_buffer_put(&lines->out, text, line->at - text);
+	flowtap_write_buffer_add(&lines->out, text, line->at - text);
 	lines->ended = false;
 }
 
@@ -116,7 +116,7 @@ void flowtap_lines_event(struct lines *lines, const char *name, const char *word
 	flowtap_lines_end(lines, &line, text);
 }
 
-void flowtap_lines_put_branch(struct lines *lines, unsigned int isa, uint64_t target)
+void flowtap_lines_write_branch(struct lines *lines, unsigned int isa, uint64_t target)
 {
 	char text[LINES_MAX + 1];
 	struct flowtap_line line;
@@ -156,7 +156,7 @@ static void write_sp_name(const struct lines *lines, struct flowtap_line *line, 
 	flowtap_line_string(line, " ");
 }
 
-void flowtap_lines_put_sp(struct lines *lines, unsigned int isa)
+void flowtap_lines_write_sp(struct lines *lines, unsigned int isa)
 {
 	uint32_t depth = lines->sp.depth < SP_DEPTH_MAX ? lines->sp.depth : SP_DEPTH_MAX;
 	bool ended = lines->ended;

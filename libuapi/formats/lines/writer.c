@@ -31,11 +31,11 @@ uint8_t *put_lines(struct lines *lines, uint8_t *to, const uint8_t **tails, uint
 	lines->counts.instructions += n;
 	while (n--) {
 		time = flowtap_counter_next(time);
-		to = flowtap_counter_put(to, time);
+		to = flowtap_counter_write(to, time);
 		if (!columns) {
 			id = flowtap_counter_next(id);
 			copy_words(to, &lines->words);
-			to = flowtap_counter_put(to + lines->words.size, id);
+			to = flowtap_counter_write(to + lines->words.size, id);
 		}
 		to = lines_tail(to, &from);
 	}
@@ -73,7 +73,7 @@ uint8_t *put_suffix(struct lines *lines, uint8_t *to, const struct lines_render 
 		if (branch)
 			write_target(to - branch + BR_TARGET, target, !render->limit);
 	} else if (render->link) {
-		to = flowtap_counter_put(to, lines->time);
+		to = flowtap_counter_write(to, lines->time);
 		copy_words(to, &lines->event_words);
 		to = copy_suffix(to + lines->event_words.size, suffix, render->link);
 	}
@@ -135,13 +135,13 @@ static void write_all(struct lines *lines, const struct flowtap_block *block,
 
 	if (lines->pending & LINES_SP && n > 1) {
 		write_some(lines, &tails, 1);
-		flowtap_lines_put_sp(lines, block->isa);
+		flowtap_lines_write_sp(lines, block->isa);
 		n--;
 	}
 	write_some(lines, &tails, n - 1);
 	write_last(lines, render, &tails, failed);
 	if (lines->pending & LINES_SP)
-		flowtap_lines_put_sp(lines, block->isa);
+		flowtap_lines_write_sp(lines, block->isa);
 }
 
 /* The part of a long block that begins at `at`. */
@@ -205,8 +205,8 @@ static void write_transfer(struct lines *lines, const struct flowtap_block *bloc
 		};
 		lines->pending |= LINES_BRANCH;
 	} else if (lines->form.columns && !render->branch) {
-		flowtap_lines_put_branch(lines, block->direct ? block->target_isa : block->isa,
-					 target);
+		flowtap_lines_write_branch(lines, block->direct ? block->target_isa : block->isa,
+					   target);
 		lines->ended = true;
 	}
 }
@@ -229,7 +229,7 @@ static void move_sp(struct lines *lines, const struct flowtap_block *block)
 		lines->pending |= LINES_SP;
 	} else if (block->end == (arm ? FLOWTAP_ARM_RETURN : FLOWTAP_TRANSFER_RETURN)) {
 		sp->depth -= sp->depth != 0;
-		flowtap_lines_put_sp(lines, block->isa);
+		flowtap_lines_write_sp(lines, block->isa);
 	} else if (end_returns(block)) {
 		uint32_t depth = sp->stacks ? sp->saved[--sp->stacks] : 0;
 
@@ -294,7 +294,7 @@ static int write_slowly(struct lines *lines, const struct flowtap_block *block, 
 	if (!lines->knows_isa)
 		lines->context.isa = block->isa;
 	lines->knows_isa = true;
-	flowtap_lines_arrive(lines, block);
+	flowtap_lines_begin_block(lines, block);
 	flowtap_lines_head(lines);
 	flowtap_lines_catch_up(lines);
 	if (render)
@@ -420,7 +420,7 @@ int flowtap_lines_finish(struct lines *lines)
 {
 	int error;
 
-	flowtap_lines_leave(lines);
+	flowtap_lines_end_flow(lines);
 	error = lines->out.error ? lines->out.error : flowtap_write_buffer_flush(&lines->out);
 	return error ? error : lines->counts.instructions ? 0 : -ENODATA;
 }

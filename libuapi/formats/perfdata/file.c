@@ -201,7 +201,7 @@ static int by_time(const void *one, const void *other)
 /* MMAP: pid, tid, start, size, offset, path; MMAP2 has file or build-id and rights before that. */
 static int fill_mapping(const struct flowtap_perfdata *perfdata, const uint8_t *bytes, size_t size,
 			const struct perf_event_header *header, uint64_t time,
-			struct flowtap_map *map)
+			struct flowtap_address_map *map)
 {
 	bool second = header->type == PERF_RECORD_MMAP2;
 	size_t fixed = second ? 72 : 40;
@@ -231,11 +231,11 @@ static int fill_mapping(const struct flowtap_perfdata *perfdata, const uint8_t *
 		mapping.build_id_size = id.size;
 		memcpy(mapping.build_id, id.bytes, id.size);
 	}
-	return flowtap_map_add(map, &mapping);
+	return flowtap_address_map_add(map, &mapping);
 }
 
 static int fill_one(const struct flowtap_perfdata *perfdata, const struct perfdata_event *event,
-		    uint8_t *bytes, struct flowtap_map *map)
+		    uint8_t *bytes, struct flowtap_address_map *map)
 {
 	struct perf_event_header header;
 	int err = flowtap_perfdata_pread(perfdata, event->offset, &header, sizeof(header));
@@ -249,28 +249,28 @@ static int fill_one(const struct flowtap_perfdata *perfdata, const struct perfda
 	case PERF_RECORD_MMAP2:
 		return fill_mapping(perfdata, bytes, header.size, &header, event->time, map);
 	case PERF_RECORD_COMM:
-		return flowtap_map_exec(map, perfdata_u32(bytes + 8), event->time);
+		return flowtap_address_map_exec(map, perfdata_u32(bytes + 8), event->time);
 	case PERF_RECORD_FORK:
-		return flowtap_map_fork(map, perfdata_u32(bytes + 12), perfdata_u32(bytes + 8),
-					event->time);
+		return flowtap_address_map_fork(map, perfdata_u32(bytes + 12),
+						perfdata_u32(bytes + 8), event->time);
 	}
 	return 0;
 }
 
 /* Whoever shows up as a thread may have been one all the time. */
-static int fill_threads(const struct flowtap_perfdata *perfdata, struct flowtap_map *map)
+static int fill_threads(const struct flowtap_perfdata *perfdata, struct flowtap_address_map *map)
 {
 	int err = 0;
 
 	for (size_t i = 0; i < perfdata->threads.n && !err; i++)
-		err = flowtap_map_thread(map, perfdata->threads.list[i].pid,
-					 perfdata->threads.list[i].tid, 0);
+		err = flowtap_address_map_thread(map, perfdata->threads.list[i].pid,
+						 perfdata->threads.list[i].tid, 0);
 	if (perfdata->info.lost)
-		flowtap_map_lose(map);
+		flowtap_address_map_set_lossy(map);
 	return err;
 }
 
-int flowtap_perfdata_fill(const struct flowtap_perfdata *perfdata, struct flowtap_map *map)
+int flowtap_perfdata_fill(const struct flowtap_perfdata *perfdata, struct flowtap_address_map *map)
 {
 	size_t n = perfdata->events.n;
 	struct perfdata_event *order;

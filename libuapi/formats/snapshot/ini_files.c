@@ -64,15 +64,15 @@ static bool is(const char *key, const char *name)
 
 static int too_many(const struct reading *reading, const char *what)
 {
-	flowtap_snapshot_note(reading->snapshot, "%s: too many %s", reading->file, what);
+	flowtap_snapshot_add_note(reading->snapshot, "%s: too many %s", reading->file, what);
 	return -E2BIG;
 }
 
 static int malformed(const struct reading *reading, const struct flowtap_ini_line *line)
 {
-	flowtap_snapshot_note(reading->snapshot,
-			      "%s: line %u: '%.60s' is neither [section] nor key=value",
-			      reading->file, line->number, line->value);
+	flowtap_snapshot_add_note(reading->snapshot,
+				  "%s: line %u: '%.60s' is neither [section] nor key=value",
+				  reading->file, line->number, line->value);
 	return -EINVAL;
 }
 
@@ -280,9 +280,9 @@ static int read_file(struct reading *reading,
 		close(fd);
 	}
 	if (error < 0) {
-		flowtap_snapshot_note(snapshot, "%s: %s", reading->file,
-				      error == -ENOEXEC ? "not a regular file" :
-							  strerrordesc_np(-error));
+		flowtap_snapshot_add_note(snapshot, "%s: %s", reading->file,
+					  error == -ENOEXEC ? "not a regular file"
+							    : strerrordesc_np(-error));
 		return error;
 	}
 	return flowtap_ini_read(text, size, take, reading);
@@ -345,11 +345,11 @@ int flowtap_snapshot_read(struct flowtap_snapshot *snapshot)
 	if (error)
 		return error;
 	if (!snapshot->device_files.n) {
-		flowtap_snapshot_note(snapshot, "snapshot.ini: [device_list] names no device");
+		flowtap_snapshot_add_note(snapshot, "snapshot.ini: [device_list] names no device");
 		return -EINVAL;
 	}
 	if (!snapshot->metadata) {
-		flowtap_snapshot_note(snapshot, "snapshot.ini: [trace] has no metadata=FILE");
+		flowtap_snapshot_add_note(snapshot, "snapshot.ini: [trace] has no metadata=FILE");
 		return -EINVAL;
 	}
 	trace.file = snapshot->metadata;

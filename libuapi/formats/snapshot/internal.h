@@ -88,7 +88,7 @@ struct flowtap_snapshot {
 	size_t n_sources;
 };
 
-void flowtap_snapshot_note(const struct flowtap_snapshot *snapshot, const char *format, ...)
+void flowtap_snapshot_add_note(const struct flowtap_snapshot *snapshot, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /* Reads all .ini files. Errors as flowtap_snapshot_open, and noted. */

@@ -16,7 +16,7 @@
 #include "base/vector.h"
 #include "code/locate.h"
 
-void flowtap_snapshot_note(const struct flowtap_snapshot *snapshot, const char *format, ...)
+void flowtap_snapshot_add_note(const struct flowtap_snapshot *snapshot, const char *format, ...)
 {
 	char text[512];
 	va_list list;
@@ -56,8 +56,9 @@ static enum flowtap_snapshot_format format_of(const struct flowtap_snapshot *sna
 		return FLOWTAP_SNAPSHOT_SYNCED_FRAMES;
 	/* As the reference decoder takes whatever it does not know. */
 	if (*section->format && strcasecmp(section->format, "coresight"))
-		flowtap_snapshot_note(snapshot, "%s: [%s] format '%.40s' is taken for coresight",
-				      snapshot->metadata, section->name, section->format);
+		flowtap_snapshot_add_note(snapshot,
+					  "%s: [%s] format '%.40s' is taken for coresight",
+					  snapshot->metadata, section->name, section->format);
 	return FLOWTAP_SNAPSHOT_FRAMES;
 }
 
@@ -71,7 +72,8 @@ static int make_buffers(struct flowtap_snapshot *snapshot)
 		return -ENOMEM;
 	for (char *list = snapshot->buffer_list, *name; (name = flowtap_ini_next(&list));) {
 		if (names++ == FLOWTAP_SNAPSHOT_PARTS) {
-			flowtap_snapshot_note(snapshot, "%s: too many buffers", snapshot->metadata);
+			flowtap_snapshot_add_note(snapshot, "%s: too many buffers",
+						  snapshot->metadata);
 			free(listed);
 			return -E2BIG;
 		}
@@ -80,8 +82,8 @@ static int make_buffers(struct flowtap_snapshot *snapshot)
 				break;
 		listed[n] = true;
 		if (n == snapshot->n_sections)
-			flowtap_snapshot_note(snapshot, "%s: there is no section [%.60s]",
-					      snapshot->metadata, name);
+			flowtap_snapshot_add_note(snapshot, "%s: there is no section [%.60s]",
+						  snapshot->metadata, name);
 	}
 	snapshot->buffers = calloc(names + 1, sizeof(snapshot->buffers[0]));
 	for (n = 0; n < snapshot->n_sections && snapshot->buffers; n++) {
@@ -90,8 +92,9 @@ static int make_buffers(struct flowtap_snapshot *snapshot)
 		if (!listed[n])
 			continue;
 		if (!*section->file) {
-			flowtap_snapshot_note(snapshot, "%s: [%.60s] has no file=",
-					      snapshot->metadata, section->name);
+			flowtap_snapshot_add_note(snapshot,
+						  "%s: [%.60s] has no file=", snapshot->metadata,
+						  section->name);
 			continue;
 		}
 		snapshot->buffers[snapshot->n_buffers++] = (struct flowtap_snapshot_buffer){
@@ -113,20 +116,21 @@ static bool usable(const struct flowtap_snapshot *snapshot, const struct snapsho
 	size_t size = strcspn(device->type, ".");
 
 	if (size != 3 || strncasecmp(device->type, "ETE", 3)) {
-		flowtap_snapshot_note(snapshot, "%s: '%.60s' is of type '%.40s', no ETE: left out",
-				      device->file, device->name, device->type);
+		flowtap_snapshot_add_note(snapshot,
+					  "%s: '%.60s' is of type '%.40s', no ETE: left out",
+					  device->file, device->name, device->type);
 		return false;
 	}
 	if (device->bad) {
-		flowtap_snapshot_note(snapshot, "%s: %s is no number of 32 bits: left out",
-				      device->file, device->bad);
+		flowtap_snapshot_add_note(snapshot, "%s: %s is no number of 32 bits: left out",
+					  device->file, device->bad);
 		return false;
 	}
 	for (size_t i = 0; i < sizeof(needed) / sizeof(needed[0]); i++) {
 		if (device->has[needed[i]])
 			continue;
-		flowtap_snapshot_note(snapshot, "%s: [regs] has no %s: left out", device->file,
-				      flowtap_snapshot_registers[needed[i]]);
+		flowtap_snapshot_add_note(snapshot, "%s: [regs] has no %s: left out", device->file,
+					  flowtap_snapshot_registers[needed[i]]);
 		return false;
 	}
 	return true;
@@ -204,25 +208,27 @@ static int make_sources(struct flowtap_snapshot *snapshot)
 			if (!lists(pair->value, buffer->name))
 				continue;
 			if (!device)
-				flowtap_snapshot_note(snapshot, "%s: there is no device '%.60s'",
-						      snapshot->metadata, pair->key);
+				flowtap_snapshot_add_note(snapshot,
+							  "%s: there is no device '%.60s'",
+							  snapshot->metadata, pair->key);
 			/* Bytes without frames are one trace unit's. */
 			else if (buffer->format == FLOWTAP_SNAPSHOT_RAW &&
 				 snapshot->n_sources > before)
-				flowtap_snapshot_note(snapshot, "%s: no frames: no '%.60s' in it",
-						      snapshot->metadata, pair->key);
+				flowtap_snapshot_add_note(snapshot,
+							  "%s: no frames: no '%.60s' in it",
+							  snapshot->metadata, pair->key);
 			else if (usable(snapshot, device))
 				error = add_source(snapshot, device, buffer);
 			if (error)
 				return error;
 		}
 		if (snapshot->n_sources == before)
-			flowtap_snapshot_note(snapshot, "%s: nothing in '%.60s' can be decoded",
-					      snapshot->metadata, buffer->name);
+			flowtap_snapshot_add_note(snapshot, "%s: nothing in '%.60s' can be decoded",
+						  snapshot->metadata, buffer->name);
 	}
 	if (snapshot->n_sources)
 		return 0;
-	flowtap_snapshot_note(snapshot, "there is no trace of an ETE in it");
+	flowtap_snapshot_add_note(snapshot, "there is no trace of an ETE in it");
 	return -ENODATA;
 }
 
@@ -240,7 +246,7 @@ int flowtap_snapshot_open(const char *directory, const struct flowtap_snapshot_o
 	snapshot->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	error = snapshot->directory < 0 ? -errno : 0;
 	if (error)
-		flowtap_snapshot_note(snapshot, "%s", strerrordesc_np(-error));
+		flowtap_snapshot_add_note(snapshot, "%s", strerrordesc_np(-error));
 	else
 		error = flowtap_snapshot_read(snapshot);
 	if (!error)
@@ -320,11 +326,12 @@ static int add_dump(const struct flowtap_snapshot *snapshot, const struct snapsh
 	else if (error < 0)
 		why = strerrordesc_np(-error);
 	if (error > 0)
-		flowtap_snapshot_note(snapshot, "%s: [%.60s] %.200s: is shorter than length says",
-				      device->file, dump->section, dump->file);
+		flowtap_snapshot_add_note(snapshot,
+					  "%s: [%.60s] %.200s: is shorter than length says",
+					  device->file, dump->section, dump->file);
 	if (why)
-		flowtap_snapshot_note(snapshot, "%s: [%.60s] %.200s: %s: left out", device->file,
-				      dump->section, dump->file, why);
+		flowtap_snapshot_add_note(snapshot, "%s: [%.60s] %.200s: %s: left out",
+					  device->file, dump->section, dump->file, why);
 	return 0;
 }
 

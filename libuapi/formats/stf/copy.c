@@ -50,10 +50,10 @@ static int write_bytes(struct copier *copier, const uint8_t *bytes, size_t size)
 
 	if (copier->forces && size) {
 		put_address(force, STF_FORCE_PC, copier->forced);
-		flowtap_write_buffer_put(&copier->out, force, sizeof(force));
+		flowtap_write_buffer_add(&copier->out, force, sizeof(force));
 		copier->forces = false;
 	}
-	return flowtap_write_buffer_put(&copier->out, bytes, size);
+	return flowtap_write_buffer_add(&copier->out, bytes, size);
 }
 
 /* Hands on what is before `end`, of the input. 0 or -errno. */
@@ -172,7 +172,7 @@ static int get_record(struct copier *copier, size_t *size)
 	}
 	if (!copier->copy->records && bytes[0] != STF_IDENTIFIER)
 		return -EBADMSG;
-	error = flowtap_stf_record_get(bytes, there, &copier->sizes, &record, size);
+	error = flowtap_stf_record_parse(bytes, there, &copier->sizes, &record, size);
 	if (error)
 		return error;
 	take_record(copier, &record);
@@ -194,9 +194,9 @@ static int write_gap(struct copier *copier, const char *detail)
 	copier->group = (struct group){ .any = false };
 	if (!copier->body)
 		return 0;
-	flowtap_write_buffer_put(&copier->out, head, (size_t)(put32(put8(head, STF_COMMENT),
-							    (uint32_t)size) - head));
-	return flowtap_write_buffer_put(&copier->out, copier->line, size);
+	flowtap_write_buffer_add(&copier->out, head,
+				 (size_t)(put32(put8(head, STF_COMMENT), (uint32_t)size) - head));
+	return flowtap_write_buffer_add(&copier->out, copier->line, size);
 }
 
 /*

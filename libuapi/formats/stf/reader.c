@@ -161,7 +161,7 @@ static int parse_comment(struct stf_reader *reader, const uint8_t *text, size_t 
 	}
 	reader->group.explained = true;
 	if (element.kind != FLOWTAP_ELEMENT_CONTEXT)
-		return flowtap_stf_tell(reader, &element);
+		return flowtap_stf_emit(reader, &element);
 	parse_context(reader, &element.context);
 	return 0;
 }

@@ -62,7 +62,7 @@ void flowtap_stf_problem(struct stf_reader *reader, uint64_t offset, const char 
 /* These return 0, -ENOMEM or what the sink returned. */
 int flowtap_stf_flush(struct stf_reader *reader);
 /* Hands an element to the sink, behind all that was executed before it. */
-int flowtap_stf_tell(struct stf_reader *reader, const struct flowtap_element *element);
+int flowtap_stf_emit(struct stf_reader *reader, const struct flowtap_element *element);
 int flowtap_stf_gap(struct stf_reader *reader, enum flowtap_gap_reason reason, uint64_t address,
 		    const char *detail);
 /* An opcode ends the group. */

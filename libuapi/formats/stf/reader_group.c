@@ -75,7 +75,7 @@ static void learn(struct stf_reader *reader, const struct flowtap_element *eleme
 		flowtap_learned_taken(reader->learned, 0);
 }
 
-int flowtap_stf_tell(struct stf_reader *reader, const struct flowtap_element *element)
+int flowtap_stf_emit(struct stf_reader *reader, const struct flowtap_element *element)
 {
 	int status;
 
@@ -96,7 +96,7 @@ int flowtap_stf_gap(struct stf_reader *reader, enum flowtap_gap_reason reason, u
 			 .detail = detail },
 	};
 
-	return flowtap_stf_tell(reader, &gap);
+	return flowtap_stf_emit(reader, &gap);
 }
 
 /* What an opcode is, as far as its group's other records ask. */
@@ -223,7 +223,7 @@ static int interrupted(struct stf_reader *reader, const struct stf_group *group)
 			.target = group->has_handler ? group->handler : 0,
 		},
 	};
-	int status = flowtap_stf_tell(reader, &exception);
+	int status = flowtap_stf_emit(reader, &exception);
 
 	if (status)
 		return status;

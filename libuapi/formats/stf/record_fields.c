@@ -112,8 +112,8 @@ static bool right_size(const struct stf_widths *widths, const struct flowtap_stf
 	       1 + flowtap_stf_payload(widths, record->descriptor, head + 1, capacity - 1);
 }
 
-int flowtap_stf_record_put(uint8_t *to, size_t capacity, const struct flowtap_stf_sizes *sizes,
-			   const struct flowtap_stf_record *record, size_t *size)
+int flowtap_stf_record_write(uint8_t *to, size_t capacity, const struct flowtap_stf_sizes *sizes,
+			     const struct flowtap_stf_record *record, size_t *size)
 {
 	const struct stf_widths widths = widths_of(sizes);
 	uint8_t head[64] = { 0 };
@@ -146,9 +146,9 @@ static size_t fixed_size(const struct stf_widths *widths, uint8_t descriptor)
 	return size;
 }
 
-int flowtap_stf_record_get(const uint8_t *bytes, size_t available,
-			   const struct flowtap_stf_sizes *sizes,
-			   struct flowtap_stf_record *record, size_t *size)
+int flowtap_stf_record_parse(const uint8_t *bytes, size_t available,
+			     const struct flowtap_stf_sizes *sizes,
+			     struct flowtap_stf_record *record, size_t *size)
 {
 	const struct stf_widths widths = widths_of(sizes);
 	const uint8_t *at = bytes + 1;

@@ -86,8 +86,8 @@ static int write_comment(struct flowtap_stf *stf, const char *text, size_t size)
 	uint8_t head[5];
 
 	put32(put8(head, STF_COMMENT), size);
-	flowtap_write_buffer_put(&stf->out, head, sizeof(head));
-	return flowtap_write_buffer_put(&stf->out, text, size);
+	flowtap_write_buffer_add(&stf->out, head, sizeof(head));
+	return flowtap_write_buffer_add(&stf->out, text, size);
 }
 
 /* From ISA to what has to follow END_HEADER: identifier, version and comments are there. */
@@ -103,15 +103,15 @@ static void write_header(struct flowtap_stf *stf, uint64_t address)
 	to = put8(to, STF_TRACE_INFO);
 	memcpy(to, stf->generator, sizeof(stf->generator));
 	to = put16(to + sizeof(stf->generator), comment);
-	flowtap_write_buffer_put(&stf->out, head, to - head);
-	flowtap_write_buffer_put(&stf->out, stf->generator_comment, comment);
+	flowtap_write_buffer_add(&stf->out, head, to - head);
+	flowtap_write_buffer_add(&stf->out, stf->generator_comment, comment);
 
 	to = put8(head, STF_TRACE_INFO_FEATURE);
 	to = put64(to, features | (arm ? 0 : FEATURE_RV64));
 	to = put_process(to, &stf->context);
 	to = put_address(to, STF_FORCE_PC, address);
 	to = put8(to, STF_END_HEADER);
-	flowtap_write_buffer_put(&stf->out, head, to - head);
+	flowtap_write_buffer_add(&stf->out, head, to - head);
 	set_pending(stf, PENDING_PROCESS | PENDING_MODE | PENDING_CONTEXT);
 	stf->pc = address;
 }
@@ -188,7 +188,7 @@ static void write_pending(struct flowtap_stf *stf, uint64_t address)
 		to = put_address(to, STF_FORCE_PC, address);
 		stf->counts.forced++;
 	}
-	flowtap_write_buffer_put(&stf->out, bytes, to - bytes);
+	flowtap_write_buffer_add(&stf->out, bytes, to - bytes);
 }
 
 /* The one place, beside renderings, where instructions are written and counted. */
@@ -200,7 +200,7 @@ static void write_opcodes(struct flowtap_stf *stf, const struct flowtap_block *b
 
 	for (; at < end; at += insn_size(block->isa, insns + at)) {
 		begin_group(stf, block->address + at);
-		flowtap_write_buffer_put(&stf->out, record,
+		flowtap_write_buffer_add(&stf->out, record,
 					 put_insn(record, block->isa, insns + at) - record);
 		stf->counts.instructions++;
 	}
@@ -218,12 +218,12 @@ static void write_held(struct flowtap_stf *stf)
 	/* Of T32 the next reader may not know that it is always taken (arm.h). */
 	if (stf->last.unknown && stf->last.may_stay && !stf->last.carries)
 		write_comment(stf, COMMENT_TAKEN, sizeof(COMMENT_TAKEN) - 1);
-	flowtap_write_buffer_put(&stf->out, group, put_last(group, &stf->last) - group);
+	flowtap_write_buffer_add(&stf->out, group, put_last(group, &stf->last) - group);
 	stf->counts.instructions++;
 	if (!stf->later_size)
 		return;
 	begin_group(stf, stf->pc);
-	flowtap_write_buffer_put(&stf->out, stf->later, stf->later_size);
+	flowtap_write_buffer_add(&stf->out, stf->later, stf->later_size);
 	stf->later_size = 0;
 }
 
@@ -239,7 +239,7 @@ static void write_pieces(struct flowtap_stf *stf, const struct flowtap_block *bl
 
 	stf->mode = mode ? stf->context.mode : stf->mode;
 	if (mode && block->last)
-		flowtap_write_buffer_put(&stf->out, event, put_mode(event, stf->mode) - event);
+		flowtap_write_buffer_add(&stf->out, event, put_mode(event, stf->mode) - event);
 	write_opcodes(stf, block, 0, block->last);
 	stf->last = (struct stf_last){
 		.address = block->address + block->last,
@@ -579,7 +579,7 @@ static void write_beginning(struct flowtap_stf *stf, const char *comment)
 	memcpy(to, "STF", 3);
 	to = put8(to + 3, STF_VERSION);
 	to = put32(put32(to, VERSION_MAJOR), VERSION_MINOR);
-	flowtap_write_buffer_put(&stf->out, head, to - head);
+	flowtap_write_buffer_add(&stf->out, head, to - head);
 	write_comment(stf, comment, strlen(comment));
 }
 

@@ -106,7 +106,7 @@ static int close_range(struct flowtap_text *text, char executed)
 	size_t size = write_range(line, &text->open, executed);
 
 	text->open.instructions = 0;
-	return flowtap_write_buffer_put(&text->out, line, size);
+	return flowtap_write_buffer_add(&text->out, line, size);
 }
 
 /* Whether the range that is open goes on behind the block. */
@@ -194,7 +194,7 @@ static int write_element(struct flowtap_sink *sink, const struct flowtap_element
 	if (text->out.error || text->has_source)
 		return text->out.error;
 	line[size] = '\n';
-	return flowtap_write_buffer_put(&text->out, line, size + 1);
+	return flowtap_write_buffer_add(&text->out, line, size + 1);
 }
 
 int flowtap_text_new(int fd, struct flowtap_blocks *blocks, struct flowtap_text **text)

@@ -13,7 +13,7 @@
 #ifndef FLOWTAP_ARCHIVE_H
 #define FLOWTAP_ARCHIVE_H
 
-#include <flowtap/image.h>
+#include <flowtap/address_map.h>
 #include <linux/flowtap.h>
 #include <stddef.h>
 #include <stdint.h>

@@ -12,7 +12,7 @@
 #include <flowtap/block.h>
 #include <flowtap/ete.h>
 #include <flowtap/flow.h>
-#include <flowtap/image.h>
+#include <flowtap/address_map.h>
 #include <linux/flowtap.h>
 
 #ifdef __cplusplus
@@ -25,7 +25,7 @@ struct flowtap_aux;
 #define FLOWTAP_AUX_CPUS 1024
 
 struct flowtap_aux_options {
-	struct flowtap_map *map;	/* borrowed, as all that follows */
+	struct flowtap_address_map *map;	/* borrowed, as all that follows */
 	struct flowtap_blocks *blocks;	/* made with flowtap_arm_block, or _wfx where wfx is set */
 	bool wfx;
 	struct flowtap_sink *sink;

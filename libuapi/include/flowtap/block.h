@@ -12,7 +12,7 @@
 #define FLOWTAP_BLOCK_H
 
 #include <flowtap/flow.h>
-#include <flowtap/image.h>
+#include <flowtap/address_map.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -10,7 +10,7 @@
 #define FLOWTAP_BUNDLE_H
 
 #include <flowtap/archive.h>
-#include <flowtap/image.h>
+#include <flowtap/address_map.h>
 #include <stdint.h>
 
 #ifdef __cplusplus

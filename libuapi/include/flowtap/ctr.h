@@ -5,7 +5,7 @@
 
 #include <flowtap/block.h>
 #include <flowtap/flow.h>
-#include <flowtap/image.h>
+#include <flowtap/address_map.h>
 #include <linux/flowtap.h>
 
 #ifdef __cplusplus
@@ -29,7 +29,7 @@ struct flowtap_ctr_counts {
  * takes about 1 MiB, and up to 512 KiB more for long straight lines; it trims blocks every
  * few entries. NULL: no memory.
  */
-struct flowtap_ctr *flowtap_ctr_new(struct flowtap_map *map, struct flowtap_blocks *blocks,
+struct flowtap_ctr *flowtap_ctr_new(struct flowtap_address_map *map, struct flowtap_blocks *blocks,
 				    struct flowtap_sink *sink);
 void flowtap_ctr_free(struct flowtap_ctr *ctr);
 

@@ -6,8 +6,8 @@
  *	flowtap_drain_add(drain, fd, &reader, cpu);		each stream
  *	flowtap_drain_watch(drain, signal_fd, POLLIN);		what else is waited for
  *	while (flowtap_drain_wait(drain, -1) >= 0 && !over)
- *		flowtap_drain_take(drain, &moved);
- *	flowtap_drain_settle(drain);				after the streams are disabled
+ *		flowtap_drain_collect(drain, &moved);
+ *	flowtap_drain_flush(drain);				after the streams are disabled
  *
  * With io_uring the rings' memory is written straight into the file, at places that the archive's
  * writer gives away, and one system call hands over all that is to be written and waits for all
@@ -16,9 +16,9 @@
  * of a ring that hold little (8 KiB) are copied together and written by one write. Everything
  * that others write to the archive meanwhile goes into it by the same writer.
  *
- * Of a stream whose reader has its AUX area mapped, the bytes that AUX records name go into the file
- * the same way, as AUX blocks before the block with these records, with such pads of the kernel as
- * lie between them. aux_tail advances together with data_tail: when both are in the file.
+ * Of a stream whose reader has its AUX area mapped, the bytes that AUX records name go into the
+ *file the same way, as AUX blocks before the block with these records, with such pads of the kernel
+ *as lie between them. aux_tail advances together with data_tail: when both are in the file.
  *
  * Where io_uring cannot be had (an older kernel, kernel.io_uring_disabled, a sandbox), or the
  * archive cannot be written at offsets (a pipe, a file opened to append), poll and write do the
@@ -72,7 +72,7 @@ int flowtap_drain_add(struct flowtap_drain *drain, int fd, struct flowtap_reader
 int flowtap_drain_watch(struct flowtap_drain *drain, int fd, short events);
 /*
  * The stream or fd is forgotten, after what is on its way has been written; its ring may be
- * unmapped then. 0 or the error of flowtap_drain_settle; -EINVAL: no such number.
+ * unmapped then. 0 or the error of flowtap_drain_flush; -EINVAL: no such number.
  */
 int flowtap_drain_remove(struct flowtap_drain *drain, int number);
 
@@ -96,9 +96,9 @@ unsigned int flowtap_drain_events(struct flowtap_drain *drain, int number);
  * each wait. 0 or -errno of the archive. A ring that contradicts itself is not read any more,
  * others are: see flowtap_drain_error.
  */
-int flowtap_drain_take(struct flowtap_drain *drain, uint64_t *moved);
+int flowtap_drain_collect(struct flowtap_drain *drain, uint64_t *moved);
 /* Takes what waits now and returns when all is in the file. 0 or -errno of the archive. */
-int flowtap_drain_settle(struct flowtap_drain *drain);
+int flowtap_drain_flush(struct flowtap_drain *drain);
 /*
  * Why this stream is not read any more: 0 (it is), or -EPROTO: heads, tails or sizes of records
  * contradict each other, or an AUX record names bytes that are not there, or come before others'.

@@ -13,7 +13,7 @@
 #include <flowtap/block.h>
 #include <flowtap/ete_config.h>
 #include <flowtap/flow.h>
-#include <flowtap/image.h>
+#include <flowtap/address_map.h>
 
 #ifdef __cplusplus
 extern "C" {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * Memory images: which code stood where, as dumps and ELF files tell it that were put aside beside
- * a trace. For traces of which nobody recorded who mapped what when; image.h is for those.
+ * a trace. For traces of which nobody recorded who mapped what when; address_map.h is for those.
  *
  * What was added first is found first where two of them overlap; what is adjacent is one region of
  * code. Bytes are copied out of the files when code is first asked for, as a file can shrink under
@@ -12,7 +12,7 @@
 #define FLOWTAP_MEMORY_H
 
 #include <flowtap/context.h>
-#include <flowtap/image.h>
+#include <flowtap/address_map.h>
 
 #ifdef __cplusplus
 extern "C" {

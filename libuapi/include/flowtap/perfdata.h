@@ -15,7 +15,7 @@
 #define FLOWTAP_PERFDATA_H
 
 #include <flowtap/ete_config.h>
-#include <flowtap/image.h>
+#include <flowtap/address_map.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -137,7 +137,7 @@ int flowtap_perfdata_read(const struct flowtap_perfdata *perfdata,
  * 0. A mapping without a build-id has the one that the file's own list gives its path.
  * 0 or -ENOMEM, or what pread said.
  */
-int flowtap_perfdata_fill(const struct flowtap_perfdata *perfdata, struct flowtap_map *map);
+int flowtap_perfdata_fill(const struct flowtap_perfdata *perfdata, struct flowtap_address_map *map);
 /*
  * The kernel's text as its vmlinux has it goes into the map: looked for in sysroot (NULL: /) as
  * boot/vmlinux-RELEASE, vmlinux, usr/lib/debug/boot/vmlinux-RELEASE and others (pipeline/perfdata_kernel.c),
@@ -146,14 +146,14 @@ int flowtap_perfdata_fill(const struct flowtap_perfdata *perfdata, struct flowta
  * -ENODATA: the recording does not say where the kernel was; -ENOEXEC; -ENOMEM.
  */
 int flowtap_perfdata_fill_kernel(const struct flowtap_perfdata *perfdata, const char *sysroot,
-				 struct flowtap_map *map);
+				 struct flowtap_address_map *map);
 /*
  * The kernel's memory as perf record --kcore copied it when the recording began, an ELF core file
  * (kcore_dir/kcore beside the data): text as it ran, patched, with that of modules. Takes the place
  * of flowtap_perfdata_fill_kernel. fd is borrowed during the call. 0; -ENOEXEC: it is no such file
  * of an arm64 kernel; -EFBIG: more than the map takes; -ENOMEM.
  */
-int flowtap_perfdata_fill_kcore(struct flowtap_map *map, int fd);
+int flowtap_perfdata_fill_kcore(struct flowtap_address_map *map, int fd);
 
 /* The process of a thread at that time, 0 unknown. */
 uint32_t flowtap_perfdata_pid(const struct flowtap_perfdata *perfdata, uint32_t tid, uint64_t time);
@@ -171,7 +171,7 @@ struct flowtap_ete_options;
 struct flowtap_sink;
 
 struct flowtap_perfdata_options {
-	struct flowtap_map *map;	/* filled; borrowed, as all that follows */
+	struct flowtap_address_map *map;	/* filled; borrowed, as all that follows */
 	struct flowtap_sink *sink;	/* survey needs none, nor blocks */
 	struct flowtap_blocks *blocks;	/* made with flowtap_arm_block, or _wfx where wfx is set */
 	bool wfx;

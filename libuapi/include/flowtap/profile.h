@@ -9,7 +9,7 @@
 
 #include <flowtap/block.h>
 #include <flowtap/flow.h>
-#include <flowtap/image.h>
+#include <flowtap/address_map.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -62,7 +62,7 @@ struct flowtap_profile_pieces {
 struct flowtap_profile {
 	struct flowtap_sink sink;	/* first: the decoder's */
 	struct flowtap_sink *next;	/* set by the caller before the first element comes */
-	struct flowtap_map *map;
+	struct flowtap_address_map *map;
 	uint64_t time;			/* of the flow, ns; may be set by the caller, too */
 	uint32_t pid;
 	struct flowtap_profile_process *process;	/* of pid, NULL: not looked up yet */
@@ -82,7 +82,7 @@ struct flowtap_profile {
 };
 
 /* map: borrowed until it is freed; it says which code is at an address. */
-void flowtap_profile_init(struct flowtap_profile *profile, struct flowtap_map *map);
+void flowtap_profile_init(struct flowtap_profile *profile, struct flowtap_address_map *map);
 void flowtap_profile_free(struct flowtap_profile *profile);
 
 /* The name of a process, size bytes of it. 0 or -ENOMEM. */

@@ -27,7 +27,7 @@ struct flowtap_recording_cpu {
 
 struct flowtap_recording {
 	/* Set by the caller; zeros below. What is pointed to is borrowed until it is freed. */
-	struct flowtap_map *map;	/* filled by the archive's side band */
+	struct flowtap_address_map *map;	/* filled by the archive's side band */
 	struct flowtap_sink *sink;	/* `begin` may set it */
 	const struct flowtap_ete_options *ete;	/* may be NULL */
 	size_t block_memory;		/* bytes of the cache, 0: flowtap_blocks_new's default */
@@ -75,10 +75,10 @@ const struct flowtap_recording_cpu *
 flowtap_recording_cpu(const struct flowtap_recording *recording, uint32_t cpu);
 
 /*
- * What flowtapd saved beside the archive of that path, in images/, is looked at for files of the map
- * (flowtap_map_images). 0, also where there is none; -ENOMEM.
+ * What flowtapd saved beside the archive of that path, in images/, is looked at for files of the
+ * map (flowtap_address_map_images). 0, also where there is none; -ENOMEM.
  */
-int flowtap_recording_images(struct flowtap_map *map, const char *path);
+int flowtap_recording_images(struct flowtap_address_map *map, const char *path);
 
 #ifdef __cplusplus
 }

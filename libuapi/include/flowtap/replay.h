@@ -21,7 +21,7 @@
 #define FLOWTAP_REPLAY_H
 
 #include <flowtap/archive.h>
-#include <flowtap/image.h>
+#include <flowtap/address_map.h>
 #include <linux/flowtap.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -66,7 +66,7 @@ struct flowtap_replay {
  * no archive; -errno of reading its first bytes or of the temporary file; -ENOMEM; what a callback
  * returned.
  */
-int flowtap_replay(struct flowtap_replay *replay, int fd, struct flowtap_map *map);
+int flowtap_replay(struct flowtap_replay *replay, int fd, struct flowtap_address_map *map);
 
 /*
  * During `record` only: bytes [offset, offset + size) of the CPU's AUX area, as struct

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * A session: one stream on each CPU that can record what is asked for, all with the same tasks or each
- * with whatever runs there, drained into an archive.
+ * A session: one stream on each CPU that can record what is asked for, all with the same tasks or
+ *each with whatever runs there, drained into an archive.
  *
  *	flowtap_session_query(&session, want, &problem);	what each CPU has
  *	flowtap_session_open(&session, &request, &problem);	a stream on each that can
@@ -13,17 +13,17 @@
  *	while (flowtap_drain_wait(session.drain, -1) >= 0 && !flowtap_session_ended(&session))
  *		flowtap_session_drain(&session);
  *	flowtap_session_disable(&session);
- *	flowtap_session_settle(&session, &problem);
+ *	flowtap_session_flush(&session, &problem);
  *	flowtap_session_conclude(&session, writer);		what it ends with
  *	flowtap_session_close(&session);			also after a failure
  *
- * Side band, kernel text and files are recorded beside it into the same archive: flowtap/sideband.h,
- * kernel.h and bundle.h.
+ * Side band, kernel text and files are recorded beside it into the same archive:
+ *flowtap/sideband.h, kernel.h and bundle.h.
  *
- * Functions return 0 or -errno, print nothing and leave errno alone. Where more than one thing can fail
- * a struct flowtap_session_problem says which, why, and with that what fixes it. What comes after
- * flowtap_session_open takes a session that is open; what takes from the rings or waits, one that has
- * begun to drain. No function is to be called while another runs for the same session.
+ * Functions return 0 or -errno, print nothing and leave errno alone. Where more than one thing can
+ *fail a struct flowtap_session_problem says which, why, and with that what fixes it. What comes
+ *after flowtap_session_open takes a session that is open; what takes from the rings or waits, one
+ *that has begun to drain. No function is to be called while another runs for the same session.
  */
 #ifndef FLOWTAP_SESSION_H
 #define FLOWTAP_SESSION_H
@@ -268,7 +268,7 @@ int flowtap_session_drain(struct flowtap_session *session);
  * The same when they are off, with the losses that the kernel had no space to record until now, and
  * waits until all is in the file. 0; -errno and problem: DISABLE, ARCHIVE.
  */
-int flowtap_session_settle(struct flowtap_session *session, struct flowtap_session_problem *problem);
+int flowtap_session_flush(struct flowtap_session *session, struct flowtap_session_problem *problem);
 /*
  * What rings that overwrite hold now and did not the last time, into the archive's buffer; they may be
  * written to meanwhile. Streams with an AUX area are disabled for that time if `running`. unread is called

@@ -17,7 +17,7 @@
 #define FLOWTAP_SIDEBAND_H
 
 #include <flowtap/archive.h>
-#include <flowtap/image.h>
+#include <flowtap/address_map.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <sys/types.h>
@@ -71,7 +71,7 @@ int flowtap_sideband_drain(struct flowtap_sideband *sideband);
  * Between two archives: to be called after flowtap_sideband_drain, when nothing that is recorded from
  * now on is from before `time` (CLOCK_MONOTONIC_RAW), which is before that drain. Lets memory go; often.
  */
-void flowtap_sideband_settle(struct flowtap_sideband *sideband, uint64_t time);
+void flowtap_sideband_advance(struct flowtap_sideband *sideband, uint64_t time);
 /*
  * From now on into another archive, which gets first who is there and with which code, since the last
  * time that was settled. Where /proc is polled it is read anew. NULL: there is none for now, but what

@@ -73,8 +73,8 @@ struct flowtap_stf_sizes {
  * -EINVAL: there is no such record, or none of this size; -ERANGE: a field has no room for its
  * value. Nothing is written then.
  */
-int flowtap_stf_record_put(uint8_t *to, size_t capacity, const struct flowtap_stf_sizes *sizes,
-			   const struct flowtap_stf_record *record, size_t *size);
+int flowtap_stf_record_write(uint8_t *to, size_t capacity, const struct flowtap_stf_sizes *sizes,
+			     const struct flowtap_stf_record *record, size_t *size);
 /*
  * Takes one that begins at `bytes`. 0, and *size: its bytes; -ENODATA: `available` ones are not all of
  * it, *size are, or if that is 0 more are needed to tell; -EBADMSG: no record has this descriptor, or
@@ -82,9 +82,9 @@ int flowtap_stf_record_put(uint8_t *to, size_t capacity, const struct flowtap_st
  * fields a record is taken as well, with -ENODATA; of them there are then those that are available.
  * But for COMMENT and ISA_EXTENDED none is longer than 75 KiB.
  */
-int flowtap_stf_record_get(const uint8_t *bytes, size_t available,
-			   const struct flowtap_stf_sizes *sizes,
-			   struct flowtap_stf_record *record, size_t *size);
+int flowtap_stf_record_parse(const uint8_t *bytes, size_t available,
+			     const struct flowtap_stf_sizes *sizes,
+			     struct flowtap_stf_record *record, size_t *size);
 /* To be called with each record of the header that was read or written: it may say of sizes. */
 void flowtap_stf_record_follow(struct flowtap_stf_sizes *sizes,
 			       const struct flowtap_stf_record *record);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * The functions of ELF files that were loaded at known places: for traces that say nothing of where
- * their code is from. What a recording knows of its own files flowtap_map_symbol (image.h) says.
+ * their code is from. What a recording knows of its own files flowtap_address_map_symbol
+ * (address_map.h) says.
  */
 #ifndef FLOWTAP_SYMBOL_H
 #define FLOWTAP_SYMBOL_H

@@ -24,7 +24,7 @@ FIXTURE(bundle)
 	struct flowtap_bundle *bundle;
 	struct flowtap_archive_writer *writer;
 	int fd;
-	struct flowtap_map *map;
+	struct flowtap_address_map *map;
 	struct flowtap_bundle_figures figures;
 	char why[512];
 	size_t damages;
@@ -66,7 +66,7 @@ FIXTURE_SETUP(bundle)
 	ASSERT_NE(self->bundle, NULL);
 	self->fd = memfd_create("archive", MFD_CLOEXEC);
 	ASSERT_EQ(flowtap_archive_create(self->fd, &self->writer), 0);
-	self->map = flowtap_map_new("/proc/self/nowhere");
+	self->map = flowtap_address_map_new("/proc/self/nowhere");
 }
 
 FIXTURE_TEARDOWN(bundle)
@@ -75,7 +75,7 @@ FIXTURE_TEARDOWN(bundle)
 
 	flowtap_bundle_free(self->bundle);
 	flowtap_archive_writer_free(self->writer);
-	flowtap_map_free(self->map);
+	flowtap_address_map_free(self->map);
 	close(self->fd);
 	snprintf(command, sizeof(command), "rm -rf %s", self->root);
 	if (system(command))
@@ -157,12 +157,12 @@ TEST_F(bundle, file_that_is_not_here_is_in_the_archive)
 	EXPECT_EQ(self->figures.left_out, 0);
 	ASSERT_EQ(replay(self), 0);
 	EXPECT_EQ(self->damages, 0);
-	ASSERT_EQ(flowtap_map_add(self->map, &mapping), 0);
-	code = flowtap_map_find(self->map, mapping.pid, 5, AT);
+	ASSERT_EQ(flowtap_address_map_add(self->map, &mapping), 0);
+	code = flowtap_address_map_find(self->map, mapping.pid, 5, AT);
 	ASSERT_NE(code, NULL);
 	ASSERT_NE(code->bytes, NULL);
 	EXPECT_EQ(code->bytes[3], tiny_code(1, 3));
-	EXPECT_STREQ(flowtap_map_symbol(self->map, code, AT + 0x41, &offset), "nested");
+	EXPECT_STREQ(flowtap_address_map_symbol(self->map, code, AT + 0x41, &offset), "nested");
 }
 
 TEST_F(bundle, file_of_many_parts)
@@ -184,8 +184,8 @@ TEST_F(bundle, file_of_many_parts)
 	ASSERT_EQ(bundle_write(self), 0);
 	EXPECT_EQ(self->figures.bytes, size);
 	ASSERT_EQ(replay(self), 0);
-	ASSERT_EQ(flowtap_map_add(self->map, &mapping), 0);
-	code = flowtap_map_find(self->map, mapping.pid, 5, AT);
+	ASSERT_EQ(flowtap_address_map_add(self->map, &mapping), 0);
+	code = flowtap_address_map_find(self->map, mapping.pid, 5, AT);
 	ASSERT_NE(code, NULL);
 	ASSERT_NE(code->bytes, NULL);
 	ASSERT_EQ(code->end - code->start, mapping.size);
@@ -217,12 +217,12 @@ TEST_F(bundle, without_a_build_id_it_must_not_have_changed)
 	EXPECT_NE(strstr(self->why, "changed since"), NULL);
 	ASSERT_EQ(replay(self), 0);
 	/* It is for mappings without a build-id only. */
-	ASSERT_EQ(flowtap_map_add(self->map, &mapping), 0);
-	EXPECT_NE(flowtap_map_find(self->map, mapping.pid, 5, AT)->bytes, NULL);
+	ASSERT_EQ(flowtap_address_map_add(self->map, &mapping), 0);
+	EXPECT_NE(flowtap_address_map_find(self->map, mapping.pid, 5, AT)->bytes, NULL);
 	mapping = mapping_of(self->path, 1);
 	mapping.start += 0x10000;
-	ASSERT_EQ(flowtap_map_add(self->map, &mapping), 0);
-	EXPECT_EQ(flowtap_map_find(self->map, mapping.pid, 5, mapping.start)->bytes, NULL);
+	ASSERT_EQ(flowtap_address_map_add(self->map, &mapping), 0);
+	EXPECT_EQ(flowtap_address_map_find(self->map, mapping.pid, 5, mapping.start)->bytes, NULL);
 }
 
 TEST_F(bundle, what_is_no_file_is_passed_over)
@@ -239,7 +239,7 @@ TEST_F(bundle, what_is_no_file_is_passed_over)
 }
 
 /* A part of a file by hand: what the file is said to be, and what it is. */
-static int put(struct flowtap_map *map, int seed, int claim, uint64_t offset, uint64_t size)
+static int put(struct flowtap_address_map *map, int seed, int claim, uint64_t offset, uint64_t size)
 {
 	uint8_t bytes[TINY_ROOM] = { 0 };
 	struct flowtap_bundled part = {
@@ -254,15 +254,15 @@ static int put(struct flowtap_map *map, int seed, int claim, uint64_t offset, ui
 	part.build_id[0] = 0xab;
 	if (!size)
 		part.part_size = part.size - offset;
-	return flowtap_map_add_file(map, &part, bytes + offset);
+	return flowtap_address_map_add_file(map, &part, bytes + offset);
 }
 
-static bool has_code(struct flowtap_map *map, int seed)
+static bool has_code(struct flowtap_address_map *map, int seed)
 {
 	struct flowtap_mapping mapping = mapping_of("/a", seed);
 
-	return !flowtap_map_add(map, &mapping) &&
-	       flowtap_map_find(map, mapping.pid, 5, AT)->bytes;
+	return !flowtap_address_map_add(map, &mapping) &&
+	       flowtap_address_map_find(map, mapping.pid, 5, AT)->bytes;
 }
 
 TEST_F(bundle, claims_are_not_believed)

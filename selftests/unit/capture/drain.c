@@ -50,8 +50,8 @@ TEST_F(drain, a_hostile_ring_stops_and_the_others_go_on)
 		ASSERT_GE(self->number[0], 0);
 		self->made[0].ring->data_head += (uint64_t)heads[i];
 		produce(&self->made[1], 200);
-		ASSERT_EQ(flowtap_drain_take(self->drain, &moved), 0);
-		ASSERT_EQ(flowtap_drain_settle(self->drain), 0);
+		ASSERT_EQ(flowtap_drain_collect(self->drain, &moved), 0);
+		ASSERT_EQ(flowtap_drain_flush(self->drain), 0);
 		EXPECT_EQ(flowtap_drain_error(self->drain, self->number[0]), -EPROTO);
 		EXPECT_EQ(flowtap_drain_error(self->drain, self->number[1]), 0);
 		EXPECT_EQ(self->made[0].ring->data_tail, tail);
@@ -70,7 +70,7 @@ TEST_F(drain, a_great_ring_is_several_blocks)
 	OPEN_METHOD(1, 64U << 20);
 	produce(&self->made[0], count);
 	ASSERT_LT(2 * FLOWTAP_ARCHIVE_BLOCK_MAX, self->made[0].ring->data_head);
-	ASSERT_EQ(flowtap_drain_settle(self->drain), 0);
+	ASSERT_EQ(flowtap_drain_flush(self->drain), 0);
 	reading = read_archive(self->fd, 0);
 	EXPECT_ALL(reading, 1, count);
 	EXPECT_LE(3, reading.cpu[0].blocks);
@@ -83,7 +83,7 @@ TEST_F(drain, of_a_full_ring_a_quarter_is_a_block)
 	OPEN_METHOD(1, 1U << 20);
 	produce(&self->made[0], 6000);
 	ASSERT_LT((1U << 20) - 40000, self->made[0].ring->data_head);
-	ASSERT_EQ(flowtap_drain_settle(self->drain), 0);
+	ASSERT_EQ(flowtap_drain_flush(self->drain), 0);
 	reading = read_archive(self->fd, 0);
 	EXPECT_ALL(reading, 1, 6000);
 	EXPECT_LE(4, reading.cpu[0].blocks);
@@ -95,7 +95,7 @@ TEST_F(drain, records_of_no_size_stop_a_great_ring)
 
 	OPEN_METHOD(1, 64U << 20);
 	self->made[0].ring->data_head = 20U << 20;
-	ASSERT_EQ(flowtap_drain_take(self->drain, &moved), 0);
+	ASSERT_EQ(flowtap_drain_collect(self->drain, &moved), 0);
 	EXPECT_EQ(moved, 0);
 	EXPECT_EQ(flowtap_drain_error(self->drain, self->number[0]), -EPROTO);
 }
@@ -149,7 +149,7 @@ TEST_F(drain, data_that_comes_while_writes_are_on_their_way_need_no_wakeup)
 
 	OPEN_METHOD(1, 65536);
 	produce(&self->made[0], 200);
-	ASSERT_EQ(flowtap_drain_take(self->drain, &moved), 0);
+	ASSERT_EQ(flowtap_drain_collect(self->drain, &moved), 0);
 	/* The kernel tells of the watermark once, and this one was told before. */
 	produce(&self->made[0], 100);
 	EXPECT_EQ(flowtap_drain_wait(self->drain, 10000), 1);
@@ -183,7 +183,7 @@ TEST_F(drain, a_flight_recorder_is_written_when_asked_for)
 	self->made[0].ring->flags = FLOWTAP_OVERWRITE;
 	self->made[0].reader.overwrite = true;
 	self->number[0] = flowtap_drain_add(self->drain, self->made[0].fd, &self->made[0].reader, 0);
-	ASSERT_EQ(flowtap_drain_settle(self->drain), 0);
+	ASSERT_EQ(flowtap_drain_flush(self->drain), 0);
 	EXPECT_EQ(read_archive(self->fd, 0).cpu[0].blocks, 0);
 	ASSERT_EQ(flowtap_drain_snapshot(self->drain, self->number[0], &moved, &dropped), 0);
 	EXPECT_EQ(moved, self->made[0].ring->data_head);

@@ -27,7 +27,7 @@ static int run(struct flowtap_drain *drain, struct made_aux *made, uint64_t coun
 		for (int i = 0; i < STREAMS; i++)
 			(void)!read(made[i].made.fd, &ticks, sizeof(ticks));
 		if (err >= 0)
-			err = flowtap_drain_take(drain, &moved);
+			err = flowtap_drain_collect(drain, &moved);
 		for (int i = 0; i < STREAMS; i++)
 			all &= __atomic_load_n(&made[i].made.ring->data_head, __ATOMIC_ACQUIRE) >=
 			       count * sizeof(struct flowtap_record_aux) +
@@ -38,7 +38,7 @@ static int run(struct flowtap_drain *drain, struct made_aux *made, uint64_t coun
 			__atomic_store_n(&made[i].made.stop, true, __ATOMIC_RELAXED);
 		pthread_join(threads[i], NULL);
 	}
-	return err < 0 ? err : flowtap_drain_settle(drain);
+	return err < 0 ? err : flowtap_drain_flush(drain);
 }
 
 TEST_F(aux, every_byte_comes_before_the_record_that_names_it)
@@ -59,10 +59,10 @@ TEST_F(aux, records_whose_bytes_follow_each_other_are_one_block)
 	OPEN_METHOD(64 * KILO, MEGA);
 	for (int i = 0; i < 100; i++)
 		aux_add(&self->made[0], i % 2 ? 8000 : 0, 1 + i);
-	ASSERT_EQ(flowtap_drain_settle(self->drain), 0);
+	ASSERT_EQ(flowtap_drain_flush(self->drain), 0);
 	aux_add(&self->made[0], 8193, 5);
 	aux_add(&self->made[0], 8193, 5);
-	ASSERT_EQ(flowtap_drain_settle(self->drain), 0);
+	ASSERT_EQ(flowtap_drain_flush(self->drain), 0);
 	READ();
 	EXPECT_WHOLE(0);
 	EXPECT_EQ(self->reading.cpu[0]->rings, 2 + 2);
@@ -75,7 +75,7 @@ TEST_F(aux, of_a_full_area_a_quarter_is_a_block)
 	OPEN_METHOD(64 * KILO, MEGA);
 	for (int i = 0; i < 256; i++)
 		aux_add(&self->made[0], 0, 4096);
-	ASSERT_EQ(flowtap_drain_settle(self->drain), 0);
+	ASSERT_EQ(flowtap_drain_flush(self->drain), 0);
 	READ();
 	EXPECT_WHOLE(0);
 	EXPECT_EQ(self->reading.cpu[0]->rings, 4);
@@ -86,10 +86,10 @@ TEST_F(aux, what_goes_on_at_the_areas_beginning_is_two_blocks)
 {
 	OPEN_METHOD(64 * KILO, 64 * KILO);
 	aux_add(&self->made[0], 0, 60000);
-	ASSERT_EQ(flowtap_drain_settle(self->drain), 0);
+	ASSERT_EQ(flowtap_drain_flush(self->drain), 0);
 	aux_add(&self->made[0], 0, 5536);
 	aux_add(&self->made[0], 0, 3000);
-	ASSERT_EQ(flowtap_drain_settle(self->drain), 0);
+	ASSERT_EQ(flowtap_drain_flush(self->drain), 0);
 	READ();
 	EXPECT_WHOLE(0);
 	EXPECT_EQ(self->reading.cpu[0]->blocks, 3);
@@ -103,7 +103,7 @@ TEST_F(aux, all_that_waits_is_taken_however_many_blocks_it_is)
 	/* Two of them are more than a quarter of the area: each has blocks of its own. */
 	for (unsigned int i = 0; i < 6; i++)
 		aux_add(&self->made[0], 0, 600);
-	ASSERT_EQ(flowtap_drain_settle(self->drain), 0);
+	ASSERT_EQ(flowtap_drain_flush(self->drain), 0);
 	READ();
 	EXPECT_WHOLE(0);
 }
@@ -114,7 +114,7 @@ TEST_F(aux, a_record_may_be_longer_than_a_block)
 	aux_add(&self->made[0], 0, 5);
 	aux_add(&self->made[0], 3, 40 * MEGA + 1);
 	aux_add(&self->made[0], 0, 5);
-	ASSERT_EQ(flowtap_drain_settle(self->drain), 0);
+	ASSERT_EQ(flowtap_drain_flush(self->drain), 0);
 	READ();
 	EXPECT_WHOLE(0);
 	EXPECT_EQ(self->reading.cpu[0]->blocks, 1 + 3 + 1);
@@ -126,9 +126,9 @@ TEST_F(aux, sizes_of_all_kinds)
 	OPEN_METHOD(64 * KILO, MEGA);
 	for (uint64_t size = 1; size < 20; size++) {
 		aux_add(&self->made[0], size % 3, size);
-		ASSERT_EQ(flowtap_drain_settle(self->drain), 0);
+		ASSERT_EQ(flowtap_drain_flush(self->drain), 0);
 		aux_add(&self->made[1], size % 5, 9000 + size);
-		ASSERT_EQ(flowtap_drain_settle(self->drain), 0);
+		ASSERT_EQ(flowtap_drain_flush(self->drain), 0);
 	}
 	READ();
 	EXPECT_WHOLE(0);
@@ -143,12 +143,12 @@ TEST_F(aux, a_tail_waits_until_both_are_in_the_file)
 	OPEN_METHOD(64 * KILO, MEGA);
 	ring = self->made[0].made.ring;
 	aux_add(&self->made[0], 0, 100000);
-	ASSERT_EQ(flowtap_drain_take(self->drain, &moved), 0);
+	ASSERT_EQ(flowtap_drain_collect(self->drain, &moved), 0);
 	EXPECT_EQ(moved, 100000 + sizeof(struct flowtap_record_aux));
 	/* What goes by io_uring has not been handed over yet. */
 	EXPECT_EQ(ring->aux_tail, variant->method == FLOWTAP_DRAIN_POLL ? 100000 : 0);
 	EXPECT_EQ(ring->data_tail, variant->method == FLOWTAP_DRAIN_POLL ? 80 : 0);
-	ASSERT_EQ(flowtap_drain_settle(self->drain), 0);
+	ASSERT_EQ(flowtap_drain_flush(self->drain), 0);
 	EXPECT_EQ(ring->aux_tail, 100000);
 	EXPECT_EQ(ring->data_tail, 80);
 	READ();
@@ -173,7 +173,7 @@ TEST_F(aux, what_one_archive_did_not_take_goes_into_the_next)
 	fill_up(self->fd, self->writer);
 	aux_add(&self->made[0], 0, 10);
 	aux_add(&self->made[1], 0, 100000);
-	EXPECT_EQ(flowtap_drain_settle(self->drain), -ENOSPC);
+	EXPECT_EQ(flowtap_drain_flush(self->drain), -ENOSPC);
 	for (int i = 0; i < STREAMS; i++) {
 		EXPECT_EQ(self->made[i].made.ring->aux_tail, 0);
 		EXPECT_EQ(self->made[i].made.ring->data_tail, 0);
@@ -181,7 +181,7 @@ TEST_F(aux, what_one_archive_did_not_take_goes_into_the_next)
 	ASSERT_EQ(flowtap_archive_create(fd, &next), 0);
 	ASSERT_EQ(flowtap_drain_switch(self->drain, next), 0);
 	aux_add(&self->made[1], 0, 7);
-	ASSERT_EQ(flowtap_drain_settle(self->drain), 0);
+	ASSERT_EQ(flowtap_drain_flush(self->drain), 0);
 	dup2(fd, self->fd);
 	READ();
 	EXPECT_WHOLE(0);
@@ -200,7 +200,7 @@ TEST_F(aux, archives_take_turns)
 		uint64_t before = self->made[0].records;
 
 		ASSERT_EQ(aux_produce(&self->made[0], 9), true);
-		ASSERT_EQ(flowtap_drain_settle(self->drain), 0);
+		ASSERT_EQ(flowtap_drain_flush(self->drain), 0);
 		READ();
 		EXPECT_EQ(self->reading.damages, 0);
 		EXPECT_EQ(self->reading.cpu[0]->records, self->made[0].records - before);
@@ -225,8 +225,8 @@ TEST_F(aux, a_filled_area_needs_no_wakeup)
 	EXPECT_EQ(flowtap_drain_wait(self->drain, 0), 0);
 	aux_add(&self->made[0], 0, 1);
 	EXPECT_EQ(flowtap_drain_wait(self->drain, 10000), 1);
-	ASSERT_EQ(flowtap_drain_take(self->drain, &moved), 0);
-	ASSERT_EQ(flowtap_drain_settle(self->drain), 0);
+	ASSERT_EQ(flowtap_drain_collect(self->drain, &moved), 0);
+	ASSERT_EQ(flowtap_drain_flush(self->drain), 0);
 	/* Bytes without a record are nothing that could be taken. */
 	self->made[0].made.ring->aux_head += MEGA / 2;
 	EXPECT_EQ(flowtap_drain_wait(self->drain, 20), 0);
@@ -267,10 +267,10 @@ TEST_F(aux, who_is_killed_leaves_an_archive_that_can_be_read)
 				ASSERT_TRUE(aux_produce(&self->made[0], 8));
 				if (i == round / 3 && round % 3 == 0)
 					kill(getpid(), SIGKILL);
-				ASSERT_EQ(flowtap_drain_take(self->drain, &moved), 0);
+				ASSERT_EQ(flowtap_drain_collect(self->drain, &moved), 0);
 				if (i == round / 3 && round % 3 == 1)
 					kill(getpid(), SIGKILL);
-				ASSERT_EQ(flowtap_drain_settle(self->drain), 0);
+				ASSERT_EQ(flowtap_drain_flush(self->drain), 0);
 			}
 			kill(getpid(), SIGKILL);
 		}
@@ -298,7 +298,7 @@ TEST_F(aux, of_an_archive_that_is_cut_every_record_has_its_bytes)
 	OPEN_METHOD(4096, 8192);
 	for (int i = 0; i < 6; i++) {
 		ASSERT_TRUE(aux_produce(&self->made[0], 3));
-		ASSERT_EQ(flowtap_drain_settle(self->drain), 0);
+		ASSERT_EQ(flowtap_drain_flush(self->drain), 0);
 	}
 	end = lseek(self->fd, 0, SEEK_END);
 	for (off_t at = end; at >= 16; at -= 7) {

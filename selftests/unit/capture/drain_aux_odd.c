@@ -53,13 +53,13 @@ TEST_F(aux, records_that_name_what_is_not_there_stop_their_ring)
 						    &self->made[0].made.reader, 0);
 		ASSERT_GE(self->number[0], 0);
 		aux_put(&self->made[0], &record, sizeof(record));
-		ASSERT_EQ(flowtap_drain_settle(self->drain), 0);
+		ASSERT_EQ(flowtap_drain_flush(self->drain), 0);
 		EXPECT_EQ(flowtap_drain_error(self->drain, self->number[0]), table[i].result)
 			TH_LOG("line %zu", i);
 		EXPECT_EQ(ring->data_tail, table[i].result ? 0 : 80);
 		EXPECT_EQ(ring->aux_tail, table[i].result ? 1000 : table[i].offset + table[i].size);
 		aux_add(&self->made[1], 0, 10);
-		ASSERT_EQ(flowtap_drain_settle(self->drain), 0);
+		ASSERT_EQ(flowtap_drain_flush(self->drain), 0);
 		EXPECT_EQ(flowtap_drain_error(self->drain, self->number[1]), 0);
 	}
 	READ();
@@ -71,9 +71,9 @@ TEST_F(aux, a_stretch_round_the_areas_end_stops_its_ring)
 {
 	OPEN_METHOD(4096, 8192);
 	aux_add(&self->made[0], 0, 8000);
-	ASSERT_EQ(flowtap_drain_settle(self->drain), 0);
+	ASSERT_EQ(flowtap_drain_flush(self->drain), 0);
 	aux_add(&self->made[0], 0, 193);
-	ASSERT_EQ(flowtap_drain_settle(self->drain), 0);
+	ASSERT_EQ(flowtap_drain_flush(self->drain), 0);
 	EXPECT_EQ(flowtap_drain_error(self->drain, self->number[0]), -EPROTO);
 	EXPECT_EQ(self->made[0].made.ring->aux_tail, 8000);
 }
@@ -93,7 +93,7 @@ TEST_F(aux, heads_that_make_no_sense_stop_their_ring)
 						    &self->made[0].made.reader, 0);
 		aux_add(&self->made[0], 0, 10);
 		ring->aux_head = heads[i];
-		ASSERT_EQ(flowtap_drain_settle(self->drain), 0);
+		ASSERT_EQ(flowtap_drain_flush(self->drain), 0);
 		EXPECT_EQ(flowtap_drain_error(self->drain, self->number[0]), -EPROTO);
 		EXPECT_EQ(ring->aux_tail, 100);
 	}
@@ -114,7 +114,7 @@ TEST_F(aux, an_area_that_may_not_be_locked_is_written_as_it_is_mapped)
 		  FLOWTAP_DRAIN_URING : variant->method);
 	for (int i = 0; i < 5; i++) {
 		aux_add(&self->made[0], 0, 100001);
-		ASSERT_EQ(flowtap_drain_settle(self->drain), 0);
+		ASSERT_EQ(flowtap_drain_flush(self->drain), 0);
 	}
 	READ();
 	EXPECT_WHOLE(0);
@@ -129,7 +129,7 @@ TEST_F(aux, without_its_area_mapped_a_ring_is_drained_alone)
 	ASSERT_GE(flowtap_drain_add(self->drain, self->made[0].made.fd,
 				    &self->made[0].made.reader, 0), 0);
 	aux_add(&self->made[0], 5, 10);
-	ASSERT_EQ(flowtap_drain_settle(self->drain), 0);
+	ASSERT_EQ(flowtap_drain_flush(self->drain), 0);
 	READ();
 	EXPECT_EQ(self->reading.cpu[0]->records, 1);
 	EXPECT_EQ(self->reading.cpu[0]->missing, 10);

@@ -141,7 +141,7 @@ static int run(struct flowtap_drain *drain, struct made *made, unsigned int ring
 		for (unsigned int i = 0; i < rings; i++)
 			(void)!read(made[i].fd, &ticks, sizeof(ticks));
 		if (err >= 0)
-			err = flowtap_drain_take(drain, &moved);
+			err = flowtap_drain_collect(drain, &moved);
 		total += moved;
 	}
 	for (unsigned int i = 0; i < rings; i++) {
@@ -150,7 +150,7 @@ static int run(struct flowtap_drain *drain, struct made *made, unsigned int ring
 		pthread_join(threads[i], NULL);
 	}
 	/* Also after an error: what is on its way arrives. */
-	settled = flowtap_drain_settle(drain);
+	settled = flowtap_drain_flush(drain);
 	return err < 0 ? err : settled;
 }
 

@@ -28,7 +28,7 @@ static int take_all(struct flowtap_drain *drain)
 
 	copied = 0;
 	counting = true;
-	err = flowtap_drain_settle(drain);
+	err = flowtap_drain_flush(drain);
 	counting = false;
 	return err;
 }

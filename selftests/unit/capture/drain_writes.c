@@ -206,7 +206,7 @@ TEST_F(drain, writes_that_the_kernel_shortens_are_continued)
 		lseek(self->fd, 0, SEEK_SET);
 		OPEN_METHOD(1, 65536);
 		produce(&self->made[0], 160);
-		ASSERT_EQ(flowtap_drain_settle(self->drain), 0);
+		ASSERT_EQ(flowtap_drain_flush(self->drain), 0);
 		end = lseek(self->fd, 0, SEEK_CUR) - 40;
 		if (round)
 			fault.full = (off_t)limit.rlim_cur;
@@ -215,7 +215,7 @@ TEST_F(drain, writes_that_the_kernel_shortens_are_continued)
 		/* One block at a time: one behind the short one would be refused. */
 		for (int i = 0; i < 5; i++) {
 			produce(&self->made[0], 200);
-			ASSERT_EQ(flowtap_drain_settle(self->drain), 0) TH_LOG("round %u", round);
+			ASSERT_EQ(flowtap_drain_flush(self->drain), 0) TH_LOG("round %u", round);
 		}
 		EXPECT_EQ(fault.full, 0);
 		reading = read_archive(self->fd, 0);
@@ -247,11 +247,11 @@ TEST_F(drain, a_full_disk_is_told_and_the_tail_stays)
 	/* Little of one, and much of the other. */
 	produce(&self->made[0], 5);
 	produce(&self->made[1], 200);
-	EXPECT_EQ(flowtap_drain_settle(self->drain), -ENOSPC);
+	EXPECT_EQ(flowtap_drain_flush(self->drain), -ENOSPC);
 	EXPECT_EQ(self->made[0].ring->data_tail, 0);
 	EXPECT_EQ(self->made[1].ring->data_tail, 0);
 	EXPECT_EQ(flowtap_drain_wait(self->drain, 0), -ENOSPC);
-	EXPECT_EQ(flowtap_drain_take(self->drain, &moved), -ENOSPC);
+	EXPECT_EQ(flowtap_drain_collect(self->drain, &moved), -ENOSPC);
 	EXPECT_EQ(flowtap_archive_flush(self->writer), -ENOSPC);
 }
 
@@ -260,7 +260,7 @@ TEST_F(drain, a_write_out_of_the_ring_that_finds_no_room)
 	OPEN_METHOD(1, 65536);
 	fill_up(self->fd, self->writer);
 	produce(&self->made[0], 200);
-	EXPECT_EQ(flowtap_drain_settle(self->drain), -ENOSPC);
+	EXPECT_EQ(flowtap_drain_flush(self->drain), -ENOSPC);
 	EXPECT_EQ(fault.entries, FLOWTAP_DRAIN_POLL - variant->method);
 	EXPECT_EQ(self->made[0].ring->data_tail, 0);
 	EXPECT_EQ(flowtap_archive_flush(self->writer), -ENOSPC);
@@ -303,8 +303,8 @@ TEST_F(drain, what_had_room_is_not_told_again)
 		produce(&self->made[0], 3000);
 		produce(&self->made[1], 3000);
 		ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
-		flowtap_drain_take(self->drain, &moved);
-		EXPECT_EQ(flowtap_drain_settle(self->drain), -EFBIG);
+		flowtap_drain_collect(self->drain, &moved);
+		EXPECT_EQ(flowtap_drain_flush(self->drain), -EFBIG);
 		ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &unlimited), 0);
 		reading = read_archive(self->fd, 0);
 		for (int i = 0; i < 2; i++)
@@ -332,8 +332,8 @@ TEST_F(drain, a_lost_write_is_an_error_and_a_damage)
 	produce(&self->made[0], 200);
 	produce(&self->made[1], 200);
 	fault.lose = variant->method == FLOWTAP_DRAIN_FIXED ? 2 : 1;	/* the first's payload */
-	ASSERT_EQ(flowtap_drain_take(self->drain, &moved), 0);
-	EXPECT_EQ(flowtap_drain_settle(self->drain), -EIO);
+	ASSERT_EQ(flowtap_drain_collect(self->drain, &moved), 0);
+	EXPECT_EQ(flowtap_drain_flush(self->drain), -EIO);
 	EXPECT_EQ(self->made[0].ring->data_tail, 0);
 	EXPECT_EQ(self->made[1].ring->data_tail, self->made[1].ring->data_head);
 	reading = read_archive(self->fd, 0);
@@ -354,12 +354,12 @@ TEST_F(drain, what_one_archive_did_not_take_goes_into_the_next)
 	OPEN_METHOD(1, 65536);
 	fill_up(self->fd, self->writer);
 	produce(&self->made[0], 200);
-	EXPECT_EQ(flowtap_drain_settle(self->drain), -ENOSPC);
+	EXPECT_EQ(flowtap_drain_flush(self->drain), -ENOSPC);
 	ASSERT_EQ(flowtap_archive_create(fd, &next), 0);
 	ASSERT_EQ(flowtap_drain_switch(self->drain, next), 0);
-	ASSERT_EQ(flowtap_drain_take(self->drain, &moved), 0);
+	ASSERT_EQ(flowtap_drain_collect(self->drain, &moved), 0);
 	EXPECT_EQ(moved, self->made[0].ring->data_head);
-	ASSERT_EQ(flowtap_drain_settle(self->drain), 0);
+	ASSERT_EQ(flowtap_drain_flush(self->drain), 0);
 	reading = read_archive(fd, 0);
 	EXPECT_ALL(reading, 1, 200);
 	flowtap_archive_writer_free(next);
@@ -375,10 +375,10 @@ TEST_F(drain, little_of_many_rings_is_one_write)
 	for (int i = 0; i < RINGS; i++)
 		produce(&self->made[i], 5);
 	fault.calls = fault.entries = 0;
-	ASSERT_EQ(flowtap_drain_take(self->drain, &moved), 0);
+	ASSERT_EQ(flowtap_drain_collect(self->drain, &moved), 0);
 	EXPECT_EQ(fault.calls, 1);
 	EXPECT_EQ(fault.entries, 0);
-	ASSERT_EQ(flowtap_drain_settle(self->drain), 0);
+	ASSERT_EQ(flowtap_drain_flush(self->drain), 0);
 	reading = read_archive(self->fd, 0);
 	EXPECT_ALL(reading, RINGS, 5);
 }
@@ -433,7 +433,7 @@ TEST_F(drain, short_writes_of_aux_areas_are_continued)
 	OPEN_AUX(&aux, 16384, 262144);
 	for (int i = 0; i < 60; i++) {
 		ASSERT_TRUE(aux_produce(&aux, 6));
-		ASSERT_EQ(flowtap_drain_settle(self->drain), 0);
+		ASSERT_EQ(flowtap_drain_flush(self->drain), 0);
 	}
 	EXPECT_GT(fault.shortened, 10);
 	EXPECT_EQ(aux.made.ring->aux_tail, aux.made.ring->aux_head);
@@ -464,14 +464,14 @@ TEST_F(drain, neither_tail_passes_a_write_that_was_lost)
 		lseek(self->fd, 0, SEEK_SET);
 		OPEN_AUX(&aux, 16384, 262144);
 		aux_add(&aux, 0, 20001);
-		ASSERT_EQ(flowtap_drain_settle(self->drain), 0);
+		ASSERT_EQ(flowtap_drain_flush(self->drain), 0);
 		data_tail = aux.made.ring->data_tail;
 		aux_add(&aux, 3, 30001);
 		aux_add(&aux, 0, 40001);
 		fault.entries = 0;
 		fault.lose = lose;
-		ASSERT_EQ(flowtap_drain_take(self->drain, &moved), 0);
-		EXPECT_EQ(flowtap_drain_settle(self->drain), -EIO) TH_LOG("%u", lose);
+		ASSERT_EQ(flowtap_drain_collect(self->drain, &moved), 0);
+		EXPECT_EQ(flowtap_drain_flush(self->drain), -EIO) TH_LOG("%u", lose);
 		EXPECT_EQ(aux.made.ring->aux_tail, 20001) TH_LOG("%u", lose);
 		EXPECT_EQ(aux.made.ring->data_tail, data_tail);
 		content = read_aux(self->fd, &damages);

@@ -6,7 +6,7 @@
  */
 #include "capture/roster.h"
 
-#include <flowtap/image.h>
+#include <flowtap/address_map.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -157,20 +157,20 @@ static void make_events(void)
 
 /* --- Into a map, as reading an archive does it. --- */
 
-static int apply_task(struct flowtap_map *map, const struct flowtap_archive_task *task,
+static int apply_task(struct flowtap_address_map *map, const struct flowtap_archive_task *task,
 		      uint64_t time)
 {
-	int error = flowtap_map_thread(map, task->pid, task->tid, time);
+	int error = flowtap_address_map_thread(map, task->pid, task->tid, time);
 
 	if (!error && task->event == FLOWTAP_TASK_FORK)
-		error = flowtap_map_fork(map, task->parent_pid, task->pid, time);
+		error = flowtap_address_map_fork(map, task->parent_pid, task->pid, time);
 	if (!error && task->event == FLOWTAP_TASK_EXEC)
-		error = flowtap_map_exec(map, task->pid, time);
+		error = flowtap_address_map_exec(map, task->pid, time);
 	return error;
 }
 
-static int apply_mapping(struct flowtap_map *map, const struct flowtap_archive_mapping *from,
-			 const char *path)
+static int apply_mapping(struct flowtap_address_map *map,
+			 const struct flowtap_archive_mapping *from, const char *path)
 {
 	const struct flowtap_mapping mapping = {
 		.time = from->time, .start = from->start, .size = from->size,
@@ -178,16 +178,16 @@ static int apply_mapping(struct flowtap_map *map, const struct flowtap_archive_m
 		.executable = from->executable,
 	};
 
-	return flowtap_map_add(map, &mapping);
+	return flowtap_address_map_add(map, &mapping);
 }
 
-static int apply(struct flowtap_map *map, const struct event *event)
+static int apply(struct flowtap_address_map *map, const struct event *event)
 {
 	return event->type == FLOWTAP_ARCHIVE_TASK ? apply_task(map, &event->task, event->time) :
 						     apply_mapping(map, &event->mapping, event->path);
 }
 
-static int apply_archive(struct flowtap_map *map, int fd)
+static int apply_archive(struct flowtap_address_map *map, int fd)
 {
 	struct flowtap_archive_reader *reader;
 	struct flowtap_archive_block block;
@@ -212,11 +212,11 @@ static int apply_archive(struct flowtap_map *map, int fd)
 static void tell(struct flowtap_roster *roster, const struct event *event)
 {
 	if (event->type == FLOWTAP_ARCHIVE_TASK)
-		flowtap_roster_take(roster, event->type, 0, event->time, &event->task,
-				    sizeof(event->task), NULL, 0);
+		flowtap_roster_add(roster, event->type, 0, event->time, &event->task,
+				   sizeof(event->task), NULL, 0);
 	else
-		flowtap_roster_take(roster, event->type, 0, event->time, &event->mapping,
-				    sizeof(event->mapping), event->path, event->mapping.path_size);
+		flowtap_roster_add(roster, event->type, 0, event->time, &event->mapping,
+				   sizeof(event->mapping), event->path, event->mapping.path_size);
 }
 
 /* --- What is told of mappings is what is written. --- */
@@ -272,11 +272,11 @@ static int refuse(void *argument, const struct flowtap_mapping *mapping)
 
 /* --- Comparing. --- */
 
-static bool same(struct flowtap_map *whole, struct flowtap_map *half, uint32_t pid, uint64_t time,
-		 uint64_t address)
+static bool same(struct flowtap_address_map *whole, struct flowtap_address_map *half, uint32_t pid,
+		 uint64_t time, uint64_t address)
 {
-	const struct flowtap_code *a = flowtap_map_find(whole, pid, time, address);
-	const struct flowtap_code *b = flowtap_map_find(half, pid, time, address);
+	const struct flowtap_code *a = flowtap_address_map_find(whole, pid, time, address);
+	const struct flowtap_code *b = flowtap_address_map_find(half, pid, time, address);
 
 	if (!a || !b)
 		return !a == !b;
@@ -300,7 +300,8 @@ TEST(an_archive_from_the_middle_says_what_one_from_the_begin_says)
 		struct sum written, said = { 0 };
 		int calls = 0;
 		struct flowtap_roster *roster = flowtap_roster_new(64 << 20);
-		struct flowtap_map *whole = flowtap_map_new(NULL), *half = flowtap_map_new(NULL);
+		struct flowtap_address_map *whole = flowtap_address_map_new(NULL),
+					   *half = flowtap_address_map_new(NULL);
 		FILE *file = tmpfile();
 		int settled, told;
 
@@ -318,9 +319,9 @@ TEST(an_archive_from_the_middle_says_what_one_from_the_begin_says)
 				if (i <= told)
 					tell(roster, &events[i]);
 			if (to - 1 <= settled)
-				flowtap_roster_settle(roster, events[to - 1].time);
+				flowtap_roster_advance(roster, events[to - 1].time);
 		}
-		flowtap_roster_settle(roster, events[settled].time);
+		flowtap_roster_advance(roster, events[settled].time);
 		ASSERT_EQ(0, flowtap_roster_dropped(roster));
 		ASSERT_EQ(0, write_roster(roster, file));
 		written = sum_of_archive(fileno(file));
@@ -347,8 +348,8 @@ TEST(an_archive_from_the_middle_says_what_one_from_the_begin_says)
 			compared++;
 		}
 		fclose(file);
-		flowtap_map_free(whole);
-		flowtap_map_free(half);
+		flowtap_address_map_free(whole);
+		flowtap_address_map_free(half);
 		flowtap_roster_free(roster);
 	}
 	EXPECT_LT(100000, compared);
@@ -376,13 +377,13 @@ TEST(what_has_ended_takes_no_room)
 		tell(roster, &map);
 		tell(roster, &exit);
 		if (i % 100 == 0)
-			flowtap_roster_settle(roster, 10 * i + 2);
+			flowtap_roster_advance(roster, 10 * i + 2);
 		if (flowtap_roster_size(roster) > most)
 			most = flowtap_roster_size(roster);
 	}
 	EXPECT_EQ(0, flowtap_roster_dropped(roster));
 	EXPECT_GT(200000, most);
-	flowtap_roster_settle(roster, UINT64_MAX);
+	flowtap_roster_advance(roster, UINT64_MAX);
 	/* But the log's own room. */
 	EXPECT_GT(50000, flowtap_roster_size(roster));
 	flowtap_roster_free(roster);
@@ -407,7 +408,7 @@ TEST(what_does_not_fit_is_counted_and_told)
 		event.mapping.pid += 100 * random_below(50);
 		tell(roster, &event);
 		if (i % 10 == 0)
-			flowtap_roster_settle(roster, event.time);
+			flowtap_roster_advance(roster, event.time);
 		ASSERT_GE(20000, flowtap_roster_size(roster));
 	}
 	EXPECT_LT(100, flowtap_roster_dropped(roster));
@@ -434,10 +435,10 @@ TEST(nonsense_does_no_harm)
 	for (int i = 0; i < 20000; i++) {
 		for (size_t k = 0; k < sizeof(bytes); k++)
 			bytes[k] = random_below(4) ? 0 : random_below(256);
-		flowtap_roster_take(roster, 1 + random_below(14), 0, random_below(1000), bytes,
-				    random_below(sizeof(bytes)), bytes, random_below(8));
+		flowtap_roster_add(roster, 1 + random_below(14), 0, random_below(1000), bytes,
+				   random_below(sizeof(bytes)), bytes, random_below(8));
 		if (i % 100 == 0)
-			flowtap_roster_settle(roster, random_below(2000));
+			flowtap_roster_advance(roster, random_below(2000));
 	}
 	flowtap_roster_free(roster);
 }
@@ -456,8 +457,8 @@ TEST(code_without_a_file_comes_once)
 	memcpy(head, &mapping, sizeof(mapping));
 	memcpy(head + sizeof(mapping), "[vdso]", 6);
 	for (int i = 0; i < 5; i++)
-		flowtap_roster_take(roster, FLOWTAP_ARCHIVE_BYTES, 0, 0, head, sizeof(head),
-				    "code", 4);
+		flowtap_roster_add(roster, FLOWTAP_ARCHIVE_BYTES, 0, 0, head, sizeof(head), "code",
+				   4);
 	ASSERT_EQ(0, write_roster(roster, file));
 	ASSERT_EQ(0, lseek(fileno(file), 0, SEEK_SET));
 	ASSERT_EQ(0, flowtap_archive_open(fileno(file), &reader));

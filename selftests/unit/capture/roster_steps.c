@@ -2,7 +2,7 @@
 /* Shows what holds after one thing or two, of which random processes (roster.c) seldom have any. */
 #include "capture/roster.h"
 
-#include <flowtap/image.h>
+#include <flowtap/address_map.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,8 +20,8 @@ static void tell_mapping(struct flowtap_roster *roster, uint64_t time, uint32_t 
 		.path_size = (uint32_t)strlen(path),
 	};
 
-	flowtap_roster_take(roster, FLOWTAP_ARCHIVE_MAPPING, 0, time, &mapping, sizeof(mapping), path,
-			    strlen(path));
+	flowtap_roster_add(roster, FLOWTAP_ARCHIVE_MAPPING, 0, time, &mapping, sizeof(mapping),
+			   path, strlen(path));
 }
 
 static void tell_task(struct flowtap_roster *roster, uint64_t time, uint32_t event, uint32_t pid,
@@ -33,7 +33,7 @@ static void tell_task(struct flowtap_roster *roster, uint64_t time, uint32_t eve
 	};
 
 	memcpy(task.comm, comm, strlen(comm));
-	flowtap_roster_take(roster, FLOWTAP_ARCHIVE_TASK, 0, time, &task, sizeof(task), NULL, 0);
+	flowtap_roster_add(roster, FLOWTAP_ARCHIVE_TASK, 0, time, &task, sizeof(task), NULL, 0);
 }
 
 /* "PID START PATH " of each. */
@@ -63,7 +63,7 @@ TEST(data_over_code_leaves_neither)
 	tell_mapping(roster, 1, 7, 0x1000, 0x3000, true, "/code");
 	tell_mapping(roster, 1, 7, 0x1800, 0, true, "/nothing");
 	tell_mapping(roster, 2, 7, 0x2000, 0x1000, false, "/data");
-	flowtap_roster_settle(roster, 2);
+	flowtap_roster_advance(roster, 2);
 	EXPECT_STREQ("7 1000+1000 /code 7 3000+1000 /code ", list(roster));
 	flowtap_roster_free(roster);
 }
@@ -85,13 +85,14 @@ TEST(a_mapping_keeps_its_build_id)
 		struct flowtap_mapping told = { 0 };
 
 		memset(head.build_id, 0xab, size);
-		flowtap_roster_take(roster, FLOWTAP_ARCHIVE_MAPPING, 0, 1, &head, sizeof(head), "/a", 2);
+		flowtap_roster_add(roster, FLOWTAP_ARCHIVE_MAPPING, 0, 1, &head, sizeof(head), "/a",
+				   2);
 		/* In the log, and when it holds. */
 		for (int i = 0; i < 2; i++) {
 			ASSERT_EQ(0, flowtap_roster_mappings(roster, take_id, &told));
 			EXPECT_EQ(size <= FLOWTAP_BUILD_ID_MAX ? size : 0, told.build_id_size);
 			EXPECT_EQ(0, memcmp(head.build_id, told.build_id, told.build_id_size));
-			flowtap_roster_settle(roster, 1);
+			flowtap_roster_advance(roster, 1);
 		}
 		flowtap_roster_free(roster);
 	}
@@ -105,7 +106,7 @@ TEST(a_number_that_is_used_again_is_another_process)
 	tell_mapping(roster, 1, 7, 0x1000, 0x1000, true, "/parent");
 	tell_mapping(roster, 1, 8, 0x5000, 0x1000, true, "/old");
 	tell_task(roster, 2, FLOWTAP_TASK_FORK, 8, 8, 7, "");
-	flowtap_roster_settle(roster, 2);
+	flowtap_roster_advance(roster, 2);
 	EXPECT_STREQ("7 1000+1000 /parent 8 1000+1000 /parent ", list(roster));
 	flowtap_roster_free(roster);
 }
@@ -123,7 +124,7 @@ TEST(a_path_is_as_long_as_a_path_can_be)
 		memset(path, 'x', size);
 		path[size] = 0;
 		tell_mapping(roster, 1, 7, 0x1000, 0x1000, true, path);
-		flowtap_roster_settle(roster, 1);
+		flowtap_roster_advance(roster, 1);
 		EXPECT_EQ(0, write_roster(roster, file));
 		EXPECT_EQ(size <= 4096, strlen(list(roster)) > 4000);
 		fclose(file);
@@ -163,16 +164,16 @@ TEST(threads_keep_their_parents_and_names)
 	tell_task(roster, 2, FLOWTAP_TASK_FORK, 8, 9, 8, "");
 	tell_task(roster, 3, FLOWTAP_TASK_COMM, 8, 9, 0, "worker");
 	tell_task(roster, 4, FLOWTAP_TASK_COMM, 8, 8, 0, "sixteen letters!");
-	flowtap_roster_settle(roster, 4);
+	flowtap_roster_advance(roster, 4);
 	EXPECT_STREQ("8 8 7 sixteen letters! 8 9 7 worker ", list_tasks(roster));
 	tell_task(roster, 5, FLOWTAP_TASK_EXIT, 8, 8, 0, "");
-	flowtap_roster_settle(roster, 5);
+	flowtap_roster_advance(roster, 5);
 	EXPECT_STREQ("8 9 7 worker ", list_tasks(roster));
 	tell_task(roster, 6, FLOWTAP_TASK_EXEC, 8, 8, 0, "new");
-	flowtap_roster_settle(roster, 6);
+	flowtap_roster_advance(roster, 6);
 	EXPECT_STREQ("8 8 7 new ", list_tasks(roster));
 	tell_task(roster, 7, FLOWTAP_TASK_EXIT, 8, 8, 0, "");
-	flowtap_roster_settle(roster, 7);
+	flowtap_roster_advance(roster, 7);
 	EXPECT_STREQ("", list_tasks(roster));
 	EXPECT_EQ(0, flowtap_roster_dropped(roster));
 	flowtap_roster_free(roster);
@@ -196,9 +197,9 @@ TEST(code_of_one_process_keeps_its_place_when_it_is_cut)
 	ASSERT_TRUE(roster && file);
 	for (size_t i = 0; i < sizeof(made.code); i++)
 		made.code[i] = (uint8_t)(i / 3);
-	flowtap_roster_take(roster, FLOWTAP_ARCHIVE_BYTES, 0, 1, &made, sizeof(made), NULL, 0);
+	flowtap_roster_add(roster, FLOWTAP_ARCHIVE_BYTES, 0, 1, &made, sizeof(made), NULL, 0);
 	tell_mapping(roster, 2, 7, 0x1100, 0x80, true, "/over");
-	flowtap_roster_settle(roster, 2);
+	flowtap_roster_advance(roster, 2);
 	/* It has no file. */
 	EXPECT_STREQ("7 1100+80 /over ", list(roster));
 	ASSERT_EQ(0, write_roster(roster, file));

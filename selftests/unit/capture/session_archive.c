@@ -123,7 +123,7 @@ TEST_F(archive, has_what_was_in_the_rings_when_it_is_settled)
 	EXPECT_EQ(flowtap_session_drain(&self->session), 0);
 	put(ring_of(self, 0));
 	put(ring_of(self, 0));
-	EXPECT_EQ(flowtap_session_settle(&self->session, &self->problem), 0);
+	EXPECT_EQ(flowtap_session_flush(&self->session, &self->problem), 0);
 	EXPECT_EQ(self->problem.cause, FLOWTAP_SESSION_NO_PROBLEM);
 	EXPECT_FALSE(fake_of(self->session.streams[1].fd)->enabled);
 	EXPECT_GE(count(_metadata, self, FLOWTAP_ARCHIVE_RING, 0, &bytes), 1);
@@ -205,7 +205,7 @@ TEST_F(archive, is_settled_only_if_recording_can_be_stopped)
 	open_streams(_metadata, self, FLOWTAP_SOURCE_CTR, 0);
 	ASSERT_EQ(flowtap_session_begin(&self->session, FLOWTAP_DRAIN_POLL, self->writer), 0);
 	fake.enable_error = -EIO;
-	EXPECT_EQ(flowtap_session_settle(&self->session, &self->problem), -EIO);
+	EXPECT_EQ(flowtap_session_flush(&self->session, &self->problem), -EIO);
 	EXPECT_EQ(self->problem.cause, FLOWTAP_SESSION_DISABLE);
 	EXPECT_EQ(self->problem.error, -EIO);
 }
@@ -220,7 +220,7 @@ TEST_F(archive, a_ring_that_contradicts_itself_is_named_and_others_are_read)
 	put(ring_of(self, 1));
 	EXPECT_EQ(flowtap_session_drain(&self->session), 0);
 	EXPECT_EQ(flowtap_session_contradicting(&self->session), &self->session.streams[0]);
-	EXPECT_EQ(flowtap_session_settle(&self->session, &self->problem), 0);
+	EXPECT_EQ(flowtap_session_flush(&self->session, &self->problem), 0);
 	EXPECT_EQ(count(_metadata, self, FLOWTAP_ARCHIVE_RING, 1, &bytes), 1);
 }
 

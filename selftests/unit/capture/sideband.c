@@ -183,7 +183,7 @@ static bool is_known(FIXTURE_DATA(sideband) *self, const char *what)
 
 	if (!report)
 		return false;
-	code = flowtap_map_find(self->map, report->pid, report->time, report->address);
+	code = flowtap_address_map_find(self->map, report->pid, report->time, report->address);
 	if (!code || !code->bytes) {
 		fprintf(stderr, "# %s: %s\n", what, code ? code->missing : "not mapped");
 		return false;
@@ -198,8 +198,8 @@ static const char *symbol_of(FIXTURE_DATA(sideband) *self, const char *what, uin
 	const struct report *report = report_of(self, what);
 	const struct flowtap_code *code;
 
-	code = flowtap_map_find(self->map, report->pid, report->time, report->address);
-	return code ? flowtap_map_symbol(self->map, code, report->address, offset) : NULL;
+	code = flowtap_address_map_find(self->map, report->pid, report->time, report->address);
+	return code ? flowtap_address_map_symbol(self->map, code, report->address, offset) : NULL;
 }
 
 static int on_mapped(void *argument, const struct flowtap_mapping *mapping)
@@ -372,7 +372,7 @@ TEST_F(sideband, another_archive_begins_in_the_middle)
 	ASSERT_TRUE(step(self, 2));
 	begun = now();
 	ASSERT_EQ(flowtap_sideband_drain(self->sideband), 0);
-	flowtap_sideband_settle(self->sideband, begun);
+	flowtap_sideband_advance(self->sideband, begun);
 	ASSERT_EQ(begin_another(self), 0);
 	/* In the log of the third, then. */
 	ASSERT_TRUE(step(self, 1));

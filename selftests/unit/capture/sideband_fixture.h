@@ -4,7 +4,7 @@
 #define FLOWTAP_TEST_SIDEBAND_FIXTURE_H
 
 #include <elf.h>
-#include <flowtap/image.h>
+#include <flowtap/address_map.h>
 #include <flowtap/sideband.h>
 #include <libelf.h>
 #include <link.h>
@@ -31,7 +31,7 @@ FIXTURE(sideband)
 	struct report report[32];
 	size_t n;
 	unsigned int mapped;		/* mappings that we were told of */
-	struct flowtap_map *map;
+	struct flowtap_address_map *map;
 	struct flowtap_build_id id;	/* of the library that is copied */
 };
 
@@ -132,7 +132,7 @@ FIXTURE_SETUP(sideband)
 	ASSERT_GT(self->id.size, 0);
 	self->archive = memfd_create("sideband", MFD_CLOEXEC);
 	ASSERT_EQ(flowtap_archive_create(self->archive, &self->writer), 0);
-	self->map = flowtap_map_new(NULL);
+	self->map = flowtap_address_map_new(NULL);
 }
 
 FIXTURE_TEARDOWN(sideband)
@@ -145,7 +145,7 @@ FIXTURE_TEARDOWN(sideband)
 	}
 	flowtap_sideband_free(self->sideband);
 	flowtap_archive_writer_free(self->writer);
-	flowtap_map_free(self->map);
+	flowtap_address_map_free(self->map);
 	snprintf(command, sizeof(command), "rm -rf %s", self->directory);
 	if (system(command))
 		abort();

@@ -2,7 +2,7 @@
 /* Shows that the map knows which bytes stood where in which process when, or says why not. */
 #include <errno.h>
 #include <fcntl.h>
-#include <flowtap/image.h>
+#include <flowtap/address_map.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +19,7 @@
 FIXTURE(image)
 {
 	char root[64];
-	struct flowtap_map *map;
+	struct flowtap_address_map *map;
 };
 
 static void make_path(const char *root, const char *path)
@@ -58,7 +58,7 @@ FIXTURE_SETUP(image)
 {
 	strcpy(self->root, "/tmp/flowtap-image-XXXXXX");
 	ASSERT_NE(mkdtemp(self->root), NULL);
-	self->map = flowtap_map_new(self->root);
+	self->map = flowtap_address_map_new(self->root);
 	ASSERT_NE(self->map, NULL);
 	write_tiny(self->root, "/bin/a", 1);
 	write_tiny(self->root, "/bin/b", 2);
@@ -68,7 +68,7 @@ FIXTURE_TEARDOWN(image)
 {
 	char command[96];
 
-	flowtap_map_free(self->map);
+	flowtap_address_map_free(self->map);
 	snprintf(command, sizeof(command), "rm -rf %s", self->root);
 	if (system(command))
 		abort();
@@ -95,18 +95,18 @@ static struct flowtap_mapping mapping_of(uint32_t pid, uint64_t time, uint64_t s
 	return mapping;
 }
 
-static int add(struct flowtap_map *map, uint32_t pid, uint64_t time, uint64_t start, uint64_t size,
-	       const char *path, int seed)
+static int add(struct flowtap_address_map *map, uint32_t pid, uint64_t time, uint64_t start,
+	       uint64_t size, const char *path, int seed)
 {
 	struct flowtap_mapping mapping = mapping_of(pid, time, start, size, path, seed);
 
-	return flowtap_map_add(map, &mapping);
+	return flowtap_address_map_add(map, &mapping);
 }
 
 /* The code byte at an address, -1: no bytes, -2: nothing mapped. */
-static int byte_at(struct flowtap_map *map, uint32_t pid, uint64_t time, uint64_t address)
+static int byte_at(struct flowtap_address_map *map, uint32_t pid, uint64_t time, uint64_t address)
 {
-	const struct flowtap_code *code = flowtap_map_find(map, pid, time, address);
+	const struct flowtap_code *code = flowtap_address_map_find(map, pid, time, address);
 
 	if (!code)
 		return -2;
@@ -117,9 +117,9 @@ static int byte_at(struct flowtap_map *map, uint32_t pid, uint64_t time, uint64_
 }
 
 /* Why there is no code there. */
-static const char *missing_at(struct flowtap_map *map, uint64_t address)
+static const char *missing_at(struct flowtap_address_map *map, uint64_t address)
 {
-	const struct flowtap_code *code = flowtap_map_find(map, 1, 5, address);
+	const struct flowtap_code *code = flowtap_address_map_find(map, 1, 5, address);
 
 	return code && code->missing ? code->missing : "";
 }
@@ -129,7 +129,7 @@ TEST_F(image, bytes_are_the_files)
 	const struct flowtap_code *code;
 
 	ASSERT_EQ(add(self->map, 1, 0, AT, 0x3000, "/bin/a", 1), 0);
-	code = flowtap_map_find(self->map, 1, 5, AT + 0x123);
+	code = flowtap_address_map_find(self->map, 1, 5, AT + 0x123);
 	ASSERT_NE(code, NULL);
 	EXPECT_EQ(code->start, AT);
 	EXPECT_EQ(code->end, AT + 0x1000);
@@ -141,7 +141,7 @@ TEST_F(image, bytes_are_the_files)
 	/* Zeros to the end of the page, then nothing. */
 	for (size_t i = TINY_CODE_SIZE; i < 0x1000; i++)
 		ASSERT_EQ(code->bytes[i], 0);
-	code = flowtap_map_find(self->map, 1, 5, AT + 0x1000);
+	code = flowtap_address_map_find(self->map, 1, 5, AT + 0x1000);
 	ASSERT_NE(code, NULL);
 	EXPECT_EQ(code->start, AT + 0x1000);
 	EXPECT_EQ(code->end, AT + 0x3000);
@@ -190,8 +190,8 @@ TEST_F(image, files_are_found_among_saved_images)
 	/* Another one than its name says. */
 	memset(path + strlen("/saved/ab/"), '6', 38);
 	write_tiny(self->root, path, 0x77);
-	ASSERT_EQ(flowtap_map_images(self->map, "/nonexistent"), 0);
-	ASSERT_EQ(flowtap_map_images(self->map, images), 0);
+	ASSERT_EQ(flowtap_address_map_images(self->map, "/nonexistent"), 0);
+	ASSERT_EQ(flowtap_address_map_images(self->map, images), 0);
 	ASSERT_EQ(add(self->map, 1, 0, AT, 0x1000, "/gone", 0x55), 0);
 	EXPECT_EQ(byte_at(self->map, 1, 5, AT + 3), tiny_code(0x55, 3));
 	/* In place of one that is there and not the same any more. */
@@ -282,11 +282,12 @@ TEST_F(image, symbols)
 	const struct flowtap_code *code;
 
 	ASSERT_EQ(add(self->map, 1, 0, AT, 0x1000, "/bin/a", 1), 0);
-	code = flowtap_map_find(self->map, 1, 5, AT);
+	code = flowtap_address_map_find(self->map, 1, 5, AT);
 	ASSERT_NE(code, NULL);
 	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
 		uint64_t offset = 99;
-		const char *name = flowtap_map_symbol(self->map, code, AT + table[i].at, &offset);
+		const char *name =
+			flowtap_address_map_symbol(self->map, code, AT + table[i].at, &offset);
 
 		if (!table[i].name) {
 			ASSERT_EQ(name, NULL);
@@ -312,10 +313,10 @@ TEST_F(image, symbols_of_a_stripped_file_are_in_its_debug_file)
 	write_file(self->root, "/bin/stripped", bytes, size);
 	write_tiny(self->root, debug, 5);
 	ASSERT_EQ(add(self->map, 1, 0, AT, 0x1000, "/bin/stripped", 5), 0);
-	code = flowtap_map_find(self->map, 1, 5, AT);
+	code = flowtap_address_map_find(self->map, 1, 5, AT);
 	ASSERT_NE(code, NULL);
-	ASSERT_NE(flowtap_map_symbol(self->map, code, AT + 0x41, &offset), NULL);
-	EXPECT_STREQ(flowtap_map_symbol(self->map, code, AT + 0x41, &offset), "nested");
+	ASSERT_NE(flowtap_address_map_symbol(self->map, code, AT + 0x41, &offset), NULL);
+	EXPECT_STREQ(flowtap_address_map_symbol(self->map, code, AT + 0x41, &offset), "nested");
 	EXPECT_EQ(offset, 1);
 }
 
@@ -330,10 +331,10 @@ TEST_F(image, mapping_over_another_leaves_what_stands_out)
 	EXPECT_EQ(byte_at(self->map, 1, 20, AT + 0x180), tiny_code(2, 0x80));
 	EXPECT_EQ(byte_at(self->map, 1, 20, AT + 0xff), tiny_code(1, 0xff));
 	EXPECT_EQ(byte_at(self->map, 1, 20, AT + 0x200), tiny_code(1, 0x200));
-	code = flowtap_map_find(self->map, 1, 15, AT);
+	code = flowtap_address_map_find(self->map, 1, 15, AT);
 	EXPECT_EQ(code->until, 20);
 	EXPECT_EQ(code->end, AT + 0x400);
-	code = flowtap_map_find(self->map, 1, 25, AT + 0x3ff);
+	code = flowtap_address_map_find(self->map, 1, 25, AT + 0x3ff);
 	EXPECT_EQ(code->from, 20);
 	EXPECT_EQ(code->start, AT + 0x200);
 	EXPECT_EQ(code->file_offset, TINY_CODE_OFFSET + 0x200);
@@ -345,7 +346,7 @@ TEST_F(image, mapping_that_is_not_executable_ends_what_was_there)
 
 	data.executable = false;
 	ASSERT_EQ(add(self->map, 1, 10, AT, 0x400, "/bin/a", 1), 0);
-	ASSERT_EQ(flowtap_map_add(self->map, &data), 0);
+	ASSERT_EQ(flowtap_address_map_add(self->map, &data), 0);
 	EXPECT_EQ(byte_at(self->map, 1, 15, AT), tiny_code(1, 0));
 	EXPECT_EQ(byte_at(self->map, 1, 25, AT), -2);
 	EXPECT_EQ(byte_at(self->map, 1, 25, AT + 0x200), tiny_code(1, 0x200));
@@ -354,24 +355,24 @@ TEST_F(image, mapping_that_is_not_executable_ends_what_was_there)
 TEST_F(image, fork_exec_and_exit)
 {
 	ASSERT_EQ(add(self->map, 1, 0, AT, 0x400, "/bin/a", 1), 0);
-	ASSERT_EQ(flowtap_map_fork(self->map, 1, 2, 10), 0);
-	ASSERT_EQ(flowtap_map_fork(self->map, 2, 2, 11), 0);
+	ASSERT_EQ(flowtap_address_map_fork(self->map, 1, 2, 10), 0);
+	ASSERT_EQ(flowtap_address_map_fork(self->map, 2, 2, 11), 0);
 	/* What the parent does then is its own. */
 	ASSERT_EQ(add(self->map, 1, 20, AT, 0x400, "/bin/b", 2), 0);
 	EXPECT_EQ(byte_at(self->map, 2, 30, AT), tiny_code(1, 0));
 	EXPECT_EQ(byte_at(self->map, 1, 30, AT), tiny_code(2, 0));
 	EXPECT_EQ(byte_at(self->map, 2, 9, AT), -2);
-	ASSERT_EQ(flowtap_map_exec(self->map, 2, 40), 0);
+	ASSERT_EQ(flowtap_address_map_exec(self->map, 2, 40), 0);
 	EXPECT_EQ(byte_at(self->map, 2, 39, AT), tiny_code(1, 0));
 	EXPECT_EQ(byte_at(self->map, 2, 41, AT), -2);
 	ASSERT_EQ(add(self->map, 2, 42, AT, 0x400, "/bin/b", 2), 0);
 	EXPECT_EQ(byte_at(self->map, 2, 42, AT), tiny_code(2, 0));
-	ASSERT_EQ(flowtap_map_exit(self->map, 2, 60), 0);
-	ASSERT_EQ(flowtap_map_exit(self->map, 2, 50), 0);
+	ASSERT_EQ(flowtap_address_map_exit(self->map, 2, 60), 0);
+	ASSERT_EQ(flowtap_address_map_exit(self->map, 2, 50), 0);
 	EXPECT_EQ(byte_at(self->map, 2, 59, AT), tiny_code(2, 0));
 	EXPECT_EQ(byte_at(self->map, 2, 60, AT), -2);
 	/* The pid comes again. */
-	ASSERT_EQ(flowtap_map_fork(self->map, 1, 2, 70), 0);
+	ASSERT_EQ(flowtap_address_map_fork(self->map, 1, 2, 70), 0);
 	EXPECT_EQ(byte_at(self->map, 2, 69, AT), -2);
 	EXPECT_EQ(byte_at(self->map, 2, 70, AT + 5), tiny_code(2, 5));
 }
@@ -379,7 +380,7 @@ TEST_F(image, fork_exec_and_exit)
 TEST_F(image, late_news_are_sorted_in)
 {
 	ASSERT_EQ(add(self->map, 1, 50, AT, 0x400, "/bin/a", 1), 0);
-	ASSERT_EQ(flowtap_map_fork(self->map, 1, 2, 100), 0);
+	ASSERT_EQ(flowtap_address_map_fork(self->map, 1, 2, 100), 0);
 	EXPECT_EQ(byte_at(self->map, 2, 100, AT), tiny_code(1, 0));
 	/* Mapped before the fork, and told after it. */
 	ASSERT_EQ(add(self->map, 1, 60, AT, 0x400, "/bin/b", 2), 0);
@@ -389,7 +390,7 @@ TEST_F(image, late_news_are_sorted_in)
 	/* An exec that is told after the mappings that followed it. */
 	ASSERT_EQ(add(self->map, 3, 10, AT, 0x400, "/bin/a", 1), 0);
 	ASSERT_EQ(add(self->map, 3, 30, AT + 0x1000, 0x400, "/bin/b", 2), 0);
-	ASSERT_EQ(flowtap_map_exec(self->map, 3, 20), 0);
+	ASSERT_EQ(flowtap_address_map_exec(self->map, 3, 20), 0);
 	EXPECT_EQ(byte_at(self->map, 3, 15, AT), tiny_code(1, 0));
 	EXPECT_EQ(byte_at(self->map, 3, 35, AT), -2);
 	EXPECT_EQ(byte_at(self->map, 3, 35, AT + 0x1000), tiny_code(2, 0));
@@ -397,19 +398,19 @@ TEST_F(image, late_news_are_sorted_in)
 
 TEST_F(image, parents_of_each_other_are_no_endless_search)
 {
-	ASSERT_EQ(flowtap_map_fork(self->map, 1, 2, 10), 0);
-	ASSERT_EQ(flowtap_map_fork(self->map, 2, 1, 10), 0);
+	ASSERT_EQ(flowtap_address_map_fork(self->map, 1, 2, 10), 0);
+	ASSERT_EQ(flowtap_address_map_fork(self->map, 2, 1, 10), 0);
 	EXPECT_EQ(byte_at(self->map, 1, 10, AT), -2);
 	EXPECT_EQ(byte_at(self->map, 2, 10, AT), -2);
 	for (uint32_t pid = 10; pid < 30000; pid++)
-		ASSERT_EQ(flowtap_map_fork(self->map, pid, pid + 1, pid), 0);
+		ASSERT_EQ(flowtap_address_map_fork(self->map, pid, pid + 1, pid), 0);
 	ASSERT_EQ(add(self->map, 10, 0, AT, 0x400, "/bin/a", 1), 0);
 	EXPECT_EQ(byte_at(self->map, 30000, 30000, AT), tiny_code(1, 0));
 }
 
-static uint32_t key_at(struct flowtap_map *map, uint32_t pid, uint64_t address)
+static uint32_t key_at(struct flowtap_address_map *map, uint32_t pid, uint64_t address)
 {
-	return flowtap_map_find(map, pid, 5, address)->key;
+	return flowtap_address_map_find(map, pid, 5, address)->key;
 }
 
 TEST_F(image, keys_are_shared_where_bytes_and_addresses_are)
@@ -424,11 +425,11 @@ TEST_F(image, keys_are_shared_where_bytes_and_addresses_are)
 	EXPECT_EQ(key_at(self->map, 1, AT), key_at(self->map, 2, AT));
 	EXPECT_NE(key_at(self->map, 1, AT), key_at(self->map, 3, AT + 0x1000));
 	EXPECT_NE(key_at(self->map, 1, AT), key_at(self->map, 4, AT));
-	ASSERT_EQ(flowtap_map_add_bytes(self->map, &jit, bytes), 0);
+	ASSERT_EQ(flowtap_address_map_add_bytes(self->map, &jit, bytes), 0);
 	jit.pid = 5;
-	ASSERT_EQ(flowtap_map_add_bytes(self->map, &jit, bytes), 0);
+	ASSERT_EQ(flowtap_address_map_add_bytes(self->map, &jit, bytes), 0);
 	jit.pid = 6;
-	ASSERT_EQ(flowtap_map_add_bytes(self->map, &jit, others), 0);
+	ASSERT_EQ(flowtap_address_map_add_bytes(self->map, &jit, others), 0);
 	EXPECT_EQ(key_at(self->map, 4, 0x1000), key_at(self->map, 5, 0x1000));
 	EXPECT_NE(key_at(self->map, 4, 0x1000), key_at(self->map, 6, 0x1000));
 	EXPECT_EQ(byte_at(self->map, 6, 5, 0x1002), 4);
@@ -447,38 +448,39 @@ TEST_F(image, vdso_is_shared_by_name)
 	uint64_t offset;
 
 	vdso.file_offset = 0;
-	ASSERT_EQ(flowtap_map_add(self->map, &vdso), 0);
+	ASSERT_EQ(flowtap_address_map_add(self->map, &vdso), 0);
 	EXPECT_EQ(byte_at(self->map, 1, 5, AT), -1);
-	ASSERT_EQ(flowtap_map_add_shared(self->map, "[vdso]", bytes, size), 0);
+	ASSERT_EQ(flowtap_address_map_add_shared(self->map, "[vdso]", bytes, size), 0);
 	EXPECT_EQ(byte_at(self->map, 1, 5, AT), 0x7f);
 	EXPECT_EQ(byte_at(self->map, 1, 5, AT + TINY_CODE_OFFSET + 7), tiny_code(9, 7));
 	EXPECT_EQ(byte_at(self->map, 1, 5, AT + size), -1);
-	code = flowtap_map_find(self->map, 1, 5, AT);
-	EXPECT_STREQ(flowtap_map_symbol(self->map, code, AT + TINY_CODE_OFFSET + 0x44, &offset),
-		     "nested");
+	code = flowtap_address_map_find(self->map, 1, 5, AT);
+	EXPECT_STREQ(
+		flowtap_address_map_symbol(self->map, code, AT + TINY_CODE_OFFSET + 0x44, &offset),
+		"nested");
 }
 
 TEST_F(image, impossible_mappings_are_refused)
 {
 	struct flowtap_mapping mapping = mapping_of(1, 0, AT, 0, "/bin/a", 1);
 
-	EXPECT_EQ(flowtap_map_add(self->map, &mapping), -EINVAL);
-	EXPECT_EQ(flowtap_map_add_bytes(self->map, &mapping, ""), -EINVAL);
-	EXPECT_EQ(flowtap_map_add_shared(self->map, "[vdso]", "", 0), -EINVAL);
+	EXPECT_EQ(flowtap_address_map_add(self->map, &mapping), -EINVAL);
+	EXPECT_EQ(flowtap_address_map_add_bytes(self->map, &mapping, ""), -EINVAL);
+	EXPECT_EQ(flowtap_address_map_add_shared(self->map, "[vdso]", "", 0), -EINVAL);
 	mapping.size = UINT64_MAX - 10;
-	EXPECT_EQ(flowtap_map_add(self->map, &mapping), -EINVAL);
+	EXPECT_EQ(flowtap_address_map_add(self->map, &mapping), -EINVAL);
 	mapping.size = 0x1000;
 	mapping.file_offset = UINT64_MAX;
-	EXPECT_EQ(flowtap_map_add(self->map, &mapping), -EINVAL);
+	EXPECT_EQ(flowtap_address_map_add(self->map, &mapping), -EINVAL);
 	mapping.file_offset = 0;
 	mapping.build_id_size = 21;
-	EXPECT_EQ(flowtap_map_add(self->map, &mapping), -EINVAL);
+	EXPECT_EQ(flowtap_address_map_add(self->map, &mapping), -EINVAL);
 	/* A size that no file has costs no memory. */
 	mapping.build_id_size = 0;
 	mapping.start = 0;
 	mapping.file_offset = TINY_CODE_OFFSET;
 	mapping.size = 1ULL << 62;
-	EXPECT_EQ(flowtap_map_add(self->map, &mapping), 0);
+	EXPECT_EQ(flowtap_address_map_add(self->map, &mapping), 0);
 	EXPECT_EQ(byte_at(self->map, 1, 5, 0), tiny_code(1, 0));
 	EXPECT_EQ(byte_at(self->map, 1, 5, 1ULL << 61), -1);
 }
@@ -544,7 +546,7 @@ static struct event random_event(uint64_t time)
 	return event;
 }
 
-static void tell(struct flowtap_map *map, const struct event *event)
+static void tell(struct flowtap_address_map *map, const struct event *event)
 {
 	static const char *const paths[] = { "", "//one", "//two", "//three" };
 	struct flowtap_mapping mapping = {
@@ -559,11 +561,11 @@ static void tell(struct flowtap_map *map, const struct event *event)
 	int err;
 
 	if (event->kind == 7)
-		err = flowtap_map_fork(map, event->parent, event->pid, event->time);
+		err = flowtap_address_map_fork(map, event->parent, event->pid, event->time);
 	else if (event->kind == 8)
-		err = flowtap_map_exec(map, event->pid, event->time);
+		err = flowtap_address_map_exec(map, event->pid, event->time);
 	else
-		err = flowtap_map_add(map, &mapping);
+		err = flowtap_address_map_add(map, &mapping);
 	if (err)
 		abort();
 }
@@ -587,9 +589,9 @@ static bool holds(const struct flowtap_code *code, uint32_t pid)
 }
 
 /* Nothing is there at `time`: when there is something, up to the last time. */
-static bool check_next(struct flowtap_map *map, uint64_t time, uint32_t pid, uint64_t page)
+static bool check_next(struct flowtap_address_map *map, uint64_t time, uint32_t pid, uint64_t page)
 {
-	uint64_t next = flowtap_map_next(map, pid, time, page << 12 | 0x123);
+	uint64_t next = flowtap_address_map_next(map, pid, time, page << 12 | 0x123);
 
 	while (++time <= TIMES)
 		if (model[time][pid][page].object)
@@ -597,14 +599,14 @@ static bool check_next(struct flowtap_map *map, uint64_t time, uint32_t pid, uin
 	return next > TIMES;
 }
 
-static bool check_model(struct flowtap_map *map)
+static bool check_model(struct flowtap_address_map *map)
 {
 	for (uint64_t time = 0; time <= TIMES; time++)
 		for (uint32_t pid = 0; pid < PIDS; pid++)
 			for (uint64_t page = 0; page < PAGES; page++) {
 				const struct flowtap_code *code;
 
-				code = flowtap_map_find(map, pid, time, page << 12 | 0x123);
+				code = flowtap_address_map_find(map, pid, time, page << 12 | 0x123);
 				if (!code != !model[time][pid][page].object)
 					return false;
 				if (code && (time < code->from || time >= code->until ||
@@ -622,7 +624,7 @@ TEST(any_order_of_events_gives_the_model)
 	static struct event events[TIMES + 1];
 
 	for (uint32_t seed = 0; seed < 40; seed++) {
-		struct flowtap_map *map = flowtap_map_new("/proc/self/nowhere");
+		struct flowtap_address_map *map = flowtap_address_map_new("/proc/self/nowhere");
 		/* None, some or all of the events come out of order. */
 		uint32_t swaps = seed % 3 * 60;
 
@@ -643,12 +645,12 @@ TEST(any_order_of_events_gives_the_model)
 			tell(map, &events[i]);
 			/* Answers in between must not spoil those that follow. */
 			if (seed % 2)
-				flowtap_map_find(map, below(PIDS), below(TIMES), 0x1000);
+				flowtap_address_map_find(map, below(PIDS), below(TIMES), 0x1000);
 		}
 		ASSERT_TRUE(check_model(map)) {
 			TH_LOG("seed %u", seed);
 		}
-		flowtap_map_free(map);
+		flowtap_address_map_free(map);
 	}
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Shows that the kernel's text is known where two looks agree, and missing just where not. */
 #include <errno.h>
-#include <flowtap/image.h>
+#include <flowtap/address_map.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -13,13 +13,13 @@
 
 FIXTURE(kernel_text)
 {
-	struct flowtap_map *map;
+	struct flowtap_address_map *map;
 	uint8_t bytes[SIZE];
 };
 
 FIXTURE_SETUP(kernel_text)
 {
-	self->map = flowtap_map_new(NULL);
+	self->map = flowtap_address_map_new(NULL);
 	ASSERT_NE(self->map, NULL);
 	for (size_t i = 0; i < SIZE; i++)
 		self->bytes[i] = (uint8_t)(i * 7 + i / 256);
@@ -27,7 +27,7 @@ FIXTURE_SETUP(kernel_text)
 
 FIXTURE_TEARDOWN(kernel_text)
 {
-	flowtap_map_free(self->map);
+	flowtap_address_map_free(self->map);
 }
 
 static struct flowtap_kernel_text text_of(const char *name, uint64_t start, uint64_t size,
@@ -43,20 +43,20 @@ static struct flowtap_kernel_text text_of(const char *name, uint64_t start, uint
 }
 
 /* One look at [AT, AT + SIZE): the pages [first, first + n) were different. */
-static int look(struct flowtap_map *map, uint64_t time, uint64_t until, uint64_t first, uint64_t n,
-		const uint8_t *bytes)
+static int look(struct flowtap_address_map *map, uint64_t time, uint64_t until, uint64_t first,
+		uint64_t n, const uint8_t *bytes)
 {
 	struct flowtap_kernel_text text = text_of("kernel", AT, SIZE, time, until);
 
 	text.offset = first * 4096;
 	text.part_size = n * 4096 > SIZE - text.offset ? SIZE - text.offset : n * 4096;
-	return flowtap_map_add_kernel(map, &text, bytes + text.offset);
+	return flowtap_address_map_add_kernel(map, &text, bytes + text.offset);
 }
 
 /* The byte there, -1: missing, -2: nothing. All that the answer says holds. */
-static int byte_at(struct flowtap_map *map, uint64_t time, uint64_t address)
+static int byte_at(struct flowtap_address_map *map, uint64_t time, uint64_t address)
 {
-	const struct flowtap_code *code = flowtap_map_find(map, 7, time, address);
+	const struct flowtap_code *code = flowtap_address_map_find(map, 7, time, address);
 
 	if (!code)
 		return -2;
@@ -71,11 +71,12 @@ TEST_F(kernel_text, known_in_every_process_and_ever)
 	ASSERT_EQ(look(self->map, 10, 20, 0, 4, self->bytes), 0);
 	for (uint64_t time = 0; time < 100; time += 5)
 		ASSERT_EQ(byte_at(self->map, time, AT + 0x1234), self->bytes[0x1234]);
-	EXPECT_EQ(flowtap_map_find(self->map, 1, 5, AT), flowtap_map_find(self->map, 2, 50, AT));
+	EXPECT_EQ(flowtap_address_map_find(self->map, 1, 5, AT),
+		  flowtap_address_map_find(self->map, 2, 50, AT));
 	EXPECT_EQ(byte_at(self->map, 5, AT + SIZE - 1), self->bytes[SIZE - 1]);
 	EXPECT_EQ(byte_at(self->map, 5, AT + SIZE), -2);
 	EXPECT_EQ(byte_at(self->map, 5, AT - 1), -2);
-	EXPECT_STREQ(flowtap_map_find(self->map, 1, 5, AT)->path, "[kernel]");
+	EXPECT_STREQ(flowtap_address_map_find(self->map, 1, 5, AT)->path, "[kernel]");
 }
 
 TEST_F(kernel_text, only_what_was_changed_is_missing_and_only_in_between)
@@ -100,8 +101,9 @@ TEST_F(kernel_text, only_what_was_changed_is_missing_and_only_in_between)
 			ASSERT_EQ(byte_at(self->map, time, AT + at), wanted);
 		}
 	}
-	EXPECT_NE(strstr(flowtap_map_find(self->map, 1, 45, AT + 0x1002)->missing, "changed"),
-		  NULL);
+	EXPECT_NE(
+		strstr(flowtap_address_map_find(self->map, 1, 45, AT + 0x1002)->missing, "changed"),
+		NULL);
 }
 
 TEST_F(kernel_text, what_is_outside_of_a_changed_function_stays_the_same_code)
@@ -119,21 +121,21 @@ TEST_F(kernel_text, what_is_outside_of_a_changed_function_stays_the_same_code)
 	bytes[0x1042] ^= 1;
 	ASSERT_EQ(look(self->map, 10, 20, 0, 4, self->bytes), 0);
 	ASSERT_EQ(look(self->map, 30, 40, 1, 1, bytes), 0);
-	ASSERT_EQ(flowtap_map_add_symbols(self->map, symbols, sizeof(symbols) - 1), 0);
-	before = flowtap_map_find(self->map, 1, 5, AT);
-	after = flowtap_map_find(self->map, 1, 50, AT);
+	ASSERT_EQ(flowtap_address_map_add_symbols(self->map, symbols, sizeof(symbols) - 1), 0);
+	before = flowtap_address_map_find(self->map, 1, 5, AT);
+	after = flowtap_address_map_find(self->map, 1, 50, AT);
 	/* As the decoder compares them. */
 	EXPECT_EQ(before->file, after->file);
 	EXPECT_EQ(after->end, AT + 0x1000);
-	after = flowtap_map_find(self->map, 1, 50, AT + 0x1000);
+	after = flowtap_address_map_find(self->map, 1, 50, AT + 0x1000);
 	EXPECT_NE(after->file, before->file);
 	EXPECT_EQ(after->start, AT + 0x1000);
 	EXPECT_EQ(after->end, AT + 0x1100);
-	after = flowtap_map_find(self->map, 1, 50, AT + 0x1100);
+	after = flowtap_address_map_find(self->map, 1, 50, AT + 0x1100);
 	EXPECT_EQ(after->file, before->file);
 	EXPECT_EQ(after->end, AT + SIZE);
 	/* While it is not known all but the place is the same. */
-	after = flowtap_map_find(self->map, 1, 35, AT + 0x1000);
+	after = flowtap_address_map_find(self->map, 1, 35, AT + 0x1000);
 	EXPECT_EQ(after->file, before->file);
 	EXPECT_EQ(after->end, AT + 0x1042);
 }
@@ -182,24 +184,24 @@ TEST_F(kernel_text, modules_come_and_go)
 				      "ffffffff01000000 t there\t[two]\n";
 	uint64_t offset;
 
-	ASSERT_EQ(flowtap_map_add_symbols(self->map, symbols, sizeof(symbols) - 1), 0);
+	ASSERT_EQ(flowtap_address_map_add_symbols(self->map, symbols, sizeof(symbols) - 1), 0);
 	text.part_size = 0x1000;
 	text.fresh = true;
-	ASSERT_EQ(flowtap_map_add_kernel(self->map, &text, self->bytes), 0);
+	ASSERT_EQ(flowtap_address_map_add_kernel(self->map, &text, self->bytes), 0);
 	text.fresh = false;
 	text.part_size = 0;
 	text.time = 30;
 	text.until = 40;
-	ASSERT_EQ(flowtap_map_add_kernel(self->map, &text, NULL), 0);
+	ASSERT_EQ(flowtap_address_map_add_kernel(self->map, &text, NULL), 0);
 	text.gone = true;
 	text.time = 40;
 	text.until = 70;
-	ASSERT_EQ(flowtap_map_add_kernel(self->map, &text, NULL), 0);
+	ASSERT_EQ(flowtap_address_map_add_kernel(self->map, &text, NULL), 0);
 	/* Another in its place. */
 	text = text_of("two", MODULE, 0x1000, 60, 80);
 	text.fresh = true;
 	text.part_size = 0x1000;
-	ASSERT_EQ(flowtap_map_add_kernel(self->map, &text, self->bytes + 0x1000), 0);
+	ASSERT_EQ(flowtap_address_map_add_kernel(self->map, &text, self->bytes + 0x1000), 0);
 
 	EXPECT_EQ(byte_at(self->map, 9, MODULE), -2);
 	EXPECT_EQ(byte_at(self->map, 10, MODULE), -1);
@@ -209,13 +211,17 @@ TEST_F(kernel_text, modules_come_and_go)
 	EXPECT_EQ(byte_at(self->map, 30, MODULE), -1);
 	EXPECT_EQ(byte_at(self->map, 79, MODULE), -1);
 	EXPECT_EQ(byte_at(self->map, 80, MODULE + 5), self->bytes[0x1005]);
-	EXPECT_STREQ(flowtap_map_find(self->map, 1, 25, MODULE)->path, "[one]");
-	EXPECT_STREQ(flowtap_map_find(self->map, 1, 90, MODULE)->path, "[two]");
-	EXPECT_STREQ(flowtap_map_symbol(self->map, flowtap_map_find(self->map, 1, 25, MODULE),
-					MODULE + 0x14, &offset), "here");
+	EXPECT_STREQ(flowtap_address_map_find(self->map, 1, 25, MODULE)->path, "[one]");
+	EXPECT_STREQ(flowtap_address_map_find(self->map, 1, 90, MODULE)->path, "[two]");
+	EXPECT_STREQ(flowtap_address_map_symbol(self->map,
+						flowtap_address_map_find(self->map, 1, 25, MODULE),
+						MODULE + 0x14, &offset),
+		     "here");
 	EXPECT_EQ(offset, 0x14);
-	EXPECT_STREQ(flowtap_map_symbol(self->map, flowtap_map_find(self->map, 1, 90, MODULE),
-					MODULE + 0x14, &offset), "not_here");
+	EXPECT_STREQ(flowtap_address_map_symbol(self->map,
+						flowtap_address_map_find(self->map, 1, 90, MODULE),
+						MODULE + 0x14, &offset),
+		     "not_here");
 	EXPECT_EQ(offset, 4);
 }
 
@@ -224,32 +230,32 @@ TEST_F(kernel_text, contradictions_are_refused)
 	struct flowtap_kernel_text text = text_of("kernel", AT, SIZE, 10, 20);
 
 	text.gone = true;
-	EXPECT_EQ(flowtap_map_add_kernel(self->map, &text, NULL), -EINVAL);
+	EXPECT_EQ(flowtap_address_map_add_kernel(self->map, &text, NULL), -EINVAL);
 	text.gone = false;
 	text.part_size = 0x1001;
-	EXPECT_EQ(flowtap_map_add_kernel(self->map, &text, self->bytes), -EINVAL);
+	EXPECT_EQ(flowtap_address_map_add_kernel(self->map, &text, self->bytes), -EINVAL);
 	text.part_size = 0x1000;
 	text.offset = 0x800;
-	EXPECT_EQ(flowtap_map_add_kernel(self->map, &text, self->bytes), -EINVAL);
+	EXPECT_EQ(flowtap_address_map_add_kernel(self->map, &text, self->bytes), -EINVAL);
 	text.offset = 0x3000;
-	EXPECT_EQ(flowtap_map_add_kernel(self->map, &text, self->bytes), -EINVAL);
+	EXPECT_EQ(flowtap_address_map_add_kernel(self->map, &text, self->bytes), -EINVAL);
 	text.offset = 0;
 	text.start = 0x1000;
-	EXPECT_EQ(flowtap_map_add_kernel(self->map, &text, self->bytes), -EINVAL);
+	EXPECT_EQ(flowtap_address_map_add_kernel(self->map, &text, self->bytes), -EINVAL);
 	text.start = UINT64_MAX - 0x1000;
-	EXPECT_EQ(flowtap_map_add_kernel(self->map, &text, self->bytes), -EINVAL);
+	EXPECT_EQ(flowtap_address_map_add_kernel(self->map, &text, self->bytes), -EINVAL);
 	text.start = AT;
 	text.until = 9;
-	EXPECT_EQ(flowtap_map_add_kernel(self->map, &text, self->bytes), -EINVAL);
+	EXPECT_EQ(flowtap_address_map_add_kernel(self->map, &text, self->bytes), -EINVAL);
 	text.until = 20;
-	ASSERT_EQ(flowtap_map_add_kernel(self->map, &text, self->bytes), 0);
+	ASSERT_EQ(flowtap_address_map_add_kernel(self->map, &text, self->bytes), 0);
 	/* A look that began before the other ended. */
 	text.time = 19;
 	text.until = 30;
-	EXPECT_EQ(flowtap_map_add_kernel(self->map, &text, self->bytes), -EINVAL);
+	EXPECT_EQ(flowtap_address_map_add_kernel(self->map, &text, self->bytes), -EINVAL);
 	/* A gigabyte each is too much. */
 	text = text_of("kernel", AT, 1ULL << 30, 40, 50);
-	EXPECT_EQ(flowtap_map_add_kernel(self->map, &text, self->bytes), -EFBIG);
+	EXPECT_EQ(flowtap_address_map_add_kernel(self->map, &text, self->bytes), -EFBIG);
 	EXPECT_EQ(byte_at(self->map, 100, AT), self->bytes[0]);
 }
 
@@ -279,10 +285,10 @@ TEST_F(kernel_text, more_places_than_are_kept_are_one)
 	for (size_t i = 0x1000; i < 0xff000; i += 8)
 		after[i] = 1;
 	text.part_size = text.size;
-	ASSERT_EQ(flowtap_map_add_kernel(self->map, &text, before), 0);
+	ASSERT_EQ(flowtap_address_map_add_kernel(self->map, &text, before), 0);
 	text.time = 30;
 	text.until = 40;
-	ASSERT_EQ(flowtap_map_add_kernel(self->map, &text, after), 0);
+	ASSERT_EQ(flowtap_address_map_add_kernel(self->map, &text, after), 0);
 	EXPECT_EQ(byte_at(self->map, 35, AT + 0xfff), 0);
 	EXPECT_EQ(byte_at(self->map, 35, AT + 0x1004), -1);
 	EXPECT_EQ(byte_at(self->map, 35, AT + 0xff000), 0);
@@ -297,10 +303,11 @@ TEST_F(kernel_text, symbols_of_nonsense)
 				       "ffffffff80002000 t \n1234 t user\nffffffff80002000  t x";
 	uint64_t offset;
 
-	ASSERT_EQ(flowtap_map_add_symbols(self->map, nonsense, sizeof(nonsense)), 0);
-	ASSERT_EQ(flowtap_map_add_symbols(self->map, nonsense, 0), 0);
+	ASSERT_EQ(flowtap_address_map_add_symbols(self->map, nonsense, sizeof(nonsense)), 0);
+	ASSERT_EQ(flowtap_address_map_add_symbols(self->map, nonsense, 0), 0);
 	ASSERT_EQ(look(self->map, 10, 20, 0, 4, self->bytes), 0);
-	EXPECT_EQ(flowtap_map_symbol(self->map, flowtap_map_find(self->map, 1, 5, AT), AT, &offset),
+	EXPECT_EQ(flowtap_address_map_symbol(
+			  self->map, flowtap_address_map_find(self->map, 1, 5, AT), AT, &offset),
 		  NULL);
 }
 

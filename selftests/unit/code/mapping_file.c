@@ -2,7 +2,7 @@
 /* Shows which file is opened for a mapping of a process, and that it is the one that was mapped. */
 #include <errno.h>
 #include <fcntl.h>
-#include <flowtap/image.h>
+#include <flowtap/address_map.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/wait.h>

@@ -367,7 +367,7 @@ TEST_F(ctr, a_missing_file_is_no_code_and_says_why)
 		.path = "/nowhere/at/all",
 	};
 
-	ASSERT_EQ(flowtap_map_add(self->map, &mapping), 0);
+	ASSERT_EQ(flowtap_address_map_add(self->map, &mapping), 0);
 	first(self);
 	begin(self);
 	entry(self, 0x80010, MAIN, IJUMP);
@@ -419,7 +419,7 @@ TEST_F(ctr, code_mapped_after_an_exec_proves_nothing_where_other_code_was_before
 	uint8_t other[4] = { 0x01, 0, 0x02, 0x85 };	/* nop, c.jr a0 */
 
 	first(self);					/* at 1010 */
-	ASSERT_EQ(flowtap_map_exec(self->map, 1, 1013), 0);
+	ASSERT_EQ(flowtap_address_map_exec(self->map, 1, 1013), 0);
 	map_bytes(self->map, 1015, MAIN, "[other]", other, 4);
 	map_bytes(self->map, 1015, 0x40000, "[new]", other, 4);
 	begin(self);					/* 1020 */
@@ -435,8 +435,8 @@ TEST_F(ctr, code_of_a_process_that_was_forked_and_became_another_proves_nothing)
 	struct flowtap_record_sample *sample;
 
 	first(self);					/* at 1010 */
-	ASSERT_EQ(flowtap_map_fork(self->map, 1, 7, 1012), 0);
-	ASSERT_EQ(flowtap_map_exec(self->map, 7, 1013), 0);
+	ASSERT_EQ(flowtap_address_map_fork(self->map, 1, 7, 1012), 0);
+	ASSERT_EQ(flowtap_address_map_exec(self->map, 7, 1013), 0);
 	map_bytes_of(self->map, 7, 1015, MAIN, "[other]", other, 4);
 	map_bytes_of(self->map, 7, 1015, 0x40000, "[new]", other, 4);
 	sample = begin(self);				/* its first, at 1020 */
@@ -452,13 +452,13 @@ TEST_F(ctr, nor_does_code_where_a_program_in_between_had_other)
 	uint8_t other[4] = { 0x01, 0, 0x02, 0x85 };
 	struct flowtap_record_sample *sample;
 
-	ASSERT_EQ(flowtap_map_fork(self->map, 1, 7, 900), 0);
+	ASSERT_EQ(flowtap_address_map_fork(self->map, 1, 7, 900), 0);
 	sample = begin(self);				/* 1010 */
 	sample->pid = sample->tid = 7;
 	ASSERT_EQ(decode(self), 0);
-	ASSERT_EQ(flowtap_map_exec(self->map, 7, 1012), 0);
+	ASSERT_EQ(flowtap_address_map_exec(self->map, 7, 1012), 0);
 	map_bytes_of(self->map, 7, 1013, 0x40000, "[between]", other, 4);
-	ASSERT_EQ(flowtap_map_exec(self->map, 7, 1015), 0);
+	ASSERT_EQ(flowtap_address_map_exec(self->map, 7, 1015), 0);
 	map_bytes_of(self->map, 7, 1016, 0x40000, "[new]", other, 4);
 	map_bytes_of(self->map, 7, 1016, 0x50000, "[new, where nothing was]", other, 4);
 	sample = begin(self);				/* 1020 */
@@ -485,7 +485,7 @@ TEST_F(ctr, what_is_left_of_a_mapping_is_the_same_code)
 	struct flowtap_mapping data = { .time = 1015, .start = UNKNOWN, .size = 0x1000, .pid = 1 };
 
 	first(self);					/* at 1010 */
-	ASSERT_EQ(flowtap_map_add(self->map, &data), 0);
+	ASSERT_EQ(flowtap_address_map_add(self->map, &data), 0);
 	begin(self);					/* 1020 */
 	entry(self, JR_RA, FUNCTION, RET);
 	entry(self, RETURN, UNKNOWN, RET);

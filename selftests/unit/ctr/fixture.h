@@ -61,7 +61,7 @@ static const uint32_t insns[] = {
 
 FIXTURE(ctr) {
 	uint8_t bytes[128];
-	struct flowtap_map *map;
+	struct flowtap_address_map *map;
 	struct flowtap_blocks *blocks;
 	struct flowtap_ctr *ctr;
 	struct flowlog log;
@@ -72,32 +72,32 @@ FIXTURE(ctr) {
 	} s;
 };
 
-static inline void map_bytes_of(struct flowtap_map *map, uint32_t pid, uint64_t time, uint64_t start,
-				const char *path, const void *bytes, size_t size)
+static inline void map_bytes_of(struct flowtap_address_map *map, uint32_t pid, uint64_t time,
+				uint64_t start, const char *path, const void *bytes, size_t size)
 {
 	struct flowtap_mapping mapping = {
 		.time = time, .start = start, .size = size, .pid = pid, .executable = true,
 		.path = path,
 	};
 
-	if (flowtap_map_add_bytes(map, &mapping, bytes))
+	if (flowtap_address_map_add_bytes(map, &mapping, bytes))
 		abort();
 }
 
-static inline void map_bytes(struct flowtap_map *map, uint64_t time, uint64_t start,
+static inline void map_bytes(struct flowtap_address_map *map, uint64_t time, uint64_t start,
 			     const char *path, const void *bytes, size_t size)
 {
 	map_bytes_of(map, 1, time, start, path, bytes, size);
 }
 
-static inline void map_kernel(struct flowtap_map *map, uint64_t start, const void *bytes,
+static inline void map_kernel(struct flowtap_address_map *map, uint64_t start, const void *bytes,
 			      size_t size)
 {
 	struct flowtap_kernel_text text = {
 		.start = start, .size = size, .part_size = size, .name = "kernel",
 	};
 
-	if (flowtap_map_add_kernel(map, &text, bytes))
+	if (flowtap_address_map_add_kernel(map, &text, bytes))
 		abort();
 }
 
@@ -116,7 +116,7 @@ FIXTURE_SETUP(ctr)
 			rv_put(&code, insns[i]);
 	}
 	ASSERT_EQ(MAIN + code.size, (size_t)LAST + 2);
-	self->map = flowtap_map_new(NULL);
+	self->map = flowtap_address_map_new(NULL);
 	map_bytes(self->map, 0, MAIN, "[text]", self->bytes, code.size);
 	self->blocks = flowtap_blocks_new(flowtap_riscv_block, 0);
 	flowlog_init(&self->log);
@@ -128,7 +128,7 @@ FIXTURE_TEARDOWN(ctr)
 {
 	flowtap_ctr_free(self->ctr);
 	flowtap_blocks_free(self->blocks);
-	flowtap_map_free(self->map);
+	flowtap_address_map_free(self->map);
 	free(self->log.items.list);
 }
 

@@ -23,7 +23,7 @@
 FIXTURE(kernel) {
 	struct program programs[2];		/* by mode */
 	struct machine machine;
-	struct flowtap_map *map;
+	struct flowtap_address_map *map;
 	struct flowtap_blocks *blocks;
 	struct flowtap_ctr *ctr;
 	struct tee {
@@ -86,7 +86,7 @@ static int tee_element(struct flowtap_sink *sink, const struct flowtap_element *
 	return error ? error : flowlog_element(&tee->log.sink, element);
 }
 
-static void add_programs(struct flowtap_map *map, const struct program *user,
+static void add_programs(struct flowtap_address_map *map, const struct program *user,
 			 const struct program *kernel)
 {
 	struct flowtap_mapping mapping = {
@@ -98,8 +98,8 @@ static void add_programs(struct flowtap_map *map, const struct program *user,
 		.name = "kernel",
 	};
 
-	if (flowtap_map_add_bytes(map, &mapping, user->text) ||
-	    flowtap_map_add_kernel(map, &text, kernel->text))
+	if (flowtap_address_map_add_bytes(map, &mapping, user->text) ||
+	    flowtap_address_map_add_kernel(map, &text, kernel->text))
 		abort();
 }
 
@@ -113,7 +113,7 @@ FIXTURE_SETUP(kernel)
 	program_make(user, 0x2aaaaaa000, 0x1234567890, program_dense);
 	program_make(kernel, 0xffffffff80000000, 0x987654321, program_kernel);
 	memcpy(kernel->text, (uint8_t[]){ 0x02, 0x85 }, 2);	/* c.jr a0: a trap goes anywhere */
-	self->map = flowtap_map_new(NULL);
+	self->map = flowtap_address_map_new(NULL);
 	add_programs(self->map, user, kernel);
 	self->blocks = flowtap_blocks_new(flowtap_riscv_block, 0);
 	flowlog_init(&self->tee.log);
@@ -140,7 +140,7 @@ FIXTURE_TEARDOWN(kernel)
 	flowtap_stf_free(self->stf);
 	output_free(&self->output);
 	flowtap_blocks_free(self->blocks);
-	flowtap_map_free(self->map);
+	flowtap_address_map_free(self->map);
 	free(self->programs[0].text);
 	free(self->programs[1].text);
 	free(self->machine.log);

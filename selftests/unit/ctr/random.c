@@ -30,7 +30,7 @@ struct totals {
 
 FIXTURE(ctr) {
 	struct process *processes;
-	struct flowtap_map *map;
+	struct flowtap_address_map *map;
 	struct flowtap_blocks *blocks;
 	struct flowtap_ctr *ctr;
 	struct flowlog log;
@@ -70,8 +70,8 @@ FIXTURE_VARIANT_ADD(ctr, exceptions_inhibited) { PLAIN | CTL_INHIBIT(1) | CTL_IN
 FIXTURE_VARIANT_ADD(ctr, call_stacks) { PLAIN | CTL_RASEMU, 32, false, 0 };
 
 /* Both processes have their text at the same address. */
-static void start(struct process *process, struct flowtap_map *map, uint32_t pid,
-		  const FIXTURE_VARIANT(ctr) *variant)
+static void start(struct process *process, struct flowtap_address_map *map, uint32_t pid,
+		  const FIXTURE_VARIANT(ctr) * variant)
 {
 	struct machine *m = &process->machine;
 	char path[32];
@@ -90,7 +90,7 @@ static void start(struct process *process, struct flowtap_map *map, uint32_t pid
 		.executable = true,
 		.path = path,
 	};
-	if (flowtap_map_add_bytes(map, &mapping, process->program.text))
+	if (flowtap_address_map_add_bytes(map, &mapping, process->program.text))
 		abort();
 	m->text = process->program.text;
 	m->base = process->program.base;
@@ -108,7 +108,7 @@ static void start(struct process *process, struct flowtap_map *map, uint32_t pid
 FIXTURE_SETUP(ctr)
 {
 	self->processes = calloc(PROCESSES, sizeof(*self->processes));
-	self->map = flowtap_map_new(NULL);
+	self->map = flowtap_address_map_new(NULL);
 	self->blocks = flowtap_blocks_new(flowtap_riscv_block, variant->cache);
 	flowlog_init(&self->log);
 	self->ctr = flowtap_ctr_new(self->map, self->blocks, &self->log.sink);
@@ -121,7 +121,7 @@ FIXTURE_TEARDOWN(ctr)
 {
 	flowtap_ctr_free(self->ctr);
 	flowtap_blocks_free(self->blocks);
-	flowtap_map_free(self->map);
+	flowtap_address_map_free(self->map);
 	for (int i = 0; i < PROCESSES; i++) {
 		free(self->processes[i].program.text);
 		free(self->processes[i].machine.log);

@@ -163,7 +163,7 @@ TEST_F(aux, code_that_came_meanwhile_is_what_was_executed)
 TEST_F(aux, a_record_in_which_the_task_executed_is_of_the_program_before)
 {
 	begin(self, 0, PID);
-	ASSERT_EQ(0, flowtap_map_exec(self->map, PID, self->clock + 400 * MS));
+	ASSERT_EQ(0, flowtap_address_map_exec(self->map, PID, self->clock + 400 * MS));
 	map_code(self, self->clock + 401 * MS, CODE, three, sizeof(three), "three");
 	timed(self, "E", 0, "E");
 	EXPECT_NE(NULL, strstr(self->out.lines, ROUND));
@@ -263,7 +263,7 @@ TEST_F(aux, a_threads_own_call_is_where_its_code_changed)
 TEST_F(aux, others_may_change_it_at_any_time)
 {
 	begin(self, 0, PID);
-	ASSERT_EQ(0, flowtap_map_thread(self->map, PID, PID + 1, self->clock));
+	ASSERT_EQ(0, flowtap_address_map_thread(self->map, PID, PID + 1, self->clock));
 	around(self, EXCEPTION_CALL);
 	EXPECT_EQ(1, times(self->out.lines, ROUND));
 	EXPECT_EQ(0, times(self->out.lines, NEW));
@@ -273,7 +273,7 @@ TEST_F(aux, others_may_change_it_at_any_time)
 TEST_F(aux, what_is_not_all_told_decides_nothing)
 {
 	begin(self, 0, PID);
-	flowtap_map_lose(self->map);
+	flowtap_address_map_set_lossy(self->map);
 	around(self, EXCEPTION_CALL);
 	EXPECT_EQ(1, times(self->out.lines, ROUND));
 	EXPECT_EQ(0, times(self->out.lines, NEW));

@@ -32,7 +32,7 @@ static const uint32_t __attribute__((unused)) wfi[] = { 0xd503207f, 0x17ffffff }
 
 FIXTURE(aux)
 {
-	struct flowtap_map *map;
+	struct flowtap_address_map *map;
 	struct flowtap_blocks *blocks;
 	struct flowtap_aux *aux;
 	uint8_t area[2][AREA];
@@ -98,7 +98,7 @@ static inline void map_code(FIXTURE_DATA(aux) *self, uint64_t time, uint64_t add
 		.path = path,
 	};
 
-	if (flowtap_map_add_bytes(self->map, &mapping, code))
+	if (flowtap_address_map_add_bytes(self->map, &mapping, code))
 		abort();
 }
 
@@ -113,8 +113,8 @@ static inline void map_kernel(FIXTURE_DATA(aux) *self)
 	later.time = 1000 * SECOND;
 	later.until = later.time + 1;
 	later.part_size = 0;
-	if (flowtap_map_add_kernel(self->map, &text, two) ||
-	    flowtap_map_add_kernel(self->map, &later, NULL))
+	if (flowtap_address_map_add_kernel(self->map, &text, two) ||
+	    flowtap_address_map_add_kernel(self->map, &later, NULL))
 		abort();
 }
 
@@ -137,7 +137,7 @@ static inline void make(FIXTURE_DATA(aux) *self, bool next)
 
 FIXTURE_SETUP(aux)
 {
-	self->map = flowtap_map_new(NULL);
+	self->map = flowtap_address_map_new(NULL);
 	self->blocks = flowtap_blocks_new(flowtap_arm_block, 1 << 20);
 	if (!self->map || !self->blocks)
 		abort();
@@ -168,7 +168,7 @@ FIXTURE_TEARDOWN(aux)
 	flowtap_aux_free(self->aux);
 	flow_close(&self->out);
 	flowtap_blocks_free(self->blocks);
-	flowtap_map_free(self->map);
+	flowtap_address_map_free(self->map);
 }
 
 /* The flow since it was asked last. */

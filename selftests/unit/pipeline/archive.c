@@ -15,7 +15,7 @@
 
 /* What the callbacks saw. */
 struct seen {
-	struct flowtap_map *map;
+	struct flowtap_address_map *map;
 	size_t n;
 	struct {
 		uint64_t time;
@@ -89,7 +89,7 @@ FIXTURE_SETUP(replay)
 	ASSERT_EQ(flowtap_archive_create(self->fd, &self->writer), 0);
 	self->seen = calloc(1, sizeof(*self->seen));
 	ASSERT_NE(self->seen, NULL);
-	self->seen->map = flowtap_map_new(NULL);
+	self->seen->map = flowtap_address_map_new(NULL);
 	self->replay = (struct flowtap_replay) {
 		.block = on_block,
 		.damage = on_damage,
@@ -101,7 +101,7 @@ FIXTURE_SETUP(replay)
 FIXTURE_TEARDOWN(replay)
 {
 	flowtap_archive_writer_free(self->writer);
-	flowtap_map_free(self->seen->map);
+	flowtap_address_map_free(self->seen->map);
 	free(self->seen);
 	close(self->fd);
 }
@@ -249,14 +249,14 @@ TEST_F(replay, code_is_known_before_the_first_record)
 	EXPECT_EQ(self->replay.counts.sideband_lost, 7);
 	EXPECT_TRUE(self->replay.counts.finalised);
 	EXPECT_EQ(self->seen->damages, 0);
-	code = flowtap_map_find(self->seen->map, 2, 22, 0x5001);
+	code = flowtap_address_map_find(self->seen->map, 2, 22, 0x5001);
 	ASSERT_NE(code, NULL);
 	EXPECT_STREQ(code->path, "//late");
-	EXPECT_EQ(flowtap_map_find(self->seen->map, 2, 26, 0x5001), NULL);
-	EXPECT_EQ(flowtap_map_find(self->seen->map, 2, 26, 0x7001), NULL);
-	EXPECT_NE(flowtap_map_find(self->seen->map, 2, 30, 0x7001), NULL);
+	EXPECT_EQ(flowtap_address_map_find(self->seen->map, 2, 26, 0x5001), NULL);
+	EXPECT_EQ(flowtap_address_map_find(self->seen->map, 2, 26, 0x7001), NULL);
+	EXPECT_NE(flowtap_address_map_find(self->seen->map, 2, 30, 0x7001), NULL);
 	/* Another thread of the process may go on after its first one's end. */
-	EXPECT_NE(flowtap_map_find(self->seen->map, 1, 45, 0x5001), NULL);
+	EXPECT_NE(flowtap_address_map_find(self->seen->map, 1, 45, 0x5001), NULL);
 }
 
 TEST_F(replay, bytes_reach_the_map)
@@ -282,11 +282,11 @@ TEST_F(replay, bytes_reach_the_map)
 			      NULL, 0);
 	ASSERT_EQ(RUN(), 0);
 	EXPECT_EQ(self->seen->damages, 0);
-	code = flowtap_map_find(self->seen->map, 1, 3, 0x5000);
+	code = flowtap_address_map_find(self->seen->map, 1, 3, 0x5000);
 	ASSERT_NE(code, NULL);
 	ASSERT_NE(code->bytes, NULL);
 	EXPECT_EQ(code->bytes[0], 0x13);
-	code = flowtap_map_find(self->seen->map, 9, 3, 0x9000);
+	code = flowtap_address_map_find(self->seen->map, 9, 3, 0x9000);
 	ASSERT_NE(code, NULL);
 	ASSERT_NE(code->bytes, NULL);
 	EXPECT_EQ(code->bytes[0], 0x17);
@@ -368,7 +368,7 @@ TEST_F(replay, archive_within_a_file)
 	ASSERT_EQ(flowtap_replay(&self->replay, other, self->seen->map), 0);
 	EXPECT_EQ(self->seen->damages, 0);
 	EXPECT_EQ(self->seen->n, 1);
-	EXPECT_NE(flowtap_map_find(self->seen->map, 1, 2, 0x1000), NULL);
+	EXPECT_NE(flowtap_address_map_find(self->seen->map, 1, 2, 0x1000), NULL);
 	close(other);
 }
 
@@ -406,7 +406,7 @@ TEST_F(replay, out_of_a_pipe)
 	ASSERT_EQ(self->seen->n, 5000);
 	for (size_t i = 0; i < 5000; i++)
 		ASSERT_EQ(self->seen->record[i].time, i);
-	EXPECT_NE(flowtap_map_find(self->seen->map, 1, 2, 0x1000), NULL);
+	EXPECT_NE(flowtap_address_map_find(self->seen->map, 1, 2, 0x1000), NULL);
 	close(ends[0]);
 }
 

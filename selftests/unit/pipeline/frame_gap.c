@@ -95,7 +95,7 @@ static const char *first_of_perf(FIXTURE_DATA(frame_gap) *self)
 	struct flowtap_perfdata_options options = {
 		.sink = &self->first.sink,
 		.cpu = FLOWTAP_PERFDATA_NONE,
-		.map = flowtap_map_new(NULL),
+		.map = flowtap_address_map_new(NULL),
 		.blocks = flowtap_blocks_new(flowtap_arm_block, 0),
 	};
 	int fd = memfd_create("perf.data", MFD_CLOEXEC);
@@ -117,7 +117,7 @@ static const char *first_of_perf(FIXTURE_DATA(frame_gap) *self)
 	flowtap_perfdata_decoder_free(decoder);
 	flowtap_perfdata_close(perfdata);
 	flowtap_blocks_free(options.blocks);
-	flowtap_map_free(options.map);
+	flowtap_address_map_free(options.map);
 	free(file.bytes);
 	close(fd);
 	return self->first.gap;

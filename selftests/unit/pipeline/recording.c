@@ -73,7 +73,7 @@ FIXTURE_SETUP(recording)
 	self->fd = memfd_create("made.ftap", MFD_CLOEXEC);
 	ASSERT_EQ(0, flowtap_archive_create(self->fd, &self->writer));
 	self->recording = (struct flowtap_recording){
-		.map = flowtap_map_new("/nowhere"),
+		.map = flowtap_address_map_new("/nowhere"),
 		.begin = on_begin,
 		.block = on_block,
 		.record = on_record,
@@ -90,7 +90,7 @@ FIXTURE_SETUP(recording)
 FIXTURE_TEARDOWN(recording)
 {
 	flowtap_recording_free(&self->recording);
-	flowtap_map_free(self->recording.map);
+	flowtap_address_map_free(self->recording.map);
 	flowtap_archive_writer_free(self->writer);
 	flow_close(&self->flow);
 	close(self->fd);

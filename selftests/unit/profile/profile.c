@@ -19,7 +19,7 @@
 FIXTURE(profile)
 {
 	char root[64];
-	struct flowtap_map *map;
+	struct flowtap_address_map *map;
 	struct flowtap_blocks *blocks;
 	struct flowtap_profile profile;
 	struct flowtap_sink next;	/* what the flow goes to */
@@ -79,7 +79,7 @@ static int map_file(FIXTURE_DATA(profile) *self, uint32_t pid, uint64_t start, c
 		.path = path,
 	};
 
-	return flowtap_map_add(self->map, &mapping);
+	return flowtap_address_map_add(self->map, &mapping);
 }
 
 FIXTURE_SETUP(profile)
@@ -88,7 +88,7 @@ FIXTURE_SETUP(profile)
 	strcpy(self->root, "/tmp/flowtap-profile-XXXXXX");
 	ASSERT_NE(NULL, mkdtemp(self->root));
 	write_file(self->root);
-	self->map = flowtap_map_new(self->root);
+	self->map = flowtap_address_map_new(self->root);
 	ASSERT_NE(NULL, self->map);
 	self->blocks = flowtap_blocks_new(two_instructions, 0);
 	ASSERT_NE(NULL, self->blocks);
@@ -105,7 +105,7 @@ FIXTURE_TEARDOWN(profile)
 
 	flowtap_profile_free(&self->profile);
 	flowtap_blocks_free(self->blocks);
-	flowtap_map_free(self->map);
+	flowtap_address_map_free(self->map);
 	snprintf(name, sizeof(name), "%s/a", self->root);
 	unlink(name);
 	rmdir(self->root);
@@ -120,7 +120,8 @@ static void enter(FIXTURE_DATA(profile) *self, uint32_t pid)
 /* Two instructions at `offset` of the file in the process, where it has its code. */
 static int execute(FIXTURE_DATA(profile) *self, uint32_t pid, uint64_t start, uint64_t offset)
 {
-	const struct flowtap_code *code = flowtap_map_find(self->map, pid, 0, start + offset);
+	const struct flowtap_code *code =
+		flowtap_address_map_find(self->map, pid, 0, start + offset);
 	struct flowtap_block *block;
 
 	if (!code || flowtap_blocks_get(self->blocks, code, FLOWTAP_ISA_RV64, start + offset, 0, &block))

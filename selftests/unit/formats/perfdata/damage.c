@@ -113,7 +113,7 @@ TEST(lies_about_sizes_do_no_harm)
 		0, 1, 7, 0xffff, 0x10000, 0x7fffffff, 0xffffffff, 1ULL << 32, 1ULL << 63,
 		UINT64_MAX, UINT64_MAX - 7,
 	};
-	struct flowtap_map *map;
+	struct flowtap_address_map *map;
 	struct perffile file;
 	struct opened opened;
 	int opened_well = 0;
@@ -133,9 +133,9 @@ TEST(lies_about_sizes_do_no_harm)
 			open_bytes(&opened, file.bytes, file.size);
 			if (!opened.err) {
 				opened_well++;
-				map = flowtap_map_new(NULL);
+				map = flowtap_address_map_new(NULL);
 				flowtap_perfdata_fill(opened.perfdata, map);
-				flowtap_map_free(map);
+				flowtap_address_map_free(map);
 				for (size_t s = 0; s < opened.n; s++)
 					flowtap_perfdata_read(opened.perfdata, &opened.ranges[s],
 							      0, buffer, sizeof(buffer), &got);

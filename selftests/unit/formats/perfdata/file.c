@@ -458,16 +458,17 @@ TEST(losses_and_throttling_are_counted)
 
 /* --- The side band, in the map. A mapping with no file says why, and with that its path. --- */
 
-static const char *mapped(struct flowtap_map *map, uint32_t pid, uint64_t time, uint64_t address)
+static const char *mapped(struct flowtap_address_map *map, uint32_t pid, uint64_t time,
+			  uint64_t address)
 {
-	const struct flowtap_code *code = flowtap_map_find(map, pid, time, address);
+	const struct flowtap_code *code = flowtap_address_map_find(map, pid, time, address);
 
 	return code ? code->path : "nothing";
 }
 
 TEST(mappings_forks_and_execs_go_into_the_map)
 {
-	struct flowtap_map *map = flowtap_map_new("/proc/self/nowhere");
+	struct flowtap_address_map *map = flowtap_address_map_new("/proc/self/nowhere");
 	struct perffile file;
 	struct opened opened;
 
@@ -500,14 +501,14 @@ TEST(mappings_forks_and_execs_go_into_the_map)
 	EXPECT_STREQ("/bin/old", mapped(map, 30, 100, 0x5000));
 	EXPECT_STREQ("nothing", mapped(map, 30, 100, 0x7000));
 	EXPECT_STREQ("nothing", mapped(map, 30, 100, 0x8000));
-	flowtap_map_free(map);
+	flowtap_address_map_free(map);
 	done(&opened);
 }
 
 /* The map names the build-id it wants: of the record, else of the file's list. */
 TEST(a_mapping_has_its_build_id)
 {
-	struct flowtap_map *map = flowtap_map_new("/proc/self/nowhere");
+	struct flowtap_address_map *map = flowtap_address_map_new("/proc/self/nowhere");
 	struct {
 		struct perf_event_header header;
 		uint32_t pid;
@@ -528,8 +529,8 @@ TEST(a_mapping_has_its_build_id)
 		snprintf(path, sizeof(path), "%s/bin/%c", root, 'a' + i);
 		close(open(path, O_WRONLY | O_CREAT, 0644));
 	}
-	flowtap_map_free(map);
-	map = flowtap_map_new(root);
+	flowtap_address_map_free(map);
+	map = flowtap_address_map_new(root);
 	_Static_assert(sizeof(entry) == 64, "a record of the list");
 	memset(entry.id, 0x99, 20);
 	entry.id[20] = 20;
@@ -540,13 +541,13 @@ TEST(a_mapping_has_its_build_id)
 	finish(&file, &opened);
 	ASSERT_EQ(0, opened.err);
 	ASSERT_EQ(0, flowtap_perfdata_fill(opened.perfdata, map));
-	code = flowtap_map_find(map, 1, 5000, 0x1000);
+	code = flowtap_address_map_find(map, 1, 5000, 0x1000);
 	ASSERT_NE(NULL, code);
 	EXPECT_NE(NULL, strstr(code->missing, "recorded build-id is 1122000000"));
-	code = flowtap_map_find(map, 1, 5000, 0x2000);
+	code = flowtap_address_map_find(map, 1, 5000, 0x2000);
 	ASSERT_NE(NULL, code);
 	EXPECT_NE(NULL, strstr(code->missing, "recorded build-id is 99999999"));
-	flowtap_map_free(map);
+	flowtap_address_map_free(map);
 	done(&opened);
 	for (int i = 0; i < 2; i++) {
 		snprintf(path, sizeof(path), "%s/bin/%c", root, 'a' + i);

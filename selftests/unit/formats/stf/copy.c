@@ -123,8 +123,8 @@ static void put(struct making *making, const struct flowtap_stf_record *record)
 		making->room = 2 * making->room + 600000;
 		making->bytes = realloc(making->bytes, making->room);
 	}
-	if (flowtap_stf_record_put(making->bytes + making->size, making->room - making->size,
-				   &making->sizes, record, &size))
+	if (flowtap_stf_record_write(making->bytes + making->size, making->room - making->size,
+				     &making->sizes, record, &size))
 		abort();
 	flowtap_stf_record_follow(&making->sizes, record);
 	making->kinds[record->descriptor]++;

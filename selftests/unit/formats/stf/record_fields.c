@@ -27,9 +27,9 @@ struct trace {
 static int add(struct trace *trace, struct flowtap_stf_record record)
 {
 	size_t size;
-	int error = flowtap_stf_record_put(trace->bytes + trace->size,
-					   sizeof(trace->bytes) - trace->size, &trace->sizes,
-					   &record, &size);
+	int error = flowtap_stf_record_write(trace->bytes + trace->size,
+					     sizeof(trace->bytes) - trace->size, &trace->sizes,
+					     &record, &size);
 
 	if (error)
 		return error;
@@ -204,8 +204,8 @@ static void take_apart(struct __test_metadata *_metadata, const struct trace *tr
 	uint8_t bytes[512];
 
 	for (at = 0; at < trace->size; at += size) {
-		ASSERT_EQ(0, flowtap_stf_record_get(trace->bytes + at, trace->size - at, &sizes,
-						    &record, &size));
+		ASSERT_EQ(0, flowtap_stf_record_parse(trace->bytes + at, trace->size - at, &sizes,
+						      &record, &size));
 		ASSERT_NE(NULL, flowtap_stf_record_name(record.descriptor));
 		for (size_t cut = 0; cut < size; cut++) {
 			struct flowtap_stf_record part;
@@ -213,15 +213,15 @@ static void take_apart(struct __test_metadata *_metadata, const struct trace *tr
 			size_t n;
 
 			memcpy(exact + 1, trace->bytes + at, cut);
-			EXPECT_EQ(-ENODATA, flowtap_stf_record_get(exact + 1, cut, &sizes, &part,
-								   &n));
+			EXPECT_EQ(-ENODATA,
+				  flowtap_stf_record_parse(exact + 1, cut, &sizes, &part, &n));
 			free(exact);
 		}
-		ASSERT_EQ(0, flowtap_stf_record_put(bytes, size, &sizes, &record, &again));
+		ASSERT_EQ(0, flowtap_stf_record_write(bytes, size, &sizes, &record, &again));
 		EXPECT_EQ(size, again);
 		EXPECT_EQ(0, memcmp(bytes, trace->bytes + at, size));
-		EXPECT_EQ(-ENOSPC, flowtap_stf_record_put(bytes, size - 1, &sizes, &record,
-							  &again));
+		EXPECT_EQ(-ENOSPC,
+			  flowtap_stf_record_write(bytes, size - 1, &sizes, &record, &again));
 		EXPECT_EQ(size, again);
 		flowtap_stf_record_follow(&sizes, &record);
 	}
@@ -338,8 +338,8 @@ TEST(the_longest_transaction_is_read)
 	memcpy(bytes, trace.bytes, trace.size);
 	at = trace.size;
 	for (int i = 0; i < 2; i++) {
-		ASSERT_EQ(0, flowtap_stf_record_put(bytes + at, sizeof(bytes) - at, &trace.sizes,
-						    &record, &size));
+		ASSERT_EQ(0, flowtap_stf_record_write(bytes + at, sizeof(bytes) - at, &trace.sizes,
+						      &record, &size));
 		EXPECT_EQ(1 + 18 + sizeof(longest), size);
 		at += size;
 	}
@@ -347,8 +347,8 @@ TEST(the_longest_transaction_is_read)
 	EXPECT_EQ(0, read.problems);
 	EXPECT_EQ(8, read.extra[FLOWTAP_READ_OTHER]);
 	record.size--;
-	EXPECT_EQ(-EINVAL, flowtap_stf_record_put(bytes, sizeof(bytes), &trace.sizes, &record,
-						  &size));
+	EXPECT_EQ(-EINVAL,
+		  flowtap_stf_record_write(bytes, sizeof(bytes), &trace.sizes, &record, &size));
 	read = read_bytes(_metadata, bytes, at - 1, &told);
 	EXPECT_EQ(1, read.problems);
 	EXPECT_EQ(at - size, told.offset);
@@ -390,12 +390,12 @@ TEST(a_transaction_of_no_known_length_is_told_with_its_offset)
 		EXPECT_EQ(at, told.offset);
 		EXPECT_STREQ(unknown[i].problem, told.problem);
 		EXPECT_EQ(1, read.instructions);
-		EXPECT_EQ(-EBADMSG, flowtap_stf_record_get(trace->bytes + at, 64, &trace->sizes,
-							   &record, &size));
+		EXPECT_EQ(-EBADMSG, flowtap_stf_record_parse(trace->bytes + at, 64, &trace->sizes,
+							     &record, &size));
 		rest[0] = unknown[i].channel;
 		record = (struct flowtap_stf_record){ .descriptor = 0xfa, BYTES(rest, 40) };
-		EXPECT_EQ(-EINVAL, flowtap_stf_record_put(trace->bytes, sizeof(trace->bytes),
-							  &trace->sizes, &record, &size));
+		EXPECT_EQ(-EINVAL, flowtap_stf_record_write(trace->bytes, sizeof(trace->bytes),
+							    &trace->sizes, &record, &size));
 	}
 }
 
@@ -406,22 +406,22 @@ TEST(what_cannot_be_a_record_is_refused)
 	uint8_t bytes[64] = { 0 };
 	size_t size;
 
-	EXPECT_EQ(-ERANGE, flowtap_stf_record_put(bytes, sizeof(bytes), &sizes, &record, &size));
+	EXPECT_EQ(-ERANGE, flowtap_stf_record_write(bytes, sizeof(bytes), &sizes, &record, &size));
 	record = (struct flowtap_stf_record){ .descriptor = 0x64, BYTES(bytes, 7) };
-	EXPECT_EQ(-EINVAL, flowtap_stf_record_put(bytes, sizeof(bytes), &sizes, &record, &size));
+	EXPECT_EQ(-EINVAL, flowtap_stf_record_write(bytes, sizeof(bytes), &sizes, &record, &size));
 	record = (struct flowtap_stf_record){ .descriptor = 0x09, BYTES(bytes, 1) };
-	EXPECT_EQ(-EINVAL, flowtap_stf_record_put(bytes, sizeof(bytes), &sizes, &record, &size));
+	EXPECT_EQ(-EINVAL, flowtap_stf_record_write(bytes, sizeof(bytes), &sizes, &record, &size));
 	for (int i = 0; i < 256; i++) {
 		static const uint8_t none[] = { 0x00, 0x0e, 0x63, 0xfc, 0xff };
 
 		if (!memchr(none, i, sizeof(none)))
 			continue;
 		record = (struct flowtap_stf_record){ .descriptor = (uint8_t)i };
-		EXPECT_EQ(-EINVAL, flowtap_stf_record_put(bytes, sizeof(bytes), &sizes, &record,
-							  &size));
+		EXPECT_EQ(-EINVAL,
+			  flowtap_stf_record_write(bytes, sizeof(bytes), &sizes, &record, &size));
 		bytes[0] = (uint8_t)i;
-		EXPECT_EQ(-EBADMSG, flowtap_stf_record_get(bytes, sizeof(bytes), &sizes, &record,
-							   &size));
+		EXPECT_EQ(-EBADMSG,
+			  flowtap_stf_record_parse(bytes, sizeof(bytes), &sizes, &record, &size));
 		EXPECT_EQ(NULL, flowtap_stf_record_name((uint8_t)i));
 	}
 }

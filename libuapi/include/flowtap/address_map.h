@@ -17,8 +17,8 @@
  * 512 MiB of a file and 4 GiB in all; more is missing with that reason. Nothing is sized by what an
  * archive or a file claims.
  */
-#ifndef FLOWTAP_IMAGE_H
-#define FLOWTAP_IMAGE_H
+#ifndef FLOWTAP_ADDRESS_MAP_H
+#define FLOWTAP_ADDRESS_MAP_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -44,7 +44,7 @@ struct flowtap_code {
 	const char *path;	/* as the kernel gave it, "[vdso]" ... */
 	const char *missing;	/* one line for people: why there are no bytes */
 	uint32_t key;		/* the same where the same bytes stand at the same addresses */
-	uint32_t file;		/* index for flowtap_map_symbol; UINT32_MAX none */
+	uint32_t file;		/* index for flowtap_address_map_symbol; UINT32_MAX none */
 };
 
 struct flowtap_mapping {
@@ -69,7 +69,7 @@ int flowtap_mapping_open(const struct flowtap_mapping *mapping, char why[FLOWTAP
 /* Whether fd is an ELF file with the mapping's build-id. It is read, and stays as it is. */
 bool flowtap_mapping_is(const struct flowtap_mapping *mapping, int fd);
 
-struct flowtap_map;
+struct flowtap_address_map;
 
 /*
  * sysroot: where files are looked for: SYSROOT/PATH, then SYSROOT/usr/lib/debug/.build-id/xx/yyy,
@@ -79,32 +79,32 @@ struct flowtap_map;
  * deleted ("PATH (deleted)") is looked for under its old name and used only if its build-id is the
  * recorded one. What is no file ("[vdso]") is looked for by its build-id. NULL: no memory.
  */
-struct flowtap_map *flowtap_map_new(const char *sysroot);
-void flowtap_map_free(struct flowtap_map *map);
+struct flowtap_address_map *flowtap_address_map_new(const char *sysroot);
+void flowtap_address_map_free(struct flowtap_address_map *map);
 /*
  * A directory where files were saved by their build-id, DIRECTORY/xx/yyy: what is not found in the
  * sysroot is looked for there. Copied; another one replaces it. To be called before anything is asked
  * for. 0 or -ENOMEM.
  */
-int flowtap_map_images(struct flowtap_map *map, const char *directory);
+int flowtap_address_map_images(struct flowtap_address_map *map, const char *directory);
 
 /*
  * 0, -EINVAL (empty or wrapping range, a build-id longer than there is room), -ENOMEM. Path and
  * build-id are copied. A mapping ends what was in its range before.
  */
-int flowtap_map_add(struct flowtap_map *map, const struct flowtap_mapping *mapping);
+int flowtap_address_map_add(struct flowtap_address_map *map, const struct flowtap_mapping *mapping);
 /*
  * Bytes that no file has (vdso, JIT): copied, mapping->size of them. Same path and content share a
  * key where they stand at the same addresses. As above; -EFBIG beyond the limits.
  */
-int flowtap_map_add_bytes(struct flowtap_map *map, const struct flowtap_mapping *mapping,
-			  const void *bytes);
+int flowtap_address_map_add_bytes(struct flowtap_address_map *map,
+				  const struct flowtap_mapping *mapping, const void *bytes);
 /*
  * The bytes, from file offset 0, of whatever is mapped by this path without a file of its own in
  * any process: the vdso. Copied. 0, -EINVAL (empty), -EFBIG, -ENOMEM.
  */
-int flowtap_map_add_shared(struct flowtap_map *map, const char *path, const void *bytes,
-			   size_t size);
+int flowtap_address_map_add_shared(struct flowtap_address_map *map, const char *path,
+				   const void *bytes, size_t size);
 /* A part of what one look found: struct flowtap_archive_kernel says it all. */
 struct flowtap_kernel_text {
 	uint64_t time;
@@ -122,10 +122,10 @@ struct flowtap_kernel_text {
  * Looks come in the order of time. part_size bytes are copied. 0; -EINVAL: it contradicts itself or
  * what came before; -EFBIG beyond the limits (1 GiB, 4096 regions, 64 changes of one); -ENOMEM.
  */
-int flowtap_map_add_kernel(struct flowtap_map *map, const struct flowtap_kernel_text *text,
-			   const void *bytes);
+int flowtap_address_map_add_kernel(struct flowtap_address_map *map,
+				   const struct flowtap_kernel_text *text, const void *bytes);
 /* Lines as in struct flowtap_archive_symbols. 0, -EFBIG (128 MiB in all), -ENOMEM. */
-int flowtap_map_add_symbols(struct flowtap_map *map, const char *text, size_t size);
+int flowtap_address_map_add_symbols(struct flowtap_address_map *map, const char *text, size_t size);
 /* A part of a file that the archive brings: struct flowtap_archive_file says it all. */
 struct flowtap_bundled {
 	const char *path;
@@ -143,27 +143,29 @@ struct flowtap_bundled {
  * file is asked for. 0; -EINVAL: it is not the next part; -EFBIG (512 MiB of one, 4 GiB of all);
  * -ENOMEM.
  */
-int flowtap_map_add_file(struct flowtap_map *map, const struct flowtap_bundled *part,
-			 const void *bytes);
+int flowtap_address_map_add_file(struct flowtap_address_map *map,
+				 const struct flowtap_bundled *part, const void *bytes);
 /*
  * A new process: at first it has a copy of what the parent had at that time, late mappings of the
  * parent included. Nothing happens if parent == child (a thread). 0 or -ENOMEM.
  */
-int flowtap_map_fork(struct flowtap_map *map, uint32_t parent, uint32_t child, uint64_t time);
+int flowtap_address_map_fork(struct flowtap_address_map *map, uint32_t parent, uint32_t child,
+			     uint64_t time);
 /*
  * The process had that thread at that time, which may be long after the thread began only where its
  * begin was told as well. Nothing happens if it is the first one (pid == tid). 0 or -ENOMEM.
  */
-int flowtap_map_thread(struct flowtap_map *map, uint32_t pid, uint32_t tid, uint64_t time);
+int flowtap_address_map_thread(struct flowtap_address_map *map, uint32_t pid, uint32_t tid,
+			       uint64_t time);
 /* Whether a process that is known had, up to that time, no other thread than its first. */
-bool flowtap_map_single(struct flowtap_map *map, uint32_t pid, uint64_t until);
+bool flowtap_address_map_single(struct flowtap_address_map *map, uint32_t pid, uint64_t until);
 /* Not all that happened to processes is told. */
-void flowtap_map_lose(struct flowtap_map *map);
-bool flowtap_map_lossy(const struct flowtap_map *map);
+void flowtap_address_map_set_lossy(struct flowtap_address_map *map);
+bool flowtap_address_map_is_lossy(const struct flowtap_address_map *map);
 /* From now on nothing is mapped. 0 or -ENOMEM. */
-int flowtap_map_exec(struct flowtap_map *map, uint32_t pid, uint64_t time);
+int flowtap_address_map_exec(struct flowtap_address_map *map, uint32_t pid, uint64_t time);
 /* The process has ended with its last thread. If it comes twice the later time counts. 0. */
-int flowtap_map_exit(struct flowtap_map *map, uint32_t pid, uint64_t time);
+int flowtap_address_map_exit(struct flowtap_address_map *map, uint32_t pid, uint64_t time);
 
 /*
  * The code at address in pid (any, for the kernel's addresses) at time, or NULL where nothing
@@ -171,36 +173,41 @@ int flowtap_map_exit(struct flowtap_map *map, uint32_t pid, uint64_t time);
  * Files are opened at the first look. Hot callers keep the answer and ask again only when address
  * or time leave its ranges or the pid changes.
  */
-const struct flowtap_code *flowtap_map_find(struct flowtap_map *map, uint32_t pid, uint64_t time,
-					    uint64_t address);
+const struct flowtap_code *flowtap_address_map_find(struct flowtap_address_map *map, uint32_t pid,
+						    uint64_t time, uint64_t address);
 /*
  * When something executable is mapped next at `address` in pid, after `time`; UINT64_MAX: never, or
  * not in the next 64 programs that the process becomes. For who knows only that it was later.
  */
-uint64_t flowtap_map_next(struct flowtap_map *map, uint32_t pid, uint64_t time, uint64_t address);
+uint64_t flowtap_address_map_next(struct flowtap_address_map *map, uint32_t pid, uint64_t time,
+				  uint64_t address);
 
 /*
  * Whether anything can have been mapped in pid, or it was forked or executed, after `from` and up to
  * `to`: true also where that would take long to say.
  */
-bool flowtap_map_changes(struct flowtap_map *map, uint32_t pid, uint64_t from, uint64_t to);
+bool flowtap_address_map_changes(struct flowtap_address_map *map, uint32_t pid, uint64_t from,
+				 uint64_t to);
 /*
  * When the process, as it is at `time`, was forked or became the program that it is, no later than
  * `time`. 0: before anything is known of it.
  */
-uint64_t flowtap_map_began(struct flowtap_map *map, uint32_t pid, uint64_t time);
+uint64_t flowtap_address_map_began(struct flowtap_address_map *map, uint32_t pid, uint64_t time);
 /* When the process executes its next program, after `time`; UINT64_MAX: never. */
-uint64_t flowtap_map_next_exec(struct flowtap_map *map, uint32_t pid, uint64_t time);
+uint64_t flowtap_address_map_next_exec(struct flowtap_address_map *map, uint32_t pid,
+				       uint64_t time);
 
 /*
  * The function that `address` (in `code`) belongs to, from .symtab or else .dynsym, or what
- * flowtap_map_add_symbols gave; *offset from its start. NULL if none is known. Owned by the map.
+ * flowtap_address_map_add_symbols gave; *offset from its start. NULL if none is known. Owned by the
+ * map.
  */
-const char *flowtap_map_symbol(struct flowtap_map *map, const struct flowtap_code *code,
-			       uint64_t address, uint64_t *offset);
+const char *flowtap_address_map_symbol(struct flowtap_address_map *map,
+				       const struct flowtap_code *code, uint64_t address,
+				       uint64_t *offset);
 
 #ifdef __cplusplus
 }
 #endif
 
-#endif /* FLOWTAP_IMAGE_H */
+#endif /* FLOWTAP_ADDRESS_MAP_H */
