@@ -16,6 +16,7 @@
 
 #include "base/hash_table.h"
 #include "base/read_at.h"
+#include "base/vector.h"
 #include "capture/procfs.h"
 #include "formats/archive/compression.h"
 
@@ -77,7 +78,7 @@ static bool is_same(const struct file *file, const struct flowtap_mapping *mappi
 int flowtap_bundle_add(struct flowtap_bundle *bundle, const struct flowtap_mapping *mapping)
 {
 	struct flowtap_hash_table_walk walk;
-	struct file *files, *file;
+	struct file *file;
 	uint32_t index;
 	uint64_t hash;
 
@@ -92,12 +93,8 @@ int flowtap_bundle_add(struct flowtap_bundle *bundle, const struct flowtap_mappi
 	while (flowtap_hash_table_next(&walk, &index))
 		if (is_same(&bundle->files[index], mapping))
 			return 0;
-	if (!(bundle->n & (bundle->n - 1))) {
-		files = realloc(bundle->files, (bundle->n ? 2 * bundle->n : 1) * sizeof(files[0]));
-		if (!files)
-			return -ENOMEM;
-		bundle->files = files;
-	}
+	if (FLOWTAP_GROW(bundle->files, bundle->n))
+		return -ENOMEM;
 	file = &bundle->files[bundle->n];
 	*file = (struct file) { .pid = mapping->pid, .path = strdup(mapping->path) };
 	if (!file->path || flowtap_hash_table_add(&bundle->table, hash, bundle->n)) {

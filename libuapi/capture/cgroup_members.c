@@ -10,29 +10,22 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/vector.h"
+
 #define MEMBERS_MAX 65536	/* twice what the module follows */
 #define DEEP_MAX 64
 
 struct look {
 	uint64_t *members;
 	size_t n;
-	size_t room;
 	bool cut;
 };
 
 static int note(struct look *look, uint64_t member)
 {
-	if (look->n == look->room) {
-		size_t room = look->room ? 2 * look->room : 256;
-		uint64_t *members = room <= MEMBERS_MAX ?
-				    realloc(look->members, room * sizeof(members[0])) : NULL;
-
-		if (!members) {
-			look->cut = true;
-			return -ENOSPC;
-		}
-		look->members = members;
-		look->room = room;
+	if (look->n == MEMBERS_MAX || FLOWTAP_GROW(look->members, look->n)) {
+		look->cut = true;
+		return -ENOSPC;
 	}
 	look->members[look->n++] = member;
 	return 0;

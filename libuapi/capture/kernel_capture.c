@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
 #include "capture/clock.h"
 #include "capture/kcore.h"
 #include "capture/kernel_ranges.h"
@@ -119,7 +120,7 @@ static struct region *find(struct flowtap_kernel *kernel, const struct flowtap_k
 static struct region *take(struct flowtap_kernel *kernel, const struct flowtap_kernel_range *range,
 			   int *err)
 {
-	struct region *region, *bigger;
+	struct region *region;
 
 	*err = 0;
 	if (kernel->n == REGIONS_MAX || size_of(range) > HELD_MAX - kernel->figures.bytes) {
@@ -127,11 +128,9 @@ static struct region *take(struct flowtap_kernel *kernel, const struct flowtap_k
 		return NULL;
 	}
 	*err = -ENOMEM;
-	bigger = realloc(kernel->regions, (kernel->n + 1) * sizeof(bigger[0]));
-	if (!bigger)
+	if (FLOWTAP_GROW(kernel->regions, kernel->n))
 		return NULL;
-	kernel->regions = bigger;
-	region = &bigger[kernel->n];
+	region = &kernel->regions[kernel->n];
 	*region = (struct region) {
 		.range = *range,
 		.bytes = malloc(size_of(range)),

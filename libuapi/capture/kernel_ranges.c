@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "base/hash_table.h"
+#include "base/vector.h"
 
 #define PAGE 4096U
 #define MODULES_MAX 4096U
@@ -106,7 +107,6 @@ static int each_module(int (*visit)(void *argument, const struct flowtap_kernel_
 struct list {
 	struct flowtap_kernel_range *ranges;
 	size_t n;
-	size_t capacity;
 };
 
 static int append(void *argument, const struct flowtap_kernel_range *range)
@@ -115,16 +115,8 @@ static int append(void *argument, const struct flowtap_kernel_range *range)
 
 	if (list->n == MODULES_MAX)
 		return 0;
-	if (list->n == list->capacity) {
-		size_t capacity = list->capacity ? 2 * list->capacity : 64;
-		struct flowtap_kernel_range *ranges;
-
-		ranges = realloc(list->ranges, capacity * sizeof(ranges[0]));
-		if (!ranges)
-			return -ENOMEM;
-		list->ranges = ranges;
-		list->capacity = capacity;
-	}
+	if (FLOWTAP_GROW(list->ranges, list->n))
+		return -ENOMEM;
 	list->ranges[list->n++] = *range;
 	return 0;
 }

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/vector.h"
 #include "capture/perf_records.h"
 #include "capture/procfs.h"
 
@@ -38,7 +39,6 @@ struct flowtap_perf {
 	size_t n_rings;
 	int *fds;		/* of all events */
 	size_t n_fds;
-	size_t capacity;
 	uint32_t *threads;	/* that have events */
 	size_t n_threads;
 	uint8_t *copy;		/* of a record that wraps */
@@ -126,16 +126,14 @@ static struct ring *find_ring(struct flowtap_perf *perf, uint32_t cpu)
 /* The event gives its records to its CPU's ring: the first one's own. */
 static int attach(struct flowtap_perf *perf, int fd, uint32_t cpu)
 {
-	struct ring *ring = find_ring(perf, cpu), *rings;
+	struct ring *ring = find_ring(perf, cpu);
 	int err;
 
 	if (ring)
 		return ioctl(fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) ? -errno : 0;
-	rings = realloc(perf->rings, (perf->n_rings + 1) * sizeof(rings[0]));
-	if (!rings)
+	if (FLOWTAP_GROW(perf->rings, perf->n_rings))
 		return -ENOMEM;
-	perf->rings = rings;
-	ring = &rings[perf->n_rings];
+	ring = &perf->rings[perf->n_rings];
 	*ring = (struct ring) { .fd = fd, .cpu = cpu };
 	err = map_ring(ring);
 	if (!err)
@@ -148,15 +146,8 @@ static int add_event(struct flowtap_perf *perf, pid_t tid, uint32_t cpu)
 {
 	int fd, err;
 
-	if (perf->n_fds == perf->capacity) {
-		size_t capacity = perf->capacity ? 2 * perf->capacity : 16;
-		int *fds = realloc(perf->fds, capacity * sizeof(fds[0]));
-
-		if (!fds)
-			return -ENOMEM;
-		perf->fds = fds;
-		perf->capacity = capacity;
-	}
+	if (FLOWTAP_GROW(perf->fds, perf->n_fds))
+		return -ENOMEM;
 	fd = open_oldest(&perf->attr, tid, (int)cpu);
 	if (fd < 0)
 		return fd;
@@ -186,7 +177,6 @@ static int add_everywhere(struct flowtap_perf *perf, pid_t tid)
 static int add_thread(void *argument, uint32_t tid)
 {
 	struct flowtap_perf *perf = argument;
-	uint32_t *threads;
 	int err;
 
 	for (size_t i = 0; i < perf->n_threads; i++)
@@ -195,11 +185,9 @@ static int add_thread(void *argument, uint32_t tid)
 	err = add_everywhere(perf, (pid_t)tid);
 	if (err)
 		return err == -ESRCH ? 0 : err;
-	threads = realloc(perf->threads, (perf->n_threads + 1) * sizeof(threads[0]));
-	if (!threads)
+	if (FLOWTAP_GROW(perf->threads, perf->n_threads))
 		return -ENOMEM;
-	perf->threads = threads;
-	threads[perf->n_threads++] = tid;
+	perf->threads[perf->n_threads++] = tid;
 	return 0;
 }
 

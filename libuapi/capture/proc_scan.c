@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/hash_table.h"
+#include "base/vector.h"
 #include "capture/clock.h"
 #include "capture/procfs.h"
 #include "capture/sideband_write.h"
@@ -142,11 +143,8 @@ static struct process *find_process(struct flowtap_proc_scan *scan, uint32_t pid
 
 static struct process *new_process(struct flowtap_proc_scan *scan, uint32_t pid)
 {
-	struct process *bigger = realloc(scan->processes, (scan->n + 1) * sizeof(bigger[0]));
-
-	if (!bigger)
+	if (FLOWTAP_GROW(scan->processes, scan->n))
 		return NULL;
-	scan->processes = bigger;
 	scan->processes[scan->n] = (struct process) { .pid = pid };
 	if (index_process(scan, scan->n))
 		return NULL;
@@ -187,18 +185,15 @@ static int write_thread(void *argument, uint32_t tid)
 		.pid = process->pid,
 		.tid = tid,
 	};
-	uint32_t *threads;
 
 	for (size_t i = 0; i < process->n_threads; i++)
 		if (process->threads[i] == tid)
 			return 0;
 	if (!flowtap_proc_status(process->pid, tid, &status))
 		return 0;
-	threads = realloc(process->threads, (process->n_threads + 1) * sizeof(threads[0]));
-	if (!threads)
+	if (FLOWTAP_GROW(process->threads, process->n_threads))
 		return -ENOMEM;
-	process->threads = threads;
-	threads[process->n_threads++] = tid;
+	process->threads[process->n_threads++] = tid;
 	return flowtap_sideband_write_task(look->out, &task, status.comm, 0);
 }
 
@@ -220,17 +215,14 @@ static bool was_there(const struct process *process, identity mapping)
 static int note_mapping(void *argument, const struct flowtap_proc_mapping *mapping)
 {
 	struct look *look = argument;
-	identity *bigger;
 
 	/* A page of x86 that is at the same place in every process, and nobody's code. */
 	if (!strcmp(mapping->path, "[vsyscall]"))
 		return 0;
-	bigger = realloc(look->mappings, (look->n + 1) * sizeof(bigger[0]));
-	if (!bigger)
+	if (FLOWTAP_GROW(look->mappings, look->n))
 		return -ENOMEM;
-	look->mappings = bigger;
-	bigger[look->n] = identify(mapping);
-	look->known += was_there(look->process, bigger[look->n]);
+	look->mappings[look->n] = identify(mapping);
+	look->known += was_there(look->process, look->mappings[look->n]);
 	look->n++;
 	return 0;
 }
@@ -388,7 +380,6 @@ struct family {
 	struct look *look;
 	uint32_t *pids;
 	size_t n;
-	size_t capacity;
 };
 
 static int join(void *argument, uint32_t pid)
@@ -398,15 +389,8 @@ static int join(void *argument, uint32_t pid)
 	for (size_t i = 0; i < family->n; i++)
 		if (family->pids[i] == pid)
 			return 0;
-	if (family->n == family->capacity) {
-		size_t capacity = family->capacity ? 2 * family->capacity : 16;
-		uint32_t *pids = realloc(family->pids, capacity * sizeof(pids[0]));
-
-		if (!pids)
-			return -ENOMEM;
-		family->pids = pids;
-		family->capacity = capacity;
-	}
+	if (FLOWTAP_GROW(family->pids, family->n))
+		return -ENOMEM;
 	family->pids[family->n++] = pid;
 	return 0;
 }

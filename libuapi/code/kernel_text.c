@@ -136,16 +136,14 @@ static int new_finding(struct flowtap_kernel_texts *texts, struct kernel_region 
 		       const struct flowtap_kernel_text *text)
 {
 	uint64_t size = region->end - region->start, pages = (size + PAGE - 1) / PAGE;
-	struct kernel_finding *findings, *finding;
+	struct kernel_finding *finding;
 
 	if (region->n == FINDINGS_MAX || texts->files + 1 == FILES_MAX ||
 	    size + pages > HELD_MAX - texts->held)
 		return -EFBIG;
-	findings = realloc(region->findings, (region->n + 1) * sizeof(findings[0]));
-	if (!findings)
+	if (FLOWTAP_GROW(region->findings, region->n))
 		return -ENOMEM;
-	region->findings = findings;
-	finding = &findings[region->n];
+	finding = &region->findings[region->n];
 	*finding = (struct kernel_finding) {
 		.time = text->time,
 		.until = text->until,
@@ -158,8 +156,8 @@ static int new_finding(struct flowtap_kernel_texts *texts, struct kernel_region 
 		return -ENOMEM;
 	}
 	if (region->n) {
-		memcpy(finding->bytes, findings[region->n - 1].bytes, size);
-		memcpy(finding->stored, findings[region->n - 1].stored, pages);
+		memcpy(finding->bytes, region->findings[region->n - 1].bytes, size);
+		memcpy(finding->stored, region->findings[region->n - 1].stored, pages);
 	}
 	finding->file = ++texts->files;
 	texts->held += size + pages;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/read_at.h"
+#include "base/vector.h"
 #include "formats/archive/aux_index.h"
 #include "formats/archive/merge.h"
 #include "pipeline/archive_code.h"
@@ -35,7 +36,6 @@ struct pass {
 	uint64_t at;		/* in the file: the record that was handed on */
 	struct event *events;
 	size_t n_events;
-	size_t capacity;
 	uint8_t *payload;	/* of one event */
 	size_t payload_capacity;
 	struct flowtap_payload_codec stored;
@@ -61,15 +61,8 @@ static int note_event(struct pass *pass, const struct flowtap_archive_block *blo
 
 	if (!pass->map)
 		return 0;
-	if (pass->n_events == pass->capacity) {
-		size_t capacity = pass->capacity ? 2 * pass->capacity : 256;
-		struct event *events = realloc(pass->events, capacity * sizeof(events[0]));
-
-		if (!events)
-			return -ENOMEM;
-		pass->events = events;
-		pass->capacity = capacity;
-	}
+	if (FLOWTAP_GROW(pass->events, pass->n_events))
+		return -ENOMEM;
 	if (block->size >= sizeof(time))
 		memcpy(&time, block->payload, sizeof(time));
 	pass->events[pass->n_events++] = (struct event) {

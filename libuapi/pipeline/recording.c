@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/vector.h"
 #include "ete/unit_blocks.h"
 
 #define CPUS_MAX 8192
@@ -31,18 +32,15 @@ flowtap_recording_cpu(const struct flowtap_recording *recording, uint32_t cpu)
 static struct flowtap_recording_cpu *cpu_of(struct flowtap_recording *recording, uint32_t cpu)
 {
 	const struct flowtap_recording_cpu *known = flowtap_recording_cpu(recording, cpu);
-	struct flowtap_recording_cpu *bigger;
 
 	if (known)
 		return &recording->cpus[known - recording->cpus];
 	if (recording->n_cpus == CPUS_MAX)
 		return NULL;
-	bigger = realloc(recording->cpus, (recording->n_cpus + 1) * sizeof(bigger[0]));
-	if (!bigger)
+	if (FLOWTAP_GROW(recording->cpus, recording->n_cpus))
 		return NULL;
-	recording->cpus = bigger;
-	bigger[recording->n_cpus] = (struct flowtap_recording_cpu){ .cpu = cpu };
-	return &bigger[recording->n_cpus++];
+	recording->cpus[recording->n_cpus] = (struct flowtap_recording_cpu){ .cpu = cpu };
+	return &recording->cpus[recording->n_cpus++];
 }
 
 static int take_query(struct flowtap_recording *recording,
