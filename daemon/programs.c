@@ -103,7 +103,7 @@ static int set_cgroups(struct programs *programs, const struct conf_list *list, 
 		uint64_t id;
 
 		rules_path(list->items[i], mount, path);
-		/* Behind the text there may be what it was before it was cut. */
+		/* After the text there may be what it was before it was cut. */
 		memset(path + strlen(path), 0, sizeof(path) - strlen(path));
 		error = add_flags(paths, path, flags);
 		snprintf(file, sizeof(file), "%s%s", mount ? mount : "", path);

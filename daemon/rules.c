@@ -21,7 +21,7 @@ bool rules_wide(const struct conf *conf)
 
 /* --- Patterns. --- */
 
-/* Behind a bracket expression; NULL: there is no end of it, and the bracket stands for itself. */
+/* After a bracket expression; NULL: there is no end of it, and the bracket stands for itself. */
 static const char *skip_bracket(const char *at)
 {
 	at++;
@@ -29,10 +29,10 @@ static const char *skip_bracket(const char *at)
 		at++;
 	for (bool first = true; *at && (*at != ']' || first); first = false) {
 		if (*at == '[' && at[1] && strchr(":.=", at[1])) {
-			const char end[] = { at[1], ']', 0 }, *behind = strstr(at + 2, end);
+			const char end[] = { at[1], ']', 0 }, *next = strstr(at + 2, end);
 
-			if (behind) {
-				at = behind + 2;
+			if (next) {
+				at = next + 2;
 				continue;
 			}
 		}
@@ -43,13 +43,13 @@ static const char *skip_bracket(const char *at)
 	return *at ? at + 1 : NULL;
 }
 
-/* Behind what one character is matched by. */
+/* After what one character is matched by. */
 static const char *skip_item(const char *at)
 {
-	const char *behind = *at == '[' ? skip_bracket(at) : NULL;
+	const char *next = *at == '[' ? skip_bracket(at) : NULL;
 
-	if (behind)
-		return behind;
+	if (next)
+		return next;
 	return *at == '\\' && at[1] ? at + 2 : at + 1;
 }
 
@@ -60,12 +60,12 @@ void rules_compile_pattern(const char *text, struct choose_pattern *pattern)
 
 	memset(pattern, 0, sizeof(*pattern));
 	while (*text) {
-		const char *behind = skip_item(text);
-		const size_t size = (size_t)(behind - text);
+		const char *next = skip_item(text);
+		const size_t size = (size_t)(next - text);
 
 		if (*text == '*') {
 			pattern->stays |= (__u16)(1U << n);
-			text = behind;
+			text = next;
 			continue;
 		}
 		/* Longer than a name can be. */
@@ -80,7 +80,7 @@ void rules_compile_pattern(const char *text, struct choose_pattern *pattern)
 				pattern->takes[byte] |= (__u16)(1U << n);
 		}
 		n++;
-		text = behind;
+		text = next;
 	}
 	pattern->ends = (__u16)(1U << n);
 }

@@ -45,22 +45,22 @@ static bool all_digits(const char *text, size_t n)
 	return true;
 }
 
-bool store_is_name(const char *name, const char *behind, uint64_t *number)
+bool store_is_name(const char *name, const char *suffix, uint64_t *number)
 {
 	size_t digits = strspn(name, "0123456789");
 	const char *date = name + digits + 1;
 
 	if (digits < DIGITS || digits > 18 || name[digits] != '-' || strlen(date) < 21 ||
 	    !all_digits(date, 8) || date[8] != 'T' || !all_digits(date + 9, 6) ||
-	    strncmp(date + 15, "Z.ftap", 6) || strcmp(date + 21, behind))
+	    strncmp(date + 15, "Z.ftap", 6) || strcmp(date + 21, suffix))
 		return false;
 	*number = strtoull(name, NULL, 10);
 	return true;
 }
 
-void store_with(char to[STORE_NAME], const char *name, const char *behind)
+void store_with(char to[STORE_NAME], const char *name, const char *suffix)
 {
-	snprintf(to, STORE_NAME, "%.*s%s", STORE_NAME - 10, name, behind);
+	snprintf(to, STORE_NAME, "%.*s%s", STORE_NAME - 10, name, suffix);
 }
 
 void store_decoded_name(char to[STORE_NAME], const char *name)

@@ -35,9 +35,9 @@ struct store {
 };
 
 /* Whether it is a segment's name, followed by this. */
-bool store_is_name(const char *name, const char *behind, uint64_t *number);
+bool store_is_name(const char *name, const char *suffix, uint64_t *number);
 /* The name, followed by something more. */
-void store_with(char to[STORE_NAME], const char *name, const char *behind);
+void store_with(char to[STORE_NAME], const char *name, const char *suffix);
 /* What its traces' directory is called. */
 void store_decoded_name(char to[STORE_NAME], const char *name);
 int store_add(struct store *store, const struct store_segment *segment);

@@ -94,7 +94,7 @@ static bool poll_status(u64 mask, u64 want)
 	u32 n;
 
 	for (n = 0; n < POLLS; n++) {
-		/* A CSE between any two reads (STTPKR), and behind the write that is waited for. */
+		/* A CSE between any two reads (STTPKR), and after the write that is waited for. */
 		isb();
 		if ((trc_read(TRCSTATR) & mask) == want)
 			return true;

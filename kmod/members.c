@@ -50,7 +50,7 @@ static bool has_member(struct group *group, const struct task_struct *thread)
 /*
  * Living threads of the group that have a member, or have none, referenced; how many. `last`, NULL
  * or referenced, is where the last look ended: it goes on there if that lives, else from the
- * beginning. Newer threads are behind older ones.
+ * beginning. Newer threads are after older ones.
  */
 static u32 next_threads(struct group *group, struct task_struct *leader, bool entered,
 			struct task_struct **last, struct task_struct *found[AT_ONCE])

@@ -43,7 +43,7 @@ static u64 up(u64 value, u64 to)
 }
 
 /*
- * From `at`, with `room` bytes free from there on, to where it must end. stray: behind them writes
+ * From `at`, with `room` bytes free from there on, to where it must end. stray: after them writes
  * hurt nobody.
  */
 static void place(const struct trbe_area *area, u64 at, u64 room, bool stray,
@@ -62,7 +62,7 @@ static void place(const struct trbe_area *area, u64 at, u64 room, bool stray,
 		window->limit = area->size;
 	} else {
 		window->limit = down(end, area->page);
-		/* The reader's bytes may be behind the limit. */
+		/* The reader's bytes may be after the limit. */
 		if (area->errata & TRBE_PASSES_LIMIT && !stray && end - window->limit < TRBE_PAST)
 			window->limit -= least(window->limit, area->page);
 	}

@@ -310,7 +310,7 @@ static void put_state(struct json_value answer)
 
 static void put_rotation(struct json_value answer)
 {
-	fputs("another segment begins behind ", stdout);
+	fputs("another segment begins after ", stdout);
 	put_string(answer, "segment");
 	putchar('\n');
 }

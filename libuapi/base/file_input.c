@@ -146,7 +146,7 @@ static ssize_t read_plain(struct flowtap_in *in, void *bytes, size_t capacity)
 	return (ssize_t)n;
 }
 
-/* Behind the last member there may be zeros, as tapes have them. */
+/* After the last member there may be zeros, as tapes have them. */
 static int only_zeros(struct flowtap_in *in)
 {
 	ssize_t n;
@@ -160,7 +160,7 @@ static int only_zeros(struct flowtap_in *in)
 	return (int)n;
 }
 
-/* Behind a member: another one, or nothing. 1: it goes on. */
+/* After a member: another one, or nothing. 1: it goes on. */
 static int next_member(struct flowtap_in *in)
 {
 	ssize_t n = fill(in, 3);

@@ -19,7 +19,7 @@ void flowtap_in_free(struct flowtap_in *in);
 
 /*
  * Up to room bytes, at least one. 0: the end; -errno of read; -EBADMSG: damaged gzip data, or
- * something else than zeros behind them; -ENODATA: it ends in the midst of them; -ENOMEM. What came
+ * something else than zeros after them; -ENODATA: it ends in the midst of them; -ENOMEM. What came
  * before an error was right.
  */
 ssize_t flowtap_in_read(struct flowtap_in *in, void *bytes, size_t capacity);

@@ -28,7 +28,7 @@ void flowtap_rows_close(struct flowtap_rows *rows)
 	memset(rows, 0, sizeof(*rows));
 }
 
-/* Some more bytes behind `end`. */
+/* Some more bytes after `end`. */
 static void read_some(struct flowtap_rows *rows)
 {
 	ssize_t n = flowtap_in_read(rows->in, rows->bytes + rows->end, CAPACITY - rows->end);
@@ -107,7 +107,7 @@ int flowtap_rows_next(struct flowtap_rows *rows)
 		}
 		if (end || left > FLOWTAP_ROW_MAX) {
 			rows->cut = true;
-			/* No newline was there: the first one is behind it. */
+			/* No newline was there: the first one is after it. */
 			rows->bytes[rows->at + FLOWTAP_ROW_MAX] = '\n';
 			return hand_on(rows, FLOWTAP_ROW_MAX, FLOWTAP_ROW_MAX + 1);
 		}

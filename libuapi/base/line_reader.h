@@ -17,7 +17,7 @@ struct flowtap_rows {
 	size_t at;		/* what was not handed on yet is [at, end) */
 	size_t end;
 	uint64_t base;		/* offset of bytes[0] in the unpacked text */
-	bool over;		/* there is no more behind `end` */
+	bool over;		/* there is no more after `end` */
 	int error;		/* of reading: what came before is handed on first */
 
 	/* Of the line that flowtap_rows_next found. */
@@ -26,7 +26,7 @@ struct flowtap_rows {
 	uint64_t offset;
 	uint64_t number;	/* counted from 1 */
 	bool cut;		/* by FLOWTAP_ROW_MAX */
-	bool open;		/* the file ends without a newline behind it */
+	bool open;		/* the file ends without a newline after it */
 };
 
 /* fd is borrowed. 0; -ENOMEM; -errno of read. To be closed in any case. */

@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /*
- * Makes room for one more element of `each` bytes behind the n that *list has. *list is NULL while n
+ * Makes room for one more element of `each` bytes after the n that *list has. *list is NULL while n
  * is 0, grows by nothing else, and is the caller's to free. Its capacity is the next power of two
  * from n + 1 on, which nobody needs to keep. 0; -ENOMEM, then *list stays as it is.
  */

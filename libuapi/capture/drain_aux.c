@@ -26,7 +26,7 @@ static bool copy_out(const struct flowtap_buffer part[2], size_t at, void *to, s
 	return true;
 }
 
-/* Behind `base` and before `head`; without overwrite it does not go round the area's end. */
+/* After `base` and before `head`; without overwrite it does not go round the area's end. */
 static bool possible(const struct flowtap_reader *reader, const struct flowtap_record_aux *record,
 		     uint64_t base, uint64_t head)
 {

@@ -114,7 +114,7 @@ static int reserve_block(struct flowtap_drain *drain, struct drain_stream *strea
 		.aux_end = block->aux_end,
 		.pending = true,
 	};
-	/* The offset lies behind the header and stays while it is on its way. */
+	/* The offset lies after the header and stays while it is on its way. */
 	if (aux)
 		memcpy(&head->offset, part[0].bytes, sizeof(head->offset));
 	add_piece(flight, head, sizeof(head->header) + (aux ? sizeof(head->offset) : 0),

@@ -13,7 +13,7 @@
 struct roster_origin {
 	uint32_t references;
 	uint32_t path_size;
-	uint64_t size;		/* of the code behind the path, where no file has it; else 0 */
+	uint64_t size;		/* of the code after the path, where no file has it; else 0 */
 	uint8_t bytes[];	/* path, then code */
 };
 
@@ -62,7 +62,7 @@ struct flowtap_roster {
 
 /* Memory of zeros, within the limit; NULL, and counted as dropped, where there is none. */
 void *flowtap_roster_allocate(struct flowtap_roster *roster, size_t size);
-/* One more of `each` bytes behind the n of an array, which is not set. NULL: as above. */
+/* One more of `each` bytes after the n of an array, which is not set. NULL: as above. */
 void *flowtap_roster_grow(struct flowtap_roster *roster, void *array, size_t n, size_t each);
 void flowtap_roster_release(struct flowtap_roster *roster, void *memory, size_t size);
 

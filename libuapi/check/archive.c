@@ -123,7 +123,7 @@ static int check_block(struct archive *archive, const struct flowtap_archive_blo
 {
 	archive->check->blocks++;
 	if (archive->end)
-		SAY(archive, block->offset, "a block behind the END of the recording");
+		SAY(archive, block->offset, "a block after the END of the recording");
 	switch (block->type) {
 	case FLOWTAP_ARCHIVE_RING:
 		return check_ring(archive, block);

@@ -25,14 +25,14 @@ struct flowtap_stf_rules;
 struct flowtap_stf_rules *flowtap_stf_rules_new(struct flowtap_check *check, bool unpacked);
 /*
  * Takes the next bytes of a trace, in pieces of at least 128 KiB but for the last; returns how many:
- * what is left has to come again with more behind it. After a record that cannot be passed over,
+ * what is left has to come again with more after it. After a record that cannot be passed over,
  * all.
  */
 size_t flowtap_stf_rules_feed(struct flowtap_stf_rules *rules, const uint8_t *bytes, size_t size,
 			      bool last);
 /* Whether a record could not be passed over. */
 bool flowtap_stf_rules_lost(const struct flowtap_stf_rules *rules);
-/* Whether what was fed ends with an opcode's record; and the PC behind it. */
+/* Whether what was fed ends with an opcode's record; and the PC after it. */
 bool flowtap_stf_rules_at_opcode(const struct flowtap_stf_rules *rules, uint64_t *pc);
 /* Goes on at the beginning of an instruction's records: at `offset` of the trace, at `pc`. */
 void flowtap_stf_rules_resume(struct flowtap_stf_rules *rules, uint64_t offset, uint64_t pc);

@@ -328,7 +328,7 @@ int flowtap_check_begun(struct flowtap_check_records *records,
 		return -ENOMEM;
 	copy(&stats, sizeof(stats), block);
 	if (cpu->found.records || cpu->total_records)
-		SAY(records, block->offset, "CPU %u: BEGUN behind records", cpu->cpu);
+		SAY(records, block->offset, "CPU %u: BEGUN after records", cpu->cpu);
 	cpu->total_records = stats.lost_records;
 	cpu->total_bytes = stats.lost_bytes;
 	cpu->begun = true;

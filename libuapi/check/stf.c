@@ -18,7 +18,7 @@
 struct group {
 	uint8_t last;		/* descriptor of the last record that has an order */
 	uint8_t mode;		/* by MODE_CHANGE */
-	bool any;		/* a record that needs an opcode behind it */
+	bool any;		/* a record that needs an opcode after it */
 	bool event, trap, forces, target, event_target;
 	uint64_t force_pc, target_pc, event_pc;
 };
@@ -363,7 +363,7 @@ static void check_record(struct flowtap_stf_rules *rules, uint8_t descriptor,
 
 static void give_up(struct flowtap_stf_rules *rules, uint8_t descriptor, const char *why)
 {
-	SAY(rules, "descriptor 0x%02x: %s; what is behind it was not checked", descriptor, why);
+	SAY(rules, "descriptor 0x%02x: %s; what is after it was not checked", descriptor, why);
 	rules->lost = true;
 }
 

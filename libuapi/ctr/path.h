@@ -4,7 +4,7 @@
  * made, if the code allows just that. A walk is found whole before any of it is said.
  *
  * An ecall of the kernel is no obstacle: M mode executes it, which is not recorded, and goes on
- * behind it. A write to the registers that decide what is recorded is one.
+ * after it. A write to the registers that decide what is recorded is one.
  *
  * Functions return 0: proven, path holds the blocks; CTR_UNPROVEN: `failure` says why; -ENOMEM.
  */

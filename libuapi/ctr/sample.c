@@ -62,7 +62,7 @@ static bool traps_unknown(const struct flowtap_record_sample *sample)
 }
 
 /*
- * The mode that the sample begins in. That of a task that was seen before changes behind the gap,
+ * The mode that the sample begins in. That of a task that was seen before changes after the gap,
  * so that nobody takes it for the doing of the sample before.
  */
 static enum flowtap_mode first_mode(const struct flowtap_ctr *ctr,

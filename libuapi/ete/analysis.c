@@ -88,7 +88,7 @@ static int exception(struct flowtap_ete *ete, const struct ete_entry *entry)
 	execution_ended(ete, &element.exception);
 	if (ete->position.state != ETE_ADDRESS_LOST)
 		flowtap_ete_set_unknown_address(&ete->position, ETE_ADDRESS_MISSING,
-						"no address behind an exception");
+						"no address after an exception");
 	ete->counts.exceptions++;
 	return ete_emit(ete, &element);
 }
@@ -132,7 +132,7 @@ static int trace_on(struct flowtap_ete *ete)
 	execution_ended(ete, NULL);
 	if (ete->position.state != ETE_ADDRESS_LOST)
 		flowtap_ete_set_unknown_address(&ete->position, ETE_ADDRESS_MISSING,
-						"no address behind Trace On");
+						"no address after Trace On");
 	return ete_emit(ete, &element);
 }
 

@@ -232,7 +232,7 @@ static int discard(struct flowtap_ete *ete, bool overflow)
 	ete_clear_returns(&ete->returns);
 	flowtap_ete_set_unknown_address(&ete->position,
 					overflow ? ETE_ADDRESS_LOST : ETE_ADDRESS_MISSING,
-					"no address behind Discard");
+					"no address after Discard");
 	if (!overflow)
 		return 0;
 	flowtap_ete_invalidate_code(ete);

@@ -27,7 +27,7 @@ static int emit_q(struct flowtap_ete *ete, uint64_t start, const struct ete_entr
 		ete_set_address(&ete->position, follow->address, follow->sub_isa);
 	else
 		flowtap_ete_set_unknown_address(&ete->position, ETE_ADDRESS_MISSING,
-						"a Q element has no address behind it");
+						"a Q element has no address after it");
 	return ete_emit(ete, &element);
 }
 

@@ -56,7 +56,7 @@ static void decimal_field(struct flowtap_line *line, const char *name, uint64_t 
 	flowtap_line_decimal(line, number);
 }
 
-/* Nanoseconds as seconds, with all nine digits behind the point. */
+/* Nanoseconds as seconds, with all nine digits after the point. */
 static void write_seconds(struct flowtap_line *line, uint64_t time)
 {
 	flowtap_line_decimal(line, time / 1000000000);

@@ -22,7 +22,7 @@ static bool literal(struct rest *rest, const char *text)
 	return true;
 }
 
-/* Takes the next word if it is this one, and the space behind it. */
+/* Takes the next word if it is this one, and the space after it. */
 static bool word(struct rest *rest, const char *text)
 {
 	struct rest after = *rest;

@@ -35,7 +35,7 @@ static inline bool end_returns(const struct flowtap_block *block)
 					block->end == FLOWTAP_TRANSFER_TRAP_RETURN;
 }
 
-/* A P0 instruction of Arm's that goes on behind itself. */
+/* A P0 instruction of Arm's that goes on after itself. */
 static inline bool end_stays(const struct flowtap_block *block)
 {
 	return isa_is_arm(block->isa) &&
@@ -44,7 +44,7 @@ static inline bool end_stays(const struct flowtap_block *block)
 }
 
 /*
- * An Arm branch that leads to the address behind it: a decoder may have it as not taken, it was all
+ * An Arm branch that leads to the address after it: a decoder may have it as not taken, it was all
  * the same. In T32 it may be conditional and not know it (arm.h).
  */
 static inline bool end_goes_anyway(const struct flowtap_block *block)

@@ -162,11 +162,11 @@ struct operands {
 	const char *mnemonic;
 	const char *begin;
 	const char *at;
-	bool bracket;		/* within an address, or behind one */
+	bool bracket;		/* within an address, or after one */
 	bool bits;
 };
 
-/* The number at `at`, behind a # for Arm. Where there is none nothing is done. */
+/* The number at `at`, after a # for Arm. Where there is none nothing is done. */
 static bool write_number(struct operands *operands, struct disasm_text *text)
 {
 	bool arm = operands->insn->isa != FLOWTAP_ISA_RV64, minus;
@@ -194,7 +194,7 @@ static bool write_number(struct operands *operands, struct disasm_text *text)
 	return true;
 }
 
-/* Operands of Arm have a blank behind the comma, those of RISC-V have none. */
+/* Operands of Arm have a blank after the comma, those of RISC-V have none. */
 static void write_operands(const struct disasm_instruction *insn, const char *mnemonic,
 			   const char *begin, size_t length, struct disasm_text *text)
 {

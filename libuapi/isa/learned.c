@@ -234,7 +234,7 @@ static uint64_t run_end(const struct learned_run *run)
 	return run->address + run->size;
 }
 
-/* An ecall or ebreak, which goes on behind itself where another mode is not told of. */
+/* An ecall or ebreak, which goes on after itself where another mode is not told of. */
 static bool is_call(const struct learned_run *run)
 {
 	return run->isa == FLOWTAP_ISA_RV64 && run->end == FLOWTAP_TRANSFER_EXCEPTION;

@@ -16,7 +16,7 @@ struct learned_run {
 	uint8_t isa;
 	bool whole;		/* it ends here, whatever comes next */
 	bool known;		/* it is the beginning of `guess` so far, and not in `bytes` */
-	uint8_t it;		/* T32: ITSTATE behind it */
+	uint8_t it;		/* T32: ITSTATE after it */
 	uint8_t end;		/* of the last instruction, as in a block: */
 	bool direct;
 	bool conditional;
@@ -64,7 +64,7 @@ static inline int learned_add(struct flowtap_learned *learned, struct flowtap_bl
 	return status < 0 ? status : 0;
 }
 
-/* Whether an instruction that ends a block with this class can go anywhere but behind itself. */
+/* Whether an instruction that ends a block with this class can go anywhere but after itself. */
 bool flowtap_learned_transfers(unsigned int isa, unsigned int end);
 /*
  * Ends a run whose last instruction is known to have been left like this, if it is a whole block;

@@ -247,7 +247,7 @@ static int decode_range(struct flowtap_perfdata_decoder *decoder)
 	return framed ? decode_frames(decoder) : decode_raw(decoder);
 }
 
-/* The next range, with those that continue it; *at goes behind them. */
+/* The next range, with those that continue it; *at goes after them. */
 static bool next_range(struct flowtap_perfdata_decoder *decoder, size_t *at)
 {
 	const struct flowtap_perfdata_range *list = decoder->perfdata->ranges.list;

@@ -199,7 +199,7 @@ int flowtap_perfdata_unit_add_gap(struct perfdata_unit *unit, enum flowtap_gap_r
 	};
 	int err = unit->ahead->size ? decode(unit, ETE_AHEAD) : 0;
 
-	/* At the very begin nothing changes for what comes behind it. */
+	/* At the very begin nothing changes for what comes after it. */
 	if (!unit->opening)
 		flowtap_ete_span_add_gap(&unit->span);
 	flowtap_ete_ahead_begin(unit->ahead, &unit->cpu->config);

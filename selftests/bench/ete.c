@@ -6,7 +6,7 @@
  *
  *	ete [SNAPSHOT ...]		snapshot directories; none: those of the public corpus, and the
  *					long one that the encoder made beside this program, ete.d
- *	ete --count ours|theirs SNAPSHOT	one pass behind one that warms up, for callgrind
+ *	ete --count ours|theirs SNAPSHOT	one pass after one that warms up, for callgrind
  *	ete --memory SNAPSHOT		1 GB, for the peak of memory
  */
 #include <flowtap/ete_packet.h>
@@ -239,7 +239,7 @@ static void print(const struct measure *ours, const struct measure *theirs, doub
 }
 
 /*
- * Machine instructions for each decoded one of one pass, behind one that warms up; 0: valgrind is
+ * Machine instructions for each decoded one of one pass, after one that warms up; 0: valgrind is
  * not there.
  */
 static double count(const char *which, const char *directory)

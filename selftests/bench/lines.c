@@ -184,14 +184,14 @@ static void print_line(FILE *file, enum form form, uint64_t time, uint64_t addre
 	}
 }
 
-static void print_suffix(FILE *file, enum form form, uint64_t time, bool call, uint64_t behind,
+static void print_suffix(FILE *file, enum form form, uint64_t time, bool call, uint64_t after,
 			 uint64_t target)
 {
 	if (call && form == ES)
-		fprintf(file, "%20sR X30 %016" PRIx64 "\n", "", behind);
+		fprintf(file, "%20sR X30 %016" PRIx64 "\n", "", after);
 	else if (call)
 		fprintf(file, "%" PRIu64 " clk R %s %016" PRIx64 "\n", time,
-			form == FVP ? "X30" : "ra", behind);
+			form == FVP ? "X30" : "ra", after);
 	if (form == ES)
 		fprintf(file, "%20sBR (%016" PRIx64 ") O\n", "", target);
 }
@@ -218,7 +218,7 @@ static uint64_t print_walk(const struct walk *walk, enum form form, FILE *file)
 			     walk->blocks[walk->steps[i + 1]].block.address);
 		lines += call + (form == ES);
 	}
-	/* In rows the next instruction says where a branch went, and behind the last one is none. */
+	/* In rows the next instruction says where a branch went, and after the last one is none. */
 	if (form == FVP && is_taken(walk, STEPS - 1))
 		fprintf(file, "%" PRIu64 " clk BR (%016" PRIx64 ") O\n", time,
 			walk->blocks[walk->steps[STEPS]].block.address);

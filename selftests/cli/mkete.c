@@ -8,7 +8,7 @@
  *
  * Each record is 12 instructions: twice around, and the third call. Thread 100 has one on CPU 0 and
  * one on CPU 1, thread 101 of the same process one on CPU 1. Process 200 has on CPU 0 one whose end
- * the hardware lost, one behind that, and one that continues it with one branch more (5
+ * the hardware lost, one after that, and one that continues it with one branch more (5
  * instructions). CPU 1's ring was too small for 3 records at the end. MORE further records of 300
  * follow each other on CPU 1.
  *

@@ -175,7 +175,7 @@ static void finish(struct perffile *file, const char *root, const char *path)
 	free(file->bytes);
 }
 
-/* AUX record and the bytes it is of, behind those that came before; padded, as perf does. */
+/* AUX record and the bytes it is of, after those that came before; padded, as perf does. */
 static void collect(struct perffile *file, uint64_t *offset, uint32_t cpu, uint64_t time,
 		    const struct stream *stream, uint64_t flags)
 {
@@ -326,7 +326,7 @@ static void make_barrier(const char *root)
 	finish(&file, root, "barrier.data");
 }
 
-/* The first timestamp stands behind what it is of; the stretch was collected after the exec. */
+/* The first timestamp stands after what it is of; the stretch was collected after the exec. */
 static void make_first(const char *root, const char *name, uint32_t configr)
 {
 	struct perffile_unit cpu = unit(0, configr, 0x10);

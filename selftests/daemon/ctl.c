@@ -343,7 +343,7 @@ TEST_F(ctl, a_group_is_named_if_it_may_ask)
 	message_divert(NULL);
 }
 
-/* What was granted is none any more where the connection is closed behind the answer. */
+/* What was granted is none any more where the connection is closed after the answer. */
 TEST_F(ctl, what_is_lent_wants_a_connection)
 {
 	static const char lent[] = "{\"ok\": true, \"state\": \"lent\"}\n";
@@ -353,7 +353,7 @@ TEST_F(ctl, what_is_lent_wants_a_connection)
 	ASSERT_EQ(0, control_open(&control, self->path));
 	EXPECT_EQ(0, control_ask(&control, "borrow", 10, true));
 	control_close(&control);
-	/* Its end stands behind the answer before that is read. */
+	/* Its end stands after the answer before that is read. */
 	end_server(self);
 	for (int stays = 0; stays < 2; stays++) {
 		int fd;

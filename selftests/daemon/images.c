@@ -115,14 +115,14 @@ static bool settle(FIXTURE_DATA(images) *self, uint64_t oldest)
 	return false;
 }
 
-static const char *path_of(const FIXTURE_DATA(images) *self, uint8_t seed, const char *behind)
+static const char *path_of(const FIXTURE_DATA(images) *self, uint8_t seed, const char *after)
 {
 	const struct flowtap_mapping mapping = mapping_of("", seed);
 	static char path[256];
 	char inner[64];
 
 	images_path(inner, mapping.build_id, mapping.build_id_size);
-	snprintf(path, sizeof(path), "%s/%s%s", self->directory, inner, behind);
+	snprintf(path, sizeof(path), "%s/%s%s", self->directory, inner, after);
 	return path;
 }
 

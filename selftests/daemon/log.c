@@ -47,7 +47,7 @@ static char *written(FIXTURE_DATA(log) *self)
 }
 
 /* Where the time is taken off. */
-static char *behind_time(FIXTURE_DATA(log) *self)
+static char *after_time(FIXTURE_DATA(log) *self)
 {
 	char *text = written(self);
 	int n = 0;
@@ -82,14 +82,14 @@ TEST_F(log, an_event_is_a_line_of_keys_and_values)
 	log_end(&self->line);
 	EXPECT_STREQ("level=notice event=segment-ended name=7-20261122T153000Z.ftap "
 		     "bytes=18446744073709551615 share=12.3456% loss=0.0005% seconds=61.002s "
-		     "empty=\"\"\n", behind_time(self));
+		     "empty=\"\"\n", after_time(self));
 }
 
 TEST_F(log, there_is_a_time_where_nobody_else_has_it)
 {
 	log_begin(&self->line, LEVEL_ERROR, "x");
 	log_end(&self->line);
-	EXPECT_STREQ("level=error event=x\n", behind_time(self));
+	EXPECT_STREQ("level=error event=x\n", after_time(self));
 	EXPECT_EQ(0, strncmp(self->text, "time=2", 6));
 	EXPECT_EQ('Z', self->text[strlen("time=2026-11-22T15:30:00.123")]);
 }
@@ -110,7 +110,7 @@ TEST_F(log, another_stream_is_not_the_journal)
 	be_journal(self, 1);
 	log_begin(&self->line, LEVEL_INFO, "x");
 	log_end(&self->line);
-	EXPECT_STREQ("level=info event=x\n", behind_time(self));
+	EXPECT_STREQ("level=info event=x\n", after_time(self));
 	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
 		ASSERT_EQ(0, ftruncate(fileno(self->file), 0));
 		rewind(self->file);
@@ -118,7 +118,7 @@ TEST_F(log, another_stream_is_not_the_journal)
 		log_open(fileno(self->file));
 		log_begin(&self->line, LEVEL_INFO, "x");
 		log_end(&self->line);
-		EXPECT_STREQ("level=info event=x\n", behind_time(self));
+		EXPECT_STREQ("level=info event=x\n", after_time(self));
 	}
 }
 
@@ -147,7 +147,7 @@ TEST_F(log, values_cannot_break_out_of_their_line)
 		log_text(&self->line, "v", values[i].text);
 		log_end(&self->line);
 		snprintf(wanted, sizeof(wanted), "level=info event=x %s\n", values[i].wanted);
-		EXPECT_STREQ(wanted, behind_time(self));
+		EXPECT_STREQ(wanted, after_time(self));
 	}
 }
 
@@ -166,7 +166,7 @@ TEST_F(log, a_line_has_its_limit)
 		log_text(&self->line, "v", text);
 		log_number(&self->line, "last", 1);
 		log_end(&self->line);
-		EXPECT_STREQ("level=info event=x first=1 cut=yes\n", behind_time(self));
+		EXPECT_STREQ("level=info event=x first=1 cut=yes\n", after_time(self));
 		if (c == 1)
 			break;
 	}
@@ -181,7 +181,7 @@ TEST_F(log, a_line_has_its_limit)
 		log_begin(&self->line, LEVEL_INFO, "x");
 		log_text(&self->line, "v", text);
 		log_end(&self->line);
-		end = strstr(behind_time(self), "event=x");
+		end = strstr(after_time(self), "event=x");
 		ASSERT_TRUE(end && strlen(self->text) <= LOG_LINE);
 		EXPECT_EQ(self->text + strlen(self->text) - 1, strchr(end, '\n'));
 		EXPECT_TRUE(!strcmp(end, "event=x cut=yes\n") || strlen(end) == size + 11);
@@ -193,11 +193,11 @@ TEST_F(log, messages_are_events)
 	log_take_messages(true);
 	complain("cannot use '%s': %s", "/a b", "it is not there");
 	EXPECT_STREQ("level=error event=message text=\"cannot use '/a b': it is not there\"\n",
-		     behind_time(self));
+		     after_time(self));
 	ASSERT_EQ(0, ftruncate(fileno(self->file), 0));
 	lseek(fileno(self->file), 0, SEEK_SET);
 	advise("make it");
-	EXPECT_STREQ("level=notice event=advice text=\"make it\"\n", behind_time(self));
+	EXPECT_STREQ("level=notice event=advice text=\"make it\"\n", after_time(self));
 }
 
 TEST_HARNESS_MAIN

@@ -117,7 +117,7 @@ static const char *check(const char *from)
 		return "no line end";
 	while (!wrong && (line = strsep(&rest, "\n")) && (rest || *line)) {
 		if (over)
-			return "something behind the end";
+			return "something after the end";
 		over = !strcmp(line, "# EOF");
 		if (over)
 			continue;

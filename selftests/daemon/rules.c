@@ -178,17 +178,17 @@ TEST(a_path_is_as_the_kernel_names_it)
 
 /* --- /proc. --- */
 
-#define BEHIND " S 12 7 7 0 -1 %u 100 0 0 0 1 2 0 0 20 0 1 0 98765 1000 20\n"
+#define REST " S 12 7 7 0 -1 %u 100 0 0 0 1 2 0 0 20 0 1 0 98765 1000 20\n"
 
 TEST(a_process_is_read_whatever_its_name)
 {
 	static const char *const names[] = { "sh", "a b", ") S 1", "(", "))", "", "x) R 3 (y", "\n" };
 	static struct rules_process process;
-	char stat[512], behind[256];
+	char stat[512], after[256];
 
-	snprintf(behind, sizeof(behind), BEHIND, 0x400100U);
+	snprintf(after, sizeof(after), REST, 0x400100U);
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		snprintf(stat, sizeof(stat), "4711 (%s)%s", names[i], behind);
+		snprintf(stat, sizeof(stat), "4711 (%s)%s", names[i], after);
 		ASSERT_TRUE(rules_parse(stat, "1:name=x:/no\n0::/a b/c\n", &process));
 		EXPECT_EQ(4711, process.pid);
 		EXPECT_EQ(12, process.parent);
@@ -197,7 +197,7 @@ TEST(a_process_is_read_whatever_its_name)
 		EXPECT_STREQ(names[i], process.comm);
 		EXPECT_STREQ("/a b/c", process.cgroup);
 	}
-	snprintf(stat, sizeof(stat), "2 (kworker/u8:1-events_unbound)" BEHIND, 0x208040U);
+	snprintf(stat, sizeof(stat), "2 (kworker/u8:1-events_unbound)" REST, 0x208040U);
 	ASSERT_TRUE(rules_parse(stat, "", &process));
 	EXPECT_TRUE(process.kernel);
 	EXPECT_STREQ("kworker/u8:1-ev", process.comm);

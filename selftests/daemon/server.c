@@ -312,7 +312,7 @@ TEST_F(server, who_does_not_listen_has_to_go)
 	close(fd);
 }
 
-/* Behind its answer it may stay, for as long as it likes, and when it goes that is told. */
+/* After its answer it may stay, for as long as it likes, and when it goes that is told. */
 TEST_F(server, one_that_stays_is_missed_when_it_goes)
 {
 	char heard[100] = "", more[5000];

@@ -12,7 +12,7 @@
 TEST(a_name_is_a_number_and_a_date)
 {
 	static const struct {
-		const char *name, *behind;
+		const char *name, *after;
 		uint64_t number;		/* 0: it is none */
 	} cases[] = {
 		{ FIRST ".ftap", "", 1 },
@@ -39,7 +39,7 @@ TEST(a_name_is_a_number_and_a_date)
 		uint64_t number = 0;
 
 		EXPECT_EQ(cases[i].number != 0,
-			  store_is_name(cases[i].name, cases[i].behind, &number))
+			  store_is_name(cases[i].name, cases[i].after, &number))
 			TH_LOG("%s", cases[i].name);
 		EXPECT_EQ(cases[i].number, number);
 	}

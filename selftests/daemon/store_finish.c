@@ -18,7 +18,7 @@ static off_t size_of(FIXTURE_DATA(store) *self, const char *name)
 	return stat(path, &status) ? -1 : status.st_size;
 }
 
-TEST_F(store, a_broken_one_ends_behind_its_last_whole_block)
+TEST_F(store, a_broken_one_ends_after_its_last_whole_block)
 {
 	const size_t whole = sizeof(struct flowtap_archive_header) + 2 * BLOCK;
 	int fd = store_begin(self->store, TIME);

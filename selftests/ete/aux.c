@@ -62,7 +62,7 @@ static const struct encoder_sync *next_sync(const struct piece *piece, size_t of
 	return NULL;
 }
 
-/* All that is certain of the bytes before the loss came, and nothing else behind it but `after`. */
+/* All that is certain of the bytes before the loss came, and nothing else after it but `after`. */
 static bool piece_equal(struct piece *piece, const struct task *task)
 {
 	const struct oracle *oracle = &piece->oracle, *got = &piece->got.oracle;

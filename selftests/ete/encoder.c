@@ -232,7 +232,7 @@ void encoder_commit(struct encoder *encoder)
 		commit(encoder, count);
 }
 
-/* Now and then, behind a P0 element. */
+/* Now and then, after a P0 element. */
 void encode_resolve(struct encoder *encoder)
 {
 	uint64_t count = committable(encoder);
@@ -285,7 +285,7 @@ static void push_link(struct encoder *encoder, const struct encoder_insn *insn)
 	};
 }
 
-/* Execution goes on behind this P0 instruction. */
+/* Execution goes on after this P0 instruction. */
 static void leave(struct encoder *encoder, const struct encoder_insn *insn, bool first_taken)
 {
 	struct encoder_view *view = &encoder->view;

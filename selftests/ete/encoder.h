@@ -37,14 +37,14 @@ struct encoder_options {
 	uint32_t ignore;	/* one Ignore packet in so many packets, 0: none */
 	bool shortest;		/* the shortest packets, never a random one */
 	bool sync_exact;	/* Alignment Sync has 12 bytes, never more */
-	/* Address and context may come some P0 elements behind a later Trace Info. */
+	/* Address and context may come some P0 elements after a later Trace Info. */
 	bool sync_delay;
 	/*
-	 * Nothing that OpenCSD 1.5.5 gets wrong. With a return stack: a later Alignment Sync behind
+	 * Nothing that OpenCSD 1.5.5 gets wrong. With a return stack: a later Alignment Sync after
 	 * an indirect branch (it drops atoms), an Exception packet with the branch's target in it (it
 	 * pops all the same). A Trace Info with a speculation depth (it commits more than it has). A
 	 * commit in a Cycle Count packet (ignored). VMID and Context ID that are 0 and not told
-	 * behind a Trace Info (it keeps those of before).
+	 * after a Trace Info (it keeps those of before).
 	 */
 	bool classic;
 	bool prompt;		/* cycle counts as soon as they are due, not by chance */
@@ -150,7 +150,7 @@ enum encoder_kind {
 	ENCODER_OTHER,		/* no P0 instruction */
 	ENCODER_DIRECT,
 	ENCODER_INDIRECT,
-	ENCODER_BARRIER,	/* ISB, TSTART, and WFx where it is P0: goes on behind it */
+	ENCODER_BARRIER,	/* ISB, TSTART, and WFx where it is P0: goes on after it */
 };
 
 struct encoder_insn {
@@ -164,7 +164,7 @@ struct encoder_insn {
 	bool link;
 	bool eret;
 	bool wrong;		/* taken is not true: encoder_mark follows */
-	uint8_t flips;		/* so many Mispredict elements behind it; taken is what is true */
+	uint8_t flips;		/* so many Mispredict elements after it; taken is what is true */
 };
 
 struct encoder_address {
@@ -243,7 +243,7 @@ struct encoder {
 	uint64_t resolved;
 	uint64_t committed;	/* resolved, as of the last time no atom waited */
 	uint64_t addresses;	/* told so far */
-	size_t ends[ENCODER_MAXSPEC + 64];	/* steps behind element number % size */
+	size_t ends[ENCODER_MAXSPEC + 64];	/* steps after element number % size */
 	struct encoder_mark marks[ENCODER_MARKS];
 	unsigned int nmarks;
 	struct encoder_view view;

@@ -57,7 +57,7 @@ static void put(struct encoder *encoder, uint64_t value, unsigned int bytes)
 		packet_byte(encoder, value >> 8 * i);
 }
 
-/* The bytes of the form behind the header, and the history. source: K10.5.2.12's have 2 x 7 bits */
+/* The bytes of the form after the header, and the history. source: K10.5.2.12's have 2 x 7 bits */
 /* in IS0 as well. */
 static void address_bytes(struct encoder *encoder, struct encoder_address address,
 			  enum address_form form)

@@ -38,7 +38,7 @@ void packet_address(struct encoder *encoder, struct encoder_address address);
 void packet_address_context(struct encoder *encoder, struct encoder_address address);
 void packet_context(struct encoder *encoder);
 void packet_source(struct encoder *encoder, struct encoder_address address);
-/* The address bytes behind a Q header; true where the packet tells the address. */
+/* The address bytes after a Q header; true where the packet tells the address. */
 bool packet_q(struct encoder *encoder, uint32_t count, struct encoder_address address);
 /* own: E 0b10, the address is a target as well, perhaps with the context. */
 void packet_exception(struct encoder *encoder, unsigned int number, bool own, bool context,
@@ -64,7 +64,7 @@ void encode_cover(struct encoder *encoder, size_t n);
 void encode_element(struct encoder *encoder);
 /* Branches that were not taken and have no atom yet get it. */
 void encode_flush_held(struct encoder *encoder);
-/* Now and then commits, counts cycles; behind a P0 element. */
+/* Now and then commits, counts cycles; after a P0 element. */
 void encode_resolve(struct encoder *encoder);
 
 #endif

@@ -177,7 +177,7 @@ void encoder_transaction_fail(struct encoder *encoder, uint64_t address, uint8_t
 	go_to(encoder, address, isa);
 }
 
-/* Elements on the wrong path behind the branch, so many that the branch stays speculative. */
+/* Elements on the wrong path after the branch, so many that the branch stays speculative. */
 static unsigned int elements_left(const struct encoder *encoder)
 {
 	uint64_t used = encoder->emitted - (encoder->marks[0].emitted - 1) + encoder->held;

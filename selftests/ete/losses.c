@@ -51,7 +51,7 @@ static void trace_free(struct trace *trace)
 	oracle_free(&trace->oracle);
 }
 
-/* The first place from which on decoding can begin at or behind this byte; NULL: none. */
+/* The first place from which on decoding can begin at or after this byte; NULL: none. */
 static const struct encoder_sync *next_sync(const struct trace *trace, size_t offset)
 {
 	for (size_t i = 0; i < trace->encoder.nsyncs; i++)
@@ -242,7 +242,7 @@ static size_t without_last(const struct oracle *oracle, size_t n)
 
 /*
  * Bytes were changed. What comes of them cannot be known, but nothing before them changes, nor
- * behind the sync behind the longest packet that they may begin, and one behind that: a packet may
+ * after the sync after the longest packet that they may begin, and one after that: a packet may
  * have swallowed the first.
  */
 static bool corrupt(struct trace *trace)

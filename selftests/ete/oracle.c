@@ -129,7 +129,7 @@ void oracle_print(const struct oracle *oracle, size_t around)
 
 /*
  * Steps that count. Exception returns of AArch32 are said to be such or not (OpenCSD does not). A
- * Trace On behind which nothing is traced may be told or not: it goes with what was discarded.
+ * Trace On after which nothing is traced may be told or not: it goes with what was discarded.
  */
 static bool counts(const struct oracle *oracle, size_t i, bool ignore_transactions)
 {
@@ -148,7 +148,7 @@ static bool counts(const struct oracle *oracle, size_t i, bool ignore_transactio
 	       oracle->steps[i].kind != ORACLE_GAP;
 }
 
-/* Nothing follows in the trace: the address behind a Q went with what was lost there. */
+/* Nothing follows in the trace: the address after a Q went with what was lost there. */
 static bool cut_off(const struct oracle *got, const struct oracle_step *q)
 {
 	const struct oracle_step *end = got->steps + got->n;
@@ -169,7 +169,7 @@ static bool equal_steps(const struct oracle *oracle, const struct oracle_step *a
 		return false;
 	if (a->kind != ORACLE_INSN)
 		return true;
-	/* Of a Q nobody can know it where the branch goes to what is behind it. */
+	/* Of a Q nobody can know it where the branch goes to what is after it. */
 	if (a->branch && a->taken != b->taken && !a->inside)
 		return false;
 	if (a->isa != b->isa || a->size != b->size || b->context == UINT32_MAX)
@@ -224,7 +224,7 @@ size_t oracle_end(const struct oracle *oracle, size_t from, const struct oracle 
 	return SIZE_MAX;
 }
 
-static size_t behind_q(const struct oracle *oracle, size_t i)
+static size_t after_q(const struct oracle *oracle, size_t i)
 {
 	while (++i < oracle->n && oracle->steps[i].inside)
 		;
@@ -243,7 +243,7 @@ static bool main_equal(const struct oracle *oracle, struct oracle *got, bool ign
 		if (i < oracle->n && oracle->steps[i].inside &&
 		    oracle->steps[i - 1].kind == ORACLE_Q) {
 			/* The Q was told as such. */
-			i = behind_q(oracle, i) - 1;
+			i = after_q(oracle, i) - 1;
 			j--;
 			continue;
 		}
@@ -308,12 +308,12 @@ static bool kind_equal(const struct oracle *oracle, const struct oracle *got, un
 	if (i < oracle->nsides && j < got->nsides)
 		differ(oracle, oracle->sides[i].low, got, got->sides[j].low);
 	if (i < oracle->nsides)
-		printf("# expected %llx %llx behind %zu to %zu instructions\n",
+		printf("# expected %llx %llx after %zu to %zu instructions\n",
 		       (unsigned long long)oracle->sides[i].value,
 		       (unsigned long long)oracle->sides[i].more, place[oracle->sides[i].low],
 		       place[oracle->sides[i].high]);
 	if (j < got->nsides)
-		printf("# got %llx %llx behind %zu\n", (unsigned long long)got->sides[j].value,
+		printf("# got %llx %llx after %zu\n", (unsigned long long)got->sides[j].value,
 		       (unsigned long long)got->sides[j].more, got_place[got->sides[j].low]);
 	return false;
 }

@@ -51,7 +51,7 @@ struct oracle_step {
 struct oracle_side {
 	uint64_t value;
 	uint64_t more;
-	size_t low;		/* it comes behind this many steps at least, and */
+	size_t low;		/* it comes after this many steps at least, and */
 	size_t high;		/* at most: where it was among what was cancelled both differ */
 	uint8_t kind;
 	bool has_more;

@@ -110,7 +110,7 @@ void program_t32_choose(struct program_insn *insn, enum insn_role role, struct r
 uint32_t program_t32_encode(const struct program_insn *insn, int64_t distance);
 /* How far (in instructions) a direct branch of this form may go, forward only or both ways. */
 unsigned int program_t32_reach(const struct program_insn *insn, bool *forward);
-/* It cannot go to what is right behind it. */
+/* It cannot go to what is right after it. */
 bool program_t32_skips(const struct program_insn *insn);
 /* Whether the direct branch goes to the other of A32 and T32. */
 bool program_t32_exchanges(const struct program_insn *insn);

@@ -66,7 +66,7 @@ static bool dumped(const struct program_region *region)
 }
 
 /*
- * The regions from `first` on without a gap between them are one dump: its index behind the last.
+ * The regions from `first` on without a gap between them are one dump: its index after the last.
  * Decoders may read a whole word at a T32 instruction of two bytes: `pad` bytes follow.
  */
 static uint32_t dump_end(const struct program *program, uint32_t first, unsigned int *pad)

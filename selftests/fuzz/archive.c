@@ -92,7 +92,7 @@ static void replay_bytes(int fd)
 	flowtap_address_map_free(map);
 }
 
-/* Makes the checksums of all blocks right, so that what is behind them is reached. */
+/* Makes the checksums of all blocks right, so that what is after them is reached. */
 static void mend(uint8_t *data, size_t size)
 {
 	struct flowtap_archive_block_header header;

@@ -52,7 +52,7 @@ static void add_kernel(uint64_t time, const void *bytes, size_t size)
 }
 
 /*
- * The program, noise right behind it, a file that is not there, and the program replaced late. A
+ * The program, noise right after it, a file that is not there, and the program replaced late. A
  * kernel of which the first page is patched late.
  */
 static void set_up(void)

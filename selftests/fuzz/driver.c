@@ -133,7 +133,7 @@ static int write_seeds(const char *directory, uint8_t *seed)
 	return 0;
 }
 
-/* The input is kept in a file before each run, so a crash leaves what caused it behind. */
+/* The input is kept in a file before each run, so a crash leaves its cause there. */
 int main(int argc, char **argv)
 {
 	unsigned long iterations = 10000, i;

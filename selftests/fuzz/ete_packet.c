@@ -51,7 +51,7 @@ static void count(struct tally *tally, const struct flowtap_ete_packet *packet)
 		flowtap_ete_exception_name(packet->exception_type);
 }
 
-/* As a decoder does it: what an unfinished packet leaves is given again, with more behind it. */
+/* As a decoder does it: what an unfinished packet leaves is given again, with more after it. */
 static void parse(const struct flowtap_ete_config *config, const uint8_t *bytes, size_t size,
 		  size_t piece, struct tally *tally)
 {

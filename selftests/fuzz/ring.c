@@ -163,7 +163,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
-/* Records of bytes that follow each other, behind those of the seeds without. */
+/* Records of bytes that follow each other, after those of the seeds without. */
 static size_t aux_seed(uint8_t *buffer, size_t room, unsigned int n)
 {
 	struct flowtap_ring ring = {

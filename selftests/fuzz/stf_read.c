@@ -86,7 +86,7 @@ static void try_file(int fd)
 	output_free(&twice);
 }
 
-/* As the only chunk, so that all of it gets behind the checksum. */
+/* As the only chunk, so that all of it gets after the checksum. */
 static void make_zstf(int fd, const uint8_t *data, size_t size)
 {
 	size_t room = ZSTD_compressBound(size), packed;

@@ -111,7 +111,7 @@ TEST_F(tasks, a_cpu_wide_stream_takes_tasks_only_to_leave_them_out)
 	EXPECT_EQ(-EINVAL, remove_task(&self->stream, getpid(), 0));
 }
 
-/* A sample that waits says that it comes behind an excluded task. */
+/* A sample that waits says that it comes after an excluded task. */
 static bool after_excluded(struct stream *stream)
 {
 	bool after = false;

@@ -149,7 +149,7 @@ TEST_F(ete, the_area_is_mapped_as_configured)
 	EXPECT_EQ(EINVAL, MAP(64 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, 18 * 4096));
 	EXPECT_EQ(EINVAL, MAP(65 * 4096, PROT_READ | PROT_WRITE, MAP_SHARED, 17 * 4096));
 #undef MAP
-	/* Nor is there a way to what is behind it. */
+	/* Nor is there a way to what is after it. */
 	EXPECT_EQ(MAP_FAILED, mremap(self->aux.area, self->aux.size, self->aux.size + 2 * 4096,
 				     MREMAP_MAYMOVE));
 	/* The mapping outlives the stream. */
@@ -401,7 +401,7 @@ TEST_F(ete, a_hostile_tail_is_a_full_ring)
 		head = self->aux.stream.ring->aux_head;
 		self->aux.stream.ring->aux_tail = head + tails[i];
 		ASSERT_TRUE(turn(&worker));
-		/* 8192 behind is a full area, 1 ahead and the others make no sense. */
+		/* 8192 after is a full area, 1 ahead and the others make no sense. */
 		EXPECT_EQ(head, self->aux.stream.ring->aux_head) TH_LOG("tail %#llx",
 									  (unsigned long long)tails[i]);
 	}

@@ -363,7 +363,7 @@ TEST_F_TIMEOUT(owner, an_idle_state_may_lose_the_registers, 600)
 					1U << FLOWTAP_CAUSE_FROZEN | 1U << FLOWTAP_CAUSE_RING_FULL));
 		EXPECT_EQ(0, wrong);
 		EXPECT_LT(50, full);
-		/* An overflow froze recording, and its interrupt waited behind the idle state's. */
+		/* An overflow froze recording, and its interrupt waited after the idle state's. */
 		EXPECT_GT(20, frozen);
 		/* It goes on. */
 		ASSERT_EQ(0, enable(&stream));

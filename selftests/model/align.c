@@ -9,7 +9,7 @@
 
 #define IGNORE		0x70
 #define ANCHOR		64	/* bytes that are looked for at first */
-#define SURE		16	/* equal ones behind padding, to go on there */
+#define SURE		16	/* equal ones after padding, to go on there */
 #define TRIES		256
 
 struct search {
@@ -91,7 +91,7 @@ static int take(struct search *search, const uint8_t *bytes, size_t n, bool miss
 	return 0;
 }
 
-/* Where the dump goes on among what was stored, behind some that is missing; SIZE_MAX: nowhere. */
+/* Where the dump goes on among what was stored, after some that is missing; SIZE_MAX: nowhere. */
 static size_t find(const struct search *search, const uint8_t *bytes, size_t n)
 {
 	size_t anchor = n < ANCHOR ? n : ANCHOR, best = SIZE_MAX, longest = 0;
@@ -173,7 +173,7 @@ static int align_piece(struct search *search, const struct align_piece *piece, s
 		if (to == SIZE_MAX) {
 			snprintf(alignment->error, sizeof(alignment->error),
 				 "piece %zu of the dump, offset %zu: bytes that were not stored "
-				 "there (behind %zu of %zu stored)", number, piece->n - left,
+				 "there (after %zu of %zu stored)", number, piece->n - left,
 				 search->at, search->size);
 			return -EBADMSG;
 		}

@@ -9,7 +9,7 @@
 struct align_piece {
 	const uint8_t *bytes;
 	size_t n;
-	bool lossy;		/* software says that some are missing before or behind it */
+	bool lossy;		/* software says that some are missing before or after it */
 };
 
 /* Bytes that follow each other in the unit's stream. */

@@ -378,7 +378,7 @@ static bool exception_extra(struct subject *subject)
 static bool tracing_goes_on(struct subject *subject)
 {
 	struct history *history = &subject->history;
-	bool found = false, behind = false;
+	bool found = false, after = false;
 
 	for (size_t i = 0; i < history->nevents; i++) {
 		struct history_event *event = &history->events[i];
@@ -386,10 +386,10 @@ static bool tracing_goes_on(struct subject *subject)
 		if (event->kind != LOG_TRACING && event->kind != LOG_FILTER)
 			continue;
 		/* It has to be seen by instructions that are not traced. */
-		found |= behind && event->kind == LOG_FILTER && !event->fields[0];
+		found |= after && event->kind == LOG_FILTER && !event->fields[0];
 		if (event->kind == LOG_FILTER)
 			event->fields[0] = 1;
-		behind = true;
+		after = true;
 	}
 	return found;
 }

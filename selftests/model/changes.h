@@ -19,7 +19,7 @@ struct subject {
 	struct align_piece *pieces;
 	size_t npieces;
 	struct rng rng;
-	bool lossy;		/* something is lost in it, and decoding begins again behind */
+	bool lossy;		/* something is lost in it, and decoding begins again after it */
 	uint64_t skipped;	/* instructions that were lost */
 };
 

@@ -62,7 +62,7 @@ static void stopped(struct path *paths, unsigned int last, uint64_t address)
 		done = take_back(&paths[cpu], address);
 }
 
-/* The text behind an exception's first line. */
+/* The text after an exception's first line. */
 static void read_exception(struct path *paths, struct exception *exception, const char *line)
 {
 	unsigned int class, cpu;

@@ -112,8 +112,8 @@ const struct flowtap_code *history_find(const struct history *history,
 struct loading {
 	struct history *history;
 	struct history_place place;	/* item is that of the next */
-	struct history_place start;	/* behind the last P0 */
-	struct history_place before;	/* behind the one before that */
+	struct history_place start;	/* after the last P0 */
+	struct history_place before;	/* after the one before that */
 	struct history_place last;	/* the last block */
 	uint32_t *slots;		/* the block in each */
 	uint64_t base;			/* of the unit's stream since its last reset */
@@ -201,7 +201,7 @@ static int take_sync(struct loading *loading, const struct history_event *event)
 		return full(history);
 	if (history->nsyncs && history->syncs[history->nsyncs - 1].offset >= offset) {
 		snprintf(history->error, sizeof(history->error),
-			 "log, offset %zu: sync at %llu, not behind the one before", event->offset,
+			 "log, offset %zu: sync at %llu, not after the one before", event->offset,
 			 (unsigned long long)offset);
 		return -EBADMSG;
 	}
@@ -283,7 +283,7 @@ static int take_event(struct loading *loading, const struct log_item *item)
 	if (item->kind == LOG_EXCEPTION || item->kind == LOG_RESET || item->kind == LOG_RETURN ||
 	    item->kind == LOG_TRACING)
 		history_code_enter(history->code);
-	/* Nothing of before is in a run that begins behind it. */
+	/* Nothing of before is in a run that begins after it. */
 	if (item->kind == LOG_OVERFLOW)
 		loading->before = loading->start = loading->place;
 	if (item->kind == LOG_SYNC)
@@ -300,7 +300,7 @@ static int by_offset(const void *a, const void *b)
 
 /*
  * What was stored has no offset in the log: it is what comes next and is not lost. A piece that
- * goes on behind a loss is split.
+ * goes on after a loss is split.
  */
 static int place_stored(struct history *history)
 {

@@ -120,7 +120,7 @@ static inline const struct history_event *history_event(const struct history *hi
 	return item & HISTORY_EVENT ? &history->events[item & ~HISTORY_EVENT] : NULL;
 }
 
-/* The block at the place, of which `within` instructions are behind it; NULL: event or end. */
+/* The block at the place, of which `within` instructions are after it; NULL: event or end. */
 static inline const struct log_block *history_block(const struct history *history,
 						    const struct history_place *place)
 {

@@ -93,7 +93,7 @@ void judge_pass(struct judge *judge)
 		judge->broken = judge->cause = true;
 }
 
-/* A P0 element is behind: a run of instructions up to the next one begins. */
+/* A P0 element is after: a run of instructions up to the next one begins. */
 void judge_run(struct judge *judge)
 {
 	judge->run_traced = false;
@@ -196,7 +196,7 @@ static bool check_end(struct judge *judge, const struct log_block *block, enum j
 		return judge_fail(judge, "the branch at 0x%llx is decoded as %s, it was %s",
 				  LLU(last), taken ? "taken" : "not taken",
 				  block->taken ? "taken" : "not taken");
-	/* Where trace stops behind a branch, the target of a cancelled wrong path may be all that the
+	/* Where trace stops after a branch, the target of a cancelled wrong path may be all that the
 	 * stream says (K10.5, Cancel: a Target Address before what is cancelled stays). */
 	if (taken == JUDGE_TAKEN && target && target != block->next && !judge->config.idr8)
 		return judge_fail(judge, "the branch at 0x%llx is decoded to 0x%llx, it went to "

@@ -102,7 +102,7 @@ void judge_overflow(struct judge *judge);
 void judge_gap(struct judge *judge, const char *what);
 
 /* As judge_gap: the decoder does not know where or in which context instructions are. That may be so
- * for some P0 elements behind an A-sync (K10.5.1.1). */
+ * for some P0 elements after an A-sync (K10.5.1.1). */
 void judge_no_address(struct judge *judge, const char *what);
 
 /* --- What the caller knows. --- */

@@ -5,7 +5,7 @@
 #include "judge_internal.h"
 #include "pe.h"
 
-/* An address may come some P0 elements behind an A-sync (K10.5, Trace Info): as many as these. */
+/* An address may come some P0 elements after an A-sync (K10.5, Trace Info): as many as these. */
 #define SYNC_REACH 32
 
 
@@ -102,7 +102,7 @@ bool judge_resume(struct judge *judge, uint64_t address, bool exception)
 			return false;
 	}
 	if (judge->place.item == history->n)
-		return judge_fail(judge, "0x%llx is decoded behind a Trace On, and was not executed "
+		return judge_fail(judge, "0x%llx is decoded after a Trace On, and was not executed "
 				  "from there on", LLU(address));
 	judge->counts.tails += skip.tails + skip.tail;
 	judge->broken = false;
@@ -166,7 +166,7 @@ static unsigned int try_at(const struct judge *judge, const struct history_place
 	trial.trial = true;
 	trial.covered = NULL;
 	begin_at(&trial, place, sync);
-	/* The Trace On of a begin is behind the A-sync, and place is where it went on. */
+	/* The Trace On of a begin is after the A-sync, and place is where it went on. */
 	trial.cause = true;
 	for (; i < judge->nsaid; i++) {
 		judge_do(&trial, &judge->said[i]);
@@ -205,7 +205,7 @@ static void consider(const struct judge *judge, const struct history_place *plac
 		*best = (struct candidate){ *place, sync, fits };
 }
 
-/* Each place behind this A-sync where the first that was said fits. */
+/* Each place after this A-sync where the first that was said fits. */
 static void candidates(const struct judge *judge, size_t sync, const struct judge_said *first,
 		       struct candidate *best)
 {
@@ -260,7 +260,7 @@ void judge_settle(struct judge *judge)
 				candidates(judge, sync, first, &best);
 	}
 	if (best.sync == HISTORY_NONE) {
-		judge_fail(judge, "%s0x%llx is decoded first, which was not executed behind an A-sync",
+		judge_fail(judge, "%s0x%llx is decoded first, which was not executed after an A-sync",
 			   first->kind == SAID_EXCEPTION ? "an exception with " : "",
 			   LLU(first->address));
 		return;
@@ -306,7 +306,7 @@ void judge_hint(struct judge *judge, size_t sync)
 	judge->hint = sync;
 	if (sync >= history->nsyncs)
 		return;
-	/* The overflow that was decoded is one behind this A-sync: there was none before it. */
+	/* The overflow that was decoded is one after this A-sync: there was none before it. */
 	if (judge->overflowed && history->events[history->syncs[sync].event].item < judge->place.item)
 		judge_fail(judge, "an overflow is decoded before the A-sync at %llu, and there was none",
 			   LLU(history->syncs[sync].offset));
@@ -348,7 +348,7 @@ void judge_overflow(struct judge *judge)
 		/* Nothing since the A-sync; or it was before decoding began, and is nobody's. */
 		if (judge->hint >= history->nsyncs && !judge->overflowed)
 			return;
-		/* One behind another, nothing between them: the next one of the log. */
+		/* One after another, nothing between them: the next one of the log. */
 		if (judge->hint < history->nsyncs)
 			from = history->events[history->syncs[judge->hint].event].item;
 	}
@@ -445,7 +445,7 @@ void judge_print(const struct judge *judge, FILE *file)
 	size_t before = at.item < 6 ? at.item : 6;
 
 	fprintf(file, "%s: %s\n", judge->decoder, judge->message);
-	fprintf(file, "  behind %llu instructions; the log there (item %zu, > is next):\n",
+	fprintf(file, "  after %llu instructions; the log there (item %zu, > is next):\n",
 		LLU(judge->counts.instructions), at.item);
 	for (size_t i = at.item - before; i < history->n && i < at.item + 6; i++) {
 		struct history_place place = { .item = i };
@@ -457,7 +457,7 @@ void judge_print(const struct judge *judge, FILE *file)
 			fprintf(file, "block 0x%llx n=%u -> 0x%llx", LLU(block->address), block->n,
 				LLU(block->next));
 			if (i == at.item && at.within)
-				fprintf(file, " (%u of them are behind)", at.within);
+				fprintf(file, " (%u of them are after)", at.within);
 			fputc('\n', file);
 			continue;
 		}

@@ -34,7 +34,7 @@ bool judge_run_has(const struct judge *judge, const struct history_place *from);
 /* What the decoder said, now that the place is known. */
 void judge_do(struct judge *judge, const struct judge_said *said);
 /*
- * Behind a Trace On: goes to where trace went on. Everything before it that had to be traced is a
+ * After a Trace On: goes to where trace went on. Everything before it that had to be traced is a
  * difference, but for the tail before a stop.
  */
 bool judge_resume(struct judge *judge, uint64_t address, bool exception);

@@ -14,7 +14,7 @@
  * bytes). Little endian else. What a field "zigzag" says is n >= 0 ? 2n : -2n - 1.
  *
  * Blocks repeat, so the file has a table of LOG_SLOTS blocks. A byte from 0x80 on, and the byte
- * behind it, are the number (15 bits, high ones first) of the slot that holds the block that was
+ * after it, are the number (15 bits, high ones first) of the slot that holds the block that was
  * executed. After each block its slot is noted in the slot of the block before, as its successor;
  * LOG_REPEAT says that each of the next blocks was the noted successor of the one before.
  *
@@ -41,7 +41,7 @@ struct pe_exception;
  * X(kind, name, fields). The first three have a form of their own:
  * BLOCK: n instructions from instruction `first` of piece `code` on were executed; pc is zigzag, the
  * distance from where the block before would have gone on (0 at first). flags: bits 2:0 enum
- * pe_branch, 3 taken, 4 link, 5 eret; behind it, only where it was taken, where execution went on, as
+ * pe_branch, 3 taken, 4 link, 5 eret; after it, only where it was taken, where execution went on, as
  * zigzag distance from the end of the block. The block goes into the slot.
  * REPEAT: as above.
  * STORED: so many bytes went to memory from this (virtual) address on; the bytes follow. Told in the
@@ -80,7 +80,7 @@ struct pe_exception;
 	/* An overflow packet: what no P0 element covered is lost */ \
 	X(OVERFLOW, "overflow", "") \
 	X(VIOLATION, "violation", "violation pc") \
-	/* The generic counter, behind each LOG_TRACING and LOG_LOST; with pe_config.times only */ \
+	/* The generic counter, after each LOG_TRACING and LOG_LOST; with pe_config.times only */ \
 	X(TIME, "time", "counter") \
 	/* EL0 was left (the exception comes next): whose it was, by the CONTEXTIDR of the host's */ \
 	/* exception level; the counter when it was entered and now; how many instructions were */ \

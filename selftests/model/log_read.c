@@ -313,7 +313,7 @@ int log_read(struct log_reader *reader, struct log_item *item)
 	case LOG_END:
 		reader->ended = true;
 		if (reader->at != reader->file.size)
-			return bad(reader, reader->at, "bytes behind the end");
+			return bad(reader, reader->at, "bytes after the end");
 		return 0;
 	case LOG_NONE:
 		return bad(reader, item->offset, "kind 0");

@@ -74,7 +74,7 @@ void log_pieces_free(struct log_pieces *pieces);
 int log_reader_init(struct log_reader *reader, struct log_bytes file,
 		    const struct log_pieces *pieces);
 /*
- * The next event. 1; 0 behind LOG_END, which itself does not come out; -EBADMSG: what is at
+ * The next event. 1; 0 after LOG_END, which itself does not come out; -EBADMSG: what is at
  * reader->at is no event, reader->error says why; -ENODATA: the file ends without LOG_END.
  */
 int log_read(struct log_reader *reader, struct log_item *item);

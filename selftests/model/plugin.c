@@ -229,7 +229,7 @@ static void report(const struct vcpu *vcpu, uint64_t *violations, uint64_t *erro
 		log_report(log_files, "cpu%u.blocks %" PRIu64, vcpu->index, vcpu->blocks);
 }
 
-/* Whether no callback is being executed any more; one may hang behind a lock that we hold. */
+/* Whether no callback is being executed any more; one may hang after a lock that we hold. */
 static bool stop(void)
 {
 	atomic_store(&stopping, true);

@@ -227,7 +227,7 @@ static void set_interrupt(void *opaque, unsigned int cpu, bool level)
 /*
  * With icount QEMU does not let a vCPU read the clock inside a block. To no vCPU it tells the time
  * when it last brought the clock up to date, as it does whenever the guest reads the counter: never
- * before what the guest has read, nor behind what it will read.
+ * before what the guest has read, nor after what it will read.
  */
 static uint64_t counter(void *opaque, unsigned int cpu)
 {

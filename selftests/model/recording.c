@@ -192,7 +192,7 @@ static int by_time(const void *a, const void *b)
 	return (x->time > y->time) - (x->time < y->time);
 }
 
-/* Each CPU's events are in order by themselves; a child's come behind its own fork. */
+/* Each CPU's events are in order by themselves; a child's come after its own fork. */
 static void follow(struct recording *recording)
 {
 	if (recording->nforks)

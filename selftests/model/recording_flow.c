@@ -18,12 +18,12 @@ struct reader {
 	uint32_t cpu;
 	uint32_t tid;
 	bool session;			/* begun, and its context has not come yet */
-	bool trace_on;			/* behind that */
+	bool trace_on;			/* after that */
 	const struct recording_piece *piece;	/* whose time came, not its context yet */
 	bool malformed;
 };
 
-/* A hexadecimal or decimal number behind blanks. */
+/* A hexadecimal or decimal number after blanks. */
 static bool number(const char **at, unsigned int base, uint64_t *value)
 {
 	const char *from;
@@ -156,7 +156,7 @@ static void begin(struct reader *reader)
 	struct judge *judge = reader->judge;
 
 	recording->sessions++;
-	/* What was executed before the recording is another's; what came behind a gap is lost. */
+	/* What was executed before the recording is another's; what came after a gap is lost. */
 	judge_break(judge, !recording->begun[reader->cpu]);
 	if (judge->explained && reader->piece)
 		advance(recording, judge, reader->piece->since);

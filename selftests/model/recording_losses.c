@@ -32,7 +32,7 @@ struct pass {
 	struct stretch stretch;
 	struct stretch kernel;	/* before EL0 was entered, of which the stay tells the time */
 	uint64_t time;		/* of the log before */
-	/* The stay that the exception comes behind. */
+	/* The stay that the exception comes after. */
 	bool stayed;		/* it is this recording's */
 	bool whole;		/* all of it is in the flow */
 	uint32_t tid;

@@ -30,7 +30,7 @@ struct simulation_options {
 	uint32_t mode;			/* TRBLIMITR.FM: 0 fill, 1 wrap, 3 circular */
 	uint32_t watermark;		/* trigger after so many bytes; 0: none */
 	unsigned int pages;
-	unsigned int latency;		/* the interrupt is taken behind about so many blocks */
+	unsigned int latency;		/* the interrupt is taken after about so many blocks */
 	unsigned int sessions;
 	uint64_t instructions;		/* of each session */
 };
@@ -84,7 +84,7 @@ int simulation_end(struct simulation *sim);
 void simulation_free(struct simulation *sim);
 
 /* simulation_driver.c */
-/* Called at EL1 (EL2), behind an exception; simulation_return ends it. */
+/* Called at EL1 (EL2), after an exception; simulation_return ends it. */
 void simulation_start(struct simulation *sim);
 void simulation_stop(struct simulation *sim);
 void simulation_interrupt(struct simulation *sim);

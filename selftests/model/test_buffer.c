@@ -103,7 +103,7 @@ struct run {
 	unsigned int align, mode, trigger;
 	uint64_t at, n;
 	int64_t counter;	/* TRBTRG, -1: no trigger */
-	int64_t detected;	/* a Detected Trigger behind so many bytes, -1: TRBSR.TRG written */
+	int64_t detected;	/* a Detected Trigger after so many bytes, -1: TRBSR.TRG written */
 };
 
 static struct fake *machine(unsigned int align)

@@ -209,14 +209,14 @@ TEST(a_branch_into_its_own_block_has_its_end_watched)
 	static const uint32_t nop = 0xd503201f;
 	const uint32_t first[] = { nop, nop, 0x17fffffe }, middle[] = { nop, nop, 0x17ffffff },
 		itself[] = { nop, nop, 0x14000000 }, before[] = { nop, nop, 0x17fffffd },
-		behind[] = { nop, nop, 0x14000001 }, away[] = { nop, nop, 0xd65f03c0 },
+		after[] = { nop, nop, 0x14000001 }, away[] = { nop, nop, 0xd65f03c0 },
 		plain[] = { nop, nop, nop };
 
 	EXPECT_TRUE(block(0x3000, 1, first, 3)->watched_end);
 	EXPECT_TRUE(block(0x3000, 1, middle, 3)->watched_end);
 	EXPECT_TRUE(block(0x3000, 1, itself, 3)->watched_end);
 	EXPECT_FALSE(block(0x3000, 1, before, 3)->watched_end);
-	EXPECT_FALSE(block(0x3000, 1, behind, 3)->watched_end);
+	EXPECT_FALSE(block(0x3000, 1, after, 3)->watched_end);
 	EXPECT_TRUE(block(0x3000, 1, away, 3)->watched_end);
 	EXPECT_FALSE(block(0x3000, 1, plain, 3)->watched_end);
 }

@@ -20,7 +20,7 @@ static bool base_overwritten(struct fake *fake, bool right)
 	return memcmp(fake_at(fake, FAKE_BUFFER + (right ? 256 : 0)), fake->stream, 128);
 }
 
-/* right: only the spare page behind the limit is for the trace; it is never more than 64 bytes. */
+/* right: only the spare page after the limit is for the trace; it is never more than 64 bytes. */
 static bool past_limit(struct fake *fake, bool right)
 {
 	static const uint8_t zero[4096];

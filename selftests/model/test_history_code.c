@@ -135,15 +135,15 @@ TEST_F(code, what_a_decoder_keeps_of_the_kernel_ends_before_a_word_that_changes)
 
 TEST_F(code, code_that_changes_is_what_it_was_until_then)
 {
-	size_t before, behind;
+	size_t before, after;
 
 	execute(self, 6, 2, 0xa);
 	history_code_enter(self->code);
 	before = execute(self, 6, 2, 0xa);
-	behind = execute(self, 6, 2, 0xb);
+	after = execute(self, 6, 2, 0xb);
 	ASSERT_EQ(0, history_code_finish(self->code));
 	EXPECT_EQ(0xa, opcode_at(self, before, 6));
-	EXPECT_EQ(0xb, opcode_at(self, behind, 6));
+	EXPECT_EQ(0xb, opcode_at(self, after, 6));
 }
 
 TEST_HARNESS_MAIN

@@ -230,7 +230,7 @@ TEST(firmware_is_a_call_that_is_not_traced)
 	rig_free(&rig);
 }
 
-TEST(an_exception_right_behind_a_prohibited_region_is_not_traced)
+TEST(an_exception_right_after_a_prohibited_region_is_not_traced)
 {
 	struct rig rig;
 
@@ -242,7 +242,7 @@ TEST(an_exception_right_behind_a_prohibited_region_is_not_traced)
 	rig_free(&rig);
 }
 
-TEST(contexts_are_told_behind_the_instruction_that_synchronizes_them)
+TEST(contexts_are_told_after_the_instruction_that_synchronizes_them)
 {
 	struct rig rig;
 
@@ -386,7 +386,7 @@ static unsigned int syncs(struct rig *rig, size_t *offsets, unsigned int most)
 	return n;
 }
 
-TEST(synchronisation_comes_each_so_many_bytes_never_behind_an_indirect_branch)
+TEST(synchronisation_comes_each_so_many_bytes_never_after_an_indirect_branch)
 {
 	size_t offsets[40];
 	unsigned int n, told = 0;

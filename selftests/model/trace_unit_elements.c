@@ -20,7 +20,7 @@ void trace_unit_send(struct trace_unit *unit)
 		trace_buffer_accept(&unit->pe->buffer, bytes, n);
 }
 
-/* Timestamps and events, at the earliest place where they may come: behind a P0 element. */
+/* Timestamps and events, at the earliest place where they may come: after a P0 element. */
 static void beside(struct trace_unit *unit)
 {
 	struct trace_unit_state *st = unit->state;

@@ -176,7 +176,7 @@ uint32_t trace_unit_sysreg(unsigned int slot);
 void trace_unit_effect(struct trace_unit *unit, unsigned int slot, uint64_t value);
 /* What a trace analyzer is told: with TRFCR_EL2.CX 0 the virtual context identifier is 0. */
 struct trace_context trace_unit_context_at(const struct trace_unit *unit, unsigned int el);
-/* Behind a P0 element, or while nothing is traced. */
+/* After a P0 element, or while nothing is traced. */
 void trace_unit_update_context(struct trace_unit *unit);
 /* What no P0 element covers is not told. */
 void trace_unit_stop_tracing(struct trace_unit *unit);

@@ -137,7 +137,7 @@ static uint64_t vmidcctlr_mask(options_t *o, unsigned int n)
 static const struct row {
 	uint16_t offset;
 	uint8_t first;			/* number of the first */
-	uint8_t most;			/* the number behind the last */
+	uint8_t most;			/* the number after the last */
 	uint8_t stride;			/* bytes */
 	uint8_t flags;
 	unsigned int (*implemented)(options_t *options);	/* numbers below it; NULL: all */

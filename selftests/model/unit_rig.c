@@ -16,7 +16,7 @@ static uint64_t read_counter(void *opaque, unsigned int cpu)
 	return ((struct rig *)opaque)->counter;
 }
 
-/* --- What the trace unit calls, for which there is no more behind it here. --- */
+/* --- What the trace unit calls, for which there is no more after it here. --- */
 
 void trace_buffer_accept(struct trace_buffer *buffer, const void *bytes, size_t n)
 {

@@ -214,7 +214,7 @@ static bool match_block(struct walk *walk, const struct flow_item *item)
 			       " bytes", item->address, item->n, item->size);
 	end = walk->at;
 	pass_unrecorded(walk);
-	/* Firmware's calls return behind their ecall. */
+	/* Firmware's calls return after their ecall. */
 	if (!walk->at || walk->steps[walk->at - 1].kind != STEP_INSN ||
 	    !opcode_traps(walk->steps[walk->at - 1].opcode))
 		end = walk->at;

@@ -48,7 +48,7 @@ static bool same_ip(const struct run *run)
 		return false;
 	if (drain->by_overflow && record->trigger == FLOWTAP_TRIGGER_OVERFLOW)
 		return user == drain->from_user && (!(user || kernel) || record->ip == drain->ip);
-	/* A system call goes on behind its ecall. */
+	/* A system call goes on after its ecall. */
 	if (user)
 		return record->ip == drain->user_pc || record->ip == drain->user_pc + 4 ||
 		       record->ip == drain->user_pc + 2;

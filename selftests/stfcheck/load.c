@@ -2,7 +2,7 @@
 /*
  * Files. A .zstf is "ZSTF", u64 opcode records in a chunk, u64 offset of the index, then chunks,
  * each one zstd frame, up to the index: u64 n, n x {u64 offset, u64 PC, u64 bytes unpacked}, which
- * ends the file. Whoever is killed while he writes leaves bytes before and behind the index.
+ * ends the file. Whoever is killed while he writes leaves bytes before and after the index.
  */
 #include "stfcheck.h"
 
@@ -53,7 +53,7 @@ static int bad(struct stfcheck_file *file, const char *reason, uint64_t chunk)
 	return -EBADMSG;
 }
 
-/* Where the chunks are, and that they lie one behind the other. */
+/* Where the chunks are, and that they lie one after the other. */
 static int read_index(struct stfcheck_file *file, const uint8_t *packed, size_t size)
 {
 	uint64_t at = get(packed + 12, 8), end = at;
@@ -84,7 +84,7 @@ static int read_index(struct stfcheck_file *file, const uint8_t *packed, size_t 
 	return 0;
 }
 
-/* One frame that ends where the next one begins; behind the last one something may be left. */
+/* One frame that ends where the next one begins; after the last one something may be left. */
 static int unpack_chunk(struct stfcheck_file *file, uint64_t i, const uint8_t *packed)
 {
 	struct stfcheck_chunk *chunk = &file->chunk[i];
@@ -172,7 +172,7 @@ int stfcheck_load(const char *path, uint8_t **bytes, size_t *size)
 	return 0;
 }
 
-/* The caller's callback, behind which chunks are compared. */
+/* The caller's callback, after which chunks are compared. */
 struct walk {
 	struct stfcheck_file *file;
 	struct stfcheck *check;
@@ -188,10 +188,10 @@ static int compare(void *argument, const struct stfcheck_insn *insn)
 	const struct stfcheck_chunk *next = &file->chunk[walk->begun];
 	uint64_t end = insn->offset + 1 + insn->size;
 
-	/* The last one may end anywhere up to there, or have nothing but comments behind it. */
+	/* The last one may end anywhere up to there, or have nothing but comments after it. */
 	if ((insn->index + 1) % file->markers == 0 && walk->begun < file->chunks) {
 		if (next->at != end)
-			return bad(file, "it does not begin behind a full one", walk->begun);
+			return bad(file, "it does not begin after a full one", walk->begun);
 		if (next->start_pc != insn->next)
 			return bad(file, "its start PC is wrong", walk->begun);
 		walk->begun++;

@@ -7,7 +7,7 @@
  * - a PROCESS_ID_EXT and a mode stand before the first instruction's opcode, and there is one;
  * - a group has at most one FORCE_PC, and a COMMENT or PROCESS_ID_EXT that says why;
  * - after an ecall or ebreak without an EVENT there is one, but for an ecall of S mode: M mode,
- *   which is not recorded, goes on behind it;
+ *   which is not recorded, goes on after it;
  * - an exception is an ecall (8 in U mode, 9 in S mode) or a breakpoint (3), on that instruction,
  *   with one field and an EVENT_PC_TARGET in S mode, where the next instruction is executed;
  * - U mode has addresses without the sign bit, S mode with it. After a gap no EVENT may say that it is

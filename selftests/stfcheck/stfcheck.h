@@ -20,7 +20,7 @@ struct stfcheck_insn {
 	uint64_t next;		/* where the next one is, unless a FORCE_PC says otherwise */
 	uint32_t opcode;
 	uint8_t size;		/* 2 or 4 */
-	uint8_t mode;		/* 0 U, 1 S, 2 H, 3 M; 0xff before anything says so. Of ours behind a */
+	uint8_t mode;		/* 0 U, 1 S, 2 H, 3 M; 0xff before anything says so. Of ours after a */
 				/* gap by a comment, where readers see no EVENT */
 	uint8_t arm;		/* 64 A64, 32 A32, 16 T32 by the last comment `context`; else 0 */
 	bool taken;		/* has an INST_PC_TARGET */

@@ -84,7 +84,7 @@ static inline int fake_query(const struct fake_stream *stream, struct flowtap_qu
 	return 0;
 }
 
-/* The control page and data, and the AUX area behind. */
+/* The control page and data, and the AUX area after. */
 static inline int fake_make_ring(struct fake_stream *stream)
 {
 	const struct flowtap_configure *configure = &stream->configure;

@@ -23,7 +23,7 @@ static inline void hex_put(struct hex *hex, uint8_t byte)
 	hex->bytes[hex->size++] = byte;
 }
 
-/* What stands between quotes, from *text on; leaves *text behind the second. */
+/* What stands between quotes, from *text on; leaves *text after the second. */
 static inline void hex_quoted(struct hex *hex, const char **text, int count)
 {
 	const char *end = strchr(*text, '\'');

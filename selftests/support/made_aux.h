@@ -66,7 +66,7 @@ static inline void aux_put(struct made_aux *aux, const void *record, size_t size
 	__atomic_store_n(&aux->made.ring->data_head, head + size, __ATOMIC_RELEASE);
 }
 
-/* Bytes behind a pad, and their record. */
+/* Bytes after a pad, and their record. */
 static inline void aux_add(struct made_aux *aux, uint64_t pad, uint64_t size)
 {
 	struct flowtap_ring *ring = aux->made.ring;

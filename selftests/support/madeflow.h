@@ -297,7 +297,7 @@ static inline bool made_transfers(const struct flowtap_block *block)
 	return block->end >= FLOWTAP_ARM_BRANCH && block->end <= FLOWTAP_ARM_EXCEPTION_RETURN;
 }
 
-/* One block, and what comes behind it. *address: of the next one. */
+/* One block, and what comes after it. *address: of the next one. */
 static inline int made_step(struct madeflow *made, struct flowtap_block *block, uint64_t *address)
 {
 	bool arm = made_is_arm(made), taken = made_transfers(block), lost;
@@ -309,7 +309,7 @@ static inline int made_step(struct madeflow *made, struct flowtap_block *block, 
 
 	if ((block->conditional || call) && made_below(made, 2))
 		taken = false;
-	/* Who says that a jump to what is behind it was taken? */
+	/* Who says that a jump to what is after it was taken? */
 	lost = taken && !block->direct && !call && (arm || returns) && !made_below(made, 8);
 	if (taken)
 		next = block->direct ? block->target : lost || call ? 0 : made_anywhere(made);
@@ -349,7 +349,7 @@ static inline int made_step(struct madeflow *made, struct flowtap_block *block, 
 	return error;
 }
 
-/* So many blocks, the last one behind all else. 0 or what the sink returned. */
+/* So many blocks, the last one after all else. 0 or what the sink returned. */
 static inline int made_run(struct madeflow *made, unsigned int blocks)
 {
 	uint64_t address = 0;

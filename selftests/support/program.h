@@ -19,7 +19,7 @@ struct program {
 	uint64_t base;
 	uint64_t labels[PROGRAM_STATEMENTS];	/* addresses of the statements */
 	size_t n;
-	uint64_t resume;	/* behind a write to sctrctl, the first of what ends the text */
+	uint64_t resume;	/* after a write to sctrctl, the first of what ends the text */
 };
 
 static inline uint64_t program_random(uint64_t *state)

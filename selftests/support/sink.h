@@ -93,7 +93,7 @@ static inline int sink_exception(struct flowtap_sink *sink, int number, uint64_t
 	});
 }
 
-/* Two sinks behind one. */
+/* Two sinks after one. */
 struct sink_pair {
 	struct flowtap_sink sink;
 	struct flowtap_sink *first, *second;

@@ -133,7 +133,7 @@ static inline bool ttu_mode(struct ttu *ttu, const char **at, const char *end, c
 	if (!ttu_lex(at, end, &token) || token.punctuation || !token.size)
 		return ttu_no(ttu, "no mode");
 	if (!ttu_next(at, end, ":"))
-		return ttu_no(ttu, "no colon behind the mode");
+		return ttu_no(ttu, "no colon after the mode");
 	return true;
 }
 
@@ -156,7 +156,7 @@ static inline bool ttu_es(struct ttu *ttu, const char *at, const char *end)
 	char isa;
 
 	if (!ttu_lex(&at, end, &token))
-		return ttu_no(ttu, "what is behind ES");
+		return ttu_no(ttu, "what is after ES");
 	if (ttu_is(&token, "EXC") || ttu_is(&token, "Reset")) {
 		ttu->exceptions++;
 		return true;
@@ -165,7 +165,7 @@ static inline bool ttu_es(struct ttu *ttu, const char *at, const char *end)
 			     ttu_is(&token, "System")))
 		return true;
 	if (!ttu_is(&token, "("))
-		return ttu_no(ttu, "neither an instruction nor EXC nor Reset behind ES");
+		return ttu_no(ttu, "neither an instruction nor EXC nor Reset after ES");
 	if (!ttu_next_hex(&at, end, &address, &address_size) || !ttu_next(&at, end, ":"))
 		return ttu_no(ttu, "no address");
 	back = at;

@@ -3,7 +3,7 @@
  * Others that a daemon deals with, in a guest whose busybox cannot be them:
  *
  *   peer hear PATH                 a service manager: prints what comes to the socket, a message a
- *                                  line behind its time in milliseconds, newlines as blanks
+ *                                  line after its time in milliseconds, newlines as blanks
  *   peer ask PATH TEXT             sends a line to the socket, prints the answer
  *   peer as UID GID[,GID...] CAPS COMMAND...
  *                                  executes it as that user with these capabilities (a mask in

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Whose functions daemon_probes.guest has probed. probed [FUNCTION MS]...: calls before(), and the
- * function behind it: slow() sleeps so long, reached() keeps the CPU for a while, in the kernel, so
+ * function after it: slow() sleeps so long, reached() keeps the CPU for a while, in the kernel, so
  * that nothing it executes follows. Then it sleeps: its CPU goes to somebody else.
  */
 #include <fcntl.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Breakpoints that the program handles itself, behind histories of different length. */
+/* Breakpoints that the program handles itself, after histories of different length. */
 #include <signal.h>
 #include <ucontext.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Restartable sequences: threads that are preempted, or get a signal, within one, so that the
- * kernel sends them to the abort handler, behind CTR's back.
+ * kernel sends them to the abort handler, after CTR's back.
  */
 #include <pthread.h>
 #include <sched.h>

@@ -200,7 +200,7 @@ static const struct {
 	{ OPTION(0, "sync-period", required_argument, take_sync, NULL),
 	  "      --sync-period N  a point where decoding can begin every 2^N bytes, 8 to 20 (12)\n" },
 	{ OPTION(0, "address", required_argument, take_address, NULL),
-	  "      --address RANGE  only these addresses: START-END (END is the first one behind) or\n"
+	  "      --address RANGE  only these addresses: START-END (END is the first one after) or\n"
 	  "                       START+SIZE; up to 4 times\n" },
 	{ OPTION(0, "strobe", required_argument, take_strobe, NULL),
 	  "      --strobe ON/OFF  trace for ON, rest for OFF, and so on (1ms/9ms)\n" },

@@ -90,7 +90,7 @@ static void report_unpacked(const char *path, const struct flowtap_unpacked *unp
 	complain("'%s': offset %" PRIu64 ": %s", input_name(path), unpacked->offset,
 		 unpacked->reason);
 	if (unpacked->damages > FLOWTAP_PACKED_DAMAGES)
-		advise("there are more damages, and what is behind them was left out");
+		advise("there are more damages, and what is after them was left out");
 	else if (unpacked->damages > 1)
 		advise("there are %" PRIu64 " damages", unpacked->damages);
 	advise("%s bytes came out of it, %s of them zeros in place of what is missing",

@@ -59,7 +59,7 @@ uint32_t isa_opcode(enum flowtap_isa isa, const uint8_t *bytes, size_t size)
 	return isa == FLOWTAP_ISA_T32 ? first << 16 | second : second << 16 | first;
 }
 
-uint8_t isa_it_behind(enum flowtap_isa isa, uint8_t it, uint64_t address, const uint8_t *bytes,
+uint8_t isa_it_after(enum flowtap_isa isa, uint8_t it, uint64_t address, const uint8_t *bytes,
 		      size_t size)
 {
 	struct flowtap_arm_insn insn;

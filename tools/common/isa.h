@@ -23,7 +23,7 @@ uint32_t isa_opcode(enum flowtap_isa isa, const uint8_t *bytes, size_t size);
 /*
  * T32: ITSTATE after this instruction, when it was `it` before; elsewhere 0. For disassembly.
  */
-uint8_t isa_it_behind(enum flowtap_isa isa, uint8_t it, uint64_t address, const uint8_t *bytes,
+uint8_t isa_it_after(enum flowtap_isa isa, uint8_t it, uint64_t address, const uint8_t *bytes,
 		      size_t size);
 
 #endif /* ISA_H */

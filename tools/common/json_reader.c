@@ -66,7 +66,7 @@ static bool skip_number(struct place *place)
 	return skip_digits(place);
 }
 
-/* Behind \u: four digits. */
+/* After \u: four digits. */
 static bool take_code(struct place *place, uint32_t *code)
 {
 	*code = 0;
@@ -83,7 +83,7 @@ static bool take_code(struct place *place, uint32_t *code)
 	return true;
 }
 
-/* Behind the backslash. A surrogate wants its other half. */
+/* After the backslash. A surrogate wants its other half. */
 static bool take_escape(struct place *place, uint32_t *code)
 {
 	static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
@@ -133,7 +133,7 @@ static bool skip_string(struct place *place)
 
 static bool skip_value(struct place *place, unsigned int depth);
 
-/* Behind the bracket: members or elements up to the other one. */
+/* After the bracket: members or elements up to the other one. */
 static bool skip_list(struct place *place, char close, unsigned int depth)
 {
 	if (!depth)

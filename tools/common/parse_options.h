@@ -83,7 +83,7 @@ extern const char option_done[], option_failed[];
 #define OPTIONS_OF(table) { .more = table }
 #define OPTIONS_END { .name = NULL }
 
-/* The last row says what stands behind the options. Nothing: */
+/* The last row says what stands after the options. Nothing: */
 #define OPERANDS_NONE { .name = NULL }
 /* One, or one and more; what: its name, as in "the FILE is missing". */
 #define OPERAND(what) { .wanted = what, .least = 1, .most = 1 }
@@ -106,7 +106,7 @@ const char *option_text(const struct command_option *option, const char *text);
 
 /*
  * Reads argv by the table; argv[0] is whom complaints begin with. OPTIONS_TAKEN: all is taken, and
- * what stands behind the options is argv[optind] up to argv[argc - 1], in its order. Else the
+ * what stands after the options is argv[optind] up to argv[argc - 1], in its order. Else the
  * command is done with this exit status: STATUS_OK after the help, STATUS_USAGE after a complaint,
  * STATUS_ERROR after option_failed. What came before is taken even then.
  */

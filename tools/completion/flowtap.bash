@@ -115,7 +115,7 @@ _flowtap() {
 	options=${all[$command]-}
 	[[ $options ]] || return
 	if [[ $command == record ]]; then
-		# Behind -- everything is the command's.
+		# After -- everything is the command's.
 		for ((i = 2; i < COMP_CWORD; i++)); do
 			word=${COMP_WORDS[i]}
 			if [[ $word == -- ]] && declare -F _command_offset >/dev/null; then

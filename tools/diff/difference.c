@@ -35,8 +35,8 @@ int difference_init(struct difference *difference, enum flowtap_disasm_backend d
 	}
 	difference->before = calloc(room_before(difference), sizeof(struct step));
 	for (int i = 0; i < 2; i++)
-		difference->behind[i] = calloc(difference->context + 1, sizeof(struct step));
-	if (!error && difference->before && difference->behind[0] && difference->behind[1])
+		difference->after[i] = calloc(difference->context + 1, sizeof(struct step));
+	if (!error && difference->before && difference->after[0] && difference->after[1])
 		return 0;
 	complain("no memory");
 	return STATUS_USAGE;
@@ -46,8 +46,8 @@ void difference_free(struct difference *difference)
 {
 	flowtap_disasm_free(difference->disasm);
 	free(difference->before);
-	free(difference->behind[0]);
-	free(difference->behind[1]);
+	free(difference->after[0]);
+	free(difference->after[1]);
 }
 
 void difference_before(struct difference *difference, const struct step *step)
@@ -61,7 +61,7 @@ void difference_add(struct difference *difference, int file, const struct step *
 	if (!step)
 		difference->ended[file] = true;
 	else if (difference->n[file] <= difference->context)
-		difference->behind[file][difference->n[file]++] = *step;
+		difference->after[file][difference->n[file]++] = *step;
 }
 
 /* --- One step. --- */
@@ -81,7 +81,7 @@ static void pass(struct place *place, const struct step *step)
 		return;
 	memcpy(bytes, &step->opcode, sizeof(bytes));
 	place->number++;
-	place->it = isa_it_behind((enum flowtap_isa)step->isa, place->it, step->address, bytes,
+	place->it = isa_it_after((enum flowtap_isa)step->isa, place->it, step->address, bytes,
 				  step->size);
 }
 
@@ -183,7 +183,7 @@ void difference_print(const struct difference *difference)
 	for (int file = 0; file < 2; file++) {
 		side = place;
 		for (size_t at = 0; at < difference->n[file]; at++)
-			print_step(&side, "-+"[file], &difference->behind[file][at]);
+			print_step(&side, "-+"[file], &difference->after[file][at]);
 		if (difference->ended[file])
 			printf("%c %14s  the trace ends\n", "-+"[file], "");
 	}
@@ -275,7 +275,7 @@ void difference_json(const struct difference *difference)
 		side = place;
 		json_open(&json, file ? "second" : "first", '[');
 		for (size_t at = 0; at < difference->n[file]; at++)
-			json_step(&json, &side, &difference->behind[file][at]);
+			json_step(&json, &side, &difference->after[file][at]);
 		json_close(&json, ']');
 		json_bool(&json, file ? "second_ends" : "first_ends", difference->ended[file]);
 	}

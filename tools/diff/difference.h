@@ -24,7 +24,7 @@ struct difference {
 	uint64_t same;			/* instructions that are the same */
 	struct step *before;		/* ring of the last ones that are */
 	uint64_t n_before;		/* ever */
-	struct step *behind[2];		/* from the difference on: of A, of B */
+	struct step *after[2];		/* from the difference on: of A, of B */
 	size_t n[2];			/* 0: that one has ended */
 	bool ended[2];			/* within what is shown */
 	struct flowtap_disasm *disasm;

@@ -80,7 +80,7 @@ static int take_block(struct flowtap_sink *sink, const struct flowtap_block *blo
 		line.taken = taken && at == block->last;
 		flowtap_disasm_text(listing->disasm, line.isa, it, line.address, line.bytes,
 				    line.size, text, sizeof(text));
-		it = isa_it_behind(line.isa, it, line.address, line.bytes, line.size);
+		it = isa_it_after(line.isa, it, line.address, line.bytes, line.size);
 		if (listing->json)
 			json_instruction(listing, &line);
 		else

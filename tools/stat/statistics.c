@@ -87,7 +87,7 @@ static void share_mnemonics(struct statistics *stats, const struct flowtap_block
 		flowtap_disasm_text(stats->disasm, isa, it, block->address + at,
 				    block->bytes + at, size, text, sizeof(text));
 		add_share(shares, n, mnemonic_of(stats, text));
-		it = isa_it_behind(isa, it, block->address + at, block->bytes + at, size);
+		it = isa_it_after(isa, it, block->address + at, block->bytes + at, size);
 	}
 }
 

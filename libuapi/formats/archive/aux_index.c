@@ -128,7 +128,7 @@ bool flowtap_aux_index_find(const struct flowtap_aux_index *index, uint32_t numb
 		return false;
 	low = run->first;
 	high = run + 1 < cpu->runs + cpu->n_runs ? run[1].first : cpu->n;
-	/* The first one that ends behind the offset. */
+	/* The first one that ends after the offset. */
 	for (uint64_t end = high; low < end;) {
 		uint64_t middle = low + (end - low) / 2;
 

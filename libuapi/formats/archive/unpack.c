@@ -73,7 +73,7 @@ static void report_damage(struct unpacking *unpacking, uint64_t offset, const ch
 	result->reason = reason;
 }
 
-/* What ends it all. Behind damage a header may be none, and what it says nonsense. */
+/* What ends it all. After damage a header may be none, and what it says nonsense. */
 static int own_error(const struct unpacking *unpacking, size_t result)
 {
 	switch (ZSTD_getErrorCode(result)) {
@@ -100,7 +100,7 @@ static int write_output(struct unpacking *unpacking, size_t size)
 	return error;
 }
 
-/* 1: it is whole, and ->at behind it; 0: it is not, which was reported; -errno. */
+/* 1: it is whole, and ->at after it; 0: it is not, which was reported; -errno. */
 static int unpack_frame(struct unpacking *unpacking)
 {
 	const uint64_t begin = unpacking->at;
@@ -147,7 +147,7 @@ static int unpack_frame(struct unpacking *unpacking)
 /* --- Damage. --- */
 
 /*
- * Where what follows the frame stood, as far as that can be known: behind as many bytes as it says,
+ * Where what follows the frame stood, as far as that can be known: after as many bytes as it says,
  * if these are no more than a frame of ours has. Else, as blocks do, at a multiple of 8.
  */
 static int pad(struct unpacking *unpacking, uint64_t begin, uint64_t content)

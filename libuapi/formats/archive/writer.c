@@ -87,7 +87,7 @@ static ssize_t write_some(const struct flowtap_archive_writer *writer, const str
 	return writev(writer->fd, parts, n);
 }
 
-/* Behind what is in the file. Changes parts. 0 or -errno; *done: so many bytes are there. */
+/* After what is in the file. Changes parts. 0 or -errno; *done: so many bytes are there. */
 static int write_all(const struct flowtap_archive_writer *writer, struct iovec *parts, int n_parts,
 		     uint64_t *done)
 {

@@ -30,7 +30,7 @@ static int report_loss(struct flowtap_frames *frames)
 }
 
 /*
- * Losses of one kind with nothing between them are one. That there is no ID behind a loss comes of
+ * Losses of one kind with nothing between them are one. That there is no ID after a loss comes of
  * it, and is no other.
  */
 static int add_loss(struct flowtap_frames *frames, enum flowtap_frame_loss loss, uint64_t offset,
@@ -111,7 +111,7 @@ static int unpack(struct flowtap_frames *frames)
 
 	for (int i = 0; i < FLOWTAP_FRAME_SIZE && !error; i += 2) {
 		bool flag = frame[FLOWTAP_FRAME_SIZE - 1] >> (i / 2) & 1;
-		/* The last one has no data byte behind it, but the auxiliary byte. */
+		/* The last one has no data byte after it, but the auxiliary byte. */
 		bool pair = i + 2 < FLOWTAP_FRAME_SIZE;
 
 		if (!(frame[i] & 1)) {
@@ -192,7 +192,7 @@ static int parse_synced_byte(struct flowtap_frames *frames, uint8_t byte)
 	fill = frames->fill;
 	if (fill & 1)
 		return 0;
-	/* Either sync ends with 7f behind ff at an even place, where no ID can be. */
+	/* Either sync ends with 7f after ff at an even place, where no ID can be. */
 	if (byte == 0x7f && frames->frame[fill - 2] == 0xff) {
 		frames->fill -= 2;
 		if (fill < 4 || memcmp(frames->frame + fill - 4, full_sync, 4))

@@ -107,7 +107,7 @@ static void note(struct lines *lines, const struct flowtap_element *element)
 	const struct lines_branch *branch = &lines->branch;
 	char words[FLOWTAP_LINE_CAPACITY];
 
-	/* The context that an exception return led to comes behind notes of it. */
+	/* The context that an exception return led to comes after notes of it. */
 	if (!(lines->pending & LINES_BRANCH) || !branch->returns || branch->moved)
 		flowtap_lines_flush(lines);
 	if (lines->form.events)

@@ -198,7 +198,7 @@ static int resume(struct flow_builder *builder)
 	return builder->cpu->context_known ? write_context(builder) : 0;
 }
 
-/* Behind what was handed on, which can have gone nowhere else. */
+/* After what was handed on, which can have gone nowhere else. */
 static int follow(struct flow_builder *builder, uint64_t address)
 {
 	struct builder_cpu *cpu = builder->cpu;
@@ -304,7 +304,7 @@ static bool takes_itself(const struct builder_cpu *cpu, const struct line_except
 
 /*
  * The instruction that did not complete, or the one to return to. A call is complete: RISC-V has its
- * own address, Arm the one behind it, whatever the line says (Arm's models have either, or that of
+ * own address, Arm the one after it, whatever the line says (Arm's models have either, or that of
  * the handler).
  */
 static bool address_of_exception(struct builder_cpu *cpu, const struct line_exception *exception,

@@ -23,7 +23,7 @@ struct builder_cpu {
 	struct line_instruction last;
 	bool sent;		/* what was handed on may still be said to be taken */
 	bool next_known;
-	uint64_t next;		/* where it goes on behind what was handed on */
+	uint64_t next;		/* where it goes on after what was handed on */
 	bool context_known;
 	struct flowtap_context context;
 	bool excepted;		/* an exception waits for what comes next: */
@@ -69,7 +69,7 @@ int builder_instruction(struct flow_builder *builder, const struct line_instruct
 		     uint8_t security);
 /* Who executes what comes: pid, tid, vmid, contextid and cpu of it. */
 void builder_owner(struct flow_builder *builder, const struct flowtap_context *context);
-/* The last instruction transferred to here; behind an exception: its handler. */
+/* The last instruction transferred to here; after an exception: its handler. */
 void builder_branch(struct flow_builder *builder, uint64_t target);
 
 struct line_exception {
@@ -85,7 +85,7 @@ struct line_exception {
 
 /* 0, -ENOMEM, the sink's. */
 int builder_exception(struct flow_builder *builder, const struct line_exception *exception);
-/* Any other element; the flow need not go on behind a gap. 0, -ENOMEM, the sink's. */
+/* Any other element; the flow need not go on after a gap. 0, -ENOMEM, the sink's. */
 int builder_element(struct flow_builder *builder, const struct flowtap_element *element);
 /* The end. */
 int builder_finish(struct flow_builder *builder);

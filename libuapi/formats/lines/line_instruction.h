@@ -14,7 +14,7 @@ struct line_instruction {
 	uint64_t target;
 };
 
-/* The address behind it. */
+/* The address after it. */
 static inline uint64_t line_next_address(const struct line_instruction *insn)
 {
 	return insn->address + insn->size;
@@ -32,7 +32,7 @@ bool line_is_return(const struct line_instruction *insn);
 
 struct line_end {
 	bool ends;		/* a block ends with it */
-	bool stays;		/* and may go on behind it */
+	bool stays;		/* and may go on after it */
 	bool direct;
 	uint64_t target;
 };

@@ -86,7 +86,7 @@ static const char *unit_of(const struct lines *lines)
 }
 
 /*
- * From behind the time on. The mode has 16 columns, of which the second half is for CCFAIL, and
+ * From after the time on. The mode has 16 columns, of which the second half is for CCFAIL, and
  * more where a long one has a condition.
  */
 static void write_columns(const struct lines *lines, const struct flowtap_block *block, size_t at,
@@ -121,7 +121,7 @@ static void write_columns(const struct lines *lines, const struct flowtap_block 
 	spaces(line, used < 9 ? 16 - used : conditions ? 7 : used < 16 ? 16 - used : 1);
 }
 
-/* From behind the instruction's number on. */
+/* From after the instruction's number on. */
 static void write_row(const struct lines *lines, const struct flowtap_block *block, size_t at,
 		      size_t size, struct flowtap_line *line)
 {

@@ -17,7 +17,7 @@ struct lines_render {
 	uint32_t capacity;	/* that all lines of the block may take, heads and suffix too */
 	uint32_t suffix;	/* offset in text of what follows a taken last line: */
 	uint16_t link;		/* size of the line of the link register, */
-	uint16_t branch;	/* and of that of the branch behind it (columns) */
+	uint16_t branch;	/* and of that of the branch after it (columns) */
 	uint16_t failed;	/* where CCFAIL stands in the last tail; 0: nowhere */
 	bool fails;		/* if it is not taken, its condition failed */
 	uint8_t text[];		/* for each instruction the size of its tail, 2 bytes, and the tail */
@@ -31,7 +31,7 @@ int flowtap_lines_render(struct lines *lines, const struct flowtap_block *block,
 			 const struct lines_render **render);
 /*
  * The same of a part of a block that was checked, for the caller to free. it: ITSTATE before it, and
- * then behind it.
+ * then after it.
  */
 int flowtap_lines_render_part(const struct lines *lines, const struct flowtap_block *part,
 			      uint8_t *it, struct lines_render **render);

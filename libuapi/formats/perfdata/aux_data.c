@@ -81,7 +81,7 @@ static int add_piece(struct joining *joining, const struct perfdata_aux *aux, ui
 	return PERFDATA_ADD(&joining->perfdata->ranges, range);
 }
 
-/* The first extent of the buffer that ends behind offset. */
+/* The first extent of the buffer that ends after offset. */
 static size_t extent_at(const struct joining *joining, uint64_t offset)
 {
 	const struct perfdata_extent *list = joining->perfdata->extents.list;

@@ -301,7 +301,7 @@ static int read_feature(struct flowtap_perfdata *perfdata, unsigned int feature,
 	return err;
 }
 
-/* Their places stand behind the records, in the order of their numbers. */
+/* Their places stand after the records, in the order of their numbers. */
 static int read_features(struct flowtap_perfdata *perfdata, const struct file_header *header,
 			 uint64_t at)
 {

@@ -133,7 +133,7 @@ static int next_record(struct window *window, uint64_t at, bool damage,
 	if (header.size < sizeof(header) || header.size > perfdata->data_end - at) {
 		if (damage)
 			flowtap_perfdata_damaged(perfdata, at, header.size < sizeof(header) ?
-				"a record of no size: what is behind it cannot be found" :
+				"a record of no size: what is after it cannot be found" :
 				"the file ends within a record");
 		return 1;
 	}
@@ -350,7 +350,7 @@ static int parse_task(struct flowtap_perfdata *perfdata,
 	pid = perfdata_u32(record->bytes + 8);
 	tid = perfdata_u32(record->bytes + (comm ? 12 : 16));
 	err = flowtap_perfdata_thread(perfdata, tid, pid, record->time);
-	/* perf writes one CPU's records behind another's. */
+	/* perf writes one CPU's records after another's. */
 	if (comm && record->misc & PERF_RECORD_MISC_COMM_EXEC &&
 	    (!perfdata->first_exec || record->time < perfdata->first_exec))
 		perfdata->first_exec = record->time;

@@ -20,7 +20,7 @@
 
 /* What is known of the instruction whose records are read. */
 struct group {
-	bool any;		/* a record that needs an opcode behind it */
+	bool any;		/* a record that needs an opcode after it */
 	bool targets, traps;
 	uint64_t target, handler;
 };
@@ -34,9 +34,9 @@ struct copier {
 	uint64_t boundary;		/* instructions at which the chunk is full; UINT64_MAX never */
 	uint64_t progress;		/* bytes of the file at the last one */
 	bool body;
-	bool narrow;			/* A32 or T32: not known any more behind damage */
+	bool narrow;			/* A32 or T32: not known any more after damage */
 	bool forces;			/* FORCE_PC `forced` has to be said before what comes next */
-	uint64_t pc;			/* behind the last instruction */
+	uint64_t pc;			/* after the last instruction */
 	uint64_t forced;
 	struct group group;
 	/* In the input: [input.at, whole) is whole, [whole, next) are records that need an opcode. */
@@ -280,7 +280,7 @@ static int lose(struct copier *copier, const char *detail)
 	return error ? error : write_gap(copier, detail);
 }
 
-/* A chunk behind one that was lost: where it begins is known, but not what was switched to A32 or T32. */
+/* A chunk after one that was lost: where it begins is known, but not what was switched to A32 or T32. */
 static void resume(struct copier *copier)
 {
 	copier->input.resumed = false;
@@ -350,7 +350,7 @@ static int copy_all(struct copier *copier)
 			if (!copier->copy->records)
 				return copier->copy->damaged ? -ENODATA : error;
 			error = lose(copier, "what stands here is no record");
-			/* The way to what is behind it leads through the next chunk. */
+			/* The way to what is after it leads through the next chunk. */
 			if (!error && (!stf_input_give_up(input) || !copier->body))
 				return copier->copy->instructions ? 0 : -ENODATA;
 			copier->whole = copier->next = 0;

@@ -26,7 +26,7 @@ struct stf_unpack {
 	struct flowtap_zstf_chunk chunk;
 	bool in_chunk;
 	bool broken;		/* the next chunk stands alone */
-	bool cut;		/* nothing comes behind what there is */
+	bool cut;		/* nothing comes after what there is */
 	uint64_t ahead;		/* where in the records the next one begins, ... */
 	uint64_t taken;		/* ... and how much of this one was read */
 	struct flowtap_in *in;	/* plain, gzip */
@@ -140,7 +140,7 @@ static int begin_chunk(struct stf_input *input)
 		got = flowtap_zstf_next(unpack->zstf, &unpack->chunk);
 	}
 	if (got == -EBADMSG) {
-		/* What it says of its size may be wrong, and then so are the offsets behind it. */
+		/* What it says of its size may be wrong, and then so are the offsets after it. */
 		unpack->ahead += unpack->chunk.bytes;
 		return bad_chunk(input);
 	}
@@ -318,7 +318,7 @@ int stf_input_more(struct stf_input *input)
 	shift(input);
 	status = input->unpack->more(input);
 	errno = saved;
-	/* What is behind the end may be looked at: not at what never was written. */
+	/* What is after the end may be looked at: not at what never was written. */
 	memset(input->bytes + input->end, 0, STF_INPUT_SLACK);
 	return status;
 }

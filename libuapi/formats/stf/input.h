@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* So many bytes behind what was read may be looked at, though they mean nothing. */
+/* So many bytes after what was read may be looked at, though they mean nothing. */
 #define STF_INPUT_SLACK 64U
 /* A record of this size is in one piece. */
 #define STF_INPUT_WHOLE (128U << 10)
@@ -21,9 +21,9 @@ struct stf_input {
 	uint64_t offset;	/* of bytes[0], in the records: not of a file that is packed */
 	uint64_t done;		/* bytes of the file that were read */
 	uint64_t size;		/* of the file, 0 not known */
-	bool over;		/* there is no more behind `end` */
+	bool over;		/* there is no more after `end` */
 	bool packed;		/* offsets are those of the unpacked records */
-	/* A chunk of a .zstf begins at `at`, behind one that could not be read. */
+	/* A chunk of a .zstf begins at `at`, after one that could not be read. */
 	bool resumed;
 	uint64_t start_pc;
 	/* After -EBADMSG. Offset in the file. */
@@ -35,7 +35,7 @@ struct stf_input {
 	 */
 	const char *note;
 	uint64_t note_offset;
-	bool unfinished;	/* over: its writer wrote no further, or what it wrote behind it is lost */
+	bool unfinished;	/* over: its writer wrote no further, or what it wrote after it is lost */
 	struct stf_unpack *unpack;
 };
 
@@ -48,7 +48,7 @@ int stf_input_open(struct stf_input *input, int fd);
 /*
  * Reads on: what is left goes to the beginning of `bytes`. 0: there is more, or `over` is set;
  * -EBADMSG: the file is damaged, and what comes next (if anything: `over`) is not what stands
- * behind; -errno of read; -ENOMEM.
+ * after; -errno of read; -ENOMEM.
  */
 int stf_input_more(struct stf_input *input);
 /*

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The reader of STF: its records, and what they mean for the instructions behind them. */
+/* The reader of STF: its records, and what they mean for the instructions after them. */
 #include "formats/stf/reader.h"
 
 #include "base/file_input.h"
@@ -342,7 +342,7 @@ static void show_progress(struct stf_reader *reader)
 	read->progress(read, reader->input.done, reader->input.size);
 }
 
-/* Behind what could not be read: what was begun is worth nothing. */
+/* After what could not be read: what was begun is worth nothing. */
 static int lose(struct stf_reader *reader, const char *detail)
 {
 	stf_new_group(&reader->group);
@@ -354,7 +354,7 @@ static int lose(struct stf_reader *reader, const char *detail)
 	return flowtap_stf_gap(reader, FLOWTAP_GAP_BAD_RECORD, 0, detail);
 }
 
-/* Whether A32 is still A32 behind what is missing nobody knows: only a FORCE_PC helps there. */
+/* Whether A32 is still A32 after what is missing nobody knows: only a FORCE_PC helps there. */
 static void resume(struct stf_reader *reader)
 {
 	if (!reader->body || reader->isa == FLOWTAP_ISA_A32 || reader->isa == FLOWTAP_ISA_T32)

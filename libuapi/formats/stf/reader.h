@@ -14,7 +14,7 @@
 
 /* What was read since the last opcode. */
 struct stf_group {
-	bool any;		/* a record that needs an opcode behind it */
+	bool any;		/* a record that needs an opcode after it */
 	bool forces, has_target, traps, interrupt, has_handler;
 	bool explained;		/* somebody said why a PC is forced */
 	bool taken;		/* the COMMENT that says it of a branch without target */
@@ -22,7 +22,7 @@ struct stf_group {
 	uint64_t cause;
 	uint8_t before;		/* modes: what the instruction is executed in ... */
 	uint8_t between;	/* ... and the second one that was said without a trap */
-	uint8_t after;		/* ... behind the trap */
+	uint8_t after;		/* ... after the trap */
 };
 
 struct stf_reader {
@@ -61,7 +61,7 @@ void flowtap_stf_problem(struct stf_reader *reader, uint64_t offset, const char 
 
 /* These return 0, -ENOMEM or what the sink returned. */
 int flowtap_stf_flush(struct stf_reader *reader);
-/* Hands an element to the sink, behind all that was executed before it. */
+/* Hands an element to the sink, after all that was executed before it. */
 int flowtap_stf_emit(struct stf_reader *reader, const struct flowtap_element *element);
 int flowtap_stf_gap(struct stf_reader *reader, enum flowtap_gap_reason reason, uint64_t address,
 		    const char *detail);

@@ -200,7 +200,7 @@ static void set_mode(struct stf_reader *reader, uint8_t mode)
 }
 
 /*
- * The mode behind an xRET. Of Arm's a COMMENT says where the context changed, notes may come before
+ * The mode after an xRET. Of Arm's a COMMENT says where the context changed, notes may come before
  * it: without one it is the next instruction's.
  */
 static void set_returned(struct stf_reader *reader, uint8_t mode)
@@ -287,7 +287,7 @@ static int stayed(struct stf_reader *reader, const struct nature *nature, bool t
 	return status;
 }
 
-/* What is said of an instruction that was completed, behind it. */
+/* What is said of an instruction that was completed, after it. */
 static int leave(struct stf_reader *reader, const struct stf_group *group,
 		 const struct nature *nature, uint64_t at, size_t size)
 {

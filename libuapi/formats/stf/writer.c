@@ -49,7 +49,7 @@ struct flowtap_stf {
 	struct flowtap_zstf *zstf;	/* NULL: not compressed */
 	struct stf_last last;		/* what is said next may belong to it */
 	size_t later_size;
-	uint8_t later[LATER_MAX];	/* comments that stand behind `last` */
+	uint8_t later[LATER_MAX];	/* comments that stand after `last` */
 	char line[FLOWTAP_LINE_CAPACITY];
 };
 
@@ -161,7 +161,7 @@ static void write_user_mode(struct flowtap_stf *stf)
 	stf->pending &= ~PENDING_MODE;
 }
 
-/* Whether there is a context whose records would come too late, behind an element's comment. */
+/* Whether there is a context whose records would come too late, after an element's comment. */
 static bool context_unsaid(const struct flowtap_stf *stf)
 {
 	return !same_context(&stf->said, &stf->context) ||
@@ -497,7 +497,7 @@ static int explain(struct flowtap_stf *stf, const struct flowtap_element *elemen
 	return write_comment(stf, stf->line, flowtap_line_element(stf->line, element));
 }
 
-/* A line behind the instruction that is held back: that may still change the mode. */
+/* A line after the instruction that is held back: that may still change the mode. */
 static int write_later(struct flowtap_stf *stf, size_t size)
 {
 	uint8_t *later = stf->later + stf->later_size;

@@ -223,7 +223,7 @@ static const char *parse_pair(struct tarmac_scan *scan, struct tarmac_instructio
 	wrong = parse_opcode(scan, insn);
 	if (wrong)
 		return wrong;
-	return *scan->at++ == ')' ? NULL : "`)` is missing behind the opcode";
+	return *scan->at++ == ')' ? NULL : "`)` is missing after the opcode";
 }
 
 /* What may be in brackets: number, address and number, address, address and opcode. */
@@ -311,7 +311,7 @@ static const char *parse_mode(struct tarmac_scan *scan, struct tarmac_instructio
 	tarmac_blanks(scan);
 	end = memchr(scan->at, ':', scan->end - scan->at);
 	if (!end || end - scan->at > 24)
-		return "`:` is missing behind the mode";
+		return "`:` is missing after the mode";
 	insn->mode = scan->at;
 	scan->at = end + 1;
 	while (end > insn->mode && scan_is_blank(end[-1]))

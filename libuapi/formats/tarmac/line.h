@@ -60,7 +60,7 @@ struct tarmac_instruction {
 	const char *text;	/* disassembly, up to the end */
 };
 
-/* Behind the event's word. NULL, or what is wrong with it. */
+/* After the event's word. NULL, or what is wrong with it. */
 const char *tarmac_instruction(struct tarmac_scan scan, bool es, struct tarmac_instruction *insn);
 
 /* FLOWTAP_MODE_*, FLOWTAP_SECURE ... of the word; false: it is none. bare: without _s or _ns. */
@@ -74,12 +74,12 @@ struct tarmac_exception {
 	uint64_t address;
 };
 
-/* Behind EXC, or the words of an asynchronous event behind ES. False: it is none that is known. */
+/* After EXC, or the words of an asynchronous event after ES. False: it is none that is known. */
 bool tarmac_exception(struct tarmac_scan scan, struct tarmac_exception *exception);
-/* Behind E, up to CoreEvent_. False: it is no exception. */
+/* After E, up to CoreEvent_. False: it is no exception. */
 bool tarmac_core_event(struct tarmac_scan scan, struct tarmac_exception *exception);
 
-/* Behind BR. NULL, or what is wrong with it. */
+/* After BR. NULL, or what is wrong with it. */
 const char *tarmac_branch(struct tarmac_scan scan, uint64_t *target);
 
 #endif /* FLOWTAP_TARMAC_LINE_H */

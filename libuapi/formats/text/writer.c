@@ -109,7 +109,7 @@ static int close_range(struct flowtap_text *text, char executed)
 	return flowtap_write_buffer_add(&text->out, line, size);
 }
 
-/* Whether the range that is open goes on behind the block. */
+/* Whether the range that is open goes on after the block. */
 static bool goes_on(struct flowtap_text *text, const struct flowtap_block *block)
 {
 	if (!text->has_source)

@@ -25,7 +25,7 @@ struct flowtap_zstf_reader {
 	uint64_t size;			/* of the file */
 	struct flowtap_zstf_info info;
 	struct flowtap_zstf_chunk chunk;	/* the one that is read ... */
-	uint64_t next;			/* ... and the number of the one behind it */
+	uint64_t next;			/* ... and the number of the one after it */
 	uint64_t at;			/* in the file, of what is not in `input` yet */
 	uint64_t left;			/* uncompressed bytes that are to come */
 	bool ended;
@@ -156,7 +156,7 @@ static int check_entry(struct flowtap_zstf_reader *reader, uint64_t before)
 
 	if (chunk->offset != before)
 		return bad(reader, at, "chunk %" PRIu64 " begins at %" PRIu64
-			   ", not behind what is before it", chunk->number, chunk->offset);
+			   ", not after what is before it", chunk->number, chunk->offset);
 	if (chunk->offset >= chunk->end || chunk->end > reader->info.index_offset)
 		return bad(reader, at, "chunk %" PRIu64 " from %" PRIu64 " to %" PRIu64
 			   ", the index is at %" PRIu64, chunk->number, chunk->offset, chunk->end,
@@ -179,7 +179,7 @@ static void begin_frame(struct flowtap_zstf_reader *reader, uint64_t left)
 	ZSTD_DCtx_reset(reader->context, ZSTD_reset_session_only);
 }
 
-/* What stands behind the last chunk. 0. */
+/* What stands after the last chunk. 0. */
 static int end_scan(struct flowtap_zstf_reader *reader)
 {
 	struct flowtap_zstf_info *info = &reader->info;
@@ -233,7 +233,7 @@ static int next_entry(struct flowtap_zstf_reader *reader)
 	uint8_t entry[FLOWTAP_ZSTF_ENTRY + 8];
 	int error;
 
-	/* With the offset of the one behind it. */
+	/* With the offset of the one after it. */
 	error = flowtap_read_all_at(reader->fd, entry, last ? FLOWTAP_ZSTF_ENTRY : sizeof(entry),
 				    reader->info.index_offset + 8 + number * FLOWTAP_ZSTF_ENTRY,
 				    -EIO);

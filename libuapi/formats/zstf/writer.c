@@ -4,7 +4,7 @@
  * chunks until there are enough of them and commits them to the file.
  *
  * A commit never makes a readable file unreadable: the index that is where the chunks will go is
- * first copied behind the place where the new one will end, and the head points there until all
+ * first copied after the place where the new one will end, and the head points there until all
  * is written.
  */
 #include "formats/zstf/writer.h"
@@ -26,7 +26,7 @@
 struct piece {
 	uint8_t *bytes;		/* of flowtap_write_buffer_bytes; NULL: nothing but the cut */
 	size_t size;
-	bool cut;		/* a chunk ends behind it ... */
+	bool cut;		/* a chunk ends after it ... */
 	uint64_t start_pc;	/* ... and the next one begins here */
 };
 

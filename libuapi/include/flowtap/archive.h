@@ -50,7 +50,7 @@ enum flowtap_archive_type {
 	/*
 	 * u64 offset, as in struct flowtap_record_aux, then bytes of `cpu`'s AUX area, before the
 	 * RING block with the record that names them. Their offsets grow; with one that goes back,
-	 * or behind a CONFIGURE of `cpu`, another stream begins.
+	 * or after a CONFIGURE of `cpu`, another stream begins.
 	 */
 	FLOWTAP_ARCHIVE_AUX,
 	FLOWTAP_ARCHIVE_MAPPING,	/* struct flowtap_archive_mapping, path */

@@ -30,25 +30,25 @@ enum flowtap_arm_class {
 	FLOWTAP_ARM_RETURN,		/* RET, BX LR, POP {.., PC}: indirect as well */
 	/* ERET, TEXIT, RFE, MOVS PC, LR, LDM {.., PC}^ ...: indirect as well. */
 	FLOWTAP_ARM_EXCEPTION_RETURN,
-	FLOWTAP_ARM_ISB,		/* always P0: goes on behind it */
+	FLOWTAP_ARM_ISB,		/* always P0: goes on after it */
 	FLOWTAP_ARM_WFX,		/* WFE, WFI, WFET, WFIT: P0 where TRCIDR2.WFXMODE says so */
-	FLOWTAP_ARM_TSTART,		/* TSTART: goes on behind it */
+	FLOWTAP_ARM_TSTART,		/* TSTART: goes on after it */
 	FLOWTAP_ARM_CLASSES
 };
 
 struct flowtap_arm_insn {
 	uint8_t length;		/* bytes: 2 or 4 */
 	uint8_t kind;		/* enum flowtap_arm_class */
-	bool direct;		/* `target` is known; ISB, WFX, TSTART: it is the address behind it */
+	bool direct;		/* `target` is known; ISB, WFX, TSTART: it is the address after it */
 	/*
 	 * It may not branch: by its condition (AL and NV are none), by that of an IT block, or by
 	 * what it compares.
 	 */
 	bool conditional;
-	bool link;		/* taken, it leaves the address behind it as a return address */
+	bool link;		/* taken, it leaves the address after it as a return address */
 	uint8_t target_isa;	/* enum flowtap_isa; where it is direct */
 	uint64_t target;	/* 32 bits in A32 and T32 */
-	uint8_t it;		/* T32: ITSTATE for the instruction behind it; elsewhere 0 */
+	uint8_t it;		/* T32: ITSTATE for the instruction after it; elsewhere 0 */
 };
 
 /*

@@ -38,7 +38,7 @@ struct flowtap_aux_options {
 	long (*read)(void *argument, uint32_t cpu, uint64_t offset, void *buffer, size_t size);
 	/*
 	 * The first offset from this one on of which the byte is there; UINT64_MAX: none. NULL: what
-	 * comes behind a byte that lacks is not looked for in the same record.
+	 * comes after a byte that lacks is not looked for in the same record.
 	 */
 	uint64_t (*next)(void *argument, uint32_t cpu, uint64_t offset);
 	/* May be NULL. The flow has come to this time: what was mapped then is what is executed. */
@@ -101,7 +101,7 @@ int flowtap_aux_configure(struct flowtap_aux *aux, uint32_t cpu, const void *con
  * Code is looked for as it was mapped when the trace came there: between the last timestamp (the
  * record's `since` where there is none) and the next one (the record's end), with 1 ms for how exactly
  * counter and clock are read together. Where something else was mapped at an address meanwhile, the
- * exceptions in the trace may tell which it is: of a process with one thread, right behind a timestamp
+ * exceptions in the trace may tell which it is: of a process with one thread, right after a timestamp
  * and right before one. Else there is a gap `no_code`. A task's record ends where it executes another
  * program, so that its user mode is the program's of before.
  */

@@ -30,7 +30,7 @@ enum flowtap_disasm_backend {
  * How Arm's are spelled; RISC-V's always plain: `li a0,3`, `beqz a0,80000014`.
  *
  * TARMAC: the mnemonic in upper case and 8 columns wide, targets of branches in A64 as an absolute
- * address, in A32 and T32 from the instruction on with the address behind it:
+ * address, in A32 and T32 from the instruction on with the address after it:
  *	STP      x29, x30, [sp, #-16]!
  *	BL       21081c
  *	BNE      {pc}+0x40 ; 0x1ce4

@@ -24,7 +24,7 @@
  * archive cannot be written at offsets (a pipe, a file opened to append), poll and write do the
  * same. Ring memory is registered with io_uring if RLIMIT_MEMLOCK has room for it once more, or
  * with CAP_IPC_LOCK. If a block cannot be written the archive ends in damage that its reader
- * passes over; blocks behind it may be whole.
+ * passes over; blocks after it may be whole.
  *
  * No function here is to be called while another runs, and all by the thread that opened.
  */

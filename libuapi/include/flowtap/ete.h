@@ -23,7 +23,7 @@ extern "C" {
 #define FLOWTAP_ETE_SPECULATION_MAX 4096
 
 struct flowtap_ete_options {
-	/* Instructions of failed transactions come out as well, with `transaction fail` behind. */
+	/* Instructions of failed transactions come out as well, with `transaction fail` after them. */
 	bool keep_failed_transactions;
 	/* Elements that one transaction may have, 0: 1 Mi. More end it with a gap. */
 	uint32_t transaction_capacity;
@@ -53,7 +53,7 @@ struct flowtap_ete_images {
 	 */
 	void (*identify)(void *argument, struct flowtap_context *context);
 	/*
-	 * May be NULL. What was executed ended here with an exception, or goes on behind a Trace On:
+	 * May be NULL. What was executed ended here with an exception, or goes on after a Trace On:
 	 * others, the kernel for one, may have run meanwhile. Called before the element, which is the
 	 * exception (address 0: not known) or, if NULL, the Trace On.
 	 */
@@ -110,7 +110,7 @@ int flowtap_ete_session(struct flowtap_ete *ete);
  *
  * What a trace becomes, in this order: `trace_on` and `context` as the trace says them; each atom's
  * blocks, of which the last ends with the P0 instruction; `exception` with the preferred return
- * address behind the blocks up to it; `eret` behind the block of an exception return; and so on
+ * address after the blocks up to it; `eret` after the block of an exception return; and so on
  * (flow.h). Every instruction in a block was executed: where that is not certain, a gap says why
  * and the flow goes on at the next address, with an empty return stack. A block's target is 0 where
  * an indirect branch was taken and the trace does not say where to.

@@ -175,7 +175,7 @@ struct flowtap_element {
 		struct flowtap_gap gap;
 		struct flowtap_transfer transfer;
 		uint64_t time;
-		uint64_t source;	/* a branch that was taken, or behind the last instruction */
+		uint64_t source;	/* a branch that was taken, or after the last instruction */
 		struct flowtap_timestamp timestamp;
 		struct flowtap_q q;
 		enum flowtap_transaction transaction;

@@ -8,7 +8,7 @@
  *
  * A frame has 16 bytes. Bit 0 of an even byte says what it is: 1 a new trace ID in bits 7 to 1, 0
  * data, of which bit 0 stands in the auxiliary byte, one bit there for each even byte. Where the
- * even byte is an ID that bit says whether the byte behind it is still the old ID's.
+ * even byte is an ID that bit says whether the byte after it is still the old ID's.
  *
  * Between frames there can be full syncs (ff ff ff 7f), between any two bytes of a frame half syncs
  * (ff 7f): both begin with what no frame can have, ID 0x7F. Four full syncs in the place of a frame
@@ -58,8 +58,8 @@ struct flowtap_frames {
 		    uint64_t offset);
 	/*
 	 * May be NULL. Of any source: bytes [offset, offset + size) of the input are lost. Losses
-	 * of one kind without data between them are told as one, and data behind a loss of which no
-	 * ID is known with that loss. The size of a barrier is 0, or reaches to behind such data.
+	 * of one kind without data between them are told as one, and data after a loss of which no
+	 * ID is known with that loss. The size of a barrier is 0, or reaches to after such data.
 	 */
 	int (*lost)(struct flowtap_frames *frames, enum flowtap_frame_loss loss, uint64_t offset,
 		    uint64_t size);

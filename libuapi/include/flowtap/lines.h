@@ -82,7 +82,7 @@ struct flowtap_read;
  * Times that go on by more than 1 become TIME where their unit is one of time, else CYCLES, where
  * a block ends. A line that is not known, and an instruction that is none, is a problem and a gap
  * (BAD_RECORD). ISA O is RV64 where the file says so, or by its opcodes. An exception's number is
- * that of ETE, where the line tells that much: 14 IRQ, 15 FIQ, 4 SError, 2 behind SVC, HVC, SMC;
+ * that of ETE, where the line tells that much: 14 IRQ, 15 FIQ, 4 SError, 2 after SVC, HVC, SMC;
  * else -1. Up to 256 CPUs may be in one file; where they take turns, the last
  * branch of each waits until its lines go on and say where it went.
  *

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Packed archives (.ftap.zst): the bytes of an archive in zstd frames (RFC 8878) one behind the
+ * Packed archives (.ftap.zst): the bytes of an archive in zstd frames (RFC 8878) one after the
  * other, each of FLOWTAP_PACKED_FRAME bytes of it (the last one has less), with their number in its
- * head and a checksum behind it. `zstd -d` takes them as well, and what zstd packed is taken here.
+ * head and a checksum after it. `zstd -d` takes them as well, and what zstd packed is taken here.
  *
  * Frames do not need each other. A file that was cut is good up to there, and one that is damaged
- * before and behind the damage: what is missing of a frame becomes zeros, so that what follows
+ * before and after the damage: what is missing of a frame becomes zeros, so that what follows
  * stands where it stood, and the archive's own checksums tell which blocks are good.
  */
 #ifndef FLOWTAP_PACKED_H

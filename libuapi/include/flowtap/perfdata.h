@@ -61,7 +61,7 @@ struct flowtap_perfdata_record {
 	uint64_t offset;	/* in the file */
 	uint32_t type;		/* PERF_RECORD_ */
 	uint16_t misc;
-	const uint8_t *bytes;	/* with its header, without the sample id behind it */
+	const uint8_t *bytes;	/* with its header, without the sample id after it */
 	size_t size;
 	uint64_t payload;	/* AUXTRACE: bytes that follow it */
 	/* From the sample id. */

@@ -76,12 +76,12 @@ int flowtap_replay(struct flowtap_replay *replay, int fd, struct flowtap_address
  *
  * An archive can have several streams of one CPU, one after the other, which count from 0 each: the
  * bytes are of the last one that has AUX blocks before the record (flowtap/archive.h). Of blocks that
- * overlap the earlier ones count for records before the later one, and that one for those behind.
+ * overlap the earlier ones count for records before the later one, and that one for those after.
  */
 long flowtap_replay_aux(struct flowtap_replay *replay, uint32_t cpu, uint64_t offset, void *buffer,
 			size_t size);
 /*
- * During `record` only: the first offset, at or behind `offset`, of which the archive has the byte.
+ * During `record` only: the first offset, at or after `offset`, of which the archive has the byte.
  * UINT64_MAX: none.
  */
 uint64_t flowtap_replay_aux_next(struct flowtap_replay *replay, uint32_t cpu, uint64_t offset);

@@ -73,7 +73,7 @@ int flowtap_snapshot_open_buffer(const struct flowtap_snapshot *snapshot,
 				 const struct flowtap_snapshot_buffer *buffer);
 
 /*
- * The memory that the source's processor saw: the dumps of its own, and behind them those of the
+ * The memory that the source's processor saw: the dumps of its own, and after them those of the
  * other processors in the same buffer. Those that cannot be had are told. 0 and *memory, to be
  * freed by the caller; -ENOMEM; -E2BIG.
  */

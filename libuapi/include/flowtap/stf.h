@@ -18,7 +18,7 @@
  * a FORCE_PC leads to the handler, as an EVENT must have a cause and nothing is invented. A change
  * of mode is an EVENT in the group of the xRET, ecall or ebreak that made it; else it stands
  * beside the next FORCE_PC. But to RISC-V's user mode only an xRET may change, or the beginning:
- * stf_check rejects any other (SWITCH_USR). Behind a gap the COMMENT `context ... mode=U` says it,
+ * stf_check rejects any other (SWITCH_USR). After a gap the COMMENT `context ... mode=U` says it,
  * and who does not read that goes on in the mode from before, up to the next trap or xRET.
  *
  * A trace is RISC-V's (ISA 1, INST_IEM 2: RV64) or Arm's (ISA 2, INST_IEM 0: none is assigned),
@@ -33,7 +33,7 @@
  *   exception return that lowers it, else beside a FORCE_PC. Arm's exceptions are no causes that
  *   EVENT has: `exception NUMBER RETURN` is a COMMENT and a FORCE_PC leads to the handler.
  * - INST_PC_TARGET is given for branches and exception returns, not for ISB, WFI and others that
- *   go on behind themselves. A branch by a register whose target was lost has none, then what was
+ *   go on after themselves. A branch by a register whose target was lost has none, then what was
  *   lost is told and a FORCE_PC follows. In its group is the COMMENT "taken" where its opcode does
  *   not say that: it is conditional, or T32's.
  * - trace_on, q_range and gaps are COMMENTs before a FORCE_PC; transaction, event and ite are
@@ -122,7 +122,7 @@ void flowtap_stf_free(struct flowtap_stf *stf);
  *   (blocks say that, and no STF whether the flow had a context there);
  * - exception: an EVENT that is no change of mode. The instruction of its group was executed if it
  *   is the ecall or ebreak that has this cause; else it is not (it stands in the trace again where
- *   it is). eret behind each xRET of RISC-V and A64;
+ *   it is). eret after each xRET of RISC-V and A64;
  * - the other elements of which flowtap's writer makes COMMENTs: gap (each reason, since, until,
  *   size, address, detail), exception, session, trace_on, transfer, callstack, q, transaction,
  *   event, instrumentation.
@@ -132,7 +132,7 @@ void flowtap_stf_free(struct flowtap_stf *stf);
  * are counted, none is told, and a gap says so.
  *
  * read->instructions counts opcode records, also of instructions that did not complete. Offsets of
- * problems are the file's for what cannot be unpacked, else those in the unpacked records. Behind
+ * problems are the file's for what cannot be unpacked, else those in the unpacked records. After
  * damage a .zstf is read on from its next chunk, in the context that was the last one known.
  *
  * Memory: what `learned` takes, 0.5 MiB, and for a .zstf up to 8 MiB and zstd's window.

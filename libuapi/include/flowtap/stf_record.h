@@ -18,7 +18,7 @@ extern "C" {
 
 /*
  * `field` in the order of the record (STF 1.3, "Specification of Records"), `bytes` what stands
- * behind them, in the order of the file:
+ * after them, in the order of the file:
  *
  *	01 IDENTIFIER		-; bytes: "STF"
  *	02 VERSION		major, minor
@@ -78,7 +78,7 @@ int flowtap_stf_record_write(uint8_t *to, size_t capacity, const struct flowtap_
 /*
  * Takes one that begins at `bytes`. 0, and *size: its bytes; -ENODATA: `available` ones are not all of
  * it, *size are, or if that is 0 more are needed to tell; -EBADMSG: no record has this descriptor, or
- * it is a TRANSACTION of which the protocol or the channel is not known. Without the bytes behind its
+ * it is a TRANSACTION of which the protocol or the channel is not known. Without the bytes after its
  * fields a record is taken as well, with -ENODATA; of them there are then those that are available.
  * But for COMMENT and ISA_EXTENDED none is longer than 75 KiB.
  */

@@ -3,7 +3,7 @@
  * Compressed STF (.zstf): the records of an STF in chunks, each one a zstd frame.
  *
  *	"ZSTF", u64 markers, u64 index_offset
- *	chunks, one behind the other
+ *	chunks, one after the other
  *	at index_offset: u64 n, n times {u64 offset, u64 start_pc, u64 bytes}
  *
  * All integers are little-endian. Markers are the opcode records: every chunk but the last holds
@@ -72,8 +72,8 @@ struct flowtap_zstf_info {
 int flowtap_zstf_open(int fd, struct flowtap_zstf_reader **reader);
 /*
  * After -EBADMSG of flowtap_zstf_open, or of flowtap_zstf_next: from now on the index is not looked at.
- * Chunks are frames, one behind the other from the last one that was read to its end on, or from the
- * first. Behind a damaged one there are no more. 0; -EBADMSG: nobody knows where to go on.
+ * Chunks are frames, one after the other from the last one that was read to its end on, or from the
+ * first. After a damaged one there are no more. 0; -EBADMSG: nobody knows where to go on.
  */
 int flowtap_zstf_scan(struct flowtap_zstf_reader *reader);
 /*

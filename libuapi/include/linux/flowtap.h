@@ -100,7 +100,7 @@
  * no room from the beginning and few bytes came: those are counted. Whoever leaves nothing while the
  * area is full has lost nothing, and there is no record of it. With FLOWTAP_OVERWRITE the
  * newest bytes replace the oldest: the reader waits until the stream is disabled and believes of
- * each record what lies at or behind aux_head - aux_size. ETE's samples are these records; CLOCK and
+ * each record what lies at or after aux_head - aux_size. ETE's samples are these records; CLOCK and
  * ITRACE_START come when the recording of a task begins, SWITCH with FLOWTAP_CPU_WIDE.
  *
  * Contiguity. Each task of a set has a sequence number; with FLOWTAP_CPU_WIDE the CPU has one for
@@ -252,7 +252,7 @@ struct flowtap_ete_configure {
 	__u64 config;		/* TRCCONFIGR: BB, CCI, CID, VMID, TS, RS, VMIDOPT */
 	__u64 context_mask;	/* 0 */
 	__u64 address_start[4];	/* ranges to trace, none: everything */
-	__u64 address_end[4];	/* the first address behind each */
+	__u64 address_end[4];	/* the first address after each */
 	__u64 strobe_on_ns;	/* 100 us to 60 s each, by CLOCK_MONOTONIC; both 0: always on */
 	__u64 strobe_off_ns;
 	__u32 sync_period;	/* TRCSYNCPR: log2 of bytes, 8 to 20; 0: 12 */
@@ -301,7 +301,7 @@ struct flowtap_key {
 
 /*
  * DISABLE writes a LOST record of what was lost last, if there is room for it. Where the ring was
- * full, DISABLE again behind the last read.
+ * full, DISABLE again after the last read.
  */
 struct flowtap_enable {
 	__u32 flags;		/* FLOWTAP_ENABLE_; of ENABLE and DISABLE */

@@ -27,7 +27,7 @@ static void read_freed_memory(void)
 		READ_ONCE(*memory);
 }
 
-static void read_behind_vmalloc(void)
+static void read_after_vmalloc(void)
 {
 	char *memory = vmalloc(100);
 
@@ -94,7 +94,7 @@ static const struct {
 	void (*make)(void);
 } mistakes[] = {
 	{ "freed",	read_freed_memory },
-	{ "vmalloc",	read_behind_vmalloc },
+	{ "vmalloc",	read_after_vmalloc },
 	{ "index",	index_beyond_array },
 	{ "order",	lock_in_both_orders },
 	{ "sleep",	sleep_with_spinlock },

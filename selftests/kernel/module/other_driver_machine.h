@@ -6,7 +6,7 @@
 #include <linux/prandom.h>
 #include <linux/types.h>
 
-/* words: what came behind the name. answer: `size` bytes for a line to be read. 0 or -errno. */
+/* words: what came after the name. answer: `size` bytes for a line to be read. 0 or -errno. */
 struct other_driver_command {
 	const char *name;
 	int (*function)(const char *words, char *answer, size_t size);

@@ -35,7 +35,7 @@ typedef uint64_t u64;
 #define TABLES_SIZE	0x00800000UL
 #define RANDOM_CODE	0x43000000UL	/* random.c, RANDOM_ROOM for each CPU */
 #define RANDOM_ROOM	0x00080000UL
-#define LAZY_MEMORY	0x43800000UL	/* behind user pages that fault first */
+#define LAZY_MEMORY	0x43800000UL	/* after user pages that fault first */
 #define STACK_MEMORY	0x43a00000UL	/* of the tasks at EL0 */
 #define TRACE_MEMORY	0x44000000UL	/* trace buffers, TRACE_ROOM for each CPU */
 #define TRACE_ROOM	0x00400000UL

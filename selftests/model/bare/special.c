@@ -172,7 +172,7 @@ static void plugged(unsigned int cpu)
 	work_inner(cpu);
 	trace_stop();
 	irq_disable();
-	/* Leave something behind that a reset has to take away. Not enabled: that would be wrong. */
+	/* Leave something after that a reset has to take away. Not enabled: that would be wrong. */
 	WRITE(trblimitr_el1, TRACE_WINDOW | LIMIT_CIRCULAR);
 	isb();
 }

@@ -45,7 +45,7 @@ start:
 nvhe:	adrp	x1, hyper_vectors
 	add	x1, x1, :lo12:hyper_vectors
 	msr	vbar_el2, x1
-	/* Its stack: behind one another, by number. */
+	/* Its stack: after one another, by number. */
 	adrp	x1, hyper_stacks
 	add	x1, x1, #1024
 	add	x1, x1, x19, lsl #10

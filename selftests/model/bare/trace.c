@@ -161,8 +161,8 @@ static u8 *memory_of(const struct trace *trace, unsigned int cpu, u64 address)
 	return at(TRACE_MEMORY + cpu * TRACE_ROOM + (address & (TRACE_WINDOW_CPU - 1)));
 }
 
-/* Behind the limit nothing may be written: a pattern is there. */
-static void behind_limit(const struct trace *trace, unsigned int cpu, bool set)
+/* After the limit nothing may be written: a pattern is there. */
+static void after_limit(const struct trace *trace, unsigned int cpu, bool set)
 {
 	u8 *bytes = memory_of(trace, cpu, trace->limit);
 
@@ -212,7 +212,7 @@ static void take(struct trace *trace, unsigned int cpu, u64 status, u64 pointer)
 	bool wrapped = status & STATUS_WRAP;
 	u64 mode = trace->setup->mode & (3 << 1);
 
-	behind_limit(trace, cpu, false);
+	after_limit(trace, cpu, false);
 	trace_totals[cpu].drains++;
 	trace_totals[cpu].wrapped += wrapped;
 	if (pointer < trace->base || pointer > trace->limit)
@@ -252,7 +252,7 @@ void trace_start(const struct trace_setup *setup)
 	trace->next = CHUNK_NEW;
 	trace_totals[cpu].starts++;
 	tsb_twice = option_number("tsb", 1) == 2;
-	behind_limit(trace, cpu, true);
+	after_limit(trace, cpu, true);
 	WRITE(oslar_el1, 0);
 	WRITE(trfcr_el1, 0);
 	isb();
@@ -351,7 +351,7 @@ static void serve(struct trace *trace, unsigned int cpu)
 		trace->running = false;
 		return;
 	}
-	/* Full or wrapped: from the base; else behind what is there. */
+	/* Full or wrapped: from the base; else after what is there. */
 	from = status & STATUS_WRAP || pointer == trace->limit ? trace->base : pointer;
 	if ((trace->setup->mode & (3 << 1)) == LIMIT_WRAP)
 		from = trace->base + trace->setup->start;

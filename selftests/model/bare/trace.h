@@ -2,7 +2,7 @@
 /*
  * A driver of ETE and TRBE by the book (DDI 0487 K10.5.7, K10.5.10 and .11). It writes per CPU N:
  *
- *	OUT.N.trace	the bytes as they were drained, one piece behind the other
+ *	OUT.N.trace	the bytes as they were drained, one piece after the other
  *	OUT.N.regs	NAME=0x... of the trace unit's registers that decoders want, and of all that
  *			the scenario wrote
  *	OUT.N.chunks	a line for each piece: OFFSET LENGTH ADDRESS WHAT, in hexadecimal: where it is
@@ -136,7 +136,7 @@ struct trace_setup {
 
 struct trace_totals {
 	u64 starts, drains, bytes, interrupts, spurious, full, wrapped, triggered, faults, aborts, dropped;
-	u64 strayed;		/* bytes written behind the limit */
+	u64 strayed;		/* bytes written after the limit */
 	u64 first_fault;	/* TRBSR of it */
 };
 

@@ -212,7 +212,7 @@ narrow_call:
 	msr	elr_el1, x10
 	eret
 
-/* Off goes the timer; goes on behind a branch to itself. */
+/* Off goes the timer; goes on after a branch to itself. */
 interrupt:
 	mrs	x10, icc_iar1_el1
 	msr	cntv_ctl_el0, xzr
@@ -236,7 +236,7 @@ interrupt:
 	ldr	w16, =0xd61f00a0	/* br x5 */
 	cmp	w13, w16
 	b.eq	3f
-	eret				/* behind wfi, or somewhere else */
+	eret				/* after wfi, or somewhere else */
 2:	add	x12, x12, #4
 3:	add	x12, x12, #4
 	msr	elr_el1, x12

@@ -140,7 +140,7 @@ TEST_F(in, gzip_members_are_unpacked_one_after_the_other)
 	self->n_packed += pack(self->packed + self->n_packed, ROOM - self->n_packed,
 			       self->plain + 5000, 700000);
 	expect(_metadata, self, self->packed, self->n_packed, 0, 705000);
-	/* What is behind the last member and is none, gzip leaves out. */
+	/* What is after the last member and is none, gzip leaves out. */
 	memset(self->packed + self->n_packed, 0, 1000);
 	expect(_metadata, self, self->packed, self->n_packed + 1000, 0, 705000);
 	memset(self->packed + self->n_packed, 0, 600000);
@@ -157,7 +157,7 @@ TEST_F(in, gzip_members_are_unpacked_one_after_the_other)
 	}
 }
 
-TEST_F(in, damage_and_a_cut_are_told_behind_what_was_right)
+TEST_F(in, damage_and_a_cut_are_told_after_what_was_right)
 {
 	size_t n = pack(self->packed, ROOM, self->plain, 200000), got;
 	int fd;

@@ -365,7 +365,7 @@ TEST_F(drain, into_a_pipe_it_polls)
 	close(ends[0]);
 }
 
-TEST_F(drain, behind_what_is_appended_to)
+TEST_F(drain, after_what_is_appended_to)
 {
 	struct reading reading;
 
@@ -380,7 +380,7 @@ TEST_F(drain, behind_what_is_appended_to)
 	EXPECT_ALL(reading, 2, 2000);
 }
 
-TEST_F(drain, behind_what_is_in_the_file_and_before_what_will_be)
+TEST_F(drain, after_what_is_in_the_file_and_before_what_will_be)
 {
 	struct reading reading;
 	char text[6];
@@ -388,9 +388,9 @@ TEST_F(drain, behind_what_is_in_the_file_and_before_what_will_be)
 	ASSERT_EQ(write(self->fd, "before", 6), 6);
 	OPEN_METHOD(2, 65536);
 	ASSERT_EQ(run(self->drain, self->made, 2, 2000), 0);
-	ASSERT_EQ(write(self->fd, "behind", 6), 6);
+	ASSERT_EQ(write(self->fd, "after", 6), 6);
 	ASSERT_EQ(pread(self->fd, text, 6, 6 + (off_t)flowtap_archive_size(self->writer)), 6);
-	EXPECT_EQ(memcmp(text, "behind", 6), 0);
+	EXPECT_EQ(memcmp(text, "after", 6), 0);
 	reading = read_archive(self->fd, 6);
 	EXPECT_EQ(reading.bad_bytes, 6);
 	EXPECT_EQ(reading.cpu[0].records, 2000);

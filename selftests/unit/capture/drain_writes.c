@@ -212,7 +212,7 @@ TEST_F(drain, writes_that_the_kernel_shortens_are_continued)
 			fault.full = (off_t)limit.rlim_cur;
 		if (round)
 			ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
-		/* One block at a time: one behind the short one would be refused. */
+		/* One block at a time: one after the short one would be refused. */
 		for (int i = 0; i < 5; i++) {
 			produce(&self->made[0], 200);
 			ASSERT_EQ(flowtap_drain_flush(self->drain), 0) TH_LOG("round %u", round);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Shows that an archive which begins in the middle, with what the roster has, says the same about
- * everything behind that as one which has all from the begin: random processes fork, execute, map
+ * everything after that as one which has all from the begin: random processes fork, execute, map
  * over what they had, end, and have their numbers used again.
  */
 #include "capture/roster.h"

@@ -294,8 +294,8 @@ TEST(finds_each_byte_of_a_compressed_trace_that_is_turned)
 	output_free(&output);
 }
 
-/* The chunk with the damage is told, those behind it are checked nevertheless. */
-TEST(goes_on_behind_a_chunk_that_is_damaged)
+/* The chunk with the damage is told, those after it are checked nevertheless. */
+TEST(goes_on_after_a_chunk_that_is_damaged)
 {
 	struct output output = output_new();
 	struct stfcheck_file file;
@@ -348,7 +348,7 @@ struct made {
 	struct ring ring;
 	struct flowtap_stats stats;
 	struct flowtap_stats begun;
-	uint32_t after_end;	/* bytes of a block behind END */
+	uint32_t after_end;	/* bytes of a block after END */
 	bool no_end;
 	bool begun_first;	/* the streams are older than the archive */
 	bool begun_late;
@@ -464,7 +464,7 @@ static const struct lie lies[] = {
 	LIE(trigger_cut, 8, "a text of 8 bytes in 0"),
 	LIE(trigger_cut, 9, "a block of type 16 with 31 bytes, it needs 32"),
 	LIE(trigger_cut, 40, "a block of type 16 with 0 bytes, it needs 32"),
-	LIE(after_end, 1, "a block behind the END"),
+	LIE(after_end, 1, "a block after the END"),
 	LIE(no_end, 1, "there is no END"),
 };
 
@@ -563,7 +563,7 @@ static void break_block(int fd, const char *text)
 }
 
 /* It had records that told of losses, maybe: the next one says how many there are. */
-TEST(behind_a_place_that_was_passed_over_more_may_be_lost)
+TEST(after_a_place_that_was_passed_over_more_may_be_lost)
 {
 	struct output output = output_new();
 	struct flowtap_check check;

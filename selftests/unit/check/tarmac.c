@@ -83,7 +83,7 @@ TEST(what_is_right_has_no_problem)
 TEST(each_kind_of_problem_is_found)
 {
 	static const struct {
-		const char *lines;	/* behind HEADER FIRST */
+		const char *lines;	/* after HEADER FIRST */
 		const char *problems;
 	} cases[] = {
 		{ "", "" },

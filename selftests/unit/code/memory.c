@@ -350,7 +350,7 @@ TEST_F(memory, a_file_of_nothing_but_holes)
 	fill(self->directory, "x", 5, 16);
 	ASSERT_EQ(0, add(self, "huge", 0x1000, 0, 0));
 	ASSERT_EQ(0, add(self, "x", 0xffffffffff000000, 0, 0));
-	/* What is behind it is there; it is, too, as far as anybody looks. */
+	/* What is after it is there; it is, too, as far as anybody looks. */
 	ASSERT_EQ(5, byte_at(self->memory, &el1n, 0xffffffffff000000));
 	code = flowtap_memory_find(self->memory, &el1n, 0x1000 + (1ULL << 39));
 	ASSERT_NE(NULL, code);

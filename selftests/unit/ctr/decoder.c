@@ -193,7 +193,7 @@ TEST_F(ctr, an_ecall_in_between_is_impossible)
 			  , INSN(JR_RA), END(1, MAIN));
 }
 
-TEST_F(ctr, a_source_behind_is_impossible)
+TEST_F(ctr, a_source_after_is_impossible)
 {
 	EXPECT_IMPOSSIBLE(FUNCTION, JR_RA, RET, FUNCTION, "0x10018 lies before 0x1001a",
 			  , INSN(JR_RA), END(1, MAIN));
@@ -378,7 +378,7 @@ TEST_F(ctr, a_missing_file_is_no_code_and_says_why)
 
 TEST_F(ctr, a_straight_line_goes_on_in_the_next_mapping)
 {
-	/* The end of MAIN's text is unknown code and a jump; behind it: */
+	/* The end of MAIN's text is unknown code and a jump; after it: */
 	uint8_t nops[8] = { 0x01, 0, 0x01, 0, 0x01, 0, 0x13, 0 };
 	uint8_t rest[8] = { 0x01, 0, 0x02, 0x85 };
 

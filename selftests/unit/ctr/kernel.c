@@ -136,7 +136,7 @@ TEST_F(ctr, traps_need_no_ste_where_the_kernel_is_recorded)
 		    CONTEXT(U));
 }
 
-TEST_F(ctr, firmware_goes_on_behind_a_call_and_a_breakpoint_has_a_record)
+TEST_F(ctr, firmware_goes_on_after_a_call_and_a_breakpoint_has_a_record)
 {
 	begin_in(self, U | S);
 	entry(self, JUMP, SBI, IJUMP);
@@ -320,7 +320,7 @@ TEST_F(ctr, a_write_to_sctrctl_ends_what_is_known)
 		    TRAPPED(WARN, 3, ENTRY));
 	begin_in(self, U | S);
 	entry(self, JUMP, AFTER_OTHER, IJUMP);
-	entry(self, KBEQ, OUT, TAKEN);			/* behind, */
+	entry(self, KBEQ, OUT, TAKEN);			/* after, */
 	entry(self, OUT, AFTER_OTHER, XRET);
 	entry(self, KRET, ENTRY, INT);			/* a trap, */
 	entry(self, KBEQ, OUT, TAKEN);

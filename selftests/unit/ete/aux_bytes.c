@@ -296,7 +296,7 @@ TEST_F(aux, times_are_interpolated_between_two_pairs)
 	next(self, 0, PID, &stream)->counter = 1000 + 125 * MS;
 	EXPECT_EQ(0, put(self, &self->last));
 	EXPECT_EQ(clock.time + 400 * MS - MS, self->reached);
-	/* Behind the last pair by the frequency, but never behind the record. */
+	/* After the last pair by the frequency, but never after the record. */
 	stream = rounds("E");
 	timestamp(&stream, UINT64_MAX >> 1);
 	next(self, 0, PID, &stream)->counter = 0;

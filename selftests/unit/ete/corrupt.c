@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Shows that damage to an ETE stream stays where it is: whatever happens to some bytes, what was
- * executed before the last alignment synchronisation before them, and from the next one behind them
+ * executed before the last alignment synchronisation before them, and from the next one after them
  * on, comes out as if nothing had happened.
  *
  * A stream is decoded several times in a row, each beginning with its Alignment Sync; one of them is
@@ -321,7 +321,7 @@ static void try_stream(struct __test_metadata *_metadata, const struct stream *s
 			TH_LOG("%s: seed %llu: changed before the damage", stream->name,
 			       (unsigned long long)test_seed);
 		EXPECT_GE(same_end(&clean, &damaged), after)
-			TH_LOG("%s: seed %llu: changed behind the damage", stream->name,
+			TH_LOG("%s: seed %llu: changed after the damage", stream->name,
 			       (unsigned long long)test_seed);
 		EXPECT_LE(damaged.n, clean.n + size * WORK);
 		tally->rounds++;

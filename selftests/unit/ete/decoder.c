@@ -165,7 +165,7 @@ static int keep_target(struct flowtap_sink *sink, const struct flowtap_block *bl
 }
 
 /* The last one holds, whatever a Cycle Count between them claims to commit. */
-TEST_F(ete, of_two_addresses_behind_a_branch_it_is_the_same_one_in_pieces)
+TEST_F(ete, of_two_addresses_after_a_branch_it_is_the_same_one_in_pieces)
 {
 	static const uint8_t bytes[] = {
 		START, E, 0x95, 0x40 /* 0x1100 */, 0x13, 0x95, 0x41 /* 0x1104 */,
@@ -190,7 +190,7 @@ TEST_F(ete, of_two_addresses_behind_a_branch_it_is_the_same_one_in_pieces)
 	}
 }
 
-TEST_F(ete, a_gap_goes_through_as_it_is_and_what_is_skipped_behind_it_is_no_other)
+TEST_F(ete, a_gap_goes_through_as_it_is_and_what_is_skipped_after_it_is_no_other)
 {
 	const struct flowtap_gap gap = {
 		.reason = FLOWTAP_GAP_WRAPPED,
@@ -246,7 +246,7 @@ TEST_F(ete, returns_beyond_the_stack_wait_for_an_address)
 	self->words[0] = BL(0x100);
 	self->words[1] = B(0);
 	self->words[0x40] = RET;
-	/* E: call; E: return; E: the branch behind the call; then a return with nothing left */
+	/* E: call; E: return; E: the branch after the call; then a return with nothing left */
 	DECODE(START, E, E, E, 0x95, 0x40, E, E, 0x9a, 1, 8, 0, 0, E);
 	EXPECT_FLOW(LINES "range 1000 1004 1 A64 E\nrange 1100 1104 1 A64 E\n"
 		    "range 1004 1008 1 A64 E\nrange 1100 1104 1 A64 E\n"
@@ -291,7 +291,7 @@ TEST_F(ete, a_trace_info_forgets_vmid_and_contextid)
 }
 
 /* RKPKFL: where the transaction began, also if its instructions come out. */
-TEST_F(ete, behind_a_failed_transaction_it_goes_on_where_it_began)
+TEST_F(ete, after_a_failed_transaction_it_goes_on_where_it_began)
 {
 	self->options.keep_failed_transactions = true;
 	self->config.idr0 = 1U << 30;
@@ -304,17 +304,17 @@ TEST_F(ete, behind_a_failed_transaction_it_goes_on_where_it_began)
 		    "range 1004 1008 1 A64 N\n");
 }
 
-/* Without an address behind it nobody knows which way a conditional branch in it went. */
+/* Without an address after it nobody knows which way a conditional branch in it went. */
 TEST_F(ete, a_q_element_at_a_conditional_branch_is_not_made_out)
 {
 	self->config.idr0 = 3U << 15;
 	self->config.configr = 3U << 13;
 	self->words[0] = B_EQ(0x100);
 	self->words[1] = B(0);
-	/* Q with a count of 1, and an atom behind it */
+	/* Q with a count of 1, and an atom after it */
 	DECODE(START, 0xac, 1, E, 0x95, 0, E);
 	EXPECT_FLOW(LINES "q_range 1000 0 1\ngap no_address detail=a Q element has no address "
-		    "behind it\nrange 1000 1004 1 A64 E\n");
+		    "after it\nrange 1000 1004 1 A64 E\n");
 }
 
 TEST_F(ete, what_is_speculative_at_the_end_is_counted_and_no_gap)

@@ -126,7 +126,7 @@ TEST_F(elements, of_one_packet_atoms_are_cancelled_before_one_is_turned_round)
 	EXPECT_EQ(4, self->part.ete->counts.atoms);
 }
 
-TEST_F(elements, the_first_trace_info_says_what_waits_and_so_does_one_behind_a_loss)
+TEST_F(elements, the_first_trace_info_says_what_waits_and_so_does_one_after_a_loss)
 {
 	ELEMENT(.type = FLOWTAP_ETE_TRACE_INFO, .spec = 3);
 	EXPECT_EQ(3, self->part.ete->speculation.unseen);

@@ -43,7 +43,7 @@ static char *parse(const struct flowtap_ete_config *config, const char *text)
 		free(got_);                                  \
 	} while (0)
 
-/* Synced and behind a Trace Info. */
+/* Synced and after a Trace Info. */
 #define EXPECT_TRACE(bytes, expected) \
 	EXPECT_PACKETS(&plain, SYNC INFO bytes, SYNCED INFORMED expected)
 

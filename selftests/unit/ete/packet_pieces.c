@@ -40,7 +40,7 @@ static char *pieces(const uint8_t *bytes, size_t size, size_t cut, size_t step)
 		uint8_t *piece = malloc(end - at + 1);
 		size_t used = 0;
 
-		/* What is there, and nothing behind it. */
+		/* What is there, and nothing after it. */
 		piece = realloc(piece, end - at ? end - at : 1);
 		memcpy(piece, bytes + at, end - at);
 		if (!packet_text_parse(&out, &parser, piece, end - at, &used))
@@ -90,7 +90,7 @@ static uint64_t random_next(uint64_t *state)
 }
 
 /*
- * Random bytes behind a sync, with syncs and runs of zeros strewn in: every byte is in one packet,
+ * Random bytes after a sync, with syncs and runs of zeros strewn in: every byte is in one packet,
  * and in pieces they are the same packets.
  */
 TEST(garbage)

@@ -148,7 +148,7 @@ TEST_F(speculation, those_before_the_trace_info_are_committed_first_and_cancelle
 	RESOLVED(A64 "range 1000 1004 1 A64 N\n");
 }
 
-TEST_F(speculation, a_commit_of_more_than_there_are_is_a_gap_behind_the_last)
+TEST_F(speculation, a_commit_of_more_than_there_are_is_a_gap_after_the_last)
 {
 	start(self->ete);
 	ATOMS(0, 1);

@@ -136,7 +136,7 @@ TEST_F(stream, the_detail_of_a_long_packet_is_cut)
 	EXPECT_EQ(sizeof(self->stream.loss.detail) - 1, strlen(self->gap.detail));
 }
 
-TEST_F(stream, behind_a_gap_of_another_what_is_lost_is_none_once)
+TEST_F(stream, after_a_gap_of_another_what_is_lost_is_none_once)
 {
 	flowtap_ete_stream_silence(&self->stream);
 	flowtap_ete_stream_skip(&self->stream, 5);

@@ -143,7 +143,7 @@ static const struct {
 	{ 0xbfcf, 4, "iteee gt" }, { 0xbfd5, 4, "itete le" },
 };
 
-TEST(what_stands_in_an_it_block_is_conditional_and_nothing_behind_it)
+TEST(what_stands_in_an_it_block_is_conditional_and_nothing_after_it)
 {
 	static const uint32_t insns[] = { 0x4770, 0xf000f800, 0xbd00, 0xe8bd8001, 0xbf20, 0x46f7 };
 	struct flowtap_arm_insn insn;

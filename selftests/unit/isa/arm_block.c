@@ -134,7 +134,7 @@ TEST_F(code, waits_end_a_block_only_where_they_are_p0)
 	}
 }
 
-TEST_F(code, a_stop_or_the_room_behind_a_wait_leaves_no_class)
+TEST_F(code, a_stop_or_the_room_after_a_wait_leaves_no_class)
 {
 	word(self, 0xd503207f);		/* wfi */
 	word(self, A64_RET);

@@ -217,7 +217,7 @@ static void judge_a64(struct judged *judged, const char *mnemonic, const char *o
 			judge_name(judged, &names64[i], operands);
 }
 
-/* NAME, NAMEcc, each with .n or .w behind. */
+/* NAME, NAMEcc, each with .n or .w after. */
 static void judge_32(struct judged *judged, char *mnemonic, const char *operands)
 {
 	size_t length;

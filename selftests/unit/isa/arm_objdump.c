@@ -435,7 +435,7 @@ TEST_F(sweep, t32_in_it_blocks)
 		uint32_t condition = next_random() % 14, mask = 1 + next_random() % 15;
 
 		put(self, FLOWTAP_ISA_T32, 0xbf00 | condition << 4 | mask);
-		/* In the block and behind it. */
+		/* In the block and after it. */
 		for (int k = 0; k < 6; k++)
 			put(self, FLOWTAP_ISA_T32, insns[next_random() % ARRAY_SIZE(insns)]);
 	}

@@ -114,7 +114,7 @@ static void check_lines(struct __test_metadata *_metadata, enum flowtap_disasm_b
 
 		EXPECT_STREQ(want, text_of(disasm, lines[i].isa, 0, lines[i].opcode, text));
 	}
-	/* Within an IT block, whatever came before; and behind it. */
+	/* Within an IT block, whatever came before; and after it. */
 	if (backend != FLOWTAP_DISASM_NONE) {
 		EXPECT_STREQ("IT       eq", text_of(disasm, FLOWTAP_ISA_T32, 0, 0xbf08, text));
 		EXPECT_STREQ("MOVS     r0, #0x1", text_of(disasm, FLOWTAP_ISA_T32, 0, 0x2001, text));

@@ -17,7 +17,7 @@ static const u64 offsets[] = { 0, 1, 63, 64, 255, 256, 257, 2047, 2048, 2049, PA
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Whether n bytes from `at` on are free: behind the head, not behind the tail. */
+/* Whether n bytes from `at` on are free: after the head, not after the tail. */
 static bool is_free(const struct trbe_area *area, u64 at, u64 n)
 {
 	const u64 room = area->size - (area->head - area->tail);
@@ -61,11 +61,11 @@ static const char *judge(const struct trbe_area *area, const struct trbe_window 
 		return "the trigger";
 	if (area->by_limit && window->limit - window->start >=
 		(area->watermark > least ? area->watermark : least) + area->page)
-		return "a limit behind the watermark";
+		return "a limit after the watermark";
 	return NULL;
 }
 
-/* Where nothing is kept. past: bytes that an erratum writes behind the limit. */
+/* Where nothing is kept. past: bytes that an erratum writes after the limit. */
 static const char *judge_spare(const struct trbe_area *area, const struct trbe_window *window)
 {
 	const u64 past = area->errata & TRBE_PASSES_LIMIT ? TRBE_PAST : 0;

@@ -22,7 +22,7 @@ struct seen {
 		uint32_t tid;
 		uint64_t sequence;
 		long got;		/* of flowtap_replay_aux */
-		uint64_t next;		/* of flowtap_replay_aux_next behind them */
+		uint64_t next;		/* of flowtap_replay_aux_next after them */
 		uint8_t bytes[256];
 	} record[MANY];
 	size_t damages;
@@ -230,7 +230,7 @@ TEST_F(replay, of_blocks_that_overlap_the_one_before_the_record_counts)
 	EXPECT_BYTES(2, 50, 100, 2);
 }
 
-TEST_F(replay, blocks_behind_a_record_are_none_of_its)
+TEST_F(replay, blocks_after_a_record_are_none_of_its)
 {
 	put_aux(self->writer, 0, 1, 2, 7, 1, 0, 100);
 	put_bytes(self->writer, 0, 0, 100, 1);

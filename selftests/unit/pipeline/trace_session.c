@@ -145,7 +145,7 @@ TEST_F(session, syncs_between_frames_are_seen)
 	self->session.framed = true;
 	EXPECT_EQ(0, run(self, bytes, used));
 	EXPECT_STREQ("session\ntrace_on\n" USER TWO TWO, self->flow.lines);
-	/* 11 bytes before a sync, and what is behind it of a source that nobody knows. */
+	/* 11 bytes before a sync, and what is after it of a source that nobody knows. */
 	self->session.synced = true;
 	EXPECT_EQ(0, run(self, bytes + 9, used - 9));
 	EXPECT_STREQ("session\ngap unsynced size=25 detail=offset 0x0: bytes before a frame sync\n",

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Shows that one table makes a command line: each kind of option is taken, what is wrong is refused
- * with one line that says why and one that points at --help, and what stands behind is counted.
+ * with one line that says why and one that points at --help, and what stands after is counted.
  */
 #include "../../../tools/common/parse_options.h"
 
@@ -45,7 +45,7 @@ static const char *take_level(const struct command_option *option, const char *t
 
 #define SELF FIXTURE_DATA(command)
 
-/* The words behind the command's name, by its table with `last` as the last row. */
+/* The words after the command's name, by its table with `last` as the last row. */
 static int parse(SELF *self, const char *words, struct command_option last)
 {
 	const struct command_option more[] = {

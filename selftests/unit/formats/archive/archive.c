@@ -499,7 +499,7 @@ TEST(a_first_flush_that_finds_no_room)
 
 	signal(SIGXFSZ, SIG_IGN);
 	ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
-	/* Within the archive's header; behind it; within the block's; within its payload; all of it. */
+	/* Within the archive's header; after it; within the block's; within its payload; all of it. */
 	for (rlim_t room = 1; room <= FIRST + 48; room++) {
 		fd = new_file();
 		less = (struct rlimit){ room, limit.rlim_max };

@@ -295,7 +295,7 @@ TEST_F(packed, what_stands_between_frames_is_passed_over)
 	EXPECT_EQ(1, self->told.damages);
 	EXPECT_EQ(at, self->told.offset);
 	EXPECT_TRUE(same(self->archive, self->out));
-	/* And behind the last. */
+	/* And after the last. */
 	memcpy(bytes, self->bytes, self->size);
 	memset(bytes + self->size, 7, 4096);
 	ASSERT_EQ(0, unpack(self, bytes, self->size + 4096, FLOWTAP_PACKED_LIMIT));
@@ -318,7 +318,7 @@ TEST_F(packed, half_of_a_skippable_frame_is_damage)
 }
 
 /* Wherever it is within what is read at a time. */
-TEST_F(packed, a_frame_is_found_behind_any_number_of_bytes)
+TEST_F(packed, a_frame_is_found_after_any_number_of_bytes)
 {
 	static const char text[] = "what is in the frame";
 	const size_t around = 128 << 10;
@@ -359,7 +359,7 @@ static size_t put_endless(uint8_t *to, uint64_t content)
 TEST_F(packed, a_frame_that_seems_to_have_no_end_has_one)
 {
 	static const uint64_t contents_said[] = { 1ULL << 40, UINT64_MAX - 2, FRAME + 1 };
-	static const char text[] = "what is in the frame behind it";
+	static const char text[] = "what is in the frame after it";
 	static uint8_t bytes[4096];
 	uint8_t *out;
 	size_t size;

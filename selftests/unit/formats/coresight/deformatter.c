@@ -45,7 +45,7 @@ static void format_byte(struct formatter *to, int id, uint8_t byte)
 			to->frame[to->at++] = byte;
 			return;
 		}
-		/* The byte before is taken back: it stands behind the ID, which counts later. */
+		/* The byte before is taken back: it stands after the ID, which counts later. */
 		uint8_t before = to->frame[to->at - 1];
 		bool low = to->frame[15] >> (to->at / 2) & 1;
 
@@ -382,7 +382,7 @@ TEST_F(frame, a_wrapped_start_with_syncs_is_one_loss)
 	ASSERT_EQ(1, self->found->n_lost);
 	ASSERT_EQ(FLOWTAP_FRAME_UNSYNCED, self->found->lost[0].loss);
 	ASSERT_EQ(0, self->found->lost[0].offset);
-	/* To the sync, behind it, and four frames but for the last byte. */
+	/* To the sync, after it, and four frames but for the last byte. */
 	ASSERT_EQ(59 + 4 + 4 * 16 - 1, self->found->lost[0].size);
 	ASSERT_EQ(12 * 14, self->found->size[0x10]);
 }
@@ -396,9 +396,9 @@ TEST_F(frame, a_barrier_divides_and_forgets_the_id)
 	for (int i = 0; i < 4; i++)
 		format_sync(self->to, "\xff\xff\xff\x7f", 4);
 	send_counted(self, 140);
-	self->to->out[half + 16] = 0;	/* the first ID behind it */
+	self->to->out[half + 16] = 0;	/* the first ID after it */
 	ASSERT_EQ(0, run(&self->frames, self->found, self->to->out, self->to->size, 5));
-	/* One loss: that the first frame behind it has no ID comes of it. */
+	/* One loss: that the first frame after it has no ID comes of it. */
 	ASSERT_EQ(1, self->found->n_lost);
 	ASSERT_EQ(FLOWTAP_FRAME_BARRIER, self->found->lost[0].loss);
 	ASSERT_EQ(half, self->found->lost[0].offset);
@@ -417,8 +417,8 @@ TEST_F(frame, a_barrier_at_the_begin_is_no_loss)
 	ASSERT_EQ(100, self->found->size[0x10]);
 }
 
-/* Behind an ID in the last place stands the auxiliary byte, whatever its bit 7 says: no data. */
-TEST_F(frame, an_id_in_the_last_place_has_no_data_behind_it)
+/* After an ID in the last place stands the auxiliary byte, whatever its bit 7 says: no data. */
+TEST_F(frame, an_id_in_the_last_place_has_no_data_after_it)
 {
 	static const uint8_t bytes[32] = {
 		[0] = 0x10 << 1 | 1, [14] = 0x11 << 1 | 1, [15] = 0x80,
@@ -446,7 +446,7 @@ TEST_F(frame, a_reserved_id_loses_its_frame_only)
 	ASSERT_EQ(1, self->frames.losses[FLOWTAP_FRAME_BAD_ID]);
 }
 
-/* Bytes cut out anywhere: what is behind the next sync is whole, and the loss is told. */
+/* Bytes cut out anywhere: what is after the next sync is whole, and the loss is told. */
 TEST_F(frame, it_goes_on_at_the_next_sync_after_a_cut)
 {
 	static uint8_t synced[8 * ROOM], cut[8 * ROOM];
@@ -456,7 +456,7 @@ TEST_F(frame, it_goes_on_at_the_next_sync_after_a_cut)
 	size = sync_regularly(self->to, synced);
 	for (size_t at = 5; at < 400; at++) {
 		for (size_t missing = 1; missing < 24; missing++) {
-			/* Data of the frames behind the second sync after the cut. */
+			/* Data of the frames after the second sync after the cut. */
 			size_t next = ((at + missing) / 68 + 2) * 68;
 			size_t whole = (next / 68) * 64 / 16 * 14;
 

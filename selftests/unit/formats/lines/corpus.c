@@ -84,7 +84,7 @@ static void add_instruction(struct sample *sample, uint64_t address, const char 
 	add_step(sample, INSTRUCTION, address, size);
 }
 
-/* The first character of what is at the line's end, behind the colon and spaces. */
+/* The first character of what is at the line's end, after the colon and spaces. */
 static const char *text_of(const char *line)
 {
 	const char *colon = strrchr(line, ':');
@@ -496,7 +496,7 @@ TEST(a_decoded_trace_reads_like_the_log_of_the_model_that_made_it)
 	/* In three pieces: whatever the log has between them was not traced. */
 	for (size_t i = 0; i < m; i++) {
 		if (is_link(&ours[i])) {
-			/* The model has it behind the call, if it logged it before another thing. */
+			/* The model has it after the call, if it logged it before another thing. */
 			links++;
 			if (at < n && is_link(&log[at]))
 				EXPECT_STREQ(log[at++].text, ours[i].text);

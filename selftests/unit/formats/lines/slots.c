@@ -76,7 +76,7 @@ static void any_end(struct any *any)
 	output_read(&any->output);
 }
 
-/* All of them behind one. */
+/* All of them after one. */
 struct all {
 	struct flowtap_sink sink;
 	struct any any[SINKS];

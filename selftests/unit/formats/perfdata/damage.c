@@ -51,7 +51,7 @@ TEST(a_recording_that_was_killed_is_read_to_its_end)
 
 	small(&file, false);
 	perffile_finish(&file);
-	/* No size, and nothing behind the records. */
+	/* No size, and nothing after the records. */
 	memcpy(&end, file.bytes + 48, 8);
 	perffile_set(&file, 48, 0);
 	perffile_set(&file, 72, 0);

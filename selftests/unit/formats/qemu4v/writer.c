@@ -111,7 +111,7 @@ TEST(instructions_and_return_addresses_of_riscv)
 	run_free(&run);
 }
 
-/* There is no record for a gap, but nobody has to take what is behind it for what comes next. */
+/* There is no record for a gap, but nobody has to take what is after it for what comes next. */
 TEST(where_the_flow_is_broken_a_number_is_missing)
 {
 	const struct flowtap_qemu4v_options options = { 0 };

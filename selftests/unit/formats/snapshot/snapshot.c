@@ -158,7 +158,7 @@ TEST_F(snapshot, spelling_does_not_matter)
 {
 	put(self, "snapshot.ini",
 	    "\xef\xbb\xbf; a comment\r\n# another\r\n\r\n [ Device_List ] \r\n"
-	    "\tdevice0 = cpu.ini ; behind a value\r\nDEVICE1=\"ete.ini\"\r\n"
+	    "\tdevice0 = cpu.ini ; after a value\r\nDEVICE1=\"ete.ini\"\r\n"
 	    "[TRACE]\r\nMetaData= trace.ini\r\n[else]\r\nwhatever\r\n=\r\n");
 	put(self, "trace.ini",
 	    "[Trace_Buffers]\nBUFFERS= b , , b2,\n[b]\nFile=b.bin\nFORMAT=Source_Data\nname=ETB\n"

@@ -166,7 +166,7 @@ TEST_F(stf_arm, a_trap_to_where_the_flow_is_in_the_same_mode_forces_nothing)
 	EXPECT_EQ(0, flowtap_stf_counts(self->stf)->forced);
 }
 
-/* Else it would look like one that was not taken: nothing behind it may say where it went. */
+/* Else it would look like one that was not taken: nothing after it may say where it went. */
 TEST_F(stf_arm, that_a_branch_was_taken_without_a_target_is_said_where_it_may_not_have_been)
 {
 	struct flowtap_block maybe = {

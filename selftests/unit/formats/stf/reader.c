@@ -234,7 +234,7 @@ TEST(flows_that_did_not_come_back_do)
 	} flows[] = {
 		/* A branch of A32 or T32 to nobody knows where was read as one not taken. */
 		{ 7000060, true }, { 31337094067, true },
-		/* Behind an xRET a change of mode back, with a gap before any instruction. */
+		/* After an xRET a change of mode back, with a gap before any instruction. */
 		{ 4242012747, false },
 	};
 
@@ -315,7 +315,7 @@ static void expect_read(struct __test_metadata *_metadata, const struct told *to
 #define EXPECT_READ(told, want) \
 	expect_read(_metadata, told, sizeof(told) / sizeof((told)[0]), want)
 
-TEST(an_arm_branch_to_nobody_knows_where_was_taken_whatever_comes_behind_it)
+TEST(an_arm_branch_to_nobody_knows_where_was_taken_whatever_comes_after_it)
 {
 	static const struct told told[] = {
 		MODE(A32, 0), IS(bxeq, false, 0x1004), GAP(OVERFLOW),

@@ -36,7 +36,7 @@ FIXTURE(rules)
 	struct output output[FLOWS];
 	struct record *records[FLOWS];
 	size_t n[FLOWS];
-	size_t body[FLOWS];		/* the first one behind END_HEADER */
+	size_t body[FLOWS];		/* the first one after END_HEADER */
 	struct stfcheck check[FLOWS];
 	struct flowtap_stf_counts counts[FLOWS];
 };
@@ -135,7 +135,7 @@ static bool is_opcode(const struct record *record)
 	return record->descriptor == RECORD_INST_32 || record->descriptor == RECORD_INST_16;
 }
 
-/* The opcode that ends this record's group; what stands behind the last one has none. */
+/* The opcode that ends this record's group; what stands after the last one has none. */
 static const struct record *opcode_of(const struct record *record, const struct record *end)
 {
 	while (record < end && !is_opcode(record))
@@ -215,7 +215,7 @@ TEST_F(rules, events_are_as_wide_as_the_feature_says)
 }
 
 /* 4 */
-TEST_F(rules, the_process_is_said_in_the_header_and_again_behind_it)
+TEST_F(rules, the_process_is_said_in_the_header_and_again_after_it)
 {
 	FOR_FLOWS {
 		const struct record *end = self->records[i] + self->n[i];
@@ -313,7 +313,7 @@ TEST_F(rules, the_header_has_each_record_once_and_in_the_usual_order)
 	}
 }
 
-/* But for what may stand anywhere, and the change of mode behind a trap. */
+/* But for what may stand anywhere, and the change of mode after a trap. */
 TEST_F(rules, records_of_a_group_ascend)
 {
 	uint64_t pairs = 0;

@@ -326,7 +326,7 @@ TEST(an_index_that_contradicts_itself_is_not_believed)
 			packed.bytes[at] ^= flips[i];
 			ASSERT_EQ(0, got.status);
 			ASSERT_FALSE(got.differs) TH_LOG("at %zu", at);
-			/* A start PC is only needed behind damage: the check compares it. */
+			/* A start PC is only needed after damage: the check compares it. */
 			EXPECT_EQ(at < index + 8 || field < 8 || field >= 16 ||
 				  at < index + 8 + FLOWTAP_ZSTF_ENTRY, got.told)
 				TH_LOG("at %zu", at);
@@ -386,7 +386,7 @@ TEST(what_an_older_index_covers_is_only_read_if_it_is_whole)
 	ASSERT_LT(4, chunks);
 	first_end = number_at(&packed, index + 8 + 2 * FLOWTAP_ZSTF_ENTRY);
 	end = number_at(&packed, index + 8 + 3 * FLOWTAP_ZSTF_ENTRY);
-	/* The index of two chunks is behind all; of the rest one more and a piece are there. */
+	/* The index of two chunks is after all; of the rest one more and a piece are there. */
 	ASSERT_EQ((ssize_t)end + 30, write(fd, packed.bytes, end + 30));
 	ASSERT_EQ(8, pwrite(fd, &at, 8, INDEX_AT));
 	ASSERT_EQ(8, pwrite(fd, &few, 8, old));

@@ -13,7 +13,7 @@
 struct step {
 	uint64_t address;
 	bool exception;
-	bool begins;		/* the first one behind trace_on */
+	bool begins;		/* the first one after trace_on */
 };
 
 struct steps {
@@ -112,7 +112,7 @@ TEST(the_log_of_a_model_and_its_ete_trace_tell_the_same)
 	take_lines(&trace, expected, &trace_gaps);
 	EXPECT_EQ(0, trace_gaps);
 	ASSERT_GT(trace.n, 5000);
-	/* Some levels were not traced: stretch by stretch, each whole and behind the one before. */
+	/* Some levels were not traced: stretch by stretch, each whole and after the one before. */
 	for (size_t from = 0; from < trace.n; stretches++) {
 		size_t n = stretch(&trace, from);
 

@@ -14,7 +14,7 @@
 
 #define ROUNDS 30
 
-/* Two sinks behind one. */
+/* Two sinks after one. */
 struct both {
 	struct flowtap_sink sink;
 	struct flowtap_sink *first, *second;
@@ -35,7 +35,7 @@ static int both_element(struct flowtap_sink *sink, const struct flowtap_element 
 	struct flowtap_element copy = *element;
 	int error;
 
-	/* Calls are behind one only, and faults are not: the made flow does not heed that. */
+	/* Calls are after one only, and faults are not: the made flow does not heed that. */
 	if (copy.kind == FLOWTAP_ELEMENT_EXCEPTION &&
 	    (copy.exception.number == 2 || copy.exception.number == 11))
 		copy.exception.number++;
@@ -43,7 +43,7 @@ static int both_element(struct flowtap_sink *sink, const struct flowtap_element 
 	return error ? error : both->second->element(both->second, &copy);
 }
 
-/* Not said: a branch that leads to what is behind it; not always one of Arm's into a gap. */
+/* Not said: a branch that leads to what is after it; not always one of Arm's into a gap. */
 static void forget_branch(const char *lines, char *to, const char *next)
 {
 	unsigned long long start, end;
@@ -59,7 +59,7 @@ static void forget_branch(const char *lines, char *to, const char *next)
 		to[-2] = 'E';
 }
 
-/* Without what is behind this word. */
+/* Without what is after this word. */
 static char *cut(char *line, char *end, const char *word)
 {
 	char *at = memmem(line, end - line, word, strlen(word));

@@ -423,7 +423,7 @@ TEST_F(dialect, times_ascend_whatever_the_trace_tells)
 
 #define ES "1 clk ES  (0000000000000000:d503201f) O el1h_ns: NOP\n"
 
-/* Whether the checker takes a trace of these lines in columns behind the header. */
+/* Whether the checker takes a trace of these lines in columns after the header. */
 static bool takes(const char *lines)
 {
 	struct ttu ttu = { 0 };

@@ -252,7 +252,7 @@ TEST_F(zstf, has_the_records_of_a_long_trace)
 	}
 }
 
-TEST_F(zstf, a_trace_that_ends_with_a_chunk_has_no_empty_one_behind_it)
+TEST_F(zstf, a_trace_that_ends_with_a_chunk_has_no_empty_one_after_it)
 {
 	const struct flowtap_zstf_options zstf = { .markers = 2 };
 	const struct flowtap_stf_options options = { .generator = 0xff, .zstf = &zstf };
@@ -362,7 +362,7 @@ TEST_F(zstf, an_error_of_write_stays_and_what_was_written_can_be_read)
 	fclose(disk);
 }
 
-TEST_F(zstf, nothing_can_be_written_behind_the_end)
+TEST_F(zstf, nothing_can_be_written_after_the_end)
 {
 	const struct flowtap_zstf_options zstf = { .markers = 3 };
 	const struct flowtap_stf_options options = { .generator = 0xff, .zstf = &zstf };
