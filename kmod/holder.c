@@ -445,6 +445,16 @@ void holder_reconsider(struct stream *stream)
 	claim_for_current(cpu);
 }
 
+void holder_write_lost(struct stream *stream)
+{
+	unsigned long flags;
+
+	local_irq_save(flags);
+	if (!READ_ONCE(stream->enabled))
+		ring_write_lost(&stream->output.ring, ktime_get_raw_fast_ns());
+	local_irq_restore(flags);
+}
+
 bool holder_is(const struct stream *stream)
 {
 	return READ_ONCE(per_cpu(cpus, stream->cpu).holder) == stream;

@@ -76,6 +76,14 @@ bool holder_is(const struct stream *stream);
  */
 void holder_query(u32 cpu, struct flowtap_query *query);
 
+/**
+ * holder_write_lost() - write the LOST record of a disabled stream whose CPU is offline
+ * @stream: nothing happens while it is enabled.
+ *
+ * Context: process context; the CPU stays offline (cpus_read_lock()).
+ */
+void holder_write_lost(struct stream *stream);
+
 /* --- On the stream's CPU, with interrupts off: for other CPUs, see remote.h. --- */
 
 /**

@@ -3,6 +3,7 @@
  * Has the holder's functions called on the stream's CPU by an interrupt, where the stream may
  * have a task there.
  */
+#include <linux/cpu.h>
 #include <linux/cpumask.h>
 #include <linux/sched.h>
 #include <linux/smp.h>
@@ -56,10 +57,15 @@ static void reconsider(void *stream)
 	holder_reconsider(stream);
 }
 
+/* An offline CPU has nothing to be stopped (see on_cpu_offline()), and writes nothing itself. */
 void remote_reconsider(struct stream *stream)
 {
-	/* An offline CPU has nothing to be stopped: see on_cpu_offline(). */
-	smp_call_function_single(stream->cpu, reconsider, stream, 1);
+	if (!smp_call_function_single(stream->cpu, reconsider, stream, 1))
+		return;
+	cpus_read_lock();
+	if (smp_call_function_single(stream->cpu, reconsider, stream, 1))
+		holder_write_lost(stream);
+	cpus_read_unlock();
 }
 
 struct snapshot {

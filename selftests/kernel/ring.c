@@ -10,6 +10,8 @@
 #include "support/kselftest_harness.h"
 #include "task.h"
 
+#define CPU1 "/sys/devices/system/cpu/cpu1/online"
+
 FIXTURE(ring)
 {
 	struct stream stream;
@@ -207,6 +209,42 @@ TEST_F(ring, a_hostile_tail_is_a_full_ring)
 	EXPECT_LT(before.samples, after.samples);
 	EXPECT_EQ(1, stream_next(&self->stream));
 	EXPECT_EQ(FLOWTAP_RECORD_LOST, self->stream.record.header.type);
+}
+
+/* The ring was full when its CPU went: nobody is left there to write what was lost. */
+TEST_F(ring, disable_again_writes_what_was_lost_on_a_cpu_that_went)
+{
+	struct flowtap_configure configure = ticking(1, 100000);
+	uint64_t lost, told = 0;
+
+	if (cpus_online() < 2 || access(CPU1, W_OK))
+		SKIP(return, "no CPU that can go");
+	end(self->task);
+	self->task = spinner(1);
+	ASSERT_LT(0, self->task);
+	configure.ring_pages = 2;
+	ASSERT_EQ(0, start(&self->stream, &configure, self->task));
+	ASSERT_TRUE(WAIT_FOR(stats(&self->stream).lost_samples > 3));
+	ASSERT_EQ(0, write_file(CPU1, "0"));
+	/* So small a record may fit where no sample does: not with a tail like this. */
+	self->stream.ring->data_tail = self->stream.ring->data_head + 1;
+	ASSERT_EQ(0, disable(&self->stream));
+	self->stream.ring->data_tail = 0;
+	while (stream_next(&self->stream) == 1)
+		if (self->stream.record.header.type == FLOWTAP_RECORD_LOST)
+			told += self->stream.record.lost.records;
+	lost = stats(&self->stream).lost_records;
+	EXPECT_LT(told, lost);
+	ASSERT_EQ(0, disable(&self->stream));
+	ASSERT_EQ(1, stream_next(&self->stream));
+	EXPECT_EQ(FLOWTAP_RECORD_LOST, self->stream.record.header.type);
+	EXPECT_EQ(lost - told, self->stream.record.lost.records);
+	EXPECT_EQ(lost, self->stream.record.lost.total_records);
+	/* That was all. */
+	ASSERT_EQ(0, disable(&self->stream));
+	EXPECT_EQ(0, stream_next(&self->stream));
+	ASSERT_EQ(0, write_file(CPU1, "1"));
+	EXPECT_EQ(0, stream_next(&self->stream));
 }
 
 /* An odd tail within range is the reader's own affair: records go on being written after head. */
