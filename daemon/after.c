@@ -181,7 +181,7 @@ static void describe(char text[64], int status)
 		snprintf(text, 64, "ended with status %d", WEXITSTATUS(status));
 }
 
-static void take_packed(struct after *after, int status)
+static void handle_packed(struct after *after, int status)
 {
 	const bool good = WIFEXITED(status) && !WEXITSTATUS(status);
 	int error = store_work_end(after->store, good);
@@ -225,7 +225,7 @@ static void decode_failed(struct after *after, const char *why, bool see)
 	log_end(&line);
 }
 
-static void take_decoded(struct after *after, int status)
+static void handle_decoded(struct after *after, int status)
 {
 	const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 	const bool good = code >= 0 && code != CHILD_FAILED && code != CHILD_NO_DECODER;
@@ -251,9 +251,9 @@ static void take_decoded(struct after *after, int status)
 static void take(struct after *after, int status)
 {
 	if (after->work == STORE_PACKING)
-		take_packed(after, status);
+		handle_packed(after, status);
 	else
-		take_decoded(after, status);
+		handle_decoded(after, status);
 	after->work = STORE_IDLE;
 }
 

@@ -23,8 +23,8 @@ size_t answer_line(const char *text, size_t size)
 }
 
 /* An object of the causes whose figure is not 0. */
-static void put_causes(struct json *json, const char *key,
-		       const uint64_t figures[FLOWTAP_CAUSE_MAX])
+static void write_causes(struct json *json, const char *key,
+			 const uint64_t figures[FLOWTAP_CAUSE_MAX])
 {
 	json_open(json, key, '{');
 	for (uint32_t cause = 0; cause < FLOWTAP_CAUSE_MAX; cause++)
@@ -33,7 +33,7 @@ static void put_causes(struct json *json, const char *key,
 	json_close(json, '}');
 }
 
-static void put_cpu(struct json *json, const struct metrics_cpu *cpu)
+static void write_cpu(struct json *json, const struct metrics_cpu *cpu)
 {
 	uint64_t lost = 0, gaps = 0;
 
@@ -49,17 +49,17 @@ static void put_cpu(struct json *json, const struct metrics_cpu *cpu)
 	json_number(json, "gap_count", gaps);
 	json_number(json, "ring_bytes", cpu->ring_size);
 	json_number(json, "high_water_bytes", cpu->ring_high);
-	put_causes(json, "gaps", cpu->losses);
-	put_causes(json, "gap_bytes", cpu->lost_bytes);
+	write_causes(json, "gaps", cpu->losses);
+	write_causes(json, "gap_bytes", cpu->lost_bytes);
 	json_close(json, '}');
 }
 
-static void put_share(struct json *json, const char *key, uint64_t millionths)
+static void write_share(struct json *json, const char *key, uint64_t millionths)
 {
 	json_real(json, key, (double)millionths / GOVERNOR_WHOLE);
 }
 
-static void put_segments(struct json *json, const struct metrics *figures)
+static void write_segments(struct json *json, const struct metrics *figures)
 {
 	json_number(json, "segments", figures->segments);
 	json_number(json, "segments_deleted", figures->segments_deleted);
@@ -70,7 +70,7 @@ static void put_segments(struct json *json, const struct metrics *figures)
 	json_number(json, "sideband_lost", figures->sideband_lost);
 }
 
-static void put_lease(struct json *json, const struct run *run)
+static void write_lease(struct json *json, const struct run *run)
 {
 	if (run->state != RUN_LENT || !run->lease.pid)
 		return;
@@ -79,7 +79,7 @@ static void put_lease(struct json *json, const struct run *run)
 	json_seconds(json, "lent_seconds", number_now() - run->lease.since);
 }
 
-static void put_choice(struct json *json, const struct run *run)
+static void write_choice(struct json *json, const struct run *run)
 {
 	struct choice_figures figures;
 
@@ -93,7 +93,7 @@ static void put_choice(struct json *json, const struct run *run)
 	json_number(json, "tasks_stopped", figures.stops);
 }
 
-static void put_status(struct json *json, struct run *run)
+static void write_status(struct json *json, struct run *run)
 {
 	static const uint64_t modes[] = {
 		FLOWTAP_MODE_USER, FLOWTAP_MODE_KERNEL, FLOWTAP_MODE_USER | FLOWTAP_MODE_KERNEL,
@@ -102,33 +102,33 @@ static void put_status(struct json *json, struct run *run)
 
 	run_measure(run);
 	json_string(json, "state", run_state_name(run->state));
-	put_lease(json, run);
+	write_lease(json, run);
 	json_string(json, "version", FLOWTAP_VERSION);
 	json_number(json, "pid", (uint64_t)getpid());
 	json_string(json, "source", figures->source);
 	json_bits(json, "modes", mode_bits, modes[run->conf.modes]);
-	put_choice(json, run);
+	write_choice(json, run);
 	json_string(json, "configuration", run->path);
 	json_string(json, "directory", run->conf.directory);
 	json_string(json, "segment", store_current(run->store));
 	json_number(json, "segment_bytes", collect_size(&run->collect));
-	put_share(json, "share", figures->share);
-	put_share(json, "own_cpu", run->governor.cpu);
-	put_share(json, "cpu_budget", run->governor.cpu_budget);
-	put_share(json, "loss", run->governor.loss);
-	put_share(json, "loss_budget", run->governor.loss_budget);
+	write_share(json, "share", figures->share);
+	write_share(json, "own_cpu", run->governor.cpu);
+	write_share(json, "cpu_budget", run->governor.cpu_budget);
+	write_share(json, "loss", run->governor.loss);
+	write_share(json, "loss_budget", run->governor.loss_budget);
 	json_number(json, "resident_bytes", figures->resident);
 	json_number(json, "memory_budget_bytes", run->conf.memory);
 	json_seconds(json, "seconds", number_now() - run->started);
-	put_segments(json, figures);
+	write_segments(json, figures);
 }
 
-static void put_stats(struct json *json, struct run *run)
+static void write_stats(struct json *json, struct run *run)
 {
 	const struct metrics *figures = &run->figures;
 
 	run_measure(run);
-	put_segments(json, figures);
+	write_segments(json, figures);
 	json_number(json, "packed", figures->packed);
 	json_number(json, "decoded", figures->decoded);
 	json_number(json, "decode_failed", figures->decode_failed);
@@ -138,21 +138,21 @@ static void put_stats(struct json *json, struct run *run)
 	json_number(json, "images_bytes", figures->images_bytes);
 	json_open(json, "cpus", '[');
 	for (size_t i = 0; i < figures->n_cpus; i++)
-		put_cpu(json, &figures->cpus[i]);
+		write_cpu(json, &figures->cpus[i]);
 	json_close(json, ']');
 }
 
-static void put_segment(struct json *json, struct run *run)
+static void write_segment(struct json *json, struct run *run)
 {
 	json_string(json, "segment", store_current(run->store));
 }
 
-static void put_state(struct json *json, struct run *run)
+static void write_state(struct json *json, struct run *run)
 {
 	json_string(json, "state", run_state_name(run->state));
 }
 
-static void put_configuration(struct json *json, struct run *run)
+static void write_configuration(struct json *json, struct run *run)
 {
 	json_string(json, "configuration", run->path);
 }
@@ -238,14 +238,14 @@ static const struct {
 	const struct command_error *(*ask)(struct run *run, const struct server_peer *peer);
 	void (*put)(struct json *json, struct run *run);
 } commands[] = {
-	{ "status", false, false, NULL, put_status },
-	{ "stats", false, false, NULL, put_stats },
-	{ "rotate", true, false, ask_rotate, put_segment },
-	{ "snapshot", true, false, ask_snapshot, put_segment },
-	{ "start", true, false, ask_start, put_state },
-	{ "stop", true, false, ask_stop, put_state },
-	{ "reload", true, false, ask_reload, put_configuration },
-	{ "borrow", true, true, ask_borrow, put_state },
+	{"status", false, false, NULL, write_status},
+	{"stats", false, false, NULL, write_stats},
+	{"rotate", true, false, ask_rotate, write_segment},
+	{"snapshot", true, false, ask_snapshot, write_segment},
+	{"start", true, false, ask_start, write_state},
+	{"stop", true, false, ask_stop, write_state},
+	{"reload", true, false, ask_reload, write_configuration},
+	{"borrow", true, true, ask_borrow, write_state},
 };
 
 #define COMMANDS (sizeof(commands) / sizeof(commands[0]))
@@ -305,8 +305,8 @@ size_t answer_http(const char *text, size_t size)
 	return end ? (size_t)(end - text) : 0;
 }
 
-static void put_http(FILE *reply, const char *status, const char *type, const char *body,
-		     size_t size, bool head)
+static void write_http(FILE *reply, const char *status, const char *type, const char *body,
+		       size_t size, bool head)
 {
 	fprintf(reply, "HTTP/1.1 %s\r\nContent-Type: %s\r\nContent-Length: %zu\r\n"
 		"Connection: close\r\n\r\n", status, type, size);
@@ -327,18 +327,19 @@ bool answer_metrics(void *argument, const struct server_peer *peer, char *reques
 	(void)peer;
 	target = rest ? strsep(&rest, " \r") : "";
 	if (!head && strcmp(method, "GET")) {
-		put_http(reply, "405 Method Not Allowed", "text/plain", other, sizeof(other) - 1, false);
+		write_http(reply, "405 Method Not Allowed", "text/plain", other, sizeof(other) - 1,
+			   false);
 		return false;
 	}
 	file = strcmp(target, "/metrics") ? NULL : open_memstream(&body, &size);
 	if (!file) {
-		put_http(reply, "404 Not Found", "text/plain", none, sizeof(none) - 1, head);
+		write_http(reply, "404 Not Found", "text/plain", none, sizeof(none) - 1, head);
 		return false;
 	}
 	run_measure(run);
 	metrics_write(file, &run->figures);
 	fclose(file);
-	put_http(reply, "200 OK", METRICS_TYPE, body, size, head);
+	write_http(reply, "200 OK", METRICS_TYPE, body, size, head);
 	free(body);
 	return false;
 }

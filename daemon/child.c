@@ -46,7 +46,7 @@ static void write_file(const char *path, const char *text)
 }
 
 /* False: the parent is gone already. */
-static bool settle(pid_t parent)
+static bool set_up_process(pid_t parent)
 {
 	const struct sched_param none = { 0 };
 
@@ -233,7 +233,7 @@ int child_main(int argc, char **argv)
 	if (argc < 5 || argc > 6 || !number_parse(argv[1], 1, INT_MAX, &parent) ||
 	    !store_is_name(argv[4], "", &number))
 		return STATUS_USAGE;
-	if (!settle((pid_t)parent))
+	if (!set_up_process((pid_t)parent))
 		return CHILD_FAILED;
 	/* They stand among the parent's. */
 	log_open(STDERR_FILENO);

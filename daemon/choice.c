@@ -147,7 +147,8 @@ static void mark(struct choice *choice, uint32_t pid, bool in_set)
  * It may execute something else, or move, between the look and the change: then what the programs
  * did about it has been undone, and is done again.
  */
-static void settle(struct choice *choice, struct rules_process *process, bool known, bool in_set)
+static void apply_choice(struct choice *choice, struct rules_process *process, bool known,
+			 bool in_set)
 {
 	uint32_t flags = flags_of(choice, process);
 	bool add = is_in_set(choice, process, flags);
@@ -165,7 +166,7 @@ static void settle(struct choice *choice, struct rules_process *process, bool kn
 }
 
 /* A program in the kernel asks. Who is not stopped for it may be another one by now. */
-static void take_event(void *argument, const struct choose_event *event)
+static void handle_event(void *argument, const struct choose_event *event)
 {
 	static struct rules_process process;
 	struct choice *choice = argument;
@@ -175,7 +176,7 @@ static void take_event(void *argument, const struct choose_event *event)
 		mark(choice, event->pid, event->add);
 		kill((pid_t)event->pid, SIGCONT);
 	} else if (rules_look(event->pid, &process)) {
-		settle(choice, &process, false, false);
+		apply_choice(choice, &process, false, false);
 	}
 }
 
@@ -219,7 +220,8 @@ static void look_at(struct choice *choice, uint32_t pid, bool fresh, struct rows
 	if (is_in_set(choice, &process, row.flags))
 		row.flags |= CHOOSE_IN_SET;
 	/* A new set is empty. */
-	settle(choice, &process, known || fresh, !fresh && known && before->flags & CHOOSE_IN_SET);
+	apply_choice(choice, &process, known || fresh,
+		     !fresh && known && before->flags & CHOOSE_IN_SET);
 	if (!choice->programs && !keep(rows, &row))
 		choice->missed++;
 }
@@ -284,7 +286,8 @@ static void find_way(struct choice *choice, enum choice_way first)
 	for (choice->way = first; choice->way < CHOICE_POLL; choice->way++) {
 		const bool kfuncs = choice->way == CHOICE_KERNEL;
 
-		error = programs_open(kfuncs, choice->wide, take_event, choice, &choice->programs);
+		error = programs_open(kfuncs, choice->wide, handle_event, choice,
+				      &choice->programs);
 		if (!error)
 			return;
 		choice->why = why_not(error, kfuncs, &choice->fix);

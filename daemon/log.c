@@ -182,7 +182,7 @@ void log_end(struct log_line *line)
 		return;
 }
 
-static void take_message(bool advice, const char *text)
+static void handle_message(bool advice, const char *text)
 {
 	struct log_line line;
 
@@ -193,5 +193,5 @@ static void take_message(bool advice, const char *text)
 
 void log_take_messages(bool take)
 {
-	message_divert(take ? take_message : NULL);
+	message_divert(take ? handle_message : NULL);
 }

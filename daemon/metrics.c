@@ -106,7 +106,7 @@ static uint64_t value_of(const void *base, const struct family *family)
 }
 
 /* In label values a backslash, a quote and a line end are escaped. */
-static void put_escaped(FILE *file, const char *text)
+static void write_escaped(FILE *file, const char *text)
 {
 	for (; *text; text++) {
 		if (*text == '\n')
@@ -118,17 +118,17 @@ static void put_escaped(FILE *file, const char *text)
 	}
 }
 
-static void put_info(FILE *file, const struct metrics *metrics)
+static void write_info(FILE *file, const struct metrics *metrics)
 {
 	fputs("# TYPE flowtap_build info\n# HELP flowtap_build What runs, and what it records from.\n"
 	      "flowtap_build_info{version=\"", file);
-	put_escaped(file, metrics->version);
+	write_escaped(file, metrics->version);
 	fputs("\",source=\"", file);
-	put_escaped(file, metrics->source);
+	write_escaped(file, metrics->source);
 	fputs("\"} 1\n", file);
 }
 
-static void put_moves(FILE *file, const struct metrics *metrics)
+static void write_moves(FILE *file, const struct metrics *metrics)
 {
 	static const struct family family = {
 		"flowtap_governor_moves", NULL, "How often the governor changed the share, and why.",
@@ -143,7 +143,7 @@ static void put_moves(FILE *file, const struct metrics *metrics)
 	}
 }
 
-static void put_losses(FILE *file, const struct metrics *metrics, const struct family *family)
+static void write_losses(FILE *file, const struct metrics *metrics, const struct family *family)
 {
 	char labels[96];
 
@@ -167,12 +167,12 @@ int metrics_write(FILE *file, const struct metrics *metrics)
 {
 	char labels[32];
 
-	put_info(file, metrics);
+	write_info(file, metrics);
 	for (size_t i = 0; i < N(families); i++) {
 		describe(file, &families[i]);
 		put(file, &families[i], "", value_of(metrics, &families[i]));
 	}
-	put_moves(file, metrics);
+	write_moves(file, metrics);
 	for (size_t i = 0; i < N(cpu_families); i++) {
 		describe(file, &cpu_families[i]);
 		for (size_t k = 0; k < metrics->n_cpus; k++) {
@@ -182,7 +182,7 @@ int metrics_write(FILE *file, const struct metrics *metrics)
 		}
 	}
 	for (size_t i = 0; i < N(loss_families); i++)
-		put_losses(file, metrics, &loss_families[i]);
+		write_losses(file, metrics, &loss_families[i]);
 	fputs("# EOF\n", file);
 	return ferror(file) ? -EIO : 0;
 }

@@ -50,7 +50,7 @@ struct {
 	__uint(max_entries, 64 * 1024);
 } events SEC(".maps");
 
-static void tell(__u64 number, __u64 address, __u64 took)
+static void submit_event(__u64 number, __u64 address, __u64 took)
 {
 	const __u64 now = bpf_ktime_get_ns(), who = bpf_get_current_pid_tgid();
 	struct probe_event *event;
@@ -73,7 +73,7 @@ static void tell(__u64 number, __u64 address, __u64 took)
 SEC("uprobe")
 int on_function(struct pt_regs *context)
 {
-	tell(bpf_get_attach_cookie(context), bpf_get_func_ip(context), 0);
+	submit_event(bpf_get_attach_cookie(context), bpf_get_func_ip(context), 0);
 	return 0;
 }
 
@@ -103,7 +103,7 @@ int on_return(struct pt_regs *context)
 	took = bpf_ktime_get_ns() - *began;
 	bpf_map_delete_elem(&calls, &call);
 	if (call.number < PROBE_MAX && took > limits[call.number])
-		tell(call.number, bpf_get_func_ip(context), took);
+		submit_event(call.number, bpf_get_func_ip(context), took);
 	return 0;
 }
 
@@ -124,7 +124,7 @@ static __u64 user_address(void)
 SEC("raw_tp")
 int on_tracepoint(void *context)
 {
-	tell(bpf_get_attach_cookie(context), user_address(), 0);
+	submit_event(bpf_get_attach_cookie(context), user_address(), 0);
 	return 0;
 }
 

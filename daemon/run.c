@@ -302,7 +302,7 @@ static bool on_duty(struct run *run, uint64_t now, uint64_t *left)
 
 /* --- Signals. --- */
 
-static void take_signals(struct run *run)
+static void handle_signals(struct run *run)
 {
 	struct signalfd_siginfo info;
 
@@ -450,7 +450,7 @@ static void turn_lent(struct run *run)
 
 	poll(fds, sizeof(fds) / sizeof(fds[0]), wait);
 	run_take_triggers(run);
-	take_signals(run);
+	handle_signals(run);
 	now = number_now();
 	serve(run, now);
 	if (!run->over)
@@ -472,7 +472,7 @@ static void turn_open(struct run *run)
 	choice_serve(run->choice, now);
 	error = collect_take(&run->collect);
 	run_take_triggers(run);
-	take_signals(run);
+	handle_signals(run);
 	serve(run, now);
 	if (run->state == RUN_LENT)
 		return;

@@ -42,7 +42,7 @@ uint64_t store_work_bytes(const struct store *store)
 }
 
 /* The packed one in place of the raw one. */
-static int take_packed(struct store *store, struct store_segment *segment)
+static int handle_packed(struct store *store, struct store_segment *segment)
 {
 	char part[STORE_NAME], packed[STORE_NAME];
 	struct stat raw, stat;
@@ -74,7 +74,7 @@ static int take_packed(struct store *store, struct store_segment *segment)
 	return 0;
 }
 
-static int take_decoded(struct store *store, struct store_segment *segment)
+static int handle_decoded(struct store *store, struct store_segment *segment)
 {
 	char name[STORE_NAME];
 	uint64_t bytes;
@@ -105,7 +105,7 @@ int store_undecoded(struct store *store, const char *name, const char *result)
 	if (fd >= 0)
 		close(fd);
 	if (!error)
-		error = take_decoded(store, segment);
+		error = handle_decoded(store, segment);
 	if (error)
 		decoded_remove(store->directory, decoded, true);
 	return error;
@@ -138,8 +138,8 @@ int store_work_end(struct store *store, bool good)
 	else if (!good)
 		error = 0;
 	else
-		error = work == STORE_PACKING ? take_packed(store, segment) :
-						take_decoded(store, segment);
+		error = work == STORE_PACKING ? handle_packed(store, segment)
+					      : handle_decoded(store, segment);
 	if (error || !good)
 		remove_work(store, work);
 	return error;

@@ -83,7 +83,7 @@ int run_watch_triggers(struct run *run)
 }
 
 /* A process that dumps core is as it was for as long as that takes. */
-static void take_crashes(struct run *run)
+static void handle_crashes(struct run *run)
 {
 	struct crash crash;
 	int got = 0;
@@ -103,8 +103,8 @@ static void take_crashes(struct run *run)
 		complain("crashes came faster than they could be taken: some saved nothing");
 }
 
-static void take_probe(void *argument, const struct probe_event *event, uint32_t cause,
-		       const char *text)
+static void handle_probe(void *argument, const struct probe_event *event, uint32_t cause,
+			 const char *text)
 {
 	const struct flowtap_archive_trigger trigger = {
 		.time = number_raw(event->time), .address = event->address, .pid = event->pid,
@@ -119,8 +119,8 @@ static void take_probe(void *argument, const struct probe_event *event, uint32_t
 
 void run_take_triggers(struct run *run)
 {
-	take_crashes(run);
-	if (run->probes && probes_serve(run->probes, take_probe, run))
+	handle_crashes(run);
+	if (run->probes && probes_serve(run->probes, handle_probe, run))
 		complain("functions and tracepoints were reached faster than that could be taken: some "
 			 "saved nothing");
 }

@@ -44,7 +44,7 @@ struct checking {
 	struct progress progress;
 };
 
-static void take_problem(struct flowtap_check *check, const struct flowtap_check_problem *problem)
+static void handle_problem(struct flowtap_check *check, const struct flowtap_check_problem *problem)
 {
 	struct checking *checking = check->argument;
 
@@ -183,7 +183,7 @@ static void close_json(struct checking *checking, const struct flowtap_check *ch
 static bool check_one(struct checking *checking, const char *path)
 {
 	struct flowtap_check check = {
-		.problem = take_problem,
+		.problem = handle_problem,
 		.progress = show_progress,
 		.argument = checking,
 	};

@@ -45,7 +45,7 @@ static double number_in(struct json_value object, const char *key)
 	return number;
 }
 
-static void put_string(struct json_value object, const char *key)
+static void write_string(struct json_value object, const char *key)
 {
 	char text[4200];
 
@@ -56,7 +56,7 @@ static void put_string(struct json_value object, const char *key)
 }
 
 /* Of an array, with commas. */
-static void put_strings(struct json_value object, const char *key)
+static void write_strings(struct json_value object, const char *key)
 {
 	const struct json_value array = json_member(object, key);
 	struct json_value element = { .text = NULL };
@@ -82,14 +82,14 @@ static bool is_string(struct json_value object, const char *key, const char *wan
 	       !strcmp(text, wanted);
 }
 
-static void put_bytes(struct json_value object, const char *key)
+static void write_bytes(struct json_value object, const char *key)
 {
 	char text[32];
 
 	fputs(number_bytes(count_of(object, key), text), stdout);
 }
 
-static void put_count(struct json_value object, const char *key)
+static void write_count(struct json_value object, const char *key)
 {
 	char text[32];
 
@@ -97,7 +97,7 @@ static void put_count(struct json_value object, const char *key)
 }
 
 /* "3.2 s", "12 min 5 s", "3 h 12 min", "4 d 3 h" */
-static void put_seconds(double seconds)
+static void write_seconds(double seconds)
 {
 	static const struct {
 		uint64_t seconds;
@@ -124,18 +124,18 @@ static void title(const char *name)
 
 /* --- Answers, for people. --- */
 
-static void put_lease(struct json_value answer)
+static void write_lease(struct json_value answer)
 {
 	if (!json_member(answer, "lent_pid").size)
 		return;
 	title("lent");
 	printf("to PID %llu for ", (unsigned long long)count_of(answer, "lent_pid"));
-	put_seconds(number_in(answer, "lent_seconds"));
+	write_seconds(number_in(answer, "lent_seconds"));
 	putchar('\n');
 }
 
 /* How tasks are chosen, where some are. */
-static void put_choice(struct json_value answer)
+static void write_choice(struct json_value answer)
 {
 	static const struct {
 		const char *name, *text;
@@ -150,14 +150,14 @@ static void put_choice(struct json_value answer)
 			continue;
 		title("tasks");
 		printf("%s, ", ways[i].text);
-		put_count(answer, "tasks_missed");
+		write_count(answer, "tasks_missed");
 		fputs(" missed\n", stdout);
 		if (!is_string(answer, "tasks", "kernel")) {
 			title("");
 			fputs("since ", stdout);
-			put_string(answer, "tasks_why");
+			write_string(answer, "tasks_why");
 			fputs("; not done: ", stdout);
-			put_string(answer, "tasks_lacking");
+			write_string(answer, "tasks_lacking");
 			putchar('\n');
 		}
 	}
@@ -171,17 +171,17 @@ static void put_into(struct json_value answer)
 	if (json_is_string(json_member(answer, "segment"), name, sizeof(name))) {
 		print_plain(stdout, name, strlen(name));
 		fputs(" (", stdout);
-		put_bytes(answer, "segment_bytes");
+		write_bytes(answer, "segment_bytes");
 		fputs(") in ", stdout);
 	} else {
 		fputs("no segment now; they are in ", stdout);
 	}
-	put_string(answer, "directory");
+	write_string(answer, "directory");
 	putchar('\n');
 }
 
-static void put_share(struct json_value answer, const char *name, const char *key, const char *of,
-		      const char *budget)
+static void write_share(struct json_value answer, const char *name, const char *key, const char *of,
+			const char *budget)
 {
 	title(name);
 	printf("%.2f %% of %s", 100 * number_in(answer, key), of);
@@ -190,63 +190,63 @@ static void put_share(struct json_value answer, const char *name, const char *ke
 	putchar('\n');
 }
 
-static void put_segments(struct json_value answer)
+static void write_segments(struct json_value answer)
 {
 	title("segments");
-	put_count(answer, "segments");
+	write_count(answer, "segments");
 	fputs(" finished, ", stdout);
-	put_count(answer, "segments_deleted");
+	write_count(answer, "segments_deleted");
 	fputs(" deleted, ", stdout);
-	put_bytes(answer, "segments_bytes");
+	write_bytes(answer, "segments_bytes");
 	fputs(" on the disk\n", stdout);
 	title("snapshots");
-	put_count(answer, "snapshots");
+	write_count(answer, "snapshots");
 	putchar('\n');
 	title("decode");
-	put_count(answer, "decode_waiting");
+	write_count(answer, "decode_waiting");
 	fputs(count_of(answer, "decode_waiting") == 1 ? " waits" : " wait", stdout);
 	if (count_of(answer, "decode_waiting")) {
 		fputs(", the oldest for ", stdout);
-		put_seconds(number_in(answer, "decode_lag_seconds"));
+		write_seconds(number_in(answer, "decode_lag_seconds"));
 	}
 	putchar('\n');
 	title("side band");
-	put_count(answer, "sideband_lost");
+	write_count(answer, "sideband_lost");
 	fputs(" lost\n", stdout);
 }
 
-static void put_status(struct json_value answer)
+static void write_status(struct json_value answer)
 {
 	fputs("flowtapd ", stdout);
-	put_string(answer, "version");
+	write_string(answer, "version");
 	printf(" (PID %llu): ", (unsigned long long)count_of(answer, "pid"));
-	put_string(answer, "state");
+	write_string(answer, "state");
 	putchar('\n');
-	put_lease(answer);
+	write_lease(answer);
 	title("records");
-	put_strings(answer, "modes");
+	write_strings(answer, "modes");
 	fputs(" mode by ", stdout);
-	put_string(answer, "source");
+	write_string(answer, "source");
 	fputs(", for ", stdout);
-	put_seconds(number_in(answer, "seconds"));
+	write_seconds(number_in(answer, "seconds"));
 	putchar('\n');
-	put_choice(answer);
+	write_choice(answer);
 	put_into(answer);
-	put_share(answer, "share", "share", "what is configured", NULL);
-	put_share(answer, "own CPU", "own_cpu", "one CPU", "cpu_budget");
-	put_share(answer, "loss", "loss", "what came in the last second", "loss_budget");
+	write_share(answer, "share", "share", "what is configured", NULL);
+	write_share(answer, "own CPU", "own_cpu", "one CPU", "cpu_budget");
+	write_share(answer, "loss", "loss", "what came in the last second", "loss_budget");
 	title("memory");
-	put_bytes(answer, "resident_bytes");
+	write_bytes(answer, "resident_bytes");
 	fputs(" (budget ", stdout);
-	put_bytes(answer, "memory_budget_bytes");
+	write_bytes(answer, "memory_budget_bytes");
 	fputs(")\n", stdout);
-	put_segments(answer);
+	write_segments(answer);
 	title("configuration");
-	put_string(answer, "configuration");
+	write_string(answer, "configuration");
 	putchar('\n');
 }
 
-static void put_cpu(struct json_value cpu)
+static void write_cpu(struct json_value cpu)
 {
 	char records[32], bytes[32], lost[32], gaps[32], high[32], size[32];
 	uint64_t ring = count_of(cpu, "ring_bytes"), most = count_of(cpu, "high_water_bytes");
@@ -260,7 +260,7 @@ static void put_cpu(struct json_value cpu)
 	       number_bytes(ring, size), ring ? 100.0 * (double)most / (double)ring : 0);
 }
 
-static void put_causes(struct json_value cpu)
+static void write_causes(struct json_value cpu)
 {
 	const struct json_value gaps = json_member(cpu, "gaps");
 	const struct json_value bytes = json_member(cpu, "gap_bytes");
@@ -278,29 +278,29 @@ static void put_causes(struct json_value cpu)
 	}
 }
 
-static void put_stats(struct json_value answer)
+static void write_stats(struct json_value answer)
 {
 	const struct json_value cpus = json_member(answer, "cpus");
 	struct json_value cpu = { .text = NULL };
 	bool heading = false;
 
-	put_segments(answer);
+	write_segments(answer);
 	printf("  %4s %15s %12s %12s %10s %10s\n", "CPU", "records", "bytes", "lost", "gaps",
 	       "most in the ring");
 	while ((cpu = json_next(cpus, cpu)).size)
-		put_cpu(cpu);
+		write_cpu(cpu);
 	while ((cpu = json_next(cpus, cpu)).size) {
 		if (!heading && (count_of(cpu, "gap_count") || count_of(cpu, "lost_bytes"))) {
 			puts("  gaps by CPU and cause");
 			heading = true;
 		}
-		put_causes(cpu);
+		write_causes(cpu);
 	}
 }
 
-static void put_state(struct json_value answer)
+static void write_state(struct json_value answer)
 {
-	put_string(answer, "state");
+	write_string(answer, "state");
 	if (is_string(answer, "state", "full"))
 		fputs(": there is no room for segments; it begins by itself when there is", stdout);
 	if (is_string(answer, "state", "lent"))
@@ -308,24 +308,24 @@ static void put_state(struct json_value answer)
 	putchar('\n');
 }
 
-static void put_rotation(struct json_value answer)
+static void write_rotation(struct json_value answer)
 {
 	fputs("another segment begins after ", stdout);
-	put_string(answer, "segment");
+	write_string(answer, "segment");
 	putchar('\n');
 }
 
-static void put_snapshot(struct json_value answer)
+static void write_snapshot(struct json_value answer)
 {
 	fputs("what the rings have is saved in ", stdout);
-	put_string(answer, "segment");
+	write_string(answer, "segment");
 	putchar('\n');
 }
 
-static void put_reload(struct json_value answer)
+static void write_reload(struct json_value answer)
 {
 	fputs("reads ", stdout);
-	put_string(answer, "configuration");
+	write_string(answer, "configuration");
 	puts(" again; its log says what holds");
 }
 
@@ -336,13 +336,13 @@ static const struct {
 	const char *line;
 	void (*put)(struct json_value answer);
 } asks[] = {
-	{ "status", "what it records, where to, and what that costs", put_status },
-	{ "stats", "what came and what was lost, by CPU", put_stats },
-	{ "stop", "records nothing any more", put_state },
-	{ "start", "records again", put_state },
-	{ "rotate", "ends the segment and begins another one", put_rotation },
-	{ "snapshot", "saves what its rings have, where they overwrite", put_snapshot },
-	{ "reload", "reads its configuration again", put_reload },
+	{"status", "what it records, where to, and what that costs", write_status},
+	{"stats", "what came and what was lost, by CPU", write_stats},
+	{"stop", "records nothing any more", write_state},
+	{"start", "records again", write_state},
+	{"rotate", "ends the segment and begins another one", write_rotation},
+	{"snapshot", "saves what its rings have, where they overwrite", write_snapshot},
+	{"reload", "reads its configuration again", write_reload},
 };
 
 #define ASKS (sizeof(asks) / sizeof(asks[0]))

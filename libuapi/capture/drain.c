@@ -158,7 +158,7 @@ static void land(struct drain_stream *stream)
 }
 
 /* Goes on by so many bytes; how many there were too many. */
-static size_t go_on(struct drain_flight *flight, size_t bytes)
+static size_t advance(struct drain_flight *flight, size_t bytes)
 {
 	while (flight->next < flight->n) {
 		struct iovec *piece = &flight->pieces[flight->next];
@@ -183,9 +183,9 @@ void drain_written(struct flowtap_drain *drain, unsigned int index, unsigned int
 	int err = result;
 
 	while (flight->next < piece && flight->next < flight->n)
-		go_on(flight, flight->pieces[flight->next].iov_len);
+		advance(flight, flight->pieces[flight->next].iov_len);
 	if (result >= 0)
-		err = !result || go_on(flight, (size_t)result) ? -EIO : 0;
+		err = !result || advance(flight, (size_t)result) ? -EIO : 0;
 	else if (result == -EINTR || result == -EAGAIN)
 		err = 0;
 	if (!err && flight->next < flight->n)

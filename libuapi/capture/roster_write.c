@@ -93,15 +93,15 @@ int flowtap_roster_write(const struct flowtap_roster *roster,
 
 /* --- To whoever wants to know. --- */
 
-struct telling {
+struct mapping_report {
 	int (*mapped)(void *argument, const struct flowtap_mapping *mapping);
 	void *argument;
 	int error;
 };
 
 /* The head was looked at when it came into the roster. */
-static void tell(struct telling *telling, const struct flowtap_archive_mapping *head,
-		 const void *path)
+static void report_mapping(struct mapping_report *report,
+			   const struct flowtap_archive_mapping *head, const void *path)
 {
 	char text[ROSTER_PATH_BYTES + 1];
 	struct flowtap_mapping mapping = {
@@ -120,21 +120,21 @@ static void tell(struct telling *telling, const struct flowtap_archive_mapping *
 	}
 	memcpy(text, path, head->path_size);
 	text[head->path_size] = 0;
-	telling->error = telling->mapped(telling->argument, &mapping);
+	report->error = report->mapped(report->argument, &mapping);
 }
 
-static void tell_process(const void *node, VISIT which, void *argument)
+static void report_process(const void *node, VISIT which, void *argument)
 {
 	const struct roster_process *const *process = node;
-	struct telling *telling = argument;
+	struct mapping_report *report = argument;
 
 	if (which != postorder && which != leaf)
 		return;
-	for (size_t i = 0; i < (*process)->n_mappings && !telling->error; i++) {
+	for (size_t i = 0; i < (*process)->n_mappings && !report->error; i++) {
 		const struct roster_mapping *mapping = &(*process)->mappings[i];
 
 		if (!mapping->origin->size)
-			tell(telling, &mapping->head, mapping->origin->bytes);
+			report_mapping(report, &mapping->head, mapping->origin->bytes);
 	}
 }
 
@@ -142,15 +142,15 @@ int flowtap_roster_mappings(const struct flowtap_roster *roster,
 			    int (*mapped)(void *argument, const struct flowtap_mapping *mapping),
 			    void *argument)
 {
-	struct telling telling = { .mapped = mapped, .argument = argument };
+	struct mapping_report mapping_report = { .mapped = mapped, .argument = argument };
 
-	twalk_r(roster->processes, tell_process, &telling);
-	for (size_t i = 0; i < roster->n_log && !telling.error; i++) {
+	twalk_r(roster->processes, report_process, &mapping_report);
+	for (size_t i = 0; i < roster->n_log && !mapping_report.error; i++) {
 		const struct roster_told *entry = &roster->log[i];
 		struct flowtap_archive_mapping head;
 
 		if (entry->type == FLOWTAP_ARCHIVE_MAPPING && flowtap_roster_is_whole(entry, &head))
-			tell(&telling, &head, entry->payload + sizeof(head));
+			report_mapping(&mapping_report, &head, entry->payload + sizeof(head));
 	}
-	return telling.error;
+	return mapping_report.error;
 }

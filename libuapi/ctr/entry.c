@@ -130,7 +130,7 @@ static int send_unseen(struct flowtap_ctr *ctr, uint64_t source)
 	});
 }
 
-static inline void go_on_at(struct flowtap_ctr *ctr, uint64_t before, uint64_t at)
+static inline void resume_at(struct flowtap_ctr *ctr, uint64_t before, uint64_t at)
 {
 	ctr->known = true;
 	ctr->owes = false;
@@ -154,9 +154,9 @@ static int end_trap_return(struct flowtap_ctr *ctr, const struct flowtap_transfe
 }
 
 /* After a transfer that was proven, or that there is no reason to doubt. */
-static inline int go_on(struct flowtap_ctr *ctr, const struct flowtap_transfer *transfer)
+static inline int resume(struct flowtap_ctr *ctr, const struct flowtap_transfer *transfer)
 {
-	go_on_at(ctr, transfer->source, transfer->target);
+	resume_at(ctr, transfer->source, transfer->target);
 	return transfer->type == FLOWTAP_TRANSFER_TRAP_RETURN ? end_trap_return(ctr, transfer) : 0;
 }
 
@@ -167,7 +167,7 @@ static inline int send_last(struct flowtap_ctr *ctr, const struct flowtap_transf
 	int status = flowtap_ctr_send_block(&ctr->emit, last, taken, transfer->target);
 
 	ctr->walk.jump = last->direct ? last : NULL;
-	return status < 0 ? status : go_on(ctr, transfer);
+	return status < 0 ? status : resume(ctr, transfer);
 }
 
 /*
@@ -188,7 +188,7 @@ static int decode_alone(struct flowtap_ctr *ctr, struct flowtap_transfer *transf
 	status = enter_mode_of(ctr, transfer->source);
 	if (status < 0)
 		return status;
-	return walked ? go_on(ctr, transfer) : send_last(ctr, transfer);
+	return walked ? resume(ctr, transfer) : send_last(ctr, transfer);
 }
 
 static int decode_transfer(struct flowtap_ctr *ctr, struct flowtap_transfer *transfer)
@@ -260,14 +260,14 @@ static int decode_return(struct flowtap_ctr *ctr)
  * recording at its source, and what follows comes some time into that interrupt's handler. That
  * is lost to a freeze and not to the recorder, which only let recording go on.
  */
-static int go_on_after_trap(struct flowtap_ctr *ctr, const struct flowtap_transfer *trap)
+static int resume_after_trap(struct flowtap_ctr *ctr, const struct flowtap_transfer *trap)
 {
 	if (!flowtap_ctr_records(ctr, FLOWTAP_MODE_S)) {
 		owe(ctr, FLOWTAP_GAP_TRAP, NULL);
 		return 0;
 	}
 	if (flowtap_walk_mode(trap->target) == FLOWTAP_MODE_S) {
-		go_on_at(ctr, 0, trap->target);
+		resume_at(ctr, 0, trap->target);
 		return enter_mode_of(ctr, trap->target);
 	}
 	if (trap->target)
@@ -302,7 +302,7 @@ static int decode_trap(struct flowtap_ctr *ctr, const struct flowtap_transfer *t
 					  trap->target : 0,
 			},
 		});
-	return status < 0 ? status : go_on_after_trap(ctr, trap);
+	return status < 0 ? status : resume_after_trap(ctr, trap);
 }
 
 /*

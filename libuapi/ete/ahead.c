@@ -44,7 +44,7 @@ void flowtap_ete_ahead_begin(struct ete_ahead *ahead,
 }
 
 /* Something was executed, or an exception taken: the trace had not stopped before. */
-static void go_on(struct ete_ahead *ahead, bool left)
+static void resume(struct ete_ahead *ahead, bool left)
 {
 	for (; ahead->unsure < ahead->n; ahead->unsure++)
 		ahead->stamps[ahead->unsure].sure = true;
@@ -81,7 +81,7 @@ static void add_stamp(struct ete_ahead *ahead, const struct flowtap_ete_packet *
 {
 	switch (packet->type) {
 	case FLOWTAP_ETE_EXCEPTION:
-		go_on(ahead, true);
+		resume(ahead, true);
 		flowtap_ete_break_exception(&ahead->breaks, packet->exception_type,
 						 packet->has_address && !packet->address_unknown &&
 						 packet->address.address, packet->address.address);
@@ -99,7 +99,7 @@ static void add_stamp(struct ete_ahead *ahead, const struct flowtap_ete_packet *
 	case FLOWTAP_ETE_ATOM_5_2:
 	case FLOWTAP_ETE_ATOM_6:
 	case FLOWTAP_ETE_Q:
-		go_on(ahead, false);
+		resume(ahead, false);
 		break;
 	case FLOWTAP_ETE_ADDRESS_CONTEXT:
 	case FLOWTAP_ETE_TARGET_LONG:

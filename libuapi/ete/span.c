@@ -190,7 +190,7 @@ static bool within(const struct flowtap_code *inner, const struct flowtap_code *
 }
 
 /* Executed where nothing was mapped before: the trace has come to that, then. */
-static void go_on(struct ete_span *span, uint64_t time)
+static void resume(struct ete_span *span, uint64_t time)
 {
 	if (time > span->time)
 		flowtap_ete_span_advance(span, time);
@@ -216,7 +216,7 @@ static bool find_all(struct ete_span *span, uint32_t pid, uint64_t time, uint64_
 			if (time > until)
 				return true;
 			if (!*code)
-				go_on(span, time);
+				resume(span, time);
 			continue;
 		}
 		if (!*code || (same(*code, found) && within(found, *code)))

@@ -107,7 +107,7 @@ static int note_aux(struct pass *pass, const struct flowtap_archive_block *block
 	return 0;
 }
 
-static int take_block(struct pass *pass, const struct flowtap_archive_block *block)
+static int handle_block(struct pass *pass, const struct flowtap_archive_block *block)
 {
 	struct flowtap_replay *replay = pass->replay;
 	uint64_t lost;
@@ -162,7 +162,7 @@ static int first_pass(struct pass *pass, struct flowtap_archive_reader *reader)
 		if (got == 0 || got == -ENOMEM)
 			return got;
 		if (got > 0) {
-			err = take_block(pass, &block);
+			err = handle_block(pass, &block);
 			if (err)
 				return err;
 		} else {

@@ -38,7 +38,7 @@ static int split(struct code_block *block, size_t head, uint32_t name_size, uint
 	return 0;
 }
 
-static int take_kernel(struct code_block *block)
+static int handle_kernel(struct code_block *block)
 {
 	struct flowtap_archive_kernel from;
 	struct flowtap_kernel_text text;
@@ -69,7 +69,7 @@ static int take_kernel(struct code_block *block)
 	return flowtap_address_map_add_kernel(block->map, &text, bytes);
 }
 
-static int take_symbols(struct code_block *block)
+static int handle_symbols(struct code_block *block)
 {
 	struct flowtap_archive_symbols from;
 	const void *text;
@@ -85,7 +85,7 @@ static int take_symbols(struct code_block *block)
 	return err ? err : flowtap_address_map_add_symbols(block->map, text, from.size);
 }
 
-static int take_file(struct code_block *block)
+static int handle_file(struct code_block *block)
 {
 	struct flowtap_archive_file from;
 	struct flowtap_bundled part;
@@ -123,10 +123,10 @@ int flowtap_replay_code(struct flowtap_address_map *map, uint32_t type, const vo
 
 	switch (type) {
 	case FLOWTAP_ARCHIVE_KERNEL:
-		return take_kernel(&block);
+		return handle_kernel(&block);
 	case FLOWTAP_ARCHIVE_SYMBOLS:
-		return take_symbols(&block);
+		return handle_symbols(&block);
 	default:
-		return take_file(&block);
+		return handle_file(&block);
 	}
 }

@@ -26,8 +26,8 @@ struct reading {
 	struct flowtap_blocks *blocks[2];	/* for Arm's sessions, by whether WFx is P0 */
 };
 
-static int take_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
-		      uint64_t target)
+static int handle_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
+			uint64_t target)
 {
 	struct flowtap_input *input = ((struct reading *)sink)->input;
 
@@ -36,7 +36,7 @@ static int take_block(struct flowtap_sink *sink, const struct flowtap_block *blo
 	return input->sink->block(input->sink, block, taken, target);
 }
 
-static int take_element(struct flowtap_sink *sink, const struct flowtap_element *element)
+static int handle_element(struct flowtap_sink *sink, const struct flowtap_element *element)
 {
 	struct flowtap_input *input = ((struct reading *)sink)->input;
 
@@ -379,7 +379,7 @@ static int decode_file(struct reading *reading, int fd)
 
 int flowtap_input(struct flowtap_input *input)
 {
-	struct reading reading = { .sink = { take_block, take_element }, .input = input };
+	struct reading reading = {.sink = { handle_block, handle_element }, .input = input};
 	char *directory = flowtap_input_snapshot(input->path);
 	int saved = errno, fd, err;
 

@@ -37,8 +37,8 @@ static bool wanted(const struct flowtap_perfdata_decoder *decoder, uint32_t cpu)
 }
 
 /* A loss that is no unit's alone, or of a unit that cannot be decoded. */
-static int tell(const struct flowtap_perfdata_decoder *decoder, enum flowtap_gap_reason reason,
-		uint64_t size, const char *detail)
+static int report_gap(const struct flowtap_perfdata_decoder *decoder,
+		      enum flowtap_gap_reason reason, uint64_t size, const char *detail)
 {
 	const struct flowtap_perfdata_range *range = decoder->range;
 	char line[160];
@@ -89,7 +89,7 @@ static int each_part(struct flowtap_perfdata_decoder *decoder, taker take)
 	return err;
 }
 
-static int take_raw(struct flowtap_perfdata_decoder *decoder, const uint8_t *bytes, size_t size)
+static int handle_raw(struct flowtap_perfdata_decoder *decoder, const uint8_t *bytes, size_t size)
 {
 	return flowtap_perfdata_unit_feed(decoder->unit, bytes, size);
 }
@@ -102,17 +102,18 @@ static int decode_raw(struct flowtap_perfdata_decoder *decoder)
 	decoder->unit = collector(decoder);
 	err = decoder->unit ? flowtap_perfdata_unit_prepare(decoder->unit) : -EINVAL;
 	if (err == -EINVAL)
-		return tell(decoder, FLOWTAP_GAP_NO_STREAM, range->size,
-			    decoder->unit ? "the trace unit is no ETE" :
-					    "nothing is known of its trace unit");
+		return report_gap(decoder, FLOWTAP_GAP_NO_STREAM, range->size,
+				  decoder->unit ? "the trace unit is no ETE"
+						: "nothing is known of its trace unit");
 	if (!err)
 		err = flowtap_perfdata_unit_begin(decoder->unit, range);
 	if (!err)
-		err = each_part(decoder, take_raw);
+		err = each_part(decoder, handle_raw);
 	return err ? err : flowtap_perfdata_unit_end(decoder->unit);
 }
 
-static int take_frames(struct flowtap_perfdata_decoder *decoder, const uint8_t *bytes, size_t size)
+static int handle_frames(struct flowtap_perfdata_decoder *decoder, const uint8_t *bytes,
+			 size_t size)
 {
 	return flowtap_frames_decode(decoder->frames, bytes, size);
 }
@@ -160,7 +161,7 @@ static int pass(struct flowtap_perfdata_decoder *decoder)
 		.lost = on_lost,
 		.argument = decoder,
 	};
-	err = each_part(decoder, take_frames);
+	err = each_part(decoder, handle_frames);
 	return err ? err : flowtap_frames_finish(decoder->frames);
 }
 
@@ -192,7 +193,8 @@ static int decode_id(struct flowtap_perfdata_decoder *decoder, uint8_t id)
 		return 0;
 	err = flowtap_perfdata_unit_prepare(decoder->unit);
 	if (err == -EINVAL)
-		return tell(decoder, FLOWTAP_GAP_NO_STREAM, UINT64_MAX, "the trace unit is no ETE");
+		return report_gap(decoder, FLOWTAP_GAP_NO_STREAM, UINT64_MAX,
+				  "the trace unit is no ETE");
 	if (!err)
 		err = flowtap_perfdata_unit_begin(decoder->unit, decoder->range);
 	if (!err && decoder->barrier)
@@ -219,8 +221,8 @@ static int decode_frames(struct flowtap_perfdata_decoder *decoder)
 		if (decoder->ids[id / 64] >> id % 64 & 1)
 			err = decode_id(decoder, (uint8_t)id);
 	if (!err && decoder->other)
-		err = tell(decoder, FLOWTAP_GAP_NO_STREAM, decoder->other,
-			   "trace IDs that belong to no CPU");
+		err = report_gap(decoder, FLOWTAP_GAP_NO_STREAM, decoder->other,
+				 "trace IDs that belong to no CPU");
 	return err;
 }
 
@@ -236,12 +238,13 @@ static int decode_range(struct flowtap_perfdata_decoder *decoder)
 	if (!framed && !wanted(decoder, unit ? unit->cpu->cpu : range->cpu))
 		return 0;
 	if (range->missing)
-		err = tell(decoder, snapshot ? FLOWTAP_GAP_WRAPPED : FLOWTAP_GAP_RING_FULL,
-			   range->missing, snapshot ? "written over before the snapshot" :
-						       "trace bytes that are not in the file");
+		err = report_gap(decoder, snapshot ? FLOWTAP_GAP_WRAPPED : FLOWTAP_GAP_RING_FULL,
+				 range->missing,
+				 snapshot ? "written over before the snapshot"
+					  : "trace bytes that are not in the file");
 	if (!err && !range->size && range->flags & FLOWTAP_PERFDATA_TRUNCATED)
-		err = tell(decoder, FLOWTAP_GAP_TRUNCATED, UINT64_MAX,
-			   "perf: an AUX record with nothing but a loss");
+		err = report_gap(decoder, FLOWTAP_GAP_TRUNCATED, UINT64_MAX,
+				 "perf: an AUX record with nothing but a loss");
 	if (err || !range->size)
 		return err;
 	return framed ? decode_frames(decoder) : decode_raw(decoder);

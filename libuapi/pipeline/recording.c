@@ -43,8 +43,8 @@ static struct flowtap_recording_cpu *cpu_of(struct flowtap_recording *recording,
 	return &recording->cpus[recording->n_cpus++];
 }
 
-static int take_query(struct flowtap_recording *recording,
-		      const struct flowtap_archive_block *block)
+static int handle_query(struct flowtap_recording *recording,
+			const struct flowtap_archive_block *block)
 {
 	struct flowtap_recording_cpu *cpu = cpu_of(recording, block->cpu);
 	size_t size = sizeof(cpu->query);
@@ -56,8 +56,8 @@ static int take_query(struct flowtap_recording *recording,
 	return 0;
 }
 
-static int take_configure(struct flowtap_recording *recording,
-			  const struct flowtap_archive_block *block)
+static int handle_configure(struct flowtap_recording *recording,
+			    const struct flowtap_archive_block *block)
 {
 	struct flowtap_recording_cpu *cpu = cpu_of(recording, block->cpu);
 	size_t size = sizeof(cpu->configure);
@@ -75,9 +75,9 @@ static int on_block(struct flowtap_replay *replay, const struct flowtap_archive_
 	int err = 0;
 
 	if (block->type == FLOWTAP_ARCHIVE_QUERY)
-		err = take_query(recording, block);
+		err = handle_query(recording, block);
 	else if (block->type == FLOWTAP_ARCHIVE_CONFIGURE)
-		err = take_configure(recording, block);
+		err = handle_configure(recording, block);
 	return err || !recording->block ? err : recording->block(recording, block);
 }
 

@@ -38,8 +38,8 @@ static bool has_syncs(const uint8_t *bytes, size_t size)
 	return false;
 }
 
-static int take_data(struct flowtap_frames *frames, uint8_t id, const uint8_t *bytes, size_t size,
-		     uint64_t offset)
+static int handle_data(struct flowtap_frames *frames, uint8_t id, const uint8_t *bytes, size_t size,
+		       uint64_t offset)
 {
 	struct flowtap_trace_feed *feed = frames->argument;
 
@@ -48,8 +48,8 @@ static int take_data(struct flowtap_frames *frames, uint8_t id, const uint8_t *b
 	return id == feed->id ? feed->bytes(feed, bytes, size) : 0;
 }
 
-static int take_loss(struct flowtap_frames *frames, enum flowtap_frame_loss loss, uint64_t offset,
-		     uint64_t size)
+static int handle_loss(struct flowtap_frames *frames, enum flowtap_frame_loss loss, uint64_t offset,
+		       uint64_t size)
 {
 	struct flowtap_trace_feed *feed = frames->argument;
 	struct flowtap_gap gap = flowtap_frame_gap(loss, size);
@@ -61,8 +61,8 @@ static int take_loss(struct flowtap_frames *frames, enum flowtap_frame_loss loss
 	return feed->lost(feed, &gap);
 }
 
-static int take_piece(struct flowtap_trace_feed *feed, struct flowtap_frames *frames,
-		      const uint8_t *piece, size_t size)
+static int handle_piece(struct flowtap_trace_feed *feed, struct flowtap_frames *frames,
+			const uint8_t *piece, size_t size)
 {
 	if (!feed->framed)
 		return feed->bytes(feed, piece, size);
@@ -80,7 +80,7 @@ static int run(struct flowtap_trace_feed *feed, struct flowtap_frames *frames, u
 	while (!err && !failed && got) {
 		got = flowtap_read_at(feed->fd, piece, PIECE, feed->read, &failed);
 		if (got)
-			err = take_piece(feed, frames, piece, got);
+			err = handle_piece(feed, frames, piece, got);
 		feed->read += got;
 		if (got && !err && feed->progress)
 			feed->progress(feed, got);
@@ -97,8 +97,8 @@ int flowtap_trace_feed(struct flowtap_trace_feed *feed)
 
 	if (frames && piece) {
 		frames->synced = feed->synced;
-		frames->data = take_data;
-		frames->lost = take_loss;
+		frames->data = handle_data;
+		frames->lost = handle_loss;
 		frames->argument = feed;
 		err = run(feed, frames, piece);
 	}

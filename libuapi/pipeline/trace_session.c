@@ -33,21 +33,21 @@ static void identify(void *argument, struct flowtap_context *context)
 	context->has_cpu = true;
 }
 
-static int take_bytes(struct flowtap_trace_feed *feed, const uint8_t *bytes, size_t size)
+static int handle_bytes(struct flowtap_trace_feed *feed, const uint8_t *bytes, size_t size)
 {
 	struct running *running = feed->argument;
 
 	return flowtap_ete_decode(running->ete, bytes, size);
 }
 
-static int take_loss(struct flowtap_trace_feed *feed, const struct flowtap_gap *gap)
+static int handle_loss(struct flowtap_trace_feed *feed, const struct flowtap_gap *gap)
 {
 	struct running *running = feed->argument;
 
 	return flowtap_ete_gap(running->ete, gap);
 }
 
-static void take_progress(struct flowtap_trace_feed *feed, size_t bytes)
+static void handle_progress(struct flowtap_trace_feed *feed, size_t bytes)
 {
 	struct running *running = feed->argument;
 	struct flowtap_trace_session *session = running->session;
@@ -65,9 +65,9 @@ static int run(struct running *running)
 		.framed = session->framed,
 		.synced = session->synced,
 		.id = session->id,
-		.bytes = take_bytes,
-		.lost = take_loss,
-		.progress = take_progress,
+		.bytes = handle_bytes,
+		.lost = handle_loss,
+		.progress = handle_progress,
 		.argument = running,
 	};
 	int err = flowtap_ete_session(running->ete);

@@ -46,7 +46,7 @@ static const char *clear(const struct command_option *option, const char *text)
 	return NULL;
 }
 
-static const char *take_context(const struct command_option *option, const char *text)
+static const char *parse_context(const struct command_option *option, const char *text)
 {
 	struct ete_request *request = option->into;
 
@@ -55,7 +55,7 @@ static const char *take_context(const struct command_option *option, const char 
 	return NULL;
 }
 
-static const char *take_cycles(const struct command_option *option, const char *text)
+static const char *parse_cycles(const struct command_option *option, const char *text)
 {
 	struct ete_request *request = option->into;
 	uint64_t value = 0;
@@ -66,7 +66,7 @@ static const char *take_cycles(const struct command_option *option, const char *
 	return set(option, text);
 }
 
-static const char *take_sync(const struct command_option *option, const char *text)
+static const char *parse_sync(const struct command_option *option, const char *text)
 {
 	struct ete_request *request = option->into;
 	uint64_t value;
@@ -78,7 +78,7 @@ static const char *take_sync(const struct command_option *option, const char *te
 }
 
 /* START-END or START+SIZE, END being the first address after it. */
-static const char *take_address(const struct command_option *option, const char *text)
+static const char *parse_address(const struct command_option *option, const char *text)
 {
 	static const char wanted[] = "a range of addresses, START-END or START+SIZE (0x...)";
 	struct ete_request *request = option->into;
@@ -135,7 +135,7 @@ static bool parse_time(const char *text, size_t length, __u64 *nanoseconds)
 	return false;
 }
 
-static const char *take_strobe(const struct command_option *option, const char *text)
+static const char *parse_strobe(const struct command_option *option, const char *text)
 {
 	struct ete_request *request = option->into;
 	const char *slash = strchr(text, '/');
@@ -148,7 +148,7 @@ static const char *take_strobe(const struct command_option *option, const char *
 }
 
 /* Pages, or bytes if K or M follows. */
-static const char *take_aux(const struct command_option *option, const char *text)
+static const char *parse_aux(const struct command_option *option, const char *text)
 {
 	static const char wanted[] =
 		"a power of two of pages, 2 to 65536, or a size in K or M that is one";
@@ -182,31 +182,34 @@ static const struct {
 	struct command_option option;	/* without what is each request's */
 	const char *help;		/* NULL: not listed, it is the default */
 } table[] = {
-	{ OPTION(0, "timestamps", no_argument, set, NULL, .bits = TS), NULL },
-	{ OPTION(0, "no-timestamps", no_argument, clear, NULL, .bits = TS),
-	  "      --no-timestamps  no timestamps in the trace (they are on)\n" },
-	{ OPTION(0, "cycles", optional_argument, take_cycles, NULL, .bits = CCI),
-	  "      --cycles[=N]     counts of cycles, each of N or more (256)\n" },
-	{ OPTION(0, "branch-broadcast", no_argument, set, NULL, .bits = BB),
-	  "      --branch-broadcast  the target of each taken branch\n" },
-	{ OPTION(0, "return-stack", no_argument, set, NULL, .bits = RS), NULL },
-	{ OPTION(0, "no-return-stack", no_argument, clear, NULL, .bits = RS),
-	  "      --no-return-stack   the target of each return (else not of those that go where they\n"
-	  "                       were called from)\n" },
-	{ OPTION(0, "context", no_argument, take_context, NULL),
-	  "      --context        the context identifier, which has the PID as the kernel sees it\n" },
-	{ OPTION(0, "vmid", no_argument, set, NULL, .bits = VMID),
-	  "      --vmid           the virtual machine's identifier\n" },
-	{ OPTION(0, "sync-period", required_argument, take_sync, NULL),
-	  "      --sync-period N  a point where decoding can begin every 2^N bytes, 8 to 20 (12)\n" },
-	{ OPTION(0, "address", required_argument, take_address, NULL),
-	  "      --address RANGE  only these addresses: START-END (END is the first one after) or\n"
-	  "                       START+SIZE; up to 4 times\n" },
-	{ OPTION(0, "strobe", required_argument, take_strobe, NULL),
-	  "      --strobe ON/OFF  trace for ON, rest for OFF, and so on (1ms/9ms)\n" },
-	{ OPTION(0, "aux-pages", required_argument, take_aux, NULL),
-	  "      --aux-pages N    pages of each CPU's AUX area, or its size (512K, 16M); a power of\n"
-	  "                       two (4M, or as much as may be locked)\n" },
+	{OPTION(0, "timestamps", no_argument, set, NULL, .bits = TS), NULL},
+	{OPTION(0, "no-timestamps", no_argument, clear, NULL, .bits = TS),
+	 "      --no-timestamps  no timestamps in the trace (they are on)\n"},
+	{OPTION(0, "cycles", optional_argument, parse_cycles, NULL, .bits = CCI),
+	 "      --cycles[=N]     counts of cycles, each of N or more (256)\n"},
+	{OPTION(0, "branch-broadcast", no_argument, set, NULL, .bits = BB),
+	 "      --branch-broadcast  the target of each taken branch\n"},
+	{OPTION(0, "return-stack", no_argument, set, NULL, .bits = RS), NULL},
+	{OPTION(0, "no-return-stack", no_argument, clear, NULL, .bits = RS),
+	 "      --no-return-stack   the target of each return (else not of those that go where "
+	 "they\n"
+	 "                       were called from)\n"},
+	{OPTION(0, "context", no_argument, parse_context, NULL),
+	 "      --context        the context identifier, which has the PID as the kernel sees "
+	 "it\n"},
+	{OPTION(0, "vmid", no_argument, set, NULL, .bits = VMID),
+	 "      --vmid           the virtual machine's identifier\n"},
+	{OPTION(0, "sync-period", required_argument, parse_sync, NULL),
+	 "      --sync-period N  a point where decoding can begin every 2^N bytes, 8 to 20 (12)\n"},
+	{OPTION(0, "address", required_argument, parse_address, NULL),
+	 "      --address RANGE  only these addresses: START-END (END is the first one after) or\n"
+	 "                       START+SIZE; up to 4 times\n"},
+	{OPTION(0, "strobe", required_argument, parse_strobe, NULL),
+	 "      --strobe ON/OFF  trace for ON, rest for OFF, and so on (1ms/9ms)\n"},
+	{OPTION(0, "aux-pages", required_argument, parse_aux, NULL),
+	 "      --aux-pages N    pages of each CPU's AUX area, or its size (512K, 16M); a power "
+	 "of\n"
+	 "                       two (4M, or as much as may be locked)\n"},
 };
 
 #define ROWS (sizeof(table) / sizeof(table[0]))

@@ -33,7 +33,7 @@ const char *option_disassembler(const struct command_option *option, const char 
 	return NULL;
 }
 
-static const char *take_dialect(const struct command_option *option, const char *name)
+static const char *parse_dialect(const struct command_option *option, const char *name)
 {
 	enum flowtap_tarmac_dialect *dialect = option->into;
 
@@ -59,7 +59,7 @@ const struct command_option *format_request_options(struct format_request *reque
 		       .bits = FORMAT_WRITES),
 		OPTION_NUMBER(0, "level", &request->level, 1, FLOWTAP_ZSTF_LEVEL_MAX,
 			      "a level from 1 to 19", .first = &request->of_zstf),
-		OPTION(0, "dialect", required_argument, take_dialect, &request->dialect,
+		OPTION(0, "dialect", required_argument, parse_dialect, &request->dialect,
 		       .wanted = "es, fvp or strict", .first = &request->of_tarmac),
 		OPTION_CHOICE(0, "times", &request->times, times, "index, cycles or time",
 			      .first = &request->of_text),
@@ -76,8 +76,7 @@ const struct command_option *format_request_options(struct format_request *reque
 		OPTION_FLAG(0, "no-symbols", &request->symbols_request.none,
 			    .first = &request->of_names),
 		OPTION_FLAG(0, "force", &request->force),
-		OPTIONS_END
-	};
+		OPTIONS_END};
 	static struct command_option kept[sizeof(table) / sizeof(table[0])];
 
 	return memcpy(kept, table, sizeof(table));

@@ -11,7 +11,7 @@
 #include <math.h>
 #include <string.h>
 
-static void put_string(FILE *file, const char *text, size_t size)
+static void write_string(FILE *file, const char *text, size_t size)
 {
 	fputc('"', file);
 	while (size) {
@@ -48,7 +48,7 @@ static void begin(struct json *json, const char *key)
 		fputc(' ', json->file);
 	}
 	if (key) {
-		put_string(json->file, key, strlen(key));
+		write_string(json->file, key, strlen(key));
 		fputs(": ", json->file);
 	}
 }
@@ -79,7 +79,7 @@ void json_close(struct json *json, char bracket)
 void json_bytes(struct json *json, const char *key, const char *text, size_t size)
 {
 	begin(json, key);
-	put_string(json->file, text, size);
+	write_string(json->file, text, size);
 }
 
 void json_string(struct json *json, const char *key, const char *text)

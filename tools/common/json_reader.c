@@ -67,7 +67,7 @@ static bool skip_number(struct place *place)
 }
 
 /* After \u: four digits. */
-static bool take_code(struct place *place, uint32_t *code)
+static bool parse_code(struct place *place, uint32_t *code)
 {
 	*code = 0;
 	for (int i = 0; i < 4; i++, place->at++) {
@@ -84,7 +84,7 @@ static bool take_code(struct place *place, uint32_t *code)
 }
 
 /* After the backslash. A surrogate wants its other half. */
-static bool take_escape(struct place *place, uint32_t *code)
+static bool parse_escape(struct place *place, uint32_t *code)
 {
 	static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
 	const char *name;
@@ -97,11 +97,11 @@ static bool take_escape(struct place *place, uint32_t *code)
 		*code = name ? (uint32_t)values[name - names] : 0;
 		return name;
 	}
-	if (!take_code(place, code))
+	if (!parse_code(place, code))
 		return false;
 	if (*code < 0xd800 || *code > 0xdfff)
 		return true;
-	if (*code > 0xdbff || !skip_word(place, "\\u") || !take_code(place, &low) ||
+	if (*code > 0xdbff || !skip_word(place, "\\u") || !parse_code(place, &low) ||
 	    low < 0xdc00 || low > 0xdfff)
 		return false;
 	*code = 0x10000 + ((*code - 0xd800) << 10) + (low - 0xdc00);
@@ -119,7 +119,7 @@ static bool skip_string(struct place *place)
 		if (skip_char(place, '"'))
 			return true;
 		if (skip_char(place, '\\')) {
-			if (!take_escape(place, &code))
+			if (!parse_escape(place, &code))
 				return false;
 			continue;
 		}
@@ -183,7 +183,7 @@ static bool skip_value(struct place *place, unsigned int depth)
 }
 
 /* The value at the position, which moves past it; the text was checked. */
-static struct json_value take_value(struct place *place)
+static struct json_value parse_value(struct place *place)
 {
 	struct json_value value;
 
@@ -199,7 +199,7 @@ bool json_reader_open(const char *text, size_t size, struct json_value *value)
 {
 	struct place place = { text, text + size };
 
-	*value = take_value(&place);
+	*value = parse_value(&place);
 	skip_blanks(&place);
 	return value->size && place.at == place.end;
 }
@@ -217,10 +217,10 @@ struct json_value json_member(struct json_value object, const char *key)
 		return none;
 	skip_blanks(&place);
 	while (place.at < place.end && *place.at == '"') {
-		name = take_value(&place);
+		name = parse_value(&place);
 		skip_blanks(&place);
 		skip_char(&place, ':');
-		value = take_value(&place);
+		value = parse_value(&place);
 		if (!value.size)
 			return none;
 		if (json_is_string(name, text, sizeof(text)) && !strcmp(text, key))
@@ -246,7 +246,7 @@ struct json_value json_next(struct json_value array, struct json_value element)
 			return none;
 	}
 	skip_blanks(&place);
-	return place.at < place.end && *place.at != ']' ? take_value(&place) : none;
+	return place.at < place.end && *place.at != ']' ? parse_value(&place) : none;
 }
 
 bool json_is_true(struct json_value value)
@@ -300,7 +300,7 @@ bool json_is_string(struct json_value value, char *text, size_t room)
 		return false;
 	while (place.at < place.end && *place.at != '"') {
 		if (skip_char(&place, '\\')) {
-			if (!take_escape(&place, &code))
+			if (!parse_escape(&place, &code))
 				return false;
 			length = put_utf8(bytes, code ? code : 0xfffd);
 		} else {

@@ -45,8 +45,8 @@ static void count_context(struct left_out *left_out, const struct flowtap_contex
 	left_out->context = *now;
 }
 
-static int take_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
-		      uint64_t target)
+static int handle_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
+			uint64_t target)
 {
 	struct left_out *left_out = (struct left_out *)sink;
 
@@ -55,7 +55,7 @@ static int take_block(struct flowtap_sink *sink, const struct flowtap_block *blo
 	return left_out->next->block(left_out->next, block, taken, target);
 }
 
-static int take_element(struct flowtap_sink *sink, const struct flowtap_element *element)
+static int handle_element(struct flowtap_sink *sink, const struct flowtap_element *element)
 {
 	struct left_out *left_out = (struct left_out *)sink;
 
@@ -85,7 +85,7 @@ void left_out_init(struct left_out *left_out, const struct format_request *reque
 		   struct flowtap_sink *next)
 {
 	*left_out = (struct left_out){
-		.sink = { .block = take_block, .element = take_element },
+		.sink = { .block = handle_block, .element = handle_element },
 		.next = next,
 		.kind = request->kind,
 		.holds = held(request),

@@ -16,15 +16,15 @@
 
 #define PROBLEMS_SHOWN 10
 
-static void take_progress(struct flowtap_read *read, uint64_t done, uint64_t size)
+static void handle_progress(struct flowtap_read *read, uint64_t done, uint64_t size)
 {
 	struct tracefile *file = read->argument;
 
 	progress_show(&file->progress, done, size, "bytes");
 }
 
-static void take_problem(struct flowtap_read *read, uint64_t offset, uint64_t line,
-			 const char *reason)
+static void handle_problem(struct flowtap_read *read, uint64_t offset, uint64_t line,
+			   const char *reason)
 {
 	struct tracefile *file = read->argument;
 
@@ -90,8 +90,8 @@ int tracefile_read(struct tracefile *file, struct flowtap_sink *sink)
 	file->read = (struct flowtap_read){
 		.sink = sink,
 		.learned = file->learned,
-		.problem = take_problem,
-		.progress = take_progress,
+		.problem = handle_problem,
+		.progress = handle_progress,
 		.argument = file,
 	};
 	error = file->kind->read(&file->read, file->fd);

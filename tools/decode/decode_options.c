@@ -129,7 +129,7 @@ static bool parse_image(struct decode_image *image)
 	return *text;
 }
 
-static const char *take_image(const struct command_option *option, const char *text)
+static const char *add_image(const struct command_option *option, const char *text)
 {
 	struct decode_options *options = option->into;
 	struct decode_image *images, *image;
@@ -149,7 +149,7 @@ static const char *take_image(const struct command_option *option, const char *t
 	return parse_image(image) ? NULL : option->wanted;
 }
 
-static const char *take_size(const struct command_option *option, const char *text)
+static const char *parse_size(const struct command_option *option, const char *text)
 {
 	uint64_t *size = option->into;
 
@@ -203,19 +203,18 @@ static int parse(int argc, char **argv, struct decode_options *options)
 		OPTION_CHOICE(0, "split", &options->split, splits, "thread, process or cpu"),
 		OPTION_STRING(0, "cpu", &options->cpu),
 		OPTION_STRING(0, "config", &options->config),
-		OPTION(0, "memory", required_argument, take_image, options, .bits = false,
+		OPTION(0, "memory", required_argument, add_image, options, .bits = false,
 		       .wanted = "FILE@ADDRESS[,SPACE][,contextid=N][,vmid=N][,offset=N][,size=N]"),
-		OPTION(0, "elf", required_argument, take_image, options, .bits = true,
+		OPTION(0, "elf", required_argument, add_image, options, .bits = true,
 		       .wanted = "FILE[@OFFSET][,SPACE][,contextid=N][,vmid=N]"),
 		OPTION_FLAG(0, "framed", &options->framed),
 		OPTION_TRACE_ID(&options->id),
 		OPTION_FLAG(0, "keep-failed-transactions", &options->keep_failed),
-		OPTION(0, "block-memory", required_argument, take_size, &options->block_memory),
+		OPTION(0, "block-memory", required_argument, parse_size, &options->block_memory),
 		OPTION_FLAG('q', "quiet", &options->quiet),
 		OPTION_FLAG(0, "json", &options->json),
 		OPTION('h', "help", no_argument, print_help, NULL),
-		OPERAND("file IN")
-	};
+		OPERAND("file IN")};
 
 	return parse_options(argc, argv, table);
 }

@@ -73,7 +73,7 @@ static int finish(struct decoding *decoding)
 
 /* --- The archive's blocks. --- */
 
-static int take_info(struct decoding *decoding, const struct flowtap_archive_block *block)
+static int handle_info(struct decoding *decoding, const struct flowtap_archive_block *block)
 {
 	size_t size = block->size < INFO_MAX ? block->size : INFO_MAX;
 
@@ -87,14 +87,14 @@ static int take_info(struct decoding *decoding, const struct flowtap_archive_blo
 	return 0;
 }
 
-static void take_configure(struct decoding *decoding, const struct flowtap_archive_block *block)
+static void handle_configure(struct decoding *decoding, const struct flowtap_archive_block *block)
 {
 	decoding->period =
 		flowtap_recording_cpu(&decoding->recording, block->cpu)->configure.period;
 	decoding->cpus++;
 }
 
-static int take_task(struct decoding *decoding, const struct flowtap_archive_block *block)
+static int handle_task(struct decoding *decoding, const struct flowtap_archive_block *block)
 {
 	struct flowtap_archive_task task;
 	const char *comm = (const char *)task.comm;
@@ -110,20 +110,20 @@ static int take_task(struct decoding *decoding, const struct flowtap_archive_blo
 					strnlen(comm, sizeof(task.comm)));
 }
 
-static int take_block(struct flowtap_recording *recording,
-		      const struct flowtap_archive_block *block)
+static int handle_block(struct flowtap_recording *recording,
+			const struct flowtap_archive_block *block)
 {
 	struct decoding *decoding = recording->argument;
 	struct flowtap_stats stats = { .records = 0 };
 
 	switch (block->type) {
 	case FLOWTAP_ARCHIVE_INFO:
-		return take_info(decoding, block);
+		return handle_info(decoding, block);
 	case FLOWTAP_ARCHIVE_CONFIGURE:
-		take_configure(decoding, block);
+		handle_configure(decoding, block);
 		return 0;
 	case FLOWTAP_ARCHIVE_TASK:
-		return take_task(decoding, block);
+		return handle_task(decoding, block);
 	case FLOWTAP_ARCHIVE_TRIGGER:
 		triggers_take(&decoding->triggers, block);
 		return 0;
@@ -141,8 +141,8 @@ static int take_block(struct flowtap_recording *recording,
 	}
 }
 
-static void take_damage(struct flowtap_recording *recording, uint64_t offset, const char *reason,
-			uint64_t bytes)
+static void handle_damage(struct flowtap_recording *recording, uint64_t offset, const char *reason,
+			  uint64_t bytes)
 {
 	const struct decoding *decoding = recording->argument;
 	uint64_t damages = recording->replay.counts.damages;
@@ -188,7 +188,7 @@ static bool count_trigger(struct flowtap_profile_samples *samples, uint32_t trig
 }
 
 /* Where the event, or the timer, stood when it triggered. */
-static int take_hit(struct decoding *decoding, const struct flowtap_record *record, size_t size)
+static int handle_hit(struct decoding *decoding, const struct flowtap_record *record, size_t size)
 {
 	const struct flowtap_record_sample *sample = (const void *)record;
 
@@ -210,7 +210,7 @@ static int decode_ctr(struct decoding *decoding, uint32_t cpu, const struct flow
 
 	if (tid && !pick_meet(&decoding->pick, tid, cpu))
 		return 0;
-	error = take_hit(decoding, record, size);
+	error = handle_hit(decoding, record, size);
 	return error ? error : flowtap_recording_record(&decoding->recording, cpu, record, size);
 }
 
@@ -244,8 +244,8 @@ static int decode_aux(struct decoding *decoding, uint32_t cpu, const struct flow
 	return error;
 }
 
-static int take_record(struct flowtap_recording *recording, uint32_t cpu,
-		       const struct flowtap_record *record, size_t size)
+static int handle_record(struct flowtap_recording *recording, uint32_t cpu,
+			 const struct flowtap_record *record, size_t size)
 {
 	struct decoding *decoding = recording->argument;
 
@@ -305,9 +305,9 @@ int decoding_init(struct decoding *decoding, const struct decode_options *option
 		.ete = &decoding->ete,
 		.block_memory = options->block_memory,
 		.begin = begin,
-		.block = take_block,
-		.record = take_record,
-		.damage = take_damage,
+		.block = handle_block,
+		.record = handle_record,
+		.damage = handle_damage,
 		.time = come_to,
 		.argument = decoding,
 	};

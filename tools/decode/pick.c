@@ -100,8 +100,8 @@ static int choose(struct pick *pick, const struct flowtap_context *context)
 	return 0;
 }
 
-static int take_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
-		      uint64_t target)
+static int handle_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
+			uint64_t target)
 {
 	struct pick *pick = (struct pick *)sink;
 
@@ -111,7 +111,7 @@ static int take_block(struct flowtap_sink *sink, const struct flowtap_block *blo
 	return 0;
 }
 
-static int take_element(struct flowtap_sink *sink, const struct flowtap_element *element)
+static int handle_element(struct flowtap_sink *sink, const struct flowtap_element *element)
 {
 	struct pick *pick = (struct pick *)sink;
 	int error = 0;
@@ -130,7 +130,7 @@ void pick_begin(struct pick *pick, bool hand_on)
 void pick_init(struct pick *pick, struct flowtap_sink *next, uint32_t tid, const uint32_t *cpu)
 {
 	*pick = (struct pick){
-		.sink = { .block = take_block, .element = take_element },
+		.sink = { .block = handle_block, .element = handle_element },
 		.next = next,
 		.tid = tid,
 		.cpu = cpu ? *cpu : 0,

@@ -128,8 +128,8 @@ static int find_part(struct split *split)
 	return split->part->format.sink->element(split->part->format.sink, &element);
 }
 
-static int take_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
-		      uint64_t target)
+static int handle_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
+			uint64_t target)
 {
 	struct split *split = (struct split *)sink;
 	int error = split->part ? 0 : find_part(split);
@@ -140,7 +140,7 @@ static int take_block(struct flowtap_sink *sink, const struct flowtap_block *blo
 	return split->part->format.sink->block(split->part->format.sink, block, taken, target);
 }
 
-static int take_element(struct flowtap_sink *sink, const struct flowtap_element *element)
+static int handle_element(struct flowtap_sink *sink, const struct flowtap_element *element)
 {
 	struct split *split = (struct split *)sink;
 	int error = 0;
@@ -166,7 +166,7 @@ void split_init(struct split *split, const struct decode_options *options,
 		const char *comment)
 {
 	*split = (struct split){
-		.sink = { .block = take_block, .element = take_element },
+		.sink = { .block = handle_block, .element = handle_element },
 		.options = options,
 		.request = request,
 		.blocks = blocks,

@@ -39,7 +39,7 @@ static void print_note(const struct notes *notes, const char *text)
 }
 
 /* Shows each but the last, which may be the error's own. */
-static void take_note(void *argument, const char *text)
+static void handle_note(void *argument, const char *text)
 {
 	struct notes *notes = argument;
 
@@ -209,7 +209,7 @@ static void list_cpus(const struct work *work)
 int trace_snapshot(const struct decode_options *options)
 {
 	struct notes notes = { .directory = options->input, .quiet = options->quiet };
-	const struct flowtap_snapshot_options request = { .note = take_note, .argument = &notes };
+	const struct flowtap_snapshot_options request = { .note = handle_note, .argument = &notes };
 	struct trace_decoding decoding;
 	struct work work = { .decoding = &decoding, .output.file.fd = -1 };
 	int error, status = STATUS_ERROR;

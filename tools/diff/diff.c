@@ -46,7 +46,7 @@ static const struct {
 	{ "all", FORMAT_HOLDS(GAP) | FORMAT_HOLDS(CONTEXT) | FORMAT_HOLDS(EXCEPTION) },
 };
 
-static const char *take_ignored(const struct command_option *option, const char *list)
+static const char *parse_ignored(const struct command_option *option, const char *list)
 {
 	uint64_t *ignored = option->into;
 
@@ -166,14 +166,13 @@ int diff_command(int argc, char **argv)
 	const struct command_option options[] = {
 		OPTION_NUMBER('U', "context", &difference.context, 0, DIFFERENCE_CONTEXT_MAX,
 			      "a number up to 100000"),
-		OPTION(0, "ignore", required_argument, take_ignored, &ignored,
+		OPTION(0, "ignore", required_argument, parse_ignored, &ignored,
 		       .wanted = "gaps, contexts, exceptions or all, or several with commas"),
 		OPTION_DISASSEMBLER(&disassembler),
 		OPTION_FLAG('q', "quiet", &difference.quiet),
 		OPTION_FLAG(0, "json", &difference.json),
 		OPTION_HELP(help),
-		OPERANDS_ANY
-	};
+		OPERANDS_ANY};
 	int status = parse_options(argc, argv, options);
 
 	if (status != OPTIONS_TAKEN)

@@ -66,7 +66,7 @@ static int emit_context(struct steps *steps)
 	return 0;
 }
 
-static void take_context(struct steps *steps, const struct flowtap_context *context)
+static void handle_context(struct steps *steps, const struct flowtap_context *context)
 {
 	struct flowtap_context *pending = &steps->pending;
 
@@ -84,8 +84,8 @@ static void take_context(struct steps *steps, const struct flowtap_context *cont
 	steps->has_pending = true;
 }
 
-static int take_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
-		      uint64_t target)
+static int handle_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
+			uint64_t target)
 {
 	struct steps *steps = (struct steps *)sink;
 	uint32_t offset = 0;
@@ -115,7 +115,7 @@ static int take_block(struct flowtap_sink *sink, const struct flowtap_block *blo
 	return 0;
 }
 
-static int take_element(struct flowtap_sink *sink, const struct flowtap_element *element)
+static int handle_element(struct flowtap_sink *sink, const struct flowtap_element *element)
 {
 	struct steps *steps = (struct steps *)sink;
 	struct step *step;
@@ -123,7 +123,7 @@ static int take_element(struct flowtap_sink *sink, const struct flowtap_element 
 	if (!(steps->holds & 1ULL << element->kind))
 		return 0;
 	if (element->kind == FLOWTAP_ELEMENT_CONTEXT) {
-		take_context(steps, &element->context);
+		handle_context(steps, &element->context);
 		return 0;
 	}
 	if (element->kind != FLOWTAP_ELEMENT_GAP && element->kind != FLOWTAP_ELEMENT_EXCEPTION)
@@ -162,7 +162,7 @@ int steps_begin(struct steps *steps, struct tracefile *file, uint64_t holds)
 	int error;
 
 	*steps = (struct steps){
-		.sink = { .block = take_block, .element = take_element },
+		.sink = { .block = handle_block, .element = handle_element },
 		.file = file,
 		.holds = holds,
 	};

@@ -23,8 +23,8 @@
 #define LIMIT_NS 2000000000ULL	/* on a slow emulator */
 
 /* Moves us onto a CPU with a source. */
-static int settle(const struct flowtap_query *queries, size_t n, const cpu_set_t *allowed,
-		  struct selftest *selftest)
+static int move_to_cpu(const struct flowtap_query *queries, size_t n, const cpu_set_t *allowed,
+		       struct selftest *selftest)
 {
 	for (size_t cpu = 0; cpu < n && cpu < CPU_SETSIZE; cpu++) {
 		cpu_set_t one;
@@ -114,7 +114,7 @@ int selftest_run(const struct flowtap_query *queries, size_t n, struct selftest 
 	*selftest = (struct selftest){ .step = "finding a CPU that we may run on" };
 	if (sched_getaffinity(0, sizeof(allowed), &allowed))
 		return -errno;
-	error = settle(queries, n, &allowed, selftest);
+	error = move_to_cpu(queries, n, &allowed, selftest);
 	if (error)
 		return error;
 	selftest->step = "opening " FLOWTAP_DEVICE;

@@ -62,8 +62,8 @@ static void json_instruction(const struct listing *listing, const struct line *l
 	json_close(&json, '}');
 }
 
-static int take_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
-		      uint64_t target)
+static int handle_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
+			uint64_t target)
 {
 	struct listing *listing = (struct listing *)sink;
 	struct line line = { .isa = (enum flowtap_isa)block->isa, .target = target };
@@ -109,7 +109,7 @@ static void begin(struct element_line *line, const char *kind)
 	}
 }
 
-static void put_number(struct element_line *line, const char *key, uint64_t value)
+static void write_number(struct element_line *line, const char *key, uint64_t value)
 {
 	if (line->as_json)
 		json_number(&line->json, key, value);
@@ -118,7 +118,8 @@ static void put_number(struct element_line *line, const char *key, uint64_t valu
 }
 
 /* Of CLOCK_MONOTONIC_RAW; for people as everywhere else. */
-static void put_time(struct element_line *line, const char *json_key, const char *text, uint64_t ns)
+static void write_time(struct element_line *line, const char *json_key, const char *text,
+		       uint64_t ns)
 {
 	if (line->as_json)
 		json_number(&line->json, json_key, ns);
@@ -126,7 +127,7 @@ static void put_time(struct element_line *line, const char *json_key, const char
 		printf("%s %" PRIu64 ".%09" PRIu64, text, ns / 1000000000, ns % 1000000000);
 }
 
-static void put_hex(struct element_line *line, const char *key, uint64_t value)
+static void write_hex(struct element_line *line, const char *key, uint64_t value)
 {
 	if (line->as_json)
 		json_hex(&line->json, key, value);
@@ -134,7 +135,7 @@ static void put_hex(struct element_line *line, const char *key, uint64_t value)
 		printf(" %s 0x%" PRIx64, key, value);
 }
 
-static void put_word(struct element_line *line, const char *key, const char *word)
+static void write_word(struct element_line *line, const char *key, const char *word)
 {
 	if (line->as_json) {
 		json_string(&line->json, key, word);
@@ -152,90 +153,90 @@ static void end(struct element_line *line)
 		putchar('\n');
 }
 
-static void put_context(struct element_line *line, const struct flowtap_context *context)
+static void write_context(struct element_line *line, const struct flowtap_context *context)
 {
 	begin(line, "context");
-	put_number(line, "pid", context->pid);
-	put_number(line, "tid", context->tid);
-	put_number(line, "cpu", context->cpu);
-	put_word(line, "isa", isa_name((enum flowtap_isa)context->isa));
-	put_word(line, "mode", isa_mode_name((enum flowtap_isa)context->isa, context->mode & 3));
+	write_number(line, "pid", context->pid);
+	write_number(line, "tid", context->tid);
+	write_number(line, "cpu", context->cpu);
+	write_word(line, "isa", isa_name((enum flowtap_isa)context->isa));
+	write_word(line, "mode", isa_mode_name((enum flowtap_isa)context->isa, context->mode & 3));
 	if (context->security)
-		put_word(line, "security", isa_security_name(context->security));
+		write_word(line, "security", isa_security_name(context->security));
 	if (context->has_vmid)
-		put_hex(line, "vmid", context->vmid);
+		write_hex(line, "vmid", context->vmid);
 	if (context->has_contextid)
-		put_hex(line, "contextid", context->contextid);
+		write_hex(line, "contextid", context->contextid);
 	end(line);
 }
 
-static void put_exception(struct element_line *line, const struct flowtap_exception *exception)
+static void write_exception(struct element_line *line, const struct flowtap_exception *exception)
 {
 	begin(line, exception->interrupt ? "interrupt" : "exception");
 	if (exception->number >= 0)
-		put_number(line, "number", (uint64_t)exception->number);
-	put_hex(line, "address", exception->address);
+		write_number(line, "number", (uint64_t)exception->number);
+	write_hex(line, "address", exception->address);
 	if (exception->target)
-		put_hex(line, "target", exception->target);
+		write_hex(line, "target", exception->target);
 	end(line);
 }
 
-static void put_gap(struct element_line *line, const struct flowtap_gap *gap)
+static void write_gap(struct element_line *line, const struct flowtap_gap *gap)
 {
 	begin(line, "gap");
-	put_word(line, "reason", flowtap_gap_name(gap->reason));
+	write_word(line, "reason", flowtap_gap_name(gap->reason));
 	if (gap->since)
-		put_time(line, "since_ns", " since", gap->since);
+		write_time(line, "since_ns", " since", gap->since);
 	if (gap->until)
-		put_time(line, "until_ns", " until", gap->until);
+		write_time(line, "until_ns", " until", gap->until);
 	if (gap->size && gap->size != UINT64_MAX)
-		put_number(line, "size", gap->size);
+		write_number(line, "size", gap->size);
 	if (gap->address)
-		put_hex(line, "address", gap->address);
+		write_hex(line, "address", gap->address);
 	if (gap->detail)
-		put_word(line, "detail", gap->detail);
+		write_word(line, "detail", gap->detail);
 	end(line);
 }
 
-static void put_transfer(struct element_line *line, const struct flowtap_transfer *transfer)
+static void write_transfer(struct element_line *line, const struct flowtap_transfer *transfer)
 {
 	begin(line, "transfer");
-	put_hex(line, "source", transfer->source);
-	put_hex(line, "target", transfer->target);
-	put_word(line, "type", flowtap_transfer_name(transfer->type));
+	write_hex(line, "source", transfer->source);
+	write_hex(line, "target", transfer->target);
+	write_word(line, "type", flowtap_transfer_name(transfer->type));
 	end(line);
 }
 
-static void put_one(struct element_line *line, const char *kind, const char *key, uint64_t value)
+static void write_one(struct element_line *line, const char *kind, const char *key, uint64_t value)
 {
 	begin(line, kind);
-	put_number(line, key, value);
+	write_number(line, key, value);
 	end(line);
 }
 
-static void put_moment(struct element_line *line, uint64_t ns)
+static void write_moment(struct element_line *line, uint64_t ns)
 {
 	begin(line, "time");
-	put_time(line, "time_ns", "", ns);
+	write_time(line, "time_ns", "", ns);
 	end(line);
 }
 
-static void put_cycles(struct element_line *line, const struct flowtap_element *element)
+static void write_cycles(struct element_line *line, const struct flowtap_element *element)
 {
 	begin(line, "cycles");
 	if (!element->cycles.unknown)
-		put_number(line, "count", element->cycles.count);
+		write_number(line, "count", element->cycles.count);
 	else if (!line->as_json)
 		fputs(" unknown", stdout);
 	end(line);
 }
 
-static void put_q(struct element_line *line, const struct flowtap_q *q)
+static void write_q(struct element_line *line, const struct flowtap_q *q)
 {
 	begin(line, "q_range");
-	put_hex(line, "start", q->start);
-	put_hex(line, "next", q->next);
-	put_number(line, "instructions", q->instructions);
+	write_hex(line, "start", q->start);
+	write_hex(line, "next", q->next);
+	write_number(line, "instructions", q->instructions);
 	end(line);
 }
 
@@ -251,7 +252,7 @@ static const char *const others[] = {
 	[FLOWTAP_ELEMENT_SOURCE] = "source",
 };
 
-static int take_element(struct flowtap_sink *sink, const struct flowtap_element *element)
+static int handle_element(struct flowtap_sink *sink, const struct flowtap_element *element)
 {
 	const struct listing *listing = (struct listing *)sink;
 	struct element_line line = {
@@ -261,31 +262,31 @@ static int take_element(struct flowtap_sink *sink, const struct flowtap_element 
 
 	switch (element->kind) {
 	case FLOWTAP_ELEMENT_CONTEXT:
-		put_context(&line, &element->context);
+		write_context(&line, &element->context);
 		break;
 	case FLOWTAP_ELEMENT_EXCEPTION:
-		put_exception(&line, &element->exception);
+		write_exception(&line, &element->exception);
 		break;
 	case FLOWTAP_ELEMENT_GAP:
-		put_gap(&line, &element->gap);
+		write_gap(&line, &element->gap);
 		break;
 	case FLOWTAP_ELEMENT_TRANSFER:
-		put_transfer(&line, &element->transfer);
+		write_transfer(&line, &element->transfer);
 		break;
 	case FLOWTAP_ELEMENT_TIME:
-		put_moment(&line, element->time);
+		write_moment(&line, element->time);
 		break;
 	case FLOWTAP_ELEMENT_TIMESTAMP:
-		put_one(&line, "timestamp", "ticks", element->timestamp.ticks);
+		write_one(&line, "timestamp", "ticks", element->timestamp.ticks);
 		break;
 	case FLOWTAP_ELEMENT_CYCLES:
-		put_cycles(&line, element);
+		write_cycles(&line, element);
 		break;
 	case FLOWTAP_ELEMENT_EVENT:
-		put_one(&line, "event", "bits", element->event);
+		write_one(&line, "event", "bits", element->event);
 		break;
 	case FLOWTAP_ELEMENT_Q:
-		put_q(&line, &element->q);
+		write_q(&line, &element->q);
 		break;
 	default:
 		begin(&line, others[element->kind]);
@@ -319,7 +320,7 @@ int listing_dump(const char *command, const char *path, int fd,
 		.symbol = symbols_find, .argument = &symbols,
 	};
 	struct listing listing = {
-		.sink = { .block = take_block, .element = take_element },
+		.sink = { .block = handle_block, .element = handle_element },
 		.number = 1,
 		.json = request->json,
 	};

@@ -58,8 +58,8 @@ static void add_part(struct printing *printing, const uint8_t *bytes,
 	printing->part_length += packet->size;
 }
 
-static void take_packet(struct printing *printing, const uint8_t *bytes,
-			const struct flowtap_ete_packet *packet)
+static void handle_packet(struct printing *printing, const uint8_t *bytes,
+			  const struct flowtap_ete_packet *packet)
 {
 	bool part = packet->type == FLOWTAP_ETE_NOT_SYNCED ||
 		    packet->type == FLOWTAP_ETE_ALIGNMENT_ZEROS;
@@ -87,7 +87,7 @@ static void parse(struct printing *printing)
 					 printing->held - at, &packet);
 		if (!used)
 			break;
-		take_packet(printing, printing->bytes + at, &packet);
+		handle_packet(printing, printing->bytes + at, &packet);
 		at += used;
 		printing->offset += used;
 	}
@@ -95,7 +95,7 @@ static void parse(struct printing *printing)
 	memmove(printing->bytes, printing->bytes + at, printing->held);
 }
 
-static int take_bytes(struct flowtap_trace_feed *feed, const uint8_t *bytes, size_t size)
+static int handle_bytes(struct flowtap_trace_feed *feed, const uint8_t *bytes, size_t size)
 {
 	struct printing *printing = feed->argument;
 
@@ -124,7 +124,7 @@ static void end(struct printing *printing)
 	printing->held = 0;
 }
 
-static int take_loss(struct flowtap_trace_feed *feed, const struct flowtap_gap *gap)
+static int handle_loss(struct flowtap_trace_feed *feed, const struct flowtap_gap *gap)
 {
 	struct printing *printing = feed->argument;
 
@@ -140,8 +140,8 @@ static int print_trace(struct printing *printing, const char *name)
 	int error;
 
 	printing->feed.argument = printing;
-	printing->feed.bytes = take_bytes;
-	printing->feed.lost = take_loss;
+	printing->feed.bytes = handle_bytes;
+	printing->feed.lost = handle_loss;
 	flowtap_ete_parser_init(&printing->parser, &printing->config);
 	error = flowtap_trace_feed(&printing->feed);
 	end(printing);

@@ -106,7 +106,7 @@ static bool power_of_two(uint64_t value)
 	return value && !(value & (value - 1));
 }
 
-static const char *take_pages(const struct command_option *option, const char *text)
+static const char *parse_pages(const struct command_option *option, const char *text)
 {
 	struct record_options *options = option->into;
 	uint64_t most = FLOWTAP_ARCHIVE_BLOCK_MAX / (uint64_t)sysconf(_SC_PAGESIZE), value;
@@ -118,7 +118,7 @@ static const char *take_pages(const struct command_option *option, const char *t
 	return NULL;
 }
 
-static const char *take_event(const struct command_option *option, const char *text)
+static const char *parse_event(const struct command_option *option, const char *text)
 {
 	struct record_options *options = option->into;
 
@@ -126,13 +126,13 @@ static const char *take_event(const struct command_option *option, const char *t
 	return event_parse(text, &options->event) ? NULL : option->wanted;
 }
 
-static const char *take_socket(const struct command_option *option, const char *text)
+static const char *parse_socket(const struct command_option *option, const char *text)
 {
 	*(const char **)option->into = text ? text : CONTROL_SOCKET;
 	return text && !*text ? "the path of a socket" : NULL;
 }
 
-static const char *take_depth(const struct command_option *option, const char *text)
+static const char *parse_depth(const struct command_option *option, const char *text)
 {
 	uint64_t value;
 
@@ -142,7 +142,7 @@ static const char *take_depth(const struct command_option *option, const char *t
 	return NULL;
 }
 
-static const char *take_duration(const struct command_option *option, const char *text)
+static const char *parse_duration(const struct command_option *option, const char *text)
 {
 	return number_parse_seconds(text, option->into) ? NULL : "a time in seconds";
 }
@@ -169,7 +169,7 @@ static bool is_listed(const struct record_options *options, pid_t pid)
 	return false;
 }
 
-static const char *take_pids(const struct command_option *option, const char *text)
+static const char *parse_pids(const struct command_option *option, const char *text)
 {
 	struct record_options *options = option->into;
 	uint64_t value;
@@ -186,7 +186,7 @@ static const char *take_pids(const struct command_option *option, const char *te
 	return NULL;
 }
 
-static const char *take_cpus(const struct command_option *option, const char *text)
+static const char *parse_cpus(const struct command_option *option, const char *text)
 {
 	static const char wanted[] = "a list of CPUs (0-3,8)";
 	struct record_options *options = option->into;
@@ -225,40 +225,39 @@ static int parse(int argc, char **argv, struct record_options *options)
 	struct flowtap_configure *configure = &options->configure;
 	const char **samples = &options->samples_option;
 	const struct command_option table[] = {
-		OPTION('p', "pid", required_argument, take_pids, options),
+		OPTION('p', "pid", required_argument, parse_pids, options),
 		OPTION_STRING(0, "cgroup", &options->cgroup, .wanted = "the path of a cgroup"),
 		OPTION_FLAG('a', "all-cpus", &options->all),
-		OPTION('C', "cpu", required_argument, take_cpus, options),
+		OPTION('C', "cpu", required_argument, parse_cpus, options),
 		OPTION_NO_BITS(0, "no-inherit", &configure->flags, FLOWTAP_INHERIT),
 		OPTION_BITS(0, "user", &configure->modes, FLOWTAP_MODE_USER),
 		OPTION_BITS(0, "kernel", &configure->modes, FLOWTAP_MODE_KERNEL),
 		OPTION_STRING(0, "filter", &options->filter, .first = samples),
 		OPTION_BITS(0, "ras", &configure->ctr.control, RASEMU, .first = samples),
-		OPTION(0, "depth", required_argument, take_depth, &configure->ctr.depth,
+		OPTION(0, "depth", required_argument, parse_depth, &configure->ctr.depth,
 		       .first = samples),
 		OPTION_BITS(0, "freeze-on-breakpoint", &configure->ctr.control, BPFRZ,
 			    .first = samples),
 		OPTION_CHOICE(0, "source", &configure->source, sources, "ctr, ete or soft"),
-		OPTION('e', "event", required_argument, take_event, options, .first = samples,
+		OPTION('e', "event", required_argument, parse_event, options, .first = samples,
 		       .wanted = "the name of an event (`flowtap list` shows them)"),
-		OPTION_NUMBER('c', "count", &configure->period, 1, INT64_MAX,
-			      "a number of events", .first = samples),
+		OPTION_NUMBER('c', "count", &configure->period, 1, INT64_MAX, "a number of events",
+			      .first = samples),
 		OPTION_NUMBER('F', "freq", &options->frequency, 1, FREQUENCY_MAX,
 			      "a number of samples a second, 1 to 100000", .first = samples),
 		OPTION_BITS(0, "switch", &configure->triggers, FLOWTAP_TRIGGER_SWITCH),
-		OPTION(0, "duration", required_argument, take_duration, &options->duration),
+		OPTION(0, "duration", required_argument, parse_duration, &options->duration),
 		OPTION_STRING('o', "output", &options->path, .wanted = "the name of a file"),
 		OPTION_FLAG(0, "force", &options->force),
 		OPTION_FLAG(0, "bundle", &options->bundle),
-		OPTION(0, "borrow", optional_argument, take_socket, &options->borrow),
+		OPTION(0, "borrow", optional_argument, parse_socket, &options->borrow),
 		OPTION_BITS(0, "overwrite", &configure->flags, FLOWTAP_OVERWRITE),
-		OPTION(0, "ring-pages", required_argument, take_pages, options),
+		OPTION(0, "ring-pages", required_argument, parse_pages, options),
 		OPTION_FLAG('q', "quiet", &options->quiet),
 		OPTION_FLAG(0, "json", &options->json),
 		OPTION('h', "help", no_argument, print_help, NULL),
 		OPTIONS_OF(ete_options(&options->ete)),
-		OPERANDS_PROGRAM
-	};
+		OPERANDS_PROGRAM};
 
 	return parse_options(argc, argv, table);
 }

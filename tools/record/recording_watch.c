@@ -87,7 +87,7 @@ int watch_open(struct watch *watch, struct streams *streams, struct flowtap_side
 }
 
 /* True: one that ends the recording came. */
-static bool take_signals(struct watch *watch)
+static bool handle_signals(struct watch *watch)
 {
 	struct signalfd_siginfo info;
 	bool over = false;
@@ -113,7 +113,7 @@ bool watch_wait(struct watch *watch, bool tick)
 	ended |= flowtap_session_ended(&watch->streams->session);
 	if (flowtap_drain_events(drain, watch->timer_number))
 		watch->elapsed = ended = true;
-	return take_signals(watch) || ended;
+	return handle_signals(watch) || ended;
 }
 
 void watch_release(struct watch *watch)

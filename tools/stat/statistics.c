@@ -155,8 +155,8 @@ static struct statistics_thread *thread_of(struct statistics *stats, uint32_t pi
 	return made;
 }
 
-static int take_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
-		      uint64_t target)
+static int handle_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
+			uint64_t target)
 {
 	struct statistics *stats = (struct statistics *)sink;
 	const struct flowtap_render *render = flowtap_slot_find(&stats->slot, block);
@@ -191,7 +191,7 @@ static int take_block(struct flowtap_sink *sink, const struct flowtap_block *blo
 
 /* --- Elements. --- */
 
-static void take_context(struct statistics *stats, const struct flowtap_context *context)
+static void handle_context(struct statistics *stats, const struct flowtap_context *context)
 {
 	if (context->pid != stats->context.pid || context->tid != stats->context.tid)
 		stats->thread = NULL;
@@ -202,7 +202,7 @@ static void take_context(struct statistics *stats, const struct flowtap_context 
 	stats->has_context = true;
 }
 
-static void take_gap(struct statistics *stats, const struct flowtap_gap *element)
+static void handle_gap(struct statistics *stats, const struct flowtap_gap *element)
 {
 	struct statistics_gap *gap = &stats->gaps[element->reason];
 
@@ -215,7 +215,7 @@ static void take_gap(struct statistics *stats, const struct flowtap_gap *element
 	}
 }
 
-static void take_exception(struct statistics *stats, const struct flowtap_exception *exception)
+static void handle_exception(struct statistics *stats, const struct flowtap_exception *exception)
 {
 	if (exception->interrupt)
 		stats->interrupts++;
@@ -225,19 +225,19 @@ static void take_exception(struct statistics *stats, const struct flowtap_except
 		stats->other_exceptions++;
 }
 
-static int take_element(struct flowtap_sink *sink, const struct flowtap_element *element)
+static int handle_element(struct flowtap_sink *sink, const struct flowtap_element *element)
 {
 	struct statistics *stats = (struct statistics *)sink;
 
 	switch (element->kind) {
 	case FLOWTAP_ELEMENT_CONTEXT:
-		take_context(stats, &element->context);
+		handle_context(stats, &element->context);
 		break;
 	case FLOWTAP_ELEMENT_GAP:
-		take_gap(stats, &element->gap);
+		handle_gap(stats, &element->gap);
 		break;
 	case FLOWTAP_ELEMENT_EXCEPTION:
-		take_exception(stats, &element->exception);
+		handle_exception(stats, &element->exception);
 		break;
 	case FLOWTAP_ELEMENT_TIME:
 		if (!stats->first_time)
@@ -262,7 +262,7 @@ int statistics_init(struct statistics *stats, struct flowtap_blocks *blocks,
 		    struct flowtap_disasm *disasm)
 {
 	*stats = (struct statistics){
-		.sink = { .block = take_block, .element = take_element },
+		.sink = { .block = handle_block, .element = handle_element },
 		.slot = flowtap_blocks_slot(blocks, NULL),
 		.disasm = disasm,
 	};

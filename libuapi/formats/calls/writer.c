@@ -139,8 +139,8 @@ static bool is_call(const struct flowtap_block *block)
 	       block->end == FLOWTAP_TRANSFER_DIRECT_CALL;
 }
 
-static int take_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
-		      uint64_t target)
+static int handle_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
+			uint64_t target)
 {
 	struct flowtap_calls *calls = (struct flowtap_calls *)sink;
 	int error = calls->called ? count_block(calls, block) : 0;
@@ -154,7 +154,7 @@ static int take_block(struct flowtap_sink *sink, const struct flowtap_block *blo
 }
 
 /* What says more of the call, or is only noted, does not part it from what is called. */
-static int take_element(struct flowtap_sink *sink, const struct flowtap_element *element)
+static int handle_element(struct flowtap_sink *sink, const struct flowtap_element *element)
 {
 	struct flowtap_calls *calls = (struct flowtap_calls *)sink;
 	const uint32_t before = calls->pid;
@@ -223,7 +223,7 @@ static uint32_t merge(struct callee *list, uint32_t n)
 }
 
 /* Names come from files that anybody may have made: one that breaks the line is cut there. */
-static void put_text(struct flowtap_calls *calls, const char *text)
+static void write_text(struct flowtap_calls *calls, const char *text)
 {
 	size_t size = 0;
 
@@ -232,26 +232,26 @@ static void put_text(struct flowtap_calls *calls, const char *text)
 	flowtap_write_buffer_add(&calls->out, text, size);
 }
 
-static void put_line(struct flowtap_calls *calls, uint64_t n, const char *function,
-		     const char *object)
+static void write_line(struct flowtap_calls *calls, uint64_t n, const char *function,
+		       const char *object)
 {
 	char number[32];
 
 	snprintf(number, sizeof(number), "%" PRIu64 " ", n);
-	put_text(calls, number);
-	put_text(calls, function);
-	put_text(calls, " ");
-	put_text(calls, object ? object : "-");
+	write_text(calls, number);
+	write_text(calls, function);
+	write_text(calls, " ");
+	write_text(calls, object ? object : "-");
 	flowtap_write_buffer_add(&calls->out, "\n", 1);
 }
 
-static void put_callee(struct flowtap_calls *calls, const struct callee *callee)
+static void write_callee(struct flowtap_calls *calls, const struct callee *callee)
 {
 	char address[32];
 
 	snprintf(address, sizeof(address), "0x%" PRIx64, callee->address);
-	put_line(calls, callee->calls, callee->function ? callee->function : address,
-		 callee->object);
+	write_line(calls, callee->calls, callee->function ? callee->function : address,
+		   callee->object);
 }
 
 int flowtap_calls_finish(struct flowtap_calls *calls)
@@ -270,11 +270,11 @@ int flowtap_calls_finish(struct flowtap_calls *calls)
 		qsort(calls->callees, calls->n, sizeof(calls->callees[0]), more);
 	flowtap_write_buffer_add(&calls->out, head, sizeof(head) - 1);
 	for (uint32_t i = 0; i < calls->n; i++)
-		put_callee(calls, &calls->callees[i]);
+		write_callee(calls, &calls->callees[i]);
 	if (calls->others)
-		put_line(calls, calls->others, "(others)", NULL);
+		write_line(calls, calls->others, "(others)", NULL);
 	if (calls->unknown)
-		put_line(calls, calls->unknown, "(unknown)", NULL);
+		write_line(calls, calls->unknown, "(unknown)", NULL);
 	return flowtap_write_buffer_flush(&calls->out);
 }
 
@@ -292,8 +292,8 @@ int flowtap_calls_new(int fd, const struct flowtap_calls_options *options,
 		free(new);
 		return -ENOMEM;
 	}
-	new->sink.block = take_block;
-	new->sink.element = take_element;
+	new->sink.block = handle_block;
+	new->sink.element = handle_element;
 	new->slot = flowtap_blocks_slot(options->blocks, NULL);
 	new->options = *options;
 	*calls = new;

@@ -19,7 +19,7 @@ static void not_before(struct lines *lines, uint64_t time)
 	lines->pending |= LINES_LATER;
 }
 
-static void take_nanoseconds(struct lines *lines, uint64_t time)
+static void handle_nanoseconds(struct lines *lines, uint64_t time)
 {
 	if (lines->options.time != FLOWTAP_LINES_TIME)
 		return;
@@ -31,7 +31,7 @@ static void take_nanoseconds(struct lines *lines, uint64_t time)
 		not_before(lines, 1000 * (time - lines->since));
 }
 
-static void take_ticks(struct lines *lines, uint64_t ticks)
+static void handle_ticks(struct lines *lines, uint64_t ticks)
 {
 	unsigned __int128 time = (unsigned __int128)ticks * NANOSECONDS;
 
@@ -39,10 +39,10 @@ static void take_ticks(struct lines *lines, uint64_t ticks)
 		return;
 	time /= lines->options.frequency;
 	if (time <= UINT64_MAX)
-		take_nanoseconds(lines, time);
+		handle_nanoseconds(lines, time);
 }
 
-static void take_cycles(struct lines *lines, const struct flowtap_element *element)
+static void handle_cycles(struct lines *lines, const struct flowtap_element *element)
 {
 	if (lines->options.time != FLOWTAP_LINES_CYCLES || element->cycles.unknown)
 		return;
@@ -185,7 +185,7 @@ void flowtap_lines_begin_block(struct lines *lines, const struct flowtap_block *
 /* --- Elements. --- */
 
 /* A gap, or what else leaves out instructions. */
-static int take_break(struct lines *lines, const struct flowtap_element *element)
+static int handle_break(struct lines *lines, const struct flowtap_element *element)
 {
 	char words[FLOWTAP_LINE_CAPACITY];
 	size_t size = flowtap_line_element(words, element), skip = 0;
@@ -198,22 +198,22 @@ static int take_break(struct lines *lines, const struct flowtap_element *element
 	return lines->out.error;
 }
 
-static int take_skipped(struct lines *lines, const struct flowtap_element *element)
+static int handle_skipped(struct lines *lines, const struct flowtap_element *element)
 {
 	lines->counts.skipped++;
-	return take_break(lines, element);
+	return handle_break(lines, element);
 }
 
 /* Before the first line a trace begins anyhow. */
-static int take_begin(struct lines *lines, const struct flowtap_element *element)
+static int handle_begin(struct lines *lines, const struct flowtap_element *element)
 {
 	if (lines->pending & LINES_HEADER)
 		return 0;
 	lines->counts.breaks++;
-	return take_break(lines, element);
+	return handle_break(lines, element);
 }
 
-static int take_context(struct lines *lines, const struct flowtap_context *context)
+static int handle_context(struct lines *lines, const struct flowtap_context *context)
 {
 	const struct flowtap_context old = lines->context;
 	bool other = !same_owner(&old, context);
@@ -275,7 +275,7 @@ static void save_sp(struct lines_sp *sp)
 	sp->saved[sp->stacks++] = sp->depth;
 }
 
-static int take_exception(struct lines *lines, const struct flowtap_exception *exception)
+static int handle_exception(struct lines *lines, const struct flowtap_exception *exception)
 {
 	struct lines_exception *waiting = &lines->exception;
 	bool own = is_own(lines, exception), unwritten = !own && is_unwritten(lines, exception);
@@ -306,32 +306,32 @@ int flowtap_lines_element(struct lines *lines, const struct flowtap_element *ele
 		return lines->out.error;
 	switch (element->kind) {
 	case FLOWTAP_ELEMENT_CONTEXT:
-		return take_context(lines, &element->context);
+		return handle_context(lines, &element->context);
 	case FLOWTAP_ELEMENT_EXCEPTION:
-		return take_exception(lines, &element->exception);
+		return handle_exception(lines, &element->exception);
 	case FLOWTAP_ELEMENT_GAP:
 		lines->counts.gaps++;
-		return take_break(lines, element);
+		return handle_break(lines, element);
 	case FLOWTAP_ELEMENT_TRANSFER:
 	case FLOWTAP_ELEMENT_CALLSTACK:
 	case FLOWTAP_ELEMENT_Q:
-		return take_skipped(lines, element);
+		return handle_skipped(lines, element);
 	case FLOWTAP_ELEMENT_SESSION:
 	case FLOWTAP_ELEMENT_TRACE_ON:
-		return take_begin(lines, element);
+		return handle_begin(lines, element);
 	case FLOWTAP_ELEMENT_TRANSACTION:
 	case FLOWTAP_ELEMENT_EVENT:
 	case FLOWTAP_ELEMENT_INSTRUMENTATION:
 		note(lines, element);
 		return lines->out.error;
 	case FLOWTAP_ELEMENT_TIME:
-		take_nanoseconds(lines, element->time);
+		handle_nanoseconds(lines, element->time);
 		return 0;
 	case FLOWTAP_ELEMENT_TIMESTAMP:
-		take_ticks(lines, element->timestamp.ticks);
+		handle_ticks(lines, element->timestamp.ticks);
 		return 0;
 	case FLOWTAP_ELEMENT_CYCLES:
-		take_cycles(lines, element);
+		handle_cycles(lines, element);
 		return 0;
 	case FLOWTAP_ELEMENT_MISPREDICTED:
 	case FLOWTAP_ELEMENT_MARKER:

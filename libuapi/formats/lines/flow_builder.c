@@ -25,7 +25,7 @@ void builder_end(struct flow_builder *builder)
 		free(builder->cpus[i]);
 }
 
-static int put(struct flow_builder *builder, const struct flowtap_element *element)
+static int emit(struct flow_builder *builder, const struct flowtap_element *element)
 {
 	int status = builder->read->sink->element(builder->read->sink, element);
 
@@ -34,7 +34,7 @@ static int put(struct flow_builder *builder, const struct flowtap_element *eleme
 
 static int write_kind(struct flow_builder *builder, enum flowtap_element_kind kind)
 {
-	return put(builder, &(struct flowtap_element){ .kind = kind });
+	return emit(builder, &(struct flowtap_element){.kind = kind});
 }
 
 /* --- The instruction that is held back. --- */
@@ -79,7 +79,7 @@ static void assume(struct builder_cpu *cpu)
  * Hands it on, and all blocks before an element. arrives: the flow goes on at `address`, by what
  * the instruction did; where it cannot have done that there is a gap.
  */
-static int settle(struct flow_builder *builder, bool arrives, uint64_t address)
+static int emit_held_block(struct flow_builder *builder, bool arrives, uint64_t address)
 {
 	struct builder_cpu *cpu = builder->cpu;
 	bool held = cpu->held, returned = held && line_is_return(&cpu->last), broken;
@@ -103,7 +103,7 @@ static int settle(struct flow_builder *builder, bool arrives, uint64_t address)
 		cpu->next_known = true;
 	}
 	for (unsigned int i = 0; i < cpu->n_notes && !status; i++)
-		status = put(builder, &cpu->notes[i]);
+		status = emit(builder, &cpu->notes[i]);
 	cpu->n_notes = 0;
 	return status;
 }
@@ -114,7 +114,7 @@ static int settle(struct flow_builder *builder, bool arrives, uint64_t address)
  * The lines of this CPU stop for a while. What was handed on led to what is held back; that stays
  * here until its lines go on, if they have to say where it went; in_order: nothing is known of it.
  */
-static int leave(struct flow_builder *builder)
+static int suspend_cpu(struct flow_builder *builder)
 {
 	struct builder_cpu *cpu = builder->cpu;
 	int status = 0;
@@ -124,7 +124,7 @@ static int leave(struct flow_builder *builder)
 		flowtap_learned_taken(builder->read->learned, cpu->last.address);
 	known = cpu->held && (cpu->last.said || !line_end_of(&cpu->last).ends);
 	if (cpu->held && !builder->resumed && (known || builder->in_order)) {
-		status = settle(builder, false, 0);
+		status = emit_held_block(builder, false, 0);
 		cpu->next_known &= known;
 	} else {
 		status = flowtap_learned_flush(builder->read->learned);
@@ -152,7 +152,7 @@ int builder_switch(struct flow_builder *builder, uint32_t number)
 		cpu->context.cpu = number;
 	}
 	if (builder->cpu) {
-		status = leave(builder);
+		status = suspend_cpu(builder);
 		if (status)
 			return status;
 	}
@@ -186,7 +186,7 @@ static int write_context(struct flow_builder *builder)
 	if (builder->several && builder->cpu->context.isa != FLOWTAP_ISA_RV64)
 		builder->cpu->context.has_cpu = true;
 	element.context = builder->cpu->context;
-	return put(builder, &element);
+	return emit(builder, &element);
 }
 
 /* Before anything of another CPU than before. */
@@ -219,7 +219,7 @@ static int enter(struct flow_builder *builder, uint8_t isa, uint8_t mode, uint8_
 	if (builder->cpu->context_known && context->mode == mode && context->security == security &&
 	    context->width == width && (context->isa == FLOWTAP_ISA_RV64) == (isa == FLOWTAP_ISA_RV64))
 		return 0;
-	status = settle(builder, true, address);
+	status = emit_held_block(builder, true, address);
 	if (status)
 		return status;
 	context->isa = isa;
@@ -269,7 +269,7 @@ static int write_time(struct flow_builder *builder)
 		element.cycles.unknown = false;
 	}
 	cpu->base = cpu->time;
-	return put(builder, &element);
+	return emit(builder, &element);
 }
 
 /* --- What lines say. --- */
@@ -289,7 +289,7 @@ static int write_exception(struct flow_builder *builder, bool arrives, uint64_t 
 	    cpu->context.isa != FLOWTAP_ISA_RV64)
 		element.exception.target = 0;
 	cpu->next_known = false;
-	return put(builder, &element);
+	return emit(builder, &element);
 }
 
 /* The last instruction is a call, and this is what it calls. Only flowtap writes lines of RISC-V. */
@@ -343,7 +343,7 @@ int builder_exception(struct flow_builder *builder, const struct line_exception 
 		.interrupt = riscv && exception->interrupt,
 	};
 	known = address_of_exception(cpu, exception, riscv, &address);
-	status = settle(builder, known && !(call && riscv), address);
+	status = emit_held_block(builder, known && !(call && riscv), address);
 	if (!known && cpu->next_known && !exception->nowhere)
 		address = cpu->next;
 	cpu->exception.address = address;
@@ -391,7 +391,7 @@ int builder_instruction(struct flow_builder *builder, const struct line_instruct
 	if (!status)
 		status = enter(builder, insn->isa, mode, security, insn->address);
 	if (!status && must_settle(cpu, insn->address))
-		status = settle(builder, true, insn->address);
+		status = emit_held_block(builder, true, insn->address);
 	if (!status)
 		status = release(builder);
 	if (!status)
@@ -426,11 +426,11 @@ int builder_element(struct flow_builder *builder, const struct flowtap_element *
 	default:
 		break;
 	}
-	status = settle(builder, false, 0);
+	status = emit_held_block(builder, false, 0);
 	cpu->next_known = false;
 	if (!status)
 		status = write_time(builder);
-	return status ? status : put(builder, element);
+	return status ? status : emit(builder, element);
 }
 
 int builder_finish(struct flow_builder *builder)
@@ -446,7 +446,7 @@ int builder_finish(struct flow_builder *builder)
 		if (!status && builder->cpu->excepted)
 			status = write_exception(builder, false, 0);
 		if (!status)
-			status = settle(builder, false, 0);
+			status = emit_held_block(builder, false, 0);
 	}
 	return status ? status : flowtap_learned_flush(builder->read->learned);
 }

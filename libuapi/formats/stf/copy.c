@@ -84,7 +84,7 @@ static int begin_group(struct copier *copier)
 	return error ? error : copier->out.error;
 }
 
-static void take_opcode(struct copier *copier, size_t size)
+static void handle_opcode(struct copier *copier, size_t size)
 {
 	struct group *group = &copier->group;
 
@@ -94,7 +94,7 @@ static void take_opcode(struct copier *copier, size_t size)
 	copier->copy->instructions++;
 }
 
-static void take_comment(struct copier *copier, const struct flowtap_stf_record *record)
+static void handle_comment(struct copier *copier, const struct flowtap_stf_record *record)
 {
 	static const char arm[] = "context A", rest[] = "context T32 ";
 
@@ -113,7 +113,7 @@ static bool needs_opcode(uint8_t descriptor)
 }
 
 /* What a record says of the PC, of sizes, and of where the header ends. */
-static void take_record(struct copier *copier, const struct flowtap_stf_record *record)
+static void handle_record(struct copier *copier, const struct flowtap_stf_record *record)
 {
 	struct group *group = &copier->group;
 
@@ -123,7 +123,7 @@ static void take_record(struct copier *copier, const struct flowtap_stf_record *
 		copier->body = true;
 		break;
 	case STF_COMMENT:
-		take_comment(copier, record);
+		handle_comment(copier, record);
 		break;
 	case STF_FORCE_PC:
 		copier->pc = record->field[0];
@@ -161,7 +161,7 @@ static int get_record(struct copier *copier, size_t *size)
 		*size = bytes[0] == STF_INST_32 ? 5 : 3;
 		if (there < *size)
 			return -ENODATA;
-		take_opcode(copier, *size - 1);
+		handle_opcode(copier, *size - 1);
 		return 0;
 	}
 	if (bytes[0] == STF_INST_PC_TARGET && there >= TARGET_SIZE && copier->body) {
@@ -175,7 +175,7 @@ static int get_record(struct copier *copier, size_t *size)
 	error = flowtap_stf_record_parse(bytes, there, &copier->sizes, &record, size);
 	if (error)
 		return error;
-	take_record(copier, &record);
+	handle_record(copier, &record);
 	return 0;
 }
 
@@ -272,7 +272,7 @@ static int copy_there(struct copier *copier)
 }
 
 /* The records of an instruction that is not whole are left out. */
-static int lose(struct copier *copier, const char *detail)
+static int drop_group(struct copier *copier, const char *detail)
 {
 	int error = write_until(copier, copier->whole);
 
@@ -308,8 +308,8 @@ static int more(struct copier *copier)
 	error = stf_input_more(input);
 	if (error == -EBADMSG) {
 		copier->whole = input->at;
-		error = lose(copier, input->over ? "the file ends here, the trace did not" :
-						   "the file is damaged");
+		error = drop_group(copier, input->over ? "the file ends here, the trace did not"
+						       : "the file is damaged");
 		pending = 0;
 		if (input->over)
 			input->unfinished = false;
@@ -331,7 +331,7 @@ static int end(struct copier *copier)
 
 	/* What is there of a record or an instruction that the file ends within is not copied. */
 	if (copier->next < input->end || copier->group.any || input->unfinished)
-		error = lose(copier, "the file ends here, the trace did not");
+		error = drop_group(copier, "the file ends here, the trace did not");
 	else
 		error = write_until(copier, copier->next);
 	if (!error && !copier->copy->instructions)
@@ -349,7 +349,7 @@ static int copy_all(struct copier *copier)
 		if (error == -EBADMSG) {
 			if (!copier->copy->records)
 				return copier->copy->damaged ? -ENODATA : error;
-			error = lose(copier, "what stands here is no record");
+			error = drop_group(copier, "what stands here is no record");
 			/* The way to what is after it leads through the next chunk. */
 			if (!error && (!stf_input_give_up(input) || !copier->body))
 				return copier->copy->instructions ? 0 : -ENODATA;

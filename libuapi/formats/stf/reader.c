@@ -343,7 +343,7 @@ static void show_progress(struct stf_reader *reader)
 }
 
 /* After what could not be read: what was begun is worth nothing. */
-static int lose(struct stf_reader *reader, const char *detail)
+static int drop_group(struct stf_reader *reader, const char *detail)
 {
 	stf_new_group(&reader->group);
 	if (!reader->body)
@@ -387,7 +387,7 @@ static int more(struct stf_reader *reader)
 		input->at = input->end;
 		stf_new_group(&reader->group);
 		/* What is over has its gap at the end. */
-		status = input->over ? 0 : lose(reader, "the file is damaged");
+		status = input->over ? 0 : drop_group(reader, "the file is damaged");
 	}
 	if (!status && input->resumed) {
 		input->resumed = false;
@@ -415,7 +415,7 @@ static int end(struct stf_reader *reader, bool within)
 		flowtap_stf_problem(reader, reader->record, "the trace ends within its header");
 	}
 	if (read->truncated && reader->body)
-		status = lose(reader, "the file ends here, the trace did not");
+		status = drop_group(reader, "the file ends here, the trace did not");
 	else
 		status = flowtap_stf_flush(reader);
 	return status;
@@ -442,7 +442,7 @@ static int read_all(struct stf_reader *reader)
 		if (found == STEP_MORE && input->over)
 			return end(reader, skip || input->at < input->end);
 		if (found == STEP_LOST) {
-			status = lose(reader, "what stands here is no record");
+			status = drop_group(reader, "what stands here is no record");
 			if (status || !stf_input_give_up(input) || !reader->body)
 				return status;
 			skip = 0;

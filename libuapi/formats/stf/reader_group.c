@@ -42,7 +42,7 @@ static int send(struct stf_reader *reader, const struct flowtap_element *element
 }
 
 /* The context of what is executed next, if it was not told. */
-static int tell_context(struct stf_reader *reader)
+static int emit_context(struct stf_reader *reader)
 {
 	struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_CONTEXT };
 	int status;
@@ -83,7 +83,7 @@ int flowtap_stf_emit(struct stf_reader *reader, const struct flowtap_element *el
 	status = flowtap_stf_flush(reader);
 
 	if (!status && reader->context_due)
-		status = tell_context(reader);
+		status = emit_context(reader);
 	return status ? status : send(reader, element);
 }
 
@@ -164,7 +164,7 @@ static int complete(struct stf_reader *reader, bool taken, uint64_t target)
 }
 
 /* An ecall that was left behind itself. */
-static int settle(struct stf_reader *reader)
+static int complete_ecall(struct stf_reader *reader)
 {
 	if (!reader->call_held || !reader->pc_known)
 		return 0;
@@ -181,7 +181,7 @@ static int jump(struct stf_reader *reader, const struct stf_group *group)
 	if (elsewhere)
 		status = flowtap_stf_flush(reader);
 	else
-		status = settle(reader);
+		status = complete_ecall(reader);
 	if (!status && elsewhere && !first && !group->explained)
 		status = flowtap_stf_gap(reader, FLOWTAP_GAP_IMPOSSIBLE, group->force_pc,
 					 "the trace goes on here and does not say why");
@@ -235,7 +235,7 @@ static int interrupted(struct stf_reader *reader, const struct stf_group *group)
 	return 0;
 }
 
-static int tell_return(struct stf_reader *reader)
+static int emit_return(struct stf_reader *reader)
 {
 	const struct flowtap_element eret = { .kind = FLOWTAP_ELEMENT_EXCEPTION_RETURN };
 	int status = flowtap_stf_flush(reader);
@@ -288,8 +288,8 @@ static int stayed(struct stf_reader *reader, const struct nature *nature, bool t
 }
 
 /* What is said of an instruction that was completed, after it. */
-static int leave(struct stf_reader *reader, const struct stf_group *group,
-		 const struct nature *nature, uint64_t at, size_t size)
+static int emit_instruction_notes(struct stf_reader *reader, const struct stf_group *group,
+				  const struct nature *nature, uint64_t at, size_t size)
 {
 	int status;
 
@@ -301,7 +301,7 @@ static int leave(struct stf_reader *reader, const struct stf_group *group,
 	if (status || !nature->returns)
 		return status;
 	set_returned(reader, group->between != STF_MODE_UNSAID ? group->between : group->before);
-	return group->has_target || nature->always ? tell_return(reader) : 0;
+	return group->has_target || nature->always ? emit_return(reader) : 0;
 }
 
 static int refuse(struct stf_reader *reader, int error, const uint8_t *insn, size_t size)
@@ -352,7 +352,7 @@ static int parse_opcode(struct stf_reader *reader, const struct stf_group *group
 
 	if (reader->untold)
 		return untold(reader);
-	status = group->forces ? jump(reader, group) : settle(reader);
+	status = group->forces ? jump(reader, group) : complete_ecall(reader);
 	if (status)
 		return status;
 	if (!reader->pc_known)
@@ -367,7 +367,7 @@ static int parse_opcode(struct stf_reader *reader, const struct stf_group *group
 	if (!nature.returns || group->between != STF_MODE_UNSAID || group->traps)
 		set_mode(reader, group->before);
 	if (reader->context_due || !reader->any_told)
-		status = tell_context(reader);
+		status = emit_context(reader);
 	if (!status && group->traps && !nature.own)
 		return interrupted(reader, group);
 	if (!status)
@@ -375,7 +375,7 @@ static int parse_opcode(struct stf_reader *reader, const struct stf_group *group
 						     at, insn, size);
 	if (status == -EINVAL || status == -EILSEQ)
 		return refuse(reader, status, insn, size);
-	return status ? status : leave(reader, group, &nature, at, size);
+	return status ? status : emit_instruction_notes(reader, group, &nature, at, size);
 }
 
 int flowtap_stf_opcode(struct stf_reader *reader, const uint8_t *opcode, size_t size)

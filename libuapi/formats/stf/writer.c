@@ -312,7 +312,7 @@ static void learn_target(struct flowtap_stf *stf, uint64_t address)
 	stf->pc = 0;
 }
 
-static void take_isa(struct flowtap_stf *stf, uint8_t isa)
+static void handle_isa(struct flowtap_stf *stf, uint8_t isa)
 {
 	stf->pending |= isa != stf->context.isa ? PENDING_CONTEXT : 0;
 	stf->context.isa = isa;
@@ -342,7 +342,7 @@ static int write_slowly(struct flowtap_stf *stf, const struct flowtap_block *blo
 		return error;
 	learn_target(stf, block->address);
 	write_held(stf);
-	take_isa(stf, block->isa);
+	handle_isa(stf, block->isa);
 	begin_group(stf, stf->pc);
 	write_pending(stf, block->address);
 	if (render && !(stf->pending & PENDING_MODE) && !hold &&
@@ -399,7 +399,7 @@ static bool last_changes(const struct flowtap_stf *stf, uint8_t mode)
  * CTR tells of another thread only between samples. An Arm trace is a CPU's, and goes on when the
  * kernel switches.
  */
-static void take_process(struct flowtap_stf *stf, const struct flowtap_context *old)
+static void handle_process(struct flowtap_stf *stf, const struct flowtap_context *old)
 {
 	const struct flowtap_context *context = &stf->context;
 
@@ -412,7 +412,7 @@ static void take_process(struct flowtap_stf *stf, const struct flowtap_context *
 	stf->explained = true;
 }
 
-static int take_context(struct flowtap_stf *stf, const struct flowtap_context *context)
+static int handle_context(struct flowtap_stf *stf, const struct flowtap_context *context)
 {
 	const struct flowtap_context old = stf->context;
 
@@ -426,7 +426,7 @@ static int take_context(struct flowtap_stf *stf, const struct flowtap_context *c
 		stf->decided = true;
 		return 0;
 	}
-	take_process(stf, &old);
+	handle_process(stf, &old);
 	stf->pending &= ~PENDING_MODE;
 	stf->pending |= isa_is_arm(context->isa) ? PENDING_CONTEXT : 0;
 	if (context->mode == stf->mode) {
@@ -466,7 +466,7 @@ static bool own_cause(const struct stf_last *last, int number)
  * (breakpoint), or the number of the system call, which is not known: all ones. Events are
  * RISC-V's causes: no Arm exception is one.
  */
-static bool take_exception(struct flowtap_stf *stf, const struct flowtap_exception *exception)
+static bool handle_exception(struct flowtap_stf *stf, const struct flowtap_exception *exception)
 {
 	struct stf_last *last = &stf->last;
 
@@ -521,7 +521,7 @@ static int note(struct flowtap_stf *stf, const struct flowtap_element *element)
 }
 
 /* That of the xRET before it needs no word, but one that was not recorded does. */
-static int take_return(struct flowtap_stf *stf, const struct flowtap_element *element)
+static int handle_return(struct flowtap_stf *stf, const struct flowtap_element *element)
 {
 	return stf->pending & PENDING_LAST ? 0 : explain(stf, element, false);
 }
@@ -534,12 +534,12 @@ static int write_element(struct flowtap_sink *sink, const struct flowtap_element
 		return stf->out.error;
 	switch (element->kind) {
 	case FLOWTAP_ELEMENT_CONTEXT:
-		return take_context(stf, &element->context);
+		return handle_context(stf, &element->context);
 	case FLOWTAP_ELEMENT_GAP:
 		stf->counts.gaps++;
 		return explain(stf, element, true);
 	case FLOWTAP_ELEMENT_EXCEPTION:
-		if (take_exception(stf, &element->exception))
+		if (handle_exception(stf, &element->exception))
 			return 0;
 		stf->counts.traps++;
 		return explain(stf, element, false);
@@ -559,7 +559,7 @@ static int write_element(struct flowtap_sink *sink, const struct flowtap_element
 	case FLOWTAP_ELEMENT_INSTRUMENTATION:
 		return note(stf, element);
 	case FLOWTAP_ELEMENT_EXCEPTION_RETURN:
-		return take_return(stf, element);
+		return handle_return(stf, element);
 	case FLOWTAP_ELEMENT_TIME:
 	case FLOWTAP_ELEMENT_CYCLES:
 	case FLOWTAP_ELEMENT_MISPREDICTED:
