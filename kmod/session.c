@@ -184,6 +184,7 @@ int session_insert(struct group *group, struct task_struct *parent, struct task_
 	else
 		added = enter(group, parent, member);
 	raw_spin_unlock_irqrestore(&group->set.lock, flags);
+	set_grow(&group->set);
 	rcu_read_unlock();
 	if (added != 1)
 		kfree(member);

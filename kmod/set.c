@@ -1,48 +1,32 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* A hash table of members by task, changed under a lock and freed after RCU's grace period. */
+/* Members come and go under a lock and are freed after RCU's grace period. */
 #include <linux/capability.h>
-#include <linux/rhashtable.h>
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 
 #include "charge.h"
 #include "set.h"
+#include "set_table.h"
 
-/* A pointer that nobody chooses: cheaper than a hash against those who do. */
-static u32 hash_task(const void *task, u32 length, u32 seed)
+static void grow(struct work_struct *growth)
 {
-	return hash_ptr(*(struct task_struct *const *)task, 32) ^ seed;
+	set_table_grow(container_of(growth, struct flowtap_set, growth));
 }
-
-/* Without this it is a call of memcmp. */
-static int other_task(struct rhashtable_compare_arg *arg, const void *object)
-{
-	const struct flowtap_member *member = object;
-
-	return member->task != *(struct task_struct *const *)arg->key;
-}
-
-static const struct rhashtable_params by_task = {
-	.key_len = sizeof(struct task_struct *),
-	.key_offset = offsetof(struct flowtap_member, task),
-	.head_offset = offsetof(struct flowtap_member, node),
-	.hashfn = hash_task,
-	.obj_cmpfn = other_task,
-	.automatic_shrinking = true,
-};
 
 int set_init(struct flowtap_set *set, u32 depth)
 {
 	struct payer *payer = charge_set();
-	int error;
+	struct set_table *table;
 
 	if (IS_ERR(payer))
 		return PTR_ERR(payer);
-	error = rhashtable_init(&set->table, &by_task);
-	if (error) {
+	table = set_table_new();
+	if (!table) {
 		charge_set_return(payer);
-		return error;
+		return -ENOMEM;
 	}
+	RCU_INIT_POINTER(set->table, table);
+	INIT_WORK(&set->growth, grow);
 	raw_spin_lock_init(&set->lock);
 	INIT_LIST_HEAD(&set->members);
 	set->payer = payer;
@@ -68,7 +52,8 @@ void set_free(struct flowtap_set *set)
 {
 	struct flowtap_member *member, *next;
 
-	rhashtable_destroy(&set->table);
+	cancel_work_sync(&set->growth);
+	kvfree(rcu_dereference_protected(set->table, true));
 	list_for_each_entry_safe(member, next, &set->members, link) {
 		charge_task_return(set->payer);
 		set_release(member);
@@ -78,7 +63,7 @@ void set_free(struct flowtap_set *set)
 
 struct flowtap_member *set_find(struct flowtap_set *set, const struct task_struct *task)
 {
-	return rhashtable_lookup(&set->table, &task, by_task);
+	return set_table_find(rcu_dereference(set->table), task);
 }
 
 void set_each(struct flowtap_set *set,
@@ -112,30 +97,34 @@ struct flowtap_member *set_new_member(const struct flowtap_set *set, struct task
 	return member;
 }
 
+static struct set_table *locked_table(struct flowtap_set *set)
+{
+	return rcu_dereference_protected(set->table, lockdep_is_held(&set->lock));
+}
+
 int set_insert(struct flowtap_set *set, struct flowtap_member *member)
 {
-	int error;
-
 	if (set->count >= SET_MAX || !charge_task(set->payer, set->unlimited))
 		return -ENOSPC;
-	error = rhashtable_insert_fast(&set->table, &member->node, by_task);
-	if (error) {
-		charge_task_return(set->payer);
-		/* It cannot grow here and now. */
-		return -ENOMEM;
-	}
 	get_task_struct(member->task);
+	set_table_insert(locked_table(set), member);
 	list_add_tail_rcu(&member->link, &set->members);
 	WRITE_ONCE(set->count, set->count + 1);
 	WRITE_ONCE(set->any, true);
 	return 1;
 }
 
+void set_grow(struct flowtap_set *set)
+{
+	if (set_table_full(rcu_dereference(set->table), READ_ONCE(set->count)))
+		schedule_work(&set->growth);
+}
+
 void set_remove(struct flowtap_set *set, struct flowtap_member *member, bool ended)
 {
 	member->ended = ended;
 	smp_store_release(&member->gone, true);
-	rhashtable_remove_fast(&set->table, &member->node, by_task);
+	set_table_remove(locked_table(set), member);
 	list_del_rcu(&member->link);
 	WRITE_ONCE(set->count, set->count - 1);
 	charge_task_return(set->payer);

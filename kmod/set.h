@@ -7,13 +7,15 @@
 #ifndef FLOWTAP_SET_H
 #define FLOWTAP_SET_H
 
-#include <linux/rhashtable-types.h>
+#include <linux/rculist.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
+#include <linux/workqueue.h>
 #include <linux/flowtap.h>
 
 struct flowtap_event;
 struct payer;
+struct set_table;
 
 #define SET_MAX		32768
 #define SET_HISTORIES	1024		/* tasks of a set that have one; others lose theirs */
@@ -22,8 +24,8 @@ struct payer;
  * struct flowtap_member - a task of a set, and what is known of it there
  */
 struct flowtap_member {
-	/** @node: in set->table. */
-	struct rhash_head node;
+	/** @links: on chains of set->table, and of the one that replaces it. */
+	struct hlist_node links[2];
 	/** @link: in set->members. */
 	struct list_head link;
 	/** @task: referenced: the pointer stays unique. */
@@ -76,8 +78,10 @@ struct flowtap_member {
 struct flowtap_set {
 	/** @lock: taken with interrupts off, also from the hooks. */
 	raw_spinlock_t lock;
-	/** @table: members by task; changed under @lock, RCU. */
-	struct rhashtable table;
+	/** @table: members by task; replaced under @lock, RCU. */
+	struct set_table __rcu *table;
+	/** @growth: replaces it by a larger one. */
+	struct work_struct growth;
 	/** @members: oldest first; the same. */
 	struct list_head members;
 	/** @payer: the user who made it. */
@@ -148,10 +152,18 @@ struct flowtap_member *set_new_member(const struct flowtap_set *set, struct task
  * @set: the set.
  * @member: of set_new_member(); its task has none in the set.
  *
- * Context: set->lock and RCU.
- * Return: 1; -ENOSPC: a limit; -ENOMEM.
+ * Context: set->lock and RCU; set_grow() is to follow without the lock.
+ * Return: 1; -ENOSPC: a limit.
  */
 int set_insert(struct flowtap_set *set, struct flowtap_member *member);
+
+/**
+ * set_grow() - let the set's table grow, if it is too small; it does so later
+ * @set: the set, not locked.
+ *
+ * Context: any, under RCU.
+ */
+void set_grow(struct flowtap_set *set);
 
 /**
  * set_remove() - take a member out of its set; set_release() is to follow
