@@ -31,7 +31,7 @@ struct row {
 
 struct rows {
 	struct row *all;
-	size_t n, room;
+	size_t n, capacity;
 };
 
 struct choice {
@@ -184,14 +184,14 @@ static void handle_event(void *argument, const struct choose_event *event)
 
 static bool keep(struct rows *rows, const struct row *row)
 {
-	if (rows->n == rows->room) {
-		size_t room = rows->room ? 2 * rows->room : 256;
-		struct row *more = realloc(rows->all, room * sizeof(*more));
+	if (rows->n == rows->capacity) {
+		size_t capacity = rows->capacity ? 2 * rows->capacity : 256;
+		struct row *more = realloc(rows->all, capacity * sizeof(*more));
 
 		if (!more)
 			return false;
 		rows->all = more;
-		rows->room = room;
+		rows->capacity = capacity;
 	}
 	rows->all[rows->n++] = *row;
 	return true;

@@ -18,7 +18,7 @@
 static const char cut[] = " cut=yes";
 
 /* What every line reserves after its fields. */
-#define ROOM (LOG_LINE - sizeof(cut) - 1)
+#define CAPACITY (LOG_LINE - sizeof(cut) - 1)
 
 static int output = STDERR_FILENO;
 static bool journal;
@@ -44,7 +44,7 @@ void log_open(int fd)
 /* All of it or nothing. */
 static bool add(struct log_line *line, const char *text, size_t size)
 {
-	if (line->cut || size > ROOM - line->size) {
+	if (line->cut || size > CAPACITY - line->size) {
 		line->cut = true;
 		return false;
 	}

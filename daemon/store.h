@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The folder of segments: archives, one after the other in time, that together take no more room
+ * The folder of segments: archives, one after the other in time, that together take no more space
  * than they are given. One is being written, or, while the next one takes over, two.
  *
  *	NUMBER-YYYYMMDDTHHMMSSZ.ftap		finished: whole, and on the disk

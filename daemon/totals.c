@@ -39,8 +39,8 @@ static void add_cpu(struct metrics_cpu *sum, const struct metrics_cpu *cpu)
 
 void totals_add(struct totals *totals, const struct metrics_cpu *now, size_t n)
 {
-	const size_t room = totals->n_past + n;
-	struct metrics_cpu *cpus = realloc(totals->cpus, (room + 1) * sizeof(*cpus)), *sum;
+	const size_t capacity = totals->n_past + n;
+	struct metrics_cpu *cpus = realloc(totals->cpus, (capacity + 1) * sizeof(*cpus)), *sum;
 
 	/* Those of before. */
 	if (!cpus)

@@ -105,8 +105,8 @@ static void release_entries(struct flowtap_cpu *cpu, enum leaving leaving, u32 c
 	struct stream *stream = cpu->holder;
 	struct flowtap_member *member = cpu->member;
 	bool flush = leaving != LEAVING_AT_ONCE && flushes(stream);
-	bool keep =
-		leaving == LEAVING_FOR_NOW && member->room && (stream->recording.stacks || !flush);
+	bool keep = leaving == LEAVING_FOR_NOW && member->capacity &&
+		    (stream->recording.stacks || !flush);
 	/* A sample takes nothing off a call stack: it is lost where it is wanted again. */
 	bool lose =
 		stream->recording.stacks ? leaving == LEAVING_FOR_NOW && !keep : !flush && !keep;

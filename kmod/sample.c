@@ -154,9 +154,9 @@ void sample_keep(struct stream *stream, struct flowtap_member *member, bool froz
 		write_frozen(stream, member, scratch, nr);
 		return;
 	}
-	if (nr == stream->recording.depth || nr > member->room)
+	if (nr == stream->recording.depth || nr > member->capacity)
 		add_wrapped(stream, member);
-	nr = min(nr, member->room);
+	nr = min(nr, member->capacity);
 	stream->source->drain(&stream->recording, member->history, nr);
 	member->nr = nr;
 	member->control = stream->recording.control;

@@ -80,20 +80,21 @@ void set_each(struct flowtap_set *set,
 struct flowtap_member *set_new_member(const struct flowtap_set *set, struct task_struct *task,
 				      gfp_t gfp)
 {
-	u32 room = READ_ONCE(set->count) < SET_HISTORIES ? set->depth : 0;
+	u32 capacity = READ_ONCE(set->count) < SET_HISTORIES ? set->depth : 0;
 	struct flowtap_member *member;
 
-	member = kzalloc(sizeof(*member) + room * sizeof(member->history[0]), gfp | __GFP_NOWARN);
+	member = kzalloc(sizeof(*member) + capacity * sizeof(member->history[0]),
+			 gfp | __GFP_NOWARN);
 	/* Better without a history than not at all. */
-	if (!member && room) {
-		room = 0;
+	if (!member && capacity) {
+		capacity = 0;
 		member = kzalloc(sizeof(*member), gfp);
 	}
 	if (!member)
 		return NULL;
 	member->task = task;
-	member->room = room;
-	member->history = room ? (struct flowtap_entry *)(member + 1) : NULL;
+	member->capacity = capacity;
+	member->history = capacity ? (struct flowtap_entry *)(member + 1) : NULL;
 	return member;
 }
 

@@ -42,8 +42,8 @@ struct flowtap_member {
 	u32 loss;
 	/** @nr: entries in history: kept when it last left, to be put back. */
 	u32 nr;
-	/** @room: entries that history can hold. */
-	u32 room;
+	/** @capacity: entries that history can hold. */
+	u32 capacity;
 	/** @history: oldest first; after this structure, or NULL. */
 	struct flowtap_entry *history;
 	/** @control: of the stream that recorded history. */

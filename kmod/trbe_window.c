@@ -43,13 +43,13 @@ static u64 up(u64 value, u64 to)
 }
 
 /*
- * From `at`, with `room` bytes free from there on, to where it must end. stray: after them writes
+ * From `at`, with `space` bytes free from there on, to where it must end. stray: after them writes
  * hurt nobody.
  */
-static void place(const struct trbe_area *area, u64 at, u64 room, bool stray,
+static void place(const struct trbe_area *area, u64 at, u64 space, bool stray,
 		  struct trbe_window *window)
 {
-	u64 end = at + room;
+	u64 end = at + space;
 
 	window->start = up(at, area->align);
 	window->base = down(window->start, area->page);

@@ -18,7 +18,7 @@ int flowtap_in_new(int fd, struct flowtap_in **in);
 void flowtap_in_free(struct flowtap_in *in);
 
 /*
- * Up to room bytes, at least one. 0: the end; -errno of read; -EBADMSG: damaged gzip data, or
+ * Up to `capacity` bytes, at least one. 0: the end; -errno of read; -EBADMSG: damaged gzip data, or
  * something else than zeros after them; -ENODATA: it ends in the midst of them; -ENOMEM. What came
  * before an error was right.
  */
@@ -36,7 +36,7 @@ uint64_t flowtap_in_size(const struct flowtap_in *in);
 
 /*
  * Of the first `size` bytes of a file, the first bytes that flowtap_in_read would give: how many
- * there are in text, at most room.
+ * there are in text, at most `capacity`.
  */
 size_t flowtap_in_begin(const void *begin, size_t size, char *text, size_t capacity);
 

@@ -27,9 +27,9 @@ char *flowtap_cgroup_mount(void)
 	int saved = errno;
 	FILE *file = fopen("/proc/self/mounts", "re");
 	char *line = NULL, *found = NULL;
-	size_t room = 0;
+	size_t capacity = 0;
 
-	while (file && !found && getline(&line, &room, file) > 0) {
+	while (file && !found && getline(&line, &capacity, file) > 0) {
 		char where[PATH_MAX], type[32];
 
 		if (sscanf(line, "%*s %4095s %31s", where, type) == 2 && !strcmp(type, "cgroup2"))

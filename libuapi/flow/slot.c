@@ -71,7 +71,7 @@ static size_t choose(const struct flowtap_slot *slot, const struct flowtap_block
 
 const struct flowtap_render *flowtap_slot_keep(struct flowtap_slot *slot,
 					       const struct flowtap_block *block,
-					       const struct flowtap_render *made, size_t room)
+					       const struct flowtap_render *made, size_t capacity)
 {
 	struct flowtap_render *render;
 
@@ -79,8 +79,8 @@ const struct flowtap_render *flowtap_slot_keep(struct flowtap_slot *slot,
 		slot->at = choose(slot, block);
 	/* What is kept with a block is no part of its value. */
 	render = (struct flowtap_render *)flowtap_slot_guess(slot, block);
-	if (slot->blocks && room > render->size)
-		flowtap_blocks_charge(slot->blocks, room - render->size);
+	if (slot->blocks && capacity > render->size)
+		flowtap_blocks_charge(slot->blocks, capacity - render->size);
 	free(render->bytes);
 	*render = *made;
 	render->owner = slot->owner;

@@ -33,13 +33,13 @@ uint32_t flowtap_disasm_opcode(const struct disasm_instruction *insn);
 
 /*
  * What the library said, in the spelling of options. The length; 0: it is no text that a trace can
- * have. room >= 1.
+ * have. capacity >= 1.
  */
 size_t flowtap_disasm_spell(const struct flowtap_disasm_options *options,
 			    const struct disasm_instruction *insn, const char *raw, char *text,
 			    size_t capacity);
 
-/* A text that grows and is cut where the room ends; always terminated. */
+/* A text that grows and is cut where its capacity ends; always terminated. */
 struct disasm_text {
 	char *at;
 	size_t length;

@@ -161,14 +161,15 @@ static void put_records(struct made *made, uint64_t bytes)
 /* Fills each ring by `step` bytes at a time when there is room, or when it was emptied. */
 static void fill_rings(struct made *made, unsigned int rings, uint64_t step, uint64_t bytes)
 {
-	uint64_t room = rings > 1 ? step : made[0].size;
+	uint64_t capacity = rings > 1 ? step : made[0].size;
 
 	for (uint64_t at = 0; at < bytes; at += step) {
 		for (unsigned int i = 0; i < rings; i++) {
 			const struct flowtap_ring *ring = made[i].ring;
 
-			while (ring->data_head + step - __atomic_load_n(&ring->data_tail,
-									__ATOMIC_ACQUIRE) > room)
+			while (ring->data_head + step -
+				       __atomic_load_n(&ring->data_tail, __ATOMIC_ACQUIRE) >
+			       capacity)
 				sched_yield();
 			put_records(&made[i], step);
 		}

@@ -156,10 +156,10 @@ static const char *text_of(uint64_t address)
 }
 
 static size_t disassemble(void *argument, enum flowtap_isa isa, uint8_t it, uint64_t address,
-			  const uint8_t *bytes, size_t size, char *text, size_t room)
+			  const uint8_t *bytes, size_t size, char *text, size_t capacity)
 {
 	(void)argument, (void)isa, (void)it, (void)bytes, (void)size;
-	return (size_t)snprintf(text, room, "%s", text_of(address));
+	return (size_t)snprintf(text, capacity, "%s", text_of(address));
 }
 
 /* --- One line after the other, by fprintf. --- */

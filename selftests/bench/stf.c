@@ -242,15 +242,16 @@ static double measure_packed(const char *what, struct walk *walk, const char *pa
 static double measure_zstd(const char *what, const struct walk *walk, const char *path, int level)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	size_t size = (size_t)lseek(fd, 0, SEEK_END), room = ZSTD_compressBound(size), packed = 0;
-	uint8_t *from = malloc(size), *to = malloc(room);
+	size_t size = (size_t)lseek(fd, 0, SEEK_END), capacity = ZSTD_compressBound(size),
+	       packed = 0;
+	uint8_t *from = malloc(size), *to = malloc(capacity);
 	double best = 1e9, begin;
 
 	if (!from || !to || pread(fd, from, size, 0) != (ssize_t)size)
 		exit(1);
 	for (int round = 0; round < 3; round++) {
 		begin = cpu_seconds();
-		packed = ZSTD_compress(to, room, from, size, level);
+		packed = ZSTD_compress(to, capacity, from, size, level);
 		begin = cpu_seconds() - begin;
 		best = begin < best ? begin : best;
 	}

@@ -216,15 +216,15 @@ static double measure_zstd(int plain, uint64_t instructions)
 	double best = 1e9, begin;
 	struct stat stat;
 	uint8_t *bytes, *packed;
-	size_t size, room;
+	size_t size, capacity;
 
 	fstat(plain, &stat);
-	room = ZSTD_compressBound((size_t)stat.st_size);
+	capacity = ZSTD_compressBound((size_t)stat.st_size);
 	bytes = malloc((size_t)stat.st_size);
-	packed = malloc(room);
+	packed = malloc(capacity);
 	if (pread(plain, bytes, (size_t)stat.st_size, 0) != stat.st_size)
 		exit(1);
-	size = ZSTD_compress(packed, room, bytes, (size_t)stat.st_size, 3);
+	size = ZSTD_compress(packed, capacity, bytes, (size_t)stat.st_size, 3);
 	for (int round = 0; round < ROUNDS; round++) {
 		begin = cpu_seconds();
 		if (ZSTD_isError(ZSTD_decompress(bytes, (size_t)stat.st_size, packed, size)))

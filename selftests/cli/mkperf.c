@@ -189,7 +189,7 @@ static void collect(struct perffile *file, uint64_t *offset, uint32_t cpu, uint6
 	*offset += stream->size;
 }
 
-/* What CPU 0 did: three stretches, the second with a lost end. `what` says where tids are. */
+/* What CPU 0 did: three regions, the second with a lost end. `what` says where tids are. */
 static void record(struct stream *stream, uint8_t what)
 {
 	memset(stream, 0, 3 * sizeof(*stream));
@@ -326,7 +326,7 @@ static void make_barrier(const char *root)
 	finish(&file, root, "barrier.data");
 }
 
-/* The first timestamp stands after what it is of; the stretch was collected after the exec. */
+/* The first timestamp stands after what it is of; the region was collected after the exec. */
 static void make_first(const char *root, const char *name, uint32_t configr)
 {
 	struct perffile_unit cpu = unit(0, configr, 0x10);
@@ -536,7 +536,7 @@ struct wrapped {
 	size_t size;
 };
 
-static size_t read_file(const char *directory, const char *name, uint8_t *to, size_t room)
+static size_t read_file(const char *directory, const char *name, uint8_t *to, size_t capacity)
 {
 	char path[4096];
 	ssize_t n;
@@ -544,7 +544,7 @@ static size_t read_file(const char *directory, const char *name, uint8_t *to, si
 
 	snprintf(path, sizeof(path), "%s/%s", directory, name);
 	fd = open(path, O_RDONLY);
-	n = fd < 0 ? -1 : read(fd, to, room);
+	n = fd < 0 ? -1 : read(fd, to, capacity);
 	if (n < 0) {
 		perror(path);
 		exit(1);

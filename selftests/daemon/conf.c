@@ -58,14 +58,14 @@ static void load_text(FIXTURE_DATA(conf) *self, const char *text)
 	load(self, text, strlen(text));
 }
 
-static size_t print(const struct conf *conf, char *text, size_t room)
+static size_t print(const struct conf *conf, char *text, size_t capacity)
 {
 	int fd = memfd_create("printed", 0);
 	ssize_t n;
 
 	if (fd < 0 || conf_print(conf, fd))
 		abort();
-	n = pread(fd, text, room - 1, 0);
+	n = pread(fd, text, capacity - 1, 0);
 	close(fd);
 	text[n] = 0;
 	return (size_t)n;

@@ -100,12 +100,12 @@ static void serve(FIXTURE_DATA(ctl) *self, const char *text, size_t size, unsign
 	}
 }
 
-static void read_back(FILE *file, char *text, size_t room)
+static void read_back(FILE *file, char *text, size_t capacity)
 {
 	size_t n;
 
 	rewind(file);
-	n = fread(text, 1, room - 1, file);
+	n = fread(text, 1, capacity - 1, file);
 	text[n] = 0;
 	fclose(file);
 }

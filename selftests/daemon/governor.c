@@ -18,13 +18,13 @@ struct plant {
 	uint64_t fixed;		/* ns a second */
 	uint64_t whole;		/* ns a second, at the whole share */
 	uint64_t bytes;		/* a second, at the whole share */
-	uint64_t room;		/* bytes a second that can be written; what is more is lost */
+	uint64_t capacity;	/* bytes a second that can be written; what is more is lost */
 };
 
 static struct governor_measure run(const struct plant *plant, const struct governor *governor)
 {
 	uint64_t bytes = plant->bytes / 1000 * governor->share / 1000;
-	uint64_t lost = bytes > plant->room ? bytes - plant->room : 0;
+	uint64_t lost = bytes > plant->capacity ? bytes - plant->capacity : 0;
 
 	return (struct governor_measure){
 		.elapsed = SECOND,
@@ -48,8 +48,8 @@ static enum governor_cause steps(const struct plant *plant, struct governor *gov
 
 TEST(what_costs_little_is_left_alone)
 {
-	const struct plant plant = { .fixed = 1000000, .whole = 5000000, .bytes = 1 << 20,
-				     .room = 1 << 30 };
+	const struct plant plant = {
+		.fixed = 1000000, .whole = 5000000, .bytes = 1 << 20, .capacity = 1 << 30};
 	struct governor governor;
 
 	governor_init(&governor, 10000, 0, 1000);
@@ -61,8 +61,8 @@ TEST(what_costs_little_is_left_alone)
 TEST(cpu_time_comes_within_the_budget_and_stays_there)
 {
 	for (uint64_t whole = SECOND / 50; whole <= 4 * SECOND; whole *= 2) {
-		const struct plant plant = { .fixed = 500000, .whole = whole, .bytes = 1 << 20,
-					     .room = 1 << 30 };
+		const struct plant plant = {
+			.fixed = 500000, .whole = whole, .bytes = 1 << 20, .capacity = 1 << 30};
 		unsigned int above = 0;
 		struct governor governor;
 
@@ -81,7 +81,7 @@ TEST(cpu_time_comes_within_the_budget_and_stays_there)
 
 TEST(loss_comes_within_the_budget)
 {
-	const struct plant plant = { .whole = 1000000, .bytes = 100 << 20, .room = 7 << 20 };
+	const struct plant plant = { .whole = 1000000, .bytes = 100 << 20, .capacity = 7 << 20 };
 	struct governor governor;
 	unsigned int lossy = 0;
 
@@ -123,7 +123,7 @@ TEST(a_loss_of_known_size_is_that_large)
 
 TEST(what_was_taken_is_given_back)
 {
-	struct plant plant = { .whole = SECOND, .bytes = 1 << 20, .room = 1 << 30 };
+	struct plant plant = { .whole = SECOND, .bytes = 1 << 20, .capacity = 1 << 30 };
 	struct governor governor;
 
 	governor_init(&governor, 10000, 0, 10);

@@ -278,19 +278,19 @@ TEST_F(images, what_others_are_to_find_free_is_free_afterwards)
 {
 	struct statvfs disk;
 	char path[256];
-	uint64_t room, size;
+	uint64_t capacity, size;
 
 	ASSERT_EQ(0, statvfs(self->directory, &disk));
-	room = (uint64_t)disk.f_bavail * disk.f_frsize;
-	size = room / 2 < FLOWTAP_BUNDLE_FILE_MAX ? room / 2 : FLOWTAP_BUNDLE_FILE_MAX;
+	capacity = (uint64_t)disk.f_bavail * disk.f_frsize;
+	size = capacity / 2 < FLOWTAP_BUNDLE_FILE_MAX ? capacity / 2 : FLOWTAP_BUNDLE_FILE_MAX;
 	make_file(self, "a", 0x11);
 	snprintf(path, sizeof(path), "%s/a", self->directory);
 	ASSERT_EQ(0, truncate(path, (off_t)size));
-	images_limit(self->images, 0, room - size / 2);
+	images_limit(self->images, 0, capacity - size / 2);
 	map(self, "a", 0x11);
 	ASSERT_TRUE(settle(self, 1));
 	ASSERT_EQ(0, statvfs(self->directory, &disk));
-	if ((uint64_t)disk.f_bavail * disk.f_frsize > room + size / 4)
+	if ((uint64_t)disk.f_bavail * disk.f_frsize > capacity + size / 4)
 		SKIP(return, "somebody else made much room meanwhile");
 	EXPECT_EQ(1, self->figures.missing);
 	EXPECT_FALSE(is_saved(self, 0x11));

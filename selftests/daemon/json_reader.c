@@ -86,8 +86,8 @@ TEST(members_are_found_by_their_name)
 	EXPECT_FALSE(json_is_true(json_member(all, "a")));
 	EXPECT_TRUE(json_is_string(json_member(all, "s"), s, sizeof(s)));
 	EXPECT_STREQ("x\ty\342\202\254\360\237\230\200\357\277\275", s);
-	for (size_t room = 0; room < strlen(s) + 1; room++)
-		EXPECT_FALSE(json_is_string(json_member(all, "s"), (char[32]){ 0 }, room));
+	for (size_t capacity = 0; capacity < strlen(s) + 1; capacity++)
+		EXPECT_FALSE(json_is_string(json_member(all, "s"), (char[32]){ 0 }, capacity));
 	EXPECT_FALSE(json_is_string(json_member(all, "a"), s, sizeof(s)));
 	EXPECT_EQ(0, json_member(all, "none").size);
 	EXPECT_EQ(0, json_member(json_member(all, "a"), "a").size);

@@ -111,12 +111,12 @@ static void serve(FIXTURE_DATA(server) *self)
 		server_serve(self->server, self->now);
 }
 
-static ssize_t hear_all(int fd, char *text, size_t room)
+static ssize_t hear_all(int fd, char *text, size_t capacity)
 {
 	size_t n = 0;
 	ssize_t got;
 
-	while (n < room && (got = recv(fd, text + n, room - n, MSG_DONTWAIT)) > 0)
+	while (n < capacity && (got = recv(fd, text + n, capacity - n, MSG_DONTWAIT)) > 0)
 		n += (size_t)got;
 	return (ssize_t)n;
 }

@@ -195,14 +195,14 @@ TEST_F(store, what_is_wanted_is_not_of_what_is_to_be_free)
 	struct store_limits limits = { 0 };
 	struct statvfs disk;
 	unsigned int deleted;
-	uint64_t room;
+	uint64_t capacity;
 
 	ASSERT_EQ(0, statvfs(self->directory, &disk));
-	room = (uint64_t)disk.f_bavail * disk.f_frsize;
-	limits.free = room / 2;
+	capacity = (uint64_t)disk.f_bavail * disk.f_frsize;
+	limits.free = capacity / 2;
 	store_limit(self->store, &limits);
-	EXPECT_EQ(0, store_room(self->store, room / 4, &deleted));
-	EXPECT_EQ(-ENOSPC, store_room(self->store, room / 4 * 3, &deleted));
+	EXPECT_EQ(0, store_room(self->store, capacity / 4, &deleted));
+	EXPECT_EQ(-ENOSPC, store_room(self->store, capacity / 4 * 3, &deleted));
 }
 
 TEST_F(store, what_is_being_written_counts_and_is_never_deleted)

@@ -224,7 +224,7 @@ struct encoder {
 	/* Output. */
 	uint8_t *bytes;
 	size_t size;
-	size_t room;
+	size_t capacity;
 	size_t synced;		/* where the last A-sync ended; modulo, as it may have been taken */
 	uint64_t taken;		/* bytes that encoder_take has given out */
 	uint64_t counts[PACKETS];

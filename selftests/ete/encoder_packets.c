@@ -97,9 +97,9 @@ const char *const encoder_packet_names[PACKETS] = {
 
 void packet_byte(struct encoder *encoder, uint8_t byte)
 {
-	if (encoder->size == encoder->room) {
-		encoder->room = encoder->room ? 2 * encoder->room : 1 << 16;
-		encoder->bytes = realloc(encoder->bytes, encoder->room);
+	if (encoder->size == encoder->capacity) {
+		encoder->capacity = encoder->capacity ? 2 * encoder->capacity : 1 << 16;
+		encoder->bytes = realloc(encoder->bytes, encoder->capacity);
 		if (!encoder->bytes)
 			abort();
 	}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Shows that what is lost of a trace is said once, with its cause and at its place, and that all
- * else is as if nothing had been lost: stretches that were cut out, traces that begin in their
+ * else is as if nothing had been lost: regions that were cut out, traces that begin in their
  * middle or end there, bytes that were changed.
  *
  * FLOWTAP_SEED=N: the seed; FLOWTAP_RUNS=N: losses of each kind; FLOWTAP_KIND=N, FLOWTAP_ONLY=N:
@@ -132,7 +132,7 @@ static bool one_gap(const struct trace *trace, const struct decoded *decoded, si
 	return true;
 }
 
-/* A stretch is missing, and whoever collected the trace says so. */
+/* A region is missing, and whoever collected the trace says so. */
 static bool cut(struct trace *trace)
 {
 	struct flowtap_gap gap = { .reason = FLOWTAP_GAP_RING_FULL, .size = UINT64_MAX };
@@ -293,8 +293,8 @@ static const struct {
 	unsigned int has;
 	bool (*test)(struct trace *trace);
 } kinds[] = {
-	{ "a stretch is missing: one gap, as it was announced", FLOW, cut },
-	{ "a stretch is missing while the trace is speculative", FLOW | SCENARIO_SPECULATION, cut },
+	{ "a region is missing: one gap, as it was announced", FLOW, cut },
+	{ "a region is missing while the trace is speculative", FLOW | SCENARIO_SPECULATION, cut },
 	{ "the trace begins in its middle: one gap, unsynced", FLOW, wrapped },
 	{ "the trace begins while it is speculative", FLOW | SCENARIO_SPECULATION, wrapped },
 	{ "the trace ends anywhere", FLOW, ends },

@@ -32,12 +32,12 @@ void oracle_reset(struct oracle *oracle)
 	oracle->ncontexts = 0;
 }
 
-static void *grown(void *array, size_t n, size_t *room, size_t size)
+static void *grown(void *array, size_t n, size_t *capacity, size_t size)
 {
-	if (n < *room)
+	if (n < *capacity)
 		return array;
-	*room = *room ? 2 * *room : 256;
-	array = realloc(array, *room * size);
+	*capacity = *capacity ? 2 * *capacity : 256;
+	array = realloc(array, *capacity * size);
 	if (!array)
 		abort();
 	return array;
@@ -54,9 +54,9 @@ uint32_t oracle_context(struct oracle *oracle, const struct trace_context *conte
 	if (oracle->ncontexts && same(&oracle->contexts[oracle->ncontexts - 1], context))
 		return oracle->ncontexts - 1;
 	if (!(oracle->ncontexts & (oracle->ncontexts - 1))) {
-		size_t room = oracle->ncontexts ? 2 * oracle->ncontexts : 1;
+		size_t capacity = oracle->ncontexts ? 2 * oracle->ncontexts : 1;
 
-		oracle->contexts = realloc(oracle->contexts, room * sizeof(*context));
+		oracle->contexts = realloc(oracle->contexts, capacity * sizeof(*context));
 		if (!oracle->contexts)
 			abort();
 	}
@@ -68,7 +68,7 @@ struct oracle_step *oracle_step(struct oracle *oracle, enum oracle_kind kind)
 {
 	struct oracle_step *step;
 
-	oracle->steps = grown(oracle->steps, oracle->n, &oracle->room, sizeof(*step));
+	oracle->steps = grown(oracle->steps, oracle->n, &oracle->capacity, sizeof(*step));
 	step = &oracle->steps[oracle->n++];
 	memset(step, 0, sizeof(*step));
 	step->kind = kind;
@@ -79,7 +79,7 @@ struct oracle_step *oracle_step(struct oracle *oracle, enum oracle_kind kind)
 void oracle_side(struct oracle *oracle, enum oracle_kind kind, uint64_t value, uint64_t more,
 		 bool has_more)
 {
-	oracle->sides = grown(oracle->sides, oracle->nsides, &oracle->sides_room,
+	oracle->sides = grown(oracle->sides, oracle->nsides, &oracle->sides_capacity,
 			      sizeof(*oracle->sides));
 	oracle->sides[oracle->nsides++] = (struct oracle_side){ value, more, oracle->n, oracle->n,
 	  kind,

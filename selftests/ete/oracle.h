@@ -60,10 +60,10 @@ struct oracle_side {
 struct oracle {
 	struct oracle_step *steps;
 	size_t n;
-	size_t room;
+	size_t capacity;
 	struct oracle_side *sides;
 	size_t nsides;
-	size_t sides_room;
+	size_t sides_capacity;
 	struct trace_context *contexts;
 	size_t ncontexts;
 };

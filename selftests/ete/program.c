@@ -13,9 +13,9 @@ static struct program_insn *add(struct program *program)
 {
 	struct program_insn *insn;
 
-	if (program->ninsns == program->room) {
-		program->room = program->room ? 2 * program->room : 1024;
-		program->insns = realloc(program->insns, program->room * sizeof(*insn));
+	if (program->ninsns == program->capacity) {
+		program->capacity = program->capacity ? 2 * program->capacity : 1024;
+		program->insns = realloc(program->insns, program->capacity * sizeof(*insn));
 		if (!program->insns)
 			abort();
 	}
@@ -293,7 +293,7 @@ static bool splits(struct program *program, uint32_t i)
 /* Instructions without a gap between them become a region; some are split where there is none. */
 static void make_regions(struct program *program)
 {
-	uint32_t first = 0, room = 0;
+	uint32_t first = 0, capacity = 0;
 
 	for (uint32_t i = 1; i <= program->ninsns; i++) {
 		const struct program_insn *last = &program->insns[i - 1];
@@ -303,9 +303,9 @@ static void make_regions(struct program *program)
 
 		if (i < program->ninsns && !splits(program, i))
 			continue;
-		if (program->nregions == room) {
-			room = room ? 2 * room : 64;
-			program->regions = realloc(program->regions, room * sizeof(*region));
+		if (program->nregions == capacity) {
+			capacity = capacity ? 2 * capacity : 64;
+			program->regions = realloc(program->regions, capacity * sizeof(*region));
 			if (!program->regions)
 				abort();
 		}

@@ -76,7 +76,7 @@ struct program {
 	struct rng rng;
 	struct program_insn *insns;
 	uint32_t ninsns;
-	uint32_t room;
+	uint32_t capacity;
 	struct program_function *functions;
 	uint32_t nfunctions;
 	uint32_t first[PROGRAM_GROUPS + 1];	/* functions of a group are together */

@@ -11,7 +11,7 @@
 #include "formats/archive/compression.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n);
+size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n);
 
 static uint64_t touched;
 
@@ -33,14 +33,14 @@ static void on_damage(struct flowtap_replay *replay, uint64_t offset, const char
 /* Of whatever area: what is said to be there is, and nothing else. */
 static void read_aux(struct flowtap_replay *replay, uint32_t cpu, uint64_t offset, uint64_t size)
 {
-	size_t room = size < 4096 ? size : 4096;
-	uint8_t *bytes = malloc(room);
+	size_t capacity = size < 4096 ? size : 4096;
+	uint8_t *bytes = malloc(capacity);
 	uint64_t next = flowtap_replay_aux_next(replay, cpu, offset);
-	long got = flowtap_replay_aux(replay, cpu, offset, bytes, room);
+	long got = flowtap_replay_aux(replay, cpu, offset, bytes, capacity);
 
-	if ((room && !bytes) || next < offset || got < 0 || got > (long)room)
+	if ((capacity && !bytes) || next < offset || got < 0 || got > (long)capacity)
 		abort();
-	if (room && (next == offset) != (got > 0) && offset != UINT64_MAX)
+	if (capacity && (next == offset) != (got > 0) && offset != UINT64_MAX)
 		abort();
 	for (long i = 0; i < got; i++)
 		touched += bytes[i];
@@ -297,7 +297,7 @@ static void put_file(struct flowtap_archive_writer *writer)
 	put_named(writer, FLOWTAP_ARCHIVE_FILE, &file, sizeof(file), "/bin/a", content, 64);
 }
 
-size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n)
+size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n)
 {
 	struct flowtap_archive_writer *writer;
 	int fd;
@@ -326,7 +326,7 @@ size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n)
 	flowtap_archive_write(writer, FLOWTAP_ARCHIVE_END, 0, 0, NULL, 0, NULL, 0);
 	flowtap_archive_flush(writer);
 	flowtap_archive_writer_free(writer);
-	size = pread(fd, buffer, room, 0);
+	size = pread(fd, buffer, capacity, 0);
 	close(fd);
 	return size > 0 ? (size_t)size : 0;
 }

@@ -25,7 +25,7 @@
 #define PID 100
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n);
+size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n);
 
 struct head {
 	uint8_t options[8];
@@ -255,7 +255,7 @@ static size_t put_records(uint8_t *to, const struct stream *stream, unsigned int
 	return used + put(to + used, &record, sizeof(record));
 }
 
-size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n)
+size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n)
 {
 	const struct stream stream = make_stream(n);
 	const struct head head = {
@@ -279,7 +279,7 @@ size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n)
 	};
 	size_t used;
 
-	if (n >= SEEDS || room < sizeof(head) + stream.size + 1024)
+	if (n >= SEEDS || capacity < sizeof(head) + stream.size + 1024)
 		return 0;
 	used = put(buffer, &head, sizeof(head));
 	used += put(buffer + used, stream.bytes, stream.size);

@@ -65,7 +65,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
-static size_t seed_archive(uint8_t *buffer, size_t room)
+static size_t seed_archive(uint8_t *buffer, size_t capacity)
 {
 	struct {
 		struct flowtap_record_sample head;
@@ -92,7 +92,7 @@ static size_t seed_archive(uint8_t *buffer, size_t room)
 	flowtap_archive_write(writer, FLOWTAP_ARCHIVE_END, 0, 0, NULL, 0, NULL, 0);
 	flowtap_archive_flush(writer);
 	flowtap_archive_writer_free(writer);
-	size = pread(fd, buffer, room, 0);
+	size = pread(fd, buffer, capacity, 0);
 	close(fd);
 	return size < 0 ? 0 : (size_t)size;
 }
@@ -115,12 +115,12 @@ static size_t seed_ring(uint8_t *buffer)
 }
 
 /* sample_user in two chunks of one half each. */
-static size_t seed_zstf(uint8_t *buffer, size_t room)
+static size_t seed_zstf(uint8_t *buffer, size_t capacity)
 {
 	size_t half = sizeof(sample_user) / 2, first, second, index;
 
-	first = ZSTD_compress(buffer + 20, room - 20, sample_user, half, 1);
-	second = ZSTD_compress(buffer + 20 + first, room - 20 - first, sample_user + half,
+	first = ZSTD_compress(buffer + 20, capacity - 20, sample_user, half, 1);
+	second = ZSTD_compress(buffer + 20 + first, capacity - 20 - first, sample_user + half,
 			       sizeof(sample_user) - half, 1);
 	index = 20 + first + second;
 	memcpy(buffer, "ZSTF", 4);
@@ -130,7 +130,7 @@ static size_t seed_zstf(uint8_t *buffer, size_t room)
 	return index + 56;
 }
 
-size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n)
+size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n)
 {
 	static const struct {
 		const uint8_t *bytes;
@@ -146,8 +146,8 @@ size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n)
 		return traces[n].size;
 	}
 	if (n == 3)
-		return seed_archive(buffer, room);
+		return seed_archive(buffer, capacity);
 	if (n == 4)
-		return seed_zstf(buffer, room);
+		return seed_zstf(buffer, capacity);
 	return n == 5 ? seed_ring(buffer) : 0;
 }

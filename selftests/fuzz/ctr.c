@@ -22,7 +22,7 @@
 #define SAMPLES 4
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n);
+size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n);
 
 static struct program program, kernel;
 static struct flowtap_address_map *map;
@@ -275,14 +275,14 @@ static void make_seed(struct seed *seed, unsigned int n)
 	free(m);
 }
 
-size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n)
+size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n)
 {
 	set_up();
 	if (n >= SEEDS)
 		return 0;
 	if (!seeds[n].size)
 		make_seed(&seeds[n], n);
-	if (seeds[n].size > room)
+	if (seeds[n].size > capacity)
 		return 0;
 	memcpy(buffer, seeds[n].bytes, seeds[n].size);
 	return seeds[n].size;

@@ -10,10 +10,10 @@
 
 #include "support/seed.h"
 
-#define ROOM (1U << 20)
+#define CAPACITY (1U << 20)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n);
+size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n);
 
 static uint64_t state;
 
@@ -62,7 +62,7 @@ static size_t mutate(uint8_t *data, size_t size)
 		return size - n;
 	case 5:
 		n = below(64);
-		if (size + n > ROOM)
+		if (size + n > CAPACITY)
 			return size;
 		memmove(data + at + n, data + at, size - at);
 		return size + n;
@@ -91,7 +91,7 @@ static int replay(const char *path, uint8_t *data)
 		perror(path);
 		return 1;
 	}
-	size = fread(data, 1, ROOM, file);
+	size = fread(data, 1, CAPACITY, file);
 	fclose(file);
 	LLVMFuzzerTestOneInput(data, size);
 	return 0;
@@ -126,7 +126,7 @@ static int write_seeds(const char *directory, uint8_t *seed)
 	char path[600];
 	size_t size;
 
-	for (unsigned int n = 0; (size = flowtap_fuzz_seed(seed, ROOM, n)); n++) {
+	for (unsigned int n = 0; (size = flowtap_fuzz_seed(seed, CAPACITY, n)); n++) {
 		snprintf(path, sizeof(path), "%.500s/seed-%u", directory, n);
 		save(seed, size, path);
 	}
@@ -138,7 +138,7 @@ int main(int argc, char **argv)
 {
 	unsigned long iterations = 10000, i;
 	const char *crash = NULL, *file = NULL, *write_to = NULL;
-	static uint8_t seed[ROOM], data[ROOM];
+	static uint8_t seed[CAPACITY], data[CAPACITY];
 	unsigned int seeds = 0, kept;
 	uint64_t start = 20261121 + 2 * (test_seed - 1);
 	size_t size;
@@ -160,7 +160,7 @@ int main(int argc, char **argv)
 	if (write_to)
 		return write_seeds(write_to, seed);
 	state = start | 1;
-	while ((size = flowtap_fuzz_seed(seed, ROOM, seeds))) {
+	while ((size = flowtap_fuzz_seed(seed, CAPACITY, seeds))) {
 		LLVMFuzzerTestOneInput(seed, size);
 		seeds++;
 	}
@@ -169,7 +169,7 @@ int main(int argc, char **argv)
 	       (unsigned long long)start, seeds, kept, iterations);
 	fflush(stdout);
 	for (i = 0; seeds && i < iterations; i++) {
-		size = flowtap_fuzz_seed(data, ROOM, i % seeds);
+		size = flowtap_fuzz_seed(data, CAPACITY, i % seeds);
 		for (size_t n = 1 + below(6); n; n--)
 			size = mutate(data, size);
 		if (crash)

@@ -9,7 +9,7 @@
 #include "support/tinyelf.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n);
+size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n);
 
 static uint64_t touched;
 
@@ -64,11 +64,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
-size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n)
+size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n)
 {
 	size_t size;
 
-	if (n >= 3 || room < TINY_ROOM)
+	if (n >= 3 || capacity < TINY_ROOM)
 		return 0;
 	size = tiny_make(buffer, (uint8_t)n);
 	/* Most of it is code, which the parser does not look at: mutations shall hit the rest. */

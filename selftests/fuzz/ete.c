@@ -19,7 +19,7 @@
 #define WORK 100000
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n);
+size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n);
 
 struct input {
 	struct flowtap_ete_config config;
@@ -211,7 +211,7 @@ static size_t put(uint8_t *buffer, uint64_t value, size_t n)
 	return n;
 }
 
-size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n)
+size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n)
 {
 	static const char *const names[] = {
 		"cancel-2", "cancel-3", "compare-and-branch", "cycle-counts-commit", "discard",
@@ -229,7 +229,7 @@ size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n)
 		return 0;
 	snprintf(name, sizeof(name), "%s.golden", names[n]);
 	golden = golden_load(name);
-	if (!golden || room < sizeof(golden->bytes) + sizeof(golden->stream))
+	if (!golden || capacity < sizeof(golden->bytes) + sizeof(golden->stream))
 		return 0;
 	at += put(buffer + at, golden->config.configr, 4);
 	at += put(buffer + at, golden->config.devarch, 4);

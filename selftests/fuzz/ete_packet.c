@@ -12,9 +12,9 @@
 #include "support/golden.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n);
+size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n);
 
-struct tally {
+struct counts {
 	uint64_t packets;
 	uint64_t hash;
 };
@@ -25,13 +25,13 @@ static void check(bool condition)
 		abort();
 }
 
-static void mix(struct tally *tally, uint64_t value)
+static void mix(struct counts *counts, uint64_t value)
 {
-	tally->hash = (tally->hash ^ value) * 0x9e3779b97f4a7c15;
-	tally->hash ^= tally->hash >> 29;
+	counts->hash = (counts->hash ^ value) * 0x9e3779b97f4a7c15;
+	counts->hash ^= counts->hash >> 29;
 }
 
-static void count(struct tally *tally, const struct flowtap_ete_packet *packet)
+static void count(struct counts *counts, const struct flowtap_ete_packet *packet)
 {
 	check(packet->type < FLOWTAP_ETE_PACKET_TYPES && packet->type != FLOWTAP_ETE_INCOMPLETE);
 	check(flowtap_ete_packet_name(packet->type) != NULL);
@@ -41,19 +41,19 @@ static void count(struct tally *tally, const struct flowtap_ete_packet *packet)
 	/* What is skipped, and the zeros of a long Alignment Sync, come as the pieces do. */
 	if (packet->type == FLOWTAP_ETE_NOT_SYNCED || packet->type == FLOWTAP_ETE_ALIGNMENT_ZEROS)
 		return;
-	tally->packets++;
-	mix(tally, packet->type);
-	mix(tally, packet->atoms | (uint64_t)packet->atom_count << 32);
-	mix(tally, packet->commit | (uint64_t)packet->cancel << 32);
+	counts->packets++;
+	mix(counts, packet->type);
+	mix(counts, packet->atoms | (uint64_t)packet->atom_count << 32);
+	mix(counts, packet->commit | (uint64_t)packet->cancel << 32);
 	if (packet->has_address)
-		mix(tally, packet->address.address + packet->address.sub_isa);
+		mix(counts, packet->address.address + packet->address.sub_isa);
 	if (packet->type == FLOWTAP_ETE_EXCEPTION)
 		flowtap_ete_exception_name(packet->exception_type);
 }
 
 /* As a decoder does it: what an unfinished packet leaves is given again, with more after it. */
 static void parse(const struct flowtap_ete_config *config, const uint8_t *bytes, size_t size,
-		  size_t piece, struct tally *tally)
+		  size_t piece, struct counts *counts)
 {
 	struct flowtap_ete_parser parser;
 	struct flowtap_ete_packet packet;
@@ -78,7 +78,7 @@ static void parse(const struct flowtap_ete_config *config, const uint8_t *bytes,
 				goto more;
 			}
 			check(used == packet.size);
-			count(tally, &packet);
+			count(counts, &packet);
 		}
 		at += have;
 		have = 0;
@@ -92,7 +92,7 @@ more:
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct flowtap_ete_config config = { .traceidr = 1 };
-	struct tally whole = { 0 }, pieces = { 0 };
+	struct counts whole = { 0 }, pieces = { 0 };
 
 	if (size < 4)
 		return 0;
@@ -105,7 +105,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 }
 
 /* The streams of golden files. */
-size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n)
+size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n)
 {
 	static const char *const names[] = {
 		"atom-formats", "cancel-2", "context-identifiers", "cycle-counts-commit",
@@ -120,7 +120,7 @@ size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n)
 		return 0;
 	snprintf(name, sizeof(name), "%s.golden", names[n]);
 	golden = golden_load(name);
-	if (!golden || golden->size + 4 > room)
+	if (!golden || golden->size + 4 > capacity)
 		return 0;
 	size = golden->size + 4;
 	buffer[0] = golden->config.idr0 >> 29 & 1;

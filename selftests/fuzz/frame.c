@@ -10,9 +10,9 @@
 #include <string.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n);
+size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n);
 
-struct tally {
+struct counts {
 	uint64_t bytes[128];
 	uint64_t hash[128];
 	uint64_t lost[FLOWTAP_FRAME_LOSSES];
@@ -28,37 +28,37 @@ static void check(bool condition)
 static int take(struct flowtap_frames *frames, uint8_t id, const uint8_t *bytes, size_t size,
 		uint64_t offset)
 {
-	struct tally *tally = frames->argument;
+	struct counts *counts = frames->argument;
 
 	check(id >= FLOWTAP_FRAME_FIRST && id <= FLOWTAP_FRAME_LAST && size);
-	check(offset < tally->size);
+	check(offset < counts->size);
 	for (size_t i = 0; i < size; i++)
-		tally->hash[id] = (tally->hash[id] + bytes[i] + 1) * 0x9e3779b97f4a7c15;
-	tally->bytes[id] += size;
+		counts->hash[id] = (counts->hash[id] + bytes[i] + 1) * 0x9e3779b97f4a7c15;
+	counts->bytes[id] += size;
 	return 0;
 }
 
 static int lose(struct flowtap_frames *frames, enum flowtap_frame_loss loss, uint64_t offset,
 		uint64_t size)
 {
-	struct tally *tally = frames->argument;
+	struct counts *counts = frames->argument;
 
 	check(loss < FLOWTAP_FRAME_LOSSES && flowtap_frame_loss_text(loss));
-	check(offset + size <= tally->size);
-	tally->lost[loss] += size;
+	check(offset + size <= counts->size);
+	counts->lost[loss] += size;
 	return 0;
 }
 
 static void decode(bool synced, const uint8_t *bytes, size_t size, size_t piece,
-		   struct tally *tally)
+		   struct counts *counts)
 {
 	struct flowtap_frames frames = {
-		.synced = synced, .data = take, .lost = lose, .argument = tally,
+		.synced = synced, .data = take, .lost = lose, .argument = counts,
 	};
 	uint64_t sum = 0;
 
-	memset(tally, 0, sizeof(*tally));
-	tally->size = size;
+	memset(counts, 0, sizeof(*counts));
+	counts->size = size;
 	for (size_t at = 0; at < size; at += piece) {
 		size_t n = piece < size - at ? piece : size - at;
 		uint8_t *copy = malloc(n);
@@ -70,13 +70,13 @@ static void decode(bool synced, const uint8_t *bytes, size_t size, size_t piece,
 	check(flowtap_frames_finish(&frames) == 0);
 	check(frames.bytes == size);
 	for (int i = 0; i < 128; i++)
-		sum += tally->bytes[i];
+		sum += counts->bytes[i];
 	check(sum <= size);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static struct tally whole, pieces;
+	static struct counts whole, pieces;
 
 	if (size < 2)
 		return 0;
@@ -87,12 +87,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 }
 
 /* Two sources that take turns, with a sync before every n-th frame. */
-size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n)
+size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n)
 {
 	static const uint8_t sync[] = { 0xff, 0xff, 0xff, 0x7f };
 	size_t at = 2;
 
-	if (n >= 4 || room < 1024)
+	if (n >= 4 || capacity < 1024)
 		return 0;
 	buffer[0] = n & 1;
 	buffer[1] = n * 7;

@@ -12,7 +12,7 @@
 #define LIMIT (1U << 20)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n);
+size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n);
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -40,7 +40,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 }
 
 /* Small frames with all that a header may have, between them a skippable one. */
-size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n)
+size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n)
 {
 	static const uint8_t skippable[] = { 0x50, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 1, 2 };
 	uint8_t bytes[3000] = FLOWTAP_ARCHIVE_MAGIC;
@@ -57,7 +57,7 @@ size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n)
 
 		ZSTD_CCtx_setParameter(context, ZSTD_c_checksumFlag, n & 1);
 		ZSTD_CCtx_setParameter(context, ZSTD_c_contentSizeFlag, !(n & 2));
-		got = ZSTD_compress2(context, buffer + size, room - size, bytes, sizeof(bytes));
+		got = ZSTD_compress2(context, buffer + size, capacity - size, bytes, sizeof(bytes));
 		if (ZSTD_isError(got))
 			abort();
 		size += got;

@@ -13,7 +13,7 @@
 #define AT 0x400000ULL
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n);
+size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n);
 
 static uint64_t touched;
 
@@ -106,7 +106,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 }
 
 /* Seeds: a raw buffer, frames of two CPUs, a thread's buffer by a pipe. */
-size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n)
+size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n)
 {
 	struct perffile_unit units[2] = {
 		{ .magic = PERFFILE_ETE, .configr = 0x841, .traceidr = 0x10, .idr0 = 0x28000ea1,
@@ -153,7 +153,7 @@ size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n)
 	perffile_string(&file, 4, "6.12.1");
 	perffile_finish(&file);
 	size = file.size;
-	if (size > room)
+	if (size > capacity)
 		abort();
 	memcpy(buffer, file.bytes, size);
 	free(file.bytes);

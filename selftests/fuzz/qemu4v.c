@@ -20,7 +20,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return fuzz_text(flowtap_qemu4v_read, data, size);
 }
 
-size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n)
+size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n)
 {
-	return fuzz_text_seed(seeds, sizeof(seeds) / sizeof(seeds[0]), buffer, room, n);
+	return fuzz_text_seed(seeds, sizeof(seeds) / sizeof(seeds[0]), buffer, capacity, n);
 }

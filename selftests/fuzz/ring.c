@@ -12,7 +12,7 @@
 #include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n);
+size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n);
 
 static uint64_t touched;
 
@@ -164,7 +164,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 }
 
 /* Records of bytes that follow each other, after those of the seeds without. */
-static size_t aux_seed(uint8_t *buffer, size_t room, unsigned int n)
+static size_t aux_seed(uint8_t *buffer, size_t capacity, unsigned int n)
 {
 	struct flowtap_ring ring = {
 		.abi = FLOWTAP_ABI,
@@ -177,7 +177,7 @@ static size_t aux_seed(uint8_t *buffer, size_t room, unsigned int n)
 		.header = { FLOWTAP_RECORD_AUX, 0, sizeof(record) },
 	};
 
-	if (room < sizeof(ring) + ring.data_size)
+	if (capacity < sizeof(ring) + ring.data_size)
 		return 0;
 	memset(buffer + sizeof(ring), 0, ring.data_size);
 	ring.aux_tail = ring.aux_head = 40 * n;
@@ -192,7 +192,7 @@ static size_t aux_seed(uint8_t *buffer, size_t room, unsigned int n)
 	return sizeof(ring) + ring.data_size;
 }
 
-size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n)
+size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n)
 {
 	struct flowtap_ring ring = {
 		.abi = FLOWTAP_ABI,
@@ -203,8 +203,8 @@ size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n)
 	size_t at = 8 * (n * 13 + 5), end;
 
 	if (n >= 10)
-		return n < 20 ? aux_seed(buffer, room, n - 10) : 0;
-	if (room < sizeof(ring) + ring.data_size)
+		return n < 20 ? aux_seed(buffer, capacity, n - 10) : 0;
+	if (capacity < sizeof(ring) + ring.data_size)
 		return 0;
 	end = at + ring.data_size - 16 * n;
 	ring.data_tail = ring.data_oldest = at;

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n);
+size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n);
 
 static const char *const files[] = {
 	"snapshot.ini", "trace.ini", "cpu_0.ini", "ETE_0.ini", "buffer.bin", "dump.bin",
@@ -125,14 +125,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
-size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n)
+size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n)
 {
 	static const char *const formats[] = { "source_data", "coresight", "dstream_coresight" };
 	int size;
 
 	if (n >= sizeof(formats) / sizeof(formats[0]))
 		return 0;
-	size = snprintf((char *)buffer, room,
+	size = snprintf((char *)buffer, capacity,
 			"[snapshot]\nversion=1.0\n[device_list]\ndevice0=cpu_0.ini\n"
 			"device1=ETE_0.ini\n[trace]\nmetadata=trace.ini\n\f"
 			"# the trace\n[trace_buffers]\nbuffers=buffer0,\n[buffer0]\nname=ETB_0\n"
@@ -145,5 +145,5 @@ size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n)
 			"TRCCONFIGR(0x4)=0x%x\nTRCTRACEIDR=0x1%u\nTRCDEVARCH=0x47705a13\n"
 			"TRCIDR0=0x2801cea1\nTRCIDR2=0xd0001088\nTRCIDR8=0x0\n\f"
 			"trace\f0123456789abcdef", formats[n], n << 4, n);
-	return size > 0 && (size_t)size < room ? (size_t)size : 0;
+	return size > 0 && (size_t)size < capacity ? (size_t)size : 0;
 }

@@ -48,9 +48,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
-size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n)
+size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n)
 {
-	if (n >= SAMPLES || room < samples[n].size)
+	if (n >= SAMPLES || capacity < samples[n].size)
 		return 0;
 	memcpy(buffer, samples[n].bytes, samples[n].size);
 	return samples[n].size;

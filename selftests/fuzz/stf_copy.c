@@ -66,18 +66,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	return 0;
 }
 
-static size_t make_seed(uint8_t *buffer, size_t room, unsigned int n)
+static size_t make_seed(uint8_t *buffer, size_t capacity, unsigned int n)
 {
 	const struct flowtap_zstf_options zstf = { .markers = 20, .level = 1 };
 	struct output output = made_stf(n, n & 1, 30, &zstf);
-	size_t size = output.size < room ? output.size : room;
+	size_t size = output.size < capacity ? output.size : capacity;
 
 	memcpy(buffer, output.bytes, size);
 	output_free(&output);
 	return size;
 }
 
-size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n)
+size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n)
 {
 	static const struct {
 		const uint8_t *bytes;
@@ -96,6 +96,6 @@ size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n)
 	if (n >= 3 && !sizes[n])
 		sizes[n] = make_seed(made[n], sizeof(made[n]), n);
 	size = n < 3 ? seeds[n].size : sizes[n];
-	memcpy(buffer, n < 3 ? seeds[n].bytes : made[n], size < room ? size : room);
-	return size < room ? size : room;
+	memcpy(buffer, n < 3 ? seeds[n].bytes : made[n], size < capacity ? size : capacity);
+	return size < capacity ? size : capacity;
 }

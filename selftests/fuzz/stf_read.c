@@ -89,11 +89,11 @@ static void try_file(int fd)
 /* As the only chunk, so that all of it gets after the checksum. */
 static void make_zstf(int fd, const uint8_t *data, size_t size)
 {
-	size_t room = ZSTD_compressBound(size), packed;
+	size_t capacity = ZSTD_compressBound(size), packed;
 	uint64_t head[2] = { 1U << 20, 0 }, index[4] = { 1, 20, 0, size };
-	uint8_t *bytes = malloc(room);
+	uint8_t *bytes = malloc(capacity);
 
-	packed = ZSTD_compress(bytes, room, data, size, 1);
+	packed = ZSTD_compress(bytes, capacity, data, size, 1);
 	head[1] = 20 + packed;
 	if (write(fd, "ZSTF", 4) != 4 || write(fd, head, 16) != 16 ||
 	    write(fd, bytes, packed) != (ssize_t)packed || write(fd, index, 32) != 32)
@@ -115,18 +115,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 }
 
 /* Traces of random flows, plain and compressed. */
-static size_t make_seed(uint8_t *buffer, size_t room, unsigned int n)
+static size_t make_seed(uint8_t *buffer, size_t capacity, unsigned int n)
 {
 	const struct flowtap_zstf_options zstf = { .markers = 20, .level = 1 };
 	struct output output = made_stf(n, n & 1, 40, n & 2 ? &zstf : NULL);
-	size_t size = output.size < room ? output.size : room;
+	size_t size = output.size < capacity ? output.size : capacity;
 
 	memcpy(buffer, output.bytes, size);
 	output_free(&output);
 	return size;
 }
 
-size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n)
+size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n)
 {
 	if (n >= 12)
 		return 0;
@@ -136,9 +136,9 @@ size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n)
 
 		if (!sizes[n])
 			sizes[n] = make_seed(made[n], sizeof(made[n]), n);
-		memcpy(buffer, made[n], sizes[n] < room ? sizes[n] : room);
+		memcpy(buffer, made[n], sizes[n] < capacity ? sizes[n] : capacity);
 		return sizes[n];
 	}
-	memcpy(buffer, samples[n].bytes, samples[n].size < room ? samples[n].size : room);
+	memcpy(buffer, samples[n].bytes, samples[n].size < capacity ? samples[n].size : capacity);
 	return samples[n].size;
 }

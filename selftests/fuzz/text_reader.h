@@ -12,7 +12,7 @@
 #include <zlib.h>
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-size_t flowtap_fuzz_seed(uint8_t *buffer, size_t room, unsigned int n);
+size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n);
 
 struct fuzz_sink {
 	struct flowtap_sink sink;
@@ -104,7 +104,7 @@ static int fuzz_text(int (*reader)(struct flowtap_read *read, int fd), const uin
 	z_stream stream = { .next_in = (uint8_t *)data, .avail_in = (uInt)size };
 	struct fuzz_sink plain, packed;
 	uint8_t *bytes;
-	uLong room;
+	uLong capacity;
 
 	/* What is gzip already may grow beyond all bounds of offsets. */
 	if (size > 2 && data[0] == 0x1f && data[1] == 0x8b) {
@@ -115,11 +115,11 @@ static int fuzz_text(int (*reader)(struct flowtap_read *read, int fd), const uin
 	/* Now and then: it takes its time. */
 	if (plain.hash % 8 || deflateInit2(&stream, 1, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK)
 		return 0;
-	room = deflateBound(&stream, size);
-	bytes = malloc(room);
+	capacity = deflateBound(&stream, size);
+	bytes = malloc(capacity);
 	fuzz_check(bytes);
 	stream.next_out = bytes;
-	stream.avail_out = (uInt)room;
+	stream.avail_out = (uInt)capacity;
 	fuzz_check(deflate(&stream, Z_FINISH) == Z_STREAM_END);
 	deflateEnd(&stream);
 	packed = fuzz_read(reader, bytes, stream.total_out, size);
@@ -128,16 +128,16 @@ static int fuzz_text(int (*reader)(struct flowtap_read *read, int fd), const uin
 	return 0;
 }
 
-static size_t fuzz_text_seed(const char *const *seeds, size_t n_seeds, uint8_t *buffer, size_t room,
-			     unsigned int n)
+static size_t fuzz_text_seed(const char *const *seeds, size_t n_seeds, uint8_t *buffer,
+			     size_t capacity, unsigned int n)
 {
 	size_t size;
 
 	if (n >= n_seeds)
 		return 0;
 	size = strlen(seeds[n]);
-	if (size > room)
-		size = room;
+	if (size > capacity)
+		size = capacity;
 	memcpy(buffer, seeds[n], size);
 	return size;
 }

@@ -19,7 +19,7 @@ struct search {
 	size_t size;
 	size_t at;		/* what comes next */
 	size_t part;		/* of history->stored, that `at` is in */
-	size_t room;
+	size_t capacity;
 };
 
 static size_t equal(const uint8_t *a, size_t na, const uint8_t *b, size_t nb)
@@ -50,14 +50,14 @@ static int add_run(struct search *search, const uint8_t *bytes, size_t n, uint64
 	for (size_t i = 0; i < search->history->nlost && !run.lost; i++)
 		run.lost = search->history->lost[i].offset >= end &&
 			   search->history->lost[i].offset < offset;
-	if (alignment->n == search->room) {
-		size_t room = search->room ? 2 * search->room : 64;
-		struct align_run *more = realloc(alignment->runs, room * sizeof(*more));
+	if (alignment->n == search->capacity) {
+		size_t capacity = search->capacity ? 2 * search->capacity : 64;
+		struct align_run *more = realloc(alignment->runs, capacity * sizeof(*more));
 
 		if (!more)
 			return -ENOMEM;
 		alignment->runs = more;
-		search->room = room;
+		search->capacity = capacity;
 	}
 	alignment->runs[alignment->n++] = run;
 	alignment->bytes += n;

@@ -77,12 +77,12 @@ static bool equal(const struct subject *subject, unsigned int which, bool print,
 	return fine;
 }
 
-struct tally {
+struct change_counts {
 	unsigned int made;
 	unsigned int noticed;
 };
 
-static struct tally tallies[CHANGES];
+static struct change_counts tallies[CHANGES];
 
 static void try_change(const struct subject *of, size_t which, unsigned int number)
 {

@@ -24,7 +24,7 @@ static const char usage[] =
 struct path {
 	uint64_t *list;
 	size_t n;
-	size_t room;
+	size_t capacity;
 };
 
 struct exception {
@@ -36,9 +36,9 @@ struct exception {
 
 static void add(struct path *path, uint64_t address)
 {
-	if (path->n == path->room) {
-		path->room = path->room ? 2 * path->room : 1 << 16;
-		path->list = realloc(path->list, path->room * sizeof(*path->list));
+	if (path->n == path->capacity) {
+		path->capacity = path->capacity ? 2 * path->capacity : 1 << 16;
+		path->list = realloc(path->list, path->capacity * sizeof(*path->list));
 		if (!path->list)
 			abort();
 	}

@@ -19,14 +19,14 @@ static int no_memory(struct input *input)
 
 int input_add(struct input *input, const uint8_t *bytes, size_t n, bool lossy)
 {
-	if (input->n == input->room) {
-		size_t room = input->room ? 2 * input->room : 64;
-		struct align_piece *more = realloc(input->pieces, room * sizeof(*more));
+	if (input->n == input->capacity) {
+		size_t capacity = input->capacity ? 2 * input->capacity : 64;
+		struct align_piece *more = realloc(input->pieces, capacity * sizeof(*more));
 
 		if (!more)
 			return no_memory(input);
 		input->pieces = more;
-		input->room = room;
+		input->capacity = capacity;
 	}
 	input->pieces[input->n++] = (struct align_piece){ bytes, n, lossy };
 	input->bytes += n;
@@ -168,7 +168,7 @@ int input_perf(struct input *input, const char *path, unsigned int cpu)
 		if (!(ranges[i].flags & FLOWTAP_PERFDATA_RAW) ||
 		    ranges[i].size > (uint64_t)stat.st_size) {
 			snprintf(input->error, sizeof(input->error),
-				 "%.150s: stretch %zu is framed, not a trace buffer's", path, i);
+				 "%.150s: region %zu is framed, not a trace buffer's", path, i);
 			err = -EPROTONOSUPPORT;
 			break;
 		}

@@ -8,7 +8,7 @@
 struct input {
 	struct align_piece *pieces;
 	size_t n;
-	size_t room;
+	size_t capacity;
 	uint64_t bytes;
 	uint64_t lossy;		/* pieces of which software says that something is missing */
 	struct log_bytes *files;	/* what pieces point into */

@@ -31,7 +31,7 @@ bool judge_fail(struct judge *judge, const char *format, ...)
 		return false;
 	judge->failed = true;
 	judge->where = judge->place;
-	if (judge->trial)
+	if (judge->attempt)
 		return false;
 	va_start(ap, format);
 	vsnprintf(judge->message, sizeof(judge->message), format, ap);

@@ -68,7 +68,7 @@ struct judge {
 	bool slack[JUDGE_SIDES];	/* some may not have been said, as there was no address */
 	bool closing;			/* bytes end here: a packet may end within, and more */
 	bool eret;			/* an exception return is to be said */
-	bool trial;
+	bool attempt;
 	bool failed;
 	uint8_t *covered;		/* of each item of the log: not 0, it was decoded; may be NULL */
 	uint8_t mark;			/* what is put there */

@@ -160,17 +160,17 @@ static void begin_at(struct judge *judge, const struct history_place *place, siz
 static unsigned int try_at(const struct judge *judge, const struct history_place *place,
 			   size_t sync)
 {
-	struct judge trial = *judge;
+	struct judge attempt = *judge;
 	unsigned int i = 0;
 
-	trial.trial = true;
-	trial.covered = NULL;
-	begin_at(&trial, place, sync);
+	attempt.attempt = true;
+	attempt.covered = NULL;
+	begin_at(&attempt, place, sync);
 	/* The Trace On of a begin is after the A-sync, and place is where it went on. */
-	trial.cause = true;
+	attempt.cause = true;
 	for (; i < judge->nsaid; i++) {
-		judge_do(&trial, &judge->said[i]);
-		if (trial.failed)
+		judge_do(&attempt, &judge->said[i]);
+		if (attempt.failed)
 			break;
 	}
 	return i;

@@ -83,7 +83,7 @@ void log_unmap(struct log_bytes *file)
 
 int log_pieces_read(struct log_pieces *pieces, struct log_bytes file, char error[160])
 {
-	size_t at = 8, room = 0;
+	size_t at = 8, capacity = 0;
 
 	*pieces = (struct log_pieces){ .file = file };
 	if (file.size < 8 || memcmp(file.bytes, LOG_CODE_MAGIC, 8)) {
@@ -101,11 +101,11 @@ int log_pieces_read(struct log_pieces *pieces, struct log_bytes file, char error
 			log_pieces_free(pieces);
 			return -EBADMSG;
 		}
-		if (pieces->n == room) {
+		if (pieces->n == capacity) {
 			size_t *more;
 
-			room = room ? 2 * room : 4096;
-			more = realloc(pieces->at, room * sizeof(*more));
+			capacity = capacity ? 2 * capacity : 4096;
+			more = realloc(pieces->at, capacity * sizeof(*more));
 			if (!more) {
 				log_pieces_free(pieces);
 				return -ENOMEM;

@@ -11,7 +11,7 @@
 #define TRBSR_S (1U << 17)
 
 /* From one time of the log to the next. */
-struct stretch {
+struct region {
 	uint64_t executed;
 	uint64_t decoded;
 	uint64_t missing;	/* that were to be traced */
@@ -29,8 +29,8 @@ struct pass {
 	const uint8_t *covered;
 	uint32_t cpu;
 	struct history_place at;
-	struct stretch stretch;
-	struct stretch kernel;	/* before EL0 was entered, of which the stay tells the time */
+	struct region region;
+	struct region kernel;	/* before EL0 was entered, of which the stay tells the time */
 	uint64_t time;		/* of the log before */
 	/* The stay that the exception comes after. */
 	bool stayed;		/* it is this recording's */
@@ -98,27 +98,27 @@ static void take_stay(struct pass *pass, const struct history_event *event)
 	const uint32_t tid = event->fields[0];
 	const uint64_t since = recording_ns(recording, event->fields[1]);
 	const uint64_t until = recording_ns(recording, event->fields[2]);
-	const struct stretch *stretch = &pass->stretch;
+	const struct region *region = &pass->region;
 	const uint64_t untraced = event->fields[3];
 	/* At least the exception that ended it is missing then. */
 	const bool off = !(pass->at.state.tracing == LOG_TRACED && pass->at.state.els & 1);
 	struct recording_task *task = recording_task(recording, tid);
 	struct recording_gap *gap;
 
-	if (stretch->decoded && (stretch->mixed || stretch->mark != recording_mark(recording, tid)))
+	if (region->decoded && (region->mixed || region->mark != recording_mark(recording, tid)))
 		recording_fail(recording, "CPU %u, item %zu: what task %u executed is another's in the "
 			       "flow", pass->cpu, pass->at.item, tid);
 	if (!is_ours(pass, task, since, until) || !(recording->modes & FLOWTAP_MODE_USER))
 		return;
-	recording->executed += stretch->executed + untraced;
-	recording->decoded += stretch->decoded;
-	recording->missing += stretch->missing + untraced;
+	recording->executed += region->executed + untraced;
+	recording->decoded += region->decoded;
+	recording->missing += region->missing + untraced;
 	pass->stayed = true;
-	pass->whole = !off && !untraced && !stretch->missing && stretch->decoded;
+	pass->whole = !off && !untraced && !region->missing && region->decoded;
 	pass->tid = tid;
 	pass->since = since;
 	pass->until = until;
-	if (!off && !untraced && (!stretch->missing || stretch->overflow))
+	if (!off && !untraced && (!region->missing || region->overflow))
 		return;
 	gap = find_gap(pass, tid, since, until, off ? CAUSES_UNTRACED : CAUSES_BYTES,
 		       off ? "what was not traced at EL0 is" :
@@ -126,26 +126,26 @@ static void take_stay(struct pass *pass, const struct history_event *event)
 	if (!gap)
 		return;
 	gap->stays += off;
-	gap->missing += stretch->missing;
+	gap->missing += region->missing;
 	gap->untraced += untraced;
 }
 
 /* The kernel's, between two times. */
-static void take_kernel(struct pass *pass, const struct stretch *stretch, uint64_t time)
+static void take_kernel(struct pass *pass, const struct region *region, uint64_t time)
 {
 	struct recording_gap *gap;
 
-	if (!stretch->missing || stretch->overflow || !in_window(pass, pass->time, time))
+	if (!region->missing || region->overflow || !in_window(pass, pass->time, time))
 		return;
 	gap = find_gap(pass, 0, pass->time, time, CAUSES_BYTES,
 		       "instructions of the kernel that the flow has not are");
 	if (gap)
-		gap->missing += stretch->missing;
+		gap->missing += region->missing;
 }
 
 static void take_lost(struct pass *pass, uint64_t time)
 {
-	const struct stretch *stretch = &pass->stretch;
+	const struct region *region = &pass->region;
 	struct recording_gap *gap;
 
 	if (!in_window(pass, time, time))
@@ -154,7 +154,7 @@ static void take_lost(struct pass *pass, uint64_t time)
 	if (!gap)
 		return;
 	gap->losses++;
-	gap->bytes += stretch->lost;
+	gap->bytes += region->lost;
 	pass->recording->losses++;
 }
 
@@ -170,29 +170,29 @@ static void take_stop(struct pass *pass, uint64_t time)
 
 static void take_time(struct pass *pass, uint64_t time)
 {
-	if (pass->stretch.losing)
+	if (pass->region.losing)
 		take_lost(pass, time);
-	if (pass->stretch.stop)
+	if (pass->region.stop)
 		take_stop(pass, time);
-	pass->stretch.losing = pass->stretch.stop = false;
-	pass->stretch.lost = 0;
+	pass->region.losing = pass->region.stop = false;
+	pass->region.lost = 0;
 }
 
 static void take_block(struct pass *pass, const struct log_block *block)
 {
-	struct stretch *stretch = &pass->stretch;
+	struct region *region = &pass->region;
 	const uint8_t mark = pass->covered[pass->at.item];
 	const bool user = !pass->at.state.el;
 
-	stretch->executed += block->n;
+	region->executed += block->n;
 	if (mark) {
-		stretch->decoded += block->n;
-		stretch->mixed |= stretch->mark && stretch->mark != mark;
-		stretch->mark = mark;
+		region->decoded += block->n;
+		region->mixed |= region->mark && region->mark != mark;
+		region->mark = mark;
 	} else if (history_traced(&pass->at.state) &&
 		   (user || history_p0(&pass->history->config, block))) {
 		/* Before the kernel's trace stops no P0 element may cover the last ones. */
-		stretch->missing += block->n;
+		region->missing += block->n;
 	}
 }
 
@@ -223,20 +223,20 @@ static void take_event(struct pass *pass, const struct history_event *event)
 		take_exception(pass);
 		break;
 	case LOG_OVERFLOW:
-		pass->stretch.overflow |= pass->covered[pass->at.item];
+		pass->region.overflow |= pass->covered[pass->at.item];
 		break;
 	case LOG_BUFFER:
-		pass->stretch.stop |= event->fields[0] & TRBSR_S;
+		pass->region.stop |= event->fields[0] & TRBSR_S;
 		break;
 	case LOG_LOST:
-		pass->stretch.losing = true;
-		pass->stretch.lost += event->fields[0];
+		pass->region.losing = true;
+		pass->region.lost += event->fields[0];
 		break;
 	case LOG_RETURN:
 		if (event->fields[0])
 			break;
-		pass->kernel = pass->stretch;
-		pass->stretch = (struct stretch){ 0 };
+		pass->kernel = pass->region;
+		pass->region = (struct region){ 0 };
 		break;
 	case LOG_TIME:
 		time = recording_ns(pass->recording, event->fields[0]);
@@ -244,9 +244,9 @@ static void take_event(struct pass *pass, const struct history_event *event)
 		/* A stay goes on. */
 		if (!pass->at.state.el)
 			break;
-		take_kernel(pass, &pass->stretch, time);
+		take_kernel(pass, &pass->region, time);
 		pass->time = time;
-		pass->stretch = (struct stretch){ 0 };
+		pass->region = (struct region){ 0 };
 		break;
 	case LOG_STAY:
 		time = recording_ns(pass->recording, event->fields[2]);
@@ -254,7 +254,7 @@ static void take_event(struct pass *pass, const struct history_event *event)
 		take_kernel(pass, &pass->kernel, recording_ns(pass->recording, event->fields[1]));
 		take_stay(pass, event);
 		pass->time = time;
-		pass->stretch = pass->kernel = (struct stretch){ 0 };
+		pass->region = pass->kernel = (struct region){ 0 };
 		break;
 	}
 }

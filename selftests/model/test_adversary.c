@@ -11,11 +11,11 @@
 #include "support/kselftest_harness.h"
 
 /* For what may take longer than the harness gives a test. */
-FIXTURE(patient) { int none; };
-FIXTURE_SETUP(patient) {}
-FIXTURE_TEARDOWN(patient) {}
+FIXTURE(slow) { int none; };
+FIXTURE_SETUP(slow) {}
+FIXTURE_TEARDOWN(slow) {}
 
-TEST_F_TIMEOUT(patient, correct_software_is_safe_and_not_accused, 1500)
+TEST_F_TIMEOUT(slow, correct_software_is_safe_and_not_accused, 1500)
 {
 	const char *env = getenv("FLOWTAP_SEED");
 	const uint64_t first = env ? strtoull(env, NULL, 0) : 1;
@@ -196,7 +196,7 @@ static bool interrupt_spurious(struct fake *fake, bool right)
 	return seen;
 }
 
-TEST_F_TIMEOUT(patient, barriers_left_out, 1500)
+TEST_F_TIMEOUT(slow, barriers_left_out, 1500)
 {
 	static const struct {
 		bool (*shows)(struct fake *fake, bool right);

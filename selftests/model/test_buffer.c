@@ -9,9 +9,9 @@
 #include "support/kselftest_harness.h"
 
 /* For what may take longer than the harness gives a test. */
-FIXTURE(patient) { int none; };
-FIXTURE_SETUP(patient) {}
-FIXTURE_TEARDOWN(patient) {}
+FIXTURE(slow) { int none; };
+FIXTURE_SETUP(slow) {}
+FIXTURE_TEARDOWN(slow) {}
 
 #define PAGES	2U
 #define SIZE	(PAGES * 4096U)
@@ -209,7 +209,7 @@ static const char *both(const struct run *run)
 
 static const unsigned int aligns[] = { 0, 3, 6, 11 };
 
-TEST_F_TIMEOUT(patient, modes_at_every_edge, 1500)
+TEST_F_TIMEOUT(slow, modes_at_every_edge, 1500)
 {
 	static const unsigned int modes[] = { FILL, WRAP, CIRCULAR };
 	static const int ends[] = { -65, -64, -63, -1, 0, 1, 63, 64, 65, 4096, SIZE, SIZE + 1 };
@@ -227,7 +227,7 @@ TEST_F_TIMEOUT(patient, modes_at_every_edge, 1500)
 	}
 }
 
-TEST_F_TIMEOUT(patient, little_trace_is_filled_up, 1500)
+TEST_F_TIMEOUT(slow, little_trace_is_filled_up, 1500)
 {
 	for (unsigned int a = 0; a < 4; a++) {
 		for (unsigned int n = 0; n < 130; n++) {
@@ -239,7 +239,7 @@ TEST_F_TIMEOUT(patient, little_trace_is_filled_up, 1500)
 }
 
 /* K10.5.11, second way, and by the trace unit; at the limit, too. */
-TEST_F_TIMEOUT(patient, trigger_counter, 1500)
+TEST_F_TIMEOUT(slow, trigger_counter, 1500)
 {
 	static const unsigned int modes[] = { FILL, WRAP, CIRCULAR };
 	static const unsigned int triggers[] = { STOP, IRQ, NOTHING };
@@ -257,7 +257,7 @@ TEST_F_TIMEOUT(patient, trigger_counter, 1500)
 	}
 }
 
-TEST_F_TIMEOUT(patient, every_counter_around_the_alignment, 1500)
+TEST_F_TIMEOUT(slow, every_counter_around_the_alignment, 1500)
 {
 	for (unsigned int c = 0; c < 200; c++) {
 		struct run run = { 0, CIRCULAR, IRQ, 0, 199, c, c % 3 ? -1 : 5 };
@@ -299,7 +299,7 @@ TEST(second_trigger_counts_for_nothing)
 }
 
 /* Limits and pointers that make no sense do nothing bad, and collect nothing. */
-TEST_F_TIMEOUT(patient, limit_at_or_below_base, 1500)
+TEST_F_TIMEOUT(slow, limit_at_or_below_base, 1500)
 {
 	static const uint64_t limits[] = { 0, FAKE_BUFFER - 4096, FAKE_BUFFER, ~0xfffULL };
 	static const uint64_t pointers[] = { 0, FAKE_BUFFER - 64, FAKE_BUFFER, LIMIT, LIMIT - 64,

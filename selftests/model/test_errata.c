@@ -9,9 +9,9 @@
 #include "support/kselftest_harness.h"
 
 /* For what may take longer than the harness gives a test. */
-FIXTURE(patient) { int none; };
-FIXTURE_SETUP(patient) {}
-FIXTURE_TEARDOWN(patient) {}
+FIXTURE(slow) { int none; };
+FIXTURE_SETUP(slow) {}
+FIXTURE_TEARDOWN(slow) {}
 
 static bool base_overwritten(struct fake *fake, bool right)
 {
@@ -132,7 +132,7 @@ static const struct {
 
 #define N_ERRATA (sizeof(errata) / sizeof(errata[0]))
 
-TEST_F_TIMEOUT(patient, errata_and_workarounds, 1500)
+TEST_F_TIMEOUT(slow, errata_and_workarounds, 1500)
 {
 	for (unsigned int i = 0; i < N_ERRATA; i++) {
 		EXPECT_GE(of_100(errata[i].shows, false, 0, errata[i].erratum), 30)
@@ -189,7 +189,7 @@ TEST(write_past_limit_unmapped)
 }
 
 /* Software that works around is as safe as on a CPU without errata. */
-TEST_F_TIMEOUT(patient, correct_software_on_affected_cpus, 1500)
+TEST_F_TIMEOUT(slow, correct_software_on_affected_cpus, 1500)
 {
 	const int errata = 0x3f & ~ERRATUM_CORRUPTION;
 

@@ -540,12 +540,12 @@ TEST(without_an_adversary)
 }
 
 /* For what may take longer than the harness gives a test. */
-FIXTURE(patient) { int none; };
-FIXTURE_SETUP(patient) {}
-FIXTURE_TEARDOWN(patient) {}
+FIXTURE(slow) { int none; };
+FIXTURE_SETUP(slow) {}
+FIXTURE_TEARDOWN(slow) {}
 
 /* Not those that stop the buffer by chance: then some of the cases are no violation. */
-TEST_F_TIMEOUT(patient, with_an_adversary, 1500)
+TEST_F_TIMEOUT(slow, with_an_adversary, 1500)
 {
 	const uint32_t what = ADVERSARY(DELAY) | ADVERSARY(WITHHOLD) | ADVERSARY(LATE) |
 			      ADVERSARY(EARLY) | ADVERSARY(SPURIOUS);

@@ -7,9 +7,9 @@
 #include "support/kselftest_harness.h"
 
 /* For what may take longer than the harness gives a test. */
-FIXTURE(patient) { int none; };
-FIXTURE_SETUP(patient) {}
-FIXTURE_TEARDOWN(patient) {}
+FIXTURE(slow) { int none; };
+FIXTURE_SETUP(slow) {}
+FIXTURE_TEARDOWN(slow) {}
 
 #define E2H		(1ULL << 34)
 #define VM		1ULL
@@ -200,7 +200,7 @@ static unsigned int outside(const struct mapped *map)
 	return wrong;
 }
 
-TEST_F_TIMEOUT(patient, stage_1_of_every_granule_size_and_level, 1500)
+TEST_F_TIMEOUT(slow, stage_1_of_every_granule_size_and_level, 1500)
 {
 	for (unsigned int i = 0; i < 3; i++) {
 		const struct shape *shape = &shapes[i];
@@ -449,7 +449,7 @@ TEST(block_over_pages)
 }
 
 /* Registers of no meaning end, without a read out of bounds of the host. */
-TEST_F_TIMEOUT(patient, nonsense, 1500)
+TEST_F_TIMEOUT(slow, nonsense, 1500)
 {
 	struct rng rng = { 1 };
 

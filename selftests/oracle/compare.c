@@ -292,7 +292,7 @@ static int prove(struct check *check, const struct options *options, char **arch
 /* All records of an archive, one after the other. */
 struct records {
 	uint8_t *bytes;
-	size_t size, room;
+	size_t size, capacity;
 };
 
 static int on_record(struct flowtap_replay *replay, uint32_t cpu,
@@ -301,14 +301,14 @@ static int on_record(struct flowtap_replay *replay, uint32_t cpu,
 	struct records *records = replay->argument;
 
 	(void)cpu;
-	if (records->room - records->size < size) {
-		size_t room = 2 * records->room + (1 << 20);
-		uint8_t *more = realloc(records->bytes, room);
+	if (records->capacity - records->size < size) {
+		size_t capacity = 2 * records->capacity + (1 << 20);
+		uint8_t *more = realloc(records->bytes, capacity);
 
 		if (!more)
 			return -ENOMEM;
 		records->bytes = more;
-		records->room = room;
+		records->capacity = capacity;
 	}
 	memcpy(records->bytes + records->size, record, size);
 	records->size += size;

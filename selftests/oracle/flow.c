@@ -17,14 +17,14 @@
 
 static int add(struct flow *flow, struct flow_item item)
 {
-	if (flow->n == flow->room) {
-		size_t room = flow->room ? 2 * flow->room : 65536;
-		struct flow_item *more = reallocarray(flow->items, room, sizeof(*more));
+	if (flow->n == flow->capacity) {
+		size_t capacity = flow->capacity ? 2 * flow->capacity : 65536;
+		struct flow_item *more = reallocarray(flow->items, capacity, sizeof(*more));
 
 		if (!more)
 			return -ENOMEM;
 		flow->items = more;
-		flow->room = room;
+		flow->capacity = capacity;
 	}
 	flow->items[flow->n++] = item;
 	return 0;
@@ -51,14 +51,14 @@ static int on_block(struct flowtap_sink *sink, const struct flowtap_block *block
 
 static int add_callstack(struct flow *flow, const uint64_t *frames, size_t n)
 {
-	if (flow->frames_room - flow->n_frames < n) {
-		size_t room = 2 * flow->frames_room + n + 4096;
-		uint64_t *more = reallocarray(flow->frames, room, sizeof(*more));
+	if (flow->frames_capacity - flow->n_frames < n) {
+		size_t capacity = 2 * flow->frames_capacity + n + 4096;
+		uint64_t *more = reallocarray(flow->frames, capacity, sizeof(*more));
 
 		if (!more)
 			return -ENOMEM;
 		flow->frames = more;
-		flow->frames_room = room;
+		flow->frames_capacity = capacity;
 	}
 	if (n)
 		memcpy(flow->frames + flow->n_frames, frames, n * sizeof(*frames));

@@ -37,9 +37,9 @@ struct flow {
 	struct flowtap_sink sink;
 	struct flow_item *items;
 	size_t n;
-	size_t room;
+	size_t capacity;
 	uint64_t *frames;
-	size_t n_frames, frames_room;
+	size_t n_frames, frames_capacity;
 	struct flowtap_context context;	/* the last one */
 };
 

@@ -16,14 +16,14 @@
 
 static int add(struct history *history, uint8_t what)
 {
-	if (history->n == history->room) {
-		size_t room = history->room ? 2 * history->room : 4096;
-		uint8_t *more = realloc(history->list, room);
+	if (history->n == history->capacity) {
+		size_t capacity = history->capacity ? 2 * history->capacity : 4096;
+		uint8_t *more = realloc(history->list, capacity);
 
 		if (!more)
 			return -ENOMEM;
 		history->list = more;
-		history->room = room;
+		history->capacity = capacity;
 	}
 	history->list[history->n++] = what;
 	return 0;

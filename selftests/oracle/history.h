@@ -16,7 +16,7 @@
 struct history {
 	uint8_t *list;
 	uint64_t n;
-	size_t room;
+	size_t capacity;
 };
 
 /* optional: it may be recorded or not (a trap that froze recording). 0; -ENOMEM. */

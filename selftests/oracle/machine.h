@@ -33,7 +33,7 @@ struct step {
 /* What was executed while it was recorded, since the last sample. */
 struct window {
 	struct step *steps;
-	size_t n, room;
+	size_t n, capacity;
 	uint32_t task;		/* of the steps in user mode; NO_TASK: there were none */
 	uint64_t satp;		/* 0: none */
 	bool one_task, one_satp;
@@ -48,7 +48,7 @@ struct task {
 	uint64_t pointer;
 	struct history history;		/* in user mode */
 	struct frame *stack;		/* its calls in user mode that have not returned */
-	size_t frames, frames_room;
+	size_t frames, frames_capacity;
 	uint64_t instructions;		/* in user mode */
 	uint64_t began;			/* ... before it was recorded; UINT64_MAX: it never was */
 	uint64_t began_at;		/* the history's length then */
@@ -144,7 +144,7 @@ struct machine {
 	unsigned int n;
 	unsigned int last_drained;	/* hart of the drain that machine_next gave */
 	struct task *tasks;
-	uint32_t n_tasks, tasks_room;
+	uint32_t n_tasks, tasks_capacity;
 	struct machine_counts counts;
 	const char *why;		/* after an error: a line for people, or NULL */
 };

@@ -15,14 +15,14 @@ int task_find(struct machine *machine, uint64_t pointer, uint32_t *task)
 			return 0;
 		}
 	}
-	if (machine->n_tasks == machine->tasks_room) {
-		uint32_t room = machine->tasks_room ? 2 * machine->tasks_room : 64;
-		struct task *more = reallocarray(machine->tasks, room, sizeof(*more));
+	if (machine->n_tasks == machine->tasks_capacity) {
+		uint32_t capacity = machine->tasks_capacity ? 2 * machine->tasks_capacity : 64;
+		struct task *more = reallocarray(machine->tasks, capacity, sizeof(*more));
 
 		if (!more)
 			return -ENOMEM;
 		machine->tasks = more;
-		machine->tasks_room = room;
+		machine->tasks_capacity = capacity;
 	}
 	*task = machine->n_tasks++;
 	memset(&machine->tasks[*task], 0, sizeof(machine->tasks[*task]));
@@ -55,12 +55,12 @@ static int join(struct machine_hart *hart, struct task *task)
 	struct step *steps;
 
 	hart->restored = true;
-	if (n > old->room) {
+	if (n > old->capacity) {
 		steps = reallocarray(old->steps, n, sizeof(*steps));
 		if (!steps)
 			return -ENOMEM;
 		old->steps = steps;
-		old->room = n;
+		old->capacity = n;
 	}
 	/* The scheduler's and the driver's own steps in between were not recorded. */
 	if (kernel)

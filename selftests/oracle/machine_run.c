@@ -22,14 +22,14 @@ int run_append(struct machine_hart *hart, struct step step)
 {
 	struct window *window = &hart->window;
 
-	if (window->n + 2 > window->room) {
-		size_t room = window->room ? 2 * window->room : 4096;
-		struct step *more = reallocarray(window->steps, room, sizeof(*more));
+	if (window->n + 2 > window->capacity) {
+		size_t capacity = window->capacity ? 2 * window->capacity : 4096;
+		struct step *more = reallocarray(window->steps, capacity, sizeof(*more));
 
 		if (!more)
 			return -ENOMEM;
 		window->steps = more;
-		window->room = room;
+		window->capacity = capacity;
 	}
 	if (hart->broken && window->n)
 		window->steps[window->n++] = (struct step){ .kind = STEP_BREAK };
@@ -58,14 +58,14 @@ void run_own(struct machine *machine, struct machine_hart *hart)
 
 static int push(struct task *task, const struct transfer *transfer)
 {
-	if (task->frames == task->frames_room) {
-		size_t room = task->frames_room ? 2 * task->frames_room : 256;
-		struct frame *more = reallocarray(task->stack, room, sizeof(*more));
+	if (task->frames == task->frames_capacity) {
+		size_t capacity = task->frames_capacity ? 2 * task->frames_capacity : 256;
+		struct frame *more = reallocarray(task->stack, capacity, sizeof(*more));
 
 		if (!more)
 			return -ENOMEM;
 		task->stack = more;
-		task->frames_room = room;
+		task->frames_capacity = capacity;
 	}
 	task->stack[task->frames++] = (struct frame){
 		transfer->source, transfer->target, transfer->type,

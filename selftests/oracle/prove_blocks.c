@@ -287,13 +287,13 @@ static struct chain *chain_of(struct run *run)
 	if (chain)
 		return chain;
 	if (run->n_chains == run->room_chains) {
-		size_t room = run->room_chains ? 2 * run->room_chains : 64;
-		struct chain *more = reallocarray(run->chains, room, sizeof(*more));
+		size_t capacity = run->room_chains ? 2 * run->room_chains : 64;
+		struct chain *more = reallocarray(run->chains, capacity, sizeof(*more));
 
 		if (!more)
 			return NULL;
 		run->chains = more;
-		run->room_chains = room;
+		run->room_chains = capacity;
 	}
 	run->chains[run->n_chains] = (struct chain){
 		.archive = sample->archive,

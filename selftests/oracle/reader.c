@@ -46,7 +46,7 @@ static int index_code(struct oracle_code *code)
 {
 	const uint8_t *at = (const uint8_t *)code->bytes + ORACLE_MAGIC_SIZE;
 	const uint8_t *end = (const uint8_t *)code->bytes + code->size;
-	uint32_t room = 0;
+	uint32_t capacity = 0;
 
 	while (at < end) {
 		struct oracle_piece piece;
@@ -60,11 +60,11 @@ static int index_code(struct oracle_code *code)
 			return -EBADMSG;
 		piece.opcodes = (const uint32_t *)at;	/* the format keeps it aligned to 4 */
 		at += 4 * (size_t)piece.n;
-		if (code->n == room) {
+		if (code->n == capacity) {
 			void *more;
 
-			room = room ? 2 * room : 4096;
-			more = reallocarray(code->pieces, room, sizeof(piece));
+			capacity = capacity ? 2 * capacity : 4096;
+			more = reallocarray(code->pieces, capacity, sizeof(piece));
 			if (!more)
 				return -ENOMEM;
 			code->pieces = more;

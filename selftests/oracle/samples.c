@@ -43,14 +43,14 @@ static int keep(struct load *load, uint32_t cpu, const struct flowtap_record_sam
 		load->why = "a sample record's size does not fit its number of entries";
 		return -EBADMSG;
 	}
-	if (samples->n == samples->room) {
-		size_t room = samples->room ? 2 * samples->room : 4096;
-		struct sample *more = reallocarray(samples->list, room, sizeof(*more));
+	if (samples->n == samples->capacity) {
+		size_t capacity = samples->capacity ? 2 * samples->capacity : 4096;
+		struct sample *more = reallocarray(samples->list, capacity, sizeof(*more));
 
 		if (!more)
 			return -ENOMEM;
 		samples->list = more;
-		samples->room = room;
+		samples->capacity = capacity;
 	}
 	sample.record = malloc(size);
 	if (!sample.record)

@@ -41,7 +41,7 @@ static inline const struct flowtap_entry *sample_entries(const struct sample *sa
 
 struct samples {
 	struct sample *list;		/* by ring and time, see samples_sort */
-	size_t n, room;
+	size_t n, capacity;
 	struct archive *archives;
 	uint64_t told;			/* samples and lost samples by the archives' statistics */
 	uint64_t lost;

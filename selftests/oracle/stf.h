@@ -7,7 +7,7 @@
 
 /*
  * 0 and *instructions; -EBADMSG: it breaks a rule of the format or differs, `why` says where
- * (size bytes of room); -errno of reading it.
+ * (size bytes); -errno of reading it.
  */
 int stf_compare(const char *path, const struct flow *flow, uint64_t *instructions, char *why,
 		size_t size);

@@ -88,7 +88,7 @@ static int read_index(struct stfcheck_file *file, const uint8_t *packed, size_t 
 static int unpack_chunk(struct stfcheck_file *file, uint64_t i, const uint8_t *packed)
 {
 	struct stfcheck_chunk *chunk = &file->chunk[i];
-	size_t room = chunk[1].offset - chunk->offset, got, frame;
+	size_t capacity = chunk[1].offset - chunk->offset, got, frame;
 	uint8_t *grown;
 
 	if (file->size + chunk->size > LIMIT)
@@ -97,12 +97,12 @@ static int unpack_chunk(struct stfcheck_file *file, uint64_t i, const uint8_t *p
 	if (!grown)
 		return -ENOMEM;
 	file->bytes = grown;
-	frame = ZSTD_findFrameCompressedSize(packed + chunk->offset, room);
+	frame = ZSTD_findFrameCompressedSize(packed + chunk->offset, capacity);
 	if (ZSTD_isError(frame) || get(packed + chunk->offset, 4) != ZSTD_MAGICNUMBER)
 		return bad(file, "it is no zstd frame", i);
-	if (frame != room && i + 1 < file->chunks)
+	if (frame != capacity && i + 1 < file->chunks)
 		return bad(file, "it is more than one frame", i);
-	file->slack += room - frame;
+	file->slack += capacity - frame;
 	/* One byte more than there should be. */
 	got = ZSTD_decompress(file->bytes + file->size, chunk->size + 1, packed + chunk->offset,
 			      frame);

@@ -17,7 +17,7 @@
 /* Text that grows. What may come in parts is added up until the next packet. */
 struct packet_text {
 	char *text;
-	size_t size, room;
+	size_t size, capacity;
 	size_t parts;
 	enum flowtap_ete_packet_type type;	/* of the parts */
 };
@@ -26,9 +26,9 @@ static void packet_text_add(struct packet_text *to, const char *format, ...)
 {
 	va_list arguments;
 
-	if (to->room - to->size < 256) {
-		to->room = to->room * 2 + 1024;
-		to->text = realloc(to->text, to->room);
+	if (to->capacity - to->size < 256) {
+		to->capacity = to->capacity * 2 + 1024;
+		to->text = realloc(to->text, to->capacity);
 		if (!to->text)
 			abort();
 	}

@@ -34,15 +34,15 @@ struct item {
 struct items {
 	struct item *list;
 	size_t n;
-	size_t room;
+	size_t capacity;
 };
 
 static inline void add_item(struct items *items, enum item_kind kind, uint64_t a, uint64_t b,
 			    uint64_t c)
 {
-	if (items->n == items->room) {
-		items->room = items->room ? 2 * items->room : 1024;
-		items->list = realloc(items->list, items->room * sizeof(*items->list));
+	if (items->n == items->capacity) {
+		items->capacity = items->capacity ? 2 * items->capacity : 1024;
+		items->list = realloc(items->list, items->capacity * sizeof(*items->list));
 		if (!items->list)
 			abort();
 	}

@@ -95,7 +95,7 @@ static inline uint64_t aux_mix(uint64_t n)
 	return n ^ n >> 29;
 }
 
-/* The next record's size, and the pad before it: a stretch does not go round the area's end. */
+/* The next record's size, and the pad before it: a region does not go round the area's end. */
 static inline uint64_t aux_next(const struct made_aux *aux, uint64_t *pad)
 {
 	uint64_t n = aux_mix(aux->records), head = aux->made.ring->aux_head, size, left;

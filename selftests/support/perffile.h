@@ -23,7 +23,7 @@
 struct perffile {
 	uint8_t *bytes;
 	size_t size;
-	size_t room;
+	size_t capacity;
 	size_t data;		/* where the records begin */
 	bool pipe;
 	uint64_t sample_type[PERFFILE_EVENTS];
@@ -43,9 +43,9 @@ struct perffile {
 
 static inline void perffile_put(struct perffile *file, const void *bytes, size_t size)
 {
-	if (file->size + size > file->room) {
-		file->room = 2 * (file->size + size);
-		file->bytes = realloc(file->bytes, file->room);
+	if (file->size + size > file->capacity) {
+		file->capacity = 2 * (file->size + size);
+		file->bytes = realloc(file->bytes, file->capacity);
 		if (!file->bytes)
 			abort();
 	}

@@ -198,7 +198,7 @@ static inline void program_make(struct program *p, uint64_t base, uint64_t seed,
 	p->size += 8;
 	p->text = calloc(1, p->size);
 	code.bytes = p->text;
-	code.room = p->size;
+	code.capacity = p->size;
 	for (size_t i = 0; i < p->n; i++)
 		program_put(p, &code, i, kinds[i], &seed);
 	rv_put(&code, RV_CSRW_SCTRCTL_A0);

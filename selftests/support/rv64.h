@@ -142,7 +142,7 @@ static inline uint16_t rv_c_li(uint32_t rd, int32_t imm)
 /* Code that grows: `bytes` has room for `size`; what does not fit is left out. */
 struct rv_code {
 	uint8_t *bytes;
-	size_t room;
+	size_t capacity;
 	size_t size;
 };
 
@@ -150,7 +150,7 @@ static inline void rv_put(struct rv_code *code, uint32_t insn)
 {
 	size_t n = (insn & 3) == 3 ? 4 : 2;
 
-	if (code->size + n > code->room)
+	if (code->size + n > code->capacity)
 		return;
 	for (size_t i = 0; i < n; i++)
 		code->bytes[code->size++] = insn >> 8 * i;

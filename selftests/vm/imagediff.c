@@ -43,7 +43,7 @@ static int on_record(struct flowtap_replay *replay, uint32_t cpu,
 	return 0;
 }
 
-static const uint8_t *map_file(const char *path, size_t *room)
+static const uint8_t *map_file(const char *path, size_t *capacity)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	struct stat status;
@@ -51,16 +51,16 @@ static const uint8_t *map_file(const char *path, size_t *room)
 
 	if (fd < 0 || fstat(fd, &status))
 		return NULL;
-	*room = (size_t)status.st_size;
-	bytes = mmap(NULL, *room, PROT_READ, MAP_PRIVATE, fd, 0);
+	*capacity = (size_t)status.st_size;
+	bytes = mmap(NULL, *capacity, PROT_READ, MAP_PRIVATE, fd, 0);
 	return bytes == MAP_FAILED ? NULL : bytes;
 }
 
-static int compare(struct flowtap_address_map *map, const uint8_t *image, size_t room)
+static int compare(struct flowtap_address_map *map, const uint8_t *image, size_t capacity)
 {
 	uint64_t different = 0, missing = 0, places = 0, last = 0, base = start & ~(ALIGNED - 1);
 
-	if (!size || start + size - base > room)
+	if (!size || start + size - base > capacity)
 		return 1;
 	for (uint64_t at = start; at < start + size;) {
 		const struct flowtap_code *code = flowtap_address_map_find(map, 1, 0, at);
@@ -87,12 +87,12 @@ int main(int argc, char **argv)
 	struct flowtap_address_map *map = flowtap_address_map_new(NULL);
 	int fd = argc == 3 ? open(argv[1], O_RDONLY | O_CLOEXEC) : -1;
 	const uint8_t *image;
-	size_t room = 0;
+	size_t capacity = 0;
 
 	if (fd < 0 || !map || flowtap_replay(&replay, fd, map)) {
 		fprintf(stderr, "usage: imagediff ARCHIVE IMAGE\n");
 		return 2;
 	}
-	image = map_file(argv[2], &room);
-	return image ? compare(map, image, room) : 2;
+	image = map_file(argv[2], &capacity);
+	return image ? compare(map, image, capacity) : 2;
 }

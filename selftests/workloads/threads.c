@@ -5,12 +5,12 @@
 #include "workload.h"
 
 #define WORKERS 4
-#define ROOM 8
+#define CAPACITY 8
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static pthread_cond_t filled = PTHREAD_COND_INITIALIZER, emptied = PTHREAD_COND_INITIALIZER;
 static pthread_barrier_t barrier;
-static uint64_t queue[ROOM];
+static uint64_t queue[CAPACITY];
 static unsigned int head, tail;
 static uint64_t total;
 
@@ -21,7 +21,7 @@ static uint64_t take(void)
 	pthread_mutex_lock(&lock);
 	while (head == tail)
 		pthread_cond_wait(&filled, &lock);
-	item = queue[tail++ % ROOM];
+	item = queue[tail++ % CAPACITY];
 	pthread_cond_signal(&emptied);
 	pthread_mutex_unlock(&lock);
 	return item;
@@ -30,9 +30,9 @@ static uint64_t take(void)
 static void put(uint64_t item)
 {
 	pthread_mutex_lock(&lock);
-	while (head - tail == ROOM)
+	while (head - tail == CAPACITY)
 		pthread_cond_wait(&emptied, &lock);
-	queue[head++ % ROOM] = item;
+	queue[head++ % CAPACITY] = item;
 	pthread_cond_signal(&filled);
 	pthread_mutex_unlock(&lock);
 }

@@ -23,65 +23,66 @@ int device_query(uint32_t want, struct flowtap_query **queries, size_t *n)
 	return flowtap_device_query(want, queries, n);
 }
 
-static const char *access_problem(char *fix, size_t room)
+static const char *access_problem(char *fix, size_t capacity)
 {
 	const char *user = getenv("USER");
 	struct group *group;
 	struct stat node;
 
 	if (stat(FLOWTAP_DEVICE, &node)) {
-		snprintf(fix, room, "look at the rights of /dev");
+		snprintf(fix, capacity, "look at the rights of /dev");
 		return "you may not open " FLOWTAP_DEVICE;
 	}
 	group = getgrgid(node.st_gid);
 	if (node.st_gid && (node.st_mode & 060) == 060 && group)
-		snprintf(fix, room, "usermod -aG %s %s (as root), then log in again",
+		snprintf(fix, capacity, "usermod -aG %s %s (as root), then log in again",
 			 group->gr_name, user ? user : "USER");
 	else
-		snprintf(fix, room,
+		snprintf(fix, capacity,
 			 "run as root, or let a group in: groupadd -f --system perf, install "
 			 "60-flowtap.rules, udevadm trigger " FLOWTAP_DEVICE);
 	return "you may not open " FLOWTAP_DEVICE;
 }
 
 /* The module is not there; on Arm others may have kept it from coming. */
-static const char *absence_problem(char *fix, size_t room)
+static const char *absence_problem(char *fix, size_t capacity)
 {
 	bool built_in;
 	const char *drivers = is_arm_machine() ? arm_machine_drivers(&built_in) : NULL;
 
 	if (drivers && built_in)
-		snprintf(fix, room, "perf record -e cs_etm//u, and flowtap decode perf.data");
+		snprintf(fix, capacity, "perf record -e cs_etm//u, and flowtap decode perf.data");
 	else if (drivers)
-		snprintf(fix, room, "as root: rmmod %s; modprobe flowtap (or insmod flowtap.ko)",
-			 drivers);
+		snprintf(fix, capacity,
+			 "as root: rmmod %s; modprobe flowtap (or insmod flowtap.ko)", drivers);
 	else
-		snprintf(fix, room, "load the module: modprobe flowtap (or insmod flowtap.ko), as "
+		snprintf(fix, capacity,
+			 "load the module: modprobe flowtap (or insmod flowtap.ko), as "
 			 "root; `flowtap doctor` says what is missing");
 	return drivers ? "the module is not loaded: the kernel's coresight drivers have the trace "
 			 "hardware" : "there is no " FLOWTAP_DEVICE ": the module is not loaded";
 }
 
-const char *device_open_problem(int error, char *fix, size_t room)
+const char *device_open_problem(int error, char *fix, size_t capacity)
 {
 	switch (-error) {
 	case ENOENT:
-		return absence_problem(fix, room);
+		return absence_problem(fix, capacity);
 	case ENXIO:
 	case ENODEV:
-		snprintf(fix, room, "load the module: modprobe flowtap, as root");
+		snprintf(fix, capacity, "load the module: modprobe flowtap, as root");
 		return FLOWTAP_DEVICE " is there but its module is not";
 	case EACCES:
 	case EPERM:
-		return access_problem(fix, room);
+		return access_problem(fix, capacity);
 	case ENOTTY:
-		snprintf(fix, room, "install the module and the command of the same version");
+		snprintf(fix, capacity, "install the module and the command of the same version");
 		return FLOWTAP_DEVICE " is not flowtap's, or of another version";
 	case EPROTO:
-		snprintf(fix, room, "install the module and the command of the same version");
+		snprintf(fix, capacity, "install the module and the command of the same version");
 		return FLOWTAP_DEVICE " answers nonsense";
 	default:
-		snprintf(fix, room, "`flowtap doctor` says what is missing");
+		snprintf(fix, capacity, "`flowtap doctor` says what is missing");
 		return strerror(-error);
 	}
 }
@@ -122,7 +123,7 @@ const char *device_holder(const struct flowtap_query *query, char *buffer)
 }
 
 /* Of lines as 0::/system.slice/flowtapd.service the last name. */
-static void unit_of(uint32_t pid, char *unit, size_t room)
+static void unit_of(uint32_t pid, char *unit, size_t capacity)
 {
 	char path[64], line[4096];
 	FILE *file;
@@ -134,7 +135,7 @@ static void unit_of(uint32_t pid, char *unit, size_t room)
 		const char *name = strrchr(line, '/');
 		size_t size = name ? strcspn(++name, "\n") : 0;
 
-		if (size > 8 && size < room && !memcmp(name + size - 8, ".service", 8) &&
+		if (size > 8 && size < capacity && !memcmp(name + size - 8, ".service", 8) &&
 		    strspn(name, UNIT_NAME) >= size) {
 			memcpy(unit, name, size);
 			unit[size] = 0;
@@ -155,7 +156,7 @@ const char *device_daemon(const struct flowtap_query *query, char *buffer)
 const char *device_cpus(const struct flowtap_query *queries, size_t n,
 			bool (*wanted)(const struct flowtap_query *query), char *buffer)
 {
-	const size_t room = 128;
+	const size_t capacity = 128;
 	size_t used = 0;
 
 	buffer[0] = 0;
@@ -166,11 +167,11 @@ const char *device_cpus(const struct flowtap_query *queries, size_t n,
 			continue;
 		while (last + 1 < n && wanted(&queries[last + 1]))
 			last++;
-		if (used + 24 > room) {
-			snprintf(buffer + used, room - used, ",...");
+		if (used + 24 > capacity) {
+			snprintf(buffer + used, capacity - used, ",...");
 			break;
 		}
-		used += (size_t)snprintf(buffer + used, room - used,
+		used += (size_t)snprintf(buffer + used, capacity - used,
 					 last > cpu ? "%s%zu-%zu" : "%s%zu", used ? "," : "", cpu,
 					 last);
 		cpu = last;

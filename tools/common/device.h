@@ -11,8 +11,8 @@
 /* flowtap_device_query, for those whose tests have a device of their own in its place. */
 int device_query(uint32_t want, struct flowtap_query **queries, size_t *n);
 
-/* One line on why flowtap_device_open failed, and in fix (of `room` bytes) what to do. */
-const char *device_open_problem(int error, char *fix, size_t room);
+/* One line on why flowtap_device_open failed, and in fix (of `capacity` bytes) what to do. */
+const char *device_open_problem(int error, char *fix, size_t capacity);
 
 /* A line on why a CPU without source has none. */
 const char *device_reason(const struct flowtap_query *query);

@@ -125,9 +125,9 @@ WRITER_THAT_COUNTS(tarmac)
 WRITER_THAT_COUNTS(qemu4v)
 
 static size_t disassemble(void *argument, enum flowtap_isa isa, uint8_t it, uint64_t address,
-			  const uint8_t *bytes, size_t size, char *text, size_t room)
+			  const uint8_t *bytes, size_t size, char *text, size_t capacity)
 {
-	return flowtap_disasm_text(argument, isa, it, address, bytes, size, text, room);
+	return flowtap_disasm_text(argument, isa, it, address, bytes, size, text, capacity);
 }
 
 static struct flowtap_lines_options lines_of(const struct format_request *request,

@@ -289,7 +289,7 @@ static size_t put_utf8(char bytes[4], uint32_t code)
 	return more + 1;
 }
 
-bool json_is_string(struct json_value value, char *text, size_t room)
+bool json_is_string(struct json_value value, char *text, size_t capacity)
 {
 	struct place place = { value.text, value.text + value.size };
 	size_t used = 0, length;
@@ -307,12 +307,12 @@ bool json_is_string(struct json_value value, char *text, size_t room)
 			length = 1;
 			bytes[0] = *place.at++;
 		}
-		if (length >= room - used)
+		if (length >= capacity - used)
 			return false;
 		memcpy(text + used, bytes, length);
 		used += length;
 	}
-	if (!room)
+	if (!capacity)
 		return false;
 	text[used] = 0;
 	return true;

@@ -41,6 +41,6 @@ bool json_is_number(struct json_value value, double *number);
  * A string, with escapes resolved and a final 0; U+0000 becomes U+FFFD. False: it is none, or
  * has no room.
  */
-bool json_is_string(struct json_value value, char *text, size_t room);
+bool json_is_string(struct json_value value, char *text, size_t capacity);
 
 #endif /* JSON_READER_H */

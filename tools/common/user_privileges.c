@@ -39,19 +39,22 @@ bool user_privileges_kernel(const struct user_privileges *privileges)
 }
 
 const char *user_privileges_problem(const struct flowtap_configure *configure, char *fix,
-				    size_t room)
+				    size_t capacity)
 {
 	struct user_privileges privileges;
 
 	user_privileges_read(&privileges);
 	if (configure->flags & FLOWTAP_CPU_WIDE && !privileges.privileged) {
-		snprintf(fix, room, "run as root, or give flowtap CAP_PERFMON; without rights record "
+		snprintf(fix, capacity,
+			 "run as root, or give flowtap CAP_PERFMON; without rights record "
 			 "a command or your own processes (-p)");
 		return "you may not record all that runs on a CPU";
 	}
 	if (configure->modes & FLOWTAP_MODE_KERNEL && !user_privileges_kernel(&privileges)) {
-		snprintf(fix, room, "as root: sysctl kernel.perf_event_paranoid=1 (it is %ld), or give "
-			 "flowtap CAP_PERFMON; --user needs neither", privileges.paranoid);
+		snprintf(fix, capacity,
+			 "as root: sysctl kernel.perf_event_paranoid=1 (it is %ld), or give "
+			 "flowtap CAP_PERFMON; --user needs neither",
+			 privileges.paranoid);
 		return "you may not record the kernel";
 	}
 	return NULL;

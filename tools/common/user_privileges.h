@@ -16,10 +16,10 @@ void user_privileges_read(struct user_privileges *privileges);
 /* Whether perf would let us see the kernel's addresses, and so does the module. */
 bool user_privileges_kernel(const struct user_privileges *privileges);
 /*
- * Why a stream like this was denied, in one line, and in fix (of `room` bytes) what to do; NULL:
- * not for lack of these privileges.
+ * Why a stream like this was denied, in one line, and in fix (of `capacity` bytes) what to do;
+ * NULL: not for lack of these privileges.
  */
 const char *user_privileges_problem(const struct flowtap_configure *configure, char *fix,
-				    size_t room);
+				    size_t capacity);
 
 #endif /* USER_PRIVILEGES_H */

@@ -20,19 +20,19 @@
 static char *read_stream(FILE *file, size_t *size)
 {
 	char *text = NULL;
-	size_t room = 0, used = 0;
+	size_t capacity = 0, used = 0;
 
 	while (used < TEXT_MAX) {
 		size_t n;
 
-		if (used + 4096 > room) {
-			char *more = realloc(text, room = room ? room * 2 : 8192);
+		if (used + 4096 > capacity) {
+			char *more = realloc(text, capacity = capacity ? capacity * 2 : 8192);
 
 			if (!more)
 				break;
 			text = more;
 		}
-		n = fread(text + used, 1, room - used - 1, file);
+		n = fread(text + used, 1, capacity - used - 1, file);
 		used += n;
 		if (!n)
 			break;

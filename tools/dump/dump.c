@@ -27,7 +27,7 @@ static const char help[] =
 	"trace that can be read the instructions. FILE - is standard input.\n"
 	"\n"
 	"  -b, --blocks   of an archive the blocks only, not what is in them; of a perf.data the\n"
-	"                 trace units and stretches of trace only\n"
+	"                 trace units and regions of trace only\n"
 	"  -x, --hex      of STF the bytes of each record as well\n"
 	"  -h, --help     this text\n"
 	"\n"

@@ -184,7 +184,7 @@ static void print_ranges(const struct flowtap_perfdata *perfdata)
 
 	list = flowtap_perfdata_ranges(perfdata, &n);
 	for (size_t i = 0; i < n; i++) {
-		printf("stretch at 0x%" PRIx64 " size=%" PRIu64, list[i].offset, list[i].size);
+		printf("region at 0x%" PRIx64 " size=%" PRIu64, list[i].offset, list[i].size);
 		if (list[i].time)
 			printf(" time=%" PRIu64, list[i].time);
 		if (list[i].cpu != FLOWTAP_PERFDATA_NONE)

@@ -192,11 +192,11 @@ static const char *print_entries(const struct flowtap_record *record, size_t siz
 {
 	const struct flowtap_record_sample *head = (const void *)record;
 	const struct flowtap_entry *entries = (const void *)(head + 1);
-	size_t room = (size - sizeof(*head)) / sizeof(*entries), nr = head->nr;
+	size_t capacity = (size - sizeof(*head)) / sizeof(*entries), nr = head->nr;
 
-	for (size_t i = 0; i < nr && i < room; i++)
+	for (size_t i = 0; i < nr && i < capacity; i++)
 		print_entry(&entries[i]);
-	return nr == room ? NULL : "the number of its entries contradicts its size";
+	return nr == capacity ? NULL : "the number of its entries contradicts its size";
 }
 
 const char *dump_record(const struct flowtap_record *record, size_t size)

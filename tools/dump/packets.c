@@ -24,7 +24,7 @@ struct printing {
 	struct flowtap_ete_parser parser;
 	struct flowtap_ete_config config;
 	uint8_t *bytes;			/* what the parser has not used yet */
-	size_t held, room;
+	size_t held, capacity;
 	uint64_t offset;		/* of bytes[0] in the trace unit's trace */
 	/* Packets that may come in parts are one line. */
 	enum flowtap_ete_packet_type part;
@@ -46,8 +46,8 @@ static void print_parts(struct printing *printing)
 static void add_part(struct printing *printing, const uint8_t *bytes,
 		     const struct flowtap_ete_packet *packet)
 {
-	size_t room = sizeof(printing->part_bytes) - printing->part_size;
-	size_t taken = packet->size < room ? packet->size : room;
+	size_t capacity = sizeof(printing->part_bytes) - printing->part_size;
+	size_t taken = packet->size < capacity ? packet->size : capacity;
 
 	if (!printing->part_length) {
 		printing->part = packet->type;
@@ -99,13 +99,13 @@ static int handle_bytes(struct flowtap_trace_feed *feed, const uint8_t *bytes, s
 {
 	struct printing *printing = feed->argument;
 
-	if (printing->room < printing->held + size) {
+	if (printing->capacity < printing->held + size) {
 		uint8_t *more = realloc(printing->bytes, printing->held + size);
 
 		if (!more)
 			return -ENOMEM;
 		printing->bytes = more;
-		printing->room = printing->held + size;
+		printing->capacity = printing->held + size;
 	}
 	memcpy(printing->bytes + printing->held, bytes, size);
 	printing->held += size;

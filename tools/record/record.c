@@ -28,20 +28,21 @@ static struct record_summary summary_of(const struct recording *recording)
 }
 
 /* What triggers samples, in words. */
-static void describe_trigger(const struct recording *recording, char *text, size_t room)
+static void describe_trigger(const struct recording *recording, char *text, size_t capacity)
 {
 	const struct record_options *options = recording->options;
 	char number[32];
 
 	if (recording->streams.session.source == FLOWTAP_SOURCE_ETE)
-		snprintf(text, room, "every instruction by %s",
+		snprintf(text, capacity, "every instruction by %s",
 			 name_of(source_names, recording->streams.session.source));
 	else if (options->frequency)
-		snprintf(text, room, "%s sample%s a second",
+		snprintf(text, capacity, "%s sample%s a second",
 			 number_group(options->frequency, number), plural(options->frequency));
 	else
-		snprintf(text, room, "a sample every %s %s%s",
-			 number_group(recording->streams.session.streams[0].configure.period, number),
+		snprintf(text, capacity, "a sample every %s %s%s",
+			 number_group(recording->streams.session.streams[0].configure.period,
+				      number),
 			 event_unit(options->event.name, strlen(options->event.name)),
 			 options->event.name);
 }

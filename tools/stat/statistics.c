@@ -96,9 +96,9 @@ static const struct shares *make_shares(struct statistics *stats,
 					const struct flowtap_block *block)
 {
 	enum flowtap_isa isa = (enum flowtap_isa)block->isa;
-	size_t room = MIX_KINDS + (stats->disasm ? block->instructions : 0), size;
+	size_t capacity = MIX_KINDS + (stats->disasm ? block->instructions : 0), size;
 	struct flowtap_render made = {
-		.size = (uint32_t)(sizeof(struct shares) + room * sizeof(struct share)),
+		.size = (uint32_t)(sizeof(struct shares) + capacity * sizeof(struct share)),
 	};
 	struct shares *shares = made.bytes = malloc(made.size);
 

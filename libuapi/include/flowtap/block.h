@@ -97,9 +97,9 @@ typedef int (*flowtap_block_decode)(struct flowtap_block *block, const uint8_t *
  */
 static inline uint64_t flowtap_block_max_size(uint64_t address, uint64_t stop)
 {
-	uint64_t room = ((address + 0x1000 + 0x3fff) & ~0x3fffULL) - address;
+	uint64_t capacity = ((address + 0x1000 + 0x3fff) & ~0x3fffULL) - address;
 
-	return stop && stop - address < room ? stop - address : room;
+	return stop && stop - address < capacity ? stop - address : capacity;
 }
 
 /*
@@ -171,12 +171,12 @@ const struct flowtap_render *flowtap_slot_find(struct flowtap_slot *slot,
 /*
  * Keeps bytes, size and mark of `made` with the block, which has the bytes from now on, for
  * flowtap_slot_find, in place of what the slot has kept there before; where FLOWTAP_RENDERINGS others
- * have theirs the oldest owner loses his. Whoever's it was, it is freed. room: what the bytes take
- * of memory, at least size. Cannot fail; returns it.
+ * have theirs the oldest owner loses his. Whoever's it was, it is freed. capacity: what the bytes
+ * take of memory, at least size. Cannot fail; returns it.
  */
 const struct flowtap_render *flowtap_slot_keep(struct flowtap_slot *slot,
 					       const struct flowtap_block *block,
-					       const struct flowtap_render *made, size_t room);
+					       const struct flowtap_render *made, size_t capacity);
 
 /*
  * Calls visit for each block with executed > 0, then for those that were evicted: added up by

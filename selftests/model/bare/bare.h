@@ -79,11 +79,11 @@ const char *option(const char *command, const char *key);
 bool option_is(const char *key, const char *value);
 /* otherwise: where the key is not there. */
 u64 option_number(const char *key, u64 otherwise);
-void option_copy(const char *key, char *text, size_t room, const char *otherwise);
+void option_copy(const char *key, char *text, size_t capacity, const char *otherwise);
 
 /* console.c. panic: prints and powers off; the test sees that the last line is missing. */
 void print(const char *format, ...) __attribute__((format(printf, 1, 2)));
-size_t format(char *text, size_t room, const char *format, ...)
+size_t format(char *text, size_t capacity, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 void panic(const char *format, ...) __attribute__((format(printf, 1, 2), noreturn));
 void *memcpy(void *to, const void *from, size_t n);
@@ -92,7 +92,7 @@ size_t strlen(const char *text);
 int strcmp(const char *a, const char *b);
 
 /* semihost.c */
-void semihost_command_line(char *text, size_t room);
+void semihost_command_line(char *text, size_t capacity);
 /* Makes or replaces the file; panics where that fails. */
 void semihost_write_file(const char *path, const void *bytes, size_t n);
 
@@ -222,7 +222,7 @@ static inline void irq_restore(u64 daif)
 }
 
 /* random.c: a program of so many functions into `code`, the same for the same seed: f(x). It ends. */
-void random_program(u32 *code, size_t room, u64 seed, unsigned int functions);
+void random_program(u32 *code, size_t capacity, u64 seed, unsigned int functions);
 
 /* user.S: what tasks execute, at EL0 in the user half, at EL1 too where it says so. */
 extern const char user_begin[], user_end[], user_load[];

@@ -92,9 +92,9 @@ void print(const char *format, ...)
 	va_end(list);
 }
 
-size_t format(char *buffer, size_t room, const char *format, ...)
+size_t format(char *buffer, size_t capacity, const char *format, ...)
 {
-	struct text text = { .at = buffer, .end = buffer + room - 1 };
+	struct text text = { .at = buffer, .end = buffer + capacity - 1 };
 	va_list list;
 
 	va_start(list, format);

@@ -57,14 +57,14 @@ u64 option_number(const char *key, u64 otherwise)
 	return n;
 }
 
-void option_copy(const char *key, char *text, size_t room, const char *otherwise)
+void option_copy(const char *key, char *text, size_t capacity, const char *otherwise)
 {
 	const char *value = option(boot.command, key) ?: otherwise;
 	size_t n = 0;
 
 	while (value[n] && value[n] != ' ')
 		n++;
-	if (n >= room)
+	if (n >= capacity)
 		panic("%s= is too long", key);
 	memcpy(text, value, n);
 	text[n] = 0;

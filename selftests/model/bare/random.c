@@ -58,7 +58,7 @@ __asm__(".pushsection .rodata\n.balign 8\n.arch armv8.5-a\nwords:\n" WORDS(X) ".
 
 struct generator {
 	u32 *code;
-	size_t n, room;
+	size_t n, capacity;
 	u64 state;
 	unsigned int functions;
 	u32 starts[FUNCTIONS];	/* where each function is; calls are filled in at the end */
@@ -78,7 +78,7 @@ static u32 rnd(struct generator *g, u32 n)
 
 static u32 emit(struct generator *g, u32 insn)
 {
-	if (g->n == g->room)
+	if (g->n == g->capacity)
 		panic("no room for a random program");
 	g->code[g->n] = insn;
 	return g->n++;
@@ -284,13 +284,13 @@ static void enter(struct generator *g)
 		word(g, w);
 }
 
-void random_program(u32 *code, size_t room, u64 seed, unsigned int functions)
+void random_program(u32 *code, size_t capacity, u64 seed, unsigned int functions)
 {
 	struct generator *g = &generators[this_cpu()->index];
 
 	memset(g, 0, sizeof(*g));
 	g->code = code;
-	g->room = room / 4;
+	g->capacity = capacity / 4;
 	g->state = seed * 0x9e3779b97f4a7c15 + 1;
 	g->functions = functions < FUNCTIONS ? functions : FUNCTIONS;
 	enter(g);

@@ -14,9 +14,9 @@ static u64 call(u64 operation, const u64 *arguments)
 	return x0;
 }
 
-void semihost_command_line(char *text, size_t room)
+void semihost_command_line(char *text, size_t capacity)
 {
-	u64 arguments[2] = { (u64)text, room };
+	u64 arguments[2] = { (u64)text, capacity };
 
 	if (call(SYS_GET_CMDLINE, arguments))
 		panic("no command line (-semihosting-config enable=on,target=native)");

@@ -12,7 +12,7 @@
 
 #include "support/kselftest_harness.h"
 
-#define ROOM (4U << 20)
+#define CAPACITY (4U << 20)
 
 FIXTURE(in)
 {
@@ -24,11 +24,11 @@ FIXTURE_SETUP(in)
 {
 	uint32_t state = 1;
 
-	self->plain = malloc(ROOM);
-	self->packed = malloc(ROOM);
-	self->got = malloc(ROOM);
+	self->plain = malloc(CAPACITY);
+	self->packed = malloc(CAPACITY);
+	self->got = malloc(CAPACITY);
 	ASSERT_TRUE(self->plain && self->packed && self->got);
-	for (size_t i = 0; i < ROOM; i++) {
+	for (size_t i = 0; i < CAPACITY; i++) {
 		state = state * 1664525 + 1013904223;
 		self->plain[i] = 'a' + (state >> 28);
 	}
@@ -42,10 +42,10 @@ FIXTURE_TEARDOWN(in)
 }
 
 /* A gzip member more. */
-static size_t pack(uint8_t *to, size_t room, const uint8_t *from, size_t size)
+static size_t pack(uint8_t *to, size_t capacity, const uint8_t *from, size_t size)
 {
 	z_stream stream = { .next_in = (uint8_t *)from, .avail_in = size, .next_out = to,
-			    .avail_out = room };
+			    .avail_out = capacity };
 
 	deflateInit2(&stream, 1, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY);
 	deflate(&stream, Z_FINISH);
@@ -78,10 +78,10 @@ static ssize_t read_all(FIXTURE_DATA(in) *self, int fd, size_t step, size_t *siz
 	*size = 0;
 	if (n)
 		return n;
-	while (*size < ROOM) {
-		size_t room = ROOM - *size < step ? ROOM - *size : step;
+	while (*size < CAPACITY) {
+		size_t capacity = CAPACITY - *size < step ? CAPACITY - *size : step;
 
-		n = flowtap_in_read(in, self->got + *size, room);
+		n = flowtap_in_read(in, self->got + *size, capacity);
 		if (n <= 0)
 			break;
 		*size += n;
@@ -95,7 +95,7 @@ static ssize_t read_all(FIXTURE_DATA(in) *self, int fd, size_t step, size_t *siz
 static void expect(struct __test_metadata *_metadata, FIXTURE_DATA(in) *self, const uint8_t *bytes,
 		   size_t size, ssize_t status, size_t want)
 {
-	static const size_t steps[] = { 7, 4096, ROOM };
+	static const size_t steps[] = { 7, 4096, CAPACITY };
 
 	for (size_t i = 0; i < 3; i++) {
 		int fd = file_of(bytes, size);
@@ -130,14 +130,14 @@ TEST_F(in, gzip_members_are_unpacked_one_after_the_other)
 	static const size_t sizes[] = { 0, 1, 1000, 300000, 2000000 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
-		size_t n = pack(self->packed, ROOM, self->plain, sizes[i]);
+		size_t n = pack(self->packed, CAPACITY, self->plain, sizes[i]);
 
 		expect(_metadata, self, self->packed, n, 0, sizes[i]);
 	}
-	self->n_packed = pack(self->packed, ROOM, self->plain, 5000);
-	self->n_packed += pack(self->packed + self->n_packed, ROOM - self->n_packed,
+	self->n_packed = pack(self->packed, CAPACITY, self->plain, 5000);
+	self->n_packed += pack(self->packed + self->n_packed, CAPACITY - self->n_packed,
 			       self->plain + 5000, 0);
-	self->n_packed += pack(self->packed + self->n_packed, ROOM - self->n_packed,
+	self->n_packed += pack(self->packed + self->n_packed, CAPACITY - self->n_packed,
 			       self->plain + 5000, 700000);
 	expect(_metadata, self, self->packed, self->n_packed, 0, 705000);
 	/* What is after the last member and is none, gzip leaves out. */
@@ -159,7 +159,7 @@ TEST_F(in, gzip_members_are_unpacked_one_after_the_other)
 
 TEST_F(in, damage_and_a_cut_are_told_after_what_was_right)
 {
-	size_t n = pack(self->packed, ROOM, self->plain, 200000), got;
+	size_t n = pack(self->packed, CAPACITY, self->plain, 200000), got;
 	int fd;
 
 	for (size_t cut = 4; cut < n; cut += n / 50) {
@@ -182,7 +182,7 @@ TEST_F(in, damage_and_a_cut_are_told_after_what_was_right)
 
 TEST_F(in, what_it_begins_with_is_there_before_it_is_read)
 {
-	size_t n = pack(self->packed, ROOM, self->plain, 5000);
+	size_t n = pack(self->packed, CAPACITY, self->plain, 5000);
 	const uint8_t *first;
 	struct flowtap_in *in;
 
@@ -204,7 +204,7 @@ TEST_F(in, what_it_begins_with_is_there_before_it_is_read)
 
 TEST_F(in, a_pipe_is_read_as_it_comes)
 {
-	size_t n = pack(self->packed, ROOM, self->plain, 30000), got;
+	size_t n = pack(self->packed, CAPACITY, self->plain, 30000), got;
 	int fds[2];
 
 	ASSERT_LT(n, 60000);

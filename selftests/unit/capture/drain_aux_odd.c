@@ -162,7 +162,7 @@ TEST_F(aux, of_a_flight_recorder_come_the_bytes_that_are_left)
 	EXPECT_EQ(self->reading.cpu[0]->records, 4);
 	EXPECT_EQ(self->reading.cpu[0]->missing, 0);
 
-	/* Then the last 8192 bytes are: [5808, 14000). A stretch goes round the end. */
+	/* Then the last 8192 bytes are: [5808, 14000). A region goes round the end. */
 	for (int i = 0; i < 10; i++)
 		aux_add(&self->made[0], 0, 1000);
 	ASSERT_EQ(flowtap_drain_snapshot(self->drain, self->number[0], &moved, &dropped), 0);

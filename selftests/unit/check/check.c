@@ -118,10 +118,10 @@ TEST(agrees_with_the_other_checker_on_each_flipped_bit_of_a_trace)
 	EXPECT_EQ(0, compare_flipped(sample_all, sizeof(sample_all)));
 }
 
-static size_t pack(uint8_t *to, size_t room, const uint8_t *from, size_t size)
+static size_t pack(uint8_t *to, size_t capacity, const uint8_t *from, size_t size)
 {
 	z_stream stream = { .next_in = (uint8_t *)from, .avail_in = (uInt)size, .next_out = to,
-			    .avail_out = (uInt)room };
+			    .avail_out = (uInt)capacity };
 
 	if (deflateInit2(&stream, 1, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) != Z_OK ||
 	    deflate(&stream, Z_FINISH) != Z_STREAM_END)

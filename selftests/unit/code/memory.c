@@ -224,7 +224,7 @@ TEST_F(memory, processes_and_machines_have_their_own)
 	file.filter = (struct flowtap_memory_filter){ .has_vmid = true, .vmid = 7 };
 	ASSERT_EQ(0, flowtap_memory_add(self->memory, &file));
 	ASSERT_EQ(0, add(self, "c", 0x1000, 0, 0));
-	/* Far from the others, in every context: the same stretch. */
+	/* Far from the others, in every context: the same region. */
 	ASSERT_EQ(0, add(self, "c", 0x5000, 0, 0));
 	any = flowtap_memory_find(self->memory, &context, 0x5000);
 	ASSERT_EQ(0xc, byte_at(self->memory, &context, 0x1000));

@@ -111,7 +111,7 @@ TEST_F(ctr, an_ecall_is_told_only_where_its_fetch_cannot_have_failed)
 {
 	/* A page that begins with an ecall, after one that ends with a nop; a jump over it. */
 	uint8_t page[8192] = { 0 };
-	struct rv_code code = { .bytes = page + 4090, .room = 100 };
+	struct rv_code code = { .bytes = page + 4090, .capacity = 100 };
 
 	rv_put(&code, rv_c_jr(10));		/* 0x20ffa */
 	rv_put(&code, RV_NOP);			/* 0x20ffc */
@@ -216,7 +216,7 @@ TEST_F(ctr, another_type_than_recorded_is_impossible)
 TEST_F(ctr, what_no_program_can_transfer_by_is_impossible)
 {
 	uint8_t bytes[16] = { 0 };
-	struct rv_code code = { .bytes = bytes, .room = sizeof(bytes) };
+	struct rv_code code = { .bytes = bytes, .capacity = sizeof(bytes) };
 
 	rv_put(&code, RV_C_NOP);
 	rv_put(&code, RV_SRET);
@@ -319,9 +319,9 @@ TEST_F(ctr, the_way_to_ip_is_not_proven_where_recording_had_ended)
 TEST_F(ctr, straight_lines_have_a_limit)
 {
 	size_t n = 65537;
-	struct rv_code code = { .room = 2 * (n + 1) };
+	struct rv_code code = { .capacity = 2 * (n + 1) };
 
-	code.bytes = calloc(1, code.room);
+	code.bytes = calloc(1, code.capacity);
 	for (size_t i = 0; i < n; i++)
 		rv_put(&code, rv_c_b(0, 8, 4));
 	rv_put(&code, rv_c_jr(10));

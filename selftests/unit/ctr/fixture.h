@@ -103,7 +103,7 @@ static inline void map_kernel(struct flowtap_address_map *map, uint64_t start, c
 
 FIXTURE_SETUP(ctr)
 {
-	struct rv_code code = { .bytes = self->bytes, .room = sizeof(self->bytes) };
+	struct rv_code code = { .bytes = self->bytes, .capacity = sizeof(self->bytes) };
 
 	for (size_t i = 0; i < ARRAY_SIZE(insns); i++) {
 		if (MAIN + code.size == BEQ)

@@ -34,7 +34,7 @@
 static void add_kernel(FIXTURE_DATA(ctr) *self)
 {
 	uint8_t bytes[64];
-	struct rv_code code = { .bytes = bytes, .room = sizeof(bytes) };
+	struct rv_code code = { .bytes = bytes, .capacity = sizeof(bytes) };
 
 	rv_put(&code, RV_C_NOP);
 	rv_put(&code, rv_b(RV_BEQ, 10, 11, OUT - KBEQ));

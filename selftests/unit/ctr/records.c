@@ -139,13 +139,13 @@ TEST_F(ctr, records_cut_anywhere_are_bad_and_nothing_beyond_is_read)
 	entry(self, JR_RA, MAIN, RET);
 	decode(self);
 	for (size_t size = 0; size < self->s.head.header.size; size++) {
-		size_t room = (size + 7) & ~7UL;
-		uint8_t *copy = malloc(room + 1);
-		struct flowtap_record *record = (void *)(copy + room - size);
+		size_t capacity = (size + 7) & ~7UL;
+		uint8_t *copy = malloc(capacity + 1);
+		struct flowtap_record *record = (void *)(copy + capacity - size);
 
 		/* Up against the end, so that the sanitizer sees what is read beyond. */
 		memcpy(record, &self->s, size);
-		if (room == size || size >= sizeof(*record)) {
+		if (capacity == size || size >= sizeof(*record)) {
 			record = (void *)copy;
 			memmove(record, &self->s, size);
 		}

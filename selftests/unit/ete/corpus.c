@@ -203,14 +203,14 @@ struct insn {
 struct insns {
 	struct insn *list;
 	size_t n;
-	size_t room;
+	size_t capacity;
 };
 
 static void add(struct insns *insns, uint64_t address, uint32_t opcode)
 {
-	if (insns->n == insns->room) {
-		insns->room = insns->room ? 2 * insns->room : 1024;
-		insns->list = realloc(insns->list, insns->room * sizeof(*insns->list));
+	if (insns->n == insns->capacity) {
+		insns->capacity = insns->capacity ? 2 * insns->capacity : 1024;
+		insns->list = realloc(insns->list, insns->capacity * sizeof(*insns->list));
 		if (!insns->list)
 			abort();
 	}

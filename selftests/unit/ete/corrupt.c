@@ -33,7 +33,7 @@ struct recorder {
 	struct flowtap_sink sink;
 	struct step *steps;
 	size_t n;
-	size_t room;
+	size_t capacity;
 	uint64_t gaps;
 };
 
@@ -64,9 +64,9 @@ static size_t below(size_t limit)
 
 static void record(struct recorder *recorder, struct step step)
 {
-	if (recorder->n == recorder->room) {
-		recorder->room = recorder->room ? 2 * recorder->room : 1024;
-		recorder->steps = realloc(recorder->steps, recorder->room * sizeof(step));
+	if (recorder->n == recorder->capacity) {
+		recorder->capacity = recorder->capacity ? 2 * recorder->capacity : 1024;
+		recorder->steps = realloc(recorder->steps, recorder->capacity * sizeof(step));
 		if (!recorder->steps)
 			abort();
 	}
@@ -289,14 +289,14 @@ FIXTURE_TEARDOWN(damage)
 	free_streams();
 }
 
-struct tally {
+struct counts {
 	unsigned long rounds;
 	unsigned long gaps;
 };
 
 static void try_stream(struct __test_metadata *_metadata, const struct stream *stream,
 		       size_t (*damage)(uint8_t *bytes, size_t size), unsigned long rounds,
-		       struct tally *tally)
+		       struct counts *counts)
 {
 	struct flowtap_blocks *blocks = flowtap_blocks_new(
 		flowtap_ete_wfx_is_p0(&stream->config) ? flowtap_arm_block_wfx : flowtap_arm_block,
@@ -324,8 +324,8 @@ static void try_stream(struct __test_metadata *_metadata, const struct stream *s
 			TH_LOG("%s: seed %llu: changed after the damage", stream->name,
 			       (unsigned long long)test_seed);
 		EXPECT_LE(damaged.n, clean.n + size * WORK);
-		tally->rounds++;
-		tally->gaps += damaged.gaps > clean.gaps;
+		counts->rounds++;
+		counts->gaps += damaged.gaps > clean.gaps;
 		free(damaged.steps);
 	}
 	free(clean.steps);
@@ -336,12 +336,12 @@ static void try_stream(struct __test_metadata *_metadata, const struct stream *s
 static void try_all(struct __test_metadata *_metadata, unsigned long rounds,
 		    size_t (*damage)(uint8_t *bytes, size_t size))
 {
-	struct tally tally = { 0 };
+	struct counts counts = { 0 };
 
 	for (size_t i = 0; i < n_streams; i++)
-		try_stream(_metadata, &streams[i], damage, rounds, &tally);
+		try_stream(_metadata, &streams[i], damage, rounds, &counts);
 	TH_LOG("seed %llu: %zu streams, %lu times damaged, %lu with a gap",
-	       (unsigned long long)test_seed, n_streams, tally.rounds, tally.gaps);
+	       (unsigned long long)test_seed, n_streams, counts.rounds, counts.gaps);
 }
 
 TEST_F_TIMEOUT(damage, flipped_bits_change_nothing_outside, 600)

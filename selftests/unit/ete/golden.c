@@ -246,7 +246,7 @@ static void check_packets(struct __test_metadata *_metadata, struct golden *gold
 	for (size_t i = 0; i < golden->n_packets && at < golden->size; i++) {
 		const struct golden_packet *want = &golden->packets[i];
 
-		/* What follows an unsynced stretch is not its affair. */
+		/* What follows an unsynced region is not its affair. */
 		used = flowtap_ete_parse(&parser, golden->stream + at, golden->size - at, &packet);
 		EXPECT_STREQ(want->name, flowtap_ete_packet_name(packet.type))
 			TH_LOG("%s: packet %zu", golden->name, i + 1);

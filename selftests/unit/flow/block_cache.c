@@ -18,12 +18,12 @@ FIXTURE(cache) {
 	struct flowtap_blocks *blocks;
 };
 
-#define ROOM (1U << 20)
+#define CAPACITY (1U << 20)
 
 FIXTURE_SETUP(cache)
 {
-	self->bytes = calloc(1, ROOM);
-	self->text = (struct rv_code){ .bytes = self->bytes, .room = ROOM };
+	self->bytes = calloc(1, CAPACITY);
+	self->text = (struct rv_code){ .bytes = self->bytes, .capacity = CAPACITY };
 	self->code = (struct flowtap_code){
 		.start = BASE, .until = UINT64_MAX, .bytes = self->bytes, .key = 7,
 	};

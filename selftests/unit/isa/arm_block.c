@@ -18,11 +18,11 @@ FIXTURE(code) {
 	struct flowtap_block block;
 };
 
-#define ROOM (64U << 10)
+#define CAPACITY (64U << 10)
 
 FIXTURE_SETUP(code)
 {
-	self->bytes = malloc(ROOM);
+	self->bytes = malloc(CAPACITY);
 	ASSERT_NE(self->bytes, NULL);
 }
 
@@ -228,7 +228,7 @@ TEST_F(code, a_stop_within_an_instruction_cannot_be)
 
 TEST_F(code, a_long_run_is_cut_at_16_kib)
 {
-	while (self->size + 4 <= ROOM)
+	while (self->size + 4 <= CAPACITY)
 		word(self, A64_NOP);
 	ASSERT_EQ(make(self, flowtap_arm_block, FLOWTAP_ISA_A64, BASE + 0x100, 0), 0);
 	EXPECT_EQ(self->block.size, 0x3f00U);
@@ -237,7 +237,7 @@ TEST_F(code, a_long_run_is_cut_at_16_kib)
 	EXPECT_FALSE(self->block.direct);
 	self->size = 0;
 	half(self, T32_NOP);
-	while (self->size + 4 <= ROOM)
+	while (self->size + 4 <= CAPACITY)
 		wide(self, 0xf3af8000);
 	ASSERT_EQ(make(self, flowtap_arm_block, FLOWTAP_ISA_T32, BASE, 0), 0);
 	EXPECT_EQ(self->block.size, 0x4002U);	/* the last instruction overlaps the end */

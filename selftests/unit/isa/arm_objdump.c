@@ -14,7 +14,7 @@
 
 #define OBJDUMP64 "aarch64-linux-gnu-objdump"
 #define OBJDUMP32 "arm-linux-gnueabihf-objdump"
-#define ROOM	(4U << 20)
+#define CAPACITY	(4U << 20)
 
 /* Random bits, but for those of the mask. */
 struct family {
@@ -135,7 +135,7 @@ FIXTURE(sweep) {
 
 FIXTURE_SETUP(sweep)
 {
-	self->bytes = malloc(ROOM);
+	self->bytes = malloc(CAPACITY);
 	ASSERT_NE(self->bytes, NULL);
 	sow();
 }
@@ -149,7 +149,7 @@ static void put(FIXTURE_DATA(sweep) *self, enum flowtap_isa isa, uint32_t insn)
 {
 	unsigned int length = isa == FLOWTAP_ISA_T32 && insn < 0x10000 ? 2 : 4;
 
-	if (self->size + length > ROOM)
+	if (self->size + length > CAPACITY)
 		abort();
 	if (isa == FLOWTAP_ISA_T32 && length == 4)
 		insn = insn << 16 | insn >> 16;

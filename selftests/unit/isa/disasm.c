@@ -256,7 +256,7 @@ TEST(capstone_4_is_refused)
 
 /* --- Against objdump. --- */
 
-struct tally {
+struct counts {
 	unsigned int lines, same, unknown, targets, wrong;
 };
 
@@ -273,7 +273,7 @@ static bool is_direct(enum flowtap_isa isa, uint64_t address, const uint8_t *byt
 
 /* "   10:\tmnemonic\toperands" */
 static bool take_line(struct flowtap_disasm *disasm, enum flowtap_isa isa, char *line,
-		      struct tally *tally)
+		      struct counts *counts)
 {
 	char *opcode, *mnemonic, *operands, *save, text[FLOWTAP_DISASM_CAPACITY], *end;
 	unsigned long long address, target = 0;
@@ -290,13 +290,13 @@ static bool take_line(struct flowtap_disasm *disasm, enum flowtap_isa isa, char 
 	if (!mnemonic || (size != 2 && size != 4) || *mnemonic == '.')
 		return false;
 	flowtap_disasm_text(disasm, isa, 0, address, (uint8_t *)&value, size, text, sizeof(text));
-	tally->lines++;
+	counts->lines++;
 	if (*text == '.') {
-		tally->unknown++;
+		counts->unknown++;
 		return true;
 	}
 	size = strcspn(text, " ");
-	tally->same += size == strlen(mnemonic) && !memcmp(text, mnemonic, size);
+	counts->same += size == strlen(mnemonic) && !memcmp(text, mnemonic, size);
 	if (!operands || !is_direct(isa, address, (uint8_t *)&value))
 		return true;
 	/* `b.eq 0x4003d0  // b.none`, `beqz a0,0x14` */
@@ -305,9 +305,9 @@ static bool take_line(struct flowtap_disasm *disasm, enum flowtap_isa isa, char 
 	end = text + strlen(text);
 	while (end > text && isxdigit((unsigned char)end[-1]))
 		end--;
-	if (strtoull(end, NULL, 16) != target && tally->wrong++ < 10)
+	if (strtoull(end, NULL, 16) != target && counts->wrong++ < 10)
 		ksft_print_msg("%llx: %s %llx: %s\n", address, mnemonic, target, text);
-	tally->targets++;
+	counts->targets++;
 	return true;
 }
 
@@ -315,7 +315,7 @@ static void against_objdump(struct __test_metadata *_metadata, enum flowtap_isa 
 			    const char *arch)
 {
 	struct flowtap_disasm *disasm = open_backend(FLOWTAP_DISASM_LLVM, FLOWTAP_DISASM_PLAIN);
-	struct tally tally = { 0 };
+	struct counts counts = { 0 };
 	char command[256], line[1024];
 	FILE *pipe;
 
@@ -326,20 +326,20 @@ static void against_objdump(struct __test_metadata *_metadata, enum flowtap_isa 
 		 "head -n 60000", isa == FLOWTAP_ISA_A64 ? "aarch64" : "riscv64", arch);
 	pipe = popen(command, "r");
 	while (pipe && fgets(line, sizeof(line), pipe))
-		take_line(disasm, isa, line, &tally);
+		take_line(disasm, isa, line, &counts);
 	if (pipe)
 		pclose(pipe);
 	flowtap_disasm_free(disasm);
-	if (!tally.lines)
+	if (!counts.lines)
 		SKIP(return, "no objdump or no busybox of %s", arch);
 	ksft_print_msg("%u instructions, %u of the same name, %u not known, %u targets\n",
-		       tally.lines, tally.same, tally.unknown, tally.targets);
-	EXPECT_GT(tally.lines, 10000);
-	EXPECT_EQ(0, tally.wrong);
-	EXPECT_GT(tally.targets, tally.lines / 20);
-	EXPECT_EQ(0, tally.unknown);
+		       counts.lines, counts.same, counts.unknown, counts.targets);
+	EXPECT_GT(counts.lines, 10000);
+	EXPECT_EQ(0, counts.wrong);
+	EXPECT_GT(counts.targets, counts.lines / 20);
+	EXPECT_EQ(0, counts.unknown);
 	/* Aliases differ. */
-	EXPECT_GT(tally.same, tally.lines / 100 * 97);
+	EXPECT_GT(counts.same, counts.lines / 100 * 97);
 }
 
 TEST(objdump_says_the_same_of_a64)
@@ -379,20 +379,20 @@ TEST(any_bytes_in_any_room_are_a_text)
 			enum flowtap_isa isa = next_random() % 4;
 			uint32_t value = next_random();
 			size_t size = i % 16 ? size_of(isa, value) : next_random() % 30;
-			size_t room = i % 4 ? FLOWTAP_DISASM_CAPACITY : 1 + next_random() % 40;
+			size_t capacity = i % 4 ? FLOWTAP_DISASM_CAPACITY : 1 + next_random() % 40;
 			size_t length;
 			/* Of exactly their size: a byte beyond is found. */
 			uint8_t *bytes = calloc(1, size ? size : 1);
-			char *text = malloc(room);
+			char *text = malloc(capacity);
 
 			for (size_t k = 0; k < size; k++)
 				bytes[k] = (uint8_t)(k < 4 ? value >> 8 * k : next_random());
 			length = flowtap_disasm_text(disasm, isa, (uint8_t)next_random(),
 						     (uint64_t)next_random() << 32 | next_random(),
-						     bytes, size, text, room);
-			ASSERT_LT(length, room);
+						     bytes, size, text, capacity);
+			ASSERT_LT(length, capacity);
 			ASSERT_EQ(length, strlen(text));
-			ASSERT_TRUE(length || room == 1);
+			ASSERT_TRUE(length || capacity == 1);
 			ASSERT_TRUE(!length || isalnum((unsigned char)*text) || *text == '.' ||
 				    *text == '<');
 			for (size_t k = 0; k < length; k++)

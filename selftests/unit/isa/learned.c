@@ -29,15 +29,15 @@ struct told {
 struct tape {
 	struct flowtap_sink sink;
 	struct told *told;
-	size_t n, room;
+	size_t n, capacity;
 	int answer;
 };
 
 static struct told *tape_add(struct tape *tape)
 {
-	if (tape->n == tape->room) {
-		tape->room = tape->room ? 2 * tape->room : 64;
-		tape->told = realloc(tape->told, tape->room * sizeof(*tape->told));
+	if (tape->n == tape->capacity) {
+		tape->capacity = tape->capacity ? 2 * tape->capacity : 64;
+		tape->told = realloc(tape->told, tape->capacity * sizeof(*tape->told));
 		if (!tape->told)
 			abort();
 	}

@@ -188,7 +188,7 @@ TEST(writes_to_sctrctl_and_sctrstatus_end_a_block_and_reads_do_not)
 	struct flowtap_block block = { .address = 0x1000 };
 	struct flowtap_riscv_insn insn;
 	uint8_t bytes[16];
-	struct rv_code code = { .bytes = bytes, .room = sizeof(bytes) };
+	struct rv_code code = { .bytes = bytes, .capacity = sizeof(bytes) };
 
 	for (size_t i = 0; i < ARRAY_SIZE(insns); i++) {
 		EXPECT_EQ(classify(insns[i].csr << 20 | insns[i].rs1 << 15 |
@@ -433,7 +433,7 @@ static struct outcome compare(const uint8_t *bytes, size_t size)
 TEST(all_16_bit_encodings_are_what_objdump_says)
 {
 	static uint8_t bytes[2 * 0x10000];
-	struct rv_code code = { .bytes = bytes, .room = sizeof(bytes) };
+	struct rv_code code = { .bytes = bytes, .capacity = sizeof(bytes) };
 	struct outcome outcome;
 
 	if (!have_objdump())
@@ -504,14 +504,14 @@ static void put_structured(struct rv_code *code)
 
 TEST(a_sample_of_32_bit_encodings_is_what_objdump_says)
 {
-	size_t room = 1 << 20;
-	struct rv_code code = { .bytes = malloc(room), .room = room };
+	size_t capacity = 1 << 20;
+	struct rv_code code = { .bytes = malloc(capacity), .capacity = capacity };
 	struct outcome outcome;
 
 	if (!have_objdump())
 		SKIP(return, "no " OBJDUMP);
 	put_structured(&code);
-	ASSERT_LT(code.size, room);
+	ASSERT_LT(code.size, capacity);
 	outcome = compare(code.bytes, code.size);
 	EXPECT_EQ(outcome.compared, code.size / 4);
 	EXPECT_EQ(outcome.wrong, 0);

@@ -20,10 +20,10 @@ static const u64 offsets[] = { 0, 1, 63, 64, 255, 256, 257, 2047, 2048, 2049, PA
 /* Whether n bytes from `at` on are free: after the head, not after the tail. */
 static bool is_free(const struct trbe_area *area, u64 at, u64 n)
 {
-	const u64 room = area->size - (area->head - area->tail);
+	const u64 space = area->size - (area->head - area->tail);
 	const u64 from = (at - area->head) & (area->size - 1);
 
-	return from + n <= room;
+	return from + n <= space;
 }
 
 static const char *judge(const struct trbe_area *area, const struct trbe_window *window)

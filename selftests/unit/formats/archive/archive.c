@@ -500,16 +500,18 @@ TEST(a_first_flush_that_finds_no_room)
 	signal(SIGXFSZ, SIG_IGN);
 	ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
 	/* Within the archive's header; after it; within the block's; within its payload; all of it. */
-	for (rlim_t room = 1; room <= FIRST + 48; room++) {
+	for (rlim_t capacity = 1; capacity <= FIRST + 48; capacity++) {
 		fd = new_file();
-		less = (struct rlimit){ room, limit.rlim_max };
+		less = (struct rlimit){ capacity, limit.rlim_max };
 		ASSERT_EQ(flowtap_archive_create(fd, &writer), 0);
 		ASSERT_EQ(flowtap_archive_write(writer, 1, 0, 0, "12345678901234567890", 20, NULL, 0), 0);
 		ASSERT_EQ(flowtap_archive_write(writer, 1, 0, 0, "1", 1, NULL, 0), 0);
 		ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &less), 0);
 		EXPECT_EQ(flowtap_archive_flush(writer), -EFBIG);
 		ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &limit), 0);
-		EXPECT_EQ(size_of(fd), room < FIRST ? 0 : room < FIRST + 48 ? FIRST : FIRST + 48);
+		EXPECT_EQ(size_of(fd), capacity < FIRST	       ? 0
+				       : capacity < FIRST + 48 ? FIRST
+							       : FIRST + 48);
 		flowtap_archive_writer_free(writer);
 		close(fd);
 	}

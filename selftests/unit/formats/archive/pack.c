@@ -399,10 +399,11 @@ TEST_F(packed, no_more_comes_out_than_is_allowed)
 }
 
 /* Packed as a stream by a level's window, without the size of what is in it. */
-static size_t pack_stream(uint8_t *packed, size_t room, const uint8_t *bytes, size_t size, int log)
+static size_t pack_stream(uint8_t *packed, size_t capacity, const uint8_t *bytes, size_t size,
+			  int log)
 {
 	ZSTD_CCtx *context = ZSTD_createCCtx();
-	ZSTD_outBuffer out = { packed, room, 0 };
+	ZSTD_outBuffer out = { packed, capacity, 0 };
 	ZSTD_inBuffer in = { bytes, size, 0 };
 	size_t left;
 
@@ -421,29 +422,29 @@ static size_t pack_stream(uint8_t *packed, size_t room, const uint8_t *bytes, si
 TEST_F(packed, what_zstd_packed_is_taken_up_to_a_window)
 {
 	size_t size, packed;
-	uint8_t *bytes = contents(self->archive, &size), *room = malloc(size);
+	uint8_t *bytes = contents(self->archive, &size), *buffer = malloc(size);
 	int fd;
 
-	packed = pack_stream(room, size, bytes, size, 27);
-	fd = file_of(room, packed);
+	packed = pack_stream(buffer, size, bytes, size, 27);
+	fd = file_of(buffer, packed);
 	EXPECT_TRUE(flowtap_packed_is(fd));
 	close(fd);
-	ASSERT_EQ(0, unpack(self, room, packed, FLOWTAP_PACKED_LIMIT));
+	ASSERT_EQ(0, unpack(self, buffer, packed, FLOWTAP_PACKED_LIMIT));
 	EXPECT_EQ(0, self->told.damages);
 	EXPECT_TRUE(same(self->archive, self->out));
-	packed = pack_stream(room, size, bytes, size, 28);
-	EXPECT_EQ(-EOVERFLOW, unpack(self, room, packed, FLOWTAP_PACKED_LIMIT));
+	packed = pack_stream(buffer, size, bytes, size, 28);
+	EXPECT_EQ(-EOVERFLOW, unpack(self, buffer, packed, FLOWTAP_PACKED_LIMIT));
 	free(bytes);
-	free(room);
+	free(buffer);
 }
 
 /* 256 MiB of zeros in some 10 kB. */
 TEST_F(packed, a_bomb_ends_at_the_limit)
 {
-	const size_t room = 1 << 20, piece = 1 << 20;
-	uint8_t *packed = malloc(room), *zeros = calloc(1, piece);
+	const size_t capacity = 1 << 20, piece = 1 << 20;
+	uint8_t *packed = malloc(capacity), *zeros = calloc(1, piece);
 	ZSTD_CCtx *context = ZSTD_createCCtx();
-	ZSTD_outBuffer out = { packed, room, 0 };
+	ZSTD_outBuffer out = { packed, capacity, 0 };
 
 	for (int i = 0; i < 256; i++) {
 		ZSTD_inBuffer in = { zeros, piece, 0 };

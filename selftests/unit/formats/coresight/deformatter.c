@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Shows that what a formatter puts into frames comes out again for each source, in pieces of any
- * size, with and without syncs between; and that damage loses one stretch and is told.
+ * size, with and without syncs between; and that damage loses one region and is told.
  */
 #include <flowtap/frame.h>
 
@@ -11,12 +11,12 @@
 #include "support/kselftest_harness.h"
 #include "support/seed.h"
 
-#define ROOM (1U << 13)
+#define CAPACITY (1U << 13)
 
 /* --- A formatter, as IHI 0029 D4 describes one --- */
 
 struct formatter {
-	uint8_t out[4 * ROOM];
+	uint8_t out[4 * CAPACITY];
 	size_t size;
 	uint8_t frame[16];
 	unsigned int at;
@@ -87,7 +87,7 @@ static void format_flush(struct formatter *to)
 /* --- What comes out --- */
 
 struct found {
-	uint8_t bytes[128][ROOM];
+	uint8_t bytes[128][CAPACITY];
 	size_t size[128];
 	unsigned int n_lost;
 	struct {
@@ -106,7 +106,7 @@ static int take(struct flowtap_frames *frames, uint8_t id, const uint8_t *bytes,
 {
 	struct found *found = frames->argument;
 
-	if (!size || found->size[id] + size > ROOM)
+	if (!size || found->size[id] + size > CAPACITY)
 		abort();
 	found->backwards |= offset < found->last_offset || offset >= frames->bytes;
 	found->last_offset = offset;
@@ -134,7 +134,7 @@ FIXTURE(frame)
 	struct formatter *to;
 	struct found *found;
 	struct flowtap_frames frames;
-	uint8_t (*sent)[ROOM];
+	uint8_t (*sent)[CAPACITY];
 	size_t sent_size[128];
 };
 
@@ -144,7 +144,7 @@ FIXTURE_SETUP(frame)
 {
 	self->to = calloc(1, sizeof(*self->to));
 	self->found = calloc(1, sizeof(*self->found));
-	self->sent = calloc(128, ROOM);
+	self->sent = calloc(128, CAPACITY);
 	ASSERT_TRUE(self->to && self->found && self->sent);
 	begin(self);
 }
@@ -254,7 +254,7 @@ static size_t add_syncs(const uint8_t *from, size_t size, uint8_t *to)
 
 TEST_F(frame, syncs_between_are_skipped)
 {
-	static uint8_t synced[8 * ROOM];
+	static uint8_t synced[8 * CAPACITY];
 
 	for (unsigned int round = 0; round < 200; round++) {
 		size_t size, before = round % 3 ? 0 : 1 + round % 29;
@@ -368,7 +368,7 @@ static size_t sync_regularly(const struct formatter *from, uint8_t *to)
 /* As a DSTREAM's buffer that wrapped: within a frame, and the next ones have no ID. */
 TEST_F(frame, a_wrapped_start_with_syncs_is_one_loss)
 {
-	static uint8_t synced[8 * ROOM];
+	static uint8_t synced[8 * CAPACITY];
 	size_t size;
 
 	send_counted(self, 14 * 20);
@@ -449,7 +449,7 @@ TEST_F(frame, a_reserved_id_loses_its_frame_only)
 /* Bytes cut out anywhere: what is after the next sync is whole, and the loss is told. */
 TEST_F(frame, it_goes_on_at_the_next_sync_after_a_cut)
 {
-	static uint8_t synced[8 * ROOM], cut[8 * ROOM];
+	static uint8_t synced[8 * CAPACITY], cut[8 * CAPACITY];
 	size_t size;
 
 	send_counted(self, 14 * 40);

@@ -22,7 +22,7 @@
 #include "support/kselftest_harness.h"
 
 #define SAMPLES "../shared/corpus/tarmac/"
-#define ROOM	4096	/* bytes of code a sample may span */
+#define CAPACITY	4096	/* bytes of code a sample may span */
 #define STEPS	512
 
 /* One thing that a sample says happened. */
@@ -36,8 +36,8 @@ struct step {
 struct sample {
 	char *text;
 	uint64_t base;
-	uint8_t code[ROOM];
-	char disassembly[ROOM / 2][48];
+	uint8_t code[CAPACITY];
+	char disassembly[CAPACITY / 2][48];
 	struct step steps[STEPS];
 	size_t n;
 	enum flowtap_isa isa;
@@ -75,7 +75,7 @@ static void add_instruction(struct sample *sample, uint64_t address, const char 
 	if (!sample->base)
 		sample->base = address & ~(uint64_t)0xfff;
 	at = address - sample->base;
-	if (at > ROOM - 4)
+	if (at > CAPACITY - 4)
 		abort();
 	if (sample->isa == FLOWTAP_ISA_T32 && size == 4)
 		word = word >> 16 | word << 16;
@@ -137,12 +137,12 @@ static struct sample *read_steps(const char *name, enum flowtap_isa isa)
 }
 
 static size_t say(void *argument, enum flowtap_isa isa, uint8_t it, uint64_t address,
-		  const uint8_t *bytes, size_t size, char *text, size_t room)
+		  const uint8_t *bytes, size_t size, char *text, size_t capacity)
 {
 	const struct sample *sample = argument;
 
 	(void)isa, (void)it, (void)bytes, (void)size;
-	return snprintf(text, room, "%s", sample->disassembly[(address - sample->base) / 2]);
+	return snprintf(text, capacity, "%s", sample->disassembly[(address - sample->base) / 2]);
 }
 
 static int put_exception(struct flowtap_sink *sink, const struct step *step, uint64_t pc)
@@ -170,7 +170,7 @@ static int play(const struct sample *sample, uint8_t mode, uint8_t security,
 		struct flowtap_sink *sink)
 {
 	struct flowtap_code code = {
-		.start = sample->base, .end = sample->base + ROOM, .bytes = sample->code,
+		.start = sample->base, .end = sample->base + CAPACITY, .bytes = sample->code,
 		.until = UINT64_MAX, .key = 1,
 	};
 	struct flowtap_blocks *blocks = flowtap_blocks_new(sample->isa == FLOWTAP_ISA_RV64 ?
@@ -431,13 +431,13 @@ static bool fact_of(const char *line, struct fact *fact, bool called)
 	return false;
 }
 
-static size_t read_facts(FILE *file, struct fact *facts, size_t room)
+static size_t read_facts(FILE *file, struct fact *facts, size_t capacity)
 {
 	char line[512];
 	bool called = false;
 	size_t n = 0;
 
-	while (n < room && fgets(line, sizeof(line), file)) {
+	while (n < capacity && fgets(line, sizeof(line), file)) {
 		if (!fact_of(line, &facts[n], called))
 			continue;
 		/* BL and BLR. */

@@ -156,7 +156,7 @@ struct fixture {
 	struct flowtap_block blocks[BLOCKS];
 	uint8_t *code;
 	struct expected *insns;
-	size_t n, room, seen, wrong;
+	size_t n, capacity, seen, wrong;
 	bool qemu4v;
 	bool names;
 	uint64_t pc;
@@ -178,10 +178,10 @@ static void expect(struct fixture *fixture, const struct flowtap_block *block)
 			opcode = opcode << 16 | insn[2] | insn[3] << 8;
 		else if (size == 4)
 			opcode |= (uint32_t)insn[2] << 16 | (uint32_t)insn[3] << 24;
-		if (fixture->n == fixture->room) {
-			fixture->room = 2 * fixture->room + 1024;
+		if (fixture->n == fixture->capacity) {
+			fixture->capacity = 2 * fixture->capacity + 1024;
 			fixture->insns = realloc(fixture->insns,
-						 fixture->room * sizeof(fixture->insns[0]));
+						 fixture->capacity * sizeof(fixture->insns[0]));
 		}
 		fixture->insns[fixture->n++] = (struct expected){
 			block->address + at, opcode, letters[block->isa] };

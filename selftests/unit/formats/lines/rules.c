@@ -80,7 +80,7 @@ struct fixture {
 	struct flowtap_block blocks[BLOCKS];
 	uint8_t bytes[BLOCKS * (PLAIN + 1) * 4];
 	struct step *steps;
-	size_t n, room;
+	size_t n, capacity;
 	uint64_t random;
 	struct flowtap_sink *sink;
 	int error;
@@ -156,10 +156,10 @@ static void put(struct fixture *fixture, int n, bool taken, uint64_t target, uin
 		memcpy(&opcode, block->bytes + at, size);
 		if (fixture->isa == FLOWTAP_ISA_T32 && size == 4)
 			opcode = opcode << 16 | opcode >> 16;
-		if (fixture->n == fixture->room) {
-			fixture->room = 2 * fixture->room + 1024;
+		if (fixture->n == fixture->capacity) {
+			fixture->capacity = 2 * fixture->capacity + 1024;
 			fixture->steps = realloc(fixture->steps,
-						 fixture->room * sizeof(*fixture->steps));
+						 fixture->capacity * sizeof(*fixture->steps));
 		}
 		fixture->steps[fixture->n++] = (struct step){ block->address + at, opcode, depth };
 	}
@@ -294,10 +294,10 @@ static void write_register(struct index *index, const char *name, uint64_t value
 }
 
 /* Steps as the lines have them, depths as the index finds them. Their number. */
-static size_t draw(char *text, struct step *steps, size_t room)
+static size_t draw(char *text, struct step *steps, size_t capacity)
 {
 	struct index index = { .sp = UINT64_MAX, .next = UINT64_MAX, .since = 1000,
-			       .marks = calloc(room + 1, sizeof(int)) };
+			       .marks = calloc(capacity + 1, sizeof(int)) };
 	char name[32], opcode[16], *save, *line, *at, letter;
 	uint64_t pc, value;
 	uint32_t depth = 0;
@@ -309,7 +309,7 @@ static size_t draw(char *text, struct step *steps, size_t room)
 			continue;
 		if (!at && ((at = strstr(line, " IT (")) || (at = strstr(line, " IS ("))))
 			sscanf(at, " %*2s (%*u) %" SCNx64 " %15s %c", &pc, opcode, &letter);
-		if (at && n < room) {
+		if (at && n < capacity) {
 			arrive(&index, n, pc, strlen(opcode) / 2, letter == 'T');
 			steps[n++] = (struct step){ pc, strtoul(opcode, NULL, 16), 0 };
 		} else if (sscanf(line, " R %31s %*[(A-Z)] %" SCNx64, name, &value) == 2 ||
@@ -329,16 +329,16 @@ static size_t draw(char *text, struct step *steps, size_t room)
 /* --- What gem5's parser makes of it. --- */
 
 /* The next word, or an empty one; at most 255 bytes are there for it. */
-static const char *word(char **at, char *end, char room[256])
+static const char *word(char **at, char *end, char buffer[256])
 {
 	size_t n = 0;
 
 	while (*at < end && isspace((unsigned char)**at))
 		++*at;
 	while (*at < end && !isspace((unsigned char)**at) && n < 255)
-		room[n++] = *(*at)++;
-	room[n] = '\0';
-	return room;
+		buffer[n++] = *(*at)++;
+	buffer[n] = '\0';
+	return buffer;
 }
 
 /* Up to 256 characters, and the end of the line is among them. */
@@ -383,7 +383,7 @@ static bool is_register(const char *name)
 }
 
 /* Steps without depths. Their number; SIZE_MAX: gem5 would have gone wrong. */
-static size_t gem5(char *at, size_t size, struct step *steps, size_t room, size_t *registers)
+static size_t gem5(char *at, size_t size, struct step *steps, size_t capacity, size_t *registers)
 {
 	char *end = at + size, text[256], tag[256];
 	size_t n = 0, sequence = 0;
@@ -399,7 +399,7 @@ static size_t gem5(char *at, size_t size, struct step *steps, size_t room, size_
 				return SIZE_MAX;
 			sequence = atoi(text + 1);
 			if (!number(&at, &value) || !number(&at, &opcode) ||
-			    !strchr("ATO", *word(&at, end, text)) || n == room)
+			    !strchr("ATO", *word(&at, end, text)) || n == capacity)
 				return SIZE_MAX;
 			steps[n++] = (struct step){ value, opcode, 0 };
 		} else if (tag[0] == 'R') {
@@ -422,7 +422,7 @@ FIXTURE(program)
 	struct fixture *fixture;
 	struct output output;
 	struct step *steps;
-	size_t room;
+	size_t capacity;
 };
 
 FIXTURE_VARIANT(program)
@@ -461,7 +461,7 @@ FIXTURE_TEARDOWN(program)
 
 /* Executes it, and reads what was written of it. 0 or the first error. */
 static int written(struct fixture *fixture, struct output *output, struct step **steps,
-		   size_t *room, enum flowtap_tarmac_dialect dialect, bool sp)
+		   size_t *capacity, enum flowtap_tarmac_dialect dialect, bool sp)
 {
 	const struct flowtap_tarmac_options options = {
 		.dialect = dialect, .riscv = true, .lines = { .synthetic_sp = sp },
@@ -476,8 +476,8 @@ static int written(struct fixture *fixture, struct output *output, struct step *
 	error = flowtap_tarmac_finish(tarmac);
 	flowtap_tarmac_free(tarmac);
 	output_read(output);
-	*room = fixture->n + 1;
-	*steps = calloc(*room, sizeof(**steps));
+	*capacity = fixture->n + 1;
+	*steps = calloc(*capacity, sizeof(**steps));
 	return fixture->error ? fixture->error : error;
 }
 
@@ -515,9 +515,9 @@ static size_t wrong_steps(const struct fixture *fixture, const struct step *step
 
 TEST_F(program, has_its_calls_in_es)
 {
-	ASSERT_EQ(0, written(self->fixture, &self->output, &self->steps, &self->room,
+	ASSERT_EQ(0, written(self->fixture, &self->output, &self->steps, &self->capacity,
 			     FLOWTAP_TARMAC_ES, variant->sp));
-	ASSERT_EQ(self->fixture->n, draw((char *)self->output.bytes, self->steps, self->room));
+	ASSERT_EQ(self->fixture->n, draw((char *)self->output.bytes, self->steps, self->capacity));
 	EXPECT_EQ(0, wrong_steps(self->fixture, self->steps));
 	EXPECT_EQ(0, wrong_depths(self->fixture, self->steps));
 	EXPECT_LT(2, deepest(self->fixture));
@@ -525,9 +525,9 @@ TEST_F(program, has_its_calls_in_es)
 
 TEST_F(program, has_its_calls_in_fvp)
 {
-	ASSERT_EQ(0, written(self->fixture, &self->output, &self->steps, &self->room,
+	ASSERT_EQ(0, written(self->fixture, &self->output, &self->steps, &self->capacity,
 			     FLOWTAP_TARMAC_FVP, variant->sp));
-	ASSERT_EQ(self->fixture->n, draw((char *)self->output.bytes, self->steps, self->room));
+	ASSERT_EQ(self->fixture->n, draw((char *)self->output.bytes, self->steps, self->capacity));
 	EXPECT_EQ(0, wrong_steps(self->fixture, self->steps));
 	EXPECT_EQ(0, wrong_depths(self->fixture, self->steps));
 	EXPECT_LT(2, deepest(self->fixture));
@@ -537,10 +537,10 @@ TEST_F(program, is_what_gem5_reads_of_fvp)
 {
 	size_t registers = 0;
 
-	ASSERT_EQ(0, written(self->fixture, &self->output, &self->steps, &self->room,
+	ASSERT_EQ(0, written(self->fixture, &self->output, &self->steps, &self->capacity,
 			     FLOWTAP_TARMAC_FVP, variant->sp));
 	ASSERT_EQ(self->fixture->n, gem5((char *)self->output.bytes, self->output.size, self->steps,
-					 self->room, &registers));
+					 self->capacity, &registers));
 	EXPECT_EQ(0, wrong_steps(self->fixture, self->steps));
 	EXPECT_LT(10, registers);
 }
@@ -551,12 +551,12 @@ TEST(calls_are_found_by_the_link_register)
 	struct fixture *fixture = world_new(FLOWTAP_ISA_A64, false, false, 1);
 	struct output output = output_new();
 	struct step *steps;
-	size_t room;
+	size_t capacity;
 
-	ASSERT_EQ(0, written(fixture, &output, &steps, &room, FLOWTAP_TARMAC_ES, false));
+	ASSERT_EQ(0, written(fixture, &output, &steps, &capacity, FLOWTAP_TARMAC_ES, false));
 	for (char *at = (char *)output.bytes; (at = strstr(at, "R X30")); at++)
 		memcpy(at, "R X29", 5);
-	ASSERT_EQ(fixture->n, draw((char *)output.bytes, steps, room));
+	ASSERT_EQ(fixture->n, draw((char *)output.bytes, steps, capacity));
 	EXPECT_LT(1000, wrong_depths(fixture, steps));
 	free(steps);
 	output_free(&output);

@@ -27,12 +27,12 @@ struct any {
 };
 
 static size_t disassemble(void *argument, enum flowtap_isa isa, uint8_t it, uint64_t address,
-			  const uint8_t *bytes, size_t size, char *text, size_t room)
+			  const uint8_t *bytes, size_t size, char *text, size_t capacity)
 {
 	struct any *any = argument;
 
 	any->disassembled++;
-	return (size_t)snprintf(text, room, "%s%u", any->name, it);
+	return (size_t)snprintf(text, capacity, "%s%u", any->name, it);
 }
 
 static void any_open(struct any *any, int which, struct flowtap_blocks *blocks)

@@ -110,7 +110,7 @@ static uint64_t any(void)
 
 struct making {
 	uint8_t *bytes;
-	size_t size, room;
+	size_t size, capacity;
 	struct flowtap_stf_sizes sizes;
 	unsigned int kinds[256];
 };
@@ -119,11 +119,11 @@ static void put(struct making *making, const struct flowtap_stf_record *record)
 {
 	size_t size;
 
-	if (making->room - making->size < 300000) {
-		making->room = 2 * making->room + 600000;
-		making->bytes = realloc(making->bytes, making->room);
+	if (making->capacity - making->size < 300000) {
+		making->capacity = 2 * making->capacity + 600000;
+		making->bytes = realloc(making->bytes, making->capacity);
 	}
-	if (flowtap_stf_record_write(making->bytes + making->size, making->room - making->size,
+	if (flowtap_stf_record_write(making->bytes + making->size, making->capacity - making->size,
 				     &making->sizes, record, &size))
 		abort();
 	flowtap_stf_record_follow(&making->sizes, record);

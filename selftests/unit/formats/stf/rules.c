@@ -22,7 +22,7 @@
 
 #define FLOWS	16U		/* half of them Arm's */
 #define BLOCKS	600U
-#define ROOM	(1U << 16)
+#define CAPACITY	(1U << 16)
 #define CHANGE	(1ULL << 62)	/* of the mode, as EVENTs of 64 bits have it */
 
 struct record {
@@ -52,7 +52,7 @@ static void take(void *argument, uint64_t offset, uint8_t descriptor, const uint
 	struct list *list = argument;
 
 	(void)offset;
-	if (list->n == ROOM)
+	if (list->n == CAPACITY)
 		abort();
 	list->records[list->n++] = (struct record){ descriptor, payload, size };
 }
@@ -98,7 +98,7 @@ FIXTURE_SETUP(rules)
 	const char *seed = getenv("FLOWTAP_SEED");
 
 	for (unsigned int i = 0; i < FLOWS; i++) {
-		struct list list = { .records = calloc(ROOM, sizeof(*list.records)) };
+		struct list list = { .records = calloc(CAPACITY, sizeof(*list.records)) };
 		struct stfcheck *check = &self->check[i];
 
 		self->output[i] = output_new();

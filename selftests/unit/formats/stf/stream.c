@@ -172,7 +172,7 @@ struct expected {
 
 struct expectations {
 	struct expected *insns;
-	size_t n, room;
+	size_t n, capacity;
 	size_t wrong;
 	uint32_t tid, cpu;
 	bool force;

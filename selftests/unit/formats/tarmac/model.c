@@ -18,15 +18,15 @@ struct step {
 
 struct steps {
 	struct step *at;
-	size_t n, room;
+	size_t n, capacity;
 	bool begins;
 };
 
 static void append(struct steps *steps, uint64_t address, bool exception)
 {
-	if (steps->n == steps->room) {
-		steps->room = steps->room ? 2 * steps->room : 4096;
-		steps->at = realloc(steps->at, steps->room * sizeof(steps->at[0]));
+	if (steps->n == steps->capacity) {
+		steps->capacity = steps->capacity ? 2 * steps->capacity : 4096;
+		steps->at = realloc(steps->at, steps->capacity * sizeof(steps->at[0]));
 		if (!steps->at)
 			abort();
 	}
@@ -80,7 +80,7 @@ static size_t common(const struct steps *log, size_t at, const struct steps *tra
 	return n;
 }
 
-static size_t stretch(const struct steps *trace, size_t from)
+static size_t region(const struct steps *trace, size_t from)
 {
 	size_t n = 1;
 
@@ -91,7 +91,7 @@ static size_t stretch(const struct steps *trace, size_t from)
 
 TEST(the_log_of_a_model_and_its_ete_trace_tell_the_same)
 {
-	size_t log_gaps = 0, trace_gaps = 0, at = 0, exceptions = 0, stretches = 0;
+	size_t log_gaps = 0, trace_gaps = 0, at = 0, exceptions = 0, regions = 0;
 	struct steps log = { 0 }, trace = { 0 };
 	struct text_read text;
 	char *expected;
@@ -112,9 +112,9 @@ TEST(the_log_of_a_model_and_its_ete_trace_tell_the_same)
 	take_lines(&trace, expected, &trace_gaps);
 	EXPECT_EQ(0, trace_gaps);
 	ASSERT_GT(trace.n, 5000);
-	/* Some levels were not traced: stretch by stretch, each whole and after the one before. */
-	for (size_t from = 0; from < trace.n; stretches++) {
-		size_t n = stretch(&trace, from);
+	/* Some levels were not traced: region by region, each whole and after the one before. */
+	for (size_t from = 0; from < trace.n; regions++) {
+		size_t n = region(&trace, from);
 
 		while (at < log.n && common(&log, at, &trace, from) < n)
 			at++;
@@ -126,10 +126,10 @@ TEST(the_log_of_a_model_and_its_ete_trace_tell_the_same)
 	}
 	for (size_t i = 0; i < trace.n; i++)
 		exceptions += trace.at[i].exception;
-	ksft_print_msg("%zu instructions and exceptions (%zu), in %zu stretches, are in the log\n",
-		       trace.n, exceptions, stretches);
+	ksft_print_msg("%zu instructions and exceptions (%zu), in %zu regions, are in the log\n",
+		       trace.n, exceptions, regions);
 	EXPECT_EQ(7, exceptions);
-	EXPECT_EQ(3, stretches);
+	EXPECT_EQ(3, regions);
 	free(expected);
 	free(log.at);
 	free(trace.at);

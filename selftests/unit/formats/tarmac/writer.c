@@ -88,10 +88,10 @@ struct run {
 };
 
 static size_t named(void *argument, enum flowtap_isa isa, uint8_t it, uint64_t address,
-		    const uint8_t *bytes, size_t size, char *text, size_t room)
+		    const uint8_t *bytes, size_t size, char *text, size_t capacity)
 {
 	(void)isa, (void)it, (void)address, (void)bytes, (void)size;
-	return (size_t)snprintf(text, room, "%s", (const char *)argument);
+	return (size_t)snprintf(text, capacity, "%s", (const char *)argument);
 }
 
 static struct run run_new(const struct flowtap_tarmac_options *options)
