@@ -31,16 +31,6 @@
 #define SECOND 1000000000ULL
 #define TS (1U << 11)
 
-static const uint32_t code[] = {
-	0x52800060,	/* 00 mov w0, #3 */
-	0x94000004,	/* 04 bl 14 */
-	0x71000400,	/* 08 subs w0, w0, #1 */
-	0x54ffffc1,	/* 0c b.ne 04 */
-	0xd4000001,	/* 10 svc #0 */
-	0x91000421,	/* 14 add x1, x1, #1 */
-	0xd65f03c0,	/* 18 ret */
-};
-
 static struct flowtap_archive_writer *writer;
 static struct flowtap_stats stats[2];
 static uint64_t heads[2];
@@ -69,7 +59,8 @@ static void make_program(const char *dir)
 
 	memcpy(bytes + offsetof(Elf64_Ehdr, e_machine), &machine, sizeof(machine));
 	memset(bytes + TINY_CODE_OFFSET, 0, TINY_CODE_SIZE);
-	memcpy(bytes + TINY_CODE_OFFSET, code, sizeof(code));
+	memcpy(bytes + TINY_CODE_OFFSET, crafted_program,
+	       sizeof(crafted_program));
 	snprintf(path, sizeof(path), "%s/root", dir);
 	mkdir(path, 0755);
 	snprintf(path, sizeof(path), "%s/root/bin", dir);

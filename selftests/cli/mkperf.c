@@ -28,16 +28,6 @@
 
 /* --- Programs. --- */
 
-static const uint32_t one[] = {
-	0x52800060,	/* 00 mov w0, #3 */
-	0x94000004,	/* 04 bl 14 */
-	0x71000400,	/* 08 subs w0, w0, #1 */
-	0x54ffffc1,	/* 0c b.ne 04 */
-	0xd4000001,	/* 10 svc #0 */
-	0x91000421,	/* 14 add x1, x1, #1 */
-	0xd65f03c0,	/* 18 ret */
-};
-
 static const uint32_t two[] = {
 	0xd503201f,	/* 00 nop */
 	0x14000003,	/* 04 b 10 */
@@ -411,8 +401,8 @@ static void make_vdso(const char *root)
 	uint8_t id[20];
 
 	build_id(9, id);
-	program(root, "root/.build-id/ab/09090909090909090909090909090909090909", 9, one,
-		sizeof(one));
+	program(root, "root/.build-id/ab/09090909090909090909090909090909090909", 9,
+		crafted_program, sizeof(crafted_program));
 	start(&stream);
 	at(&stream, AT + TINY_CODE_OFFSET, 0, CONTEXTID, 0, 200);
 	atoms(&stream, "EE");
@@ -653,7 +643,8 @@ int main(int argc, char **argv)
 		fprintf(stderr, "usage: mkperf [SNAPSHOT] DIR\n");
 		return 2;
 	}
-	program(root, "root/bin/one", 1, one, sizeof(one));
+	program(root, "root/bin/one", 1, crafted_program,
+		sizeof(crafted_program));
 	program(root, "root/bin/two", 2, two, sizeof(two));
 	program(root, "root/bin/three", 3, three, sizeof(three));
 	make_raw(root, "trbe.data", 2, CONFIGR_CID | CONFIGR_TS, CONTEXTID);

@@ -23,14 +23,9 @@ FIXTURE(ctr)
 
 FIXTURE_SETUP(ctr)
 {
-	int fd = open_device();
-
-	self->query.want = FLOWTAP_SOURCE_CTR;
-	command(fd, FLOWTAP_IOC_QUERY, &self->query);
-	close(fd);
 	self->stream.fd = -1;
 	unthrottle();
-	if (self->query.source != FLOWTAP_SOURCE_CTR)
+	if (!query_source(FLOWTAP_SOURCE_CTR, &self->query))
 		SKIP(return, "no CTR here");
 	self->configure = plain(FLOWTAP_SOURCE_CTR, 0);
 	self->configure.ring_pages = 256;

@@ -22,13 +22,8 @@ FIXTURE(ete)
 
 FIXTURE_SETUP(ete)
 {
-	int fd = open_device();
-
-	self->query.want = FLOWTAP_SOURCE_ETE;
-	command(fd, FLOWTAP_IOC_QUERY, &self->query);
-	close(fd);
 	self->aux.stream.fd = -1;
-	if (self->query.source != FLOWTAP_SOURCE_ETE)
+	if (!query_source(FLOWTAP_SOURCE_ETE, &self->query))
 		SKIP(return, "no ETE here");
 	self->configure = tracing(0, 64);
 }

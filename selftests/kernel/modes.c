@@ -28,14 +28,9 @@ FIXTURE(modes)
 
 FIXTURE_SETUP(modes)
 {
-	int fd = open_device();
-
-	self->query.want = FLOWTAP_SOURCE_CTR;
-	command(fd, FLOWTAP_IOC_QUERY, &self->query);
-	close(fd);
 	self->stream.fd = -1;
 	unthrottle();
-	if (self->query.source != FLOWTAP_SOURCE_CTR)
+	if (!query_source(FLOWTAP_SOURCE_CTR, &self->query))
 		SKIP(return, "no CTR here");
 	ASSERT_EQ(0, pin(0, 0));
 	self->configure = plain(FLOWTAP_SOURCE_CTR, 0);

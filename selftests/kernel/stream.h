@@ -66,14 +66,22 @@ static inline int command(int fd, unsigned long number, void *argument)
 	return ioctl(fd, number, argument) < 0 ? -errno : 0;
 }
 
-static inline bool source_there(unsigned int source)
+/* What CPU 0 has of that source. False: it has no such source. */
+static inline bool query_source(unsigned int source, struct flowtap_query *query)
 {
-	struct flowtap_query query = { .want = source };
 	int fd = open_device(), error;
 
-	error = command(fd, FLOWTAP_IOC_QUERY, &query);
+	*query = (struct flowtap_query){ .want = source };
+	error = command(fd, FLOWTAP_IOC_QUERY, query);
 	close(fd);
-	return !error && query.source;
+	return !error && query->source == source;
+}
+
+static inline bool source_there(unsigned int source)
+{
+	struct flowtap_query query;
+
+	return query_source(source, &query);
 }
 
 static inline int write_file(const char *path, const char *text)

@@ -183,4 +183,28 @@ static const struct {
 
 #define SAMPLES (sizeof(samples) / sizeof(samples[0]))
 
+/*
+ * Blocks of the code of sample_user, and some more, by the enumerators that the test has for them:
+ * for an array of struct flowtap_block.
+ */
+#define SAMPLE_BLOCKS \
+	[LOOP] = { .address = 0x10000, .size = 8, .instructions = 2, .last = 4, \
+		   .bytes = (const uint8_t[]){ U32(0x00500513), U32(0xfeb51ee3) }, \
+		   .end = FLOWTAP_TRANSFER_TAKEN, .conditional = true, .direct = true, \
+		   .target = 0x10000 }, \
+	[ECALL] = { .address = 0x10008, .size = 4, .instructions = 1, .last = 0, \
+		    .bytes = (const uint8_t[]){ U32(0x00000073) }, \
+		    .end = FLOWTAP_TRANSFER_EXCEPTION }, \
+	[LI] = { .address = 0x1000c, .size = 2, .instructions = 1, .last = 0, \
+		 .bytes = (const uint8_t[]){ U16(0x4585) } }, \
+	[RET] = { .address = 0x20000, .size = 2, .instructions = 1, .last = 0, \
+		  .bytes = (const uint8_t[]){ U16(0x8082) }, .end = FLOWTAP_TRANSFER_RETURN }, \
+	[JUMP] = { .address = 0x30000, .size = 2, .instructions = 1, .last = 0, \
+		   .bytes = (const uint8_t[]){ U16(0xa011) }, \
+		   .end = FLOWTAP_TRANSFER_DIRECT_JUMP, .direct = true, .target = 0x30004 }, \
+	[WIDE] = { .address = 0x30004, .size = 10, .instructions = 4, .last = 6, \
+		   .bytes = (const uint8_t[]){ U16(0x0001), U16(0x4585), U16(0x0001), \
+					       U32(0x00008067) }, \
+		   .end = FLOWTAP_TRANSFER_RETURN }
+
 #endif /* STFCHECK_SAMPLE_H */

@@ -8,6 +8,17 @@
 #include <stdint.h>
 #include <string.h>
 
+/* A program of A64: three calls of a function, then a system call. */
+static const uint32_t crafted_program[] = {
+	0x52800060,	/* 00 mov w0, #3 */
+	0x94000004,	/* 04 bl 14 */
+	0x71000400,	/* 08 subs w0, w0, #1 */
+	0x54ffffc1,	/* 0c b.ne 04 */
+	0xd4000001,	/* 10 svc #0 */
+	0x91000421,	/* 14 add x1, x1, #1 */
+	0xd65f03c0,	/* 18 ret */
+};
+
 struct stream {
 	uint8_t bytes[4096];
 	size_t size;
