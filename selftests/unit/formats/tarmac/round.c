@@ -24,8 +24,13 @@ static int both_block(struct flowtap_sink *sink, const struct flowtap_block *blo
 		      uint64_t target)
 {
 	struct both *both = (struct both *)sink;
-	int error = both->first->block(both->first, block, taken, target);
+	int error;
 
+	/* Nor is it said whether such a branch of RISC-V's was taken, where a gap is next. */
+	if (block->isa == FLOWTAP_ISA_RV64 && block->conditional && block->direct &&
+	    block->target == block->address + block->size)
+		taken = false;
+	error = both->first->block(both->first, block, taken, target);
 	return error ? error : both->second->block(both->second, block, taken, target);
 }
 
