@@ -190,9 +190,12 @@ TEST_F(members, events_count_while_the_set_is_enabled_and_for_nobody_else)
 	TH_LOG("%ld enabled, %ld two, %ld one of them", enabled, both, child_removed);
 	EXPECT_EQ(0, added);
 	EXPECT_LT(10, both);
-	/* They share a CPU. */
-	EXPECT_LT(both / 4, child_removed);
-	EXPECT_GT(both * 3 / 4, child_removed);
+	EXPECT_LT(0, child_removed);
+	/* They share a CPU: by halves where the host has no say in it (guests.sh). */
+	if (!getenv("FLOWTAP_REAL_TIME")) {
+		EXPECT_LT(both / 4, child_removed);
+		EXPECT_GT(both * 3 / 4, child_removed);
+	}
 	EXPECT_EQ(0, removed);
 	EXPECT_EQ(0, closed);
 }

@@ -18,7 +18,8 @@
 #   done_testing        the plan, and the exit status
 #
 # guest_limit is the hard limit of a guest in seconds of its clock; guest_after is what its shell does after
-# the programs. The environment's FLOWTAP_* are the programs' too; FLOWTAP_SEED is 1 if unset.
+# the programs. The environment's FLOWTAP_* are the programs' too; FLOWTAP_SEED is 1 if unset;
+# FLOWTAP_REAL_TIME is set where the host says which of a guest's CPUs runs when.
 set -u
 B=${B:-build}
 n=0 failed=0
@@ -90,9 +91,10 @@ fill() { # DIR ARCH KERNEL PROGRAM...
 }
 
 # The programs' environment, for the guest's shell.
-environment() {
+environment() { # BOOT-OPTIONS
 	local name
 	printf 'export FLOWTAP_MODULE=/test/flowtap.ko; '
+	[[ $1 != *--real-time* ]] || printf 'export FLOWTAP_REAL_TIME=1; '
 	for name in $(compgen -e FLOWTAP_); do
 		case $name in
 		FLOWTAP_LAB|FLOWTAP_MODULE|FLOWTAP_SLOTS|FLOWTAP_MACHINES|FLOWTAP_SOAK) ;;
@@ -125,7 +127,7 @@ boot() { # LABEL ARCH KERNEL CPUS BOOT-OPTIONS BEFORE
 	# shellcheck disable=SC2086
 	selftests/vm/boot --arch "$arch" --kernel "$kernel" --smp "$cpus" --limit "$guest_limit" \
 		$options --root-dir "$dir" --log "$dir.log" --dmesg "$dir.dmesg" -- \
-		"list='${run_by[$label]}'; $(environment) $before; $guest_script; $guest_after" \
+		"list='${run_by[$label]}'; $(environment "$options") $before; $guest_script; $guest_after" \
 		2>"$dir.errors"
 	echo $? >"$dir.status"
 	echo $((SECONDS - began)) >"$dir.seconds"
