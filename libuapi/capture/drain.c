@@ -273,6 +273,19 @@ static bool any_blocked(const struct flowtap_drain *drain)
 	return false;
 }
 
+/* What no tail has passed is going to be written again: the archive is not to have it as well. */
+static void withdraw_blocks(struct flowtap_drain *drain)
+{
+	for (unsigned int i = 0; i < drain->streams; i++) {
+		struct drain_stream *stream = &drain->stream[i];
+
+		for (unsigned int j = 0; j < stream->n; j++)
+			flowtap_archive_withdraw(
+				drain->writer,
+				stream->flights[(stream->first + j) % DRAIN_FLIGHTS].begin);
+	}
+}
+
 int flowtap_drain_flush(struct flowtap_drain *drain)
 {
 	uint64_t moved;
@@ -288,6 +301,8 @@ int flowtap_drain_flush(struct flowtap_drain *drain)
 		if (err)
 			drain_fail(drain, err);
 	}
+	if (err && !drain->in_flight)
+		withdraw_blocks(drain);
 	errno = saved;
 	return err;
 }

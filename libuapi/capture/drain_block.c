@@ -74,6 +74,7 @@ static int copy_block(struct flowtap_drain *drain, struct drain_stream *stream,
 		      struct drain_flight *flight, const struct block *block)
 {
 	const struct flowtap_buffer *part = block->part;
+	uint64_t begin = flowtap_archive_size(drain->writer);
 	int err = flowtap_archive_write(drain->writer, block->type, stream->cpu, clock_now(),
 					part[0].bytes, part[0].size, part[1].bytes, part[1].size);
 
@@ -81,6 +82,7 @@ static int copy_block(struct flowtap_drain *drain, struct drain_stream *stream,
 		.end = block->end,
 		.aux_end = block->aux_end,
 		.pending = true,
+		.begin = begin,
 		.copied = flowtap_archive_size(drain->writer),
 	};
 	return err;
@@ -113,6 +115,7 @@ static int reserve_block(struct flowtap_drain *drain, struct drain_stream *strea
 		.end = block->end,
 		.aux_end = block->aux_end,
 		.pending = true,
+		.begin = flowtap_archive_size(drain->writer),
 	};
 	/* The offset lies after the header and stays while it is on its way. */
 	if (aux)

@@ -29,6 +29,7 @@ struct drain_flight {
 	uint64_t end;		/* the tails when it is there */
 	uint64_t aux_end;
 	bool pending;		/* it is not there yet */
+	uint64_t begin;		/* in the archive */
 	uint64_t copied;	/* into the archive, up to there; 0: it was not */
 	unsigned int n;		/* pieces; those before `next` are in the file */
 	unsigned int next;

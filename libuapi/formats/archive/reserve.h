@@ -32,6 +32,11 @@ uint64_t flowtap_archive_written(const struct flowtap_archive_writer *writer);
  * before was there first. */
 void flowtap_archive_fail(struct flowtap_archive_writer *writer, int error);
 /*
+ * The block at `at`, bytes from the archive's start, is no part of it: its header becomes zeros, if
+ * it is in the file and the file can be written at offsets. Its reader passes over it.
+ */
+void flowtap_archive_withdraw(const struct flowtap_archive_writer *writer, uint64_t at);
+/*
  * All that was reserved is written: the fd is at the end of the file again, for whoever else
  * writes to it. 0 or -errno.
  */

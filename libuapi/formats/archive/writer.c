@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
 
@@ -252,6 +253,19 @@ void flowtap_archive_fail(struct flowtap_archive_writer *writer, int error)
 {
 	if (!writer->failed)
 		writer->failed = error;
+}
+
+void flowtap_archive_withdraw(const struct flowtap_archive_writer *writer, uint64_t at)
+{
+	static const struct flowtap_archive_block_header none;
+	off_t offset = writer->start + (off_t)at;
+	int saved = errno;
+	struct stat file;
+
+	if (writer->start >= 0 && !fstat(writer->fd, &file) &&
+	    offset + (off_t)sizeof(none) <= file.st_size)
+		(void)!pwrite(writer->fd, &none, sizeof(none), offset);
+	errno = saved;
 }
 
 int flowtap_archive_seek_end(struct flowtap_archive_writer *writer)

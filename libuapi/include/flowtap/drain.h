@@ -24,7 +24,7 @@
  * archive cannot be written at offsets (a pipe, a file opened to append), poll and write do the
  * same. Ring memory is registered with io_uring if RLIMIT_MEMLOCK has room for it once more, or
  * with CAP_IPC_LOCK. If a block cannot be written the archive ends in damage that its reader
- * passes over; blocks after it may be whole.
+ * passes over; other streams' blocks after it may be whole.
  *
  * No function here is to be called while another runs, and all by the thread that opened.
  */
@@ -97,7 +97,10 @@ unsigned int flowtap_drain_events(struct flowtap_drain *drain, int number);
  * others are: see flowtap_drain_error.
  */
 int flowtap_drain_collect(struct flowtap_drain *drain, uint64_t *moved);
-/* Takes what waits now and returns when all is in the file. 0 or -errno of the archive. */
+/*
+ * Takes what waits now and returns when all is in the file. 0 or -errno of the archive: then it has
+ * of each stream what its tail has passed and nothing else, as far as it can be written at offsets.
+ */
 int flowtap_drain_flush(struct flowtap_drain *drain);
 /*
  * Why this stream is not read any more: 0 (it is), or -EPROTO: heads, tails or sizes of records

@@ -366,6 +366,54 @@ TEST_F(drain, what_one_archive_did_not_take_goes_into_the_next)
 	close(fd);
 }
 
+/* What the stream recorded after a block that was lost is written, but comes once: with that block. */
+TEST_F(drain, what_follows_a_lost_write_is_in_the_next_archive_only)
+{
+	int fd = memfd_create("next", MFD_CLOEXEC);
+
+	/* write does not lose any. */
+	if (variant->method == FLOWTAP_DRAIN_POLL)
+		return;
+	for (int little = 0; little < 2; little++) {
+		const unsigned int more = little ? 10 : 200;
+		struct flowtap_archive_writer *next;
+		struct reading reading;
+		uint64_t moved;
+
+		ASSERT_EQ(ftruncate(self->fd, 0), 0);
+		ASSERT_EQ(ftruncate(fd, 0), 0);
+		lseek(self->fd, 0, SEEK_SET);
+		lseek(fd, 0, SEEK_SET);
+		OPEN_METHOD(2, 1 << 20);
+		produce(&self->made[0], 200);
+		fault.entries = 0;
+		fault.lose = variant->method == FLOWTAP_DRAIN_FIXED ? 2 : 1;
+		ASSERT_EQ(flowtap_drain_collect(self->drain, &moved), 0);
+		produce(&self->made[0], more);
+		produce(&self->made[1], 300);
+		EXPECT_EQ(flowtap_drain_flush(self->drain), -EIO);
+		EXPECT_EQ(self->made[0].ring->data_tail, 0);
+		reading = read_archive(self->fd, 0);
+		EXPECT_EQ(reading.cpu[0].records, 0) TH_LOG("%u", more);
+		EXPECT_EQ(reading.cpu[1].records, 300);
+		ASSERT_EQ(flowtap_archive_create(fd, &next), 0);
+		ASSERT_EQ(flowtap_drain_switch(self->drain, next), 0);
+		ASSERT_EQ(flowtap_drain_flush(self->drain), 0);
+		reading = read_archive(fd, 0);
+		EXPECT_EQ(reading.damages, 0);
+		EXPECT_EQ(reading.cpu[0].records, 200 + more);
+		EXPECT_FALSE(reading.cpu[0].wrong);
+		flowtap_drain_close(self->drain);
+		flowtap_archive_writer_free(self->writer);
+		flowtap_archive_writer_free(next);
+		unmake(&self->made[0]);
+		unmake(&self->made[1]);
+		self->drain = NULL;
+		self->writer = NULL;
+	}
+	close(fd);
+}
+
 TEST_F(drain, little_of_many_rings_is_one_write)
 {
 	struct reading reading;
@@ -475,8 +523,7 @@ TEST_F(drain, neither_tail_passes_a_write_that_was_lost)
 		EXPECT_EQ(aux.made.ring->aux_tail, 20001) TH_LOG("%u", lose);
 		EXPECT_EQ(aux.made.ring->data_tail, data_tail);
 		content = read_aux(self->fd, &damages);
-		/* Zeros are what is in a hole. */
-		EXPECT_EQ(damages, variant->method == FLOWTAP_DRAIN_FIXED && lose == 3 ? 0 : 1);
+		EXPECT_EQ(damages, 1) TH_LOG("%u", lose);
 		EXPECT_EQ(content->wrong, 0);
 		free(content);
 		flowtap_drain_close(self->drain);
