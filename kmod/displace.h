@@ -34,7 +34,7 @@ void displace_end(struct stream *stream, struct flowtap_member *member);
  * displace_end_all() - the same for all of the set, if any of them may be displaced
  * @stream: writes the records.
  *
- * Context: the stream's CPU, interrupts off.
+ * Context: the stream's CPU, or any while that one is offline; interrupts off.
  */
 void displace_end_all(struct stream *stream);
 

@@ -428,6 +428,15 @@ void holder_task_here(void)
 	local_irq_restore(flags);
 }
 
+/* Interrupts off, and nobody else writes the ring. */
+static void write_rest(struct stream *stream)
+{
+	if (READ_ONCE(stream->enabled))
+		return;
+	displace_end_all(stream);
+	ring_write_lost(&stream->output.ring, ktime_get_raw_fast_ns());
+}
+
 void holder_reconsider(struct stream *stream)
 {
 	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
@@ -437,21 +446,17 @@ void holder_reconsider(struct stream *stream)
 	else if (cpu->holder == stream && smp_load_acquire(&cpu->member->gone))
 		release(cpu, cpu->member->ended ? LEAVING_FOR_EVER : LEAVING_AT_ONCE,
 			FLOWTAP_CAUSE_DISABLED);
-	if (!READ_ONCE(stream->enabled)) {
-		displace_end_all(stream);
-		ring_write_lost(&stream->output.ring, ktime_get_raw_fast_ns());
-	}
+	write_rest(stream);
 	enforce_wide_stream(cpu);
 	claim_for_current(cpu);
 }
 
-void holder_write_lost(struct stream *stream)
+void holder_write_rest(struct stream *stream)
 {
 	unsigned long flags;
 
 	local_irq_save(flags);
-	if (!READ_ONCE(stream->enabled))
-		ring_write_lost(&stream->output.ring, ktime_get_raw_fast_ns());
+	write_rest(stream);
 	local_irq_restore(flags);
 }
 

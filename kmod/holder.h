@@ -77,12 +77,12 @@ bool holder_is(const struct stream *stream);
 void holder_query(u32 cpu, struct flowtap_query *query);
 
 /**
- * holder_write_lost() - write the LOST record of a disabled stream whose CPU is offline
- * @stream: nothing happens while it is enabled.
+ * holder_write_rest() - write what a disabled stream has yet to say, where its CPU is offline
+ * @stream: its LOST record, its tasks' GAP records; nothing happens while it is enabled.
  *
  * Context: process context; the CPU stays offline (cpus_read_lock()).
  */
-void holder_write_lost(struct stream *stream);
+void holder_write_rest(struct stream *stream);
 
 /* --- On the stream's CPU, with interrupts off: for other CPUs, see remote.h. --- */
 

@@ -64,7 +64,7 @@ void remote_reconsider(struct stream *stream)
 		return;
 	cpus_read_lock();
 	if (smp_call_function_single(stream->cpu, reconsider, stream, 1))
-		holder_write_lost(stream);
+		holder_write_rest(stream);
 	cpus_read_unlock();
 }
 

@@ -36,7 +36,7 @@ bool remote_may_have_any(struct stream *stream);
  * remote_reconsider() - have the CPU look who it records: holder_reconsider() there
  * @stream: it may record the task there from now on, or not any more.
  *
- * Of a CPU that is offline this CPU writes what there is to be written: holder_write_lost().
+ * Of a CPU that is offline this CPU writes what there is to be written: holder_write_rest().
  *
  * Context: process context, may sleep.
  */

@@ -586,4 +586,30 @@ TEST_F(ete, a_cpu_goes_and_comes_back)
 	}
 }
 
+/* The gap ends where its stream is disabled, though nobody is left on the CPU to write that. */
+TEST_F(ete, a_displaced_task_has_its_gap_where_its_cpu_went)
+{
+	struct aux wide;
+	pid_t pid;
+
+	if (cpus_online() < 2 || write_file("/sys/devices/system/cpu/cpu1/online", "1"))
+		SKIP(return, "no CPU here can go");
+	pin(0, 0);
+	pid = spinner(1);
+	self->configure = tracing(1, 4096);
+	ASSERT_EQ(0, trace(&self->aux, &self->configure, pid));
+	self->configure.flags |= FLOWTAP_CPU_WIDE;
+	ASSERT_EQ(0, aux_open(&wide, &self->configure));
+	ASSERT_EQ(0, enable(&wide.stream));
+	ASSERT_TRUE(WAIT_FOR(stats(&self->aux.stream).losses[FLOWTAP_CAUSE_DISPLACED]));
+	ASSERT_EQ(0, write_file("/sys/devices/system/cpu/cpu1/online", "0"));
+	ASSERT_EQ(0, disable(&self->aux.stream));
+	ASSERT_EQ(0, write_file("/sys/devices/system/cpu/cpu1/online", "1"));
+	aux_take(&self->aux);
+	EXPECT_EQ(NULL, self->aux.wrong) TH_LOG("%s", self->aux.wrong);
+	EXPECT_EQ(1, self->aux.gaps[FLOWTAP_CAUSE_DISPLACED]);
+	aux_close(&wide);
+	end(pid);
+}
+
 TEST_HARNESS_MAIN
