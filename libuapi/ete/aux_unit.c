@@ -7,7 +7,6 @@
 
 #include "ete/aux_internal.h"
 
-/* A cache of blocks for CPUs whose WFE and WFI are not as the others'. */
 /* Counter and clock are read one after the other: a hypervisor may interrupt between. */
 #define SKEW_NS 1000000
 

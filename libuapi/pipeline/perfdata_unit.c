@@ -6,8 +6,6 @@
 #include <flowtap/ete_packet.h>
 #include <stdlib.h>
 
-/* A cache of blocks for CPUs whose WFE and WFI are not as the first one's. */
-
 /* TRCCONFIGR. */
 #define CONFIGR_CID (1U << 6)
 #define CONFIGR_VMID (1U << 7)

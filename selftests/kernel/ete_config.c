@@ -7,8 +7,7 @@
 #include <sys/stat.h>
 
 #include "support/kselftest_harness.h"
-#include "aux.h"
-#include "task.h"
+#include "worker.h"
 
 /* TRCCONFIGR. */
 #define BB	(1ULL << 3)
@@ -43,7 +42,7 @@ static __attribute__((noinline)) uint64_t deep(uint64_t n)
 	return n ? deep(n - 1) + n : 1;
 }
 
-static __attribute__((noinline)) uint64_t work(unsigned long steps)
+static __attribute__((noinline)) unsigned long program(unsigned long steps)
 {
 	static uint64_t (*const all[])(uint64_t) = { step_one, step_two, step_three, step_four };
 	uint64_t value = 1;
@@ -62,52 +61,6 @@ static const struct {
 	{ __start_in_step_one, __stop_in_step_one }, { __start_in_step_two, __stop_in_step_two },
 	{ __start_in_step_three, __stop_in_step_three }, { __start_in_step_four, __stop_in_step_four },
 };
-
-/* --- A child that works in turns: each number in the pipe is one, of so many steps. --- */
-
-struct worker {
-	pid_t pid;
-	int go;
-	int done;
-};
-
-static struct worker start_worker(int cpu)
-{
-	struct worker worker;
-	int go[2], done[2];
-	unsigned long steps;
-
-	if (pipe(go) || pipe(done))
-		abort();
-	worker.pid = fork_pinned(cpu);
-	if (!worker.pid) {
-		close(go[1]);
-		while (read(go[0], &steps, sizeof(steps)) == sizeof(steps)) {
-			steps = work(steps);
-			if (write(done[1], &steps, 1) != 1)
-				_exit(1);
-		}
-		_exit(0);
-	}
-	close(go[0]);
-	close(done[1]);
-	worker.go = go[1];
-	worker.done = done[0];
-	return worker;
-}
-
-static bool turn(const struct worker *worker, unsigned long steps)
-{
-	return write(worker->go, &steps, sizeof(steps)) == sizeof(steps) &&
-	       read(worker->done, &steps, 1) == 1;
-}
-
-static void end_worker(const struct worker *worker)
-{
-	end(worker->pid);
-	close(worker->go);
-	close(worker->done);
-}
 
 /* --- What the host is told: lines of a word and numbers. --- */
 
@@ -201,21 +154,12 @@ FIXTURE_TEARDOWN(ete_config)
 	aux_close(&self->aux);
 }
 
-static uint32_t all_gaps(const struct aux *aux)
-{
-	uint32_t sum = 0, i;
-
-	for (i = 0; i < FLOWTAP_CAUSE_MAX; i++)
-		sum += aux->gaps[i];
-	return sum;
-}
-
 /* A worker's turn as configured, all of it in the area. NULL, or what is wrong. */
-static const char *trace(struct aux *aux, const struct flowtap_query *query,
-			 const struct flowtap_configure *configure, const char *name,
-			 unsigned long steps)
+static const char *trace_turn(struct aux *aux, const struct flowtap_query *query,
+			      const struct flowtap_configure *configure, const char *name,
+			      unsigned long steps)
 {
-	struct worker worker = start_worker(configure->cpu);
+	struct worker worker = start_worker_on(configure->cpu, program, steps);
 	const char *wrong = NULL;
 
 	open_facts(name);
@@ -226,7 +170,7 @@ static const char *trace(struct aux *aux, const struct flowtap_query *query,
 		wrong = "enable";
 	aux->tid = worker.pid;
 	aux->each = tell_record;
-	if (!wrong && !turn(&worker, steps))
+	if (!wrong && !turn(&worker))
 		wrong = "the worker";
 	if (!wrong) {
 		disable(&aux->stream);
@@ -247,7 +191,7 @@ static const char *trace(struct aux *aux, const struct flowtap_query *query,
 										\
 	self->configure = tracing(0, 512);					\
 	change;									\
-	wrong_ = trace(&self->aux, &self->query, &self->configure, name, steps);	\
+	wrong_ = trace_turn(&self->aux, &self->query, &self->configure, name, steps);	\
 	EXPECT_EQ(NULL, wrong_) TH_LOG("%s: %s", name, wrong_);			\
 } while (0)
 

@@ -6,7 +6,7 @@
 #include "aux.h"
 #include "task.h"
 
-/* A child on CPU 0 that works in turns: each byte in the pipe is one. */
+/* A child that works in turns: each byte in the pipe is one. */
 struct worker {
 	pid_t pid;
 	int go;
@@ -33,7 +33,9 @@ static __attribute__((noinline, unused)) unsigned long work(unsigned long n)
 	return value;
 }
 
-static inline struct worker start_worker(int cpu, unsigned long turns)
+/* On this CPU; a turn is one call of the function. */
+static inline struct worker start_worker_on(int cpu, unsigned long (*program)(unsigned long),
+					    unsigned long steps)
 {
 	struct worker worker;
 	int go[2], done[2];
@@ -45,7 +47,7 @@ static inline struct worker start_worker(int cpu, unsigned long turns)
 	if (!worker.pid) {
 		close(go[1]);
 		while (read(go[0], &byte, 1) == 1) {
-			work(turns);
+			program(steps);
 			if (write(done[1], &byte, 1) != 1)
 				_exit(1);
 		}
@@ -56,6 +58,11 @@ static inline struct worker start_worker(int cpu, unsigned long turns)
 	worker.go = go[1];
 	worker.done = done[0];
 	return worker;
+}
+
+static inline struct worker start_worker(int cpu, unsigned long steps)
+{
+	return start_worker_on(cpu, work, steps);
 }
 
 static inline bool turn(const struct worker *worker)
