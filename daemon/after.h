@@ -21,7 +21,9 @@ struct after_options {
 	bool pack;
 	const char *format;		/* to decode to, as flowtap decode --to takes it; NULL: not */
 	uint64_t waiting;		/* segments that may wait, with the one being decoded */
-	/* Bytes that a segment may be decoded to: with more it is ended, and its traces go. 0: any. */
+	/*
+	 * Bytes that a segment may be decoded to: with more it is ended, and its traces go. 0: any.
+	 */
 	uint64_t most;
 };
 

@@ -208,8 +208,8 @@ static void count_records(struct collect *collect)
 }
 
 /*
- * Where this archive is not the streams' first one. What rings that overwrite have can be from before
- * it.
+ * Where this archive is not the streams' first one. What rings that overwrite have can be from
+ * before it.
  */
 static int write_begun(const struct collect *collect, struct flowtap_archive_writer *writer)
 {
@@ -249,8 +249,8 @@ static int end_archive(struct collect *collect, uint64_t *settled)
 }
 
 /*
- * How far back a record may reach when it comes, of which who is there and with which code has to be
- * known: what waits in rings that overwrite may be as old as what an archive has.
+ * How far back a record may reach when it comes, of which who is there and with which code has to
+ * be known: what waits in rings that overwrite may be as old as what an archive has.
  */
 static uint64_t margin(const struct collect *collect)
 {
@@ -353,7 +353,10 @@ int collect_trigger(struct collect *collect, const struct flowtap_archive_trigge
 
 	head.text_size = (uint32_t)strlen(text);
 	collect->saves = true;
-	/* Whoever did it may still be running: what led there is in no ring yet. Without it the rest is. */
+	/*
+	 * Whoever did it may still be running: what led there is in no ring yet. Without it the
+	 * rest is.
+	 */
 	streams_snapshot(&collect->streams);
 	return flowtap_archive_write(collect->writer, FLOWTAP_ARCHIVE_TRIGGER, 0, number_now(), &head,
 				     sizeof(head), text, head.text_size);

@@ -41,8 +41,8 @@ struct collect {
 };
 
 /*
- * Opens and configures; nothing is recorded yet. The conf is borrowed; ->images stays as it is. 0 or -errno, after a
- * complaint with its fix.
+ * Opens and configures; nothing is recorded yet. The conf is borrowed; ->images stays as it is. 0
+ * or -errno, after a complaint with its fix.
  */
 int collect_open(struct collect *collect, const struct conf *conf);
 /*

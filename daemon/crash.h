@@ -14,8 +14,8 @@ struct crash {
 };
 
 /*
- * A descriptor that is readable when there is one. -EPERM (it wants CAP_NET_ADMIN); -EPROTONOSUPPORT
- * (a kernel without CONFIG_PROC_EVENTS); -errno.
+ * A descriptor that is readable when there is one. -EPERM (it wants CAP_NET_ADMIN);
+ * -EPROTONOSUPPORT (a kernel without CONFIG_PROC_EVENTS); -errno.
  */
 int crash_open(void);
 /* The next one that waits. 1; 0: none; -ENOBUFS: some were lost; -errno. */
@@ -26,7 +26,10 @@ int crash_next(int fd, struct crash *crash);
  */
 bool crash_parse(const void *bytes, size_t size, struct crash *crash);
 
-/* Of the text of /proc/PID/task/TID/stat: its instruction pointer, which is 0 but while it dumps core. */
+/*
+ * Of the text of /proc/PID/task/TID/stat: its instruction pointer, which is 0 but while it dumps
+ * core.
+ */
 uint64_t crash_address(const char *stat);
 
 #endif /* CRASH_H */

@@ -166,7 +166,10 @@ static int sync_file(int fd, const char *name, void *argument)
 
 	if (file < 0)
 		return -errno;
-	/* `flowtap decode` makes a trace its owner's alone; here it is of the group, as segments are. */
+	/*
+	 * `flowtap decode` makes a trace its owner's alone; here it is of the group, as segments
+	 * are.
+	 */
 	error = fchmod(file, *mode) || fsync(file) ? -errno : 0;
 	close(file);
 	return error;

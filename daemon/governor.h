@@ -3,10 +3,10 @@
  * How much of the time is recorded, so that what flowtapd costs, and what is lost, stays within its
  * budget. It only counts: whoever calls measures, and sets the duty that comes out.
  *
- * A share is in millionths of what was configured: what is recorded comes so much more rarely. Above
- * the budget the share falls at once, in proportion and to the half at most; below four fifths of it
- * for GOVERNOR_CALM steps, and when what was taken too much is paid off, it grows by a tenth: so that the
- * budget is held on average, also where load comes in bursts.
+ * A share is in millionths of what was configured: what is recorded comes so much more rarely.
+ * Above the budget the share falls at once, in proportion and to the half at most; below four
+ * fifths of it for GOVERNOR_CALM steps, and when what was taken too much is paid off, it grows by a
+ * tenth: so that the budget is held on average, also where load comes in bursts.
  */
 #ifndef GOVERNOR_H
 #define GOVERNOR_H

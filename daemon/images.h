@@ -5,12 +5,12 @@
  * elsewhere, or after the files were replaced: flowtap decode looks there by itself.
  *
  * A thread that takes what CPU and disk time others leave copies them as soon as it comes to that,
- * from the process' own root or else from here. What has another build-id by then, was changed while
- * it was copied, or is not there any more, is not saved: an event and a count say so, and a later
- * segment tries again. Files without a build-id are not saved.
+ * from the process' own root or else from here. What has another build-id by then, was changed
+ * while it was copied, or is not there any more, is not saved: an event and a count say so, and a
+ * later segment tries again. Files without a build-id are not saved.
  *
- * They count by themselves, not in the quota of segments. A file stays as long as there is a segment
- * that may name it. What an earlier daemon saved may be named by each segment that it left.
+ * They count by themselves, not in the quota of segments. A file stays as long as there is a
+ * segment that may name it. What an earlier daemon saved may be named by each segment that it left.
  */
 #ifndef IMAGES_H
 #define IMAGES_H
@@ -52,9 +52,9 @@ struct images_figures {
 struct images;
 
 /*
- * Finds what there is in DIRECTORY/images, and removes what is half done. segment: the number of the
- * newest segment that is there. most: bytes that all files may take, 0: any; free: that others are to
- * find free on that disk. 0 and *images; -errno of the directory; -ENOMEM.
+ * Finds what there is in DIRECTORY/images, and removes what is half done. segment: the number of
+ * the newest segment that is there. most: bytes that all files may take, 0: any; free: that others
+ * are to find free on that disk. 0 and *images; -errno of the directory; -ENOMEM.
  */
 int images_open(const char *directory, uint64_t most, uint64_t free, uint64_t segment,
 		struct images **images);
@@ -67,8 +67,8 @@ void images_segment(struct images *images, uint64_t number);
  */
 int images_mapped(void *images, const struct flowtap_mapping *mapping);
 /*
- * Asks the thread and hears it; deletes what only segments before number `oldest` named. To be called
- * about once a second; the first time begins the thread, with the capabilities of that time.
+ * Asks the thread and hears it; deletes what only segments before number `oldest` named. To be
+ * called about once a second; the first time begins the thread, with the capabilities of that time.
  */
 void images_step(struct images *images, uint64_t oldest);
 void images_measure(const struct images *images, struct images_figures *figures);

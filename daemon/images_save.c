@@ -93,7 +93,9 @@ static bool has_room(const struct images_saver *saver, uint64_t size)
 	return available >= size && available - size >= left;
 }
 
-/* All of it, as it is now, in `to`; it is the file that was wanted, and did not change meanwhile. */
+/*
+ * All of it, as it is now, in `to`; it is the file that was wanted, and did not change meanwhile.
+ */
 static bool copy_whole(const struct images_saver *saver, int from, int to,
 		       const struct images_request *request, struct images_answer *answer)
 {

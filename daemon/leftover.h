@@ -7,8 +7,8 @@
 
 /*
  * The stream's statistics (FLOWTAP_IOC_STATS) as they were when what is in an archive was recorded:
- * without that what waits. Of a stream that is off. 0; -errno of flowtap_session_stats; -EPROTO: its ring contradicts
- * itself, and *stats has all. What rings that overwrite have does not wait.
+ * without that what waits. Of a stream that is off. 0; -errno of flowtap_session_stats; -EPROTO:
+ * its ring contradicts itself, and *stats has all. What rings that overwrite have does not wait.
  */
 int leftover_stats(const struct flowtap_session_stream *stream, struct flowtap_stats *stats);
 

@@ -29,7 +29,9 @@ struct lease {
 int lend(struct run *run, const struct server_peer *peer);
 /* The borrower's connection was closed. */
 void lend_returned(struct run *run, const struct server_peer *peer);
-/* All that is open is opened again, into another segment; where it cannot be, as lent until it can. */
+/*
+ * All that is open is opened again, into another segment; where it cannot be, as lent until it can.
+ */
 void lend_reopen(struct run *run);
 /*
  * While RUN_LENT: tries to take it back when it was returned, and if that fails again and again:

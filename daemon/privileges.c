@@ -38,12 +38,15 @@ static const struct {
 	/* Sockets for a group that the user is not in; the unit does not give it. */
 	{ CAP_CHOWN, STARTING, 0 },
 	/*
-	 * Debian's kernels, with their default of perf_event_paranoid, do not take CAP_PERFMON for perf
-	 * events. They are opened once: when the hardware comes back from somebody who borrowed it
-	 * /proc is polled instead.
+	 * Debian's kernels, with their default of perf_event_paranoid, do not take CAP_PERFMON for
+	 * perf events. They are opened once: when the hardware comes back from somebody who
+	 * borrowed it /proc is polled instead.
 	 */
 	{ CAP_SYS_ADMIN, STARTING, PRIVILEGES_PARANOID },
-	/* Programs in the kernel are loaded; what the module's types are is for CAP_SYS_ADMIN alone. */
+	/*
+	 * Programs in the kernel are loaded; what the module's types are is for CAP_SYS_ADMIN
+	 * alone.
+	 */
 	{ CAP_BPF, STARTING, PRIVILEGES_TASKS },
 	{ CAP_SYS_ADMIN, STARTING, PRIVILEGES_TASKS },
 	{ CAP_BPF, STARTING, PRIVILEGES_PROBES },
@@ -56,9 +59,9 @@ static const struct {
 	 */
 	{ CAP_PERFMON, RUNNING, 0 },
 	/*
-	 * /proc/PID/maps, root and mem of all that run: which code was executed. At the start, in each
-	 * segment where there are no perf events, and for files whose build-id the kernel did not
-	 * report. Adding a task to a set asks for it, too.
+	 * /proc/PID/maps, root and mem of all that run: which code was executed. At the start, in
+	 * each segment where there are no perf events, and for files whose build-id the kernel did
+	 * not report. Adding a task to a set asks for it, too.
 	 */
 	{ CAP_SYS_PTRACE, RUNNING, 0 },
 	/* Programs in others' private directories, /proc/PID/mem, /proc/kcore: read only. */

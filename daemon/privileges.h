@@ -31,19 +31,20 @@ struct privileges {
 };
 
 /*
- * Who it is to be: the user of this name; "": PRIVILEGES_USER, or, where that does not exist, who we
- * are. Where it was not started by root, it is who we are in any case. uses: what will be done. 0; -ENOENT: there is no such user; -errno.
+ * Who it is to be: the user of this name; "": PRIVILEGES_USER, or, where that does not exist, who
+ * we are. Where it was not started by root, it is who we are in any case. uses: what will be done.
+ * 0; -ENOENT: there is no such user; -errno.
  */
 int privileges_find(struct privileges *privileges, const char *user, unsigned int uses);
 /*
- * Makes the directory that the path is in, where it is missing and we are root still, and gives it to
- * the user. One level: with more missing it does nothing. 0 or -errno.
+ * Makes the directory that the path is in, where it is missing and we are root still, and gives it
+ * to the user. One level: with more missing it does nothing. 0 or -errno.
  */
 int privileges_directory(const struct privileges *privileges, const char *path);
 /*
  * We are that user from now on, with the capabilities that are needed until it records, and those
- * that privileges_device gives for a moment. Children that are executed have none. Before any thread
- * is created. 0 or -errno.
+ * that privileges_device gives for a moment. Children that are executed have none. Before any
+ * thread is created. 0 or -errno.
  */
 int privileges_begin(const struct privileges *privileges);
 /* While on: a device that is another's can be opened, if we were started by root. 0 or -errno. */

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Whom [tasks] of flowtapd.conf(5) chooses: the same rules for the kernel (choose.h) and for /proc. */
+/*
+ * Whom [tasks] of flowtapd.conf(5) chooses: the same rules for the kernel (choose.h) and for /proc.
+ */
 #ifndef RULES_H
 #define RULES_H
 
@@ -24,12 +26,14 @@ bool rules_any(const struct conf *conf);
 /* All are recorded that are not left out: CPUs as a whole. Else those alone that are named. */
 bool rules_wide(const struct conf *conf);
 
-/* As fnmatch(3) takes it without flags, in the C locale, for names of less than CHOOSE_COMM bytes. */
+/*
+ * As fnmatch(3) takes it without flags, in the C locale, for names of less than CHOOSE_COMM bytes.
+ */
 void rules_compile_pattern(const char *text, struct choose_pattern *pattern);
 void rules_compile(const struct conf *conf, struct choose_rules *rules);
 /*
- * The path of a cgroup as the kernel names it, of one as it is configured: below the mount, which is
- * at `mount` (NULL: nowhere), or with it.
+ * The path of a cgroup as the kernel names it, of one as it is configured: below the mount, which
+ * is at `mount` (NULL: nowhere), or with it.
  */
 void rules_path(const char *text, const char *mount, char path[CHOOSE_PATH]);
 /* CHOOSE_WANTED, CHOOSE_UNWANTED of the cgroup and those above it. */

@@ -299,7 +299,9 @@ int store_room(struct store *store, uint64_t need, unsigned int *deleted)
 	while (!store_fits(store, need)) {
 		if (gone == store->n)
 			break;
-		/* One that another has deleted is gone as well; one that cannot be, stays for now. */
+		/*
+		 * One that another has deleted is gone as well; one that cannot be, stays for now.
+		 */
 		if (store_delete(store, &store->segments[gone]))
 			break;
 		index_remove(&store->index, store->segments[gone].name);

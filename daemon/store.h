@@ -85,14 +85,14 @@ void store_limit(struct store *store, const struct store_limits *limits);
 int store_begin(struct store *store, uint64_t time);
 /*
  * The one that was begun first is a finished segment, and in the index; a broken one up to its last
- * whole block. 0; -ENOENT: none is being written; -EBADMSG: a broken one of which nothing can be read,
- * which was removed; -errno: it stays a `.part` until store_retry, and the next one can begin. An index
- * that cannot be written is no error: see store_index_error.
+ * whole block. 0; -ENOENT: none is being written; -EBADMSG: a broken one of which nothing can be
+ * read, which was removed; -errno: it stays a `.part` until store_retry, and the next one can
+ * begin. An index that cannot be written is no error: see store_index_error.
  */
 int store_finish(struct store *store, const struct store_facts *facts);
 /*
- * What the last store_finish could not finish, once more. 1: it is finished, and these are its facts;
- * 0: there is none; -errno.
+ * What the last store_finish could not finish, once more. 1: it is finished, and these are its
+ * facts; 0: there is none; -errno.
  */
 int store_retry(struct store *store, struct store_facts *facts);
 /* The one that was begun last is not wanted. */
@@ -116,8 +116,8 @@ int store_work_begin(struct store *store, enum store_work work, const char *name
  */
 int store_work_end(struct store *store, bool good);
 /*
- * The segment was not decoded, and will not be: what it was decoded to is this text as its `result`,
- * and nothing else. Also while there is work on another one. 0 or -errno.
+ * The segment was not decoded, and will not be: what it was decoded to is this text as its
+ * `result`, and nothing else. Also while there is work on another one. 0 or -errno.
  */
 int store_undecoded(struct store *store, const char *name, const char *result);
 /* Bytes that the running work has written so far. */

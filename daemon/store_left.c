@@ -142,8 +142,8 @@ static int each(struct store *store, int (*visit)(struct store *, const char *, 
 }
 
 /*
- * A packed file is whole from when it has its name, and the raw one goes after that: as long as both
- * are there the raw one counts, and is packed again.
+ * A packed file is whole from when it has its name, and the raw one goes after that: as long as
+ * both are there the raw one counts, and is packed again.
  */
 static void drop_packed(struct store *store, const char *name, struct store_left *left)
 {

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Chains of members, which a member is on by one of its two links; the other is the next table's. */
+/*
+ * Chains of members, which a member is on by one of its two links; the other is the next table's.
+ */
 #include <linux/hash.h>
 #include <linux/rculist.h>
 #include <linux/slab.h>

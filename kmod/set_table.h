@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The members of a set by their task. A kernel hash table allocates where it is inserted into, which
- * nobody may do under a raw lock; this one grows in process context, and its chains are longer until
- * then. Each member has two links, so that readers of the smaller table are not disturbed.
+ * The members of a set by their task. A kernel hash table allocates where it is inserted into,
+ * which nobody may do under a raw lock; this one grows in process context, and its chains are
+ * longer until then. Each member has two links, so that readers of the smaller table are not
+ * disturbed.
  */
 #ifndef FLOWTAP_SET_TABLE_H
 #define FLOWTAP_SET_TABLE_H

@@ -10,8 +10,8 @@
 #define CGROUP_THREAD (1ULL << 32)
 
 /*
- * Of the cgroup at this path of the file system; *members, freed by the caller, has *n, sorted: 65536 at
- * most. What cannot be read, or goes away meanwhile, has nobody in it.
+ * Of the cgroup at this path of the file system; *members, freed by the caller, has *n, sorted:
+ * 65536 at most. What cannot be read, or goes away meanwhile, has nobody in it.
  */
 void flowtap_cgroup_members(const char *path, uint64_t **members, size_t *n);
 

@@ -90,7 +90,9 @@ void drain_uring_close(struct flowtap_drain *drain)
 		.timeout = { .tv_sec = 1 },
 	};
 
-	/* Else the streams are let go of later than we end, and what they lock is the user's still. */
+	/*
+	 * Else the streams are let go of later than we end, and what they lock is the user's still.
+	 */
 	io_uring_register_sync_cancel(&drain->ring, &all);
 	io_uring_get_events(&drain->ring);
 	io_uring_queue_exit(&drain->ring);
@@ -288,6 +290,8 @@ int drain_uring_turn(struct flowtap_drain *drain, int64_t deadline)
 	err = submit(drain, deadline);
 	if (look(drain))
 		return 1;
-	/* The kernel has no memory now, or too much to tell: there was something to look at then. */
+	/*
+	 * The kernel has no memory now, or too much to tell: there was something to look at then.
+	 */
 	return err < 0 ? err : -ETIME;
 }

@@ -62,8 +62,8 @@ static bool is_gone(const struct flowtap_session_stream *stream)
 }
 
 /*
- * The greater one first: a trace's records are few, they take no more than its bytes. False: it is the
- * least.
+ * The greater one first: a trace's records are few, they take no more than its bytes. False: it is
+ * the least.
  */
 static bool shrink(const struct flowtap_session_request *request, struct flowtap_configure *common)
 {

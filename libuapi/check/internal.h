@@ -24,9 +24,9 @@ struct flowtap_stf_rules;
 /* NULL: no memory. unpacked: the offsets are not the file's. */
 struct flowtap_stf_rules *flowtap_stf_rules_new(struct flowtap_check *check, bool unpacked);
 /*
- * Takes the next bytes of a trace, in pieces of at least 128 KiB but for the last; returns how many:
- * what is left has to come again with more after it. After a record that cannot be passed over,
- * all.
+ * Takes the next bytes of a trace, in pieces of at least 128 KiB but for the last; returns how
+ * many: what is left has to come again with more after it. After a record that cannot be passed
+ * over, all.
  */
 size_t flowtap_stf_rules_feed(struct flowtap_stf_rules *rules, const uint8_t *bytes, size_t size,
 			      bool last);

@@ -281,7 +281,10 @@ static void check_transfer(struct flowtap_stf_rules *rules, const struct stf_abi
 		SAY(rules, "a jump without INST_PC_TARGET");
 }
 
-/* The first instruction may be in any mode, and so may be one at a forced PC, but RISC-V's user mode. */
+/*
+ * The first instruction may be in any mode, and so may be one at a forced PC, but RISC-V's user
+ * mode.
+ */
 static void check_mode(struct flowtap_stf_rules *rules, bool xret)
 {
 	const struct group *group = &rules->group;

@@ -190,8 +190,8 @@ static int check_element(struct flowtap_sink *sink, const struct flowtap_element
 	char reason[100];
 
 	/*
-	 * What the file itself tells as a gap is none of its faults. QEMU4V cannot tell of exceptions,
-	 * so that anything may follow on anything.
+	 * What the file itself tells as a gap is none of its faults. QEMU4V cannot tell of
+	 * exceptions, so that anything may follow on anything.
 	 */
 	if (!text->tarmac || element->kind != FLOWTAP_ELEMENT_GAP || !element->gap.address ||
 	    element->gap.reason != FLOWTAP_GAP_IMPOSSIBLE || !element->gap.detail ||

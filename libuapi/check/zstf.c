@@ -56,8 +56,8 @@ static int check_records(struct zstf *zstf)
 }
 
 /*
- * The last chunk that was read: as many instructions as there should be, and an opcode at the end if
- * another chunk follows.
+ * The last chunk that was read: as many instructions as there should be, and an opcode at the end
+ * if another chunk follows.
  */
 static void check_length(struct zstf *zstf, bool followed)
 {

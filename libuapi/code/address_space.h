@@ -78,7 +78,9 @@ void flowtap_address_space_drop(struct flowtap_address_space *space);
 /* The piece at this address and time of a built space, or NULL. */
 struct flowtap_piece *flowtap_address_space_find(const struct flowtap_address_space *space,
 						 uint64_t time, uint64_t address);
-/* Whether anything is mapped after `from` and up to `to`; true also where there is much to look at. */
+/*
+ * Whether anything is mapped after `from` and up to `to`; true also where there is much to look at.
+ */
 bool flowtap_address_space_changes(const struct flowtap_address_space *space, uint64_t from,
 				   uint64_t to);
 /* When the next piece at this address begins, after `time`: of a built space; UINT64_MAX never. */

@@ -36,7 +36,10 @@ static inline int flowtap_ctr_send_block(struct ctr_emit *emit, struct flowtap_b
 
 /* Sends a gap and counts it. */
 int flowtap_ctr_gap(struct ctr_emit *emit, const struct flowtap_gap *gap);
-/* A gap for a record that is not well formed: why, as printf has it. time: of the record, 0 unknown. */
+/*
+ * A gap for a record that is not well formed: why, as printf has it. time: of the record, 0
+ * unknown.
+ */
 int flowtap_ctr_bad_record(struct ctr_emit *emit, uint64_t time, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 /* Sends who executes from now on, and in which mode, if that changes. */

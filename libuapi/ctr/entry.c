@@ -297,7 +297,9 @@ static int decode_trap(struct flowtap_ctr *ctr, const struct flowtap_transfer *t
 				.number = cause,
 				.interrupt = trap->type == FLOWTAP_TRANSFER_INTERRUPT,
 				.address = trap->source,
-				/* No handler is in user mode: a gap says that the record is wrong. */
+				/*
+				 * No handler is in user mode: a gap says that the record is wrong.
+				 */
 				.target = flowtap_walk_mode(trap->target) == FLOWTAP_MODE_S ?
 					  trap->target : 0,
 			},

@@ -74,8 +74,9 @@ struct aux_tasks {
 };
 
 /*
- * The one of that key; of a new one all but the key is 0. Of those that share a set the one with the
- * oldest time gives way: *gone then, else its key is 0. 0 is any task that is not visible: always new.
+ * The one of that key; of a new one all but the key is 0. Of those that share a set the one with
+ * the oldest time gives way: *gone then, else its key is 0. 0 is any task that is not visible:
+ * always new.
  */
 struct aux_task *aux_tasks_get(struct aux_tasks *tasks, uint64_t key, struct aux_task *gone);
 

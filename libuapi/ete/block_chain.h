@@ -5,7 +5,9 @@
 
 #include "ete/internal.h"
 
-/* The block at an address that an indirect branch led to before, where nothing else is to be done. */
+/*
+ * The block at an address that an indirect branch led to before, where nothing else is to be done.
+ */
 static inline void ete_find_target(struct flowtap_ete *ete)
 {
 	struct ete_position *position = &ete->position;

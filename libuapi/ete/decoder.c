@@ -4,8 +4,8 @@
  * was lost in between.
  *
  * Decoding begins at an Alignment Sync and the Trace Info after it (K10.5.1.1). Bytes that do not
- * lead there, from a damaged packet or from the first byte on, become one gap, which is emitted when
- * decoding resumes or ends.
+ * lead there, from a damaged packet or from the first byte on, become one gap, which is emitted
+ * when decoding resumes or ends.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -69,8 +69,8 @@ static int target(struct flowtap_ete *ete, const struct flowtap_ete_packet *pack
 
 /*
  * K10.5.2.13.2. E 0b10: the address is also that of the instruction that would have been executed
- * next, where the exception came before any other. A context is pushed in either case: the pseudocode
- * leaves it out for 0b01, and then no element would ever have it.
+ * next, where the exception came before any other. A context is pushed in either case: the
+ * pseudocode leaves it out for 0b01, and then no element would ever have it.
  */
 static int exception(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
 {

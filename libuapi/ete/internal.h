@@ -83,8 +83,8 @@ int flowtap_ete_analyze(struct flowtap_ete *ete, const struct ete_entry *entry,
 bool flowtap_ete_survives_cancel(const struct ete_entry *entry);
 
 /*
- * fast_path.c: atoms, addresses, cycle counts and the like where ete_is_direct: *used bytes. *parsed:
- * the next packet is in ete->stream.packet already, of so many bytes, or 0.
+ * fast_path.c: atoms, addresses, cycle counts and the like where ete_is_direct: *used bytes.
+ * *parsed: the next packet is in ete->stream.packet already, of so many bytes, or 0.
  */
 int flowtap_ete_fast_path(struct flowtap_ete *ete, const uint8_t *bytes, size_t size, size_t *used,
 			  size_t *parsed);

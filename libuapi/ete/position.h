@@ -29,7 +29,10 @@ struct ete_position {
 	bool has_context;		/* a context has come (view.h) */
 };
 
-/* At `address`, where `last` led, or NULL: what did is not known. A block is looked for when needed. */
+/*
+ * At `address`, where `last` led, or NULL: what did is not known. A block is looked for when
+ * needed.
+ */
 static inline void ete_set_address_from(struct ete_position *position, uint64_t address,
 					uint8_t sub_isa, struct flowtap_block *last, bool taken)
 {
@@ -79,8 +82,8 @@ static inline void ete_invalidate_context(struct ete_position *position)
 }
 
 /*
- * The address is not known: state is not KNOWN. missing_reason: a line that outlives it, for the gap
- * of the P0 element that needs an address; NULL where it is not MISSING.
+ * The address is not known: state is not KNOWN. missing_reason: a line that outlives it, for the
+ * gap of the P0 element that needs an address; NULL where it is not MISSING.
  */
 void flowtap_ete_set_unknown_address(struct ete_position *position, enum ete_address_state state,
 				     const char *missing_reason);
@@ -91,7 +94,8 @@ void flowtap_ete_restore_position(struct ete_position *position,
 				  const struct ete_saved_position *saved);
 
 /*
- * --- Below, functions return 0; what the sink returned below 0; -ENOMEM; where it says so, ETE_DROP.
+ * --- Below, functions return 0; what the sink returned below 0; -ENOMEM; where it says so,
+ * ETE_DROP.
  */
 
 /* Emits a gap; the address is lost then, the code is asked for again, the return stack is empty. */

@@ -231,10 +231,10 @@ static bool find_all(struct ete_span *span, uint32_t pid, uint64_t time, uint64_
 }
 
 /*
- * On which side of a change it is. Up to the first break after a timestamp a process's code is as it
- * was then, and after the last one before the next timestamp as it will be then; a change with no
- * break at all is a contradiction. Where it has one thread only that one's own calls change its code;
- * else others change it at any time, but an exec is a break in each of them.
+ * On which side of a change it is. Up to the first break after a timestamp a process's code is as
+ * it was then, and after the last one before the next timestamp as it will be then; a change with
+ * no break at all is a contradiction. Where it has one thread only that one's own calls change its
+ * code; else others change it at any time, but an exec is a break in each of them.
  */
 static const struct flowtap_code *decide(struct ete_span *span, uint32_t pid, uint64_t address,
 					 const struct bound *bound)

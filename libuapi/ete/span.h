@@ -2,8 +2,8 @@
 /*
  * The span of time in which what is analyzed now was executed, and which code was there in it: not
  * before the last timestamp, and not after the next one, which a look ahead finds. Where something
- * was mapped anew within the span, the breaks in the trace may say on which side of it an instruction
- * is; else there is none.
+ * was mapped anew within the span, the breaks in the trace may say on which side of it an
+ * instruction is; else there is none.
  */
 #ifndef FLOWTAP_ETE_SPAN_H
 #define FLOWTAP_ETE_SPAN_H

@@ -32,7 +32,9 @@ struct ete_speculation {
 	uint64_t unseen;	/* ... that came before the first Trace Info: before all of these */
 };
 
-/* Entry i of the queue, from the oldest on; i < n. Owned by the queue, until something is pushed. */
+/*
+ * Entry i of the queue, from the oldest on; i < n. Owned by the queue, until something is pushed.
+ */
 static inline struct ete_entry *ete_at(const struct ete_queue *queue, size_t i)
 {
 	return &queue->list[(queue->head + i) & (queue->capacity - 1)];
@@ -62,7 +64,9 @@ static inline uint64_t ete_speculation_waiting(const struct ete_speculation *spe
 	return speculation->waiting;
 }
 
-/* P0 elements above the trace unit's depth: the oldest are committed by themselves (K10.5.2.18.3). */
+/*
+ * P0 elements above the trace unit's depth: the oldest are committed by themselves (K10.5.2.18.3).
+ */
 static inline uint64_t ete_speculation_above(const struct ete_speculation *speculation)
 {
 	uint64_t depth = speculation->unseen + speculation->waiting;
@@ -97,8 +101,8 @@ int flowtap_ete_cancel(struct flowtap_ete *ete, uint64_t n);
  */
 int flowtap_ete_mispredict(struct flowtap_ete *ete);
 /*
- * As many P0 elements wait as a Trace Info says, the youngest; if there were others, a gap UNRESOLVED.
- * Nothing where MAXSPEC is 0.
+ * As many P0 elements wait as a Trace Info says, the youngest; if there were others, a gap
+ * UNRESOLVED. Nothing where MAXSPEC is 0.
  */
 int flowtap_ete_set_depth(struct flowtap_ete *ete, uint64_t depth);
 /* Emits what is resolved and cancels what is speculative: the queue is empty then. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * The byte stream on its way to packets (K10.5.1.1, K10.5.2): whether it is synchronized, the packet
- * that was parsed last, bytes that are no whole packet yet, and what was lost.
+ * The byte stream on its way to packets (K10.5.1.1, K10.5.2): whether it is synchronized, the
+ * packet that was parsed last, bytes that are no whole packet yet, and what was lost.
  *
  * The fields are for these functions and stream.c only, but for `packet`, which all may read.
  */
@@ -45,7 +45,9 @@ static inline void ete_set_sync(struct ete_stream *stream, enum ete_sync sync)
 	stream->sync = sync;
 }
 
-/* Parses the next packet into stream->packet. Bytes used, 0: more are needed (flowtap_ete_parse). */
+/*
+ * Parses the next packet into stream->packet. Bytes used, 0: more are needed (flowtap_ete_parse).
+ */
 static inline size_t ete_parse(struct ete_stream *stream, const uint8_t *bytes, size_t size)
 {
 	return flowtap_ete_parse(&stream->parser, bytes, size, &stream->packet);
@@ -90,16 +92,16 @@ size_t flowtap_ete_stream_unfinished(const struct ete_stream *stream);
 /* So many bytes are skipped: part of the loss that there is, or of a new one, UNSYNCED. */
 void flowtap_ete_stream_skip(struct ete_stream *stream, size_t size);
 /*
- * stream->packet, of these bytes at this offset in the trace, cannot be there: the same, BAD_PACKET.
- * The stream is not synchronized then.
+ * stream->packet, of these bytes at this offset in the trace, cannot be there: the same,
+ * BAD_PACKET. The stream is not synchronized then.
  */
 void flowtap_ete_stream_reject(struct ete_stream *stream, const uint8_t *bytes, size_t size,
 			       uint64_t offset);
 /* A gap was emitted for what comes up to where decoding resumes: none is for what is lost there. */
 void flowtap_ete_stream_silence(struct ete_stream *stream);
 /*
- * Decoding resumes: the loss is over. True: a gap is to be emitted for it, which is *gap; its detail
- * is the stream's, up to the next loss.
+ * Decoding resumes: the loss is over. True: a gap is to be emitted for it, which is *gap; its
+ * detail is the stream's, up to the next loss.
  */
 bool flowtap_ete_stream_end_loss(struct ete_stream *stream, struct flowtap_gap *gap);
 

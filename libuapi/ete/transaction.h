@@ -55,7 +55,9 @@ int flowtap_ete_process_committed(struct flowtap_ete *ete, const struct ete_entr
 				  enum ete_follow_kind rest);
 /* A transaction begins here, if none is on. */
 int flowtap_ete_transaction_begin(struct flowtap_ete *ete);
-/* The transaction, if one is on, has failed: its P0 elements are counted and dropped (K10.5.4.4). */
+/*
+ * The transaction, if one is on, has failed: its P0 elements are counted and dropped (K10.5.4.4).
+ */
 int flowtap_ete_transaction_fail(struct flowtap_ete *ete);
 /* Nobody knows how it ended: what waits is counted as failed, and nothing is emitted. */
 void flowtap_ete_transaction_drop(struct flowtap_ete *ete);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Slots: who has which of the renderings that are kept with a block. Each owner looks first where he
- * found his own last, so that in a cache where always the same ones write each keeps to one place.
+ * Slots: who has which of the renderings that are kept with a block. Each owner looks first where
+ * he found his own last, so that in a cache where always the same ones write each keeps to one
+ * place.
  */
 #include <flowtap/block.h>
 #include <stdlib.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What sinks have to know of a block's instructions: how long they are, and what the last one does. */
+/*
+ * What sinks have to know of a block's instructions: how long they are, and what the last one does.
+ */
 #ifndef FLOWTAP_BLOCK_END_H
 #define FLOWTAP_BLOCK_END_H
 

@@ -80,7 +80,9 @@ static int classify(unsigned int isa, uint64_t address, uint8_t it, const uint8_
 	return 0;
 }
 
-/* flowtap_block_decode: all of the bytes are the block, as flowtap_learned_instruction took them. */
+/*
+ * flowtap_block_decode: all of the bytes are the block, as flowtap_learned_instruction took them.
+ */
 static int decode(struct flowtap_block *block, const uint8_t *bytes, size_t available)
 {
 	struct kind kind = { 0 };

@@ -6,9 +6,9 @@
 #include <stdint.h>
 
 /*
- * fd itself where it is a regular file, else a temporary file with what could be read from it. *base:
- * where it begins in that. The fd, which the caller closes if it is another one; -errno, or what
- * flowtap_input_keep returns below 0.
+ * fd itself where it is a regular file, else a temporary file with what could be read from it.
+ * *base: where it begins in that. The fd, which the caller closes if it is another one; -errno, or
+ * what flowtap_input_keep returns below 0.
  */
 int flowtap_seekable(int fd, uint64_t *base);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * What benchmarks share: random numbers that are the same each time, CPU time, and blocks that lie as
- * they do in the cache.
+ * What benchmarks share: random numbers that are the same each time, CPU time, and blocks that lie
+ * as they do in the cache.
  */
 #ifndef SELFTESTS_BENCH_H
 #define SELFTESTS_BENCH_H

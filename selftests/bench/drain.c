@@ -8,8 +8,8 @@
  *
  * Instructions in kernel mode, and in another run those in user mode (most of them for the blocks'
  * checksums), are counted where the machine counts them (a guest with -icount counts exactly; one
- * counter at a time), else CPU time is taken. Only the drain's own process and its io_uring workers count,
- * not who writes the rings. The archive is in memory (/tmp).
+ * counter at a time), else CPU time is taken. Only the drain's own process and its io_uring workers
+ * count, not who writes the rings. The archive is in memory (/tmp).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -134,7 +134,9 @@ static void wait_and_take(struct bench *bench, struct made *made, unsigned int r
 
 	check(flowtap_drain_wait(bench->drain, 1000), "wait");
 	bench->waits++;
-	/* An eventfd must be read to fall silent, unlike a stream. Only poll needs it; all do it. */
+	/*
+	 * An eventfd must be read to fall silent, unlike a stream. Only poll needs it; all do it.
+	 */
 	for (unsigned int i = 0; i < rings; i++)
 		(void)!read(made[i].fd, &ticks, sizeof(ticks));
 	check(flowtap_drain_collect(bench->drain, &moved), "take");

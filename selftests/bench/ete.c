@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What decoding ETE costs, side by side with OpenCSD on the same streams: packets only, all of it to
- * a sink that does nothing, and to an STF. CPU time of this process, the fastest round of several
- * that take turns and the one in the middle; machine instructions as callgrind counts them.
+ * What decoding ETE costs, side by side with OpenCSD on the same streams: packets only, all of it
+ * to a sink that does nothing, and to an STF. CPU time of this process, the fastest round of
+ * several that take turns and the one in the middle; machine instructions as callgrind counts them.
  *
  *	ete [SNAPSHOT ...]		snapshot directories; none: those of the public corpus, and the
  *					long one that the encoder made beside this program, ete.d

@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * How fast the flow becomes STF and text: a walk over cached blocks of 6 instructions on average, in
- * CPU time, the best of several rounds. Every second block is taken, to any other, which is harder
- * than code: that goes the same ways again (HABIT), and its .zstf is smaller by far. Arm's code is
- * A64 in blocks of 5. For comparison the same records one by one through stdio, and zstd alone on the
- * same bytes. Of .zstf the thread that writes and the one that compresses are told apart, too.
+ * How fast the flow becomes STF and text: a walk over cached blocks of 6 instructions on average,
+ * in CPU time, the best of several rounds. Every second block is taken, to any other, which is
+ * harder than code: that goes the same ways again (HABIT), and its .zstf is smaller by far. Arm's
+ * code is A64 in blocks of 5. For comparison the same records one by one through stdio, and zstd
+ * alone on the same bytes. Of .zstf the thread that writes and the one that compresses are told
+ * apart, too.
  */
 #include "bench.h"
 

@@ -40,7 +40,9 @@ static uint32_t branch(int32_t offset)
 	       (o >> 1 & 0xf) << 8 | (o >> 11 & 1) << 7 | 0x63;
 }
 
-/* n blocks, of which every fourth ends with a return, and the others with a branch to a near one. */
+/*
+ * n blocks, of which every fourth ends with a return, and the others with a branch to a near one.
+ */
 static uint8_t *make_code(uint32_t n)
 {
 	uint8_t *code = malloc((size_t)n * BLOCK);

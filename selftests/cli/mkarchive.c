@@ -12,8 +12,8 @@
  * contiguous, of 2 and 1 rounds; PID 200 one of ROUNDS, another that was lost in between, and one
  * of 1 round; then come a gap, a lost record and a record of a type that nobody knows. MORE further
  * samples of PID 300, of ROUNDS each, make the archive as long as one likes. Of TRIGGERS, which had
- * it saved, the first is a crash of PID 100 at 0x11008, the others were asked for; CUT bytes of each
- * of these are missing.
+ * it saved, the first is a crash of PID 100 at 0x11008, the others were asked for; CUT bytes of
+ * each of these are missing.
  *
  * Before DIR: -F: recorded by time, not by an event. -s: the samples of PID 200 are those at task
  * switches. -r: with record --ras, whose samples are call stacks. -f: with record --filter, which

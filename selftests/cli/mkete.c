@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Makes what the tests of the command read of ETE: DIR/ete.ftap, a recording of two processes on two
- * CPUs, and DIR/root/bin/made, the program that they ran:
+ * Makes what the tests of the command read of ETE: DIR/ete.ftap, a recording of two processes on
+ * two CPUs, and DIR/root/bin/made, the program that they ran:
  *
  *	0x400000 mov w0, #3	0x400008 subs w0, w0, #1	0x400014 add x1, x1, #1
  *	0x400004 bl 0x400014	0x40000c b.ne 0x400004		0x400018 ret

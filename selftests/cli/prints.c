@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * prints [OPTION...] -- COMMAND: forks and executes COMMAND as `flowtap record` with these options does,
- * and records nothing: shows where what it prints goes. Its exit status.
+ * prints [OPTION...] -- COMMAND: forks and executes COMMAND as `flowtap record` with these options
+ * does, and records nothing: shows where what it prints goes. Its exit status.
  */
 #include "../../tools/common/tool.h"
 #include "../../tools/record/recording.h"

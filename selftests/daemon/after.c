@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shows that finished segments are decoded and packed, the oldest first; and that what cannot keep up,
- * fails, is killed or grows too large is told and leaves nothing half done.
+ * Shows that finished segments are decoded and packed, the oldest first; and that what cannot keep
+ * up, fails, is killed or grows too large is told and leaves nothing half done.
  */
 #include "after_fixture.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Finished segments, what is done with them by children (which are this program again), and a script that
- * stands in for `flowtap decode` and does what a test wants.
+ * Finished segments, what is done with them by children (which are this program again), and a
+ * script that stands in for `flowtap decode` and does what a test wants.
  */
 #ifndef FLOWTAP_TEST_AFTER_FIXTURE_H
 #define FLOWTAP_TEST_AFTER_FIXTURE_H
@@ -23,7 +23,9 @@
 #include "folder.h"
 #include "support/kselftest_harness.h"
 
-/* What is done at idle priority waits for all others: of a test's patience there is more than this. */
+/*
+ * What is done at idle priority waits for all others: of a test's patience there is more than this.
+ */
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT 600
 #include "told.h"

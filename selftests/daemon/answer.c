@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shows that who may not ask is refused and changes nothing, that what may be asked is answered with
- * JSON that is whole, and that metrics are to be had by as much of HTTP as there is, and no more.
+ * Shows that who may not ask is refused and changes nothing, that what may be asked is answered
+ * with JSON that is whole, and that metrics are to be had by as much of HTTP as there is, and no
+ * more.
  */
 #include <errno.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shows that the child takes what others leave, does what it was begun for and nothing else, and goes
- * with its parent.
+ * Shows that the child takes what others leave, does what it was begun for and nothing else, and
+ * goes with its parent.
  */
 #include "after_fixture.h"
 
@@ -83,7 +83,10 @@ TEST_F(after, the_child_takes_what_others_leave)
 	EXPECT_TRUE(strstr(text_of(self, "fds"), " 2 ->"));
 	EXPECT_FALSE(strstr(text_of(self, "fds"), " 77 ->"));
 	EXPECT_TRUE(until_none_blocked(self->after.child));
-	/* But that a limit of file sizes is an error of write; the C library's own two are its affair. */
+	/*
+	 * But that a limit of file sizes is an error of write; the C library's own two are its
+	 * affair.
+	 */
 	EXPECT_EQ(1ULL << (SIGXFSZ - 1), signals_of(self->after.child, "SigIgn") & ~(3ULL << 31));
 	EXPECT_EQ(SCHED_IDLE, sched_getscheduler(self->after.child));
 	EXPECT_EQ(19, getpriority(PRIO_PROCESS, (id_t)self->after.child));

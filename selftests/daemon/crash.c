@@ -91,8 +91,8 @@ TEST(where_it_was_is_the_30th_field)
 }
 
 /*
- * A socket whose address, read as that of netlink, has this as its nl_pid: after the family come two
- * bytes, then nl_pid. An address in the abstract name space is any bytes after a 0.
+ * A socket whose address, read as that of netlink, has this as its nl_pid: after the family come
+ * two bytes, then nl_pid. An address in the abstract name space is any bytes after a 0.
  */
 static int open_sender(uint32_t pid)
 {

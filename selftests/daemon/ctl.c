@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shows what `flowtap ctl` makes of answers: of a daemon's, and of what nobody should say; and that it
- * tells why there is none, and what to do.
+ * Shows what `flowtap ctl` makes of answers: of a daemon's, and of what nobody should say; and that
+ * it tells why there is none, and what to do.
  */
 #include <errno.h>
 #include <grp.h>

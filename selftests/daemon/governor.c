@@ -161,7 +161,10 @@ TEST(it_is_given_back_when_it_was_calm_for_long_enough)
 	EXPECT_EQ(2, governor.share);
 }
 
-/* A second of work that is dear, and fourteen in which it costs less than four fifths of the budget. */
+/*
+ * A second of work that is dear, and fourteen in which it costs less than four fifths of the
+ * budget.
+ */
 TEST(the_budget_is_held_on_average_where_load_comes_in_bursts)
 {
 	const struct plant dear = { .fixed = SECOND / 1000, .whole = SECOND / 5 };

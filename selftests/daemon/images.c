@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shows that files that are mapped are saved once by their build-id, where decoding finds them; that
- * what is another file by then, or gone, or has no room, is told and not saved; and that they go with
- * the last segment that may name them.
+ * Shows that files that are mapped are saved once by their build-id, where decoding finds them;
+ * that what is another file by then, or gone, or has no room, is told and not saved; and that they
+ * go with the last segment that may name them.
  */
 #include "images.h"
 
@@ -24,7 +24,9 @@
 #include "support/kselftest_harness.h"
 #include "support/tinyelf.h"
 
-/* What is done at idle priority waits for all others: of a test's patience there is more than this. */
+/*
+ * What is done at idle priority waits for all others: of a test's patience there is more than this.
+ */
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT 600
 #include "told.h"
@@ -273,7 +275,10 @@ TEST_F(images, no_more_is_saved_than_there_may_be)
 	EXPECT_TRUE(is_saved(self, 0x22));
 }
 
-/* With a hole that is as large as half of the room that there is, and more than what is to stay free. */
+/*
+ * With a hole that is as large as half of the room that there is, and more than what is to stay
+ * free.
+ */
 TEST_F(images, what_others_are_to_find_free_is_free_afterwards)
 {
 	struct statvfs disk;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shows that what RFC 8259 allows is taken and everything else is refused, that what is found is what
- * was written, and that no text whatever is read beyond its end.
+ * Shows that what RFC 8259 allows is taken and everything else is refused, that what is found is
+ * what was written, and that no text whatever is read beyond its end.
  */
 #include "../../tools/common/json_reader.h"
 

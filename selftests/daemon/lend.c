@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shows that hardware is lent once, with everything closed before, and taken back when its borrower has
- * let go of it, or long enough after he went; and that this is tried until it succeeds.
+ * Shows that hardware is lent once, with everything closed before, and taken back when its borrower
+ * has let go of it, or long enough after he went; and that this is tried until it succeeds.
  */
 #include "lend.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shows whom [tasks] of flowtapd.conf chooses, that its patterns are fnmatch(3)'s, and that what /proc
- * says of a process is read whatever it calls itself.
+ * Shows whom [tasks] of flowtapd.conf chooses, that its patterns are fnmatch(3)'s, and that what
+ * /proc says of a process is read whatever it calls itself.
  */
 #include "rules.h"
 

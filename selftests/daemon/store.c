@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shows that segments keep their names, order and limits, and that no file but its own is a store's.
+ * Shows that segments keep their names, order and limits, and that no file but its own is a
+ * store's.
  */
 #include "store_fixture.h"
 

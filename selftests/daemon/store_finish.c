@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shows that a segment whose archive could not be written to the end is finished up to its last whole
- * block, and that one that cannot take its place does so when it can.
+ * Shows that a segment whose archive could not be written to the end is finished up to its last
+ * whole block, and that one that cannot take its place does so when it can.
  */
 #include "store_fixture.h"
 

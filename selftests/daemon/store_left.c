@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shows that whatever a killed daemon left is finished up to its last whole block, at each byte it may
- * have been cut at, and that what is none of that stays as it is.
+ * Shows that whatever a killed daemon left is finished up to its last whole block, at each byte it
+ * may have been cut at, and that what is none of that stays as it is.
  */
 #include "store_fixture.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shows that what is done with segments afterwards takes its place as a whole or not at all, counts,
- * and goes with its segment.
+ * Shows that what is done with segments afterwards takes its place as a whole or not at all,
+ * counts, and goes with its segment.
  */
 #include "store_fixture.h"
 

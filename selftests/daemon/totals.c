@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shows that what was counted goes on where streams are opened anew, and that each loss is told once, by
- * CPU and cause, at once and then together.
+ * Shows that what was counted goes on where streams are opened anew, and that each loss is told
+ * once, by CPU and cause, at once and then together.
  */
 #include "totals.h"
 

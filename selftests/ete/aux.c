@@ -4,8 +4,8 @@
  * instruction for instruction, and that each loss is exactly one gap, in which it lies: random
  * programs, executions, time slices, streams cut into records, programs executed, and losses.
  *
- * FLOWTAP_SEED=N: the seed; FLOWTAP_RUNS=N: recordings of each kind; FLOWTAP_KIND=N, FLOWTAP_ONLY=N:
- * only these.
+ * FLOWTAP_SEED=N: the seed; FLOWTAP_RUNS=N: recordings of each kind; FLOWTAP_KIND=N,
+ * FLOWTAP_ONLY=N: only these.
  */
 #include <stdio.h>
 

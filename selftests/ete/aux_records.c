@@ -26,8 +26,8 @@ static struct item *item(struct recording *recording, unsigned int cpu, uint64_t
 }
 
 /*
- * What the ring had no room for is said before the next record that it has: it is part of that one's
- * ring_full, or nobody's.
+ * What the ring had no room for is said before the next record that it has: it is part of that
+ * one's ring_full, or nobody's.
  */
 static void tell_lost(struct recording *recording, unsigned int cpu, uint64_t time, bool ring_full)
 {

@@ -41,10 +41,10 @@ struct encoder_options {
 	bool sync_delay;
 	/*
 	 * Nothing that OpenCSD 1.5.5 gets wrong. With a return stack: a later Alignment Sync after
-	 * an indirect branch (it drops atoms), an Exception packet with the branch's target in it (it
-	 * pops all the same). A Trace Info with a speculation depth (it commits more than it has). A
-	 * commit in a Cycle Count packet (ignored). VMID and Context ID that are 0 and not told
-	 * after a Trace Info (it keeps those of before).
+	 * an indirect branch (it drops atoms), an Exception packet with the branch's target in it
+	 * (it pops all the same). A Trace Info with a speculation depth (it commits more than it
+	 * has). A commit in a Cycle Count packet (ignored). VMID and Context ID that are 0 and not
+	 * told after a Trace Info (it keeps those of before).
 	 */
 	bool classic;
 	bool prompt;		/* cycle counts as soon as they are due, not by chance */
@@ -323,8 +323,8 @@ void encoder_discard(struct encoder *encoder);
 /* Ends the stream: all resolved. */
 void encoder_finish(struct encoder *encoder);
 /*
- * Everything that can be is committed and all atoms become packets, while tracing goes on: then what
- * encoder_take gives says all that was executed up to the last P0 element.
+ * Everything that can be is committed and all atoms become packets, while tracing goes on: then
+ * what encoder_take gives says all that was executed up to the last P0 element.
  */
 void encoder_flush(struct encoder *encoder);
 /* The bytes since it was last called; good until anything else is called. Where options.drained. */

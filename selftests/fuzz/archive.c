@@ -201,7 +201,9 @@ static void put_records(struct flowtap_archive_writer *writer, uint32_t cpu, uin
 	}
 }
 
-/* Bytes of an area in two blocks, with a hole between them, and records of more and less than that. */
+/*
+ * Bytes of an area in two blocks, with a hole between them, and records of more and less than that.
+ */
 static void put_aux(struct flowtap_archive_writer *writer, uint32_t cpu, uint64_t time)
 {
 	struct flowtap_record_aux record = {

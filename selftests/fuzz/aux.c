@@ -3,9 +3,9 @@
  * AUX records, what they name and what describes their CPUs, changed: the decoder survives, reads
  * nothing beyond them, ends in a time that goes with their size, and what it says makes an STF.
  *
- * Input: 8 bytes of options, struct flowtap_query, struct flowtap_configure, 4 bytes: how many bytes
- * of the areas (the same for both CPUs) follow; then them, then records, of CPU 0 and 1 by their
- * type's bit 31.
+ * Input: 8 bytes of options, struct flowtap_query, struct flowtap_configure, 4 bytes: how many
+ * bytes of the areas (the same for both CPUs) follow; then them, then records, of CPU 0 and 1 by
+ * their type's bit 31.
  */
 #include <errno.h>
 #include <flowtap/arm.h>

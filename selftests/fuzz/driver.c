@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Mutates a fuzzer's seeds, the same way each time for a given --seed, and runs it under ASan and UBSan. */
+/*
+ * Mutates a fuzzer's seeds, the same way each time for a given --seed, and runs it under ASan and
+ * UBSan.
+ */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdint.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Any text at all can stand in the .ini files of a snapshot directory: it is refused, or its sources
- * and memory can be used.
+ * Any text at all can stand in the .ini files of a snapshot directory: it is refused, or its
+ * sources and memory can be used.
  *
  * Input: snapshot.ini, trace.ini, cpu_0.ini, ETE_0.ini, the buffer and the dump, each ended by a
  * form feed.

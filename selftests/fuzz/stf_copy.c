@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Any bytes as an STF that is copied record by record, plain and compressed: the copy is whole, so that
- * a copy of it is the same, and has as many instructions as the reader finds in it; with a chunk of
- * a .zstf or its index damaged, too.
+ * Any bytes as an STF that is copied record by record, plain and compressed: the copy is whole, so
+ * that a copy of it is the same, and has as many instructions as the reader finds in it; with a
+ * chunk of a .zstf or its index damaged, too.
  */
 #include <flowtap/learned.h>
 #include <flowtap/stf.h>

@@ -149,7 +149,9 @@ static inline bool aux_told(struct aux *aux, const struct flowtap_record_aux *re
 	return !sure || told == loss;
 }
 
-/* The trace unit is off when a task leaves: a stream goes on in the same task's next record alone. */
+/*
+ * The trace unit is off when a task leaves: a stream goes on in the same task's next record alone.
+ */
 static inline bool aux_continues(const struct aux *aux, const struct flowtap_record_aux *record)
 {
 	return aux->records && !record->loss && record->tid == aux->last_tid;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shows that sets of tasks can be without end, that a CPU-wide stream leaves out whom it is to, and that
- * BPF programs choose tasks at exec, at fork and when they move between cgroups, from their first
- * instruction on; and what such programs, and who asks for a key, cannot do.
+ * Shows that sets of tasks can be without end, that a CPU-wide stream leaves out whom it is to, and
+ * that BPF programs choose tasks at exec, at fork and when they move between cgroups, from their
+ * first instruction on; and what such programs, and who asks for a key, cannot do.
  */
 #include <bpf/btf.h>
 #include <bpf/libbpf.h>

@@ -470,7 +470,10 @@ TEST_F(ctr, a_storm_of_overflows_takes_nobody_elses_time)
 	       (unsigned long long)done.triggers, (unsigned long long)storm.own,
 	       (unsigned long long)calm.own, (unsigned long long)storm.others,
 	       (unsigned long long)calm.others);
-	/* How many there are is the host's matter; that they are a storm, what is left of its own turns. */
+	/*
+	 * How many there are is the host's matter; that they are a storm, what is left of its own
+	 * turns.
+	 */
 	EXPECT_LT(0, done.triggers);
 	EXPECT_LT(storm.own, calm.own / 2);
 	EXPECT_GT(storm.others, calm.others / 4 * 3);

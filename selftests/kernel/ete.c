@@ -574,7 +574,9 @@ TEST_F(ete, a_cpu_goes_and_comes_back)
 		ASSERT_EQ(0, write_file("/sys/devices/system/cpu/cpu1/online", "1"));
 		worker = start_worker(1, 1000);
 		ASSERT_TRUE(turn(&worker));
-		/* Who is waited for may still be on its way off the CPU, its last piece unwritten. */
+		/*
+		 * Who is waited for may still be on its way off the CPU, its last piece unwritten.
+		 */
 		ASSERT_EQ(0, disable(&self->aux.stream));
 		end_worker(&worker);
 		aux_take(&self->aux);

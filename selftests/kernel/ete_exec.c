@@ -113,7 +113,9 @@ FIXTURE_SETUP(exec)
 
 	self->aux.stream.fd = -1;
 	self->times = self->go = -1;
-	/* Programs take the places of others: what reads the dump knows code by its address alone. */
+	/*
+	 * Programs take the places of others: what reads the dump knows code by its address alone.
+	 */
 	unsetenv("FLOWTAP_DUMP");
 	if (!source_there(FLOWTAP_SOURCE_ETE))
 		SKIP(return, "no ETE here");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shows that ETE's trace survives an idle state that loses the registers and a CPU that comes online
- * with anything in them, and that a gap names whoever disturbs the hardware
+ * Shows that ETE's trace survives an idle state that loses the registers and a CPU that comes
+ * online with anything in them, and that a gap names whoever disturbs the hardware
  * (module/other_driver_ete.c).
  */
 #include "other_driver.h"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Shows that the recording of ETE may be stopped, started, displaced, unmapped, closed and killed
- * at any moment, its CPU and its module taken away: what is in the ring makes sense until then, each
- * loss in it has one GAP record, and the model of the hardware (who boots the guest looks) has
+ * at any moment, its CPU and its module taken away: what is in the ring makes sense until then,
+ * each loss in it has one GAP record, and the model of the hardware (who boots the guest looks) has
  * nothing to complain of. FLOWTAP_SEED: the same things are done, at moments of their own.
  * FLOWTAP_ETE_ROUNDS: how often (32).
  */

@@ -448,7 +448,9 @@ TEST_F_TIMEOUT(module, it_comes_and_goes_many_times, 600)
 		ASSERT_EQ(0, load("soft=1")) TH_LOG("round %u", round);
 		ASSERT_EQ(-EEXIST, load("soft=1"));
 		ASSERT_EQ(0, trace(&stream, &configure, task));
-		/* Its entries go by RCU, after the stream, after the module if that does not wait. */
+		/*
+		 * Its entries go by RCU, after the stream, after the module if that does not wait.
+		 */
 		if (round % 2)
 			end(task);
 		stream_close(&stream);

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Shows that who comes into a set twice is counted once, and that whoever ends elsewhere is told. */
+/*
+ * Shows that who comes into a set twice is counted once, and that whoever ends elsewhere is told.
+ */
 #include <fcntl.h>
 #include <linux/perf_event.h>
 
@@ -243,7 +245,9 @@ static int watch_calls(void)
 	       put(CSD "enable", "1");
 }
 
-/* How many there were since, of the module and of perf: memory, RCU and the scheduler have theirs. */
+/*
+ * How many there were since, of the module and of perf: memory, RCU and the scheduler have theirs.
+ */
 static unsigned int calls(void)
 {
 	FILE *file = fopen("/sys/kernel/tracing/trace", "re");
@@ -275,7 +279,9 @@ TEST_F(members, nobodys_cpu_is_interrupted_for_nothing)
 	if (!tid)
 		for (;;)
 			pause();
-	/* That of CPU 1, of a task that cannot be there: nothing that changes is of interest to it. */
+	/*
+	 * That of CPU 1, of a task that cannot be there: nothing that changes is of interest to it.
+	 */
 	self->configure.cpu = 1;
 	ASSERT_EQ(0, stream_open(&self->stream, &self->configure));
 	calls();

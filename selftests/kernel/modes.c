@@ -245,7 +245,10 @@ TEST_F(modes, only_the_modes_that_were_asked_for_are_recorded)
 		self->configure.modes = modes[i];
 		self->configure.triggers = FLOWTAP_TRIGGER_OVERFLOW;
 		self->configure.event_config = PERF_COUNT_HW_INSTRUCTIONS;
-		/* In an emulator the counter runs on in the handler: not so often that it never ends. */
+		/*
+		 * In an emulator the counter runs on in the handler: not so often that it never
+		 * ends.
+		 */
 		self->configure.period = 1000000;
 		ASSERT_EQ(0, trace(&self->stream, &self->configure, tid));
 		origins = origins_of(&self->stream, 50);

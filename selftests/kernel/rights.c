@@ -320,7 +320,9 @@ TEST_F(rights, rings_are_charged_and_given_back)
 		EXPECT_GE(64, locked_kb());
 		while (n--)
 			stream_close(&many[n]);
-		/* Freed some grace periods later; the next round waits for that without being told. */
+		/*
+		 * Freed some grace periods later; the next round waits for that without being told.
+		 */
 		if (round % 2)
 			EXPECT_TRUE(WAIT_FOR(!locked_kb()));
 	}

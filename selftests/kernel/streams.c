@@ -186,7 +186,10 @@ static pid_t thread_maker(void)
 			pthread_join(thread, NULL);
 }
 
-/* A thread that has ended is reaped before it leaves its CPU for the last time: it has no numbers then. */
+/*
+ * A thread that has ended is reaped before it leaves its CPU for the last time: it has no numbers
+ * then.
+ */
 TEST_F(wide, the_last_sample_of_a_thread_has_its_number)
 {
 	const struct flowtap_record_sample *sample = &self->stream.record.sample;
@@ -199,7 +202,9 @@ TEST_F(wide, the_last_sample_of_a_thread_has_its_number)
 	ASSERT_EQ(0, enable(&self->stream));
 	for (n = 0; n < 20000 && threads < 50; n++) {
 		ASSERT_EQ(1, stream_next_sample(&self->stream, 10000));
-		/* What soft has of the idle task, and of who comes back after it was reaped, has 0. */
+		/*
+		 * What soft has of the idle task, and of who comes back after it was reaped, has 0.
+		 */
 		if (variant->source == FLOWTAP_SOURCE_CTR)
 			ASSERT_NE(0, sample->tid) TH_LOG("sample %u", n);
 		if (sample->pid != maker || sample->tid == maker || sample->tid == last)

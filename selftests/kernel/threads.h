@@ -506,7 +506,9 @@ static void count_as_perf_does(void)
 	}
 }
 
-/* The first stream and the last have the kernel's text patched, which takes its time: not always. */
+/*
+ * The first stream and the last have the kernel's text patched, which takes its time: not always.
+ */
 static void stay_open(void)
 {
 	struct flowtap_configure configure = plain(FLOWTAP_SOURCE_SOFT, 0);

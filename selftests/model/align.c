@@ -64,7 +64,9 @@ static int add_run(struct search *search, const uint8_t *bytes, size_t n, uint64
 	return 0;
 }
 
-/* n bytes of the dump are those that come next. `missing`: stored ones before them are not there. */
+/*
+ * n bytes of the dump are those that come next. `missing`: stored ones before them are not there.
+ */
 static int take(struct search *search, const uint8_t *bytes, size_t n, bool missing)
 {
 	const struct history *history = search->history;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Small changes to a log, to a trace or to what was collected of it, each of which is a difference. */
+/*
+ * Small changes to a log, to a trace or to what was collected of it, each of which is a difference.
+ */
 #ifndef FLOWTAP_MODEL_CHANGES_H
 #define FLOWTAP_MODEL_CHANGES_H
 

@@ -161,8 +161,9 @@ static void see_context(struct decoding *decoding)
 	     (packet->has_vmid && !(facts->config & VMID))))
 		wrong = true;
 	/*
-	 * Linux keeps the thread's number in the register of the level it runs at. The kernel's way to
-	 * the thread is traced from where the scheduler has chosen it: there it is still another's.
+	 * Linux keeps the thread's number in the register of the level it runs at. The kernel's way
+	 * to the thread is traced from where the scheduler has chosen it: there it is still
+	 * another's.
 	 */
 	if (user && facts->config & CID && facts->level == 1 && packet->context.contextid != facts->tid)
 		wrong = true;

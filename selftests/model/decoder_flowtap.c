@@ -100,7 +100,9 @@ static const struct flowtap_code *find(void *argument, const struct flowtap_cont
 	return judge_find(argument, context->mode == FLOWTAP_MODE_U, address);
 }
 
-/* The code is another's after an exec, which the context does not say: what was found is forgotten. */
+/*
+ * The code is another's after an exec, which the context does not say: what was found is forgotten.
+ */
 static void left(void *argument, const struct flowtap_exception *exception)
 {
 	(void)argument;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The decoders that a trace is held against the log with: each tells a judge what it makes of it. */
+/*
+ * The decoders that a trace is held against the log with: each tells a judge what it makes of it.
+ */
 #ifndef FLOWTAP_MODEL_DECODERS_H
 #define FLOWTAP_MODEL_DECODERS_H
 

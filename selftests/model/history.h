@@ -103,7 +103,9 @@ int history_take(struct history *history, struct log_bytes code, struct log_byte
 		 const struct flowtap_ete_config *config);
 void history_free(struct history *history);
 
-/* So many blocks and events a log may have at most: a few bytes can say that a loop ran for ever. */
+/*
+ * So many blocks and events a log may have at most: a few bytes can say that a loop ran for ever.
+ */
 extern size_t history_limit;
 
 /* The first place. */

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
  * Which code stood where: pages made of what was executed. Each user address space (by the context
- * IDs that are traced) has its own; a page in which other code was executed than before gets a new version, which
- * holds from the entry to the exception level on: between two of them no other process comes, but
- * where the trace names none several of them share a version, as long as they agree.
- * Above EL0 there is one space, whose code other CPUs patch at any time. There each word for itself
- * has a version, the one of its next execution: what a decoder keeps ends before a word that changes.
+ * IDs that are traced) has its own; a page in which other code was executed than before gets a new
+ * version, which holds from the entry to the exception level on: between two of them no other
+ * process comes, but where the trace names none several of them share a version, as long as they
+ * agree. Above EL0 there is one space, whose code other CPUs patch at any time. There each word for
+ * itself has a version, the one of its next execution: what a decoder keeps ends before a word that
+ * changes.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -173,9 +174,9 @@ static void touch(const struct history_code *code, struct version *version, unsi
 }
 
 /*
- * What was executed since the last entry to EL0 was the new version's, though the old one had agreed;
- * unless the code changed just now. Above EL0 there is one space: its code is what it was until a
- * module or a patch replaced it, which can be within an entry.
+ * What was executed since the last entry to EL0 was the new version's, though the old one had
+ * agreed; unless the code changed just now. Above EL0 there is one space: its code is what it was
+ * until a module or a patch replaced it, which can be within an entry.
  */
 static void move(const struct history_code *code, struct version *old, struct version *version,
 		 unsigned int at, const uint32_t *opcodes, uint32_t n)
@@ -306,7 +307,9 @@ static bool same_in_all(struct version **versions, size_t n, unsigned int at)
 	return true;
 }
 
-/* Each word that is not the same in all versions is a part, and so is what is between two of them. */
+/*
+ * Each word that is not the same in all versions is a part, and so is what is between two of them.
+ */
 static int split(struct history_code *code, struct version **versions, size_t n)
 {
 	uint16_t ends[WORDS];
@@ -358,8 +361,8 @@ int history_code_finish(struct history_code *code)
 }
 
 /*
- * Nothing was executed in this page of the address space: the code of another one, for a decoder may
- * be ahead of what names the space. The first that is executed from here on, else the last.
+ * Nothing was executed in this page of the address space: the code of another one, for a decoder
+ * may be ahead of what names the space. The first that is executed from here on, else the last.
  */
 static const struct version *find_anywhere(const struct history_code *code, bool user, size_t item,
 					   uint64_t page)
@@ -404,8 +407,8 @@ static const struct flowtap_code *part(const struct version *version, uint64_t a
 }
 
 /*
- * Whether the version, which is older than what was found, has the code: it is executed from here on.
- * If none is, it is the newest that knows the word.
+ * Whether the version, which is older than what was found, has the code: it is executed from here
+ * on. If none is, it is the newest that knows the word.
  */
 static bool has_code(const struct version *version, const struct version *found, size_t item,
 		     unsigned int at)

@@ -18,8 +18,8 @@
  * executed. After each block its slot is noted in the slot of the block before, as its successor;
  * LOG_REPEAT says that each of the next blocks was the noted successor of the one before.
  *
- * While the trace unit is disabled (LOG_TRACING, and at the begin) no blocks, exceptions and returns
- * are in the file, whether the model tells them or not.
+ * While the trace unit is disabled (LOG_TRACING, and at the begin) no blocks, exceptions and
+ * returns are in the file, whether the model tells them or not.
  */
 #ifndef FLOWTAP_MODEL_LOG_H
 #define FLOWTAP_MODEL_LOG_H
@@ -39,13 +39,16 @@ struct pe_exception;
 
 /*
  * X(kind, name, fields). The first three have a form of their own:
- * BLOCK: n instructions from instruction `first` of piece `code` on were executed; pc is zigzag, the
- * distance from where the block before would have gone on (0 at first). flags: bits 2:0 enum
- * pe_branch, 3 taken, 4 link, 5 eret; after it, only where it was taken, where execution went on, as
- * zigzag distance from the end of the block. The block goes into the slot.
+ *
+ * BLOCK: n instructions from instruction `first` of piece `code` on were executed; pc is zigzag,
+ * the distance from where the block before would have gone on (0 at first). flags: bits 2:0 enum
+ * pe_branch, 3 taken, 4 link, 5 eret; after it, only where it was taken, where execution went on,
+ * as zigzag distance from the end of the block. The block goes into the slot.
+ *
  * REPEAT: as above.
- * STORED: so many bytes went to memory from this (virtual) address on; the bytes follow. Told in the
- * order of the unit's stream, of which it is the next that LOG_LOST does not say to be lost.
+ *
+ * STORED: so many bytes went to memory from this (virtual) address on; the bytes follow. Told in
+ * the order of the unit's stream, of which it is the next that LOG_LOST does not say to be lost.
  */
 #define LOG_TABLE(X) \
 	X(BLOCK, "block", "slot code first n pc flags") \
@@ -111,7 +114,9 @@ struct log {
 	struct log_state *state;
 };
 
-/* prefix: copied. NULL and errno where a file cannot be made. Files of the same name are replaced. */
+/*
+ * prefix: copied. NULL and errno where a file cannot be made. Files of the same name are replaced.
+ */
 struct log_set *log_open(const char *prefix);
 /* Writes what is left and the report's end, after all log_finish; 0 or a negative errno: the first
  * of any write of any of the files that failed. set may be NULL. */

@@ -69,7 +69,9 @@ struct pe {
 	struct trace_unit unit;
 	struct trace_buffer buffer;
 	struct log log;
-	/* Registers of the PE that bear upon trace. As they take effect; the unit has the delayed. */
+	/*
+	 * Registers of the PE that bear upon trace. As they take effect; the unit has the delayed.
+	 */
 	uint8_t el;
 	bool e2h;			/* HCR_EL2.E2H */
 	bool tge;
@@ -108,8 +110,8 @@ void pe_return(struct pe *pe, unsigned int el);
  * MRS and MSR of registers that the model owns or watches; reg: SYSREG(). False: the model does not
  * own it, the machine shall do with the instruction what it does by itself (for an unimplemented
  * trace register: UNDEFINED). For ID registers that the model only changes, *value comes in as the
- * machine's and goes out as the guest shall see it. pc: of the instruction. Writes of registers that
- * are only watched are told when the machine has done them.
+ * machine's and goes out as the guest shall see it. pc: of the instruction. Writes of registers
+ * that are only watched are told when the machine has done them.
  */
 bool pe_read(struct pe *pe, uint32_t reg, uint64_t pc, uint64_t *value);
 bool pe_write(struct pe *pe, uint32_t reg, uint64_t pc, uint64_t value);
@@ -125,7 +127,9 @@ void pe_tsb_csync(struct pe *pe, uint64_t pc);
 void pe_state(struct pe *pe, bool e2h, bool tge, bool oslock);
 /* LOG_TIME, with config.times. */
 void pe_tell_time(struct pe *pe);
-/* Once in a while (each few hundred blocks, and whenever the PE idles): late and spurious things. */
+/*
+ * Once in a while (each few hundred blocks, and whenever the PE idles): late and spurious things.
+ */
 void pe_tick(struct pe *pe);
 
 #endif

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The code of processes that the trace does not name apart, where it stands at the same addresses, and
- * the kernel's, which is patched.
+ * The code of processes that the trace does not name apart, where it stands at the same addresses,
+ * and the kernel's, which is patched.
  */
 #include <string.h>
 
@@ -92,7 +92,9 @@ TEST_F(code, a_block_that_is_known_counts_as_well)
 	EXPECT_EQ(0xb, opcode_at(self, first, 0));
 }
 
-/* A decoder asks before it comes to the word, maybe long before: another CPU patches at any time. */
+/*
+ * A decoder asks before it comes to the word, maybe long before: another CPU patches at any time.
+ */
 TEST_F(code, a_word_of_the_kernel_is_what_is_executed_there_next)
 {
 	size_t first, second, third;

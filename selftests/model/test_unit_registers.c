@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Shows that the trace unit has the System registers that it identifies and no others, with the bits
- * they have; when writes take effect; and that what software must not do is found.
+ * Shows that the trace unit has the System registers that it identifies and no others, with the
+ * bits they have; when writes take effect; and that what software must not do is found.
  */
 #include "unit_rig.h"
 
@@ -21,9 +21,9 @@ static const struct trace_unit_options least = {
 };
 
 /*
- * The trace registers that Linux' coresight-etm4x reads or writes by MRS and MSR, from which of them
- * on, how many and how far apart; and how many of them there are with the defaults, with `most`,
- * with `least`. ro: cannot be written.
+ * The trace registers that Linux' coresight-etm4x reads or writes by MRS and MSR, from which of
+ * them on, how many and how far apart; and how many of them there are with the defaults, with
+ * `most`, with `least`. ro: cannot be written.
  */
 static const struct known {
 	uint16_t offset;

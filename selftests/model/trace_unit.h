@@ -39,7 +39,9 @@ extern const struct trace_unit_options trace_unit_defaults;
 struct trace_unit {
 	struct pe *pe;
 	struct trace_unit_options options;
-	/* Blocks at this exception level are traced (enabled, allowed) as far as filters let them. */
+	/*
+	 * Blocks at this exception level are traced (enabled, allowed) as far as filters let them.
+	 */
 	bool traces[4];
 	struct trace_unit_state *state;
 };
@@ -68,7 +70,9 @@ void trace_unit_flush(struct trace_unit *unit);
 bool trace_unit_holds(const struct trace_unit *unit);
 /* The unit is enabled (TRCPRGCTLR.EN in effect, OS lock clear). */
 bool trace_unit_enabled(const struct trace_unit *unit);
-/* Events from the trace buffer, as external inputs (PMU events TRB_WRAP 0x400C, TRB_TRIG 0x400E). */
+/*
+ * Events from the trace buffer, as external inputs (PMU events TRB_WRAP 0x400C, TRB_TRIG 0x400E).
+ */
 void trace_unit_external(struct trace_unit *unit, uint16_t event);
 /* The unit's own buffer overflows (adversary): what it holds is lost, tracing goes on. */
 void trace_unit_overflow(struct trace_unit *unit);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The oracle log: what the harts of a riscv64 guest executed, in user mode from when a task is first
- * recorded, in the kernel while CTR recorded it, and what the kernel did to the CTR registers, in
- * the order in which it happened. Written by the QEMU plugin (plugin.c), read by reader.c. It
- * begins on all harts with the first write of a non-zero sctrctl on any.
+ * The oracle log: what the harts of a riscv64 guest executed, in user mode from when a task is
+ * first recorded, in the kernel while CTR recorded it, and what the kernel did to the CTR
+ * registers, in the order in which it happened. Written by the QEMU plugin (plugin.c), read by
+ * reader.c. It begins on all harts with the first write of a non-zero sctrctl on any.
  *
  * PREFIX.code has the code: ORACLE_CODE_MAGIC, then pieces, numbered from 0 in the order of the
  * file: u64 address, u32 n, u32 opcode[n] (16-bit ones zero-extended). A piece is what QEMU

@@ -184,7 +184,10 @@ static int returned(struct machine *machine, struct machine_hart *hart,
 		counts->entries_read += hart->costs_entries;
 	}
 	hart->costing = false;
-	/* The kernel's last instruction was sret, if it was recorded; its target comes with the run. */
+	/*
+	 * The kernel's last instruction was sret, if it was recorded; its target comes with the
+	 * run.
+	 */
 	if (hart->has_last && opcode_type(hart->last.opcode) != TYPE_TRAP_RETURN)
 		hart->has_last = false;
 	return entries_bind(machine, hart);

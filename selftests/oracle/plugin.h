@@ -58,8 +58,8 @@ extern struct qemu_plugin_scoreboard *score;
 extern atomic_bool armed;		/* the log has begun */
 
 /*
- * The harts execute in one thread (icount). QEMU then takes the hart that translated a block for the one
- * that executes it: neither a callback's number nor inline code is of use.
+ * The harts execute in one thread (icount). QEMU then takes the hart that translated a block for
+ * the one that executes it: neither a callback's number nor inline code is of use.
  */
 extern bool turns;
 

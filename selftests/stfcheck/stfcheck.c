@@ -10,8 +10,8 @@
  *   which is not recorded, goes on after it;
  * - an exception is an ecall (8 in U mode, 9 in S mode) or a breakpoint (3), on that instruction,
  *   with one field and an EVENT_PC_TARGET in S mode, where the next instruction is executed;
- * - U mode has addresses without the sign bit, S mode with it. After a gap no EVENT may say that it is
- *   U, so a comment `context RV64 ... mode=U` does;
+ * - U mode has addresses without the sign bit, S mode with it. After a gap no EVENT may say that
+ *   it is U, so a comment `context RV64 ... mode=U` does;
  * - there are no records but those of the header and COMMENT, PROCESS_ID_EXT, FORCE_PC,
  *   INST_PC_TARGET, EVENT, EVENT_PC_TARGET, INST_32 and INST_16.
  *

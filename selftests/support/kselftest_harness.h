@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * The kernel's harness, but a test may take as long as a busy or slow machine takes for it: the limit
- * is there for what hangs.
+ * The kernel's harness, but a test may take as long as a busy or slow machine takes for it: the
+ * limit is there for what hangs.
  */
 #ifndef FLOWTAP_TEST_KSELFTEST_HARNESS_H
 #define FLOWTAP_TEST_KSELFTEST_HARNESS_H

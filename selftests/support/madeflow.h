@@ -32,7 +32,10 @@ struct madeflow {
 	struct flowtap_sink *sink;
 	struct flowtap_context context;
 	uint64_t instructions;
-	/* From A32 to T32 or back by a branch: told as a context, or (silent) by the next block only. */
+	/*
+	 * From A32 to T32 or back by a branch: told as a context, or (silent) by the next block
+	 * only.
+	 */
 	bool silent;
 	bool exchanged;
 };

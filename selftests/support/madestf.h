@@ -8,7 +8,9 @@
 
 #include "support/madeflow.h"
 
-/* So many blocks of a seed, the same each time; zstf: NULL, not packed. To be freed by output_free. */
+/*
+ * So many blocks of a seed, the same each time; zstf: NULL, not packed. To be freed by output_free.
+ */
 static inline struct output made_stf(uint64_t seed, bool arm, unsigned int blocks,
 				     const struct flowtap_zstf_options *zstf)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The seed of all that is random in a test: FLOWTAP_SEED of the environment, else 1. It is printed. */
+/*
+ * The seed of all that is random in a test: FLOWTAP_SEED of the environment, else 1. It is printed.
+ */
 #ifndef FLOWTAP_TEST_SEED_H
 #define FLOWTAP_TEST_SEED_H
 
@@ -20,7 +22,9 @@ __attribute__((constructor)) static void test_seed_read(void)
 	fflush(stdout);
 }
 
-/* How often chance made something is known of the seed that is used if none is given, of no other. */
+/*
+ * How often chance made something is known of the seed that is used if none is given, of no other.
+ */
 static inline bool test_seed_given(void)
 {
 	return test_seed != 1;

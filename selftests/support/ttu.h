@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
  * What real readers of Tarmac take, as a checker that is stricter than any of them: the rules of
- * Arm's tarmac-trace-utilities and of gem5's parser, found by running and reading them, and what the
- * specification says where both are silent. It shares nothing with the writer.
+ * Arm's tarmac-trace-utilities and of gem5's parser, found by running and reading them, and what
+ * the specification says where both are silent. It shares nothing with the writer.
  */
 #ifndef SELFTESTS_TTU_H
 #define SELFTESTS_TTU_H

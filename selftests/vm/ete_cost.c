@@ -134,8 +134,8 @@ static void cost(const char *name, unsigned long steps, unsigned int turns, uint
 }
 
 /*
- * --- The same load, and a reader on the same CPU who comes each millisecond, as far as the scheduler
- * lets it. Each new begin of a trace adds some bytes, which hide as many lost ones. ---
+ * --- The same load, and a reader on the same CPU who comes each millisecond, as far as the
+ * scheduler lets it. Each new begin of a trace adds some bytes, which hide as many lost ones. ---
  */
 
 #define LOAD 400000UL
@@ -172,7 +172,9 @@ static uint64_t lost(uint32_t pages, uint64_t whole)
 	return whole;
 }
 
-/* --- The same by the kernel's own drivers, coresight-etm4x and coresight-trbe, through perf. --- */
+/*
+ * --- The same by the kernel's own drivers, coresight-etm4x and coresight-trbe, through perf. ---
+ */
 
 static long read_number(const char *path, const char *format)
 {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * The least program, for those who look whether its first instruction is recorded: that is a jump, and
- * all of its transfers have room in the hardware's buffer. With an argument it does not end.
+ * The least program, for those who look whether its first instruction is recorded: that is a jump,
+ * and all of its transfers have room in the hardware's buffer. With an argument it does not end.
  */
 #if defined(__riscv)
 __asm__(".globl _start\n"

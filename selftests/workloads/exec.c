@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * A chain of exec: the program executes itself, one less each time, and every third time through
- * the other build of it (exec_other, the same source at other addresses; exec_static_other, with other
- * code at the addresses of exec_static).
+ * the other build of it (exec_other, the same source at other addresses; exec_static_other, with
+ * other code at the addresses of exec_static).
  */
 #include <libgen.h>
 #include <limits.h>

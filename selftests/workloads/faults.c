@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Page faults: by loads and stores in fresh memory, and by instruction fetch, also in the middle
- * of an instruction that lies across two pages (RISC-V). The code's own pages are dropped again and again.
+ * Page faults: by loads and stores in fresh memory, and by instruction fetch, also in the middle of
+ * an instruction that lies across two pages (RISC-V). The code's own pages are dropped again and
+ * again.
  */
 #include <sys/mman.h>
 #include <unistd.h>

@@ -9,7 +9,10 @@
 
 #include "workload.h"
 
-/* Per round, so that samples of a few thousand instructions fall among them, not only on its exceptions. */
+/*
+ * Per round, so that samples of a few thousand instructions fall among them, not only on its
+ * exceptions.
+ */
 #define TURNS 40
 
 uint64_t types_turn(uint64_t n);

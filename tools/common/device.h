@@ -17,7 +17,9 @@ const char *device_open_problem(int error, char *fix, size_t capacity);
 /* A line on why a CPU without source has none. */
 const char *device_reason(const struct flowtap_query *query);
 
-/* "'flowtap' (PID 42)" of who holds the CPU's source, buffer of 64 bytes; NULL: nobody to be seen. */
+/*
+ * "'flowtap' (PID 42)" of who holds the CPU's source, buffer of 64 bytes; NULL: nobody to be seen.
+ */
 const char *device_holder(const struct flowtap_query *query, char *buffer);
 
 /*

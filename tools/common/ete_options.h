@@ -37,9 +37,9 @@ const struct command_option *ete_options(struct ete_request *request);
 void ete_options_help(FILE *file);
 
 /*
- * Fills configure->ete and aux_pages: what was asked for, and of the defaults what all of `settable`
- * has. context: where the kernel runs at EL2 its PIDs are in CONTEXTIDR_EL2, which the unit gives
- * in place of the VMID. False: --vmid and --context were both asked for there.
+ * Fills configure->ete and aux_pages: what was asked for, and of the defaults what all of
+ * `settable` has. context: where the kernel runs at EL2 its PIDs are in CONTEXTIDR_EL2, which the
+ * unit gives in place of the VMID. False: --vmid and --context were both asked for there.
  */
 bool ete_options_fit(const struct ete_request *request, uint64_t settable, uint32_t exception_level,
 		     struct flowtap_configure *configure);

@@ -10,7 +10,10 @@
 #include <flowtap/block.h>
 #include <flowtap/read.h>
 
-/* What a format holds of a flow beside instructions: 1 << enum flowtap_element_kind, and of contexts */
+/*
+ * What a format holds of a flow beside instructions: 1 << enum flowtap_element_kind, and of
+ * contexts
+ */
 #define FORMAT_HOLDS(element)	(1ULL << FLOWTAP_ELEMENT_##element)
 #define FORMAT_HOLDS_TASK	(1ULL << 32)	/* pid, tid */
 #define FORMAT_HOLDS_CPU	(1ULL << 33)
@@ -32,8 +35,8 @@ struct format_kind {
 	bool text;			/* with disassembly: */
 	enum flowtap_disasm_style disasm_style;
 	/*
-	 * NULL: not written. Sets format->sink, and format->writer, which is for the next ones. 0 or
-	 * -errno.
+	 * NULL: not written. Sets format->sink, and format->writer, which is for the next ones. 0
+	 * or -errno.
 	 */
 	int (*open)(struct format *format, struct output *output,
 		    const struct format_request *request,
@@ -67,8 +70,8 @@ const struct format_kind *format_of_bytes(const char *begin, size_t size);
 const char *format_names(char *buffer, size_t size, enum format_use use);
 
 /*
- * Whether the format can be written to `path` ("-": standard output). 0 or -errno after a complaint.
- * input: what must not be written over, -1 none.
+ * Whether the format can be written to `path` ("-": standard output). 0 or -errno after a
+ * complaint. input: what must not be written over, -1 none.
  */
 int format_check_path(const struct format_kind *kind, const char *path, int input);
 
@@ -83,8 +86,9 @@ struct format {
 };
 
 /*
- * Writes to output, which is open. The format stays where it is in memory. comment: lines about the trace, for those formats that can hold
- * them. blocks: where blocks come from. All zeros is one that is not open. 0 or -errno.
+ * Writes to output, which is open. The format stays where it is in memory. comment: lines about the
+ * trace, for those formats that can hold them. blocks: where blocks come from. All zeros is one
+ * that is not open. 0 or -errno.
  */
 int format_open(struct format *format, struct output *output, const struct format_request *request,
 		struct flowtap_blocks *blocks, const char *comment);

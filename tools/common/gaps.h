@@ -9,8 +9,8 @@
 #include <stdio.h>
 
 /*
- * A line with their sum, and one for each reason that occurred with what it means. ns: how long they
- * took together, by reason; NULL: that is not known.
+ * A line with their sum, and one for each reason that occurred with what it means. ns: how long
+ * they took together, by reason; NULL: that is not known.
  */
 void gaps_print(FILE *file, const uint64_t gaps[FLOWTAP_GAP_REASONS], const uint64_t *ns);
 /* An object of the reasons whose value is not 0. */

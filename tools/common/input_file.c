@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Opens the input of a command: what comes by a pipe, and the archive in a packed one, as a temporary
- * file in which the command can seek.
+ * Opens the input of a command: what comes by a pipe, and the archive in a packed one, as a
+ * temporary file in which the command can seek.
  */
 #include "common/input_file.h"
 

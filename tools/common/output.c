@@ -156,9 +156,9 @@ static bool has_name(int fd, const char *path)
 }
 
 /*
- * One writer at a time, which a lock shows that the kernel takes away with it: a part without one was
- * left by somebody who was killed, and is begun anew. The fd, -EWOULDBLOCK: another one writes it, or
- * another error.
+ * One writer at a time, which a lock shows that the kernel takes away with it: a part without one
+ * was left by somebody who was killed, and is begun anew. The fd, -EWOULDBLOCK: another one writes
+ * it, or another error.
  */
 static int open_locked(const char *part)
 {

@@ -25,21 +25,21 @@ struct output {
  */
 int output_open_archive(struct output *output, const char *path, bool force);
 /*
- * Opens PATH.part; SIGINT, SIGTERM and SIGHUP remove it from now on. OUTPUT_PARTS_MAX at a time: more
- * would stay. -EWOULDBLOCK: another process writes it. What stands at PATH is refused (-EEXIST) unless it
- * is empty, or `force`. Like an archive the file is its owner's alone.
+ * Opens PATH.part; SIGINT, SIGTERM and SIGHUP remove it from now on. OUTPUT_PARTS_MAX at a time:
+ * more would stay. -EWOULDBLOCK: another process writes it. What stands at PATH is refused
+ * (-EEXIST) unless it is empty, or `force`. Like an archive the file is its owner's alone.
  */
 int output_open_part(struct output *output, const char *path, bool force);
 /*
- * What there is of a part can be read, though it is not whole: from now on signals leave it under its
- * name, as does a full disk.
+ * What there is of a part can be read, though it is not whole: from now on signals leave it under
+ * its name, as does a full disk.
  */
 void output_keep(struct output *output);
 /* Closes, and gives a part its name. */
 int output_commit(struct output *output);
 /*
- * Closes and removes what was made; what stood there before comes back. error: why; if it is one of a
- * full disk a part that can be read stays, and a message says so. 0: none.
+ * Closes and removes what was made; what stood there before comes back. error: why; if it is one of
+ * a full disk a part that can be read stays, and a message says so. 0: none.
  */
 void output_discard(struct output *output, int error);
 

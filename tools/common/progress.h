@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * How far something long has come, on standard error: on a terminal one line that is drawn again and
- * again, elsewhere one line a minute.
+ * How far something long has come, on standard error: on a terminal one line that is drawn again
+ * and again, elsewhere one line a minute.
  */
 #ifndef PROGRESS_H
 #define PROGRESS_H

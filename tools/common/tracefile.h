@@ -24,9 +24,10 @@ struct tracefile {
 };
 
 /*
- * fd: a descriptor of it that can be read twice (input_file.h), taken over also if it fails; below 0: it
- * is opened. from: a format to take it for, NULL what it begins as. path is borrowed; "-" is
- * standard input. quiet: no progress of copying what comes by a pipe. 0 or -errno after a complaint: then there is nothing to close.
+ * fd: a descriptor of it that can be read twice (input_file.h), taken over also if it fails; below
+ * 0: it is opened. from: a format to take it for, NULL what it begins as. path is borrowed; "-" is
+ * standard input. quiet: no progress of copying what comes by a pipe. 0 or -errno after a
+ * complaint: then there is nothing to close.
  */
 int tracefile_open(struct tracefile *file, const char *path, int fd,
 		   const struct format_kind *from, bool quiet);

@@ -41,8 +41,8 @@ struct decoding {
 int decoding_init(struct decoding *decoding, const struct decode_options *options);
 /*
  * From the archive to decoding->output, which is open. 0 or -errno of whoever failed; -EPROTOTYPE:
- * it was recorded from sources that no one flow can have; -ENOENT: nothing of what was asked for is in
- * it.
+ * it was recorded from sources that no one flow can have; -ENOENT: nothing of what was asked for is
+ * in it.
  */
 int decoding_run(struct decoding *decoding, int input);
 /* Counts of what was asked for; NULL: it is no trace of ETEs. */

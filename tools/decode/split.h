@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A sink with a trace of its own for each thread, process or CPU: OUT with its number in the name. */
+/*
+ * A sink with a trace of its own for each thread, process or CPU: OUT with its number in the name.
+ */
 #ifndef SPLIT_H
 #define SPLIT_H
 

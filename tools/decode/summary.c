@@ -91,8 +91,8 @@ static const uint64_t *gaps_of(const struct summary *summary)
 }
 
 /*
- * Of trace, for each instruction; 0 where that would say nothing: each atom is a block and more where
- * all of it could be reconstructed.
+ * Of trace, for each instruction; 0 where that would say nothing: each atom is a block and more
+ * where all of it could be reconstructed.
  */
 static double bits(const struct summary *summary)
 {

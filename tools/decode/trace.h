@@ -89,7 +89,9 @@ void trace_add_counts(struct trace_decoding *decoding, const struct flowtap_ete_
 /* So many more bytes of the input are read. */
 void trace_progress(struct trace_decoding *decoding, uint64_t bytes);
 
-/* What sessions that go to that output, which is open, have in common; the rest is left as it is. */
+/*
+ * What sessions that go to that output, which is open, have in common; the rest is left as it is.
+ */
 void trace_session_init(struct trace_decoding *decoding, const struct trace_output *output,
 			struct flowtap_trace_session *session);
 /*

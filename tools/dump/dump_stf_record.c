@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* What the fields of STF records are called, and how they are printed; their sizes the library knows. */
+/*
+ * What the fields of STF records are called, and how they are printed; their sizes the library
+ * knows.
+ */
 #include "dump/dump_stf_record.h"
 
 #include "common/tool.h"

@@ -7,8 +7,8 @@
 
 /*
  * Prints its name and its fields, without the end of the line. text_size: how long its text is, of
- * which record->bytes may be only the beginning; the closing quote is then left to who prints the rest.
- * NULL, or what is wrong with it; where it cannot be printed nothing but its name is.
+ * which record->bytes may be only the beginning; the closing quote is then left to who prints the
+ * rest. NULL, or what is wrong with it; where it cannot be printed nothing but its name is.
  */
 const char *stf_record_print(const struct flowtap_stf_record *record,
 			     const struct flowtap_stf_sizes *sizes, uint64_t text_size);

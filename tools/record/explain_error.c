@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Words what the session gives as a cause: the option that was refused, by tables of capability bits,
- * and a fix.
+ * Words what the session gives as a cause: the option that was refused, by tables of capability
+ * bits, and a fix.
  */
 #include "record/explain_error.h"
 

@@ -6,9 +6,9 @@
 #include "record/streams.h"
 
 /*
- * streams->session.source and queries are known. Changes configure, the same for all streams, and sets
- * streams->event. 0; -EOPNOTSUPP or -EINVAL, complained about: an option of another kind of source,
- * or what no stream can be configured for.
+ * streams->session.source and queries are known. Changes configure, the same for all streams, and
+ * sets streams->event. 0; -EOPNOTSUPP or -EINVAL, complained about: an option of another kind of
+ * source, or what no stream can be configured for.
  */
 int fit_options(struct streams *streams, const struct record_options *options,
 		struct flowtap_configure *configure);

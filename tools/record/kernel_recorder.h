@@ -10,7 +10,9 @@
  * consequence, and recording continues without. 0 or -ENOMEM.
  */
 int kernel_start(struct flowtap_kernel_follower *kernel);
-/* The last one. Where it fails a message says what is not known. 0 or -errno of archive or memory. */
+/*
+ * The last one. Where it fails a message says what is not known. 0 or -errno of archive or memory.
+ */
 int kernel_finish(struct flowtap_kernel_follower *kernel, struct flowtap_archive_writer *writer);
 
 #endif /* KERNEL_RECORDER_H */

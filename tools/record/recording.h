@@ -37,7 +37,10 @@ struct recording {
 
 /* Each returns 0 or -errno, after a complaint. */
 
-/* The command, which waits. Where the archive goes to standard output, its own goes to standard error. */
+/*
+ * The command, which waits. Where the archive goes to standard output, its own goes to standard
+ * error.
+ */
 int recording_fork_command(struct recording *recording);
 /* The file, with what is known before the first sample in it. */
 int recording_open_archive(struct recording *recording);

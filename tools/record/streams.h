@@ -46,9 +46,9 @@ int streams_drain(struct streams *streams);
  */
 int streams_settle(struct streams *streams);
 /*
- * What rings that overwrite hold now and did not the last time, into the archive; they may be written
- * to meanwhile. Streams with an AUX area that run are disabled for that time. 0 or -errno of the
- * archive or of switching them, -ENOMEM.
+ * What rings that overwrite hold now and did not the last time, into the archive; they may be
+ * written to meanwhile. Streams with an AUX area that run are disabled for that time. 0 or -errno
+ * of the archive or of switching them, -ENOMEM.
  */
 int streams_copy(struct streams *streams, bool running);
 /* Whether all rings could be read to the end. */

@@ -14,8 +14,8 @@
 #include <string.h>
 
 /*
- * What a block adds each time it is executed, kept with it as a format keeps its bytes: kinds of its
- * instructions but the last, then mnemonics of all.
+ * What a block adds each time it is executed, kept with it as a format keeps its bytes: kinds of
+ * its instructions but the last, then mnemonics of all.
  */
 struct share {
 	uint16_t what;

@@ -36,8 +36,8 @@ int flowtap_aux_index_add(struct flowtap_aux_index *index, uint32_t cpu, uint64_
 /* The CPU's next block is another stream's; one whose offset goes back is, too. */
 void flowtap_aux_index_restart(struct flowtap_aux_index *index, uint32_t cpu);
 /*
- * For records at `position` in the file: bytes of the stream that was the CPU's last one there, from
- * `offset` on or from the next one that is in the archive. False: none.
+ * For records at `position` in the file: bytes of the stream that was the CPU's last one there,
+ * from `offset` on or from the next one that is in the archive. False: none.
  */
 bool flowtap_aux_index_find(const struct flowtap_aux_index *index, uint32_t cpu, uint64_t position,
 			    uint64_t offset, struct flowtap_aux_piece *piece);

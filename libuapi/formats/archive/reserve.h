@@ -16,8 +16,8 @@ bool flowtap_archive_can_reserve(const struct flowtap_archive_writer *writer);
 int flowtap_archive_fd(const struct flowtap_archive_writer *writer);
 /*
  * Flushes, then reserves the bytes that come next, for a block of this payload: *header has type,
- * cpu and time, and gets the rest, checksum and all; *offset is that of the header in the fd's file.
- * The payload and zeros up to a multiple of 8 are to follow it directly. Results as
+ * cpu and time, and gets the rest, checksum and all; *offset is that of the header in the fd's
+ * file. The payload and zeros up to a multiple of 8 are to follow it directly. Results as
  * flowtap_archive_write; -EINVAL for a file that cannot be written at offsets.
  */
 int flowtap_archive_reserve(struct flowtap_archive_writer *writer,

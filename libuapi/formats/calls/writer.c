@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * Counts calls by where they lead. The block that comes next says which code is there: its counter is
- * kept with it, and found by key and address the first time.
+ * Counts calls by where they lead. The block that comes next says which code is there: its counter
+ * is kept with it, and found by key and address the first time.
  */
 #include <flowtap/block.h>
 #include <flowtap/calls.h>

@@ -257,8 +257,8 @@ static void write_faulting(struct lines *lines, struct flowtap_line *line)
 
 /*
  * An exception belongs to the instruction that took it, if that was written; one that an
- * instruction did not get over has a line of its own, and so has one that comes from outside. It came
- * where the lines before it lead to; where they do not say that, this one does.
+ * instruction did not get over has a line of its own, and so has one that comes from outside. It
+ * came where the lines before it lead to; where they do not say that, this one does.
  */
 static void write_columns(struct lines *lines, const struct known *found)
 {

@@ -292,7 +292,9 @@ static int write_exception(struct flow_builder *builder, bool arrives, uint64_t 
 	return emit(builder, &element);
 }
 
-/* The last instruction is a call, and this is what it calls. Only flowtap writes lines of RISC-V. */
+/*
+ * The last instruction is a call, and this is what it calls. Only flowtap writes lines of RISC-V.
+ */
 static bool takes_itself(const struct builder_cpu *cpu, const struct line_exception *exception,
 			 bool riscv)
 {
@@ -303,9 +305,9 @@ static bool takes_itself(const struct builder_cpu *cpu, const struct line_except
 }
 
 /*
- * The instruction that did not complete, or the one to return to. A call is complete: RISC-V has its
- * own address, Arm the one after it, whatever the line says (Arm's models have either, or that of
- * the handler).
+ * The instruction that did not complete, or the one to return to. A call is complete: RISC-V has
+ * its own address, Arm the one after it, whatever the line says (Arm's models have either, or that
+ * of the handler).
  */
 static bool address_of_exception(struct builder_cpu *cpu, const struct line_exception *exception,
 				 bool riscv, uint64_t *address)

@@ -8,7 +8,9 @@
 /* Blocks of more bytes are written piece by piece and nothing is kept of them. */
 #define LINES_RENDER_MAX	(32U << 10)
 
-/* flowtap_render.mark beside lines.print: what the last instruction does is not all known with it. */
+/*
+ * flowtap_render.mark beside lines.print: what the last instruction does is not all known with it.
+ */
 #define LINES_MARK_APART	(1U << 31)
 
 struct lines_render {
@@ -30,8 +32,8 @@ struct lines_render {
 int flowtap_lines_render(struct lines *lines, const struct flowtap_block *block,
 			 const struct lines_render **render);
 /*
- * The same of a part of a block that was checked, for the caller to free. it: ITSTATE before it, and
- * then after it.
+ * The same of a part of a block that was checked, for the caller to free. it: ITSTATE before it,
+ * and then after it.
  */
 int flowtap_lines_render_part(const struct lines *lines, const struct flowtap_block *part,
 			      uint8_t *it, struct lines_render **render);

@@ -319,9 +319,9 @@ static int write_slowly(struct lines *lines, const struct flowtap_block *block, 
 }
 
 /*
- * Where many blocks are in turn neither they nor their lines are in the processor's caches. All lines
- * are asked for at once, and those of the block that comes next, if the cache of blocks knows it,
- * while this one is written; and the blocks that may be after that.
+ * Where many blocks are in turn neither they nor their lines are in the processor's caches. All
+ * lines are asked for at once, and those of the block that comes next, if the cache of blocks knows
+ * it, while this one is written; and the blocks that may be after that.
  */
 static inline void prefetch(const struct lines_render *render, uint32_t instructions)
 {

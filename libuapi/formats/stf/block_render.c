@@ -23,8 +23,8 @@ struct flowtap_slot flowtap_stf_slot(struct flowtap_blocks *blocks)
 }
 
 /*
- * Records of all instructions but the last, a target to fill in, the last; mark: the target. NULL: no
- * memory.
+ * Records of all instructions but the last, a target to fill in, the last; mark: the target. NULL:
+ * no memory.
  */
 static const struct flowtap_render *render(const struct flowtap_block *block,
 					   struct flowtap_slot *slot, size_t records)

@@ -8,8 +8,8 @@
 #include "isa/block_end.h"
 
 /*
- * flowtap_render.mark: the offset of the target, the ISA, and whether the last instruction is one of
- * those of which there may be more to say, or less, than where a branch goes.
+ * flowtap_render.mark: the offset of the target, the ISA, and whether the last instruction is one
+ * of those of which there may be more to say, or less, than where a branch goes.
  */
 #define STF_MARK_TARGET	0xffffffU
 #define STF_MARK_ISA	24		/* above that, so that one comparison finds the two last */
@@ -19,8 +19,8 @@
 struct flowtap_slot flowtap_stf_slot(struct flowtap_blocks *blocks);
 
 /*
- * The block's rendering, made unless that was done; *rendered is NULL where the block is too long for
- * that. 0; -EINVAL: it is not what it claims to be; -ENOMEM.
+ * The block's rendering, made unless that was done; *rendered is NULL where the block is too long
+ * for that. 0; -EINVAL: it is not what it claims to be; -ENOMEM.
  */
 int flowtap_stf_render(const struct flowtap_block *block, struct flowtap_slot *slot,
 		       const struct flowtap_render **rendered);

@@ -39,7 +39,9 @@ struct copier {
 	uint64_t pc;			/* after the last instruction */
 	uint64_t forced;
 	struct group group;
-	/* In the input: [input.at, whole) is whole, [whole, next) are records that need an opcode. */
+	/*
+	 * In the input: [input.at, whole) is whole, [whole, next) are records that need an opcode.
+	 */
 	size_t whole, next;
 	char line[FLOWTAP_LINE_CAPACITY];
 };
@@ -142,8 +144,8 @@ static void handle_record(struct copier *copier, const struct flowtap_stf_record
 }
 
 /*
- * The next record, if it is there: *size of it. -ENODATA: more is needed, or *size bytes are, of which
- * only some have to be looked at; -EBADMSG: there is no such record.
+ * The next record, if it is there: *size of it. -ENODATA: more is needed, or *size bytes are, of
+ * which only some have to be looked at; -EBADMSG: there is no such record.
  */
 static int get_record(struct copier *copier, size_t *size)
 {
@@ -200,8 +202,8 @@ static int write_gap(struct copier *copier, const char *detail)
 }
 
 /*
- * A record that is longer than what the input holds at once: it is copied if all of it is there. 0 or
- * -errno.
+ * A record that is longer than what the input holds at once: it is copied if all of it is there. 0
+ * or -errno.
  */
 static int copy_long(struct copier *copier, uint64_t size)
 {
@@ -280,7 +282,10 @@ static int drop_group(struct copier *copier, const char *detail)
 	return error ? error : write_gap(copier, detail);
 }
 
-/* A chunk after one that was lost: where it begins is known, but not what was switched to A32 or T32. */
+/*
+ * A chunk after one that was lost: where it begins is known, but not what was switched to A32 or
+ * T32.
+ */
 static void resume(struct copier *copier)
 {
 	copier->input.resumed = false;

@@ -51,8 +51,8 @@ static const struct layout layouts[256] = {
 
 /*
  * TileLink, the one protocol there is: u8 channel, then what this channel has, as stf_lib writes it
- * (source: its protocols/tilelink.hpp). Numbers are u64, but for the first three of a message, which
- * are u8; data are u16 n and n bytes, a mask is u16 n and n bits.
+ * (source: its protocols/tilelink.hpp). Numbers are u64, but for the first three of a message,
+ * which are u8; data are u16 n and n bytes, a mask is u16 n and n bits.
  */
 #define TILELINK 1
 #define TILELINK_MESSAGE (1 + 1 + 1 + 8U)	/* code, param, size, source */

@@ -31,9 +31,9 @@ struct stf_widths {
 const char *flowtap_stf_name(uint8_t descriptor);
 enum stf_position flowtap_stf_position(uint8_t descriptor);
 /*
- * Bytes of payload; UINT64_MAX: more than `available` ones are needed to tell: 32 always suffice, but
- * for a TRANSACTION, which is up to 75 KiB long, 66 KiB; STF_PAYLOAD_UNKNOWN. A vector register without
- * VLEN_CONFIG is as long as an integer one.
+ * Bytes of payload; UINT64_MAX: more than `available` ones are needed to tell: 32 always suffice,
+ * but for a TRANSACTION, which is up to 75 KiB long, 66 KiB; STF_PAYLOAD_UNKNOWN. A vector register
+ * without VLEN_CONFIG is as long as an integer one.
  */
 uint64_t flowtap_stf_payload(const struct stf_widths *widths, uint8_t descriptor,
 			     const uint8_t *payload, size_t available);

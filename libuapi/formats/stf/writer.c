@@ -116,7 +116,9 @@ static void write_header(struct flowtap_stf *stf, uint64_t address)
 	stf->pc = address;
 }
 
-/* All that no record of an Arm trace can say. Whether there is a CPU shows where there is no pid. */
+/*
+ * All that no record of an Arm trace can say. Whether there is a CPU shows where there is no pid.
+ */
 static bool same_context(const struct flowtap_context *a, const struct flowtap_context *b)
 {
 	return a->isa == b->isa && a->mode == b->mode && a->security == b->security &&
@@ -147,8 +149,8 @@ static void write_context(struct flowtap_stf *stf)
 }
 
 /*
- * A change to user mode may only stand with the xRET that makes it, and before the first instruction:
- * elsewhere stf_check rejects it (SWITCH_USR). A COMMENT tells of it, then.
+ * A change to user mode may only stand with the xRET that makes it, and before the first
+ * instruction: elsewhere stf_check rejects it (SWITCH_USR). A COMMENT tells of it, then.
  */
 static void write_user_mode(struct flowtap_stf *stf)
 {
@@ -449,7 +451,9 @@ static int handle_context(struct flowtap_stf *stf, const struct flowtap_context 
 	return 0;
 }
 
-/* Whether the exception is what this instruction is for: environment calls have a cause per mode. */
+/*
+ * Whether the exception is what this instruction is for: environment calls have a cause per mode.
+ */
 static bool own_cause(const struct stf_last *last, int number)
 {
 	struct flowtap_riscv_insn insn;

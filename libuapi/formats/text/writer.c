@@ -77,8 +77,8 @@ static inline char executed(bool taken, bool may_stay)
 }
 
 /*
- * The line as it is when the last instruction was taken; mark: where E stands, and MARK_STAYS. NULL:
- * no memory.
+ * The line as it is when the last instruction was taken; mark: where E stands, and MARK_STAYS.
+ * NULL: no memory.
  */
 static const struct flowtap_render *render(struct flowtap_text *text,
 					   const struct flowtap_block *block)

@@ -198,9 +198,9 @@ static int end_scan(struct flowtap_zstf_reader *reader)
 }
 
 /*
- * The next frame, if one begins where the last one ended. In front of an index that does not know of
- * it a writer may have been at work: what stood there before can follow on what it wrote, so that
- * only a checksum shows that all is there.
+ * The next frame, if one begins where the last one ended. In front of an index that does not know
+ * of it a writer may have been at work: what stood there before can follow on what it wrote, so
+ * that only a checksum shows that all is there.
  */
 static int find_frame(struct flowtap_zstf_reader *reader)
 {

@@ -62,8 +62,8 @@ struct flowtap_mapping {
 /*
  * For who saves what is mapped on this machine: opens for reading the regular file that a map would
  * take with the root of the process, or else, as it may have ended, with ours. Of the mapping pid,
- * path and build-id count. The fd, which is the caller's to close; -errno and a line in why: -ESTALE:
- * its build-id is another one; -EINVAL: a build-id longer than there is room.
+ * path and build-id count. The fd, which is the caller's to close; -errno and a line in why:
+ * -ESTALE: its build-id is another one; -EINVAL: a build-id longer than there is room.
  */
 int flowtap_mapping_open(const struct flowtap_mapping *mapping, char why[FLOWTAP_WHY]);
 /* Whether fd is an ELF file with the mapping's build-id. It is read, and stays as it is. */
@@ -83,8 +83,8 @@ struct flowtap_address_map *flowtap_address_map_new(const char *sysroot);
 void flowtap_address_map_free(struct flowtap_address_map *map);
 /*
  * A directory where files were saved by their build-id, DIRECTORY/xx/yyy: what is not found in the
- * sysroot is looked for there. Copied; another one replaces it. To be called before anything is asked
- * for. 0 or -ENOMEM.
+ * sysroot is looked for there. Copied; another one replaces it. To be called before anything is
+ * asked for. 0 or -ENOMEM.
  */
 int flowtap_address_map_images(struct flowtap_address_map *map, const char *directory);
 
@@ -183,8 +183,8 @@ uint64_t flowtap_address_map_next(struct flowtap_address_map *map, uint32_t pid,
 				  uint64_t address);
 
 /*
- * Whether anything can have been mapped in pid, or it was forked or executed, after `from` and up to
- * `to`: true also where that would take long to say.
+ * Whether anything can have been mapped in pid, or it was forked or executed, after `from` and up
+ * to `to`: true also where that would take long to say.
  */
 bool flowtap_address_map_changes(struct flowtap_address_map *map, uint32_t pid, uint64_t from,
 				 uint64_t to);

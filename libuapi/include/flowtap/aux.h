@@ -37,8 +37,8 @@ struct flowtap_aux_options {
 	 */
 	long (*read)(void *argument, uint32_t cpu, uint64_t offset, void *buffer, size_t size);
 	/*
-	 * The first offset from this one on of which the byte is there; UINT64_MAX: none. NULL: what
-	 * comes after a byte that lacks is not looked for in the same record.
+	 * The first offset from this one on of which the byte is there; UINT64_MAX: none. NULL:
+	 * what comes after a byte that lacks is not looked for in the same record.
 	 */
 	uint64_t (*next)(void *argument, uint32_t cpu, uint64_t offset);
 	/* May be NULL. The flow has come to this time: what was mapped then is what is executed. */
@@ -74,36 +74,36 @@ int flowtap_aux_query(struct flowtap_aux *aux, uint32_t cpu, const void *query, 
 int flowtap_aux_configure(struct flowtap_aux *aux, uint32_t cpu, const void *configure, size_t size);
 
 /*
- * One record of any type, aligned to 8, of which `size` bytes are there; those of a CPU in the order
- * of its ring. 0; what the sink or `read` returned below 0; -ENOMEM. What is wrong with a record or
- * its bytes becomes a gap.
+ * One record of any type, aligned to 8, of which `size` bytes are there; those of a CPU in the
+ * order of its ring. 0; what the sink or `read` returned below 0; -ENOMEM. What is wrong with a
+ * record or its bytes becomes a gap.
  *
  * What an AUX record becomes, in this order: a `context` where pid, tid or cpu are not those of the
  * element before; the gaps that its `loss` has and no GAP record has told since the task's AUX
  * record before (since: the end of that one, until: this one's `since`); a gap where the sequence
  * shows that records are missing; where it is contiguous and the kernel is traced a gap `recorder`,
  * for the module's own code is not in the trace; a session, unless FLOWTAP_AUX_CONTINUES (or the
- * record it continues is missing); `time`, of its `since`; where it continues the context it goes on
- * in, whatever came before; then what flowtap_ete_decode makes of its bytes. At the end of each
+ * record it continues is missing); `time`, of its `since`; where it continues the context it goes
+ * on in, whatever came before; then what flowtap_ete_decode makes of its bytes. At the end of each
  * record all goes to the sink that is not speculative. Bytes that the archive lacks are a gap with
  * their size: `wrapped` where the recording was to keep the newest only, else `bad_record`.
  * FLOWTAP_AUX_OVERWRITE is a gap `wrapped` at its begin.
  *
  * A GAP record becomes a gap with its interval, of the task and CPU that it names. FLOWTAP_AUX_
  * TRUNCATED, PARTIAL and COLLISION say nothing more than it: what of the last packet is missing is
- * that same loss. Only where no GAP record tells it, nor `loss` of the task's next record, there is a gap
- * `truncated`.
+ * that same loss. Only where no GAP record tells it, nor `loss` of the task's next record, there is
+ * a gap `truncated`.
  *
  * LOST becomes a gap `ring_full` of nobody (a context with pid 0 and tid 0), as nobody knows whose
  * records were lost; each task that lost trace with them has its own. If the next GAP or AUX record
  * of the CPU tells of `ring_full`, they are one gap, the task's.
  *
  * Code is looked for as it was mapped when the trace came there: between the last timestamp (the
- * record's `since` where there is none) and the next one (the record's end), with 1 ms for how exactly
- * counter and clock are read together. Where something else was mapped at an address meanwhile, the
- * exceptions in the trace may tell which it is: of a process with one thread, right after a timestamp
- * and right before one. Else there is a gap `no_code`. A task's record ends where it executes another
- * program, so that its user mode is the program's of before.
+ * record's `since` where there is none) and the next one (the record's end), with 1 ms for how
+ * exactly counter and clock are read together. Where something else was mapped at an address
+ * meanwhile, the exceptions in the trace may tell which it is: of a process with one thread, right
+ * after a timestamp and right before one. Else there is a gap `no_code`. A task's record ends where
+ * it executes another program, so that its user mode is the program's of before.
  */
 int flowtap_aux_decode(struct flowtap_aux *aux, uint32_t cpu, const struct flowtap_record *record,
 		       size_t size);

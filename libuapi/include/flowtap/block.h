@@ -2,11 +2,11 @@
 /*
  * The block cache: each distinct block of code is taken apart once, then looked up.
  *
- * A block is a run of instructions of one ISA that ends at the first one that can transfer control, taken or
- * not, or before the address where the decoder was told to stop (a trap, the end of a sample). A
- * run that goes on for long is ended in between as well (flowtap_block_max_size). The key is
- * (code->key, ISA, address, stop), so a file mapped at the same address in many processes has its
- * blocks once, and remapped memory gets other ones.
+ * A block is a run of instructions of one ISA that ends at the first one that can transfer control,
+ * taken or not, or before the address where the decoder was told to stop (a trap, the end of a
+ * sample). A run that goes on for long is ended in between as well (flowtap_block_max_size). The
+ * key is (code->key, ISA, address, stop), so a file mapped at the same address in many processes
+ * has its blocks once, and remapped memory gets other ones.
  */
 #ifndef FLOWTAP_BLOCK_H
 #define FLOWTAP_BLOCK_H
@@ -31,8 +31,8 @@ extern "C" {
 struct flowtap_blocks;
 
 /*
- * So many renderings are kept with a block. Where more sinks than that are in turn on one cache they
- * displace each other's: each writes what it would alone, but renders blocks again and again.
+ * So many renderings are kept with a block. Where more sinks than that are in turn on one cache
+ * they displace each other's: each writes what it would alone, but renders blocks again and again.
  */
 #define FLOWTAP_RENDERINGS 4
 
@@ -117,10 +117,10 @@ void flowtap_blocks_free(struct flowtap_blocks *blocks);
 bool flowtap_blocks_trim(struct flowtap_blocks *blocks);
 
 /*
- * The block of `isa` at `address` in `code`, cut before `stop` if that is not 0 and comes first; the cache
- * keeps it. address must be in the code's range and code->bytes there.
- * 0 and *block; -ENODATA: the code ends before the block does; -EILSEQ: an instruction that is not
- * known, or stop lies within one; -ENOMEM. stop <= address, or an address outside, is -EINVAL.
+ * The block of `isa` at `address` in `code`, cut before `stop` if that is not 0 and comes first;
+ * the cache keeps it. address must be in the code's range and code->bytes there. 0 and *block;
+ * -ENODATA: the code ends before the block does; -EILSEQ: an instruction that is not known, or stop
+ * lies within one; -ENOMEM. stop <= address, or an address outside, is -EINVAL.
  */
 int flowtap_blocks_get(struct flowtap_blocks *blocks, const struct flowtap_code *code,
 		       enum flowtap_isa isa, uint64_t address, uint64_t stop,
@@ -144,16 +144,16 @@ int flowtap_blocks_taken(struct flowtap_blocks *blocks, const struct flowtap_cod
 void flowtap_blocks_charge(struct flowtap_blocks *blocks, size_t size);
 
 /*
- * A slot for a sink whose blocks come from `blocks`, or are not known yet (NULL: no cache is charged
- * for renderings). It may be used with blocks of other caches as well, by one thread at a time.
- * kind: NULL, or a static variable, 0 at first, of all sinks whose rendering of a block is the same
- * whatever their options are: they have one owner, and use each other's renderings.
+ * A slot for a sink whose blocks come from `blocks`, or are not known yet (NULL: no cache is
+ * charged for renderings). It may be used with blocks of other caches as well, by one thread at a
+ * time. kind: NULL, or a static variable, 0 at first, of all sinks whose rendering of a block is
+ * the same whatever their options are: they have one owner, and use each other's renderings.
  */
 struct flowtap_slot flowtap_blocks_slot(struct flowtap_blocks *blocks, uint64_t *kind);
 
 /*
- * For who is in a hurry: what nearly always is the slot's rendering of the block. It is if its owner
- * is the slot's; else flowtap_slot_find knows.
+ * For who is in a hurry: what nearly always is the slot's rendering of the block. It is if its
+ * owner is the slot's; else flowtap_slot_find knows.
  */
 static inline const struct flowtap_render *flowtap_slot_guess(const struct flowtap_slot *slot,
 							      const struct flowtap_block *block)
@@ -162,17 +162,17 @@ static inline const struct flowtap_render *flowtap_slot_guess(const struct flowt
 }
 
 /*
- * The slot's rendering of the block, or NULL; valid up to the next flowtap_slot_keep for this block,
- * whosever.
+ * The slot's rendering of the block, or NULL; valid up to the next flowtap_slot_keep for this
+ * block, whosever.
  */
 const struct flowtap_render *flowtap_slot_find(struct flowtap_slot *slot,
 					       const struct flowtap_block *block);
 
 /*
  * Keeps bytes, size and mark of `made` with the block, which has the bytes from now on, for
- * flowtap_slot_find, in place of what the slot has kept there before; where FLOWTAP_RENDERINGS others
- * have theirs the oldest owner loses his. Whoever's it was, it is freed. capacity: what the bytes
- * take of memory, at least size. Cannot fail; returns it.
+ * flowtap_slot_find, in place of what the slot has kept there before; where FLOWTAP_RENDERINGS
+ * others have theirs the oldest owner loses his. Whoever's it was, it is freed. capacity: what the
+ * bytes take of memory, at least size. Cannot fail; returns it.
  */
 const struct flowtap_render *flowtap_slot_keep(struct flowtap_slot *slot,
 					       const struct flowtap_block *block,

@@ -5,12 +5,13 @@
  *
  * An archive: checksums, whole blocks, the records of rings and what is in them, an END; that what
  * was counted (STATS, LOST) is what is there; that the sequence numbers of each task follow each
- * other, and say where something was lost; that the bytes of AUX records are there, and before them.
+ * other, and say where something was lost; that the bytes of AUX records are there, and before
+ * them.
  *
- * STF, also packed by gzip: what its readers (flowtap-stf(5)) want: the header's records, the order of the
- * records of an instruction, opcodes of the right size, targets that the opcode can have, changes of
- * mode where there can be one, a PC that is known at each instruction; an end that is not in the
- * midst of one.
+ * STF, also packed by gzip: what its readers (flowtap-stf(5)) want: the header's records, the order
+ * of the records of an instruction, opcodes of the right size, targets that the opcode can have,
+ * changes of mode where there can be one, a PC that is known at each instruction; an end that is
+ * not in the midst of one.
  *
  * .zstf, on top of it: an index that is right, chunks that are one frame each, have as many
  * instructions as they should and begin at the PC that the index says.

@@ -17,7 +17,10 @@ enum flowtap_isa {
 	FLOWTAP_ISA_T32,
 };
 
-/* RISC-V privilege modes and Arm exception levels share one field: U/EL0 0, S/EL1 1, H/EL2 2, M/EL3 3. */
+/*
+ * RISC-V privilege modes and Arm exception levels share one field: U/EL0 0, S/EL1 1, H/EL2 2, M/EL3
+ * 3.
+ */
 enum flowtap_mode {
 	FLOWTAP_MODE_U,
 	FLOWTAP_MODE_S,

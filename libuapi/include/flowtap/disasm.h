@@ -81,8 +81,8 @@ const char *flowtap_disasm_missing(enum flowtap_disasm_backend backend);
 /*
  * Writes the text of the instruction of `isa` at `address`, NUL-terminated and cut to `capacity`
  * bytes (at least 1; FLOWTAP_DISASM_CAPACITY never cuts more than symbols), and returns its length.
- * bytes: the opcode in memory order, `size` of them: of exactly one instruction. it: ITSTATE before it
- * (T32: flowtap_arm_insn.it of the one before), 0 elsewhere.
+ * bytes: the opcode in memory order, `size` of them: of exactly one instruction. it: ITSTATE before
+ * it (T32: flowtap_arm_insn.it of the one before), 0 elsewhere.
  *
  * What the library does not know, and everything if there is none, is `.inst 0xd503201f` (T32 of
  * two bytes `.inst 0xbf00`, RISC-V `.4byte 0x100073`, `.2byte 0x9002`; other sizes `.byte 0x12,

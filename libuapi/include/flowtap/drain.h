@@ -42,7 +42,9 @@ extern "C" {
 struct flowtap_drain;
 
 enum flowtap_drain_method {
-	/* io_uring, ring memory registered; a block is linked writes: killed in between, it is cut */
+	/*
+	 * io_uring, ring memory registered; a block is linked writes: killed in between, it is cut
+	 */
 	FLOWTAP_DRAIN_FIXED,
 	/* io_uring, ring memory as it is mapped; a block is one writev */
 	FLOWTAP_DRAIN_URING,
@@ -108,9 +110,9 @@ int flowtap_drain_flush(struct flowtap_drain *drain);
  */
 int flowtap_drain_error(const struct flowtap_drain *drain, int number);
 /*
- * What snapshots of a stream leave out from now on: the older records beyond `most` bytes, and those
- * before the first one whose time (CLOCK_MONOTONIC_RAW, ns) is not before `since`. 0; -EINVAL: no such
- * stream.
+ * What snapshots of a stream leave out from now on: the older records beyond `most` bytes, and
+ * those before the first one whose time (CLOCK_MONOTONIC_RAW, ns) is not before `since`. 0;
+ * -EINVAL: no such stream.
  */
 int flowtap_drain_limit(struct flowtap_drain *drain, int number, uint64_t since, uint64_t most);
 /*

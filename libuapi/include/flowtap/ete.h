@@ -23,7 +23,9 @@ extern "C" {
 #define FLOWTAP_ETE_SPECULATION_MAX 4096
 
 struct flowtap_ete_options {
-	/* Instructions of failed transactions come out as well, with `transaction fail` after them. */
+	/*
+	 * Instructions of failed transactions come out as well, with `transaction fail` after them.
+	 */
 	bool keep_failed_transactions;
 	/* Elements that one transaction may have, 0: 1 Mi. More end it with a gap. */
 	uint32_t transaction_capacity;
@@ -54,8 +56,8 @@ struct flowtap_ete_images {
 	void (*identify)(void *argument, struct flowtap_context *context);
 	/*
 	 * May be NULL. What was executed ended here with an exception, or goes on after a Trace On:
-	 * others, the kernel for one, may have run meanwhile. Called before the element, which is the
-	 * exception (address 0: not known) or, if NULL, the Trace On.
+	 * others, the kernel for one, may have run meanwhile. Called before the element, which is
+	 * the exception (address 0: not known) or, if NULL, the Trace On.
 	 */
 	void (*left)(void *argument, const struct flowtap_exception *exception);
 	void *argument;
@@ -85,8 +87,8 @@ struct flowtap_ete;
  * config and options (NULL: none) are copied; images is copied, its argument, blocks (made with
  * flowtap_arm_block, or with flowtap_arm_block_wfx where flowtap_ete_wfx_is_p0) and sink are
  * borrowed until flowtap_ete_free. Memory: 64 KiB, up to 512 KiB for what waits for a Commit, 32
- * bytes per element of a transaction (a run of up to 32 atoms is one). 0 and *ete; -ENOMEM; -EINVAL: MAXSPEC is above
- * FLOWTAP_ETE_SPECULATION_MAX, or the trace unit is no ETE.
+ * bytes per element of a transaction (a run of up to 32 atoms is one). 0 and *ete; -ENOMEM;
+ * -EINVAL: MAXSPEC is above FLOWTAP_ETE_SPECULATION_MAX, or the trace unit is no ETE.
  */
 int flowtap_ete_new(const struct flowtap_ete_config *config,
 		    const struct flowtap_ete_options *options,
@@ -128,9 +130,9 @@ int flowtap_ete_decode(struct flowtap_ete *ete, const uint8_t *bytes, size_t siz
 int flowtap_ete_gap(struct flowtap_ete *ete, const struct flowtap_gap *gap);
 
 /*
- * All of the trace up to here was collected while tracing was prohibited (TSB CSYNC): the P0 element
- * that was held back for a Mispredict element goes to the sink, and what find gave is forgotten.
- * Decoding goes on with the next bytes. Returns as decode.
+ * All of the trace up to here was collected while tracing was prohibited (TSB CSYNC): the P0
+ * element that was held back for a Mispredict element goes to the sink, and what find gave is
+ * forgotten. Decoding goes on with the next bytes. Returns as decode.
  */
 int flowtap_ete_flush(struct flowtap_ete *ete);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* What an analyzer has to know of a trace unit (DDI 0487, K10.5.1.3): registers, as they were set. */
+/*
+ * What an analyzer has to know of a trace unit (DDI 0487, K10.5.1.3): registers, as they were set.
+ */
 #ifndef FLOWTAP_ETE_CONFIG_H
 #define FLOWTAP_ETE_CONFIG_H
 

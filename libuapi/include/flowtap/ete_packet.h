@@ -159,8 +159,8 @@ void flowtap_ete_parser_init(struct flowtap_ete_parser *parser,
 /*
  * The packet that begins at bytes, of which size > 0 are there. Returns how many bytes were used,
  * which is packet->size, but for
- * - INCOMPLETE: 0, and nothing of the parser changes; give the same bytes again with more after them.
- *   Never of FLOWTAP_ETE_PACKET_MAX bytes or more.
+ * - INCOMPLETE: 0, and nothing of the parser changes; give the same bytes again with more after
+ *   them. Never of FLOWTAP_ETE_PACKET_MAX bytes or more.
  * - NOT_SYNCED: what was skipped, up to the zeros that are or may be an Alignment Sync's.
  * - RESERVED: the bytes looked at, at least 1; the parser is not synced any more. What began in
  *   those bytes can be an Alignment Sync's zeros: none of them are lost.

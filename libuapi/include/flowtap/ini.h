@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Files of [section] and key=value, as those of snapshots and flowtapd.conf(5) are: comments from # or
- * ; to the line's end, any line ends, blanks around names and values, quotes around a value.
+ * Files of [section] and key=value, as those of snapshots and flowtapd.conf(5) are: comments from #
+ * or ; to the line's end, any line ends, blanks around names and values, quotes around a value.
  */
 #ifndef FLOWTAP_INI_H
 #define FLOWTAP_INI_H

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Any input, decoded: a recording of flowtap, packed or not, a perf.data, an Arm snapshot directory,
- * or the bytes of a trace unit. Which one it is shows by itself. This program prints its flow:
+ * Any input, decoded: a recording of flowtap, packed or not, a perf.data, an Arm snapshot
+ * directory, or the bytes of a trace unit. Which one it is shows by itself. This program prints its
+ * flow:
  *
  *	#include <flowtap/input.h>
  *	#include <flowtap/text.h>
@@ -34,8 +35,8 @@
  *		return error ? 1 : 0;
  *	}
  *
- * recording.h, perfdata.h and trace_session.h have what is under it, for who needs more of one kind: one
- * CPU or thread, several outputs, progress.
+ * recording.h, perfdata.h and trace_session.h have what is under it, for who needs more of one
+ * kind: one CPU or thread, several outputs, progress.
  */
 #ifndef FLOWTAP_INPUT_H
 #define FLOWTAP_INPUT_H
@@ -88,9 +89,9 @@ struct flowtap_input {
 /*
  * Decodes all of it to the sink. Of a perf.data CPUs come by time, of a snapshot one after the
  * other. 0, whatever the damage; -errno of opening or reading; -EBADMSG, -EPROTONOSUPPORT: an
- * archive or perf.data that nothing can be made of; -ENODATA: a perf.data or snapshot without a trace
- * of an ETE; -EINVAL: a directory that is no snapshot; -ENOEXEC: raw bytes, and config is NULL;
- * -ENODEV: a device that has no end, or a trace unit that is no ETE; -EPROTOTYPE: as
+ * archive or perf.data that nothing can be made of; -ENODATA: a perf.data or snapshot without a
+ * trace of an ETE; -EINVAL: a directory that is no snapshot; -ENOEXEC: raw bytes, and config is
+ * NULL; -ENODEV: a device that has no end, or a trace unit that is no ETE; -EPROTOTYPE: as
  * flowtap_recording_decode; -EFBIG, -EOVERFLOW: as flowtap_unpack; what the sink or images returned
  * below 0; -ENOMEM.
  */
@@ -111,11 +112,11 @@ struct flowtap_input_copy {
 };
 
 /*
- * Copies what comes from fd, to its end, to a file of flowtap_input_temporary: that, at its beginning
- * and the caller's to close. What may have no end is refused: -EBADMSG: it begins with
+ * Copies what comes from fd, to its end, to a file of flowtap_input_temporary: that, at its
+ * beginning and the caller's to close. What may have no end is refused: -EBADMSG: it begins with
  * FLOWTAP_INPUT_LOOK zeros, as nothing does that is read here; -ENODEV: it is a device that has as
- * many bytes; -errno of the temporary file; -ENOMEM. An error of reading is in copy->failed only: what
- * came before it is kept.
+ * many bytes; -errno of the temporary file; -ENOMEM. An error of reading is in copy->failed only:
+ * what came before it is kept.
  */
 int flowtap_input_keep(int fd, struct flowtap_input_copy *copy);
 /*
@@ -126,11 +127,13 @@ int flowtap_input_temporary(void);
 
 /* --- What an input is. --- */
 
-/* Of a file, by its first bytes: any but SNAPSHOT. fd stays where it stands; it can be sought in. */
+/*
+ * Of a file, by its first bytes: any but SNAPSHOT. fd stays where it stands; it can be sought in.
+ */
 enum flowtap_input_kind flowtap_input_look(int fd);
 /*
- * The directory of a snapshot by a path: of itself, where it is a directory and none of perf's, or of
- * the snapshot.ini in it. To be freed; NULL: it is none, or no memory.
+ * The directory of a snapshot by a path: of itself, where it is a directory and none of perf's, or
+ * of the snapshot.ini in it. To be freed; NULL: it is none, or no memory.
  */
 char *flowtap_input_snapshot(const char *path);
 /* Whether the path is a directory that perf record made (--kcore), with a perf.data in it. */

@@ -41,8 +41,8 @@ int flowtap_kernel_open(struct flowtap_kernel **kernel);
 /* 0; -ENOMEM; -errno of reading, nothing of this look counts then. */
 int flowtap_kernel_look(struct flowtap_kernel *kernel);
 /*
- * Some of what the last look found, a block of up to 1 MiB before it is compressed. 1: there is more;
- * 0: that was all; -ENOMEM; -errno of the archive. To be finished before the next look.
+ * Some of what the last look found, a block of up to 1 MiB before it is compressed. 1: there is
+ * more; 0: that was all; -ENOMEM; -errno of the archive. To be finished before the next look.
  */
 int flowtap_kernel_write(struct flowtap_kernel *kernel, struct flowtap_archive_writer *writer);
 /* Whether modules came or went since the last look began. Reads /proc/modules. */
@@ -61,8 +61,8 @@ void flowtap_kernel_figures(const struct flowtap_kernel *kernel,
 void flowtap_kernel_free(struct flowtap_kernel *kernel);
 
 /*
- * The follower makes these looks for a recorder that drains rings meanwhile: each but the first and the
- * last in a thread, and writes what they found in the recorder's own thread.
+ * The follower makes these looks for a recorder that drains rings meanwhile: each but the first and
+ * the last in a thread, and writes what they found in the recorder's own thread.
  *
  *	flowtap_kernel_follower_start(&follower);	before recording is enabled
  *	flowtap_kernel_follower_write(&follower, sideband, writer);
@@ -70,8 +70,8 @@ void flowtap_kernel_free(struct flowtap_kernel *kernel);
  *	flowtap_kernel_follower_drain(&follower, writer);	whenever rings are drained
  *	flowtap_kernel_follower_finish(&follower, writer, &unread);
  *
- * All zeros, or where the start failed: the kernel is not followed, and every call does nothing. The
- * fields are the follower's own; it is not to be moved in memory.
+ * All zeros, or where the start failed: the kernel is not followed, and every call does nothing.
+ * The fields are the follower's own; it is not to be moved in memory.
  */
 struct flowtap_kernel_follower {
 	struct flowtap_kernel *kernel;
@@ -86,8 +86,8 @@ struct flowtap_kernel_follower {
 /* The first look. 0; -ENOMEM; what flowtap_kernel_open and _look return: one may record without. */
 int flowtap_kernel_follower_start(struct flowtap_kernel_follower *follower);
 /*
- * Writes all that the first look found. It takes a while, in which the side band must not overflow: it is
- * drained as well. 0 or -errno of the archive or of memory.
+ * Writes all that the first look found. It takes a while, in which the side band must not overflow:
+ * it is drained as well. 0 or -errno of the archive or of memory.
  */
 int flowtap_kernel_follower_write(struct flowtap_kernel_follower *follower,
 				  struct flowtap_sideband *sideband,
@@ -95,14 +95,16 @@ int flowtap_kernel_follower_write(struct flowtap_kernel_follower *follower,
 /* Recording runs: what enabling it has patched is to be looked at. */
 void flowtap_kernel_follower_enabled(struct flowtap_kernel_follower *follower);
 /*
- * To be called often: begins a look where one is due or modules have moved (asked for ten times a second
- * at most), and writes what one has found. 0 or -errno, as above. A look that failed is as none.
+ * To be called often: begins a look where one is due or modules have moved (asked for ten times a
+ * second at most), and writes what one has found. 0 or -errno, as above. A look that failed is as
+ * none.
  */
 int flowtap_kernel_follower_drain(struct flowtap_kernel_follower *follower,
 				  struct flowtap_archive_writer *writer);
 /*
  * The last look, after recording has stopped and before streams are closed. 0 or -errno, as above.
- * *unread: 0, or -errno: this look could not read, and what was patched since the one before is not known.
+ * *unread: 0, or -errno: this look could not read, and what was patched since the one before is not
+ * known.
  */
 int flowtap_kernel_follower_finish(struct flowtap_kernel_follower *follower,
 				   struct flowtap_archive_writer *writer, int *unread);

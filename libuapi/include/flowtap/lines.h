@@ -31,7 +31,9 @@ struct flowtap_lines_options {
 	enum flowtap_lines_time time;
 	/* Nanoseconds that count as 0; 0: the first time that is told. */
 	uint64_t since;
-	/* Ticks a second of what FLOWTAP_ELEMENT_TIMESTAMP tells; 0: not known, they do not count. */
+	/*
+	 * Ticks a second of what FLOWTAP_ELEMENT_TIMESTAMP tells; 0: not known, they do not count.
+	 */
 	uint64_t frequency;
 	/*
 	 * Writes stack pointers that nobody recorded: they begin at 0x7fff0000, go down by 16 with

@@ -51,9 +51,9 @@ struct flowtap_unpacked {
 };
 
 /*
- * Unpacks the file `from`, from its first byte on, into the file `to`, from its first byte on; `to` is
- * empty before. Both are regular files. 0, damage or not, which *unpacked tells; else what came out
- * before stands in `to`: -EFBIG: it would be more than `limit` bytes; -EOVERFLOW: a frame looks
+ * Unpacks the file `from`, from its first byte on, into the file `to`, from its first byte on; `to`
+ * is empty before. Both are regular files. 0, damage or not, which *unpacked tells; else what came
+ * out before stands in `to`: -EFBIG: it would be more than `limit` bytes; -EOVERFLOW: a frame looks
  * further back than FLOWTAP_PACKED_WINDOW; -errno of reading or writing; -ENOMEM.
  */
 int flowtap_unpack(int from, int to, uint64_t limit, struct flowtap_unpacked *unpacked);

@@ -140,10 +140,11 @@ int flowtap_perfdata_read(const struct flowtap_perfdata *perfdata,
 int flowtap_perfdata_fill(const struct flowtap_perfdata *perfdata, struct flowtap_address_map *map);
 /*
  * The kernel's text as its vmlinux has it goes into the map: looked for in sysroot (NULL: /) as
- * boot/vmlinux-RELEASE, vmlinux, usr/lib/debug/boot/vmlinux-RELEASE and others (pipeline/perfdata_kernel.c),
- * moved to where the kernel ran. What the running kernel patched (alternatives, static keys) is not
- * known, nor are modules. 0; -ENOENT: no such file; -ESTALE: there is one, with another build-id;
- * -ENODATA: the recording does not say where the kernel was; -ENOEXEC; -ENOMEM.
+ * boot/vmlinux-RELEASE, vmlinux, usr/lib/debug/boot/vmlinux-RELEASE and others
+ * (pipeline/perfdata_kernel.c), moved to where the kernel ran. What the running kernel patched
+ * (alternatives, static keys) is not known, nor are modules. 0; -ENOENT: no such file; -ESTALE:
+ * there is one, with another build-id; -ENODATA: the recording does not say where the kernel was;
+ * -ENOEXEC; -ENOMEM.
  */
 int flowtap_perfdata_fill_kernel(const struct flowtap_perfdata *perfdata, const char *sysroot,
 				 struct flowtap_address_map *map);

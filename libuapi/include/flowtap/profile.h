@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * The accounts of a flow: a sink between the decoder and another one that hands everything on and
- * counts who executed how much, in which functions, how long it is without a gap, and which files were
- * missing. Reports and exports are made of it.
+ * counts who executed how much, in which functions, how long it is without a gap, and which files
+ * were missing. Reports and exports are made of it.
  */
 #ifndef FLOWTAP_PROFILE_H
 #define FLOWTAP_PROFILE_H
@@ -50,7 +50,9 @@ struct flowtap_profile_samples {
 	uint64_t asked;
 };
 
-/* The pieces of a flow that have no gap in them. The memory does not depend on how many there are. */
+/*
+ * The pieces of a flow that have no gap in them. The memory does not depend on how many there are.
+ */
 struct flowtap_profile_pieces {
 	uint64_t n;			/* those with an instruction */
 	uint64_t longest;		/* in instructions */
@@ -95,8 +97,8 @@ int flowtap_profile_add_hit(struct flowtap_profile *profile, uint32_t pid, uint6
 void flowtap_profile_end(struct flowtap_profile *profile);
 
 /*
- * Half of the pieces are this long or shorter; from 1,024 on it may be up to 0.2 % too small. 0: there
- * are none, or there was no memory.
+ * Half of the pieces are this long or shorter; from 1,024 on it may be up to 0.2 % too small. 0:
+ * there are none, or there was no memory.
  */
 uint64_t flowtap_profile_median(const struct flowtap_profile_pieces *pieces);
 
@@ -105,9 +107,10 @@ const struct flowtap_profile_process **
 flowtap_profile_processes(const struct flowtap_profile *profile, size_t *n);
 
 /*
- * A function by how hot it is. Samples come at equal distances of the event, or of time, so the share
- * of samples is the share of that. Where there are none that do, instructions count. The instructions
- * reconstructed are not: the same number of transfers spans more of them where there are fewer branches.
+ * A function by how hot it is. Samples come at equal distances of the event, or of time, so the
+ * share of samples is the share of that. Where there are none that do, instructions count. The
+ * instructions reconstructed are not: the same number of transfers spans more of them where there
+ * are fewer branches.
  */
 struct flowtap_function {
 	const char *name;		/* of the map; NULL: the file has no symbol for it */
@@ -124,8 +127,8 @@ struct flowtap_function *flowtap_profile_functions(const struct flowtap_profile 
 						   struct flowtap_blocks *blocks, size_t *n);
 
 /*
- * The function at `address` in the process and at the time that the flow is at, and *offset from its
- * start; NULL. profile: a struct flowtap_profile (flowtap_disasm_options.symbol).
+ * The function at `address` in the process and at the time that the flow is at, and *offset from
+ * its start; NULL. profile: a struct flowtap_profile (flowtap_disasm_options.symbol).
  */
 const char *flowtap_profile_symbol(void *profile, uint64_t address, uint64_t *offset);
 /* The code that blocks with this key are of, or NULL. */

@@ -9,9 +9,9 @@
  * gaps before the record that follows them. Damage is reported and passed over.
  *
  * Memory: 16 bytes for each RING block and 24 for each AUX block and block of the side band (arrays
- * grow by doubling), some 50 for each task, a window of 128 KiB for each CPU, and what the reader of
- * archives takes (archive.h). A pipe is first copied to a temporary file without a name ($TMPDIR,
- * else /var/tmp, /tmp).
+ * grow by doubling), some 50 for each task, a window of 128 KiB for each CPU, and what the reader
+ * of archives takes (archive.h). A pipe is first copied to a temporary file without a name
+ * ($TMPDIR, else /var/tmp, /tmp).
  *
  * The end of a process is not told to the map: the last sample of a task is made when it leaves the
  * CPU for the last time, which is after the EXIT of its last thread. An address space ends when the
@@ -70,13 +70,14 @@ int flowtap_replay(struct flowtap_replay *replay, int fd, struct flowtap_address
 
 /*
  * During `record` only: bytes [offset, offset + size) of the CPU's AUX area, as struct
- * flowtap_record_aux counts them, out of the AUX blocks. How many from `offset` on were copied; fewer
- * than size where the archive lacks the next one; -errno of read, -EIO where the file has become
- * shorter.
+ * flowtap_record_aux counts them, out of the AUX blocks. How many from `offset` on were copied;
+ * fewer than size where the archive lacks the next one; -errno of read, -EIO where the file has
+ * become shorter.
  *
  * An archive can have several streams of one CPU, one after the other, which count from 0 each: the
- * bytes are of the last one that has AUX blocks before the record (flowtap/archive.h). Of blocks that
- * overlap the earlier ones count for records before the later one, and that one for those after.
+ * bytes are of the last one that has AUX blocks before the record (flowtap/archive.h). Of blocks
+ * that overlap the earlier ones count for records before the later one, and that one for those
+ * after.
  */
 long flowtap_replay_aux(struct flowtap_replay *replay, uint32_t cpu, uint64_t offset, void *buffer,
 			size_t size);

@@ -45,23 +45,23 @@ extern "C" {
 #define FLOWTAP_DEVICE "/dev/flowtap"
 
 /*
- * A descriptor, the caller's to close; or -errno of open: -ENOENT, -ENXIO or -ENODEV: the module is not
- * loaded; -EACCES or -EPERM: one may not.
+ * A descriptor, the caller's to close; or -errno of open: -ENOENT, -ENXIO or -ENODEV: the module is
+ * not loaded; -EACCES or -EPERM: one may not.
  */
 int flowtap_device_open(void);
 
 /*
- * What each CPU has of the source `want` (a FLOWTAP_SOURCE_), 0: of what its hardware has. *queries has
- * *n, by CPU number, and is the caller's to free. A number that is no CPU has no source, for
- * FLOWTAP_REASON_OFFLINE. 0; what flowtap_device_open returns; -errno of the first query, -ENOTTY: the
- * device is another's; -EPROTO: it gives no number of CPUs, or one above 8192; -ENOMEM.
+ * What each CPU has of the source `want` (a FLOWTAP_SOURCE_), 0: of what its hardware has. *queries
+ * has *n, by CPU number, and is the caller's to free. A number that is no CPU has no source, for
+ * FLOWTAP_REASON_OFFLINE. 0; what flowtap_device_open returns; -errno of the first query, -ENOTTY:
+ * the device is another's; -EPROTO: it gives no number of CPUs, or one above 8192; -ENOMEM.
  */
 int flowtap_device_query(uint32_t want, struct flowtap_query **queries, size_t *n);
 
 /*
- * FLOWTAP_IOC_CONFIGURE: 0 or -errno of it. Where the CPU is held by a process that has ended, or that
- * cannot be seen, it is tried again for up to 5 s: the kernel may take a moment to close what was that
- * one's.
+ * FLOWTAP_IOC_CONFIGURE: 0 or -errno of it. Where the CPU is held by a process that has ended, or
+ * that cannot be seen, it is tried again for up to 5 s: the kernel may take a moment to close what
+ * was that one's.
  */
 int flowtap_device_configure(int fd, struct flowtap_configure *configure);
 
@@ -80,8 +80,8 @@ enum flowtap_session_lack {
 };
 
 /*
- * The first thing in that order that a CPU with a source lacks of what is asked for, and in *bits what,
- * 0 with LACK_NONE.
+ * The first thing in that order that a CPU with a source lacks of what is asked for, and in *bits
+ * what, 0 with LACK_NONE.
  */
 enum flowtap_session_lack flowtap_session_lack(const struct flowtap_query *query,
 					       const struct flowtap_configure *configure,
@@ -169,34 +169,36 @@ struct flowtap_session_request {
 };
 
 /*
- * Begins a session: queries each CPU for the source `want`, 0: its hardware's. session->source is that
- * of the first CPU that has another than FLOWTAP_SOURCE_SOFT, or else SOFT.
- * 0; -errno and problem: DEVICE, NO_SOURCES (-ENODEV); session is to be closed in any case.
+ * Begins a session: queries each CPU for the source `want`, 0: its hardware's. session->source is
+ * that of the first CPU that has another than FLOWTAP_SOURCE_SOFT, or else SOFT. 0; -errno and
+ * problem: DEVICE, NO_SOURCES (-ENODEV); session is to be closed in any case.
  */
 int flowtap_session_query(struct flowtap_session *session, uint32_t want,
 			  struct flowtap_session_problem *problem);
 /*
- * Opens, configures and maps a stream on each CPU that was asked for, has the session's source and can
- * do what is asked for; skips says of the others why they have none. All have rings of one size. Takes
- * a descriptor for each CPU: see RLIMIT_NOFILE. 0: there is one at least; -errno and problem: any of
- * those from NO_MEMORY to MAP. request->cpus is borrowed for the call.
+ * Opens, configures and maps a stream on each CPU that was asked for, has the session's source and
+ * can do what is asked for; skips says of the others why they have none. All have rings of one
+ * size. Takes a descriptor for each CPU: see RLIMIT_NOFILE. 0: there is one at least; -errno and
+ * problem: any of those from NO_MEMORY to MAP. request->cpus is borrowed for the call.
  */
 int flowtap_session_open(struct flowtap_session *session, const struct flowtap_session_request *request,
 			 struct flowtap_session_problem *problem);
 
 /*
- * A process, or with FLOWTAP_TASK_THREAD in flags a thread, into the set of tasks or out of it; pid of
- * the caller's namespace. 0; -ESRCH: there is none; -EPERM or -EACCES: it may not be traced by the
- * caller; -EINVAL: a kernel thread; -ENOSPC: more tasks than the module follows; -ENOENT, -ENODEV or
- * -EOPNOTSUPP: the event cannot be counted for a task; -EBUSY: its counters are taken; another -errno.
+ * A process, or with FLOWTAP_TASK_THREAD in flags a thread, into the set of tasks or out of it; pid
+ * of the caller's namespace. 0; -ESRCH: there is none; -EPERM or -EACCES: it may not be traced by
+ * the caller; -EINVAL: a kernel thread; -ENOSPC: more tasks than the module follows; -ENOENT,
+ * -ENODEV or -EOPNOTSUPP: the event cannot be counted for a task; -EBUSY: its counters are taken;
+ * another -errno.
  */
 int flowtap_session_add_task(struct flowtap_session *session, pid_t pid, uint32_t flags);
 int flowtap_session_remove_task(struct flowtap_session *session, pid_t pid, uint32_t flags);
 /*
- * The processes of a cgroup (v2) and of those below it, looked at again and again: who has come is added
- * to the session's tasks, who has gone is removed. What they fork is there at once with FLOWTAP_INHERIT. A
- * process that moves in and ends between two looks is missed; one that is forked and moves out between
- * two looks is still recorded. All zeros: none is followed. Callers only read it.
+ * The processes of a cgroup (v2) and of those below it, looked at again and again: who has come is
+ * added to the session's tasks, who has gone is removed. What they fork is there at once with
+ * FLOWTAP_INHERIT. A process that moves in and ends between two looks is missed; one that is forked
+ * and moves out between two looks is still recorded. All zeros: none is followed. Callers only read
+ * it.
  */
 struct flowtap_session_cgroup {
 	char *path;			/* in the file system */
@@ -211,14 +213,14 @@ struct flowtap_session_cgroup {
 /* Where cgroup2 is mounted, the caller's to free; NULL: it is not, or there is no memory. */
 char *flowtap_cgroup_mount(void);
 /*
- * name: a path below the mount of cgroup2, or in the file system. 0; -ENODEV: cgroup2 is not mounted;
- * -ENOENT: there is no such cgroup; -ENOMEM.
+ * name: a path below the mount of cgroup2, or in the file system. 0; -ENODEV: cgroup2 is not
+ * mounted; -ENOENT: there is no such cgroup; -ENOMEM.
  */
 int flowtap_session_cgroup_open(struct flowtap_session_cgroup *cgroup, const char *name);
 /*
- * Looks, if it is time to: each 100 ms to 1 s, for about a twentieth of this thread's CPU time. Who has
- * ended, is the kernel's or may not be traced is passed over. 0; -errno of flowtap_session_add_task for
- * cgroup->failed, after which others were not added.
+ * Looks, if it is time to: each 100 ms to 1 s, for about a twentieth of this thread's CPU time. Who
+ * has ended, is the kernel's or may not be traced is passed over. 0; -errno of
+ * flowtap_session_add_task for cgroup->failed, after which others were not added.
  */
 int flowtap_session_cgroup_follow(struct flowtap_session_cgroup *cgroup,
 				  struct flowtap_session *session);
@@ -226,11 +228,13 @@ void flowtap_session_cgroup_close(struct flowtap_session_cgroup *cgroup);
 /* Recording starts and stops, on all CPUs. 0 or -errno of the first that failed. */
 int flowtap_session_enable(struct flowtap_session *session);
 int flowtap_session_disable(struct flowtap_session *session);
-/* What the hardware has of running tasks goes into the rings. 0 or -errno of the first that failed. */
+/*
+ * What the hardware has of running tasks goes into the rings. 0 or -errno of the first that failed.
+ */
 int flowtap_session_snapshot(const struct flowtap_session *session);
 /*
- * What a CPU has at this moment, of its hardware's source, and who holds that; cpu: any number. 0 or
- * -errno; *query is all zeros but for the CPU then.
+ * What a CPU has at this moment, of its hardware's source, and who holds that; cpu: any number. 0
+ * or -errno; *query is all zeros but for the CPU then.
  */
 int flowtap_session_query_cpu(const struct flowtap_session *session, uint32_t cpu,
 			      struct flowtap_query *query);
@@ -244,24 +248,26 @@ bool flowtap_session_ended(struct flowtap_session *session);
 void flowtap_session_sum(const struct flowtap_session *session, struct flowtap_stats *sum);
 
 /*
- * INFO: this library's version, the machine's name, kernel, architecture and page size and the time of
- * day, in lines of KEY=VALUE, then `more`, whole lines of that form, or ""; cut at 1 MiB. 0 or -errno
- * of the archive.
+ * INFO: this library's version, the machine's name, kernel, architecture and page size and the time
+ * of day, in lines of KEY=VALUE, then `more`, whole lines of that form, or ""; cut at 1 MiB. 0 or
+ * -errno of the archive.
  */
 int flowtap_session_inform(struct flowtap_archive_writer *writer, const char *more);
 /* What each CPU can do and how its stream is configured, as blocks. 0 or -errno of the archive. */
 int flowtap_session_describe(const struct flowtap_session *session,
 			     struct flowtap_archive_writer *writer);
-/* Makes the drain, with this method as the first to try; borrows writer. 0 or -errno of the drain. */
+/*
+ * Makes the drain, with this method as the first to try; borrows writer. 0 or -errno of the drain.
+ */
 int flowtap_session_begin(struct flowtap_session *session, enum flowtap_drain_method method,
 			  struct flowtap_archive_writer *writer);
 /* The drain waits for the side band's descriptors, too; they are borrowed. 0 or -ENOMEM. */
 int flowtap_session_watch_sideband(struct flowtap_session *session,
 				   const struct flowtap_sideband *sideband);
 /*
- * Takes what waits in the rings and starts to write it into the archive, after what is in the archive's
- * buffer. 0 or -errno of the archive. A ring that contradicts itself is not read any more:
- * flowtap_session_contradicting.
+ * Takes what waits in the rings and starts to write it into the archive, after what is in the
+ * archive's buffer. 0 or -errno of the archive. A ring that contradicts itself is not read any
+ * more: flowtap_session_contradicting.
  */
 int flowtap_session_drain(struct flowtap_session *session);
 /*
@@ -270,22 +276,25 @@ int flowtap_session_drain(struct flowtap_session *session);
  */
 int flowtap_session_flush(struct flowtap_session *session, struct flowtap_session_problem *problem);
 /*
- * What rings that overwrite hold now and did not the last time, into the archive's buffer; they may be
- * written to meanwhile. Streams with an AUX area are disabled for that time if `running`. unread is called
- * with a stream whose ring could not be read, and -EPROTO: it contradicts itself, or -EAGAIN: it is
- * overwritten faster than it is copied; others are read. 0; -errno and problem: ENABLE, DISABLE, ARCHIVE
- * (also -ENOMEM for the copy).
+ * What rings that overwrite hold now and did not the last time, into the archive's buffer; they may
+ * be written to meanwhile. Streams with an AUX area are disabled for that time if `running`. unread
+ * is called with a stream whose ring could not be read, and -EPROTO: it contradicts itself, or
+ * -EAGAIN: it is overwritten faster than it is copied; others are read. 0; -errno and problem:
+ * ENABLE, DISABLE, ARCHIVE (also -ENOMEM for the copy).
  */
 int flowtap_session_copy(struct flowtap_session *session, bool running,
 			 void (*unread)(void *argument, const struct flowtap_session_stream *stream,
 					int error),
 			 void *argument, struct flowtap_session_problem *problem);
-/* The first stream that the drain does not read any more, as its ring contradicts itself; NULL: none. */
+/*
+ * The first stream that the drain does not read any more, as its ring contradicts itself; NULL:
+ * none.
+ */
 const struct flowtap_session_stream *
 flowtap_session_contradicting(const struct flowtap_session *session);
 /*
- * Ends the archive: each stream's statistics as a block, then END, that nothing is missing; and flushes
- * it. 0 or -errno of the archive.
+ * Ends the archive: each stream's statistics as a block, then END, that nothing is missing; and
+ * flushes it. 0 or -errno of the archive.
  */
 int flowtap_session_conclude(const struct flowtap_session *session,
 			     struct flowtap_archive_writer *writer);

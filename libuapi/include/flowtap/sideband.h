@@ -35,7 +35,9 @@ struct flowtap_sideband_options {
 	bool inherit;
 	bool stopped;		/* attached to a child that has not executed yet */
 	bool poll;		/* poll /proc even if events are allowed */
-	/* Bytes in which to keep what is there now, for flowtap_sideband_switch; 0: it is not kept. */
+	/*
+	 * Bytes in which to keep what is there now, for flowtap_sideband_switch; 0: it is not kept.
+	 */
 	size_t keep;
 	/*
 	 * Told of each mapping that goes into the archive, unless NULL; what it returns below 0
@@ -68,15 +70,16 @@ int flowtap_sideband_fds(const struct flowtap_sideband *sideband, int *fds, int 
  */
 int flowtap_sideband_drain(struct flowtap_sideband *sideband);
 /*
- * Between two archives: to be called after flowtap_sideband_drain, when nothing that is recorded from
- * now on is from before `time` (CLOCK_MONOTONIC_RAW), which is before that drain. Lets memory go; often.
+ * Between two archives: to be called after flowtap_sideband_drain, when nothing that is recorded
+ * from now on is from before `time` (CLOCK_MONOTONIC_RAW), which is before that drain. Lets memory
+ * go; often.
  */
 void flowtap_sideband_advance(struct flowtap_sideband *sideband, uint64_t time);
 /*
- * From now on into another archive, which gets first who is there and with which code, since the last
- * time that was settled. Where /proc is polled it is read anew. NULL: there is none for now, but what
- * happens is kept for the next one. 0; -EINVAL: options.keep was 0; -errno of the new archive, into
- * which all goes nevertheless.
+ * From now on into another archive, which gets first who is there and with which code, since the
+ * last time that was settled. Where /proc is polled it is read anew. NULL: there is none for now,
+ * but what happens is kept for the next one. 0; -EINVAL: options.keep was 0; -errno of the new
+ * archive, into which all goes nevertheless.
  */
 int flowtap_sideband_switch(struct flowtap_sideband *sideband,
 			    struct flowtap_archive_writer *writer);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * Simple Trace Format: a sink that writes it, spelled as its real readers accept it (flowtap-stf(5)).
+ * Simple Trace Format: a sink that writes it, spelled as its real readers accept it
+ * (flowtap-stf(5)).
  *
  * It is version 1.5, and ends with the last record: no RESERVE_END, which the 1.3 text wants and
  * every reader fails on. There is no option for the text's own spelling, as nothing reads it.
@@ -112,8 +113,8 @@ void flowtap_stf_free(struct flowtap_stf *stf);
 
 /*
  * Reads an STF: plain, .zstf, or packed by gzip, as its first bytes say; of version 1.2 to 1.x,
- * both widths of EVENT, from fd (borrowed, at the file's beginning; may be a pipe, but for a .zstf).
- * read->sink gets (flow.h):
+ * both widths of EVENT, from fd (borrowed, at the file's beginning; may be a pipe, but for a
+ * .zstf). read->sink gets (flow.h):
  *
  * - blocks of the opcodes; one that was not left as its opcode can be is a gap, as is a FORCE_PC
  *   that nobody explains, and what cannot be read;
@@ -142,8 +143,8 @@ void flowtap_stf_free(struct flowtap_stf *stf);
  */
 int flowtap_stf_read(struct flowtap_read *read, int fd);
 /*
- * Whether a file that begins so is for flowtap_stf_read. gzip is looked into; what is packed by xz, or
- * in gzip so damaged that nothing shows, may be one.
+ * Whether a file that begins so is for flowtap_stf_read. gzip is looked into; what is packed by xz,
+ * or in gzip so damaged that nothing shows, may be one.
  */
 bool flowtap_stf_is(const void *begin, size_t size);
 

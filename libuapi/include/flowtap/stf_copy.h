@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * From one STF to another (.stf, .zstf), record by record: also what no flow holds, registers, memory,
- * page table walks, the comments and the generator of the header. What an STF says of itself (its
- * version, its spelling) is not changed; flowtap_stf_read and flowtap_stf_new write it anew.
+ * From one STF to another (.stf, .zstf), record by record: also what no flow holds, registers,
+ * memory, page table walks, the comments and the generator of the header. What an STF says of
+ * itself (its version, its spelling) is not changed; flowtap_stf_read and flowtap_stf_new write it
+ * anew.
  */
 #ifndef FLOWTAP_STF_COPY_H
 #define FLOWTAP_STF_COPY_H
@@ -33,16 +34,16 @@ struct flowtap_stf_copy {
 };
 
 /*
- * from: as for flowtap_stf_read, which says what is wrong with it; to: as for flowtap_stf_new. Both are
- * borrowed.
+ * from: as for flowtap_stf_read, which says what is wrong with it; to: as for flowtap_stf_new. Both
+ * are borrowed.
  *
  * The records are the same bytes. Where some could not be read, those of the instruction that they
  * would have belonged to are left out and a COMMENT `gap bad_record` (flowtap/text.h) is in their
  * place, and a FORCE_PC if it is known where the trace goes on. So is it for a record longer than
  * FLOWTAP_STF_COPY_LONGEST. Memory is that, and what a reader takes.
  *
- * 0; -EBADMSG: it is no STF; -EPROTONOSUPPORT: packed by xz; -ENODATA: it has no instruction, and what
- * was written is no STF; -ENOMEM; -errno of read and write; with `zstf` as flowtap_stf_new.
+ * 0; -EBADMSG: it is no STF; -EPROTONOSUPPORT: packed by xz; -ENODATA: it has no instruction, and
+ * what was written is no STF; -ENOMEM; -errno of read and write; with `zstf` as flowtap_stf_new.
  */
 int flowtap_stf_copy(struct flowtap_stf_copy *copy, int from, int to);
 

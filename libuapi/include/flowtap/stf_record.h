@@ -50,9 +50,9 @@ extern "C" {
  *	fa TRANSACTION		transaction, cycles since the one before, clock; bytes: the protocol's
  *	fb DEPENDENCY		transaction, cycles since the one before, clock
  *
- * The one protocol is TileLink (1). Its bytes, as stf_lib writes them: u8 channel (1 A to 5 E); of A to
- * D u8 code, u8 param, u8 size, u64 source, u16 n and n bytes of data; of A to C u64 address; of A
- * and B u16 n and n bits of a mask; of D and E u64 sink.
+ * The one protocol is TileLink (1). Its bytes, as stf_lib writes them: u8 channel (1 A to 5 E); of
+ * A to D u8 code, u8 param, u8 size, u64 source, u16 n and n bytes of data; of A to C u64 address;
+ * of A and B u16 n and n bits of a mask; of D and E u64 sink.
  */
 struct flowtap_stf_record {
 	uint8_t descriptor;
@@ -76,11 +76,11 @@ struct flowtap_stf_sizes {
 int flowtap_stf_record_write(uint8_t *to, size_t capacity, const struct flowtap_stf_sizes *sizes,
 			     const struct flowtap_stf_record *record, size_t *size);
 /*
- * Takes one that begins at `bytes`. 0, and *size: its bytes; -ENODATA: `available` ones are not all of
- * it, *size are, or if that is 0 more are needed to tell; -EBADMSG: no record has this descriptor, or
- * it is a TRANSACTION of which the protocol or the channel is not known. Without the bytes after its
- * fields a record is taken as well, with -ENODATA; of them there are then those that are available.
- * But for COMMENT and ISA_EXTENDED none is longer than 75 KiB.
+ * Takes one that begins at `bytes`. 0, and *size: its bytes; -ENODATA: `available` ones are not all
+ * of it, *size are, or if that is 0 more are needed to tell; -EBADMSG: no record has this
+ * descriptor, or it is a TRANSACTION of which the protocol or the channel is not known. Without the
+ * bytes after its fields a record is taken as well, with -ENODATA; of them there are then those
+ * that are available. But for COMMENT and ISA_EXTENDED none is longer than 75 KiB.
  */
 int flowtap_stf_record_parse(const uint8_t *bytes, size_t available,
 			     const struct flowtap_stf_sizes *sizes,

@@ -2,8 +2,9 @@
 /*
  * A sink that prints the flow as lines of text, one per element.
  *
- * Numbers are hexadecimal without 0x unless marked (d); times are seconds of CLOCK_MONOTONIC_RAW with
- * nine digits after the point, S.NNNNNNNNN; what stands in [] is left out where it is not known.
+ * Numbers are hexadecimal without 0x unless marked (d); times are seconds of CLOCK_MONOTONIC_RAW
+ * with nine digits after the point, S.NNNNNNNNN; what stands in [] is left out where it is not
+ * known.
  *
  *	session						a capture session begins
  *	context ISA EL SECURITY WIDTH(d) [vmid=V] [contextid=C] [pid=P(d)] [tid=T(d)] [cpu=N(d)] [mode=M]

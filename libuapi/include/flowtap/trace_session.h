@@ -44,8 +44,8 @@ struct flowtap_trace_feed {
 	bool synced;			/* and begin with a frame sync */
 	uint8_t id;			/* of frames: which source */
 	/*
-	 * Each returns 0, or below 0 to stop. `lost` is called for frames, with what is missing there
-	 * of any source; its detail has the offset in the file.
+	 * Each returns 0, or below 0 to stop. `lost` is called for frames, with what is missing
+	 * there of any source; its detail has the offset in the file.
 	 */
 	int (*bytes)(struct flowtap_trace_feed *feed, const uint8_t *bytes, size_t size);
 	int (*lost)(struct flowtap_trace_feed *feed, const struct flowtap_gap *gap);
@@ -83,7 +83,9 @@ struct flowtap_trace_session {
 	uint32_t cpu;
 	/* May be NULL: so many more bytes of the file were read and decoded. */
 	void (*progress)(struct flowtap_trace_session *session, size_t bytes);
-	/* May be NULL: at this address there was no code; called each time that it is looked for. */
+	/*
+	 * May be NULL: at this address there was no code; called each time that it is looked for.
+	 */
 	void (*missing)(struct flowtap_trace_session *session, uint64_t address);
 	void *argument;			/* the caller's own */
 
@@ -122,8 +124,8 @@ enum flowtap_snapshot_step {
 struct flowtap_snapshot_sessions {
 	/*
 	 * Set by the caller; zeros below. Of `session` what all have in common: ete, blocks, wfx,
-	 * sink, has_cpu, progress, missing and argument; may be changed between sessions. The rest is
-	 * filled in for each: then it is the last one's, counts and all.
+	 * sink, has_cpu, progress, missing and argument; may be changed between sessions. The rest
+	 * is filled in for each: then it is the last one's, counts and all.
 	 */
 	struct flowtap_snapshot *snapshot;	/* borrowed until flowtap_snapshot_sessions_end */
 	struct flowtap_trace_session session;

@@ -14,8 +14,8 @@
  * flowtap/stf.h writes it. While it is written index_offset is moved on whenever chunks were
  * finished, so that a file whose writer was killed at any moment is whole up to there: each chunk
  * at first; beyond 1024 chunks, one in 1024 of them may be missing as well. What can then stand
- * between the last chunk and the index is the beginning of the next ones, or what of an older index they
- * did not cover.
+ * between the last chunk and the index is the beginning of the next ones, or what of an older index
+ * they did not cover.
  */
 #ifndef FLOWTAP_ZSTF_H
 #define FLOWTAP_ZSTF_H
@@ -66,20 +66,20 @@ struct flowtap_zstf_info {
 
 /*
  * fd is borrowed and read by pread. Memory is 128 KiB, and what zstd takes for a window of at most
- * 128 MiB. 0; -EBADMSG: no .zstf, or one without an index: flowtap_zstf_problem says why, *reader is
- * to be freed then, too; -errno of read, -ENOMEM: *reader is NULL.
+ * 128 MiB. 0; -EBADMSG: no .zstf, or one without an index: flowtap_zstf_problem says why, *reader
+ * is to be freed then, too; -errno of read, -ENOMEM: *reader is NULL.
  */
 int flowtap_zstf_open(int fd, struct flowtap_zstf_reader **reader);
 /*
- * After -EBADMSG of flowtap_zstf_open, or of flowtap_zstf_next: from now on the index is not looked at.
- * Chunks are frames, one after the other from the last one that was read to its end on, or from the
- * first. After a damaged one there are no more. 0; -EBADMSG: nobody knows where to go on.
+ * After -EBADMSG of flowtap_zstf_open, or of flowtap_zstf_next: from now on the index is not looked
+ * at. Chunks are frames, one after the other from the last one that was read to its end on, or from
+ * the first. After a damaged one there are no more. 0; -EBADMSG: nobody knows where to go on.
  */
 int flowtap_zstf_scan(struct flowtap_zstf_reader *reader);
 /*
- * The next chunk: 1; no more: 0; -EBADMSG: its entry contradicts itself, *chunk is it; -errno. Whole
- * frames with a checksum between the last chunk of the index and the index are chunks, too: the
- * writer was killed when they were there and a new index was not.
+ * The next chunk: 1; no more: 0; -EBADMSG: its entry contradicts itself, *chunk is it; -errno.
+ * Whole frames with a checksum between the last chunk of the index and the index are chunks, too:
+ * the writer was killed when they were there and a new index was not.
  */
 int flowtap_zstf_next(struct flowtap_zstf_reader *reader, struct flowtap_zstf_chunk *chunk);
 /*

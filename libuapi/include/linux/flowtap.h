@@ -48,10 +48,11 @@
  * on; with FLOWTAP_TRIGGER_SWITCH it has become a sample instead.
  *
  * A stream with FLOWTAP_CPU_WIDE takes no tasks (nor INHERIT, ENABLE_ON_EXEC and ENDLESS: EINVAL),
- * but with FLOWTAP_EXCLUDE. It writes a sample whenever the CPU goes from one task to another (if anything was recorded), so that each sample is of one task: the one that
- * pid and tid name. There is at most one such stream on a CPU: CONFIGURE of a second one gives
- * EBUSY, and QUERY names the holder. While it is enabled it holds the source, and the streams of
- * tasks have gaps (FLOWTAP_CAUSE_DISPLACED).
+ * but with FLOWTAP_EXCLUDE. It writes a sample whenever the CPU goes from one task to another (if
+ * anything was recorded), so that each sample is of one task: the one that pid and tid name. There
+ * is at most one such stream on a CPU: CONFIGURE of a second one gives EBUSY, and QUERY names the
+ * holder. While it is enabled it holds the source, and the streams of tasks have gaps
+ * (FLOWTAP_CAUSE_DISPLACED).
  *
  * With FLOWTAP_EXCLUDE a CPU-wide stream has a task set, which its group shares, of those that it
  * does not record: the source is off while one of them runs, or is the stream's of somebody who
@@ -60,21 +61,21 @@
  * always are. One that cannot be, for lack of memory, is recorded: a GAP (FLOWTAP_CAUSE_MEMORY)
  * tells.
  *
- * Programs in the kernel. FLOWTAP_IOC_KEY gives the key of a task set, by which BPF programs attached
- * to the tracepoints sched_process_exec, sched_process_fork and cgroup_attach_task (tp_btf) change it,
- * if kernel and module have BTF:
+ * Programs in the kernel. FLOWTAP_IOC_KEY gives the key of a task set, by which BPF programs
+ * attached to the tracepoints sched_process_exec, sched_process_fork and cgroup_attach_task
+ * (tp_btf) change it, if kernel and module have BTF:
  *
  *	int flowtap_add_task(struct task_struct *task, u64 key) __ksym;
  *	int flowtap_remove_task(struct task_struct *task, u64 key) __ksym;
  *
- * For the current task (at exec) and for one that has just been forked it holds from that moment on,
- * so that nothing of the new program is missed. Of any other it is the whole process, and a worker
- * does it a moment later. 0: done, or will be; -ESRCH: no set has the key; -EINVAL: a kernel thread;
- * -ENOMEM, -ENOSPC: too many. A key is for who may trace everybody (CAP_SYS_PTRACE, when the set was
- * made and when the key is asked for, else EPERM), so that no program is asked who it acts for.
- * EOPNOTSUPP: there is no BTF. Perf events of a task that is added so are made by the worker, too: its
- * first samples by FLOWTAP_TRIGGER_OVERFLOW come when it has. Those of a task that is removed so go a
- * moment later.
+ * For the current task (at exec) and for one that has just been forked it holds from that moment
+ * on, so that nothing of the new program is missed. Of any other it is the whole process, and a
+ * worker does it a moment later. 0: done, or will be; -ESRCH: no set has the key; -EINVAL: a kernel
+ * thread; -ENOMEM, -ENOSPC: too many. A key is for who may trace everybody (CAP_SYS_PTRACE, when
+ * the set was made and when the key is asked for, else EPERM), so that no program is asked who it
+ * acts for. EOPNOTSUPP: there is no BTF. Perf events of a task that is added so are made by the
+ * worker, too: its first samples by FLOWTAP_TRIGGER_OVERFLOW come when it has. Those of a task that
+ * is removed so go a moment later.
  *
  * With FLOWTAP_MODE_KERNEL the kernel is recorded, but not what this module does between the
  * moment when it stops recording to take entries and the moment when it goes on: after each sample
@@ -90,15 +91,15 @@
  * FLOWTAP_OVERWRITE not). aux_head and aux_tail count bytes as data_head and data_tail do, and are
  * loaded and stored in the same order; the reader stores aux_tail only up to the end of bytes that
  * an AUX record has told of. Each FLOWTAP_RECORD_AUX names a range of bytes that one task (with
- * FLOWTAP_CPU_WIDE: whichever ran) left there from `since` to `time`; bytes in no record are
- * Ignore packets. A range never goes round the end of the area, but with FLOWTAP_OVERWRITE. The
- * trace unit begins anew in each (A-sync, Trace Info), but where FLOWTAP_AUX_CONTINUES is set. Bytes
- * come into the area when the task leaves the CPU, at the watermark, after flush_ms and at SNAPSHOT.
- * What the hardware dropped since the area was full, or for a fault, is told by one GAP record
- * (FLOWTAP_CAUSE_HARDWARE, or RING_FULL where the reader was too slow) over the time in which it can
- * have been; the next AUX record has the cause in `loss`. Its size is unknown, but where the area had
- * no room from the beginning and few bytes came: those are counted. Whoever leaves nothing while the
- * area is full has lost nothing, and there is no record of it. With FLOWTAP_OVERWRITE the
+ * FLOWTAP_CPU_WIDE: whichever ran) left there from `since` to `time`; bytes in no record are Ignore
+ * packets. A range never goes round the end of the area, but with FLOWTAP_OVERWRITE. The trace unit
+ * begins anew in each (A-sync, Trace Info), but where FLOWTAP_AUX_CONTINUES is set. Bytes come into
+ * the area when the task leaves the CPU, at the watermark, after flush_ms and at SNAPSHOT. What the
+ * hardware dropped since the area was full, or for a fault, is told by one GAP record
+ * (FLOWTAP_CAUSE_HARDWARE, or RING_FULL where the reader was too slow) over the time in which it
+ * can have been; the next AUX record has the cause in `loss`. Its size is unknown, but where the
+ * area had no room from the beginning and few bytes came: those are counted. Whoever leaves nothing
+ * while the area is full has lost nothing, and there is no record of it. With FLOWTAP_OVERWRITE the
  * newest bytes replace the oldest: the reader waits until the stream is disabled and believes of
  * each record what lies at or after aux_head - aux_size. ETE's samples are these records; CLOCK and
  * ITRACE_START come when the recording of a task begins, SWITCH with FLOWTAP_CPU_WIDE.
@@ -114,14 +115,14 @@
  * in the PID namespace of whoever configured the stream, 0 where the task is not visible there.
  *
  * Rights. To trace a process: all of its uids and gids equal to the caller's effective ones, no
- * capability that the caller lacks, the same user namespace and a dumpable process; or CAP_SYS_PTRACE over it. This is stricter than
- * ptrace and does not ask Yama. Tracing of a task ends when it executes a set-uid program, or one
- * that its user may not read.
- * FLOWTAP_CPU_WIDE needs CAP_PERFMON (else EACCES). FLOWTAP_MODE_KERNEL needs what perf asks for to see kernel
+ * capability that the caller lacks, the same user namespace and a dumpable process; or
+ * CAP_SYS_PTRACE over it. This is stricter than ptrace and does not ask Yama. Tracing of a task
+ * ends when it executes a set-uid program, or one that its user may not read. FLOWTAP_CPU_WIDE
+ * needs CAP_PERFMON (else EACCES). FLOWTAP_MODE_KERNEL needs what perf asks for to see kernel
  * addresses (perf_event_paranoid, CAP_PERFMON). The ring is charged to RLIMIT_MEMLOCK, after
  * mlock_kb (a module parameter) KiB for each user and CPU. A user without CAP_PERFMON has at most
- * 64 streams on each CPU, and 64 sets of tasks (else EMFILE) with 131072 tasks in all (else ENOSPC); a
- * set has at most 32768.
+ * 64 streams on each CPU, and 64 sets of tasks (else EMFILE) with 131072 tasks in all (else
+ * ENOSPC); a set has at most 32768.
  *
  * Compatibility. Structures have only __u32 and __u64 and arrays of bytes, no holes, the same
  * layout on every architecture and for 32-bit callers. They grow at the end: the size is in the
@@ -245,8 +246,8 @@ struct flowtap_ctr_configure {
 
 /*
  * CID and VMID in config name tasks by numbers of the initial PID namespace: EACCES for a caller in
- * another one. With FLOWTAP_MODE_KERNEL the kernel's way to a task is traced from where the scheduler has
- * chosen it: until it has switched they name the task that leaves.
+ * another one. With FLOWTAP_MODE_KERNEL the kernel's way to a task is traced from where the
+ * scheduler has chosen it: until it has switched they name the task that leaves.
  */
 struct flowtap_ete_configure {
 	__u64 config;		/* TRCCONFIGR: BB, CCI, CID, VMID, TS, RS, VMIDOPT */

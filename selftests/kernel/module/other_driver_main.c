@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * What else may happen to what flowtap.ko records with, for its tests: another owner, an idle state
- * in which the registers are lost. Tests write a command to /dev/other_driver, and read the answer of
- * some. riscv64 with CTR (other_driver_ctr.c has more commands), arm64 with ETE and TRBE
+ * in which the registers are lost. Tests write a command to /dev/other_driver, and read the answer
+ * of some. riscv64 with CTR (other_driver_ctr.c has more commands), arm64 with ETE and TRBE
  * (other_driver_ete.c).
  *
  *	idle CPU COUNT NS SEED	as often as that, every NS nanoseconds on average: tells the CPU PM

@@ -221,7 +221,9 @@ static inline void irq_restore(u64 daif)
 	WRITE(daif, daif);
 }
 
-/* random.c: a program of so many functions into `code`, the same for the same seed: f(x). It ends. */
+/*
+ * random.c: a program of so many functions into `code`, the same for the same seed: f(x). It ends.
+ */
 void random_program(u32 *code, size_t capacity, u64 seed, unsigned int functions);
 
 /* user.S: what tasks execute, at EL0 in the user half, at EL1 too where it says so. */

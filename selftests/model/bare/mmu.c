@@ -30,7 +30,9 @@ static u64 bias(void)
 	return READ(sctlr_el1) & 1 ? KERNEL : 0;
 }
 
-/* The MMU of this CPU is on: tables are reached in the kernel half. At EL2 without VHE it is off. */
+/*
+ * The MMU of this CPU is on: tables are reached in the kernel half. At EL2 without VHE it is off.
+ */
 static u64 *reach(u64 address)
 {
 	bool hyper = (READ(CurrentEL) >> 2 & 3) == 2 && boot.mode == MODE_NVHE;

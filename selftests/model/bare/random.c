@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Random programs that end: functions that call one another, loops, branches that depend on data.
- * A budget of calls in x28 and the depth of calls in x27 bound it. x19 is what decides (an LCG), x20
+ * Random programs that end: functions that call one another, loops, branches that depend on data. A
+ * budget of calls in x28 and the depth of calls in x27 bound it. x19 is what decides (an LCG), x20
  * to x22 count loops, x9 to x15 are data, x23 the scratch on the stack, x24 and x25 the LCG's
  * constants, x26 pages that may fault (0: none).
  */

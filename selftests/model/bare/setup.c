@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * The trace as the command line wants it. Any register of the trace unit by its name, trcNAME=VALUE;
- * besides:
+ * The trace as the command line wants it. Any register of the trace unit by its name,
+ * trcNAME=VALUE; besides:
  *
  *	filter=N	TRFCR			size=N		bytes of the buffer
  *	fm=fill|wrap|circular			start=N		where in it writing begins

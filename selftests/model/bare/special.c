@@ -48,9 +48,9 @@ static void polled(const struct trace_setup *setup, unsigned int cpu)
 }
 
 /*
- * A page of the buffer, at `at=` bytes, is not as it should be when trace reaches it: fault=unmapped,
- * readonly, flag, abort (no memory there), table (APTable), and under a hypervisor stage2 and
- * stage2-readonly. The handler mends it, and tracing goes on.
+ * A page of the buffer, at `at=` bytes, is not as it should be when trace reaches it:
+ * fault=unmapped, readonly, flag, abort (no memory there), table (APTable), and under a hypervisor
+ * stage2 and stage2-readonly. The handler mends it, and tracing goes on.
  */
 static u64 fault_page(unsigned int cpu)
 {
@@ -114,7 +114,9 @@ static void want(bool is, const char *what)
 	print("seen: %s\n", what);
 }
 
-/* The buffer is full while the PPI is masked: its level is TRBSR.IRQ, whatever is done to the GIC. */
+/*
+ * The buffer is full while the PPI is masked: its level is TRBSR.IRQ, whatever is done to the GIC.
+ */
 static void level(const struct trace_setup *setup, unsigned int cpu)
 {
 	struct trace_setup own = *setup;

@@ -86,7 +86,10 @@ static void work_random(unsigned int cpu)
 	u64 code = RANDOM_CODE + cpu * RANDOM_ROOM, user = USER_RANDOM + cpu * RANDOM_ROOM;
 	bool told = option_number("trcconfigr", 0) & (CONFIG_CID | CONFIG_VMID);
 	u32 first = 0x300 + cpu * 16;
-	/* An ID of its own where it is traced: else decoders cannot know, and take it for a process. */
+	/*
+	 * An ID of its own where it is traced: else decoders cannot know, and take it for a
+	 * process.
+	 */
 	u32 second = told ? first + 1 : first;
 
 	random_program(at(code), RANDOM_ROOM, seed, option_number("functions", 60));

@@ -56,7 +56,10 @@ FIXTURE_SETUP(bundle)
 	ASSERT_NE(mkdtemp(self->root), NULL);
 	snprintf(self->path, sizeof(self->path), "%s/a", self->root);
 	write_tiny(self->path, 1);
-	/* File times are those of the kernel's tick: until the next one it would have been changed since. */
+	/*
+	 * File times are those of the kernel's tick: until the next one it would have been changed
+	 * since.
+	 */
 	ASSERT_EQ(stat(self->path, &status), 0);
 	do
 		clock_gettime(CLOCK_REALTIME_COARSE, &now);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Shows who is found in folders that look like cgroups, of any depth and with any number of members. */
+/*
+ * Shows who is found in folders that look like cgroups, of any depth and with any number of
+ * members.
+ */
 #include <ftw.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -255,9 +255,9 @@ static enum flowtap_drain_method at_best(enum flowtap_drain_method wanted,
 }
 
 /*
- * As for most users: what is locked beyond RLIMIT_MEMLOCK is refused. A user of our own, because the
- * memory of io_uring counts for all that a user has, and for a moment after its end: numbered like
- * a pipe of ours, as process ids may be those of others in another namespace.
+ * As for most users: what is locked beyond RLIMIT_MEMLOCK is refused. A user of our own, because
+ * the memory of io_uring counts for all that a user has, and for a moment after its end: numbered
+ * like a pipe of ours, as process ids may be those of others in another namespace.
  */
 static int give_up_locking(rlim_t locked)
 {

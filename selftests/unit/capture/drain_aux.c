@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Shows that by every method of the drain the bytes of AUX areas come into the archive before the
- * records that name them, that a tail never passes what is not in the file, and that an archive that
- * was not finished has the bytes of all records that are in it.
+ * records that name them, that a tail never passes what is not in the file, and that an archive
+ * that was not finished has the bytes of all records that are in it.
  */
 #include <pthread.h>
 #include <sys/wait.h>

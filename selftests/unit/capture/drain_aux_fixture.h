@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A drain by each method, over made rings with AUX areas into a file, and the reading of that file. */
+/*
+ * A drain by each method, over made rings with AUX areas into a file, and the reading of that file.
+ */
 #ifndef FLOWTAP_TEST_DRAIN_AUX_FIXTURE_H
 #define FLOWTAP_TEST_DRAIN_AUX_FIXTURE_H
 

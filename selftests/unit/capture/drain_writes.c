@@ -200,7 +200,10 @@ TEST_F(drain, writes_that_the_kernel_shortens_are_continued)
 		struct reading reading;
 
 		fault.grow = self->fd;
-		/* Also within the header of a block; never where a piece ends: that is no short write. */
+		/*
+		 * Also within the header of a block; never where a piece ends: that is no short
+		 * write.
+		 */
 		limit.rlim_cur = round % 2 ? (rlim_t)end + round * 997 : (rlim_t)(end + 4 * round + 1);
 		ASSERT_EQ(ftruncate(self->fd, 0), 0);
 		lseek(self->fd, 0, SEEK_SET);
@@ -366,7 +369,9 @@ TEST_F(drain, what_one_archive_did_not_take_goes_into_the_next)
 	close(fd);
 }
 
-/* What the stream recorded after a block that was lost is written, but comes once: with that block. */
+/*
+ * What the stream recorded after a block that was lost is written, but comes once: with that block.
+ */
 TEST_F(drain, what_follows_a_lost_write_is_in_the_next_archive_only)
 {
 	int fd = memfd_create("next", MFD_CLOEXEC);
@@ -496,7 +501,9 @@ TEST_F(drain, short_writes_of_aux_areas_are_continued)
 	unmake_aux(&aux);
 }
 
-/* The nth write is lost: of the bytes' block header, bytes, zeros; of the records' header, records. */
+/*
+ * The nth write is lost: of the bytes' block header, bytes, zeros; of the records' header, records.
+ */
 TEST_F(drain, neither_tail_passes_a_write_that_was_lost)
 {
 	/* write does not lose any. */

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Shows when the kernel's text is looked at while it is recorded, with a kernel of the test's own. */
+/*
+ * Shows when the kernel's text is looked at while it is recorded, with a kernel of the test's own.
+ */
 #include <errno.h>
 #include <flowtap/kernel.h>
 #include <stdlib.h>

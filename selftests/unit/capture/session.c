@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Shows which CPUs get a stream, with which rings and in which group, and what is said of a refusal. */
+/*
+ * Shows which CPUs get a stream, with which rings and in which group, and what is said of a
+ * refusal.
+ */
 #include <stdlib.h>
 
 #include "support/kselftest_harness.h"

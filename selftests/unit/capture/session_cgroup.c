@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Shows which tasks are added and removed as a cgroup's lists change, in folders that look like one. */
+/*
+ * Shows which tasks are added and removed as a cgroup's lists change, in folders that look like
+ * one.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/stat.h>

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shows that what a process and its descendants map (at start, by dlopen, in threads, after fork and
- * exec) is in the archive with the right build-ids and bytes: by events of perf, and by /proc alone.
+ * Shows that what a process and its descendants map (at start, by dlopen, in threads, after fork
+ * and exec) is in the archive with the right build-ids and bytes: by events of perf, and by /proc
+ * alone.
  *
  * The traced process is this program again (ROLE in its environment). It maps copies of a library
  * and reports an address of each with what stands there; the archive is then replayed and asked.

@@ -175,7 +175,10 @@ TEST_F(aux, a_record_in_which_the_task_executed_is_of_the_program_before)
 
 TEST_F(aux, a_return_to_whom_missing_code_called_is_nobodys)
 {
-	/* bl 410000; nop; b -4. There is nothing at 410000, which calls something that goes to 420000. */
+	/*
+	 * bl 410000; nop; b -4. There is nothing at 410000, which calls something that goes to
+	 * 420000.
+	 */
 	static const uint32_t calls[] = { 0x94004000, 0xd503201f, 0x17ffffff };
 	static const uint32_t ret[] = { 0xd65f03c0 };
 	struct stream stream = { .size = 0 };

@@ -4,8 +4,8 @@
  * executed before the last alignment synchronisation before them, and from the next one after them
  * on, comes out as if nothing had happened.
  *
- * A stream is decoded several times in a row, each beginning with its Alignment Sync; one of them is
- * damaged. FLOWTAP_SEED and ETE_CORRUPT_ROUNDS set what is tried.
+ * A stream is decoded several times in a row, each beginning with its Alignment Sync; one of them
+ * is damaged. FLOWTAP_SEED and ETE_CORRUPT_ROUNDS set what is tried.
  */
 
 #include "support/corpus.h"

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shows what the golden files do not: which trace units are refused, that a sink's error stays, that
- * a gap goes through as it is given, how long things may wait and code may go on, and what counts.
+ * Shows what the golden files do not: which trace units are refused, that a sink's error stays,
+ * that a gap goes through as it is given, how long things may wait and code may go on, and what
+ * counts.
  */
 #include <errno.h>
 #include <flowtap/arm.h>
@@ -214,7 +215,9 @@ TEST_F(ete, a_transaction_of_more_than_there_is_room_for_is_a_gap)
 	self->options.transaction_capacity = 1;
 	self->config.idr0 = 1U << 30;
 	self->words[0] = B_EQ(0);
-	/* atoms in packets with an event between them; the commit; an address, and the flow goes on */
+	/*
+	 * atoms in packets with an event between them; the commit; an address, and the flow goes on
+	 */
 	DECODE(START, N, 0x0a, N, 0x71, N, 0x72, N, 0x0b, 0x9a, 0, 8, 0, 0, E);
 	EXPECT_FLOW(LINES "range 1000 1004 1 A64 N\ntransaction start\n"
 		    "gap unresolved detail=a transaction of more than 1 elements\n"

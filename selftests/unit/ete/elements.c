@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shows which elements packets become, and in which order: by packets that the test fills in, and the
- * queue that they wait in.
+ * Shows which elements packets become, and in which order: by packets that the test fills in, and
+ * the queue that they wait in.
  */
 #include "part_fixture.h"
 

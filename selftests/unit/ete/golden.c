@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shows that each golden file (selftests/corpus/ete, golden.h) is decoded as it says: every table of
- * K10.5.8, and what no public trace has. Packets, elements and flow.
+ * Shows that each golden file (selftests/corpus/ete, golden.h) is decoded as it says: every table
+ * of K10.5.8, and what no public trace has. Packets, elements and flow.
  */
 #include <flowtap/arm.h>
 #include <flowtap/text.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shows that the return stack gives the calls back newest first, keeps the 15 newest, and is emptied
- * by a Trace Info only when the next P0 element comes.
+ * Shows that the return stack gives the calls back newest first, keeps the 15 newest, and is
+ * emptied by a Trace Info only when the next P0 element comes.
  */
 #include "ete/return_stack.h"
 

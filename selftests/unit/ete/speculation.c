@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shows what becomes of elements that wait for a Commit: committed they come out in the order of the
- * trace, cancelled the youngest go, and no more wait than the trace unit can have.
+ * Shows what becomes of elements that wait for a Commit: committed they come out in the order of
+ * the trace, cancelled the youngest go, and no more wait than the trace unit can have.
  */
 #include "part_fixture.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shows what becomes of committed elements in a transaction: they wait for its end, come out when it
- * commits, and are dropped but for what survives when it fails.
+ * Shows what becomes of committed elements in a transaction: they wait for its end, come out when
+ * it commits, and are dropped but for what survives when it fails.
  */
 #include "part_fixture.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shows that what one context sees is not taken for what another one sees, that a context that comes
- * back finds again what was known of it, and that all of it can be forgotten.
+ * Shows that what one context sees is not taken for what another one sees, that a context that
+ * comes back finds again what was known of it, and that all of it can be forgotten.
  */
 #include "ete/view.h"
 

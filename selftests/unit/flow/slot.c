@@ -116,7 +116,9 @@ TEST_F(slot, what_those_before_have_left_is_nobodys_and_in_nobodys_way)
 	}
 }
 
-/* The one that came first, too, that all others would displace: it wins back a place of the dead. */
+/*
+ * The one that came first, too, that all others would displace: it wins back a place of the dead.
+ */
 TEST_F(slot, the_oldest_displaces_those_that_are_gone)
 {
 	keep(&self->slots[0], &self->block, "oldest");

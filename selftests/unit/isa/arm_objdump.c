@@ -176,7 +176,10 @@ static void put_families(FIXTURE_DATA(sweep) *self, enum flowtap_isa isa,
 		for (unsigned int k = 0; k < each; k++) {
 			do {
 				insn = member(&families[i]);
-				/* Four bytes, and none of which objdump takes the second half for IT. */
+				/*
+				 * Four bytes, and none of which objdump takes the second half for
+				 * IT.
+				 */
 			} while (isa == FLOWTAP_ISA_T32 &&
 				 (insn < 0xe8000000 || (insn & 0xff00) == 0xbf00));
 			put(self, isa, insn);

@@ -26,7 +26,10 @@ static int complete(struct flowtap_ete_configure ete)
 
 #define WITH(...) complete((struct flowtap_ete_configure){ __VA_ARGS__ })
 
-/* TRCIDR0: TRCBB 5, TRCCCI 7, RETSTACK 9, TSSIZE 28:24; TRCIDR2: CIDSIZE 9:5, VMIDSIZE 14:10, VMIDOPT 30:29. */
+/*
+ * TRCIDR0: TRCBB 5, TRCCCI 7, RETSTACK 9, TSSIZE 28:24; TRCIDR2: CIDSIZE 9:5, VMIDSIZE 14:10,
+ * VMIDOPT 30:29.
+ */
 TEST(what_is_settable_is_what_the_unit_has)
 {
 	static const struct {

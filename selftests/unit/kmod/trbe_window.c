@@ -375,7 +375,9 @@ TEST(no_status_makes_bytes_that_are_not_there)
 	for (i = 0; i < COUNT(windows); i++)
 		for (high = 0; high < 128; high++)
 			for (pointer = -64ULL; pointer != 5 * PAGE; pointer += 64) {
-				/* Each of S, EA, WRAP, TRG, IRQ, with and without an EC and a BSC. */
+				/*
+				 * Each of S, EA, WRAP, TRG, IRQ, with and without an EC and a BSC.
+				 */
 				status = (u64)(high & 31) << 17 | (high & 32 ? EC(0x24) : 0) |
 					 (high & 64 ? 1 : 0);
 				trbe_outcome(&windows[i], status, pointer, &bytes, &wrapped);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shows that something long says how far it is: on a terminal in one line that is drawn again, elsewhere
- * (a log) by a line a minute. The clock is the test's.
+ * Shows that something long says how far it is: on a terminal in one line that is drawn again,
+ * elsewhere (a log) by a line a minute. The clock is the test's.
  */
 #include "../../../tools/common/progress.h"
 
@@ -147,7 +147,10 @@ TEST_F(progress, on_a_terminal_a_line_is_drawn_again_and_taken_away)
 		progress_show(&self->progress, i, 10, "bytes");
 	progress_end(&self->progress);
 	restore(self);
-	/* What a terminal is given reaches its other side in pieces, in its own time: read to the end. */
+	/*
+	 * What a terminal is given reaches its other side in pieces, in its own time: read to the
+	 * end.
+	 */
 	close(slave);
 	for (ssize_t got = 1; got > 0 && n < sizeof(self->text) - 1; n += got > 0 ? (size_t)got : 0)
 		got = read(master, self->text + n, sizeof(self->text) - 1 - n);

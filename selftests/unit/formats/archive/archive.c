@@ -499,7 +499,9 @@ TEST(a_first_flush_that_finds_no_room)
 
 	signal(SIGXFSZ, SIG_IGN);
 	ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
-	/* Within the archive's header; after it; within the block's; within its payload; all of it. */
+	/*
+	 * Within the archive's header; after it; within the block's; within its payload; all of it.
+	 */
 	for (rlim_t capacity = 1; capacity <= FIRST + 48; capacity++) {
 		fd = new_file();
 		less = (struct rlimit){ capacity, limit.rlim_max };
@@ -548,7 +550,9 @@ TEST(killed_writer_leaves_a_readable_archive)
 		if (pid == 0) {
 			signal(SIGXFSZ, SIG_DFL);
 			setrlimit(RLIMIT_CORE, &none);
-			/* What goes beyond it is cut off there; the next write kills with SIGXFSZ. */
+			/*
+			 * What goes beyond it is cut off there; the next write kills with SIGXFSZ.
+			 */
 			setrlimit(RLIMIT_FSIZE, &limit);
 			write_for_ever(fd);
 		}

@@ -215,7 +215,9 @@ TEST_F(packed, a_cut_file_keeps_its_beginning)
 		for (unsigned int k = 0; k < self->n_frames; k++) {
 			if (self->frames[k + 1] <= cut)
 				ASSERT_LE((k + 1) * FRAME < size ? (k + 1) * FRAME : size, got);
-			/* The cut is told just where it is within a frame, with that frame's place. */
+			/*
+			 * The cut is told just where it is within a frame, with that frame's place.
+			 */
 			if (self->frames[k] < cut && cut < self->frames[k + 1]) {
 				ASSERT_EQ(1, self->told.damages);
 				ASSERT_EQ(self->frames[k], self->told.offset);
@@ -340,8 +342,8 @@ TEST_F(packed, a_frame_is_found_after_any_number_of_bytes)
 }
 
 /*
- * By RFC 8878 3.1.1: a head that has the size of the content in 8 bytes and a window of 128 KiB, then
- * one raw block, of more bytes than follow.
+ * By RFC 8878 3.1.1: a head that has the size of the content in 8 bytes and a window of 128 KiB,
+ * then one raw block, of more bytes than follow.
  */
 static size_t put_endless(uint8_t *to, uint64_t content)
 {

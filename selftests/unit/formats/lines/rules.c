@@ -223,7 +223,9 @@ static void execute(struct fixture *fixture)
 	}
 }
 
-/* --- What tarmac-trace-utilities make of it: who is called, and how deep each instruction is. --- */
+/*
+ * --- What tarmac-trace-utilities make of it: who is called, and how deep each instruction is. ---
+ */
 
 struct pending {
 	uint64_t sp, back;

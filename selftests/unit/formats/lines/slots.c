@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shows that sinks which share the blocks of a cache, at a time or one after the other, each write what
- * they write alone, whatever options each has.
+ * Shows that sinks which share the blocks of a cache, at a time or one after the other, each write
+ * what they write alone, whatever options each has.
  */
 #include "support/kselftest_harness.h"
 #include "support/madeflow.h"

@@ -169,7 +169,9 @@ static struct got input_of_bytes(const void *bytes, size_t size, const struct ou
 	return got;
 }
 
-/* The reader and the check of the same file: instructions of both, and whether they told anything. */
+/*
+ * The reader and the check of the same file: instructions of both, and whether they told anything.
+ */
 struct both {
 	uint64_t read, checked;
 	bool read_told, check_told, truncated;

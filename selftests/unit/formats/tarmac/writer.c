@@ -419,7 +419,10 @@ TEST_F(dialect, times_ascend_whatever_the_trace_tells)
 	EXPECT_FLOW(times, "-since");
 }
 
-/* --- What readers reject (facts of running them), one by one: the checker would find it, and ... --- */
+/*
+ * --- What readers reject (facts of running them), one by one: the checker would find it, and ...
+ * ---
+ */
 
 #define ES "1 clk ES  (0000000000000000:d503201f) O el1h_ns: NOP\n"
 
