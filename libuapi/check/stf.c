@@ -20,6 +20,7 @@ struct group {
 	uint8_t mode;		/* by MODE_CHANGE */
 	bool any;		/* a record that needs an opcode after it */
 	bool event, trap, forces, target, event_target;
+	bool after; /* comments are of what comes after the opcode */
 	uint64_t force_pc, target_pc, event_pc;
 };
 
@@ -149,8 +150,11 @@ static void check_comment(struct flowtap_stf_rules *rules, const uint8_t *payloa
 		[FLOWTAP_ISA_T32] = "context T32 ",
 	};
 	const size_t length = strlen(lines[FLOWTAP_ISA_A64]);
+	const uint64_t size = stf_number(payload, 4);
 
-	if (stf_number(payload, 4) < length)
+	if (size == sizeof(COMMENT_AFTER) - 1 && !memcmp(payload + 4, COMMENT_AFTER, size))
+		rules->group.after = true;
+	if (rules->group.after || size < length)
 		return;
 	for (unsigned int isa = FLOWTAP_ISA_A64; isa <= FLOWTAP_ISA_T32; isa++)
 		if (!memcmp(payload + 4, lines[isa], length))

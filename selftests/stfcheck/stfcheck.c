@@ -13,7 +13,9 @@
  * - U mode has addresses without the sign bit, S mode with it. After a gap no EVENT may say that
  *   it is U, so a comment `context RV64 ... mode=U` does;
  * - there are no records but those of the header and COMMENT, PROCESS_ID_EXT, FORCE_PC,
- *   INST_PC_TARGET, EVENT, EVENT_PC_TARGET, INST_32 and INST_16.
+ *   INST_PC_TARGET, EVENT, EVENT_PC_TARGET, INST_32 and INST_16;
+ * - the last record is an opcode. Comments between "after the next instruction" and it are of what
+ *   comes after it.
  *
  * Of Arm's traces:
  *
@@ -53,6 +55,7 @@ struct group {
 	unsigned int processes;
 	unsigned int forces;
 	bool target, event, trap, event_target;
+	bool after; /* comments from here on are of what comes after the opcode */
 	uint64_t force_pc, target_pc, event_pc;
 };
 
@@ -272,13 +275,23 @@ static void take_context(struct state *state, const char *text, uint64_t size)
 	}
 }
 
+static void take_comment(struct state *state, const char *text, uint64_t size)
+{
+	static const char after[] = "after the next instruction";
+
+	state->group.comments++;
+	if (size == sizeof(after) - 1 && !memcmp(text, after, size))
+		state->group.after = true;
+	else if (!state->group.after)
+		take_context(state, text, size);
+}
+
 static int check_any(struct state *state, uint8_t descriptor, const uint8_t *payload)
 {
 	if (seen(state, RECORD_VERSION) == 0)
 		return bad(state, "%s before VERSION", stfcheck_name(descriptor));
 	if (descriptor == RECORD_COMMENT) {
-		state->group.comments++;
-		take_context(state, (const char *)payload + 4, get(payload, 4));
+		take_comment(state, (const char *)payload + 4, get(payload, 4));
 		return 0;
 	}
 	if (!state->body && descriptor == RECORD_FORCE_PC && seen(state, descriptor) > 1)
@@ -638,6 +651,10 @@ static int check_end(struct state *state)
 	}
 	if (state->check->strict && !state->insn.index) {
 		bad(state, "ends before the first instruction");
+		return -ENODATA;
+	}
+	if (state->check->strict && state->group.comments) {
+		bad(state, "ends with a comment");
 		return -ENODATA;
 	}
 	return 0;

@@ -147,10 +147,56 @@ static bool parse_word(struct stf_group *group, const uint8_t *text, size_t size
 	return false;
 }
 
+static int parse_comment(struct stf_reader *reader, const uint8_t *text, size_t size);
+
+/* What was held until its instruction came, or until there is too much of it. */
+static int release_comments(struct stf_reader *reader)
+{
+	size_t at = 0, end = reader->held_size;
+	int status = 0;
+
+	reader->holds = false;
+	reader->held_size = 0;
+	while (!status && at < end) {
+		const uint8_t *payload = reader->held + at;
+		size_t size = stf_number(payload, 4);
+
+		status = parse_comment(reader, payload + 4, size);
+		at += 4 + size;
+	}
+	return status;
+}
+
+static int hold_comments(struct stf_reader *reader)
+{
+	if (!reader->held)
+		reader->held = malloc(AFTER_MAX);
+	reader->holds = reader->body;
+	return reader->held ? 0 : -ENOMEM;
+}
+
+/* text: after the four bytes of its size. */
+static int hold_comment(struct stf_reader *reader, const uint8_t *text, size_t size)
+{
+	int status;
+
+	if (size + 4 > AFTER_MAX - reader->held_size) {
+		status = release_comments(reader);
+		return status ? status : parse_comment(reader, text, size);
+	}
+	memcpy(reader->held + reader->held_size, text - 4, size + 4);
+	reader->held_size += size + 4;
+	return 0;
+}
+
 static int parse_comment(struct stf_reader *reader, const uint8_t *text, size_t size)
 {
 	struct flowtap_element element;
 
+	if (reader->holds)
+		return hold_comment(reader, text, size);
+	if (size == sizeof(COMMENT_AFTER) - 1 && !memcmp(text, COMMENT_AFTER, size))
+		return hold_comments(reader);
 	if (parse_word(&reader->group, text, size))
 		return 0;
 	if (!flowtap_line_parse((const char *)text, size, &element, &reader->parts) ||
@@ -240,11 +286,14 @@ static int parse_record(struct stf_reader *reader, uint8_t descriptor, const uin
 			size_t size)
 {
 	enum stf_position position = flowtap_stf_position(descriptor);
+	int status;
 
 	reader->read->records++;
 	if (position == STF_POSITION_OPCODE) {
-		if (reader->body)
-			return flowtap_stf_opcode(reader, payload, size);
+		if (reader->body) {
+			status = flowtap_stf_opcode(reader, payload, size);
+			return status || !reader->holds ? status : release_comments(reader);
+		}
 		flowtap_stf_problem(reader, reader->record, "%s in the header",
 				    flowtap_stf_name(descriptor));
 	} else if (position == STF_POSITION_HEADER) {
@@ -401,7 +450,10 @@ static int more(struct stf_reader *reader)
 static int end(struct stf_reader *reader, bool within)
 {
 	struct flowtap_read *read = reader->read;
-	int status;
+	int status = release_comments(reader);
+
+	if (status)
+		return status;
 
 	if (within) {
 		read->truncated = true;
@@ -431,7 +483,7 @@ static int read_all(struct stf_reader *reader)
 		pass(input, &skip);
 		found = STEP_MORE;
 		if (!skip) {
-			status = flowtap_stf_run(reader);
+			status = reader->holds ? 0 : flowtap_stf_run(reader);
 			if (!status)
 				found = step(reader, &skip, &status);
 		}
@@ -509,6 +561,7 @@ int flowtap_stf_read(struct flowtap_read *read, int fd)
 		flowtap_stf_problem(reader, reader->input.reason_offset, "%s",
 				    reader->input.reason);
 	stf_input_close(&reader->input);
+	free(reader->held);
 	free(reader);
 	return status;
 }

@@ -53,6 +53,9 @@ struct stf_reader {
 	bool context_due;		/* `context` may not be `told` */
 	uint8_t returned;		/* the mode that an xRET of Arm's led to, not in `context` yet */
 	struct flowtap_line_parts parts;
+	bool holds; /* comments up to the next opcode are of what comes after it */
+	size_t held_size;
+	uint8_t *held; /* these comments' payloads, AFTER_MAX bytes; or NULL */
 };
 
 /* Tells of a problem at an offset. */

@@ -16,6 +16,7 @@
 #include <stdlib.h>
 
 #define LATER_MAX	2048U
+#define TAIL_MAX (OPCODE_MAX + AFTER_MAX) /* more comments are written where they come */
 #define CAUSE_BREAKPOINT 3
 #define CAUSE_ECALL_U	8
 #define CAUSE_ECALL_M	11
@@ -27,8 +28,15 @@ enum {
 	PENDING_PROCESS = 1 << 1,
 	PENDING_FORCE = 1 << 2,
 	PENDING_MODE = 1 << 3,
-	PENDING_LAST = 1 << 4,		/* `last` is not written yet */
-	PENDING_CONTEXT = 1 << 5,	/* `context` may not be what was said */
+	PENDING_LAST = 1 << 4,	  /* `last` is not written yet */
+	PENDING_CONTEXT = 1 << 5, /* `context` may not be what was said */
+	PENDING_TAIL = 1 << 6,	  /* the last opcode and what comes after it is in `tail` */
+};
+
+/* How what was written ends. */
+enum {
+	ENDED_OPCODE = 7,    /* the size of the last record, which is an opcode; 0: is none */
+	ENDED_EXPLAINED = 8, /* why there will be a FORCE_PC stands in the trace */
 };
 
 struct flowtap_stf {
@@ -43,13 +51,15 @@ struct flowtap_stf {
 	struct flowtap_context context;
 	struct flowtap_context said;	/* what the trace has told of it */
 	uint8_t mode;			/* that a reader believes in */
-	bool explained;			/* why there will be a FORCE_PC stands in the trace */
+	uint32_t ended;			/* ENDED_: one store for each block */
 	uint8_t generator[4];
 	char *generator_comment;
 	struct flowtap_zstf *zstf;	/* NULL: not compressed */
 	struct stf_last last;		/* what is said next may belong to it */
 	size_t later_size;
 	uint8_t later[LATER_MAX];	/* comments that stand after `last` */
+	uint8_t *tail;			/* an opcode, and the comments after it */
+	size_t tail_size;
 	char line[FLOWTAP_LINE_CAPACITY];
 };
 
@@ -69,6 +79,17 @@ static inline void set_pending(struct flowtap_stf *stf, uint32_t pending)
 	stf->pending = (stf->pending & ~STF_MARK_TARGET) | pending;
 }
 
+static inline uint32_t last_opcode(const struct flowtap_stf *stf)
+{
+	return stf->ended & ENDED_OPCODE;
+}
+
+/* 0: the last record is none. */
+static inline void set_last_opcode(struct flowtap_stf *stf, uint32_t size)
+{
+	stf->ended = (stf->ended & ENDED_EXPLAINED) | size;
+}
+
 /*
  * To be called before a record that belongs to the instruction at `pc`: a chunk that is full ends
  * here.
@@ -81,13 +102,61 @@ static inline void begin_group(struct flowtap_stf *stf, uint64_t pc)
 	stf->boundary += flowtap_zstf_markers(stf->zstf);
 }
 
+/* What is in `tail` goes where it belongs: an instruction comes after it. */
+static void write_tail(struct flowtap_stf *stf)
+{
+	uint32_t opcode = last_opcode(stf);
+
+	if (!(stf->pending & PENDING_TAIL))
+		return;
+	stf->pending &= ~PENDING_TAIL;
+	set_last_opcode(stf, 0);
+	flowtap_write_buffer_add(&stf->out, stf->tail, opcode);
+	begin_group(stf, stf->pc);
+	flowtap_write_buffer_add(&stf->out, stf->tail + opcode, stf->tail_size - opcode);
+}
+
+/* Some bytes of a comment, or of several. */
+static int add_comment(struct flowtap_stf *stf, const void *bytes, size_t size)
+{
+	if (stf->pending & PENDING_TAIL && size > AFTER_MAX + last_opcode(stf) - stf->tail_size)
+		write_tail(stf);
+	if (!(stf->pending & PENDING_TAIL)) {
+		set_last_opcode(stf, 0);
+		return flowtap_write_buffer_add(&stf->out, bytes, size);
+	}
+	memcpy(stf->tail + stf->tail_size, bytes, size);
+	stf->tail_size += size;
+	return stf->out.error;
+}
+
 static int write_comment(struct flowtap_stf *stf, const char *text, size_t size)
 {
 	uint8_t head[5];
 
 	put32(put8(head, STF_COMMENT), size);
-	flowtap_write_buffer_add(&stf->out, head, sizeof(head));
-	return flowtap_write_buffer_add(&stf->out, text, size);
+	add_comment(stf, head, sizeof(head));
+	return add_comment(stf, text, size);
+}
+
+/*
+ * Comments follow. The opcode before them is taken back until the next instruction comes: if there
+ * is none it will be the last record. Otherwise a chunk that is full ends here.
+ */
+static void begin_comments(struct flowtap_stf *stf)
+{
+	uint32_t opcode = last_opcode(stf);
+
+	if (stf->pending & PENDING_TAIL)
+		return;
+	if (opcode && stf->out.fill >= opcode) {
+		stf->out.fill -= opcode;
+		memcpy(stf->tail, stf->out.bytes + stf->out.fill, opcode);
+		stf->tail_size = opcode;
+		stf->pending |= PENDING_TAIL;
+	} else {
+		begin_group(stf, stf->pc);
+	}
 }
 
 /* From ISA to what has to follow END_HEADER: identifier, version and comments are there. */
@@ -179,7 +248,7 @@ static void write_pending(struct flowtap_stf *stf, uint64_t address)
 		write_header(stf, address);
 	if (address != stf->pc)
 		stf->pending |= PENDING_FORCE;
-	if (stf->pending & PENDING_FORCE && !stf->explained)
+	if (stf->pending & PENDING_FORCE && !(stf->ended & ENDED_EXPLAINED))
 		write_comment(stf, COMMENT_UNEXPLAINED, sizeof(COMMENT_UNEXPLAINED) - 1);
 	if (stf->pending & PENDING_CONTEXT)
 		write_context(stf);
@@ -199,11 +268,13 @@ static void write_opcodes(struct flowtap_stf *stf, const struct flowtap_block *b
 {
 	const uint8_t *insns = block->bytes;
 	uint8_t record[OPCODE_MAX];
+	size_t size;
 
 	for (; at < end; at += insn_size(block->isa, insns + at)) {
 		begin_group(stf, block->address + at);
-		flowtap_write_buffer_add(&stf->out, record,
-					 put_insn(record, block->isa, insns + at) - record);
+		size = (size_t)(put_insn(record, block->isa, insns + at) - record);
+		flowtap_write_buffer_add(&stf->out, record, size);
+		set_last_opcode(stf, (uint32_t)size);
 		stf->counts.instructions++;
 	}
 }
@@ -221,11 +292,12 @@ static void write_held(struct flowtap_stf *stf)
 	if (stf->last.unknown && stf->last.may_stay && !stf->last.carries)
 		write_comment(stf, COMMENT_TAKEN, sizeof(COMMENT_TAKEN) - 1);
 	flowtap_write_buffer_add(&stf->out, group, put_last(group, &stf->last) - group);
+	set_last_opcode(stf, (uint32_t)(1 + insn_size(stf->last.isa, stf->last.insn)));
 	stf->counts.instructions++;
 	if (!stf->later_size)
 		return;
-	begin_group(stf, stf->pc);
-	flowtap_write_buffer_add(&stf->out, stf->later, stf->later_size);
+	begin_comments(stf);
+	add_comment(stf, stf->later, stf->later_size);
 	stf->later_size = 0;
 }
 
@@ -297,6 +369,12 @@ static inline void write_rendered(struct flowtap_stf *stf, const struct flowtap_
 	out->fill += render->size - TARGET_SIZE + (TARGET_SIZE & -(uint32_t)carries);
 }
 
+/* Of the record that it ends with. */
+static inline uint32_t opcode_size(const struct flowtap_render *render)
+{
+	return render->size - TARGET_SIZE - (render->mark & STF_MARK_TARGET);
+}
+
 /* Whether a trace can have this: all of it is RISC-V's, or Arm's. */
 static bool may_have(const struct flowtap_stf *stf, unsigned int isa)
 {
@@ -342,8 +420,10 @@ static int write_slowly(struct flowtap_stf *stf, const struct flowtap_block *blo
 		error = -EINVAL;
 	if (error)
 		return error;
+	write_tail(stf);
 	learn_target(stf, block->address);
 	write_held(stf);
+	write_tail(stf);
 	handle_isa(stf, block->isa);
 	begin_group(stf, stf->pc);
 	write_pending(stf, block->address);
@@ -351,6 +431,7 @@ static int write_slowly(struct flowtap_stf *stf, const struct flowtap_block *blo
 	    stf->boundary - stf->counts.instructions >= block->instructions) {
 		if (!flowtap_write_buffer_reserve(out, render->size))
 			write_rendered(stf, render, carries, target);
+		set_last_opcode(stf, opcode_size(render));
 		stf->counts.instructions += block->instructions;
 		set_pending(stf, 0);
 	} else {
@@ -358,7 +439,7 @@ static int write_slowly(struct flowtap_stf *stf, const struct flowtap_block *blo
 	}
 	stf->pc = carries ? target : block->address + block->size;
 	stf->pending |= goes && !carries ? PENDING_FORCE : 0;
-	stf->explained = false;
+	stf->ended &= ENDED_OPCODE;
 	stf->said = stf->context;
 	return out->error;
 }
@@ -383,7 +464,7 @@ static int write_block(struct flowtap_sink *sink, const struct flowtap_block *bl
 	write_rendered(stf, render, taken, target);
 	stf->pc = either(taken, target, block->address + block->size);
 	stf->counts.instructions = instructions;
-	stf->explained = false;
+	stf->ended = opcode_size(render);
 	return 0;
 }
 
@@ -411,7 +492,7 @@ static void handle_process(struct flowtap_stf *stf, const struct flowtap_context
 		return;
 	write_held(stf);
 	stf->pending |= PENDING_FORCE;
-	stf->explained = true;
+	stf->ended |= ENDED_EXPLAINED;
 }
 
 static int handle_context(struct flowtap_stf *stf, const struct flowtap_context *context)
@@ -440,7 +521,7 @@ static int handle_context(struct flowtap_stf *stf, const struct flowtap_context 
 	if (!last_changes(stf, context->mode)) {
 		stf->pending |= PENDING_MODE | PENDING_FORCE;
 		/* A comment tells of the context. */
-		stf->explained |= isa_is_arm(context->isa);
+		stf->ended |= isa_is_arm(context->isa) ? ENDED_EXPLAINED : 0;
 		return 0;
 	}
 	stf->last.changes = true;
@@ -492,10 +573,10 @@ static bool handle_exception(struct flowtap_stf *stf, const struct flowtap_excep
 static int explain(struct flowtap_stf *stf, const struct flowtap_element *element, bool forces)
 {
 	write_held(stf);
-	stf->explained = true;
+	stf->ended |= ENDED_EXPLAINED;
 	if (forces && !(stf->pending & PENDING_HEADER))
 		stf->pending |= PENDING_FORCE;
-	begin_group(stf, stf->pc);
+	begin_comments(stf);
 	if (context_unsaid(stf))
 		write_comment(stf, stf->line, context_line(stf));
 	return write_comment(stf, stf->line, flowtap_line_element(stf->line, element));
@@ -512,7 +593,7 @@ static int write_later(struct flowtap_stf *stf, size_t size)
 		return 0;
 	}
 	write_held(stf);
-	begin_group(stf, stf->pc);
+	begin_comments(stf);
 	return write_comment(stf, stf->line, size);
 }
 
@@ -612,7 +693,8 @@ int flowtap_stf_new(int fd, const struct flowtap_stf_options *options, struct fl
 	if (!new)
 		return -ENOMEM;
 	new->generator_comment = strdup(comment);
-	error = new->generator_comment ? open_output(new, fd, options->zstf) : -ENOMEM;
+	new->tail = malloc(TAIL_MAX);
+	error = new->generator_comment &&new->tail ? open_output(new, fd, options->zstf) : -ENOMEM;
 	if (error) {
 		flowtap_stf_free(new);
 		return error;
@@ -640,6 +722,22 @@ const struct flowtap_stf_counts *flowtap_stf_counts(const struct flowtap_stf *st
 	return &stf->counts;
 }
 
+/*
+ * The last record is an opcode, as each chunk's of a .zstf: stf_recompress leaves out a chunk that
+ * ends with a comment. What the trace has after the last instruction stands before its opcode.
+ */
+static void end_with_opcode(struct flowtap_stf *stf)
+{
+	uint32_t opcode = last_opcode(stf);
+
+	if (!(stf->pending & PENDING_TAIL))
+		return;
+	stf->pending &= ~PENDING_TAIL;
+	write_comment(stf, COMMENT_AFTER, sizeof(COMMENT_AFTER) - 1);
+	add_comment(stf, stf->tail + opcode, stf->tail_size - opcode);
+	flowtap_write_buffer_add(&stf->out, stf->tail, opcode);
+}
+
 int flowtap_stf_finish(struct flowtap_stf *stf)
 {
 	if (stf->out.error)
@@ -647,6 +745,7 @@ int flowtap_stf_finish(struct flowtap_stf *stf)
 	if (stf->pending & PENDING_HEADER)
 		return -ENODATA;
 	write_held(stf);
+	end_with_opcode(stf);
 	return stf->zstf ? flowtap_zstf_finish(stf->zstf) : flowtap_write_buffer_flush(&stf->out);
 }
 
@@ -657,5 +756,6 @@ void flowtap_stf_free(struct flowtap_stf *stf)
 	flowtap_zstf_free(stf->zstf);
 	flowtap_write_buffer_free(&stf->out);
 	free(stf->generator_comment);
+	free(stf->tail);
 	free(stf);
 }

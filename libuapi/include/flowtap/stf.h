@@ -5,6 +5,9 @@
  *
  * It is version 1.5, and ends with the last record: no RESERVE_END, which the 1.3 text wants and
  * every reader fails on. There is no option for the text's own spelling, as nothing reads it.
+ * That record is an opcode: comments after the last instruction stand before its opcode, between it
+ * and the COMMENT "after the next instruction", as stf_recompress leaves out a chunk that ends
+ * otherwise.
  *
  * Blocks become instruction records; a taken branch carries its target. What an STF cannot say in
  * records becomes a COMMENT in the grammar of flowtap/text.h: gaps, traps whose handler was not

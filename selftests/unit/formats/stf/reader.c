@@ -370,6 +370,67 @@ TEST(of_t32_instead_of_a32_no_context_is_read)
 		    "range 2000 2002 1 T32 E\n");
 }
 
+TEST(what_comes_after_the_last_instruction_is_read_after_it)
+{
+	static const struct told told[] = {
+		MODE(A64, 1),
+		IS(a64, true, 0x1000),
+		IS(eret, true, 0x2000),
+		TELL(EVENT, .event = 5),
+		GAP(OVERFLOW),
+		MODE(A64, 2),
+		GAP(START),
+	};
+
+	EXPECT_READ(told, "context A64 EL1 nonsecure 64\n"
+			  "range 2000 2004 1 A64 E\nrange 1000 1004 1 A64 E\neret\n"
+			  "event 5\ngap overflow size=unknown\n"
+			  "context A64 EL2 nonsecure 64\ngap start size=unknown\n");
+}
+
+/* More than the writer holds, or the reader: they stand where they come, and nothing is lost. */
+TEST(no_number_of_gaps_after_the_last_instruction_is_too_many)
+{
+	enum { GAPS = 20000 };
+	static struct told told[GAPS + 2] = { MODE(A64, 1), IS(a64, true, 0x1000) };
+	static const char begin[] = "context A64 EL1 nonsecure 64\nrange 2000 2004 1 A64 E\n",
+			  line[] = "gap overflow size=unknown\n";
+	char *want = malloc(sizeof(begin) + GAPS * sizeof(line)), *to = want;
+
+	ASSERT_NE(NULL, want);
+	to = stpcpy(to, begin);
+	for (int i = 0; i < GAPS; i++) {
+		told[i + 2] = (struct told)GAP(OVERFLOW);
+		to = stpcpy(to, line);
+	}
+	EXPECT_READ(told, want);
+	free(want);
+}
+
+/* As by a writer that holds more, or by somebody malicious. */
+TEST(comments_of_what_comes_later_may_be_of_any_size)
+{
+	struct output made = made_stf(7, false, 200, NULL), longer = output_new();
+	static const char after[] = "\x03\x1a\0\0\0after the next instruction",
+			  line[] = "\x03\x09\0\0\0gap start";
+	struct reading reading;
+	size_t gaps = 0;
+
+	ASSERT_EQ((ssize_t)made.size, write(longer.fd, made.bytes, made.size));
+	ASSERT_EQ(31, write(longer.fd, after, sizeof(after) - 1));
+	for (int i = 0; i < 40000; i++)
+		ASSERT_EQ(14, write(longer.fd, line, sizeof(line) - 1));
+	read_file(&reading, longer.fd, NULL);
+	EXPECT_EQ(0, reading.status);
+	for (const char *at = (const char *)reading.text.bytes; (at = strstr(at, "\ngap start\n"));
+	     at++)
+		gaps++;
+	EXPECT_LE(40000, gaps);
+	reading_free(&reading);
+	output_free(&longer);
+	output_free(&made);
+}
+
 TEST(what_is_something_else_is_said_to_be)
 {
 	struct reading reading;

@@ -117,7 +117,9 @@ TEST_F(stf, user_trace_with_a_system_call_and_another_thread)
 #define NOBODY	" 00000000 00000000 00000000 "
 #define MODE_U	"64 0000000000000040 01 0000000000000000 "
 #define MODE_S	"64 0000000000000040 01 0100000000000000 "
-#define LOOP_INSNS "f0 13055000 f0 e31eb5fe "
+#define LOOP_INSNS_BUT_LAST "f0 13055000 "
+#define LOOP_LAST "f0 e31eb5fe "
+#define LOOP_INSNS LOOP_INSNS_BUT_LAST LOOP_LAST
 
 #define EXPECT_TEXT(...) do {									\
 	static const char *const text[] = { __VA_ARGS__ };					\
@@ -167,15 +169,15 @@ TEST_F(stf, what_has_no_record_becomes_a_comment_and_the_next_pc_is_forced)
 	BLOCK(LOOP, false, 0x10008);
 	EXPECT_EQ(0, sink_element(self->sink, transfer));
 	EXPECT_TEXT(BEGIN, "03 #'gap start'", "03 #'transfer 10 20 function_return mispredicted'",
-		    REST(NOBODY, "0000020000000000"),
-		    "1f 0c00010000000000", MODE_U, "f1 8280", /* they ascend: target, event */
+		    REST(NOBODY, "0000020000000000"), "1f 0c00010000000000", MODE_U,
+		    "f1 8280", /* they ascend: target, event */
 		    "f1 8545",
-		    "03 #'gap wrapped since=0.000000018 until=0.000000052 size=unknown address=56 detail=a?b'",
+		    "03 #'gap wrapped since=0.000000018 until=0.000000052 size=unknown address=56 "
+		    "detail=a?b'",
 		    "03 #'transfer 10 20 function_return mispredicted'",
-		    "03 #'callstack 10 20 ffffffff80000000'",
-		    "03 #'session'",
-		    "09 0000010000000000", LOOP_INSNS,
-		    "03 #'transfer 10 20 function_return mispredicted'");
+		    "03 #'callstack 10 20 ffffffff80000000'", "03 #'session'",
+		    "09 0000010000000000", LOOP_INSNS_BUT_LAST, "03 #'after the next instruction'",
+		    "03 #'transfer 10 20 function_return mispredicted'", LOOP_LAST);
 	EXPECT_RULES_KEPT();
 	EXPECT_EQ(4, flowtap_stf_counts(self->stf)->skipped);
 	EXPECT_EQ(2, flowtap_stf_counts(self->stf)->gaps);
@@ -398,13 +400,16 @@ TEST_F(stf, what_is_said_later_does_not_go_into_the_group_of_the_last_instructio
 	BLOCK(ECALL, true, 0);
 	EXPECT_EQ(0, flowtap_stf_finish(self->stf));
 	EXPECT_EQ(0, trap(self->sink, 8, 0x10008, KERNEL));
+	EXPECT_EQ(0, sink_context(self->sink, 1, 2, 0, 1));
+	BLOCK(KSRET, true, 0x1000c);
 	EXPECT_TEXT(BEGIN, REST(" 00000000 01000000 01000000 ", "0000010000000000"), MODE_U,
 		    LOOP_INSNS, "f0 73000000", "03 #'gap trap'",
-		    "03 #'exception 8 10008 target=ffffffff80000000'",
-		    "09", AT_KERNEL("0000"), MODE_S, "f1 0100",
-		    "1f 0c00010000000000", "f0 73002010",
+		    "03 #'exception 8 10008 target=ffffffff80000000'", "09", AT_KERNEL("0000"),
+		    MODE_S, "f1 0100", "1f 0c00010000000000", "f0 73002010",
 		    "03 #'context RV64 EL0 nonsecure 64 pid=1 tid=2 cpu=0 mode=U'",
-		    "08 00000000 01000000 02000000", "09 0800010000000000", "f0 73000000", "03 #'exception 8 10008 target=ffffffff80000000'");
+		    "08 00000000 01000000 02000000", "09 0800010000000000", "f0 73000000",
+		    "03 #'exception 8 10008 target=ffffffff80000000'", "09", AT_KERNEL("0000"),
+		    MODE_S, "f1 0100", "1f 0c00010000000000", "f0 73002010");
 	EXPECT_RULES_KEPT();
 }
 
