@@ -227,7 +227,11 @@ static void note_empty(struct flowtap_input *input, const struct flowtap_trace_s
 static int decode_raw(struct reading *reading, int fd)
 {
 	struct flowtap_input *input = reading->input;
-	struct flowtap_trace_session session = { .fd = fd, .framed = input->framed };
+	struct flowtap_trace_session session = {
+		.fd = fd,
+		.framed = input->framed,
+		.dstream = input->dstream,
+	};
 	int err;
 
 	if (!input->config)

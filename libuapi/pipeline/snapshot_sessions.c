@@ -63,7 +63,7 @@ int flowtap_snapshot_session(struct flowtap_snapshot_sessions *sessions,
 	session->memory = sessions->memory;
 	session->cpu = source->core_number;
 	session->framed = source->buffer->format != FLOWTAP_SNAPSHOT_RAW;
-	session->synced = source->buffer->format == FLOWTAP_SNAPSHOT_SYNCED_FRAMES;
+	session->dstream = source->buffer->format == FLOWTAP_SNAPSHOT_DSTREAM;
 	session->id = source->config.traceidr & 0x7f;
 	session->fd = flowtap_snapshot_open_buffer(sessions->snapshot, source->buffer);
 	if (session->fd < 0)

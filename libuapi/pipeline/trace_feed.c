@@ -14,6 +14,10 @@
 #include "base/read_at.h"
 
 #define PIECE (1U << 20)
+/* A DSTREAM's file: the last bytes of each block are a footer. */
+#define BLOCK 512U
+#define BLOCK_TRACE 504U
+_Static_assert(PIECE % BLOCK == 0, "each piece begins with a block");
 
 /*
  * A full sync cannot be within frames, but for the four in the place of one. Where another is, the
@@ -56,19 +60,37 @@ static int handle_loss(struct flowtap_frames *frames, enum flowtap_frame_loss lo
 	char detail[96];
 
 	feed->damages += gap.reason == FLOWTAP_GAP_BAD_PACKET;
+	if (feed->dstream)
+		offset = offset / BLOCK_TRACE * BLOCK + offset % BLOCK_TRACE;
 	snprintf(detail, sizeof(detail), "offset 0x%" PRIx64 ": %s", offset, gap.detail);
 	gap.detail = detail;
 	return feed->lost(feed, &gap);
 }
 
-static int handle_piece(struct flowtap_trace_feed *feed, struct flowtap_frames *frames,
-			const uint8_t *piece, size_t size)
+/* Whole blocks, but for the last one of the file. What is left. */
+static size_t drop_footers(uint8_t *piece, size_t size)
 {
+	size_t left = 0;
+
+	for (size_t at = 0; at < size; at += BLOCK) {
+		size_t n = size - at < BLOCK_TRACE ? size - at : BLOCK_TRACE;
+
+		memmove(piece + left, piece + at, n);
+		left += n;
+	}
+	return left;
+}
+
+static int handle_piece(struct flowtap_trace_feed *feed, struct flowtap_frames *frames,
+			uint8_t *piece, size_t size)
+{
+	if (feed->dstream)
+		size = drop_footers(piece, size);
 	if (!feed->framed)
 		return feed->bytes(feed, piece, size);
 	/* Syncs are in the first piece, or nowhere. */
 	if (!feed->read)
-		frames->synced |= has_syncs(piece, size);
+		frames->synced = has_syncs(piece, size);
 	return flowtap_frames_decode(frames, piece, size);
 }
 
@@ -96,7 +118,6 @@ int flowtap_trace_feed(struct flowtap_trace_feed *feed)
 	int saved = errno, err = -ENOMEM;
 
 	if (frames && piece) {
-		frames->synced = feed->synced;
 		frames->data = handle_data;
 		frames->lost = handle_loss;
 		frames->argument = feed;

@@ -63,7 +63,7 @@ static int run(struct running *running)
 	struct flowtap_trace_feed feed = {
 		.fd = session->fd,
 		.framed = session->framed,
-		.synced = session->synced,
+		.dstream = session->dstream,
 		.id = session->id,
 		.bytes = handle_bytes,
 		.lost = handle_loss,

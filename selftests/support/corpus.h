@@ -5,8 +5,8 @@
 
 #include <flowtap/arm.h>
 #include <flowtap/ete.h>
-#include <flowtap/frame.h>
 #include <flowtap/snapshot.h>
+#include <flowtap/trace_session.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,7 +28,6 @@ struct corpus {
 	struct flowtap_memory *memory;
 	uint8_t *bytes;
 	size_t size;
-	uint8_t id;
 };
 
 static inline void corpus_free(struct corpus *corpus)
@@ -38,46 +37,42 @@ static inline void corpus_free(struct corpus *corpus)
 	memset(corpus, 0, sizeof(*corpus));
 }
 
-static inline int corpus_append(struct flowtap_frames *frames, uint8_t id, const uint8_t *bytes,
-				size_t size, uint64_t offset)
+static inline int corpus_append(struct flowtap_trace_feed *feed, const uint8_t *bytes, size_t size)
 {
-	struct corpus *corpus = frames->argument;
+	struct corpus *corpus = feed->argument;
 
-	(void)offset;
-	if (id != corpus->id)
-		return 0;
 	memcpy(corpus->bytes + corpus->size, bytes, size);
 	corpus->size += size;
+	return 0;
+}
+
+static inline int corpus_lost(struct flowtap_trace_feed *feed, const struct flowtap_gap *gap)
+{
+	(void)feed;
+	(void)gap;
 	return 0;
 }
 
 static inline int corpus_read(struct corpus *corpus, const struct flowtap_snapshot *snapshot,
 			      const struct flowtap_snapshot_source *source)
 {
-	struct flowtap_frames frames = {
-		.synced = source->buffer->format == FLOWTAP_SNAPSHOT_SYNCED_FRAMES,
-		.data = corpus_append,
+	struct flowtap_trace_feed feed = {
+		.fd = flowtap_snapshot_open_buffer(snapshot, source->buffer),
+		.framed = source->buffer->format != FLOWTAP_SNAPSHOT_RAW,
+		.dstream = source->buffer->format == FLOWTAP_SNAPSHOT_DSTREAM,
+		.id = (uint8_t)(source->config.traceidr & 0x7f),
+		.bytes = corpus_append,
+		.lost = corpus_lost,
 		.argument = corpus,
 	};
-	int fd = flowtap_snapshot_open_buffer(snapshot, source->buffer);
-	off_t size = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
-	uint8_t *raw = size < 0 ? NULL : malloc((size_t)size + 1);
+	off_t size = feed.fd < 0 ? -1 : lseek(feed.fd, 0, SEEK_END);
 	int status = -1;
 
-	corpus->bytes = raw ? malloc((size_t)size + 1) : NULL;
-	corpus->id = (uint8_t)(source->config.traceidr & 0x7f);
-	if (corpus->bytes && pread(fd, raw, (size_t)size, 0) == size) {
-		status = 0;
-		if (source->buffer->format == FLOWTAP_SNAPSHOT_RAW) {
-			memcpy(corpus->bytes, raw, (size_t)size);
-			corpus->size = (size_t)size;
-		} else {
-			status = flowtap_frames_decode(&frames, raw, (size_t)size);
-		}
-	}
-	free(raw);
-	if (fd >= 0)
-		close(fd);
+	corpus->bytes = size < 0 ? NULL : malloc((size_t)size + 1);
+	if (corpus->bytes)
+		status = flowtap_trace_feed(&feed);
+	if (feed.fd >= 0)
+		close(feed.fd);
 	return status;
 }
 

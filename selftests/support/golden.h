@@ -189,7 +189,7 @@ static inline int golden_line(struct golden *golden, const char *section, const 
 static inline struct golden *golden_load(const char *name)
 {
 	struct golden *golden = calloc(1, sizeof(*golden));
-	char path[256], line[256], section[32] = "";
+	char path[sizeof(GOLDEN_DIRECTORY) + 257], line[256], section[32] = "";
 	FILE *file;
 
 	snprintf(path, sizeof(path), GOLDEN_DIRECTORY "/%s", name);

@@ -79,3 +79,14 @@ int ete_config_parse(const char *text, struct flowtap_ete_config *config)
 	} while (*text++);
 	return 0;
 }
+
+const char *option_framed(const struct command_option *option, const char *text)
+{
+	struct framing *framing = option->into;
+
+	if (text && strcmp(text, "dstream"))
+		return "dstream";
+	framing->framed = true;
+	framing->dstream = text;
+	return NULL;
+}

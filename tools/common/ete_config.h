@@ -17,6 +17,17 @@
  */
 int ete_config_parse(const char *text, struct flowtap_ete_config *config);
 
+/* How raw bytes lie in their file. */
+struct framing {
+	bool framed;			/* in CoreSight's frames */
+	bool dstream;			/* in a DSTREAM probe's blocks as well */
+};
+
+/* A row of a table of options: --framed[=dstream], into a struct framing. */
+#define OPTION_FRAMED(framing, ...) \
+	OPTION(0, "framed", optional_argument, option_framed, framing, __VA_ARGS__)
+const char *option_framed(const struct command_option *option, const char *text);
+
 /* A row of a table of options: which trace ID, into an int. */
 #define OPTION_TRACE_ID(id, ...) \
 	OPTION_NUMBER(0, "id", id, FLOWTAP_FRAME_FIRST, FLOWTAP_FRAME_LAST, \

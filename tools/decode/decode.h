@@ -3,6 +3,7 @@
 #ifndef DECODE_H
 #define DECODE_H
 
+#include "common/ete_config.h"
 #include "common/format.h"
 #include "common/format_request.h"
 
@@ -40,7 +41,7 @@ struct decode_options {
 	const char *config;		/* KEY=VALUE,...: the registers of a raw trace */
 	struct decode_image *images;
 	size_t n_images;
-	bool framed;			/* a raw trace is in CoreSight's frames */
+	struct framing framing;		/* of a raw trace */
 	int id;				/* which trace ID of it, -1: the configuration's */
 	bool keep_failed;
 	uint64_t block_memory;		/* bytes, 0: the library's default */

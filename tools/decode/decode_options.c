@@ -53,7 +53,9 @@ static const char help[] =
 	"                      again, the first one counts; adds to a snapshot's\n"
 	"      --elf FILE[@OFFSET][,SPACE][,contextid=N][,vmid=N]\n"
 	"                      the same of an ELF file, loaded at its addresses plus OFFSET\n"
-	"      --framed        the bytes are in CoreSight's frames, with or without frame syncs\n"
+	"      --framed[=dstream]\n"
+	"                      the bytes are in CoreSight's frames, with or without frame syncs;\n"
+	"                      dstream: in a DSTREAM probe's file, whose blocks have footers\n"
 	"      --id N          which trace ID of them, if not that of traceidr\n"
 	"\n"
 	"The summary goes to standard output, to standard error if the trace goes there. OUT is\n"
@@ -207,7 +209,7 @@ static int parse(int argc, char **argv, struct decode_options *options)
 		       .wanted = "FILE@ADDRESS[,SPACE][,contextid=N][,vmid=N][,offset=N][,size=N]"),
 		OPTION(0, "elf", required_argument, add_image, options, .bits = true,
 		       .wanted = "FILE[@OFFSET][,SPACE][,contextid=N][,vmid=N]"),
-		OPTION_FLAG(0, "framed", &options->framed),
+		OPTION_FRAMED(&options->framing),
 		OPTION_TRACE_ID(&options->id),
 		OPTION_FLAG(0, "keep-failed-transactions", &options->keep_failed),
 		OPTION(0, "block-memory", required_argument, parse_size, &options->block_memory),
@@ -234,7 +236,7 @@ int decode_options_parse(int argc, char **argv, struct decode_options *options)
 		return status;
 	if (options->split && options->output && !strcmp(options->output, "-"))
 		return misused(argv[0], "--split writes several files: name them with -o");
-	if (options->id >= 0 && !options->framed)
+	if (options->id >= 0 && !options->framing.framed)
 		return misused(argv[0], "--id is for --framed");
 	options->input = argv[optind];
 	return OPTIONS_TAKEN;

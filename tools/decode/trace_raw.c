@@ -16,7 +16,7 @@ static bool choose_id(const struct decode_options *options,
 		      const struct flowtap_ete_config *config, uint8_t *id)
 {
 	*id = options->id >= 0 ? (uint8_t)options->id : config->traceidr & 0x7f;
-	if (!options->framed || (*id >= FLOWTAP_FRAME_FIRST && *id <= FLOWTAP_FRAME_LAST))
+	if (!options->framing.framed || (*id >= FLOWTAP_FRAME_FIRST && *id <= FLOWTAP_FRAME_LAST))
 		return true;
 	complain("which trace ID of the frames is it?");
 	advise("--id N says it, or traceidr=N in --config");
@@ -60,7 +60,11 @@ static int decode(struct trace_decoding *decoding, struct flowtap_trace_session 
 int trace_raw(const struct decode_options *options, int input)
 {
 	struct trace_decoding decoding;
-	struct flowtap_trace_session session = { .fd = input, .framed = options->framed };
+	struct flowtap_trace_session session = {
+		.fd = input,
+		.framed = options->framing.framed,
+		.dstream = options->framing.dstream,
+	};
 	int error, status = STATUS_ERROR;
 
 	if (!parse_config(options, &session.config))

@@ -47,7 +47,9 @@ static const char help[] =
 	"      --config KEY=VALUE,...\n"
 	"                 of raw bytes, the registers of the trace unit where they are not 0:\n"
 	"                 " ETE_CONFIG_KEYS "\n"
-	"      --framed   raw bytes are in CoreSight's frames, with or without frame syncs\n"
+	"      --framed[=dstream]\n"
+	"                 raw bytes are in CoreSight's frames, with or without frame syncs;\n"
+	"                 dstream: in a DSTREAM probe's file, whose blocks have footers\n"
 	"      --id N     which trace ID of them, if not that of traceidr\n"
 	"      --cpu CPU  of a snapshot only this CPU, by name or number\n"
 	"\n"
@@ -128,7 +130,7 @@ static int parse(int argc, char **argv, struct dumping *dumping)
 		OPTION_SYMBOLS(&listing->symbols, .first = &dumping->of_listing),
 		OPTION_FLAG(0, "json", &listing->json, .first = &dumping->of_listing),
 		OPTION_STRING(0, "config", &packets->config, .first = &dumping->of_packets),
-		OPTION_FLAG(0, "framed", &packets->framed, .first = &dumping->of_packets),
+		OPTION_FRAMED(&packets->framing, .first = &dumping->of_packets),
 		OPTION_TRACE_ID(&packets->id, .first = &dumping->of_packets),
 		OPTION_STRING(0, "cpu", &packets->cpu, .first = &dumping->of_packets),
 		OPTION_HELP(help),

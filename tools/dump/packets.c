@@ -205,7 +205,7 @@ static int dump_source(const struct flowtap_snapshot *snapshot,
 	struct printing printing = {
 		.config = source->config,
 		.feed.framed = source->buffer->format != FLOWTAP_SNAPSHOT_RAW,
-		.feed.synced = source->buffer->format == FLOWTAP_SNAPSHOT_SYNCED_FRAMES,
+		.feed.dstream = source->buffer->format == FLOWTAP_SNAPSHOT_DSTREAM,
 		.feed.id = source->config.traceidr & 0x7f,
 	};
 	int status;
@@ -233,7 +233,7 @@ static int dump_snapshot(const struct packets_options *options)
 	bool any = false;
 	size_t n;
 
-	if (options->config || options->framed || options->id >= 0)
+	if (options->config || options->framing.framed || options->id >= 0)
 		return misused("flowtap dump", "a snapshot says by itself what its traces are");
 	if (flowtap_snapshot_open(options->path, &request, &snapshot)) {
 		complain("'%s' cannot be read as a snapshot", options->path);
@@ -273,7 +273,10 @@ static bool is_container(int fd, const char *name)
 
 static int dump_raw(const struct packets_options *options)
 {
-	struct printing printing = { .feed.framed = options->framed };
+	struct printing printing = {
+		.feed.framed = options->framing.framed,
+		.feed.dstream = options->framing.dstream,
+	};
 	uint8_t id;
 	int status;
 
@@ -282,7 +285,7 @@ static int dump_raw(const struct packets_options *options)
 	if (options->config && ete_config_parse(options->config, &printing.config))
 		return STATUS_USAGE;
 	id = options->id >= 0 ? (uint8_t)options->id : printing.config.traceidr & 0x7f;
-	if (options->framed && (id < FLOWTAP_FRAME_FIRST || id > FLOWTAP_FRAME_LAST)) {
+	if (options->framing.framed && (id < FLOWTAP_FRAME_FIRST || id > FLOWTAP_FRAME_LAST)) {
 		complain("which trace ID of the frames is it?");
 		advise("--id N says it, or traceidr=N in --config");
 		return STATUS_USAGE;

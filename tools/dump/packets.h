@@ -3,6 +3,8 @@
 #ifndef PACKETS_H
 #define PACKETS_H
 
+#include "common/ete_config.h"
+
 #include <flowtap/ete_packet.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -11,7 +13,7 @@ struct packets_options {
 	const char *path;		/* "-": standard input */
 	const char *config;		/* KEY=VALUE,...: of raw bytes; NULL: all are 0 */
 	const char *cpu;		/* of a snapshot: a name or a number; NULL: all */
-	bool framed;			/* raw bytes are in CoreSight's frames */
+	struct framing framing;		/* of raw bytes */
 	int id;				/* which trace ID of them, -1: the configuration's */
 };
 

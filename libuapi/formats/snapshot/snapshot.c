@@ -53,7 +53,7 @@ static enum flowtap_snapshot_format format_of(const struct flowtap_snapshot *sna
 	if (!strcasecmp(section->format, "source_data"))
 		return FLOWTAP_SNAPSHOT_RAW;
 	if (!strcasecmp(section->format, "dstream_coresight"))
-		return FLOWTAP_SNAPSHOT_SYNCED_FRAMES;
+		return FLOWTAP_SNAPSHOT_DSTREAM;
 	/* As the reference decoder takes whatever it does not know. */
 	if (*section->format && strcasecmp(section->format, "coresight"))
 		flowtap_snapshot_add_note(snapshot,

@@ -68,10 +68,11 @@ struct flowtap_input {
 	size_t block_memory;		/* bytes of a cache of blocks, 0: its default */
 	/*
 	 * Of raw bytes: the trace unit's registers, without which they are not decoded, and whether
-	 * they are in CoreSight's frames, with the trace ID of traceidr.
+	 * they are in CoreSight's frames, with the trace ID of traceidr, of a DSTREAM probe's file.
 	 */
 	const struct flowtap_ete_config *config;
 	bool framed;
+	bool dstream;
 	/* May be NULL. Raw bytes, snapshots: adds code that is not in the input. Below 0 stops. */
 	int (*images)(struct flowtap_input *input, struct flowtap_memory *memory);
 	/* May be NULL. A line for people: damage, what is left out, why there is an error. */

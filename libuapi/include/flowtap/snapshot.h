@@ -25,7 +25,11 @@ extern "C" {
 enum flowtap_snapshot_format {
 	FLOWTAP_SNAPSHOT_RAW,		/* source_data: the bytes of one trace unit */
 	FLOWTAP_SNAPSHOT_FRAMES,	/* coresight: frames (frame.h), from the file's begin on */
-	FLOWTAP_SNAPSHOT_SYNCED_FRAMES,	/* dstream_coresight: with frame syncs */
+	/*
+	 * dstream_coresight: a DSTREAM probe's file, blocks of 512 bytes; the last 8 are a footer, the
+	 * others frames, with frame syncs or without.
+	 */
+	FLOWTAP_SNAPSHOT_DSTREAM,
 };
 
 /* Strings are owned by the snapshot. */

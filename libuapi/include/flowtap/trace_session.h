@@ -41,7 +41,7 @@ struct flowtap_trace_feed {
 	/* Set by the caller; zeros below. */
 	int fd;				/* borrowed; read from its beginning by pread */
 	bool framed;			/* in frames; syncs between them are seen by themselves */
-	bool synced;			/* and begin with a frame sync */
+	bool dstream;			/* a DSTREAM probe's file: see FLOWTAP_SNAPSHOT_DSTREAM */
 	uint8_t id;			/* of frames: which source */
 	/*
 	 * Each returns 0, or below 0 to stop. `lost` is called for frames, with what is missing
@@ -77,7 +77,7 @@ struct flowtap_trace_session {
 	struct flowtap_sink *sink;
 	int fd;				/* as in struct flowtap_trace_feed, and so the next three */
 	bool framed;
-	bool synced;
+	bool dstream;
 	uint8_t id;
 	bool has_cpu;			/* contexts are given this number of a CPU */
 	uint32_t cpu;

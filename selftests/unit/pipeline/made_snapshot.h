@@ -47,10 +47,14 @@ static inline void made_devices(int directory)
 static inline void made_framed(int directory, const char *format)
 {
 	struct stream one = rounds("EE"), other = rounds("E");
-	uint8_t bytes[16384];
+	uint8_t bytes[16384], blocks[16384];
 	char buffers[512];
+	size_t size = frame_both(bytes, &one, 0x10, &other, 0x11);
 
-	put(directory, "both.bin", bytes, frame_both(bytes, &one, 0x10, &other, 0x11));
+	if (strcmp(format, "dstream_coresight"))
+		put(directory, "both.bin", bytes, size);
+	else
+		put(directory, "both.bin", blocks, add_footers(blocks, bytes, size));
 	snprintf(buffers, sizeof(buffers), "[trace_buffers]\nbuffers=b\n[b]\nname=ETB\nfile=both.bin\n"
 		 "format=%s\n[source_buffers]\nETE_0=ETB\nETE_1=ETB\n" OWNERS, format);
 	put_text(directory, "trace.ini", buffers);

@@ -103,11 +103,13 @@ TEST_F(snapshot, each_source_of_a_buffer_is_a_flow_with_its_own_code)
 	EXPECT_EQ(3, self->images);
 }
 
-TEST_F(snapshot, a_buffer_that_should_have_syncs_needs_them)
+TEST_F(snapshot, a_buffer_of_a_dstream_is_read)
 {
 	open_framed(self, "dstream_coresight");
-	EXPECT_EQ(0, strncmp("session\ngap unsynced ", flow_of(self, 0), 21));
-	EXPECT_TRUE(flowtap_trace_session_is_empty(&self->sessions.session));
+	EXPECT_STREQ("session\ntrace_on\ncontext A64 EL0 nonsecure 64 cpu=0\n" TWO TWO,
+		     flow_of(self, 0));
+	EXPECT_STREQ("session\ntrace_on\ncontext A64 EL0 nonsecure 64 cpu=1\n" THREE,
+		     flow_of(self, 1));
 }
 
 TEST_F(snapshot, buffers_of_one_processor_share_its_memory)

@@ -146,7 +146,6 @@ TEST_F(session, syncs_between_frames_are_seen)
 	EXPECT_EQ(0, run(self, bytes, used));
 	EXPECT_STREQ("session\ntrace_on\n" USER TWO TWO, self->flow.lines);
 	/* 11 bytes before a sync, and what is after it of a source that nobody knows. */
-	self->session.synced = true;
 	EXPECT_EQ(0, run(self, bytes + 9, used - 9));
 	EXPECT_STREQ("session\ngap unsynced size=25 detail=offset 0x0: bytes before a frame sync\n",
 		     self->flow.lines);
@@ -168,6 +167,54 @@ TEST_F(session, a_damaged_frame_is_a_gap_and_counted)
 		     "gap bad_packet size=16 detail=offset 0x40: a frame with an ID that is reserved\n"
 		     "trace_on\n" USER TWO, self->flow.lines);
 	EXPECT_EQ(1, self->session.counts.gaps[FLOWTAP_GAP_BAD_PACKET]);
+}
+
+/* With and without syncs, and with a footer in the middle of a frame. */
+TEST_F(session, of_a_dstreams_file_the_footers_are_dropped)
+{
+	static const uint8_t sync[] = { 0xff, 0xff, 0xff, 0x7f };
+	struct stream one = rounds("EE"), other = rounds("E");
+	uint8_t once[16384], bytes[16384], blocks[20000];
+	size_t size = frame_both(once, &one, 0x10, &other, 0x11);
+	char *plain;
+
+	self->session.framed = true;
+	for (int synced = 0; synced < 2; synced++) {
+		size_t used = 0;
+
+		for (size_t at = 0; at < 20 * size; at += 16) {
+			if (synced)
+				memcpy(bytes + used, sync, sizeof(sync));
+			used += synced ? sizeof(sync) : 0;
+			memcpy(bytes + used, once + at % size, 16);
+			used += 16;
+		}
+		self->session.dstream = false;
+		EXPECT_EQ(0, run(self, bytes, used));
+		EXPECT_EQ(80, self->session.counts.instructions);
+		plain = strdup(self->flow.lines);
+		self->session.dstream = true;
+		EXPECT_EQ(0, run(self, blocks, add_footers(blocks, bytes, used)));
+		EXPECT_STREQ(plain, self->flow.lines);
+		EXPECT_EQ(0, self->session.damages);
+		free(plain);
+	}
+}
+
+TEST_F(session, what_is_damaged_in_a_dstreams_file_has_its_offset_there)
+{
+	struct stream one = rounds("EE"), other = rounds("E");
+	uint8_t bytes[16384], blocks[16384];
+	size_t size = frame_both(bytes, &one, 0x10, &other, 0x11), used;
+
+	for (used = size; used < 1024; used += size)
+		memcpy(bytes + used, bytes, size);
+	memset(bytes + 512, 0xff, 16);
+	self->session.framed = self->session.dstream = true;
+	EXPECT_EQ(0, run(self, blocks, add_footers(blocks, bytes, used)));
+	EXPECT_EQ(1, self->session.damages);
+	EXPECT_TRUE(strstr(self->flow.lines, "detail=offset 0x208: a frame with an ID that is reserved"))
+		TH_LOG("%s", self->flow.lines);
 }
 
 TEST_F(session, a_file_longer_than_a_piece_is_read_whole)

@@ -60,4 +60,21 @@ static inline size_t frame_both(uint8_t out[16384], const struct stream *one, ui
 	return frames(out, sources, 2);
 }
 
+/* A DSTREAM's file of what it took: the number of bytes, 512 for each 504. */
+static inline size_t add_footers(uint8_t *to, const uint8_t *bytes, size_t size)
+{
+	size_t used = 0;
+
+	for (size_t at = 0; at < size; at += 504) {
+		size_t n = size - at < 504 ? size - at : 504;
+
+		memcpy(to + used, bytes + at, n);
+		used += n;
+		if (n == 504)
+			memcpy(to + used, "\x02\0\0\0\x7e\x10\xfd\x0f", 8);
+		used += n == 504 ? 8 : 0;
+	}
+	return used;
+}
+
 #endif /* FLOWTAP_UNIT_TRACE_SESSION_FIXTURE_H */

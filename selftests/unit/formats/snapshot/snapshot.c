@@ -223,7 +223,7 @@ TEST_F(snapshot, several_cpus_and_sessions)
 		snprintf(text, sizeof(text), "%s %s %s", source->buffer->name, source->name,
 			 source->core);
 		ASSERT_STREQ(want[i], text);
-		ASSERT_EQ(i == 2 ? FLOWTAP_SNAPSHOT_SYNCED_FRAMES : FLOWTAP_SNAPSHOT_FRAMES,
+		ASSERT_EQ(i == 2 ? FLOWTAP_SNAPSHOT_DSTREAM : FLOWTAP_SNAPSHOT_FRAMES,
 			  source->buffer->format);
 		ASSERT_EQ(0x10 + i, source->config.traceidr);
 	}
