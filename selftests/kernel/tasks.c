@@ -272,7 +272,7 @@ TEST_F(tasks, a_thread_that_executes_has_the_process_number_from_there_on)
 	struct renamed *renamed = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
 				       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	unsigned int old = 0, new = 0;
-	uint64_t executed;
+	uint64_t executed, samples;
 	pthread_t thread;
 	int both[2];
 	pid_t pid;
@@ -291,9 +291,10 @@ TEST_F(tasks, a_thread_that_executes_has_the_process_number_from_there_on)
 	EXPECT_TRUE(sample_comes(&self->stream, renamed->tid));
 	renamed->go = true;
 	/* Nobody else on its CPU: it is not named anew because it came back to it. */
-	sleep_ms(300);
-	ASSERT_EQ(0, disable(&self->stream));
 	ASSERT_EQ(sizeof(executed), read(both[0], &executed, sizeof(executed)));
+	samples = stats(&self->stream).samples;
+	ASSERT_TRUE(WAIT_FOR(stats(&self->stream).samples > samples + 3));
+	ASSERT_EQ(0, disable(&self->stream));
 	while (stream_next(&self->stream) == 1) {
 		const struct flowtap_record_sample *sample = &self->stream.record.sample;
 
