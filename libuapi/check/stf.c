@@ -20,7 +20,7 @@ struct group {
 	uint8_t mode;		/* by MODE_CHANGE */
 	bool any;		/* a record that needs an opcode after it */
 	bool event, trap, forces, target, event_target;
-	bool after; /* comments are of what comes after the opcode */
+	bool after;		/* comments are of what comes after the opcode */
 	uint64_t force_pc, target_pc, event_pc;
 };
 
@@ -458,7 +458,7 @@ void flowtap_stf_rules_end(struct flowtap_stf_rules *rules)
 		return;
 	if (!rules->body)
 		SAY(rules, "the trace ends within its header");
-	else if (rules->group.any)
+	else if (rules->group.any || rules->group.after)
 		SAY(rules, "the trace ends within the records of an instruction");
 }
 

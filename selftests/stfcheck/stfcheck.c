@@ -645,7 +645,7 @@ static int check_end(struct state *state)
 		bad(state, "ends within the header");
 		return -ENODATA;
 	}
-	if (state->group.records) {
+	if (state->group.records || state->group.after) {
 		bad(state, "ends within the records of an instruction");
 		return -ENODATA;
 	}

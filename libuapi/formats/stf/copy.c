@@ -22,7 +22,6 @@
 struct group {
 	bool any;		/* a record that needs an opcode after it */
 	bool targets, traps;
-	bool after; /* comments are of what comes after the opcode */
 	uint64_t target, handler;
 };
 
@@ -101,10 +100,7 @@ static void handle_comment(struct copier *copier, const struct flowtap_stf_recor
 {
 	static const char arm[] = "context A", rest[] = "context T32 ";
 
-	if (record->size == sizeof(COMMENT_AFTER) - 1 &&
-	    !memcmp(record->bytes, COMMENT_AFTER, record->size))
-		copier->group.after = true;
-	if (copier->group.after || record->size < sizeof(rest) - 1)
+	if (record->size < sizeof(rest) - 1)
 		return;
 	if (!memcmp(record->bytes, rest, sizeof(rest) - 1))
 		copier->narrow = true;

@@ -450,6 +450,8 @@ static int more(struct stf_reader *reader)
 static int end(struct stf_reader *reader, bool within)
 {
 	struct flowtap_read *read = reader->read;
+	/* The opcode that comments are after is missing as well. */
+	bool lacks_opcode = reader->group.any || reader->holds;
 	int status = release_comments(reader);
 
 	if (status)
@@ -458,7 +460,7 @@ static int end(struct stf_reader *reader, bool within)
 	if (within) {
 		read->truncated = true;
 		flowtap_stf_problem(reader, reader->record, "the trace ends within this record");
-	} else if (reader->body && reader->group.any) {
+	} else if (reader->body && lacks_opcode) {
 		read->truncated = true;
 		flowtap_stf_problem(reader, reader->record,
 				    "the trace ends within the records of an instruction");

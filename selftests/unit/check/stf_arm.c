@@ -23,6 +23,7 @@
 #define A32	"03 #'context A32 EL0 nonsecure 32' "
 #define T32	"03 #'context T32 EL0 nonsecure 32' "
 #define START	HEADER PID
+#define AFTER	"03 #'after the next instruction' "
 #define TO(n)	"1f " n "000000000000 "
 #define NOP	"f0 1f2003d5 "
 #define ADD	"f0 0000018b "
@@ -82,6 +83,9 @@ static const struct rule rules[] = {
 	{ START T32 MODE(0) "f1 00bf" TO("0410") "f0 00e800f0", NULL, NULL, true }, /* blx @1002 */
 	{ START T32 MODE(0) "f1 00bf" TO("0610") "f0 00e800f0", "INST_PC_TARGET", "INST_PC_TARGET",
 	  false },
+	/* What holds after the last instruction. */
+	{ START A64 MODE(0) AFTER T32 NOP, NULL, NULL, true },
+	{ START A64 MODE(0) T32 NOP, "opcode", "opcode", false },
 	/* What another tool says of nothing is not judged. */
 	{ START TO("0410") MODE(0) "f0 c0035fd6 f1 c003", NULL, NULL, false },
 };

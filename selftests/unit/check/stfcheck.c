@@ -296,6 +296,9 @@ struct rule {
 #define CUT(trace, rest, reason) { trace, rest, reason, false, -ENODATA }
 #define CUT_OURS(trace, rest, reason) { trace, rest, reason, true, -ENODATA }
 
+/* The comment "after the next instruction". */
+#define AFTER "03 1a000000 616674657220746865206e65787420696e737472756374696f6e "
+
 static const struct rule rules[] = {
 	CUT("", BEGIN ISA, "ends within the header"),
 	BREAKS("", "02 01000000 05000000", "does not begin with IDENTIFIER"),
@@ -393,6 +396,7 @@ static const struct rule rules[] = {
 	BREAKS(START NOP TO_10100 MODE_S MODE_U, SRET, "a switch to mode 1 without FORCE_PC"),
 	CUT_OURS(HEADER, "", "ends before the first instruction"),
 	CUT_OURS(START NOP WHY, "", "ends with a comment"),
+	CUT(START NOP AFTER WHY, "", "ends within the records"),
 	CUT(START NOP TO_10100, "", "ends within the records"),
 	CUT(START NOP PID, "", "ends within the records"),
 	CUT(START NOP PC, "", "ends within the records"),
@@ -428,9 +432,6 @@ TEST(names_the_rule_that_is_broken_and_where)
 
 /* The comment "context RV64 EL0 mode=U". */
 #define USER "03 17000000 636f6e74657874205256363420454c30206d6f64653d55 "
-
-/* The comment "after the next instruction". */
-#define AFTER "03 1a000000 616674657220746865206e65787420696e737472756374696f6e "
 
 /* What looks alike and is right, by strict rules and without. */
 static const char *const right_ours[] = {

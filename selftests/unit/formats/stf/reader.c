@@ -256,6 +256,10 @@ static const struct flowtap_block a64 = {
 	.address = 0x2000, .size = 4, .instructions = 1, .isa = FLOWTAP_ISA_A64,
 	CODE(WORD(0xd65f03c0)), .end = FLOWTAP_ARM_RETURN,
 };
+static const struct flowtap_block nop = {
+	.address = 0x3000, .size = 4, .instructions = 1, .isa = FLOWTAP_ISA_A64,
+	CODE(WORD(0xd503201f)),
+};
 static const struct flowtap_block bxeq = {
 	.address = 0x1000, .size = 4, .instructions = 1, .isa = FLOWTAP_ISA_A32,
 	CODE(WORD(0x012fff1eU)), .end = FLOWTAP_ARM_RETURN, .conditional = true,
@@ -280,6 +284,26 @@ struct told {
 				   .width = FLOWTAP_ISA_ ## which == FLOWTAP_ISA_A64 ? 64 : 32 })
 #define GAP(why) TELL(GAP, .gap = { .reason = FLOWTAP_GAP_ ## why, .size = UINT64_MAX })
 
+/* All of it, to its end. */
+static int feed(struct flowtap_stf *writer, const struct told *told, size_t n)
+{
+	struct flowtap_sink *sink = flowtap_stf_sink(writer);
+	int error = 0;
+
+	for (size_t i = 0; i < n && !error; i++) {
+		struct flowtap_block block;
+
+		if (!told[i].block) {
+			error = sink->element(sink, &told[i].element);
+			continue;
+		}
+		block = *told[i].block;
+		error = sink->block(sink, &block, told[i].taken, told[i].target);
+		blocks_unrender(&block, 1);
+	}
+	return error ? error : flowtap_stf_finish(writer);
+}
+
 /* What is read of the flow's STF, as text. */
 static void expect_read(struct __test_metadata *_metadata, const struct told *told, size_t n,
 			const char *want)
@@ -290,19 +314,7 @@ static void expect_read(struct __test_metadata *_metadata, const struct told *to
 	struct reading reading;
 
 	ASSERT_EQ(0, flowtap_stf_new(stf.fd, &options, &writer));
-	for (size_t i = 0; i < n; i++) {
-		struct flowtap_sink *sink = flowtap_stf_sink(writer);
-		struct flowtap_block block;
-
-		if (!told[i].block) {
-			EXPECT_EQ(0, sink->element(sink, &told[i].element));
-			continue;
-		}
-		block = *told[i].block;
-		EXPECT_EQ(0, sink->block(sink, &block, told[i].taken, told[i].target));
-		blocks_unrender(&block, 1);
-	}
-	EXPECT_EQ(0, flowtap_stf_finish(writer));
+	EXPECT_EQ(0, feed(writer, told, n));
 	flowtap_stf_free(writer);
 	read_file(&reading, stf.fd, NULL);
 	EXPECT_EQ(0, reading.status);
@@ -533,6 +545,33 @@ TEST(a_trace_that_was_cut_is_told_wherever_that_was)
 		}
 		output_free(&whole);
 	}
+}
+
+/* Its opcode stood after comments: one that is lost as a whole is told, too. */
+TEST(a_trace_without_its_last_opcode_is_told)
+{
+	static const struct told told[] = {
+		MODE(A64, 1), IS(a64, true, 0x3000), IS(nop, false, 0), GAP(OVERFLOW), GAP(START),
+	};
+	const struct flowtap_stf_options options = { .generator = 0xff };
+	struct flowtap_check check = { .problems = 0 };
+	struct output stf = output_new();
+	struct flowtap_stf *writer;
+	struct reading reading;
+
+	ASSERT_EQ(0, flowtap_stf_new(stf.fd, &options, &writer));
+	ASSERT_EQ(0, feed(writer, told, sizeof(told) / sizeof(told[0])));
+	flowtap_stf_free(writer);
+	output_read(&stf);
+	ASSERT_EQ(0, ftruncate(stf.fd, (off_t)stf.size - 5));
+	ASSERT_EQ(0, flowtap_check_file(&check, stf.fd));
+	EXPECT_EQ(1, check.problems);
+	read_file(&reading, stf.fd, NULL);
+	EXPECT_EQ(1, reading.read.problems);
+	EXPECT_TRUE(reading.read.truncated);
+	EXPECT_TRUE(strstr((const char *)reading.text.bytes, "gap start"));
+	reading_free(&reading);
+	output_free(&stf);
 }
 
 /* What a comment claims, and zeros without end. */
