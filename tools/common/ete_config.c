@@ -5,6 +5,8 @@
 #include "common/tool.h"
 
 #include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -89,4 +91,21 @@ const char *option_framed(const struct command_option *option, const char *text)
 	framing->framed = true;
 	framing->dstream = text;
 	return NULL;
+}
+
+void complain_no_source(const char *name, uint8_t id, const uint64_t ids[FLOWTAP_FRAME_LAST + 1])
+{
+	char list[256] = "";
+	size_t used = 0;
+
+	for (unsigned int i = FLOWTAP_FRAME_FIRST; i <= FLOWTAP_FRAME_LAST; i++)
+		if (ids[i] && used < sizeof(list) - 40)
+			used += (size_t)snprintf(list + used, sizeof(list) - used,
+						 "%s0x%x (%" PRIu64 " byte%s)", used ? ", " : "", i,
+						 ids[i], plural(ids[i]));
+	complain("'%s' has nothing of trace ID 0x%x", name, id);
+	if (used)
+		advise("it has %s", list);
+	else
+		advise("no frame in it has a trace ID: are these CoreSight's frames?");
 }

@@ -28,6 +28,9 @@ struct framing {
 	OPTION(0, "framed", optional_argument, option_framed, framing, __VA_ARGS__)
 const char *option_framed(const struct command_option *option, const char *text);
 
+/* Frames have nothing of this trace ID: says so, and which there are; ids: bytes of each source. */
+void complain_no_source(const char *name, uint8_t id, const uint64_t ids[FLOWTAP_FRAME_LAST + 1]);
+
 /* A row of a table of options: which trace ID, into an int. */
 #define OPTION_TRACE_ID(id, ...) \
 	OPTION_NUMBER(0, "id", id, FLOWTAP_FRAME_FIRST, FLOWTAP_FRAME_LAST, \

@@ -159,8 +159,11 @@ int input_open(const char *path, bool quiet)
 	else
 		fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
 	if (fd < 0 || fstat(fd, &stat_of)) {
-		complain("cannot open '%s': %s", input_name(path), strerror(errno));
-		return -errno;
+		fd = -errno;
+		complain("cannot open '%s': %s", input_name(path), strerror(-fd));
+		if (fd == -EACCES)
+			advise("recordings and traces are for their owner alone: he or root can chmod it");
+		return fd;
 	}
 	if (S_ISDIR(stat_of.st_mode)) {
 		complain("'%s' is a directory", path);

@@ -5,6 +5,7 @@
  */
 #include "decode/trace.h"
 
+#include "common/ete_config.h"
 #include "common/input_file.h"
 #include "common/tool.h"
 #include "decode/trace_summary.h"
@@ -300,25 +301,6 @@ void trace_session_init(struct trace_decoding *decoding, const struct trace_outp
 	session->argument = decoding;
 }
 
-/* Frames without this source: which are there? */
-static int no_source(const struct flowtap_trace_session *session, const char *name)
-{
-	char list[256] = "";
-	size_t used = 0;
-
-	for (unsigned int id = FLOWTAP_FRAME_FIRST; id <= FLOWTAP_FRAME_LAST; id++)
-		if (session->ids[id] && used < sizeof(list) - 40)
-			used += (size_t)snprintf(list + used, sizeof(list) - used,
-						 "%s0x%x (%" PRIu64 " byte%s)", used ? ", " : "", id,
-						 session->ids[id], plural(session->ids[id]));
-	complain("'%s' has nothing of trace ID 0x%x", name, session->id);
-	if (used)
-		advise("it has %s", list);
-	else
-		advise("no frame in it has a trace ID: are these CoreSight's frames?");
-	return -ENOENT;
-}
-
 /* What only sessions can return; or what any decoding can. */
 static int session_problem(const struct trace_decoding *decoding, const char *output,
 			   const struct flowtap_trace_session *session, const char *name, int error)
@@ -355,8 +337,8 @@ int trace_session_done(struct trace_decoding *decoding, const struct trace_outpu
 		return session_problem(decoding, output->path, session, name, error);
 	if (!empty)
 		return 0;
-	error = no_source(session, name);
-	return may_be_empty ? 0 : error;
+	complain_no_source(name, session->id, session->ids);
+	return may_be_empty ? 0 : -ENOENT;
 }
 
 /* --- Images --- */

@@ -298,6 +298,10 @@ static int dump_raw(const struct packets_options *options)
 		status = STATUS_ERROR;
 	else
 		status = print_trace(&printing, input_name(options->path));
+	if (status != STATUS_ERROR && options->framing.framed && !printing.feed.ids[id]) {
+		complain_no_source(input_name(options->path), id, printing.feed.ids);
+		status = STATUS_ERROR;
+	}
 	close(printing.feed.fd);
 	return status;
 }
