@@ -64,7 +64,9 @@ enum {
 #define TARGET_SIZE	9U		/* INST_PC_TARGET */
 #define EVENT_SIZE	18U		/* EVENT with one field */
 #define OPCODE_MAX	5U		/* INST_32 */
-#define LAST_MAX	(2 * TARGET_SIZE + 3 * EVENT_SIZE + OPCODE_MAX)
+#define COMMENT_HEAD	5U		/* COMMENT without its text */
+#define LAST_MAX \
+	(COMMENT_HEAD + sizeof(COMMENT_TAKEN) + 2 * TARGET_SIZE + 3 * EVENT_SIZE + OPCODE_MAX)
 
 static inline uint8_t *put8(uint8_t *to, uint8_t value)
 {
@@ -96,6 +98,15 @@ static inline uint8_t *put64(uint8_t *to, uint64_t value)
 static inline uint8_t *put_address(uint8_t *to, uint8_t descriptor, uint64_t address)
 {
 	return put64(put8(to, descriptor), address);
+}
+
+static inline uint8_t *put_comment(uint8_t *to, const char *text)
+{
+	size_t size = strlen(text);
+
+	to = put32(put8(to, STF_COMMENT), (uint32_t)size);
+	memcpy(to, text, size);
+	return to + size;
 }
 
 static inline uint8_t *put_process(uint8_t *to, const struct flowtap_context *context)
@@ -154,6 +165,9 @@ struct stf_last {
 };
 
 /*
+ * The group of the instruction, its opcode at the end. Of T32 the next reader may not know that it
+ * is always taken (flowtap/arm.h).
+ *
  * Of an xRET one change of mode is taken for the one that it makes: if its own has to be said, both
  * are, even if they are the same.
  */
@@ -161,6 +175,8 @@ static inline uint8_t *put_last(uint8_t *to, const struct stf_last *last)
 {
 	bool twice = last->begins && last->returns;
 
+	if (last->unknown && last->may_stay && !last->carries)
+		to = put_comment(to, COMMENT_TAKEN);
 	if (last->carries)
 		to = put_address(to, STF_INST_PC_TARGET, last->target);
 	if (last->begins)

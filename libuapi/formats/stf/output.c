@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* Writes the records of an STF so that each chunk, and the trace, ends with an opcode. */
+#include "formats/stf/output.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int stf_output_init(struct stf_output *output, int fd, const struct flowtap_zstf_options *zstf)
+{
+	*output = (struct stf_output){ .boundary = UINT64_MAX };
+	output->comments = malloc(AFTER_MAX);
+	if (flowtap_write_buffer_init(&output->buffer, fd) || !output->comments)
+		return -ENOMEM;
+	if (!zstf)
+		return 0;
+	output->boundary = zstf->markers ? zstf->markers : FLOWTAP_ZSTF_MARKERS;
+	return flowtap_zstf_new(&output->buffer, zstf, &output->zstf);
+}
+
+void stf_output_free(struct stf_output *output)
+{
+	flowtap_zstf_free(output->zstf);
+	flowtap_write_buffer_free(&output->buffer);
+	free(output->comments);
+}
+
+int stf_output_add(struct stf_output *output, const void *records, size_t size)
+{
+	output->last_opcode = 0;
+	return flowtap_write_buffer_add(&output->buffer, records, size);
+}
+
+int stf_output_opcode(struct stf_output *output, const uint8_t *record, size_t size)
+{
+	output->instructions++;
+	if (output->holds) {
+		memcpy(output->opcode, record, size);
+		output->opcode_size = (uint8_t)size;
+		return output->buffer.error;
+	}
+	output->last_opcode = (uint32_t)size;
+	return flowtap_write_buffer_add(&output->buffer, record, size);
+}
+
+static bool has_room(const struct stf_output *output, size_t size)
+{
+	return size <= AFTER_MAX && output->comments_size <= AFTER_MAX - size;
+}
+
+int stf_output_comments(struct stf_output *output, const uint8_t *records, size_t size)
+{
+	if (output->holds && !has_room(output, size))
+		stf_output_release(output);
+	if (!output->holds)
+		return size ? stf_output_add(output, records, size) : output->buffer.error;
+	memcpy(output->comments + output->comments_size, records, size);
+	output->comments_size += size;
+	return output->buffer.error;
+}
+
+int stf_output_comment(struct stf_output *output, const char *text, size_t size)
+{
+	uint8_t head[COMMENT_HEAD];
+
+	if (output->holds && !has_room(output, COMMENT_HEAD + size))
+		stf_output_release(output);
+	put32(put8(head, STF_COMMENT), (uint32_t)size);
+	stf_output_comments(output, head, sizeof(head));
+	return stf_output_comments(output, (const uint8_t *)text, size);
+}
+
+void stf_output_begin_comments(struct stf_output *output)
+{
+	struct flowtap_write_buffer *buffer = &output->buffer;
+	const uint32_t size = output->last_opcode;
+
+	if (output->holds)
+		return;
+	if (!size || buffer->fill < size) {
+		stf_output_begin_group(output, output->pc);
+		return;
+	}
+	buffer->fill -= size;
+	memcpy(output->opcode, buffer->bytes + buffer->fill, size);
+	output->opcode_size = (uint8_t)size;
+	output->last_opcode = 0;
+	output->holds = true;
+}
+
+bool stf_output_await_opcode(struct stf_output *output, size_t size)
+{
+	if (!has_room(output, COMMENT_HEAD + size))
+		return false;
+	output->holds = true;
+	return true;
+}
+
+void stf_output_release(struct stf_output *output)
+{
+	if (!output->holds)
+		return;
+	output->holds = false;
+	stf_output_add(output, output->opcode, output->opcode_size);
+	stf_output_begin_group(output, output->pc);
+	stf_output_add(output, output->comments, output->comments_size);
+	output->opcode_size = 0;
+	output->comments_size = 0;
+}
+
+int stf_output_finish(struct stf_output *output)
+{
+	if (output->holds) {
+		output->holds = false;
+		stf_output_comment(output, COMMENT_AFTER, sizeof(COMMENT_AFTER) - 1);
+		stf_output_add(output, output->comments, output->comments_size);
+		stf_output_add(output, output->opcode, output->opcode_size);
+	}
+	return output->zstf ? flowtap_zstf_finish(output->zstf) :
+			      flowtap_write_buffer_flush(&output->buffer);
+}
