@@ -5,12 +5,10 @@
  */
 #include <flowtap/stf_copy.h>
 
-#include "base/write_buffer.h"
 #include "flow/flow_line.h"
 #include "formats/stf/input.h"
 #include "formats/stf/layout.h"
-#include "formats/stf/records.h"
-#include "formats/zstf/writer.h"
+#include "formats/stf/output.h"
 
 #include <errno.h>
 #include <flowtap/stf_record.h>
@@ -21,6 +19,7 @@
 /* What is known of the instruction whose records are read. */
 struct group {
 	bool any;		/* a record that needs an opcode after it */
+	bool after;		/* COMMENT_AFTER */
 	bool targets, traps;
 	uint64_t target, handler;
 };
@@ -28,34 +27,36 @@ struct group {
 struct copier {
 	struct flowtap_stf_copy *copy;
 	struct stf_input input;
-	struct flowtap_write_buffer out;
-	struct flowtap_zstf *zstf;	/* NULL: not compressed */
+	struct stf_output out;
 	struct flowtap_stf_sizes sizes;
-	uint64_t boundary;		/* instructions at which the chunk is full; UINT64_MAX never */
 	uint64_t progress;		/* bytes of the file at the last one */
 	bool body;
 	bool narrow;			/* A32 or T32: not known any more after damage */
 	bool forces;			/* FORCE_PC `forced` has to be said before what comes next */
-	uint64_t pc;			/* after the last instruction */
-	uint64_t forced;
+	uint64_t pc, forced;		/* out.pc: after the last opcode */
 	struct group group;
 	/*
 	 * In the input: [input.at, whole) is whole, [whole, next) are records that need an opcode.
+	 * The last opcode ends at `after`.
 	 */
-	size_t whole, next;
+	size_t whole, next, after;
+	size_t opcode;			/* size of the last one; 0: it is not in the input any more */
 	char line[FLOWTAP_LINE_CAPACITY];
 };
 
 static int write_bytes(struct copier *copier, const uint8_t *bytes, size_t size)
 {
-	uint8_t force[9];
+	uint8_t force[TARGET_SIZE];
 
-	if (copier->forces && size) {
+	if (!size)
+		return copier->out.buffer.error;
+	stf_output_release(&copier->out);
+	if (copier->forces) {
 		put_address(force, STF_FORCE_PC, copier->forced);
-		flowtap_write_buffer_add(&copier->out, force, sizeof(force));
+		stf_output_add(&copier->out, force, sizeof(force));
 		copier->forces = false;
 	}
-	return flowtap_write_buffer_add(&copier->out, bytes, size);
+	return stf_output_add(&copier->out, bytes, size);
 }
 
 /* Hands on what is before `end`, of the input. 0 or -errno. */
@@ -67,39 +68,63 @@ static int write_until(struct copier *copier, size_t end)
 	if (end > input->at)
 		error = write_bytes(copier, input->bytes + input->at, end - input->at);
 	input->at = end;
+	if (copier->after <= end)
+		copier->opcode = 0;
 	if (copier->whole < end)
 		copier->whole = end;
 	return error;
 }
 
-/* Records of an instruction begin: a chunk that is full ends before them. */
+/* All up to the last opcode that was read is handed on: a chunk that is full ends after it. */
+static void begin_chunk(struct copier *copier)
+{
+	stf_output_release(&copier->out);
+	copier->out.instructions = copier->copy->instructions;
+	stf_output_begin_group(&copier->out, copier->out.pc);
+}
+
+/* Records of an instruction follow: a chunk that is full ends after the last opcode. */
 static int begin_group(struct copier *copier)
 {
 	int error;
 
-	if (copier->copy->instructions != copier->boundary || copier->next == copier->input.end)
+	if (copier->copy->instructions != copier->out.boundary)
 		return 0;
-	error = write_until(copier, copier->next);
-	if (!error)
-		flowtap_zstf_cut(copier->zstf, copier->pc);
-	copier->boundary += flowtap_zstf_markers(copier->zstf);
-	return error ? error : copier->out.error;
+	error = write_until(copier, copier->opcode ? copier->after : copier->whole);
+	if (error)
+		return error;
+	begin_chunk(copier);
+	return copier->out.buffer.error;
 }
 
-static void handle_opcode(struct copier *copier, size_t size)
+/* An opcode ends the group of its instruction. 0 or -errno. */
+static int handle_opcode(struct copier *copier, size_t size)
 {
 	struct group *group = &copier->group;
+	int error = begin_group(copier);
 
 	copier->pc = group->traps ? group->handler : group->targets ? group->target :
-		     copier->pc + size;
+		     copier->pc + size - 1;
 	*group = (struct group){ .any = false };
 	copier->copy->instructions++;
+	copier->opcode = size;
+	copier->after = copier->next + size;
+	copier->out.pc = copier->pc;
+	return error;
+}
+
+static bool is_comment(const struct flowtap_stf_record *record, const char *text)
+{
+	return record->descriptor == STF_COMMENT && record->size == strlen(text) &&
+	       !memcmp(record->bytes, text, record->size);
 }
 
 static void handle_comment(struct copier *copier, const struct flowtap_stf_record *record)
 {
 	static const char arm[] = "context A", rest[] = "context T32 ";
 
+	if (is_comment(record, COMMENT_AFTER))
+		copier->group.after = true;
 	if (record->size < sizeof(rest) - 1)
 		return;
 	if (!memcmp(record->bytes, rest, sizeof(rest) - 1))
@@ -163,8 +188,7 @@ static int get_record(struct copier *copier, size_t *size)
 		*size = bytes[0] == STF_INST_32 ? 5 : 3;
 		if (there < *size)
 			return -ENODATA;
-		handle_opcode(copier, *size - 1);
-		return 0;
+		return handle_opcode(copier, *size);
 	}
 	if (bytes[0] == STF_INST_PC_TARGET && there >= TARGET_SIZE && copier->body) {
 		*size = TARGET_SIZE;
@@ -181,6 +205,55 @@ static int get_record(struct copier *copier, size_t *size)
 	return 0;
 }
 
+/* Nothing that was read is in the input any more, from input.at on it is new. */
+static void begin_input(struct copier *copier)
+{
+	copier->whole = copier->next = copier->input.at;
+	copier->opcode = 0;
+}
+
+/* What has to be kept in case that a gap comes: from the last opcode on. */
+static size_t kept(const struct copier *copier)
+{
+	return copier->opcode ? copier->after - copier->opcode : copier->whole;
+}
+
+/* What is kept is handed on: a chunk that is full ends after the opcode. 0 or -errno. */
+static int write_kept(struct copier *copier, const uint8_t *bytes, size_t size)
+{
+	int error = write_bytes(copier, bytes, copier->opcode);
+
+	if (!error)
+		begin_chunk(copier);
+	return error ? error : write_bytes(copier, bytes + copier->opcode, size - copier->opcode);
+}
+
+/*
+ * The last opcode, and all comments after it, are held back: those too of an instruction that is
+ * left out. bytes: what is kept. 0 or -errno.
+ */
+static int hold_comments(struct copier *copier, const uint8_t *bytes, size_t size)
+{
+	struct stf_output *out = &copier->out;
+	size_t at = copier->opcode, next;
+	struct flowtap_stf_record record;
+
+	if (copier->opcode) {
+		write_bytes(copier, bytes, copier->opcode);
+		out->last_opcode = (uint32_t)copier->opcode;
+	}
+	out->instructions = copier->copy->instructions;
+	stf_output_begin_comments(out);
+	for (; at < size; at += next) {
+		if (flowtap_stf_record_parse(bytes + at, size - at, &copier->sizes, &record, &next))
+			break;
+		if (!needs_opcode(record.descriptor) && !is_comment(&record, COMMENT_AFTER) &&
+		    !is_comment(&record, COMMENT_TAKEN))
+			stf_output_comments(out, bytes + at, next);
+	}
+	return out->buffer.error;
+}
+
 /* Something is missing here. */
 static int write_gap(struct copier *copier, const char *detail)
 {
@@ -188,17 +261,15 @@ static int write_gap(struct copier *copier, const char *detail)
 		.kind = FLOWTAP_ELEMENT_GAP,
 		.gap = { .reason = FLOWTAP_GAP_BAD_RECORD, .size = UINT64_MAX, .detail = detail },
 	};
-	size_t size = flowtap_line_element(copier->line, &gap);
-	uint8_t head[5];
 
 	copier->copy->damaged = true;
 	copier->forces = false;
 	copier->group = (struct group){ .any = false };
 	if (!copier->body)
 		return 0;
-	flowtap_write_buffer_add(&copier->out, head,
-				 (size_t)(put32(put8(head, STF_COMMENT), (uint32_t)size) - head));
-	return flowtap_write_buffer_add(&copier->out, copier->line, size);
+	stf_output_begin_comments(&copier->out);
+	return stf_output_comment(&copier->out, copier->line,
+				  flowtap_line_element(copier->line, &gap));
 }
 
 /*
@@ -210,12 +281,14 @@ static int copy_long(struct copier *copier, uint64_t size)
 	struct stf_input *input = &copier->input;
 	bool fits = size <= FLOWTAP_STF_COPY_LONGEST;
 	const struct group group = copier->group;
-	/* With what stands before it in the records of its instruction. */
-	size_t have = copier->next - copier->whole;
+	int error;
+	/* With what is kept, and what stands before it in the records of its instruction. */
+	size_t begin = kept(copier), have = copier->next - begin;
 	uint64_t all = size + have, done = have;
 	uint8_t *bytes = malloc(fits ? all : have + 1);
-	int error = bytes ? write_until(copier, copier->whole) : -ENOMEM;
+	bool whole;
 
+	error = bytes ? write_until(copier, begin) : -ENOMEM;
 	if (!error)
 		memcpy(bytes, input->bytes + input->at, have);
 	input->at += have;
@@ -231,19 +304,22 @@ static int copy_long(struct copier *copier, uint64_t size)
 			break;
 		error = stf_input_more(input);
 	}
-	copier->whole = copier->next = input->at;
-	if (!error && done < all)
+	whole = !error && done == all;
+	if (whole && (fits || group.any))
+		error = write_kept(copier, bytes, fits ? all : have);
+	else if (copier->body && bytes && (!error || error == -EBADMSG))
+		hold_comments(copier, bytes, have);
+	begin_input(copier);
+	if (!error && !whole)
 		error = write_gap(copier, "the file ends here, the trace did not");
-	else if (!error)
-		error = write_bytes(copier, bytes, fits ? all : have);
-	if (!error && done == all && !fits)
+	else if (!error && !fits)
 		error = write_gap(copier, "a record that is too long was left out");
-	if (!error && done == all) {
+	if (whole) {
 		copier->copy->records++;
 		copier->group = group;
 	}
 	free(bytes);
-	return error;
+	return error ? error : copier->out.buffer.error;
 }
 
 /* As many records as are there. 0: more are needed; -EBADMSG: what stands there is none; -errno. */
@@ -254,9 +330,6 @@ static int copy_there(struct copier *copier)
 	int error;
 
 	for (;;) {
-		error = begin_group(copier);
-		if (error)
-			return error;
 		error = get_record(copier, &size);
 		if (error == -ENODATA && size > STF_INPUT_WHOLE) {
 			error = copy_long(copier, size);
@@ -276,9 +349,13 @@ static int copy_there(struct copier *copier)
 /* The records of an instruction that is not whole are left out. */
 static int drop_group(struct copier *copier, const char *detail)
 {
-	int error = write_until(copier, copier->whole);
+	struct stf_input *input = &copier->input;
+	int error = write_until(copier, kept(copier));
 
-	copier->input.at = copier->input.end;
+	if (!error && copier->body)
+		error = hold_comments(copier, input->bytes + input->at, copier->next - input->at);
+	input->at = input->end;
+	begin_input(copier);
 	return error ? error : write_gap(copier, detail);
 }
 
@@ -296,31 +373,44 @@ static void resume(struct copier *copier)
 	copier->forces = copier->group.any = true;
 }
 
+/*
+ * Hands on what needs not be kept: of what is too long to be kept all that was read. 0 or -errno.
+ */
+static int write_old(struct copier *copier)
+{
+	size_t keep = kept(copier);
+	int error;
+
+	if (copier->next - keep <= STF_INPUT_WHOLE)
+		return write_until(copier, keep);
+	error = begin_group(copier);
+	if (error)
+		return error;
+	return write_until(copier, copier->next - copier->whole > STF_INPUT_WHOLE ? copier->next :
+										    copier->whole);
+}
+
 /* More of the input. What is kept of it begins at 0 then. */
 static int more(struct copier *copier)
 {
 	struct stf_input *input = &copier->input;
 	struct flowtap_stf_copy *copy = copier->copy;
-	size_t pending;
-	int error;
+	int error = write_old(copier);
+	size_t gone = input->at;
 
-	/* Of what an instruction's records are too many to be kept all go on. */
-	error = write_until(copier, copier->next - copier->whole > STF_INPUT_WHOLE ?
-				  copier->next : copier->whole);
 	if (error)
 		return error;
-	pending = copier->next - input->at;
 	error = stf_input_more(input);
+	gone -= input->at;
+	copier->whole -= gone;
+	copier->next -= gone;
+	copier->after -= copier->opcode ? gone : 0;
 	if (error == -EBADMSG) {
-		copier->whole = input->at;
 		error = drop_group(copier, input->over ? "the file ends here, the trace did not"
 						       : "the file is damaged");
-		pending = 0;
 		if (input->over)
 			input->unfinished = false;
 	}
-	copier->whole = input->at;
-	copier->next = input->at + pending;
 	if (!error && input->resumed)
 		resume(copier);
 	if (copy->progress && input->done / PROGRESS != copier->progress / PROGRESS)
@@ -332,10 +422,11 @@ static int more(struct copier *copier)
 static int end(struct copier *copier)
 {
 	struct stf_input *input = &copier->input;
+	bool lacks_opcode = copier->group.any || copier->group.after;
 	int error;
 
 	/* What is there of a record or an instruction that the file ends within is not copied. */
-	if (copier->next < input->end || copier->group.any || input->unfinished)
+	if (copier->next < input->end || input->unfinished || lacks_opcode)
 		error = drop_group(copier, "the file ends here, the trace did not");
 	else
 		error = write_until(copier, copier->next);
@@ -358,7 +449,7 @@ static int copy_all(struct copier *copier)
 			/* The way to what is after it leads through the next chunk. */
 			if (!error && (!stf_input_give_up(input) || !copier->body))
 				return copier->copy->instructions ? 0 : -ENODATA;
-			copier->whole = copier->next = 0;
+			begin_input(copier);
 		}
 		if (error)
 			return error;
@@ -370,31 +461,17 @@ static int copy_all(struct copier *copier)
 	}
 }
 
-static int open_output(struct copier *copier, int to)
-{
-	const struct flowtap_zstf_options *zstf = copier->copy->zstf;
-	int error = flowtap_write_buffer_init(&copier->out, to);
-
-	copier->boundary = UINT64_MAX;
-	if (!error && zstf)
-		error = flowtap_zstf_new(&copier->out, zstf, &copier->zstf);
-	if (!error && zstf)
-		copier->boundary = flowtap_zstf_markers(copier->zstf);
-	return error;
-}
-
 static int run(struct copier *copier, int from, int to)
 {
 	int error = stf_input_open(&copier->input, from);
 
 	if (!error)
-		error = open_output(copier, to);
+		error = stf_output_init(&copier->out, to, copier->copy->zstf);
 	if (!error)
 		error = copy_all(copier);
 	if (!error)
-		error = copier->zstf ? flowtap_zstf_finish(copier->zstf) :
-				       flowtap_write_buffer_flush(&copier->out);
-	copier->copy->bytes = copier->out.written;
+		error = stf_output_finish(&copier->out);
+	copier->copy->bytes = copier->out.buffer.written;
 	return error;
 }
 
@@ -411,8 +488,7 @@ int flowtap_stf_copy(struct flowtap_stf_copy *copy, int from, int to)
 	copier->copy = copy;
 	copier->sizes.event_id = 4;
 	error = run(copier, from, to);
-	flowtap_zstf_free(copier->zstf);
-	flowtap_write_buffer_free(&copier->out);
+	stf_output_free(&copier->out);
 	stf_input_close(&copier->input);
 	free(copier);
 	return error;

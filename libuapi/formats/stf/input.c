@@ -312,14 +312,16 @@ int stf_input_open(struct stf_input *input, int fd)
 int stf_input_more(struct stf_input *input)
 {
 	int saved = errno, status;
+	size_t left;
 
 	if (input->over)
 		return 0;
 	shift(input);
+	left = input->end;
 	status = input->unpack->more(input);
 	errno = saved;
 	/* What is after the end may be looked at: not at what never was written. */
-	memset(input->bytes + input->end, 0, STF_INPUT_SLACK);
+	memset(input->bytes + (status ? left : input->end), 0, STF_INPUT_SLACK);
 	return status;
 }
 

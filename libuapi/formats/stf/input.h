@@ -48,7 +48,7 @@ int stf_input_open(struct stf_input *input, int fd);
 /*
  * Reads on: what is left goes to the beginning of `bytes`. 0: there is more, or `over` is set;
  * -EBADMSG: the file is damaged, and what comes next (if anything: `over`) is not what stands
- * after; -errno of read; -ENOMEM.
+ * after; what was left is still there, though not in [at, end); -errno of read; -ENOMEM.
  */
 int stf_input_more(struct stf_input *input);
 /*

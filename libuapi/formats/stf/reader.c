@@ -394,9 +394,15 @@ static void show_progress(struct stf_reader *reader)
 /* After what could not be read: what was begun is worth nothing. */
 static int drop_group(struct stf_reader *reader, const char *detail)
 {
+	int status;
+
 	stf_new_group(&reader->group);
 	if (!reader->body)
 		return flowtap_stf_flush(reader);
+	/* The opcode that these are after is lost as well. */
+	status = release_comments(reader);
+	if (status)
+		return status;
 	stf_lose_pc(reader);
 	reader->pc_lost = true;
 	reader->group.explained = true;
@@ -452,10 +458,6 @@ static int end(struct stf_reader *reader, bool within)
 	struct flowtap_read *read = reader->read;
 	/* The opcode that comments are after is missing as well. */
 	bool lacks_opcode = reader->group.any || reader->holds;
-	int status = release_comments(reader);
-
-	if (status)
-		return status;
 
 	if (within) {
 		read->truncated = true;
@@ -469,10 +471,8 @@ static int end(struct stf_reader *reader, bool within)
 		flowtap_stf_problem(reader, reader->record, "the trace ends within its header");
 	}
 	if (read->truncated && reader->body)
-		status = drop_group(reader, "the file ends here, the trace did not");
-	else
-		status = flowtap_stf_flush(reader);
-	return status;
+		return drop_group(reader, "the file ends here, the trace did not");
+	return flowtap_stf_flush(reader);
 }
 
 static int read_all(struct stf_reader *reader)

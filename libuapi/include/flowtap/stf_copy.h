@@ -38,9 +38,10 @@ struct flowtap_stf_copy {
  * are borrowed.
  *
  * The records are the same bytes. Where some could not be read, those of the instruction that they
- * would have belonged to are left out and a COMMENT `gap bad_record` (flowtap/text.h) is in their
- * place, and a FORCE_PC if it is known where the trace goes on. So is it for a record longer than
- * FLOWTAP_STF_COPY_LONGEST. Memory is that, and what a reader takes.
+ * would have belonged to are left out, but for comments, and a COMMENT `gap bad_record`
+ * (flowtap/text.h) is in their place, and a FORCE_PC if it is known where the trace goes on; where
+ * no instruction follows the last one's opcode comes after it (flowtap/stf.h). So is it for a
+ * record longer than FLOWTAP_STF_COPY_LONGEST. Memory is that, and what a reader takes.
  *
  * 0; -EBADMSG: it is no STF; -EPROTONOSUPPORT: packed by xz; -ENODATA: it has no instruction, and
  * what was written is no STF; -ENOMEM; -errno of read and write; with `zstf` as flowtap_stf_new.
