@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 # The STF checker: build/host/stfcheck for scripts and VM tests; its objects are linked into each
 # test, fuzzer and benchmark that includes stfcheck/stfcheck.h.
-STFCHECK := $(patsubst %,selftests/stfcheck/%.o,stfcheck records opcode opcode_arm load)
+STFCHECK := $(patsubst %,selftests/stfcheck/%.o,\
+		stfcheck header group instruction records opcode opcode_arm load)
 STFCHECK_USERS := $(shell grep -rls --include='*.c' stfcheck/stfcheck.h selftests/unit selftests/fuzz)
 
 $(B)/asan/ete/stf: $(STFCHECK:%=$(B)/asan/%)
