@@ -56,8 +56,7 @@ int stf_output_add(struct stf_output *output, const void *records, size_t size);
 int stf_output_opcode(struct stf_output *output, const uint8_t *record, size_t size);
 /* A comment before the next opcode; it is held back where others are. */
 int stf_output_comment(struct stf_output *output, const char *text, size_t size);
-
-/* The same of whole COMMENT records. */
+/* The same of whole records that need no opcode after them. */
 int stf_output_comments(struct stf_output *output, const uint8_t *records, size_t size);
 
 /*

@@ -52,11 +52,18 @@ static struct output file_of(const void *bytes, size_t size)
 	return output;
 }
 
-static struct output make(bool arm, uint64_t seed, unsigned int blocks, uint64_t markers)
+/* gaps: after the last instruction. */
+static struct output make_gaps(bool arm, uint64_t seed, unsigned int blocks, unsigned int gaps,
+			       uint64_t markers)
 {
 	const struct flowtap_zstf_options zstf = { .markers = markers, .level = 1 };
 
-	return made_stf(seed, arm, blocks, markers ? &zstf : NULL);
+	return made_stf_gaps(seed, arm, blocks, gaps, markers ? &zstf : NULL);
+}
+
+static struct output make(bool arm, uint64_t seed, unsigned int blocks, uint64_t markers)
+{
+	return make_gaps(arm, seed, blocks, 0, markers);
 }
 
 /* The flow that is in it, as text; the number of problems. */
@@ -277,6 +284,36 @@ TEST(every_record_is_copied_byte_for_byte)
 	}
 }
 
+TEST(a_chunk_ends_with_an_opcode_also_where_a_long_record_follows)
+{
+	struct making making = { .sizes = { .event_id = 4 } };
+	uint8_t *text = calloc(1, 200000);
+	struct output plain;
+
+	put_header(&making, true);
+	for (unsigned int i = 0; i < 8; i++) {
+		put_bytes(&making, 0x03, 0, 0, "before", 6);
+		put_bytes(&making, 0x03, 0, 0, text, i % 2 ? 200000 : 2);
+		put_simple(&making, 0xf0, 0x13, 0, 0);
+	}
+	plain = file_of(making.bytes, making.size);
+	EXPECT_EQ(0, problems_of(plain.fd));
+	for (uint64_t markers = 1; markers < 5; markers++) {
+		struct flowtap_stf_copy copy;
+		struct output packed;
+		int status;
+
+		packed = copy_of(plain.fd, markers, &copy, &status);
+		EXPECT_EQ(0, status);
+		EXPECT_EQ(8, copy.instructions);
+		EXPECT_EQ(0, problems_of(packed.fd)) TH_LOG("markers %llu", (unsigned long long)markers);
+		output_free(&packed);
+	}
+	output_free(&plain);
+	free(making.bytes);
+	free(text);
+}
+
 /* Chunks and start PCs are the writer's, wherever they end. */
 TEST(a_compressed_copy_is_the_file_that_the_writer_makes)
 {
@@ -416,43 +453,12 @@ TEST(of_a_trace_that_was_cut_all_whole_instructions_are_copied)
 	}
 }
 
-/* A trace with `tail` gaps after its last instruction. */
-static struct output make_tail(bool arm, unsigned int tail, uint64_t markers)
-{
-	const struct flowtap_zstf_options zstf = { .markers = markers, .level = 1 };
-	const struct flowtap_stf_options options = {
-		.generator = 0xff, .zstf = markers ? &zstf : NULL,
-	};
-	struct madeflow *made = malloc(sizeof(*made));
-	struct output output = output_new();
-	struct flowtap_element gap = {
-		.kind = FLOWTAP_ELEMENT_GAP, .gap = { .reason = FLOWTAP_GAP_RING_FULL, .size = 1 },
-	};
-	struct flowtap_stf *stf;
-
-	if (!made || flowtap_stf_new(output.fd, &options, &stf))
-		abort();
-	made_begin(made, 9, arm, flowtap_stf_sink(stf));
-	if (made_run(made, 9))
-		abort();
-	for (; tail; tail--, gap.gap.size++)
-		if (flowtap_stf_sink(stf)->element(flowtap_stf_sink(stf), &gap))
-			abort();
-	if (flowtap_stf_finish(stf))
-		abort();
-	flowtap_stf_free(stf);
-	made_end(made);
-	free(made);
-	output_read(&output);
-	return output;
-}
-
 TEST(what_is_after_the_last_instruction_is_copied_where_it_is_cut_or_damaged)
 {
 	uint8_t was;
 
 	for (unsigned int i = 0; i < 4; i++) {
-		struct output whole = make_tail(i & 1, 6, i & 2 ? 1 + i : 0);
+		struct output whole = make_gaps(i & 1, 9, 9, 6, i & 2 ? 1 + i : 0);
 
 		for (size_t cut = whole.size * 3 / 4; cut < whole.size; cut += i & 2 ? 5 : 2) {
 			struct output damaged = file_of(whole.bytes, cut);
