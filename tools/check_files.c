@@ -29,7 +29,8 @@ static const char help[] =
 	"  -h, --help   this text\n"
 	"\n"
 	"Each problem has its offset in the file (of what is compressed: in the uncompressed\n"
-	"trace) and of text its line. What an archive reports as lost is no problem.\n"
+	"trace) and of text its line. What an archive reports as lost is no problem. A remark is\n"
+	"what a known tool does not take of a file without problems: it leaves the exit status.\n"
 	"\n"
 	"Exit status: 0 all files are good; 1 there are problems, or a file cannot be read; 2 for\n"
 	"wrong usage.\n";
@@ -44,13 +45,9 @@ struct checking {
 	struct progress progress;
 };
 
-static void handle_problem(struct flowtap_check *check, const struct flowtap_check_problem *problem)
+static void show(struct checking *checking, const struct flowtap_check_problem *problem,
+		 const char *what)
 {
-	struct checking *checking = check->argument;
-
-	if (checking->shown == checking->limit)
-		return;
-	checking->shown++;
 	if (checking->as_json) {
 		json_open(&checking->json, NULL, '{');
 		json_number(&checking->json, "offset", problem->offset);
@@ -65,8 +62,35 @@ static void handle_problem(struct flowtap_check *check, const struct flowtap_che
 	print_plain(stdout, checking->path, strlen(checking->path));
 	if (problem->line)
 		printf(": line %" PRIu64, problem->line);
-	printf(": offset %" PRIu64 "%s: %s\n", problem->offset,
-	       problem->unpacked ? " (uncompressed)" : "", problem->reason);
+	printf(": offset %" PRIu64 "%s: %s%s\n", problem->offset,
+	       problem->unpacked ? " (uncompressed)" : "", what, problem->reason);
+}
+
+static void handle_problem(struct flowtap_check *check, const struct flowtap_check_problem *problem)
+{
+	struct checking *checking = check->argument;
+
+	if (checking->shown == checking->limit)
+		return;
+	checking->shown++;
+	show(checking, problem, "");
+}
+
+static void open_remarks(struct checking *checking)
+{
+	json_close(&checking->json, ']');
+	json_open(&checking->json, "remarks", '[');
+}
+
+static void handle_remark(struct flowtap_check *check, const struct flowtap_check_problem *remark)
+{
+	struct checking *checking = check->argument;
+
+	if (checking->quiet && !checking->as_json)
+		return;
+	if (checking->as_json && check->remarks == 1)
+		open_remarks(checking);
+	show(checking, remark, "remark: ");
 }
 
 static void show_progress(struct flowtap_check *check, uint64_t done, uint64_t size)
@@ -158,6 +182,8 @@ static void close_json(struct checking *checking, const struct flowtap_check *ch
 {
 	struct json *json = &checking->json;
 
+	if (!check->remarks)
+		open_remarks(checking);
 	json_close(json, ']');
 	json_string(json, "error", error ? error_text(error) : NULL);
 	json_string(json, "format", format_name(check));
@@ -184,6 +210,7 @@ static bool check_one(struct checking *checking, const char *path)
 {
 	struct flowtap_check check = {
 		.problem = handle_problem,
+		.remark = handle_remark,
 		.progress = show_progress,
 		.argument = checking,
 	};

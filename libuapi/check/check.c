@@ -35,6 +35,16 @@ void flowtap_check_report(struct flowtap_check *check, uint64_t offset, bool unp
 	});
 }
 
+void flowtap_check_remark(struct flowtap_check *check, uint64_t offset, bool unpacked,
+			  const char *reason)
+{
+	check->remarks++;
+	if (check->remark)
+		check->remark(check, &(struct flowtap_check_problem){
+			.offset = offset, .unpacked = unpacked, .reason = reason,
+		});
+}
+
 void flowtap_check_progress(struct flowtap_check *check, uint64_t before, uint64_t done)
 {
 	if (check->progress && before / PROGRESS_BYTES != done / PROGRESS_BYTES)
@@ -56,6 +66,7 @@ static void reset(struct flowtap_check *check)
 {
 	*check = (struct flowtap_check){
 		.problem = check->problem,
+		.remark = check->remark,
 		.progress = check->progress,
 		.argument = check->argument,
 	};

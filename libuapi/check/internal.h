@@ -9,6 +9,9 @@
 /* Counts a problem and hands it on. */
 void flowtap_check_report(struct flowtap_check *check, uint64_t offset, bool unpacked,
 			  const char *format, ...) __attribute__((format(printf, 4, 5)));
+/* Counts a remark and hands it on. */
+void flowtap_check_remark(struct flowtap_check *check, uint64_t offset, bool unpacked,
+			  const char *reason);
 /* Calls progress now and then. */
 void flowtap_check_progress(struct flowtap_check *check, uint64_t before, uint64_t done);
 
@@ -40,6 +43,11 @@ void flowtap_stf_rules_resume(struct flowtap_stf_rules *rules, uint64_t offset, 
 bool flowtap_stf_rules_in_body(const struct flowtap_stf_rules *rules);
 /* The trace is over. */
 void flowtap_stf_rules_end(struct flowtap_stf_rules *rules);
+/*
+ * Makes the remarks of a trace without a problem, after its end: what stf_check and stf_recompress
+ * do not take.
+ */
+void flowtap_stf_rules_remark(const struct flowtap_stf_rules *rules);
 void flowtap_stf_rules_free(struct flowtap_stf_rules *rules);
 
 #endif /* FLOWTAP_CHECK_INTERNAL_H */

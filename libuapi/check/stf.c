@@ -38,6 +38,7 @@ struct flowtap_stf_rules {
 	unsigned int seen[256];		/* 0, 1, many */
 	struct stf_encoding encoding;
 	uint64_t features;
+	uint64_t features_offset;
 	uint8_t mode;
 	uint64_t pc;
 	struct group group;
@@ -130,6 +131,7 @@ static void check_header(struct flowtap_stf_rules *rules, uint8_t descriptor,
 		break;
 	case STF_TRACE_INFO_FEATURE:
 		rules->features = stf_number(payload, 8);
+		rules->features_offset = rules->record;
 		rules->widths.event_id = rules->features & FEATURE_EVENT64 ? 8 : 4;
 		break;
 	case STF_VLEN_CONFIG:
@@ -462,6 +464,34 @@ void flowtap_stf_rules_end(struct flowtap_stf_rules *rules)
 		SAY(rules, "the trace ends within the records of an instruction");
 }
 
+void flowtap_stf_rules_remark(const struct flowtap_stf_rules *rules)
+{
+	static const struct {
+		uint64_t feature;
+		const char *absent, *unannounced;
+	} announced[] = {
+		{ FEATURE_PHYSICAL_ADDRESS,
+		  "feature PHYSICAL_ADDRESS, but no PAGE_TABLE_WALK record: stf_check rejects it",
+		  "PAGE_TABLE_WALK records without feature PHYSICAL_ADDRESS: stf_check rejects it" },
+		{ FEATURE_PTE,
+		  "feature PTE, but no PAGE_TABLE_WALK record: stf_check rejects it",
+		  "PAGE_TABLE_WALK records without feature PTE: stf_check rejects it" },
+	};
+	const bool walks = rules->seen[STF_PAGE_TABLE_WALK];
+
+	if (rules->check->problems)
+		return;
+	for (size_t i = 0; i < sizeof(announced) / sizeof(announced[0]); i++)
+		if (!(rules->features & announced[i].feature) == walks)
+			flowtap_check_remark(rules->check, rules->features_offset, rules->unpacked,
+					     walks ? announced[i].unannounced :
+						     announced[i].absent);
+	if (rules->check->instructions && !rules->at_opcode)
+		flowtap_check_remark(rules->check, rules->record, rules->unpacked,
+				     "the trace ends with a COMMENT: stf_recompress leaves out its "
+				     "last chunk");
+}
+
 /* The next bytes, unpacked: how many; -EBADMSG: none can be, that was told; -errno. */
 static ssize_t read_on(struct flowtap_check *check, struct flowtap_in *in, uint8_t *bytes,
 		       size_t capacity)
@@ -502,6 +532,7 @@ static int check_bytes(struct flowtap_check *check, struct flowtap_in *in,
 		memmove(buffer, buffer + taken, fill);
 	}
 	flowtap_stf_rules_end(rules);
+	flowtap_stf_rules_remark(rules);
 	return 0;
 }
 

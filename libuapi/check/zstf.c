@@ -178,10 +178,12 @@ int flowtap_check_zstf(struct flowtap_check *check, int fd)
 	}
 	if (!error)
 		error = check_chunks(&zstf);
-	if (!error)
+	if (!error) {
 		check_slack(&zstf);
-	else if (error == -EBADMSG)
+		flowtap_stf_rules_remark(zstf.rules);
+	} else if (error == -EBADMSG) {
 		error = 0;
+	}
 	flowtap_zstf_close(zstf.reader);
 	flowtap_stf_rules_free(zstf.rules);
 	free(zstf.buffer);

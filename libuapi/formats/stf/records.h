@@ -48,8 +48,10 @@ enum {
 #define ISA_ARM		2
 #define IEM_NONE	0		/* none is assigned for Arm */
 #define IEM_RV64	2
+#define FEATURE_PHYSICAL_ADDRESS (1ULL << 0)
 #define FEATURE_EVENT	(1ULL << 3)
 #define FEATURE_RV64	(1ULL << 5)
+#define FEATURE_PTE	(1ULL << 8)
 #define FEATURE_PROCESS_ID (1ULL << 10)
 #define FEATURE_EVENT64	(1ULL << 19)
 #define MODE_CHANGE	(1ULL << 62)	/* with EVENT64 */

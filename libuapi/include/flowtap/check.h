@@ -11,7 +11,8 @@
  * STF, also packed by gzip: what its readers (flowtap-stf(5)) want: the header's records, the order
  * of the records of an instruction, opcodes of the right size, targets that the opcode can have,
  * changes of mode where there can be one, a PC that is known at each instruction; an end that is
- * not in the midst of one.
+ * not in the midst of one. Remarks: features that announce physical addresses where no record has
+ * one, or do not where one has; an end that stf_recompress leaves out.
  *
  * .zstf, on top of it: an index that is right, chunks that are one frame each, have as many
  * instructions as they should and begin at the PC that the index says.
@@ -50,14 +51,19 @@ struct flowtap_check_problem {
 };
 
 struct flowtap_check {
-	/* In. Each may be NULL. progress comes about once a MiB. */
+	/*
+	 * In. Each may be NULL. A remark is what a known tool does not take of a file that is as
+	 * its format wants: one with a problem has none. progress comes about once a MiB.
+	 */
 	void (*problem)(struct flowtap_check *check, const struct flowtap_check_problem *problem);
+	void (*remark)(struct flowtap_check *check, const struct flowtap_check_problem *remark);
 	void (*progress)(struct flowtap_check *check, uint64_t done, uint64_t size);
 	void *argument;			/* the caller's own */
 
 	/* Out. */
 	enum flowtap_check_format format;
 	uint64_t problems;
+	uint64_t remarks;
 	uint64_t size;			/* of the file */
 	uint64_t instructions;		/* of a trace */
 	uint64_t chunks;

@@ -9,9 +9,11 @@
 
 #include "stfcheck/sample.h"
 #include "stfcheck/stfcheck.h"
+#include "support/hex.h"
 #include "support/sink.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <zlib.h>
 
 #include "support/kselftest_harness.h"
@@ -116,6 +118,68 @@ TEST(agrees_with_the_other_checker_on_each_flipped_bit_of_a_trace)
 	EXPECT_EQ(0, compare_flipped(sample_user, sizeof(sample_user)));
 	EXPECT_EQ(0, compare_flipped(sample_isas, sizeof(sample_isas)));
 	EXPECT_EQ(0, compare_flipped(sample_all, sizeof(sample_all)));
+}
+
+struct remarks {
+	char text[512];
+};
+
+static void add_remark(struct flowtap_check *check, const struct flowtap_check_problem *remark)
+{
+	struct remarks *remarks = check->argument;
+	size_t length = strlen(remarks->text);
+
+	snprintf(remarks->text + length, sizeof(remarks->text) - length, "%" PRIu64 "%s %s\n",
+		 remark->offset, remark->unpacked ? " unpacked" : "", remark->reason);
+}
+
+TEST(says_what_tools_do_not_take_of_a_trace_without_problems)
+{
+#define BEGIN "01'STF' 02 01000000 05000000 04 0100 05 0200 06 ff 000000 0000 07 "
+#define HEADER " 0000000000 09 0000010000000000 13 "
+#define BODY HEADER "f0 13000000 "
+#define WALK "32 0000020000000000 0000000000000000 00100000 01 " \
+	     "0000030000000000 0100000000000000 f0 13000000 "
+#define REJECTS ": stf_check rejects it\n"
+	static const struct {
+		const char *trace, *remarks;
+		unsigned int problems;
+	} cases[] = {
+		{ BEGIN "200008" BODY, "", 0 },
+		{ BEGIN "210008" BODY,
+		  "26 feature PHYSICAL_ADDRESS, but no PAGE_TABLE_WALK record" REJECTS, 0 },
+		{ BEGIN "200108" BODY, "26 feature PTE, but no PAGE_TABLE_WALK record" REJECTS, 0 },
+		{ BEGIN "210108" BODY WALK, "", 0 },
+		{ BEGIN "200008" BODY WALK,
+		  "26 PAGE_TABLE_WALK records without feature PHYSICAL_ADDRESS" REJECTS
+		  "26 PAGE_TABLE_WALK records without feature PTE" REJECTS, 0 },
+		{ BEGIN "200008" BODY "03 #'why'",
+		  "58 the trace ends with a COMMENT: stf_recompress leaves out its last chunk\n", 0 },
+		{ BEGIN "200008" BODY "03 #'why' f0 13000000", "", 0 },
+		{ BEGIN "200008" HEADER "03 #'why'", "", 0 },
+		{ BEGIN "210008" BODY "1f 0001010000000000 f0 13000000", "", 1 },
+		{ BEGIN "210008" BODY "32 00", "", 1 },
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct remarks remarks = { "" };
+		struct flowtap_check check = { .remark = add_remark, .argument = &remarks };
+		struct hex trace = { .size = 0 };
+		int fd = memfd_create("remarks", MFD_CLOEXEC);
+
+		hex_add(&trace, cases[i].trace);
+		EXPECT_EQ((ssize_t)trace.size, write(fd, trace.bytes, trace.size));
+		EXPECT_EQ(0, flowtap_check_file(&check, fd));
+		EXPECT_EQ(cases[i].problems, check.problems);
+		EXPECT_STREQ(cases[i].remarks, remarks.text);
+		EXPECT_EQ(!*cases[i].remarks, !check.remarks);
+		close(fd);
+	}
+#undef BEGIN
+#undef HEADER
+#undef BODY
+#undef WALK
+#undef REJECTS
 }
 
 static size_t pack(uint8_t *to, size_t capacity, const uint8_t *from, size_t size)
