@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <flowtap/archive.h>
 #include <flowtap/zstf.h>
+#include <libgen.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -53,6 +54,24 @@ static void note_unfinished(const char *before, const char *path)
 static int problem(const char *what, const char *path, int error)
 {
 	complain("cannot %s '%s': %s", what, path, strerror(-error));
+	return error;
+}
+
+/* Of a file that cannot be made, under the name that the user gave; what mends it. */
+static int not_made(const char *path, int error)
+{
+	char *copy = strdup(path);
+	const char *directory = copy ? dirname(copy) : "";
+
+	problem("write", path, error);
+	if (error == -ENOENT && access(directory, F_OK))
+		advise("there is no directory '%s': mkdir -p makes it", directory);
+	else if (error == -ENOTDIR)
+		advise("not all of '%s' are directories: choose another name", directory);
+	else if (error == -EACCES || error == -EPERM || error == -EROFS)
+		advise("'%s' is not to be written to: choose a name in a directory that is yours",
+		       directory);
+	free(copy);
 	return error;
 }
 
@@ -124,7 +143,7 @@ int output_open_archive(struct output *output, const char *path, bool force)
 	}
 	output->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (output->fd < 0) {
-		error = problem("write", path, -errno);
+		error = not_made(path, -errno);
 		output_discard(output, error);
 		return error;
 	}
@@ -230,7 +249,7 @@ int output_open_part(struct output *output, const char *path, bool force)
 			complain("another flowtap writes '%s' at the moment", path);
 			advise("wait for it, or choose another name for this one");
 		} else {
-			problem("write", output->part, error);
+			not_made(path, error);
 		}
 		free(output->part);
 		output->part = NULL;
