@@ -172,7 +172,7 @@ static int compare_stf(const struct samples *samples, const char **what)
 			 (int)(strlen(archive->path) - strlen(".ftap")), archive->path);
 		err = stf_compare(path, &archive->flow, &instructions, why, sizeof(why));
 		if (err == -EBADMSG) {
-			printf("%s: %s\n", path, why);
+			fprintf(stderr, "%s: %s\n", path, why);
 			status = 1;
 		} else if (err) {
 			*what = path;
