@@ -7,9 +7,11 @@
 
 int stf_output_init(struct stf_output *output, int fd, const struct flowtap_zstf_options *zstf)
 {
-	*output = (struct stf_output){ .boundary = UINT64_MAX };
-	output->comments = malloc(AFTER_MAX);
-	if (flowtap_write_buffer_init(&output->buffer, fd) || !output->comments)
+	*output = (struct stf_output){
+		.boundary = UINT64_MAX,
+		.comments.most = STF_COMMENTS_MOST,
+	};
+	if (flowtap_write_buffer_init(&output->buffer, fd))
 		return -ENOMEM;
 	if (!zstf)
 		return 0;
@@ -21,7 +23,7 @@ void stf_output_free(struct stf_output *output)
 {
 	flowtap_zstf_free(output->zstf);
 	flowtap_write_buffer_free(&output->buffer);
-	free(output->comments);
+	stf_comments_free(&output->comments);
 }
 
 int stf_output_add(struct stf_output *output, const void *records, size_t size)
@@ -42,19 +44,13 @@ int stf_output_opcode(struct stf_output *output, const uint8_t *record, size_t s
 	return flowtap_write_buffer_add(&output->buffer, record, size);
 }
 
-static bool has_room(const struct stf_output *output, size_t size)
-{
-	return size <= AFTER_MAX && output->comments_size <= AFTER_MAX - size;
-}
-
 int stf_output_comments(struct stf_output *output, const uint8_t *records, size_t size)
 {
-	if (output->holds && !has_room(output, size))
+	if (output->holds && stf_comments_reserve(&output->comments, size))
 		stf_output_release(output);
 	if (!output->holds)
 		return size ? stf_output_add(output, records, size) : output->buffer.error;
-	memcpy(output->comments + output->comments_size, records, size);
-	output->comments_size += size;
+	stf_comments_add(&output->comments, records, size);
 	return output->buffer.error;
 }
 
@@ -62,7 +58,7 @@ int stf_output_comment(struct stf_output *output, const char *text, size_t size)
 {
 	uint8_t head[COMMENT_HEAD];
 
-	if (output->holds && !has_room(output, COMMENT_HEAD + size))
+	if (output->holds && stf_comments_reserve(&output->comments, COMMENT_HEAD + size))
 		stf_output_release(output);
 	put32(put8(head, STF_COMMENT), (uint32_t)size);
 	stf_output_comments(output, head, sizeof(head));
@@ -89,7 +85,7 @@ void stf_output_begin_comments(struct stf_output *output)
 
 bool stf_output_await_opcode(struct stf_output *output, size_t size)
 {
-	if (!has_room(output, COMMENT_HEAD + size))
+	if (stf_comments_reserve(&output->comments, COMMENT_HEAD + size))
 		return false;
 	output->holds = true;
 	return true;
@@ -102,9 +98,9 @@ void stf_output_release(struct stf_output *output)
 	output->holds = false;
 	stf_output_add(output, output->opcode, output->opcode_size);
 	stf_output_begin_group(output, output->pc);
-	stf_output_add(output, output->comments, output->comments_size);
+	stf_output_add(output, output->comments.bytes, output->comments.size);
 	output->opcode_size = 0;
-	output->comments_size = 0;
+	output->comments.size = 0;
 }
 
 int stf_output_finish(struct stf_output *output)
@@ -112,7 +108,7 @@ int stf_output_finish(struct stf_output *output)
 	if (output->holds) {
 		output->holds = false;
 		stf_output_comment(output, COMMENT_AFTER, sizeof(COMMENT_AFTER) - 1);
-		stf_output_add(output, output->comments, output->comments_size);
+		stf_output_add(output, output->comments.bytes, output->comments.size);
 		stf_output_add(output, output->opcode, output->opcode_size);
 	}
 	return output->zstf ? flowtap_zstf_finish(output->zstf) :

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 
 #include "base/write_buffer.h"
+#include "formats/stf/comments.h"
 #include "formats/stf/records.h"
 #include "formats/zstf/writer.h"
 
@@ -25,8 +26,7 @@ struct stf_output {
 	bool holds;			/* `opcode` and `comments` come next */
 	uint8_t opcode_size;		/* 0: it is still to come */
 	uint8_t opcode[OPCODE_MAX];
-	uint8_t *comments;		/* AFTER_MAX bytes */
-	size_t comments_size;
+	struct stf_comments comments;
 	struct flowtap_zstf *zstf;	/* NULL: not compressed */
 };
 

@@ -152,13 +152,13 @@ static int parse_comment(struct stf_reader *reader, const uint8_t *text, size_t 
 /* What was held until its instruction came, or until there is too much of it. */
 static int release_comments(struct stf_reader *reader)
 {
-	size_t at = 0, end = reader->held_size;
+	size_t at = 0, end = reader->held.size;
 	int status = 0;
 
 	reader->holds = false;
-	reader->held_size = 0;
+	reader->held.size = 0;
 	while (!status && at < end) {
-		const uint8_t *payload = reader->held + at;
+		const uint8_t *payload = reader->held.bytes + at;
 		size_t size = stf_number(payload, 4);
 
 		status = parse_comment(reader, payload + 4, size);
@@ -167,25 +167,18 @@ static int release_comments(struct stf_reader *reader)
 	return status;
 }
 
-static int hold_comments(struct stf_reader *reader)
-{
-	if (!reader->held)
-		reader->held = malloc(AFTER_MAX);
-	reader->holds = reader->body;
-	return reader->held ? 0 : -ENOMEM;
-}
-
 /* text: after the four bytes of its size. */
 static int hold_comment(struct stf_reader *reader, const uint8_t *text, size_t size)
 {
-	int status;
+	int status = stf_comments_reserve(&reader->held, size + 4);
 
-	if (size + 4 > AFTER_MAX - reader->held_size) {
+	if (status == -ENOBUFS) {
 		status = release_comments(reader);
 		return status ? status : parse_comment(reader, text, size);
 	}
-	memcpy(reader->held + reader->held_size, text - 4, size + 4);
-	reader->held_size += size + 4;
+	if (status)
+		return status;
+	stf_comments_add(&reader->held, text - 4, size + 4);
 	return 0;
 }
 
@@ -195,8 +188,10 @@ static int parse_comment(struct stf_reader *reader, const uint8_t *text, size_t 
 
 	if (reader->holds)
 		return hold_comment(reader, text, size);
-	if (size == sizeof(COMMENT_AFTER) - 1 && !memcmp(text, COMMENT_AFTER, size))
-		return hold_comments(reader);
+	if (size == sizeof(COMMENT_AFTER) - 1 && !memcmp(text, COMMENT_AFTER, size)) {
+		reader->holds = reader->body;
+		return 0;
+	}
 	if (parse_word(&reader->group, text, size))
 		return 0;
 	if (!flowtap_line_parse((const char *)text, size, &element, &reader->parts) ||
@@ -538,6 +533,7 @@ static void begin(struct stf_reader *reader, struct flowtap_read *read)
 	reader->read = read;
 	read->mode_unknown = true;
 	reader->learned = read->learned;
+	reader->held.most = STF_COMMENTS_MOST;
 	reader->slot = flowtap_stf_slot(flowtap_learned_blocks(read->learned));
 	reader->nowhere = (struct flowtap_sink){ .block = no_block, .element = nothing };
 	reader->sink = read->sink ? read->sink : &reader->nowhere;
@@ -563,7 +559,7 @@ int flowtap_stf_read(struct flowtap_read *read, int fd)
 		flowtap_stf_problem(reader, reader->input.reason_offset, "%s",
 				    reader->input.reason);
 	stf_input_close(&reader->input);
-	free(reader->held);
+	stf_comments_free(&reader->held);
 	free(reader);
 	return status;
 }

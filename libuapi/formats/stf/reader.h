@@ -6,6 +6,7 @@
 #include <flowtap/read.h>
 
 #include "flow/flow_line.h"
+#include "formats/stf/comments.h"
 #include "formats/stf/input.h"
 #include "formats/stf/layout.h"
 #include "isa/learned_internal.h"
@@ -54,8 +55,7 @@ struct stf_reader {
 	uint8_t returned;		/* the mode that an xRET of Arm's led to, not in `context` yet */
 	struct flowtap_line_parts parts;
 	bool holds; /* comments up to the next opcode are of what comes after it */
-	size_t held_size;
-	uint8_t *held; /* these comments' payloads, AFTER_MAX bytes; or NULL */
+	struct stf_comments held; /* these comments' payloads */
 };
 
 /* Tells of a problem at an offset. */

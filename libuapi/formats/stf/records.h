@@ -61,8 +61,6 @@ enum {
 #define COMMENT_AFTER "after the next instruction" /* so are the comments up to its opcode */
 #define COMMENT_TAKEN	"taken"		/* the next branch, to an address that is not known */
 
-#define AFTER_MAX (256U << 10) /* bytes of the comments after COMMENT_AFTER */
-
 #define TARGET_SIZE	9U		/* INST_PC_TARGET */
 #define EVENT_SIZE	18U		/* EVENT with one field */
 #define OPCODE_MAX	5U		/* INST_32 */

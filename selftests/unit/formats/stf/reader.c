@@ -12,6 +12,7 @@
 #include <flowtap/stf.h>
 #include <zlib.h>
 
+#include "formats/stf/comments.h"
 #include "support/madestf.h"
 
 #include "support/kselftest_harness.h"
@@ -425,19 +426,47 @@ TEST(comments_of_what_comes_later_may_be_of_any_size)
 	struct output made = made_stf(7, false, 200, NULL), longer = output_new();
 	static const char after[] = "\x03\x1a\0\0\0after the next instruction",
 			  line[] = "\x03\x09\0\0\0gap start";
+	static char text[1 << 16] = "\x03\xfb\xff";
 	struct reading reading;
 	size_t gaps = 0;
 
 	ASSERT_EQ((ssize_t)made.size, write(longer.fd, made.bytes, made.size));
 	ASSERT_EQ(31, write(longer.fd, after, sizeof(after) - 1));
-	for (int i = 0; i < 40000; i++)
+	for (size_t i = 0; i < (STF_COMMENTS_MOST >> 16) + 100; i++) {
 		ASSERT_EQ(14, write(longer.fd, line, sizeof(line) - 1));
+		ASSERT_EQ((ssize_t)sizeof(text), write(longer.fd, text, sizeof(text)));
+	}
 	read_file(&reading, longer.fd, NULL);
 	EXPECT_EQ(0, reading.status);
 	for (const char *at = (const char *)reading.text.bytes; (at = strstr(at, "\ngap start\n"));
 	     at++)
 		gaps++;
-	EXPECT_LE(40000, gaps);
+	EXPECT_LE((STF_COMMENTS_MOST >> 16) + 100, gaps);
+	reading_free(&reading);
+	output_free(&longer);
+	output_free(&made);
+}
+
+/* What was held, and is not any more, may begin to hold what follows. */
+TEST(comments_of_what_comes_later_may_say_so_again)
+{
+	struct output made = made_stf(7, false, 200, NULL), longer = output_new();
+	static const char records[] = "\x03\x1a\0\0\0after the next instruction"
+				      "\x03\x09\0\0\0gap start"
+				      "\x03\x1a\0\0\0after the next instruction"
+				      "\x03\xc8\0\0\0";
+	static const char line[] = "\x03\x09\0\0\0gap start";
+	char text[200];
+	struct reading reading;
+
+	memset(text, 'x', sizeof(text));
+	ASSERT_EQ((ssize_t)made.size, write(longer.fd, made.bytes, made.size));
+	ASSERT_EQ((ssize_t)sizeof(records) - 1, write(longer.fd, records, sizeof(records) - 1));
+	ASSERT_EQ((ssize_t)sizeof(text), write(longer.fd, text, sizeof(text)));
+	ASSERT_EQ(14, write(longer.fd, line, sizeof(line) - 1));
+	read_file(&reading, longer.fd, NULL);
+	EXPECT_EQ(0, reading.status);
+	EXPECT_NE(NULL, strstr((const char *)reading.text.bytes, "\ngap start\n"));
 	reading_free(&reading);
 	output_free(&longer);
 	output_free(&made);

@@ -2,6 +2,7 @@
 /* Shows byte for byte what the STF writer makes of each element, and what it refuses. */
 #include <flowtap/stf.h>
 
+#include "formats/stf/writer.h"
 #include "stfcheck/sample.h"
 #include "stfcheck/stfcheck.h"
 #include "support/hex.h"
@@ -462,6 +463,7 @@ TEST_F(stf, a_change_of_mode_long_after_an_xret_does_not_go_back_to_it)
 		.gap = { .reason = FLOWTAP_GAP_SKID, .detail = detail },
 	};
 
+	self->stf->out.comments.most = 256 << 10;
 	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 1));
 	for (size_t length = 1; length < sizeof(detail); length++) {
 		memset(detail, 'x', length);
@@ -479,6 +481,36 @@ TEST_F(stf, a_change_of_mode_long_after_an_xret_does_not_go_back_to_it)
 	EXPECT_EQ(0, flowtap_stf_finish(self->stf));
 	output_read(&self->output);
 	EXPECT_RULES_KEPT();
+}
+
+/* As after a program without code, of which samples go on to come. */
+TEST_F(stf, a_megabyte_after_the_last_instruction_stands_before_its_opcode)
+{
+	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 0));
+	BLOCK(LOOP, true, 0x10000);
+	for (size_t written = 0; written < 1 << 20; written += 16)
+		EXPECT_EQ(0, sink_gap(self->sink, FLOWTAP_GAP_NO_CODE));
+	EXPECT_EQ(0, flowtap_stf_finish(self->stf));
+	output_read(&self->output);
+	EXPECT_LT(1U << 20, self->output.size);
+	EXPECT_RULES_KEPT();
+}
+
+/* Memory has a limit: what is beyond it is there, only not before the opcode. */
+TEST_F(stf, more_than_is_held_back_stands_at_the_end)
+{
+	struct stfcheck check = { 0 };
+
+	self->stf->out.comments.most = 1000;
+	EXPECT_EQ(0, sink_context(self->sink, 1, 1, 0, 0));
+	BLOCK(LOOP, true, 0x10000);
+	for (size_t i = 0; i < 100; i++)
+		EXPECT_EQ(0, sink_gap(self->sink, FLOWTAP_GAP_NO_CODE));
+	EXPECT_EQ(0, flowtap_stf_finish(self->stf));
+	output_read(&self->output);
+	EXPECT_EQ(-ENODATA, check_ours(&check, &self->output));
+	EXPECT_STREQ("ends with a comment", check.reason);
+	EXPECT_EQ(2, check.counts.instructions);
 }
 
 /* What is refused leaves no trace, and what comes next does not suffer. */

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
+/* A buffer that doubles up to a limit, for comments that are held back. */
+#include "formats/stf/comments.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FIRST ((size_t)16 << 10)
+
+int stf_comments_reserve(struct stf_comments *comments, size_t size)
+{
+	size_t capacity = comments->capacity ? comments->capacity : FIRST;
+	uint8_t *bigger;
+
+	if (size > comments->most || comments->size > comments->most - size)
+		return -ENOBUFS;
+	while (capacity < comments->size + size)
+		capacity *= 2;
+	if (capacity == comments->capacity)
+		return 0;
+	bigger = realloc(comments->bytes, capacity);
+	if (!bigger)
+		return -ENOMEM;
+	comments->bytes = bigger;
+	comments->capacity = capacity;
+	return 0;
+}
+
+void stf_comments_add(struct stf_comments *comments, const void *bytes, size_t size)
+{
+	if (!size)
+		return;
+	memmove(comments->bytes + comments->size, bytes, size);
+	comments->size += size;
+}
+
+void stf_comments_free(struct stf_comments *comments)
+{
+	free(comments->bytes);
+	*comments = (struct stf_comments){ .most = comments->most };
+}
