@@ -57,7 +57,7 @@ static int problem(const char *what, const char *path, int error)
 	return error;
 }
 
-/* Of a file that cannot be made, under the name that the user gave; what mends it. */
+/* Of a file that cannot be made, and what mends it where that is the directory. */
 static int not_made(const char *path, int error)
 {
 	char *copy = strdup(path);
@@ -68,7 +68,7 @@ static int not_made(const char *path, int error)
 		advise("there is no directory '%s': mkdir -p makes it", directory);
 	else if (error == -ENOTDIR)
 		advise("not all of '%s' are directories: choose another name", directory);
-	else if (error == -EACCES || error == -EPERM || error == -EROFS)
+	else if (access(directory, W_OK))
 		advise("'%s' is not to be written to: choose a name in a directory that is yours",
 		       directory);
 	free(copy);
@@ -249,7 +249,7 @@ int output_open_part(struct output *output, const char *path, bool force)
 			complain("another flowtap writes '%s' at the moment", path);
 			advise("wait for it, or choose another name for this one");
 		} else {
-			not_made(path, error);
+			not_made(output->part, error);
 		}
 		free(output->part);
 		output->part = NULL;
