@@ -31,7 +31,7 @@ void stf_comments_add(struct stf_comments *comments, const void *bytes, size_t s
 {
 	if (!size)
 		return;
-	memmove(comments->bytes + comments->size, bytes, size);
+	memcpy(comments->bytes + comments->size, bytes, size);
 	comments->size += size;
 }
 

@@ -21,7 +21,7 @@ struct stf_comments {
 
 /* Makes room for `size` bytes more. 0; -ENOBUFS: they would be more than `most`; -ENOMEM. */
 int stf_comments_reserve(struct stf_comments *comments, size_t size);
-/* Adds bytes for which there is room; they may be further on in the same buffer. */
+/* Adds bytes for which there is room. */
 void stf_comments_add(struct stf_comments *comments, const void *bytes, size_t size);
 void stf_comments_free(struct stf_comments *comments);
 

@@ -186,12 +186,13 @@ static int parse_comment(struct stf_reader *reader, const uint8_t *text, size_t 
 {
 	struct flowtap_element element;
 
-	if (reader->holds)
-		return hold_comment(reader, text, size);
+	/* Again within those that are held it is nothing new: each is held once. */
 	if (size == sizeof(COMMENT_AFTER) - 1 && !memcmp(text, COMMENT_AFTER, size)) {
 		reader->holds = reader->body;
 		return 0;
 	}
+	if (reader->holds)
+		return hold_comment(reader, text, size);
 	if (parse_word(&reader->group, text, size))
 		return 0;
 	if (!flowtap_line_parse((const char *)text, size, &element, &reader->parts) ||

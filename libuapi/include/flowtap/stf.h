@@ -80,7 +80,8 @@ struct flowtap_stf_counts {
 
 /*
  * Writes to fd (borrowed, not seeked), buffered. The header is finished with the first block,
- * whose address its FORCE_PC is. Strings are copied; options->blocks is borrowed.
+ * whose address its FORCE_PC is. Strings are copied; options->blocks is borrowed. Comments after an
+ * instruction are kept, up to 64 MiB, until the next one comes: the trace ends with an opcode.
  * 0 and *stf; -ENOMEM; -EINVAL: generator_comment is too long.
  *
  * With options->zstf fd is a regular file, emptied and written from its beginning wherever it
@@ -139,7 +140,8 @@ void flowtap_stf_free(struct flowtap_stf *stf);
  * problems are the file's for what cannot be unpacked, else those in the unpacked records. After
  * damage a .zstf is read on from its next chunk, in the context that was the last one known.
  *
- * Memory: what `learned` takes, 0.5 MiB, and for a .zstf up to 8 MiB and zstd's window.
+ * Memory: what `learned` takes, 0.5 MiB, for a .zstf up to 8 MiB and zstd's window, and up to 64 MiB
+ * of comments that stand before the last instruction and are of what comes after it.
  * 0: it was read as far as can be, see read->problems; -EBADMSG: it is none of these files;
  * -EPROTONOSUPPORT: packed by xz, as read->problem was told; -ENOMEM; -errno of read; what the sink
  * returned.
