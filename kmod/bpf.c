@@ -6,7 +6,9 @@
 #include <linux/bpf.h>
 #include <linux/btf.h>
 #include <linux/btf_ids.h>
+#include <linux/cleanup.h>
 #include <linux/module.h>
+#include <linux/preempt.h>
 #include <linux/rcupdate.h>
 #include <linux/sched.h>
 #include <linux/string.h>
@@ -22,16 +24,15 @@ bool bpf_usable(void)
 	return usable;
 }
 
+/* Preemption is off in a program of 6.12's hooks, not in newer kernels': the session works on a CPU. */
 static int change(struct task_struct *task, u64 key, bool add)
 {
 	struct group *group;
-	int error;
 
-	rcu_read_lock();
+	guard(preempt)();
+	guard(rcu)();
 	group = session_by_key(key);
-	error = group ? session_change(group, task, add) : -ESRCH;
-	rcu_read_unlock();
-	return error;
+	return group ? session_change(group, task, add) : -ESRCH;
 }
 
 __bpf_kfunc_start_defs();

@@ -133,7 +133,7 @@ int session_remove_process(struct group *group, struct task_struct *task, const 
  *	process is, by a worker of the group, in the order of the calls.
  * @add: it is to be added, not removed.
  *
- * Context: atomic, under RCU.
+ * Context: preemption disabled, under RCU.
  * Return: 0; -EINVAL: a kernel thread; -ENOMEM; -ENOSPC.
  */
 int session_change(struct group *group, struct task_struct *task, bool add);
