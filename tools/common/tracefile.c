@@ -5,6 +5,7 @@
  */
 #include "common/tracefile.h"
 
+#include "common/damage.h"
 #include "common/input_file.h"
 #include "common/tool.h"
 
@@ -13,8 +14,6 @@
 #include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
-
-#define PROBLEMS_SHOWN 10
 
 static void handle_progress(struct flowtap_read *read, uint64_t done, uint64_t size)
 {
@@ -28,15 +27,13 @@ static void handle_problem(struct flowtap_read *read, uint64_t offset, uint64_t 
 {
 	struct tracefile *file = read->argument;
 
-	if (file->quiet || read->problems > PROBLEMS_SHOWN)
+	if (file->quiet || !damage_is_shown(read->problems))
 		return;
 	progress_end(&file->progress);
-	if (line)
-		complain("'%s': line %" PRIu64 ": %s", input_name(file->path), line, reason);
-	else
-		complain("'%s': offset %" PRIu64 ": %s", input_name(file->path), offset, reason);
-	if (read->problems == PROBLEMS_SHOWN)
-		advise("and so on: further damage is only counted; flowtap check --all shows it");
+	damage_complain(file->path, &(struct damage){
+		.nth = read->problems, .line = line, .offset = offset, .reason = reason,
+		.others = "flowtap check --all shows it",
+	});
 }
 
 static int not_read(const char *path)

@@ -2,6 +2,7 @@
 /* flowtap decode of a perf.data: CPU after CPU, with the side band that perf recorded. */
 #include "decode/decode_perfdata.h"
 
+#include "common/damage.h"
 #include "common/input_file.h"
 #include "common/tool.h"
 #include "decode/pick.h"
@@ -17,7 +18,6 @@
 #include <string.h>
 #include <unistd.h>
 
-#define DAMAGES_SHOWN 10
 #define MISSING_MAX 16
 #define PROCESSES_SHOWN 10
 
@@ -54,12 +54,9 @@ static void on_damage(void *argument, uint64_t offset, const char *reason)
 {
 	struct perf *perf = argument;
 
-	if (++perf->damages > DAMAGES_SHOWN)
-		return;
-	complain("'%s': offset %" PRIu64 ": %s", input_name(perf->decoding.options->input), offset,
-		 reason);
-	if (perf->damages == DAMAGES_SHOWN)
-		advise("and so on: further damage is only counted");
+	damage_complain(perf->decoding.options->input, &(struct damage){
+		.nth = ++perf->damages, .offset = offset, .reason = reason,
+	});
 }
 
 /* --- The sink. --- */

@@ -5,6 +5,7 @@
  */
 #include "decode/decoding.h"
 
+#include "common/damage.h"
 #include "common/input_file.h"
 #include "common/tool.h"
 
@@ -14,7 +15,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DAMAGES_SHOWN 10
 #define INFO_MAX (1U << 20)
 
 /* --- The output. --- */
@@ -145,14 +145,11 @@ static void handle_damage(struct flowtap_recording *recording, uint64_t offset, 
 			  uint64_t bytes)
 {
 	const struct decoding *decoding = recording->argument;
-	uint64_t damages = recording->replay.counts.damages;
 
-	if (damages > DAMAGES_SHOWN)
-		return;
-	complain("'%s': offset %" PRIu64 ": %s (%" PRIu64 " byte%s)",
-		 input_name(decoding->options->input), offset, reason, bytes, plural(bytes));
-	if (damages == DAMAGES_SHOWN)
-		advise("and so on: further damage is only counted");
+	damage_complain(decoding->options->input, &(struct damage){
+		.nth = recording->replay.counts.damages, .offset = offset, .reason = reason,
+		.bytes = bytes,
+	});
 }
 
 static void show_progress(struct decoding *decoding)
