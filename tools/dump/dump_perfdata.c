@@ -3,6 +3,7 @@
 #include "decode/decode_perfdata.h"
 
 #include "common/tool.h"
+#include "dump/dump.h"
 
 #include <errno.h>
 #include <flowtap/perfdata.h>
@@ -139,7 +140,7 @@ static int print_record(void *argument, const struct flowtap_perfdata_record *re
 	else
 		printf("type_%" PRIu32, record->type);
 	if (record->time)
-		printf(" time=%" PRIu64, record->time);
+		dump_time("time", record->time);
 	if (record->cpu != FLOWTAP_PERFDATA_NONE)
 		printf(" on_cpu=%" PRIu32, record->cpu);
 	print_fields(record);
@@ -186,7 +187,7 @@ static void print_ranges(const struct flowtap_perfdata *perfdata)
 	for (size_t i = 0; i < n; i++) {
 		printf("region at 0x%" PRIx64 " size=%" PRIu64, list[i].offset, list[i].size);
 		if (list[i].time)
-			printf(" time=%" PRIu64, list[i].time);
+			dump_time("time", list[i].time);
 		if (list[i].cpu != FLOWTAP_PERFDATA_NONE)
 			printf(" cpu=%" PRIu32, list[i].cpu);
 		if (list[i].tid != FLOWTAP_PERFDATA_NONE)
