@@ -221,6 +221,33 @@ TEST_F(owner, nothing_is_left_behind)
 	}
 }
 
+/* kexec starts the next kernel without a reset, and tasks run until then. */
+TEST_F(owner, a_reboot_leaves_nothing_on)
+{
+	struct flowtap_configure configure = sampling(plain(FLOWTAP_SOURCE_CTR, 0), 100000);
+	struct stream stream;
+	struct csrs csrs;
+
+	unthrottle();
+	ASSERT_EQ(0, load(""));
+	ASSERT_EQ(0, pin(0, 0));
+	/* Whoever looks here is who is recorded. */
+	ASSERT_EQ(0, hold(&stream, &configure, getpid()));
+	ASSERT_EQ(0, other_driver_look(0, &csrs));
+	EXPECT_EQ(CONTROL_U, csrs.control & CONTROL_U);
+	EXPECT_EQ(0, other_driver("reboot"));
+	/* Off, and switches do not change that. */
+	for (int round = 0; round < 3; round++) {
+		ASSERT_EQ(0, other_driver_look(0, &csrs));
+		EXPECT_EQ(0, csrs.control);
+		EXPECT_EQ(0, csrs.valid);
+		sleep_ms(10);
+	}
+	EXPECT_FALSE(source_there(FLOWTAP_SOURCE_CTR));
+	stream_close(&stream);
+	EXPECT_EQ(0, unload());
+}
+
 TEST_F(owner, a_cpu_that_goes_leaves_nothing_on)
 {
 	struct flowtap_configure configure = sampling(plain(FLOWTAP_SOURCE_CTR, 1), 100000);

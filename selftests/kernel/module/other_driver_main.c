@@ -9,6 +9,8 @@
  *				notifiers that the CPU loses its state, and loses it; in an interrupt,
  *				so that whatever runs there does not leave, or (arm64, where the
  *				interrupt controller forgets which interrupt is being served) in a task
+ *	reboot			calls flowtap.ko's reboot notifier, as it is before kexec; ENOENT: it
+ *				has none
  *	online 0|1		whether a CPU that comes online has lost its registers; for modules
  *				that were loaded after this one
  */
@@ -20,6 +22,8 @@
 #include <linux/hrtimer.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
+#include <linux/notifier.h>
+#include <linux/reboot.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
@@ -146,9 +150,37 @@ static int online(const char *words, char *answer, size_t size)
 	return kstrtobool(words, &lost_when_online);
 }
 
+static int ignore(struct notifier_block *block, unsigned long action, void *unused)
+{
+	return NOTIFY_DONE;
+}
+
+/* The list is not exported: what comes after one of ours, which is the first, is the rest of it. */
+static int reboot(const char *words, char *answer, size_t size)
+{
+	struct notifier_block first = { .notifier_call = ignore, .priority = INT_MAX };
+	struct notifier_block *block;
+	char name[KSYM_SYMBOL_LEN];
+	int error = register_reboot_notifier(&first);
+
+	if (error)
+		return error;
+	error = -ENOENT;
+	for (block = rcu_access_pointer(first.next); block; block = rcu_access_pointer(block->next)) {
+		snprintf(name, sizeof(name), "%ps", block->notifier_call);
+		if (!strstr(name, "[flowtap]"))
+			continue;
+		block->notifier_call(block, SYS_RESTART, NULL);
+		error = 0;
+	}
+	unregister_reboot_notifier(&first);
+	return error;
+}
+
 static const struct other_driver_command commands[] = {
 	{ "idle ", idle },
 	{ "online ", online },
+	{ "reboot", reboot },
 	{ NULL },
 };
 
