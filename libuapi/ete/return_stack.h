@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-#include "ete/block_end.h"
+#include "ete/next_address.h"
 
 #define ETE_RETURNS 15		/* RXSVZC */
 #define ETE_RETURN_SLOTS 16	/* a power of two above that */

@@ -6,7 +6,7 @@
 #include <flowtap/stf_copy.h>
 
 #include "flow/flow_line.h"
-#include "formats/stf/input.h"
+#include "formats/stf/source.h"
 #include "formats/stf/layout.h"
 #include "formats/stf/output.h"
 
@@ -26,7 +26,7 @@ struct group {
 
 struct copier {
 	struct flowtap_stf_copy *copy;
-	struct stf_input input;
+	struct stf_source input;
 	struct stf_output out;
 	struct flowtap_stf_sizes sizes;
 	uint64_t progress;		/* bytes of the file at the last one */
@@ -62,7 +62,7 @@ static int write_bytes(struct copier *copier, const uint8_t *bytes, size_t size)
 /* Hands on what is before `end`, of the input. 0 or -errno. */
 static int write_until(struct copier *copier, size_t end)
 {
-	struct stf_input *input = &copier->input;
+	struct stf_source *input = &copier->input;
 	int error = 0;
 
 	if (end > input->at)
@@ -174,7 +174,7 @@ static void handle_record(struct copier *copier, const struct flowtap_stf_record
  */
 static int get_record(struct copier *copier, size_t *size)
 {
-	const struct stf_input *input = &copier->input;
+	const struct stf_source *input = &copier->input;
 	const uint8_t *bytes = input->bytes + copier->next;
 	size_t there = input->end - copier->next;
 	struct flowtap_stf_record record;
@@ -278,7 +278,7 @@ static int write_gap(struct copier *copier, const char *detail)
  */
 static int copy_long(struct copier *copier, uint64_t size)
 {
-	struct stf_input *input = &copier->input;
+	struct stf_source *input = &copier->input;
 	bool fits = size <= FLOWTAP_STF_COPY_LONGEST;
 	const struct group group = copier->group;
 	int error;
@@ -302,7 +302,7 @@ static int copy_long(struct copier *copier, uint64_t size)
 		done += n;
 		if (done == all || input->over)
 			break;
-		error = stf_input_more(input);
+		error = stf_source_more(input);
 	}
 	whole = !error && done == all;
 	if (whole && (fits || group.any))
@@ -331,7 +331,7 @@ static int copy_there(struct copier *copier)
 
 	for (;;) {
 		error = get_record(copier, &size);
-		if (error == -ENODATA && size > STF_INPUT_WHOLE) {
+		if (error == -ENODATA && size > STF_SOURCE_WHOLE) {
 			error = copy_long(copier, size);
 			if (error)
 				return error;
@@ -349,7 +349,7 @@ static int copy_there(struct copier *copier)
 /* The records of an instruction that is not whole are left out. */
 static int drop_group(struct copier *copier, const char *detail)
 {
-	struct stf_input *input = &copier->input;
+	struct stf_source *input = &copier->input;
 	int error = write_until(copier, kept(copier));
 
 	if (!error && copier->body)
@@ -381,26 +381,26 @@ static int write_old(struct copier *copier)
 	size_t keep = kept(copier);
 	int error;
 
-	if (copier->next - keep <= STF_INPUT_WHOLE)
+	if (copier->next - keep <= STF_SOURCE_WHOLE)
 		return write_until(copier, keep);
 	error = begin_group(copier);
 	if (error)
 		return error;
-	return write_until(copier, copier->next - copier->whole > STF_INPUT_WHOLE ? copier->next :
+	return write_until(copier, copier->next - copier->whole > STF_SOURCE_WHOLE ? copier->next :
 										    copier->whole);
 }
 
 /* More of the input. What is kept of it begins at 0 then. */
 static int more(struct copier *copier)
 {
-	struct stf_input *input = &copier->input;
+	struct stf_source *input = &copier->input;
 	struct flowtap_stf_copy *copy = copier->copy;
 	int error = write_old(copier);
 	size_t gone = input->at;
 
 	if (error)
 		return error;
-	error = stf_input_more(input);
+	error = stf_source_more(input);
 	gone -= input->at;
 	copier->whole -= gone;
 	copier->next -= gone;
@@ -421,7 +421,7 @@ static int more(struct copier *copier)
 
 static int end(struct copier *copier)
 {
-	struct stf_input *input = &copier->input;
+	struct stf_source *input = &copier->input;
 	bool lacks_opcode = copier->group.any || copier->group.after;
 	int error;
 
@@ -437,7 +437,7 @@ static int end(struct copier *copier)
 
 static int copy_all(struct copier *copier)
 {
-	struct stf_input *input = &copier->input;
+	struct stf_source *input = &copier->input;
 
 	for (;;) {
 		int error = copy_there(copier);
@@ -447,7 +447,7 @@ static int copy_all(struct copier *copier)
 				return copier->copy->damaged ? -ENODATA : error;
 			error = drop_group(copier, "what stands here is no record");
 			/* The way to what is after it leads through the next chunk. */
-			if (!error && (!stf_input_give_up(input) || !copier->body))
+			if (!error && (!stf_source_give_up(input) || !copier->body))
 				return copier->copy->instructions ? 0 : -ENODATA;
 			begin_input(copier);
 		}
@@ -463,7 +463,7 @@ static int copy_all(struct copier *copier)
 
 static int run(struct copier *copier, int from, int to)
 {
-	int error = stf_input_open(&copier->input, from);
+	int error = stf_source_open(&copier->input, from);
 
 	if (!error)
 		error = stf_output_init(&copier->out, to, copier->copy->zstf);
@@ -489,7 +489,7 @@ int flowtap_stf_copy(struct flowtap_stf_copy *copy, int from, int to)
 	copier->sizes.event_id = 4;
 	error = run(copier, from, to);
 	stf_output_free(&copier->out);
-	stf_input_close(&copier->input);
+	stf_source_close(&copier->input);
 	free(copier);
 	return error;
 }

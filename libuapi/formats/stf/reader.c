@@ -330,7 +330,7 @@ static bool long_text(const struct stf_reader *reader, uint8_t descriptor, uint6
 /* One record. *status: of what it led to. */
 static int step(struct stf_reader *reader, uint64_t *skip, int *status)
 {
-	struct stf_input *input = &reader->input;
+	struct stf_source *input = &reader->input;
 	const uint8_t *bytes = input->bytes + input->at;
 	size_t size = input->end - input->at;
 	const char *why;
@@ -368,7 +368,7 @@ static int step(struct stf_reader *reader, uint64_t *skip, int *status)
 }
 
 /* Of what is to be passed over, as much as there is. */
-static void pass(struct stf_input *input, uint64_t *skip)
+static void pass(struct stf_source *input, uint64_t *skip)
 {
 	size_t there = input->end - input->at;
 	size_t n = *skip < there ? (size_t)*skip : there;
@@ -417,7 +417,7 @@ static void resume(struct stf_reader *reader)
 /* What is wrong with the file, though nothing is lost. */
 static void parse_note(struct stf_reader *reader)
 {
-	struct stf_input *input = &reader->input;
+	struct stf_source *input = &reader->input;
 
 	if (input->note)
 		flowtap_stf_problem(reader, input->note_offset, "%s", input->note);
@@ -428,8 +428,8 @@ static void parse_note(struct stf_reader *reader)
 /* More bytes. 0; what ends it all. */
 static int more(struct stf_reader *reader)
 {
-	struct stf_input *input = &reader->input;
-	int status = stf_input_more(input);
+	struct stf_source *input = &reader->input;
+	int status = stf_source_more(input);
 
 	parse_note(reader);
 	if (status == -EBADMSG) {
@@ -473,7 +473,7 @@ static int end(struct stf_reader *reader, bool within)
 
 static int read_all(struct stf_reader *reader)
 {
-	struct stf_input *input = &reader->input;
+	struct stf_source *input = &reader->input;
 	uint64_t skip = 0;
 	int status = 0, found;
 
@@ -493,7 +493,7 @@ static int read_all(struct stf_reader *reader)
 			return end(reader, skip || input->at < input->end);
 		if (found == STEP_LOST) {
 			status = drop_group(reader, "what stands here is no record");
-			if (status || !stf_input_give_up(input) || !reader->body)
+			if (status || !stf_source_give_up(input) || !reader->body)
 				return status;
 			skip = 0;
 		}
@@ -552,14 +552,14 @@ int flowtap_stf_read(struct flowtap_read *read, int fd)
 	if (!reader)
 		return -ENOMEM;
 	begin(reader, read);
-	status = stf_input_open(&reader->input, fd);
+	status = stf_source_open(&reader->input, fd);
 	parse_note(reader);
 	if (!status)
 		status = read_all(reader);
 	else if (reader->input.reason)
 		flowtap_stf_problem(reader, reader->input.reason_offset, "%s",
 				    reader->input.reason);
-	stf_input_close(&reader->input);
+	stf_source_close(&reader->input);
 	stf_comments_free(&reader->held);
 	free(reader);
 	return status;

@@ -7,7 +7,7 @@
 
 #include "flow/flow_line.h"
 #include "formats/stf/comments.h"
-#include "formats/stf/input.h"
+#include "formats/stf/source.h"
 #include "formats/stf/layout.h"
 #include "isa/learned_internal.h"
 
@@ -32,7 +32,7 @@ struct stf_reader {
 	struct flowtap_slot slot;	/* what known blocks are as records */
 	struct flowtap_sink *sink;
 	struct flowtap_sink nowhere;	/* where read->sink is NULL */
-	struct stf_input input;
+	struct stf_source input;
 	struct stf_widths widths;
 	uint64_t record;		/* offset of the one that is looked at */
 	uint64_t progress;		/* bytes of the file at the last one */

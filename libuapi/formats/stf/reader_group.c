@@ -449,7 +449,7 @@ static bool may_run(const struct stf_reader *reader)
 int flowtap_stf_run(struct stf_reader *reader)
 {
 	struct flowtap_learned *learned = reader->learned;
-	struct stf_input *input = &reader->input;
+	struct stf_source *input = &reader->input;
 	const uint8_t *at = input->bytes + input->at, *end = input->bytes + input->end, *last;
 	struct flowtap_block *block = learned->last;
 	uint64_t pc = reader->pc, instructions = 0, targets = 0, target;

@@ -4,7 +4,7 @@
  * read, that this is told, and that nothing else is: wherever its writer was killed, wherever the
  * file was cut, whatever the index claims, however large the file says that it is.
  */
-#include "formats/stf/input.h"
+#include "formats/stf/source.h"
 
 #include <errno.h>
 #include <flowtap/check.h>
@@ -125,13 +125,13 @@ struct got {
 
 static struct got input_of(int fd, const struct output *plain)
 {
-	struct stf_input input;
+	struct stf_source input;
 	struct got got = { .status = 0 };
 	bool lost = false;
 	int status;
 
 	lseek(fd, 0, SEEK_SET);
-	got.status = status = stf_input_open(&input, fd);
+	got.status = status = stf_source_open(&input, fd);
 	while (!status) {
 		size_t n = input.end - input.at;
 
@@ -145,7 +145,7 @@ static struct got input_of(int fd, const struct output *plain)
 		if (got.differs || input.over)
 			break;
 		input.at = input.end;
-		status = stf_input_more(&input);
+		status = stf_source_more(&input);
 		if (status == -EBADMSG) {
 			got.told = lost = true;
 			status = 0;
@@ -153,7 +153,7 @@ static struct got input_of(int fd, const struct output *plain)
 		}
 	}
 	got.unfinished = input.unfinished;
-	stf_input_close(&input);
+	stf_source_close(&input);
 	return got;
 }
 

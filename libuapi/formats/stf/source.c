@@ -3,7 +3,7 @@
  * Reads an STF through one buffer: plain or gzip bytes as they come, chunks of a .zstf unpacked
  * and checked one by one.
  */
-#include "formats/stf/input.h"
+#include "formats/stf/source.h"
 
 #include "base/file_input.h"
 
@@ -19,7 +19,7 @@
 #define CHUNK_WHOLE	(8U << 20)
 
 struct stf_unpack {
-	int (*more)(struct stf_input *input);
+	int (*more)(struct stf_source *input);
 	size_t capacity;
 	/* .zstf */
 	struct flowtap_zstf_reader *zstf;
@@ -34,7 +34,7 @@ struct stf_unpack {
 };
 
 /* What is not used yet to the beginning. */
-static void shift(struct stf_input *input)
+static void shift(struct stf_source *input)
 {
 	size_t left = input->end - input->at;
 
@@ -44,7 +44,7 @@ static void shift(struct stf_input *input)
 	input->end = left;
 }
 
-static int bad(struct stf_input *input, uint64_t offset, const char *reason)
+static int bad(struct stf_source *input, uint64_t offset, const char *reason)
 {
 	input->reason = reason;
 	input->reason_offset = offset;
@@ -52,7 +52,7 @@ static int bad(struct stf_input *input, uint64_t offset, const char *reason)
 }
 
 /* Plain, or unpacked from gzip. */
-static int more_in(struct stf_input *input)
+static int more_in(struct stf_source *input)
 {
 	struct stf_unpack *unpack = input->unpack;
 	ssize_t n = flowtap_in_read(unpack->in, input->bytes + input->end,
@@ -74,14 +74,14 @@ static int more_in(struct stf_input *input)
 }
 
 /* What is told, and nothing is lost. */
-static void note(struct stf_input *input, uint64_t offset, const char *text)
+static void note(struct stf_source *input, uint64_t offset, const char *text)
 {
 	input->note = text;
 	input->note_offset = offset;
 }
 
 /* Of the reader of .zstf, which goes on by what it finds. */
-static void note_problem(struct stf_input *input)
+static void note_problem(struct stf_source *input)
 {
 	struct stf_unpack *unpack = input->unpack;
 	uint64_t offset;
@@ -92,7 +92,7 @@ static void note_problem(struct stf_input *input)
 }
 
 /* What there was of the last chunk was used. */
-static int cut_chunk(struct stf_input *input)
+static int cut_chunk(struct stf_source *input)
 {
 	const char *reason = flowtap_zstf_problem(input->unpack->zstf, &input->reason_offset);
 
@@ -100,7 +100,7 @@ static int cut_chunk(struct stf_input *input)
 	return bad(input, input->reason_offset, reason);
 }
 
-static int bad_chunk(struct stf_input *input)
+static int bad_chunk(struct stf_source *input)
 {
 	struct stf_unpack *unpack = input->unpack;
 
@@ -112,7 +112,7 @@ static int bad_chunk(struct stf_input *input)
 	return -EBADMSG;
 }
 
-static int out_of_chunks(struct stf_input *input)
+static int out_of_chunks(struct stf_source *input)
 {
 	struct stf_unpack *unpack = input->unpack;
 	const struct flowtap_zstf_info *info = flowtap_zstf_info(unpack->zstf);
@@ -130,7 +130,7 @@ static int out_of_chunks(struct stf_input *input)
 }
 
 /* 1: there is one; 0: no more; -EBADMSG, and others that end it. */
-static int begin_chunk(struct stf_input *input)
+static int begin_chunk(struct stf_source *input)
 {
 	struct stf_unpack *unpack = input->unpack;
 	int got = flowtap_zstf_next(unpack->zstf, &unpack->chunk);
@@ -164,7 +164,7 @@ static int begin_chunk(struct stf_input *input)
  * Of a chunk that is not too large for all of it. What was only found says nothing of its size: the
  * room grows with it.
  */
-static int reserve_capacity(struct stf_input *input)
+static int reserve_capacity(struct stf_source *input)
 {
 	struct stf_unpack *unpack = input->unpack;
 	size_t capacity = unpack->capacity;
@@ -178,7 +178,7 @@ static int reserve_capacity(struct stf_input *input)
 		capacity *= 2;
 	if (capacity <= unpack->capacity)
 		return 0;
-	bytes = realloc(input->bytes, capacity + STF_INPUT_SLACK);
+	bytes = realloc(input->bytes, capacity + STF_SOURCE_SLACK);
 	if (!bytes)
 		return -ENOMEM;
 	input->bytes = bytes;
@@ -187,7 +187,7 @@ static int reserve_capacity(struct stf_input *input)
 }
 
 /* Some of the chunk. How much; 0 at its end; -EBADMSG: it is damaged; -errno. */
-static long read_chunk(struct stf_input *input)
+static long read_chunk(struct stf_source *input)
 {
 	struct stf_unpack *unpack = input->unpack;
 	int error = reserve_capacity(input);
@@ -205,7 +205,7 @@ static long read_chunk(struct stf_input *input)
 	return n;
 }
 
-static int more_zstf(struct stf_input *input)
+static int more_zstf(struct stf_source *input)
 {
 	struct stf_unpack *unpack = input->unpack;
 	bool whole;
@@ -238,7 +238,7 @@ static int more_zstf(struct stf_input *input)
 	return 0;
 }
 
-static int open_zstf(struct stf_input *input)
+static int open_zstf(struct stf_source *input)
 {
 	int error = flowtap_zstf_open(input->fd, &input->unpack->zstf);
 
@@ -255,7 +255,7 @@ static int open_zstf(struct stf_input *input)
 	return error;
 }
 
-static int open_xz(struct stf_input *input)
+static int open_xz(struct stf_source *input)
 {
 	input->reason = "it is packed by xz, which cannot be read: unpack it (xz -d)";
 	return -EPROTONOSUPPORT;
@@ -264,8 +264,8 @@ static int open_xz(struct stf_input *input)
 static const struct {
 	const char *magic;
 	size_t size;
-	int (*open)(struct stf_input *input);	/* NULL: as it is read */
-	int (*more)(struct stf_input *input);
+	int (*open)(struct stf_source *input);	/* NULL: as it is read */
+	int (*more)(struct stf_source *input);
 } packings[] = {
 	{ "\1STF", 4, NULL, more_in },
 	{ FLOWTAP_ZSTF_MAGIC, 4, open_zstf, more_zstf },
@@ -273,7 +273,7 @@ static const struct {
 	{ "\xfd""7zXZ", 6, open_xz, NULL },
 };
 
-static int look(struct stf_input *input)
+static int look(struct stf_source *input)
 {
 	struct stf_unpack *unpack = input->unpack;
 	int error = flowtap_in_new(input->fd, &unpack->in);
@@ -294,12 +294,12 @@ static int look(struct stf_input *input)
 	return -EBADMSG;
 }
 
-int stf_input_open(struct stf_input *input, int fd)
+int stf_source_open(struct stf_source *input, int fd)
 {
 	int saved = errno, error;
 
-	*input = (struct stf_input){ .fd = fd };
-	input->bytes = malloc(CAPACITY + STF_INPUT_SLACK);
+	*input = (struct stf_source){ .fd = fd };
+	input->bytes = malloc(CAPACITY + STF_SOURCE_SLACK);
 	input->unpack = calloc(1, sizeof(*input->unpack));
 	if (!input->bytes || !input->unpack)
 		return -ENOMEM;
@@ -309,7 +309,7 @@ int stf_input_open(struct stf_input *input, int fd)
 	return error;
 }
 
-int stf_input_more(struct stf_input *input)
+int stf_source_more(struct stf_source *input)
 {
 	int saved = errno, status;
 	size_t left;
@@ -321,11 +321,11 @@ int stf_input_more(struct stf_input *input)
 	status = input->unpack->more(input);
 	errno = saved;
 	/* What is after the end may be looked at: not at what never was written. */
-	memset(input->bytes + (status ? left : input->end), 0, STF_INPUT_SLACK);
+	memset(input->bytes + (status ? left : input->end), 0, STF_SOURCE_SLACK);
 	return status;
 }
 
-bool stf_input_give_up(struct stf_input *input)
+bool stf_source_give_up(struct stf_source *input)
 {
 	struct stf_unpack *unpack = input->unpack;
 
@@ -339,7 +339,7 @@ bool stf_input_give_up(struct stf_input *input)
 	return !input->over;
 }
 
-void stf_input_close(struct stf_input *input)
+void stf_source_close(struct stf_source *input)
 {
 	if (input->unpack) {
 		flowtap_zstf_close(input->unpack->zstf);

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* The bytes of an STF, whatever they are packed in: plain, .zstf, gzip. */
-#ifndef FLOWTAP_STF_INPUT_H
-#define FLOWTAP_STF_INPUT_H
+#ifndef FLOWTAP_STF_SOURCE_H
+#define FLOWTAP_STF_SOURCE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 /* So many bytes after what was read may be looked at, though they mean nothing. */
-#define STF_INPUT_SLACK 64U
+#define STF_SOURCE_SLACK 64U
 /* A record of this size is in one piece. */
-#define STF_INPUT_WHOLE (128U << 10)
+#define STF_SOURCE_WHOLE (128U << 10)
 
 struct stf_unpack;
 
-struct stf_input {
+struct stf_source {
 	int fd;			/* borrowed */
 	uint8_t *bytes;		/* [at, end) are there */
 	size_t at, end;
@@ -44,18 +44,18 @@ struct stf_input {
  * what it is instead, or why it cannot be read (none is there for what is simply something else);
  * -EPROTONOSUPPORT: packed by xz; -errno of read; -ENOMEM. To be closed in any case.
  */
-int stf_input_open(struct stf_input *input, int fd);
+int stf_source_open(struct stf_source *input, int fd);
 /*
  * Reads on: what is left goes to the beginning of `bytes`. 0: there is more, or `over` is set;
  * -EBADMSG: the file is damaged, and what comes next (if anything: `over`) is not what stands
  * after; what was left is still there, though not in [at, end); -errno of read; -ENOMEM.
  */
-int stf_input_more(struct stf_input *input);
+int stf_source_more(struct stf_source *input);
 /*
  * What is there has no sense: goes on at the next chunk of a .zstf, as after -EBADMSG; false: there
  * is none.
  */
-bool stf_input_give_up(struct stf_input *input);
-void stf_input_close(struct stf_input *input);
+bool stf_source_give_up(struct stf_source *input);
+void stf_source_close(struct stf_source *input);
 
-#endif /* FLOWTAP_STF_INPUT_H */
+#endif /* FLOWTAP_STF_SOURCE_H */
