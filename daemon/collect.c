@@ -13,7 +13,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "../tools/common/device.h"
+#include "../tools/common/device_report.h"
 #include "../tools/common/tool.h"
 #include "leftover.h"
 #include "rules.h"

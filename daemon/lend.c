@@ -9,7 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../tools/common/device.h"
+#include "../tools/common/device_report.h"
 #include "../tools/common/tool.h"
 #include "log.h"
 #include "run.h"

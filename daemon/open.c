@@ -8,7 +8,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-#include "../tools/common/device.h"
+#include "../tools/common/device_report.h"
 #include "../tools/common/user_privileges.h"
 #include "../tools/common/tool.h"
 #include "events.h"

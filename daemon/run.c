@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "../tools/common/device.h"
+#include "../tools/common/device_report.h"
 #include "../tools/common/names.h"
 #include "../tools/common/tool.h"
 #include "events.h"

@@ -4,7 +4,7 @@
 #include "common/input_file.h"
 #include "common/json.h"
 #include "common/left_out.h"
-#include "common/output.h"
+#include "common/output_file.h"
 #include "common/tool.h"
 #include "common/tracefile.h"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* flowtap list: the sources of each CPU, what they can do, and the events that can trigger. */
-#include "common/device.h"
+#include "common/device_report.h"
 #include "common/ete_options.h"
 #include "common/event.h"
 #include "common/filter.h"

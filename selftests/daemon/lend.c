@@ -11,7 +11,7 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include "../../tools/common/device.h"
+#include "../../tools/common/device_report.h"
 #include "../../tools/common/tool.h"
 #include "run.h"
 #include "support/kselftest_harness.h"

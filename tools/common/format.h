@@ -5,7 +5,7 @@
 
 #include "common/format_request.h"
 #include "common/left_out.h"
-#include "common/output.h"
+#include "common/output_file.h"
 
 #include <flowtap/block.h>
 #include <flowtap/read.h>

@@ -4,7 +4,7 @@
 #define DECODING_H
 
 #include "common/format.h"
-#include "common/output.h"
+#include "common/output_file.h"
 #include "common/progress.h"
 #include "decode/decode.h"
 #include "decode/pick.h"

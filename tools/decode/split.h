@@ -6,7 +6,7 @@
 #define SPLIT_H
 
 #include "common/format.h"
-#include "common/output.h"
+#include "common/output_file.h"
 #include "decode/decode.h"
 
 #include <flowtap/block.h>

@@ -7,7 +7,7 @@
 #define TRACE_H
 
 #include "common/format.h"
-#include "common/output.h"
+#include "common/output_file.h"
 #include "common/progress.h"
 #include "decode/decode.h"
 

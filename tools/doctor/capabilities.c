@@ -3,7 +3,7 @@
  * What flowtap doctor says of the things that not every CPU, module or user can do. The module is
  * asked for a stream of each kind: what it answers is what record would get.
  */
-#include "common/device.h"
+#include "common/device_report.h"
 #include "common/filter.h"
 #include "common/user_privileges.h"
 #include "doctor/report.h"

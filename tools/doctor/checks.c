@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What flowtap doctor looks at. */
 #include "common/arm_machine.h"
-#include "common/device.h"
+#include "common/device_report.h"
 #include "common/event.h"
 #include "common/names.h"
 #include "doctor/report.h"

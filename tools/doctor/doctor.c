@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* flowtap doctor: what this machine has, what is missing and the exact fix. */
-#include "common/device.h"
+#include "common/device_report.h"
 #include "common/parse_options.h"
 #include "common/tool.h"
 #include "doctor/report.h"

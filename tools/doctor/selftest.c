@@ -5,7 +5,7 @@
  */
 #include "doctor/selftest.h"
 
-#include "common/device.h"
+#include "common/device_report.h"
 #include "common/tool.h"
 
 #include <errno.h>

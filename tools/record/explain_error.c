@@ -5,7 +5,7 @@
  */
 #include "record/explain_error.h"
 
-#include "common/device.h"
+#include "common/device_report.h"
 #include "common/names.h"
 #include "common/user_privileges.h"
 #include "common/tool.h"

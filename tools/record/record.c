@@ -5,7 +5,7 @@
 #include "common/names.h"
 #include "common/tool.h"
 #include "record/explain_error.h"
-#include "record/recording.h"
+#include "record/recorder.h"
 #include "record/record_summary.h"
 
 #include <errno.h>
@@ -14,34 +14,34 @@
 #include <string.h>
 #include <unistd.h>
 
-static struct record_summary summary_of(const struct recording *recording)
+static struct record_summary summary_of(const struct recorder *recorder)
 {
 	return (struct record_summary){
-		.path = recording->output.path,
-		.bytes = flowtap_archive_size(recording->writer),
-		.nanoseconds = number_now() - recording->began,
-		.sideband_lost = flowtap_sideband_lost(recording->sideband),
-		.sideband_polled = flowtap_sideband_polled(recording->sideband),
+		.path = recorder->output.path,
+		.bytes = flowtap_archive_size(recorder->writer),
+		.nanoseconds = number_now() - recorder->began,
+		.sideband_lost = flowtap_sideband_lost(recorder->sideband),
+		.sideband_polled = flowtap_sideband_polled(recorder->sideband),
 		.drain = flowtap_drain_method_name(
-			flowtap_drain_method(recording->streams.session.drain)),
+			flowtap_drain_method(recorder->streams.session.drain)),
 	};
 }
 
 /* What triggers samples, in words. */
-static void describe_trigger(const struct recording *recording, char *text, size_t capacity)
+static void describe_trigger(const struct recorder *recorder, char *text, size_t capacity)
 {
-	const struct record_options *options = recording->options;
+	const struct record_options *options = recorder->options;
 	char number[32];
 
-	if (recording->streams.session.source == FLOWTAP_SOURCE_ETE)
+	if (recorder->streams.session.source == FLOWTAP_SOURCE_ETE)
 		snprintf(text, capacity, "every instruction by %s",
-			 name_of(source_names, recording->streams.session.source));
+			 name_of(source_names, recorder->streams.session.source));
 	else if (options->frequency)
 		snprintf(text, capacity, "%s sample%s a second",
 			 number_group(options->frequency, number), plural(options->frequency));
 	else
 		snprintf(text, capacity, "a sample every %s %s%s",
-			 number_group(recording->streams.session.streams[0].configure.period,
+			 number_group(recorder->streams.session.streams[0].configure.period,
 				      number),
 			 event_unit(options->event.name, strlen(options->event.name)),
 			 options->event.name);
@@ -59,16 +59,16 @@ static void warn_of_filter(const struct record_options *options)
 		advise("traps are left out: decode cannot know what is between two transfers");
 }
 
-static void announce(const struct recording *recording)
+static void announce(const struct recorder *recorder)
 {
-	const struct record_options *options = recording->options;
-	const struct streams *streams = &recording->streams;
+	const struct record_options *options = recorder->options;
+	const struct streams *streams = &recorder->streams;
 	const struct flowtap_session_stream *first = &streams->session.streams[0];
 	char trigger[96];
 
 	if (options->quiet)
 		return;
-	describe_trigger(recording, trigger, sizeof(trigger));
+	describe_trigger(recorder, trigger, sizeof(trigger));
 	complain("recording %son %zu CPU%s, %s; Ctrl-C ends it",
 		 options->all ? "all that runs, this flowtap included, " : "", streams->session.n,
 		 plural(streams->session.n), trigger);
@@ -83,7 +83,7 @@ static void announce(const struct recording *recording)
 	if (first->configure.aux_pages && first->configure.aux_pages < options->ete.aux_pages)
 		advise("with AUX areas of %u pages: more may not be locked (ulimit -l)",
 		       first->configure.aux_pages);
-	if (flowtap_sideband_polled(recording->sideband))
+	if (flowtap_sideband_polled(recorder->sideband))
 		advise("perf_event_paranoid denies side-band events: what is mapped for a moment "
 		       "only will be missed");
 	warn_of_filter(options);
@@ -93,169 +93,169 @@ static void announce(const struct recording *recording)
  * A child that sleeps to the end: with it in the set the streams do not take an empty cgroup for
  * the end of all tasks.
  */
-static int open_anchor(struct recording *recording)
+static int open_anchor(struct recorder *recorder)
 {
-	int error = workload_fork(&recording->anchor, NULL, &recording->watch.mask);
+	int error = workload_fork(&recorder->anchor, NULL, &recorder->watch.mask);
 
 	if (error)
 		complain("cannot fork: %s", strerror(-error));
-	return error ? error : streams_add(&recording->streams, recording->anchor.pid);
+	return error ? error : streams_add(&recorder->streams, recorder->anchor.pid);
 }
 
 /* Whose transfers these will be. 0 or an error. */
-static int choose_tasks(struct recording *recording)
+static int choose_tasks(struct recorder *recorder)
 {
-	const struct record_options *options = recording->options;
-	struct streams *streams = &recording->streams;
+	const struct record_options *options = recorder->options;
+	struct streams *streams = &recorder->streams;
 	int error = 0;
 
 	if (options->command)
-		error = recording_fork_command(recording);
+		error = recorder_fork_command(recorder);
 	if (!error && options_trace_command(options))
-		error = streams_add(streams, recording->workload.pid);
+		error = streams_add(streams, recorder->workload.pid);
 	for (size_t i = 0; i < options->n_pids && !error; i++)
 		error = streams_add(streams, options->pids[i]);
 	if (!error && options->cgroup)
-		error = cgroup_open(&recording->cgroup, options->cgroup);
+		error = cgroup_open(&recorder->cgroup, options->cgroup);
 	if (!error && options->cgroup)
-		error = open_anchor(recording);
-	return error ? error : cgroup_follow(&recording->cgroup, streams);
+		error = open_anchor(recorder);
+	return error ? error : cgroup_follow(&recorder->cgroup, streams);
 }
 
 /*
  * flowtapd lets go of the hardware, until our connection is closed: by us, or because we are not
  * there any more. 0 or an exit status.
  */
-static int borrow(struct recording *recording)
+static int borrow(struct recorder *recorder)
 {
-	const struct record_options *options = recording->options;
-	int error = control_open(&recording->lender, options->borrow);
+	const struct record_options *options = recorder->options;
+	int error = control_open(&recorder->lender, options->borrow);
 
 	if (error == -ENOENT || error == -ECONNREFUSED) {
-		control_close(&recording->lender);
+		control_close(&recorder->lender);
 		if (!options->quiet)
 			complain("nothing to be borrowed: no flowtapd listens at '%s'",
 				 options->borrow);
 		return 0;
 	}
 	if (error)
-		control_complain(&recording->lender, error);
+		control_complain(&recorder->lender, error);
 	else
-		error = control_ask(&recording->lender, "borrow", CONTROL_BORROW_SECONDS, true);
+		error = control_ask(&recorder->lender, "borrow", CONTROL_BORROW_SECONDS, true);
 	return error ? STATUS_ERROR : 0;
 }
 
 /* Everything until the first transfer can be recorded. 0 or an exit status. */
-static int prepare(struct recording *recording)
+static int prepare(struct recorder *recorder)
 {
-	const struct record_options *options = recording->options;
-	struct streams *streams = &recording->streams;
+	const struct record_options *options = recorder->options;
+	struct streams *streams = &recorder->streams;
 	int error = streams_open(streams, options);
 
 	if (!error)
-		error = choose_tasks(recording);
+		error = choose_tasks(recorder);
 	if (!error)
-		error = recording_open_archive(recording);
+		error = recorder_open_archive(recorder);
 	if (!error)
-		error = recording_open_sideband(recording);
+		error = recorder_open_sideband(recorder);
 	if (!error)
-		error = recording_open_kernel(recording);
+		error = recorder_open_kernel(recorder);
 	if (!error)
-		error = watch_open(&recording->watch, streams, recording->sideband,
-				   recording->workload.pid ? recording->workload.pidfd : -1,
+		error = watch_open(&recorder->watch, streams, recorder->sideband,
+				   recorder->workload.pid ? recorder->workload.pidfd : -1,
 				   options->duration);
 	return error ? STATUS_ERROR : 0;
 }
 
-static int start(struct recording *recording)
+static int start(struct recorder *recorder)
 {
-	const struct record_options *options = recording->options;
+	const struct record_options *options = recorder->options;
 
-	recording->began = number_now();
-	announce(recording);
+	recorder->began = number_now();
+	announce(recorder);
 	/* Else the exec of the command enables. */
-	if (!options_trace_command(options) && streams_enable(&recording->streams))
+	if (!options_trace_command(options) && streams_enable(&recorder->streams))
 		return STATUS_ERROR;
-	flowtap_kernel_follower_enabled(&recording->kernel);
-	return options->command ? workload_start(&recording->workload, options->command[0]) : 0;
+	flowtap_kernel_follower_enabled(&recorder->kernel);
+	return options->command ? workload_start(&recorder->workload, options->command[0]) : 0;
 }
 
-static int run(struct recording *recording)
+static int run(struct recorder *recorder)
 {
-	bool live = !recording->options->quiet && isatty(STDERR_FILENO);
-	bool tick = live || flowtap_sideband_polled(recording->sideband) || recording->cgroup.followed.path;
+	bool live = !recorder->options->quiet && isatty(STDERR_FILENO);
+	bool tick = live || flowtap_sideband_polled(recorder->sideband) || recorder->cgroup.followed.path;
 	uint64_t shown = 0;
 	int error;
 
-	while (!watch_wait(&recording->watch, tick)) {
-		error = cgroup_follow(&recording->cgroup, &recording->streams);
+	while (!watch_wait(&recorder->watch, tick)) {
+		error = cgroup_follow(&recorder->cgroup, &recorder->streams);
 		if (!error)
-			error = recording_drain(recording);
-		if (!error && recording->watch.asked)
-			error = recording_snapshot(recording);
-		recording->watch.asked = false;
+			error = recorder_drain(recorder);
+		if (!error && recorder->watch.asked)
+			error = recorder_snapshot(recorder);
+		recorder->watch.asked = false;
 		if (error)
 			return error;
 		if (live && number_now() - shown > 200000000) {
-			struct record_summary summary = summary_of(recording);
+			struct record_summary summary = summary_of(recorder);
 
-			record_summary_live(&recording->streams, &summary);
+			record_summary_live(&recorder->streams, &summary);
 			shown = number_now();
 		}
 	}
 	return 0;
 }
 
-static int conclude(struct recording *recording)
+static int conclude(struct recorder *recorder)
 {
-	const struct record_options *options = recording->options;
+	const struct record_options *options = recorder->options;
 	int error, status = STATUS_OK;
 	struct record_summary summary;
 
 	record_summary_live_end();
-	error = streams_disable(&recording->streams);
-	summary = summary_of(recording);
+	error = streams_disable(&recorder->streams);
+	summary = summary_of(recorder);
 	/* From here on a further signal ends us at once; what is in the file stays good. */
-	watch_release(&recording->watch);
-	error = recording_finalise(recording) ? -EIO : error;
-	summary.bytes = flowtap_archive_size(recording->writer);
-	error = output_commit(&recording->output) ? -EIO : error;
+	watch_release(&recorder->watch);
+	error = recorder_finalise(recorder) ? -EIO : error;
+	summary.bytes = flowtap_archive_size(recorder->writer);
+	error = output_commit(&recorder->output) ? -EIO : error;
 	if (options->command) {
-		bool stopped = workload_stop(&recording->workload);
+		bool stopped = workload_stop(&recorder->workload);
 
 		/* One that we stopped after --duration did not fail. */
-		status = stopped && recording->watch.elapsed ? STATUS_OK :
-				workload_status(&recording->workload);
+		status = stopped && recorder->watch.elapsed ? STATUS_OK :
+				workload_status(&recorder->workload);
 	}
 	summary.command = options->command;
 	summary.status = status;
 	if (!options->quiet)
-		record_summary_print(&recording->streams, &summary);
+		record_summary_print(&recorder->streams, &summary);
 	if (options->json)
-		record_summary_json(&recording->streams, &summary);
+		record_summary_json(&recorder->streams, &summary);
 	return error ? STATUS_ERROR : status;
 }
 
-static void clean_up(struct recording *recording)
+static void clean_up(struct recorder *recorder)
 {
-	workload_stop(&recording->workload);
-	workload_stop(&recording->anchor);
-	watch_close(&recording->watch);
-	flowtap_sideband_free(recording->sideband);
-	flowtap_kernel_follower_free(&recording->kernel);
-	flowtap_bundle_free(recording->bundle);
-	cgroup_close(&recording->cgroup);
+	workload_stop(&recorder->workload);
+	workload_stop(&recorder->anchor);
+	watch_close(&recorder->watch);
+	flowtap_sideband_free(recorder->sideband);
+	flowtap_kernel_follower_free(&recorder->kernel);
+	flowtap_bundle_free(recorder->bundle);
+	cgroup_close(&recorder->cgroup);
 	/* Waits for pending writes. */
-	streams_close(&recording->streams);
-	flowtap_archive_writer_free(recording->writer);
+	streams_close(&recorder->streams);
+	flowtap_archive_writer_free(recorder->writer);
 	/* After the streams: then it can be taken back. */
-	control_close(&recording->lender);
+	control_close(&recorder->lender);
 }
 
 int record_command(int argc, char **argv)
 {
 	struct record_options options;
-	struct recording recording = {
+	struct recorder recorder = {
 		.options = &options,
 		.output = { .fd = -1 },
 		.workload = { .pidfd = -1, .go = -1, .report = -1 },
@@ -272,23 +272,23 @@ int record_command(int argc, char **argv)
 		return status;
 	signal(SIGPIPE, SIG_IGN);
 	/* Signals still end us: that gives it back as well. */
-	status = options.borrow ? borrow(&recording) : 0;
+	status = options.borrow ? borrow(&recorder) : 0;
 	if (status) {
-		control_close(&recording.lender);
+		control_close(&recorder.lender);
 		return status;
 	}
-	watch_block(&recording.watch, options.configure.flags & FLOWTAP_OVERWRITE);
+	watch_block(&recorder.watch, options.configure.flags & FLOWTAP_OVERWRITE);
 
-	status = prepare(&recording);
+	status = prepare(&recorder);
 	if (!status)
-		status = start(&recording);
+		status = start(&recorder);
 	if (status) {
-		output_discard(&recording.output, 0);
-		clean_up(&recording);
+		output_discard(&recorder.output, 0);
+		clean_up(&recorder);
 		return status;
 	}
-	status = run(&recording) ? STATUS_ERROR : 0;
-	status = conclude(&recording) ?: status;
-	clean_up(&recording);
+	status = run(&recorder) ? STATUS_ERROR : 0;
+	status = conclude(&recorder) ?: status;
+	clean_up(&recorder);
 	return status;
 }

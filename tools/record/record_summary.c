@@ -5,7 +5,7 @@
  */
 #include "record/record_summary.h"
 
-#include "common/device.h"
+#include "common/device_report.h"
 #include "common/json.h"
 #include "common/names.h"
 #include "common/tool.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Adds a signalfd, a timerfd and the side band's descriptors to what the drain waits for. */
-#include "record/recording_watch.h"
+#include "record/recorder_watch.h"
 
 #include "common/tool.h"
 

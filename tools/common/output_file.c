@@ -3,7 +3,7 @@
  * Opens an archive under its name, after an older one is moved to OUT.old, and any other file as
  * a locked OUT.part that is renamed when it is complete.
  */
-#include "common/output.h"
+#include "common/output_file.h"
 
 #include "common/tool.h"
 

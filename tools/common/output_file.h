@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The file a command writes: nothing of the user's is lost, nothing half done has its name. */
-#ifndef OUTPUT_H
-#define OUTPUT_H
+#ifndef OUTPUT_FILE_H
+#define OUTPUT_FILE_H
 
 #include <stdbool.h>
 
@@ -43,4 +43,4 @@ int output_commit(struct output *output);
  */
 void output_discard(struct output *output, int error);
 
-#endif /* OUTPUT_H */
+#endif /* OUTPUT_FILE_H */

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* A recording: what was asked for, where it comes from, and the archive it goes into. */
-#ifndef RECORDING_H
-#define RECORDING_H
+/* A recorder: what was asked for, where it comes from, and the archive it goes into. */
+#ifndef RECORDER_H
+#define RECORDER_H
 
 #include "common/control.h"
-#include "common/output.h"
+#include "common/output_file.h"
 #include "record/bundle_files.h"
 #include "record/cgroup.h"
 #include "record/kernel_recorder.h"
 #include "record/options.h"
 #include "record/streams.h"
-#include "record/recording_watch.h"
+#include "record/recorder_watch.h"
 #include "record/workload.h"
 
 #include <flowtap/archive.h>
@@ -18,7 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-struct recording {
+struct recorder {
 	const struct record_options *options;
 	struct streams streams;
 	struct cgroup cgroup;
@@ -41,18 +41,18 @@ struct recording {
  * The command, which waits. Where the archive goes to standard output, its own goes to standard
  * error.
  */
-int recording_fork_command(struct recording *recording);
+int recorder_fork_command(struct recorder *recorder);
 /* The file, with what is known before the first sample in it. */
-int recording_open_archive(struct recording *recording);
+int recorder_open_archive(struct recorder *recorder);
 /* Follows the mappings of the processes, of the workload that waits, or of all. */
-int recording_open_sideband(struct recording *recording);
+int recorder_open_sideband(struct recorder *recorder);
 /* The kernel's text, where kernel mode is recorded. */
-int recording_open_kernel(struct recording *recording);
+int recorder_open_kernel(struct recorder *recorder);
 /* What waits goes into the file; rings that overwrite are left alone. */
-int recording_drain(struct recording *recording);
+int recorder_drain(struct recorder *recorder);
 /* What rings that overwrite hold now and did not the last time. */
-int recording_snapshot(struct recording *recording);
+int recorder_snapshot(struct recorder *recorder);
 /* After DISABLE: what is left, the figures and the mark that nothing is missing. */
-int recording_finalise(struct recording *recording);
+int recorder_finalise(struct recorder *recorder);
 
-#endif /* RECORDING_H */
+#endif /* RECORDER_H */

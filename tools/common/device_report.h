@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* /dev/flowtap: saying what is wrong with it, and who has it. */
-#ifndef DEVICE_H
-#define DEVICE_H
+#ifndef DEVICE_REPORT_H
+#define DEVICE_REPORT_H
 
 #include <linux/flowtap.h>
 #include <stdbool.h>
@@ -32,4 +32,4 @@ const char *device_daemon(const struct flowtap_query *query, char *buffer);
 const char *device_cpus(const struct flowtap_query *queries, size_t n,
 			bool (*wanted)(const struct flowtap_query *query), char *buffer);
 
-#endif /* DEVICE_H */
+#endif /* DEVICE_REPORT_H */

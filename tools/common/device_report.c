@@ -2,7 +2,7 @@
 /*
  * Finds a reason and a fix for each error of /dev/flowtap: rights, module, holder.
  */
-#include "common/device.h"
+#include "common/device_report.h"
 
 #include "common/arm_machine.h"
 #include "common/tool.h"

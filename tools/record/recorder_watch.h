@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What a recording waits for: rings, side band, signals, the time and the end of the tasks. */
-#ifndef RECORDING_WATCH_H
-#define RECORDING_WATCH_H
+#ifndef RECORDER_WATCH_H
+#define RECORDER_WATCH_H
 
 #include "record/streams.h"
 
@@ -43,4 +43,4 @@ bool watch_wait(struct watch *watch, bool tick);
 void watch_release(struct watch *watch);
 void watch_close(struct watch *watch);
 
-#endif /* RECORDING_WATCH_H */
+#endif /* RECORDER_WATCH_H */
