@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 
 #include "capability.h"
+#include "other_driver.h"
 #include "stream.h"
 #include "support/kselftest_harness.h"
 #include "task.h"
@@ -327,6 +328,27 @@ TEST_F(rights, rings_are_charged_and_given_back)
 			EXPECT_TRUE(WAIT_FOR(!locked_kb()));
 	}
 	free(many);
+}
+
+/* A thread of the caller's may keep his mappings as long as it likes, and all users' are counted. */
+TEST_F(rights, rings_are_charged_while_somebody_keeps_the_mappings)
+{
+	int fd, error = other_driver_load();
+
+	if (error)
+		SKIP(return, "no other_driver.ko, or nothing here that it plays: %s", strerror(-error));
+	self->configure.ring_pages = 1;
+	while (self->configure.ring_pages * 4 < 2 * mlock_kb() * cpus_online())
+		self->configure.ring_pages *= 2;
+	fd = open_device();
+	ASSERT_EQ(0, mlockall(MCL_CURRENT));
+	ASSERT_EQ(0, other_driver("mappings 1"));
+	error = command(fd, FLOWTAP_IOC_CONFIGURE, &self->configure);
+	close(fd);
+	EXPECT_EQ(0, other_driver("mappings 0"));
+	EXPECT_EQ(0, error);
+	munlockall();
+	other_driver_unload();
 }
 
 TEST_F(rights, what_is_free_is_free_once_for_each_user)

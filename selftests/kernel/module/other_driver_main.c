@@ -9,6 +9,8 @@
  *				notifiers that the CPU loses its state, and loses it; in an interrupt,
  *				so that whatever runs there does not leave, or (arm64, where the
  *				interrupt controller forgets which interrupt is being served) in a task
+ *	mappings 1|0		keeps the mmap_lock of the caller's process, and gives it back: ETIME where
+ *				that was after 10 seconds, when it goes by itself
  *	reboot			calls flowtap.ko's reboot notifier, as it is before kexec; ENOENT: it
  *				has none
  *	online 0|1		whether a CPU that comes online has lost its registers; for modules
@@ -20,10 +22,12 @@
 #include <linux/delay.h>
 #include <linux/fs.h>
 #include <linux/hrtimer.h>
+#include <linux/kthread.h>
 #include <linux/miscdevice.h>
 #include <linux/module.h>
 #include <linux/notifier.h>
 #include <linux/reboot.h>
+#include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
 #include <linux/smp.h>
@@ -150,6 +154,55 @@ static int online(const char *words, char *answer, size_t size)
 	return kstrtobool(words, &lost_when_online);
 }
 
+#define KEEP_SECONDS 10
+
+static struct task_struct *keeper;
+static DECLARE_COMPLETION(kept);
+
+static int keep_mappings(void *argument)
+{
+	struct mm_struct *mm = argument;
+	long left = KEEP_SECONDS * HZ;
+
+	mmap_write_lock(mm);
+	complete(&kept);
+	while (left && !kthread_should_stop())
+		left = schedule_timeout_interruptible(left);
+	mmap_write_unlock(mm);
+	mmput(mm);
+	return left ? 0 : -ETIME;
+}
+
+static int give_mappings_back(void)
+{
+	int error = keeper ? kthread_stop_put(keeper) : -EINVAL;
+
+	keeper = NULL;
+	return error;
+}
+
+static int mappings(const char *words, char *answer, size_t size)
+{
+	struct task_struct *thread;
+	bool keep;
+	int error = kstrtobool(words, &keep);
+
+	if (error || !keep)
+		return error ?: give_mappings_back();
+	if (keeper)
+		return -EBUSY;
+	mmget(current->mm);
+	thread = kthread_create(keep_mappings, current->mm, "other_driver");
+	if (IS_ERR(thread)) {
+		mmput(current->mm);
+		return PTR_ERR(thread);
+	}
+	keeper = get_task_struct(thread);
+	wake_up_process(thread);
+	wait_for_completion(&kept);
+	return 0;
+}
+
 static int ignore(struct notifier_block *block, unsigned long action, void *unused)
 {
 	return NOTIFY_DONE;
@@ -179,6 +232,7 @@ static int reboot(const char *words, char *answer, size_t size)
 
 static const struct other_driver_command commands[] = {
 	{ "idle ", idle },
+	{ "mappings ", mappings },
 	{ "online ", online },
 	{ "reboot", reboot },
 	{ NULL },
@@ -266,6 +320,7 @@ static int __init other_driver_init(void)
 static void __exit other_driver_exit(void)
 {
 	misc_deregister(&device);
+	give_mappings_back();
 	cpuhp_remove_state_nocalls(hotplug_state);
 }
 
