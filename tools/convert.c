@@ -27,6 +27,8 @@ static const char help[] =
 	"  -t, --to FORMAT     what OUT becomes: %s\n"
 	"      --force         replace OUT if there is such a file\n"
 	"      --rewrite       from STF to STF: as flowtap writes it, instead of each record as it is\n"
+	"      --skip N        not the first N instructions; those of a .zstf are not even read\n"
+	"      --count N       not more than N instructions; with either STF is rewritten\n"
 	"  -q, --quiet         no summary and no progress\n"
 	"      --json          the summary as JSON\n"
 	"  -h, --help          this text\n"
@@ -51,6 +53,7 @@ struct converting {
 	const char *path;		/* of OUT */
 	uint64_t bytes;			/* of it */
 	struct flowtap_stf_copy copy;	/* if it copies */
+	struct tracefile_part part;
 	bool rewrite;
 	bool quiet;
 	bool json;
@@ -60,7 +63,8 @@ struct converting {
 static bool copies(const struct converting *converting)
 {
 	return converting->in.kind->read == flowtap_stf_read &&
-	       converting->request.kind->read == flowtap_stf_read && !converting->rewrite;
+	       converting->request.kind->read == flowtap_stf_read && !converting->rewrite &&
+	       !converting->part.skip && !converting->part.count;
 }
 
 static void summary_text(FILE *file, const struct converting *converting)
@@ -135,6 +139,9 @@ static int problem(const struct converting *converting, int error)
 		break;
 	case ENOMEM:
 		complain("no memory");
+		break;
+	case ERANGE:
+		tracefile_complain(&converting->in, error);
 		break;
 	case EOPNOTSUPP:
 		format_complain_isa(converting->request.kind, input_name(converting->in.path));
@@ -214,6 +221,7 @@ static int write_flow(struct converting *converting)
 			    flowtap_learned_blocks(converting->in.learned), comment);
 	if (error)
 		return error;
+	converting->in.part = converting->part;
 	converting->in.progress.doing = converting->quiet ? NULL : "converting";
 	error = tracefile_read(&converting->in, converting->format.sink);
 	return error ? error : format_finish(&converting->format);
@@ -292,6 +300,7 @@ int convert_command(int argc, char **argv)
 		       .bits = FORMAT_READS),
 		OPTIONS_OF(format_request_options(&converting.request)),
 		OPTION_FLAG(0, "rewrite", &converting.rewrite),
+		OPTIONS_PART(&converting.part),
 		OPTION_FLAG('q', "quiet", &converting.quiet),
 		OPTION_FLAG(0, "json", &converting.json),
 		OPTION('h', "help", no_argument, print_help, NULL),

@@ -115,6 +115,7 @@ struct flowtap_learned *flowtap_learned_new(size_t limit)
 
 	if (!learned)
 		return NULL;
+	flowtap_learned_sink(learned, NULL);
 	learned->blocks = flowtap_blocks_new(decode, limit);
 	if (learned->blocks)
 		return learned;
@@ -150,6 +151,10 @@ struct flowtap_blocks *flowtap_learned_blocks(struct flowtap_learned *learned)
 void flowtap_learned_sink(struct flowtap_learned *learned, struct flowtap_sink *sink)
 {
 	learned->sink = sink;
+	learned->cut = false;
+	learned->part.before = false;
+	learned->part.over = false;
+	learned->part.until = UINT64_MAX;
 }
 
 bool flowtap_learned_trim(struct flowtap_learned *learned)
@@ -468,11 +473,13 @@ int flowtap_learned_instruction(struct flowtap_learned *learned, enum flowtap_is
 
 	if (status)
 		return status;
-	if (run->size && (run->whole || address != run_end(run) || isa != run->isa)) {
+	if (run->size &&
+	    (run->whole || address != run_end(run) || isa != run->isa || learned->cut))
 		status = end_run(learned, isa, address);
-		if (status)
-			return status;
-	}
+	if (!status && learned->cut)
+		status = flowtap_learned_turn(learned);
+	if (status)
+		return status;
 	if (!run->size)
 		begin_run(learned, isa, address);
 	if (add_known(run, bytes, size))

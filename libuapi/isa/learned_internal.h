@@ -4,6 +4,7 @@
 #define FLOWTAP_LEARNED_INTERNAL_H
 
 #include <flowtap/learned.h>
+#include <flowtap/read.h>
 
 #define LEARNED_RECENT	(1U << 16)
 
@@ -28,11 +29,25 @@ struct learned_run {
 	uint8_t bytes[(20U << 10) + 8];	/* flowtap_block_max_size and an instruction */
 };
 
+/* What of a trace is handed on, where that is not all (read.h: skip, count). */
+struct learned_part {
+	struct flowtap_sink sink;	/* where a reader's flow goes */
+	struct flowtap_sink *to;	/* where the part goes */
+	struct flowtap_element context;	/* the last one before it */
+	bool has_context;
+	bool before;			/* it has not begun */
+	bool over;			/* all of it was handed on */
+	uint64_t skip, count;
+	uint64_t until;			/* the instruction before which it begins, or ends */
+};
+
 struct learned_arena;
 
 struct flowtap_learned {
 	struct flowtap_blocks *blocks;
 	struct flowtap_sink *sink;
+	struct learned_part part;	/* all: until is UINT64_MAX */
+	bool cut;			/* it begins or ends before the next instruction */
 	struct learned_arena *arenas;	/* the bytes of blocks */
 	unsigned int added;		/* blocks since the last look at the limit */
 	struct flowtap_block *last;	/* the one that was handed on last, or NULL; and how it was left */
@@ -57,12 +72,36 @@ static inline int learned_add(struct flowtap_learned *learned, struct flowtap_bl
 {
 	int status;
 
-	block->executed++;
 	learned->last = block;
 	learned->last_taken = taken;
+	if (__builtin_expect(learned->part.before, 0))
+		return 0;
+	block->executed++;
 	status = learned->sink->block(learned->sink, block, taken, target);
 	return status < 0 ? status : 0;
 }
+
+/*
+ * For a reader, before it reads: the part of the flow that read asks for goes to `sink`. Returns where
+ * the reader's elements go, until flowtap_learned_part_end.
+ */
+struct flowtap_sink *flowtap_learned_part(struct flowtap_learned *learned,
+					  const struct flowtap_read *read,
+					  struct flowtap_sink *sink);
+/* The instruction that comes next has this number in the file, from 0. */
+static inline void learned_number(struct flowtap_learned *learned, uint64_t number)
+{
+	learned->cut = number >= learned->part.until;
+}
+/* Whether up to `number` there is none before which the part begins or ends. */
+static inline bool learned_goes_on(const struct flowtap_learned *learned, uint64_t number)
+{
+	return __builtin_expect(number <= learned->part.until, 1);
+}
+/* It begins or ends here. 0; -ECANCELED: ends; what the sink returned. */
+int flowtap_learned_turn(struct flowtap_learned *learned);
+/* What a reader that ended with `status` returns. */
+int flowtap_learned_part_end(struct flowtap_learned *learned, int status);
 
 /* Whether an instruction that ends a block with this class can go anywhere but after itself. */
 bool flowtap_learned_transfers(unsigned int isa, unsigned int end);

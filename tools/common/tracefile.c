@@ -90,9 +90,13 @@ int tracefile_read(struct tracefile *file, struct flowtap_sink *sink)
 		.problem = handle_problem,
 		.progress = handle_progress,
 		.argument = file,
+		.skip = file->part.skip,
+		.count = file->part.count,
 	};
 	error = file->kind->read(&file->read, file->fd);
 	progress_end(&file->progress);
+	if (!error && file->part.skip && file->read.instructions <= file->part.skip)
+		error = -ERANGE;
 	return error;
 }
 
@@ -103,10 +107,16 @@ bool tracefile_reported(const struct tracefile *file, int error)
 
 void tracefile_complain(const struct tracefile *file, int error)
 {
+	char there[32], skip[32];
+
 	if (error == -ENOMEM)
 		complain("no memory");
 	else if (error == -EBADMSG && !file->read.problems)
 		not_read(file->path);
+	else if (error == -ERANGE)
+		complain("'%s' has %s instruction%s: after %s there is none",
+			 input_name(file->path), number_group(file->read.instructions, there),
+			 plural(file->read.instructions), number_group(file->part.skip, skip));
 	else if (!tracefile_reported(file, error))
 		complain("cannot read '%s': %s", input_name(file->path), strerror(-error));
 }

@@ -5,6 +5,7 @@
 
 #include "common/format.h"
 #include "common/json.h"
+#include "common/parse_options.h"
 #include "common/progress.h"
 
 #include <flowtap/flow.h>
@@ -12,6 +13,18 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
+
+/* Instructions of it that are passed over, and how many are read then; 0: all. */
+struct tracefile_part {
+	uint64_t skip, count;
+};
+
+/* Rows of a command's table; more: further members of both. */
+#define OPTIONS_PART(part, ...)								\
+	OPTION_NUMBER(0, "skip", &(part)->skip, 0, UINT64_MAX, "a number of instructions",	\
+		      __VA_ARGS__),							\
+	OPTION_NUMBER(0, "count", &(part)->count, 1, UINT64_MAX,				\
+		      "a number of instructions, 1 or more", __VA_ARGS__)
 
 struct tracefile {
 	const char *path;		/* as it was given */
@@ -21,6 +34,7 @@ struct tracefile {
 	struct flowtap_read read;	/* what there was, when it is read */
 	struct progress progress;	/* of reading it; doing is the caller's to say */
 	bool quiet;			/* counts damage, does not complain */
+	struct tracefile_part part;	/* the caller's, before it is read */
 };
 
 /*
@@ -31,7 +45,10 @@ struct tracefile {
  */
 int tracefile_open(struct tracefile *file, const char *path, int fd,
 		   const struct format_kind *from, bool quiet);
-/* All into the sink, once; complains of damage. 0; -errno of reading; what the sink returned. */
+/*
+ * All of the part into the sink, once; complains of damage. 0; -errno of reading; -ERANGE: it ends
+ * before the part; what the sink returned.
+ */
 int tracefile_read(struct tracefile *file, struct flowtap_sink *sink);
 /* Whether a complaint named the error already, by offset and reason, as for damage. */
 bool tracefile_reported(const struct tracefile *file, int error);

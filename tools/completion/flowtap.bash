@@ -90,12 +90,12 @@ _flowtap() {
 			--keep-failed-transactions --block-memory --level --times --frequency
 			--disassembler --symbols --no-symbols --synthetic-sp --untaken-as-skipped
 			--dialect --rv64 --modes --cpu-names --quiet --json --help'
-		[convert]='--from --to --force --rewrite --level --times --frequency --disassembler
+		[convert]='--from --to --force --rewrite --skip --count --level --times --frequency --disassembler
 			--symbols --no-symbols --synthetic-sp --untaken-as-skipped --dialect --rv64 --modes
 			--cpu-names --quiet --json --help'
 		[diff]='--context --ignore --disassembler --quiet --json --help'
-		[stat]='--mnemonics --disassembler --all --quiet --json --help'
-		[dump]='--blocks --hex --instructions --disassembler --symbols --json --packets --config
+		[stat]='--mnemonics --disassembler --all --skip --count --quiet --json --help'
+		[dump]='--blocks --hex --instructions --disassembler --symbols --skip --count --json --packets --config
 			--framed --id --cpu --help'
 		[check]='--all --quiet --json --help'
 		[doctor]='--json --help'

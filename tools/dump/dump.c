@@ -40,6 +40,8 @@ static const char help[] =
 	"      --symbols FILE[@OFFSET]\n"
 	"                 names of functions, of an ELF file loaded OFFSET above its addresses; may\n"
 	"                 come again\n"
+	"      --skip N   not the first N instructions; those of a .zstf are not even read\n"
+	"      --count N  not more than N instructions\n"
 	"      --json     the same, one line of JSON for each\n"
 	"\n"
 	"Of an Arm snapshot directory or the raw bytes of an ETE:\n"
@@ -113,7 +115,7 @@ static int check(const char *command, const struct dumping *dumping)
 	if (is_listing(dumping) && (dumping->blocks || dumping->hex || dumping->is_packets))
 		return misused(command,
 			       "--blocks, --hex and --packets are not for --instructions (--json, "
-			       "--disassembler, --symbols)");
+			       "--skip, --count, --disassembler, --symbols)");
 	return 0;
 }
 
@@ -128,6 +130,7 @@ static int parse(int argc, char **argv, struct dumping *dumping)
 		OPTION_FLAG('i', "instructions", &dumping->instructions),
 		OPTION_DISASSEMBLER(&listing->disassembler, .first = &dumping->of_listing),
 		OPTION_SYMBOLS(&listing->symbols, .first = &dumping->of_listing),
+		OPTIONS_PART(&listing->part, .first = &dumping->of_listing),
 		OPTION_FLAG(0, "json", &listing->json, .first = &dumping->of_listing),
 		OPTION_STRING(0, "config", &packets->config, .first = &dumping->of_packets),
 		OPTION_FRAMED(&packets->framing, .first = &dumping->of_packets),

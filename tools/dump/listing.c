@@ -295,13 +295,14 @@ static int handle_element(struct flowtap_sink *sink, const struct flowtap_elemen
 	return 0;
 }
 
-static int list(struct listing *listing, const char *path, int fd)
+static int list(struct listing *listing, const char *path, int fd, const struct tracefile_part *part)
 {
 	struct tracefile file;
 	int error, status;
 
 	if (tracefile_open(&file, path, fd < 0 ? fd : dup(fd), NULL, false))
 		return STATUS_ERROR;
+	file.part = *part;
 	error = tracefile_read(&file, &listing->sink);
 	if (error && error != -EPIPE)
 		tracefile_complain(&file, error);
@@ -321,7 +322,7 @@ int listing_dump(const char *command, const char *path, int fd,
 	};
 	struct listing listing = {
 		.sink = { .block = handle_block, .element = handle_element },
-		.number = 1,
+		.number = 1 + request->part.skip,
 		.json = request->json,
 	};
 	int status = symbols_open(&symbols, &request->symbols, command), error = 0;
@@ -334,7 +335,7 @@ int listing_dump(const char *command, const char *path, int fd,
 		status = STATUS_ERROR;
 	}
 	if (!status)
-		status = list(&listing, path, fd);
+		status = list(&listing, path, fd, &request->part);
 	flowtap_disasm_free(listing.disasm);
 	symbols_free(&symbols);
 	return status;

@@ -4,6 +4,7 @@
 #define LISTING_H
 
 #include "common/symbols.h"
+#include "common/tracefile.h"
 
 #include <flowtap/disasm.h>
 #include <stdbool.h>
@@ -12,6 +13,7 @@ struct listing_request {
 	enum flowtap_disasm_backend disassembler;
 	struct symbols_request symbols;
 	bool json;
+	struct tracefile_part part;
 };
 
 /*

@@ -31,6 +31,8 @@ static const char help[] =
 	"      --disassembler NAME\n"
 	"                      for that: auto, llvm or capstone\n"
 	"  -a, --all           every thread and mnemonic, not only the most frequent ones\n"
+	"      --skip N        not the first N instructions; those of a .zstf are not even read\n"
+	"      --count N       not more than N instructions\n"
 	"  -q, --quiet         no progress\n"
 	"      --json          as JSON, with all of them\n"
 	"  -h, --help          this text\n"
@@ -45,6 +47,7 @@ struct stating {
 	bool mnemonics;
 	bool all;
 	bool json;
+	struct tracefile_part part;
 	bool quiet;
 };
 
@@ -353,6 +356,7 @@ static int stat_file(struct stating *stating, const char *path)
 
 	if (tracefile_open(&stating->file, path, -1, NULL, stating->quiet))
 		return status;
+	stating->file.part = stating->part;
 	stating->file.progress.doing = stating->quiet ? NULL : "counting";
 	error = statistics_init(&stating->stats, flowtap_learned_blocks(stating->file.learned),
 				stating->disasm);
@@ -400,6 +404,7 @@ int stat_command(int argc, char **argv)
 		       .most = FLOWTAP_DISASM_CAPSTONE, .wanted = "auto, llvm or capstone",
 		       .first = &of_mnemonics),
 		OPTION_FLAG('a', "all", &stating.all),
+		OPTIONS_PART(&stating.part),
 		OPTION_FLAG('q', "quiet", &stating.quiet),
 		OPTION_FLAG(0, "json", &stating.json),
 		OPTION_HELP(help),

@@ -10,24 +10,26 @@
 #include <string.h>
 
 #include "flow/elsewhere.h"
+#include "isa/learned_internal.h"
 
 int builder_begin(struct flow_builder *builder, struct flowtap_read *read)
 {
 	memset(builder, 0, sizeof(*builder));
 	builder->read = read;
-	flowtap_learned_sink(read->learned, read->sink);
+	builder->sink = flowtap_learned_part(read->learned, read, read->sink);
 	return builder_switch(builder, 0);
 }
 
-void builder_end(struct flow_builder *builder)
+int builder_end(struct flow_builder *builder, int status)
 {
 	for (unsigned int i = 0; i < BUILDER_CPUS; i++)
 		free(builder->cpus[i]);
+	return flowtap_learned_part_end(builder->read->learned, status);
 }
 
 static int emit(struct flow_builder *builder, const struct flowtap_element *element)
 {
-	int status = builder->read->sink->element(builder->read->sink, element);
+	int status = builder->sink->element(builder->sink, element);
 
 	return status < 0 ? status : 0;
 }
@@ -49,6 +51,7 @@ static int release(struct flow_builder *builder)
 	if (!cpu->held)
 		return 0;
 	cpu->held = false;
+	learned_number(builder->read->learned, builder->read->instructions);
 	status = flowtap_learned_instruction(builder->read->learned, last->isa, last->address,
 					     last->bytes, last->size);
 	if (status)
@@ -97,7 +100,7 @@ static int emit_held_block(struct flow_builder *builder, bool arrives, uint64_t 
 	if (!status && returned)
 		status = write_kind(builder, FLOWTAP_ELEMENT_EXCEPTION_RETURN);
 	if (!status && broken)
-		status = flow_emit_elsewhere(builder->read->sink, cpu->last.address);
+		status = flow_emit_elsewhere(builder->sink, cpu->last.address);
 	if (arrives) {
 		cpu->next = address;
 		cpu->next_known = true;
@@ -205,7 +208,7 @@ static int follow(struct flow_builder *builder, uint64_t address)
 	bool broken = !cpu->held && !builder->run && cpu->next_known && cpu->next != address;
 
 	cpu->next_known &= !broken;
-	return broken ? flow_emit_elsewhere(builder->read->sink, cpu->last.address) : 0;
+	return broken ? flow_emit_elsewhere(builder->sink, cpu->last.address) : 0;
 }
 
 /* The context, if it is another than before. */

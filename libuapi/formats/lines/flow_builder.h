@@ -40,6 +40,7 @@ struct builder_cpu {
 
 struct flow_builder {
 	struct flowtap_read *read;
+	struct flowtap_sink *sink;		/* where elements go */
 	struct builder_cpu *cpu;		/* the one that lines are of */
 	struct builder_cpu *cpus[BUILDER_CPUS];
 	bool in_order;			/* of lines, rather than to wait for where a CPU goes on */
@@ -50,7 +51,8 @@ struct flow_builder {
 
 /* 0 or -ENOMEM. */
 int builder_begin(struct flow_builder *builder, struct flowtap_read *read);
-void builder_end(struct flow_builder *builder);
+/* What the reader returns that ended with `status`. */
+int builder_end(struct flow_builder *builder, int status);
 
 /* Lines that follow are of this CPU. 0; -EINVAL: its number is too high; -ENOMEM; the sink's. */
 int builder_switch(struct flow_builder *builder, uint32_t cpu);

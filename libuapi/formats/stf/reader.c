@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 #define PROGRESS	(1U << 20)
 #define IEM_RV32	1
@@ -29,6 +30,8 @@ void flowtap_stf_problem(struct stf_reader *reader, uint64_t offset, const char 
 	char reason[256];
 	va_list arguments;
 
+	if (reader->silent)
+		return;
 	read->problems++;
 	if (!read->problem)
 		return;
@@ -119,6 +122,7 @@ static void parse_process(struct stf_reader *reader, const uint8_t *payload)
 	context->pid = pid;
 	context->tid = tid;
 	context->has_cpu &= !pid;
+	reader->process_known = true;
 	reader->context_due = true;
 }
 
@@ -128,6 +132,7 @@ static void parse_context(struct stf_reader *reader, const struct flowtap_contex
 	uint32_t cpu = reader->context.cpu;
 
 	reader->mode_said = true;
+	reader->process_known = reader->mode_known = true;
 	reader->returned = STF_MODE_UNSAID;
 	reader->context = *context;
 	/* Where the line has none it is the process's. */
@@ -402,6 +407,7 @@ static int drop_group(struct stf_reader *reader, const char *detail)
 	stf_lose_pc(reader);
 	reader->pc_lost = true;
 	reader->group.explained = true;
+	reader->process_known = reader->mode_known = false;
 	return flowtap_stf_gap(reader, FLOWTAP_GAP_BAD_RECORD, 0, detail);
 }
 
@@ -471,13 +477,52 @@ static int end(struct stf_reader *reader, bool within)
 	return flowtap_stf_flush(reader);
 }
 
+/*
+ * Chunks that are before the part that was asked for are not read, but for the last of them: they say
+ * who executes it and in which mode. Whether A32 is still A32 there they may not say.
+ */
+static int seek(struct stf_reader *reader)
+{
+	uint64_t markers, chunks, number, before = reader->before;
+	int error;
+
+	reader->before = 0;
+	if (!before || reader->isa != FLOWTAP_ISA_RV64 || reader->untold ||
+	    !stf_source_chunks(&reader->input, &markers, &chunks))
+		return 0;
+	number = reader->read->skip / markers;
+	if (number >= chunks)
+		number = chunks - 1;
+	if (number <= before)
+		return 0;
+	error = stf_source_seek(&reader->input, number - before);
+	if (error) {
+		reader->again = error == -EBADMSG;
+		return error;
+	}
+	reader->before = before;
+	reader->silent = true;
+	reader->process_known = reader->mode_known = false;
+	reader->read->instructions = (number - before) * markers;
+	stf_new_group(&reader->group);
+	return more(reader);
+}
+
 static int read_all(struct stf_reader *reader)
 {
 	struct stf_source *input = &reader->input;
 	uint64_t skip = 0;
+	bool sought = false;
 	int status = 0, found;
 
 	for (;;) {
+		if (reader->body && !sought) {
+			sought = true;
+			status = seek(reader);
+			reader->silent &= reader->before > 0;
+			if (status)
+				return status;
+		}
 		pass(input, &skip);
 		found = STEP_MORE;
 		if (!skip) {
@@ -522,7 +567,8 @@ static int no_block(struct flowtap_sink *sink, const struct flowtap_block *block
 	return 0;
 }
 
-static void begin(struct stf_reader *reader, struct flowtap_read *read)
+/* before: 0, or chunks between where reading begins and the part that was asked for. */
+static void begin(struct stf_reader *reader, struct flowtap_read *read, uint64_t before, bool again)
 {
 	*read = (struct flowtap_read){
 		.sink = read->sink,
@@ -530,28 +576,33 @@ static void begin(struct stf_reader *reader, struct flowtap_read *read)
 		.problem = read->problem,
 		.progress = read->progress,
 		.argument = read->argument,
+		.skip = read->skip,
+		.count = read->count,
+		.problems = again ? read->problems : 0,
 	};
+	reader->before = before;
+	reader->silent = again;
 	reader->read = read;
 	read->mode_unknown = true;
 	reader->learned = read->learned;
 	reader->held.most = STF_COMMENTS_MOST;
 	reader->slot = flowtap_stf_slot(flowtap_learned_blocks(read->learned));
 	reader->nowhere = (struct flowtap_sink){ .block = no_block, .element = nothing };
-	reader->sink = read->sink ? read->sink : &reader->nowhere;
 	reader->widths.event_id = 4;
 	reader->returned = STF_MODE_UNSAID;
 	stf_new_group(&reader->group);
-	flowtap_learned_sink(reader->learned, reader->sink);
+	reader->sink = flowtap_learned_part(reader->learned, read,
+					    read->sink ? read->sink : &reader->nowhere);
 }
 
-int flowtap_stf_read(struct flowtap_read *read, int fd)
+static int read_from(struct flowtap_read *read, int fd, uint64_t before, bool *again)
 {
 	struct stf_reader *reader = calloc(1, sizeof(*reader));
 	int status;
 
 	if (!reader)
 		return -ENOMEM;
-	begin(reader, read);
+	begin(reader, read, before, *again);
 	status = stf_source_open(&reader->input, fd);
 	parse_note(reader);
 	if (!status)
@@ -561,7 +612,28 @@ int flowtap_stf_read(struct flowtap_read *read, int fd)
 				    reader->input.reason);
 	stf_source_close(&reader->input);
 	stf_comments_free(&reader->held);
+	*again = reader->again;
+	if (*again)
+		status = flowtap_learned_flush(reader->learned);
+	status = flowtap_learned_part_end(reader->learned, status);
 	free(reader);
+	return status;
+}
+
+int flowtap_stf_read(struct flowtap_read *read, int fd)
+{
+	static const uint64_t before[] = { 1, 16, 256, 0 };
+	off_t at = lseek(fd, 0, SEEK_CUR);
+	bool again = false;
+	int status = 0;
+
+	for (size_t i = read->skip && at >= 0 ? 0 : 3; i < 4; i++) {
+		status = read_from(read, fd, before[i], &again);
+		if (status || !again)
+			break;
+		if (lseek(fd, at, SEEK_SET) < 0)
+			return -errno;
+	}
 	return status;
 }
 

@@ -54,6 +54,11 @@ struct stf_reader {
 	bool context_due;		/* `context` may not be `told` */
 	uint8_t returned;		/* the mode that an xRET of Arm's led to, not in `context` yet */
 	struct flowtap_line_parts parts;
+	/* A part of a .zstf that begins later. */
+	uint64_t before;		/* so many chunks before it reading begins; 0: at the beginning */
+	bool silent;			/* problems are not told: of what is before it, or again */
+	bool again;			/* what was read does not say who executes it, and how */
+	bool process_known, mode_known;	/* by what was read since the header */
 	bool holds; /* comments up to the next opcode are of what comes after it */
 	struct stf_comments held; /* these comments' payloads */
 };

@@ -192,6 +192,7 @@ static int jump(struct stf_reader *reader, const struct stf_group *group)
 
 static void set_mode(struct stf_reader *reader, uint8_t mode)
 {
+	reader->mode_known |= mode != STF_MODE_UNSAID;
 	if (mode == STF_MODE_UNSAID || (reader->mode_said && mode == reader->context.mode))
 		return;
 	reader->mode_said = true;
@@ -342,6 +343,17 @@ static int nowhere(struct stf_reader *reader)
 			       "no FORCE_PC says where the trace goes on");
 }
 
+/* The part that was asked for begins, or ends, with what comes next. */
+static int turn(struct stf_reader *reader)
+{
+	reader->again = reader->before && !(reader->process_known && reader->mode_known);
+	if (reader->again)
+		return -EAGAIN;
+	reader->before = 0;
+	reader->silent = false;
+	return 0;
+}
+
 static int parse_opcode(struct stf_reader *reader, const struct stf_group *group,
 			const uint8_t *opcode, size_t size)
 {
@@ -370,6 +382,9 @@ static int parse_opcode(struct stf_reader *reader, const struct stf_group *group
 		status = emit_context(reader);
 	if (!status && group->traps && !nature.own)
 		return interrupted(reader, group);
+	learned_number(reader->learned, reader->read->instructions);
+	if (!status && reader->learned->cut)
+		status = turn(reader);
 	if (!status)
 		status = flowtap_learned_instruction(reader->learned, (enum flowtap_isa)reader->isa,
 						     at, insn, size);
@@ -463,7 +478,8 @@ int flowtap_stf_run(struct stf_reader *reader)
 		uint32_t mark;
 
 		block = guess(learned, block, taken, reader->isa, pc);
-		if (!block)
+		if (!block || !learned_goes_on(learned, reader->read->instructions + instructions +
+							block->instructions))
 			break;
 		render = rendered(reader, block);
 		if (!render || (size_t)(end - at) < render->size)

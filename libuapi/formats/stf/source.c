@@ -339,6 +339,31 @@ bool stf_source_give_up(struct stf_source *input)
 	return !input->over;
 }
 
+bool stf_source_chunks(const struct stf_source *input, uint64_t *markers, uint64_t *chunks)
+{
+	const struct flowtap_zstf_info *info;
+
+	if (!input->unpack->zstf)
+		return false;
+	info = flowtap_zstf_info(input->unpack->zstf);
+	*markers = info->markers;
+	*chunks = info->chunks;
+	return info->chunks;
+}
+
+int stf_source_seek(struct stf_source *input, uint64_t number)
+{
+	struct stf_unpack *unpack = input->unpack;
+	int error = flowtap_zstf_seek(unpack->zstf, number, &unpack->ahead);
+
+	if (error)
+		return error;
+	input->at = input->end = 0;
+	unpack->broken = true;
+	unpack->in_chunk = false;
+	return 0;
+}
+
 void stf_source_close(struct stf_source *input)
 {
 	if (input->unpack) {

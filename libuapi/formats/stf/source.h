@@ -56,6 +56,16 @@ int stf_source_more(struct stf_source *input);
  * is none.
  */
 bool stf_source_give_up(struct stf_source *input);
+/*
+ * Of a .zstf with an index: how many opcodes are in each chunk, and how many chunks there are. False:
+ * it is none.
+ */
+bool stf_source_chunks(const struct stf_source *input, uint64_t *markers, uint64_t *chunks);
+/*
+ * What comes next is this chunk of a .zstf, as after one that could not be read (resumed). 0; -EBADMSG:
+ * the index contradicts itself; -EINVAL: there is none such; -errno of read.
+ */
+int stf_source_seek(struct stf_source *input, uint64_t number);
 void stf_source_close(struct stf_source *input);
 
 #endif /* FLOWTAP_STF_SOURCE_H */

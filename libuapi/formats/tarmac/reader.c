@@ -464,7 +464,7 @@ int flowtap_tarmac_watch(struct flowtap_read *read, int fd, bool qemu4v,
 		status = read_all(reader);
 	}
 	flowtap_rows_close(&reader->rows);
-	builder_end(&reader->builder);
+	status = builder_end(&reader->builder, status);
 	free(reader);
 	return status;
 }

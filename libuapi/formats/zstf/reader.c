@@ -266,6 +266,28 @@ int flowtap_zstf_next(struct flowtap_zstf_reader *reader, struct flowtap_zstf_ch
 	return got;
 }
 
+int flowtap_zstf_seek(struct flowtap_zstf_reader *reader, uint64_t number, uint64_t *bytes)
+{
+	int got;
+
+	*bytes = 0;
+	if (reader->scanning)
+		return bad(reader, 12, "no index says where its chunks are");
+	if (number >= reader->info.chunks)
+		return -EINVAL;
+	reader->ended = true;
+	reader->next = 0;
+	reader->frame_end = FLOWTAP_ZSTF_HEAD;
+	while (reader->next < number) {
+		got = next_entry(reader);
+		if (got < 0)
+			return got;
+		*bytes += reader->chunk.bytes;
+		reader->frame_end = reader->chunk.end;
+	}
+	return 0;
+}
+
 static int refill(struct flowtap_zstf_reader *reader)
 {
 	uint64_t left = scan_limit(reader) - reader->at;

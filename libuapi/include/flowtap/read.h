@@ -41,9 +41,15 @@ struct flowtap_read {
 	/* About once a MiB: bytes of the file that were read, of `size` (0: not known). */
 	void (*progress)(struct flowtap_read *read, uint64_t done, uint64_t size);
 	void *argument;				/* the caller's own */
+	/*
+	 * A part of it: instructions that are passed over, and how many come then (0: all). Where
+	 * some are passed over the flow begins with the context that was the last one before, and a
+	 * gap (FLOWTAP_GAP_START); where it ends reading ends as well.
+	 */
+	uint64_t skip, count;
 
-	/* Out. */
-	uint64_t instructions;
+	/* Out: of what was read. */
+	uint64_t instructions;			/* with those that were passed over */
 	uint64_t records;			/* or lines */
 	uint64_t problems;
 	uint64_t extra[FLOWTAP_READ_EXTRAS];

@@ -83,6 +83,12 @@ int flowtap_zstf_scan(struct flowtap_zstf_reader *reader);
  */
 int flowtap_zstf_next(struct flowtap_zstf_reader *reader, struct flowtap_zstf_chunk *chunk);
 /*
+ * flowtap_zstf_next returns chunk `number` (of info->chunks) next; entries before it are looked at,
+ * their chunks are not. *bytes: what those have. 0; -EBADMSG: one of the entries contradicts itself, or
+ * there is no index; -EINVAL: no such chunk; -errno of read.
+ */
+int flowtap_zstf_seek(struct flowtap_zstf_reader *reader, uint64_t number, uint64_t *bytes);
+/*
  * Up to `size` of the chunk's bytes; 0 at its end, when all that the index says of it was true;
  * -EBADMSG, and then the next chunk may be tried (info->cut: what came before is right, there is no
  * next one); -errno of read.

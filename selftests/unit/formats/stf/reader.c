@@ -42,8 +42,9 @@ static void note_problem(struct flowtap_read *read, uint64_t offset, uint64_t li
 		abort();
 }
 
-/* stf: where it is written again, or NULL. */
-static void read_file(struct reading *reading, int fd, struct flowtap_sink *again)
+/* again: where it is written again, or NULL. */
+static void read_part(struct reading *reading, int fd, struct flowtap_sink *again, uint64_t skip,
+		      uint64_t count)
 {
 	struct flowtap_learned *learned = flowtap_learned_new(0);
 	struct flowtap_text *text;
@@ -59,6 +60,8 @@ static void read_file(struct reading *reading, int fd, struct flowtap_sink *agai
 		.learned = learned,
 		.problem = note_problem,
 		.argument = reading,
+		.skip = skip,
+		.count = count,
 	};
 	lseek(fd, 0, SEEK_SET);
 	reading->status = flowtap_stf_read(&reading->read, fd);
@@ -67,6 +70,11 @@ static void read_file(struct reading *reading, int fd, struct flowtap_sink *agai
 	output_read(&reading->text);
 	flowtap_text_free(text);
 	flowtap_learned_free(learned);
+}
+
+static void read_file(struct reading *reading, int fd, struct flowtap_sink *again)
+{
+	read_part(reading, fd, again, 0, 0);
 }
 
 static void reading_free(struct reading *reading)
@@ -682,6 +690,45 @@ TEST(a_cut_gzip_stream_is_read_as_far_as_it_goes)
 	reading_free(&before);
 	output_free(&packed);
 	output_free(&whole);
+}
+
+/* By the index, with as much before it as says who executes it; Arm's from the beginning. */
+TEST(a_part_is_the_same_however_it_is_packed)
+{
+	static const uint64_t counts[] = { 0, 1, 6 };
+	unsigned int parts = 0;
+
+	for (unsigned int round = 0; round < 12; round++) {
+		const struct flowtap_zstf_options zstf = { .markers = 3 + 2 * round };
+		struct output plain = made_stf(round, round % 4 == 3, 80, NULL);
+		struct output packed = made_stf(round, round % 4 == 3, 80, &zstf);
+		struct reading whole, one, other;
+
+		read_file(&whole, plain.fd, NULL);
+		ASSERT_LT(100, whole.read.instructions);
+		for (uint64_t skip = 1; skip < whole.read.instructions + 9; skip++) {
+			uint64_t count = counts[skip % 3];
+
+			read_part(&one, plain.fd, NULL, skip, count);
+			read_part(&other, packed.fd, NULL, skip, count);
+			EXPECT_EQ(0, one.status);
+			EXPECT_EQ(0, other.status);
+			EXPECT_EQ(0, other.read.problems) TH_LOG("%s", other.reasons);
+			EXPECT_EQ(one.read.instructions, other.read.instructions);
+			EXPECT_EQ(one.text.size, other.text.size);
+			EXPECT_EQ(-1, output_differs(&one.text, other.text.bytes, other.text.size))
+				TH_LOG("round %u, %llu passed over:\n%.*s\n%.*s", round,
+				       (unsigned long long)skip, (int)one.text.size, one.text.bytes,
+				       (int)other.text.size, other.text.bytes);
+			parts += one.text.size > 0;
+			reading_free(&one);
+			reading_free(&other);
+		}
+		reading_free(&whole);
+		output_free(&packed);
+		output_free(&plain);
+	}
+	EXPECT_LT(1000, parts);
 }
 
 TEST_HARNESS_MAIN
