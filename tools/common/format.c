@@ -246,6 +246,7 @@ const struct format_kind format_kinds[] = {
 		.one_cpu = true, .open = open_zstf, COUNTS(stf), READS(stf), .is = is_zstf,
 	}, {
 		.name = "tarmac", .title = "Tarmac", .holds = TARMAC_HOLDS, .names = true, .text = true,
+		.one_stream = true,
 		.disasm_style = FLOWTAP_DISASM_TARMAC, .open = open_tarmac, COUNTS(tarmac),
 		READS(tarmac), .is = is_tarmac,
 	}, {

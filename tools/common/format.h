@@ -31,6 +31,7 @@ struct format_kind {
 	bool binary;			/* nothing for a terminal */
 	bool seeks;			/* its end is written at its beginning: regular files only */
 	bool one_cpu;			/* a file has one CPU's */
+	bool one_stream;		/* its readers do not look at whose an instruction is */
 	bool names;			/* of functions stand in it */
 	bool text;			/* with disassembly: */
 	enum flowtap_disasm_style disasm_style;

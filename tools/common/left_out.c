@@ -42,6 +42,8 @@ static void count_context(struct left_out *left_out, const struct flowtap_contex
 		left_out->ids += now->has_vmid != before->has_vmid || now->vmid != before->vmid ||
 				now->has_contextid != before->has_contextid ||
 				now->contextid != before->contextid;
+	if (left_out->elements[FLOWTAP_ELEMENT_CONTEXT])
+		left_out->mixed += now->cpu != before->cpu && now->tid != before->tid;
 	left_out->context = *now;
 }
 
@@ -111,6 +113,7 @@ void left_out_add(struct left_out *sum, const struct left_out *more)
 	sum->tasks += more->tasks;
 	sum->cpus += more->cpus;
 	sum->ids += more->ids;
+	sum->mixed += more->mixed;
 	sum->instructions += more->instructions;
 	sum->blocks += more->blocks;
 }
@@ -138,6 +141,11 @@ void left_out_complain(const struct left_out *left_out, const struct format_requ
 	if (why)
 		complain("'%s': --times %s: %s; what stands there is counted by 1", input,
 			 request->times == FLOWTAP_LINES_TIME ? "time" : "cycles", why);
+	if (!left_out->mixed || !request->kind->one_stream)
+		return;
+	complain("'%s': threads of several CPUs stand in one file: many readers of %s take it for one's",
+		 input, request->kind->title);
+	advise("flowtap decode --split thread (or cpu) writes one for each");
 }
 
 bool left_out_some(const struct left_out *left_out)

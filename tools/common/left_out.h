@@ -24,6 +24,7 @@ struct left_out {
 	uint64_t tasks;			/* changes of what contexts say that it cannot hold */
 	uint64_t cpus;
 	uint64_t ids;
+	uint64_t mixed;			/* changes to another thread on another CPU */
 	struct flowtap_context context;
 	uint64_t instructions;
 	uint64_t blocks;
@@ -41,7 +42,10 @@ void left_out_print(FILE *file, const struct left_out *left_out);
 void left_out_summary(FILE *file, const struct left_out *left_out);
 /* The same as an object "left_out". */
 void left_out_json(struct json *json, const struct left_out *left_out);
-/* Complains if the request asks for times that `input` lacks. */
+/*
+ * Complains if the request asks for times that `input` lacks, or if readers of the format will take
+ * several CPUs for one.
+ */
 void left_out_complain(const struct left_out *left_out, const struct format_request *request,
 		       const char *input);
 
