@@ -164,7 +164,7 @@ static int begin_kernel(struct collect *collect)
 static int begin_first(struct collect *collect, struct flowtap_archive_writer *writer)
 {
 	const struct flowtap_sideband_options request = {
-		.keep = COLLECT_KEEP,
+		.keep = COLLECT_KEEP(collect->conf->memory),
 		.mapped = collect->images ? images_mapped : NULL,
 		.argument = collect->images,
 	};

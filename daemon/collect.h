@@ -17,8 +17,8 @@
 #include "images.h"
 #include "metrics.h"
 
-/* What is kept of who is there; a gap marks more than this machine has as lost. */
-#define COLLECT_KEEP (24U << 20)
+/* What of the memory budget is for who is there; a gap marks what has no room as lost. */
+#define COLLECT_KEEP(budget) ((budget) / 8 * 3)
 
 struct collect {
 	const struct conf *conf;

@@ -148,6 +148,17 @@ void event_share(const struct governor *governor, uint32_t from, enum governor_c
 	log_end(&line);
 }
 
+void event_memory(const struct run *run)
+{
+	struct log_line line;
+
+	log_begin(&line, run->over_memory ? LEVEL_WARNING : LEVEL_INFO, "memory");
+	log_number(&line, "resident", run->figures.resident);
+	log_number(&line, "memory_budget", run->conf.memory);
+	log_text(&line, "fix", run->over_memory ? "a larger [budget] memory" : NULL);
+	log_end(&line);
+}
+
 void event_trigger(const struct flowtap_archive_trigger *trigger, const char *text)
 {
 	struct log_line line;

@@ -28,6 +28,8 @@ void event_room(const struct run *run);
  * on, else for who wants all of them.
  */
 void event_share(const struct governor *governor, uint32_t from, enum governor_cause cause);
+/* More memory is resident than the budget has, or no longer. */
+void event_memory(const struct run *run);
 /* What the rings have is saved. text: of who asked, "" nobody. */
 void event_trigger(const struct flowtap_archive_trigger *trigger, const char *text);
 /* Records that waited in rings when these were closed; 0: nothing. */

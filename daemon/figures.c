@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* What a daemon counts and measures, and how much it records after that. */
+#include <malloc.h>
 #include <stdio.h>
 #include <sys/resource.h>
 
@@ -98,6 +99,30 @@ static void report_sideband(struct run *run)
 
 /* --- How much. --- */
 
+/* It is below the budget again where an eighth of it is free. */
+static bool is_over(const struct run *run)
+{
+	const uint64_t budget = run->conf.memory;
+
+	return run->figures.resident > (run->over_memory ? budget / 8 * 7 : budget);
+}
+
+void run_watch_memory(struct run *run)
+{
+	bool over = is_over(run);
+
+	if (over && !run->over_memory) {
+		/* What was freed, libc may still have. */
+		malloc_trim(0);
+		run->figures.resident = own_memory();
+		over = is_over(run);
+	}
+	if (over == run->over_memory)
+		return;
+	run->over_memory = over;
+	event_memory(run);
+}
+
 void run_govern(struct run *run, uint64_t now)
 {
 	struct governor_measure measure = { .elapsed = now - run->second };
@@ -129,4 +154,5 @@ void run_govern(struct run *run, uint64_t now)
 	run->losses = losses;
 	totals_tell(&run->totals, now);
 	report_sideband(run);
+	run_watch_memory(run);
 }

@@ -69,6 +69,7 @@ struct run {
 	struct totals totals;	/* what the figures have of CPUs */
 	uint64_t sideband_past;	/* losses of a side band that is closed */
 	uint64_t sideband_reported;
+	bool over_memory;		/* an event said so */
 	struct lease lease;	/* while RUN_LENT */
 	struct cpus cpus;	/* when streams were opened, or one went last */
 };
@@ -107,6 +108,8 @@ void run_measure(struct run *run);
 void run_keep_figures(struct run *run);
 /* A step of the governor, and events for what was lost. Every second. */
 void run_govern(struct run *run, uint64_t now);
+/* Gives back what libc has, and says so, where figures.resident is over the budget. */
+void run_watch_memory(struct run *run);
 
 /* answer.c: what is asked on the control socket, and by whoever reads metrics. As in server.h. */
 size_t answer_line(const char *text, size_t size);

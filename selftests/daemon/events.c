@@ -59,6 +59,38 @@ TEST_F(events, the_first_step_below_the_configured_duty_is_a_warning)
 	EXPECT_EQ(0, strncmp(told_since(&self->told), "level=warning ", 14));
 }
 
+TEST_F(events, more_memory_than_the_budget_is_a_warning_once)
+{
+	struct run *run = &self->run;
+	unsigned long long resident;
+
+	run->conf.memory = 1ULL << 39;
+	run->figures.resident = 1;
+	run_watch_memory(run);
+	EXPECT_STREQ("", told_since(&self->told));
+	/* What libc only kept. */
+	run->figures.resident = 1ULL << 40;
+	run_watch_memory(run);
+	EXPECT_STREQ("", told_since(&self->told));
+	EXPECT_GT(1ULL << 39, run->figures.resident);
+	/* As much as this test has. */
+	run->conf.memory = 1;
+	run_watch_memory(run);
+	EXPECT_EQ(1, sscanf(told_since(&self->told), "level=warning event=memory resident=%llu "
+			    "memory_budget=1 fix=\"a larger [budget] memory\"\n", &resident));
+	EXPECT_EQ(run->figures.resident, resident);
+	run_watch_memory(run);
+	EXPECT_STREQ("", told_since(&self->told));
+	/* A little below it is not enough. */
+	run->conf.memory = 800;
+	run->figures.resident = 701;
+	run_watch_memory(run);
+	EXPECT_STREQ("", told_since(&self->told));
+	run->figures.resident = 700;
+	run_watch_memory(run);
+	EXPECT_STREQ("level=info event=memory resident=700 memory_budget=800\n", told_since(&self->told));
+}
+
 TEST_F(events, what_was_left_is_told_if_there_was_any)
 {
 	static const struct {
