@@ -113,6 +113,7 @@ static void write_status(struct json *json, struct run *run)
 	json_string(json, "segment", store_current(run->store));
 	json_number(json, "segment_bytes", collect_size(&run->collect));
 	write_share(json, "share", figures->share);
+	write_share(json, "duty", figures->duty);
 	write_share(json, "own_cpu", run->governor.cpu);
 	write_share(json, "cpu_budget", run->governor.cpu_budget);
 	write_share(json, "loss", run->governor.loss);

@@ -55,6 +55,8 @@ void run_measure(struct run *run)
 	figures->n_cpus = totals->n;
 	figures->cpus = totals->cpus;
 	figures->share = run->governor.share;
+	figures->duty = run->state == RUN_RECORDING && !run->collect.paused ?
+		governor_duty(&run->governor, run->conf.on_time, run->conf.on_period) : 0;
 	figures->full = run->full + (run->full_since ? number_now() - run->full_since : 0);
 	if (run->images)
 		images_measure(run->images, &images);

@@ -114,3 +114,9 @@ uint64_t governor_period(const struct governor *governor, uint64_t period)
 		return UINT64_MAX;
 	return period / share * GOVERNOR_WHOLE + period % share * GOVERNOR_WHOLE / share;
 }
+
+uint32_t governor_duty(const struct governor *governor, uint64_t on, uint64_t period)
+{
+	period = governor_period(governor, period);
+	return on >= period ? GOVERNOR_WHOLE : (uint32_t)(on * GOVERNOR_WHOLE / period);
+}

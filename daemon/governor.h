@@ -58,5 +58,7 @@ enum governor_cause governor_step(struct governor *governor,
 const char *governor_cause_name(enum governor_cause cause);
 /* What has this period comes in that one, at this share; it saturates. */
 uint64_t governor_period(const struct governor *governor, uint64_t period);
+/* The part of the time, in millionths, in which so much (ns, up to 2^43) of such a period is recorded. */
+uint32_t governor_duty(const struct governor *governor, uint64_t on, uint64_t period);
 
 #endif /* GOVERNOR_H */

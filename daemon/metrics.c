@@ -29,6 +29,8 @@ struct family {
 static const struct family families[] = {
 	{ "flowtap_share_ratio", "ratio", "What is recorded of what is configured.", GAUGE,
 	  GOVERNOR_WHOLE, OF(share) },
+	{ "flowtap_duty_ratio", "ratio", "The part of the time that is recorded.", GAUGE, GOVERNOR_WHOLE,
+	  OF(duty) },
 	{ "flowtap_own_cpu_seconds", "seconds", "CPU time that recording took of flowtapd.", COUNTER,
 	  GIGA, OF(own_cpu) },
 	{ "flowtap_after_cpu_seconds", "seconds", "CPU time, at idle priority, for packing, decoding, images.",

@@ -29,6 +29,7 @@ struct metrics {
 	const struct metrics_cpu *cpus;
 	size_t n_cpus;
 	uint64_t share;				/* the governor's, millionths */
+	uint64_t duty;				/* the part of the time that is recorded, millionths */
 	uint64_t moves[GOVERNOR_CAUSES];	/* of it */
 	uint64_t own_cpu;			/* ns of CPU time, without that of after_cpu */
 	uint64_t after_cpu;			/* of children that packed and decoded, and of copying images */

@@ -233,6 +233,7 @@ static void write_status(struct json_value answer)
 	write_choice(answer);
 	put_into(answer);
 	write_share(answer, "share", "share", "what is configured", NULL);
+	write_share(answer, "duty", "duty", "the time", NULL);
 	write_share(answer, "own CPU", "own_cpu", "one CPU", "cpu_budget");
 	write_share(answer, "loss", "loss", "what came in the last second", "loss_budget");
 	title("memory");

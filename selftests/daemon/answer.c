@@ -85,7 +85,7 @@ FIXTURE_SETUP(answer)
 	self->run.path = "/etc/\"odd\"\n.conf";
 	self->run.figures = (struct metrics){
 		.version = "1", .source = "ctr", .cpus = self->cpus, .n_cpus = 2, .segments = 3,
-		.share = 500000,
+		.share = 500000, .duty = 2500,
 	};
 	self->cpus[0] = (struct metrics_cpu){ .cpu = 0, .bytes = 1000, .records = 10 };
 	self->cpus[1] = (struct metrics_cpu){ .cpu = 4, .bytes = 2000, .records = 20, .ring_size = 8192,
@@ -212,6 +212,7 @@ TEST_F(answer, status_has_what_holds)
 	EXPECT_EQ(3, count(self->json, "segments"));
 	EXPECT_EQ(getpid(), count(self->json, "pid"));
 	EXPECT_TRUE(json_is_number(json_member(self->json, "share"), &number) && number == 0.5);
+	EXPECT_TRUE(json_is_number(json_member(self->json, "duty"), &number) && number == 0.0025);
 	EXPECT_EQ(0, json_member(self->json, "lent_pid").size);
 }
 

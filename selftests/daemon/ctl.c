@@ -22,7 +22,7 @@ static const char status[] =
 	"{\"ok\": true, \"state\": \"recording\", \"version\": \"0.1\", \"pid\": 42, "
 	"\"source\": \"ctr\", \"modes\": [\"user\", \"kernel\"], "
 	"\"configuration\": \"/etc/x\\u001b[31m.conf\", \"directory\": \"/seg\", "
-	"\"segment\": \"7-a.ftap\", \"segment_bytes\": 1500000, \"share\": 0.5, \"own_cpu\": 0.0123, "
+	"\"segment\": \"7-a.ftap\", \"segment_bytes\": 1500000, \"share\": 0.5, \"duty\": 0.005, \"own_cpu\": 0.0123, "
 	"\"cpu_budget\": 0.01, \"loss\": 0, \"loss_budget\": 0.001, \"resident_bytes\": 2000, "
 	"\"memory_budget_bytes\": 64000000, \"seconds\": 11530.2, \"segments\": 1234, \"segments_deleted\": 5, "
 	"\"segments_bytes\": 7, \"snapshots\": 0, \"decode_waiting\": 2, "
@@ -149,6 +149,7 @@ TEST_F(ctl, status_is_for_people)
 		"  records       user,kernel mode by ctr, for 3 h 12 min\n",
 		"  into          7-a.ftap (1.5 MB) in /seg\n",
 		"  share         50.00 % of what is configured\n",
+		"  duty          0.50 % of the time\n",
 		"  own CPU       1.23 % of one CPU (budget 1.00 %)\n",
 		"  loss          0.00 % of what came in the last second (budget 0.10 %)\n",
 		"  memory        2.0 kB (budget 64.0 MB)\n",

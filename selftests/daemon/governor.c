@@ -231,6 +231,11 @@ TEST(on_times_and_periods_follow_the_share)
 	EXPECT_EQ(UINT64_MAX, governor_period(&governor, UINT64_MAX / 2));
 	governor.share = 1;
 	EXPECT_EQ(1000ULL * GOVERNOR_WHOLE, governor_period(&governor, 1000));
+	EXPECT_EQ(1000, governor_duty(&governor, 1000000, 1000));
+	governor.share = GOVERNOR_WHOLE / 4;
+	EXPECT_EQ(2500, governor_duty(&governor, 1000000, 100000000));
+	EXPECT_EQ(GOVERNOR_WHOLE, governor_duty(&governor, 4000, 1000));
+	EXPECT_EQ(249999, governor_duty(&governor, 3600000000000 - 3600000, 3600000000000));
 }
 
 TEST_HARNESS_MAIN

@@ -149,7 +149,7 @@ static const struct metrics *some(void)
 	cpus[1].lost_bytes[FLOWTAP_CAUSE_RING_FULL] = 640;
 	cpus[1].losses[FLOWTAP_CAUSE_HARDWARE] = 1;
 	metrics = (struct metrics){
-		.version = "0.1", .source = "ete", .cpus = cpus, .n_cpus = 2, .share = 250000,
+		.version = "0.1", .source = "ete", .cpus = cpus, .n_cpus = 2, .share = 250000, .duty = 2500,
 		.own_cpu = 1500000001, .resident = 1 << 20, .segments = 7, .snapshots = 2,
 	};
 	metrics.moves[GOVERNOR_CPU] = 3;
@@ -186,6 +186,7 @@ TEST(each_figure_is_what_was_counted)
 	write_metrics(some());
 	EXPECT_TRUE(has("flowtap_build_info{version=\"0.1\",source=\"ete\"} 1"));
 	EXPECT_TRUE(has("flowtap_share_ratio 0.250000"));
+	EXPECT_TRUE(has("flowtap_duty_ratio 0.002500"));
 	EXPECT_TRUE(has("flowtap_own_cpu_seconds_total 1.500000001"));
 	EXPECT_TRUE(has("flowtap_resident_bytes 1048576"));
 	EXPECT_TRUE(has("flowtap_segments_total 7"));
