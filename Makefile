@@ -246,7 +246,7 @@ check-in-lab: $$(call needs,$$(matching))
 		B=$(B) selftests/run --names $(TESTS) >&2; exit 2; }; \
 	B=$(B) selftests/run "$$@"
 
-check-debug-in-lab: $(KERNEL:%=$(B)/riscv64/kernel/%) $(patsubst %,$(B)/arm64/kernel/%,ete ete_exec ete_stress) \
+check-debug-in-lab: $(KERNEL:%=$(B)/riscv64/kernel/%) $(patsubst %,$(B)/arm64/kernel/%,ete ete_exec ete_stress ioctls) \
 		$(B)/host/model/flowtap-model.so
 	$(Q)selftests/kernel/modules $(B)/kmod '*64-[a-z]*'
 	$(Q)B=$(B) LIMIT=36000 selftests/run $(DEBUG_TESTS)

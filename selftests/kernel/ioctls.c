@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Shows that each wrong command, field and order of commands gets the errno that flowtap.h says. */
+#include <linux/perf_event.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <sys/eventfd.h>
@@ -273,6 +274,36 @@ TEST_F(device, good_configurations_at_the_limits_are_taken)
 	self->configure.ring_pages = 1;
 	self->configure.ctr.depth = 256;
 	EXPECT_EQ(-EINVAL, configure(self->fd, &self->configure));
+}
+
+static bool overflows_are_nmis(void)
+{
+	char line[4096] = { 0 };
+	int fd = open("/proc/cmdline", O_RDONLY | O_CLOEXEC);
+
+	if (fd >= 0 && read(fd, line, sizeof(line) - 1) < 0)
+		line[0] = 0;
+	close(fd);
+	return strstr(line, "gicv3_pseudo_nmi=1");
+}
+
+/* An overflow writes to the ring, which has one writer: a CPU with interrupts off. */
+TEST_F(device, counters_that_overflow_by_an_nmi_are_refused)
+{
+	static const uint32_t types[] = { PERF_TYPE_HARDWARE, PERF_TYPE_HW_CACHE, PERF_TYPE_RAW };
+
+	self->configure.triggers |= FLOWTAP_TRIGGER_OVERFLOW;
+	self->configure.period = 100000;
+	for (unsigned int i = 0; i < 3; i++) {
+		int fd = open_device();
+
+		self->configure.event_type = types[i];
+		EXPECT_EQ(overflows_are_nmis() ? -EOPNOTSUPP : 0, configure(fd, &self->configure));
+		close(fd);
+	}
+	/* What the kernel counts itself has no interrupt. */
+	self->configure.event_type = PERF_TYPE_SOFTWARE;
+	EXPECT_EQ(0, configure(self->fd, &self->configure));
 }
 
 TEST_F(device, configure_goes_once)
