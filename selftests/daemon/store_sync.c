@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Shows that what a machine without power finds is right: a segment's bytes are on the disk before it
+ * has its name, and that is on the disk before anybody counts on it.
+ */
+#include "store_fixture.h"
+
+#include <stdarg.h>
+#include <sys/syscall.h>
+
+/* Calls of these functions of libc, which this program's stand in for, in their order. */
+static char calls[512];
+static const char *fail;	/* the one that fails with EIO, or NULL */
+
+static void __attribute__((format(printf, 1, 2))) note(const char *format, ...)
+{
+	size_t used = strlen(calls);
+	va_list arguments;
+
+	va_start(arguments, format);
+	vsnprintf(calls + used, sizeof(calls) - used, format, arguments);
+	va_end(arguments);
+}
+
+static bool fails(const char *call)
+{
+	if (!fail || strcmp(fail, call))
+		return false;
+	errno = EIO;
+	return true;
+}
+
+int fsync(int fd)
+{
+	struct stat status;
+	const char *call = !fstat(fd, &status) && S_ISDIR(status.st_mode) ? "fsync folder" :
+									    "fsync file";
+
+	note("%s\n", call);
+	return fails(call) ? -1 : (int)syscall(SYS_fsync, fd);
+}
+
+int renameat(int from_dir, const char *from, int to_dir, const char *to)
+{
+	note("rename %s %s\n", from, to);
+	return fails("rename") ? -1 : (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, 0);
+}
+
+static unsigned int finished(FIXTURE_DATA(store) *self)
+{
+	size_t n;
+
+	store_segments(self->store, &n);
+	return (unsigned int)n;
+}
+
+TEST_F(store, the_bytes_come_first_then_the_name_then_the_folder)
+{
+	calls[0] = 0;
+	ASSERT_EQ(0, add_segment(self->store, "size"));
+	EXPECT_EQ(0, strncmp(calls, "fsync file\n"
+			     "rename " FIRST ".ftap.part " FIRST ".ftap\n"
+			     "fsync folder\n", strlen("fsync file\nrename " FIRST ".ftap.part "
+						      FIRST ".ftap\nfsync folder\n")))
+		TH_LOG("%s", calls);
+	EXPECT_EQ(1, finished(self));
+}
+
+TEST_F(store, bytes_that_are_not_on_the_disk_get_no_name)
+{
+	fail = "fsync file";
+	calls[0] = 0;
+	EXPECT_EQ(-EIO, add_segment(self->store, "size"));
+	fail = NULL;
+	EXPECT_EQ(NULL, strstr(calls, "rename " FIRST)) TH_LOG("%s", calls);
+	EXPECT_EQ(0, finished(self));
+}
+
+/* What a daemon before left is finished in the same order. */
+TEST_F(store, what_was_left_is_synced_before_it_is_counted)
+{
+	int fd = store_begin(self->store, TIME);
+
+	ASSERT_EQ(0, write_blocks(fd, BLOCKS));
+	store_close(self->store);
+	self->store = NULL;
+	calls[0] = 0;
+	ASSERT_EQ(0, store_open(self->directory, &any, &self->left, &self->store));
+	EXPECT_EQ(1, self->left.finished);
+	EXPECT_EQ(0, strncmp(calls, "fsync file\nrename " FIRST ".ftap.part " FIRST ".ftap\n",
+			     strlen("fsync file\nrename " FIRST ".ftap.part " FIRST ".ftap\n")))
+		TH_LOG("%s", calls);
+	EXPECT_NE(NULL, strstr(calls, "fsync folder\n"));
+}
+
+TEST_HARNESS_MAIN
