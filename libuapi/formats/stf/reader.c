@@ -30,6 +30,8 @@ void flowtap_stf_problem(struct stf_reader *reader, uint64_t offset, const char 
 	char reason[256];
 	va_list arguments;
 
+	/* What is left out there would give all that follows another number. */
+	reader->doubtful |= reader->before > 0;
 	if (reader->silent)
 		return;
 	read->problems++;
@@ -431,12 +433,26 @@ static void parse_note(struct stf_reader *reader)
 	reader->read->truncated |= input->unfinished;
 }
 
+/* Before the part each chunk begins with the instruction that the index says. */
+static void check_number(struct stf_reader *reader)
+{
+	uint64_t markers, chunks;
+
+	if (!reader->before || reader->input.chunk == reader->chunk ||
+	    !stf_source_chunks(&reader->input, &markers, &chunks))
+		return;
+	reader->chunk = reader->input.chunk;
+	reader->doubtful |= reader->read->instructions / markers != reader->chunk ||
+			    reader->read->instructions % markers;
+}
+
 /* More bytes. 0; what ends it all. */
 static int more(struct stf_reader *reader)
 {
 	struct stf_source *input = &reader->input;
 	int status = stf_source_more(input);
 
+	check_number(reader);
 	parse_note(reader);
 	if (status == -EBADMSG) {
 		flowtap_stf_problem(reader, input->reason_offset, "%s", input->reason);
@@ -502,6 +518,7 @@ static int seek(struct stf_reader *reader)
 	}
 	reader->before = before;
 	reader->silent = true;
+	reader->doubtful = false;
 	reader->process_known = reader->mode_known = false;
 	reader->read->instructions = (number - before) * markers;
 	stf_new_group(&reader->group);
@@ -612,6 +629,8 @@ static int read_from(struct flowtap_read *read, int fd, uint64_t before, bool *a
 				    reader->input.reason);
 	stf_source_close(&reader->input);
 	stf_comments_free(&reader->held);
+	/* It ended before the part. */
+	reader->again |= reader->before && reader->doubtful;
 	*again = reader->again;
 	if (*again)
 		status = flowtap_learned_flush(reader->learned);

@@ -57,7 +57,9 @@ struct stf_reader {
 	/* A part of a .zstf that begins later. */
 	uint64_t before;		/* so many chunks before it reading begins; 0: at the beginning */
 	bool silent;			/* problems are not told: of what is before it, or again */
-	bool again;			/* what was read does not say who executes it, and how */
+	uint64_t chunk;			/* that is read there */
+	bool doubtful;			/* it is not as the index says: numbers may be others */
+	bool again;			/* what was read does not say who executes it, and how; or is doubtful */
 	bool process_known, mode_known;	/* by what was read since the header */
 	bool holds; /* comments up to the next opcode are of what comes after it */
 	struct stf_comments held; /* these comments' payloads */

@@ -346,7 +346,8 @@ static int nowhere(struct stf_reader *reader)
 /* The part that was asked for begins, or ends, with what comes next. */
 static int turn(struct stf_reader *reader)
 {
-	reader->again = reader->before && !(reader->process_known && reader->mode_known);
+	reader->again = reader->before &&
+			(reader->doubtful || !(reader->process_known && reader->mode_known));
 	if (reader->again)
 		return -EAGAIN;
 	reader->before = 0;

@@ -147,6 +147,7 @@ static int begin_chunk(struct stf_source *input)
 	if (got <= 0)
 		return got ? got : out_of_chunks(input);
 	input->done = unpack->chunk.offset;
+	input->chunk = unpack->chunk.number;
 	unpack->in_chunk = true;
 	unpack->taken = 0;
 	if (unpack->broken) {

@@ -23,6 +23,7 @@ struct stf_source {
 	uint64_t size;		/* of the file, 0 not known */
 	bool over;		/* there is no more after `end` */
 	bool packed;		/* offsets are those of the unpacked records */
+	uint64_t chunk;		/* of a .zstf: the one that was read last, from 0 */
 	/* A chunk of a .zstf begins at `at`, after one that could not be read. */
 	bool resumed;
 	uint64_t start_pc;
