@@ -111,7 +111,7 @@ static void end_child(struct after *after)
 
 /* --- What was not decoded says so. --- */
 
-static int note_result(struct after *after, const char *segment, const char *why)
+static int write_result(struct after *after, const char *segment, const char *why)
 {
 	char text[160];
 
@@ -142,7 +142,7 @@ static void skip(struct after *after, uint64_t surplus)
 		if (segments[i].decoded || (after->child && !strcmp(segments[i].name, after->segment)))
 			continue;
 		/* Where it cannot be noted it will be tried again. */
-		if (note_result(after, segments[i].name, "skipped: decoding could not keep up"))
+		if (write_result(after, segments[i].name, "skipped: decoding could not keep up"))
 			break;
 		skipped++;
 	}
@@ -155,7 +155,7 @@ static void skip(struct after *after, uint64_t surplus)
 /* --- What was done. --- */
 
 /* What is not the segment's fault can be otherwise later. */
-static void put_off(struct after *after, enum store_work work, const char *segment, const char *why)
+static void postpone(struct after *after, enum store_work work, const char *segment, const char *why)
 {
 	struct log_line line;
 
@@ -195,7 +195,7 @@ static void handle_packed(struct after *after, int status)
 	if (error == -EFBIG || error == -ENOENT)
 		return;
 	describe(why, status);
-	put_off(after, STORE_PACKING, after->segment, error ? strerror(-error) : why);
+	postpone(after, STORE_PACKING, after->segment, error ? strerror(-error) : why);
 }
 
 static void no_decoder(struct after *after)
@@ -238,13 +238,13 @@ static void handle_decoded(struct after *after, int status)
 	if (code == CHILD_NO_DECODER) {
 		no_decoder(after);
 	} else if (error || code == CHILD_FAILED) {
-		put_off(after, STORE_DECODING, after->segment, error ? strerror(-error) : why);
+		postpone(after, STORE_DECODING, after->segment, error ? strerror(-error) : why);
 	} else if (!code || code == STATUS_NOTHING) {
 		after->decoded++;
 	} else {
 		decode_failed(after, why, good);
 		if (!good)
-			note_result(after, after->segment, "ended: killed");
+			write_result(after, after->segment, "ended: killed");
 	}
 }
 
@@ -269,7 +269,7 @@ static const char *trouble(struct after *after)
 	    store_work_bytes(after->store) > after->options.most)
 		return "ended: more than a segment may be decoded to";
 	/* What it writes counts: the oldest segments make room for it. */
-	error = store_room(after->store, 0, &deleted);
+	error = store_make_space(after->store, 0, &deleted);
 	after->deleted += deleted;
 	return !store_find(after->store, after->segment) ? "deleted" : error ? "ended: no room" : NULL;
 }
@@ -286,7 +286,7 @@ static void watch(struct after *after)
 		after->retry = number_now() + RETRY;
 	} else {
 		decode_failed(after, why, false);
-		note_result(after, after->segment, why);
+		write_result(after, after->segment, why);
 	}
 	after->work = STORE_IDLE;
 }
@@ -341,7 +341,7 @@ static void begin_next(struct after *after, uint64_t now)
 		return;
 	error = begin(after, work, name);
 	if (error)
-		put_off(after, work, name, strerror(-error));
+		postpone(after, work, name, strerror(-error));
 }
 
 void after_step(struct after *after, uint64_t now, uint64_t wall)

@@ -84,11 +84,11 @@ static void write_choice(struct json *json, const struct run *run)
 	struct choice_figures figures;
 
 	choice_measure(run->choice, &figures);
-	json_string(json, "tasks", choice_way_name(figures.way));
-	if (figures.way == CHOICE_NONE)
+	json_string(json, "tasks", choice_method_name(figures.method));
+	if (figures.method == CHOICE_NONE)
 		return;
 	json_string(json, "tasks_why", figures.why);
-	json_string(json, "tasks_lacking", choice_way_lacks(figures.way));
+	json_string(json, "tasks_lacking", choice_method_lacks(figures.method));
 	json_number(json, "tasks_missed", figures.missed);
 	json_number(json, "tasks_stopped", figures.stops);
 }

@@ -37,7 +37,7 @@ struct rows {
 struct choice {
 	const struct conf *conf;
 	bool wide;
-	enum choice_way way;
+	enum choice_method method;
 	const char *why, *fix;
 	char *mount;			/* of cgroup2; NULL: nowhere */
 	struct choose_rules *rules;
@@ -51,7 +51,7 @@ struct choice {
 static const struct {
 	const char *name;
 	const char *lacks;
-} ways[] = {
+} methods[] = {
 	[CHOICE_NONE] = { "none", NULL },
 	[CHOICE_KERNEL] = { "kernel", NULL },
 	[CHOICE_STOP] = { "stop", "chosen programs are stopped for a moment when they begin, which their "
@@ -60,14 +60,14 @@ static const struct {
 			  "them; and for a moment what is no longer chosen is recorded" },
 };
 
-const char *choice_way_name(enum choice_way way)
+const char *choice_method_name(enum choice_method method)
 {
-	return ways[way].name;
+	return methods[method].name;
 }
 
-const char *choice_way_lacks(enum choice_way way)
+const char *choice_method_lacks(enum choice_method method)
 {
-	return ways[way].lacks;
+	return methods[method].lacks;
 }
 
 /* --- One process. --- */
@@ -161,7 +161,7 @@ static void apply_choice(struct choice *choice, struct rules_process *process, b
 		add = !add;
 		change(choice, process->pid, add);
 	}
-	if (choice->way == CHOICE_STOP)
+	if (choice->method == CHOICE_STOP)
 		mark(choice, process->pid, add);
 }
 
@@ -279,12 +279,12 @@ static const char *why_not(int error, bool kfuncs, const char **fix)
 	return "the kernel refuses the BPF programs";
 }
 
-static void find_way(struct choice *choice, enum choice_way first)
+static void find_method(struct choice *choice, enum choice_method first)
 {
 	int error;
 
-	for (choice->way = first; choice->way < CHOICE_POLL; choice->way++) {
-		const bool kfuncs = choice->way == CHOICE_KERNEL;
+	for (choice->method = first; choice->method < CHOICE_POLL; choice->method++) {
+		const bool kfuncs = choice->method == CHOICE_KERNEL;
 
 		error = programs_open(kfuncs, choice->wide, handle_event, choice,
 				      &choice->programs);
@@ -295,31 +295,31 @@ static void find_way(struct choice *choice, enum choice_way first)
 }
 
 /* The mode that FLOWTAP_CHOICE names. False: there is none of that name. */
-static bool first_way(struct choice *choice, enum choice_way *way)
+static bool first_method(struct choice *choice, enum choice_method *method)
 {
 	const char *wanted = getenv("FLOWTAP_CHOICE");
 
-	*way = CHOICE_KERNEL;
+	*method = CHOICE_KERNEL;
 	if (!wanted)
 		return true;
-	while (*way <= CHOICE_POLL && strcmp(wanted, ways[*way].name))
-		++*way;
-	if (*way != CHOICE_KERNEL)
+	while (*method <= CHOICE_POLL && strcmp(wanted, methods[*method].name))
+		++*method;
+	if (*method != CHOICE_KERNEL)
 		choice->why = "FLOWTAP_CHOICE says so";
-	return *way <= CHOICE_POLL;
+	return *method <= CHOICE_POLL;
 }
 
 int choice_open(const struct conf *conf, struct choice **result)
 {
 	struct choice *choice = calloc(1, sizeof(*choice));
-	enum choice_way first;
+	enum choice_method first;
 
 	if (!choice)
 		return -ENOMEM;
 	choice->conf = conf;
 	choice->wide = rules_wide(conf);
 	choice->rules = calloc(1, sizeof(*choice->rules));
-	if (!choice->rules || !first_way(choice, &first)) {
+	if (!choice->rules || !first_method(choice, &first)) {
 		int error = choice->rules ? -EINVAL : -ENOMEM;
 
 		choice_close(choice);
@@ -331,14 +331,15 @@ int choice_open(const struct conf *conf, struct choice **result)
 	if (!rules_any(conf))
 		choice->why = NULL;
 	else
-		find_way(choice, first);
+		find_method(choice, first);
 	return 0;
 }
 
 static int get_key(const struct choice *choice, uint64_t *key)
 {
 	*key = 1;
-	return choice->way == CHOICE_KERNEL ? flowtap_session_key(&choice->streams->session, key) : 0;
+	return choice->method != CHOICE_KERNEL ? 0 :
+	       flowtap_session_key(&choice->streams->session, key);
 }
 
 /* First what is new is chosen by the programs, then who is there already. */
@@ -349,7 +350,7 @@ static int begin_programs(struct choice *choice)
 	int error = get_key(choice, &key);
 
 	if (!error)
-		error = programs_tell(choice->programs, conf, choice->rules, choice->mount);
+		error = programs_configure(choice->programs, conf, choice->rules, choice->mount);
 	if (!error)
 		error = programs_mark(choice->programs, (uint32_t)getpid(), CHOOSE_OWN);
 	for (size_t i = 0; i < conf->pids.n && !error; i++) {
@@ -373,7 +374,7 @@ int choice_begin(struct choice *choice, struct streams *streams)
 		error = change_task(streams, getpid(), true);
 	if (!error && choice->programs)
 		error = begin_programs(choice);
-	if (!error && choice->way != CHOICE_NONE)
+	if (!error && choice->method != CHOICE_NONE)
 		error = look(choice, true);
 	if (!error)
 		return 0;
@@ -396,7 +397,7 @@ void choice_end(struct choice *choice)
 void choice_change(struct choice *choice)
 {
 	rules_compile(choice->conf, choice->rules);
-	if (!choice->streams || choice->way == CHOICE_NONE)
+	if (!choice->streams || choice->method == CHOICE_NONE)
 		return;
 	if (choice->programs) {
 		programs_key(choice->programs, 0);
@@ -409,7 +410,7 @@ void choice_change(struct choice *choice)
 
 int choice_fd(const struct choice *choice)
 {
-	return choice && choice->way == CHOICE_STOP ? programs_fd(choice->programs) : -1;
+	return choice && choice->method == CHOICE_STOP ? programs_fd(choice->programs) : -1;
 }
 
 void choice_serve(struct choice *choice, uint64_t now)
@@ -420,7 +421,7 @@ void choice_serve(struct choice *choice, uint64_t now)
 		return;
 	if (choice->programs)
 		programs_serve(choice->programs);
-	if (choice->way != CHOICE_POLL || now < choice->next)
+	if (choice->method != CHOICE_POLL || now < choice->next)
 		return;
 	if (look(choice, false))
 		choice->missed++;
@@ -434,7 +435,7 @@ void choice_measure(const struct choice *choice, struct choice_figures *figures)
 	*figures = (struct choice_figures){ 0 };
 	if (!choice)
 		return;
-	figures->way = choice->way;
+	figures->method = choice->method;
 	figures->why = choice->why;
 	figures->fix = choice->fix;
 	figures->missed = choice->missed;

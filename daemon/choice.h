@@ -17,10 +17,10 @@
 #include "../tools/record/streams.h"
 #include "conf.h"
 
-enum choice_way { CHOICE_NONE, CHOICE_KERNEL, CHOICE_STOP, CHOICE_POLL };
+enum choice_method { CHOICE_NONE, CHOICE_KERNEL, CHOICE_STOP, CHOICE_POLL };
 
 struct choice_figures {
-	enum choice_way way;
+	enum choice_method method;
 	const char *why;		/* it is not CHOICE_KERNEL; NULL: it is, or nothing to choose */
 	const char *fix;
 	uint64_t missed;		/* processes that could not be added or removed in time */
@@ -30,9 +30,9 @@ struct choice_figures {
 struct choice;
 
 /* "none", "kernel", "stop", "poll" */
-const char *choice_way_name(enum choice_way way);
+const char *choice_method_name(enum choice_method method);
 /* What the mode cannot do, for people; NULL: nothing. */
-const char *choice_way_lacks(enum choice_way way);
+const char *choice_method_lacks(enum choice_method method);
 
 /*
  * Loads programs where there is something to choose: as long as capabilities are there. The conf is

@@ -233,7 +233,7 @@ static int end_archive(struct collect *collect, uint64_t *settled)
 
 	*settled = number_now();
 	/* In any case: then no write into this file is pending. */
-	rings = streams_settle(&collect->streams);
+	rings = streams_flush(&collect->streams);
 	if (!error)
 		error = rings;
 	if (!error && collect->saves)

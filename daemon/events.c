@@ -77,12 +77,12 @@ void event_choice(const struct run *run)
 	struct log_line line;
 
 	choice_measure(run->choice, &figures);
-	if (figures.way == CHOICE_NONE)
+	if (figures.method == CHOICE_NONE)
 		return;
-	log_begin(&line, figures.way == CHOICE_KERNEL ? LEVEL_INFO : LEVEL_WARNING, "tasks");
-	log_text(&line, "chosen_by", choice_way_name(figures.way));
+	log_begin(&line, figures.method == CHOICE_KERNEL ? LEVEL_INFO : LEVEL_WARNING, "tasks");
+	log_text(&line, "chosen_by", choice_method_name(figures.method));
 	log_text(&line, "why", figures.why);
-	log_text(&line, "lacking", choice_way_lacks(figures.way));
+	log_text(&line, "lacking", choice_method_lacks(figures.method));
 	log_text(&line, "fix", figures.fix);
 	log_end(&line);
 }

@@ -154,7 +154,7 @@ void run_govern(struct run *run, uint64_t now)
 	run->bytes = bytes;
 	run->lost = lost;
 	run->losses = losses;
-	totals_tell(&run->totals, now);
+	totals_report_losses(&run->totals, now);
 	report_sideband(run);
 	run_watch_memory(run);
 }

@@ -30,7 +30,7 @@ static const char heading[] =
 	"# began\tended\tbytes\tpacked\trecords\tlost\twhy it ended, of each segment (flowtapd writes this; "
 	"nothing reads it but people)\n";
 
-static int put(struct index_line **lines, size_t *n, const char *name, const char *text)
+static int add_line(struct index_line **lines, size_t *n, const char *name, const char *text)
 {
 	struct index_line *more;
 
@@ -77,7 +77,7 @@ int index_open(struct index *index, int directory)
 		if (line[0] == '#' || !tab || tab - line >= STORE_NAME)
 			continue;
 		*tab = 0;
-		error = put(&index->read, &index->n_read, line, tab + 1);
+		error = add_line(&index->read, &index->n_read, line, tab + 1);
 	}
 	if (file)
 		fclose(file);
@@ -90,8 +90,8 @@ int index_keep(struct index *index, const char *name)
 {
 	const struct index_line *line = find(index->read, index->n_read, name);
 
-	return put(&index->lines, &index->n, name,
-		   line ? line->text : "-\t-\t-\t-\t-\t-\tleft behind, whole up to its last block");
+	return add_line(&index->lines, &index->n, name,
+			line ? line->text : "-\t-\t-\t-\t-\t-\tleft behind, whole up to its last block");
 }
 
 static void date(char text[32], uint64_t time)
@@ -113,7 +113,7 @@ void index_add(struct index *index, const char *name, uint64_t bytes,
 	date(ended, facts->ended);
 	snprintf(text, sizeof(text), "%s\t%s\t%" PRIu64 "\t-\t%" PRIu64 "\t%" PRIu64 "\t%.60s", began,
 		 ended, bytes, facts->records, facts->lost, facts->why);
-	if (put(&index->lines, &index->n, name, text))
+	if (add_line(&index->lines, &index->n, name, text))
 		index->error = -ENOMEM;
 	index_write(index);
 }

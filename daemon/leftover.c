@@ -6,7 +6,7 @@
 #include <string.h>
 
 /* As the kernel counted it. */
-static void take_off(struct flowtap_stats *stats, const struct flowtap_record *record)
+static void subtract(struct flowtap_stats *stats, const struct flowtap_record *record)
 {
 	const struct flowtap_record_sample *sample = (const void *)record;
 	const struct flowtap_record_lost *lost = (const void *)record;
@@ -46,7 +46,7 @@ int leftover_stats(const struct flowtap_session_stream *stream, struct flowtap_s
 		return error;
 	less = *stats;
 	while (!(error = flowtap_record_in(part, at, copy, &record))) {
-		take_off(&less, record);
+		subtract(&less, record);
 		at += record->size;
 	}
 	if (error != -ENODATA)

@@ -72,7 +72,7 @@ int notify_open(struct notify *notify)
 	return error;
 }
 
-int notify_tell(const struct notify *notify, const char *format, ...)
+int notify_send(const struct notify *notify, const char *format, ...)
 {
 	char message[MESSAGE];
 	va_list ap;
@@ -93,7 +93,7 @@ int notify_reloading(const struct notify *notify)
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return notify_tell(notify, "RELOADING=1\nMONOTONIC_USEC=%llu",
+	return notify_send(notify, "RELOADING=1\nMONOTONIC_USEC=%llu",
 			   1000000ULL * (unsigned long long)now.tv_sec +
 			   (unsigned long long)now.tv_nsec / 1000);
 }

@@ -19,9 +19,9 @@ struct notify {
  */
 int notify_open(struct notify *notify);
 /* Lines "KEY=VALUE". 0, also where nobody listens; -EMSGSIZE; -errno of the sending. */
-int notify_tell(const struct notify *notify, const char *format, ...)
+int notify_send(const struct notify *notify, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
-/* Anew what was said at the start: RELOADING=1 with the time, until READY=1. As notify_tell. */
+/* Anew what was said at the start: RELOADING=1 with the time, until READY=1. As notify_send. */
 int notify_reloading(const struct notify *notify);
 void notify_close(struct notify *notify);
 

@@ -151,7 +151,7 @@ static int open_choice(struct run *run)
 		return error;
 	}
 	choice_measure(run->choice, &figures);
-	if (figures.way != CHOICE_STOP)
+	if (figures.method != CHOICE_STOP)
 		run->privileges.uses &= ~(unsigned int)PRIVILEGES_STOPS;
 	return 0;
 }

@@ -115,8 +115,8 @@ static int set_cgroups(struct programs *programs, const struct conf_list *list, 
 	return error;
 }
 
-int programs_tell(struct programs *programs, const struct conf *conf,
-		  const struct choose_rules *rules, const char *mount)
+int programs_configure(struct programs *programs, const struct conf *conf,
+		       const struct choose_rules *rules, const char *mount)
 {
 	int error;
 

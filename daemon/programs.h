@@ -20,8 +20,8 @@ int programs_open(bool kfuncs, bool wide,
 		  void (*event)(void *argument, const struct choose_event *event), void *argument,
 		  struct programs **programs);
 /* What the conf says of commands and cgroups. mount: of cgroup2, NULL: nowhere. 0 or -errno. */
-int programs_tell(struct programs *programs, const struct conf *conf,
-		  const struct choose_rules *rules, const char *mount);
+int programs_configure(struct programs *programs, const struct conf *conf,
+		       const struct choose_rules *rules, const char *mount);
 /* Of a process; 0: nothing. 0 or -errno. */
 int programs_mark(struct programs *programs, uint32_t pid, uint32_t flags);
 uint32_t programs_marked(const struct programs *programs, uint32_t pid);

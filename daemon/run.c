@@ -51,7 +51,7 @@ static void count_segment(struct run *run, const struct store_facts *facts)
 	run->figures.segments++;
 	event_ended(run, facts);
 	/* It may have become larger than it was to be. */
-	store_room(run->store, 0, &deleted);
+	store_make_space(run->store, 0, &deleted);
 	run->figures.segments_deleted += deleted;
 	event_deleted(run, deleted);
 	error = store_index_error(run->store);
@@ -106,7 +106,7 @@ static int next_segment(struct run *run, const char *why)
 	if (error < 0)
 		return error;
 	/* The one before may be larger than it was to be: a quota of two has room for both. */
-	error = store_room(run->store, first ? run->conf.size : run->conf.size / 4 * 3, &deleted);
+	error = store_make_space(run->store, first ? run->conf.size : run->conf.size / 4 * 3, &deleted);
 	run->figures.segments_deleted += deleted;
 	event_deleted(run, deleted);
 	if (error)
@@ -204,7 +204,7 @@ static void work_after(struct run *run, uint64_t now)
 }
 
 /* There is no room, or the disk takes no more: what is there is finished, and recording waits. */
-static void no_room(struct run *run, int error)
+static void wait_for_space(struct run *run, int error)
 {
 	const uint64_t now = number_now();
 
@@ -236,7 +236,7 @@ static void turn_segment(struct run *run, const char *why)
 	int error = next_segment(run, why);
 
 	if (error)
-		no_room(run, error);
+		wait_for_space(run, error);
 }
 
 void run_full_over(struct run *run)
@@ -249,14 +249,14 @@ void run_full_over(struct run *run)
 	event_room(run);
 }
 
-static void try_room(struct run *run)
+static void retry_segment(struct run *run)
 {
 	int error;
 
 	report_gap(run);
 	error = next_segment(run, "full");
 	if (error)
-		no_room(run, error);
+		wait_for_space(run, error);
 	else
 		run_full_over(run);
 }
@@ -265,7 +265,7 @@ static void keep_segments(struct run *run, uint64_t now)
 {
 	if (run->collect.paused) {
 		if (run->state == RUN_FULL && now >= run->retry)
-			try_room(run);
+			retry_segment(run);
 		return;
 	}
 	if (run->save)
@@ -378,7 +378,7 @@ static void reload(struct run *run)
 		event_configuration(run, "reload");
 		conf_free(&conf);
 	}
-	notify_tell(&run->notify, "READY=1");
+	notify_send(&run->notify, "READY=1");
 }
 
 /* --- The loop. --- */
@@ -421,19 +421,19 @@ static void notify_manager(struct run *run, uint64_t now)
 	const uint64_t often = run->notify.watchdog / 2 < SECOND ? run->notify.watchdog / 2 : SECOND;
 
 	if (run->notify.watchdog && now - run->alive >= often) {
-		notify_tell(&run->notify, "WATCHDOG=1");
+		notify_send(&run->notify, "WATCHDOG=1");
 		run->alive = now;
 	}
 	if (run->reported == run->state)
 		return;
 	run->reported = run->state;
 	if (run->state == RUN_RECORDING)
-		notify_tell(&run->notify, "STATUS=records into %.200s", run->conf.directory);
+		notify_send(&run->notify, "STATUS=records into %.200s", run->conf.directory);
 	else if (run->state == RUN_LENT)
-		notify_tell(&run->notify, run->lease.pid ? "STATUS=lent to process %d" :
+		notify_send(&run->notify, run->lease.pid ? "STATUS=lent to process %d" :
 			    "STATUS=opens what CPUs have again", run->lease.pid);
 	else
-		notify_tell(&run->notify, "STATUS=%s", run->state == RUN_FULL ?
+		notify_send(&run->notify, "STATUS=%s", run->state == RUN_FULL ?
 			    "no room for another segment: waits" : "was asked to stop: waits");
 }
 
@@ -477,7 +477,7 @@ static void turn_open(struct run *run)
 	if (run->state == RUN_LENT)
 		return;
 	if (error)
-		no_room(run, error);
+		wait_for_space(run, error);
 	else
 		keep_segments(run, now);
 }
@@ -504,12 +504,12 @@ static void turn(struct run *run)
 
 static int end(struct run *run)
 {
-	notify_tell(&run->notify, "STOPPING=1");
+	notify_send(&run->notify, "STOPPING=1");
 	if (run->state != RUN_LENT)
 		run_end_segment(run, "stop");
 	/* Losses that no event has yet. */
 	run_keep_figures(run);
-	totals_tell(&run->totals, UINT64_MAX);
+	totals_report_losses(&run->totals, UINT64_MAX);
 	event_end(run);
 	return run->failed ? STATUS_ERROR : STATUS_OK;
 }
@@ -550,7 +550,7 @@ int run_loop(struct run *run)
 	run->started = run->period = run->second = number_now();
 	run_measure(run);
 	run->cpu = run->figures.own_cpu;
-	notify_tell(&run->notify, "READY=1\nSTATUS=records into %.200s", run->conf.directory);
+	notify_send(&run->notify, "READY=1\nSTATUS=records into %.200s", run->conf.directory);
 	while (!run->over)
 		turn(run);
 	status = end(run);

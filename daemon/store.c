@@ -104,7 +104,7 @@ int store_sync(const struct store *store)
 	return fsync(store->directory) ? -errno : 0;
 }
 
-uint64_t store_room_of(const struct stat *stat)
+uint64_t store_disk_size(const struct stat *stat)
 {
 	return (uint64_t)stat->st_blocks * 512;
 }
@@ -134,7 +134,7 @@ int store_open(const char *directory, const struct store_limits *limits, struct 
 		return error;
 	}
 	/* That not all of the room can be had is for whoever wants to write to find out. */
-	store_room(store, 0, &deleted);
+	store_make_space(store, 0, &deleted);
 	index_write(&store->index);
 	*result = store;
 	return 0;
@@ -174,8 +174,8 @@ static void end_oldest(struct store *store)
 }
 
 /* Renames the `.part` that is open as fd over it. */
-static int take_place(struct store *store, int fd, struct store_segment *segment,
-		      const struct store_facts *facts)
+static int reserve_number(struct store *store, int fd, struct store_segment *segment,
+			  const struct store_facts *facts)
 {
 	char part[STORE_NAME];
 	struct stat stat;
@@ -192,7 +192,7 @@ static int take_place(struct store *store, int fd, struct store_segment *segment
 		error = store_sync(store);
 	if (error)
 		return error;
-	segment->bytes = store_room_of(&stat);
+	segment->bytes = store_disk_size(&stat);
 	segment->ended = facts->ended;
 	error = store_add(store, segment);
 	if (!error)
@@ -207,7 +207,7 @@ int store_finish(struct store *store, const struct store_facts *facts)
 
 	if (!store->n_writing)
 		return -ENOENT;
-	error = take_place(store, store->writing[0].fd, &segment, facts);
+	error = reserve_number(store, store->writing[0].fd, &segment, facts);
 	end_oldest(store);
 	if (error && error != -EBADMSG) {
 		store->unfinished = segment;
@@ -226,7 +226,7 @@ int store_retry(struct store *store, struct store_facts *facts)
 		return 0;
 	store_with(part, segment->name, STORE_PART);
 	fd = openat(store->directory, part, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-	error = fd < 0 ? -errno : take_place(store, fd, segment, &store->unfinished_facts);
+	error = fd < 0 ? -errno : reserve_number(store, fd, segment, &store->unfinished_facts);
 	if (fd >= 0)
 		close(fd);
 	/* Somebody has removed it, or there was nothing in it. */
@@ -268,7 +268,7 @@ bool store_fits(const struct store *store, uint64_t need)
 	uint64_t writing = store_work_bytes(store), available;
 
 	for (unsigned int i = 0; i < store->n_writing; i++)
-		writing += fstat(store->writing[i].fd, &stat) ? 0 : store_room_of(&stat);
+		writing += fstat(store->writing[i].fd, &stat) ? 0 : store_disk_size(&stat);
 	if (limits->quota && (store->bytes + writing > limits->quota ||
 			      need > limits->quota - store->bytes - writing))
 		return false;
@@ -291,7 +291,7 @@ int store_delete(struct store *store, const struct store_segment *segment)
 	return decoded_remove(store->directory, decoded, false);
 }
 
-int store_room(struct store *store, uint64_t need, unsigned int *deleted)
+int store_make_space(struct store *store, uint64_t need, unsigned int *deleted)
 {
 	size_t gone = 0;
 

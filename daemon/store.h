@@ -76,7 +76,7 @@ struct store;
  */
 int store_open(const char *directory, const struct store_limits *limits, struct store_left *left,
 	       struct store **store);
-/* Other limits from now on; takes effect with the next store_room. */
+/* Other limits from now on; takes effect with the next store_make_space. */
 void store_limit(struct store *store, const struct store_limits *limits);
 /*
  * A new segment that began at this time (s since 1970): a descriptor to write at, the store's.
@@ -103,7 +103,7 @@ void store_discard(struct store *store);
  * Deletes the oldest finished segments until `need` more bytes keep within the limits. 0;
  * -ENOSPC: not even with all of them gone. *deleted: how many.
  */
-int store_room(struct store *store, uint64_t need, unsigned int *deleted);
+int store_make_space(struct store *store, uint64_t need, unsigned int *deleted);
 /*
  * Somebody, maybe another process, works on the segment of this name: what that has written so far
  * counts from now on. 0; -ENOENT; -EBUSY.

@@ -43,7 +43,7 @@ void store_decoded_name(char to[STORE_NAME], const char *name);
 int store_add(struct store *store, const struct store_segment *segment);
 int store_sync(const struct store *store);
 /* What the file takes on the disk, which may be more than its size, or, with holes, less. */
-uint64_t store_room_of(const struct stat *stat);
+uint64_t store_disk_size(const struct stat *stat);
 /* NULL: it is no more. */
 struct store_segment *store_by_name(struct store *store, const char *name);
 /* All files of it, whichever there are. 0 or -errno: it is still there. */

@@ -97,7 +97,7 @@ static int add_found(struct store *store, const char *path, uint64_t number, boo
 		segment.name[strlen(path) - strlen(STORE_PACKED)] = 0;
 	store_decoded_name(name, segment.name);
 	segment.decoded = decoded_is(store->directory, name, false, &decoded);
-	segment.bytes = store_room_of(&stat) + decoded;
+	segment.bytes = store_disk_size(&stat) + decoded;
 	segment.ended = stat.st_mtime > 0 ? (uint64_t)stat.st_mtime : 0;
 	return store_add(store, &segment);
 }

@@ -31,7 +31,7 @@ uint64_t store_work_bytes(const struct store *store)
 	case STORE_PACKING:
 		store_with(name, store->working, STORE_PACKED_PART);
 		return fstatat(store->directory, name, &stat, AT_SYMLINK_NOFOLLOW) ?
-			0 : store_room_of(&stat);
+			0 : store_disk_size(&stat);
 	case STORE_DECODING:
 		store_decoded_name(name, store->working);
 		decoded_is(store->directory, name, true, &bytes);
@@ -68,8 +68,8 @@ static int handle_packed(struct store *store, struct store_segment *segment)
 		return error;
 	}
 	segment->packed = true;
-	segment->bytes += store_room_of(&stat) - store_room_of(&raw);
-	store->bytes += store_room_of(&stat) - store_room_of(&raw);
+	segment->bytes += store_disk_size(&stat) - store_disk_size(&raw);
+	store->bytes += store_disk_size(&stat) - store_disk_size(&raw);
 	index_packed(&store->index, segment->name, (uint64_t)stat.st_size);
 	return 0;
 }

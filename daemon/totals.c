@@ -113,7 +113,7 @@ static bool report_cpu(const struct metrics_cpu *cpu, const struct metrics_cpu *
 	return any;
 }
 
-void totals_tell(struct totals *totals, uint64_t now)
+void totals_report_losses(struct totals *totals, uint64_t now)
 {
 	struct metrics_cpu *reported;
 	bool any = false;

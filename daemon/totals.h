@@ -30,7 +30,7 @@ void totals_keep(struct totals *totals);
  * An event "loss" for each CPU and cause that is new, at once, and then once a minute at most.
  * now: ns of a clock that goes on.
  */
-void totals_tell(struct totals *totals, uint64_t now);
+void totals_report_losses(struct totals *totals, uint64_t now);
 void totals_free(struct totals *totals);
 
 #endif /* TOTALS_H */

@@ -327,7 +327,7 @@ int flowtap_drain_remove(struct flowtap_drain *drain, int number)
 		memset(stream, 0, sizeof(*stream));
 		stream->number = -1;
 	}
-	drain_uring_forget(drain, number);
+	drain_uring_remove(drain, number);
 	drain->watch[number].used = false;
 	drain->watch[number].generation++;
 	drain->poll[number].fd = -1;

@@ -137,7 +137,7 @@ void drain_uring_close(struct flowtap_drain *drain);
 /* Sets the stream's buffers: their numbers or -1, not registered. */
 void drain_uring_register(struct flowtap_drain *drain, unsigned int stream);
 void drain_uring_unregister(struct flowtap_drain *drain, unsigned int stream);
-void drain_uring_forget(struct flowtap_drain *drain, int number);
+void drain_uring_remove(struct flowtap_drain *drain, int number);
 /* Queues what is left of a block. */
 int drain_uring_write(struct flowtap_drain *drain, unsigned int stream, unsigned int flight);
 /* Submits, waits for at least one completion (deadline in ns, -1 none), and looks at all. */

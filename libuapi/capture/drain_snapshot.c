@@ -78,7 +78,7 @@ int flowtap_drain_limit(struct flowtap_drain *drain, int number, uint64_t since,
 }
 
 /* Whole records with a header and a time each, or the last bytes, which nobody reads. */
-static void leave_out(const struct drain_stream *stream, struct flowtap_buffer *records)
+static void drop_records(const struct drain_stream *stream, struct flowtap_buffer *records)
 {
 	const uint8_t *at = records->bytes;
 	struct flowtap_record record;
@@ -121,7 +121,7 @@ int flowtap_drain_snapshot(struct flowtap_drain *drain, int number, uint64_t *mo
 		fresh = fresh < records.size ? fresh : records.size;
 		records.bytes = (const uint8_t *)records.bytes + (records.size - fresh);
 		records.size = fresh;
-		leave_out(stream, &records);
+		drop_records(stream, &records);
 		err = write_copy(drain, stream, &records, moved);
 	}
 	if (!err)

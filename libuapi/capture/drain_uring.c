@@ -151,7 +151,7 @@ static int arm(struct flowtap_drain *drain, int number)
 	return 0;
 }
 
-void drain_uring_forget(struct flowtap_drain *drain, int number)
+void drain_uring_remove(struct flowtap_drain *drain, int number)
 {
 	struct io_uring_sqe *sqe;
 

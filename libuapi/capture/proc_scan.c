@@ -152,7 +152,7 @@ static struct process *new_process(struct flowtap_proc_scan *scan, uint32_t pid)
 }
 
 /* Forgets those that the last look did not see. */
-static int forget_ended(struct flowtap_proc_scan *scan)
+static int remove_ended(struct flowtap_proc_scan *scan)
 {
 	size_t kept = 0, n = scan->n;
 	int err = 0;
@@ -212,7 +212,7 @@ static bool was_there(const struct process *process, identity mapping)
 	return false;
 }
 
-static int note_mapping(void *argument, const struct flowtap_proc_mapping *mapping)
+static int add_mapping(void *argument, const struct flowtap_proc_mapping *mapping)
 {
 	struct look *look = argument;
 
@@ -326,7 +326,7 @@ static int look_at(struct look *look, bool fresh)
 	int err;
 
 	/* Kernel threads, and processes that are gone or not ours to see, have nothing here. */
-	if (flowtap_proc_each_mapping(process->pid, look, note_mapping) == -ENOMEM)
+	if (flowtap_proc_each_mapping(process->pid, look, add_mapping) == -ENOMEM)
 		return -ENOMEM;
 	program = flowtap_proc_program(process->pid);
 	look->executed = look->n && !started && (fresh || has_executed(look, program));
@@ -444,7 +444,7 @@ static int look_at_all(struct flowtap_proc_scan *scan, const struct flowtap_side
 		err = look_at_family(&look);
 	for (size_t i = 0; i < scan->n_pids && !scan->inherit && !err; i++)
 		err = visit(&look, scan->pids[i]);
-	return err ? err : forget_ended(scan);
+	return err ? err : remove_ended(scan);
 }
 
 int flowtap_proc_scan_start(struct flowtap_proc_scan *scan, const struct flowtap_sideband_sink *out,

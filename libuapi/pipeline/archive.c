@@ -51,7 +51,7 @@ static void damaged(struct pass *pass, uint64_t offset, const char *reason, uint
 
 /* First pass: everything but records, and where those are. */
 
-static int note_event(struct pass *pass, const struct flowtap_archive_block *block)
+static int add_event(struct pass *pass, const struct flowtap_archive_block *block)
 {
 	/*
 	 * Their structures begin with the time (a file's with its size, which counts among its own
@@ -74,7 +74,7 @@ static int note_event(struct pass *pass, const struct flowtap_archive_block *blo
 	return 0;
 }
 
-static int note_ring(struct pass *pass, const struct flowtap_archive_block *block)
+static int add_ring(struct pass *pass, const struct flowtap_archive_block *block)
 {
 	uint64_t offset = block->offset + sizeof(struct flowtap_archive_block_header);
 	int err;
@@ -87,7 +87,7 @@ static int note_ring(struct pass *pass, const struct flowtap_archive_block *bloc
 	return 0;
 }
 
-static int note_aux(struct pass *pass, const struct flowtap_archive_block *block)
+static int add_aux(struct pass *pass, const struct flowtap_archive_block *block)
 {
 	uint64_t position = pass->base + block->offset +
 			    sizeof(struct flowtap_archive_block_header);
@@ -116,9 +116,9 @@ static int handle_block(struct pass *pass, const struct flowtap_archive_block *b
 	replay->counts.blocks++;
 	switch (block->type) {
 	case FLOWTAP_ARCHIVE_RING:
-		return note_ring(pass, block);
+		return add_ring(pass, block);
 	case FLOWTAP_ARCHIVE_AUX:
-		err = note_aux(pass, block);
+		err = add_aux(pass, block);
 		break;
 	case FLOWTAP_ARCHIVE_CONFIGURE:
 		flowtap_aux_index_restart(&pass->aux, block->cpu);
@@ -126,13 +126,13 @@ static int handle_block(struct pass *pass, const struct flowtap_archive_block *b
 	case FLOWTAP_ARCHIVE_MAPPING:
 	case FLOWTAP_ARCHIVE_BYTES:
 		replay->counts.mappings++;
-		err = note_event(pass, block);
+		err = add_event(pass, block);
 		break;
 	case FLOWTAP_ARCHIVE_TASK:
 	case FLOWTAP_ARCHIVE_KERNEL:
 	case FLOWTAP_ARCHIVE_SYMBOLS:
 	case FLOWTAP_ARCHIVE_FILE:
-		err = note_event(pass, block);
+		err = add_event(pass, block);
 		break;
 	case FLOWTAP_ARCHIVE_LOST:
 		if (block->size >= sizeof(lost)) {

@@ -218,7 +218,7 @@ static int prepare(struct reading *reading, struct flowtap_trace_session *sessio
 	return session->blocks ? 0 : -ENOMEM;
 }
 
-static void note_empty(struct flowtap_input *input, const struct flowtap_trace_session *session)
+static void report_empty(struct flowtap_input *input, const struct flowtap_trace_session *session)
 {
 	if (flowtap_trace_session_is_empty(session))
 		note(input, "its frames have nothing of trace ID 0x%x", session->id);
@@ -245,7 +245,7 @@ static int decode_raw(struct reading *reading, int fd)
 	if (err >= 0)
 		err = flowtap_trace_session(&session);
 	if (!err)
-		note_empty(input, &session);
+		report_empty(input, &session);
 	flowtap_memory_free(session.memory);
 	return err;
 }
@@ -278,7 +278,7 @@ static int decode_source(struct reading *reading, struct flowtap_snapshot_sessio
 		note(reading->input, "%s of %s: %s", source->name, source->buffer->file,
 		     strerrordesc_np(-err));
 	else
-		note_empty(reading->input, &sessions->session);
+		report_empty(reading->input, &sessions->session);
 	return err;
 }
 

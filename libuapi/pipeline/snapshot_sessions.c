@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static void forget_memory(struct flowtap_snapshot_sessions *sessions)
+static void clear_memory(struct flowtap_snapshot_sessions *sessions)
 {
 	if (!sessions->memory)
 		return;
@@ -35,7 +35,7 @@ static int remember_memory(struct flowtap_snapshot_sessions *sessions,
 
 	if (is_remembered(sessions, source))
 		return 0;
-	forget_memory(sessions);
+	clear_memory(sessions);
 	sessions->source = source;
 	sessions->step = FLOWTAP_SNAPSHOT_MEMORY;
 	err = flowtap_snapshot_memory(sessions->snapshot, source, &sessions->memory);
@@ -46,7 +46,7 @@ static int remember_memory(struct flowtap_snapshot_sessions *sessions,
 	err = sessions->images ? sessions->images(sessions, sessions->memory) : 0;
 	/* Half of what was there is no memory to go on with. */
 	if (err)
-		forget_memory(sessions);
+		clear_memory(sessions);
 	return err;
 }
 
@@ -78,6 +78,6 @@ int flowtap_snapshot_session(struct flowtap_snapshot_sessions *sessions,
 
 void flowtap_snapshot_sessions_end(struct flowtap_snapshot_sessions *sessions)
 {
-	forget_memory(sessions);
+	clear_memory(sessions);
 	sessions->source = NULL;
 }

@@ -72,12 +72,12 @@ TEST_F(notify, it_hears_whole_messages)
 
 	ASSERT_EQ(0, notify_open(&self->notify));
 	EXPECT_EQ(30000000000ULL, self->notify.watchdog);
-	EXPECT_EQ(0, notify_tell(&self->notify, "READY=1\nSTATUS=records %s", "cpu 0"));
+	EXPECT_EQ(0, notify_send(&self->notify, "READY=1\nSTATUS=records %s", "cpu 0"));
 	n = recv(self->manager, heard, sizeof(heard) - 1, MSG_DONTWAIT);
 	ASSERT_LT(0, n);
 	heard[n] = 0;
 	EXPECT_STREQ("READY=1\nSTATUS=records cpu 0", heard);
-	EXPECT_EQ(-EMSGSIZE, notify_tell(&self->notify, "STATUS=%4000d", 1));
+	EXPECT_EQ(-EMSGSIZE, notify_send(&self->notify, "STATUS=%4000d", 1));
 	EXPECT_EQ(-1, recv(self->manager, heard, sizeof(heard), MSG_DONTWAIT));
 }
 
@@ -122,7 +122,7 @@ TEST_F(notify, a_manager_that_hangs_is_no_reason_to_wait)
 
 	ASSERT_EQ(0, notify_open(&self->notify));
 	for (int i = 0; i < 100000 && !error; i++)
-		error = notify_tell(&self->notify, "WATCHDOG=1");
+		error = notify_send(&self->notify, "WATCHDOG=1");
 	EXPECT_EQ(-EAGAIN, error);
 }
 
@@ -133,7 +133,7 @@ TEST(without_a_manager_nothing_is_told)
 	unsetenv("NOTIFY_SOCKET");
 	unsetenv("WATCHDOG_USEC");
 	ASSERT_EQ(0, notify_open(&notify));
-	EXPECT_EQ(0, notify_tell(&notify, "READY=1"));
+	EXPECT_EQ(0, notify_send(&notify, "READY=1"));
 	EXPECT_EQ(0, notify.watchdog);
 }
 

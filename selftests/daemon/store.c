@@ -154,9 +154,9 @@ TEST_F(store, the_oldest_go_first_and_other_files_stay)
 		ASSERT_EQ(0, add_segment(self->store, "size"));
 	limits.quota = store_bytes(self->store);
 	store_limit(self->store, &limits);
-	ASSERT_EQ(0, store_room(self->store, 0, &deleted));
+	ASSERT_EQ(0, store_make_space(self->store, 0, &deleted));
 	EXPECT_EQ(0, deleted);
-	ASSERT_EQ(0, store_room(self->store, 1, &deleted));
+	ASSERT_EQ(0, store_make_space(self->store, 1, &deleted));
 	EXPECT_EQ(1, deleted);
 	segments = store_segments(self->store, &n);
 	ASSERT_EQ(4, n);
@@ -165,7 +165,7 @@ TEST_F(store, the_oldest_go_first_and_other_files_stay)
 	EXPECT_FALSE(strstr(index_text(self), "0000000001-"));
 	EXPECT_TRUE(strstr(index_text(self), "0000000002-"));
 	/* More than all of it. */
-	EXPECT_EQ(-ENOSPC, store_room(self->store, limits.quota + 1, &deleted));
+	EXPECT_EQ(-ENOSPC, store_make_space(self->store, limits.quota + 1, &deleted));
 	EXPECT_EQ(4, deleted);
 	EXPECT_TRUE(exists(self, "notes"));
 	EXPECT_TRUE(exists(self, "1-2.ftap"));
@@ -187,7 +187,7 @@ TEST_F(store, what_others_are_to_find_free_is_left_free)
 
 	ASSERT_EQ(0, add_segment(self->store, "size"));
 	store_limit(self->store, &limits);
-	EXPECT_EQ(-ENOSPC, store_room(self->store, 0, &deleted));
+	EXPECT_EQ(-ENOSPC, store_make_space(self->store, 0, &deleted));
 	EXPECT_EQ(1, deleted);
 }
 
@@ -202,8 +202,8 @@ TEST_F(store, what_is_wanted_is_not_of_what_is_to_be_free)
 	capacity = (uint64_t)disk.f_bavail * disk.f_frsize;
 	limits.free = capacity / 2;
 	store_limit(self->store, &limits);
-	EXPECT_EQ(0, store_room(self->store, capacity / 4, &deleted));
-	EXPECT_EQ(-ENOSPC, store_room(self->store, capacity / 4 * 3, &deleted));
+	EXPECT_EQ(0, store_make_space(self->store, capacity / 4, &deleted));
+	EXPECT_EQ(-ENOSPC, store_make_space(self->store, capacity / 4 * 3, &deleted));
 }
 
 TEST_F(store, what_is_being_written_counts_and_is_never_deleted)
@@ -215,12 +215,12 @@ TEST_F(store, what_is_being_written_counts_and_is_never_deleted)
 	ASSERT_EQ(0, write_blocks(fd, BLOCKS));
 	ASSERT_EQ(0, fsync(fd));
 	store_limit(self->store, &limits);
-	EXPECT_EQ(-ENOSPC, store_room(self->store, 0, &deleted));
+	EXPECT_EQ(-ENOSPC, store_make_space(self->store, 0, &deleted));
 	EXPECT_EQ(0, deleted);
 	EXPECT_TRUE(exists(self, "0000000001-20261122T120000Z.ftap.part"));
 	store_drop(self->store);
 	EXPECT_FALSE(exists(self, "0000000001-20261122T120000Z.ftap.part"));
-	EXPECT_EQ(0, store_room(self->store, 1000, &deleted));
+	EXPECT_EQ(0, store_make_space(self->store, 1000, &deleted));
 }
 
 TEST_F(store, two_daemons_do_not_share_a_folder)

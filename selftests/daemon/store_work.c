@@ -168,12 +168,12 @@ TEST_F(store, a_segment_that_went_while_it_was_packed_leaves_nothing)
 	ASSERT_EQ(0, pack(self, FIRST));
 	store_limit(self->store, &limits);
 	/* The part counts. */
-	EXPECT_EQ(-ENOSPC, store_room(self->store, 0, &deleted));
+	EXPECT_EQ(-ENOSPC, store_make_space(self->store, 0, &deleted));
 	EXPECT_EQ(1, deleted);
 	EXPECT_STREQ(FIRST ".ftap.zst.part ", list(self));
 	EXPECT_EQ(-ENOENT, store_work_end(self->store, true));
 	EXPECT_STREQ("", list(self));
-	EXPECT_EQ(0, store_room(self->store, 0, &deleted));
+	EXPECT_EQ(0, store_make_space(self->store, 0, &deleted));
 }
 
 /* As who decodes does. */
@@ -226,7 +226,7 @@ TEST_F(store, what_was_decoded_counts_and_goes_with_its_segment)
 	EXPECT_FALSE(segments[1].decoded);
 	limits.quota = after - 1;
 	store_limit(self->store, &limits);
-	ASSERT_EQ(0, store_room(self->store, 0, &deleted));
+	ASSERT_EQ(0, store_make_space(self->store, 0, &deleted));
 	EXPECT_EQ(1, deleted);
 	EXPECT_FALSE(exists(self, "decoded/" FIRST));
 	EXPECT_STREQ(SECOND ".ftap ", list(self));

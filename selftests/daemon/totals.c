@@ -97,19 +97,19 @@ TEST_F(totals, losses_are_told_by_cpu_and_cause)
 	uint64_t now = 5 * SECOND;
 
 	totals_add(&self->totals, self->cpus, 2);
-	totals_tell(&self->totals, now);
+	totals_report_losses(&self->totals, now);
 	EXPECT_STREQ("", told_since(&self->told));
 	/* What was asked for is no loss. */
 	self->cpus[0].losses[FLOWTAP_CAUSE_DISABLED] = self->cpus[0].losses[FLOWTAP_CAUSE_START] = 1;
 	self->cpus[0].losses[FLOWTAP_CAUSE_STROBE] = self->cpus[0].losses[FLOWTAP_CAUSE_WRAPPED] = 9;
 	totals_add(&self->totals, self->cpus, 2);
-	totals_tell(&self->totals, now += SECOND);
+	totals_report_losses(&self->totals, now += SECOND);
 	EXPECT_STREQ("", told_since(&self->told));
 	self->cpus[0].losses[FLOWTAP_CAUSE_RING_FULL] = 3;
 	self->cpus[0].lost_bytes[FLOWTAP_CAUSE_RING_FULL] = 4096;
 	self->cpus[1].losses[FLOWTAP_CAUSE_HARDWARE] = 1;
 	totals_add(&self->totals, self->cpus, 2);
-	totals_tell(&self->totals, now += SECOND);
+	totals_report_losses(&self->totals, now += SECOND);
 	EXPECT_STREQ("level=warning event=loss cpu=2 cause=ring_full times=3 bytes=4096\n"
 		     "level=warning event=loss cpu=0 cause=hardware times=1\n", told_since(&self->told));
 	/* Then together. */
@@ -117,17 +117,17 @@ TEST_F(totals, losses_are_told_by_cpu_and_cause)
 		self->cpus[0].losses[FLOWTAP_CAUSE_RING_FULL]++;
 		self->cpus[0].lost_bytes[FLOWTAP_CAUSE_RING_FULL] += 10;
 		totals_add(&self->totals, self->cpus, 2);
-		totals_tell(&self->totals, now += SECOND);
+		totals_report_losses(&self->totals, now += SECOND);
 	}
 	EXPECT_STREQ("", told_since(&self->told));
-	totals_tell(&self->totals, now += SECOND);
+	totals_report_losses(&self->totals, now += SECOND);
 	EXPECT_STREQ("level=warning event=loss cpu=2 cause=ring_full times=59 bytes=590\n",
 		     told_since(&self->told));
 	/* And never again, also not when streams are opened anew. */
 	totals_keep(&self->totals);
 	memset(self->cpus, 0, sizeof(self->cpus));
 	totals_add(&self->totals, self->cpus, 1);
-	totals_tell(&self->totals, now += 1000 * SECOND);
+	totals_report_losses(&self->totals, now += 1000 * SECOND);
 	EXPECT_STREQ("", told_since(&self->told));
 }
 
@@ -147,14 +147,14 @@ TEST_F(totals, each_cause_is_told_or_was_asked_for)
 			wanted |= told[i] == cause;
 		self->cpus[0].losses[cause]++;
 		totals_add(&self->totals, self->cpus, 1);
-		totals_tell(&self->totals, now += 100 * SECOND);
+		totals_report_losses(&self->totals, now += 100 * SECOND);
 		EXPECT_EQ(wanted, !!*told_since(&self->told))
 			TH_LOG("cause %u: %s", cause, self->told.text);
 	}
 	/* Bytes, too, are a loss. */
 	self->cpus[0].lost_bytes[FLOWTAP_CAUSE_RING_FULL] += 7;
 	totals_add(&self->totals, self->cpus, 1);
-	totals_tell(&self->totals, now += 100 * SECOND);
+	totals_report_losses(&self->totals, now += 100 * SECOND);
 	EXPECT_STREQ("level=warning event=loss cpu=2 cause=ring_full times=0 bytes=7\n",
 		     told_since(&self->told));
 }

@@ -172,7 +172,7 @@ static void complain_answer(const struct control *control, int error, unsigned i
 }
 
 /* Strings of whoever answers. */
-static void complain_refusal(const struct control *control)
+static void report_refusal(const struct control *control)
 {
 	char error[256] = "it does not say why", fix[512] = "", text[1024];
 	FILE *file = fmemopen(text, sizeof(text), "w");
@@ -217,7 +217,7 @@ int control_ask(struct control *control, const char *command, unsigned int secon
 		return error;
 	}
 	if (!json_is_true(json_member(control->answer, "ok"))) {
-		complain_refusal(control);
+		report_refusal(control);
 		return -EPERM;
 	}
 	/* What was granted holds as long as the connection. */

@@ -41,7 +41,7 @@ static void remove_unfinished(int number)
 }
 
 /* In the slot of one that is gone; NULL: a free one. */
-static void note_unfinished(const char *before, const char *path)
+static void report_unfinished(const char *before, const char *path)
 {
 	for (size_t i = 0; i < OUTPUT_PARTS_MAX; i++) {
 		if (unfinished[i] != before)
@@ -155,7 +155,7 @@ static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
 
 static void watch_signals(const char *path)
 {
-	note_unfinished(NULL, path);
+	report_unfinished(NULL, path);
 	/* A limit of the size of files is an error of write, with a message. */
 	signal(SIGXFSZ, SIG_IGN);
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
@@ -264,17 +264,17 @@ void output_keep(struct output *output)
 {
 	if (!output->part || output->keeps)
 		return;
-	note_unfinished(output->part, NULL);
+	report_unfinished(output->part, NULL);
 	output->keeps = true;
 	kept++;
 }
 
-static void forget(struct output *output)
+static void clear_output(struct output *output)
 {
 	if (output->keeps)
 		kept--;
 	else if (output->part)
-		note_unfinished(output->part, NULL);
+		report_unfinished(output->part, NULL);
 	output->keeps = false;
 	free(output->part);
 	free(output->old);
@@ -337,7 +337,7 @@ int output_commit(struct output *output)
 	/* Its lock goes with it: the part must have got its name. */
 	if (output->created)
 		close(output->fd);
-	forget(output);
+	clear_output(output);
 	return error;
 }
 
@@ -348,5 +348,5 @@ void output_discard(struct output *output, int error)
 		close(output->fd);
 	if (output->old && rename(output->old, output->path))
 		problem("rename", output->old, -errno);
-	forget(output);
+	clear_output(output);
 }

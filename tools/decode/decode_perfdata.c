@@ -70,7 +70,7 @@ static int watch_block(struct flowtap_sink *sink, const struct flowtap_block *bl
 }
 
 /* Nothing was mapped there. */
-static void note_page(struct watch *watch, uint64_t page)
+static void add_missing_page(struct watch *watch, uint64_t page)
 {
 	uint32_t pid = page >> 63 ? 0 : watch->profile.pid;
 
@@ -87,7 +87,7 @@ static int watch_element(struct flowtap_sink *sink, const struct flowtap_element
 	struct watch *watch = (struct watch *)sink;
 
 	if (element->kind == FLOWTAP_ELEMENT_GAP && element->gap.reason == FLOWTAP_GAP_NO_IMAGE)
-		note_page(watch, element->gap.address & ~0xfffULL);
+		add_missing_page(watch, element->gap.address & ~0xfffULL);
 	return watch->profile.sink.element(&watch->profile.sink, element);
 }
 

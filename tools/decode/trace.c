@@ -87,7 +87,7 @@ void trace_add_counts(struct trace_decoding *decoding, const struct flowtap_ete_
 		decoding->cpus[decoding->n_cpus - 1].instructions += counts->instructions;
 }
 
-static void note_missing(struct trace_decoding *decoding, uint64_t address)
+static void add_missing(struct trace_decoding *decoding, uint64_t address)
 {
 	uint64_t page = address & ~(uint64_t)(PAGE - 1);
 
@@ -232,8 +232,8 @@ static void count_block(const struct flowtap_block *block, void *argument)
 }
 
 /* The CPU's line of the summary says where its trace is. */
-static void note_output(struct trace_decoding *decoding, const struct trace_output *output,
-			uint64_t bytes)
+static void add_output(struct trace_decoding *decoding, const struct trace_output *output,
+		       uint64_t bytes)
 {
 	struct trace_cpu *cpu = decoding->n_cpus ? &decoding->cpus[decoding->n_cpus - 1] : NULL;
 
@@ -267,7 +267,7 @@ int trace_output_close(struct trace_decoding *decoding, struct trace_output *out
 		left_out_add(&decoding->left_out, &output->format.left_out);
 		error = output_commit(&output->file);
 		if (!error)
-			note_output(decoding, output, bytes);
+			add_output(decoding, output, bytes);
 	}
 	format_free(&output->format);
 	flowtap_blocks_free(output->blocks);
@@ -285,7 +285,7 @@ static void on_progress(struct flowtap_trace_session *session, size_t bytes)
 
 static void on_missing(struct flowtap_trace_session *session, uint64_t address)
 {
-	note_missing(session->argument, address);
+	add_missing(session->argument, address);
 }
 
 void trace_session_init(struct trace_decoding *decoding, const struct trace_output *output,

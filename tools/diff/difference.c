@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static size_t room_before(const struct difference *difference)
+static size_t lines_before(const struct difference *difference)
 {
 	return difference->context + DIFFERENCE_MORE;
 }
@@ -33,7 +33,7 @@ int difference_init(struct difference *difference, enum flowtap_disasm_backend d
 		complain("%s", flowtap_disasm_missing(options.backend));
 		return STATUS_USAGE;
 	}
-	difference->before = calloc(room_before(difference), sizeof(struct step));
+	difference->before = calloc(lines_before(difference), sizeof(struct step));
 	for (int i = 0; i < 2; i++)
 		difference->after[i] = calloc(difference->context + 1, sizeof(struct step));
 	if (!error && difference->before && difference->after[0] && difference->after[1])
@@ -52,7 +52,7 @@ void difference_free(struct difference *difference)
 
 void difference_before(struct difference *difference, const struct step *step)
 {
-	difference->before[difference->n_before++ % room_before(difference)] = *step;
+	difference->before[difference->n_before++ % lines_before(difference)] = *step;
 	difference->same += step->kind == STEP_INSTRUCTION;
 }
 
@@ -150,7 +150,7 @@ static uint64_t first_before(const struct difference *difference, size_t shown)
 
 static const struct step *before(const struct difference *difference, uint64_t i)
 {
-	return &difference->before[i % room_before(difference)];
+	return &difference->before[i % lines_before(difference)];
 }
 
 /* Where the oldest step that is known stands. */
@@ -158,7 +158,7 @@ static struct place begin(const struct difference *difference, uint64_t *first)
 {
 	struct place place = { .difference = difference, .number = difference->same + 1 };
 
-	*first = first_before(difference, room_before(difference));
+	*first = first_before(difference, lines_before(difference));
 	for (uint64_t i = *first; i < difference->n_before; i++)
 		place.number -= before(difference, i)->kind == STEP_INSTRUCTION;
 	return place;

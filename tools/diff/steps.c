@@ -11,7 +11,7 @@
 /* --- The reader's thread. --- */
 
 /* Waits for a free batch. 0, -ECANCELED: nobody asks any more. */
-static int wait_for_room(struct steps *steps)
+static int wait_for_space(struct steps *steps)
 {
 	bool stopped;
 
@@ -38,7 +38,7 @@ static struct step *new_step(struct steps *steps)
 {
 	if (steps->at_fill == STEPS_BATCH)
 		hand_over(steps);
-	if (!steps->at_fill && wait_for_room(steps))
+	if (!steps->at_fill && wait_for_space(steps))
 		return NULL;
 	return &steps->batches[steps->filled % STEPS_BATCHES][steps->at_fill++];
 }

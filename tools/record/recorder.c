@@ -176,7 +176,7 @@ int recorder_finalise(struct recorder *recorder)
 	int error = drain_others(recorder);
 
 	if (!error)
-		error = streams_settle(&recorder->streams);
+		error = streams_flush(&recorder->streams);
 	if (!error && overwrites(recorder))
 		error = streams_copy(&recorder->streams, false);
 	if (!error)

@@ -135,7 +135,7 @@ int streams_drain(struct streams *streams)
 	return error;
 }
 
-int streams_settle(struct streams *streams)
+int streams_flush(struct streams *streams)
 {
 	struct flowtap_session_problem problem;
 	int error = flowtap_session_flush(&streams->session, &problem);

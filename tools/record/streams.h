@@ -44,7 +44,7 @@ int streams_drain(struct streams *streams);
  * The same when they are off, with the losses that the kernel had no space to record until now, and
  * waits until all is in the file.
  */
-int streams_settle(struct streams *streams);
+int streams_flush(struct streams *streams);
 /*
  * What rings that overwrite hold now and did not the last time, into the archive; they may be
  * written to meanwhile. Streams with an AUX area that run are disabled for that time. 0 or -errno

@@ -369,7 +369,7 @@ void builder_branch(struct flow_builder *builder, uint64_t target)
 }
 
 /* An element has to come between the last instruction and what is here. */
-static bool must_settle(const struct builder_cpu *cpu, uint64_t address)
+static bool must_flush(const struct builder_cpu *cpu, uint64_t address)
 {
 	if (cpu->n_notes)
 		return true;
@@ -395,7 +395,7 @@ int builder_instruction(struct flow_builder *builder, const struct line_instruct
 		status = follow(builder, insn->address);
 	if (!status)
 		status = enter(builder, insn->isa, mode, security, insn->address);
-	if (!status && must_settle(cpu, insn->address))
+	if (!status && must_flush(cpu, insn->address))
 		status = emit_held_block(builder, true, insn->address);
 	if (!status)
 		status = release(builder);

@@ -22,8 +22,8 @@ static inline void copy_words(uint8_t *to, const struct lines_words *words)
 
 /* Writes n lines, for which there is room. Counters are kept in registers meanwhile. */
 static inline __attribute__((always_inline))
-uint8_t *put_lines(struct lines *lines, uint8_t *to, const uint8_t **tails, uint32_t n,
-		   bool columns)
+uint8_t *write_lines(struct lines *lines, uint8_t *to, const uint8_t **tails, uint32_t n,
+		     bool columns)
 {
 	struct flowtap_counter time = lines->time, id = lines->id;
 	const uint8_t *from = *tails;
@@ -63,8 +63,8 @@ static inline void write_target(uint8_t *to, uint64_t target, bool wide)
 
 /* What follows the last line of a block that is taken to `target`; branch: render->branch, or 0. */
 static inline __attribute__((always_inline))
-uint8_t *put_suffix(struct lines *lines, uint8_t *to, const struct lines_render *render,
-		    uint64_t target, uint32_t branch, bool columns)
+uint8_t *write_suffix(struct lines *lines, uint8_t *to, const struct lines_render *render,
+		      uint64_t target, uint32_t branch, bool columns)
 {
 	const uint8_t *suffix = render->text + render->suffix;
 
@@ -81,15 +81,15 @@ uint8_t *put_suffix(struct lines *lines, uint8_t *to, const struct lines_render 
 }
 
 static inline __attribute__((always_inline))
-void put_rendered(struct lines *lines, const struct flowtap_block *block,
-		  const struct lines_render *render, bool taken, uint64_t target, bool columns)
+void write_rendered(struct lines *lines, const struct flowtap_block *block,
+		    const struct lines_render *render, bool taken, uint64_t target, bool columns)
 {
 	const uint8_t *tails = render->text;
 	uint8_t *to = lines->out.bytes + lines->out.fill;
 
-	to = put_lines(lines, to, &tails, block->instructions, columns);
+	to = write_lines(lines, to, &tails, block->instructions, columns);
 	if (taken)
-		to = put_suffix(lines, to, render, target, render->branch, columns);
+		to = write_suffix(lines, to, render, target, render->branch, columns);
 	lines->out.fill = to - lines->out.bytes;
 }
 
@@ -105,8 +105,8 @@ static void write_some(struct lines *lines, const uint8_t **tails, uint32_t n)
 		if (flowtap_write_buffer_reserve(&lines->out, now * LINE_CAPACITY))
 			return;
 		to = lines->out.bytes + lines->out.fill;
-		to = lines->form.columns ? put_lines(lines, to, tails, now, true) :
-					   put_lines(lines, to, tails, now, false);
+		to = lines->form.columns ? write_lines(lines, to, tails, now, true) :
+					   write_lines(lines, to, tails, now, false);
 		lines->out.fill = to - lines->out.bytes;
 		n -= now;
 	}
@@ -194,8 +194,8 @@ static void write_transfer(struct lines *lines, const struct flowtap_block *bloc
 	if (flowtap_write_buffer_reserve(&lines->out, 2 * LINE_CAPACITY))
 		return;
 	to = lines->out.bytes + lines->out.fill;
-	to = lines->form.columns ? put_suffix(lines, to, render, target, branch, true) :
-				   put_suffix(lines, to, render, target, branch, false);
+	to = lines->form.columns ? write_suffix(lines, to, render, target, branch, true) :
+				   write_suffix(lines, to, render, target, branch, false);
 	lines->out.fill = to - lines->out.bytes;
 	if (!isa_is_arm(block->isa) && !known)
 		return;
@@ -342,8 +342,8 @@ static inline void prefetch_block(const struct lines *lines, const struct flowta
 
 /* The way of nearly all blocks: what continues the flow and was rendered before. */
 static inline __attribute__((always_inline))
-int put_block(struct lines *lines, const struct flowtap_block *block, bool taken, uint64_t target,
-	      bool columns)
+int write_block(struct lines *lines, const struct flowtap_block *block, bool taken, uint64_t target,
+		bool columns)
 {
 	const struct flowtap_render *kept = flowtap_slot_guess(&lines->slot, block);
 	const struct lines_render *render = kept->bytes;
@@ -361,7 +361,7 @@ int put_block(struct lines *lines, const struct flowtap_block *block, bool taken
 			     (taken ? target - 1 > render->limit - 2 : render->fails) ||
 			     lines->out.fill + render->capacity > FLOWTAP_WRITE_BUFFER_CAPACITY, 0))
 		return write_slowly(lines, block, taken, target);
-	put_rendered(lines, block, render, taken, target, columns);
+	write_rendered(lines, block, render, taken, target, columns);
 	lines->fell = block->address + block->size;
 	lines->pc = taken ? target : lines->fell;
 	lines->isa = lines->context.isa = block->isa;
@@ -374,13 +374,13 @@ int put_block(struct lines *lines, const struct flowtap_block *block, bool taken
 static int write_columns(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
 			 uint64_t target)
 {
-	return put_block((struct lines *)sink, block, taken, target, true);
+	return write_block((struct lines *)sink, block, taken, target, true);
 }
 
 static int write_rows(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
 		      uint64_t target)
 {
-	return put_block((struct lines *)sink, block, taken, target, false);
+	return write_block((struct lines *)sink, block, taken, target, false);
 }
 
 static int write_element(struct flowtap_sink *sink, const struct flowtap_element *element)

@@ -406,7 +406,7 @@ static int drop_group(struct stf_reader *reader, const char *detail)
 	status = release_comments(reader);
 	if (status)
 		return status;
-	stf_lose_pc(reader);
+	stf_invalidate_pc(reader);
 	reader->pc_lost = true;
 	reader->group.explained = true;
 	reader->process_known = reader->mode_known = false;

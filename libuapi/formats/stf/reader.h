@@ -87,7 +87,7 @@ static inline void stf_new_group(struct stf_group *group)
 }
 
 /* Only FORCE_PC can say where the trace goes on; who goes on without is told so once. */
-static inline void stf_lose_pc(struct stf_reader *reader)
+static inline void stf_invalidate_pc(struct stf_reader *reader)
 {
 	reader->pc_known = false;
 	reader->pc_lost = false;

@@ -231,7 +231,7 @@ static int interrupted(struct stf_reader *reader, const struct stf_group *group)
 	if (group->has_handler)
 		reader->pc = group->handler;
 	else
-		stf_lose_pc(reader);
+		stf_invalidate_pc(reader);
 	set_mode(reader, group->after);
 	return 0;
 }
@@ -259,7 +259,7 @@ static int went(struct stf_reader *reader, const struct stf_group *group, uint64
 	if (!flowtap_learned_taken(reader->learned, group->target))
 		return complete(reader, true, group->target);
 	if (group->target & 1)
-		stf_lose_pc(reader);
+		stf_invalidate_pc(reader);
 	flowtap_stf_problem(reader, reader->record, "INST_PC_TARGET 0x%" PRIx64
 			    " of an instruction that cannot lead there", group->target);
 	return flowtap_stf_gap(reader, FLOWTAP_GAP_IMPOSSIBLE, at,
@@ -278,7 +278,7 @@ static int stayed(struct stf_reader *reader, const struct nature *nature, bool t
 	taken = nature->transfers && (nature->always || (taken && arm && !nature->direct));
 	if (!taken)
 		return complete(reader, false, reader->pc);
-	stf_lose_pc(reader);
+	stf_invalidate_pc(reader);
 	if (arm && !nature->direct)
 		return complete(reader, true, 0);
 	status = flowtap_stf_flush(reader);
@@ -311,7 +311,7 @@ static int refuse(struct stf_reader *reader, int error, const uint8_t *insn, siz
 
 	reader->pc += size;
 	if (error == -EINVAL)
-		stf_lose_pc(reader);
+		stf_invalidate_pc(reader);
 	if (error == -EINVAL)
 		flowtap_stf_problem(reader, reader->record, "no instruction can be at 0x%" PRIx64,
 				    at);

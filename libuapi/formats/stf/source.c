@@ -81,7 +81,7 @@ static void note(struct stf_source *input, uint64_t offset, const char *text)
 }
 
 /* Of the reader of .zstf, which goes on by what it finds. */
-static void note_problem(struct stf_source *input)
+static void set_problem(struct stf_source *input)
 {
 	struct stf_unpack *unpack = input->unpack;
 	uint64_t offset;
@@ -136,7 +136,7 @@ static int begin_chunk(struct stf_source *input)
 	int got = flowtap_zstf_next(unpack->zstf, &unpack->chunk);
 
 	if (got == -EBADMSG && !flowtap_zstf_scan(unpack->zstf)) {
-		note_problem(input);
+		set_problem(input);
 		got = flowtap_zstf_next(unpack->zstf, &unpack->chunk);
 	}
 	if (got == -EBADMSG) {
@@ -248,7 +248,7 @@ static int open_zstf(struct stf_source *input)
 	input->unpack->in = NULL;
 	input->packed = true;
 	if (error == -EBADMSG && !flowtap_zstf_scan(input->unpack->zstf)) {
-		note_problem(input);
+		set_problem(input);
 		error = 0;
 	} else if (error == -EBADMSG) {
 		input->reason = flowtap_zstf_problem(input->unpack->zstf, &input->reason_offset);
