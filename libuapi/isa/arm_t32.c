@@ -16,6 +16,8 @@ enum form {
 	B_T4,		/* and of BL */
 	BLX,		/* goes to A32 */
 	CBZ,
+	LOOP_BACK,	/* Armv8.1-M's low-overhead loops: to their begin */
+	LOOP_OVER,	/* ... past their end */
 };
 
 static const struct arm_row narrow[] = {
@@ -37,6 +39,10 @@ static const struct arm_row wide[] = {
 	/* Branches and miscellaneous control. */
 	{ 0xf800d000, 0xf000d000, FLOWTAP_ARM_CALL, B_T4 },			/* BL */
 	{ 0xf800d001, 0xf000c000, FLOWTAP_ARM_CALL, BLX },
+	{ 0xffdff001, 0xf00fc001, FLOWTAP_ARM_BRANCH, LOOP_BACK },		/* LE */
+	{ 0xfffff001, 0xf01fc001, FLOWTAP_ARM_BRANCH, LOOP_BACK },		/* LETP */
+	{ 0xffc0f001, 0xf000c001, FLOWTAP_ARM_BRANCH, LOOP_OVER },		/* WLSTP */
+	{ 0xfff0f001, 0xf040c001, FLOWTAP_ARM_BRANCH, LOOP_OVER },		/* WLS */
 	{ 0xf800d000, 0xf0009000, FLOWTAP_ARM_BRANCH, B_T4 },
 	{ 0xffffd000, 0xf3ce8000, FLOWTAP_ARM_RETURN, INDIRECT },		/* BXJ LR, as BX */
 	{ 0xfff0d000, 0xf3c08000, FLOWTAP_ARM_INDIRECT, INDIRECT },		/* BXJ */
@@ -72,6 +78,12 @@ static int64_t offset_t4(uint32_t word)
 
 	return arm_signed(s << 24 | i1 << 23 | i2 << 22 | arm_field(word, 16, 10) << 12 |
 			  arm_field(word, 0, 11) << 1, 25);
+}
+
+/* imm10:imm1:0 of WLS and LE, without a sign. */
+static uint32_t offset_loop(uint32_t word)
+{
+	return arm_field(word, 1, 10) << 2 | arm_field(word, 11, 1) << 1;
 }
 
 /* S:J2:J1:imm6:imm11:0 */
@@ -137,6 +149,14 @@ void flowtap_arm_t32(uint32_t address, uint32_t word, struct flowtap_arm_insn *i
 	case CBZ:
 		conditional = true;
 		target += arm_field(word, 9, 1) << 6 | arm_field(word, 3, 5) << 1;
+		break;
+	case LOOP_BACK:
+		conditional = true;
+		target -= offset_loop(word);
+		break;
+	case LOOP_OVER:
+		conditional = true;
+		target += offset_loop(word);
 		break;
 	}
 	insn->kind = row->class;
