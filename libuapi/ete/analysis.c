@@ -136,6 +136,14 @@ static int trace_on(struct flowtap_ete *ete)
 	return ete_emit(ete, &element);
 }
 
+/* An ETMv4's: the element of an ETE comes with the instruction (atoms.c). */
+static int exception_return(struct flowtap_ete *ete)
+{
+	const struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_EXCEPTION_RETURN };
+
+	return ete_emit(ete, &element);
+}
+
 static int instrumentation(struct flowtap_ete *ete, const struct ete_entry *entry)
 {
 	const struct flowtap_element element = {
@@ -185,6 +193,8 @@ static int analyze(struct flowtap_ete *ete, const struct ete_entry *entry,
 					entry->count, follow);
 	case ETE_EXCEPTION:
 		return exception(ete, entry);
+	case ETE_EXCEPTION_RETURN:
+		return exception_return(ete);
 	case ETE_SOURCE:
 		return flowtap_ete_source(ete, entry, follow);
 	case ETE_Q:

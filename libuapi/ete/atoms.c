@@ -131,9 +131,9 @@ static int indirect(struct flowtap_ete *ete, struct flowtap_block *block, bool i
 		status = ete_jump_to(ete, block, initial, follow->address, follow->sub_isa);
 	else
 		status = decode_indirect(ete, block, initial, follow->kind == ETE_FOLLOW_P0);
-	/* The reference knows A64's. */
+	/* The reference knows A64's; an ETMv4 says it itself. */
 	if (!status && block->end == FLOWTAP_ARM_EXCEPTION_RETURN &&
-	    block->isa == FLOWTAP_ISA_A64)
+	    block->isa == FLOWTAP_ISA_A64 && !flowtap_ete_is_etm4(&ete->config))
 		status = ete_emit(ete, &eret);
 	return status;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
- * The ETE decoder's entry: bytes in pieces to packets, where decoding begins and resumes, and what
- * was lost in between.
+ * The decoder's entry, of ETE and ETMv4: bytes in pieces to packets, where decoding begins and
+ * resumes, and what was lost in between.
  *
  * Decoding begins at an Alignment Sync and the Trace Info after it (K10.5.1.1). Bytes that do not
  * lead there, from a damaged packet or from the first byte on, become one gap, which is emitted
@@ -11,9 +11,13 @@
 #include <stdlib.h>
 
 #include "ete/internal.h"
+#include "ete/packet_fields.h"
 
 #define TRANSACTION_CAPACITY (1U << 20)
 #define ARCHITECTURE 0x5a13		/* TRCDEVARCH.ARCHID: ETE */
+#define CONFIGR_INSTP0 (3U << 1)
+#define CONFIGR_COND (7U << 8)
+#define CONFIGR_DATA (3U << 16)		/* DA, DV */
 #define CONFIGR_RS (1U << 12)		/* the return stack is used */
 #define IDR2_WFXMODE (1U << 31)
 
@@ -22,12 +26,36 @@ bool flowtap_ete_wfx_is_p0(const struct flowtap_ete_config *config)
 	return config->idr2 & IDR2_WFXMODE;
 }
 
-/* TRCIDR8 is all MAXSPEC. */
-static bool valid(const struct flowtap_ete_config *config)
+/* TRCIDR2's sizes in bytes: no others are in IHI 0064, nor in the ETE's registers. */
+static const char *unsupported_size(const struct flowtap_ete_config *config)
 {
-	if (config->devarch && (config->devarch & 0xffff) != ARCHITECTURE)
-		return false;
-	return config->idr8 <= FLOWTAP_ETE_SPECULATION_MAX;
+	const unsigned int vmid = ete_vmid_size(config), contextid = ete_contextid_size(config);
+
+	if (contextid && contextid != 4)
+		return "TRCIDR2.CIDSIZE: a Context ID has 32 bits, or there is none";
+	if (!vmid || vmid == 4)
+		return NULL;
+	if (!flowtap_ete_is_etm4(config))
+		return "TRCIDR2.VMIDSIZE: an ETE's VMID has 32 bits, or there is none";
+	return vmid <= 2 ? NULL : "TRCIDR2.VMIDSIZE: a VMID has 8, 16 or 32 bits, or there is none";
+}
+
+/* TRCIDR8 is all MAXSPEC. */
+const char *flowtap_ete_unsupported(const struct flowtap_ete_config *config)
+{
+	const bool etm4 = flowtap_ete_is_etm4(config);
+
+	if (config->devarch && (config->devarch & 0xffff) != ARCHITECTURE && !etm4)
+		return "TRCDEVARCH.ARCHID: it is neither an ETE nor an ETMv4";
+	if (config->idr8 > FLOWTAP_ETE_SPECULATION_MAX)
+		return "TRCIDR8.MAXSPEC: more than 4096 P0 elements may be speculative";
+	if (etm4 && config->configr & CONFIGR_INSTP0)
+		return "TRCCONFIGR.INSTP0: loads or stores are P0 elements";
+	if (etm4 && config->configr & CONFIGR_COND)
+		return "TRCCONFIGR.COND: conditional instructions are traced";
+	if (etm4 && config->configr & CONFIGR_DATA)
+		return "TRCCONFIGR.DA, DV: data trace is on";
+	return unsupported_size(config);
 }
 
 /* Drops all that is known of the trace. */
@@ -56,7 +84,7 @@ int flowtap_ete_new(const struct flowtap_ete_config *config,
 	struct flowtap_ete *new;
 
 	*ete = NULL;
-	if (!valid(config))
+	if (flowtap_ete_unsupported(config))
 		return -EINVAL;
 	new = calloc(1, sizeof(*new));
 	if (!new)

@@ -67,6 +67,29 @@ static int target(struct flowtap_ete *ete, const struct flowtap_ete_packet *pack
 	return 0;
 }
 
+/* What was executed before a reset of the PE is not known, whatever address there is. */
+static bool is_reset(const struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
+{
+	if (ete->config.m_profile && flowtap_ete_is_etm4(&ete->config))
+		return packet->exception_type == FLOWTAP_ETM4_M_RESET;
+	if (packet->exception_type == FLOWTAP_ETE_PE_RESET_UNKNOWN)
+		return !flowtap_ete_is_etm4(&ete->config);
+	return packet->exception_type == FLOWTAP_ETE_PE_RESET;
+}
+
+/* What only an ETE's exceptions say of transactions; *done: it is no exception besides. */
+static int fail_transaction(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet,
+			    bool *done)
+{
+	*done = false;
+	if (flowtap_ete_is_etm4(&ete->config))
+		return 0;
+	*done = packet->exception_type == FLOWTAP_ETE_TRANSACTION_FAILURE;
+	if (*done || (packet->exception_type == FLOWTAP_ETE_PE_RESET && packet->exception_e == 2))
+		return push_kind(ete, ETE_TRANSACTION_FAIL);
+	return 0;
+}
+
 /*
  * K10.5.2.13.2. E 0b10: the address is also that of the instruction that would have been executed
  * next, where the exception came before any other. A context is pushed in either case: the
@@ -79,23 +102,33 @@ static int exception(struct flowtap_ete *ete, const struct flowtap_ete_packet *p
 		.count = 1,
 		.number = packet->exception_type,
 		.known = packet->has_address && !packet->address_unknown &&
-			 packet->exception_type != FLOWTAP_ETE_PE_RESET &&
-			 packet->exception_type != FLOWTAP_ETE_PE_RESET_UNKNOWN,
+			 !is_reset(ete, packet),
 		.value = packet->address.address,
 	};
-	int status = 0;
+	bool done = false;
+	int status;
 
 	if (packet->exception_e == 2 && !packet->address_unknown)
 		status = push_address_context(ete, packet);
 	else
 		status = push_context(ete, packet);
-	if (status)
-		return status;
-	if (packet->exception_type == FLOWTAP_ETE_TRANSACTION_FAILURE)
-		return push_kind(ete, ETE_TRANSACTION_FAIL);
-	if (packet->exception_type == FLOWTAP_ETE_PE_RESET && packet->exception_e == 2)
-		status = push_kind(ete, ETE_TRANSACTION_FAIL);
-	return status ? status : flowtap_ete_push(ete, &entry);
+	if (!status)
+		status = fail_transaction(ete, packet, &done);
+	return status || done ? status : flowtap_ete_push(ete, &entry);
+}
+
+/*
+ * An exception return, or a return from a function that another security state called. On the M
+ * profile it is a P0 element, which counts where elements are speculative.
+ */
+static int push_return(struct flowtap_ete *ete, enum ete_kind kind)
+{
+	const struct ete_entry entry = {
+		.kind = kind,
+		.count = ete->config.m_profile && ete_speculates(&ete->speculation),
+	};
+
+	return flowtap_ete_push(ete, &entry);
 }
 
 static int source(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)
@@ -256,6 +289,10 @@ static int push(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet
 		return push_kind(ete, ETE_MARKER);
 	case FLOWTAP_ETE_EXCEPTION:
 		return exception(ete, packet);
+	case FLOWTAP_ETE_EXCEPTION_RETURN:
+		return push_return(ete, ETE_EXCEPTION_RETURN);
+	case FLOWTAP_ETE_FUNCTION_RETURN:
+		return push_return(ete, ETE_FUNCTION_RETURN);
 	case FLOWTAP_ETE_INSTRUMENTATION:
 		return instrumentation(ete, packet);
 	case FLOWTAP_ETE_TRANSACTION_START:

@@ -14,6 +14,8 @@ enum ete_kind {
 	ETE_NONE,		/* was cancelled */
 	ETE_ATOMS,
 	ETE_EXCEPTION,
+	ETE_EXCEPTION_RETURN,
+	ETE_FUNCTION_RETURN,
 	ETE_SOURCE,
 	ETE_Q,
 	ETE_ADDRESS,
@@ -34,8 +36,8 @@ enum ete_kind {
 struct ete_entry {
 	uint8_t kind;
 	uint8_t count;		/* P0 elements: of atoms how many, else 1; not P0: 0 */
+	uint16_t number;	/* exception type, events, exception level of ITE */
 	uint8_t sub_isa;	/* of an address; 1: T32 where it is AArch32 */
-	uint8_t number;		/* exception type, events, exception level of ITE */
 	bool known;		/* EXCEPTION: its address; CYCLES, TIMESTAMP: the cycles */
 	bool taken;		/* SOURCE: not mispredicted */
 	bool repeated;		/* CONTEXT: has no payload */

@@ -125,7 +125,7 @@ static int decode_other(struct flowtap_ete *ete, const uint8_t *bytes, size_t si
 			size_t *parsed)
 {
 	const struct flowtap_ete_packet *packet = &ete->stream.packet;
-	enum flowtap_ete_packet_type type = flowtap_ete_headers[*bytes].type;
+	enum flowtap_ete_packet_type type = ete_header_type(&ete->stream, *bytes);
 	size_t n;
 
 	*used = 0;

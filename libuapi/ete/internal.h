@@ -61,8 +61,8 @@ struct flowtap_ete {
 	struct flowtap_ete_options options;
 	struct flowtap_ete_images images;
 	struct flowtap_blocks *blocks;
-	struct ete_views views;
 	unsigned int looked;	/* position.c's: look-ups since it saw to the memory of blocks */
+	struct ete_views views;
 };
 
 _Static_assert(offsetof(struct flowtap_ete, held.next_address) <= 64, "what each atom touches");

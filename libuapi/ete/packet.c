@@ -11,6 +11,9 @@
 
 #define ZEROS 11	/* of an Alignment Sync: K10.5.2.3 */
 #define COMMOPT (1u << 29)
+#define QSUPP (3u << 15)
+#define ETE_ID_SIZE 4	/* bytes of a VMID or Context ID: K10.5.2.14.9 */
+#define ETM4_MAJOR 4
 
 static inline void clear(struct flowtap_ete_packet *packet)
 {
@@ -233,9 +236,25 @@ size_t flowtap_ete_parse_long(struct flowtap_ete_parser *parser, const uint8_t *
 void flowtap_ete_parser_init(struct flowtap_ete_parser *parser,
 			     const struct flowtap_ete_config *config)
 {
+	const bool etm4 = flowtap_ete_is_etm4(config);
+
 	*parser = (struct flowtap_ete_parser){
 		.context.security = FLOWTAP_SECURE,
 		.max_speculation = config->idr8,
 		.commit_mode = config->idr0 & COMMOPT,
+		/* No trace unit has a TRCIDR0 of 0: it is not known. */
+		.has_q = !config->idr0 || config->idr0 & QSUPP,
+		.headers = etm4 ? flowtap_etm4_headers : flowtap_ete_headers,
+		.vmid_size = ETE_ID_SIZE,
+		.contextid_size = ETE_ID_SIZE,
 	};
+	if (!etm4)
+		return;
+	/* TRCARCHMAJ, TRCARCHMIN; where these are not known, the last version. */
+	parser->etm4 = config->idr1 >> 4 & 0xff;
+	if (parser->etm4 >> 4 != ETM4_MAJOR)
+		parser->etm4 = ETM4_MAJOR << 4 | 0xf;
+	parser->m_profile = config->m_profile;
+	parser->vmid_size = ete_vmid_size(config);
+	parser->contextid_size = ete_contextid_size(config);
 }

@@ -23,6 +23,17 @@
 size_t ete_packet_payload(struct flowtap_ete_parser *parser, const uint8_t *bytes,
 			  struct flowtap_ete_packet *packet);
 
+/* TRCIDR2.VMIDSIZE and CIDSIZE, in bytes. */
+static inline unsigned int ete_vmid_size(const struct flowtap_ete_config *config)
+{
+	return config->idr2 >> 10 & 0x1f;
+}
+
+static inline unsigned int ete_contextid_size(const struct flowtap_ete_config *config)
+{
+	return config->idr2 >> 5 & 0x1f;
+}
+
 /*
  * What takes a part of a packet says how many bytes that was. Where it is wrong, that is up to and
  * with the byte that is wrong, and nothing after it was read.

@@ -17,6 +17,8 @@ static const char *const packets[FLOWTAP_ETE_PACKET_TYPES] = {
 	[FLOWTAP_ETE_TIMESTAMP_MARKER] = "Timestamp Marker",
 	[FLOWTAP_ETE_TRACE_ON] = "Trace On",
 	[FLOWTAP_ETE_EXCEPTION] = "Exception",
+	[FLOWTAP_ETE_EXCEPTION_RETURN] = "Exception Return",
+	[FLOWTAP_ETE_FUNCTION_RETURN] = "Function Return",
 	[FLOWTAP_ETE_INSTRUMENTATION] = "Instrumentation",
 	[FLOWTAP_ETE_TRANSACTION_START] = "Transaction Start",
 	[FLOWTAP_ETE_TRANSACTION_COMMIT] = "Transaction Commit",
@@ -48,7 +50,7 @@ static const char *const packets[FLOWTAP_ETE_PACKET_TYPES] = {
 	[FLOWTAP_ETE_ATOM_6] = "Atom format 6",
 };
 
-/* TYPE of an Exception packet (DDI 0487 D5): as in ETMv4, but for 24 and 25. */
+/* TYPE of an Exception packet (DDI 0487 D5): as in ETMv4 of the A and R profiles, but for 24, 25. */
 static const char *const exceptions[32] = {
 	[0] = "PE reset",
 	[1] = "Debug halt",
@@ -81,7 +83,40 @@ const char *flowtap_ete_packet_name(enum flowtap_ete_packet_type type)
 	return packets[type];
 }
 
-const char *flowtap_ete_exception_name(unsigned int type)
+/* The M profile's (IHI 0064): exception numbers, then what is none. */
+static const char *const m_exceptions[32] = {
+	[FLOWTAP_ETM4_M_RESET] = "PE reset",
+	[2] = "NMI",
+	[3] = "HardFault",
+	[4] = "MemManage",
+	[5] = "BusFault",
+	[6] = "UsageFault",
+	[7] = "SecureFault",
+	[11] = "SVC",
+	[12] = "DebugMonitor",
+	[14] = "PendSV",
+	[15] = "SysTick",
+	[16] = "IRQ0",
+	[17] = "IRQ1",
+	[18] = "IRQ2",
+	[19] = "IRQ3",
+	[20] = "IRQ4",
+	[21] = "IRQ5",
+	[22] = "IRQ6",
+	[23] = "IRQ7",
+	[24] = "Debug halt",
+	[25] = "Lazy FP push",
+	[26] = "Lockup",
+};
+
+#define M_IRQ_FIRST 0x208	/* IRQ8, and so on */
+#define M_IRQ_LAST 0x3ef
+
+const char *flowtap_ete_exception_name(bool m_profile, unsigned int type)
 {
-	return type < 32 && exceptions[type] ? exceptions[type] : "reserved";
+	const char *const *names = m_profile ? m_exceptions : exceptions;
+
+	if (m_profile && type >= M_IRQ_FIRST && type <= M_IRQ_LAST)
+		return "IRQ8 or above";
+	return type < 32 && names[type] ? names[type] : "reserved";
 }

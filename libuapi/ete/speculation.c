@@ -205,7 +205,8 @@ static bool is_last_follower(const struct ete_entry *entry, struct ete_follow *f
 		return false;
 	}
 	if (entry->kind != ETE_TRACE_ON &&
-	    (!ete_is_p0(entry) || entry->kind == ETE_TRANSACTION_START))
+	    (!ete_is_p0(entry) || entry->kind == ETE_TRANSACTION_START ||
+	     entry->kind == ETE_EXCEPTION_RETURN || entry->kind == ETE_FUNCTION_RETURN))
 		return false;
 	if (follow->kind != ETE_FOLLOW_ADDRESS)
 		follow->kind = entry->kind == ETE_TRACE_ON ? ETE_FOLLOW_END : ETE_FOLLOW_P0;
@@ -468,7 +469,8 @@ int flowtap_ete_cancel_all(struct flowtap_ete *ete)
 		ete->counts.cancelled += front.count;
 		ete->speculation.waiting -= front.count;
 		if (flowtap_ete_survives_cancel(&front) ||
-		    (resolved && front.kind >= ETE_TRANSACTION_START))
+		    (resolved && (front.kind >= ETE_TRANSACTION_START ||
+				  front.kind == ETE_EXCEPTION_RETURN)))
 			status = flowtap_ete_process_committed(ete, &front, ETE_FOLLOW_END);
 	}
 	ete->speculation.unseen = 0;

@@ -53,6 +53,13 @@ static inline size_t ete_parse(struct ete_stream *stream, const uint8_t *bytes, 
 	return flowtap_ete_parse(&stream->parser, bytes, size, &stream->packet);
 }
 
+/* What a header byte begins, were the stream synchronised. */
+static inline enum flowtap_ete_packet_type ete_header_type(const struct ete_stream *stream,
+							   uint8_t header)
+{
+	return stream->parser.headers[header].type;
+}
+
 /* Atom packets were taken without parsing. */
 static inline void ete_took_atoms(struct ete_stream *stream)
 {

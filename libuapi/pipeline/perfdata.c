@@ -103,7 +103,7 @@ static int decode_raw(struct flowtap_perfdata_decoder *decoder)
 	err = decoder->unit ? flowtap_perfdata_unit_prepare(decoder->unit) : -EINVAL;
 	if (err == -EINVAL)
 		return report_gap(decoder, FLOWTAP_GAP_NO_STREAM, range->size,
-				  decoder->unit ? "the trace unit is no ETE"
+				  decoder->unit ? flowtap_ete_unsupported(&decoder->unit->cpu->config)
 						: "nothing is known of its trace unit");
 	if (!err)
 		err = flowtap_perfdata_unit_begin(decoder->unit, range);
@@ -194,7 +194,7 @@ static int decode_id(struct flowtap_perfdata_decoder *decoder, uint8_t id)
 	err = flowtap_perfdata_unit_prepare(decoder->unit);
 	if (err == -EINVAL)
 		return report_gap(decoder, FLOWTAP_GAP_NO_STREAM, UINT64_MAX,
-				  "the trace unit is no ETE");
+				  flowtap_ete_unsupported(&cpu->config));
 	if (!err)
 		err = flowtap_perfdata_unit_begin(decoder->unit, decoder->range);
 	if (!err && decoder->barrier)

@@ -107,8 +107,6 @@ int flowtap_perfdata_unit_prepare(struct perfdata_unit *unit)
 
 	if (unit->ete)
 		return 0;
-	if (!unit->cpu->ete)
-		return -EINVAL;
 	blocks = flowtap_ete_unit_blocks(&decoder->unit_blocks, &unit->cpu->config);
 	if (!unit->ahead)
 		unit->ahead = malloc(sizeof(*unit->ahead));

@@ -4,7 +4,7 @@
  * together, is taken by the STF writer, and is the same however the stream is cut.
  *
  * Input: 6 registers (configr, devarch, idr0, idr1, idr2, idr8; 4 bytes each), options, how many
- * pieces of code, each 8 bytes of address, 2 of size and the bytes; then the stream.
+ * pieces of code (bit 7: of the M profile), each 8 bytes of address, 2 of size and the bytes; then the stream.
  */
 #include <flowtap/stf.h>
 #include <fcntl.h>
@@ -170,7 +170,8 @@ static bool take(struct input *input, const uint8_t *data, size_t size)
 	input->options.keep_failed_transactions = data[24] & 1;
 	input->options.transaction_capacity = data[24] & 2 ? 5 : 0;
 	input->piece = 1 + (data[24] >> 2);
-	regions = data[25] % (REGIONS + 1);
+	input->config.m_profile = data[25] & 0x80;
+	regions = (data[25] & 0x7f) % (REGIONS + 1);
 	for (; input->regions < regions && size - at >= 10; at += 10 + n) {
 		start = (word(data + at) | (uint64_t)word(data + at + 4) << 32) & ~3ULL;
 		n = data[at + 8] | (size_t)data[at + 9] << 8;
@@ -219,7 +220,8 @@ size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n)
 		"pauth-lr", "q", "q-t32", "return-stack-overflow", "source-address-64",
 		"source-address-t32", "start-speculative", "sync-with-return-pending", "t32-blx",
 		"table-k10-10", "table-k10-11", "table-k10-15", "table-k10-16", "table-k10-18",
-		"table-k10-19", "timestamps", "transaction-fail-event", "wfx-p0", "wrapped-start",
+		"table-k10-19", "timestamps", "transaction-fail-event", "wfx-p0", "wrapped-start", "etm4-exception-return", "etm4-loops",
+		"etm4-m-profile", "etm4-speculative-returns",
 	};
 	char name[64];
 	struct golden *golden;
@@ -238,7 +240,7 @@ size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n)
 	at += put(buffer + at, golden->config.idr2, 4);
 	at += put(buffer + at, golden->config.idr8, 4);
 	at += put(buffer + at, n << 3, 1);
-	at += put(buffer + at, golden->regions, 1);
+	at += put(buffer + at, golden->regions | (golden->config.m_profile ? 0x80 : 0), 1);
 	for (size_t i = 0; i < golden->regions; i++) {
 		size = golden->code[i].end - golden->code[i].start;
 		at += put(buffer + at, golden->code[i].start, 8);

@@ -3,7 +3,9 @@
  * Any bytes at all are taken apart into packets: the parser reads nothing beyond them, always goes
  * on, and finds the same packets however many bytes it is given at once.
  *
- * Input: 4 bytes of options (COMMOPT, MAXSPEC, how the pieces are cut), then the stream.
+ * Input: 4 bytes of options, then the stream: flags (bit 0: COMMOPT, 1: ETMv4, 2: of the M profile,
+ * 3, 4: how many bytes a VMID has, 5: whether there is a Context ID), MAXSPEC, how the pieces are
+ * cut, and an ETMv4's minor version.
  */
 #include <flowtap/ete_packet.h>
 #include <stdlib.h>
@@ -48,7 +50,7 @@ static void count(struct counts *counts, const struct flowtap_ete_packet *packet
 	if (packet->has_address)
 		mix(counts, packet->address.address + packet->address.sub_isa);
 	if (packet->type == FLOWTAP_ETE_EXCEPTION)
-		flowtap_ete_exception_name(packet->exception_type);
+		flowtap_ete_exception_name(false, packet->exception_type);
 }
 
 /* As a decoder does it: what an unfinished packet leaves is given again, with more after it. */
@@ -92,12 +94,17 @@ more:
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct flowtap_ete_config config = { .traceidr = 1 };
+	static const uint32_t vmid_sizes[4] = { 0, 1, 2, 4 };
 	struct counts whole = { 0 }, pieces = { 0 };
 
 	if (size < 4)
 		return 0;
 	config.idr0 = data[0] & 1 ? 1U << 29 : 0;
 	config.idr8 = data[1];
+	config.devarch = data[0] & 2 ? FLOWTAP_ETM4_DEVARCH : 0;
+	config.m_profile = data[0] & 4;
+	config.idr2 = vmid_sizes[data[0] >> 3 & 3] << 10 | (data[0] & 0x20 ? 4U << 5 : 0);
+	config.idr1 = (data[3] & 0xfU) << 4;
 	parse(&config, data + 4, size - 4, size, &whole);
 	parse(&config, data + 4, size - 4, 1 + data[2] % 40, &pieces);
 	check(whole.packets == pieces.packets && whole.hash == pieces.hash);
@@ -110,7 +117,8 @@ size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n)
 	static const char *const names[] = {
 		"atom-formats", "cancel-2", "context-identifiers", "cycle-counts-commit",
 		"exact-match", "instrumentation", "mispredict", "q", "q-t32", "source-address-64",
-		"source-address-t32", "table-k10-18", "timestamps", "wrapped-start",
+		"source-address-t32", "table-k10-18", "timestamps", "wrapped-start", "etm4-exception-return", "etm4-loops",
+		"etm4-m-profile", "etm4-speculative-returns",
 	};
 	char name[64];
 	struct golden *golden;
@@ -123,10 +131,11 @@ size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n)
 	if (!golden || golden->size + 4 > capacity)
 		return 0;
 	size = golden->size + 4;
-	buffer[0] = golden->config.idr0 >> 29 & 1;
+	buffer[0] = (golden->config.idr0 >> 29 & 1) | flowtap_ete_is_etm4(&golden->config) << 1 |
+		    golden->config.m_profile << 2 | 0x38;
 	buffer[1] = golden->config.idr8 & 0xff;
 	buffer[2] = n;
-	buffer[3] = 0;
+	buffer[3] = golden->config.idr1 >> 4 & 0xf;
 	memcpy(buffer + 4, golden->stream, golden->size);
 	free(golden);
 	return size;

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Golden files of the ETE decoder: program, stream, elements and flow, together for people to read.
+ * Golden files of the decoder of ETE and ETMv4: program, stream, elements and flow, together for people to read.
  *
  *	# to the end of a line: for people, but for a line of the stream
  *	program A64|A32|T32
  *		ADDRESS[-LAST] OPCODE MNEMONIC		hexadecimal; LAST: the same in all of it
  *	config
  *		configr|devarch|idr0|idr1|idr2|idr8 VALUE	registers that are not 0
+ *		profile m				an ETMv4's processor is of the M profile
  *	options
  *		keep_failed_transactions
  *	stream						one packet a line
@@ -135,6 +136,10 @@ static inline int golden_register(struct golden *golden, const char *line)
 	char name[16];
 	int value;
 
+	if (!strcmp(line, "profile m")) {
+		golden->config.m_profile = true;
+		return 0;
+	}
 	if (sscanf(line, "%15s %i", name, &value) != 2)
 		return -1;
 	for (size_t i = 0; i < sizeof(registers) / sizeof(registers[0]); i++) {

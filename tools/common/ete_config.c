@@ -39,8 +39,19 @@ static uint32_t *find(const char *key, size_t length, struct flowtap_ete_config 
 static int refuse(const char *text, size_t length, const char *why)
 {
 	complain("--config %.*s: %s", (int)(length < 60 ? length : 60), text, why);
-	advise("KEY=VALUE[,...] with values decimal or 0x and the keys %s", ETE_CONFIG_KEYS);
+	advise("KEY=VALUE[,...] with values decimal or 0x and the keys %s; profile=m: of an M profile",
+	       ETE_CONFIG_KEYS);
 	return -EINVAL;
+}
+
+/* What no register says: the profile of the processor, a, r or m. */
+static int set_profile(const char *text, size_t length, const char *value,
+		       struct flowtap_ete_config *config)
+{
+	if (text + length != value + 1 || !strchr("armARM", *value))
+		return refuse(text, length, "a profile is a, r or m");
+	config->m_profile = *value == 'm' || *value == 'M';
+	return 0;
 }
 
 static int set(const char *text, size_t length, struct flowtap_ete_config *config)
@@ -53,6 +64,8 @@ static int set(const char *text, size_t length, struct flowtap_ete_config *confi
 
 	if (!equals)
 		return refuse(text, length, "has no '='");
+	if (equals - text == 7 && !strncasecmp(text, "profile", 7))
+		return set_profile(text, length, equals + 1, config);
 	field = find(text, (size_t)(equals - text), config);
 	if (!field)
 		return refuse(text, (size_t)(equals - text), "no such register");

@@ -13,7 +13,7 @@
 
 /*
  * Keys in any case, with or without TRC before them; values of 32 bits, decimal or 0x. Sets what is
- * given and leaves the rest of *config. 0; -EINVAL, after having said on stderr what is wrong.
+ * given and leaves the rest of *config. profile=m, a or r is no register: whose the trace unit is. 0; -EINVAL, after having said on stderr what is wrong.
  */
 int ete_config_parse(const char *text, struct flowtap_ete_config *config);
 

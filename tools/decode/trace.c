@@ -301,20 +301,24 @@ void trace_session_init(struct trace_decoding *decoding, const struct trace_outp
 	session->argument = decoding;
 }
 
+void trace_complain_unsupported(const struct flowtap_ete_config *config, const char *name)
+{
+	complain("'%s': such a trace is not decoded: %s", name, flowtap_ete_unsupported(config));
+	advise("its registers: TRCCONFIGR 0x%x, TRCDEVARCH 0x%x, TRCIDR2 0x%x, TRCIDR8 0x%x",
+	       config->configr, config->devarch, config->idr2, config->idr8);
+}
+
 /* What only sessions can return; or what any decoding can. */
 static int session_problem(const struct trace_decoding *decoding, const char *output,
 			   const struct flowtap_trace_session *session, const char *name, int error)
 {
-	const struct flowtap_ete_config *config = &session->config;
-
+	if (error == -ENODEV && flowtap_ete_unsupported(&session->config)) {
+		trace_complain_unsupported(&session->config, name);
+		return error;
+	}
 	switch (-error) {
 	case EPROTOTYPE:
 		complain("'%s': TRCIDR2 is another one than in the session before", name);
-		return error;
-	case ENODEV:
-		complain("'%s': a trace unit with this configuration is no ETE", name);
-		advise("TRCDEVARCH 0x%x, TRCIDR1 0x%x, TRCIDR8 0x%x: MAXSPEC is at most %d",
-		       config->devarch, config->idr1, config->idr8, FLOWTAP_ETE_SPECULATION_MAX);
 		return error;
 	default:
 		return trace_problem(decoding, output, error);

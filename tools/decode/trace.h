@@ -89,6 +89,8 @@ void trace_add_counts(struct trace_decoding *decoding, const struct flowtap_ete_
 /* So many more bytes of the input are read. */
 void trace_progress(struct trace_decoding *decoding, uint64_t bytes);
 
+/* Complains about a trace unit of that name that cannot be decoded (flowtap_ete_unsupported). */
+void trace_complain_unsupported(const struct flowtap_ete_config *config, const char *name);
 /*
  * What sessions that go to that output, which is open, have in common; the rest is left as it is.
  */

@@ -54,10 +54,31 @@ static void handle_note(void *argument, const char *text)
 		print_note(notes, text);
 }
 
-static bool wanted(const struct work *work, const struct flowtap_snapshot_source *source)
+static bool is_asked_for(const struct work *work, const struct flowtap_snapshot_source *source)
 {
 	return trace_wants(work->decoding, source->core, source->core_number) ||
 	       !strcmp(work->decoding->options->cpu, source->name);
+}
+
+static bool wanted(const struct work *work, const struct flowtap_snapshot_source *source)
+{
+	return is_asked_for(work, source) && !flowtap_ete_unsupported(&source->config);
+}
+
+/* The others are decoded all the same. How many there are. */
+static size_t report_unsupported(const struct work *work)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < work->n; i++) {
+		const struct flowtap_snapshot_source *source = &work->sources[i];
+
+		if (!is_asked_for(work, source) || !flowtap_ete_unsupported(&source->config))
+			continue;
+		trace_complain_unsupported(&source->config, source->name);
+		n++;
+	}
+	return n;
 }
 
 /* The first source of each CPU stands for it. */
@@ -213,6 +234,7 @@ int trace_snapshot(const struct decode_options *options)
 	struct trace_decoding decoding;
 	struct work work = { .decoding = &decoding, .output.file.fd = -1 };
 	int error, status = STATUS_ERROR;
+	size_t unsupported;
 
 	trace_init(&decoding, options, "snapshot");
 	error = flowtap_snapshot_open(options->input, &request, &work.snapshot);
@@ -226,8 +248,10 @@ int trace_snapshot(const struct decode_options *options)
 	work.sources = flowtap_snapshot_sources(work.snapshot, &work.n);
 	work.sessions.snapshot = work.snapshot;
 	work.sessions.images = add_images;
-	if (options->cpu && !count_cpus(&work)) {
-		list_cpus(&work);
+	unsupported = report_unsupported(&work);
+	if (!count_cpus(&work)) {
+		if (!unsupported)
+			list_cpus(&work);
 	} else {
 		error = decode(&work);
 		flowtap_snapshot_sessions_end(&work.sessions);

@@ -66,20 +66,26 @@ static void print_context(const struct flowtap_ete_packet *packet)
 		printf(" CONTEXTID=0x%" PRIx32, context->contextid);
 }
 
-static void print_exception(const uint8_t *bytes, const struct flowtap_ete_packet *packet)
+/* bytes: of the packet; an ETMv4's may have two information bytes. */
+static void print_exception(const uint8_t *bytes, const struct flowtap_ete_packet *packet,
+			    bool m_profile)
 {
+	const uint8_t header = bytes[1] & 0x80 ? bytes[3] : bytes[2];
+
 	printf(" TYPE=%u (%s) E=%u%u", packet->exception_type,
-	       flowtap_ete_exception_name(packet->exception_type), packet->exception_e >> 1,
-	       packet->exception_e & 1);
+	       flowtap_ete_exception_name(m_profile, packet->exception_type),
+	       packet->exception_e >> 1, packet->exception_e & 1);
+	if (packet->fault_pending)
+		printf(" fault_pending");
 	if (packet->address_unknown)
 		return;
-	if (bytes[2] <= 0x92 && bytes[2] >= 0x90) {
+	if (header <= 0x92 && header >= 0x90) {
 		print_exact(packet);
 		return;
 	}
-	if (bytes[2] == 0x95 || bytes[2] == 0x96)
+	if (header == 0x95 || header == 0x96)
 		printf(" Short");
-	print_form(bytes[2]);
+	print_form(header);
 }
 
 static void print_q(const uint8_t *bytes, const struct flowtap_ete_packet *packet)
@@ -132,7 +138,8 @@ static void print_speculation(const struct flowtap_ete_packet *packet)
 		printf(" mispredict");
 }
 
-static void print_fields(const uint8_t *bytes, const struct flowtap_ete_packet *packet)
+static void print_fields(const uint8_t *bytes, const struct flowtap_ete_packet *packet,
+			 bool m_profile)
 {
 	print_speculation(packet);
 	switch (packet->type) {
@@ -149,7 +156,7 @@ static void print_fields(const uint8_t *bytes, const struct flowtap_ete_packet *
 		print_cycles(packet);
 		break;
 	case FLOWTAP_ETE_EXCEPTION:
-		print_exception(bytes, packet);
+		print_exception(bytes, packet, m_profile);
 		break;
 	case FLOWTAP_ETE_INSTRUMENTATION:
 		printf(" EL%u value=0x%" PRIx64, packet->instrumentation_el,
@@ -199,11 +206,11 @@ static void print_begin(uint64_t offset, const uint8_t *bytes, size_t size, uint
 }
 
 void packet_print(uint64_t offset, const uint8_t *bytes, size_t size,
-		  const struct flowtap_ete_packet *packet)
+		  const struct flowtap_ete_packet *packet, bool m_profile)
 {
 	print_begin(offset, bytes, size, packet->size);
 	fputs(flowtap_ete_packet_name(packet->type), stdout);
-	print_fields(bytes, packet);
+	print_fields(bytes, packet, m_profile);
 	putchar('\n');
 }
 

@@ -70,7 +70,7 @@ static void handle_packet(struct printing *printing, const uint8_t *bytes,
 		add_part(printing, bytes, packet);
 		return;
 	}
-	packet_print(printing->offset, bytes, packet->size, packet);
+	packet_print(printing->offset, bytes, packet->size, packet, printing->config.m_profile);
 	if (packet->type == FLOWTAP_ETE_RESERVED) {
 		printing->damaged = true;
 		complain("offset 0x%" PRIx64 ": %s", printing->offset, packet->reason);
@@ -194,9 +194,9 @@ static void print_source(const struct flowtap_snapshot_source *source)
 	printf(" in ");
 	print_plain(stdout, source->buffer->file, strlen(source->buffer->file));
 	printf(": configr=0x%" PRIx32 ",traceidr=0x%" PRIx32 ",devarch=0x%" PRIx32 ",idr0=0x%"
-	       PRIx32 ",idr1=0x%" PRIx32 ",idr2=0x%" PRIx32 ",idr8=0x%" PRIx32 "\n",
+	       PRIx32 ",idr1=0x%" PRIx32 ",idr2=0x%" PRIx32 ",idr8=0x%" PRIx32 "%s\n",
 	       config->configr, config->traceidr, config->devarch, config->idr0, config->idr1,
-	       config->idr2, config->idr8);
+	       config->idr2, config->idr8, config->m_profile ? ",profile=m" : "");
 }
 
 static int dump_source(const struct flowtap_snapshot *snapshot,
@@ -265,7 +265,7 @@ static bool is_container(int fd, const char *name)
 
 	if (kind == FLOWTAP_INPUT_RAW)
 		return false;
-	complain("'%s' is no ETE's trace, but a %s", name,
+	complain("'%s' is no trace unit's bytes, but a %s", name,
 		 kind == FLOWTAP_INPUT_PERFDATA ? "perf.data" : "flowtap archive");
 	advise("without --packets its records are shown");
 	return true;

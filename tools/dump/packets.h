@@ -25,7 +25,7 @@ int packets_dump(const struct packets_options *options);
  * packet, of which `size` are there.
  */
 void packet_print(uint64_t offset, const uint8_t *bytes, size_t size,
-		  const struct flowtap_ete_packet *packet);
+		  const struct flowtap_ete_packet *packet, bool m_profile);
 /* The same for what has no fields. */
 void packet_print_plain(uint64_t offset, const uint8_t *bytes, size_t size, uint64_t length,
 			const char *name);

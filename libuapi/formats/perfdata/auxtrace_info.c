@@ -70,7 +70,8 @@ static int parse_unit(struct flowtap_perfdata *perfdata, const struct block *blo
 		.config = {
 			.configr = (uint32_t)value[PARAMETER_CONFIGR],
 			.traceidr = (uint32_t)value[PARAMETER_TRACEIDR],
-			.devarch = ete ? (uint32_t)value[PARAMETER_DEVARCH] : 0,
+			.devarch = ete ? (uint32_t)value[PARAMETER_DEVARCH] :
+					 FLOWTAP_ETM4_DEVARCH,
 			.idr0 = (uint32_t)value[PARAMETER_IDR0],
 			.idr1 = (uint32_t)value[PARAMETER_IDR1],
 			.idr2 = (uint32_t)value[PARAMETER_IDR2],

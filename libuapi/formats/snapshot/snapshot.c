@@ -107,17 +107,24 @@ static int make_buffers(struct flowtap_snapshot *snapshot)
 	return snapshot->buffers ? 0 : -ENOMEM;
 }
 
+/* Types may have a version after them: ETM4.4. */
+static bool has_type(const struct snapshot_device *device, const char *type)
+{
+	size_t size = strcspn(device->type, ".");
+
+	return size == strlen(type) && !strncasecmp(device->type, type, size);
+}
+
 /* Whether the trace unit can be decoded; told if not. */
 static bool usable(const struct flowtap_snapshot *snapshot, const struct snapshot_device *device)
 {
 	static const enum snapshot_register needed[] = {
 		REGISTER_CONFIGR, REGISTER_TRACEIDR, REGISTER_IDR0, REGISTER_IDR2,
 	};
-	size_t size = strcspn(device->type, ".");
 
-	if (size != 3 || strncasecmp(device->type, "ETE", 3)) {
+	if (!has_type(device, "ETE") && !has_type(device, "ETM4")) {
 		flowtap_snapshot_add_note(snapshot,
-					  "%s: '%.60s' is of type '%.40s', no ETE: left out",
+					  "%s: '%.60s' is of type '%.40s', no ETE or ETM4: left out",
 					  device->file, device->name, device->type);
 		return false;
 	}
@@ -134,6 +141,40 @@ static bool usable(const struct flowtap_snapshot *snapshot, const struct snapsho
 		return false;
 	}
 	return true;
+}
+
+/*
+ * Which architecture the trace unit is of: its own register says it, where it is there. Else the
+ * type, and 0 is an ETE.
+ */
+static uint32_t devarch_of(const struct flowtap_snapshot *snapshot,
+			   const struct snapshot_device *device)
+{
+	const struct flowtap_ete_config config = {
+		.devarch = (uint32_t)device->registers[REGISTER_DEVARCH],
+	};
+	const bool etm4 = has_type(device, "ETM4");
+
+	if (!config.devarch)
+		return etm4 ? FLOWTAP_ETM4_DEVARCH : 0;
+	if (flowtap_ete_is_etm4(&config) != etm4)
+		flowtap_snapshot_add_note(snapshot,
+					  "%s: '%.60s' is of type '%.40s', but TRCDEVARCH 0x%x is "
+					  "not: it is decoded as that says", device->file,
+					  device->name, device->type, config.devarch);
+	return config.devarch;
+}
+
+/* Processors of the M profile, by the names that snapshots have for them. */
+static bool is_m_profile(const char *core_type)
+{
+	static const char *const names[] = { "Cortex-M", "STAR-MC", "ARMv6-M", "ARMv7-M", "ARMv8-M",
+					     "ARMv8.1-M" };
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		if (!strncasecmp(core_type, names[i], strlen(names[i])))
+			return true;
+	return false;
 }
 
 static int add_source(struct flowtap_snapshot *snapshot, const struct snapshot_device *device,
@@ -157,7 +198,7 @@ static int add_source(struct flowtap_snapshot *snapshot, const struct snapshot_d
 		.config = {
 			.configr = (uint32_t)registers[REGISTER_CONFIGR],
 			.traceidr = (uint32_t)registers[REGISTER_TRACEIDR],
-			.devarch = (uint32_t)registers[REGISTER_DEVARCH],
+			.devarch = devarch_of(snapshot, device),
 			.idr0 = (uint32_t)registers[REGISTER_IDR0],
 			.idr1 = (uint32_t)registers[REGISTER_IDR1],
 			.idr2 = (uint32_t)registers[REGISTER_IDR2],
@@ -171,6 +212,7 @@ static int add_source(struct flowtap_snapshot *snapshot, const struct snapshot_d
 	if (core) {
 		source->core_type = core->type;
 		source->core_number = core->number;
+		source->config.m_profile = is_m_profile(core->type);
 	}
 	return 0;
 }
@@ -228,7 +270,7 @@ static int make_sources(struct flowtap_snapshot *snapshot)
 	}
 	if (snapshot->n_sources)
 		return 0;
-	flowtap_snapshot_add_note(snapshot, "there is no trace of an ETE in it");
+	flowtap_snapshot_add_note(snapshot, "there is no trace of an ETE or ETM4 in it");
 	return -ENODATA;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * From the bytes of an Embedded Trace Extension to the flow (DDI 0487, K10.5).
+ * From the bytes of an Embedded Trace Extension to the flow (DDI 0487, K10.5), or from those of its
+ * ancestor: an ETMv4 (IHI 0064), 4.0 to 4.6, of the A, R and M profiles. Of that, exception returns
+ * are packets of their own; what it has besides (conditional instructions, data) is refused.
  *
  *	bytes -> packets (ete_packet.h) -> elements, speculation and transactions resolved
  *	      -> analysis against the code -> blocks and elements of the flow
@@ -88,7 +90,7 @@ struct flowtap_ete;
  * flowtap_arm_block, or with flowtap_arm_block_wfx where flowtap_ete_wfx_is_p0) and sink are
  * borrowed until flowtap_ete_free. Memory: 64 KiB, up to 512 KiB for what waits for a Commit, 32
  * bytes per element of a transaction (a run of up to 32 atoms is one). 0 and *ete; -ENOMEM;
- * -EINVAL: MAXSPEC is above FLOWTAP_ETE_SPECULATION_MAX, or the trace unit is no ETE.
+ * -EINVAL: as flowtap_ete_unsupported says.
  */
 int flowtap_ete_new(const struct flowtap_ete_config *config,
 		    const struct flowtap_ete_options *options,
@@ -112,7 +114,8 @@ int flowtap_ete_session(struct flowtap_ete *ete);
  *
  * What a trace becomes, in this order: `trace_on` and `context` as the trace says them; each atom's
  * blocks, of which the last ends with the P0 instruction; `exception` with the preferred return
- * address after the blocks up to it; `eret` after the block of an exception return; and so on
+ * address after the blocks up to it; `eret` after the block of an exception return (of an ETMv4,
+ * where its packet says so); and so on
  * (flow.h). Every instruction in a block was executed: where that is not certain, a gap says why
  * and the flow goes on at the next address, with an empty return stack. A block's target is 0 where
  * an indirect branch was taken and the trace does not say where to.

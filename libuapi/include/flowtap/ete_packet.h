@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
- * ETE packets (K10.5.2): the first stage of decoding, and what `flowtap dump --packets` shows.
+ * Packets of an ETE (K10.5.2) or an ETMv4 (IHI 0064, 6.4): the first stage of decoding, and what
+ * `flowtap dump --packets` shows.
  */
 #ifndef FLOWTAP_ETE_PACKET_H
 #define FLOWTAP_ETE_PACKET_H
@@ -25,6 +26,8 @@ enum flowtap_ete_packet_type {
 	FLOWTAP_ETE_TIMESTAMP_MARKER,
 	FLOWTAP_ETE_TRACE_ON,
 	FLOWTAP_ETE_EXCEPTION,		/* with PE reset (type 0), transaction failure (24) */
+	FLOWTAP_ETE_EXCEPTION_RETURN,	/* ETMv4 */
+	FLOWTAP_ETE_FUNCTION_RETURN,	/* ETMv4 of Armv8-M */
 	FLOWTAP_ETE_INSTRUMENTATION,	/* ITE */
 	FLOWTAP_ETE_TRANSACTION_START,
 	FLOWTAP_ETE_TRANSACTION_COMMIT,
@@ -61,6 +64,7 @@ enum flowtap_ete_exception {
 	FLOWTAP_ETE_PE_RESET = 0,
 	FLOWTAP_ETE_TRANSACTION_FAILURE = 24,
 	FLOWTAP_ETE_PE_RESET_UNKNOWN = 25,	/* its address, too, is unknown (K10.5.6.3.12) */
+	FLOWTAP_ETM4_M_RESET = 1,	/* the M profile's */
 };
 
 /* As in an entry of the address history buffer. */
@@ -111,8 +115,9 @@ struct flowtap_ete_packet {
 	struct flowtap_ete_address address;	/* has_address: whole, as it is now */
 	struct flowtap_ete_context context;	/* has_context: likewise */
 
-	uint8_t exception_type;		/* Exception: TYPE */
+	uint16_t exception_type;	/* Exception: TYPE; 10 bits of an ETMv4, else 5 */
 	uint8_t exception_e;		/* ... E1:E0 */
+	bool fault_pending;		/* ... P, of an ETMv4's second information byte */
 
 	uint32_t q_count;		/* Q: 0: no count */
 
@@ -136,6 +141,7 @@ struct flowtap_ete_packet {
  * is 1; else its type and what is in the header, and its size is 0.
  */
 extern const struct flowtap_ete_packet flowtap_ete_headers[256];
+extern const struct flowtap_ete_packet flowtap_etm4_headers[256];
 
 /* What goes on from packet to packet (K10.5.2.1). Set by flowtap_ete_parser_init only. */
 struct flowtap_ete_parser {
@@ -144,6 +150,12 @@ struct flowtap_ete_parser {
 	uint64_t timestamp;
 	uint32_t cc_threshold;
 	uint32_t max_speculation;	/* TRCIDR8.MAXSPEC */
+	const struct flowtap_ete_packet *headers;	/* of its architecture */
+	uint8_t etm4;			/* an ETMv4's version, 0x40 to 0x4f; 0: ETE */
+	bool m_profile;
+	bool has_q;			/* TRCIDR0.QSUPP; or that is not known */
+	uint8_t vmid_size;		/* bytes of them in a context */
+	uint8_t contextid_size;
 	bool commit_mode;		/* TRCIDR0.COMMOPT */
 	bool synced;
 	uint8_t zeros;			/* 0x00 bytes at the end of the packet before */
@@ -185,7 +197,7 @@ size_t flowtap_ete_parse_long(struct flowtap_ete_parser *parser, const uint8_t *
 static inline size_t flowtap_ete_parse(struct flowtap_ete_parser *parser, const uint8_t *bytes,
 				       size_t size, struct flowtap_ete_packet *packet)
 {
-	const struct flowtap_ete_packet *header = &flowtap_ete_headers[*bytes];
+	const struct flowtap_ete_packet *header = &parser->headers[*bytes];
 
 	memcpy(packet, header, FLOWTAP_ETE_PACKET_HEAD);
 	if (!header->size || !parser->synced)
@@ -197,8 +209,11 @@ static inline size_t flowtap_ete_parse(struct flowtap_ete_parser *parser, const 
 /* The packet's name as the specification spells it, "Atom format 1" ... */
 const char *flowtap_ete_packet_name(enum flowtap_ete_packet_type type);
 
-/* The name of an exception type, "PE reset", "IRQ" ...; "reserved" where there is none. */
-const char *flowtap_ete_exception_name(unsigned int type);
+/*
+ * The name of an exception type, "PE reset", "IRQ" ...; "reserved" where there is none. m_profile:
+ * as in flowtap_ete_config; types are other ones there.
+ */
+const char *flowtap_ete_exception_name(bool m_profile, unsigned int type);
 
 /*
  * For the decoder's shortest way: a header byte that is an Atom packet, all of it. count 0: it is

@@ -91,8 +91,8 @@ struct flowtap_input {
  * Decodes all of it to the sink. Of a perf.data CPUs come by time, of a snapshot one after the
  * other. 0, whatever the damage; -errno of opening or reading; -EBADMSG, -EPROTONOSUPPORT: an
  * archive or perf.data that nothing can be made of; -ENODATA: a perf.data or snapshot without a
- * trace of an ETE; -EINVAL: a directory that is no snapshot; -ENOEXEC: raw bytes, and config is
- * NULL; -ENODEV: a device that has no end, or a trace unit that is no ETE; -EPROTOTYPE: as
+ * trace of an ETE or ETMv4; -EINVAL: a directory that is no snapshot; -ENOEXEC: raw bytes, and config is
+ * NULL; -ENODEV: a device that has no end, or a trace unit as flowtap_ete_unsupported; -EPROTOTYPE: as
  * flowtap_recording_decode; -EFBIG, -EOVERFLOW: as flowtap_unpack; what the sink or images returned
  * below 0; -ENOMEM.
  */

@@ -29,7 +29,7 @@ extern "C" {
 /* One trace unit, as the AUXTRACE_INFO record describes it. */
 struct flowtap_perfdata_cpu {
 	uint32_t cpu;
-	bool ete;		/* false: an ETMv4, config.devarch is 0 */
+	bool ete;		/* false: an ETMv4 */
 	uint8_t trace_id;	/* CoreSight trace ID, 0: none is known */
 	uint32_t sink;		/* of that trace ID; 0: any */
 	struct flowtap_ete_config config;

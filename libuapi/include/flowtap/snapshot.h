@@ -9,8 +9,9 @@
  *			[dump1] file, address [length, offset, space]
  *
  * Names of files are relative to the directory; links and .. in them do not lead out of it. What
- * cannot be used but is not needed (a dump whose file is not there, a source that is no ETE) is
- * told and left out.
+ * cannot be used but is not needed (a dump whose file is not there, a source that is no ETE or ETM4) is
+ * told and left out. A processor whose type is one of the M profile ("Cortex-M55", "ARMv8-M") makes
+ * its ETMv4 one of that.
  */
 #ifndef FLOWTAP_SNAPSHOT_H
 #define FLOWTAP_SNAPSHOT_H
@@ -42,7 +43,7 @@ struct flowtap_snapshot_buffer {
 /* One trace unit's part of one buffer: a capture session of it. */
 struct flowtap_snapshot_source {
 	const char *name;
-	const char *type;		/* "ETE" ... */
+	const char *type;		/* "ETE", "ETM4.4" ... */
 	const char *core;		/* the name of the processor that it traces */
 	const char *core_type;		/* "Cortex-A53" ... or "" */
 	uint32_t core_number;		/* at the end of its name, else its place */
@@ -62,7 +63,7 @@ struct flowtap_snapshot;
  * Reads the .ini files of a directory; dumps and buffers are not opened. At most 16 MiB of a
  * device's file, 1 MiB of the others, 1024 devices, buffers and sources, 65536 dumps. options may
  * be NULL. 0 and *snapshot; -EINVAL: not a snapshot, or one that contradicts itself; -ENODATA: it
- * has no trace of an ETE; -E2BIG; -errno of opening what is needed; -ENOMEM.
+ * has no trace of an ETE or ETM4; -E2BIG; -errno of opening what is needed; -ENOMEM.
  */
 int flowtap_snapshot_open(const char *directory, const struct flowtap_snapshot_options *options,
 			  struct flowtap_snapshot **snapshot);

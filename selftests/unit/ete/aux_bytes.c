@@ -379,7 +379,7 @@ TEST_F(aux, a_cpu_that_is_not_described_has_gaps)
 	make(self, true);
 	EXPECT_EQ(0, put(self, next(self, 0, PID, &stream)));
 	EXPECT_TRUE(is_bad(self, "nothing says what the trace unit of CPU 0 is"));
-	self->query.ete.trcdevarch = 0x47704a13;	/* an ETMv4 */
+	self->query.ete.trcdevarch = 0x47700a63;	/* an STM */
 	EXPECT_EQ(0, flowtap_aux_query(self->aux, 0, &self->query, sizeof(self->query)));
 	EXPECT_EQ(-EINVAL, flowtap_aux_configure(self->aux, 0, &self->configure,
 						 sizeof(self->configure)));

@@ -97,11 +97,45 @@ static int begin(FIXTURE_DATA(ete) *self, struct flowtap_sink *sink)
 
 TEST_F(ete, trace_units_that_it_cannot_decode_are_refused)
 {
-	self->config.devarch = 0x47724a13;	/* ETMv4 */
-	EXPECT_EQ(-EINVAL, begin(self, NULL));
-	EXPECT_EQ(NULL, self->ete);
-	self->config.devarch = 0x47705a13;
+	static const struct {
+		uint32_t devarch, configr, idr2;
+		const char *why;
+	} cases[] = {
+		{ 0x47700a63, 1, 0x1088, "TRCDEVARCH.ARCHID" },		/* an STM */
+		{ 0x47705a13, 1, 0x0488, "TRCIDR2.VMIDSIZE" },		/* 8 bits: an ETMv4's */
+		{ 0x47705a13, 1, 0x1028, "TRCIDR2.CIDSIZE" },
+		{ 0x47724a13, 1, 0x0c88, "TRCIDR2.VMIDSIZE" },		/* 24 bits */
+		{ 0x47724a13, 1, 0x0448, "TRCIDR2.CIDSIZE" },
+		{ 0x47724a13, 3, 0x0488, "TRCCONFIGR.INSTP0" },
+		{ 0x47724a13, 0x101, 0x0488, "TRCCONFIGR.COND" },
+		{ 0x47724a13, 0x10001, 0x0488, "TRCCONFIGR.DA" },
+		{ 0x47724a13, 0x20001, 0x0488, "TRCCONFIGR.DA, DV" },
+		{ 0x47724a13, 1, 0x0488, NULL }, { 0x47724a13, 1, 0x0888, NULL },
+		{ 0x47724a13, 1, 0x1088, NULL }, { 0x47724a13, 1, 0, NULL },
+		{ 0x47705a13, 0x30107, 0, NULL },	/* bits that no ETE has */
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		const char *why;
+
+		self->config = (struct flowtap_ete_config){
+			.devarch = cases[i].devarch,
+			.configr = cases[i].configr,
+			.idr2 = cases[i].idr2,
+		};
+		why = flowtap_ete_unsupported(&self->config);
+		EXPECT_EQ(!cases[i].why, !why)
+			TH_LOG("case %zu: %s", i, why ? why : "-");
+		if (!why)
+			continue;
+		EXPECT_NE(NULL, strstr(why, cases[i].why))
+			TH_LOG("%s", why);
+		EXPECT_EQ(-EINVAL, begin(self, NULL));
+		EXPECT_EQ(NULL, self->ete);
+	}
+	self->config = (struct flowtap_ete_config){ .devarch = 0x47705a13 };
 	self->config.idr8 = FLOWTAP_ETE_SPECULATION_MAX + 1;
+	EXPECT_NE(NULL, flowtap_ete_unsupported(&self->config));
 	EXPECT_EQ(-EINVAL, begin(self, NULL));
 	self->config.idr8--;
 	EXPECT_EQ(0, begin(self, flowtap_text_sink(self->text)));

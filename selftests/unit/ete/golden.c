@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Shows that each golden file (selftests/corpus/ete, golden.h) is decoded as it says: every table
- * of K10.5.8, and what no public trace has. Packets, elements and flow.
+ * of K10.5.8, what no public trace has, and ETMv4. Packets, elements and flow.
  */
 #include <flowtap/arm.h>
 #include <flowtap/text.h>
@@ -14,7 +14,7 @@
 
 #include "support/kselftest_harness.h"
 
-#define FILES_MIN 50
+#define FILES_MIN 55
 
 struct lines {
 	char line[512][160];
@@ -50,7 +50,9 @@ static void add_address(struct lines *lines, const struct flowtap_ete_packet *pa
 	add(lines, "address(0x%llx)", (unsigned long long)packet->address.address);
 }
 
-static void add_exception(struct lines *lines, const struct flowtap_ete_packet *packet)
+/* Of an M profile by its number. */
+static void add_exception(struct lines *lines, const struct flowtap_ete_packet *packet,
+			  bool m_profile)
 {
 	static const char *const names[32] = {
 		[0] = "PE reset", [2] = "call", [12] = "data fault", [14] = "IRQ", [15] = "FIQ",
@@ -62,7 +64,10 @@ static void add_exception(struct lines *lines, const struct flowtap_ete_packet *
 			add_context(lines, packet);
 		add_address(lines, packet);
 	}
-	if (packet->exception_type == FLOWTAP_ETE_TRANSACTION_FAILURE)
+	if (m_profile)
+		add(lines, "exception(%u, 0x%llX)", packet->exception_type,
+		    (unsigned long long)packet->address.address);
+	else if (packet->exception_type == FLOWTAP_ETE_TRANSACTION_FAILURE)
 		add(lines, "transaction_failure()");
 	else if (packet->address_unknown)
 		add(lines, "exception(%s, unknown)", name ? name : "?");
@@ -90,7 +95,8 @@ static void add_time(struct lines *lines, const struct flowtap_ete_packet *packe
 		add(lines, "timestamp(0x%llx)", (unsigned long long)packet->timestamp);
 }
 
-static void add_element(struct lines *lines, const struct flowtap_ete_packet *packet)
+static void add_element(struct lines *lines, const struct flowtap_ete_packet *packet,
+			bool m_profile)
 {
 	switch (packet->type) {
 	case FLOWTAP_ETE_DISCARD:
@@ -113,7 +119,13 @@ static void add_element(struct lines *lines, const struct flowtap_ete_packet *pa
 		add(lines, "trace_on()");
 		break;
 	case FLOWTAP_ETE_EXCEPTION:
-		add_exception(lines, packet);
+		add_exception(lines, packet, m_profile);
+		break;
+	case FLOWTAP_ETE_EXCEPTION_RETURN:
+		add(lines, "exception_return()");
+		break;
+	case FLOWTAP_ETE_FUNCTION_RETURN:
+		add(lines, "function_return()");
 		break;
 	case FLOWTAP_ETE_INSTRUMENTATION:
 		add(lines, "instrumentation(EL%u, 0x%llx)", packet->instrumentation_el,
@@ -167,7 +179,8 @@ static void add_element(struct lines *lines, const struct flowtap_ete_packet *pa
 	}
 }
 
-static void add_elements(struct lines *lines, const struct flowtap_ete_packet *packet)
+static void add_elements(struct lines *lines, const struct flowtap_ete_packet *packet,
+			 bool m_profile)
 {
 	if (packet->commit)
 		add(lines, "commit(%u)", packet->commit);
@@ -177,7 +190,7 @@ static void add_elements(struct lines *lines, const struct flowtap_ete_packet *p
 		add(lines, "cancel(%u)", packet->cancel);
 	if (packet->mispredict)
 		add(lines, "mispredict()");
-	add_element(lines, packet);
+	add_element(lines, packet, m_profile);
 }
 
 /* --- What each test does with each file. --- */
@@ -255,7 +268,7 @@ static void check_packets(struct __test_metadata *_metadata, struct golden *gold
 		if (want->size != used)
 			break;
 		at += used;
-		add_elements(elements, &packet);
+		add_elements(elements, &packet, golden->config.m_profile);
 	}
 	EXPECT_EQ(golden->size, at)
 		TH_LOG("%s", golden->name);

@@ -246,8 +246,8 @@ TEST(trace_info)
 		     "8 reserved (Trace Info: a number has more than 32 bits)\n");
 	EXPECT_TRACE("0104 808080808080808080808080 80 01",
 		     "16 reserved (Trace Info: a number has more than 32 bits)\n");
-	EXPECT_TRACE("0102", "2 reserved (Trace Info: a section that ETE has not)\n");
-	EXPECT_TRACE("0110", "2 reserved (Trace Info: a section that ETE has not)\n");
+	EXPECT_TRACE("0102", "2 reserved (Trace Info: a section that its architecture has not)\n");
+	EXPECT_TRACE("0110", "2 reserved (Trace Info: a section that its architecture has not)\n");
 }
 
 TEST(a_trace_info_resets_what_is_retained)
@@ -571,11 +571,11 @@ TEST(names)
 	EXPECT_STREQ("Atom format 5.1", flowtap_ete_packet_name(FLOWTAP_ETE_ATOM_5_1));
 	for (int type = 0; type < FLOWTAP_ETE_PACKET_TYPES; type++)
 		EXPECT_NE(NULL, flowtap_ete_packet_name(type));
-	EXPECT_STREQ("PE reset", flowtap_ete_exception_name(0));
-	EXPECT_STREQ("IRQ", flowtap_ete_exception_name(14));
-	EXPECT_STREQ("Transaction failure", flowtap_ete_exception_name(24));
-	EXPECT_STREQ("reserved", flowtap_ete_exception_name(5));
-	EXPECT_STREQ("reserved", flowtap_ete_exception_name(32));
+	EXPECT_STREQ("PE reset", flowtap_ete_exception_name(false, 0));
+	EXPECT_STREQ("IRQ", flowtap_ete_exception_name(false, 14));
+	EXPECT_STREQ("Transaction failure", flowtap_ete_exception_name(false, 24));
+	EXPECT_STREQ("reserved", flowtap_ete_exception_name(false, 5));
+	EXPECT_STREQ("reserved", flowtap_ete_exception_name(false, 32));
 }
 
 TEST_HARNESS_MAIN
