@@ -587,7 +587,7 @@ static void take_ini(struct wrapped *wrapped, const char *name)
 
 /* A thread's buffer: one AUX record, of which the bytes are in many AUXTRACE records. */
 static void write_wrapped(const struct wrapped *wrapped, const char *root, const char *name,
-			  bool framed)
+			  int metadata, bool framed)
 {
 	uint8_t *bytes = malloc(2 * wrapped->size + 16);
 	struct source source = { wrapped->trace, wrapped->size,
@@ -597,7 +597,7 @@ static void write_wrapped(const struct wrapped *wrapped, const char *root, const
 
 	if (!framed)
 		memcpy(bytes, wrapped->trace, size);
-	begin(&file, 1, 1, &wrapped->cpu);
+	begin(&file, metadata, 1, &wrapped->cpu);
 	perffile_mmap2(&file, 300, 300, AT, USER_SIZE, 0, PROT_READ | PROT_EXEC, NULL,
 		       "/bin/program");
 	file.time = 1000;
@@ -616,17 +616,21 @@ static void wrap(const char *snapshot, const char *root)
 {
 	struct wrapped wrapped = {
 		.snapshot = snapshot,
-		.cpu = { .magic = PERFFILE_ETE, .ts_source = (uint64_t)-1 },
+		.cpu = { .ts_source = (uint64_t)-1 },
 		.user = calloc(1, USER_SIZE),
 		.trace = malloc(64UL << 20),
 	};
+	bool etm4;
 
 	take_ini(&wrapped, "ETE_0.ini");
 	take_ini(&wrapped, "cpu_0.ini");
+	etm4 = (wrapped.cpu.devarch & 0xffff) == 0x4a13;
+	wrapped.cpu.magic = etm4 ? PERFFILE_ETMV4 : PERFFILE_ETE;
 	wrapped.size = read_file(snapshot, "session1.bin", wrapped.trace, 64UL << 20);
 	write_file(root, "root/bin/program", wrapped.user, USER_SIZE);
-	write_wrapped(&wrapped, root, "raw.data", false);
-	write_wrapped(&wrapped, root, "framed.data", true);
+	/* What is described by metadata of version 0 is an ETMv4. */
+	write_wrapped(&wrapped, root, "raw.data", etm4 ? 0 : 1, false);
+	write_wrapped(&wrapped, root, "framed.data", etm4 ? 2 : 1, true);
 	free(wrapped.user);
 	free(wrapped.trace);
 }

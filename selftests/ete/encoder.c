@@ -24,6 +24,18 @@ void encoder_free(struct encoder *encoder)
 	free(encoder->run);
 }
 
+/* IHI 0064: COMMOPT, RETSTACK, 64-bit timestamps, a CCSIZE of 20 bits; a marker from 4.6 on. */
+static void etm4_config(const struct encoder_options *options, struct flowtap_ete_config *config)
+{
+	uint32_t minor = options->etm4 & 0xf;
+
+	config->devarch = 0x47704a13 | minor << 16;
+	config->idr0 = 0x08000ca1 | 1 << 9 | (options->q ? 3 << 15 : 0) |
+		       (uint32_t)(minor >= 6) << 23 | options->commopt << 29;
+	config->idr1 = 0x4100f400 | minor << 4;
+	config->idr2 = 0x10000088 | options->vmid_size << 10 | (uint32_t)options->wfx << 31;
+}
+
 /* TRCIDR and TRCCONFIGR as DDI 0487 lays them out; ETE 1.3, CCSIZE 20 bits, 64-bit timestamps. */
 void encoder_config(const struct encoder_options *options, struct flowtap_ete_config *config)
 {
@@ -39,6 +51,16 @@ void encoder_config(const struct encoder_options *options, struct flowtap_ete_co
 	config->idr1 = 0x4100fff3;
 	config->idr2 = 0x10001088 | (uint32_t)options->wfx << 31;
 	config->idr8 = options->maxspec;
+	if (options->etm4)
+		etm4_config(options, config);
+}
+
+/* The PE's context, with as much of a VMID as the trace unit has. */
+void encode_set_context(struct encoder *encoder, const struct trace_context *context)
+{
+	encoder->context = *context;
+	if (encoder->options.etm4 && encoder->options.vmid_size < 4)
+		encoder->context.vmid &= (1u << 8 * encoder->options.vmid_size) - 1;
 }
 
 bool encode_may_follow_stack(const struct encoder *encoder)
@@ -325,6 +347,8 @@ static void atom_element(struct encoder *encoder, const struct encoder_insn *ins
 	encode_element(encoder);
 	for (unsigned int i = 0; i < copy.flips; i++)
 		packet_mispredict(encoder);
+	if (encoder->options.etm4 && copy.eret && taken)
+		packet_begin(encoder, PACKET_EXCEPTION_RETURN, 0x07);
 }
 
 /* Branches that were not taken and have no atom yet get it. */
@@ -422,7 +446,7 @@ void encoder_on(struct encoder *encoder, uint64_t address, uint8_t isa,
 {
 	struct encoder_view *view = &encoder->view;
 
-	encoder->context = *context;
+	encode_set_context(encoder, context);
 	encoder->tracing = true;
 	encoder_begin(encoder);
 	view->delay = 0;
@@ -441,7 +465,7 @@ void encoder_off(struct encoder *encoder)
 void encoder_context(struct encoder *encoder, const struct trace_context *context)
 {
 	encode_flush_held(encoder);
-	encoder->context = *context;
+	encode_set_context(encoder, context);
 }
 
 void encoder_event(struct encoder *encoder, unsigned int mask)

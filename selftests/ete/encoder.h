@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * A trace unit in software: from what a PE executes to a legal ETE byte stream, written from the
- * text of DDI 0487 (K10.5.2 read backwards) and from nothing of the decoder.
+ * text of DDI 0487 (K10.5.2 read backwards) and from nothing of the decoder. An ETMv4's as well, as
+ * IHI 0064 has it: of the A profile.
  *
  * The PE tells each instruction, exception, change of context and so on; where it goes down a wrong
  * path it says so and takes it back. The encoder chooses among the legal packets: the shortest, or
@@ -20,6 +21,8 @@
 #define ENCODER_MAXSPEC 256
 
 struct encoder_options {
+	uint8_t etm4;		/* an ETMv4's version, 0x40 to 0x46; 0: an ETE */
+	uint8_t vmid_size;	/* bytes of an ETMv4's VMID: 1, 2, 4 */
 	uint32_t maxspec;	/* TRCIDR8.MAXSPEC, at most ENCODER_MAXSPEC */
 	bool commopt;		/* TRCIDR0.COMMOPT */
 	bool commtrans;		/* TRCIDR0.COMMTRANS: Transaction Start is no P0 element */
@@ -60,6 +63,7 @@ enum encoder_packet {
 	PACKET_TRACE_INFO_MIDDLE,	/* not the first one */
 	PACKET_TRACE_INFO_DEEP,		/* with a speculation depth */
 	PACKET_TRACE_INFO_TRANSACTION,
+	PACKET_TRACE_INFO_KEY,		/* an ETMv4's */
 	PACKET_TRACE_ON,
 	PACKET_TIMESTAMP,
 	PACKET_TIMESTAMP_CYCLES,
@@ -68,6 +72,8 @@ enum encoder_packet {
 	PACKET_EVENT,
 	PACKET_IGNORE,
 	PACKET_EXCEPTION,
+	PACKET_EXCEPTION_LONGER,	/* an ETMv4's, with a second information byte */
+	PACKET_EXCEPTION_RETURN,
 	PACKET_EXCEPTION_ADDRESS,	/* E 0b10 */
 	PACKET_EXCEPTION_CONTEXT,
 	PACKET_EXCEPTION_EXACT,

@@ -141,7 +141,7 @@ static void context_bytes(struct encoder *encoder)
 
 	packet_byte(encoder, context->el | nse << 3 | context->sf << 4 | ns << 5 | v << 6 | c << 7);
 	if (v)
-		put(encoder, context->vmid, 4);
+		put(encoder, context->vmid, encoder->options.etm4 ? encoder->options.vmid_size : 4);
 	if (c)
 		put(encoder, context->contextid, 4);
 	encoder->counts[v && c ? PACKET_CONTEXT_BOTH : v ? PACKET_CONTEXT_VMID :
@@ -232,15 +232,23 @@ bool packet_q(struct encoder *encoder, uint32_t count, struct encoder_address ad
 	return true;
 }
 
-/* K10.5.2.13: E 0b01 or, with `own`, 0b10 in bits 6 and 0 of the second byte. */
+/*
+ * K10.5.2.13: E 0b01 or, with `own`, 0b10 in bits 6 and 0 of the second byte. An ETMv4's may have
+ * one more, for bits 9:5 of the type.
+ */
 void packet_exception(struct encoder *encoder, unsigned int number, bool own, bool context,
 		      struct encoder_address address)
 {
 	enum address_form form = choose(encoder, address, context ? LONGS :
 					EXACTS | SHORTS | LONGS);
+	bool longer = encoder->options.etm4 && !encoder->options.shortest &&
+		      rng_one_in(&encoder->rng, 4);
 
 	packet_begin(encoder, own ? PACKET_EXCEPTION_ADDRESS : PACKET_EXCEPTION, 0x06);
-	packet_byte(encoder, number << 1 | (own ? 0x40 : 0x01));
+	packet_byte(encoder, number << 1 | (own ? 0x40 : 0x01) | longer << 7);
+	if (longer)
+		packet_byte(encoder, 0);
+	encoder->counts[PACKET_EXCEPTION_LONGER] += longer;
 	if (context) {
 		packet_byte(encoder, (form == FORM_LONG64 ? 0x85 : 0x82) + address.is1);
 		encoder->counts[PACKET_EXCEPTION_CONTEXT]++;

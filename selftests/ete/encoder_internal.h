@@ -66,5 +66,7 @@ void encode_element(struct encoder *encoder);
 void encode_flush_held(struct encoder *encoder);
 /* Now and then commits, counts cycles; after a P0 element. */
 void encode_resolve(struct encoder *encoder);
+/* What the PE is in from here on: a copy, as the trace unit can tell it. */
+void encode_set_context(struct encoder *encoder, const struct trace_context *context);
 
 #endif

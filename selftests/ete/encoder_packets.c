@@ -12,6 +12,7 @@ const char *const encoder_packet_names[PACKETS] = {
 	[PACKET_TRACE_INFO_MIDDLE] = "Trace Info, later",
 	[PACKET_TRACE_INFO_DEEP] = "Trace Info, speculating",
 	[PACKET_TRACE_INFO_TRANSACTION] = "Trace Info, in a transaction",
+	[PACKET_TRACE_INFO_KEY] = "Trace Info, P0 key",
 	[PACKET_TRACE_ON] = "Trace On",
 	[PACKET_TIMESTAMP] = "Timestamp",
 	[PACKET_TIMESTAMP_CYCLES] = "Timestamp, cycles",
@@ -20,6 +21,8 @@ const char *const encoder_packet_names[PACKETS] = {
 	[PACKET_EVENT] = "Event",
 	[PACKET_IGNORE] = "Ignore",
 	[PACKET_EXCEPTION] = "Exception",
+	[PACKET_EXCEPTION_LONGER] = "Exception, two information bytes",
+	[PACKET_EXCEPTION_RETURN] = "Exception Return",
 	[PACKET_EXCEPTION_ADDRESS] = "Exception, target address",
 	[PACKET_EXCEPTION_CONTEXT] = "Exception, context",
 	[PACKET_EXCEPTION_EXACT] = "Exception, exact match",
@@ -197,6 +200,8 @@ void packet_sync(struct encoder *encoder, uint64_t depth)
 	packet_async(encoder);
 	if (info || all || rng_one_in(rng, 2))
 		control |= 1;
+	if (encoder->options.etm4 && all)
+		control |= 2;
 	if (depth || all)
 		control |= 4;
 	if (encoder->options.cycles)
@@ -205,9 +210,12 @@ void packet_sync(struct encoder *encoder, uint64_t depth)
 	encoder->counts[PACKET_TRACE_INFO_MIDDLE] += encoder->nsyncs > 1;
 	encoder->counts[PACKET_TRACE_INFO_DEEP] += depth != 0;
 	encoder->counts[PACKET_TRACE_INFO_TRANSACTION] += transaction;
+	encoder->counts[PACKET_TRACE_INFO_KEY] += control >> 1 & 1;
 	packet_byte(encoder, control);
 	if (control & 1)
 		packet_byte(encoder, info);
+	if (control & 2)
+		packet_uleb(encoder, rng_below(rng, 1000));
 	if (control & 4)
 		packet_uleb(encoder, depth);
 	if (control & 8)

@@ -62,7 +62,7 @@ void encoder_exception(struct encoder *encoder, unsigned int number, uint64_t re
 	}
 	encode_element(encoder);
 	go_to(encoder, handler, handler_isa);
-	encoder->context = *context;
+	encode_set_context(encoder, context);
 	encode_resolve(encoder);
 }
 
@@ -74,13 +74,17 @@ void encoder_reset(struct encoder *encoder, uint64_t address, uint8_t isa,
 	encode_flush_held(encoder);
 	encoder->nrun = 0;
 	encode_tell(encoder);
-	packet_unknown_exception(encoder, PACKET_PE_RESET, 0);
+	/* An ETMv4's has an address, of which nobody says what it is. */
+	if (encoder->options.etm4)
+		packet_exception(encoder, 0, false, false, encode_here(encoder));
+	else
+		packet_unknown_exception(encoder, PACKET_PE_RESET, 0);
 	if (encoder->oracle)
 		oracle_step(encoder->oracle, ORACLE_EXCEPTION);
 	encode_element(encoder);
 	encoder->view.nstack = 0;
 	go_to(encoder, address, isa);
-	encoder->context = *context;
+	encode_set_context(encoder, context);
 	encode_resolve(encoder);
 }
 

@@ -16,7 +16,8 @@
 static const char usage[] =
 	"usage: make_stream [--instructions N] [--seed S] [--maxspec N] [--functions N]\n"
 	"                   [--cycles] [--timestamps] [--exceptions N] [--random KIND]\n"
-	"                   [--classic] [--truth] OUTDIR\n"
+	"                   [--etm4 MINOR] [--classic] [--truth] OUTDIR\n"
+	"--etm4: an ETMv4.MINOR instead of an ETE\n"
 	"--classic: only what OpenCSD 1.5.5 can read\n"
 	"KIND: bits of what random streams may have beside the plain flow (scenario.h)\n";
 
@@ -37,6 +38,7 @@ int main(int argc, char **argv)
 		{ "functions", required_argument, NULL, 'f' },
 		{ "exceptions", required_argument, NULL, 'e' },
 		{ "random", required_argument, NULL, 'r' },
+		{ "etm4", required_argument, NULL, '4' },
 		{ "cycles", no_argument, NULL, 'c' },
 		{ "timestamps", no_argument, NULL, 't' },
 		{ "classic", no_argument, NULL, 'C' },
@@ -49,7 +51,7 @@ int main(int argc, char **argv)
 	struct program *program;
 	struct oracle oracle;
 	uint64_t seed = 1, instructions = 10000000;
-	long random = -1;
+	long random = -1, etm4 = -1;
 	bool print = false, classic = false;
 	int c, err;
 
@@ -76,6 +78,9 @@ int main(int argc, char **argv)
 		case 'r':
 			random = strtol(optarg, NULL, 0);
 			break;
+		case '4':
+			etm4 = strtol(optarg, NULL, 0);
+			break;
 		case 'c':
 			scenario.encoder.cycles = true;
 			scenario.encoder.threshold = 16;
@@ -96,12 +101,14 @@ int main(int argc, char **argv)
 		}
 	}
 	if (optind != argc - 1 || scenario.program.functions < 2 ||
-	    scenario.encoder.maxspec > ENCODER_MAXSPEC) {
+	    scenario.encoder.maxspec > ENCODER_MAXSPEC || etm4 > 6) {
 		fputs(usage, stderr);
 		return 2;
 	}
 	if (random >= 0)
 		scenario_random(&scenario, seed, random);
+	if (etm4 >= 0)
+		scenario_etm4(&scenario, seed, etm4);
 	scenario.program.classic = classic;
 	scenario.encoder.sync_delay &= !classic;
 	scenario.encoder.sync_exact = classic;

@@ -50,6 +50,8 @@ static const struct {
 	{ "overflows and discards", SCENARIO_LOSSES | SCENARIO_SPECULATION | SCENARIO_STACK |
 	  SCENARIO_SYNCS | SCENARIO_EXCEPTIONS | SCENARIO_TIMES, 1 },
 	{ "everything at once", SCENARIO_ALL, 3 },
+	{ "ETMv4", (SCENARIO_ALL & ~(SCENARIO_SOURCE | SCENARIO_TRANSACTIONS | SCENARIO_ITE)) |
+	  SCENARIO_ETM4, 3 },
 };
 #define GROUPS	(sizeof(groups) / sizeof(groups[0]))
 

@@ -38,6 +38,27 @@ static void random_times(struct scenario *s, struct rng *rng)
 	s->encoder.threshold = rng_one_in(rng, 2) ? rng_below(rng, 20) : rng_below(rng, 200);
 }
 
+void scenario_etm4(struct scenario *s, uint64_t seed, unsigned int minor)
+{
+	static const uint8_t sizes[] = { 1, 2, 4 };
+
+	s->encoder.etm4 = 0x40 + minor;
+	/* More than 8 bits came with VMIDOPT. */
+	s->encoder.vmid_size = minor ? sizes[seed % sizeof(sizes)] : 1;
+	s->encoder.commtrans = false;
+	s->encoder.source = false;
+	s->execute.ite = 0;
+	s->execute.rme = false;
+	s->execute.fail = 0;
+	s->program.transactions = false;
+	if (minor < 3) {
+		s->encoder.ignore = 0;
+		s->encoder.wfx = false;
+	}
+	if (minor < 6)
+		s->execute.marker = 0;
+}
+
 void scenario_random(struct scenario *scenario, uint64_t seed, unsigned int has)
 {
 	struct rng rng = { seed * 0x9e3779b97f4a7c15ULL };
@@ -100,4 +121,6 @@ void scenario_random(struct scenario *scenario, uint64_t seed, unsigned int has)
 		if (s->execute.modify)
 			s->program.spaces = 3;
 	}
+	if (has & SCENARIO_ETM4)
+		scenario_etm4(s, seed / 7, seed % 7);
 }

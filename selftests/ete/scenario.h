@@ -28,10 +28,16 @@ enum scenario_has {
 	SCENARIO_RESET = 1 << 12,
 	SCENARIO_FILTER = 1 << 13,
 	SCENARIO_ALL = (1 << 14) - 1,
+	SCENARIO_ETM4 = 1 << 14,	/* an ETMv4's: without what that has not */
 };
 
 /* Like a compiler's code traced in one process: the return stack, no exceptions. */
 void scenario_plain(struct scenario *scenario);
+/*
+ * Makes it an ETMv4.minor's, 0 to 6: without source addresses, transactions, instrumentation, Realm
+ * and Root, and what a later version has. The seed says how large its VMID is.
+ */
+void scenario_etm4(struct scenario *scenario, uint64_t seed, unsigned int minor);
 void scenario_random(struct scenario *scenario, uint64_t seed, unsigned int has);
 
 #endif

@@ -53,9 +53,9 @@ static int write_unit(const char *directory, const struct encoder *encoder)
 	if (!file)
 		return -errno;
 	encoder_config(&encoder->options, &config);
-	fprintf(file, "[device]\nname=ETE_0\nclass=trace_source\ntype=ETE\n\n[regs]\n"
+	fprintf(file, "[device]\nname=ETE_0\nclass=trace_source\ntype=%s\n\n[regs]\n"
 		"TRCCONFIGR=0x%x\nTRCTRACEIDR=0x%x\nTRCDEVARCH=0x%x\nTRCIDR0=0x%x\nTRCIDR1=0x%x\n"
-		"TRCIDR2=0x%x\nTRCIDR8=0x%x\n", config.configr, config.traceidr, config.devarch,
+		"TRCIDR2=0x%x\nTRCIDR8=0x%x\n", encoder->options.etm4 ? "ETM4" : "ETE", config.configr, config.traceidr, config.devarch,
 		config.idr0, config.idr1, config.idr2, config.idr8);
 	return finish(file);
 }
