@@ -17,6 +17,7 @@
 
 #include "support/crafted.h"
 #include "support/perffile.h"
+#include "support/perffile_pack.h"
 #include "support/tinyelf.h"
 
 #define NONE UINT32_MAX
@@ -154,8 +155,13 @@ static void tasks(struct perffile *file)
 	map(file, 200, AT, 3, "/bin/three");
 }
 
+/* As perf record -z does it. */
+static bool packs;
+
 static void finish(struct perffile *file, const char *root, const char *path)
 {
+	if (packs)
+		perffile_pack(file, false, 300);
 	perffile_string(file, 3, "board");
 	perffile_string(file, 4, "6.12.1-board");
 	perffile_string(file, 5, "6.12");
@@ -652,6 +658,9 @@ int main(int argc, char **argv)
 	program(root, "root/bin/two", 2, two, sizeof(two));
 	program(root, "root/bin/three", 3, three, sizeof(three));
 	make_raw(root, "trbe.data", 2, CONFIGR_CID | CONFIGR_TS, CONTEXTID);
+	packs = true;
+	make_raw(root, "packed.data", 2, CONFIGR_CID | CONFIGR_TS, CONTEXTID);
+	packs = false;
 	make_raw(root, "vhe.data", 1, CONFIGR_VMID | CONFIGR_TS, VMID);
 	make_framed(root, "etr1.data", 1);
 	make_framed(root, "etr2.data", 2);

@@ -9,6 +9,7 @@
 
 #include "support/crafted.h"
 #include "support/perffile.h"
+#include "support/perffile_pack.h"
 
 #define AT 0x400000ULL
 
@@ -108,32 +109,36 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 /* Seeds: a raw buffer, frames of two CPUs, a thread's buffer by a pipe. */
 size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n)
 {
+	/* As the first ones: 3 packed, 4 of an ETMv4. */
+	const unsigned int kind = n % 3;
 	struct perffile_unit units[2] = {
 		{ .magic = PERFFILE_ETE, .configr = 0x841, .traceidr = 0x10, .idr0 = 0x28000ea1,
 		  .idr1 = 0x4100fff3, .idr2 = 0x20001088, .devarch = 0x47705a13, .ts_source = 1 },
 	};
 	struct stream stream = { .size = 0 }, framed = { .size = 0 };
-	const struct stream *trace = n == 1 ? &framed : &stream;
-	uint32_t cpu = n == 2 ? FLOWTAP_PERFDATA_NONE : 0;
+	const struct stream *trace = kind == 1 ? &framed : &stream;
+	uint32_t cpu = kind == 2 ? FLOWTAP_PERFDATA_NONE : 0;
 	struct perffile file;
 	size_t size;
 
-	if (n >= 3)
+	if (n >= 5)
 		return 0;
+	if (kind == 1 && n > 3)
+		units[0].magic = PERFFILE_ETMV4;
 	units[1] = units[0];
 	units[1].cpu = 1;
 	units[1].traceidr = 0x12;
 	start(&stream);
 	timestamp(&stream, 1000);
-	at(&stream, AT, 0, n == 2 ? 0 : CONTEXTID, 0, 11);
+	at(&stream, AT, 0, kind == 2 ? 0 : CONTEXTID, 0, 11);
 	atoms(&stream, "EEEENE");
 	to(&stream, AT);
 	atoms(&stream, "E");
 	framed.size = frames(framed.bytes, (struct source[]) {
 		{ stream.bytes, stream.size, 0x10, 0 }, { stream.bytes, stream.size, 0x12, 0 },
 	}, 2);
-	perffile_start(&file, n == 2, PERFFILE_ANY | PERF_SAMPLE_IP, PERFFILE_ANY);
-	perffile_info(&file, n == 0 ? 2 : 1, false, 2, units);
+	perffile_start(&file, kind == 2, PERFFILE_ANY | PERF_SAMPLE_IP, PERFFILE_ANY);
+	perffile_info(&file, kind == 0 ? 2 : 1, false, 2, units);
 	perffile_values(&file, 79, 0, 3, (uint64_t[]) { 0, 1, 0 });
 	perffile_values(&file, 21, 0, 1, (uint64_t[]) { 0x10 });
 	file.tid = 11;
@@ -145,12 +150,14 @@ size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n)
 			(uint64_t[]) { 11ULL << 32 | 10 });
 	for (int i = 0; i < 2; i++) {
 		file.time = 5000 + i;
-		perffile_aux(&file, i * trace->size, trace->size, n == 1 ? i : 0x100 + i);
-		perffile_auxtrace(&file, i * trace->size, 0, n == 2 ? 11 : ~0U, cpu, trace->bytes,
+		perffile_aux(&file, i * trace->size, trace->size, kind == 1 ? i : 0x100 + i);
+		perffile_auxtrace(&file, i * trace->size, 0, kind == 2 ? 11 : ~0U, cpu, trace->bytes,
 				  trace->size);
 	}
 	perffile_comm(&file, 10, 11, true, "exec");
 	perffile_string(&file, 4, "6.12.1");
+	if (n == 3)
+		perffile_pack(&file, false, 50);
 	perffile_finish(&file);
 	size = file.size;
 	if (size > capacity)

@@ -59,7 +59,7 @@ static int by_buffer(const void *one, const void *other)
 		return order;
 	if (a->offset != b->offset)
 		return a->offset < b->offset ? -1 : 1;
-	return a->record < b->record ? -1 : a->record > b->record;
+	return a->order < b->order ? -1 : a->order > b->order;
 }
 
 static int add_piece(struct joining *joining, const struct perfdata_aux *aux, uint64_t file,

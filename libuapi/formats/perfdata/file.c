@@ -101,6 +101,8 @@ void flowtap_perfdata_close(struct flowtap_perfdata *perfdata)
 	free(perfdata->hw_ids.list);
 	free(perfdata->aux.list);
 	free(perfdata->extents.list);
+	for (size_t i = 0; i < perfdata->events.n; i++)
+		free(perfdata->events.list[i].bytes);
 	free(perfdata->events.list);
 	free(perfdata->threads.list);
 	flowtap_hash_table_free(&perfdata->by_tid);
@@ -195,7 +197,7 @@ static int by_time(const void *one, const void *other)
 
 	if (a->time != b->time)
 		return a->time < b->time ? -1 : 1;
-	return a->offset < b->offset ? -1 : a->offset > b->offset;
+	return a->order < b->order ? -1 : a->order > b->order;
 }
 
 /* MMAP: pid, tid, start, size, offset, path; MMAP2 has file or build-id and rights before that. */
@@ -238,9 +240,15 @@ static int fill_one(const struct flowtap_perfdata *perfdata, const struct perfda
 		    uint8_t *bytes, struct flowtap_address_map *map)
 {
 	struct perf_event_header header;
-	int err = flowtap_perfdata_pread(perfdata, event->offset, &header, sizeof(header));
+	int err = 0;
 
-	if (!err)
+	if (event->bytes)
+		memcpy(&header, event->bytes, sizeof(header));
+	else
+		err = flowtap_perfdata_pread(perfdata, event->offset, &header, sizeof(header));
+	if (!err && event->bytes)
+		bytes = event->bytes;
+	else if (!err)
 		err = flowtap_perfdata_pread(perfdata, event->offset, bytes, header.size);
 	if (err)
 		return err;

@@ -157,27 +157,95 @@ static int next_record(struct window *window, uint64_t at, bool damage,
 	return 0;
 }
 
+/* One reading of the file. */
+struct walk {
+	struct window window;
+	struct perfdata_unpack *unpack;	/* since a COMPRESSED record came */
+	const struct flowtap_perfdata_record *packed;
+	bool damage;
+	flowtap_perfdata_visit visit;
+	void *argument;
+};
+
+/* A record out of a packed one. Trace bytes do not follow it. */
+static int visit_unpacked(void *argument, const uint8_t *bytes, size_t size)
+{
+	struct walk *walk = argument;
+	struct flowtap_perfdata_record record = {
+		.offset = walk->packed->offset,
+		.packed = true,
+		.bytes = bytes,
+		.size = size,
+		.pid = FLOWTAP_PERFDATA_NONE,
+		.tid = FLOWTAP_PERFDATA_NONE,
+		.cpu = FLOWTAP_PERFDATA_NONE,
+	};
+	struct perf_event_header header;
+
+	memcpy(&header, bytes, sizeof(header));
+	record.type = header.type;
+	record.misc = header.misc;
+	if (header.type >= PERFDATA_HEADER_ATTR) {
+		if (walk->damage)
+			flowtap_perfdata_damaged(walk->window.perfdata, record.offset,
+						 "a record of perf itself among packed ones");
+		return 0;
+	}
+	parse_sample_id(walk->window.perfdata, &record);
+	return walk->visit(walk->argument, &record);
+}
+
+static int unpack(struct walk *walk, const struct flowtap_perfdata_record *record)
+{
+	const char *reason;
+	int err;
+
+	if (!walk->unpack)
+		walk->unpack = flowtap_perfdata_unpack_new();
+	if (!walk->unpack)
+		return -ENOMEM;
+	walk->packed = record;
+	err = flowtap_perfdata_unpack(walk->unpack, record, visit_unpacked, walk, &reason);
+	if (reason && walk->damage)
+		flowtap_perfdata_damaged(walk->window.perfdata, record->offset, reason);
+	return err;
+}
+
+/* One record and those that are packed in it; *at: where the next one is. 1: the end. */
+static int step(struct walk *walk, uint64_t *at)
+{
+	struct flowtap_perfdata_record record;
+	uint16_t whole;
+	int err = next_record(&walk->window, *at, walk->damage, &record);
+
+	if (err)
+		return err;
+	memcpy(&whole, record.bytes + 6, sizeof(whole));
+	*at += whole + record.payload;
+	err = walk->visit(walk->argument, &record);
+	if (!err && (record.type == PERFDATA_COMPRESSED || record.type == PERFDATA_COMPRESSED2))
+		err = unpack(walk, &record);
+	return err;
+}
+
 static int walk(const struct flowtap_perfdata *perfdata, bool damage,
 		flowtap_perfdata_visit visit, void *argument)
 {
-	struct window window = { .perfdata = perfdata, .bytes = malloc(WINDOW) };
-	struct flowtap_perfdata_record record;
+	struct walk walk = {
+		.window = { .perfdata = perfdata, .bytes = malloc(WINDOW) },
+		.damage = damage,
+		.visit = visit,
+		.argument = argument,
+	};
 	uint64_t at = perfdata->data;
-	int err = window.bytes ? 0 : -ENOMEM;
+	int err = walk.window.bytes ? 0 : -ENOMEM;
 
-	while (!err) {
-		uint16_t whole;
-
-		err = next_record(&window, at, damage, &record);
-		if (err)
-			break;
-		memcpy(&whole, record.bytes + 6, sizeof(whole));
-		at += whole + record.payload;
-		err = visit(argument, &record);
-		if (err)
-			break;
-	}
-	free(window.bytes);
+	while (!err)
+		err = step(&walk, &at);
+	if (walk.unpack && damage && flowtap_perfdata_unpack_waits(walk.unpack))
+		flowtap_perfdata_damaged(perfdata, at, "the packed records end within one");
+	flowtap_perfdata_unpack_free(walk.unpack);
+	free(walk.window.bytes);
 	/* A file that became shorter ends there. */
 	return err == 1 || err == -ENODATA ? 0 : err;
 }
@@ -212,6 +280,7 @@ static int parse_aux(struct flowtap_perfdata *perfdata,
 		return -EINVAL;
 	return PERFDATA_ADD(&perfdata->aux, (struct perfdata_aux) {
 		.record = record->offset,
+		.order = perfdata->info.records,
 		.time = record->time,
 		.offset = perfdata_u64(record->bytes + 8),
 		.size = perfdata_u64(record->bytes + 16),
@@ -268,7 +337,7 @@ static int parse_switch(struct flowtap_perfdata *perfdata,
 {
 	struct perfdata_switch one = {
 		.time = record->time,
-		.order = record->offset,
+		.order = perfdata->info.records,
 		.cpu = record->cpu,
 		.tid = record->tid,
 	};
@@ -314,6 +383,31 @@ static void parse_kernel(struct flowtap_perfdata *perfdata,
 	}
 }
 
+/* It is read again for the map, or is kept: what was packed is not in the file as it is. */
+static int add_event(struct flowtap_perfdata *perfdata,
+		     const struct flowtap_perfdata_record *record)
+{
+	struct perfdata_event event = {
+		.time = record->time,
+		.offset = record->offset,
+		.order = perfdata->info.records,
+	};
+	uint16_t whole;
+	int err;
+
+	if (record->packed) {
+		memcpy(&whole, record->bytes + 6, sizeof(whole));
+		event.bytes = malloc(whole);
+		if (!event.bytes)
+			return -ENOMEM;
+		memcpy(event.bytes, record->bytes, whole);
+	}
+	err = PERFDATA_ADD(&perfdata->events, event);
+	if (err)
+		free(event.bytes);
+	return err;
+}
+
 static int parse_mapping(struct flowtap_perfdata *perfdata,
 			 const struct flowtap_perfdata_record *record)
 {
@@ -332,10 +426,7 @@ static int parse_mapping(struct flowtap_perfdata *perfdata,
 				      perfdata_u32(record->bytes + 8), record->time);
 	if (err)
 		return err;
-	return PERFDATA_ADD(&perfdata->events, (struct perfdata_event) {
-		.time = record->time,
-		.offset = record->offset,
-	});
+	return add_event(perfdata, record);
 }
 
 static int parse_task(struct flowtap_perfdata *perfdata,
@@ -361,10 +452,7 @@ static int parse_task(struct flowtap_perfdata *perfdata,
 	if (err || (comm && !(record->misc & PERF_RECORD_MISC_COMM_EXEC)) ||
 	    (!comm && (record->misc & PERF_RECORD_MISC_FORK_EXEC)))
 		return err;
-	return PERFDATA_ADD(&perfdata->events, (struct perfdata_event) {
-		.time = record->time,
-		.offset = record->offset,
-	});
+	return add_event(perfdata, record);
 }
 
 static int parse_start(struct flowtap_perfdata *perfdata,
@@ -382,7 +470,7 @@ static int parse_start(struct flowtap_perfdata *perfdata,
 		return err;
 	return PERFDATA_ADD(&perfdata->switches, (struct perfdata_switch) {
 		.time = record->time,
-		.order = record->offset,
+		.order = perfdata->info.records,
 		.cpu = record->cpu,
 		.tid = tid,
 	});
@@ -448,10 +536,6 @@ static int parse_record(struct flowtap_perfdata *perfdata,
 		return parse_auxtrace(perfdata, record);
 	case PERFDATA_TIME_CONV:
 		return parse_time_conv(perfdata, record);
-	case PERFDATA_COMPRESSED:
-	case PERFDATA_COMPRESSED2:
-		perfdata->reason = "its records are compressed (perf record -z)";
-		return -EPROTONOSUPPORT;
 	default:
 		return 0;
 	}

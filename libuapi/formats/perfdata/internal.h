@@ -61,7 +61,8 @@ struct perfdata_build_id {
 
 /* An AUX record. */
 struct perfdata_aux {
-	uint64_t record;	/* its place in the file */
+	uint64_t record;	/* its offset in the file */
+	uint64_t order;		/* in the file */
 	uint64_t time;
 	uint64_t offset;	/* in the AUX area, counted since it was made */
 	uint64_t size;
@@ -84,6 +85,8 @@ struct perfdata_extent {
 struct perfdata_event {
 	uint64_t time;
 	uint64_t offset;
+	uint64_t order;		/* in the file */
+	uint8_t *bytes;		/* of one that was packed, a copy; else NULL */
 };
 
 struct perfdata_thread {
@@ -198,6 +201,24 @@ flowtap_perfdata_find_cpu(const struct flowtap_perfdata *perfdata, uint32_t cpu)
 int flowtap_perfdata_index(struct flowtap_perfdata *perfdata);
 /* aux_data.c: ranges from AUX and AUXTRACE records. 0 or -ENOMEM. */
 int flowtap_perfdata_join(struct flowtap_perfdata *perfdata);
+
+/* unpack.c: COMPRESSED records. */
+struct perfdata_unpack;
+
+/* NULL: no memory. */
+struct perfdata_unpack *flowtap_perfdata_unpack_new(void);
+void flowtap_perfdata_unpack_free(struct perfdata_unpack *unpack);
+/* A whole record, with its header; valid during the call. What is not 0 ends it. */
+typedef int (*perfdata_unpacked)(void *argument, const uint8_t *bytes, size_t size);
+/*
+ * The records that end in this COMPRESSED one, the next of the file. 0, or what each returned.
+ * *reason: a line where this one, and all after it, cannot be unpacked; else NULL.
+ */
+int flowtap_perfdata_unpack(struct perfdata_unpack *unpack,
+			    const struct flowtap_perfdata_record *record, perfdata_unpacked each,
+			    void *argument, const char **reason);
+/* Whether a record has not ended. */
+bool flowtap_perfdata_unpack_waits(const struct perfdata_unpack *unpack);
 
 /* threads.c */
 int flowtap_perfdata_thread(struct flowtap_perfdata *perfdata, uint32_t tid, uint32_t pid,

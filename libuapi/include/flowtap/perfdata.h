@@ -8,8 +8,8 @@
  * Linux's perf.data-file-format.txt, perf_event.h, coresight-pmu.h and perf's cs-etm.h.
  *
  * A file is read once when it is opened, and then where it is asked for: what is kept is some 40
- * bytes for each mapping, task and AUX record, never trace bytes. Files of big-endian machines, of
- * perf before 3.1 ("PERFFILE") and with compressed records are refused.
+ * bytes for each mapping, task and AUX record, of mappings that were packed (perf record -z) all,
+ * never trace bytes. Files of big-endian machines and of perf before 3.1 ("PERFFILE") are refused.
  */
 #ifndef FLOWTAP_PERFDATA_H
 #define FLOWTAP_PERFDATA_H
@@ -58,7 +58,8 @@ struct flowtap_perfdata_range {
 
 /* A record. Valid during the call only. */
 struct flowtap_perfdata_record {
-	uint64_t offset;	/* in the file */
+	uint64_t offset;	/* in the file; packed: of the COMPRESSED record that it came out of */
+	bool packed;
 	uint32_t type;		/* PERF_RECORD_ */
 	uint16_t misc;
 	const uint8_t *bytes;	/* with its header, without the sample id after it */
@@ -114,8 +115,8 @@ const struct flowtap_perfdata_range *
 flowtap_perfdata_ranges(const struct flowtap_perfdata *perfdata, size_t *n);
 
 /*
- * Calls visit for each record in the order of the file. What it returns other than 0 ends the walk
- * and is returned; else 0 or -errno.
+ * Calls visit for each record in the order of the file, for those in a COMPRESSED record after that.
+ * What it returns other than 0 ends the walk and is returned; else 0 or -errno.
  */
 typedef int (*flowtap_perfdata_visit)(void *argument,
 				      const struct flowtap_perfdata_record *record);

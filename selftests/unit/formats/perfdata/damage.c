@@ -30,19 +30,6 @@ TEST(other_files_are_refused_with_a_reason)
 	}
 }
 
-TEST(compressed_records_are_refused)
-{
-	struct perffile file;
-	struct opened opened;
-
-	small(&file, false);
-	perffile_values(&file, 81, 0, 1, (uint64_t[]) { 0 });
-	finish(&file, &opened);
-	EXPECT_EQ(-EPROTONOSUPPORT, opened.err);
-	EXPECT_NE(NULL, strstr(opened.reason, "compressed"));
-	done(&opened);
-}
-
 TEST(a_recording_that_was_killed_is_read_to_its_end)
 {
 	struct perffile file;
