@@ -93,6 +93,21 @@ static enum opcode_kind kind_t32_short(uint32_t opcode, uint64_t pc, uint64_t *t
 	return OPCODE_BRANCH;
 }
 
+/* Armv8.1-M: WLS, WLSTP lead past a loop, LE, LETP back to its begin. */
+static enum opcode_kind kind_loop(uint32_t opcode, uint64_t pc, uint64_t *target)
+{
+	uint32_t offset = (opcode & 0x7fe) << 1 | (opcode >> 10 & 2);
+	uint32_t which = opcode >> 16 & 0x7f;
+
+	if ((opcode & 0xff80f001) != 0xf000c001 || which >= 0x50)
+		return OPCODE_ANY;
+	if (which == 0x0f || which == 0x1f || which == 0x2f)
+		*target = (uint32_t)(pc + 4 - offset);
+	else
+		*target = (uint32_t)(pc + 4 + offset);
+	return OPCODE_BRANCH;
+}
+
 static enum opcode_kind kind_t32_long(uint32_t opcode, uint64_t pc, uint64_t *target)
 {
 	uint32_t sign = opcode >> 26 & 1, j1 = opcode >> 13 & 1, j2 = opcode >> 11 & 1;
@@ -112,7 +127,7 @@ static enum opcode_kind kind_t32_long(uint32_t opcode, uint64_t pc, uint64_t *ta
 	}
 	if ((opcode & 0x5000) == 0x4000) {	/* BLX */
 		if (opcode & 1)
-			return OPCODE_ANY;
+			return kind_loop(opcode, pc, target);
 		pc &= ~3ULL;
 	}
 	*target = (uint32_t)(pc + 4 + (uint64_t)offset * 2);
