@@ -273,7 +273,7 @@ static int fill_threads(const struct flowtap_perfdata *perfdata, struct flowtap_
 	for (size_t i = 0; i < perfdata->threads.n && !err; i++)
 		err = flowtap_address_map_thread(map, perfdata->threads.list[i].pid,
 						 perfdata->threads.list[i].tid, 0);
-	if (perfdata->info.lost)
+	if (perfdata->info.lost || perfdata->incomplete)
 		flowtap_address_map_set_lossy(map);
 	return err;
 }

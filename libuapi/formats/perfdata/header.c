@@ -325,6 +325,8 @@ static int read_features(struct flowtap_perfdata *perfdata, const struct file_he
 static void clamp_data(struct flowtap_perfdata *perfdata, const struct section *data)
 {
 	perfdata->data = data->offset;
+	/* Of either, records of rings that were to be written are missing at the end. */
+	perfdata->incomplete = !data->size || !inside(perfdata, data);
 	if (!data->size) {
 		/* It is written when perf record ends. */
 		flowtap_perfdata_damaged(perfdata, data->offset,

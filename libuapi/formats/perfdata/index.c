@@ -163,6 +163,7 @@ struct walk {
 	struct perfdata_unpack *unpack;	/* since a COMPRESSED record came */
 	const struct flowtap_perfdata_record *packed;
 	bool damage;
+	bool incomplete;		/* there were records that cannot be found */
 	flowtap_perfdata_visit visit;
 	void *argument;
 };
@@ -206,6 +207,7 @@ static int unpack(struct walk *walk, const struct flowtap_perfdata_record *recor
 		return -ENOMEM;
 	walk->packed = record;
 	err = flowtap_perfdata_unpack(walk->unpack, record, visit_unpacked, walk, &reason);
+	walk->incomplete |= reason != NULL;
 	if (reason && walk->damage)
 		flowtap_perfdata_damaged(walk->window.perfdata, record->offset, reason);
 	return err;
@@ -218,6 +220,7 @@ static int step(struct walk *walk, uint64_t *at)
 	uint16_t whole;
 	int err = next_record(&walk->window, *at, walk->damage, &record);
 
+	walk->incomplete |= err == 1 && *at < walk->window.perfdata->data_end;
 	if (err)
 		return err;
 	memcpy(&whole, record.bytes + 6, sizeof(whole));
@@ -228,12 +231,13 @@ static int step(struct walk *walk, uint64_t *at)
 	return err;
 }
 
-static int walk(const struct flowtap_perfdata *perfdata, bool damage,
+/* incomplete: damage is told, and this says whether records were lost by it; NULL: it is not. */
+static int walk(const struct flowtap_perfdata *perfdata, bool *incomplete,
 		flowtap_perfdata_visit visit, void *argument)
 {
 	struct walk walk = {
 		.window = { .perfdata = perfdata, .bytes = malloc(WINDOW) },
-		.damage = damage,
+		.damage = incomplete,
 		.visit = visit,
 		.argument = argument,
 	};
@@ -242,8 +246,13 @@ static int walk(const struct flowtap_perfdata *perfdata, bool damage,
 
 	while (!err)
 		err = step(&walk, &at);
-	if (walk.unpack && damage && flowtap_perfdata_unpack_waits(walk.unpack))
-		flowtap_perfdata_damaged(perfdata, at, "the packed records end within one");
+	if (walk.unpack && flowtap_perfdata_unpack_waits(walk.unpack)) {
+		walk.incomplete = true;
+		if (walk.damage)
+			flowtap_perfdata_damaged(perfdata, at, "the packed records end within one");
+	}
+	if (incomplete)
+		*incomplete |= walk.incomplete;
 	flowtap_perfdata_unpack_free(walk.unpack);
 	free(walk.window.bytes);
 	/* A file that became shorter ends there. */
@@ -253,7 +262,7 @@ static int walk(const struct flowtap_perfdata *perfdata, bool damage,
 int flowtap_perfdata_walk(const struct flowtap_perfdata *perfdata, flowtap_perfdata_visit visit,
 			  void *argument)
 {
-	return walk(perfdata, false, visit, argument);
+	return walk(perfdata, NULL, visit, argument);
 }
 
 static int parse_attr(struct flowtap_perfdata *perfdata,
@@ -577,7 +586,7 @@ int flowtap_perfdata_index(struct flowtap_perfdata *perfdata)
 	int err;
 
 	sort_ids(perfdata);
-	err = walk(perfdata, true, visit, perfdata);
+	err = walk(perfdata, &perfdata->incomplete, visit, perfdata);
 	flowtap_perfdata_assign(perfdata);
 	flowtap_perfdata_sort_tasks(perfdata);
 	flowtap_hash_table_free(&perfdata->by_tid);

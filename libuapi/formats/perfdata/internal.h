@@ -138,6 +138,7 @@ struct flowtap_perfdata {
 	PERFDATA_LIST(struct flowtap_perfdata_range) ranges;
 	bool on_exec;		/* events begin with an exec: of the command that perf record ran */
 	uint64_t first_exec;	/* when the earliest one was; 0 none */
+	bool incomplete;	/* records are missing: mappings and tasks may be among them */
 	bool has_trace;		/* an AUXTRACE_INFO of cs_etm */
 	bool has_time_conv;
 	bool has_time_mask;

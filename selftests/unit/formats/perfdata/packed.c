@@ -103,6 +103,7 @@ TEST(what_is_packed_is_in_the_map)
 	ASSERT_EQ(0, opened.err);
 	ASSERT_EQ(0, flowtap_perfdata_fill(opened.perfdata, map));
 	EXPECT_EQ(0, opened.damages);
+	EXPECT_FALSE(flowtap_address_map_is_lossy(map));
 	EXPECT_EQ(103, flowtap_perfdata_pid(opened.perfdata, 103, 9000));
 	EXPECT_NE(NULL, flowtap_address_map_find(map, 103, 9000, 0x400000));
 	EXPECT_EQ(NULL, flowtap_address_map_find(map, 103, 0x800000, 9000));
@@ -126,6 +127,17 @@ static uint8_t *first_packed(struct perffile *file)
 	}
 }
 
+/* Mappings may be in what is lost: nothing that needs all of them is taken for sure. */
+static bool is_lossy(const struct opened *opened)
+{
+	struct flowtap_address_map *map = flowtap_address_map_new("/");
+	bool lossy = !flowtap_perfdata_fill(opened->perfdata, map) &&
+		     flowtap_address_map_is_lossy(map);
+
+	flowtap_address_map_free(map);
+	return lossy;
+}
+
 TEST(what_zstd_cannot_unpack_is_told_once)
 {
 	struct perffile file;
@@ -138,8 +150,38 @@ TEST(what_zstd_cannot_unpack_is_told_once)
 	ASSERT_EQ(0, opened.err);
 	EXPECT_EQ(1, opened.damages);
 	EXPECT_STREQ("packed records that zstd cannot unpack", opened.damage);
+	EXPECT_TRUE(is_lossy(&opened));
 	/* What is not packed is used all the same. */
 	EXPECT_EQ(64, opened.info->aux_bytes);
+	done(&opened);
+}
+
+TEST(a_file_that_is_cut_may_lack_mappings)
+{
+	struct perffile file;
+	struct opened opened;
+
+	busy(&file);
+	perffile_finish(&file);
+	/* Within the record that is last, or within the trace bytes before it. */
+	for (size_t cut = 4; cut <= 44; cut += 40) {
+		open_bytes(&opened, file.bytes, file.last + 20 - cut);
+		EXPECT_EQ(0, opened.err);
+		EXPECT_EQ(2, opened.damages);
+		EXPECT_TRUE(is_lossy(&opened));
+		done(&opened);
+	}
+	free(file.bytes);
+	/* A pipe has no size that says it. */
+	small(&file, true);
+	open_bytes(&opened, file.bytes, file.size);
+	EXPECT_FALSE(is_lossy(&opened));
+	done(&opened);
+	perffile_comm(&file, 1, 1, true, "cut");
+	open_bytes(&opened, file.bytes, file.size - 4);
+	free(file.bytes);
+	EXPECT_STREQ("the file ends within a record", opened.damage);
+	EXPECT_TRUE(is_lossy(&opened));
 	done(&opened);
 }
 
@@ -190,6 +232,8 @@ TEST(records_that_cannot_be_are_told)
 		EXPECT_EQ(0, opened.err);
 		EXPECT_EQ(1, opened.damages);
 		EXPECT_STREQ(cases[i].why, opened.damage);
+		/* The records of perf itself are whole, and of no use there. */
+		EXPECT_EQ(i < 3, is_lossy(&opened));
 		EXPECT_EQ(2, opened.n);
 		done(&opened);
 	}
