@@ -40,6 +40,8 @@ static const char *unsupported_size(const struct flowtap_ete_config *config)
 	return vmid <= 2 ? NULL : "TRCIDR2.VMIDSIZE: a VMID has 8, 16 or 32 bits, or there is none";
 }
 
+_Static_assert(FLOWTAP_ETE_SPECULATION_MAX == 4096, "as it is told");
+
 /* TRCIDR8 is all MAXSPEC. */
 const char *flowtap_ete_unsupported(const struct flowtap_ete_config *config)
 {

@@ -10,9 +10,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/hex.h"
+
 /* In hexadecimal: an Alignment Sync, a Trace Info that says nothing. */
 #define SYNC "0000000000000000000000 80"
 #define INFO "0100"
+/* ... as they are printed. */
+#define SYNCED "12 Alignment Sync\n"
+#define INFORMED "2 Trace Info PLCTL 0 INFO 0 cc 0 transaction 0 spec 0 threshold 0\n"
 
 /* Text that grows. What may come in parts is added up until the next packet. */
 struct packet_text {
@@ -148,6 +153,29 @@ static bool packet_text_parse(struct packet_text *to, struct flowtap_ete_parser 
 		*at += used;
 	}
 	return true;
+}
+
+/* The packets of bytes written down, in one piece, in a buffer that ends where they do. To be freed. */
+__attribute__((unused))
+static char *packet_text_of(const struct flowtap_ete_config *config, const char *text)
+{
+	struct packet_text out = { .text = NULL };
+	struct flowtap_ete_parser parser;
+	struct hex hex = { .size = 0 };
+	uint8_t *bytes;
+	size_t at = 0;
+
+	hex_add(&hex, text);
+	bytes = malloc(hex.size);
+	memcpy(bytes, hex.bytes, hex.size);
+	flowtap_ete_parser_init(&parser, config);
+	if (!packet_text_parse(&out, &parser, bytes, hex.size, &at))
+		packet_text_add(&out, "the parser breaks its contract\n");
+	packet_text_parts(&out);
+	if (at < hex.size)
+		packet_text_add(&out, "%zu incomplete\n", hex.size - at);
+	free(bytes);
+	return out.text;
 }
 
 #endif /* SELFTESTS_ETE_PACKET_H */

@@ -273,7 +273,7 @@ static int unknown(const struct decode_options *options, int input)
 		return decode_already_trace(options->input, kind);
 	complain("'%s' is no flowtap archive, perf.data or snapshot directory",
 		 input_name(options->input));
-	advise("the raw bytes of an Arm ETE need --config and --memory or --elf, for example:");
+	advise("the raw bytes of an Arm ETE or ETMv4 need --config and --memory or --elf, for example:");
 	advise("flowtap decode IN --to flow --config configr=0x1,traceidr=0x10,idr0=0x28000ea1,"
 	       "idr2=0xc0001088 --elf vmlinux");
 	return STATUS_ERROR;

@@ -98,6 +98,13 @@ int flowtap_ete_new(const struct flowtap_ete_config *config,
 		    struct flowtap_sink *sink, struct flowtap_ete **ete);
 void flowtap_ete_free(struct flowtap_ete *ete);
 
+/*
+ * Why a trace unit with these registers cannot be decoded: a line that names the register, and is
+ * valid for ever; NULL: it can be. What is not decoded: other architectures; TRCIDR8.MAXSPEC above
+ * FLOWTAP_ETE_SPECULATION_MAX; of an ETMv4 traced conditional instructions, loads and stores as P0
+ * elements, and data trace; sizes of VMID and Context ID that the architecture has not.
+ */
+const char *flowtap_ete_unsupported(const struct flowtap_ete_config *config);
 /* Whether WFE, WFI and theirs are P0 instructions (TRCIDR2.WFXMODE). */
 bool flowtap_ete_wfx_is_p0(const struct flowtap_ete_config *config);
 

@@ -33,14 +33,6 @@ static inline bool flowtap_ete_is_etm4(const struct flowtap_ete_config *config)
 	return (config->devarch & 0xffff) == (FLOWTAP_ETM4_DEVARCH & 0xffff);
 }
 
-/*
- * Why a trace unit with these registers cannot be decoded: a line that names the register, and is
- * valid for ever; NULL: it can be. What is not decoded: other architectures; TRCIDR8.MAXSPEC above
- * FLOWTAP_ETE_SPECULATION_MAX; of an ETMv4 traced conditional instructions, loads and stores as P0
- * elements, and data trace; sizes of VMID and Context ID that the architecture has not.
- */
-const char *flowtap_ete_unsupported(const struct flowtap_ete_config *config);
-
 #ifdef __cplusplus
 }
 #endif

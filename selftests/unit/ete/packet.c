@@ -5,40 +5,13 @@
  */
 #include "support/ete_packet.h"
 
-#include "support/hex.h"
-
 #include "support/kselftest_harness.h"
-
-#define SYNCED "12 Alignment Sync\n"
-#define INFORMED "2 Trace Info PLCTL 0 INFO 0 cc 0 transaction 0 spec 0 threshold 0\n"
 
 static const struct flowtap_ete_config plain;
 
-/* The packets of bytes written down, in one piece; in a buffer that ends where they do. */
-static char *parse(const struct flowtap_ete_config *config, const char *text)
-{
-	struct packet_text out = { .text = NULL };
-	struct flowtap_ete_parser parser;
-	struct hex hex = { .size = 0 };
-	uint8_t *bytes;
-	size_t at = 0;
-
-	hex_add(&hex, text);
-	bytes = malloc(hex.size);
-	memcpy(bytes, hex.bytes, hex.size);
-	flowtap_ete_parser_init(&parser, config);
-	if (!packet_text_parse(&out, &parser, bytes, hex.size, &at))
-		packet_text_add(&out, "the parser breaks its contract\n");
-	packet_text_parts(&out);
-	if (at < hex.size)
-		packet_text_add(&out, "%zu incomplete\n", hex.size - at);
-	free(bytes);
-	return out.text;
-}
-
 #define EXPECT_PACKETS(config, bytes, expected)              \
 	do {                                                 \
-		char *got_ = parse(config, bytes);           \
+		char *got_ = packet_text_of(config, bytes);           \
 		EXPECT_STREQ(expected, got_);                \
 		free(got_);                                  \
 	} while (0)

@@ -5,12 +5,7 @@
  */
 #include "support/ete_packet.h"
 
-#include "support/hex.h"
-
 #include "support/kselftest_harness.h"
-
-#define SYNCED "12 Alignment Sync\n"
-#define INFORMED "2 Trace Info PLCTL 0 INFO 0 cc 0 transaction 0 spec 0 threshold 0\n"
 
 static struct flowtap_ete_config unit(unsigned int minor, unsigned int vmid, bool m_profile)
 {
@@ -22,32 +17,9 @@ static struct flowtap_ete_config unit(unsigned int minor, unsigned int vmid, boo
 	};
 }
 
-/* The packets of bytes written down, in a buffer that ends where they do. */
-static char *parse(const struct flowtap_ete_config *config, const char *text)
-{
-	struct packet_text out = { .text = NULL };
-	struct flowtap_ete_parser parser;
-	struct hex hex = { .size = 0 };
-	uint8_t *bytes;
-	size_t at = 0;
-
-	hex_add(&hex, SYNC INFO);
-	hex_add(&hex, text);
-	bytes = malloc(hex.size);
-	memcpy(bytes, hex.bytes, hex.size);
-	flowtap_ete_parser_init(&parser, config);
-	if (!packet_text_parse(&out, &parser, bytes, hex.size, &at))
-		packet_text_add(&out, "the parser breaks its contract\n");
-	packet_text_parts(&out);
-	if (at < hex.size)
-		packet_text_add(&out, "%zu incomplete\n", hex.size - at);
-	free(bytes);
-	return out.text;
-}
-
 #define EXPECT_TRACE(config, bytes, expected)                \
 	do {                                                 \
-		char *got_ = parse(config, bytes);           \
+		char *got_ = packet_text_of(config, SYNC INFO bytes); \
 		EXPECT_STREQ(SYNCED INFORMED expected, got_); \
 		free(got_);                                  \
 	} while (0)
@@ -102,10 +74,11 @@ TEST(ids_have_the_sizes_of_trcidr2)
 	struct flowtap_ete_config config = unit(0, 0, false);
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
-		char expected[256], *got;
+		char bytes[128], expected[256], *got;
 
 		config = unit(0, cases[i].size, false);
-		got = parse(&config, cases[i].bytes);
+		snprintf(bytes, sizeof(bytes), SYNC INFO "%s", cases[i].bytes);
+		got = packet_text_of(&config, bytes);
 		snprintf(expected, sizeof(expected), SYNCED INFORMED "%s", cases[i].expected);
 		EXPECT_STREQ(expected, got);
 		free(got);
