@@ -15,6 +15,7 @@
 #include <flowtap/stf_record.h>
 
 #include "support/madestf.h"
+#include "support/stf_steps.h"
 
 #include "support/kselftest_harness.h"
 
@@ -475,6 +476,45 @@ TEST(what_is_after_the_last_instruction_is_copied_where_it_is_cut_or_damaged)
 		}
 		output_free(&whole);
 	}
+}
+
+static const struct flowtap_block bxeq = {
+	.address = 0x1000, .size = 4, .instructions = 1, .isa = FLOWTAP_ISA_A32,
+	CODE(WORD(0x012fff1eU)), .end = FLOWTAP_ARM_RETURN, .conditional = true,
+};
+
+/*
+ * "taken" is of the branch that comes with it: without the branch, a reader would take the next one
+ * there is for taken.
+ */
+TEST(of_a_branch_that_is_left_out_no_comment_is_copied)
+{
+	static const struct step steps[] = {
+		MODE(A32, 0), IS(bxeq, false, 0x1004), IS(bxeq, true, 0), GAP(OVERFLOW),
+	};
+	static const char taken[] = "\x03\x05\0\0\0taken";
+	const struct flowtap_stf_options options = { .generator = 0xff };
+	struct output stf = output_new(), cut, copied;
+	struct flowtap_stf_copy copy;
+	struct flowtap_stf *writer;
+	uint8_t *comment;
+	int status;
+
+	ASSERT_EQ(0, flowtap_stf_new(stf.fd, &options, &writer));
+	ASSERT_EQ(0, feed(writer, steps, sizeof(steps) / sizeof(steps[0])));
+	flowtap_stf_free(writer);
+	output_read(&stf);
+	comment = memmem(stf.bytes, stf.size, taken, sizeof(taken) - 1);
+	ASSERT_NE(NULL, comment);
+	cut = file_of(stf.bytes, (size_t)(comment - stf.bytes) + sizeof(taken) - 1);
+	copied = copy_of(cut.fd, 0, &copy, &status);
+	EXPECT_EQ(0, status);
+	EXPECT_TRUE(copy.damaged);
+	EXPECT_EQ(NULL, memmem(copied.bytes, copied.size, taken, sizeof(taken) - 1));
+	EXPECT_NE(NULL, memmem(copied.bytes, copied.size, "gap ", 4));
+	output_free(&copied);
+	output_free(&cut);
+	output_free(&stf);
 }
 
 TEST(where_a_chunk_was_lost_the_copy_says_so_and_goes_on)

@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Shows what reading an STF makes of damage, of a file that was cut and of what somebody malicious
+ * writes: each is told with its offset, and what is whole before and after it is read.
+ */
+#include <errno.h>
+#include <flowtap/check.h>
+
+#include "formats/stf/comments.h"
+#include "support/stf_reading.h"
+#include "support/stf_steps.h"
+
+#include "support/kselftest_harness.h"
+
+static const struct flowtap_block a64 = {
+	.address = 0x2000, .size = 4, .instructions = 1, .isa = FLOWTAP_ISA_A64,
+	CODE(WORD(0xd65f03c0)), .end = FLOWTAP_ARM_RETURN,
+};
+static const struct flowtap_block nop = {
+	.address = 0x3000, .size = 4, .instructions = 1, .isa = FLOWTAP_ISA_A64,
+	CODE(WORD(0xd503201f)),
+};
+/* As by a writer that holds more, or by somebody malicious. */
+TEST(comments_of_what_comes_later_may_be_of_any_size)
+{
+	struct output made = made_stf(7, false, 200, NULL), longer = output_new();
+	static const char after[] = "\x03\x1a\0\0\0after the next instruction",
+			  line[] = "\x03\x09\0\0\0gap start";
+	static char text[1 << 16] = "\x03\xfb\xff";
+	struct reading reading;
+	size_t gaps = 0;
+
+	ASSERT_EQ((ssize_t)made.size, write(longer.fd, made.bytes, made.size));
+	ASSERT_EQ(31, write(longer.fd, after, sizeof(after) - 1));
+	for (size_t i = 0; i < (STF_COMMENTS_MOST >> 16) + 100; i++) {
+		ASSERT_EQ(14, write(longer.fd, line, sizeof(line) - 1));
+		ASSERT_EQ((ssize_t)sizeof(text), write(longer.fd, text, sizeof(text)));
+	}
+	read_file(&reading, longer.fd, NULL);
+	EXPECT_EQ(0, reading.status);
+	for (const char *at = (const char *)reading.text.bytes; (at = strstr(at, "\ngap start\n"));
+	     at++)
+		gaps++;
+	EXPECT_LE((STF_COMMENTS_MOST >> 16) + 100, gaps);
+	reading_free(&reading);
+	output_free(&longer);
+	output_free(&made);
+}
+
+/*
+ * Said twice, it is of the same instruction: else each opcode would take one away and hold all the
+ * others again, which are 64 MiB where somebody malicious writes them.
+ */
+TEST(comments_of_what_comes_later_are_held_once)
+{
+	struct output made = made_stf(7, false, 200, NULL), longer = output_new();
+	static const char records[] = "\x03\x1a\0\0\0after the next instruction"
+				      "\x03\x09\0\0\0gap start"
+				      "\x03\x1a\0\0\0after the next instruction"
+				      "\x03\x0c\0\0\0gap overflow"
+				      "\xf0\x13\0\0\0\xf0\x13\0\0\0";
+	struct reading reading;
+
+	ASSERT_EQ((ssize_t)made.size, write(longer.fd, made.bytes, made.size));
+	ASSERT_EQ((ssize_t)sizeof(records) - 1, write(longer.fd, records, sizeof(records) - 1));
+	read_file(&reading, longer.fd, NULL);
+	EXPECT_EQ(0, reading.status);
+	EXPECT_NE(NULL, strstr((const char *)reading.text.bytes,
+			       "\ngap start\ngap overflow\nrange "));
+	reading_free(&reading);
+	output_free(&longer);
+	output_free(&made);
+}
+
+TEST(what_is_something_else_is_said_to_be)
+{
+	struct reading reading;
+
+	read_bytes(&reading, "", 0);
+	EXPECT_EQ(-EBADMSG, reading.status);
+	reading_free(&reading);
+	read_bytes(&reading, "perf.data", 9);
+	EXPECT_EQ(-EBADMSG, reading.status);
+	reading_free(&reading);
+	read_bytes(&reading, "\xfd""7zXZ\0 and more", 15);
+	EXPECT_EQ(-EPROTONOSUPPORT, reading.status);
+	EXPECT_STREQ("0: it is packed by xz, which cannot be read: unpack it (xz -d)\n",
+		     reading.reasons);
+	reading_free(&reading);
+}
+
+TEST(a_trace_that_was_cut_is_noticed_wherever_that_was)
+{
+	for (int arm = 0; arm < 2; arm++) {
+		struct output whole = made_stf(7, arm, 12, NULL);
+
+		for (size_t cut = 6; cut < whole.size; cut++) {
+			struct flowtap_check check = { .problems = 0 };
+			struct reading reading;
+			int fd = memfd_create("cut", MFD_CLOEXEC);
+
+			ASSERT_EQ((ssize_t)cut, write(fd, whole.bytes, cut));
+			ASSERT_EQ(0, flowtap_check_file(&check, fd));
+			read_file(&reading, fd, NULL);
+			EXPECT_EQ(0, reading.status);
+			/* It may be where an instruction ends: that nobody can know. */
+			EXPECT_EQ(check.problems != 0, reading.read.problems != 0)
+				TH_LOG("cut at %zu: %s", cut, reading.reasons);
+			EXPECT_EQ(reading.read.problems != 0, reading.read.truncated);
+			EXPECT_EQ(check.instructions, reading.read.instructions);
+			reading_free(&reading);
+			close(fd);
+		}
+		output_free(&whole);
+	}
+}
+
+/* Its opcode stood after comments: one that is lost as a whole is noticed, too. */
+TEST(a_trace_without_its_last_opcode_is_noticed)
+{
+	static const struct step steps[] = {
+		MODE(A64, 1), IS(a64, true, 0x3000), IS(nop, false, 0), GAP(OVERFLOW), GAP(START),
+	};
+	const struct flowtap_stf_options options = { .generator = 0xff };
+	struct flowtap_check check = { .problems = 0 };
+	struct output stf = output_new();
+	struct flowtap_stf *writer;
+	struct reading reading;
+
+	ASSERT_EQ(0, flowtap_stf_new(stf.fd, &options, &writer));
+	ASSERT_EQ(0, feed(writer, steps, sizeof(steps) / sizeof(steps[0])));
+	flowtap_stf_free(writer);
+	output_read(&stf);
+	ASSERT_EQ(0, ftruncate(stf.fd, (off_t)stf.size - 5));
+	ASSERT_EQ(0, flowtap_check_file(&check, stf.fd));
+	EXPECT_EQ(1, check.problems);
+	read_file(&reading, stf.fd, NULL);
+	EXPECT_EQ(1, reading.read.problems);
+	EXPECT_TRUE(reading.read.truncated);
+	EXPECT_TRUE(strstr((const char *)reading.text.bytes, "gap start"));
+	reading_free(&reading);
+	output_free(&stf);
+}
+
+/* What a comment claims, and zeros without end. */
+TEST(sparse_files_take_no_memory_and_end_where_there_is_no_record)
+{
+	const uint8_t comment[] = { 0x03, 0, 0, 0, 0x08 };
+	struct output whole = made_stf(7, false, 12, NULL);
+	struct reading reading;
+
+	ASSERT_EQ(0, ftruncate(whole.fd, 10LL << 30));
+	read_file(&reading, whole.fd, NULL);
+	EXPECT_EQ(0, reading.status);
+	EXPECT_EQ(1, reading.read.problems);
+	EXPECT_EQ(whole.size, reading.first_offset);
+	EXPECT_NE(NULL, strstr(reading.reasons, "descriptor 0 is reserved"));
+	EXPECT_NE(NULL, strstr((const char *)reading.text.bytes, "gap bad_record"));
+	reading_free(&reading);
+	ASSERT_EQ(sizeof(comment), pwrite(whole.fd, comment, sizeof(comment), whole.size));
+	read_file(&reading, whole.fd, NULL);
+	EXPECT_EQ(0, reading.status);
+	EXPECT_EQ(whole.size + sizeof(comment) + (8U << 24), reading.first_offset);
+	reading_free(&reading);
+	output_free(&whole);
+}
+
+TEST(a_damaged_chunk_is_a_gap_and_the_others_are_read)
+{
+	const struct flowtap_zstf_options options = { .markers = 100, .level = 1 };
+
+	for (int arm = 0; arm < 2; arm++) {
+		struct output whole = made_stf(7, arm, 800, &options);
+		struct reading before, reading;
+		uint8_t *damaged = malloc(whole.size);
+
+		read_file(&before, whole.fd, NULL);
+		EXPECT_EQ(0, before.read.problems);
+		for (unsigned int i = 1; i < 20; i++) {
+			size_t at = 20 + (whole.size * 3 / 4 - 20) * i / 20;
+
+			memcpy(damaged, whole.bytes, whole.size);
+			damaged[at] ^= 0x55;
+			read_bytes(&reading, damaged, whole.size);
+			EXPECT_EQ(0, reading.status);
+			EXPECT_LT(0, reading.read.problems);
+			EXPECT_LE(reading.first_offset, whole.size);
+			/* The header may be lost, and then all is. */
+			if (i == 1) {
+				reading_free(&reading);
+				continue;
+			}
+			EXPECT_LT(reading.read.instructions, before.read.instructions);
+			EXPECT_LE(before.read.instructions, reading.read.instructions + 200)
+				TH_LOG("damaged at %zu: %s", at, reading.reasons);
+			EXPECT_NE(NULL, strstr((const char *)reading.text.bytes, "gap bad_record"));
+			reading_free(&reading);
+		}
+		free(damaged);
+		reading_free(&before);
+		output_free(&whole);
+	}
+}
+
+TEST(a_cut_gzip_stream_is_read_as_far_as_it_goes)
+{
+	struct output whole = made_stf(7, false, 400, NULL), packed;
+	struct reading reading, before;
+
+	read_file(&before, whole.fd, NULL);
+	packed = (struct output){ .fd = gzip_pack(whole.fd, 1U << 20) };
+	output_read(&packed);
+	read_bytes(&reading, packed.bytes, packed.size / 2);
+	EXPECT_EQ(0, reading.status);
+	EXPECT_TRUE(reading.read.truncated);
+	EXPECT_NE(NULL, strstr(reading.reasons, "ends within its gzip stream"));
+	EXPECT_EQ(packed.size / 2, reading.first_offset);
+	EXPECT_LT(100, reading.read.instructions);
+	EXPECT_LT(reading.read.instructions, before.read.instructions);
+	reading_free(&reading);
+	reading_free(&before);
+	output_free(&packed);
+	output_free(&whole);
+}
+
+TEST_HARNESS_MAIN
