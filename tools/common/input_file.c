@@ -13,6 +13,8 @@
 #include <flowtap/input.h>
 #include <flowtap/packed.h>
 #include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -147,6 +149,20 @@ static int unpacked(const char *path, int packed)
 	return error ? error : fd;
 }
 
+/* Commands that read a snapshot look for it before they open a file. */
+static int not_a_file(const char *path)
+{
+	char ini[PATH_MAX];
+
+	complain("'%s' is a directory", input_name(path));
+	if (snprintf(ini, sizeof(ini), "%s/snapshot.ini", path) < (int)sizeof(ini) &&
+	    !access(ini, F_OK))
+		advise("it is an Arm snapshot, which flowtap decode and flowtap dump --packets read");
+	else
+		advise("name a file in it: of what flowtapd collects those that end in .ftap or .ftap.zst");
+	return -EISDIR;
+}
+
 int input_open(const char *path, bool quiet)
 {
 	struct stat stat_of;
@@ -166,9 +182,8 @@ int input_open(const char *path, bool quiet)
 		return fd;
 	}
 	if (S_ISDIR(stat_of.st_mode)) {
-		complain("'%s' is a directory", path);
 		close(fd);
-		return -EISDIR;
+		return not_a_file(path);
 	}
 	if (S_ISREG(stat_of.st_mode))
 		return unpacked(path, fd);

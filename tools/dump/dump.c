@@ -160,8 +160,6 @@ int dump_command(int argc, char **argv)
 	if (is_listing(&dumping))
 		return listing_dump(argv[0], argv[optind], -1, &dumping.listing);
 	fd = input_open(argv[optind], false);
-	if (fd == -EISDIR)
-		advise("with --packets the packets of an Arm snapshot are shown");
 	if (fd < 0)
 		return STATUS_ERROR;
 	status = dump(argv[0], fd, argv[optind], !dumping.blocks, dumping.hex);
