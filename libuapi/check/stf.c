@@ -93,7 +93,7 @@ static void end_header(struct flowtap_stf_rules *rules)
 
 	for (size_t i = 0; i < sizeof(needed); i++)
 		if (!rules->seen[needed[i]])
-			SAY(rules, "the header has no %s", flowtap_stf_name(needed[i]));
+			SAY(rules, "the header has no %s", stf_name(needed[i]));
 	if (rules->encoding.isa == ISA_RISCV &&
 	    (rules->encoding.iem == IEM_RV64) != !!(rules->features & FEATURE_RV64))
 		SAY(rules, "feature RV64 contradicts INST_IEM %u", rules->encoding.iem);
@@ -107,7 +107,7 @@ static void check_header(struct flowtap_stf_rules *rules, uint8_t descriptor,
 {
 	if (rules->seen[descriptor] > 1 && descriptor != STF_TRACE_INFO &&
 	    descriptor != STF_CLOCK_ID)
-		SAY(rules, "a second %s", flowtap_stf_name(descriptor));
+		SAY(rules, "a second %s", stf_name(descriptor));
 	switch (descriptor) {
 	case STF_VERSION:
 		if (stf_number(payload, 4) != 1 || stf_number(payload + 4, 4) < 2)
@@ -226,7 +226,7 @@ static void check_group(struct flowtap_stf_rules *rules, uint8_t descriptor, con
 	uint8_t last = group->last;
 
 	if (!in_order(last, descriptor))
-		SAY(rules, "%s after %s", flowtap_stf_name(descriptor), flowtap_stf_name(last));
+		SAY(rules, "%s after %s", stf_name(descriptor), stf_name(last));
 	group->last = descriptor;
 	group->any = true;
 	switch (descriptor) {
@@ -334,7 +334,7 @@ static void end_group(struct flowtap_stf_rules *rules, const uint8_t *opcode, si
 /* What cannot be measured, or stands where it ends all sense. */
 static const char *hopeless(const struct flowtap_stf_rules *rules, uint8_t descriptor)
 {
-	enum stf_position position = flowtap_stf_position(descriptor);
+	enum stf_position position = stf_position(descriptor);
 
 	if (descriptor == 0xff)
 		return "RESERVE_END, which no reader accepts";
@@ -348,18 +348,18 @@ static const char *hopeless(const struct flowtap_stf_rules *rules, uint8_t descr
 static void check_record(struct flowtap_stf_rules *rules, uint8_t descriptor,
 			 const uint8_t *payload)
 {
-	enum stf_position position = flowtap_stf_position(descriptor);
+	enum stf_position position = stf_position(descriptor);
 
 	rules->check->records++;
 	rules->at_opcode = false;
 	if (rules->seen[descriptor] < 2)
 		rules->seen[descriptor]++;
 	if (descriptor > STF_VERSION && !rules->seen[STF_VERSION] && rules->check->records == 2)
-		SAY(rules, "%s where VERSION has to be", flowtap_stf_name(descriptor));
+		SAY(rules, "%s where VERSION has to be", stf_name(descriptor));
 	if (position == STF_POSITION_HEADER && rules->body)
-		SAY(rules, "%s after the header", flowtap_stf_name(descriptor));
+		SAY(rules, "%s after the header", stf_name(descriptor));
 	else if (position > STF_POSITION_ANY && !rules->body)
-		SAY(rules, "%s in the header", flowtap_stf_name(descriptor));
+		SAY(rules, "%s in the header", stf_name(descriptor));
 	else if (position == STF_POSITION_HEADER)
 		check_header(rules, descriptor, payload);
 	else if (position == STF_POSITION_ANY)
@@ -387,7 +387,7 @@ static bool step(struct flowtap_stf_rules *rules, const uint8_t *bytes, size_t s
 		give_up(rules, bytes[0], why);
 		return false;
 	}
-	payload = flowtap_stf_payload(&rules->widths, bytes[0], bytes + 1, size - 1);
+	payload = stf_payload(&rules->widths, bytes[0], bytes + 1, size - 1);
 	if (payload == STF_PAYLOAD_UNKNOWN) {
 		give_up(rules, bytes[0],
 			"a transaction of a protocol or channel that is not known");
@@ -395,7 +395,7 @@ static bool step(struct flowtap_stf_rules *rules, const uint8_t *bytes, size_t s
 	}
 	if (payload == UINT64_MAX || (payload < HEAD ? payload : HEAD) > size - 1) {
 		if (last) {
-			SAY(rules, "the trace ends within this %s", flowtap_stf_name(bytes[0]));
+			SAY(rules, "the trace ends within this %s", stf_name(bytes[0]));
 			rules->lost = true;
 		}
 		return false;

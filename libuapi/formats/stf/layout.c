@@ -7,46 +7,41 @@
 
 #include "formats/stf/records.h"
 
-/* A counted part: a number of `width` bytes at `at`, of pieces of `unit` bytes. width 0: none. */
-struct layout {
-	const char *name;
-	uint8_t position;
-	uint8_t size;		/* bytes that are always there */
-	uint8_t at;
-	uint8_t width;
-	uint8_t unit;
-};
+#define FIXED(position, size) STF_POSITION_ ## position, STF_LENGTH_FIXED, size, 0, 0, 0
+#define COUNTED(position, size, at, width, unit) \
+	STF_POSITION_ ## position, STF_LENGTH_COUNTED, size, at, width, unit
+#define OWN(position, size) STF_POSITION_ ## position, STF_LENGTH_OWN, size, 0, 0, 0
 
-static const struct layout layouts[256] = {
-	[STF_IDENTIFIER] = { "IDENTIFIER", STF_POSITION_HEADER, 3, 0, 0, 0 },
-	[STF_VERSION] = { "VERSION", STF_POSITION_HEADER, 8, 0, 0, 0 },
-	[STF_COMMENT] = { "COMMENT", STF_POSITION_ANY, 4, 0, 4, 1 },
-	[STF_ISA] = { "ISA", STF_POSITION_HEADER, 2, 0, 0, 0 },
-	[STF_INST_IEM] = { "INST_IEM", STF_POSITION_HEADER, 2, 0, 0, 0 },
-	[STF_TRACE_INFO] = { "TRACE_INFO", STF_POSITION_HEADER, 6, 4, 2, 1 },
-	[STF_TRACE_INFO_FEATURE] = { "TRACE_INFO_FEATURE", STF_POSITION_HEADER, 8, 0, 0, 0 },
-	[STF_PROCESS_ID_EXT] = { "PROCESS_ID_EXT", STF_POSITION_ANY, 12, 0, 0, 0 },
-	[STF_FORCE_PC] = { "FORCE_PC", STF_POSITION_ANY, 8, 0, 0, 0 },
-	[STF_VLEN_CONFIG] = { "VLEN_CONFIG", STF_POSITION_HEADER, 4, 0, 0, 0 },
-	[STF_PROTOCOL_ID] = { "PROTOCOL_ID", STF_POSITION_HEADER, 1, 0, 0, 0 },
-	[STF_CLOCK_ID] = { "CLOCK_ID", STF_POSITION_HEADER, 4, 2, 2, 1 },
-	[STF_ISA_EXTENDED] = { "ISA_EXTENDED", STF_POSITION_HEADER, 4, 0, 4, 1 },
-	[STF_END_HEADER] = { "END_HEADER", STF_POSITION_HEADER, 0, 0, 0, 0 },
-	[STF_INST_PC_TARGET] = { "INST_PC_TARGET", STF_POSITION_GROUP, 8, 0, 0, 0 },
-	[STF_INST_REG] = { "INST_REG", STF_POSITION_GROUP, 3, 0, 0, 0 },
-	[STF_INST_READY_REG] = { "INST_READY_REG", STF_POSITION_GROUP, 2, 0, 0, 0 },
-	[STF_PAGE_TABLE_WALK] = { "PAGE_TABLE_WALK", STF_POSITION_GROUP, 21, 20, 1, 16 },
-	[STF_INST_MEM_ACCESS] = { "INST_MEM_ACCESS", STF_POSITION_GROUP, 13, 0, 0, 0 },
-	[STF_INST_MEM_CONTENT] = { "INST_MEM_CONTENT", STF_POSITION_GROUP, 8, 0, 0, 0 },
-	[STF_BUS_MASTER_ACCESS] = { "BUS_MASTER_ACCESS", STF_POSITION_GROUP, 17, 0, 0, 0 },
-	[STF_BUS_MASTER_CONTENT] = { "BUS_MASTER_CONTENT", STF_POSITION_GROUP, 8, 0, 0, 0 },
-	[STF_EVENT] = { "EVENT", STF_POSITION_GROUP, 0, 0, 0, 0 },
-	[STF_EVENT_PC_TARGET] = { "EVENT_PC_TARGET", STF_POSITION_GROUP, 8, 0, 0, 0 },
-	[STF_MICROOP] = { "MICROOP", STF_POSITION_GROUP, 5, 0, 0, 0 },
-	[STF_INST_32] = { "INST_32", STF_POSITION_OPCODE, 4, 0, 0, 0 },
-	[STF_INST_16] = { "INST_16", STF_POSITION_OPCODE, 2, 0, 0, 0 },
-	[STF_TRANSACTION] = { "TRANSACTION", STF_POSITION_TRANSACTION, 18, 0, 0, 0 },
-	[STF_DEPENDENCY] = { "DEPENDENCY", STF_POSITION_TRANSACTION, 18, 0, 0, 0 },
+const struct stf_layout flowtap_stf_layouts[256] = {
+	[STF_IDENTIFIER] = { "IDENTIFIER", FIXED(HEADER, 3) },
+	[STF_VERSION] = { "VERSION", FIXED(HEADER, 8) },
+	[STF_COMMENT] = { "COMMENT", COUNTED(ANY, 4, 0, 4, 1) },
+	[STF_ISA] = { "ISA", FIXED(HEADER, 2) },
+	[STF_INST_IEM] = { "INST_IEM", FIXED(HEADER, 2) },
+	[STF_TRACE_INFO] = { "TRACE_INFO", COUNTED(HEADER, 6, 4, 2, 1) },
+	[STF_TRACE_INFO_FEATURE] = { "TRACE_INFO_FEATURE", FIXED(HEADER, 8) },
+	[STF_PROCESS_ID_EXT] = { "PROCESS_ID_EXT", FIXED(ANY, 12) },
+	[STF_FORCE_PC] = { "FORCE_PC", FIXED(ANY, 8) },
+	[STF_VLEN_CONFIG] = { "VLEN_CONFIG", FIXED(HEADER, 4) },
+	[STF_PROTOCOL_ID] = { "PROTOCOL_ID", FIXED(HEADER, 1) },
+	[STF_CLOCK_ID] = { "CLOCK_ID", COUNTED(HEADER, 4, 2, 2, 1) },
+	[STF_ISA_EXTENDED] = { "ISA_EXTENDED", COUNTED(HEADER, 4, 0, 4, 1) },
+	[STF_END_HEADER] = { "END_HEADER", FIXED(HEADER, 0) },
+	[STF_INST_PC_TARGET] = { "INST_PC_TARGET", FIXED(GROUP, 8) },
+	[STF_INST_REG] = { "INST_REG", OWN(GROUP, 3) },
+	[STF_INST_READY_REG] = { "INST_READY_REG", FIXED(GROUP, 2) },
+	[STF_PAGE_TABLE_WALK] = { "PAGE_TABLE_WALK", COUNTED(GROUP, 21, 20, 1, 16) },
+	[STF_INST_MEM_ACCESS] = { "INST_MEM_ACCESS", FIXED(GROUP, 13) },
+	[STF_INST_MEM_CONTENT] = { "INST_MEM_CONTENT", FIXED(GROUP, 8) },
+	[STF_BUS_MASTER_ACCESS] = { "BUS_MASTER_ACCESS", FIXED(GROUP, 17) },
+	[STF_BUS_MASTER_CONTENT] = { "BUS_MASTER_CONTENT", FIXED(GROUP, 8) },
+	[STF_EVENT] = { "EVENT", OWN(GROUP, 0) },
+	[STF_EVENT_PC_TARGET] = { "EVENT_PC_TARGET", FIXED(GROUP, 8) },
+	[STF_MICROOP] = { "MICROOP", FIXED(GROUP, 5) },
+	[STF_INST_32] = { "INST_32", FIXED(OPCODE, 4) },
+	[STF_INST_16] = { "INST_16", FIXED(OPCODE, 2) },
+	[STF_TRANSACTION] = { "TRANSACTION", OWN(TRANSACTION, 18) },
+	[STF_DEPENDENCY] = { "DEPENDENCY", FIXED(TRANSACTION, 18) },
 };
 
 /*
@@ -69,16 +64,6 @@ static const struct {
 	[4] = { .message = true, .sink = true },			/* D */
 	[5] = { .sink = true },						/* E */
 };
-
-const char *flowtap_stf_name(uint8_t descriptor)
-{
-	return layouts[descriptor].name;
-}
-
-enum stf_position flowtap_stf_position(uint8_t descriptor)
-{
-	return layouts[descriptor].position;
-}
 
 static uint64_t counted(const uint8_t *payload, size_t available, size_t size, size_t at,
 			unsigned int width, unsigned int unit)
@@ -130,7 +115,7 @@ static uint64_t transaction(unsigned int protocol, const uint8_t *payload, size_
 uint64_t flowtap_stf_payload(const struct stf_widths *widths, uint8_t descriptor,
 			     const uint8_t *payload, size_t available)
 {
-	const struct layout *layout = &layouts[descriptor];
+	const struct stf_layout *layout = &flowtap_stf_layouts[descriptor];
 
 	if (descriptor == STF_EVENT)
 		return counted(payload, available, widths->event_id + 1, widths->event_id, 1, 8);
@@ -144,7 +129,7 @@ uint64_t flowtap_stf_payload(const struct stf_widths *widths, uint8_t descriptor
 			return 3 + 8;
 		return 3 + ((uint64_t)widths->vlen + 63) / 64 * 8;
 	}
-	if (!layout->width)
+	if (layout->length == STF_LENGTH_FIXED)
 		return layout->size;
 	return counted(payload, available, layout->size, layout->at, layout->width, layout->unit);
 }

@@ -17,6 +17,39 @@ enum stf_position {
 
 #define STF_VLEN_MAX 65536U		/* bits (V extension 2) */
 
+/* The length of a record's payload. */
+enum stf_length {
+	STF_LENGTH_FIXED,
+	STF_LENGTH_COUNTED,	/* a number says how many pieces follow what is always there */
+	STF_LENGTH_OWN,		/* a rule of this record alone */
+};
+
+/* One kind of record. */
+struct stf_layout {
+	const char *name;	/* NULL: there is no such record */
+	uint8_t position;	/* enum stf_position */
+	uint8_t length;		/* enum stf_length */
+	uint8_t size;		/* bytes that are always there */
+	/* COUNTED: the number is `width` bytes at `at`, a piece `unit` bytes. */
+	uint8_t at;
+	uint8_t width;
+	uint8_t unit;
+};
+
+/* By descriptor. */
+extern const struct stf_layout flowtap_stf_layouts[256];
+
+/* NULL: no such record. */
+static inline const char *stf_name(uint8_t descriptor)
+{
+	return flowtap_stf_layouts[descriptor].name;
+}
+
+static inline enum stf_position stf_position(uint8_t descriptor)
+{
+	return flowtap_stf_layouts[descriptor].position;
+}
+
 /* What the header says of the sizes of records. */
 struct stf_widths {
 	unsigned int event_id;	/* 4 or 8 bytes */
@@ -27,9 +60,6 @@ struct stf_widths {
 /* No length can be told: a TRANSACTION of a protocol, or of a channel of it, that is not known. */
 #define STF_PAYLOAD_UNKNOWN (UINT64_MAX - 1)
 
-/* NULL: no such record. */
-const char *flowtap_stf_name(uint8_t descriptor);
-enum stf_position flowtap_stf_position(uint8_t descriptor);
 /*
  * Bytes of payload; UINT64_MAX: more than `available` ones are needed to tell: 32 always suffice,
  * but for a TRANSACTION, which is up to 75 KiB long, 66 KiB; STF_PAYLOAD_UNKNOWN. A vector register
@@ -37,6 +67,17 @@ enum stf_position flowtap_stf_position(uint8_t descriptor);
  */
 uint64_t flowtap_stf_payload(const struct stf_widths *widths, uint8_t descriptor,
 			     const uint8_t *payload, size_t available);
+
+/* The same, at once where the length is fixed, as nearly all are. */
+static inline uint64_t stf_payload(const struct stf_widths *widths, uint8_t descriptor,
+				   const uint8_t *payload, size_t available)
+{
+	const struct stf_layout *layout = &flowtap_stf_layouts[descriptor];
+
+	if (layout->length == STF_LENGTH_FIXED)
+		return layout->size;
+	return flowtap_stf_payload(widths, descriptor, payload, available);
+}
 
 /* What of a TRANSACTION its protocol defines: bytes of it, or as above. */
 uint64_t flowtap_stf_protocol(unsigned int protocol, const uint8_t *data, size_t available);

@@ -288,7 +288,7 @@ static void parse_group(struct stf_reader *reader, uint8_t descriptor, const uin
 static int parse_record(struct stf_reader *reader, uint8_t descriptor, const uint8_t *payload,
 			size_t size)
 {
-	enum stf_position position = flowtap_stf_position(descriptor);
+	enum stf_position position = stf_position(descriptor);
 	int status;
 
 	reader->read->records++;
@@ -298,7 +298,7 @@ static int parse_record(struct stf_reader *reader, uint8_t descriptor, const uin
 			return status || !reader->holds ? status : release_comments(reader);
 		}
 		flowtap_stf_problem(reader, reader->record, "%s in the header",
-				    flowtap_stf_name(descriptor));
+				    stf_name(descriptor));
 	} else if (position == STF_POSITION_HEADER) {
 		parse_header(reader, descriptor, payload);
 	} else if (descriptor == STF_COMMENT) {
@@ -316,7 +316,7 @@ static int parse_record(struct stf_reader *reader, uint8_t descriptor, const uin
 
 static const char *hopeless(const struct stf_reader *reader, uint8_t descriptor)
 {
-	enum stf_position position = flowtap_stf_position(descriptor);
+	enum stf_position position = stf_position(descriptor);
 
 	if (position == STF_POSITION_NONE)
 		return descriptor ? "no record has this descriptor" :
@@ -327,11 +327,10 @@ static const char *hopeless(const struct stf_reader *reader, uint8_t descriptor)
 }
 
 /* Bytes that nobody looks at: of a comment, or of what only has to be passed over. */
-static bool long_text(const struct stf_reader *reader, uint8_t descriptor, uint64_t payload)
+static bool long_text(uint8_t descriptor, uint64_t payload)
 {
-	(void)reader;
-	return (descriptor == STF_COMMENT || descriptor == STF_ISA_EXTENDED) &&
-	       payload > FLOWTAP_LINE_CAPACITY + 4;
+	return payload > FLOWTAP_LINE_CAPACITY + 4 &&
+	       (descriptor == STF_COMMENT || descriptor == STF_ISA_EXTENDED);
 }
 
 /* One record. *status: of what it led to. */
@@ -351,7 +350,7 @@ static int step(struct stf_reader *reader, uint64_t *skip, int *status)
 		flowtap_stf_problem(reader, reader->record, "descriptor 0x%02x: %s", bytes[0], why);
 		return STEP_LOST;
 	}
-	payload = flowtap_stf_payload(&reader->widths, bytes[0], bytes + 1, size - 1);
+	payload = stf_payload(&reader->widths, bytes[0], bytes + 1, size - 1);
 	if (payload == UINT64_MAX)
 		return STEP_MORE;
 	if (payload == STF_PAYLOAD_UNKNOWN) {
@@ -360,7 +359,7 @@ static int step(struct stf_reader *reader, uint64_t *skip, int *status)
 				    bytes[19]);
 		return STEP_LOST;
 	}
-	if (long_text(reader, bytes[0], payload)) {
+	if (long_text(bytes[0], payload)) {
 		reader->read->records++;
 		reader->read->extra[FLOWTAP_READ_COMMENTS] += bytes[0] == STF_COMMENT;
 		*skip = 1 + payload;

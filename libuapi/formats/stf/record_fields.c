@@ -51,7 +51,7 @@ static const struct fields fields[256] = {
 
 static bool exists(uint8_t descriptor)
 {
-	return flowtap_stf_position(descriptor) != STF_POSITION_NONE;
+	return stf_position(descriptor) != STF_POSITION_NONE;
 }
 
 static struct stf_widths widths_of(const struct flowtap_stf_sizes *sizes)
@@ -109,7 +109,7 @@ static bool right_size(const struct stf_widths *widths, const struct flowtap_stf
 		return record->size == flowtap_stf_protocol(widths->protocol, record->bytes,
 							    record->size);
 	return fixed + record->size ==
-	       1 + flowtap_stf_payload(widths, record->descriptor, head + 1, capacity - 1);
+	       1 + stf_payload(widths, record->descriptor, head + 1, capacity - 1);
 }
 
 int flowtap_stf_record_write(uint8_t *to, size_t capacity, const struct flowtap_stf_sizes *sizes,
@@ -159,7 +159,7 @@ int flowtap_stf_record_parse(const uint8_t *bytes, size_t available,
 		return -ENODATA;
 	if (!exists(bytes[0]))
 		return -EBADMSG;
-	payload = flowtap_stf_payload(&widths, bytes[0], at, available - 1);
+	payload = stf_payload(&widths, bytes[0], at, available - 1);
 	if (payload == STF_PAYLOAD_UNKNOWN)
 		return -EBADMSG;
 	if (payload == UINT64_MAX)
@@ -193,5 +193,5 @@ void flowtap_stf_record_follow(struct flowtap_stf_sizes *sizes,
 
 const char *flowtap_stf_record_name(uint8_t descriptor)
 {
-	return exists(descriptor) ? flowtap_stf_name(descriptor) : NULL;
+	return exists(descriptor) ? stf_name(descriptor) : NULL;
 }
