@@ -136,6 +136,17 @@ static int try_by_id(int root, const struct flowtap_build_id *id, const char *su
 	return fd >= 0 ? fd : try_in(root, "/.build-id", id, suffix);
 }
 
+/* The same for code: the file itself, or a directory of perf's cache, which perf archive packs. */
+static int try_code_by_id(int root, const struct flowtap_build_id *id)
+{
+	static const char *const suffixes[] = { "", "/elf", "/vdso" };
+	int fd = -ENOENT;
+
+	for (size_t i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]) && fd < 0; i++)
+		fd = try_by_id(root, id, suffixes[i]);
+	return fd;
+}
+
 static int open_root(const char *sysroot)
 {
 	int root = open(sysroot ? sysroot : "/", O_PATH | O_DIRECTORY | O_CLOEXEC);
@@ -168,7 +179,7 @@ static int locate(int root, const char *path, const struct flowtap_build_id *id,
 	if (path[0] != '/' || path[1] == '/') {
 		snprintf(why, FLOWTAP_WHY, "%.300s: not a file, and its bytes were not recorded",
 			 path[0] ? path : "anonymous memory");
-		return try_by_id(root, id, "");
+		return try_code_by_id(root, id);
 	}
 	fd = try(root, path, id, why);
 	if (fd == -ENOENT && strip_deleted(path, stripped)) {
@@ -179,7 +190,7 @@ static int locate(int root, const char *path, const struct flowtap_build_id *id,
 	}
 	if (fd >= 0)
 		return fd;
-	by_id = try_by_id(root, id, "");
+	by_id = try_code_by_id(root, id);
 	return by_id >= 0 ? by_id : fd;
 }
 
@@ -268,6 +279,7 @@ int flowtap_locate_debug(const char *sysroot, const struct flowtap_build_id *id)
 
 	if (root >= 0) {
 		fd = try_by_id(root, id, ".debug");
+		fd = fd < 0 ? try_by_id(root, id, "/debug") : fd;
 		close(root);
 	}
 	errno = saved;

@@ -73,7 +73,8 @@ struct flowtap_address_map;
 
 /*
  * sysroot: where files are looked for: SYSROOT/PATH, then SYSROOT/usr/lib/debug/.build-id/xx/yyy,
- * SYSROOT/.build-id/xx/yyy (code there, symbols there or in xx/yyy.debug); NULL: /. Links are
+ * SYSROOT/.build-id/xx/yyy (code there, symbols there or in xx/yyy.debug), which in perf's cache are
+ * directories (code in elf or vdso, symbols there or in debug); NULL: /. Links are
  * followed as if SYSROOT were the root, where the kernel can do that (openat2). A file whose
  * build-id differs from the recorded one is not used: flowtap_code.missing says so. One that was
  * deleted ("PATH (deleted)") is looked for under its old name and used only if its build-id is the

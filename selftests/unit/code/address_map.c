@@ -161,21 +161,27 @@ TEST_F(image, other_build_id_is_refused_and_both_are_named)
 	EXPECT_NE(strstr(missing_at(self->map, AT), "ab0707070707070707070707"), NULL);
 }
 
+/* By debuggers' custom, and in perf's cache. */
 TEST_F(image, files_are_found_by_build_id)
 {
-	char path[128];
+	static const struct {
+		const char *directory, *suffix;
+	} customs[] = {
+		{ "/usr/lib/debug/.build-id", "" }, { "/.build-id", "" },
+		{ "/.build-id", "/elf" }, { "/.build-id", "/vdso" },
+	};
+	char path[128], name[39] = "";
 
-	for (int i = 0; i < 2; i++) {
+	for (int i = 0; i < 4; i++) {
 		uint64_t at = AT + (uint64_t)i * 0x10000;
 		int seed = 0x11 * (i + 1);
 
 		/* ab, then 19 times the seed in two digits of the same kind. */
-		snprintf(path, sizeof(path), "%s/ab/",
-			 i ? "/.build-id" : "/usr/lib/debug/.build-id");
-		memset(path + strlen(path) + 38, 0, 1);
-		memset(path + strlen(path), '1' + i, 38);
+		memset(name, '1' + i, 38);
+		snprintf(path, sizeof(path), "%s/ab/%s%s", customs[i].directory, name,
+			 customs[i].suffix);
 		write_tiny(self->root, path, (uint8_t)seed);
-		ASSERT_EQ(add(self->map, 1, 0, at, 0x1000, i ? "/bin/a" : "/gone", seed), 0);
+		ASSERT_EQ(add(self->map, 1, 0, at, 0x1000, i % 2 ? "/bin/a" : "/gone", seed), 0);
 		EXPECT_EQ(byte_at(self->map, 1, 5, at + 3), tiny_code((uint8_t)seed, 3));
 	}
 }
@@ -301,23 +307,31 @@ TEST_F(image, symbols)
 
 TEST_F(image, symbols_of_a_stripped_file_are_in_its_debug_file)
 {
-	static const char debug[] = "/usr/lib/debug/.build-id/ab/"
-				    "05050505050505050505050505050505050505.debug";
+	static const char *const debug[] = {
+		"/usr/lib/debug/.build-id/ab/05050505050505050505050505050505050505.debug",
+		"/.build-id/ab/06060606060606060606060606060606060606/debug",
+	};
 	uint8_t bytes[TINY_ROOM];
-	size_t size = tiny_make(bytes, 5);
 	const struct flowtap_code *code;
 	uint64_t offset;
 
-	((struct tiny *)bytes)->header.e_shnum = 0;
-	((struct tiny *)bytes)->header.e_shoff = 0;
-	write_file(self->root, "/bin/stripped", bytes, size);
-	write_tiny(self->root, debug, 5);
-	ASSERT_EQ(add(self->map, 1, 0, AT, 0x1000, "/bin/stripped", 5), 0);
-	code = flowtap_address_map_find(self->map, 1, 5, AT);
-	ASSERT_NE(code, NULL);
-	ASSERT_NE(flowtap_address_map_symbol(self->map, code, AT + 0x41, &offset), NULL);
-	EXPECT_STREQ(flowtap_address_map_symbol(self->map, code, AT + 0x41, &offset), "nested");
-	EXPECT_EQ(offset, 1);
+	for (uint8_t i = 0; i < 2; i++) {
+		uint64_t at = AT + i * 0x10000UL;
+		size_t size = tiny_make(bytes, 5 + i);
+
+		((struct tiny *)bytes)->header.e_shnum = 0;
+		((struct tiny *)bytes)->header.e_shoff = 0;
+		write_file(self->root, i ? "/bin/other" : "/bin/stripped", bytes, size);
+		write_tiny(self->root, debug[i], 5 + i);
+		ASSERT_EQ(add(self->map, 1, 0, at, 0x1000, i ? "/bin/other" : "/bin/stripped", 5 + i),
+			  0);
+		code = flowtap_address_map_find(self->map, 1, 5, at);
+		ASSERT_NE(code, NULL);
+		ASSERT_NE(flowtap_address_map_symbol(self->map, code, at + 0x41, &offset), NULL);
+		EXPECT_STREQ(flowtap_address_map_symbol(self->map, code, at + 0x41, &offset),
+			     "nested");
+		EXPECT_EQ(offset, 1);
+	}
 }
 
 TEST_F(image, mapping_over_another_leaves_what_stands_out)
