@@ -420,6 +420,68 @@ static void make_vdso(const char *root)
 	finish(&file, root, "vdso.data");
 }
 
+/* A process of 32 bits: A32, of which a BLX calls T32. */
+static void make_narrow(const char *root)
+{
+	static const uint32_t code[] = {
+		0xe3a00002,	/* 00 mov r0, #2 */
+		0xfa000001,	/* 04 blx 10 */
+		0xeafffffc,	/* 08 b 00 */
+		0xe320f000,	/* 0c nop */
+		0x47702001,	/* 10 movs r0, #1; bx lr */
+	};
+	static uint8_t bytes[TINY_CODE_OFFSET + sizeof(code)];
+	struct {
+		Elf32_Ehdr header;
+		Elf32_Phdr segment[2];
+		Elf32_Nhdr note;
+		char name[4];
+		uint8_t id[20];
+	} elf = {
+		.header = {
+			.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS32, ELFDATA2LSB, EV_CURRENT },
+			.e_type = ET_DYN, .e_machine = EM_ARM, .e_version = EV_CURRENT,
+			.e_phoff = sizeof(Elf32_Ehdr), .e_ehsize = sizeof(Elf32_Ehdr),
+			.e_phentsize = sizeof(Elf32_Phdr), .e_phnum = 2,
+		},
+		.segment = {
+			{ .p_type = PT_LOAD, .p_offset = TINY_CODE_OFFSET,
+			  .p_vaddr = TINY_CODE_OFFSET, .p_filesz = sizeof(code),
+			  .p_memsz = sizeof(code), .p_flags = PF_R | PF_X },
+			{ .p_type = PT_NOTE, .p_filesz = 36, .p_align = 4 },
+		},
+		.note = { 4, 20, NT_GNU_BUILD_ID },
+		.name = "GNU",
+	};
+	struct perffile_unit cpu = unit(0, CONFIGR_CID, 0x10);
+	const uint64_t address = 0x10000;
+	struct stream stream = { 0 };
+	struct perffile file;
+	uint64_t offset = 0;
+
+	elf.segment[1].p_offset = offsetof(typeof(elf), note);
+	build_id(5, elf.id);
+	memcpy(bytes, &elf, sizeof(elf));
+	memcpy(bytes + TINY_CODE_OFFSET, code, sizeof(code));
+	write_file(root, "root/bin/narrow", bytes, sizeof(bytes));
+	start(&stream);
+	/* Target Address with Context, 32-bit IS0. */
+	byte(&stream, 0x82);
+	byte(&stream, address >> 2 & 0x7f);
+	byte(&stream, address >> 9 & 0x7f);
+	bytes_of(&stream, address >> 16, 2);
+	byte(&stream, 0x20 | CONTEXTID);
+	bytes_of(&stream, 400, 4);
+	atoms(&stream, "EE");
+	to(&stream, address + 8);
+	atoms(&stream, "EE");
+	begin(&file, 1, 1, &cpu);
+	perffile_comm(&file, 400, 400, false, "narrow");
+	map(&file, 400, address, 5, "/bin/narrow");
+	collect(&file, &offset, 0, 5000, &stream, RAW);
+	finish(&file, root, "narrow.data");
+}
+
 /* perf record --per-thread: no contexts, no time, one buffer of the thread, two CPUs. */
 static void make_thread(const char *root)
 {
@@ -672,6 +734,7 @@ int main(int argc, char **argv)
 	make_unsure(root);
 	make_thread(root);
 	make_vdso(root);
+	make_narrow(root);
 	make_kernel(root);
 	make_kcore(root);
 	return 0;
