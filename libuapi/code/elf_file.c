@@ -193,6 +193,17 @@ static uint64_t code_end(Elf *elf, const GElf_Sym *symbol)
 	return header.sh_addr + header.sh_size;
 }
 
+/* Bit 0 of a function's address in a 32-bit Arm file says that it is T32 (AAELF32, 5.5.3). */
+static uint64_t first_byte(Elf *elf, const GElf_Sym *symbol)
+{
+	GElf_Ehdr header;
+
+	if (GELF_ST_TYPE(symbol->st_info) == STT_FUNC && symbol->st_value & 1 &&
+	    gelf_getehdr(elf, &header) && header.e_machine == EM_ARM)
+		return symbol->st_value - 1;
+	return symbol->st_value;
+}
+
 static bool read_symbol(Elf *elf, const GElf_Sym *from, const char *names, size_t names_size,
 			struct symbol *to)
 {
@@ -206,10 +217,10 @@ static bool read_symbol(Elf *elf, const GElf_Sym *from, const char *names, size_
 	end = code_end(elf, from);
 	if (!end)
 		return false;
-	to->start = from->st_value;
+	to->start = first_byte(elf, from);
 	to->name = from->st_name;
 	/* Without a size it goes up to the next one: set when all are known. */
-	to->end = from->st_size ? from->st_value + from->st_size : end;
+	to->end = from->st_size ? to->start + from->st_size : end;
 	if (to->end < to->start || to->end > end)
 		to->end = end;
 	to->rank = (type == STT_NOTYPE) << 3 | !from->st_size << 2 |
