@@ -128,7 +128,7 @@ int recording_take(struct recording *recording, uint32_t cpu, const struct flowt
 			return -ENOMEM;
 		recording->records[recording->nrecords++] = (struct recording_gap){
 			.cpu = cpu, .tid = gap->tid, .cause = gap->cause, .since = gap->since,
-			.until = gap->time,
+			.until = gap->time, .size = gap->size,
 		};
 		if (gap->since)
 			span(recording, cpu, gap->since, gap->time);

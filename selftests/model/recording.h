@@ -25,6 +25,7 @@ struct recording_gap {
 	uint32_t cause;
 	uint64_t since;
 	uint64_t until;
+	uint64_t size;		/* bytes; FLOWTAP_UNKNOWN */
 	bool told;		/* of a record: the flow has it */
 	/* What of the log is in it. */
 	uint64_t losses;

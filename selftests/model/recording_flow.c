@@ -297,7 +297,7 @@ static bool told(struct recording *recording, const struct recording_gap *gap)
 
 		if (record->told || record->cpu != gap->cpu || record->tid != gap->tid ||
 		    record->cause != gap->cause || record->since != gap->since ||
-		    record->until != gap->until)
+		    record->until != gap->until || record->size != gap->size)
 			continue;
 		return record->told = true;
 	}
@@ -311,9 +311,14 @@ static void take_loss(struct reader *reader, const char *line, uint32_t cause)
 {
 	struct recording *recording = reader->recording;
 	struct recording_gap gap = { .cpu = reader->cpu, .tid = reader->tid, .cause = cause };
+	const char *size = value_of(line, "size");
 
 	time_field(line, "since", &gap.since);
 	time_field(line, "until", &gap.until);
+	if (size && !strncmp(size, "unknown", 7))
+		gap.size = FLOWTAP_UNKNOWN;
+	else
+		field(line, "size", 10, &gap.size);
 	if (!gap.since && gap.until)
 		gap.since = recording->begin;
 	if (!told(recording, &gap))

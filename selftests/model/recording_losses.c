@@ -309,6 +309,11 @@ void recording_losses(struct recording *recording)
 	for (size_t i = 0; i < recording->ngaps && !recording->failed; i++) {
 		const struct recording_gap *gap = &recording->gaps[i];
 
+		if (gap->size != FLOWTAP_UNKNOWN && gap->bytes > gap->size)
+			recording_fail(recording, "the gap %s of task %u on CPU %u from %" PRIx64 " to %"
+				       PRIx64 " is of %" PRIu64 " bytes: the trace buffer lost %" PRIu64,
+				       flowtap_gap_name(gap->cause), gap->tid, gap->cpu, gap->since,
+				       gap->until, gap->size, gap->bytes);
 		if (gap->losses || gap->missing || gap->stays || gap->exceptions)
 			continue;
 		if (gap->stops)

@@ -70,9 +70,10 @@ static bool retell(unsigned int nth)
 			continue;
 		sscanf(scene.lines[i], "gap %31s", reason);
 		snprintf(scene.lines[i], sizeof(scene.lines[i]), "gap %s since=" SCENE_TIME
-			 " until=" SCENE_TIME " size=unknown",
+			 " until=" SCENE_TIME " size=%s",
 			 gap->cause == FLOWTAP_CAUSE_OFFLINE ? "offline" : reason,
-			 SCENE_SECONDS(gap->since), SCENE_SECONDS(gap->time));
+			 SCENE_SECONDS(gap->since), SCENE_SECONDS(gap->time),
+			 gap->size == FLOWTAP_UNKNOWN ? "unknown" : "5");
 		return true;
 	}
 	return false;
@@ -348,6 +349,28 @@ static bool wrong_cause_line(unsigned int nth)
 	return true;
 }
 
+static bool wrong_size_line(unsigned int nth)
+{
+	unsigned int at = find_nth("gap hardware", nth);
+	char *size = at < scene.n ? strstr(scene.lines[at], "size=unknown") : NULL;
+
+	if (!size)
+		return false;
+	memcpy(size, "size=6      ", 12);
+	return true;
+}
+
+/* The trace buffer lost 6. */
+static bool wrong_size(unsigned int nth)
+{
+	struct flowtap_record_gap *gap = nth_gap(nth);
+
+	if (!gap || gap->cause != FLOWTAP_CAUSE_HARDWARE)
+		return false;
+	gap->size = 5;
+	return retell(nth);
+}
+
 static bool wrong_cause(unsigned int nth)
 {
 	struct flowtap_record_gap *gap = nth_gap(nth);
@@ -414,6 +437,8 @@ static const struct {
 	{ "a gap ends too early", short_gap },
 	{ "a gap has another cause in the flow", wrong_cause_line },
 	{ "a gap has a cause that it cannot have", wrong_cause },
+	{ "a gap has another size in the flow", wrong_size_line },
+	{ "a gap has less bytes than were lost", wrong_size },
 	{ "a gap without a loss", gap_without_loss },
 };
 
