@@ -89,7 +89,7 @@ static int decode_callstack(struct flowtap_ctr *ctr, const struct flowtap_record
 	uint64_t frames[256 + 1];
 	size_t n = 0;
 
-	if (sample->header.misc & (FLOWTAP_MISC_USER | FLOWTAP_MISC_KERNEL) && sample->ip)
+	if (sample->header.misc & (FLOWTAP_MISC_USER | FLOWTAP_MISC_KERNEL))
 		frames[n++] = sample->ip;
 	for (uint32_t i = sample->nr; i--;) {
 		ctr->emit.counts.transfers[entries[i].data & CTR_DATA_TYPE]++;

@@ -105,6 +105,11 @@ TEST_F(ctr, ras_emulation_makes_a_call_stack)
 	at_ip(self, BNEZ);
 	EXPECT_FLOW(GAP(FILTERED), { ITEM_FRAME, BNEZ, 0, 3 }, { ITEM_FRAME, JR_RA, 1, 3 },
 		    { ITEM_FRAME, CALL, 2, 3 });
+	/* A call through a null pointer. */
+	begin(self)->control |= RASEMU;
+	entry(self, CALL, 0, ICALL);
+	at_ip(self, 0);
+	EXPECT_FLOW(GAP(FILTERED), { ITEM_FRAME, 0, 0, 2 }, { ITEM_FRAME, CALL, 1, 2 });
 }
 
 TEST_F(ctr, an_ecall_is_told_only_where_its_fetch_cannot_have_failed)
