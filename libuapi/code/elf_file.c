@@ -193,7 +193,7 @@ static uint64_t code_end(Elf *elf, const GElf_Sym *symbol)
 	return header.sh_addr + header.sh_size;
 }
 
-/* Bit 0 of a function's address in a 32-bit Arm file says that it is T32 (AAELF32, 5.5.3). */
+/* Bit 0 of a function's address in a 32-bit Arm file says that it is T32 (AAELF32, Symbol Values). */
 static uint64_t first_byte(Elf *elf, const GElf_Sym *symbol)
 {
 	GElf_Ehdr header;
