@@ -4,6 +4,9 @@ $(eval $(call program,asan,cli,mkarchive,,$(SANITIZE)))
 EXTRA += $(B)/asan/cli/mkarchive
 $(eval $(call program,asan,cli,mkperf,,$(SANITIZE)))
 EXTRA += $(B)/asan/cli/mkperf
+# A snapshot as a perf.data.
+$(eval $(call program,asan,cli,wrap_snapshot,,$(SANITIZE)))
+EXTRA += $(B)/asan/cli/wrap_snapshot
 $(eval $(call program,asan,cli,mkete,,$(SANITIZE)))
 EXTRA += $(B)/asan/cli/mkete
 # Where a recorded command prints, without a recording.

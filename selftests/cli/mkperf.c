@@ -5,18 +5,14 @@
  * executed stands in perfdata.test.
  *
  * usage: mkperf DIR
- *        mkperf SNAPSHOT DIR	wraps what make_stream made
  */
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "support/crafted.h"
-#include "support/perffile.h"
+#include "support/perffile_board.h"
 #include "support/perffile_pack.h"
 #include "support/tinyelf.h"
 
@@ -47,26 +43,6 @@ static const uint32_t three[] = {
 	0x17fffffc,	/* 10 b 00 */
 };
 
-static void write_file(const char *root, const char *path, const void *bytes, size_t size)
-{
-	char name[4096];
-	int fd;
-
-	snprintf(name, sizeof(name), "%s/%s", root, path);
-	for (char *slash = strchr(name + strlen(root) + 1, '/'); slash;
-	     slash = strchr(slash + 1, '/')) {
-		*slash = 0;
-		mkdir(name, 0755);
-		*slash = '/';
-	}
-	fd = open(name, O_WRONLY | O_CREAT | O_TRUNC, 0644);
-	if (fd < 0 || write(fd, bytes, size) != (ssize_t)size) {
-		perror(name);
-		exit(1);
-	}
-	close(fd);
-}
-
 /* The build-id of what program() writes. */
 static void build_id(uint8_t seed, uint8_t id[20])
 {
@@ -84,7 +60,7 @@ static void program(const char *root, const char *path, uint8_t seed, const uint
 	memcpy(bytes + offsetof(Elf64_Ehdr, e_machine), &machine, sizeof(machine));
 	memset(bytes + TINY_CODE_OFFSET, 0, TINY_CODE_SIZE);
 	memcpy(bytes + TINY_CODE_OFFSET, code, size);
-	write_file(root, path, bytes, n);
+	perffile_write_under(root, path, bytes, n);
 }
 
 /* Program one from its begin, twice around: 12 instructions, then the third call. */
@@ -120,14 +96,6 @@ static struct perffile_unit unit(uint32_t cpu, uint32_t configr, uint32_t tracei
 	};
 }
 
-static void begin(struct perffile *file, int version, int n, const struct perffile_unit *units)
-{
-	perffile_start(file, false, PERFFILE_ANY | PERF_SAMPLE_IP, PERFFILE_ANY);
-	perffile_info(file, version, false, n, units);
-	/* A tick is a nanosecond. */
-	perffile_values(file, 79, 0, 3, (uint64_t[]) { 0, 1, 0 });
-}
-
 static void map(struct perffile *file, uint32_t pid, uint64_t address, uint8_t seed,
 		const char *path)
 {
@@ -153,22 +121,6 @@ static void tasks(struct perffile *file)
 	file->time = 3000;
 	perffile_comm(file, 200, 200, true, "three");
 	map(file, 200, AT, 3, "/bin/three");
-}
-
-/* As perf record -z does it. */
-static bool packs;
-
-static void finish(struct perffile *file, const char *root, const char *path)
-{
-	if (packs)
-		perffile_pack(file, false, 300);
-	perffile_string(file, 3, "board");
-	perffile_string(file, 4, "6.12.1-board");
-	perffile_string(file, 5, "6.12");
-	perffile_string(file, 6, "aarch64");
-	perffile_finish(file);
-	write_file(root, path, file->bytes, file->size);
-	free(file->bytes);
 }
 
 /* AUX record and the bytes it is of, after those that came before; padded, as perf does. */
@@ -218,8 +170,9 @@ static void record(struct stream *stream, uint8_t what)
 	atoms(&stream[2], "EE");
 }
 
+/* With `packed` as perf record -z does it. */
 static void make_raw(const char *root, const char *name, int version, uint32_t configr,
-		     uint8_t what)
+		     uint8_t what, bool packed)
 {
 	struct perffile_unit cpu = unit(0, configr, 0x10);
 	struct stream stream[3];
@@ -227,12 +180,14 @@ static void make_raw(const char *root, const char *name, int version, uint32_t c
 	uint64_t offset = 0;
 
 	record(stream, what);
-	begin(&file, version, 1, &cpu);
+	perffile_board(&file, version, 1, &cpu);
 	tasks(&file);
 	collect(&file, &offset, 0, 5000, &stream[0], RAW);
 	collect(&file, &offset, 0, 9000, &stream[1], RAW | TRUNCATED);
 	collect(&file, &offset, 0, 10000, &stream[2], RAW);
-	finish(&file, root, name);
+	if (packed)
+		perffile_pack(&file, false, 300);
+	perffile_board_write(&file, root, name);
 }
 
 /* Two CPUs into one ETR: frames, trace IDs from metadata 1 or from HW_ID records. */
@@ -253,7 +208,7 @@ static void make_framed(const char *root, const char *name, int version)
 	timestamp(&source[1], 1500);
 	at(&source[1], AT + 0x10, 0, CONTEXTID, 0, 200);
 	atoms(&source[1], "EEN");
-	begin(&file, version, 2, cpus);
+	perffile_board(&file, version, 2, cpus);
 	tasks(&file);
 	for (uint32_t cpu = 0; cpu < 2 && version > 1; cpu++) {
 		file.cpu = cpu;
@@ -264,7 +219,7 @@ static void make_framed(const char *root, const char *name, int version)
 		{ source[1].bytes, source[1].size, ids[1], 0 },
 	}, 2);
 	collect(&file, &offset, 0, 5000, &framed, 0);
-	finish(&file, root, name);
+	perffile_board_write(&file, root, name);
 }
 
 /* Two CPUs with an ETR each, which give out the same trace ID. */
@@ -278,7 +233,7 @@ static void make_sinks(const char *root)
 	struct stream stream[2] = { 0 }, framed[2] = { 0 };
 	struct perffile file;
 
-	begin(&file, 2, 2, cpus);
+	perffile_board(&file, 2, 2, cpus);
 	tasks(&file);
 	for (uint32_t cpu = 0; cpu < 2; cpu++) {
 		uint64_t offset = 0;
@@ -294,7 +249,7 @@ static void make_sinks(const char *root)
 		}, 1);
 		collect(&file, &offset, cpu, 1100, &framed[cpu], 0);
 	}
-	finish(&file, root, "sinks.data");
+	perffile_board_write(&file, root, "sinks.data");
 }
 
 /* An ETR that wrapped: a barrier, the rest of what was written over, then what can be decoded. */
@@ -316,10 +271,10 @@ static void make_barrier(const char *root)
 	framed.size += frames(framed.bytes + 16, &(struct source) {
 		stream.bytes, stream.size, 0x10, 0,
 	}, 1);
-	begin(&file, 1, 1, &cpu);
+	perffile_board(&file, 1, 1, &cpu);
 	tasks(&file);
 	collect(&file, &offset, 0, 5000, &framed, TRUNCATED);
-	finish(&file, root, "barrier.data");
+	perffile_board_write(&file, root, "barrier.data");
 }
 
 /* The first timestamp stands after what it is of; the region was collected after the exec. */
@@ -334,10 +289,10 @@ static void make_first(const char *root, const char *name, uint32_t configr)
 	at(&stream, AT, 0, CONTEXTID, 0, 200);
 	atoms(&stream, "EEENE");
 	timestamp(&stream, 2000);
-	begin(&file, 2, 1, &cpu);
+	perffile_board(&file, 2, 1, &cpu);
 	tasks(&file);
 	collect(&file, &offset, 0, 5000, &stream, RAW);
-	finish(&file, root, name);
+	perffile_board_write(&file, root, name);
 }
 
 /*
@@ -356,7 +311,7 @@ static void make_forked(const char *root)
 	at(&stream, AT, 0, CONTEXTID, 0, 300);
 	atoms(&stream, "EEENE");
 	timestamp(&stream, 2000);
-	begin(&file, 2, 1, &cpu);
+	perffile_board(&file, 2, 1, &cpu);
 	perffile_on_exec(&file);
 	file.time = 3000;
 	perffile_comm(&file, 300, 300, true, "three");
@@ -368,7 +323,7 @@ static void make_forked(const char *root)
 	map(&file, 200, AT, 2, "/bin/two");
 	file.time = 1500;
 	perffile_task(&file, PERF_RECORD_FORK, 0, 300, 200, 300, 200);
-	finish(&file, root, "forked.data");
+	perffile_board_write(&file, root, "forked.data");
 }
 
 /*
@@ -391,10 +346,10 @@ static void make_unsure(const char *root)
 	trace_on(&stream);
 	at(&stream, AT, 0, CONTEXTID, 0, 200);
 	atoms(&stream, "EEE");
-	begin(&file, 2, 1, &cpu);
+	perffile_board(&file, 2, 1, &cpu);
 	tasks(&file);
 	collect(&file, &offset, 0, 5000, &stream, RAW);
-	finish(&file, root, "unsure.data");
+	perffile_board_write(&file, root, "unsure.data");
 }
 
 /* Code in the vdso, an image that no file was mapped from. */
@@ -412,12 +367,12 @@ static void make_vdso(const char *root)
 	start(&stream);
 	at(&stream, AT + TINY_CODE_OFFSET, 0, CONTEXTID, 0, 200);
 	atoms(&stream, "EE");
-	begin(&file, 1, 1, &cpu);
+	perffile_board(&file, 1, 1, &cpu);
 	perffile_comm(&file, 200, 200, false, "two");
 	perffile_mmap2(&file, 200, 200, AT, 2 * TEXT_SIZE, 0, PROT_READ | PROT_EXEC, id,
 		       "[vdso]");
 	collect(&file, &offset, 0, 5000, &stream, RAW);
-	finish(&file, root, "vdso.data");
+	perffile_board_write(&file, root, "vdso.data");
 }
 
 /* A process of 32 bits: A32, of which a BLX calls T32. */
@@ -463,7 +418,7 @@ static void make_narrow(const char *root)
 	build_id(5, elf.id);
 	memcpy(bytes, &elf, sizeof(elf));
 	memcpy(bytes + TINY_CODE_OFFSET, code, sizeof(code));
-	write_file(root, "root/bin/narrow", bytes, sizeof(bytes));
+	perffile_write_under(root, "root/bin/narrow", bytes, sizeof(bytes));
 	start(&stream);
 	/* Target Address with Context, 32-bit IS0. */
 	byte(&stream, 0x82);
@@ -475,11 +430,11 @@ static void make_narrow(const char *root)
 	atoms(&stream, "EE");
 	to(&stream, address + 8);
 	atoms(&stream, "EE");
-	begin(&file, 1, 1, &cpu);
+	perffile_board(&file, 1, 1, &cpu);
 	perffile_comm(&file, 400, 400, false, "narrow");
 	map(&file, 400, address, 5, "/bin/narrow");
 	collect(&file, &offset, 0, 5000, &stream, RAW);
-	finish(&file, root, "narrow.data");
+	perffile_board_write(&file, root, "narrow.data");
 }
 
 /* perf record --per-thread: no contexts, no time, one buffer of the thread, two CPUs. */
@@ -495,7 +450,7 @@ static void make_thread(const char *root)
 		at(&stream[i], AT, 0, 0, 0, 0);
 		atoms(&stream[i], i ? "EEE" : "EEENE");
 	}
-	begin(&file, 2, 2, cpus);
+	perffile_board(&file, 2, 2, cpus);
 	tasks(&file);
 	file.pid = 200;
 	file.tid = 201;
@@ -508,7 +463,7 @@ static void make_thread(const char *root)
 				  (stream[i].size + 7) & ~7UL);
 		offset += stream[i].size;
 	}
-	finish(&file, root, "thread.data");
+	perffile_board_write(&file, root, "thread.data");
 }
 
 /* As perf record --kcore copies it, twice the same: here the b is an instruction later. */
@@ -541,7 +496,7 @@ static void make_kcore(const char *root)
 	memcpy(bytes + sizeof(header), &segment, sizeof(segment));
 	memcpy(bytes + sizeof(header) + sizeof(segment), &segment, sizeof(segment));
 	memcpy(bytes + 0x1000, code, sizeof(code));
-	write_file(root, "kcore_dir/kcore", bytes, sizeof(bytes));
+	perffile_write_under(root, "kcore_dir/kcore", bytes, sizeof(bytes));
 }
 
 /* The kernel, 16 bytes into its text, from user code and back. */
@@ -562,7 +517,7 @@ static void make_kernel(const char *root)
 	trace_on(&stream);
 	at(&stream, KERNEL, 1, CONTEXTID, 0, 200);
 	atoms(&stream, "EE");
-	begin(&file, 2, 1, &cpu);
+	perffile_board(&file, 2, 1, &cpu);
 	tasks(&file);
 	file.event = 1;
 	perffile_begin(&file, PERF_RECORD_MMAP2,
@@ -579,151 +534,24 @@ static void make_kernel(const char *root)
 	perffile_text(&file, "[kernel.kallsyms]first");
 	perffile_end(&file);
 	collect(&file, &offset, 0, 5000, &stream, RAW);
-	finish(&file, root, "kernel.data");
-}
-
-/* --- A snapshot of make_stream, as if perf had recorded it. --- */
-
-#define USER_SIZE (4UL << 20)
-
-struct wrapped {
-	const char *snapshot;
-	struct perffile_unit cpu;
-	uint8_t *user;			/* from AT on */
-	uint8_t *trace;
-	size_t size;
-};
-
-static size_t read_file(const char *directory, const char *name, uint8_t *to, size_t capacity)
-{
-	char path[4096];
-	ssize_t n;
-	int fd;
-
-	snprintf(path, sizeof(path), "%s/%s", directory, name);
-	fd = open(path, O_RDONLY);
-	n = fd < 0 ? -1 : read(fd, to, capacity);
-	if (n < 0) {
-		perror(path);
-		exit(1);
-	}
-	close(fd);
-	return (size_t)n;
-}
-
-/* The registers of ETE_0.ini, the dumps of cpu_0.ini: KEY=VALUE lines. */
-static void take_line(struct wrapped *wrapped, const char *line, char file[64])
-{
-	const struct {
-		const char *key;
-		uint64_t *to;
-	} registers[] = {
-		{ "TRCCONFIGR=", &wrapped->cpu.configr },
-		{ "TRCTRACEIDR=", &wrapped->cpu.traceidr },
-		{ "TRCDEVARCH=", &wrapped->cpu.devarch }, { "TRCIDR0=", &wrapped->cpu.idr0 },
-		{ "TRCIDR1=", &wrapped->cpu.idr1 }, { "TRCIDR2=", &wrapped->cpu.idr2 },
-		{ "TRCIDR8=", &wrapped->cpu.idr8 },
-	};
-	uint64_t address;
-
-	for (size_t i = 0; i < sizeof(registers) / sizeof(registers[0]); i++)
-		if (!strncmp(line, registers[i].key, strlen(registers[i].key)))
-			*registers[i].to = strtoull(line + strlen(registers[i].key), NULL, 0);
-	if (sscanf(line, "file=%63s", file) == 1 || strncmp(line, "address=", 8))
-		return;
-	address = strtoull(line + 8, NULL, 0);
-	if (address >= AT && address - AT < USER_SIZE)
-		read_file(wrapped->snapshot, file, wrapped->user + (address - AT),
-			  USER_SIZE - (address - AT));
-}
-
-static void take_ini(struct wrapped *wrapped, const char *name)
-{
-	char path[4096], line[256], file[64] = "";
-	FILE *ini;
-
-	snprintf(path, sizeof(path), "%s/%s", wrapped->snapshot, name);
-	ini = fopen(path, "r");
-	if (!ini) {
-		perror(path);
-		exit(1);
-	}
-	while (fgets(line, sizeof(line), ini))
-		take_line(wrapped, line, file);
-	fclose(ini);
-}
-
-/* A thread's buffer: one AUX record, of which the bytes are in many AUXTRACE records. */
-static void write_wrapped(const struct wrapped *wrapped, const char *root, const char *name,
-			  int metadata, bool framed)
-{
-	uint8_t *bytes = malloc(2 * wrapped->size + 16);
-	struct source source = { wrapped->trace, wrapped->size,
-				 (uint8_t)wrapped->cpu.traceidr, 0 };
-	struct perffile file;
-	size_t size = framed ? frames(bytes, &source, 1) : wrapped->size;
-
-	if (!framed)
-		memcpy(bytes, wrapped->trace, size);
-	begin(&file, metadata, 1, &wrapped->cpu);
-	perffile_mmap2(&file, 300, 300, AT, USER_SIZE, 0, PROT_READ | PROT_EXEC, NULL,
-		       "/bin/program");
-	file.time = 1000;
-	file.tid = 300;
-	perffile_aux(&file, 0, size, framed ? 0 : RAW);
-	for (size_t at = 0, part = 1; at < size; at += part) {
-		part = (part * 7 % 5000 + 1) * 8;
-		part = part < size - at ? part : size - at;
-		perffile_auxtrace(&file, at, 0, 300, NONE, bytes + at, part);
-	}
-	finish(&file, root, name);
-	free(bytes);
-}
-
-static void wrap(const char *snapshot, const char *root)
-{
-	struct wrapped wrapped = {
-		.snapshot = snapshot,
-		.cpu = { .ts_source = (uint64_t)-1 },
-		.user = calloc(1, USER_SIZE),
-		.trace = malloc(64UL << 20),
-	};
-	bool etm4;
-
-	take_ini(&wrapped, "ETE_0.ini");
-	take_ini(&wrapped, "cpu_0.ini");
-	etm4 = (wrapped.cpu.devarch & 0xffff) == 0x4a13;
-	wrapped.cpu.magic = etm4 ? PERFFILE_ETMV4 : PERFFILE_ETE;
-	wrapped.size = read_file(snapshot, "session1.bin", wrapped.trace, 64UL << 20);
-	write_file(root, "root/bin/program", wrapped.user, USER_SIZE);
-	/* What is described by metadata of version 0 is an ETMv4. */
-	write_wrapped(&wrapped, root, "raw.data", etm4 ? 0 : 1, false);
-	write_wrapped(&wrapped, root, "framed.data", etm4 ? 2 : 1, true);
-	free(wrapped.user);
-	free(wrapped.trace);
+	perffile_board_write(&file, root, "kernel.data");
 }
 
 int main(int argc, char **argv)
 {
 	const char *root = argv[1];
 
-	if (argc == 3) {
-		wrap(argv[1], argv[2]);
-		return 0;
-	}
 	if (argc != 2) {
-		fprintf(stderr, "usage: mkperf [SNAPSHOT] DIR\n");
+		fprintf(stderr, "usage: mkperf DIR\n");
 		return 2;
 	}
 	program(root, "root/bin/one", 1, crafted_program,
 		sizeof(crafted_program));
 	program(root, "root/bin/two", 2, two, sizeof(two));
 	program(root, "root/bin/three", 3, three, sizeof(three));
-	make_raw(root, "trbe.data", 2, CONFIGR_CID | CONFIGR_TS, CONTEXTID);
-	packs = true;
-	make_raw(root, "packed.data", 2, CONFIGR_CID | CONFIGR_TS, CONTEXTID);
-	packs = false;
-	make_raw(root, "vhe.data", 1, CONFIGR_VMID | CONFIGR_TS, VMID);
+	make_raw(root, "trbe.data", 2, CONFIGR_CID | CONFIGR_TS, CONTEXTID, false);
+	make_raw(root, "packed.data", 2, CONFIGR_CID | CONFIGR_TS, CONTEXTID, true);
+	make_raw(root, "vhe.data", 1, CONFIGR_VMID | CONFIGR_TS, VMID, false);
 	make_framed(root, "etr1.data", 1);
 	make_framed(root, "etr2.data", 2);
 	make_sinks(root);
