@@ -37,10 +37,15 @@ static size_t uleb128(const uint8_t *bytes, unsigned int width, uint32_t *value,
 	return size;
 }
 
-/* SPEC and CYCT of a Trace Info have 96 bits. No trace unit counts so far: above 32 is wrong. */
+#define ULEB128_96 14		/* bytes at most */
+
+/*
+ * KEY, SPEC and CYCT of a Trace Info have 96 bits. No trace unit counts so far: above 32 is wrong.
+ * Leading zeros are not.
+ */
 static size_t uleb128_96(const uint8_t *bytes, uint32_t *value, struct flowtap_ete_packet *packet)
 {
-	const size_t last = 14;
+	const size_t last = ULEB128_96;
 	uint64_t wide = 0;
 	size_t n = 0;
 	uint8_t byte, part;
@@ -139,6 +144,7 @@ static size_t trace_info(struct flowtap_ete_parser *parser, const uint8_t *bytes
 	uint32_t key, cyct = 0;
 	size_t size = 2;
 
+	_Static_assert(3 + 3 * ULEB128_96 <= FLOWTAP_ETE_PACKET_MAX, "Trace Info");
 	packet->plctl = bytes[1];
 	packet->info = 0;
 	packet->spec = 0;

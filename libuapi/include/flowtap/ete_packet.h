@@ -165,8 +165,11 @@ struct flowtap_ete_parser {
 void flowtap_ete_parser_init(struct flowtap_ete_parser *parser,
 			     const struct flowtap_ete_config *config);
 
-/* The longest packet but NOT_SYNCED and ALIGNMENT_ZEROS, in bytes. */
-#define FLOWTAP_ETE_PACKET_MAX 32
+/*
+ * In bytes, what no packet but NOT_SYNCED and ALIGNMENT_ZEROS is longer than: an ETMv4's Trace Info,
+ * whose numbers can have as many leading zeros as they have room for, has 45.
+ */
+#define FLOWTAP_ETE_PACKET_MAX 48
 
 /*
  * The packet that begins at bytes, of which size > 0 are there. Returns how many bytes were used,

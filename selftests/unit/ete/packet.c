@@ -481,8 +481,9 @@ TEST(nothing_but_an_alignment_sync_begins_a_trace)
 		       "6 not synchronized\n" SYNCED "1 Trace On\n");
 	EXPECT_PACKETS(&plain, "0000" SYNC "04", "14 Alignment Sync\n1 Trace On\n");
 	EXPECT_PACKETS(&plain,
-		       "00000000000000000000 00000000000000000000 0000000000" SYNC "04",
-		       "21 Alignment Sync, zeros\n16 Alignment Sync\n1 Trace On\n");
+		       "00000000000000000000 00000000000000000000 0000000000"
+		       "00000000000000000000000000000000" SYNC "04",
+		       "37 Alignment Sync, zeros\n16 Alignment Sync\n1 Trace On\n");
 	EXPECT_PACKETS(&plain, "00000000000000000000 80 04",
 		       "12 not synchronized\n");
 	EXPECT_PACKETS(&plain, "00000000000000000000 81 04" SYNC "f7",
@@ -494,11 +495,12 @@ TEST(an_alignment_sync_is_seen_wherever_a_packet_begins)
 {
 	EXPECT_TRACE("f7" SYNC "f6", "1 Atom format 1 E\n" SYNCED "1 Atom format 1 N\n");
 	EXPECT_TRACE("00" SYNC "f6", "13 Alignment Sync\n1 Atom format 1 N\n");
-	/* Of 43 zeros the first 21, and of what is left: K10.5.2.3.1 has no limit. */
+	/* Of 59 zeros the first 37, and of what is left: K10.5.2.3.1 has no limit. */
 	EXPECT_TRACE("f7 00000000000000000000000000000000"
+		     "00000000000000000000000000000000"
 		     "00000000000000000000000000000000" SYNC "f6",
 		     "1 Atom format 1 E\n"
-		     "21 Alignment Sync, zeros\n23 Alignment Sync\n1 Atom format 1 N\n");
+		     "37 Alignment Sync, zeros\n23 Alignment Sync\n1 Atom format 1 N\n");
 	EXPECT_TRACE("f7 00000000000000000000 80 f6" SYNC,
 		     "1 Atom format 1 E\n11 reserved (zeros that are no Alignment Sync)\n"
 		     "1 not synchronized\n" SYNCED);

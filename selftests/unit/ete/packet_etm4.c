@@ -136,6 +136,34 @@ TEST(a_trace_info_has_a_key_and_no_transaction)
 		     "2 reserved (Trace Info: a section that its architecture has not)\n");
 }
 
+#define ZEROS_13 "80808080808080808080808080"
+
+/* What its numbers have of leading zeros is read, up to the last byte that one can have. */
+TEST(a_trace_info_is_as_long_as_its_numbers)
+{
+	static const char *const ends[] = { "00", "" };
+	const struct flowtap_ete_config etm4 = unit(0, 1, false);
+	char bytes[256];
+
+	EXPECT_TRACE(&etm4, "010f 01" ZEROS_13 "00" ZEROS_13 "00" ZEROS_13 "00 f7",
+		     "45 Trace Info PLCTL f INFO 1 cc 1 transaction 0 spec 0 threshold 0\n"
+		     "1 Atom format 1 E\n");
+	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++) {
+		char *text;
+
+		snprintf(bytes, sizeof(bytes), SYNC INFO "010f 01" ZEROS_13 "00" ZEROS_13 "00" ZEROS_13
+			 "%s", ends[i]);
+		text = packet_text_of(&etm4, bytes);
+		EXPECT_STREQ(i ? SYNCED INFORMED "44 incomplete\n" : SYNCED INFORMED
+			     "45 Trace Info PLCTL f INFO 1 cc 1 transaction 0 spec 0 threshold 0\n",
+			     text);
+		free(text);
+	}
+	/* Of the 14th byte all eight bits count. */
+	EXPECT_TRACE(&etm4, "0102" ZEROS_13 "80",
+		     "16 reserved (Trace Info: a number has more than 32 bits)\n");
+}
+
 TEST(what_a_version_or_profile_has_not_is_reserved)
 {
 	const struct flowtap_ete_config v2 = unit(2, 0, false), v3 = unit(3, 0, false);
