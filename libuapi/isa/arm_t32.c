@@ -17,6 +17,7 @@ enum form {
 	BLX,		/* goes to A32 */
 	CBZ,
 	LOOP_BACK,	/* Armv8.1-M's low-overhead loops: to their begin */
+	LOOP_ALWAYS,	/* ... of which nobody counts the rounds */
 	LOOP_OVER,	/* ... past their end */
 };
 
@@ -39,7 +40,8 @@ static const struct arm_row wide[] = {
 	/* Branches and miscellaneous control. */
 	{ 0xf800d000, 0xf000d000, FLOWTAP_ARM_CALL, B_T4 },			/* BL */
 	{ 0xf800d001, 0xf000c000, FLOWTAP_ARM_CALL, BLX },
-	{ 0xffdff001, 0xf00fc001, FLOWTAP_ARM_BRANCH, LOOP_BACK },		/* LE */
+	{ 0xfffff001, 0xf02fc001, FLOWTAP_ARM_BRANCH, LOOP_ALWAYS },		/* LE <label> */
+	{ 0xfffff001, 0xf00fc001, FLOWTAP_ARM_BRANCH, LOOP_BACK },		/* LE LR, <label> */
 	{ 0xfffff001, 0xf01fc001, FLOWTAP_ARM_BRANCH, LOOP_BACK },		/* LETP */
 	{ 0xffc0f001, 0xf000c001, FLOWTAP_ARM_BRANCH, LOOP_OVER },		/* WLSTP */
 	{ 0xfff0f001, 0xf040c001, FLOWTAP_ARM_BRANCH, LOOP_OVER },		/* WLS */
@@ -53,6 +55,7 @@ static const struct arm_row wide[] = {
 	{ 0xf800d000, 0xf0008000, FLOWTAP_ARM_BRANCH, B_T3 },
 	/* Load multiple, table branch. */
 	{ 0xffff8000, 0xe8bd8000, FLOWTAP_ARM_RETURN, INDIRECT },		/* POP.W {.., PC} */
+	{ 0xffff0000, 0xe89f0000, FLOWTAP_ARM_OTHER, NOT },			/* CLRM {.., APSR} */
 	{ 0xffd08000, 0xe8908000, FLOWTAP_ARM_INDIRECT, INDIRECT },		/* LDM {.., PC} */
 	{ 0xffd08000, 0xe9108000, FLOWTAP_ARM_INDIRECT, INDIRECT },		/* LDMDB {.., PC} */
 	{ 0xffd00000, 0xe8100000, FLOWTAP_ARM_EXCEPTION_RETURN, INDIRECT },	/* RFEDB */
@@ -66,6 +69,9 @@ static const struct arm_row wide[] = {
 	{ 0xfff0fd00, 0xf850fd00, FLOWTAP_ARM_INDIRECT, INDIRECT },		/* T4: pre-indexed */
 	{ 0xfff0ff00, 0xf850fc00, FLOWTAP_ARM_INDIRECT, INDIRECT },	/* T4: [Rn, #-n]; +: LDRT */
 	{ 0xfff0ffc0, 0xf850f000, FLOWTAP_ARM_INDIRECT, INDIRECT },		/* [Rn, Rm, LSL #n] */
+	/* PACBTI-M. */
+	{ 0xffff0ff0, 0xfb5e0f10, FLOWTAP_ARM_RETURN, INDIRECT },		/* BXAUT Ra, LR, Rm */
+	{ 0xfff00ff0, 0xfb500f10, FLOWTAP_ARM_INDIRECT, INDIRECT },		/* BXAUT */
 	{ 0xffff0fff, 0xee070f95, FLOWTAP_ARM_ISB, NEXT_INSN },	/* MCR p15, 0, Rt, c7, c5, 4 */
 };
 
@@ -149,6 +155,9 @@ void flowtap_arm_t32(uint32_t address, uint32_t word, struct flowtap_arm_insn *i
 	case CBZ:
 		conditional = true;
 		target += arm_field(word, 9, 1) << 6 | arm_field(word, 3, 5) << 1;
+		break;
+	case LOOP_ALWAYS:
+		target -= offset_loop(word);
 		break;
 	case LOOP_BACK:
 		conditional = true;

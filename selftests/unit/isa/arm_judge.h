@@ -25,6 +25,7 @@ enum judge_how {
 	HOW_OTHER,
 	HOW_DIRECT,
 	HOW_MAY,		/* direct and conditional by itself */
+	HOW_LE,			/* where it counts, lr is its first operand */
 	HOW_INDIRECT,
 	HOW_BEHIND,
 	HOW_REGISTER,		/* bx, bxj: a return where the register is lr */
@@ -80,7 +81,7 @@ static const struct judge_name names32[] = {
 	{ "bxj", FLOWTAP_ARM_INDIRECT, HOW_REGISTER },
 	{ "cbz", FLOWTAP_ARM_BRANCH, HOW_MAY }, { "cbnz", FLOWTAP_ARM_BRANCH, HOW_MAY },
 	{ "wls", FLOWTAP_ARM_BRANCH, HOW_MAY }, { "wlstp", FLOWTAP_ARM_BRANCH, HOW_MAY },
-	{ "le", FLOWTAP_ARM_BRANCH, HOW_MAY }, { "letp", FLOWTAP_ARM_BRANCH, HOW_MAY },
+	{ "le", FLOWTAP_ARM_BRANCH, HOW_LE }, { "letp", FLOWTAP_ARM_BRANCH, HOW_MAY },
 	{ "tbb", FLOWTAP_ARM_INDIRECT, HOW_INDIRECT },
 	{ "tbh", FLOWTAP_ARM_INDIRECT, HOW_INDIRECT },
 	{ "eret", FLOWTAP_ARM_EXCEPTION_RETURN, HOW_INDIRECT },
@@ -157,6 +158,10 @@ static void judge_name(struct judged *judged, const struct judge_name *name, con
 	switch (name->how) {
 	case HOW_MAY:
 		judged->conditional = true;
+		judge_direct(judged, operands);
+		break;
+	case HOW_LE:
+		judged->conditional = begins(operands, "lr");
 		judge_direct(judged, operands);
 		break;
 	case HOW_DIRECT:

@@ -63,7 +63,8 @@ static const struct family families_t32[] = {
 	{ 0xffd0ffff, 0xe990c000 }, { 0xfff0fff0, 0xe8d0f000 }, { 0xfff0ffe0, 0xe8d0f000 },
 	{ 0xff70f000, 0xf850f000 }, { 0xffdff000, 0xf85ff000 }, { 0xfff0ffc0, 0xf850f000 },
 	{ 0xfff0f800, 0xf850f800 }, { 0xfffff800, 0xf85df800 }, { 0xff000f10, 0xee000f10 },
-	{ 0xffff0f1f, 0xee070f15 }, { 0xfe00f000, 0xf800f000 },
+	{ 0xffff0f1f, 0xee070f15 }, { 0xfe00f000, 0xf800f000 }, { 0xffff0000, 0xe89f0000 },
+	{ 0xfff00ff0, 0xfb500f10 },
 };
 
 /*
@@ -106,7 +107,10 @@ static const struct {
 	{ 0xfe000f00, 0xea000f00, FLOWTAP_ARM_OTHER },	/* data processing with registers */
 	{ 0xf8008f00, 0xf0000f00, FLOWTAP_ARM_OTHER },	/* and with immediates */
 	{ 0xff80ff00, 0xfa00ff00, FLOWTAP_ARM_OTHER },	/* shifts by registers */
-	{ 0xffff8000, 0xe89f8000, FLOWTAP_ARM_INDIRECT },	/* CLRM, M-profile's; LDM from PC */
+	{ 0xffff0000, 0xe89f0000, FLOWTAP_ARM_OTHER },	/* CLRM, or an LDM from the PC */
+	/* BXAUT, which objdump has as SMMULR or SMMLAR to the PC. */
+	{ 0xffff0ff0, 0xfb5e0f10, FLOWTAP_ARM_RETURN },
+	{ 0xfff00ff0, 0xfb500f10, FLOWTAP_ARM_INDIRECT },
 	{ 0xff7ff000, 0xf85ff000, FLOWTAP_ARM_INDIRECT },	/* LDR (literal), never LDRT */
 	{ 0xfff0ffc0, 0xf850f000, FLOWTAP_ARM_INDIRECT },	/* LDR (register) */
 	{ 0xffffffff, 0xf85df900, FLOWTAP_ARM_INDIRECT },	/* [SP], #-0: no POP */
