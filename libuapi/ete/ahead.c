@@ -99,7 +99,17 @@ static void add_stamp(struct ete_ahead *ahead, const struct flowtap_ete_packet *
 	case FLOWTAP_ETE_ATOM_5_2:
 	case FLOWTAP_ETE_ATOM_6:
 	case FLOWTAP_ETE_Q:
+	case FLOWTAP_ETE_SOURCE_EXACT:
+	case FLOWTAP_ETE_SOURCE_SHORT:
+	case FLOWTAP_ETE_SOURCE_LONG:
 		resume(ahead, false);
+		break;
+	case FLOWTAP_ETE_CANCEL_1:
+	case FLOWTAP_ETE_CANCEL_2:
+	case FLOWTAP_ETE_CANCEL_3:
+	case FLOWTAP_ETE_MISPREDICT:
+		if (packet->atom_count)
+			resume(ahead, false);
 		break;
 	case FLOWTAP_ETE_ADDRESS_CONTEXT:
 	case FLOWTAP_ETE_TARGET_LONG:
