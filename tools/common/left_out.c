@@ -43,7 +43,8 @@ static void count_context(struct left_out *left_out, const struct flowtap_contex
 				now->has_contextid != before->has_contextid ||
 				now->contextid != before->contextid;
 	if (left_out->elements[FLOWTAP_ELEMENT_CONTEXT])
-		left_out->mixed += now->cpu != before->cpu && now->tid != before->tid;
+		left_out->mixed += now->cpu != before->cpu &&
+				   (now->tid != before->tid || !now->tid);
 	left_out->context = *now;
 }
 

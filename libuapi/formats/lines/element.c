@@ -213,6 +213,14 @@ static int handle_begin(struct lines *lines, const struct flowtap_element *eleme
 	return handle_break(lines, element);
 }
 
+/* CTR names another thread only between samples; an Arm trace is a CPU's and goes on. */
+static bool is_elsewhere(const struct flowtap_context *before, const struct flowtap_context *now)
+{
+	if (!isa_is_arm(now->isa))
+		return now->pid != before->pid || now->tid != before->tid;
+	return before->has_cpu && now->has_cpu && now->cpu != before->cpu;
+}
+
 static int handle_context(struct lines *lines, const struct flowtap_context *context)
 {
 	const struct flowtap_context old = lines->context;
@@ -234,8 +242,7 @@ static int handle_context(struct lines *lines, const struct flowtap_context *con
 	if (lines->options.synthetic_sp && context->mode != old.mode)
 		lines->pending |= LINES_SP;
 	lines->pending |= LINES_NOTE;
-	/* CTR names another thread only between samples; an Arm trace is a CPU's and goes on. */
-	if (!isa_is_arm(context->isa) && (context->pid != old.pid || context->tid != old.tid)) {
+	if (is_elsewhere(&old, context)) {
 		flowtap_lines_end_flow(lines);
 		lines->explained = true;
 		lines->pending |= LINES_BREAK;

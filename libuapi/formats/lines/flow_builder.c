@@ -165,27 +165,11 @@ int builder_switch(struct flow_builder *builder, uint32_t number)
 	return 0;
 }
 
-void builder_owner(struct flow_builder *builder, const struct flowtap_context *owner)
-{
-	struct builder_cpu *cpu = builder->cpu;
-	struct flowtap_context *context = &cpu->context;
-
-	context->pid = owner->pid;
-	context->tid = owner->tid;
-	context->has_vmid = owner->has_vmid;
-	context->vmid = owner->vmid;
-	context->has_contextid = owner->has_contextid;
-	context->contextid = owner->contextid;
-	if (owner->has_cpu || owner->pid || owner->isa == FLOWTAP_ISA_RV64)
-		context->cpu = owner->cpu;
-	context->has_cpu = owner->has_cpu;
-	cpu->context_known = false;
-}
-
 static int write_context(struct flow_builder *builder)
 {
 	struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_CONTEXT };
 
+	builder->cpu->context_waits = false;
 	if (builder->several && builder->cpu->context.isa != FLOWTAP_ISA_RV64)
 		builder->cpu->context.has_cpu = true;
 	element.context = builder->cpu->context;
@@ -199,6 +183,17 @@ static int resume(struct flow_builder *builder)
 		return 0;
 	builder->resumed = false;
 	return builder->cpu->context_known ? write_context(builder) : 0;
+}
+
+/* Of what is no instruction, and what that has is as the context says. */
+static int announce(struct flow_builder *builder)
+{
+	struct builder_cpu *cpu = builder->cpu;
+
+	if (!cpu->context_waits)
+		return 0;
+	cpu->context_known = true;
+	return write_context(builder);
 }
 
 /* After what was handed on, which can have gone nowhere else. */
@@ -353,6 +348,8 @@ int builder_exception(struct flow_builder *builder, const struct line_exception 
 		address = cpu->next;
 	cpu->exception.address = address;
 	cpu->excepted = true;
+	if (!status)
+		status = announce(builder);
 	return status ? status : write_time(builder);
 }
 
@@ -408,6 +405,44 @@ int builder_instruction(struct flow_builder *builder, const struct line_instruct
 	return 0;
 }
 
+/* Between its lines and those before nothing follows from one to the other. */
+static bool is_elsewhere(const struct flowtap_context *before, const struct flowtap_context *now)
+{
+	if (now->isa == FLOWTAP_ISA_RV64)
+		return before->pid != now->pid || before->tid != now->tid;
+	return before->has_cpu && now->has_cpu && before->cpu != now->cpu;
+}
+
+static int leave(struct flow_builder *builder)
+{
+	struct builder_cpu *cpu = builder->cpu;
+	int status = resume(builder);
+
+	if (!status && cpu->excepted)
+		status = write_exception(builder, false, 0);
+	if (!status)
+		status = emit_held_block(builder, false, 0);
+	cpu->next_known = false;
+	return status;
+}
+
+int builder_owner(struct flow_builder *builder, const struct flowtap_context *owner)
+{
+	struct builder_cpu *cpu = builder->cpu;
+	uint32_t number = cpu->context.cpu;
+	int status = 0;
+
+	if (is_elsewhere(&cpu->context, owner))
+		status = leave(builder);
+	cpu->context = *owner;
+	/* Else it does not say, and there are others. */
+	if (!owner->has_cpu && !owner->pid && owner->isa != FLOWTAP_ISA_RV64)
+		cpu->context.cpu = number;
+	cpu->context_known = false;
+	cpu->context_waits = true;
+	return status;
+}
+
 int builder_element(struct flow_builder *builder, const struct flowtap_element *element)
 {
 	struct builder_cpu *cpu = builder->cpu;
@@ -433,6 +468,8 @@ int builder_element(struct flow_builder *builder, const struct flowtap_element *
 	}
 	status = emit_held_block(builder, false, 0);
 	cpu->next_known = false;
+	if (!status)
+		status = announce(builder);
 	if (!status)
 		status = write_time(builder);
 	return status ? status : emit(builder, element);

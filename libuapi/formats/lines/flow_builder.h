@@ -25,6 +25,7 @@ struct builder_cpu {
 	bool next_known;
 	uint64_t next;		/* where it goes on after what was handed on */
 	bool context_known;
+	bool context_waits;	/* it is new, and comes before what is next */
 	struct flowtap_context context;
 	bool excepted;		/* an exception waits for what comes next: */
 	struct flowtap_exception exception;
@@ -69,8 +70,11 @@ void builder_time(struct flow_builder *builder, uint64_t time, bool counts, uint
  */
 int builder_instruction(struct flow_builder *builder, const struct line_instruction *instruction, uint8_t mode,
 		     uint8_t security);
-/* Who executes what comes: pid, tid, vmid, contextid and cpu of it. */
-void builder_owner(struct flow_builder *builder, const struct flowtap_context *context);
+/*
+ * Who executes what comes: the whole context, of which instructions have their own instruction set,
+ * mode and state. 0; the sink's, -ENOMEM.
+ */
+int builder_owner(struct flow_builder *builder, const struct flowtap_context *context);
 /* The last instruction transferred to here; after an exception: its handler. */
 void builder_branch(struct flow_builder *builder, uint64_t target);
 

@@ -246,10 +246,8 @@ static int read_own(struct reader *reader, struct tarmac_scan scan, bool gap)
 		memcpy(text + before, scan.at, size);
 		if (!flowtap_line_parse(text, size + before, element, &reader->parts))
 			continue;
-		if (element->kind == FLOWTAP_ELEMENT_CONTEXT) {
-			builder_owner(&reader->builder, &element->context);
-			return 0;
-		}
+		if (element->kind == FLOWTAP_ELEMENT_CONTEXT)
+			return builder_owner(&reader->builder, &element->context);
 		return builder_element(&reader->builder, element);
 	}
 	if (!gap) {
