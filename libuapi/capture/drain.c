@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "formats/archive/reserve.h"
@@ -252,13 +253,26 @@ int flowtap_drain_collect(struct flowtap_drain *drain, uint64_t *moved)
 	return drain->failed;
 }
 
-/* Returns when nothing is on its way any more. */
+/* The kernel had no memory for it, or too much to report: it is otherwise a moment later. */
+static bool passes(int err)
+{
+	return err == -EAGAIN || err == -EBUSY || err == -ENOMEM;
+}
+
+/*
+ * Returns when nothing is on its way any more: whoever gave up before would close a file that is
+ * written to.
+ */
 static void wait_for_writes(struct flowtap_drain *drain)
 {
+	const struct timespec moment = { .tv_nsec = 1000000 };
+
 	while (drain->uring && drain->in_flight) {
 		int err = drain_uring_turn(drain, -1);
 
-		if (err < 0 && err != -EINTR) {
+		if (passes(err)) {
+			nanosleep(&moment, NULL);
+		} else if (err < 0 && err != -EINTR) {
 			drain_fail(drain, err);
 			return;
 		}

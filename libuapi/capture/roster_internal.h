@@ -8,6 +8,12 @@
 #include <stdbool.h>
 
 #define ROSTER_PATH_BYTES 4096
+/*
+ * Of one process. Nothing says what was unmapped, so that one that maps and unmaps again and again
+ * seems to have ever more: it does not take what is for others, nor ever more time.
+ */
+#define ROSTER_MAPPINGS_MAX 8192
+#define ROSTER_SHARE 4		/* of the limit one part in so many */
 
 /* What is mapped, shared by whoever was forked. */
 struct roster_origin {
@@ -31,9 +37,10 @@ struct roster_thread {
 struct roster_process {
 	uint32_t pid;
 	uint32_t parent;
-	struct roster_mapping *mappings;	/* none overlaps another */
+	struct roster_mapping *mappings;	/* by address, none overlaps another */
 	size_t n_mappings;
-	struct roster_thread *threads;
+	size_t mapped;				/* bytes of them and of their origins */
+	struct roster_thread *threads;		/* by tid */
 	size_t n_threads;
 };
 

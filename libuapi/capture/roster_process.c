@@ -35,7 +35,7 @@ static void clear_mappings(struct flowtap_roster *roster, struct roster_process 
 	flowtap_roster_release(roster, process->mappings,
 			       process->n_mappings * sizeof(process->mappings[0]));
 	process->mappings = NULL;
-	process->n_mappings = 0;
+	process->n_mappings = process->mapped = 0;
 }
 
 static void clear_threads(struct flowtap_roster *roster, struct roster_process *process)
@@ -77,50 +77,98 @@ static struct roster_process *get(struct flowtap_roster *roster, uint32_t pid)
 	return NULL;
 }
 
-static struct roster_thread *find_thread(struct roster_process *process, uint32_t tid)
+/* The first thread whose number is not below tid, or n_threads. */
+static size_t thread_at(const struct roster_process *process, uint32_t tid)
 {
-	for (size_t i = 0; i < process->n_threads; i++)
-		if (process->threads[i].tid == tid)
-			return &process->threads[i];
-	return NULL;
+	size_t first = 0, last = process->n_threads;
+
+	while (first < last) {
+		size_t middle = first + (last - first) / 2;
+
+		if (process->threads[middle].tid < tid)
+			first = middle + 1;
+		else
+			last = middle;
+	}
+	return first;
+}
+
+static bool has_thread(const struct roster_process *process, size_t at, uint32_t tid)
+{
+	return at < process->n_threads && process->threads[at].tid == tid;
 }
 
 static struct roster_thread *get_thread(struct flowtap_roster *roster,
 					struct roster_process *process, uint32_t tid)
 {
-	struct roster_thread *thread = find_thread(process, tid), *more;
+	size_t at = thread_at(process, tid);
+	struct roster_thread *more;
 
-	if (thread)
-		return thread;
+	if (has_thread(process, at, tid))
+		return &process->threads[at];
 	more = flowtap_roster_grow(roster, process->threads, process->n_threads, sizeof(*more));
 	if (!more)
 		return NULL;
 	process->threads = more;
-	more[process->n_threads] = (struct roster_thread){ .tid = tid };
-	return &more[process->n_threads++];
+	more += at;
+	memmove(more + 1, more, (process->n_threads++ - at) * sizeof(*more));
+	*more = (struct roster_thread){ .tid = tid };
+	return more;
 }
 
 /* --- What is mapped. --- */
 
+static size_t mapped_bytes(const struct roster_origin *origin)
+{
+	return sizeof(struct roster_mapping) + origin->path_size + origin->size;
+}
+
+/* The first mapping that ends above address, or n_mappings. */
+static size_t mapping_at(const struct roster_process *process, uint64_t address)
+{
+	size_t first = 0, last = process->n_mappings;
+
+	while (first < last) {
+		size_t middle = first + (last - first) / 2;
+		const struct flowtap_archive_mapping *head = &process->mappings[middle].head;
+
+		if (head->start + head->size <= address)
+			first = middle + 1;
+		else
+			last = middle;
+	}
+	return first;
+}
+
+/* Where nothing else is mapped. */
 static void add_mapping(struct flowtap_roster *roster, struct roster_process *process,
 			const struct flowtap_archive_mapping *head, struct roster_origin *origin)
 {
-	struct roster_mapping *more = flowtap_roster_grow(roster, process->mappings,
-							  process->n_mappings, sizeof(*more));
+	const size_t at = mapping_at(process, head->start);
+	struct roster_mapping *more;
 
+	if (process->n_mappings == ROSTER_MAPPINGS_MAX ||
+	    mapped_bytes(origin) > roster->limit / ROSTER_SHARE - process->mapped) {
+		roster->dropped++;
+		return;
+	}
+	more = flowtap_roster_grow(roster, process->mappings, process->n_mappings, sizeof(*more));
 	if (!more)
 		return;
 	process->mappings = more;
-	more += process->n_mappings++;
+	more += at;
+	memmove(more + 1, more, (process->n_mappings++ - at) * sizeof(*more));
 	*more = (struct roster_mapping){ .head = *head, .origin = origin };
 	more->head.time = 0;
 	more->head.pid = process->pid;
 	more->head.path_size = origin->path_size;
 	origin->references++;
+	process->mapped += mapped_bytes(origin);
 }
 
 static void remove_mapping(struct flowtap_roster *roster, struct roster_process *process, size_t at)
 {
+	process->mapped -= mapped_bytes(process->mappings[at].origin);
 	write_origin(roster, process->mappings[at].origin);
 	memmove(&process->mappings[at], &process->mappings[at + 1],
 		(--process->n_mappings - at) * sizeof(process->mappings[0]));
@@ -156,12 +204,11 @@ static void cut(struct flowtap_roster *roster, struct roster_process *process, s
 static void unmap(struct flowtap_roster *roster, struct roster_process *process, uint64_t start,
 		  uint64_t end)
 {
-	for (size_t i = process->n_mappings; i-- > 0;) {
-		const struct flowtap_archive_mapping *head = &process->mappings[i].head;
+	size_t at;
 
-		if (head->start < end && head->start + head->size > start)
-			cut(roster, process, i, start, end);
-	}
+	while ((at = mapping_at(process, start)) < process->n_mappings &&
+	       process->mappings[at].head.start < end)
+		cut(roster, process, at, start, end);
 }
 
 bool flowtap_roster_is_whole(const struct roster_told *entry, struct flowtap_archive_mapping *head)
@@ -212,10 +259,28 @@ static void apply_mapping(struct flowtap_roster *roster, const struct roster_tol
 
 /* --- Tasks. --- */
 
+/* All of them at once: they are where they are already. */
+static void copy_mappings(struct flowtap_roster *roster, struct roster_process *child,
+			  const struct roster_process *parent)
+{
+	const size_t size = parent->n_mappings * sizeof(parent->mappings[0]);
+
+	child->mappings = size ? flowtap_roster_allocate(roster, size) : NULL;
+	if (!child->mappings)
+		return;
+	memcpy(child->mappings, parent->mappings, size);
+	child->n_mappings = parent->n_mappings;
+	child->mapped = parent->mapped;
+	for (size_t i = 0; i < child->n_mappings; i++) {
+		child->mappings[i].head.pid = child->pid;
+		child->mappings[i].origin->references++;
+	}
+}
+
 static void fork_process(struct flowtap_roster *roster, const struct flowtap_archive_task *task)
 {
-	const struct roster_process *parent = find(roster, task->parent_pid);
 	struct roster_process *child = find(roster, task->pid);
+	const struct roster_process *parent;
 
 	/* Its number is used again. */
 	if (child)
@@ -225,9 +290,9 @@ static void fork_process(struct flowtap_roster *roster, const struct flowtap_arc
 		return;
 	child->parent = task->parent_pid;
 	get_thread(roster, child, task->tid);
-	for (size_t i = 0; parent && i < parent->n_mappings; i++)
-		add_mapping(roster, child, &parent->mappings[i].head,
-			    parent->mappings[i].origin);
+	parent = find(roster, task->parent_pid);
+	if (parent)
+		copy_mappings(roster, child, parent);
 }
 
 static void name_thread(struct flowtap_roster *roster, struct roster_process *process,
@@ -245,13 +310,14 @@ static void name_thread(struct flowtap_roster *roster, struct roster_process *pr
 static void end_thread(struct flowtap_roster *roster, const struct flowtap_archive_task *task)
 {
 	struct roster_process *process = find(roster, task->pid);
-	struct roster_thread *thread = process ? find_thread(process, task->tid) : NULL;
+	size_t at = process ? thread_at(process, task->tid) : 0;
 
 	if (!process)
 		return;
-	if (thread) {
-		*thread = process->threads[--process->n_threads];
-		roster->size -= sizeof(*thread);
+	if (has_thread(process, at, task->tid)) {
+		memmove(&process->threads[at], &process->threads[at + 1],
+			(--process->n_threads - at) * sizeof(process->threads[0]));
+		roster->size -= sizeof(process->threads[0]);
 	}
 	if (!process->n_threads) {
 		free(process->threads);

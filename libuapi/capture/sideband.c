@@ -17,6 +17,7 @@ struct flowtap_sideband {
 	struct flowtap_perf *perf;	/* NULL: /proc is polled */
 	struct flowtap_proc_scan *scan;
 	uint64_t lost;
+	uint64_t dropped;		/* by rosters before this one */
 };
 
 /* What says that there can be no events here; anything else is an error of its own. */
@@ -117,7 +118,10 @@ void flowtap_sideband_advance(struct flowtap_sideband *sideband, uint64_t time)
 		flowtap_roster_advance(sideband->out.roster, time);
 }
 
-/* What polling has seen says nothing of who has gone: all of it is looked at again. */
+/*
+ * What polling has seen says nothing of who has gone, and a roster that had no room lacks something:
+ * all of it is looked at again.
+ */
 static int scan_anew(struct flowtap_sideband *sideband)
 {
 	const struct flowtap_sideband_options *options = &sideband->options;
@@ -131,6 +135,7 @@ static int scan_anew(struct flowtap_sideband *sideband)
 		flowtap_proc_scan_free(scan);
 		return -ENOMEM;
 	}
+	sideband->dropped += flowtap_roster_dropped(sideband->out.roster);
 	flowtap_roster_free(sideband->out.roster);
 	flowtap_proc_scan_free(sideband->scan);
 	sideband->out.roster = roster;
@@ -142,9 +147,17 @@ static int scan_anew(struct flowtap_sideband *sideband)
 	return err;
 }
 
+/* What the looking again cannot know: who was there before it. */
+static int report_dropped(const struct flowtap_sideband *sideband, uint64_t dropped)
+{
+	return dropped ? flowtap_archive_write(sideband->out.writer, FLOWTAP_ARCHIVE_LOST, 0, 0,
+					       &dropped, sizeof(dropped), NULL, 0) : 0;
+}
+
 int flowtap_sideband_switch(struct flowtap_sideband *sideband,
 			    struct flowtap_archive_writer *writer)
 {
+	uint64_t dropped;
 	int err;
 
 	if (!sideband->out.roster)
@@ -152,8 +165,11 @@ int flowtap_sideband_switch(struct flowtap_sideband *sideband,
 	sideband->out.writer = writer;
 	if (!writer)
 		return 0;
-	if (!sideband->perf)
-		return scan_anew(sideband);
+	dropped = flowtap_roster_dropped(sideband->out.roster);
+	if (!sideband->perf || dropped) {
+		err = scan_anew(sideband);
+		return err ? err : report_dropped(sideband, sideband->perf ? dropped : 0);
+	}
 	err = flowtap_roster_write(sideband->out.roster, writer);
 	if (!err && sideband->out.mapped)
 		err = flowtap_roster_mappings(sideband->out.roster, sideband->out.mapped,
@@ -168,7 +184,9 @@ bool flowtap_sideband_polled(const struct flowtap_sideband *sideband)
 
 uint64_t flowtap_sideband_lost(const struct flowtap_sideband *sideband)
 {
-	return sideband->lost;
+	const struct flowtap_roster *roster = sideband->out.roster;
+
+	return sideband->lost + sideband->dropped + (roster ? flowtap_roster_dropped(roster) : 0);
 }
 
 void flowtap_sideband_free(struct flowtap_sideband *sideband)

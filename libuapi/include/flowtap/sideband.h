@@ -77,15 +77,19 @@ int flowtap_sideband_drain(struct flowtap_sideband *sideband);
 void flowtap_sideband_advance(struct flowtap_sideband *sideband, uint64_t time);
 /*
  * From now on into another archive, which gets first who is there and with which code, since the
- * last time that was settled. Where /proc is polled it is read anew. NULL: there is none for now,
- * but what happens is kept for the next one. 0; -EINVAL: options.keep was 0; -errno of the new
+ * last time that was settled. /proc is read anew where it is polled, and where `keep` had no room for
+ * something: then the archive has a LOST block. NULL: there is none for now, but what happens is kept
+ * for the next one. 0; -EINVAL: options.keep was 0; -errno of the new
  * archive, into which all goes nevertheless.
  */
 int flowtap_sideband_switch(struct flowtap_sideband *sideband,
 			    struct flowtap_archive_writer *writer);
 /* Whether /proc is polled, with the limits above. */
 bool flowtap_sideband_polled(const struct flowtap_sideband *sideband);
-/* Events that were lost so far; the archive has a LOST block for each time it happened. */
+/*
+ * Events that were lost, and those for which `keep` had no room, so far; an archive has a LOST block
+ * for each time it happened.
+ */
 uint64_t flowtap_sideband_lost(const struct flowtap_sideband *sideband);
 void flowtap_sideband_free(struct flowtap_sideband *sideband);
 

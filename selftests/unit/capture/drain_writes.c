@@ -23,6 +23,7 @@ static struct {
 	unsigned int entries;		/* writes by io_uring */
 	unsigned int fixed;		/* of them from registered memory */
 	unsigned int calls;		/* of writev and pwritev */
+	unsigned int busy;		/* so many waits in which the kernel takes nothing */
 	int grow;			/* a file whose limit is lifted when it is so large */
 	off_t full;
 } fault;
@@ -123,6 +124,10 @@ int io_uring_submit_and_get_events(struct io_uring *ring)
 int io_uring_submit_and_wait_timeout(struct io_uring *ring, struct io_uring_cqe **cqe,
 				     unsigned int n, struct __kernel_timespec *time, sigset_t *mask)
 {
+	if (fault.busy) {
+		fault.busy--;
+		return fault.busy % 2 ? -EAGAIN : -EBUSY;
+	}
 	tamper(ring);
 	return REAL(io_uring_submit_and_wait_timeout)(ring, cqe, n, time, mask);
 }
@@ -188,6 +193,21 @@ TEST_F(drain, short_writes_are_continued)
 	EXPECT_GT(fault.shortened, 30);
 	reading = read_archive(self->fd, 0);
 	EXPECT_ALL(reading, 2, 40000);
+}
+
+/* The kernel has no memory for a while: what is on its way is waited for nevertheless. */
+TEST_F(drain, a_kernel_that_takes_nothing_now_is_asked_again)
+{
+	struct reading reading;
+
+	OPEN_METHOD(2, 65536);
+	produce(&self->made[0], 160);
+	fault.busy = 5;
+	ASSERT_EQ(flowtap_drain_flush(self->drain), 0);
+	EXPECT_EQ(fault.busy, variant->method == FLOWTAP_DRAIN_POLL ? 5 : 0);
+	fault.busy = 0;
+	reading = read_archive(self->fd, 0);
+	EXPECT_ALL(reading, 1, 160);
 }
 
 /* And those that the kernel itself makes short, wherever in a block. */

@@ -56,6 +56,19 @@ static const char *list(const struct flowtap_roster *roster)
 	return text;
 }
 
+struct counted {
+	uint32_t pid;
+	unsigned int own, others;
+};
+
+static int count_mapping(void *argument, const struct flowtap_mapping *mapping)
+{
+	struct counted *counted = argument;
+
+	*(mapping->pid == counted->pid ? &counted->own : &counted->others) += 1;
+	return 0;
+}
+
 TEST(data_over_code_leaves_neither)
 {
 	struct flowtap_roster *roster = flowtap_roster_new(1 << 20);
@@ -176,6 +189,62 @@ TEST(threads_keep_their_parents_and_names)
 	flowtap_roster_advance(roster, 7);
 	EXPECT_STREQ("", list_tasks(roster));
 	EXPECT_EQ(0, flowtap_roster_dropped(roster));
+	flowtap_roster_free(roster);
+}
+
+/*
+ * Nothing says what is unmapped: one that maps anew again and again does not take what is for others,
+ * and in time that grows with it.
+ */
+TEST(who_maps_without_end_is_not_kept_whole_and_others_are)
+{
+	struct flowtap_roster *roster = flowtap_roster_new(24 << 20);
+	const unsigned int most = 8192;
+	struct counted counted = { .pid = 7 };
+
+	ASSERT_NE(NULL, roster);
+	for (unsigned int i = 0; i < 40000; i++) {
+		tell_mapping(roster, 1, 7, 0x1000ULL * (i + 1), 0x1000, true, "/grows");
+		if (i % 1000 == 0)
+			flowtap_roster_advance(roster, 1);
+	}
+	tell_mapping(roster, 1, 8, 0x1000, 0x1000, true, "/other");
+	flowtap_roster_advance(roster, 1);
+	ASSERT_EQ(0, flowtap_roster_mappings(roster, count_mapping, &counted));
+	EXPECT_EQ(most, counted.own);
+	EXPECT_EQ(1, counted.others);
+	EXPECT_EQ(40000 - most, flowtap_roster_dropped(roster));
+	/* What it forks has all that is known of it; a new program of it has room again. */
+	tell_task(roster, 2, FLOWTAP_TASK_FORK, 9, 9, 7, "");
+	tell_task(roster, 2, FLOWTAP_TASK_EXEC, 7, 7, 0, "new");
+	tell_mapping(roster, 3, 7, 0x1000, 0x1000, true, "/new");
+	flowtap_roster_advance(roster, 3);
+	counted = (struct counted){ .pid = 9 };
+	ASSERT_EQ(0, flowtap_roster_mappings(roster, count_mapping, &counted));
+	EXPECT_EQ(most, counted.own);
+	EXPECT_EQ(2, counted.others);
+	flowtap_roster_free(roster);
+}
+
+/* Nor with long paths. */
+TEST(who_has_long_paths_takes_a_share_only)
+{
+	struct flowtap_roster *roster = flowtap_roster_new(1 << 20);
+	struct counted counted = { .pid = 7 };
+	char path[4000];
+
+	ASSERT_NE(NULL, roster);
+	for (unsigned int i = 0; i < 300; i++) {
+		memset(path, 'x', sizeof(path) - 1);
+		snprintf(path, 5, "/%03u", i);
+		path[4] = 'x';
+		path[sizeof(path) - 1] = 0;
+		tell_mapping(roster, 1, 7, 0x1000ULL * (i + 1), 0x1000, true, path);
+		flowtap_roster_advance(roster, 1);
+	}
+	ASSERT_EQ(0, flowtap_roster_mappings(roster, count_mapping, &counted));
+	EXPECT_EQ((1 << 18) / (3999 + 96), counted.own);
+	EXPECT_GT(1 << 19, flowtap_roster_size(roster));
 	flowtap_roster_free(roster);
 }
 
