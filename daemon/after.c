@@ -23,6 +23,7 @@
 
 #define SECOND 1000000000ULL
 #define RETRY (60 * SECOND)
+#define SEGMENT_RETRY (10 * RETRY)	/* others come before it meanwhile */
 #define SKIPS_MAX 16		/* at once: each makes a directory */
 
 extern char **environ;
@@ -34,9 +35,15 @@ void after_init(struct after *after, struct store *store, const struct after_opt
 
 void after_change(struct after *after, const struct after_options *options)
 {
+	const struct store_segment *segments;
+	size_t n;
+
 	after->options = *options;
 	after->no_decoder = false;
 	after->retry = 0;
+	segments = store_segments(after->store, &n);
+	for (size_t i = 0; i < n; i++)
+		store_postpone(after->store, segments[i].name, 0);
 }
 
 /* --- The child. --- */
@@ -154,17 +161,24 @@ static void skip(struct after *after, uint64_t surplus)
 
 /* --- What was done. --- */
 
-/* What is not the segment's fault can be otherwise later. */
+/*
+ * What is not the segment's fault can be otherwise later; what is, keeps no other from its turn. One
+ * that somebody removed is no more.
+ */
 static void postpone(struct after *after, enum store_work work, const char *segment, const char *why)
 {
+	const uint64_t now = number_now();
 	struct log_line line;
 
-	after->retry = number_now() + RETRY;
+	if (store_forget_gone(after->store, segment))
+		return;
+	after->retry = now + RETRY;
+	store_postpone(after->store, segment, now + SEGMENT_RETRY);
 	log_begin(&line, LEVEL_ERROR, "put-off");
 	log_text(&line, "work", work == STORE_PACKING ? "pack" : "decode");
 	log_text(&line, "name", segment);
 	log_text(&line, "why", why);
-	log_time(&line, "retry", RETRY);
+	log_time(&line, "retry", SEGMENT_RETRY);
 	log_end(&line);
 }
 
@@ -329,6 +343,8 @@ static void begin_next(struct after *after, uint64_t now)
 	for (size_t i = 0; i < n && !work; i++) {
 		const struct store_segment *segment = &segments[i];
 
+		if (now < segment->retry)
+			continue;
 		if (wants_decoding(after, segment))
 			work = STORE_DECODING;
 		/* That needs room for both for a while: no other segment goes for it. */

@@ -184,7 +184,7 @@ static const struct command_error *ask_start(struct run *run, const struct serve
 	if (run->state == RUN_LENT)
 		return &is_lent;
 	if (run->state == RUN_STOPPED)
-		run->state = run->collect.paused ? RUN_FULL : RUN_RECORDING;
+		run->state = run->full_since ? RUN_FULL : RUN_RECORDING;
 	return NULL;
 }
 

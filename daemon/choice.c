@@ -44,6 +44,7 @@ struct choice {
 	struct programs *programs;	/* NULL: CHOICE_NONE, CHOICE_POLL */
 	struct streams *streams;	/* NULL between choice_end and choice_begin */
 	struct rows rows;
+	uint64_t *started;		/* of each of conf->pids; 0: it was not there */
 	uint64_t next;			/* look, with CHOICE_POLL */
 	uint64_t missed;
 };
@@ -89,10 +90,17 @@ static bool change(struct choice *choice, uint32_t pid, bool add)
 	return !error;
 }
 
-static bool is_configured(const struct conf *conf, uint32_t pid)
+static uint32_t configured_pid(const struct choice *choice, size_t i)
 {
-	for (size_t i = 0; i < conf->pids.n; i++)
-		if (strtoul(conf->pids.items[i], NULL, 10) == pid)
+	return (uint32_t)strtoul(choice->conf->pids.items[i], NULL, 10);
+}
+
+/* Of another process that has the number later there is no `started` here. */
+static bool is_configured(const struct choice *choice, const struct rules_process *process)
+{
+	for (size_t i = 0; i < choice->conf->pids.n; i++)
+		if (configured_pid(choice, i) == process->pid &&
+		    choice->started[i] == process->started)
 			return true;
 	return false;
 }
@@ -124,7 +132,7 @@ static uint32_t flags_of(struct choice *choice, const struct rules_process *proc
 		return CHOOSE_OWN;
 	if (choice->programs)
 		return programs_marked(choice->programs, process->pid) & (CHOOSE_OWN | CHOOSE_WANTED);
-	if (is_configured(choice->conf, process->pid))
+	if (is_configured(choice, process))
 		return CHOOSE_WANTED;
 	if (own && own->started == process->started)
 		return own->flags & (CHOOSE_OWN | CHOOSE_WANTED);
@@ -309,6 +317,16 @@ static bool first_method(struct choice *choice, enum choice_method *method)
 	return *method <= CHOICE_POLL;
 }
 
+/* Which processes are meant: those that have the numbers now. */
+static void find_configured(struct choice *choice)
+{
+	static struct rules_process process;
+
+	for (size_t i = 0; i < choice->conf->pids.n; i++)
+		if (rules_look(configured_pid(choice, i), &process))
+			choice->started[i] = process.started;
+}
+
 int choice_open(const struct conf *conf, struct choice **result)
 {
 	struct choice *choice = calloc(1, sizeof(*choice));
@@ -319,14 +337,16 @@ int choice_open(const struct conf *conf, struct choice **result)
 	choice->conf = conf;
 	choice->wide = rules_wide(conf);
 	choice->rules = calloc(1, sizeof(*choice->rules));
-	if (!choice->rules || !first_method(choice, &first)) {
-		int error = choice->rules ? -EINVAL : -ENOMEM;
+	choice->started = calloc(conf->pids.n + 1, sizeof(*choice->started));
+	if (!choice->rules || !choice->started || !first_method(choice, &first)) {
+		int error = choice->rules && choice->started ? -EINVAL : -ENOMEM;
 
 		choice_close(choice);
 		return error;
 	}
 	choice->mount = flowtap_cgroup_mount();
 	rules_compile(conf, choice->rules);
+	find_configured(choice);
 	*result = choice;
 	if (!rules_any(conf))
 		choice->why = NULL;
@@ -345,6 +365,7 @@ static int get_key(const struct choice *choice, uint64_t *key)
 /* First what is new is chosen by the programs, then who is there already. */
 static int begin_programs(struct choice *choice)
 {
+	static struct rules_process process;
 	const struct conf *conf = choice->conf;
 	uint64_t key;
 	int error = get_key(choice, &key);
@@ -353,12 +374,10 @@ static int begin_programs(struct choice *choice)
 		error = programs_configure(choice->programs, conf, choice->rules, choice->mount);
 	if (!error)
 		error = programs_mark(choice->programs, (uint32_t)getpid(), CHOOSE_OWN);
-	for (size_t i = 0; i < conf->pids.n && !error; i++) {
-		uint32_t pid = (uint32_t)strtoul(conf->pids.items[i], NULL, 10);
-
-		if (!kill((pid_t)pid, 0) || errno == EPERM)
-			error = programs_mark(choice->programs, pid, CHOOSE_WANTED);
-	}
+	for (size_t i = 0; i < conf->pids.n && !error; i++)
+		if (rules_look(configured_pid(choice, i), &process) &&
+		    is_configured(choice, &process))
+			error = programs_mark(choice->programs, process.pid, CHOOSE_WANTED);
 	if (!error)
 		programs_key(choice->programs, key);
 	return error;
@@ -453,6 +472,7 @@ void choice_close(struct choice *choice)
 	programs_close(choice->programs);
 	free(choice->rows.all);
 	free(choice->rules);
+	free(choice->started);
 	free(choice->mount);
 	free(choice);
 }

@@ -272,13 +272,17 @@ static int begin_next(struct collect *collect, struct flowtap_archive_writer *wr
 		      uint64_t settled)
 {
 	struct flowtap_archive_writer *before = collect->writer;
-	const uint64_t since = settled > margin(collect) ? settled - margin(collect) : 0;
+	/* While nothing was recorded the roster went on. */
+	const uint64_t last = settled > collect->settled ? settled : collect->settled;
+	const uint64_t since = last > margin(collect) ? last - margin(collect) : 0;
 	int error = describe(collect, writer), switched;
+	bool moved;
 
 	read_stats(collect);
 	if (!error)
 		error = write_begun(collect, writer);
 	switched = flowtap_drain_switch(collect->streams.session.drain, writer);
+	moved = !switched;
 	if (!error)
 		error = switched;
 	flowtap_sideband_advance(collect->sideband, since);
@@ -287,7 +291,9 @@ static int begin_next(struct collect *collect, struct flowtap_archive_writer *wr
 	if (!error)
 		error = switched;
 	collect->writer = writer;
-	flowtap_archive_writer_free(before);
+	/* Else the drain has it still. */
+	if (moved)
+		flowtap_archive_writer_free(before);
 	return error ? error : begin_kernel(collect);
 }
 
@@ -341,6 +347,7 @@ int collect_begin(struct collect *collect, int fd)
 	}
 	collect->gap[0] = 0;
 	collect->began = number_now();
+	collect->first = flowtap_archive_size(collect->writer);
 	return ended ? ended : error;
 }
 
@@ -379,16 +386,14 @@ int collect_take(struct collect *collect)
 	const uint64_t before = number_now();
 	int error = flowtap_sideband_drain(collect->sideband);
 
-	if (collect->paused)
-		return error;
 	/* What nothing refers to any more takes no memory. */
 	if (!error && before - collect->settled > margin(collect)) {
 		flowtap_sideband_advance(collect->sideband, before - margin(collect));
 		collect->settled = before;
 	}
-	if (!error)
+	if (!error && !collect->paused)
 		error = flowtap_kernel_follower_drain(&collect->kernel, collect->writer);
-	return error ? error : streams_drain(&collect->streams);
+	return error || collect->paused ? error : streams_drain(&collect->streams);
 }
 
 uint64_t collect_size(const struct collect *collect)

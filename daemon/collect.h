@@ -31,6 +31,7 @@ struct collect {
 	bool enabled;
 	bool looked;			/* at the kernel's code, since it was enabled */
 	uint64_t began;			/* when it was begun, CLOCK_MONOTONIC_RAW */
+	uint64_t first;			/* bytes that it began with */
 	uint64_t paused;		/* since when no archive takes anything; 0: one does */
 	uint64_t settled;		/* when the side band was, the last time */
 	bool saves;			/* what the rings that overwrite have goes into this archive */

@@ -71,11 +71,11 @@ struct conf {
 	bool images;			/* what was mapped is saved by its build-id */
 	/* [snapshot] */
 	uint64_t snapshot_size;		/* bytes, the newest of each CPU */
-	bool crash;			/* when a traced process ends by a signal that dumps core */
+	bool crash;			/* when a process ends by a signal that dumps core */
 	struct conf_list uprobes;	/* FILE:FUNCTION */
 	struct conf_list tracepoints;
 	struct conf_list latencies;	/* FILE:FUNCTION TIME */
-	uint64_t pause;			/* ns that each of those is silent, once it has triggered */
+	uint64_t pause;			/* ns that each of those, and crashes, are silent after one */
 	/* [decode] */
 	uint32_t format;		/* enum conf_format */
 	uint64_t waiting;		/* segments; with more the oldest are not decoded */

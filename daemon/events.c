@@ -173,6 +173,29 @@ void event_trigger(const struct flowtap_archive_trigger *trigger, const char *te
 	log_end(&line);
 }
 
+void event_passed(uint64_t crashes)
+{
+	struct log_line line;
+
+	if (!crashes)
+		return;
+	log_begin(&line, LEVEL_WARNING, "crashes-passed");
+	log_number(&line, "count", crashes);
+	log_text(&line, "why", "others were saved, or could not be, just before");
+	log_end(&line);
+}
+
+void event_undeleted(const char *name, int error)
+{
+	struct log_line line;
+
+	log_begin(&line, LEVEL_ERROR, "not-deleted");
+	log_text(&line, "name", name);
+	log_text(&line, "why", strerror(-error));
+	log_text(&line, "fix", "delete what has its name, below decoded/ as well");
+	log_end(&line);
+}
+
 void event_full(const struct run *run, int error)
 {
 	struct log_line line;

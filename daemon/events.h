@@ -32,6 +32,10 @@ void event_share(const struct governor *governor, uint32_t from, enum governor_c
 void event_memory(const struct run *run);
 /* What the rings have is saved. text: of who asked, "" nobody. */
 void event_trigger(const struct flowtap_archive_trigger *trigger, const char *text);
+/* Crashes that saved nothing, since others had just been saved or could not be; 0: nothing. */
+void event_passed(uint64_t crashes);
+/* A segment that is to make room cannot be deleted: it is left, and the next one goes. */
+void event_undeleted(const char *name, int error);
 /* Records that waited in rings when these were closed; 0: nothing. */
 void event_unsaved(uint64_t records);
 /* CPUs went or came: those online before and now, as in sysfs. */

@@ -19,6 +19,7 @@
 #include "../tools/common/tool.h"
 #include "events.h"
 #include "log.h"
+#include "rotation.h"
 #include "rules.h"
 
 #define SECOND 1000000000ULL
@@ -43,6 +44,18 @@ static uint64_t wall_seconds(void)
 
 /* --- Segments. --- */
 
+/* The oldest went, and what could not. */
+static void count_deleted(struct run *run, unsigned int deleted)
+{
+	const char *name;
+	int error = store_undeleted(run->store, &name);
+
+	run->figures.segments_deleted += deleted;
+	event_deleted(run, deleted);
+	if (error)
+		event_undeleted(name, error);
+}
+
 static void count_segment(struct run *run, const struct store_facts *facts)
 {
 	unsigned int deleted;
@@ -52,8 +65,7 @@ static void count_segment(struct run *run, const struct store_facts *facts)
 	event_ended(run, facts);
 	/* It may have become larger than it was to be. */
 	store_make_space(run->store, 0, &deleted);
-	run->figures.segments_deleted += deleted;
-	event_deleted(run, deleted);
+	count_deleted(run, deleted);
 	error = store_index_error(run->store);
 	if (error)
 		complain("cannot write the index in '%s': %s", run->conf.directory, strerror(-error));
@@ -107,8 +119,7 @@ static int next_segment(struct run *run, const char *why)
 		return error;
 	/* The one before may be larger than it was to be: a quota of two has room for both. */
 	error = store_make_space(run->store, first ? run->conf.size : run->conf.size / 4 * 3, &deleted);
-	run->figures.segments_deleted += deleted;
-	event_deleted(run, deleted);
+	count_deleted(run, deleted);
 	if (error)
 		return error;
 	fd = store_begin(run->store, facts.ended);
@@ -249,33 +260,52 @@ void run_full_over(struct run *run)
 	event_room(run);
 }
 
+/* There was no room, or nobody wanted one. */
 static void retry_segment(struct run *run)
 {
 	int error;
 
-	report_gap(run);
+	if (run->full_since)
+		report_gap(run);
 	error = next_segment(run, "full");
 	if (error)
 		wait_for_space(run, error);
-	else
+	else if (run->full_since)
 		run_full_over(run);
+}
+
+static const char *due(const struct run *run, uint64_t now)
+{
+	const struct rotation rotation = {
+		.save = run->save,
+		.asked = run->rotate,
+		.size = collect_size(&run->collect),
+		.size_limit = run->conf.size,
+		.first = run->collect.first,
+		.age = now - run->collect.began,
+		.age_limit = run->conf.time,
+	};
+
+	return rotation_due(&rotation);
 }
 
 static void keep_segments(struct run *run, uint64_t now)
 {
+	const char *why;
+
 	if (run->collect.paused) {
-		if (run->state == RUN_FULL && now >= run->retry)
+		if (run->state == RUN_RECORDING || (run->state == RUN_FULL && now >= run->retry))
 			retry_segment(run);
 		return;
 	}
-	if (run->save)
-		turn_segment(run, "trigger");
-	else if (run->rotate)
-		turn_segment(run, "asked");
-	else if (collect_size(&run->collect) >= run->conf.size)
-		turn_segment(run, "size");
-	else if (now - run->collect.began >= run->conf.time)
-		turn_segment(run, "time");
+	why = due(run, now);
+	if (why && run->state == RUN_STOPPED) {
+		/* Another one would have nothing in it, and take what is recorded its room. */
+		run->rotate = false;
+		end_segment(run, why, collect_pause(&run->collect));
+	} else if (why) {
+		turn_segment(run, why);
+	}
 }
 
 /* --- How much. --- */

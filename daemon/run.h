@@ -64,6 +64,9 @@ struct run {
 	/* Figures of the tick before. */
 	uint64_t cpu, bytes, lost, losses;
 	int crashes;		/* see crash.h; -1 */
+	uint64_t crash_silent;	/* until then none triggers */
+	uint64_t crash_reported; /* until then one that cannot be saved is only counted */
+	uint64_t crashes_passed; /* that were counted only */
 	struct probes *probes;	/* NULL: none */
 	struct metrics figures;
 	struct totals totals;	/* what the figures have of CPUs */

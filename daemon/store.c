@@ -291,30 +291,86 @@ int store_delete(struct store *store, const struct store_segment *segment)
 	return decoded_remove(store->directory, decoded, false);
 }
 
+/* What is left of it counts, and that it is there is told once. */
+static void keep_undeleted(struct store *store, struct store_segment *segment, int error)
+{
+	char packed[STORE_NAME], decoded[STORE_NAME];
+	struct stat stat;
+	uint64_t bytes;
+
+	store_with(packed, segment->name, STORE_PACKED);
+	store_decoded_name(decoded, segment->name);
+	decoded_is(store->directory, decoded, false, &bytes);
+	if (!fstatat(store->directory, segment->name, &stat, AT_SYMLINK_NOFOLLOW))
+		bytes += store_disk_size(&stat);
+	if (!fstatat(store->directory, packed, &stat, AT_SYMLINK_NOFOLLOW))
+		bytes += store_disk_size(&stat);
+	store->bytes = store->bytes - segment->bytes + bytes;
+	segment->bytes = bytes;
+	if (strcmp(store->undeleted, segment->name)) {
+		snprintf(store->undeleted, sizeof(store->undeleted), "%s", segment->name);
+		store->undeleted_error = error;
+	}
+}
+
+/* One that another has deleted is gone as well. */
+static bool delete(struct store *store, struct store_segment *segment)
+{
+	int error = store_delete(store, segment);
+
+	if (error) {
+		keep_undeleted(store, segment, error);
+		return false;
+	}
+	index_remove(&store->index, segment->name);
+	store->bytes -= segment->bytes;
+	return true;
+}
+
 int store_make_space(struct store *store, uint64_t need, unsigned int *deleted)
 {
-	size_t gone = 0;
+	size_t kept = 0, i;
 
 	*deleted = 0;
-	while (!store_fits(store, need)) {
-		if (gone == store->n)
-			break;
-		/*
-		 * One that another has deleted is gone as well; one that cannot be, stays for now.
-		 */
-		if (store_delete(store, &store->segments[gone]))
-			break;
-		index_remove(&store->index, store->segments[gone].name);
-		store->bytes -= store->segments[gone++].bytes;
-		(*deleted)++;
+	for (i = 0; i < store->n && !store_fits(store, need); i++) {
+		if (delete(store, &store->segments[i]))
+			(*deleted)++;
+		else
+			store->segments[kept++] = store->segments[i];
 	}
-	if (gone) {
-		store->n -= gone;
-		memmove(store->segments, store->segments + gone,
-			store->n * sizeof(store->segments[0]));
+	if (*deleted) {
+		memmove(store->segments + kept, store->segments + i,
+			(store->n - i) * sizeof(store->segments[0]));
+		store->n -= i - kept;
 		index_write(&store->index);
 	}
 	return store_fits(store, need) ? 0 : -ENOSPC;
+}
+
+int store_undeleted(struct store *store, const char **name)
+{
+	int error = store->undeleted_error;
+
+	store->undeleted_error = 0;
+	*name = store->undeleted;
+	return error;
+}
+
+bool store_forget_gone(struct store *store, const char *name)
+{
+	struct store_segment *segment = store_by_name(store, name);
+	char packed[STORE_NAME];
+	struct stat stat;
+
+	store_with(packed, name, STORE_PACKED);
+	if (!segment || !fstatat(store->directory, name, &stat, AT_SYMLINK_NOFOLLOW) ||
+	    errno != ENOENT || !fstatat(store->directory, packed, &stat, AT_SYMLINK_NOFOLLOW) ||
+	    errno != ENOENT || !delete(store, segment))
+		return false;
+	memmove(segment, segment + 1,
+		(size_t)(store->segments + --store->n - segment) * sizeof(*segment));
+	index_write(&store->index);
+	return true;
 }
 
 /* --- What there is. --- */

@@ -38,6 +38,7 @@ struct store_segment {
 	bool packed;			/* NAME.zst is there */
 	bool loose;			/* packing it gains nothing */
 	bool decoded;			/* its directory is there */
+	uint64_t retry;			/* no work on it before that, CLOCK_MONOTONIC_RAW, ns */
 	char name[STORE_NAME];		/* without .zst */
 };
 
@@ -100,10 +101,14 @@ void store_drop(struct store *store);
 /* The one that was begun first is not wanted. */
 void store_discard(struct store *store);
 /*
- * Deletes the oldest finished segments until `need` more bytes keep within the limits. 0;
- * -ENOSPC: not even with all of them gone. *deleted: how many.
+ * Deletes the oldest finished segments until `need` more bytes keep within the limits; those that
+ * cannot be deleted are left. 0; -ENOSPC: not even with all others gone. *deleted: how many.
  */
 int store_make_space(struct store *store, uint64_t need, unsigned int *deleted);
+/* A segment that could not be deleted: -errno, once for each, and *name, the store's; 0: there is none. */
+int store_undeleted(struct store *store, const char **name);
+/* Whether somebody else has removed the segment's file: then what is left of it goes as well. */
+bool store_forget_gone(struct store *store, const char *name);
 /*
  * Somebody, maybe another process, works on the segment of this name: what that has written so far
  * counts from now on. 0; -ENOENT; -EBUSY.
@@ -120,6 +125,8 @@ int store_work_end(struct store *store, bool good);
  * `result`, and nothing else. Also while there is work on another one. 0 or -errno.
  */
 int store_undecoded(struct store *store, const char *name, const char *result);
+/* No work on it before that time; nothing where there is no such segment. */
+void store_postpone(struct store *store, const char *name, uint64_t retry);
 /* Bytes that the running work has written so far. */
 uint64_t store_work_bytes(const struct store *store);
 /* Whether `need` more bytes keep within the limits as it is. */

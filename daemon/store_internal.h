@@ -32,6 +32,8 @@ struct store {
 	struct store_facts unfinished_facts;
 	enum store_work work;
 	char working[STORE_NAME];	/* the segment's name */
+	char undeleted[STORE_NAME];	/* the last one that could not be */
+	int undeleted_error;		/* 0: it was told */
 };
 
 /* Whether it is a segment's name, followed by this. */

@@ -21,6 +21,14 @@ int store_work_begin(struct store *store, enum store_work work, const char *name
 	return 0;
 }
 
+void store_postpone(struct store *store, const char *name, uint64_t retry)
+{
+	struct store_segment *segment = store_by_name(store, name);
+
+	if (segment)
+		segment->retry = retry;
+}
+
 uint64_t store_work_bytes(const struct store *store)
 {
 	char name[STORE_NAME];

@@ -9,6 +9,8 @@
 #include "events.h"
 #include "run.h"
 
+#define MINUTE 60000000000ULL
+
 int run_trigger(struct run *run, const struct flowtap_archive_trigger *trigger, const char *text)
 {
 	int error;
@@ -82,23 +84,47 @@ int run_watch_triggers(struct run *run)
 	return error || !run->probes ? error : collect_watch(&run->collect, probes_fd(run->probes));
 }
 
+/*
+ * A program that crashes again and again, or anybody's, is not to take the place of all that was
+ * saved before, nor of all that the log has.
+ */
+static void handle_crash(struct run *run, const struct crash *crash)
+{
+	const struct flowtap_archive_trigger trigger = {
+		.time = crash->time, .address = crash->address, .pid = crash->pid,
+		.tid = crash->tid, .cause = FLOWTAP_ARCHIVE_CAUSE_CRASH,
+	};
+	const uint64_t now = number_now();
+	int error;
+
+	if (now < run->crash_silent) {
+		run->crashes_passed++;
+		return;
+	}
+	error = run_trigger(run, &trigger, "");
+	if (error && now < run->crash_reported) {
+		run->crashes_passed++;
+		return;
+	}
+	if (error) {
+		complain("the crash of process %u was not saved: %s", crash->pid,
+			 error == -EAGAIN ? "nothing is being recorded" : strerror(-error));
+		run->crash_reported = now + MINUTE;
+	} else {
+		run->crash_silent = now + run->conf.pause;
+	}
+	event_passed(run->crashes_passed);
+	run->crashes_passed = 0;
+}
+
 /* A process that dumps core is as it was for as long as that takes. */
 static void handle_crashes(struct run *run)
 {
 	struct crash crash;
 	int got = 0;
 
-	while (run->crashes >= 0 && (got = crash_next(run->crashes, &crash)) > 0) {
-		const struct flowtap_archive_trigger trigger = {
-			.time = crash.time, .address = crash.address, .pid = crash.pid,
-			.tid = crash.tid, .cause = FLOWTAP_ARCHIVE_CAUSE_CRASH,
-		};
-		int error = run_trigger(run, &trigger, "");
-
-		if (error)
-			complain("the crash of process %u was not saved: %s", crash.pid,
-				 error == -EAGAIN ? "nothing is being recorded" : strerror(-error));
-	}
+	while (run->crashes >= 0 && (got = crash_next(run->crashes, &crash)) > 0)
+		handle_crash(run, &crash);
 	if (got == -ENOBUFS)
 		complain("crashes came faster than they could be taken: some saved nothing");
 }

@@ -291,12 +291,14 @@ TEST_F(after, a_killed_child_leaves_the_raw_segment)
 	EXPECT_TRUE(exists(self, name));
 	EXPECT_FALSE(exists(self, part));
 	snprintf(told, sizeof(told), "level=error event=put-off work=pack name=%s why=\"ended by signal "
-		 "9\" retry=60.000s\n", name);
+		 "9\" retry=600.000s\n", name);
 	EXPECT_STREQ(told, told_since(&self->told));
 	/* Not at once again, but later. */
 	after_step(&self->after, number_now(), TIME);
 	EXPECT_EQ(0, self->after.child);
 	after_step(&self->after, number_now() + 61000000000ULL, TIME);
+	EXPECT_EQ(0, self->after.child);
+	after_step(&self->after, number_now() + 601000000000ULL, TIME);
 	EXPECT_LT(0, self->after.child);
 	EXPECT_LT(number_now(), self->after.retry);
 	after_change(&self->after, &self->options);
@@ -307,6 +309,58 @@ TEST_F(after, a_killed_child_leaves_the_raw_segment)
 	EXPECT_EQ(-1, waitpid(-1, &status, WNOHANG));
 	EXPECT_FALSE(exists(self, part));
 	EXPECT_TRUE(exists(self, name));
+}
+
+/* A directory in the place of its file: no child can pack that. */
+TEST_F(after, a_segment_that_cannot_be_packed_keeps_no_other_from_it)
+{
+	const struct store_segment *segments;
+	char path[256];
+	size_t n;
+
+	self->options.pack = true;
+	ASSERT_EQ(0, add_segment(self));
+	ASSERT_EQ(0, add_segment(self));
+	segments = store_segments(self->store, &n);
+	snprintf(path, sizeof(path), "%s/%s", self->directory, segments[0].name);
+	ASSERT_EQ(0, unlink(path));
+	ASSERT_EQ(0, mkdir(path, 0700));
+	after_init(&self->after, self->store, &self->options);
+	after_step(&self->after, number_now(), TIME);
+	EXPECT_LT(0, self->after.child);
+	while (self->after.child) {
+		usleep(STEP_US);
+		after_step(&self->after, number_now(), TIME);
+	}
+	EXPECT_TRUE(strstr(told_since(&self->told), "event=put-off work=pack "));
+	EXPECT_EQ(0, self->after.packed);
+	after_step(&self->after, number_now() + 61000000000ULL, TIME);
+	EXPECT_LT(0, self->after.child);
+	while (self->after.child) {
+		usleep(STEP_US);
+		after_step(&self->after, number_now() + 61000000000ULL, TIME);
+	}
+	EXPECT_EQ(1, self->after.packed);
+	EXPECT_TRUE(store_segments(self->store, &n)[1].packed);
+}
+
+TEST_F(after, a_segment_that_somebody_removed_is_no_more)
+{
+	const struct store_segment *segments;
+	char path[256];
+	size_t n;
+
+	self->options.pack = true;
+	ASSERT_EQ(0, add_segment(self));
+	ASSERT_EQ(0, add_segment(self));
+	segments = store_segments(self->store, &n);
+	snprintf(path, sizeof(path), "%s/%s", self->directory, segments[0].name);
+	ASSERT_EQ(0, unlink(path));
+	after_init(&self->after, self->store, &self->options);
+	ASSERT_TRUE(until(self, &self->after.packed, 1));
+	EXPECT_STREQ("", told_since(&self->told));
+	store_segments(self->store, &n);
+	EXPECT_EQ(1, n);
 }
 
 TEST_F(after, decoding_whose_child_is_killed_is_not_tried_again)

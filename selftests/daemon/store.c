@@ -180,6 +180,74 @@ TEST_F(store, the_oldest_go_first_and_other_files_stay)
 	EXPECT_FALSE(strstr(index_text(self), "0000000006-"));
 }
 
+static void put_directory(const FIXTURE_DATA(store) *self, const char *name)
+{
+	char path[512];
+
+	snprintf(path, sizeof(path), "%s/%s", self->directory, name);
+	if (mkdir(path, 0700))
+		abort();
+}
+
+/* Somebody has put a directory into what it was decoded to. */
+TEST_F(store, one_that_cannot_be_deleted_is_left_and_told_once)
+{
+	struct store_limits limits = { 0 };
+	const struct store_segment *segments;
+	unsigned int deleted;
+	const char *name;
+	uint64_t each;
+	size_t n;
+
+	for (int i = 0; i < 3; i++)
+		ASSERT_EQ(0, add_segment(self->store, "size"));
+	each = store_bytes(self->store) / 3;
+	put_directory(self, "decoded");
+	put_directory(self, "decoded/" FIRST);
+	put_directory(self, "decoded/" FIRST "/mine");
+	limits.quota = store_bytes(self->store);
+	store_limit(self->store, &limits);
+	EXPECT_EQ(0, store_undeleted(self->store, &name));
+	/* The first one's own file went. */
+	EXPECT_EQ(0, store_make_space(self->store, each, &deleted));
+	EXPECT_EQ(0, deleted);
+	EXPECT_EQ(-EISDIR, store_undeleted(self->store, &name));
+	EXPECT_STREQ(FIRST ".ftap", name);
+	EXPECT_EQ(0, store_undeleted(self->store, &name));
+	EXPECT_EQ(0, store_make_space(self->store, 2 * each, &deleted));
+	EXPECT_EQ(1, deleted);
+	EXPECT_EQ(0, store_undeleted(self->store, &name));
+	segments = store_segments(self->store, &n);
+	ASSERT_EQ(2, n);
+	EXPECT_EQ(1, segments[0].number);
+	EXPECT_EQ(3, segments[1].number);
+	EXPECT_EQ(segments[0].bytes + segments[1].bytes, store_bytes(self->store));
+	EXPECT_GT(each, segments[0].bytes);
+	EXPECT_EQ(-ENOSPC, store_make_space(self->store, 4 * each, &deleted));
+	EXPECT_EQ(1, deleted);
+}
+
+TEST_F(store, one_that_somebody_removed_can_be_forgotten)
+{
+	const struct store_segment *segments;
+	char path[128];
+	size_t n;
+
+	for (int i = 0; i < 3; i++)
+		ASSERT_EQ(0, add_segment(self->store, "size"));
+	EXPECT_FALSE(store_forget_gone(self->store, SECOND ".ftap"));
+	EXPECT_FALSE(store_forget_gone(self->store, "nobody.ftap"));
+	snprintf(path, sizeof(path), "%s/%s", self->directory, SECOND ".ftap");
+	ASSERT_EQ(0, unlink(path));
+	EXPECT_TRUE(store_forget_gone(self->store, SECOND ".ftap"));
+	segments = store_segments(self->store, &n);
+	ASSERT_EQ(2, n);
+	EXPECT_EQ(1, segments[0].number);
+	EXPECT_EQ(3, segments[1].number);
+	EXPECT_EQ(segments[0].bytes + segments[1].bytes, store_bytes(self->store));
+	EXPECT_FALSE(strstr(index_text(self), "0000000002-"));
+}
+
 TEST_F(store, what_others_are_to_find_free_is_left_free)
 {
 	struct store_limits limits = { .free = UINT64_MAX / 2 };

@@ -244,6 +244,39 @@ TEST_F(triggers, each_crash_that_waits_saves)
 	EXPECT_STREQ("", told_since(&self->told));
 }
 
+/* A program that crashes again and again. */
+TEST_F(triggers, crashes_after_one_that_saved_are_counted_only)
+{
+	self->run.conf.pause = 3600000000000ULL;
+	n_crashes = 3;
+	run_take_triggers(&self->run);
+	EXPECT_EQ(1, triggered);
+	EXPECT_STREQ("level=notice event=trigger cause=crash pid=73 tid=83\n", told_since(&self->told));
+	/* As if that hour were over. */
+	self->run.crash_silent = 0;
+	n_crashes = 1;
+	run_take_triggers(&self->run);
+	EXPECT_EQ(2, triggered);
+	EXPECT_STREQ("level=notice event=trigger cause=crash pid=71 tid=81\n"
+		     "level=warning event=crashes-passed count=2 why=\"others were saved, or could not "
+		     "be, just before\"\n", told_since(&self->told));
+}
+
+TEST_F(triggers, crashes_that_cannot_be_saved_are_one_line_a_minute)
+{
+	self->run.state = RUN_STOPPED;
+	n_crashes = 3;
+	run_take_triggers(&self->run);
+	EXPECT_STREQ("level=error event=message text=\"the crash of process 73 was not saved: nothing is "
+		     "being recorded\"\n", told_since(&self->told));
+	/* One that can be is not left out for them. */
+	self->run.state = RUN_RECORDING;
+	n_crashes = 1;
+	run_take_triggers(&self->run);
+	EXPECT_EQ(1, triggered);
+	EXPECT_TRUE(strstr(told_since(&self->told), "event=crashes-passed count=2 "));
+}
+
 TEST_F(triggers, what_is_probed_saves)
 {
 	const uint64_t before = number_now();
