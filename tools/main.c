@@ -149,11 +149,5 @@ int main(int argc, char **argv)
 	if (!command)
 		return unknown(argv[1]);
 	status = run(command, argc - 1, argv + 1);
-	/* If stdout is a full disk or a closed pipe, that is an error too. */
-	if (fflush(stdout) || ferror(stdout)) {
-		if (!status)
-			complain("cannot write to standard output");
-		status = status ? status : STATUS_ERROR;
-	}
-	return status;
+	return output_failed() && !status ? STATUS_ERROR : status;
 }

@@ -50,6 +50,17 @@ void complain(const char *format, ...)
 	funlockfile(stderr);
 }
 
+bool output_failed(void)
+{
+	static bool failed;
+
+	if (!failed && (fflush(stdout) || ferror(stdout))) {
+		complain("cannot write to standard output");
+		failed = true;
+	}
+	return failed;
+}
+
 void advise(const char *format, ...)
 {
 	va_list list;

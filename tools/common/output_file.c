@@ -174,30 +174,56 @@ static bool has_name(int fd, const char *path)
 	       open.st_ino == named.st_ino;
 }
 
+/* Nobody else can read or change it, now or by another name. */
+static bool is_private(int fd)
+{
+	struct stat stat;
+
+	return !fstat(fd, &stat) && stat.st_uid == geteuid() && stat.st_nlink == 1 &&
+	       !(stat.st_mode & (S_IRWXG | S_IRWXO));
+}
+
+/* What has this name and a lock of ours: empty. The fd is closed unless it is returned. */
+static int use_part(int fd, const char *part)
+{
+	int error = -EAGAIN;
+
+	if (!has_name(fd, part))
+		goto err_close;
+	if (is_private(fd)) {
+		if (!ftruncate(fd, 0))
+			return fd;
+		error = -errno;
+	} else if (unlink(part)) {
+		error = -errno;
+	}
+
+err_close:
+	close(fd);
+	return error;
+}
+
 /*
  * One writer at a time, which a lock shows that the kernel takes away with it: a part without one
- * was left by somebody who was killed, and is begun anew. The fd, -EWOULDBLOCK: another one writes
- * it, or another error.
+ * was left by somebody who was killed, and is begun anew; or put there by somebody else, and goes.
+ * The fd, -EWOULDBLOCK: another one writes it, or another error.
  */
 static int open_locked(const char *part)
 {
-	for (;;) {
-		int fd = open(part, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600), error = 0;
+	int fd = -EAGAIN;
 
+	for (int tries = 0; fd == -EAGAIN && tries < 100; tries++) {
+		fd = open(part, O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (fd < 0)
 			return -errno;
 		/* A file system without locks is used as it is. */
 		if (flock(fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK) {
-			error = -EWOULDBLOCK;
-		} else if (has_name(fd, part)) {
-			if (!ftruncate(fd, 0))
-				return fd;
-			error = -errno;
+			close(fd);
+			return -EWOULDBLOCK;
 		}
-		close(fd);
-		if (error)
-			return error;
+		fd = use_part(fd, part);
 	}
+	return fd;
 }
 
 /* No signal can come between what it makes and the note that it is to be removed. */

@@ -46,6 +46,11 @@ void message_program(const char *name);
 /* Messages go there instead, without the program's name; advice: as `advise`. NULL: to stderr. */
 void message_divert(void (*take)(bool advice, const char *text));
 void complain(const char *format, ...) __attribute__((format(printf, 1, 2)));
+/*
+ * Whether standard output is a full disk, or the like: complains, once. What is written to it comes
+ * before.
+ */
+bool output_failed(void);
 /* A line that belongs to the one before it: what to do about it. */
 void advise(const char *format, ...) __attribute__((format(printf, 1, 2)));
 /* Points at --help and returns STATUS_USAGE; for what getopt complained about. As in argv[0]. */

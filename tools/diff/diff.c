@@ -80,6 +80,7 @@ static bool same(const struct step *a, const struct step *b)
 		return a->gap.reason == b->gap.reason;
 	case STEP_EXCEPTION:
 		return a->exception.number == b->exception.number &&
+		       a->exception.interrupt == b->exception.interrupt &&
 		       a->exception.address == b->exception.address;
 	}
 	return false;
@@ -185,5 +186,5 @@ int diff_command(int argc, char **argv)
 	if (!status)
 		status = run(&difference, argv + optind, ignored);
 	difference_free(&difference);
-	return status;
+	return output_failed() ? DIFF_TROUBLE : status;
 }

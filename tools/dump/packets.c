@@ -6,6 +6,7 @@
 #include "dump/packets.h"
 
 #include "common/ete_config.h"
+#include "common/format.h"
 #include "common/input_file.h"
 #include "common/tool.h"
 
@@ -15,7 +16,6 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 /* One trace unit's bytes in the parser. */
@@ -32,6 +32,7 @@ struct printing {
 	uint8_t part_bytes[FLOWTAP_ETE_PACKET_MAX];
 	size_t part_size;
 	bool damaged;
+	bool synced;			/* there was an Alignment Sync */
 };
 
 static void print_parts(struct printing *printing)
@@ -71,6 +72,7 @@ static void handle_packet(struct printing *printing, const uint8_t *bytes,
 		return;
 	}
 	packet_print(printing->offset, bytes, packet->size, packet, printing->config.m_profile);
+	printing->synced |= packet->type == FLOWTAP_ETE_ALIGNMENT_SYNC;
 	if (packet->type == FLOWTAP_ETE_RESERVED) {
 		printing->damaged = true;
 		complain("offset 0x%" PRIx64 ": %s", printing->offset, packet->reason);
@@ -151,6 +153,11 @@ static int print_trace(struct printing *printing, const char *name)
 	if (error) {
 		complain("'%s': %s", name, strerror(-error));
 		return STATUS_ERROR;
+	}
+	if (!printing->synced && !printing->feed.framed) {
+		complain("'%s': there is no Alignment Sync in it", name);
+		advise("it is no trace of an ETE or ETMv4, or it is in CoreSight's frames (--framed)");
+		return STATUS_DAMAGED;
 	}
 	if (printing->feed.damages)
 		complain("'%s': %" PRIu64 " frame%s damaged", name, printing->feed.damages,
@@ -258,15 +265,29 @@ static int dump_snapshot(const struct packets_options *options)
 
 /* --- Raw bytes --- */
 
-/* What has traces in it, but is none: it would be all `not synchronized`. */
-static bool is_container(int fd, const char *name)
+/* "a perf.data" ...; NULL: it may be a trace unit's bytes. */
+static const char *other_kind(int fd)
 {
 	enum flowtap_input_kind kind = flowtap_input_look(fd);
+	const struct format_kind *format;
+	char begin[4096];
+	ssize_t n;
 
-	if (kind == FLOWTAP_INPUT_RAW)
+	if (kind != FLOWTAP_INPUT_RAW)
+		return kind == FLOWTAP_INPUT_PERFDATA ? "perf.data" : "flowtap archive";
+	n = pread(fd, begin, sizeof(begin), 0);
+	format = n > 0 ? format_of_bytes(begin, (size_t)n) : NULL;
+	return format ? format->title : NULL;
+}
+
+/* What has traces in it, or is made of them, but is none: it would be all `not synchronized`. */
+static bool is_other(int fd, const char *name)
+{
+	const char *kind = other_kind(fd);
+
+	if (!kind)
 		return false;
-	complain("'%s' is no trace unit's bytes, but a %s", name,
-		 kind == FLOWTAP_INPUT_PERFDATA ? "perf.data" : "flowtap archive");
+	complain("'%s' is no trace unit's bytes, but a %s", name, kind);
 	advise("without --packets its records are shown");
 	return true;
 }
@@ -282,6 +303,8 @@ static int dump_raw(const struct packets_options *options)
 
 	if (options->cpu)
 		return misused("flowtap dump", "--cpu is for snapshots: raw bytes are of one CPU");
+	if (options->id >= 0 && !options->framing.framed)
+		return misused("flowtap dump", "--id is for --framed: other bytes are of one trace unit");
 	if (options->config && ete_config_parse(options->config, &printing.config))
 		return STATUS_USAGE;
 	id = options->id >= 0 ? (uint8_t)options->id : printing.config.traceidr & 0x7f;
@@ -294,7 +317,7 @@ static int dump_raw(const struct packets_options *options)
 	printing.feed.fd = input_open(options->path, false);
 	if (printing.feed.fd < 0)
 		return STATUS_ERROR;
-	if (is_container(printing.feed.fd, input_name(options->path)))
+	if (is_other(printing.feed.fd, input_name(options->path)))
 		status = STATUS_ERROR;
 	else
 		status = print_trace(&printing, input_name(options->path));
@@ -308,9 +331,14 @@ static int dump_raw(const struct packets_options *options)
 
 int packets_dump(const struct packets_options *options)
 {
-	struct stat status;
+	char *directory = strcmp(options->path, "-") ? flowtap_input_snapshot(options->path) : NULL;
+	struct packets_options snapshot = *options;
+	int status;
 
-	if (strcmp(options->path, "-") && !stat(options->path, &status) && S_ISDIR(status.st_mode))
-		return dump_snapshot(options);
-	return dump_raw(options);
+	if (!directory)
+		return dump_raw(options);
+	snapshot.path = directory;
+	status = dump_snapshot(&snapshot);
+	free(directory);
+	return status;
 }
