@@ -20,6 +20,7 @@
 
 #include "base/hash_table.h"
 #include "base/read_at.h"
+#include "base/regular.h"
 
 #define CPUS_MAX 65536
 
@@ -240,12 +241,12 @@ static struct flowtap_build_id id_at(const char *path, uint64_t inode)
 	struct stat status;
 	int fd;
 
-	if (stat(path, &status) || !S_ISREG(status.st_mode))
-		return id;
-	fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	fd = open(path, O_PATH | O_CLOEXEC);
+	if (fd >= 0)
+		fd = flowtap_open_regular(fd);
 	if (fd < 0)
 		return id;
-	if (!fstat(fd, &status) && S_ISREG(status.st_mode) && (!inode || status.st_ino == inode) &&
+	if (!fstat(fd, &status) && (!inode || status.st_ino == inode) &&
 	    !flowtap_elf_open(fd, &elf)) {
 		id = flowtap_elf_build_id(elf);
 		flowtap_elf_close(elf);

@@ -65,6 +65,21 @@ int flowtap_address_map_images(struct flowtap_address_map *map, const char *dire
 	return flowtap_backing_files_images(map->files, directory);
 }
 
+void flowtap_address_map_set_machine(struct flowtap_address_map *map, enum flowtap_machine machine)
+{
+	flowtap_backing_files_set_machine(map->files, machine);
+}
+
+uint64_t flowtap_address_map_unverified(const struct flowtap_address_map *map)
+{
+	return flowtap_backing_files_unverified(map->files);
+}
+
+uint64_t flowtap_address_map_held(const struct flowtap_address_map *map)
+{
+	return flowtap_backing_files_held(map->files);
+}
+
 void flowtap_address_map_free(struct flowtap_address_map *map)
 {
 	if (!map)

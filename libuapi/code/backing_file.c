@@ -58,9 +58,11 @@ struct backing_file {
 struct flowtap_backing_files {
 	char *sysroot;
 	char *images;			/* NULL: none */
+	enum flowtap_machine machine;
 	struct backing_file **list;
 	uint32_t n;
 	uint64_t held;
+	uint64_t unverified;
 	struct flowtap_hash_table table;	/* by path and build-id, or path and content */
 	struct flowtap_bundled_files *bundle;
 };
@@ -250,6 +252,22 @@ static void use_bundled(const struct flowtap_backing_files *files, struct backin
 	file->borrowed = true;
 }
 
+void flowtap_backing_files_set_machine(struct flowtap_backing_files *files,
+				       enum flowtap_machine machine)
+{
+	files->machine = machine;
+}
+
+uint64_t flowtap_backing_files_unverified(const struct flowtap_backing_files *files)
+{
+	return files->unverified;
+}
+
+uint64_t flowtap_backing_files_held(const struct flowtap_backing_files *files)
+{
+	return files->held;
+}
+
 const char *flowtap_backing_file_path(const struct flowtap_backing_files *files, uint32_t index)
 {
 	return files->list[index]->path;
@@ -262,10 +280,11 @@ static bool same_file(const struct stat *a, const struct stat *b)
 }
 
 /* The fd, or -errno and why. */
-static int open_file(const struct flowtap_backing_files *files, struct backing_file *file,
+static int open_file(struct flowtap_backing_files *files, struct backing_file *file,
 		     char why[FLOWTAP_WHY])
 {
-	int fd = flowtap_locate_code(files->sysroot, files->images, file->path, &file->id, why);
+	int fd = flowtap_locate_code(files->sysroot, files->images, file->path, &file->id,
+				     files->machine, why);
 	struct stat status;
 
 	if (fd < 0)
@@ -275,6 +294,7 @@ static int open_file(const struct flowtap_backing_files *files, struct backing_f
 		close(fd);
 		return -ESTALE;
 	}
+	files->unverified += !file->opened && !file->id.size;
 	file->opened = true;
 	file->status = status;
 	return fd;
@@ -406,7 +426,7 @@ void flowtap_backing_file_read(struct flowtap_backing_files *files, uint32_t ind
 
 /* Symbols. */
 
-static int open_elf(const struct flowtap_backing_files *files, struct backing_file *file, int *fd,
+static int open_elf(struct flowtap_backing_files *files, struct backing_file *file, int *fd,
 		    struct flowtap_elf **elf)
 {
 	char why[FLOWTAP_WHY];

@@ -18,6 +18,12 @@ struct flowtap_backing_files;
 struct flowtap_backing_files *flowtap_backing_files_new(const char *sysroot);
 /* As flowtap_address_map_images. */
 int flowtap_backing_files_images(struct flowtap_backing_files *files, const char *directory);
+/* As flowtap_address_map_set_machine and flowtap_address_map_unverified. */
+void flowtap_backing_files_set_machine(struct flowtap_backing_files *files,
+				       enum flowtap_machine machine);
+uint64_t flowtap_backing_files_unverified(const struct flowtap_backing_files *files);
+/* Bytes that are held of files, with what was recorded. */
+uint64_t flowtap_backing_files_held(const struct flowtap_backing_files *files);
 void flowtap_backing_files_free(struct flowtap_backing_files *files);
 
 /* The file's index. Looks at no file. 0 or -ENOMEM. */

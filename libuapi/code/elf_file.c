@@ -9,6 +9,7 @@
 #include <gelf.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define NOTES_MAX (64U << 10)		/* bytes of one segment or section of notes */
 #define TABLE_MAX (512U << 20)		/* bytes of a symbol or string table */
@@ -37,15 +38,47 @@ static int from_handle(Elf *handle, struct flowtap_elf **out)
 	return 0;
 }
 
+/*
+ * A number of sections or segments that does not fit the header's 16 bits stands in section 0, and
+ * libelf allocates what it says: of a sparse file more than there is memory. No file that is
+ * executed has so many. Of both classes and both byte orders the values looked for are the same.
+ */
+static bool is_extended(const void *bytes, size_t size)
+{
+	Elf32_Ehdr narrow;
+	Elf64_Ehdr wide;
+
+	if (size >= sizeof(wide) && ((const uint8_t *)bytes)[EI_CLASS] == ELFCLASS64) {
+		memcpy(&wide, bytes, sizeof(wide));
+		return wide.e_phnum == PN_XNUM || (!wide.e_shnum && wide.e_shoff);
+	}
+	if (size < sizeof(narrow))
+		return false;
+	memcpy(&narrow, bytes, sizeof(narrow));
+	return narrow.e_phnum == PN_XNUM || (!narrow.e_shnum && narrow.e_shoff);
+}
+
+bool flowtap_elf_is_extended(int fd)
+{
+	uint8_t bytes[sizeof(Elf64_Ehdr)];
+	ssize_t n = pread(fd, bytes, sizeof(bytes), 0);
+
+	return n > 0 && is_extended(bytes, (size_t)n);
+}
+
 int flowtap_elf_open(int fd, struct flowtap_elf **elf)
 {
 	elf_version(EV_CURRENT);
+	if (flowtap_elf_is_extended(fd))
+		return -ENOEXEC;
 	return from_handle(elf_begin(fd, ELF_C_READ, NULL), elf);
 }
 
 int flowtap_elf_open_memory(const void *bytes, size_t size, struct flowtap_elf **elf)
 {
 	elf_version(EV_CURRENT);
+	if (is_extended(bytes, size))
+		return -ENOEXEC;
 	/* libelf takes no const, but writes only where elf_update asks it to. */
 	return from_handle(elf_memory((char *)(uintptr_t)bytes, size), elf);
 }

@@ -18,12 +18,14 @@ struct flowtap_build_id {
 
 /*
  * Reads by pread, so that a file that shrinks is an error and no SIGBUS. fd is borrowed until
- * close. 0 and *elf; -ENOEXEC: not a whole ELF file; -ENOMEM.
+ * close. 0 and *elf; -ENOEXEC: not a whole ELF file, or flowtap_elf_is_extended; -ENOMEM.
  */
 int flowtap_elf_open(int fd, struct flowtap_elf **elf);
 /* The same in memory, which is borrowed until close and not written. */
 int flowtap_elf_open_memory(const void *bytes, size_t size, struct flowtap_elf **elf);
 void flowtap_elf_close(struct flowtap_elf *elf);
+/* Whether libelf's memory for it has no limit: section 0 says how many sections or segments it has. */
+bool flowtap_elf_is_extended(int fd);
 
 /* The GNU build-id, from program headers or else sections; of size 0 where none is found. */
 struct flowtap_build_id flowtap_elf_build_id(struct flowtap_elf *elf);

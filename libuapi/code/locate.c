@@ -5,6 +5,7 @@
  */
 #include "code/locate.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -15,6 +16,8 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "base/regular.h"
 
 #define HEX (2 * FLOWTAP_BUILD_ID_MAX + 1)
 
@@ -53,20 +56,12 @@ static int open_below(int root, const char *path, int flags)
 	return fd >= 0 ? fd : -errno;
 }
 
-/* Looks what it is before it is opened: opening a device can have effects. */
-static int open_regular(int root, const char *path)
+/* Of who can change the path, and has no /proc, there is no protection. */
+static int open_without_proc(int root, const char *path)
 {
 	struct stat status;
-	int fd, err;
+	int fd = open_below(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 
-	fd = open_below(root, path, O_PATH);
-	if (fd < 0)
-		return fd;
-	err = fstat(fd, &status) ? -errno : S_ISREG(status.st_mode) ? 0 : -ENOEXEC;
-	close(fd);
-	if (err)
-		return err;
-	fd = open_below(root, path, O_RDONLY | O_NONBLOCK | O_NOCTTY);
 	if (fd >= 0 && (fstat(fd, &status) || !S_ISREG(status.st_mode))) {
 		close(fd);
 		return -ENOEXEC;
@@ -74,16 +69,45 @@ static int open_regular(int root, const char *path)
 	return fd;
 }
 
-static struct flowtap_build_id id_of(int fd)
+static int open_regular(int root, const char *path)
 {
-	struct flowtap_build_id id = { 0 };
+	int fd = open_below(root, path, O_PATH);
+
+	if (fd < 0)
+		return fd;
+	fd = flowtap_open_regular(fd);
+	return fd == -ENOENT ? open_without_proc(root, path) : fd;
+}
+
+/* What a file says that it is. */
+struct identity {
+	struct flowtap_build_id id;
+	uint16_t machine;		/* EM_NONE: it is no ELF file */
+};
+
+static struct identity identify(int fd)
+{
+	struct identity identity = { .machine = EM_NONE };
 	struct flowtap_elf *elf;
 
 	if (flowtap_elf_open(fd, &elf))
-		return id;
-	id = flowtap_elf_build_id(elf);
+		return identity;
+	identity.id = flowtap_elf_build_id(elf);
+	identity.machine = flowtap_elf_machine(elf);
 	flowtap_elf_close(elf);
-	return id;
+	return identity;
+}
+
+static bool is_of(uint16_t found, enum flowtap_machine machine)
+{
+	switch (machine) {
+	case FLOWTAP_MACHINE_RISCV:
+		return found == EM_RISCV;
+	case FLOWTAP_MACHINE_ARM:
+		return found == EM_AARCH64 || found == EM_ARM;
+	default:
+		return found != EM_NONE;
+	}
 }
 
 static bool is_same(const struct flowtap_build_id *a, const struct flowtap_build_id *b)
@@ -91,11 +115,29 @@ static bool is_same(const struct flowtap_build_id *a, const struct flowtap_build
 	return a->size == b->size && !memcmp(a->bytes, b->bytes, a->size);
 }
 
-/* path with this build-id, if one is wanted. The fd, or -errno and why. */
-static int try(int root, const char *path, const struct flowtap_build_id *id, char why[FLOWTAP_WHY])
+/* What it has, and what was recorded. */
+static void explain(const char *path, const struct identity *found,
+		    const struct flowtap_build_id *id, char why[FLOWTAP_WHY])
 {
-	struct flowtap_build_id found;
 	char has[HEX], wants[HEX];
+
+	hex(&found->id, has);
+	hex(id, wants);
+	if (id->size)
+		snprintf(why, FLOWTAP_WHY, "%.300s has %s%s, the recorded build-id is %s", path,
+			 found->id.size ? "build-id " : "no build-id", has, wants);
+	else
+		snprintf(why, FLOWTAP_WHY, "%.300s is %s, and no build-id was recorded", path,
+			 found->machine ? "of another machine" : "no ELF file");
+}
+
+/*
+ * path with this build-id, or, where there is none, of that machine. The fd, or -errno and why.
+ */
+static int try(int root, const char *path, const struct flowtap_build_id *id,
+	       enum flowtap_machine machine, char why[FLOWTAP_WHY])
+{
+	struct identity found;
 	int fd = open_regular(root, path);
 
 	if (fd < 0) {
@@ -103,16 +145,11 @@ static int try(int root, const char *path, const struct flowtap_build_id *id, ch
 			 fd == -ENOEXEC ? "not a regular file" : strerrordesc_np(-fd));
 		return fd;
 	}
-	if (!id->size)
-		return fd;
-	found = id_of(fd);
-	if (is_same(&found, id))
+	found = identify(fd);
+	if (id->size ? is_same(&found.id, id) : is_of(found.machine, machine))
 		return fd;
 	close(fd);
-	hex(&found, has);
-	hex(id, wants);
-	snprintf(why, FLOWTAP_WHY, "%.300s has %s%s, the recorded build-id is %s", path,
-		 found.size ? "build-id " : "no build-id", has, wants);
+	explain(path, &found, id, why);
 	return -ESTALE;
 }
 
@@ -125,7 +162,7 @@ static int try_in(int root, const char *directory, const struct flowtap_build_id
 		return -ENOENT;
 	hex(id, text);
 	snprintf(path, sizeof(path), "%s/%.2s/%s%s", directory, text, text + 2, suffix);
-	return try(root, path, id, why);
+	return try(root, path, id, FLOWTAP_MACHINE_ANY, why);
 }
 
 /* In the directories of files by build-id. */
@@ -170,7 +207,7 @@ static bool strip_deleted(const char *path, char stripped[PATH_MAX])
 }
 
 static int locate(int root, const char *path, const struct flowtap_build_id *id,
-		  char why[FLOWTAP_WHY])
+		  enum flowtap_machine machine, char why[FLOWTAP_WHY])
 {
 	char stripped[PATH_MAX];
 	int fd, by_id;
@@ -181,10 +218,10 @@ static int locate(int root, const char *path, const struct flowtap_build_id *id,
 			 path[0] ? path : "anonymous memory");
 		return try_code_by_id(root, id);
 	}
-	fd = try(root, path, id, why);
+	fd = try(root, path, id, machine, why);
 	if (fd == -ENOENT && strip_deleted(path, stripped)) {
 		if (id->size)
-			fd = try(root, stripped, id, why);
+			fd = try(root, stripped, id, machine, why);
 		else
 			snprintf(why, FLOWTAP_WHY, "%.300s, and it had no build-id", path);
 	}
@@ -207,7 +244,8 @@ static int try_images(const char *images, const struct flowtap_build_id *id)
 }
 
 int flowtap_locate_code(const char *sysroot, const char *images, const char *path,
-			const struct flowtap_build_id *id, char why[FLOWTAP_WHY])
+			const struct flowtap_build_id *id, enum flowtap_machine machine,
+			char why[FLOWTAP_WHY])
 {
 	int saved = errno, root, fd, saved_image;
 
@@ -218,7 +256,7 @@ int flowtap_locate_code(const char *sysroot, const char *images, const char *pat
 		errno = saved;
 		return root;
 	}
-	fd = locate(root, path, id, why);
+	fd = locate(root, path, id, machine, why);
 	close(root);
 	if (fd < 0 && images) {
 		saved_image = try_images(images, id);
@@ -248,15 +286,16 @@ int flowtap_mapping_open(const struct flowtap_mapping *mapping, char why[FLOWTAP
 	}
 	/* Paths are those of the process; it may have ended, and may have been in ours. */
 	snprintf(root, sizeof(root), "/proc/%u/root", mapping->pid);
-	fd = flowtap_locate_code(root, NULL, mapping->path, &id, why);
-	return fd >= 0 ? fd : flowtap_locate_code(NULL, NULL, mapping->path, &id, why);
+	fd = flowtap_locate_code(root, NULL, mapping->path, &id, FLOWTAP_MACHINE_ANY, why);
+	return fd >= 0 ? fd : flowtap_locate_code(NULL, NULL, mapping->path, &id,
+						  FLOWTAP_MACHINE_ANY, why);
 }
 
 bool flowtap_mapping_is(const struct flowtap_mapping *mapping, int fd)
 {
 	const struct flowtap_build_id wanted = recorded(mapping);
 	int saved = errno;
-	const struct flowtap_build_id found = id_of(fd);
+	const struct flowtap_build_id found = identify(fd).id;
 
 	errno = saved;
 	return found.size && is_same(&found, &wanted);

@@ -7,11 +7,13 @@
 #include "code/elf_file.h"
 
 /*
- * Opens for reading the regular file that was mapped as `path`, with this build-id unless its size
- * is 0. sysroot: NULL for /; images: NULL for none. The fd, or -errno and one line in why.
+ * Opens for reading the regular file that was mapped as `path`, with this build-id. Where its size is
+ * 0 nothing says that it is the file of then, but it is an ELF file of that machine. sysroot: NULL for
+ * /; images: NULL for none. The fd, or -errno and one line in why.
  */
 int flowtap_locate_code(const char *sysroot, const char *images, const char *path,
-			const struct flowtap_build_id *id, char why[FLOWTAP_WHY]);
+			const struct flowtap_build_id *id, enum flowtap_machine machine,
+			char why[FLOWTAP_WHY]);
 /* The same for a debug file. -ENOENT without a build-id. */
 int flowtap_locate_debug(const char *sysroot, const struct flowtap_build_id *id);
 /*

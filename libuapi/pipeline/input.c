@@ -130,29 +130,18 @@ static void on_perf_damage(void *argument, uint64_t offset, const char *reason)
 	damaged(reading->input, offset, reason);
 }
 
-/* Its own memory says more than its vmlinux. 0 or -ENOMEM; else nothing of the kernel is known. */
-static int load_kernel(struct flowtap_input *input, const struct flowtap_perfdata *perfdata,
-		       struct flowtap_address_map *map)
-{
-	int kcore = flowtap_input_open_kcore(input->path), err;
-
-	if (kcore < 0) {
-		err = flowtap_perfdata_fill_kernel(perfdata, input->sysroot, map);
-	} else {
-		err = flowtap_perfdata_fill_kcore(map, kcore);
-		close(kcore);
-	}
-	if (err && err != -ENOMEM)
-		note(input, "no code of the kernel: %s", strerrordesc_np(-err));
-	return err == -ENOMEM ? err : 0;
-}
-
 static int load(struct flowtap_input *input, const struct flowtap_perfdata *perfdata,
 		struct flowtap_address_map *map)
 {
-	int err = map ? flowtap_perfdata_fill(perfdata, map) : -ENOMEM;
+	const char *kernel;
+	int err;
 
-	return err ? err : load_kernel(input, perfdata, map);
+	if (!map)
+		return -ENOMEM;
+	err = flowtap_perfdata_load(perfdata, input->path, input->sysroot, map, &kernel);
+	if (!err && kernel)
+		note(input, "no code of the kernel: %s", kernel);
+	return err;
 }
 
 static int decode_ranges(struct reading *reading, const struct flowtap_perfdata *perfdata,
@@ -282,33 +271,6 @@ static int decode_source(struct reading *reading, struct flowtap_snapshot_sessio
 	return err;
 }
 
-/* Whether a source of that processor was before it. */
-static bool is_later(const struct flowtap_snapshot_source *sources, size_t index)
-{
-	for (size_t i = 0; i < index; i++)
-		if (!strcmp(sources[i].core, sources[index].core))
-			return true;
-	return false;
-}
-
-/* All sessions of a processor, then those of the next one. */
-static int decode_sources(struct reading *reading, struct flowtap_snapshot_sessions *sessions,
-			  const struct flowtap_snapshot_source *sources, size_t n)
-{
-	int err = 0;
-
-	for (size_t i = 1; i < n; i++)
-		sessions->session.has_cpu |= strcmp(sources[i].core, sources[0].core) != 0;
-	for (size_t first = 0; first < n && !err; first++) {
-		if (is_later(sources, first))
-			continue;
-		for (size_t i = first; i < n && !err; i++)
-			if (!strcmp(sources[i].core, sources[first].core))
-				err = decode_source(reading, sessions, &sources[i]);
-	}
-	return err;
-}
-
 static int decode_snapshot(struct reading *reading, const char *directory)
 {
 	const struct flowtap_snapshot_options options = { .note = on_note, .argument = reading };
@@ -323,7 +285,9 @@ static int decode_snapshot(struct reading *reading, const char *directory)
 	if (err)
 		return err;
 	sources = flowtap_snapshot_sources(sessions.snapshot, &n);
-	err = decode_sources(reading, &sessions, sources, n);
+	sessions.session.has_cpu = strcmp(sources[0].core, sources[n - 1].core) != 0;
+	for (size_t i = 0; i < n && !err; i++)
+		err = decode_source(reading, &sessions, &sources[i]);
 	flowtap_snapshot_sessions_end(&sessions);
 	flowtap_snapshot_close(sessions.snapshot);
 	return err;

@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <flowtap/archive.h>
+#include <flowtap/input.h>
 #include <gelf.h>
 #include <limits.h>
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include <unistd.h>
 
 #include "base/read_at.h"
+#include "code/elf_file.h"
 #include "code/locate.h"
 
 #define TEXT_MAX (256ULL << 20)
@@ -45,7 +47,8 @@ static int locate(const struct flowtap_perfdata *perfdata, const char *sysroot)
 		if (snprintf(path, sizeof(path), patterns[i], perfdata->info.release) >=
 		    (int)sizeof(path))
 			continue;
-		found = flowtap_locate_code(sysroot, NULL, path, &perfdata->kernel_id, why);
+		found = flowtap_locate_code(sysroot, NULL, path, &perfdata->kernel_id,
+					    FLOWTAP_MACHINE_ARM, why);
 		if (found >= 0)
 			return found;
 		if (found == -ESTALE)
@@ -137,7 +140,7 @@ static int add_memory(struct flowtap_address_map *map, int fd, Elf *elf)
 
 	if (!gelf_getehdr(elf, &header) || header.e_type != ET_CORE ||
 	    header.e_machine != EM_AARCH64 || elf_getphdrnum(elf, &n))
-		return -ENOEXEC;
+		return -EUCLEAN;
 	for (size_t i = 0; !err && i < n && i < INT_MAX; i++) {
 		if (!gelf_getphdr(elf, (int)i, &segment) || segment.p_type != PT_LOAD ||
 		    !(segment.p_vaddr >> 63) || !segment.p_filesz || segment.p_filesz > TEXT_MAX ||
@@ -149,17 +152,17 @@ static int add_memory(struct flowtap_address_map *map, int fd, Elf *elf)
 		any = true;
 	}
 	if (err == -EINVAL || (!err && !any))
-		return -ENOEXEC;
+		return -EUCLEAN;
 	return err;
 }
 
-int flowtap_perfdata_fill_kcore(struct flowtap_address_map *map, int fd)
+static int fill_kcore(struct flowtap_address_map *map, int fd)
 {
-	int saved = errno, err = -ENOEXEC;
+	int saved = errno, err = -EUCLEAN;
 	Elf *elf;
 
 	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ, NULL);
+	elf = flowtap_elf_is_extended(fd) ? NULL : elf_begin(fd, ELF_C_READ, NULL);
 	if (elf && elf_kind(elf) == ELF_K_ELF)
 		err = add_memory(map, fd, elf);
 	elf_end(elf);
@@ -167,8 +170,8 @@ int flowtap_perfdata_fill_kcore(struct flowtap_address_map *map, int fd)
 	return err;
 }
 
-int flowtap_perfdata_fill_kernel(const struct flowtap_perfdata *perfdata, const char *sysroot,
-				 struct flowtap_address_map *map)
+static int fill_kernel(const struct flowtap_perfdata *perfdata, const char *sysroot,
+		       struct flowtap_address_map *map)
 {
 	int saved = errno, fd, err = -ENOEXEC;
 	Elf *elf;
@@ -180,11 +183,52 @@ int flowtap_perfdata_fill_kernel(const struct flowtap_perfdata *perfdata, const 
 	if (fd < 0)
 		return fd;
 	elf_version(EV_CURRENT);
-	elf = elf_begin(fd, ELF_C_READ, NULL);
+	elf = flowtap_elf_is_extended(fd) ? NULL : elf_begin(fd, ELF_C_READ, NULL);
 	if (elf && elf_kind(elf) == ELF_K_ELF)
 		err = add_text(perfdata, map, fd, elf);
 	elf_end(elf);
 	close(fd);
 	errno = saved;
 	return err;
+}
+
+static const char *explain(int err)
+{
+	switch (err) {
+	case 0:
+		return NULL;
+	case -ENOENT:
+		return "no vmlinux under the sysroot";
+	case -ESTALE:
+		return "the vmlinux there is another kernel's (build-id)";
+	case -ENODATA:
+		return "the recording does not say where it was";
+	case -EUCLEAN:
+		return "kcore_dir/kcore is no core file of an arm64 kernel";
+	case -ENOEXEC:
+		return "the vmlinux there has no symbol table or no code";
+	default:
+		return strerrordesc_np(-err);
+	}
+}
+
+int flowtap_perfdata_load(const struct flowtap_perfdata *perfdata, const char *path,
+			  const char *sysroot, struct flowtap_address_map *map,
+			  const char **kernel)
+{
+	int err = flowtap_perfdata_fill(perfdata, map), kcore;
+
+	*kernel = NULL;
+	flowtap_address_map_set_machine(map, FLOWTAP_MACHINE_ARM);
+	if (err)
+		return err;
+	kcore = flowtap_input_open_kcore(path);
+	if (kcore < 0) {
+		err = fill_kernel(perfdata, sysroot, map);
+	} else {
+		err = fill_kcore(map, kcore);
+		close(kcore);
+	}
+	*kernel = explain(err);
+	return err == -ENOMEM ? err : 0;
 }

@@ -203,6 +203,8 @@ static int open_decoder(struct flowtap_recording *recording, const struct flowta
 	if (err < 0)
 		return err;
 	recording->ete_trace = err;
+	flowtap_address_map_set_machine(recording->map,
+					err ? FLOWTAP_MACHINE_ARM : FLOWTAP_MACHINE_RISCV);
 	recording->blocks = flowtap_blocks_new(block_decode(recording), recording->block_memory);
 	if (!recording->blocks)
 		return -ENOMEM;

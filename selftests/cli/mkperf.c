@@ -437,6 +437,25 @@ static void make_narrow(const char *root)
 	perffile_board_write(&file, root, "narrow.data");
 }
 
+/* perf record --no-buildid-mmap -B: nothing says which /bin/one it was. */
+static void make_unverified(const char *root)
+{
+	struct perffile_unit cpu = unit(0, CONFIGR_CID, 0x10);
+	struct stream stream = { 0 };
+	struct perffile file;
+	uint64_t offset = 0;
+
+	start(&stream);
+	at(&stream, AT, 0, CONTEXTID, 0, 100);
+	run_one(&stream);
+	perffile_board(&file, 1, 1, &cpu);
+	perffile_comm(&file, 100, 100, false, "one");
+	perffile_mmap2(&file, 100, 100, AT, TEXT_SIZE, TINY_CODE_OFFSET, PROT_READ | PROT_EXEC,
+		       NULL, "/bin/one");
+	collect(&file, &offset, 0, 5000, &stream, RAW);
+	perffile_board_write(&file, root, "unverified.data");
+}
+
 /* perf record --per-thread: no contexts, no time, one buffer of the thread, two CPUs. */
 static void make_thread(const char *root)
 {
@@ -563,6 +582,7 @@ int main(int argc, char **argv)
 	make_thread(root);
 	make_vdso(root);
 	make_narrow(root);
+	make_unverified(root);
 	make_kernel(root);
 	make_kcore(root);
 	return 0;

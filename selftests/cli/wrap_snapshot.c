@@ -5,6 +5,7 @@
  *
  * usage: wrap_snapshot SNAPSHOT DIR
  */
+#include <elf.h>
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -19,12 +20,13 @@
 #define NONE UINT32_MAX
 #define RAW 0x100ULL
 #define AT 0x400000ULL			/* where the program is mapped */
+#define HEADER 4096UL			/* of the file, before what is mapped */
 #define USER_SIZE (4UL << 20)
 
 struct wrapped {
 	const char *snapshot;
 	struct perffile_unit cpu;
-	uint8_t *user;			/* from AT on */
+	uint8_t *user;			/* from AT on, after the header */
 	uint8_t *trace;
 	size_t size;
 };
@@ -68,7 +70,7 @@ static void take_line(struct wrapped *wrapped, const char *line, char file[64])
 		return;
 	address = strtoull(line + 8, NULL, 0);
 	if (address >= AT && address - AT < USER_SIZE)
-		read_file(wrapped->snapshot, file, wrapped->user + (address - AT),
+		read_file(wrapped->snapshot, file, wrapped->user + HEADER + (address - AT),
 			  USER_SIZE - (address - AT));
 }
 
@@ -101,7 +103,7 @@ static void write_wrapped(const struct wrapped *wrapped, const char *root, const
 	if (!framed)
 		memcpy(bytes, wrapped->trace, size);
 	perffile_board(&file, metadata, 1, &wrapped->cpu);
-	perffile_mmap2(&file, 300, 300, AT, USER_SIZE, 0, PROT_READ | PROT_EXEC, NULL,
+	perffile_mmap2(&file, 300, 300, AT, USER_SIZE, HEADER, PROT_READ | PROT_EXEC, NULL,
 		       "/bin/program");
 	file.time = 1000;
 	file.tid = 300;
@@ -120,17 +122,23 @@ static void wrap(const char *snapshot, const char *root)
 	struct wrapped wrapped = {
 		.snapshot = snapshot,
 		.cpu = { .ts_source = (uint64_t)-1 },
-		.user = calloc(1, USER_SIZE),
+		.user = calloc(1, HEADER + USER_SIZE),
 		.trace = malloc(64UL << 20),
+	};
+	const Elf64_Ehdr header = {
+		.e_ident = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, EV_CURRENT },
+		.e_type = ET_EXEC, .e_machine = EM_AARCH64, .e_version = EV_CURRENT,
+		.e_ehsize = sizeof(header),
 	};
 	bool etm4;
 
+	memcpy(wrapped.user, &header, sizeof(header));
 	take_ini(&wrapped, "ETE_0.ini");
 	take_ini(&wrapped, "cpu_0.ini");
 	etm4 = (wrapped.cpu.devarch & 0xffff) == 0x4a13;
 	wrapped.cpu.magic = etm4 ? PERFFILE_ETMV4 : PERFFILE_ETE;
 	wrapped.size = read_file(snapshot, "session1.bin", wrapped.trace, 64UL << 20);
-	perffile_write_under(root, "root/bin/program", wrapped.user, USER_SIZE);
+	perffile_write_under(root, "root/bin/program", wrapped.user, HEADER + USER_SIZE);
 	/* What is described by metadata of version 0 is an ETMv4. */
 	write_wrapped(&wrapped, root, "raw.data", etm4 ? 0 : 1, false);
 	write_wrapped(&wrapped, root, "framed.data", etm4 ? 2 : 1, true);

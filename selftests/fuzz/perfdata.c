@@ -79,7 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct flowtap_perfdata *perfdata;
 	int fd = memfd_create("fuzz", MFD_CLOEXEC);
 	struct flowtap_address_map *map = flowtap_address_map_new("/proc/self/nowhere");
-	const char *reason = NULL;
+	const char *reason = NULL, *kernel;
 	size_t n;
 
 	if (fd < 0 || !map || write(fd, data, size) != (ssize_t)size)
@@ -96,8 +96,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 					       ranges[i].size > size - ranges[i].offset))
 				abort();
 		flowtap_perfdata_walk(perfdata, on_record, NULL);
-		flowtap_perfdata_fill(perfdata, map);
-		flowtap_perfdata_fill_kernel(perfdata, "/proc/self/nowhere", map);
+		flowtap_perfdata_load(perfdata, "/proc/self/nowhere", "/proc/self/nowhere", map,
+				      &kernel);
 		decode(perfdata, map);
 	}
 	flowtap_perfdata_close(perfdata);

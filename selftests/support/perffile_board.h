@@ -50,7 +50,7 @@ static inline void perffile_board_write(struct perffile *file, const char *root,
 {
 	perffile_string(file, 3, "board");
 	perffile_string(file, 4, "6.12.1-board");
-	perffile_string(file, 5, "6.12");
+	perffile_string(file, 5, "6.12.1");
 	perffile_string(file, 6, "aarch64");
 	perffile_finish(file);
 	perffile_write_under(root, path, file->bytes, file->size);

@@ -6,20 +6,18 @@
 #include "common/input_file.h"
 #include "common/tool.h"
 #include "decode/pick.h"
+#include "decode/summary_lists.h"
 #include "decode/trace.h"
 
 #include <errno.h>
-#include <flowtap/input.h>
 #include <flowtap/perfdata.h>
 #include <flowtap/profile.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #define MISSING_MAX 16
-#define PROCESSES_SHOWN 10
 
 /* A page where nothing was mapped. */
 struct missing_page {
@@ -40,14 +38,14 @@ struct watch {
 };
 
 struct perf {
-	struct trace_decoding decoding;
+	struct trace_decoding decoding;	/* first */
 	struct flowtap_perfdata *perfdata;
 	struct flowtap_address_map *map;
 	struct pick pick;		/* before the watch: what --tid leaves out */
 	struct watch watch;
 	uint64_t *bytes;		/* of trace, by the number of the CPU in info */
 	uint64_t damages;
-	int kernel;			/* why there is no kernel text, or 0 */
+	const char *kernel;		/* why there is no code of it, or NULL */
 };
 
 static void on_damage(void *argument, uint64_t offset, const char *reason)
@@ -281,19 +279,6 @@ static int survey(struct perf *perf)
 	return error;
 }
 
-/* Its own memory says more than its vmlinux. 0 or why there is nothing of the kernel. */
-static int load_kernel(const struct perf *perf)
-{
-	const struct decode_options *options = perf->decoding.options;
-	int kcore = flowtap_input_open_kcore(options->input), error;
-
-	if (kcore < 0)
-		return flowtap_perfdata_fill_kernel(perf->perfdata, options->sysroot, perf->map);
-	error = flowtap_perfdata_fill_kcore(perf->map, kcore);
-	close(kcore);
-	return error == -ENOEXEC ? -EUCLEAN : error;
-}
-
 /* A process is called as its first thread is. */
 static int on_record(void *argument, const struct flowtap_perfdata_record *record)
 {
@@ -324,37 +309,18 @@ static int load(struct perf *perf, int input)
 		return error;
 	}
 	perf->map = flowtap_address_map_new(options->sysroot);
-	error = perf->map ? flowtap_perfdata_fill(perf->perfdata, perf->map) : -ENOMEM;
+	error = perf->map ? flowtap_perfdata_load(perf->perfdata, options->input, options->sysroot,
+						  perf->map, &perf->kernel) : -ENOMEM;
 	if (perf->map)
 		flowtap_profile_init(&perf->watch.profile, perf->map);
 	if (!error)
 		error = flowtap_perfdata_walk(perf->perfdata, on_record, perf);
-	if (!error) {
-		perf->kernel = load_kernel(perf);
-		error = perf->kernel == -ENOMEM ? -ENOMEM : survey(perf);
-	}
+	if (!error)
+		error = survey(perf);
 	return error ? trace_problem(&perf->decoding, "", error) : 0;
 }
 
 /* --- What the common summary does not say. --- */
-
-static const char *kernel_problem(int error)
-{
-	switch (error) {
-	case -ENOENT:
-		return "no vmlinux under the sysroot";
-	case -ESTALE:
-		return "the vmlinux there is another kernel's (build-id)";
-	case -ENODATA:
-		return "the recording does not say where it was";
-	case -EUCLEAN:
-		return "kcore_dir/kcore is no core file of an arm64 kernel";
-	case -ENOEXEC:
-		return "the vmlinux there has no symbol table or no code";
-	default:
-		return strerror(-error);
-	}
-}
 
 static void print_info(FILE *file, const struct perf *perf)
 {
@@ -383,24 +349,6 @@ static void print_info(FILE *file, const struct perf *perf)
 			number_group(info->throttled, lost), plural(info->throttled));
 }
 
-static void print_processes(FILE *file, const struct perf *perf)
-{
-	size_t n;
-	const struct flowtap_profile_process **list =
-		flowtap_profile_processes(&perf->watch.profile, &n);
-	char number[32];
-
-	if (n)
-		fprintf(file, "  processes     %zu\n", n);
-	for (size_t i = 0; i < n && i < PROCESSES_SHOWN; i++) {
-		fprintf(file, "    %7" PRIu32 " ", list[i]->pid);
-		print_plain(file, list[i]->comm, strlen(list[i]->comm));
-		fprintf(file, "%*s %14s instructions\n", (int)(16 - strlen(list[i]->comm)), "",
-			number_group(list[i]->instructions, number));
-	}
-	free(list);
-}
-
 static void print_missing(FILE *file, const struct perf *perf)
 {
 	const struct watch *watch = &perf->watch;
@@ -420,9 +368,57 @@ static void print_missing(FILE *file, const struct perf *perf)
 		fprintf(file, "  nothing known in the page at 0x%" PRIx64 " (pid %" PRIu32 ")\n",
 			watch->pages[i].page, watch->pages[i].pid);
 	if (perf->kernel && watch->kernel)
-		fprintf(file, "  no code of the kernel: %s\n", kernel_problem(perf->kernel));
+		fprintf(file, "  no code of the kernel: %s\n", perf->kernel);
+	summary_print_unverified(file, &watch->profile);
 	if (watch->profile.n_missing && !perf->decoding.options->sysroot)
 		fputs("  --sysroot DIR names the recorded machine's files\n", file);
+}
+
+static void json_info(struct json *json, const struct perf *perf)
+{
+	const struct flowtap_perfdata_info *info = flowtap_perfdata_info(perf->perfdata);
+
+	json_open(json, "recording", '{');
+	if (*info->command)
+		json_string(json, "command", info->command);
+	if (*info->hostname)
+		json_string(json, "host", info->hostname);
+	if (*info->release)
+		json_string(json, "kernel", info->release);
+	if (*info->arch)
+		json_string(json, "arch", info->arch);
+	if (*info->version)
+		json_string(json, "perf", info->version);
+	json_number(json, "missing_bytes", info->aux_missing);
+	json_number(json, "lost_records", info->lost);
+	json_number(json, "throttled", info->throttled);
+	json_number(json, "damages", perf->damages);
+	json_close(json, '}');
+}
+
+static void json_pages(struct json *json, const struct watch *watch)
+{
+	json_open(json, "missing_pages", '[');
+	for (size_t i = 0; i < watch->n_pages; i++) {
+		json_open(json, NULL, '{');
+		json_hex(json, "page", watch->pages[i].page);
+		json_number(json, "pid", watch->pages[i].pid);
+		json_close(json, '}');
+	}
+	json_close(json, ']');
+}
+
+/* The decoding is the first of what it is a part of. */
+static void json_lists(struct json *json, const struct trace_decoding *decoding)
+{
+	const struct perf *perf = (const struct perf *)decoding;
+
+	json_info(json, perf);
+	summary_json_processes(json, &perf->watch.profile);
+	summary_json_missing(json, &perf->watch.profile);
+	json_pages(json, &perf->watch);
+	if (perf->kernel && perf->watch.kernel)
+		json_string(json, "missing_kernel", perf->kernel);
 }
 
 int perf_decode(const struct decode_options *options, int input)
@@ -437,16 +433,18 @@ int perf_decode(const struct decode_options *options, int input)
 		return status;
 	}
 	trace_init(&perf->decoding, options, "perf.data");
+	perf->decoding.json_lists = json_lists;
 	perf->watch.sink = (struct flowtap_sink){ .block = watch_block, .element = watch_element };
 	perf->watch.decoding = &perf->decoding;
 	pick_init(&perf->pick, &perf->watch.sink, options->tid, NULL);
 	perf->pick.marks_others = true;
 	if (!load(perf, input)) {
 		error = decode_cpus(perf, input);
+		perf->decoding.code_bytes = flowtap_address_map_held(perf->map);
 		status = trace_finish(&perf->decoding, error);
 		if (error != -ENOENT && !options->quiet && !options->json) {
 			print_info(file, perf);
-			print_processes(file, perf);
+			summary_print_processes(file, &perf->watch.profile);
 			print_missing(file, perf);
 		}
 		if (status == STATUS_OK && perf->damages)

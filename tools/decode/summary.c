@@ -5,6 +5,7 @@
 #include "common/event.h"
 #include "common/gaps.h"
 #include "common/tool.h"
+#include "decode/summary_lists.h"
 
 #include <flowtap/riscv.h>
 #include <inttypes.h>
@@ -156,23 +157,6 @@ static void print_gaps(FILE *file, const struct summary *summary)
 		fputs("      --sysroot DIR names a copy of the recorded machine's files\n", file);
 }
 
-static void print_processes(FILE *file, const struct summary *summary)
-{
-	size_t n;
-	const struct flowtap_profile_process **list = flowtap_profile_processes(summary->profile, &n);
-	char number[32];
-
-	if (n)
-		fprintf(file, "  processes     %zu\n", n);
-	for (size_t i = 0; i < n && i < SHOWN; i++) {
-		fprintf(file, "    %7" PRIu32 " ", list[i]->pid);
-		print_plain(file, list[i]->comm, strlen(list[i]->comm));
-		fprintf(file, "%*s %14s instruction%s\n", (int)(16 - strlen(list[i]->comm)), "",
-			number_group(list[i]->instructions, number), plural(list[i]->instructions));
-	}
-	free(list);
-}
-
 static uint64_t instructions(const struct summary *summary)
 {
 	return summary->aux ? summary->aux->ete.instructions : summary->ctr->instructions;
@@ -266,6 +250,7 @@ static void print_damage(FILE *file, const struct summary *summary)
 	if (!counts->finalised)
 		fputs("  unfinished    the recording was cut off; what came before is here\n",
 		      file);
+	summary_print_unverified(file, summary->profile);
 }
 
 /* What the samples stand for. */
@@ -384,7 +369,7 @@ void summary_print(FILE *file, const struct summary *summary)
 		print_samples(file, summary);
 	print_gaps(file, summary);
 	print_damage(file, summary);
-	print_processes(file, summary);
+	summary_print_processes(file, summary->profile);
 	print_functions(file, summary);
 	left_out_summary(file, summary->left_out);
 	if (summary->output && summary->split)
@@ -547,23 +532,10 @@ static void json_counts(struct json *json, const struct summary *summary)
 	triggers_json(json, summary->triggers);
 }
 
-static void json_lists(struct json *json, const struct summary *summary)
+static void json_functions(struct json *json, const struct summary *summary)
 {
-	size_t n;
-	const struct flowtap_profile_process **processes =
-		flowtap_profile_processes(summary->profile, &n);
 	struct flowtap_function *functions;
-
-	json_open(json, "processes", '[');
-	for (size_t i = 0; i < n; i++) {
-		json_open(json, NULL, '{');
-		json_number(json, "pid", processes[i]->pid);
-		json_string(json, "comm", processes[i]->comm);
-		json_number(json, "instructions", processes[i]->instructions);
-		json_close(json, '}');
-	}
-	json_close(json, ']');
-	free(processes);
+	size_t n;
 
 	functions = flowtap_profile_functions(summary->profile, summary->blocks, &n);
 	json_open(json, "functions", '[');
@@ -578,16 +550,6 @@ static void json_lists(struct json *json, const struct summary *summary)
 	}
 	json_close(json, ']');
 	free(functions);
-
-	json_open(json, "missing", '[');
-	for (size_t i = 0; i < summary->profile->n_missing; i++) {
-		json_open(json, NULL, '{');
-		json_string(json, "file", summary->profile->missing[i].path);
-		json_string(json, "reason", summary->profile->missing[i].reason);
-		json_number(json, "gaps", summary->profile->missing[i].gaps);
-		json_close(json, '}');
-	}
-	json_close(json, ']');
 }
 
 static void json_parts(struct json *json, const struct split *split)
@@ -628,6 +590,8 @@ void summary_json(FILE *file, const struct summary *summary)
 		json_number(&json, "cpu", summary->pick->cpu);
 	json_counts(&json, summary);
 	left_out_json(&json, summary->left_out);
-	json_lists(&json, summary);
+	summary_json_processes(&json, summary->profile);
+	json_functions(&json, summary);
+	summary_json_missing(&json, summary->profile);
 	json_close(&json, '}');
 }

@@ -30,6 +30,8 @@ struct trace_cpu {
 	uint32_t number;
 };
 
+struct json;
+
 struct trace_decoding {
 	const struct decode_options *options;
 	const char *kind;		/* of input, for the summary: "snapshot" ... */
@@ -47,6 +49,8 @@ struct trace_decoding {
 	struct trace_missing missing[TRACE_MISSING_MAX];
 	size_t n_missing;
 	bool more_missing;		/* than there is room for */
+	/* NULL, or what stands in the place of `missing` in the summary as JSON. */
+	void (*json_lists)(struct json *json, const struct trace_decoding *decoding);
 	struct left_out left_out;
 	struct flowtap_ete_options ete;
 	/* Progress. */

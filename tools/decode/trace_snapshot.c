@@ -81,12 +81,16 @@ static size_t report_unsupported(const struct work *work)
 	return n;
 }
 
-/* The first source of each CPU stands for it. */
+static bool is_same_cpu(const struct work *work, size_t a, size_t b)
+{
+	return !strcmp(work->sources[a].core, work->sources[b].core);
+}
+
+/* The first source of each CPU that is wanted stands for it. */
 static bool is_first(const struct work *work, size_t index)
 {
-	for (size_t i = 0; i < index; i++)
-		if (!strcmp(work->sources[i].core, work->sources[index].core) &&
-		    wanted(work, &work->sources[i]))
+	for (size_t i = index; i && is_same_cpu(work, i - 1, index); i--)
+		if (wanted(work, &work->sources[i - 1]))
 			return false;
 	return wanted(work, &work->sources[index]);
 }
@@ -163,12 +167,9 @@ static int decode_cpu(struct work *work, size_t first)
 				  comment);
 	if (input >= 0)
 		close(input);
-	for (size_t i = first; i < work->n && !error; i++) {
-		if (strcmp(work->sources[i].core, source->core) ||
-		    !wanted(work, &work->sources[i]))
-			continue;
-		error = decode_source(work, &work->sources[i]);
-	}
+	for (size_t i = first; i < work->n && is_same_cpu(work, i, first) && !error; i++)
+		if (wanted(work, &work->sources[i]))
+			error = decode_source(work, &work->sources[i]);
 	return error;
 }
 
@@ -204,22 +205,13 @@ static int decode(struct work *work)
 	return !error && all_empty(decoding) ? -ENOENT : error;
 }
 
-/* Whether a source before it has the same CPU. */
-static bool is_listed(const struct work *work, size_t index)
-{
-	for (size_t i = 0; i < index; i++)
-		if (!strcmp(work->sources[i].core, work->sources[index].core))
-			return true;
-	return false;
-}
-
 static void list_cpus(const struct work *work)
 {
 	char list[256] = "";
 	size_t used = 0;
 
 	for (size_t i = 0; i < work->n && used < sizeof(list) - 80; i++)
-		if (!is_listed(work, i))
+		if (!i || !is_same_cpu(work, i - 1, i))
 			used += (size_t)snprintf(list + used, sizeof(list) - used, "%s%.60s",
 						 used ? ", " : "", work->sources[i].core);
 	complain("'%s' has no CPU '%s'", work->decoding->options->input,

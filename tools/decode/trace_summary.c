@@ -185,7 +185,10 @@ void trace_summary_json(FILE *file, const struct trace_decoding *decoding)
 	json_counts(&json, decoding);
 	left_out_json(&json, &decoding->left_out);
 	json_cpus(&json, decoding);
-	json_missing(&json, decoding);
+	if (decoding->json_lists)
+		decoding->json_lists(&json, decoding);
+	else
+		json_missing(&json, decoding);
 	json_number(&json, "code_bytes", decoding->code_bytes);
 	json_number(&json, "peak_memory_bytes", peak_memory());
 	json_seconds(&json, "seconds", number_now() - decoding->began);

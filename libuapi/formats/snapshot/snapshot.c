@@ -236,6 +236,34 @@ static bool lists(const char *list, const char *name)
 	return false;
 }
 
+static bool is_first_of_core(const struct flowtap_snapshot *snapshot, size_t index)
+{
+	for (size_t i = 0; i < index; i++)
+		if (!strcmp(snapshot->sources[i].core, snapshot->sources[index].core))
+			return false;
+	return true;
+}
+
+/* Those of a processor stand together, where its first one was. */
+static int group_sources(struct flowtap_snapshot *snapshot)
+{
+	struct flowtap_snapshot_source *grouped = calloc(snapshot->n_sources, sizeof(*grouped));
+	size_t n = 0;
+
+	if (!grouped)
+		return -ENOMEM;
+	for (size_t first = 0; first < snapshot->n_sources; first++) {
+		if (!is_first_of_core(snapshot, first))
+			continue;
+		for (size_t i = first; i < snapshot->n_sources; i++)
+			if (!strcmp(snapshot->sources[i].core, snapshot->sources[first].core))
+				grouped[n++] = snapshot->sources[i];
+	}
+	free(snapshot->sources);
+	snapshot->sources = grouped;
+	return 0;
+}
+
 static int make_sources(struct flowtap_snapshot *snapshot)
 {
 	for (size_t i = 0; i < snapshot->n_buffers; i++) {
@@ -269,7 +297,7 @@ static int make_sources(struct flowtap_snapshot *snapshot)
 						  snapshot->metadata, buffer->name);
 	}
 	if (snapshot->n_sources)
-		return 0;
+		return group_sources(snapshot);
 	flowtap_snapshot_add_note(snapshot, "there is no trace of an ETE or ETM4 in it");
 	return -ENODATA;
 }

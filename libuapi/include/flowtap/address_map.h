@@ -71,12 +71,20 @@ bool flowtap_mapping_is(const struct flowtap_mapping *mapping, int fd);
 
 struct flowtap_address_map;
 
+/* Whose code it is. */
+enum flowtap_machine {
+	FLOWTAP_MACHINE_ANY,
+	FLOWTAP_MACHINE_RISCV,
+	FLOWTAP_MACHINE_ARM,	/* of 64 or 32 bits */
+};
+
 /*
  * sysroot: where files are looked for: SYSROOT/PATH, then SYSROOT/usr/lib/debug/.build-id/xx/yyy,
  * SYSROOT/.build-id/xx/yyy (code there, symbols there or in xx/yyy.debug), which in perf's cache are
  * directories (code in elf or vdso, symbols there or in debug); NULL: /. Links are
  * followed as if SYSROOT were the root, where the kernel can do that (openat2). A file whose
- * build-id differs from the recorded one is not used: flowtap_code.missing says so. One that was
+ * build-id differs from the recorded one is not used: flowtap_code.missing says so. Where none was
+ * recorded an ELF file of the map's machine is used, and counted as not verified. One that was
  * deleted ("PATH (deleted)") is looked for under its old name and used only if its build-id is the
  * recorded one. What is no file ("[vdso]") is looked for by its build-id. NULL: no memory.
  */
@@ -88,6 +96,13 @@ void flowtap_address_map_free(struct flowtap_address_map *map);
  * asked for. 0 or -ENOMEM.
  */
 int flowtap_address_map_images(struct flowtap_address_map *map, const char *directory);
+
+/* ANY at first. To be called before anything is asked for. */
+void flowtap_address_map_set_machine(struct flowtap_address_map *map, enum flowtap_machine machine);
+/* Files, so far, whose code is used though nothing says that it is what was mapped. */
+uint64_t flowtap_address_map_unverified(const struct flowtap_address_map *map);
+/* Bytes of code that were read so far. */
+uint64_t flowtap_address_map_held(const struct flowtap_address_map *map);
 
 /*
  * 0, -EINVAL (empty or wrapping range, a build-id longer than there is room), -ENOMEM. Path and

@@ -140,22 +140,20 @@ int flowtap_perfdata_read(const struct flowtap_perfdata *perfdata,
  */
 int flowtap_perfdata_fill(const struct flowtap_perfdata *perfdata, struct flowtap_address_map *map);
 /*
- * The kernel's text as its vmlinux has it goes into the map: looked for in sysroot (NULL: /) as
- * boot/vmlinux-RELEASE, vmlinux, usr/lib/debug/boot/vmlinux-RELEASE and others
- * (pipeline/perfdata_kernel.c), moved to where the kernel ran. What the running kernel patched
- * (alternatives, static keys) is not known, nor are modules. 0; -ENOENT: no such file; -ESTALE:
- * there is one, with another build-id; -ENODATA: the recording does not say where the kernel was;
- * -ENOEXEC; -ENOMEM.
+ * All code that is known goes into the map: flowtap_perfdata_fill, then the kernel's. That is its
+ * memory as perf record --kcore copied it when the recording began (kcore_dir/kcore beside the file
+ * at `path`, or in it where it is a directory): text as it ran, patched, with that of modules. Else
+ * it is the text of its vmlinux, looked for in sysroot (NULL: /) as boot/vmlinux-RELEASE, vmlinux,
+ * usr/lib/debug/boot/vmlinux-RELEASE and others (pipeline/perfdata_kernel.c), moved to where the
+ * kernel ran: what the running kernel patched (alternatives, static keys) is not known there, nor are
+ * modules.
+ *
+ * 0, -ENOMEM, or what pread said. *kernel: NULL, or why no code of the kernel is known, a line for
+ * people.
  */
-int flowtap_perfdata_fill_kernel(const struct flowtap_perfdata *perfdata, const char *sysroot,
-				 struct flowtap_address_map *map);
-/*
- * The kernel's memory as perf record --kcore copied it when the recording began, an ELF core file
- * (kcore_dir/kcore beside the data): text as it ran, patched, with that of modules. Takes the place
- * of flowtap_perfdata_fill_kernel. fd is borrowed during the call. 0; -ENOEXEC: it is no such file
- * of an arm64 kernel; -EFBIG: more than the map takes; -ENOMEM.
- */
-int flowtap_perfdata_fill_kcore(struct flowtap_address_map *map, int fd);
+int flowtap_perfdata_load(const struct flowtap_perfdata *perfdata, const char *path,
+			  const char *sysroot, struct flowtap_address_map *map,
+			  const char **kernel);
 
 /* The process of a thread at that time, 0 unknown. */
 uint32_t flowtap_perfdata_pid(const struct flowtap_perfdata *perfdata, uint32_t tid, uint64_t time);

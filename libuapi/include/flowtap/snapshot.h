@@ -69,7 +69,10 @@ int flowtap_snapshot_open(const char *directory, const struct flowtap_snapshot_o
 			  struct flowtap_snapshot **snapshot);
 void flowtap_snapshot_close(struct flowtap_snapshot *snapshot);
 
-/* In the order of the buffers in trace.ini, then of [source_buffers]: at least one. */
+/*
+ * In the order of the buffers in trace.ini, then of [source_buffers], but those of a processor one
+ * after the other: at least one.
+ */
 const struct flowtap_snapshot_source *flowtap_snapshot_sources(
 	const struct flowtap_snapshot *snapshot, size_t *n);
 

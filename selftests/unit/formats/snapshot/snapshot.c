@@ -191,9 +191,10 @@ TEST_F(snapshot, spelling_does_not_matter)
 TEST_F(snapshot, several_cpus_and_sessions)
 {
 	static const char *const want[] = {
-		/* buffer, source, core: buffers in the order of their sections */
-		"second ETE_a big_4", "second ETE_b LITTLE", "first ETE_c big_4",
+		/* buffer, source, core: buffers in the order of their sections, cores grouped */
+		"second ETE_a big_4", "first ETE_c big_4", "second ETE_b LITTLE",
 	};
+	static const uint32_t ids[] = { 0x10, 0x12, 0x11 };
 
 	put(self, "snapshot.ini",
 	    "[device_list]\na=2\nb=1\nc=3\nd=4\ne=5\nf=6\n[trace]\nmetadata=t\n");
@@ -223,20 +224,20 @@ TEST_F(snapshot, several_cpus_and_sessions)
 		snprintf(text, sizeof(text), "%s %s %s", source->buffer->name, source->name,
 			 source->core);
 		ASSERT_STREQ(want[i], text);
-		ASSERT_EQ(i == 2 ? FLOWTAP_SNAPSHOT_DSTREAM : FLOWTAP_SNAPSHOT_FRAMES,
+		ASSERT_EQ(i == 1 ? FLOWTAP_SNAPSHOT_DSTREAM : FLOWTAP_SNAPSHOT_FRAMES,
 			  source->buffer->format);
-		ASSERT_EQ(0x10 + i, source->config.traceidr);
+		ASSERT_EQ(ids[i], source->config.traceidr);
 	}
 	/* From its name, or its place among the processors. */
 	ASSERT_EQ(4, self->sources[0].core_number);
-	ASSERT_EQ(1, self->sources[1].core_number);
+	ASSERT_EQ(1, self->sources[2].core_number);
 	/* Its own memory, then that of the others in the buffer. */
 	ASSERT_EQ('t', byte_at(self, 0, 1, 0x2000));
 	ASSERT_EQ('5', byte_at(self, 0, 1, 0x2005));
 	ASSERT_EQ('0', byte_at(self, 0, 1, 0x8000));
-	ASSERT_EQ('0', byte_at(self, 1, 1, 0x2000));
-	ASSERT_EQ('t', byte_at(self, 2, 1, 0x2000));
-	ASSERT_EQ(-1, byte_at(self, 2, 1, 0x8000));
+	ASSERT_EQ('t', byte_at(self, 1, 1, 0x2000));
+	ASSERT_EQ(-1, byte_at(self, 1, 1, 0x8000));
+	ASSERT_EQ('0', byte_at(self, 2, 1, 0x2000));
 }
 
 /* Two trace units of one CPU beside another: its memory is there once. */

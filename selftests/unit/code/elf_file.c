@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Shows that a file cannot say how much memory libelf takes for it. */
+#include "code/elf_file.h"
+
+#include "support/tinyelf.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "support/kselftest_harness.h"
+
+#define SPARSE (200UL << 20)
+
+FIXTURE(elf)
+{
+	uint8_t bytes[TINY_ROOM];
+	size_t size;
+	Elf64_Ehdr *header;
+	struct flowtap_elf *elf;
+};
+
+FIXTURE_SETUP(elf)
+{
+	self->size = tiny_make(self->bytes, 1);
+	self->header = (void *)self->bytes;
+	self->elf = NULL;
+}
+
+FIXTURE_TEARDOWN(elf)
+{
+	flowtap_elf_close(self->elf);
+}
+
+/* As a file of which most was never written. */
+static int open_sparse(FIXTURE_DATA(elf) *self)
+{
+	int fd = memfd_create("elf", MFD_CLOEXEC), error;
+
+	if (fd < 0 || write(fd, self->bytes, self->size) != (ssize_t)self->size ||
+	    ftruncate(fd, SPARSE))
+		abort();
+	error = flowtap_elf_open(fd, &self->elf);
+	close(fd);
+	return error;
+}
+
+TEST_F(elf, is_read_as_a_file_and_in_memory)
+{
+	struct flowtap_elf *other;
+
+	ASSERT_EQ(0, open_sparse(self));
+	ASSERT_EQ(0, flowtap_elf_open_memory(self->bytes, self->size, &other));
+	flowtap_elf_close(other);
+}
+
+TEST_F(elf, does_not_say_in_section_0_how_many_sections_it_has)
+{
+	Elf64_Shdr *section = (void *)(self->bytes + self->header->e_shoff);
+
+	self->header->e_shnum = 0;
+	section->sh_size = (SPARSE - self->header->e_shoff) / sizeof(*section);
+	EXPECT_EQ(-ENOEXEC, open_sparse(self));
+	EXPECT_EQ(-ENOEXEC, flowtap_elf_open_memory(self->bytes, self->size, &self->elf));
+}
+
+TEST_F(elf, does_not_say_there_how_many_segments_it_has)
+{
+	Elf64_Shdr *section = (void *)(self->bytes + self->header->e_shoff);
+
+	self->header->e_phnum = PN_XNUM;
+	section->sh_info = (SPARSE - self->header->e_phoff) / sizeof(Elf64_Phdr);
+	EXPECT_EQ(-ENOEXEC, open_sparse(self));
+	EXPECT_EQ(-ENOEXEC, flowtap_elf_open_memory(self->bytes, self->size, &self->elf));
+}
+
+TEST_F(elf, nor_does_one_of_32_bits)
+{
+	Elf32_Ehdr *narrow = (void *)self->bytes;
+
+	memset(narrow, 0, sizeof(*narrow));
+	memcpy(narrow->e_ident, ELFMAG, SELFMAG);
+	narrow->e_ident[EI_CLASS] = ELFCLASS32;
+	narrow->e_ident[EI_DATA] = ELFDATA2MSB;
+	narrow->e_ident[EI_VERSION] = EV_CURRENT;
+	narrow->e_shoff = 0x40000000;
+	EXPECT_EQ(-ENOEXEC, open_sparse(self));
+	narrow->e_shoff = 0;
+	EXPECT_EQ(0, open_sparse(self));
+}
+
+TEST_HARNESS_MAIN
