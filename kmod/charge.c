@@ -12,6 +12,7 @@
 #include <linux/sched/mm.h>
 #include <linux/sched/signal.h>
 #include <linux/slab.h>
+#include <linux/user_namespace.h>
 #include <linux/wait.h>
 
 #include "charge.h"
@@ -55,6 +56,20 @@ static struct payer *known_payer(kuid_t uid)
 	return NULL;
 }
 
+/*
+ * A user namespace has as many users as its owner was given subordinate numbers: they are charged to
+ * whoever made it, the outermost one where there are several.
+ */
+static kuid_t payer_uid(void)
+{
+	const struct user_namespace *namespace = current_user_ns();
+	kuid_t uid = current_uid();
+
+	for (; namespace != &init_user_ns; namespace = namespace->parent)
+		uid = namespace->owner;
+	return uid;
+}
+
 static struct payer *find_payer(kuid_t uid)
 {
 	struct payer *payer = known_payer(uid);
@@ -81,7 +96,7 @@ static void put_payer(struct payer *payer)
 static int charge_user(struct charge *charge, unsigned long pages, u32 cpu)
 {
 	unsigned long allowed = ((u64)mlock_kb << 10 >> PAGE_SHIFT) * num_online_cpus();
-	struct payer *payer = find_payer(current_uid());
+	struct payer *payer = find_payer(payer_uid());
 
 	if (!payer)
 		return -ENOMEM;
@@ -165,7 +180,7 @@ bool charge_wait(void)
 	bool closing;
 
 	mutex_lock(&payers_lock);
-	payer = known_payer(current_uid());
+	payer = known_payer(payer_uid());
 	closing = payer && atomic_read(&payer->closing);
 	if (closing)
 		payer->waiting++;
@@ -185,7 +200,7 @@ struct payer *charge_set(void)
 	struct payer *payer;
 
 	mutex_lock(&payers_lock);
-	payer = find_payer(current_uid());
+	payer = find_payer(payer_uid());
 	if (!payer) {
 		payer = ERR_PTR(-ENOMEM);
 	} else if (payer->sets >= SETS_PER_USER && !perfmon_capable()) {

@@ -28,6 +28,7 @@
 #include "source.h"
 #include "trbe.h"
 #include "trbe_registers.h"
+#include "warning.h"
 
 #define POLLS		10000
 #define TRACE_ID	0x10			/* any but 0; there is one stream in a buffer */
@@ -193,9 +194,14 @@ static void program(const struct ete *ete, const struct recording *recording)
 /* --- The unit and the buffer, in the order of K10.5.7.1: on from the sink, off to the sink. --- */
 
 /* etm4x clears this claim when it is loaded, and takes the unit when someone asks it to. */
-static bool claim(void)
+static bool claim(struct ete *ete)
 {
-	if (trc_read(TRCCLAIMCLR) & ~(u64)CLAIM_SELF || trc_read(TRCPRGCTLR) & 1)
+	const u64 claims = trc_read(TRCCLAIMCLR);
+
+	/* Who has cleared ours may have programmed the unit since. */
+	if (!(claims & CLAIM_SELF))
+		ete->programmed = 0;
+	if (claims & ~(u64)CLAIM_SELF || trc_read(TRCPRGCTLR) & 1)
 		return false;
 	trc_write(TRCCLAIMSET, CLAIM_SELF);
 	isb();
@@ -223,8 +229,7 @@ static bool disable_unit(struct ete *ete)
 	ete->unit = false;
 	if (poll_status(STATR_IDLE | STATR_PMSTABLE, STATR_IDLE | STATR_PMSTABLE))
 		return true;
-	pr_warn_ratelimited("the trace unit of CPU %d does not become idle\n",
-			    smp_processor_id());
+	warning_unit_busy();
 	return false;
 }
 
@@ -235,7 +240,7 @@ static int ete_open(struct recording *recording, bool spare)
 
 	if (!ete->unit) {
 		/* Whoever came since: it is not disturbed. */
-		if (!claim())
+		if (!claim(ete))
 			return -EBUSY;
 		if (!poll_status(STATR_IDLE, STATR_IDLE))
 			return -EIO;
@@ -269,6 +274,9 @@ static void ete_close(struct recording *recording, bool stop, struct collected *
 		disable_unit(ete);
 	trbe_disable(recording->aux, collected);
 	ete->buffer = false;
+	/* Another one had it: nobody knows what is in its registers. */
+	if (collected->collision)
+		ete->programmed = 0;
 }
 
 /* Nothing is in the unit: the buffer was closed with trace prohibited. */
@@ -317,7 +325,14 @@ static void ete_init(void)
 		if (n >= 0)
 			per_cpu(etes, n).described = true;
 	}
+	warning_init();
 	trbe_init();
+}
+
+static void ete_exit(void)
+{
+	trbe_exit();
+	warning_exit();
 }
 
 /* Of the CPU itself: what the kernel says of all CPUs hides these fields. */
@@ -367,7 +382,7 @@ static u32 ete_online(void)
 		reason = FLOWTAP_REASON_ABSENT;
 		goto err_trbe;
 	}
-	if (!claim()) {
+	if (!claim(ete)) {
 		pr_err("the trace unit of CPU %d has an owner: a debugger, or the driver coresight_etm4x (rmmod coresight_etm4x)\n",
 		       smp_processor_id());
 		reason = FLOWTAP_REASON_OWNED;
@@ -451,7 +466,7 @@ const struct source ete_source = {
 	.triggers = FLOWTAP_TRIGGER_SNAPSHOT | FLOWTAP_TRIGGER_SWITCH,
 	.collector = &ete_collector,
 	.init = ete_init,
-	.exit = trbe_exit,
+	.exit = ete_exit,
 	.online = ete_online,
 	.offline = ete_offline,
 	.recover = ete_recover,

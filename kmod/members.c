@@ -77,18 +77,18 @@ static u32 next_threads(struct group *group, struct task_struct *leader, bool en
 	return n;
 }
 
-/* New threads of those already added come in by the fork hook: this ends. */
-static int add_process(struct group *group, struct task_struct *leader, const bool *asked)
+/* New threads of those already added come in by the fork hook: this ends. *added: how many. */
+static int add_process(struct group *group, struct task_struct *leader, const bool *asked, int *added)
 {
 	struct task_struct *found[AT_ONCE], *last = NULL;
-	int added = 0, error = 0;
+	int error = 0;
 	u32 n, i;
 
 	while (!error && (n = next_threads(group, leader, false, &last, found))) {
 		for (i = 0; i < n; i++) {
 			if (error >= 0)
 				error = add_one(group, found[i], asked);
-			added += max(error, 0);
+			*added += max(error, 0);
 			if (error >= 0)
 				error = fatal_signal_pending(current) ? -EINTR : 0;
 			put_task_struct(found[i]);
@@ -97,7 +97,7 @@ static int add_process(struct group *group, struct task_struct *leader, const bo
 	}
 	if (last)
 		put_task_struct(last);
-	return error ?: added;
+	return error ?: *added;
 }
 
 /* The thread, or a living one of the process's, is in the set. */
@@ -128,7 +128,7 @@ static struct task_struct *find_task(u32 number, bool thread)
 
 static int add_found(struct group *group, struct task_struct *task, bool thread, const bool *asked)
 {
-	int result;
+	int result, added = 0;
 
 	mutex_lock(&group->lock);
 	/* Keeps it from executing a set-uid program between the question and the member. */
@@ -138,11 +138,13 @@ static int add_found(struct group *group, struct task_struct *task, bool thread,
 	if (task->flags & PF_KTHREAD)
 		result = -EINVAL;
 	else
-		result = thread ? add_one(group, task, asked) : add_process(group, task, asked);
+		result = thread ? add_one(group, task, asked) :
+			 add_process(group, task, asked, &added);
 	up_read(&task->signal->exec_update_lock);
 	if (!result && !is_there(group, task, thread))
 		result = -ESRCH;
-	if (result > 0)
+	/* Also those that came before an error: they are in the set. */
+	if (result > 0 || added)
 		session_reconsider(group, task, thread);
 unlock:
 	mutex_unlock(&group->lock);
@@ -228,10 +230,14 @@ int session_remove_process(struct group *group, struct task_struct *task, const 
 	return remove_found(group, task, false, asked);
 }
 
-/* It has not run yet: nothing has to be stopped or started. */
-static bool is_new(const struct task_struct *task)
+/*
+ * The fork hook of the current task has it, so that it stays as it is: it has not run yet, nothing
+ * has to be stopped or started. Somebody else's child may run at any moment.
+ */
+static bool is_own_new(const struct task_struct *task)
 {
-	return READ_ONCE(task->__state) & TASK_NEW;
+	return READ_ONCE(task->__state) & TASK_NEW &&
+	       (rcu_access_pointer(task->real_parent) == current || same_thread_group(task, current));
 }
 
 int session_change(struct group *group, struct task_struct *task, bool add)
@@ -241,7 +247,7 @@ int session_change(struct group *group, struct task_struct *task, bool add)
 	if (task->flags & PF_KTHREAD)
 		return -EINVAL;
 	/* A last record is written after an IPI, which asks for interrupts. */
-	if (irqs_disabled() || (task != current && !is_new(task))) {
+	if (irqs_disabled() || (task != current && !is_own_new(task))) {
 		error = request_queue(group, task, add);
 		if (!error)
 			session_work(group);

@@ -25,6 +25,7 @@
 #include "trbe_registers.h"
 #include "trbe_usable.h"
 #include "trbe_window.h"
+#include "warning.h"
 
 #define IGNORE		0x70			/* ETE's Ignore packet */
 #define NODES	8	/* kinds of CPUs, each with an interrupt of its own */
@@ -306,6 +307,5 @@ void trbe_disable(struct aux *aux, struct collected *collected)
 	if (collected->size)
 		fill(aux, aux->head, collected->skipped);
 	if (collected->fault)
-		pr_warn_ratelimited("the trace buffer of CPU %d stopped: TRBSR_EL1 %#llx, write pointer at %#llx of %#llx\n",
-				    smp_processor_id(), status, pointer, aux->size);
+		warning_buffer_stopped(status, pointer, aux->size);
 }

@@ -108,10 +108,14 @@ bool trbe_window(const struct trbe_area *area, struct trbe_window *window)
 	window->overwrites = area->errata & TRBE_OVERWRITES_BASE;
 	if (length(window) < enough(area))
 		return false;
-	/* As much again is left for what comes until the interrupt is served. */
+	/*
+	 * As much again is left for what comes until the interrupt is served; no interrupt for less
+	 * than a page.
+	 */
 	if (!area->by_limit)
 		window->trigger =
-			least(down(least(area->watermark, length(window) / 2), area->align),
+			least(down(least(most(area->watermark, area->page), length(window) / 2),
+				   area->align),
 			      down(TRBE_TRIGGER_MAX, area->align));
 	return true;
 }

@@ -471,4 +471,59 @@ TEST_F(rights, streams_sets_and_tasks_are_limited_for_each_user)
 		stream_close(&many[n]);
 }
 
+/* One of the many users of a namespace of USER's: what a stream of his says; 100: no namespace. */
+static int open_in_namespace(const struct flowtap_configure *configure, int ready, int mapped)
+{
+	struct stream stream;
+	char byte;
+	int error;
+
+	if (become(USER) || unshare(CLONE_NEWUSER))
+		return 100;
+	if (write(ready, "", 1) != 1 || read(mapped, &byte, 1) != 1 || setresuid(5, 5, 5))
+		return 101;
+	error = stream_open(&stream, configure);
+	return error ? -error : 0;
+}
+
+static int map_users(pid_t pid)
+{
+	static const char map[] = "0 200000 1000\n";
+	char path[64];
+	int fd, n;
+
+	snprintf(path, sizeof(path), "/proc/%d/uid_map", pid);
+	fd = open(path, O_WRONLY | O_CLOEXEC);
+	n = fd < 0 ? -1 : (int)write(fd, map, sizeof(map) - 1);
+	close(fd);
+	return n == sizeof(map) - 1 ? 0 : -1;
+}
+
+/* With them there would be as many limits as its owner has subordinate users. */
+TEST_F(rights, users_of_a_namespace_are_charged_to_its_owner)
+{
+	struct stream many[SETS + 1];
+	int ready[2], mapped[2], status;
+	pid_t pid;
+	char byte;
+
+	self->configure = plain(FLOWTAP_SOURCE_SOFT, 0);
+	self->configure.ring_pages = 1;
+	ASSERT_EQ(0, pipe(ready) || pipe(mapped));
+	pid = fork();
+	if (!pid)
+		_exit(open_in_namespace(&self->configure, ready[1], mapped[0]));
+	close(ready[1]);
+	if (read(ready[0], &byte, 1) != 1)
+		SKIP(return, "no user namespaces here");
+	ASSERT_EQ(0, map_users(pid));
+	ASSERT_EQ(0, become(USER));
+	ASSERT_EQ(-EMFILE, open_all(many, &self->configure));
+	ASSERT_EQ(1, write(mapped[1], "", 1));
+	ASSERT_EQ(pid, waitpid(pid, &status, 0));
+	EXPECT_EQ(EMFILE, WEXITSTATUS(status));
+	for (unsigned int n = 0; n < SETS; n++)
+		stream_close(&many[n]);
+}
+
 TEST_HARNESS_MAIN

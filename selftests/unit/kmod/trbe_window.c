@@ -56,7 +56,7 @@ static const char *judge(const struct trbe_area *area, const struct trbe_window 
 	    area->head != area->tail && !is_free(area, stray, 64))
 		return "bytes past the limit";
 	if (area->by_limit ? window->trigger != 0 :
-	    window->trigger > area->watermark || window->trigger > (window->limit - window->start) / 2 ||
+	    window->trigger > (area->watermark > PAGE ? area->watermark : PAGE) || window->trigger > (window->limit - window->start) / 2 ||
 	    window->trigger % area->align)
 		return "the trigger";
 	if (area->by_limit && window->limit - window->start >=
