@@ -24,10 +24,9 @@ static int grow(struct ete_queue *queue)
 	if (!list)
 		return -ENOMEM;
 	for (size_t i = 0; i < queue->n; i++)
-		list[i] = *ete_at(queue, i);
+		list[(queue->head + i) & (capacity - 1)] = *ete_at(queue, i);
 	free(queue->list);
 	queue->list = list;
-	queue->head = 0;
 	queue->capacity = capacity;
 	return 0;
 }
@@ -44,8 +43,80 @@ void flowtap_ete_speculation_free(struct ete_speculation *speculation)
 
 static void pop(struct ete_queue *queue)
 {
-	queue->head = (queue->head + 1) & (queue->capacity - 1);
+	queue->gone -= ete_at(queue, 0)->kind == ETE_NONE;
+	queue->head++;
 	queue->n--;
+}
+
+/* --- What is gone, and where nothing is. --- */
+
+/* A search that came down to entry i goes on below this one. */
+static size_t pass_over(const struct ete_queue *queue, const struct ete_quiet *quiet, size_t i)
+{
+	if (quiet->first >= quiet->end || queue->head + i != quiet->end)
+		return i;
+	return quiet->first > queue->head ? quiet->first - queue->head : 0;
+}
+
+/*
+ * From entry i to the back nothing was found. Where something is between that and what is known
+ * already, the longer one is kept: the other one took less to find.
+ */
+static void set_quiet(const struct ete_queue *queue, struct ete_quiet *quiet, size_t i)
+{
+	const size_t first = queue->head + i, end = queue->head + queue->n;
+	size_t known = quiet->first > queue->head ? quiet->first : queue->head;
+
+	if (first <= quiet->end && known < quiet->end)
+		*quiet = (struct ete_quiet){ first < known ? first : known, end };
+	else if (known >= quiet->end || end - first >= quiet->end - known)
+		*quiet = (struct ete_quiet){ first, end };
+}
+
+static void remove_entry(struct ete_queue *queue, struct ete_entry *entry)
+{
+	queue->gone += entry->kind != ETE_NONE;
+	entry->kind = ETE_NONE;
+	entry->count = 0;
+}
+
+/* All numbers are others then. */
+static void compact(struct ete_speculation *speculation)
+{
+	struct ete_queue *queue = &speculation->queue;
+	size_t n = 0;
+
+	for (size_t i = 0; i < queue->n; i++)
+		if (ete_at(queue, i)->kind != ETE_NONE)
+			*ete_at(queue, n++) = *ete_at(queue, i);
+	queue->n = n;
+	queue->gone = 0;
+	speculation->uncancelled = speculation->plain = speculation->steady =
+		(struct ete_quiet){ 0 };
+}
+
+static void clip(struct ete_quiet *quiet, size_t end)
+{
+	if (quiet->end > end)
+		quiet->end = end;
+}
+
+/* After entries were removed. As much is moved as was removed, and a few. */
+static void tidy(struct ete_speculation *speculation)
+{
+	struct ete_queue *queue = &speculation->queue;
+
+	if (queue->gone && (queue->n <= FIRST_CAPACITY || 4 * queue->gone >= queue->n)) {
+		compact(speculation);
+		return;
+	}
+	while (queue->n && ete_at(queue, 0)->kind == ETE_NONE)
+		pop(queue);
+	for (; queue->n && ete_at(queue, queue->n - 1)->kind == ETE_NONE; queue->n--)
+		queue->gone--;
+	clip(&speculation->uncancelled, queue->head + queue->n);
+	clip(&speculation->plain, queue->head + queue->n);
+	clip(&speculation->steady, queue->head + queue->n);
 }
 
 /* The address that follows atoms of the fast path enters the queue first. */
@@ -64,15 +135,22 @@ static int queue_next_address(struct flowtap_ete *ete)
 }
 
 /* Whether a transaction is on after all that waits. */
-static bool ends_in_transaction(const struct flowtap_ete *ete)
+static bool ends_in_transaction(struct flowtap_ete *ete)
 {
-	for (size_t i = ete->speculation.queue.n; i; i--) {
-		const struct ete_entry *entry = ete_at(&ete->speculation.queue, i - 1);
+	struct ete_queue *queue = &ete->speculation.queue;
+	bool on = ete_in_transaction(&ete->transaction), found = false;
+	size_t i = queue->n;
 
-		if (entry->kind >= ETE_TRANSACTION_START)
-			return entry->kind == ETE_TRANSACTION_START;
+	while (i && !found) {
+		i = pass_over(queue, &ete->speculation.steady, i);
+		if (!i)
+			break;
+		found = ete_at(queue, --i)->kind >= ETE_TRANSACTION_START;
+		if (found)
+			on = ete_at(queue, i)->kind == ETE_TRANSACTION_START;
 	}
-	return ete_in_transaction(&ete->transaction);
+	set_quiet(queue, &ete->speculation.steady, i + found);
+	return on;
 }
 
 /* What waited is gone: the transaction is on or not as the packets say. */
@@ -141,7 +219,7 @@ int flowtap_ete_push(struct flowtap_ete *ete, const struct ete_entry *entry)
 	struct ete_queue *queue = &ete->speculation.queue;
 	int status = queue_next_address(ete);
 
-	if (!status && queue->n >= ETE_QUEUE_MORE + ete->speculation.max)
+	if (!status && queue->n - queue->gone >= ETE_QUEUE_MORE + ete->speculation.max)
 		status = reduce_queue(ete);
 	if (!status && queue->n == queue->capacity)
 		status = grow(queue);
@@ -150,9 +228,6 @@ int flowtap_ete_push(struct flowtap_ete *ete, const struct ete_entry *entry)
 	queue->n++;
 	*ete_at(queue, queue->n - 1) = *entry;
 	ete->speculation.waiting += entry->count;
-	ete->speculation.plain++;
-	if (entry->kind == ETE_ATOMS || entry->kind == ETE_SOURCE || entry->kind == ETE_ADDRESS)
-		ete->speculation.plain = 0;
 	return 0;
 }
 
@@ -313,23 +388,12 @@ int flowtap_ete_commit(struct flowtap_ete *ete, uint64_t n)
 	return status || !n ? status : overcommitted(ete);
 }
 
-static void remove_none(struct ete_queue *queue, size_t from)
-{
-	size_t to = from;
-
-	for (size_t i = from; i < queue->n; i++) {
-		if (ete_at(queue, i)->kind != ETE_NONE)
-			*ete_at(queue, to++) = *ete_at(queue, i);
-	}
-	queue->n = to;
-}
-
 /* Removes `n` P0 elements from the entry, which has so many at least. */
-static void shorten(struct ete_entry *entry, unsigned int n)
+static void shorten(struct ete_queue *queue, struct ete_entry *entry, unsigned int n)
 {
 	entry->count -= n;
 	if (!entry->count) {
-		entry->kind = ETE_NONE;
+		remove_entry(queue, entry);
 		return;
 	}
 	entry->atoms.taken &= (1U << entry->count) - 1;
@@ -362,6 +426,9 @@ int flowtap_ete_cancel(struct flowtap_ete *ete, uint64_t n)
 	if (status)
 		return status;
 	while (n && i) {
+		i = pass_over(queue, &ete->speculation.uncancelled, i);
+		if (!i)
+			break;
 		entry = ete_at(queue, --i);
 		k = n < entry->count ? n : entry->count;
 		n -= k;
@@ -369,13 +436,15 @@ int flowtap_ete_cancel(struct flowtap_ete *ete, uint64_t n)
 		ete->counts.cancelled += k;
 		cancels = cancels || entry->kind >= ETE_TRANSACTION_START;
 		if (k)
-			shorten(entry, k);
+			shorten(queue, entry, k);
 		else if (!flowtap_ete_survives_cancel(entry))
-			entry->kind = ETE_NONE;
+			remove_entry(queue, entry);
 	}
-	remove_none(queue, i);
+	/* Of the last run of atoms some may be left. */
+	set_quiet(queue, &ete->speculation.uncancelled,
+		  i + (i < queue->n && ete_is_p0(ete_at(queue, i))));
+	tidy(&ete->speculation);
 	ete->speculation.unseen -= n;
-	ete->speculation.plain = 0;
 	if (cancels)
 		ete_set_decoded_in_transaction(&ete->transaction, ends_in_transaction(ete));
 	return 0;
@@ -385,27 +454,29 @@ int flowtap_ete_mispredict(struct flowtap_ete *ete)
 {
 	struct ete_queue *queue = &ete->speculation.queue;
 	int status = queue_next_address(ete);
-	bool found = false, removed = false;
-	size_t i = queue->n > ete->speculation.plain ? queue->n - ete->speculation.plain : 0;
+	bool found = false;
+	size_t i = queue->n;
 
 	if (status)
 		return status;
 	while (i && !found) {
-		struct ete_entry *entry = ete_at(queue, --i);
+		struct ete_entry *entry;
 
+		i = pass_over(queue, &ete->speculation.plain, i);
+		if (!i)
+			break;
+		entry = ete_at(queue, --i);
 		found = entry->kind == ETE_ATOMS || entry->kind == ETE_SOURCE;
 		if (entry->kind == ETE_ATOMS) {
 			entry->atoms.taken ^= 1U << (entry->count - 1);
 		} else if (entry->kind == ETE_SOURCE) {
 			entry->taken = !entry->taken;
 		} else if (entry->kind == ETE_ADDRESS) {
-			entry->kind = ETE_NONE;
-			removed = true;
+			remove_entry(queue, entry);
 		}
 	}
-	if (removed)
-		remove_none(queue, i);
-	ete->speculation.plain = found ? queue->n - i - 1 : queue->n;
+	set_quiet(queue, &ete->speculation.plain, i + found);
+	tidy(&ete->speculation);
 	if (found)
 		return 0;
 	if (ete->held.kind == ETE_ATOMS)

@@ -16,16 +16,29 @@ struct flowtap_ete;
 /* What may wait besides P0 elements. */
 #define ETE_QUEUE_MORE 8192
 
+/* Entries are numbered as they come: the front one's number is `head`. */
 struct ete_queue {
 	struct ete_entry *list;
 	size_t head;
-	size_t n;
+	size_t n;		/* with those that are gone: of kind ETE_NONE, at neither end */
+	size_t gone;
 	size_t capacity;	/* a power of two, or 0 */
+};
+
+/*
+ * Numbers [first, end) of entries among which nothing of a kind is: who looks for such a one, from the
+ * back on, passes over them, as often as that is.
+ */
+struct ete_quiet {
+	size_t first;
+	size_t end;
 };
 
 struct ete_speculation {
 	struct ete_queue queue;
-	size_t plain;		/* entries at its back that are no atoms, source or address */
+	struct ete_quiet uncancelled;	/* nothing that a Cancel would remove */
+	struct ete_quiet plain;		/* no atoms, source or address */
+	struct ete_quiet steady;	/* nothing of a transaction */
 	/* TRCIDR8.MAXSPEC. Here, as the counters around it cost more where compilers pair them. */
 	uint64_t max;
 	uint64_t waiting;	/* P0 elements in the queue */

@@ -143,6 +143,8 @@ int flowtap_ete_process_committed(struct flowtap_ete *ete, const struct ete_entr
 	struct ete_follow follow = { 0 };
 
 	switch (entry->kind) {
+	case ETE_NONE:		/* gone */
+		return 0;
 	case ETE_TRANSACTION_START:
 		return flowtap_ete_transaction_begin(ete);
 	case ETE_TRANSACTION_COMMIT:

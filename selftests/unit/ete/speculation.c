@@ -253,4 +253,133 @@ TEST_F(speculation, the_queue_keeps_its_order_as_it_grows_round_its_end)
 		EXPECT_EQ((i - 1) % 16, ete_at(&self->speculation->queue, i)->number);
 }
 
+/* Before the harness has no patience any more: each of them looked at all that waits. */
+TEST_F(speculation, what_was_searched_is_not_searched_again)
+{
+	ete_set_unseen(self->speculation, 4000000);
+	for (unsigned int i = 0; i < 8000; i++)
+		PUSH(event_of(1));
+	for (unsigned int i = 0; i < 2000000; i++)
+		CANCEL(1);
+	EXPECT_EQ(2000000, self->speculation->unseen);
+	for (unsigned int i = 0; i < 1000000; i++) {
+		PUSH(address_of(CODE));
+		MISPREDICT();
+	}
+	for (unsigned int i = 0; i < 1000000; i++) {
+		ATOMS(1, 1);
+		CANCEL(2);
+	}
+	EXPECT_EQ(1000000, self->speculation->unseen);
+	for (unsigned int i = 0; i < 1000000; i++) {
+		PUSH(((struct ete_entry){ .kind = ETE_TRANSACTION_START, .count = 1 }));
+		CANCEL(1);
+	}
+	EXPECT_EQ(8000, self->speculation->queue.n);
+}
+
+/* --- Against a list in which all is searched. --- */
+
+struct list {
+	struct ete_entry entries[4096];
+	size_t n;
+};
+
+static void list_add(struct list *list, struct ete_entry entry)
+{
+	list->entries[list->n++] = entry;
+}
+
+static void list_remove(struct list *list, size_t i)
+{
+	memmove(&list->entries[i], &list->entries[i + 1], (--list->n - i) * sizeof(list->entries[0]));
+}
+
+/* Atoms stand one by one here. */
+static void list_cancel(struct list *list, unsigned int n)
+{
+	for (size_t i = list->n; n && i--;) {
+		n -= list->entries[i].count;
+		if (!flowtap_ete_survives_cancel(&list->entries[i]))
+			list_remove(list, i);
+	}
+}
+
+static void list_mispredict(struct list *list)
+{
+	for (size_t i = list->n; i--;) {
+		if (list->entries[i].kind == ETE_ATOMS) {
+			list->entries[i].atoms.taken ^= 1;
+			return;
+		}
+		if (list->entries[i].kind == ETE_ADDRESS)
+			list_remove(list, i);
+	}
+}
+
+static bool list_is(const struct list *list, const struct ete_queue *queue)
+{
+	size_t at = 0;
+
+	for (size_t i = 0; i < queue->n; i++) {
+		const struct ete_entry *entry = ete_at(queue, i);
+
+		for (unsigned int k = 0; k < entry->count || (!k && !entry->count); k++) {
+			if (entry->kind == ETE_NONE)
+				break;
+			if (at == list->n || list->entries[at].kind != entry->kind ||
+			    (entry->kind == ETE_EVENT && list->entries[at].number != entry->number) ||
+			    (entry->kind == ETE_ATOMS &&
+			     list->entries[at].atoms.taken != (entry->atoms.taken >> k & 1)))
+				return false;
+			at++;
+		}
+	}
+	return at == list->n;
+}
+
+TEST_F(speculation, what_waits_is_as_if_all_were_searched_each_time)
+{
+	static struct list list;
+	uint64_t state = 88172645463325252ULL;
+
+	/* None is committed by itself. */
+	self->speculation->max = 100000;
+	for (unsigned int round = 0; round < 20; round++) {
+		list.n = 0;
+		for (unsigned int i = 0; i < 3000; i++) {
+			unsigned int draw, most;
+
+			state ^= state << 13;
+			state ^= state >> 7;
+			state ^= state << 17;
+			draw = state >> 20 & 15;
+			most = state >> 30 & (round % 4 ? 1 : 31);
+			if (draw < 6) {
+				PUSH(event_of(i & 0xff));
+				list_add(&list, event_of(i & 0xff));
+			} else if (draw < 8) {
+				PUSH(address_of(CODE));
+				list_add(&list, address_of(CODE));
+			} else if (draw < 12) {
+				ATOMS(draw & 1, 1);
+				list_add(&list, (struct ete_entry){
+					.kind = ETE_ATOMS, .count = 1, .atoms = { draw & 1, draw & 1 },
+				});
+			} else if (draw < 13) {
+				MISPREDICT();
+				list_mispredict(&list);
+			} else {
+				most = most < self->speculation->waiting ? most :
+				       (unsigned int)self->speculation->waiting;
+				CANCEL(most);
+				list_cancel(&list, most);
+			}
+			ASSERT_TRUE(list_is(&list, &self->speculation->queue)) TH_LOG("round %u, %u", round, i);
+		}
+		EXPECT_EQ(0, flowtap_ete_cancel_all(self->ete));
+		part_flow(&self->part);
+	}
+}
+
 TEST_HARNESS_MAIN
