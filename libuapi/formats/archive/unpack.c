@@ -13,6 +13,7 @@
 #include <zstd_errors.h>
 
 #include "base/read_at.h"
+#include "formats/archive/header.h"
 
 #define INPUT (128U << 10)
 #define OUTPUT (256U << 10)
@@ -230,6 +231,24 @@ static int unpack(struct unpacking *unpacking)
 	return result;
 }
 
+/*
+ * What an archive begins with went with its first frame: without it no reader takes the rest, in which
+ * each block has a checksum of its own. 0 or -errno.
+ */
+static int restore_header(const struct unpacking *unpacking)
+{
+	const struct flowtap_archive_header header = flowtap_archive_header_made();
+	static const uint8_t zeros[sizeof(header)];
+	uint8_t begin[sizeof(header)];
+	int error;
+
+	if (!unpacking->result->damages || unpacking->position < sizeof(begin) ||
+	    flowtap_read_at(unpacking->to, begin, sizeof(begin), 0, &error) < sizeof(begin) ||
+	    memcmp(begin, zeros, sizeof(begin)))
+		return 0;
+	return write_at(unpacking->to, &header, sizeof(header), 0);
+}
+
 static struct unpacking *new(int from, int to)
 {
 	struct unpacking *unpacking = calloc(1, sizeof(*unpacking));
@@ -266,6 +285,8 @@ int flowtap_unpack(int from, int to, uint64_t limit, struct flowtap_unpacked *un
 	unpacking->limit = limit;
 	unpacking->result = unpacked;
 	error = unpack(unpacking);
+	if (!error)
+		error = restore_header(unpacking);
 	unpacked->bytes = unpacking->position;
 	release(unpacking);
 	errno = saved;

@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/crc32c.h"
+#include "formats/archive/header.h"
 #include "formats/archive/reserve.h"
 
 #define BUFFER (1U << 20)
@@ -47,13 +48,11 @@ static off_t start_of(int fd)
 int flowtap_archive_create(int fd, struct flowtap_archive_writer **out)
 {
 	struct flowtap_archive_writer *writer = malloc(sizeof(*writer));
-	struct flowtap_archive_header header = { .version = FLOWTAP_ARCHIVE_VERSION };
+	const struct flowtap_archive_header header = flowtap_archive_header_made();
 	int saved = errno;
 
 	if (!writer)
 		return -ENOMEM;
-	memcpy(header.magic, FLOWTAP_ARCHIVE_MAGIC, sizeof(header.magic));
-	header.crc = flowtap_crc32c(0, &header, offsetof(struct flowtap_archive_header, crc));
 	writer->fd = fd;
 	writer->failed = 0;
 	writer->reserved = false;
