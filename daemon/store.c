@@ -307,7 +307,8 @@ static void keep_undeleted(struct store *store, struct store_segment *segment, i
 		bytes += store_disk_size(&stat);
 	store->bytes = store->bytes - segment->bytes + bytes;
 	segment->bytes = bytes;
-	if (strcmp(store->undeleted, segment->name)) {
+	if (!segment->undeleted) {
+		segment->undeleted = true;
 		snprintf(store->undeleted, sizeof(store->undeleted), "%s", segment->name);
 		store->undeleted_error = error;
 	}

@@ -32,7 +32,7 @@ struct store {
 	struct store_facts unfinished_facts;
 	enum store_work work;
 	char working[STORE_NAME];	/* the segment's name */
-	char undeleted[STORE_NAME];	/* the last one that could not be */
+	char undeleted[STORE_NAME];	/* the last one that could not be deleted */
 	int undeleted_error;		/* 0: it was told */
 };
 

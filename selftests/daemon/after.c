@@ -311,19 +311,28 @@ TEST_F(after, a_killed_child_leaves_the_raw_segment)
 	EXPECT_TRUE(exists(self, name));
 }
 
-/* A directory in the place of its file: no child can pack that. */
-TEST_F(after, a_segment_that_cannot_be_packed_keeps_no_other_from_it)
+/* Two that are to be packed, of which somebody removed the first. path: of its file. */
+static void lose_first(FIXTURE_DATA(after) *self, char path[256])
 {
 	const struct store_segment *segments;
-	char path[256];
 	size_t n;
 
 	self->options.pack = true;
-	ASSERT_EQ(0, add_segment(self));
-	ASSERT_EQ(0, add_segment(self));
+	if (add_segment(self) || add_segment(self))
+		abort();
 	segments = store_segments(self->store, &n);
-	snprintf(path, sizeof(path), "%s/%s", self->directory, segments[0].name);
-	ASSERT_EQ(0, unlink(path));
+	snprintf(path, 256, "%s/%s", self->directory, segments[0].name);
+	if (unlink(path))
+		abort();
+}
+
+/* A directory in the place of its file: no child can pack that. */
+TEST_F(after, a_segment_that_cannot_be_packed_keeps_no_other_from_it)
+{
+	char path[256];
+	size_t n;
+
+	lose_first(self, path);
 	ASSERT_EQ(0, mkdir(path, 0700));
 	after_init(&self->after, self->store, &self->options);
 	after_step(&self->after, number_now(), TIME);
@@ -346,16 +355,10 @@ TEST_F(after, a_segment_that_cannot_be_packed_keeps_no_other_from_it)
 
 TEST_F(after, a_segment_that_somebody_removed_is_no_more)
 {
-	const struct store_segment *segments;
 	char path[256];
 	size_t n;
 
-	self->options.pack = true;
-	ASSERT_EQ(0, add_segment(self));
-	ASSERT_EQ(0, add_segment(self));
-	segments = store_segments(self->store, &n);
-	snprintf(path, sizeof(path), "%s/%s", self->directory, segments[0].name);
-	ASSERT_EQ(0, unlink(path));
+	lose_first(self, path);
 	after_init(&self->after, self->store, &self->options);
 	ASSERT_TRUE(until(self, &self->after.packed, 1));
 	EXPECT_STREQ("", told_since(&self->told));

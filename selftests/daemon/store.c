@@ -180,6 +180,8 @@ TEST_F(store, the_oldest_go_first_and_other_files_stay)
 	EXPECT_FALSE(strstr(index_text(self), "0000000006-"));
 }
 
+#define THIRD "0000000003-20261122T120000Z"
+
 static void put_directory(const FIXTURE_DATA(store) *self, const char *name)
 {
 	char path[512];
@@ -223,8 +225,15 @@ TEST_F(store, one_that_cannot_be_deleted_is_left_and_told_once)
 	EXPECT_EQ(3, segments[1].number);
 	EXPECT_EQ(segments[0].bytes + segments[1].bytes, store_bytes(self->store));
 	EXPECT_GT(each, segments[0].bytes);
+	/* A second one does not make the first one news again. */
+	put_directory(self, "decoded/" THIRD);
+	put_directory(self, "decoded/" THIRD "/mine");
 	EXPECT_EQ(-ENOSPC, store_make_space(self->store, 4 * each, &deleted));
-	EXPECT_EQ(1, deleted);
+	EXPECT_EQ(0, deleted);
+	EXPECT_EQ(-EISDIR, store_undeleted(self->store, &name));
+	EXPECT_STREQ(THIRD ".ftap", name);
+	EXPECT_EQ(-ENOSPC, store_make_space(self->store, 4 * each, &deleted));
+	EXPECT_EQ(0, store_undeleted(self->store, &name));
 }
 
 TEST_F(store, one_that_somebody_removed_can_be_forgotten)
