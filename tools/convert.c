@@ -227,6 +227,15 @@ static int write_flow(struct converting *converting)
 	return error ? error : format_finish(&converting->format);
 }
 
+/* Each trace of the format has a mode. */
+static bool makes_modes(const struct converting *converting)
+{
+	const struct left_out *left_out = &converting->format.left_out;
+
+	return !copies(converting) && converting->in.read.mode_unknown && left_out->blocks &&
+	       left_out->holds & FORMAT_HOLDS_MODE;
+}
+
 /* From an open IN to an open OUT. 0 or -errno after a complaint. */
 static int convert(struct converting *converting)
 {
@@ -236,6 +245,9 @@ static int convert(struct converting *converting)
 		return problem(converting, error);
 	left_out_complain(&converting->format.left_out, &converting->request,
 			  input_name(converting->in.path));
+	if (makes_modes(converting))
+		complain("'%s' says nothing of modes: those in '%s' are made up",
+			 input_name(converting->in.path), converting->path);
 	converting->bytes = converting->output.created ?
 		(uint64_t)input_size(converting->output.fd) :
 		copies(converting) ? converting->copy.bytes : format_bytes(&converting->format);

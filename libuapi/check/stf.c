@@ -33,7 +33,7 @@ struct flowtap_stf_rules {
 	bool lost;
 	bool body;
 	bool at_opcode;
-	bool unknown_pc;		/* nothing says where the next instruction is */
+	const char *unknown_pc;		/* after this nothing says where the next instruction is */
 	struct stf_widths widths;
 	unsigned int seen[256];		/* 0, 1, many */
 	struct stf_encoding encoding;
@@ -315,14 +315,17 @@ static void end_group(struct flowtap_stf_rules *rules, const uint8_t *opcode, si
 
 	check_opcode(rules, pc, opcode, size);
 	if (rules->unknown_pc && !group->forces)
-		SAY(rules, "no FORCE_PC after %s without a target",
-		    rules->encoding.isa == ISA_RISCV ? "an xRET" : "a branch");
+		SAY(rules, "no FORCE_PC after %s without a target", rules->unknown_pc);
 	if (can.known)
 		check_transfer(rules, &can);
 	check_mode(rules, !can.known || can.returns);
 	if (group->mode != MODE_UNKNOWN)
 		rules->mode = group->mode;
-	rules->unknown_pc = can.nowhere && !group->target && !group->trap;
+	rules->unknown_pc = NULL;
+	if (group->trap && !group->event_target && !group->target)
+		rules->unknown_pc = "a trap";
+	else if (can.nowhere && !group->target && !group->trap)
+		rules->unknown_pc = rules->encoding.isa == ISA_RISCV ? "an xRET" : "a branch";
 	rules->pc = pc + size;
 	if (group->target || group->event_target)
 		rules->pc = group->event_target ? group->event_pc : group->target_pc;
@@ -444,7 +447,8 @@ void flowtap_stf_rules_resume(struct flowtap_stf_rules *rules, uint64_t offset, 
 	rules->offset = offset;
 	rules->pc = pc;
 	rules->skip = 0;
-	rules->lost = rules->at_opcode = rules->unknown_pc = false;
+	rules->lost = rules->at_opcode = false;
+	rules->unknown_pc = NULL;
 	rules->group = (struct group){ .mode = MODE_UNKNOWN };
 }
 

@@ -149,7 +149,9 @@ static bool is_lost(const struct state *state, enum opcode_kind kind)
 	const struct group *group = &state->group;
 	const struct stfcheck_insn *insn = &state->insn;
 
-	if (group->target || group->trap)
+	if (group->trap)
+		return !group->target && !group->event_target;
+	if (group->target)
 		return false;
 	return kind == OPCODE_RETURN || kind == OPCODE_INDIRECT ||
 	       (kind == OPCODE_TRAP && state->check->strict &&

@@ -227,8 +227,8 @@ static int open_calls(struct format *format, struct output *output,
 #define LINE_HOLDS (FORMAT_HOLDS(EXCEPTION) | FORMAT_HOLDS(EXCEPTION_RETURN) | \
 		    FORMAT_HOLDS(GAP) | FORMAT_HOLDS(TRANSFER) | FORMAT_HOLDS(CALLSTACK) | \
 		    FORMAT_HOLDS(TRACE_ON) | FORMAT_HOLDS(Q) | FORMAT_HOLDS(TRANSACTION) | \
-		    FORMAT_HOLDS(EVENT) | FORMAT_HOLDS(INSTRUMENTATION))
-#define STF_HOLDS (CONTEXT_HOLDS | LINE_HOLDS | FORMAT_HOLDS(SESSION))
+		    FORMAT_HOLDS(EVENT) | FORMAT_HOLDS(INSTRUMENTATION) | FORMAT_HOLDS(SESSION))
+#define STF_HOLDS (CONTEXT_HOLDS | LINE_HOLDS)
 #define TARMAC_HOLDS (CONTEXT_HOLDS | LINE_HOLDS)
 #define QEMU4V_HOLDS (FORMAT_HOLDS(CONTEXT) | FORMAT_HOLDS_CPU | FORMAT_HOLDS(EXCEPTION_RETURN))
 
@@ -251,6 +251,7 @@ const struct format_kind format_kinds[] = {
 		READS(tarmac), .is = is_tarmac,
 	}, {
 		.name = "qemu4v", .title = "QEMU4V", .holds = QEMU4V_HOLDS, .names = true, .text = true,
+		.holds_named = LINE_HOLDS | FORMAT_HOLDS_TASK | FORMAT_HOLDS_IDS,
 		.disasm_style = FLOWTAP_DISASM_PLAIN, .open = open_qemu4v, COUNTS(qemu4v),
 		READS(qemu4v), .is = is_qemu4v,
 	}, {

@@ -28,6 +28,7 @@ struct format_kind {
 	const char *name;		/* of --to and --from, and the ending of files */
 	const char *title;		/* in sentences */
 	uint64_t holds;
+	uint64_t holds_named;		/* with cpu_names as well */
 	bool binary;			/* nothing for a terminal */
 	bool seeks;			/* its end is written at its beginning: regular files only */
 	bool one_cpu;			/* a file has one CPU's */

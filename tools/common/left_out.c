@@ -42,6 +42,10 @@ static void count_context(struct left_out *left_out, const struct flowtap_contex
 		left_out->ids += now->has_vmid != before->has_vmid || now->vmid != before->vmid ||
 				now->has_contextid != before->has_contextid ||
 				now->contextid != before->contextid;
+	if (!(holds & FORMAT_HOLDS_MODE))
+		left_out->modes += now->mode != before->mode;
+	if (!(holds & FORMAT_HOLDS_SECURITY))
+		left_out->securities += now->security != before->security;
 	if (left_out->elements[FLOWTAP_ELEMENT_CONTEXT])
 		left_out->mixed += now->cpu != before->cpu &&
 				   (now->tid != before->tid || !now->tid);
@@ -77,6 +81,10 @@ static uint64_t held(const struct format_request *request)
 
 	if (!request->kind->text)
 		return holds;
+	if (request->cpu_names)
+		holds |= request->kind->holds_named;
+	if (request->modes)
+		holds |= FORMAT_HOLDS_MODE | FORMAT_HOLDS_SECURITY;
 	if (request->times == FLOWTAP_LINES_CYCLES)
 		holds |= FORMAT_HOLDS(CYCLES);
 	if (request->times == FLOWTAP_LINES_TIME)
@@ -114,6 +122,8 @@ void left_out_add(struct left_out *sum, const struct left_out *more)
 	sum->tasks += more->tasks;
 	sum->cpus += more->cpus;
 	sum->ids += more->ids;
+	sum->modes += more->modes;
+	sum->securities += more->securities;
 	sum->mixed += more->mixed;
 	sum->instructions += more->instructions;
 	sum->blocks += more->blocks;
@@ -151,7 +161,8 @@ void left_out_complain(const struct left_out *left_out, const struct format_requ
 
 bool left_out_some(const struct left_out *left_out)
 {
-	uint64_t all = left_out->tasks + left_out->cpus + left_out->ids;
+	uint64_t all = left_out->tasks + left_out->cpus + left_out->ids + left_out->modes +
+		       left_out->securities;
 
 	for (size_t i = 0; i < LEFT_OUT_KINDS; i++)
 		all += elements[i].text ? lost(left_out, i) : 0;
@@ -191,6 +202,8 @@ void left_out_print(FILE *file, const struct left_out *left_out)
 	print_one(file, left_out, left_out->tasks, "changes of process or thread", NULL);
 	print_one(file, left_out, left_out->cpus, "changes of the CPU", NULL);
 	print_one(file, left_out, left_out->ids, "changes of VMID or CONTEXTIDR", NULL);
+	print_one(file, left_out, left_out->modes, "changes of mode", "--modes");
+	print_one(file, left_out, left_out->securities, "changes of security state", "--modes");
 }
 
 void left_out_summary(FILE *file, const struct left_out *left_out)
@@ -212,5 +225,9 @@ void left_out_json(struct json *json, const struct left_out *left_out)
 		json_number(json, "cpus", left_out->cpus);
 	if (left_out->ids)
 		json_number(json, "ids", left_out->ids);
+	if (left_out->modes)
+		json_number(json, "modes", left_out->modes);
+	if (left_out->securities)
+		json_number(json, "securities", left_out->securities);
 	json_close(json, '}');
 }

@@ -24,6 +24,8 @@ struct left_out {
 	uint64_t tasks;			/* changes of what contexts say that it cannot hold */
 	uint64_t cpus;
 	uint64_t ids;
+	uint64_t modes;
+	uint64_t securities;
 	uint64_t mixed;			/* changes to another thread on another CPU */
 	struct flowtap_context context;
 	uint64_t instructions;

@@ -64,7 +64,7 @@ static const char help[] =
 	"be read, if the command is interrupted or the disk is full; of the flow it is removed.\n"
 	"\n"
 	"Exit status: 0; 1 for an error; 2 for wrong usage; 3 if IN is damaged, what is good\n"
-	"of it was decoded.\n";
+	"of it was decoded; 4 if nothing is wrong with IN, and nothing ran.\n";
 
 static const struct name splits[] = {
 	{ SPLIT_THREAD, "thread" },

@@ -358,7 +358,7 @@ int trace_add_images(const struct trace_decoding *decoding, struct flowtap_memor
 					 flowtap_memory_add(memory, &image->file);
 
 		if (error > 0)
-			advise("%s '%s': the file ends before that", option, image->file.path);
+			complain("%s '%s': the file ends before that", option, image->file.path);
 		if (error >= 0)
 			continue;
 		why = error == -ENOEXEC ? "is no regular file" :

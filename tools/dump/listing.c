@@ -240,6 +240,28 @@ static void write_q(struct element_line *line, const struct flowtap_q *q)
 	end(line);
 }
 
+static void write_transaction(struct element_line *line, const struct flowtap_element *element)
+{
+	static const char *const states[] = {
+		[FLOWTAP_TRANSACTION_START] = "start",
+		[FLOWTAP_TRANSACTION_COMMIT] = "commit",
+		[FLOWTAP_TRANSACTION_FAIL] = "fail",
+	};
+
+	begin(line, "transaction");
+	write_word(line, "state", states[element->transaction]);
+	end(line);
+}
+
+static void write_instrumentation(struct element_line *line,
+				  const struct flowtap_instrumentation *instrumentation)
+{
+	begin(line, "instrumentation");
+	write_number(line, "level", instrumentation->mode);
+	write_hex(line, "value", instrumentation->value);
+	end(line);
+}
+
 static const char *const others[] = {
 	[FLOWTAP_ELEMENT_SESSION] = "session",
 	[FLOWTAP_ELEMENT_EXCEPTION_RETURN] = "exception_return",
@@ -247,8 +269,6 @@ static const char *const others[] = {
 	[FLOWTAP_ELEMENT_MISPREDICTED] = "mispredicted",
 	[FLOWTAP_ELEMENT_TRACE_ON] = "trace_on",
 	[FLOWTAP_ELEMENT_MARKER] = "marker",
-	[FLOWTAP_ELEMENT_TRANSACTION] = "transaction",
-	[FLOWTAP_ELEMENT_INSTRUMENTATION] = "instrumentation",
 	[FLOWTAP_ELEMENT_SOURCE] = "source",
 };
 
@@ -287,6 +307,12 @@ static int handle_element(struct flowtap_sink *sink, const struct flowtap_elemen
 		break;
 	case FLOWTAP_ELEMENT_Q:
 		write_q(&line, &element->q);
+		break;
+	case FLOWTAP_ELEMENT_TRANSACTION:
+		write_transaction(&line, element);
+		break;
+	case FLOWTAP_ELEMENT_INSTRUMENTATION:
+		write_instrumentation(&line, &element->instrumentation);
 		break;
 	default:
 		begin(&line, others[element->kind]);

@@ -151,9 +151,13 @@ static struct known find(const struct lines *lines, unsigned int isa, bool known
 	return found;
 }
 
-/* The number that a reader takes an exception for which has none of its own. */
-static int implied(const struct lines_exception *from, const struct known *found)
+/*
+ * The number that a reader takes an exception for which has none of its own. What a line of dashes
+ * says stands in columns only.
+ */
+static int implied(const struct lines *lines, const struct known *found)
 {
+	const struct lines_exception *from = &lines->exception;
 	static const int numbers[] = {
 		[IRQ] = TYPE_IRQ, [FIQ] = TYPE_FIQ, [ERROR] = TYPE_SYSTEM_ERROR,
 	};
@@ -164,7 +168,9 @@ static int implied(const struct lines_exception *from, const struct known *found
 		return numbers[found->kind];
 	if (found->number == TYPE_HALT || found->number == TYPE_RESET)
 		return found->number;
-	return from->own ? TYPE_CALL : TYPE_INST_FAULT;
+	if (from->own)
+		return TYPE_CALL;
+	return lines->form.columns ? TYPE_INST_FAULT : NOWHERE;
 }
 
 /* " (12)": the flow's number, where it is not what the line says anyhow. */
@@ -174,7 +180,7 @@ static void write_number(const struct lines *lines, struct flowtap_line *line,
 	const struct lines_exception *from = &lines->exception;
 	int number = from->exception.number;
 
-	if (number == implied(from, found))
+	if (number == implied(lines, found))
 		return;
 	flowtap_line_string(line, number < 0 ? " (-" : " (");
 	flowtap_line_decimal(line, number < 0 ? -(uint64_t)number : (uint64_t)number);

@@ -250,6 +250,11 @@ void builder_time(struct flow_builder *builder, uint64_t time, bool counts, uint
 		cpu->nanoseconds = nanoseconds;
 }
 
+void builder_index(struct flow_builder *builder)
+{
+	builder->cpu->time_waits = false;
+}
+
 /* Where a block has ended. */
 static int write_time(struct flow_builder *builder)
 {

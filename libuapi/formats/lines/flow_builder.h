@@ -64,6 +64,9 @@ int builder_switch(struct flow_builder *builder, uint32_t cpu);
  */
 void builder_time(struct flow_builder *builder, uint64_t time, bool counts, uint64_t nanoseconds);
 
+/* The time of the line is an index, and no time: also where it left some out. */
+void builder_index(struct flow_builder *builder);
+
 /*
  * The instruction was executed in that mode and state. 0; -EILSEQ: the bytes are none; -EINVAL: the
  * address cannot be; -ENOMEM; the sink's.

@@ -43,8 +43,8 @@ int flowtap_qemu4v_new(int fd, const struct flowtap_qemu4v_options *options,
 		.cpu_names = options->cpu_names,
 		.cpu_numbers = true,
 		.mode = options->modes ? write_mode : fixed_mode,
-		/* By ISA: RV64, A64, A32, T32. */
-		.letters = { 'A', options->cpu_names ? 'O' : 'A', 'A', 'T' },
+		/* By ISA: RV64, A64, A32, T32; with the names of CPUs it is Tarmac. */
+		.letters = { options->cpu_names ? 'O' : 'A', options->cpu_names ? 'O' : 'A', 'A', 'T' },
 	};
 	struct flowtap_qemu4v *new = calloc(1, sizeof(*new));
 	int error;

@@ -16,6 +16,7 @@
 
 #define PROGRESS	(1U << 20)
 #define IEM_RV32	1
+#define OLDEST_MINOR	2
 
 /* What step found. */
 enum {
@@ -82,6 +83,10 @@ static void parse_header(struct stf_reader *reader, uint8_t descriptor, const ui
 		if (stf_number(payload, 4) != 1)
 			flowtap_stf_problem(reader, reader->record, "version %" PRIu64 ".%" PRIu64
 					    ": read as 1.x", stf_number(payload, 4),
+					    stf_number(payload + 4, 4));
+		else if (stf_number(payload + 4, 4) < OLDEST_MINOR)
+			flowtap_stf_problem(reader, reader->record, "version 1.%" PRIu64
+					    ": read as 1.2, in which records have other numbers",
 					    stf_number(payload + 4, 4));
 		break;
 	case STF_ISA:

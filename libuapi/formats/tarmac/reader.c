@@ -28,6 +28,8 @@ struct reader {
 	uint64_t fault;
 	bool numbered;
 	uint64_t id;		/* of the last instruction */
+	uint64_t time;		/* of the last line; since the one before: */
+	uint64_t elapsed;
 	uint64_t progress;
 	/* The last mode's word and what it means. */
 	char word[16];
@@ -92,6 +94,9 @@ static const char *parse_mode(struct reader *reader, const struct tarmac_instruc
 	/* QEMU4V's own example has none, and knows no Secure state. */
 	if (bare && reader->qemu4v)
 		reader->security = FLOWTAP_NONSECURE;
+	/* Its producer has svc whoever executes: with others beside it that means something. */
+	if (reader->qemu4v && insn->mode_size && (insn->mode_size < 3 || memcmp(insn->mode, "svc", 3)))
+		reader->read->mode_unknown = false;
 	reader->word_size = SIZE_MAX;
 	if (insn->mode_size <= sizeof(reader->word)) {
 		memcpy(reader->word, insn->mode, insn->mode_size);
@@ -100,19 +105,24 @@ static const char *parse_mode(struct reader *reader, const struct tarmac_instruc
 	return NULL;
 }
 
-/* QEMU4V has numbers that go up by one, and leave one out where something is missing. */
+/*
+ * QEMU4V has numbers that go up by one, and leave one out where something is missing; so do times that
+ * are no more than an index.
+ */
 static int parse_number(struct reader *reader, const struct tarmac_instruction *insn)
 {
 	const struct flowtap_element gap = {
 		.kind = FLOWTAP_ELEMENT_GAP,
 		.gap = {
-			.reason = FLOWTAP_GAP_IMPOSSIBLE, .size = UINT64_MAX,
+			.reason = FLOWTAP_GAP_DISABLED, .size = UINT64_MAX,
 			.detail = "the number of an instruction is missing",
 		},
 	};
 	bool skips = reader->qemu4v && reader->numbered && insn->has_id &&
 		     insn->id > reader->id + 1;
 
+	if (skips && insn->id - reader->id == reader->elapsed)
+		builder_index(&reader->builder);
 	reader->numbered = insn->has_id;
 	reader->id = insn->id;
 	return skips ? builder_element(&reader->builder, &gap) : 0;
@@ -401,8 +411,11 @@ static int read_line(struct reader *reader)
 		if (status)
 			return status;
 	}
-	if (head.timed && head.event != TARMAC_UNKNOWN)
+	if (head.timed && head.event != TARMAC_UNKNOWN) {
+		reader->elapsed = head.time - reader->time;
+		reader->time = head.time;
 		builder_time(&reader->builder, head.time, head.counts, head.nanoseconds);
+	}
 	return read_event_line(reader, &head, scan);
 }
 
@@ -447,6 +460,7 @@ int flowtap_tarmac_watch(struct flowtap_read *read, int fd, bool qemu4v,
 	read->instructions = read->records = read->problems = 0;
 	memset(read->extra, 0, sizeof(read->extra));
 	read->truncated = false;
+	read->mode_unknown = qemu4v;
 	reader->read = read;
 	reader->watch = watch;
 	reader->qemu4v = qemu4v;

@@ -54,7 +54,7 @@ struct flowtap_read {
 	uint64_t problems;
 	uint64_t extra[FLOWTAP_READ_EXTRAS];
 	bool truncated;				/* the file ends in the midst of a record */
-	/* So far no word of modes: what was executed has U in its contexts, whatever it was. */
+	/* So far no word of modes: what contexts have of them is made up. */
 	bool mode_unknown;
 };
 

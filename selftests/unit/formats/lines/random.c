@@ -164,7 +164,7 @@ struct fixture {
 
 static void expect(struct fixture *fixture, const struct flowtap_block *block)
 {
-	static const char tarmac[] = "OOAT", qemu4v[] = "AAAT", names[] = "AOAT";
+	static const char tarmac[] = "OOAT", qemu4v[] = "AAAT", names[] = "OOAT";
 	const char *letters = !fixture->qemu4v ? tarmac : fixture->names ? names : qemu4v;
 	size_t size;
 

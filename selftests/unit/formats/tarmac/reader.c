@@ -301,7 +301,7 @@ TEST(rv64_is_known_by_its_opcodes_or_by_what_the_file_says)
 		"2 clk 3 MR8 0000000000001000 0010400000000000\n2 clk 3 R a0 0000000000000000\n"
 		"3 clk 3 IT (3) 0000000000002000 30200073 A mon_ns : mret\n",
 		"context RV64 EL0 nonsecure 64 cpu=3 mode=U\nrange 1000 1004 1 RV64 E\n"
-		"gap impossible size=unknown detail=the number of an instruction is missing\n"
+		"gap disabled size=unknown detail=the number of an instruction is missing\n"
 		"context RV64 EL3 nonsecure 64 cpu=3 mode=M\nrange 2000 2004 1 RV64 E\neret\n");
 }
 
