@@ -234,7 +234,7 @@ int session_remove_process(struct group *group, struct task_struct *task, const 
  * The fork hook of the current task has it, so that it stays as it is: it has not run yet, nothing
  * has to be stopped or started. Somebody else's child may run at any moment.
  */
-static bool is_own_new(const struct task_struct *task)
+static bool is_own_new(struct task_struct *task)
 {
 	return READ_ONCE(task->__state) & TASK_NEW &&
 	       (rcu_access_pointer(task->real_parent) == current || same_thread_group(task, current));
