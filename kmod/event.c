@@ -26,7 +26,7 @@ struct flowtap_event {
 	struct group *group;
 	bool on;			/* it counts */
 	bool armed;			/* it will, from the next exec of its task */
-	bool dead;			/* on its way; under group->set.lock */
+	bool dead;			/* on its way; set under group->set.lock */
 	bool left; /* one of the family is not in the set any more; group->set.lock */
 	struct rcu_head rcu;
 };
@@ -185,22 +185,21 @@ static void mark_dead(struct flowtap_event *event, struct list_head *going)
 
 	/* Who inherits it from here on is not taken for somebody who has it. */
 	raw_spin_lock_irqsave(&event->group->set.lock, flags);
-	event->dead = true;
+	WRITE_ONCE(event->dead, true);
 	raw_spin_unlock_irqrestore(&event->group->set.lock, flags);
 	list_move(&event->link, going);
 }
 
-/* Whoever had one of them, by inheritance or not, has none any more. */
-static void drop_dead(struct group *group)
+/*
+ * An exec may give it another one meanwhile. An event is freed after a grace period, by whoever made
+ * sure that no member has it any more.
+ */
+static void drop_dead(struct flowtap_member *member, void *unused)
 {
-	struct flowtap_member *member;
-	unsigned long flags;
+	struct flowtap_event *event = READ_ONCE(member->event);
 
-	raw_spin_lock_irqsave(&group->set.lock, flags);
-	list_for_each_entry(member, &group->set.members, link)
-		if (member->event && member->event->dead)
-			WRITE_ONCE(member->event, NULL);
-	raw_spin_unlock_irqrestore(&group->set.lock, flags);
+	if (event && READ_ONCE(event->dead))
+		cmpxchg(&member->event, event, NULL);
 }
 
 static void release(struct group *group, struct list_head *going)
@@ -211,7 +210,11 @@ static void release(struct group *group, struct list_head *going)
 		return;
 	list_for_each_entry(event, going, link)
 		perf_event_release_kernel(event->perf);
-	drop_dead(group);
+	/*
+	 * Whoever had one of them, by inheritance or not, has none any more. Members that come now
+	 * get none that is dead: no lock is needed, with which interrupts would be off for long.
+	 */
+	set_each(&group->set, drop_dead, NULL);
 	list_for_each_entry_safe(event, next, going, link)
 		kfree_rcu(event, rcu);
 }

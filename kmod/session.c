@@ -87,15 +87,17 @@ static struct flowtap_member *unlink_member(struct group *group, const struct ta
 					     const bool *asked, bool ended)
 {
 	struct flowtap_member *member;
+	struct flowtap_event *event;
 	unsigned long flags;
 
 	rcu_read_lock();
 	raw_spin_lock_irqsave(&group->set.lock, flags);
 	member = asked && *asked ? NULL : set_find(&group->set, task);
 	if (member) {
+		event = READ_ONCE(member->event);
 		/* perf itself takes them off a task that ends. */
-		if (member->event && !(member->task->flags & PF_EXITING))
-			event_left(member->event);
+		if (event && !(member->task->flags & PF_EXITING))
+			event_left(event);
 		set_remove(&group->set, member, ended);
 	}
 	raw_spin_unlock_irqrestore(&group->set.lock, flags);
@@ -388,14 +390,16 @@ int session_remove_here(struct group *group, struct task_struct *task)
 static void look_at_event(struct group *group, struct task_struct *task, bool enabled)
 {
 	struct flowtap_member *member;
+	struct flowtap_event *event;
 	unsigned long flags;
 
 	raw_spin_lock_irqsave(&group->set.lock, flags);
 	member = set_find(&group->set, task);
 	if (member) {
-		WRITE_ONCE(member->event, event_of(group, task));
-		if (enabled && member->event)
-			event_executed(member->event);
+		event = event_of(group, task);
+		WRITE_ONCE(member->event, event);
+		if (enabled && event)
+			event_executed(event);
 	}
 	raw_spin_unlock_irqrestore(&group->set.lock, flags);
 	session_work(group);

@@ -48,7 +48,7 @@ struct flowtap_member {
 	struct flowtap_entry *history;
 	/** @control: of the stream that recorded history. */
 	u64 control;
-	/** @event: that which triggers for it; under set->lock. */
+	/** @event: that which triggers for it; set under set->lock, cleared by cmpxchg too. */
 	struct flowtap_event *event;
 	/** @tid: in AUX records: an exec may change it. */
 	u32 tid;
