@@ -330,6 +330,8 @@ static int copy_there(struct copier *copier)
 	int error;
 
 	for (;;) {
+		bool header = !copier->body;
+
 		error = get_record(copier, &size);
 		if (error == -ENODATA && size > STF_SOURCE_WHOLE) {
 			error = copy_long(copier, size);
@@ -343,6 +345,13 @@ static int copy_there(struct copier *copier)
 		copier->next += size;
 		if (!copier->group.any)
 			copier->whole = copier->next;
+		if (header && copier->body) {
+			error = write_until(copier, copier->next);
+			if (!error)
+				error = stf_output_end_header(&copier->out);
+			if (error)
+				return error;
+		}
 	}
 }
 

@@ -50,6 +50,17 @@ static inline void stf_output_begin_group(struct stf_output *output, uint64_t pc
 	output->boundary += flowtap_zstf_markers(output->zstf);
 }
 
+/*
+ * The header was put, and ends here: in a .zstf it can be read without what comes after it. 0 or
+ * -errno of write.
+ */
+static inline int stf_output_end_header(struct stf_output *output)
+{
+	if (output->zstf)
+		flowtap_zstf_set_apart(output->zstf);
+	return output->buffer.error;
+}
+
 /* Records that are neither an opcode nor a comment. 0 or -errno of write, as of the others. */
 int stf_output_add(struct stf_output *output, const void *records, size_t size);
 /* One opcode, of `size` bytes with its descriptor. */

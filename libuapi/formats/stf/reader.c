@@ -459,8 +459,11 @@ static int more(struct stf_reader *reader)
 	check_number(reader);
 	parse_note(reader);
 	if (status == -EBADMSG) {
-		flowtap_stf_problem(reader, input->reason_offset, "%s", input->reason);
-		reader->read->truncated |= input->over;
+		reader->headless = !reader->body && !input->over;
+		flowtap_stf_problem(reader, input->reason_offset, "%s%s", input->reason,
+				    reader->headless ? "; the header is lost with it, without which "
+						       "nothing can be read" : "");
+		reader->read->truncated |= input->over || reader->headless;
 		input->at = input->end;
 		stf_new_group(&reader->group);
 		/* What is over has its gap at the end. */
@@ -568,6 +571,8 @@ static int read_all(struct stf_reader *reader)
 		status = more(reader);
 		if (status)
 			return status;
+		if (reader->headless)
+			return flowtap_stf_flush(reader);
 	}
 }
 
@@ -631,6 +636,9 @@ static int read_from(struct flowtap_read *read, int fd, uint64_t before, bool *a
 	else if (reader->input.reason)
 		flowtap_stf_problem(reader, reader->input.reason_offset, "%s",
 				    reader->input.reason);
+	if (reader->said_untold)
+		flowtap_stf_problem(reader, reader->first_untold, "%s: its %" PRIu64 " instructions "
+				    "are only counted", reader->untold, read->instructions);
 	stf_source_close(&reader->input);
 	stf_comments_free(&reader->held);
 	/* It ended before the part. */

@@ -37,11 +37,13 @@ struct stf_reader {
 	uint64_t record;		/* offset of the one that is looked at */
 	uint64_t progress;		/* bytes of the file at the last one */
 	bool body;
+	bool headless;			/* the header is lost: what comes after it cannot be read */
 	bool mode_said;			/* the file says in which mode something is executed */
 	bool identified;
 	uint16_t isa_record, iem;
 	const char *untold;		/* why no instruction of this trace can be told, or NULL */
 	bool said_untold;
+	uint64_t first_untold;		/* offset of the first of them */
 	uint8_t isa;			/* enum flowtap_isa of the next opcode */
 	uint64_t pc;
 	bool pc_known;

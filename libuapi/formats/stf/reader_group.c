@@ -328,8 +328,7 @@ static int untold(struct stf_reader *reader)
 	if (reader->said_untold)
 		return 0;
 	reader->said_untold = true;
-	flowtap_stf_problem(reader, reader->record, "%s: its instructions are only counted",
-			    reader->untold);
+	reader->first_untold = reader->record;
 	return flowtap_stf_gap(reader, FLOWTAP_GAP_NO_CODE, 0, reader->untold);
 }
 

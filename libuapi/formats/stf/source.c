@@ -6,8 +6,10 @@
 #include "formats/stf/source.h"
 
 #include "base/file_input.h"
+#include "formats/stf/records.h"
 
 #include <errno.h>
+#include <flowtap/stf_record.h>
 #include <flowtap/zstf.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -25,6 +27,8 @@ struct stf_unpack {
 	struct flowtap_zstf_reader *zstf;
 	struct flowtap_zstf_chunk chunk;
 	bool in_chunk;
+	bool begun;		/* something of the records was handed on */
+	bool salvaged;		/* only the header of a damaged chunk was: it is bad all the same */
 	bool broken;		/* the next chunk stands alone */
 	bool cut;		/* nothing comes after what there is */
 	uint64_t ahead;		/* where in the records the next one begins, ... */
@@ -100,16 +104,69 @@ static int cut_chunk(struct stf_source *input)
 	return bad(input, input->reason_offset, reason);
 }
 
+/* Of the header that the bytes begin with: 0, it is not whole, or none. */
+static size_t header_size(const uint8_t *bytes, size_t size)
+{
+	struct flowtap_stf_sizes sizes = { .event_id = 4 };
+	struct flowtap_stf_record record = { .descriptor = 0 };
+	size_t at = 0, n;
+
+	if (!size || bytes[0] != STF_IDENTIFIER)
+		return 0;
+	while (record.descriptor != STF_END_HEADER) {
+		if (flowtap_stf_record_parse(bytes + at, size - at, &sizes, &record, &n))
+			return 0;
+		flowtap_stf_record_follow(&sizes, &record);
+		at += n;
+	}
+	return at;
+}
+
+/*
+ * The first chunk, which is bad, begins with the header that all after it is read by. 1: it is there,
+ * and the chunk is bad when more is asked for; 0: it is not; -errno.
+ */
+static int salvage_header(struct stf_source *input)
+{
+	struct stf_unpack *unpack = input->unpack;
+	long n = flowtap_zstf_salvage(unpack->zstf, input->bytes, unpack->capacity);
+
+	input->end = n > 0 ? header_size(input->bytes, (size_t)n) : 0;
+	unpack->salvaged = input->end;
+	return n < 0 ? (int)n : unpack->salvaged;
+}
+
+/* What there is of it is given up: the next one stands alone. */
 static int bad_chunk(struct stf_source *input)
 {
 	struct stf_unpack *unpack = input->unpack;
+	bool first = !unpack->begun;
+	int got = 0;
 
-	unpack->broken = true;
+	unpack->begun = unpack->broken = true;
 	unpack->in_chunk = false;
 	input->at = input->end = 0;
 	input->offset = unpack->ahead;
 	input->reason = flowtap_zstf_problem(unpack->zstf, &input->reason_offset);
-	return -EBADMSG;
+	if (first)
+		got = salvage_header(input);
+	if (got <= 0)
+		return got ? got : -EBADMSG;
+	input->offset = 0;
+	snprintf(unpack->text, sizeof(unpack->text), "%s; nothing verifies the header that came out "
+		 "of it, and it is used", input->reason);
+	return 0;
+}
+
+/* All but the header of the first chunk is lost. */
+static int end_salvage(struct stf_source *input)
+{
+	struct stf_unpack *unpack = input->unpack;
+
+	unpack->salvaged = false;
+	input->at = input->end = 0;
+	input->offset = unpack->ahead;
+	return bad(input, input->reason_offset, unpack->text);
 }
 
 static int out_of_chunks(struct stf_source *input)
@@ -214,6 +271,8 @@ static int more_zstf(struct stf_source *input)
 
 	if (unpack->cut)
 		return cut_chunk(input);
+	if (unpack->salvaged)
+		return end_salvage(input);
 	if (!unpack->in_chunk) {
 		n = begin_chunk(input);
 		if (n <= 0)
@@ -231,6 +290,7 @@ static int more_zstf(struct stf_source *input)
 		return bad_chunk(input);
 	if (n < 0)
 		return (int)n;
+	unpack->begun = true;
 	if (!n) {
 		unpack->in_chunk = false;
 		input->done = unpack->chunk.found ? input->done : unpack->chunk.end;

@@ -36,6 +36,7 @@ static void write_header(struct flowtap_stf *stf, uint64_t address)
 	to = put_address(to, STF_FORCE_PC, address);
 	to = put8(to, STF_END_HEADER);
 	stf_output_add(&stf->out, head, to - head);
+	stf_output_end_header(&stf->out);
 	set_pending(stf, PENDING_PROCESS | PENDING_MODE | PENDING_CONTEXT);
 	stf->out.pc = address;
 }

@@ -19,6 +19,7 @@
 #define CHUNK_MAX (1ULL << 30)
 #define FRAME_HEAD 5U		/* of a frame (RFC 8878 3.1.1): its magic number and descriptor */
 #define FRAME_CHECKSUM 4U	/* in the descriptor */
+#define SALVAGE_PIECE 16U	/* bytes of a frame that may have to be given up with a damaged block */
 
 struct flowtap_zstf_reader {
 	int fd;
@@ -382,6 +383,43 @@ long flowtap_zstf_read(struct flowtap_zstf_reader *reader, void *bytes, size_t s
 		return (long)out.pos;
 	reader->ended = true;
 	return error;
+}
+
+/* A block comes out whole or not at all: small pieces keep those before a damaged one. */
+static size_t decompress_pieces(ZSTD_DCtx *context, const uint8_t *input, size_t have,
+				ZSTD_outBuffer *out)
+{
+	size_t more = 1;
+
+	for (size_t at = 0; at < have && more && out->pos < out->size; at += SALVAGE_PIECE) {
+		size_t piece = have - at < SALVAGE_PIECE ? have - at : SALVAGE_PIECE;
+		ZSTD_inBuffer in = { .src = input + at, .size = piece };
+
+		do {
+			more = ZSTD_decompressStream(context, out, &in);
+		} while (!ZSTD_isError(more) && in.pos < in.size && out->pos < out->size && more);
+		if (ZSTD_isError(more))
+			break;
+	}
+	return out->pos;
+}
+
+long flowtap_zstf_salvage(const struct flowtap_zstf_reader *reader, void *bytes, size_t size)
+{
+	ZSTD_outBuffer out = { .dst = bytes, .size = size };
+	uint64_t have = reader->size > FLOWTAP_ZSTF_HEAD ? reader->size - FLOWTAP_ZSTF_HEAD : 0;
+	ZSTD_DCtx *context = ZSTD_createDCtx();
+	uint8_t *input = malloc(INPUT);
+	long n = -ENOMEM;
+
+	have = have < INPUT ? have : INPUT;
+	if (context && input)
+		n = flowtap_read_all_at(reader->fd, input, (size_t)have, FLOWTAP_ZSTF_HEAD, -EIO);
+	if (!n)
+		n = (long)decompress_pieces(context, input, (size_t)have, &out);
+	ZSTD_freeDCtx(context);
+	free(input);
+	return n;
 }
 
 const char *flowtap_zstf_problem(const struct flowtap_zstf_reader *reader, uint64_t *offset)

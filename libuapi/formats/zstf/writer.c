@@ -26,6 +26,7 @@
 struct piece {
 	uint8_t *bytes;		/* of flowtap_write_buffer_bytes; NULL: nothing but the cut */
 	size_t size;
+	bool apart;		/* a block ends after it */
 	bool cut;		/* a chunk ends after it ... */
 	uint64_t start_pc;	/* ... and the next one begins here */
 };
@@ -143,7 +144,8 @@ static int reserve_capacity(struct flowtap_zstf *zstf, size_t more)
 	return 0;
 }
 
-static int compress(struct flowtap_zstf *zstf, const uint8_t *bytes, size_t size, bool end)
+static int compress(struct flowtap_zstf *zstf, const uint8_t *bytes, size_t size,
+		    ZSTD_EndDirective directive)
 {
 	ZSTD_inBuffer in = { .src = bytes, .size = size };
 	size_t left;
@@ -156,13 +158,12 @@ static int compress(struct flowtap_zstf *zstf, const uint8_t *bytes, size_t size
 			return error;
 		out = (ZSTD_outBuffer){ .dst = zstf->packed, .size = zstf->packed_capacity,
 					.pos = zstf->packed_size };
-		left = ZSTD_compressStream2(zstf->context, &out, &in,
-					    end ? ZSTD_e_end : ZSTD_e_continue);
+		left = ZSTD_compressStream2(zstf->context, &out, &in, directive);
 		zstf->packed_size = out.pos;
 		/* It compresses whatever it is given, but for want of memory. */
 		if (ZSTD_isError(left))
 			return -ENOMEM;
-	} while (end ? left : in.pos < in.size);
+	} while (directive == ZSTD_e_continue ? in.pos < in.size : left);
 	return 0;
 }
 
@@ -188,7 +189,7 @@ static int add_entry(struct flowtap_zstf *zstf)
 
 static int end_chunk(struct flowtap_zstf *zstf, uint64_t start_pc)
 {
-	int error = compress(zstf, NULL, 0, true);
+	int error = compress(zstf, NULL, 0, ZSTD_e_end);
 
 	if (!error)
 		error = add_entry(zstf);
@@ -205,8 +206,9 @@ static int take(struct flowtap_zstf *zstf, const struct piece *piece)
 {
 	int error = 0;
 
-	if (piece->size)
-		error = compress(zstf, piece->bytes, piece->size, false);
+	if (piece->size || piece->apart)
+		error = compress(zstf, piece->bytes, piece->size,
+				 piece->apart ? ZSTD_e_flush : ZSTD_e_continue);
 	zstf->bytes += piece->size;
 	return !error && piece->cut ? end_chunk(zstf, piece->start_pc) : error;
 }
@@ -277,17 +279,15 @@ static int send(struct flowtap_zstf *zstf, const struct piece *piece, uint8_t **
 	return error;
 }
 
-/* Hands on the output's own buffer. */
-static int hand_on(struct flowtap_zstf *zstf, size_t size, bool cut, uint64_t start_pc)
+/* Hands on `size` bytes of the output's own buffer: the piece says what ends after them. */
+static int hand_on(struct flowtap_zstf *zstf, size_t size, struct piece piece)
 {
-	struct piece piece = {
-		.bytes = size ? zstf->out->bytes : NULL,
-		.size = size,
-		.cut = cut,
-		.start_pc = start_pc,
-	};
 	uint8_t *buffer;
-	int error = zstf->finished ? -EPIPE : send(zstf, &piece, &buffer);
+	int error;
+
+	piece.bytes = size ? zstf->out->bytes : NULL;
+	piece.size = size;
+	error = zstf->finished ? -EPIPE : send(zstf, &piece, &buffer);
 
 	if (!error && size)
 		zstf->out->bytes = buffer;
@@ -300,26 +300,36 @@ static int drain(struct flowtap_write_buffer *out, const uint8_t *bytes, size_t 
 	int error = 0;
 
 	if (bytes == out->bytes)
-		return size ? hand_on(zstf, size, false, 0) : 0;
+		return size ? hand_on(zstf, size, (struct piece){ .cut = false }) : 0;
 	for (size_t at = 0, n; at < size && !error; at += n) {
 		n = size - at < FLOWTAP_WRITE_BUFFER_CAPACITY ? size - at :
 								FLOWTAP_WRITE_BUFFER_CAPACITY;
 		memcpy(out->bytes, bytes + at, n);
-		error = hand_on(zstf, n, false, 0);
+		error = hand_on(zstf, n, (struct piece){ .cut = false });
 	}
 	return error;
 }
 
-void flowtap_zstf_cut(struct flowtap_zstf *zstf, uint64_t start_pc)
+static void hand_on_all(struct flowtap_zstf *zstf, struct piece piece)
 {
 	struct flowtap_write_buffer *out = zstf->out;
 	size_t fill = out->fill;
 
 	out->fill = 0;
 	if (!out->error)
-		out->error = hand_on(zstf, fill, true, start_pc);
+		out->error = hand_on(zstf, fill, piece);
 	if (!out->error)
 		out->written += fill;
+}
+
+void flowtap_zstf_cut(struct flowtap_zstf *zstf, uint64_t start_pc)
+{
+	hand_on_all(zstf, (struct piece){ .cut = true, .start_pc = start_pc });
+}
+
+void flowtap_zstf_set_apart(struct flowtap_zstf *zstf)
+{
+	hand_on_all(zstf, (struct piece){ .apart = true });
 }
 
 uint64_t flowtap_zstf_markers(const struct flowtap_zstf *zstf)

@@ -14,6 +14,11 @@ int flowtap_zstf_new(struct flowtap_write_buffer *out, const struct flowtap_zstf
 		     struct flowtap_zstf **zstf);
 /* What was put so far is one chunk, the next one begins at start_pc. Errors are out->error. */
 void flowtap_zstf_cut(struct flowtap_zstf *zstf, uint64_t start_pc);
+/*
+ * What was put so far is in blocks of its own (RFC 8878 3.1.1.2): it can be decompressed where what
+ * comes after it in its chunk is damaged. Errors are out->error.
+ */
+void flowtap_zstf_set_apart(struct flowtap_zstf *zstf);
 /* Instructions in a chunk. */
 uint64_t flowtap_zstf_markers(const struct flowtap_zstf *zstf);
 /* Empties `out` and waits until all is written. 0 or -errno. Nothing can be put afterwards. */

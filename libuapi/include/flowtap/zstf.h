@@ -94,6 +94,12 @@ int flowtap_zstf_seek(struct flowtap_zstf_reader *reader, uint64_t number, uint6
  * next one); -errno of read.
  */
 long flowtap_zstf_read(struct flowtap_zstf_reader *reader, void *bytes, size_t size);
+/*
+ * What comes out of the beginning of the first chunk, though it is damaged: at most `size` bytes,
+ * which nothing has verified. How many, or 0; -errno of read, -ENOMEM. The chunk that is read stays
+ * what it is.
+ */
+long flowtap_zstf_salvage(const struct flowtap_zstf_reader *reader, void *bytes, size_t size);
 /* Why the last call returned -EBADMSG, and where in the file. */
 const char *flowtap_zstf_problem(const struct flowtap_zstf_reader *reader, uint64_t *offset);
 const struct flowtap_zstf_info *flowtap_zstf_info(const struct flowtap_zstf_reader *reader);

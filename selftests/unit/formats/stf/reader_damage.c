@@ -7,6 +7,7 @@
 #include <flowtap/check.h>
 
 #include "formats/stf/comments.h"
+#include "formats/stf/layout.h"
 #include "support/stf_reading.h"
 #include "support/stf_steps.h"
 
@@ -165,6 +166,14 @@ TEST(sparse_files_take_no_memory_and_end_where_there_is_no_record)
 	output_free(&whole);
 }
 
+/* Of a .zstf: where the first block ends, which is the header's (RFC 8878 3.1.1). */
+static size_t header_end(const struct output *file)
+{
+	const uint8_t *block = file->bytes + FLOWTAP_ZSTF_HEAD + 6;
+
+	return FLOWTAP_ZSTF_HEAD + 6 + 3 + ((block[0] | block[1] << 8 | block[2] << 16) >> 3);
+}
+
 TEST(a_damaged_chunk_is_a_gap_and_the_others_are_read)
 {
 	const struct flowtap_zstf_options options = { .markers = 100, .level = 1 };
@@ -176,8 +185,9 @@ TEST(a_damaged_chunk_is_a_gap_and_the_others_are_read)
 
 		read_file(&before, whole.fd, NULL);
 		EXPECT_EQ(0, before.read.problems);
-		for (unsigned int i = 1; i < 20; i++) {
-			size_t at = 20 + (whole.size * 3 / 4 - 20) * i / 20;
+		for (unsigned int i = 0; i < 20; i++) {
+			size_t first = header_end(&whole);
+			size_t at = first + (whole.size * 3 / 4 - first) * i / 20;
 
 			memcpy(damaged, whole.bytes, whole.size);
 			damaged[at] ^= 0x55;
@@ -185,11 +195,6 @@ TEST(a_damaged_chunk_is_a_gap_and_the_others_are_read)
 			EXPECT_EQ(0, reading.status);
 			EXPECT_LT(0, reading.read.problems);
 			EXPECT_LE(reading.first_offset, whole.size);
-			/* The header may be lost, and then all is. */
-			if (i == 1) {
-				reading_free(&reading);
-				continue;
-			}
 			EXPECT_LT(reading.read.instructions, before.read.instructions);
 			EXPECT_LE(before.read.instructions, reading.read.instructions + 200)
 				TH_LOG("damaged at %zu: %s", at, reading.reasons);
@@ -200,6 +205,66 @@ TEST(a_damaged_chunk_is_a_gap_and_the_others_are_read)
 		reading_free(&before);
 		output_free(&whole);
 	}
+}
+
+/* Its header is in blocks of its own, and all that comes after it is read by it. */
+TEST(of_a_damaged_first_chunk_the_header_is_used)
+{
+	const struct flowtap_zstf_options options = { .markers = 100, .level = 1 };
+
+	for (int arm = 0; arm < 2; arm++) {
+		struct output whole = made_stf(7, arm, 800, &options);
+		uint64_t index = stf_number(whole.bytes + 12, 8);
+		size_t ends = stf_number(whole.bytes + index + 8 + FLOWTAP_ZSTF_ENTRY, 8);
+		/* The index, too, says how large it is. */
+		size_t size_field = index + 8 + 16;
+		struct reading before, reading;
+		size_t harmless = 0;
+
+		read_file(&before, whole.fd, NULL);
+		for (size_t at = header_end(&whole); at < size_field + 3; at++) {
+			if (at == ends)
+				at = size_field;
+			whole.bytes[at] ^= 1;
+			read_bytes(&reading, whole.bytes, whole.size);
+			whole.bytes[at] ^= 1;
+			EXPECT_EQ(0, reading.status);
+			/* A bit that says nothing: all that comes out has its checksum. */
+			if (!reading.read.problems) {
+				EXPECT_EQ(before.read.instructions, reading.read.instructions);
+				harmless++;
+				reading_free(&reading);
+				continue;
+			}
+			EXPECT_EQ(1, reading.read.problems) TH_LOG("%zu: %s", at, reading.reasons);
+			EXPECT_NE(NULL, strstr(reading.reasons, "nothing verifies the header"));
+			EXPECT_EQ(before.read.instructions - 100, reading.read.instructions)
+				TH_LOG("damaged at %zu: %s", at, reading.reasons);
+			EXPECT_NE(NULL, strstr((const char *)reading.text.bytes, "gap bad_record"));
+			reading_free(&reading);
+		}
+		EXPECT_LT(harmless, 5);
+		reading_free(&before);
+		output_free(&whole);
+	}
+}
+
+/* What is wrong is told once, not what follows from it. */
+TEST(without_its_header_a_file_is_lost_and_says_so)
+{
+	const struct flowtap_zstf_options options = { .markers = 100, .level = 1 };
+	struct output whole = made_stf(7, false, 800, &options);
+	struct reading reading;
+
+	/* The type of the header's block: reserved (RFC 8878 3.1.1.2.2). */
+	whole.bytes[FLOWTAP_ZSTF_HEAD + 6] |= 6;
+	read_bytes(&reading, whole.bytes, whole.size);
+	EXPECT_EQ(0, reading.read.instructions);
+	EXPECT_EQ(1, reading.read.problems) TH_LOG("%s", reading.reasons);
+	EXPECT_NE(NULL, strstr(reading.reasons, "chunk 0 cannot be decompressed"));
+	EXPECT_NE(NULL, strstr(reading.reasons, "the header is lost with it"));
+	reading_free(&reading);
+	output_free(&whole);
 }
 
 TEST(a_cut_gzip_stream_is_read_as_far_as_it_goes)
