@@ -59,37 +59,6 @@ static const char help[] =
 	"Exit status: 0; 1 for an error; 2 for wrong usage; 3 if the file is damaged, what is\n"
 	"good of it was printed.\n";
 
-/* The first byte says which it is: neither format's can begin the other's. */
-static int dump(const char *command, int fd, const char *given, bool contents, bool hex)
-{
-	const struct listing_request request = { .json = false };
-	const char *path = input_name(given);
-	const struct format_kind *kind;
-	unsigned char first;
-	char begin[4096];
-	ssize_t n = pread(fd, &first, 1, 0);
-
-	if (n <= 0) {
-		complain("'%s': %s", path, n ? strerror(errno) : "the file is empty");
-		return STATUS_ERROR;
-	}
-	if (first == (unsigned char)FLOWTAP_ARCHIVE_MAGIC[0])
-		return dump_archive(fd, path, contents);
-	if (first == 1)
-		return dump_stf(fd, path, hex);
-	if (first == FLOWTAP_ZSTF_MAGIC[0])
-		return dump_zstf(fd, path, hex);
-	n = pread(fd, begin, sizeof(begin), 0);
-	if (n >= 8 && flowtap_perfdata_is(begin, 8))
-		return perf_dump(fd, path, contents);
-	/* Of what has no records of its own. */
-	kind = format_of_bytes(begin, n > 0 ? (size_t)n : 0);
-	if (kind && kind->read)
-		return listing_dump(command, given, fd, &request);
-	complain("'%s' is neither a flowtap archive, a perf.data nor a trace", path);
-	return STATUS_ERROR;
-}
-
 struct dumping {
 	struct packets_options packets;
 	struct listing_request listing;
@@ -100,6 +69,55 @@ struct dumping {
 	/* The first option given of them; NULL: none. */
 	const char *of_packets, *of_listing;
 };
+
+/* Whether the file has what the options are about: 0, or an exit status after a complaint. */
+static int check_file(const char *command, const struct dumping *dumping, const char *path,
+		      bool has_blocks, bool has_bytes)
+{
+	if (dumping->blocks && !has_blocks)
+		return misused(command, "--blocks is for an archive or a perf.data, which '%s' is not",
+			       path);
+	if (dumping->hex && !has_bytes)
+		return misused(command, "--hex is for STF (.stf, .zstf), which '%s' is not", path);
+	return 0;
+}
+
+/* The first byte says which it is: neither format's can begin the other's. */
+static int dump(const char *command, int fd, const char *given, const struct dumping *dumping)
+{
+	const char *path = input_name(given);
+	const struct format_kind *kind;
+	unsigned char first;
+	char begin[4096];
+	ssize_t n = pread(fd, &first, 1, 0);
+	bool stf, archive, perf;
+	int status;
+
+	if (n <= 0) {
+		complain("'%s': %s", path, n ? strerror(errno) : "the file is empty");
+		return STATUS_ERROR;
+	}
+	n = pread(fd, begin, sizeof(begin), 0);
+	archive = first == (unsigned char)FLOWTAP_ARCHIVE_MAGIC[0];
+	stf = first == 1 || first == FLOWTAP_ZSTF_MAGIC[0];
+	perf = n >= 8 && flowtap_perfdata_is(begin, 8);
+	status = check_file(command, dumping, path, archive || perf, stf);
+	if (status)
+		return status;
+	if (archive)
+		return dump_archive(fd, path, !dumping->blocks);
+	if (stf)
+		return first == 1 ? dump_stf(fd, path, dumping->hex) :
+				    dump_zstf(fd, path, dumping->hex);
+	if (perf)
+		return perf_dump(fd, path, !dumping->blocks);
+	/* Of what has no records of its own. */
+	kind = format_of_bytes(begin, n > 0 ? (size_t)n : 0);
+	if (kind && kind->read)
+		return listing_dump(command, given, fd, &dumping->listing);
+	complain("'%s' is neither a flowtap archive, a perf.data nor a trace", path);
+	return STATUS_ERROR;
+}
 
 static bool is_listing(const struct dumping *dumping)
 {
@@ -162,7 +180,7 @@ int dump_command(int argc, char **argv)
 	fd = input_open(argv[optind], false);
 	if (fd < 0)
 		return STATUS_ERROR;
-	status = dump(argv[0], fd, argv[optind], !dumping.blocks, dumping.hex);
+	status = dump(argv[0], fd, argv[optind], &dumping);
 	close(fd);
 	return status;
 }
