@@ -140,6 +140,7 @@ static int problem(const struct converting *converting, int error)
 	case ENOMEM:
 		complain("no memory");
 		break;
+	case EBADMSG:
 	case ERANGE:
 		tracefile_complain(&converting->in, error);
 		break;

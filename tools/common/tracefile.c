@@ -46,6 +46,13 @@ static int not_read(const char *path)
 	return -EBADMSG;
 }
 
+/* --from says what it is, and it is not. */
+static void not_of_kind(const struct tracefile *file)
+{
+	complain("'%s' is no %s", input_name(file->path), file->kind->title);
+	advise("without --from its first bytes say what it is");
+}
+
 static int find_kind(struct tracefile *file, const struct format_kind *from)
 {
 	char begin[4096];
@@ -64,7 +71,8 @@ int tracefile_open(struct tracefile *file, const char *path, int fd,
 {
 	int error;
 
-	*file = (struct tracefile){ .path = path, .fd = fd < 0 ? input_open(path, quiet) : fd };
+	*file = (struct tracefile){ .path = path, .fd = fd < 0 ? input_open(path, quiet) : fd,
+				    .kind_given = from };
 	if (file->fd < 0)
 		return file->fd;
 	error = find_kind(file, from);
@@ -111,6 +119,8 @@ void tracefile_complain(const struct tracefile *file, int error)
 
 	if (error == -ENOMEM)
 		complain("no memory");
+	else if (error == -EBADMSG && !file->read.problems && file->kind_given)
+		not_of_kind(file);
 	else if (error == -EBADMSG && !file->read.problems)
 		not_read(file->path);
 	else if (error == -ERANGE)

@@ -29,6 +29,7 @@ struct tracefile_part {
 struct tracefile {
 	const char *path;		/* as it was given */
 	const struct format_kind *kind;
+	bool kind_given;	/* by --from: its first bytes were not looked at */
 	int fd;
 	struct flowtap_learned *learned;	/* where its blocks live */
 	struct flowtap_read read;	/* what there was, when it is read */
