@@ -111,7 +111,7 @@ static size_t header_size(const uint8_t *bytes, size_t size)
 	struct flowtap_stf_record record = { .descriptor = 0 };
 	size_t at = 0, n;
 
-	if (!size || bytes[0] != STF_IDENTIFIER)
+	if (size < 4 || memcmp(bytes, "\1STF", 4))
 		return 0;
 	while (record.descriptor != STF_END_HEADER) {
 		if (flowtap_stf_record_parse(bytes + at, size - at, &sizes, &record, &n))
