@@ -3,6 +3,7 @@
 #include "common/tool.h"
 
 #include <stdarg.h>
+#include <stdlib.h>
 
 static const char *program = "flowtap";
 static void (*taker)(bool advice, const char *text);
@@ -29,8 +30,28 @@ static bool divert(bool advice, const char *format, va_list list)
 	return true;
 }
 
+/* One line, whatever the names in it are: of files, of tasks, out of a trace. */
+static void print_line(const char *begin, const char *format, va_list list)
+{
+	char *text;
+	int size = vasprintf(&text, format, list);
+
+	/* Two files may be read at a time. */
+	flockfile(stderr);
+	fputs(begin, stderr);
+	if (size < 0)
+		fputs(format, stderr);
+	else
+		print_plain(stderr, text, (size_t)size);
+	fputc('\n', stderr);
+	funlockfile(stderr);
+	if (size >= 0)
+		free(text);
+}
+
 void complain(const char *format, ...)
 {
+	char begin[64];
 	va_list list;
 	bool taken;
 
@@ -40,14 +61,10 @@ void complain(const char *format, ...)
 	if (taken)
 		return;
 	fflush(stdout);
-	/* Two files may be read at a time. */
-	flockfile(stderr);
-	fprintf(stderr, "%s: ", program);
+	snprintf(begin, sizeof(begin), "%s: ", program);
 	va_start(list, format);
-	vfprintf(stderr, format, list);
+	print_line(begin, format, list);
 	va_end(list);
-	fputc('\n', stderr);
-	funlockfile(stderr);
 }
 
 bool output_failed(void)
@@ -71,11 +88,9 @@ void advise(const char *format, ...)
 	va_end(list);
 	if (taken)
 		return;
-	fputs("  ", stderr);
 	va_start(list, format);
-	vfprintf(stderr, format, list);
+	print_line("  ", format, list);
 	va_end(list);
-	fputc('\n', stderr);
 }
 
 int usage_hint(const char *command)
@@ -86,13 +101,13 @@ int usage_hint(const char *command)
 
 int misused(const char *command, const char *format, ...)
 {
+	char begin[64];
 	va_list list;
 
-	fprintf(stderr, "%s: ", command);
+	snprintf(begin, sizeof(begin), "%s: ", command);
 	va_start(list, format);
-	vfprintf(stderr, format, list);
+	print_line(begin, format, list);
 	va_end(list);
-	fputc('\n', stderr);
 	return usage_hint(command);
 }
 

@@ -264,6 +264,11 @@ int output_open_part(struct output *output, const char *path, bool force)
 		advise("choose another name for the output, or --force to replace it");
 		return -EEXIST;
 	}
+	if (!there && !force && !lstat(path, &stat_of)) {
+		complain("'%s' is a link to a file that is not there", path);
+		advise("choose another name for the output, or --force to replace the link");
+		return -EEXIST;
+	}
 	output->fresh = !there && !force;
 	if (asprintf(&output->part, "%s.part", path) < 0) {
 		output->part = NULL;

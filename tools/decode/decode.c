@@ -271,6 +271,10 @@ static int unknown(const struct decode_options *options, int input)
 
 	if (kind)
 		return decode_already_trace(options->input, kind);
+	if (!n) {
+		complain("'%s': the file is empty", input_name(options->input));
+		return STATUS_ERROR;
+	}
 	complain("'%s' is no flowtap archive, perf.data or snapshot directory",
 		 input_name(options->input));
 	advise("the raw bytes of an Arm ETE or ETMv4 need --config and --memory or --elf, for example:");

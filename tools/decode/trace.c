@@ -120,8 +120,15 @@ int trace_problem(const struct trace_decoding *decoding, const char *output, int
 
 	switch (-error) {
 	case ENODATA:
-		complain("no instruction could be reconstructed, so there is no '%s'", output);
-		if (decoding->n_missing)
+		if (strcmp(output, "-"))
+			complain("no instruction could be reconstructed, so there is no '%s'",
+				 output);
+		else
+			complain("no instruction could be reconstructed");
+		if (!strcmp(decoding->kind, "perf.data"))
+			advise("the summary says of which files there is no code: --sysroot DIR is "
+			       "where else to look");
+		else if (decoding->n_missing)
 			advise("there is no code at 0x%" PRIx64 ": --memory FILE@ADDRESS or --elf "
 			       "FILE adds some", decoding->missing[0].page);
 		else
