@@ -49,6 +49,13 @@ static void damaged(struct pass *pass, uint64_t offset, const char *reason, uint
 		pass->replay->damage(pass->replay, offset, reason, bytes);
 }
 
+/* What is missing may have been of the side band: nobody knows whose it was. */
+static void set_lossy(struct pass *pass)
+{
+	if (pass->map)
+		flowtap_address_map_set_lossy(pass->map);
+}
+
 /* First pass: everything but records, and where those are. */
 
 static int add_event(struct pass *pass, const struct flowtap_archive_block *block)
@@ -139,7 +146,7 @@ static int handle_block(struct pass *pass, const struct flowtap_archive_block *b
 			memcpy(&lost, block->payload, sizeof(lost));
 			replay->counts.sideband_lost += lost;
 			if (lost)
-				flowtap_address_map_set_lossy(pass->map);
+				set_lossy(pass);
 		}
 		break;
 	case FLOWTAP_ARCHIVE_END:
@@ -168,6 +175,7 @@ static int first_pass(struct pass *pass, struct flowtap_archive_reader *reader)
 		} else {
 			damage = flowtap_archive_damage(reader);
 			damaged(pass, damage->offset, damage->reason, damage->bytes);
+			set_lossy(pass);
 			/* An error of read: what came before it is still good. */
 			if (got != -EBADMSG && got != -ENODATA)
 				return 0;
@@ -287,11 +295,13 @@ static int apply_events(struct pass *pass)
 
 		if (err == -ENOMEM)
 			return err;
-		if (err)
-			damaged(pass, event->offset - pass->base,
-				err == -EFBIG ? "more code bytes than can be held" :
-				err == -EIO ? "a block that cannot be read again" :
-				"a block of the side band that contradicts itself", event->size);
+		if (!err)
+			continue;
+		set_lossy(pass);
+		damaged(pass, event->offset - pass->base,
+			err == -EFBIG ? "more code bytes than can be held" :
+			err == -EIO ? "a block that cannot be read again" :
+			"a block of the side band that contradicts itself", event->size);
 	}
 	free(pass->events);
 	pass->events = NULL;

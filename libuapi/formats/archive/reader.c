@@ -19,8 +19,11 @@
 #define HEADER sizeof(struct flowtap_archive_block_header)
 #define CAPACITY_MIN (1U << 18)
 #define CAPACITY_STEP (1U << 16)
-/* Bytes that the search for the next good block may checksum, on top of 4 for each one searched. */
-#define SEARCH_CREDIT (64U << 20)
+/*
+ * Bytes that may be checksummed in vain, on top of 4 for each one that was searched for the next good
+ * block and 1 for each of a good one: whatever a file has, the work is in proportion to it.
+ */
+#define CREDIT (64U << 20)
 
 struct flowtap_archive_reader {
 	int fd;
@@ -33,6 +36,7 @@ struct flowtap_archive_reader {
 	size_t taken;		/* of it, the block that the caller holds */
 	uint64_t offset;	/* in the file, of start */
 	uint64_t bad_bytes;
+	uint64_t credit;
 	struct flowtap_archive_damage damage;
 	char reason[96];
 	char line[160];
@@ -144,6 +148,7 @@ int flowtap_archive_open(int fd, struct flowtap_archive_reader **out)
 		return err;
 	reader->fd = fd;
 	reader->capacity = CAPACITY_MIN;
+	reader->credit = CREDIT;
 	reader->buffer = malloc(reader->capacity);
 	if (!reader->buffer)
 		goto err_free;
@@ -196,7 +201,7 @@ static bool checksum_matches(const struct flowtap_archive_reader *reader)
 }
 
 /* Whether a good block begins here: 1 or 0; below 0 as fill. */
-static int good_block(struct flowtap_archive_reader *reader, uint64_t *credit)
+static int good_block(struct flowtap_archive_reader *reader)
 {
 	struct flowtap_archive_block_header header;
 	int err;
@@ -205,12 +210,12 @@ static int good_block(struct flowtap_archive_reader *reader, uint64_t *credit)
 	if (err || available(reader) < HEADER)
 		return err;
 	header = next_header(reader);
-	if (!plausible(&header) || header.size > *credit)
+	if (!plausible(&header) || header.size > reader->credit)
 		return 0;
 	err = fill(reader, HEADER + header.size);
 	if (err || available(reader) < HEADER + header.size)
 		return err;
-	*credit -= header.size;
+	reader->credit -= header.size;
 	return checksum_matches(reader);
 }
 
@@ -220,13 +225,12 @@ static int good_block(struct flowtap_archive_reader *reader, uint64_t *credit)
  */
 static int resynchronise(struct flowtap_archive_reader *reader)
 {
-	uint64_t credit = SEARCH_CREDIT;
 	int found;
 
 	do {
 		consume(reader, 8);
-		credit += 32;
-		found = good_block(reader, &credit);
+		reader->credit += 32;
+		found = good_block(reader);
 		if (found < 0)
 			return found;
 	} while (!found && available(reader) >= HEADER);
@@ -282,7 +286,12 @@ static int next(struct flowtap_archive_reader *reader, struct flowtap_archive_bl
 		    header.size);
 		return pass_over(reader, true);
 	}
+	if (header.size > reader->credit) {
+		say(reader, "after so much damage a block of %u bytes is not looked at", header.size);
+		return pass_over(reader, false);
+	}
 	if (!checksum_matches(reader)) {
+		reader->credit -= header.size;
 		say(reader, "the checksum of a block of type %u, %u bytes, does not match",
 		    header.type, header.size);
 		return pass_over(reader, false);
@@ -294,6 +303,7 @@ static int next(struct flowtap_archive_reader *reader, struct flowtap_archive_bl
 	block->payload = reader->buffer + reader->start + HEADER;
 	block->size = header.size;
 	reader->taken = HEADER + padded(header.size);
+	reader->credit += reader->taken;
 	return 1;
 }
 

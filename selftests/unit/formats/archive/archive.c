@@ -332,6 +332,49 @@ TEST(search_for_blocks_takes_bounded_time)
 	EXPECT_LE(checksummed, 12 * claims * sizeof(claim));
 }
 
+/*
+ * A few great blocks that are bad, one after the other, then a small good one, and that often: the
+ * first of each asks for a checksum where a block has to be, the others while it is searched.
+ */
+TEST(bad_blocks_between_good_ones_take_bounded_time)
+{
+	const struct flowtap_archive_block_header claim = {
+		.type = FLOWTAP_ARCHIVE_RING,
+		.mark = FLOWTAP_ARCHIVE_MARK,
+		.size = 4U << 20,
+	};
+	struct flowtap_archive_block_header good = {
+		.type = 1000,
+		.mark = FLOWTAP_ARCHIVE_MARK,
+	};
+	const uint64_t times = (8U << 20) / (6 * sizeof(claim));
+	struct flowtap_archive_writer *writer;
+	struct flowtap_archive_reader *reader;
+	struct flowtap_archive_block block;
+	uint64_t found = 0;
+	int fd = new_file(), got;
+
+	good.crc = flowtap_crc32c(0, &good, sizeof(good));
+	ASSERT_EQ(flowtap_archive_create(fd, &writer), 0);
+	ASSERT_EQ(flowtap_archive_flush(writer), 0);
+	flowtap_archive_writer_free(writer);
+	for (uint64_t i = 0; i < times; i++) {
+		for (int j = 0; j < 5; j++)
+			ASSERT_EQ(write(fd, &claim, sizeof(claim)), sizeof(claim));
+		ASSERT_EQ(write(fd, &good, sizeof(good)), sizeof(good));
+	}
+	lseek(fd, 0, SEEK_SET);
+	checksummed = 0;
+	ASSERT_EQ(flowtap_archive_open(fd, &reader), 0);
+	while ((got = flowtap_archive_next(reader, &block)))
+		found += got > 0;
+	flowtap_archive_reader_free(reader);
+	close(fd);
+	EXPECT_EQ(times, found);
+	/* 64 MiB, and in proportion to the file. */
+	EXPECT_LE(checksummed, (64U << 20) + 12 * times * 6 * sizeof(claim));
+}
+
 TEST(other_files_are_refused)
 {
 	struct flowtap_archive_header header = { .version = FLOWTAP_ARCHIVE_VERSION + 1 };
