@@ -166,6 +166,7 @@ static inline int send_last(struct flowtap_ctr *ctr, const struct flowtap_transf
 	bool taken = transfer->type != FLOWTAP_TRANSFER_NOT_TAKEN;
 	int status = flowtap_ctr_send_block(&ctr->emit, last, taken, transfer->target);
 
+	ctr->sent = true;
 	ctr->walk.jump = last->direct ? last : NULL;
 	return status < 0 ? status : resume(ctr, transfer);
 }
@@ -232,7 +233,8 @@ static int decode_path_to_trap(struct flowtap_ctr *ctr, const struct flowtap_tra
 	if (status)
 		return send_failure(ctr);
 	status = send_path(ctr, *cause < 0 ? 0 : 1);
-	if (status >= 0 && *cause >= 0)
+	ctr->sent = *cause >= 0;
+	if (status >= 0 && ctr->sent)
 		status = flowtap_ctr_send_block(&ctr->emit, walk->path[walk->n - 1], true, 0);
 	return status;
 }
@@ -337,13 +339,15 @@ static inline int decode_entry(struct flowtap_ctr *ctr, const struct flowtap_ent
 					      "an entry of a reserved type" :
 					      "an entry that is not valid");
 	}
+	ctr->sent = false;
 	if (!blocks)
 		status = send_transfer(ctr, &transfer);
 	if (status >= 0 && (blocks || ctr->way != CTR_MODE_TRANSFERS))
 		status = is_trap(&transfer) ? decode_trap(ctr, &transfer) :
 					      decode_transfer(ctr, &transfer);
 	ctr->emit.counts.transfers[transfer.type]++;
-	if (status >= 0 && transfer.mispredicted && blocks)
+	/* It is said of the last block: not of another one's. */
+	if (status >= 0 && transfer.mispredicted && blocks && ctr->sent)
 		status = send_kind(ctr, FLOWTAP_ELEMENT_MISPREDICTED);
 	if (status >= 0 && entry->data & CTR_DATA_CCV)
 		status = send_cycles(ctr, entry->data);

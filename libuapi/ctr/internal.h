@@ -46,6 +46,7 @@ struct flowtap_ctr {
 	struct ctr_walk walk;
 	/* Where the decoder stands within a sample. */
 	enum ctr_mode way;
+	bool sent;			/* the block of the entry's own transfer was */
 	bool known;			/* execution was at `at`, after the one at `before` */
 	uint64_t at;
 	uint64_t before;		/* 0: after a trap */
