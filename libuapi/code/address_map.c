@@ -70,6 +70,11 @@ void flowtap_address_map_set_machine(struct flowtap_address_map *map, enum flowt
 	flowtap_backing_files_set_machine(map->files, machine);
 }
 
+void flowtap_address_map_add_unverified(struct flowtap_address_map *map)
+{
+	flowtap_backing_files_add_unverified(map->files);
+}
+
 uint64_t flowtap_address_map_unverified(const struct flowtap_address_map *map)
 {
 	return flowtap_backing_files_unverified(map->files);

@@ -258,6 +258,11 @@ void flowtap_backing_files_set_machine(struct flowtap_backing_files *files,
 	files->machine = machine;
 }
 
+void flowtap_backing_files_add_unverified(struct flowtap_backing_files *files)
+{
+	files->unverified++;
+}
+
 uint64_t flowtap_backing_files_unverified(const struct flowtap_backing_files *files)
 {
 	return files->unverified;

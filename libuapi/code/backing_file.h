@@ -21,6 +21,7 @@ int flowtap_backing_files_images(struct flowtap_backing_files *files, const char
 /* As flowtap_address_map_set_machine and flowtap_address_map_unverified. */
 void flowtap_backing_files_set_machine(struct flowtap_backing_files *files,
 				       enum flowtap_machine machine);
+void flowtap_backing_files_add_unverified(struct flowtap_backing_files *files);
 uint64_t flowtap_backing_files_unverified(const struct flowtap_backing_files *files);
 /* Bytes that are held of files, with what was recorded. */
 uint64_t flowtap_backing_files_held(const struct flowtap_backing_files *files);

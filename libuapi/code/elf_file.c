@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #define NOTES_MAX (64U << 10)		/* bytes of one segment or section of notes */
+#define ALL_NOTES_MAX (1U << 20)		/* of all of a file */
 #define TABLE_MAX (512U << 20)		/* bytes of a symbol or string table */
 
 struct flowtap_elf {
@@ -123,10 +124,12 @@ static bool find_build_id(Elf_Data *data, struct flowtap_build_id *id)
 	return false;
 }
 
-static Elf_Data *notes_at(Elf *elf, uint64_t offset, uint64_t size, uint64_t align)
+/* libelf keeps what it read: not more than `left` of one file. */
+static Elf_Data *notes_at(Elf *elf, uint64_t offset, uint64_t size, uint64_t align, uint64_t *left)
 {
-	if (size > NOTES_MAX || offset > INT64_MAX)
+	if (size > NOTES_MAX || size > *left || offset > INT64_MAX)
 		return NULL;
+	*left -= size;
 	return elf_getdata_rawchunk(elf, (int64_t)offset, size,
 				    align == 8 ? ELF_T_NHDR8 : ELF_T_NHDR);
 }
@@ -137,6 +140,7 @@ struct flowtap_build_id flowtap_elf_build_id(struct flowtap_elf *elf)
 	Elf_Scn *section = NULL;
 	GElf_Phdr segment;
 	GElf_Shdr header;
+	uint64_t left = ALL_NOTES_MAX;
 	size_t n = 0;
 
 	if (elf_getphdrnum(elf->elf, &n))
@@ -146,13 +150,13 @@ struct flowtap_build_id flowtap_elf_build_id(struct flowtap_elf *elf)
 			break;
 		if (segment.p_type == PT_NOTE &&
 		    find_build_id(notes_at(elf->elf, segment.p_offset, segment.p_filesz,
-					   segment.p_align), &id))
+					   segment.p_align, &left), &id))
 			return id;
 	}
 	while ((section = elf_nextscn(elf->elf, section))) {
 		if (gelf_getshdr(section, &header) && header.sh_type == SHT_NOTE &&
 		    find_build_id(notes_at(elf->elf, header.sh_offset, header.sh_size,
-					   header.sh_addralign), &id))
+					   header.sh_addralign, &left), &id))
 			return id;
 	}
 	return id;

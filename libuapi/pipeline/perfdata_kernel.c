@@ -189,6 +189,8 @@ static int fill_kernel(const struct flowtap_perfdata *perfdata, const char *sysr
 	elf_end(elf);
 	close(fd);
 	errno = saved;
+	if (!err && !perfdata->kernel_id.size)
+		flowtap_address_map_add_unverified(map);
 	return err;
 }
 

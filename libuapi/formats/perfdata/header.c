@@ -55,6 +55,7 @@ int flowtap_perfdata_add_attr(struct flowtap_perfdata *perfdata, const uint8_t *
 				  perfdata->attrs.list[0].sample_id_all != kept.sample_id_all))
 		perfdata->mixed = true;
 	perfdata->on_exec |= attr.enable_on_exec;
+	perfdata->has_times |= attr.sample_type & PERF_SAMPLE_TIME;
 	return PERFDATA_ADD(&perfdata->attrs, kept);
 }
 
@@ -312,6 +313,12 @@ static int read_features(struct flowtap_perfdata *perfdata, const struct file_he
 		if (!(header->features[i / 64] >> i % 64 & 1))
 			continue;
 		err = flowtap_perfdata_pread(perfdata, at, &section, sizeof(section));
+		if (!err && i == PERFDATA_FEATURE_DIR_FORMAT) {
+			perfdata->incomplete = true;
+			flowtap_perfdata_damaged(perfdata, section.offset,
+						 "perf record --threads: what is in data.0, data.1 "
+						 "... beside it is not read");
+		}
 		if (!err)
 			err = read_feature(perfdata, i, &section);
 		at += sizeof(section);

@@ -19,6 +19,7 @@ struct window {
 	uint8_t *bytes;
 	uint64_t start;
 	size_t size;
+	bool cut;		/* the file ends within the trace bytes of the last record */
 };
 
 /* size bytes at offset, size <= WINDOW; NULL and *err. */
@@ -151,6 +152,7 @@ static int next_record(struct window *window, uint64_t at, bool damage,
 		.cpu = FLOWTAP_PERFDATA_NONE,
 	};
 	record->payload = payload_of(perfdata, record, &cut);
+	window->cut = cut;
 	if (cut && damage)
 		flowtap_perfdata_damaged(perfdata, at, "the file ends within trace bytes");
 	parse_sample_id(perfdata, record);
@@ -220,9 +222,11 @@ static int step(struct walk *walk, uint64_t *at)
 	uint16_t whole;
 	int err = next_record(&walk->window, *at, walk->damage, &record);
 
-	walk->incomplete |= err == 1 && *at < walk->window.perfdata->data_end;
+	walk->incomplete |= err == -ENODATA ||
+			    (err == 1 && *at < walk->window.perfdata->data_end);
 	if (err)
 		return err;
+	walk->incomplete |= walk->window.cut;
 	memcpy(&whole, record.bytes + 6, sizeof(whole));
 	*at += whole + record.payload;
 	err = walk->visit(walk->argument, &record);
@@ -396,8 +400,12 @@ static void parse_kernel(struct flowtap_perfdata *perfdata,
 static int add_event(struct flowtap_perfdata *perfdata,
 		     const struct flowtap_perfdata_record *record)
 {
+	/*
+	 * Where nothing has a time (perf record --per-thread without -T) they follow one another all
+	 * the same: a mapping does not replace one that was there before it since ever.
+	 */
 	struct perfdata_event event = {
-		.time = record->time,
+		.time = perfdata->has_times ? record->time : perfdata->info.records,
 		.offset = record->offset,
 		.order = perfdata->info.records,
 	};
@@ -494,6 +502,20 @@ static int parse_lost(struct flowtap_perfdata *perfdata,
 	return 0;
 }
 
+/*
+ * perf adds up what each ring dropped, mappings and tasks too, which PERF_RECORD_LOST may have counted
+ * already. Samples that a BPF program left out are no loss.
+ */
+static int parse_lost_samples(struct flowtap_perfdata *perfdata,
+			      const struct flowtap_perfdata_record *record)
+{
+	if (record->size < 16)
+		return -EINVAL;
+	if (!(record->misc & PERFDATA_MISC_LOST_BY_BPF) && perfdata_u64(record->bytes + 8))
+		perfdata->incomplete = true;
+	return 0;
+}
+
 static int parse_info(struct flowtap_perfdata *perfdata,
 		      const struct flowtap_perfdata_record *record)
 {
@@ -518,6 +540,8 @@ static int parse_record(struct flowtap_perfdata *perfdata,
 		return parse_task(perfdata, record);
 	case PERF_RECORD_LOST:
 		return parse_lost(perfdata, record);
+	case PERF_RECORD_LOST_SAMPLES:
+		return parse_lost_samples(perfdata, record);
 	case PERF_RECORD_THROTTLE:
 		perfdata->info.throttled++;
 		return 0;
@@ -574,6 +598,7 @@ static int visit(void *argument, const struct flowtap_perfdata_record *record)
 	/* By a pipe they come as records: looked up from the next one on. */
 	sort_ids(perfdata);
 	if (err == -EINVAL) {
+		perfdata->incomplete = true;
 		flowtap_perfdata_damaged(perfdata, record->offset,
 					 "a record that contradicts itself");
 		err = 0;

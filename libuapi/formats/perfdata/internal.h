@@ -35,10 +35,12 @@ enum {
 	PERFDATA_FEATURE_VERSION = 5,
 	PERFDATA_FEATURE_ARCH = 6,
 	PERFDATA_FEATURE_COMMAND = 11,
+	PERFDATA_FEATURE_DIR_FORMAT = 24,	/* perf record --threads: records in files beside it */
 	PERFDATA_FEATURES = 256,
 };
 
 #define PERFDATA_MISC_BUILD_ID_SIZE 0x8000
+#define PERFDATA_MISC_LOST_BY_BPF 0x8000	/* of LOST_SAMPLES */
 
 /* A list that grows: all of them are dynamic arrays of one kind. */
 #define PERFDATA_LIST(type) struct { type *list; size_t n; }
@@ -138,6 +140,7 @@ struct flowtap_perfdata {
 	PERFDATA_LIST(struct flowtap_perfdata_range) ranges;
 	bool on_exec;		/* events begin with an exec: of the command that perf record ran */
 	uint64_t first_exec;	/* when the earliest one was; 0 none */
+	bool has_times;		/* some events say when they happened */
 	bool incomplete;	/* records are missing: mappings and tasks may be among them */
 	bool has_trace;		/* an AUXTRACE_INFO of cs_etm */
 	bool has_time_conv;

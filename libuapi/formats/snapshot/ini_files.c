@@ -17,6 +17,7 @@
 #define LIST_MAX (1U << 20)	/* bytes of a file that says what belongs together */
 #define FILE_MAX (16U << 20)	/* of any other; people and tools write no longer ones */
 #define TEXTS_MAX (256U << 20)	/* of all files */
+#define DEVICES_COMPARED 4096U
 
 const char *const flowtap_snapshot_registers[REGISTERS] = {
 	[REGISTER_CONFIGR] = "TRCCONFIGR",
@@ -303,6 +304,35 @@ static uint32_t number_of(const char *name, uint32_t other)
 	return (uint32_t)number;
 }
 
+static bool is_core(const struct snapshot_device *device)
+{
+	return !strcasecmp(device->class, "core");
+}
+
+static bool have_same_number(const struct flowtap_snapshot *snapshot)
+{
+	const struct snapshot_device *devices = snapshot->devices;
+
+	for (size_t i = 0; i < snapshot->n_devices; i++)
+		for (size_t j = 0; j < i; j++)
+			if (is_core(&devices[i]) && is_core(&devices[j]) &&
+			    devices[i].number == devices[j].number)
+				return true;
+	return false;
+}
+
+/* Cortex-A53_0 and Cortex-A72_0 are two processors: then the order in the list says which is which. */
+static void tell_cores_apart(struct flowtap_snapshot *snapshot)
+{
+	uint32_t number = 0;
+
+	if (snapshot->n_devices <= DEVICES_COMPARED && !have_same_number(snapshot))
+		return;
+	for (size_t i = 0; i < snapshot->n_devices; i++)
+		if (is_core(&snapshot->devices[i]))
+			snapshot->devices[i].number = number++;
+}
+
 static int read_devices(struct flowtap_snapshot *snapshot)
 {
 	uint32_t cores = 0;
@@ -329,10 +359,11 @@ static int read_devices(struct flowtap_snapshot *snapshot)
 			continue;
 		if (error)
 			return error;
-		if (!strcasecmp(device->class, "core"))
+		if (is_core(device))
 			device->number = number_of(device->name, cores++);
 		snapshot->n_devices++;
 	}
+	tell_cores_apart(snapshot);
 	return 0;
 }
 

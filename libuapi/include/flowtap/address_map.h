@@ -101,6 +101,8 @@ int flowtap_address_map_images(struct flowtap_address_map *map, const char *dire
 void flowtap_address_map_set_machine(struct flowtap_address_map *map, enum flowtap_machine machine);
 /* Files, so far, whose code is used though nothing says that it is what was mapped. */
 uint64_t flowtap_address_map_unverified(const struct flowtap_address_map *map);
+/* One more, that whoever fills the map looked for: a kernel's. */
+void flowtap_address_map_add_unverified(struct flowtap_address_map *map);
 /* Bytes of code that were read so far. */
 uint64_t flowtap_address_map_held(const struct flowtap_address_map *map);
 

@@ -505,6 +505,27 @@ TEST(mappings_forks_and_execs_go_into_the_map)
 	done(&opened);
 }
 
+/* perf record --per-thread without -T: no record has a time, and they follow one another all the same. */
+TEST(without_times_a_mapping_does_not_replace_what_was_before_it_since_ever)
+{
+	struct flowtap_address_map *map = flowtap_address_map_new("/proc/self/nowhere");
+	const uint64_t type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID;
+	struct perffile file;
+	struct opened opened;
+
+	perffile_start(&file, false, type, type);
+	perffile_info(&file, 1, false, 3, units);
+	perffile_mmap2(&file, 10, 10, 0x1000, 0x2000, 0, PROT_READ | PROT_EXEC, NULL, "/bin/a");
+	perffile_mmap2(&file, 10, 10, 0x1000, 0x2000, 0, PROT_READ | PROT_EXEC, NULL, "/bin/b");
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	ASSERT_EQ(0, flowtap_perfdata_fill(opened.perfdata, map));
+	EXPECT_STREQ("/bin/a", mapped(map, 10, 2, 0x1000));
+	EXPECT_STREQ("/bin/b", mapped(map, 10, UINT64_MAX - 1, 0x1000));
+	flowtap_address_map_free(map);
+	done(&opened);
+}
+
 /* The map names the build-id it wants: of the record, else of the file's list. */
 TEST(a_mapping_has_its_build_id)
 {

@@ -172,6 +172,16 @@ TEST(a_file_that_is_cut_may_lack_mappings)
 		done(&opened);
 	}
 	free(file.bytes);
+	/* Records that a ring dropped, if not a BPF program did. */
+	for (int i = 0; i < 3; i++) {
+		small(&file, false);
+		perffile_values(&file, PERF_RECORD_LOST_SAMPLES, i == 1 ? 0x8000 : 0, 1,
+				(uint64_t[]){ i < 2 });
+		finish(&file, &opened);
+		ASSERT_EQ(0, opened.err);
+		EXPECT_EQ(!i, is_lossy(&opened)) TH_LOG("%d", i);
+		done(&opened);
+	}
 	/* A pipe has no size that says it. */
 	small(&file, true);
 	open_bytes(&opened, file.bytes, file.size);

@@ -240,6 +240,23 @@ TEST_F(snapshot, several_cpus_and_sessions)
 	ASSERT_EQ('0', byte_at(self, 2, 1, 0x2000));
 }
 
+TEST_F(snapshot, two_processors_are_two_whatever_their_names_end_with)
+{
+	put(self, "snapshot.ini", "[device_list]\na=1\nb=2\nc=3\nd=4\n[trace]\nmetadata=t\n");
+	put(self, "1", "[device]\nname=Cortex-A53_0\nclass=core\ntype=A\n");
+	put(self, "2", "[device]\nname=Cortex-A72_0\nclass=core\ntype=B\n");
+	put(self, "3", ETE_OF("ETE_a", "0x10"));
+	put(self, "4", ETE_OF("ETE_b", "0x11"));
+	put(self, "t", "[trace_buffers]\nbuffers=one\n"
+		       "[one]\nname=first\nfile=1.bin\nformat=coresight\n"
+		       "[source_buffers]\nETE_a=first\nETE_b=first\n"
+		       "[core_trace_sources]\nCortex-A53_0=ETE_a\nCortex-A72_0=ETE_b\n");
+	ASSERT_EQ(0, read_it(self));
+	ASSERT_EQ(2, self->n);
+	EXPECT_EQ(0, self->sources[0].core_number);
+	EXPECT_EQ(1, self->sources[1].core_number);
+}
+
 /* Two trace units of one CPU beside another: its memory is there once. */
 TEST_F(snapshot, memory_of_others_is_taken_once)
 {
