@@ -57,6 +57,8 @@ struct look {
 	size_t n;
 	size_t known;			/* of them, those that were there at the last look */
 	bool executed;
+	uint32_t *threads;		/* that are there now */
+	size_t n_threads;
 };
 
 struct flowtap_proc_scan *flowtap_proc_scan_new(const pid_t *pids, size_t n, bool inherit)
@@ -186,15 +188,16 @@ static int write_thread(void *argument, uint32_t tid)
 		.tid = tid,
 	};
 
-	for (size_t i = 0; i < process->n_threads; i++)
-		if (process->threads[i] == tid)
-			return 0;
-	if (!flowtap_proc_status(process->pid, tid, &status))
+	bool known = false;
+
+	for (size_t i = 0; i < process->n_threads && !known; i++)
+		known = process->threads[i] == tid;
+	if (!known && !flowtap_proc_status(process->pid, tid, &status))
 		return 0;
-	if (FLOWTAP_GROW(process->threads, process->n_threads))
+	if (FLOWTAP_GROW(look->threads, look->n_threads))
 		return -ENOMEM;
-	process->threads[process->n_threads++] = tid;
-	return flowtap_sideband_write_task(look->out, &task, status.comm, 0);
+	look->threads[look->n_threads++] = tid;
+	return known ? 0 : flowtap_sideband_write_task(look->out, &task, status.comm, 0);
 }
 
 static identity identify(const struct flowtap_proc_mapping *mapping)
@@ -312,10 +315,10 @@ static int pardon(int err)
 static bool has_executed(const struct look *look, uint64_t program)
 {
 	const struct process *process = look->process;
+	bool other = program && process->program && program != process->program;
 
-	if (!process->n_mappings)
-		return false;
-	return !look->known || (program && process->program && program != process->program);
+	/* Of what had not executed yet only the program was noted. */
+	return other || (process->n_mappings && !look->known);
 }
 
 static int look_at(struct look *look, bool fresh)
@@ -336,6 +339,10 @@ static int look_at(struct look *look, bool fresh)
 		err = pardon(flowtap_proc_each_thread(process->pid, write_thread, look));
 	if (!err && !look->quiet && (look->known != look->n || look->executed))
 		err = pardon(flowtap_proc_each_mapping(process->pid, look, write_mapping));
+	free(process->threads);
+	process->threads = look->threads;
+	process->n_threads = look->n_threads;
+	look->threads = NULL;
 	if (look->n && !look->quiet) {
 		free(process->mappings);
 		process->mappings = look->mappings;
@@ -372,6 +379,7 @@ static int visit(void *argument, uint32_t pid)
 	look.process = process;
 	err = look_at(&look, fresh);
 	free(look.mappings);
+	free(look.threads);
 	return err;
 }
 
@@ -455,12 +463,13 @@ int flowtap_proc_scan_start(struct flowtap_proc_scan *scan, const struct flowtap
 	return look_at_all(scan, out, quiet);
 }
 
-int flowtap_proc_scan_again(struct flowtap_proc_scan *scan, const struct flowtap_sideband_sink *out)
+int flowtap_proc_scan_again(struct flowtap_proc_scan *scan, const struct flowtap_sideband_sink *out,
+			    bool at_once)
 {
 	uint64_t begin = clock_now();
 	int err;
 
-	if (begin - scan->looked < scan->pause)
+	if (!at_once && begin - scan->looked < scan->pause)
 		return 0;
 	scan->since = scan->looked;
 	scan->looked = begin;

@@ -32,10 +32,10 @@ int flowtap_proc_scan_vdso(const struct flowtap_sideband_sink *out);
 int flowtap_proc_scan_start(struct flowtap_proc_scan *scan, const struct flowtap_sideband_sink *out,
 			    bool quiet);
 /*
- * What is new since the last look; nothing if that is too recent to look again within a twentieth
- * of the CPU's time. 0 or -errno of the archive.
+ * What is new since the last look; unless `at_once`, nothing if that is too recent to look again within
+ * a twentieth of the CPU's time. 0 or -errno of the archive.
  */
-int flowtap_proc_scan_again(struct flowtap_proc_scan *scan,
-			    const struct flowtap_sideband_sink *out);
+int flowtap_proc_scan_again(struct flowtap_proc_scan *scan, const struct flowtap_sideband_sink *out,
+			    bool at_once);
 
 #endif /* FLOWTAP_PROC_SCAN_H */

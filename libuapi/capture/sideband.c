@@ -16,6 +16,7 @@ struct flowtap_sideband {
 	struct flowtap_sideband_sink out;
 	struct flowtap_perf *perf;	/* NULL: /proc is polled */
 	struct flowtap_proc_scan *scan;
+	int denied;			/* -errno: why there are no events */
 	uint64_t lost;
 	uint64_t dropped;		/* by rosters before this one */
 };
@@ -41,7 +42,10 @@ static int open_parts(struct flowtap_sideband *sideband)
 	if (options->poll)
 		return 0;
 	err = flowtap_perf_open(options->pids, options->n_pids, options->inherit, &sideband->perf);
-	return denied(err) ? 0 : err;
+	if (!denied(err))
+		return err;
+	sideband->denied = err;
+	return 0;
 }
 
 int flowtap_sideband_open(const struct flowtap_sideband_options *options,
@@ -98,7 +102,7 @@ int flowtap_sideband_fds(const struct flowtap_sideband *sideband, int *fds, int 
 	return sideband->perf ? flowtap_perf_fds(sideband->perf, fds, n) : 0;
 }
 
-int flowtap_sideband_drain(struct flowtap_sideband *sideband)
+static int drain(struct flowtap_sideband *sideband, bool at_once)
 {
 	int saved = errno, err;
 
@@ -107,9 +111,24 @@ int flowtap_sideband_drain(struct flowtap_sideband *sideband)
 	else if (!sideband->out.writer)
 		err = 0;	/* it is read anew for the next archive */
 	else
-		err = flowtap_proc_scan_again(sideband->scan, &sideband->out);
+		err = flowtap_proc_scan_again(sideband->scan, &sideband->out, at_once);
 	errno = saved;
 	return err;
+}
+
+int flowtap_sideband_drain(struct flowtap_sideband *sideband)
+{
+	return drain(sideband, false);
+}
+
+int flowtap_sideband_look(struct flowtap_sideband *sideband)
+{
+	return drain(sideband, true);
+}
+
+int flowtap_sideband_denied(const struct flowtap_sideband *sideband)
+{
+	return sideband->denied;
 }
 
 void flowtap_sideband_advance(struct flowtap_sideband *sideband, uint64_t time)

@@ -116,6 +116,23 @@ const char *explain_skip(const struct flowtap_session *session, size_t cpu)
 	}
 }
 
+const char *explain_polling(int error)
+{
+	switch (-error) {
+	case 0:
+		return "/proc is polled";
+	case EACCES:
+		return "perf_event_paranoid denies side-band events";
+	case EPERM:
+		return "perf_event_paranoid or perf_event_mlock_kb denies side-band events";
+	case EMFILE:
+	case ENFILE:
+		return "there are too few file descriptors for side-band events (ulimit -n)";
+	default:
+		return "the kernel has no side-band events here";
+	}
+}
+
 static void no_device(const struct flowtap_session_problem *problem)
 {
 	char fix[256];
@@ -247,6 +264,12 @@ static void explain_stream_problem(const struct flowtap_session_problem *problem
 		complain("CPU %u: cannot map the ring: %s", cpu, strerror(-problem->error));
 		break;
 	default:
+		if (problem->error == -EMFILE) {
+			complain("CPU %u: you have as many streams on it, or sets of tasks, as the "
+				 "module gives one user", cpu);
+			advise("end another recording of yours first; `flowtap list` shows who records");
+			break;
+		}
 		complain("CPU %u: cannot configure a stream: %s", cpu, strerror(-problem->error));
 		advise("`flowtap list` shows what the source can do");
 	}

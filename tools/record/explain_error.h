@@ -13,6 +13,8 @@ const char *explain_unsupported(const struct flowtap_query *query,
 /* Why a CPU has no stream: as in --json, and for people. Static; NULL: it has one. */
 const char *skip_name(const struct flowtap_session *session, size_t cpu);
 const char *explain_skip(const struct flowtap_session *session, size_t cpu);
+/* Why /proc is polled (flowtap_sideband_denied). A clause, static. */
+const char *explain_polling(int error);
 /* Complain, and say the fix: what flowtap_session_query returned for this source, or _open. */
 void explain_query_problem(const struct flowtap_session_problem *problem, uint32_t want);
 void explain_open_problem(const struct streams *streams,

@@ -77,6 +77,9 @@ static void announce(const struct recorder *recorder)
 	for (size_t cpu = 0; cpu < streams->session.cpus; cpu++)
 		if (streams->session.skips[cpu] && options_cpu(options, cpu))
 			advise("not CPU %zu: %s", cpu, explain_skip(&streams->session, cpu));
+	for (size_t cpu = streams->session.cpus; options->cpus_given && cpu < OPTIONS_CPUS_MAX; cpu++)
+		if (options_cpu(options, cpu))
+			advise("not CPU %zu: this machine has none of that number", cpu);
 	if (first->configure.ring_pages < options->configure.ring_pages)
 		advise("with rings of %u page%s: more may not be locked (ulimit -l)",
 		       first->configure.ring_pages, plural(first->configure.ring_pages));
@@ -84,8 +87,8 @@ static void announce(const struct recorder *recorder)
 		advise("with AUX areas of %u pages: more may not be locked (ulimit -l)",
 		       first->configure.aux_pages);
 	if (flowtap_sideband_polled(recorder->sideband))
-		advise("perf_event_paranoid denies side-band events: what is mapped for a moment "
-		       "only will be missed");
+		advise("%s: what is mapped for a moment only will be missed",
+		       explain_polling(flowtap_sideband_denied(recorder->sideband)));
 	warn_of_filter(options);
 }
 
@@ -109,16 +112,17 @@ static int choose_tasks(struct recorder *recorder)
 	struct streams *streams = &recorder->streams;
 	int error = 0;
 
-	if (options->command)
+	if (options->cgroup)
+		error = cgroup_open(&recorder->cgroup, options->cgroup);
+	/* Before the command: what keeps that one waiting is not to be inherited. */
+	if (!error && options->cgroup)
+		error = open_anchor(recorder);
+	if (!error && options->command)
 		error = recorder_fork_command(recorder);
 	if (!error && options_trace_command(options))
 		error = streams_add(streams, recorder->workload.pid);
 	for (size_t i = 0; i < options->n_pids && !error; i++)
 		error = streams_add(streams, options->pids[i]);
-	if (!error && options->cgroup)
-		error = cgroup_open(&recorder->cgroup, options->cgroup);
-	if (!error && options->cgroup)
-		error = open_anchor(recorder);
 	return error ? error : cgroup_follow(&recorder->cgroup, streams);
 }
 
@@ -170,6 +174,7 @@ static int prepare(struct recorder *recorder)
 static int start(struct recorder *recorder)
 {
 	const struct record_options *options = recorder->options;
+	int status;
 
 	recorder->began = number_now();
 	announce(recorder);
@@ -177,7 +182,13 @@ static int start(struct recorder *recorder)
 	if (!options_trace_command(options) && streams_enable(&recorder->streams))
 		return STATUS_ERROR;
 	flowtap_kernel_follower_enabled(&recorder->kernel);
-	return options->command ? workload_start(&recorder->workload, options->command[0]) : 0;
+	if (!options->command)
+		return 0;
+	status = workload_start(&recorder->workload, options->command[0]);
+	/* It may have ended before the next look at /proc. */
+	if (!status && recorder_look(recorder))
+		status = STATUS_ERROR;
+	return status;
 }
 
 static int run(struct recorder *recorder)
@@ -206,6 +217,17 @@ static int run(struct recorder *recorder)
 	return 0;
 }
 
+/* The command is no task of the set any more: it ends, or it goes on without us. */
+static void await_command(struct recorder *recorder)
+{
+	if (workload_ends(&recorder->workload))
+		return;
+	complain("the command goes on and is not recorded: it executed a program that you may not "
+		 "trace (set-user-ID, capabilities, not readable)");
+	advise("flowtap waits for its end; Ctrl-C ends that");
+	workload_reap(&recorder->workload, true);
+}
+
 static int conclude(struct recorder *recorder)
 {
 	const struct record_options *options = recorder->options;
@@ -219,9 +241,15 @@ static int conclude(struct recorder *recorder)
 	watch_release(&recorder->watch);
 	error = recorder_finalise(recorder) ? -EIO : error;
 	summary.bytes = flowtap_archive_size(recorder->writer);
+	/* The last of it came with the last records. */
+	summary.sideband_lost = flowtap_sideband_lost(recorder->sideband);
 	error = output_commit(&recorder->output) ? -EIO : error;
 	if (options->command) {
-		bool stopped = workload_stop(&recorder->workload);
+		bool stopped;
+
+		if (recorder->watch.abandoned && options_trace_command(options))
+			await_command(recorder);
+		stopped = workload_stop(&recorder->workload);
 
 		/* One that we stopped after --duration did not fail. */
 		status = stopped && recorder->watch.elapsed ? STATUS_OK :
@@ -271,6 +299,9 @@ int record_command(int argc, char **argv)
 	if (status)
 		return status;
 	signal(SIGPIPE, SIG_IGN);
+	/* A limit of the size of files is an error of write, with a message. */
+	signal(SIGXFSZ, SIG_IGN);
+	signal(SIGCHLD, SIG_DFL);
 	/* Signals still end us: that gives it back as well. */
 	status = options.borrow ? borrow(&recorder) : 0;
 	if (status) {

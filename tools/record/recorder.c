@@ -161,6 +161,13 @@ int recorder_drain(struct recorder *recorder)
 	return error ? archive_problem(recorder, error) : 0;
 }
 
+int recorder_look(struct recorder *recorder)
+{
+	int error = flowtap_sideband_look(recorder->sideband);
+
+	return error ? archive_problem(recorder, error) : 0;
+}
+
 int recorder_snapshot(struct recorder *recorder)
 {
 	int error = overwrites(recorder) ? streams_copy(&recorder->streams, true) : 0;
@@ -173,8 +180,10 @@ int recorder_snapshot(struct recorder *recorder)
 int recorder_finalise(struct recorder *recorder)
 {
 	struct flowtap_archive_writer *writer = recorder->writer;
-	int error = drain_others(recorder);
+	int error = flowtap_sideband_look(recorder->sideband);
 
+	if (!error)
+		error = flowtap_kernel_follower_drain(&recorder->kernel, writer);
 	if (!error)
 		error = streams_flush(&recorder->streams);
 	if (!error && overwrites(recorder))

@@ -50,6 +50,8 @@ int recorder_open_sideband(struct recorder *recorder);
 int recorder_open_kernel(struct recorder *recorder);
 /* What waits goes into the file; rings that overwrite are left alone. */
 int recorder_drain(struct recorder *recorder);
+/* Side band only: what the command has mapped now. */
+int recorder_look(struct recorder *recorder);
 /* What rings that overwrite hold now and did not the last time. */
 int recorder_snapshot(struct recorder *recorder);
 /* After DISABLE: what is left, the figures and the mark that nothing is missing. */

@@ -104,16 +104,18 @@ static bool handle_signals(struct watch *watch)
 bool watch_wait(struct watch *watch, bool tick)
 {
 	struct flowtap_drain *drain = watch->streams->session.drain;
-	bool ended;
+	bool ended, streams_ended;
 
 	if (flowtap_drain_wait(drain, tick ? TICK_MS : -1) <= 0)
 		return false;
 	/* Reports each once. */
 	ended = flowtap_drain_events(drain, watch->workload_number);
-	ended |= flowtap_session_ended(&watch->streams->session);
+	streams_ended = flowtap_session_ended(&watch->streams->session);
 	if (flowtap_drain_events(drain, watch->timer_number))
 		watch->elapsed = ended = true;
-	return handle_signals(watch) || ended;
+	ended |= handle_signals(watch);
+	watch->abandoned = streams_ended && !ended;
+	return streams_ended || ended;
 }
 
 void watch_release(struct watch *watch)

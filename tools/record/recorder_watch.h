@@ -20,6 +20,7 @@ struct watch {
 	int timer_number;
 	int workload_number;		/* -1 none */
 	bool elapsed;			/* the duration is over */
+	bool abandoned;			/* nothing is traced any more, and nothing else ended it */
 	bool asked;			/* SIGUSR2 came; the caller clears it */
 };
 

@@ -102,6 +102,7 @@ static void child(const struct workload *workload, int go, int report, char **ar
 		_exit(STATUS_ERROR);
 	prctl(PR_SET_PDEATHSIG, 0);
 	signal(SIGPIPE, SIG_DFL);
+	signal(SIGXFSZ, SIG_DFL);
 	sigprocmask(SIG_SETMASK, mask, NULL);
 	descriptors_restore();
 	if (!workload->to_stderr || dup2(STDERR_FILENO, STDOUT_FILENO) >= 0)
@@ -173,6 +174,13 @@ bool workload_reap(struct workload *workload, bool block)
 	return true;
 }
 
+bool workload_ends(struct workload *workload)
+{
+	if (workload->pid)
+		poll(&(struct pollfd){ .fd = workload->pidfd, .events = POLLIN }, 1, PATIENCE_MS);
+	return workload_reap(workload, false);
+}
+
 int workload_status(const struct workload *workload)
 {
 	if (WIFSIGNALED(workload->wait_status))
@@ -189,8 +197,7 @@ bool workload_stop(struct workload *workload)
 	if (workload_reap(workload, false))
 		return false;
 	kill(workload->pid, SIGTERM);
-	poll(&(struct pollfd){ .fd = workload->pidfd, .events = POLLIN }, 1, PATIENCE_MS);
-	if (!workload_reap(workload, false))
+	if (!workload_ends(workload))
 		complain("process %d does not end on SIGTERM and is left running", workload->pid);
 	return true;
 }

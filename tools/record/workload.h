@@ -27,6 +27,8 @@ int workload_fork(struct workload *workload, char **arguments, const sigset_t *m
 int workload_start(struct workload *workload, const char *name);
 /* Takes its exit status if it has ended; `block` waits for that. */
 bool workload_reap(struct workload *workload, bool block);
+/* Waits a little for it to end by itself. False: it goes on. */
+bool workload_ends(struct workload *workload);
 /* As the shell gives it: 128 + signal for one that was killed. */
 int workload_status(const struct workload *workload);
 /* Sends SIGTERM to one that still runs, and waits a little; true if there was one. */

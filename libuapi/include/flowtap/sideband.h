@@ -70,6 +70,13 @@ int flowtap_sideband_fds(const struct flowtap_sideband *sideband, int *fds, int 
  */
 int flowtap_sideband_drain(struct flowtap_sideband *sideband);
 /*
+ * The same, and /proc is looked at even if the last look was a moment ago: after an exec of what is
+ * recorded, and when a recording ends.
+ */
+int flowtap_sideband_look(struct flowtap_sideband *sideband);
+/* Where /proc is polled: the -errno that perf's events failed with, 0 if nobody asked for them. */
+int flowtap_sideband_denied(const struct flowtap_sideband *sideband);
+/*
  * Between two archives: to be called after flowtap_sideband_drain, when nothing that is recorded
  * from now on is from before `time` (CLOCK_MONOTONIC_RAW), which is before that drain. Lets memory
  * go; often.
