@@ -66,11 +66,11 @@ struct key {
 static const struct key keys[] = {
 	{ "record", "source", WORD, AT(source), "auto", 0, 0, sources },
 	{ "record", "modes", WORD, AT(modes), "user", 0, 0, modes },
-	{ "record", "period", NUMBER, AT(period), "100000", 256, UINT32_MAX, NULL },
+	{ "record", "period", NUMBER, AT(period), "100000", 1000, UINT32_MAX, NULL },
 	{ "record", "on_time", TIME, AT(on_time), "1ms", 10000, 3600 * S, NULL },
 	{ "record", "on_period", TIME, AT(on_period), "100ms", 10000, 3600 * S, NULL },
-	{ "record", "ring_size", SIZE, AT(ring_size), "512k", 4 * KIB, GIB, NULL },
-	{ "record", "aux_size", SIZE, AT(aux_size), "4M", 8 * KIB, GIB, NULL },
+	{ "record", "ring_size", SIZE, AT(ring_size), "512k", 4 * KIB, 16 * MIB, NULL },
+	{ "record", "aux_size", SIZE, AT(aux_size), "4M", 8 * KIB, 256 * MIB, NULL },
 	{ "record", "strobe_on", TIME, AT(strobe_on), "0ns", 0, STROBE_NS_MAX, NULL },
 	{ "record", "strobe_off", TIME, AT(strobe_off), "0ns", 0, STROBE_NS_MAX, NULL },
 	{ "record", "overwrite", FLAG, AT(overwrite), "no", 0, 0, flags },
@@ -406,6 +406,9 @@ static int check(const struct conf *conf, struct complaint *complaint)
 	if (conf->on_time > conf->on_period)
 		return wrong(complaint, -EINVAL, "[record] on_time is longer than on_period: lower it, "
 			     "or make both equal to record all the time");
+	if ((conf->ring_size & (conf->ring_size - 1)) || (conf->aux_size & (conf->aux_size - 1)))
+		return wrong(complaint, -EINVAL, "[record] ring_size and aux_size are powers of two: 512k, "
+			     "1M, 2M ...");
 	if ((conf->strobe_on || conf->strobe_off) &&
 	    (conf->strobe_on < STROBE_NS_MIN || conf->strobe_off < STROBE_NS_MIN))
 		return wrong(complaint, -EINVAL, "[record] strobe_on and strobe_off are both at least "

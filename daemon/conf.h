@@ -41,7 +41,7 @@ struct conf {
 	/* [record] */
 	uint32_t source;		/* enum conf_source */
 	uint32_t modes;			/* enum conf_modes */
-	uint64_t period;		/* CTR: transfers between samples */
+	uint64_t period;		/* CTR: instructions between samples */
 	uint64_t on_time;		/* ns recorded of each on_period; equal: all the time */
 	uint64_t on_period;		/* ns */
 	uint64_t ring_size;		/* bytes, of each CPU */

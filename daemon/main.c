@@ -16,7 +16,7 @@ static const char help[] =
 	"usage: flowtapd [OPTION...]\n"
 	"Records what the machine executes, continuously, into segments: archives that `flowtap decode`\n"
 	"takes. It stays in the foreground; SIGTERM and SIGINT end it, SIGHUP reads the configuration\n"
-	"again, SIGUSR1 begins another segment.\n"
+	"again, SIGUSR1 begins another segment, SIGUSR2 saves rings that overwrite.\n"
 	"\n"
 	"  -c, --config FILE    the configuration (" CONF_PATH ")\n"
 	"      --check-config   reads it, prints all that holds, and ends\n"

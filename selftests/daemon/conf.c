@@ -131,7 +131,7 @@ TEST_F(conf, what_is_wrong_is_told_with_its_line_and_a_way_out)
 		{ "quota = 1G\n", ":1: quota stands in section [segments], not in []" },
 		{ "[record]\nsource = arm\n", ":2: source = arm: it is one of auto | ctr | ete | soft" },
 		{ "[record]\noverwrite = 1\n", "it is one of no | yes" },
-		{ "[record]\nperiod = 1.5\n", "it is a number from 256 to 4294967295" },
+		{ "[record]\nperiod = 1.5\n", "it is a number from 1000 to 4294967295" },
 		{ "[record]\nperiod = -1\n", "period = -1: it is a number" },
 		{ "[segments]\nsize = 1\n", "it is a size (bytes, or with k, M, G, T) from 1M to 1T" },
 		{ "[segments]\nsize = 64 M B\n", "it is a size" },
@@ -154,6 +154,9 @@ TEST_F(conf, what_is_wrong_is_told_with_its_line_and_a_way_out)
 		{ "[record]\nstrobe_on = 1ms\n", ": [record] strobe_on and strobe_off are both at least" },
 		{ "[record]\nstrobe_on = 1ms\nstrobe_off = 99us\n", ": [record] strobe_on and strobe_off" },
 		{ "[record]\nstrobe_off = 61s\n", ":2: strobe_off = 61s" },
+		{ "[record]\nring_size = 3M\n", ": [record] ring_size and aux_size are powers of two" },
+		{ "[record]\naux_size = 24k\n", ": [record] ring_size and aux_size are powers of two" },
+		{ "[record]\nring_size = 32M\n", "it is a size (bytes, or with k, M, G, T) from 4k to 16M" },
 		{ "[segments]\nquota = 32M\n", "quota is less than two segments of that size: raise" },
 	};
 

@@ -51,6 +51,8 @@ _flowtap_value() { # COMMAND OPTION
 		mapfile -t COMPREPLY < <(compgen -W 'es fvp strict' -- "$cur") ;;
 	decode:--times | convert:--times)
 		mapfile -t COMPREPLY < <(compgen -W 'index cycles time' -- "$cur") ;;
+	stat:--disassembler)
+		mapfile -t COMPREPLY < <(compgen -W 'auto llvm capstone' -- "$cur") ;;
 	*:--disassembler)
 		mapfile -t COMPREPLY < <(compgen -W 'auto llvm capstone none' -- "$cur") ;;
 	diff:--ignore)

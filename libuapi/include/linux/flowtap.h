@@ -124,7 +124,7 @@
  * 64 streams on each CPU, and 64 sets of tasks (else EMFILE) with 131072 tasks in all (else
  * ENOSPC); a set has at most 32768.
  *
- * Compatibility. Structures have only __u32 and __u64 and arrays of bytes, no holes, the same
+ * Compatibility. Structures have only integers of fixed size and arrays of bytes, no holes, the same
  * layout on every architecture and for 32-bit callers. They grow at the end: the size is in the
  * command number, a shorter one of an older caller is filled with zeros, a longer one of a newer
  * caller is taken if what is beyond is zero (else E2BIG). Unknown flags and reserved fields that
@@ -257,7 +257,7 @@ struct flowtap_ete_configure {
 	__u64 strobe_on_ns;	/* 100 us to 60 s each, by CLOCK_MONOTONIC; both 0: always on */
 	__u64 strobe_off_ns;
 	__u32 sync_period;	/* TRCSYNCPR: log2 of bytes, 8 to 20; 0: 12 */
-	__u32 cycle_threshold;	/* TRCCCCTLR, with CCI; 0: 256; at least TRCIDR3.CCITMIN */
+	__u32 cycle_threshold;	/* TRCCCCTLR, with CCI: at most 4095, raised to CCITMIN; 0: 256 */
 	__u32 address_ranges;
 	__u32 flags;		/* 0 */
 };
