@@ -485,6 +485,29 @@ static void make_thread(const char *root)
 	perffile_board_write(&file, root, "thread.data");
 }
 
+/* perf record --per-thread without -T; remapped: another file comes to the same address. */
+static void make_untimed(const char *root, bool remapped)
+{
+	const uint64_t type = PERFFILE_ANY & ~(uint64_t)PERF_SAMPLE_TIME;
+	struct perffile_unit cpu = unit(0, 0, 0x10);
+	struct stream stream = { 0 };
+	struct perffile file;
+
+	start(&stream);
+	at(&stream, AT, 0, 0, 0, 0);
+	atoms(&stream, "EEENE");
+	perffile_start(&file, false, type | PERF_SAMPLE_IP, type);
+	perffile_info(&file, 2, false, 1, &cpu);
+	file.pid = file.tid = 200;
+	perffile_comm(&file, 200, 200, true, "two");
+	map(&file, 200, AT, 2, "/bin/two");
+	perffile_aux(&file, 0, stream.size, RAW);
+	if (remapped)
+		map(&file, 200, AT, 3, "/bin/three");
+	perffile_auxtrace(&file, 0, 0, 200, NONE, stream.bytes, (stream.size + 7) & ~7UL);
+	perffile_board_write(&file, root, remapped ? "remapped.data" : "untimed.data");
+}
+
 /* As perf record --kcore copies it, twice the same: here the b is an instruction later. */
 static void make_kcore(const char *root)
 {
@@ -580,6 +603,8 @@ int main(int argc, char **argv)
 	make_forked(root);
 	make_unsure(root);
 	make_thread(root);
+	make_untimed(root, false);
+	make_untimed(root, true);
 	make_vdso(root);
 	make_narrow(root);
 	make_unverified(root);

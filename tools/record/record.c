@@ -223,7 +223,7 @@ static void await_command(struct recorder *recorder)
 	if (workload_ends(&recorder->workload))
 		return;
 	complain("the command goes on and is not recorded: it executed a program that you may not "
-		 "trace (set-user-ID, capabilities, not readable)");
+		 "trace (set-user-ID, capabilities, not readable), or takes long to end");
 	advise("flowtap waits for its end; Ctrl-C ends that");
 	workload_reap(&recorder->workload, true);
 }
