@@ -399,7 +399,8 @@ static u64 interrupted(const struct recording *recording, struct pt_regs *regs)
  * An overflow that is not ours froze recording (6.5) and its trap was not recorded, nor, with S,
  * the kernel's way up to here. So the trap is added as it would have been without LCOFIFRZ, but
  * with target 0, in the way that 2.5 describes for emulators. With BPFRZ it may have been a
- * breakpoint, whose history is wanted: the next trigger finds it frozen and notes the loss.
+ * breakpoint, whose history is wanted: the next trigger finds it frozen and notes the loss, as where
+ * the pointer cannot be moved.
  */
 static void notrace ctr_thaw(struct recording *recording)
 {
@@ -410,6 +411,8 @@ static void notrace ctr_thaw(struct recording *recording)
 		return;
 	ip = interrupted(recording, get_irq_regs());
 	if (ip && records_interrupts(recording)) {
+		if (!recording->points)
+			return;
 		select = csr_read(SISELECT);
 		csr_write(SISELECT, CTR_SELECT(0));
 		csr_write(SCTRSTATUS, (status & ~CTRSTATUS_WRPTR) |
