@@ -43,11 +43,22 @@ static bool missed_some(const struct stream *stream, const struct flowtap_member
 	return running || set_member_ran(member);
 }
 
+/* Samples under another number are a sequence of their own: nothing goes on from the one before. */
+static void note_number(const struct stream *stream, struct flowtap_member *member)
+{
+	if (stream_is_wide(stream) || stream->source->collector || !set_member_renamed(member))
+		return;
+	member->loss |= 1U << FLOWTAP_CAUSE_START;
+	member->nr = 0;
+	member->since = ktime_get_raw_fast_ns();
+}
+
 static void hold(struct flowtap_cpu *cpu, struct stream *stream, struct flowtap_member *member,
 		 bool running)
 {
 	u32 disables = READ_ONCE(stream->group->disables);
 
+	note_number(stream, member);
 	WRITE_ONCE(cpu->holder, stream);
 	cpu->member = member;
 	/*
@@ -324,7 +335,7 @@ void holder_tick(struct stream *stream)
 	resume_holder(cpu);
 }
 
-/* GAP records for what no AUX record will have any more. */
+/* GAP records for what no sample and no AUX record will have any more. */
 static void write_last_gaps(struct group *group, struct flowtap_member *member, u32 cause)
 {
 	u32 known = member->gaps_written | AS_ASKED | 1U << FLOWTAP_CAUSE_DISPLACED;
@@ -336,10 +347,10 @@ static void write_last_gaps(struct group *group, struct flowtap_member *member, 
 	else if (!member->since)
 		/* No stream ever had it. */
 		causes |= 1U << FLOWTAP_CAUSE_NO_STREAM;
+	if (cause == FLOWTAP_CAUSE_EXEC && !(causes & 1U << cause))
+		gap_write(group, member->task, ktime_get_raw_fast_ns(), cause);
 	for (; causes; causes &= causes - 1)
 		gap_write(group, member->task, member->since, __ffs(causes));
-	if (cause == FLOWTAP_CAUSE_EXEC)
-		gap_write(group, member->task, ktime_get_raw_fast_ns(), cause);
 }
 
 void holder_task_gone(struct group *group, struct flowtap_member *member, u32 cause)
@@ -355,15 +366,44 @@ void holder_task_gone(struct group *group, struct flowtap_member *member, u32 ca
 		/* It has run since, where nothing recorded it. */
 		member->loss |= 1U << FLOWTAP_CAUSE_NO_STREAM;
 	local_irq_restore(flags);
-	if (group->pieces) {
-		write_last_gaps(group, member, cause);
+	write_last_gaps(group, member, cause);
+}
+
+void holder_task_evicted(struct group *group, struct flowtap_member *member)
+{
+	if (member->nr)
+		member->loss |= 1U << FLOWTAP_CAUSE_DISABLED;
+	/* One that never came onto a CPU has lost nothing. */
+	if (member->since || READ_ONCE(member->displaced_since))
+		write_last_gaps(group, member, FLOWTAP_CAUSE_DISABLED);
+}
+
+void holder_member_renames(struct group *group, struct flowtap_member *member)
+{
+	unsigned long flags;
+
+	/* Pieces are named when they begin. */
+	if (group->pieces || this_cpu_read(cpus.member) != member)
 		return;
+	holder_task_gone(group, member, FLOWTAP_CAUSE_SWITCH);
+	local_irq_save(flags);
+	member->ran = false;
+	claim_for_current(this_cpu_ptr(&cpus));
+	local_irq_restore(flags);
+}
+
+void holder_renames(void)
+{
+	unsigned long flags;
+	struct flowtap_cpu *cpu;
+
+	local_irq_save(flags);
+	cpu = this_cpu_ptr(&cpus);
+	if (cpu->holder && stream_is_wide(cpu->holder) && !cpu->holder->source->collector) {
+		write_now(cpu, FLOWTAP_TRIGGER_SWITCH, NULL);
+		resume_holder(cpu);
 	}
-	if (member->loss & 1U << FLOWTAP_CAUSE_NO_STREAM && cause == FLOWTAP_CAUSE_SWITCH)
-		cause = FLOWTAP_CAUSE_NO_STREAM;
-	/* No sample will follow to name what was lost at the end. */
-	if (member->loss)
-		gap_write(group, member->task, member->since, cause);
+	local_irq_restore(flags);
 }
 
 void holder_executed(void)
@@ -374,8 +414,10 @@ void holder_executed(void)
 	local_irq_save(flags);
 	cpu = this_cpu_ptr(&cpus);
 	/* A thread that executes takes the first one's numbers. */
-	if (cpu->holder)
+	if (cpu->holder) {
 		stream_name_recorded(cpu->holder, current);
+		note_number(cpu->holder, cpu->member);
+	}
 	if (cpu->holder && cpu->holder->source->collector) {
 		piece_executed(cpu->holder, cpu->member);
 		resume_holder(cpu);

@@ -84,6 +84,17 @@ void holder_query(u32 cpu, struct flowtap_query *query);
  */
 void holder_write_rest(struct stream *stream);
 
+/**
+ * holder_task_evicted() - a set traces somebody else no more
+ * @group: whose set.
+ * @member: the task's, removed from the set, not released; no CPU has it.
+ *
+ * GAP records are written for what was not written yet.
+ *
+ * Context: process context, RCU.
+ */
+void holder_task_evicted(struct group *group, struct flowtap_member *member);
+
 /* --- On the stream's CPU, with interrupts off: for other CPUs, see remote.h. --- */
 
 /**
@@ -165,8 +176,8 @@ void holder_switch(struct task_struct *previous, struct task_struct *next);
 /**
  * holder_task_gone() - a set traces the current task no more
  * @group: whose set.
- * @member: the task's, removed from the set, not released.
- * @cause: FLOWTAP_CAUSE_SWITCH: it ends or is removed; FLOWTAP_CAUSE_EXEC: it has executed a
+ * @member: the task's, removed from the set, not released; or about to get another number.
+ * @cause: FLOWTAP_CAUSE_SWITCH: it ends, is removed or renamed; FLOWTAP_CAUSE_EXEC: it has executed a
  *	set-uid program.
  *
  * Its last record is written, and GAP records for what no record will have.
@@ -174,6 +185,24 @@ void holder_switch(struct task_struct *previous, struct task_struct *next);
  * Context: this CPU, preemption disabled, interrupts on, RCU.
  */
 void holder_task_gone(struct group *group, struct flowtap_member *member, u32 cause);
+
+/**
+ * holder_member_renames() - the current task is about to get another number
+ * @group: whose set.
+ * @member: the task's, in the set.
+ *
+ * What was recorded is written with the number that it has yet, a GAP record for what was lost.
+ *
+ * Context: this CPU, preemption disabled, interrupts on, RCU.
+ */
+void holder_member_renames(struct group *group, struct flowtap_member *member);
+
+/**
+ * holder_renames() - the same for a CPU-wide stream of entries
+ *
+ * Context: this CPU, preemption disabled.
+ */
+void holder_renames(void);
 
 /**
  * holder_executed() - the current task has executed another program

@@ -36,6 +36,12 @@ static void on_fork(void *data, struct task_struct *parent, struct task_struct *
 	session_forked(parent, child);
 }
 
+static void on_prepare_exec(void *data, struct task_struct *task, struct linux_binprm *bprm)
+{
+	guard(preempt)();
+	session_executes(task);
+}
+
 static void on_exec(void *data, struct task_struct *task, pid_t old_pid, struct linux_binprm *bprm)
 {
 	guard(preempt)();
@@ -60,6 +66,7 @@ static struct hook {
 	struct tracepoint *tracepoint;
 } hooks[] = {
 	{ "sched_process_fork", on_fork },
+	{ "sched_prepare_exec", on_prepare_exec },
 	{ "sched_process_exec", on_exec },
 	{ "sched_process_exit", on_exit },
 	{ "sched_switch", on_switch },
@@ -97,6 +104,7 @@ int hooks_init(void)
 	/* Compiles only where they are what this kernel calls (kCFI). */
 	check_trace_callback_type_sched_switch(on_switch);
 	check_trace_callback_type_sched_process_fork(on_fork);
+	check_trace_callback_type_sched_prepare_exec(on_prepare_exec);
 	check_trace_callback_type_sched_process_exec(on_exec);
 	check_trace_callback_type_sched_process_exit(on_exit);
 	check_trace_callback_type_irq_handler_exit(holder_interrupt_done);

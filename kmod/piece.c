@@ -323,13 +323,10 @@ static void name_piece(struct stream *stream, struct flowtap_member *member)
 	struct piece *piece = &stream->piece;
 
 	piece->thread = stream_name_task(stream, member->task);
-	if (stream_is_wide(stream))
-		return;
-	if (member->tid && piece->thread.tid != member->tid) {
+	if (!stream_is_wide(stream) && set_member_renamed(member)) {
 		member->loss |= 1U << FLOWTAP_CAUSE_START;
 		member->started = false;
 	}
-	member->tid = piece->thread.tid;
 }
 
 /* The task's first piece. */

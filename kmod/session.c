@@ -297,6 +297,8 @@ bool session_evict(struct group *group, struct task_struct *task, const bool *as
 		return false;
 	session_reconsider(group, task, true);
 	rcu_read_lock();
+	if (!group_excludes(group))
+		holder_task_evicted(group, member);
 	wake_if_ended(group);
 	rcu_read_unlock();
 	set_release(member);
@@ -403,6 +405,23 @@ static void look_at_event(struct group *group, struct task_struct *task, bool en
 	}
 	raw_spin_unlock_irqrestore(&group->set.lock, flags);
 	session_work(group);
+}
+
+void session_executes(struct task_struct *task)
+{
+	struct flowtap_member *member;
+	struct group *group;
+
+	if (thread_group_leader(task))
+		return;
+	rcu_read_lock();
+	list_for_each_entry_rcu(group, &groups, link) {
+		member = group_excludes(group) ? NULL : set_find(&group->set, task);
+		if (member)
+			holder_member_renames(group, member);
+	}
+	rcu_read_unlock();
+	holder_renames();
 }
 
 void session_executed(struct task_struct *task, bool secure)

@@ -247,6 +247,14 @@ struct group *session_by_key(u64 key);
 void session_forked(struct task_struct *parent, struct task_struct *child);
 
 /**
+ * session_executes() - a member executes a program, and is as it was yet
+ * @task: the current task. It gets its process's number where it has another one.
+ *
+ * Context: the hook before an exec, preemption disabled, interrupts on.
+ */
+void session_executes(struct task_struct *task);
+
+/**
  * session_executed() - a member has executed a program
  * @task: the current task. It leaves each set that may not follow the program.
  * @secure: bprm->secureexec.

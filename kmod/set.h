@@ -7,6 +7,7 @@
 #ifndef FLOWTAP_SET_H
 #define FLOWTAP_SET_H
 
+#include <linux/pid.h>
 #include <linux/rculist.h>
 #include <linux/sched.h>
 #include <linux/spinlock.h>
@@ -50,8 +51,8 @@ struct flowtap_member {
 	u64 control;
 	/** @event: that which triggers for it; set under set->lock, cleared by cmpxchg too. */
 	struct flowtap_event *event;
-	/** @tid: in AUX records: an exec may change it. */
-	u32 tid;
+	/** @number: the task's, where all are seen, when it was last recorded; 0: never yet. */
+	pid_t number;
 	/** @ran: switches and disables are valid. */
 	bool ran;
 	/** @gaps_written: the causes in loss that a GAP record names; of pieces. */
@@ -217,6 +218,24 @@ static inline void set_member_left(struct flowtap_member *member)
 static inline bool set_member_ran(const struct flowtap_member *member)
 {
 	return member->switches != set_switches(member->task);
+}
+
+/**
+ * set_member_renamed() - whether a task has another number than when it was last recorded
+ * @member: the task's, which is about to be recorded.
+ *
+ * A thread that executes a program takes its process's first thread's number, with what was recorded
+ * of that before.
+ *
+ * Context: the task's CPU, interrupts off.
+ * Return: it has; that is told once.
+ */
+static inline bool set_member_renamed(struct flowtap_member *member)
+{
+	pid_t before = member->number;
+
+	member->number = task_pid_nr(member->task);
+	return before && before != member->number;
 }
 
 #endif /* FLOWTAP_SET_H */

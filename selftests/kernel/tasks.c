@@ -65,6 +65,36 @@ TEST_F(tasks, threads_there_and_threads_to_come_are_traced)
 	end(pid);
 }
 
+TEST_F(tasks, who_is_removed_leaves_a_gap_for_what_no_sample_has)
+{
+	const unsigned int cause = variant->source == FLOWTAP_SOURCE_SOFT ?
+		FLOWTAP_CAUSE_SWITCH : FLOWTAP_CAUSE_DISABLED;
+	pid_t pid = spinner(0);
+	unsigned int causes = 0;
+	uint64_t last;
+
+	ASSERT_EQ(0, stream_open(&self->stream, &self->configure));
+	ASSERT_EQ(1, add_task(&self->stream, pid, 0));
+	ASSERT_EQ(0, enable(&self->stream));
+	ASSERT_TRUE(sample_comes(&self->stream, pid));
+	last = found.time;
+	/* It does not run meanwhile: what it has recorded since is kept, but by the soft source. */
+	ASSERT_EQ(1, remove_task(&self->stream, pid, 0));
+	while (stream_next(&self->stream) == 1) {
+		const struct flowtap_record_gap *gap = &self->stream.record.gap;
+
+		if (gap->header.type == FLOWTAP_RECORD_SAMPLE)
+			last = self->stream.record.sample.time;
+		if (gap->header.type != FLOWTAP_RECORD_GAP)
+			continue;
+		EXPECT_EQ(pid, (pid_t)gap->tid);
+		EXPECT_EQ(last, gap->since);
+		causes |= 1U << gap->cause;
+	}
+	EXPECT_TRUE(causes & 1U << cause);
+	end(pid);
+}
+
 TEST_F(tasks, one_thread_alone)
 {
 	struct crew *crew;
@@ -271,7 +301,8 @@ TEST_F(tasks, a_thread_that_executes_has_the_process_number_from_there_on)
 {
 	struct renamed *renamed = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
 				       MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	unsigned int old = 0, new = 0;
+	unsigned int old = 0, new = 0, last = 0;
+	bool begun = false;
 	uint64_t executed, samples;
 	pthread_t thread;
 	int both[2];
@@ -297,13 +328,25 @@ TEST_F(tasks, a_thread_that_executes_has_the_process_number_from_there_on)
 	ASSERT_EQ(0, disable(&self->stream));
 	while (stream_next(&self->stream) == 1) {
 		const struct flowtap_record_sample *sample = &self->stream.record.sample;
+		const struct flowtap_record_gap *gap = &self->stream.record.gap;
 
-		if (sample->header.type != FLOWTAP_RECORD_SAMPLE || sample->time < executed)
+		if (gap->header.type == FLOWTAP_RECORD_GAP && gap->tid == (uint32_t)renamed->tid) {
+			/* What it executed last, which no sample will have. */
+			last += gap->cause == FLOWTAP_CAUSE_SWITCH;
+		}
+		if (sample->header.type != FLOWTAP_RECORD_SAMPLE)
 			continue;
+		/* A sequence of its own: the first thread's, which has ended, does not go on. */
+		if (last && sample->tid == (uint32_t)pid)
+			begun |= sample->loss & 1U << FLOWTAP_CAUSE_START;
+		if (sample->time < executed)
+			continue;
+		EXPECT_TRUE(begun);
 		EXPECT_EQ(pid, sample->pid);
-		old += sample->tid == renamed->tid;
-		new += sample->tid == pid;
+		old += sample->tid == (uint32_t)renamed->tid;
+		new += sample->tid == (uint32_t)pid;
 	}
+	EXPECT_EQ(1, last);
 	EXPECT_EQ(0, old);
 	EXPECT_LT(0, new);
 	end(pid);
