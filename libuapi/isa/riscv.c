@@ -121,22 +121,33 @@ static void set_direct(struct flowtap_riscv_insn *insn, uint8_t transfer, int32_
 }
 
 /* CSRRW and CSRRWI always write, the others unless rs1 or the immediate is 0 (Zicsr, table 1). */
-static bool writes_recording(uint32_t word)
+static bool writes_csr(uint32_t word)
+{
+	return field(word, 12, 2) == 1 || field(word, 15, 5);
+}
+
+static int classify_csr(uint32_t word, struct flowtap_riscv_insn *insn)
 {
 	uint32_t csr = field(word, 20, 12);
 
-	return (csr == CSR_SCTRCTL || csr == CSR_SCTRSTATUS) &&
-	       (field(word, 12, 2) == 1 || field(word, 15, 5));
+	if (!writes_csr(word))
+		return 0;
+	/* Always the illegal instruction, unimp among them (privileged 2.1). */
+	if (csr >> 10 == 3)
+		return -EILSEQ;
+	if (csr == CSR_SCTRCTL || csr == CSR_SCTRSTATUS)
+		insn->transfer = FLOWTAP_TRANSFER_RECORDING;
+	return 0;
 }
 
 static int classify_system(uint32_t word, struct flowtap_riscv_insn *insn)
 {
 	uint32_t funct3 = field(word, 12, 3);
 
-	if (funct3 & 3 && writes_recording(word))
-		insn->transfer = FLOWTAP_TRANSFER_RECORDING;
+	if (funct3 & 3)
+		return classify_csr(word, insn);
 	if (funct3)
-		return 0;	/* CSRs, hypervisor loads and stores, may-be-operations */
+		return 0;	/* hypervisor loads and stores, may-be-operations */
 	for (size_t i = 0; i < sizeof(privileged) / sizeof(privileged[0]); i++) {
 		if ((word & privileged[i].mask) == privileged[i].match) {
 			insn->transfer = privileged[i].transfer;

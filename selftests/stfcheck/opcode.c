@@ -41,6 +41,10 @@ static enum opcode_kind kind_32(uint32_t opcode, int64_t *offset)
 		return OPCODE_JUMP;
 	case 0x67:
 		return funct3 ? OPCODE_BAD : OPCODE_INDIRECT;
+	case 0x73:
+		/* CSRs from 0xc00 on are read-only (privileged 2.1). */
+		if (opcode >> 30 == 3 && funct3 & 3 && ((funct3 & 3) == 1 || opcode & 0xf8000))
+			return OPCODE_BAD;
 	}
 	switch (opcode) {
 	case 0x00000073:

@@ -34,7 +34,8 @@ struct flowtap_riscv_insn {
  *
  * What may be something else than it looks is not taken for an instruction that falls through:
  * encodings that RV64GC reserves or leaves to vendors, and those longer than 32 bits, have no
- * known class, as vendors and later extensions put branches there. Zcb, Zcmop, Zimop, V and other
+ * known class, as vendors and later extensions put branches there; nor have writes to read-only CSRs,
+ * which never complete. Zcb, Zcmop, Zimop, V and other
  * ratified extensions that only compute are known. Where Zcmp and Zcmt would overlap Zcd it is
  * Zcd, which RV64GC has.
  *

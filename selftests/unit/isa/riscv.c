@@ -101,7 +101,9 @@ TEST(each_line_of_table_10_has_its_type)
 		{ 0x10500073, 4, NONE, 0, -1 },			/* wfi */
 		{ 0x12000073, 4, NONE, 0, -1 },			/* sfence.vma */
 		{ 0x0000100f, 4, NONE, 0, -1 },			/* fence.i */
-		{ 0xc0001073, 4, NONE, 0, -1 },			/* csrrw x0, cycle, x0 */
+		{ 0xc00020f3, 4, NONE, 0, -1 },			/* rdcycle ra */
+		{ 0xc0007073, 4, NONE, 0, -1 },			/* csrrci x0, cycle, 0 */
+		{ 0x34001073, 4, NONE, 0, -1 },			/* csrrw x0, mscratch, x0 */
 	};
 	struct flowtap_riscv_insn insn;
 
@@ -128,6 +130,9 @@ TEST(what_may_be_a_branch_of_someone_else_has_no_class)
 		0x00001067,	/* JALR, funct3 1 */
 		0x0000001f, 0x0000003f, 0x0000007f,	/* longer than 32 bits */
 		0x8c000073,	/* SYSTEM left to vendors */
+		0xc0001073,	/* unimp: csrrw x0, cycle, x0 */
+		0xc000a0f3,	/* csrrs ra, cycle, ra */
+		0xfff0d073,	/* csrrwi x0, 0xfff, 1 */
 		0x8002,		/* c.jr x0 */
 		0x2001,		/* c.addiw x0, where RV32 has c.jal */
 		0x6101 & ~0x7c,	/* c.addi16sp 0 */
@@ -383,6 +388,13 @@ static bool withdrawn(uint32_t insn)
 	       ((insn & 0xfff07fff) == 0x10400073 && insn != 0x10400073);	/* sfence.vm rs1 */
 }
 
+/* Never completes: a write to a CSR that is read-only. */
+static bool writes_read_only(uint32_t insn)
+{
+	return (insn & 0x7f) == 0x73 && insn >> 30 == 3 && insn & 0x3000 &&
+	       ((insn & 0x3000) == 0x1000 || insn & 0xf8000);
+}
+
 /* Compares and returns whether they agree. */
 static bool agree(const struct judged *judged)
 {
@@ -391,7 +403,7 @@ static bool agree(const struct judged *judged)
 
 	if (judged->insn == 0x70200073)		/* mnret: older ones do not know it */
 		return !status && insn.transfer == XRET;
-	if (withdrawn(judged->insn))
+	if (withdrawn(judged->insn) || writes_read_only(judged->insn))
 		return status == -EILSEQ;
 	if (!judged->known) {
 		if (must_be_unknown(judged->insn))
