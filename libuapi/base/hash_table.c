@@ -1,13 +1,16 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
 /*
  * Linear probing in an array that is at most half full and grows by doubling; the hash is
- * MurmurHash3's finaliser, word by word.
+ * MurmurHash3's finaliser, word by word, from a seed of the process: keys come from files, and whoever
+ * made one of them cannot know which ones collide.
  */
 #include "base/hash_table.h"
 
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 /* The finaliser of MurmurHash3: every bit of the input moves every bit of the output. */
 static inline uint64_t mix(uint64_t word)
@@ -19,10 +22,26 @@ static inline uint64_t mix(uint64_t word)
 	return word ^ word >> 33;
 }
 
+/* The first caller's stays. Early in a machine's life there may be none: any other is as good. */
+static uint64_t seed(void)
+{
+	static _Atomic uint64_t seed_of_process;
+	uint64_t seed = seed_of_process, none = 0;
+	int saved = errno;
+
+	if (seed)
+		return seed;
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != sizeof(seed))
+		seed = (uintptr_t)&none;
+	errno = saved;
+	seed |= 1;
+	return atomic_compare_exchange_strong(&seed_of_process, &none, seed) ? seed : none;
+}
+
 uint64_t flowtap_hash(uint64_t start, const void *bytes, size_t size)
 {
 	const uint8_t *from = bytes;
-	uint64_t hash = mix(start ^ size);
+	uint64_t hash = mix(mix(seed() ^ start) ^ size);
 	uint64_t word;
 
 	for (; size >= sizeof(word); from += sizeof(word), size -= sizeof(word)) {

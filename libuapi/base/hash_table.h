@@ -30,6 +30,7 @@ struct flowtap_hash_table_walk {
 	size_t at;
 };
 
+/* Of this process only: another one has another seed. */
 uint64_t flowtap_hash(uint64_t start, const void *bytes, size_t size);
 uint64_t flowtap_hash_words(const uint64_t *words, size_t n);
 
