@@ -271,63 +271,85 @@ TEST_F_TIMEOUT(text, text_that_nobody_patches_is_known, LIMIT)
 	EXPECT_EQ(-2, byte_at(self->map, begin, address_of("_sinittext")));
 }
 
-/* One change of the kernel's text between two looks; undone before the third. */
-static void patched(struct __test_metadata *_metadata, FIXTURE_DATA(text) *self, const char *file,
-		    const char *on, const char *off)
-{
+/* A way to change the kernel's text, the text without and with it, and times with each. */
+struct patch {
+	const char *file, *on, *off;
 	uint64_t between, later;
+	uint8_t *before, *after;
+};
+
+/* Between two looks; undone after the third. */
+static void patch(struct __test_metadata *_metadata, FIXTURE_DATA(text) *self, struct patch *patch)
+{
+	patch->before = malloc(self->size);
+	patch->after = malloc(self->size);
+	ASSERT_NE(0, look(self));
+	ASSERT_TRUE(read_text(self->start, patch->before, self->size));
+	patch->between = now();
+	ASSERT_TRUE(write_file(patch->file, patch->on));
+	ASSERT_NE(0, look(self));
+	patch->later = now();
+	ASSERT_TRUE(read_text(self->start, patch->after, self->size));
+	ASSERT_NE(0, look(self));
+	ASSERT_TRUE(write_file(patch->file, patch->off));
+}
+
+static void judge(struct __test_metadata *_metadata, FIXTURE_DATA(text) *self, struct patch *patch)
+{
 	size_t missing;
 
-	ASSERT_NE(0, look(self));
-	ASSERT_TRUE(read_text(self->start, self->before, self->size));
-	between = now();
-	ASSERT_TRUE(write_file(file, on));
-	ASSERT_NE(0, look(self));
-	later = now();
-	ASSERT_TRUE(read_text(self->start, self->after, self->size));
-	ASSERT_NE(0, look(self));
-	ASSERT_TRUE(write_file(file, off));
-	ASSERT_NE(0, different(self));
-	ASSERT_EQ(0, replay(self));
-	EXPECT_EQ(0, other_bytes(self, 0, self->before));
-	EXPECT_EQ(0, wrong_bytes(self, between, &missing));
-	EXPECT_EQ(0, other_bytes(self, later, self->after));
-	printf("# %zu bytes were changed, %zu are missing of %zu\n", different(self), missing,
-	       self->size);
+	free(self->before);
+	free(self->after);
+	self->before = patch->before;
+	self->after = patch->after;
+	EXPECT_NE(0, different(self));
+	EXPECT_EQ(0, wrong_bytes(self, patch->between, &missing));
+	EXPECT_EQ(0, other_bytes(self, patch->later, self->after));
+	printf("# %s: %zu bytes were changed, %zu are missing of %zu\n", patch->file,
+	       different(self), missing, self->size);
 }
 
-TEST_F_TIMEOUT(text, static_key, LIMIT)
-{
-	if (access(TRACING "/events/sched/sched_switch/enable", W_OK))
-		SKIP(return, "no tracefs");
-	patched(_metadata, self, TRACING "/events/sched/sched_switch/enable", "1", "0");
-}
-
-TEST_F_TIMEOUT(text, kprobe, LIMIT)
+/* Where an instruction begins is the kernel's to check. 0: there are no kprobes. */
+static uint64_t make_probe(void)
 {
 	uint64_t at = address_of("vfs_read") + 0x20;
 	char probe[64];
 
-	if (access(TRACING "/kprobe_events", W_OK))
-		SKIP(return, "no kprobes");
-	/* Where an instruction begins is the kernel's to check. */
 	for (; at < address_of("vfs_read") + 0x40; at += 2) {
 		snprintf(probe, sizeof(probe), "p:flowtap/probe 0x%lx", at);
 		if (write_file(TRACING "/kprobe_events", probe))
-			break;
+			return at;
 	}
-	patched(_metadata, self, TRACING "/events/flowtap/probe/enable", "1", "0");
-	ASSERT_NE(self->before[at - self->start], self->after[at - self->start]);
-	write_file(TRACING "/kprobe_events", "-:flowtap/probe");
+	return 0;
 }
 
-TEST_F_TIMEOUT(text, function_tracer, LIMIT)
+/* A static key, a kprobe, the function tracer: one after the other, in one archive. */
+TEST_F_TIMEOUT(text, what_is_patched_between_two_looks_is_known, LIMIT)
 {
-	if (access(TRACING "/set_ftrace_filter", W_OK))
-		SKIP(return, "no function tracer");
-	ASSERT_TRUE(write_file(TRACING "/set_ftrace_filter", "vfs_read"));
-	patched(_metadata, self, TRACING "/current_tracer", "function", "nop");
+	struct patch key = { .file = TRACING "/events/sched/sched_switch/enable", .on = "1", .off = "0" };
+	struct patch probe = { .file = TRACING "/events/flowtap/probe/enable", .on = "1", .off = "0" };
+	struct patch tracer = { .file = TRACING "/current_tracer", .on = "function", .off = "nop" };
+	uint64_t at;
+
+	if (access(key.file, W_OK))
+		SKIP(return, "no tracefs");
+	patch(_metadata, self, &key);
+	at = make_probe();
+	if (at)
+		patch(_metadata, self, &probe);
+	if (write_file(TRACING "/set_ftrace_filter", "vfs_read"))
+		patch(_metadata, self, &tracer);
 	write_file(TRACING "/set_ftrace_filter", "\n");
+	ASSERT_EQ(0, replay(self));
+	EXPECT_EQ(0, other_bytes(self, 0, key.before));
+	judge(_metadata, self, &key);
+	if (tracer.after)
+		judge(_metadata, self, &tracer);
+	if (probe.after) {
+		judge(_metadata, self, &probe);
+		EXPECT_NE(self->before[at - self->start], self->after[at - self->start]);
+		write_file(TRACING "/kprobe_events", "-:flowtap/probe");
+	}
 }
 
 TEST_F_TIMEOUT(text, modules_come_and_go, LIMIT)
