@@ -124,6 +124,26 @@ static int move_away(struct output *output, const struct stat *there, bool force
 	return 0;
 }
 
+static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
+
+/* -errno where it cannot be opened. */
+static int open_archive(const char *path, bool pipe)
+{
+	sigset_t set, before;
+	int fd;
+
+	sigemptyset(&set);
+	/* Until somebody reads it: who has blocked signals can be ended meanwhile. */
+	for (size_t i = 0; pipe && i < sizeof(ends) / sizeof(ends[0]); i++)
+		sigaddset(&set, ends[i]);
+	sigprocmask(SIG_UNBLOCK, &set, &before);
+	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0)
+		fd = -errno;
+	sigprocmask(SIG_SETMASK, &before, NULL);
+	return fd;
+}
+
 int output_open_archive(struct output *output, const char *path, bool force)
 {
 	bool there, regular = true;
@@ -141,17 +161,15 @@ int output_open_archive(struct output *output, const char *path, bool force)
 		if (error)
 			return error;
 	}
-	output->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	output->fd = open_archive(path, there && S_ISFIFO(stat_of.st_mode));
 	if (output->fd < 0) {
-		error = not_made(path, -errno);
+		error = not_made(path, output->fd);
 		output_discard(output, error);
 		return error;
 	}
 	output->created = regular;
 	return 0;
 }
-
-static const int ends[] = { SIGINT, SIGTERM, SIGHUP };
 
 static void watch_signals(const char *path)
 {
