@@ -102,7 +102,21 @@ static int open_anchor(struct recorder *recorder)
 
 	if (error)
 		complain("cannot fork: %s", strerror(-error));
-	return error ? error : streams_add(&recorder->streams, recorder->anchor.pid);
+	return error;
+}
+
+/* Children, which wait. 0 or an error. */
+static int fork_all(struct recorder *recorder)
+{
+	const struct record_options *options = recorder->options;
+	int error = 0;
+
+	if (options->cgroup)
+		error = cgroup_open(&recorder->cgroup, options->cgroup);
+	/* Before the command: what keeps that one waiting is not to be inherited. */
+	if (!error && options->cgroup)
+		error = open_anchor(recorder);
+	return !error && options->command ? recorder_fork_command(recorder) : error;
 }
 
 /* Whose transfers these will be. 0 or an error. */
@@ -112,13 +126,8 @@ static int choose_tasks(struct recorder *recorder)
 	struct streams *streams = &recorder->streams;
 	int error = 0;
 
-	if (options->cgroup)
-		error = cgroup_open(&recorder->cgroup, options->cgroup);
-	/* Before the command: what keeps that one waiting is not to be inherited. */
-	if (!error && options->cgroup)
-		error = open_anchor(recorder);
-	if (!error && options->command)
-		error = recorder_fork_command(recorder);
+	if (recorder->anchor.pid)
+		error = streams_add(streams, recorder->anchor.pid);
 	if (!error && options_trace_command(options))
 		error = streams_add(streams, recorder->workload.pid);
 	for (size_t i = 0; i < options->n_pids && !error; i++)
@@ -157,11 +166,16 @@ static int prepare(struct recorder *recorder)
 	int error = streams_open(streams, options);
 
 	if (!error)
-		error = choose_tasks(recorder);
+		error = fork_all(recorder);
 	if (!error)
 		error = recorder_open_archive(recorder);
+	/* What a task forks from the moment on that it is recorded has a side band, too. */
 	if (!error)
 		error = recorder_open_sideband(recorder);
+	if (!error)
+		error = choose_tasks(recorder);
+	if (!error)
+		error = recorder_start_sideband(recorder);
 	if (!error)
 		error = recorder_open_kernel(recorder);
 	if (!error)

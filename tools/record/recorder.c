@@ -6,9 +6,11 @@
 #include "record/recorder.h"
 
 #include "common/tool.h"
+#include "record/explain_error.h"
 
 #include <errno.h>
 #include <inttypes.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -98,6 +100,24 @@ int recorder_open_archive(struct recorder *recorder)
 	return streams_begin(&recorder->streams, recorder->writer);
 }
 
+/* 0, or the error after a complaint. */
+static int sideband_problem(const struct recorder *recorder, int error)
+{
+	const struct record_options *options = recorder->options;
+
+	if (error && error != -ESRCH)
+		complain("cannot follow mappings and tasks: %s", strerror(-error));
+	if (error != -ESRCH)
+		return error;
+	for (size_t i = 0; i < options->n_pids; i++)
+		if (kill(options->pids[i], 0) && errno == ESRCH) {
+			explain_task_error(options->pids[i], NULL, error);
+			return error;
+		}
+	complain("a process has ended");
+	return error;
+}
+
 int recorder_open_sideband(struct recorder *recorder)
 {
 	const struct record_options *options = recorder->options;
@@ -117,13 +137,12 @@ int recorder_open_sideband(struct recorder *recorder)
 	}
 	if (!error)
 		error = flowtap_sideband_open(&request, recorder->writer, &recorder->sideband);
-	if (!error)
-		error = flowtap_sideband_start(recorder->sideband);
-	if (error == -ESRCH)
-		complain("a process has ended");
-	else if (error)
-		complain("cannot follow mappings and tasks: %s", strerror(-error));
-	return error;
+	return sideband_problem(recorder, error);
+}
+
+int recorder_start_sideband(struct recorder *recorder)
+{
+	return sideband_problem(recorder, flowtap_sideband_start(recorder->sideband));
 }
 
 int recorder_open_kernel(struct recorder *recorder)

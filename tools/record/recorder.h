@@ -44,8 +44,10 @@ struct recorder {
 int recorder_fork_command(struct recorder *recorder);
 /* The file, with what is known before the first sample in it. */
 int recorder_open_archive(struct recorder *recorder);
-/* Follows the mappings of the processes, of the workload that waits, or of all. */
+/* For the mappings of the processes, of the workload that waits, or of all. */
 int recorder_open_sideband(struct recorder *recorder);
+/* Follows them from here on, with what there is already. */
+int recorder_start_sideband(struct recorder *recorder);
 /* The kernel's text, where kernel mode is recorded. */
 int recorder_open_kernel(struct recorder *recorder);
 /* What waits goes into the file; rings that overwrite are left alone. */
