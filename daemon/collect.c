@@ -173,9 +173,9 @@ static int begin_first(struct collect *collect, struct flowtap_archive_writer *w
 	if (!error)
 		error = streams_begin(&collect->streams, writer);
 	if (!error)
-		error = flowtap_sideband_open(&request, writer, &collect->sideband);
+		error = flowtap_sideband_open(&request, &collect->sideband);
 	if (!error)
-		error = flowtap_sideband_start(collect->sideband);
+		error = flowtap_sideband_start(collect->sideband, writer);
 	if (!error)
 		error = flowtap_session_watch_sideband(&collect->streams.session,
 						       collect->sideband);

@@ -49,7 +49,7 @@ static int open_parts(struct flowtap_sideband *sideband)
 }
 
 int flowtap_sideband_open(const struct flowtap_sideband_options *options,
-			  struct flowtap_archive_writer *writer, struct flowtap_sideband **out)
+			  struct flowtap_sideband **out)
 {
 	struct flowtap_sideband *sideband = calloc(1, sizeof(*sideband));
 	int saved = errno, err;
@@ -66,7 +66,6 @@ int flowtap_sideband_open(const struct flowtap_sideband_options *options,
 		memcpy(sideband->pids, options->pids, options->n_pids * sizeof(sideband->pids[0]));
 	sideband->options.pids = sideband->pids;
 	sideband->out = (struct flowtap_sideband_sink){
-		.writer = writer,
 		.mapped = options->mapped,
 		.argument = options->argument,
 	};
@@ -81,10 +80,11 @@ int flowtap_sideband_open(const struct flowtap_sideband_options *options,
 }
 
 /* Events first: what happens during the scan is told by both, and nothing by none. */
-int flowtap_sideband_start(struct flowtap_sideband *sideband)
+int flowtap_sideband_start(struct flowtap_sideband *sideband, struct flowtap_archive_writer *writer)
 {
 	int saved = errno, err = 0;
 
+	sideband->out.writer = writer;
 	if (sideband->perf)
 		err = flowtap_perf_enable(sideband->perf);
 	if (!err)

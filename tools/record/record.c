@@ -167,13 +167,14 @@ static int prepare(struct recorder *recorder)
 
 	if (!error)
 		error = fork_all(recorder);
-	if (!error)
-		error = recorder_open_archive(recorder);
 	/* What a task forks from the moment on that it is recorded has a side band, too. */
 	if (!error)
 		error = recorder_open_sideband(recorder);
 	if (!error)
 		error = choose_tasks(recorder);
+	/* What can be refused was not: the archive that stands there becomes .old. */
+	if (!error)
+		error = recorder_open_archive(recorder);
 	if (!error)
 		error = recorder_start_sideband(recorder);
 	if (!error)

@@ -136,13 +136,13 @@ int recorder_open_sideband(struct recorder *recorder)
 		error = recorder->bundle ? 0 : -ENOMEM;
 	}
 	if (!error)
-		error = flowtap_sideband_open(&request, recorder->writer, &recorder->sideband);
+		error = flowtap_sideband_open(&request, &recorder->sideband);
 	return sideband_problem(recorder, error);
 }
 
 int recorder_start_sideband(struct recorder *recorder)
 {
-	return sideband_problem(recorder, flowtap_sideband_start(recorder->sideband));
+	return sideband_problem(recorder, flowtap_sideband_start(recorder->sideband, recorder->writer));
 }
 
 int recorder_open_kernel(struct recorder *recorder)

@@ -48,17 +48,17 @@ struct flowtap_sideband_options {
 };
 
 /*
- * Borrows writer. Opens events, disabled, on each CPU. 0; -ENOMEM; -ESRCH: no such process; another
+ * Opens events, disabled, on each CPU. 0; -ENOMEM; -ESRCH: no such process; another
  * -errno only where polling is no way out.
  */
 int flowtap_sideband_open(const struct flowtap_sideband_options *options,
-			  struct flowtap_archive_writer *writer,
 			  struct flowtap_sideband **sideband);
 /*
- * Starts the events, then synthesises what is there: tasks, mappings, vdso bytes. Start recording
- * after that. 0 or -errno.
+ * Starts the events, then synthesises what is there: tasks, mappings, vdso bytes. All goes into the
+ * archive of `writer`, which stays the caller's and lives as long as this. Start recording after that.
+ * 0 or -errno.
  */
-int flowtap_sideband_start(struct flowtap_sideband *sideband);
+int flowtap_sideband_start(struct flowtap_sideband *sideband, struct flowtap_archive_writer *writer);
 /*
  * fds to poll, at most n; returns how many there are. One that gives POLLHUP (its task has ended)
  * says nothing more; drain looks at all of them.

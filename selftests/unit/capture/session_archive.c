@@ -178,7 +178,7 @@ TEST_F(archive, the_drain_waits_for_each_descriptor_of_the_side_band)
 
 	open_streams(_metadata, self, FLOWTAP_SOURCE_CTR, 0);
 	ASSERT_EQ(flowtap_session_begin(&self->session, FLOWTAP_DRAIN_POLL, self->writer), 0);
-	ASSERT_EQ(flowtap_sideband_open(&options, self->writer, &sideband), 0);
+	ASSERT_EQ(flowtap_sideband_open(&options, &sideband), 0);
 	n = flowtap_sideband_fds(sideband, NULL, 0);
 	EXPECT_EQ(flowtap_session_watch_sideband(&self->session, sideband), 0);
 	/* Numbers are given one after the other. */

@@ -224,11 +224,11 @@ static int on_mapped(void *argument, const struct flowtap_mapping *mapping)
 			.mapped = on_mapped,					\
 			.argument = self,					\
 		};								\
-		ASSERT_EQ(flowtap_sideband_open(&options, self->writer, &self->sideband), 0); \
+		ASSERT_EQ(flowtap_sideband_open(&options, &self->sideband), 0); \
 		if (!variant->poll && flowtap_sideband_polled(self->sideband))	\
 			SKIP(return, "perf events are not allowed here");	\
 		ASSERT_EQ(flowtap_sideband_polled(self->sideband), variant->poll); \
-		ASSERT_EQ(flowtap_sideband_start(self->sideband), 0);		\
+		ASSERT_EQ(flowtap_sideband_start(self->sideband, self->writer), 0);		\
 	} while (0)
 
 /* From the fork on, through all that run_child does. */
@@ -315,10 +315,10 @@ TEST_F(sideband, all_processes)
 	for (int i = 0; i < 3; i++)
 		ASSERT_EQ(read(self->reports, &self->report[self->n++], sizeof(struct report)),
 			  (ssize_t)sizeof(struct report));
-	ASSERT_EQ(flowtap_sideband_open(&options, self->writer, &self->sideband), 0);
+	ASSERT_EQ(flowtap_sideband_open(&options, &self->sideband), 0);
 	if (!variant->poll && flowtap_sideband_polled(self->sideband))
 		SKIP(return, "perf events of all processes are not allowed here");
-	ASSERT_EQ(flowtap_sideband_start(self->sideband), 0);
+	ASSERT_EQ(flowtap_sideband_start(self->sideband, self->writer), 0);
 	ASSERT_EQ(write(self->orders, "", 1), 1);
 	FOLLOW(2);
 	told = replay(self);
@@ -363,12 +363,12 @@ TEST_F(sideband, another_archive_begins_in_the_middle)
 	for (int i = 0; i < 3; i++)
 		ASSERT_EQ(read(self->reports, &self->report[self->n++], sizeof(struct report)),
 			  (ssize_t)sizeof(struct report));
-	ASSERT_EQ(flowtap_sideband_open(&options, self->writer, &self->sideband), 0);
+	ASSERT_EQ(flowtap_sideband_open(&options, &self->sideband), 0);
 	/* It is read once. */
 	options.pids = NULL;
 	if (!variant->poll && flowtap_sideband_polled(self->sideband))
 		SKIP(return, "perf events are not allowed here");
-	ASSERT_EQ(flowtap_sideband_start(self->sideband), 0);
+	ASSERT_EQ(flowtap_sideband_start(self->sideband, self->writer), 0);
 	ASSERT_EQ(write(self->orders, "", 1), 1);
 	ASSERT_TRUE(step(self, 2));
 	begun = now();
@@ -404,7 +404,7 @@ TEST_F(sideband, without_keep_there_is_no_other_archive)
 {
 	struct flowtap_sideband_options options = { .poll = true };
 
-	ASSERT_EQ(flowtap_sideband_open(&options, self->writer, &self->sideband), 0);
+	ASSERT_EQ(flowtap_sideband_open(&options, &self->sideband), 0);
 	EXPECT_EQ(flowtap_sideband_switch(self->sideband, self->writer), -EINVAL);
 }
 
@@ -412,18 +412,15 @@ TEST(process_that_is_not_there)
 {
 	const pid_t nobody = 1 << 30;
 	struct flowtap_sideband_options options = { .pids = &nobody, .n_pids = 1 };
-	struct flowtap_archive_writer *writer;
 	struct flowtap_sideband *sideband;
 	int err;
 
-	ASSERT_EQ(flowtap_archive_create(-1, &writer), 0);
 	errno = 44;
-	err = flowtap_sideband_open(&options, writer, &sideband);
+	err = flowtap_sideband_open(&options, &sideband);
 	EXPECT_EQ(errno, 44);
 	EXPECT_EQ(err, -ESRCH);
 	if (!err)
 		flowtap_sideband_free(sideband);
-	flowtap_archive_writer_free(writer);
 }
 
 TEST_HARNESS_MAIN
