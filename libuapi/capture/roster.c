@@ -54,7 +54,7 @@ void *flowtap_roster_grow(struct flowtap_roster *roster, void *array, size_t n, 
 
 /* --- The log. --- */
 
-static bool keep(struct flowtap_roster *roster, struct roster_told *entry, const void *first,
+static bool keep(struct flowtap_roster *roster, struct roster_event *entry, const void *first,
 		 size_t first_size, const void *second, size_t second_size)
 {
 	if (second_size > SIZE_MAX - first_size)
@@ -70,16 +70,16 @@ static bool keep(struct flowtap_roster *roster, struct roster_told *entry, const
 	return true;
 }
 
-static void drop(struct flowtap_roster *roster, struct roster_told *entry)
+static void drop(struct flowtap_roster *roster, struct roster_event *entry)
 {
 	flowtap_roster_release(roster, entry->payload, entry->size ? entry->size : 1);
 }
 
-static void add_to_log(struct flowtap_roster *roster, struct roster_told *entry)
+static void add_to_log(struct flowtap_roster *roster, struct roster_event *entry)
 {
 	if (roster->n_log == roster->capacity_log) {
 		const size_t capacity = roster->capacity_log ? 2 * roster->capacity_log : 64;
-		struct roster_told *more;
+		struct roster_event *more;
 
 		if (!reserve(roster, (capacity - roster->capacity_log) * sizeof(*more)))
 			goto err_drop;
@@ -100,10 +100,10 @@ err_drop:
 }
 
 /* Code that is mapped by this path in every process: the first is as good as any. */
-static void add_shared(struct flowtap_roster *roster, struct roster_told *entry)
+static void add_shared(struct flowtap_roster *roster, struct roster_event *entry)
 {
 	struct flowtap_archive_mapping head, other;
-	struct roster_told *more = NULL;
+	struct roster_event *more = NULL;
 	bool fresh = flowtap_roster_is_whole(entry, &head);
 
 	for (size_t i = 0; fresh && i < roster->n_shared; i++)
@@ -122,7 +122,7 @@ static void add_shared(struct flowtap_roster *roster, struct roster_told *entry)
 }
 
 /* Of no process: of all. */
-static bool is_shared(const struct roster_told *entry)
+static bool is_shared(const struct roster_event *entry)
 {
 	struct flowtap_archive_mapping head;
 
@@ -136,7 +136,7 @@ void flowtap_roster_add(struct flowtap_roster *roster, uint32_t type, uint32_t c
 			const void *first, size_t first_size, const void *second,
 			size_t second_size)
 {
-	struct roster_told entry = { .type = type, .cpu = cpu, .time = time };
+	struct roster_event entry = { .type = type, .cpu = cpu, .time = time };
 
 	if (type != FLOWTAP_ARCHIVE_TASK && type != FLOWTAP_ARCHIVE_MAPPING &&
 	    type != FLOWTAP_ARCHIVE_BYTES)
@@ -152,7 +152,7 @@ void flowtap_roster_add(struct flowtap_roster *roster, uint32_t type, uint32_t c
 
 static int by_time(const void *one, const void *other)
 {
-	const struct roster_told *a = one, *b = other;
+	const struct roster_event *a = one, *b = other;
 
 	if (a->time != b->time)
 		return a->time < b->time ? -1 : 1;
@@ -166,7 +166,7 @@ void flowtap_roster_advance(struct flowtap_roster *roster, uint64_t time)
 	if (roster->n_log)
 		qsort(roster->log, roster->n_log, sizeof(roster->log[0]), by_time);
 	while (done < roster->n_log && roster->log[done].time <= time) {
-		struct roster_told *entry = &roster->log[done++];
+		struct roster_event *entry = &roster->log[done++];
 
 		flowtap_roster_apply(roster, entry);
 		drop(roster, entry);

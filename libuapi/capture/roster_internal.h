@@ -45,7 +45,7 @@ struct roster_process {
 };
 
 /* A block as it came. */
-struct roster_told {
+struct roster_event {
 	uint64_t time;
 	uint64_t number;		/* as it came */
 	uint32_t type;
@@ -59,11 +59,11 @@ struct flowtap_roster {
 	size_t size;
 	uint64_t dropped;
 	void *processes;		/* tree by pid (tsearch) */
-	struct roster_told *log;
+	struct roster_event *log;
 	size_t n_log;
 	size_t capacity_log;
 	uint64_t numbers;
-	struct roster_told *shared;	/* code of all processes */
+	struct roster_event *shared;	/* code of all processes */
 	size_t n_shared;
 };
 
@@ -80,9 +80,9 @@ static inline size_t roster_code_at(const struct flowtap_archive_mapping *head)
 }
 
 /* Whether it is a mapping that says nothing impossible: *head is it. */
-bool flowtap_roster_is_whole(const struct roster_told *entry, struct flowtap_archive_mapping *head);
+bool flowtap_roster_is_whole(const struct roster_event *entry, struct flowtap_archive_mapping *head);
 /* What it tells of holds from now on: a TASK, or a mapping. */
-void flowtap_roster_apply(struct flowtap_roster *roster, const struct roster_told *entry);
+void flowtap_roster_apply(struct flowtap_roster *roster, const struct roster_event *entry);
 /* Nobody is there any more. */
 void flowtap_roster_clear(struct flowtap_roster *roster);
 

@@ -211,7 +211,7 @@ static void unmap(struct flowtap_roster *roster, struct roster_process *process,
 		cut(roster, process, at, start, end);
 }
 
-bool flowtap_roster_is_whole(const struct roster_told *entry, struct flowtap_archive_mapping *head)
+bool flowtap_roster_is_whole(const struct roster_event *entry, struct flowtap_archive_mapping *head)
 {
 	if (entry->size < sizeof(*head))
 		return false;
@@ -225,7 +225,7 @@ bool flowtap_roster_is_whole(const struct roster_told *entry, struct flowtap_arc
 		head->size == entry->size - roster_code_at(head));
 }
 
-static void apply_mapping(struct flowtap_roster *roster, const struct roster_told *entry)
+static void apply_mapping(struct flowtap_roster *roster, const struct roster_event *entry)
 {
 	struct flowtap_archive_mapping head;
 	struct roster_process *process;
@@ -326,7 +326,7 @@ static void end_thread(struct flowtap_roster *roster, const struct flowtap_archi
 	}
 }
 
-static void apply_task(struct flowtap_roster *roster, const struct roster_told *entry)
+static void apply_task(struct flowtap_roster *roster, const struct roster_event *entry)
 {
 	struct flowtap_archive_task task;
 	struct roster_process *process;
@@ -363,7 +363,7 @@ static void apply_task(struct flowtap_roster *roster, const struct roster_told *
 
 /* --- */
 
-void flowtap_roster_apply(struct flowtap_roster *roster, const struct roster_told *entry)
+void flowtap_roster_apply(struct flowtap_roster *roster, const struct roster_event *entry)
 {
 	if (entry->type == FLOWTAP_ARCHIVE_TASK)
 		apply_task(roster, entry);

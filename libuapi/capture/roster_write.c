@@ -63,7 +63,7 @@ static void visit(const void *node, VISIT which, void *argument)
 		writing->error = write_process(*process, writing->writer);
 }
 
-static int write_entries(const struct roster_told *entries, size_t n,
+static int write_entries(const struct roster_event *entries, size_t n,
 			 struct flowtap_archive_writer *writer)
 {
 	int error = 0;
@@ -146,7 +146,7 @@ int flowtap_roster_mappings(const struct flowtap_roster *roster,
 
 	twalk_r(roster->processes, report_process, &mapping_report);
 	for (size_t i = 0; i < roster->n_log && !mapping_report.error; i++) {
-		const struct roster_told *entry = &roster->log[i];
+		const struct roster_event *entry = &roster->log[i];
 		struct flowtap_archive_mapping head;
 
 		if (entry->type == FLOWTAP_ARCHIVE_MAPPING && flowtap_roster_is_whole(entry, &head))

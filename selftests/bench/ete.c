@@ -22,7 +22,7 @@
 
 #define ROUNDS 5
 #define ROUND_SECONDS 0.25
-#define STRETCHES 4096
+#define RANGES 4096
 #define COUNT_BYTES 50000	/* at most, of a stream under callgrind */
 #define MEMORY_BYTES (1000UL * 1000 * 1000)
 
@@ -35,7 +35,7 @@ struct null_sink {
 /* A stream, and the code that it came by when it was first decoded. */
 struct stream {
 	struct corpus corpus;
-	const struct flowtap_code *code[STRETCHES];
+	const struct flowtap_code *code[RANGES];
 	size_t n_code;
 };
 
@@ -101,7 +101,7 @@ static const struct flowtap_code *find(void *argument, const struct flowtap_cont
 	code = flowtap_memory_find(stream->corpus.memory, context, address);
 	while (code && i < stream->n_code && stream->code[i]->start != code->start)
 		i++;
-	if (code && code->bytes && i == stream->n_code && i < STRETCHES)
+	if (code && code->bytes && i == stream->n_code && i < RANGES)
 		stream->code[stream->n_code++] = code;
 	return code;
 }

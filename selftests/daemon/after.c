@@ -48,7 +48,7 @@ TEST_F(after, segments_are_packed_one_after_the_other)
 	/* Nothing is left to be done, and nothing to be told. */
 	after_step(&self->after, number_now(), TIME);
 	EXPECT_EQ(0, self->after.child);
-	EXPECT_STREQ("", told_since(&self->told));
+	EXPECT_STREQ("", logged_since(&self->logged));
 }
 
 TEST_F(after, what_packing_makes_no_smaller_stays_and_does_not_hold_up_the_next)
@@ -64,7 +64,7 @@ TEST_F(after, what_packing_makes_no_smaller_stays_and_does_not_hold_up_the_next)
 	after_step(&self->after, number_now(), TIME);
 	EXPECT_EQ(0, self->after.child);
 	EXPECT_EQ(0, self->after.retry);
-	EXPECT_STREQ("", told_since(&self->told));
+	EXPECT_STREQ("", logged_since(&self->logged));
 }
 
 TEST_F(after, packing_waits_for_room_and_deletes_nothing_for_it)
@@ -83,7 +83,7 @@ TEST_F(after, packing_waits_for_room_and_deletes_nothing_for_it)
 	EXPECT_EQ(0, self->after.deleted);
 	store_limit(self->store, &any);
 	ASSERT_TRUE(until(self, &self->after.packed, 2));
-	EXPECT_STREQ("", told_since(&self->told));
+	EXPECT_STREQ("", logged_since(&self->logged));
 }
 
 TEST_F(after, segments_are_decoded_from_the_raw_one_and_then_packed)
@@ -139,7 +139,7 @@ TEST_F(after, a_segment_of_no_instruction_is_no_failure)
 	after_init(&self->after, self->store, &self->options);
 	ASSERT_TRUE(until(self, &self->after.decoded, 1));
 	EXPECT_EQ(0, self->after.failed);
-	EXPECT_STREQ("", told_since(&self->told));
+	EXPECT_STREQ("", logged_since(&self->logged));
 	EXPECT_TRUE(strstr(text_of(self, "decoded/" FIRST "/result"), "\nstatus=4\n"));
 }
 
@@ -158,7 +158,7 @@ TEST_F(after, how_decoding_ended_is_told_and_it_is_not_tried_again)
 		     "read\" "
 		     "see=decoded/" SECOND "\n"
 		     "level=error event=decode-failed name=" THIRD ".ftap why=\"flowtap was ended by a "
-		     "signal\" see=decoded/" THIRD "\n", told_since(&self->told));
+		     "signal\" see=decoded/" THIRD "\n", logged_since(&self->logged));
 	EXPECT_TRUE(strstr(text_of(self, "decoded/" FIRST "/result"), "\nstatus=1\n"));
 	EXPECT_TRUE(strstr(text_of(self, "decoded/" SECOND "/result"), "\nstatus=3\n"));
 	EXPECT_TRUE(strstr(text_of(self, "decoded/" THIRD "/result"), "\nstatus=signal 9\n"));
@@ -181,7 +181,7 @@ TEST_F(after, without_a_decoder_the_rest_goes_on)
 	EXPECT_TRUE(self->after.no_decoder);
 	EXPECT_STREQ("level=error event=no-decoder why=\"there is no flowtap beside flowtapd or in "
 		     "$PATH\" fix=\"install it, then reload (SIGHUP): until then nothing is decoded\"\n",
-		     told_since(&self->told));
+		     logged_since(&self->logged));
 	EXPECT_FALSE(exists(self, "decoded/" FIRST));
 	EXPECT_FALSE(exists(self, "decoded/" FIRST ".part"));
 	/* It is installed, and that is told by a reload. */
@@ -207,7 +207,7 @@ TEST_F(after, what_cannot_keep_up_leaves_out_the_oldest)
 	EXPECT_EQ(3, self->after.skipped);
 	EXPECT_EQ(2, self->after.waiting);
 	EXPECT_STREQ("level=warning event=decode-skipped count=3 so_far=3 waiting=2 why=\"decoding "
-		     "cannot keep up\"\n", told_since(&self->told));
+		     "cannot keep up\"\n", logged_since(&self->logged));
 	EXPECT_EQ(100 * 1000000000ULL, self->after.lag);
 	EXPECT_TRUE(strstr(text_of(self, "decoded/" SECOND "/result"), "\nstatus=skipped: "));
 	EXPECT_TRUE(exists(self, "decoded/" THIRD "/result"));
@@ -230,7 +230,7 @@ TEST_F(after, what_grows_too_large_is_ended)
 	ASSERT_TRUE(until(self, &self->after.failed, 1));
 	EXPECT_TRUE(strstr(text_of(self, "decoded/" FIRST "/result"), "\nstatus=ended: more than "));
 	EXPECT_STREQ("level=error event=decode-failed name=" FIRST ".ftap why=\"ended: more than a "
-		     "segment may be decoded to\"\n", told_since(&self->told));
+		     "segment may be decoded to\"\n", logged_since(&self->logged));
 	EXPECT_FALSE(exists(self, "decoded/" FIRST "/trace.stf"));
 	EXPECT_FALSE(exists(self, "decoded/" FIRST ".part"));
 	EXPECT_EQ(0, self->after.child);
@@ -255,7 +255,7 @@ TEST_F(after, a_segment_that_goes_takes_its_child_along)
 	EXPECT_FALSE(exists(self, "decoded/" FIRST));
 	EXPECT_FALSE(exists(self, "decoded/" FIRST ".part"));
 	EXPECT_STREQ("level=error event=decode-failed name=" FIRST ".ftap why=deleted\n",
-		     told_since(&self->told));
+		     logged_since(&self->logged));
 }
 
 /* Begins to pack, and kills who does; false: it was faster. */
@@ -292,7 +292,7 @@ TEST_F(after, a_killed_child_leaves_the_raw_segment)
 	EXPECT_FALSE(exists(self, part));
 	snprintf(told, sizeof(told), "level=error event=put-off work=pack name=%s why=\"ended by signal "
 		 "9\" retry=600.000s\n", name);
-	EXPECT_STREQ(told, told_since(&self->told));
+	EXPECT_STREQ(told, logged_since(&self->logged));
 	/* Not at once again, but later. */
 	after_step(&self->after, number_now(), TIME);
 	EXPECT_EQ(0, self->after.child);
@@ -341,7 +341,7 @@ TEST_F(after, a_segment_that_cannot_be_packed_keeps_no_other_from_it)
 		usleep(STEP_US);
 		after_step(&self->after, number_now(), TIME);
 	}
-	EXPECT_TRUE(strstr(told_since(&self->told), "event=put-off work=pack "));
+	EXPECT_TRUE(strstr(logged_since(&self->logged), "event=put-off work=pack "));
 	EXPECT_EQ(0, self->after.packed);
 	after_step(&self->after, number_now() + 61000000000ULL, TIME);
 	EXPECT_LT(0, self->after.child);
@@ -361,7 +361,7 @@ TEST_F(after, a_segment_that_somebody_removed_is_no_more)
 	lose_first(self, path);
 	after_init(&self->after, self->store, &self->options);
 	ASSERT_TRUE(until(self, &self->after.packed, 1));
-	EXPECT_STREQ("", told_since(&self->told));
+	EXPECT_STREQ("", logged_since(&self->logged));
 	store_segments(self->store, &n);
 	EXPECT_EQ(1, n);
 }
@@ -378,7 +378,7 @@ TEST_F(after, decoding_whose_child_is_killed_is_not_tried_again)
 	EXPECT_STREQ("format=stf\nstatus=ended: killed\n", text_of(self, "decoded/" FIRST "/result"));
 	EXPECT_FALSE(exists(self, "decoded/" FIRST "/trace.stf"));
 	EXPECT_STREQ("level=error event=decode-failed name=" FIRST ".ftap why=\"ended by signal 9\"\n",
-		     told_since(&self->told));
+		     logged_since(&self->logged));
 	after_step(&self->after, number_now(), TIME);
 	EXPECT_EQ(0, self->after.child);
 }

@@ -28,7 +28,7 @@
  */
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT 600
-#include "told.h"
+#include "logged.h"
 
 #define TIME 1795348800		/* 2026-11-22 12:00:00 UTC */
 #define STEP_US 5000
@@ -42,7 +42,7 @@ FIXTURE(after)
 	struct store_left left;
 	struct after_options options;
 	struct after after;
-	struct told told;
+	struct logged logged;
 };
 
 static const struct store_limits any = { 0 };
@@ -55,13 +55,13 @@ FIXTURE_SETUP(after)
 	self->options = (struct after_options){ .directory = self->directory, .waiting = 100 };
 	snprintf(self->path, sizeof(self->path), "%s", getenv("PATH"));
 	setenv("WHERE", self->directory, 1);
-	told_open(&self->told);
+	logged_open(&self->logged);
 }
 
 FIXTURE_TEARDOWN(after)
 {
 	after_close(&self->after);
-	told_close(&self->told);
+	logged_close(&self->logged);
 	store_close(self->store);
 	folder_remove(self->directory);
 }

@@ -25,7 +25,7 @@ TEST_F(after, what_a_child_left_is_written_anew)
 	fclose(file);
 	after_init(&self->after, self->store, &self->options);
 	ASSERT_TRUE(until(self, &self->after.packed, 1));
-	EXPECT_STREQ("", told_since(&self->told));
+	EXPECT_STREQ("", logged_since(&self->logged));
 }
 
 /* A set of signals that /proc/PID/status has: signal N is bit N - 1. */

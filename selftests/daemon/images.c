@@ -29,7 +29,7 @@
  */
 #undef TEST_TIMEOUT_DEFAULT
 #define TEST_TIMEOUT_DEFAULT 600
-#include "told.h"
+#include "logged.h"
 
 #define STEP_US 2000
 #define PATIENCE 60000		/* steps: two minutes */
@@ -39,7 +39,7 @@ FIXTURE(images)
 	char directory[64];
 	struct images *images;
 	struct images_figures figures;
-	struct told told;
+	struct logged logged;
 };
 
 FIXTURE_SETUP(images)
@@ -47,13 +47,13 @@ FIXTURE_SETUP(images)
 	strcpy(self->directory, "/tmp/flowtap-images-XXXXXX");
 	ASSERT_TRUE(mkdtemp(self->directory));
 	ASSERT_EQ(0, images_open(self->directory, 0, 0, 1, &self->images));
-	told_open(&self->told);
+	logged_open(&self->logged);
 }
 
 FIXTURE_TEARDOWN(images)
 {
 	images_close(self->images);
-	told_close(&self->told);
+	logged_close(&self->logged);
 	folder_remove(self->directory);
 }
 
@@ -193,10 +193,10 @@ TEST_F(images, what_is_another_file_or_none_is_told_and_not_saved)
 	map(self, "images", 0x44);
 	ASSERT_TRUE(settle(self, 1));
 	EXPECT_EQ(3, self->figures.missing);
-	EXPECT_EQ(3, count(told_since(&self->told), "level=warning event=image-missing why=\""));
-	EXPECT_EQ(1, count(self->told.text, "/other"));
-	EXPECT_EQ(1, count(self->told.text, "/gone"));
-	EXPECT_EQ(1, count(self->told.text, "/images"));
+	EXPECT_EQ(3, count(logged_since(&self->logged), "level=warning event=image-missing why=\""));
+	EXPECT_EQ(1, count(self->logged.text, "/other"));
+	EXPECT_EQ(1, count(self->logged.text, "/gone"));
+	EXPECT_EQ(1, count(self->logged.text, "/images"));
 	EXPECT_EQ(0, self->figures.saved + self->figures.files + self->figures.bytes);
 	EXPECT_FALSE(is_saved(self, 0x11));
 	EXPECT_FALSE(is_saved(self, 0x22));
@@ -212,7 +212,7 @@ TEST_F(images, what_is_another_file_or_none_is_told_and_not_saved)
 	EXPECT_TRUE(is_saved(self, 0x33));
 	EXPECT_EQ(3, self->figures.missing);
 	EXPECT_EQ(1, self->figures.saved);
-	EXPECT_STREQ("", told_since(&self->told));
+	EXPECT_STREQ("", logged_since(&self->logged));
 }
 
 TEST_F(images, a_file_that_was_deleted_is_saved_if_another_has_its_name_and_build_id)
@@ -299,7 +299,7 @@ TEST_F(images, what_others_are_to_find_free_is_free_afterwards)
 		SKIP(return, "somebody else made much room meanwhile");
 	EXPECT_EQ(1, self->figures.missing);
 	EXPECT_FALSE(is_saved(self, 0x11));
-	EXPECT_TRUE(strstr(told_since(&self->told), "there is no room for its "));
+	EXPECT_TRUE(strstr(logged_since(&self->logged), "there is no room for its "));
 }
 
 TEST_F(images, what_was_left_half_done_is_done_anew)
@@ -444,9 +444,9 @@ TEST_F(images, more_than_a_pipe_holds_is_saved_by_an_idle_thread)
 	EXPECT_EQ(2000, self->figures.missing);
 	EXPECT_EQ(1, self->figures.saved);
 	/* Of the first ones, and the last of these says so. */
-	EXPECT_EQ(20, count(told_since(&self->told), " event=image-missing why=\""));
-	EXPECT_EQ(1, count(self->told.text, " further="));
-	EXPECT_STREQ(" further=counted\n", strstr(self->told.text, " further="));
+	EXPECT_EQ(20, count(logged_since(&self->logged), " event=image-missing why=\""));
+	EXPECT_EQ(1, count(self->logged.text, " further="));
+	EXPECT_STREQ(" further=counted\n", strstr(self->logged.text, " further="));
 	EXPECT_LT(0, self->figures.cpu);
 }
 

@@ -15,7 +15,7 @@
 #include "../../tools/common/tool.h"
 #include "run.h"
 #include "support/kselftest_harness.h"
-#include "told.h"
+#include "logged.h"
 
 #define SECOND 1000000000ULL
 
@@ -120,7 +120,7 @@ FIXTURE(lend)
 {
 	struct run run;
 	struct server_peer peer;
-	struct told told;
+	struct logged logged;
 };
 
 FIXTURE_SETUP(lend)
@@ -128,12 +128,12 @@ FIXTURE_SETUP(lend)
 	self->run = (struct run){ .state = RUN_RECORDING, .rotate = true };
 	/* Of no process. */
 	self->peer = (struct server_peer){ .known = true, .owner = true, .pid = 1 << 30, .uid = 1000 };
-	told_open(&self->told);
+	logged_open(&self->logged);
 }
 
 FIXTURE_TEARDOWN(lend)
 {
-	told_close(&self->told);
+	logged_close(&self->logged);
 }
 
 TEST_F(lend, everything_is_closed_first)
@@ -153,12 +153,12 @@ TEST_F(lend, everything_is_closed_first)
 	EXPECT_GE(number_now(), self->run.lease.since);
 	EXPECT_EQ(0, self->run.lease.returned);
 	EXPECT_FALSE(self->run.rotate);
-	EXPECT_TRUE(strstr(told_since(&self->told), "level=warning event=lent pid="));
-	EXPECT_TRUE(strstr(self->told.text, " comm=borrower uid=1000\n"));
+	EXPECT_TRUE(strstr(logged_since(&self->logged), "level=warning event=lent pid="));
+	EXPECT_TRUE(strstr(self->logged.text, " comm=borrower uid=1000\n"));
 	/* And nobody else has it meanwhile. */
 	EXPECT_EQ(-EBUSY, lend(&self->run, &self->peer));
 	EXPECT_STREQ("", called());
-	EXPECT_STREQ("", told_since(&self->told));
+	EXPECT_STREQ("", logged_since(&self->logged));
 }
 
 TEST_F(lend, our_own_streams_are_gone_before_anybody_else_opens_any)
@@ -214,7 +214,7 @@ TEST_F(lend, it_is_taken_back_when_the_borrower_has_let_go)
 	now = self->run.lease.returned;
 	self->run.lease.since = now - 12345 * SECOND / 1000 - 678901;
 	called();
-	told_since(&self->told);
+	logged_since(&self->logged);
 	holder = (uint32_t)self->peer.pid;
 	holds = 2;
 	lend_serve(&self->run, now);
@@ -224,13 +224,13 @@ TEST_F(lend, it_is_taken_back_when_the_borrower_has_let_go)
 	lend_serve(&self->run, now + SECOND / 10);
 	EXPECT_STREQ("?", called());
 	EXPECT_EQ(RUN_LENT, self->run.state);
-	EXPECT_STREQ("", told_since(&self->told));
+	EXPECT_STREQ("", logged_since(&self->logged));
 	lend_serve(&self->run, now + SECOND / 5);
 	EXPECT_STREQ("?ob", called());
 	EXPECT_EQ(RUN_RECORDING, self->run.state);
 	EXPECT_STREQ("lent=12.545 s to PID 1073741824\n", self->run.collect.gap);
 	EXPECT_STREQ("level=notice event=taken-back pid=1073741824 lent=12.545s state=recording\n",
-		     told_since(&self->told));
+		     logged_since(&self->logged));
 }
 
 /* What he began may go on without him: who asks for the hardware then says why there is none. */
@@ -259,13 +259,13 @@ TEST_F(lend, what_fails_is_told_and_tried_again)
 	lend_returned(&self->run, &self->peer);
 	now = self->run.lease.returned;
 	called();
-	told_since(&self->told);
+	logged_since(&self->logged);
 	open_error = -EBUSY;
 	lend_serve(&self->run, now);
 	EXPECT_STREQ("?otc", called());
 	EXPECT_EQ(RUN_LENT, self->run.state);
 	EXPECT_STREQ("level=error event=not-taken-back why=\"Device or resource busy\" retry=10.000s\n",
-		     told_since(&self->told));
+		     logged_since(&self->logged));
 	lend_serve(&self->run, now + 10 * SECOND - 1);
 	EXPECT_STREQ("", called());
 	/* A segment that was begun goes again. */
@@ -278,11 +278,11 @@ TEST_F(lend, what_fails_is_told_and_tried_again)
 	lend_serve(&self->run, now += 10 * SECOND);
 	EXPECT_STREQ("obtc", called());
 	begin_error = 0;
-	told_since(&self->told);
+	logged_since(&self->logged);
 	lend_serve(&self->run, now += 10 * SECOND);
 	EXPECT_STREQ("ob", called());
 	EXPECT_EQ(RUN_STOPPED, self->run.state);
-	EXPECT_TRUE(strstr(told_since(&self->told), " state=stopped\n"));
+	EXPECT_TRUE(strstr(logged_since(&self->logged), " state=stopped\n"));
 }
 
 TEST_HARNESS_MAIN

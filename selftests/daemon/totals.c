@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 #include "support/kselftest_harness.h"
-#include "told.h"
+#include "logged.h"
 
 #define SECOND 1000000000ULL
 
@@ -19,13 +19,13 @@ FIXTURE(totals)
 {
 	struct totals totals;
 	struct metrics_cpu cpus[3];
-	struct told told;
+	struct logged logged;
 };
 
 FIXTURE_SETUP(totals)
 {
 	memset(self, 0, sizeof(*self));
-	told_open(&self->told);
+	logged_open(&self->logged);
 	self->cpus[0] = (struct metrics_cpu){ .cpu = 2, .bytes = 100, .records = 10, .ring_size = 8,
 					      .ring_high = 7 };
 	self->cpus[1] = (struct metrics_cpu){ .cpu = 0, .bytes = 200, .records = 20, .ring_size = 8,
@@ -35,7 +35,7 @@ FIXTURE_SETUP(totals)
 FIXTURE_TEARDOWN(totals)
 {
 	totals_free(&self->totals);
-	told_close(&self->told);
+	logged_close(&self->logged);
 }
 
 static const struct metrics_cpu *find(const struct totals *totals, uint32_t cpu)
@@ -98,20 +98,20 @@ TEST_F(totals, losses_are_told_by_cpu_and_cause)
 
 	totals_add(&self->totals, self->cpus, 2);
 	totals_report_losses(&self->totals, now);
-	EXPECT_STREQ("", told_since(&self->told));
+	EXPECT_STREQ("", logged_since(&self->logged));
 	/* What was asked for is no loss. */
 	self->cpus[0].losses[FLOWTAP_CAUSE_DISABLED] = self->cpus[0].losses[FLOWTAP_CAUSE_START] = 1;
 	self->cpus[0].losses[FLOWTAP_CAUSE_STROBE] = self->cpus[0].losses[FLOWTAP_CAUSE_WRAPPED] = 9;
 	totals_add(&self->totals, self->cpus, 2);
 	totals_report_losses(&self->totals, now += SECOND);
-	EXPECT_STREQ("", told_since(&self->told));
+	EXPECT_STREQ("", logged_since(&self->logged));
 	self->cpus[0].losses[FLOWTAP_CAUSE_RING_FULL] = 3;
 	self->cpus[0].lost_bytes[FLOWTAP_CAUSE_RING_FULL] = 4096;
 	self->cpus[1].losses[FLOWTAP_CAUSE_HARDWARE] = 1;
 	totals_add(&self->totals, self->cpus, 2);
 	totals_report_losses(&self->totals, now += SECOND);
 	EXPECT_STREQ("level=warning event=loss cpu=2 cause=ring_full times=3 bytes=4096\n"
-		     "level=warning event=loss cpu=0 cause=hardware times=1\n", told_since(&self->told));
+		     "level=warning event=loss cpu=0 cause=hardware times=1\n", logged_since(&self->logged));
 	/* Then together. */
 	for (int i = 0; i < 59; i++) {
 		self->cpus[0].losses[FLOWTAP_CAUSE_RING_FULL]++;
@@ -119,16 +119,16 @@ TEST_F(totals, losses_are_told_by_cpu_and_cause)
 		totals_add(&self->totals, self->cpus, 2);
 		totals_report_losses(&self->totals, now += SECOND);
 	}
-	EXPECT_STREQ("", told_since(&self->told));
+	EXPECT_STREQ("", logged_since(&self->logged));
 	totals_report_losses(&self->totals, now += SECOND);
 	EXPECT_STREQ("level=warning event=loss cpu=2 cause=ring_full times=59 bytes=590\n",
-		     told_since(&self->told));
+		     logged_since(&self->logged));
 	/* And never again, also not when streams are opened anew. */
 	totals_keep(&self->totals);
 	memset(self->cpus, 0, sizeof(self->cpus));
 	totals_add(&self->totals, self->cpus, 1);
 	totals_report_losses(&self->totals, now += 1000 * SECOND);
-	EXPECT_STREQ("", told_since(&self->told));
+	EXPECT_STREQ("", logged_since(&self->logged));
 }
 
 /* What nobody asked for; of the others there may be as many as there are samples. */
@@ -148,15 +148,15 @@ TEST_F(totals, each_cause_is_told_or_was_asked_for)
 		self->cpus[0].losses[cause]++;
 		totals_add(&self->totals, self->cpus, 1);
 		totals_report_losses(&self->totals, now += 100 * SECOND);
-		EXPECT_EQ(wanted, !!*told_since(&self->told))
-			TH_LOG("cause %u: %s", cause, self->told.text);
+		EXPECT_EQ(wanted, !!*logged_since(&self->logged))
+			TH_LOG("cause %u: %s", cause, self->logged.text);
 	}
 	/* Bytes, too, are a loss. */
 	self->cpus[0].lost_bytes[FLOWTAP_CAUSE_RING_FULL] += 7;
 	totals_add(&self->totals, self->cpus, 1);
 	totals_report_losses(&self->totals, now += 100 * SECOND);
 	EXPECT_STREQ("level=warning event=loss cpu=2 cause=ring_full times=0 bytes=7\n",
-		     told_since(&self->told));
+		     logged_since(&self->logged));
 }
 
 TEST_HARNESS_MAIN

@@ -10,7 +10,7 @@
 #include "crash.h"
 #include "run.h"
 #include "support/kselftest_harness.h"
-#include "told.h"
+#include "logged.h"
 
 /* Instead of those that need a machine with the module, or rights. */
 static int trigger_error, crash_fd, crash_error;
@@ -95,7 +95,7 @@ int collect_watch(struct collect *collect, int fd)
 FIXTURE(triggers)
 {
 	struct run run;
-	struct told told;
+	struct logged logged;
 };
 
 FIXTURE_SETUP(triggers)
@@ -104,14 +104,14 @@ FIXTURE_SETUP(triggers)
 		.path = "/etc/conf", .conf = { .overwrite = true, .crash = true },
 		.state = RUN_RECORDING, .crashes = 3,
 	};
-	told_open(&self->told);
+	logged_open(&self->logged);
 	log_take_messages(true);
 }
 
 FIXTURE_TEARDOWN(triggers)
 {
 	log_take_messages(false);
-	told_close(&self->told);
+	logged_close(&self->logged);
 }
 
 TEST_F(triggers, what_triggers_is_in_the_archive_which_is_kept)
@@ -126,7 +126,7 @@ TEST_F(triggers, what_triggers_is_in_the_archive_which_is_kept)
 	EXPECT_STREQ("text", last_text);
 	EXPECT_TRUE(self->run.save);
 	EXPECT_STREQ("level=notice event=trigger cause=crash by=text pid=7 tid=8\n",
-		     told_since(&self->told));
+		     logged_since(&self->logged));
 	/* One that fails takes nothing from one that did not. */
 	trigger_error = -EIO;
 	EXPECT_EQ(-EIO, run_trigger(&self->run, &trigger, ""));
@@ -134,7 +134,7 @@ TEST_F(triggers, what_triggers_is_in_the_archive_which_is_kept)
 	self->run.save = false;
 	EXPECT_EQ(-EIO, run_trigger(&self->run, &trigger, ""));
 	EXPECT_FALSE(self->run.save);
-	EXPECT_STREQ("", told_since(&self->told));
+	EXPECT_STREQ("", logged_since(&self->logged));
 }
 
 TEST_F(triggers, where_nothing_can_be_saved_that_is_the_answer)
@@ -162,19 +162,19 @@ TEST_F(triggers, a_signal_saves_or_says_why_not)
 	EXPECT_STREQ("SIGUSR2", last_text);
 	EXPECT_LE(before, last.time);
 	EXPECT_GE(number_now(), last.time);
-	told_since(&self->told);
+	logged_since(&self->logged);
 	self->run.state = RUN_STOPPED;
 	run_save(&self->run, "SIGUSR2");
 	EXPECT_STREQ("level=error event=message text=\"nothing was saved: nothing is being recorded\"\n",
-		     told_since(&self->told));
+		     logged_since(&self->logged));
 	self->run.state = RUN_RECORDING;
 	trigger_error = -ENOSPC;
 	run_save(&self->run, "SIGUSR2");
 	EXPECT_STREQ("level=error event=message text=\"nothing was saved: No space left on device\"\n",
-		     told_since(&self->told));
+		     logged_since(&self->logged));
 	self->run.conf.overwrite = false;
 	run_save(&self->run, "SIGUSR2");
-	EXPECT_TRUE(strstr(told_since(&self->told),
+	EXPECT_TRUE(strstr(logged_since(&self->logged),
 			   "SIGUSR2 saves what rings have that overwrite: overwrite = yes is not in "));
 }
 
@@ -202,14 +202,14 @@ TEST_F(triggers, crashes_are_listened_for_where_they_are_to_save)
 	crash_fd = 5;
 	run_open_triggers(&self->run);
 	EXPECT_EQ(5, self->run.crashes);
-	EXPECT_STREQ("", told_since(&self->told));
+	EXPECT_STREQ("", logged_since(&self->logged));
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		crash_fd = cases[i].error;
 		run_open_triggers(&self->run);
 		EXPECT_EQ(-1, self->run.crashes);
 		snprintf(wanted, sizeof(wanted),
 			 "level=error event=message text=\"crashes save nothing: %s\"\n", cases[i].why);
-		EXPECT_STREQ(wanted, told_since(&self->told));
+		EXPECT_STREQ(wanted, logged_since(&self->logged));
 	}
 }
 
@@ -224,24 +224,24 @@ TEST_F(triggers, each_crash_that_waits_saves)
 	EXPECT_EQ(71, last.pid);
 	EXPECT_EQ(81, last.tid);
 	EXPECT_STREQ("", last_text);
-	EXPECT_TRUE(strstr(told_since(&self->told), "event=trigger cause=crash pid=73 tid=83\n"));
+	EXPECT_TRUE(strstr(logged_since(&self->logged), "event=trigger cause=crash pid=73 tid=83\n"));
 	n_crashes = 1;
 	self->run.state = RUN_FULL;
 	run_take_triggers(&self->run);
 	EXPECT_STREQ("level=error event=message text=\"the crash of process 71 was not saved: nothing is "
-		     "being recorded\"\n", told_since(&self->told));
+		     "being recorded\"\n", logged_since(&self->logged));
 	self->run.state = RUN_RECORDING;
 	n_crashes = 1;
 	crash_error = -ENOBUFS;
 	run_take_triggers(&self->run);
 	EXPECT_EQ(4, triggered);
-	EXPECT_TRUE(strstr(told_since(&self->told), "crashes came faster than they could be taken"));
+	EXPECT_TRUE(strstr(logged_since(&self->logged), "crashes came faster than they could be taken"));
 	/* Nobody listens. */
 	self->run.crashes = -1;
 	n_crashes = 1;
 	run_take_triggers(&self->run);
 	EXPECT_EQ(4, triggered);
-	EXPECT_STREQ("", told_since(&self->told));
+	EXPECT_STREQ("", logged_since(&self->logged));
 }
 
 /* A program that crashes again and again. */
@@ -251,7 +251,7 @@ TEST_F(triggers, crashes_after_one_that_saved_are_counted_only)
 	n_crashes = 3;
 	run_take_triggers(&self->run);
 	EXPECT_EQ(1, triggered);
-	EXPECT_STREQ("level=notice event=trigger cause=crash pid=73 tid=83\n", told_since(&self->told));
+	EXPECT_STREQ("level=notice event=trigger cause=crash pid=73 tid=83\n", logged_since(&self->logged));
 	/* As if that hour were over. */
 	self->run.crash_silent = 0;
 	n_crashes = 1;
@@ -259,7 +259,7 @@ TEST_F(triggers, crashes_after_one_that_saved_are_counted_only)
 	EXPECT_EQ(2, triggered);
 	EXPECT_STREQ("level=notice event=trigger cause=crash pid=71 tid=81\n"
 		     "level=warning event=crashes-passed count=2 why=\"others were saved, or could not "
-		     "be, just before\"\n", told_since(&self->told));
+		     "be, just before\"\n", logged_since(&self->logged));
 }
 
 TEST_F(triggers, crashes_that_cannot_be_saved_are_one_line_a_minute)
@@ -268,13 +268,13 @@ TEST_F(triggers, crashes_that_cannot_be_saved_are_one_line_a_minute)
 	n_crashes = 3;
 	run_take_triggers(&self->run);
 	EXPECT_STREQ("level=error event=message text=\"the crash of process 73 was not saved: nothing is "
-		     "being recorded\"\n", told_since(&self->told));
+		     "being recorded\"\n", logged_since(&self->logged));
 	/* One that can be is not left out for them. */
 	self->run.state = RUN_RECORDING;
 	n_crashes = 1;
 	run_take_triggers(&self->run);
 	EXPECT_EQ(1, triggered);
-	EXPECT_TRUE(strstr(told_since(&self->told), "event=crashes-passed count=2 "));
+	EXPECT_TRUE(strstr(logged_since(&self->logged), "event=crashes-passed count=2 "));
 }
 
 TEST_F(triggers, what_is_probed_saves)
@@ -298,14 +298,14 @@ TEST_F(triggers, what_is_probed_saves)
 	EXPECT_EQ(32, last.tid);
 	/* As long ago as the machine runs, but for a nanosecond. */
 	EXPECT_GT(before, last.time);
-	EXPECT_TRUE(strstr(told_since(&self->told), "event=trigger cause=latency by=\"/bin/x:f 1ms "
+	EXPECT_TRUE(strstr(logged_since(&self->logged), "event=trigger cause=latency by=\"/bin/x:f 1ms "
 			   "took=2.000 ms\" pid=31 tid=32\n"));
 	run_take_triggers(&self->run);
-	EXPECT_TRUE(strstr(told_since(&self->told), "reached faster than that could be taken"));
+	EXPECT_TRUE(strstr(logged_since(&self->logged), "reached faster than that could be taken"));
 	n_probes = 1;
 	self->run.state = RUN_STOPPED;
 	run_take_triggers(&self->run);
-	EXPECT_TRUE(strstr(told_since(&self->told), "of process 31 was not saved: nothing is being "
+	EXPECT_TRUE(strstr(logged_since(&self->logged), "of process 31 was not saved: nothing is being "
 			   "recorded"));
 	run_close_triggers(&self->run);
 	EXPECT_EQ(1, closed);
@@ -319,16 +319,16 @@ TEST_F(triggers, what_cannot_be_probed_is_told)
 	self->run.conf.uprobes = (struct conf_list){ items, 1 };
 	item_error = -ENOENT;
 	run_open_triggers(&self->run);
-	EXPECT_TRUE(strstr(told_since(&self->told),
+	EXPECT_TRUE(strstr(logged_since(&self->logged),
 			   "'/bin/x:f' saves nothing: there is no such file, function or tracepoint"));
-	EXPECT_TRUE(strstr(self->told.text, "correct it in '/etc/conf'"));
+	EXPECT_TRUE(strstr(self->logged.text, "correct it in '/etc/conf'"));
 	item_error = -EACCES;
 	run_open_triggers(&self->run);
-	EXPECT_TRUE(strstr(told_since(&self->told), "'/bin/x:f' saves nothing: Permission denied"));
+	EXPECT_TRUE(strstr(logged_since(&self->logged), "'/bin/x:f' saves nothing: Permission denied"));
 	item_error = 0;
 	probes_error = -EPERM;
 	run_open_triggers(&self->run);
-	EXPECT_TRUE(strstr(told_since(&self->told),
+	EXPECT_TRUE(strstr(logged_since(&self->logged),
 			   "the kernel does not take the programs: Operation not permitted"));
 }
 

@@ -67,7 +67,7 @@ TEST_F(aux, records_that_name_what_is_not_there_stop_their_ring)
 	EXPECT_EQ(self->reading.cpu[0]->blocks, 1);
 }
 
-TEST_F(aux, a_stretch_round_the_areas_end_stops_its_ring)
+TEST_F(aux, a_range_round_the_areas_end_stops_its_ring)
 {
 	OPEN_METHOD(4096, 8192);
 	aux_add(&self->made[0], 0, 8000);

@@ -92,7 +92,7 @@ static int byte_at(struct flowtap_memory *memory, const struct flowtap_context *
 	return code->bytes[address - code->start];
 }
 
-TEST_F(memory, adjacent_dumps_are_one_stretch)
+TEST_F(memory, adjacent_dumps_are_one_region)
 {
 	const struct flowtap_code *code;
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shows that instructions told one by one become the blocks that the decoders' cache makes of the
+ * Shows that instructions given one by one become the blocks that the decoders' cache makes of the
  * same code, left as they were left; that what does not follow becomes a gap; and that memory is
  * bounded.
  */
@@ -18,7 +18,7 @@
 #define CODE	(24U << 10)
 
 /* What came to the sink: a block's value, or an element's kind. */
-struct told {
+struct taped {
 	bool element;
 	struct flowtap_block block;
 	bool taken;
@@ -28,42 +28,42 @@ struct told {
 
 struct tape {
 	struct flowtap_sink sink;
-	struct told *told;
+	struct taped *steps;
 	size_t n, capacity;
 	int answer;
 };
 
-static struct told *tape_add(struct tape *tape)
+static struct taped *tape_add(struct tape *tape)
 {
 	if (tape->n == tape->capacity) {
 		tape->capacity = tape->capacity ? 2 * tape->capacity : 64;
-		tape->told = realloc(tape->told, tape->capacity * sizeof(*tape->told));
-		if (!tape->told)
+		tape->steps = realloc(tape->steps, tape->capacity * sizeof(*tape->steps));
+		if (!tape->steps)
 			abort();
 	}
-	tape->told[tape->n] = (struct told){ 0 };
-	return &tape->told[tape->n++];
+	tape->steps[tape->n] = (struct taped){ 0 };
+	return &tape->steps[tape->n++];
 }
 
 static int tape_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
 		      uint64_t target)
 {
 	struct tape *tape = (struct tape *)sink;
-	struct told *told = tape_add(tape);
+	struct taped *step = tape_add(tape);
 
-	told->block = *block;
-	told->taken = taken;
-	told->target = target;
+	step->block = *block;
+	step->taken = taken;
+	step->target = target;
 	return tape->answer;
 }
 
 static int tape_element(struct flowtap_sink *sink, const struct flowtap_element *element)
 {
 	struct tape *tape = (struct tape *)sink;
-	struct told *told = tape_add(tape);
+	struct taped *step = tape_add(tape);
 
-	told->element = true;
-	told->gap = element->gap;
+	step->element = true;
+	step->gap = element->gap;
 	return tape->answer;
 }
 
@@ -88,7 +88,7 @@ FIXTURE_SETUP(learned)
 FIXTURE_TEARDOWN(learned)
 {
 	flowtap_learned_free(self->learned);
-	free(self->tape.told);
+	free(self->tape.steps);
 	free(self->code);
 }
 
@@ -202,21 +202,21 @@ static uint64_t anywhere(FIXTURE_DATA(learned) *self, struct flowtap_blocks *blo
 	return address;
 }
 
-/* A walk through the code as a decoder has it, cut now and then; each step is told and compared. */
+/* A walk through the code as a decoder has it, cut now and then; each step is given and compared. */
 static void walk(struct __test_metadata *_metadata, FIXTURE_DATA(learned) *self,
 		 enum flowtap_isa isa, unsigned int plain, unsigned int steps)
 {
 	struct flowtap_blocks *blocks = flowtap_blocks_new(
 		isa == FLOWTAP_ISA_RV64 ? flowtap_riscv_block : flowtap_arm_block, 0);
 	struct flowtap_code code = { .start = BASE, .end = BASE + CODE, .bytes = self->code };
-	uint64_t address, instructions = 0, told = 0;
-	struct tape want = { .told = NULL };
+	uint64_t address, instructions = 0, counted = 0;
+	struct tape want = { .steps = NULL };
 
 	make_code(self, isa, plain);
 	address = anywhere(self, blocks, &code, isa);
 	for (unsigned int i = 0; i < steps; i++) {
 		struct flowtap_block *block;
-		struct told *step;
+		struct taped *step;
 		bool cut = false, elsewhere;
 
 		ASSERT_EQ(flowtap_blocks_get(blocks, &code, isa, address, 0, &block), 0);
@@ -249,7 +249,7 @@ static void walk(struct __test_metadata *_metadata, FIXTURE_DATA(learned) *self,
 	ASSERT_EQ(flowtap_learned_flush(self->learned), 0);
 	ASSERT_EQ(self->tape.n, want.n);
 	for (size_t i = 0; i < want.n; i++) {
-		const struct told *a = &want.told[i], *b = &self->tape.told[i];
+		const struct taped *a = &want.steps[i], *b = &self->tape.steps[i];
 
 		ASSERT_FALSE(b->element);
 		EXPECT_TRUE(same_block(&a->block, &b->block)) {
@@ -259,10 +259,10 @@ static void walk(struct __test_metadata *_metadata, FIXTURE_DATA(learned) *self,
 		}
 		EXPECT_EQ(a->taken, b->taken);
 		EXPECT_EQ(a->target, b->target);
-		told += b->block.instructions;
+		counted += b->block.instructions;
 	}
-	EXPECT_EQ(told, instructions);
-	free(want.told);
+	EXPECT_EQ(counted, instructions);
+	free(want.steps);
 	flowtap_blocks_free(blocks);
 }
 
@@ -308,9 +308,9 @@ TEST_F(learned, what_comes_next_says_whether_a_branch_was_taken)
 			{ true, 0x2000 }, { false, 0x2004 }, { true, 0 },
 		};
 
-		EXPECT_EQ(self->tape.told[i].taken, want[i].taken);
-		EXPECT_EQ(self->tape.told[i].target, want[i].target);
-		EXPECT_EQ(self->tape.told[i].block.executed, 1U);
+		EXPECT_EQ(self->tape.steps[i].taken, want[i].taken);
+		EXPECT_EQ(self->tape.steps[i].target, want[i].target);
+		EXPECT_EQ(self->tape.steps[i].block.executed, 1U);
 	}
 }
 
@@ -326,14 +326,14 @@ TEST_F(learned, what_does_not_follow_is_a_gap)
 	ASSERT_EQ(flowtap_learned_flush(self->learned), 0);
 	ASSERT_EQ(self->tape.n, 7U);
 	for (size_t i = 0; i < 7; i++)
-		ASSERT_EQ(self->tape.told[i].element, i % 2 == 1);
-	EXPECT_EQ(self->tape.told[1].gap.reason, FLOWTAP_GAP_IMPOSSIBLE);
-	EXPECT_EQ(self->tape.told[1].gap.address, 0x1000U);
-	EXPECT_EQ(self->tape.told[3].gap.address, 0x100cU);
-	EXPECT_EQ(self->tape.told[4].block.instructions, 2U);
-	EXPECT_TRUE(self->tape.told[4].taken);
-	EXPECT_EQ(self->tape.told[4].target, 0x3000U);
-	EXPECT_EQ(self->tape.told[5].gap.address, 0x1024U);
+		ASSERT_EQ(self->tape.steps[i].element, i % 2 == 1);
+	EXPECT_EQ(self->tape.steps[1].gap.reason, FLOWTAP_GAP_IMPOSSIBLE);
+	EXPECT_EQ(self->tape.steps[1].gap.address, 0x1000U);
+	EXPECT_EQ(self->tape.steps[3].gap.address, 0x100cU);
+	EXPECT_EQ(self->tape.steps[4].block.instructions, 2U);
+	EXPECT_TRUE(self->tape.steps[4].taken);
+	EXPECT_EQ(self->tape.steps[4].target, 0x3000U);
+	EXPECT_EQ(self->tape.steps[5].gap.address, 0x1024U);
 }
 
 TEST_F(learned, only_what_can_transfer_can_be_said_to_have_done_so)
@@ -348,8 +348,8 @@ TEST_F(learned, only_what_can_transfer_can_be_said_to_have_done_so)
 	EXPECT_EQ(flowtap_learned_taken(self->learned, 0x1010), 0);
 	ASSERT_EQ(flowtap_learned_flush(self->learned), 0);
 	ASSERT_EQ(self->tape.n, 2U);
-	EXPECT_FALSE(self->tape.told[0].taken);
-	EXPECT_EQ(self->tape.told[1].target, 0x1010U);
+	EXPECT_FALSE(self->tape.steps[0].taken);
+	EXPECT_EQ(self->tape.steps[1].target, 0x1010U);
 	EXPECT_EQ(flowtap_learned_taken(self->learned, 0x1010), -EPROTO);
 }
 
@@ -364,8 +364,8 @@ TEST_F(learned, code_that_changes_at_an_address_is_another_block)
 	for (unsigned int i = 0; i < 100; i++) {
 		uint32_t opcode = rv_addi(10, 10, i % 3);
 
-		EXPECT_EQ(memcmp(self->tape.told[i].block.bytes, &opcode, 4), 0);
-		EXPECT_EQ(self->tape.told[i].block.executed, i / 3 + 1);
+		EXPECT_EQ(memcmp(self->tape.steps[i].block.bytes, &opcode, 4), 0);
+		EXPECT_EQ(self->tape.steps[i].block.executed, i / 3 + 1);
 	}
 }
 
@@ -378,11 +378,11 @@ TEST_F(learned, an_unknown_instruction_may_do_anything)
 	ASSERT_EQ(tell(self, 0x2000, RV_NOP), 0);
 	ASSERT_EQ(flowtap_learned_flush(self->learned), 0);
 	ASSERT_EQ(self->tape.n, 3U);
-	EXPECT_FALSE(self->tape.told[0].taken);
-	EXPECT_TRUE(self->tape.told[1].taken);
-	EXPECT_EQ(self->tape.told[1].target, 0x2000U);
-	EXPECT_EQ(self->tape.told[1].block.end, FLOWTAP_TRANSFER_INDIRECT_JUMP);
-	EXPECT_TRUE(self->tape.told[1].block.conditional);
+	EXPECT_FALSE(self->tape.steps[0].taken);
+	EXPECT_TRUE(self->tape.steps[1].taken);
+	EXPECT_EQ(self->tape.steps[1].target, 0x2000U);
+	EXPECT_EQ(self->tape.steps[1].block.end, FLOWTAP_TRANSFER_INDIRECT_JUMP);
+	EXPECT_TRUE(self->tape.steps[1].block.conditional);
 }
 
 TEST_F(learned, what_is_no_instruction_is_refused_and_changes_nothing)
@@ -409,7 +409,7 @@ TEST_F(learned, what_is_no_instruction_is_refused_and_changes_nothing)
 	EXPECT_EQ(tell(self, 0x1004, RV_NOP), 0);
 	ASSERT_EQ(flowtap_learned_flush(self->learned), 0);
 	ASSERT_EQ(self->tape.n, 1U);
-	EXPECT_EQ(self->tape.told[0].block.instructions, 2U);
+	EXPECT_EQ(self->tape.steps[0].block.instructions, 2U);
 }
 
 TEST_F(learned, what_the_sink_returns_comes_back)

@@ -64,7 +64,7 @@ TEST(trace_ids_of_metadata_2_come_with_records)
 	done(&opened);
 }
 
-TEST(aux_records_become_stretches)
+TEST(aux_records_become_ranges)
 {
 	struct perffile file;
 	struct opened opened;
@@ -172,7 +172,7 @@ TEST(bytes_that_are_not_there_are_missing)
 	done(&opened);
 }
 
-TEST(a_stretch_in_two_auxtrace_records_continues)
+TEST(a_range_in_two_auxtrace_records_continues)
 {
 	struct perffile file;
 	struct opened opened;

@@ -268,25 +268,25 @@ TEST(each_record_is_read_as_it_was_written_with_both_widths_of_events)
 	take_apart(_metadata, &trace);
 }
 
-struct told {
-	char problem[128];
+struct problem {
+	char text[128];
 	uint64_t offset;
 };
 
 static void note(struct flowtap_read *read, uint64_t offset, uint64_t line, const char *reason)
 {
-	struct told *told = read->argument;
+	struct problem *problem = read->argument;
 
 	(void)line;
-	told->offset = offset;
-	snprintf(told->problem, sizeof(told->problem), "%s", reason);
+	problem->offset = offset;
+	snprintf(problem->text, sizeof(problem->text), "%s", reason);
 }
 
 static struct flowtap_read read_bytes(struct __test_metadata *_metadata, const uint8_t *bytes,
-				      size_t size, struct told *told)
+				      size_t size, struct problem *problem)
 {
 	struct flowtap_read read = { .learned = flowtap_learned_new(0), .problem = note,
-				     .argument = told };
+				     .argument = problem };
 	int fd = memfd_create("trace", MFD_CLOEXEC);
 
 	EXPECT_EQ((ssize_t)size, write(fd, bytes, size));
@@ -299,19 +299,19 @@ static struct flowtap_read read_bytes(struct __test_metadata *_metadata, const u
 
 TEST(transactions_are_passed_over_and_counted)
 {
-	struct told told = { .offset = 0 };
+	struct problem problem = { .offset = 0 };
 	struct flowtap_read read;
 	struct trace trace;
 
 	make_transactions(_metadata, &trace);
-	read = read_bytes(_metadata, trace.bytes, trace.size, &told);
+	read = read_bytes(_metadata, trace.bytes, trace.size, &problem);
 	EXPECT_EQ(0, read.problems);
-	EXPECT_STREQ("", told.problem);
+	EXPECT_STREQ("", problem.text);
 	EXPECT_EQ(4, read.instructions);
 	EXPECT_EQ(6, read.extra[FLOWTAP_READ_OTHER]);
 	EXPECT_FALSE(read.truncated);
 	for (size_t size = trace.size - sizeof(channel_e); size < trace.size; size++) {
-		read = read_bytes(_metadata, trace.bytes, size, &told);
+		read = read_bytes(_metadata, trace.bytes, size, &problem);
 		EXPECT_EQ(1, read.problems);
 		EXPECT_TRUE(read.truncated);
 		EXPECT_EQ(4, read.instructions);
@@ -326,7 +326,7 @@ TEST(the_longest_transaction_is_read)
 	struct flowtap_stf_record record = {
 		.descriptor = 0xfa, BYTES(longest, sizeof(longest)),
 	};
-	struct told told = { .offset = 0 };
+	struct problem problem = { .offset = 0 };
 	struct flowtap_read read;
 	struct trace trace;
 	size_t size, at;
@@ -343,15 +343,15 @@ TEST(the_longest_transaction_is_read)
 		EXPECT_EQ(1 + 18 + sizeof(longest), size);
 		at += size;
 	}
-	read = read_bytes(_metadata, bytes, at, &told);
+	read = read_bytes(_metadata, bytes, at, &problem);
 	EXPECT_EQ(0, read.problems);
 	EXPECT_EQ(8, read.extra[FLOWTAP_READ_OTHER]);
 	record.size--;
 	EXPECT_EQ(-EINVAL,
 		  flowtap_stf_record_write(bytes, sizeof(bytes), &trace.sizes, &record, &size));
-	read = read_bytes(_metadata, bytes, at - 1, &told);
+	read = read_bytes(_metadata, bytes, at - 1, &problem);
 	EXPECT_EQ(1, read.problems);
-	EXPECT_EQ(at - size, told.offset);
+	EXPECT_EQ(at - size, problem.offset);
 }
 
 TEST(a_transaction_of_no_known_length_is_told_with_its_offset)
@@ -369,7 +369,7 @@ TEST(a_transaction_of_no_known_length_is_told_with_its_offset)
 	uint8_t rest[64] = { 0 };
 	struct flowtap_stf_record record;
 	struct flowtap_read read;
-	struct told told;
+	struct problem problem;
 	size_t size;
 
 	for (size_t i = 0; i < sizeof(unknown) / sizeof(unknown[0]); i++) {
@@ -385,10 +385,10 @@ TEST(a_transaction_of_no_known_length_is_told_with_its_offset)
 		trace->bytes[at] = 0xfa;
 		memcpy(trace->bytes + at + 1, rest, sizeof(rest));
 		trace->bytes[at + 19] = unknown[i].channel;
-		read = read_bytes(_metadata, trace->bytes, at + 1 + sizeof(rest), &told);
+		read = read_bytes(_metadata, trace->bytes, at + 1 + sizeof(rest), &problem);
 		EXPECT_EQ(1, read.problems);
-		EXPECT_EQ(at, told.offset);
-		EXPECT_STREQ(unknown[i].problem, told.problem);
+		EXPECT_EQ(at, problem.offset);
+		EXPECT_STREQ(unknown[i].problem, problem.text);
 		EXPECT_EQ(1, read.instructions);
 		EXPECT_EQ(-EBADMSG, flowtap_stf_record_parse(trace->bytes + at, 64, &trace->sizes,
 							     &record, &size));

@@ -10,7 +10,7 @@
 
 #define CPU1 "/sys/devices/system/cpu/cpu1/online"
 
-FIXTURE(rival)
+FIXTURE(other_driver)
 {
 	struct flowtap_configure configure;
 	struct aux aux;
@@ -18,7 +18,7 @@ FIXTURE(rival)
 	unsigned int cpu;
 };
 
-FIXTURE_SETUP(rival)
+FIXTURE_SETUP(other_driver)
 {
 	int error;
 
@@ -36,7 +36,7 @@ FIXTURE_SETUP(rival)
 	pin(0, 0);
 }
 
-FIXTURE_TEARDOWN(rival)
+FIXTURE_TEARDOWN(other_driver)
 {
 	aux_close(&self->aux);
 	if (self->worker.pid > 0)
@@ -51,7 +51,7 @@ static bool whole(struct aux *aux)
 }
 
 /* The worker is in its turn, from before the first to after the last. */
-TEST_F(rival, an_idle_state_may_lose_the_registers)
+TEST_F(other_driver, an_idle_state_may_lose_the_registers)
 {
 	unsigned int n, tries;
 	char byte = 0;
@@ -89,7 +89,7 @@ TEST_F(rival, an_idle_state_may_lose_the_registers)
 	}
 }
 
-TEST_F(rival, a_cpu_may_come_online_with_anything_in_its_registers)
+TEST_F(other_driver, a_cpu_may_come_online_with_anything_in_its_registers)
 {
 	if (cpus_online() < 2 || write_file(CPU1, "1"))
 		SKIP(return, "no CPU here can go");
@@ -106,7 +106,7 @@ TEST_F(rival, a_cpu_may_come_online_with_anything_in_its_registers)
 }
 
 /* What comes until the next piece is lost, which is told with its cause; then all is as before. */
-TEST_F(rival, who_disturbs_the_hardware_is_told)
+TEST_F(other_driver, who_disturbs_the_hardware_is_told)
 {
 	unsigned int n, collisions = 0, before;
 
