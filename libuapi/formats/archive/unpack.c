@@ -186,6 +186,26 @@ static int search(struct unpacking *unpacking)
 	return error;
 }
 
+/* A skippable frame, of which the size is taken only where the file has as much. 1 or -errno. */
+static int skip_frame(struct unpacking *unpacking, uint32_t size)
+{
+	const uint64_t at = unpacking->at, end = at + 8 + size;
+	uint8_t last;
+	int error;
+
+	if (flowtap_read_at(unpacking->from, &last, 1, end - 1, &error)) {
+		unpacking->at = end;
+		return 1;
+	}
+	if (error)
+		return error;
+	unpacking->result->cut = true;
+	report_damage(unpacking, at, "the file ends within this skippable zstd frame");
+	unpacking->at = at + MAGIC;
+	error = search(unpacking);
+	return error ? error : 1;
+}
+
 /* A frame, or what is there instead. 1: there was something; 0: the end; -errno. */
 static int next(struct unpacking *unpacking)
 {
@@ -197,10 +217,8 @@ static int next(struct unpacking *unpacking)
 
 	if (result || !n)
 		return result;
-	if (n >= 8 && is_skippable(word(head))) {
-		unpacking->at += 8 + (uint64_t)word(head + 4);
-		return 1;
-	}
+	if (n >= 8 && is_skippable(word(head)))
+		return skip_frame(unpacking, word(head + 4));
 	if (n < MAGIC || word(head) != ZSTD_MAGICNUMBER) {
 		report_damage(unpacking, at, "no zstd frame begins here");
 		result = search(unpacking);

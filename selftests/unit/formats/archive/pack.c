@@ -333,6 +333,36 @@ TEST_F(packed, half_of_a_skippable_frame_is_damage)
 	}
 }
 
+/* A size that cannot be takes no frame with it. */
+TEST_F(packed, a_skippable_frame_longer_than_the_file_is_damage)
+{
+	static const uint8_t skippable[] = { 0x5a, 0x2a, 0x4d, 0x18, 0xff, 0xff, 0xff, 0xff };
+	uint8_t *bytes = malloc(self->size + sizeof(skippable));
+	size_t at = self->frames[2];
+
+	memcpy(bytes, self->bytes, at);
+	memcpy(bytes + at, skippable, sizeof(skippable));
+	memcpy(bytes + at + sizeof(skippable), self->bytes + at, self->size - at);
+	ASSERT_EQ(0, unpack(self, bytes, self->size + sizeof(skippable), FLOWTAP_PACKED_LIMIT));
+	EXPECT_EQ(1, self->told.damages);
+	EXPECT_EQ(at, self->told.offset);
+	EXPECT_FALSE(self->told.cut);
+	EXPECT_TRUE(same(self->archive, self->out));
+	/* As the last of the file it is one that was cut, by a byte too. */
+	memcpy(bytes, self->bytes, self->size);
+	memcpy(bytes + self->size, skippable, sizeof(skippable));
+	memset(bytes + self->size + 5, 0, 3);
+	for (uint8_t size = 0; size < 2; size++) {
+		bytes[self->size + 4] = size;
+		ASSERT_EQ(0, unpack(self, bytes, self->size + sizeof(skippable),
+				    FLOWTAP_PACKED_LIMIT));
+		EXPECT_EQ(size, self->told.damages);
+		EXPECT_EQ(size, self->told.cut);
+		EXPECT_TRUE(same(self->archive, self->out));
+	}
+	free(bytes);
+}
+
 /* Wherever it is within what is read at a time. */
 TEST_F(packed, a_frame_is_found_after_any_number_of_bytes)
 {
