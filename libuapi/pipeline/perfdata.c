@@ -36,7 +36,7 @@ static bool wanted(const struct flowtap_perfdata_decoder *decoder, uint32_t cpu)
 	return decoder->options.cpu == FLOWTAP_PERFDATA_NONE || decoder->options.cpu == cpu;
 }
 
-/* A loss that is no unit's alone, or of a unit that cannot be decoded. */
+/* A loss that is no unit's alone, or of a unit that cannot be decoded or is not known. */
 static int report_gap(const struct flowtap_perfdata_decoder *decoder,
 		      enum flowtap_gap_reason reason, uint64_t size, const char *detail)
 {
@@ -61,6 +61,21 @@ static int report_gap(const struct flowtap_perfdata_decoder *decoder,
 
 typedef int (*taker)(struct flowtap_perfdata_decoder *decoder, const uint8_t *bytes, size_t size);
 
+/* The file has become shorter since its records were read. */
+static int report_shrunk(struct flowtap_perfdata_decoder *decoder, uint64_t size)
+{
+	static const char detail[] = "the file became shorter while it was read";
+
+	if (decoder->surveying)
+		return 0;
+	if (decoder->unit)
+		return flowtap_perfdata_unit_add_gap(decoder->unit, FLOWTAP_GAP_TRUNCATED, size,
+						     detail);
+	decoder->lost += size;
+	decoder->gap = (struct flowtap_gap){ .reason = FLOWTAP_GAP_TRUNCATED, .detail = detail };
+	return 0;
+}
+
 static int each_piece(struct flowtap_perfdata_decoder *decoder,
 		      const struct flowtap_perfdata_range *range, taker take)
 {
@@ -72,9 +87,10 @@ static int each_piece(struct flowtap_perfdata_decoder *decoder,
 
 		err = flowtap_perfdata_read(decoder->perfdata, range, at, decoder->piece, PIECE,
 					    &got);
-		if (err || !got)
-			return err;
-		err = take(decoder, decoder->piece, got);
+		if (!err && !got)
+			return report_shrunk(decoder, range->size - at);
+		if (!err)
+			err = take(decoder, decoder->piece, got);
 		at += got;
 	}
 	return err;
@@ -131,6 +147,7 @@ static int on_data(struct flowtap_frames *frames, uint8_t id, const uint8_t *byt
 	decoder->ids[id / 64 & 1] |= 1ULL << id % 64;
 	unit = unit_of(decoder, flowtap_perfdata_by_trace_id(decoder->perfdata,
 							     decoder->range->cpu, id));
+	decoder->known |= unit != NULL;
 	if (!unit)
 		decoder->other += size;
 	else if (decoder->surveying)
@@ -145,10 +162,13 @@ static int on_lost(struct flowtap_frames *frames, enum flowtap_frame_loss loss, 
 	struct flowtap_gap gap = flowtap_frame_gap(loss, size);
 
 	(void)offset;
-	if (!decoder->unit)
-		return 0;
 	if (loss == FLOWTAP_FRAME_BARRIER)
 		gap.detail = "perf: the trace is not continuous (barrier)";
+	if (!decoder->unit) {
+		decoder->gap = decoder->gap.detail ? decoder->gap : gap;
+		decoder->lost += size;
+		return 0;
+	}
 	return flowtap_perfdata_unit_add_gap(decoder->unit, gap.reason, gap.size, gap.detail);
 }
 
@@ -206,6 +226,23 @@ static int decode_id(struct flowtap_perfdata_decoder *decoder, uint8_t id)
 	return err ? err : flowtap_perfdata_unit_end(decoder->unit);
 }
 
+/* What is wrong with a range is told by each unit that has bytes in it; here, of one without any. */
+static int report_unknown(struct flowtap_perfdata_decoder *decoder)
+{
+	int err = 0;
+
+	if (decoder->other)
+		err = report_gap(decoder, FLOWTAP_GAP_NO_STREAM, decoder->other,
+				 "trace IDs that belong to no CPU");
+	if (!err && !decoder->known && decoder->gap.detail)
+		err = report_gap(decoder, decoder->gap.reason,
+				 decoder->lost ? decoder->lost : UINT64_MAX, decoder->gap.detail);
+	if (!err && !decoder->known && decoder->flags & FLOWTAP_PERFDATA_TRUNCATED)
+		err = report_gap(decoder, FLOWTAP_GAP_TRUNCATED, UINT64_MAX,
+				 "perf: the AUX record is truncated");
+	return err;
+}
+
 /* Frames have the bytes of several CPUs mixed: one pass to see whose, then one for each. */
 static int decode_frames(struct flowtap_perfdata_decoder *decoder)
 {
@@ -213,17 +250,16 @@ static int decode_frames(struct flowtap_perfdata_decoder *decoder)
 
 	decoder->unit = NULL;
 	decoder->ids[0] = decoder->ids[1] = 0;
-	decoder->other = 0;
+	decoder->other = decoder->lost = 0;
+	decoder->known = false;
+	decoder->gap = (struct flowtap_gap){ 0 };
 	err = find_barrier(decoder);
 	if (!err)
 		err = pass(decoder);
 	for (unsigned int id = FLOWTAP_FRAME_FIRST; !err && id <= FLOWTAP_FRAME_LAST; id++)
 		if (decoder->ids[id / 64] >> id % 64 & 1)
 			err = decode_id(decoder, (uint8_t)id);
-	if (!err && decoder->other)
-		err = report_gap(decoder, FLOWTAP_GAP_NO_STREAM, decoder->other,
-				 "trace IDs that belong to no CPU");
-	return err;
+	return err ? err : report_unknown(decoder);
 }
 
 static int decode_range(struct flowtap_perfdata_decoder *decoder)

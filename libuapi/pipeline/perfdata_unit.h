@@ -35,6 +35,9 @@ struct flowtap_perfdata_decoder {
 	uint8_t wanted;			/* its trace ID */
 	uint64_t ids[2];		/* a bit of each that was seen */
 	uint64_t other;			/* bytes of IDs of which there is no unit */
+	bool known;			/* there are IDs of which there is one */
+	struct flowtap_gap gap;		/* the first loss, and how many bytes all of them have: */
+	uint64_t lost;
 	bool barrier;			/* frames begin with one: what was before is lost */
 	bool surveying;		/* bytes are only counted */
 	/* The range, and how many there are with those that continue it; the flags of all. */

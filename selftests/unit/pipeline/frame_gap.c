@@ -11,6 +11,7 @@
 #include "support/perffile.h"
 
 #define FRAME FLOWTAP_FRAME_SIZE
+#define FORMAT_RAW 0x100	/* PERF_AUX_FLAG_CORESIGHT_FORMAT_RAW */
 
 TEST(each_loss_is_one_gap)
 {
@@ -63,6 +64,8 @@ FIXTURE(frame_gap)
 {
 	uint8_t bytes[4096];
 	size_t size;
+	bool raw;	/* perf: the bytes are no frames */
+	bool shrinks;	/* perf: the file, when its records were read */
 	struct first first;
 };
 
@@ -106,12 +109,13 @@ static const char *first_of_perf(FIXTURE_DATA(frame_gap) *self)
 	self->first.gap = NULL;
 	perffile_start(&file, false, PERFFILE_ANY, PERFFILE_ANY);
 	perffile_info(&file, 1, false, 1, &unit);
-	perffile_aux(&file, 0, self->size, 0);
+	perffile_aux(&file, 0, self->size, self->raw ? FORMAT_RAW : 0);
 	perffile_auxtrace(&file, 0, 0, FLOWTAP_PERFDATA_NONE, 0, self->bytes, self->size);
 	perffile_finish(&file);
 	if (write(fd, file.bytes, file.size) != (ssize_t)file.size ||
 	    flowtap_perfdata_open(fd, NULL, NULL, &perfdata, NULL) ||
 	    flowtap_perfdata_decoder_new(perfdata, &options, &decoder) ||
+	    (self->shrinks && ftruncate(fd, (off_t)file.data)) ||
 	    flowtap_perfdata_decode(decoder))
 		abort();
 	flowtap_perfdata_decoder_free(decoder);
@@ -181,6 +185,23 @@ TEST_F(frame_gap, a_barrier_is_truncated)
 	for (int i = 0; i < FRAME; i++)
 		self->bytes[3 * FRAME + i] = i % 4 < 3 ? 0xff : 0x7f;
 	EXPECT_FIRST("truncated");
+}
+
+/* The flow has no unit to which the loss could belong. */
+TEST_F(frame_gap, without_any_source_the_loss_is_told)
+{
+	memset(self->bytes, 0, self->size);
+	EXPECT_FIRST("unsynced");
+	memset(self->bytes, 0xff, self->size);
+	EXPECT_FIRST("bad_packet");
+}
+
+TEST_F(frame_gap, a_perf_data_that_shrinks_is_truncated)
+{
+	self->shrinks = true;
+	EXPECT_STREQ("truncated", first_of_perf(self));
+	self->raw = true;
+	EXPECT_STREQ("truncated", first_of_perf(self));
 }
 
 TEST_HARNESS_MAIN
