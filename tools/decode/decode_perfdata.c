@@ -221,7 +221,7 @@ static int decode_cpus(struct perf *perf, int input)
 	const struct flowtap_perfdata_info *info = flowtap_perfdata_info(perf->perfdata);
 	struct trace_output output = { .file.fd = -1 };
 	bool standard = !strcmp(perf->decoding.options->output, "-"), without;
-	size_t n = 0;
+	size_t n = 0, made = 0, empty = 0;
 	int error = 0;
 
 	for (size_t i = 0; i < info->n_cpus; i++) {
@@ -240,9 +240,18 @@ static int decode_cpus(struct perf *perf, int input)
 		if (!standard || error)
 			error = trace_output_close(&perf->decoding, &output,
 						   without ? -ENOENT : error);
-		if (without && error == -ENOENT)
+		/* There may be code for what others executed. */
+		if (!standard && perf->decoding.several && error == -ENODATA) {
+			empty++;
 			error = 0;
+		} else if (without && error == -ENOENT) {
+			error = 0;
+		} else {
+			made += !error;
+		}
 	}
+	if (!error && empty && !made)
+		error = -ENODATA;
 	count_picked(perf);
 	if (!error && pick_some(&perf->pick) && !perf->pick.found) {
 		pick_nothing(&perf->pick, input_name(perf->decoding.options->input));
