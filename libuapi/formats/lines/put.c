@@ -112,6 +112,7 @@ void flowtap_lines_event(struct lines *lines, const char *name, const char *word
 	flowtap_line_string(&line, "E DebugEvent_");
 	flowtap_line_string(&line, name);
 	flowtap_line_string(&line, size ? " " : "");
+	lines->counts.cut += size > (size_t)(line.end - line.at);
 	flowtap_line_string(&line, cut);
 	flowtap_lines_end(lines, &line, text);
 }

@@ -49,8 +49,8 @@ static void problem(struct reader *reader, const char *reason)
 		read->problem(read, reader->rows.offset, reader->rows.number, reason);
 }
 
-/* A line that may have been an instruction. */
-static int damage(struct reader *reader, const char *reason)
+/* Of what may have been instructions. */
+static int add_gap(struct reader *reader, const char *reason)
 {
 	const struct flowtap_element gap = {
 		.kind = FLOWTAP_ELEMENT_GAP,
@@ -59,8 +59,13 @@ static int damage(struct reader *reader, const char *reason)
 		},
 	};
 
-	problem(reader, reason);
 	return builder_element(&reader->builder, &gap);
+}
+
+static int damage(struct reader *reader, const char *reason)
+{
+	problem(reader, reason);
+	return add_gap(reader, reason);
 }
 
 /* --- Instructions. --- */
@@ -237,6 +242,18 @@ static int read_exception(struct reader *reader, struct tarmac_scan scan)
 	return build_exception(reader, &exception, true, true);
 }
 
+/* Ours, as far as it goes: one that was too long ends in "...", and so does its last word. */
+static bool parse_own(struct reader *reader, const char *text, size_t size)
+{
+	if (flowtap_line_parse(text, size, &reader->element, &reader->parts))
+		return true;
+	if (size < 3 || memcmp(text + size - 3, "...", 3))
+		return false;
+	while (size && text[size - 1] != ' ')
+		size--;
+	return size && flowtap_line_parse(text, size - 1, &reader->element, &reader->parts);
+}
+
 /* What flowtap writes itself: `E DebugEvent_TraceGap overflow`. */
 static int read_own(struct reader *reader, struct tarmac_scan scan, bool gap)
 {
@@ -254,7 +271,7 @@ static int read_own(struct reader *reader, struct tarmac_scan scan, bool gap)
 			break;
 		memcpy(text, kinds[i], before);
 		memcpy(text + before, scan.at, size);
-		if (!flowtap_line_parse(text, size + before, element, &reader->parts))
+		if (!parse_own(reader, text, size + before))
 			continue;
 		if (element->kind == FLOWTAP_ELEMENT_CONTEXT)
 			return builder_owner(&reader->builder, &element->context);
@@ -432,6 +449,8 @@ static int read_all(struct reader *reader)
 			problem(reader, "the last line has no end");
 		}
 		status = read_line(reader);
+		if (!status && reader->rows.open)
+			status = add_gap(reader, "the last line has no end");
 		if (status)
 			return status;
 		if (read->progress && reader->rows.offset - reader->progress >= PROGRESS) {
@@ -442,9 +461,8 @@ static int read_all(struct reader *reader)
 	}
 	if (status == -EBADMSG || status == -ENODATA) {
 		read->truncated = true;
-		problem(reader, status == -EBADMSG ? "the gzip data is damaged" :
-						     "the gzip data ends too early");
-		status = 0;
+		status = damage(reader, status == -EBADMSG ? "the gzip data is damaged" :
+							     "the gzip data ends too early");
 	}
 	return status ? status : builder_finish(&reader->builder);
 }

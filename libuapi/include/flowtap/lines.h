@@ -67,6 +67,7 @@ struct flowtap_lines_counts {
 	uint64_t exceptions;	/* exception elements */
 	uint64_t skipped;	/* transfers, call stacks and Q elements: no instructions known */
 	uint64_t unsaid;	/* elements that the format has no line for, of all kinds */
+	uint64_t cut;		/* lines that would have been too long */
 };
 
 /* --- Readers. --- */
