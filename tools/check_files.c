@@ -226,6 +226,9 @@ static bool check_one(struct checking *checking, const char *path)
 	}
 	/* input_open has complained. */
 	error = fd < 0 ? fd : flowtap_check_file(&check, fd);
+	check.problems += input_damages();
+	/* With those that stderr has. */
+	checking->shown += input_damages();
 	progress_end(&checking->progress);
 	if (checking->as_json)
 		close_json(checking, &check, error);

@@ -22,6 +22,13 @@
 
 #define UNPACK_LIMIT "FLOWTAP_UNPACK_LIMIT"
 
+static uint64_t damages;
+
+uint64_t input_damages(void)
+{
+	return damages;
+}
+
 const char *input_name(const char *path)
 {
 	return strcmp(path, "-") ? path : "standard input";
@@ -87,7 +94,8 @@ static void report_unpacked(const char *path, const struct flowtap_unpacked *unp
 {
 	char bytes[32], zeros[32];
 
-	if (!unpacked->damages)
+	damages = unpacked->damages;
+	if (!damages)
 		return;
 	complain("'%s': offset %" PRIu64 ": %s", input_name(path), unpacked->offset,
 		 unpacked->reason);
@@ -168,6 +176,7 @@ int input_open(const char *path, bool quiet)
 	struct stat stat_of;
 	int fd, kept;
 
+	damages = 0;
 	if (flowtap_input_is_perf_directory(path))
 		fd = flowtap_input_open_perf(path);
 	else if (strcmp(path, "-"))

@@ -4,6 +4,7 @@
 #define INPUT_FILE_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /*
@@ -15,6 +16,8 @@
  * of the copying. Below 0 after a complaint.
  */
 int input_open(const char *path, bool quiet);
+/* Damages that the last input_open complained of: a packing with any is no good file. */
+uint64_t input_damages(void);
 /* Its name for messages. */
 const char *input_name(const char *path);
 /* Bytes, 0 unknown. */

@@ -82,37 +82,42 @@ static int check_file(const char *command, const struct dumping *dumping, const 
 	return 0;
 }
 
-/* The first byte says which it is: neither format's can begin the other's. */
+static bool begins(const char *begin, size_t size, const char *magic)
+{
+	return !memcmp(begin, magic, size < 4 ? size : 4);
+}
+
 static int dump(const char *command, int fd, const char *given, const struct dumping *dumping)
 {
 	const char *path = input_name(given);
 	const struct format_kind *kind;
-	unsigned char first;
 	char begin[4096];
-	ssize_t n = pread(fd, &first, 1, 0);
-	bool stf, archive, perf;
+	ssize_t n = pread(fd, begin, sizeof(begin), 0);
+	size_t size = (size_t)n;
+	bool stf, zstf, archive, perf;
 	int status;
 
 	if (n <= 0) {
 		complain("'%s': %s", path, n ? strerror(errno) : "the file is empty");
 		return STATUS_ERROR;
 	}
-	n = pread(fd, begin, sizeof(begin), 0);
-	archive = first == (unsigned char)FLOWTAP_ARCHIVE_MAGIC[0];
-	stf = first == 1 || first == FLOWTAP_ZSTF_MAGIC[0];
+	archive = begin[0] == FLOWTAP_ARCHIVE_MAGIC[0];
+	stf = begins(begin, size, "\1STF");
+	zstf = begins(begin, size, FLOWTAP_ZSTF_MAGIC);
 	perf = n >= 8 && flowtap_perfdata_is(begin, 8);
-	status = check_file(command, dumping, path, archive || perf, stf);
+	status = check_file(command, dumping, path, archive || perf, stf || zstf);
 	if (status)
 		return status;
 	if (archive)
 		return dump_archive(fd, path, !dumping->blocks);
 	if (stf)
-		return first == 1 ? dump_stf(fd, path, dumping->hex) :
-				    dump_zstf(fd, path, dumping->hex);
+		return dump_stf(fd, path, dumping->hex);
+	if (zstf)
+		return dump_zstf(fd, path, dumping->hex);
 	if (perf)
 		return perf_dump(fd, path, !dumping->blocks);
 	/* Of what has no records of its own. */
-	kind = format_of_bytes(begin, n > 0 ? (size_t)n : 0);
+	kind = format_of_bytes(begin, size);
 	if (kind && kind->read)
 		return listing_dump(command, given, fd, &dumping->listing);
 	complain("'%s' is neither a flowtap archive, a perf.data nor a trace", path);
@@ -182,5 +187,5 @@ int dump_command(int argc, char **argv)
 		return STATUS_ERROR;
 	status = dump(argv[0], fd, argv[optind], &dumping);
 	close(fd);
-	return status;
+	return status == STATUS_OK && input_damages() ? STATUS_DAMAGED : status;
 }
