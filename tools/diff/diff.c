@@ -135,6 +135,7 @@ static int diff(struct difference *difference, struct tracefile *files, uint64_t
 	steps_end(&steps[1]);
 	if (!status && (tracefile_status(&files[0]) || tracefile_status(&files[1])))
 		status = DIFF_TROUBLE;
+	difference->unknown = status == DIFF_TROUBLE;
 	return status;
 }
 

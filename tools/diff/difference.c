@@ -135,8 +135,11 @@ static void print_step(struct place *place, char mark, const struct step *step)
 		printf("%c %14s  gap %s\n", mark, "", flowtap_gap_name(step->gap.reason));
 		break;
 	case STEP_EXCEPTION:
-		printf("%c %14s  exception %d at %016" PRIx64 "\n", mark, "",
-		       step->exception.number, step->exception.address);
+		printf("%c %14s  %s", mark, "",
+		       step->exception.interrupt ? "interrupt" : "exception");
+		if (step->exception.number >= 0)
+			printf(" %d", step->exception.number);
+		printf(" at %016" PRIx64 "\n", step->exception.address);
 		break;
 	}
 	pass(place, step);
@@ -261,7 +264,14 @@ void difference_json(const struct difference *difference)
 	for (int file = 0; file < 2; file++)
 		json_string(&json, NULL, input_name(difference->files[file].path));
 	json_close(&json, ']');
-	json_bool(&json, "different", difference->found);
+	if (difference->unknown)
+		json_string(&json, "different", NULL);
+	else
+		json_bool(&json, "different", difference->found);
+	json_open(&json, "problem_count", '[');
+	for (int file = 0; file < 2; file++)
+		json_number(&json, NULL, difference->files[file].read.problems);
+	json_close(&json, ']');
 	json_number(&json, "same_instructions", difference->same);
 	json_open(&json, "before", '[');
 	for (; i < difference->n_before; i++) {

@@ -21,6 +21,7 @@ struct difference {
 	bool quiet;
 	bool json;
 	bool found;
+	bool unknown;			/* it could not be compared whole */
 	uint64_t same;			/* instructions that are the same */
 	struct step *before;		/* ring of the last ones that are */
 	uint64_t n_before;		/* ever */
