@@ -79,8 +79,9 @@ static void summary_text(FILE *file, const struct converting *converting)
 		number_group(left_out->blocks, blocks), plural(left_out->blocks));
 	gaps_print(file, left_out->gaps, NULL);
 	if (copies(converting)) {
-		fprintf(file, "  records       %s, each as it was\n",
-			number_group(converting->copy.records, number));
+		fprintf(file, "  records       %s, each as it was%s\n",
+			number_group(converting->copy.records, number),
+			converting->copy.damaged ? "; others were left out" : "");
 	} else {
 		if (left_out_some(left_out) || tracefile_some_extra(&converting->in))
 			fputs("  left out\n", file);
@@ -204,9 +205,11 @@ static int copy_stf(struct converting *converting)
 	output_keep(&converting->output);
 	error = flowtap_stf_copy(&converting->copy, in->fd, converting->output.fd);
 	progress_end(&in->progress);
-	if (!error && converting->copy.damaged && !in->read.problems)
+	if (!error && converting->copy.damaged && !in->read.problems) {
 		complain("'%s': a record of more than %u MiB was left out", input_name(in->path),
 			 FLOWTAP_STF_COPY_LONGEST >> 20);
+		in->read.problems++;
+	}
 	return error;
 }
 
@@ -266,7 +269,7 @@ static int run(struct converting *converting, const char *path)
 		status = misused("flowtap convert", "--rewrite is for STF that becomes STF");
 		goto close;
 	}
-	if (format_check_path(converting->request.kind, converting->path, converting->in.fd) ||
+	if (format_check_path(converting->request.kind, converting->path, converting->in.fd, path) ||
 	    output_open_part(&converting->output, converting->path, converting->request.force))
 		goto close;
 	error = convert(converting);
@@ -329,6 +332,7 @@ int convert_command(int argc, char **argv)
 			       "one file IN and one file OUT at a time");
 	converting.path = argv[optind + 1];
 	status = choose_format(&converting, argv[0]);
+	converting.path = output_path(converting.path);
 	if (!status)
 		status = format_request_check(&converting.request, argv[0]);
 	if (!status)

@@ -8,6 +8,7 @@
 #include "common/tool.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <flowtap/calls.h>
 #include <flowtap/qemu4v.h>
 #include <flowtap/stf.h>
@@ -34,6 +35,13 @@
 	static uint64_t bytes_##name(const void *writer)	\
 	{							\
 		return flowtap_##name##_counts(writer)->bytes;	\
+	}
+
+#define WRITER_OF_LINES(name)					\
+	WRITER_THAT_COUNTS(name)				\
+	static uint64_t cut_##name(const void *writer)		\
+	{							\
+		return flowtap_##name##_counts(writer)->cut;	\
 	}
 
 /* --- STF --- */
@@ -121,8 +129,8 @@ static int open_flow(struct format *format, struct output *output,
 
 /* --- Lines with disassembly --- */
 
-WRITER_THAT_COUNTS(tarmac)
-WRITER_THAT_COUNTS(qemu4v)
+WRITER_OF_LINES(tarmac)
+WRITER_OF_LINES(qemu4v)
 
 static size_t disassemble(void *argument, enum flowtap_isa isa, uint8_t it, uint64_t address,
 			  const uint8_t *bytes, size_t size, char *text, size_t capacity)
@@ -235,6 +243,7 @@ static int open_calls(struct format *format, struct output *output,
 /* What the library's writer and reader of that name bring. */
 #define WRITES(name) .finish = finish_##name, .free = free_##name
 #define COUNTS(name) WRITES(name), .bytes = bytes_##name
+#define CUTS(name) COUNTS(name), .cut = cut_##name
 #define READS(name) .read = flowtap_##name##_read
 
 const struct format_kind format_kinds[] = {
@@ -247,12 +256,12 @@ const struct format_kind format_kinds[] = {
 	}, {
 		.name = "tarmac", .title = "Tarmac", .holds = TARMAC_HOLDS, .names = true, .text = true,
 		.one_stream = true,
-		.disasm_style = FLOWTAP_DISASM_TARMAC, .open = open_tarmac, COUNTS(tarmac),
+		.disasm_style = FLOWTAP_DISASM_TARMAC, .open = open_tarmac, CUTS(tarmac),
 		READS(tarmac), .is = is_tarmac,
 	}, {
 		.name = "qemu4v", .title = "QEMU4V", .holds = QEMU4V_HOLDS, .names = true, .text = true,
 		.holds_named = LINE_HOLDS | FORMAT_HOLDS_TASK | FORMAT_HOLDS_IDS,
-		.disasm_style = FLOWTAP_DISASM_PLAIN, .open = open_qemu4v, COUNTS(qemu4v),
+		.disasm_style = FLOWTAP_DISASM_PLAIN, .open = open_qemu4v, CUTS(qemu4v),
 		READS(qemu4v), .is = is_qemu4v,
 	}, {
 		.name = "flow", .title = "flow", .holds = FORMAT_HOLDS_ALL, .open = open_flow,
@@ -310,23 +319,44 @@ const char *format_names(char *buffer, size_t size, enum format_use use)
 	return buffer;
 }
 
-static bool same_file(int input, const char *path)
+static bool same_file(const struct stat *one, const char *path)
 {
-	struct stat one, other;
+	struct stat other;
 
-	return input >= 0 && !fstat(input, &one) && !stat(path, &other) &&
-	       one.st_dev == other.st_dev && one.st_ino == other.st_ino;
+	return !stat(path, &other) && one->st_dev == other.st_dev && one->st_ino == other.st_ino;
 }
 
-int format_check_path(const struct format_kind *kind, const char *path, int input)
+/* OUT, and OUT.part, which the writer empties. */
+static int check_input(const struct stat *input, const char *path)
 {
-	bool standard = !strcmp(path, "-");
-	struct stat status;
+	char part[PATH_MAX];
 
-	if (!standard && same_file(input, path)) {
+	if (same_file(input, path)) {
 		complain("'%s' is the input", path);
 		return -EINVAL;
 	}
+	if (snprintf(part, sizeof(part), "%s.part", path) < (int)sizeof(part) &&
+	    same_file(input, part)) {
+		complain("the input is '%s', under which name '%s' is written", part, path);
+		advise("choose another name for the output, or rename the input");
+		return -EINVAL;
+	}
+	return 0;
+}
+
+int format_check_path(const struct format_kind *kind, const char *path, int input,
+		      const char *input_path)
+{
+	bool standard = !strcmp(path, "-");
+	struct stat status;
+	int error = 0;
+
+	if (!standard && input >= 0 && !fstat(input, &status))
+		error = check_input(&status, path);
+	if (!error && !standard && strcmp(input_path, "-") && !stat(input_path, &status))
+		error = check_input(&status, path);
+	if (error)
+		return error;
 	if (kind->seeks && (standard || (!stat(path, &status) && !S_ISREG(status.st_mode)))) {
 		complain("a .%s can only be written to a file: its index is written last",
 			 kind->name);
@@ -368,7 +398,11 @@ int format_open(struct format *format, struct output *output, const struct forma
 
 int format_finish(struct format *format)
 {
-	return format->kind->finish(format->writer);
+	int error = format->kind->finish(format->writer);
+
+	if (format->kind->cut)
+		format->left_out.cut = format->kind->cut(format->writer);
+	return error;
 }
 
 uint64_t format_bytes(const struct format *format)

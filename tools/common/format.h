@@ -47,6 +47,8 @@ struct format_kind {
 	int (*finish)(void *writer);
 	/* That were written; NULL: it does not count them. */
 	uint64_t (*bytes)(const void *writer);
+	/* Lines of which the end is left out; NULL: there are none. */
+	uint64_t (*cut)(const void *writer);
 	void (*free)(void *writer);
 	/* NULL: not read. */
 	int (*read)(struct flowtap_read *read, int fd);
@@ -73,9 +75,11 @@ const char *format_names(char *buffer, size_t size, enum format_use use);
 
 /*
  * Whether the format can be written to `path` ("-": standard output). 0 or -errno after a
- * complaint. input: what must not be written over, -1 none.
+ * complaint. What must not be written over: input, an open file, -1 none; and the one of the name
+ * input_path ("-": none), of which input may be an unpacked copy.
  */
-int format_check_path(const struct format_kind *kind, const char *path, int input);
+int format_check_path(const struct format_kind *kind, const char *path, int input,
+		      const char *input_path);
 
 /* Complains that the format cannot hold the code that is in `input`. */
 void format_complain_isa(const struct format_kind *kind, const char *input);

@@ -57,6 +57,27 @@ static int problem(const char *what, const char *path, int error)
 	return error;
 }
 
+const char *output_path(const char *path)
+{
+	struct stat link, there, standard;
+
+	if (lstat(path, &link) || !S_ISLNK(link.st_mode) || stat(path, &there) ||
+	    fstat(STDOUT_FILENO, &standard))
+		return path;
+	return there.st_dev == standard.st_dev && there.st_ino == standard.st_ino ? "-" : path;
+}
+
+int output_check_beside(const char *path)
+{
+	struct stat there;
+
+	if (stat(path, &there) || S_ISREG(there.st_mode) || S_ISDIR(there.st_mode))
+		return 0;
+	complain("several files are to be written, and '%s' is a device or a pipe", path);
+	advise("name a file with -o, of which theirs are made");
+	return -EINVAL;
+}
+
 /* Of a file that cannot be made, and what mends it where that is the directory. */
 static int not_made(const char *path, int error)
 {
@@ -202,13 +223,16 @@ static bool is_private(int fd)
 }
 
 /* What has this name and a lock of ours: empty. The fd is closed unless it is returned. */
-static int use_part(int fd, const char *part)
+static int use_part(int fd, const char *part, bool force)
 {
 	int error = -EAGAIN;
+	struct stat stat;
 
 	if (!has_name(fd, part))
 		goto err_close;
-	if (is_private(fd)) {
+	if (!force && !fstat(fd, &stat) && stat.st_size) {
+		error = -EEXIST;
+	} else if (is_private(fd)) {
 		if (!ftruncate(fd, 0))
 			return fd;
 		error = -errno;
@@ -223,10 +247,11 @@ err_close:
 
 /*
  * One writer at a time, which a lock shows that the kernel takes away with it: a part without one
- * was left by somebody who was killed, and is begun anew; or put there by somebody else, and goes.
- * The fd, -EWOULDBLOCK: another one writes it, or another error.
+ * was left by somebody who was killed, or put there by somebody else. It is begun anew, or goes,
+ * where it is empty, or `force`. The fd, -EWOULDBLOCK: another one writes it, -EEXIST, or another
+ * error.
  */
-static int open_locked(const char *part)
+static int open_locked(const char *part, bool force)
 {
 	int fd = -EAGAIN;
 
@@ -239,13 +264,13 @@ static int open_locked(const char *part)
 			close(fd);
 			return -EWOULDBLOCK;
 		}
-		fd = use_part(fd, part);
+		fd = use_part(fd, part, force);
 	}
 	return fd;
 }
 
 /* No signal can come between what it makes and the note that it is to be removed. */
-static int open_noted(const char *part)
+static int open_noted(const char *part, bool force)
 {
 	sigset_t mask, before;
 	int fd;
@@ -254,18 +279,55 @@ static int open_noted(const char *part)
 	for (size_t i = 0; i < sizeof(ends) / sizeof(ends[0]); i++)
 		sigaddset(&mask, ends[i]);
 	sigprocmask(SIG_BLOCK, &mask, &before);
-	fd = open_locked(part);
+	fd = open_locked(part, force);
 	if (fd >= 0)
 		watch_signals(part);
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	return fd;
 }
 
+static void free_names(struct output *output)
+{
+	free(output->part);
+	free(output->old);
+	free(output->target);
+	output->part = output->old = output->target = NULL;
+}
+
+static void part_problem(const struct output *output, int error)
+{
+	switch (-error) {
+	case EWOULDBLOCK:
+		complain("another flowtap writes '%s' at the moment", output->path);
+		advise("wait for it, or choose another name for this one");
+		break;
+	case EEXIST:
+		complain("'%s' exists: an interrupted run left it, or it is somebody else's",
+			 output->part);
+		advise("rename or remove it (a trace is read as far as it goes), or --force to "
+		       "replace it");
+		break;
+	default:
+		not_made(output->part, error);
+	}
+}
+
+/* Where the names of a part and of its file are made from: where a link leads. 0 or -errno. */
+static int follow(struct output *output)
+{
+	struct stat stat_of;
+
+	if (lstat(output->path, &stat_of) || !S_ISLNK(stat_of.st_mode))
+		return 0;
+	output->target = realpath(output->path, NULL);
+	return output->target ? 0 : -errno;
+}
+
 int output_open_part(struct output *output, const char *path, bool force)
 {
 	struct stat stat_of;
+	int error = 0;
 	bool there;
-	int error;
 
 	*output = (struct output){ .path = path, .fd = -1 };
 	if (!strcmp(path, "-")) {
@@ -288,20 +350,20 @@ int output_open_part(struct output *output, const char *path, bool force)
 		return -EEXIST;
 	}
 	output->fresh = !there && !force;
-	if (asprintf(&output->part, "%s.part", path) < 0) {
+	if (there)
+		error = follow(output);
+	if (!error && asprintf(&output->part, "%s.part", output->target ?: path) < 0) {
 		output->part = NULL;
-		return problem("write", path, -ENOMEM);
+		error = -ENOMEM;
 	}
-	error = open_noted(output->part);
+	if (error) {
+		free_names(output);
+		return problem("write", path, error);
+	}
+	error = open_noted(output->part, force);
 	if (error < 0) {
-		if (error == -EWOULDBLOCK) {
-			complain("another flowtap writes '%s' at the moment", path);
-			advise("wait for it, or choose another name for this one");
-		} else {
-			not_made(output->part, error);
-		}
-		free(output->part);
-		output->part = NULL;
+		part_problem(output, error);
+		free_names(output);
 		return error;
 	}
 	output->fd = error;
@@ -325,9 +387,7 @@ static void clear_output(struct output *output)
 	else if (output->part)
 		report_unfinished(output->part, NULL);
 	output->keeps = false;
-	free(output->part);
-	free(output->old);
-	output->part = output->old = NULL;
+	free_names(output);
 	output->fd = -1;
 }
 
@@ -354,11 +414,12 @@ static void keep_or_remove(struct output *output, int error)
 static int give_name(const struct output *output)
 {
 	unsigned int flags = output->fresh ? RENAME_NOREPLACE : 0;
+	const char *path = output->target ?: output->path;
 
-	if (!renameat2(AT_FDCWD, output->part, AT_FDCWD, output->path, flags))
+	if (!renameat2(AT_FDCWD, output->part, AT_FDCWD, path, flags))
 		return 0;
 	/* A file system, or a kernel, that does not know. */
-	if ((errno == EINVAL || errno == ENOSYS) && !rename(output->part, output->path))
+	if ((errno == EINVAL || errno == ENOSYS) && !rename(output->part, path))
 		return 0;
 	return -errno;
 }

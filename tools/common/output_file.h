@@ -9,6 +9,7 @@
 
 struct output {
 	const char *path;	/* borrowed; "-": standard output */
+	char *target;		/* what `path` is a link to; NULL: it is none */
 	char *part;		/* written under this name until output_commit; NULL: its own */
 	char *old;		/* what stood there before has this name now */
 	int fd;
@@ -16,6 +17,14 @@ struct output {
 	bool created;		/* a regular file that we made */
 	bool keeps;		/* output_keep */
 };
+
+/* "-" where `path` leads to our standard output by a link (/dev/stdout), else `path`. */
+const char *output_path(const char *path);
+/*
+ * Whether several files can be made beside `path`, whose names have more in them. 0 or -EINVAL after
+ * a complaint: a device or a pipe stands there.
+ */
+int output_check_beside(const char *path);
 
 /*
  * Each returns 0 or -errno, after a complaint.
@@ -27,7 +36,8 @@ int output_open_archive(struct output *output, const char *path, bool force);
 /*
  * Opens PATH.part; SIGINT, SIGTERM and SIGHUP remove it from now on. OUTPUT_PARTS_MAX at a time:
  * more would stay. -EWOULDBLOCK: another process writes it. What stands at PATH is refused
- * (-EEXIST) unless it is empty, or `force`. Like an archive the file is its owner's alone.
+ * (-EEXIST) unless it is empty, or `force`; what stands at PATH.part likewise. Of a link it is the
+ * file that it leads to. Like an archive the file is its owner's alone.
  */
 int output_open_part(struct output *output, const char *path, bool force);
 /*

@@ -48,9 +48,13 @@ static int check_paths(const struct decode_options *options, int input)
 
 	if (options->sysroot && (stat(options->sysroot, &stat_of) || !S_ISDIR(stat_of.st_mode))) {
 		complain("--sysroot '%s' is no directory", options->sysroot);
+		advise("it is the root of a copy of the recorded machine's files: with them below it "
+		       "at the paths that they had there");
 		return -ENOTDIR;
 	}
-	return format_check_path(options->format.kind, options->output, input);
+	if (options->split && output_check_beside(options->output))
+		return -EINVAL;
+	return format_check_path(options->format.kind, options->output, input, options->input);
 }
 
 /*
@@ -314,7 +318,7 @@ static int check_options(const struct decode_options *options, enum flowtap_inpu
 
 static int decode_snapshot(const struct decode_options *options)
 {
-	return check_options(options, FLOWTAP_INPUT_SNAPSHOT) ? STATUS_ERROR :
+	return check_options(options, FLOWTAP_INPUT_SNAPSHOT) ? STATUS_USAGE :
 								trace_snapshot(options);
 }
 
@@ -330,7 +334,7 @@ static int decode_file(const struct decode_options *options)
 	if (kind == FLOWTAP_INPUT_RAW && !options->config)
 		status = unknown(options, input);
 	else if (check_options(options, kind))
-		status = STATUS_ERROR;
+		status = STATUS_USAGE;
 	else if (kind == FLOWTAP_INPUT_RAW)
 		status = trace_raw(options, input);
 	else if (kind == FLOWTAP_INPUT_PERFDATA)
@@ -338,6 +342,8 @@ static int decode_file(const struct decode_options *options)
 	else
 		status = decode_archive(options, input);
 	close(input);
+	if (input_damages() && (status == STATUS_OK || status == STATUS_NOTHING))
+		status = STATUS_DAMAGED;
 	return status;
 }
 

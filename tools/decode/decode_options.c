@@ -5,6 +5,7 @@
 #include "common/ete_config.h"
 #include "common/format.h"
 #include "common/input_file.h"
+#include "common/output_file.h"
 #include "common/parse_options.h"
 #include "common/tool.h"
 
@@ -235,11 +236,13 @@ int decode_options_parse(int argc, char **argv, struct decode_options *options)
 	status = format_request_check(&options->format, argv[0]);
 	if (status)
 		return status;
-	if (options->split && options->output && !strcmp(options->output, "-"))
+	options->input = argv[optind];
+	if (options->output)
+		options->output = output_path(options->output);
+	if (options->split && !strcmp(options->output ?: options->input, "-"))
 		return misused(argv[0], "--split writes several files: name them with -o");
 	if (options->id >= 0 && !options->framing.framed)
 		return misused(argv[0], "--id is for --framed");
-	options->input = argv[optind];
 	return OPTIONS_TAKEN;
 }
 

@@ -174,7 +174,10 @@ static char *path_of(const struct trace_decoding *decoding, const char *cpu)
 static int check_path(const struct trace_decoding *decoding, const char *path, int input)
 {
 	const struct format_kind *kind = decoding->options->format.kind;
-	int error = format_check_path(kind, path, input);
+	int error = format_check_path(kind, path, input, decoding->options->input);
+
+	if (!error && decoding->several && strcmp(path, "-"))
+		error = output_check_beside(decoding->options->output);
 
 	if (error || strcmp(path, "-") || !kind->one_cpu || !decoding->several)
 		return error;

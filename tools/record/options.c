@@ -5,6 +5,7 @@
 #include "common/control.h"
 #include "common/filter.h"
 #include "common/names.h"
+#include "common/output_file.h"
 #include "common/parse_options.h"
 #include "common/tool.h"
 
@@ -370,6 +371,7 @@ int options_parse(int argc, char **argv, struct record_options *options)
 		return status;
 	if (optind < argc)
 		options->command = argv + optind;
+	options->path = output_path(options->path);
 	problem = conflict(options);
 	if (problem)
 		return misused(argv[0], "%s", problem);
