@@ -68,14 +68,14 @@ int trace_raw(const struct decode_options *options, int input)
 	int error, status = STATUS_ERROR;
 
 	if (!parse_config(options, &session.config))
-		return STATUS_ERROR;
+		return STATUS_USAGE;
 	if (!choose_id(options, &session.config, &session.id))
-		return STATUS_ERROR;
+		return STATUS_USAGE;
 	if (!options->n_images) {
 		complain("no code is known: a trace says only which way it went through it");
 		advise("--memory FILE@ADDRESS or --elf FILE names it; flowtap dump --packets needs "
 		       "none");
-		return STATUS_ERROR;
+		return STATUS_USAGE;
 	}
 	trace_init(&decoding, options, "raw trace");
 	decoding.expected = (uint64_t)input_size(input);
