@@ -154,7 +154,9 @@ const char *device_daemon(const struct flowtap_query *query, char *buffer)
 }
 
 const char *device_cpus(const struct flowtap_query *queries, size_t n,
-			bool (*wanted)(const struct flowtap_query *query), char *buffer)
+			bool (*wanted)(const struct flowtap_query *query,
+				       const struct flowtap_query *like),
+			const struct flowtap_query *like, char *buffer)
 {
 	const size_t capacity = 128;
 	size_t used = 0;
@@ -163,9 +165,9 @@ const char *device_cpus(const struct flowtap_query *queries, size_t n,
 	for (size_t cpu = 0; cpu < n; cpu++) {
 		size_t last = cpu;
 
-		if (!wanted(&queries[cpu]))
+		if (!wanted(&queries[cpu], like))
 			continue;
-		while (last + 1 < n && wanted(&queries[last + 1]))
+		while (last + 1 < n && wanted(&queries[last + 1], like))
 			last++;
 		if (used + 24 > capacity) {
 			snprintf(buffer + used, capacity - used, ",...");

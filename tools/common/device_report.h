@@ -28,8 +28,13 @@ const char *device_holder(const struct flowtap_query *query, char *buffer);
  */
 const char *device_daemon(const struct flowtap_query *query, char *buffer);
 
-/* "0", "0-3", "0,2-3" of the CPUs that `wanted` says; room for 128 bytes, cut with "...". */
+/*
+ * "0", "0-3", "0,2-3" of the CPUs that `wanted` says, which gets `like`; buffer of 128 bytes, cut with
+ * "...".
+ */
 const char *device_cpus(const struct flowtap_query *queries, size_t n,
-			bool (*wanted)(const struct flowtap_query *query), char *buffer);
+			bool (*wanted)(const struct flowtap_query *query,
+				       const struct flowtap_query *like),
+			const struct flowtap_query *like, char *buffer);
 
 #endif /* DEVICE_REPORT_H */

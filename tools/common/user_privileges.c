@@ -25,6 +25,7 @@ void user_privileges_read(struct user_privileges *privileges)
 	if (file)
 		fclose(file);
 	privileges->privileged = capabilities & (CAP_SYS_ADMIN_BIT | CAP_PERFMON_BIT);
+	privileges->administrator = capabilities & CAP_SYS_ADMIN_BIT;
 	privileges->paranoid = LONG_MIN;
 	file = fopen(PARANOID, "re");
 	if (file && fscanf(file, "%ld", &privileges->paranoid) != 1)

@@ -9,6 +9,7 @@
 
 struct user_privileges {
 	bool privileged;	/* CAP_PERFMON or CAP_SYS_ADMIN */
+	bool administrator;	/* CAP_SYS_ADMIN: Debian asks for it where paranoid is above 2 */
 	long paranoid;		/* perf_event_paranoid, LONG_MIN unknown */
 };
 

@@ -40,11 +40,6 @@ static bool has_ete(const struct report *report)
 	return false;
 }
 
-static bool is_no_source(const struct flowtap_query *query)
-{
-	return !has_source(query);
-}
-
 static bool has_ctr(const struct machine *machine)
 {
 	return machine_has_extension(machine, "smctr") || machine_has_extension(machine, "ssctr");
@@ -205,41 +200,69 @@ static void check_device(struct report *report)
 		report_add(report, GRADE_FAIL, "device", fix, "%s", problem);
 }
 
+/* Of which one line says the same. */
+static bool is_alike(const struct flowtap_query *query, const struct flowtap_query *like)
+{
+	if (query->source != like->source)
+		return false;
+	if (!has_source(query))
+		return query->reason == like->reason;
+	if (is_ete(query))
+		return query->ete.trcdevarch == like->ete.trcdevarch &&
+		       query->ete.exception_level == like->ete.exception_level;
+	return query->ctr.depth_max == like->ctr.depth_max;
+}
+
+static void report_source(struct report *report, const struct flowtap_query *query, const char *list)
+{
+	if (is_ete(query))
+		report_add(report, GRADE_OK, "source", NULL,
+			   "ete on CPU %s, version 1.%u, the kernel at EL%u", list,
+			   query->ete.trcdevarch >> 16 & 15, query->ete.exception_level);
+	else
+		report_add(report, GRADE_OK, "source", NULL, "%s on CPU %s, %u transfers deep",
+			   name_of(source_names, query->source), list, query->ctr.depth_max);
+}
+
+static const char *source_fix(const struct flowtap_query *query)
+{
+	switch (query->reason) {
+	case FLOWTAP_REASON_OWNED:
+		return is_arm_machine() ? "as root: rmmod coresight_trbe coresight_etm4x" :
+					  "as root: rmmod flowtap; modprobe flowtap takeover=1";
+	case FLOWTAP_REASON_OFFLINE:
+		return "as root: echo 1 >/sys/devices/system/cpu/cpuN/online";
+	case FLOWTAP_REASON_UNUSABLE:
+		return "the kernel log (`dmesg`) says what is wrong";
+	default:
+		return "what the CPU and the firmware must have is said above";
+	}
+}
+
 static void check_sources(struct report *report)
 {
-	char with[128], without[128];
+	const struct flowtap_query *queries = report->queries;
+	char list[128];
 
 	if (report->device)
 		return;
-	device_cpus(report->queries, report->cpus, has_source, with);
-	device_cpus(report->queries, report->cpus, is_no_source, without);
 	for (size_t cpu = 0; cpu < report->cpus; cpu++) {
-		const struct flowtap_query *query = &report->queries[cpu];
+		const struct flowtap_query *query = &queries[cpu];
+		size_t first = 0;
 
-		if (!has_source(query))
+		while (!is_alike(&queries[first], query))
+			first++;
+		if (first < cpu)
 			continue;
-		if (query->source == FLOWTAP_SOURCE_ETE)
-			report_add(report, GRADE_OK, "source", NULL,
-				   "ete on CPU %s, version 1.%u, the kernel at EL%u", with,
-				   query->ete.trcdevarch >> 16 & 15, query->ete.exception_level);
-		else
-			report_add(report, GRADE_OK, "source", NULL,
-				   "%s on CPU %s, %u transfers deep",
-				   name_of(source_names, query->source), with,
-				   query->ctr.depth_max);
-		break;
-	}
-	for (size_t cpu = 0; cpu < report->cpus; cpu++) {
-		const struct flowtap_query *query = &report->queries[cpu];
-
+		device_cpus(queries, report->cpus, is_alike, query, list);
 		if (has_source(query))
-			continue;
-		report_add(report, report->source ? GRADE_WARN : GRADE_FAIL, "source", NULL,
-			   "none on CPU %s: %s", without,
-			   query->source == FLOWTAP_SOURCE_SOFT ?
-			   "there is only soft, which makes transfers up, for tests" :
-			   device_reason(query));
-		break;
+			report_source(report, query, list);
+		else
+			report_add(report, report->source ? GRADE_WARN : GRADE_FAIL, "source",
+				   source_fix(query), "none on CPU %s: %s", list,
+				   query->source == FLOWTAP_SOURCE_SOFT ?
+				   "there is only soft, which makes transfers up, for tests" :
+				   device_reason(query));
 	}
 }
 
@@ -317,13 +340,13 @@ static void check_sideband(struct report *report)
 	if (machine->privileges.paranoid == LONG_MIN)
 		report_add(report, GRADE_WARN, "sideband", "boot a kernel with CONFIG_PERF_EVENTS",
 			   "no perf: mappings and tasks are polled from /proc");
-	else if (machine->privileges.privileged || machine->privileges.paranoid <= 2)
+	else if (machine->privileges.administrator || machine->privileges.paranoid <= 2)
 		report_add(report, GRADE_OK, "sideband", NULL,
 			   "perf tells mappings and tasks (perf_event_paranoid is %ld)",
 			   machine->privileges.paranoid);
 	else
 		report_add(report, GRADE_WARN, "sideband",
-			   "as root: sysctl kernel.perf_event_paranoid=2, or give CAP_PERFMON",
+			   "as root: sysctl kernel.perf_event_paranoid=2, or record as root",
 			   "perf_event_paranoid is %ld: mappings and tasks are polled from /proc, "
 			   "what lives for a moment only can be missed",
 			   machine->privileges.paranoid);
