@@ -146,7 +146,7 @@ static void print_mnemonics(const struct stating *stating)
 	if (!stating->mnemonics)
 		return;
 	printf("  mnemonics     by %s\n", flowtap_disasm_version(stating->disasm));
-	for (; i < STATISTICS_MNEMONICS && stats->mnemonics[i].n; i++)
+	for (; i <= STATISTICS_MNEMONICS && stats->mnemonics[i].n; i++)
 		if (stating->all || i < MNEMONICS_SHOWN)
 			print_share(stats, stats->mnemonics[i].name, stats->mnemonics[i].n);
 	if (i > MNEMONICS_SHOWN && !stating->all)
@@ -336,7 +336,7 @@ static void print_json(const struct stating *stating)
 	if (stating->mnemonics) {
 		json_string(&json, "disassembler", flowtap_disasm_version(stating->disasm));
 		json_open(&json, "mnemonics", '{');
-		for (size_t i = 0; i < STATISTICS_MNEMONICS && stats->mnemonics[i].n; i++)
+		for (size_t i = 0; i <= STATISTICS_MNEMONICS && stats->mnemonics[i].n; i++)
 			json_number(&json, stats->mnemonics[i].name, stats->mnemonics[i].n);
 		json_close(&json, '}');
 	}

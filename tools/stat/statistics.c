@@ -41,22 +41,21 @@ static int compare_names(const void *one, const void *other)
 static uint16_t mnemonic_of(struct statistics *stats, const char *text)
 {
 	struct statistics_mnemonic *made = &stats->mnemonics[stats->n_mnemonics];
-	struct statistics_mnemonic **found;
+	struct statistics_mnemonic wanted = { .n = 0 }, **found;
 	size_t size = strcspn(text, " \t");
 
-	*made = (struct statistics_mnemonic){ .n = 0 };
-	memcpy(made->name, text, size < sizeof(made->name) ? size : sizeof(made->name) - 1);
-	found = stats->n_mnemonics == STATISTICS_MNEMONICS ?
-			tfind(made, &stats->names, compare_names) :
-			tsearch(made, &stats->names, compare_names);
-	if (!found) {
+	memcpy(wanted.name, text, size < sizeof(wanted.name) ? size : sizeof(wanted.name) - 1);
+	found = tfind(&wanted, &stats->names, compare_names);
+	if (found)
+		return (uint16_t)(*found - stats->mnemonics);
+	if (stats->n_mnemonics < STATISTICS_MNEMONICS) {
+		*made = wanted;
+		if (tsearch(made, &stats->names, compare_names))
+			return (uint16_t)stats->n_mnemonics++;
 		made->name[0] = 0;
-		strcpy(stats->mnemonics[STATISTICS_MNEMONICS].name, "(others)");
-		return STATISTICS_MNEMONICS;
 	}
-	if (*found == made)
-		stats->n_mnemonics++;
-	return (uint16_t)(*found - stats->mnemonics);
+	strcpy(stats->mnemonics[STATISTICS_MNEMONICS].name, "(others)");
+	return STATISTICS_MNEMONICS;
 }
 
 /* --- Blocks. --- */
