@@ -19,6 +19,7 @@ FIXTURE(elf)
 	uint8_t bytes[TINY_ROOM];
 	size_t size;
 	Elf64_Ehdr *header;
+	int fd;
 	struct flowtap_elf *elf;
 };
 
@@ -26,25 +27,27 @@ FIXTURE_SETUP(elf)
 {
 	self->size = tiny_make(self->bytes, 1);
 	self->header = (void *)self->bytes;
+	self->fd = -1;
 	self->elf = NULL;
 }
 
 FIXTURE_TEARDOWN(elf)
 {
 	flowtap_elf_close(self->elf);
+	close(self->fd);
 }
 
 /* As a file of which most was never written. */
 static int open_sparse(FIXTURE_DATA(elf) *self)
 {
-	int fd = memfd_create("elf", MFD_CLOEXEC), error;
-
-	if (fd < 0 || write(fd, self->bytes, self->size) != (ssize_t)self->size ||
-	    ftruncate(fd, SPARSE))
+	flowtap_elf_close(self->elf);
+	self->elf = NULL;
+	close(self->fd);
+	self->fd = memfd_create("elf", MFD_CLOEXEC);
+	if (self->fd < 0 || write(self->fd, self->bytes, self->size) != (ssize_t)self->size ||
+	    ftruncate(self->fd, SPARSE))
 		abort();
-	error = flowtap_elf_open(fd, &self->elf);
-	close(fd);
-	return error;
+	return flowtap_elf_open(self->fd, &self->elf);
 }
 
 TEST_F(elf, is_read_as_a_file_and_in_memory)
@@ -89,6 +92,37 @@ TEST_F(elf, nor_does_one_of_32_bits)
 	EXPECT_EQ(-ENOEXEC, open_sparse(self));
 	narrow->e_shoff = 0;
 	EXPECT_EQ(0, open_sparse(self));
+}
+
+/* Notes of 64 KiB before the one that has it: 1 MiB of them is looked at. */
+TEST_F(elf, has_its_build_id_in_its_first_notes)
+{
+	const size_t at = 0x1800;
+	Elf64_Phdr *segment = (void *)(self->bytes + at);
+	size_t found[2];
+
+	self->size = sizeof(self->bytes);
+	self->header->e_shoff = self->header->e_shnum = self->header->e_shstrndx = 0;
+	self->header->e_phoff = at;
+	for (size_t more = 0; more < 2; more++) {
+		const size_t before = 15 + more;
+
+		for (size_t i = 0; i < before; i++)
+			segment[i] = (Elf64_Phdr){
+				.p_type = PT_NOTE, .p_align = 4, .p_filesz = 64 << 10,
+				.p_offset = (i + 1) << 20,
+			};
+		segment[before] = (Elf64_Phdr){
+			.p_type = PT_NOTE, .p_align = 4,
+			.p_filesz = sizeof(((struct tiny *)0)->note),
+			.p_offset = offsetof(struct tiny, note),
+		};
+		self->header->e_phnum = (Elf64_Half)(before + 1);
+		ASSERT_EQ(0, open_sparse(self));
+		found[more] = flowtap_elf_build_id(self->elf).size;
+	}
+	EXPECT_EQ(20, found[0]);
+	EXPECT_EQ(0, found[1]);
 }
 
 TEST_HARNESS_MAIN

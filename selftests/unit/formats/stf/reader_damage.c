@@ -90,6 +90,36 @@ TEST(what_is_something_else_is_said_to_be)
 	reading_free(&reading);
 }
 
+/* Those whose records have the numbers of 1.2 are read without a word; of others it is said how. */
+TEST(the_version_is_looked_at)
+{
+	static const struct {
+		uint8_t major, minor;
+		const char *reasons;
+	} versions[] = {
+		{ 1, 2, "" }, { 1, 3, "" }, { 1, 5, "" }, { 1, 6, "" }, { 1, 255, "" },
+		{ 1, 1, "4: version 1.1: read as 1.2, in which records have other numbers\n" },
+		{ 1, 0, "4: version 1.0: read as 1.2, in which records have other numbers\n" },
+		{ 0, 9, "4: version 0.9: read as 1.x\n" },
+		{ 2, 0, "4: version 2.0: read as 1.x\n" },
+	};
+	struct output made = made_stf(7, false, 12, NULL);
+
+	ASSERT_EQ(0, memcmp(made.bytes, "\x01STF\x02\1\0\0\0\5\0\0\0", 13));
+	for (size_t i = 0; i < sizeof(versions) / sizeof(versions[0]); i++) {
+		struct reading reading;
+
+		made.bytes[5] = versions[i].major;
+		made.bytes[9] = versions[i].minor;
+		read_bytes(&reading, made.bytes, made.size);
+		EXPECT_EQ(0, reading.status);
+		EXPECT_STREQ(versions[i].reasons, reading.reasons);
+		EXPECT_LE(12, reading.read.instructions);
+		reading_free(&reading);
+	}
+	output_free(&made);
+}
+
 TEST(a_trace_that_was_cut_is_noticed_wherever_that_was)
 {
 	for (int arm = 0; arm < 2; arm++) {
