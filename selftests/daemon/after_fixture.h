@@ -22,17 +22,12 @@
 #include "child.h"
 #include "folder.h"
 #include "support/kselftest_harness.h"
-
-/*
- * What is done at idle priority waits for all others: of a test's patience there is more than this.
- */
-#undef TEST_TIMEOUT_DEFAULT
-#define TEST_TIMEOUT_DEFAULT 600
+#include "idle.h"
 #include "logged.h"
 
 #define TIME 1795348800		/* 2026-11-22 12:00:00 UTC */
 #define STEP_US 5000
-#define PATIENCE 24000		/* steps: two minutes */
+#define PATIENCE (PATIENCE_US / STEP_US)
 
 FIXTURE(after)
 {

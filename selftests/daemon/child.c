@@ -59,6 +59,7 @@ static bool until_none_blocked(pid_t pid)
 
 TEST_F(after, the_child_takes_what_others_leave)
 {
+	want_idle();
 	self->options.format = "stf";
 	make_decoder(self, "cut -d ' ' -f 41 /proc/$$/stat >$WHERE/policy; cat /proc/$$/oom_score_adj "
 		     ">$WHERE/oom; ls -l /proc/$$/fd >$WHERE/fds; echo $TMPDIR >$WHERE/tmp\n" HOLD);

@@ -10,6 +10,7 @@
 #include <flowtap/drain.h>
 #include <signal.h>
 
+#include "support/drain_method.h"
 #include "support/kselftest_harness.h"
 #include "support/made_aux.h"
 

@@ -13,6 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "support/drain_method.h"
 #include "support/kselftest_harness.h"
 #include "support/made_ring.h"
 

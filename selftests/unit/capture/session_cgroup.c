@@ -107,6 +107,9 @@ TEST_F(cgroup, it_is_looked_at_after_a_while_only)
 	ASSERT_TRUE(put(self, "cgroup.procs", "5\n"));
 	EXPECT_EQ(follow(self), 0);
 	EXPECT_EQ(fake.adds, 1);
+	/* However long it takes until the next line. */
+	EXPECT_LT(0, self->cgroup.next);
+	self->cgroup.next = UINT64_MAX;
 	EXPECT_EQ(flowtap_session_cgroup_follow(&self->cgroup, &self->session), 0);
 	EXPECT_EQ(fake.adds, 1);
 }
