@@ -278,7 +278,8 @@ TEST_F(aux, who_is_killed_leaves_an_archive_that_can_be_read)
 		if (!WIFSIGNALED(status))
 			SKIP(return, "%s cannot be had here",
 			     flowtap_drain_method_name(variant->method));
-		if (lseek(self->fd, 0, SEEK_END) == 0)
+		/* Killed before its first flush it may have written nothing. */
+		if (round < 2 && lseek(self->fd, 0, SEEK_END) == 0)
 			continue;
 		READ();
 		EXPECT_EQ(self->reading.damages, 0) TH_LOG("round %u", round);

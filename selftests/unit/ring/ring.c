@@ -346,9 +346,6 @@ TEST(copies_of_an_overwritten_ring_have_whole_records_only)
 		/* Who is kept from the CPU in the middle of it may find all of it overwritten. */
 		if (!records.size)
 			continue;
-		/* Who is kept from the CPU in the middle of it may find all of it overwritten. */
-		if (!records.size)
-			continue;
 		last = judge(&records, &count);
 		ASSERT_LE((int64_t)before - 1, last);
 	}
