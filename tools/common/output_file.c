@@ -122,6 +122,30 @@ static bool replaceable(const char *path)
 		      !memcmp(magic, FLOWTAP_ARCHIVE_MAGIC, sizeof(magic)));
 }
 
+/* A link is written through: names are made of where it leads. 0 or -errno. */
+static int follow(struct output *output)
+{
+	struct stat stat_of;
+
+	if (lstat(output->path, &stat_of) || !S_ISLNK(stat_of.st_mode))
+		return 0;
+	output->target = realpath(output->path, NULL);
+	return output->target ? 0 : -errno;
+}
+
+static void free_names(struct output *output)
+{
+	free(output->part);
+	free(output->old);
+	free(output->target);
+	output->part = output->old = output->target = NULL;
+}
+
+static const char *file_of(const struct output *output)
+{
+	return output->target ?: output->path;
+}
+
 static int move_away(struct output *output, const struct stat *there, bool force)
 {
 	if (!force && !replaceable(output->path)) {
@@ -131,11 +155,11 @@ static int move_away(struct output *output, const struct stat *there, bool force
 	}
 	if (!there->st_size)
 		return 0;
-	if (asprintf(&output->old, "%s.old", output->path) < 0) {
+	if (asprintf(&output->old, "%s.old", file_of(output)) < 0) {
 		output->old = NULL;
 		return problem("rename", output->path, -ENOMEM);
 	}
-	if (rename(output->path, output->old)) {
+	if (rename(file_of(output), output->old)) {
 		int error = -errno;
 
 		free(output->old);
@@ -178,11 +202,15 @@ int output_open_archive(struct output *output, const char *path, bool force)
 	if (there)
 		regular = S_ISREG(stat_of.st_mode);
 	if (there && regular) {
-		error = move_away(output, &stat_of, force);
-		if (error)
+		error = follow(output);
+		error = error ? problem("write", path, error) :
+				move_away(output, &stat_of, force);
+		if (error) {
+			free_names(output);
 			return error;
+		}
 	}
-	output->fd = open_archive(path, there && S_ISFIFO(stat_of.st_mode));
+	output->fd = open_archive(file_of(output), there && S_ISFIFO(stat_of.st_mode));
 	if (output->fd < 0) {
 		error = not_made(path, output->fd);
 		output_discard(output, error);
@@ -286,14 +314,6 @@ static int open_noted(const char *part, bool force)
 	return fd;
 }
 
-static void free_names(struct output *output)
-{
-	free(output->part);
-	free(output->old);
-	free(output->target);
-	output->part = output->old = output->target = NULL;
-}
-
 static void part_problem(const struct output *output, int error)
 {
 	switch (-error) {
@@ -310,17 +330,6 @@ static void part_problem(const struct output *output, int error)
 	default:
 		not_made(output->part, error);
 	}
-}
-
-/* Where the names of a part and of its file are made from: where a link leads. 0 or -errno. */
-static int follow(struct output *output)
-{
-	struct stat stat_of;
-
-	if (lstat(output->path, &stat_of) || !S_ISLNK(stat_of.st_mode))
-		return 0;
-	output->target = realpath(output->path, NULL);
-	return output->target ? 0 : -errno;
 }
 
 int output_open_part(struct output *output, const char *path, bool force)
@@ -352,7 +361,7 @@ int output_open_part(struct output *output, const char *path, bool force)
 	output->fresh = !there && !force;
 	if (there)
 		error = follow(output);
-	if (!error && asprintf(&output->part, "%s.part", output->target ?: path) < 0) {
+	if (!error && asprintf(&output->part, "%s.part", file_of(output)) < 0) {
 		output->part = NULL;
 		error = -ENOMEM;
 	}
@@ -407,14 +416,14 @@ static void keep_or_remove(struct output *output, int error)
 	    stat_of.st_size > FLOWTAP_ZSTF_HEAD)
 		advise("what was written until then stays as '%s'", output->part);
 	else
-		unlink(output->part ? output->part : output->path);
+		unlink(output->part ? output->part : file_of(output));
 }
 
 /* Where nothing stood under the name nothing may have come there meanwhile. */
 static int give_name(const struct output *output)
 {
 	unsigned int flags = output->fresh ? RENAME_NOREPLACE : 0;
-	const char *path = output->target ?: output->path;
+	const char *path = file_of(output);
 
 	if (!renameat2(AT_FDCWD, output->part, AT_FDCWD, path, flags))
 		return 0;
@@ -456,7 +465,7 @@ void output_discard(struct output *output, int error)
 	keep_or_remove(output, error);
 	if (output->fd >= 0 && output->fd != STDOUT_FILENO)
 		close(output->fd);
-	if (output->old && rename(output->old, output->path))
+	if (output->old && rename(output->old, file_of(output)))
 		problem("rename", output->old, -errno);
 	clear_output(output);
 }

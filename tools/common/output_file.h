@@ -30,7 +30,8 @@ int output_check_beside(const char *path);
  * Each returns 0 or -errno, after a complaint.
  *
  * Opens at the final name, for what is of use after a crash as well. An archive that stands there
- * becomes PATH.old; anything else is refused unless `force`. Devices and pipes are written to.
+ * becomes PATH.old; anything else is refused unless `force`. Devices and pipes are written to, a link
+ * is written through.
  */
 int output_open_archive(struct output *output, const char *path, bool force);
 /*
