@@ -311,7 +311,7 @@ int flowtap_unpack(int from, int to, uint64_t limit, struct flowtap_unpacked *un
 	return error;
 }
 
-/* The first bytes that come out of the file: how many. */
+/* The first bytes that come out of the file: how many. ->output has those that it begins with. */
 static size_t peek(int fd, struct unpacking *unpacking, uint8_t *bytes, size_t size)
 {
 	ZSTD_outBuffer out = { .dst = bytes, .size = size };
@@ -328,6 +328,31 @@ static size_t peek(int fd, struct unpacking *unpacking, uint8_t *bytes, size_t s
 	return out.pos;
 }
 
+/* Nothing comes out of the first frame: whether one of ours follows, which says how much is in it. */
+static bool is_followed(struct unpacking *unpacking)
+{
+	const size_t end = MAGIC + ZSTD_compressBound(FLOWTAP_PACKED_FRAME);
+	uint8_t head[HEAD];
+	size_t n;
+	int error;
+
+	for (size_t at = MAGIC; at < end; at += n - MAGIC + 1) {
+		n = flowtap_read_at(unpacking->from, unpacking->input, INPUT, at, &error);
+		if (error || n < MAGIC)
+			return false;
+		for (size_t i = 0; i + MAGIC <= n; i++) {
+			size_t size;
+
+			if (word(unpacking->input + i) != ZSTD_MAGICNUMBER)
+				continue;
+			size = flowtap_read_at(unpacking->from, head, sizeof(head), at + i, &error);
+			if (ZSTD_getFrameContentSize(head, size) == FLOWTAP_PACKED_FRAME)
+				return true;
+		}
+	}
+	return false;
+}
+
 bool flowtap_packed_is(int fd)
 {
 	uint8_t begin[sizeof(FLOWTAP_ARCHIVE_MAGIC) - 1];
@@ -337,8 +362,10 @@ bool flowtap_packed_is(int fd)
 	bool is = false;
 
 	if (!fstat(fd, &stat) && S_ISREG(stat.st_mode) && (unpacking = new(fd, -1))) {
-		is = peek(fd, unpacking, begin, sizeof(begin)) == sizeof(begin) &&
-		     !memcmp(begin, FLOWTAP_ARCHIVE_MAGIC, sizeof(begin));
+		if (peek(fd, unpacking, begin, sizeof(begin)) == sizeof(begin))
+			is = !memcmp(begin, FLOWTAP_ARCHIVE_MAGIC, sizeof(begin));
+		else
+			is = word(unpacking->output) == ZSTD_MAGICNUMBER && is_followed(unpacking);
 		release(unpacking);
 	}
 	errno = saved;

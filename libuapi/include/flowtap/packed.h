@@ -35,8 +35,9 @@ extern "C" {
 int flowtap_pack(int from, int to);
 
 /*
- * Whether the file, read from its first byte on, is zstd's and an archive is in it. The fd stays
- * where it stands. False also for what is no regular file.
+ * Whether the file, read from its first byte on, is zstd's and an archive is in it; or, where nothing
+ * comes out of its first frame, one of FLOWTAP_PACKED_FRAME bytes follows, as flowtap_pack makes
+ * them. The fd stays where it stands. False also for what is no regular file.
  */
 bool flowtap_packed_is(int fd);
 

@@ -263,6 +263,7 @@ TEST_F(packed, damage_takes_a_frame_and_no_more)
 TEST_F(packed, without_the_first_frame_the_others_are_an_archive)
 {
 	uint64_t bad;
+	int fd;
 
 	memset(self->bytes + 400000, 0xff, 16);
 	ASSERT_LT(400016, self->frames[1]);
@@ -274,6 +275,12 @@ TEST_F(packed, without_the_first_frame_the_others_are_an_archive)
 	ASSERT_EQ(0, unpack(self, self->bytes, self->size, FLOWTAP_PACKED_LIMIT));
 	EXPECT_EQ(FRAME, self->told.zeros);
 	EXPECT_LE(BLOCKS_LEFT, good_blocks(self->out, &bad));
+	/* So it is known as one; not what is cut before the next frame. */
+	fd = file_of(self->bytes, self->size);
+	EXPECT_TRUE(flowtap_packed_is(fd));
+	ASSERT_EQ(0, ftruncate(fd, (off_t)self->frames[1]));
+	EXPECT_FALSE(flowtap_packed_is(fd));
+	close(fd);
 }
 
 TEST_F(packed, a_frame_that_is_not_there_any_more_keeps_its_place)
