@@ -205,9 +205,9 @@ int flowtap_perfdata_survey(struct flowtap_perfdata_decoder *decoder);
 /*
  * Decodes range after range. Each is a session of its own: the trace unit was stopped between
  * them (as perf itself does). What the AUX records tell of losses becomes gaps: TRUNCATED, for
- * COLLISION as well; PARTIAL and bytes that are not in the file, RING_FULL. Regions that nothing
- * can be made of (an unknown trace unit, one that flowtap_ete_unsupported refuses, a trace ID that belongs
- * to no CPU) are gaps NO_STREAM.
+ * COLLISION as well; PARTIAL and bytes that are not in the file, RING_FULL (of a snapshot WRAPPED:
+ * they were written over before it). Regions that nothing can be made of (an unknown trace unit, one
+ * that flowtap_ete_unsupported refuses, a trace ID that belongs to no CPU) are gaps NO_STREAM.
  *
  * Contexts get tid from CONTEXTIDR_EL2 (TRCCONFIGR.VMID with VMIDOPT: the kernel runs at EL2), else
  * from CONTEXTIDR_EL1, else from the buffer or from the switches; pid from the side band. Time is

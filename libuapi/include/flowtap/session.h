@@ -280,7 +280,7 @@ int flowtap_session_flush(struct flowtap_session *session, struct flowtap_sessio
  * be written to meanwhile. Streams with an AUX area are disabled for that time if `running`. unread
  * is called with a stream whose ring could not be read, and -EPROTO: it contradicts itself, or
  * -EAGAIN: it is overwritten faster than it is copied; others are read. 0; -errno and problem:
- * ENABLE, DISABLE, ARCHIVE (also -ENOMEM for the copy).
+ * ENABLE (-EIO, problem->error has the errno), DISABLE, ARCHIVE (also -ENOMEM for the copy).
  */
 int flowtap_session_copy(struct flowtap_session *session, bool running,
 			 void (*unread)(void *argument, const struct flowtap_session_stream *stream,

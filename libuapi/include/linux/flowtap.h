@@ -274,7 +274,7 @@ struct flowtap_configure {
 	__u32 watermark;	/* bytes that wake poll; 0: a quarter of the ring */
 	__u32 flush_ms;		/* oldest unread byte's age that wakes poll; 0: 100, ~0U: never */
 	__u32 event_type;	/* PERF_TYPE_HARDWARE, SOFTWARE, HW_CACHE or RAW */
-	__u32 aux_watermark;	/* ETE only: bytes that wake poll, from a page on; 0: a quarter of the AUX area */
+	__u32 aux_watermark;	/* ETE only: bytes that wake poll, looked at each page; 0: a quarter of the AUX area */
 	__u64 event_config;	/* as in perf_event_attr */
 	__u64 event_config1;
 	__u64 event_config2;
