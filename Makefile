@@ -80,7 +80,7 @@ help:
 # --- Programs for the kernel: X.bpf.c becomes build/bpf/X.skel.h, with the program in it. ---
 CLANG ?= clang
 BPFTOOL ?= $(or $(shell command -v bpftool),/usr/sbin/bpftool)
-BPF_FLAGS := -std=gnu17 $(WARN) -Wno-unused-parameter -g -O2 -target bpfel -mcpu=v3 -Ilibuapi/include -I. \
+BPF_FLAGS = -std=gnu17 $(WARN) -Wno-unused-parameter -g -O2 -target bpfel -mcpu=v3 -Ilibuapi/include -I. \
 	     -idirafter /usr/include/$(shell gcc -print-multiarch)
 
 .PRECIOUS: $(B)/bpf/%.bpf.o
@@ -157,8 +157,12 @@ $(B)/riscv64/selftests/kernel/choice.o $(B)/arm64/selftests/kernel/choice.o: $(B
 native: $(B)/$(FROM)/flowtap $(B)/$(FROM)/flowtapd
 
 # --- The module, for the running kernel or KDIR. ---
-HEADERS_THERE = test -e $(KDIR)/Makefile
-NO_HEADERS = no kernel headers in $(KDIR): install linux-headers-$$(uname -r) (Fedora: kernel-devel)
+# Those of a kernel that the module is for (kmod/compat.h).
+HEADERS_THERE = { test -e $(KDIR)/Makefile && \
+	$(MAKE) -s --no-print-directory -C $(KDIR) kernelversion 2>/dev/null | grep -qE '$(KERNELS)'; }
+KERNELS = ^(6\.(1[2-9]|[2-9][0-9])|7\.[0-2])([^0-9]|$$)
+NO_HEADERS = no headers of a kernel from 6.12 to 7.2 in $(KDIR): install linux-headers-$$(uname -r) \
+	(Fedora: kernel-devel)
 kmod:
 	@$(HEADERS_THERE) || { echo "$(NO_HEADERS)" >&2; exit 1; }
 	$(Q)$(MAKE) -C $(KDIR) M=$(CURDIR)/kmod modules
@@ -310,7 +314,7 @@ install-user: install-tools $(B)/$(FROM)/flowtapd
 # The module's source; then: dkms install flowtap/$(VERSION)
 install-dkms:
 	install -d $(DESTDIR)$(DKMS_DIR)/kmod $(DESTDIR)$(DKMS_DIR)/libuapi/include/linux
-	install -m 644 kmod/*.[ch] kmod/Kbuild $(DESTDIR)$(DKMS_DIR)/kmod/
+	install -m 644 $(filter-out %.mod.c,$(wildcard kmod/*.[ch])) kmod/Kbuild $(DESTDIR)$(DKMS_DIR)/kmod/
 	install -m 644 libuapi/include/linux/flowtap.h $(DESTDIR)$(DKMS_DIR)/libuapi/include/linux/
 	sed 's/@VERSION@/$(VERSION)/' tools/packaging/dkms.conf.in >$(DESTDIR)$(DKMS_DIR)/dkms.conf
 	chmod 644 $(DESTDIR)$(DKMS_DIR)/dkms.conf
@@ -326,7 +330,7 @@ uninstall:
 # the cross compilers of build/riscv64 and build/arm64.
 DEB_ARCH ?= $(shell dpkg --print-architecture)
 DEB_FROM ?= $(if $(filter $(DEB_ARCH),$(shell dpkg --print-architecture)),native,$(DEB_ARCH))
-DEB_STRIP := $(if $(filter riscv64,$(DEB_FROM)),riscv64-linux-gnu-)$(if \
+DEB_STRIP = $(if $(filter riscv64,$(DEB_FROM)),riscv64-linux-gnu-)$(if \
 	$(filter arm64,$(DEB_FROM)),aarch64-linux-gnu-)strip
 DEB_TREE := $(B)/deb/tree-$(DEB_ARCH)
 EPOCH := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null || stat -c %Y README.md))
