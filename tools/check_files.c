@@ -205,6 +205,19 @@ static void close_json(struct checking *checking, const struct flowtap_check *ch
 	json_close(json, '}');
 }
 
+/* That the packing is damaged is one problem: stderr has it and how many damages, the JSON this. */
+static void show_unpacked(struct checking *checking)
+{
+	const struct flowtap_unpacked *unpacked = input_unpacked();
+	const struct flowtap_check_problem problem = {
+		.offset = unpacked->offset, .reason = unpacked->reason,
+	};
+
+	if (checking->as_json)
+		show(checking, &problem, "");
+	checking->shown++;
+}
+
 /* Whether it is good. */
 static bool check_one(struct checking *checking, const char *path)
 {
@@ -215,6 +228,7 @@ static bool check_one(struct checking *checking, const char *path)
 		.argument = checking,
 	};
 	int fd = input_open(path, checking->quiet), error;
+	bool damaged;
 
 	checking->path = input_name(path);
 	checking->shown = 0;
@@ -225,10 +239,11 @@ static bool check_one(struct checking *checking, const char *path)
 		json_open(&checking->json, "problems", '[');
 	}
 	/* input_open has complained. */
+	damaged = input_unpacked()->damages;
+	if (damaged)
+		show_unpacked(checking);
 	error = fd < 0 ? fd : flowtap_check_file(&check, fd);
-	check.problems += input_damages();
-	/* With those that stderr has. */
-	checking->shown += input_damages();
+	check.problems += damaged;
 	progress_end(&checking->progress);
 	if (checking->as_json)
 		close_json(checking, &check, error);

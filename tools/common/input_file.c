@@ -22,11 +22,11 @@
 
 #define UNPACK_LIMIT "FLOWTAP_UNPACK_LIMIT"
 
-static uint64_t damages;
+static struct flowtap_unpacked result;
 
-uint64_t input_damages(void)
+const struct flowtap_unpacked *input_unpacked(void)
 {
-	return damages;
+	return &result;
 }
 
 const char *input_name(const char *path)
@@ -94,8 +94,7 @@ static void report_unpacked(const char *path, const struct flowtap_unpacked *unp
 {
 	char bytes[32], zeros[32];
 
-	damages = unpacked->damages;
-	if (!damages)
+	if (!unpacked->damages)
 		return;
 	complain("'%s': offset %" PRIu64 ": %s", input_name(path), unpacked->offset,
 		 unpacked->reason);
@@ -136,7 +135,6 @@ static int unpack_problem(const char *path, int error, uint64_t limit)
 /* The archive that is in the file, as a temporary file, or the file itself. It is taken over. */
 static int unpacked(const char *path, int packed)
 {
-	struct flowtap_unpacked result;
 	uint64_t limit;
 	int fd, error;
 
@@ -176,7 +174,7 @@ int input_open(const char *path, bool quiet)
 	struct stat stat_of;
 	int fd, kept;
 
-	damages = 0;
+	result = (struct flowtap_unpacked){ 0 };
 	if (flowtap_input_is_perf_directory(path))
 		fd = flowtap_input_open_perf(path);
 	else if (strcmp(path, "-"))

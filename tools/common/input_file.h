@@ -3,8 +3,8 @@
 #ifndef INPUT_FILE_H
 #define INPUT_FILE_H
 
+#include <flowtap/packed.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 /*
@@ -16,8 +16,8 @@
  * of the copying. Below 0 after a complaint.
  */
 int input_open(const char *path, bool quiet);
-/* Damages that the last input_open complained of: a packing with any is no good file. */
-uint64_t input_damages(void);
+/* What the last input_open unpacked, all zeros: nothing; a packing with damages is no good file. */
+const struct flowtap_unpacked *input_unpacked(void);
 /* Its name for messages. */
 const char *input_name(const char *path);
 /* Bytes, 0 unknown. */

@@ -342,7 +342,7 @@ static int decode_file(const struct decode_options *options)
 	else
 		status = decode_archive(options, input);
 	close(input);
-	if (input_damages() && (status == STATUS_OK || status == STATUS_NOTHING))
+	if (input_unpacked()->damages && (status == STATUS_OK || status == STATUS_NOTHING))
 		status = STATUS_DAMAGED;
 	return status;
 }

@@ -187,5 +187,5 @@ int dump_command(int argc, char **argv)
 		return STATUS_ERROR;
 	status = dump(argv[0], fd, argv[optind], &dumping);
 	close(fd);
-	return status == STATUS_OK && input_damages() ? STATUS_DAMAGED : status;
+	return status == STATUS_OK && input_unpacked()->damages ? STATUS_DAMAGED : status;
 }
