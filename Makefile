@@ -158,11 +158,12 @@ native: $(B)/$(FROM)/flowtap $(B)/$(FROM)/flowtapd
 
 # --- The module, for the running kernel or KDIR. ---
 # Those of a kernel that the module is for (kmod/compat.h).
-HEADERS_THERE = { test -e $(KDIR)/Makefile && \
-	$(MAKE) -s --no-print-directory -C $(KDIR) kernelversion 2>/dev/null | grep -qE '$(KERNELS)'; }
+KERNEL_VERSION = $(MAKE) -s --no-print-directory -C $(KDIR) kernelversion 2>/dev/null
+HEADERS_THERE = { test -e $(KDIR)/Makefile && $(KERNEL_VERSION) | grep -qE '$(KERNELS)'; }
 KERNELS = ^(6\.(1[2-9]|[2-9][0-9])|7\.[0-2])([^0-9]|$$)
-NO_HEADERS = no headers of a kernel from 6.12 to 7.2 in $(KDIR): install linux-headers-$$(uname -r) \
-	(Fedora: kernel-devel)
+NO_HEADERS = $$(v=$$($(KERNEL_VERSION)) && \
+	echo "$(KDIR) is of Linux $$v, the module for 6.12 to 7.2 (make KERNELS=. tries it)" || \
+	echo "no kernel headers in $(KDIR): install linux-headers-$$(uname -r) (Fedora: kernel-devel)")
 kmod:
 	@$(HEADERS_THERE) || { echo "$(NO_HEADERS)" >&2; exit 1; }
 	$(Q)$(MAKE) -C $(KDIR) M=$(CURDIR)/kmod modules
