@@ -61,19 +61,26 @@ static int report_gap(const struct flowtap_perfdata_decoder *decoder,
 
 typedef int (*taker)(struct flowtap_perfdata_decoder *decoder, const uint8_t *bytes, size_t size);
 
+/* Of a range of which no unit is known yet. */
+static int keep_loss(struct flowtap_perfdata_decoder *decoder, struct flowtap_gap gap, uint64_t size)
+{
+	if (!decoder->gap.detail)
+		decoder->gap = gap;
+	decoder->lost += size;
+	return 0;
+}
+
 /* The file has become shorter since its records were read. */
 static int report_shrunk(struct flowtap_perfdata_decoder *decoder, uint64_t size)
 {
-	static const char detail[] = "the file became shorter while it was read";
+	const struct flowtap_gap gap = {
+		.reason = FLOWTAP_GAP_TRUNCATED, .size = size,
+		.detail = "the file became shorter while it was read",
+	};
 
-	if (decoder->surveying)
-		return 0;
-	if (decoder->unit)
-		return flowtap_perfdata_unit_add_gap(decoder->unit, FLOWTAP_GAP_TRUNCATED, size,
-						     detail);
-	decoder->lost += size;
-	decoder->gap = (struct flowtap_gap){ .reason = FLOWTAP_GAP_TRUNCATED, .detail = detail };
-	return 0;
+	if (!decoder->unit)
+		return keep_loss(decoder, gap, size);
+	return flowtap_perfdata_unit_add_gap(decoder->unit, gap.reason, gap.size, gap.detail);
 }
 
 static int each_piece(struct flowtap_perfdata_decoder *decoder,
@@ -164,11 +171,8 @@ static int on_lost(struct flowtap_frames *frames, enum flowtap_frame_loss loss, 
 	(void)offset;
 	if (loss == FLOWTAP_FRAME_BARRIER)
 		gap.detail = "perf: the trace is not continuous (barrier)";
-	if (!decoder->unit) {
-		decoder->gap = decoder->gap.detail ? decoder->gap : gap;
-		decoder->lost += size;
-		return 0;
-	}
+	if (!decoder->unit)
+		return keep_loss(decoder, gap, size);
 	return flowtap_perfdata_unit_add_gap(decoder->unit, gap.reason, gap.size, gap.detail);
 }
 

@@ -164,13 +164,14 @@ static int pad(struct unpacking *unpacking, uint64_t begin, uint64_t content)
 	return ftruncate(unpacking->to, (off_t)end) ? -errno : 0;
 }
 
-/* The next offset after ->at where a frame may begin, or the end of the file. */
-static int search(struct unpacking *unpacking)
+/* The next offset from ->at on where a frame may begin; the end of the file, or some offset from `end` on. */
+static int search(struct unpacking *unpacking, uint64_t end)
 {
-	size_t n;
-	int error;
+	size_t n = 0;
+	int error = 0;
 
-	while ((n = flowtap_read_at(unpacking->from, unpacking->input, INPUT, unpacking->at,
+	while (unpacking->at < end &&
+	       (n = flowtap_read_at(unpacking->from, unpacking->input, INPUT, unpacking->at,
 				    &error)) >= MAGIC) {
 		for (size_t i = 0; i + MAGIC <= n; i++) {
 			uint32_t magic = word(unpacking->input + i);
@@ -182,7 +183,7 @@ static int search(struct unpacking *unpacking)
 		}
 		unpacking->at += n - MAGIC + 1;
 	}
-	unpacking->at += n;
+	unpacking->at += n < MAGIC ? n : 0;
 	return error;
 }
 
@@ -202,7 +203,7 @@ static int skip_frame(struct unpacking *unpacking, uint32_t size)
 	unpacking->result->cut = true;
 	report_damage(unpacking, at, "the file ends within this skippable zstd frame");
 	unpacking->at = at + MAGIC;
-	error = search(unpacking);
+	error = search(unpacking, UINT64_MAX);
 	return error ? error : 1;
 }
 
@@ -221,7 +222,7 @@ static int next(struct unpacking *unpacking)
 		return skip_frame(unpacking, word(head + 4));
 	if (n < MAGIC || word(head) != ZSTD_MAGICNUMBER) {
 		report_damage(unpacking, at, "no zstd frame begins here");
-		result = search(unpacking);
+		result = search(unpacking, UINT64_MAX);
 		return result ? result : 1;
 	}
 	content = ZSTD_getFrameContentSize(head, n);
@@ -230,7 +231,7 @@ static int next(struct unpacking *unpacking)
 		return result;
 	/* One that seems to be cut may be one whose length is damaged. */
 	unpacking->at = at + MAGIC;
-	result = search(unpacking);
+	result = search(unpacking, UINT64_MAX);
 	/* Where nothing follows there is nothing to keep its place for. */
 	if (!result && flowtap_read_at(unpacking->from, head, 1, unpacking->at, &result))
 		result = pad(unpacking, begin, content);
@@ -331,24 +332,19 @@ static size_t peek(int fd, struct unpacking *unpacking, uint8_t *bytes, size_t s
 /* Nothing comes out of the first frame: whether one of ours follows, which says how much is in it. */
 static bool is_followed(struct unpacking *unpacking)
 {
-	const size_t end = MAGIC + ZSTD_compressBound(FLOWTAP_PACKED_FRAME);
+	const uint64_t end = MAGIC + ZSTD_compressBound(FLOWTAP_PACKED_FRAME);
 	uint8_t head[HEAD];
 	size_t n;
 	int error;
 
-	for (size_t at = MAGIC; at < end; at += n - MAGIC + 1) {
-		n = flowtap_read_at(unpacking->from, unpacking->input, INPUT, at, &error);
-		if (error || n < MAGIC)
+	unpacking->at = MAGIC;
+	for (unsigned int tries = 0; tries < FLOWTAP_PACKED_DAMAGES; tries++) {
+		if (search(unpacking, end) || unpacking->at >= end)
 			return false;
-		for (size_t i = 0; i + MAGIC <= n; i++) {
-			size_t size;
-
-			if (word(unpacking->input + i) != ZSTD_MAGICNUMBER)
-				continue;
-			size = flowtap_read_at(unpacking->from, head, sizeof(head), at + i, &error);
-			if (ZSTD_getFrameContentSize(head, size) == FLOWTAP_PACKED_FRAME)
-				return true;
-		}
+		n = flowtap_read_at(unpacking->from, head, sizeof(head), unpacking->at, &error);
+		if (ZSTD_getFrameContentSize(head, n) == FLOWTAP_PACKED_FRAME)
+			return true;
+		unpacking->at += MAGIC;
 	}
 	return false;
 }

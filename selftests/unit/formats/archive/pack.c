@@ -300,15 +300,22 @@ TEST_F(packed, a_frame_that_is_not_there_any_more_keeps_its_place)
 	EXPECT_EQ(BLOCKS - FRAME / BLOCK - 1, good_blocks(self->out, &bad));
 }
 
+/* The file with `size` bytes more at `at`. */
+static void insert(const FIXTURE_DATA(packed) *self, uint8_t *bytes, size_t at, const void *more,
+		   size_t size)
+{
+	memcpy(bytes, self->bytes, at);
+	memcpy(bytes + at, more, size);
+	memcpy(bytes + at + size, self->bytes + at, self->size - at);
+}
+
 TEST_F(packed, what_stands_between_frames_is_passed_over)
 {
 	static const uint8_t skippable[] = { 0x5a, 0x2a, 0x4d, 0x18, 3, 0, 0, 0, 'a', 'b', 'c' };
 	uint8_t *bytes = malloc(self->size + 4096);
 	size_t at = self->frames[2];
 
-	memcpy(bytes, self->bytes, at);
-	memcpy(bytes + at, skippable, sizeof(skippable));
-	memcpy(bytes + at + sizeof(skippable), self->bytes + at, self->size - at);
+	insert(self, bytes, at, skippable, sizeof(skippable));
 	ASSERT_EQ(0, unpack(self, bytes, self->size + sizeof(skippable), FLOWTAP_PACKED_LIMIT));
 	EXPECT_EQ(0, self->told.damages);
 	EXPECT_TRUE(same(self->archive, self->out));
@@ -347,9 +354,7 @@ TEST_F(packed, a_skippable_frame_longer_than_the_file_is_damage)
 	uint8_t *bytes = malloc(self->size + sizeof(skippable));
 	size_t at = self->frames[2];
 
-	memcpy(bytes, self->bytes, at);
-	memcpy(bytes + at, skippable, sizeof(skippable));
-	memcpy(bytes + at + sizeof(skippable), self->bytes + at, self->size - at);
+	insert(self, bytes, at, skippable, sizeof(skippable));
 	ASSERT_EQ(0, unpack(self, bytes, self->size + sizeof(skippable), FLOWTAP_PACKED_LIMIT));
 	EXPECT_EQ(1, self->told.damages);
 	EXPECT_EQ(at, self->told.offset);
