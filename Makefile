@@ -44,8 +44,8 @@ FUZZ := $(filter-out driver,$(patsubst selftests/fuzz/%.c,%,$(wildcard selftests
 BENCH := $(patsubst selftests/bench/%.c,%,$(wildcard selftests/bench/*.c))
 KERNEL := $(patsubst selftests/kernel/%.c,%,$(filter-out %.bpf.c,$(wildcard selftests/kernel/*.c)))
 
-.PHONY: all help run check check-unit check-riscv check-arm check-layers model check-debug debug-kernels soak bench fuzz \
-	lab shell clean kmod native kmod-if-headers install install-tools install-user install-dkms uninstall deb
+.PHONY: all help FORCE run check check-unit check-riscv check-arm check-layers model check-debug debug-kernels soak bench fuzz \
+	lab shell clean kmod native kmod-if-headers install install-tools install-user install-dkms uninstall deb deb-here
 .DELETE_ON_ERROR:
 
 all: native kmod-if-headers
@@ -57,7 +57,8 @@ help:
 	'make install    install them (as root; PREFIX=/usr/local, DESTDIR=); make uninstall' \
 	'make install-tools  the command, library and man pages only: to decode, nothing of a service' \
 	'make install-dkms  instead of the module its source, for dkms to build' \
-	'make deb        Debian packages in build/deb, of this machine or of DEB_ARCH=riscv64|arm64' \
+	'make deb        Debian packages in build/deb/ARCH, of this machine; DEB_ARCH=riscv64|arm64: of' \
+	'                another one, made in the lab' \
 	'make run        see it work: boots an emulated RISC-V machine with CTR and traces a program;' \
 	'                ARCH=arm64: an Arm one with ETE and TRBE, and checks every instruction' \
 	'make check      every test; ends with "N passed, N failed, N skipped"; the same each time' \
@@ -77,14 +78,25 @@ help:
 	'V=1 shows commands; MIRROR=URL chooses the Debian mirror of the lab, LAB_SUITES=NAME a further' \
 	'name of the release there'
 
+# What it is built with: written when it changes, and what is built with it is built again. What that
+# needs is looked for first.
+FORCE:
+define built_with
+$(1): FORCE
+	@mkdir -p $$(@D)
+	@printf '%s\n' '$(subst ','\'',$(2))' | cmp -s - $$@ || { tools/packaging/required $(3) && \
+		printf '%s\n' '$(subst ','\'',$(2))' >$$@; }
+endef
+
 # --- Programs for the kernel: X.bpf.c becomes build/bpf/X.skel.h, with the program in it. ---
 CLANG ?= clang
 BPFTOOL ?= $(or $(shell command -v bpftool),/usr/sbin/bpftool)
 BPF_FLAGS = -std=gnu17 $(WARN) -Wno-unused-parameter -g -O2 -target bpfel -mcpu=v3 -Ilibuapi/include -I. \
-	     -idirafter /usr/include/$(shell gcc -print-multiarch)
+	     -idirafter /usr/include/$(shell gcc -print-multiarch 2>/dev/null)
 
+$(eval $(call built_with,$(B)/bpf/with,$(CLANG) $(BPF_FLAGS),flowtapd $(CROSS_COMPILE)gcc $(CLANG) $(BPFTOOL)))
 .PRECIOUS: $(B)/bpf/%.bpf.o
-$(B)/bpf/%.bpf.o: %.bpf.c
+$(B)/bpf/%.bpf.o: %.bpf.c $(B)/bpf/with
 	@mkdir -p $(@D)
 	$(call say,BPF,$@)$(CLANG) $(BPF_FLAGS) -MMD -MP -c -o $@ $<
 $(B)/bpf/%.skel.h: $(B)/bpf/%.bpf.o
@@ -99,10 +111,11 @@ $(B)/libflowtap.names: $(wildcard libuapi/include/flowtap/*.h)
 
 # --- One userland build: name, compiler prefix, flags, another compiler. Objects go to build/NAME/. ---
 define userland
-$(B)/$(1)/%.o: %.c
+$(call built_with,$(B)/$(1)/with,$(or $(4),$(2)gcc) $(FLAGS) $(TESTFLAGS) $(3),flowtap $(or $(4),$(2)gcc))
+$(B)/$(1)/%.o: %.c $(B)/$(1)/with
 	@mkdir -p $$(@D)
 	$$(call say,CC,$$@)$(or $(4),$(2)gcc) $(FLAGS) $(3) -MMD -MP -c -o $$@ $$<
-$(B)/$(1)/selftests/%.o: selftests/%.c
+$(B)/$(1)/selftests/%.o: selftests/%.c $(B)/$(1)/with
 	@mkdir -p $$(@D)
 	$$(call say,CC,$$@)$(or $(4),$(2)gcc) $(FLAGS) $(TESTFLAGS) $(3) -MMD -MP -c -o $$@ $$<
 $(B)/$(1)/libuapi.a: $(LIB_SRC:%.c=$(B)/$(1)/%.o)
@@ -116,6 +129,7 @@ $(B)/$(1)/flowtap: $(TOOL_SRC:%.c=$(B)/$(1)/%.o) $(B)/$(1)/libflowtap.a
 	$$(call say,LD,$$@)$(or $(4),$(2)gcc) $(3) -o $$@ $$^ $(LIBS)
 $(B)/$(1)/libtools.a: $(patsubst %.c,$(B)/$(1)/%.o,$(filter-out tools/main.c,$(TOOL_SRC)))
 	$$(call say,AR,$$@)rm -f $$@ && $(2)ar qcs $$@ $$^
+$(DAEMON_SRC:%.c=$(B)/$(1)/%.o): $(B)/bpf/with
 $(B)/$(1)/daemon/programs.o: $(B)/bpf/daemon/choose.skel.h
 $(B)/$(1)/daemon/probes.o: $(B)/bpf/daemon/probe.skel.h
 $(B)/$(1)/libflowtapd.a: $(patsubst %.c,$(B)/$(1)/%.o,$(filter-out daemon/main.c,$(DAEMON_SRC)))
@@ -320,27 +334,44 @@ install-dkms:
 	sed 's/@VERSION@/$(VERSION)/' tools/packaging/dkms.conf.in >$(DESTDIR)$(DKMS_DIR)/dkms.conf
 	chmod 644 $(DESTDIR)$(DKMS_DIR)/dkms.conf
 
-# The user, his segments and a configuration that was changed stay.
+# The user, his segments and a configuration that was changed stay. What uses the files ends before
+# they go: the service, and what dkms built of the source.
+UNUSED = { ! test -e $(unitdir)/flowtapd.service || systemctl disable --now --quiet flowtapd.service || :; \
+	! dkms status flowtap/$(VERSION) 2>/dev/null | grep -q . || dkms remove flowtap/$(VERSION) --all; }
 uninstall:
+	test -n "$(DESTDIR)" || $(UNUSED)
 	rm -f $(INSTALLED:%=$(DESTDIR)$(prefix)/%) $(INSTALLED_SYSTEM:%=$(DESTDIR)%)
 	rm -rf $(DESTDIR)$(prefix)/include/flowtap $(DESTDIR)$(DKMS_DIR)
+	rm -f $(DESTDIR)/lib/modules/*/updates/flowtap.ko*
 	! cmp -s daemon/system/flowtapd.conf $(DESTDIR)$(sysconfdir)/flowtap/flowtapd.conf || \
-		rm -rf $(DESTDIR)$(sysconfdir)/flowtap
+		rm $(DESTDIR)$(sysconfdir)/flowtap/flowtapd.conf
+	! test -d $(DESTDIR)$(sysconfdir)/flowtap || \
+		rmdir --ignore-fail-on-non-empty $(DESTDIR)$(sysconfdir)/flowtap
+	test -n "$(DESTDIR)" || depmod -a
 
-# Debian packages; the time in them is that of the last commit. Other architectures are built with
-# the cross compilers of build/riscv64 and build/arm64.
-DEB_ARCH ?= $(shell dpkg --print-architecture)
-DEB_FROM ?= $(if $(filter $(DEB_ARCH),$(shell dpkg --print-architecture)),native,$(DEB_ARCH))
+# Debian packages; the time in them is that of the last commit. Those of other architectures are
+# built with the cross compilers of build/riscv64 and build/arm64, which the lab has.
+NATIVE_ARCH = $(shell dpkg --print-architecture)
+DEB_ARCH ?= $(NATIVE_ARCH)
+DEB_FROM ?= $(if $(filter $(DEB_ARCH),$(NATIVE_ARCH)),native,$(DEB_ARCH))
 DEB_STRIP = $(if $(filter riscv64,$(DEB_FROM)),riscv64-linux-gnu-)$(if \
 	$(filter arm64,$(DEB_FROM)),aarch64-linux-gnu-)strip
-DEB_TREE := $(B)/deb/tree-$(DEB_ARCH)
-EPOCH := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null || stat -c %Y README.md))
+DEB_OUT = $(B)/deb/$(DEB_ARCH)
+EPOCH = $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null || stat -c %Y README.md))
 
-deb: $(addprefix $(B)/$(DEB_FROM)/,flowtap flowtapd libflowtap.a)
-	$(Q)rm -rf $(DEB_TREE)
+deb:
+	$(Q)case $${FLOWTAP_LAB-}$(DEB_FROM) in \
+	riscv64|arm64) $(LAB) up && SOURCE_DATE_EPOCH=$(EPOCH) $(LAB) run -- \
+		$(MAKE) --no-print-directory -j2 V=$(V) DEB_ARCH=$(DEB_ARCH) deb-here ;; \
+	*) $(MAKE) --no-print-directory deb-here ;; \
+	esac
+
+# Nothing that an earlier version left is among them.
+deb-here: $(addprefix $(B)/$(DEB_FROM)/,flowtap flowtapd libflowtap.a)
+	$(Q)rm -rf $(DEB_OUT)
 	$(Q)$(MAKE) -s --no-print-directory install-user install-dkms FROM=$(DEB_FROM) prefix=/usr \
-		DESTDIR=$(CURDIR)/$(DEB_TREE)
-	$(Q)SOURCE_DATE_EPOCH=$(EPOCH) tools/packaging/deb $(DEB_TREE) $(B)/deb $(DEB_ARCH) $(VERSION) \
+		DESTDIR=$(CURDIR)/$(DEB_OUT)/tree
+	$(Q)SOURCE_DATE_EPOCH=$(EPOCH) tools/packaging/deb $(DEB_OUT)/tree $(DEB_OUT) $(DEB_ARCH) $(VERSION) \
 		$(DEB_STRIP)
 
 clean:
