@@ -11,8 +11,7 @@
 #include <sys/pidfd.h>
 #include <unistd.h>
 
-/* No machine has more; a kernel that says so is not believed. */
-#define CPUS_MAX 8192
+#include "base/cpus.h"
 
 /* ns: an io_uring that had requests for a file lets go of it after the end of its process. */
 #define LEAVING 5000000000ULL
@@ -76,7 +75,7 @@ int flowtap_device_query(uint32_t want, struct flowtap_query **queries, size_t *
 	if (fd < 0)
 		return fd;
 	error = flowtap_device_call(fd, FLOWTAP_IOC_QUERY, &first);
-	if (!error && (!first.cpus || first.cpus > CPUS_MAX))
+	if (!error && (!first.cpus || first.cpus > FLOWTAP_CPUS_MAX))
 		error = -EPROTO;
 	if (!error && !(all = calloc(first.cpus, sizeof(*all))))
 		error = -ENOMEM;

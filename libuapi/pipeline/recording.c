@@ -12,10 +12,9 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/cpus.h"
 #include "base/vector.h"
 #include "ete/unit_blocks.h"
-
-#define CPUS_MAX 8192
 
 /* --- What was recorded. --- */
 
@@ -35,7 +34,7 @@ static struct flowtap_recording_cpu *cpu_of(struct flowtap_recording *recording,
 
 	if (known)
 		return &recording->cpus[known - recording->cpus];
-	if (recording->n_cpus == CPUS_MAX)
+	if (recording->n_cpus == FLOWTAP_CPUS_MAX)
 		return NULL;
 	if (FLOWTAP_GROW(recording->cpus, recording->n_cpus))
 		return NULL;

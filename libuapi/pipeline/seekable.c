@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/write_all.h"
+
 int flowtap_input_temporary(void)
 {
 	const char *const directories[] = { secure_getenv("TMPDIR"), "/var/tmp", "/tmp" };
@@ -52,21 +54,6 @@ static size_t read_some(int fd, uint8_t *buffer, size_t size, int *failed)
 	return done;
 }
 
-static int write_all(int fd, const uint8_t *buffer, size_t size)
-{
-	while (size) {
-		ssize_t n = write(fd, buffer, size);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0) {
-			buffer += n;
-			size -= (size_t)n;
-		}
-	}
-	return 0;
-}
-
 static bool is_zero(const uint8_t *bytes, size_t size)
 {
 	return !bytes[0] && !memcmp(bytes, bytes + 1, size - 1);
@@ -93,7 +80,7 @@ static int copy(int from, int to, struct flowtap_input_copy *copy, uint8_t *buff
 		else if (device && n == FLOWTAP_INPUT_LOOK)
 			err = -ENODEV;
 		else
-			err = write_all(to, buffer, n);
+			err = flowtap_write_all(to, buffer, n);
 		copy->bytes += n;
 		if (!err && copy->progress)
 			copy->progress(copy);

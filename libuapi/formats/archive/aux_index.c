@@ -8,9 +8,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/cpus.h"
 #include "base/vector.h"
-
-#define CPUS_MAX 4096
 
 struct block {
 	uint64_t offset;
@@ -50,7 +49,7 @@ static int make_cpu(struct flowtap_aux_index *index, uint32_t cpu, struct flowta
 	*made = find_cpu(index, cpu);
 	if (*made)
 		return 0;
-	if (index->n == CPUS_MAX)
+	if (index->n == FLOWTAP_CPUS_MAX)
 		return -E2BIG;
 	if (FLOWTAP_GROW(index->cpus, index->n))
 		return -ENOMEM;

@@ -11,12 +11,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/cpus.h"
 #include "base/hash_table.h"
 #include "base/read_at.h"
 #include "base/vector.h"
 
 #define WINDOW (2 * FLOWTAP_RECORD_MAX)
-#define CPUS_MAX 4096
 
 /* Every record type begins like this. */
 struct timed {
@@ -104,7 +104,7 @@ static int find_cursor(struct flowtap_merge *merge, uint32_t cpu, struct cursor 
 		if ((*cursor)->cpu == cpu)
 			return 0;
 	}
-	if (merge->n == CPUS_MAX)
+	if (merge->n == FLOWTAP_CPUS_MAX)
 		return -E2BIG;
 	if (FLOWTAP_GROW(merge->cursors, merge->n) || FLOWTAP_GROW(merge->heap, merge->n) ||
 	    FLOWTAP_GROW(merge->aside, merge->n))

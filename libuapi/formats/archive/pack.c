@@ -9,6 +9,7 @@
 #include <zstd.h>
 
 #include "base/read_at.h"
+#include "base/write_all.h"
 
 /* What a board does beside its work: a higher one takes twice the time for a tenth less. */
 #define LEVEL 3
@@ -22,21 +23,6 @@ struct packing {
 	uint64_t offset;		/* in `from` */
 };
 
-static int write_all(int fd, const uint8_t *bytes, size_t size)
-{
-	while (size) {
-		ssize_t n = write(fd, bytes, size);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0) {
-			bytes += n;
-			size -= (size_t)n;
-		}
-	}
-	return 0;
-}
-
 static int pack_frames(struct packing *packing)
 {
 	size_t size, packed;
@@ -47,7 +33,7 @@ static int pack_frames(struct packing *packing)
 		packed = ZSTD_compress2(packing->context, packing->packed, packing->capacity,
 					packing->frame, size);
 		error = ZSTD_isError(packed) ? -ENOMEM :
-			write_all(packing->to, packing->packed, packed);
+			flowtap_write_all(packing->to, packing->packed, packed);
 		if (error)
 			return error;
 		posix_fadvise(packing->from, (off_t)packing->offset, (off_t)size,

@@ -13,6 +13,7 @@
 #include <zstd_errors.h>
 
 #include "base/read_at.h"
+#include "base/write_all.h"
 #include "formats/archive/header.h"
 
 #define INPUT (128U << 10)
@@ -34,22 +35,6 @@ struct unpacking {
 	uint8_t input[INPUT];
 	uint8_t output[OUTPUT];
 };
-
-static int write_at(int fd, const void *bytes, size_t size, uint64_t offset)
-{
-	while (size) {
-		ssize_t n = pwrite(fd, bytes, size, (off_t)offset);
-
-		if (n < 0 && errno != EINTR)
-			return -errno;
-		if (n > 0) {
-			bytes = (const uint8_t *)bytes + n;
-			size -= (size_t)n;
-			offset += (uint64_t)n;
-		}
-	}
-	return 0;
-}
 
 static uint32_t word(const uint8_t *bytes)
 {
@@ -95,7 +80,7 @@ static int write_output(struct unpacking *unpacking, size_t size)
 
 	if (size > unpacking->limit - unpacking->position)
 		return -EFBIG;
-	error = write_at(unpacking->to, unpacking->output, size, unpacking->position);
+	error = flowtap_write_all_at(unpacking->to, unpacking->output, size, unpacking->position);
 	if (!error)
 		unpacking->position += size;
 	return error;
@@ -265,7 +250,7 @@ static int restore_header(const struct unpacking *unpacking)
 	    flowtap_read_at(unpacking->to, begin, sizeof(begin), 0, &error) < sizeof(begin) ||
 	    memcmp(begin, zeros, sizeof(begin)))
 		return 0;
-	return write_at(unpacking->to, &header, sizeof(header), 0);
+	return flowtap_write_all_at(unpacking->to, &header, sizeof(header), 0);
 }
 
 static struct unpacking *new(int from, int to)

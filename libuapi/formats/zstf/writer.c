@@ -20,6 +20,8 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "base/write_all.h"
+
 #define BUFFERS 3U		/* on their way to the thread, which is the slower one */
 #define INDEX_OFFSET_AT 12	/* in the head */
 
@@ -60,27 +62,10 @@ struct flowtap_zstf {
 	size_t begin;			/* ... and where it begins in `packed` */
 };
 
-/* 0 or -errno. */
-static int write_at(int fd, const void *bytes, size_t size, uint64_t offset)
-{
-	while (size) {
-		ssize_t n = pwrite(fd, bytes, size, (off_t)offset);
-
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n <= 0)
-			return n ? -errno : -EIO;
-		bytes = (const uint8_t *)bytes + n;
-		size -= (size_t)n;
-		offset += (uint64_t)n;
-	}
-	return 0;
-}
-
 static int point_head(struct flowtap_zstf *zstf, uint64_t offset)
 {
 	offset = htole64(offset);
-	return write_at(zstf->fd, &offset, sizeof(offset), INDEX_OFFSET_AT);
+	return flowtap_write_all_at(zstf->fd, &offset, sizeof(offset), INDEX_OFFSET_AT);
 }
 
 static size_t index_size(size_t chunks)
@@ -92,7 +77,7 @@ static size_t index_size(size_t chunks)
 static int write_index(struct flowtap_zstf *zstf, size_t chunks, uint64_t offset)
 {
 	zstf->index[0] = htole64(chunks);
-	return write_at(zstf->fd, zstf->index, index_size(chunks), offset);
+	return flowtap_write_all_at(zstf->fd, zstf->index, index_size(chunks), offset);
 }
 
 /* All whole chunks into the file. */
@@ -110,7 +95,7 @@ static int commit(struct flowtap_zstf *zstf)
 			error = point_head(zstf, size);
 	}
 	if (!error)
-		error = write_at(zstf->fd, zstf->packed, zstf->begin, zstf->end);
+		error = flowtap_write_all_at(zstf->fd, zstf->packed, zstf->begin, zstf->end);
 	if (!error)
 		error = write_index(zstf, zstf->chunks, end);
 	if (!error)
@@ -355,7 +340,7 @@ static int begin_file(struct flowtap_zstf *zstf)
 		return -errno;
 	memcpy(head + 4, &markers, sizeof(markers));
 	zstf->end = sizeof(head);
-	return write_at(zstf->fd, head, sizeof(head), 0);
+	return flowtap_write_all_at(zstf->fd, head, sizeof(head), 0);
 }
 
 static int begin_compression(struct flowtap_zstf *zstf, int level)
