@@ -100,12 +100,14 @@ static inline bool flowtap_dumpable(struct task_struct *task, struct user_namesp
 
 #ifdef CONFIG_ARM64
 #include <linux/cpumask.h>
+#include <linux/interrupt.h>
 #include <linux/irq.h>
 #include <linux/irqdesc.h>
 #include <linux/of_irq.h>
 #include <linux/of_platform.h>
 #include <linux/platform_device.h>
 #include <asm/kvm_host.h>
+#include <asm/virt.h>
 
 /**
  * flowtap_trbe_begins() - let KVM know that this CPU's trace buffer is about to be enabled
@@ -117,7 +119,7 @@ static inline bool flowtap_dumpable(struct task_struct *task, struct user_namesp
  */
 static inline void flowtap_trbe_begins(void)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0)
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
 	kvm_tracing_set_el1_configuration(0);
 	kvm_enable_trbe();
 #endif
@@ -130,9 +132,24 @@ static inline void flowtap_trbe_begins(void)
  */
 static inline void flowtap_trbe_ends(void)
 {
-#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 15, 0)
+#if LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0)
 	kvm_disable_trbe();
 #endif
+}
+
+/**
+ * flowtap_kvm_faults() - whether flowtap_trbe_begins() would fault
+ *
+ * Until 6.18 what it calls uses KVM's own data, which are not there if the kernel was booted at EL1.
+ * Whether KVM has any is not to be known from here but at EL2, where it looks at nothing.
+ *
+ * Context: any.
+ * Return: true: the trace buffer must not be used.
+ */
+static inline bool flowtap_kvm_faults(void)
+{
+	return LINUX_VERSION_CODE >= KERNEL_VERSION(6, 14, 0) &&
+	       LINUX_VERSION_CODE < KERNEL_VERSION(6, 18, 0) && !is_kernel_in_hyp_mode();
 }
 
 /**
@@ -157,6 +174,26 @@ static inline void flowtap_percpu_irq_cpus(struct device_node *node, int irq, st
 	cpumask_copy(cpus, affinity ?: cpu_possible_mask);
 	if (device)
 		put_device(&device->dev);
+#endif
+}
+
+/**
+ * flowtap_request_percpu_irq() - request an interrupt of each CPU's own
+ * @irq: the interrupt.
+ * @handler: called on each of @cpus where it is enabled.
+ * @cpus: those whose it is, until it is freed: on others it may be somebody else's.
+ * @data: of each CPU, given to @handler.
+ *
+ * Context: may sleep.
+ * Return: 0 or -errno.
+ */
+static inline int flowtap_request_percpu_irq(int irq, irq_handler_t handler,
+					     const struct cpumask *cpus, void __percpu *data)
+{
+#if LINUX_VERSION_CODE < KERNEL_VERSION(6, 19, 0)
+	return request_percpu_irq(irq, handler, "flowtap", data);
+#else
+	return request_percpu_irq_affinity(irq, handler, "flowtap", cpus, data);
 #endif
 }
 #endif /* CONFIG_ARM64 */

@@ -68,8 +68,8 @@ static void trc_write(u32 offset, u64 value)
 #define X(offset) case (offset): write_sysreg_s(value, TRC(offset)); return;
 	X(TRCPRGCTLR) X(TRCCONFIGR) X(TRCAUXCTLR) X(TRCEVENTCTL0R) X(TRCEVENTCTL1R) X(TRCRSR)
 	X(TRCSTALLCTLR) X(TRCTSCTLR) X(TRCSYNCPR) X(TRCCCCTLR) X(TRCBBCTLR) X(TRCTRACEIDR)
-	X(TRCQCTLR) X(TRCVICTLR) X(TRCVIIECTLR) X(TRCVISSCTLR) X(TRCSEQEVR) X(TRCSEQEVR + 4)
-	X(TRCSEQEVR + 8) X(TRCSEQRSTEVR) X(TRCSEQSTR) X(TRCCLAIMSET) X(TRCCLAIMCLR)
+	X(TRCQCTLR) X(TRCVICTLR) X(TRCVIIECTLR) X(TRCVISSCTLR) X(TRCVIPCSSCTLR) X(TRCSEQEVR)
+	X(TRCSEQEVR + 4) X(TRCSEQEVR + 8) X(TRCSEQRSTEVR) X(TRCSEQSTR) X(TRCCLAIMSET) X(TRCCLAIMCLR)
 	EACH4(X, TRCCNTRLDVR) EACH4(X, TRCCNTCTLR) EACH4(X, TRCCNTVR)
 	EACH16(X, TRCRSCTLR) EACH16(X, TRCRSCTLR + 64)
 	EACH4(X, TRCSSCCR) EACH4(X, TRCSSCCR + 16) EACH4(X, TRCSSCSR) EACH4(X, TRCSSCSR + 16)
@@ -185,9 +185,16 @@ static void program(const struct ete *ete, const struct recording *recording)
 	if (id(ete, 0, IDR0_QFILT))
 		trc_write(TRCQCTLR, 0);
 	trc_write(TRCTRACEIDR, TRACE_ID);
-	trc_write(TRCVICTLR, ete_config_victlr(recording->modes, ete->caps.trcidr[3]));
+	if (id(ete, 4, IDR4_NUMPC))
+		trc_write(TRCVIPCSSCTLR, 0);
 	clear_resources(ete);
 	write_ranges(ete, configure);
+}
+
+/* The unit's state: to be written before each enabling, disabling it saves its own there. */
+static void begin_anew(const struct ete *ete, const struct recording *recording)
+{
+	trc_write(TRCVICTLR, ete_config_victlr(recording->modes, ete->caps.trcidr[3]));
 	trc_write(TRCRSR, RSR_TA);
 }
 
@@ -242,11 +249,13 @@ static int ete_open(struct recording *recording, bool spare)
 		/* Whoever came since: it is not disturbed. */
 		if (!claim(ete))
 			return -EBUSY;
+		prohibit();
 		if (!poll_status(STATR_IDLE, STATR_IDLE))
 			return -EIO;
 		if (ete->programmed != recording->id)
 			program(ete, recording);
 		ete->programmed = recording->id;
+		begin_anew(ete, recording);
 	}
 	error = trbe_enable(recording->aux, spare);
 	if (error)
@@ -290,9 +299,11 @@ static u64 ete_counter(void)
 	return __arch_counter_get_cntvct();
 }
 
+/* Where the buffer is not enabled trace is prohibited, or another's. */
 static bool ete_pause(struct recording *recording)
 {
-	prohibit();
+	if (this_cpu_ptr(&etes)->buffer)
+		prohibit();
 	return false;
 }
 
@@ -319,6 +330,8 @@ static void ete_init(void)
 		for_each_possible_cpu(cpu)
 			per_cpu(etes, cpu).described = true;
 	for_each_compatible_node(node, NULL, "arm,embedded-trace-extension") {
+		if (!of_device_is_available(node))
+			continue;
 		cpu_node = of_parse_phandle(node, "cpu", 0);
 		n = cpu_node ? of_cpu_node_to_id(cpu_node) : -ENODEV;
 		of_node_put(cpu_node);
@@ -398,15 +411,23 @@ err_trbe:
 	return reason;
 }
 
+/* Another driver came after this one, and traces: the claim's bit, trace and buffer are its own. */
+static bool is_anothers(const struct ete *ete)
+{
+	return !ete->unit && trc_read(TRCPRGCTLR) & 1;
+}
+
 static void ete_offline(void)
 {
 	struct ete *ete = this_cpu_ptr(&etes);
 
-	prohibit();
-	disable_unit(ete);
-	trc_write(TRCCLAIMCLR, CLAIM_SELF);
-	write_sysreg_s(ete->trfcr_before, TRFCR);
-	isb();
+	if (!is_anothers(ete)) {
+		prohibit();
+		disable_unit(ete);
+		trc_write(TRCCLAIMCLR, CLAIM_SELF);
+		write_sysreg_s(ete->trfcr_before, TRFCR);
+		isb();
+	}
 	trbe_offline();
 }
 
@@ -415,13 +436,16 @@ static void ete_recover(void)
 {
 	struct ete *ete = this_cpu_ptr(&etes);
 
-	prohibit();
 	ete->programmed = 0;
-	trbe_recover();
+	/* Until it is unlocked no register can be read. */
 	if (read_sysreg_s(OSLSR) & OSLSR_OSLK) {
 		write_sysreg_s(0, OSLAR);
 		isb();
 	}
+	if (is_anothers(ete))
+		return;
+	prohibit();
+	trbe_recover();
 }
 
 static void ete_query(u32 cpu, struct flowtap_query *query)

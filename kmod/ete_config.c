@@ -96,7 +96,7 @@ int ete_config_complete(const struct flowtap_ete_caps *caps, struct flowtap_ete_
 	const u32 least = field(caps->trcidr[3], IDR3_CCITMIN);
 	int error;
 
-	if (ete->flags || ete->context_mask || ete->config & ~known)
+	if (ete->flags || ete->reserved || ete->config & ~known)
 		return -EINVAL;
 	if ((ete->strobe_on_ns || ete->strobe_off_ns) &&
 	    !(is_strobe(ete->strobe_on_ns) && is_strobe(ete->strobe_off_ns)))

@@ -33,6 +33,7 @@
 #define TRCVICTLR	0x080
 #define TRCVIIECTLR	0x084
 #define TRCVISSCTLR	0x088
+#define TRCVIPCSSCTLR	0x08c
 #define TRCSEQEVR	0x100			/* 3, 4 bytes apart */
 #define TRCSEQRSTEVR	0x118
 #define TRCSEQSTR	0x11c
@@ -94,6 +95,7 @@
 #define IDR3_SYNCPR	BIT(25)			/* TRCSYNCPR is read-only */
 #define IDR3_STALLCTL	BIT(26)
 #define IDR4_ACPAIRS	GENMASK(3, 0)
+#define IDR4_NUMPC	GENMASK(15, 12)
 #define IDR4_RSPAIR	GENMASK(19, 16)		/* less one */
 #define IDR4_SSC	GENMASK(23, 20)
 #define IDR4_CIDC	GENMASK(27, 24)

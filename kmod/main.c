@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Initialises the parts of the module in the order in which they need each other, and cleans up
- * in reverse.
+ * in reverse. hooks_init only looks for tracepoints: what was hooked since is let go before the
+ * sources that it calls.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
@@ -32,7 +33,7 @@ static int __init flowtap_init(void)
 		return error;
 	error = source_init(&holder_source_user);
 	if (error)
-		goto err_cpu;
+		goto err_holder;
 	error = bpf_init();
 	if (error)
 		goto err_source;
@@ -48,7 +49,7 @@ err_stream:
 	stream_exit();
 err_source:
 	source_exit();
-err_cpu:
+err_holder:
 	holder_exit();
 	return error;
 }

@@ -141,6 +141,8 @@ static void write_gap(struct stream *stream, struct flowtap_member *member)
 static bool write_record(struct stream *stream, struct flowtap_member *member,
 			 const struct collected *collected)
 {
+	const u64 area = stream->output.aux.size;
+	u64 skipped = collected->skipped;
 	struct flowtap_record_aux record = {
 		.header = {
 			.type = FLOWTAP_RECORD_AUX,
@@ -166,16 +168,21 @@ static bool write_record(struct stream *stream, struct flowtap_member *member,
 	if (stream->piece.continues)
 		record.flags |= FLOWTAP_AUX_CONTINUES;
 	/* More than the area can hold: the newest. */
-	if (record.size > stream->output.aux.size) {
-		record.offset += record.size - stream->output.aux.size;
-		record.size = stream->output.aux.size;
+	if (record.size > area) {
+		record.offset += record.size - area;
+		record.size = area;
+	}
+	/* It may have gone round more than once: then nothing older is left. */
+	if (collected->wrapped && skipped + collected->size < area) {
+		record.offset += area;
+		skipped += area;
 	}
 	record.time = read_clocks(stream, &record.counter);
 	record.pid = stream->piece.thread.pid;
 	record.tid = stream->piece.thread.tid;
 	/* The head is there when a reader sees the record. */
 	if (ring_fits(&stream->output.ring, sizeof(record)))
-		aux_publish(&stream->output.aux, collected->skipped + collected->size);
+		aux_publish(&stream->output.aux, skipped + collected->size);
 	else
 		collected = NULL;
 	/* Where it does not fit, this counts it. */
@@ -214,6 +221,9 @@ static u64 cut(struct stream *stream, struct flowtap_member *member, bool stop)
 	if (written) {
 		output_published(&stream->output);
 		piece->continues = true;
+	} else if (collected.fault && stream->output.aux.overwrite) {
+		/* Nobody knows what was overwritten. */
+		aux_publish(&stream->output.aux, stream->output.aux.size);
 	}
 	if (collected.full || collected.fault)
 		emit_loss(stream, piece->since, FLOWTAP_CAUSE_HARDWARE, FLOWTAP_UNKNOWN);

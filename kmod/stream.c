@@ -26,9 +26,6 @@
 #define RING_PAGES_MAX	(1U << 16)
 #define TIMER_NS_MIN	10000
 
-#define FLAGS_KNOWN	(FLOWTAP_GROUP | FLOWTAP_INHERIT | FLOWTAP_ENABLE_ON_EXEC | \
-			 FLOWTAP_OVERWRITE | FLOWTAP_CPU_WIDE | FLOWTAP_EXCLUDE_GUEST | \
-			 FLOWTAP_ENDLESS | FLOWTAP_EXCLUDE)
 #define MODES_KNOWN	(FLOWTAP_MODE_USER | FLOWTAP_MODE_KERNEL)
 #define TRIGGERS_KNOWN	(FLOWTAP_TRIGGER_SNAPSHOT | FLOWTAP_TRIGGER_OVERFLOW | \
 			 FLOWTAP_TRIGGER_TIMER | FLOWTAP_TRIGGER_SWITCH)
@@ -50,7 +47,7 @@ static int check_form(const struct flowtap_configure *configure)
 
 	if (configure->source == FLOWTAP_SOURCE_NONE || configure->source > FLOWTAP_SOURCE_ETE)
 		return -EINVAL;
-	if (configure->flags & ~FLAGS_KNOWN || configure->modes & ~MODES_KNOWN ||
+	if (configure->flags & ~FLAGS_SUPPORTED || configure->modes & ~MODES_KNOWN ||
 	    configure->triggers & ~TRIGGERS_KNOWN || !configure->modes)
 		return -EINVAL;
 	if (memchr_inv(configure->reserved, 0, sizeof(configure->reserved)))
@@ -87,7 +84,7 @@ static int check_support(const struct flowtap_configure *configure, const struct
 {
 	if (source->collector && !aux_is_sound(configure))
 		return -EINVAL;
-	if (configure->flags & ~FLAGS_SUPPORTED || configure->modes & ~source->modes ||
+	if (configure->modes & ~source->modes ||
 	    configure->triggers & ~source->triggers)
 		return -EOPNOTSUPP;
 	if (configure->flags & FLOWTAP_CPU_WIDE && !perfmon_capable())

@@ -16,6 +16,7 @@
 #include <linux/platform_device.h>
 #include <asm/barrier.h>
 #include <asm/cpufeature.h>
+#include <asm/cputype.h>
 #include <asm/mmu.h>
 
 #include "aux.h"
@@ -50,6 +51,7 @@ static DEFINE_PER_CPU(struct trbe, trbes);
 static struct {
 	int irq;
 	int error;
+	struct cpumask cpus;		/* whose it is */
 } lines[NODES];
 
 static unsigned int n_lines;
@@ -78,7 +80,9 @@ static void add_line(int irq, const struct cpumask *cpus)
 	if (irq <= 0 || n_lines == NODES)
 		return;
 	lines[n_lines].irq = irq;
-	lines[n_lines].error = request_percpu_irq(irq, interrupt, "flowtap", &trbes);
+	cpumask_copy(&lines[n_lines].cpus, cpus);
+	lines[n_lines].error = flowtap_request_percpu_irq(irq, interrupt, &lines[n_lines].cpus,
+							  &trbes);
 	if (lines[n_lines].error == -EBUSY)
 		pr_err("interrupt %d of the trace buffer has an owner: the driver coresight_trbe, if it is loaded (rmmod coresight_trbe; one that is built in must be used through perf)\n",
 		       irq);
@@ -115,6 +119,8 @@ void trbe_init(void)
 	if (!cpus)
 		return;
 	for_each_compatible_node(node, NULL, "arm,trace-buffer-extension") {
+		if (!of_device_is_available(node))
+			continue;
 		irq = irq_of_parse_and_map(node, 0);
 		flowtap_percpu_irq_cpus(node, irq, cpus);
 		add_line(irq, cpus);
@@ -141,7 +147,8 @@ static u32 listen(struct trbe *trbe)
 	unsigned int i;
 
 	for (i = 0; i < n_lines; i++) {
-		if (lines[i].irq != trbe->irq)
+		if (lines[i].irq != trbe->irq ||
+		    !cpumask_test_cpu(smp_processor_id(), &lines[i].cpus))
 			continue;
 		if (lines[i].error)
 			return lines[i].error == -EBUSY ? FLOWTAP_REASON_OWNED :
@@ -159,11 +166,13 @@ static u32 listen(struct trbe *trbe)
 u32 trbe_online(void)
 {
 	struct trbe *trbe = this_cpu_ptr(&trbes);
+	const u64 idr = read_sysreg_s(TRBIDR);
 	const struct trbe_cpu cpu = {
-		.idr = read_sysreg_s(TRBIDR),
-		.limitr = read_sysreg_s(TRBLIMITR),
-		.errata = trbe_errata(this_cpu_has_cap),
+		.idr = idr,
+		.limitr = idr & IDR_P ? 0 : read_sysreg_s(TRBLIMITR),
+		.errata = trbe_errata(read_cpuid_id(), this_cpu_has_cap),
 		.hidden = arm64_kernel_unmapped_at_el0(),
+		.kvm_faults = flowtap_kvm_faults(),
 	};
 	const char *why;
 	u32 reason = trbe_usable(&cpu, &why);
@@ -276,12 +285,19 @@ static void fill(struct aux *aux, u64 from, u64 size)
 void trbe_disable(struct aux *aux, struct collected *collected)
 {
 	struct trbe *trbe = this_cpu_ptr(&trbes);
-	u64 status, pointer;
+	u64 limitr, status, pointer;
 	enum trbe_end end = TRBE_WRONG;
 	bool ours;
 
 	/* Nobody else may have used it meanwhile: then nobody knows whose bytes there are. */
-	collected->collision |= read_sysreg_s(TRBLIMITR) != trbe->limitr;
+	limitr = read_sysreg_s(TRBLIMITR);
+	collected->collision |= limitr != trbe->limitr;
+	if (limitr != trbe->limitr && limitr & LIMITR_E) {
+		/* It is another's now, and goes on. */
+		flowtap_trbe_ends();
+		collected->fault = true;
+		return;
+	}
 	ours = read_sysreg_s(TRBBASER) == (u64)aux->bytes + trbe->window.base;
 	/* K10.5.10, steps 5 to 7. */
 	write_sysreg_s(0, TRBLIMITR);
@@ -304,7 +320,8 @@ void trbe_disable(struct aux *aux, struct collected *collected)
 	collected->full = end == TRBE_FULL;
 	collected->fault = end >= TRBE_FAULT || collected->collision;
 	collected->skipped = trbe->window.pad;
-	if (collected->size)
+	/* Gone round, what was skipped may have been written since. */
+	if (collected->size && !collected->wrapped)
 		fill(aux, aux->head, collected->skipped);
 	if (collected->fault)
 		warning_buffer_stopped(status, pointer, aux->size);

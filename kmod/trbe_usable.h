@@ -11,18 +11,20 @@
 #else
 #include <stdbool.h>
 #include <stdint.h>
+typedef uint8_t u8;
 typedef uint32_t u32;
 typedef uint64_t u64;
 #endif
 
 /**
  * trbe_errata() - the errata that a CPU's buffer has
+ * @midr: its MIDR_EL1.
  * @has: whether this CPU has a capability, ARM64_WORKAROUND_.
  *
  * Context: as @has.
  * Return: TRBE_ of trbe_window.h.
  */
-u32 trbe_errata(bool (*has)(unsigned int capability));
+u32 trbe_errata(u32 midr, bool (*has)(unsigned int capability));
 
 /**
  * struct trbe_cpu - a CPU as it was found
@@ -30,12 +32,14 @@ u32 trbe_errata(bool (*has)(unsigned int capability));
 struct trbe_cpu {
 	/** @idr: TRBIDR_EL1. */
 	u64 idr;
-	/** @limitr: TRBLIMITR_EL1. */
+	/** @limitr: TRBLIMITR_EL1; 0 where @idr has P: reading it would trap. */
 	u64 limitr;
 	/** @errata: of trbe_errata(). */
 	u32 errata;
 	/** @hidden: the kernel is not mapped while user programs run. */
 	bool hidden;
+	/** @kvm_faults: KVM cannot be told that the buffer is enabled. */
+	bool kvm_faults;
 };
 
 /**

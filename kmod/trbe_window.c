@@ -66,7 +66,7 @@ static void place(const struct trbe_area *area, u64 at, u64 space, bool stray,
 		if (area->errata & TRBE_PASSES_LIMIT && !stray && end - window->limit < TRBE_PAST)
 			window->limit -= least(window->limit, area->page);
 	}
-	if (area->by_limit)
+	if (area->by_limit && !area->overwrite)
 		window->limit = least(window->limit,
 				      up(window->start + most(area->watermark, enough(area)),
 					 area->page));
@@ -79,12 +79,14 @@ static u64 length(const struct trbe_window *window)
 
 bool trbe_window(const struct trbe_area *area, struct trbe_window *window)
 {
-	const u64 at = area->head & (area->size - 1), used = area->head - area->tail;
+	const u64 at = area->head & (area->size - 1);
+	const u64 used = area->overwrite ? 0 : area->head - area->tail;
 	struct trbe_window again = { 0 };
 	u64 little;
 
 	*window = (struct trbe_window){ 0 };
-	if (area->overwrite) {
+	/* Where bytes get lost as it goes round, it stops at the end, and the loss has a record. */
+	if (area->overwrite && !(area->errata & TRBE_PASSES_LIMIT)) {
 		window->circular = true;
 		window->limit = area->size;
 		window->start = up(at, area->align) & (area->size - 1);
@@ -99,7 +101,7 @@ bool trbe_window(const struct trbe_area *area, struct trbe_window *window)
 	little = least(area->page, area->watermark / 4);
 	if (at > used && length(window) < most(little, enough(area))) {
 		/* What is skipped is filled afterwards. */
-		place(area, 0, at - used, !used, &again);
+		place(area, 0, area->overwrite ? area->size : at - used, !used, &again);
 		if (length(&again) > length(window)) {
 			*window = again;
 			window->pad = area->size - at + again.start;
@@ -109,10 +111,11 @@ bool trbe_window(const struct trbe_area *area, struct trbe_window *window)
 	if (length(window) < enough(area))
 		return false;
 	/*
-	 * As much again is left for what comes until the interrupt is served; no interrupt for less
-	 * than a page.
+	 * As much again is left for what comes until the interrupt is served. Where the reader
+	 * leaves less than a page the only interrupt is that it is full: his tail makes no storm.
 	 */
-	if (!area->by_limit)
+	if (!area->by_limit && !area->overwrite &&
+	    (length(window) >= area->page || window->limit == area->size))
 		window->trigger =
 			least(down(least(most(area->watermark, area->page), length(window) / 2),
 				   area->align),

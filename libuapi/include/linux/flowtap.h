@@ -164,7 +164,7 @@
 #define FLOWTAP_ENABLE_ON_EXEC	(1U << 2)	/* the next exec of a traced task enables the group */
 #define FLOWTAP_OVERWRITE	(1U << 3)	/* flight recorder: the newest records are kept */
 #define FLOWTAP_CPU_WIDE	(1U << 4)	/* whatever runs on the CPU; takes no tasks to trace */
-#define FLOWTAP_EXCLUDE_GUEST	(1U << 5)	/* not while a virtual machine runs */
+#define FLOWTAP_EXCLUDE_GUEST	(1U << 5)	/* accepted: virtual machines never are traced */
 #define FLOWTAP_ENDLESS		(1U << 6)	/* the task set does not end: no POLLHUP */
 #define FLOWTAP_EXCLUDE		(1U << 7)	/* with CPU_WIDE: but for the tasks of the set */
 
@@ -251,7 +251,7 @@ struct flowtap_ctr_configure {
  */
 struct flowtap_ete_configure {
 	__u64 config;		/* TRCCONFIGR: BB, CCI, CID, VMID, TS, RS, VMIDOPT */
-	__u64 context_mask;	/* 0 */
+	__u64 reserved;		/* 0 */
 	__u64 address_start[4];	/* ranges to trace, none: everything */
 	__u64 address_end[4];	/* the first address after each */
 	__u64 strobe_on_ns;	/* 100 us to 60 s each, by CLOCK_MONOTONIC; both 0: always on */
@@ -259,7 +259,7 @@ struct flowtap_ete_configure {
 	__u32 sync_period;	/* TRCSYNCPR: log2 of bytes, 8 to 20; 0: 12 */
 	__u32 cycle_threshold;	/* TRCCCCTLR, with CCI: at most 4095, raised to CCITMIN; 0: 256 */
 	__u32 address_ranges;
-	__u32 flags;		/* 0 */
+	__u32 flags;		/* 0: there are none */
 };
 
 struct flowtap_configure {

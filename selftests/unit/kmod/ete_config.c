@@ -111,7 +111,7 @@ TEST(any_config_is_taken_or_refused_by_its_bits)
 		}
 	}
 	for (bit = 1; bit; bit <<= 1)
-		EXPECT_EQ(-EINVAL, WITH(.context_mask = bit));
+		EXPECT_EQ(-EINVAL, WITH(.reserved = bit));
 	for (bit = 1; bit < 1ULL << 32; bit <<= 1)
 		EXPECT_EQ(-EINVAL, WITH(.flags = bit));
 }

@@ -57,7 +57,7 @@ TEST(each_erratum_has_its_workaround_and_no_other)
 				capabilities |= 1ULL << known[i].capability;
 				want |= known[i].erratum;
 			}
-			ASSERT_EQ(want, trbe_errata(has));
+			ASSERT_EQ(want, trbe_errata(0, has));
 		}
 	/* They are different bits. */
 	for (want = i = 0; i < COUNT(known); i++) {
@@ -65,6 +65,32 @@ TEST(each_erratum_has_its_workaround_and_no_other)
 		EXPECT_EQ(0, want & known[i].erratum);
 		want |= known[i].erratum;
 	}
+}
+
+/* A kernel without a driver of its own for them has no capability; as Arm published them. */
+TEST(each_erratum_is_known_by_the_number_of_the_cpu)
+{
+	const u32 n2 = TRBE_OVERWRITES_BASE | TRBE_PASSES_LIMIT;
+	const u32 a510 = TRBE_DRAINS_TWICE | TRBE_ENABLES_LATE;
+	const struct {
+		u32 midr, errata;
+	} cpus[] = {
+		{ 0x410fd460, a510 | TRBE_CORRUPTS }, { 0x410fd461, a510 | TRBE_CORRUPTS },
+		{ 0x410fd462, a510 }, { 0x410fd463, 0 }, { 0x411fd460, 0 },
+		{ 0x410fd470, n2 }, { 0x412fd471, n2 }, { 0x410fd480, n2 }, { 0x411fd48f, n2 },
+		{ 0x412fd480, n2 }, { 0x412fd481, 0 }, { 0x410fd490, n2 }, { 0x413fd493, n2 },
+		{ 0x6d0fd490, n2 }, { 0x6d0fd470, 0 },
+		/* Cortex-A715, X3, Neoverse V2; another designer's */
+		{ 0x410fd4d0, 0 }, { 0x410fd4e0, 0 }, { 0x410fd4f0, 0 }, { 0x480fd490, 0 }, { 0, 0 },
+	};
+	unsigned int i;
+
+	capabilities = 0;
+	for (i = 0; i < COUNT(cpus); i++)
+		EXPECT_EQ(cpus[i].errata, trbe_errata(cpus[i].midr, has))
+			TH_LOG("%#x", cpus[i].midr);
+	capabilities = 1ULL << ARM64_WORKAROUND_2064142;
+	EXPECT_EQ(n2 | TRBE_DRAINS_TWICE, trbe_errata(0x410fd490, has));
 }
 
 /* TRBIDR_EL1: Align 3:0, P 4, F 5, EA 11:8. */
@@ -117,27 +143,29 @@ TEST(what_is_in_the_way_is_told)
 	static const struct {
 		uint64_t idr;
 		u32 errata;
-		bool hidden;
+		bool hidden, kvm_faults;
 		const char *text;
 	} obstacles[] = {
-		{ 16, 0, false, "TRBIDR_EL1.P" }, { 12, 0, false, "TRBIDR_EL1.Align" },
-		{ 0, 0, true, "kpti=off" }, { 0, TRBE_CORRUPTS, false, "1902691" },
+		{ .idr = 16, .text = "TRBIDR_EL1.P" }, { .idr = 12, .text = "TRBIDR_EL1.Align" },
+		{ .hidden = true, .text = "kpti=off" }, { .errata = TRBE_CORRUPTS, .text = "1902691" },
+		{ .kvm_faults = true, .text = "6.14 to 6.17" },
 	};
 	struct trbe_cpu cpu;
 	unsigned int set, i, first;
 	u32 errata, reason;
 	const char *why;
 
-	for (set = 0; set < 64; set++)
+	for (set = 0; set < 128; set++)
 		for (errata = 0; errata < TRBE_CORRUPTS; errata++) {
-			cpu = (struct trbe_cpu){ .errata = errata, .limitr = set >> 4 & 1 };
+			cpu = (struct trbe_cpu){ .errata = errata, .limitr = set >> 5 & 1 };
 			/* Of the limit alone E decides. */
-			cpu.limitr |= set >> 5 << 1;
+			cpu.limitr |= set >> 6 << 1;
 			for (first = COUNT(obstacles), i = COUNT(obstacles); i--;)
 				if (set >> i & 1) {
 					cpu.idr |= obstacles[i].idr;
 					cpu.errata |= obstacles[i].errata;
 					cpu.hidden |= obstacles[i].hidden;
+					cpu.kvm_faults |= obstacles[i].kvm_faults;
 					first = i;
 				}
 			reason = trbe_usable(&cpu, &why);

@@ -23,7 +23,7 @@ static bool is_free(const struct trbe_area *area, u64 at, u64 n)
 	const u64 space = area->size - (area->head - area->tail);
 	const u64 from = (at - area->head) & (area->size - 1);
 
-	return from + n <= space;
+	return area->overwrite || from + n <= space;
 }
 
 static const char *judge(const struct trbe_area *area, const struct trbe_window *window)
@@ -40,26 +40,31 @@ static const char *judge(const struct trbe_area *area, const struct trbe_window 
 		return "out of order";
 	if (((area->head + window->pad) & (area->size - 1)) != window->start)
 		return "the pad does not lead to the start";
-	if (area->overwrite)
-		return window->circular && !window->base && window->limit == area->size &&
-		       !window->trigger ? NULL : "not all of a flight recorder";
+	if (area->overwrite && window->trigger)
+		return "a flight recorder interrupts";
+	if (area->overwrite && !(area->errata & TRBE_PASSES_LIMIT))
+		return window->circular && !window->base && window->limit == area->size ?
+			       NULL : "not all of a flight recorder";
 	if (window->circular || window->limit - window->start < least)
 		return "too little";
 	if (!is_free(area, window->start, window->limit - window->start))
 		return "the reader's bytes";
-	if (window->pad > area->size - (area->head - area->tail))
+	if (!area->overwrite && window->pad > area->size - (area->head - area->tail))
 		return "a pad over the reader's bytes";
 	if (area->errata & TRBE_OVERWRITES_BASE &&
 	    (window->start < window->base + TRBE_SKIP || !is_free(area, window->base, TRBE_SKIP)))
 		return "bytes at the base";
-	if (area->errata & TRBE_PASSES_LIMIT && stray < area->size &&
+	if (area->errata & TRBE_PASSES_LIMIT && stray < area->size && !area->overwrite &&
 	    area->head != area->tail && !is_free(area, stray, 64))
 		return "bytes past the limit";
+	if (!area->overwrite && window->limit < area->size &&
+	    window->limit - window->start < area->page && window->trigger)
+		return "an interrupt for less than the reader's page";
 	if (area->by_limit ? window->trigger != 0 :
 	    window->trigger > (area->watermark > PAGE ? area->watermark : PAGE) || window->trigger > (window->limit - window->start) / 2 ||
 	    window->trigger % area->align)
 		return "the trigger";
-	if (area->by_limit && window->limit - window->start >=
+	if (area->by_limit && !area->overwrite && window->limit - window->start >=
 		(area->watermark > least ? area->watermark : least) + area->page)
 		return "a limit after the watermark";
 	return NULL;
@@ -223,7 +228,7 @@ static void go_round(struct trbe_area *area, void *context)
 	unsigned int i;
 	u64 laps;
 
-	if (area->overwrite)
+	if (area->overwrite && !(area->errata & TRBE_PASSES_LIMIT))
 		return;
 	area->head = area->tail = 0;
 	for (i = 0; i < 400; i++) {
@@ -285,6 +290,12 @@ TEST(the_end_of_the_area_is_left_for_its_beginning)
 	EXPECT_EQ(4 * PAGE - 512, window.start);
 	EXPECT_EQ(4 * PAGE, window.limit);
 	EXPECT_EQ(256, window.trigger);
+	/* A page that the reader leaves before his own bytes: full is the only interrupt. */
+	area.head = 512;
+	area.tail = area.head - 3 * PAGE;
+	EXPECT_TRUE(trbe_window(&area, &window));
+	EXPECT_EQ(PAGE, window.limit);
+	EXPECT_EQ(0, window.trigger);
 }
 
 #define S (1ULL << 17)
