@@ -50,6 +50,8 @@ static const struct encoding {
 	{ 0xffffffc0, 0xd5031000, INSN_WFX, 0, 0 },			/* WFET, WFIT */
 	{ 0xffffffff, 0xd503309f, INSN_OTHER, 0, 0 },			/* SSBB */
 	{ 0xffffffff, 0xd503349f, INSN_OTHER, 0, 0 },			/* PSSBB */
+	{ 0xfffff3ff, 0xd503319f, INSN_OTHER, 0, 0 },			/* DSB of loads */
+	{ 0xfffff3ff, 0xd503329f, INSN_OTHER, 0, 0 },			/* DSB of stores */
 	{ 0xfffff0ff, 0xd503309f, INSN_DSB, 0, 0 },
 	{ 0xfffff3ff, 0xd503323f, INSN_DSB, 0, 0 },			/* DSB nXS */
 	{ 0xffffffff, 0xd503225f, INSN_TSB_CSYNC, 0, 0 },

@@ -34,6 +34,7 @@ static const struct number {
 	UNIT("pairs", address_pairs, 0, 8, "address comparator pairs"),
 	UNIT("cid", context_comparators, 0, 8, "Context ID comparators"),
 	UNIT("vmid", vmid_comparators, 0, 8, "VMID comparators"),
+	UNIT("pc", pe_inputs, 0, 8, "PE comparator inputs, of which none ever fires"),
 	UNIT("resources", resource_pairs, 1, 16, "resource selector pairs"),
 	UNIT("shots", single_shots, 0, 8, "single-shot comparator controls"),
 	UNIT("counters", counters, 0, 4, "counters"),

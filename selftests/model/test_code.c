@@ -120,6 +120,9 @@ TEST(barriers_calls_and_register_accesses_are_known)
 		{ 0xd5033f9f, INSN_DSB },	/* dsb sy */
 		{ 0xd503379f, INSN_DSB },	/* dsb nsh */
 		{ 0xd503323f, INSN_DSB },	/* dsb oshnxs */
+		{ 0xd5033d9f, INSN_OTHER },	/* dsb ld: stores need not be complete */
+		{ 0xd503359f, INSN_OTHER },	/* dsb nshld */
+		{ 0xd5033e9f, INSN_OTHER },	/* dsb st */
 		{ 0xd503309f, INSN_OTHER },	/* ssbb */
 		{ 0xd503349f, INSN_OTHER },	/* pssbb */
 		{ 0xd5033fbf, INSN_OTHER },	/* dmb sy */

@@ -230,6 +230,7 @@ TEST(options_beyond_the_architecture_are_refused)
 		{ offsetof(struct trace_unit_options, address_pairs), 9 },
 		{ offsetof(struct trace_unit_options, context_comparators), 9 },
 		{ offsetof(struct trace_unit_options, vmid_comparators), 9 },
+		{ offsetof(struct trace_unit_options, pe_inputs), 9 },
 		{ offsetof(struct trace_unit_options, resource_pairs), 0 },
 		{ offsetof(struct trace_unit_options, resource_pairs), 17 },
 		{ offsetof(struct trace_unit_options, single_shots), 9 },
@@ -541,6 +542,27 @@ TEST(reserved_values_are_found_where_they_matter)
 		rig_enable(&rig);
 		EXPECT_EQ(tries[i].bad, rig_violations(&rig, VIOLATION_UNIT_RESERVED))
 			TH_LOG("%zu", i);
+		rig_disable(&rig);
+		rig_get(&rig, 0x00c);
+	}
+	rig_free(&rig);
+}
+
+TEST(comparator_inputs_have_a_register_that_is_to_be_programmed)
+{
+	struct trace_unit_options options = trace_unit_defaults;
+	struct rig rig;
+
+	options.pe_inputs = 2;
+	rig_init(&rig, &options, false, 0, 1);
+	EXPECT_EQ(2, rig_get(&rig, 0x1f0) >> 12 & 15);
+	rig_write(&rig, 0x08c, ~0ULL);
+	EXPECT_EQ(0x30003, rig_get(&rig, 0x08c));
+	for (unsigned int i = 0; i < 2; i++) {
+		rig_program(&rig, 1);
+		rig_write(&rig, 0x08c, i ? 0 : 0x20000);
+		rig_enable(&rig);
+		EXPECT_EQ(!i, rig_violations(&rig, VIOLATION_UNIT_RESERVED));
 		rig_disable(&rig);
 		rig_get(&rig, 0x00c);
 	}

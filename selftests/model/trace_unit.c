@@ -40,7 +40,7 @@ static bool within(uint8_t value, unsigned int most)
 static bool options_sound(const struct trace_unit_options *o)
 {
 	return within(o->address_pairs, 8) && within(o->context_comparators, 8) &&
-	       within(o->vmid_comparators, 8) && o->resource_pairs &&
+	       within(o->vmid_comparators, 8) && within(o->pe_inputs, 8) && o->resource_pairs &&
 	       within(o->resource_pairs, 16) && within(o->single_shots, 8) &&
 	       within(o->counters, 4) && (!o->sequencer_states || o->sequencer_states == 4) &&
 	       o->events && within(o->events, 4) && o->maxspec <= ENCODER_MAXSPEC &&

@@ -21,6 +21,7 @@ struct trace_unit_options {
 	uint8_t address_pairs;		/* TRCIDR4.NUMACPAIRS, 0 to 8 */
 	uint8_t context_comparators;	/* TRCIDR4.NUMCIDC, 0 to 8 */
 	uint8_t vmid_comparators;	/* TRCIDR4.NUMVMIDC, 0 to 8 */
+	uint8_t pe_inputs;		/* TRCIDR4.NUMPC, 0 to 8; none ever fires */
 	uint8_t resource_pairs;		/* TRCIDR4.NUMRSPAIR + 1, 1 to 16 */
 	uint8_t single_shots;		/* TRCIDR4.NUMSSCC, 0 to 8 */
 	uint8_t counters;		/* TRCIDR5.NUMCNTR, 0 to 4 */

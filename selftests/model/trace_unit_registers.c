@@ -13,6 +13,7 @@ typedef const struct trace_unit_options options_t;
 enum { READ_ONLY = 1, UNKNOWN = 2 };	/* ... after a reset */
 
 static unsigned int address_comparators(options_t *o) { return 2 * o->address_pairs; }
+static unsigned int have_pe_inputs(options_t *o) { return o->pe_inputs != 0; }
 static unsigned int have_addresses(options_t *o) { return o->address_pairs != 0; }
 static unsigned int have_selectors(options_t *o)
 {
@@ -91,6 +92,11 @@ static uint64_t vissctlr_mask(options_t *o, unsigned int n)
 	return bits(2 * o->address_pairs) * 0x10001U;
 }
 
+static uint64_t vipcssctlr_mask(options_t *o, unsigned int n)
+{
+	return bits(o->pe_inputs) * 0x10001U;
+}
+
 static uint64_t cntctlr_mask(options_t *o, unsigned int n)
 {
 	return two_events_mask(o, n) | CNTCTLR_RLDSELF | (n & 1 ? CNTCTLR_CNTCHAIN : 0);
@@ -132,7 +138,7 @@ static uint64_t vmidcctlr_mask(options_t *o, unsigned int n)
 
 /*
  * Registers that are alike are a row. Of those that are not here the trace unit has none:
- * TRCQCTLR, TRCVIPCSSCTLR, TRCSSPCICR, TRCITEEDCR, and all that the external debugger alone sees.
+ * TRCQCTLR, TRCSSPCICR, TRCITEEDCR, and all that the external debugger alone sees.
  */
 static const struct row {
 	uint16_t offset;
@@ -160,6 +166,7 @@ static const struct row {
 	{ 0x080, 0, 1, 4, UNKNOWN, NULL, victlr_mask, 0 },
 	{ 0x084, 0, 1, 4, UNKNOWN, have_addresses, viiectlr_mask, 0 },
 	{ 0x088, 0, 1, 4, UNKNOWN, have_addresses, vissctlr_mask, 0 },
+	{ 0x08c, 0, 1, 4, UNKNOWN, have_pe_inputs, vipcssctlr_mask, 0 },
 	{ 0x100, 0, 3, 4, UNKNOWN, have_sequencer, two_events_mask, 0 },
 	{ 0x118, 0, 1, 4, UNKNOWN, have_one_sequencer, event_mask, 0 },
 	{ 0x11c, 0, 1, 4, UNKNOWN, have_one_sequencer, NULL, 3 },
@@ -311,7 +318,8 @@ static uint32_t idr4(const struct trace_unit *unit)
 {
 	options_t *o = &unit->options;
 
-	return o->address_pairs | (o->resource_pairs ? o->resource_pairs - 1U : 0) << 16 |
+	return o->address_pairs | (uint32_t)o->pe_inputs << 12 |
+	       (o->resource_pairs ? o->resource_pairs - 1U : 0) << 16 |
 	       (uint32_t)o->single_shots << 20 | (uint32_t)o->context_comparators << 24 |
 	       (uint32_t)o->vmid_comparators << 28;
 }

@@ -159,6 +159,9 @@ static void use_filters(struct walk *walk)
 	uint64_t viiectlr = in_effect(unit, TRCVIIECTLR);
 
 	use_events(walk, TRCVICTLR, 1, "TRCVICTLR");
+	/* Nothing is said of when they fire: whoever starts or stops trace by them knows more. */
+	if (unit->options.pe_inputs && in_effect(unit, TRCVIPCSSCTLR))
+		wrong(walk, "TRCVIPCSSCTLR", in_effect(unit, TRCVIPCSSCTLR));
 	if (comparators_bad(unit, 0, (viiectlr | viiectlr >> 16) & 0xff))
 		wrong(walk, "TRCVIIECTLR", viiectlr);
 	if (in_effect(unit, TRCCONFIGR) & CONFIGR_BB &&
