@@ -11,25 +11,43 @@
 
 static const struct stf_ability unknown;
 
+/*
+ * What may branch, and is no branch of RV64: C.JAL; of the encodings of C.FSDSP Zcmt's CM.JT and
+ * CM.JALT, Zcmp's CM.POPRETZ and CM.POPRET.
+ */
+static bool is_rv32(const uint8_t *opcode)
+{
+	unsigned int half = opcode[0] | opcode[1] << 8;
+
+	if ((half & 0xe003) == 0x2001)
+		return true;
+	return (half & 0xe003) == 0xa002 && (!(half >> 10 & 7) || (half >> 8 & 0x1d) == 0x1c);
+}
+
 /* Where RV32 is not RV64 nothing is known. */
 static struct stf_ability riscv_ability(bool rv32, uint64_t pc, const uint8_t *opcode, size_t size)
 {
 	struct flowtap_riscv_insn insn;
 	bool jumps, returns;
+	uint64_t target;
 
-	if (rv32 && size == 2 && (opcode[0] & 3) == 1 && opcode[1] >> 5 == 1)
+	if (rv32 && size == 2 && is_rv32(opcode))
 		return unknown;
 	if (flowtap_riscv_classify(opcode, size, &insn) || insn.length != size)
 		return unknown;
 	jumps = insn.transfer != FLOWTAP_TRANSFER_NONE && insn.cause < 0 &&
 		insn.transfer != FLOWTAP_TRANSFER_RECORDING;
 	returns = insn.transfer == FLOWTAP_TRANSFER_TRAP_RETURN;
+	target = pc + (uint64_t)(int64_t)insn.offset;
+	/* Of 32 bits, whatever the upper ones are. */
+	if (rv32)
+		target = (pc & ~(uint64_t)UINT32_MAX) | (uint32_t)target;
 	return (struct stf_ability){
 		.known = true,
 		.branches = jumps,
 		.must = jumps && !insn.conditional && !returns,
 		.direct = insn.direct,
-		.target = pc + (uint64_t)(int64_t)insn.offset,
+		.target = target,
 		.returns = returns,
 		.nowhere = returns,
 	};

@@ -289,7 +289,7 @@ int flowtap_learned_flush(struct flowtap_learned *learned)
 
 	if (!run->size)
 		return 0;
-	if (!taken && always_goes(run) &&
+	if (!taken && !run->skipped && always_goes(run) &&
 	    (run->direct || run->isa != FLOWTAP_ISA_RV64 ||
 	     run->end == FLOWTAP_TRANSFER_TRAP_RETURN)) {
 		taken = true;
@@ -314,11 +314,19 @@ int flowtap_learned_taken(struct flowtap_learned *learned, uint64_t target)
 {
 	struct learned_run *run = &learned->run;
 
-	if (!run->size || !transfers(run) || target & 1 || (run->direct && run->target != target))
+	if (!run->size || !transfers(run) || run->skipped || target & 1 ||
+	    (run->direct && run->target != target))
 		return -EPROTO;
 	run->said = true;
 	run->to = target;
 	return 0;
+}
+
+void flowtap_learned_skipped(struct flowtap_learned *learned)
+{
+	struct learned_run *run = &learned->run;
+
+	run->skipped = run->size && transfers(run) && !run->said;
 }
 
 /* Whether the run's last instruction can have gone to where the next one is, and how. */
@@ -329,7 +337,7 @@ static bool leads(const struct learned_run *run, unsigned int isa, uint64_t addr
 	*taken = run->said;
 	if (run->said)
 		return run->to == address || (!run->to && !run->direct);
-	if (!transfers(run))
+	if (!transfers(run) || run->skipped)
 		return follows;
 	*taken = !follows || (always_goes(run) && (run->isa != FLOWTAP_ISA_T32 || !run->direct ||
 						   run->target == address));
@@ -369,6 +377,7 @@ static void begin_run(struct flowtap_learned *learned, unsigned int isa, uint64_
 	run->it = 0;
 	run->whole = false;
 	run->said = false;
+	run->skipped = false;
 	run->end = 0;
 	run->guess = learned_recent(learned, isa, address);
 	run->known = run->guess;

@@ -25,6 +25,7 @@ struct learned_run {
 	uint64_t target;
 	bool said;		/* the last instruction was taken: */
 	uint64_t to;
+	bool skipped;		/* its condition failed */
 	struct flowtap_block *guess;	/* the block that was last at `address`, or NULL */
 	uint8_t bytes[(20U << 10) + 8];	/* flowtap_block_max_size and an instruction */
 };
@@ -103,6 +104,11 @@ int flowtap_learned_turn(struct flowtap_learned *learned);
 /* What a reader that ended with `status` returns. */
 int flowtap_learned_part_end(struct flowtap_learned *learned, int status);
 
+/*
+ * The last instruction failed its condition, which within an IT block its opcode does not say: it
+ * goes on after itself.
+ */
+void flowtap_learned_skipped(struct flowtap_learned *learned);
 /* Whether an instruction that ends a block with this class can go anywhere but after itself. */
 bool flowtap_learned_transfers(unsigned int isa, unsigned int end);
 /*

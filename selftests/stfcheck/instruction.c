@@ -140,6 +140,8 @@ static enum opcode_kind kind_of(const struct state *state, uint64_t *target)
 		return opcode_arm_kind(arm_of(insn), insn->opcode, insn->size, insn->pc, target);
 	kind = opcode_kind(insn->opcode, insn->size, state->check->iem == 1, &offset);
 	*target = insn->pc + offset;
+	if (state->check->iem == 1)
+		*target = insn->pc >> 32 << 32 | (*target & UINT32_MAX);
 	return kind;
 }
 

@@ -77,6 +77,8 @@ static void pass(struct place *place, const struct step *step)
 {
 	uint8_t bytes[4];
 
+	if (step->kind == STEP_EXCEPTION || step->kind == STEP_GAP)
+		place->it = 0;
 	if (step->kind != STEP_INSTRUCTION)
 		return;
 	memcpy(bytes, &step->opcode, sizeof(bytes));

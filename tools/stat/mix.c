@@ -36,7 +36,8 @@ static const struct row riscv[] = {
 	{ 0x0000007f, 0x00000077, MIX_VECTOR },		/* OP-VE */
 	{ 0xffffffff, 0x00000073, MIX_TRAP },		/* ECALL */
 	{ 0xffffffff, 0x00100073, MIX_TRAP },		/* EBREAK */
-	{ 0x8200707f, 0x80004073, MIX_INTEGER },	/* Zimop */
+	{ 0xffbfffff, 0xce104073, MIX_STORE },		/* SSPUSH, of Zimop's encodings: */
+	{ 0x8000707f, 0x80004073, MIX_INTEGER },	/* MOP.R, MOP.RR */
 	{ 0x0200707f, 0x00004073, MIX_LOAD },		/* HLV */
 	{ 0x0200707f, 0x02004073, MIX_STORE },		/* HSV */
 	{ 0x0000007f, 0x00000073, MIX_SYSTEM },
@@ -96,8 +97,11 @@ static const struct row a64[] = {
 	{ 0x3ec00000, 0x3c800000, MIX_STORE },		/* STR of 128 bits */
 	{ 0x3ac00000, 0x38000000, MIX_STORE },
 	{ 0x3a000000, 0x38000000, MIX_LOAD },
-	{ 0x3fc00000, 0x19000000, MIX_STORE },		/* STLUR, STG ... */
-	{ 0x3f200c00, 0x19000400, MIX_ATOMIC },		/* MOPS, of memory to memory */
+	{ 0xff600c00, 0xd9600000, MIX_LOAD },		/* LDG, LDGM */
+	{ 0xff200000, 0xd9200000, MIX_STORE },		/* STG ... */
+	{ 0x3be00c00, 0x19c00400, MIX_STORE },		/* MOPS: SET ... */
+	{ 0x3b200c00, 0x19000400, MIX_ATOMIC },		/* CPY ..., of memory to memory */
+	{ 0x3fc00000, 0x19000000, MIX_STORE },		/* STLUR */
 	{ 0x3f000000, 0x19000000, MIX_LOAD },
 	/* 0010: SVE; 0000 with bit 31: SME. */
 	{ 0xde000000, 0x84000000, MIX_LOAD },
@@ -122,6 +126,7 @@ static const struct row a32[] = {
 	{ 0xfe000000, 0xfe000000, MIX_FLOAT },
 	{ 0xf0000000, 0xf0000000, MIX_SYSTEM },		/* PLD, barriers, CPS */
 	{ 0x0f000000, 0x0f000000, MIX_TRAP },		/* SVC */
+	{ 0x0ff000f0, 0x01000070, MIX_TRAP },		/* HLT */
 	{ 0x0ff000f0, 0x01200070, MIX_TRAP },		/* BKPT */
 	{ 0x0ff000f0, 0x01400070, MIX_TRAP },		/* HVC */
 	{ 0x0ff000f0, 0x01600070, MIX_TRAP },		/* SMC */
@@ -192,6 +197,8 @@ static const struct row t32[] = {
 	{ 0xff100000, 0xf8000000, MIX_STORE },
 	{ 0xff300000, 0xf9200000, MIX_LOAD },		/* SIMD structures */
 	{ 0xff100000, 0xf9000000, MIX_STORE },
+	{ 0xffffffff, 0xe97fe97f, MIX_SYSTEM },		/* SG */
+	{ 0xfff0f03f, 0xe840f000, MIX_SYSTEM },		/* TT */
 	{ 0xfe100000, 0xe8100000, MIX_LOAD },		/* LDM, LDRD, exclusive */
 	{ 0xfe100000, 0xe8000000, MIX_STORE },
 	{ 0xfe000000, 0xea000000, MIX_INTEGER },
@@ -310,12 +317,33 @@ static enum mix of_arm(uint8_t end)
 	return end < sizeof(ends) ? (enum mix)ends[end] : MIX_OTHER;
 }
 
+static enum mix of_riscv_end(const struct flowtap_block *block, bool taken)
+{
+	if (!block->conditional)
+		return of_riscv(block->end);
+	if (taken)
+		return MIX_TAKEN;
+	/* An encoding that may do anything (learned.h), and did not branch. */
+	return block->direct ? MIX_NOT_TAKEN : MIX_OTHER;
+}
+
+static enum mix of_arm_end(const struct flowtap_block *block, bool taken)
+{
+	if (block->end >= FLOWTAP_ARM_ISB)
+		return of_arm(block->end);
+	if (block->conditional)
+		return taken ? MIX_TAKEN : MIX_NOT_TAKEN;
+	/* T32 does not know of an IT block that began before (arm.h). */
+	if (block->isa == FLOWTAP_ISA_T32 && !taken)
+		return MIX_NOT_TAKEN;
+	return of_arm(block->end);
+}
+
 enum mix mix_of_end(const struct flowtap_block *block, bool taken)
 {
 	if (!block->end)
 		return mix_of((enum flowtap_isa)block->isa, block->bytes + block->last,
 			      block->size - block->last);
-	if (block->conditional)
-		return taken ? MIX_TAKEN : MIX_NOT_TAKEN;
-	return block->isa == FLOWTAP_ISA_RV64 ? of_riscv(block->end) : of_arm(block->end);
+	return block->isa == FLOWTAP_ISA_RV64 ? of_riscv_end(block, taken) :
+						of_arm_end(block, taken);
 }

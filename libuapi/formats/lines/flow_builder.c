@@ -63,6 +63,8 @@ static int release(struct flow_builder *builder)
 		cpu->sent = false;
 		cpu->next = last->target;
 		cpu->next_known = last->target;
+	} else if (last->skipped) {
+		flowtap_learned_skipped(builder->read->learned);
 	}
 	return 0;
 }
@@ -303,7 +305,8 @@ static bool takes_itself(const struct builder_cpu *cpu, const struct line_except
 {
 	const struct line_instruction *last = &cpu->last;
 
-	return exception->own && cpu->held && line_is_call(last) &&
+	return exception->own && !exception->undefined && cpu->held && !last->skipped &&
+	       line_is_call(last) &&
 	       !(riscv && exception->has_address && exception->address != last->address);
 }
 
@@ -316,13 +319,15 @@ static bool address_of_exception(struct builder_cpu *cpu, const struct line_exce
 				 bool riscv, uint64_t *address)
 {
 	const struct line_instruction *last = &cpu->last;
+	bool undone = exception->faults || (exception->undefined && exception->has_address &&
+					    exception->address == last->address);
 
 	*address = exception->address;
 	if (takes_itself(cpu, exception, riscv)) {
 		*address = riscv ? last->address : line_next_address(last);
 		return true;
 	}
-	if (exception->own && exception->faults && cpu->held && !last->said) {
+	if (exception->own && undone && cpu->held && !last->said) {
 		cpu->held = false;
 		*address = last->address;
 		return true;

@@ -87,6 +87,7 @@ struct line_exception {
 	bool interrupt;		/* not by an instruction */
 	bool own;		/* by the last instruction, */
 	bool faults;		/* ... which did not complete, if it is no call */
+	bool undefined;		/* ... which is no call, whatever its opcode */
 	bool nowhere;		/* nothing is known of where it was taken */
 	bool has_address;
 	uint64_t address;	/* of the instruction that did not complete; else where it returns */

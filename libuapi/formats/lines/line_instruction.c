@@ -33,7 +33,7 @@ bool line_is_call(const struct line_instruction *insn)
 		return (op >> 28 != 0xf && (op & 0x0f000000) == 0x0f000000) ||
 		       (op & 0x0ff000f0) == 0x01400070 || (op & 0x0ff000f0) == 0x01600070;
 	default:
-		return insn->size == 2 ? op >> 8 == 0xdf : (op & 0xffe0d000) == 0xf7e08000;
+		return insn->size == 2 ? op >> 8 == 0xdf : (op & 0xffe0f000) == 0xf7e08000;
 	}
 }
 
@@ -41,8 +41,8 @@ bool line_is_return(const struct line_instruction *insn)
 {
 	uint32_t op = opcode(insn);
 
-	if (insn->isa == FLOWTAP_ISA_RV64)	/* sret, mret */
-		return op == 0x10200073 || op == 0x30200073;
+	if (insn->isa == FLOWTAP_ISA_RV64)	/* sret, mret, mnret */
+		return op == 0x10200073 || op == 0x30200073 || op == 0x70200073;
 	return insn->isa == FLOWTAP_ISA_A64 && ((op & 0xfffff3ff) == 0xd69f03e0 ||
 		(op & 0xfffffbff) == 0xd69f0bff || (op & 0xfffffbff) == 0xd6ff03e0);
 }
@@ -54,7 +54,7 @@ struct line_end line_end_of(const struct line_instruction *insn)
 
 	if (insn->isa == FLOWTAP_ISA_RV64) {
 		if (flowtap_riscv_classify(insn->bytes, insn->size, &riscv))
-			return (struct line_end){ .ends = true };
+			return (struct line_end){ .ends = true, .stays = true };
 		return (struct line_end){
 			.ends = riscv.transfer != FLOWTAP_TRANSFER_NONE,
 			.stays = riscv.conditional || riscv.transfer == FLOWTAP_TRANSFER_RECORDING,
@@ -67,7 +67,7 @@ struct line_end line_end_of(const struct line_instruction *insn)
 		return (struct line_end){ 0 };
 	return (struct line_end){
 		.ends = true,
-		.stays = arm.conditional || arm.kind >= FLOWTAP_ARM_ISB,
+		.stays = insn->skipped || arm.conditional || arm.kind >= FLOWTAP_ARM_ISB,
 		.direct = arm.direct,
 		.target = arm.target,
 	};

@@ -10,6 +10,7 @@ struct line_instruction {
 	uint8_t bytes[4];
 	uint8_t size;
 	uint8_t isa;		/* enum flowtap_isa */
+	bool skipped;		/* its condition failed */
 	bool said;		/* it was taken, to: */
 	uint64_t target;
 };

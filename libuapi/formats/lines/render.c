@@ -136,12 +136,13 @@ static void write_row(const struct lines *lines, const struct flowtap_block *blo
 	flowtap_line_string(line, " : ");
 }
 
-/* CBZ, CBNZ: they compare, which is no condition that fails. */
+/* CBZ, CBNZ; WLS, LE, WLSTP, LETP: they compare, which is no condition that fails. */
 static bool compares(const struct flowtap_block *block)
 {
-	const uint8_t *insn = block->bytes + block->last;
+	size_t size = block->size - block->last;
+	uint32_t opcode = opcode_of(block->isa, block->bytes + block->last, size);
 
-	return block->size - block->last == 2 && (insn[1] & 0xf5) == 0xb1;
+	return size == 2 ? (opcode & 0xf500) == 0xb100 : (opcode & 0xff80f001) == 0xf000c001;
 }
 
 /*
@@ -189,13 +190,22 @@ static const char *bank(const struct lines *lines)
 	}
 }
 
+/* BLXNS leaves FNC_RETURN if it goes to Non-secure state, which its register says. */
+static bool is_blxns(const struct flowtap_block *block)
+{
+	size_t size = block->size - block->last;
+
+	return block->isa == FLOWTAP_ISA_T32 && size == 2 &&
+	       (opcode_of(block->isa, block->bytes + block->last, size) & 0xff84) == 0x4784;
+}
+
 /* The name of the link register, or false: it leaves no return address that can be known. */
 static bool write_link_name(const struct lines *lines, const struct flowtap_block *block,
 			    struct flowtap_line *line)
 {
 	unsigned int link = isa_is_arm(block->isa) ? block->link : riscv_link(block);
 
-	if (link != RV64_RA && (link != RV64_T0 || !lines->form.lower))
+	if ((link != RV64_RA && (link != RV64_T0 || !lines->form.lower)) || is_blxns(block))
 		return false;
 	if (!lines->form.columns) {
 		flowtap_line_string(line, "R ");

@@ -4,6 +4,9 @@
 
 #include <string.h>
 
+/* Number 3, as traps are; but of an instruction that is UNDEFINED, such as HVC in User mode. */
+#define UNDEFINED	-2
+
 /* Types of Exception packets (ETE, D4.5.6); what Synchronous is, the vector does not say. */
 static const struct {
 	const char *begin;
@@ -11,7 +14,8 @@ static const struct {
 	bool asynchronous;
 } exceptions[] = {
 	{ "Synchronous", -1, false }, { "IRQ", 14, true }, { "FIQ", 15, true },
-	{ "SError", 4, true }, { "Reset", 0, true }, { "Undefined Instruction", 3, false },
+	{ "SError", 4, true }, { "Reset", 0, true },
+	{ "Undefined Instruction", UNDEFINED, false },
 	{ "System Call", 2, false }, { "Prefetch Abort", 11, false }, { "Data Abort", 12, false },
 	{ "Hypervisor Trap", 3, false }, { "Debug Halt", 1, true },
 	{ "System Error", 4, true }, { "Virtual IRQ", 14, true }, { "Virtual FIQ", 15, true },
@@ -23,6 +27,13 @@ static const struct {
 	{ "Debug Monitor", -1, false }, { "Array Bound", -1, false },
 	{ "Null Pointer", -1, false },
 };
+
+static void set(struct tarmac_exception *exception, int number, bool asynchronous)
+{
+	exception->undefined = number == UNDEFINED;
+	exception->number = number == UNDEFINED ? 3 : number;
+	exception->asynchronous = asynchronous;
+}
 
 /* ` (14)` at the end, where flowtap wrote the line. */
 static void parse_exact(struct tarmac_scan scan, struct tarmac_exception *exception)
@@ -75,8 +86,7 @@ bool tarmac_exception(struct tarmac_scan scan, struct tarmac_exception *exceptio
 	for (size_t i = 0; i < sizeof(exceptions) / sizeof(exceptions[0]); i++) {
 		if (!word_begins(scan.at, scan.end - scan.at, exceptions[i].begin))
 			continue;
-		exception->number = exceptions[i].number;
-		exception->asynchronous = exceptions[i].asynchronous;
+		set(exception, exceptions[i].number, exceptions[i].asynchronous);
 		parse_exact(scan, exception);
 		parse_address(scan, exception);
 		return true;
@@ -92,7 +102,8 @@ static const struct {
 } core_events[] = {
 	{ "_SYNC", true, -1, false }, { "_IRQ", true, 14, true }, { "_FIQ", true, 15, true },
 	{ "_ABORT", true, 4, true }, { "CoreEvent_Reset", false, 0, true },
-	{ "CoreEvent_UndefinedInstr", false, 3, false }, { "CoreEvent_SWI", false, 2, false },
+	{ "CoreEvent_UndefinedInstr", false, UNDEFINED, false },
+	{ "CoreEvent_SWI", false, 2, false },
 	{ "CoreEvent_PrefetchAbort", false, 11, false }, { "CoreEvent_DataAbort", false, 12, false },
 	{ "CoreEvent_IRQ", false, 14, true }, { "CoreEvent_FIQ", false, 15, true },
 };
@@ -115,8 +126,7 @@ bool tarmac_core_event(struct tarmac_scan scan, struct tarmac_exception *excepti
 								    core_events[i].name, length) :
 		    !word_is(word, size, core_events[i].name))
 			continue;
-		exception->number = core_events[i].number;
-		exception->asynchronous = core_events[i].asynchronous;
+		set(exception, core_events[i].number, core_events[i].asynchronous);
 		parse_exact(scan, exception);
 		return true;
 	}

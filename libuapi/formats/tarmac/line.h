@@ -70,6 +70,7 @@ struct tarmac_exception {
 	int number;		/* of ETE; -1 the line does not say */
 	bool exact;		/* ` (NUMBER)` at the end: flowtap's own addition */
 	bool asynchronous;
+	bool undefined;		/* the instruction is: it was not executed, even if it is a call */
 	bool has_address;
 	uint64_t address;
 };

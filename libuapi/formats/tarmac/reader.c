@@ -163,6 +163,7 @@ static int read_instruction(struct reader *reader, const struct tarmac_head *hea
 		   (reader->riscv ? FLOWTAP_ISA_RV64 : FLOWTAP_ISA_A64) :
 		   insn.letter == 'T' ? FLOWTAP_ISA_T32 : FLOWTAP_ISA_A32;
 	line.address = insn.address;
+	line.skipped = insn.skipped || head->event == TARMAC_SKIPPED;
 	bytes_of(&insn, &line);
 	status = parse_number(reader, &insn);
 	if (!status)
@@ -185,6 +186,7 @@ static int build_exception(struct reader *reader, const struct tarmac_exception 
 		.interrupt = exception->asynchronous,
 		.own = own && !exception->asynchronous,
 		.faults = faults && !exception->exact,
+		.undefined = exception->undefined && !exception->exact,
 		.nowhere = !own && !exception->asynchronous,
 		.has_address = exception->has_address,
 		.address = exception->address,

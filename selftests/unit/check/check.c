@@ -120,6 +120,38 @@ TEST(agrees_with_the_other_checker_on_each_flipped_bit_of_a_trace)
 	EXPECT_EQ(0, compare_flipped(sample_all, sizeof(sample_all)));
 }
 
+TEST(takes_of_rv32_what_it_has_where_rv64_has_other_encodings)
+{
+#define BEGIN "01'STF' 02 01000000 05000000 04 0100 05 0100 06 ff 000000 0000 " \
+	      "07 0000080000000000 09 1000000000000000 13 "
+#define TO_200 "1f 0002000000000000 f1 "
+	static const struct {
+		const char *trace;
+		unsigned int problems;
+	} cases[] = {
+		{ BEGIN "1f f0ffffff00000000 f0 6ff01ffe", 0 },		/* jal zero, .-0x20 */
+		{ BEGIN "1f e0ffffff00000000 f0 6ff01ffe", 1 },
+		{ BEGIN TO_200 "02a0", 0 },				/* cm.jt */
+		{ BEGIN TO_200 "fea3", 0 },				/* cm.jalt */
+		{ BEGIN TO_200 "42be", 0 },				/* cm.popret */
+		{ BEGIN TO_200 "42bc", 0 },				/* cm.popretz */
+		{ BEGIN TO_200 "42b8", 1 },				/* cm.push */
+		{ BEGIN TO_200 "42ba", 1 },				/* cm.pop */
+	};
+
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		struct flowtap_check check;
+		struct hex trace = { .size = 0 };
+
+		hex_add(&trace, cases[i].trace);
+		EXPECT_EQ(0, compare(trace.bytes, trace.size, "RV32", i));
+		EXPECT_EQ(0, check_bytes(&check, trace.bytes, trace.size));
+		EXPECT_EQ(cases[i].problems, check.problems) TH_LOG("%zu: %s", i, first.reason);
+	}
+#undef BEGIN
+#undef TO_200
+}
+
 struct remarks {
 	char text[512];
 };

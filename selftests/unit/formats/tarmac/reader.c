@@ -181,6 +181,37 @@ TEST(a_branch_goes_where_the_next_instruction_is)
 		"range 1000 1004 1 A64 N\ngap overflow\n");
 }
 
+/* In an IT block, or in what is left of one after an interrupt, which the opcodes do not say. */
+TEST(a_branch_that_failed_its_condition_was_not_taken)
+{
+	static const unsigned int branches[] = { 0x4770, 0x4798, 0xbd00, 0xe010 };
+	char input[600];
+
+	EXPECT_TARMAC(HEADER
+		"          1 clk ES  (00008000:bf08)     T svc_s:          IT       EQ\n"
+		"          2 clk ES  (00008002:e010)     T svc_s:  CCFAIL  BEQ      8026\n"
+		"          3 clk ES  EXC [0x18] IRQ Interrupt\n"
+		"                    BR (00000018) A\n"
+		"          4 clk ES  (00000018:e320f000) A irq_s:          NOP\n",
+		"context T32 EL1 secure 32\nrange 8000 8004 2 T32 N\nexception 14 8004\n"
+		"range 18 1c 1 A32 E\n");
+	for (size_t i = 0; i < ARRAY_SIZE(branches); i++) {
+		snprintf(input, sizeof(input),
+			 "1 clk cpu0 IT (1) 00008000 bf08 T svc_s : IT       EQ\n"
+			 "2 clk cpu0 E 00008002 00000007 CoreEvent_IRQ\n"
+			 "3 clk cpu0 IT (2) 00000018 e25ef004 A irq_s : SUBS     pc, lr, #4\n"
+			 "4 clk cpu0 IS (3) 00008002 %04x T svc_s : x\n"
+			 "5 clk cpu0 IT (4) 00008004 bf00 T svc_s : NOP\n", branches[i]);
+		EXPECT_TARMAC(input,
+			"context T32 EL1 secure 32\nrange 8000 8002 1 T32 E\nexception 14 8002\n"
+			"range 18 1c 1 A32 E\nrange 8002 8004 1 T32 N\nrange 8004 8006 1 T32 E\n");
+	}
+	EXPECT_TARMAC("1 clk IS (1) 00008002 4770 T svc_s : BXEQ     lr\n"
+		"2 clk IT (2) 00009000 bf00 T svc_s : NOP\n",
+		"context T32 EL1 secure 32\nrange 8002 8004 1 T32 N\ngap impossible size=unknown "
+		"address=8002 detail=the next instruction is elsewhere\nrange 9000 9002 1 T32 E\n");
+}
+
 TEST(exceptions_of_models_say_where_they_came)
 {
 	EXPECT_TARMAC(
@@ -218,6 +249,40 @@ TEST(an_instruction_that_an_abort_ended_was_not_executed)
 		"          5 clk ES  (0000000000008200:d503201f) O el1h_ns:        NOP\n",
 		EL1 "range 1000 1004 1 A64 E\nexception -1 1004\nrange 8200 8204 1 A64 E\n"
 		"exception 12 8204\nrange 8200 8204 1 A64 E\n");
+}
+
+TEST(a_call_that_is_undefined_was_not_executed)
+{
+	const char *undefined = "context A32 EL0 nonsecure 32\nrange 8000 8004 1 A32 E\n"
+		"exception 3 8004\ncontext A32 EL1 nonsecure 32\nrange 4 8 1 A32 E\n";
+
+	EXPECT_TARMAC(HEADER
+		"          1 clk ES  (00008000:e320f000) A usr_ns:         NOP\n"
+		"          2 clk ES  (00008004:e1400070) A usr_ns:         HVC      #0\n"
+		"                    EXC [0x04] Undefined Instruction\n"
+		"                    BR (00000004) A\n"
+		"          3 clk ES  (00000004:e320f000) A und_ns:         NOP\n", undefined);
+	EXPECT_TARMAC(
+		"1 clk cpu0 IT (1) 00008000 e320f000 A usr_ns : NOP\n"
+		"2 clk cpu0 IT (2) 00008004 e1400070 A usr_ns : HVC      #0\n"
+		"2 clk cpu0 E 00008004 00000002 CoreEvent_UndefinedInstr\n"
+		"3 clk cpu0 IT (3) 00000004 e320f000 A und_ns : NOP\n", undefined);
+	/* A call, and UDF.W, which is none. */
+	EXPECT_TARMAC(HEADER
+		"          1 clk ES  (00008000:f7e08000) T svc_ns:         HVC      #0\n"
+		"                    EXC [0x14] Hypervisor Trap\n"
+		"                    BR (00000014) A\n"
+		"          2 clk ES  (00000014:e320f000) A hyp_ns:         NOP\n",
+		"context T32 EL1 nonsecure 32\nrange 8000 8004 1 T32 E\nexception 2 8004\n"
+		"context A32 EL2 nonsecure 32\nrange 14 18 1 A32 E\n");
+	EXPECT_TARMAC(HEADER
+		"          1 clk ES  (00008000:bf00)     T usr_ns:         NOP\n"
+		"          2 clk ES  (00008002:f7f0a018) T usr_ns:         UDF.W    #24\n"
+		"                    EXC [0x14] Hypervisor Trap\n"
+		"                    BR (00000014) A\n"
+		"          3 clk ES  (00000014:e320f000) A hyp_ns:         NOP\n",
+		"context T32 EL0 nonsecure 32\nrange 8000 8002 1 T32 E\nexception 3 8002\n"
+		"context A32 EL2 nonsecure 32\nrange 14 18 1 A32 E\n");
 }
 
 TEST(asynchronous_events_as_the_specification_has_them)
@@ -303,6 +368,22 @@ TEST(rv64_is_known_by_its_opcodes_or_by_what_the_file_says)
 		"context RV64 EL0 nonsecure 64 cpu=3 mode=U\nrange 1000 1004 1 RV64 E\n"
 		"gap disabled size=unknown detail=the number of an instruction is missing\n"
 		"context RV64 EL3 nonsecure 64 cpu=3 mode=M\nrange 2000 2004 1 RV64 E\neret\n");
+}
+
+TEST(rv64_after_a_vendor_s_instruction_and_after_mnret)
+{
+	EXPECT_TARMAC("Tarmac Text Rev 3t (RV64)\n"
+		"          1 clk ES  (0000000000001000:0000000b) O el0t_ns:        x\n"
+		"          2 clk ES  EXC [0x480] IRQ/vIRQ Lower EL using AArch64\n"
+		"                    BR (0000000000002000) O\n"
+		"          3 clk ES  (0000000000002000:00000013) O el1h_ns:        nop\n",
+		"context RV64 EL0 nonsecure 64 cpu=0 mode=U\nrange 1000 1004 1 RV64 N\n"
+		"exception -1 1004 interrupt target=2000\n"
+		"context RV64 EL1 nonsecure 64 cpu=0 mode=S\nrange 2000 2004 1 RV64 E\n");
+	EXPECT_QEMU4V("1 clk 0 IT (1) 0000000000001000 70200073 A mon_ns : mnret\n"
+		"2 clk 0 IT (2) 0000000000002000 00000013 A svc_ns : nop\n",
+		"context RV64 EL3 nonsecure 64 cpu=0 mode=M\nrange 1000 1004 1 RV64 E\neret\n"
+		"context RV64 EL1 nonsecure 64 cpu=0 mode=S\nrange 2000 2004 1 RV64 E\n");
 }
 
 TEST(cpus_that_take_turns_each_go_on_where_they_were)

@@ -389,6 +389,65 @@ TEST_F(dialect, code_of_32_bits_in_a32_and_t32)
 	EXPECT_FLOW(narrow, "");
 }
 
+/* What is written of a block of T32. */
+static struct run run_t32(const struct flowtap_tarmac_options *options, struct flowtap_block *block,
+			  bool taken)
+{
+	uint64_t target = taken ? 0x9000 : block->address + block->size;
+	struct run run = run_new(options);
+
+	CONTEXT(&run, T32, 1);
+	keep(&run, sink_block(run.sink, block, taken, target));
+	keep(&run, flowtap_tarmac_finish(run.tarmac));
+	output_read(&run.output);
+	return run;
+}
+
+TEST_F(dialect, a_loop_that_is_left_fails_no_condition)
+{
+	/* WLS, WLSTP, LE LR, LETP; and BEQ.W, which does. */
+	static const uint16_t second[] = { 0xc003, 0xc003, 0xc009, 0xc009, 0x8008 };
+	static const uint16_t first[] = { 0xf042, 0xf002, 0xf00f, 0xf01f, 0xf000 };
+
+	for (size_t i = 0; i < ARRAY_SIZE(first); i++) {
+		const uint8_t code[] = { U16(first[i]), U16(second[i]) };
+		struct flowtap_block block = {
+			.address = 0x8000, .size = 4, .instructions = 1, .bytes = code,
+			.isa = FLOWTAP_ISA_T32, .end = FLOWTAP_ARM_BRANCH, .direct = true,
+			.conditional = true, .target = 0x9000, .target_isa = FLOWTAP_ISA_T32,
+		};
+		struct run run = run_t32(&self->options, &block, false);
+		const char *lines = (const char *)run.output.bytes;
+
+		EXPECT_EQ(0, run.worst);
+		EXPECT_EQ(first[i] == 0xf000, strstr(lines, "CCFAIL") || strstr(lines, " IS ("))
+			TH_LOG("%04x%04x: %s", first[i], second[i], lines);
+		run_free(&run);
+		blocks_unrender(&block, 1);
+	}
+}
+
+TEST_F(dialect, blxns_leaves_no_return_address_that_is_known)
+{
+	static const uint16_t codes[] = { 0x479c, 0x4798 };	/* BLXNS R3, BLX R3 */
+
+	for (size_t i = 0; i < ARRAY_SIZE(codes); i++) {
+		const uint8_t code[] = { U16(codes[i]) };
+		struct flowtap_block block = {
+			.address = 0x8000, .size = 2, .instructions = 1, .bytes = code,
+			.isa = FLOWTAP_ISA_T32, .end = FLOWTAP_ARM_INDIRECT_CALL, .link = true,
+		};
+		struct run run = run_t32(&self->options, &block, true);
+		const char *lines = (const char *)run.output.bytes;
+
+		EXPECT_EQ(0, run.worst);
+		EXPECT_EQ(codes[i] == 0x4798, strstr(lines, "00008003") != NULL)
+			TH_LOG("%04x: %s", codes[i], lines);
+		run_free(&run);
+		blocks_unrender(&block, 1);
+	}
+}
+
 TEST_F(dialect, what_breaks_the_flow_is_a_gap_and_what_is_noted_a_note)
 {
 	EXPECT_FLOW(gaps, "");
