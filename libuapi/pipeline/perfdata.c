@@ -266,22 +266,35 @@ static int decode_frames(struct flowtap_perfdata_decoder *decoder)
 	return err ? err : report_unknown(decoder);
 }
 
-static int decode_range(struct flowtap_perfdata_decoder *decoder)
+/* Before a range. */
+static int report_missing(const struct flowtap_perfdata_decoder *decoder)
 {
 	const struct flowtap_perfdata_range *range = decoder->range;
-	bool framed = !(range->flags & FLOWTAP_PERFDATA_RAW);
 	bool snapshot = range->flags & FLOWTAP_PERFDATA_OVERWRITE;
-	struct perfdata_unit *unit = collector(decoder);
 	int err = 0;
 
-	decoder->barrier = false;
-	if (!framed && !wanted(decoder, unit ? unit->cpu->cpu : range->cpu))
-		return 0;
 	if (range->missing)
 		err = report_gap(decoder, snapshot ? FLOWTAP_GAP_WRAPPED : FLOWTAP_GAP_RING_FULL,
 				 range->missing,
 				 snapshot ? "written over before the snapshot"
 					  : "trace bytes that are not in the file");
+	if (!err && range->unnamed)
+		err = report_gap(decoder, FLOWTAP_GAP_RING_FULL, range->unnamed,
+				 "trace bytes that no AUX record names: it was lost");
+	return err;
+}
+
+static int decode_range(struct flowtap_perfdata_decoder *decoder)
+{
+	const struct flowtap_perfdata_range *range = decoder->range;
+	bool framed = !(range->flags & FLOWTAP_PERFDATA_RAW);
+	struct perfdata_unit *unit = collector(decoder);
+	int err;
+
+	decoder->barrier = false;
+	if (!framed && !wanted(decoder, unit ? unit->cpu->cpu : range->cpu))
+		return 0;
+	err = report_missing(decoder);
 	if (!err && !range->size && range->flags & FLOWTAP_PERFDATA_TRUNCATED)
 		err = report_gap(decoder, FLOWTAP_GAP_TRUNCATED, UINT64_MAX,
 				 "perf: an AUX record with nothing but a loss");

@@ -81,8 +81,9 @@ static int find_symbol(Elf *elf, const char *name, uint64_t *address)
 	return -ENOEXEC;
 }
 
+/* *any: some of it is in the map. */
 static int add_segment(struct flowtap_address_map *map, int fd, const GElf_Phdr *segment,
-		       uint64_t move)
+		       uint64_t move, bool *any)
 {
 	struct flowtap_kernel_text text = {
 		.start = segment->p_vaddr + move,
@@ -99,6 +100,7 @@ static int add_segment(struct flowtap_address_map *map, int fd, const GElf_Phdr 
 			err = -ENOEXEC;
 		if (!err)
 			err = flowtap_address_map_add_kernel(map, &text, bytes);
+		*any |= !err;
 		text.offset += text.part_size;
 	}
 	free(bytes);
@@ -121,8 +123,7 @@ static int add_text(const struct flowtap_perfdata *perfdata, struct flowtap_addr
 		    !(segment.p_flags & PF_X) || !segment.p_filesz || segment.p_filesz > TEXT_MAX ||
 		    segment.p_offset > INT64_MAX - TEXT_MAX)
 			continue;
-		err = add_segment(map, fd, &segment, perfdata->kernel_symbol_at - address);
-		any = true;
+		err = add_segment(map, fd, &segment, perfdata->kernel_symbol_at - address, &any);
 	}
 	if (err == -EINVAL || (!err && !any))
 		return -ENOEXEC;
@@ -130,12 +131,11 @@ static int add_text(const struct flowtap_perfdata *perfdata, struct flowtap_addr
 }
 
 /* Segments of the kernel's half of the addresses that are not the one before once more. */
-static int add_memory(struct flowtap_address_map *map, int fd, Elf *elf)
+static int add_memory(struct flowtap_address_map *map, int fd, Elf *elf, bool *any)
 {
 	GElf_Phdr segment, last = { 0 };
 	GElf_Ehdr header;
 	size_t n = 0;
-	bool any = false;
 	int err = 0;
 
 	if (!gelf_getehdr(elf, &header) || header.e_type != ET_CORE ||
@@ -147,16 +147,15 @@ static int add_memory(struct flowtap_address_map *map, int fd, Elf *elf)
 		    segment.p_offset > INT64_MAX - TEXT_MAX ||
 		    !memcmp(&segment, &last, sizeof(segment)))
 			continue;
-		err = add_segment(map, fd, &segment, 0);
+		err = add_segment(map, fd, &segment, 0, any);
 		last = segment;
-		any = true;
 	}
-	if (err == -EINVAL || (!err && !any))
-		return -EUCLEAN;
-	return err;
+	if (err == -ENOEXEC)
+		return -EBADMSG;
+	return err == -EINVAL || (!err && !*any) ? -EUCLEAN : err;
 }
 
-static int fill_kcore(struct flowtap_address_map *map, int fd)
+static int fill_kcore(struct flowtap_address_map *map, int fd, bool *any)
 {
 	int saved = errno, err = -EUCLEAN;
 	Elf *elf;
@@ -164,7 +163,7 @@ static int fill_kcore(struct flowtap_address_map *map, int fd)
 	elf_version(EV_CURRENT);
 	elf = flowtap_elf_is_extended(fd) ? NULL : elf_begin(fd, ELF_C_READ, NULL);
 	if (elf && elf_kind(elf) == ELF_K_ELF)
-		err = add_memory(map, fd, elf);
+		err = add_memory(map, fd, elf, any);
 	elf_end(elf);
 	errno = saved;
 	return err;
@@ -207,6 +206,8 @@ static const char *explain(int err)
 		return "the recording does not say where it was";
 	case -EUCLEAN:
 		return "kcore_dir/kcore is no core file of an arm64 kernel";
+	case -EBADMSG:
+		return "kcore_dir/kcore ends before the memory that it has";
 	case -ENOEXEC:
 		return "the vmlinux there has no symbol table or no code";
 	default:
@@ -214,23 +215,34 @@ static const char *explain(int err)
 	}
 }
 
+/* A kcore that gives nothing is the reason where there is no vmlinux either. */
+static int load_kernel(const struct flowtap_perfdata *perfdata, const char *path,
+		       const char *sysroot, struct flowtap_address_map *map)
+{
+	int kcore = flowtap_input_open_kcore(path), vmlinux, err;
+	bool any = false;
+
+	if (kcore < 0)
+		return fill_kernel(perfdata, sysroot, map);
+	err = fill_kcore(map, kcore, &any);
+	close(kcore);
+	if (!err || any || err == -ENOMEM)
+		return err;
+	vmlinux = fill_kernel(perfdata, sysroot, map);
+	return !vmlinux || vmlinux == -ENOMEM ? vmlinux : err;
+}
+
 int flowtap_perfdata_load(const struct flowtap_perfdata *perfdata, const char *path,
 			  const char *sysroot, struct flowtap_address_map *map,
 			  const char **kernel)
 {
-	int err = flowtap_perfdata_fill(perfdata, map), kcore;
+	int err = flowtap_perfdata_fill(perfdata, map);
 
 	*kernel = NULL;
 	flowtap_address_map_set_machine(map, FLOWTAP_MACHINE_ARM);
 	if (err)
 		return err;
-	kcore = flowtap_input_open_kcore(path);
-	if (kcore < 0) {
-		err = fill_kernel(perfdata, sysroot, map);
-	} else {
-		err = fill_kcore(map, kcore);
-		close(kcore);
-	}
+	err = load_kernel(perfdata, path, sysroot, map);
 	*kernel = explain(err);
 	return err == -ENOMEM ? err : 0;
 }

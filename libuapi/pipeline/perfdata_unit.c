@@ -18,15 +18,13 @@ static bool virtual_pid(const struct perfdata_unit *unit)
 }
 
 /*
- * The kernel runs at EL2 where its tasks are in CONTEXTIDR_EL2, and EL1 is then a guest's; at EL1
- * where they are in CONTEXTIDR_EL1; else it is not known.
+ * The kernel runs at EL2 where its tasks are in CONTEXTIDR_EL2, and EL1 is then a guest's. Else it
+ * is not known: perf before 5.12 asked for CONTEXTIDR_EL1 wherever it ran.
  */
 static bool in_kernel(const struct perfdata_unit *unit, const struct flowtap_context *context)
 {
 	if (virtual_pid(unit))
 		return context->mode == FLOWTAP_MODE_H;
-	if (unit->cpu->config.configr & CONFIGR_CID)
-		return context->mode == FLOWTAP_MODE_S;
 	return context->mode == FLOWTAP_MODE_S || context->mode == FLOWTAP_MODE_H;
 }
 
@@ -72,24 +70,32 @@ static void left(void *argument, const struct flowtap_exception *exception)
 	flowtap_ete_span_left(&unit->span, exception);
 }
 
+/*
+ * NONE: not known. Of CONTEXTIDR_EL1, 0 is the idle task where the kernel runs at EL1; one at EL2
+ * does not write it.
+ */
+static uint32_t thread_of(const struct perfdata_unit *unit, const struct flowtap_context *context)
+{
+	if (virtual_pid(unit) && context->has_vmid)
+		return context->vmid;
+	if ((unit->cpu->config.configr & CONFIGR_CID) && context->has_contextid &&
+	    (context->contextid || context->mode == FLOWTAP_MODE_S))
+		return (uint32_t)context->contextid;
+	if (unit->tid != FLOWTAP_PERFDATA_NONE)
+		return unit->tid;
+	return flowtap_perfdata_ran(unit->decoder->perfdata, unit->cpu->cpu, unit->span.time);
+}
+
 static void identify(void *argument, struct flowtap_context *context)
 {
 	const struct perfdata_unit *unit = argument;
-	const struct flowtap_perfdata *perfdata = unit->decoder->perfdata;
-	uint32_t tid;
+	uint32_t tid = thread_of(unit, context);
 
-	context->cpu = unit->cpu->cpu;
-	context->has_cpu = true;
-	if (virtual_pid(unit) && context->has_vmid)
-		tid = context->vmid;
-	else if ((unit->cpu->config.configr & CONFIGR_CID) && context->has_contextid)
-		tid = (uint32_t)context->contextid;
-	else if (unit->tid != FLOWTAP_PERFDATA_NONE)
-		tid = unit->tid;
-	else
-		tid = flowtap_perfdata_ran(perfdata, context->cpu, unit->span.time);
+	context->cpu = unit->placed ? unit->cpu->cpu : 0;
+	context->has_cpu = unit->placed;
 	context->tid = tid == FLOWTAP_PERFDATA_NONE ? 0 : tid;
-	context->pid = context->tid ? flowtap_perfdata_pid(perfdata, tid, unit->span.time) : 0;
+	context->pid = context->tid ? flowtap_perfdata_pid(unit->decoder->perfdata, tid,
+							   unit->span.time) : 0;
 }
 
 int flowtap_perfdata_unit_prepare(struct perfdata_unit *unit)
@@ -169,6 +175,8 @@ int flowtap_perfdata_unit_begin(struct perfdata_unit *unit,
 	const struct flowtap_perfdata_range *last;
 
 	unit->tid = range->tid;
+	unit->placed = !(range->flags & FLOWTAP_PERFDATA_RAW) ||
+		       range->cpu != FLOWTAP_PERFDATA_NONE;
 	unit->decoder->counts[unit - unit->decoder->units].ranges++;
 	unit->opening = true;
 	flowtap_ete_ahead_begin(unit->ahead, &unit->cpu->config);

@@ -252,6 +252,64 @@ static void make_sinks(const char *root)
 	perffile_board_write(&file, root, "sinks.data");
 }
 
+/* What CPU 1 told of itself was collected on CPU 0, of which nothing says at which sink it is. */
+static void make_collector(const char *root)
+{
+	struct perffile_unit cpus[2] = {
+		unit(0, CONFIGR_CID | CONFIGR_TS, 0x80000010),
+		unit(1, CONFIGR_CID | CONFIGR_TS, 0x80000012),
+	};
+	struct stream stream = { 0 }, framed = { 0 };
+	struct perffile file;
+	uint64_t offset = 0;
+
+	start(&stream);
+	timestamp(&stream, 1000);
+	at(&stream, AT, 0, CONTEXTID, 0, 200);
+	atoms(&stream, "EE");
+	framed.size = frames(framed.bytes, &(struct source) {
+		stream.bytes, stream.size, 0x31, 0,
+	}, 1);
+	perffile_board(&file, 2, 2, cpus);
+	tasks(&file);
+	file.cpu = 1;
+	perffile_values(&file, 21, 0, 1, (uint64_t[]) { 1ULL << 56 | 5 << 8 | 0x31 });
+	collect(&file, &offset, 0, 1100, &framed, 0);
+	perffile_board_write(&file, root, "collector.data");
+}
+
+/* A board of before ETMv4. */
+static void make_etmv3(const char *root)
+{
+	struct perffile_unit cpu = { .magic = 0x3030303030303030ULL };
+	struct stream stream = { .size = 16 };
+	struct perffile file;
+	uint64_t offset = 0;
+
+	perffile_board(&file, 1, 1, &cpu);
+	tasks(&file);
+	collect(&file, &offset, 0, 5000, &stream, 0);
+	perffile_board_write(&file, root, "etmv3.data");
+}
+
+/* The second of three regions has no AUX record. */
+static void make_unnamed(const char *root)
+{
+	struct perffile_unit cpu = unit(0, CONFIGR_CID | CONFIGR_TS, 0x10);
+	struct stream stream[3];
+	struct perffile file;
+	uint64_t offset = 0;
+
+	record(stream, CONTEXTID);
+	perffile_board(&file, 2, 1, &cpu);
+	tasks(&file);
+	collect(&file, &offset, 0, 5000, &stream[0], RAW);
+	perffile_auxtrace(&file, offset, 0, NONE, 0, stream[1].bytes, (stream[1].size + 7) & ~7UL);
+	offset += stream[1].size;
+	collect(&file, &offset, 0, 10000, &stream[2], RAW);
+	perffile_board_write(&file, root, "unnamed.data");
+}
+
 /* An ETR that wrapped: a barrier, the rest of what was written over, then what can be decoded. */
 static void make_barrier(const char *root)
 {
@@ -324,6 +382,28 @@ static void make_forked(const char *root)
 	file.time = 1500;
 	perffile_task(&file, PERF_RECORD_FORK, 0, 300, 200, 300, 200);
 	perffile_board_write(&file, root, "forked.data");
+}
+
+/* The second file of perf record --switch-output: what perf ran began in the first one. */
+static void make_switched(const char *root)
+{
+	struct perffile_unit cpu = unit(0, CONFIGR_CID | CONFIGR_TS, 0x10);
+	struct stream stream = { 0 };
+	struct perffile file;
+	uint64_t offset = 0;
+
+	start(&stream);
+	timestamp(&stream, 1500);
+	at(&stream, AT, 0, CONTEXTID, 0, 200);
+	atoms(&stream, "EEENE");
+	timestamp(&stream, 2000);
+	perffile_board(&file, 2, 1, &cpu);
+	perffile_on_exec(&file);
+	tasks(&file);
+	file.time = 1000;
+	perffile_aux(&file, offset, 0, RAW);
+	collect(&file, &offset, 0, 5000, &stream, RAW);
+	perffile_board_write(&file, root, "switched.data");
 }
 
 /*
@@ -485,6 +565,29 @@ static void make_thread(const char *root)
 	perffile_board_write(&file, root, "thread.data");
 }
 
+/* perf record --per-thread of before 6.3: no record says on which CPU it was. */
+static void make_placeless(const char *root)
+{
+	const uint64_t type = PERFFILE_ANY & ~(uint64_t)PERF_SAMPLE_CPU;
+	struct perffile_unit cpus[2] = { unit(4, 0, 0x10), unit(5, 0, 0x12) };
+	struct stream stream = { 0 };
+	struct perffile file;
+
+	start(&stream);
+	at(&stream, AT, 0, 0, 0, 0);
+	atoms(&stream, "EEENE");
+	perffile_start(&file, false, type | PERF_SAMPLE_IP, type);
+	perffile_info(&file, 1, false, 2, cpus);
+	perffile_values(&file, 79, 0, 3, (uint64_t[]) { 0, 1, 0 });
+	tasks(&file);
+	file.pid = 200;
+	file.tid = 201;
+	file.time = 2500;
+	perffile_aux(&file, 0, stream.size, RAW);
+	perffile_auxtrace(&file, 0, 0, 201, NONE, stream.bytes, (stream.size + 7) & ~7UL);
+	perffile_board_write(&file, root, "placeless.data");
+}
+
 /* perf record --per-thread without -T; remapped: another file comes to the same address. */
 static void make_untimed(const char *root, bool remapped)
 {
@@ -541,12 +644,16 @@ static void make_kcore(const char *root)
 	perffile_write_under(root, "kcore_dir/kcore", bytes, sizeof(bytes));
 }
 
-/* The kernel, 16 bytes into its text, from user code and back. */
-static void make_kernel(const char *root)
+/*
+ * The kernel, 16 bytes into its text, from user code and back. Of one at EL2 perf before 5.12 asked
+ * for CONTEXTIDR_EL1, which it leaves 0: who ran the switches say.
+ */
+static void make_kernel(const char *root, const char *name, uint8_t level)
 {
 	static const uint32_t code[] = { 0xd503201f, 0x14000003, 0, 0, 0xd503201f, 0x14000000 };
 	struct perffile_unit cpu = unit(0, CONFIGR_CID | CONFIGR_TS, 0x10);
 	struct stream stream = { 0 };
+	uint32_t contextid = level == 1 ? 200 : 0;
 	struct perffile file;
 	uint64_t offset = 0;
 	uint8_t id[24] = { 20 };
@@ -554,13 +661,16 @@ static void make_kernel(const char *root)
 	program(root, "root/boot/vmlinux-6.12.1-board", 7, code, sizeof(code));
 	start(&stream);
 	timestamp(&stream, 1000);
-	at(&stream, AT + 0x10, 0, CONTEXTID, 0, 200);
+	at(&stream, AT + 0x10, 0, CONTEXTID, 0, contextid);
 	atoms(&stream, "N");
 	trace_on(&stream);
-	at(&stream, KERNEL, 1, CONTEXTID, 0, 200);
+	at(&stream, KERNEL, level, CONTEXTID, 0, contextid);
 	atoms(&stream, "EE");
 	perffile_board(&file, 2, 1, &cpu);
 	tasks(&file);
+	file.time = 500;
+	perffile_values(&file, PERF_RECORD_SWITCH_CPU_WIDE, PERF_RECORD_MISC_SWITCH_OUT, 1,
+			(uint64_t[]) { 200ULL << 32 | 200 });
 	file.event = 1;
 	perffile_begin(&file, PERF_RECORD_MMAP2,
 		       PERF_RECORD_MISC_KERNEL | PERF_RECORD_MISC_MMAP_BUILD_ID);
@@ -576,7 +686,7 @@ static void make_kernel(const char *root)
 	perffile_text(&file, "[kernel.kallsyms]first");
 	perffile_end(&file);
 	collect(&file, &offset, 0, 5000, &stream, RAW);
-	perffile_board_write(&file, root, "kernel.data");
+	perffile_board_write(&file, root, name);
 }
 
 int main(int argc, char **argv)
@@ -597,18 +707,24 @@ int main(int argc, char **argv)
 	make_framed(root, "etr1.data", 1);
 	make_framed(root, "etr2.data", 2);
 	make_sinks(root);
+	make_collector(root);
+	make_etmv3(root);
+	make_unnamed(root);
 	make_barrier(root);
 	make_first(root, "first.data", CONFIGR_CID | CONFIGR_TS);
 	make_first(root, "untold.data", CONFIGR_CID);
 	make_forked(root);
+	make_switched(root);
 	make_unsure(root);
 	make_thread(root);
+	make_placeless(root);
 	make_untimed(root, false);
 	make_untimed(root, true);
 	make_vdso(root);
 	make_narrow(root);
 	make_unverified(root);
-	make_kernel(root);
+	make_kernel(root, "kernel.data", 1);
+	make_kernel(root, "el2.data", 2);
 	make_kcore(root);
 	return 0;
 }

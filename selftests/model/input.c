@@ -135,7 +135,7 @@ static int add_range(struct input *input, const struct flowtap_perfdata *perf,
 	err = flowtap_perfdata_read(perf, range, 0, bytes, range->size, &got);
 	if (err || !got)
 		return err;
-	return input_add(input, bytes, got, range->missing || range->flags &
+	return input_add(input, bytes, got, range->missing || range->unnamed || range->flags &
 		   (FLOWTAP_PERFDATA_TRUNCATED | FLOWTAP_PERFDATA_PARTIAL |
 		    FLOWTAP_PERFDATA_COLLISION | FLOWTAP_PERFDATA_OVERWRITE));
 }

@@ -196,6 +196,11 @@ static int no_trace(const struct perf *perf)
 	const struct decode_options *options = perf->decoding.options;
 	struct pick_list cpus = { .n = 0 };
 
+	if (!info->n_cpus && info->n_etmv3) {
+		complain("'%s': its trace units are ETMv3 or PTM, which are not decoded",
+			 input_name(options->input));
+		return -ENOENT;
+	}
 	for (size_t i = 0; i < info->n_cpus; i++)
 		if (perf->bytes[i])
 			pick_note(&cpus, info->cpus[i].cpu);
@@ -352,6 +357,9 @@ static void print_info(FILE *file, const struct perf *perf)
 	if (info->aux_missing)
 		fprintf(file, "  %s of trace are not in the file\n",
 			number_bytes(info->aux_missing, number));
+	if (info->aux_unnamed)
+		fprintf(file, "  %s of trace are named by no AUX record: it was lost\n",
+			number_bytes(info->aux_unnamed, number));
 	if (info->lost || info->throttled)
 		fprintf(file, "  %s record%s lost, %s time%s throttled\n",
 			number_group(info->lost, number), info->lost == 1 ? " was" : "s were",
@@ -399,6 +407,7 @@ static void json_info(struct json *json, const struct perf *perf)
 	if (*info->version)
 		json_string(json, "perf", info->version);
 	json_number(json, "missing_bytes", info->aux_missing);
+	json_number(json, "unnamed_bytes", info->aux_unnamed);
 	json_number(json, "lost_records", info->lost);
 	json_number(json, "throttled", info->throttled);
 	json_number(json, "damages", perf->damages);

@@ -194,6 +194,8 @@ static void print_ranges(const struct flowtap_perfdata *perfdata)
 			printf(" tid=%" PRIu32, list[i].tid);
 		if (list[i].missing)
 			printf(" missing=%" PRIu64, list[i].missing);
+		if (list[i].unnamed)
+			printf(" unnamed=%" PRIu64, list[i].unnamed);
 		print_flags(list[i].flags);
 		puts(list[i].continues ? " continues" : "");
 	}

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #define PADDING 8
+#define FRAME 16	/* of CoreSight */
 
 /* The AUX records or extents of one buffer: [from, until) of a sorted list. */
 struct index_range {
@@ -24,6 +25,7 @@ struct joining {
 	uint64_t cursor;	/* up to here the buffer's bytes are accounted for */
 	uint64_t time;
 	uint64_t missing;	/* since the last range */
+	uint64_t unnamed;	/* so, in the file */
 	uint32_t cpu;
 	uint32_t tid;
 };
@@ -70,6 +72,7 @@ static int add_piece(struct joining *joining, const struct perfdata_aux *aux, ui
 		.offset = file,
 		.size = size,
 		.missing = joining->missing,
+		.unnamed = joining->unnamed,
 		.flags = flags,
 		.cpu = aux->on,
 		.tid = joining->tid,
@@ -77,7 +80,9 @@ static int add_piece(struct joining *joining, const struct perfdata_aux *aux, ui
 	};
 
 	joining->perfdata->info.aux_missing += joining->missing;
+	joining->perfdata->info.aux_unnamed += joining->unnamed;
 	joining->missing = 0;
+	joining->unnamed = 0;
 	return PERFDATA_ADD(&joining->perfdata->ranges, range);
 }
 
@@ -98,6 +103,39 @@ static size_t extent_at(const struct joining *joining, uint64_t offset)
 	return low;
 }
 
+/* Bytes up to there are of no AUX record: nobody knows what those are that are in the file. */
+static void skip(struct joining *joining, uint64_t until)
+{
+	const struct perfdata_extent *list = joining->perfdata->extents.list;
+	uint64_t from = joining->cursor, there = 0;
+
+	if (until <= from)
+		return;
+	for (size_t i = extent_at(joining, from);
+	     i < joining->extents.until && list[i].offset < until; i++) {
+		uint64_t start = list[i].offset > from ? list[i].offset : from;
+		uint64_t stop = list[i].offset + list[i].size;
+
+		there += (stop < until ? stop : until) - start;
+	}
+	joining->missing += until - from - there;
+	joining->unnamed += there;
+	joining->cursor = until;
+}
+
+/* What the file has of [start, end) can begin within a frame (perf record -SSIZE): the next one. */
+static uint64_t next_frame(struct joining *joining, const struct perfdata_aux *aux, uint64_t start,
+			   uint64_t at, uint64_t end)
+{
+	uint64_t within = (at - start) % FRAME, rest = FRAME - within;
+
+	if (at >= end || !within || aux->flags & FLOWTAP_PERFDATA_RAW)
+		return at;
+	rest = rest < end - at ? rest : end - at;
+	joining->missing += rest;
+	return at + rest;
+}
+
 /*
  * The bytes [start, end) of an AUX record: the parts of them that are in the file. Only the last
  * one has the flags that tell of its end. What was there before is not taken twice.
@@ -107,12 +145,12 @@ static int join_one(struct joining *joining, const struct perfdata_aux *aux, uin
 {
 	const struct perfdata_extent *list = joining->perfdata->extents.list;
 	uint32_t inner = aux->flags & ~(FLOWTAP_PERFDATA_TRUNCATED | FLOWTAP_PERFDATA_COLLISION);
-	uint64_t at = start > joining->cursor ? start : joining->cursor;
 	bool continues = false;
+	uint64_t at;
 	int err = 0;
 
-	/* Bytes that no AUX record describes: nobody knows what they are. */
-	joining->missing += at - joining->cursor;
+	skip(joining, start);
+	at = next_frame(joining, aux, start, joining->cursor, end);
 	for (size_t i = extent_at(joining, at); at < end && i < joining->extents.until; i++) {
 		uint64_t stop = list[i].offset + list[i].size;
 
@@ -120,10 +158,12 @@ static int join_one(struct joining *joining, const struct perfdata_aux *aux, uin
 			break;
 		if (list[i].offset > at) {
 			joining->missing += list[i].offset - at;
-			at = list[i].offset;
+			at = next_frame(joining, aux, start, list[i].offset, end);
 			continues = false;
 		}
 		stop = stop < end ? stop : end;
+		if (stop <= at)
+			continue;
 		err = add_piece(joining, aux, list[i].file + (at - list[i].offset), stop - at,
 				stop == end ? aux->flags : inner, continues);
 		if (err)
@@ -168,34 +208,82 @@ static uint64_t first_byte(const struct joining *joining)
 	return first;
 }
 
-static int join_buffer(struct joining *joining)
+static const struct perfdata_extent *last_extent(const struct joining *joining)
 {
-	struct flowtap_perfdata *perfdata = joining->perfdata;
-	struct perfdata_aux rest = { .on = joining->cpu };
-	uint64_t end = 0;
+	return joining->extents.from < joining->extents.until ?
+	       &joining->perfdata->extents.list[joining->extents.until - 1] : NULL;
+}
+
+/* perf before 5.3 put a snapshot where the head was, at which it ends. */
+static bool is_early_snapshot(const struct joining *joining)
+{
+	const struct perfdata_extent *last = last_extent(joining);
+	bool begins = false;
+
+	for (size_t i = joining->aux.from; last && i < joining->aux.until; i++) {
+		const struct perfdata_aux *aux = &joining->perfdata->aux.list[i];
+
+		if (!(aux->flags & FLOWTAP_PERFDATA_OVERWRITE))
+			return false;
+		begins |= aux->offset == last->offset;
+		if (last->offset + last->size - aux->offset < PADDING)
+			return false;
+	}
+	return begins;
+}
+
+/* All that the buffer held, as of its AUX record. What two of them have is in the later one. */
+static int join_early(struct joining *joining)
+{
+	const struct perfdata_extent *extents = joining->perfdata->extents.list;
+	const struct perfdata_aux *aux = joining->perfdata->aux.list;
+	size_t at = joining->aux.from;
 	int err = 0;
 
+	for (size_t i = joining->extents.from; !err && i < joining->extents.until; i++) {
+		while (at + 1 < joining->aux.until && aux[at + 1].offset <= extents[i].offset)
+			at++;
+		joining->time = aux[at].time > joining->time ? aux[at].time : joining->time;
+		err = add_piece(joining, &aux[at], extents[i].file, extents[i].size,
+				aux[at].flags & (FLOWTAP_PERFDATA_OVERWRITE | FLOWTAP_PERFDATA_RAW),
+				false);
+	}
+	return err;
+}
+
+static int join_aux(struct joining *joining, const struct perfdata_aux *aux)
+{
+	if (aux->flags & FLOWTAP_PERFDATA_OVERWRITE)
+		return join_snapshot(joining, aux);
+	if (aux->size <= UINT64_MAX - aux->offset)
+		return join_one(joining, aux, aux->offset, aux->offset + aux->size);
+	flowtap_perfdata_damaged(joining->perfdata, aux->record,
+				 "an AUX record that contradicts itself");
+	return 0;
+}
+
+static int join_buffer(struct joining *joining)
+{
+	const struct perfdata_extent *last = last_extent(joining);
+	struct perfdata_aux rest = { .on = joining->cpu };
+	uint64_t end = last ? last->offset + last->size : 0;
+	int err = 0;
+
+	if (is_early_snapshot(joining))
+		return join_early(joining);
 	joining->cursor = first_byte(joining);
 	for (size_t i = joining->aux.from; !err && i < joining->aux.until; i++) {
-		const struct perfdata_aux *aux = &perfdata->aux.list[i];
+		const struct perfdata_aux *aux = &joining->perfdata->aux.list[i];
 
 		joining->time = aux->time > joining->time ? aux->time : joining->time;
 		rest.flags = aux->flags & (FLOWTAP_PERFDATA_OVERWRITE | FLOWTAP_PERFDATA_RAW);
-		if (aux->flags & FLOWTAP_PERFDATA_OVERWRITE)
-			err = join_snapshot(joining, aux);
-		else if (aux->size > UINT64_MAX - aux->offset)
-			flowtap_perfdata_damaged(perfdata, aux->record,
-						 "an AUX record that contradicts itself");
-		else
-			err = join_one(joining, aux, aux->offset, aux->offset + aux->size);
+		err = join_aux(joining, aux);
 	}
-	if (joining->extents.from < joining->extents.until)
-		end = perfdata->extents.list[joining->extents.until - 1].offset +
-		      perfdata->extents.list[joining->extents.until - 1].size;
 	/* What is not a multiple of 8 is padded. */
-	if (err || end < joining->cursor + PADDING)
+	if (!err && end >= PADDING && end - PADDING >= joining->cursor)
+		skip(joining, end);
+	if (err || (!joining->missing && !joining->unnamed))
 		return err;
-	joining->missing += end - joining->cursor;
 	return add_piece(joining, &rest, 0, 0, rest.flags, false);
 }
 
@@ -212,10 +300,12 @@ static void name_buffers(struct flowtap_perfdata *perfdata)
 	for (size_t i = 0; i < perfdata->aux.n; i++) {
 		struct perfdata_aux *aux = &perfdata->aux.list[i];
 
-		if (threads)
+		if (threads) {
 			aux->cpu = FLOWTAP_PERFDATA_NONE;
-		else if (aux->cpu == FLOWTAP_PERFDATA_NONE && perfdata->extents.n)
+		} else if (aux->cpu == FLOWTAP_PERFDATA_NONE && perfdata->extents.n) {
 			aux->cpu = perfdata->extents.list[0].cpu;
+			aux->on = aux->cpu;
+		}
 	}
 }
 

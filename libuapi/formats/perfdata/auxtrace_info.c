@@ -13,7 +13,7 @@
 #define HW_IDS_MAX 4096
 /* Trace IDs 0x01 to 0x6f are trace sources' (IHI 0029, D4.2.4). */
 #define TRACE_ID_MAX 0x6f
-/* TRCTRACEIDR of metadata version 2: no ID yet, HW_ID records tell it. */
+/* TRCTRACEIDR of metadata version 2: HW_ID records tell the ID, and it is this where none do. */
 #define TRACE_ID_UNUSED 0x80000000U
 
 /* Before version 1 a block has no count of its parameters. */
@@ -48,7 +48,7 @@ static uint8_t trace_id_of(uint64_t traceidr)
 {
 	uint8_t id = traceidr & 0x7f;
 
-	return !(traceidr & TRACE_ID_UNUSED) && id && id <= TRACE_ID_MAX ? id : 0;
+	return id <= TRACE_ID_MAX ? id : 0;
 }
 
 static int parse_unit(struct flowtap_perfdata *perfdata, const struct block *block, bool ete,
@@ -109,6 +109,7 @@ static int parse_block(struct flowtap_perfdata *perfdata, struct block *block)
 		if (err)
 			return err;
 	}
+	perfdata->info.n_etmv3 += magic == MAGIC_ETMV3;
 	block->at += 8 * (common + parameters);
 	block->words -= common + parameters;
 	return 0;
@@ -124,8 +125,9 @@ int flowtap_perfdata_metadata(struct flowtap_perfdata *perfdata, const uint8_t *
 		return -EINVAL;
 	block.words -= 3;
 	block.version = perfdata_u64(bytes);
-	if (block.version > VERSION_MAX)
-		return -EINVAL;
+	perfdata->newer = block.version > VERSION_MAX;
+	if (perfdata->newer)
+		return 0;
 	perfdata->has_trace = true;
 	perfdata->info.metadata = (uint32_t)block.version;
 	perfdata->info.pmu_type = perfdata_u32(bytes + 12);
@@ -134,6 +136,14 @@ int flowtap_perfdata_metadata(struct flowtap_perfdata *perfdata, const uint8_t *
 	for (uint32_t i = 0; !err && i < n; i++)
 		err = parse_block(perfdata, &block);
 	return err;
+}
+
+static const struct perfdata_hw_id *hw_id_of(const struct flowtap_perfdata *perfdata, uint32_t cpu)
+{
+	for (size_t i = 0; i < perfdata->hw_ids.n; i++)
+		if (perfdata->hw_ids.list[i].cpu == cpu)
+			return &perfdata->hw_ids.list[i];
+	return NULL;
 }
 
 /* CS_AUX_HW_ID_ of coresight-pmu.h: ID [7:0], from version 0.1 on sink [39:8], versions [63:56]. */
@@ -145,11 +155,11 @@ int flowtap_perfdata_hw_id(struct flowtap_perfdata *perfdata, uint64_t hw_id, ui
 		.sink = hw_id >> 56 & 0xf ? (uint32_t)(hw_id >> 8) : 0,
 	};
 
-	if (hw_id >> 60 || cpu == FLOWTAP_PERFDATA_NONE || (hw_id & 0x80))
+	if (hw_id >> 60 || (hw_id & 0x80))
 		return -EINVAL;
-	for (size_t i = 0; i < perfdata->hw_ids.n; i++)
-		if (perfdata->hw_ids.list[i].cpu == cpu)
-			return 0;
+	/* perf before 6.3 with --per-thread: its metadata has the IDs. */
+	if (cpu == FLOWTAP_PERFDATA_NONE || hw_id_of(perfdata, cpu))
+		return 0;
 	if (perfdata->hw_ids.n == HW_IDS_MAX)
 		return -EINVAL;
 	return PERFDATA_ADD(&perfdata->hw_ids, id);
@@ -157,14 +167,15 @@ int flowtap_perfdata_hw_id(struct flowtap_perfdata *perfdata, uint64_t hw_id, ui
 
 void flowtap_perfdata_assign(struct flowtap_perfdata *perfdata)
 {
-	for (size_t i = 0; i < perfdata->hw_ids.n; i++) {
-		const struct perfdata_hw_id *id = &perfdata->hw_ids.list[i];
+	for (size_t i = 0; perfdata->hw_ids.n && i < perfdata->cpus.n; i++) {
+		struct flowtap_perfdata_cpu *unit = &perfdata->cpus.list[i];
+		const struct perfdata_hw_id *id = hw_id_of(perfdata, unit->cpu);
 
-		for (size_t c = 0; c < perfdata->cpus.n; c++) {
-			if (perfdata->cpus.list[c].cpu != id->cpu)
-				continue;
-			perfdata->cpus.list[c].trace_id = id->trace_id;
-			perfdata->cpus.list[c].sink = id->sink;
+		if (id) {
+			unit->trace_id = id->trace_id;
+			unit->sink = id->sink;
+		} else if (unit->config.traceidr & TRACE_ID_UNUSED) {
+			unit->trace_id = 0;
 		}
 	}
 }
@@ -181,18 +192,30 @@ flowtap_perfdata_find_cpu(const struct flowtap_perfdata *perfdata, uint32_t cpu)
 	return NULL;
 }
 
-/* The same ID may be another CPU's at another sink: the collector's is the one that counts. */
+/*
+ * The same ID may be another CPU's at another sink: the collector's is the one that counts. Where a
+ * sink is not known, a unit is taken if no other one has the ID.
+ */
 const struct flowtap_perfdata_cpu *
 flowtap_perfdata_by_trace_id(const struct flowtap_perfdata *perfdata, uint32_t collector,
 			     uint8_t trace_id)
 {
 	const struct flowtap_perfdata_cpu *by = flowtap_perfdata_find_cpu(perfdata, collector);
+	const struct flowtap_perfdata_cpu *likely = NULL;
+	uint32_t sink = by ? by->sink : 0;
+	bool several = false;
 
-	for (size_t i = 0; i < perfdata->cpus.n; i++) {
+	for (size_t i = 0; trace_id && i < perfdata->cpus.n; i++) {
 		const struct flowtap_perfdata_cpu *unit = &perfdata->cpus.list[i];
 
-		if (trace_id && unit->trace_id == trace_id && (!by || unit->sink == by->sink))
+		if (unit->trace_id != trace_id)
+			continue;
+		if (unit->sink == sink)
 			return unit;
+		if (sink && unit->sink)
+			continue;
+		several |= likely != NULL;
+		likely = unit;
 	}
-	return NULL;
+	return several ? NULL : likely;
 }

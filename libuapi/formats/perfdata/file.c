@@ -4,6 +4,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -38,6 +39,14 @@ static void describe(struct flowtap_perfdata *perfdata)
 	info->n_cpus = perfdata->cpus.n;
 }
 
+static int refuse(struct flowtap_perfdata *perfdata)
+{
+	perfdata->reason = perfdata->newer ?
+		"what it says of the trace units (AUXTRACE_INFO) is newer than version 2" :
+		"it has no trace of Arm's trace units (cs_etm)";
+	return perfdata->newer ? -EPROTONOSUPPORT : -ENODATA;
+}
+
 static int read_all(struct flowtap_perfdata *perfdata)
 {
 	int saved = errno, err;
@@ -51,10 +60,8 @@ static int read_all(struct flowtap_perfdata *perfdata)
 	err = flowtap_perfdata_header(perfdata);
 	if (!err)
 		err = flowtap_perfdata_index(perfdata);
-	if (!err && !perfdata->has_trace) {
-		perfdata->reason = "it has no trace of Arm's trace units (cs_etm)";
-		err = -ENODATA;
-	}
+	if (!err && !perfdata->has_trace)
+		err = refuse(perfdata);
 	if (!err)
 		err = flowtap_perfdata_join(perfdata);
 	if (!err)
@@ -95,6 +102,7 @@ void flowtap_perfdata_close(struct flowtap_perfdata *perfdata)
 		free(perfdata->build_ids.list[i].path);
 	free(perfdata->attrs.list);
 	free(perfdata->ids.list);
+	flowtap_hash_table_free(&perfdata->by_id);
 	free(perfdata->build_ids.list);
 	flowtap_hash_table_free(&perfdata->by_path);
 	free(perfdata->cpus.list);
@@ -200,6 +208,36 @@ static int by_time(const void *one, const void *other)
 	return a->order < b->order ? -1 : a->order > b->order;
 }
 
+/* Which of the files with its path it was, nothing says: under this name none is found. */
+static int add_ambiguous(struct flowtap_address_map *map, const struct flowtap_mapping *mapping)
+{
+	struct flowtap_mapping one = *mapping;
+	char *path;
+	int err;
+
+	if (asprintf(&path, "%s (several files had this path)", mapping->path) < 0)
+		return -ENOMEM;
+	one.path = path;
+	err = flowtap_address_map_add(map, &one);
+	free(path);
+	return err;
+}
+
+/* One without a build-id: what the file's own list says. */
+static int add_unmarked(const struct flowtap_perfdata *perfdata, struct flowtap_address_map *map,
+			struct flowtap_mapping *mapping)
+{
+	const struct perfdata_build_id *known = flowtap_perfdata_build_id(perfdata, mapping->path);
+
+	if (known && known->ambiguous)
+		return add_ambiguous(map, mapping);
+	if (known) {
+		mapping->build_id_size = known->id.size;
+		memcpy(mapping->build_id, known->id.bytes, known->id.size);
+	}
+	return flowtap_address_map_add(map, mapping);
+}
+
 /* MMAP: pid, tid, start, size, offset, path; MMAP2 has file or build-id and rights before that. */
 static int fill_mapping(const struct flowtap_perfdata *perfdata, const uint8_t *bytes, size_t size,
 			const struct perf_event_header *header, uint64_t time,
@@ -209,7 +247,6 @@ static int fill_mapping(const struct flowtap_perfdata *perfdata, const uint8_t *
 	size_t fixed = second ? 72 : 40;
 	const char *path = (const char *)bytes + fixed;
 	struct flowtap_mapping mapping;
-	struct flowtap_build_id id;
 
 	if (size <= fixed || !memchr(path, 0, size - fixed))
 		return -EINVAL;
@@ -223,16 +260,12 @@ static int fill_mapping(const struct flowtap_perfdata *perfdata, const uint8_t *
 				       !(header->misc & PERF_RECORD_MISC_MMAP_DATA),
 		.path = path,
 	};
-	if (second && (header->misc & PERF_RECORD_MISC_MMAP_BUILD_ID)) {
-		if (bytes[40] > FLOWTAP_BUILD_ID_MAX)
-			return -EINVAL;
-		mapping.build_id_size = bytes[40];
-		memcpy(mapping.build_id, bytes + 44, bytes[40]);
-	} else {
-		id = flowtap_perfdata_build_id(perfdata, path);
-		mapping.build_id_size = id.size;
-		memcpy(mapping.build_id, id.bytes, id.size);
-	}
+	if (!second || !(header->misc & PERF_RECORD_MISC_MMAP_BUILD_ID))
+		return add_unmarked(perfdata, map, &mapping);
+	if (bytes[40] > FLOWTAP_BUILD_ID_MAX)
+		return -EINVAL;
+	mapping.build_id_size = bytes[40];
+	memcpy(mapping.build_id, bytes + 44, bytes[40]);
 	return flowtap_address_map_add(map, &mapping);
 }
 

@@ -59,16 +59,31 @@ int flowtap_perfdata_add_attr(struct flowtap_perfdata *perfdata, const uint8_t *
 	return PERFDATA_ADD(&perfdata->attrs, kept);
 }
 
-/* Of the attribute that was added last. */
 int flowtap_perfdata_add_id(struct flowtap_perfdata *perfdata, uint64_t id)
 {
+	struct perfdata_id one = { .id = id, .attr = (uint32_t)perfdata->attrs.n - 1 };
+
 	if (perfdata->ids.n == IDS_MAX)
 		return -EINVAL;
-	perfdata->ids_sorted = false;
-	return PERFDATA_ADD(&perfdata->ids, (struct perfdata_id) {
-		.id = id,
-		.attr = (uint32_t)perfdata->attrs.n - 1,
-	});
+	if (flowtap_perfdata_attr(perfdata, id))
+		return 0;
+	if (PERFDATA_ADD(&perfdata->ids, one))
+		return -ENOMEM;
+	return flowtap_hash_table_add(&perfdata->by_id, flowtap_hash_words(&id, 1),
+				      (uint32_t)perfdata->ids.n - 1);
+}
+
+const struct perfdata_attr *flowtap_perfdata_attr(const struct flowtap_perfdata *perfdata,
+						  uint64_t id)
+{
+	struct flowtap_hash_table_walk walk = flowtap_hash_table_walk(&perfdata->by_id,
+								      flowtap_hash_words(&id, 1));
+	uint32_t index;
+
+	while (flowtap_hash_table_next(&walk, &index))
+		if (perfdata->ids.list[index].id == id)
+			return &perfdata->attrs.list[perfdata->ids.list[index].attr];
+	return NULL;
 }
 
 static bool inside(const struct flowtap_perfdata *perfdata, const struct section *section)
@@ -169,11 +184,23 @@ static int parse_command(char **to, const uint8_t *bytes, size_t size)
 	return 0;
 }
 
+/* perf before 5.11 pads it with zeros: a UUID or MD5 has 16 bytes, lld's "fast" 8. */
+static uint8_t padded_size(const uint8_t *bytes)
+{
+	static const uint8_t zeros[12];
+
+	if (!memcmp(bytes + 8, zeros, 12))
+		return 8;
+	return memcmp(bytes + 16, zeros, 4) ? FLOWTAP_BUILD_ID_MAX : 16;
+}
+
 static struct flowtap_build_id build_id_of(const uint8_t *bytes, uint16_t misc)
 {
 	struct flowtap_build_id id = { .size = FLOWTAP_BUILD_ID_MAX };
 
-	if ((misc & PERFDATA_MISC_BUILD_ID_SIZE) && bytes[20] <= FLOWTAP_BUILD_ID_MAX)
+	if (!(misc & PERFDATA_MISC_BUILD_ID_SIZE))
+		id.size = padded_size(bytes);
+	else if (bytes[20] <= FLOWTAP_BUILD_ID_MAX)
 		id.size = bytes[20];
 	memcpy(id.bytes, bytes, id.size);
 	return id;
@@ -189,20 +216,25 @@ int flowtap_perfdata_add_build_id(struct flowtap_perfdata *perfdata, const uint8
 {
 	/* Header, pid, 24 bytes of build-id, path. */
 	const char *path = (const char *)bytes + 36;
-	uint16_t misc;
-	struct perfdata_build_id kept;
+	struct perfdata_build_id kept = { 0 }, *known;
+	uint16_t misc, mode;
 
 	if (size <= 36 || !memchr(path, 0, size - 36))
 		return -EINVAL;
 	memcpy(&misc, bytes + 4, sizeof(misc));
+	mode = misc & PERF_RECORD_MISC_CPUMODE_MASK;
 	kept.id = build_id_of(bytes + 12, misc);
-	if (!kept.id.size || perfdata->build_ids.n == BUILD_IDS_MAX)
+	if (!kept.id.size || perfdata->build_ids.n == BUILD_IDS_MAX ||
+	    mode == PERF_RECORD_MISC_GUEST_KERNEL || mode == PERF_RECORD_MISC_GUEST_USER)
 		return 0;
-	if ((misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL &&
-	    !strncmp(path, "[kernel", 7))
+	if (mode == PERF_RECORD_MISC_KERNEL && !strncmp(path, "[kernel", 7))
 		perfdata->kernel_id = kept.id;
-	if (flowtap_perfdata_build_id(perfdata, path).size)
+	known = flowtap_perfdata_build_id(perfdata, path);
+	if (known) {
+		known->ambiguous |= known->id.size != kept.id.size ||
+				    memcmp(known->id.bytes, kept.id.bytes, kept.id.size);
 		return 0;
+	}
 	kept.path = strdup(path);
 	if (!kept.path)
 		return -ENOMEM;
@@ -214,8 +246,8 @@ int flowtap_perfdata_add_build_id(struct flowtap_perfdata *perfdata, const uint8
 				      (uint32_t)perfdata->build_ids.n - 1);
 }
 
-struct flowtap_build_id flowtap_perfdata_build_id(const struct flowtap_perfdata *perfdata,
-						  const char *path)
+struct perfdata_build_id *flowtap_perfdata_build_id(const struct flowtap_perfdata *perfdata,
+						    const char *path)
 {
 	struct flowtap_hash_table_walk walk = flowtap_hash_table_walk(&perfdata->by_path,
 								      hash_path(path));
@@ -223,8 +255,8 @@ struct flowtap_build_id flowtap_perfdata_build_id(const struct flowtap_perfdata 
 
 	while (flowtap_hash_table_next(&walk, &index))
 		if (!strcmp(perfdata->build_ids.list[index].path, path))
-			return perfdata->build_ids.list[index].id;
-	return (struct flowtap_build_id) { .size = 0 };
+			return &perfdata->build_ids.list[index];
+	return NULL;
 }
 
 static int read_build_ids(struct flowtap_perfdata *perfdata, const struct section *section)

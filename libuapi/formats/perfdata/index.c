@@ -42,22 +42,12 @@ static const uint8_t *look(struct window *window, uint64_t offset, size_t size, 
 	return window->bytes + (offset - window->start);
 }
 
+/* Synthesised records have no id: they are laid out as the first event's. */
 static const struct perfdata_attr *attr_of(const struct flowtap_perfdata *perfdata, uint64_t id)
 {
-	size_t low = 0, high = perfdata->ids.n;
+	const struct perfdata_attr *attr = id ? flowtap_perfdata_attr(perfdata, id) : NULL;
 
-	while (id && low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (perfdata->ids.list[middle].id < id)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (id && low < perfdata->ids.n && perfdata->ids.list[low].id == id)
-		return &perfdata->attrs.list[perfdata->ids.list[low].attr];
-	/* Synthesised records have no id: they are laid out as the first event's. */
-	return &perfdata->attrs.list[0];
+	return attr ? attr : &perfdata->attrs.list[0];
 }
 
 /* The sample id stands at the record's end (perf_event_open(2), sample_id_all): from there back. */
@@ -574,20 +564,6 @@ static int parse_record(struct flowtap_perfdata *perfdata,
 	}
 }
 
-static int by_id(const void *one, const void *other)
-{
-	const struct perfdata_id *a = one, *b = other;
-
-	return a->id < b->id ? -1 : a->id > b->id;
-}
-
-static void sort_ids(struct flowtap_perfdata *perfdata)
-{
-	if (!perfdata->ids_sorted && perfdata->ids.n)
-		qsort(perfdata->ids.list, perfdata->ids.n, sizeof(perfdata->ids.list[0]), by_id);
-	perfdata->ids_sorted = true;
-}
-
 static int visit(void *argument, const struct flowtap_perfdata_record *record)
 {
 	struct flowtap_perfdata *perfdata = argument;
@@ -595,8 +571,6 @@ static int visit(void *argument, const struct flowtap_perfdata_record *record)
 
 	perfdata->info.records++;
 	err = parse_record(perfdata, record);
-	/* By a pipe they come as records: looked up from the next one on. */
-	sort_ids(perfdata);
 	if (err == -EINVAL) {
 		perfdata->incomplete = true;
 		flowtap_perfdata_damaged(perfdata, record->offset,
@@ -606,12 +580,22 @@ static int visit(void *argument, const struct flowtap_perfdata_record *record)
 	return err;
 }
 
+/*
+ * What perf record ran began before this file does: with --switch-output, or as the record of its
+ * exec was lost. The earliest exec is then another one.
+ */
+static void check_exec(struct flowtap_perfdata *perfdata)
+{
+	for (size_t i = 0; i < perfdata->aux.n; i++)
+		if (perfdata->aux.list[i].time && perfdata->aux.list[i].time < perfdata->first_exec)
+			perfdata->on_exec = false;
+}
+
 int flowtap_perfdata_index(struct flowtap_perfdata *perfdata)
 {
-	int err;
+	int err = walk(perfdata, &perfdata->incomplete, visit, perfdata);
 
-	sort_ids(perfdata);
-	err = walk(perfdata, &perfdata->incomplete, visit, perfdata);
+	check_exec(perfdata);
 	flowtap_perfdata_assign(perfdata);
 	flowtap_perfdata_sort_tasks(perfdata);
 	flowtap_hash_table_free(&perfdata->by_tid);

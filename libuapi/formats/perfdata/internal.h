@@ -59,6 +59,7 @@ struct perfdata_id {
 struct perfdata_build_id {
 	char *path;
 	struct flowtap_build_id id;
+	bool ambiguous;		/* another file had the same path: in a container, or later */
 };
 
 /* An AUX record. */
@@ -122,7 +123,7 @@ struct flowtap_perfdata {
 	char *strings[5];	/* hostname, release, arch, version, command */
 	PERFDATA_LIST(struct perfdata_attr) attrs;
 	PERFDATA_LIST(struct perfdata_id) ids;
-	bool ids_sorted;
+	struct flowtap_hash_table by_id;
 	bool mixed;		/* attributes differ in it: each record's is to be looked up */
 	PERFDATA_LIST(struct perfdata_build_id) build_ids;
 	struct flowtap_hash_table by_path;
@@ -138,11 +139,12 @@ struct flowtap_perfdata {
 	struct flowtap_hash_table by_tid;	/* the last entry of each, while reading */
 	PERFDATA_LIST(struct perfdata_switch) switches;
 	PERFDATA_LIST(struct flowtap_perfdata_range) ranges;
-	bool on_exec;		/* events begin with an exec: of the command that perf record ran */
+	bool on_exec;		/* the trace begins with an exec: of what perf record ran */
 	uint64_t first_exec;	/* when the earliest one was; 0 none */
 	bool has_times;		/* some events say when they happened */
 	bool incomplete;	/* records are missing: mappings and tasks may be among them */
 	bool has_trace;		/* an AUXTRACE_INFO of cs_etm */
+	bool newer;		/* one of a version that is not known */
 	bool has_time_conv;
 	bool has_time_mask;
 	uint64_t time_shift;
@@ -182,14 +184,19 @@ static inline uint32_t perfdata_u32(const uint8_t *bytes)
 int flowtap_perfdata_header(struct flowtap_perfdata *perfdata);
 /* An attribute of which `size` bytes are there. 0, -EINVAL, -ENOMEM. */
 int flowtap_perfdata_add_attr(struct flowtap_perfdata *perfdata, const uint8_t *bytes, size_t size);
+/* Of the attribute that was added last; one that another had first stays its own. */
 int flowtap_perfdata_add_id(struct flowtap_perfdata *perfdata, uint64_t id);
+/* NULL: no attribute has it. */
+const struct perfdata_attr *flowtap_perfdata_attr(const struct flowtap_perfdata *perfdata,
+						  uint64_t id);
 int flowtap_perfdata_feature(struct flowtap_perfdata *perfdata, unsigned int feature,
 			     const uint8_t *bytes, size_t size);
 /* A build_id_event. */
 int flowtap_perfdata_add_build_id(struct flowtap_perfdata *perfdata, const uint8_t *bytes,
 				  size_t size);
-struct flowtap_build_id flowtap_perfdata_build_id(const struct flowtap_perfdata *perfdata,
-						  const char *path);
+/* What the list has of a path; NULL: nothing. */
+struct perfdata_build_id *flowtap_perfdata_build_id(const struct flowtap_perfdata *perfdata,
+						    const char *path);
 /* auxtrace_info.c: the private part of AUXTRACE_INFO. 0, -EINVAL, -ENOMEM. */
 int flowtap_perfdata_metadata(struct flowtap_perfdata *perfdata, const uint8_t *bytes, size_t size);
 int flowtap_perfdata_hw_id(struct flowtap_perfdata *perfdata, uint64_t hw_id, uint32_t cpu);

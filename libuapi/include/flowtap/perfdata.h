@@ -49,7 +49,8 @@ struct flowtap_perfdata_range {
 	uint64_t time;		/* when it was collected: its end; 0 unknown */
 	uint64_t offset;	/* of its bytes in the file */
 	uint64_t size;		/* 0: it only tells of a loss */
-	uint64_t missing;	/* bytes before it that are not in the file */
+	uint64_t missing;	/* bytes before it that are not in the file, or no whole frame */
+	uint64_t unnamed;	/* others before it, of which no AUX record says what they are */
 	uint32_t flags;		/* FLOWTAP_PERFDATA_ */
 	uint32_t cpu;		/* that collected it; NONE unknown */
 	uint32_t tid;		/* whose it is alone (perf record --per-thread); NONE: the CPU's */
@@ -85,11 +86,13 @@ struct flowtap_perfdata_info {
 	uint32_t metadata;	/* version of AUXTRACE_INFO: 0, 1, 2 */
 	size_t n_cpus;
 	const struct flowtap_perfdata_cpu *cpus;
+	size_t n_etmv3;		/* others, ETMv3 or PTM: they are not decoded */
 	uint64_t records;
 	uint64_t lost;		/* records that the kernel had to drop */
 	uint64_t throttled;
 	uint64_t aux_bytes;	/* in AUXTRACE records */
 	uint64_t aux_missing;	/* sum of missing */
+	uint64_t aux_unnamed;	/* sum of unnamed */
 };
 
 struct flowtap_perfdata;
@@ -135,20 +138,21 @@ int flowtap_perfdata_read(const struct flowtap_perfdata *perfdata,
 
 /*
  * The mappings, forks and execs go into the map, in the order of time. Synthesised ones are of time
- * 0. A mapping without a build-id has the one that the file's own list gives its path.
+ * 0. A mapping without a build-id has the one that the file's own list gives its path; where it
+ * gives two, the mapping is code without bytes.
  * 0 or -ENOMEM, or what pread said.
  */
 int flowtap_perfdata_fill(const struct flowtap_perfdata *perfdata, struct flowtap_address_map *map);
 /*
  * All code that is known goes into the map: flowtap_perfdata_fill, then the kernel's. That is its
  * memory as perf record --kcore copied it when the recording began (kcore_dir/kcore beside the file
- * at `path`, or in it where it is a directory): text as it ran, patched, with that of modules. Else
- * it is the text of its vmlinux, looked for in sysroot (NULL: /) as boot/vmlinux-RELEASE, vmlinux,
- * usr/lib/debug/boot/vmlinux-RELEASE and others (pipeline/perfdata_kernel.c), moved to where the
- * kernel ran: what the running kernel patched (alternatives, static keys) is not known there, nor are
- * modules.
+ * at `path`, or in it where it is a directory): text as it ran, patched, with that of modules.
+ * Where that is not, or gives nothing, it is the text of its vmlinux, looked for in sysroot (NULL:
+ * /) as boot/vmlinux-RELEASE, vmlinux, usr/lib/debug/boot/vmlinux-RELEASE and others
+ * (pipeline/perfdata_kernel.c), moved to where the kernel ran: what the running kernel patched
+ * (alternatives, static keys) is not known there, nor are modules.
  *
- * 0, -ENOMEM, or what pread said. *kernel: NULL, or why no code of the kernel is known, a line for
+ * 0, -ENOMEM, or what pread said. *kernel: NULL, or why code of the kernel is not known, a line for
  * people.
  */
 int flowtap_perfdata_load(const struct flowtap_perfdata *perfdata, const char *path,
@@ -205,12 +209,14 @@ int flowtap_perfdata_survey(struct flowtap_perfdata_decoder *decoder);
 /*
  * Decodes range after range. Each is a session of its own: the trace unit was stopped between
  * them (as perf itself does). What the AUX records tell of losses becomes gaps: TRUNCATED, for
- * COLLISION as well; PARTIAL and bytes that are not in the file, RING_FULL (of a snapshot WRAPPED:
- * they were written over before it). Regions that nothing can be made of (an unknown trace unit, one
- * that flowtap_ete_unsupported refuses, a trace ID that belongs to no CPU) are gaps NO_STREAM.
+ * COLLISION as well; PARTIAL, bytes that are not in the file and those that no AUX record names,
+ * RING_FULL (of a snapshot what is not in the file is WRAPPED: written over before it). Regions
+ * that nothing can be made of (an unknown trace unit, one that flowtap_ete_unsupported refuses, a
+ * trace ID that belongs to no CPU) are gaps NO_STREAM.
  *
  * Contexts get tid from CONTEXTIDR_EL2 (TRCCONFIGR.VMID with VMIDOPT: the kernel runs at EL2), else
- * from CONTEXTIDR_EL1, else from the buffer or from the switches; pid from the side band. Time is
+ * from CONTEXTIDR_EL1, else from the buffer or from the switches; pid from the side band. They have
+ * no cpu where a thread's own bytes do not say where they were collected. Time is
  * that of the last timestamp where the counter is the virtual one and there is a TIME_CONV (before
  * the first one of a range: of that), else the end of the range.
  *

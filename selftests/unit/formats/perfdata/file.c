@@ -2,6 +2,7 @@
 /* Shows that a perf.data file is read as perf writes it. */
 #include "unit/formats/perfdata/fixture.h"
 
+
 TEST(each_register_of_the_metadata_is_found)
 {
 	struct perffile file;
@@ -61,6 +62,65 @@ TEST(trace_ids_of_metadata_2_come_with_records)
 	EXPECT_EQ(0xef123456, opened.info->cpus[1].sink);
 	EXPECT_EQ(0, opened.info->cpus[2].trace_id);
 	EXPECT_EQ(1, opened.damages);
+	done(&opened);
+}
+
+/* perf of 6.4 to 6.11 on a kernel that sends no such records. */
+TEST(without_hw_id_records_trace_ids_are_those_of_the_metadata)
+{
+	struct perffile_unit two[3] = { units[0], units[1], units[2] };
+	struct perffile file;
+	struct opened opened;
+
+	for (int i = 0; i < 3; i++)
+		two[i].traceidr |= 0x80000000;
+	perffile_start(&file, false, PERFFILE_ANY, PERFFILE_ANY);
+	perffile_info(&file, 2, false, 3, two);
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	for (int i = 0; i < 3; i++)
+		EXPECT_EQ(units[i].traceidr, opened.info->cpus[i].trace_id);
+	EXPECT_EQ(0, opened.damages);
+	done(&opened);
+}
+
+/* perf before 6.3 with --per-thread on a kernel that sends them. */
+TEST(a_hw_id_record_of_no_cpu_says_nothing_and_is_no_damage)
+{
+	struct perffile file;
+	struct opened opened;
+
+	perffile_start(&file, false, PERFFILE_ANY & ~(uint64_t)PERF_SAMPLE_CPU, PERFFILE_ANY);
+	perffile_info(&file, 1, false, 3, units);
+	perffile_values(&file, 21, 0, 1, (uint64_t[]) { 0x2c });
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	EXPECT_EQ(0x10, opened.info->cpus[0].trace_id);
+	EXPECT_EQ(0, opened.damages);
+	done(&opened);
+}
+
+TEST(older_and_newer_trace_units_are_told_from_none)
+{
+	struct perffile_unit etmv3 = { .magic = 0x3030303030303030ULL };
+	struct perffile file;
+	struct opened opened;
+
+	perffile_start(&file, false, PERFFILE_ANY, PERFFILE_ANY);
+	perffile_info(&file, 1, false, 1, &etmv3);
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	EXPECT_EQ(0, opened.info->n_cpus);
+	EXPECT_EQ(1, opened.info->n_etmv3);
+	done(&opened);
+
+	perffile_start(&file, false, PERFFILE_ANY, PERFFILE_ANY);
+	perffile_info(&file, 3, false, 1, units);
+	finish(&file, &opened);
+	EXPECT_EQ(-EPROTONOSUPPORT, opened.err);
+	ASSERT_NE(NULL, opened.reason);
+	EXPECT_NE(NULL, strstr(opened.reason, "newer than version 2"));
+	EXPECT_EQ(0, opened.damages);
 	done(&opened);
 }
 
@@ -148,7 +208,10 @@ TEST(bytes_that_are_not_there_are_missing)
 	file.time = 1;
 	perffile_auxtrace(&file, 0, 0, NONE, 0, trace, 32);
 	perffile_auxtrace(&file, 48, 0, NONE, 0, trace, 64);
-	/* Up to 8 nothing is said; 16 bytes between the two are not in the file; nor is the end. */
+	/*
+	 * Up to 8 nothing is said, nor between 88 and 112; 16 bytes between the two are not in the
+	 * file, and from 112 on nothing is.
+	 */
 	perffile_aux(&file, 8, 56, RAW);
 	file.time = 2;
 	perffile_aux(&file, 64, 24, RAW | FLOWTAP_PERFDATA_COLLISION);
@@ -158,7 +221,8 @@ TEST(bytes_that_are_not_there_are_missing)
 	ASSERT_EQ(0, opened.err);
 	ASSERT_EQ(4, opened.n);
 	EXPECT_EQ(24, opened.ranges[0].size);
-	EXPECT_EQ(8, opened.ranges[0].missing);
+	EXPECT_EQ(0, opened.ranges[0].missing);
+	EXPECT_EQ(8, opened.ranges[0].unnamed);
 	EXPECT_FALSE(opened.ranges[0].continues);
 	EXPECT_EQ(16, opened.ranges[1].size);
 	EXPECT_EQ(16, opened.ranges[1].missing);
@@ -166,9 +230,11 @@ TEST(bytes_that_are_not_there_are_missing)
 	EXPECT_EQ(24, opened.ranges[2].size);
 	EXPECT_EQ(0, opened.ranges[2].missing);
 	EXPECT_EQ(0, opened.ranges[3].size);
-	EXPECT_EQ(32, opened.ranges[3].missing);
+	EXPECT_EQ(8, opened.ranges[3].missing);
+	EXPECT_EQ(24, opened.ranges[3].unnamed);
 	EXPECT_EQ(RAW | FLOWTAP_PERFDATA_TRUNCATED, opened.ranges[3].flags);
-	EXPECT_EQ(56, opened.info->aux_missing);
+	EXPECT_EQ(24, opened.info->aux_missing);
+	EXPECT_EQ(32, opened.info->aux_unnamed);
 	done(&opened);
 }
 
@@ -288,6 +354,63 @@ TEST(a_snapshot_ends_where_its_aux_record_says)
 	EXPECT_EQ(16, opened.ranges[3].missing);
 	EXPECT_EQ(16, opened.info->aux_missing);
 	done(&opened);
+}
+
+/* It named the place where the head was, which is the end. */
+TEST(a_snapshot_of_perf_before_5_3_is_all_that_its_buffer_had)
+{
+	uint64_t flags = FLOWTAP_PERFDATA_OVERWRITE;
+	struct perffile file;
+	struct opened opened;
+	uint8_t trace[64] = { 0 };
+
+	perffile_start(&file, false, PERFFILE_ANY, PERFFILE_ANY);
+	perffile_info(&file, 1, true, 1, units);
+	/* 48 bytes more: 16 of those before are told again. */
+	file.time = 1;
+	perffile_aux(&file, 96, 64, flags);
+	perffile_auxtrace(&file, 96, 0, NONE, 0, trace, 64);
+	file.time = 2;
+	perffile_aux(&file, 144, 64, flags);
+	perffile_auxtrace(&file, 144, 0, NONE, 0, trace, 64);
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	ASSERT_EQ(2, opened.n);
+	EXPECT_EQ(48, opened.ranges[0].size);
+	EXPECT_EQ(1, opened.ranges[0].time);
+	EXPECT_EQ(64, opened.ranges[1].size);
+	EXPECT_EQ(2, opened.ranges[1].time);
+	EXPECT_EQ(0, opened.info->aux_missing);
+	EXPECT_EQ(0, opened.info->aux_unnamed);
+	done(&opened);
+}
+
+/* perf record -S100: as many bytes before the head, wherever a frame begins. */
+TEST(a_snapshot_that_is_cut_within_a_frame_begins_with_the_next_one)
+{
+	struct perffile file;
+	struct opened opened;
+	uint8_t trace[104], byte;
+	size_t got;
+
+	for (size_t i = 0; i < sizeof(trace); i++)
+		trace[i] = (uint8_t)i;
+	for (uint64_t raw = 0; raw <= RAW; raw += RAW) {
+		perffile_start(&file, false, PERFFILE_ANY, PERFFILE_ANY);
+		perffile_info(&file, 1, true, 1, units);
+		perffile_aux(&file, 4096, 4096, FLOWTAP_PERFDATA_OVERWRITE | raw);
+		perffile_auxtrace(&file, 4096 - 100, 0, NONE, 0, trace, sizeof(trace));
+		finish(&file, &opened);
+		ASSERT_EQ(0, opened.err);
+		ASSERT_EQ(1, opened.n);
+		EXPECT_EQ(raw ? 100 : 96, opened.ranges[0].size);
+		EXPECT_EQ(raw ? 0 : 4, opened.ranges[0].missing);
+		EXPECT_EQ(0, opened.ranges[0].unnamed);
+		ASSERT_EQ(0, flowtap_perfdata_read(opened.perfdata, &opened.ranges[0], 0, &byte, 1,
+						   &got));
+		EXPECT_EQ(raw ? 0 : 4, byte);
+		done(&opened);
+	}
 }
 
 /* perf pads to a multiple of 8; the buffer's offsets do not know of that. */
@@ -454,129 +577,6 @@ TEST(losses_and_throttling_are_counted)
 	EXPECT_EQ(7, opened.info->lost);
 	EXPECT_EQ(1, opened.info->throttled);
 	done(&opened);
-}
-
-/* --- The side band, in the map. A mapping with no file says why, and with that its path. --- */
-
-static const char *mapped(struct flowtap_address_map *map, uint32_t pid, uint64_t time,
-			  uint64_t address)
-{
-	const struct flowtap_code *code = flowtap_address_map_find(map, pid, time, address);
-
-	return code ? code->path : "nothing";
-}
-
-TEST(mappings_forks_and_execs_go_into_the_map)
-{
-	struct flowtap_address_map *map = flowtap_address_map_new("/proc/self/nowhere");
-	struct perffile file;
-	struct opened opened;
-
-	small(&file, false);
-	file.time = 300;	/* late in the file, early in time: not in order */
-	perffile_comm(&file, 20, 20, true, "new");
-	perffile_mmap2(&file, 20, 20, 0x1000, 0x1000, 0, PROT_READ | PROT_EXEC, NULL, "/bin/new");
-	file.time = 200;
-	perffile_task(&file, PERF_RECORD_FORK, 0, 20, 10, 20, 10);
-	file.time = 0;
-	perffile_task(&file, PERF_RECORD_FORK, PERF_RECORD_MISC_FORK_EXEC, 30, 10, 30, 10);
-	perffile_mmap2(&file, 10, 10, 0x1000, 0x2000, 0, PROT_READ | PROT_EXEC, NULL, "/bin/a");
-	perffile_mmap(&file, PERF_RECORD_MISC_USER, 30, 30, 0x5000, 0x1000, 0, "/bin/old");
-	perffile_mmap(&file, PERF_RECORD_MISC_USER | PERF_RECORD_MISC_MMAP_DATA, 30, 30, 0x7000,
-		      0x1000, 0, "/bin/data");
-	perffile_mmap(&file, PERF_RECORD_MISC_GUEST_USER, 30, 30, 0x8000, 0x1000, 0, "/bin/guest");
-	file.time = 400;
-	perffile_mmap2(&file, 10, 10, 0x2000, 0x1000, 0, PROT_READ, NULL, "/bin/a");
-	finish(&file, &opened);
-	ASSERT_EQ(0, opened.err);
-	ASSERT_EQ(0, flowtap_perfdata_fill(opened.perfdata, map));
-	EXPECT_EQ(0, opened.damages);
-	EXPECT_STREQ("/bin/a", mapped(map, 10, 100, 0x2000));
-	EXPECT_STREQ("nothing", mapped(map, 10, 400, 0x2000));
-	EXPECT_STREQ("nothing", mapped(map, 20, 199, 0x1000));
-	EXPECT_STREQ("/bin/a", mapped(map, 20, 200, 0x2000));
-	EXPECT_STREQ("/bin/new", mapped(map, 20, 300, 0x1000));
-	EXPECT_STREQ("nothing", mapped(map, 20, 300, 0x2000));
-	EXPECT_STREQ("nothing", mapped(map, 30, 100, 0x1000));
-	EXPECT_STREQ("/bin/old", mapped(map, 30, 100, 0x5000));
-	EXPECT_STREQ("nothing", mapped(map, 30, 100, 0x7000));
-	EXPECT_STREQ("nothing", mapped(map, 30, 100, 0x8000));
-	flowtap_address_map_free(map);
-	done(&opened);
-}
-
-/* perf record --per-thread without -T: no record has a time, and they follow one another all the same. */
-TEST(without_times_a_mapping_does_not_replace_what_was_before_it_since_ever)
-{
-	struct flowtap_address_map *map = flowtap_address_map_new("/proc/self/nowhere");
-	const uint64_t type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID;
-	struct perffile file;
-	struct opened opened;
-
-	perffile_start(&file, false, type, type);
-	perffile_info(&file, 1, false, 3, units);
-	perffile_mmap2(&file, 10, 10, 0x1000, 0x2000, 0, PROT_READ | PROT_EXEC, NULL, "/bin/a");
-	perffile_mmap2(&file, 10, 10, 0x1000, 0x2000, 0, PROT_READ | PROT_EXEC, NULL, "/bin/b");
-	finish(&file, &opened);
-	ASSERT_EQ(0, opened.err);
-	ASSERT_EQ(0, flowtap_perfdata_fill(opened.perfdata, map));
-	EXPECT_STREQ("/bin/a", mapped(map, 10, 2, 0x1000));
-	EXPECT_STREQ("/bin/b", mapped(map, 10, UINT64_MAX - 1, 0x1000));
-	flowtap_address_map_free(map);
-	done(&opened);
-}
-
-/* The map names the build-id it wants: of the record, else of the file's list. */
-TEST(a_mapping_has_its_build_id)
-{
-	struct flowtap_address_map *map = flowtap_address_map_new("/proc/self/nowhere");
-	struct {
-		struct perf_event_header header;
-		uint32_t pid;
-		uint8_t id[24];
-		char path[28];
-	} entry = { { 0, PERF_RECORD_MISC_USER | 0x8000, sizeof(entry) }, 1, { 0 }, "/bin/b" };
-	uint8_t id[20] = { 0x11, 0x22 };
-	char root[] = "/tmp/perfdata-XXXXXX", path[64];
-	const struct flowtap_code *code;
-	struct perffile file;
-	struct opened opened;
-
-	/* Files without a build-id of their own: why they are not taken says which was wanted. */
-	ASSERT_NE(NULL, mkdtemp(root));
-	snprintf(path, sizeof(path), "%s/bin", root);
-	mkdir(path, 0755);
-	for (int i = 0; i < 2; i++) {
-		snprintf(path, sizeof(path), "%s/bin/%c", root, 'a' + i);
-		close(open(path, O_WRONLY | O_CREAT, 0644));
-	}
-	flowtap_address_map_free(map);
-	map = flowtap_address_map_new(root);
-	_Static_assert(sizeof(entry) == 64, "a record of the list");
-	memset(entry.id, 0x99, 20);
-	entry.id[20] = 20;
-	small(&file, false);
-	perffile_mmap2(&file, 1, 1, 0x1000, 0x1000, 0, PROT_EXEC, id, "/bin/a");
-	perffile_mmap2(&file, 1, 1, 0x2000, 0x1000, 0, PROT_EXEC, NULL, "/bin/b");
-	perffile_feature(&file, 2, &entry, sizeof(entry));
-	finish(&file, &opened);
-	ASSERT_EQ(0, opened.err);
-	ASSERT_EQ(0, flowtap_perfdata_fill(opened.perfdata, map));
-	code = flowtap_address_map_find(map, 1, 5000, 0x1000);
-	ASSERT_NE(NULL, code);
-	EXPECT_NE(NULL, strstr(code->missing, "recorded build-id is 1122000000"));
-	code = flowtap_address_map_find(map, 1, 5000, 0x2000);
-	ASSERT_NE(NULL, code);
-	EXPECT_NE(NULL, strstr(code->missing, "recorded build-id is 99999999"));
-	flowtap_address_map_free(map);
-	done(&opened);
-	for (int i = 0; i < 2; i++) {
-		snprintf(path, sizeof(path), "%s/bin/%c", root, 'a' + i);
-		unlink(path);
-	}
-	snprintf(path, sizeof(path), "%s/bin", root);
-	rmdir(path);
-	rmdir(root);
 }
 
 TEST(a_walk_visits_each_record_in_the_order_of_the_file)
