@@ -14,7 +14,7 @@
 
 #define OPTIONS_PAGES 128	/* of a ring: what mlock_kb lets everybody have on each CPU */
 #define OPTIONS_PIDS_MAX 256
-#define OPTIONS_CPUS_MAX 8192
+#define OPTIONS_CPUS_MAX 8192	/* of base/cpus.h */
 
 struct record_options {
 	/* Whom: a command, processes, a cgroup, or all. With the last two a command is the time. */

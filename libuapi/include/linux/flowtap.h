@@ -101,8 +101,10 @@
  * area had no room from the beginning and few bytes came: those are counted. Whoever leaves nothing
  * while the area is full has lost nothing, and there is no record of it. With FLOWTAP_OVERWRITE the
  * newest bytes replace the oldest: the reader waits until the stream is disabled and believes of
- * each record what lies at or after aux_head - aux_size. ETE's samples are these records; CLOCK and
- * ITRACE_START come when the recording of a task begins, SWITCH with FLOWTAP_CPU_WIDE.
+ * each record what lies at or after aux_head - aux_size. A piece that went round may have done so
+ * more than once: aux_head is then beyond all that was there before. On CPUs with erratum 2253138
+ * or 2224489 the hardware stops at the area's end instead, which is a loss (HARDWARE) each time.
+ * ETE's samples are these records; CLOCK and ITRACE_START come when the recording of a task begins, SWITCH with FLOWTAP_CPU_WIDE.
  *
  * Contiguity. Each task of a set has a sequence number; with FLOWTAP_CPU_WIDE the CPU has one for
  * whatever runs there (FLOWTAP_MISC_CPU_WIDE). A sample whose sequence is that of the

@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/cpus.h"
 #include "support/kselftest_harness.h"
 
 #define MANY 64
@@ -262,7 +263,7 @@ TEST_F(replay, blocks_that_make_no_sense_are_damage)
 
 TEST_F(replay, more_cpus_than_there_can_be_are_damage)
 {
-	for (uint32_t cpu = 0; cpu < 4097; cpu++)
+	for (uint32_t cpu = 0; cpu < FLOWTAP_CPUS_MAX + 1; cpu++)
 		put_bytes(self->writer, cpu * 3, 0, 1, 0);
 	put_aux(self->writer, 4095 * 3, 1, 2, 7, 1, 0, 1);
 	ASSERT_EQ(RUN(), 0);
