@@ -46,3 +46,10 @@ $(B)/riscv64/vm/probed $(B)/arm64/vm/probed: selftests/vm/probed.c
 	$(call say,LD,$@)$(PROBED_CC) -std=gnu17 $(WARN) -D_GNU_SOURCE -O2 -static -no-pie -o $@ $<
 
 EXTRA += $(B)/riscv64/vm/probed $(B)/arm64/vm/probed
+
+# A guest's guest: KVM is arm64's here.
+$(B)/arm64/vm/vcpu: selftests/vm/vcpu.c
+	@mkdir -p $(@D)
+	$(call say,LD,$@)aarch64-linux-gnu-gcc -std=gnu17 $(WARN) -D_GNU_SOURCE -O2 -static -o $@ $<
+
+EXTRA += $(B)/arm64/vm/vcpu
