@@ -61,7 +61,7 @@ help:
 	'                another one, made in the lab' \
 	'make run        see it work: boots an emulated RISC-V machine with CTR and traces a program;' \
 	'                ARCH=arm64: an Arm one with ETE and TRBE, and checks every instruction' \
-	'make check      every test; ends with "N passed, N failed, N skipped"; the same each time' \
+	"make check      every test but make soak's; ends with 'N passed, N failed, N skipped'" \
 	"make check T='unit/stf vm/*'  those whose names match, built for as far as they need" \
 	'make check-unit check-riscv check-arm  those without guests, with such, with such of Arm' \
 	'make check-layers  that each folder of the library uses only those it may (libuapi/layers)' \
@@ -336,7 +336,8 @@ install-dkms:
 
 # The user, his segments and a configuration that was changed stay. What uses the files ends before
 # they go: the service, and what dkms built of the source.
-UNUSED = { ! test -e $(unitdir)/flowtapd.service || systemctl disable --now --quiet flowtapd.service || :; \
+UNUSED = { ! test -d /run/systemd/system || systemctl stop --quiet flowtapd.service 2>/dev/null || :; \
+	! test -e $(unitdir)/flowtapd.service || systemctl disable --quiet flowtapd.service || :; \
 	! dkms status flowtap/$(VERSION) 2>/dev/null | grep -q . || dkms remove flowtap/$(VERSION) --all; }
 uninstall:
 	test -n "$(DESTDIR)" || $(UNUSED)
@@ -347,7 +348,7 @@ uninstall:
 		rm $(DESTDIR)$(sysconfdir)/flowtap/flowtapd.conf
 	! test -d $(DESTDIR)$(sysconfdir)/flowtap || \
 		rmdir --ignore-fail-on-non-empty $(DESTDIR)$(sysconfdir)/flowtap
-	test -n "$(DESTDIR)" || depmod -a
+	test -n "$(DESTDIR)" || depmod -a 2>/dev/null || :
 
 # Debian packages; the time in them is that of the last commit. Those of other architectures are
 # built with the cross compilers of build/riscv64 and build/arm64, which the lab has.

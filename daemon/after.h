@@ -7,8 +7,8 @@
  * Where decoding cannot keep up, and more than so many segments wait for it, the oldest are not
  * decoded: an event and their `result` say so, as of what failed, which is not tried again.
  */
-#ifndef AFTER_H
-#define AFTER_H
+#ifndef FLOWTAP_DAEMON_AFTER_H
+#define FLOWTAP_DAEMON_AFTER_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -58,4 +58,4 @@ void after_step(struct after *after, uint64_t now, uint64_t wall);
 /* Ends the child: what it did is done again. */
 void after_close(struct after *after);
 
-#endif /* AFTER_H */
+#endif /* FLOWTAP_DAEMON_AFTER_H */

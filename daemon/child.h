@@ -18,8 +18,8 @@
  *	result		KEY=VALUE lines: format; status, the exit status, or "signal N"; seconds that it
  *			took; messages, how many lines there are of them
  */
-#ifndef CHILD_H
-#define CHILD_H
+#ifndef FLOWTAP_DAEMON_CHILD_H
+#define FLOWTAP_DAEMON_CHILD_H
 
 #define CHILD_OPTION "--child"
 #define CHILD_FAILED 125	/* exit statuses: it could not be done; standard error says why */
@@ -33,4 +33,4 @@
  */
 int child_main(int argc, char **argv);
 
-#endif /* CHILD_H */
+#endif /* FLOWTAP_DAEMON_CHILD_H */

@@ -8,8 +8,8 @@
  *	poll	/proc is looked at several times a second: what is not there at a look is missed
  *	none	there is nothing to choose
  */
-#ifndef CHOICE_H
-#define CHOICE_H
+#ifndef FLOWTAP_DAEMON_CHOICE_H
+#define FLOWTAP_DAEMON_CHOICE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -57,4 +57,4 @@ void choice_measure(const struct choice *choice, struct choice_figures *figures)
 /* Nobody stays stopped. */
 void choice_close(struct choice *choice);
 
-#endif /* CHOICE_H */
+#endif /* FLOWTAP_DAEMON_CHOICE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What the programs in the kernel (choose.bpf.c) and the daemon share: the rules, as data. */
-#ifndef CHOOSE_H
-#define CHOOSE_H
+#ifndef FLOWTAP_DAEMON_CHOOSE_H
+#define FLOWTAP_DAEMON_CHOOSE_H
 
 #include <linux/types.h>
 
@@ -54,4 +54,4 @@ static inline int choose_matches(const struct choose_pattern *pattern, const cha
 	return !!(states & pattern->ends);
 }
 
-#endif /* CHOOSE_H */
+#endif /* FLOWTAP_DAEMON_CHOOSE_H */

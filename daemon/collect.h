@@ -3,8 +3,8 @@
  * What flowtapd takes from the machine: rings of all CPUs, the side band, the kernel's code, into
  * one archive after the other. Each archive is whole by itself.
  */
-#ifndef COLLECT_H
-#define COLLECT_H
+#ifndef FLOWTAP_DAEMON_COLLECT_H
+#define FLOWTAP_DAEMON_COLLECT_H
 
 #include <flowtap/sideband.h>
 #include <stdbool.h>
@@ -82,4 +82,4 @@ int collect_pause(struct collect *collect);
 uint64_t collect_waiting(const struct collect *collect);
 void collect_close(struct collect *collect);
 
-#endif /* COLLECT_H */
+#endif /* FLOWTAP_DAEMON_COLLECT_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* flowtapd.conf(5): what is wanted. */
-#ifndef CONF_H
-#define CONF_H
+#ifndef FLOWTAP_DAEMON_CONF_H
+#define FLOWTAP_DAEMON_CONF_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -110,4 +110,4 @@ int conf_load(const char *path, struct conf *conf, char **error);
 int conf_print(const struct conf *conf, int fd);
 void conf_free(struct conf *conf);
 
-#endif /* CONF_H */
+#endif /* FLOWTAP_DAEMON_CONF_H */

@@ -3,8 +3,8 @@
  * What programs in the kernel look at of its structures. The loader finds their offsets
  * (CO-RE), so that nothing but the names here has to be as in the kernel.
  */
-#ifndef CORE_BPF_H
-#define CORE_BPF_H
+#ifndef FLOWTAP_DAEMON_CORE_BPF_H
+#define FLOWTAP_DAEMON_CORE_BPF_H
 
 #include <linux/bpf.h>
 #include <stdbool.h>
@@ -53,4 +53,4 @@ struct task_struct {
 extern int flowtap_add_task(struct task_struct *task, __u64 key) __ksym __weak;
 extern int flowtap_remove_task(struct task_struct *task, __u64 key) __ksym __weak;
 
-#endif /* CORE_BPF_H */
+#endif /* FLOWTAP_DAEMON_CORE_BPF_H */

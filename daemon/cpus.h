@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* CPUs that go offline and come back while they are recorded. */
-#ifndef CPUS_H
-#define CPUS_H
+#ifndef FLOWTAP_DAEMON_CPUS_H
+#define FLOWTAP_DAEMON_CPUS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -26,4 +26,4 @@ void cpus_note(struct run *run);
  */
 void cpus_look(struct run *run);
 
-#endif /* CPUS_H */
+#endif /* FLOWTAP_DAEMON_CPUS_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Processes that end by a signal that dumps core: messages of the kernel's process connector. */
-#ifndef CRASH_H
-#define CRASH_H
+#ifndef FLOWTAP_DAEMON_CRASH_H
+#define FLOWTAP_DAEMON_CRASH_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -32,4 +32,4 @@ bool crash_parse(const void *bytes, size_t size, struct crash *crash);
  */
 uint64_t crash_address(const char *stat);
 
-#endif /* CRASH_H */
+#endif /* FLOWTAP_DAEMON_CRASH_H */

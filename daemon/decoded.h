@@ -9,8 +9,8 @@
  * `directory` is a descriptor of the segments' folder, `name` the directory's name in decoded/,
  * without `.part`.
  */
-#ifndef DECODED_H
-#define DECODED_H
+#ifndef FLOWTAP_DAEMON_DECODED_H
+#define FLOWTAP_DAEMON_DECODED_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -42,4 +42,4 @@ int decoded_remove(int directory, const char *name, bool part);
 void decoded_clean(int directory, bool (*mine)(void *argument, const char *name),
 		   bool (*keep)(void *argument, const char *name), void *argument);
 
-#endif /* DECODED_H */
+#endif /* FLOWTAP_DAEMON_DECODED_H */

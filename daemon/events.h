@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What happens to a daemon that runs, as lines of the log (log.h); flowtapd(8) lists them. */
-#ifndef EVENTS_H
-#define EVENTS_H
+#ifndef FLOWTAP_DAEMON_EVENTS_H
+#define FLOWTAP_DAEMON_EVENTS_H
 
 #include "run.h"
 
@@ -42,4 +42,4 @@ void event_unsaved(uint64_t records);
 void event_cpus(const char *before, const char *now);
 void event_end(const struct run *run);
 
-#endif /* EVENTS_H */
+#endif /* FLOWTAP_DAEMON_EVENTS_H */

@@ -8,8 +8,8 @@
  * fifths of it for GOVERNOR_CALM steps, and when what was taken too much is paid off, it grows by a
  * tenth: so that the budget is held on average, also where load comes in bursts.
  */
-#ifndef GOVERNOR_H
-#define GOVERNOR_H
+#ifndef FLOWTAP_DAEMON_GOVERNOR_H
+#define FLOWTAP_DAEMON_GOVERNOR_H
 
 #include <stdint.h>
 
@@ -61,4 +61,4 @@ uint64_t governor_period(const struct governor *governor, uint64_t period);
 /* The part of the time, in millionths, in which so much (ns, up to 2^43) of such a period is recorded. */
 uint32_t governor_duty(const struct governor *governor, uint64_t on, uint64_t period);
 
-#endif /* GOVERNOR_H */
+#endif /* FLOWTAP_DAEMON_GOVERNOR_H */

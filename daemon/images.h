@@ -12,8 +12,8 @@
  * They count by themselves, not in the quota of segments. A file stays as long as there is a
  * segment that may name it. What an earlier daemon saved may be named by each segment that it left.
  */
-#ifndef IMAGES_H
-#define IMAGES_H
+#ifndef FLOWTAP_DAEMON_IMAGES_H
+#define FLOWTAP_DAEMON_IMAGES_H
 
 #include <flowtap/address_map.h>
 #include <stdbool.h>
@@ -95,4 +95,4 @@ void images_save(struct images_saver *saver, const struct images_request *reques
 /* images/xx/yyyy */
 void images_path(char path[64], const uint8_t *id, size_t size);
 
-#endif /* IMAGES_H */
+#endif /* FLOWTAP_DAEMON_IMAGES_H */

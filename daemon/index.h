@@ -4,8 +4,8 @@
  * nothing depends on it, and it is made anew where it is gone. Written as a whole under another
  * name, then renamed.
  */
-#ifndef INDEX_H
-#define INDEX_H
+#ifndef FLOWTAP_DAEMON_INDEX_H
+#define FLOWTAP_DAEMON_INDEX_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -41,4 +41,4 @@ void index_write(struct index *index);
 int index_error(struct index *index);
 void index_close(struct index *index);
 
-#endif /* INDEX_H */
+#endif /* FLOWTAP_DAEMON_INDEX_H */

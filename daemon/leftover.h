@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What waits in a ring that no archive took: the next one gets it. */
-#ifndef LEFTOVER_H
-#define LEFTOVER_H
+#ifndef FLOWTAP_DAEMON_LEFTOVER_H
+#define FLOWTAP_DAEMON_LEFTOVER_H
 
 #include "../tools/record/streams.h"
 
@@ -12,4 +12,4 @@
  */
 int leftover_stats(const struct flowtap_session_stream *stream, struct flowtap_stats *stats);
 
-#endif /* LEFTOVER_H */
+#endif /* FLOWTAP_DAEMON_LEFTOVER_H */

@@ -4,8 +4,8 @@
  * when the borrower is gone. Who borrowed holds a connection: that it is closed, also by being
  * killed, is what gives it back.
  */
-#ifndef LEND_H
-#define LEND_H
+#ifndef FLOWTAP_DAEMON_LEND_H
+#define FLOWTAP_DAEMON_LEND_H
 
 #include <stdint.h>
 
@@ -39,4 +39,4 @@ void lend_reopen(struct run *run);
  */
 void lend_serve(struct run *run, uint64_t now);
 
-#endif /* LEND_H */
+#endif /* FLOWTAP_DAEMON_LEND_H */

@@ -8,8 +8,8 @@
  * characters, \xNN is a byte that is a control or no UTF-8. Where the lines go to the journal it
  * has the time, and the level is the <N> that a line begins with (sd-daemon(3)).
  */
-#ifndef LOG_H
-#define LOG_H
+#ifndef FLOWTAP_DAEMON_LOG_H
+#define FLOWTAP_DAEMON_LOG_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -54,4 +54,4 @@ void log_time(struct log_line *line, const char *key, uint64_t ns);
 /* One write; what cannot be written is lost. */
 void log_end(struct log_line *line);
 
-#endif /* LOG_H */
+#endif /* FLOWTAP_DAEMON_LOG_H */

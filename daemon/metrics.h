@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What flowtapd counts, as OpenMetrics text (version 1.0.0). */
-#ifndef METRICS_H
-#define METRICS_H
+#ifndef FLOWTAP_DAEMON_METRICS_H
+#define FLOWTAP_DAEMON_METRICS_H
 
 #include <linux/flowtap.h>
 #include <stddef.h>
@@ -55,4 +55,4 @@ struct metrics {
 /* 0; -EIO: the stream has an error. */
 int metrics_write(FILE *file, const struct metrics *metrics);
 
-#endif /* METRICS_H */
+#endif /* FLOWTAP_DAEMON_METRICS_H */

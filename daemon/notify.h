@@ -3,8 +3,8 @@
  * Messages to a service manager, as sd_notify(3) describes them: datagrams to the socket that
  * NOTIFY_SOCKET names. Without one none is sent, and that is no error.
  */
-#ifndef NOTIFY_H
-#define NOTIFY_H
+#ifndef FLOWTAP_DAEMON_NOTIFY_H
+#define FLOWTAP_DAEMON_NOTIFY_H
 
 #include <stdint.h>
 
@@ -25,4 +25,4 @@ int notify_send(const struct notify *notify, const char *format, ...)
 int notify_reloading(const struct notify *notify);
 void notify_close(struct notify *notify);
 
-#endif /* NOTIFY_H */
+#endif /* FLOWTAP_DAEMON_NOTIFY_H */

@@ -4,8 +4,8 @@
  * root, and becomes a user of its own, or by a service manager that has done so already, with some
  * capabilities. What each capability is for is in the table of privileges.c.
  */
-#ifndef PRIVILEGES_H
-#define PRIVILEGES_H
+#ifndef FLOWTAP_DAEMON_PRIVILEGES_H
+#define FLOWTAP_DAEMON_PRIVILEGES_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -58,4 +58,4 @@ int privileges_end(const struct privileges *privileges);
 uint64_t privileges_starting(const struct privileges *privileges);
 uint64_t privileges_running(const struct privileges *privileges);
 
-#endif /* PRIVILEGES_H */
+#endif /* FLOWTAP_DAEMON_PRIVILEGES_H */

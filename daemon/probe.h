@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What the programs in the kernel that trigger snapshots (probe.bpf.c) and the daemon share. */
-#ifndef PROBE_H
-#define PROBE_H
+#ifndef FLOWTAP_DAEMON_PROBE_H
+#define FLOWTAP_DAEMON_PROBE_H
 
 #include <linux/types.h>
 
@@ -18,4 +18,4 @@ struct probe_event {
 	__u32 reserved;
 };
 
-#endif /* PROBE_H */
+#endif /* FLOWTAP_DAEMON_PROBE_H */

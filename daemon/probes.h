@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Functions and tracepoints that trigger snapshots, as [snapshot] has them: probe.bpf.c, loaded. */
-#ifndef PROBES_H
-#define PROBES_H
+#ifndef FLOWTAP_DAEMON_PROBES_H
+#define FLOWTAP_DAEMON_PROBES_H
 
 #include <stdint.h>
 
@@ -29,4 +29,4 @@ uint64_t probes_serve(struct probes *probes,
 				    uint32_t cause, const char *text), void *argument);
 void probes_close(struct probes *probes);
 
-#endif /* PROBES_H */
+#endif /* FLOWTAP_DAEMON_PROBES_H */

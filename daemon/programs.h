@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The programs in the kernel that choose tasks (choose.bpf.c), loaded. */
-#ifndef PROGRAMS_H
-#define PROGRAMS_H
+#ifndef FLOWTAP_DAEMON_PROGRAMS_H
+#define FLOWTAP_DAEMON_PROGRAMS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -35,4 +35,4 @@ uint64_t programs_stops(const struct programs *programs);
 /* They go first, then `event` is called for what waits. */
 void programs_close(struct programs *programs);
 
-#endif /* PROGRAMS_H */
+#endif /* FLOWTAP_DAEMON_PROGRAMS_H */

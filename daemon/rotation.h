@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* When the segment that is being written ends. */
-#ifndef ROTATION_H
-#define ROTATION_H
+#ifndef FLOWTAP_DAEMON_ROTATION_H
+#define FLOWTAP_DAEMON_ROTATION_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -17,4 +17,4 @@ struct rotation {
 /* Why it ends now: "trigger", "asked", "size" or "time"; NULL: it goes on. */
 const char *rotation_due(const struct rotation *rotation);
 
-#endif /* ROTATION_H */
+#endif /* FLOWTAP_DAEMON_ROTATION_H */

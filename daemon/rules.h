@@ -2,8 +2,8 @@
 /*
  * Whom [tasks] of flowtapd.conf(5) chooses: the same rules for the kernel (choose.h) and for /proc.
  */
-#ifndef RULES_H
-#define RULES_H
+#ifndef FLOWTAP_DAEMON_RULES_H
+#define FLOWTAP_DAEMON_RULES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -47,4 +47,4 @@ bool rules_look(uint32_t pid, struct rules_process *process);
 /* The same of two texts of it: of `stat` and `cgroup`. False: that is neither. */
 bool rules_parse(const char *stat, const char *cgroup, struct rules_process *process);
 
-#endif /* RULES_H */
+#endif /* FLOWTAP_DAEMON_RULES_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A daemon that runs: what it records into, how much, and who asks it. */
-#ifndef RUN_H
-#define RUN_H
+#ifndef FLOWTAP_DAEMON_RUN_H
+#define FLOWTAP_DAEMON_RUN_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -135,4 +135,4 @@ int run_watch_triggers(struct run *run);
 void run_take_triggers(struct run *run);
 void run_close_triggers(struct run *run);
 
-#endif /* RUN_H */
+#endif /* FLOWTAP_DAEMON_RUN_H */

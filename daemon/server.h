@@ -4,8 +4,8 @@
  * answer says so, a connection that stays. Never waits for anybody: what cannot be read or written
  * now waits, for SERVER_SECONDS at most.
  */
-#ifndef SERVER_H
-#define SERVER_H
+#ifndef FLOWTAP_DAEMON_SERVER_H
+#define FLOWTAP_DAEMON_SERVER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,4 +67,4 @@ bool server_busy(const struct server *server);
 /* The path is removed. */
 void server_close(struct server *server);
 
-#endif /* SERVER_H */
+#endif /* FLOWTAP_DAEMON_SERVER_H */

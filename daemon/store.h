@@ -16,8 +16,8 @@
  * or as a `.part`. The raw one goes when the packed one is there in the same way. What was decoded
  * counts, and goes, with its segment. Other files in the folder are left alone and do not count.
  */
-#ifndef STORE_H
-#define STORE_H
+#ifndef FLOWTAP_DAEMON_STORE_H
+#define FLOWTAP_DAEMON_STORE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -147,4 +147,4 @@ const char *store_current(const struct store *store);
 /* What is being written stays a `.part`. */
 void store_close(struct store *store);
 
-#endif /* STORE_H */
+#endif /* FLOWTAP_DAEMON_STORE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Between store.c (the list, writing, room), store_left.c and store_work.c. */
-#ifndef STORE_INTERNAL_H
-#define STORE_INTERNAL_H
+#ifndef FLOWTAP_DAEMON_STORE_INTERNAL_H
+#define FLOWTAP_DAEMON_STORE_INTERNAL_H
 
 #include "index.h"
 #include "store.h"
@@ -58,4 +58,4 @@ int store_mend(int fd, uint64_t *cut);
 /* Finishes what an earlier daemon left, then reads what there is, in order. 0 or -errno. */
 int store_read_folder(struct store *store, struct store_left *left);
 
-#endif /* STORE_INTERNAL_H */
+#endif /* FLOWTAP_DAEMON_STORE_INTERNAL_H */

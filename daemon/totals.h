@@ -3,8 +3,8 @@
  * What was recorded and lost on each CPU since the daemon began: streams count from 0 when they are
  * opened again, these do not.
  */
-#ifndef TOTALS_H
-#define TOTALS_H
+#ifndef FLOWTAP_DAEMON_TOTALS_H
+#define FLOWTAP_DAEMON_TOTALS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -33,4 +33,4 @@ void totals_keep(struct totals *totals);
 void totals_report_losses(struct totals *totals, uint64_t now);
 void totals_free(struct totals *totals);
 
-#endif /* TOTALS_H */
+#endif /* FLOWTAP_DAEMON_TOTALS_H */

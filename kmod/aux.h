@@ -3,8 +3,8 @@
  * The ring's AUX area: bytes that hardware stores by itself, described by AUX records. Its pages
  * are apart from the ring's. One writer: the stream's CPU with interrupts off.
  */
-#ifndef FLOWTAP_AUX_H
-#define FLOWTAP_AUX_H
+#ifndef FLOWTAP_KMOD_AUX_H
+#define FLOWTAP_KMOD_AUX_H
 
 #include <linux/mm_types.h>
 #include <linux/flowtap.h>
@@ -95,4 +95,4 @@ u64 aux_waiting(const struct aux *aux);
  */
 void aux_publish(struct aux *aux, u64 size);
 
-#endif /* FLOWTAP_AUX_H */
+#endif /* FLOWTAP_KMOD_AUX_H */

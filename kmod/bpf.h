@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What BPF programs may call (linux/flowtap.h says when). */
-#ifndef FLOWTAP_BPF_H
-#define FLOWTAP_BPF_H
+#ifndef FLOWTAP_KMOD_BPF_H
+#define FLOWTAP_KMOD_BPF_H
 
 #include <linux/types.h>
 
@@ -46,4 +46,4 @@ int flowtap_add_task(struct task_struct *task, u64 key);
  */
 int flowtap_remove_task(struct task_struct *task, u64 key);
 
-#endif /* FLOWTAP_BPF_H */
+#endif /* FLOWTAP_KMOD_BPF_H */

@@ -3,8 +3,8 @@
  * Who pays for the rings: mlock_kb of each user first, then the process's RLIMIT_MEMLOCK, as perf
  * does. What is closed is paid for until it is freed, which takes some time: see charge_closing().
  */
-#ifndef FLOWTAP_CHARGE_H
-#define FLOWTAP_CHARGE_H
+#ifndef FLOWTAP_KMOD_CHARGE_H
+#define FLOWTAP_KMOD_CHARGE_H
 
 #include <linux/types.h>
 
@@ -110,4 +110,4 @@ void charge_task_return(struct payer *payer);
  */
 bool charge_allows(const struct payer *payer, unsigned int tasks);
 
-#endif /* FLOWTAP_CHARGE_H */
+#endif /* FLOWTAP_KMOD_CHARGE_H */

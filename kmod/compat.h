@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The only place that knows kernel versions: 6.12 to 7.2. */
-#ifndef FLOWTAP_COMPAT_H
-#define FLOWTAP_COMPAT_H
+#ifndef FLOWTAP_KMOD_COMPAT_H
+#define FLOWTAP_KMOD_COMPAT_H
 
 #include <linux/btf.h>
 #include <linux/hrtimer.h>
@@ -198,4 +198,4 @@ static inline int flowtap_request_percpu_irq(int irq, irq_handler_t handler,
 }
 #endif /* CONFIG_ARM64 */
 
-#endif /* FLOWTAP_COMPAT_H */
+#endif /* FLOWTAP_KMOD_COMPAT_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The CSRs of Smctr/Ssctr 1.0 and their fields. */
-#ifndef FLOWTAP_CTR_CSR_H
-#define FLOWTAP_CTR_CSR_H
+#ifndef FLOWTAP_KMOD_CTR_CSR_H
+#define FLOWTAP_KMOD_CTR_CSR_H
 
 #include <linux/bits.h>
 #include <asm/asm-extable.h>
@@ -70,4 +70,4 @@ static inline void sctrclr(void)
 	__there;								\
 })
 
-#endif /* FLOWTAP_CTR_CSR_H */
+#endif /* FLOWTAP_KMOD_CTR_CSR_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* /dev/flowtap. */
-#ifndef FLOWTAP_DEVICE_H
-#define FLOWTAP_DEVICE_H
+#ifndef FLOWTAP_KMOD_DEVICE_H
+#define FLOWTAP_KMOD_DEVICE_H
 
 /**
  * device_init() - make the device: users can open it from here on
@@ -18,4 +18,4 @@ int device_init(void);
  */
 void device_exit(void);
 
-#endif /* FLOWTAP_DEVICE_H */
+#endif /* FLOWTAP_KMOD_DEVICE_H */

@@ -4,8 +4,8 @@
  * samples a GAP record says so at once; for pieces one does when it is over, written by whoever
  * sees that first.
  */
-#ifndef FLOWTAP_DISPLACE_H
-#define FLOWTAP_DISPLACE_H
+#ifndef FLOWTAP_KMOD_DISPLACE_H
+#define FLOWTAP_KMOD_DISPLACE_H
 
 struct flowtap_member;
 struct stream;
@@ -38,4 +38,4 @@ void displace_end(struct stream *stream, struct flowtap_member *member);
  */
 void displace_end_all(struct stream *stream);
 
-#endif /* FLOWTAP_DISPLACE_H */
+#endif /* FLOWTAP_KMOD_DISPLACE_H */

@@ -3,8 +3,8 @@
  * The arithmetic of a trace unit's configuration: what may be asked for, and which values of
  * registers it becomes. Nothing here touches hardware: the host's unit tests compile it as well.
  */
-#ifndef FLOWTAP_ETE_CONFIG_H
-#define FLOWTAP_ETE_CONFIG_H
+#ifndef FLOWTAP_KMOD_ETE_CONFIG_H
+#define FLOWTAP_KMOD_ETE_CONFIG_H
 
 #include <linux/flowtap.h>
 
@@ -58,4 +58,4 @@ u64 ete_config_trfcr(u32 modes, u64 config, bool el2);
  */
 int ete_config_complete(const struct flowtap_ete_caps *caps, struct flowtap_ete_configure *ete);
 
-#endif /* FLOWTAP_ETE_CONFIG_H */
+#endif /* FLOWTAP_KMOD_ETE_CONFIG_H */

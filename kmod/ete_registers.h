@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The registers of FEAT_ETE (DDI 0487), by their offsets, and their fields. */
-#ifndef FLOWTAP_ETE_REGISTERS_H
-#define FLOWTAP_ETE_REGISTERS_H
+#ifndef FLOWTAP_KMOD_ETE_REGISTERS_H
+#define FLOWTAP_KMOD_ETE_REGISTERS_H
 
 #ifdef __KERNEL__
 #include <linux/bits.h>
@@ -103,4 +103,4 @@
 #define IDR5_SEQSTATE	GENMASK(27, 25)
 #define IDR5_COUNTERS	GENMASK(30, 28)
 
-#endif /* FLOWTAP_ETE_REGISTERS_H */
+#endif /* FLOWTAP_KMOD_ETE_REGISTERS_H */

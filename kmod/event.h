@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The perf events that trigger samples: one per task, counting on every CPU, or one of a CPU. */
-#ifndef FLOWTAP_EVENT_H
-#define FLOWTAP_EVENT_H
+#ifndef FLOWTAP_KMOD_EVENT_H
+#define FLOWTAP_KMOD_EVENT_H
 
 #include <linux/flowtap.h>
 
@@ -95,4 +95,4 @@ int event_open_cpu(struct stream *stream);
  */
 void event_close_cpu(struct stream *stream);
 
-#endif /* FLOWTAP_EVENT_H */
+#endif /* FLOWTAP_KMOD_EVENT_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* GAP records that another CPU may have to write. */
-#ifndef FLOWTAP_GAP_H
-#define FLOWTAP_GAP_H
+#ifndef FLOWTAP_KMOD_GAP_H
+#define FLOWTAP_KMOD_GAP_H
 
 #include <linux/types.h>
 
@@ -20,4 +20,4 @@ struct task_struct;
  */
 void gap_write(struct group *group, struct task_struct *task, u64 since, u32 cause);
 
-#endif /* FLOWTAP_GAP_H */
+#endif /* FLOWTAP_KMOD_GAP_H */

@@ -3,8 +3,8 @@
  * A group: streams that share a set of tasks, whom they trace, or with FLOWTAP_EXCLUDE do not.
  * Owned by none of them: it goes with the last.
  */
-#ifndef FLOWTAP_GROUP_H
-#define FLOWTAP_GROUP_H
+#ifndef FLOWTAP_KMOD_GROUP_H
+#define FLOWTAP_KMOD_GROUP_H
 
 #include <linux/mutex.h>
 #include <linux/refcount.h>
@@ -109,4 +109,4 @@ bool group_is_open(const struct group *group);
  */
 bool group_is_enabled(const struct group *group);
 
-#endif /* FLOWTAP_GROUP_H */
+#endif /* FLOWTAP_KMOD_GROUP_H */

@@ -4,8 +4,8 @@
  * the CPU the first enabled stream whose set has it gets the source, until the task leaves. A
  * CPU-wide stream, of which there is one at most, is the first in the list.
  */
-#ifndef FLOWTAP_HOLDER_H
-#define FLOWTAP_HOLDER_H
+#ifndef FLOWTAP_KMOD_HOLDER_H
+#define FLOWTAP_KMOD_HOLDER_H
 
 #include <linux/types.h>
 
@@ -222,4 +222,4 @@ void holder_executed(void);
  */
 void holder_task_here(void);
 
-#endif /* FLOWTAP_HOLDER_H */
+#endif /* FLOWTAP_KMOD_HOLDER_H */

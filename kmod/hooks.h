@@ -4,8 +4,8 @@
  * configured, and some seconds longer. To put them there and to take them away interrupts every
  * CPU, which nobody may do over and over.
  */
-#ifndef FLOWTAP_HOOKS_H
-#define FLOWTAP_HOOKS_H
+#ifndef FLOWTAP_KMOD_HOOKS_H
+#define FLOWTAP_KMOD_HOOKS_H
 
 /**
  * hooks_init() - find the tracepoints, which are not exported by name
@@ -37,4 +37,4 @@ int hooks_get(void);
  */
 void hooks_put(void);
 
-#endif /* FLOWTAP_HOOKS_H */
+#endif /* FLOWTAP_KMOD_HOOKS_H */

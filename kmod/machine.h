@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* How architectures differ, apart from their sources. */
-#ifndef FLOWTAP_MACHINE_H
-#define FLOWTAP_MACHINE_H
+#ifndef FLOWTAP_KMOD_MACHINE_H
+#define FLOWTAP_KMOD_MACHINE_H
 
 #include <linux/types.h>
 
@@ -38,4 +38,4 @@ static inline bool machine_config_is_harmless(void)
 	return !IS_ENABLED(CONFIG_RISCV);
 }
 
-#endif /* FLOWTAP_MACHINE_H */
+#endif /* FLOWTAP_KMOD_MACHINE_H */

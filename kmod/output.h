@@ -3,8 +3,8 @@
  * Where a stream's records go: the ring and the AUX area that its reader maps, what waits for that
  * reader, and what wakes it up. It knows no source, no task set and no stream.
  */
-#ifndef FLOWTAP_OUTPUT_H
-#define FLOWTAP_OUTPUT_H
+#ifndef FLOWTAP_KMOD_OUTPUT_H
+#define FLOWTAP_KMOD_OUTPUT_H
 
 #include <linux/hrtimer.h>
 #include <linux/irq_work.h>
@@ -211,4 +211,4 @@ void output_write_gap(struct output *output, struct flowtap_thread thread, u64 s
  */
 void output_published(struct output *output);
 
-#endif /* FLOWTAP_OUTPUT_H */
+#endif /* FLOWTAP_KMOD_OUTPUT_H */

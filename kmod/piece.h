@@ -4,8 +4,8 @@
  * lost becomes GAP records. For sources with a collector, as sample.h is for those with entries.
  * Each call but piece_end() leaves recording paused, and ready to be resumed.
  */
-#ifndef FLOWTAP_PIECE_H
-#define FLOWTAP_PIECE_H
+#ifndef FLOWTAP_KMOD_PIECE_H
+#define FLOWTAP_KMOD_PIECE_H
 
 #include "output.h"
 
@@ -94,4 +94,4 @@ void piece_executed(struct stream *stream, struct flowtap_member *member);
  */
 void piece_tick(struct stream *stream, struct flowtap_member *member);
 
-#endif /* FLOWTAP_PIECE_H */
+#endif /* FLOWTAP_KMOD_PIECE_H */

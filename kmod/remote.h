@@ -3,8 +3,8 @@
  * What a stream's CPU is asked from others. What is asked is done when the call returns; where that
  * CPU is offline nothing is done, and nothing is recorded there.
  */
-#ifndef FLOWTAP_REMOTE_H
-#define FLOWTAP_REMOTE_H
+#ifndef FLOWTAP_KMOD_REMOTE_H
+#define FLOWTAP_KMOD_REMOTE_H
 
 #include <linux/types.h>
 
@@ -59,4 +59,4 @@ u32 remote_snapshot(struct stream *stream);
  */
 void remote_let_go(struct stream *stream);
 
-#endif /* FLOWTAP_REMOTE_H */
+#endif /* FLOWTAP_KMOD_REMOTE_H */

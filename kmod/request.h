@@ -3,8 +3,8 @@
  * Tasks that are to come into a set, or to leave it, and wait for a worker to do that: a queue for
  * each group, in the order in which they were asked for.
  */
-#ifndef FLOWTAP_REQUEST_H
-#define FLOWTAP_REQUEST_H
+#ifndef FLOWTAP_KMOD_REQUEST_H
+#define FLOWTAP_KMOD_REQUEST_H
 
 #include <linux/types.h>
 
@@ -54,4 +54,4 @@ void request_serve(struct group *group,
  */
 void request_drop(struct group *group);
 
-#endif /* FLOWTAP_REQUEST_H */
+#endif /* FLOWTAP_KMOD_REQUEST_H */

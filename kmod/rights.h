@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Who may trace whom. */
-#ifndef FLOWTAP_RIGHTS_H
-#define FLOWTAP_RIGHTS_H
+#ifndef FLOWTAP_KMOD_RIGHTS_H
+#define FLOWTAP_KMOD_RIGHTS_H
 
 #include <linux/types.h>
 
@@ -27,4 +27,4 @@ bool rights_over(struct task_struct *task);
  */
 bool rights_conceal(struct task_struct *task, bool secure);
 
-#endif /* FLOWTAP_RIGHTS_H */
+#endif /* FLOWTAP_KMOD_RIGHTS_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The ring that a stream's reader maps: one writer (the stream's CPU, interrupts off). */
-#ifndef FLOWTAP_RING_H
-#define FLOWTAP_RING_H
+#ifndef FLOWTAP_KMOD_RING_H
+#define FLOWTAP_KMOD_RING_H
 
 #include <linux/mm_types.h>
 #include <linux/flowtap.h>
@@ -185,4 +185,4 @@ bool ring_lost_fits(const struct ring *ring);
  */
 void ring_write_lost(struct ring *ring, u64 time);
 
-#endif /* FLOWTAP_RING_H */
+#endif /* FLOWTAP_KMOD_RING_H */

@@ -3,8 +3,8 @@
  * Samples: what a stream's source holds becomes a record, and what a task had in it is kept until
  * it is back. All while the stream holds the source.
  */
-#ifndef FLOWTAP_SAMPLE_H
-#define FLOWTAP_SAMPLE_H
+#ifndef FLOWTAP_KMOD_SAMPLE_H
+#define FLOWTAP_KMOD_SAMPLE_H
 
 #include <linux/types.h>
 
@@ -58,4 +58,4 @@ void sample_keep(struct stream *stream, struct flowtap_member *member, bool froz
  */
 void sample_start(struct stream *stream, struct flowtap_member *member);
 
-#endif /* FLOWTAP_SAMPLE_H */
+#endif /* FLOWTAP_KMOD_SAMPLE_H */

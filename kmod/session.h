@@ -3,8 +3,8 @@
  * What happens to groups: tasks are added and removed, fork, execute and exit; streams are enabled
  * and disabled. Only here sets, streams and events meet.
  */
-#ifndef FLOWTAP_SESSION_H
-#define FLOWTAP_SESSION_H
+#ifndef FLOWTAP_KMOD_SESSION_H
+#define FLOWTAP_KMOD_SESSION_H
 
 #include <linux/flowtap.h>
 
@@ -273,4 +273,4 @@ void session_executed(struct task_struct *task, bool secure);
  */
 void session_exited(struct task_struct *task);
 
-#endif /* FLOWTAP_SESSION_H */
+#endif /* FLOWTAP_KMOD_SESSION_H */

@@ -4,8 +4,8 @@
  * hooks. What a member says of its task (sequence, loss, runs ...) belongs to the CPU on which that
  * task runs.
  */
-#ifndef FLOWTAP_SET_H
-#define FLOWTAP_SET_H
+#ifndef FLOWTAP_KMOD_SET_H
+#define FLOWTAP_KMOD_SET_H
 
 #include <linux/pid.h>
 #include <linux/rculist.h>
@@ -238,4 +238,4 @@ static inline bool set_member_renamed(struct flowtap_member *member)
 	return before && before != member->number;
 }
 
-#endif /* FLOWTAP_SET_H */
+#endif /* FLOWTAP_KMOD_SET_H */

@@ -5,8 +5,8 @@
  * longer until then. Each member has two links, so that readers of the smaller table are not
  * disturbed.
  */
-#ifndef FLOWTAP_SET_TABLE_H
-#define FLOWTAP_SET_TABLE_H
+#ifndef FLOWTAP_KMOD_SET_TABLE_H
+#define FLOWTAP_KMOD_SET_TABLE_H
 
 #include <linux/list.h>
 #include <linux/rcupdate.h>
@@ -83,4 +83,4 @@ bool set_table_full(const struct set_table *table, u32 count);
  */
 void set_table_grow(struct flowtap_set *set);
 
-#endif /* FLOWTAP_SET_TABLE_H */
+#endif /* FLOWTAP_KMOD_SET_TABLE_H */

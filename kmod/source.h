@@ -3,8 +3,8 @@
  * A source is hardware (or its imitation) that records control transfers on one CPU. The core
  * calls the operations on that CPU with interrupts off, except configure.
  */
-#ifndef FLOWTAP_SOURCE_H
-#define FLOWTAP_SOURCE_H
+#ifndef FLOWTAP_KMOD_SOURCE_H
+#define FLOWTAP_KMOD_SOURCE_H
 
 #include <linux/cpumask.h>
 #include <linux/ptrace.h>
@@ -252,4 +252,4 @@ int source_init(const struct source_user *user);
  */
 void source_exit(void);
 
-#endif /* FLOWTAP_SOURCE_H */
+#endif /* FLOWTAP_KMOD_SOURCE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A stream: one configured open of /dev/flowtap, one source on one CPU, one ring. */
-#ifndef FLOWTAP_STREAM_H
-#define FLOWTAP_STREAM_H
+#ifndef FLOWTAP_KMOD_STREAM_H
+#define FLOWTAP_KMOD_STREAM_H
 
 #include <linux/hrtimer.h>
 #include <linux/workqueue.h>
@@ -195,4 +195,4 @@ static inline void stream_write_gap(struct stream *stream, struct task_struct *t
 			 FLOWTAP_UNKNOWN);
 }
 
-#endif /* FLOWTAP_STREAM_H */
+#endif /* FLOWTAP_KMOD_STREAM_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Timers of one CPU. */
-#ifndef FLOWTAP_TIMER_H
-#define FLOWTAP_TIMER_H
+#ifndef FLOWTAP_KMOD_TIMER_H
+#define FLOWTAP_KMOD_TIMER_H
 
 #include <linux/hrtimer.h>
 #include <linux/timekeeping.h>
@@ -21,4 +21,4 @@ static inline void timer_start_in(struct hrtimer *timer, u64 ns)
 		      HRTIMER_MODE_ABS_PINNED_HARD);
 }
 
-#endif /* FLOWTAP_TIMER_H */
+#endif /* FLOWTAP_KMOD_TIMER_H */

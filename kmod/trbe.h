@@ -3,8 +3,8 @@
  * The trace buffer of each CPU (FEAT_TRBE): stores what the CPU's trace unit generates in an AUX
  * area.
  */
-#ifndef FLOWTAP_TRBE_H
-#define FLOWTAP_TRBE_H
+#ifndef FLOWTAP_KMOD_TRBE_H
+#define FLOWTAP_KMOD_TRBE_H
 
 #include <linux/types.h>
 
@@ -76,4 +76,4 @@ int trbe_enable(struct aux *aux, bool spare);
  */
 void trbe_disable(struct aux *aux, struct collected *collected);
 
-#endif /* FLOWTAP_TRBE_H */
+#endif /* FLOWTAP_KMOD_TRBE_H */

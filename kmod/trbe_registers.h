@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The registers of FEAT_TRBE and FEAT_TRF (DDI 0601) and their fields. */
-#ifndef FLOWTAP_TRBE_REGISTERS_H
-#define FLOWTAP_TRBE_REGISTERS_H
+#ifndef FLOWTAP_KMOD_TRBE_REGISTERS_H
+#define FLOWTAP_KMOD_TRBE_REGISTERS_H
 
 #ifdef __KERNEL__
 #include <linux/bits.h>
@@ -35,4 +35,4 @@
 #define TRFCR_CX	BIT_ULL(3)		/* TRFCR_EL2 only: CONTEXTIDR_EL2 and VMID may be */
 #define TRFCR_VIRTUAL	(1ULL << 5)		/* TS: time stamps are CNTVCT, as our clock's */
 
-#endif /* FLOWTAP_TRBE_REGISTERS_H */
+#endif /* FLOWTAP_KMOD_TRBE_REGISTERS_H */

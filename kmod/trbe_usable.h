@@ -3,8 +3,8 @@
  * Whether a CPU's trace buffer can be used, and which of its errata are to be worked around.
  * Nothing here touches hardware: the host's unit tests compile it as well.
  */
-#ifndef FLOWTAP_TRBE_USABLE_H
-#define FLOWTAP_TRBE_USABLE_H
+#ifndef FLOWTAP_KMOD_TRBE_USABLE_H
+#define FLOWTAP_KMOD_TRBE_USABLE_H
 
 #ifdef __KERNEL__
 #include <linux/types.h>
@@ -61,4 +61,4 @@ u32 trbe_usable(const struct trbe_cpu *cpu, const char **why);
  */
 u32 trbe_alignment(u64 idr);
 
-#endif /* FLOWTAP_TRBE_USABLE_H */
+#endif /* FLOWTAP_KMOD_TRBE_USABLE_H */

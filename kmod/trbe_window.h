@@ -4,8 +4,8 @@
  * what its registers say when it has stopped. Nothing here touches hardware: the host's unit tests
  * compile it as well. Offsets are bytes from the area's start.
  */
-#ifndef FLOWTAP_TRBE_WINDOW_H
-#define FLOWTAP_TRBE_WINDOW_H
+#ifndef FLOWTAP_KMOD_TRBE_WINDOW_H
+#define FLOWTAP_KMOD_TRBE_WINDOW_H
 
 #ifdef __KERNEL__
 #include <linux/types.h>
@@ -129,4 +129,4 @@ enum trbe_end {
 enum trbe_end trbe_outcome(const struct trbe_window *window, u64 status, u64 pointer, u64 *bytes,
 			   bool *wrapped);
 
-#endif /* FLOWTAP_TRBE_WINDOW_H */
+#endif /* FLOWTAP_KMOD_TRBE_WINDOW_H */

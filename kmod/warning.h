@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What code under locks of the scheduler has for the kernel log. */
-#ifndef FLOWTAP_WARNING_H
-#define FLOWTAP_WARNING_H
+#ifndef FLOWTAP_KMOD_WARNING_H
+#define FLOWTAP_KMOD_WARNING_H
 
 #include <linux/types.h>
 
@@ -39,4 +39,4 @@ void warning_unit_busy(void);
  */
 void warning_buffer_stopped(u64 status, u64 pointer, u64 size);
 
-#endif /* FLOWTAP_WARNING_H */
+#endif /* FLOWTAP_KMOD_WARNING_H */

@@ -157,23 +157,6 @@ static int problem(const struct converting *converting, int error)
 
 /* --- From STF to STF. --- */
 
-static int no_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
-		    uint64_t target)
-{
-	(void)sink;
-	(void)block;
-	(void)taken;
-	(void)target;
-	return 0;
-}
-
-static int no_element(struct flowtap_sink *sink, const struct flowtap_element *element)
-{
-	(void)sink;
-	(void)element;
-	return 0;
-}
-
 static void show_progress(struct flowtap_stf_copy *copy, uint64_t done, uint64_t size)
 {
 	struct tracefile *in = copy->argument;
@@ -184,12 +167,12 @@ static void show_progress(struct flowtap_stf_copy *copy, uint64_t done, uint64_t
 /* Read for what it is and what is wrong with it first. 0 or -errno. */
 static int copy_stf(struct converting *converting)
 {
-	struct flowtap_sink nowhere = { no_block, no_element };
 	const struct flowtap_zstf_options zstf = { .level = converting->request.level };
 	struct tracefile *in = &converting->in;
 	int error;
 
-	left_out_init(&converting->format.left_out, &converting->request, &nowhere);
+	left_out_init(&converting->format.left_out, &converting->request,
+		      flowtap_sink_nowhere());
 	in->progress.doing = converting->quiet ? NULL : "reading";
 	error = tracefile_read(in, &converting->format.left_out.sink);
 	if (error)

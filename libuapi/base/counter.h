@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* A number that is written again and again, one higher each time: its digits are kept. */
-#ifndef FLOWTAP_COUNTER_H
-#define FLOWTAP_COUNTER_H
+#ifndef FLOWTAP_LIBUAPI_BASE_COUNTER_H
+#define FLOWTAP_LIBUAPI_BASE_COUNTER_H
 
 #include <stdint.h>
 #include <string.h>
@@ -46,4 +46,4 @@ static inline uint8_t *flowtap_counter_write(uint8_t *to, struct flowtap_counter
 	return to + counter.size + 3;
 }
 
-#endif /* FLOWTAP_COUNTER_H */
+#endif /* FLOWTAP_LIBUAPI_BASE_COUNTER_H */

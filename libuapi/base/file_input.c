@@ -15,7 +15,7 @@
 
 #define PACKED_CAPACITY (256U << 10)
 
-struct flowtap_in {
+struct flowtap_file_input {
 	int fd;
 	bool gzip;
 	bool inside;		/* a gzip member */
@@ -29,7 +29,7 @@ struct flowtap_in {
 	uint8_t bytes[PACKED_CAPACITY];
 };
 
-static ssize_t read_some(struct flowtap_in *in, void *bytes, size_t capacity)
+static ssize_t read_some(struct flowtap_file_input *in, void *bytes, size_t capacity)
 {
 	ssize_t n;
 
@@ -43,7 +43,7 @@ static ssize_t read_some(struct flowtap_in *in, void *bytes, size_t capacity)
 }
 
 /* At least `least` bytes, or what there is. Bytes, or -errno of read. */
-static ssize_t fill(struct flowtap_in *in, size_t least)
+static ssize_t fill(struct flowtap_file_input *in, size_t least)
 {
 	memmove(in->bytes, in->bytes + in->begin, in->end - in->begin);
 	in->end -= in->begin;
@@ -60,16 +60,16 @@ static ssize_t fill(struct flowtap_in *in, size_t least)
 	return (ssize_t)in->end;
 }
 
-static bool is_gzip(const struct flowtap_in *in)
+static bool is_gzip(const struct flowtap_file_input *in)
 {
 	const uint8_t *at = in->bytes + in->begin;
 
 	return in->end - in->begin >= 3 && at[0] == 0x1f && at[1] == 0x8b && at[2] == Z_DEFLATED;
 }
 
-int flowtap_in_new(int fd, struct flowtap_in **made)
+int flowtap_file_input_new(int fd, struct flowtap_file_input **made)
 {
-	struct flowtap_in *in = calloc(1, sizeof(*in));
+	struct flowtap_file_input *in = calloc(1, sizeof(*in));
 	struct stat status;
 	ssize_t n;
 
@@ -92,48 +92,48 @@ int flowtap_in_new(int fd, struct flowtap_in **made)
 	return 0;
 }
 
-void flowtap_in_free(struct flowtap_in *in)
+void flowtap_file_input_free(struct flowtap_file_input *in)
 {
 	if (in && in->gzip)
 		inflateEnd(&in->stream);
 	free(in);
 }
 
-size_t flowtap_in_first(const struct flowtap_in *in, const uint8_t **bytes)
+size_t flowtap_file_input_first(const struct flowtap_file_input *in, const uint8_t **bytes)
 {
 	*bytes = in->bytes + in->begin;
 	return in->end - in->begin;
 }
 
-bool flowtap_in_packed(const struct flowtap_in *in)
+bool flowtap_file_input_packed(const struct flowtap_file_input *in)
 {
 	return in->gzip;
 }
 
-uint64_t flowtap_in_done(const struct flowtap_in *in)
+uint64_t flowtap_file_input_done(const struct flowtap_file_input *in)
 {
 	return in->done;
 }
 
-uint64_t flowtap_in_size(const struct flowtap_in *in)
+uint64_t flowtap_file_input_size(const struct flowtap_file_input *in)
 {
 	return in->size;
 }
 
-const char *flowtap_in_problem(const struct flowtap_in *in, uint64_t *offset)
+const char *flowtap_file_input_problem(const struct flowtap_file_input *in, uint64_t *offset)
 {
 	*offset = in->reason_offset;
 	return in->reason;
 }
 
-static int bad(struct flowtap_in *in, int error, const char *reason)
+static int bad(struct flowtap_file_input *in, int error, const char *reason)
 {
 	in->reason = reason;
 	in->reason_offset = in->done - (in->end - in->begin);
 	return error;
 }
 
-static ssize_t read_plain(struct flowtap_in *in, void *bytes, size_t capacity)
+static ssize_t read_plain(struct flowtap_file_input *in, void *bytes, size_t capacity)
 {
 	size_t n = in->end - in->begin;
 
@@ -147,7 +147,7 @@ static ssize_t read_plain(struct flowtap_in *in, void *bytes, size_t capacity)
 }
 
 /* After the last member there may be zeros, as tapes have them. */
-static int only_zeros(struct flowtap_in *in)
+static int only_zeros(struct flowtap_file_input *in)
 {
 	ssize_t n;
 
@@ -161,7 +161,7 @@ static int only_zeros(struct flowtap_in *in)
 }
 
 /* After a member: another one, or nothing. 1: it goes on. */
-static int next_member(struct flowtap_in *in)
+static int next_member(struct flowtap_file_input *in)
 {
 	ssize_t n = fill(in, 3);
 
@@ -173,7 +173,7 @@ static int next_member(struct flowtap_in *in)
 	return inflateReset(&in->stream) == Z_OK ? 1 : bad(in, -EBADMSG, "zlib gives up");
 }
 
-static ssize_t unpack(struct flowtap_in *in, uint8_t *bytes, size_t capacity)
+static ssize_t unpack(struct flowtap_file_input *in, uint8_t *bytes, size_t capacity)
 {
 	int status;
 
@@ -193,7 +193,7 @@ static ssize_t unpack(struct flowtap_in *in, uint8_t *bytes, size_t capacity)
 	return in->stream.next_out - bytes;
 }
 
-ssize_t flowtap_in_read(struct flowtap_in *in, void *bytes, size_t capacity)
+ssize_t flowtap_file_input_read(struct flowtap_file_input *in, void *bytes, size_t capacity)
 {
 	ssize_t n;
 
@@ -218,7 +218,7 @@ ssize_t flowtap_in_read(struct flowtap_in *in, void *bytes, size_t capacity)
 	}
 }
 
-size_t flowtap_in_begin(const void *begin, size_t size, char *text, size_t capacity)
+size_t flowtap_file_input_begin(const void *begin, size_t size, char *text, size_t capacity)
 {
 	z_stream stream = {
 		.next_in = (uint8_t *)begin, .avail_in = (uInt)size,

@@ -3,8 +3,8 @@
  * A hash table from a 64-bit hash to indexes of the caller's own array, with open addressing. The
  * caller compares what it finds: several indexes can have one hash.
  */
-#ifndef FLOWTAP_HASH_TABLE_H
-#define FLOWTAP_HASH_TABLE_H
+#ifndef FLOWTAP_LIBUAPI_BASE_HASH_TABLE_H
+#define FLOWTAP_LIBUAPI_BASE_HASH_TABLE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -67,4 +67,4 @@ static inline bool flowtap_hash_table_next(struct flowtap_hash_table_walk *walk,
 	return false;
 }
 
-#endif /* FLOWTAP_HASH_TABLE_H */
+#endif /* FLOWTAP_LIBUAPI_BASE_HASH_TABLE_H */

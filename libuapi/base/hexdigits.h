@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Numbers of a fixed width in hexadecimal, lower case. */
-#ifndef FLOWTAP_HEXDIGITS_H
-#define FLOWTAP_HEXDIGITS_H
+#ifndef FLOWTAP_LIBUAPI_BASE_HEXDIGITS_H
+#define FLOWTAP_LIBUAPI_BASE_HEXDIGITS_H
 
 #include <endian.h>
 #include <stdint.h>
@@ -28,4 +28,4 @@ static inline void flowtap_hex16(void *to, uint64_t value)
 	flowtap_hex8((char *)to + 8, (uint32_t)value);
 }
 
-#endif /* FLOWTAP_HEXDIGITS_H */
+#endif /* FLOWTAP_LIBUAPI_BASE_HEXDIGITS_H */

@@ -12,26 +12,26 @@
 
 #define CAPACITY (1U << 20)
 
-int flowtap_rows_open(struct flowtap_rows *rows, int fd)
+int flowtap_line_reader_open(struct flowtap_line_reader *rows, int fd)
 {
 	memset(rows, 0, sizeof(*rows));
 	rows->bytes = malloc(CAPACITY + 1);
 	if (!rows->bytes)
 		return -ENOMEM;
-	return flowtap_in_new(fd, &rows->in);
+	return flowtap_file_input_new(fd, &rows->in);
 }
 
-void flowtap_rows_close(struct flowtap_rows *rows)
+void flowtap_line_reader_close(struct flowtap_line_reader *rows)
 {
-	flowtap_in_free(rows->in);
+	flowtap_file_input_free(rows->in);
 	free(rows->bytes);
 	memset(rows, 0, sizeof(*rows));
 }
 
 /* Some more bytes after `end`. */
-static void read_some(struct flowtap_rows *rows)
+static void read_some(struct flowtap_line_reader *rows)
 {
-	ssize_t n = flowtap_in_read(rows->in, rows->bytes + rows->end, CAPACITY - rows->end);
+	ssize_t n = flowtap_file_input_read(rows->in, rows->bytes + rows->end, CAPACITY - rows->end);
 
 	if (n > 0) {
 		rows->end += (size_t)n;
@@ -41,7 +41,7 @@ static void read_some(struct flowtap_rows *rows)
 	rows->error = (int)n;
 }
 
-static void reserve_capacity(struct flowtap_rows *rows)
+static void reserve_capacity(struct flowtap_line_reader *rows)
 {
 	memmove(rows->bytes, rows->bytes + rows->at, rows->end - rows->at);
 	rows->base += rows->at;
@@ -49,14 +49,14 @@ static void reserve_capacity(struct flowtap_rows *rows)
 	rows->at = 0;
 }
 
-void flowtap_rows_ahead(struct flowtap_rows *rows)
+void flowtap_line_reader_ahead(struct flowtap_line_reader *rows)
 {
 	reserve_capacity(rows);
 	while (!rows->over && rows->end < CAPACITY)
 		read_some(rows);
 }
 
-static int hand_on(struct flowtap_rows *rows, size_t size, size_t with_end)
+static int hand_on(struct flowtap_line_reader *rows, size_t size, size_t with_end)
 {
 	rows->row = rows->bytes + rows->at;
 	rows->offset = rows->base + rows->at;
@@ -71,7 +71,7 @@ static int hand_on(struct flowtap_rows *rows, size_t size, size_t with_end)
 }
 
 /* Leaves out what is left of a line. */
-static void skip_rest(struct flowtap_rows *rows)
+static void skip_rest(struct flowtap_line_reader *rows)
 {
 	for (;;) {
 		const char *end = memchr(rows->bytes + rows->at, '\n', rows->end - rows->at);
@@ -88,7 +88,7 @@ static void skip_rest(struct flowtap_rows *rows)
 	}
 }
 
-int flowtap_rows_next(struct flowtap_rows *rows)
+int flowtap_line_reader_next(struct flowtap_line_reader *rows)
 {
 	size_t searched = 0, left;
 	const char *end;

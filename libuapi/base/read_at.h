@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Bytes of a file at an offset, whatever comes in between. errno stays as it was. */
-#ifndef FLOWTAP_READ_AT_H
-#define FLOWTAP_READ_AT_H
+#ifndef FLOWTAP_LIBUAPI_BASE_READ_AT_H
+#define FLOWTAP_LIBUAPI_BASE_READ_AT_H
 
 #include <errno.h>
 #include <stddef.h>
@@ -43,4 +43,4 @@ static inline int flowtap_read_all_at(int fd, void *bytes, size_t size, uint64_t
 	return error || done == size ? error : ended;
 }
 
-#endif /* FLOWTAP_READ_AT_H */
+#endif /* FLOWTAP_LIBUAPI_BASE_READ_AT_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Opens files whose path others can change meanwhile. */
-#ifndef FLOWTAP_REGULAR_H
-#define FLOWTAP_REGULAR_H
+#ifndef FLOWTAP_LIBUAPI_BASE_REGULAR_H
+#define FLOWTAP_LIBUAPI_BASE_REGULAR_H
 
 /*
  * Opens for reading what was opened with O_PATH: the very file, whatever is put in place of its path
@@ -10,4 +10,4 @@
  */
 int flowtap_open_regular(int path_fd);
 
-#endif /* FLOWTAP_REGULAR_H */
+#endif /* FLOWTAP_LIBUAPI_BASE_REGULAR_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Arrays that grow by one: their number is all that has to be kept. */
-#ifndef FLOWTAP_VECTOR_H
-#define FLOWTAP_VECTOR_H
+#ifndef FLOWTAP_LIBUAPI_BASE_VECTOR_H
+#define FLOWTAP_LIBUAPI_BASE_VECTOR_H
 
 #include <stddef.h>
 
@@ -18,4 +18,4 @@ size_t flowtap_vector_capacity(size_t n);
 /* The same as flowtap_vector_grow() for a pointer of any type. */
 #define FLOWTAP_GROW(list, n) flowtap_vector_grow((void **)&(list), n, sizeof(*(list)))
 
-#endif /* FLOWTAP_VECTOR_H */
+#endif /* FLOWTAP_LIBUAPI_BASE_VECTOR_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Bytes of memory to a file, whatever comes in between; read_at.h is the way back. */
-#ifndef FLOWTAP_WRITE_ALL_H
-#define FLOWTAP_WRITE_ALL_H
+#ifndef FLOWTAP_LIBUAPI_BASE_WRITE_ALL_H
+#define FLOWTAP_LIBUAPI_BASE_WRITE_ALL_H
 
 #include <errno.h>
 #include <stddef.h>
@@ -45,4 +45,4 @@ static inline int flowtap_write_all_at(int fd, const void *from, size_t size, ui
 	return error;
 }
 
-#endif /* FLOWTAP_WRITE_ALL_H */
+#endif /* FLOWTAP_LIBUAPI_BASE_WRITE_ALL_H */

@@ -5,8 +5,8 @@
  * The first error of write() stays: from then on everything fails with it and nothing more is
  * written.
  */
-#ifndef FLOWTAP_WRITE_BUFFER_H
-#define FLOWTAP_WRITE_BUFFER_H
+#ifndef FLOWTAP_LIBUAPI_BASE_WRITE_BUFFER_H
+#define FLOWTAP_LIBUAPI_BASE_WRITE_BUFFER_H
 
 #include <stdint.h>
 #include <string.h>
@@ -66,4 +66,4 @@ static inline void flowtap_write_buffer_copy(uint8_t *to, const uint8_t *from, s
 		       size - FLOWTAP_WRITE_BUFFER_CHUNK);
 }
 
-#endif /* FLOWTAP_WRITE_BUFFER_H */
+#endif /* FLOWTAP_LIBUAPI_BASE_WRITE_BUFFER_H */

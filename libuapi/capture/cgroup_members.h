@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Who is in a cgroup (v2) and in those below it. */
-#ifndef FLOWTAP_CGROUP_MEMBERS_H
-#define FLOWTAP_CGROUP_MEMBERS_H
+#ifndef FLOWTAP_LIBUAPI_CAPTURE_CGROUP_MEMBERS_H
+#define FLOWTAP_LIBUAPI_CAPTURE_CGROUP_MEMBERS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -15,4 +15,4 @@
  */
 void flowtap_cgroup_members(const char *path, uint64_t **members, size_t *n);
 
-#endif /* FLOWTAP_CGROUP_MEMBERS_H */
+#endif /* FLOWTAP_LIBUAPI_CAPTURE_CGROUP_MEMBERS_H */

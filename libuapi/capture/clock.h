@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* The clock of all that is recorded. */
-#ifndef FLOWTAP_CAPTURE_CLOCK_H
-#define FLOWTAP_CAPTURE_CLOCK_H
+#ifndef FLOWTAP_LIBUAPI_CAPTURE_CLOCK_H
+#define FLOWTAP_LIBUAPI_CAPTURE_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>
@@ -15,4 +15,4 @@ static inline uint64_t clock_now(void)
 	return (uint64_t)time.tv_sec * 1000000000U + (uint64_t)time.tv_nsec;
 }
 
-#endif /* FLOWTAP_CAPTURE_CLOCK_H */
+#endif /* FLOWTAP_LIBUAPI_CAPTURE_CLOCK_H */

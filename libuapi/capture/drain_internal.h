@@ -3,8 +3,8 @@
  * What the parts of the drain share: drain.c (streams), drain_block.c, drain_aux.c,
  * drain_snapshot.c, drain_wait.c, drain_uring.c.
  */
-#ifndef FLOWTAP_DRAIN_INTERNAL_H
-#define FLOWTAP_DRAIN_INTERNAL_H
+#ifndef FLOWTAP_LIBUAPI_CAPTURE_DRAIN_INTERNAL_H
+#define FLOWTAP_LIBUAPI_CAPTURE_DRAIN_INTERNAL_H
 
 #include <flowtap/drain.h>
 #include <liburing.h>
@@ -143,4 +143,4 @@ int drain_uring_write(struct flowtap_drain *drain, unsigned int stream, unsigned
 /* Submits, waits for at least one completion (deadline in ns, -1 none), and looks at all. */
 int drain_uring_turn(struct flowtap_drain *drain, int64_t deadline);
 
-#endif /* FLOWTAP_DRAIN_INTERNAL_H */
+#endif /* FLOWTAP_LIBUAPI_CAPTURE_DRAIN_INTERNAL_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* The kernel's memory as /proc/kcore shows it, an ELF core file whose segments are by address. */
-#ifndef FLOWTAP_KCORE_H
-#define FLOWTAP_KCORE_H
+#ifndef FLOWTAP_LIBUAPI_CAPTURE_KCORE_H
+#define FLOWTAP_LIBUAPI_CAPTURE_KCORE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -19,4 +19,4 @@ int flowtap_kcore_read(const struct flowtap_kcore *kcore, uint64_t address, void
 		       size_t size);
 void flowtap_kcore_close(struct flowtap_kcore *kcore);
 
-#endif /* FLOWTAP_KCORE_H */
+#endif /* FLOWTAP_LIBUAPI_CAPTURE_KCORE_H */

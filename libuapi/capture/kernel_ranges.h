@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Where the kernel says that its text and that of its modules is, and what it calls it. */
-#ifndef FLOWTAP_KERNEL_RANGES_H
-#define FLOWTAP_KERNEL_RANGES_H
+#ifndef FLOWTAP_LIBUAPI_CAPTURE_KERNEL_RANGES_H
+#define FLOWTAP_LIBUAPI_CAPTURE_KERNEL_RANGES_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -33,4 +33,4 @@ int flowtap_kernel_symbol_lines(bool (*wanted)(const char *module, const void *a
 				const void *argument, struct flowtap_kernel_range *kernel,
 				char **text, size_t *size);
 
-#endif /* FLOWTAP_KERNEL_RANGES_H */
+#endif /* FLOWTAP_LIBUAPI_CAPTURE_KERNEL_RANGES_H */

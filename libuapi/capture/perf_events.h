@@ -3,8 +3,8 @@
  * perf's software dummy event: mappings and tasks as they come, from one ring for each CPU. CPUs
  * that come online later are not covered.
  */
-#ifndef FLOWTAP_PERF_H
-#define FLOWTAP_PERF_H
+#ifndef FLOWTAP_LIBUAPI_CAPTURE_PERF_EVENTS_H
+#define FLOWTAP_LIBUAPI_CAPTURE_PERF_EVENTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -29,4 +29,4 @@ int flowtap_perf_drain(struct flowtap_perf *perf, const struct flowtap_sideband_
 		       uint64_t *lost);
 void flowtap_perf_close(struct flowtap_perf *perf);
 
-#endif /* FLOWTAP_PERF_H */
+#endif /* FLOWTAP_LIBUAPI_CAPTURE_PERF_EVENTS_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* perf's records of mappings and tasks, and what they become in an archive. */
-#ifndef FLOWTAP_PERF_RECORD_H
-#define FLOWTAP_PERF_RECORD_H
+#ifndef FLOWTAP_LIBUAPI_CAPTURE_PERF_RECORDS_H
+#define FLOWTAP_LIBUAPI_CAPTURE_PERF_RECORDS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -18,4 +18,4 @@
 int flowtap_perf_record(const void *record, size_t size, uint32_t cpu,
 			const struct flowtap_sideband_sink *out, uint64_t *lost);
 
-#endif /* FLOWTAP_PERF_RECORD_H */
+#endif /* FLOWTAP_LIBUAPI_CAPTURE_PERF_RECORDS_H */

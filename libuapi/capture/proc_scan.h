@@ -7,8 +7,8 @@
  * what is seen is given the time of the look before, though it came later; a process that forks and
  * executes between two looks has only its new image. A process that is new is told as EXEC.
  */
-#ifndef FLOWTAP_PROC_SCAN_H
-#define FLOWTAP_PROC_SCAN_H
+#ifndef FLOWTAP_LIBUAPI_CAPTURE_PROC_SCAN_H
+#define FLOWTAP_LIBUAPI_CAPTURE_PROC_SCAN_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -38,4 +38,4 @@ int flowtap_proc_scan_start(struct flowtap_proc_scan *scan, const struct flowtap
 int flowtap_proc_scan_again(struct flowtap_proc_scan *scan, const struct flowtap_sideband_sink *out,
 			    bool at_once);
 
-#endif /* FLOWTAP_PROC_SCAN_H */
+#endif /* FLOWTAP_LIBUAPI_CAPTURE_PROC_SCAN_H */

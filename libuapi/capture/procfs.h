@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* What /proc says about tasks and their executable mappings, and /sys about CPUs. */
-#ifndef FLOWTAP_PROCFS_H
-#define FLOWTAP_PROCFS_H
+#ifndef FLOWTAP_LIBUAPI_CAPTURE_PROCFS_H
+#define FLOWTAP_LIBUAPI_CAPTURE_PROCFS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -59,4 +59,4 @@ bool flowtap_proc_is_nameless(const char *path);
 /* Reads `size` bytes of another's memory whole: 0 or -errno. */
 int flowtap_proc_memory(uint32_t pid, uint64_t address, void *bytes, size_t size);
 
-#endif /* FLOWTAP_PROCFS_H */
+#endif /* FLOWTAP_LIBUAPI_CAPTURE_PROCFS_H */

@@ -5,8 +5,8 @@
  * more goes from the log into what holds now. A new archive gets what holds, as of time 0, then the
  * log.
  */
-#ifndef FLOWTAP_ROSTER_H
-#define FLOWTAP_ROSTER_H
+#ifndef FLOWTAP_LIBUAPI_CAPTURE_ROSTER_H
+#define FLOWTAP_LIBUAPI_CAPTURE_ROSTER_H
 
 #include <flowtap/archive.h>
 #include <flowtap/address_map.h>
@@ -45,4 +45,4 @@ int flowtap_roster_mappings(const struct flowtap_roster *roster,
 size_t flowtap_roster_size(const struct flowtap_roster *roster);
 uint64_t flowtap_roster_dropped(const struct flowtap_roster *roster);
 
-#endif /* FLOWTAP_ROSTER_H */
+#endif /* FLOWTAP_LIBUAPI_CAPTURE_ROSTER_H */

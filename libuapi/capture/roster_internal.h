@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* What the parts of a roster share. */
-#ifndef FLOWTAP_ROSTER_INTERNAL_H
-#define FLOWTAP_ROSTER_INTERNAL_H
+#ifndef FLOWTAP_LIBUAPI_CAPTURE_ROSTER_INTERNAL_H
+#define FLOWTAP_LIBUAPI_CAPTURE_ROSTER_INTERNAL_H
 
 #include "capture/roster.h"
 
@@ -86,4 +86,4 @@ void flowtap_roster_apply(struct flowtap_roster *roster, const struct roster_eve
 /* Nobody is there any more. */
 void flowtap_roster_clear(struct flowtap_roster *roster);
 
-#endif /* FLOWTAP_ROSTER_INTERNAL_H */
+#endif /* FLOWTAP_LIBUAPI_CAPTURE_ROSTER_INTERNAL_H */

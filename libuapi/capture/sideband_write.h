@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* The side band's blocks, as they go into an archive. All return 0 or -errno of the archive. */
-#ifndef FLOWTAP_SIDEBAND_BLOCK_H
-#define FLOWTAP_SIDEBAND_BLOCK_H
+#ifndef FLOWTAP_LIBUAPI_CAPTURE_SIDEBAND_WRITE_H
+#define FLOWTAP_LIBUAPI_CAPTURE_SIDEBAND_WRITE_H
 
 #include <flowtap/archive.h>
 #include <flowtap/address_map.h>
@@ -30,4 +30,4 @@ int flowtap_sideband_write_task(const struct flowtap_sideband_sink *out,
 int flowtap_sideband_write_lost(const struct flowtap_sideband_sink *out, uint64_t count,
 				uint64_t time, uint32_t cpu);
 
-#endif /* FLOWTAP_SIDEBAND_BLOCK_H */
+#endif /* FLOWTAP_LIBUAPI_CAPTURE_SIDEBAND_WRITE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* What the parts of the check share. */
-#ifndef FLOWTAP_CHECK_INTERNAL_H
-#define FLOWTAP_CHECK_INTERNAL_H
+#ifndef FLOWTAP_LIBUAPI_CHECK_INTERNAL_H
+#define FLOWTAP_LIBUAPI_CHECK_INTERNAL_H
 
 #include <flowtap/check.h>
 #include <stddef.h>
@@ -50,4 +50,4 @@ void flowtap_stf_rules_end(struct flowtap_stf_rules *rules);
 void flowtap_stf_rules_remark(const struct flowtap_stf_rules *rules);
 void flowtap_stf_rules_free(struct flowtap_stf_rules *rules);
 
-#endif /* FLOWTAP_CHECK_INTERNAL_H */
+#endif /* FLOWTAP_LIBUAPI_CHECK_INTERNAL_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* The records of rings: what is in each, what they count up to, and how they follow each other. */
-#ifndef FLOWTAP_CHECK_RECORDS_H
-#define FLOWTAP_CHECK_RECORDS_H
+#ifndef FLOWTAP_LIBUAPI_CHECK_RING_RECORDS_H
+#define FLOWTAP_LIBUAPI_CHECK_RING_RECORDS_H
 
 #include <flowtap/archive.h>
 #include <flowtap/check.h>
@@ -28,7 +28,7 @@ struct flowtap_check_records {
 	bool damaged;			/* something was passed over: much may be missing */
 };
 
-/* Blocks of RING, AUX, CONFIGURE, STATS. 0 or -ENOMEM. */
+/* The next block of RING, AUX, CONFIGURE, BEGUN, STATS: what is wrong is said. 0 or -ENOMEM. */
 int flowtap_check_ring(struct flowtap_check_records *records,
 		       const struct flowtap_archive_block *block);
 int flowtap_check_aux(struct flowtap_check_records *records,
@@ -46,4 +46,4 @@ int flowtap_check_sequence(struct flowtap_check_records *records,
 			   const struct flowtap_merge_result *result);
 void flowtap_check_records_free(struct flowtap_check_records *records);
 
-#endif /* FLOWTAP_CHECK_RECORDS_H */
+#endif /* FLOWTAP_LIBUAPI_CHECK_RING_RECORDS_H */

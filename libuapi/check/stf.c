@@ -497,26 +497,26 @@ void flowtap_stf_rules_remark(const struct flowtap_stf_rules *rules)
 }
 
 /* The next bytes, unpacked: how many; -EBADMSG: none can be, that was told; -errno. */
-static ssize_t read_on(struct flowtap_check *check, struct flowtap_in *in, uint8_t *bytes,
+static ssize_t read_on(struct flowtap_check *check, struct flowtap_file_input *in, uint8_t *bytes,
 		       size_t capacity)
 {
-	uint64_t done = flowtap_in_done(in), offset;
-	ssize_t n = flowtap_in_read(in, bytes, capacity);
+	uint64_t done = flowtap_file_input_done(in), offset;
+	ssize_t n = flowtap_file_input_read(in, bytes, capacity);
 	const char *reason;
 
-	flowtap_check_progress(check, done, flowtap_in_done(in));
+	flowtap_check_progress(check, done, flowtap_file_input_done(in));
 	if (n != -EBADMSG && n != -ENODATA)
 		return n;
-	reason = flowtap_in_problem(in, &offset);
+	reason = flowtap_file_input_problem(in, &offset);
 	flowtap_check_report(check, offset, false, "%s; what would follow was not checked", reason);
 	return -EBADMSG;
 }
 
-static int check_bytes(struct flowtap_check *check, struct flowtap_in *in,
+static int check_bytes(struct flowtap_check *check, struct flowtap_file_input *in,
 		       struct flowtap_stf_rules *rules, uint8_t *buffer)
 {
 	const uint8_t *first;
-	size_t fill = 0, taken = flowtap_in_first(in, &first);
+	size_t fill = 0, taken = flowtap_file_input_first(in, &first);
 	ssize_t n = 1;
 
 	if (taken && *first == 0xfd) {
@@ -544,14 +544,14 @@ int flowtap_check_stf(struct flowtap_check *check, int fd)
 {
 	struct flowtap_stf_rules *rules;
 	uint8_t *buffer = malloc(CAPACITY);
-	struct flowtap_in *in = NULL;
-	int error = flowtap_in_new(fd, &in);
+	struct flowtap_file_input *in = NULL;
+	int error = flowtap_file_input_new(fd, &in);
 
-	rules = flowtap_stf_rules_new(check, !error && flowtap_in_packed(in));
+	rules = flowtap_stf_rules_new(check, !error && flowtap_file_input_packed(in));
 	if (!error)
 		error = rules && buffer ? check_bytes(check, in, rules, buffer) : -ENOMEM;
 	flowtap_stf_rules_free(rules);
-	flowtap_in_free(in);
+	flowtap_file_input_free(in);
 	free(buffer);
 	return error;
 }

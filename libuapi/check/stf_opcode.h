@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* What the opcodes of an STF can do, for its check. */
-#ifndef FLOWTAP_CHECK_OPCODE_H
-#define FLOWTAP_CHECK_OPCODE_H
+#ifndef FLOWTAP_LIBUAPI_CHECK_STF_OPCODE_H
+#define FLOWTAP_LIBUAPI_CHECK_STF_OPCODE_H
 
 #include <flowtap/flow.h>
 
@@ -29,4 +29,4 @@ struct stf_ability flowtap_stf_ability(const struct stf_encoding *encoding, uint
 bool flowtap_stf_right_length(const struct stf_encoding *encoding, const uint8_t *opcode,
 			      size_t size);
 
-#endif /* FLOWTAP_CHECK_OPCODE_H */
+#endif /* FLOWTAP_LIBUAPI_CHECK_STF_OPCODE_H */

@@ -5,6 +5,7 @@
  * What they only warn of (blank lines, as Arm's models write them) is none of it.
  */
 #include "check/internal.h"
+#include "flow/elsewhere.h"
 #include "formats/tarmac/watch.h"
 
 #include <ctype.h>
@@ -135,7 +136,7 @@ static void check_step(struct text_check *text, struct tarmac_scan scan)
 	say(text, "an asynchronous event without EXC in its line ends Arm's tools with an error");
 }
 
-static void look(struct tarmac_watch *watch, const struct flowtap_rows *rows,
+static void look(struct tarmac_watch *watch, const struct flowtap_line_reader *rows,
 		 const struct tarmac_head *head, const struct tarmac_scan *scan,
 		 const struct tarmac_instruction *insn)
 {
@@ -173,16 +174,6 @@ static void look(struct tarmac_watch *watch, const struct flowtap_rows *rows,
 
 /* --- The flow. --- */
 
-static int check_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
-		       uint64_t target)
-{
-	(void)sink;
-	(void)block;
-	(void)taken;
-	(void)target;
-	return 0;
-}
-
 static int check_element(struct flowtap_sink *sink, const struct flowtap_element *element)
 {
 	struct text_check *text = (struct text_check *)((char *)sink -
@@ -193,9 +184,7 @@ static int check_element(struct flowtap_sink *sink, const struct flowtap_element
 	 * What the file itself tells as a gap is none of its faults. QEMU4V cannot tell of
 	 * exceptions, so that anything may follow on anything.
 	 */
-	if (!text->tarmac || element->kind != FLOWTAP_ELEMENT_GAP || !element->gap.address ||
-	    element->gap.reason != FLOWTAP_GAP_IMPOSSIBLE || !element->gap.detail ||
-	    strcmp(element->gap.detail, "the next instruction is elsewhere"))
+	if (!text->tarmac || !flow_is_elsewhere(element))
 		return 0;
 	snprintf(reason, sizeof(reason),
 		 "0x%" PRIx64 " does not follow on 0x%" PRIx64 ", and no gap is told", text->address,
@@ -227,7 +216,7 @@ static int check_text(struct flowtap_check *check, int fd, bool tarmac)
 	unsigned char magic[2] = { 0 };
 	struct text_check text = {
 		.watch = { look },
-		.sink = { check_block, check_element },
+		.sink = { flowtap_sink_nowhere()->block, check_element },
 		.check = check,
 		.tarmac = tarmac,
 		.read = { .problem = report_problem, .progress = report_progress },

@@ -3,8 +3,8 @@
  * Backing files: where mapped bytes come from. One of this machine, found by its path and build-id
  * at the first look, or bytes that were recorded.
  */
-#ifndef FLOWTAP_BACKING_FILE_H
-#define FLOWTAP_BACKING_FILE_H
+#ifndef FLOWTAP_LIBUAPI_CODE_BACKING_FILE_H
+#define FLOWTAP_LIBUAPI_CODE_BACKING_FILE_H
 
 #include <stdint.h>
 
@@ -57,4 +57,4 @@ const char *flowtap_backing_file_path(const struct flowtap_backing_files *files,
 const char *flowtap_backing_file_symbol(struct flowtap_backing_files *files, uint32_t index,
 					uint64_t file_offset, uint64_t *offset);
 
-#endif /* FLOWTAP_BACKING_FILE_H */
+#endif /* FLOWTAP_LIBUAPI_CODE_BACKING_FILE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Files that came with an archive. */
-#ifndef FLOWTAP_BUNDLED_H
-#define FLOWTAP_BUNDLED_H
+#ifndef FLOWTAP_LIBUAPI_CODE_BUNDLED_FILES_H
+#define FLOWTAP_LIBUAPI_CODE_BUNDLED_FILES_H
 
 #include <flowtap/address_map.h>
 #include <stdint.h>
@@ -23,4 +23,4 @@ int flowtap_bundled_add(struct flowtap_bundled_files *files, const struct flowta
 uint8_t *flowtap_bundled_find(const struct flowtap_bundled_files *files, const char *path,
 			      const struct flowtap_build_id *id, uint64_t *size);
 
-#endif /* FLOWTAP_BUNDLED_H */
+#endif /* FLOWTAP_LIBUAPI_CODE_BUNDLED_FILES_H */

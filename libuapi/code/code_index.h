@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* The answers that a map gave, which stay, and the keys of code that is the same. */
-#ifndef FLOWTAP_CODE_INDEX_H
-#define FLOWTAP_CODE_INDEX_H
+#ifndef FLOWTAP_LIBUAPI_CODE_CODE_INDEX_H
+#define FLOWTAP_LIBUAPI_CODE_CODE_INDEX_H
 
 #include <flowtap/address_map.h>
 
@@ -30,4 +30,4 @@ int flowtap_code_index_key(struct flowtap_code_index *codes, uint32_t file, uint
 struct flowtap_code *flowtap_code_index_intern(struct flowtap_code_index *codes,
 					       const struct flowtap_code *code);
 
-#endif /* FLOWTAP_CODE_INDEX_H */
+#endif /* FLOWTAP_LIBUAPI_CODE_CODE_INDEX_H */

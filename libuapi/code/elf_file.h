@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* What images and side band want from an ELF file, through libelf, with every value checked. */
-#ifndef FLOWTAP_ELF_FILE_H
-#define FLOWTAP_ELF_FILE_H
+#ifndef FLOWTAP_LIBUAPI_CODE_ELF_FILE_H
+#define FLOWTAP_LIBUAPI_CODE_ELF_FILE_H
 
 #include <flowtap/address_map.h>
 #include <stdbool.h>
@@ -51,4 +51,4 @@ void flowtap_symbols_free(struct flowtap_symbols *symbols);
 const char *flowtap_symbols_find(const struct flowtap_symbols *symbols, uint64_t address,
 				 uint64_t *offset);
 
-#endif /* FLOWTAP_ELF_FILE_H */
+#endif /* FLOWTAP_LIBUAPI_CODE_ELF_FILE_H */

@@ -39,7 +39,7 @@ static const char changed[] = "the text here changed while it was recorded";
 static const char loaded[] = "loaded while it was recorded; its text is known from a moment later";
 static const char absent[] = "this part of the text was not recorded, or is damaged";
 
-void kernel_timeline_drop(struct kernel_region *region)
+void kernel_history_drop(struct kernel_region *region)
 {
 	for (uint32_t i = 0; i < region->n_eras; i++)
 		free(region->eras[i].spans.list);
@@ -48,7 +48,7 @@ void kernel_timeline_drop(struct kernel_region *region)
 	region->n_eras = 0;
 }
 
-size_t kernel_timeline_size(const struct kernel_region *region)
+size_t kernel_history_size(const struct kernel_region *region)
 {
 	size_t size = 0;
 
@@ -308,17 +308,17 @@ static int fill_eras(struct kernel_region *region, const struct spans *bases,
 	}
 	free(list);
 	if (err)
-		kernel_timeline_drop(region);
+		kernel_history_drop(region);
 	return err;
 }
 
-int kernel_timeline_build(struct kernel_region *region, struct flowtap_kernel_symbols *symbols)
+int kernel_history_build(struct kernel_region *region, struct flowtap_kernel_symbols *symbols)
 {
 	struct spans *bases = calloc(region->n, sizeof(bases[0]));
 	struct spans *changes = calloc(region->n, sizeof(changes[0]));
 	int err = bases && changes ? 0 : -ENOMEM;
 
-	kernel_timeline_drop(region);
+	kernel_history_drop(region);
 	for (uint32_t i = 0; i < region->n && !err; i++) {
 		if (i)
 			err = copy(&bases[i], &bases[i - 1]);
@@ -353,7 +353,7 @@ static const struct kernel_era *era_at(const struct kernel_region *region, uint6
 	return &region->eras[low];
 }
 
-void kernel_timeline_find(const struct kernel_region *region, uint64_t time, uint64_t address,
+void kernel_history_find(const struct kernel_region *region, uint64_t time, uint64_t address,
 			  struct flowtap_code *code)
 {
 	const struct kernel_era *era = era_at(region, time);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* One region of the kernel's text: what looks found, and which of it holds where at which time. */
-#ifndef KERNEL_TIMELINE_H
-#define KERNEL_TIMELINE_H
+#ifndef FLOWTAP_LIBUAPI_CODE_KERNEL_HISTORY_H
+#define FLOWTAP_LIBUAPI_CODE_KERNEL_HISTORY_H
 
 #include <flowtap/address_map.h>
 
@@ -37,15 +37,15 @@ struct kernel_region {
 };
 
 /* Makes the eras. 0 or -ENOMEM. */
-int kernel_timeline_build(struct kernel_region *region, struct flowtap_kernel_symbols *symbols);
-void kernel_timeline_drop(struct kernel_region *region);
+int kernel_history_build(struct kernel_region *region, struct flowtap_kernel_symbols *symbols);
+void kernel_history_drop(struct kernel_region *region);
 /* What it takes, in parts. */
-size_t kernel_timeline_size(const struct kernel_region *region);
+size_t kernel_history_size(const struct kernel_region *region);
 /*
  * address and time are the region's, which has eras. Fills all but key; file is 0 where there are
  * no bytes.
  */
-void kernel_timeline_find(const struct kernel_region *region, uint64_t time, uint64_t address,
+void kernel_history_find(const struct kernel_region *region, uint64_t time, uint64_t address,
 			  struct flowtap_code *code);
 
-#endif /* KERNEL_TIMELINE_H */
+#endif /* FLOWTAP_LIBUAPI_CODE_KERNEL_HISTORY_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* The kernel's functions, out of lines of kallsyms. */
-#ifndef FLOWTAP_KERNEL_SYMBOLS_H
-#define FLOWTAP_KERNEL_SYMBOLS_H
+#ifndef FLOWTAP_LIBUAPI_CODE_KERNEL_SYMBOLS_H
+#define FLOWTAP_LIBUAPI_CODE_KERNEL_SYMBOLS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,4 +24,4 @@ int flowtap_kernel_symbols_add(struct flowtap_kernel_symbols *symbols, const cha
 const char *flowtap_kernel_symbols_find(struct flowtap_kernel_symbols *symbols, const char *module,
 					uint64_t address, uint64_t *start, uint64_t *end);
 
-#endif /* FLOWTAP_KERNEL_SYMBOLS_H */
+#endif /* FLOWTAP_LIBUAPI_CODE_KERNEL_SYMBOLS_H */

@@ -52,7 +52,7 @@ static void free_region(struct kernel_region *region)
 	}
 	free(region->findings);
 	free(region->path);
-	kernel_timeline_drop(region);
+	kernel_history_drop(region);
 	free(region);
 }
 
@@ -71,7 +71,7 @@ void flowtap_kernel_texts_free(struct flowtap_kernel_texts *texts)
 void flowtap_kernel_texts_renew(struct flowtap_kernel_texts *texts)
 {
 	for (uint32_t i = 0; i < texts->n; i++)
-		kernel_timeline_drop(texts->list[i]);
+		kernel_history_drop(texts->list[i]);
 	texts->parts = 0;
 }
 
@@ -225,7 +225,7 @@ int flowtap_kernel_texts_add(struct flowtap_kernel_texts *texts,
 		region->last_time = text->time;
 		region->last_until = text->until;
 	}
-	kernel_timeline_drop(region);
+	kernel_history_drop(region);
 	return look_again(texts, region, text, bytes);
 }
 
@@ -267,8 +267,8 @@ static int build(struct flowtap_kernel_texts *texts, struct kernel_region *regio
 		return 0;
 	if (texts->parts > PARTS_MAX)
 		flowtap_kernel_texts_renew(texts);
-	err = kernel_timeline_build(region, texts->symbols);
-	texts->parts += kernel_timeline_size(region);
+	err = kernel_history_build(region, texts->symbols);
+	texts->parts += kernel_history_size(region);
 	return err;
 }
 
@@ -298,7 +298,7 @@ int flowtap_kernel_texts_find(struct flowtap_kernel_texts *texts, uint64_t time,
 			continue;
 		if (build(texts, region))
 			return -ENOMEM;
-		kernel_timeline_find(region, time, address, code);
+		kernel_history_find(region, time, address, code);
 		return 0;
 	}
 	return -ENOENT;

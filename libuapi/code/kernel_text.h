@@ -14,8 +14,8 @@
  * is an instruction). What was there at the first look of all was there since ever, and what the
  * last one found stays.
  */
-#ifndef FLOWTAP_KERNEL_TEXT_H
-#define FLOWTAP_KERNEL_TEXT_H
+#ifndef FLOWTAP_LIBUAPI_CODE_KERNEL_TEXT_H
+#define FLOWTAP_LIBUAPI_CODE_KERNEL_TEXT_H
 
 #include <flowtap/address_map.h>
 
@@ -40,4 +40,4 @@ void flowtap_kernel_texts_renew(struct flowtap_kernel_texts *texts);
 int flowtap_kernel_texts_find(struct flowtap_kernel_texts *texts, uint64_t time, uint64_t address,
 			      struct flowtap_code *code);
 
-#endif /* FLOWTAP_KERNEL_TEXT_H */
+#endif /* FLOWTAP_LIBUAPI_CODE_KERNEL_TEXT_H */

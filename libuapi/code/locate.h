@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Where a recorded file is on this machine: rules in address_map.h, flowtap_address_map_new and
  * flowtap_address_map_images. */
-#ifndef FLOWTAP_LOCATE_H
-#define FLOWTAP_LOCATE_H
+#ifndef FLOWTAP_LIBUAPI_CODE_LOCATE_H
+#define FLOWTAP_LIBUAPI_CODE_LOCATE_H
 
 #include "code/elf_file.h"
 
@@ -22,4 +22,4 @@ int flowtap_locate_debug(const char *sysroot, const struct flowtap_build_id *id)
  */
 int flowtap_locate_in(int root, const char *path);
 
-#endif /* FLOWTAP_LOCATE_H */
+#endif /* FLOWTAP_LIBUAPI_CODE_LOCATE_H */

@@ -4,8 +4,8 @@
  * that do not overlap (memory_regions.c), adjacent pieces a region of code. Views share the
  * regions that they have in common.
  */
-#ifndef FLOWTAP_MEMORY_INTERNAL_H
-#define FLOWTAP_MEMORY_INTERNAL_H
+#ifndef FLOWTAP_LIBUAPI_CODE_MEMORY_INTERNAL_H
+#define FLOWTAP_LIBUAPI_CODE_MEMORY_INTERNAL_H
 
 #include <flowtap/memory.h>
 #include <sys/types.h>
@@ -69,4 +69,4 @@ void flowtap_memory_free_region(struct memory_region *region);
 /* The regular file: fd or -errno; -ENOEXEC: it is none. */
 int flowtap_memory_open(const struct flowtap_memory *memory, const struct memory_file *file);
 
-#endif /* FLOWTAP_MEMORY_INTERNAL_H */
+#endif /* FLOWTAP_LIBUAPI_CODE_MEMORY_INTERNAL_H */

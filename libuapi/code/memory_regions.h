@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* From images that overlap to regions of memory of which each byte has one source. */
-#ifndef FLOWTAP_MEMORY_LAYOUT_H
-#define FLOWTAP_MEMORY_LAYOUT_H
+#ifndef FLOWTAP_LIBUAPI_CODE_MEMORY_REGIONS_H
+#define FLOWTAP_LIBUAPI_CODE_MEMORY_REGIONS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -23,4 +23,4 @@ struct flowtap_memory_image {
 int flowtap_memory_layout(const struct flowtap_memory_image *images, const uint32_t *chosen,
 			  size_t n, struct flowtap_memory_image **pieces, size_t *n_pieces);
 
-#endif /* FLOWTAP_MEMORY_LAYOUT_H */
+#endif /* FLOWTAP_LIBUAPI_CODE_MEMORY_REGIONS_H */

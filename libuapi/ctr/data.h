@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* ctrdata (Smctr 3.3): its fields as the ABI has them, and which of its bits a CPU has. */
-#ifndef CTR_DATA_H
-#define CTR_DATA_H
+#ifndef FLOWTAP_LIBUAPI_CTR_DATA_H
+#define FLOWTAP_LIBUAPI_CTR_DATA_H
 
 #include <flowtap/ctr.h>
 
@@ -28,4 +28,4 @@ static inline uint64_t ctr_data_bits(const struct ctr_data_bits *bits, uint32_t 
 	return cpu < FLOWTAP_CPUS_MAX ? ~bits->absent[cpu] : UINT64_MAX;
 }
 
-#endif /* CTR_DATA_H */
+#endif /* FLOWTAP_LIBUAPI_CTR_DATA_H */

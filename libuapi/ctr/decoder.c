@@ -16,8 +16,8 @@ struct flowtap_ctr *flowtap_ctr_new(struct flowtap_address_map *map, struct flow
 
 	if (!ctr)
 		return NULL;
-	ctr->walk.map = map;
-	ctr->walk.blocks = blocks;
+	ctr->path.map = map;
+	ctr->path.blocks = blocks;
 	ctr->emit.sink = sink;
 	return ctr;
 }
@@ -26,7 +26,7 @@ void flowtap_ctr_free(struct flowtap_ctr *ctr)
 {
 	if (!ctr)
 		return;
-	flowtap_walk_release(&ctr->walk);
+	flowtap_path_release(&ctr->path);
 	free(ctr);
 }
 

@@ -5,8 +5,8 @@
  *
  * Functions return what the sink returns: below 0 decoding ends.
  */
-#ifndef CTR_EMIT_H
-#define CTR_EMIT_H
+#ifndef FLOWTAP_LIBUAPI_CTR_EMIT_H
+#define FLOWTAP_LIBUAPI_CTR_EMIT_H
 
 #include <flowtap/block.h>
 #include <flowtap/ctr.h>
@@ -46,4 +46,4 @@ int flowtap_ctr_bad_record(struct ctr_emit *emit, uint64_t time, const char *for
 int flowtap_ctr_enter(struct ctr_emit *emit, uint32_t pid, uint32_t tid, uint32_t cpu,
 		      enum flowtap_mode mode);
 
-#endif /* CTR_EMIT_H */
+#endif /* FLOWTAP_LIBUAPI_CTR_EMIT_H */

@@ -16,7 +16,7 @@
 #include "ctr/internal.h"
 #include <inttypes.h>
 
-#define TRIM_ENTRIES 4	/* a walk makes CTR_WALK_LIMIT blocks at most */
+#define TRIM_ENTRIES 4	/* a path makes CTR_PATH_LIMIT blocks at most */
 #define BOTH_MODES (1U << FLOWTAP_MODE_U | 1U << FLOWTAP_MODE_S)
 
 static void owe(struct flowtap_ctr *ctr, enum flowtap_gap_reason reason, const char *detail)
@@ -39,14 +39,14 @@ static int pay(struct flowtap_ctr *ctr)
 	});
 }
 
-/* Why the walk did not get there. */
+/* Why the path did not get there. */
 static int send_failure(struct flowtap_ctr *ctr)
 {
 	return flowtap_ctr_gap(&ctr->emit, &(struct flowtap_gap){
-		.reason = ctr->walk.failure.reason,
+		.reason = ctr->path.failure.reason,
 		.size = UINT64_MAX,
-		.address = ctr->walk.failure.address,
-		.detail = ctr->walk.failure.detail,
+		.address = ctr->path.failure.address,
+		.detail = ctr->path.failure.detail,
 	});
 }
 
@@ -56,8 +56,8 @@ static int send_path(struct flowtap_ctr *ctr, size_t keep)
 	struct flowtap_block *block;
 	int status = 0;
 
-	for (size_t i = 0; i + keep < ctr->walk.n && status >= 0; i++) {
-		block = ctr->walk.path[i];
+	for (size_t i = 0; i + keep < ctr->path.n && status >= 0; i++) {
+		block = ctr->path.steps[i];
 		status = flowtap_ctr_send_block(&ctr->emit, block, false,
 						block->address + block->size);
 	}
@@ -95,10 +95,10 @@ static int enter_mode_of(struct flowtap_ctr *ctr, uint64_t address)
 {
 	const struct flowtap_context *context = &ctr->emit.context;
 
-	if (ctr->walk.modes != BOTH_MODES)
+	if (ctr->path.modes != BOTH_MODES)
 		return 0;
 	return flowtap_ctr_enter(&ctr->emit, context->pid, context->tid, context->cpu,
-				 flowtap_walk_mode(address));
+				 flowtap_path_mode(address));
 }
 
 /* The reason for what is missing while a mode ran that is not recorded. */
@@ -114,7 +114,7 @@ static enum flowtap_gap_reason elsewhere(const struct flowtap_ctr *ctr)
  */
 static bool unseen(const struct flowtap_ctr *ctr, uint64_t source)
 {
-	return ctr->walk.modes == BOTH_MODES && flowtap_walk_mode(source) != ctr->emit.context.mode;
+	return ctr->path.modes == BOTH_MODES && flowtap_path_mode(source) != ctr->emit.context.mode;
 }
 
 static int send_unseen(struct flowtap_ctr *ctr, uint64_t source)
@@ -124,7 +124,7 @@ static int send_unseen(struct flowtap_ctr *ctr, uint64_t source)
 		.reason = FLOWTAP_GAP_TRAP,
 		.size = UINT64_MAX,
 		.address = ctr->at,
-		.detail = flowtap_walk_mode(source) == FLOWTAP_MODE_S ?
+		.detail = flowtap_path_mode(source) == FLOWTAP_MODE_S ?
 			  "the way into the kernel was not recorded" :
 			  "the way out of the kernel was not recorded",
 	});
@@ -162,12 +162,12 @@ static inline int resume(struct flowtap_ctr *ctr, const struct flowtap_transfer 
 
 static inline int send_last(struct flowtap_ctr *ctr, const struct flowtap_transfer *transfer)
 {
-	struct flowtap_block *last = ctr->walk.path[ctr->walk.n - 1];
+	struct flowtap_block *last = ctr->path.steps[ctr->path.n - 1];
 	bool taken = transfer->type != FLOWTAP_TRANSFER_NOT_TAKEN;
 	int status = flowtap_ctr_send_block(&ctr->emit, last, taken, transfer->target);
 
 	ctr->sent = true;
-	ctr->walk.jump = last->direct ? last : NULL;
+	ctr->path.jump = last->direct ? last : NULL;
 	return status < 0 ? status : resume(ctr, transfer);
 }
 
@@ -178,13 +178,13 @@ static inline int send_last(struct flowtap_ctr *ctr, const struct flowtap_transf
  */
 static int decode_alone(struct flowtap_ctr *ctr, struct flowtap_transfer *transfer, bool emitted)
 {
-	int status = flowtap_walk_single(&ctr->walk, transfer), walked = status;
+	int status = flowtap_path_single(&ctr->path, transfer), walked = status;
 
 	ctr->known = false;
 	if (walked == CTR_UNPROVEN)
 		status = emitted ? 0 : send_failure(ctr);
 	if (status < 0 ||
-	    (walked == CTR_UNPROVEN && ctr->walk.failure.reason == FLOWTAP_GAP_IMPOSSIBLE))
+	    (walked == CTR_UNPROVEN && ctr->path.failure.reason == FLOWTAP_GAP_IMPOSSIBLE))
 		return status;
 	status = enter_mode_of(ctr, transfer->source);
 	if (status < 0)
@@ -202,7 +202,7 @@ static int decode_transfer(struct flowtap_ctr *ctr, struct flowtap_transfer *tra
 	} else if (unseen(ctr, transfer->source)) {
 		status = send_unseen(ctr, transfer->source);
 	} else {
-		status = flowtap_walk_transfer(&ctr->walk, ctr->at, transfer);
+		status = flowtap_path_transfer(&ctr->path, ctr->at, transfer);
 		if (!status) {
 			status = send_path(ctr, 1);
 			return status < 0 ? status : send_last(ctr, transfer);
@@ -213,11 +213,11 @@ static int decode_transfer(struct flowtap_ctr *ctr, struct flowtap_transfer *tra
 	return status < 0 ? status : decode_alone(ctr, transfer, emitted);
 }
 
-/* The way from the last transfer up to a trap; *cause as flowtap_walk_exception has it. */
+/* The way from the last transfer up to a trap; *cause as flowtap_path_exception has it. */
 static int decode_path_to_trap(struct flowtap_ctr *ctr, const struct flowtap_transfer *trap,
 			       int *cause)
 {
-	struct ctr_walk *walk = &ctr->walk;
+	struct ctr_path *path = &ctr->path;
 	int status;
 
 	if (trap->source != ctr->at && unseen(ctr, trap->source)) {
@@ -225,9 +225,9 @@ static int decode_path_to_trap(struct flowtap_ctr *ctr, const struct flowtap_tra
 		return status < 0 ? status : enter_mode_of(ctr, trap->source);
 	}
 	if (trap->type == FLOWTAP_TRANSFER_EXCEPTION)
-		status = flowtap_walk_exception(walk, ctr->before, ctr->at, trap->source, cause);
+		status = flowtap_path_exception(path, ctr->before, ctr->at, trap->source, cause);
 	else
-		status = flowtap_walk_stop(walk, ctr->at, trap->source);
+		status = flowtap_path_stop(path, ctr->at, trap->source);
 	if (status < 0)
 		return status;
 	if (status)
@@ -235,7 +235,7 @@ static int decode_path_to_trap(struct flowtap_ctr *ctr, const struct flowtap_tra
 	status = send_path(ctr, *cause < 0 ? 0 : 1);
 	ctr->sent = *cause >= 0;
 	if (status >= 0 && ctr->sent)
-		status = flowtap_ctr_send_block(&ctr->emit, walk->path[walk->n - 1], true, 0);
+		status = flowtap_ctr_send_block(&ctr->emit, path->steps[path->n - 1], true, 0);
 	return status;
 }
 
@@ -268,7 +268,7 @@ static int resume_after_trap(struct flowtap_ctr *ctr, const struct flowtap_trans
 		owe(ctr, FLOWTAP_GAP_TRAP, NULL);
 		return 0;
 	}
-	if (flowtap_walk_mode(trap->target) == FLOWTAP_MODE_S) {
+	if (flowtap_path_mode(trap->target) == FLOWTAP_MODE_S) {
 		resume_at(ctr, 0, trap->target);
 		return enter_mode_of(ctr, trap->target);
 	}
@@ -302,7 +302,7 @@ static int decode_trap(struct flowtap_ctr *ctr, const struct flowtap_transfer *t
 				/*
 				 * No handler is in user mode: a gap says that the record is wrong.
 				 */
-				.target = flowtap_walk_mode(trap->target) == FLOWTAP_MODE_S ?
+				.target = flowtap_path_mode(trap->target) == FLOWTAP_MODE_S ?
 					  trap->target : 0,
 			},
 		});
@@ -335,7 +335,7 @@ static inline int decode_entry(struct flowtap_ctr *ctr, const struct flowtap_ent
 	if (__builtin_expect(!(entry->source & 1) || transfer.type - 6U < 2, 0)) {
 		ctr->known = false;
 		ctr->owes = false;
-		return flowtap_ctr_bad_record(&ctr->emit, ctr->walk.time, entry->source & 1 ?
+		return flowtap_ctr_bad_record(&ctr->emit, ctr->path.time, entry->source & 1 ?
 					      "an entry of a reserved type" :
 					      "an entry that is not valid");
 	}
@@ -361,8 +361,8 @@ int flowtap_ctr_entries(struct flowtap_ctr *ctr, const struct flowtap_entry *ent
 	ctr->known = false;
 	ctr->owes = false;
 	for (uint32_t i = 0; i < nr && status >= 0; i++) {
-		if (i % TRIM_ENTRIES == 0 && flowtap_blocks_trim(ctr->walk.blocks))
-			ctr->walk.jump = NULL;
+		if (i % TRIM_ENTRIES == 0 && flowtap_blocks_trim(ctr->path.blocks))
+			ctr->path.jump = NULL;
 		status = decode_entry(ctr, &entries[i], ctr->way == CTR_MODE_BLOCKS);
 	}
 	return status;
@@ -400,7 +400,7 @@ int flowtap_ctr_tail(struct flowtap_ctr *ctr, const struct flowtap_record_sample
 	}
 	if (sample->ip != ctr->at && unseen(ctr, sample->ip))
 		return send_unseen(ctr, sample->ip);
-	status = flowtap_walk_stop(&ctr->walk, ctr->at, sample->ip);
+	status = flowtap_path_stop(&ctr->path, ctr->at, sample->ip);
 	if (status < 0)
 		return status;
 	return status ? send_failure(ctr) : send_path(ctr, 0);

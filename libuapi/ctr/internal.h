@@ -7,8 +7,8 @@
  *	entry.c		its entries, against the code (path.c) and ctrdata (data.c)
  *	emit.c		elements, blocks and gaps to the sink
  */
-#ifndef CTR_INTERNAL_H
-#define CTR_INTERNAL_H
+#ifndef FLOWTAP_LIBUAPI_CTR_INTERNAL_H
+#define FLOWTAP_LIBUAPI_CTR_INTERNAL_H
 
 #include "ctr/data.h"
 #include "ctr/emit.h"
@@ -43,7 +43,7 @@ struct flowtap_ctr {
 	struct ctr_emit emit;
 	struct ctr_tasks tasks;
 	struct ctr_data_bits bits;
-	struct ctr_walk walk;
+	struct ctr_path path;
 	/* Where the decoder stands within a sample. */
 	enum ctr_mode way;
 	bool sent;			/* the block of the entry's own transfer was */
@@ -57,7 +57,7 @@ struct flowtap_ctr {
 
 static inline bool flowtap_ctr_records(const struct flowtap_ctr *ctr, enum flowtap_mode mode)
 {
-	return ctr->walk.modes >> mode & 1;
+	return ctr->path.modes >> mode & 1;
 }
 
 /* One sample whose size, nr and depth agree. */
@@ -67,4 +67,4 @@ int flowtap_ctr_entries(struct flowtap_ctr *ctr, const struct flowtap_entry *ent
 /* From the newest transfer to where the trigger interrupted the task. */
 int flowtap_ctr_tail(struct flowtap_ctr *ctr, const struct flowtap_record_sample *sample);
 
-#endif /* CTR_INTERNAL_H */
+#endif /* FLOWTAP_LIBUAPI_CTR_INTERNAL_H */

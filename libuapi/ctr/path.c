@@ -18,22 +18,22 @@
 #define REMAPS 8		/* of one place during one sample, more are not looked into */
 
 __attribute__((format(printf, 4, 5)))
-static int fail(struct ctr_walk *walk, enum flowtap_gap_reason reason, uint64_t address,
+static int fail(struct ctr_path *path, enum flowtap_gap_reason reason, uint64_t address,
 		const char *format, ...)
 {
 	va_list arguments;
 
-	walk->failure.reason = reason;
-	walk->failure.address = address;
+	path->failure.reason = reason;
+	path->failure.address = address;
 	va_start(arguments, format);
-	vsnprintf(walk->failure.detail, sizeof(walk->failure.detail), format, arguments);
+	vsnprintf(path->failure.detail, sizeof(path->failure.detail), format, arguments);
 	va_end(arguments);
 	return CTR_UNPROVEN;
 }
 
-void flowtap_walk_release(struct ctr_walk *walk)
+void flowtap_path_release(struct ctr_path *path)
 {
-	free(walk->path);
+	free(path->steps);
 }
 
 static bool covers(const struct flowtap_code *code, uint64_t address)
@@ -41,18 +41,18 @@ static bool covers(const struct flowtap_code *code, uint64_t address)
 	return code && address >= code->start && address < code->end;
 }
 
-void flowtap_walk_begin(struct ctr_walk *walk, uint32_t pid, uint64_t time, uint64_t since,
+void flowtap_path_begin(struct ctr_path *path, uint32_t pid, uint64_t time, uint64_t since,
 			unsigned int modes, bool all_branches)
 {
 	/* Another time, and what was found before may have ended meanwhile. */
 	for (int i = 0; i < CTR_RECENT; i++)
-		walk->recent[i] = NULL;
-	walk->pid = pid;
-	walk->time = time;
-	walk->since = since;
-	walk->jump = NULL;
-	walk->modes = modes;
-	walk->all_branches = all_branches;
+		path->recent[i] = NULL;
+	path->pid = pid;
+	path->time = time;
+	path->since = since;
+	path->jump = NULL;
+	path->modes = modes;
+	path->all_branches = all_branches;
 }
 
 /* The same bytes at the same addresses, as far as both go. */
@@ -68,15 +68,15 @@ static bool same(const struct flowtap_code *a, const struct flowtap_code *b)
  * own. Code that was mapped in between is what they ran only if nothing else stood there before,
  * in this program or in those that the process was before it became this one.
  */
-static bool certain(struct ctr_walk *walk, const struct flowtap_code *code, uint64_t address)
+static bool certain(struct ctr_path *path, const struct flowtap_code *code, uint64_t address)
 {
 	const struct flowtap_code *older;
 	uint64_t from = code->from;
 
 	for (int i = 0; i < REMAPS; i++) {
-		if (from <= walk->since)
+		if (from <= path->since)
 			return true;
-		older = flowtap_address_map_find(walk->map, walk->pid, from - 1, address);
+		older = flowtap_address_map_find(path->map, path->pid, from - 1, address);
 		if (older && !same(older, code))
 			return false;
 		if (older)
@@ -84,98 +84,98 @@ static bool certain(struct ctr_walk *walk, const struct flowtap_code *code, uint
 		else
 			from = address >> 63
 				       ? 0
-				       : flowtap_address_map_began(walk->map, walk->pid, from - 1);
+				       : flowtap_address_map_began(path->map, path->pid, from - 1);
 	}
 	return false;
 }
 
-static const struct flowtap_code *look_up(struct ctr_walk *walk, uint64_t address)
+static const struct flowtap_code *look_up(struct ctr_path *path, uint64_t address)
 {
 	const struct flowtap_code *code;
 
-	if (!(walk->modes >> flowtap_walk_mode(address) & 1)) {
-		fail(walk, FLOWTAP_GAP_IMPOSSIBLE, address,
+	if (!(path->modes >> flowtap_path_mode(address) & 1)) {
+		fail(path, FLOWTAP_GAP_IMPOSSIBLE, address,
 		     "0x%" PRIx64 " is executed in a mode that is not recorded", address);
 		return NULL;
 	}
-	code = flowtap_address_map_find(walk->map, walk->pid, walk->time, address);
+	code = flowtap_address_map_find(path->map, path->pid, path->time, address);
 	if (!code) {
-		fail(walk, FLOWTAP_GAP_NO_IMAGE, address, "nothing known is mapped at 0x%" PRIx64,
+		fail(path, FLOWTAP_GAP_NO_IMAGE, address, "nothing known is mapped at 0x%" PRIx64,
 		     address);
 		return NULL;
 	}
 	if (!code->bytes) {
-		fail(walk, FLOWTAP_GAP_NO_CODE, address, "0x%" PRIx64 " in %s: %s", address,
+		fail(path, FLOWTAP_GAP_NO_CODE, address, "0x%" PRIx64 " in %s: %s", address,
 		     code->path ? code->path : "?", code->missing ? code->missing : "no bytes");
 		return NULL;
 	}
-	if (!certain(walk, code, address)) {
-		fail(walk, FLOWTAP_GAP_NO_CODE, address,
+	if (!certain(path, code, address)) {
+		fail(path, FLOWTAP_GAP_NO_CODE, address,
 		     "0x%" PRIx64 " was mapped anew since the task's last sample: %s", address,
 		     code->path ? code->path : "?");
 		return NULL;
 	}
-	walk->recent[walk->oldest] = code;
-	walk->oldest = (walk->oldest + 1) % CTR_RECENT;
+	path->recent[path->oldest] = code;
+	path->oldest = (path->oldest + 1) % CTR_RECENT;
 	return code;
 }
 
-static inline const struct flowtap_code *code_at(struct ctr_walk *walk, uint64_t address)
+static inline const struct flowtap_code *code_at(struct ctr_path *path, uint64_t address)
 {
 	for (int i = 0; i < CTR_RECENT; i++) {
-		if (covers(walk->recent[i], address))
-			return walk->recent[i];
+		if (covers(path->recent[i], address))
+			return path->recent[i];
 	}
-	return look_up(walk, address);
+	return look_up(path, address);
 }
 
 /*
  * The block at `address`, where `before` (or NULL) ended. One that reaches the end of its mapping
  * is cut there, as another may follow.
  */
-static int step(struct ctr_walk *walk, struct flowtap_block *before, uint64_t address,
+static int step(struct ctr_path *path, struct flowtap_block *before, uint64_t address,
 		uint64_t stop, struct flowtap_block **block)
 {
-	const struct flowtap_code *code = code_at(walk, address);
+	const struct flowtap_code *code = code_at(path, address);
 	int status;
 
 	if (!code)
 		return CTR_UNPROVEN;
 	if (before)
-		status = flowtap_blocks_next(walk->blocks, code, before, stop, block);
-	else if (walk->jump && walk->jump->target == address && !stop)
-		status = flowtap_blocks_taken(walk->blocks, code, walk->jump, block);
+		status = flowtap_blocks_next(path->blocks, code, before, stop, block);
+	else if (path->jump && path->jump->target == address && !stop)
+		status = flowtap_blocks_taken(path->blocks, code, path->jump, block);
 	else
-		status = flowtap_blocks_get(walk->blocks, code, FLOWTAP_ISA_RV64, address, stop,
+		status = flowtap_blocks_get(path->blocks, code, FLOWTAP_ISA_RV64, address, stop,
 					    block);
 	if (status == -ENODATA)
-		status = flowtap_blocks_get(walk->blocks, code, FLOWTAP_ISA_RV64, address,
+		status = flowtap_blocks_get(path->blocks, code, FLOWTAP_ISA_RV64, address,
 					    code->end, block);
 	if (!status || status == -ENOMEM)
 		return status;
 	if (status == -ENODATA)
-		return fail(walk, FLOWTAP_GAP_NO_CODE, address,
+		return fail(path, FLOWTAP_GAP_NO_CODE, address,
 			    "an instruction lies across 0x%" PRIx64 ", the end of %s", code->end,
 			    code->path ? code->path : "?");
-	return fail(walk, FLOWTAP_GAP_IMPOSSIBLE, address,
+	return fail(path, FLOWTAP_GAP_IMPOSSIBLE, address,
 		    stop ? "no known instructions from 0x%" PRIx64 " up to 0x%" PRIx64 :
 			   "no known instructions from 0x%" PRIx64 " on", address, stop);
 }
 
-static int append(struct ctr_walk *walk, struct flowtap_block *block)
+static int append(struct ctr_path *path, struct flowtap_block *block)
 {
-	struct flowtap_block **path;
+	struct flowtap_block **steps;
 	size_t capacity;
 
-	if (walk->n == walk->capacity) {
-		capacity = walk->capacity ? 2 * walk->capacity : 64;
-		path = realloc(walk->path, capacity * sizeof(*path));
-		if (!path)
+	if (path->n == path->capacity) {
+		capacity = path->capacity ? 2 * path->capacity : 64;
+		steps = realloc(path->steps, capacity * sizeof(*steps));
+		if (!steps)
 			return -ENOMEM;
-		walk->path = path;
-		walk->capacity = capacity;
+		path->steps = steps;
+		path->capacity = capacity;
 	}
-	walk->path[walk->n++] = block;
+	path->steps[path->n++] = block;
 	return 0;
 }
 
@@ -190,63 +190,63 @@ static int cause_of(const struct flowtap_block *block)
 }
 
 /* A block that always leaves at its end, but for a call of firmware. */
-static int pass_unconditional(struct ctr_walk *walk, const struct flowtap_block *block,
+static int pass_unconditional(struct ctr_path *path, const struct flowtap_block *block,
 			      uint64_t goal)
 {
 	uint64_t last = block->address + block->last;
 
 	if (block->end == FLOWTAP_TRANSFER_RECORDING)
-		return fail(walk, FLOWTAP_GAP_RECORDER, block->address,
+		return fail(path, FLOWTAP_GAP_RECORDER, block->address,
 			    "what is recorded may have changed at 0x%" PRIx64, last);
 	if (block->end == FLOWTAP_TRANSFER_EXCEPTION &&
-	    flowtap_walk_mode(last) == FLOWTAP_MODE_S && cause_of(block) == CAUSE_ECALL_U)
+	    flowtap_path_mode(last) == FLOWTAP_MODE_S && cause_of(block) == CAUSE_ECALL_U)
 		return 0;
-	return fail(walk, FLOWTAP_GAP_IMPOSSIBLE, block->address,
+	return fail(path, FLOWTAP_GAP_IMPOSSIBLE, block->address,
 		    "%s at 0x%" PRIx64 " lies before 0x%" PRIx64,
 		    flowtap_transfer_name(block->end), last, goal);
 }
 
 /* Takes `block` as one that was left at its end on the way to `goal`. */
-static int pass(struct ctr_walk *walk, struct flowtap_block *block, uint64_t goal)
+static int pass(struct ctr_path *path, struct flowtap_block *block, uint64_t goal)
 {
-	if (block->end && !block->conditional && pass_unconditional(walk, block, goal))
+	if (block->end && !block->conditional && pass_unconditional(path, block, goal))
 		return CTR_UNPROVEN;
-	if (block->conditional && walk->all_branches)
-		return fail(walk, FLOWTAP_GAP_IMPOSSIBLE, block->address,
+	if (block->conditional && path->all_branches)
+		return fail(path, FLOWTAP_GAP_IMPOSSIBLE, block->address,
 			    "branch at 0x%" PRIx64 " before 0x%" PRIx64
 			    " has no record, taken or not", block->address + block->last, goal);
-	if (walk->n == CTR_WALK_LIMIT)
-		return fail(walk, FLOWTAP_GAP_IMPOSSIBLE, block->address,
+	if (path->n == CTR_PATH_LIMIT)
+		return fail(path, FLOWTAP_GAP_IMPOSSIBLE, block->address,
 			    "more than %d blocks without a transfer before 0x%" PRIx64,
-			    CTR_WALK_LIMIT, goal);
-	return append(walk, block);
+			    CTR_PATH_LIMIT, goal);
+	return append(path, block);
 }
 
 /* Up to and with the instruction at `source`, which must be the last of its block. */
-static int walk_to(struct ctr_walk *walk, uint64_t from, uint64_t source)
+static int walk_to(struct ctr_path *path, uint64_t from, uint64_t source)
 {
 	struct flowtap_block *block = NULL;
 	uint64_t at = from, last;
 	int status;
 
-	walk->n = 0;
+	path->n = 0;
 	for (;;) {
 		if (at > source)
-			return fail(walk, FLOWTAP_GAP_IMPOSSIBLE, at,
+			return fail(path, FLOWTAP_GAP_IMPOSSIBLE, at,
 				    "recorded source 0x%" PRIx64 " lies before 0x%" PRIx64
 				    ", where execution was", source, at);
-		status = step(walk, block, at, 0, &block);
+		status = step(path, block, at, 0, &block);
 		if (status)
 			return status;
 		last = block->address + block->last;
 		if (last == source && block->end)
-			return append(walk, block);
+			return append(path, block);
 		if (last >= source)
-			return fail(walk, FLOWTAP_GAP_IMPOSSIBLE, source,
+			return fail(path, FLOWTAP_GAP_IMPOSSIBLE, source,
 				    "no transfer instruction at 0x%" PRIx64
 				    ", the next from 0x%" PRIx64 " on is at 0x%" PRIx64,
 				    source, at, last);
-		status = pass(walk, block, source);
+		status = pass(path, block, source);
 		if (status)
 			return status;
 		at = block->address + block->size;
@@ -254,16 +254,16 @@ static int walk_to(struct ctr_walk *walk, uint64_t from, uint64_t source)
 }
 
 /* Trap returns have records where they are executed in a mode that is recorded, as jumps have. */
-static inline bool can_transfer(const struct ctr_walk *walk, uint8_t class, uint64_t source)
+static inline bool can_transfer(const struct ctr_path *path, uint8_t class, uint64_t source)
 {
 	if (class > FLOWTAP_TRANSFER_TRAP_RETURN)
 		return class < FLOWTAP_TRANSFER_RECORDING;
-	return class == FLOWTAP_TRANSFER_TRAP_RETURN && walk->modes >> FLOWTAP_MODE_S & 1 &&
-	       flowtap_walk_mode(source) == FLOWTAP_MODE_S;
+	return class == FLOWTAP_TRANSFER_TRAP_RETURN && path->modes >> FLOWTAP_MODE_S & 1 &&
+	       flowtap_path_mode(source) == FLOWTAP_MODE_S;
 }
 
 /* Whether the last instruction of `block` does what was recorded. */
-static inline int verify(struct ctr_walk *walk, const struct flowtap_block *block,
+static inline int verify(struct ctr_path *path, const struct flowtap_block *block,
 		  struct flowtap_transfer *transfer)
 {
 	uint8_t class = block->end;
@@ -272,18 +272,18 @@ static inline int verify(struct ctr_walk *walk, const struct flowtap_block *bloc
 	/* Without types a branch that was not taken shows by its target. */
 	if (block->conditional &&
 	    (transfer->type == FLOWTAP_TRANSFER_NOT_TAKEN ||
-	     (!transfer->type && walk->all_branches && transfer->target != target))) {
+	     (!transfer->type && path->all_branches && transfer->target != target))) {
 		class = FLOWTAP_TRANSFER_NOT_TAKEN;
 		target = block->address + block->size;
 	}
-	if (!can_transfer(walk, class, transfer->source) ||
+	if (!can_transfer(path, class, transfer->source) ||
 	    (transfer->type && transfer->type != class))
-		return fail(walk, FLOWTAP_GAP_IMPOSSIBLE, transfer->source,
+		return fail(path, FLOWTAP_GAP_IMPOSSIBLE, transfer->source,
 			    "recorded %s at 0x%" PRIx64 ", the code has %s there",
 			    flowtap_transfer_name(transfer->type), transfer->source,
 			    flowtap_transfer_name(class));
 	if (block->direct && transfer->target != target)
-		return fail(walk, FLOWTAP_GAP_IMPOSSIBLE, transfer->source,
+		return fail(path, FLOWTAP_GAP_IMPOSSIBLE, transfer->source,
 			    "recorded target 0x%" PRIx64 " of the %s at 0x%" PRIx64
 			    ", the code says 0x%" PRIx64, transfer->target,
 			    flowtap_transfer_name(class), transfer->source, target);
@@ -295,63 +295,63 @@ static inline int verify(struct ctr_walk *walk, const struct flowtap_block *bloc
  * A way that is impossible is none if recording was turned off and on again in between: then a
  * straight line leads from `from` to where that was done. The last that `status` can say.
  */
-static int explain(struct ctr_walk *walk, uint64_t from, int status)
+static int explain(struct ctr_path *path, uint64_t from, int status)
 {
 	struct flowtap_block *block = NULL;
 	struct ctr_failure failure;
 
-	if (status != CTR_UNPROVEN || walk->failure.reason != FLOWTAP_GAP_IMPOSSIBLE ||
-	    flowtap_walk_mode(from) != FLOWTAP_MODE_S)
+	if (status != CTR_UNPROVEN || path->failure.reason != FLOWTAP_GAP_IMPOSSIBLE ||
+	    flowtap_path_mode(from) != FLOWTAP_MODE_S)
 		return status;
-	failure = walk->failure;
-	walk->n = 0;
+	failure = path->failure;
+	path->n = 0;
 	for (int i = 0; i < EXPLAIN_BLOCKS; i++) {
-		status = step(walk, block, from, 0, &block);
+		status = step(path, block, from, 0, &block);
 		if (!status)
-			status = pass(walk, block, from);
+			status = pass(path, block, from);
 		if (status)
 			break;
 		from = block->address + block->size;
 	}
 	if (status < 0)
 		return status;
-	if (!status || walk->failure.reason != FLOWTAP_GAP_RECORDER)
-		walk->failure = failure;
+	if (!status || path->failure.reason != FLOWTAP_GAP_RECORDER)
+		path->failure = failure;
 	return CTR_UNPROVEN;
 }
 
-int flowtap_walk_transfer(struct ctr_walk *walk, uint64_t from, struct flowtap_transfer *transfer)
+int flowtap_path_transfer(struct ctr_path *path, uint64_t from, struct flowtap_transfer *transfer)
 {
-	int status = walk_to(walk, from, transfer->source);
+	int status = walk_to(path, from, transfer->source);
 
 	if (!status)
-		status = verify(walk, walk->path[walk->n - 1], transfer);
-	return status ? explain(walk, from, status) : 0;
+		status = verify(path, path->steps[path->n - 1], transfer);
+	return status ? explain(path, from, status) : 0;
 }
 
-int flowtap_walk_single(struct ctr_walk *walk, struct flowtap_transfer *transfer)
+int flowtap_path_single(struct ctr_path *path, struct flowtap_transfer *transfer)
 {
-	int status = walk_to(walk, transfer->source, transfer->source);
+	int status = walk_to(path, transfer->source, transfer->source);
 
-	return status ? status : verify(walk, walk->path[walk->n - 1], transfer);
+	return status ? status : verify(path, path->steps[path->n - 1], transfer);
 }
 
 /* Up to `stop`, exclusive. */
-static int walk_before(struct ctr_walk *walk, uint64_t from, uint64_t stop)
+static int walk_before(struct ctr_path *path, uint64_t from, uint64_t stop)
 {
 	struct flowtap_block *block = NULL;
 	uint64_t at = from;
 	int status;
 
-	walk->n = 0;
+	path->n = 0;
 	while (at != stop) {
 		if (at > stop)
-			return fail(walk, FLOWTAP_GAP_IMPOSSIBLE, at,
+			return fail(path, FLOWTAP_GAP_IMPOSSIBLE, at,
 				    "0x%" PRIx64 " lies before 0x%" PRIx64 ", where execution was",
 				    stop, at);
-		status = step(walk, block, at, stop, &block);
+		status = step(path, block, at, stop, &block);
 		if (!status)
-			status = pass(walk, block, stop);
+			status = pass(path, block, stop);
 		if (status)
 			return status;
 		at = block->address + block->size;
@@ -359,12 +359,12 @@ static int walk_before(struct ctr_walk *walk, uint64_t from, uint64_t stop)
 	return 0;
 }
 
-int flowtap_walk_stop(struct ctr_walk *walk, uint64_t from, uint64_t stop)
+int flowtap_path_stop(struct ctr_path *path, uint64_t from, uint64_t stop)
 {
-	return explain(walk, from, walk_before(walk, from, stop));
+	return explain(path, from, walk_before(path, from, stop));
 }
 
-int flowtap_walk_exception(struct ctr_walk *walk, uint64_t before, uint64_t from, uint64_t epc,
+int flowtap_path_exception(struct ctr_path *path, uint64_t before, uint64_t from, uint64_t epc,
 			   int *cause)
 {
 	uint64_t previous = from == epc ? before : epc - 1;
@@ -377,14 +377,14 @@ int flowtap_walk_exception(struct ctr_walk *walk, uint64_t before, uint64_t from
 	 * before it.
 	 */
 	if (previous >> PAGE_SHIFT == epc >> PAGE_SHIFT &&
-	    previous >> PAGE_SHIFT == (epc + 3) >> PAGE_SHIFT && !walk_to(walk, from, epc)) {
-		last = walk->path[walk->n - 1];
+	    previous >> PAGE_SHIFT == (epc + 3) >> PAGE_SHIFT && !walk_to(path, from, epc)) {
+		last = path->steps[path->n - 1];
 		if (last->end == FLOWTAP_TRANSFER_EXCEPTION) {
 			*cause = cause_of(last);
-			if (*cause == CAUSE_ECALL_U && flowtap_walk_mode(epc) == FLOWTAP_MODE_S)
+			if (*cause == CAUSE_ECALL_U && flowtap_path_mode(epc) == FLOWTAP_MODE_S)
 				*cause = CAUSE_ECALL_S;
 			return 0;
 		}
 	}
-	return flowtap_walk_stop(walk, from, epc);
+	return flowtap_path_stop(path, from, epc);
 }

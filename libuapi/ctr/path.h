@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * Walks: the blocks between where execution is known to have been and where the next record was
- * made, if the code allows just that. A walk is found whole before any of it is said.
+ * made, if the code allows just that. A path is found whole before any of it is said.
  *
  * An ecall of the kernel is no obstacle: M mode executes it, which is not recorded, and goes on
  * after it. A write to the registers that decide what is recorded is one.
  *
  * Functions return 0: proven, path holds the blocks; CTR_UNPROVEN: `failure` says why; -ENOMEM.
  */
-#ifndef CTR_WALK_H
-#define CTR_WALK_H
+#ifndef FLOWTAP_LIBUAPI_CTR_PATH_H
+#define FLOWTAP_LIBUAPI_CTR_PATH_H
 
 #include <flowtap/block.h>
 #include <flowtap/flow.h>
@@ -17,13 +17,13 @@
 
 #define CTR_UNPROVEN 1
 
-/* Blocks of one walk at most: a longer straight line is taken for impossible. */
-#define CTR_WALK_LIMIT 65536
+/* Blocks of one path at most: a longer straight line is taken for impossible. */
+#define CTR_PATH_LIMIT 65536
 
 #define CTR_RECENT 4
 
 /* Of what Linux executes in S mode addresses have the sign bit set, of U mode they never have. */
-static inline enum flowtap_mode flowtap_walk_mode(uint64_t address)
+static inline enum flowtap_mode flowtap_path_mode(uint64_t address)
 {
 	return address >> 63 ? FLOWTAP_MODE_S : FLOWTAP_MODE_U;
 }
@@ -34,7 +34,7 @@ struct ctr_failure {
 	char detail[200];
 };
 
-struct ctr_walk {
+struct ctr_path {
 	struct flowtap_address_map *map;
 	struct flowtap_blocks *blocks;
 	/* of the sample */
@@ -45,38 +45,38 @@ struct ctr_walk {
 	bool all_branches;		/* NTBREN: not-taken branches have records as well */
 	const struct flowtap_code *recent[CTR_RECENT];
 	unsigned int oldest;
-	/* The direct transfer that led to where a walk may begin, or NULL: saves a look-up. */
+	/* The direct transfer that led to where a path may begin, or NULL: saves a look-up. */
 	struct flowtap_block *jump;
 	/* the answer */
-	struct flowtap_block **path;
+	struct flowtap_block **steps;
 	size_t n;
 	size_t capacity;
 	struct ctr_failure failure;
 };
 
-void flowtap_walk_begin(struct ctr_walk *walk, uint32_t pid, uint64_t time, uint64_t since,
+void flowtap_path_begin(struct ctr_path *path, uint32_t pid, uint64_t time, uint64_t since,
 			unsigned int modes, bool all_branches);
-void flowtap_walk_release(struct ctr_walk *walk);
+void flowtap_path_release(struct ctr_path *path);
 
 /*
  * From `from` to the transfer, which is the last instruction of the path and does what was
  * recorded: its class is the type, its target the target. Where the hardware gives no types
  * (NONE) transfer->type becomes what the code says.
  */
-int flowtap_walk_transfer(struct ctr_walk *walk, uint64_t from, struct flowtap_transfer *transfer);
+int flowtap_path_transfer(struct ctr_path *path, uint64_t from, struct flowtap_transfer *transfer);
 
 /* The transfer alone: its own instruction. */
-int flowtap_walk_single(struct ctr_walk *walk, struct flowtap_transfer *transfer);
+int flowtap_path_single(struct ctr_path *path, struct flowtap_transfer *transfer);
 
 /* From `from` up to `stop`, exclusive. */
-int flowtap_walk_stop(struct ctr_walk *walk, uint64_t from, uint64_t stop);
+int flowtap_path_stop(struct ctr_path *path, uint64_t from, uint64_t stop);
 
 /*
  * From `from` to an exception whose epc is `epc`. If it is certain that an ecall or ebreak there
  * was executed, that is the end of the path and *cause its cause; else the path ends before epc
  * and *cause is -1. before: the instruction executed before `from`.
  */
-int flowtap_walk_exception(struct ctr_walk *walk, uint64_t before, uint64_t from, uint64_t epc,
+int flowtap_path_exception(struct ctr_path *path, uint64_t before, uint64_t from, uint64_t epc,
 			   int *cause);
 
-#endif /* CTR_WALK_H */
+#endif /* FLOWTAP_LIBUAPI_CTR_PATH_H */

@@ -80,7 +80,7 @@ static enum flowtap_mode first_mode(const struct flowtap_ctr *ctr,
 		return context->mode;
 	if (!sample->nr || entries[0].source <= 1)
 		return FLOWTAP_MODE_S;
-	return flowtap_walk_mode(entries[0].source);
+	return flowtap_path_mode(entries[0].source);
 }
 
 static int decode_callstack(struct flowtap_ctr *ctr, const struct flowtap_record_sample *sample)
@@ -213,7 +213,7 @@ int flowtap_ctr_sample(struct flowtap_ctr *ctr, const struct flowtap_record_samp
 			.size = UINT64_MAX,
 			.detail = why,
 		});
-	flowtap_walk_begin(&ctr->walk, sample->pid, sample->time, since, modes_of(sample->control),
+	flowtap_path_begin(&ctr->path, sample->pid, sample->time, since, modes_of(sample->control),
 			   sample->control & CTR_CONTROL_NTBREN);
 	if (status >= 0)
 		status = flowtap_ctr_entries(ctr, entries, sample->nr);

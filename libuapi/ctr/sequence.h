@@ -4,8 +4,8 @@
  * (FLOWTAP_MISC_CPU_WIDE) a CPU's. The table is bounded: of those that share a set the one whose
  * sample is the oldest gives way, and its next sample then counts as the first.
  */
-#ifndef CTR_TASKS_H
-#define CTR_TASKS_H
+#ifndef FLOWTAP_LIBUAPI_CTR_SEQUENCE_H
+#define FLOWTAP_LIBUAPI_CTR_SEQUENCE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,4 +32,4 @@ struct ctr_tasks {
 bool flowtap_ctr_tasks_follow(struct ctr_tasks *tasks, const struct ctr_task *sample,
 			      struct ctr_task *before);
 
-#endif /* CTR_TASKS_H */
+#endif /* FLOWTAP_LIBUAPI_CTR_SEQUENCE_H */

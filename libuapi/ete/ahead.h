@@ -3,8 +3,8 @@
  * Bytes of a trace unit on their way to its decoder, and which timestamps they have: so that it is
  * known when something was executed, between the timestamp before and the one after it.
  */
-#ifndef FLOWTAP_ETE_AHEAD_H
-#define FLOWTAP_ETE_AHEAD_H
+#ifndef FLOWTAP_LIBUAPI_ETE_AHEAD_H
+#define FLOWTAP_LIBUAPI_ETE_AHEAD_H
 
 #include <flowtap/ete_packet.h>
 
@@ -71,4 +71,4 @@ const struct ete_stamp *flowtap_ete_ahead_next(const struct ete_ahead *ahead,
 const struct ete_stamp *flowtap_ete_ahead_at(const struct ete_ahead *ahead,
 						       uint64_t ticks);
 
-#endif /* FLOWTAP_ETE_AHEAD_H */
+#endif /* FLOWTAP_LIBUAPI_ETE_AHEAD_H */

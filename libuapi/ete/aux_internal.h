@@ -8,8 +8,8 @@
  *	aux_clock.c	from the trace's timestamps to the clock
  *	aux_tasks.c	what is to be known of each task's record before
  */
-#ifndef AUX_INTERNAL_H
-#define AUX_INTERNAL_H
+#ifndef FLOWTAP_LIBUAPI_ETE_AUX_INTERNAL_H
+#define FLOWTAP_LIBUAPI_ETE_AUX_INTERNAL_H
 
 #include <flowtap/aux.h>
 
@@ -141,4 +141,4 @@ struct flowtap_aux {
 int aux_send(struct flowtap_aux *aux, const struct flowtap_element *element);
 int aux_gap(struct flowtap_aux *aux, const struct flowtap_gap *gap);
 
-#endif /* AUX_INTERNAL_H */
+#endif /* FLOWTAP_LIBUAPI_ETE_AUX_INTERNAL_H */

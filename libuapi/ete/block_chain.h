@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* What each atom costs: from a block to the one that is known to come after it. */
-#ifndef ETE_BLOCK_CHAIN_H
-#define ETE_BLOCK_CHAIN_H
+#ifndef FLOWTAP_LIBUAPI_ETE_BLOCK_CHAIN_H
+#define FLOWTAP_LIBUAPI_ETE_BLOCK_CHAIN_H
 
 #include "ete/internal.h"
 
@@ -108,4 +108,4 @@ static inline unsigned int ete_follow_chain(struct flowtap_ete *ete, uint64_t ta
 	return count - left;
 }
 
-#endif /* ETE_BLOCK_CHAIN_H */
+#endif /* FLOWTAP_LIBUAPI_ETE_BLOCK_CHAIN_H */

@@ -4,8 +4,8 @@
  *
  * The fields are for these functions and elements.c only.
  */
-#ifndef ETE_ELEMENTS_H
-#define ETE_ELEMENTS_H
+#ifndef FLOWTAP_LIBUAPI_ETE_ELEMENTS_H
+#define FLOWTAP_LIBUAPI_ETE_ELEMENTS_H
 
 #include "ete/entry.h"
 
@@ -46,4 +46,4 @@ static inline bool ete_is_time_or_event(enum flowtap_ete_packet_type type)
 	return those >> type & 1;
 }
 
-#endif /* ETE_ELEMENTS_H */
+#endif /* FLOWTAP_LIBUAPI_ETE_ELEMENTS_H */

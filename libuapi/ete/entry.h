@@ -3,8 +3,8 @@
  * Elements (K10.5.2) as they wait for a Commit, a transaction's end or the analysis; what follows
  * one, and the places that they lead to.
  */
-#ifndef ETE_ENTRY_H
-#define ETE_ENTRY_H
+#ifndef FLOWTAP_LIBUAPI_ETE_ENTRY_H
+#define FLOWTAP_LIBUAPI_ETE_ENTRY_H
 
 #include <flowtap/ete_packet.h>
 
@@ -95,4 +95,4 @@ struct ete_saved_position {
 	const char *missing_reason;	/* where it is MISSING */
 };
 
-#endif /* ETE_ENTRY_H */
+#endif /* FLOWTAP_LIBUAPI_ETE_ENTRY_H */

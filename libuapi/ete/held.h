@@ -6,8 +6,8 @@
  *
  * The fields are for these functions and for speculation.c and fast_path.c, which resolve it.
  */
-#ifndef ETE_HELD_H
-#define ETE_HELD_H
+#ifndef FLOWTAP_LIBUAPI_ETE_HELD_H
+#define FLOWTAP_LIBUAPI_ETE_HELD_H
 
 #include "ete/entry.h"
 
@@ -63,4 +63,4 @@ static inline void ete_set_direct(struct ete_held *held, bool direct)
 	held->direct = direct;
 }
 
-#endif /* ETE_HELD_H */
+#endif /* FLOWTAP_LIBUAPI_ETE_HELD_H */

@@ -21,8 +21,8 @@
  * Where nothing is speculative (TRCIDR8.MAXSPEC 0, no transaction) atoms go from the byte to the
  * walk, and only what is no atom, no address and no cycle count or the like enters the queue.
  */
-#ifndef ETE_INTERNAL_H
-#define ETE_INTERNAL_H
+#ifndef FLOWTAP_LIBUAPI_ETE_INTERNAL_H
+#define FLOWTAP_LIBUAPI_ETE_INTERNAL_H
 
 #include <flowtap/arm.h>
 #include <flowtap/ete.h>
@@ -139,4 +139,4 @@ static inline int ete_emit_block(struct flowtap_ete *ete, struct flowtap_block *
 	return ete->sink->block(ete->sink, block, taken, target);
 }
 
-#endif /* ETE_INTERNAL_H */
+#endif /* FLOWTAP_LIBUAPI_ETE_INTERNAL_H */

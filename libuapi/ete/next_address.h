@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Where a block ends, which is where execution goes on when its branch is not taken. */
-#ifndef ETE_NEXT_ADDRESS_H
-#define ETE_NEXT_ADDRESS_H
+#ifndef FLOWTAP_LIBUAPI_ETE_NEXT_ADDRESS_H
+#define FLOWTAP_LIBUAPI_ETE_NEXT_ADDRESS_H
 
 #include <flowtap/block.h>
 
@@ -13,4 +13,4 @@ static inline uint64_t ete_block_end(const struct flowtap_block *block)
 	return block->isa == FLOWTAP_ISA_A64 ? end : (uint32_t)end;
 }
 
-#endif /* ETE_NEXT_ADDRESS_H */
+#endif /* FLOWTAP_LIBUAPI_ETE_NEXT_ADDRESS_H */

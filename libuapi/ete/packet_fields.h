@@ -4,8 +4,8 @@
  *
  * Each is taken apart where FLOWTAP_ETE_PACKET_MAX bytes of the packet can be read without asking.
  */
-#ifndef ETE_PACKET_FIELDS_H
-#define ETE_PACKET_FIELDS_H
+#ifndef FLOWTAP_LIBUAPI_ETE_PACKET_FIELDS_H
+#define FLOWTAP_LIBUAPI_ETE_PACKET_FIELDS_H
 
 #include <endian.h>
 #include <flowtap/ete_packet.h>
@@ -169,4 +169,4 @@ static inline size_t cycle_count_3(const struct flowtap_ete_parser *parser, uint
 	return 1;
 }
 
-#endif /* ETE_PACKET_FIELDS_H */
+#endif /* FLOWTAP_LIBUAPI_ETE_PACKET_FIELDS_H */

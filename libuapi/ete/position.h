@@ -4,8 +4,8 @@
  *
  * Other files read the fields, and change them by these functions only.
  */
-#ifndef ETE_POSITION_H
-#define ETE_POSITION_H
+#ifndef FLOWTAP_LIBUAPI_ETE_POSITION_H
+#define FLOWTAP_LIBUAPI_ETE_POSITION_H
 
 #include <flowtap/block.h>
 
@@ -115,4 +115,4 @@ bool flowtap_ete_probe_block(struct flowtap_ete *ete);
 /* Sets the address where `block` ends and finds the block there. 0, ETE_DROP. */
 int flowtap_ete_next_block(struct flowtap_ete *ete, struct flowtap_block *block, uint64_t stop);
 
-#endif /* ETE_POSITION_H */
+#endif /* FLOWTAP_LIBUAPI_ETE_POSITION_H */

@@ -5,8 +5,8 @@
  *
  * What each atom may need is inline. The fields are for these functions and return_stack.c only.
  */
-#ifndef ETE_RETURN_STACK_H
-#define ETE_RETURN_STACK_H
+#ifndef FLOWTAP_LIBUAPI_ETE_RETURN_STACK_H
+#define FLOWTAP_LIBUAPI_ETE_RETURN_STACK_H
 
 #include <stdbool.h>
 
@@ -112,4 +112,4 @@ static inline bool ete_pop_return(struct ete_return_stack *stack, struct ete_ret
 	return true;
 }
 
-#endif /* ETE_RETURN_STACK_H */
+#endif /* FLOWTAP_LIBUAPI_ETE_RETURN_STACK_H */

@@ -5,8 +5,8 @@
  * was mapped anew within the span, the breaks in the trace may say on which side of it an
  * instruction is; else there is none.
  */
-#ifndef FLOWTAP_ETE_SPAN_H
-#define FLOWTAP_ETE_SPAN_H
+#ifndef FLOWTAP_LIBUAPI_ETE_SPAN_H
+#define FLOWTAP_LIBUAPI_ETE_SPAN_H
 
 #include <flowtap/ete.h>
 #include <flowtap/address_map.h>
@@ -62,4 +62,4 @@ void flowtap_ete_span_add_gap(struct ete_span *span);
 const struct flowtap_code *flowtap_ete_span_find(struct ete_span *span, uint32_t pid, bool user,
 						 uint64_t address);
 
-#endif /* FLOWTAP_ETE_SPAN_H */
+#endif /* FLOWTAP_LIBUAPI_ETE_SPAN_H */

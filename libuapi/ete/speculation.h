@@ -6,8 +6,8 @@
  * The fields are for these functions and speculation.c only. Functions return 0; what the sink
  * returned below 0; -ENOMEM.
  */
-#ifndef ETE_SPECULATION_H
-#define ETE_SPECULATION_H
+#ifndef FLOWTAP_LIBUAPI_ETE_SPECULATION_H
+#define FLOWTAP_LIBUAPI_ETE_SPECULATION_H
 
 #include "ete/held.h"
 
@@ -126,4 +126,4 @@ int flowtap_ete_release_resolved(struct flowtap_ete *ete);
 struct ete_follow flowtap_ete_follow(const struct flowtap_ete *ete, const struct ete_entry *list,
 				     size_t n, enum ete_follow_kind rest);
 
-#endif /* ETE_SPECULATION_H */
+#endif /* FLOWTAP_LIBUAPI_ETE_SPECULATION_H */

@@ -5,8 +5,8 @@
  *
  * The fields are for these functions and stream.c only, but for `packet`, which all may read.
  */
-#ifndef ETE_STREAM_H
-#define ETE_STREAM_H
+#ifndef FLOWTAP_LIBUAPI_ETE_STREAM_H
+#define FLOWTAP_LIBUAPI_ETE_STREAM_H
 
 #include <flowtap/ete_packet.h>
 
@@ -112,4 +112,4 @@ void flowtap_ete_stream_silence(struct ete_stream *stream);
  */
 bool flowtap_ete_stream_end_loss(struct ete_stream *stream, struct flowtap_gap *gap);
 
-#endif /* ETE_STREAM_H */
+#endif /* FLOWTAP_LIBUAPI_ETE_STREAM_H */

@@ -5,8 +5,8 @@
  * The fields are for these functions and transaction.c only. Functions return 0; what the sink
  * returned below 0; -ENOMEM.
  */
-#ifndef ETE_TRANSACTION_H
-#define ETE_TRANSACTION_H
+#ifndef FLOWTAP_LIBUAPI_ETE_TRANSACTION_H
+#define FLOWTAP_LIBUAPI_ETE_TRANSACTION_H
 
 #include "ete/entry.h"
 
@@ -64,4 +64,4 @@ void flowtap_ete_transaction_drop(struct flowtap_ete *ete);
 /* Frees what waits. */
 void flowtap_ete_transaction_free(struct ete_transaction *transaction);
 
-#endif /* ETE_TRANSACTION_H */
+#endif /* FLOWTAP_LIBUAPI_ETE_TRANSACTION_H */

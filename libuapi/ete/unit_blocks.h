@@ -3,8 +3,8 @@
  * The block caches of several trace units. In some WFE and WFI are P0 elements and end blocks, in
  * others they are not (TRCIDR2.WFXMODE): blocks of the one kind are none of the other.
  */
-#ifndef FLOWTAP_UNIT_BLOCKS_H
-#define FLOWTAP_UNIT_BLOCKS_H
+#ifndef FLOWTAP_LIBUAPI_ETE_UNIT_BLOCKS_H
+#define FLOWTAP_LIBUAPI_ETE_UNIT_BLOCKS_H
 
 #include <flowtap/block.h>
 #include <flowtap/ete.h>
@@ -23,4 +23,4 @@ struct flowtap_blocks *flowtap_ete_unit_blocks(struct ete_unit_blocks *unit_bloc
 /* Frees what was made. */
 void flowtap_ete_unit_blocks_free(struct ete_unit_blocks *unit_blocks);
 
-#endif /* FLOWTAP_UNIT_BLOCKS_H */
+#endif /* FLOWTAP_LIBUAPI_ETE_UNIT_BLOCKS_H */

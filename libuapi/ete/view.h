@@ -5,8 +5,8 @@
  *
  * Other files read the fields, and put jumps where ete_jump_at says; the rest is done here.
  */
-#ifndef ETE_VIEW_H
-#define ETE_VIEW_H
+#ifndef FLOWTAP_LIBUAPI_ETE_VIEW_H
+#define FLOWTAP_LIBUAPI_ETE_VIEW_H
 
 #include <flowtap/block.h>
 #include <flowtap/ete.h>
@@ -78,4 +78,4 @@ void flowtap_ete_views_select(struct ete_views *views, const struct flowtap_cont
 /* Blocks are freed: no jump leads to one any more. */
 void flowtap_ete_views_invalidate_blocks(struct ete_views *views);
 
-#endif /* ETE_VIEW_H */
+#endif /* FLOWTAP_LIBUAPI_ETE_VIEW_H */

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* The words of the flow grammar. */
+/* The words of the flow grammar; the sink that does nothing. */
 #include <flowtap/flow.h>
 
 static const char *const gap_names[FLOWTAP_GAP_REASONS] = {
@@ -64,4 +64,28 @@ const char *flowtap_transfer_name(unsigned int type)
 	const size_t n = sizeof(transfer_names) / sizeof(transfer_names[0]);
 
 	return type < n && transfer_names[type] ? transfer_names[type] : "reserved";
+}
+
+static int ignore_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
+			uint64_t target)
+{
+	(void)sink;
+	(void)block;
+	(void)taken;
+	(void)target;
+	return 0;
+}
+
+static int ignore_element(struct flowtap_sink *sink, const struct flowtap_element *element)
+{
+	(void)sink;
+	(void)element;
+	return 0;
+}
+
+struct flowtap_sink *flowtap_sink_nowhere(void)
+{
+	static struct flowtap_sink nowhere = { ignore_block, ignore_element };
+
+	return &nowhere;
 }

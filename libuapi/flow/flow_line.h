@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Elements of the flow as lines of text (the grammar is in flowtap/text.h). */
-#ifndef FLOWTAP_LINE_H
-#define FLOWTAP_LINE_H
+#ifndef FLOWTAP_LIBUAPI_FLOW_FLOW_LINE_H
+#define FLOWTAP_LIBUAPI_FLOW_FLOW_LINE_H
 
 #include <flowtap/flow.h>
 
@@ -14,6 +14,7 @@ struct flowtap_line {
 	char *end;
 };
 
+/* Append: the text; the number in hexadecimal without 0x; in decimal. */
 void flowtap_line_string(struct flowtap_line *line, const char *string);
 void flowtap_line_hex(struct flowtap_line *line, uint64_t number);
 void flowtap_line_decimal(struct flowtap_line *line, uint64_t number);
@@ -41,4 +42,4 @@ struct flowtap_line_parts {
 bool flowtap_line_parse(const char *text, size_t size, struct flowtap_element *element,
 			struct flowtap_line_parts *parts);
 
-#endif /* FLOWTAP_LINE_H */
+#endif /* FLOWTAP_LIBUAPI_FLOW_FLOW_LINE_H */

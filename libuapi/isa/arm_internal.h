@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* What the three instruction sets of arm.c have in common. */
-#ifndef FLOWTAP_ARM_INTERNAL_H
-#define FLOWTAP_ARM_INTERNAL_H
+#ifndef FLOWTAP_LIBUAPI_ISA_ARM_INTERNAL_H
+#define FLOWTAP_LIBUAPI_ISA_ARM_INTERNAL_H
 
 #include <flowtap/arm.h>
 
@@ -44,4 +44,4 @@ void flowtap_arm_a32(uint32_t address, uint32_t word, struct flowtap_arm_insn *i
 /* word: the only halfword, or the first one above the second. */
 void flowtap_arm_t32(uint32_t address, uint32_t word, struct flowtap_arm_insn *insn);
 
-#endif /* FLOWTAP_ARM_INTERNAL_H */
+#endif /* FLOWTAP_LIBUAPI_ISA_ARM_INTERNAL_H */

@@ -2,8 +2,8 @@
 /*
  * What sinks have to know of a block's instructions: how long they are, and what the last one does.
  */
-#ifndef FLOWTAP_BLOCK_END_H
-#define FLOWTAP_BLOCK_END_H
+#ifndef FLOWTAP_LIBUAPI_ISA_BLOCK_END_H
+#define FLOWTAP_LIBUAPI_ISA_BLOCK_END_H
 
 #include <flowtap/arm.h>
 #include <flowtap/block.h>
@@ -62,4 +62,4 @@ static inline bool end_goes_anyway(const struct flowtap_block *block)
  */
 int flowtap_block_check(const struct flowtap_block *block);
 
-#endif /* FLOWTAP_BLOCK_END_H */
+#endif /* FLOWTAP_LIBUAPI_ISA_BLOCK_END_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Between the interface, the libraries that are loaded, and the spelling. */
-#ifndef DISASM_INTERNAL_H
-#define DISASM_INTERNAL_H
+#ifndef FLOWTAP_LIBUAPI_ISA_DISASM_INTERNAL_H
+#define FLOWTAP_LIBUAPI_ISA_DISASM_INTERNAL_H
 
 #include <flowtap/disasm.h>
 
@@ -49,4 +49,4 @@ struct disasm_text {
 void flowtap_disasm_append(struct disasm_text *text, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-#endif /* DISASM_INTERNAL_H */
+#endif /* FLOWTAP_LIBUAPI_ISA_DISASM_INTERNAL_H */

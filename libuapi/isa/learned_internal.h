@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Learned blocks for readers that know a whole block at once, by what it looks like in a file. */
-#ifndef FLOWTAP_LEARNED_INTERNAL_H
-#define FLOWTAP_LEARNED_INTERNAL_H
+#ifndef FLOWTAP_LIBUAPI_ISA_LEARNED_INTERNAL_H
+#define FLOWTAP_LIBUAPI_ISA_LEARNED_INTERNAL_H
 
 #include <flowtap/learned.h>
 #include <flowtap/read.h>
@@ -120,4 +120,4 @@ int flowtap_learned_complete(struct flowtap_learned *learned, bool taken, uint64
 /* Forgets all blocks if there are too many: true. Not while a run is held. */
 bool flowtap_learned_trim(struct flowtap_learned *learned);
 
-#endif /* FLOWTAP_LEARNED_INTERNAL_H */
+#endif /* FLOWTAP_LIBUAPI_ISA_LEARNED_INTERNAL_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Blocks that bring code, into the map: KERNEL, SYMBOLS, FILE. */
-#ifndef FLOWTAP_REPLAY_CODE_H
-#define FLOWTAP_REPLAY_CODE_H
+#ifndef FLOWTAP_LIBUAPI_PIPELINE_ARCHIVE_CODE_H
+#define FLOWTAP_LIBUAPI_PIPELINE_ARCHIVE_CODE_H
 
 #include <flowtap/address_map.h>
 
@@ -14,4 +14,4 @@
 int flowtap_replay_code(struct flowtap_address_map *map, uint32_t type, const void *payload,
 			uint32_t size, struct flowtap_payload_codec *stored);
 
-#endif /* FLOWTAP_REPLAY_CODE_H */
+#endif /* FLOWTAP_LIBUAPI_PIPELINE_ARCHIVE_CODE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Files that can be read twice, of what may be a pipe. */
-#ifndef FLOWTAP_SEEKABLE_H
-#define FLOWTAP_SEEKABLE_H
+#ifndef FLOWTAP_LIBUAPI_PIPELINE_SEEKABLE_H
+#define FLOWTAP_LIBUAPI_PIPELINE_SEEKABLE_H
 
 #include <stdint.h>
 
@@ -12,4 +12,4 @@
  */
 int flowtap_seekable(int fd, uint64_t *base);
 
-#endif /* FLOWTAP_SEEKABLE_H */
+#endif /* FLOWTAP_LIBUAPI_PIPELINE_SEEKABLE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* The lengths of pieces of a flow, counted in logarithmic steps. */
-#ifndef PROFILE_PIECES_H
-#define PROFILE_PIECES_H
+#ifndef FLOWTAP_LIBUAPI_PROFILE_PIECES_H
+#define FLOWTAP_LIBUAPI_PROFILE_PIECES_H
 
 #include <flowtap/profile.h>
 
@@ -9,4 +9,4 @@
 void flowtap_pieces_end(struct flowtap_profile_pieces *pieces);
 void flowtap_pieces_free(struct flowtap_profile_pieces *pieces);
 
-#endif /* PROFILE_PIECES_H */
+#endif /* FLOWTAP_LIBUAPI_PROFILE_PIECES_H */

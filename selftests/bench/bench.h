@@ -3,10 +3,12 @@
  * What benchmarks share: random numbers that are the same each time, CPU time, and blocks that lie
  * as they do in the cache.
  */
-#ifndef SELFTESTS_BENCH_H
-#define SELFTESTS_BENCH_H
+#ifndef FLOWTAP_SELFTESTS_BENCH_BENCH_H
+#define FLOWTAP_SELFTESTS_BENCH_BENCH_H
 
 #include <flowtap/block.h>
+
+#include "support/random.h"
 
 #include <stdint.h>
 #include <stdlib.h>
@@ -17,10 +19,7 @@ static uint64_t state = 0x9e3779b97f4a7c15;
 
 static inline uint32_t below(uint32_t limit)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (uint32_t)(state >> 16) % limit;
+	return random_below(&state, limit);
 }
 
 static inline double seconds_of(clockid_t clock)
@@ -64,4 +63,4 @@ static inline void bench_blocks_free(struct bench_block *blocks, uint32_t n)
 	free(blocks);
 }
 
-#endif /* SELFTESTS_BENCH_H */
+#endif /* FLOWTAP_SELFTESTS_BENCH_BENCH_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* OpenCSD, set up for one ETE stream: what the ETE decoder is measured against. */
-#ifndef FLOWTAP_BENCH_OPENCSD_H
-#define FLOWTAP_BENCH_OPENCSD_H
+#ifndef FLOWTAP_SELFTESTS_BENCH_OPENCSD_H
+#define FLOWTAP_SELFTESTS_BENCH_OPENCSD_H
 
 #include <flowtap/ete.h>
 #include <opencsd/c_api/opencsd_c_api.h>
@@ -89,4 +89,4 @@ static inline void reference_free(struct reference *reference)
 	reference->tree = 0;
 }
 
-#endif /* FLOWTAP_BENCH_OPENCSD_H */
+#endif /* FLOWTAP_SELFTESTS_BENCH_OPENCSD_H */

@@ -19,25 +19,17 @@
  * switches. -r: with record --ras, whose samples are call stacks. -f: with record --filter, which
  * left out the branches. -i: its INFO has all that there can be.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <flowtap/archive.h>
 #include <flowtap/riscv.h>
 #include <linux/flowtap.h>
 #include <linux/perf_event.h>
 #include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
+#include "support/made_archive.h"
 #include "support/rv64.h"
 #include "support/tinyelf.h"
 
 #define BASE TINY_CODE_ADDRESS
 #define LAST 0x300U
-#define SECOND 1000000000ULL
 #define ROUNDS_MAX 80
 #define TRIGGER_TEXT "ctl \x1b[2J"
 
@@ -46,26 +38,12 @@ struct trigger {
 	char text[sizeof(TRIGGER_TEXT) - 1];
 };
 
-static struct flowtap_archive_writer *writer;
 static struct flowtap_stats stats;	/* of what is put into rings */
 static uint8_t program[TINY_ROOM];
 static uint32_t trigger = FLOWTAP_TRIGGER_OVERFLOW;
 static bool at_switches;
 static bool whole_info;
 static uint64_t control;			/* what is set of sctrctl beyond U, STE and LCOFIFRZ */
-
-static void check(int error, const char *what)
-{
-	if (!error)
-		return;
-	fprintf(stderr, "mkarchive: %s: %s\n", what, strerror(-error));
-	exit(1);
-}
-
-static void block(uint32_t type, const void *bytes, size_t size)
-{
-	check(flowtap_archive_write(writer, type, 0, SECOND, bytes, size, NULL, 0), "write");
-}
 
 static void put(uint32_t at, uint32_t opcode)
 {
@@ -74,9 +52,7 @@ static void put(uint32_t at, uint32_t opcode)
 
 static void make_program(const char *dir)
 {
-	char path[4096];
 	size_t size = tiny_make(program, 1);
-	FILE *file;
 
 	put(0x00, rv_addi(10, 0, 5));
 	put(0x04, rv_jal(1, (int32_t)LAST - 4));
@@ -84,53 +60,7 @@ static void make_program(const char *dir)
 	put(0x0c, rv_b(RV_BNE, 10, 0, -8));
 	put(LAST, rv_addi(11, 11, 1));
 	put(LAST + 4, rv_jalr(0, 1, 0));
-	snprintf(path, sizeof(path), "%s/root", dir);
-	mkdir(path, 0755);
-	snprintf(path, sizeof(path), "%s/root/bin", dir);
-	mkdir(path, 0755);
-	snprintf(path, sizeof(path), "%s/root/bin/made", dir);
-	file = fopen(path, "wb");
-	if (!file || fwrite(program, 1, size, file) != size || fclose(file))
-		check(-errno, path);
-}
-
-static void put_task(uint32_t pid, const char *comm)
-{
-	struct flowtap_archive_task task = {
-		.event = FLOWTAP_TASK_COMM,
-		.pid = pid,
-		.tid = pid,
-		.comm_size = (uint32_t)strlen(comm),
-	};
-
-	memcpy(task.comm, comm, strlen(comm));
-	block(FLOWTAP_ARCHIVE_TASK, &task, sizeof(task));
-}
-
-static void put_mapping(uint32_t pid)
-{
-	static const char path[] = "/bin/made";
-	struct {
-		struct flowtap_archive_mapping mapping;
-		char path[16];
-	} whole = {
-		.mapping = {
-			.start = BASE,
-			.size = 0x1000,
-			.file_offset = TINY_CODE_OFFSET,
-			.pid = pid,
-			.tid = pid,
-			.executable = 1,
-			.build_id_size = 20,
-			.path_size = sizeof(path) - 1,
-		},
-	};
-
-	/* As tiny_make numbers its files. */
-	memset(whole.mapping.build_id, 1, 20);
-	whole.mapping.build_id[0] = 0xab;
-	memcpy(whole.path, path, sizeof(path) - 1);
-	block(FLOWTAP_ARCHIVE_MAPPING, &whole, sizeof(whole.mapping) + sizeof(path) - 1);
+	save_program(dir, program, size);
 }
 
 /* One sample of so many rounds of the loop. */
@@ -178,7 +108,7 @@ static void ring_block(const uint8_t *ring, size_t size, uint32_t records)
 {
 	stats.records += records;
 	stats.bytes += size;
-	block(FLOWTAP_ARCHIVE_RING, ring, size);
+	block(FLOWTAP_ARCHIVE_RING, 0, ring, size);
 }
 
 static void put_ring(uint32_t rounds)
@@ -242,7 +172,7 @@ static void put_triggers(uint32_t n, uint32_t cut)
 	};
 
 	for (uint32_t i = 0; i < n; i++) {
-		block(FLOWTAP_ARCHIVE_TRIGGER, &trigger,
+		block(FLOWTAP_ARCHIVE_TRIGGER, 0, &trigger,
 		      i ? sizeof(trigger) - cut : sizeof(trigger.head));
 		trigger.head = (struct flowtap_archive_trigger){
 			.time = SECOND, .cause = FLOWTAP_ARCHIVE_CAUSE_ASKED,
@@ -265,7 +195,7 @@ static void put_info(void)
 							       "event=instructions",
 			    whole_info ? more : "");
 
-	block(FLOWTAP_ARCHIVE_INFO, info, (size_t)size);
+	block(FLOWTAP_ARCHIVE_INFO, 0, info, (size_t)size);
 }
 
 /* The options before DIR; how many there are. */
@@ -313,7 +243,6 @@ int main(int argc, char **argv)
 	};
 	int options = take_options(argc, argv, &configure), fd;
 	uint32_t rounds, cut;
-	char path[4096];
 
 	argc -= options;
 	argv += options;
@@ -324,25 +253,19 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	make_program(argv[1]);
-	snprintf(path, sizeof(path), "%s/made.ftap", argv[1]);
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	check(fd < 0 ? -errno : 0, path);
-	check(flowtap_archive_create(fd, &writer), "create");
+	fd = open_archive(argv[1], "made.ftap");
 	put_info();
-	block(FLOWTAP_ARCHIVE_QUERY, &query, sizeof(query));
-	block(FLOWTAP_ARCHIVE_CONFIGURE, &configure, sizeof(configure));
+	block(FLOWTAP_ARCHIVE_QUERY, 0, &query, sizeof(query));
+	block(FLOWTAP_ARCHIVE_CONFIGURE, 0, &configure, sizeof(configure));
 	put_task(100, "made");
-	put_mapping(100);
+	put_mapping(100, BASE);
 	put_task(200, "ma\033[2Jde");
-	put_mapping(200);
+	put_mapping(200, BASE);
 	put_ring(rounds);
-	put_mapping(300);
+	put_mapping(300, BASE);
 	put_more(rounds, argc > 3 ? (uint32_t)atoi(argv[3]) : 0);
 	put_triggers(argc > 4 ? (uint32_t)atoi(argv[4]) : 0, cut);
-	block(FLOWTAP_ARCHIVE_STATS, &stats, sizeof(stats));
-	block(FLOWTAP_ARCHIVE_END, NULL, 0);
-	check(flowtap_archive_flush(writer), "flush");
-	flowtap_archive_writer_free(writer);
-	close(fd);
+	block(FLOWTAP_ARCHIVE_STATS, 0, &stats, sizeof(stats));
+	close_archive(fd);
 	return 0;
 }

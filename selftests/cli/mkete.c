@@ -14,61 +14,30 @@
  *
  * usage: mkete DIR [MORE [mixed]]	mixed: a CPU was recorded by CTR as well
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <flowtap/archive.h>
 #include <linux/flowtap.h>
 #include <stddef.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "support/crafted.h"
-#include "support/tinyelf.h"
+#include "support/made_archive.h"
 
 #define AT 0x400000ULL
-#define SECOND 1000000000ULL
 #define TS (1U << 11)
 
-static struct flowtap_archive_writer *writer;
 static struct flowtap_stats stats[2];
 static uint64_t heads[2];
 static uint64_t sequences[400];		/* by tid */
-
-static void check(int error, const char *what)
-{
-	if (!error)
-		return;
-	fprintf(stderr, "mkete: %s: %s\n", what, strerror(-error));
-	exit(1);
-}
-
-static void block(uint32_t type, uint32_t cpu, const void *bytes, size_t size)
-{
-	check(flowtap_archive_write(writer, type, cpu, SECOND, bytes, size, NULL, 0), "write");
-}
 
 static void make_program(const char *dir)
 {
 	static uint8_t bytes[TINY_ROOM];
 	size_t n = tiny_make(bytes, 1);
 	uint16_t machine = EM_AARCH64;
-	char path[4096];
-	FILE *file;
 
 	memcpy(bytes + offsetof(Elf64_Ehdr, e_machine), &machine, sizeof(machine));
 	memset(bytes + TINY_CODE_OFFSET, 0, TINY_CODE_SIZE);
 	memcpy(bytes + TINY_CODE_OFFSET, crafted_program,
 	       sizeof(crafted_program));
-	snprintf(path, sizeof(path), "%s/root", dir);
-	mkdir(path, 0755);
-	snprintf(path, sizeof(path), "%s/root/bin", dir);
-	mkdir(path, 0755);
-	snprintf(path, sizeof(path), "%s/root/bin/made", dir);
-	file = fopen(path, "wb");
-	if (!file || fwrite(bytes, 1, n, file) != n || fclose(file))
-		check(-errno, path);
+	save_program(dir, bytes, n);
 }
 
 static void put_cpu(uint32_t cpu, uint32_t source)
@@ -116,36 +85,8 @@ static void put_cpu(uint32_t cpu, uint32_t source)
 
 static void put_process(uint32_t pid, const char *comm)
 {
-	static const char path[] = "/bin/made";
-	struct flowtap_archive_task task = {
-		.event = FLOWTAP_TASK_COMM,
-		.pid = pid,
-		.tid = pid,
-		.comm_size = (uint32_t)strlen(comm),
-	};
-	struct {
-		struct flowtap_archive_mapping mapping;
-		char path[16];
-	} whole = {
-		.mapping = {
-			.start = AT,
-			.size = 0x1000,
-			.file_offset = TINY_CODE_OFFSET,
-			.pid = pid,
-			.tid = pid,
-			.executable = 1,
-			.build_id_size = 20,
-			.path_size = sizeof(path) - 1,
-		},
-	};
-
-	memcpy(task.comm, comm, strlen(comm));
-	block(FLOWTAP_ARCHIVE_TASK, 0, &task, sizeof(task));
-	/* As tiny_make numbers its files. */
-	memset(whole.mapping.build_id, 1, 20);
-	whole.mapping.build_id[0] = 0xab;
-	memcpy(whole.path, path, sizeof(path) - 1);
-	block(FLOWTAP_ARCHIVE_MAPPING, 0, &whole, sizeof(whole.mapping) + sizeof(path) - 1);
+	put_task(pid, comm);
+	put_mapping(pid, AT);
 }
 
 static void put_record(uint32_t cpu, const void *record, size_t size)
@@ -255,7 +196,6 @@ int main(int argc, char **argv)
 	static const char info[] =
 		"flowtap=0.1\nhost=maker\nkernel=6.12-made\narch=aarch64\ncommand=made twice\n";
 	struct stream whole = run();
-	char path[4096];
 	int fd;
 
 	if (argc < 2) {
@@ -263,10 +203,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	make_program(argv[1]);
-	snprintf(path, sizeof(path), "%s/ete.ftap", argv[1]);
-	fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-	check(fd < 0 ? -errno : 0, path);
-	check(flowtap_archive_create(fd, &writer), "create");
+	fd = open_archive(argv[1], "ete.ftap");
 	block(FLOWTAP_ARCHIVE_INFO, 0, info, sizeof(info) - 1);
 	put_cpu(0, FLOWTAP_SOURCE_ETE);
 	put_cpu(1, FLOWTAP_SOURCE_ETE);
@@ -280,9 +217,6 @@ int main(int argc, char **argv)
 		put_aux(1, 300, 300, (8 + i) * SECOND, &whole, i ? 0 : 1U << FLOWTAP_CAUSE_START, 0);
 	for (uint32_t cpu = 0; cpu < 2; cpu++)
 		block(FLOWTAP_ARCHIVE_STATS, cpu, &stats[cpu], sizeof(stats[cpu]));
-	block(FLOWTAP_ARCHIVE_END, 0, NULL, 0);
-	check(flowtap_archive_flush(writer), "flush");
-	flowtap_archive_writer_free(writer);
-	close(fd);
+	close_archive(fd);
 	return 0;
 }

@@ -3,8 +3,8 @@
  * Finished segments, what is done with them by children (which are this program again), and a
  * script that stands in for `flowtap decode` and does what a test wants.
  */
-#ifndef FLOWTAP_TEST_AFTER_FIXTURE_H
-#define FLOWTAP_TEST_AFTER_FIXTURE_H
+#ifndef FLOWTAP_SELFTESTS_DAEMON_AFTER_FIXTURE_H
+#define FLOWTAP_SELFTESTS_DAEMON_AFTER_FIXTURE_H
 
 #include "after.h"
 
@@ -178,4 +178,4 @@ static inline int after_main(int argc, char **argv)
 	return test_harness_run(argc, argv);
 }
 
-#endif /* FLOWTAP_TEST_AFTER_FIXTURE_H */
+#endif /* FLOWTAP_SELFTESTS_DAEMON_AFTER_FIXTURE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A test's own folder, and what goes with it. */
-#ifndef FLOWTAP_TEST_FOLDER_H
-#define FLOWTAP_TEST_FOLDER_H
+#ifndef FLOWTAP_SELFTESTS_DAEMON_FOLDER_H
+#define FLOWTAP_SELFTESTS_DAEMON_FOLDER_H
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -34,4 +34,4 @@ static inline void folder_remove(const char *path)
 	rmdir(path);
 }
 
-#endif /* FLOWTAP_TEST_FOLDER_H */
+#endif /* FLOWTAP_SELFTESTS_DAEMON_FOLDER_H */

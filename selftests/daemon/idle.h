@@ -4,8 +4,8 @@
  * those that look at it have it, after want_idle(). In place of the C library's functions, also in a
  * child that is the program again.
  */
-#ifndef FLOWTAP_TEST_IDLE_H
-#define FLOWTAP_TEST_IDLE_H
+#ifndef FLOWTAP_SELFTESTS_DAEMON_IDLE_H
+#define FLOWTAP_SELFTESTS_DAEMON_IDLE_H
 
 #include <sched.h>
 #include <stdlib.h>
@@ -35,4 +35,4 @@ int setpriority(__priority_which_t which, id_t who, int priority)
 	return getenv(WANT_IDLE) ? (int)syscall(SYS_setpriority, which, who, priority) : 0;
 }
 
-#endif /* FLOWTAP_TEST_IDLE_H */
+#endif /* FLOWTAP_SELFTESTS_DAEMON_IDLE_H */

@@ -74,8 +74,7 @@ static struct flowtap_mapping mapping_of(const char *path, uint8_t seed)
 		.build_id_size = 20, .path = path, .file_offset = TINY_CODE_OFFSET,
 	};
 
-	memset(mapping.build_id, seed, 20);
-	mapping.build_id[0] = 0xab;
+	tiny_build_id(mapping.build_id, seed);
 	return mapping;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The events that a test's own process logs. */
-#ifndef FLOWTAP_TEST_LOGGED_H
-#define FLOWTAP_TEST_LOGGED_H
+#ifndef FLOWTAP_SELFTESTS_DAEMON_LOGGED_H
+#define FLOWTAP_SELFTESTS_DAEMON_LOGGED_H
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -54,4 +54,4 @@ static inline void logged_close(struct logged *logged)
 	fclose(logged->file);
 }
 
-#endif /* FLOWTAP_TEST_LOGGED_H */
+#endif /* FLOWTAP_SELFTESTS_DAEMON_LOGGED_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A store in a folder of its own, segments that are put into it, and looks at what is there. */
-#ifndef FLOWTAP_TEST_STORE_FIXTURE_H
-#define FLOWTAP_TEST_STORE_FIXTURE_H
+#ifndef FLOWTAP_SELFTESTS_DAEMON_STORE_FIXTURE_H
+#define FLOWTAP_SELFTESTS_DAEMON_STORE_FIXTURE_H
 
 #include "store.h"
 
@@ -151,4 +151,4 @@ static inline const char *list(const FIXTURE_DATA(store) *self)
 	return text;
 }
 
-#endif /* FLOWTAP_TEST_STORE_FIXTURE_H */
+#endif /* FLOWTAP_SELFTESTS_DAEMON_STORE_FIXTURE_H */

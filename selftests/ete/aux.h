@@ -7,8 +7,8 @@
  *	aux_flow.c	what the decoder makes of it, sorted by task
  *	aux.c		whether that is what was executed and lost
  */
-#ifndef FLOWTAP_ETE_AUX_H
-#define FLOWTAP_ETE_AUX_H
+#ifndef FLOWTAP_SELFTESTS_ETE_AUX_H
+#define FLOWTAP_SELFTESTS_ETE_AUX_H
 
 #include <flowtap/aux.h>
 #include <stdbool.h>
@@ -126,4 +126,4 @@ int recording_take_element(struct flowtap_sink *sink, const struct flowtap_eleme
 /* All its records, in the order of time. 0 or what the decoder returned. */
 int recording_decode(struct recording *recording);
 
-#endif /* FLOWTAP_ETE_AUX_H */
+#endif /* FLOWTAP_SELFTESTS_ETE_AUX_H */

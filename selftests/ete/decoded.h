@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What flowtap_ete makes of a stream, instruction by instruction, as an oracle to compare. */
-#ifndef FLOWTAP_TEST_ETE_DECODED_H
-#define FLOWTAP_TEST_ETE_DECODED_H
+#ifndef FLOWTAP_SELFTESTS_ETE_DECODED_H
+#define FLOWTAP_SELFTESTS_ETE_DECODED_H
 
 #include <flowtap/ete.h>
 

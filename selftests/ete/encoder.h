@@ -8,8 +8,8 @@
  * path it says so and takes it back. The encoder chooses among the legal packets: the shortest, or
  * any at random, and keeps the oracle of what the stream says.
  */
-#ifndef FLOWTAP_TEST_ETE_ENCODER_H
-#define FLOWTAP_TEST_ETE_ENCODER_H
+#ifndef FLOWTAP_SELFTESTS_ETE_ENCODER_H
+#define FLOWTAP_SELFTESTS_ETE_ENCODER_H
 
 #include <flowtap/ete.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Packets as bytes: what the encoder's two files share. */
-#ifndef FLOWTAP_TEST_ETE_ENCODER_INTERNAL_H
-#define FLOWTAP_TEST_ETE_ENCODER_INTERNAL_H
+#ifndef FLOWTAP_SELFTESTS_ETE_ENCODER_INTERNAL_H
+#define FLOWTAP_SELFTESTS_ETE_ENCODER_INTERNAL_H
 
 #include "encoder.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A PE that executes a random program by chance, and tells a trace unit what it does. */
-#ifndef FLOWTAP_TEST_ETE_EXECUTE_H
-#define FLOWTAP_TEST_ETE_EXECUTE_H
+#ifndef FLOWTAP_SELFTESTS_ETE_EXECUTE_H
+#define FLOWTAP_SELFTESTS_ETE_EXECUTE_H
 
 #include "encoder.h"
 #include "program.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Random tests, so many of each kind: what the environment asks for, and TAP. */
-#ifndef FLOWTAP_TEST_ETE_KINDS_H
-#define FLOWTAP_TEST_ETE_KINDS_H
+#ifndef FLOWTAP_SELFTESTS_ETE_KINDS_H
+#define FLOWTAP_SELFTESTS_ETE_KINDS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -65,4 +65,4 @@ static inline int kinds_run(const struct kinds *kinds)
 	return failed ? 1 : 0;
 }
 
-#endif /* FLOWTAP_TEST_ETE_KINDS_H */
+#endif /* FLOWTAP_SELFTESTS_ETE_KINDS_H */

@@ -4,8 +4,8 @@
  * between them, in order, and beside them what has a place of its own only (events, times, cycles).
  * The encoder keeps it, as it is the one to know what its stream covers.
  */
-#ifndef FLOWTAP_TEST_ETE_ORACLE_H
-#define FLOWTAP_TEST_ETE_ORACLE_H
+#ifndef FLOWTAP_SELFTESTS_ETE_ORACLE_H
+#define FLOWTAP_SELFTESTS_ETE_ORACLE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -6,8 +6,8 @@
  * The opcodes are made here, from the encodings of DDI 0487 C4 and F3 to F4, so that what an
  * instruction does is known without taking it apart.
  */
-#ifndef FLOWTAP_TEST_ETE_PROGRAM_H
-#define FLOWTAP_TEST_ETE_PROGRAM_H
+#ifndef FLOWTAP_SELFTESTS_ETE_PROGRAM_H
+#define FLOWTAP_SELFTESTS_ETE_PROGRAM_H
 
 #include <flowtap/flow.h>
 #include <flowtap/address_map.h>

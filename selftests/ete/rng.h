@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Random numbers that are the same everywhere for the same seed (splitmix64). */
-#ifndef FLOWTAP_TEST_ETE_RNG_H
-#define FLOWTAP_TEST_ETE_RNG_H
+#ifndef FLOWTAP_SELFTESTS_ETE_RNG_H
+#define FLOWTAP_SELFTESTS_ETE_RNG_H
 
 #include <stdbool.h>
 #include <stdint.h>

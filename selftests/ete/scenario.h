@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Programs, executions and trace units that go together. */
-#ifndef FLOWTAP_TEST_ETE_SCENARIO_H
-#define FLOWTAP_TEST_ETE_SCENARIO_H
+#ifndef FLOWTAP_SELFTESTS_ETE_SCENARIO_H
+#define FLOWTAP_SELFTESTS_ETE_SCENARIO_H
 
 #include "execute.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Writes a stream and its program as an Arm snapshot directory, for decoders that read these. */
-#ifndef FLOWTAP_TEST_ETE_SNAPSHOT_H
-#define FLOWTAP_TEST_ETE_SNAPSHOT_H
+#ifndef FLOWTAP_SELFTESTS_ETE_SNAPSHOT_H
+#define FLOWTAP_SELFTESTS_ETE_SNAPSHOT_H
 
 #include "encoder.h"
 #include "program.h"

@@ -11,6 +11,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "support/random.h"
 #include "support/seed.h"
 
 #define CAPACITY (1U << 20)
@@ -20,17 +21,9 @@ size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n);
 
 static uint64_t state;
 
-static uint64_t next_random(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
-
 static size_t below(size_t limit)
 {
-	return limit ? next_random() % limit : 0;
+	return limit ? random_next(&state) % limit : 0;
 }
 
 static const uint64_t edges[] = {
@@ -50,7 +43,7 @@ static size_t mutate(uint8_t *data, size_t size)
 		return size;
 	case 1:
 		if (size)
-			data[at] = next_random();
+			data[at] = random_next(&state);
 		return size;
 	case 2:
 		return at;

@@ -6,24 +6,11 @@
  */
 #include <flowtap/learned.h>
 #include <flowtap/stf.h>
-#include <flowtap/stf_copy.h>
 
 #include "stfcheck/sample.h"
 #include "support/madestf.h"
 
 #include <errno.h>
-
-static struct output copy_of(int fd, uint64_t markers, struct flowtap_stf_copy *copy, int *status)
-{
-	const struct flowtap_zstf_options zstf = { .markers = markers, .level = 1 };
-	struct output output = output_new();
-
-	*copy = (struct flowtap_stf_copy){ .zstf = markers ? &zstf : NULL };
-	lseek(fd, 0, SEEK_SET);
-	*status = flowtap_stf_copy(copy, fd, output.fd);
-	output_read(&output);
-	return output;
-}
 
 static uint64_t instructions_in(int fd)
 {

@@ -76,23 +76,11 @@ static uint64_t read_and_write(int from, int to)
 	return judge.instructions;
 }
 
-static int ignore_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
-			uint64_t target)
-{
-	(void)sink, (void)block, (void)taken, (void)target;
-	return 0;
-}
-
-static int ignore_element(struct flowtap_sink *sink, const struct flowtap_element *element)
-{
-	(void)sink, (void)element;
-	return 0;
-}
-
 static void read_part(int fd, uint64_t skip, uint64_t count)
 {
-	struct flowtap_sink nowhere = { ignore_block, ignore_element };
-	struct judge judge = { .sink = { judge_block, judge_element }, .next = &nowhere };
+	struct judge judge = {
+		.sink = { judge_block, judge_element }, .next = flowtap_sink_nowhere(),
+	};
 	struct flowtap_read read = { .sink = &judge.sink, .skip = skip, .count = count };
 	int error;
 

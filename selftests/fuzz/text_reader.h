@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What the fuzzers of readers of text share. */
-#ifndef FUZZ_TEXT_READER_H
-#define FUZZ_TEXT_READER_H
+#ifndef FLOWTAP_SELFTESTS_FUZZ_TEXT_READER_H
+#define FLOWTAP_SELFTESTS_FUZZ_TEXT_READER_H
 
 #include <flowtap/learned.h>
 #include <flowtap/read.h>
@@ -142,4 +142,4 @@ static size_t fuzz_text_seed(const char *const *seeds, size_t n_seeds, uint8_t *
 	return size;
 }
 
-#endif /* FUZZ_TEXT_READER_H */
+#endif /* FLOWTAP_SELFTESTS_FUZZ_TEXT_READER_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The AUX area as the tests read it. */
-#ifndef FLOWTAP_TEST_AUX_H
-#define FLOWTAP_TEST_AUX_H
+#ifndef FLOWTAP_SELFTESTS_KERNEL_AUX_H
+#define FLOWTAP_SELFTESTS_KERNEL_AUX_H
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -271,4 +271,4 @@ static inline struct flowtap_configure tracing(unsigned int cpu, uint32_t aux_pa
 	};
 }
 
-#endif /* FLOWTAP_TEST_AUX_H */
+#endif /* FLOWTAP_SELFTESTS_KERNEL_AUX_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* For tests of rights: gives up a capability of the calling thread. */
-#ifndef FLOWTAP_TEST_CAPABILITY_H
-#define FLOWTAP_TEST_CAPABILITY_H
+#ifndef FLOWTAP_SELFTESTS_KERNEL_CAPABILITY_H
+#define FLOWTAP_SELFTESTS_KERNEL_CAPABILITY_H
 
 #include <linux/capability.h>
 #include <sys/syscall.h>
@@ -19,4 +19,4 @@ static inline void drop(unsigned int capability)
 	syscall(SYS_capset, &header, data);
 }
 
-#endif /* FLOWTAP_TEST_CAPABILITY_H */
+#endif /* FLOWTAP_SELFTESTS_KERNEL_CAPABILITY_H */

@@ -137,4 +137,33 @@ TEST_F(other_driver, who_disturbs_the_hardware_is_told)
 	EXPECT_EQ(0, self->aux.seen[self->aux.records - 1].flags & FLOWTAP_AUX_COLLISION);
 }
 
+/* What is recorded meanwhile is lost, which is told; what the other one has enabled stays so. */
+TEST_F(other_driver, who_takes_the_buffer_keeps_it)
+{
+	unsigned int n, before;
+
+	self->worker = start_worker(self->cpu, 1500000);
+	self->configure.aux_pages = 4096;
+	ASSERT_EQ(0, trace(&self->aux, &self->configure, self->worker.pid));
+	/* As above: the worker may not be on its CPU just then. */
+	for (n = 0; n < 20 && !self->aux.gaps[FLOWTAP_CAUSE_HARDWARE]; n++) {
+		before = self->aux.records;
+		ASSERT_EQ(1, write(self->worker.go, &(char){ 0 }, 1));
+		ASSERT_TRUE(WAIT_FOR((aux_take(&self->aux), self->aux.records > before)));
+		ASSERT_EQ(0, other_driver("take %u", self->cpu));
+		ASSERT_EQ(1, read(self->worker.done, &(char){ 0 }, 1));
+		ASSERT_TRUE(turn(&self->worker));
+		ASSERT_EQ(0, other_driver("release %u", self->cpu));
+		ASSERT_TRUE(turn(&self->worker));
+		aux_take(&self->aux);
+	}
+	before = self->aux.records;
+	ASSERT_TRUE(turn(&self->worker));
+	ASSERT_EQ(0, disable(&self->aux.stream));
+	EXPECT_TRUE(whole(&self->aux)) TH_LOG("%s", self->aux.wrong);
+	EXPECT_NE(0, self->aux.gaps[FLOWTAP_CAUSE_HARDWARE]);
+	EXPECT_EQ(self->aux.gaps[FLOWTAP_CAUSE_HARDWARE], all_gaps(&self->aux));
+	EXPECT_LT(before, self->aux.records);
+}
+
 TEST_HARNESS_MAIN

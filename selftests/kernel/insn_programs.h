@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* One transfer of each type (Smctr tables 9 and 10), in a known place. riscv64 only. */
-#ifndef FLOWTAP_TEST_INSN_PROGRAMS_H
-#define FLOWTAP_TEST_INSN_PROGRAMS_H
+#ifndef FLOWTAP_SELFTESTS_KERNEL_INSN_PROGRAMS_H
+#define FLOWTAP_SELFTESTS_KERNEL_INSN_PROGRAMS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -98,4 +98,4 @@ static inline void count_insn_program(const struct stream *stream, unsigned int 
 	}
 }
 
-#endif /* FLOWTAP_TEST_INSN_PROGRAMS_H */
+#endif /* FLOWTAP_SELFTESTS_KERNEL_INSN_PROGRAMS_H */

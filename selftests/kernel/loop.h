@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Tasks whose transfers are known, and what may be in a sample of CTR at all. riscv64 only. */
-#ifndef FLOWTAP_TEST_LOOP_H
-#define FLOWTAP_TEST_LOOP_H
+#ifndef FLOWTAP_SELFTESTS_KERNEL_LOOP_H
+#define FLOWTAP_SELFTESTS_KERNEL_LOOP_H
 
 #include <linux/perf_event.h>
 
@@ -126,4 +126,4 @@ static inline bool inside(const struct stream *stream, uint64_t code)
 	return true;
 }
 
-#endif /* FLOWTAP_TEST_LOOP_H */
+#endif /* FLOWTAP_SELFTESTS_KERNEL_LOOP_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What a reader has seen of a ring of the soft source, to be compared with what the kernel says. */
-#ifndef FLOWTAP_TEST_LOSS_LOG_H
-#define FLOWTAP_TEST_LOSS_LOG_H
+#ifndef FLOWTAP_SELFTESTS_KERNEL_LOSS_LOG_H
+#define FLOWTAP_SELFTESTS_KERNEL_LOSS_LOG_H
 
 #include "stream.h"
 
@@ -56,4 +56,4 @@ static inline bool loss_log_add(const struct stream *stream, struct pattern *pat
 	return true;
 }
 
-#endif /* FLOWTAP_TEST_LOSS_LOG_H */
+#endif /* FLOWTAP_SELFTESTS_KERNEL_LOSS_LOG_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Loads modules, and commands module/other_driver_main.c. FLOWTAP_MODULE names flowtap.ko. */
-#ifndef FLOWTAP_TEST_OTHER_DRIVER_H
-#define FLOWTAP_TEST_OTHER_DRIVER_H
+#ifndef FLOWTAP_SELFTESTS_KERNEL_OTHER_DRIVER_H
+#define FLOWTAP_SELFTESTS_KERNEL_OTHER_DRIVER_H
 
 #include <errno.h>
 #include <fcntl.h>
@@ -99,4 +99,4 @@ static inline int other_driver_look(unsigned int cpu, struct csrs *csrs)
 	return error;
 }
 
-#endif /* FLOWTAP_TEST_OTHER_DRIVER_H */
+#endif /* FLOWTAP_SELFTESTS_KERNEL_OTHER_DRIVER_H */

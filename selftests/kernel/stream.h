@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What the tests of the module share: streams, their rings, and what is in them. */
-#ifndef FLOWTAP_TEST_STREAM_H
-#define FLOWTAP_TEST_STREAM_H
+#ifndef FLOWTAP_SELFTESTS_KERNEL_STREAM_H
+#define FLOWTAP_SELFTESTS_KERNEL_STREAM_H
 
 #include <errno.h>
 #include <fcntl.h>
@@ -315,4 +315,4 @@ static inline bool pattern_equal(struct pattern *pattern, const struct stream *s
 	return true;
 }
 
-#endif /* FLOWTAP_TEST_STREAM_H */
+#endif /* FLOWTAP_SELFTESTS_KERNEL_STREAM_H */

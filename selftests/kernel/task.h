@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Processes that the tests trace. */
-#ifndef FLOWTAP_TEST_TASK_H
-#define FLOWTAP_TEST_TASK_H
+#ifndef FLOWTAP_SELFTESTS_KERNEL_TASK_H
+#define FLOWTAP_SELFTESTS_KERNEL_TASK_H
 
 #include <errno.h>
 #include <fcntl.h>
@@ -140,4 +140,4 @@ static inline int copy_self(const char *path, mode_t mode)
 	return close(out) ? -errno : 0;
 }
 
-#endif /* FLOWTAP_TEST_TASK_H */
+#endif /* FLOWTAP_SELFTESTS_KERNEL_TASK_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Who does something at random for ever, until he is killed: those who are traced, and the rest. */
-#ifndef FLOWTAP_TEST_THREADS_H
-#define FLOWTAP_TEST_THREADS_H
+#ifndef FLOWTAP_SELFTESTS_KERNEL_THREADS_H
+#define FLOWTAP_SELFTESTS_KERNEL_THREADS_H
 
 #include <grp.h>
 #include <liburing.h>
@@ -547,4 +547,4 @@ static const struct thread_kind {
 
 #define THREAD_KINDS (sizeof(thread_kinds) / sizeof(thread_kinds[0]))
 
-#endif /* FLOWTAP_TEST_THREADS_H */
+#endif /* FLOWTAP_SELFTESTS_KERNEL_THREADS_H */

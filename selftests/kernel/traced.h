@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The fixture of tests about whose samples there are: once with soft, once with CTR. */
-#ifndef FLOWTAP_TEST_TRACED_H
-#define FLOWTAP_TEST_TRACED_H
+#ifndef FLOWTAP_SELFTESTS_KERNEL_TRACED_H
+#define FLOWTAP_SELFTESTS_KERNEL_TRACED_H
 
 #include "stream.h"
 #include "support/kselftest_harness.h"
@@ -87,4 +87,4 @@ static inline bool sample_comes(struct stream *stream, pid_t tid)
 	return false;
 }
 
-#endif /* FLOWTAP_TEST_TRACED_H */
+#endif /* FLOWTAP_SELFTESTS_KERNEL_TRACED_H */

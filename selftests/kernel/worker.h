@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Whom the tests of ETE trace, and how they begin. */
-#ifndef FLOWTAP_TEST_WORKER_H
-#define FLOWTAP_TEST_WORKER_H
+#ifndef FLOWTAP_SELFTESTS_KERNEL_WORKER_H
+#define FLOWTAP_SELFTESTS_KERNEL_WORKER_H
 
 #include "aux.h"
 #include "task.h"
@@ -110,4 +110,4 @@ static inline bool nothing_lost(const struct aux *aux)
 	       !(aux->losses & ~(hardware ? 1U << FLOWTAP_CAUSE_HARDWARE : 0));
 }
 
-#endif /* FLOWTAP_TEST_WORKER_H */
+#endif /* FLOWTAP_SELFTESTS_KERNEL_WORKER_H */

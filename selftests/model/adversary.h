@@ -3,8 +3,8 @@
  * What the architecture allows and software must live with, by chance and by seed; and what it
  * forbids software to do, found and reported.
  */
-#ifndef FLOWTAP_MODEL_ADVERSARY_H
-#define FLOWTAP_MODEL_ADVERSARY_H
+#ifndef FLOWTAP_SELFTESTS_MODEL_ADVERSARY_H
+#define FLOWTAP_SELFTESTS_MODEL_ADVERSARY_H
 
 #include <stdbool.h>
 #include <stdint.h>

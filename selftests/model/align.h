@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Which bytes of a dump are which of the trace unit's stream: by what the log says was stored. */
-#ifndef FLOWTAP_MODEL_ALIGN_H
-#define FLOWTAP_MODEL_ALIGN_H
+#ifndef FLOWTAP_SELFTESTS_MODEL_ALIGN_H
+#define FLOWTAP_SELFTESTS_MODEL_ALIGN_H
 
 #include "history.h"
 

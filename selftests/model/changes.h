@@ -2,8 +2,8 @@
 /*
  * Small changes to a log, to a trace or to what was collected of it, each of which is a difference.
  */
-#ifndef FLOWTAP_MODEL_CHANGES_H
-#define FLOWTAP_MODEL_CHANGES_H
+#ifndef FLOWTAP_SELFTESTS_MODEL_CHANGES_H
+#define FLOWTAP_SELFTESTS_MODEL_CHANGES_H
 
 #include "align.h"
 #include "ete/rng.h"

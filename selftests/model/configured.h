@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What configured.c reads: what the guest left of a configuration, and the model's log. */
-#ifndef FLOWTAP_MODEL_CONFIGURED_H
-#define FLOWTAP_MODEL_CONFIGURED_H
+#ifndef FLOWTAP_SELFTESTS_MODEL_CONFIGURED_H
+#define FLOWTAP_SELFTESTS_MODEL_CONFIGURED_H
 
 #include <flowtap/ete.h>
 #include <flowtap/address_map.h>

@@ -2,8 +2,8 @@
 /*
  * The decoders that a trace is held against the log with: each tells a judge what it makes of it.
  */
-#ifndef FLOWTAP_MODEL_DECODERS_H
-#define FLOWTAP_MODEL_DECODERS_H
+#ifndef FLOWTAP_SELFTESTS_MODEL_DECODERS_H
+#define FLOWTAP_SELFTESTS_MODEL_DECODERS_H
 
 #include "align.h"
 #include "judge.h"

@@ -3,8 +3,8 @@
  * A machine for tests of the trace buffer: memory, page tables, a trace unit that makes bytes of no
  * meaning, and a log that is kept; with the steps software takes.
  */
-#ifndef FLOWTAP_MODEL_FAKE_H
-#define FLOWTAP_MODEL_FAKE_H
+#ifndef FLOWTAP_SELFTESTS_MODEL_FAKE_H
+#define FLOWTAP_SELFTESTS_MODEL_FAKE_H
 
 #include "model/pe.h"
 #include "model/sysreg.h"

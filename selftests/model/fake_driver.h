@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Software for the fake machine that drives the trace buffer as the architecture asks for. */
-#ifndef FLOWTAP_MODEL_FAKE_DRIVER_H
-#define FLOWTAP_MODEL_FAKE_DRIVER_H
+#ifndef FLOWTAP_SELFTESTS_MODEL_FAKE_DRIVER_H
+#define FLOWTAP_SELFTESTS_MODEL_FAKE_DRIVER_H
 
 #include "fake.h"
 

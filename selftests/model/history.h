@@ -3,8 +3,8 @@
  * The log of one PE in memory: what it executed in order, with what bears upon its trace, the bytes
  * that were stored, and the code at each time. Places in it can be gone to and on from.
  */
-#ifndef FLOWTAP_MODEL_HISTORY_H
-#define FLOWTAP_MODEL_HISTORY_H
+#ifndef FLOWTAP_SELFTESTS_MODEL_HISTORY_H
+#define FLOWTAP_SELFTESTS_MODEL_HISTORY_H
 
 #include <flowtap/ete.h>
 #include <flowtap/address_map.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Trace bytes of one PE, as software collected them: raw dumps and perf.data. */
-#ifndef FLOWTAP_MODEL_INPUT_H
-#define FLOWTAP_MODEL_INPUT_H
+#ifndef FLOWTAP_SELFTESTS_MODEL_INPUT_H
+#define FLOWTAP_SELFTESTS_MODEL_INPUT_H
 
 #include "align.h"
 

@@ -4,8 +4,8 @@
  * flow and keeps its place in the log; the first difference is kept, and what comes after it is
  * only counted.
  */
-#ifndef FLOWTAP_MODEL_JUDGE_H
-#define FLOWTAP_MODEL_JUDGE_H
+#ifndef FLOWTAP_SELFTESTS_MODEL_JUDGE_H
+#define FLOWTAP_SELFTESTS_MODEL_JUDGE_H
 
 #include <stdio.h>
 

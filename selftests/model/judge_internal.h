@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Between judge.c and judge_gaps.c. */
-#ifndef FLOWTAP_MODEL_JUDGE_INTERNAL_H
-#define FLOWTAP_MODEL_JUDGE_INTERNAL_H
+#ifndef FLOWTAP_SELFTESTS_MODEL_JUDGE_INTERNAL_H
+#define FLOWTAP_SELFTESTS_MODEL_JUDGE_INTERNAL_H
 
 #include "judge.h"
 

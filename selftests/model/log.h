@@ -21,8 +21,8 @@
  * While the trace unit is disabled (LOG_TRACING, and at the begin) no blocks, exceptions and
  * returns are in the file, whether the model tells them or not.
  */
-#ifndef FLOWTAP_MODEL_LOG_H
-#define FLOWTAP_MODEL_LOG_H
+#ifndef FLOWTAP_SELFTESTS_MODEL_LOG_H
+#define FLOWTAP_SELFTESTS_MODEL_LOG_H
 
 #include <stdbool.h>
 #include <stddef.h>

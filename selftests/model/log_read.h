@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reads the execution log of log.h. Nothing in the files is trusted. */
-#ifndef FLOWTAP_MODEL_LOG_READ_H
-#define FLOWTAP_MODEL_LOG_READ_H
+#ifndef FLOWTAP_SELFTESTS_MODEL_LOG_READ_H
+#define FLOWTAP_SELFTESTS_MODEL_LOG_READ_H
 
 #include <stdbool.h>
 #include <stddef.h>

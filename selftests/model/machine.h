@@ -3,8 +3,8 @@
  * What the model asks of the machine that it is part of: QEMU (plugin_machine.c) or a test's own.
  * One machine has several PEs; each function is called from its PE's own thread only.
  */
-#ifndef FLOWTAP_MODEL_MACHINE_H
-#define FLOWTAP_MODEL_MACHINE_H
+#ifndef FLOWTAP_SELFTESTS_MODEL_MACHINE_H
+#define FLOWTAP_SELFTESTS_MODEL_MACHINE_H
 
 #include <stdbool.h>
 #include <stddef.h>

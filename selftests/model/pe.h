@@ -3,8 +3,8 @@
  * One PE of the model: what it executes comes in here, in program order and from one thread, and
  * goes to its trace unit, trace buffer, log and protocol checks. Knows nothing of QEMU.
  */
-#ifndef FLOWTAP_MODEL_PE_H
-#define FLOWTAP_MODEL_PE_H
+#ifndef FLOWTAP_SELFTESTS_MODEL_PE_H
+#define FLOWTAP_SELFTESTS_MODEL_PE_H
 
 #include <stdbool.h>
 #include <stdint.h>

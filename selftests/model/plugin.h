@@ -7,8 +7,8 @@
  * the begin of each, only where the PE wants to know, is all that the model costs the translated
  * code. How much of a block was executed, and where to, what comes next says (plugin_vcpu.c).
  */
-#ifndef FLOWTAP_MODEL_PLUGIN_H
-#define FLOWTAP_MODEL_PLUGIN_H
+#ifndef FLOWTAP_SELFTESTS_MODEL_PLUGIN_H
+#define FLOWTAP_SELFTESTS_MODEL_PLUGIN_H
 
 #include <stdatomic.h>
 #include <stdbool.h>

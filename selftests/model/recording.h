@@ -4,8 +4,8 @@
  * flow of several CPUs and tasks, and the gaps in it. recording.c reads the archive's records,
  * recording_flow.c the flow, recording_losses.c compares what is missing with the gaps.
  */
-#ifndef FLOWTAP_MODEL_RECORDING_H
-#define FLOWTAP_MODEL_RECORDING_H
+#ifndef FLOWTAP_SELFTESTS_MODEL_RECORDING_H
+#define FLOWTAP_SELFTESTS_MODEL_RECORDING_H
 
 #include <flowtap/archive.h>
 #include <linux/flowtap.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What recording_test.c changes. */
-#ifndef FLOWTAP_MODEL_RECORDING_SCENE_H
-#define FLOWTAP_MODEL_RECORDING_SCENE_H
+#ifndef FLOWTAP_SELFTESTS_MODEL_RECORDING_SCENE_H
+#define FLOWTAP_SELFTESTS_MODEL_RECORDING_SCENE_H
 
 #include <flowtap/archive.h>
 #include <inttypes.h>

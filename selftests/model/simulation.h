@@ -3,8 +3,8 @@
  * A whole machine without QEMU: one PE of the model that executes a random program by chance, with
  * a driver that traces it as Linux does; what the driver collected is held against the log.
  */
-#ifndef FLOWTAP_MODEL_SIMULATION_H
-#define FLOWTAP_MODEL_SIMULATION_H
+#ifndef FLOWTAP_SELFTESTS_MODEL_SIMULATION_H
+#define FLOWTAP_SELFTESTS_MODEL_SIMULATION_H
 
 #include "align.h"
 #include "ete/program.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* System registers by the fields of MRS and MSR (DDI 0487 C5.2). */
-#ifndef FLOWTAP_MODEL_SYSREG_H
-#define FLOWTAP_MODEL_SYSREG_H
+#ifndef FLOWTAP_SELFTESTS_MODEL_SYSREG_H
+#define FLOWTAP_SELFTESTS_MODEL_SYSREG_H
 
 #include <stdint.h>
 

@@ -11,8 +11,8 @@
  *
  * FEAT_TRBE_EXT (XE), FEAT_TRBE_EXC and FEAT_TRBE_MPAM are not modelled: their bits are RES0.
  */
-#ifndef FLOWTAP_MODEL_TRACE_BUFFER_H
-#define FLOWTAP_MODEL_TRACE_BUFFER_H
+#ifndef FLOWTAP_SELFTESTS_MODEL_TRACE_BUFFER_H
+#define FLOWTAP_SELFTESTS_MODEL_TRACE_BUFFER_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the files of the trace buffer share: fields of its registers, and each other's functions. */
-#ifndef FLOWTAP_MODEL_TRACE_BUFFER_INTERNAL_H
-#define FLOWTAP_MODEL_TRACE_BUFFER_INTERNAL_H
+#ifndef FLOWTAP_SELFTESTS_MODEL_TRACE_BUFFER_INTERNAL_H
+#define FLOWTAP_SELFTESTS_MODEL_TRACE_BUFFER_INTERNAL_H
 
 #include "pe.h"
 #include "sysreg.h"

@@ -4,8 +4,8 @@
  * executes becomes elements; how elements become packets, selftests/ete/encoder.h knows, which
  * shares nothing with flowtap's decoder.
  */
-#ifndef FLOWTAP_MODEL_TRACE_UNIT_H
-#define FLOWTAP_MODEL_TRACE_UNIT_H
+#ifndef FLOWTAP_SELFTESTS_MODEL_TRACE_UNIT_H
+#define FLOWTAP_SELFTESTS_MODEL_TRACE_UNIT_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The trace unit's state, and what its files share. */
-#ifndef FLOWTAP_MODEL_TRACE_UNIT_INTERNAL_H
-#define FLOWTAP_MODEL_TRACE_UNIT_INTERNAL_H
+#ifndef FLOWTAP_SELFTESTS_MODEL_TRACE_UNIT_INTERNAL_H
+#define FLOWTAP_SELFTESTS_MODEL_TRACE_UNIT_INTERNAL_H
 
 #include "ete/encoder.h"
 #include "pe.h"

@@ -3,8 +3,8 @@
  * A trace unit on a bench: the PE is what the test says it does, the trace buffer keeps the bytes,
  * the log is lines of text.
  */
-#ifndef FLOWTAP_MODEL_UNIT_RIG_H
-#define FLOWTAP_MODEL_UNIT_RIG_H
+#ifndef FLOWTAP_SELFTESTS_MODEL_UNIT_RIG_H
+#define FLOWTAP_SELFTESTS_MODEL_UNIT_RIG_H
 
 #include "pe.h"
 #include "sysreg.h"

@@ -3,8 +3,8 @@
  * What software must not do. The word is what the report says; the text cites the rule.
  * The kernel module that commits each of them (violate/violate.c) is built from this list, too.
  */
-#ifndef FLOWTAP_MODEL_VIOLATION_H
-#define FLOWTAP_MODEL_VIOLATION_H
+#ifndef FLOWTAP_SELFTESTS_MODEL_VIOLATION_H
+#define FLOWTAP_SELFTESTS_MODEL_VIOLATION_H
 
 #define VIOLATION_TABLE(X) \
 	X(PTR_WRITTEN, "ptr-written-while-enabled", "TRBPTR_EL1 written with TRBLIMITR_EL1.E 1") \

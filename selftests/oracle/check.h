@@ -16,8 +16,8 @@
  * - no address is in the range that its archive forbids;
  * - where an archive must be whole, its samples hold every transfer of its tasks.
  */
-#ifndef ORACLE_CHECK_H
-#define ORACLE_CHECK_H
+#ifndef FLOWTAP_SELFTESTS_ORACLE_CHECK_H
+#define FLOWTAP_SELFTESTS_ORACLE_CHECK_H
 
 #include "samples.h"
 
@@ -57,4 +57,4 @@ struct check {
  */
 int check_run(struct check *check, const struct samples *samples, const char **why);
 
-#endif /* ORACLE_CHECK_H */
+#endif /* FLOWTAP_SELFTESTS_ORACLE_CHECK_H */

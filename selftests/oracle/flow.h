@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The flow that the library made of one sample, and whether its hart executed just that. */
-#ifndef ORACLE_FLOW_H
-#define ORACLE_FLOW_H
+#ifndef FLOWTAP_SELFTESTS_ORACLE_FLOW_H
+#define FLOWTAP_SELFTESTS_ORACLE_FLOW_H
 
 #include <flowtap/flow.h>
 
@@ -60,4 +60,4 @@ struct flow_match {
 bool flow_match(struct flow_match *match, const struct flow_item *items, size_t n,
 		const struct drain *drain);
 
-#endif /* ORACLE_FLOW_H */
+#endif /* FLOWTAP_SELFTESTS_ORACLE_FLOW_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A hart's CTR registers as the specification has them, worked by what the log says. */
-#ifndef ORACLE_HARDWARE_H
-#define ORACLE_HARDWARE_H
+#ifndef FLOWTAP_SELFTESTS_ORACLE_HARDWARE_H
+#define FLOWTAP_SELFTESTS_ORACLE_HARDWARE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -84,4 +84,4 @@ struct entry *ctr_selected(struct ctr *ctr);
 void ctr_write(struct ctr *ctr, uint64_t csr, uint64_t keep, uint64_t set);
 void ctr_clear(struct ctr *ctr);
 
-#endif /* ORACLE_HARDWARE_H */
+#endif /* FLOWTAP_SELFTESTS_ORACLE_HARDWARE_H */

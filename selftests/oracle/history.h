@@ -3,8 +3,8 @@
  * All transfers that a task, or a hart, made, in order: what kind each was, not where, so that it
  * can be said whether one that should have been recorded lies between two others.
  */
-#ifndef ORACLE_HISTORY_H
-#define ORACLE_HISTORY_H
+#ifndef FLOWTAP_SELFTESTS_ORACLE_HISTORY_H
+#define FLOWTAP_SELFTESTS_ORACLE_HISTORY_H
 
 #include <stddef.h>
 
@@ -34,4 +34,4 @@ uint64_t history_find(const struct history *history, uint64_t from, uint64_t to,
 /* The last mark before `at`; 0 if there is none. */
 uint64_t history_marked(const struct history *history, uint64_t at);
 
-#endif /* ORACLE_HISTORY_H */
+#endif /* FLOWTAP_SELFTESTS_ORACLE_HISTORY_H */

@@ -19,8 +19,8 @@
  * A run tells what began to execute. An instruction that raises an exception is therefore the
  * last one of a run (without having completed) when a ORACLE_TRAP with its address follows.
  */
-#ifndef ORACLE_LOG_H
-#define ORACLE_LOG_H
+#ifndef FLOWTAP_SELFTESTS_ORACLE_LOG_H
+#define FLOWTAP_SELFTESTS_ORACLE_LOG_H
 
 #include <stdint.h>
 
@@ -130,4 +130,4 @@ static inline uint64_t oracle_unzigzag(uint64_t number)
 	return number >> 1 ^ -(number & 1);
 }
 
-#endif /* ORACLE_LOG_H */
+#endif /* FLOWTAP_SELFTESTS_ORACLE_LOG_H */

@@ -7,8 +7,8 @@
  * source alone is none. Either it became a sample, or it was put aside for the task (saved), whose
  * buffer is filled with it again when the task returns.
  */
-#ifndef ORACLE_MACHINE_H
-#define ORACLE_MACHINE_H
+#ifndef FLOWTAP_SELFTESTS_ORACLE_MACHINE_H
+#define FLOWTAP_SELFTESTS_ORACLE_MACHINE_H
 
 #include "history.h"
 #include "reader.h"
@@ -161,4 +161,4 @@ int machine_next(struct machine *machine, const struct drain **drain);
 void machine_sampled(struct machine *machine);
 int machine_saved(struct machine *machine);
 
-#endif /* ORACLE_MACHINE_H */
+#endif /* FLOWTAP_SELFTESTS_ORACLE_MACHINE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What the parts of the machine share. int: 0; -ENOMEM; -EBADMSG and machine->why. */
-#ifndef ORACLE_MACHINE_INTERNAL_H
-#define ORACLE_MACHINE_INTERNAL_H
+#ifndef FLOWTAP_SELFTESTS_ORACLE_MACHINE_INTERNAL_H
+#define FLOWTAP_SELFTESTS_ORACLE_MACHINE_INTERNAL_H
 
 #include "machine.h"
 
@@ -38,4 +38,4 @@ int entries_bind(struct machine *machine, struct machine_hart *hart);
 /* SCTRCLR. */
 int entries_clear(struct machine *machine, struct machine_hart *hart);
 
-#endif /* ORACLE_MACHINE_INTERNAL_H */
+#endif /* FLOWTAP_SELFTESTS_ORACLE_MACHINE_INTERNAL_H */

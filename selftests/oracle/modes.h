@@ -12,8 +12,8 @@
  *	0c          ret
  *	0e resume:  sret
  */
-#ifndef ORACLE_MODES_H
-#define ORACLE_MODES_H
+#ifndef FLOWTAP_SELFTESTS_ORACLE_MODES_H
+#define FLOWTAP_SELFTESTS_ORACLE_MODES_H
 
 #include <stdint.h>
 
@@ -54,4 +54,4 @@ extern const char *const modes_names[MODES];
 /* As synthetic_log_make; synthetic_log_remove removes it. */
 void modes_make(struct synthetic_log *synthetic, enum modes modes);
 
-#endif /* ORACLE_MODES_H */
+#endif /* FLOWTAP_SELFTESTS_ORACLE_MODES_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What the comparator knows of RV64GC, on its own account: nothing is shared with libuapi. */
-#ifndef ORACLE_OPCODE_H
-#define ORACLE_OPCODE_H
+#ifndef FLOWTAP_SELFTESTS_ORACLE_OPCODE_H
+#define FLOWTAP_SELFTESTS_ORACLE_OPCODE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -14,4 +14,4 @@ unsigned int opcode_type(uint32_t opcode);
 /* ecall, ebreak, c.ebreak: they trap and never complete. */
 bool opcode_traps(uint32_t opcode);
 
-#endif /* ORACLE_OPCODE_H */
+#endif /* FLOWTAP_SELFTESTS_ORACLE_OPCODE_H */

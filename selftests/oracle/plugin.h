@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What the parts of the oracle plugin share. */
-#ifndef ORACLE_PLUGIN_H
-#define ORACLE_PLUGIN_H
+#ifndef FLOWTAP_SELFTESTS_ORACLE_PLUGIN_H
+#define FLOWTAP_SELFTESTS_ORACLE_PLUGIN_H
 
 #include <stdatomic.h>
 #include <stdio.h>
@@ -80,4 +80,4 @@ void put_task(struct hart *hart, struct qemu_plugin_register *from);
 /* Ends the run before an event; false before the log begins. */
 bool event(struct hart *hart);
 
-#endif /* ORACLE_PLUGIN_H */
+#endif /* FLOWTAP_SELFTESTS_ORACLE_PLUGIN_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* One sample against the drain that it was made of. */
-#ifndef ORACLE_PROVE_BLOCKS_H
-#define ORACLE_PROVE_BLOCKS_H
+#ifndef FLOWTAP_SELFTESTS_ORACLE_PROVE_BLOCKS_H
+#define FLOWTAP_SELFTESTS_ORACLE_PROVE_BLOCKS_H
 
 #include "check.h"
 
@@ -53,4 +53,4 @@ void prove_flow(struct run *run, struct flow_match *match);
 /* After the last sample: are tids and tasks one to one, is whole what has to be. */
 void prove_end(struct run *run);
 
-#endif /* ORACLE_PROVE_BLOCKS_H */
+#endif /* FLOWTAP_SELFTESTS_ORACLE_PROVE_BLOCKS_H */

@@ -3,8 +3,8 @@
  * The part of QEMU's TCG plugin interface, version 7, that flowtap's plugins need. No package ships
  * the header; QEMU exports the functions to the plugins it loads.
  */
-#ifndef ORACLE_QEMU_PLUGIN_H
-#define ORACLE_QEMU_PLUGIN_H
+#ifndef FLOWTAP_SELFTESTS_ORACLE_QEMU_PLUGIN_H
+#define FLOWTAP_SELFTESTS_ORACLE_QEMU_PLUGIN_H
 
 #include <glib.h>
 #include <stdbool.h>
@@ -125,4 +125,4 @@ uint64_t qemu_plugin_u64_get(struct qemu_plugin_u64 entry, unsigned int vcpu);
 void qemu_plugin_u64_set(struct qemu_plugin_u64 entry, unsigned int vcpu, uint64_t value);
 void qemu_plugin_outs(const char *text);
 
-#endif /* ORACLE_QEMU_PLUGIN_H */
+#endif /* FLOWTAP_SELFTESTS_ORACLE_QEMU_PLUGIN_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Reads the oracle log (log.h). Files are mapped; nothing in them is believed. */
-#ifndef ORACLE_READER_H
-#define ORACLE_READER_H
+#ifndef FLOWTAP_SELFTESTS_ORACLE_READER_H
+#define FLOWTAP_SELFTESTS_ORACLE_READER_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -52,4 +52,4 @@ int oracle_hart_open(struct oracle_hart *hart, const struct oracle_code *code, c
 int oracle_hart_next(struct oracle_hart *hart, struct oracle_event *event);
 void oracle_hart_close(struct oracle_hart *hart);
 
-#endif /* ORACLE_READER_H */
+#endif /* FLOWTAP_SELFTESTS_ORACLE_READER_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The samples of one or more archives, each with the flow that the library makes of it. */
-#ifndef ORACLE_SAMPLES_H
-#define ORACLE_SAMPLES_H
+#ifndef FLOWTAP_SELFTESTS_ORACLE_SAMPLES_H
+#define FLOWTAP_SELFTESTS_ORACLE_SAMPLES_H
 
 #include <flowtap/address_map.h>
 #include <linux/flowtap.h>
@@ -61,4 +61,4 @@ int samples_add(struct samples *samples, const char *path, const char *sysroot, 
 void samples_sort(struct samples *samples);
 void samples_free(struct samples *samples);
 
-#endif /* ORACLE_SAMPLES_H */
+#endif /* FLOWTAP_SELFTESTS_ORACLE_SAMPLES_H */

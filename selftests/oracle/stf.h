@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Whether an STF file has just the instructions of a flow: by the reader that checks STF. */
-#ifndef ORACLE_STF_H
-#define ORACLE_STF_H
+#ifndef FLOWTAP_SELFTESTS_ORACLE_STF_H
+#define FLOWTAP_SELFTESTS_ORACLE_STF_H
 
 #include "flow.h"
 
@@ -12,4 +12,4 @@
 int stf_compare(const char *path, const struct flow *flow, uint64_t *instructions, char *why,
 		size_t size);
 
-#endif /* ORACLE_STF_H */
+#endif /* FLOWTAP_SELFTESTS_ORACLE_STF_H */

@@ -13,8 +13,8 @@
  *	14 work:  c.nop
  *	16        ret
  */
-#ifndef ORACLE_SYNTHETIC_LOG_H
-#define ORACLE_SYNTHETIC_LOG_H
+#ifndef FLOWTAP_SELFTESTS_ORACLE_SYNTHETIC_LOG_H
+#define FLOWTAP_SELFTESTS_ORACLE_SYNTHETIC_LOG_H
 
 #include <flowtap/archive.h>
 #include <linux/flowtap.h>
@@ -116,4 +116,4 @@ void synthetic_log_image(struct flowtap_archive_writer *writer, const uint8_t *c
 void synthetic_log_archive_end(struct synthetic_log *synthetic,
 			       struct flowtap_archive_writer *writer);
 
-#endif /* ORACLE_SYNTHETIC_LOG_H */
+#endif /* FLOWTAP_SELFTESTS_ORACLE_SYNTHETIC_LOG_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What an opcode can do to the PC. Its own decoders: the library's are what it checks. */
-#ifndef STFCHECK_OPCODE_H
-#define STFCHECK_OPCODE_H
+#ifndef FLOWTAP_SELFTESTS_STFCHECK_OPCODE_H
+#define FLOWTAP_SELFTESTS_STFCHECK_OPCODE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -28,4 +28,4 @@ enum opcode_kind opcode_arm_kind(enum opcode_arm isa, uint32_t opcode, unsigned 
 /* Of A32 and T32: an exception return, if it is executed. */
 bool opcode_arm_returns(enum opcode_arm isa, uint32_t opcode);
 
-#endif /* STFCHECK_OPCODE_H */
+#endif /* FLOWTAP_SELFTESTS_STFCHECK_OPCODE_H */

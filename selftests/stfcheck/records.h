@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* How long each STF record is and where it may stand. */
-#ifndef STFCHECK_RECORDS_H
-#define STFCHECK_RECORDS_H
+#ifndef FLOWTAP_SELFTESTS_STFCHECK_RECORDS_H
+#define FLOWTAP_SELFTESTS_STFCHECK_RECORDS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -73,4 +73,4 @@ static inline uint64_t get(const uint8_t *bytes, unsigned int n)
 	return value;
 }
 
-#endif /* STFCHECK_RECORDS_H */
+#endif /* FLOWTAP_SELFTESTS_STFCHECK_RECORDS_H */

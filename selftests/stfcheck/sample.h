@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Traces made by hand, byte for byte: what the checker is tested with before it tests anything. */
-#ifndef STFCHECK_SAMPLE_H
-#define STFCHECK_SAMPLE_H
+#ifndef FLOWTAP_SELFTESTS_STFCHECK_SAMPLE_H
+#define FLOWTAP_SELFTESTS_STFCHECK_SAMPLE_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -207,4 +207,4 @@ static const struct {
 					       U32(0x00008067) }, \
 		   .end = FLOWTAP_TRANSFER_RETURN }
 
-#endif /* STFCHECK_SAMPLE_H */
+#endif /* FLOWTAP_SELFTESTS_STFCHECK_SAMPLE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What the rules share: what was read so far, and the functions of each part. */
-#ifndef STFCHECK_STATE_H
-#define STFCHECK_STATE_H
+#ifndef FLOWTAP_SELFTESTS_STFCHECK_STATE_H
+#define FLOWTAP_SELFTESTS_STFCHECK_STATE_H
 
 #include "records.h"
 #include "stfcheck.h"
@@ -72,4 +72,4 @@ int check_group(struct state *state, uint8_t descriptor, const uint8_t *payload)
 /* The opcode, of `size` bytes: it ends the group. */
 int check_opcode(struct state *state, const uint8_t *payload, unsigned int size);
 
-#endif /* STFCHECK_STATE_H */
+#endif /* FLOWTAP_SELFTESTS_STFCHECK_STATE_H */

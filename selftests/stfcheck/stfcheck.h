@@ -4,8 +4,8 @@
  * format's description; shares no code with the writer. It allocates nothing and reads only what
  * it is given.
  */
-#ifndef STFCHECK_H
-#define STFCHECK_H
+#ifndef FLOWTAP_SELFTESTS_STFCHECK_STFCHECK_H
+#define FLOWTAP_SELFTESTS_STFCHECK_STFCHECK_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -96,4 +96,4 @@ void stfcheck_close(struct stfcheck_file *file);
 /* stfcheck_run without `record`, and that each chunk begins where and at the PC where it must. */
 int stfcheck_run_file(struct stfcheck *check, struct stfcheck_file *file);
 
-#endif /* STFCHECK_H */
+#endif /* FLOWTAP_SELFTESTS_STFCHECK_STFCHECK_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The bytes of one trace unit out of a snapshot directory, whole, with the memory beside them. */
-#ifndef FLOWTAP_TEST_CORPUS_H
-#define FLOWTAP_TEST_CORPUS_H
+#ifndef FLOWTAP_SELFTESTS_SUPPORT_CORPUS_H
+#define FLOWTAP_SELFTESTS_SUPPORT_CORPUS_H
 
 #include <flowtap/arm.h>
 #include <flowtap/ete.h>
@@ -111,4 +111,4 @@ static inline struct flowtap_blocks *corpus_blocks(const struct corpus *corpus)
 				  flowtap_arm_block, 0);
 }
 
-#endif /* FLOWTAP_TEST_CORPUS_H */
+#endif /* FLOWTAP_SELFTESTS_SUPPORT_CORPUS_H */

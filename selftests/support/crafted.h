@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A trace unit's bytes and CoreSight frames, crafted by hand (DDI 0487, K10.5.2; IHI 0029, D4). */
-#ifndef SELFTESTS_CRAFTED_H
-#define SELFTESTS_CRAFTED_H
+#ifndef FLOWTAP_SELFTESTS_SUPPORT_CRAFTED_H
+#define FLOWTAP_SELFTESTS_SUPPORT_CRAFTED_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -149,4 +149,4 @@ static inline size_t frames(uint8_t *out, struct source *sources, int n)
 	return size;
 }
 
-#endif /* SELFTESTS_CRAFTED_H */
+#endif /* FLOWTAP_SELFTESTS_SUPPORT_CRAFTED_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Which method a drain takes where not all can be had. */
-#ifndef SELFTESTS_DRAIN_METHOD_H
-#define SELFTESTS_DRAIN_METHOD_H
+#ifndef FLOWTAP_SELFTESTS_SUPPORT_DRAIN_METHOD_H
+#define FLOWTAP_SELFTESTS_SUPPORT_DRAIN_METHOD_H
 
 #include <flowtap/drain.h>
 #include <linux/io_uring.h>
@@ -20,4 +20,4 @@ static inline enum flowtap_drain_method unregistered(enum flowtap_drain_method w
 	return wanted > FLOWTAP_DRAIN_URING ? wanted : FLOWTAP_DRAIN_URING;
 }
 
-#endif /* SELFTESTS_DRAIN_METHOD_H */
+#endif /* FLOWTAP_SELFTESTS_SUPPORT_DRAIN_METHOD_H */

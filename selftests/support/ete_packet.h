@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* ETE packets as lines of text, whole and in pieces. */
-#ifndef SELFTESTS_ETE_PACKET_H
-#define SELFTESTS_ETE_PACKET_H
+#ifndef FLOWTAP_SELFTESTS_SUPPORT_ETE_PACKET_H
+#define FLOWTAP_SELFTESTS_SUPPORT_ETE_PACKET_H
 
 #include <flowtap/ete_packet.h>
 #include <inttypes.h>
@@ -178,4 +178,4 @@ static char *packet_text_of(const struct flowtap_ete_config *config, const char 
 	return out.text;
 }
 
-#endif /* SELFTESTS_ETE_PACKET_H */
+#endif /* FLOWTAP_SELFTESTS_SUPPORT_ETE_PACKET_H */

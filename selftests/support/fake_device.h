@@ -3,8 +3,8 @@
  * A device in place of libuapi/capture/device.c: CPUs that have what a test says, and streams that
  * are files in memory with a ring. It notes what it is asked for.
  */
-#ifndef FLOWTAP_TEST_FAKE_DEVICE_H
-#define FLOWTAP_TEST_FAKE_DEVICE_H
+#ifndef FLOWTAP_SELFTESTS_SUPPORT_FAKE_DEVICE_H
+#define FLOWTAP_SELFTESTS_SUPPORT_FAKE_DEVICE_H
 
 #include <errno.h>
 #include <flowtap/session.h>
@@ -196,4 +196,4 @@ static inline void fake_reset(uint32_t cpus, uint32_t source)
 		};
 }
 
-#endif /* FLOWTAP_TEST_FAKE_DEVICE_H */
+#endif /* FLOWTAP_SELFTESTS_SUPPORT_FAKE_DEVICE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A flow as lines of text, which tests read as they come. */
-#ifndef SELFTESTS_FLOW_LINES_H
-#define SELFTESTS_FLOW_LINES_H
+#ifndef FLOWTAP_SELFTESTS_SUPPORT_FLOW_LINES_H
+#define FLOWTAP_SELFTESTS_SUPPORT_FLOW_LINES_H
 
 #include <flowtap/text.h>
 #include <stdlib.h>
@@ -42,4 +42,4 @@ static inline const char *flow_lines(struct flow *flow)
 	return flow->lines;
 }
 
-#endif /* SELFTESTS_FLOW_LINES_H */
+#endif /* FLOWTAP_SELFTESTS_SUPPORT_FLOW_LINES_H */

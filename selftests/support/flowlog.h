@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A sink that takes blocks apart into instructions and keeps what it is told; lists to compare. */
-#ifndef FLOWLOG_H
-#define FLOWLOG_H
+#ifndef FLOWTAP_SELFTESTS_SUPPORT_FLOWLOG_H
+#define FLOWTAP_SELFTESTS_SUPPORT_FLOWLOG_H
 
 #include <flowtap/block.h>
 #include <flowtap/flow.h>
@@ -176,4 +176,4 @@ static inline bool same_items(const struct items *expected, const struct items *
 	return false;
 }
 
-#endif /* FLOWLOG_H */
+#endif /* FLOWTAP_SELFTESTS_SUPPORT_FLOWLOG_H */

@@ -15,8 +15,8 @@
  *	elements					by the specification's names, stage 1 (K10.5.2)
  *	flow						flowtap/text.h; of a gap only what is given counts
  */
-#ifndef FLOWTAP_TEST_GOLDEN_H
-#define FLOWTAP_TEST_GOLDEN_H
+#ifndef FLOWTAP_SELFTESTS_SUPPORT_GOLDEN_H
+#define FLOWTAP_SELFTESTS_SUPPORT_GOLDEN_H
 
 #include <flowtap/ete_packet.h>
 #include <stdio.h>
@@ -235,4 +235,4 @@ static inline const struct flowtap_code *golden_find(void *argument,
 	return NULL;
 }
 
-#endif /* FLOWTAP_TEST_GOLDEN_H */
+#endif /* FLOWTAP_SELFTESTS_SUPPORT_GOLDEN_H */

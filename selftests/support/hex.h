@@ -3,8 +3,8 @@
  * Bytes written down as text: hexadecimal pairs with spaces anywhere, 'text' for its characters,
  * #'text' for its length in four bytes and its characters.
  */
-#ifndef SELFTESTS_HEX_H
-#define SELFTESTS_HEX_H
+#ifndef FLOWTAP_SELFTESTS_SUPPORT_HEX_H
+#define FLOWTAP_SELFTESTS_SUPPORT_HEX_H
 
 #include <stdint.h>
 #include <stdio.h>
@@ -57,4 +57,4 @@ static inline void hex_add(struct hex *hex, const char *text)
 	}
 }
 
-#endif /* SELFTESTS_HEX_H */
+#endif /* FLOWTAP_SELFTESTS_SUPPORT_HEX_H */

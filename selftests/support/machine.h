@@ -12,8 +12,8 @@
  * mode, which calls of firmware and exceptions that it hands on go through, guests, and a recorder
  * whose own code is not executed: where it runs, the kernel goes on at kernel.resume.
  */
-#ifndef MACHINE_H
-#define MACHINE_H
+#ifndef FLOWTAP_SELFTESTS_SUPPORT_MACHINE_H
+#define FLOWTAP_SELFTESTS_SUPPORT_MACHINE_H
 
 #include "support/machine_record.h"
 
@@ -449,4 +449,4 @@ static inline void machine_freeze(struct machine *m)
 	machine_enter(m, m->kernel.resume);
 }
 
-#endif /* MACHINE_H */
+#endif /* FLOWTAP_SELFTESTS_SUPPORT_MACHINE_H */

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The machine for tests (machine.h): what it is made of, and its control transfer records. */
-#ifndef MACHINE_RECORD_H
-#define MACHINE_RECORD_H
+#ifndef FLOWTAP_SELFTESTS_SUPPORT_MACHINE_RECORD_H
+#define FLOWTAP_SELFTESTS_SUPPORT_MACHINE_RECORD_H
 
 #include <linux/flowtap.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "support/random.h"
 
 #define MACHINE_PAGES	64
 #define MACHINE_FRAMES	6
@@ -92,10 +94,7 @@ struct machine {
 
 static inline uint64_t machine_random(struct machine *m)
 {
-	m->random ^= m->random << 13;
-	m->random ^= m->random >> 7;
-	m->random ^= m->random << 17;
-	return m->random >> 11;
+	return random_next(&m->random) >> 11;
 }
 
 static inline bool machine_chance(struct machine *m, unsigned int one_in)
@@ -214,4 +213,4 @@ static inline uint32_t machine_drain(struct machine *m, struct made *made)
 	return nr;
 }
 
-#endif /* MACHINE_RECORD_H */
+#endif /* FLOWTAP_SELFTESTS_SUPPORT_MACHINE_RECORD_H */

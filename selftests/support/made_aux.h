@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Rings with an AUX area as the kernel would make them, and what is to come out of an archive. */
-#ifndef FLOWTAP_TEST_MADE_AUX_H
-#define FLOWTAP_TEST_MADE_AUX_H
+#ifndef FLOWTAP_SELFTESTS_SUPPORT_MADE_AUX_H
+#define FLOWTAP_SELFTESTS_SUPPORT_MADE_AUX_H
 
 #include <flowtap/archive.h>
 #include <stdlib.h>
@@ -235,4 +235,4 @@ static inline void aux_see(struct aux_content *content, const struct flowtap_arc
 			aux_judge(content, (const void *)record);
 }
 
-#endif /* FLOWTAP_TEST_MADE_AUX_H */
+#endif /* FLOWTAP_SELFTESTS_SUPPORT_MADE_AUX_H */

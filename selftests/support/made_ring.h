@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Rings as the kernel would make them, and what it does with them. */
-#ifndef FLOWTAP_TEST_MADE_RING_H
-#define FLOWTAP_TEST_MADE_RING_H
+#ifndef FLOWTAP_SELFTESTS_SUPPORT_MADE_RING_H
+#define FLOWTAP_SELFTESTS_SUPPORT_MADE_RING_H
 
 #include <flowtap/ring.h>
 #include <sched.h>
@@ -141,4 +141,4 @@ static inline void *producer(void *argument)
 	return NULL;
 }
 
-#endif /* FLOWTAP_TEST_MADE_RING_H */
+#endif /* FLOWTAP_SELFTESTS_SUPPORT_MADE_RING_H */

@@ -3,8 +3,8 @@
  * Random flows, as decoders tell them: walks through random code of one architecture, with traps,
  * returns, gaps and what else there is between. And flows as lines of text, to be compared.
  */
-#ifndef SELFTESTS_MADEFLOW_H
-#define SELFTESTS_MADEFLOW_H
+#ifndef FLOWTAP_SELFTESTS_SUPPORT_MADEFLOW_H
+#define FLOWTAP_SELFTESTS_SUPPORT_MADEFLOW_H
 
 #include <flowtap/arm.h>
 #include <flowtap/block.h>
@@ -16,6 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "support/random.h"
 #include "support/rv64.h"
 #include "support/sink.h"
 
@@ -42,10 +43,7 @@ struct madeflow {
 
 static inline uint32_t made_below(struct madeflow *made, uint32_t limit)
 {
-	made->random ^= made->random << 13;
-	made->random ^= made->random >> 7;
-	made->random ^= made->random << 17;
-	return (uint32_t)(made->random >> 20) % limit;
+	return (uint32_t)(random_next(&made->random) >> 20) % limit;
 }
 
 static inline size_t made_length(enum flowtap_isa isa, const uint8_t *bytes)
@@ -466,4 +464,4 @@ static inline char *made_differs(const char *a, const char *b)
 	return text;
 }
 
-#endif /* SELFTESTS_MADEFLOW_H */
+#endif /* FLOWTAP_SELFTESTS_SUPPORT_MADEFLOW_H */

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Random flows as the writer makes STF of them. */
-#ifndef SELFTESTS_MADESTF_H
-#define SELFTESTS_MADESTF_H
+/* Random flows as the writer makes STF of them, and copies of STF. */
+#ifndef FLOWTAP_SELFTESTS_SUPPORT_MADESTF_H
+#define FLOWTAP_SELFTESTS_SUPPORT_MADESTF_H
 
 #include <flowtap/stf.h>
+#include <flowtap/stf_copy.h>
 #include <flowtap/zstf.h>
 
 #include "support/madeflow.h"
@@ -49,4 +50,18 @@ static inline struct output made_stf(uint64_t seed, bool arm, unsigned int block
 	return made_stf_gaps(seed, arm, blocks, 0, zstf);
 }
 
-#endif /* SELFTESTS_MADESTF_H */
+/* A copy of the file, record by record. markers: of a chunk, 0: not compressed. */
+static inline struct output copy_of(int fd, uint64_t markers, struct flowtap_stf_copy *copy,
+				    int *status)
+{
+	const struct flowtap_zstf_options zstf = { .markers = markers, .level = 1 };
+	struct output output = output_new();
+
+	*copy = (struct flowtap_stf_copy){ .zstf = markers ? &zstf : NULL };
+	lseek(fd, 0, SEEK_SET);
+	*status = flowtap_stf_copy(copy, fd, output.fd);
+	output_read(&output);
+	return output;
+}
+
+#endif /* FLOWTAP_SELFTESTS_SUPPORT_MADESTF_H */

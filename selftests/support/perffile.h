@@ -3,8 +3,8 @@
  * Makes perf.data files byte by byte, as perf record does for cs_etm: written from Linux's
  * perf.data-file-format.txt, perf_event.h and cs-etm.h, without the reader's tables.
  */
-#ifndef SELFTESTS_PERFFILE_H
-#define SELFTESTS_PERFFILE_H
+#ifndef FLOWTAP_SELFTESTS_SUPPORT_PERFFILE_H
+#define FLOWTAP_SELFTESTS_SUPPORT_PERFFILE_H
 
 #include <linux/perf_event.h>
 #include <stdbool.h>
@@ -381,4 +381,4 @@ static inline void perffile_finish(struct perffile *file)
 	file->n_features = 0;
 }
 
-#endif /* SELFTESTS_PERFFILE_H */
+#endif /* FLOWTAP_SELFTESTS_SUPPORT_PERFFILE_H */

@@ -3,8 +3,8 @@
  * A board's perf.data, and files as they are below its root: what the programs that make them for the
  * tests of the command have in common.
  */
-#ifndef FLOWTAP_TEST_PERFFILE_BOARD_H
-#define FLOWTAP_TEST_PERFFILE_BOARD_H
+#ifndef FLOWTAP_SELFTESTS_SUPPORT_PERFFILE_BOARD_H
+#define FLOWTAP_SELFTESTS_SUPPORT_PERFFILE_BOARD_H
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -57,4 +57,4 @@ static inline void perffile_board_write(struct perffile *file, const char *root,
 	free(file->bytes);
 }
 
-#endif /* FLOWTAP_TEST_PERFFILE_BOARD_H */
+#endif /* FLOWTAP_SELFTESTS_SUPPORT_PERFFILE_BOARD_H */

@@ -3,8 +3,8 @@
  * The records of a perf.data that is being made, packed as perf record -z does it: one zstd stream,
  * flushed now and then, in COMPRESSED records that end anywhere; perf's own records stay as they are.
  */
-#ifndef FLOWTAP_TEST_PERFFILE_PACK_H
-#define FLOWTAP_TEST_PERFFILE_PACK_H
+#ifndef FLOWTAP_SELFTESTS_SUPPORT_PERFFILE_PACK_H
+#define FLOWTAP_SELFTESTS_SUPPORT_PERFFILE_PACK_H
 
 #include <zstd.h>
 
@@ -85,4 +85,4 @@ static inline void perffile_pack(struct perffile *file, bool second, size_t piec
 	free(bytes);
 }
 
-#endif /* FLOWTAP_TEST_PERFFILE_PACK_H */
+#endif /* FLOWTAP_SELFTESTS_SUPPORT_PERFFILE_PACK_H */

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Random programs for the test machine: every kind of transfer, long and short forms mixed. */
-#ifndef PROGRAM_H
-#define PROGRAM_H
+#ifndef FLOWTAP_SELFTESTS_SUPPORT_PROGRAM_H
+#define FLOWTAP_SELFTESTS_SUPPORT_PROGRAM_H
 
+#include "support/random.h"
 #include "support/rv64.h"
 
 #include <stdbool.h>
@@ -24,10 +25,7 @@ struct program {
 
 static inline uint64_t program_random(uint64_t *state)
 {
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state >> 11;
+	return random_next(state) >> 11;
 }
 
 enum statement {
@@ -207,4 +205,4 @@ static inline void program_make(struct program *p, uint64_t base, uint64_t seed,
 	free(kinds);
 }
 
-#endif /* PROGRAM_H */
+#endif /* FLOWTAP_SELFTESTS_SUPPORT_PROGRAM_H */

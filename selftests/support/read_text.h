@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What a reader of text makes of it, as lines of the flow. */
-#ifndef SELFTESTS_READ_TEXT_H
-#define SELFTESTS_READ_TEXT_H
+#ifndef FLOWTAP_SELFTESTS_SUPPORT_READ_TEXT_H
+#define FLOWTAP_SELFTESTS_SUPPORT_READ_TEXT_H
 
 #include <flowtap/learned.h>
 #include <flowtap/qemu4v.h>
@@ -68,4 +68,4 @@ static inline void text_read_done(struct text_read *text)
 	output_free(&text->output);
 }
 
-#endif /* SELFTESTS_READ_TEXT_H */
+#endif /* FLOWTAP_SELFTESTS_SUPPORT_READ_TEXT_H */

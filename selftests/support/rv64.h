@@ -4,8 +4,8 @@
  * a look at libuapi/isa/riscv.c. Registers are x numbers; the short forms take x8 to x15 where the
  * specification has a prime (rs1').
  */
-#ifndef RV64_H
-#define RV64_H
+#ifndef FLOWTAP_SELFTESTS_SUPPORT_RV64_H
+#define FLOWTAP_SELFTESTS_SUPPORT_RV64_H
 
 #include <stdint.h>
 #include <string.h>
@@ -156,4 +156,4 @@ static inline void rv_put(struct rv_code *code, uint32_t insn)
 		code->bytes[code->size++] = insn >> 8 * i;
 }
 
-#endif /* RV64_H */
+#endif /* FLOWTAP_SELFTESTS_SUPPORT_RV64_H */

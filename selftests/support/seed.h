@@ -2,8 +2,8 @@
 /*
  * The seed of all that is random in a test: FLOWTAP_SEED of the environment, else 1. It is printed.
  */
-#ifndef FLOWTAP_TEST_SEED_H
-#define FLOWTAP_TEST_SEED_H
+#ifndef FLOWTAP_SELFTESTS_SUPPORT_SEED_H
+#define FLOWTAP_SELFTESTS_SUPPORT_SEED_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,4 +37,4 @@ static inline uint64_t seeded(uint64_t n)
 	return n ^ (test_seed - 1) * 0xd1342543de82ef95;
 }
 
-#endif /* FLOWTAP_TEST_SEED_H */
+#endif /* FLOWTAP_SELFTESTS_SUPPORT_SEED_H */

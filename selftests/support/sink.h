@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What tests of sinks share: a file to write to, and calls of a sink. */
-#ifndef SELFTESTS_SINK_H
-#define SELFTESTS_SINK_H
+#ifndef FLOWTAP_SELFTESTS_SUPPORT_SINK_H
+#define FLOWTAP_SELFTESTS_SUPPORT_SINK_H
 
 #include <flowtap/block.h>
 #include <flowtap/flow.h>
@@ -130,4 +130,4 @@ static inline void blocks_unrender(struct flowtap_block *blocks, size_t n)
 	}
 }
 
-#endif /* SELFTESTS_SINK_H */
+#endif /* FLOWTAP_SELFTESTS_SUPPORT_SINK_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What reading an STF gives, as text and with its problems. */
-#ifndef SELFTESTS_STF_READING_H
-#define SELFTESTS_STF_READING_H
+#ifndef FLOWTAP_SELFTESTS_SUPPORT_STF_READING_H
+#define FLOWTAP_SELFTESTS_SUPPORT_STF_READING_H
 
 #include <flowtap/learned.h>
 #include <flowtap/stf.h>
@@ -106,4 +106,4 @@ static inline int gzip_pack(int fd, size_t piece)
 	return packed;
 }
 
-#endif /* SELFTESTS_STF_READING_H */
+#endif /* FLOWTAP_SELFTESTS_SUPPORT_STF_READING_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A flow by hand, step by step, for the writer of STF. */
-#ifndef SELFTESTS_STF_STEPS_H
-#define SELFTESTS_STF_STEPS_H
+#ifndef FLOWTAP_SELFTESTS_SUPPORT_STF_STEPS_H
+#define FLOWTAP_SELFTESTS_SUPPORT_STF_STEPS_H
 
 #include <flowtap/stf.h>
 
@@ -46,4 +46,4 @@ static inline int feed(struct flowtap_stf *writer, const struct step *steps, siz
 	return error ? error : flowtap_stf_finish(writer);
 }
 
-#endif /* SELFTESTS_STF_STEPS_H */
+#endif /* FLOWTAP_SELFTESTS_SUPPORT_STF_STEPS_H */

@@ -3,8 +3,8 @@
  * A file whose path is a pipe's once it has been looked at, as a hostile owner of its directory would
  * have it: fstat of the program that includes this, once for each swapped_make, changes the two.
  */
-#ifndef FLOWTAP_TEST_SWAPPED_H
-#define FLOWTAP_TEST_SWAPPED_H
+#ifndef FLOWTAP_SELFTESTS_SUPPORT_SWAPPED_H
+#define FLOWTAP_SELFTESTS_SUPPORT_SWAPPED_H
 
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -64,4 +64,4 @@ int fstat(int fd, struct stat *status)
 	return result;
 }
 
-#endif /* FLOWTAP_TEST_SWAPPED_H */
+#endif /* FLOWTAP_SELFTESTS_SUPPORT_SWAPPED_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Makes a small RISC-V ELF file: code, a build-id, a symbol table. */
-#ifndef FLOWTAP_TEST_TINYELF_H
-#define FLOWTAP_TEST_TINYELF_H
+#ifndef FLOWTAP_SELFTESTS_SUPPORT_TINYELF_H
+#define FLOWTAP_SELFTESTS_SUPPORT_TINYELF_H
 
 #include <elf.h>
 #include <stddef.h>
@@ -108,6 +108,13 @@ static uint8_t tiny_code(uint8_t seed, size_t i)
 	return (uint8_t)(seed + i * 7 + (i >> 8));
 }
 
+/* The build-id of a file made with `seed`. */
+static void tiny_build_id(uint8_t id[20], uint8_t seed)
+{
+	memset(id, seed, 20);
+	id[0] = 0xab;
+}
+
 /* Fills at least TINY_CODE_OFFSET + TINY_CODE_SIZE bytes; returns how many. */
 static size_t tiny_make(uint8_t *bytes, uint8_t seed)
 {
@@ -139,8 +146,7 @@ static size_t tiny_make(uint8_t *bytes, uint8_t seed)
 		},
 	};
 
-	memset(tiny.note.id, seed, sizeof(tiny.note.id));
-	tiny.note.id[0] = 0xab;
+	tiny_build_id(tiny.note.id, seed);
 	tiny_symbols(&tiny);
 	tiny_sections(&tiny);
 	_Static_assert(sizeof(tiny) <= TINY_CODE_OFFSET, "room");
@@ -151,4 +157,4 @@ static size_t tiny_make(uint8_t *bytes, uint8_t seed)
 	return TINY_CODE_OFFSET + TINY_CODE_SIZE;
 }
 
-#endif /* FLOWTAP_TEST_TINYELF_H */
+#endif /* FLOWTAP_SELFTESTS_SUPPORT_TINYELF_H */

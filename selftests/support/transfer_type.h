@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Transfer types as the tests know them (Smctr table 9), on their own account. */
-#ifndef FLOWTAP_TEST_TRANSFER_TYPE_H
-#define FLOWTAP_TEST_TRANSFER_TYPE_H
+#ifndef FLOWTAP_SELFTESTS_SUPPORT_TRANSFER_TYPE_H
+#define FLOWTAP_SELFTESTS_SUPPORT_TRANSFER_TYPE_H
 
 enum transfer_type {
 	TYPE_EXCEPTION = 1,
@@ -19,4 +19,4 @@ enum transfer_type {
 	TYPE_OTHER_DIRECT = 15,
 };
 
-#endif /* FLOWTAP_TEST_TRANSFER_TYPE_H */
+#endif /* FLOWTAP_SELFTESTS_SUPPORT_TRANSFER_TYPE_H */

@@ -4,8 +4,8 @@
  * Arm's tarmac-trace-utilities and of gem5's parser, found by running and reading them, and what
  * the specification says where both are silent. It shares nothing with the writer.
  */
-#ifndef SELFTESTS_TTU_H
-#define SELFTESTS_TTU_H
+#ifndef FLOWTAP_SELFTESTS_SUPPORT_TTU_H
+#define FLOWTAP_SELFTESTS_SUPPORT_TTU_H
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -397,4 +397,4 @@ static inline bool ttu_check(struct ttu *ttu, const char *text, size_t size)
 	return true;
 }
 
-#endif /* SELFTESTS_TTU_H */
+#endif /* FLOWTAP_SELFTESTS_SUPPORT_TTU_H */

@@ -4,8 +4,8 @@
  * stops it before it begins, until SIGCONT; AMOUNT scales the work. Each prints one line at its
  * end and exits 0 if its results were right.
  */
-#ifndef WORKLOAD_H
-#define WORKLOAD_H
+#ifndef FLOWTAP_SELFTESTS_WORKLOADS_WORKLOAD_H
+#define FLOWTAP_SELFTESTS_WORKLOADS_WORKLOAD_H
 
 #include <signal.h>
 #include <stdint.h>
@@ -43,4 +43,4 @@ static inline uint64_t mix(uint64_t *state)
 	return z ^ (z >> 31);
 }
 
-#endif /* WORKLOAD_H */
+#endif /* FLOWTAP_SELFTESTS_WORKLOADS_WORKLOAD_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What can be known about an Arm machine's trace hardware without the module. */
-#ifndef ARM_MACHINE_H
-#define ARM_MACHINE_H
+#ifndef FLOWTAP_TOOLS_COMMON_ARM_MACHINE_H
+#define FLOWTAP_TOOLS_COMMON_ARM_MACHINE_H
 
 #include <stdbool.h>
 
@@ -21,4 +21,4 @@ bool is_arm_machine(void);
  */
 const char *arm_machine_drivers(bool *built_in);
 
-#endif /* ARM_MACHINE_H */
+#endif /* FLOWTAP_TOOLS_COMMON_ARM_MACHINE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* flowtapd's control socket, from the side that asks: a line, and an answer of JSON. */
-#ifndef CONTROL_H
-#define CONTROL_H
+#ifndef FLOWTAP_TOOLS_COMMON_CONTROL_H
+#define FLOWTAP_TOOLS_COMMON_CONTROL_H
 
 #include "common/json_reader.h"
 
@@ -36,4 +36,4 @@ int control_ask(struct control *control, const char *command, unsigned int secon
 /* Also of one that is not open. */
 void control_close(struct control *control);
 
-#endif /* CONTROL_H */
+#endif /* FLOWTAP_TOOLS_COMMON_CONTROL_H */

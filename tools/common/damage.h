@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The damages of an input in words: the first ten, so that a file of noise does not fill a screen. */
-#ifndef DAMAGE_H
-#define DAMAGE_H
+#ifndef FLOWTAP_TOOLS_COMMON_DAMAGE_H
+#define FLOWTAP_TOOLS_COMMON_DAMAGE_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,4 +20,4 @@ bool damage_is_shown(uint64_t nth);
 /* Complains of one of `input` (a path or "-"), unless ten were shown; says so after the tenth. */
 void damage_complain(const char *input, const struct damage *damage);
 
-#endif /* DAMAGE_H */
+#endif /* FLOWTAP_TOOLS_COMMON_DAMAGE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* /dev/flowtap: saying what is wrong with it, and who has it. */
-#ifndef DEVICE_REPORT_H
-#define DEVICE_REPORT_H
+#ifndef FLOWTAP_TOOLS_COMMON_DEVICE_REPORT_H
+#define FLOWTAP_TOOLS_COMMON_DEVICE_REPORT_H
 
 #include <linux/flowtap.h>
 #include <stdbool.h>
@@ -37,4 +37,4 @@ const char *device_cpus(const struct flowtap_query *queries, size_t n,
 				       const struct flowtap_query *like),
 			const struct flowtap_query *like, char *buffer);
 
-#endif /* DEVICE_REPORT_H */
+#endif /* FLOWTAP_TOOLS_COMMON_DEVICE_REPORT_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* --config KEY=VALUE[,...]: the registers of a trace unit whose bytes come without them. */
-#ifndef ETE_CONFIG_H
-#define ETE_CONFIG_H
+#ifndef FLOWTAP_TOOLS_COMMON_ETE_CONFIG_H
+#define FLOWTAP_TOOLS_COMMON_ETE_CONFIG_H
 
 #include "common/parse_options.h"
 
@@ -13,7 +13,8 @@
 
 /*
  * Keys in any case, with or without TRC before them; values of 32 bits, decimal or 0x. Sets what is
- * given and leaves the rest of *config. profile=m, a or r is no register: whose the trace unit is. 0; -EINVAL, after having said on stderr what is wrong.
+ * given and leaves the rest of *config. profile=m, a or r is no register: whose the trace unit is.
+ * 0; -EINVAL, after having said on stderr what is wrong.
  */
 int ete_config_parse(const char *text, struct flowtap_ete_config *config);
 
@@ -36,4 +37,4 @@ void complain_no_source(const char *name, uint8_t id, const uint64_t ids[FLOWTAP
 	OPTION_NUMBER(0, "id", id, FLOWTAP_FRAME_FIRST, FLOWTAP_FRAME_LAST, \
 		      "a trace ID from 0x1 to 0x6f", __VA_ARGS__)
 
-#endif /* ETE_CONFIG_H */
+#endif /* FLOWTAP_TOOLS_COMMON_ETE_CONFIG_H */

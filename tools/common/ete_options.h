@@ -3,8 +3,8 @@
  * The options of `flowtap record` that only a trace unit has (FLOWTAP_SOURCE_ETE): its registers
  * (DDI 0487, TRCCONFIGR and others) and its AUX area.
  */
-#ifndef ETE_OPTIONS_H
-#define ETE_OPTIONS_H
+#ifndef FLOWTAP_TOOLS_COMMON_ETE_OPTIONS_H
+#define FLOWTAP_TOOLS_COMMON_ETE_OPTIONS_H
 
 #include "common/parse_options.h"
 
@@ -46,4 +46,4 @@ bool ete_options_fit(const struct ete_request *request, uint64_t settable, uint3
 /* LACK_TRACE, _RANGES or _CYCLES of a trace unit, as a clause. */
 const char *ete_options_lack(enum flowtap_session_lack lack, uint64_t bits);
 
-#endif /* ETE_OPTIONS_H */
+#endif /* FLOWTAP_TOOLS_COMMON_ETE_OPTIONS_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* perf events by the names that perf gives them. */
-#ifndef EVENT_H
-#define EVENT_H
+#ifndef FLOWTAP_TOOLS_COMMON_EVENT_H
+#define FLOWTAP_TOOLS_COMMON_EVENT_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -27,4 +27,4 @@ const char *event_unit(const char *name, size_t size);
 /* Whether perf would count it for this process in user mode: 0 or -errno of perf_event_open. */
 int event_probe(const struct event *event, uint64_t period);
 
-#endif /* EVENT_H */
+#endif /* FLOWTAP_TOOLS_COMMON_EVENT_H */

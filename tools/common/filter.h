@@ -3,8 +3,8 @@
  * Which transfers are recorded: what --filter says, and the bits of sctrctl that make it so
  * (Smctr 2.1, 6.2). A set of types has bit 1 << enum flowtap_transfer_type for each.
  */
-#ifndef FILTER_H
-#define FILTER_H
+#ifndef FLOWTAP_TOOLS_COMMON_FILTER_H
+#define FLOWTAP_TOOLS_COMMON_FILTER_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -33,4 +33,4 @@ void filter_print(FILE *file, uint32_t types);
 /* The words for help: two columns, 8 blanks before each. */
 void filter_help(FILE *file);
 
-#endif /* FILTER_H */
+#endif /* FLOWTAP_TOOLS_COMMON_FILTER_H */

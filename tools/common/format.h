@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The formats of traces: what each can hold, who reads it, who writes it. */
-#ifndef FORMAT_H
-#define FORMAT_H
+#ifndef FLOWTAP_TOOLS_COMMON_FORMAT_H
+#define FLOWTAP_TOOLS_COMMON_FORMAT_H
 
 #include "common/format_request.h"
 #include "common/left_out.h"
@@ -104,4 +104,4 @@ int format_finish(struct format *format);
 uint64_t format_bytes(const struct format *format);
 void format_free(struct format *format);
 
-#endif /* FORMAT_H */
+#endif /* FLOWTAP_TOOLS_COMMON_FORMAT_H */

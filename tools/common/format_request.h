@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What is asked for of a format: the options that decode and convert share. */
-#ifndef FORMAT_REQUEST_H
-#define FORMAT_REQUEST_H
+#ifndef FLOWTAP_TOOLS_COMMON_FORMAT_REQUEST_H
+#define FLOWTAP_TOOLS_COMMON_FORMAT_REQUEST_H
 
 #include "common/parse_options.h"
 #include "common/symbols.h"
@@ -74,4 +74,4 @@ const char *option_format(const struct command_option *option, const char *name)
 	       .most = FLOWTAP_DISASM_NONE, .wanted = "auto, llvm, capstone or none", __VA_ARGS__)
 const char *option_disassembler(const struct command_option *option, const char *name);
 
-#endif /* FORMAT_REQUEST_H */
+#endif /* FLOWTAP_TOOLS_COMMON_FORMAT_REQUEST_H */

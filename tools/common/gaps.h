@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The gaps of a flow by reason, in the summaries of all inputs. */
-#ifndef GAPS_H
-#define GAPS_H
+#ifndef FLOWTAP_TOOLS_COMMON_GAPS_H
+#define FLOWTAP_TOOLS_COMMON_GAPS_H
 
 #include "common/json.h"
 
@@ -18,4 +18,4 @@ void gaps_json_of(struct json *json, const char *key, const uint64_t values[FLOW
 /* An object "gaps" of the reasons that occurred, with ns another one, "gap_ns". */
 void gaps_json(struct json *json, const uint64_t gaps[FLOWTAP_GAP_REASONS], const uint64_t *ns);
 
-#endif /* GAPS_H */
+#endif /* FLOWTAP_TOOLS_COMMON_GAPS_H */

@@ -86,7 +86,7 @@ static int unpack_limit(uint64_t *limit)
 	*limit = FLOWTAP_PACKED_LIMIT;
 	if (!text || !*text || number_parse_size(text, limit))
 		return 0;
-	complain(UNPACK_LIMIT "='%s' is not a size as 64G", text);
+	complain(UNPACK_LIMIT "='%s' is no size: it is bytes, or with K, M or G, as 64G", text);
 	return -EINVAL;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The file a command reads. */
-#ifndef INPUT_FILE_H
-#define INPUT_FILE_H
+#ifndef FLOWTAP_TOOLS_COMMON_INPUT_FILE_H
+#define FLOWTAP_TOOLS_COMMON_INPUT_FILE_H
 
 #include <flowtap/packed.h>
 #include <stdbool.h>
@@ -23,4 +23,4 @@ const char *input_name(const char *path);
 /* Bytes, 0 unknown. */
 off_t input_size(int fd);
 
-#endif /* INPUT_FILE_H */
+#endif /* FLOWTAP_TOOLS_COMMON_INPUT_FILE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Instruction sets, as the commands that read traces name and measure them. */
-#ifndef ISA_H
-#define ISA_H
+#ifndef FLOWTAP_TOOLS_COMMON_ISA_H
+#define FLOWTAP_TOOLS_COMMON_ISA_H
 
 #include <flowtap/flow.h>
 #include <stddef.h>
@@ -26,4 +26,4 @@ uint32_t isa_opcode(enum flowtap_isa isa, const uint8_t *bytes, size_t size);
 uint8_t isa_it_after(enum flowtap_isa isa, uint8_t it, uint64_t address, const uint8_t *bytes,
 		      size_t size);
 
-#endif /* ISA_H */
+#endif /* FLOWTAP_TOOLS_COMMON_ISA_H */

@@ -6,8 +6,8 @@
  * unit: _ns, seconds, _hz, bytes, pages (flowtap.1, JSON). Strings of any bytes come out valid:
  * what is not UTF-8 becomes U+FFFD.
  */
-#ifndef JSON_H
-#define JSON_H
+#ifndef FLOWTAP_TOOLS_COMMON_JSON_H
+#define FLOWTAP_TOOLS_COMMON_JSON_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -32,4 +32,4 @@ void json_seconds(struct json *json, const char *key, uint64_t nanoseconds);
 void json_hex(struct json *json, const char *key, uint64_t value);
 void json_bool(struct json *json, const char *key, bool value);
 
-#endif /* JSON_H */
+#endif /* FLOWTAP_TOOLS_COMMON_JSON_H */

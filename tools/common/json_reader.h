@@ -3,8 +3,8 @@
  * A reader of JSON (RFC 8259) that somebody else wrote. It is checked as a whole first; what is
  * found in it then points into the text. Nothing is allocated.
  */
-#ifndef JSON_READER_H
-#define JSON_READER_H
+#ifndef FLOWTAP_TOOLS_COMMON_JSON_READER_H
+#define FLOWTAP_TOOLS_COMMON_JSON_READER_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -43,4 +43,4 @@ bool json_is_number(struct json_value value, double *number);
  */
 bool json_is_string(struct json_value value, char *text, size_t capacity);
 
-#endif /* JSON_READER_H */
+#endif /* FLOWTAP_TOOLS_COMMON_JSON_READER_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A sink in front of a format's: counts what comes, also what the format cannot hold. */
-#ifndef LEFT_OUT_H
-#define LEFT_OUT_H
+#ifndef FLOWTAP_TOOLS_COMMON_LEFT_OUT_H
+#define FLOWTAP_TOOLS_COMMON_LEFT_OUT_H
 
 #include "common/json.h"
 
@@ -52,4 +52,4 @@ void left_out_json(struct json *json, const struct left_out *left_out);
 void left_out_complain(const struct left_out *left_out, const struct format_request *request,
 		       const char *input);
 
-#endif /* LEFT_OUT_H */
+#endif /* FLOWTAP_TOOLS_COMMON_LEFT_OUT_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The names of the ABI's numbers and bits, as list, doctor and dump print them. */
-#ifndef NAMES_H
-#define NAMES_H
+#ifndef FLOWTAP_TOOLS_COMMON_NAMES_H
+#define FLOWTAP_TOOLS_COMMON_NAMES_H
 
 #include "common/json.h"
 
@@ -41,4 +41,4 @@ const char *cause_name(uint32_t cause);
 /* What a cause, or any enum flowtap_gap_reason, means: a line for people. */
 const char *cause_meaning(uint32_t cause);
 
-#endif /* NAMES_H */
+#endif /* FLOWTAP_TOOLS_COMMON_NAMES_H */

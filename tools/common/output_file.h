@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The file a command writes: nothing of the user's is lost, nothing half done has its name. */
-#ifndef OUTPUT_FILE_H
-#define OUTPUT_FILE_H
+#ifndef FLOWTAP_TOOLS_COMMON_OUTPUT_FILE_H
+#define FLOWTAP_TOOLS_COMMON_OUTPUT_FILE_H
 
 #include <stdbool.h>
 
@@ -54,4 +54,4 @@ int output_commit(struct output *output);
  */
 void output_discard(struct output *output, int error);
 
-#endif /* OUTPUT_FILE_H */
+#endif /* FLOWTAP_TOOLS_COMMON_OUTPUT_FILE_H */

@@ -16,8 +16,8 @@
  * getopt_long does the work: options and operands mix, `--` ends options, long names may be cut
  * short as far as they are told apart. One that comes again counts again; the last one stands.
  */
-#ifndef PARSE_OPTIONS_H
-#define PARSE_OPTIONS_H
+#ifndef FLOWTAP_TOOLS_COMMON_PARSE_OPTIONS_H
+#define FLOWTAP_TOOLS_COMMON_PARSE_OPTIONS_H
 
 #include "common/names.h"
 
@@ -112,4 +112,4 @@ const char *option_text(const struct command_option *option, const char *text);
  */
 int parse_options(int argc, char **argv, const struct command_option *table);
 
-#endif /* PARSE_OPTIONS_H */
+#endif /* FLOWTAP_TOOLS_COMMON_PARSE_OPTIONS_H */

@@ -3,8 +3,8 @@
  * How far something long has come, on standard error: on a terminal one line that is drawn again
  * and again, elsewhere one line a minute.
  */
-#ifndef PROGRESS_H
-#define PROGRESS_H
+#ifndef FLOWTAP_TOOLS_COMMON_PROGRESS_H
+#define FLOWTAP_TOOLS_COMMON_PROGRESS_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -20,4 +20,4 @@ void progress_show(struct progress *progress, uint64_t done, uint64_t size, cons
 /* Takes the line away, before something else is printed and at the end. */
 void progress_end(struct progress *progress);
 
-#endif /* PROGRESS_H */
+#endif /* FLOWTAP_TOOLS_COMMON_PROGRESS_H */

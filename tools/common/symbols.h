@@ -3,8 +3,8 @@
  * Where the names of branches' targets come from: files that were named with --symbols, and what a
  * recording knows of its own.
  */
-#ifndef SYMBOLS_H
-#define SYMBOLS_H
+#ifndef FLOWTAP_TOOLS_COMMON_SYMBOLS_H
+#define FLOWTAP_TOOLS_COMMON_SYMBOLS_H
 
 #include "common/parse_options.h"
 
@@ -48,4 +48,4 @@ const char *symbols_find(void *symbols, uint64_t address, uint64_t *offset);
 const char *symbols_object(void *symbols, uint64_t address);
 void symbols_free(struct symbols *symbols);
 
-#endif /* SYMBOLS_H */
+#endif /* FLOWTAP_TOOLS_COMMON_SYMBOLS_H */

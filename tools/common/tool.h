@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What every command has: its entry, its exit status, its messages and its numbers. */
-#ifndef TOOL_H
-#define TOOL_H
+#ifndef FLOWTAP_TOOLS_COMMON_TOOL_H
+#define FLOWTAP_TOOLS_COMMON_TOOL_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -84,4 +84,4 @@ uint64_t number_now(void);
 /* A moment of CLOCK_MONOTONIC not long ago, by that clock. */
 uint64_t number_raw(uint64_t monotonic);
 
-#endif /* TOOL_H */
+#endif /* FLOWTAP_TOOLS_COMMON_TOOL_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A trace that a command reads: any format that has a reader, known by its first bytes. */
-#ifndef TRACEFILE_H
-#define TRACEFILE_H
+#ifndef FLOWTAP_TOOLS_COMMON_TRACEFILE_H
+#define FLOWTAP_TOOLS_COMMON_TRACEFILE_H
 
 #include "common/format.h"
 #include "common/json.h"
@@ -65,4 +65,4 @@ void tracefile_print_extra(FILE *output, const struct tracefile *file);
 /* "problems", "truncated" and the same as an object "extra". */
 void tracefile_json(struct json *json, const struct tracefile *file);
 
-#endif /* TRACEFILE_H */
+#endif /* FLOWTAP_TOOLS_COMMON_TRACEFILE_H */

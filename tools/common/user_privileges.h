@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What this user may record, as the kernel's settings and our capabilities have it. */
-#ifndef USER_PRIVILEGES_H
-#define USER_PRIVILEGES_H
+#ifndef FLOWTAP_TOOLS_COMMON_USER_PRIVILEGES_H
+#define FLOWTAP_TOOLS_COMMON_USER_PRIVILEGES_H
 
 #include <linux/flowtap.h>
 #include <stdbool.h>
@@ -23,4 +23,4 @@ bool user_privileges_kernel(const struct user_privileges *privileges);
 const char *user_privileges_problem(const struct flowtap_configure *configure, char *fix,
 				    size_t capacity);
 
-#endif /* USER_PRIVILEGES_H */
+#endif /* FLOWTAP_TOOLS_COMMON_USER_PRIVILEGES_H */

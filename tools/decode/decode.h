@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What `flowtap decode` is asked for. */
-#ifndef DECODE_H
-#define DECODE_H
+#ifndef FLOWTAP_TOOLS_DECODE_DECODE_H
+#define FLOWTAP_TOOLS_DECODE_DECODE_H
 
 #include "common/ete_config.h"
 #include "common/format.h"
@@ -56,4 +56,4 @@ int decode_options_parse(int argc, char **argv, struct decode_options *options);
 int decode_already_trace(const char *path, const struct format_kind *kind);
 void decode_options_free(struct decode_options *options);
 
-#endif /* DECODE_H */
+#endif /* FLOWTAP_TOOLS_DECODE_DECODE_H */

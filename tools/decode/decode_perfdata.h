@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* perf.data: what perf recorded of Arm's trace units (cs_etm). */
-#ifndef DECODE_PERFDATA_H
-#define DECODE_PERFDATA_H
+#ifndef FLOWTAP_TOOLS_DECODE_DECODE_PERFDATA_H
+#define FLOWTAP_TOOLS_DECODE_DECODE_PERFDATA_H
 
 #include "decode/decode.h"
 
@@ -15,4 +15,4 @@ int perf_decode(const struct decode_options *options, int input);
  */
 int perf_dump(int input, const char *path, bool contents);
 
-#endif /* DECODE_PERFDATA_H */
+#endif /* FLOWTAP_TOOLS_DECODE_DECODE_PERFDATA_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A decoding: what was asked for, and everything around the recording that is decoded. */
-#ifndef DECODING_H
-#define DECODING_H
+#ifndef FLOWTAP_TOOLS_DECODE_DECODING_H
+#define FLOWTAP_TOOLS_DECODE_DECODING_H
 
 #include "common/format.h"
 #include "common/output_file.h"
@@ -56,4 +56,4 @@ uint64_t decoding_executed(const struct decoding *decoding);
 uint64_t decoding_bad_records(const struct decoding *decoding);
 void decoding_free(struct decoding *decoding);
 
-#endif /* DECODING_H */
+#endif /* FLOWTAP_TOOLS_DECODE_DECODING_H */

@@ -3,8 +3,8 @@
  * What is asked for of a recording: one thread, one CPU. A sink that hands on no more than that, so
  * that what the decoder counts is of all, and what the next sink gets is of what was picked.
  */
-#ifndef PICK_H
-#define PICK_H
+#ifndef FLOWTAP_TOOLS_DECODE_PICK_H
+#define FLOWTAP_TOOLS_DECODE_PICK_H
 
 #include <flowtap/flow.h>
 #include <stddef.h>
@@ -46,4 +46,4 @@ void pick_advise(const struct pick_list *list, const char *what);
 /* Complains that nothing of `input` was picked, and advises what there is. */
 void pick_nothing(const struct pick *pick, const char *input);
 
-#endif /* PICK_H */
+#endif /* FLOWTAP_TOOLS_DECODE_PICK_H */

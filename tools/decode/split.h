@@ -2,8 +2,8 @@
 /*
  * A sink with a trace of its own for each thread, process or CPU: OUT with its number in the name.
  */
-#ifndef SPLIT_H
-#define SPLIT_H
+#ifndef FLOWTAP_TOOLS_DECODE_SPLIT_H
+#define FLOWTAP_TOOLS_DECODE_SPLIT_H
 
 #include "common/format.h"
 #include "common/output_file.h"
@@ -55,4 +55,4 @@ int split_finish(struct split *split);
 /* Removes what is not finished. */
 void split_free(struct split *split);
 
-#endif /* SPLIT_H */
+#endif /* FLOWTAP_TOOLS_DECODE_SPLIT_H */

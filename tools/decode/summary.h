@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What was decoded, as people and programs read it. */
-#ifndef SUMMARY_H
-#define SUMMARY_H
+#ifndef FLOWTAP_TOOLS_DECODE_SUMMARY_H
+#define FLOWTAP_TOOLS_DECODE_SUMMARY_H
 
 #include "decode/pick.h"
 #include "decode/split.h"
@@ -37,4 +37,4 @@ struct summary {
 void summary_print(FILE *file, const struct summary *summary);
 void summary_json(FILE *file, const struct summary *summary);
 
-#endif /* SUMMARY_H */
+#endif /* FLOWTAP_TOOLS_DECODE_SUMMARY_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What the summaries of archives and perf.data have in common: who ran, and which code is missing. */
-#ifndef SUMMARY_LISTS_H
-#define SUMMARY_LISTS_H
+#ifndef FLOWTAP_TOOLS_DECODE_SUMMARY_LISTS_H
+#define FLOWTAP_TOOLS_DECODE_SUMMARY_LISTS_H
 
 #include "common/json.h"
 
@@ -18,4 +18,4 @@ void summary_json_processes(struct json *json, const struct flowtap_profile *pro
 /* Files without which there are gaps: "missing", and "unverified_files". */
 void summary_json_missing(struct json *json, const struct flowtap_profile *profile);
 
-#endif /* SUMMARY_LISTS_H */
+#endif /* FLOWTAP_TOOLS_DECODE_SUMMARY_LISTS_H */

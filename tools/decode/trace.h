@@ -3,8 +3,8 @@
  * Decoding of Arm's traces, from whatever they come in: what all of these inputs share. The
  * inputs: trace_snapshot.c, trace_raw.c, decode_perfdata.c.
  */
-#ifndef TRACE_H
-#define TRACE_H
+#ifndef FLOWTAP_TOOLS_DECODE_TRACE_H
+#define FLOWTAP_TOOLS_DECODE_TRACE_H
 
 #include "common/format.h"
 #include "common/output_file.h"
@@ -123,4 +123,4 @@ int trace_raw(const struct decode_options *options, int input);
 /* The end of all of them: summary and exit status. */
 int trace_finish(struct trace_decoding *decoding, int error);
 
-#endif /* TRACE_H */
+#endif /* FLOWTAP_TOOLS_DECODE_TRACE_H */

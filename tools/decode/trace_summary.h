@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What was decoded of an Arm trace, as people and programs read it. */
-#ifndef TRACE_SUMMARY_H
-#define TRACE_SUMMARY_H
+#ifndef FLOWTAP_TOOLS_DECODE_TRACE_SUMMARY_H
+#define FLOWTAP_TOOLS_DECODE_TRACE_SUMMARY_H
 
 #include "decode/trace.h"
 
@@ -10,4 +10,4 @@
 void trace_summary_print(FILE *file, const struct trace_decoding *decoding);
 void trace_summary_json(FILE *file, const struct trace_decoding *decoding);
 
-#endif /* TRACE_SUMMARY_H */
+#endif /* FLOWTAP_TOOLS_DECODE_TRACE_SUMMARY_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What had the ring's contents saved: the triggers in an archive. */
-#ifndef TRIGGER_H
-#define TRIGGER_H
+#ifndef FLOWTAP_TOOLS_DECODE_TRIGGER_H
+#define FLOWTAP_TOOLS_DECODE_TRIGGER_H
 
 #include <flowtap/archive.h>
 #include <stdio.h>
@@ -25,4 +25,4 @@ void triggers_print(FILE *file, const struct triggers *triggers);
 /* "triggers": [ ... ] */
 void triggers_json(struct json *json, const struct triggers *triggers);
 
-#endif /* TRIGGER_H */
+#endif /* FLOWTAP_TOOLS_DECODE_TRIGGER_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The first difference of two traces, with what is around it, as people and programs read it. */
-#ifndef DIFFERENCE_H
-#define DIFFERENCE_H
+#ifndef FLOWTAP_TOOLS_DIFF_DIFFERENCE_H
+#define FLOWTAP_TOOLS_DIFF_DIFFERENCE_H
 
 #include "diff/steps.h"
 
@@ -42,4 +42,4 @@ void difference_add(struct difference *difference, int file, const struct step *
 void difference_print(const struct difference *difference);
 void difference_json(const struct difference *difference);
 
-#endif /* DIFFERENCE_H */
+#endif /* FLOWTAP_TOOLS_DIFF_DIFFERENCE_H */

@@ -3,8 +3,8 @@
  * A trace step by step: a thread reads the file and fills a queue, whoever asks takes the next
  * step. At most STEPS_BATCHES times STEPS_BATCH of them wait.
  */
-#ifndef STEPS_H
-#define STEPS_H
+#ifndef FLOWTAP_TOOLS_DIFF_STEPS_H
+#define FLOWTAP_TOOLS_DIFF_STEPS_H
 
 #include "common/tracefile.h"
 
@@ -75,4 +75,4 @@ const struct step *steps_next(struct steps *steps);
 /* Stops the thread, wherever it is. */
 void steps_end(struct steps *steps);
 
-#endif /* STEPS_H */
+#endif /* FLOWTAP_TOOLS_DIFF_STEPS_H */

@@ -65,7 +65,7 @@ static void check_kernel(struct report *report)
 	if (!machine->config) {
 		report_add(report, GRADE_NOTE, "config", NULL,
 			   "the kernel's configuration is not to be found (/proc/config.gz, "
-			   "/boot)");
+			   "/boot, /lib/modules)");
 		return;
 	}
 	for (size_t i = 0; i < sizeof(options) / sizeof(options[0]); i++) {
@@ -460,8 +460,10 @@ static void check_uring(struct report *report)
 
 	if (fd < 0 && (errno == ENOSYS || errno == EPERM)) {
 		report_add(report, GRADE_NOTE, "io_uring",
-			   errno == EPERM ? "as root: sysctl kernel.io_uring_disabled=0"
-					  : "a kernel with CONFIG_IO_URING",
+			   errno == ENOSYS ? "a kernel with CONFIG_IO_URING" :
+			   report->machine.uring_disabled > 0 ?
+				   "as root: sysctl kernel.io_uring_disabled=0" :
+				   "let the container or service make the call io_uring_setup",
 			   "%s: rings are emptied by poll and write",
 			   errno == EPERM ? "denied" : "not in this kernel");
 		return;

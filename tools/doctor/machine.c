@@ -87,12 +87,10 @@ static void read_config(struct machine *machine)
 			machine->config = read_stream(pipe, NULL);
 			pclose(pipe);
 		}
-		machine->config_path = "/proc/config.gz";
 	}
 	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && !machine->config; i++) {
 		snprintf(path, sizeof(path), places[i], machine->name.release);
 		machine->config = read_text(path, NULL);
-		machine->config_path = i ? "/lib/modules" : "/boot";
 	}
 }
 

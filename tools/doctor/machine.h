@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What can be known about this machine without the module. */
-#ifndef MACHINE_H
-#define MACHINE_H
+#ifndef FLOWTAP_TOOLS_DOCTOR_MACHINE_H
+#define FLOWTAP_TOOLS_DOCTOR_MACHINE_H
 
 #include "common/user_privileges.h"
 
@@ -13,7 +13,6 @@
 struct machine {
 	struct utsname name;
 	char *config;			/* the kernel's configuration, NULL: not to be found */
-	const char *config_path;
 	char *isa;			/* RISC-V extensions of the first CPU, "i m a ..."; NULL */
 	uint32_t opensbi;		/* major << 16 | minor; 0 unknown */
 	bool module_loaded;
@@ -32,4 +31,4 @@ bool machine_is_riscv(const struct machine *machine);
 /* Whether the first CPU has the extension (lower case); false also where that is unknown. */
 bool machine_has_extension(const struct machine *machine, const char *name);
 
-#endif /* MACHINE_H */
+#endif /* FLOWTAP_TOOLS_DOCTOR_MACHINE_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The report of flowtap doctor: the machine and the device it examines, and the findings so far. */
-#ifndef REPORT_H
-#define REPORT_H
+#ifndef FLOWTAP_TOOLS_DOCTOR_REPORT_H
+#define FLOWTAP_TOOLS_DOCTOR_REPORT_H
 
 #include "common/json.h"
 #include "doctor/machine.h"
@@ -36,4 +36,4 @@ void checks_arm(struct report *report);
 /* checks.c: all of them, in the order in which one thing needs the other. */
 void checks_run(struct report *report);
 
-#endif /* REPORT_H */
+#endif /* FLOWTAP_TOOLS_DOCTOR_REPORT_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A recording of ourselves for a moment: the one proof that recording works. */
-#ifndef SELFTEST_H
-#define SELFTEST_H
+#ifndef FLOWTAP_TOOLS_DOCTOR_SELFTEST_H
+#define FLOWTAP_TOOLS_DOCTOR_SELFTEST_H
 
 #include <flowtap/drain.h>
 #include <linux/flowtap.h>
@@ -36,4 +36,4 @@ int selftest_drain(const struct flowtap_query *query, uint32_t pages,
 /* Who holds the CPU's source at this moment, for messages; buffer of 64 bytes. */
 const char *selftest_holder(uint32_t cpu, char *buffer);
 
-#endif /* SELFTEST_H */
+#endif /* FLOWTAP_TOOLS_DOCTOR_SELFTEST_H */

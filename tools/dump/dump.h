@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Files as text, one line for each block and record; the parts of flowtap dump. */
-#ifndef DUMP_H
-#define DUMP_H
+#ifndef FLOWTAP_TOOLS_DUMP_DUMP_H
+#define FLOWTAP_TOOLS_DUMP_DUMP_H
 
 #include <linux/flowtap.h>
 #include <stdbool.h>
@@ -25,4 +25,4 @@ const char *dump_record(const struct flowtap_record *record, size_t size);
 /* Nanoseconds as seconds. */
 void dump_time(const char *name, uint64_t time);
 
-#endif /* DUMP_H */
+#endif /* FLOWTAP_TOOLS_DUMP_DUMP_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A record of STF (flowtap/stf_record.h) as text. */
-#ifndef DUMP_STF_RECORD_H
-#define DUMP_STF_RECORD_H
+#ifndef FLOWTAP_TOOLS_DUMP_DUMP_STF_RECORD_H
+#define FLOWTAP_TOOLS_DUMP_DUMP_STF_RECORD_H
 
 #include <flowtap/stf_record.h>
 
@@ -13,4 +13,4 @@
 const char *stf_record_print(const struct flowtap_stf_record *record,
 			     const struct flowtap_stf_sizes *sizes, uint64_t text_size);
 
-#endif /* DUMP_STF_RECORD_H */
+#endif /* FLOWTAP_TOOLS_DUMP_DUMP_STF_RECORD_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A trace as a list of what was executed: a line for each instruction and whatever is between. */
-#ifndef LISTING_H
-#define LISTING_H
+#ifndef FLOWTAP_TOOLS_DUMP_LISTING_H
+#define FLOWTAP_TOOLS_DUMP_LISTING_H
 
 #include "common/symbols.h"
 #include "common/tracefile.h"
@@ -23,4 +23,4 @@ struct listing_request {
 int listing_dump(const char *command, const char *path, int fd,
 		 const struct listing_request *request);
 
-#endif /* LISTING_H */
+#endif /* FLOWTAP_TOOLS_DUMP_LISTING_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* flowtap dump --packets: the packets of an ETE's trace, to be followed beside K10.5.2. */
-#ifndef PACKETS_H
-#define PACKETS_H
+#ifndef FLOWTAP_TOOLS_DUMP_PACKETS_H
+#define FLOWTAP_TOOLS_DUMP_PACKETS_H
 
 #include "common/ete_config.h"
 
@@ -30,4 +30,4 @@ void packet_print(uint64_t offset, const uint8_t *bytes, size_t size,
 void packet_print_plain(uint64_t offset, const uint8_t *bytes, size_t size, uint64_t length,
 			const char *name);
 
-#endif /* PACKETS_H */
+#endif /* FLOWTAP_TOOLS_DUMP_PACKETS_H */

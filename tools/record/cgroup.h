@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The cgroup whose processes are recorded, and what was said about those that are not. */
-#ifndef CGROUP_H
-#define CGROUP_H
+#ifndef FLOWTAP_TOOLS_RECORD_CGROUP_H
+#define FLOWTAP_TOOLS_RECORD_CGROUP_H
 
 #include "record/streams.h"
 
@@ -19,4 +19,4 @@ int cgroup_open(struct cgroup *cgroup, const char *name);
 int cgroup_follow(struct cgroup *cgroup, struct streams *streams);
 void cgroup_close(struct cgroup *cgroup);
 
-#endif /* CGROUP_H */
+#endif /* FLOWTAP_TOOLS_RECORD_CGROUP_H */

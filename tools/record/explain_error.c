@@ -262,6 +262,7 @@ static void explain_stream_problem(const struct flowtap_session_problem *problem
 		break;
 	case FLOWTAP_SESSION_MAP:
 		complain("CPU %u: cannot map the ring: %s", cpu, strerror(-problem->error));
+		advise("is there memory (ulimit -v)? are module and command of one version?");
 		break;
 	default:
 		if (problem->error == -EMFILE) {
@@ -323,7 +324,9 @@ void explain_task_error(pid_t pid, const char *event, int error)
 		advise("-a --kernel records it");
 		break;
 	case ENOSPC:
-		complain("process %d would be one task more than the module follows", pid);
+		complain("process %d has more tasks than the module follows for one recording "
+			 "(32768) or user (131072)", pid);
+		advise("end another recording of yours; whoever may record whole CPUs can do so (-a)");
 		break;
 	case ENOENT:
 	case ENODEV:

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Fits the request to what the source can be configured for. */
-#ifndef FIT_H
-#define FIT_H
+#ifndef FLOWTAP_TOOLS_RECORD_FIT_H
+#define FLOWTAP_TOOLS_RECORD_FIT_H
 
 #include "record/streams.h"
 
@@ -13,4 +13,4 @@
 int fit_options(struct streams *streams, const struct record_options *options,
 		struct flowtap_configure *configure);
 
-#endif /* FIT_H */
+#endif /* FLOWTAP_TOOLS_RECORD_FIT_H */

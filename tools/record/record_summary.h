@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What a recording has so far: the live line, and the summary at its end. */
-#ifndef RECORD_SUMMARY_H
-#define RECORD_SUMMARY_H
+#ifndef FLOWTAP_TOOLS_RECORD_RECORD_SUMMARY_H
+#define FLOWTAP_TOOLS_RECORD_RECORD_SUMMARY_H
 
 #include "record/streams.h"
 
@@ -26,4 +26,4 @@ void record_summary_print(const struct streams *streams, const struct record_sum
 /* One line of JSON on stdout. */
 void record_summary_json(const struct streams *streams, const struct record_summary *summary);
 
-#endif /* RECORD_SUMMARY_H */
+#endif /* FLOWTAP_TOOLS_RECORD_RECORD_SUMMARY_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A recorder: what was asked for, where it comes from, and the archive it goes into. */
-#ifndef RECORDER_H
-#define RECORDER_H
+#ifndef FLOWTAP_TOOLS_RECORD_RECORDER_H
+#define FLOWTAP_TOOLS_RECORD_RECORDER_H
 
 #include "common/control.h"
 #include "common/output_file.h"
@@ -59,4 +59,4 @@ int recorder_snapshot(struct recorder *recorder);
 /* After DISABLE: what is left, the figures and the mark that nothing is missing. */
 int recorder_finalise(struct recorder *recorder);
 
-#endif /* RECORDER_H */
+#endif /* FLOWTAP_TOOLS_RECORD_RECORDER_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What a recording waits for: rings, side band, signals, the time and the end of the tasks. */
-#ifndef RECORDER_WATCH_H
-#define RECORDER_WATCH_H
+#ifndef FLOWTAP_TOOLS_RECORD_RECORDER_WATCH_H
+#define FLOWTAP_TOOLS_RECORD_RECORDER_WATCH_H
 
 #include "record/streams.h"
 
@@ -44,4 +44,4 @@ bool watch_wait(struct watch *watch, bool tick);
 void watch_release(struct watch *watch);
 void watch_close(struct watch *watch);
 
-#endif /* RECORDER_WATCH_H */
+#endif /* FLOWTAP_TOOLS_RECORD_RECORDER_WATCH_H */

@@ -3,8 +3,8 @@
  * The streams of one recording (flowtap/session.h), for a command.
  * Every failure has been complained about, with its fix, when a function here returns.
  */
-#ifndef STREAMS_H
-#define STREAMS_H
+#ifndef FLOWTAP_TOOLS_RECORD_STREAMS_H
+#define FLOWTAP_TOOLS_RECORD_STREAMS_H
 
 #include "record/options.h"
 
@@ -55,4 +55,4 @@ int streams_copy(struct streams *streams, bool running);
 bool streams_whole(const struct streams *streams);
 void streams_close(struct streams *streams);
 
-#endif /* STREAMS_H */
+#endif /* FLOWTAP_TOOLS_RECORD_STREAMS_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The command that `record -- CMD` records: forked early, executed when everything is ready. */
-#ifndef WORKLOAD_H
-#define WORKLOAD_H
+#ifndef FLOWTAP_TOOLS_RECORD_WORKLOAD_H
+#define FLOWTAP_TOOLS_RECORD_WORKLOAD_H
 
 #include <signal.h>
 #include <stdbool.h>
@@ -34,4 +34,4 @@ int workload_status(const struct workload *workload);
 /* Sends SIGTERM to one that still runs, and waits a little; true if there was one. */
 bool workload_stop(struct workload *workload);
 
-#endif /* WORKLOAD_H */
+#endif /* FLOWTAP_TOOLS_RECORD_WORKLOAD_H */

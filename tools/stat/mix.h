@@ -3,8 +3,8 @@
  * What kind of instruction an opcode is: as much as its encoding tells at a glance, for the
  * statistics of traces. RV64GCV, A64, A32, T32.
  */
-#ifndef MIX_H
-#define MIX_H
+#ifndef FLOWTAP_TOOLS_STAT_MIX_H
+#define FLOWTAP_TOOLS_STAT_MIX_H
 
 #include <flowtap/block.h>
 #include <stdbool.h>
@@ -45,4 +45,4 @@ enum mix mix_of(enum flowtap_isa isa, const uint8_t *bytes, size_t size);
 /* Of the last instruction of a block, by how it went. */
 enum mix mix_of_end(const struct flowtap_block *block, bool taken);
 
-#endif /* MIX_H */
+#endif /* FLOWTAP_TOOLS_STAT_MIX_H */

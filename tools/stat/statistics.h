@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A sink that counts what is in a trace: by kind of instruction, mode, thread, CPU; gaps, traps. */
-#ifndef STATISTICS_H
-#define STATISTICS_H
+#ifndef FLOWTAP_TOOLS_STAT_STATISTICS_H
+#define FLOWTAP_TOOLS_STAT_STATISTICS_H
 
 #include "common/isa.h"
 #include "stat/mix.h"
@@ -84,4 +84,4 @@ const struct statistics_thread **statistics_threads(const struct statistics *sta
 /* The same of mnemonics: in place. */
 void statistics_sort_mnemonics(struct statistics *stats);
 
-#endif /* STATISTICS_H */
+#endif /* FLOWTAP_TOOLS_STAT_STATISTICS_H */

@@ -3,8 +3,8 @@
  * Where in an archive the bytes of AUX areas are. Memory: 24 bytes for each AUX block, 16 for each
  * stream.
  */
-#ifndef FLOWTAP_REPLAY_AUX_H
-#define FLOWTAP_REPLAY_AUX_H
+#ifndef FLOWTAP_LIBUAPI_FORMATS_ARCHIVE_AUX_INDEX_H
+#define FLOWTAP_LIBUAPI_FORMATS_ARCHIVE_AUX_INDEX_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -46,4 +46,4 @@ uint64_t flowtap_aux_index_count(const struct flowtap_aux_index *index, uint32_t
 				 uint64_t position, uint64_t offset, uint64_t size);
 void flowtap_aux_index_free(struct flowtap_aux_index *index);
 
-#endif /* FLOWTAP_REPLAY_AUX_H */
+#endif /* FLOWTAP_LIBUAPI_FORMATS_ARCHIVE_AUX_INDEX_H */

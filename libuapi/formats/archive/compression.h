@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Bytes as archives store them: as they are, or as one zstd frame (archive.h). */
-#ifndef FLOWTAP_PAYLOAD_CODEC_H
-#define FLOWTAP_PAYLOAD_CODEC_H
+#ifndef FLOWTAP_LIBUAPI_FORMATS_ARCHIVE_COMPRESSION_H
+#define FLOWTAP_LIBUAPI_FORMATS_ARCHIVE_COMPRESSION_H
 
 #include <flowtap/archive.h>
 #include <stddef.h>
@@ -27,4 +27,4 @@ int flowtap_payload_pack(struct flowtap_payload_codec *stored, const void *bytes
  */
 int flowtap_payload_unpack(struct flowtap_payload_codec *stored, uint32_t size, const void **bytes);
 
-#endif /* FLOWTAP_PAYLOAD_CODEC_H */
+#endif /* FLOWTAP_LIBUAPI_FORMATS_ARCHIVE_COMPRESSION_H */

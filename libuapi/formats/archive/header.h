@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* What an archive of this version begins with. */
-#ifndef FLOWTAP_ARCHIVE_HEADER_H
-#define FLOWTAP_ARCHIVE_HEADER_H
+#ifndef FLOWTAP_LIBUAPI_FORMATS_ARCHIVE_HEADER_H
+#define FLOWTAP_LIBUAPI_FORMATS_ARCHIVE_HEADER_H
 
 #include <flowtap/archive.h>
 #include <stddef.h>
@@ -18,4 +18,4 @@ static inline struct flowtap_archive_header flowtap_archive_header_made(void)
 	return header;
 }
 
-#endif /* FLOWTAP_ARCHIVE_HEADER_H */
+#endif /* FLOWTAP_LIBUAPI_FORMATS_ARCHIVE_HEADER_H */

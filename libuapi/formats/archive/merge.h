@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* The records of several rings in the order of their times, out of an archive's RING blocks. */
-#ifndef FLOWTAP_MERGE_H
-#define FLOWTAP_MERGE_H
+#ifndef FLOWTAP_LIBUAPI_FORMATS_ARCHIVE_MERGE_H
+#define FLOWTAP_LIBUAPI_FORMATS_ARCHIVE_MERGE_H
 
 #include <linux/flowtap.h>
 #include <stddef.h>
@@ -28,4 +28,4 @@ struct flowtap_merge_result {
 /* 1: a record of at least 16 bytes; 0: no more; -EBADMSG: some bytes were passed over; -ENOMEM. */
 int flowtap_merge_next(struct flowtap_merge *merge, struct flowtap_merge_result *result);
 
-#endif /* FLOWTAP_MERGE_H */
+#endif /* FLOWTAP_LIBUAPI_FORMATS_ARCHIVE_MERGE_H */

@@ -3,8 +3,8 @@
  * Reserves bytes in an archive's file, for who writes a block there himself while the writer
  * continues after it.
  */
-#ifndef FLOWTAP_ARCHIVE_RESERVE_H
-#define FLOWTAP_ARCHIVE_RESERVE_H
+#ifndef FLOWTAP_LIBUAPI_FORMATS_ARCHIVE_RESERVE_H
+#define FLOWTAP_LIBUAPI_FORMATS_ARCHIVE_RESERVE_H
 
 #include <flowtap/archive.h>
 #include <stdbool.h>
@@ -42,4 +42,4 @@ void flowtap_archive_withdraw(const struct flowtap_archive_writer *writer, uint6
  */
 int flowtap_archive_seek_end(struct flowtap_archive_writer *writer);
 
-#endif /* FLOWTAP_ARCHIVE_RESERVE_H */
+#endif /* FLOWTAP_LIBUAPI_FORMATS_ARCHIVE_RESERVE_H */

@@ -6,8 +6,8 @@
  *
  * The last instruction of each CPU is held back until it is known how it ended.
  */
-#ifndef FLOWTAP_FLOW_BUILDER_H
-#define FLOWTAP_FLOW_BUILDER_H
+#ifndef FLOWTAP_LIBUAPI_FORMATS_LINES_FLOW_BUILDER_H
+#define FLOWTAP_LIBUAPI_FORMATS_LINES_FLOW_BUILDER_H
 
 #include <flowtap/learned.h>
 #include <flowtap/read.h>
@@ -100,4 +100,4 @@ int builder_element(struct flow_builder *builder, const struct flowtap_element *
 /* The end. */
 int builder_finish(struct flow_builder *builder);
 
-#endif /* FLOWTAP_FLOW_BUILDER_H */
+#endif /* FLOWTAP_LIBUAPI_FORMATS_LINES_FLOW_BUILDER_H */

@@ -6,8 +6,8 @@
  * that is made once for each block. What stands between instructions is put together in a
  * struct flowtap_line when it is needed.
  */
-#ifndef FLOWTAP_LINES_INTERNAL_H
-#define FLOWTAP_LINES_INTERNAL_H
+#ifndef FLOWTAP_LIBUAPI_FORMATS_LINES_INTERNAL_H
+#define FLOWTAP_LIBUAPI_FORMATS_LINES_INTERNAL_H
 
 #include <flowtap/block.h>
 #include <flowtap/lines.h>
@@ -169,4 +169,4 @@ void flowtap_lines_write_sp(struct lines *lines, unsigned int isa);
 void flowtap_lines_write_exception(struct lines *lines, unsigned int isa, bool known,
 				   uint64_t target);
 
-#endif /* FLOWTAP_LINES_INTERNAL_H */
+#endif /* FLOWTAP_LIBUAPI_FORMATS_LINES_INTERNAL_H */

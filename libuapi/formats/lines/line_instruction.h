@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* One instruction that a line names, and what it does to the flow. */
-#ifndef FLOWTAP_LINE_INSTRUCTION_H
-#define FLOWTAP_LINE_INSTRUCTION_H
+#ifndef FLOWTAP_LIBUAPI_FORMATS_LINES_LINE_INSTRUCTION_H
+#define FLOWTAP_LIBUAPI_FORMATS_LINES_LINE_INSTRUCTION_H
 
 #include <flowtap/flow.h>
 
@@ -40,4 +40,4 @@ struct line_end {
 
 struct line_end line_end_of(const struct line_instruction *insn);
 
-#endif /* FLOWTAP_LINE_INSTRUCTION_H */
+#endif /* FLOWTAP_LIBUAPI_FORMATS_LINES_LINE_INSTRUCTION_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* The tails of a block's lines, made once and kept with it. */
-#ifndef FLOWTAP_LINES_RENDER_H
-#define FLOWTAP_LINES_RENDER_H
+#ifndef FLOWTAP_LIBUAPI_FORMATS_LINES_RENDER_H
+#define FLOWTAP_LIBUAPI_FORMATS_LINES_RENDER_H
 
 #include "formats/lines/internal.h"
 
@@ -52,4 +52,4 @@ static inline uint8_t *lines_tail(uint8_t *to, const uint8_t **from)
 	return to + size;
 }
 
-#endif /* FLOWTAP_LINES_RENDER_H */
+#endif /* FLOWTAP_LIBUAPI_FORMATS_LINES_RENDER_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* What the .ini files of a snapshot say, before anything is made of it. */
-#ifndef FLOWTAP_SNAPSHOT_INTERNAL_H
-#define FLOWTAP_SNAPSHOT_INTERNAL_H
+#ifndef FLOWTAP_LIBUAPI_FORMATS_SNAPSHOT_INTERNAL_H
+#define FLOWTAP_LIBUAPI_FORMATS_SNAPSHOT_INTERNAL_H
 
 #include <flowtap/snapshot.h>
 
@@ -94,4 +94,4 @@ void flowtap_snapshot_add_note(const struct flowtap_snapshot *snapshot, const ch
 /* Reads all .ini files. Errors as flowtap_snapshot_open, and noted. */
 int flowtap_snapshot_read(struct flowtap_snapshot *snapshot);
 
-#endif /* FLOWTAP_SNAPSHOT_INTERNAL_H */
+#endif /* FLOWTAP_LIBUAPI_FORMATS_SNAPSHOT_INTERNAL_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* The records that a block becomes, made once and kept with it. */
-#ifndef FLOWTAP_STF_RENDER_H
-#define FLOWTAP_STF_RENDER_H
+#ifndef FLOWTAP_LIBUAPI_FORMATS_STF_BLOCK_RENDER_H
+#define FLOWTAP_LIBUAPI_FORMATS_STF_BLOCK_RENDER_H
 
 #include <flowtap/block.h>
 
@@ -25,4 +25,4 @@ struct flowtap_slot flowtap_stf_slot(struct flowtap_blocks *blocks);
 int flowtap_stf_render(const struct flowtap_block *block, struct flowtap_slot *slot,
 		       const struct flowtap_render **rendered);
 
-#endif /* FLOWTAP_STF_RENDER_H */
+#endif /* FLOWTAP_LIBUAPI_FORMATS_STF_BLOCK_RENDER_H */

@@ -3,8 +3,8 @@
  * Comments that are held back: by a writer those after an opcode until it is known what comes next,
  * by a reader those between COMMENT_AFTER and their opcode. Memory grows with what there is.
  */
-#ifndef FLOWTAP_STF_COMMENTS_H
-#define FLOWTAP_STF_COMMENTS_H
+#ifndef FLOWTAP_LIBUAPI_FORMATS_STF_COMMENTS_H
+#define FLOWTAP_LIBUAPI_FORMATS_STF_COMMENTS_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -25,4 +25,4 @@ int stf_comments_reserve(struct stf_comments *comments, size_t size);
 void stf_comments_add(struct stf_comments *comments, const void *bytes, size_t size);
 void stf_comments_free(struct stf_comments *comments);
 
-#endif /* FLOWTAP_STF_COMMENTS_H */
+#endif /* FLOWTAP_LIBUAPI_FORMATS_STF_COMMENTS_H */

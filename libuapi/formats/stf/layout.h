@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* How long the records of STF are and where they may stand, for readers. */
-#ifndef FLOWTAP_STF_LAYOUT_H
-#define FLOWTAP_STF_LAYOUT_H
+#ifndef FLOWTAP_LIBUAPI_FORMATS_STF_LAYOUT_H
+#define FLOWTAP_LIBUAPI_FORMATS_STF_LAYOUT_H
 
 #include <stddef.h>
 #include <stdint.h>
@@ -92,4 +92,4 @@ static inline uint64_t stf_number(const uint8_t *bytes, unsigned int n)
 	return value;
 }
 
-#endif /* FLOWTAP_STF_LAYOUT_H */
+#endif /* FLOWTAP_LIBUAPI_FORMATS_STF_LAYOUT_H */

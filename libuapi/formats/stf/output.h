@@ -6,8 +6,8 @@
  * Comments that may have no instruction after them are held back with the opcode before them,
  * until the next instruction comes or the trace ends.
  */
-#ifndef FLOWTAP_STF_OUTPUT_H
-#define FLOWTAP_STF_OUTPUT_H
+#ifndef FLOWTAP_LIBUAPI_FORMATS_STF_OUTPUT_H
+#define FLOWTAP_LIBUAPI_FORMATS_STF_OUTPUT_H
 
 #include <flowtap/zstf.h>
 #include <stdbool.h>
@@ -90,4 +90,4 @@ void stf_output_release(struct stf_output *output);
  */
 int stf_output_finish(struct stf_output *output);
 
-#endif /* FLOWTAP_STF_OUTPUT_H */
+#endif /* FLOWTAP_LIBUAPI_FORMATS_STF_OUTPUT_H */

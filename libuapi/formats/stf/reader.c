@@ -576,23 +576,6 @@ static int read_all(struct stf_reader *reader)
 	}
 }
 
-static int nothing(struct flowtap_sink *sink, const struct flowtap_element *element)
-{
-	(void)sink;
-	(void)element;
-	return 0;
-}
-
-static int no_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
-		    uint64_t target)
-{
-	(void)sink;
-	(void)block;
-	(void)taken;
-	(void)target;
-	return 0;
-}
-
 /* before: 0, or chunks between where reading begins and the part that was asked for. */
 static void begin(struct stf_reader *reader, struct flowtap_read *read, uint64_t before, bool again)
 {
@@ -613,12 +596,11 @@ static void begin(struct stf_reader *reader, struct flowtap_read *read, uint64_t
 	reader->learned = read->learned;
 	reader->held.most = STF_COMMENTS_MOST;
 	reader->slot = flowtap_stf_slot(flowtap_learned_blocks(read->learned));
-	reader->nowhere = (struct flowtap_sink){ .block = no_block, .element = nothing };
 	reader->widths.event_id = 4;
 	reader->returned = STF_MODE_UNSAID;
 	stf_new_group(&reader->group);
 	reader->sink = flowtap_learned_part(reader->learned, read,
-					    read->sink ? read->sink : &reader->nowhere);
+					    read->sink ? read->sink : flowtap_sink_nowhere());
 }
 
 static int read_from(struct flowtap_read *read, int fd, uint64_t before, bool *again)
@@ -683,6 +665,6 @@ bool flowtap_stf_is(const void *begin, size_t size)
 	if (size < 3 || memcmp(begin, "\x1f\x8b\x08", 3))
 		return false;
 	/* What is too damaged to show anything may be one: its reader says where. */
-	n = flowtap_in_begin(begin, size, first, sizeof(first));
+	n = flowtap_file_input_begin(begin, size, first, sizeof(first));
 	return !memcmp(first, "\1STF", n);
 }

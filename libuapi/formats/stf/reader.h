@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* What the parts of the STF reader share: records (reader.c), instructions (reader_group.c). */
-#ifndef FLOWTAP_STF_READ_H
-#define FLOWTAP_STF_READ_H
+#ifndef FLOWTAP_LIBUAPI_FORMATS_STF_READER_H
+#define FLOWTAP_LIBUAPI_FORMATS_STF_READER_H
 
 #include <flowtap/read.h>
 
@@ -31,7 +31,6 @@ struct stf_reader {
 	struct flowtap_learned *learned;
 	struct flowtap_slot slot;	/* what known blocks are as records */
 	struct flowtap_sink *sink;
-	struct flowtap_sink nowhere;	/* where read->sink is NULL */
 	struct stf_source input;
 	struct stf_widths widths;
 	uint64_t record;		/* offset of the one that is looked at */
@@ -95,4 +94,4 @@ static inline void stf_invalidate_pc(struct stf_reader *reader)
 	reader->pc_lost = false;
 }
 
-#endif /* FLOWTAP_STF_READ_H */
+#endif /* FLOWTAP_LIBUAPI_FORMATS_STF_READER_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* STF records: their numbers and how they are put together. Each put returns where it ends. */
-#ifndef FLOWTAP_STF_RECORDS_H
-#define FLOWTAP_STF_RECORDS_H
+#ifndef FLOWTAP_LIBUAPI_FORMATS_STF_RECORDS_H
+#define FLOWTAP_LIBUAPI_FORMATS_STF_RECORDS_H
 
 #include <endian.h>
 #include <flowtap/flow.h>
@@ -189,4 +189,4 @@ static inline uint8_t *put_last(uint8_t *to, const struct stf_last *last)
 	return put_insn(to, last->isa, last->insn);
 }
 
-#endif /* FLOWTAP_STF_RECORDS_H */
+#endif /* FLOWTAP_LIBUAPI_FORMATS_STF_RECORDS_H */

@@ -33,7 +33,7 @@ struct stf_unpack {
 	bool cut;		/* nothing comes after what there is */
 	uint64_t ahead;		/* where in the records the next one begins, ... */
 	uint64_t taken;		/* ... and how much of this one was read */
-	struct flowtap_in *in;	/* plain, gzip */
+	struct flowtap_file_input *in;	/* plain, gzip */
 	char text[200];		/* of a note */
 };
 
@@ -59,15 +59,15 @@ static int bad(struct stf_source *input, uint64_t offset, const char *reason)
 static int more_in(struct stf_source *input)
 {
 	struct stf_unpack *unpack = input->unpack;
-	ssize_t n = flowtap_in_read(unpack->in, input->bytes + input->end,
-				    unpack->capacity - input->end);
+	ssize_t n = flowtap_file_input_read(unpack->in, input->bytes + input->end,
+					    unpack->capacity - input->end);
 	const char *reason;
 	uint64_t offset;
 
-	input->done = flowtap_in_done(unpack->in);
+	input->done = flowtap_file_input_done(unpack->in);
 	if (n == -EBADMSG || n == -ENODATA) {
 		input->over = true;
-		reason = flowtap_in_problem(unpack->in, &offset);
+		reason = flowtap_file_input_problem(unpack->in, &offset);
 		return bad(input, offset, reason);
 	}
 	if (n < 0)
@@ -304,7 +304,7 @@ static int open_zstf(struct stf_source *input)
 	int error = flowtap_zstf_open(input->fd, &input->unpack->zstf);
 
 	/* It is read elsewhere. */
-	flowtap_in_free(input->unpack->in);
+	flowtap_file_input_free(input->unpack->in);
 	input->unpack->in = NULL;
 	input->packed = true;
 	if (error == -EBADMSG && !flowtap_zstf_scan(input->unpack->zstf)) {
@@ -337,15 +337,15 @@ static const struct {
 static int look(struct stf_source *input)
 {
 	struct stf_unpack *unpack = input->unpack;
-	int error = flowtap_in_new(input->fd, &unpack->in);
+	int error = flowtap_file_input_new(input->fd, &unpack->in);
 	const uint8_t *first;
 	size_t n;
 
 	if (error)
 		return error;
-	n = flowtap_in_first(unpack->in, &first);
-	input->size = flowtap_in_size(unpack->in);
-	input->packed = flowtap_in_packed(unpack->in);
+	n = flowtap_file_input_first(unpack->in, &first);
+	input->size = flowtap_file_input_size(unpack->in);
+	input->packed = flowtap_file_input_packed(unpack->in);
 	for (size_t i = 0; i < sizeof(packings) / sizeof(packings[0]); i++) {
 		if (n < packings[i].size || memcmp(first, packings[i].magic, packings[i].size))
 			continue;
@@ -429,7 +429,7 @@ void stf_source_close(struct stf_source *input)
 {
 	if (input->unpack) {
 		flowtap_zstf_close(input->unpack->zstf);
-		flowtap_in_free(input->unpack->in);
+		flowtap_file_input_free(input->unpack->in);
 	}
 	free(input->unpack);
 	free(input->bytes);

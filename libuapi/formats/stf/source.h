@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* The bytes of an STF, whatever they are packed in: plain, .zstf, gzip. */
-#ifndef FLOWTAP_STF_SOURCE_H
-#define FLOWTAP_STF_SOURCE_H
+#ifndef FLOWTAP_LIBUAPI_FORMATS_STF_SOURCE_H
+#define FLOWTAP_LIBUAPI_FORMATS_STF_SOURCE_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -69,4 +69,4 @@ bool stf_source_chunks(const struct stf_source *input, uint64_t *markers, uint64
 int stf_source_seek(struct stf_source *input, uint64_t number);
 void stf_source_close(struct stf_source *input);
 
-#endif /* FLOWTAP_STF_SOURCE_H */
+#endif /* FLOWTAP_LIBUAPI_FORMATS_STF_SOURCE_H */

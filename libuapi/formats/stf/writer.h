@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* What the parts of the STF writer share: blocks (writer.c), elements (writer_elements.c). */
-#ifndef FLOWTAP_STF_WRITER_H
-#define FLOWTAP_STF_WRITER_H
+#ifndef FLOWTAP_LIBUAPI_FORMATS_STF_WRITER_H
+#define FLOWTAP_LIBUAPI_FORMATS_STF_WRITER_H
 
 #include <flowtap/block.h>
 #include <flowtap/stf.h>
@@ -70,4 +70,4 @@ size_t flowtap_stf_context_line(struct flowtap_stf *stf);
 /* The sink's element(). */
 int flowtap_stf_element(struct flowtap_sink *sink, const struct flowtap_element *element);
 
-#endif /* FLOWTAP_STF_WRITER_H */
+#endif /* FLOWTAP_LIBUAPI_FORMATS_STF_WRITER_H */

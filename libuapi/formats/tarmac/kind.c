@@ -42,7 +42,7 @@ static int format_of(const char *begin, size_t size)
 	const char *at = text, *newline;
 	struct tarmac_head head;
 
-	size = flowtap_in_begin(begin, size, text, sizeof(text) - 1);
+	size = flowtap_file_input_begin(begin, size, text, sizeof(text) - 1);
 	text[size] = '\n';
 	for (; (newline = memchr(at, '\n', text + size + 1 - at)); at = newline + 1) {
 		struct tarmac_scan scan = { at, newline };

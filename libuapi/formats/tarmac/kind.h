@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* What lines are of: Tarmac or QEMU4V (flowtap_tarmac_is ...), and which instruction set. */
-#ifndef FLOWTAP_TARMAC_KIND_H
-#define FLOWTAP_TARMAC_KIND_H
+#ifndef FLOWTAP_LIBUAPI_FORMATS_TARMAC_KIND_H
+#define FLOWTAP_LIBUAPI_FORMATS_TARMAC_KIND_H
 
 #include "formats/tarmac/line.h"
 
@@ -18,4 +18,4 @@ static inline bool tarmac_is_wide(const struct tarmac_instruction *insn, bool qe
  */
 bool tarmac_is_riscv(const char *begin, size_t size, bool qemu4v);
 
-#endif /* FLOWTAP_TARMAC_KIND_H */
+#endif /* FLOWTAP_LIBUAPI_FORMATS_TARMAC_KIND_H */

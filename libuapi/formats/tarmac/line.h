@@ -3,8 +3,8 @@
  * Lines of Tarmac and QEMU4V, taken apart: ES of the specification (ARM-EPM-041435), IT and IS of
  * Arm's models, gem5, RTL simulators and QEMU4V. Nothing here remembers anything from line to line.
  */
-#ifndef FLOWTAP_TARMAC_LINE_H
-#define FLOWTAP_TARMAC_LINE_H
+#ifndef FLOWTAP_LIBUAPI_FORMATS_TARMAC_LINE_H
+#define FLOWTAP_LIBUAPI_FORMATS_TARMAC_LINE_H
 
 #include "formats/tarmac/scan.h"
 
@@ -83,4 +83,4 @@ bool tarmac_core_event(struct tarmac_scan scan, struct tarmac_exception *excepti
 /* After BR. NULL, or what is wrong with it. */
 const char *tarmac_branch(struct tarmac_scan scan, uint64_t *target);
 
-#endif /* FLOWTAP_TARMAC_LINE_H */
+#endif /* FLOWTAP_LIBUAPI_FORMATS_TARMAC_LINE_H */

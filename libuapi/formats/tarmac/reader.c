@@ -18,7 +18,7 @@ struct reader {
 	struct flowtap_read *read;
 	struct tarmac_watch *watch;
 	struct flow_builder builder;
-	struct flowtap_rows rows;
+	struct flowtap_line_reader rows;
 	bool qemu4v;
 	bool riscv;		/* what is 64 bits wide is RV64 */
 	bool more_memory;	/* rows of memory may follow */
@@ -445,7 +445,7 @@ static int read_all(struct reader *reader)
 	struct flowtap_read *read = reader->read;
 	int status;
 
-	while ((status = flowtap_rows_next(&reader->rows)) > 0) {
+	while ((status = flowtap_line_reader_next(&reader->rows)) > 0) {
 		if (reader->rows.open) {
 			read->truncated = true;
 			problem(reader, "the last line has no end");
@@ -457,8 +457,8 @@ static int read_all(struct reader *reader)
 			return status;
 		if (read->progress && reader->rows.offset - reader->progress >= PROGRESS) {
 			reader->progress = reader->rows.offset;
-			read->progress(read, flowtap_in_done(reader->rows.in),
-				       flowtap_in_size(reader->rows.in));
+			read->progress(read, flowtap_file_input_done(reader->rows.in),
+				       flowtap_file_input_size(reader->rows.in));
 		}
 	}
 	if (status == -EBADMSG || status == -ENODATA) {
@@ -489,13 +489,13 @@ int flowtap_tarmac_watch(struct flowtap_read *read, int fd, bool qemu4v,
 	/* Its CPUs are those that one program ran on. */
 	reader->builder.in_order = qemu4v;
 	if (!status)
-		status = flowtap_rows_open(&reader->rows, fd);
+		status = flowtap_line_reader_open(&reader->rows, fd);
 	if (!status) {
-		flowtap_rows_ahead(&reader->rows);
+		flowtap_line_reader_ahead(&reader->rows);
 		reader->riscv = tarmac_is_riscv(reader->rows.bytes, reader->rows.end, qemu4v);
 		status = read_all(reader);
 	}
-	flowtap_rows_close(&reader->rows);
+	flowtap_line_reader_close(&reader->rows);
 	status = builder_end(&reader->builder, status);
 	free(reader);
 	return status;

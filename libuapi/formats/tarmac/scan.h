@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Words and numbers of a line, one after the other. */
-#ifndef FLOWTAP_TARMAC_SCAN_H
-#define FLOWTAP_TARMAC_SCAN_H
+#ifndef FLOWTAP_LIBUAPI_FORMATS_TARMAC_SCAN_H
+#define FLOWTAP_LIBUAPI_FORMATS_TARMAC_SCAN_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -103,4 +103,4 @@ static inline bool word_begins(const char *word, size_t size, const char *name)
 	return size >= strlen(name) && !memcmp(word, name, strlen(name));
 }
 
-#endif /* FLOWTAP_TARMAC_SCAN_H */
+#endif /* FLOWTAP_LIBUAPI_FORMATS_TARMAC_SCAN_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Reading Tarmac and QEMU4V while somebody looks at each line, too. */
-#ifndef FLOWTAP_TARMAC_WATCH_H
-#define FLOWTAP_TARMAC_WATCH_H
+#ifndef FLOWTAP_LIBUAPI_FORMATS_TARMAC_WATCH_H
+#define FLOWTAP_LIBUAPI_FORMATS_TARMAC_WATCH_H
 
 #include <flowtap/read.h>
 
@@ -13,7 +13,7 @@ struct tarmac_watch {
 	 * Before what the line tells is handed on. scan: after the event's word. insn: of a line of
 	 * an instruction that is one; else NULL.
 	 */
-	void (*line)(struct tarmac_watch *watch, const struct flowtap_rows *rows,
+	void (*line)(struct tarmac_watch *watch, const struct flowtap_line_reader *rows,
 		     const struct tarmac_head *head, const struct tarmac_scan *scan,
 		     const struct tarmac_instruction *insn);
 };
@@ -22,4 +22,4 @@ struct tarmac_watch {
 int flowtap_tarmac_watch(struct flowtap_read *read, int fd, bool qemu4v,
 			 struct tarmac_watch *watch);
 
-#endif /* FLOWTAP_TARMAC_WATCH_H */
+#endif /* FLOWTAP_LIBUAPI_FORMATS_TARMAC_WATCH_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* Compresses what an output drains into chunks of a .zstf (flowtap/zstf.h), in a thread. */
-#ifndef FLOWTAP_ZSTF_WRITER_H
-#define FLOWTAP_ZSTF_WRITER_H
+#ifndef FLOWTAP_LIBUAPI_FORMATS_ZSTF_WRITER_H
+#define FLOWTAP_LIBUAPI_FORMATS_ZSTF_WRITER_H
 
 #include <flowtap/zstf.h>
 
@@ -26,4 +26,4 @@ int flowtap_zstf_finish(struct flowtap_zstf *zstf);
 /* Waits for the thread, which writes no more. NULL is nothing. `out` must still be there. */
 void flowtap_zstf_free(struct flowtap_zstf *zstf);
 
-#endif /* FLOWTAP_ZSTF_WRITER_H */
+#endif /* FLOWTAP_LIBUAPI_FORMATS_ZSTF_WRITER_H */

@@ -26,7 +26,7 @@ struct flowtap_ctr_counts {
 
 /*
  * Borrows map, blocks (made with flowtap_riscv_block) and sink until flowtap_ctr_free. The decoder
- * takes about 1 MiB, and up to 512 KiB more for long straight lines; it trims blocks every
+ * takes about 450 KiB, and up to 512 KiB more for long straight lines; it trims blocks every
  * few entries. NULL: no memory.
  */
 struct flowtap_ctr *flowtap_ctr_new(struct flowtap_address_map *map, struct flowtap_blocks *blocks,
@@ -36,9 +36,8 @@ void flowtap_ctr_free(struct flowtap_ctr *ctr);
 /*
  * One FLOWTAP_RECORD_SAMPLE, GAP or LOST of any stream, aligned to 8; other types are passed
  * over. Samples of one task (FLOWTAP_MISC_CPU_WIDE: of one CPU) must come in the order of their
- * sequence. size: bytes that are there;
- * a record that does not fit, or contradicts itself, becomes a gap. 0; what the sink returned
- * below 0; -ENOMEM.
+ * sequence. size: bytes that are there; a record that does not fit, or contradicts itself, becomes a
+ * gap. 0; what the sink returned below 0; -ENOMEM.
  *
  * What a sample becomes, in this order: `context` if it changed, `time`, a `gap` (the lowest cause
  * of its loss; where it is contiguous `trap`, as the trigger of the sample before was a trap, with
@@ -52,6 +51,7 @@ void flowtap_ctr_free(struct flowtap_ctr *ctr);
  */
 int flowtap_ctr_decode(struct flowtap_ctr *ctr, const struct flowtap_record *record, size_t size);
 
+/* What was decoded so far. Owned by ctr. */
 const struct flowtap_ctr_counts *flowtap_ctr_counts(const struct flowtap_ctr *ctr);
 
 /* ctrdata.CC in cycles (Smctr 6.3). */

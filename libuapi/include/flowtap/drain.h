@@ -17,8 +17,8 @@
  * that others write to the archive meanwhile goes into it by the same writer.
  *
  * Of a stream whose reader has its AUX area mapped, the bytes that AUX records name go into the
- *file the same way, as AUX blocks before the block with these records, with such pads of the kernel
- *as lie between them. aux_tail advances together with data_tail: when both are in the file.
+ * file the same way, as AUX blocks before the block with these records, with such pads of the kernel
+ * as lie between them. aux_tail advances together with data_tail: when both are in the file.
  *
  * Where io_uring cannot be had (an older kernel, kernel.io_uring_disabled, a sandbox), or the
  * archive cannot be written at offsets (a pipe, a file opened to append), poll and write do the

@@ -203,6 +203,9 @@ struct flowtap_sink {
 	int (*element)(struct flowtap_sink *sink, const struct flowtap_element *element);
 };
 
+/* Takes everything and does nothing. One for all threads, not to be changed. */
+struct flowtap_sink *flowtap_sink_nowhere(void);
+
 /* The name of a reason as the flow grammar and the summaries spell it: "wrapped", "no_image" ... */
 const char *flowtap_gap_name(enum flowtap_gap_reason reason);
 

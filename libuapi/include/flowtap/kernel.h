@@ -56,6 +56,7 @@ struct flowtap_kernel_figures {
 	uint64_t skipped;	/* bytes of text that there was no room for, or that cannot be read */
 };
 
+/* What the looks so far have come to. */
 void flowtap_kernel_figures(const struct flowtap_kernel *kernel,
 			    struct flowtap_kernel_figures *figures);
 void flowtap_kernel_free(struct flowtap_kernel *kernel);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /*
  * A session: one stream on each CPU that can record what is asked for, all with the same tasks or
- *each with whatever runs there, drained into an archive.
+ * each with whatever runs there, drained into an archive.
  *
  *	flowtap_session_query(&session, want, &problem);	what each CPU has
  *	flowtap_session_open(&session, &request, &problem);	a stream on each that can
@@ -18,12 +18,12 @@
  *	flowtap_session_close(&session);			also after a failure
  *
  * Side band, kernel text and files are recorded beside it into the same archive:
- *flowtap/sideband.h, kernel.h and bundle.h.
+ * flowtap/sideband.h, kernel.h and bundle.h.
  *
  * Functions return 0 or -errno, print nothing and leave errno alone. Where more than one thing can
- *fail a struct flowtap_session_problem says which, why, and with that what fixes it. What comes
- *after flowtap_session_open takes a session that is open; what takes from the rings or waits, one
- *that has begun to drain. No function is to be called while another runs for the same session.
+ * fail a struct flowtap_session_problem says which, why, and with that what fixes it. What comes
+ * after flowtap_session_open takes a session that is open; what takes from the rings or waits, one
+ * that has begun to drain. No function is to be called while another runs for the same session.
  */
 #ifndef FLOWTAP_SESSION_H
 #define FLOWTAP_SESSION_H

@@ -102,6 +102,7 @@ long flowtap_zstf_read(struct flowtap_zstf_reader *reader, void *bytes, size_t s
 long flowtap_zstf_salvage(const struct flowtap_zstf_reader *reader, void *bytes, size_t size);
 /* Why the last call returned -EBADMSG, and where in the file. */
 const char *flowtap_zstf_problem(const struct flowtap_zstf_reader *reader, uint64_t *offset);
+/* What head and index say; until the reader is closed. */
 const struct flowtap_zstf_info *flowtap_zstf_info(const struct flowtap_zstf_reader *reader);
 void flowtap_zstf_close(struct flowtap_zstf_reader *reader);
 

@@ -3,8 +3,11 @@
  * A CPU's trace unit and trace buffer (arm64).
  *
  *	disturb CPU		disables both by the book, whoever uses them
+ *	take CPU		the same, and enables the buffer for itself
+ *	release CPU		disables it; EIO if it was not left as it was
  */
 #include <linux/kernel.h>
+#include <linux/mm.h>
 #include <linux/smp.h>
 #include <asm/barrier.h>
 #include <asm/cpufeature.h>	/* tsb_csync() */
@@ -76,7 +79,66 @@ static int disturb(const char *words, char *answer, size_t size)
 	return error ?: smp_call_function_single(cpu, turn_off, NULL, 1);
 }
 
+/* One page: nothing is collected, as the trace unit is off. */
+static unsigned long buffer;
+
+static void enable_buffer(void *unused)
+{
+	turn_off(NULL);
+	write_sysreg_s(0, TRBSR);
+	write_sysreg_s(buffer, TRBBASER);
+	write_sysreg_s(buffer, TRBPTR);
+	write_sysreg_s(0, TRBTRG);
+	isb();
+	write_sysreg_s((buffer + PAGE_SIZE) | LIMITR_CIRCULAR | LIMITR_TRIGGER_IGNORE | LIMITR_E,
+		       TRBLIMITR);
+	isb();
+}
+
+static int take(const char *words, char *answer, size_t size)
+{
+	unsigned int cpu;
+	int error = kstrtouint(words, 0, &cpu);
+
+	if (error || buffer)
+		return error ?: -EBUSY;
+	buffer = get_zeroed_page(GFP_KERNEL);
+	if (!buffer)
+		return -ENOMEM;
+	error = smp_call_function_single(cpu, enable_buffer, NULL, 1);
+	if (error) {
+		free_page(buffer);
+		buffer = 0;
+	}
+	return error;
+}
+
+static void disable_buffer(void *kept)
+{
+	*(bool *)kept = read_sysreg_s(TRBLIMITR) & LIMITR_E &&
+			read_sysreg_s(TRBBASER) == buffer;
+	turn_off(NULL);
+}
+
+static int release(const char *words, char *answer, size_t size)
+{
+	bool kept = false;
+	unsigned int cpu;
+	int error = kstrtouint(words, 0, &cpu);
+
+	if (error || !buffer)
+		return error ?: -EINVAL;
+	error = smp_call_function_single(cpu, disable_buffer, &kept, 1);
+	if (error)
+		return error;
+	free_page(buffer);
+	buffer = 0;
+	return kept ? 0 : -EIO;
+}
+
 const struct other_driver_command other_driver_machine_commands[] = {
 	{ "disturb ", disturb },
+	{ "take ", take },
+	{ "release ", release },
 	{ NULL },
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What of other_driver.ko is the architecture's. */
-#ifndef RIVAL_MACHINE_H
-#define RIVAL_MACHINE_H
+#ifndef FLOWTAP_SELFTESTS_KERNEL_MODULE_OTHER_DRIVER_MACHINE_H
+#define FLOWTAP_SELFTESTS_KERNEL_MODULE_OTHER_DRIVER_MACHINE_H
 
 #include <linux/prandom.h>
 #include <linux/types.h>
@@ -20,4 +20,4 @@ bool other_driver_machine_here(void);
 /* This CPU's registers hold anything, as after a reset. With interrupts off, nothing recording. */
 void other_driver_scramble(struct rnd_state *random);
 
-#endif /* RIVAL_MACHINE_H */
+#endif /* FLOWTAP_SELFTESTS_KERNEL_MODULE_OTHER_DRIVER_MACHINE_H */

@@ -8,8 +8,8 @@
  *
  * Numbers are decimal, or hexadecimal with 0x. Text goes to the PL011, files by semihosting.
  */
-#ifndef BARE_H
-#define BARE_H
+#ifndef FLOWTAP_SELFTESTS_MODEL_BARE_BARE_H
+#define FLOWTAP_SELFTESTS_MODEL_BARE_BARE_H
 
 #include <stdbool.h>
 #include <stddef.h>

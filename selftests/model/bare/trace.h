@@ -10,8 +10,8 @@
  *			(the trace unit was enabled before it), "lost" (bytes are missing before it) or
  *			"continued"
  */
-#ifndef BARE_TRACE_H
-#define BARE_TRACE_H
+#ifndef FLOWTAP_SELFTESTS_MODEL_BARE_TRACE_H
+#define FLOWTAP_SELFTESTS_MODEL_BARE_TRACE_H
 
 #include "bare.h"
 

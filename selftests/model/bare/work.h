@@ -3,8 +3,8 @@
  * The work that the bare guest's CPUs do while they are traced, and how the command line chooses
  * it.
  */
-#ifndef BARE_WORK_H
-#define BARE_WORK_H
+#ifndef FLOWTAP_SELFTESTS_MODEL_BARE_WORK_H
+#define FLOWTAP_SELFTESTS_MODEL_BARE_WORK_H
 
 #include "trace.h"
 

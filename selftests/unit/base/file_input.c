@@ -72,8 +72,8 @@ static uint64_t reason_offset;
 /* Reads all, `step` bytes at a time. The first status that is not a number of bytes. */
 static ssize_t read_all(FIXTURE_DATA(in) *self, int fd, size_t step, size_t *size)
 {
-	struct flowtap_in *in;
-	ssize_t n = flowtap_in_new(fd, &in);
+	struct flowtap_file_input *in;
+	ssize_t n = flowtap_file_input_new(fd, &in);
 
 	*size = 0;
 	if (n)
@@ -81,14 +81,14 @@ static ssize_t read_all(FIXTURE_DATA(in) *self, int fd, size_t step, size_t *siz
 	while (*size < CAPACITY) {
 		size_t capacity = CAPACITY - *size < step ? CAPACITY - *size : step;
 
-		n = flowtap_in_read(in, self->got + *size, capacity);
+		n = flowtap_file_input_read(in, self->got + *size, capacity);
 		if (n <= 0)
 			break;
 		*size += n;
 	}
 	if (n == -EBADMSG || n == -ENODATA)
-		reason = flowtap_in_problem(in, &reason_offset);
-	flowtap_in_free(in);
+		reason = flowtap_file_input_problem(in, &reason_offset);
+	flowtap_file_input_free(in);
 	return n;
 }
 
@@ -184,20 +184,20 @@ TEST_F(in, what_it_begins_with_is_there_before_it_is_read)
 {
 	size_t n = pack(self->packed, CAPACITY, self->plain, 5000);
 	const uint8_t *first;
-	struct flowtap_in *in;
+	struct flowtap_file_input *in;
 
 	for (int packed = 0; packed < 2; packed++) {
 		const uint8_t *bytes = packed ? self->packed : self->plain;
 		int fd = file_of(bytes, packed ? n : 5000);
 
-		ASSERT_EQ(0, flowtap_in_new(fd, &in));
-		EXPECT_LE(FLOWTAP_IN_FIRST, flowtap_in_first(in, &first));
+		ASSERT_EQ(0, flowtap_file_input_new(fd, &in));
+		EXPECT_LE(FLOWTAP_IN_FIRST, flowtap_file_input_first(in, &first));
 		EXPECT_EQ(0, memcmp(first, bytes, FLOWTAP_IN_FIRST));
-		EXPECT_EQ(packed, flowtap_in_packed(in));
-		EXPECT_EQ(packed ? n : 5000, flowtap_in_size(in));
-		EXPECT_EQ(100, flowtap_in_read(in, self->got, 100));
+		EXPECT_EQ(packed, flowtap_file_input_packed(in));
+		EXPECT_EQ(packed ? n : 5000, flowtap_file_input_size(in));
+		EXPECT_EQ(100, flowtap_file_input_read(in, self->got, 100));
 		EXPECT_EQ(0, memcmp(self->got, self->plain, 100));
-		flowtap_in_free(in);
+		flowtap_file_input_free(in);
 		close(fd);
 	}
 }

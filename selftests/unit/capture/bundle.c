@@ -98,8 +98,7 @@ static struct flowtap_mapping mapping_of(const char *path, int seed)
 
 	if (seed >= 0) {
 		mapping.build_id_size = 20;
-		memset(mapping.build_id, seed, 20);
-		mapping.build_id[0] = 0xab;
+		tiny_build_id(mapping.build_id, (uint8_t)seed);
 	}
 	return mapping;
 }
@@ -253,8 +252,7 @@ static int put(struct flowtap_address_map *map, int seed, int claim, uint64_t of
 		.build_id_size = 20,
 	};
 
-	memset(part.build_id, claim, 20);
-	part.build_id[0] = 0xab;
+	tiny_build_id(part.build_id, (uint8_t)claim);
 	if (!size)
 		part.part_size = part.size - offset;
 	return flowtap_address_map_add_file(map, &part, bytes + offset);

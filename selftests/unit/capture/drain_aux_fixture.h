@@ -2,8 +2,8 @@
 /*
  * A drain by each method, over made rings with AUX areas into a file, and the reading of that file.
  */
-#ifndef FLOWTAP_TEST_DRAIN_AUX_FIXTURE_H
-#define FLOWTAP_TEST_DRAIN_AUX_FIXTURE_H
+#ifndef FLOWTAP_SELFTESTS_UNIT_CAPTURE_DRAIN_AUX_FIXTURE_H
+#define FLOWTAP_SELFTESTS_UNIT_CAPTURE_DRAIN_AUX_FIXTURE_H
 
 #include <errno.h>
 #include <fcntl.h>
@@ -138,4 +138,4 @@ FIXTURE_TEARDOWN(aux)
 		EXPECT_EQ(ring_->aux_tail, ring_->aux_head);				\
 	} while (0)
 
-#endif /* FLOWTAP_TEST_DRAIN_AUX_FIXTURE_H */
+#endif /* FLOWTAP_SELFTESTS_UNIT_CAPTURE_DRAIN_AUX_FIXTURE_H */

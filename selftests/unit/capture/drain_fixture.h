@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A drain by each method, over made rings into a file, and the reading of that file. */
-#ifndef FLOWTAP_TEST_DRAIN_FIXTURE_H
-#define FLOWTAP_TEST_DRAIN_FIXTURE_H
+#ifndef FLOWTAP_SELFTESTS_UNIT_CAPTURE_DRAIN_FIXTURE_H
+#define FLOWTAP_SELFTESTS_UNIT_CAPTURE_DRAIN_FIXTURE_H
 
 #include <errno.h>
 #include <flowtap/drain.h>
@@ -167,4 +167,4 @@ static int run(struct flowtap_drain *drain, struct made *made, unsigned int ring
 		}									\
 	} while (0)
 
-#endif /* FLOWTAP_TEST_DRAIN_FIXTURE_H */
+#endif /* FLOWTAP_SELFTESTS_UNIT_CAPTURE_DRAIN_FIXTURE_H */

@@ -13,6 +13,7 @@
 #include <sys/uio.h>
 
 #include "support/made_aux.h"
+#include "support/random.h"
 #include "support/seed.h"
 #include "unit/capture/drain_fixture.h"
 
@@ -33,9 +34,7 @@ static uint64_t draw(void)
 	static uint64_t state;
 
 	state = state ? state : seeded(88172645463325252ULL);
-	state ^= state << 13;
-	state ^= state >> 7;
-	return state ^= state << 17;
+	return random_next(&state);
 }
 
 /* The disk was full when something was written, and is not any more. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A roster, into an archive. */
-#ifndef FLOWTAP_TEST_ROSTER_ARCHIVE_H
-#define FLOWTAP_TEST_ROSTER_ARCHIVE_H
+#ifndef FLOWTAP_SELFTESTS_UNIT_CAPTURE_ROSTER_ARCHIVE_H
+#define FLOWTAP_SELFTESTS_UNIT_CAPTURE_ROSTER_ARCHIVE_H
 
 #include <flowtap/archive.h>
 #include <stdio.h>
@@ -23,4 +23,4 @@ static inline int write_roster(const struct flowtap_roster *roster, FILE *file)
 }
 
 
-#endif /* FLOWTAP_TEST_ROSTER_ARCHIVE_H */
+#endif /* FLOWTAP_SELFTESTS_UNIT_CAPTURE_ROSTER_ARCHIVE_H */

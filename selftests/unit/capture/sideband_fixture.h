@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* The tracer's side of sideband.c: who is traced, and the archive that its side band goes into. */
-#ifndef FLOWTAP_TEST_SIDEBAND_FIXTURE_H
-#define FLOWTAP_TEST_SIDEBAND_FIXTURE_H
+#ifndef FLOWTAP_SELFTESTS_UNIT_CAPTURE_SIDEBAND_FIXTURE_H
+#define FLOWTAP_SELFTESTS_UNIT_CAPTURE_SIDEBAND_FIXTURE_H
 
 #include <elf.h>
 #include <flowtap/address_map.h>
@@ -151,4 +151,4 @@ FIXTURE_TEARDOWN(sideband)
 		abort();
 }
 
-#endif /* FLOWTAP_TEST_SIDEBAND_FIXTURE_H */
+#endif /* FLOWTAP_SELFTESTS_UNIT_CAPTURE_SIDEBAND_FIXTURE_H */

@@ -3,8 +3,8 @@
  * The traced side of sideband.c: with ROLE in its environment the program maps copies of a library,
  * and reports an address of each with what stands there.
  */
-#ifndef FLOWTAP_TEST_SIDEBAND_TRACED_H
-#define FLOWTAP_TEST_SIDEBAND_TRACED_H
+#ifndef FLOWTAP_SELFTESTS_UNIT_CAPTURE_SIDEBAND_TRACED_H
+#define FLOWTAP_SELFTESTS_UNIT_CAPTURE_SIDEBAND_TRACED_H
 
 #include <dlfcn.h>
 #include <pthread.h>
@@ -159,4 +159,4 @@ static void play_role(void)
 	_exit(0);
 }
 
-#endif /* FLOWTAP_TEST_SIDEBAND_TRACED_H */
+#endif /* FLOWTAP_SELFTESTS_UNIT_CAPTURE_SIDEBAND_TRACED_H */

@@ -7,6 +7,7 @@
 #include "stfcheck/sample.h"
 #include "stfcheck/stfcheck.h"
 #include "support/hex.h"
+#include "support/random.h"
 #include "support/sink.h"
 
 #include <errno.h>
@@ -196,12 +197,8 @@ TEST(survives_every_cut_and_every_flipped_bit)
 static uint32_t random_opcode(enum flowtap_isa isa, uint64_t *state)
 {
 	static const uint32_t tops[] = { 0x54000000, 0x74000000, 0x75000000 };
-	uint32_t opcode;
+	uint32_t opcode = random_u32(state);
 
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	opcode = (uint32_t)(*state >> 16);
 	if (isa == FLOWTAP_ISA_A64 && *state & 1)
 		return (opcode & 0x80ffffff) | tops[(*state >> 1 & 0x7fff) % 3];
 	if (isa == FLOWTAP_ISA_A64 && *state & 2)

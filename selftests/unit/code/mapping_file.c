@@ -30,8 +30,7 @@ FIXTURE_SETUP(mapping_file)
 	self->mapping = (struct flowtap_mapping){
 		.pid = (uint32_t)getpid(), .path = self->path, .build_id_size = 20,
 	};
-	memset(self->mapping.build_id, 0x11, 20);
-	self->mapping.build_id[0] = 0xab;
+	tiny_build_id(self->mapping.build_id, 0x11);
 	self->why[0] = 0;
 }
 

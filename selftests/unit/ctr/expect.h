@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What the CTR decoder must say, from the log and the records of the machine for tests. */
-#ifndef CTR_EXPECT_H
-#define CTR_EXPECT_H
+#ifndef FLOWTAP_SELFTESTS_UNIT_CTR_EXPECT_H
+#define FLOWTAP_SELFTESTS_UNIT_CTR_EXPECT_H
 
 #include "support/flowlog.h"
 #include "support/machine.h"
@@ -76,4 +76,4 @@ static inline void expect_transfer(struct items *items, const struct flowtap_ent
 		 (entry->data & 15) | (entry->target & 1) << 8);
 }
 
-#endif /* CTR_EXPECT_H */
+#endif /* FLOWTAP_SELFTESTS_UNIT_CTR_EXPECT_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A CTR decoder on a little program, samples to feed it, and what it should say of them. */
-#ifndef CTR_FIXTURE_H
-#define CTR_FIXTURE_H
+#ifndef FLOWTAP_SELFTESTS_UNIT_CTR_FIXTURE_H
+#define FLOWTAP_SELFTESTS_UNIT_CTR_FIXTURE_H
 
 #include <flowtap/ctr.h>
 #include <flowtap/riscv.h>
@@ -209,4 +209,4 @@ static inline void first(FIXTURE_DATA(ctr) *self)
 	decode(self);
 }
 
-#endif /* CTR_FIXTURE_H */
+#endif /* FLOWTAP_SELFTESTS_UNIT_CTR_FIXTURE_H */

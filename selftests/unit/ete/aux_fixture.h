@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* AUX records and their bytes, made by hand, and the flow that comes of them. */
-#ifndef FLOWTAP_UNIT_AUX_FIXTURE_H
-#define FLOWTAP_UNIT_AUX_FIXTURE_H
+#ifndef FLOWTAP_SELFTESTS_UNIT_ETE_AUX_FIXTURE_H
+#define FLOWTAP_SELFTESTS_UNIT_ETE_AUX_FIXTURE_H
 
 #include <errno.h>
 #include <fcntl.h>
@@ -284,4 +284,4 @@ static inline void begin(FIXTURE_DATA(aux) *self, uint32_t cpu, uint32_t tid)
 #define USER "context A64 EL0 nonsecure 64 pid=100 tid=100 cpu=0\n"
 #define ROUND "range 400000 400008 2 A64 E\n"
 
-#endif /* FLOWTAP_UNIT_AUX_FIXTURE_H */
+#endif /* FLOWTAP_SELFTESTS_UNIT_ETE_AUX_FIXTURE_H */

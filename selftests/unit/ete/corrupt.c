@@ -14,6 +14,7 @@
 #include <dirent.h>
 
 #include "support/kselftest_harness.h"
+#include "support/random.h"
 #include "support/seed.h"
 
 #define COPIES 4
@@ -49,17 +50,9 @@ struct stream {
 
 static uint64_t state;
 
-static uint64_t next_random(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
-
 static size_t below(size_t limit)
 {
-	return limit ? next_random() % limit : 0;
+	return limit ? random_next(&state) % limit : 0;
 }
 
 static void record(struct recorder *recorder, struct step step)
@@ -246,7 +239,7 @@ static size_t overwrite(uint8_t *bytes, size_t size)
 	size_t at = below(size), n = 1 + below(32);
 
 	for (; n && at < size; n--)
-		bytes[at++] = below(3) ? next_random() : 0;
+		bytes[at++] = below(3) ? random_next(&state) : 0;
 	return size;
 }
 
@@ -266,7 +259,7 @@ static size_t insert(uint8_t *bytes, size_t size)
 
 	memmove(bytes + at + n, bytes + at, size - at);
 	for (size_t i = 0; i < n; i++)
-		bytes[at + i] = below(4) ? next_random() : 0;
+		bytes[at + i] = below(4) ? random_next(&state) : 0;
 	return size + n;
 }
 

@@ -10,6 +10,7 @@
 #include "support/hex.h"
 
 #include "support/kselftest_harness.h"
+#include "support/random.h"
 #include "support/seed.h"
 
 static const struct flowtap_ete_config plain;
@@ -79,14 +80,6 @@ TEST(the_same_packets_come_out_of_pieces)
 		free(parts);
 	}
 	free(whole);
-}
-
-static uint64_t random_next(uint64_t *state)
-{
-	*state ^= *state << 13;
-	*state ^= *state >> 7;
-	*state ^= *state << 17;
-	return *state;
 }
 
 /*

@@ -9,8 +9,8 @@
  *	0x1100	ret
  *	0x1104	nop, and no code after it
  */
-#ifndef PART_FIXTURE_H
-#define PART_FIXTURE_H
+#ifndef FLOWTAP_SELFTESTS_UNIT_ETE_PART_FIXTURE_H
+#define FLOWTAP_SELFTESTS_UNIT_ETE_PART_FIXTURE_H
 
 #include <errno.h>
 #include <flowtap/arm.h>
@@ -124,4 +124,4 @@ static inline struct ete_entry event_of(uint8_t number)
 	return (struct ete_entry){ .kind = ETE_EVENT, .number = number };
 }
 
-#endif /* PART_FIXTURE_H */
+#endif /* FLOWTAP_SELFTESTS_UNIT_ETE_PART_FIXTURE_H */

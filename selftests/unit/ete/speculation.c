@@ -5,6 +5,8 @@
  */
 #include "part_fixture.h"
 
+#include "support/random.h"
+
 #define MAXSPEC 4
 
 FIXTURE(speculation)
@@ -348,13 +350,9 @@ TEST_F(speculation, what_waits_is_as_if_all_were_searched_each_time)
 	for (unsigned int round = 0; round < 20; round++) {
 		list.n = 0;
 		for (unsigned int i = 0; i < 3000; i++) {
-			unsigned int draw, most;
+			unsigned int draw = random_next(&state) >> 20 & 15;
+			unsigned int most = state >> 30 & (round % 4 ? 1 : 31);
 
-			state ^= state << 13;
-			state ^= state >> 7;
-			state ^= state << 17;
-			draw = state >> 20 & 15;
-			most = state >> 30 & (round % 4 ? 1 : 31);
 			if (draw < 6) {
 				PUSH(event_of(i & 0xff));
 				list_add(&list, event_of(i & 0xff));

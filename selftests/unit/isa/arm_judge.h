@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What GNU objdump says of an Arm instruction: from its text to a class and a target. */
-#ifndef ARM_JUDGE_H
-#define ARM_JUDGE_H
+#ifndef FLOWTAP_SELFTESTS_UNIT_ISA_ARM_JUDGE_H
+#define FLOWTAP_SELFTESTS_UNIT_ISA_ARM_JUDGE_H
 
 #include <flowtap/arm.h>
 #include <stdio.h>
@@ -289,4 +289,4 @@ static bool judge(enum flowtap_isa isa, char *line, struct judged *judged)
 	return true;
 }
 
-#endif /* ARM_JUDGE_H */
+#endif /* FLOWTAP_SELFTESTS_UNIT_ISA_ARM_JUDGE_H */

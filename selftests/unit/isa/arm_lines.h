@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* One line for each form of branch there is, and what looks like one; opcodes are GNU as's. */
-#ifndef ARM_LINES_H
-#define ARM_LINES_H
+#ifndef FLOWTAP_SELFTESTS_UNIT_ISA_ARM_LINES_H
+#define FLOWTAP_SELFTESTS_UNIT_ISA_ARM_LINES_H
 
 #include <flowtap/arm.h>
 
@@ -429,4 +429,4 @@ static const struct line t32[] = {
 	{ 0xeef1fa10, OTHER, NOWHERE, 0, "vmrs apsr_nzcv, fpscr" },
 };
 
-#endif /* ARM_LINES_H */
+#endif /* FLOWTAP_SELFTESTS_UNIT_ISA_ARM_LINES_H */

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "support/kselftest_harness.h"
+#include "support/random.h"
 #include "support/seed.h"
 #include "unit/isa/arm_judge.h"
 
@@ -121,10 +122,7 @@ static uint64_t state;
 
 static uint32_t next_random(void)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state >> 16;
+	return random_u32(&state);
 }
 
 static void sow(void)

@@ -10,6 +10,7 @@
 #include <flowtap/riscv.h>
 
 #include "support/kselftest_harness.h"
+#include "support/random.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -358,10 +359,7 @@ static uint64_t state;
 
 static uint32_t next_random(void)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (uint32_t)(state >> 16);
+	return random_u32(&state);
 }
 
 TEST(any_bytes_in_any_room_are_a_text)

@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "support/kselftest_harness.h"
+#include "support/random.h"
 #include "support/rv64.h"
 
 #define BASE	0x10000ULL
@@ -94,10 +95,7 @@ FIXTURE_TEARDOWN(learned)
 
 static uint32_t below(FIXTURE_DATA(learned) *self, uint32_t limit)
 {
-	self->random ^= self->random << 13;
-	self->random ^= self->random >> 7;
-	self->random ^= self->random << 17;
-	return (uint32_t)(self->random >> 20) % limit;
+	return (uint32_t)(random_next(&self->random) >> 20) % limit;
 }
 
 static int tell(FIXTURE_DATA(learned) *self, uint64_t address, uint32_t opcode)

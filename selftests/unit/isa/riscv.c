@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "support/kselftest_harness.h"
+#include "support/random.h"
 #include "support/seed.h"
 #include "support/rv64.h"
 
@@ -481,10 +482,7 @@ static uint32_t next_random(void)
 	static uint64_t state;
 
 	state = state ? state : seeded(0x9e3779b97f4a7c15);
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state >> 16;
+	return random_u32(&state);
 }
 
 /* All major opcodes, funct3, link registers and others, immediates at the edges and at random. */

@@ -2,8 +2,8 @@
 /*
  * Archives made by hand: a process that goes around two instructions, recorded of an ETE or of CTR.
  */
-#ifndef FLOWTAP_UNIT_MADE_RECORDING_H
-#define FLOWTAP_UNIT_MADE_RECORDING_H
+#ifndef FLOWTAP_SELFTESTS_UNIT_PIPELINE_MADE_RECORDING_H
+#define FLOWTAP_SELFTESTS_UNIT_PIPELINE_MADE_RECORDING_H
 
 #include <flowtap/archive.h>
 #include <linux/flowtap.h>
@@ -96,4 +96,4 @@ static inline void put_sample(struct flowtap_archive_writer *writer, unsigned in
 	put_block(writer, FLOWTAP_ARCHIVE_RING, &sample, sample.head.header.size);
 }
 
-#endif /* FLOWTAP_UNIT_MADE_RECORDING_H */
+#endif /* FLOWTAP_SELFTESTS_UNIT_PIPELINE_MADE_RECORDING_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Snapshot directories made by hand: two processors whose code differs at one address. */
-#ifndef FLOWTAP_UNIT_MADE_SNAPSHOT_H
-#define FLOWTAP_UNIT_MADE_SNAPSHOT_H
+#ifndef FLOWTAP_SELFTESTS_UNIT_PIPELINE_MADE_SNAPSHOT_H
+#define FLOWTAP_SELFTESTS_UNIT_PIPELINE_MADE_SNAPSHOT_H
 
 #include "unit/pipeline/trace_session_fixture.h"
 
@@ -74,4 +74,4 @@ static inline void made_raw(int directory)
 		 "[source_buffers]\nETE_0=A,B\nETE_1=C\n" OWNERS);
 }
 
-#endif /* FLOWTAP_UNIT_MADE_SNAPSHOT_H */
+#endif /* FLOWTAP_SELFTESTS_UNIT_PIPELINE_MADE_SNAPSHOT_H */

@@ -3,8 +3,8 @@
  * Traces and code made by hand, and the flow that sessions of them are: what tests of the pipeline
  * share.
  */
-#ifndef FLOWTAP_UNIT_TRACE_SESSION_FIXTURE_H
-#define FLOWTAP_UNIT_TRACE_SESSION_FIXTURE_H
+#ifndef FLOWTAP_SELFTESTS_UNIT_PIPELINE_TRACE_SESSION_FIXTURE_H
+#define FLOWTAP_SELFTESTS_UNIT_PIPELINE_TRACE_SESSION_FIXTURE_H
 
 #include <errno.h>
 #include <fcntl.h>
@@ -77,4 +77,4 @@ static inline size_t add_footers(uint8_t *to, const uint8_t *bytes, size_t size)
 	return used;
 }
 
-#endif /* FLOWTAP_UNIT_TRACE_SESSION_FIXTURE_H */
+#endif /* FLOWTAP_SELFTESTS_UNIT_PIPELINE_TRACE_SESSION_FIXTURE_H */

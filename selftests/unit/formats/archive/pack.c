@@ -17,19 +17,12 @@
 #include <zstd.h>
 
 #include "support/kselftest_harness.h"
+#include "support/random.h"
 
 #define FRAME FLOWTAP_PACKED_FRAME
 #define BLOCK 65536		/* of payload */
 
 static uint64_t state = 88172645463325252ULL;
-
-static uint64_t next_random(void)
-{
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return state;
-}
 
 /* An archive with this many blocks, of which zstd makes about a quarter. */
 static int make_archive(unsigned int blocks)
@@ -42,7 +35,7 @@ static int make_archive(unsigned int blocks)
 		abort();
 	for (unsigned int i = 0; i < blocks; i++) {
 		for (size_t k = 0; k < BLOCK / 8; k++)
-			payload[k] = 0x1000 * i + (next_random() & 0xffff);
+			payload[k] = 0x1000 * i + (random_next(&state) & 0xffff);
 		if (flowtap_archive_write(writer, FLOWTAP_ARCHIVE_INFO, i, i, payload, BLOCK, NULL, 0))
 			abort();
 	}
@@ -205,7 +198,7 @@ TEST_F(packed, a_cut_file_keeps_its_beginning)
 	for (int i = 0; i < 60; i++) {
 		size_t end = self->frames[i % 5], cut;
 
-		cut = i < 40 ? end - 20 + (size_t)i / 5 * 5 : next_random() % self->size;
+		cut = i < 40 ? end - 20 + (size_t)i / 5 * 5 : random_next(&state) % self->size;
 		if (cut > self->size)
 			continue;
 		ASSERT_EQ(0, unpack(self, self->bytes, cut, FLOWTAP_PACKED_LIMIT));
@@ -237,8 +230,8 @@ TEST_F(packed, damage_takes_a_frame_and_no_more)
 {
 	for (int i = 0; i < 25; i++) {
 		uint8_t *bytes = malloc(self->size);
-		const size_t at = next_random() % self->size;
-		const uint8_t bit = 1 << next_random() % 8;
+		const size_t at = random_next(&state) % self->size;
+		const uint8_t bit = 1 << random_next(&state) % 8;
 		uint64_t bad;
 		int good;
 

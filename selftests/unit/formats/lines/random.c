@@ -11,6 +11,7 @@
 #include <flowtap/riscv.h>
 #include <flowtap/tarmac.h>
 
+#include "support/random.h"
 #include "support/sink.h"
 #include "support/ttu.h"
 
@@ -27,10 +28,7 @@ static uint64_t random_state;
 
 static uint32_t below(uint32_t limit)
 {
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return (uint32_t)(random_state >> 16) % limit;
+	return random_below(&random_state, limit);
 }
 
 static uint64_t any(void)

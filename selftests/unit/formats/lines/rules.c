@@ -12,6 +12,7 @@
 #include <flowtap/riscv.h>
 #include <flowtap/tarmac.h>
 
+#include "support/random.h"
 #include "support/sink.h"
 
 #include <ctype.h>
@@ -88,10 +89,7 @@ struct fixture {
 
 static uint32_t below(struct fixture *fixture, uint32_t limit)
 {
-	fixture->random ^= fixture->random << 13;
-	fixture->random ^= fixture->random >> 7;
-	fixture->random ^= fixture->random << 17;
-	return (uint32_t)(fixture->random >> 16) % limit;
+	return random_below(&fixture->random, limit);
 }
 
 static void make_block(struct fixture *fixture, int n, uint64_t address, int end)

@@ -10,6 +10,7 @@
 #include "stfcheck/sample.h"
 #include "stfcheck/stfcheck.h"
 #include "support/hex.h"
+#include "support/random.h"
 #include "support/sink.h"
 
 #include <errno.h>
@@ -381,10 +382,7 @@ static struct run run;
 
 static uint32_t below(uint32_t limit)
 {
-	run.random ^= run.random << 13;
-	run.random ^= run.random >> 7;
-	run.random ^= run.random << 17;
-	return (uint32_t)(run.random >> 16) % limit;
+	return random_below(&run.random, limit);
 }
 
 static const struct form *pick(unsigned int isa, bool plain)

@@ -11,10 +11,10 @@
 #include <flowtap/check.h>
 #include <flowtap/learned.h>
 #include <flowtap/stf.h>
-#include <flowtap/stf_copy.h>
 #include <flowtap/stf_record.h>
 
 #include "support/madestf.h"
+#include "support/random.h"
 #include "support/stf_steps.h"
 
 #include "support/kselftest_harness.h"
@@ -28,19 +28,6 @@ static uint64_t number(const char *name, uint64_t otherwise)
 	const char *text = getenv(name);
 
 	return text ? strtoull(text, NULL, 0) : otherwise;
-}
-
-/* markers: of a chunk; 0: not compressed. */
-static struct output copy_of(int fd, uint64_t markers, struct flowtap_stf_copy *copy, int *status)
-{
-	const struct flowtap_zstf_options zstf = { .markers = markers, .level = 1 };
-	struct output output = output_new();
-
-	*copy = (struct flowtap_stf_copy){ .zstf = markers ? &zstf : NULL };
-	lseek(fd, 0, SEEK_SET);
-	*status = flowtap_stf_copy(copy, fd, output.fd);
-	output_read(&output);
-	return output;
 }
 
 static struct output file_of(const void *bytes, size_t size)
@@ -105,10 +92,7 @@ static uint64_t state;
 
 static uint32_t below(uint32_t limit)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (uint32_t)(state >> 16) % limit;
+	return random_below(&state, limit);
 }
 
 static uint64_t any(void)

@@ -14,6 +14,7 @@
 #include "stfcheck/stfcheck.h"
 #include "support/corpus.h"
 #include "support/madeflow.h"
+#include "support/random.h"
 #include "support/sink.h"
 
 #include <errno.h>
@@ -28,10 +29,7 @@ static uint64_t state;
 
 static size_t below(size_t limit)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (size_t)(state >> 11) % limit;
+	return (size_t)(random_next(&state) >> 11) % limit;
 }
 
 struct outcome {

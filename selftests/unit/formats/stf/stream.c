@@ -6,6 +6,7 @@
 #include <flowtap/stf.h>
 
 #include "stfcheck/stfcheck.h"
+#include "support/random.h"
 #include "support/sink.h"
 
 #include <errno.h>
@@ -22,10 +23,7 @@ static uint64_t random_state;
 
 static uint32_t below(uint32_t limit)
 {
-	random_state ^= random_state << 13;
-	random_state ^= random_state >> 7;
-	random_state ^= random_state << 17;
-	return (uint32_t)(random_state >> 16) % limit;
+	return random_below(&random_state, limit);
 }
 
 /*

@@ -8,6 +8,7 @@
 
 #include "stfcheck/sample.h"
 #include "stfcheck/stfcheck.h"
+#include "support/random.h"
 #include "support/sink.h"
 
 #include <errno.h>
@@ -74,10 +75,7 @@ static uint64_t state;
 
 static uint32_t below(uint32_t limit)
 {
-	state ^= state << 13;
-	state ^= state >> 7;
-	state ^= state << 17;
-	return (uint32_t)(state >> 16) % limit;
+	return random_below(&state, limit);
 }
 
 static int find(uint64_t address)
