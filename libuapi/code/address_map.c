@@ -16,8 +16,12 @@
 #include "code/kernel_text.h"
 #include "code/backing_file.h"
 
-/* Pieces of all spaces together, about 400 MB; beyond that they are made anew when asked for. */
+/*
+ * Pieces of all spaces together, about 400 MB; beyond that they are made anew when asked for. Where
+ * spaces drive out one another in turns the limit grows, to about 1.3 GB.
+ */
 #define PIECES_MAX (4U << 20)
+#define PIECES_TOP (16U << 20)
 #define EXECS_MAX 64		/* of a process, looked ahead */
 /* The kernel's texts, in the numbers of files. */
 #define KERNEL_FILES 0x80000000U
@@ -40,6 +44,7 @@ struct flowtap_address_map {
 	uint64_t latest;		/* time of what was added */
 	uint64_t generation;		/* counts what came late: copies are then stale */
 	size_t n_pieces;
+	size_t more;			/* pieces beyond PIECES_MAX that may be kept */
 	bool lossy;			/* not all that happened was told */
 	struct flowtap_code_index codes;
 };
@@ -383,12 +388,29 @@ static bool ready(const struct flowtap_address_map *map, const struct flowtap_ad
 /* Keeps the memory that pieces take within its limit. */
 static void evict(struct flowtap_address_map *map, const struct flowtap_address_space *keep)
 {
-	if (map->n_pieces <= PIECES_MAX)
+	if (map->n_pieces <= PIECES_MAX + map->more)
 		return;
-	for (uint32_t i = 0; i < map->n_processes; i++)
-		for (size_t s = 0; s < map->processes[i].n; s++)
-			if (map->processes[i].spaces[s] != keep)
-				drop(map, map->processes[i].spaces[s]);
+	for (uint32_t i = 0; i < map->n_processes; i++) {
+		for (size_t s = 0; s < map->processes[i].n; s++) {
+			struct flowtap_address_space *space = map->processes[i].spaces[s];
+
+			if (space == keep)
+				continue;
+			space->evicted |= space->built;
+			drop(map, space);
+		}
+	}
+}
+
+/* One that was driven out is wanted again. */
+static void make_room(struct flowtap_address_map *map, struct flowtap_address_space *space)
+{
+	if (!space->evicted)
+		return;
+	space->evicted = false;
+	map->more += space->n_pieces / 4;
+	if (map->more > PIECES_TOP - PIECES_MAX)
+		map->more = PIECES_TOP - PIECES_MAX;
 }
 
 static int build_one(struct flowtap_address_map *map, struct flowtap_address_space *space,
@@ -399,6 +421,7 @@ static int build_one(struct flowtap_address_map *map, struct flowtap_address_spa
 		return -ENOMEM;
 	space->generation = map->generation;
 	map->n_pieces += space->n_pieces;
+	make_room(map, space);
 	evict(map, space);
 	return 0;
 }

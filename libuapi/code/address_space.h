@@ -10,14 +10,21 @@
  *	        +--+---------------+---------> time
  *	           t1              t2
  */
-#ifndef FLOWTAP_ADDRESS_SPACE_H
-#define FLOWTAP_ADDRESS_SPACE_H
+#ifndef FLOWTAP_LIBUAPI_CODE_ADDRESS_SPACE_H
+#define FLOWTAP_LIBUAPI_CODE_ADDRESS_SPACE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 struct flowtap_code;
+
+/*
+ * Executable pieces that are mapped at once, about twice what Linux allows a process of all kinds
+ * (vm.max_map_count) if nobody raised it. What comes beyond them ends what was in its range, and
+ * nothing is known there from then on.
+ */
+#define FLOWTAP_ADDRESS_SPACE_LIVE (1U << 17)
 
 /* One mapping as it was made: bytes of file from `offset` at [start, end). */
 struct flowtap_address_map_event {
@@ -58,7 +65,8 @@ struct flowtap_address_space {
 	bool unsorted;
 	/* Made from the events when they are first asked for. */
 	bool built;
-	bool building;			/* the map's mark */
+	bool building;			/* the map's marks: it is being built, */
+	bool evicted;			/* and its pieces had to make room for others */
 	uint64_t generation;		/* the map's, when it was built */
 	struct flowtap_piece *pieces;	/* by start, then from */
 	size_t n_pieces;
@@ -88,4 +96,4 @@ uint64_t flowtap_address_space_next(const struct flowtap_address_space *space, u
 				    uint64_t address);
 void flowtap_address_space_free(struct flowtap_address_space *space);
 
-#endif /* FLOWTAP_ADDRESS_SPACE_H */
+#endif /* FLOWTAP_LIBUAPI_CODE_ADDRESS_SPACE_H */

@@ -21,6 +21,19 @@ static struct perfdata_unit *unit_of(struct flowtap_perfdata_decoder *decoder,
 	return NULL;
 }
 
+/* The unit of a trace ID in the range; it is looked for once. */
+static struct perfdata_unit *unit_by_id(struct flowtap_perfdata_decoder *decoder, uint8_t id)
+{
+	uint64_t *seen = &decoder->ids[id / 64 & 1], bit = 1ULL << id % 64;
+	struct perfdata_unit **unit = &decoder->by_id[id & 127];
+
+	if (!(*seen & bit))
+		*unit = unit_of(decoder, flowtap_perfdata_by_trace_id(decoder->perfdata,
+								      decoder->range->cpu, id));
+	*seen |= bit;
+	return *unit;
+}
+
 /* A thread's buffer may not say where it ran: units are nearly always alike. */
 static struct perfdata_unit *collector(struct flowtap_perfdata_decoder *decoder)
 {
@@ -151,9 +164,7 @@ static int on_data(struct flowtap_frames *frames, uint8_t id, const uint8_t *byt
 	if (decoder->unit)
 		return id == decoder->wanted ?
 		       flowtap_perfdata_unit_feed(decoder->unit, bytes, size) : 0;
-	decoder->ids[id / 64 & 1] |= 1ULL << id % 64;
-	unit = unit_of(decoder, flowtap_perfdata_by_trace_id(decoder->perfdata,
-							     decoder->range->cpu, id));
+	unit = unit_by_id(decoder, id);
 	decoder->known |= unit != NULL;
 	if (!unit)
 		decoder->other += size;
@@ -207,18 +218,16 @@ static int find_barrier(struct flowtap_perfdata_decoder *decoder)
 
 static int decode_id(struct flowtap_perfdata_decoder *decoder, uint8_t id)
 {
-	const struct flowtap_perfdata_cpu *cpu =
-		flowtap_perfdata_by_trace_id(decoder->perfdata, decoder->range->cpu, id);
 	int err;
 
-	decoder->unit = unit_of(decoder, cpu);
+	decoder->unit = unit_by_id(decoder, id);
 	decoder->wanted = id;
-	if (!decoder->unit || !wanted(decoder, cpu->cpu))
+	if (!decoder->unit || !wanted(decoder, decoder->unit->cpu->cpu))
 		return 0;
 	err = flowtap_perfdata_unit_prepare(decoder->unit);
 	if (err == -EINVAL)
 		return report_gap(decoder, FLOWTAP_GAP_NO_STREAM, UINT64_MAX,
-				  flowtap_ete_unsupported(&cpu->config));
+				  flowtap_ete_unsupported(&decoder->unit->cpu->config));
 	if (!err)
 		err = flowtap_perfdata_unit_begin(decoder->unit, decoder->range);
 	if (!err && decoder->barrier)
@@ -253,7 +262,6 @@ static int decode_frames(struct flowtap_perfdata_decoder *decoder)
 	int err;
 
 	decoder->unit = NULL;
-	decoder->ids[0] = decoder->ids[1] = 0;
 	decoder->other = decoder->lost = 0;
 	decoder->known = false;
 	decoder->gap = (struct flowtap_gap){ 0 };
@@ -314,6 +322,7 @@ static bool next_range(struct flowtap_perfdata_decoder *decoder, size_t *at)
 	decoder->range = &list[*at];
 	decoder->parts = 0;
 	decoder->flags = 0;
+	decoder->ids[0] = decoder->ids[1] = 0;
 	do {
 		decoder->flags |= list[*at].flags;
 		decoder->parts++;

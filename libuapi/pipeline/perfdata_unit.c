@@ -28,6 +28,36 @@ static bool in_kernel(const struct perfdata_unit *unit, const struct flowtap_con
 	return context->mode == FLOWTAP_MODE_S || context->mode == FLOWTAP_MODE_H;
 }
 
+static bool is_secure(const struct flowtap_context *context)
+{
+	return context->security == FLOWTAP_SECURE || context->security == FLOWTAP_ROOT;
+}
+
+/*
+ * While a guest runs, at EL1 or EL0, CONTEXTIDR_EL2 is still that of the thread which runs it. Its
+ * own EL0 looks like the guest's, and after an interrupt both can follow EL2.
+ */
+static bool runs_guests(const struct perfdata_unit *unit, uint32_t tid)
+{
+	const uint32_t *vcpus = unit->decoder->vcpus;
+
+	for (unsigned int i = 0; tid && i < PERFDATA_VCPUS; i++)
+		if (vcpus[i] == tid)
+			return true;
+	return false;
+}
+
+static void note_guest(const struct perfdata_unit *unit, const struct flowtap_context *context)
+{
+	struct flowtap_perfdata_decoder *decoder = unit->decoder;
+
+	if (!virtual_pid(unit) || context->mode != FLOWTAP_MODE_S || is_secure(context) ||
+	    !context->tid || runs_guests(unit, context->tid))
+		return;
+	decoder->vcpus[decoder->oldest_vcpu] = context->tid;
+	decoder->oldest_vcpu = (decoder->oldest_vcpu + 1) % PERFDATA_VCPUS;
+}
+
 static void reached(void *argument, uint64_t time)
 {
 	const struct perfdata_unit *unit = argument;
@@ -50,8 +80,8 @@ static const struct flowtap_code *find(void *argument, const struct flowtap_cont
 	struct perfdata_unit *unit = argument;
 	bool user = context->mode == FLOWTAP_MODE_U;
 
-	if (context->security == FLOWTAP_SECURE || context->security == FLOWTAP_ROOT ||
-	    user == address >> 63 || (!user && !in_kernel(unit, context)))
+	if (is_secure(context) || user == address >> 63 || (!user && !in_kernel(unit, context)) ||
+	    (user && virtual_pid(unit) && runs_guests(unit, context->tid)))
 		return NULL;
 	return flowtap_ete_span_find(&unit->span, context->pid, user, address);
 }
@@ -96,6 +126,7 @@ static void identify(void *argument, struct flowtap_context *context)
 	context->tid = tid == FLOWTAP_PERFDATA_NONE ? 0 : tid;
 	context->pid = context->tid ? flowtap_perfdata_pid(unit->decoder->perfdata, tid,
 							   unit->span.time) : 0;
+	note_guest(unit, context);
 }
 
 int flowtap_perfdata_unit_prepare(struct perfdata_unit *unit)

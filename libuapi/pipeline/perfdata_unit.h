@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* perf.data: one trace unit's decoder, and what all of them share. */
-#ifndef FLOWTAP_PERFDATA_UNIT_H
-#define FLOWTAP_PERFDATA_UNIT_H
+#ifndef FLOWTAP_LIBUAPI_PIPELINE_PERFDATA_UNIT_H
+#define FLOWTAP_LIBUAPI_PIPELINE_PERFDATA_UNIT_H
 
 #include "formats/perfdata/internal.h"
 
@@ -9,6 +9,8 @@
 
 #include "ete/span.h"
 #include "ete/unit_blocks.h"
+
+#define PERFDATA_VCPUS 64
 
 struct perfdata_unit {
 	struct flowtap_perfdata_decoder *decoder;
@@ -34,13 +36,17 @@ struct flowtap_perfdata_decoder {
 	struct flowtap_frames *frames;
 	struct perfdata_unit *unit;		/* NULL: which IDs there are */
 	uint8_t wanted;			/* its trace ID */
-	uint64_t ids[2];		/* a bit of each that was seen */
+	uint64_t ids[2];		/* a bit of each that was seen in the range: */
+	struct perfdata_unit *by_id[128];	/* whose it is, NULL: nobody's */
 	uint64_t other;			/* bytes of IDs of which there is no unit */
 	bool known;			/* there are IDs of which there is one */
 	struct flowtap_gap gap;		/* the first loss, and how many bytes all of them have: */
 	uint64_t lost;
 	bool barrier;			/* frames begin with one: what was before is lost */
 	bool surveying;		/* bytes are only counted */
+	/* Threads that run a guest, those that were found last; 0: none. */
+	uint32_t vcpus[PERFDATA_VCPUS];
+	unsigned int oldest_vcpu;
 	/* The range, and how many there are with those that continue it; the flags of all. */
 	const struct flowtap_perfdata_range *range;
 	size_t parts;
@@ -57,4 +63,4 @@ int flowtap_perfdata_unit_add_gap(struct perfdata_unit *unit, enum flowtap_gap_r
 				  uint64_t size, const char *detail);
 int flowtap_perfdata_unit_end(struct perfdata_unit *unit);
 
-#endif /* FLOWTAP_PERFDATA_UNIT_H */
+#endif /* FLOWTAP_LIBUAPI_PIPELINE_PERFDATA_UNIT_H */

@@ -384,6 +384,40 @@ static void make_forked(const char *root)
 	perffile_board_write(&file, root, "forked.data");
 }
 
+/*
+ * Thread 100 is a vCPU of KVM on a kernel at EL2: first its own EL0, then the guest's kernel and a
+ * program of it at the same address, which an interrupt takes to EL2 and back.
+ */
+static void make_guest(const char *root)
+{
+	static const struct {
+		uint64_t address;
+		uint8_t level;
+		uint32_t tid;
+		const char *atoms;
+	} runs[] = {
+		{ AT, 0, 100, "EE" }, { KERNEL, 1, 100, "E" }, { AT, 0, 100, "EE" },
+		{ KERNEL, 2, 100, "E" }, { AT, 0, 100, "EE" }, { AT, 0, 201, "EEENE" },
+	};
+	struct perffile_unit cpu = unit(0, CONFIGR_VMID | CONFIGR_TS, 0x10);
+	struct stream stream = { 0 };
+	struct perffile file;
+	uint64_t offset = 0;
+
+	start(&stream);
+	timestamp(&stream, 1000);
+	for (size_t i = 0; i < sizeof(runs) / sizeof(runs[0]); i++) {
+		if (i)
+			trace_on(&stream);
+		at(&stream, runs[i].address, runs[i].level, VMID, runs[i].tid, 0);
+		atoms(&stream, runs[i].atoms);
+	}
+	perffile_board(&file, 1, 1, &cpu);
+	tasks(&file);
+	collect(&file, &offset, 0, 1100, &stream, RAW);
+	perffile_board_write(&file, root, "guest.data");
+}
+
 /* The second file of perf record --switch-output: what perf ran began in the first one. */
 static void make_switched(const char *root)
 {
@@ -720,6 +754,7 @@ int main(int argc, char **argv)
 	make_placeless(root);
 	make_untimed(root, false);
 	make_untimed(root, true);
+	make_guest(root);
 	make_vdso(root);
 	make_narrow(root);
 	make_unverified(root);

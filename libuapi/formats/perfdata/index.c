@@ -12,6 +12,13 @@
 #define SAMPLE_ID (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_ID | PERF_SAMPLE_STREAM_ID | \
 		   PERF_SAMPLE_CPU | PERF_SAMPLE_IDENTIFIER)
 #define TYPE_CS_ETM 3		/* PERF_AUXTRACE_CS_ETM */
+/*
+ * zstd makes some kilobytes of millions of records that are alike. What is kept of them may take
+ * this much, and so many times more as they are packed, which is more than real ones need.
+ */
+#define ROOM (256U << 20)
+#define ROOM_RATIO 16
+#define ALLOCATION 16		/* what malloc needs besides */
 
 /* A window of the file. */
 struct window {
@@ -100,6 +107,13 @@ static uint64_t payload_of(const struct flowtap_perfdata *perfdata,
 	return *cut ? left : size;
 }
 
+/* simpleperf has the upper half of its own records' sizes in misc. */
+static uint32_t size_of(const struct perf_event_header *header)
+{
+	return header->type >= PERFDATA_SIMPLEPERF ? (uint32_t)header->misc << 16 | header->size :
+						     header->size;
+}
+
 /* 0: a record; 1: the end; -errno. Damage ends it as well, told where `damage` says so. */
 static int next_record(struct window *window, uint64_t at, bool damage,
 		       struct flowtap_perfdata_record *record)
@@ -107,9 +121,11 @@ static int next_record(struct window *window, uint64_t at, bool damage,
 	const struct flowtap_perfdata *perfdata = window->perfdata;
 	struct perf_event_header header;
 	const uint8_t *bytes;
+	uint32_t size;
 	bool cut;
 	int err;
 
+	window->cut = false;
 	if (at >= perfdata->data_end)
 		return 1;
 	if (perfdata->data_end - at < sizeof(header)) {
@@ -121,26 +137,30 @@ static int next_record(struct window *window, uint64_t at, bool damage,
 	if (!bytes)
 		return err;
 	memcpy(&header, bytes, sizeof(header));
-	if (header.size < sizeof(header) || header.size > perfdata->data_end - at) {
+	size = size_of(&header);
+	if (size < sizeof(header) || size > perfdata->data_end - at) {
 		if (damage)
-			flowtap_perfdata_damaged(perfdata, at, header.size < sizeof(header) ?
+			flowtap_perfdata_damaged(perfdata, at, size < sizeof(header) ?
 				"a record of no size: what is after it cannot be found" :
 				"the file ends within a record");
 		return 1;
 	}
-	bytes = look(window, at, header.size, &err);
-	if (!bytes)
+	/* One of simpleperf's own is only stepped over, and may be larger than the window. */
+	bytes = header.type < PERFDATA_SIMPLEPERF ? look(window, at, size, &err) : NULL;
+	if (err)
 		return err;
 	*record = (struct flowtap_perfdata_record) {
 		.offset = at,
 		.type = header.type,
 		.misc = header.misc,
 		.bytes = bytes,
-		.size = header.size,
+		.size = size,
 		.pid = FLOWTAP_PERFDATA_NONE,
 		.tid = FLOWTAP_PERFDATA_NONE,
 		.cpu = FLOWTAP_PERFDATA_NONE,
 	};
+	if (!bytes)
+		return 0;
 	record->payload = payload_of(perfdata, record, &cut);
 	window->cut = cut;
 	if (cut && damage)
@@ -217,6 +237,10 @@ static int step(struct walk *walk, uint64_t *at)
 	if (err)
 		return err;
 	walk->incomplete |= walk->window.cut;
+	if (record.type >= PERFDATA_SIMPLEPERF) {
+		*at += record.size;
+		return 0;
+	}
 	memcpy(&whole, record.bytes + 6, sizeof(whole));
 	*at += whole + record.payload;
 	err = walk->visit(walk->argument, &record);
@@ -259,6 +283,24 @@ int flowtap_perfdata_walk(const struct flowtap_perfdata *perfdata, flowtap_perfd
 	return walk(perfdata, NULL, visit, argument);
 }
 
+/* Whether `size` bytes of a record can be kept; of one that is not packed they always can. */
+static bool has_room(struct flowtap_perfdata *perfdata,
+		     const struct flowtap_perfdata_record *record, size_t size)
+{
+	if (!record->packed)
+		return true;
+	if (size <= perfdata->room) {
+		perfdata->room -= size;
+		return true;
+	}
+	if (!perfdata->full)
+		flowtap_perfdata_damaged(perfdata, record->offset,
+					 "packed records that take too much memory: some are left out");
+	perfdata->full = true;
+	perfdata->incomplete = true;
+	return false;
+}
+
 static int parse_attr(struct flowtap_perfdata *perfdata,
 		      const struct flowtap_perfdata_record *record)
 {
@@ -281,6 +323,8 @@ static int parse_aux(struct flowtap_perfdata *perfdata,
 {
 	if (record->size < 32)
 		return -EINVAL;
+	if (!has_room(perfdata, record, sizeof(perfdata->aux.list[0])))
+		return 0;
 	return PERFDATA_ADD(&perfdata->aux, (struct perfdata_aux) {
 		.record = record->offset,
 		.order = perfdata->info.records,
@@ -361,6 +405,8 @@ static int parse_switch(struct flowtap_perfdata *perfdata,
 			one.tid = perfdata_u32(record->bytes + 12);
 		}
 	}
+	if (!has_room(perfdata, record, sizeof(one)))
+		return 0;
 	return PERFDATA_ADD(&perfdata->switches, one);
 }
 
@@ -402,8 +448,10 @@ static int add_event(struct flowtap_perfdata *perfdata,
 	uint16_t whole;
 	int err;
 
+	memcpy(&whole, record->bytes + 6, sizeof(whole));
+	if (!has_room(perfdata, record, sizeof(event) + whole + ALLOCATION))
+		return 0;
 	if (record->packed) {
-		memcpy(&whole, record->bytes + 6, sizeof(whole));
 		event.bytes = malloc(whole);
 		if (!event.bytes)
 			return -ENOMEM;
@@ -473,7 +521,8 @@ static int parse_start(struct flowtap_perfdata *perfdata,
 	pid = perfdata_u32(record->bytes + 8);
 	tid = perfdata_u32(record->bytes + 12);
 	err = flowtap_perfdata_thread(perfdata, tid, pid, record->time);
-	if (err || record->cpu == FLOWTAP_PERFDATA_NONE)
+	if (err || record->cpu == FLOWTAP_PERFDATA_NONE ||
+	    !has_room(perfdata, record, sizeof(perfdata->switches.list[0])))
 		return err;
 	return PERFDATA_ADD(&perfdata->switches, (struct perfdata_switch) {
 		.time = record->time,
@@ -559,6 +608,10 @@ static int parse_record(struct flowtap_perfdata *perfdata,
 		return parse_auxtrace(perfdata, record);
 	case PERFDATA_TIME_CONV:
 		return parse_time_conv(perfdata, record);
+	case PERFDATA_COMPRESSED:
+	case PERFDATA_COMPRESSED2:
+		perfdata->room += ROOM_RATIO * record->size;
+		return 0;
 	default:
 		return 0;
 	}
@@ -593,8 +646,10 @@ static void check_exec(struct flowtap_perfdata *perfdata)
 
 int flowtap_perfdata_index(struct flowtap_perfdata *perfdata)
 {
-	int err = walk(perfdata, &perfdata->incomplete, visit, perfdata);
+	int err;
 
+	perfdata->room = ROOM;
+	err = walk(perfdata, &perfdata->incomplete, visit, perfdata);
 	check_exec(perfdata);
 	flowtap_perfdata_assign(perfdata);
 	flowtap_perfdata_sort_tasks(perfdata);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
 /* What the parts of the perf.data reader share. */
-#ifndef FLOWTAP_PERFDATA_INTERNAL_H
-#define FLOWTAP_PERFDATA_INTERNAL_H
+#ifndef FLOWTAP_LIBUAPI_FORMATS_PERFDATA_INTERNAL_H
+#define FLOWTAP_LIBUAPI_FORMATS_PERFDATA_INTERNAL_H
 
 #include <flowtap/perfdata.h>
 
@@ -22,6 +22,7 @@ enum {
 	PERFDATA_HEADER_FEATURE = 80,
 	PERFDATA_COMPRESSED = 81,
 	PERFDATA_COMPRESSED2 = 83,
+	PERFDATA_SIMPLEPERF = 32768,	/* simpleperf's own, from there on */
 };
 
 /* Newer than some perf_event.h. */
@@ -143,6 +144,8 @@ struct flowtap_perfdata {
 	uint64_t first_exec;	/* when the earliest one was; 0 none */
 	bool has_times;		/* some events say when they happened */
 	bool incomplete;	/* records are missing: mappings and tasks may be among them */
+	uint64_t room;		/* bytes that may still be kept of records that were packed */
+	bool full;		/* there was none for some of them */
 	bool has_trace;		/* an AUXTRACE_INFO of cs_etm */
 	bool newer;		/* one of a version that is not known */
 	bool has_time_conv;
@@ -236,4 +239,4 @@ int flowtap_perfdata_thread(struct flowtap_perfdata *perfdata, uint32_t tid, uin
 			    uint64_t time);
 void flowtap_perfdata_sort_tasks(struct flowtap_perfdata *perfdata);
 
-#endif /* FLOWTAP_PERFDATA_INTERNAL_H */
+#endif /* FLOWTAP_LIBUAPI_FORMATS_PERFDATA_INTERNAL_H */

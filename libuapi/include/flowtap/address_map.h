@@ -108,7 +108,8 @@ uint64_t flowtap_address_map_held(const struct flowtap_address_map *map);
 
 /*
  * 0, -EINVAL (empty or wrapping range, a build-id longer than there is room), -ENOMEM. Path and
- * build-id are copied. A mapping ends what was in its range before.
+ * build-id are copied. A mapping ends what was in its range before. Of more than 131072 executable
+ * pieces that a process has at once the later ones are not known.
  */
 int flowtap_address_map_add(struct flowtap_address_map *map, const struct flowtap_mapping *mapping);
 /*
@@ -138,7 +139,8 @@ struct flowtap_kernel_text {
 
 /*
  * Looks come in the order of time. part_size bytes are copied. 0; -EINVAL: it contradicts itself or
- * what came before; -EFBIG beyond the limits (1 GiB, 4096 regions, 64 changes of one); -ENOMEM.
+ * what came before; -EFBIG beyond the limits (1 GiB, 256 MiB of one region, 4096 regions, 64 changes
+ * of one); -ENOMEM.
  */
 int flowtap_address_map_add_kernel(struct flowtap_address_map *map,
 				   const struct flowtap_kernel_text *text, const void *bytes);

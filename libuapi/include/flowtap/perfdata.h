@@ -9,7 +9,9 @@
  *
  * A file is read once when it is opened, and then where it is asked for: what is kept is some 40
  * bytes for each mapping, task and AUX record, of mappings that were packed (perf record -z) all,
- * never trace bytes. Files of big-endian machines and of perf before 3.1 ("PERFFILE") are refused.
+ * never trace bytes. Of packed records no more is kept than 256 MiB and 16 times their packed size:
+ * what comes after that is damage. Files of big-endian machines and of perf before 3.1 ("PERFFILE")
+ * are refused.
  */
 #ifndef FLOWTAP_PERFDATA_H
 #define FLOWTAP_PERFDATA_H
@@ -113,12 +115,14 @@ int flowtap_perfdata_open(int fd, flowtap_perfdata_damage damage, void *argument
 			  struct flowtap_perfdata **perfdata, const char **reason);
 void flowtap_perfdata_close(struct flowtap_perfdata *perfdata);
 
+/* What the file says of itself, and its ranges in the order in which they are decoded: until close. */
 const struct flowtap_perfdata_info *flowtap_perfdata_info(const struct flowtap_perfdata *perfdata);
 const struct flowtap_perfdata_range *
 flowtap_perfdata_ranges(const struct flowtap_perfdata *perfdata, size_t *n);
 
 /*
- * Calls visit for each record in the order of the file, for those in a COMPRESSED record after that.
+ * Calls visit for each record in the order of the file, for those in a COMPRESSED record after
+ * that; not for those that are simpleperf's own (types from 32768 on).
  * What it returns other than 0 ends the walk and is returned; else 0 or -errno.
  */
 typedef int (*flowtap_perfdata_visit)(void *argument,
@@ -216,7 +220,9 @@ int flowtap_perfdata_survey(struct flowtap_perfdata_decoder *decoder);
  *
  * Contexts get tid from CONTEXTIDR_EL2 (TRCCONFIGR.VMID with VMIDOPT: the kernel runs at EL2), else
  * from CONTEXTIDR_EL1, else from the buffer or from the switches; pid from the side band. They have
- * no cpu where a thread's own bytes do not say where they were collected. Time is
+ * no cpu where a thread's own bytes do not say where they were collected. Under CONTEXTIDR_EL2 EL1
+ * is a guest's, of which no code is known; nor is any of EL0 of a thread that was seen at EL1
+ * before: its own and the guest's cannot be told apart. Time is
  * that of the last timestamp where the counter is the virtual one and there is a TIME_CONV (before
  * the first one of a range: of that), else the end of the range.
  *

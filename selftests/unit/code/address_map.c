@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "code/address_space.h"
 #include "support/kselftest_harness.h"
 #include "support/seed.h"
 #include "support/tinyelf.h"
@@ -89,8 +90,7 @@ static struct flowtap_mapping mapping_of(uint32_t pid, uint64_t time, uint64_t s
 
 	if (seed >= 0) {
 		mapping.build_id_size = 20;
-		memset(mapping.build_id, seed, 20);
-		mapping.build_id[0] = 0xab;
+		tiny_build_id(mapping.build_id, (uint8_t)seed);
 	}
 	return mapping;
 }
@@ -364,6 +364,33 @@ TEST_F(image, mapping_that_is_not_executable_ends_what_was_there)
 	EXPECT_EQ(byte_at(self->map, 1, 15, AT), tiny_code(1, 0));
 	EXPECT_EQ(byte_at(self->map, 1, 25, AT), -2);
 	EXPECT_EQ(byte_at(self->map, 1, 25, AT + 0x200), tiny_code(1, 0x200));
+}
+
+/* Linux allows no process as many, unless it was told to. */
+TEST_F(image, more_pieces_than_a_process_can_have_are_not_known)
+{
+	const uint64_t others = AT + 0x10000, far = AT + (1ULL << 32);
+	struct flowtap_mapping gone = mapping_of(1, 9, others + 0x2000, 0x1000, "/bin/a", 1);
+
+	ASSERT_EQ(add(self->map, 1, 0, AT, 0x3000, "/bin/a", 1), 0);
+	for (uint64_t i = 1; i < FLOWTAP_ADDRESS_SPACE_LIVE; i++)
+		ASSERT_EQ(add(self->map, 1, 0, others + (i - 1) * 0x2000, 0x1000, "/bin/a", 1), 0);
+	/* Instead of one piece there would be three. */
+	ASSERT_EQ(add(self->map, 1, 5, AT + 0x1000, 0x1000, "/bin/b", 2), 0);
+	/* In the place of one. */
+	ASSERT_EQ(add(self->map, 1, 7, others, 0x1000, "/bin/b", 2), 0);
+	ASSERT_EQ(add(self->map, 1, 8, far, 0x1000, "/bin/b", 2), 0);
+	gone.executable = false;
+	ASSERT_EQ(flowtap_address_map_add(self->map, &gone), 0);
+	ASSERT_EQ(add(self->map, 1, 10, far + 0x1000, 0x1000, "/bin/b", 2), 0);
+	EXPECT_EQ(byte_at(self->map, 1, 4, AT + 0x1000), -1);
+	EXPECT_EQ(byte_at(self->map, 1, 6, AT), tiny_code(1, 0));
+	EXPECT_EQ(byte_at(self->map, 1, 6, AT + 0x1000), -2);
+	EXPECT_EQ(byte_at(self->map, 1, 6, AT + 0x2000), -2);
+	EXPECT_EQ(byte_at(self->map, 1, 6, others), tiny_code(1, 0));
+	EXPECT_EQ(byte_at(self->map, 1, 11, others), tiny_code(2, 0));
+	EXPECT_EQ(byte_at(self->map, 1, 11, far), -2);
+	EXPECT_EQ(byte_at(self->map, 1, 11, far + 0x1000), tiny_code(2, 0));
 }
 
 TEST_F(image, fork_exec_and_exit)

@@ -93,6 +93,44 @@ TEST(a_record_of_no_size_ends_the_reading)
 	done(&opened);
 }
 
+static int only_perfs(void *argument, const struct flowtap_perfdata_record *record)
+{
+	(void)argument;
+	return record->type < 32768 ? 0 : 1;
+}
+
+/* Its size is 0x50010, of which the upper half is in misc: more than is read at once. */
+TEST(a_record_of_simpleperf_itself_is_stepped_over)
+{
+	static uint8_t text[0x50010 - 8];
+	struct perffile file;
+	struct opened opened;
+
+	memset(text, 'x', sizeof(text));
+	small(&file, false);
+	perffile_begin(&file, 32768 + 3, 5);
+	perffile_put(&file, text, sizeof(text));
+	perffile_end(&file);
+	perffile_comm(&file, 1, 3, false, "y");
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	EXPECT_EQ(0, opened.damages);
+	EXPECT_EQ(1, flowtap_perfdata_pid(opened.perfdata, 3, 1));
+	EXPECT_EQ(0, flowtap_perfdata_walk(opened.perfdata, only_perfs, NULL));
+	EXPECT_EQ(2, opened.n);
+	done(&opened);
+	/* One that the file has not all of. */
+	small(&file, false);
+	perffile_begin(&file, 32768 + 3, 6);
+	perffile_put(&file, text, sizeof(text));
+	perffile_end(&file);
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	EXPECT_EQ(1, opened.damages);
+	EXPECT_STREQ("the file ends within a record", opened.damage);
+	done(&opened);
+}
+
 /* Sizes, offsets and counts that lie: every 8 bytes of the file, with each of some values. */
 TEST(lies_about_sizes_do_no_harm)
 {

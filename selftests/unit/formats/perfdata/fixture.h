@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* A perf.data file that a test made, opened: what file.c and damage.c share. */
-#ifndef FLOWTAP_UNIT_PERFDATA_H
-#define FLOWTAP_UNIT_PERFDATA_H
+#ifndef FLOWTAP_SELFTESTS_UNIT_FORMATS_PERFDATA_FIXTURE_H
+#define FLOWTAP_SELFTESTS_UNIT_FORMATS_PERFDATA_FIXTURE_H
 
 #include <errno.h>
 #include <fcntl.h>
@@ -101,4 +101,4 @@ static inline void finish(struct perffile *file, struct opened *opened)
 	free(file->bytes);
 }
 
-#endif /* FLOWTAP_UNIT_PERFDATA_H */
+#endif /* FLOWTAP_SELFTESTS_UNIT_FORMATS_PERFDATA_FIXTURE_H */

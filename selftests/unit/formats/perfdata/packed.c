@@ -271,4 +271,49 @@ TEST(a_bomb_ends_early)
 	done(&opened);
 }
 
+/* Mappings of which each takes 60000 bytes, 100 of them packed. */
+TEST(more_than_there_is_room_for_is_left_out)
+{
+	static uint8_t record[60000];
+	const struct perf_event_header header = {
+		.type = PERF_RECORD_MMAP2, .misc = PERF_RECORD_MISC_USER, .size = sizeof(record),
+	};
+	const uint32_t protection = PROT_READ | PROT_EXEC, pid = 7;
+	const uint64_t page = 0x1000;
+	struct perffile_packer packer = { ZSTD_createCStream(), false, 60000 };
+	struct flowtap_address_map *map = flowtap_address_map_new("/");
+	struct opened opened;
+	struct perffile file;
+	uint32_t random = 1;
+
+	memcpy(record, &header, sizeof(header));
+	memcpy(record + 8, &pid, sizeof(pid));
+	memcpy(record + 12, &pid, sizeof(pid));
+	memcpy(record + 16, &page, sizeof(page));
+	memcpy(record + 24, &page, sizeof(page));
+	memcpy(record + 64, &protection, sizeof(protection));
+	strcpy((char *)record + 72, "/bin/true");
+	small(&file, false);
+	for (int i = 0; i < 5200; i++) {
+		/* After the path, so that they are not too much alike. */
+		for (int at = 88; at < 152; at++)
+			record[at] = (uint8_t)((random = random * 1664525 + 1013904223) >> 24);
+		perffile_pack_some(&file, &packer, record, sizeof(record));
+	}
+	ZSTD_freeCStream(packer.stream);
+	perffile_mmap2(&file, 8, 8, page, page, 0, protection, NULL, "/bin/true");
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	EXPECT_EQ(1, opened.damages);
+	EXPECT_STREQ("packed records that take too much memory: some are left out", opened.damage);
+	EXPECT_EQ(2, opened.n);
+	/* What came before it, and what is not packed, is used. */
+	ASSERT_EQ(0, flowtap_perfdata_fill(opened.perfdata, map));
+	EXPECT_TRUE(flowtap_address_map_is_lossy(map));
+	EXPECT_NE(NULL, flowtap_address_map_find(map, 7, 9000, page));
+	EXPECT_NE(NULL, flowtap_address_map_find(map, 8, 9000, page));
+	flowtap_address_map_free(map);
+	done(&opened);
+}
+
 TEST_HARNESS_MAIN
