@@ -336,11 +336,11 @@ install-dkms:
 
 # The user, his segments and a configuration that was changed stay. What uses the files ends before
 # they go: the service, and what dkms built of the source.
-UNUSED = { ! test -d /run/systemd/system || systemctl stop --quiet flowtapd.service 2>/dev/null || :; \
+END_USERS = { ! test -d /run/systemd/system || systemctl stop --quiet flowtapd.service 2>/dev/null || :; \
 	! test -e $(unitdir)/flowtapd.service || systemctl disable --quiet flowtapd.service || :; \
 	! dkms status flowtap/$(VERSION) 2>/dev/null | grep -q . || dkms remove flowtap/$(VERSION) --all; }
 uninstall:
-	test -n "$(DESTDIR)" || $(UNUSED)
+	test -n "$(DESTDIR)" || $(END_USERS)
 	rm -f $(INSTALLED:%=$(DESTDIR)$(prefix)/%) $(INSTALLED_SYSTEM:%=$(DESTDIR)%)
 	rm -rf $(DESTDIR)$(prefix)/include/flowtap $(DESTDIR)$(DKMS_DIR)
 	rm -f $(DESTDIR)/lib/modules/*/updates/flowtap.ko*

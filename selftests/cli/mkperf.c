@@ -43,13 +43,6 @@ static const uint32_t three[] = {
 	0x17fffffc,	/* 10 b 00 */
 };
 
-/* The build-id of what program() writes. */
-static void build_id(uint8_t seed, uint8_t id[20])
-{
-	memset(id, seed, 20);
-	id[0] = 0xab;
-}
-
 static void program(const char *root, const char *path, uint8_t seed, const uint32_t *code,
 		    size_t size)
 {
@@ -101,7 +94,7 @@ static void map(struct perffile *file, uint32_t pid, uint64_t address, uint8_t s
 {
 	uint8_t id[20];
 
-	build_id(seed, id);
+	tiny_build_id(id, seed);
 	perffile_mmap2(file, pid, pid, address, TEXT_SIZE, TINY_CODE_OFFSET, PROT_READ | PROT_EXEC,
 		       id, path);
 }
@@ -475,7 +468,7 @@ static void make_vdso(const char *root)
 	uint64_t offset = 0;
 	uint8_t id[20];
 
-	build_id(9, id);
+	tiny_build_id(id, 9);
 	program(root, "root/.build-id/ab/09090909090909090909090909090909090909", 9,
 		crafted_program, sizeof(crafted_program));
 	start(&stream);
@@ -529,7 +522,7 @@ static void make_narrow(const char *root)
 	uint64_t offset = 0;
 
 	elf.segment[1].p_offset = offsetof(typeof(elf), note);
-	build_id(5, elf.id);
+	tiny_build_id(elf.id, 5);
 	memcpy(bytes, &elf, sizeof(elf));
 	memcpy(bytes + TINY_CODE_OFFSET, code, sizeof(code));
 	perffile_write_under(root, "root/bin/narrow", bytes, sizeof(bytes));
@@ -713,7 +706,7 @@ static void make_kernel(const char *root, const char *name, uint8_t level)
 	perffile_u64(&file, KERNEL);
 	perffile_u64(&file, 0x1000);
 	perffile_u64(&file, KERNEL);
-	build_id(7, id + 4);
+	tiny_build_id(id + 4, 7);
 	perffile_put(&file, id, sizeof(id));
 	perffile_u32(&file, PROT_READ | PROT_EXEC);
 	perffile_u32(&file, 0);

@@ -105,21 +105,34 @@ TEST_F(other_driver, a_cpu_may_come_online_with_anything_in_its_registers)
 	EXPECT_TRUE(nothing_lost(&self->aux));
 }
 
+static void begin_long_turns(FIXTURE_DATA(other_driver) *self)
+{
+	self->worker = start_worker(self->cpu, 1500000);
+	self->configure.aux_pages = 4096;
+	if (trace(&self->aux, &self->configure, self->worker.pid))
+		abort();
+}
+
+/* The other driver does that to the worker's CPU once its turn is traced. */
+static bool within_a_turn(FIXTURE_DATA(other_driver) *self, const char *what)
+{
+	unsigned int before = self->aux.records;
+	char byte = 0;
+
+	return write(self->worker.go, &byte, 1) == 1 &&
+	       WAIT_FOR((aux_take(&self->aux), self->aux.records > before)) &&
+	       !other_driver("%s %u", what, self->cpu) && read(self->worker.done, &byte, 1) == 1;
+}
+
 /* What comes until the next piece is lost, which is told with its cause; then all is as before. */
 TEST_F(other_driver, who_disturbs_the_hardware_is_told)
 {
-	unsigned int n, collisions = 0, before;
+	unsigned int n, collisions = 0;
 
-	self->worker = start_worker(self->cpu, 1500000);
-	self->configure.aux_pages = 4096;
-	ASSERT_EQ(0, trace(&self->aux, &self->configure, self->worker.pid));
+	begin_long_turns(self);
 	/* A worker that is not on its CPU just then, or has ended its turn, is not disturbed. */
 	for (n = 0; n < 20 && !self->aux.gaps[FLOWTAP_CAUSE_HARDWARE]; n++) {
-		before = self->aux.records;
-		ASSERT_EQ(1, write(self->worker.go, &(char){ 0 }, 1));
-		ASSERT_TRUE(WAIT_FOR((aux_take(&self->aux), self->aux.records > before)));
-		ASSERT_EQ(0, other_driver("disturb %u", self->cpu));
-		ASSERT_EQ(1, read(self->worker.done, &(char){ 0 }, 1));
+		ASSERT_TRUE(within_a_turn(self, "disturb"));
 		/* At the end of its turn: it is told with the next one's first piece. */
 		ASSERT_TRUE(turn(&self->worker));
 		aux_take(&self->aux);
@@ -142,16 +155,9 @@ TEST_F(other_driver, who_takes_the_buffer_keeps_it)
 {
 	unsigned int n, before;
 
-	self->worker = start_worker(self->cpu, 1500000);
-	self->configure.aux_pages = 4096;
-	ASSERT_EQ(0, trace(&self->aux, &self->configure, self->worker.pid));
-	/* As above: the worker may not be on its CPU just then. */
+	begin_long_turns(self);
 	for (n = 0; n < 20 && !self->aux.gaps[FLOWTAP_CAUSE_HARDWARE]; n++) {
-		before = self->aux.records;
-		ASSERT_EQ(1, write(self->worker.go, &(char){ 0 }, 1));
-		ASSERT_TRUE(WAIT_FOR((aux_take(&self->aux), self->aux.records > before)));
-		ASSERT_EQ(0, other_driver("take %u", self->cpu));
-		ASSERT_EQ(1, read(self->worker.done, &(char){ 0 }, 1));
+		ASSERT_TRUE(within_a_turn(self, "take"));
 		ASSERT_TRUE(turn(&self->worker));
 		ASSERT_EQ(0, other_driver("release %u", self->cpu));
 		ASSERT_TRUE(turn(&self->worker));

@@ -199,6 +199,7 @@ static int no_trace(const struct perf *perf)
 	if (!info->n_cpus && info->n_etmv3) {
 		complain("'%s': its trace units are ETMv3 or PTM, which are not decoded",
 			 input_name(options->input));
+		advise("`perf script` decodes PTM, where it was built with OpenCSD");
 		return -ENOENT;
 	}
 	for (size_t i = 0; i < info->n_cpus; i++)
