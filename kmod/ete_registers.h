@@ -7,6 +7,7 @@
 #include <linux/bits.h>
 #include <asm/sysreg.h>
 #endif
+#include <linux/flowtap.h>
 
 /**
  * TRC() - the system register of a trace unit's register
@@ -68,13 +69,13 @@
 #define RSR_TA		BIT(12)
 
 #define CONFIGR_RES1	BIT(0)
-#define CONFIGR_BB	BIT(3)
-#define CONFIGR_CCI	BIT(4)
-#define CONFIGR_CID	BIT(6)
-#define CONFIGR_VMID	BIT(7)
-#define CONFIGR_TS	BIT(11)
-#define CONFIGR_RS	BIT(12)
-#define CONFIGR_VMIDOPT	BIT(15)			/* CONTEXTIDR_EL2 in place of the VMID */
+#define CONFIGR_BB		FLOWTAP_TRCCONFIGR_BB
+#define CONFIGR_CCI		FLOWTAP_TRCCONFIGR_CCI
+#define CONFIGR_CID		FLOWTAP_TRCCONFIGR_CID
+#define CONFIGR_VMID		FLOWTAP_TRCCONFIGR_VMID
+#define CONFIGR_TS		FLOWTAP_TRCCONFIGR_TS
+#define CONFIGR_RS		FLOWTAP_TRCCONFIGR_RS
+#define CONFIGR_VMIDOPT	FLOWTAP_TRCCONFIGR_VMIDOPT
 
 #define VICTLR_ALWAYS	0x1			/* EVENT: resource 1 is true */
 #define VICTLR_SSSTATUS	BIT(9)			/* start/stop logic: started */

@@ -10,9 +10,6 @@
 
 #define RING_PAGES_MIN 8
 #define AUX_PAGES_MIN 8
-/* TRCCONFIGR */
-#define CONFIGR_CID (1ULL << 6)
-#define CONFIGR_VMID (1ULL << 7)
 
 #define GONE 1			/* the CPU went offline */
 #define TOO_MUCH 2		/* memory: all over again with less */
@@ -107,7 +104,7 @@ static enum flowtap_session_cause cause_of_trace(const struct flowtap_configure 
 {
 	switch (-error) {
 	case EACCES:
-		return configure->ete.config & (CONFIGR_CID | CONFIGR_VMID) &&
+		return configure->ete.config & (FLOWTAP_TRCCONFIGR_CID | FLOWTAP_TRCCONFIGR_VMID) &&
 			       !(configure->flags & FLOWTAP_CPU_WIDE) &&
 			       !(configure->modes & FLOWTAP_MODE_KERNEL) ?
 			       FLOWTAP_SESSION_DENIED_CONTEXT : FLOWTAP_SESSION_DENIED;

@@ -136,7 +136,7 @@ static inline void resume_at(struct flowtap_ctr *ctr, uint64_t before, uint64_t 
 	ctr->owes = false;
 	ctr->at = at;
 	ctr->before = before;
-	if (ctr->way != CTR_MODE_BLOCKS)
+	if (ctr->mode != CTR_MODE_BLOCKS)
 		owe(ctr, FLOWTAP_GAP_TRAP, "not all traps were recorded, there may be one here");
 }
 
@@ -342,7 +342,7 @@ static inline int decode_entry(struct flowtap_ctr *ctr, const struct flowtap_ent
 	ctr->sent = false;
 	if (!blocks)
 		status = send_transfer(ctr, &transfer);
-	if (status >= 0 && (blocks || ctr->way != CTR_MODE_TRANSFERS))
+	if (status >= 0 && (blocks || ctr->mode != CTR_MODE_TRANSFERS))
 		status = is_trap(&transfer) ? decode_trap(ctr, &transfer) :
 					      decode_transfer(ctr, &transfer);
 	ctr->emit.counts.transfers[transfer.type]++;
@@ -363,7 +363,7 @@ int flowtap_ctr_entries(struct flowtap_ctr *ctr, const struct flowtap_entry *ent
 	for (uint32_t i = 0; i < nr && status >= 0; i++) {
 		if (i % TRIM_ENTRIES == 0 && flowtap_blocks_trim(ctr->path.blocks))
 			ctr->path.jump = NULL;
-		status = decode_entry(ctr, &entries[i], ctr->way == CTR_MODE_BLOCKS);
+		status = decode_entry(ctr, &entries[i], ctr->mode == CTR_MODE_BLOCKS);
 	}
 	return status;
 }
@@ -387,7 +387,7 @@ int flowtap_ctr_tail(struct flowtap_ctr *ctr, const struct flowtap_record_sample
 		return flowtap_ctr_bad_record(&ctr->emit, sample->time, "odd ip 0x%" PRIx64,
 					      (uint64_t)sample->ip);
 	if (!(sample->trigger & FLOWTAP_TRIGGER_OVERFLOW) ||
-	    !(sample->control & CTR_CONTROL_LCOFIFRZ)) {
+	    !(sample->control & FLOWTAP_SCTRCTL_LCOFIFRZ)) {
 		if (flowtap_ctr_records(ctr, FLOWTAP_MODE_S))
 			return 0;
 		return flowtap_ctr_gap(&ctr->emit, &(struct flowtap_gap){

@@ -16,25 +16,17 @@
 #include "ctr/sequence.h"
 #include <flowtap/ctr.h>
 #include <flowtap/riscv.h>
+#include <linux/flowtap.h>
 
 /* Fields of sctrctl (Smctr 2.1), which a sample's `control` is. */
-#define CTR_CONTROL_U		(1ULL << 0)
-#define CTR_CONTROL_S		(1ULL << 1)
-#define CTR_CONTROL_M		(1ULL << 2)
-#define CTR_CONTROL_RASEMU	(1ULL << 7)
-#define CTR_CONTROL_STE		(1ULL << 8)
-#define CTR_CONTROL_BPFRZ	(1ULL << 11)
-#define CTR_CONTROL_LCOFIFRZ	(1ULL << 12)
-#define CTR_CONTROL_TRAPINH	(7ULL << 33)	/* EXCINH, INTRINH, TRETINH */
-#define CTR_CONTROL_NTBREN	(1ULL << 36)
-#define CTR_CONTROL_TKBRINH	(1ULL << 37)
-#define CTR_CONTROL_JUMPINH	(0xffULL << 40)	/* INDCALLINH ... DIRLJMPINH */
-#define CTR_CONTROL_CUSTOM	(0xfULL << 60)
+#define CTR_TRAPINH	(FLOWTAP_SCTRCTL_EXCINH | FLOWTAP_SCTRCTL_INTRINH | FLOWTAP_SCTRCTL_TRETINH)
+#define CTR_JUMPINH	(0xffULL << 40)		/* INDCALLINH ... DIRLJMPINH */
+#define CTR_CUSTOM	(0xfULL << 60)
 
 /* What a sample can become. */
 enum ctr_mode {
 	CTR_MODE_BLOCKS,
-	CTR_WAY_SOURCES,    /* transfers, and the instruction of each, but nothing in between */
+	CTR_MODE_SOURCES,    /* transfers, and the instruction of each, but nothing in between */
 	CTR_MODE_TRANSFERS, /* transfers only */
 	CTR_MODE_CALLSTACK,
 };
@@ -45,7 +37,7 @@ struct flowtap_ctr {
 	struct ctr_data_bits bits;
 	struct ctr_path path;
 	/* Where the decoder stands within a sample. */
-	enum ctr_mode way;
+	enum ctr_mode mode;
 	bool sent;			/* the block of the entry's own transfer was */
 	bool known;			/* execution was at `at`, after the one at `before` */
 	uint64_t at;

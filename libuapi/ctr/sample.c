@@ -7,8 +7,8 @@
 /* A control without any mode is of a source that has none, which makes up user programs. */
 static unsigned int modes_of(uint64_t control)
 {
-	unsigned int modes = (control & CTR_CONTROL_U ? 1U << FLOWTAP_MODE_U : 0) |
-			     (control & CTR_CONTROL_S ? 1U << FLOWTAP_MODE_S : 0);
+	unsigned int modes = (control & FLOWTAP_SCTRCTL_U ? 1U << FLOWTAP_MODE_U : 0) |
+			     (control & FLOWTAP_SCTRCTL_S ? 1U << FLOWTAP_MODE_S : 0);
 
 	return modes ? modes : 1U << FLOWTAP_MODE_U;
 }
@@ -27,23 +27,24 @@ static unsigned int modes_of(uint64_t control)
  */
 static enum ctr_mode mode_of(uint64_t control, const char **why)
 {
-	if (control & CTR_CONTROL_RASEMU)
+	if (control & FLOWTAP_SCTRCTL_RASEMU)
 		return CTR_MODE_CALLSTACK;
-	if (control & CTR_CONTROL_M) {
+	if (control & FLOWTAP_SCTRCTL_M) {
 		*why = "recorded in M mode as well";
 		return CTR_MODE_TRANSFERS;
 	}
-	if (control & (CTR_CONTROL_TKBRINH | CTR_CONTROL_JUMPINH) ||
-	    (control & CTR_CONTROL_S && control & CTR_CONTROL_TRAPINH)) {
+	if (control & (FLOWTAP_SCTRCTL_TKBRINH | CTR_JUMPINH) ||
+	    (control & FLOWTAP_SCTRCTL_S && control & CTR_TRAPINH)) {
 		*why = "transfer types were inhibited";
 		return CTR_MODE_TRANSFERS;
 	}
-	if (control & CTR_CONTROL_CUSTOM) {
+	if (control & CTR_CUSTOM) {
 		*why = "a custom extension was enabled";
 		return CTR_MODE_TRANSFERS;
 	}
-	if (!(control & (CTR_CONTROL_STE | CTR_CONTROL_S)) || control & CTR_CONTROL_BPFRZ)
-		return CTR_WAY_SOURCES;
+	if (!(control & (FLOWTAP_SCTRCTL_STE | FLOWTAP_SCTRCTL_S)) ||
+	    control & FLOWTAP_SCTRCTL_BPFRZ)
+		return CTR_MODE_SOURCES;
 	return CTR_MODE_BLOCKS;
 }
 
@@ -52,7 +53,7 @@ static bool traps_unknown(const struct flowtap_record_sample *sample)
 {
 	const struct flowtap_entry *entries = (const struct flowtap_entry *)(sample + 1);
 
-	if (!(sample->control & CTR_CONTROL_S))
+	if (!(sample->control & FLOWTAP_SCTRCTL_S))
 		return false;
 	for (uint32_t i = 0; i < sample->nr; i++) {
 		if (!(entries[i].data & CTR_DATA_TYPE))
@@ -122,7 +123,7 @@ static void name_others(uint32_t causes, char *text, size_t capacity)
  * is recorded, what followed was the recorder's own code. A call stack has nothing to do with the
  * one before.
  */
-static enum flowtap_gap_reason reason_before(enum ctr_mode way,
+static enum flowtap_gap_reason reason_before(enum ctr_mode mode,
 					     const struct flowtap_record_sample *sample,
 					     const struct ctr_task *before, bool seen, char *detail,
 					     size_t capacity)
@@ -142,12 +143,13 @@ static enum flowtap_gap_reason reason_before(enum ctr_mode way,
 		snprintf(detail, capacity, "the sample before is not here");
 		return FLOWTAP_GAP_START;
 	}
-	if (before->sequence + 1 == sample->sequence && way == CTR_MODE_CALLSTACK) {
+	if (before->sequence + 1 == sample->sequence && mode == CTR_MODE_CALLSTACK) {
 		snprintf(detail, capacity, "only calls that have not returned were recorded");
 		return FLOWTAP_GAP_FILTERED;
 	}
 	if (before->sequence + 1 == sample->sequence)
-		return sample->control & CTR_CONTROL_S ? FLOWTAP_GAP_RECORDER : FLOWTAP_GAP_TRAP;
+		return sample->control & FLOWTAP_SCTRCTL_S ? FLOWTAP_GAP_RECORDER :
+							     FLOWTAP_GAP_TRAP;
 	snprintf(detail, capacity, "sequence %" PRIu64 " follows %" PRIu64,
 		 (uint64_t)sample->sequence, before->sequence);
 	return sample->sequence > before->sequence ? FLOWTAP_GAP_RING_FULL : FLOWTAP_GAP_BAD_RECORD;
@@ -180,7 +182,7 @@ static int begin(struct flowtap_ctr *ctr, const struct flowtap_record_sample *sa
 		});
 	if (status < 0)
 		return status;
-	reason = reason_before(ctr->way, sample, &before, seen, detail, sizeof(detail));
+	reason = reason_before(ctr->mode, sample, &before, seen, detail, sizeof(detail));
 	return flowtap_ctr_gap(&ctr->emit, &(struct flowtap_gap){
 		.reason = reason,
 		.since = before.time,
@@ -197,24 +199,24 @@ int flowtap_ctr_sample(struct flowtap_ctr *ctr, const struct flowtap_record_samp
 	uint64_t since;
 	int status;
 
-	ctr->way = mode_of(sample->control, &why);
-	if (ctr->way < CTR_MODE_TRANSFERS && traps_unknown(sample)) {
-		ctr->way = CTR_MODE_TRANSFERS;
+	ctr->mode = mode_of(sample->control, &why);
+	if (ctr->mode < CTR_MODE_TRANSFERS && traps_unknown(sample)) {
+		ctr->mode = CTR_MODE_TRANSFERS;
 		why = "the hardware does not tell traps from jumps";
 	}
 	ctr->emit.counts.samples++;
 	ctr->emit.counts.entries += sample->nr;
 	status = begin(ctr, sample, &since);
-	if (status >= 0 && ctr->way == CTR_MODE_CALLSTACK)
+	if (status >= 0 && ctr->mode == CTR_MODE_CALLSTACK)
 		return decode_callstack(ctr, sample);
-	if (status >= 0 && ctr->way == CTR_MODE_TRANSFERS)
+	if (status >= 0 && ctr->mode == CTR_MODE_TRANSFERS)
 		status = flowtap_ctr_gap(&ctr->emit, &(struct flowtap_gap){
 			.reason = FLOWTAP_GAP_FILTERED,
 			.size = UINT64_MAX,
 			.detail = why,
 		});
 	flowtap_path_begin(&ctr->path, sample->pid, sample->time, since, modes_of(sample->control),
-			   sample->control & CTR_CONTROL_NTBREN);
+			   sample->control & FLOWTAP_SCTRCTL_NTBREN);
 	if (status >= 0)
 		status = flowtap_ctr_entries(ctr, entries, sample->nr);
 	return status < 0 ? status : flowtap_ctr_tail(ctr, sample);

@@ -4,17 +4,14 @@
 
 #include <errno.h>
 #include <flowtap/ete_packet.h>
+#include <linux/flowtap.h>
 #include <stdlib.h>
-
-/* TRCCONFIGR. */
-#define CONFIGR_CID (1U << 6)
-#define CONFIGR_VMID (1U << 7)
-#define CONFIGR_VMIDOPT (1U << 15)
 
 static bool virtual_pid(const struct perfdata_unit *unit)
 {
-	return (unit->cpu->config.configr & (CONFIGR_VMID | CONFIGR_VMIDOPT)) ==
-	       (CONFIGR_VMID | CONFIGR_VMIDOPT);
+	const uint64_t both = FLOWTAP_TRCCONFIGR_VMID | FLOWTAP_TRCCONFIGR_VMIDOPT;
+
+	return (unit->cpu->config.configr & both) == both;
 }
 
 /*
@@ -108,7 +105,7 @@ static uint32_t thread_of(const struct perfdata_unit *unit, const struct flowtap
 {
 	if (virtual_pid(unit) && context->has_vmid)
 		return context->vmid;
-	if ((unit->cpu->config.configr & CONFIGR_CID) && context->has_contextid &&
+	if ((unit->cpu->config.configr & FLOWTAP_TRCCONFIGR_CID) && context->has_contextid &&
 	    (context->contextid || context->mode == FLOWTAP_MODE_S))
 		return (uint32_t)context->contextid;
 	if (unit->tid != FLOWTAP_PERFDATA_NONE)

@@ -10,8 +10,8 @@
 #include "aux.h"
 #include "worker.h"
 
-#define TS (1ULL << 11)
-#define CID (1ULL << 6)
+#define TS FLOWTAP_TRCCONFIGR_TS
+#define CID FLOWTAP_TRCCONFIGR_CID
 
 FIXTURE(ete)
 {

@@ -10,13 +10,13 @@
 #include "worker.h"
 
 /* TRCCONFIGR. */
-#define BB	(1ULL << 3)
-#define CCI	(1ULL << 4)
-#define CID	(1ULL << 6)
-#define VMID	(1ULL << 7)
-#define TS	(1ULL << 11)
-#define RS	(1ULL << 12)
-#define VMIDOPT	(1ULL << 15)
+#define BB	FLOWTAP_TRCCONFIGR_BB
+#define CCI	FLOWTAP_TRCCONFIGR_CCI
+#define CID	FLOWTAP_TRCCONFIGR_CID
+#define VMID	FLOWTAP_TRCCONFIGR_VMID
+#define TS	FLOWTAP_TRCCONFIGR_TS
+#define RS	FLOWTAP_TRCCONFIGR_RS
+#define VMIDOPT	FLOWTAP_TRCCONFIGR_VMIDOPT
 
 /* --- The program: functions in sections of their own, whose ends the linker knows. --- */
 

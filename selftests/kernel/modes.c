@@ -15,8 +15,6 @@
 #include "loop.h"
 #include "insn_programs.h"
 
-#define RASEMU (1ULL << 7)
-#define BPFRZ (1ULL << 11)
 #define BOTH (FLOWTAP_MODE_USER | FLOWTAP_MODE_KERNEL)
 
 FIXTURE(modes)
@@ -336,9 +334,9 @@ TEST_F(modes, ras_emulation_gives_the_stack_of_calls)
 	void (*functions[])(void) = { outer, inner, innermost };
 	unsigned int i, n, round, found = 0;
 
-	if (!settable(&self->query, RASEMU))
+	if (!settable(&self->query, FLOWTAP_SCTRCTL_RASEMU))
 		SKIP(return, "no RAS emulation here");
-	self->configure.ctr.control = RASEMU;
+	self->configure.ctr.control = FLOWTAP_SCTRCTL_RASEMU;
 	self->configure.modes = BOTH;
 	if (self->query.modes & FLOWTAP_MODE_KERNEL)
 		EXPECT_EQ(-EINVAL, stream_open(&self->stream, &self->configure));
@@ -352,7 +350,7 @@ TEST_F(modes, ras_emulation_gives_the_stack_of_calls)
 		ASSERT_LE(0, asked_result);
 		if (stream_next_sample(&self->stream, 0) != 1)
 			continue;
-		EXPECT_NE(0, self->stream.record.sample.control & RASEMU);
+		EXPECT_NE(0, self->stream.record.sample.control & FLOWTAP_SCTRCTL_RASEMU);
 		for (i = 0, n = 0; i < self->stream.record.sample.nr && n < 3; i++)
 			if ((entry[i].target & ~1ULL) == (uint64_t)functions[n])
 				n++;
@@ -476,7 +474,7 @@ TEST_F(modes, a_breakpoint_freezes_where_that_is_wanted)
 	long before;
 	int status;
 
-	if (!settable(&self->query, BPFRZ))
+	if (!settable(&self->query, FLOWTAP_SCTRCTL_BPFRZ))
 		SKIP(return, "no BPFRZ here");
 	sigaction(SIGTRAP, &action, NULL);
 	/* Not asked for: all is there. */
@@ -486,7 +484,7 @@ TEST_F(modes, a_breakpoint_freezes_where_that_is_wanted)
 	EXPECT_TRUE(insn_program_is(count, 0, 2));
 	stream_close(&self->stream);
 
-	self->configure.ctr.control = BPFRZ;
+	self->configure.ctr.control = FLOWTAP_SCTRCTL_BPFRZ;
 	ASSERT_EQ(0, trace(&self->stream, &self->configure, getpid()));
 	/* A switch to another task ends the freeze: then it is tried again. */
 	for (round = 0; round < 100; round++) {

@@ -11,20 +11,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* TRCCONFIGR */
-#define BB	(1ULL << 3)
-#define CCI	(1ULL << 4)
-#define CID	(1ULL << 6)
-#define VMID	(1ULL << 7)
-#define TS	(1ULL << 11)
-#define RS	(1ULL << 12)
-#define VMIDOPT	(1ULL << 15)
-
 #define AUX_BYTES	(4U << 20)
 #define AUX_PAGES_MAX	65536U
 
 /* Bits that are on by default, where the trace unit has them. */
-#define DEFAULTS	(TS | RS)
+#define DEFAULTS	(FLOWTAP_TRCCONFIGR_TS | FLOWTAP_TRCCONFIGR_RS)
 
 static const char *set(const struct command_option *option, const char *text)
 {
@@ -182,22 +173,22 @@ static const struct {
 	struct command_option option;	/* without what is each request's */
 	const char *help;		/* NULL: not listed, it is the default */
 } table[] = {
-	{OPTION(0, "timestamps", no_argument, set, NULL, .bits = TS), NULL},
-	{OPTION(0, "no-timestamps", no_argument, clear, NULL, .bits = TS),
+	{OPTION(0, "timestamps", no_argument, set, NULL, .bits = FLOWTAP_TRCCONFIGR_TS), NULL},
+	{OPTION(0, "no-timestamps", no_argument, clear, NULL, .bits = FLOWTAP_TRCCONFIGR_TS),
 	 "      --no-timestamps  no timestamps in the trace (they are on)\n"},
-	{OPTION(0, "cycles", optional_argument, parse_cycles, NULL, .bits = CCI),
+	{OPTION(0, "cycles", optional_argument, parse_cycles, NULL, .bits = FLOWTAP_TRCCONFIGR_CCI),
 	 "      --cycles[=N]     counts of cycles, each of N or more (256)\n"},
-	{OPTION(0, "branch-broadcast", no_argument, set, NULL, .bits = BB),
+	{OPTION(0, "branch-broadcast", no_argument, set, NULL, .bits = FLOWTAP_TRCCONFIGR_BB),
 	 "      --branch-broadcast  the target of each taken branch\n"},
-	{OPTION(0, "return-stack", no_argument, set, NULL, .bits = RS), NULL},
-	{OPTION(0, "no-return-stack", no_argument, clear, NULL, .bits = RS),
+	{OPTION(0, "return-stack", no_argument, set, NULL, .bits = FLOWTAP_TRCCONFIGR_RS), NULL},
+	{OPTION(0, "no-return-stack", no_argument, clear, NULL, .bits = FLOWTAP_TRCCONFIGR_RS),
 	 "      --no-return-stack   the target of each return (else not of those that go where "
 	 "they\n"
 	 "                       were called from)\n"},
 	{OPTION(0, "context", no_argument, parse_context, NULL),
 	 "      --context        the context identifier, which has the PID as the kernel sees "
 	 "it\n"},
-	{OPTION(0, "vmid", no_argument, set, NULL, .bits = VMID),
+	{OPTION(0, "vmid", no_argument, set, NULL, .bits = FLOWTAP_TRCCONFIGR_VMID),
 	 "      --vmid           the virtual machine's identifier\n"},
 	{OPTION(0, "sync-period", required_argument, parse_sync, NULL),
 	 "      --sync-period N  a point where decoding can begin every 2^N bytes, 8 to 20 (12)\n"},
@@ -251,8 +242,9 @@ bool ete_options_fit(const struct ete_request *request, uint64_t settable, uint3
 	configure->aux_pages = request->aux_pages;
 	if (!request->context)
 		return true;
-	ete->config |= exception_level == 2 ? VMID | VMIDOPT : CID;
-	return exception_level != 2 || !(request->on & VMID);
+	ete->config |= exception_level == 2 ?
+		FLOWTAP_TRCCONFIGR_VMID | FLOWTAP_TRCCONFIGR_VMIDOPT : FLOWTAP_TRCCONFIGR_CID;
+	return exception_level != 2 || !(request->on & FLOWTAP_TRCCONFIGR_VMID);
 }
 
 const char *ete_options_lack(enum flowtap_session_lack lack, uint64_t bits)
@@ -261,13 +253,15 @@ const char *ete_options_lack(enum flowtap_session_lack lack, uint64_t bits)
 		uint64_t bits;
 		const char *clause;
 	} lacks[] = {
-		{ BB, "its trace unit cannot broadcast branches (--branch-broadcast)" },
-		{ CCI, "its trace unit cannot count cycles (--cycles)" },
-		{ CID, "its trace unit has no context identifiers (--context)" },
-		{ VMIDOPT, "its trace unit has no virtual context identifiers (--context)" },
-		{ VMID, "its trace unit has no virtual machine identifiers (--vmid)" },
-		{ TS, "its trace unit has no timestamps (--timestamps)" },
-		{ RS, "its trace unit has no return stack (--return-stack)" },
+		{ FLOWTAP_TRCCONFIGR_BB, "its trace unit cannot broadcast branches (--branch-broadcast)" },
+		{ FLOWTAP_TRCCONFIGR_CCI, "its trace unit cannot count cycles (--cycles)" },
+		{ FLOWTAP_TRCCONFIGR_CID, "its trace unit has no context identifiers (--context)" },
+		{ FLOWTAP_TRCCONFIGR_VMIDOPT,
+		  "its trace unit has no virtual context identifiers (--context)" },
+		{ FLOWTAP_TRCCONFIGR_VMID,
+		  "its trace unit has no virtual machine identifiers (--vmid)" },
+		{ FLOWTAP_TRCCONFIGR_TS, "its trace unit has no timestamps (--timestamps)" },
+		{ FLOWTAP_TRCCONFIGR_RS, "its trace unit has no return stack (--return-stack)" },
 	};
 
 	if (lack == FLOWTAP_SESSION_LACK_RANGES)

@@ -6,6 +6,7 @@
 #include "common/filter.h"
 
 #include <flowtap/riscv.h>
+#include <linux/flowtap.h>
 #include <stddef.h>
 #include <string.h>
 
@@ -16,24 +17,23 @@
 #define ALL                                                                                        \
 	(TRAPS | TYPE(NOT_TAKEN) | TYPE(TAKEN) | CALLS | JUMPS | TYPE(SWAP) | TYPE(RETURN))
 
-/* sctrctl's filter bits (Smctr 2.1). All inhibit but NTBREN, which enables. */
 static const struct {
-	uint8_t type;		/* enum flowtap_transfer_type */
-	uint8_t bit;
+	enum flowtap_transfer_type type;
+	uint64_t bit;
 } filters[] = {
-	{ FLOWTAP_TRANSFER_EXCEPTION, 33 },	/* EXCINH */
-	{ FLOWTAP_TRANSFER_INTERRUPT, 34 },	/* INTRINH */
-	{ FLOWTAP_TRANSFER_TRAP_RETURN, 35 },	/* TRETINH */
-	{ FLOWTAP_TRANSFER_NOT_TAKEN, 36 },	/* NTBREN */
-	{ FLOWTAP_TRANSFER_TAKEN, 37 },		/* TKBRINH */
-	{ FLOWTAP_TRANSFER_INDIRECT_CALL, 40 },	/* INDCALLINH */
-	{ FLOWTAP_TRANSFER_DIRECT_CALL, 41 },	/* DIRCALLINH */
-	{ FLOWTAP_TRANSFER_INDIRECT_JUMP, 42 },	/* INDJMPINH */
-	{ FLOWTAP_TRANSFER_DIRECT_JUMP, 43 },	/* DIRJMPINH */
-	{ FLOWTAP_TRANSFER_SWAP, 44 },		/* CORSWAPINH */
-	{ FLOWTAP_TRANSFER_RETURN, 45 },	/* RETINH */
-	{ FLOWTAP_TRANSFER_INDIRECT_LINK, 46 },	/* INDLJMPINH */
-	{ FLOWTAP_TRANSFER_DIRECT_LINK, 47 },	/* DIRLJMPINH */
+	{ FLOWTAP_TRANSFER_EXCEPTION, FLOWTAP_SCTRCTL_EXCINH },
+	{ FLOWTAP_TRANSFER_INTERRUPT, FLOWTAP_SCTRCTL_INTRINH },
+	{ FLOWTAP_TRANSFER_TRAP_RETURN, FLOWTAP_SCTRCTL_TRETINH },
+	{ FLOWTAP_TRANSFER_NOT_TAKEN, FLOWTAP_SCTRCTL_NTBREN },
+	{ FLOWTAP_TRANSFER_TAKEN, FLOWTAP_SCTRCTL_TKBRINH },
+	{ FLOWTAP_TRANSFER_INDIRECT_CALL, FLOWTAP_SCTRCTL_INDCALLINH },
+	{ FLOWTAP_TRANSFER_DIRECT_CALL, FLOWTAP_SCTRCTL_DIRCALLINH },
+	{ FLOWTAP_TRANSFER_INDIRECT_JUMP, FLOWTAP_SCTRCTL_INDJMPINH },
+	{ FLOWTAP_TRANSFER_DIRECT_JUMP, FLOWTAP_SCTRCTL_DIRJMPINH },
+	{ FLOWTAP_TRANSFER_SWAP, FLOWTAP_SCTRCTL_CORSWAPINH },
+	{ FLOWTAP_TRANSFER_RETURN, FLOWTAP_SCTRCTL_RETINH },
+	{ FLOWTAP_TRANSFER_INDIRECT_LINK, FLOWTAP_SCTRCTL_INDLJMPINH },
+	{ FLOWTAP_TRANSFER_DIRECT_LINK, FLOWTAP_SCTRCTL_DIRLJMPINH },
 };
 
 #define N_FILTERS (sizeof(filters) / sizeof(filters[0]))
@@ -114,7 +114,7 @@ uint64_t filter_control(uint32_t types)
 		bool wanted = types & 1U << filters[i].type;
 
 		if (wanted == (filters[i].type == FLOWTAP_TRANSFER_NOT_TAKEN))
-			control |= 1ULL << filters[i].bit;
+			control |= filters[i].bit;
 	}
 	return control;
 }
@@ -124,7 +124,7 @@ uint32_t filter_types(uint64_t control)
 	uint32_t types = 0;
 
 	for (size_t i = 0; i < N_FILTERS; i++)
-		if (control & 1ULL << filters[i].bit)
+		if (control & filters[i].bit)
 			types |= 1U << filters[i].type;
 	return types;
 }

@@ -51,26 +51,28 @@ const struct name trigger_bits[] = {
 	{ 0, NULL }
 };
 
+#define SCTRCTL(name) { FLOWTAP_SCTRCTL_##name, #name }
+
 const struct name control_bits[] = {
-	{ 1ULL << 0, "U" },
-	{ 1ULL << 1, "S" },
-	{ 1ULL << 7, "RASEMU" },
-	{ 1ULL << 8, "STE" },
-	{ 1ULL << 11, "BPFRZ" },
-	{ 1ULL << 12, "LCOFIFRZ" },
-	{ 1ULL << 33, "EXCINH" },
-	{ 1ULL << 34, "INTRINH" },
-	{ 1ULL << 35, "TRETINH" },
-	{ 1ULL << 36, "NTBREN" },
-	{ 1ULL << 37, "TKBRINH" },
-	{ 1ULL << 40, "INDCALLINH" },
-	{ 1ULL << 41, "DIRCALLINH" },
-	{ 1ULL << 42, "INDJMPINH" },
-	{ 1ULL << 43, "DIRJMPINH" },
-	{ 1ULL << 44, "CORSWAPINH" },
-	{ 1ULL << 45, "RETINH" },
-	{ 1ULL << 46, "INDLJMPINH" },
-	{ 1ULL << 47, "DIRLJMPINH" },
+	SCTRCTL(U),
+	SCTRCTL(S),
+	SCTRCTL(RASEMU),
+	SCTRCTL(STE),
+	SCTRCTL(BPFRZ),
+	SCTRCTL(LCOFIFRZ),
+	SCTRCTL(EXCINH),
+	SCTRCTL(INTRINH),
+	SCTRCTL(TRETINH),
+	SCTRCTL(NTBREN),
+	SCTRCTL(TKBRINH),
+	SCTRCTL(INDCALLINH),
+	SCTRCTL(DIRCALLINH),
+	SCTRCTL(INDJMPINH),
+	SCTRCTL(DIRJMPINH),
+	SCTRCTL(CORSWAPINH),
+	SCTRCTL(RETINH),
+	SCTRCTL(INDLJMPINH),
+	SCTRCTL(DIRLJMPINH),
 	{ 0, NULL }
 };
 
@@ -82,14 +84,16 @@ const struct name data_bits[] = {
 	{ 0, NULL }
 };
 
+#define TRCCONFIGR(name) { FLOWTAP_TRCCONFIGR_##name, #name }
+
 const struct name config_bits[] = {
-	{ 1ULL << 3, "BB" },
-	{ 1ULL << 4, "CCI" },
-	{ 1ULL << 6, "CID" },
-	{ 1ULL << 7, "VMID" },
-	{ 1ULL << 11, "TS" },
-	{ 1ULL << 12, "RS" },
-	{ 1ULL << 15, "VMIDOPT" },
+	TRCCONFIGR(BB),
+	TRCCONFIGR(CCI),
+	TRCCONFIGR(CID),
+	TRCCONFIGR(VMID),
+	TRCCONFIGR(TS),
+	TRCCONFIGR(RS),
+	TRCCONFIGR(VMIDOPT),
 	{ 0, NULL }
 };
 

@@ -15,7 +15,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define RASEMU (1ULL << 7)		/* of sctrctl (Smctr 2.1) */
 
 /* "dir/name.ftap", "dir/name.ftap.zst" -> "name.stf", "dir/" -> "dir.stf", here. malloc'ed. */
 static char *default_output(const struct decode_options *options, bool directory)
@@ -106,7 +105,7 @@ static bool only_transfers(const struct decoding *decoding, bool *call_stacks)
 	for (size_t i = 0; i < decoding->recording.n_cpus; i++) {
 		uint64_t control = decoding->recording.cpus[i].configure.ctr.control;
 
-		*call_stacks |= control & RASEMU;
+		*call_stacks |= control & FLOWTAP_SCTRCTL_RASEMU;
 		only |= !filter_keeps_blocks(filter_default() ^ filter_types(control));
 	}
 	return only;

@@ -7,9 +7,8 @@
 #include "common/tool.h"
 
 #include <errno.h>
+#include <linux/flowtap.h>
 #include <stdio.h>
-
-#define CYCLE_COUNTS (1U << 4)	/* TRCCONFIGR.CCI */
 
 /* The trace unit's number in frames. */
 static bool choose_id(const struct decode_options *options,
@@ -29,7 +28,7 @@ static bool parse_config(const struct decode_options *options, struct flowtap_et
 	if (ete_config_parse(options->config, config))
 		return false;
 	/* No ETE has a TRCIDR0 of 0; COMMOPT in it says what cycle count packets look like. */
-	if (config->configr & CYCLE_COUNTS && !config->idr0) {
+	if (config->configr & FLOWTAP_TRCCONFIGR_CCI && !config->idr0) {
 		complain("--config: cycle counts are on in configr, so idr0 is needed as well");
 		advise("it is TRCIDR0 of the trace unit; on Linux it stands below "
 		       "/sys/bus/event_source/devices/cs_etm/");

@@ -70,8 +70,9 @@
  *
  * For the current task (at exec) and for one that has just been forked it holds from that moment
  * on, so that nothing of the new program is missed. Of any other it is the whole process, and a
- * worker does it a moment later. 0: done, or will be; -ESRCH: no set has the key; -EINVAL: a kernel
- * thread; -ENOMEM, -ENOSPC: too many. A key is for who may trace everybody (CAP_SYS_PTRACE, when
+ * worker does it a moment later; where it then cannot be added a GAP (FLOWTAP_CAUSE_MEMORY) tells.
+ * 0: done, or will be; -ESRCH: no set has the key; -EINVAL: a kernel thread; -ENOMEM, -ENOSPC: too
+ * many. A key is for who may trace everybody (CAP_SYS_PTRACE, when
  * the set was made and when the key is asked for, else EPERM), so that no program is asked who it
  * acts for. EOPNOTSUPP: there is no BTF. Perf events of a task that is added so are made by the
  * worker, too: its first samples by FLOWTAP_TRIGGER_OVERFLOW come when it has. Those of a task that
@@ -189,7 +190,7 @@
 #define FLOWTAP_CAUSE_OFFLINE	9		/* the CPU went offline or lost its state */
 #define FLOWTAP_CAUSE_SKID	10		/* the trigger came late, in a mode not recorded */
 #define FLOWTAP_CAUSE_EXEC	11		/* set-uid exec: the task is no longer traced */
-#define FLOWTAP_CAUSE_HARDWARE	12		/* the source reported it (TRBE wrap, collision, fault) */
+#define FLOWTAP_CAUSE_HARDWARE	12		/* the source reported it (TRBE wrap, collision, fault), or another owner took it */
 #define FLOWTAP_CAUSE_MEMORY	13		/* a new task could not be followed */
 #define FLOWTAP_CAUSE_STROBE	14		/* between the strobe's on times: as asked, no GAP tells */
 #define FLOWTAP_CAUSE_EXCLUDED	15		/* an excluded task ran: as asked, no GAP tells */
@@ -246,6 +247,28 @@ struct flowtap_ctr_configure {
 #define FLOWTAP_CTR_NO_TRAPS	(1U << 0)	/* do not record traps out of recorded modes (STE) */
 #define FLOWTAP_CTR_SHALLOW	(1U << 1)	/* take a smaller depth where `depth` is not supported */
 
+/* sctrctl (Smctr 2.1). All filters inhibit but NTBREN, which enables. */
+#define FLOWTAP_SCTRCTL_U		(1ULL << 0)
+#define FLOWTAP_SCTRCTL_S		(1ULL << 1)
+#define FLOWTAP_SCTRCTL_M		(1ULL << 2)	/* never set */
+#define FLOWTAP_SCTRCTL_RASEMU		(1ULL << 7)
+#define FLOWTAP_SCTRCTL_STE		(1ULL << 8)
+#define FLOWTAP_SCTRCTL_BPFRZ		(1ULL << 11)
+#define FLOWTAP_SCTRCTL_LCOFIFRZ	(1ULL << 12)
+#define FLOWTAP_SCTRCTL_EXCINH		(1ULL << 33)
+#define FLOWTAP_SCTRCTL_INTRINH		(1ULL << 34)
+#define FLOWTAP_SCTRCTL_TRETINH		(1ULL << 35)
+#define FLOWTAP_SCTRCTL_NTBREN		(1ULL << 36)
+#define FLOWTAP_SCTRCTL_TKBRINH		(1ULL << 37)
+#define FLOWTAP_SCTRCTL_INDCALLINH	(1ULL << 40)
+#define FLOWTAP_SCTRCTL_DIRCALLINH	(1ULL << 41)
+#define FLOWTAP_SCTRCTL_INDJMPINH	(1ULL << 42)
+#define FLOWTAP_SCTRCTL_DIRJMPINH	(1ULL << 43)
+#define FLOWTAP_SCTRCTL_CORSWAPINH	(1ULL << 44)
+#define FLOWTAP_SCTRCTL_RETINH		(1ULL << 45)
+#define FLOWTAP_SCTRCTL_INDLJMPINH	(1ULL << 46)
+#define FLOWTAP_SCTRCTL_DIRLJMPINH	(1ULL << 47)
+
 /*
  * CID and VMID in config name tasks by numbers of the initial PID namespace: EACCES for a caller in
  * another one. With FLOWTAP_MODE_KERNEL the kernel's way to a task is traced from where the
@@ -263,6 +286,15 @@ struct flowtap_ete_configure {
 	__u32 address_ranges;
 	__u32 flags;		/* 0: there are none */
 };
+
+/* TRCCONFIGR (DDI 0487), what config may have of it. */
+#define FLOWTAP_TRCCONFIGR_BB		(1ULL << 3)
+#define FLOWTAP_TRCCONFIGR_CCI		(1ULL << 4)
+#define FLOWTAP_TRCCONFIGR_CID		(1ULL << 6)
+#define FLOWTAP_TRCCONFIGR_VMID		(1ULL << 7)
+#define FLOWTAP_TRCCONFIGR_TS		(1ULL << 11)
+#define FLOWTAP_TRCCONFIGR_RS		(1ULL << 12)
+#define FLOWTAP_TRCCONFIGR_VMIDOPT	(1ULL << 15)	/* CONTEXTIDR_EL2 in place of the VMID */
 
 struct flowtap_configure {
 	__u32 source;
