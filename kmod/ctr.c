@@ -18,14 +18,22 @@
  *
  * A guest has its own control register, vsctrctl, which is kept at 0: what runs with V=1 is not
  * recorded (6.1.1). In a guest sctrdepth traps (2.4): there is no CTR for us then.
+ *
+ * The host's unit tests run this file on a model of the registers.
  */
+#ifdef __KERNEL__
 #include <linux/bitfield.h>
 #include <linux/irq.h>
 #include <linux/irqdomain.h>
 #include <linux/log2.h>
 #include <linux/module.h>
 #include <linux/percpu.h>
+#include <linux/sched.h>
+#include <asm/cpufeature.h>
 #include <asm/irq_regs.h>
+#include <asm/sbi.h>
+#endif
+#include <linux/perf_event.h>
 
 #include "ctr_csr.h"
 #include "source.h"
@@ -108,6 +116,45 @@ static bool readable(unsigned long *control, unsigned long *depth)
 	return there;
 }
 
+/*
+ * Guests have no entry registers of their own (3). Who runs them keeps them away from the host's by
+ * hstateen0.CTR (5), which only Smstateen gives; Linux does so where it knows of that.
+ */
+static bool open_to_guests(const struct ctr *ctr)
+{
+	return ctr->guests && IS_ENABLED(CONFIG_KVM) &&
+	       !riscv_isa_extension_available(NULL, SMSTATEEN);
+}
+
+/*
+ * mctrctl.M does not show in sctrctl (2.2), and cannot be cleared from here. With no other mode
+ * enabled the way into the firmware and out of it leaves entries only where M is.
+ */
+static bool records_firmware(void)
+{
+	unsigned long select = csr_read(SISELECT);
+	bool any;
+
+	sbi_ecall(SBI_EXT_BASE, SBI_EXT_BASE_GET_SPEC_VERSION, 0, 0, 0, 0, 0, 0);
+	csr_write(SISELECT, CTR_SELECT(0));
+	any = csr_read(SIREG) & CTRSOURCE_V;
+	csr_write(SISELECT, select);
+	sctrclr();
+	return any;
+}
+
+/* Why what was discovered is not to be used, or NULL. */
+static const char *obstacle(const struct ctr *ctr)
+{
+	if (!ctr->caps.depths)
+		return "has no depth";
+	if (!(ctr->caps.control & CTRCTL_U))
+		return "does not record user mode";
+	if (records_firmware())
+		return "records the firmware as well (mctrctl.M): its entries would be among the program's";
+	return NULL;
+}
+
 /* Nothing is recorded, neither here nor in a guest. */
 static void switch_off(const struct ctr *ctr)
 {
@@ -130,10 +177,16 @@ static u32 ctr_online(void)
 {
 	struct ctr *ctr = this_cpu_ptr(&ctrs);
 	unsigned long control, depth, guests;
+	const char *why;
 
 	if (!readable(&control, &depth))
 		return FLOWTAP_REASON_ABSENT;
 	ctr->guests = csr_read_guarded(VSCTRCTL, &guests);
+	if (open_to_guests(ctr)) {
+		pr_err("CTR of CPU %d is open to guests: it has H, and no Smstateen to keep them out of what the host records\n",
+		       smp_processor_id());
+		return FLOWTAP_REASON_UNUSABLE;
+	}
 	/* A CPU that was away is reset: there is no value that these have then. */
 	if ((control || guests) && !takeover && !ctr->ours) {
 		pr_err("sctrctl of CPU %d is %#lx, vsctrctl %#lx: someone else uses CTR, or the board starts like that (takeover=1 uses it anyway)\n",
@@ -145,9 +198,10 @@ static u32 ctr_online(void)
 		ctr->depth_before = depth;
 	ctr->ours = true;
 	discover(ctr);
-	if (!ctr->caps.depths || !(ctr->caps.control & CTRCTL_U)) {
-		pr_err("CTR of CPU %d has no depth or no user mode (sctrctl %#llx)\n",
-		       smp_processor_id(), ctr->caps.control);
+	why = obstacle(ctr);
+	if (why) {
+		pr_err("CTR of CPU %d %s (sctrctl %#llx)\n", smp_processor_id(), why,
+		       ctr->caps.control);
 		ctr_offline();
 		return FLOWTAP_REASON_UNUSABLE;
 	}
@@ -213,6 +267,7 @@ static int ctr_configure(struct recording *recording, const struct flowtap_confi
 	recording->stacks = ctr->control & CTRCTL_RASEMU;
 	recording->breakpoints = ctr->control & CTRCTL_BPFRZ;
 	recording->points = per_cpu(ctrs, configure->cpu).points;
+	recording->data = caps->data;
 	recording->cycles = caps->data & CTRDATA_CCV;
 	if (configure->modes & FLOWTAP_MODE_USER)
 		recording->control |= CTRCTL_U;
@@ -220,7 +275,10 @@ static int ctr_configure(struct recording *recording, const struct flowtap_confi
 		recording->control |= CTRCTL_S;
 	else if (!(ctr->flags & FLOWTAP_CTR_NO_TRAPS))
 		recording->control |= caps->control & CTRCTL_STE;
-	if (configure->triggers & FLOWTAP_TRIGGER_OVERFLOW) {
+	/* A software event has no interrupt of its own that would be an LCOFI (6.5). */
+	recording->freezes = configure->triggers & FLOWTAP_TRIGGER_OVERFLOW &&
+			     configure->event_type != PERF_TYPE_SOFTWARE;
+	if (recording->freezes) {
 		if (!(caps->control & CTRCTL_LCOFIFRZ))
 			return -EOPNOTSUPP;
 		recording->control |= CTRCTL_LCOFIFRZ;
@@ -253,6 +311,7 @@ static void ctr_start(struct recording *recording, const struct flowtap_entry *e
 		write_entries(entries, nr);
 	recording->begin = write_pointer() - nr;
 	csr_write(SCTRCTL, recording->control);
+	recording->written = csr_read(SCTRCTL);
 }
 
 static bool ctr_stop(struct recording *recording)
@@ -272,18 +331,25 @@ static bool ctr_stop(struct recording *recording)
  * By FROZEN, in one instruction: while S is recorded hardware may be about to change sctrstatus
  * (2.5), and a write to sctrctl would reset the cycle counter (6.3).
  */
-static __always_inline bool pause(void)
+static __always_inline bool freeze(void)
 {
 	return csr_read_set(SCTRSTATUS, CTRSTATUS_FROZEN) & CTRSTATUS_FROZEN;
 }
 
+/* Somebody else records, or has: modes, filters and entries are his. */
+static __always_inline bool is_foreign(const struct recording *recording)
+{
+	return unlikely(csr_read(SCTRCTL) != recording->written);
+}
+
 static bool notrace ctr_pause(struct recording *recording)
 {
-	return pause();
+	return freeze() || is_foreign(recording);
 }
 
 static void notrace ctr_resume(struct recording *recording)
 {
+	recording->stale = false;
 	csr_clear(SCTRSTATUS, CTRSTATUS_FROZEN);
 }
 
@@ -308,8 +374,10 @@ static u32 count_valid(u32 depth)
 static u32 notrace ctr_count(struct recording *recording)
 {
 	unsigned long select = csr_read(SISELECT);
-	u32 nr, stopped = pause() ? SOURCE_STOPPED : 0;
+	u32 nr, stopped = freeze() ? SOURCE_STOPPED : 0;
 
+	if (is_foreign(recording))
+		return SOURCE_FOREIGN;
 	if (recording->stacks || !recording->points) {
 		nr = count_valid(recording->depth);
 	} else {
@@ -388,31 +456,42 @@ static bool records_interrupts(const struct recording *recording)
 }
 
 /* Where, in a mode that is recorded; else 0. */
-static u64 interrupted(const struct recording *recording, struct pt_regs *regs)
+static u64 interrupted_at(const struct recording *recording, struct pt_regs *regs)
 {
 	u32 mode = regs && user_mode(regs) ? FLOWTAP_MODE_USER : FLOWTAP_MODE_KERNEL;
 
 	return regs && recording->modes & mode ? instruction_pointer(regs) : 0;
 }
 
+/* KVM lets the interrupt that has ended a guest's turn in while that still is the guest's time. */
+static bool from_guest(void)
+{
+	return current->flags & PF_VCPU;
+}
+
 /*
  * An overflow that is not ours froze recording (6.5) and its trap was not recorded, nor, with S,
  * the kernel's way up to here. So the trap is added as it would have been without LCOFIFRZ, but
  * with target 0, in the way that 2.5 describes for emulators. With BPFRZ it may have been a
- * breakpoint, whose history is wanted: the next trigger finds it frozen and notes the loss, as where
- * the pointer cannot be moved.
+ * breakpoint, whose history is wanted: the next trigger finds it frozen and notes the loss. Where the
+ * pointer cannot be moved it stays frozen as well, and where the overflow was in a guest, whose way out
+ * through the kernel is not there: the loss is told even if that trigger's own overflow would have
+ * frozen it.
  */
 static void notrace ctr_thaw(struct recording *recording)
 {
 	unsigned long status = csr_read(SCTRSTATUS), select;
 	u64 ip;
 
-	if (!(status & CTRSTATUS_FROZEN) || recording->control & CTRCTL_BPFRZ)
+	if (!(status & CTRSTATUS_FROZEN) || recording->control & CTRCTL_BPFRZ || recording->stale ||
+	    is_foreign(recording))
 		return;
-	ip = interrupted(recording, get_irq_regs());
+	ip = interrupted_at(recording, get_irq_regs());
 	if (ip && records_interrupts(recording)) {
-		if (!recording->points)
+		if (!recording->points || from_guest()) {
+			recording->stale = true;
 			return;
+		}
 		select = csr_read(SISELECT);
 		csr_write(SISELECT, CTR_SELECT(0));
 		csr_write(SCTRSTATUS, (status & ~CTRSTATUS_WRPTR) |

@@ -1,11 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The CSRs of Smctr/Ssctr 1.0 and their fields. */
+/*
+ * The CSRs of Smctr/Ssctr 1.0 and their fields. The host's unit tests have accessors of their own.
+ */
 #ifndef FLOWTAP_KMOD_CTR_CSR_H
 #define FLOWTAP_KMOD_CTR_CSR_H
 
+#ifdef __KERNEL__
 #include <linux/bits.h>
 #include <asm/asm-extable.h>
 #include <asm/csr.h>
+#endif
+#include <linux/flowtap.h>
 
 #define SCTRCTL			0x14e		/* Smctr 2.2 */
 #define SCTRSTATUS		0x14f		/* 2.5 */
@@ -18,13 +23,13 @@
 
 #define CTR_SELECT(entry)	(0x200UL + (entry)) /* 3; entry 0 is the youngest */
 
-#define CTRCTL_U		BIT(0)
-#define CTRCTL_S		BIT(1)
-#define CTRCTL_RASEMU		BIT(7)
-#define CTRCTL_STE		BIT(8)
-#define CTRCTL_BPFRZ		BIT(11)
-#define CTRCTL_LCOFIFRZ		BIT(12)
-#define CTRCTL_INTRINH		BIT_ULL(34)
+#define CTRCTL_U		FLOWTAP_SCTRCTL_U
+#define CTRCTL_S		FLOWTAP_SCTRCTL_S
+#define CTRCTL_RASEMU		FLOWTAP_SCTRCTL_RASEMU
+#define CTRCTL_STE		FLOWTAP_SCTRCTL_STE
+#define CTRCTL_BPFRZ		FLOWTAP_SCTRCTL_BPFRZ
+#define CTRCTL_LCOFIFRZ		FLOWTAP_SCTRCTL_LCOFIFRZ
+#define CTRCTL_INTRINH		FLOWTAP_SCTRCTL_INTRINH
 #define CTRCTL_FILTERS		(GENMASK_ULL(47, 40) | GENMASK_ULL(37, 33))
 /* All that sctrctl has, without the custom bits 63:60. */
 #define CTRCTL_STANDARD		(CTRCTL_U | CTRCTL_S | CTRCTL_RASEMU | CTRCTL_STE | \
@@ -36,6 +41,8 @@
 #define CTRTARGET_MISP		BIT(0)
 #define CTRDATA_CCV		BIT(15)
 #define CTRDATA_INTERRUPT	2		/* TYPE, table 9 */
+
+#ifdef __KERNEL__
 
 /**
  * sctrclr() - SCTRCLR (4.1): invalidate all entries, reset the cycle counter
@@ -65,9 +72,11 @@ static inline void sctrclr(void)
 		     "2:	li %1, 0\n"					\
 		     "3:\n"							\
 		     _ASM_EXTABLE(1b, 2b)					\
-		     : "=&r" (__value), "+r" (__there) : : "memory");		\
+		     : "+&r" (__value), "+r" (__there) : : "memory");		\
 	*(value) = __value;							\
 	__there;								\
 })
+
+#endif /* __KERNEL__ */
 
 #endif /* FLOWTAP_KMOD_CTR_CSR_H */

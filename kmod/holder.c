@@ -120,7 +120,7 @@ static void release_entries(struct flowtap_cpu *cpu, enum leaving leaving, u32 c
 		    (stream->recording.stacks || !flush);
 	/* A sample takes nothing off a call stack: it is lost where it is wanted again. */
 	bool lose =
-		stream->recording.stacks ? leaving == LEAVING_FOR_NOW && !keep : !flush && !keep;
+		stream->recording.stacks ? leaving != LEAVING_FOR_EVER && !keep : !flush && !keep;
 	bool frozen = !flush && stream->source->pause(&stream->recording);
 
 	if (flush)

@@ -3,10 +3,12 @@
  * Reads the entries of a source into a SAMPLE record, or keeps them for the task until it runs
  * again.
  */
+#ifdef __KERNEL__
 #include <linux/minmax.h>
 #include <linux/sched.h>
 #include <linux/string.h>
 #include <linux/timekeeping.h>
+#endif
 
 #include "sample.h"
 #include "stream.h"
@@ -101,12 +103,32 @@ static __always_inline bool write_sample(struct stream *stream, struct flowtap_m
 	return true;
 }
 
-static __always_inline void write(struct stream *stream, struct flowtap_member *member, u32 trigger,
-				  struct pt_regs *regs, bool frozen, struct flowtap_entry *scratch,
-				  u32 nr)
+/* The trigger stopped recording by itself, on purpose, if anything did. */
+static __always_inline bool stops_itself(const struct stream *stream, u32 trigger)
 {
+	return trigger == FLOWTAP_TRIGGER_OVERFLOW && stream->recording.freezes;
+}
+
+/*
+ * With the kernel, entries end where the trigger interrupted only if that stopped them: one trap may
+ * serve several interrupts, and then the way from there to here was recorded as well.
+ */
+static __always_inline bool ends_there(const struct stream *stream, bool frozen)
+{
+	if (frozen)
+		return !stream->recording.stale;
+	return !(stream->recording.modes & FLOWTAP_MODE_KERNEL);
+}
+
+static __always_inline void write_record(struct stream *stream, struct flowtap_member *member,
+					 u32 trigger, struct pt_regs *regs, bool frozen,
+					 struct flowtap_entry *scratch, u32 nr)
+{
+	bool own = stops_itself(stream, trigger);
 	u64 time = ktime_get_raw_fast_ns();
 
+	if (own && !ends_there(stream, frozen))
+		regs = NULL;
 	if (write_sample(stream, member, time, trigger, nr, regs, scratch)) {
 		member->loss = 0;
 		member->displaced = false;
@@ -117,8 +139,7 @@ static __always_inline void write(struct stream *stream, struct flowtap_member *
 		stream->output.stats.lost_entries += nr;
 		sample_add_loss(stream, member, FLOWTAP_CAUSE_RING_FULL);
 	}
-	/* Our own counter's overflow freezes on purpose; anything else was somebody else's. */
-	if (frozen && trigger != FLOWTAP_TRIGGER_OVERFLOW)
+	if (frozen && (!own || stream->recording.stale))
 		add_frozen(stream, member);
 	else if (frozen && stream->recording.breakpoints)
 		sample_add_loss(stream, member, FLOWTAP_CAUSE_FROZEN);
@@ -128,17 +149,31 @@ static __always_inline void write(struct stream *stream, struct flowtap_member *
 static noinline void write_frozen(struct stream *stream, struct flowtap_member *member,
 				struct flowtap_entry *scratch, u32 nr)
 {
-	write(stream, member, FLOWTAP_TRIGGER_SWITCH, NULL, true, scratch, nr);
+	write_record(stream, member, FLOWTAP_TRIGGER_SWITCH, NULL, true, scratch, nr);
+}
+
+/* Somebody else has the source: what it holds is not the task's, and is dropped. It begins anew. */
+static noinline void take_back(struct stream *stream, struct flowtap_member *member)
+{
+	stream->source->start(&stream->recording, NULL, 0);
+	sample_add_loss(stream, member, FLOWTAP_CAUSE_HARDWARE);
+	stream_write_gap(stream, member->task, member->since, FLOWTAP_CAUSE_HARDWARE);
+	member->since = ktime_get_raw_fast_ns();
 }
 
 u32 notrace sample_write(struct stream *stream, struct flowtap_member *member, u32 trigger,
 		struct pt_regs *regs, struct flowtap_entry *scratch)
 {
-	u32 count = stream->source->count(&stream->recording), nr = count & ~SOURCE_STOPPED;
+	u32 count = stream->source->count(&stream->recording), nr;
 
+	if (unlikely(count & SOURCE_FOREIGN)) {
+		take_back(stream, member);
+		count = 0;
+	}
+	nr = count & ~SOURCE_STOPPED;
 	/* A CPU goes from task to task all the time, most have nothing to write. */
 	if (count || trigger != FLOWTAP_TRIGGER_SWITCH || !stream_is_wide(stream))
-		write(stream, member, trigger, regs, count & SOURCE_STOPPED, scratch, nr);
+		write_record(stream, member, trigger, regs, count & SOURCE_STOPPED, scratch, nr);
 	else
 		stream->source->drain(&stream->recording, scratch, 0);
 	return nr;
@@ -147,8 +182,12 @@ u32 notrace sample_write(struct stream *stream, struct flowtap_member *member, u
 void sample_keep(struct stream *stream, struct flowtap_member *member, bool frozen,
 		 struct flowtap_entry *scratch)
 {
-	u32 nr = stream->source->count(&stream->recording) & ~SOURCE_STOPPED;
+	u32 count = stream->source->count(&stream->recording), nr = count & ~SOURCE_STOPPED;
 
+	if (unlikely(count & SOURCE_FOREIGN)) {
+		take_back(stream, member);
+		return;
+	}
 	/* What comes next does not follow: this is a sample of its own. */
 	if (frozen) {
 		write_frozen(stream, member, scratch, nr);
@@ -160,14 +199,16 @@ void sample_keep(struct stream *stream, struct flowtap_member *member, bool froz
 	stream->source->drain(&stream->recording, member->history, nr);
 	member->nr = nr;
 	member->control = stream->recording.control;
+	member->data = stream->recording.data;
 }
 
 void sample_start(struct stream *stream, struct flowtap_member *member)
 {
 	u32 nr = member->nr, skip = 0;
 
-	/* CPUs may differ in what they record and how much. */
-	if (nr && member->control != stream->recording.control) {
+	/* CPUs may differ in what they record, what they can hold of it, and how much. */
+	if (nr && (member->control != stream->recording.control ||
+		   member->data != stream->recording.data)) {
 		sample_add_loss(stream, member, FLOWTAP_CAUSE_SWITCH);
 		nr = 0;
 	} else if (nr > stream->recording.depth) {

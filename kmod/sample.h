@@ -41,7 +41,8 @@ u32 sample_write(struct stream *stream, struct flowtap_member *member, u32 trigg
  * sample_keep() - move what the source holds into the member's history
  * @stream: holds the source; recording is paused.
  * @member: has a history.
- * @frozen: recording had been stopped before it was paused: a sample is written instead.
+ * @frozen: recording had been stopped before it was paused: a sample is written instead. Where the
+ *	source is somebody else's there is nothing to keep, and the loss is told.
  * @scratch: as for sample_write().
  *
  * Context: the stream's CPU, interrupts off.

@@ -26,13 +26,18 @@
 static LIST_HEAD(groups);		/* RCU */
 static DEFINE_SPINLOCK(groups_lock);
 
-/* It may have ended, or have been there already. */
+/* Nobody waits for the answer: a GAP record tells of a task that cannot be traced, or left out. */
 static void serve(struct group *group, struct task_struct *task, bool add, const bool *asked)
 {
-	if (add)
-		session_add_process(group, task, asked);
-	else
-		session_remove_process(group, task, asked);
+	int error = add ? session_add_process(group, task, asked) :
+			  session_remove_process(group, task, asked);
+
+	/* It may have ended, not be asked for any more, or have been there already. */
+	if (!add || error >= 0 || error == -ESRCH || error == -ECANCELED)
+		return;
+	rcu_read_lock();
+	gap_write(group, task, ktime_get_raw_fast_ns(), FLOWTAP_CAUSE_MEMORY);
+	rcu_read_unlock();
 }
 
 static void work(struct work_struct *work)

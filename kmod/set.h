@@ -49,6 +49,8 @@ struct flowtap_member {
 	struct flowtap_entry *history;
 	/** @control: of the stream that recorded history. */
 	u64 control;
+	/** @data: the bits of ctrdata that the CPU had which did. */
+	u64 data;
 	/** @event: that which triggers for it; set under set->lock, cleared by cmpxchg too. */
 	struct flowtap_event *event;
 	/** @number: the task's, where all are seen, when it was last recorded; 0: never yet. */

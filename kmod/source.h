@@ -6,8 +6,10 @@
 #ifndef FLOWTAP_KMOD_SOURCE_H
 #define FLOWTAP_KMOD_SOURCE_H
 
+#ifdef __KERNEL__
 #include <linux/cpumask.h>
 #include <linux/ptrace.h>
+#endif
 #include <linux/flowtap.h>
 
 #define FLOWTAP_DEPTH_MAX	256
@@ -28,6 +30,14 @@ struct recording {
 	u32 depth;
 	/** @control: sctrctl while it records. */
 	u64 control;
+	/** @written: what sctrctl held when recording had begun. */
+	u64 written;
+	/** @data: the bits of ctrdata that this CPU has. */
+	u64 data;
+	/** @freezes: an overflow of the stream's own event stops it. */
+	bool freezes;
+	/** @stale: an overflow of somebody else's has stopped it, until resume(). */
+	bool stale;
 	/** @breakpoints: they stop it, too, some time before the trigger. */
 	bool breakpoints;
 	/** @stacks: what is recorded are call stacks, which samples leave there. */
@@ -92,6 +102,7 @@ struct collector {
 
 /* Beside the number that count() returns. */
 #define SOURCE_STOPPED		BIT(31)
+#define SOURCE_FOREIGN		BIT(30)
 
 /**
  * struct source - hardware that records control transfers, and how to operate it
@@ -149,14 +160,15 @@ struct source {
 	bool (*stop)(struct recording *recording);
 	/**
 	 * @pause: pauses. Returns true: recording had been stopped before, by an overflow or a
-	 * breakpoint.
+	 * breakpoint, or is somebody else's.
 	 */
 	bool (*pause)(struct recording *recording);
 	/** @resume: recording goes on. */
 	void (*resume)(struct recording *recording);
 	/**
 	 * @count: pauses. Returns how many entries there are, at most depth, with SOURCE_STOPPED
-	 * where pause() would return true.
+	 * where recording had been stopped; or SOURCE_FOREIGN: somebody else has set up the hardware
+	 * since start(), and what is there is not the recording's.
 	 */
 	u32 (*count)(struct recording *recording);
 	/**
@@ -167,7 +179,8 @@ struct source {
 	void (*drain)(struct recording *recording, struct flowtap_entry *entries, u32 nr);
 	/**
 	 * @thaw: an interrupt handler is done. If recording had been stopped (by an overflow of
-	 * somebody else's counter) it goes on now. NULL: that cannot happen.
+	 * somebody else's counter) it goes on now, or recording->stale is set. NULL: that cannot
+	 * happen.
 	 */
 	void (*thaw)(struct recording *recording);
 	/** @stopping_irq: with thaw(). Returns the interrupt whose handler that is; 0: any. */

@@ -500,6 +500,53 @@ TEST_F(tasks, a_process_that_moves_into_a_cgroup_comes_with_its_threads_and_goes
 	umount2(CGROUPS, MNT_DETACH);
 }
 
+/* A GAP record of the thread for want of memory waits. */
+static bool memory_gap(struct stream *stream, pid_t tid)
+{
+	bool found = false;
+
+	while (stream_next(stream) == 1)
+		found |= stream->record.header.type == FLOWTAP_RECORD_GAP &&
+			 stream->record.gap.cause == FLOWTAP_CAUSE_MEMORY &&
+			 stream->record.gap.tid == (uint32_t)tid;
+	return found;
+}
+
+/* The program has its answer by then: the worker's failure is in the records. */
+TEST_F(tasks, who_cannot_be_added_by_the_worker_is_told)
+{
+	pid_t pid = spinner(0);
+	struct choice *choice;
+	bool told = false;
+
+	NEEDS_BTF();
+	mkdir(CGROUPS, 0755);
+	ASSERT_EQ(0, mount("none", CGROUPS, "cgroup2", 0, NULL));
+	mkdir(CGROUPS "/in", 0755);
+	/* PERF_TYPE_SOFTWARE: no task can have an event that there is not. */
+	self->configure.flags |= FLOWTAP_ENDLESS;
+	self->configure.triggers |= FLOWTAP_TRIGGER_OVERFLOW;
+	self->configure.event_type = 1;
+	self->configure.event_config = 1 << 20;
+	self->configure.period = 1000000;
+	ASSERT_EQ(0, stream_open(&self->stream, &self->configure));
+	EXPECT_EQ(-ENOENT, add_task(&self->stream, pid, 0));
+	choice = programs(&self->stream);
+	ASSERT_NE(NULL, choice);
+	choice->bss->attach_adds = true;
+	choice->bss->attached = pid;
+	ASSERT_EQ(0, enable(&self->stream));
+	ASSERT_EQ(0, move(pid, CGROUPS "/in/cgroup.procs"));
+	EXPECT_EQ(1, choice->bss->attaches);
+	EXPECT_EQ(0, choice->bss->result);
+	EXPECT_TRUE(WAIT_FOR(told || (told = memory_gap(&self->stream, pid))));
+	EXPECT_EQ(0, stats(&self->stream).tasks);
+	choice__destroy(choice);
+	end(pid);
+	rmdir(CGROUPS "/in");
+	umount2(CGROUPS, MNT_DETACH);
+}
+
 TEST_F(tasks, a_program_does_nothing_with_a_key_that_is_none)
 {
 	struct choice *choice;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shows that the module takes CTR only where nobody else has it, leaves siselect and everything
- * else as it found it, and survives an idle state that loses the registers. riscv64 with CTR only.
+ * Shows that the module takes CTR only where nobody else has it, notices who takes it later, leaves
+ * siselect and everything else as it found it, and survives an idle state that loses the registers.
+ * riscv64 with CTR only.
  */
 #include "stream.h"
 #include "support/kselftest_harness.h"
@@ -13,6 +14,7 @@
 #include "other_driver.h"
 
 #define CONTROL_U 1
+#define CONTROL_S 2
 #define CPU1 "/sys/devices/system/cpu/cpu1/online"
 /* What other_driver.ko leaves in the entries when it loses them. */
 #define SCRAMBLED(address) ((((address) >> 16) & 0xffff) == 0x5afe)
@@ -160,6 +162,39 @@ TEST_F(owner, one_cpu_of_another_is_not_used_the_rest_is)
 	EXPECT_EQ(0, unload());
 	ASSERT_EQ(0, other_driver_look(0, &csrs));
 	EXPECT_EQ(CONTROL_U, csrs.control);
+}
+
+/*
+ * Somebody takes it while we record, the kernel too. What is there then is his: it is dropped, that
+ * is told, and what comes next is ours.
+ */
+TEST_F(owner, who_takes_it_while_we_record_is_in_no_sample)
+{
+	struct flowtap_configure configure = plain(FLOWTAP_SOURCE_CTR, 0);
+	unsigned int round, told;
+	struct stream stream;
+	struct csrs csrs;
+
+	ASSERT_EQ(0, load(""));
+	ASSERT_EQ(0, pin(0, 0));
+	configure.ctr.depth = 256;
+	ASSERT_EQ(0, trace(&stream, &configure, getpid()));
+	for (round = 0; round < 10; round++) {
+		ASSERT_EQ(0, other_driver("own 0 %#x", CONTROL_U | CONTROL_S));
+		ASSERT_LE(0, snapshot(&stream));
+		for (told = 0; stream_next(&stream) == 1;) {
+			if (stream.record.header.type == FLOWTAP_RECORD_GAP)
+				told += stream.record.gap.cause == FLOWTAP_CAUSE_HARDWARE;
+			else if (stream.record.header.type == FLOWTAP_RECORD_SAMPLE)
+				EXPECT_EQ(-1, bad_entry(&stream));
+		}
+		EXPECT_EQ(1, told);
+		ASSERT_EQ(0, other_driver_look(0, &csrs));
+		EXPECT_EQ(CONTROL_U, csrs.control & (CONTROL_U | CONTROL_S));
+	}
+	EXPECT_EQ(10, stats(&stream).losses[FLOWTAP_CAUSE_HARDWARE]);
+	stream_close(&stream);
+	EXPECT_EQ(0, unload());
 }
 
 /* A stream that holds the CPU, with something recorded. */

@@ -284,6 +284,32 @@ TEST_F(wide, who_is_configured_later_waits)
 	end(tid);
 }
 
+/* A stack that was not kept up in between is another one. */
+TEST_F(wide, call_stacks_after_a_time_without_tracing_have_a_loss)
+{
+	const struct flowtap_record_sample *sample = &self->stream.record.sample;
+	const uint64_t stacks = 1 << 7;		/* sctrctl.RASEMU */
+	unsigned int round;
+	uint64_t last;
+
+	if (!(query_cpu(variant->source, 0).ctr.settable & stacks))
+		SKIP(return, "no RAS emulation here");
+	self->configure.ctr.control = stacks;
+	ASSERT_EQ(0, stream_open(&self->stream, &self->configure));
+	ASSERT_EQ(0, enable(&self->stream));
+	for (round = 0; round < 5; round++) {
+		ASSERT_EQ(1, stream_next_sample(&self->stream, 5000));
+		ASSERT_EQ(0, disable(&self->stream));
+		do {
+			last = sample->sequence;
+		} while (stream_next_sample(&self->stream, 0) == 1);
+		ASSERT_EQ(0, enable(&self->stream));
+		ASSERT_EQ(1, stream_next_sample(&self->stream, 5000));
+		EXPECT_NE(0, sample->loss & 1 << FLOWTAP_CAUSE_DISABLED);
+		EXPECT_LT(last + 1, sample->sequence);
+	}
+}
+
 TEST_F(wide, a_killed_holder_lets_go)
 {
 	unsigned int round;
