@@ -40,6 +40,7 @@ struct ete {
 	bool described;			/* firmware says that there is a trace unit */
 	bool buffer;			/* the trace buffer is enabled */
 	bool unit;			/* TRCPRGCTLR.EN is 1 */
+	bool busy;			/* it did not become idle when it was last waited for */
 };
 
 static DEFINE_PER_CPU(struct ete, etes);
@@ -90,17 +91,24 @@ static void trc_clear(u32 offset, u32 stride, u32 first, u32 end)
 }
 
 /* Bounded: "the loops that poll TRCSTATR might never complete" (IDHQGM). */
-static bool poll_status(u64 mask, u64 want)
+static bool poll_status(u64 mask, u64 want, u32 polls)
 {
 	u32 n;
 
-	for (n = 0; n < POLLS; n++) {
+	for (n = 0; n < polls; n++) {
 		/* A CSE between any two reads (STTPKR), and after the write that is waited for. */
 		isb();
 		if ((trc_read(TRCSTATR) & mask) == want)
 			return true;
 	}
 	return false;
+}
+
+/* A unit that did not become idle once is not waited for at each switch, with interrupts off. */
+static bool wait_idle(struct ete *ete, u64 mask)
+{
+	ete->busy = !poll_status(mask, mask, ete->busy ? 1 : POLLS);
+	return !ete->busy;
 }
 
 static u64 trfcr_of(const struct recording *recording)
@@ -224,7 +232,7 @@ static bool enable_unit(struct ete *ete)
 	isb();
 	trc_write(TRCPRGCTLR, 1);
 	ete->unit = true;
-	return poll_status(STATR_IDLE, 0);
+	return poll_status(STATR_IDLE, 0, POLLS);
 }
 
 /* K10.5.7.1.2, from the TSB CSYNC on. */
@@ -234,7 +242,7 @@ static bool disable_unit(struct ete *ete)
 		return true;
 	trc_write(TRCPRGCTLR, 0);
 	ete->unit = false;
-	if (poll_status(STATR_IDLE | STATR_PMSTABLE, STATR_IDLE | STATR_PMSTABLE))
+	if (wait_idle(ete, STATR_IDLE | STATR_PMSTABLE))
 		return true;
 	warning_unit_busy();
 	return false;
@@ -250,7 +258,7 @@ static int ete_open(struct recording *recording, bool spare)
 		if (!claim(ete))
 			return -EBUSY;
 		prohibit();
-		if (!poll_status(STATR_IDLE, STATR_IDLE))
+		if (!wait_idle(ete, STATR_IDLE))
 			return -EIO;
 		if (ete->programmed != recording->id)
 			program(ete, recording);

@@ -163,7 +163,7 @@ void log_event(struct log *log, enum log_kind kind, unsigned int nfields, const 
 	fake->told += fields[0];
 }
 
-/* --- The trace unit: TRFCR and TRCPRGCTLR.EN take effect with a CSE --- */
+/* --- The trace unit: TRFCR takes effect with a CSE, TRCPRGCTLR.EN with one or at once --- */
 
 int trace_unit_init(struct trace_unit *unit, struct pe *pe,
 		    const struct trace_unit_options *options)
@@ -219,6 +219,10 @@ bool trace_unit_write(struct trace_unit *unit, uint32_t reg, uint64_t value)
 		fake->enabling = value & 1;
 	else
 		fake->trfcr_written = value;
+	if (reg == TRCPRGCTLR && fake->prompt) {
+		fake->enabled = fake->enabling;
+		trace_unit_refresh(unit);
+	}
 	return true;
 }
 

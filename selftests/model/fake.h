@@ -45,6 +45,7 @@ struct fake {
 	uint64_t trfcr_written;
 	uint8_t unit[512];
 	unsigned int nunit;
+	bool prompt;			/* TRCPRGCTLR.EN takes effect at once, not with a CSE */
 	unsigned int greeting;		/* bytes it sends by itself when it is enabled, disabled */
 	unsigned int wraps;
 	unsigned int triggers;

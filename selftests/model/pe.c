@@ -15,6 +15,7 @@
 
 #define HCR_TID3	(1U << 18)	/* traps ID registers of EL1 */
 #define TRFCR_EXTRE	2U		/* TRFCR_EL1.E1TRE, TRFCR_EL2.E2TRE */
+#define TRCPRGCTLR	SYSREG_TRACE(0x004)
 
 /* The op1 of System registers of EL1 and EL2, and of EL1 as EL2 names them with HCR_EL2.E2H 1. */
 enum { OP1_EL1 = 0, OP1_EL2 = 4, OP1_EL12 = 5 };
@@ -189,7 +190,7 @@ void pe_reset(struct pe *pe)
 	pe->mdcr_el2 = 0;
 	pe->trfcr[0] = 0;
 	pe->trfcr[1] = 0;
-	pe->prohibiting = false;
+	pe->ending = false;
 	log_event(&pe->log, LOG_RESET, 0, NULL);
 	trace_unit_reset(&pe->unit);
 	trace_buffer_reset(&pe->buffer);
@@ -248,7 +249,7 @@ static void synchronize(struct pe *pe, bool level)
 	/* With EL2 what may be traced depends on who owns the buffer, if it is enabled. */
 	if (level || pe->config.el2)
 		trace_unit_refresh(&pe->unit);
-	pe->prohibiting = false;
+	pe->ending = false;
 	trace_buffer_settle(&pe->buffer, level);
 }
 
@@ -333,13 +334,24 @@ static bool write_trfcr(struct pe *pe, uint32_t reg, uint64_t value)
 
 	/* Where the PE is: EL0 is not entered before a context synchronization event anyway. */
 	if (*last & ~value & TRFCR_EXTRE && el == pe->el && pe->unit.traces[el])
-		pe->prohibiting = true;
+		pe->ending = true;
 	/* What is generated may come before the buffer is there: the order of the two is open. */
 	if (~*last & value & TRFCR_EXTRE && el == pe->el && pe->buffer.protocol.opening &&
 	    trace_unit_enabled(&pe->unit))
 		violate(pe, VIOLATION_ALLOWED_EARLY, "TRFCR_EL%u becomes 0x%llx", el,
 			(unsigned long long)value);
 	*last = value;
+	return trace_unit_write(&pe->unit, reg, value);
+}
+
+static bool write_trace_unit(struct pe *pe, uint32_t reg, uint64_t value)
+{
+	/*
+	 * Trace that is allowed is generated until a CSE (K10.5.10, "tracing is not prohibited when
+	 * software wants to save the trace context"). What was allowed is known: a CSE was before.
+	 */
+	if (reg == TRCPRGCTLR && !(value & 1) && pe->unit.traces[pe->el])
+		pe->ending = true;
 	return trace_unit_write(&pe->unit, reg, value);
 }
 
@@ -372,7 +384,7 @@ bool pe_write(struct pe *pe, uint32_t reg, uint64_t pc, uint64_t value)
 	if (is_trfcr(reg))
 		return write_trfcr(pe, reg, value);
 	if (is_trace_unit(reg))
-		return trace_unit_write(&pe->unit, reg, value);
+		return write_trace_unit(pe, reg, value);
 	if (trace_buffer_owns(reg))
 		return trace_buffer_write(&pe->buffer, reg, value);
 	return false;
@@ -393,7 +405,7 @@ void pe_dsb(struct pe *pe, uint64_t pc)
 void pe_tsb_csync(struct pe *pe, uint64_t pc)
 {
 	pe->pc = pc;
-	if (pe->prohibiting && trace_unit_enabled(&pe->unit))
+	if (pe->ending)
 		violate(pe, VIOLATION_TSB_UNSYNCHRONIZED, "TRFCR_EL1 is 0x%llx, TRFCR_EL2 0x%llx",
 			(unsigned long long)pe->trfcr[0], (unsigned long long)pe->trfcr[1]);
 	if (trace_buffer_flush_fails(&pe->buffer))

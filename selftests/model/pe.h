@@ -81,7 +81,8 @@ struct pe {
 	uint32_t contextidr[2];		/* EL1, EL2 */
 	uint64_t trfcr[2];		/* EL1, EL2 */
 	uint64_t mdcr_el2;
-	bool prohibiting;		/* TRFCR prohibits what was allowed, with no CSE since */
+	/* TRFCR, or TRCPRGCTLR.EN, has ended the trace of where the PE is, with no CSE since. */
+	bool ending;
 	/* With config.times, while at EL0. */
 	uint64_t entered;		/* the counter then */
 	uint64_t untraced;		/* instructions since that were not to be traced */

@@ -46,6 +46,8 @@ static const struct number {
 	UNIT("wfx", wfx, 0, 1, "WFI and WFE are P0 instructions"),
 	UNIT("revision", revision, 0, 3, "of ETE: 1.0 to 1.3"),
 	UNIT("stall", stall, 0, 1, "TRCSTALLCTLR is there"),
+	UNIT("stuck", stuck, 0, UINT32_MAX,
+	     "from so many disablings of a trace unit on it never becomes idle; 0: it does"),
 	BUFFER("align", align, 0, 11, "TRBIDR_EL1.Align: log2 of bytes"),
 	BUFFER("programmable", programmable, 0, 1, "0: a higher exception level owns the buffer"),
 	BUFFER("flag", flag_update, 0, 1, "the trace buffer manages access flags and dirty state"),

@@ -225,6 +225,27 @@ static void flushed_unsynchronized(struct fake *fake)
 	off(fake);
 }
 
+/* EN is 0, but what is executed until a CSE may be traced. */
+static void disabled_unsynchronized(struct fake *fake)
+{
+	on(fake);
+	msr(fake, TRCPRGCTLR, 0);
+	tsb(fake);
+	isb(fake);
+	off(fake);
+}
+
+/* ... whether EN is in effect by then or not. */
+static void prohibited_and_disabled_unsynchronized(struct fake *fake)
+{
+	on(fake);
+	msr(fake, SYSREG_TRFCR_EL1, 0);
+	msr(fake, TRCPRGCTLR, 0);
+	tsb(fake);
+	isb(fake);
+	off(fake);
+}
+
 static void allowed_unsynchronized(struct fake *fake)
 {
 	on(fake);
@@ -368,6 +389,21 @@ static void context_switch(struct fake *fake)
 	mrs(fake, SYSREG_TRBPTR_EL1);
 }
 
+/* K10.5.10, where trace is not prohibited: disabled first, then flushed. */
+static void disabled_while_allowed(struct fake *fake)
+{
+	on(fake);
+	msr(fake, TRCPRGCTLR, 0);
+	isb(fake);
+	tsb(fake);
+	msr(fake, SYSREG_TRFCR_EL1, 0);
+	limitr(fake, 0, 1);
+	dsb(fake);
+	isb(fake);
+	mrs(fake, SYSREG_TRBSR_EL1);
+	mrs(fake, SYSREG_TRBPTR_EL1);
+}
+
 /* Linux switches processes while a CPU is traced: the buffer's half is translated as before. */
 static void other_half_changed(struct fake *fake)
 {
@@ -471,6 +507,8 @@ static const struct {
 	CASE(read_after_tsb, VIOLATION_READ_UNSYNCHRONIZED),
 	CASE(status_after_dsb, VIOLATION_READ_UNSYNCHRONIZED),
 	CASE(flushed_unsynchronized, VIOLATION_TSB_UNSYNCHRONIZED),
+	CASE(disabled_unsynchronized, VIOLATION_TSB_UNSYNCHRONIZED),
+	CASE(prohibited_and_disabled_unsynchronized, VIOLATION_TSB_UNSYNCHRONIZED),
 	CASE(allowed_unsynchronized, VIOLATION_ALLOWED_EARLY),
 	CASE(tcr_changed, VIOLATION_REGIME_CHANGED),
 	CASE(ttbr_changed, VIOLATION_REGIME_CHANGED),
@@ -485,6 +523,7 @@ static const struct {
 	CASE(drained_twice, NONE),
 	CASE(handled, NONE),
 	CASE(context_switch, NONE),
+	CASE(disabled_while_allowed, NONE),
 	CASE(other_half_changed, NONE),
 	CASE(nothing_collected, NONE),
 	CASE(stopped_status_written, NONE),
@@ -516,7 +555,7 @@ static unsigned int judge(struct fake *fake, const char *name, unsigned int expe
 	return wrong + !fake_consistent(fake);
 }
 
-static unsigned int run(uint32_t what, uint64_t seed)
+static unsigned int run(uint32_t what, uint64_t seed, bool prompt)
 {
 	struct adversary_options options = { .seed = seed, .what = what };
 	unsigned int wrong = 0;
@@ -524,6 +563,7 @@ static unsigned int run(uint32_t what, uint64_t seed)
 	for (unsigned int i = 0; i < CASES; i++) {
 		struct fake *fake = fake_new(NULL, &options, NULL);
 
+		fake->prompt = prompt;
 		fake_paging(fake);
 		fake_map(fake, FAKE_BUFFER, 2);
 		isb(fake);
@@ -536,7 +576,8 @@ static unsigned int run(uint32_t what, uint64_t seed)
 
 TEST(without_an_adversary)
 {
-	EXPECT_EQ(run(0, 1), 0);
+	EXPECT_EQ(run(0, 1, false), 0);
+	EXPECT_EQ(run(0, 1, true), 0);
 }
 
 /* For what may take longer than the harness gives a test. */
@@ -553,7 +594,7 @@ TEST_F_TIMEOUT(slow, with_an_adversary, 1500)
 	/* Each violation is told there. */
 	ASSERT_NE(freopen("/dev/null", "w", stderr), NULL);
 	for (uint64_t seed = 1; seed <= 60; seed++)
-		ASSERT_EQ(run(what, seed), 0);
+		ASSERT_EQ(run(what, seed, seed & 1), 0);
 }
 
 TEST_HARNESS_MAIN

@@ -429,6 +429,7 @@ TEST(each_enabling_begins_anew)
 	rig_branch(&rig, 3, true, 0x400000);
 	EXPECT_FALSE(trace_unit_holds(&rig.pe.unit));
 	rig_get(&rig, 0x00c);
+	rig_program(&rig, 1);
 	rig_enable(&rig);
 	rig_branch(&rig, 3, true, 0x400000);
 	EXPECT_TRUE(trace_unit_holds(&rig.pe.unit));

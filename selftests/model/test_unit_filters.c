@@ -105,6 +105,9 @@ TEST(start_and_stop_points_are_part_of_what_is_traced)
 	rig_disable(&rig);
 	EXPECT_EQ(1, rig_get(&rig, VICTLR));
 	rig_get(&rig, 0x00c);
+	/* What it is, not what it was. */
+	rig_write(&rig, VICTLR, 1);
+	rig_write(&rig, 0x028, 0);
 	rig_enable(&rig);
 	rig_walk(&rig, 0x400020);
 	rig_disable(&rig);

@@ -430,6 +430,48 @@ TEST(a_slow_unit_is_idle_after_some_polls)
 	EXPECT_TRUE(slow_down);
 }
 
+TEST(a_stuck_unit_is_never_idle_after_so_many_disablings_until_a_reset)
+{
+	struct trace_unit_options options = trace_unit_defaults;
+	struct rig rig;
+
+	options.stuck = 2;
+	rig_init(&rig, &options, false, 0, 1);
+	for (unsigned int round = 0; round < 3; round++) {
+		for (unsigned int i = 0; i < 2; i++) {
+			rig_isb(&rig);
+			EXPECT_EQ(3, rig_get(&rig, 0x00c));
+			rig_program(&rig, 1);
+			rig_enable(&rig);
+			EXPECT_EQ(0, rig_get(&rig, 0x00c));
+			rig_branch(&rig, 1, true, 0x1000);
+			rig_disable(&rig);
+		}
+		/* Nothing is traced, the registers are stable. */
+		EXPECT_FALSE(rig.pe.unit.traces[1]);
+		for (unsigned int i = 0; i < 100; i++) {
+			EXPECT_EQ(2, rig_get(&rig, 0x00c));
+			rig_isb(&rig);
+		}
+		rig_get(&rig, 0x010);
+		for (unsigned int i = 0; i < VIOLATIONS; i++)
+			EXPECT_EQ(0, rig_violations(&rig, i));
+		/* Whoever goes on is told, and it stays so. */
+		if (round) {
+			rig_write(&rig, 0x040, 1);
+			EXPECT_EQ(1, rig_violations(&rig, VIOLATION_UNIT_WRITTEN));
+			rig_write(&rig, 0x004, 1);
+			EXPECT_EQ(1, rig_violations(&rig, VIOLATION_UNIT_ENABLED_BUSY));
+			rig_isb(&rig);
+			rig_disable(&rig);
+			EXPECT_EQ(2, rig_get(&rig, 0x00c));
+		}
+		trace_unit_reset(&rig.pe.unit);
+		rig_isb(&rig);
+	}
+	rig_free(&rig);
+}
+
 /* --- What software must not do. --- */
 
 TEST(violations_are_found_and_nothing_else_is)
@@ -464,6 +506,8 @@ TEST(violations_are_found_and_nothing_else_is)
 	rig_write(&rig, 0x004, 1);
 	EXPECT_EQ(1, rig_violations(&rig, VIOLATION_UNIT_ENABLED_BUSY));
 	rig_isb(&rig);
+	/* That its state was not written goes with it. */
+	EXPECT_EQ(0, rig_violations(&rig, VIOLATION_UNIT_UNPROGRAMMED));
 	rig_disable(&rig);
 	EXPECT_EQ(3, rig_get(&rig, 0x00c));
 	rig.pe.oslock = true;

@@ -286,12 +286,16 @@ static void update_enabled(struct trace_unit *unit)
 		enable(unit);
 	else
 		disable(unit);
+	if (!on && st->disablings < unit->options.stuck)
+		st->disablings++;
 	st->idle_polls = 0;
 	st->stable_polls = 0;
 	if (adversary_does(adversary, ADVERSARY_BIT_SLOW, 2)) {
 		st->idle_polls = rng_below(&adversary->rng, 5);
 		st->stable_polls = on ? 0 : rng_below(&adversary->rng, 5);
 	}
+	if (!on && unit->options.stuck && st->disablings == unit->options.stuck)
+		st->idle_polls = POLLS_FOR_EVER;
 }
 
 void trace_unit_refresh(struct trace_unit *unit)

@@ -33,6 +33,7 @@ struct trace_unit_options {
 	bool wfx;			/* TRCIDR2.WFXMODE: WFI and WFE are P0 */
 	uint8_t revision;		/* TRCDEVARCH.REVISION: ETE 1.0 to 1.3 */
 	bool stall;			/* TRCIDR3.STALLCTL: TRCSTALLCTLR is there, it has no effect */
+	uint32_t stuck;			/* from so many disablings on IDLE stays 0, 0: never */
 };
 
 extern const struct trace_unit_options trace_unit_defaults;

@@ -27,7 +27,8 @@ static uint64_t read_status(struct trace_unit *unit)
 		st->enabled_locked = false;
 	}
 	if (st->idle_polls) {
-		st->idle_polls--;
+		if (st->idle_polls != POLLS_FOR_EVER)
+			st->idle_polls--;
 		idle = !idle;
 	}
 	if (st->stable_polls) {
@@ -81,18 +82,39 @@ static void claim(struct trace_unit *unit, unsigned int slot, uint64_t value)
 	LOG(&unit->pe->log, LOG_REGISTER, trace_unit_sysreg(TRCCLAIMCLR), *tags);
 }
 
+static uint32_t state_of(unsigned int slot)
+{
+	if (slot == TRCVICTLR)
+		return STATE_VICTLR;
+	if (slot == TRCRSR)
+		return STATE_RSR;
+	if (slot == TRCSEQSTR)
+		return STATE_SEQSTR;
+	if (slot >= TRCCNTVR0 && slot < TRCCNTVR0 + 4)
+		return STATE_CNTVR(slot - TRCCNTVR0);
+	if (slot >= TRCSSCSR0 && slot < TRCSSCSR0 + 8)
+		return STATE_SSCSR(slot - TRCSSCSR0);
+	return 0;
+}
+
 static void written_enable(struct trace_unit *unit, uint64_t value)
 {
 	struct trace_unit_state *st = unit->state;
+	const struct trace_unit_options *o = &unit->options;
 	bool was = st->written[TRCPRGCTLR];
 
 	if (value && !was) {
-		if (!st->idle_seen)
+		if (!st->idle_seen) {
 			violate(unit->pe, VIOLATION_UNIT_ENABLED_BUSY, "TRCSTATR.IDLE not seen 1");
+			/* Whoever could not write its state yet is told of this first. */
+			st->state_written = STATE_ALL;
+		}
 		st->enabled_locked = unit->pe->oslock;
 	} else if (!value && was) {
 		st->enabled_locked = false;
 		st->idle_seen = false;
+		/* Without a start/stop function SSSTATUS is RES1. */
+		st->state_written &= o->address_pairs || o->pe_inputs ? 0 : STATE_VICTLR;
 	}
 }
 
@@ -179,6 +201,8 @@ bool trace_unit_write(struct trace_unit *unit, uint32_t reg, uint64_t value)
 	else if (slot < TRC_SLOTS && ((st->written[TRCPRGCTLR] && !unit->pe->oslock) ||
 				      st->enabled || st->idle_polls))
 		violate(unit->pe, VIOLATION_UNIT_WRITTEN, "offset 0x%x", slot << 2);
+	if (!st->written[TRCPRGCTLR] || unit->pe->oslock)
+		st->state_written |= state_of(slot);
 	take(unit, slot, value);
 	return true;
 }
@@ -209,4 +233,6 @@ void trace_unit_registers_reset(struct trace_unit *unit)
 	st->polled = false;
 	st->idle_seen = true;
 	st->enabled_locked = false;
+	st->state_written = 0;
+	st->disablings = 0;
 }

@@ -3,6 +3,8 @@
 #ifndef FLOWTAP_SELFTESTS_MODEL_TRACE_UNIT_INTERNAL_H
 #define FLOWTAP_SELFTESTS_MODEL_TRACE_UNIT_INTERNAL_H
 
+#include <limits.h>
+
 #include "ete/encoder.h"
 #include "pe.h"
 #include "sysreg.h"
@@ -98,6 +100,18 @@ enum {
 #define CCIT_MIN		4	/* TRCIDR3.CCITMIN */
 #define CLAIM_TAGS		0xfU
 #define PENDING_WRITES		128
+#define POLLS_FOR_EVER		UINT_MAX
+
+/*
+ * Registers with state that the unit changes while it is enabled: what software has written of them
+ * since it was disabled, as bits.
+ */
+#define STATE_VICTLR		(1U << 0)	/* SSSTATUS */
+#define STATE_RSR		(1U << 1)
+#define STATE_SEQSTR		(1U << 2)
+#define STATE_CNTVR(n)		(1U << (3 + (n)))	/* 0 to 3 */
+#define STATE_SSCSR(n)		(1U << (7 + (n)))	/* 0 to 7 */
+#define STATE_ALL		((1U << 15) - 1)
 
 /* What the resources are just now: the registers have it only while the unit is disabled. */
 struct trace_unit_resources {
@@ -149,11 +163,14 @@ struct trace_unit_state {
 	bool events_used;
 	bool sequencer_used;
 	/* What software has to see before it goes on. */
-	unsigned int idle_polls;	/* reads of TRCSTATR until IDLE is as it ought to be */
+	/* Reads of TRCSTATR until IDLE is as it ought to be, or POLLS_FOR_EVER. */
+	unsigned int idle_polls;
 	unsigned int stable_polls;
 	bool polled;			/* TRCSTATR was read since the last synchronization */
 	bool idle_seen;
 	bool enabled_locked;		/* TRCPRGCTLR.EN was set with the OS lock set */
+	uint32_t state_written;		/* STATE_: since EN was cleared */
+	uint32_t disablings;		/* since the reset */
 };
 
 struct trace_unit_register {
@@ -189,7 +206,7 @@ void trace_unit_maybe(struct trace_unit *unit);
 void trace_unit_registers_reset(struct trace_unit *unit);
 
 /* trace_unit_reserved.c */
-/* Values that the architecture reserves, where they matter: reported. */
+/* Values that the architecture reserves, and state not written, where they matter: reported. */
 void trace_unit_reserved(struct trace_unit *unit);
 
 /* trace_unit_elements.c */

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
 /*
- * Values of registers that are reserved, or make the unit unpredictable, when it is enabled. A
- * register counts only if something that is used looks at it ("must be programmed if ..." of each
- * register): others are what the reset made of them.
+ * Values of registers that are reserved, or make the unit unpredictable, when it is enabled, and
+ * state that is still what the last session left. A register counts only if something that is used
+ * looks at it ("must be programmed if ..." of each register): others are what the reset made of them.
  */
 #include "trace_unit_internal.h"
 
@@ -100,6 +100,7 @@ static void use_single_shot(struct walk *walk, unsigned int n)
 {
 	uint64_t control = in_effect(walk->unit, TRCSSCCR0 + n);
 
+	walk->single_shots |= 1U << n;
 	if (comparators_bad(walk->unit, control & 0xffff, control >> 16 & 0xff))
 		wrong(walk, "TRCSSCCR", control);
 }
@@ -169,6 +170,31 @@ static void use_filters(struct walk *walk)
 		wrong(walk, "TRCBBCTLR.RANGE", in_effect(unit, TRCBBCTLR));
 }
 
+/*
+ * When the unit becomes enabled it does not reset its resources (VNGFG): while it is disabled,
+ * software gives each that is used a valid initial state (SLMPNV). TRCVICTLR.SSSTATUS must be written
+ * before it is enabled, TRCRSR "must always be programmed".
+ */
+static void find_unwritten(const struct walk *walk)
+{
+	static const char *const names[] = { "TRCVICTLR", "TRCRSR", "TRCSEQSTR" };
+	uint32_t wanted = STATE_VICTLR | STATE_RSR | (walk->sequencer ? STATE_SEQSTR : 0);
+	unsigned int first;
+	uint32_t missing;
+
+	for (unsigned int i = 0; i < 4; i++)
+		wanted |= walk->counters >> i & 1 ? STATE_CNTVR(i) : 0;
+	for (unsigned int i = 0; i < 8; i++)
+		wanted |= walk->single_shots >> i & 1 ? STATE_SSCSR(i) : 0;
+	missing = wanted & ~walk->unit->state->state_written;
+	if (!missing)
+		return;
+	first = __builtin_ctz(missing);
+	violate(walk->unit->pe, VIOLATION_UNIT_UNPROGRAMMED, "%s%s",
+		first < 3 ? names[first] : missing & (STATE_SSCSR(0) - 1) ? "TRCCNTVR" : "TRCSSCSR",
+		missing & (missing - 1) ? " and more" : "");
+}
+
 void trace_unit_reserved(struct trace_unit *unit)
 {
 	uint64_t period = in_effect(unit, TRCSYNCPR), id = in_effect(unit, TRCTRACEIDR);
@@ -188,4 +214,6 @@ void trace_unit_reserved(struct trace_unit *unit)
 	if (walk.bad)
 		violate(unit->pe, VIOLATION_UNIT_RESERVED, "%s 0x%llx", walk.bad,
 			(unsigned long long)walk.value);
+	else
+		find_unwritten(&walk);
 }

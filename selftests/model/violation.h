@@ -25,7 +25,7 @@
 	X(READ_UNSYNCHRONIZED, "ptr-read-without-isb", \
 	  "TRBPTR_EL1 or TRBSR_EL1 read with no ISB after TSB CSYNC and the buffer's disabling") \
 	X(TSB_UNSYNCHRONIZED, "tsb-without-isb", \
-	  "TSB CSYNC with no ISB after the write to TRFCR that prohibits trace (K10.5.7.1.2)") \
+	  "TSB CSYNC with no ISB after the write to TRFCR or TRCPRGCTLR that ends trace (K10.5.10)") \
 	X(UNIT_WRITTEN, "unit-written-while-not-idle", \
 	  "a trace unit register written with TRCPRGCTLR.EN 1 or TRCSTATR.IDLE 0") \
 	X(UNIT_READ, "unit-read-while-enabled", "a trace unit register read with TRCPRGCTLR.EN 1") \
@@ -36,6 +36,8 @@
 	X(UNIT_LOCKED, "unit-used-while-locked", \
 	  "TRCSTATR read for TRCPRGCTLR.EN to take effect, with the OS lock set") \
 	X(UNIT_RESERVED, "unit-reserved-value", "TRCPRGCTLR.EN set with a reserved value in a register") \
+	X(UNIT_UNPROGRAMMED, "unit-state-not-written", \
+	  "TRCPRGCTLR.EN set with state of the unit's own not written since EN was cleared (SLMPNV)") \
 	X(REGIME_CHANGED, "regime-changed-while-enabled", \
 	  "the owning translation regime changed with TRBLIMITR_EL1.E 1 (SYKCND)") \
 	X(BUFFER_BEFORE_UNIT, "unit-disabled-after-buffer", \

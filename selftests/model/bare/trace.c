@@ -112,6 +112,29 @@ u64 trace_base(const struct trace_setup *setup)
 	return (setup->low ? TRACE_LOW : TRACE_WINDOW) + cpu * TRACE_WINDOW_CPU;
 }
 
+static u64 value_of(const struct trace_setup *setup, enum trace_register which)
+{
+	for (unsigned int i = 0; i < setup->nvalues; i++)
+		if (setup->values[i].which == which)
+			return setup->values[i].value;
+	return 0;
+}
+
+/* The state that the unit leaves when it is disabled: given anew before each enabling (SLMPNV). */
+static void program_state(const struct trace_setup *setup)
+{
+	trace_write(trcvictlr, value_of(setup, trcvictlr));
+	trace_write(trcrsr, setup->ta ? 1 << 12 : 0);
+	if (trace_has(trcseqstr))
+		trace_write(trcseqstr, value_of(setup, trcseqstr));
+	for (enum trace_register which = trccntvr0; which <= trccntvr3; which++)
+		if (trace_has(which))
+			trace_write(which, value_of(setup, which));
+	for (enum trace_register which = trcsscsr0; which <= trcsscsr7; which++)
+		if (trace_has(which))
+			trace_write(which, value_of(setup, which));
+}
+
 static void program_unit(struct trace *trace)
 {
 	const struct trace_setup *setup = trace->setup;
@@ -126,7 +149,7 @@ static void program_unit(struct trace *trace)
 			panic("%s is not implemented", trace_register_names[setup->values[i].which]);
 		trace_write(setup->values[i].which, setup->values[i].value);
 	}
-	trace_write(trcrsr, setup->ta ? 1 << 12 : 0);
+	program_state(setup);
 	isb();
 	for (enum trace_register which = 0; which < TRACE_REGISTERS; which++)
 		if (trace_has(which))
@@ -358,6 +381,7 @@ static void serve(struct trace *trace, unsigned int cpu)
 	enable_buffer(trace, from, trace->setup->triggered ? STATUS_TRG : 0);
 	if (trace->setup->restart) {
 		trace->next = CHUNK_NEW;
+		program_state(trace->setup);
 		enable_unit();
 	}
 	WRITE(trfcr_el1, trace->filter);

@@ -171,7 +171,9 @@ static void program_unit(struct run *run)
 		write_sysreg_s(0, TRCVIIECTLR);
 		write_sysreg_s(0, TRCVISSCTLR);
 	}
-	write_sysreg_s(TRCRSR_TA, TRCRSR);
+	/* It has what it had when the last trace ended. */
+	if (!commits(run, VIOLATION_UNIT_UNPROGRAMMED))
+		write_sysreg_s(TRCRSR_TA, TRCRSR);
 }
 
 static void enable_buffer(struct run *run)
