@@ -62,7 +62,21 @@ static void execution_ended(struct flowtap_ete *ete, const struct flowtap_except
 	flowtap_ete_invalidate_code(ete);
 }
 
-/* RVDRPP: all instructions up to the return address were executed; an address comes next. */
+/* RVDRPP: all instructions up to the return address were executed. */
+static int walk_to_exception(struct flowtap_ete *ete, uint64_t address)
+{
+	const struct flowtap_element source = {
+		.kind = FLOWTAP_ELEMENT_SOURCE,
+		.source = address,
+	};
+	int status = flowtap_ete_prove_way(ete, address);
+
+	if (!status)
+		status = ete_emit(ete, &source);
+	return status ? status : flowtap_ete_walk_to(ete, address);
+}
+
+/* An address comes next. */
 static int exception(struct flowtap_ete *ete, const struct ete_entry *entry)
 {
 	const struct flowtap_element element = {
@@ -72,16 +86,15 @@ static int exception(struct flowtap_ete *ete, const struct ete_entry *entry)
 			.address = entry->known ? entry->value : 0,
 		},
 	};
-	const struct flowtap_element one = {
-		.kind = FLOWTAP_ELEMENT_SOURCE,
-		.source = entry->value,
-	};
-	int status = flowtap_ete_require_address(ete);
+	int status = 0;
 
-	if (!status && entry->known) {
-		status = ete_emit(ete, &one);
-		if (!status)
-			status = flowtap_ete_walk_to(ete, entry->value);
+	/* It came before the exception return led anywhere: nothing was executed in between. */
+	if (ete->position.state == ETE_ADDRESS_EXCEPTION_RETURN) {
+		ete_returns_at_p0(&ete->returns);
+	} else {
+		status = flowtap_ete_require_address(ete);
+		if (!status && entry->known)
+			status = walk_to_exception(ete, entry->value);
 	}
 	if (status < 0)
 		return status;
@@ -141,6 +154,8 @@ static int exception_return(struct flowtap_ete *ete)
 {
 	const struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_EXCEPTION_RETURN };
 
+	if (ete->position.state == ETE_ADDRESS_RETURN)
+		flowtap_ete_set_unknown_address(&ete->position, ETE_ADDRESS_EXCEPTION_RETURN, NULL);
 	return ete_emit(ete, &element);
 }
 

@@ -9,6 +9,8 @@
 
 #include "ete/block_chain.h"
 
+#define IT_INSTRUCTIONS 4	/* that an IT instruction may make conditional */
+
 /*
  * The block at an address that `from` leads to, if it was found before. Within the same code it is
  * in the chain of `from`, or will be.
@@ -59,13 +61,53 @@ struct flowtap_block *flowtap_ete_find_successor(struct flowtap_ete *ete,
 }
 
 /*
- * N for a branch that is always taken: the code there is not what was executed. T32 has IT blocks,
- * into which an exception can return.
+ * Whether the IT instruction at `at`, if that is one, makes the last instruction of the block
+ * conditional. Bytes that only look like one count as well.
  */
-bool flowtap_ete_cannot_fall_through(const struct flowtap_block *block)
+static bool it_reaches(const struct flowtap_block *block, const struct flowtap_code *code,
+		       uint64_t at)
 {
-	return !block->conditional && block->end < FLOWTAP_ARM_ISB &&
-	       block->isa != FLOWTAP_ISA_T32 && block->target != ete_block_end(block);
+	const uint64_t last = block->address + block->last;
+	struct flowtap_arm_insn insn = { 0 };
+
+	while (at < last) {
+		if (flowtap_arm_classify(FLOWTAP_ISA_T32, at, insn.it,
+					 code->bytes + (at - code->start), code->end - at, &insn) ||
+		    !insn.it)
+			return false;
+		at += insn.length;
+	}
+	return at == last;
+}
+
+/*
+ * A T32 block may begin within an IT block: where an exception returned to, or after an ISB there.
+ * Its last instruction can then be conditional and not say so (arm.h). The IT instruction and what
+ * is in between lie before the block.
+ */
+static bool may_be_in_it_block(const struct flowtap_block *block, const struct flowtap_code *code)
+{
+	uint64_t reach;
+
+	if (block->isa != FLOWTAP_ISA_T32 || block->instructions > IT_INSTRUCTIONS)
+		return false;
+	reach = 2 + 4 * (IT_INSTRUCTIONS - block->instructions);
+	/* What lies before the code is not known. */
+	if (block->address - code->start < reach)
+		return true;
+	for (uint64_t at = block->address - reach; at < block->address; at += 2)
+		if (it_reaches(block, code, at))
+			return true;
+	return false;
+}
+
+/* N for a branch that is always taken: the code there is not what was executed. */
+bool flowtap_ete_cannot_fall_through(const struct flowtap_ete *ete,
+				     const struct flowtap_block *block)
+{
+	return block->end && !block->conditional && block->end < FLOWTAP_ARM_ISB &&
+	       block->target != ete_block_end(block) &&
+	       !may_be_in_it_block(block, ete->position.code);
 }
 
 int flowtap_ete_fell_through(struct flowtap_ete *ete, const struct flowtap_block *block)
@@ -78,14 +120,71 @@ int flowtap_ete_fell_through(struct flowtap_ete *ete, const struct flowtap_block
 	return status ? status : ETE_DROP;
 }
 
-/* What has no P0 instruction was executed up to where the next block begins; then that one. */
-static int emit_straight_blocks(struct flowtap_ete *ete)
+bool flowtap_ete_ends_undefined(const struct flowtap_block *block)
+{
+	const uint8_t *last = block->bytes + block->last;
+
+	return block->isa == FLOWTAP_ISA_A64 && !block->end && !last[2] && !last[3];
+}
+
+int flowtap_ete_passed_undefined(struct flowtap_ete *ete, const struct flowtap_block *block)
+{
+	const uint64_t last = block->address + block->last;
+	int status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, last,
+					  "the undefined instruction at 0x%" PRIx64
+					  " was passed", last);
+
+	return status ? status : ETE_DROP;
+}
+
+/* N for an indirect branch to the instruction after it, whose address follows: erratum 2019409. */
+static bool is_untold_jump(const struct flowtap_block *block, const struct ete_follow *follow)
+{
+	return !block->direct && follow->kind == ETE_FOLLOW_ADDRESS &&
+	       follow->address == ete_block_end(block);
+}
+
+/*
+ * Whether the trace can be of this code: a branch that is always taken was, and the address that
+ * follows, if one does, is where the branch leads. 0, ETE_DROP.
+ */
+static int check_branch(struct flowtap_ete *ete, const struct flowtap_block *block, bool taken,
+			const struct ete_follow *follow)
+{
+	const uint64_t target = taken ? block->target : ete_block_end(block);
+	const uint8_t isa = taken ? block->target_isa : block->isa;
+	int status;
+
+	if (taken && !block->direct)
+		return 0;
+	if (!taken && !is_untold_jump(block, follow) &&
+	    flowtap_ete_cannot_fall_through(ete, block))
+		return flowtap_ete_fell_through(ete, block);
+	if (follow->kind != ETE_FOLLOW_ADDRESS || follow->unrelated ||
+	    (follow->address == target && follow->sub_isa == (isa == FLOWTAP_ISA_T32)))
+		return 0;
+	status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, block->address + block->last,
+				      "from the %s at 0x%" PRIx64 " the trace continues at 0x%"
+				      PRIx64 ", not at 0x%" PRIx64,
+				      flowtap_arm_class_name(block->end),
+				      block->address + block->last, follow->address, target);
+	return status ? status : ETE_DROP;
+}
+
+/*
+ * Goes ahead from a block that has no P0 instruction to the one that has, or to where there is no
+ * code: 0, and the position is anywhere. What cannot have been executed is a gap.
+ */
+static int prove_straight_blocks(struct flowtap_ete *ete, bool taken,
+				 const struct ete_follow *follow)
 {
 	struct flowtap_block *block = ete->position.block;
 	uint64_t n = 0;
 	int status;
 
-	while (!block->end) {
+	for (; !block->end; block = ete->position.block) {
+		if (flowtap_ete_ends_undefined(block))
+			return flowtap_ete_passed_undefined(ete, block);
 		n += block->instructions;
 		if (n > ETE_STRAIGHT_MAX) {
 			status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, block->address,
@@ -93,14 +192,37 @@ static int emit_straight_blocks(struct flowtap_ete *ete)
 						      ETE_STRAIGHT_MAX);
 			return status ? status : ETE_DROP;
 		}
+		ete_set_address_from(&ete->position, ete_block_end(block),
+				     block->isa == FLOWTAP_ISA_T32, block, false);
+		status = flowtap_ete_probe_block(ete, 0);
+		if (status)
+			return status == -ENOMEM ? status : 0;
+	}
+	return check_branch(ete, block, taken, follow);
+}
+
+/*
+ * What has no P0 instruction was executed up to where the next block begins; then that one. Nothing
+ * is emitted before it is known that the trace can be of this code.
+ */
+static int emit_straight_blocks(struct flowtap_ete *ete, bool taken,
+				const struct ete_follow *follow)
+{
+	const struct ete_saved_position start = flowtap_ete_save_position(&ete->position);
+	struct flowtap_block *block;
+	int status = prove_straight_blocks(ete, taken, follow);
+
+	if (status)
+		return status;
+	flowtap_ete_restore_position(&ete->position, &start);
+	status = flowtap_ete_find_block(ete, 0);
+	while (!status && !ete->position.block->end) {
+		block = ete->position.block;
 		status = ete_emit_block(ete, block, false, ete_block_end(block));
 		if (!status)
 			status = flowtap_ete_next_block(ete, block, 0);
-		if (status)
-			return status;
-		block = ete->position.block;
 	}
-	return 0;
+	return status;
 }
 
 /* No address follows: the target is the return stack's, or not known. */
@@ -120,6 +242,23 @@ static int decode_indirect(struct flowtap_ete *ete, struct flowtap_block *block,
 	return ete_emit_block(ete, block, true, 0);
 }
 
+/*
+ * To the address that follows. Trace units with erratum 1185472 tell an exception there by E 0b10,
+ * though they have found the address on their return stack and removed it. One without has not
+ * found it: where ours has it nevertheless, theirs is empty.
+ */
+static int jump_to(struct flowtap_ete *ete, struct flowtap_block *block, bool initial,
+		   const struct ete_follow *follow)
+{
+	int status = ete_jump_to(ete, block, initial, follow->address, follow->sub_isa);
+	const struct ete_return *top = ete_peek_return(&ete->returns);
+
+	if (follow->repeated && !follow->told && block->end != FLOWTAP_ARM_EXCEPTION_RETURN && top &&
+	    top->address == follow->address && top->sub_isa == follow->sub_isa)
+		ete_drop_return(&ete->returns);
+	return status;
+}
+
 /* An indirect branch was taken. */
 static int indirect(struct flowtap_ete *ete, struct flowtap_block *block, bool initial,
 		    const struct ete_follow *follow)
@@ -128,7 +267,7 @@ static int indirect(struct flowtap_ete *ete, struct flowtap_block *block, bool i
 	int status;
 
 	if (follow->kind == ETE_FOLLOW_ADDRESS)
-		status = ete_jump_to(ete, block, initial, follow->address, follow->sub_isa);
+		status = jump_to(ete, block, initial, follow);
 	else
 		status = decode_indirect(ete, block, initial, follow->kind == ETE_FOLLOW_P0);
 	/* The reference knows A64's; an ETMv4 says it itself. */
@@ -141,7 +280,7 @@ static int indirect(struct flowtap_ete *ete, struct flowtap_block *block, bool i
 static const struct ete_follow followed_by_p0 = { .kind = ETE_FOLLOW_P0 };
 
 /* The block for an atom, when the chain did not lead to it. */
-static int require_block(struct flowtap_ete *ete)
+static int require_block(struct flowtap_ete *ete, bool taken, const struct ete_follow *follow)
 {
 	int status;
 
@@ -152,7 +291,7 @@ static int require_block(struct flowtap_ete *ete)
 		if (status)
 			return status;
 	}
-	return ete->position.block->end ? 0 : emit_straight_blocks(ete);
+	return ete->position.block->end ? 0 : emit_straight_blocks(ete, taken, follow);
 }
 
 /* The block is none of those that the chain leads from, or it is not known where it leads yet. */
@@ -160,12 +299,13 @@ static int follow_branch(struct flowtap_ete *ete, bool taken, bool initial,
 			 const struct ete_follow *follow)
 {
 	struct flowtap_block *block = ete->position.block, *next;
+	int status = check_branch(ete, block, taken, follow);
 	uint64_t target;
 
+	if (status)
+		return status;
 	if (taken && !block->direct)
 		return indirect(ete, block, initial, follow);
-	if (!taken && flowtap_ete_cannot_fall_through(block))
-		return flowtap_ete_fell_through(ete, block);
 	if (block->link && initial)
 		ete_push_return(&ete->returns, block);
 	target = taken ? block->target : ete_block_end(block);
@@ -183,7 +323,7 @@ static int follow_branch(struct flowtap_ete *ete, bool taken, bool initial,
 int flowtap_ete_atom(struct flowtap_ete *ete, bool taken, bool initial,
 		     const struct ete_follow *follow)
 {
-	int status = require_block(ete);
+	int status = require_block(ete, taken, follow);
 
 	if (!status)
 		status = follow_branch(ete, taken, initial, follow);

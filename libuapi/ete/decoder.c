@@ -158,6 +158,15 @@ static int bad_packet(struct flowtap_ete *ete, const uint8_t *bytes, size_t size
 	return status;
 }
 
+/* After a Discard, or where the trace begins. What comes after a gap is within it. */
+static int overflow_before_trace_info(struct flowtap_ete *ete)
+{
+	const bool told = ete->position.state == ETE_ADDRESS_LOST;
+	int status = emit_loss(ete);
+
+	return status || told ? status : flowtap_ete_emit_overflow(ete);
+}
+
 /* Events may come before the first Trace Info (K10.5.9), all else says nothing without one. */
 static int before_trace_info(struct flowtap_ete *ete, size_t size)
 {
@@ -182,8 +191,9 @@ static int before_trace_info(struct flowtap_ete *ete, size_t size)
 			return flowtap_ete_element(ete, &ete->stream.packet);
 		flowtap_ete_stream_skip(&ete->stream, size);
 		return 0;
-	case FLOWTAP_ETE_DISCARD:
 	case FLOWTAP_ETE_OVERFLOW:
+		return overflow_before_trace_info(ete);
+	case FLOWTAP_ETE_DISCARD:
 	case FLOWTAP_ETE_IGNORE:
 	case FLOWTAP_ETE_ALIGNMENT_SYNC:
 	case FLOWTAP_ETE_ALIGNMENT_ZEROS:

@@ -103,6 +103,8 @@ static int exception(struct flowtap_ete *ete, const struct flowtap_ete_packet *p
 		.number = packet->exception_type,
 		.known = packet->has_address && !packet->address_unknown &&
 			 !is_reset(ete, packet),
+		.repeated = packet->exception_e == 2 && !packet->address_unknown &&
+			    !packet->has_context,
 		.value = packet->address.address,
 	};
 	bool done = false;
@@ -242,16 +244,25 @@ static int start(struct flowtap_ete *ete)
 	return flowtap_ete_push(ete, &entry);
 }
 
+int flowtap_ete_emit_overflow(struct flowtap_ete *ete)
+{
+	const struct flowtap_element element = {
+		.kind = FLOWTAP_ELEMENT_GAP,
+		.gap = { .reason = FLOWTAP_GAP_OVERFLOW, .size = UINT64_MAX },
+	};
+
+	flowtap_ete_set_unknown_address(&ete->position, ETE_ADDRESS_LOST, NULL);
+	flowtap_ete_invalidate_code(ete);
+	ete->counts.gaps[FLOWTAP_GAP_OVERFLOW]++;
+	return ete_emit(ete, &element);
+}
+
 /*
  * K10.5.2.4, 5: what is speculative is cancelled, a transaction has failed. Tracing resumes after
  * an Alignment Sync and a Trace Info.
  */
 static int discard(struct flowtap_ete *ete, bool overflow)
 {
-	struct flowtap_element element = {
-		.kind = FLOWTAP_ELEMENT_GAP,
-		.gap = { .reason = FLOWTAP_GAP_OVERFLOW, .size = UINT64_MAX },
-	};
 	int status = flowtap_ete_cancel_all(ete);
 
 	if (!status)
@@ -263,14 +274,9 @@ static int discard(struct flowtap_ete *ete, bool overflow)
 	ete_set_sync(&ete->stream, ETE_DISCARDED);
 	ete_invalidate_context(&ete->position);
 	ete_clear_returns(&ete->returns);
-	flowtap_ete_set_unknown_address(&ete->position,
-					overflow ? ETE_ADDRESS_LOST : ETE_ADDRESS_MISSING,
+	flowtap_ete_set_unknown_address(&ete->position, ETE_ADDRESS_MISSING,
 					"no address after Discard");
-	if (!overflow)
-		return 0;
-	flowtap_ete_invalidate_code(ete);
-	ete->counts.gaps[FLOWTAP_GAP_OVERFLOW]++;
-	return ete_emit(ete, &element);
+	return overflow ? flowtap_ete_emit_overflow(ete) : 0;
 }
 
 static int push(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet)

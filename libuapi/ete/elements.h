@@ -32,6 +32,8 @@ void flowtap_ete_elements_init(struct ete_elements *elements,
  * what the sink returned below 0; -ENOMEM.
  */
 int flowtap_ete_element(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet);
+/* What the trace unit lost: a gap, and the address is lost. 0; what the sink returned below 0. */
+int flowtap_ete_emit_overflow(struct flowtap_ete *ete);
 /* The element of a packet that ete_is_time_or_event. */
 struct ete_entry flowtap_ete_time_or_event(const struct flowtap_ete_packet *packet);
 

@@ -40,7 +40,11 @@ struct ete_entry {
 	uint8_t sub_isa;	/* of an address; 1: T32 where it is AArch32 */
 	bool known;		/* EXCEPTION: its address; CYCLES, TIMESTAMP: the cycles */
 	bool taken;		/* SOURCE: not mispredicted */
-	bool repeated;		/* CONTEXT: has no payload */
+	/*
+	 * CONTEXT: has no payload. EXCEPTION: its address came right before it as well, and no
+	 * context with it (E 0b10).
+	 */
+	bool repeated;
 	union {
 		/* Bit i: atom i, the oldest is 0, is E; was E before any mispredict. */
 		struct {
@@ -71,18 +75,25 @@ static inline bool ete_is_p0(const struct ete_entry *entry)
 enum ete_follow_kind {
 	ETE_FOLLOW_END,		/* nothing, or the trace starts anew */
 	ETE_FOLLOW_P0,
+	ETE_FOLLOW_RETURN,	/* an Exception Return packet, and no address after it */
 	ETE_FOLLOW_ADDRESS,
 };
 
+/* Of an ADDRESS also what comes after it. */
 struct ete_follow {
 	enum ete_follow_kind kind;
 	uint8_t sub_isa;
+	bool told;		/* another one or an exception return came before it */
+	bool repeated;		/* an exception that has it, too: entry.repeated */
+	bool unrelated;		/* a reset or a failed transaction: it says nothing of the way */
 	uint64_t address;
 };
 
 enum ete_address_state {
 	ETE_ADDRESS_KNOWN,
 	ETE_ADDRESS_RETURN,	/* an indirect branch was taken, no address came yet */
+	/* It was an exception return: where it went is not on the return stack. */
+	ETE_ADDRESS_EXCEPTION_RETURN,
 	ETE_ADDRESS_MISSING,	/* an address has to come; missing_reason */
 	ETE_ADDRESS_LOST,	/* there is none, and its gap is emitted */
 };

@@ -56,8 +56,11 @@ static int flush_held(struct flowtap_ete *ete)
 	int status;
 
 	if (ete->held.next_known)
-		follow = (struct ete_follow){ ETE_FOLLOW_ADDRESS, ete->held.next_sub_isa,
-					      ete->held.next_address };
+		follow = (struct ete_follow){
+			.kind = ETE_FOLLOW_ADDRESS,
+			.sub_isa = ete->held.next_sub_isa,
+			.address = ete->held.next_address,
+		};
 	ete->held.next_known = false;
 	status = release_held(ete, &follow);
 	if (!status && ete->after_held.kind != ETE_NONE)

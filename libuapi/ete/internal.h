@@ -63,6 +63,7 @@ struct flowtap_ete {
 	struct flowtap_blocks *blocks;
 	unsigned int looked;	/* position.c's: look-ups since it saw to the memory of blocks */
 	struct ete_views views;
+	uint64_t after_q;	/* the address that followed the last Q element */
 };
 
 _Static_assert(offsetof(struct flowtap_ete, held.next_address) <= 64, "what each atom touches");
@@ -102,14 +103,29 @@ int flowtap_ete_atom(struct flowtap_ete *ete, bool taken, bool initial,
  */
 struct flowtap_block *flowtap_ete_find_successor(struct flowtap_ete *ete,
 						 struct flowtap_block *block, bool taken);
-/* A direct branch was not taken though nothing can keep it from being taken. */
-bool flowtap_ete_cannot_fall_through(const struct flowtap_block *block);
+/*
+ * Whether nothing can keep the branch that ends the block, in the code of the position, from being
+ * taken. fell_through: the gap where the trace says that it was not; ETE_DROP.
+ */
+bool flowtap_ete_cannot_fall_through(const struct flowtap_ete *ete,
+				     const struct flowtap_block *block);
 int flowtap_ete_fell_through(struct flowtap_ete *ete, const struct flowtap_block *block);
+/*
+ * Whether the block ends with an instruction that always takes an exception (A64's UDF): nothing
+ * after it is executed. passed_undefined: the gap where the trace says that it was; ETE_DROP.
+ */
+bool flowtap_ete_ends_undefined(const struct flowtap_block *block);
+int flowtap_ete_passed_undefined(struct flowtap_ete *ete, const struct flowtap_block *block);
 
 /* source_address.c */
 int flowtap_ete_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 		       const struct ete_follow *follow);
-/* Up to `stop`, exclusive, or the first instruction after it. */
+/*
+ * Whether instructions can have been executed from the position up to `stop`, as far as there is
+ * code: 0, and the position is as it was. Else a gap and ETE_DROP.
+ */
+int flowtap_ete_prove_way(struct flowtap_ete *ete, uint64_t stop);
+/* Up to `stop`, exclusive, or the first instruction after it; the way is proven. */
 int flowtap_ete_walk_to(struct flowtap_ete *ete, uint64_t stop);
 
 /* q.c */

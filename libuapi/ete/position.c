@@ -96,6 +96,10 @@ static int missing_address(struct flowtap_ete *ete)
 {
 	if (ete->position.state == ETE_ADDRESS_LOST)
 		return ETE_DROP;
+	if (ete->position.state == ETE_ADDRESS_EXCEPTION_RETURN)
+		return drop(flowtap_ete_emit_gap(ete, FLOWTAP_GAP_NO_ADDRESS, 0,
+						 "an exception return has no address in the "
+						 "trace"));
 	if (ete->position.state == ETE_ADDRESS_RETURN && before_q(ete))
 		return ETE_DROP;
 	if (ete->position.state == ETE_ADDRESS_RETURN)
@@ -221,14 +225,14 @@ static int look_up(struct flowtap_ete *ete, enum flowtap_isa isa, uint64_t stop)
 					 address, stop));
 }
 
-bool flowtap_ete_probe_block(struct flowtap_ete *ete)
+int flowtap_ete_probe_block(struct flowtap_ete *ete, uint64_t stop)
 {
 	enum flowtap_isa isa = ete_isa(ete);
 	const struct flowtap_code *code;
 
 	if (isa != FLOWTAP_ISA_T32 && ete->position.address & 3)
-		return false;
-	return !find(ete, isa, 0, &code);
+		return -EILSEQ;
+	return find(ete, isa, stop, &code);
 }
 
 int flowtap_ete_find_block(struct flowtap_ete *ete, uint64_t stop)

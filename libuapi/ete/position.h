@@ -110,8 +110,11 @@ void flowtap_ete_set_context(struct flowtap_ete *ete, const struct flowtap_conte
 int flowtap_ete_require_address(struct flowtap_ete *ete);
 /* Then: ete->position.block is the block there, cut before stop if that is not 0. 0, ETE_DROP. */
 int flowtap_ete_find_block(struct flowtap_ete *ete, uint64_t stop);
-/* As find_block, but without a gap where there is none. */
-bool flowtap_ete_probe_block(struct flowtap_ete *ete);
+/*
+ * As find_block, but without a gap where there is none: 0; -ENODATA: no code; -EILSEQ: none begins
+ * there, or an instruction goes beyond stop; -ENOMEM.
+ */
+int flowtap_ete_probe_block(struct flowtap_ete *ete, uint64_t stop);
 /* Sets the address where `block` ends and finds the block there. 0, ETE_DROP. */
 int flowtap_ete_next_block(struct flowtap_ete *ete, struct flowtap_block *block, uint64_t stop);
 

@@ -83,11 +83,13 @@ static bool has_single_path(struct flowtap_ete *ete, uint64_t n, const struct et
 		n -= block->instructions;
 		if (block->end)
 			return !n && can_lead(block, follow, taken);
+		if (flowtap_ete_ends_undefined(block))
+			return false;
 		*stop = ete_block_end(block);
 		if (!n)
 			break;
 		ete_set_address(&ete->position, *stop, block->isa == FLOWTAP_ISA_T32);
-		if (!flowtap_ete_probe_block(ete))
+		if (flowtap_ete_probe_block(ete, 0))
 			return false;
 	}
 	return follow->kind != ETE_FOLLOW_ADDRESS || follow->address == *stop;
@@ -101,11 +103,14 @@ int flowtap_ete_q(struct flowtap_ete *ete, const struct ete_entry *entry,
 	uint8_t sub_isa;
 	int status;
 
+	if (follow->kind == ETE_FOLLOW_ADDRESS)
+		ete->after_q = follow->address;
 	/*
 	 * Where an indirect branch went to is part of what is not known. The reference has the
 	 * address after it here.
 	 */
-	if (ete->position.state == ETE_ADDRESS_RETURN && ete_returns_empty(&ete->returns))
+	if (ete->position.state == ETE_ADDRESS_EXCEPTION_RETURN ||
+	    (ete->position.state == ETE_ADDRESS_RETURN && ete_returns_empty(&ete->returns)))
 		return emit_q(ete, ete->position.address, entry, follow);
 	status = flowtap_ete_require_address(ete);
 	if (status < 0)
@@ -115,7 +120,7 @@ int flowtap_ete_q(struct flowtap_ete *ete, const struct ete_entry *entry,
 	ete_sync_address(&ete->position);
 	start = ete->position.address;
 	sub_isa = ete->position.sub_isa;
-	if (!entry->value || entry->value > ETE_STRAIGHT_MAX || !flowtap_ete_probe_block(ete))
+	if (!entry->value || entry->value > ETE_STRAIGHT_MAX || flowtap_ete_probe_block(ete, 0))
 		return emit_q(ete, start, entry, follow);
 	proven = has_single_path(ete, entry->value, follow, &stop, &taken);
 	ete_set_address(&ete->position, start, sub_isa);

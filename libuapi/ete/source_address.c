@@ -14,24 +14,114 @@ static bool far(uint64_t from, uint64_t to)
 }
 
 /*
- * Passes what ends with a P0 instruction that was not taken, as there is no atom for it: none on
- * the way to a source address was (RYJHMV or K10.5.5.7), and K10.5.5.6.1 says the same of those
- * before an exception.
+ * A P0 instruction that ends the block was not taken, as there is no atom for it: none on the way
+ * to a source address was (RYJHMV or K10.5.5.7), and K10.5.5.6.1 says the same of those before an
+ * exception. 0; ETE_DROP: it cannot be passed, and a gap says so.
  */
-static int pass_not_taken(struct flowtap_ete *ete, uint64_t stop)
+static int check_passed(struct flowtap_ete *ete, const struct flowtap_block *block)
 {
-	struct flowtap_block *block = ete->position.block;
-	int status;
-
-	if (block->end && flowtap_ete_cannot_fall_through(block))
+	if (flowtap_ete_cannot_fall_through(ete, block))
 		return flowtap_ete_fell_through(ete, block);
-	status = ete_emit_block(ete, block, false, ete_block_end(block));
-	if (status)
-		return status;
-	/* The cut block is none to chain from. */
+	if (flowtap_ete_ends_undefined(block))
+		return flowtap_ete_passed_undefined(ete, block);
+	return 0;
+}
+
+/* To the end of the block at the position. The cut one is none to chain from. */
+static void pass(struct flowtap_ete *ete, struct flowtap_block *block, uint64_t stop)
+{
 	ete_set_address_from(&ete->position, ete_block_end(block), block->isa == FLOWTAP_ISA_T32,
 			     block->stop || stop ? NULL : block, false);
+}
+
+/* The block at the position was passed. */
+static int emit_passed(struct flowtap_ete *ete, uint64_t stop)
+{
+	struct flowtap_block *block = ete->position.block;
+	int status = ete_emit_block(ete, block, false, ete_block_end(block));
+
+	if (!status)
+		pass(ete, block, stop);
+	return status;
+}
+
+/*
+ * Goes ahead until `stop`, or to the block with the instruction at `source` where stop is 0: 0 if
+ * all on the way can be passed, or there is no code; the position is anywhere.
+ */
+static int prove(struct flowtap_ete *ete, uint64_t stop, uint64_t source)
+{
+	struct flowtap_block *block;
+	int status;
+
+	while (!stop || ete->position.address < stop) {
+		status = flowtap_ete_probe_block(ete, stop);
+		if (status == -ENODATA)
+			return 0;
+		/* It has its gap. */
+		if (status == -EILSEQ)
+			return flowtap_ete_find_block(ete, stop);
+		if (status)
+			return status;
+		block = ete->position.block;
+		if (!stop && block->address + block->size > source)
+			return 0;
+		status = check_passed(ete, block);
+		if (status)
+			return status;
+		pass(ete, block, stop);
+		/* The address has wrapped. */
+		if (!ete->position.address)
+			break;
+	}
 	return 0;
+}
+
+/* As prove, and comes back if it can be. */
+static int prove_from_here(struct flowtap_ete *ete, uint64_t stop, uint64_t source)
+{
+	const struct ete_saved_position start = flowtap_ete_save_position(&ete->position);
+	int status = prove(ete, stop, source);
+
+	if (!status)
+		flowtap_ete_restore_position(&ete->position, &start);
+	return status;
+}
+
+/*
+ * Where the address space ends in between, `stop` is the lower one (K10.5.5.6), and what was
+ * executed stays untold. After a Q element it may be an instruction that Q counts already.
+ */
+static bool is_behind(const struct flowtap_ete *ete, uint64_t stop)
+{
+	uint64_t distance = stop - ete->position.address;
+
+	if (ete->views.context.width == 32)
+		distance = (uint32_t)distance;
+	return ete->position.address > stop && distance > 4ULL * ETE_STRAIGHT_MAX &&
+	       ete->position.address != ete->after_q;
+}
+
+int flowtap_ete_prove_way(struct flowtap_ete *ete, uint64_t stop)
+{
+	uint64_t from;
+	int status;
+
+	ete_sync_address(&ete->position);
+	from = ete->position.address;
+	if (is_behind(ete, stop))
+		status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, from,
+					      "an exception at 0x%" PRIx64 ", which is before 0x%"
+					      PRIx64, stop, from);
+	else if (from >= stop)
+		return 0;
+	else if (far(from, stop))
+		status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, from,
+					      "no branch from 0x%" PRIx64 " to 0x%" PRIx64, from,
+					      stop);
+	else
+		return prove_from_here(ete, stop, 0);
+	return status ? status : ETE_DROP;
 }
 
 int flowtap_ete_walk_to(struct flowtap_ete *ete, uint64_t stop)
@@ -39,16 +129,10 @@ int flowtap_ete_walk_to(struct flowtap_ete *ete, uint64_t stop)
 	int status;
 
 	ete_sync_address(&ete->position);
-	if (ete->position.address < stop && far(ete->position.address, stop)) {
-		status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, ete->position.address,
-					      "no branch from 0x%" PRIx64 " to 0x%" PRIx64,
-					      ete->position.address, stop);
-		return status ? status : ETE_DROP;
-	}
 	while (ete->position.address < stop) {
 		status = flowtap_ete_find_block(ete, stop);
 		if (!status)
-			status = pass_not_taken(ete, stop);
+			status = emit_passed(ete, stop);
 		if (status)
 			return status;
 		/* The address has wrapped. */
@@ -87,32 +171,44 @@ static int start_at_source(struct flowtap_ete *ete, const struct ete_entry *entr
 	return walk_source(ete, entry, follow);
 }
 
-/* From the current address to the source address. */
+/* Whether the way from the position to the source address can have been executed. */
+static int prove_source(struct flowtap_ete *ete, const struct ete_entry *entry)
+{
+	int status;
+
+	if (ete->position.address <= entry->value && !far(ete->position.address, entry->value) &&
+	    (ete->views.context.width != 32 || !(entry->value >> 32)))
+		return prove_from_here(ete, 0, entry->value);
+	status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, ete->position.address,
+				      "the source address 0x%" PRIx64
+				      " cannot be reached from 0x%" PRIx64, entry->value,
+				      ete->position.address);
+	return status ? status : ETE_DROP;
+}
+
+/* From the position to the source address. */
 static int walk_to_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 			  const struct ete_follow *follow)
 {
+	const struct flowtap_element source = {
+		.kind = FLOWTAP_ELEMENT_SOURCE,
+		.source = entry->value,
+	};
 	struct flowtap_block *block;
-	int status;
+	int status = prove_source(ete, entry);
 
-	if (ete->position.address > entry->value || far(ete->position.address, entry->value) ||
-	    (ete->views.context.width == 32 && entry->value >> 32)) {
-		status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, ete->position.address,
-					      "the source address 0x%" PRIx64
-					      " cannot be reached from 0x%" PRIx64, entry->value,
-					      ete->position.address);
-		return status ? status : ETE_DROP;
-	}
-	for (;;) {
+	if (!status)
+		status = ete_emit(ete, &source);
+	while (!status) {
 		status = flowtap_ete_find_block(ete, 0);
 		if (status)
-			return status;
+			break;
 		block = ete->position.block;
 		if (block->address + block->size > entry->value)
 			return walk_source(ete, entry, follow);
-		status = pass_not_taken(ete, 0);
-		if (status)
-			return status;
+		status = emit_passed(ete, 0);
 	}
+	return status;
 }
 
 /* Whether no other P0 instruction is before the source address; a block that is known says it. */
@@ -122,7 +218,7 @@ static bool is_next(struct flowtap_ete *ete, uint64_t source)
 
 	if (!ete->position.block)
 		ete_find_target(ete);
-	if (!ete->position.block && !flowtap_ete_probe_block(ete))
+	if (!ete->position.block && flowtap_ete_probe_block(ete, 0))
 		return false;
 	block = ete->position.block;
 	return block->end && block->address + block->last == source;
@@ -136,10 +232,6 @@ int flowtap_ete_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 		       const struct ete_follow *follow)
 {
 	int status = flowtap_ete_require_address(ete);
-	const struct flowtap_element source = {
-		.kind = FLOWTAP_ELEMENT_SOURCE,
-		.source = entry->value,
-	};
 	uint8_t sub_isa;
 	uint64_t from;
 
@@ -157,9 +249,7 @@ int flowtap_ete_source(struct flowtap_ete *ete, const struct ete_entry *entry,
 	if (status)
 		return status;
 	ete_set_address(&ete->position, from, sub_isa);
-	status = ete_emit(ete, &source);
-	if (!status)
-		status = walk_to_source(ete, entry, follow);
+	status = walk_to_source(ete, entry, follow);
 	return status == ETE_DROP && !ete->position.block && ete->position.state == ETE_ADDRESS_LOST ?
 		       start_at_source(ete, entry, follow) : status;
 }

@@ -271,21 +271,52 @@ int flowtap_ete_push_atoms(struct flowtap_ete *ete, uint32_t taken, unsigned int
 	return 0;
 }
 
+/* Nothing after it can be the target of what was before: unless that is known, it is `kind`. */
+static bool last_follower(struct ete_follow *follow, enum ete_follow_kind kind)
+{
+	if (follow->kind != ETE_FOLLOW_ADDRESS && follow->kind != ETE_FOLLOW_RETURN)
+		follow->kind = kind;
+	return true;
+}
+
 /* Whether nothing after the entry can be the target of what was before it. */
 static bool is_last_follower(const struct ete_entry *entry, struct ete_follow *follow)
 {
-	if (entry->kind == ETE_ADDRESS) {
+	switch (entry->kind) {
+	case ETE_ADDRESS:
 		/* Another may follow, if this one was of a way that was cancelled. */
-		*follow = (struct ete_follow){ ETE_FOLLOW_ADDRESS, entry->sub_isa, entry->value };
+		*follow = (struct ete_follow){
+			.kind = ETE_FOLLOW_ADDRESS,
+			.sub_isa = entry->sub_isa,
+			.told = follow->kind == ETE_FOLLOW_ADDRESS ||
+				follow->kind == ETE_FOLLOW_RETURN,
+			.address = entry->value,
+		};
 		return false;
+	case ETE_EXCEPTION_RETURN:
+		/* The next exception can come before it has led anywhere (OpenCSD's issue 88). */
+		if (follow->kind != ETE_FOLLOW_ADDRESS)
+			follow->kind = ETE_FOLLOW_RETURN;
+		return false;
+	case ETE_TRANSACTION_FAIL:
+		/* What comes after it is where the transaction began. */
+		follow->unrelated = true;
+		return last_follower(follow, ETE_FOLLOW_END);
+	case ETE_TRACE_ON:
+		return last_follower(follow, ETE_FOLLOW_END);
+	case ETE_FUNCTION_RETURN:
+	case ETE_TRANSACTION_START:
+		return false;
+	default:
+		break;
 	}
-	if (entry->kind != ETE_TRACE_ON &&
-	    (!ete_is_p0(entry) || entry->kind == ETE_TRANSACTION_START ||
-	     entry->kind == ETE_EXCEPTION_RETURN || entry->kind == ETE_FUNCTION_RETURN))
+	if (!ete_is_p0(entry))
 		return false;
-	if (follow->kind != ETE_FOLLOW_ADDRESS)
-		follow->kind = entry->kind == ETE_TRACE_ON ? ETE_FOLLOW_END : ETE_FOLLOW_P0;
-	return true;
+	if (entry->kind == ETE_EXCEPTION) {
+		follow->repeated = entry->repeated;
+		follow->unrelated = !entry->known;
+	}
+	return last_follower(follow, ETE_FOLLOW_P0);
 }
 
 struct ete_follow flowtap_ete_follow(const struct flowtap_ete *ete, const struct ete_entry *list,
@@ -298,8 +329,11 @@ struct ete_follow flowtap_ete_follow(const struct flowtap_ete *ete, const struct
 			return follow;
 	}
 	if (ete->held.next_known)
-		follow = (struct ete_follow){ ETE_FOLLOW_ADDRESS, ete->held.next_sub_isa,
-					      ete->held.next_address };
+		follow = (struct ete_follow){
+			.kind = ETE_FOLLOW_ADDRESS,
+			.sub_isa = ete->held.next_sub_isa,
+			.address = ete->held.next_address,
+		};
 	for (size_t i = 0; i < ete->speculation.queue.n; i++) {
 		if (is_last_follower(ete_at(&ete->speculation.queue, i), &follow))
 			break;

@@ -92,7 +92,7 @@ static int make_block(struct flowtap_block *block, const uint8_t *bytes, size_t 
 	uint64_t limit = flowtap_block_max_size(block->address, block->stop);
 	struct flowtap_arm_insn insn = { 0 };
 	uint64_t offset = 0;
-	bool ends;
+	bool ends, undefined;
 	int status;
 
 	block->instructions = 0;
@@ -103,9 +103,10 @@ static int make_block(struct flowtap_block *block, const uint8_t *bytes, size_t 
 			return status;
 		block->last = offset;
 		block->instructions++;
+		undefined = block->isa == FLOWTAP_ISA_A64 && arm_is_udf(word(bytes + offset));
 		offset += insn.length;
 		ends = insn.kind != FLOWTAP_ARM_OTHER && (wfx || insn.kind != FLOWTAP_ARM_WFX);
-	} while (!ends && offset < limit);
+	} while (!ends && !undefined && offset < limit);
 	if (block->stop && offset > block->stop - block->address)
 		return -EILSEQ;
 	block->size = offset;

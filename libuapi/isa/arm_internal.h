@@ -35,6 +35,12 @@ static inline int64_t arm_signed(uint32_t value, unsigned int bits)
 	return (int64_t)(value & (2 * sign - 1)) - ((value & sign) << 1);
 }
 
+/* A64's UDF, which always takes an exception: a block ends with it, though it is of no class. */
+static inline bool arm_is_udf(uint32_t word)
+{
+	return !(word >> 16);
+}
+
 /*
  * Fill class, direct, conditional, target and target_isa of `insn`, in which length and address's
  * isa are set and all else is 0. insn->it: ITSTATE of the instruction itself, to be advanced.

@@ -46,6 +46,9 @@ void encoder_exception(struct encoder *encoder, unsigned int number, uint64_t re
 	      (encoder->options.shortest || rng_one_in(&encoder->rng, 2)) &&
 	      (context_due || !encode_may_follow_stack(encoder) || rng_one_in(&encoder->rng, 2));
 	if (own) {
+		/* A unit with erratum 1185472: it has found the address and tells it nevertheless. */
+		if (!context_due && encode_may_follow_stack(encoder))
+			view->nstack--;
 		packet_exception(encoder, number, true, context_due, address);
 		view->has_context = true;
 		view->context = encoder->context;

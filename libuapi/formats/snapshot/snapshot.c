@@ -186,6 +186,10 @@ static int add_source(struct flowtap_snapshot *snapshot, const struct snapshot_d
 
 	if (snapshot->n_sources == FLOWTAP_SNAPSHOT_PARTS)
 		return -E2BIG;
+	if (!device->has[REGISTER_IDR8])
+		flowtap_snapshot_add_note(snapshot,
+					  "%s: [regs] has no TRCIDR8: as if it were 0, nothing is "
+					  "speculative", device->file);
 	if (FLOWTAP_GROW(snapshot->sources, snapshot->n_sources))
 		return -ENOMEM;
 	source = &snapshot->sources[snapshot->n_sources++];

@@ -64,7 +64,8 @@ int flowtap_arm_classify(enum flowtap_isa isa, uint64_t address, uint8_t it, con
  * For flowtap_blocks_new: WFx instructions are no P0 instructions (TRCIDR2.WFXMODE is 0). Blocks
  * of T32 begin outside an IT block: one that was cut within (by stop, or where an exception
  * returned to) may have an instruction that is conditional and not say so. Target and kind do not
- * depend on it.
+ * depend on it. A block of A64 ends with UDF as well, of class FLOWTAP_ARM_OTHER: nothing after it
+ * is executed.
  */
 int flowtap_arm_block(struct flowtap_block *block, const uint8_t *bytes, size_t available);
 /* The same where they are. */

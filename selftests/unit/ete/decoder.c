@@ -20,6 +20,7 @@
 #define B_EQ(offset) (0x54000000 | ((offset) / 4 & 0x7ffff) << 5)
 #define BL(offset) (0x94000000 | ((offset) / 4 & 0x3ffffff))
 #define RET 0xd65f03c0
+#define BR 0xd61f0060
 
 /* Alignment Sync, Trace Info, Trace On, Context EL1 non-secure A64, Target Address 0x1000 */
 #define START 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 1, 0, 4, 0x81, 0x31, 0x9a, 0, 8, 0, 0
@@ -281,7 +282,7 @@ TEST_F(ete, returns_beyond_the_stack_wait_for_an_address)
 {
 	self->config.configr = 1U << 12;
 	self->words[0] = BL(0x100);
-	self->words[1] = B(0);
+	self->words[1] = BR;
 	self->words[0x40] = RET;
 	/* E: call; E: return; E: the branch after the call; then a return with nothing left */
 	DECODE(START, E, E, E, 0x95, 0x40, E, E, 0x9a, 1, 8, 0, 0, E);
@@ -339,6 +340,39 @@ TEST_F(ete, after_a_failed_transaction_it_goes_on_where_it_began)
 	EXPECT_FLOW(LINES "range 1000 1004 1 A64 N\ntransaction start\n"
 		    "range 1004 1008 1 A64 N\nrange 1008 100c 1 A64 N\ntransaction fail\n"
 		    "range 1004 1008 1 A64 N\n");
+}
+
+/* RKPKFL: what comes after it is where the transaction began, not where its last branch led. */
+TEST_F(ete, the_last_branch_of_a_failed_transaction_leads_nowhere)
+{
+	static const uint8_t bytes[] = { START, 0x0a, E, 0x06, 0x31, 0x70, 0x9a, 1, 8, 0, 0, E };
+	struct flowtap_sink sink = { keep_target, ignore };
+
+	self->options.keep_failed_transactions = true;
+	self->config.idr0 = 1U << 30;
+	self->words[0] = RET;
+	self->words[1] = B(0);
+	first_target = 1;
+	ASSERT_EQ(0, begin(self, &sink));
+	EXPECT_EQ(0, flowtap_ete_decode(self->ete, bytes, sizeof(bytes)));
+	EXPECT_EQ(0, flowtap_ete_finish(self->ete));
+	EXPECT_EQ(0, first_target);
+}
+
+TEST_F(ete, an_overflow_after_a_discard_is_told_and_only_once)
+{
+	self->words[0] = B(0);
+	DECODE(START, E, 0, 3, 0, 5, 0, 5, START, E, 0, 5, 0, 5);
+	EXPECT_EQ(2, flowtap_ete_counts(self->ete)->gaps[FLOWTAP_GAP_OVERFLOW]);
+	EXPECT_FLOW(LINES "range 1000 1004 1 A64 E\ngap overflow size=unknown\n"
+		    LINES "range 1000 1004 1 A64 E\ngap overflow size=unknown\n");
+}
+
+TEST_F(ete, an_overflow_before_the_first_trace_info_is_told)
+{
+	self->words[0] = B(0);
+	DECODE(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 0, 5, START, E);
+	EXPECT_FLOW("gap overflow size=unknown\n" LINES "range 1000 1004 1 A64 E\n");
 }
 
 /* Without an address after it nobody knows which way a conditional branch in it went. */

@@ -131,7 +131,7 @@ TEST_F(position, a_block_at_the_end_of_the_code_is_cut_there_and_then_there_is_n
 	EXPECT_EQ(0, flowtap_ete_find_block(self->ete, 0));
 	EXPECT_EQ(CODE_END, ete_block_end(self->position->block));
 	ete_set_address(self->position, CODE_END, 0);
-	EXPECT_FALSE(flowtap_ete_probe_block(self->ete));
+	EXPECT_EQ(-ENODATA, flowtap_ete_probe_block(self->ete, 0));
 	EXPECT_STREQ("", part_flow(&self->part));
 	EXPECT_EQ(ETE_DROP, flowtap_ete_find_block(self->ete, 0));
 	EXPECT_STREQ("no_image 1108\n", part_flow(&self->part));
@@ -140,7 +140,7 @@ TEST_F(position, a_block_at_the_end_of_the_code_is_cut_there_and_then_there_is_n
 TEST_F(position, no_instruction_of_a64_is_at_an_odd_address)
 {
 	enter(self, CODE + 2);
-	EXPECT_FALSE(flowtap_ete_probe_block(self->ete));
+	EXPECT_EQ(-EILSEQ, flowtap_ete_probe_block(self->ete, 0));
 	EXPECT_EQ(ETE_DROP, flowtap_ete_find_block(self->ete, 0));
 	EXPECT_STREQ("gap impossible address=1002 detail=instructions do not begin here in this "
 		     "state\n", part_flow(&self->part));

@@ -68,6 +68,21 @@ static int make(FIXTURE_DATA(code) *self, flowtap_block_decode decode, enum flow
 	return status;
 }
 
+/* It always takes an exception: what comes after it is another run. */
+TEST_F(code, a_block_goes_up_to_an_undefined_instruction_of_a64)
+{
+	word(self, A64_NOP);
+	word(self, 0x0000ffff);		/* udf #0xffff */
+	word(self, A64_RET);
+	ASSERT_EQ(make(self, flowtap_arm_block, FLOWTAP_ISA_A64, BASE, 0), 0);
+	EXPECT_EQ(self->block.size, 8U);
+	EXPECT_EQ(self->block.instructions, 2U);
+	EXPECT_EQ(self->block.last, 4U);
+	EXPECT_EQ(self->block.end, FLOWTAP_ARM_OTHER);
+	/* andeq r0, r0, r0 and so on */
+	ASSERT_EQ(make(self, flowtap_arm_block, FLOWTAP_ISA_A32, BASE, 0), -ENODATA);
+}
+
 TEST_F(code, a_block_goes_up_to_its_branch)
 {
 	word(self, A64_NOP);

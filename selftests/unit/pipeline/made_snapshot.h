@@ -10,7 +10,7 @@
 #define CORE(n) "[device]\nname=cpu_" n "\nclass=core\ntype=Cortex-A53\n[dump1]\nfile=code_" n \
 	"\naddress=0x1000\n"
 #define UNIT(n, id) "[device]\nname=ETE_" n "\nclass=trace_source\ntype=ETE\n[regs]\nTRCCONFIGR=1\n" \
-	"TRCTRACEIDR=" id "\nTRCDEVARCH=0x47705a13\nTRCIDR0=0x28000ea1\nTRCIDR2=0x40001088\n"
+	"TRCTRACEIDR=" id "\nTRCDEVARCH=0x47705a13\nTRCIDR0=0x28000ea1\nTRCIDR2=0x40001088\nTRCIDR8=0\n"
 #define OWNERS "[core_trace_sources]\ncpu_0=ETE_0\ncpu_1=ETE_1\n"
 #define THREE "range 1000 100c 3 A64 E\n"
 

@@ -347,6 +347,16 @@ TEST_F(snapshot, dumps_that_cannot_be_used_are_told)
 	ASSERT_EQ('0', byte_at(self, 0, 3, 0x9000));
 }
 
+TEST_F(snapshot, without_trcidr8_nothing_is_speculative_which_is_told)
+{
+	put(self, "ete.ini", "[device]\nname=ETE_0\nclass=trace_source\ntype=ETE\n[regs]\n"
+	    "TRCCONFIGR=0x1\nTRCTRACEIDR=0x2\nTRCIDR0=0x28000ea1\nTRCIDR2=0xc0001088\n");
+	ASSERT_EQ(0, read_it(self));
+	EXPECT_TRUE(told(self, "ete.ini: [regs] has no TRCIDR8"));
+	ASSERT_EQ(1, self->n);
+	EXPECT_EQ(0, self->sources->config.idr8);
+}
+
 TEST_F(snapshot, what_is_missing_is_named)
 {
 	static const struct {
