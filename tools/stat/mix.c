@@ -101,8 +101,12 @@ static const struct row a64[] = {
 	{ 0xff200000, 0xd9200000, MIX_STORE },		/* STG ... */
 	{ 0x3be00c00, 0x19c00400, MIX_STORE },		/* MOPS: SET ... */
 	{ 0x3b200c00, 0x19000400, MIX_ATOMIC },		/* CPY ..., of memory to memory */
-	{ 0x3fc00000, 0x19000000, MIX_STORE },		/* STLUR */
-	{ 0x3f000000, 0x19000000, MIX_LOAD },
+	{ 0xbf200000, 0x19200000, MIX_ATOMIC },		/* LDCLRP, LDSETP, SWPP, RCWCAS ... */
+	{ 0xbfe00c00, 0x99800800, MIX_STORE },		/* STLR, pre-index */
+	{ 0x3fc00000, 0x19000000, MIX_STORE },		/* STLUR, STILP */
+	{ 0x3f000000, 0x19000000, MIX_LOAD },		/* LDAPUR, LDIAPP, LDAPR, post-index */
+	{ 0x3f600c00, 0x1d000800, MIX_STORE },		/* STLUR, LDAPUR of SIMD registers */
+	{ 0x3f600c00, 0x1d400800, MIX_LOAD },
 	/* 0010: SVE; 0000 with bit 31: SME. */
 	{ 0xde000000, 0x84000000, MIX_LOAD },
 	{ 0xfe000000, 0xa4000000, MIX_LOAD },
