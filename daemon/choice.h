@@ -14,7 +14,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../tools/record/streams.h"
+#include "../tools/recording/streams.h"
 #include "conf.h"
 
 enum choice_method { CHOICE_NONE, CHOICE_KERNEL, CHOICE_STOP, CHOICE_POLL };

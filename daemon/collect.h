@@ -10,9 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "../tools/record/kernel_recorder.h"
-#include "../tools/record/options.h"
-#include "../tools/record/streams.h"
+#include "../tools/recording/kernel_recorder.h"
+#include "../tools/recording/options.h"
+#include "../tools/recording/streams.h"
 #include "conf.h"
 #include "images.h"
 #include "metrics.h"
@@ -48,7 +48,7 @@ struct collect {
 int collect_open(struct collect *collect, const struct conf *conf);
 /*
  * Into this file from now on: the first one, or the next one, after what waits is in the one before
- * and that one is ended. The fd is borrowed until the next call of this or collect_end. 0 or -errno
+ * and that one is ended. Nothing is recorded until the next collect_switch_on. The fd is borrowed until the next call of this or collect_end. 0 or -errno
  * of either archive, not complained about: then nothing is written any more until the next call.
  */
 int collect_begin(struct collect *collect, int fd);

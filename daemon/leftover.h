@@ -3,7 +3,7 @@
 #ifndef FLOWTAP_DAEMON_LEFTOVER_H
 #define FLOWTAP_DAEMON_LEFTOVER_H
 
-#include "../tools/record/streams.h"
+#include "../tools/recording/streams.h"
 
 /*
  * The stream's statistics (FLOWTAP_IOC_STATS) as they were when what is in an archive was recorded:

@@ -5,14 +5,7 @@
 
 #include "decode/decode.h"
 
-#include <stdbool.h>
-
 /* Returns an exit status. */
 int perf_decode(const struct decode_options *options, int input);
-/*
- * `flowtap dump`: with contents the records too; of trace bytes only where they are. Returns an
- * exit status.
- */
-int perf_dump(int input, const char *path, bool contents);
 
 #endif /* FLOWTAP_TOOLS_DECODE_DECODE_PERFDATA_H */

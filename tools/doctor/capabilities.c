@@ -8,25 +8,12 @@
 #include "common/user_privileges.h"
 #include "doctor/report.h"
 #include "doctor/selftest.h"
-#include "record/explain_error.h"
+#include "recording/explain_error.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* TRCCONFIGR */
-#define BB	(1ULL << 3)
-#define CCI	(1ULL << 4)
-#define CID	(1ULL << 6)
-#define VMID	(1ULL << 7)
-#define TS	(1ULL << 11)
-#define RS	(1ULL << 12)
-#define VMIDOPT	(1ULL << 15)
-
-/* sctrctl (Smctr 2.1) */
-#define RASEMU (1ULL << 7)
-#define BPFRZ (1ULL << 11)
 
 static const struct capability {
 	const char *name;
@@ -44,20 +31,24 @@ static const struct capability {
 	{ "switch", "task switches can trigger samples (record --switch)",
 	  { .modes = FLOWTAP_MODE_USER, .triggers = FLOWTAP_TRIGGER_SWITCH }, OF_SAMPLES },
 	{ "ras", "call stacks can be recorded (record --ras)",
-	  { .modes = FLOWTAP_MODE_USER, .ctr.control = RASEMU }, OF_SAMPLES },
+	  { .modes = FLOWTAP_MODE_USER, .ctr.control = FLOWTAP_SCTRCTL_RASEMU }, OF_SAMPLES },
 	{ "freeze", "breakpoints can stop recording (record --freeze-on-breakpoint)",
-	  { .modes = FLOWTAP_MODE_USER, .ctr.control = BPFRZ }, OF_SAMPLES },
+	  { .modes = FLOWTAP_MODE_USER, .ctr.control = FLOWTAP_SCTRCTL_BPFRZ }, OF_SAMPLES },
 	{ "overwrite", "rings can keep the newest (record --overwrite)",
 	  { .modes = FLOWTAP_MODE_USER, .flags = FLOWTAP_OVERWRITE }, ANY },
 #define TRACE(...) { .modes = FLOWTAP_MODE_USER, .ete = { __VA_ARGS__ } }, OF_TRACES
-	{ "time", "traces have timestamps (on unless record --no-timestamps)", TRACE(.config = TS) },
-	{ "cycles", "cycles can be counted (record --cycles)", TRACE(.config = CCI) },
+	{ "time", "traces have timestamps (on unless record --no-timestamps)",
+	  TRACE(.config = FLOWTAP_TRCCONFIGR_TS) },
+	{ "cycles", "cycles can be counted (record --cycles)",
+	  TRACE(.config = FLOWTAP_TRCCONFIGR_CCI) },
 	{ "broadcast", "branches can be broadcast (record --branch-broadcast)",
-	  TRACE(.config = BB) },
+	  TRACE(.config = FLOWTAP_TRCCONFIGR_BB) },
 	{ "stack", "returns can be left out (unless record --no-return-stack)",
-	  TRACE(.config = RS) },
-	{ "context", "context identifiers can be traced (record --context)", TRACE(.config = CID) },
-	{ "vmid", "virtual machines can be told apart (record --vmid)", TRACE(.config = VMID) },
+	  TRACE(.config = FLOWTAP_TRCCONFIGR_RS) },
+	{ "context", "context identifiers can be traced (record --context)",
+	  TRACE(.config = FLOWTAP_TRCCONFIGR_CID) },
+	{ "vmid", "virtual machines can be told apart (record --vmid)",
+	  TRACE(.config = FLOWTAP_TRCCONFIGR_VMID) },
 	{ "address", "ranges of addresses can be chosen (record --address)",
 	  TRACE(.address_ranges = 1, .address_end = { 4096 }) },
 	{ "strobe", "tracing can rest at times (record --strobe)",
@@ -91,8 +82,8 @@ static void check_capability(struct report *report, const struct capability *cap
 	int error;
 
 	/* Where the kernel runs at EL2 its PIDs are in CONTEXTIDR_EL2. */
-	if (request.ete.config == CID && query->ete.exception_level == 2)
-		request.ete.config = VMID | VMIDOPT;
+	if (request.ete.config == FLOWTAP_TRCCONFIGR_CID && query->ete.exception_level == 2)
+		request.ete.config = FLOWTAP_TRCCONFIGR_VMID | FLOWTAP_TRCCONFIGR_VMIDOPT;
 	unable = explain_unsupported(query, &request);
 
 	if (unable) {

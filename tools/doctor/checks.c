@@ -4,10 +4,10 @@
 #include "common/device_report.h"
 #include "common/event.h"
 #include "common/names.h"
-#include "doctor/report.h"
-#include "record/options.h"
 #include "common/tool.h"
+#include "doctor/report.h"
 #include "doctor/selftest.h"
+#include "recording/options.h"
 
 #include <errno.h>
 #include <flowtap/session.h>
@@ -304,7 +304,7 @@ static void check_selftest(struct report *report)
 	error = selftest_run(report->queries, report->cpus, &selftest);
 	if (!error && selftest.bytes)
 		report_add(report, GRADE_OK, "trial", NULL,
-			   "recorded itself on CPU %u: %llu piece%s of trace, %llu byte%s",
+			   "recorded itself on CPU %u: %llu record%s of trace, %llu byte%s",
 			   selftest.cpu, (unsigned long long)selftest.samples,
 			   plural(selftest.samples),
 			   (unsigned long long)selftest.bytes, plural(selftest.bytes));

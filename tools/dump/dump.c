@@ -7,7 +7,6 @@
 #include "common/input_file.h"
 #include "common/parse_options.h"
 #include "common/tool.h"
-#include "decode/decode_perfdata.h"
 #include "dump/listing.h"
 #include "dump/packets.h"
 
@@ -115,7 +114,7 @@ static int dump(const char *command, int fd, const char *given, const struct dum
 	if (zstf)
 		return dump_zstf(fd, path, dumping->hex);
 	if (perf)
-		return perf_dump(fd, path, !dumping->blocks);
+		return dump_perfdata(fd, path, !dumping->blocks);
 	/* Of what has no records of its own. */
 	kind = format_of_bytes(begin, size);
 	if (kind && kind->read)

@@ -13,6 +13,8 @@
  * exit status: STATUS_OK, STATUS_DAMAGED, STATUS_ERROR. fd stands at the beginning.
  */
 int dump_archive(int fd, const char *path, bool contents);
+/* With contents the records too; of trace bytes only where they are. */
+int dump_perfdata(int fd, const char *path, bool contents);
 int dump_stf(int fd, const char *path, bool hex);
 int dump_zstf(int fd, const char *path, bool hex);
 

@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* flowtap dump of a perf.data: what it was recorded with, its records, its ranges of trace. */
-#include "decode/decode_perfdata.h"
+#include "dump/dump.h"
 
 #include "common/tool.h"
-#include "dump/dump.h"
 
 #include <errno.h>
 #include <flowtap/perfdata.h>
@@ -209,12 +208,12 @@ static void on_damage(void *argument, uint64_t offset, const char *reason)
 	complain("'%s': offset %" PRIu64 ": %s", dump->path, offset, reason);
 }
 
-int perf_dump(int input, const char *path, bool contents)
+int dump_perfdata(int fd, const char *path, bool contents)
 {
 	struct dump dump = { .path = path };
 	struct flowtap_perfdata *perfdata;
 	const char *reason = NULL;
-	int error = flowtap_perfdata_open(input, on_damage, &dump, &perfdata, &reason);
+	int error = flowtap_perfdata_open(fd, on_damage, &dump, &perfdata, &reason);
 
 	if (error) {
 		complain("'%s': %s", path, reason ? reason : strerror(-error));

@@ -3,7 +3,7 @@
 #include "record/cgroup.h"
 
 #include "common/tool.h"
-#include "record/explain_error.h"
+#include "recording/explain_error.h"
 
 #include <errno.h>
 #include <stdlib.h>

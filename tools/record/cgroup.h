@@ -3,7 +3,7 @@
 #ifndef FLOWTAP_TOOLS_RECORD_CGROUP_H
 #define FLOWTAP_TOOLS_RECORD_CGROUP_H
 
-#include "record/streams.h"
+#include "recording/streams.h"
 
 #include <stdbool.h>
 

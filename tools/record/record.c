@@ -4,9 +4,9 @@
 #include "common/filter.h"
 #include "common/names.h"
 #include "common/tool.h"
-#include "record/explain_error.h"
-#include "record/recorder.h"
 #include "record/record_summary.h"
+#include "record/recorder.h"
+#include "recording/explain_error.h"
 
 #include <errno.h>
 #include <signal.h>

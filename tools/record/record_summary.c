@@ -9,7 +9,7 @@
 #include "common/json.h"
 #include "common/names.h"
 #include "common/tool.h"
-#include "record/explain_error.h"
+#include "recording/explain_error.h"
 
 #include <inttypes.h>
 #include <string.h>
@@ -29,7 +29,7 @@ static void describe(FILE *file, const struct streams *streams, const struct flo
 
 	number_group(sum->samples, count);
 	if (streams->session.source == FLOWTAP_SOURCE_ETE)
-		fprintf(file, "%s of trace in %s piece%s", number_bytes(sum->aux_bytes, amount),
+		fprintf(file, "%s of trace in %s record%s", number_bytes(sum->aux_bytes, amount),
 			count, plural(sum->samples));
 	else
 		fprintf(file, "%s sample%s with %s transfer%s", count, plural(sum->samples),

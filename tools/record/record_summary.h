@@ -3,7 +3,7 @@
 #ifndef FLOWTAP_TOOLS_RECORD_RECORD_SUMMARY_H
 #define FLOWTAP_TOOLS_RECORD_RECORD_SUMMARY_H
 
-#include "record/streams.h"
+#include "recording/streams.h"
 
 #include <stdbool.h>
 #include <stdint.h>

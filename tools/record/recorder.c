@@ -6,7 +6,7 @@
 #include "record/recorder.h"
 
 #include "common/tool.h"
-#include "record/explain_error.h"
+#include "recording/explain_error.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -7,11 +7,11 @@
 #include "common/output_file.h"
 #include "record/bundle_files.h"
 #include "record/cgroup.h"
-#include "record/kernel_recorder.h"
-#include "record/options.h"
-#include "record/streams.h"
 #include "record/recorder_watch.h"
 #include "record/workload.h"
+#include "recording/kernel_recorder.h"
+#include "recording/options.h"
+#include "recording/streams.h"
 
 #include <flowtap/archive.h>
 #include <flowtap/sideband.h>

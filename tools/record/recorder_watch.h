@@ -3,7 +3,7 @@
 #ifndef FLOWTAP_TOOLS_RECORD_RECORDER_WATCH_H
 #define FLOWTAP_TOOLS_RECORD_RECORDER_WATCH_H
 
-#include "record/streams.h"
+#include "recording/streams.h"
 
 #include <flowtap/sideband.h>
 #include <signal.h>

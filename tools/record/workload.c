@@ -6,7 +6,7 @@
 #include "record/workload.h"
 
 #include "common/tool.h"
-#include "record/descriptors.h"
+#include "recording/descriptors.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
  * Words what the session gives as a cause: the option that was refused, by tables of capability
  * bits, and a fix.
  */
-#include "record/explain_error.h"
+#include "recording/explain_error.h"
 
 #include "common/device_report.h"
 #include "common/names.h"
@@ -39,11 +39,11 @@ static const struct lack triggers[] = {
 	{ 0, NULL }
 };
 
-/* sctrctl (Smctr 2.1): all but U, S, M, STE and MTE is optional. */
+/* Smctr 2.1: all but U, S, M, STE and MTE is optional. */
 static const struct lack controls[] = {
-	{ 1ULL << 7, "it has no return-address stack emulation (RASEMU)" },
-	{ 1ULL << 11, "breakpoints cannot freeze it (BPFRZ)" },
-	{ 1ULL << 36, "it cannot record not-taken branches (NTBREN)" },
+	{ FLOWTAP_SCTRCTL_RASEMU, "it has no return-address stack emulation (RASEMU)" },
+	{ FLOWTAP_SCTRCTL_BPFRZ, "breakpoints cannot freeze it (BPFRZ)" },
+	{ FLOWTAP_SCTRCTL_NTBREN, "it cannot record not-taken branches (NTBREN)" },
 	{ ~0ULL, "it cannot leave these types of transfers out" },
 	{ 0, NULL }
 };

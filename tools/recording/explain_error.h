@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Why a stream or a task cannot be had, in the words of the options that asked for it. */
-#ifndef FLOWTAP_TOOLS_RECORD_EXPLAIN_ERROR_H
-#define FLOWTAP_TOOLS_RECORD_EXPLAIN_ERROR_H
+#ifndef FLOWTAP_TOOLS_RECORDING_EXPLAIN_ERROR_H
+#define FLOWTAP_TOOLS_RECORDING_EXPLAIN_ERROR_H
 
-#include "record/streams.h"
+#include "recording/streams.h"
 
 #include <sys/types.h>
 
@@ -24,4 +24,4 @@ void explain_switch_error(enum flowtap_session_cause cause, int error);
 /* The same for a task that cannot be added. event: its name, NULL a timer. */
 void explain_task_error(pid_t pid, const char *event, int error);
 
-#endif /* FLOWTAP_TOOLS_RECORD_EXPLAIN_ERROR_H */
+#endif /* FLOWTAP_TOOLS_RECORDING_EXPLAIN_ERROR_H */

@@ -3,7 +3,7 @@
  * Completes the configuration from the queries of all CPUs: one period, and the options that
  * every trace unit has.
  */
-#include "record/fit.h"
+#include "recording/fit.h"
 
 #include "common/names.h"
 #include "common/tool.h"

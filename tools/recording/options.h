@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What `flowtap record` is asked for. */
-#ifndef FLOWTAP_TOOLS_RECORD_OPTIONS_H
-#define FLOWTAP_TOOLS_RECORD_OPTIONS_H
+/* What a recording is asked for, in the words of `flowtap record`; flowtapd asks in them, too. */
+#ifndef FLOWTAP_TOOLS_RECORDING_OPTIONS_H
+#define FLOWTAP_TOOLS_RECORDING_OPTIONS_H
 
 #include "common/ete_options.h"
 #include "common/event.h"
@@ -51,4 +51,4 @@ int options_parse(int argc, char **argv, struct record_options *options);
 bool options_trace_command(const struct record_options *options);
 bool options_cpu(const struct record_options *options, size_t cpu);
 
-#endif /* FLOWTAP_TOOLS_RECORD_OPTIONS_H */
+#endif /* FLOWTAP_TOOLS_RECORDING_OPTIONS_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Parses the command line of `flowtap record`, and refuses options that exclude each other. */
-#include "record/options.h"
+#include "recording/options.h"
 
 #include "common/control.h"
 #include "common/filter.h"
@@ -14,10 +14,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
-
-/* sctrctl (Smctr 2.1) */
-#define RASEMU (1ULL << 7)
-#define BPFRZ (1ULL << 11)
 
 #define FREQUENCY_MAX 100000	/* the module's least time is 10 us */
 
@@ -234,11 +230,12 @@ static int parse(int argc, char **argv, struct record_options *options)
 		OPTION_BITS(0, "user", &configure->modes, FLOWTAP_MODE_USER),
 		OPTION_BITS(0, "kernel", &configure->modes, FLOWTAP_MODE_KERNEL),
 		OPTION_STRING(0, "filter", &options->filter, .first = samples),
-		OPTION_BITS(0, "ras", &configure->ctr.control, RASEMU, .first = samples),
+		OPTION_BITS(0, "ras", &configure->ctr.control, FLOWTAP_SCTRCTL_RASEMU,
+			    .first = samples),
 		OPTION(0, "depth", required_argument, parse_depth, &configure->ctr.depth,
 		       .first = samples),
-		OPTION_BITS(0, "freeze-on-breakpoint", &configure->ctr.control, BPFRZ,
-			    .first = samples),
+		OPTION_BITS(0, "freeze-on-breakpoint", &configure->ctr.control,
+			    FLOWTAP_SCTRCTL_BPFRZ, .first = samples),
 		OPTION_CHOICE(0, "source", &configure->source, sources, "ctr, ete or soft"),
 		OPTION('e', "event", required_argument, parse_event, options, .first = samples,
 		       .wanted = "the name of an event (`flowtap list` shows them)"),
@@ -279,10 +276,10 @@ static const char *conflict(const struct record_options *options)
 		return "what is in the cgroup is recorded: no --no-inherit with it";
 	if (options->frequency && (options->event_given || configure->period))
 		return "either -F (a timer) or -e and -c (an event), not both";
-	if (configure->ctr.control & RASEMU && configure->modes & FLOWTAP_MODE_KERNEL)
+	if (configure->ctr.control & FLOWTAP_SCTRCTL_RASEMU && configure->modes & FLOWTAP_MODE_KERNEL)
 		return "--ras is for user mode only: in the kernel the recorder's own returns would "
 		       "take calls off the stack";
-	if (configure->ctr.control & RASEMU && options->filter)
+	if (configure->ctr.control & FLOWTAP_SCTRCTL_RASEMU && options->filter)
 		return "--ras records calls and returns and nothing else; no --filter with it";
 	if (options->json && !strcmp(options->path, "-"))
 		return "--json and -o - both want standard output";

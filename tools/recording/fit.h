@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* Fits the request to what the source can be configured for. */
-#ifndef FLOWTAP_TOOLS_RECORD_FIT_H
-#define FLOWTAP_TOOLS_RECORD_FIT_H
+#ifndef FLOWTAP_TOOLS_RECORDING_FIT_H
+#define FLOWTAP_TOOLS_RECORDING_FIT_H
 
-#include "record/streams.h"
+#include "recording/streams.h"
 
 /*
  * streams->session.source and queries are known. Changes configure, the same for all streams, and
@@ -13,4 +13,4 @@
 int fit_options(struct streams *streams, const struct record_options *options,
 		struct flowtap_configure *configure);
 
-#endif /* FLOWTAP_TOOLS_RECORD_FIT_H */
+#endif /* FLOWTAP_TOOLS_RECORDING_FIT_H */

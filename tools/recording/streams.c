@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Asks the session for what the options say, and complains about what fails. */
-#include "record/streams.h"
+#include "recording/streams.h"
 
 #include "common/tool.h"
-#include "record/descriptors.h"
-#include "record/explain_error.h"
-#include "record/fit.h"
+#include "recording/descriptors.h"
+#include "recording/explain_error.h"
+#include "recording/fit.h"
 
 #include <errno.h>
 #include <stdlib.h>

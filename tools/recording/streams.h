@@ -3,10 +3,10 @@
  * The streams of one recording (flowtap/session.h), for a command.
  * Every failure has been complained about, with its fix, when a function here returns.
  */
-#ifndef FLOWTAP_TOOLS_RECORD_STREAMS_H
-#define FLOWTAP_TOOLS_RECORD_STREAMS_H
+#ifndef FLOWTAP_TOOLS_RECORDING_STREAMS_H
+#define FLOWTAP_TOOLS_RECORDING_STREAMS_H
 
-#include "record/options.h"
+#include "recording/options.h"
 
 #include <flowtap/session.h>
 #include <stdbool.h>
@@ -55,4 +55,4 @@ int streams_copy(struct streams *streams, bool running);
 bool streams_whole(const struct streams *streams);
 void streams_close(struct streams *streams);
 
-#endif /* FLOWTAP_TOOLS_RECORD_STREAMS_H */
+#endif /* FLOWTAP_TOOLS_RECORDING_STREAMS_H */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* What a command says where the kernel's text cannot be followed (flowtap/kernel.h). */
-#ifndef FLOWTAP_TOOLS_RECORD_KERNEL_RECORDER_H
-#define FLOWTAP_TOOLS_RECORD_KERNEL_RECORDER_H
+#ifndef FLOWTAP_TOOLS_RECORDING_KERNEL_RECORDER_H
+#define FLOWTAP_TOOLS_RECORDING_KERNEL_RECORDER_H
 
 #include <flowtap/kernel.h>
 
@@ -15,4 +15,4 @@ int kernel_start(struct flowtap_kernel_follower *kernel);
  */
 int kernel_finish(struct flowtap_kernel_follower *kernel, struct flowtap_archive_writer *writer);
 
-#endif /* FLOWTAP_TOOLS_RECORD_KERNEL_RECORDER_H */
+#endif /* FLOWTAP_TOOLS_RECORDING_KERNEL_RECORDER_H */

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Follows the kernel's text, and complains where it cannot be read. */
-#include "record/kernel_recorder.h"
+#include "recording/kernel_recorder.h"
 
 #include "common/tool.h"
 

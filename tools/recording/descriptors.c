@@ -3,7 +3,7 @@
  * Raises the soft limit of RLIMIT_NOFILE to the hard one, and restores it for the command that is
  * recorded.
  */
-#include "record/descriptors.h"
+#include "recording/descriptors.h"
 
 #include <stdbool.h>
 #include <sys/resource.h>
