@@ -35,15 +35,10 @@ void after_init(struct after *after, struct store *store, const struct after_opt
 
 void after_change(struct after *after, const struct after_options *options)
 {
-	const struct store_segment *segments;
-	size_t n;
-
 	after->options = *options;
 	after->no_decoder = false;
 	after->retry = 0;
-	segments = store_segments(after->store, &n);
-	for (size_t i = 0; i < n; i++)
-		store_postpone(after->store, segments[i].name, 0);
+	store_resume(after->store);
 }
 
 /* --- The child. --- */
@@ -98,9 +93,13 @@ static int begin(struct after *after, enum store_work work, const char *segment)
 /* Whether it has ended; its status. */
 static bool ended(struct after *after, int flags, int *status)
 {
-	struct rusage usage;
+	struct rusage usage = { 0 };
+	const pid_t child = wait4(after->child, status, flags, &usage);
 
-	if (wait4(after->child, status, flags, &usage) != after->child)
+	/* Somebody else has waited for it: what it did is not known. */
+	if (child < 0 && errno == ECHILD)
+		*status = W_EXITCODE(CHILD_FAILED, 0);
+	else if (child != after->child)
 		return false;
 	after->child = 0;
 	after->cpu += (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * SECOND +
@@ -276,11 +275,11 @@ static void take(struct after *after, int status)
 /* Why it cannot go on; NULL: it can. */
 static const char *trouble(struct after *after)
 {
+	const uint64_t bytes = store_work_look(after->store);
 	unsigned int deleted;
 	int error;
 
-	if (after->work == STORE_DECODING && after->options.most &&
-	    store_work_bytes(after->store) > after->options.most)
+	if (after->work == STORE_DECODING && after->options.most && bytes > after->options.most)
 		return "ended: more than a segment may be decoded to";
 	/* What it writes counts: the oldest segments make room for it. */
 	error = store_make_space(after->store, 0, &deleted);
@@ -329,11 +328,27 @@ static void count_waiting(struct after *after, uint64_t wall)
 	after->lag = oldest && wall > oldest->ended ? (wall - oldest->ended) * SECOND : 0;
 }
 
+/*
+ * That needs room for both for a while: no other segment goes for it. least: of those that there is no
+ * room for, which a larger one need not ask the disk about.
+ */
+static bool wants_packing(const struct after *after, const struct store_segment *segment,
+			  uint64_t *least)
+{
+	if (!after->options.pack || segment->packed || segment->loose || segment->bytes >= *least)
+		return false;
+	if (store_fits(after->store, segment->bytes / 2))
+		return true;
+	*least = segment->bytes;
+	return false;
+}
+
 static void begin_next(struct after *after, uint64_t now)
 {
 	const struct store_segment *segments;
 	char name[STORE_NAME];
 	enum store_work work = STORE_IDLE;
+	uint64_t least = UINT64_MAX;
 	int error;
 	size_t n;
 
@@ -347,9 +362,7 @@ static void begin_next(struct after *after, uint64_t now)
 			continue;
 		if (wants_decoding(after, segment))
 			work = STORE_DECODING;
-		/* That needs room for both for a while: no other segment goes for it. */
-		else if (after->options.pack && !segment->packed && !segment->loose &&
-			 store_fits(after->store, segment->bytes / 2))
+		else if (wants_packing(after, segment, &least))
 			work = STORE_PACKING;
 		snprintf(name, sizeof(name), "%s", segment->name);
 	}

@@ -315,15 +315,47 @@ static void write_http(FILE *reply, const char *status, const char *type, const 
 		fwrite(body, 1, size, reply);
 }
 
+void answer_free(struct answer_page *page)
+{
+	free(page->text);
+	*page = (struct answer_page){ .text = NULL };
+}
+
+/*
+ * Anybody may ask, as often as he likes: the figures are taken once a second, and when a segment has
+ * ended, so that they agree with what is there. False: no memory.
+ */
+static bool make_page(struct run *run)
+{
+	struct answer_page *page = &run->page;
+	FILE *file;
+
+	if (page->text && page->second == run->second && page->state == run->state &&
+	    page->segments == run->figures.segments)
+		return true;
+	answer_free(page);
+	file = open_memstream(&page->text, &page->size);
+	if (!file)
+		return false;
+	run_measure(run);
+	metrics_write(file, &run->figures);
+	page->second = run->second;
+	page->state = run->state;
+	page->segments = run->figures.segments;
+	if (!fclose(file))
+		return true;
+	answer_free(page);
+	return false;
+}
+
 bool answer_metrics(void *argument, const struct server_peer *peer, char *request, FILE *reply)
 {
-	static const char none[] = "/metrics is here\n", other[] = "GET and HEAD only\n";
+	static const char none[] = "/metrics is here\n", other[] = "GET and HEAD only\n",
+			  memory[] = "no memory\n";
 	struct run *run = argument;
-	char *body = NULL, *target, *rest = request;
+	char *target, *rest = request;
 	const char *method = strsep(&rest, " ");
-	size_t size = 0;
 	bool head = !strcmp(method, "HEAD");
-	FILE *file;
 
 	(void)peer;
 	target = rest ? strsep(&rest, " \r") : "";
@@ -332,15 +364,12 @@ bool answer_metrics(void *argument, const struct server_peer *peer, char *reques
 			   false);
 		return false;
 	}
-	file = strcmp(target, "/metrics") ? NULL : open_memstream(&body, &size);
-	if (!file) {
+	if (strcmp(target, "/metrics"))
 		write_http(reply, "404 Not Found", "text/plain", none, sizeof(none) - 1, head);
-		return false;
-	}
-	run_measure(run);
-	metrics_write(file, &run->figures);
-	fclose(file);
-	write_http(reply, "200 OK", METRICS_TYPE, body, size, head);
-	free(body);
+	else if (make_page(run))
+		write_http(reply, "200 OK", METRICS_TYPE, run->page.text, run->page.size, head);
+	else
+		write_http(reply, "503 Service Unavailable", "text/plain", memory,
+			   sizeof(memory) - 1, head);
 	return false;
 }

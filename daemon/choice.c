@@ -19,7 +19,8 @@
 #include "rules.h"
 
 #define PAUSE_NS 100000000ULL		/* from one look at /proc to the next, at least */
-#define SHARE 20			/* of the time, for looking, at the most: one part in so many */
+#define PAUSE_MAX_NS 10000000000ULL
+#define SHARE 4				/* of the CPU budget, for looking, at the most: one part in so many */
 #define AGAIN 3				/* how often one that executes meanwhile is looked at */
 
 /* Somebody who was there at the last look. Sorted by pid. */
@@ -432,9 +433,21 @@ int choice_fd(const struct choice *choice)
 	return choice && choice->method == CHOICE_STOP ? programs_fd(choice->programs) : -1;
 }
 
+/* Until the next look, after one that took so long: longer where that would be above the budget. */
+static uint64_t pause_after(const struct choice *choice, uint64_t took)
+{
+	const uint64_t most = PAUSE_MAX_NS / 1000000 * choice->conf->cpu / SHARE;
+	uint64_t pause;
+
+	if (took >= most)
+		return PAUSE_MAX_NS;
+	pause = took * SHARE * 1000000 / choice->conf->cpu;
+	return pause > PAUSE_NS ? pause : PAUSE_NS;
+}
+
 void choice_serve(struct choice *choice, uint64_t now)
 {
-	uint64_t after, pause;
+	uint64_t after;
 
 	if (!choice || !choice->streams)
 		return;
@@ -445,8 +458,7 @@ void choice_serve(struct choice *choice, uint64_t now)
 	if (look(choice, false))
 		choice->missed++;
 	after = number_now();
-	pause = SHARE * (after - now);
-	choice->next = after + (pause > PAUSE_NS ? pause : PAUSE_NS);
+	choice->next = after + pause_after(choice, after - now);
 }
 
 void choice_measure(const struct choice *choice, struct choice_figures *figures)

@@ -165,6 +165,8 @@ static int begin_first(struct collect *collect, struct flowtap_archive_writer *w
 {
 	const struct flowtap_sideband_options request = {
 		.keep = COLLECT_KEEP(collect->conf->memory),
+		/* The rest of the budget is for what is recorded. */
+		.poll_share = collect->conf->cpu / 2,
 		.mapped = collect->images ? images_mapped : NULL,
 		.argument = collect->images,
 	};
@@ -324,7 +326,6 @@ static int end_recording(struct collect *collect, uint64_t *settled)
 int collect_begin(struct collect *collect, int fd)
 {
 	struct flowtap_archive_writer *writer;
-	bool enabled = collect->enabled;
 	uint64_t settled = 0;
 	int error = flowtap_archive_create(fd, &writer), ended = 0;
 
@@ -337,8 +338,6 @@ int collect_begin(struct collect *collect, int fd)
 			ended = end_recording(collect, &settled);
 		collect->paused = 0;
 		error = begin_next(collect, writer, settled);
-		if (enabled && !error)
-			error = collect_switch_on(collect, true);
 	} else {
 		collect->writer = writer;
 		error = begin_first(collect, writer);

@@ -15,6 +15,7 @@
 #include "run.h"
 
 #define ONLINE "/sys/devices/system/cpu/online"
+#define EVERY 10000000000ULL
 
 bool cpus_has(const char *list, unsigned int cpu)
 {
@@ -92,9 +93,22 @@ static void keep_open(struct run *run)
 	cpus_note(run);
 }
 
+static void reopen(struct run *run, uint64_t now, const char *word, const char *why)
+{
+	run->cpus.again = now + EVERY;
+	lend_reopen(run, word, why);
+}
+
+/* It is not read any more, which was complained about. */
+static void look_at_rings(struct run *run, uint64_t now)
+{
+	if (!streams_whole(&run->collect.streams) && run_may_open_device(run))
+		reopen(run, now, "ring", "a ring contradicted itself");
+}
+
 void cpus_look(struct run *run)
 {
-	const uint64_t losses = offline_losses(run);
+	const uint64_t losses = offline_losses(run), now = number_now();
 	/* One that went and came since the last time is seen by what it lost. */
 	bool came = losses != run->cpus.losses, went = false, waits = false;
 	char online[CPUS_TEXT];
@@ -111,12 +125,17 @@ void cpus_look(struct run *run)
 		else
 			waits = true;
 	}
+	/* It is seen later. */
+	if (came && now < run->cpus.again)
+		return;
 	if (went || came)
 		event_cpus(run->cpus.online, online);
 	if (came && run_may_open_device(run))
-		lend_reopen(run);
+		reopen(run, now, "cpus", "a CPU came online");
 	else if (came)
 		keep_open(run);
 	else if (went && !waits)
 		snprintf(run->cpus.online, sizeof(run->cpus.online), "%s", online);
+	if (!came && now >= run->cpus.again)
+		look_at_rings(run, now);
 }

@@ -13,6 +13,7 @@ struct run;
 struct cpus {
 	char online[CPUS_TEXT];		/* as in sysfs: "0-3,5" */
 	uint64_t losses;		/* by CPUs that were offline, so far */
+	uint64_t again;			/* before that nothing is opened again, CLOCK_MONOTONIC_RAW, ns */
 };
 
 /* Whether the list, as in sysfs, has the CPU. */
@@ -22,7 +23,8 @@ void cpus_note(struct run *run);
 /*
  * Every second, while streams are open: reports CPUs that went offline. perf closes its events of
  * such a CPU, and one that was not there has no stream: where one has come, all is opened again,
- * into another segment.
+ * into another segment; and where a ring contradicts itself, of which nothing more can be read. At
+ * most every 10 seconds: each time costs a segment, and a look at all processes.
  */
 void cpus_look(struct run *run);
 

@@ -5,11 +5,14 @@
  */
 #include "crash.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <linux/cn_proc.h>
 #include <linux/connector.h>
+#include <linux/filter.h>
 #include <linux/netlink.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -36,6 +39,21 @@ static int subscribe(int fd)
 	return send(fd, &request, sizeof(request), 0) == sizeof(request) ? 0 : -errno;
 }
 
+int crash_filter(int fd)
+{
+	/* A load takes big-endian words; event.what is one of this machine's. */
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, sizeof(struct nlmsghdr) + sizeof(struct cn_msg) +
+			 offsetof(struct proc_event, what)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, htonl(PROC_EVENT_COREDUMP), 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, UINT32_MAX),
+		BPF_STMT(BPF_RET | BPF_K, 0),
+	};
+	const struct sock_fprog program = { .len = sizeof(code) / sizeof(code[0]), .filter = code };
+
+	return setsockopt(fd, SOL_SOCKET, SO_ATTACH_FILTER, &program, sizeof(program)) ? -errno : 0;
+}
+
 int crash_open(void)
 {
 	const struct sockaddr_nl group = { .nl_family = AF_NETLINK, .nl_groups = CN_IDX_PROC };
@@ -44,6 +62,8 @@ int crash_open(void)
 
 	if (fd < 0)
 		return -errno;
+	/* Without it nothing is missing but time. */
+	crash_filter(fd);
 	error = bind(fd, (const struct sockaddr *)&group, sizeof(group)) ? -errno : subscribe(fd);
 	if (!error)
 		return fd;

@@ -18,6 +18,11 @@ struct crash {
  * -EPROTONOSUPPORT (a kernel without CONFIG_PROC_EVENTS); -errno.
  */
 int crash_open(void);
+/*
+ * Of what comes to this socket the kernel passes on crashes alone: before Linux 6.6 it tells of each
+ * fork, exec and exit as well. 0 or -errno.
+ */
+int crash_filter(int fd);
 /* The next one that waits. 1; 0: none; -ENOBUFS: some were lost; -errno. */
 int crash_next(int fd, struct crash *crash);
 /*

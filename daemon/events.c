@@ -21,14 +21,13 @@ void event_begun(const struct run *run)
 
 void event_ended(const struct run *run, const struct store_facts *facts)
 {
-	size_t n;
-	const struct store_segment *segments = store_segments(run->store, &n);
+	const struct store_segment *segment = store_finished(run->store);
 	struct log_line line;
 
 	log_begin(&line, facts->lost ? LEVEL_WARNING : LEVEL_INFO, "segment-ended");
-	if (n) {
-		log_text(&line, "name", segments[n - 1].name);
-		log_number(&line, "bytes", segments[n - 1].bytes);
+	if (segment) {
+		log_text(&line, "name", segment->name);
+		log_number(&line, "bytes", segment->bytes);
 	}
 	log_number(&line, "records", facts->records);
 	log_number(&line, "lost", facts->lost);
@@ -205,6 +204,8 @@ void event_full(const struct run *run, int error)
 	log_text(&line, "why", strerror(-error));
 	log_text(&line, "fix", error == -ENOSPC ?
 		 "make room there, or lower free or raise quota: recording waits for it" :
+		 error == -EDQUOT ?
+		 "a larger quota of its file system, or a lower quota: recording waits for it" :
 		 error == -EACCES ? "chown it to flowtapd's user: recording waits for it" :
 		 error == -EROFS ? "mount it to be written: recording waits for it" :
 		 "recording waits until segments can be written there");

@@ -27,6 +27,17 @@ static uint64_t own_cpu(void)
 	return sum;
 }
 
+/*
+ * The kernel counts a thread and its process in different ways: what one has more than the other
+ * does not come off what was counted before.
+ */
+static uint64_t without(uint64_t all, uint64_t part, uint64_t before)
+{
+	const uint64_t rest = all > part ? all - part : 0;
+
+	return rest > before ? rest : before;
+}
+
 /* Anonymous memory: what is mapped of rings and files is not ours. */
 static uint64_t own_memory(void)
 {
@@ -61,7 +72,7 @@ void run_measure(struct run *run)
 	if (run->images)
 		images_measure(run->images, &images);
 	figures->after_cpu = run->after.cpu + images.cpu;
-	figures->own_cpu = own_cpu() - figures->after_cpu;
+	figures->own_cpu = without(own_cpu(), figures->after_cpu, figures->own_cpu);
 	figures->images_saved = images.saved;
 	figures->images_missing = images.missing;
 	figures->images_waiting = images.waiting;

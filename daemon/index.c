@@ -141,16 +141,32 @@ void index_packed(struct index *index, const char *name, uint64_t bytes)
 	index_write(index);
 }
 
+/* Many may go at once, the oldest first: what is left is moved together when it is written. */
 void index_remove(struct index *index, const char *name)
 {
-	for (size_t i = 0; i < index->n; i++) {
+	for (size_t i = index->gone; i < index->n; i++) {
 		if (strcmp(index->lines[i].name, name))
 			continue;
-		memmove(&index->lines[i], &index->lines[i + 1],
-			(index->n - i - 1) * sizeof(index->lines[0]));
-		index->n--;
+		index->lines[i].name[0] = 0;
+		while (index->gone < index->n && !index->lines[index->gone].name[0])
+			index->gone++;
 		return;
 	}
+}
+
+static void drop_removed(struct index *index)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < index->n; i++) {
+		if (!index->lines[i].name[0])
+			continue;
+		if (kept != i)
+			index->lines[kept] = index->lines[i];
+		kept++;
+	}
+	index->n = kept;
+	index->gone = 0;
 }
 
 static int write_lines(const struct index *index, FILE *file)
@@ -168,6 +184,7 @@ void index_write(struct index *index)
 	FILE *file = fd < 0 ? NULL : fdopen(fd, "w");
 	int error;
 
+	drop_removed(index);
 	if (!file) {
 		index->error = -errno;
 		if (fd >= 0)

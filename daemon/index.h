@@ -15,8 +15,9 @@ struct index_line;
 
 struct index {
 	int directory;			/* borrowed */
-	struct index_line *lines;
+	struct index_line *lines;	/* one without a name was removed */
 	size_t n;
+	size_t gone;			/* so many at the beginning were */
 	struct index_line *read;	/* what the file had, by name */
 	size_t n_read;
 	int error;

@@ -112,8 +112,8 @@ static void report_gap(struct run *run, uint64_t now)
 	snprintf(whom, sizeof(whom), "to PID %d", run->lease.pid);
 	snprintf(gap, sizeof(run->collect.gap), "%s=%llu.%03llu s%s%s\n",
 		 run->lease.pid ? "lent" : "reopened", (unsigned long long)(ns / SECOND),
-		 (unsigned long long)(ns / 1000000 % 1000), run->lease.pid ? " " : "",
-		 run->lease.pid ? whom : ": a CPU came online");
+		 (unsigned long long)(ns / 1000000 % 1000), run->lease.pid ? " " : ": ",
+		 run->lease.pid ? whom : run->lease.why);
 }
 
 /* 0 or -errno: everything is closed again. */
@@ -165,14 +165,16 @@ void lend_serve(struct run *run, uint64_t now)
 	} else {
 		log_begin(&line, LEVEL_NOTICE, "reopened");
 		log_time(&line, "closed", closed_for(lease, now));
+		log_text(&line, "why", lease->why);
 	}
 	log_text(&line, "state", run_state_name(run->state));
 	log_end(&line);
 }
 
-void lend_reopen(struct run *run)
+void lend_reopen(struct run *run, const char *word, const char *why)
 {
-	let_go(run, "cpus");
+	let_go(run, word);
+	run->lease.why = why;
 	run->lease.returned = run->lease.retry = number_now();
 	lend_serve(run, run->lease.retry);
 }

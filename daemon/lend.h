@@ -20,6 +20,7 @@ struct lease {
 	uint64_t since;			/* CLOCK_MONOTONIC_RAW, ns */
 	uint64_t returned;		/* 0: not yet */
 	uint64_t retry;			/* when taking back is tried */
+	const char *why;		/* it is opened again, for people */
 };
 
 /*
@@ -31,8 +32,9 @@ int lend(struct run *run, const struct server_peer *peer);
 void lend_returned(struct run *run, const struct server_peer *peer);
 /*
  * All that is open is opened again, into another segment; where it cannot be, as lent until it can.
+ * word: why the segment ended; why: the same for people. Both are static.
  */
-void lend_reopen(struct run *run);
+void lend_reopen(struct run *run, const char *word, const char *why);
 /*
  * While RUN_LENT: tries to take it back when it was returned, and if that fails again and again:
  * the state is the one before then, and a segment has begun.

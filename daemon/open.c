@@ -15,6 +15,9 @@
 #include "rules.h"
 #include "run.h"
 
+/* Who scrapes them comes every few seconds; anybody can come to a port. */
+#define METRICS_RATE 8
+
 static int open_store(struct run *run)
 {
 	const struct store_limits limits = { .quota = run->conf.quota, .free = run->conf.free };
@@ -91,6 +94,7 @@ static int open_server(const char *address, const char *group, bool metrics, str
 		.answer = metrics ? answer_metrics : answer_control,
 		.closed = answer_closed,
 		.argument = run,
+		.rate = metrics ? METRICS_RATE : 0,
 	};
 	int error = server_open(&options, server);
 
@@ -214,6 +218,8 @@ int run_open(struct run *run, const char *path)
 	run->signals = open_signals();
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
+	/* Who started it may have ignored it: then nobody hears how children ended. */
+	signal(SIGCHLD, SIG_DFL);
 	status = open_privileges(run);
 	if (!status)
 		status = open_store(run);
@@ -238,6 +244,7 @@ void run_close(struct run *run)
 	if (run->collect.conf)
 		collect_close(&run->collect);
 	totals_free(&run->totals);
+	answer_free(&run->page);
 	after_close(&run->after);
 	images_close(run->images);
 	store_close(run->store);

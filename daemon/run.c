@@ -80,7 +80,7 @@ static void finish_segment(struct run *run, const struct store_facts *facts)
 	if (!error || error == -EBADMSG)
 		return;
 	complain("cannot finish a segment in '%s': %s", run->conf.directory, strerror(-error));
-	advise("it stays a .part until another one can be begun there, or flowtapd starts again");
+	advise("it stays a .part until that is tried again with the next one, or flowtapd starts again");
 }
 
 /* Of rings that overwrite, a segment in which nothing was saved is nothing. */
@@ -103,7 +103,35 @@ static struct store_facts begin_facts(const struct run *run, const char *why)
 	};
 }
 
-/* The next segment, or the first. 0; -ENOSPC: there is no room, nothing has changed; -errno. */
+/* Or nothing else is to be recorded: who started it is told. */
+static void switch_on(struct run *run, bool on)
+{
+	if (!collect_switch_on(&run->collect, on))
+		return;
+	run->over = true;
+	run->failed = true;
+}
+
+/* All the time: there is no rest. */
+static bool is_whole(const struct run *run)
+{
+	return run->conf.on_time >= governor_period(&run->governor, run->conf.on_period);
+}
+
+/*
+ * By its free space the disk takes more, and it does not: a quota of its user, or there are no
+ * inodes. The oldest segment makes room.
+ */
+static void give_room(struct run *run, int error)
+{
+	if ((error == -ENOSPC || error == -EDQUOT) && store_fits(run->store, 0))
+		count_deleted(run, store_delete_oldest(run->store));
+}
+
+/*
+ * The next segment, or the first. 0; -ENOSPC: there is no room, nothing has changed; -errno. What
+ * rests at times does so while the one before goes to the disk, which takes as long as it likes.
+ */
 static int next_segment(struct run *run, const char *why)
 {
 	struct store_facts facts = begin_facts(run, why);
@@ -112,10 +140,9 @@ static int next_segment(struct run *run, const char *why)
 	unsigned int deleted;
 	int error, fd;
 
-	error = store_retry(run->store, &unfinished);
-	if (error > 0)
+	while ((error = store_retry(run->store, &unfinished)) > 0)
 		count_segment(run, &unfinished);
-	if (error < 0)
+	if (error)
 		return error;
 	/* The one before may be larger than it was to be: a quota of two has room for both. */
 	error = store_make_space(run->store, first ? run->conf.size : run->conf.size / 4 * 3, &deleted);
@@ -133,6 +160,8 @@ static int next_segment(struct run *run, const char *why)
 	facts.lost = run->collect.lost;
 	run->segment_began = facts.ended;
 	run->rotate = false;
+	if (!first && !error && run->state == RUN_RECORDING && is_whole(run))
+		switch_on(run, true);
 	if (!first)
 		keep_or_discard(run, &facts);
 	event_begun(run);
@@ -167,6 +196,8 @@ int run_begin_segment(struct run *run)
 {
 	int error = next_segment(run, "");
 
+	/* Who tries again finds it. */
+	give_room(run, error);
 	if (error)
 		return error;
 	event_drain(run);
@@ -228,6 +259,7 @@ static void wait_for_space(struct run *run, int error)
 		run->full_since = now;
 	if (run->state == RUN_RECORDING)
 		run->state = RUN_FULL;
+	give_room(run, error);
 	if (!run->collect.paused)
 		end_segment(run, "full", collect_pause(&run->collect));
 }
@@ -320,7 +352,7 @@ static bool on_duty(struct run *run, uint64_t now, uint64_t *left)
 	*left = UINT64_MAX;
 	if (run->state != RUN_RECORDING || run->collect.paused)
 		return false;
-	if (on >= period)
+	if (is_whole(run))
 		return true;
 	if (at >= period) {
 		run->period = at - period < period ? run->period + period : now;
@@ -492,13 +524,15 @@ static void turn_open(struct run *run)
 	uint64_t now = number_now(), duty;
 	int error;
 
-	if (collect_switch_on(&run->collect, on_duty(run, now, &duty)))
-		run->over = true;
+	switch_on(run, on_duty(run, now, &duty));
 	pause_for(run, duty < PAUSE_NS ? duty : PAUSE_NS);
 	now = number_now();
 	duty = duty > PAUSE_NS ? duty - PAUSE_NS : 0;
 	collect_wait(&run->collect, wait_ms(run, now, duty));
 	now = number_now();
+	/* What follows may take longer than the rest does. */
+	if (run->collect.enabled)
+		switch_on(run, on_duty(run, now, &duty));
 	choice_serve(run->choice, now);
 	error = collect_take(&run->collect);
 	run_take_triggers(run);
@@ -557,6 +591,9 @@ void run_advise_folder(const struct run *run, int error)
 		advise("mount it to be written, or name another directory in '%s'", run->path);
 	else if (error == -ENOSPC)
 		advise("make room there, or lower free or raise quota in '%s'", run->path);
+	else if (error == -EDQUOT)
+		advise("raise the quota that its file system gives %s, or lower quota in '%s'",
+		       *user ? user : "its user", run->path);
 }
 
 int run_loop(struct run *run)

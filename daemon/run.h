@@ -29,6 +29,15 @@ enum run_state {
 	RUN_LENT,		/* nothing is open: somebody borrowed the hardware, or CPUs changed */
 };
 
+/* Metrics as they were answered last: the same for whoever asks before something has changed. */
+struct answer_page {
+	char *text;		/* NULL: none was */
+	size_t size;
+	uint64_t second;	/* of the run, then */
+	uint64_t segments;
+	enum run_state state;
+};
+
 struct run {
 	const char *path;	/* of the conf */
 	struct conf conf;
@@ -69,6 +78,7 @@ struct run {
 	uint64_t crashes_passed; /* that were counted only */
 	struct probes *probes;	/* NULL: none */
 	struct metrics figures;
+	struct answer_page page;
 	struct totals totals;	/* what the figures have of CPUs */
 	uint64_t sideband_past;	/* losses of a side band that is closed */
 	uint64_t sideband_reported;
@@ -120,6 +130,7 @@ bool answer_control(void *run, const struct server_peer *peer, char *request, FI
 void answer_closed(void *run, const struct server_peer *peer);
 size_t answer_http(const char *text, size_t size);
 bool answer_metrics(void *run, const struct server_peer *peer, char *request, FILE *reply);
+void answer_free(struct answer_page *page);
 
 /*
  * triggers.c: what the rings that overwrite have is saved, with this as its reason. 0; -EINVAL:

@@ -45,6 +45,9 @@ struct server {
 	int listener;
 	int epoll;
 	bool accepting;			/* the listener is waited for */
+	uint64_t now;			/* as it was told last */
+	uint64_t window;		/* when the present second of the rate began */
+	unsigned int accepted;		/* in it */
 	unsigned int n;
 	struct client clients[SERVER_CLIENTS];
 };
@@ -246,6 +249,25 @@ static struct server_peer peer_of(const struct server *server, int fd)
 	return peer;
 }
 
+static bool may_accept(struct server *server)
+{
+	if (server->n == SERVER_CLIENTS)
+		return false;
+	if (server->now - server->window >= NS) {
+		server->window = server->now;
+		server->accepted = 0;
+	}
+	return !server->options.rate || server->accepted < server->options.rate;
+}
+
+/* Again, where it was not. */
+static void listen_again(struct server *server)
+{
+	if (!server->accepting && may_accept(server) &&
+	    !watch(server, server->listener, EPOLLIN, SERVER_CLIENTS))
+		server->accepting = true;
+}
+
 /* What it sent and nobody read would be an error to it, before it has read all of the answer. */
 static void end(struct server *server, struct client *client)
 {
@@ -261,34 +283,34 @@ static void end(struct server *server, struct client *client)
 	if (client->stays)
 		server->options.closed(server->options.argument, &client->peer);
 	client->stays = false;
-	if (!server->accepting && !watch(server, server->listener, EPOLLIN, SERVER_CLIENTS))
-		server->accepting = true;
+	listen_again(server);
 }
 
-static void accept_one(struct server *server, int fd, uint64_t now)
+static void accept_one(struct server *server, int fd)
 {
 	unsigned int i = 0;
 
 	while (server->clients[i].fd >= 0)
 		i++;
 	server->clients[i].fd = fd;
-	server->clients[i].since = now;
+	server->clients[i].since = server->now;
 	server->clients[i].asked = server->clients[i].size = server->clients[i].sent = 0;
 	server->clients[i].peer = peer_of(server, fd);
 	server->n++;
+	server->accepted++;
 	if (watch(server, fd, EPOLLIN | EPOLLRDHUP, i))
 		end(server, &server->clients[i]);
 }
 
-static void accept_all(struct server *server, uint64_t now)
+static void accept_all(struct server *server)
 {
 	int fd;
 
-	while (server->n < SERVER_CLIENTS) {
+	while (may_accept(server)) {
 		fd = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 		if (fd < 0)
 			return;
-		accept_one(server, fd, now);
+		accept_one(server, fd);
 	}
 	epoll_ctl(server->epoll, EPOLL_CTL_DEL, server->listener, NULL);
 	server->accepting = false;
@@ -378,13 +400,16 @@ static void hear(struct server *server, struct client *client)
 void server_serve(struct server *server, uint64_t now)
 {
 	struct epoll_event events[SERVER_CLIENTS + 1];
-	int n = epoll_wait(server->epoll, events, SERVER_CLIENTS + 1, 0);
+	int n;
 
+	server->now = now;
+	listen_again(server);
+	n = epoll_wait(server->epoll, events, SERVER_CLIENTS + 1, 0);
 	for (int i = 0; i < n; i++) {
 		struct client *client = &server->clients[events[i].data.u32];
 
 		if (events[i].data.u32 == SERVER_CLIENTS)
-			accept_all(server, now);
+			accept_all(server);
 		else if (client->fd >= 0 && is_answered(client))
 			listen_on(server, client);
 		else if (client->fd >= 0 && client->answer)

@@ -45,6 +45,8 @@ struct server_options {
 	bool (*answer)(void *argument, const struct server_peer *peer, char *request, FILE *reply);
 	void (*closed)(void *argument, const struct server_peer *peer);
 	void *argument;
+	/* Connections that are accepted in a second; the next ones wait for their turn. 0: any. */
+	unsigned int rate;
 };
 
 struct server;
@@ -59,7 +61,7 @@ int server_open(const struct server_options *options, struct server **server);
 int server_fd(const struct server *server);
 /*
  * Does what can be done now. To be called when the fd is readable, and every second while
- * server_busy. now: ns of any clock that goes on.
+ * server_busy, or always where there is a rate. now: ns of any clock that goes on.
  */
 void server_serve(struct server *server, uint64_t now);
 /* Somebody is connected. */

@@ -88,10 +88,28 @@ int store_add(struct store *store, const struct store_segment *segment)
 
 struct store_segment *store_by_name(struct store *store, const char *name)
 {
-	for (size_t i = 0; i < store->n; i++)
-		if (!strcmp(store->segments[i].name, name))
-			return &store->segments[i];
+	size_t first = 0, last = store->n, middle;
+	uint64_t number;
+
+	if (!store_is_name(name, "", &number))
+		return NULL;
+	while (first < last) {
+		middle = first + (last - first) / 2;
+		if (store->segments[middle].number < number)
+			first = middle + 1;
+		else
+			last = middle;
+	}
+	/* Somebody may have given several the same number. */
+	for (; first < store->n && store->segments[first].number == number; first++)
+		if (!strcmp(store->segments[first].name, name))
+			return &store->segments[first];
 	return NULL;
+}
+
+const struct store_segment *store_finished(struct store *store)
+{
+	return store_by_name(store, store->finished);
 }
 
 const struct store_segment *store_find(struct store *store, const char *name)
@@ -106,7 +124,10 @@ int store_sync(const struct store *store)
 
 uint64_t store_disk_size(const struct stat *stat)
 {
-	return (uint64_t)stat->st_blocks * 512;
+	const uint64_t taken = (uint64_t)stat->st_blocks * 512, block = (uint64_t)stat->st_blksize;
+	const uint64_t most = block ? ((uint64_t)stat->st_size + block - 1) / block * block : taken;
+
+	return taken < most ? taken : most;
 }
 
 int store_open(const char *directory, const struct store_limits *limits, struct store_left *left,
@@ -173,28 +194,79 @@ static void end_oldest(struct store *store)
 	store->n_writing--;
 }
 
-/* Renames the `.part` that is open as fd over it. */
+/* One that could be finished only now is older than others. */
+static int add_in_order(struct store *store, const struct store_segment *segment)
+{
+	int error = store_add(store, segment);
+	size_t i = store->n;
+
+	if (error)
+		return error;
+	for (i--; i && store->segments[i - 1].number > segment->number; i--)
+		store->segments[i] = store->segments[i - 1];
+	store->segments[i] = *segment;
+	return 0;
+}
+
+/*
+ * After a sync that failed the next one says nothing of what that was about: the kernel takes it as
+ * written. So it is written again.
+ */
+static int write_again(int fd)
+{
+	static char bytes[1 << 16];
+	off_t at = 0;
+	ssize_t n;
+
+	while ((n = pread(fd, bytes, sizeof(bytes), at)) > 0) {
+		if (pwrite(fd, bytes, (size_t)n, at) != n)
+			return errno ? -errno : -EIO;
+		at += n;
+	}
+	return n < 0 ? -errno : 0;
+}
+
+/* Its bytes are on the disk. unsynced: they could not be. */
+static int sync_part(int fd, const struct store_facts *facts, bool *unsynced)
+{
+	uint64_t cut = 0;
+	int error = *unsynced ? write_again(fd) : 0;
+
+	if (!error && facts->broken)
+		error = store_mend(fd, &cut);
+	if (!error && fsync(fd))
+		error = -errno;
+	*unsynced = error;
+	return error;
+}
+
+/*
+ * Renames the `.part` that is open as fd over it. When its folder comes to the disk is not waited for
+ * for ever: without that it is a `.part` again after the power has gone.
+ */
 static int reserve_number(struct store *store, int fd, struct store_segment *segment,
-			  const struct store_facts *facts)
+			  const struct store_facts *facts, bool *unsynced)
 {
 	char part[STORE_NAME];
 	struct stat stat;
-	uint64_t cut = 0;
-	int error = facts->broken ? store_mend(fd, &cut) : 0;
+	int error = sync_part(fd, facts, unsynced);
 
 	store_with(part, segment->name, STORE_PART);
 	if (error == -EBADMSG && unlinkat(store->directory, part, 0))
 		error = -errno;
-	if (!error && (fsync(fd) || fstat(fd, &stat) ||
-		       renameat(store->directory, part, store->directory, segment->name)))
+	if (!fstat(fd, &stat))
+		segment->bytes = store_disk_size(&stat);
+	else if (!error)
 		error = -errno;
-	if (!error)
-		error = store_sync(store);
+	if (!error && renameat(store->directory, part, store->directory, segment->name))
+		error = -errno;
 	if (error)
 		return error;
+	store_sync(store);
 	segment->bytes = store_disk_size(&stat);
 	segment->ended = facts->ended;
-	error = store_add(store, segment);
+	store_with(store->finished, segment->name, "");
+	error = add_in_order(store, segment);
 	if (!error)
 		index_add(&store->index, segment->name, (uint64_t)stat.st_size, facts);
 	return error;
@@ -202,38 +274,52 @@ static int reserve_number(struct store *store, int fd, struct store_segment *seg
 
 int store_finish(struct store *store, const struct store_facts *facts)
 {
-	struct store_segment segment = store->writing[0].segment;
+	struct unfinished one = { .segment = store->writing[0].segment, .facts = *facts };
 	int error;
 
 	if (!store->n_writing)
 		return -ENOENT;
-	error = reserve_number(store, store->writing[0].fd, &segment, facts);
+	error = reserve_number(store, store->writing[0].fd, &one.segment, facts, &one.unsynced);
 	end_oldest(store);
-	if (error && error != -EBADMSG) {
-		store->unfinished = segment;
-		store->unfinished_facts = *facts;
-	}
+	if (error && error != -EBADMSG && store->n_unfinished < STORE_UNFINISHED + 2)
+		store->unfinished[store->n_unfinished++] = one;
+	return error;
+}
+
+/* 0 or -errno; -ENOENT, -EBADMSG: somebody has removed it, or there was nothing in it. */
+static int finish_again(struct store *store, struct unfinished *one)
+{
+	char part[STORE_NAME];
+	int fd, error;
+
+	store_with(part, one->segment.name, STORE_PART);
+	fd = openat(store->directory, part, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -errno;
+	error = reserve_number(store, fd, &one->segment, &one->facts, &one->unsynced);
+	close(fd);
 	return error;
 }
 
 int store_retry(struct store *store, struct store_facts *facts)
 {
-	struct store_segment *segment = &store->unfinished;
-	char part[STORE_NAME];
-	int fd, error;
+	int error = 0;
 
-	if (!segment->name[0])
-		return 0;
-	store_with(part, segment->name, STORE_PART);
-	fd = openat(store->directory, part, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-	error = fd < 0 ? -errno : reserve_number(store, fd, segment, &store->unfinished_facts);
-	if (fd >= 0)
-		close(fd);
-	/* Somebody has removed it, or there was nothing in it. */
-	if (!error || error == -ENOENT || error == -EBADMSG)
-		segment->name[0] = 0;
-	*facts = store->unfinished_facts;
-	return error ? (segment->name[0] ? error : 0) : 1;
+	for (unsigned int i = 0; i < store->n_unfinished;) {
+		struct unfinished *one = &store->unfinished[i];
+		const int now = finish_again(store, one);
+
+		if (now && now != -ENOENT && now != -EBADMSG) {
+			error = now;
+			i++;
+			continue;
+		}
+		*facts = one->facts;
+		memmove(one, one + 1, (--store->n_unfinished - i) * sizeof(*one));
+		if (!now)
+			return 1;
+	}
+	return store->n_unfinished < STORE_UNFINISHED ? 0 : error;
 }
 
 void store_drop(struct store *store)
@@ -265,10 +351,12 @@ bool store_fits(const struct store *store, uint64_t need)
 	const struct store_limits *limits = &store->limits;
 	struct statvfs disk;
 	struct stat stat;
-	uint64_t writing = store_work_bytes(store), available;
+	uint64_t writing = store->work_bytes, available;
 
 	for (unsigned int i = 0; i < store->n_writing; i++)
 		writing += fstat(store->writing[i].fd, &stat) ? 0 : store_disk_size(&stat);
+	for (unsigned int i = 0; i < store->n_unfinished; i++)
+		writing += store->unfinished[i].segment.bytes;
 	if (limits->quota && (store->bytes + writing > limits->quota ||
 			      need > limits->quota - store->bytes - writing))
 		return false;
@@ -346,6 +434,20 @@ int store_make_space(struct store *store, uint64_t need, unsigned int *deleted)
 		index_write(&store->index);
 	}
 	return store_fits(store, need) ? 0 : -ENOSPC;
+}
+
+unsigned int store_delete_oldest(struct store *store)
+{
+	for (size_t i = 0; i < store->n; i++) {
+		if (!delete(store, &store->segments[i]))
+			continue;
+		store->n--;
+		memmove(store->segments + i, store->segments + i + 1,
+			(store->n - i) * sizeof(store->segments[0]));
+		index_write(&store->index);
+		return 1;
+	}
+	return 0;
 }
 
 int store_undeleted(struct store *store, const char **name)

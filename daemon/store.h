@@ -25,6 +25,7 @@
 
 #define STORE_NAME 64			/* bytes, with the 0 */
 #define STORE_SEGMENTS_MAX 1000000	/* more are not looked at */
+#define STORE_UNFINISHED 4		/* that could not be finished: then no other is begun */
 
 struct store_limits {
 	uint64_t quota;			/* bytes that all segments may take; 0: any */
@@ -93,8 +94,10 @@ int store_begin(struct store *store, uint64_t time);
  */
 int store_finish(struct store *store, const struct store_facts *facts);
 /*
- * What the last store_finish could not finish, once more. 1: it is finished, and these are its
- * facts; 0: there is none; -errno.
+ * What store_finish could not finish, once more; what the disk did not take then is written to it
+ * again before that. 1: one is finished, and these are its facts, and there may be more; 0: there are
+ * none that can be, and another segment may be begun; -errno: why they cannot be, of which there are
+ * STORE_UNFINISHED.
  */
 int store_retry(struct store *store, struct store_facts *facts);
 /* The one that was begun last is not wanted. */
@@ -106,6 +109,11 @@ void store_discard(struct store *store);
  * cannot be deleted are left. 0; -ENOSPC: not even with all others gone. *deleted: how many.
  */
 int store_make_space(struct store *store, uint64_t need, unsigned int *deleted);
+/*
+ * Deletes the oldest finished segment that can be deleted, whatever the limits are: where the disk
+ * takes no more although it has room. How many were: 1 or 0.
+ */
+unsigned int store_delete_oldest(struct store *store);
 /* A segment that could not be deleted: -errno, once for each, and *name, the store's; 0: there is none. */
 int store_undeleted(struct store *store, const char **name);
 /* Whether somebody else has removed the segment's file: then what is left of it goes as well. */
@@ -128,12 +136,19 @@ int store_work_end(struct store *store, bool good);
 int store_undecoded(struct store *store, const char *name, const char *result);
 /* No work on it before that time; nothing where there is no such segment. */
 void store_postpone(struct store *store, const char *name, uint64_t retry);
-/* Bytes that the running work has written so far. */
-uint64_t store_work_bytes(const struct store *store);
+/* Work on none is postponed any more. */
+void store_resume(struct store *store);
+/*
+ * Looks how many bytes the running work has written so far, which count until the next look: it reads
+ * a directory.
+ */
+uint64_t store_work_look(struct store *store);
 /* Whether `need` more bytes keep within the limits as it is. */
 bool store_fits(const struct store *store, uint64_t need);
 /* NULL: there is no finished segment of this name. Valid until the next call that changes them. */
 const struct store_segment *store_find(struct store *store, const char *name);
+/* The one that was finished last, also by store_retry; NULL: none, or it is no more. */
+const struct store_segment *store_finished(struct store *store);
 /* Why the index lacks a line: -errno of the last time, and forgotten; or 0. */
 int store_index_error(struct store *store);
 /* Of the segment that was begun last, ever; 0: none was. */

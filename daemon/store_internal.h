@@ -18,6 +18,13 @@ struct writing {
 	struct store_segment segment;
 };
 
+/* What could not be finished, and is a `.part`. */
+struct unfinished {
+	struct store_segment segment;
+	struct store_facts facts;
+	bool unsynced;			/* the disk did not take it: it is to be written again */
+};
+
 struct store {
 	int directory;
 	struct store_limits limits;
@@ -28,10 +35,12 @@ struct store {
 	struct index index;
 	struct writing writing[2];	/* the older one first */
 	unsigned int n_writing;
-	struct store_segment unfinished; /* no name: none */
-	struct store_facts unfinished_facts;
+	struct unfinished unfinished[STORE_UNFINISHED + 2];	/* and what is being written then */
+	unsigned int n_unfinished;
+	char finished[STORE_NAME];	/* the one that was finished last */
 	enum store_work work;
 	char working[STORE_NAME];	/* the segment's name */
+	uint64_t work_bytes;		/* when it was looked at last */
 	char undeleted[STORE_NAME];	/* the last one that could not be deleted */
 	int undeleted_error;		/* 0: it was told */
 };
@@ -44,7 +53,10 @@ void store_with(char to[STORE_NAME], const char *name, const char *suffix);
 void store_decoded_name(char to[STORE_NAME], const char *name);
 int store_add(struct store *store, const struct store_segment *segment);
 int store_sync(const struct store *store);
-/* What the file takes on the disk, which may be more than its size, or, with holes, less. */
+/*
+ * What the file takes on the disk, which may be more than its size by up to a block, or, with holes,
+ * less. What a file system reserves beyond for one that grows (XFS: gigabytes) it gives back.
+ */
 uint64_t store_disk_size(const struct stat *stat);
 /* NULL: it is no more. */
 struct store_segment *store_by_name(struct store *store, const char *name);

@@ -17,6 +17,7 @@ int store_work_begin(struct store *store, enum store_work work, const char *name
 	if (!store_by_name(store, name))
 		return -ENOENT;
 	store->work = work;
+	store->work_bytes = 0;
 	snprintf(store->working, sizeof(store->working), "%s", name);
 	return 0;
 }
@@ -29,24 +30,27 @@ void store_postpone(struct store *store, const char *name, uint64_t retry)
 		segment->retry = retry;
 }
 
-uint64_t store_work_bytes(const struct store *store)
+void store_resume(struct store *store)
+{
+	for (size_t i = 0; i < store->n; i++)
+		store->segments[i].retry = 0;
+}
+
+uint64_t store_work_look(struct store *store)
 {
 	char name[STORE_NAME];
 	struct stat stat;
-	uint64_t bytes;
 
-	switch (store->work) {
-	case STORE_PACKING:
+	store->work_bytes = 0;
+	if (store->work == STORE_PACKING) {
 		store_with(name, store->working, STORE_PACKED_PART);
-		return fstatat(store->directory, name, &stat, AT_SYMLINK_NOFOLLOW) ?
-			0 : store_disk_size(&stat);
-	case STORE_DECODING:
+		if (!fstatat(store->directory, name, &stat, AT_SYMLINK_NOFOLLOW))
+			store->work_bytes = store_disk_size(&stat);
+	} else if (store->work == STORE_DECODING) {
 		store_decoded_name(name, store->working);
-		decoded_is(store->directory, name, true, &bytes);
-		return bytes;
-	default:
-		return 0;
+		decoded_is(store->directory, name, true, &store->work_bytes);
 	}
+	return store->work_bytes;
 }
 
 /* The packed one in place of the raw one. */
@@ -141,6 +145,7 @@ int store_work_end(struct store *store, bool good)
 	if (!work)
 		return -EINVAL;
 	store->work = STORE_IDLE;
+	store->work_bytes = 0;
 	if (!segment)
 		error = -ENOENT;
 	else if (!good)

@@ -253,12 +253,6 @@ int flowtap_drain_collect(struct flowtap_drain *drain, uint64_t *moved)
 	return drain->failed;
 }
 
-/* The kernel had no memory for it, or too much to report: it is otherwise a moment later. */
-static bool passes(int err)
-{
-	return err == -EAGAIN || err == -EBUSY || err == -ENOMEM;
-}
-
 /*
  * Returns when nothing is on its way any more: whoever gave up before would close a file that is
  * written to.
@@ -270,7 +264,7 @@ static void wait_for_writes(struct flowtap_drain *drain)
 	while (drain->uring && drain->in_flight) {
 		int err = drain_uring_turn(drain, -1);
 
-		if (passes(err)) {
+		if (drain_passes(err)) {
 			nanosleep(&moment, NULL);
 		} else if (err < 0 && err != -EINTR) {
 			drain_fail(drain, err);

@@ -6,6 +6,7 @@
 #ifndef FLOWTAP_LIBUAPI_CAPTURE_DRAIN_INTERNAL_H
 #define FLOWTAP_LIBUAPI_CAPTURE_DRAIN_INTERNAL_H
 
+#include <errno.h>
 #include <flowtap/drain.h>
 #include <liburing.h>
 #include <poll.h>
@@ -80,8 +81,15 @@ struct flowtap_drain {
 	bool table;		/* of registered buffers, see drain_uring.c */
 	int heads_buffer;	/* -1: not registered */
 	unsigned int in_flight;	/* blocks that the kernel has, or will have at the next submit */
+	bool looking;		/* at completions */
 	struct io_uring ring;
 };
+
+/* The kernel had no memory for it, or too much to report: it is otherwise a moment later. */
+static inline bool drain_passes(int err)
+{
+	return err == -EAGAIN || err == -EBUSY || err == -ENOMEM;
+}
 
 /*
  * drain.c: what befell a block. The pieces before `piece` are in the file; result: further bytes,
@@ -140,7 +148,10 @@ void drain_uring_unregister(struct flowtap_drain *drain, unsigned int stream);
 void drain_uring_remove(struct flowtap_drain *drain, int number);
 /* Queues what is left of a block. */
 int drain_uring_write(struct flowtap_drain *drain, unsigned int stream, unsigned int flight);
-/* Submits, waits for at least one completion (deadline in ns, -1 none), and looks at all. */
+/*
+ * Submits, waits for at least one completion (deadline in ns, -1 none), and looks at all. 1; -ETIME;
+ * -errno, where drain_passes without having waited.
+ */
 int drain_uring_turn(struct flowtap_drain *drain, int64_t deadline);
 
 #endif /* FLOWTAP_LIBUAPI_CAPTURE_DRAIN_INTERNAL_H */

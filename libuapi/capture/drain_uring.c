@@ -11,6 +11,7 @@
 
 #define ENTRIES 64		/* more than that is submitted in several goes */
 #define COMPLETIONS 256		/* beyond it the kernel allocates */
+#define PATIENCE 1000		/* ms in which it may take nothing, with a block to be written */
 
 /* user_data: of a write its stream, flight and piece; of a poll its number and generation. */
 #define POLL (1ULL << 63)
@@ -124,7 +125,7 @@ void drain_uring_unregister(struct flowtap_drain *drain, unsigned int number)
 }
 
 /* So many free entries; what is queued is submitted if need be: links end there. 0 or -errno. */
-static int reserve_entries(struct flowtap_drain *drain, unsigned int entries)
+static int try_entries(struct flowtap_drain *drain, unsigned int entries)
 {
 	int err = 0;
 
@@ -135,10 +136,29 @@ static int reserve_entries(struct flowtap_drain *drain, unsigned int entries)
 	return err < 0 ? err : -EBUSY;
 }
 
+static bool look(struct flowtap_drain *drain);
+
+/* The same, and where the kernel takes nothing now it is asked again for a while. */
+static int reserve_entries(struct flowtap_drain *drain, unsigned int entries)
+{
+	const struct timespec moment = { .tv_nsec = 1000000 };
+	int err = try_entries(drain, entries);
+
+	for (unsigned int tries = 0; drain_passes(err) && tries < PATIENCE; tries++) {
+		/* What has ended gives its memory back, and makes room for what else is told. */
+		io_uring_get_events(&drain->ring);
+		if (!drain->looking)
+			look(drain);
+		nanosleep(&moment, NULL);
+		err = try_entries(drain, entries);
+	}
+	return err;
+}
+
 static int arm(struct flowtap_drain *drain, int number)
 {
 	const struct pollfd *poll = &drain->poll[number];
-	int err = reserve_entries(drain, 1);
+	int err = try_entries(drain, 1);
 	struct io_uring_sqe *sqe;
 
 	if (err)
@@ -251,11 +271,16 @@ static bool look(struct flowtap_drain *drain)
 	struct io_uring_cqe *cqe;
 	unsigned int head, n = 0;
 
+	drain->looking = true;
 	io_uring_for_each_cqe(&drain->ring, head, cqe) {
-		completed(drain, cqe);
+		const struct io_uring_cqe copy = *cqe;
+
+		/* Its place is free for what comes of it. */
+		io_uring_cq_advance(&drain->ring, 1);
+		completed(drain, &copy);
 		n++;
 	}
-	io_uring_cq_advance(&drain->ring, n);
+	drain->looking = false;
 	return n;
 }
 
@@ -278,20 +303,21 @@ static int submit(struct flowtap_drain *drain, int64_t deadline)
 
 int drain_uring_turn(struct flowtap_drain *drain, int64_t deadline)
 {
-	int err;
+	int err, later = 0;
 
-	for (int i = 0; i < drain->watches; i++) {
+	for (int i = 0; i < drain->watches && !later; i++) {
 		if (!drain->watch[i].used || drain->watch[i].armed || drain->watch[i].dead)
 			continue;
-		err = arm(drain, i);
-		if (err)
-			return err;
+		later = arm(drain, i);
+		if (later && !drain_passes(later))
+			return later;
 	}
-	err = submit(drain, deadline);
+	/* For what is not waited for there is no waiting. */
+	err = submit(drain, later ? 0 : deadline);
 	if (look(drain))
 		return 1;
 	/*
 	 * The kernel has no memory now, or too much to tell: there was something to look at then.
 	 */
-	return err < 0 ? err : -ETIME;
+	return later ? later : err < 0 ? err : -ETIME;
 }

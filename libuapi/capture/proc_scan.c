@@ -17,6 +17,9 @@
 #define BYTES_MAX (64U << 20)		/* of nameless code, of all processes */
 #define BYTES_BLOCK (FLOWTAP_ARCHIVE_BLOCK_MAX - 8192U)	/* of one mapping */
 #define PAUSE_MIN 10000000ULL		/* ns between two looks */
+#define PAUSE_MAX 10000000000ULL
+#define MILLION 1000000U
+#define SHARE (MILLION / 20)		/* of the time, for looking */
 
 /* A mapping by what it is, so that a changed one is another. */
 typedef uint64_t identity;
@@ -44,6 +47,7 @@ struct flowtap_proc_scan {
 	uint64_t since;			/* time that what is new in this look is given */
 	uint64_t looked;		/* when the last look began */
 	uint64_t pause;			/* from its begin to the next */
+	uint32_t share;			/* of the time, for looking: millionths */
 	size_t saved;			/* bytes of nameless code */
 };
 
@@ -76,7 +80,24 @@ struct flowtap_proc_scan *flowtap_proc_scan_new(const pid_t *pids, size_t n, boo
 		scan->pids[i] = (uint32_t)pids[i];
 	scan->n_pids = n;
 	scan->inherit = inherit;
+	scan->share = SHARE;
 	return scan;
+}
+
+void flowtap_proc_scan_limit(struct flowtap_proc_scan *scan, uint32_t share)
+{
+	scan->share = share ? share : SHARE;
+}
+
+/* From the begin of a look that took so long to the begin of the next one. */
+static uint64_t pause_after(const struct flowtap_proc_scan *scan, uint64_t took)
+{
+	uint64_t pause;
+
+	if (took >= PAUSE_MAX / MILLION * scan->share)
+		return PAUSE_MAX > took ? PAUSE_MAX : 2 * took;
+	pause = took * MILLION / scan->share;
+	return pause > PAUSE_MIN ? pause : PAUSE_MIN;
 }
 
 static void free_process(struct process *process)
@@ -474,8 +495,6 @@ int flowtap_proc_scan_again(struct flowtap_proc_scan *scan, const struct flowtap
 	scan->since = scan->looked;
 	scan->looked = begin;
 	err = look_at_all(scan, out, false);
-	scan->pause = 20 * (clock_now() - begin);
-	if (scan->pause < PAUSE_MIN)
-		scan->pause = PAUSE_MIN;
+	scan->pause = pause_after(scan, clock_now() - begin);
 	return err;
 }

@@ -21,6 +21,8 @@ struct flowtap_proc_scan;
 
 /* The processes: all (n 0), or these and, with inherit, their descendants. NULL: no memory. */
 struct flowtap_proc_scan *flowtap_proc_scan_new(const pid_t *pids, size_t n, bool inherit);
+/* Part of a CPU that looks again and again may take: millionths; 0: a twentieth, as at first. */
+void flowtap_proc_scan_limit(struct flowtap_proc_scan *scan, uint32_t share);
 void flowtap_proc_scan_free(struct flowtap_proc_scan *scan);
 
 /* The vdso, which is the same for all processes, from our own. 0 or -errno of the archive. */
@@ -33,7 +35,7 @@ int flowtap_proc_scan_start(struct flowtap_proc_scan *scan, const struct flowtap
 			    bool quiet);
 /*
  * What is new since the last look; unless `at_once`, nothing if that is too recent to look again within
- * a twentieth of the CPU's time. 0 or -errno of the archive.
+ * the limit; after ten seconds it is looked again in any case. 0 or -errno of the archive.
  */
 int flowtap_proc_scan_again(struct flowtap_proc_scan *scan, const struct flowtap_sideband_sink *out,
 			    bool at_once);

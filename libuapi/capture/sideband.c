@@ -18,6 +18,7 @@ struct flowtap_sideband {
 	struct flowtap_proc_scan *scan;
 	int denied;			/* -errno: why there are no events */
 	uint64_t lost;
+	uint64_t told;			/* of them, those that an archive after them knows of */
 	uint64_t dropped;		/* by rosters before this one */
 };
 
@@ -29,12 +30,22 @@ static bool denied(int err)
 	       err == -EINVAL;
 }
 
+static struct flowtap_proc_scan *new_scan(const struct flowtap_sideband_options *options)
+{
+	struct flowtap_proc_scan *scan = flowtap_proc_scan_new(options->pids, options->n_pids,
+							       options->inherit);
+
+	if (scan)
+		flowtap_proc_scan_limit(scan, options->poll_share);
+	return scan;
+}
+
 static int open_parts(struct flowtap_sideband *sideband)
 {
 	const struct flowtap_sideband_options *options = &sideband->options;
 	int err;
 
-	sideband->scan = flowtap_proc_scan_new(options->pids, options->n_pids, options->inherit);
+	sideband->scan = new_scan(options);
 	if (options->keep)
 		sideband->out.roster = flowtap_roster_new(options->keep);
 	if (!sideband->scan || (options->keep && !sideband->out.roster))
@@ -138,15 +149,13 @@ void flowtap_sideband_advance(struct flowtap_sideband *sideband, uint64_t time)
 }
 
 /*
- * What polling has seen says nothing of who has gone, and a roster that had no room lacks something:
- * all of it is looked at again.
+ * What polling has seen says nothing of who has gone, and a roster that had no room, or of which an
+ * event was lost, lacks something: all of it is looked at again.
  */
 static int scan_anew(struct flowtap_sideband *sideband)
 {
-	const struct flowtap_sideband_options *options = &sideband->options;
-	struct flowtap_roster *roster = flowtap_roster_new(options->keep);
-	struct flowtap_proc_scan *scan = flowtap_proc_scan_new(options->pids, options->n_pids,
-							       options->inherit);
+	struct flowtap_roster *roster = flowtap_roster_new(sideband->options.keep);
+	struct flowtap_proc_scan *scan = new_scan(&sideband->options);
 	int saved = errno, err;
 
 	if (!roster || !scan) {
@@ -167,16 +176,16 @@ static int scan_anew(struct flowtap_sideband *sideband)
 }
 
 /* What the looking again cannot know: who was there before it. */
-static int report_dropped(const struct flowtap_sideband *sideband, uint64_t dropped)
+static int report_missing(const struct flowtap_sideband *sideband, uint64_t missing)
 {
-	return dropped ? flowtap_archive_write(sideband->out.writer, FLOWTAP_ARCHIVE_LOST, 0, 0,
-					       &dropped, sizeof(dropped), NULL, 0) : 0;
+	return missing ? flowtap_archive_write(sideband->out.writer, FLOWTAP_ARCHIVE_LOST, 0, 0,
+					       &missing, sizeof(missing), NULL, 0) : 0;
 }
 
 int flowtap_sideband_switch(struct flowtap_sideband *sideband,
 			    struct flowtap_archive_writer *writer)
 {
-	uint64_t dropped;
+	uint64_t missing;
 	int err;
 
 	if (!sideband->out.roster)
@@ -184,10 +193,13 @@ int flowtap_sideband_switch(struct flowtap_sideband *sideband,
 	sideband->out.writer = writer;
 	if (!writer)
 		return 0;
-	dropped = flowtap_roster_dropped(sideband->out.roster);
-	if (!sideband->perf || dropped) {
+	missing = flowtap_roster_dropped(sideband->out.roster) + sideband->lost - sideband->told;
+	if (!sideband->perf || missing) {
 		err = scan_anew(sideband);
-		return err ? err : report_dropped(sideband, sideband->perf ? dropped : 0);
+		if (err)
+			return err;
+		sideband->told = sideband->lost;
+		return report_missing(sideband, sideband->perf ? missing : 0);
 	}
 	err = flowtap_roster_write(sideband->out.roster, writer);
 	if (!err && sideband->out.mapped)

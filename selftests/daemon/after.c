@@ -5,8 +5,29 @@
  */
 #include "after_fixture.h"
 
+#include <dirent.h>
+#include <dlfcn.h>
 #include <flowtap/packed.h>
 #include <sys/resource.h>
+#include <sys/statvfs.h>
+
+/* Directories that were read. */
+static unsigned int directories;
+
+/* Questions how much is free. */
+static unsigned int asked;
+
+int fstatvfs(int fd, struct statvfs *disk)
+{
+	asked++;
+	return ((__typeof__(&fstatvfs))dlsym(RTLD_NEXT, "fstatvfs"))(fd, disk);
+}
+
+DIR *fdopendir(int fd)
+{
+	directories++;
+	return ((__typeof__(&fdopendir))dlsym(RTLD_NEXT, "fdopendir"))(fd);
+}
 
 TEST_F(after, segments_are_packed_one_after_the_other)
 {
@@ -84,6 +105,22 @@ TEST_F(after, packing_waits_for_room_and_deletes_nothing_for_it)
 	store_limit(self->store, &any);
 	ASSERT_TRUE(until(self, &self->after.packed, 2));
 	EXPECT_STREQ("", logged_since(&self->logged));
+}
+
+/* Each of 100,000 would be a question a second. */
+TEST_F(after, where_one_has_no_room_those_that_are_no_smaller_are_not_tried)
+{
+	struct store_limits limits = { .free = UINT64_MAX / 2 };
+
+	self->options.pack = true;
+	for (int i = 0; i < 5; i++)
+		ASSERT_EQ(0, add_segment(self));
+	store_limit(self->store, &limits);
+	after_init(&self->after, self->store, &self->options);
+	asked = 0;
+	after_step(&self->after, number_now(), TIME);
+	EXPECT_EQ(0, self->after.child);
+	EXPECT_EQ(1, asked);
 }
 
 TEST_F(after, segments_are_decoded_from_the_raw_one_and_then_packed)
@@ -237,6 +274,25 @@ TEST_F(after, what_grows_too_large_is_ended)
 	EXPECT_GT(2 << 20, store_bytes(self->store));
 }
 
+/* Each look at a decoding costs what its processes are many. */
+TEST_F(after, what_is_decoded_is_looked_at_once_a_step)
+{
+	struct store_limits limits = { .quota = 1 << 30 };
+
+	self->options.format = "stf";
+	self->options.most = 1 << 30;
+	store_limit(self->store, &limits);
+	make_decoder(self, "echo x >$out\n" HOLD);
+	ASSERT_EQ(0, add_segment(self));
+	after_init(&self->after, self->store, &self->options);
+	ASSERT_TRUE(until_file(self, "begun", true));
+	directories = 0;
+	after_step(&self->after, number_now(), TIME);
+	EXPECT_EQ(1, directories);
+	let_go(self);
+	ASSERT_TRUE(until(self, &self->after.decoded, 1));
+}
+
 TEST_F(after, a_segment_that_goes_takes_its_child_along)
 {
 	struct store_limits limits = { .quota = 1 };
@@ -364,6 +420,28 @@ TEST_F(after, a_segment_that_somebody_removed_is_no_more)
 	EXPECT_STREQ("", logged_since(&self->logged));
 	store_segments(self->store, &n);
 	EXPECT_EQ(1, n);
+}
+
+/* Of who ignores it the kernel waits for children itself: how they ended nobody knows. */
+TEST_F(after, a_child_that_cannot_be_waited_for_has_failed)
+{
+	self->options.pack = true;
+	ASSERT_EQ(0, add_segment(self));
+	after_init(&self->after, self->store, &self->options);
+	signal(SIGCHLD, SIG_IGN);
+	after_step(&self->after, number_now(), TIME);
+	ASSERT_LT(0, self->after.child);
+	/* Returns when there are none left. */
+	while (wait(NULL) >= 0)
+		;
+	after_step(&self->after, number_now(), TIME);
+	signal(SIGCHLD, SIG_DFL);
+	EXPECT_EQ(0, self->after.child);
+	EXPECT_EQ(0, self->after.packed);
+	EXPECT_TRUE(strstr(logged_since(&self->logged), "event=put-off work=pack name=" FIRST ".ftap "));
+	EXPECT_FALSE(exists(self, FIRST ".ftap.zst"));
+	EXPECT_FALSE(exists(self, FIRST ".ftap.zst.part"));
+	EXPECT_TRUE(exists(self, FIRST ".ftap"));
 }
 
 TEST_F(after, decoding_whose_child_is_killed_is_not_tried_again)

@@ -105,6 +105,7 @@ FIXTURE_TEARDOWN(answer)
 	char command[128];
 
 	free(self->text);
+	answer_free(&self->run.page);
 	store_close(self->run.store);
 	conf_free(&self->run.conf);
 	snprintf(command, sizeof(command), "rm -r %s", self->directory);
@@ -398,7 +399,31 @@ TEST_F(answer, metrics_are_read_by_http)
 	ask(self, &other, "HEAD /metrics HTTP/1.1", answer_metrics);
 	EXPECT_TRUE(begins(self, "HTTP/1.1 200 OK\r\n"));
 	EXPECT_TRUE(has_length(self, false));
+}
+
+/* So that nobody takes of the budget by asking. */
+TEST_F(answer, figures_are_taken_once_a_second_however_often_somebody_asks)
+{
+	self->run.second = 1000;
+	for (int i = 0; i < 10; i++) {
+		ask(self, &other, "GET /metrics HTTP/1.1", answer_metrics);
+		EXPECT_TRUE(begins(self, "HTTP/1.1 200 OK\r\n"));
+		EXPECT_TRUE(has_length(self, true));
+		self->cpus[1].records++;
+	}
+	EXPECT_EQ(1, measured);
+	EXPECT_TRUE(strstr(self->text, "flowtap_records_total{cpu=\"4\"} 20\n"));
+	self->run.second = 2000;
+	ask(self, &other, "GET /metrics HTTP/1.1", answer_metrics);
 	EXPECT_EQ(2, measured);
+	EXPECT_TRUE(strstr(self->text, "flowtap_records_total{cpu=\"4\"} 30\n"));
+	/* They agree with the segments that are there, and with what is done. */
+	self->run.figures.segments++;
+	ask(self, &other, "GET /metrics HTTP/1.1", answer_metrics);
+	EXPECT_EQ(3, measured);
+	self->run.state = RUN_STOPPED;
+	ask(self, &other, "GET /metrics HTTP/1.1", answer_metrics);
+	EXPECT_EQ(4, measured);
 }
 
 TEST_F(answer, nothing_else_is_there)

@@ -2,7 +2,63 @@
 /* Shows that a list of CPUs, as sysfs has it, is read as it is meant, and nonsense as no CPU. */
 #include "cpus.h"
 
+#include <string.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "lend.h"
+#include "run.h"
 #include "support/kselftest_harness.h"
+
+#define SECOND 1000000000ULL
+
+/* Instead of those that need a machine with the module. */
+static uint64_t now;
+static bool may_open;
+static unsigned int reopened, told;
+static const char *word;
+
+int clock_gettime(clockid_t clock, struct timespec *time)
+{
+	if (clock != CLOCK_MONOTONIC_RAW)
+		return (int)syscall(SYS_clock_gettime, clock, time);
+	*time = (struct timespec){ (time_t)(now / SECOND), (long)(now % SECOND) };
+	return 0;
+}
+
+bool run_may_open_device(const struct run *run)
+{
+	return may_open;
+}
+
+void lend_reopen(struct run *run, const char *because, const char *why)
+{
+	reopened++;
+	word = because;
+	run->collect.streams.contradicts = false;
+	cpus_note(run);
+}
+
+void event_cpus(const char *before, const char *online)
+{
+	told++;
+}
+
+/* A run of no stream, of which a CPU was away so often. */
+static struct run *made(struct metrics_cpu *cpu)
+{
+	static struct run run;
+
+	memset(&run, 0, sizeof(run));
+	run.figures.cpus = cpu;
+	run.figures.n_cpus = 1;
+	now = 1000 * SECOND;
+	may_open = true;
+	reopened = told = 0;
+	cpus_note(&run);
+	return &run;
+}
 
 TEST(a_list_has_its_cpus_and_no_others)
 {
@@ -23,6 +79,62 @@ TEST(nonsense_has_none)
 
 	for (size_t i = 0; i < sizeof(lists) / sizeof(lists[0]); i++)
 		EXPECT_FALSE(cpus_has(lists[i], 1));
+}
+
+TEST(a_cpu_that_comes_again_and_again_costs_a_segment_each_ten_seconds)
+{
+	struct metrics_cpu cpu = { 0 };
+	struct run *run = made(&cpu);
+
+	if (!run->cpus.online[0])
+		SKIP(return, "it is not known here which CPUs are online");
+	cpus_look(run);
+	EXPECT_EQ(0, reopened);
+	for (int i = 0; i < 21; i++) {
+		cpu.losses[FLOWTAP_CAUSE_OFFLINE]++;
+		cpus_look(run);
+		now += SECOND;
+	}
+	/* The first time at once. */
+	EXPECT_EQ(3, reopened);
+	EXPECT_EQ(3, told);
+	EXPECT_STREQ("cpus", word);
+	/* And none is forgotten. */
+	cpu.losses[FLOWTAP_CAUSE_OFFLINE]++;
+	cpus_look(run);
+	EXPECT_EQ(3, reopened);
+	now += 9 * SECOND;
+	cpus_look(run);
+	EXPECT_EQ(4, reopened);
+	now += 10 * SECOND;
+	cpus_look(run);
+	EXPECT_EQ(4, reopened);
+}
+
+/* Else its CPU would not be recorded until somebody starts it again. */
+TEST(a_ring_that_contradicts_itself_is_opened_again)
+{
+	struct metrics_cpu cpu = { 0 };
+	struct run *run = made(&cpu);
+
+	if (!run->cpus.online[0])
+		SKIP(return, "it is not known here which CPUs are online");
+	may_open = false;
+	run->collect.streams.contradicts = true;
+	cpus_look(run);
+	EXPECT_EQ(0, reopened);
+	may_open = true;
+	cpus_look(run);
+	EXPECT_EQ(1, reopened);
+	EXPECT_STREQ("ring", word);
+	EXPECT_EQ(0, told);
+	now += 9 * SECOND;
+	run->collect.streams.contradicts = true;
+	cpus_look(run);
+	EXPECT_EQ(1, reopened);
+	now += SECOND;
+	cpus_look(run);
+	EXPECT_EQ(2, reopened);
 }
 
 TEST_HARNESS_MAIN

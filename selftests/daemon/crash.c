@@ -74,6 +74,32 @@ TEST(nothing_else_is_one)
 	EXPECT_FALSE(crash_parse(&datagram, sizeof(datagram), &crash));
 }
 
+/* Before Linux 6.6 each fork, exec and exit of the machine would come. */
+TEST(the_kernel_passes_on_nothing_else)
+{
+	const unsigned int others[] = { PROC_EVENT_NONE, PROC_EVENT_FORK, PROC_EVENT_EXEC,
+					PROC_EVENT_COMM, PROC_EVENT_EXIT };
+	struct datagram datagram = told();
+	int fds[2];
+
+	ASSERT_EQ(0, socketpair(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0, fds));
+	ASSERT_EQ(0, crash_filter(fds[0]));
+	for (size_t i = 0; i < ARRAY_SIZE(others); i++) {
+		datagram.event.what = others[i];
+		send(fds[1], &datagram, sizeof(datagram), 0);
+		EXPECT_GT(0, recv(fds[0], &datagram, sizeof(datagram), 0));
+	}
+	send(fds[1], "short", 5, 0);
+	EXPECT_GT(0, recv(fds[0], &datagram, sizeof(datagram), 0));
+	datagram = told();
+	ASSERT_EQ(sizeof(datagram), send(fds[1], &datagram, sizeof(datagram), 0));
+	memset(&datagram, 0, sizeof(datagram));
+	EXPECT_EQ(sizeof(datagram), recv(fds[0], &datagram, sizeof(datagram), 0));
+	EXPECT_EQ(PROC_EVENT_COREDUMP, datagram.event.what);
+	close(fds[0]);
+	close(fds[1]);
+}
+
 /* Each field is its number in proc_pid_stat(5), where kstkeip is 30. */
 TEST(where_it_was_is_the_30th_field)
 {

@@ -116,6 +116,8 @@ TEST_F(events, a_full_disk_says_what_helps)
 	event_full(&self->run, -ENOSPC);
 	EXPECT_TRUE(strstr(logged_since(&self->logged), "level=error event=full directory=/segments why=\"No "
 			   "space left on device\" fix=\"make room there, "));
+	event_full(&self->run, -EDQUOT);
+	EXPECT_TRUE(strstr(logged_since(&self->logged), "fix=\"a larger quota of its file system, "));
 	event_full(&self->run, -EROFS);
 	EXPECT_TRUE(strstr(logged_since(&self->logged), "fix=\"mount it to be written: "));
 	event_full(&self->run, -EACCES);

@@ -31,6 +31,8 @@ FIXTURE(server)
 	struct server_peer peer;
 	char asked[SERVER_REQUEST + 1];
 	size_t repeat;			/* of the answer */
+	unsigned int rate;
+	unsigned int answers;
 	unsigned int closed;		/* of those that stayed */
 	uint64_t now;
 };
@@ -47,6 +49,7 @@ static bool answer(void *argument, const struct server_peer *peer, char *request
 	FIXTURE_DATA(server) *self = argument;
 
 	self->peer = *peer;
+	self->answers++;
 	snprintf(self->asked, sizeof(self->asked), "%s", request);
 	for (size_t i = 0; i < self->repeat; i++)
 		fprintf(reply, "you said %s\n", request);
@@ -68,6 +71,7 @@ FIXTURE_SETUP(server)
 	snprintf(self->path, sizeof(self->path), "%s/socket", self->directory);
 	self->server = NULL;
 	self->repeat = 1;
+	self->rate = self->answers = 0;
 	self->closed = 0;
 	self->now = SECOND;
 }
@@ -83,7 +87,7 @@ static int open_server(FIXTURE_DATA(server) *self, const char *address, const ch
 {
 	const struct server_options options = {
 		.address = address, .group = group, .whole = whole_line, .answer = answer,
-		.closed = closed, .argument = self,
+		.closed = closed, .argument = self, .rate = self->rate,
 	};
 
 	return server_open(&options, &self->server);
@@ -293,6 +297,40 @@ TEST_F(server, who_says_nothing_has_to_go)
 	for (int i = 0; i < SERVER_CLIENTS; i++)
 		close(idle[i]);
 	close(fd);
+}
+
+/* Whoever connects again and again takes no more time than that. */
+TEST_F(server, no_more_are_accepted_in_a_second_than_its_rate)
+{
+	struct pollfd wait;
+	char heard[100] = "";
+	int fds[8];
+
+	self->rate = 3;
+	ASSERT_EQ(0, open_server(self, self->path, NULL));
+	for (int i = 0; i < 8; i++) {
+		fds[i] = connect_path(self->path);
+		ASSERT_LE(0, fds[i]);
+		ASSERT_EQ(3, write(fds[i], "hi\n", 3));
+	}
+	serve(self);
+	EXPECT_EQ(3, self->answers);
+	/* Who waits does not wake it. */
+	self->now += SECOND - 1;
+	server_serve(self->server, self->now);
+	wait = (struct pollfd){ .fd = server_fd(self->server), .events = POLLIN };
+	EXPECT_EQ(0, poll(&wait, 1, 0));
+	EXPECT_EQ(3, self->answers);
+	for (unsigned int expected = 6; expected <= 9; expected += 3) {
+		self->now += SECOND;
+		server_serve(self->server, self->now);
+		serve(self);
+		EXPECT_EQ(expected < 8 ? expected : 8, self->answers);
+	}
+	hear_all(fds[7], heard, sizeof(heard) - 1);
+	EXPECT_STREQ("you said hi\n", heard);
+	for (int i = 0; i < 8; i++)
+		close(fds[i]);
 }
 
 /* Who does not read what it asked for. */

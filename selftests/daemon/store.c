@@ -207,7 +207,8 @@ TEST_F(store, one_that_cannot_be_deleted_is_left_and_told_once)
 	put_directory(self, "decoded");
 	put_directory(self, "decoded/" FIRST);
 	put_directory(self, "decoded/" FIRST "/mine");
-	limits.quota = store_bytes(self->store);
+	/* What a directory takes is up to the file system. */
+	limits.quota = store_bytes(self->store) + 4096;
 	store_limit(self->store, &limits);
 	EXPECT_EQ(0, store_undeleted(self->store, &name));
 	/* The first one's own file went. */
@@ -234,6 +235,30 @@ TEST_F(store, one_that_cannot_be_deleted_is_left_and_told_once)
 	EXPECT_STREQ(THIRD ".ftap", name);
 	EXPECT_EQ(-ENOSPC, store_make_space(self->store, 4 * each, &deleted));
 	EXPECT_EQ(0, store_undeleted(self->store, &name));
+}
+
+/* A quota of users, or no inodes: free space says nothing of it. */
+TEST_F(store, the_oldest_goes_when_the_disk_takes_no_more)
+{
+	const struct store_segment *segments;
+	size_t n;
+
+	EXPECT_EQ(0, store_delete_oldest(self->store));
+	for (int i = 0; i < 3; i++)
+		ASSERT_EQ(0, add_segment(self->store, "size"));
+	EXPECT_EQ(1, store_delete_oldest(self->store));
+	EXPECT_STREQ(SECOND ".ftap " THIRD ".ftap ", list(self));
+	EXPECT_FALSE(strstr(index_text(self), "0000000001-"));
+	/* One that cannot be deleted is passed over. */
+	put_directory(self, "decoded");
+	put_directory(self, "decoded/" SECOND);
+	put_directory(self, "decoded/" SECOND "/mine");
+	EXPECT_EQ(1, store_delete_oldest(self->store));
+	segments = store_segments(self->store, &n);
+	ASSERT_EQ(1, n);
+	EXPECT_EQ(2, segments[0].number);
+	EXPECT_EQ(segments[0].bytes, store_bytes(self->store));
+	EXPECT_EQ(0, store_delete_oldest(self->store));
 }
 
 TEST_F(store, one_that_somebody_removed_can_be_forgotten)
@@ -298,6 +323,20 @@ TEST_F(store, what_is_being_written_counts_and_is_never_deleted)
 	store_drop(self->store);
 	EXPECT_FALSE(exists(self, "0000000001-20261122T120000Z.ftap.part"));
 	EXPECT_EQ(0, store_make_space(self->store, 1000, &deleted));
+}
+
+/* As XFS does for what grows. */
+TEST_F(store, what_is_reserved_beyond_the_end_does_not_count)
+{
+	struct store_limits limits = { .quota = 1 << 20 };
+	int fd = store_begin(self->store, TIME);
+
+	ASSERT_EQ(0, write_blocks(fd, BLOCKS));
+	if (fallocate(fd, FALLOC_FL_KEEP_SIZE, 0, 4 << 20))
+		SKIP(return, "this file system reserves nothing");
+	store_limit(self->store, &limits);
+	EXPECT_TRUE(store_fits(self->store, 0));
+	EXPECT_FALSE(store_fits(self->store, 1 << 20));
 }
 
 TEST_F(store, two_daemons_do_not_share_a_folder)

@@ -56,7 +56,10 @@ TEST_F(store, one_that_cannot_take_its_place_does_so_later)
 	ASSERT_EQ(0, mkdir(path, 0755));
 	EXPECT_EQ(-EISDIR, add_segment(self->store, "size"));
 	EXPECT_LT(0, size_of(self, FIRST ".ftap.part"));
-	EXPECT_EQ(-EISDIR, store_retry(self->store, &facts));
+	/* It keeps no other from being begun. */
+	EXPECT_EQ(0, store_retry(self->store, &facts));
+	EXPECT_EQ(0, add_segment(self->store, "size"));
+	EXPECT_LT(0, size_of(self, FIRST ".ftap.part"));
 	ASSERT_EQ(0, rmdir(path));
 	EXPECT_EQ(1, store_retry(self->store, &facts));
 	EXPECT_EQ(1000, facts.records);
@@ -64,9 +67,45 @@ TEST_F(store, one_that_cannot_take_its_place_does_so_later)
 	EXPECT_EQ(0, store_retry(self->store, &facts));
 	EXPECT_EQ(-1, size_of(self, FIRST ".ftap.part"));
 	EXPECT_LT(0, size_of(self, FIRST ".ftap"));
-	store_segments(self->store, &n);
-	EXPECT_EQ(1, n);
+	ASSERT_NE(NULL, store_finished(self->store));
+	EXPECT_STREQ(FIRST ".ftap", store_finished(self->store)->name);
+	/* In its place: the oldest goes first. */
+	EXPECT_EQ(1, store_segments(self->store, &n)[0].number);
+	EXPECT_EQ(2, n);
 	EXPECT_EQ(0, add_segment(self->store, "size"));
+}
+
+/* They take room that nobody could make: no more than so many. */
+TEST_F(store, where_none_takes_its_place_no_other_is_begun_after_some)
+{
+	struct store_limits limits = { 0 };
+	struct store_facts facts = { 0 };
+	unsigned int deleted;
+	char path[256];
+	uint64_t bytes;
+	size_t n;
+
+	for (unsigned int i = 1; i <= STORE_UNFINISHED; i++) {
+		EXPECT_EQ(0, store_retry(self->store, &facts));
+		snprintf(path, sizeof(path), "%s/%010u-20261122T120000Z.ftap", self->directory, i);
+		ASSERT_EQ(0, mkdir(path, 0755));
+		EXPECT_EQ(-EISDIR, add_segment(self->store, "size"));
+	}
+	EXPECT_EQ(-EISDIR, store_retry(self->store, &facts));
+	EXPECT_EQ(0, store_bytes(self->store));
+	/* They count. */
+	limits.quota = 1;
+	store_limit(self->store, &limits);
+	EXPECT_EQ(-ENOSPC, store_make_space(self->store, 0, &deleted));
+	/* One is enough. */
+	snprintf(path, sizeof(path), "%s/" SECOND ".ftap", self->directory);
+	ASSERT_EQ(0, rmdir(path));
+	EXPECT_EQ(1, store_retry(self->store, &facts));
+	EXPECT_EQ(0, store_retry(self->store, &facts));
+	bytes = store_bytes(self->store);
+	EXPECT_LT(0, bytes);
+	EXPECT_EQ(2, store_segments(self->store, &n)->number);
+	EXPECT_EQ(1, n);
 }
 
 TEST_F(store, one_that_somebody_removes_meanwhile_is_forgotten)

@@ -11,6 +11,7 @@
 /* Calls of these functions of libc, which this program's stand in for, in their order. */
 static char calls[512];
 static const char *fail;	/* the one that fails with EIO, or NULL */
+static uint64_t written;	/* bytes by pwrite */
 
 static void __attribute__((format(printf, 1, 2))) note(const char *format, ...)
 {
@@ -46,6 +47,13 @@ int renameat(int from_dir, const char *from, int to_dir, const char *to)
 	return fails("rename") ? -1 : (int)syscall(SYS_renameat2, from_dir, from, to_dir, to, 0);
 }
 
+ssize_t pwrite(int fd, const void *bytes, size_t size, off_t at)
+{
+	note("write\n");
+	written += size;
+	return syscall(SYS_pwrite64, fd, bytes, size, at);
+}
+
 static unsigned int finished(FIXTURE_DATA(store) *self)
 {
 	size_t n;
@@ -74,6 +82,35 @@ TEST_F(store, bytes_that_are_not_on_the_disk_get_no_name)
 	fail = NULL;
 	EXPECT_EQ(NULL, strstr(calls, "rename " FIRST)) TH_LOG("%s", calls);
 	EXPECT_EQ(0, finished(self));
+}
+
+/* After a sync that failed the kernel takes what it was about as written: the next one succeeds. */
+TEST_F(store, bytes_that_could_not_be_synced_are_written_again)
+{
+	struct store_facts facts;
+
+	fail = "fsync file";
+	EXPECT_EQ(-EIO, add_segment(self->store, "size"));
+	fail = NULL;
+	calls[0] = 0;
+	written = 0;
+	EXPECT_EQ(1, store_retry(self->store, &facts));
+	EXPECT_EQ(0, strncmp(calls, "write\nfsync file\nrename " FIRST ".ftap.part " FIRST ".ftap\n",
+			     strlen("write\nfsync file\nrename " FIRST ".ftap.part " FIRST ".ftap\n")))
+		TH_LOG("%s", calls);
+	EXPECT_EQ(16 + BLOCKS * BLOCK, written);
+	EXPECT_EQ(BLOCKS, count_blocks(self, FIRST ".ftap"));
+	EXPECT_EQ(1, finished(self));
+}
+
+/* It has its name, and counts; without power it is a `.part` again, with all its bytes. */
+TEST_F(store, a_folder_that_cannot_be_synced_loses_no_segment)
+{
+	fail = "fsync folder";
+	EXPECT_EQ(0, add_segment(self->store, "size"));
+	fail = NULL;
+	EXPECT_EQ(1, finished(self));
+	EXPECT_TRUE(exists(self, FIRST ".ftap"));
 }
 
 /* What a daemon before left is finished in the same order. */

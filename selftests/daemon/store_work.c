@@ -167,7 +167,8 @@ TEST_F(store, a_segment_that_went_while_it_was_packed_leaves_nothing)
 	ASSERT_EQ(0, store_work_begin(self->store, STORE_PACKING, FIRST ".ftap"));
 	ASSERT_EQ(0, pack(self, FIRST));
 	store_limit(self->store, &limits);
-	/* The part counts. */
+	/* The part counts, from when it is looked at. */
+	EXPECT_LT(0, store_work_look(self->store));
 	EXPECT_EQ(-ENOSPC, store_make_space(self->store, 0, &deleted));
 	EXPECT_EQ(1, deleted);
 	EXPECT_STREQ(FIRST ".ftap.zst.part ", list(self));
@@ -209,8 +210,10 @@ TEST_F(store, what_was_decoded_counts_and_goes_with_its_segment)
 	ASSERT_EQ(0, decode(self, FIRST, 100000));
 	EXPECT_TRUE(exists(self, "decoded/" FIRST ".part/trace"));
 	/* While it is written it counts as well. */
+	EXPECT_LE(100000, store_work_look(self->store));
 	limits.quota = before + 90000;
 	store_limit(self->store, &limits);
+	EXPECT_FALSE(store_fits(self->store, 0));
 	ASSERT_EQ(0, store_work_end(self->store, true));
 	EXPECT_TRUE(exists(self, "decoded/" FIRST "/trace"));
 	EXPECT_FALSE(exists(self, "decoded/" FIRST ".part"));

@@ -83,7 +83,7 @@ enum flowtap_drain_method flowtap_drain_method(const struct flowtap_drain *drain
 
 /*
  * Waits until a stream or another fd has something to tell, or until timeout_ms (-1: for ever).
- * 1; 0: time is over, or a signal came. -errno of the archive: nothing more will be written.
+ * 1; 0: time is over, a signal came, or the kernel has no memory now. -errno of the archive: nothing more will be written.
  *
  * What is told is told once (edge-triggered): look at the fd until it has nothing more. One that
  * gave POLLHUP, POLLERR or POLLNVAL is not waited for any more.

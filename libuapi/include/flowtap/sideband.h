@@ -5,9 +5,10 @@
  * comes from /proc, with time 0. Everything goes into an archive.
  *
  * Where perf_event_paranoid denies the event (or there are too few file descriptors for one per
- * thread and CPU), /proc is polled instead, at each drain but for no more than a twentieth of the
- * CPU's time, and flowtap_sideband_polled says so. What is mapped and unmapped between two looks is
- * then missed, what is seen is given the time of the look before, and the end of tasks is not told.
+ * thread and CPU), /proc is polled instead, at each drain but for no more than `poll_share` of the
+ * CPU's time (every ten seconds in any case), and flowtap_sideband_polled says so. What is mapped and
+ * unmapped between two looks is then missed, what is seen is given the time of the look before, and
+ * the end of tasks is not told.
  *
  * Code that no path leads to (made at run time, of deleted files, of memfd) is saved as it is at
  * the start, at most 64 MiB and only where it is not writable; such code that comes later is not,
@@ -36,6 +37,7 @@ struct flowtap_sideband_options {
 	bool inherit;
 	bool stopped;		/* attached to a child that has not executed yet */
 	bool poll;		/* poll /proc even if events are allowed */
+	uint32_t poll_share;	/* of a CPU, for polling: millionths; 0: a twentieth */
 	/*
 	 * Bytes in which to keep what is there now, for flowtap_sideband_switch; 0: it is not kept.
 	 */
@@ -85,8 +87,8 @@ int flowtap_sideband_denied(const struct flowtap_sideband *sideband);
 void flowtap_sideband_advance(struct flowtap_sideband *sideband, uint64_t time);
 /*
  * From now on into another archive, which gets first who is there and with which code, since the
- * last time that was settled. /proc is read anew where it is polled, and where `keep` had no room for
- * something: then the archive has a LOST block. NULL: there is none for now, but what happens is kept
+ * last time that was settled. /proc is read anew where it is polled, and where events were lost since
+ * it was read last or `keep` had no room for something: then the archive has a LOST block. NULL: there is none for now, but what happens is kept
  * for the next one. 0; -EINVAL: options.keep was 0; -errno of the new
  * archive, into which all goes nevertheless.
  */
@@ -96,7 +98,7 @@ int flowtap_sideband_switch(struct flowtap_sideband *sideband,
 bool flowtap_sideband_polled(const struct flowtap_sideband *sideband);
 /*
  * Events that were lost, and those for which `keep` had no room, so far; an archive has a LOST block
- * for each time it happened.
+ * for each time it happened, and one at its beginning for what is missing from before it.
  */
 uint64_t flowtap_sideband_lost(const struct flowtap_sideband *sideband);
 void flowtap_sideband_free(struct flowtap_sideband *sideband);

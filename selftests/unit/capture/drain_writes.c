@@ -8,6 +8,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <liburing.h>
+#include <poll.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
@@ -25,6 +26,7 @@ static struct {
 	unsigned int fixed;		/* of them from registered memory */
 	unsigned int calls;		/* of writev and pwritev */
 	unsigned int busy;		/* so many waits in which the kernel takes nothing */
+	unsigned int refuse;		/* so many submissions of a full queue that it does not take */
 	int grow;			/* a file whose limit is lifted when it is so large */
 	off_t full;
 } fault;
@@ -110,6 +112,10 @@ static void tamper(struct io_uring *ring)
 
 int io_uring_submit(struct io_uring *ring)
 {
+	if (fault.refuse) {
+		fault.refuse--;
+		return fault.refuse % 2 ? -EAGAIN : -EBUSY;
+	}
 	tamper(ring);
 	return REAL(io_uring_submit)(ring);
 }
@@ -207,6 +213,65 @@ TEST_F(drain, a_kernel_that_takes_nothing_now_is_asked_again)
 	fault.busy = 0;
 	reading = read_archive(self->fd, 0);
 	EXPECT_ALL(reading, 1, 160);
+}
+
+TEST_F(drain, a_kernel_that_takes_nothing_now_ends_no_waiting)
+{
+	struct reading reading;
+
+	OPEN_METHOD(2, 65536);
+	fault.busy = 2;
+	/* Whether it is for ever, or not at all. */
+	if (variant->method != FLOWTAP_DRAIN_POLL)
+		EXPECT_EQ(0, flowtap_drain_wait(self->drain, -1));
+	EXPECT_LE(0, flowtap_drain_wait(self->drain, 0));
+	fault.busy = 0;
+	produce(&self->made[0], 160);
+	ASSERT_EQ(flowtap_drain_flush(self->drain), 0);
+	reading = read_archive(self->fd, 0);
+	EXPECT_ALL(reading, 1, 160);
+}
+
+/* More is to be written than its queue holds, when it takes none of that. */
+TEST_F(drain, a_queue_that_the_kernel_does_not_take_now_is_handed_over_later)
+{
+	struct reading reading;
+	uint64_t moved;
+
+	OPEN_METHOD(RINGS, 1 << 18);
+	fault.refuse = 5;
+	for (int round = 0; round < 5; round++) {
+		for (int i = 0; i < RINGS; i++)
+			produce(&self->made[i], 100);
+		ASSERT_EQ(flowtap_drain_collect(self->drain, &moved), 0);
+	}
+	ASSERT_EQ(flowtap_drain_flush(self->drain), 0);
+	/* Its blocks take several entries each. */
+	if (variant->method == FLOWTAP_DRAIN_FIXED)
+		EXPECT_EQ(0, fault.refuse);
+	fault.refuse = 0;
+	reading = read_archive(self->fd, 0);
+	EXPECT_ALL(reading, RINGS, 500);
+}
+
+/* Nor when it is to tell of more files than its queue holds. */
+TEST_F(drain, what_cannot_be_waited_for_now_is_waited_for_later)
+{
+	int fds[100], numbers[100];
+
+	OPEN_METHOD(1, 65536);
+	for (int i = 0; i < 100; i++) {
+		fds[i] = eventfd(i == 99, EFD_CLOEXEC);
+		numbers[i] = flowtap_drain_watch(self->drain, fds[i], POLLIN);
+		ASSERT_LE(0, numbers[i]);
+	}
+	fault.refuse = 1;
+	EXPECT_LE(0, flowtap_drain_wait(self->drain, 0));
+	fault.refuse = 0;
+	EXPECT_EQ(1, flowtap_drain_wait(self->drain, -1));
+	EXPECT_EQ(POLLIN, flowtap_drain_events(self->drain, numbers[99]));
+	for (int i = 0; i < 100; i++)
+		close(fds[i]);
 }
 
 /* And those that the kernel itself makes short, wherever in a block. */

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Shows what the main loop does with streams while segments change, where nothing can be recorded,
+ * and where the disk takes no more. Streams, rings and the side band are this program's.
+ */
+#include "run.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "../../tools/common/tool.h"
+#include "events.h"
+#include "folder.h"
+#include "support/kselftest_harness.h"
+
+#define HOUR 3600000000000ULL
+#define TIME 1795348800		/* 2026-11-22 12:00:00 UTC */
+
+static struct run run;
+
+/* What comes of it, and what happened. */
+static struct {
+	uint64_t now;			/* ns: nobody waits longer than it was to be */
+	int begin_error, take_error, switch_error;	/* of the next call */
+	uint64_t size;			/* of the segment, when it is asked for next */
+	unsigned int turns;		/* until the end */
+	unsigned int ons;		/* of them, those that began with it on */
+	unsigned int on_taken, taken;	/* collect_take, of them with it on */
+	unsigned int on_synced, synced;	/* files that were synced, of them with it on */
+	unsigned int deleted;
+	int full;			/* the last error of an event */
+} fake;
+
+int clock_gettime(clockid_t clock, struct timespec *time)
+{
+	if (clock != CLOCK_MONOTONIC_RAW)
+		return (int)syscall(SYS_clock_gettime, clock, time);
+	*time = (struct timespec){ (time_t)(fake.now / 1000000000), (long)(fake.now % 1000000000) };
+	return 0;
+}
+
+int ppoll(struct pollfd *fds, nfds_t n, const struct timespec *time, const sigset_t *set)
+{
+	fake.now += (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_nsec;
+	return 0;
+}
+
+static int once(int *error)
+{
+	const int now = *error;
+
+	*error = 0;
+	return now;
+}
+
+/* --- Instead of those that need a machine with the module. --- */
+
+int collect_begin(struct collect *collect, int fd)
+{
+	(void)fd;
+	collect->enabled = false;
+	collect->paused = 0;
+	collect->began = number_now();
+	return once(&fake.begin_error);
+}
+
+int collect_switch_on(struct collect *collect, bool on)
+{
+	if (on && fake.switch_error)
+		return fake.switch_error;
+	collect->enabled = on;
+	return 0;
+}
+
+int collect_wait(struct collect *collect, int timeout_ms)
+{
+	fake.now += (uint64_t)timeout_ms * 1000000;
+	fake.ons += collect->enabled;
+	if (!--fake.turns)
+		run.over = true;
+	return 0;
+}
+
+int collect_take(struct collect *collect)
+{
+	fake.taken++;
+	fake.on_taken += collect->enabled;
+	return once(&fake.take_error);
+}
+
+uint64_t collect_size(const struct collect *collect)
+{
+	const uint64_t size = fake.size;
+
+	(void)collect;
+	fake.size = 0;
+	return size;
+}
+
+int collect_end(struct collect *collect)
+{
+	return collect_switch_on(collect, false);
+}
+
+int collect_pause(struct collect *collect)
+{
+	collect_switch_on(collect, false);
+	collect->paused = number_now();
+	return 0;
+}
+
+int collect_watch(struct collect *collect, int fd)
+{
+	(void)collect;
+	(void)fd;
+	return 0;
+}
+
+uint64_t collect_waiting(const struct collect *collect)
+{
+	(void)collect;
+	return 0;
+}
+
+int fsync(int fd)
+{
+	struct stat status;
+
+	if (!fstat(fd, &status) && S_ISREG(status.st_mode)) {
+		fake.synced++;
+		fake.on_synced += run.collect.enabled;
+	}
+	return (int)syscall(SYS_fsync, fd);
+}
+
+void event_deleted(const struct run *of, unsigned int deleted)
+{
+	(void)of;
+	fake.deleted += deleted;
+}
+
+void event_full(const struct run *of, int error)
+{
+	(void)of;
+	fake.full = error;
+}
+
+/* Nothing comes of these. */
+int server_fd(const struct server *server) { return -1; }
+void server_serve(struct server *server, uint64_t now) { }
+int choice_fd(const struct choice *choice) { return -1; }
+void choice_serve(struct choice *choice, uint64_t now) { }
+void choice_change(struct choice *choice) { }
+void lend_serve(struct run *of, uint64_t now) { }
+void cpus_look(struct run *of) { }
+int privileges_end(const struct privileges *privileges) { return 0; }
+void run_measure(struct run *of) { }
+void run_keep_figures(struct run *of) { }
+void run_govern(struct run *of, uint64_t now) { of->second = now; }
+void run_save(struct run *of, const char *who) { }
+int run_watch_triggers(struct run *of) { return 0; }
+void run_take_triggers(struct run *of) { }
+void event_start(const struct run *of) { }
+void event_configuration(const struct run *of, const char *event) { }
+void event_drain(const struct run *of) { }
+void event_choice(const struct run *of) { }
+void event_begun(const struct run *of) { }
+void event_ended(const struct run *of, const struct store_facts *facts) { }
+void event_room(const struct run *of) { }
+void event_undeleted(const char *name, int error) { }
+void event_unsaved(uint64_t records) { }
+void event_end(const struct run *of) { }
+
+/* --- --- */
+
+FIXTURE(run)
+{
+	char directory[64];
+};
+
+FIXTURE_SETUP(run)
+{
+	const struct store_limits any = { 0 };
+	const struct store_facts facts = { .began = TIME, .ended = TIME + 60, .why = "size" };
+	struct after_options after;
+	struct store_left left;
+
+	memset(&fake, 0, sizeof(fake));
+	memset(&run, 0, sizeof(run));
+	strcpy(self->directory, "/tmp/flowtap-run-XXXXXX");
+	ASSERT_TRUE(mkdtemp(self->directory));
+	ASSERT_EQ(0, conf_default(&run.conf));
+	run.conf.on_time = run.conf.on_period = HOUR;
+	run.conf.time = HOUR;
+	run.path = "/etc/flowtap/flowtapd.conf";
+	run.signals = run.notify.fd = -1;
+	governor_init(&run.governor, 1000000, 1000000, 1);
+	ASSERT_EQ(0, store_open(self->directory, &any, &left, &run.store));
+	for (int i = 0; i < 3; i++) {
+		ASSERT_LE(0, store_begin(run.store, TIME));
+		ASSERT_EQ(0, store_finish(run.store, &facts));
+	}
+	after = (struct after_options){ .directory = self->directory, .waiting = 100 };
+	after_init(&run.after, run.store, &after);
+	memset(&fake, 0, sizeof(fake));
+	fake.now = HOUR;
+	fake.turns = 3;
+}
+
+FIXTURE_TEARDOWN(run)
+{
+	store_close(run.store);
+	conf_free(&run.conf);
+	folder_remove(self->directory);
+}
+
+/* The oldest that is there. */
+static uint64_t oldest(void)
+{
+	size_t n;
+	const struct store_segment *segments = store_segments(run.store, &n);
+
+	return n ? segments[0].number : 0;
+}
+
+TEST_F(run, what_rests_at_times_rests_while_a_segment_goes_to_the_disk)
+{
+	run.conf.on_time = HOUR / 2;
+	fake.size = UINT64_MAX;
+	EXPECT_EQ(STATUS_OK, run_loop(&run));
+	EXPECT_EQ(3, fake.ons);
+	/* The index too, and once more of both at the end. */
+	EXPECT_EQ(4, fake.synced);
+	EXPECT_EQ(0, fake.on_synced);
+}
+
+TEST_F(run, what_never_rests_goes_on_while_a_segment_goes_to_the_disk)
+{
+	fake.size = UINT64_MAX;
+	EXPECT_EQ(STATUS_OK, run_loop(&run));
+	EXPECT_EQ(3, fake.ons);
+	EXPECT_EQ(4, fake.synced);
+	EXPECT_EQ(2, fake.on_synced);
+}
+
+/* Whatever it takes to write what came. */
+TEST_F(run, nothing_is_on_longer_than_its_time)
+{
+	run.conf.on_time = 2000000;
+	run.conf.on_period = 100000000;
+	EXPECT_EQ(STATUS_OK, run_loop(&run));
+	EXPECT_EQ(2, fake.ons);
+	EXPECT_EQ(3, fake.taken);
+	EXPECT_EQ(0, fake.on_taken);
+}
+
+TEST_F(run, where_nothing_can_be_recorded_the_exit_status_says_so)
+{
+	fake.switch_error = -EBUSY;
+	fake.turns = 100;
+	EXPECT_EQ(STATUS_ERROR, run_loop(&run));
+	EXPECT_EQ(99, fake.turns);
+}
+
+/* By its free space the disk has room. */
+TEST_F(run, where_the_disk_takes_no_more_the_oldest_goes)
+{
+	fake.take_error = -EDQUOT;
+	EXPECT_EQ(STATUS_OK, run_loop(&run));
+	EXPECT_EQ(-EDQUOT, fake.full);
+	EXPECT_EQ(1, fake.deleted);
+	EXPECT_EQ(2, oldest());
+	/* At once. */
+	EXPECT_EQ(RUN_RECORDING, run.state);
+	EXPECT_EQ(2, fake.ons);
+}
+
+TEST_F(run, where_the_first_segment_cannot_be_begun_the_next_start_finds_room)
+{
+	fake.begin_error = -ENOSPC;
+	EXPECT_EQ(STATUS_ERROR, run_loop(&run));
+	EXPECT_EQ(1, fake.deleted);
+	EXPECT_EQ(2, oldest());
+	/* What has nothing to do with room costs no segment. */
+	store_drop(run.store);
+	fake.begin_error = -EIO;
+	EXPECT_EQ(STATUS_ERROR, run_loop(&run));
+	EXPECT_EQ(1, fake.deleted);
+}
+
+TEST_HARNESS_MAIN

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Shows how often /proc is looked at for what it may cost. Each look takes a millisecond here: the
+ * clock is this program's.
+ */
+#include "capture/proc_scan.h"
+
+#include <dirent.h>
+#include <dlfcn.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "support/kselftest_harness.h"
+
+#define MS 1000000ULL
+#define SECOND 1000000000ULL
+
+static uint64_t now = SECOND;
+static unsigned int looks;		/* directories that were opened */
+
+int clock_gettime(clockid_t clock, struct timespec *time)
+{
+	if (clock != CLOCK_MONOTONIC_RAW)
+		return (int)syscall(SYS_clock_gettime, clock, time);
+	*time = (struct timespec){ (time_t)(now / SECOND), (long)(now % SECOND) };
+	return 0;
+}
+
+DIR *opendir(const char *path)
+{
+	looks++;
+	now += MS;
+	return ((__typeof__(&opendir))dlsym(RTLD_NEXT, "opendir"))(path);
+}
+
+/* Whether it looks, so long after the last look began. */
+static bool looks_after(struct flowtap_proc_scan *scan, uint64_t began, uint64_t time)
+{
+	const struct flowtap_sideband_sink nowhere = { .writer = NULL };
+
+	looks = 0;
+	now = began + time;
+	if (flowtap_proc_scan_again(scan, &nowhere, false))
+		abort();
+	return looks;
+}
+
+TEST(the_pause_is_as_long_as_the_share_wants)
+{
+	static const struct {
+		uint32_t share;		/* millionths */
+		uint64_t pause;
+	} cases[] = {
+		{ 0, 20 * MS },			/* a twentieth */
+		{ 5000, 200 * MS },
+		{ 1000, SECOND },
+		{ 500000, 10 * MS },		/* the least */
+		{ 50, 10 * SECOND },		/* the most */
+		{ 1, 10 * SECOND },
+	};
+	const struct flowtap_sideband_sink nowhere = { .writer = NULL };
+	const pid_t pid = getpid();
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct flowtap_proc_scan *scan = flowtap_proc_scan_new(&pid, 1, false);
+		const uint64_t began = now;
+
+		ASSERT_TRUE(scan);
+		flowtap_proc_scan_limit(scan, cases[i].share);
+		ASSERT_EQ(0, flowtap_proc_scan_start(scan, &nowhere, false));
+		ASSERT_TRUE(looks_after(scan, began, SECOND));
+		EXPECT_EQ(1, looks);
+		EXPECT_FALSE(looks_after(scan, began + SECOND, cases[i].pause - 1))
+			TH_LOG("%u", cases[i].share);
+		EXPECT_TRUE(looks_after(scan, began + SECOND, cases[i].pause))
+			TH_LOG("%u", cases[i].share);
+		flowtap_proc_scan_free(scan);
+	}
+}
+
+TEST_HARNESS_MAIN
