@@ -31,9 +31,9 @@ static uint8_t spaces_of(const struct flowtap_context *context)
 	};
 	unsigned int security = context->security & 3;
 
-	if (context->mode >= FLOWTAP_MODE_M)
+	if (context->mode >= FLOWTAP_PRIVILEGE_M)
 		return FLOWTAP_SPACE_EL3 | (security == FLOWTAP_ROOT ? FLOWTAP_SPACE_ROOT : 0);
-	return context->mode == FLOWTAP_MODE_H ? el2[security] : el1[security];
+	return context->mode == FLOWTAP_PRIVILEGE_H ? el2[security] : el1[security];
 }
 
 static bool passes(const struct flowtap_memory_filter *filter,

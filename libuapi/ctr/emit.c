@@ -30,7 +30,7 @@ int flowtap_ctr_bad_record(struct ctr_emit *emit, uint64_t time, const char *for
 }
 
 int flowtap_ctr_enter(struct ctr_emit *emit, uint32_t pid, uint32_t tid, uint32_t cpu,
-		      enum flowtap_mode mode)
+		      enum flowtap_privilege mode)
 {
 	struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_CONTEXT };
 

@@ -44,6 +44,6 @@ int flowtap_ctr_bad_record(struct ctr_emit *emit, uint64_t time, const char *for
 	__attribute__((format(printf, 3, 4)));
 /* Sends who executes from now on, and in which mode, if that changes. */
 int flowtap_ctr_enter(struct ctr_emit *emit, uint32_t pid, uint32_t tid, uint32_t cpu,
-		      enum flowtap_mode mode);
+		      enum flowtap_privilege mode);
 
 #endif /* FLOWTAP_LIBUAPI_CTR_EMIT_H */

@@ -17,7 +17,7 @@
 #include <inttypes.h>
 
 #define TRIM_ENTRIES 4	/* a path makes CTR_PATH_LIMIT blocks at most */
-#define BOTH_MODES (1U << FLOWTAP_MODE_U | 1U << FLOWTAP_MODE_S)
+#define BOTH_MODES (1U << FLOWTAP_PRIVILEGE_U | 1U << FLOWTAP_PRIVILEGE_S)
 
 static void owe(struct flowtap_ctr *ctr, enum flowtap_gap_reason reason, const char *detail)
 {
@@ -104,7 +104,7 @@ static int enter_mode_of(struct flowtap_ctr *ctr, uint64_t address)
 /* The reason for what is missing while a mode ran that is not recorded. */
 static enum flowtap_gap_reason elsewhere(const struct flowtap_ctr *ctr)
 {
-	return flowtap_ctr_records(ctr, FLOWTAP_MODE_U) ? FLOWTAP_GAP_GUEST : FLOWTAP_GAP_USER;
+	return flowtap_ctr_records(ctr, FLOWTAP_PRIVILEGE_U) ? FLOWTAP_GAP_GUEST : FLOWTAP_GAP_USER;
 }
 
 /*
@@ -124,7 +124,7 @@ static int send_unseen(struct flowtap_ctr *ctr, uint64_t source)
 		.reason = FLOWTAP_GAP_TRAP,
 		.size = UINT64_MAX,
 		.address = ctr->at,
-		.detail = flowtap_path_mode(source) == FLOWTAP_MODE_S ?
+		.detail = flowtap_path_mode(source) == FLOWTAP_PRIVILEGE_S ?
 			  "the way into the kernel was not recorded" :
 			  "the way out of the kernel was not recorded",
 	});
@@ -264,11 +264,11 @@ static int decode_return(struct flowtap_ctr *ctr)
  */
 static int resume_after_trap(struct flowtap_ctr *ctr, const struct flowtap_transfer *trap)
 {
-	if (!flowtap_ctr_records(ctr, FLOWTAP_MODE_S)) {
+	if (!flowtap_ctr_records(ctr, FLOWTAP_PRIVILEGE_S)) {
 		owe(ctr, FLOWTAP_GAP_TRAP, NULL);
 		return 0;
 	}
-	if (flowtap_path_mode(trap->target) == FLOWTAP_MODE_S) {
+	if (flowtap_path_mode(trap->target) == FLOWTAP_PRIVILEGE_S) {
 		resume_at(ctr, 0, trap->target);
 		return enter_mode_of(ctr, trap->target);
 	}
@@ -286,7 +286,8 @@ static int decode_trap(struct flowtap_ctr *ctr, const struct flowtap_transfer *t
 	int cause = -1, status;
 
 	/* A call of a null pointer was at 0 itself when fetching from there failed. */
-	if (!trap->source && flowtap_ctr_records(ctr, FLOWTAP_MODE_S) && !(ctr->known && !ctr->at))
+	if (!trap->source && flowtap_ctr_records(ctr, FLOWTAP_PRIVILEGE_S) &&
+	    !(ctr->known && !ctr->at))
 		status = decode_return(ctr);
 	else if (ctr->known)
 		status = decode_path_to_trap(ctr, trap, &cause);
@@ -302,7 +303,7 @@ static int decode_trap(struct flowtap_ctr *ctr, const struct flowtap_transfer *t
 				/*
 				 * No handler is in user mode: a gap says that the record is wrong.
 				 */
-				.target = flowtap_path_mode(trap->target) == FLOWTAP_MODE_S ?
+				.target = flowtap_path_mode(trap->target) == FLOWTAP_PRIVILEGE_S ?
 					  trap->target : 0,
 			},
 		});
@@ -378,8 +379,8 @@ int flowtap_ctr_tail(struct flowtap_ctr *ctr, const struct flowtap_record_sample
 	uint16_t misc = sample->header.misc;
 	int status;
 
-	if (!(misc & FLOWTAP_MISC_USER && flowtap_ctr_records(ctr, FLOWTAP_MODE_U)) &&
-	    !(misc & FLOWTAP_MISC_KERNEL && flowtap_ctr_records(ctr, FLOWTAP_MODE_S)))
+	if (!(misc & FLOWTAP_MISC_USER && flowtap_ctr_records(ctr, FLOWTAP_PRIVILEGE_U)) &&
+	    !(misc & FLOWTAP_MISC_KERNEL && flowtap_ctr_records(ctr, FLOWTAP_PRIVILEGE_S)))
 		return 0;
 	if (!sample->ip || !ctr->known)
 		return 0;
@@ -388,7 +389,7 @@ int flowtap_ctr_tail(struct flowtap_ctr *ctr, const struct flowtap_record_sample
 					      (uint64_t)sample->ip);
 	if (!(sample->trigger & FLOWTAP_TRIGGER_OVERFLOW) ||
 	    !(sample->control & FLOWTAP_SCTRCTL_LCOFIFRZ)) {
-		if (flowtap_ctr_records(ctr, FLOWTAP_MODE_S))
+		if (flowtap_ctr_records(ctr, FLOWTAP_PRIVILEGE_S))
 			return 0;
 		return flowtap_ctr_gap(&ctr->emit, &(struct flowtap_gap){
 			.reason = FLOWTAP_GAP_FROZEN,

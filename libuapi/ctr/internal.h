@@ -47,7 +47,7 @@ struct flowtap_ctr {
 	const char *owed_detail;
 };
 
-static inline bool flowtap_ctr_records(const struct flowtap_ctr *ctr, enum flowtap_mode mode)
+static inline bool flowtap_ctr_records(const struct flowtap_ctr *ctr, enum flowtap_privilege mode)
 {
 	return ctr->path.modes >> mode & 1;
 }

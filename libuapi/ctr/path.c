@@ -199,7 +199,7 @@ static int pass_unconditional(struct ctr_path *path, const struct flowtap_block 
 		return fail(path, FLOWTAP_GAP_RECORDER, block->address,
 			    "what is recorded may have changed at 0x%" PRIx64, last);
 	if (block->end == FLOWTAP_TRANSFER_EXCEPTION &&
-	    flowtap_path_mode(last) == FLOWTAP_MODE_S && cause_of(block) == CAUSE_ECALL_U)
+	    flowtap_path_mode(last) == FLOWTAP_PRIVILEGE_S && cause_of(block) == CAUSE_ECALL_U)
 		return 0;
 	return fail(path, FLOWTAP_GAP_IMPOSSIBLE, block->address,
 		    "%s at 0x%" PRIx64 " lies before 0x%" PRIx64,
@@ -258,8 +258,8 @@ static inline bool can_transfer(const struct ctr_path *path, uint8_t class, uint
 {
 	if (class > FLOWTAP_TRANSFER_TRAP_RETURN)
 		return class < FLOWTAP_TRANSFER_RECORDING;
-	return class == FLOWTAP_TRANSFER_TRAP_RETURN && path->modes >> FLOWTAP_MODE_S & 1 &&
-	       flowtap_path_mode(source) == FLOWTAP_MODE_S;
+	return class == FLOWTAP_TRANSFER_TRAP_RETURN && path->modes >> FLOWTAP_PRIVILEGE_S & 1 &&
+	       flowtap_path_mode(source) == FLOWTAP_PRIVILEGE_S;
 }
 
 /* Whether the last instruction of `block` does what was recorded. */
@@ -301,7 +301,7 @@ static int explain(struct ctr_path *path, uint64_t from, int status)
 	struct ctr_failure failure;
 
 	if (status != CTR_UNPROVEN || path->failure.reason != FLOWTAP_GAP_IMPOSSIBLE ||
-	    flowtap_path_mode(from) != FLOWTAP_MODE_S)
+	    flowtap_path_mode(from) != FLOWTAP_PRIVILEGE_S)
 		return status;
 	failure = path->failure;
 	path->n = 0;
@@ -381,7 +381,7 @@ int flowtap_path_exception(struct ctr_path *path, uint64_t before, uint64_t from
 		last = path->steps[path->n - 1];
 		if (last->end == FLOWTAP_TRANSFER_EXCEPTION) {
 			*cause = cause_of(last);
-			if (*cause == CAUSE_ECALL_U && flowtap_path_mode(epc) == FLOWTAP_MODE_S)
+			if (*cause == CAUSE_ECALL_U && flowtap_path_mode(epc) == FLOWTAP_PRIVILEGE_S)
 				*cause = CAUSE_ECALL_S;
 			return 0;
 		}

@@ -23,9 +23,9 @@
 #define CTR_RECENT 4
 
 /* Of what Linux executes in S mode addresses have the sign bit set, of U mode they never have. */
-static inline enum flowtap_mode flowtap_path_mode(uint64_t address)
+static inline enum flowtap_privilege flowtap_path_mode(uint64_t address)
 {
-	return address >> 63 ? FLOWTAP_MODE_S : FLOWTAP_MODE_U;
+	return address >> 63 ? FLOWTAP_PRIVILEGE_S : FLOWTAP_PRIVILEGE_U;
 }
 
 struct ctr_failure {
@@ -41,7 +41,7 @@ struct ctr_path {
 	uint32_t pid;
 	uint64_t time;
 	uint64_t since;			/* the task's sample before it, 0 unknown */
-	unsigned int modes;		/* that are recorded: 1 << FLOWTAP_MODE_ */
+	unsigned int modes;		/* that are recorded: 1 << FLOWTAP_PRIVILEGE_ */
 	bool all_branches;		/* NTBREN: not-taken branches have records as well */
 	const struct flowtap_code *recent[CTR_RECENT];
 	unsigned int oldest;

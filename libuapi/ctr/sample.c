@@ -7,10 +7,10 @@
 /* A control without any mode is of a source that has none, which makes up user programs. */
 static unsigned int modes_of(uint64_t control)
 {
-	unsigned int modes = (control & FLOWTAP_SCTRCTL_U ? 1U << FLOWTAP_MODE_U : 0) |
-			     (control & FLOWTAP_SCTRCTL_S ? 1U << FLOWTAP_MODE_S : 0);
+	unsigned int modes = (control & FLOWTAP_SCTRCTL_U ? 1U << FLOWTAP_PRIVILEGE_U : 0) |
+			     (control & FLOWTAP_SCTRCTL_S ? 1U << FLOWTAP_PRIVILEGE_S : 0);
 
-	return modes ? modes : 1U << FLOWTAP_MODE_U;
+	return modes ? modes : 1U << FLOWTAP_PRIVILEGE_U;
 }
 
 /*
@@ -66,21 +66,21 @@ static bool traps_unknown(const struct flowtap_record_sample *sample)
  * The mode that the sample begins in. That of a task that was seen before changes after the gap,
  * so that nobody takes it for the doing of the sample before.
  */
-static enum flowtap_mode first_mode(const struct flowtap_ctr *ctr,
+static enum flowtap_privilege first_mode(const struct flowtap_ctr *ctr,
 				    const struct flowtap_record_sample *sample)
 {
 	const struct flowtap_entry *entries = (const struct flowtap_entry *)(sample + 1);
 	const struct flowtap_context *context = &ctr->emit.context;
 	unsigned int modes = modes_of(sample->control);
 
-	if (modes == 1U << FLOWTAP_MODE_U)
-		return FLOWTAP_MODE_U;
-	if (modes == 1U << FLOWTAP_MODE_S)
-		return FLOWTAP_MODE_S;
+	if (modes == 1U << FLOWTAP_PRIVILEGE_U)
+		return FLOWTAP_PRIVILEGE_U;
+	if (modes == 1U << FLOWTAP_PRIVILEGE_S)
+		return FLOWTAP_PRIVILEGE_S;
 	if (ctr->emit.has_context && context->pid == sample->pid && context->tid == sample->tid)
 		return context->mode;
 	if (!sample->nr || entries[0].source <= 1)
-		return FLOWTAP_MODE_S;
+		return FLOWTAP_PRIVILEGE_S;
 	return flowtap_path_mode(entries[0].source);
 }
 

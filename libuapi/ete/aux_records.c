@@ -40,7 +40,7 @@ static int enter(struct flowtap_aux *aux, const struct aux_unit *unit, uint32_t 
 		.kind = FLOWTAP_ELEMENT_CONTEXT,
 		.context = {
 			.isa = FLOWTAP_ISA_A64,
-			.mode = FLOWTAP_MODE_U,
+			.mode = FLOWTAP_PRIVILEGE_U,
 			.width = 64,
 		},
 	};
@@ -51,8 +51,8 @@ static int enter(struct flowtap_aux *aux, const struct aux_unit *unit, uint32_t 
 	if (unit && unit->open && unit->has_context)
 		element.context = unit->context;
 	else if (unit && !(unit->modes & FLOWTAP_MODE_USER))
-		element.context.mode = unit->caps.exception_level == 2 ? FLOWTAP_MODE_H :
-									 FLOWTAP_MODE_S;
+		element.context.mode = unit->caps.exception_level == 2 ? FLOWTAP_PRIVILEGE_H :
+									 FLOWTAP_PRIVILEGE_S;
 	element.context.pid = pid;
 	element.context.tid = tid;
 	element.context.cpu = cpu;

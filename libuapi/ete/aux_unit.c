@@ -97,11 +97,11 @@ static bool in_kernel(const struct aux_unit *unit, const struct flowtap_context 
 {
 	switch (unit->caps.exception_level) {
 	case 1:
-		return context->mode == FLOWTAP_MODE_S;
+		return context->mode == FLOWTAP_PRIVILEGE_S;
 	case 2:
-		return context->mode == FLOWTAP_MODE_H;
+		return context->mode == FLOWTAP_PRIVILEGE_H;
 	default:
-		return context->mode == FLOWTAP_MODE_S || context->mode == FLOWTAP_MODE_H;
+		return context->mode == FLOWTAP_PRIVILEGE_S || context->mode == FLOWTAP_PRIVILEGE_H;
 	}
 }
 
@@ -109,7 +109,7 @@ static const struct flowtap_code *find(void *argument, const struct flowtap_cont
 				       uint64_t address)
 {
 	struct aux_unit *unit = argument;
-	bool user = context->mode == FLOWTAP_MODE_U;
+	bool user = context->mode == FLOWTAP_PRIVILEGE_U;
 
 	if (context->security == FLOWTAP_SECURE || context->security == FLOWTAP_ROOT ||
 	    user == address >> 63 || (!user && !in_kernel(unit, context)))

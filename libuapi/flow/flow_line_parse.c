@@ -151,8 +151,8 @@ static bool parse_context(struct rest *rest, struct flowtap_context *context)
 	bool given;
 
 	if (!parse_isa(rest, context) || !literal(rest, "EL") || !number(rest, 10, &mode) ||
-	    mode > FLOWTAP_MODE_M || !parse_security(rest, context) || !number(rest, 10, &width) ||
-	    (width != 32 && width != 64))
+	    mode > FLOWTAP_PRIVILEGE_M || !parse_security(rest, context) ||
+	    !number(rest, 10, &width) || (width != 32 && width != 64))
 		return false;
 	context->mode = (uint8_t)mode;
 	context->width = (uint8_t)width;

@@ -21,8 +21,8 @@ static bool virtual_pid(const struct perfdata_unit *unit)
 static bool in_kernel(const struct perfdata_unit *unit, const struct flowtap_context *context)
 {
 	if (virtual_pid(unit))
-		return context->mode == FLOWTAP_MODE_H;
-	return context->mode == FLOWTAP_MODE_S || context->mode == FLOWTAP_MODE_H;
+		return context->mode == FLOWTAP_PRIVILEGE_H;
+	return context->mode == FLOWTAP_PRIVILEGE_S || context->mode == FLOWTAP_PRIVILEGE_H;
 }
 
 static bool is_secure(const struct flowtap_context *context)
@@ -48,7 +48,7 @@ static void note_guest(const struct perfdata_unit *unit, const struct flowtap_co
 {
 	struct flowtap_perfdata_decoder *decoder = unit->decoder;
 
-	if (!virtual_pid(unit) || context->mode != FLOWTAP_MODE_S || is_secure(context) ||
+	if (!virtual_pid(unit) || context->mode != FLOWTAP_PRIVILEGE_S || is_secure(context) ||
 	    !context->tid || runs_guests(unit, context->tid))
 		return;
 	decoder->vcpus[decoder->oldest_vcpu] = context->tid;
@@ -75,7 +75,7 @@ static const struct flowtap_code *find(void *argument, const struct flowtap_cont
 				       uint64_t address)
 {
 	struct perfdata_unit *unit = argument;
-	bool user = context->mode == FLOWTAP_MODE_U;
+	bool user = context->mode == FLOWTAP_PRIVILEGE_U;
 
 	if (is_secure(context) || user == address >> 63 || (!user && !in_kernel(unit, context)) ||
 	    (user && virtual_pid(unit) && runs_guests(unit, context->tid)))
@@ -106,7 +106,7 @@ static uint32_t thread_of(const struct perfdata_unit *unit, const struct flowtap
 	if (virtual_pid(unit) && context->has_vmid)
 		return context->vmid;
 	if ((unit->cpu->config.configr & FLOWTAP_TRCCONFIGR_CID) && context->has_contextid &&
-	    (context->contextid || context->mode == FLOWTAP_MODE_S))
+	    (context->contextid || context->mode == FLOWTAP_PRIVILEGE_S))
 		return (uint32_t)context->contextid;
 	if (unit->tid != FLOWTAP_PERFDATA_NONE)
 		return unit->tid;

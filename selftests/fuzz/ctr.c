@@ -108,8 +108,8 @@ static int check_block(struct flowtap_sink *sink, const struct flowtap_block *bl
 	}
 	check(at == block->size && n == block->instructions && n);
 	check(insn.transfer == block->end && insn.conditional == block->conditional);
-	check(block->address >> 63 ? checker->mode != FLOWTAP_MODE_U :
-				     checker->mode == FLOWTAP_MODE_U);
+	check(block->address >> 63 ? checker->mode != FLOWTAP_PRIVILEGE_U :
+				     checker->mode == FLOWTAP_PRIVILEGE_U);
 	check(block->end != FLOWTAP_TRANSFER_TRAP_RETURN || block->address >> 63);
 	check(block->end != FLOWTAP_TRANSFER_RECORDING);
 	if (!taken)
@@ -151,7 +151,7 @@ static int check_element(struct flowtap_sink *sink, const struct flowtap_element
 		checker->follows = false;
 		break;
 	case FLOWTAP_ELEMENT_CONTEXT:
-		check(element->context.mode <= FLOWTAP_MODE_S);
+		check(element->context.mode <= FLOWTAP_PRIVILEGE_S);
 		checker->mode = element->context.mode;
 		break;
 	case FLOWTAP_ELEMENT_EXCEPTION_RETURN:

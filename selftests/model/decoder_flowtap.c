@@ -97,7 +97,7 @@ static int take_element(struct flowtap_sink *sink, const struct flowtap_element 
 static const struct flowtap_code *find(void *argument, const struct flowtap_context *context,
 				       uint64_t address)
 {
-	return judge_find(argument, context->mode == FLOWTAP_MODE_U, address);
+	return judge_find(argument, context->mode == FLOWTAP_PRIVILEGE_U, address);
 }
 
 /*

@@ -206,7 +206,8 @@ static bool match_block(struct walk *walk, const struct flow_item *item)
 	uint64_t target = item->taken ? item->target : item->address + item->size;
 	size_t end;
 
-	if (item->mode != (oracle_is_kernel(item->address) ? FLOWTAP_MODE_S : FLOWTAP_MODE_U))
+	if (item->mode !=
+	    (oracle_is_kernel(item->address) ? FLOWTAP_PRIVILEGE_S : FLOWTAP_PRIVILEGE_U))
 		return problem(walk, "the block at 0x%" PRIx64 " is said to be of mode %u",
 			       item->address, item->mode);
 	if (!split(item, starts))

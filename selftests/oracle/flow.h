@@ -25,7 +25,7 @@ struct flow_item {
 	uint32_t n;		/* BLOCK: instructions; CALLSTACK: frames */
 	uint32_t pid, tid;	/* BLOCK */
 	uint8_t kind;
-	uint8_t mode;		/* BLOCK: enum flowtap_mode */
+	uint8_t mode;		/* BLOCK: enum flowtap_privilege */
 	uint8_t type;		/* TRANSFER */
 	uint8_t reason;		/* GAP: enum flowtap_gap_reason */
 	bool taken;

@@ -190,7 +190,7 @@ static void compare_header(struct run *run)
 		wrong(run, "in the ring of CPU %u, but cpu %u", run->sample->cpu, record->cpu);
 	if (run->sample->n && (context->pid != record->pid || context->tid != record->tid ||
 			       context->cpu != record->cpu || context->isa != FLOWTAP_ISA_RV64 ||
-			       (context->mode != FLOWTAP_MODE_U &&
+			       (context->mode != FLOWTAP_PRIVILEGE_U &&
 				!(drain->control & ORACLE_CONTROL_S))))
 		wrong(run, "decoded as pid %u tid %u cpu %u mode %u isa %u", context->pid,
 		      context->tid, context->cpu, context->mode, context->isa);

@@ -323,7 +323,7 @@ static inline int made_step(struct madeflow *made, struct flowtap_block *block, 
 			.kind = FLOWTAP_ELEMENT_EXCEPTION_RETURN });
 	if (!error && taken && call) {
 		error = made_exception(made, last, made_below(made, 2), &next);
-		if (!error && made_below(made, 2) && made->context.mode < FLOWTAP_MODE_M) {
+		if (!error && made_below(made, 2) && made->context.mode < FLOWTAP_PRIVILEGE_M) {
 			made->context.mode++;
 			error = made_context(made);
 		}

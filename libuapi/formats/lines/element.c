@@ -226,7 +226,7 @@ static int handle_context(struct lines *lines, const struct flowtap_context *con
 	const struct flowtap_context old = lines->context;
 	bool other = !same_owner(&old, context);
 
-	if (context->isa > FLOWTAP_ISA_T32 || context->mode > FLOWTAP_MODE_M)
+	if (context->isa > FLOWTAP_ISA_T32 || context->mode > FLOWTAP_PRIVILEGE_M)
 		return -EINVAL;
 	if (!isa_is_arm(context->isa) && !lines->form.riscv)
 		return -EOPNOTSUPP;

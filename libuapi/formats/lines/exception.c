@@ -109,7 +109,7 @@ static int vector_of(const struct lines_exception *from, const struct flowtap_co
 		return kind == IRQ ? 6 : 7;
 	if (known && !(target & 3) && vector && vector < 6)
 		return vector;
-	if (!from->moved || to->mode == FLOWTAP_MODE_H)
+	if (!from->moved || to->mode == FLOWTAP_PRIVILEGE_H)
 		return from->moved ? 5 : NOWHERE;
 	switch (from->exception.number) {
 	case TYPE_CALL:

@@ -181,9 +181,9 @@ static unsigned int riscv_link(const struct flowtap_block *block)
 static const char *bank(const struct lines *lines)
 {
 	switch (lines->context.mode) {
-	case FLOWTAP_MODE_S:
+	case FLOWTAP_PRIVILEGE_S:
 		return lines->form.columns ? " (SVC)" : "_svc";
-	case FLOWTAP_MODE_M:
+	case FLOWTAP_PRIVILEGE_M:
 		return lines->form.columns ? " (MON)" : "_mon";
 	default:
 		return lines->form.columns ? " (USR)" : "_usr";

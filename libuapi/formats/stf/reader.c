@@ -229,7 +229,7 @@ static void parse_event(struct stf_reader *reader, const uint8_t *payload)
 			group->before == STF_MODE_UNSAID ? &group->before :
 							   &group->between;
 
-	if (id == top >> 1 && fields == 1 && payload[width + 1] <= FLOWTAP_MODE_M &&
+	if (id == top >> 1 && fields == 1 && payload[width + 1] <= FLOWTAP_PRIVILEGE_M &&
 	    !stf_number(payload + width + 2, 7)) {
 		*mode = payload[width + 1];
 	} else if (!(id & top >> 1) && !group->traps) {

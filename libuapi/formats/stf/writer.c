@@ -71,12 +71,12 @@ static void write_context(struct flowtap_stf *stf)
  */
 static void write_user_mode(struct flowtap_stf *stf)
 {
-	if (!(stf->pending & PENDING_MODE) || stf->context.mode != FLOWTAP_MODE_U ||
+	if (!(stf->pending & PENDING_MODE) || stf->context.mode != FLOWTAP_PRIVILEGE_U ||
 	    isa_is_arm(stf_isa(stf)) || !stf->out.instructions)
 		return;
 	if (!flowtap_stf_same_context(&stf->said, &stf->context))
 		stf_output_comment(&stf->out, stf->line, flowtap_stf_context_line(stf));
-	stf->mode = FLOWTAP_MODE_U;
+	stf->mode = FLOWTAP_PRIVILEGE_U;
 	stf->pending &= ~PENDING_MODE;
 }
 

@@ -42,7 +42,7 @@ static int handle_context(struct flowtap_stf *stf, const struct flowtap_context 
 
 	if (!stf_may_have(stf, context->isa))
 		return -EOPNOTSUPP;
-	if (context->mode > FLOWTAP_MODE_M)
+	if (context->mode > FLOWTAP_PRIVILEGE_M)
 		return -EINVAL;
 	stf->context = *context;
 	if (stf->pending & PENDING_HEADER) {

@@ -355,12 +355,14 @@ static const struct {
 	const char *name;
 	uint8_t mode;
 } modes[] = {
-	{ "el0t", FLOWTAP_MODE_U }, { "el1h", FLOWTAP_MODE_S }, { "el1t", FLOWTAP_MODE_S },
-	{ "el2h", FLOWTAP_MODE_H }, { "el2t", FLOWTAP_MODE_H }, { "el3h", FLOWTAP_MODE_M },
-	{ "el3t", FLOWTAP_MODE_M }, { "usr", FLOWTAP_MODE_U }, { "svc", FLOWTAP_MODE_S },
-	{ "sys", FLOWTAP_MODE_S }, { "abt", FLOWTAP_MODE_S }, { "und", FLOWTAP_MODE_S },
-	{ "irq", FLOWTAP_MODE_S }, { "fiq", FLOWTAP_MODE_S }, { "hyp", FLOWTAP_MODE_H },
-	{ "mon", FLOWTAP_MODE_M },
+	{ "el0t", FLOWTAP_PRIVILEGE_U }, { "el1h", FLOWTAP_PRIVILEGE_S },
+	{ "el1t", FLOWTAP_PRIVILEGE_S }, { "el2h", FLOWTAP_PRIVILEGE_H },
+	{ "el2t", FLOWTAP_PRIVILEGE_H }, { "el3h", FLOWTAP_PRIVILEGE_M },
+	{ "el3t", FLOWTAP_PRIVILEGE_M }, { "usr", FLOWTAP_PRIVILEGE_U },
+	{ "svc", FLOWTAP_PRIVILEGE_S }, { "sys", FLOWTAP_PRIVILEGE_S },
+	{ "abt", FLOWTAP_PRIVILEGE_S }, { "und", FLOWTAP_PRIVILEGE_S },
+	{ "irq", FLOWTAP_PRIVILEGE_S }, { "fiq", FLOWTAP_PRIVILEGE_S },
+	{ "hyp", FLOWTAP_PRIVILEGE_H }, { "mon", FLOWTAP_PRIVILEGE_M },
 };
 
 static const struct {

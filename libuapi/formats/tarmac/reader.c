@@ -90,7 +90,7 @@ static const char *parse_mode(struct reader *reader, const struct tarmac_instruc
 	    !memcmp(insn->mode, reader->word, insn->mode_size))
 		return NULL;
 	if (!insn->mode_size) {
-		reader->mode = FLOWTAP_MODE_S;
+		reader->mode = FLOWTAP_PRIVILEGE_S;
 		reader->security = FLOWTAP_NONSECURE;
 	} else if (!tarmac_mode(insn->mode, insn->mode_size, &reader->mode, &reader->security,
 				&bare)) {

@@ -21,11 +21,11 @@ enum flowtap_isa {
  * RISC-V privilege modes and Arm exception levels share one field: U/EL0 0, S/EL1 1, H/EL2 2, M/EL3
  * 3.
  */
-enum flowtap_mode {
-	FLOWTAP_MODE_U,
-	FLOWTAP_MODE_S,
-	FLOWTAP_MODE_H,
-	FLOWTAP_MODE_M,
+enum flowtap_privilege {
+	FLOWTAP_PRIVILEGE_U,
+	FLOWTAP_PRIVILEGE_S,
+	FLOWTAP_PRIVILEGE_H,
+	FLOWTAP_PRIVILEGE_M,
 };
 
 enum flowtap_security {
@@ -40,7 +40,7 @@ struct flowtap_context {
 	uint32_t tid;
 	uint32_t cpu;
 	uint8_t isa;		/* enum flowtap_isa */
-	uint8_t mode;		/* enum flowtap_mode */
+	uint8_t mode;		/* enum flowtap_privilege */
 	uint8_t security;	/* enum flowtap_security */
 	uint8_t width;		/* 32 or 64 */
 	bool has_vmid;

@@ -25,7 +25,7 @@ FIXTURE(memory)
 	struct flowtap_memory *memory;
 };
 
-static const struct flowtap_context el1n = { .isa = FLOWTAP_ISA_A64, .mode = FLOWTAP_MODE_S };
+static const struct flowtap_context el1n = { .isa = FLOWTAP_ISA_A64, .mode = FLOWTAP_PRIVILEGE_S };
 
 /* A file of the given bytes. */
 static void put(int directory, const char *name, const void *bytes, size_t size)

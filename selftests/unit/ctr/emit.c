@@ -59,22 +59,22 @@ FIXTURE_TEARDOWN(emit)
 
 TEST_F(emit, a_context_comes_once_until_it_changes)
 {
-	EXPECT_EQ(0, flowtap_ctr_enter(&self->emit, 0, 0, 0, FLOWTAP_MODE_U));
+	EXPECT_EQ(0, flowtap_ctr_enter(&self->emit, 0, 0, 0, FLOWTAP_PRIVILEGE_U));
 	EXPECT_EQ(1, self->heard.elements);
 	EXPECT_EQ(FLOWTAP_ELEMENT_CONTEXT, self->heard.element.kind);
 	EXPECT_EQ(FLOWTAP_ISA_RV64, self->heard.element.context.isa);
-	EXPECT_EQ(0, flowtap_ctr_enter(&self->emit, 0, 0, 0, FLOWTAP_MODE_U));
+	EXPECT_EQ(0, flowtap_ctr_enter(&self->emit, 0, 0, 0, FLOWTAP_PRIVILEGE_U));
 	EXPECT_EQ(1, self->heard.elements);
-	flowtap_ctr_enter(&self->emit, 7, 0, 0, FLOWTAP_MODE_U);
-	flowtap_ctr_enter(&self->emit, 7, 8, 0, FLOWTAP_MODE_U);
-	flowtap_ctr_enter(&self->emit, 7, 8, 9, FLOWTAP_MODE_U);
-	flowtap_ctr_enter(&self->emit, 7, 8, 9, FLOWTAP_MODE_S);
+	flowtap_ctr_enter(&self->emit, 7, 0, 0, FLOWTAP_PRIVILEGE_U);
+	flowtap_ctr_enter(&self->emit, 7, 8, 0, FLOWTAP_PRIVILEGE_U);
+	flowtap_ctr_enter(&self->emit, 7, 8, 9, FLOWTAP_PRIVILEGE_U);
+	flowtap_ctr_enter(&self->emit, 7, 8, 9, FLOWTAP_PRIVILEGE_S);
 	EXPECT_EQ(5, self->heard.elements);
 	EXPECT_EQ(7, self->heard.element.context.pid);
 	EXPECT_EQ(8, self->heard.element.context.tid);
 	EXPECT_EQ(9, self->heard.element.context.cpu);
-	EXPECT_EQ(FLOWTAP_MODE_S, self->heard.element.context.mode);
-	EXPECT_EQ(FLOWTAP_MODE_S, self->emit.context.mode);
+	EXPECT_EQ(FLOWTAP_PRIVILEGE_S, self->heard.element.context.mode);
+	EXPECT_EQ(FLOWTAP_PRIVILEGE_S, self->emit.context.mode);
 }
 
 TEST_F(emit, blocks_are_counted_and_passed_on)
@@ -121,7 +121,7 @@ TEST_F(emit, what_the_sink_returns_is_returned)
 	self->heard.answer = -EIO;
 	EXPECT_EQ(-EIO, flowtap_ctr_gap(&self->emit, &gap));
 	EXPECT_EQ(-EIO, flowtap_ctr_bad_record(&self->emit, 0, "bad"));
-	EXPECT_EQ(-EIO, flowtap_ctr_enter(&self->emit, 1, 1, 1, FLOWTAP_MODE_U));
+	EXPECT_EQ(-EIO, flowtap_ctr_enter(&self->emit, 1, 1, 1, FLOWTAP_PRIVILEGE_U));
 	EXPECT_EQ(-EIO, flowtap_ctr_send_block(&self->emit, &block, true, 0));
 }
 

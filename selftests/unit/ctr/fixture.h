@@ -178,7 +178,7 @@ static inline int decode(FIXTURE_DATA(ctr) *self)
 #define GAP(reason)		{ ITEM_GAP, FLOWTAP_GAP_##reason, 0, 0 }
 #define TRAPPED(at, number, target) { ITEM_EXCEPTION, at, (uint64_t)(number), target }
 #define ERET			{ ITEM_ERET, 0, 0, 0 }
-#define CONTEXT(mode)		{ ITEM_CONTEXT, 1, 2, 3 | (uint64_t)FLOWTAP_MODE_##mode << 32 }
+#define CONTEXT(mode)		{ ITEM_CONTEXT, 1, 2, 3 | (uint64_t)FLOWTAP_PRIVILEGE_##mode << 32 }
 #define EXCEPTION(at, number)	{ ITEM_EXCEPTION, at, (uint64_t)(number), 0 }
 #define INTERRUPT(at)		{ ITEM_EXCEPTION, at, (uint64_t)-1, 1 }
 #define TRANSFER(from, to, t)	{ ITEM_TRANSFER, from, to, t }

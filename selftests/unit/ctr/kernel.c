@@ -268,7 +268,7 @@ TEST_F(ctr, table_7_of_user_mode_that_is_not_recorded_the_kernel_sees_neither_en
 		    INSN(OUT), END(1, 0), ERET, GAP(USER), TRAPPED(0, -1, ENTRY | 1),
 		    INSN(ENTRY), TRAPPED(KBEQ, -1, ENTRY | 1), INSN(ENTRY));
 	EXPECT_EQ(self->log.items.list[0].kind, ITEM_CONTEXT);
-	EXPECT_EQ(self->log.items.list[0].c >> 32, (uint64_t)FLOWTAP_MODE_S);
+	EXPECT_EQ(self->log.items.list[0].c >> 32, (uint64_t)FLOWTAP_PRIVILEGE_S);
 	begin_in(self, S);				/* the trigger came in user mode */
 	entry(self, OUT, 0, XRET);
 	at_ip(self, MAIN);

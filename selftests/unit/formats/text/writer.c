@@ -225,7 +225,7 @@ TEST_F(text, contexts_of_both_architectures)
 	ELEMENT(FLOWTAP_ELEMENT_CONTEXT, .context = {
 		.pid = 0x1a2b, .tid = 0x1a2c, .cpu = 10, .width = 64 });
 	ELEMENT(FLOWTAP_ELEMENT_CONTEXT, .context = {
-		.mode = FLOWTAP_MODE_S, .width = 64 });
+		.mode = FLOWTAP_PRIVILEGE_S, .width = 64 });
 	ELEMENT(FLOWTAP_ELEMENT_CONTEXT, .context = {
 		.isa = FLOWTAP_ISA_A64, .mode = 1, .width = 64 });
 	ELEMENT(FLOWTAP_ELEMENT_CONTEXT, .context = {
