@@ -37,15 +37,9 @@ void aux_free(struct aux *aux)
 
 int aux_map(struct aux *aux, struct vm_area_struct *vma)
 {
-	if (!aux->bytes || vma->vm_end - vma->vm_start != aux->size)
+	if (!aux->bytes)
 		return -EINVAL;
-	if (!(vma->vm_flags & VM_SHARED) || !(vma->vm_flags & VM_WRITE) != aux->overwrite)
-		return -EINVAL;
-	if (vma->vm_flags & VM_EXEC)
-		return -EPERM;
-	vm_flags_mod(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP,
-		     VM_MAYEXEC | (aux->overwrite ? VM_MAYWRITE : 0));
-	return remap_vmalloc_range(vma, aux->bytes, 0);
+	return ring_map_pages(vma, aux->bytes, aux->size, aux->overwrite);
 }
 
 u64 aux_tail(const struct aux *aux)

@@ -15,7 +15,7 @@
 
 #include "bpf.h"
 #include "compat.h"
-#include "session.h"
+#include "group.h"
 
 static bool usable;
 
@@ -24,15 +24,15 @@ bool bpf_usable(void)
 	return usable;
 }
 
-/* Preemption is off in a program of 6.12's hooks, not in newer kernels': the session works on a CPU. */
+/* Preemption is off in a program of 6.12's hooks, not in newer kernels': what follows is to stay on its CPU. */
 static int change(struct task_struct *task, u64 key, bool add)
 {
 	struct group *group;
 
 	guard(preempt)();
 	guard(rcu)();
-	group = session_by_key(key);
-	return group ? session_change(group, task, add) : -ESRCH;
+	group = group_by_key(key);
+	return group ? group_change(group, task, add) : -ESRCH;
 }
 
 __bpf_kfunc_start_defs();

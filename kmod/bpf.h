@@ -28,7 +28,7 @@ bool bpf_usable(void);
  * @task: the current task, a new one, or any task's process (with its threads).
  * @key: the set's, from FLOWTAP_IOC_KEY.
  *
- * See session_change() for what is done at once and what a worker does.
+ * See group_change() for what is done at once and what a worker does.
  *
  * Context: atomic; the programs of sched_process_exec, sched_process_fork and cgroup_attach_task.
  * Return: 0; -ESRCH: no set has this key; -EINVAL: a kernel thread; -ENOMEM; -ENOSPC: a limit of

@@ -10,12 +10,12 @@
 #include <linux/string.h>
 #include <linux/uaccess.h>
 
+#include "bpf.h"
+#include "device.h"
+#include "event.h"
+#include "group.h"
 #include "holder.h"
 #include "remote.h"
-#include "session.h"
-#include "device.h"
-#include "bpf.h"
-#include "event.h"
 #include "stream.h"
 
 struct handle {
@@ -119,12 +119,12 @@ static int change_task(struct file *file, struct flowtap_task *task,
 
 static int add_task(struct file *file, void *argument)
 {
-	return change_task(file, argument, session_add);
+	return change_task(file, argument, group_add);
 }
 
 static int remove_task(struct file *file, void *argument)
 {
-	return change_task(file, argument, session_remove);
+	return change_task(file, argument, group_remove);
 }
 
 static int key(struct file *file, void *argument)
@@ -135,7 +135,7 @@ static int key(struct file *file, void *argument)
 		return -EINVAL;
 	if (!bpf_usable())
 		return -EOPNOTSUPP;
-	return session_key(stream_of(file)->group, &key->key);
+	return group_key(stream_of(file)->group, &key->key);
 }
 
 static int switch_on_or_off(struct file *file, const struct flowtap_enable *enable,
@@ -143,18 +143,18 @@ static int switch_on_or_off(struct file *file, const struct flowtap_enable *enab
 {
 	if (enable->flags & ~FLOWTAP_ENABLE_GROUP || enable->reserved)
 		return -EINVAL;
-	session_each(stream_of(file), enable->flags & FLOWTAP_ENABLE_GROUP, change);
+	group_each(stream_of(file), enable->flags & FLOWTAP_ENABLE_GROUP, change);
 	return 0;
 }
 
 static int enable(struct file *file, void *argument)
 {
-	return switch_on_or_off(file, argument, session_enable);
+	return switch_on_or_off(file, argument, group_enable);
 }
 
 static int disable(struct file *file, void *argument)
 {
-	return switch_on_or_off(file, argument, session_disable);
+	return switch_on_or_off(file, argument, group_disable);
 }
 
 static int snapshot(struct file *file, void *argument)

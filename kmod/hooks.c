@@ -17,10 +17,10 @@
 #include <trace/events/sched.h>
 
 #include "compat.h"
+#include "group.h"
 #include "holder.h"
 #include "hooks.h"
 #include "source.h"
-#include "session.h"
 
 /* With interrupts off. */
 static void on_switch(void *data, bool preempt, struct task_struct *previous,
@@ -33,25 +33,25 @@ static void on_switch(void *data, bool preempt, struct task_struct *previous,
 static void on_fork(void *data, struct task_struct *parent, struct task_struct *child)
 {
 	guard(preempt)();
-	session_forked(parent, child);
+	group_forked(parent, child);
 }
 
 static void on_prepare_exec(void *data, struct task_struct *task, struct linux_binprm *bprm)
 {
 	guard(preempt)();
-	session_executes(task);
+	group_executes(task);
 }
 
 static void on_exec(void *data, struct task_struct *task, pid_t old_pid, struct linux_binprm *bprm)
 {
 	guard(preempt)();
-	session_executed(task, bprm->secureexec);
+	group_executed(task, bprm->secureexec);
 }
 
 static void on_exit(void *data, struct task_struct *task FLOWTAP_EXIT_MORE)
 {
 	guard(preempt)();
-	session_exited(task);
+	group_exited(task);
 }
 
 /* Before BPF programs: what they ask for is to hold, not what is inherited. */

@@ -11,7 +11,6 @@
 #include "group.h"
 #include "request.h"
 #include "rights.h"
-#include "session.h"
 
 /* 1, 0 (there already, or has ended) or -errno. */
 static int add_one(struct group *group, struct task_struct *task, const bool *asked)
@@ -24,7 +23,7 @@ static int add_one(struct group *group, struct task_struct *task, const bool *as
 	/* Credentials are each thread's own. Without memory it has begun to end. */
 	if (!rights_over(task))
 		return READ_ONCE(task->flags) & PF_EXITING ? 0 : -EPERM;
-	added = session_insert(group, NULL, task, asked, GFP_KERNEL_ACCOUNT);
+	added = group_insert(group, NULL, task, asked, GFP_KERNEL_ACCOUNT);
 	if (added != 1)
 		return added;
 	/* The member before PF_EXITING is asked for; the exit hook looks for it after it is set. */
@@ -36,7 +35,7 @@ static int add_one(struct group *group, struct task_struct *task, const bool *as
 	 */
 	ended = READ_ONCE(task->flags) & PF_EXITING;
 	if (added < 0 || ended)
-		session_evict(group, task, NULL, ended);
+		group_evict(group, task, NULL, ended);
 	return added == -ESRCH ? 0 : added;
 }
 
@@ -145,7 +144,7 @@ static int add_found(struct group *group, struct task_struct *task, bool thread,
 		result = -ESRCH;
 	/* Also those that came before an error: they are in the set. */
 	if (result > 0 || added)
-		session_reconsider(group, task, thread);
+		group_reconsider(group, task, thread);
 unlock:
 	mutex_unlock(&group->lock);
 	return result;
@@ -170,7 +169,7 @@ static int remove_process(struct group *group, struct task_struct *leader, const
 	while (!(asked && READ_ONCE(*asked)) &&
 	       (n = next_threads(group, leader, true, &last, found))) {
 		for (i = 0; i < n; i++) {
-			removed += session_evict(group, found[i], asked, false);
+			removed += group_evict(group, found[i], asked, false);
 			put_task_struct(found[i]);
 		}
 		cond_resched();
@@ -186,7 +185,7 @@ static int remove_found(struct group *group, struct task_struct *task, bool thre
 	int removed;
 
 	mutex_lock(&group->lock);
-	removed = thread ? session_evict(group, task, asked, false) :
+	removed = thread ? group_evict(group, task, asked, false) :
 		  remove_process(group, task, asked);
 	event_sync(group);
 	mutex_unlock(&group->lock);
@@ -210,22 +209,22 @@ static int change(struct group *group, u32 pid, bool thread,
 	return result;
 }
 
-int session_add(struct group *group, u32 pid, bool thread)
+int group_add(struct group *group, u32 pid, bool thread)
 {
 	return change(group, pid, thread, add_if_charged);
 }
 
-int session_remove(struct group *group, u32 pid, bool thread)
+int group_remove(struct group *group, u32 pid, bool thread)
 {
 	return change(group, pid, thread, remove_found);
 }
 
-int session_add_process(struct group *group, struct task_struct *task, const bool *asked)
+int group_add_process(struct group *group, struct task_struct *task, const bool *asked)
 {
 	return add_found(group, task, false, asked);
 }
 
-int session_remove_process(struct group *group, struct task_struct *task, const bool *asked)
+int group_remove_process(struct group *group, struct task_struct *task, const bool *asked)
 {
 	return remove_found(group, task, false, asked);
 }
@@ -240,7 +239,7 @@ static bool is_own_new(struct task_struct *task)
 	       (rcu_access_pointer(task->real_parent) == current || same_thread_group(task, current));
 }
 
-int session_change(struct group *group, struct task_struct *task, bool add)
+int group_change(struct group *group, struct task_struct *task, bool add)
 {
 	int error;
 
@@ -250,9 +249,9 @@ int session_change(struct group *group, struct task_struct *task, bool add)
 	if (irqs_disabled() || (task != current && !is_own_new(task))) {
 		error = request_queue(group, task, add);
 		if (!error)
-			session_work(group);
+			group_work(group);
 		return error;
 	}
 	request_amend(group, task, add);
-	return add ? session_add_here(group, task) : session_remove_here(group, task);
+	return add ? group_add_here(group, task) : group_remove_here(group, task);
 }

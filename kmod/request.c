@@ -8,8 +8,8 @@
 #include <linux/sched/task.h>
 #include <linux/slab.h>
 
-#include "request.h"
 #include "group.h"
+#include "request.h"
 
 struct flowtap_request {
 	struct list_head link;		/* in group->requests, under its lock */

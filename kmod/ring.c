@@ -33,18 +33,25 @@ void ring_free(struct ring *ring)
 	ring->control = NULL;
 }
 
-int ring_map(struct ring *ring, struct vm_area_struct *vma)
+int ring_map_pages(struct vm_area_struct *vma, void *pages, u64 size, bool overwrite)
 {
-	if (vma->vm_pgoff || vma->vm_end - vma->vm_start != PAGE_SIZE + ring->size)
+	if (vma->vm_end - vma->vm_start != size)
 		return -EINVAL;
 	/* What a flight recorder has written must stay as it is: it walks its own records. */
-	if (!(vma->vm_flags & VM_SHARED) || !(vma->vm_flags & VM_WRITE) != ring->overwrite)
+	if (!(vma->vm_flags & VM_SHARED) || !(vma->vm_flags & VM_WRITE) != overwrite)
 		return -EINVAL;
 	if (vma->vm_flags & VM_EXEC)
 		return -EPERM;
 	vm_flags_mod(vma, VM_DONTCOPY | VM_DONTEXPAND | VM_DONTDUMP,
-		     VM_MAYEXEC | (ring->overwrite ? VM_MAYWRITE : 0));
-	return remap_vmalloc_range(vma, ring->control, 0);
+		     VM_MAYEXEC | (overwrite ? VM_MAYWRITE : 0));
+	return remap_vmalloc_range(vma, pages, 0);
+}
+
+int ring_map(struct ring *ring, struct vm_area_struct *vma)
+{
+	if (vma->vm_pgoff)
+		return -EINVAL;
+	return ring_map_pages(vma, ring->control, PAGE_SIZE + ring->size, ring->overwrite);
 }
 
 static void copy_in(struct ring *ring, u64 at, const void *bytes, u32 size)

@@ -62,6 +62,19 @@ int ring_init(struct ring *ring, u32 pages, const struct flowtap_configure *conf
 void ring_free(struct ring *ring);
 
 /**
+ * ring_map_pages() - map pages for their reader
+ * @vma: all of them, shared, not executable; writable, or with @overwrite read-only.
+ * @pages: of vmalloc_user().
+ * @size: bytes that are mapped.
+ * @overwrite: the reader is not to write.
+ *
+ * Context: mmap of the device, with the mmap_lock.
+ * Return: 0; -EINVAL: another size, private, or writable where it must not be and the other way
+ * round; -EPERM: executable; -errno of remap_vmalloc_range().
+ */
+int ring_map_pages(struct vm_area_struct *vma, void *pages, u64 size, bool overwrite);
+
+/**
  * ring_map() - map the ring for its reader
  * @ring: the ring.
  * @vma: the control page and all of the data, shared, not executable; writable, or read-only in

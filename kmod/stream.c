@@ -16,11 +16,11 @@
 #include <asm/irq_regs.h>
 
 #include "compat.h"
-#include "holder.h"
-#include "remote.h"
 #include "event.h"
+#include "group.h"
+#include "holder.h"
 #include "hooks.h"
-#include "session.h"
+#include "remote.h"
 #include "stream.h"
 
 #define RING_PAGES_MAX	(1U << 16)
@@ -167,7 +167,7 @@ static int find_set(struct stream *stream, const struct flowtap_configure *confi
 	struct group *group;
 
 	if (!leader) {
-		group = session_new(configure,
+		group = group_new(configure,
 				    keeps_histories(stream) ? stream->recording.depth : 0);
 		if (IS_ERR(group))
 			return PTR_ERR(group);
@@ -177,7 +177,7 @@ static int find_set(struct stream *stream, const struct flowtap_configure *confi
 		if (!same_group(configure, &leader->group->configure))
 			return -EINVAL;
 		stream->group = leader->group;
-		session_get(stream->group);
+		group_get(stream->group);
 	}
 	return 0;
 }
@@ -302,7 +302,7 @@ struct stream *stream_new(const struct flowtap_configure *configure, struct stre
 static void discard(struct stream *stream)
 {
 	if (stream->last)
-		session_free(stream->group);
+		group_free(stream->group);
 	if (stream->hooked)
 		hooks_put();
 	put_pid(stream->owner);
@@ -334,7 +334,7 @@ static void leave(struct work_struct *work)
 		list_del_rcu(&stream->group_link);
 		mutex_unlock(&stream->group->lock);
 	}
-	stream->last = session_put(stream->group);
+	stream->last = group_put(stream->group);
 	INIT_RCU_WORK(&stream->teardown, discard_later);
 	queue_rcu_work(teardowns, &stream->teardown);
 }
@@ -353,7 +353,7 @@ void stream_close(struct stream *stream)
 	event_close_cpu(stream);
 	event_sync(stream->group);
 	if (!group_is_open(stream->group))
-		session_drop_key(stream->group);
+		group_drop_key(stream->group);
 	mutex_unlock(&stream->group->lock);
 	if (stream->attached) {
 		holder_detach(stream);
