@@ -6,7 +6,6 @@
 #include "collect.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,9 +23,8 @@
  */
 #define MARGIN_NS 10000000000ULL
 
-/* --- What is asked for: in the words of flowtap record. --- */
+/* --- What is asked for. --- */
 
-static const char *const sources[] = { NULL, "ctr", "ete", "soft" };
 static const uint32_t source_numbers[] = { FLOWTAP_SOURCE_NONE, FLOWTAP_SOURCE_CTR,
 					   FLOWTAP_SOURCE_ETE, FLOWTAP_SOURCE_SOFT };
 
@@ -59,51 +57,38 @@ static void choose_flags(struct flowtap_configure *configure, bool wide)
 	configure->triggers |= FLOWTAP_TRIGGER_SWITCH;
 }
 
-static int make_options(struct collect *collect)
+static uint32_t modes_of(const struct conf *conf)
+{
+	return (conf->modes != CONF_MODES_KERNEL ? FLOWTAP_MODE_USER : 0) |
+	       (conf->modes != CONF_MODES_USER ? FLOWTAP_MODE_KERNEL : 0);
+}
+
+static void make_options(struct collect *collect)
 {
 	const struct conf *conf = collect->conf;
 	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	const enum conf_source source = find_source(conf);
-	char period[32], ring[32], aux[32], strobe[64];
-	const char *words[18];
-	int n = 0;
+	struct record_options *options = &collect->options;
+	struct flowtap_configure *configure = &options->configure;
 
-	snprintf(period, sizeof(period), "%" PRIu64, conf->period);
-	snprintf(ring, sizeof(ring), "%" PRIu64, conf->ring_size / page);
-	snprintf(aux, sizeof(aux), "%" PRIu64, conf->aux_size / page);
-	words[n++] = "flowtapd";
-	words[n++] = "-a";
-	words[n++] = "--ring-pages";
-	words[n++] = ring;
-	if (sources[source]) {
-		words[n++] = "--source";
-		words[n++] = sources[source];
-	}
-	if (conf->modes != CONF_MODES_KERNEL)
-		words[n++] = "--user";
-	if (conf->modes != CONF_MODES_USER)
-		words[n++] = "--kernel";
-	if (source == CONF_SOURCE_CTR || source == CONF_SOURCE_SOFT) {
-		words[n++] = "-c";
-		words[n++] = period;
-	}
-	if (source == CONF_SOURCE_ETE) {
-		words[n++] = "--aux-pages";
-		words[n++] = aux;
-	}
-	if (source == CONF_SOURCE_ETE && conf->strobe_on) {
-		snprintf(strobe, sizeof(strobe), "%.3fus/%.3fus", (double)conf->strobe_on / 1000,
-			 (double)conf->strobe_off / 1000);
-		words[n++] = "--strobe";
-		words[n++] = strobe;
-	}
+	options_init(options);
+	options->all = true;
+	options->pages_given = true;
+	configure->ring_pages = (uint32_t)(conf->ring_size / page);
+	configure->source = source_numbers[source];
+	configure->modes = modes_of(conf);
 	if (conf->overwrite)
-		words[n++] = "--overwrite";
-	words[n] = NULL;
-	if (options_parse(n, (char **)words, &collect->options) != OPTIONS_TAKEN)
-		return -EINVAL;
-	choose_flags(&collect->options.configure, rules_wide(conf));
-	return 0;
+		configure->flags |= FLOWTAP_OVERWRITE;
+	if (source == CONF_SOURCE_CTR || source == CONF_SOURCE_SOFT)
+		configure->period = conf->period;
+	if (source == CONF_SOURCE_ETE) {
+		options->ete.aux_pages = (uint32_t)(conf->aux_size / page);
+		options->ete.aux_given = true;
+		options->ete.ete.strobe_on_ns = conf->strobe_on;
+		options->ete.ete.strobe_off_ns = conf->strobe_off;
+	}
+	options_complete(options);
+	choose_flags(configure, rules_wide(conf));
 }
 
 int collect_open(struct collect *collect, const struct conf *conf)
@@ -111,9 +96,8 @@ int collect_open(struct collect *collect, const struct conf *conf)
 	int error;
 
 	*collect = (struct collect){ .conf = conf, .images = collect->images };
-	error = make_options(collect);
-	if (!error)
-		error = streams_open(&collect->streams, &collect->options);
+	make_options(collect);
+	error = streams_open(&collect->streams, &collect->options);
 	if (error)
 		return error;
 	collect->cpus = calloc(collect->streams.session.n, sizeof(*collect->cpus));

@@ -325,8 +325,7 @@ static int parse_filter(const char *command, struct record_options *options)
 	return 0;
 }
 
-/* What follows from the options together. */
-static void complete(struct record_options *options)
+void options_complete(struct record_options *options)
 {
 	struct flowtap_configure *configure = &options->configure;
 
@@ -351,11 +350,8 @@ static void complete(struct record_options *options)
 	configure->event_config = options->event.config;
 }
 
-int options_parse(int argc, char **argv, struct record_options *options)
+void options_init(struct record_options *options)
 {
-	const char *problem;
-	int status;
-
 	*options = (struct record_options){
 		.path = "flowtap.ftap",
 		.types = filter_default(),
@@ -363,6 +359,14 @@ int options_parse(int argc, char **argv, struct record_options *options)
 	};
 	event_parse("instructions", &options->event);
 	ete_options_init(&options->ete);
+}
+
+int options_parse(int argc, char **argv, struct record_options *options)
+{
+	const char *problem;
+	int status;
+
+	options_init(options);
 	status = parse(argc, argv, options);
 	if (status != OPTIONS_TAKEN)
 		return status;
@@ -375,7 +379,7 @@ int options_parse(int argc, char **argv, struct record_options *options)
 	status = check_source(argv[0], options);
 	if (status)
 		return status;
-	complete(options);
+	options_complete(options);
 	if (options->filter)
 		status = parse_filter(argv[0], options);
 	return status ? status : OPTIONS_TAKEN;

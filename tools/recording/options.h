@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a recording is asked for, in the words of `flowtap record`; flowtapd asks in them, too. */
+/* What a recording is asked for: by the command line of `flowtap record`, or by flowtapd. */
 #ifndef FLOWTAP_TOOLS_RECORDING_OPTIONS_H
 #define FLOWTAP_TOOLS_RECORDING_OPTIONS_H
 
@@ -43,8 +43,16 @@ struct record_options {
 	bool json;
 };
 
+/* The defaults: nobody to record yet. */
+void options_init(struct record_options *options);
 /*
- * Fills options, with defaults for what is not said; strings are argv's. As parse_options.
+ * Fills in what follows from the fields together: mode, triggers, event, flags. With no processes,
+ * cgroup or command it is all that runs. Once, after the fields are set.
+ */
+void options_complete(struct record_options *options);
+/*
+ * Fills options, with defaults for what is not said, and completes them; strings are argv's. As
+ * parse_options.
  */
 int options_parse(int argc, char **argv, struct record_options *options);
 /* The command is recorded, and not only the time for which something else is. */
