@@ -276,9 +276,9 @@ static int ctr_configure(struct recording *recording, const struct flowtap_confi
 	else if (!(ctr->flags & FLOWTAP_CTR_NO_TRAPS))
 		recording->control |= caps->control & CTRCTL_STE;
 	/* A software event has no interrupt of its own that would be an LCOFI (6.5). */
-	recording->freezes = configure->triggers & FLOWTAP_TRIGGER_OVERFLOW &&
-			     configure->event_type != PERF_TYPE_SOFTWARE;
-	if (recording->freezes) {
+	recording->stopping = configure->event_type == PERF_TYPE_SOFTWARE ? 0 :
+			      configure->triggers & FLOWTAP_TRIGGER_OVERFLOW;
+	if (recording->stopping) {
 		if (!(caps->control & CTRCTL_LCOFIFRZ))
 			return -EOPNOTSUPP;
 		recording->control |= CTRCTL_LCOFIFRZ;

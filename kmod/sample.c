@@ -103,31 +103,30 @@ static __always_inline bool write_sample(struct stream *stream, struct flowtap_m
 	return true;
 }
 
-/* The trigger stopped recording by itself, on purpose, if anything did. */
-static __always_inline bool stops_itself(const struct stream *stream, u32 trigger)
+/*
+ * A trigger that stops recording by itself interrupted where the entries end only if it was what
+ * stopped it: one trap may serve several interrupts, and the way from there to here was recorded as
+ * well if the kernel is.
+ */
+static __always_inline bool ends_elsewhere(const struct stream *stream, u32 trigger, bool frozen)
 {
-	return trigger == FLOWTAP_TRIGGER_OVERFLOW && stream->recording.freezes;
+	return trigger == stream->recording.stopping &&
+	       (frozen ? stream->recording.stale : stream->recording.modes & FLOWTAP_MODE_KERNEL);
 }
 
-/*
- * With the kernel, entries end where the trigger interrupted only if that stopped them: one trap may
- * serve several interrupts, and then the way from there to here was recorded as well.
- */
-static __always_inline bool ends_there(const struct stream *stream, bool frozen)
+/* Somebody else's counter, or a breakpoint. */
+static __always_inline bool stopped_by_others(const struct stream *stream, u32 trigger)
 {
-	if (frozen)
-		return !stream->recording.stale;
-	return !(stream->recording.modes & FLOWTAP_MODE_KERNEL);
+	return trigger != stream->recording.stopping || stream->recording.stale;
 }
 
 static __always_inline void write_record(struct stream *stream, struct flowtap_member *member,
 					 u32 trigger, struct pt_regs *regs, bool frozen,
 					 struct flowtap_entry *scratch, u32 nr)
 {
-	bool own = stops_itself(stream, trigger);
 	u64 time = ktime_get_raw_fast_ns();
 
-	if (own && !ends_there(stream, frozen))
+	if (ends_elsewhere(stream, trigger, frozen))
 		regs = NULL;
 	if (write_sample(stream, member, time, trigger, nr, regs, scratch)) {
 		member->loss = 0;
@@ -139,7 +138,7 @@ static __always_inline void write_record(struct stream *stream, struct flowtap_m
 		stream->output.stats.lost_entries += nr;
 		sample_add_loss(stream, member, FLOWTAP_CAUSE_RING_FULL);
 	}
-	if (frozen && (!own || stream->recording.stale))
+	if (frozen && stopped_by_others(stream, trigger))
 		add_frozen(stream, member);
 	else if (frozen && stream->recording.breakpoints)
 		sample_add_loss(stream, member, FLOWTAP_CAUSE_FROZEN);
@@ -168,7 +167,8 @@ u32 notrace sample_write(struct stream *stream, struct flowtap_member *member, u
 
 	if (unlikely(count & SOURCE_FOREIGN)) {
 		take_back(stream, member);
-		count = 0;
+		/* Not 0, by which the compiler would have all that follows twice. */
+		count &= ~SOURCE_FOREIGN;
 	}
 	nr = count & ~SOURCE_STOPPED;
 	/* A CPU goes from task to task all the time, most have nothing to write. */

@@ -34,8 +34,8 @@ struct recording {
 	u64 written;
 	/** @data: the bits of ctrdata that this CPU has. */
 	u64 data;
-	/** @freezes: an overflow of the stream's own event stops it. */
-	bool freezes;
+	/** @stopping: the trigger that stops it by itself, FLOWTAP_TRIGGER_OVERFLOW or 0. */
+	u32 stopping;
 	/** @stale: an overflow of somebody else's has stopped it, until resume(). */
 	bool stale;
 	/** @breakpoints: they stop it, too, some time before the trigger. */

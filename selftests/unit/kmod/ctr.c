@@ -232,13 +232,14 @@ TEST_F(ctr, only_an_interrupt_of_its_own_event_freezes_it)
 				continue;
 			EXPECT_EQ(types[i].hardware,
 				  !!(self->stream.recording.control & HART_LCOFIFRZ));
-			EXPECT_EQ(types[i].hardware, self->stream.recording.freezes);
+			EXPECT_EQ(types[i].hardware ? FLOWTAP_TRIGGER_OVERFLOW : 0,
+				  self->stream.recording.stopping);
 		}
 		self->configure.triggers = FLOWTAP_TRIGGER_SNAPSHOT;
 		self->configure.event_type = 0;
 		EXPECT_EQ(0, configure(&self->stream, &self->configure));
 		EXPECT_EQ(0, self->stream.recording.control & HART_LCOFIFRZ);
-		EXPECT_FALSE(self->stream.recording.freezes);
+		EXPECT_EQ(0, self->stream.recording.stopping);
 		self->configure.triggers |= FLOWTAP_TRIGGER_OVERFLOW;
 	}
 }
