@@ -63,10 +63,17 @@ static uint32_t modes_of(const struct conf *conf)
 	       (conf->modes != CONF_MODES_USER ? FLOWTAP_MODE_KERNEL : 0);
 }
 
+/* Where pages are large, at least so many. */
+static uint32_t pages_of(uint64_t size, uint32_t least)
+{
+	const uint64_t pages = size / (uint64_t)sysconf(_SC_PAGESIZE);
+
+	return pages > least ? (uint32_t)pages : least;
+}
+
 static void make_options(struct collect *collect)
 {
 	const struct conf *conf = collect->conf;
-	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
 	const enum conf_source source = find_source(conf);
 	struct record_options *options = &collect->options;
 	struct flowtap_configure *configure = &options->configure;
@@ -74,7 +81,7 @@ static void make_options(struct collect *collect)
 	options_init(options);
 	options->all = true;
 	options->pages_given = true;
-	configure->ring_pages = (uint32_t)(conf->ring_size / page);
+	configure->ring_pages = pages_of(conf->ring_size, 1);
 	configure->source = source_numbers[source];
 	configure->modes = modes_of(conf);
 	if (conf->overwrite)
@@ -82,7 +89,7 @@ static void make_options(struct collect *collect)
 	if (source == CONF_SOURCE_CTR || source == CONF_SOURCE_SOFT)
 		configure->period = conf->period;
 	if (source == CONF_SOURCE_ETE) {
-		options->ete.aux_pages = (uint32_t)(conf->aux_size / page);
+		options->ete.aux_pages = pages_of(conf->aux_size, 2);
 		options->ete.aux_given = true;
 		options->ete.ete.strobe_on_ns = conf->strobe_on;
 		options->ete.ete.strobe_off_ns = conf->strobe_off;

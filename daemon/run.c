@@ -250,16 +250,22 @@ static void wait_for_space(struct run *run, int error)
 {
 	const uint64_t now = number_now();
 
+	/* The room that was made is full already, or was none: not all that is there goes for that. */
+	const bool soon = run->room_made && now - run->room_made < RETRY;
+
 	if (run->full_error != error)
 		event_full(run, error);
 	run->full_error = error;
 	/* At first at once: older segments may be deleted. */
-	run->retry = run->full_since ? now + RETRY : now;
+	run->retry = run->full_since || soon ? now + RETRY : now;
 	if (!run->full_since)
 		run->full_since = now;
 	if (run->state == RUN_RECORDING)
 		run->state = RUN_FULL;
-	give_room(run, error);
+	if (!soon) {
+		give_room(run, error);
+		run->room_made = now;
+	}
 	if (!run->collect.paused)
 		end_segment(run, "full", collect_pause(&run->collect));
 }

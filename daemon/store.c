@@ -219,8 +219,10 @@ static int write_again(int fd)
 	ssize_t n;
 
 	while ((n = pread(fd, bytes, sizeof(bytes), at)) > 0) {
-		if (pwrite(fd, bytes, (size_t)n, at) != n)
-			return errno ? -errno : -EIO;
+		const ssize_t written = pwrite(fd, bytes, (size_t)n, at);
+
+		if (written != n)
+			return written < 0 ? -errno : -EIO;
 		at += n;
 	}
 	return n < 0 ? -errno : 0;

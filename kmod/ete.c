@@ -31,6 +31,7 @@
 #include "warning.h"
 
 #define POLLS		10000
+#define POLLS_BUSY	32
 #define TRACE_ID	0x10			/* any but 0; there is one stream in a buffer */
 
 struct ete {
@@ -40,7 +41,7 @@ struct ete {
 	bool described;			/* firmware says that there is a trace unit */
 	bool buffer;			/* the trace buffer is enabled */
 	bool unit;			/* TRCPRGCTLR.EN is 1 */
-	bool busy;			/* it did not become idle when it was last waited for */
+	bool busy;			/* a wait was in vain; until online again */
 };
 
 static DEFINE_PER_CPU(struct ete, etes);
@@ -104,11 +105,13 @@ static bool poll_status(u64 mask, u64 want, u32 polls)
 	return false;
 }
 
-/* A unit that did not become idle once is not waited for at each switch, with interrupts off. */
-static bool wait_idle(struct ete *ete, u64 mask)
+/* A unit that keeps one waiting in vain does so once, not at each switch, with interrupts off. */
+static bool wait_status(struct ete *ete, u64 mask, u64 want)
 {
-	ete->busy = !poll_status(mask, mask, ete->busy ? 1 : POLLS);
-	return !ete->busy;
+	if (poll_status(mask, want, ete->busy ? POLLS_BUSY : POLLS))
+		return true;
+	ete->busy = true;
+	return false;
 }
 
 static u64 trfcr_of(const struct recording *recording)
@@ -232,7 +235,7 @@ static bool enable_unit(struct ete *ete)
 	isb();
 	trc_write(TRCPRGCTLR, 1);
 	ete->unit = true;
-	return poll_status(STATR_IDLE, 0, POLLS);
+	return wait_status(ete, STATR_IDLE, 0);
 }
 
 /* K10.5.7.1.2, from the TSB CSYNC on. */
@@ -242,7 +245,7 @@ static bool disable_unit(struct ete *ete)
 		return true;
 	trc_write(TRCPRGCTLR, 0);
 	ete->unit = false;
-	if (wait_idle(ete, STATR_IDLE | STATR_PMSTABLE))
+	if (wait_status(ete, STATR_IDLE | STATR_PMSTABLE, STATR_IDLE | STATR_PMSTABLE))
 		return true;
 	warning_unit_busy();
 	return false;
@@ -258,7 +261,7 @@ static int ete_open(struct recording *recording, bool spare)
 		if (!claim(ete))
 			return -EBUSY;
 		prohibit();
-		if (!wait_idle(ete, STATR_IDLE))
+		if (!wait_status(ete, STATR_IDLE, STATR_IDLE))
 			return -EIO;
 		if (ete->programmed != recording->id)
 			program(ete, recording);
@@ -390,7 +393,7 @@ static u32 ete_online(void)
 	/* Without a word of firmware an access might trap to EL3, for good. */
 	if (!ete->described || !features())
 		return FLOWTAP_REASON_ABSENT;
-	ete->unit = ete->buffer = false;
+	ete->unit = ete->buffer = ete->busy = false;
 	ete->programmed = 0;
 	reason = trbe_online();
 	if (reason != FLOWTAP_REASON_NONE)

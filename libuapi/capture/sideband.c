@@ -18,7 +18,8 @@ struct flowtap_sideband {
 	struct flowtap_proc_scan *scan;
 	int denied;			/* -errno: why there are no events */
 	uint64_t lost;
-	uint64_t told;			/* of them, those that an archive after them knows of */
+	uint64_t told;			/* of them, those that are in `missing`, or told of */
+	uint64_t missing;		/* that the next archive is to tell of, with a new roster */
 	uint64_t dropped;		/* by rosters before this one */
 };
 
@@ -152,7 +153,7 @@ void flowtap_sideband_advance(struct flowtap_sideband *sideband, uint64_t time)
  * What polling has seen says nothing of who has gone, and a roster that had no room, or of which an
  * event was lost, lacks something: all of it is looked at again.
  */
-static int scan_anew(struct flowtap_sideband *sideband)
+static int scan_anew(struct flowtap_sideband *sideband, uint64_t missing)
 {
 	struct flowtap_roster *roster = flowtap_roster_new(sideband->options.keep);
 	struct flowtap_proc_scan *scan = new_scan(&sideband->options);
@@ -168,6 +169,8 @@ static int scan_anew(struct flowtap_sideband *sideband)
 	flowtap_proc_scan_free(sideband->scan);
 	sideband->out.roster = roster;
 	sideband->scan = scan;
+	sideband->told = sideband->lost;
+	sideband->missing = missing;
 	err = flowtap_proc_scan_vdso(&sideband->out);
 	if (!err)
 		err = flowtap_proc_scan_start(scan, &sideband->out, false);
@@ -182,6 +185,18 @@ static int report_missing(const struct flowtap_sideband *sideband, uint64_t miss
 					       &missing, sizeof(missing), NULL, 0) : 0;
 }
 
+/* Where it fails, the next archive is not taken to be whole either. */
+static int begin_anew(struct flowtap_sideband *sideband, uint64_t missing)
+{
+	int err = scan_anew(sideband, missing);
+
+	if (!err && sideband->perf)
+		err = report_missing(sideband, missing);
+	if (!err)
+		sideband->missing = 0;
+	return err;
+}
+
 int flowtap_sideband_switch(struct flowtap_sideband *sideband,
 			    struct flowtap_archive_writer *writer)
 {
@@ -193,14 +208,10 @@ int flowtap_sideband_switch(struct flowtap_sideband *sideband,
 	sideband->out.writer = writer;
 	if (!writer)
 		return 0;
-	missing = flowtap_roster_dropped(sideband->out.roster) + sideband->lost - sideband->told;
-	if (!sideband->perf || missing) {
-		err = scan_anew(sideband);
-		if (err)
-			return err;
-		sideband->told = sideband->lost;
-		return report_missing(sideband, sideband->perf ? missing : 0);
-	}
+	missing = sideband->missing + flowtap_roster_dropped(sideband->out.roster) +
+		  sideband->lost - sideband->told;
+	if (!sideband->perf || missing)
+		return begin_anew(sideband, missing);
 	err = flowtap_roster_write(sideband->out.roster, writer);
 	if (!err && sideband->out.mapped)
 		err = flowtap_roster_mappings(sideband->out.roster, sideband->out.mapped,

@@ -154,7 +154,7 @@ static int exception_return(struct flowtap_ete *ete)
 {
 	const struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_EXCEPTION_RETURN };
 
-	if (ete->position.state == ETE_ADDRESS_RETURN)
+	if (ete->config.m_profile && ete->position.state == ETE_ADDRESS_RETURN)
 		flowtap_ete_set_unknown_address(&ete->position, ETE_ADDRESS_EXCEPTION_RETURN, NULL);
 	return ete_emit(ete, &element);
 }

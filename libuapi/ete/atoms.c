@@ -161,7 +161,8 @@ static int check_branch(struct flowtap_ete *ete, const struct flowtap_block *blo
 	    flowtap_ete_cannot_fall_through(ete, block))
 		return flowtap_ete_fell_through(ete, block);
 	if (follow->kind != ETE_FOLLOW_ADDRESS || follow->unrelated ||
-	    (follow->address == target && follow->sub_isa == (isa == FLOWTAP_ISA_T32)))
+	    (follow->address == target &&
+	     ete_isa_of(ete->views.context.width, follow->sub_isa) == isa))
 		return 0;
 	status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, block->address + block->last,
 				      "from the %s at 0x%" PRIx64 " the trace continues at 0x%"

@@ -280,7 +280,8 @@ static bool last_follower(struct ete_follow *follow, enum ete_follow_kind kind)
 }
 
 /* Whether nothing after the entry can be the target of what was before it. */
-static bool is_last_follower(const struct ete_entry *entry, struct ete_follow *follow)
+static bool is_last_follower(const struct flowtap_ete *ete, const struct ete_entry *entry,
+			     struct ete_follow *follow)
 {
 	switch (entry->kind) {
 	case ETE_ADDRESS:
@@ -294,8 +295,11 @@ static bool is_last_follower(const struct ete_entry *entry, struct ete_follow *f
 		};
 		return false;
 	case ETE_EXCEPTION_RETURN:
-		/* The next exception can come before it has led anywhere (OpenCSD's issue 88). */
-		if (follow->kind != ETE_FOLLOW_ADDRESS)
+		/*
+		 * Of an M profile it is none of the return stack's, and the next exception can come
+		 * before it has led anywhere (OpenCSD's issue 88).
+		 */
+		if (ete->config.m_profile && follow->kind != ETE_FOLLOW_ADDRESS)
 			follow->kind = ETE_FOLLOW_RETURN;
 		return false;
 	case ETE_TRANSACTION_FAIL:
@@ -325,7 +329,7 @@ struct ete_follow flowtap_ete_follow(const struct flowtap_ete *ete, const struct
 	struct ete_follow follow = { .kind = rest };
 
 	for (size_t i = 0; i < n; i++) {
-		if (is_last_follower(&list[i], &follow))
+		if (is_last_follower(ete, &list[i], &follow))
 			return follow;
 	}
 	if (ete->held.next_known)
@@ -335,7 +339,7 @@ struct ete_follow flowtap_ete_follow(const struct flowtap_ete *ete, const struct
 			.address = ete->held.next_address,
 		};
 	for (size_t i = 0; i < ete->speculation.queue.n; i++) {
-		if (is_last_follower(ete_at(&ete->speculation.queue, i), &follow))
+		if (is_last_follower(ete, ete_at(&ete->speculation.queue, i), &follow))
 			break;
 	}
 	return follow;

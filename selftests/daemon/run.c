@@ -28,6 +28,7 @@ static struct run run;
 static struct {
 	uint64_t now;			/* ns: nobody waits longer than it was to be */
 	int begin_error, take_error, switch_error;	/* of the next call */
+	bool full_again;		/* the take_error is that of each */
 	uint64_t size;			/* of the segment, when it is asked for next */
 	unsigned int turns;		/* until the end */
 	unsigned int ons;		/* of them, those that began with it on */
@@ -91,7 +92,7 @@ int collect_take(struct collect *collect)
 {
 	fake.taken++;
 	fake.on_taken += collect->enabled;
-	return once(&fake.take_error);
+	return fake.full_again ? fake.take_error : once(&fake.take_error);
 }
 
 uint64_t collect_size(const struct collect *collect)
@@ -279,6 +280,25 @@ TEST_F(run, where_the_disk_takes_no_more_the_oldest_goes)
 	/* At once. */
 	EXPECT_EQ(RUN_RECORDING, run.state);
 	EXPECT_EQ(2, fake.ons);
+}
+
+/* A file that is open somewhere gives nothing back; what others write takes it. */
+TEST_F(run, where_that_makes_no_room_the_rest_does_not_go_at_once)
+{
+	fake.take_error = -ENOSPC;
+	fake.full_again = true;
+	fake.turns = 6;
+	EXPECT_EQ(STATUS_OK, run_loop(&run));
+	EXPECT_LE(2, fake.taken);
+	EXPECT_EQ(1, fake.deleted);
+	EXPECT_EQ(RUN_FULL, run.state);
+	/* And later, the next. */
+	EXPECT_LT(number_now(), run.retry);
+	fake.now = run.retry;
+	fake.turns = 2;
+	run.over = false;
+	EXPECT_EQ(STATUS_OK, run_loop(&run));
+	EXPECT_EQ(2, fake.deleted);
 }
 
 TEST_F(run, where_the_first_segment_cannot_be_begun_the_next_start_finds_room)

@@ -189,6 +189,28 @@ TEST_F(sideband_lost, what_was_lost_while_there_was_no_archive_is_told_by_the_ne
 	EXPECT_TRUE(told.mapped);
 }
 
+/* What was looked at for it is not all that there is. */
+TEST_F(sideband_lost, an_archive_that_cannot_be_written_leaves_it_to_the_next)
+{
+	struct flowtap_archive_writer *writer;
+	int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
+	struct told told;
+
+	ASSERT_LE(0, full);
+	losing = 4;
+	ASSERT_EQ(0, flowtap_sideband_drain(self->sideband));
+	ASSERT_EQ(0, flowtap_archive_create(full, &writer));
+	ASSERT_EQ(-ENOSPC, flowtap_archive_flush(writer));
+	EXPECT_GT(0, flowtap_sideband_switch(self->sideband, writer));
+	flowtap_archive_writer_free(writer);
+	close(full);
+	ASSERT_EQ(0, begin(self, false));
+	told = read_archive(self);
+	EXPECT_EQ(1, told.losses);
+	EXPECT_EQ(4, told.lost);
+	EXPECT_TRUE(told.mapped);
+}
+
 TEST_F(sideband_lost, nothing_is_looked_at_where_nothing_was_lost)
 {
 	struct told told;

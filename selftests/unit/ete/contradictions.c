@@ -347,4 +347,27 @@ TEST_F(contradiction, an_exception_return_without_an_address_is_a_gap)
 		    "gap no_address detail=an exception return has no address in the trace\n");
 }
 
+/* Of other profiles it is an indirect branch like others: its target can be the return stack's. */
+TEST_F(contradiction, an_exception_return_of_an_a_profile_leads_to_what_the_stack_has)
+{
+	self->config = (struct flowtap_ete_config){ .devarch = 0x47754a13, .configr = RETURN_STACK };
+	BEGIN();
+	WORD(0x1000) = BL(0x100);
+	WORD(0x1004) = B(0);
+	WORD(0x1100) = ERET;
+	DECODE(START, E, E, 0x07, E);
+	EXPECT_FLOW(LINES "range 1000 1004 1 A64 E\nrange 1100 1104 1 A64 E\neret\n"
+		    "range 1004 1008 1 A64 E\n");
+}
+
+/* Which of the two the sub-ISA is says nothing in A64. */
+TEST_F(contradiction, an_address_of_a64_is_one_by_either_packet)
+{
+	BEGIN();
+	WORD(0x1000) = B(0x100);
+	WORD(0x1100) = B(0);
+	DECODE(START, E, 0x96, 0x80, 0x11, E);
+	EXPECT_FLOW(LINES "range 1000 1004 1 A64 E\nrange 1100 1104 1 A64 E\n");
+}
+
 TEST_HARNESS_MAIN
