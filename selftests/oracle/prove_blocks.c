@@ -300,7 +300,7 @@ static struct chain *chain_of(struct run *run)
 		.cpu_wide = wide,
 		.pid = sample->record->pid,
 		.tid = wide ? sample->cpu : sample->record->tid,
-		.task = wide ? NO_TASK : run->drain->task,
+		.task = NO_TASK,
 		.from = sample->record->time,
 	};
 	run->check->counts.tasks += !wide;
@@ -385,6 +385,9 @@ static void compare_owner(struct run *run, struct chain *chain)
 	uint32_t task = run->drain->task;
 
 	if (chain->task == NO_TASK) {
+		/* A first sample without entries: what it was paired with may have been a look at another. */
+		if (!record->nr)
+			return;
 		chain->task = task;
 	} else if (run->machine.tasks[chain->task].heir == task) {
 		/* It was in the kernel until now: nothing in user mode was before. */

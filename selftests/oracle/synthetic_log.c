@@ -287,6 +287,27 @@ static void window_with_traps(struct synthetic_log *synthetic)
 	record(synthetic, 0x0c, 0x02, 5);
 }
 
+/* The driver looks at B, which is left at once, and A leaves before it has made a transfer. */
+static void empty_first(struct synthetic_log *synthetic)
+{
+	struct flowtap_record_sample *made = &synthetic->records[synthetic->n].sample;
+
+	switch_to(synthetic, true);
+	log_event(synthetic, ORACLE_WRITE, ORACLE_SCTRCTL, 0, CONTROL);
+	return_to_user(synthetic);
+	drain(synthetic, 0x02);
+	trap(synthetic, true, 0x02, 5);
+	switch_to(synthetic, false);
+	log_event(synthetic, ORACLE_CLEAR, 5, 5, 0);
+	log_event(synthetic, ORACLE_WRITE, ORACLE_SCTRCTL, 0, CONTROL);
+	synthetic->n_made = 0;
+	return_to_user(synthetic);
+	sample(synthetic, 0x00);
+	made->trigger = FLOWTAP_TRIGGER_SWITCH;
+	made->ip = 0;
+	made->header.misc = 0;
+}
+
 static void write_log(struct synthetic_log *synthetic)
 {
 	synthetic->log = synthetic_log_create(synthetic, "log.0", ORACLE_HART_MAGIC);
@@ -294,6 +315,8 @@ static void write_log(struct synthetic_log *synthetic)
 	log_event(synthetic, ORACLE_WRITE, ORACLE_SATP, 0, SATP_A);
 	log_event(synthetic, ORACLE_WRITE, ORACLE_SCTRCTL, 0, synthetic->mutation == LOG_CONTROL ?
 		  CONTROL | 1UL << 45 : CONTROL);
+	if (synthetic->mutation == EMPTY_FIRST)
+		empty_first(synthetic);
 	return_to_user(synthetic);
 	turn(synthetic, START);
 	turn(synthetic, AGAIN);
