@@ -40,13 +40,27 @@ as_user() {
 	su -s /bin/sh nobody -c "$*"
 }
 
-# Waits until FILE has more than SIZE bytes.
-grown() { # FILE SIZE
-	for _ in 1 2 3 4 5 6 7 8 9 10; do
-		[ "$(stat -c %s "$1" 2>/dev/null || echo 0)" -gt "$2" ] && return
-		sleep 0.5
+# Waits until COMMAND succeeds: a minute at the most, which is only against hanging.
+wait_for() { # COMMAND...
+	for _ in $(seq 600); do
+		"$@" 2>/dev/null && return
+		sleep 0.1
 	done
 	return 1
+}
+
+has_more() { # FILE SIZE
+	[ "$(stat -c %s "$1" || echo 0)" -gt "$2" ]
+}
+
+# Waits until FILE has more than SIZE bytes.
+grown() { # FILE SIZE
+	wait_for has_more "$1" "$2"
+}
+
+# A process that was forked executes this by now.
+runs() { # PID TEXT
+	tr '\0' ' ' <"/proc/$1/cmdline" | grep -qF -- "$2"
 }
 
 # Dumps an archive once; an emulated machine takes its time.
