@@ -130,8 +130,8 @@ $(B)/$(1)/flowtap: $(TOOL_SRC:%.c=$(B)/$(1)/%.o) $(B)/$(1)/libflowtap.a
 $(B)/$(1)/libtools.a: $(patsubst %.c,$(B)/$(1)/%.o,$(filter-out tools/main.c,$(TOOL_SRC)))
 	$$(call say,AR,$$@)rm -f $$@ && $(2)ar qcs $$@ $$^
 $(DAEMON_SRC:%.c=$(B)/$(1)/%.o): $(B)/bpf/with
-$(B)/$(1)/daemon/programs.o: $(B)/bpf/daemon/choose.skel.h
-$(B)/$(1)/daemon/probes.o: $(B)/bpf/daemon/probe.skel.h
+$(B)/$(1)/daemon/programs.o: $(B)/bpf/daemon/choice_kernel.skel.h
+$(B)/$(1)/daemon/probes.o: $(B)/bpf/daemon/probes_kernel.skel.h
 $(B)/$(1)/libflowtapd.a: $(patsubst %.c,$(B)/$(1)/%.o,$(filter-out daemon/main.c,$(DAEMON_SRC)))
 	$$(call say,AR,$$@)rm -f $$@ && $(2)ar qcs $$@ $$^
 $(B)/$(1)/flowtapd: $(B)/$(1)/daemon/main.o $(B)/$(1)/libflowtapd.a $(B)/$(1)/libtools.a $(B)/$(1)/libflowtap.a

@@ -26,7 +26,7 @@
 /* Somebody who was there at the last look. Sorted by pid. */
 struct row {
 	uint32_t pid;
-	uint32_t flags;			/* CHOOSE_WANTED, CHOOSE_OWN, CHOOSE_IN_SET */
+	uint32_t flags;			/* CHOICE_WANTED, CHOICE_OWN, CHOICE_IN_SET */
 	uint64_t started;
 };
 
@@ -41,7 +41,7 @@ struct choice {
 	enum choice_method method;
 	const char *why, *fix;
 	char *mount;			/* of cgroup2; NULL: nowhere */
-	struct choose_rules *rules;
+	struct choice_rules *rules;
 	struct programs *programs;	/* NULL: CHOICE_NONE, CHOICE_POLL */
 	struct streams *streams;	/* NULL between choice_end and choice_begin */
 	struct rows rows;
@@ -123,21 +123,21 @@ static struct row *find(struct rows *rows, uint32_t pid)
 	return NULL;
 }
 
-/* CHOOSE_WANTED and CHOOSE_OWN: configured, or forked by such a one. */
+/* CHOICE_WANTED and CHOICE_OWN: configured, or forked by such a one. */
 static uint32_t flags_of(struct choice *choice, const struct rules_process *process)
 {
 	const struct row *own = find(&choice->rows, process->pid);
 	const struct row *parent = find(&choice->rows, process->parent);
 
 	if (process->pid == (uint32_t)getpid())
-		return CHOOSE_OWN;
+		return CHOICE_OWN;
 	if (choice->programs)
-		return programs_marked(choice->programs, process->pid) & (CHOOSE_OWN | CHOOSE_WANTED);
+		return programs_marked(choice->programs, process->pid) & (CHOICE_OWN | CHOICE_WANTED);
 	if (is_configured(choice, process))
-		return CHOOSE_WANTED;
+		return CHOICE_WANTED;
 	if (own && own->started == process->started)
-		return own->flags & (CHOOSE_OWN | CHOOSE_WANTED);
-	return parent ? parent->flags & (CHOOSE_OWN | CHOOSE_WANTED) : 0;
+		return own->flags & (CHOICE_OWN | CHOICE_WANTED);
+	return parent ? parent->flags & (CHOICE_OWN | CHOICE_WANTED) : 0;
 }
 
 static bool is_in_set(struct choice *choice, const struct rules_process *process, uint32_t flags)
@@ -147,9 +147,9 @@ static bool is_in_set(struct choice *choice, const struct rules_process *process
 
 static void mark(struct choice *choice, uint32_t pid, bool in_set)
 {
-	const uint32_t flags = programs_marked(choice->programs, pid) & (CHOOSE_OWN | CHOOSE_WANTED);
+	const uint32_t flags = programs_marked(choice->programs, pid) & (CHOICE_OWN | CHOICE_WANTED);
 
-	programs_mark(choice->programs, pid, flags | (in_set ? CHOOSE_IN_SET : 0));
+	programs_mark(choice->programs, pid, flags | (in_set ? CHOICE_IN_SET : 0));
 }
 
 /*
@@ -175,7 +175,7 @@ static void apply_choice(struct choice *choice, struct rules_process *process, b
 }
 
 /* A program in the kernel asks. Who is not stopped for it may be another one by now. */
-static void handle_event(void *argument, const struct choose_event *event)
+static void handle_event(void *argument, const struct choice_event *event)
 {
 	static struct rules_process process;
 	struct choice *choice = argument;
@@ -227,10 +227,10 @@ static void look_at(struct choice *choice, uint32_t pid, bool fresh, struct rows
 	row = (struct row){ .pid = pid, .flags = flags_of(choice, &process),
 			    .started = process.started };
 	if (is_in_set(choice, &process, row.flags))
-		row.flags |= CHOOSE_IN_SET;
+		row.flags |= CHOICE_IN_SET;
 	/* A new set is empty. */
 	apply_choice(choice, &process, known || fresh,
-		     !fresh && known && before->flags & CHOOSE_IN_SET);
+		     !fresh && known && before->flags & CHOICE_IN_SET);
 	if (!choice->programs && !keep(rows, &row))
 		choice->missed++;
 }
@@ -374,11 +374,11 @@ static int begin_programs(struct choice *choice)
 	if (!error)
 		error = programs_configure(choice->programs, conf, choice->rules, choice->mount);
 	if (!error)
-		error = programs_mark(choice->programs, (uint32_t)getpid(), CHOOSE_OWN);
+		error = programs_mark(choice->programs, (uint32_t)getpid(), CHOICE_OWN);
 	for (size_t i = 0; i < conf->pids.n && !error; i++)
 		if (rules_look(configured_pid(choice, i), &process) &&
 		    is_configured(choice, &process))
-			error = programs_mark(choice->programs, process.pid, CHOOSE_WANTED);
+			error = programs_mark(choice->programs, process.pid, CHOICE_WANTED);
 	if (!error)
 		programs_key(choice->programs, key);
 	return error;

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 #include "../tools/common/ete_options.h"
-#include "probe.h"
+#include "probe_event.h"
 
 #define FILE_MAX (1U << 20)
 #define KIB 1024ULL

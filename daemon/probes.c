@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Loads probe.bpf.c, attaches it to the configured functions and tracepoints, and receives their
+ * Loads probes_kernel.bpf.c, attaches it to the configured functions and tracepoints, and receives their
  * events.
  */
 #include "probes.h"
@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "daemon/probe.skel.h"
+#include "daemon/probes_kernel.skel.h"
 
 struct item {
 	const char *text;		/* as it was written; the conf's */
@@ -21,7 +21,7 @@ struct item {
 };
 
 struct probes {
-	struct probe *probe;
+	struct probes_kernel *kernel;
 	struct ring_buffer *events;
 	struct item items[PROBE_MAX];
 	uint32_t n;
@@ -66,22 +66,22 @@ static int attach_function(const struct bpf_program *program, const struct conf_
 static int attach(struct probes *probes, struct item *item, uint32_t number)
 {
 	LIBBPF_OPTS(bpf_raw_tracepoint_opts, options, .cookie = number);
-	struct probe *probe = probes->probe;
+	struct probes_kernel *kernel = probes->kernel;
 	struct conf_function function;
 	int error;
 
 	if (item->cause == FLOWTAP_ARCHIVE_CAUSE_TRACEPOINT) {
-		item->links[0] = bpf_program__attach_raw_tracepoint_opts(probe->progs.on_tracepoint,
+		item->links[0] = bpf_program__attach_raw_tracepoint_opts(kernel->progs.on_tracepoint,
 									 item->text, &options);
 		return item->links[0] ? 0 : -errno;
 	}
 	if (!conf_function(item->text, item->cause == FLOWTAP_ARCHIVE_CAUSE_LATENCY, &function))
 		return -EINVAL;
 	if (item->cause == FLOWTAP_ARCHIVE_CAUSE_UPROBE)
-		return attach_function(probe->progs.on_function, &function, number, false,
+		return attach_function(kernel->progs.on_function, &function, number, false,
 				       &item->links[0]);
-	error = attach_function(probe->progs.on_call, &function, number, false, &item->links[0]);
-	return error ? error : attach_function(probe->progs.on_return, &function, number, true,
+	error = attach_function(kernel->progs.on_call, &function, number, false, &item->links[0]);
+	return error ? error : attach_function(kernel->progs.on_return, &function, number, true,
 					       &item->links[1]);
 }
 
@@ -104,18 +104,18 @@ static int load(struct probes *probes, const struct conf *conf)
 	struct conf_function function;
 	int error;
 
-	probes->probe = probe__open();
-	if (!probes->probe)
+	probes->kernel = probes_kernel__open();
+	if (!probes->kernel)
 		return -errno;
-	probes->probe->rodata->pause = conf->pause;
+	probes->kernel->rodata->pause = conf->pause;
 	for (uint32_t i = 0; i < probes->n; i++)
 		if (probes->items[i].cause == FLOWTAP_ARCHIVE_CAUSE_LATENCY &&
 		    conf_function(probes->items[i].text, true, &function))
-			probes->probe->rodata->limits[i] = function.limit;
-	error = probe__load(probes->probe);
+			probes->kernel->rodata->limits[i] = function.limit;
+	error = probes_kernel__load(probes->kernel);
 	if (error)
 		return error;
-	probes->events = ring_buffer__new(bpf_map__fd(probes->probe->maps.events), take, probes, NULL);
+	probes->events = ring_buffer__new(bpf_map__fd(probes->kernel->maps.events), take, probes, NULL);
 	return probes->events ? 0 : -errno;
 }
 
@@ -169,7 +169,7 @@ uint64_t probes_serve(struct probes *probes,
 	probes->event = event;
 	probes->argument = argument;
 	ring_buffer__consume(probes->events);
-	probes->missed = __atomic_load_n(&probes->probe->bss->missed, __ATOMIC_RELAXED);
+	probes->missed = __atomic_load_n(&probes->kernel->bss->missed, __ATOMIC_RELAXED);
 	return probes->missed - before;
 }
 
@@ -180,6 +180,6 @@ void probes_close(struct probes *probes)
 	for (uint32_t i = 0; i < probes->n; i++)
 		detach(&probes->items[i]);
 	ring_buffer__free(probes->events);
-	probe__destroy(probes->probe);
+	probes_kernel__destroy(probes->kernel);
 	free(probes);
 }

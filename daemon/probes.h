@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* Functions and tracepoints that trigger snapshots, as [snapshot] has them: probe.bpf.c, loaded. */
+/* Functions and tracepoints that trigger snapshots, as [snapshot] has them: probes_kernel.bpf.c, loaded. */
 #ifndef FLOWTAP_DAEMON_PROBES_H
 #define FLOWTAP_DAEMON_PROBES_H
 
 #include <stdint.h>
 
 #include "conf.h"
-#include "probe.h"
+#include "probe_event.h"
 
 struct probes;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Loads choose.bpf.c, fills its maps with the rules, and receives its events. */
+/* Loads choice_kernel.bpf.c, fills its maps with the rules, and receives its events. */
 #include "programs.h"
 
 #include <bpf/bpf.h>
@@ -11,13 +11,13 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "daemon/choose.skel.h"
+#include "daemon/choice_kernel.skel.h"
 #include "rules.h"
 
 struct programs {
-	struct choose *choose;
+	struct choice_kernel *kernel;
 	struct ring_buffer *events;
-	void (*event)(void *argument, const struct choose_event *event);
+	void (*event)(void *argument, const struct choice_event *event);
 	void *argument;
 };
 
@@ -25,32 +25,32 @@ static int take(void *argument, void *data, size_t size)
 {
 	const struct programs *programs = argument;
 
-	if (size >= sizeof(struct choose_event))
+	if (size >= sizeof(struct choice_event))
 		programs->event(programs->argument, data);
 	return 0;
 }
 
 static int load(struct programs *programs, bool kfuncs, bool wide)
 {
-	struct choose *choose = choose__open();
+	struct choice_kernel *kernel = choice_kernel__open();
 	int error;
 
-	if (!choose)
+	if (!kernel)
 		return -errno;
-	programs->choose = choose;
-	choose->rodata->kfuncs = kfuncs;
-	choose->rodata->wide = wide;
-	error = choose__load(choose);
+	programs->kernel = kernel;
+	kernel->rodata->kfuncs = kfuncs;
+	kernel->rodata->wide = wide;
+	error = choice_kernel__load(kernel);
 	if (!error)
-		error = choose__attach(choose);
+		error = choice_kernel__attach(kernel);
 	if (error)
 		return error;
-	programs->events = ring_buffer__new(bpf_map__fd(choose->maps.events), take, programs, NULL);
+	programs->events = ring_buffer__new(bpf_map__fd(kernel->maps.events), take, programs, NULL);
 	return programs->events ? 0 : -errno;
 }
 
 int programs_open(bool kfuncs, bool wide,
-		  void (*event)(void *argument, const struct choose_event *event), void *argument,
+		  void (*event)(void *argument, const struct choice_event *event), void *argument,
 		  struct programs **result)
 {
 	struct programs *programs = calloc(1, sizeof(*programs));
@@ -73,7 +73,7 @@ int programs_open(bool kfuncs, bool wide,
 /* Everything that a map has; keys of at most this size. */
 static void empty(int map)
 {
-	char key[CHOOSE_PATH];
+	char key[CHOICE_PATH];
 
 	while (!bpf_map_get_next_key(map, NULL, key))
 		if (bpf_map_delete_elem(map, key))
@@ -93,12 +93,12 @@ static int add_flags(int map, const void *key, uint32_t flags)
 static int set_cgroups(struct programs *programs, const struct conf_list *list, const char *mount,
 		       uint32_t flags)
 {
-	const int paths = bpf_map__fd(programs->choose->maps.paths);
-	const int cgroups = bpf_map__fd(programs->choose->maps.cgroups);
+	const int paths = bpf_map__fd(programs->kernel->maps.paths);
+	const int cgroups = bpf_map__fd(programs->kernel->maps.cgroups);
 	int error = 0;
 
 	for (size_t i = 0; i < list->n && !error; i++) {
-		char path[CHOOSE_PATH] = { 0 }, file[PATH_MAX];
+		char path[CHOICE_PATH] = { 0 }, file[PATH_MAX];
 		struct stat status;
 		uint64_t id;
 
@@ -116,20 +116,20 @@ static int set_cgroups(struct programs *programs, const struct conf_list *list, 
 }
 
 int programs_configure(struct programs *programs, const struct conf *conf,
-		       const struct choose_rules *rules, const char *mount)
+		       const struct choice_rules *rules, const char *mount)
 {
 	int error;
 
-	empty(bpf_map__fd(programs->choose->maps.paths));
-	empty(bpf_map__fd(programs->choose->maps.cgroups));
-	programs->choose->bss->rules = *rules;
-	error = set_cgroups(programs, &conf->cgroups, mount, CHOOSE_WANTED);
-	return error ? error : set_cgroups(programs, &conf->not_cgroups, mount, CHOOSE_UNWANTED);
+	empty(bpf_map__fd(programs->kernel->maps.paths));
+	empty(bpf_map__fd(programs->kernel->maps.cgroups));
+	programs->kernel->bss->rules = *rules;
+	error = set_cgroups(programs, &conf->cgroups, mount, CHOICE_WANTED);
+	return error ? error : set_cgroups(programs, &conf->not_cgroups, mount, CHOICE_UNWANTED);
 }
 
 int programs_mark(struct programs *programs, uint32_t pid, uint32_t flags)
 {
-	const int map = bpf_map__fd(programs->choose->maps.processes);
+	const int map = bpf_map__fd(programs->kernel->maps.processes);
 
 	if (flags)
 		return bpf_map_update_elem(map, &pid, &flags, BPF_ANY);
@@ -141,13 +141,13 @@ uint32_t programs_marked(const struct programs *programs, uint32_t pid)
 {
 	uint32_t flags = 0;
 
-	bpf_map_lookup_elem(bpf_map__fd(programs->choose->maps.processes), &pid, &flags);
+	bpf_map_lookup_elem(bpf_map__fd(programs->kernel->maps.processes), &pid, &flags);
 	return flags;
 }
 
 void programs_key(struct programs *programs, uint64_t key)
 {
-	__atomic_store_n(&programs->choose->bss->key, key, __ATOMIC_RELEASE);
+	__atomic_store_n(&programs->kernel->bss->key, key, __ATOMIC_RELEASE);
 }
 
 int programs_fd(const struct programs *programs)
@@ -162,23 +162,23 @@ void programs_serve(struct programs *programs)
 
 uint64_t programs_missed(const struct programs *programs)
 {
-	return __atomic_load_n(&programs->choose->bss->missed, __ATOMIC_RELAXED);
+	return __atomic_load_n(&programs->kernel->bss->missed, __ATOMIC_RELAXED);
 }
 
 uint64_t programs_stops(const struct programs *programs)
 {
-	return __atomic_load_n(&programs->choose->bss->stops, __ATOMIC_RELAXED);
+	return __atomic_load_n(&programs->kernel->bss->stops, __ATOMIC_RELAXED);
 }
 
 void programs_close(struct programs *programs)
 {
 	if (!programs)
 		return;
-	if (programs->choose)
-		choose__detach(programs->choose);
+	if (programs->kernel)
+		choice_kernel__detach(programs->kernel);
 	if (programs->events)
 		ring_buffer__consume(programs->events);
 	ring_buffer__free(programs->events);
-	choose__destroy(programs->choose);
+	choice_kernel__destroy(programs->kernel);
 	free(programs);
 }

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* The programs in the kernel that choose tasks (choose.bpf.c), loaded. */
+/* The programs in the kernel that choose tasks (choice_kernel.bpf.c), loaded. */
 #ifndef FLOWTAP_DAEMON_PROGRAMS_H
 #define FLOWTAP_DAEMON_PROGRAMS_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "choose.h"
+#include "choice_rules.h"
 #include "conf.h"
 
 struct programs;
@@ -17,11 +17,11 @@ struct programs;
  * *programs, attached, doing nothing yet; -errno of the kernel.
  */
 int programs_open(bool kfuncs, bool wide,
-		  void (*event)(void *argument, const struct choose_event *event), void *argument,
+		  void (*event)(void *argument, const struct choice_event *event), void *argument,
 		  struct programs **programs);
 /* What the conf says of commands and cgroups. mount: of cgroup2, NULL: nowhere. 0 or -errno. */
 int programs_configure(struct programs *programs, const struct conf *conf,
-		       const struct choose_rules *rules, const char *mount);
+		       const struct choice_rules *rules, const char *mount);
 /* Of a process; 0: nothing. 0 or -errno. */
 int programs_mark(struct programs *programs, uint32_t pid, uint32_t flags);
 uint32_t programs_marked(const struct programs *programs, uint32_t pid);

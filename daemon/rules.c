@@ -53,7 +53,7 @@ static const char *skip_item(const char *at)
 	return *at == '\\' && at[1] ? at + 2 : at + 1;
 }
 
-void rules_compile_pattern(const char *text, struct choose_pattern *pattern)
+void rules_compile_pattern(const char *text, struct choice_pattern *pattern)
 {
 	char item[CONF_TEXT_MAX + 1];
 	unsigned int n = 0;
@@ -69,7 +69,7 @@ void rules_compile_pattern(const char *text, struct choose_pattern *pattern)
 			continue;
 		}
 		/* Longer than a name can be. */
-		if (n == CHOOSE_COMM - 1 || size >= sizeof(item))
+		if (n == CHOICE_COMM - 1 || size >= sizeof(item))
 			return;
 		memcpy(item, text, size);
 		item[size] = 0;
@@ -85,31 +85,31 @@ void rules_compile_pattern(const char *text, struct choose_pattern *pattern)
 	pattern->ends = (__u16)(1U << n);
 }
 
-static void compile(const struct conf_list *list, enum choose_kind kind, struct choose_rules *rules)
+static void compile(const struct conf_list *list, enum choice_kind kind, struct choice_rules *rules)
 {
 	rules->n[kind] = (__u32)list->n;
 	for (size_t i = 0; i < list->n; i++)
 		rules_compile_pattern(list->items[i], &rules->patterns[kind][i]);
 }
 
-void rules_compile(const struct conf *conf, struct choose_rules *rules)
+void rules_compile(const struct conf *conf, struct choice_rules *rules)
 {
-	compile(&conf->commands, CHOOSE_COMMANDS, rules);
-	compile(&conf->not_commands, CHOOSE_NOT_COMMANDS, rules);
+	compile(&conf->commands, CHOICE_COMMANDS, rules);
+	compile(&conf->not_commands, CHOICE_NOT_COMMANDS, rules);
 	rules->some = !rules_wide(conf);
 }
 
-static bool any_matches(const struct choose_rules *rules, enum choose_kind kind, const char *comm)
+static bool any_matches(const struct choice_rules *rules, enum choice_kind kind, const char *comm)
 {
 	for (__u32 i = 0; i < rules->n[kind]; i++)
-		if (choose_matches(&rules->patterns[kind][i], comm))
+		if (choice_matches(&rules->patterns[kind][i], comm))
 			return true;
 	return false;
 }
 
 /* --- Cgroups. --- */
 
-void rules_path(const char *text, const char *mount, char path[CHOOSE_PATH])
+void rules_path(const char *text, const char *mount, char path[CHOICE_PATH])
 {
 	const size_t size = mount ? strlen(mount) : 0;
 	int n;
@@ -118,8 +118,8 @@ void rules_path(const char *text, const char *mount, char path[CHOOSE_PATH])
 		text += size;
 	while (*text == '/')
 		text++;
-	n = snprintf(path, CHOOSE_PATH, "/%s", text);
-	while (n > 1 && n < CHOOSE_PATH && path[n - 1] == '/')
+	n = snprintf(path, CHOICE_PATH, "/%s", text);
+	while (n > 1 && n < CHOICE_PATH && path[n - 1] == '/')
 		path[--n] = 0;
 }
 
@@ -133,7 +133,7 @@ static bool is_below(const char *path, const char *above)
 
 static bool any_above(const struct conf_list *list, const char *mount, const char *path)
 {
-	char above[CHOOSE_PATH];
+	char above[CHOICE_PATH];
 
 	for (size_t i = 0; i < list->n && *path; i++) {
 		rules_path(list->items[i], mount, above);
@@ -145,20 +145,20 @@ static bool any_above(const struct conf_list *list, const char *mount, const cha
 
 uint32_t rules_cgroup(const struct conf *conf, const char *mount, const char *path)
 {
-	return (any_above(&conf->cgroups, mount, path) ? CHOOSE_WANTED : 0) |
-	       (any_above(&conf->not_cgroups, mount, path) ? CHOOSE_UNWANTED : 0);
+	return (any_above(&conf->cgroups, mount, path) ? CHOICE_WANTED : 0) |
+	       (any_above(&conf->not_cgroups, mount, path) ? CHOICE_UNWANTED : 0);
 }
 
-bool rules_want(const struct conf *conf, const struct choose_rules *rules, const char *mount,
+bool rules_want(const struct conf *conf, const struct choice_rules *rules, const char *mount,
 		const struct rules_process *process, uint32_t flags)
 {
 	uint32_t places = rules_cgroup(conf, mount, process->cgroup);
 
-	if (flags & CHOOSE_OWN || places & CHOOSE_UNWANTED ||
-	    any_matches(rules, CHOOSE_NOT_COMMANDS, process->comm))
+	if (flags & CHOICE_OWN || places & CHOICE_UNWANTED ||
+	    any_matches(rules, CHOICE_NOT_COMMANDS, process->comm))
 		return false;
-	return !rules->some || (flags | places) & CHOOSE_WANTED ||
-	       any_matches(rules, CHOOSE_COMMANDS, process->comm);
+	return !rules->some || (flags | places) & CHOICE_WANTED ||
+	       any_matches(rules, CHOICE_COMMANDS, process->comm);
 }
 
 /* --- /proc. --- */

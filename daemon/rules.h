@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /*
- * Whom [tasks] of flowtapd.conf(5) chooses: the same rules for the kernel (choose.h) and for /proc.
+ * Whom [tasks] of flowtapd.conf(5) chooses: the same rules for the kernel (choice_rules.h) and for /proc.
  */
 #ifndef FLOWTAP_DAEMON_RULES_H
 #define FLOWTAP_DAEMON_RULES_H
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "choose.h"
+#include "choice_rules.h"
 #include "conf.h"
 
 /* A process, as /proc has it. */
@@ -17,7 +17,7 @@ struct rules_process {
 	uint32_t pid, parent;
 	uint64_t started;		/* with pid it is one of its kind */
 	bool kernel;			/* a thread of the kernel */
-	char comm[CHOOSE_COMM];
+	char comm[CHOICE_COMM];
 	char cgroup[4096];		/* its path; "": there is no cgroup2 */
 };
 
@@ -27,19 +27,19 @@ bool rules_any(const struct conf *conf);
 bool rules_wide(const struct conf *conf);
 
 /*
- * As fnmatch(3) takes it without flags, in the C locale, for names of less than CHOOSE_COMM bytes.
+ * As fnmatch(3) takes it without flags, in the C locale, for names of less than CHOICE_COMM bytes.
  */
-void rules_compile_pattern(const char *text, struct choose_pattern *pattern);
-void rules_compile(const struct conf *conf, struct choose_rules *rules);
+void rules_compile_pattern(const char *text, struct choice_pattern *pattern);
+void rules_compile(const struct conf *conf, struct choice_rules *rules);
 /*
  * The path of a cgroup as the kernel names it, of one as it is configured: below the mount, which
  * is at `mount` (NULL: nowhere), or with it.
  */
-void rules_path(const char *text, const char *mount, char path[CHOOSE_PATH]);
-/* CHOOSE_WANTED, CHOOSE_UNWANTED of the cgroup and those above it. */
+void rules_path(const char *text, const char *mount, char path[CHOICE_PATH]);
+/* CHOICE_WANTED, CHOICE_UNWANTED of the cgroup and those above it. */
 uint32_t rules_cgroup(const struct conf *conf, const char *mount, const char *path);
-/* flags: CHOOSE_WANTED, CHOOSE_OWN of the process. */
-bool rules_want(const struct conf *conf, const struct choose_rules *rules, const char *mount,
+/* flags: CHOICE_WANTED, CHOICE_OWN of the process. */
+bool rules_want(const struct conf *conf, const struct choice_rules *rules, const char *mount,
 		const struct rules_process *process, uint32_t flags);
 
 /* Reads /proc/PID. False: it has gone. */

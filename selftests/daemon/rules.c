@@ -16,12 +16,12 @@
 
 static bool matches(const char *text, const char *comm)
 {
-	static struct choose_pattern pattern;
-	char name[CHOOSE_COMM] = { 0 };
+	static struct choice_pattern pattern;
+	char name[CHOICE_COMM] = { 0 };
 
 	rules_compile_pattern(text, &pattern);
 	memcpy(name, comm, strlen(comm));
-	return choose_matches(&pattern, name);
+	return choice_matches(&pattern, name);
 }
 
 TEST(patterns_are_those_of_fnmatch)
@@ -57,7 +57,7 @@ static void make_text(char *text, size_t most, const char *letters)
 
 TEST(so_are_random_ones)
 {
-	char pattern[24], name[CHOOSE_COMM];
+	char pattern[24], name[CHOICE_COMM];
 	unsigned int found = 0;
 
 	srand(1);
@@ -76,7 +76,7 @@ TEST(so_are_random_ones)
 FIXTURE(rules)
 {
 	struct conf conf;
-	struct choose_rules *rules;
+	struct choice_rules *rules;
 };
 
 FIXTURE_SETUP(rules)
@@ -113,7 +113,7 @@ TEST_F(rules, where_nobody_is_named_all_are_recorded_but_the_daemon)
 	EXPECT_TRUE(rules_wide(&self->conf));
 	EXPECT_TRUE(wanted(self, "sh", "/", 0));
 	EXPECT_TRUE(wanted(self, "", "", 0));
-	EXPECT_FALSE(wanted(self, "sh", "/", CHOOSE_OWN));
+	EXPECT_FALSE(wanted(self, "sh", "/", CHOICE_OWN));
 }
 
 TEST_F(rules, who_is_left_out_is_and_all_others_are_not)
@@ -144,12 +144,12 @@ TEST_F(rules, each_way_of_being_named_is_enough_and_being_left_out_goes_before)
 	EXPECT_FALSE(wanted(self, "sh", "/", 0));
 	EXPECT_TRUE(wanted(self, "sh", "/build", 0));
 	EXPECT_TRUE(wanted(self, "sh", "/build/job", 0));
-	EXPECT_TRUE(wanted(self, "sh", "/", CHOOSE_WANTED));
-	EXPECT_FALSE(wanted(self, "cc-wrapper", "/build", CHOOSE_WANTED));
-	EXPECT_FALSE(wanted(self, "cc1", "/build/not", CHOOSE_WANTED));
-	EXPECT_FALSE(wanted(self, "cc1", "/build", CHOOSE_OWN));
+	EXPECT_TRUE(wanted(self, "sh", "/", CHOICE_WANTED));
+	EXPECT_FALSE(wanted(self, "cc-wrapper", "/build", CHOICE_WANTED));
+	EXPECT_FALSE(wanted(self, "cc1", "/build/not", CHOICE_WANTED));
+	EXPECT_FALSE(wanted(self, "cc1", "/build", CHOICE_OWN));
 	EXPECT_FALSE(wanted(self, "sh", "", 0));
-	EXPECT_EQ(CHOOSE_WANTED | CHOOSE_UNWANTED, rules_cgroup(&self->conf, MOUNT, "/build/not/x"));
+	EXPECT_EQ(CHOICE_WANTED | CHOICE_UNWANTED, rules_cgroup(&self->conf, MOUNT, "/build/not/x"));
 }
 
 TEST_F(rules, the_root_cgroup_is_everybody)
@@ -166,7 +166,7 @@ TEST(a_path_is_as_the_kernel_names_it)
 		{ "a", "/a" }, { "/a", "/a" }, { "//a/b//", "/a/b" }, { "", "/" }, { "/", "/" },
 		{ MOUNT, "/" }, { MOUNT "/", "/" }, { MOUNT "/a", "/a" }, { MOUNT "2/a", MOUNT "2/a" },
 	};
-	char path[CHOOSE_PATH];
+	char path[CHOICE_PATH];
 
 	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
 		rules_path(cases[i][0], MOUNT, path);

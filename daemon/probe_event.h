@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What the programs in the kernel that trigger snapshots (probe.bpf.c) and the daemon share. */
-#ifndef FLOWTAP_DAEMON_PROBE_H
-#define FLOWTAP_DAEMON_PROBE_H
+/* What the programs in the kernel that trigger snapshots (probes_kernel.bpf.c) and the daemon share. */
+#ifndef FLOWTAP_DAEMON_PROBE_EVENT_H
+#define FLOWTAP_DAEMON_PROBE_EVENT_H
 
 #include <linux/types.h>
 
@@ -18,4 +18,4 @@ struct probe_event {
 	__u32 reserved;
 };
 
-#endif /* FLOWTAP_DAEMON_PROBE_H */
+#endif /* FLOWTAP_DAEMON_PROBE_EVENT_H */

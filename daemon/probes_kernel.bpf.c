@@ -4,7 +4,7 @@
  * has taken longer than it may. A program's cookie is the number of the probe.
  */
 #include "core.bpf.h"
-#include "probe.h"
+#include "probe_event.h"
 
 #define PF_KTHREAD 0x00200000
 #define RUNNING 16384			/* calls under way whose time is measured */

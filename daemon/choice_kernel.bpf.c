@@ -5,7 +5,7 @@
  * there is something to do only where a child begins elsewhere.
  */
 #include "core.bpf.h"
-#include "choose.h"
+#include "choice_rules.h"
 
 #define LEVELS 64			/* of cgroups, one below the other */
 #define SIGSTOP 19
@@ -13,24 +13,24 @@
 const volatile bool kfuncs;		/* the module's functions can be called; else the daemon is asked */
 const volatile bool wide;		/* the set is of those that are not recorded */
 
-struct choose_rules rules;
+struct choice_rules rules;
 __u64 key;				/* of the set; 0: there is none, and nothing to do */
 __u64 missed;				/* tasks that could not be chosen */
 __u64 stops;
 
-/* By process ID: CHOOSE_WANTED, CHOOSE_OWN; CHOOSE_IN_SET, CHOOSE_PENDING. */
+/* By process ID: CHOICE_WANTED, CHOICE_OWN; CHOICE_IN_SET, CHOICE_PENDING. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, CHOOSE_PROCESSES);
+	__uint(max_entries, CHOICE_PROCESSES);
 	__uint(map_flags, BPF_F_NO_PREALLOC);
 	__type(key, __u32);
 	__type(value, __u32);
 } processes SEC(".maps");
 
-/* By cgroup ID, of those that are there: CHOOSE_WANTED, CHOOSE_UNWANTED. */
+/* By cgroup ID, of those that are there: CHOICE_WANTED, CHOICE_UNWANTED. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 4 * CHOOSE_PATTERNS);
+	__uint(max_entries, 4 * CHOICE_PATTERNS);
 	__type(key, __u64);
 	__type(value, __u32);
 } cgroups SEC(".maps");
@@ -38,8 +38,8 @@ struct {
 /* By path, filled up with 0: those that may come. */
 struct {
 	__uint(type, BPF_MAP_TYPE_HASH);
-	__uint(max_entries, 2 * CHOOSE_PATTERNS);
-	__uint(key_size, CHOOSE_PATH);
+	__uint(max_entries, 2 * CHOICE_PATTERNS);
+	__uint(key_size, CHOICE_PATH);
 	__type(value, __u32);
 } paths SEC(".maps");
 
@@ -51,22 +51,22 @@ struct {
 /* --- The rules. --- */
 
 struct search {
-	enum choose_kind kind;
+	enum choice_kind kind;
 	bool found;
-	char comm[CHOOSE_COMM];
+	char comm[CHOICE_COMM];
 };
 
 static long try_pattern(__u32 i, struct search *search)
 {
-	if (i >= CHOOSE_PATTERNS)
+	if (i >= CHOICE_PATTERNS)
 		return 1;
-	search->found = choose_matches(search->kind == CHOOSE_COMMANDS ?
-				       &rules.patterns[CHOOSE_COMMANDS][i] :
-				       &rules.patterns[CHOOSE_NOT_COMMANDS][i], search->comm);
+	search->found = choice_matches(search->kind == CHOICE_COMMANDS ?
+				       &rules.patterns[CHOICE_COMMANDS][i] :
+				       &rules.patterns[CHOICE_NOT_COMMANDS][i], search->comm);
 	return search->found;
 }
 
-static bool any_matches(struct search *search, enum choose_kind kind)
+static bool any_matches(struct search *search, enum choice_kind kind)
 {
 	search->kind = kind;
 	search->found = false;
@@ -110,14 +110,14 @@ static bool is_wanted(struct task_struct *task, __u32 flags)
 	__u32 places = cgroup_flags(task);
 	struct search search = { 0 };
 
-	if (flags & CHOOSE_OWN || places & CHOOSE_UNWANTED)
+	if (flags & CHOICE_OWN || places & CHOICE_UNWANTED)
 		return false;
 	bpf_probe_read_kernel(search.comm, sizeof(search.comm), task->comm);
-	if (any_matches(&search, CHOOSE_NOT_COMMANDS))
+	if (any_matches(&search, CHOICE_NOT_COMMANDS))
 		return false;
-	if (!rules.some || (flags | places) & CHOOSE_WANTED)
+	if (!rules.some || (flags | places) & CHOICE_WANTED)
 		return true;
-	return any_matches(&search, CHOOSE_COMMANDS);
+	return any_matches(&search, CHOICE_COMMANDS);
 }
 
 /* --- What follows from it. --- */
@@ -140,19 +140,19 @@ static void set_flags(__u32 pid, __u32 flags)
 /* The current process does nothing until the daemon has done what there is to do. */
 static void ask_daemon(__u32 pid, __u32 flags, bool add, bool here)
 {
-	struct choose_event *event;
+	struct choice_event *event;
 
-	if (!(flags & CHOOSE_PENDING) && !!(flags & CHOOSE_IN_SET) == add)
+	if (!(flags & CHOICE_PENDING) && !!(flags & CHOICE_IN_SET) == add)
 		return;
 	event = bpf_ringbuf_reserve(&events, sizeof(*event), 0);
 	if (!event) {
 		__sync_fetch_and_add(&missed, 1);
 		return;
 	}
-	*event = (struct choose_event){ .pid = pid, .add = add };
+	*event = (struct choice_event){ .pid = pid, .add = add };
 	event->stopped = here && !bpf_send_signal(SIGSTOP);
 	/* The daemon marks it anew when it is done. */
-	set_flags(pid, flags | CHOOSE_PENDING);
+	set_flags(pid, flags | CHOICE_PENDING);
 	if (event->stopped)
 		__sync_fetch_and_add(&stops, 1);
 	bpf_ringbuf_submit(event, 0);
@@ -215,7 +215,7 @@ SEC("tp_btf/cgroup_mkdir")
 int BPF_PROG(on_mkdir, struct cgroup *cgroup, const char *path)
 {
 	__u64 id = BPF_CORE_READ(cgroup, kn, id);
-	char name[CHOOSE_PATH] = { 0 };
+	char name[CHOICE_PATH] = { 0 };
 	__u32 *flags;
 
 	if (bpf_probe_read_kernel_str(name, sizeof(name), path) < 0)
