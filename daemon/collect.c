@@ -152,12 +152,17 @@ static int begin_kernel(struct collect *collect)
 							     collect->writer);
 }
 
+/* The rest of the budget is for what is recorded. */
+static uint32_t poll_share(const struct collect *collect)
+{
+	return collect->conf->cpu / 2;
+}
+
 static int begin_first(struct collect *collect, struct flowtap_archive_writer *writer)
 {
 	const struct flowtap_sideband_options request = {
 		.keep = COLLECT_KEEP(collect->conf->memory),
-		/* The rest of the budget is for what is recorded. */
-		.poll_share = collect->conf->cpu / 2,
+		.poll_share = poll_share(collect),
 		.mapped = collect->images ? images_mapped : NULL,
 		.argument = collect->images,
 	};
@@ -314,14 +319,20 @@ static int end_recording(struct collect *collect, uint64_t *settled)
 	return error ? error : end_archive(collect, settled);
 }
 
-int collect_begin(struct collect *collect, int fd)
+int collect_prepare(struct collect *collect, int fd)
 {
-	struct flowtap_archive_writer *writer;
-	uint64_t settled = 0;
-	int error = flowtap_archive_create(fd, &writer), ended = 0;
+	flowtap_archive_writer_free(collect->next);
+	collect->next = NULL;
+	return flowtap_archive_create(fd, &collect->next);
+}
 
-	if (error)
-		return error;
+int collect_begin(struct collect *collect)
+{
+	struct flowtap_archive_writer *writer = collect->next;
+	uint64_t settled = 0;
+	int error, ended = 0;
+
+	collect->next = NULL;
 	if (collect->sideband) {
 		if (collect->paused)
 			settled = collect->paused;
@@ -384,6 +395,12 @@ int collect_take(struct collect *collect)
 	if (!error && !collect->paused)
 		error = flowtap_kernel_follower_drain(&collect->kernel, collect->writer);
 	return error || collect->paused ? error : streams_drain(&collect->streams);
+}
+
+void collect_limit(struct collect *collect)
+{
+	if (collect->sideband)
+		flowtap_sideband_limit(collect->sideband, poll_share(collect));
 }
 
 uint64_t collect_size(const struct collect *collect)
@@ -457,6 +474,7 @@ void collect_close(struct collect *collect)
 	flowtap_kernel_follower_free(&collect->kernel);
 	streams_close(&collect->streams);
 	flowtap_archive_writer_free(collect->writer);
+	flowtap_archive_writer_free(collect->next);
 	free(collect->cpus);
 	free(collect->stats);
 	*collect = (struct collect){ .images = collect->images };

@@ -28,6 +28,7 @@ struct collect {
 	struct flowtap_sideband *sideband;
 	struct flowtap_kernel_follower kernel;
 	struct flowtap_archive_writer *writer;	/* of the archive that is being written; NULL none */
+	struct flowtap_archive_writer *next;	/* of the one that is prepared; NULL none */
 	bool enabled;
 	bool looked;			/* at the kernel's code, since it was enabled */
 	uint64_t began;			/* when it was begun, CLOCK_MONOTONIC_RAW */
@@ -47,11 +48,17 @@ struct collect {
  */
 int collect_open(struct collect *collect, const struct conf *conf);
 /*
- * Into this file from now on: the first one, or the next one, after what waits is in the one before
- * and that one is ended. Nothing is recorded until the next collect_switch_on. The fd is borrowed until the next call of this or collect_end. 0 or -errno
- * of either archive, not complained about: then nothing is written any more until the next call.
+ * The file that the next collect_begin goes on with; the fd is borrowed until the one after that, or
+ * collect_end. 0; -ENOMEM: there is none, and what is being written goes on.
  */
-int collect_begin(struct collect *collect, int fd);
+int collect_prepare(struct collect *collect, int fd);
+/*
+ * Into the file that was prepared from now on: the first one, or the next one, after what waits is
+ * in the one before and that one is ended. Nothing is recorded until the next collect_switch_on. 0 or
+ * -errno of either archive, not complained about: then nothing is written any more until the next
+ * call.
+ */
+int collect_begin(struct collect *collect);
 /*
  * Rings that overwrite: what they have goes into the archive that is being written, when the next
  * collect_begin or collect_end ends it, and the trigger says why. text: any. 0 or -errno of the
@@ -67,6 +74,8 @@ int collect_wait(struct collect *collect, int timeout_ms);
 int collect_watch(struct collect *collect, int fd);
 /* Starts to write what waits into the archive. 0 or -errno of it. */
 int collect_take(struct collect *collect);
+/* The conf's budget of the CPU is another one. */
+void collect_limit(struct collect *collect);
 /* Bytes of the archive that is being written. */
 uint64_t collect_size(const struct collect *collect);
 /* Fills collect->cpus; returns how many. */

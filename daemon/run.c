@@ -77,7 +77,7 @@ static void finish_segment(struct run *run, const struct store_facts *facts)
 
 	if (!error)
 		count_segment(run, facts);
-	if (!error || error == -EBADMSG)
+	if (error >= 0)
 		return;
 	complain("cannot finish a segment in '%s': %s", run->conf.directory, strerror(-error));
 	advise("it stays a .part until that is tried again with the next one, or flowtapd starts again");
@@ -128,6 +128,30 @@ static void give_room(struct run *run, int error)
 		count_deleted(run, store_delete_oldest(run->store));
 }
 
+/* Segments that were not finished when they ended, or a piece of one. As store_retry. */
+static int retry_unfinished(struct run *run)
+{
+	struct store_facts facts;
+	int error;
+
+	while ((error = store_retry(run->store, &facts)) > 0)
+		count_segment(run, &facts);
+	return error;
+}
+
+/* A new file, ready to be written. 0; -errno: nothing has changed. */
+static int begin_file(struct run *run, uint64_t time)
+{
+	int fd = store_begin(run->store, time), error;
+
+	if (fd < 0)
+		return fd;
+	error = collect_prepare(&run->collect, fd);
+	if (error)
+		store_drop(run->store);
+	return error;
+}
+
 /*
  * The next segment, or the first. 0; -ENOSPC: there is no room, nothing has changed; -errno. What
  * rests at times does so while the one before goes to the disk, which takes as long as it likes.
@@ -136,12 +160,9 @@ static int next_segment(struct run *run, const char *why)
 {
 	struct store_facts facts = begin_facts(run, why);
 	bool first = !store_current(run->store);
-	struct store_facts unfinished;
 	unsigned int deleted;
-	int error, fd;
+	int error = retry_unfinished(run);
 
-	while ((error = store_retry(run->store, &unfinished)) > 0)
-		count_segment(run, &unfinished);
 	if (error)
 		return error;
 	/* The one before may be larger than it was to be: a quota of two has room for both. */
@@ -149,12 +170,12 @@ static int next_segment(struct run *run, const char *why)
 	count_deleted(run, deleted);
 	if (error)
 		return error;
-	fd = store_begin(run->store, facts.ended);
-	if (fd < 0)
-		return fd;
+	error = begin_file(run, facts.ended);
+	if (error)
+		return error;
 	if (run->images)
 		images_segment(run->images, store_number(run->store));
-	error = collect_begin(&run->collect, fd);
+	error = collect_begin(&run->collect);
 	facts.broken = error && !first;
 	facts.records = run->collect.records;
 	facts.lost = run->collect.lost;
@@ -441,6 +462,7 @@ static void reload(struct run *run)
 		if (run->images)
 			images_limit(run->images, conf.quota / 4, conf.free);
 		governor_init(&run->governor, conf.cpu, conf.loss, conf.least);
+		collect_limit(&run->collect);
 		run->retry = 0;
 		reload_tasks(run, &conf);
 		event_configuration(run, "reload");
@@ -567,6 +589,8 @@ static void turn(struct run *run)
 		run_govern(run, now);
 		if (run->state != RUN_LENT && !run->collect.paused)
 			cpus_look(run);
+		if (store_rewrites(run->store))
+			retry_unfinished(run);
 		work_after(run, now);
 	}
 	notify_manager(run, now);

@@ -210,51 +210,61 @@ static int add_in_order(struct store *store, const struct store_segment *segment
 
 /*
  * After a sync that failed the next one says nothing of what that was about: the kernel takes it as
- * written. So it is written again.
+ * written. So it is written again, a piece at a time: whoever calls has others to serve. 0: all of
+ * it is on the disk; -EINPROGRESS: a piece more is; -errno.
  */
-static int write_again(int fd)
+static int write_again(struct unfinished *one, int fd)
 {
 	static char bytes[1 << 16];
-	off_t at = 0;
-	ssize_t n;
+	const uint64_t until = one->rewritten + STORE_PIECE;
+	uint64_t at = one->rewritten;
+	ssize_t n = 1;
 
-	while ((n = pread(fd, bytes, sizeof(bytes), at)) > 0) {
-		const ssize_t written = pwrite(fd, bytes, (size_t)n, at);
+	while (at < until && (n = pread(fd, bytes, sizeof(bytes), (off_t)at)) > 0) {
+		const ssize_t written = pwrite(fd, bytes, (size_t)n, (off_t)at);
 
 		if (written != n)
 			return written < 0 ? -errno : -EIO;
-		at += n;
+		at += (uint64_t)n;
 	}
-	return n < 0 ? -errno : 0;
+	if (n < 0 || fsync(fd))
+		return -errno;
+	one->rewritten = at;
+	return n ? -EINPROGRESS : 0;
 }
 
-/* Its bytes are on the disk. unsynced: they could not be. */
-static int sync_part(int fd, const struct store_facts *facts, bool *unsynced)
+/* Its bytes are on the disk. 0; 1: of a broken one, there are none; -EINPROGRESS; -errno. */
+static int sync_part(struct unfinished *one, int fd)
 {
 	uint64_t cut = 0;
-	int error = *unsynced ? write_again(fd) : 0;
+	int error = one->unsynced ? write_again(one, fd) : 0;
 
-	if (!error && facts->broken)
+	if (error == -EINPROGRESS)
+		return error;
+	if (!error && one->facts.broken)
 		error = store_mend(fd, &cut);
-	if (!error && fsync(fd))
+	if (!error && !one->unsynced && fsync(fd))
 		error = -errno;
-	*unsynced = error;
+	one->unsynced = error < 0 ? error : 0;
+	one->rewritten = 0;
 	return error;
 }
 
 /*
  * Renames the `.part` that is open as fd over it. When its folder comes to the disk is not waited for
- * for ever: without that it is a `.part` again after the power has gone.
+ * for ever: without that it is a `.part` again after the power has gone. 0; 1: there was nothing in
+ * it, and it is gone; -EINPROGRESS; -errno: also -EBADMSG, which file systems say of a damaged disk.
  */
-static int reserve_number(struct store *store, int fd, struct store_segment *segment,
-			  const struct store_facts *facts, bool *unsynced)
+static int reserve_number(struct store *store, int fd, struct unfinished *one)
 {
+	struct store_segment *segment = &one->segment;
+	const struct store_facts *facts = &one->facts;
 	char part[STORE_NAME];
 	struct stat stat;
-	int error = sync_part(fd, facts, unsynced);
+	int error = sync_part(one, fd);
 
 	store_with(part, segment->name, STORE_PART);
-	if (error == -EBADMSG && unlinkat(store->directory, part, 0))
+	if (error > 0 && unlinkat(store->directory, part, 0))
 		error = -errno;
 	if (!fstat(fd, &stat))
 		segment->bytes = store_disk_size(&stat);
@@ -281,14 +291,14 @@ int store_finish(struct store *store, const struct store_facts *facts)
 
 	if (!store->n_writing)
 		return -ENOENT;
-	error = reserve_number(store, store->writing[0].fd, &one.segment, facts, &one.unsynced);
+	error = reserve_number(store, store->writing[0].fd, &one);
 	end_oldest(store);
-	if (error && error != -EBADMSG && store->n_unfinished < STORE_UNFINISHED + 2)
+	if (error < 0 && store->n_unfinished < STORE_UNFINISHED + 2)
 		store->unfinished[store->n_unfinished++] = one;
 	return error;
 }
 
-/* 0 or -errno; -ENOENT, -EBADMSG: somebody has removed it, or there was nothing in it. */
+/* As reserve_number; -ENOENT: somebody has removed it. */
 static int finish_again(struct store *store, struct unfinished *one)
 {
 	char part[STORE_NAME];
@@ -298,7 +308,7 @@ static int finish_again(struct store *store, struct unfinished *one)
 	fd = openat(store->directory, part, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
 		return -errno;
-	error = reserve_number(store, fd, &one->segment, &one->facts, &one->unsynced);
+	error = reserve_number(store, fd, one);
 	close(fd);
 	return error;
 }
@@ -311,7 +321,12 @@ int store_retry(struct store *store, struct store_facts *facts)
 		struct unfinished *one = &store->unfinished[i];
 		const int now = finish_again(store, one);
 
-		if (now && now != -ENOENT && now != -EBADMSG) {
+		/* A piece is enough for one call. */
+		if (now == -EINPROGRESS) {
+			error = one->unsynced;
+			break;
+		}
+		if (now < 0 && now != -ENOENT) {
 			error = now;
 			i++;
 			continue;
@@ -322,6 +337,14 @@ int store_retry(struct store *store, struct store_facts *facts)
 			return 1;
 	}
 	return store->n_unfinished < STORE_UNFINISHED ? 0 : error;
+}
+
+bool store_rewrites(const struct store *store)
+{
+	for (unsigned int i = 0; i < store->n_unfinished; i++)
+		if (store->unfinished[i].rewritten)
+			return true;
+	return false;
 }
 
 void store_drop(struct store *store)

@@ -26,6 +26,7 @@
 #define STORE_NAME 64			/* bytes, with the 0 */
 #define STORE_SEGMENTS_MAX 1000000	/* more are not looked at */
 #define STORE_UNFINISHED 4		/* that could not be finished: then no other is begun */
+#define STORE_PIECE (16U << 20)		/* bytes that are written again at once */
 
 struct store_limits {
 	uint64_t quota;			/* bytes that all segments may take; 0: any */
@@ -88,18 +89,20 @@ void store_limit(struct store *store, const struct store_limits *limits);
 int store_begin(struct store *store, uint64_t time);
 /*
  * The one that was begun first is a finished segment, and in the index; a broken one up to its last
- * whole block. 0; -ENOENT: none is being written; -EBADMSG: a broken one of which nothing can be
- * read, which was removed; -errno: it stays a `.part` until store_retry, and the next one can
- * begin. An index that cannot be written is no error: see store_index_error.
+ * whole block. 0; 1: a broken one that has no block, which was removed; -ENOENT: none is being
+ * written; -errno: it stays a `.part` until store_retry, and the next one can begin. An index that
+ * cannot be written is no error: see store_index_error.
  */
 int store_finish(struct store *store, const struct store_facts *facts);
 /*
  * What store_finish could not finish, once more; what the disk did not take then is written to it
- * again before that. 1: one is finished, and these are its facts, and there may be more; 0: there are
- * none that can be, and another segment may be begun; -errno: why they cannot be, of which there are
- * STORE_UNFINISHED.
+ * again before that, STORE_PIECE in a call. 1: one is finished, and these are its facts, and there may
+ * be more; 0: there are none that can be, and another segment may be begun; -errno: why they cannot
+ * be, of which there are STORE_UNFINISHED.
  */
 int store_retry(struct store *store, struct store_facts *facts);
+/* Whether store_retry has written a part of one again, and is to go on with that soon. */
+bool store_rewrites(const struct store *store);
 /* The one that was begun last is not wanted. */
 void store_drop(struct store *store);
 /* The one that was begun first is not wanted. */

@@ -22,7 +22,8 @@ struct writing {
 struct unfinished {
 	struct store_segment segment;
 	struct store_facts facts;
-	bool unsynced;			/* the disk did not take it: it is to be written again */
+	int unsynced;			/* -errno: the disk did not take it, it is to be written again */
+	uint64_t rewritten;		/* bytes that were, and are on the disk */
 };
 
 struct store {
@@ -63,8 +64,8 @@ struct store_segment *store_by_name(struct store *store, const char *name);
 /* All files of it, whichever there are. 0 or -errno: it is still there. */
 int store_delete(struct store *store, const struct store_segment *segment);
 /*
- * What is in the file is whole blocks, and on the disk; *cut grows by what followed them. 0;
- * -EBADMSG: it has none; -errno.
+ * What is in the file is whole blocks, and on the disk; *cut grows by what followed them. 0; 1: it
+ * has none; -errno: it cannot be read, or not be brought there.
  */
 int store_mend(int fd, uint64_t *cut);
 /* Finishes what an earlier daemon left, then reads what there is, in order. 0 or -errno. */

@@ -13,14 +13,31 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Where the last whole block ends; 0: it is no archive. */
+/* Each damage of the archive is told once; what the disk says of itself is told for ever. */
+static bool is_new(const struct flowtap_archive_reader *reader, uint64_t *damaged)
+{
+	const struct flowtap_archive_damage *damage = flowtap_archive_damage(reader);
+	const bool new = damage && damage->offset != *damaged;
+
+	if (new)
+		*damaged = damage->offset;
+	return new;
+}
+
+/* Where the last whole block ends; 0: it is no archive. -EBADMSG: the disk is damaged there. */
 static int last_block_end(int fd, uint64_t *end)
 {
 	struct flowtap_archive_reader *reader;
 	struct flowtap_archive_block block;
-	int result = lseek(fd, 0, SEEK_SET) < 0 ? -errno : flowtap_archive_open(fd, &reader);
+	uint64_t damaged = UINT64_MAX;
+	char byte;
+	int result;
 
 	*end = 0;
+	/* What the reader says of what is no archive the disk says of itself: asked before. */
+	if (pread(fd, &byte, 1, 0) < 0 || lseek(fd, 0, SEEK_SET) < 0)
+		return -errno;
+	result = flowtap_archive_open(fd, &reader);
 	if (result == -EBADMSG || result == -EPROTONOSUPPORT)
 		return 0;
 	if (result)
@@ -30,7 +47,7 @@ static int last_block_end(int fd, uint64_t *end)
 		if (result > 0)
 			*end = block.offset + sizeof(struct flowtap_archive_block_header) +
 			       (block.size + 7) / 8 * 8;
-		else if (result != -EBADMSG && result != -ENODATA)
+		else if ((result != -EBADMSG && result != -ENODATA) || !is_new(reader, &damaged))
 			break;
 	}
 	flowtap_archive_reader_free(reader);
@@ -46,7 +63,7 @@ int store_mend(int fd, uint64_t *cut)
 	if (error)
 		return error;
 	if (end <= sizeof(struct flowtap_archive_header))
-		return -EBADMSG;
+		return 1;
 	if (fstat(fd, &stat))
 		return -errno;
 	/* The last block's padding may be missing: it is whole without. */
@@ -69,7 +86,7 @@ static void finish_left(struct store *store, const char *part, struct store_left
 	store_with(name, part, "");
 	name[strlen(part) - strlen(STORE_PART)] = 0;
 	store_with(bad, name, STORE_BAD);
-	if (error && error != -EBADMSG)
+	if (error < 0)
 		left->failed++;
 	else if (renameat(store->directory, part, store->directory, error ? bad : name))
 		left->failed++;

@@ -219,6 +219,13 @@ int flowtap_sideband_switch(struct flowtap_sideband *sideband,
 	return err;
 }
 
+/* Also of the scans that begin anew later. */
+void flowtap_sideband_limit(struct flowtap_sideband *sideband, uint32_t poll_share)
+{
+	sideband->options.poll_share = poll_share;
+	flowtap_proc_scan_limit(sideband->scan, poll_share);
+}
+
 bool flowtap_sideband_polled(const struct flowtap_sideband *sideband)
 {
 	return !sideband->perf;

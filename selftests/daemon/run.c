@@ -28,14 +28,24 @@ static struct run run;
 static struct {
 	uint64_t now;			/* ns: nobody waits longer than it was to be */
 	int begin_error, take_error, switch_error;	/* of the next call */
+	unsigned int prepared, unprepared;	/* files; the one for which there is no memory */
 	bool full_again;		/* the take_error is that of each */
 	uint64_t size;			/* of the segment, when it is asked for next */
+	off_t grown;			/* its file, when it is begun */
+	unsigned int unsynced;		/* the next files that the disk does not take */
 	unsigned int turns;		/* until the end */
+	unsigned int rotate_at;		/* then somebody asks for that; 0: nobody does */
 	unsigned int ons;		/* of them, those that began with it on */
 	unsigned int on_taken, taken;	/* collect_take, of them with it on */
 	unsigned int on_synced, synced;	/* files that were synced, of them with it on */
 	unsigned int deleted;
 	int full;			/* the last error of an event */
+	int next;			/* the last file that was prepared */
+	uint32_t limited;		/* the budget of the CPU when it was told of */
+	int live;			/* the file that an archive is written to; -1: none */
+	unsigned int live_synced;	/* files that were synced then */
+	unsigned int whole, broken;	/* segments that were told of */
+	const char *why;		/* the last one of them ended */
 } fake;
 
 int clock_gettime(clockid_t clock, struct timespec *time)
@@ -62,9 +72,18 @@ static int once(int *error)
 
 /* --- Instead of those that need a machine with the module. --- */
 
-int collect_begin(struct collect *collect, int fd)
+int collect_prepare(struct collect *collect, int fd)
 {
-	(void)fd;
+	(void)collect;
+	fake.next = fd;
+	return ++fake.prepared == fake.unprepared ? -ENOMEM : 0;
+}
+
+int collect_begin(struct collect *collect)
+{
+	fake.live = fake.next;
+	if (fake.grown && ftruncate(fake.next, fake.grown))
+		abort();
 	collect->enabled = false;
 	collect->paused = 0;
 	collect->began = number_now();
@@ -83,6 +102,8 @@ int collect_wait(struct collect *collect, int timeout_ms)
 {
 	fake.now += (uint64_t)timeout_ms * 1000000;
 	fake.ons += collect->enabled;
+	if (fake.rotate_at && fake.turns == fake.rotate_at)
+		run.rotate = true;
 	if (!--fake.turns)
 		run.over = true;
 	return 0;
@@ -106,14 +127,22 @@ uint64_t collect_size(const struct collect *collect)
 
 int collect_end(struct collect *collect)
 {
+	fake.live = -1;
 	return collect_switch_on(collect, false);
 }
 
 int collect_pause(struct collect *collect)
 {
 	collect_switch_on(collect, false);
+	fake.live = -1;
 	collect->paused = number_now();
 	return 0;
+}
+
+void collect_limit(struct collect *collect)
+{
+	(void)collect;
+	fake.limited = run.conf.cpu;
 }
 
 int collect_watch(struct collect *collect, int fd)
@@ -136,6 +165,12 @@ int fsync(int fd)
 	if (!fstat(fd, &status) && S_ISREG(status.st_mode)) {
 		fake.synced++;
 		fake.on_synced += run.collect.enabled;
+		fake.live_synced += fd == fake.live;
+		if (fake.unsynced) {
+			fake.unsynced--;
+			errno = EIO;
+			return -1;
+		}
 	}
 	return (int)syscall(SYS_fsync, fd);
 }
@@ -150,6 +185,14 @@ void event_full(const struct run *of, int error)
 {
 	(void)of;
 	fake.full = error;
+}
+
+void event_ended(const struct run *of, const struct store_facts *facts)
+{
+	(void)of;
+	fake.whole += !facts->broken;
+	fake.broken += facts->broken;
+	fake.why = facts->why;
 }
 
 /* Nothing comes of these. */
@@ -172,7 +215,6 @@ void event_configuration(const struct run *of, const char *event) { }
 void event_drain(const struct run *of) { }
 void event_choice(const struct run *of) { }
 void event_begun(const struct run *of) { }
-void event_ended(const struct run *of, const struct store_facts *facts) { }
 void event_room(const struct run *of) { }
 void event_undeleted(const char *name, int error) { }
 void event_unsaved(uint64_t records) { }
@@ -212,6 +254,7 @@ FIXTURE_SETUP(run)
 	memset(&fake, 0, sizeof(fake));
 	fake.now = HOUR;
 	fake.turns = 3;
+	fake.live = -1;
 }
 
 FIXTURE_TEARDOWN(run)
@@ -301,6 +344,52 @@ TEST_F(run, where_that_makes_no_room_the_rest_does_not_go_at_once)
 	EXPECT_EQ(2, fake.deleted);
 }
 
+/* A piece a second: meanwhile rings are emptied and the service manager hears of it. */
+TEST_F(run, what_the_disk_did_not_take_is_written_again_between_turns)
+{
+	struct store_facts facts;
+
+	fake.grown = 2 * STORE_PIECE + 1;
+	fake.size = UINT64_MAX;
+	fake.unsynced = 1;
+	fake.turns = 8;
+	fake.rotate_at = 7;
+	EXPECT_EQ(STATUS_OK, run_loop(&run));
+	EXPECT_EQ(8, fake.taken);
+	/* The first one, the one that was asked for, and the last. */
+	EXPECT_EQ(3, fake.whole);
+	EXPECT_EQ(0, fake.broken);
+	EXPECT_FALSE(store_rewrites(run.store));
+	EXPECT_EQ(0, store_retry(run.store, &facts));
+	EXPECT_FALSE(run.failed);
+}
+
+/* Else it would go on being written after its file was closed. */
+TEST_F(run, where_there_is_no_memory_for_the_next_segment_the_present_one_ends_first)
+{
+	fake.size = UINT64_MAX;
+	fake.turns = 1;
+	fake.unprepared = 2;
+	EXPECT_EQ(STATUS_OK, run_loop(&run));
+	EXPECT_EQ(2, fake.prepared);
+	EXPECT_EQ(-ENOMEM, fake.full);
+	EXPECT_EQ(0, fake.live_synced);
+	EXPECT_EQ(0, fake.broken);
+	EXPECT_EQ(1, fake.whole);
+	EXPECT_STREQ("full", fake.why);
+	/* Nor is there one that nothing was written to. */
+	EXPECT_EQ(NULL, store_current(run.store));
+	/* And when there is, it goes on. */
+	fake.turns = 2;
+	run.over = false;
+	run.reported = RUN_RECORDING;
+	EXPECT_EQ(STATUS_OK, run_loop(&run));
+	EXPECT_EQ(0, fake.live_synced);
+	EXPECT_EQ(0, fake.broken);
+	EXPECT_EQ(2, fake.whole);
+	EXPECT_STREQ("stop", fake.why);
+}
+
 TEST_F(run, where_the_first_segment_cannot_be_begun_the_next_start_finds_room)
 {
 	fake.begin_error = -ENOSPC;
@@ -312,6 +401,22 @@ TEST_F(run, where_the_first_segment_cannot_be_begun_the_next_start_finds_room)
 	fake.begin_error = -EIO;
 	EXPECT_EQ(STATUS_ERROR, run_loop(&run));
 	EXPECT_EQ(1, fake.deleted);
+}
+
+TEST_F(run, another_budget_is_told_to_what_looks_for_processes)
+{
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/conf", self->directory);
+	file = fopen(path, "w");
+	ASSERT_TRUE(file);
+	fputs("[budget]\ncpu = 7%\n", file);
+	fclose(file);
+	run.path = path;
+	run.reload = true;
+	EXPECT_EQ(STATUS_OK, run_loop(&run));
+	EXPECT_EQ(70000, fake.limited);
 }
 
 TEST_HARNESS_MAIN

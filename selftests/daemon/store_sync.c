@@ -10,7 +10,9 @@
 
 /* Calls of these functions of libc, which this program's stand in for, in their order. */
 static char calls[512];
-static const char *fail;	/* the one that fails with EIO, or NULL */
+static const char *fail;	/* the one that fails, or NULL */
+static int fail_errno = EIO;	/* with that */
+static off_t fail_from;		/* where it reads from there on */
 static uint64_t written;	/* bytes by pwrite */
 
 static void __attribute__((format(printf, 1, 2))) note(const char *format, ...)
@@ -27,7 +29,7 @@ static bool fails(const char *call)
 {
 	if (!fail || strcmp(fail, call))
 		return false;
-	errno = EIO;
+	errno = fail_errno;
 	return true;
 }
 
@@ -49,9 +51,21 @@ int renameat(int from_dir, const char *from, int to_dir, const char *to)
 
 ssize_t pwrite(int fd, const void *bytes, size_t size, off_t at)
 {
-	note("write\n");
+	if (!written)
+		note("write\n");
 	written += size;
 	return syscall(SYS_pwrite64, fd, bytes, size, at);
+}
+
+ssize_t read(int fd, void *bytes, size_t size)
+{
+	return lseek(fd, 0, SEEK_CUR) >= fail_from && fails("read") ? -1 :
+		syscall(SYS_read, fd, bytes, size);
+}
+
+ssize_t pread(int fd, void *bytes, size_t size, off_t at)
+{
+	return at >= fail_from && fails("read") ? -1 : syscall(SYS_pread64, fd, bytes, size, at);
 }
 
 static unsigned int finished(FIXTURE_DATA(store) *self)
@@ -101,6 +115,84 @@ TEST_F(store, bytes_that_could_not_be_synced_are_written_again)
 	EXPECT_EQ(16 + BLOCKS * BLOCK, written);
 	EXPECT_EQ(BLOCKS, count_blocks(self, FIRST ".ftap"));
 	EXPECT_EQ(1, finished(self));
+}
+
+/* Nobody else is served meanwhile. */
+TEST_F(store, they_are_written_a_piece_at_a_time)
+{
+	const struct store_facts facts = { .began = TIME, .ended = TIME + 60, .why = "size" };
+	const uint64_t size = 2 * STORE_PIECE + STORE_PIECE / 2;
+	int fd = store_begin(self->store, TIME);
+	struct store_facts again;
+
+	ASSERT_EQ(0, write_blocks(fd, BLOCKS));
+	ASSERT_EQ(0, ftruncate(fd, (off_t)size));
+	fail = "fsync file";
+	EXPECT_EQ(-EIO, store_finish(self->store, &facts));
+	EXPECT_FALSE(store_rewrites(self->store));
+	/* Where that fails as well all of it is to be written. */
+	EXPECT_EQ(0, store_retry(self->store, &again));
+	EXPECT_FALSE(store_rewrites(self->store));
+	fail = NULL;
+	for (uint64_t i = 1; i <= 2; i++) {
+		written = 0;
+		EXPECT_EQ(0, store_retry(self->store, &again));
+		EXPECT_EQ(STORE_PIECE, written);
+		EXPECT_TRUE(store_rewrites(self->store));
+		EXPECT_EQ(0, finished(self));
+	}
+	written = 0;
+	fail = "rename";
+	EXPECT_EQ(0, store_retry(self->store, &again));
+	EXPECT_EQ(STORE_PIECE / 2, written);
+	/* Where it cannot take its place there is no more to write, and nothing to do soon. */
+	EXPECT_FALSE(store_rewrites(self->store));
+	fail = NULL;
+	written = 0;
+	EXPECT_EQ(1, store_retry(self->store, &again));
+	EXPECT_EQ(0, written);
+	EXPECT_EQ(1, finished(self));
+	EXPECT_EQ(0, store_retry(self->store, &again));
+}
+
+/* XFS and ext4 say so of a disk: with another meaning than a reader of archives. */
+TEST_F(store, what_a_damaged_disk_does_not_take_is_kept)
+{
+	struct store_facts facts = { .began = TIME, .ended = TIME + 60, .why = "full", .broken = true };
+
+	fail = "fsync file";
+	fail_errno = EBADMSG;
+	EXPECT_EQ(-EBADMSG, add_segment(self->store, "size"));
+	EXPECT_TRUE(exists(self, FIRST ".ftap.part"));
+	EXPECT_EQ(0, store_retry(self->store, &facts));
+	EXPECT_TRUE(exists(self, FIRST ".ftap.part"));
+	fail = NULL;
+	EXPECT_EQ(1, store_retry(self->store, &facts));
+	EXPECT_EQ(BLOCKS, count_blocks(self, FIRST ".ftap"));
+}
+
+TEST_F(store, what_a_damaged_disk_does_not_give_back_is_kept)
+{
+	const struct store_facts broken = { .began = TIME, .ended = TIME + 60, .why = "full",
+					    .broken = true };
+	int fd = store_begin(self->store, TIME);
+
+	ASSERT_EQ(0, write_blocks(fd, BLOCKS));
+	fail = "read";
+	fail_errno = EBADMSG;
+	EXPECT_EQ(-EBADMSG, store_finish(self->store, &broken));
+	EXPECT_TRUE(exists(self, FIRST ".ftap.part"));
+	/* Nor does a daemon that starts take it for nothing, or cut what comes after that. */
+	for (fail_from = 0; fail_from < 2; fail_from++) {
+		ASSERT_EQ(0, reopen(self, &any));
+		EXPECT_EQ(1, self->left.failed);
+		EXPECT_EQ(0, self->left.bad);
+		EXPECT_TRUE(exists(self, FIRST ".ftap.part"));
+	}
+	fail = NULL;
+	ASSERT_EQ(0, reopen(self, &any));
+	EXPECT_EQ(1, self->left.finished);
+	EXPECT_EQ(BLOCKS, count_blocks(self, FIRST ".ftap"));
 }
 
 /* It has its name, and counts; without power it is a `.part` again, with all its bytes. */

@@ -29,6 +29,11 @@ configure() { # LINE...
 	} >/tmp/conf
 }
 
+record() { # LINE...: of [segments]; everything is recorded all the time
+	configure "$@" '[record]' 'modes = user' 'on_time = 1s' 'on_period = 1s' "period = ${period:-10000}" \
+		"ring_size = ${ring:-512k}" "aux_size = ${aux:-4M}" '[budget]' 'cpu = 100%' 'loss = 100%'
+}
+
 # The manager has heard it so often, in the end.
 heard() { # TIMES PATTERN
 	for _ in $(seq 600); do
@@ -102,6 +107,18 @@ work_until() { # SEGMENTS
 		work 1
 		rounds=$((rounds + 1))
 	done
+}
+
+busy_until() { # TIMES PATTERN: works until it is logged
+	read -r now rest </proc/uptime
+	until=$((${now%.*} + 900))
+	while [ "${now%.*}" -lt $until ]; do
+		[ "$(grep -cE -- "$2" /tmp/log)" -ge "$1" ] && return
+		read -r now rest </proc/uptime
+		head -c 300000 /usr/bin/flowtap | gzip >/dev/null
+		ls -lR /etc >/dev/null
+	done
+	return 1
 }
 
 stop() { # SIGNAL

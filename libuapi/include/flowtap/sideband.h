@@ -94,6 +94,8 @@ void flowtap_sideband_advance(struct flowtap_sideband *sideband, uint64_t time);
  */
 int flowtap_sideband_switch(struct flowtap_sideband *sideband,
 			    struct flowtap_archive_writer *writer);
+/* Another poll_share, from the next look at /proc on. */
+void flowtap_sideband_limit(struct flowtap_sideband *sideband, uint32_t poll_share);
 /* Whether /proc is polled, with the limits above. */
 bool flowtap_sideband_polled(const struct flowtap_sideband *sideband);
 /*

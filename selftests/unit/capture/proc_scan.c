@@ -7,6 +7,9 @@
 
 #include <dirent.h>
 #include <dlfcn.h>
+#include <flowtap/sideband.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -77,6 +80,46 @@ TEST(the_pause_is_as_long_as_the_share_wants)
 			TH_LOG("%u", cases[i].share);
 		flowtap_proc_scan_free(scan);
 	}
+}
+
+/* Whether it looks when it is drained, so long after the last look began. */
+static bool drains_after(struct flowtap_sideband *sideband, uint64_t began, uint64_t time)
+{
+	looks = 0;
+	now = began + time;
+	if (flowtap_sideband_drain(sideband))
+		abort();
+	return looks;
+}
+
+TEST(the_share_can_be_another_one_later)
+{
+	const pid_t pid = getpid();
+	const struct flowtap_sideband_options options = {
+		.pids = &pid, .n_pids = 1, .poll = true, .poll_share = 5000,
+	};
+	FILE *file = tmpfile();
+	struct flowtap_archive_writer *writer;
+	struct flowtap_sideband *sideband;
+	uint64_t began;
+
+	ASSERT_TRUE(file);
+	ASSERT_EQ(0, flowtap_archive_create(fileno(file), &writer));
+	ASSERT_EQ(0, flowtap_sideband_open(&options, &sideband));
+	ASSERT_EQ(0, flowtap_sideband_start(sideband, writer));
+	began = now;
+	ASSERT_TRUE(drains_after(sideband, began, SECOND));
+	began += SECOND;
+	EXPECT_FALSE(drains_after(sideband, began, 200 * MS - 1));
+	flowtap_sideband_limit(sideband, 1000);
+	/* The pause that has begun is as long as it was to be. */
+	EXPECT_TRUE(drains_after(sideband, began, 200 * MS));
+	began += 200 * MS;
+	EXPECT_FALSE(drains_after(sideband, began, SECOND - 1));
+	EXPECT_TRUE(drains_after(sideband, began, SECOND));
+	flowtap_sideband_free(sideband);
+	flowtap_archive_writer_free(writer);
+	fclose(file);
 }
 
 TEST_HARNESS_MAIN
