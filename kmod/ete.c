@@ -12,7 +12,10 @@
  * another's. User mode and the kernel are included and excluded by TRFCR_EL1 (by TRFCR_EL2 where
  * the kernel runs at EL2), which hides their addresses as well; TRCVICTLR follows it. While this
  * module works trace is prohibited. Guests are never traced: their TRFCR_EL1 is 0.
+ *
+ * The host's unit tests run this file on a model of the registers.
  */
+#ifdef __KERNEL__
 #include <linux/acpi.h>
 #include <linux/of.h>
 #include <linux/percpu.h>
@@ -22,6 +25,7 @@
 #include <asm/barrier.h>
 #include <asm/sysreg.h>
 #include <asm/virt.h>
+#endif
 
 #include "ete_config.h"
 #include "ete_registers.h"

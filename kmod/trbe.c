@@ -2,9 +2,12 @@
 /*
  * Finds the trace buffers' interrupt, enables the buffer for a window of the AUX area, and
  * collects what it stored (DDI 0487 K10.5.10, K10.5.11).
+ *
+ * The host's unit tests run this file on a model of the registers.
  */
 #define pr_fmt(fmt) KBUILD_MODNAME ": " fmt
 
+#ifdef __KERNEL__
 #include <linux/acpi.h>
 #include <linux/cpumask.h>
 #include <linux/interrupt.h>
@@ -18,6 +21,7 @@
 #include <asm/cpufeature.h>
 #include <asm/cputype.h>
 #include <asm/mmu.h>
+#endif
 
 #include "aux.h"
 #include "compat.h"

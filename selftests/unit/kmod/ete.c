@@ -1,0 +1,515 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Shows on a model of the registers in which order the driver enables and disables a trace unit and
+ * its buffer, and what it does where emulators have nobody: another driver that takes the hardware
+ * at any moment, and a unit that is slow or never answers.
+ */
+#include "ete_driver.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+#define EXTERNAL 1ULL		/* TRCCLAIM, bit 0: a debugger */
+#define PROHIBITED 0x20ULL	/* TRFCR: TS alone */
+#define LEVELS (7ULL << 20 | 0xfULL << 16)
+
+/* What is told of an opening up to the buffer, of the buffer, and of the unit. */
+#define CLAIMED " claim isb trfcr=20 isb poll"
+#define PROGRAMMED CLAIMED " program state"
+#define BUFFER_ON " status base pointer trigger isb buffer=1 isb"
+#define UNIT_ON " isb unit=1 poll"
+#define PROHIBIT " trfcr=20 isb tsb"
+#define UNIT_OFF " unit=0 poll"
+#define BUFFER_OFF " buffer=0 dsb isb pointer? status isb"
+
+/* --- The order of K10.5.7.1 and K10.5.10. --- */
+
+TEST_F(ete, a_unit_is_enabled_after_its_buffer_and_disabled_before_it)
+{
+	struct recording *recording = &self->recording;
+	struct collected collected;
+	unsigned int set;
+
+	for (set = 0; set < 4; set++) {
+		const bool kernel = set & 1;
+
+		pe.el2 = set >> 1;
+		self->configure.modes = FLOWTAP_MODE_USER | (kernel ? FLOWTAP_MODE_KERNEL : 0);
+		ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
+		ASSERT_EQ(0, ete_open(recording, false));
+		EXPECT_STREQ(PROGRAMMED BUFFER_ON UNIT_ON, pe.did);
+		EXPECT_EQ(PROHIBITED, pe.trfcr);
+		EXPECT_EQ(1, host.told_kvm);
+		forget();
+		ete_resume(recording);
+		EXPECT_STREQ(kernel ? " trfcr=23 isb" : " trfcr=21", pe.did);
+		pe_runs(1000);
+		forget();
+		collected = end(recording, true);
+		EXPECT_STREQ(PROHIBIT UNIT_OFF BUFFER_OFF, pe.did);
+		EXPECT_EQ(1000, collected.size);
+		EXPECT_FALSE(collected.collision || collected.fault || collected.full);
+		EXPECT_EQ(0, host.told_kvm | host.busy | host.stopped);
+		ete_offline();
+	}
+}
+
+/* What a switch of tasks does not need: the unit goes on, and its registers are as they were. */
+TEST_F(ete, a_unit_stays_enabled_while_its_buffer_is_emptied)
+{
+	struct recording *recording = &self->recording;
+	unsigned int round;
+
+	ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
+	ASSERT_EQ(0, ete_open(recording, false));
+	for (round = 0; round < 3; round++) {
+		ete_resume(recording);
+		pe_runs(64);
+		forget();
+		EXPECT_EQ(64, end(recording, false).size);
+		EXPECT_STREQ(PROHIBIT BUFFER_OFF, pe.did);
+		EXPECT_EQ(1, pe.prgctlr);
+		/* The core's switch hook: it is neither its buffer nor anybody's trace. */
+		forget();
+		ete_pause(recording);
+		ete_resume(recording);
+		EXPECT_STREQ("", pe.did);
+		ASSERT_EQ(0, ete_open(recording, false));
+		EXPECT_STREQ(BUFFER_ON, pe.did);
+	}
+	end(recording, false);
+	forget();
+	ete_reset(recording);
+	EXPECT_STREQ(UNIT_OFF, pe.did);
+	forget();
+	ete_reset(recording);
+	EXPECT_STREQ("", pe.did);
+}
+
+TEST_F(ete, errata_have_their_second_barriers)
+{
+	struct recording *recording = &self->recording;
+
+	host.capabilities = 1 << ARM64_WORKAROUND_2064142 | 1 << ARM64_WORKAROUND_2038923;
+	ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
+	ASSERT_EQ(0, ete_open(recording, false));
+	EXPECT_STREQ(PROGRAMMED BUFFER_ON " isb" UNIT_ON, pe.did);
+	ete_resume(recording);
+	forget();
+	end(recording, true);
+	EXPECT_STREQ(PROHIBIT UNIT_OFF " buffer=0 tsb dsb dsb isb pointer? status isb", pe.did);
+}
+
+/* A recording's registers are written once, its unit's own state before each enabling. */
+TEST_F(ete, a_unit_is_programmed_when_it_has_another_recording)
+{
+	struct recording *recording = &self->recording, other;
+
+	ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
+	other = *recording;
+	other.id = ~recording->id;
+	ASSERT_EQ(0, ete_open(recording, false));
+	end(recording, true);
+	forget();
+	ASSERT_EQ(0, ete_open(recording, false));
+	EXPECT_STREQ(CLAIMED " state" BUFFER_ON UNIT_ON, pe.did);
+	end(recording, true);
+	forget();
+	ASSERT_EQ(0, ete_open(&other, false));
+	EXPECT_STREQ(PROGRAMMED BUFFER_ON UNIT_ON, pe.did);
+	end(&other, true);
+	/* It was off meanwhile. */
+	ete_recover();
+	forget();
+	ASSERT_EQ(0, ete_open(&other, false));
+	EXPECT_STREQ(PROGRAMMED BUFFER_ON UNIT_ON, pe.did);
+	end(&other, true);
+}
+
+TEST_F(ete, what_is_asked_for_is_in_the_registers)
+{
+	struct recording *recording = &self->recording;
+
+	self->configure.ete = (struct flowtap_ete_configure){
+		.config = FLOWTAP_TRCCONFIGR_CCI | FLOWTAP_TRCCONFIGR_TS, .cycle_threshold = 500,
+		.sync_period = 10, .address_ranges = 2,
+		.address_start = { 0x1000, 0x8000 }, .address_end = { 0x2000, 0x9000 },
+	};
+	/* UNKNOWN after a reset. */
+	memset(pe.unit, 0xff, sizeof(pe.unit));
+	ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
+	ASSERT_EQ(0, ete_open(recording, false));
+	EXPECT_EQ(1 << 4 | 1 << 11 | 1, pe.unit[0x010 / 4]);
+	EXPECT_EQ(500, pe.unit[0x038 / 4]);
+	EXPECT_EQ(10, pe.unit[0x034 / 4]);
+	EXPECT_NE(0, pe.unit[0x040 / 4]);
+	EXPECT_EQ(0x1000, pe.unit[0x400 / 4]);
+	EXPECT_EQ(0x1fff, pe.unit[0x408 / 4]);
+	EXPECT_EQ(0x8000, pe.unit[0x410 / 4]);
+	EXPECT_EQ(0x8fff, pe.unit[0x418 / 4]);
+	EXPECT_EQ(0, pe.unit[0x420 / 4]);
+	EXPECT_EQ(3, pe.unit[0x084 / 4]);
+	/* The kernel's levels and the Secure ones are left out, EL0 is not. */
+	EXPECT_EQ((LEVELS & ~(1ULL << 20)) | 0x201, pe.unit[0x080 / 4]);
+	EXPECT_EQ(1 << 12, pe.unit[0x028 / 4]);
+	/* All others are 0: selectors 2 to 15, two counters, TRCSEQEVR0 to 2, one of each comparator. */
+	EXPECT_EQ(0, pe.unit[0x208 / 4] | pe.unit[0x23c / 4] | pe.unit[0x140 / 4] |
+		     pe.unit[0x164 / 4] | pe.unit[0x100 / 4] | pe.unit[0x108 / 4] |
+		     pe.unit[0x280 / 4] | pe.unit[0x2a0 / 4] | pe.unit[0x480 / 4] |
+		     pe.unit[0x4b8 / 4] | pe.unit[0x600 / 4] | pe.unit[0x680 / 4]);
+	/* And what there is not is not written. */
+	EXPECT_EQ(~0ULL, pe.unit[0x240 / 4] & pe.unit[0x168 / 4] & pe.unit[0x284 / 4] &
+			 pe.unit[0x440 / 4] & pe.unit[0x608 / 4] & pe.unit[0x02c / 4] &
+			 pe.unit[0x044 / 4] & pe.unit[0x08c / 4]);
+	end(recording, true);
+}
+
+/* A register that is not there is UNDEFINED; of one that is there nothing may stay UNKNOWN. */
+TEST_F(ete, the_registers_that_are_written_are_those_that_there_are)
+{
+	static const struct {
+		u32 trcidr, field, there, offset;
+	} registers[] = {
+		{ 0, 1 << 5, 1 << 5, 0x03c },		/* TRCBB: TRCBBCTLR */
+		{ 0, 1 << 7, 1 << 7, 0x038 },		/* TRCCCI: TRCCCCTLR */
+		{ 0, 1 << 14, 1 << 14, 0x044 },		/* QFILT: TRCQCTLR */
+		{ 0, 0x1fU << 24, 8 << 24, 0x030 },	/* TSSIZE: TRCTSCTLR */
+		{ 3, 1 << 25, 0, 0x034 },		/* SYNCPR, 1 read-only: TRCSYNCPR */
+		{ 3, 1 << 26, 1 << 26, 0x02c },		/* STALLCTL: TRCSTALLCTLR */
+		{ 4, 15, 1, 0x400 },			/* NUMACPAIRS: TRCACVR0, 1; 15 */
+		{ 4, 15, 1, 0x408 },
+		{ 4, 15, 8, 0x478 },
+		{ 4, 15, 1, 0x084 },			/* TRCVIIECTLR, TRCVISSCTLR */
+		{ 4, 15, 1, 0x088 },
+		{ 4, 15 << 12, 1 << 12, 0x08c },	/* NUMPC: TRCVIPCSSCTLR */
+		{ 4, 15 << 16, 1 << 16, 0x208 },	/* NUMRSPAIR: TRCRSCTLR2, 31 */
+		{ 4, 15 << 16, 15 << 16, 0x27c },
+		{ 4, 15 << 20, 1 << 20, 0x280 },	/* NUMSSCC: TRCSSCCR0, TRCSSCSR7 */
+		{ 4, 15 << 20, 8 << 20, 0x2bc },
+		{ 4, 15 << 24, 1 << 24, 0x600 },	/* NUMCIDC: TRCCIDCVR0, TRCCIDCCTLR1 */
+		{ 4, 15 << 24, 5 << 24, 0x684 },
+		{ 4, 15U << 28, 1 << 28, 0x640 },	/* NUMVMIDC: TRCVMIDCVR0, TRCVMIDCCTLR0 */
+		{ 4, 15U << 28, 1 << 28, 0x688 },
+		{ 5, 7 << 25, 4 << 25, 0x100 },		/* NUMSEQSTATE: TRCSEQEVR0, TRCSEQSTR */
+		{ 5, 7 << 25, 4 << 25, 0x11c },
+		{ 5, 7 << 28, 1 << 28, 0x140 },		/* NUMCNTR: TRCCNTRLDVR0, TRCCNTVR3 */
+		{ 5, 7 << 28, 4 << 28, 0x16c },
+	};
+	struct recording *recording = &self->recording;
+	unsigned int i, there;
+	u32 without;
+
+	for (i = 0; i < COUNT(registers); i++)
+		for (there = 0; there < 2; there++) {
+			u32 *trcidr = &pe.trcidr[registers[i].trcidr];
+			const u32 before = *trcidr;
+
+			/* Where 0 says that it is there all of the field says that it is not. */
+			without = registers[i].there ? 0 : registers[i].field;
+			*trcidr = (before & ~registers[i].field) |
+				  (there ? registers[i].there : without);
+			memset(pe.unit, 0xff, sizeof(pe.unit));
+			ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
+			ASSERT_EQ(0, ete_open(recording, false));
+			EXPECT_EQ(there, pe.unit[registers[i].offset / 4] != ~0ULL)
+				TH_LOG("%#x", registers[i].offset);
+			end(recording, true);
+			ete_offline();
+			*trcidr = before;
+		}
+}
+
+/* --- Whose it is. --- */
+
+TEST_F(ete, a_unit_with_an_owner_is_not_used)
+{
+	struct recording *recording = &self->recording;
+	unsigned int who;
+
+	ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
+	for (who = 0; who < 2; who++) {
+		/* A debugger's claim; a driver that does without, and traces. */
+		pe.claims = who ? SELF : SELF | EXTERNAL;
+		pe.prgctlr = who;
+		pe.trfcr = 0x43;
+		pe.anothers = true;
+		forget();
+		EXPECT_EQ(-EBUSY, ete_open(recording, false));
+		ete_pause(recording);
+		ete_resume(recording);
+		EXPECT_STREQ("", pe.did);
+		EXPECT_EQ(0, pe.meddled | host.told_kvm);
+	}
+	pe.anothers = false;
+	pe.prgctlr = 0;
+	/* Gone: who has taken the claim away may have written any of the registers. */
+	pe.claims = 0;
+	ASSERT_EQ(0, ete_open(recording, false));
+	EXPECT_STREQ(PROGRAMMED BUFFER_ON UNIT_ON, pe.did);
+	end(recording, true);
+	pe.claims = 0;
+	forget();
+	ASSERT_EQ(0, ete_open(recording, false));
+	EXPECT_STREQ(PROGRAMMED BUFFER_ON UNIT_ON, pe.did);
+	end(recording, true);
+}
+
+/* Both have looked, and nobody had it. */
+TEST_F(ete, an_owner_who_claims_at_the_same_time_has_it)
+{
+	struct recording *recording = &self->recording;
+
+	ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
+	pe.claims_of_another = EXTERNAL;
+	EXPECT_EQ(-EBUSY, ete_open(recording, false));
+	EXPECT_STREQ(" claim isb unclaim", pe.did);
+	EXPECT_EQ(EXTERNAL, pe.claims);
+	EXPECT_EQ(0, pe.limitr | pe.prgctlr | host.told_kvm);
+	/* The claim may have been in vain before: nothing is left of it. */
+	ete_offline();
+	forget();
+	EXPECT_EQ(FLOWTAP_REASON_OWNED, ete_online());
+	EXPECT_NE(NULL, strstr(said, "rmmod coresight_etm4x"));
+	EXPECT_EQ(EXTERNAL, pe.claims);
+	EXPECT_EQ(host.enabled, host.disabled);
+}
+
+TEST_F(ete, a_buffer_with_an_owner_is_not_used)
+{
+	struct recording *recording = &self->recording;
+	const u64 limitr = 0x7000 | ENABLED;
+
+	ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
+	pe.limitr = limitr;
+	pe.pointer = 0x1234;
+	EXPECT_EQ(-EBUSY, ete_open(recording, false));
+	EXPECT_EQ(limitr, pe.limitr);
+	EXPECT_EQ(0x1234, pe.pointer);
+	EXPECT_EQ(0, pe.prgctlr | host.told_kvm);
+	/* What is open is the buffer. */
+	forget();
+	ete_resume(recording);
+	EXPECT_STREQ("", pe.did);
+	pe.limitr = 0;
+	ASSERT_EQ(0, ete_open(recording, false));
+	end(recording, true);
+}
+
+TEST_F(ete, who_has_disabled_the_unit_has_what_came_since)
+{
+	struct recording *recording = &self->recording;
+	struct collected collected;
+
+	ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
+	ASSERT_EQ(0, ete_open(recording, false));
+	ete_resume(recording);
+	pe_runs(640);
+	pe.prgctlr = 0;
+	collected = end(recording, true);
+	EXPECT_TRUE(collected.collision);
+	EXPECT_TRUE(collected.fault);
+	EXPECT_EQ(640, collected.size);
+	forget();
+	ASSERT_EQ(0, ete_open(recording, false));
+	EXPECT_STREQ(PROGRAMMED BUFFER_ON UNIT_ON, pe.did);
+	EXPECT_FALSE(end(recording, true).collision);
+}
+
+/* A buffer that another has enabled meanwhile goes on; nothing in the area is taken for trace. */
+TEST_F(ete, a_buffer_that_another_has_taken_is_his)
+{
+	struct recording *recording = &self->recording;
+	struct collected collected;
+	unsigned int how;
+	u64 limitr;
+
+	ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
+	for (how = 0; how < 3; how++) {
+		memset(area, 0x55, sizeof(area));
+		ASSERT_EQ(0, ete_open(recording, false));
+		ete_resume(recording);
+		pe_runs(128);
+		/* He uses it; has used it and gone; and even put back the limit as it was. */
+		limitr = how == 0 ? 0x7000 | ENABLED : how == 1 ? 0 : pe.limitr;
+		pe.limitr = limitr;
+		pe.base = how == 0 ? 0x4000 : (u64)area + 3 * PAGE_SIZE;
+		pe.pointer = pe.base + 64;
+		forget();
+		collected = end(recording, true);
+		EXPECT_TRUE(collected.collision && collected.fault);
+		EXPECT_EQ(0, collected.size);
+		EXPECT_EQ(0x55, area[0]);
+		EXPECT_EQ(0, host.told_kvm);
+		EXPECT_EQ(how == 0 ? limitr : 0, pe.limitr);
+		/* His pointer is where he has it. */
+		if (how == 0)
+			EXPECT_STREQ(PROHIBIT UNIT_OFF, pe.did);
+		EXPECT_EQ(how == 0 ? -EBUSY : 0, ete_open(recording, false));
+		if (how != 0)
+			end(recording, true);
+		pe.limitr = 0;
+	}
+}
+
+TEST_F(ete, another_s_trace_is_left_alone_when_a_cpu_goes_and_comes)
+{
+	struct recording *recording = &self->recording;
+	unsigned int state;
+
+	for (state = 0; state < 2; state++) {
+		ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
+		ASSERT_EQ(0, ete_open(recording, false));
+		end(recording, true);
+		pe.prgctlr = 1;
+		pe.trfcr = 0x43;
+		pe.limitr = 0x7000 | ENABLED;
+		pe.status = 1 << 22;
+		pe.anothers = true;
+		forget();
+		if (state)
+			ete_recover();
+		ete_offline();
+		EXPECT_STREQ("", pe.did);
+		EXPECT_EQ(0, pe.meddled);
+		EXPECT_EQ(SELF, pe.claims);
+		EXPECT_EQ(host.enabled, host.disabled);
+		pe.anothers = false;
+		pe.prgctlr = pe.limitr = pe.status = 0;
+	}
+}
+
+TEST_F(ete, a_cpu_is_left_as_it_was_found)
+{
+	struct recording *recording = &self->recording;
+
+	ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
+	EXPECT_EQ(SELF, pe.claims);
+	EXPECT_EQ(PROHIBITED, pe.trfcr);
+	ASSERT_EQ(0, ete_open(recording, false));
+	end(recording, false);
+	/* Whoever has not reset it. */
+	forget();
+	ete_offline();
+	EXPECT_STREQ(" trfcr=20 isb" UNIT_OFF " unclaim trfcr=43 isb", pe.did);
+	EXPECT_EQ(0, pe.claims | pe.prgctlr);
+	EXPECT_EQ(1, host.enabled);
+	EXPECT_EQ(1, host.disabled);
+	ete_offline();
+	EXPECT_EQ(1, host.disabled);
+}
+
+/* After a state in which it lost its registers: the lock is on, the status has any value. */
+TEST_F(ete, a_cpu_that_lost_its_registers_is_made_well)
+{
+	struct recording *recording = &self->recording;
+
+	ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
+	pe.locked = 1;
+	pe.claims = 0;
+	pe.status = 1 << 22;
+	pe.trfcr = 3;
+	ete_recover();
+	EXPECT_STREQ(" lock=0 isb trfcr=20 isb status isb", pe.did);
+	EXPECT_EQ(0, pe.status | pe.locked);
+	forget();
+	ASSERT_EQ(0, ete_open(recording, false));
+	EXPECT_STREQ(PROGRAMMED BUFFER_ON UNIT_ON, pe.did);
+	end(recording, true);
+}
+
+/* --- A unit that does not answer. --- */
+
+TEST_F(ete, a_slow_unit_is_waited_for)
+{
+	struct recording *recording = &self->recording;
+
+	pe.slow = 9999;
+	ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
+	EXPECT_EQ(0, ete_open(recording, false));
+	/* One to see that it is idle, the rest until it is not. */
+	EXPECT_EQ(1 + 10000, pe.polls);
+	forget();
+	EXPECT_FALSE(end(recording, true).fault);
+	EXPECT_EQ(10000, pe.polls);
+	EXPECT_EQ(0, host.busy);
+}
+
+/* Interrupts are off while it is waited for: 10000 polls once, from then on a few at a switch. */
+TEST_F(ete, a_stuck_unit_is_waited_for_once)
+{
+	struct recording *recording = &self->recording;
+	unsigned int round, n;
+
+	for (round = 0; round < 2; round++) {
+		ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
+		ASSERT_EQ(0, ete_open(recording, false));
+		pe.slow = PE_NEVER;
+		forget();
+		end(recording, true);
+		EXPECT_EQ(10000, pe.polls);
+		EXPECT_EQ(round + 1, host.busy);
+		for (n = 0; n < 3; n++) {
+			forget();
+			EXPECT_EQ(-EIO, ete_open(recording, false));
+			EXPECT_EQ(32, pe.polls);
+			EXPECT_STREQ(CLAIMED, pe.did);
+			EXPECT_EQ(0, pe.limitr | host.told_kvm);
+		}
+		/* It answers again; that of a CPU that has been offline is given its time again. */
+		pe.waits = pe.slow = 0;
+		EXPECT_EQ(0, ete_open(recording, false));
+		end(recording, true);
+		ete_offline();
+	}
+}
+
+/* All is undone that was done before. */
+TEST_F(ete, a_unit_that_does_not_start_is_disabled_again)
+{
+	struct recording *recording = &self->recording;
+
+	pe.slow = PE_NEVER;
+	ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
+	EXPECT_EQ(-EIO, ete_open(recording, false));
+	EXPECT_EQ(1 + 10000 + 1, pe.polls);
+	EXPECT_STREQ(PROGRAMMED BUFFER_ON UNIT_ON UNIT_OFF BUFFER_OFF, pe.did);
+	EXPECT_EQ(0, pe.limitr | pe.prgctlr | host.told_kvm);
+	EXPECT_EQ(PROHIBITED, pe.trfcr);
+	forget();
+	ete_resume(recording);
+	EXPECT_STREQ("", pe.did);
+	/* What its registers are is not known either. */
+	pe.waits = pe.slow = 0;
+	ASSERT_EQ(0, ete_open(recording, false));
+	EXPECT_STREQ(PROGRAMMED BUFFER_ON UNIT_ON, pe.did);
+	end(recording, true);
+}
+
+TEST_F(ete, without_room_nothing_is_enabled)
+{
+	struct recording *recording = &self->recording;
+
+	ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
+	self->aux.head = self->aux.size;
+	EXPECT_EQ(-ENOSPC, ete_open(recording, false));
+	EXPECT_STREQ(PROGRAMMED, pe.did);
+	EXPECT_EQ(0, pe.limitr | pe.prgctlr | host.told_kvm);
+	forget();
+	ete_resume(recording);
+	EXPECT_STREQ("", pe.did);
+	/* Where nothing is kept there is room: after the area. */
+	ASSERT_EQ(0, ete_open(recording, true));
+	EXPECT_EQ((u64)area + self->aux.size, pe.base);
+	EXPECT_EQ(pe.base + PAGE_SIZE, pe.limitr & ~0xfffULL);
+	ete_resume(recording);
+	pe_runs(100);
+	EXPECT_EQ(100, end(recording, false).size);
+	/* The unit is on: no room closes nothing but the buffer. */
+	forget();
+	EXPECT_EQ(-ENOSPC, ete_open(recording, false));
+	EXPECT_STREQ("", pe.did);
+	self->aux.tail = self->aux.head;
+	ASSERT_EQ(0, ete_open(recording, false));
+	EXPECT_STREQ(BUFFER_ON, pe.did);
+	end(recording, true);
+}
+
+TEST_HARNESS_MAIN
