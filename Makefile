@@ -64,7 +64,7 @@ help:
 	"make check      every test but make soak's; ends with 'N passed, N failed, N skipped'" \
 	"make check T='unit/stf vm/*'  those whose names match, built for as far as they need" \
 	'make check-unit check-riscv check-arm  those without guests, with such, with such of Arm' \
-	'make check-layers  that each folder uses only those it may (libuapi/layers, tools/layers)' \
+	'make check-layers  that each folder uses only those it may (libuapi/layers, tools/layers, kmod/layers)' \
 	'make soak       what is random, parallel or long, for SOAK minutes (60), with random seeds;' \
 	'                builds the debug kernels first where they are not there yet' \
 	'make check-debug  the kernel tests in guests with KASAN and with lockdep, each with 10' \
@@ -224,7 +224,7 @@ T_arm := vm/*arm64* vm/ete*
 T_check-unit := * !vm/* !model/*
 T_check-riscv := vm/* $(T_arm:%=!%)
 T_check-arm := $(T_arm) model/*
-T_check-layers := lab/layers
+T_check-layers := lab/layers kernel/layers
 check check-unit check-riscv check-arm check-layers:
 	$(IN_LAB) T='$(or $(T),$(T_$@))' check-in-lab
 

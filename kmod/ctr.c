@@ -266,9 +266,9 @@ static int ctr_configure(struct recording *recording, const struct flowtap_confi
 	recording->control = ctr->control;
 	recording->stacks = ctr->control & CTRCTL_RASEMU;
 	recording->breakpoints = ctr->control & CTRCTL_BPFRZ;
-	recording->points = per_cpu(ctrs, configure->cpu).points;
+	recording->points = per_cpu(ctrs, configure->cpu).points && !recording->stacks;
 	recording->data = caps->data;
-	recording->cycles = caps->data & CTRDATA_CCV;
+	recording->cycles = caps->data & CTRDATA_CCV && !recording->stacks;
 	if (configure->modes & FLOWTAP_MODE_USER)
 		recording->control |= CTRCTL_U;
 	if (configure->modes & FLOWTAP_MODE_KERNEL)
@@ -329,11 +329,12 @@ static bool ctr_stop(struct recording *recording)
 
 /*
  * By FROZEN, in one instruction: while S is recorded hardware may be about to change sctrstatus
- * (2.5), and a write to sctrctl would reset the cycle counter (6.3).
+ * (2.5), and a write to sctrctl would reset the cycle counter (6.3). Returns what sctrstatus was;
+ * its write pointer stays from there on.
  */
-static __always_inline bool freeze(void)
+static __always_inline unsigned long freeze(void)
 {
-	return csr_read_set(SCTRSTATUS, CTRSTATUS_FROZEN) & CTRSTATUS_FROZEN;
+	return csr_read_set(SCTRSTATUS, CTRSTATUS_FROZEN);
 }
 
 /* Somebody else records, or has: modes, filters and entries are his. */
@@ -344,7 +345,7 @@ static __always_inline bool is_foreign(const struct recording *recording)
 
 static bool notrace ctr_pause(struct recording *recording)
 {
-	return freeze() || is_foreign(recording);
+	return freeze() & CTRSTATUS_FROZEN || is_foreign(recording);
 }
 
 static void notrace ctr_resume(struct recording *recording)
@@ -373,21 +374,24 @@ static u32 count_valid(u32 depth)
  */
 static u32 notrace ctr_count(struct recording *recording)
 {
-	unsigned long select = csr_read(SISELECT);
-	u32 nr, stopped = freeze() ? SOURCE_STOPPED : 0;
+	const unsigned long select = csr_read(SISELECT);
+	const u32 status = freeze();
+	int nr;
 
+	_Static_assert(SOURCE_STOPPED == CTRSTATUS_FROZEN, "it is returned as it is read");
 	if (is_foreign(recording))
 		return SOURCE_FOREIGN;
-	if (recording->stacks || !recording->points) {
+	if (!recording->points) {
 		nr = count_valid(recording->depth);
 	} else {
-		nr = (write_pointer() - recording->begin) & (recording->depth - 1);
+		/* What else is in sctrstatus is above the depth's bits. */
+		nr = (status - recording->begin) & (recording->depth - 1);
 		csr_write(SISELECT, CTR_SELECT(nr));
 		if (csr_read(SIREG) & CTRSOURCE_V)
 			nr = recording->depth;
 	}
 	csr_write(SISELECT, select);
-	return nr | stopped;
+	return nr | (status & CTRSTATUS_FROZEN);
 }
 
 /*
@@ -397,15 +401,13 @@ static u32 notrace ctr_count(struct recording *recording)
  */
 static void mark_taken(struct recording *recording)
 {
-	if (recording->stacks)
-		return;
 	if (recording->cycles) {
 		csr_write(SISELECT, CTR_SELECT(0));
 		csr_write(SIREG, 0);
-	} else {
+	} else if (!recording->stacks) {
 		sctrclr();
 	}
-	recording->begin = write_pointer();
+	recording->begin = csr_read(SCTRSTATUS);
 }
 
 /* A kernel address in a user-only record says where the kernel is: only its flag stays. */
@@ -417,7 +419,7 @@ static __always_inline u64 visible(u64 address, bool kernel)
 }
 
 /* The newest nr. Each instruction here is executed as often as there are entries. */
-static __always_inline void read_entries(struct flowtap_entry *entries, u32 nr, bool kernel)
+static __always_inline void read_entries(struct flowtap_entry *entries, int nr, bool kernel)
 {
 	struct flowtap_entry *entry = entries + nr;
 	unsigned long select = CTR_SELECT(0);
@@ -431,7 +433,7 @@ static __always_inline void read_entries(struct flowtap_entry *entries, u32 nr, 
 	}
 }
 
-static void notrace ctr_drain(struct recording *recording, struct flowtap_entry *entries, u32 nr)
+static void notrace ctr_drain(struct recording *recording, struct flowtap_entry *entries, int nr)
 {
 	unsigned long select = csr_read(SISELECT);
 

@@ -10,7 +10,6 @@
 #include <linux/slab.h>
 #include <linux/timekeeping.h>
 
-#include "charge.h"
 #include "event.h"
 #include "gap.h"
 #include "group.h"
@@ -26,36 +25,12 @@
 static LIST_HEAD(groups);		/* RCU */
 static DEFINE_SPINLOCK(groups_lock);
 
-/* Nobody waits for the answer: a GAP record tells of a task that cannot be traced, or left out. */
-static void serve(struct group *group, struct task_struct *task, bool add, const bool *asked)
-{
-	int error = add ? group_add_process(group, task, asked) :
-			  group_remove_process(group, task, asked);
-
-	/* It may have ended, not be asked for any more, or have been there already. */
-	if (!add || error >= 0 || error == -ESRCH || error == -ECANCELED)
-		return;
-	rcu_read_lock();
-	gap_write(group, task, ktime_get_raw_fast_ns(), FLOWTAP_CAUSE_MEMORY);
-	rcu_read_unlock();
-}
-
-static void work(struct work_struct *work)
-{
-	struct group *group = container_of(work, struct group, work);
-
-	request_serve(group, serve);
-	mutex_lock(&group->lock);
-	event_sync(group);
-	mutex_unlock(&group->lock);
-}
-
 void group_work(struct group *group)
 {
 	schedule_work(&group->work);
 }
 
-struct group *group_new(const struct flowtap_configure *configure, u32 depth)
+struct group *group_new(const struct flowtap_configure *configure, u32 depth, work_func_t work)
 {
 	struct group *group = kzalloc(sizeof(*group), GFP_KERNEL_ACCOUNT);
 	int error;
@@ -130,26 +105,6 @@ void group_free(struct group *group)
 	mutex_unlock(&group->lock);
 	set_free(&group->set);
 	kfree_rcu(group, rcu);
-}
-
-bool group_is_open(const struct group *group)
-{
-	const struct stream *stream;
-
-	list_for_each_entry(stream, &group->streams, group_link)
-		if (!stream->closing)
-			return true;
-	return false;
-}
-
-bool group_is_enabled(const struct group *group)
-{
-	const struct stream *stream;
-
-	list_for_each_entry(stream, &group->streams, group_link)
-		if (READ_ONCE(stream->enabled) && !stream->closing)
-			return true;
-	return false;
 }
 
 int group_key(struct group *group, u64 *key)

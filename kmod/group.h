@@ -96,32 +96,15 @@ static inline bool group_ended(const struct group *group)
 }
 
 /**
- * group_is_open() - whether a stream of the group is open
- * @group: a group.
- *
- * Context: group->lock.
- * Return: one is.
- */
-bool group_is_open(const struct group *group);
-
-/**
- * group_is_enabled() - whether an open stream of the group is enabled
- * @group: a group.
- *
- * Context: group->lock.
- * Return: one is.
- */
-bool group_is_enabled(const struct group *group);
-
-/**
  * group_new() - make a group without streams, and its empty set
  * @configure: the leader's. The calling user pays for the set.
  * @depth: transfers that are kept for each task while it is off the CPU; 0: none.
+ * @work: the group's worker: group_serve().
  *
  * Context: process context, may sleep.
  * Return: the group, with one reference; ERR_PTR(-errno) of set_init().
  */
-struct group *group_new(const struct flowtap_configure *configure, u32 depth);
+struct group *group_new(const struct flowtap_configure *configure, u32 depth, work_func_t work);
 
 /**
  * group_get() - take another reference, for a stream
@@ -205,27 +188,12 @@ int group_add(struct group *group, u32 pid, bool thread);
 int group_remove(struct group *group, u32 pid, bool thread);
 
 /**
- * group_add_process() - group_add() of the process of a task
- * @group: whose set.
- * @task: referenced by the caller.
- * @asked: whether it is to be there, as is known under group->set.lock; where that has changed,
- *	nothing is done any more.
+ * group_serve() - serve the requests of a group, make its events and release them
+ * @work: in a group.
  *
  * Context: the group's worker, by the worker's rights; may sleep; takes group->lock.
- * Return: as group_add().
  */
-int group_add_process(struct group *group, struct task_struct *task, const bool *asked);
-
-/**
- * group_remove_process() - group_remove() of the process of a task
- * @group: whose set.
- * @task: referenced by the caller.
- * @asked: as for group_add_process().
- *
- * Context: the group's worker; may sleep; takes group->lock.
- * Return: as group_remove().
- */
-int group_remove_process(struct group *group, struct task_struct *task, const bool *asked);
+void group_serve(struct work_struct *work);
 
 /**
  * group_change() - add or remove a task, asked for by a program in the kernel

@@ -272,7 +272,7 @@ void notrace holder_trigger(struct group *group, u32 trigger, struct pt_regs *re
 			return;
 		}
 		write_now(cpu, trigger, regs);
-		resume_holder(cpu);
+		stream->source->resume(&stream->recording);
 		return;
 	}
 	rcu_read_lock();
@@ -353,11 +353,21 @@ static void write_last_gaps(struct group *group, struct flowtap_member *member, 
 		gap_write(group, member->task, member->since, __ffs(causes));
 }
 
+/*
+ * What the caller has changed is of this CPU: elsewhere the task would have run meanwhile. Kernels
+ * after 6.12 call hooks with preemption on: better told here than by a false loss now and then.
+ */
+static void stay_here(void)
+{
+	WARN_ON_ONCE(preemptible());
+}
+
 void holder_task_gone(struct group *group, struct flowtap_member *member, u32 cause)
 {
 	unsigned long flags;
 	struct flowtap_cpu *cpu;
 
+	stay_here();
 	local_irq_save(flags);
 	cpu = this_cpu_ptr(&cpus);
 	if (cpu->member == member)
@@ -397,6 +407,7 @@ void holder_renames(void)
 	unsigned long flags;
 	struct flowtap_cpu *cpu;
 
+	stay_here();
 	local_irq_save(flags);
 	cpu = this_cpu_ptr(&cpus);
 	if (cpu->holder && stream_is_wide(cpu->holder) && !cpu->holder->source->collector) {
@@ -411,6 +422,7 @@ void holder_executed(void)
 	unsigned long flags;
 	struct flowtap_cpu *cpu;
 
+	stay_here();
 	local_irq_save(flags);
 	cpu = this_cpu_ptr(&cpus);
 	/* A thread that executes takes the first one's numbers. */
@@ -422,8 +434,7 @@ void holder_executed(void)
 		piece_executed(cpu->holder, cpu->member);
 		resume_holder(cpu);
 	} else if (cpu->holder && cpu->holder->recording.stacks) {
-		cpu->holder->source->pause(&cpu->holder->recording);
-		cpu->holder->source->start(&cpu->holder->recording, NULL, 0);
+		sample_restart(cpu->holder, cpu->member);
 		resume_holder(cpu);
 	}
 	local_irq_restore(flags);
@@ -461,6 +472,7 @@ void holder_task_here(void)
 	unsigned long flags;
 	struct flowtap_cpu *cpu;
 
+	stay_here();
 	local_irq_save(flags);
 	cpu = this_cpu_ptr(&cpus);
 	if (!list_empty(&cpu->streams)) {

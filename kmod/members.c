@@ -5,9 +5,11 @@
 #include <linux/sched.h>
 #include <linux/sched/signal.h>
 #include <linux/sched/task.h>
+#include <linux/timekeeping.h>
 
 #include "charge.h"
 #include "event.h"
+#include "gap.h"
 #include "group.h"
 #include "request.h"
 #include "rights.h"
@@ -219,14 +221,32 @@ int group_remove(struct group *group, u32 pid, bool thread)
 	return change(group, pid, thread, remove_found);
 }
 
-int group_add_process(struct group *group, struct task_struct *task, const bool *asked)
+/*
+ * Whether it is to be there, as was asked, is known under group->set.lock: where that has changed
+ * nothing is done any more. Nobody waits for the answer: a GAP record tells of a task that cannot be
+ * traced, or left out.
+ */
+static void serve(struct group *group, struct task_struct *task, bool add, const bool *asked)
 {
-	return add_found(group, task, false, asked);
+	int error = add ? add_found(group, task, false, asked) :
+			  remove_found(group, task, false, asked);
+
+	/* It may have ended, not be asked for any more, or have been there already. */
+	if (!add || error >= 0 || error == -ESRCH || error == -ECANCELED)
+		return;
+	rcu_read_lock();
+	gap_write(group, task, ktime_get_raw_fast_ns(), FLOWTAP_CAUSE_MEMORY);
+	rcu_read_unlock();
 }
 
-int group_remove_process(struct group *group, struct task_struct *task, const bool *asked)
+void group_serve(struct work_struct *work)
 {
-	return remove_found(group, task, false, asked);
+	struct group *group = container_of(work, struct group, work);
+
+	request_serve(group, serve);
+	mutex_lock(&group->lock);
+	event_sync(group);
+	mutex_unlock(&group->lock);
 }
 
 /*

@@ -177,15 +177,14 @@ static inline void *output_reserve(struct output *output, u32 size)
  */
 static inline void output_commit(struct output *output, u32 size)
 {
-	u64 before = output->ring.waiting;
+	u64 before = output->ring.waiting, after = before + size;
 
 	ring_commit(&output->ring, size);
 	if (output->ring.overwrite)
 		return;
 	/* Most often somebody is about to be woken anyway. */
-	if (!before || output->ring.waiting >= output->watermark ||
-	    !hrtimer_is_queued(&output->flush))
-		output_waits(output, before, output->ring.waiting);
+	if (!before || after >= output->watermark || !hrtimer_is_queued(&output->flush))
+		output_waits(output, before, after);
 }
 
 /**

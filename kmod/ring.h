@@ -175,7 +175,8 @@ static inline void ring_commit(struct ring *ring, u32 size)
 	WRITE_ONCE(ring->head, head);
 	ring->records++;
 	ring->waiting += size;
-	ring->high_water = max(ring->high_water, ring->waiting);
+	if (ring->high_water < ring->waiting)
+		ring->high_water = ring->waiting;
 	/* Records before head: pairs with the reader's load-acquire. */
 	smp_store_release(&ring->control->data_head, head);
 }

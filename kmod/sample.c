@@ -38,10 +38,11 @@ static void add_wrapped(struct stream *stream, struct flowtap_member *member)
 
 /* All of the record but its entries. Any loss makes the sequence number jump. */
 static __always_inline void describe(struct stream *stream, struct flowtap_member *member, u64 time,
-				     u32 trigger, u32 nr, struct pt_regs *regs,
+				     u32 trigger, int nr, unsigned long size, struct pt_regs *regs,
 				     struct flowtap_record_sample *sample)
 {
-	u16 mode = interrupted(stream, regs);
+	const u16 mode = interrupted(stream, regs);
+	const u64 ip = mode ? instruction_pointer(regs) : 0;
 
 	if (nr == stream->recording.depth)
 		add_wrapped(stream, member);
@@ -52,11 +53,11 @@ static __always_inline void describe(struct stream *stream, struct flowtap_membe
 	*sample = (struct flowtap_record_sample){
 		.header.type = FLOWTAP_RECORD_SAMPLE,
 		.header.misc = mode | stream->output.misc,
-		.header.size = sizeof(*sample) + nr * sizeof(struct flowtap_entry),
+		.header.size = size,
 		.time = time,
 		.sequence = member->sequence,
 		.control = stream->recording.control,
-		.ip = mode ? instruction_pointer(regs) : 0,
+		.ip = ip,
 		.cpu = stream->cpu,
 		.trigger = trigger,
 		.loss = member->loss,
@@ -74,14 +75,20 @@ static void add_frozen(struct stream *stream, struct flowtap_member *member)
 	stream_write_gap(stream, member->task, member->since, FLOWTAP_CAUSE_FROZEN);
 }
 
+/* Not of u32: the compiler would clear the upper half, here and where it is used. */
+static __always_inline unsigned long size_of(int nr)
+{
+	return sizeof(struct flowtap_record_sample) + nr * sizeof(struct flowtap_entry);
+}
+
 /* There is no room in one piece. False: none at all, it is lost. */
 static noinline bool write_in_pieces(struct stream *stream, struct flowtap_member *member, u64 time,
-				     u32 trigger, u32 nr, struct pt_regs *regs,
+				     u32 trigger, int nr, struct pt_regs *regs,
 				     struct flowtap_entry *scratch)
 {
 	struct flowtap_record_sample sample;
 
-	describe(stream, member, time, trigger, nr, regs, &sample);
+	describe(stream, member, time, trigger, nr, size_of(nr), regs, &sample);
 	stream->source->drain(&stream->recording, scratch, nr);
 	return output_write(&stream->output, time, &sample, sizeof(sample), scratch,
 			    nr * sizeof(*scratch));
@@ -89,15 +96,15 @@ static noinline bool write_in_pieces(struct stream *stream, struct flowtap_membe
 
 /* The record with the source's nr entries. False: no room for it, they are lost. */
 static __always_inline bool write_sample(struct stream *stream, struct flowtap_member *member,
-					 u64 time, u32 trigger, u32 nr, struct pt_regs *regs,
+					 u64 time, u32 trigger, int nr, struct pt_regs *regs,
 					 struct flowtap_entry *scratch)
 {
-	const u32 size = sizeof(struct flowtap_record_sample) + nr * sizeof(*scratch);
+	const unsigned long size = size_of(nr);
 	struct flowtap_record_sample *sample = output_reserve(&stream->output, size);
 
 	if (!sample)
 		return write_in_pieces(stream, member, time, trigger, nr, regs, scratch);
-	describe(stream, member, time, trigger, nr, regs, sample);
+	describe(stream, member, time, trigger, nr, size, regs, sample);
 	stream->source->drain(&stream->recording, (struct flowtap_entry *)(sample + 1), nr);
 	output_commit(&stream->output, size);
 	return true;
@@ -122,7 +129,7 @@ static __always_inline bool stopped_by_others(const struct stream *stream, u32 t
 
 static __always_inline void write_record(struct stream *stream, struct flowtap_member *member,
 					 u32 trigger, struct pt_regs *regs, bool frozen,
-					 struct flowtap_entry *scratch, u32 nr)
+					 struct flowtap_entry *scratch, int nr)
 {
 	u64 time = ktime_get_raw_fast_ns();
 
@@ -146,7 +153,7 @@ static __always_inline void write_record(struct stream *stream, struct flowtap_m
 }
 
 static noinline void write_frozen(struct stream *stream, struct flowtap_member *member,
-				struct flowtap_entry *scratch, u32 nr)
+				struct flowtap_entry *scratch, int nr)
 {
 	write_record(stream, member, FLOWTAP_TRIGGER_SWITCH, NULL, true, scratch, nr);
 }
@@ -163,14 +170,15 @@ static noinline void take_back(struct stream *stream, struct flowtap_member *mem
 u32 notrace sample_write(struct stream *stream, struct flowtap_member *member, u32 trigger,
 		struct pt_regs *regs, struct flowtap_entry *scratch)
 {
-	u32 count = stream->source->count(&stream->recording), nr;
+	u32 count = stream->source->count(&stream->recording);
+	int nr;
 
 	if (unlikely(count & SOURCE_FOREIGN)) {
 		take_back(stream, member);
 		/* Not 0, by which the compiler would have all that follows twice. */
 		count &= ~SOURCE_FOREIGN;
 	}
-	nr = count & ~SOURCE_STOPPED;
+	nr = count & SOURCE_ENTRIES;
 	/* A CPU goes from task to task all the time, most have nothing to write. */
 	if (count || trigger != FLOWTAP_TRIGGER_SWITCH || !stream_is_wide(stream))
 		write_record(stream, member, trigger, regs, count & SOURCE_STOPPED, scratch, nr);
@@ -182,7 +190,7 @@ u32 notrace sample_write(struct stream *stream, struct flowtap_member *member, u
 void sample_keep(struct stream *stream, struct flowtap_member *member, bool frozen,
 		 struct flowtap_entry *scratch)
 {
-	u32 count = stream->source->count(&stream->recording), nr = count & ~SOURCE_STOPPED;
+	u32 count = stream->source->count(&stream->recording), nr = count & SOURCE_ENTRIES;
 
 	if (unlikely(count & SOURCE_FOREIGN)) {
 		take_back(stream, member);
@@ -200,6 +208,19 @@ void sample_keep(struct stream *stream, struct flowtap_member *member, bool froz
 	member->nr = nr;
 	member->control = stream->recording.control;
 	member->data = stream->recording.data;
+}
+
+void sample_restart(struct stream *stream, struct flowtap_member *member)
+{
+	if (stream->source->pause(&stream->recording)) {
+		if (stream->source->count(&stream->recording) & SOURCE_FOREIGN) {
+			take_back(stream, member);
+			return;
+		}
+		add_frozen(stream, member);
+		member->since = ktime_get_raw_fast_ns();
+	}
+	stream->source->start(&stream->recording, NULL, 0);
 }
 
 void sample_start(struct stream *stream, struct flowtap_member *member)

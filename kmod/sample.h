@@ -51,6 +51,16 @@ void sample_keep(struct stream *stream, struct flowtap_member *member, bool froz
 		 struct flowtap_entry *scratch);
 
 /**
+ * sample_restart() - begin anew: what the source holds is of no interest any more
+ * @stream: holds the source; recording is paused afterwards.
+ * @member: the task's. Where recording had been stopped, or the source is somebody else's, it loses
+ *	what came since then.
+ *
+ * Context: the stream's CPU, interrupts off.
+ */
+void sample_restart(struct stream *stream, struct flowtap_member *member);
+
+/**
  * sample_start() - start the source, paused, with what was kept
  * @stream: holds the source.
  * @member: the task's; its history is empty afterwards.

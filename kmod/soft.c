@@ -67,7 +67,7 @@ static u32 soft_count(struct recording *recording)
 	return there_are(recording);
 }
 
-static void soft_drain(struct recording *recording, struct flowtap_entry *entries, u32 nr)
+static void soft_drain(struct recording *recording, struct flowtap_entry *entries, int nr)
 {
 	u32 there = there_are(recording), i;
 

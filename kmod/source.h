@@ -46,11 +46,11 @@ struct recording {
 	struct flowtap_ete_configure ete;
 	/** @aux: where a collector stores. */
 	struct aux *aux;
-	/** @points: CTR has sctrstatus.WRPTR. */
+	/** @points: CTR has sctrstatus.WRPTR, which says how many came. */
 	bool points;
-	/** @cycles: CTR counts them in its data. */
+	/** @cycles: CTR counts them in its data, from one record to the next. */
 	bool cycles;
-	/** @begin: sctrstatus.WRPTR where the entries begin that are there. */
+	/** @begin: sctrstatus where the entries begin that are there: of it WRPTR, modulo depth. */
 	u32 begin;
 	/** @produced: transfers of the soft source. */
 	u64 produced;
@@ -100,9 +100,10 @@ struct collector {
 	u64 (*counter)(void);
 };
 
-/* Beside the number that count() returns. */
-#define SOURCE_STOPPED		BIT(31)
+/* What count() returns: a number, FLOWTAP_DEPTH_MAX at most, and what is said beside it. */
+#define SOURCE_ENTRIES		GENMASK(8, 0)
 #define SOURCE_FOREIGN		BIT(30)
+#define SOURCE_STOPPED		BIT(31)	/* as sctrstatus.FROZEN */
 
 /**
  * struct source - hardware that records control transfers, and how to operate it
@@ -176,7 +177,7 @@ struct source {
 	 * (but call stacks stay). entries may be shared with user space: what is not to be seen is
 	 * never written there.
 	 */
-	void (*drain)(struct recording *recording, struct flowtap_entry *entries, u32 nr);
+	void (*drain)(struct recording *recording, struct flowtap_entry *entries, int nr);
 	/**
 	 * @thaw: an interrupt handler is done. If recording had been stopped (by an overflow of
 	 * somebody else's counter) it goes on now, or recording->stale is set. NULL: that cannot

@@ -167,8 +167,8 @@ static int find_set(struct stream *stream, const struct flowtap_configure *confi
 	struct group *group;
 
 	if (!leader) {
-		group = group_new(configure,
-				    keeps_histories(stream) ? stream->recording.depth : 0);
+		group = group_new(configure, keeps_histories(stream) ? stream->recording.depth : 0,
+				  group_serve);
 		if (IS_ERR(group))
 			return PTR_ERR(group);
 		stream->group = group;

@@ -21,6 +21,8 @@
  * struct stream - a stream
  */
 struct stream {
+	/** @recording: what the source records, and keeps for that. Its address is the stream's. */
+	struct recording recording;
 	/** @source: whose transfers it records. */
 	const struct source *source;
 	/** @group: whose set it shares; NULL: it has none yet. */
@@ -72,8 +74,6 @@ struct stream {
 	/** @thread: the numbers of @named. */
 	struct flowtap_thread thread;
 
-	/** @recording: what the source records, and keeps for that. */
-	struct recording recording;
 	/** @output: where the records go. */
 	struct output output;
 	/** @piece: of a source with a collector. */
@@ -132,6 +132,40 @@ void stream_exit(void);
 static inline bool stream_is_wide(const struct stream *stream)
 {
 	return stream->flags & FLOWTAP_CPU_WIDE;
+}
+
+/**
+ * group_is_open() - whether a stream of the group is open
+ * @group: a group.
+ *
+ * Context: group->lock.
+ * Return: one is.
+ */
+static inline bool group_is_open(const struct group *group)
+{
+	const struct stream *stream;
+
+	list_for_each_entry(stream, &group->streams, group_link)
+		if (!stream->closing)
+			return true;
+	return false;
+}
+
+/**
+ * group_is_enabled() - whether an open stream of the group is enabled
+ * @group: a group.
+ *
+ * Context: group->lock.
+ * Return: one is.
+ */
+static inline bool group_is_enabled(const struct group *group)
+{
+	const struct stream *stream;
+
+	list_for_each_entry(stream, &group->streams, group_link)
+		if (READ_ONCE(stream->enabled) && !stream->closing)
+			return true;
+	return false;
 }
 
 /**

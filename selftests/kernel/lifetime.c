@@ -99,6 +99,68 @@ TEST_F(lifetime, the_leader_of_a_group_goes_first)
 	end(task);
 }
 
+/* Disables and enables the whole group, over and over, until it is killed. */
+static pid_t switcher(const struct stream *stream, volatile unsigned int *turns)
+{
+	struct flowtap_enable group = { .flags = FLOWTAP_ENABLE_GROUP };
+	pid_t pid = fork_pinned(-1);
+
+	if (pid)
+		return pid;
+	for (;; ++*turns)
+		if (command(stream->fd, FLOWTAP_IOC_DISABLE, &group) ||
+		    command(stream->fd, FLOWTAP_IOC_ENABLE, &group))
+			_exit(1);
+}
+
+/*
+ * What refuses it comes after it has joined: the group has a stream on that CPU, or somebody else's
+ * CPU-wide one is there. Were it in the group by then it would be enabled, and freed.
+ */
+TEST_F(lifetime, nobody_finds_a_stream_that_is_refused)
+{
+	volatile unsigned int *turns = mmap(NULL, sizeof(*turns), PROT_READ | PROT_WRITE,
+					    MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	struct stream leader, obstacle = { .fd = -1 }, refused;
+	struct flowtap_configure configure;
+	unsigned int wide, round, before;
+	pid_t task = spinner(0), peer;
+
+	for (wide = 0; wide < (cpus_online() > 1 ? 2 : 1); wide++) {
+		configure = self->configure;
+		if (wide)
+			configure.flags = FLOWTAP_CPU_WIDE;
+		ASSERT_EQ(0, stream_open(&leader, &configure));
+		if (wide)
+			configure.cpu = 1;
+		else
+			ASSERT_EQ(1, add_task(&leader, task, 0));
+		if (wide)
+			ASSERT_EQ(0, stream_open(&obstacle, &configure));
+		configure.flags |= FLOWTAP_GROUP;
+		configure.group_fd = leader.fd;
+		configure.ring_pages = 4;
+		peer = switcher(&leader, turns);
+		for (round = 0; round < 300; round++) {
+			before = *turns;
+			ASSERT_EQ(wide ? -EBUSY : -EEXIST, stream_open(&refused, &configure));
+			ASSERT_TRUE(WAIT_FOR(*turns != before));
+			/* Nobody else wanted the task. */
+			while (stream_next(&leader) == 1)
+				if (leader.record.header.type == FLOWTAP_RECORD_SAMPLE)
+					EXPECT_EQ(0, leader.record.sample.loss &
+						     1U << FLOWTAP_CAUSE_DISPLACED);
+		}
+		EXPECT_TRUE(WIFSIGNALED(end(peer)));
+		ASSERT_EQ(0, enable(&leader));
+		EXPECT_EQ(1, stream_next_sample(&leader, 5000));
+		stream_close(&leader);
+		stream_close(&obstacle);
+	}
+	end(task);
+	munmap((void *)turns, sizeof(*turns));
+}
+
 TEST_F(lifetime, sixty_four_streams_of_one_task)
 {
 	struct stream *streams = calloc(64, sizeof(*streams));

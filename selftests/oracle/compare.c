@@ -73,25 +73,30 @@ static void figure(const char *name, uint64_t value)
 	printf("%-24s %12" PRIu64 "\n", name, value);
 }
 
+static void print_entry_cost(const char *what, const struct entry_cost *cost)
+{
+	if (cost->pairs)
+		printf("kernel instructions %s: %" PRIu64 " (%" PRIu64 " to %" PRIu64 ")\n", what,
+		       (cost->kernel + cost->pairs / 2) / cost->pairs, cost->least, cost->most);
+}
+
 static void print_cost(const struct machine_counts *log)
 {
-	uint64_t each;
+	uint64_t entries;
 
-	if (!log->samples || !log->entry_pairs)
+	print_entry_cost("per entry put back", &log->put_back);
+	if (!log->samples || !log->read.pairs)
 		return;
-	each = (log->entry_cost + log->entry_pairs / 2) / log->entry_pairs;
-	printf("kernel instructions per entry: %" PRIu64 " (%" PRIu64 " to %" PRIu64 ")\n", each,
-	       log->entry_least, log->entry_most);
+	print_entry_cost("per entry", &log->read);
 	printf("per sample, from the LCOFI to the return: %" PRIu64 " kernel, of them %" PRIu64
 	       " in modules, and %" PRIu64 " firmware, at %" PRIu64 " entries read\n",
 	       log->cost.kernel / log->samples, log->cost.module / log->samples,
 	       log->cost.machine / log->samples, log->entries_read / log->samples);
+	entries = log->entries_read * log->read.kernel / log->read.pairs;
 	printf("per sample without its entries: %" PRIu64 " kernel, of them %" PRIu64
 	       " in modules\n",
-	       (log->cost.kernel - log->entries_read * log->entry_cost / log->entry_pairs) /
-	       log->samples,
-	       (log->cost.module - log->entries_read * log->entry_cost / log->entry_pairs) /
-	       log->samples);
+	       (log->cost.kernel - entries) / log->samples,
+	       (log->cost.module - entries) / log->samples);
 }
 
 static void print_each(const struct samples *samples)

@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #define ORACLE_CODE_MAGIC "FTCODE2\n"
-#define ORACLE_HART_MAGIC "FTHART2\n"
+#define ORACLE_HART_MAGIC "FTHART3\n"
 #define ORACLE_MAGIC_SIZE 8
 
 enum oracle_kind {
@@ -38,6 +38,7 @@ enum oracle_kind {
 	ORACLE_CLEAR,	/* stamp, counts; SCTRCLR */
 	ORACLE_TASK,	/* stamp, task: whom the kernel runs for, before an access, if new */
 	ORACLE_TAKEN,	/* stamp; the last instruction, a branch to the next one, takes it */
+	ORACLE_COUNTS,	/* stamp, counts; a write of ctrsource follows */
 	ORACLE_KINDS
 };
 
@@ -57,6 +58,7 @@ static const uint8_t oracle_fields[ORACLE_KINDS] = {
 	[ORACLE_CLEAR] = 4,
 	[ORACLE_TASK] = 2,
 	[ORACLE_TAKEN] = 1,
+	[ORACLE_COUNTS] = 4,
 };
 
 #define ORACLE_FIELDS_MAX 6

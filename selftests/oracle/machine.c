@@ -13,7 +13,6 @@ int machine_open(struct machine *machine, const char *prefix)
 	int err;
 
 	memset(machine, 0, sizeof(*machine));
-	machine->counts.entry_least = UINT64_MAX;
 	err = oracle_code_open(&machine->code, prefix);
 	if (err)
 		return err;
@@ -193,10 +192,18 @@ static int returned(struct machine *machine, struct machine_hart *hart,
 	return entries_bind(machine, hart);
 }
 
+static void add_entry(struct entry_cost *cost, uint64_t kernel)
+{
+	if (!cost->pairs || kernel < cost->least)
+		cost->least = kernel;
+	if (kernel > cost->most)
+		cost->most = kernel;
+	cost->kernel += kernel;
+	cost->pairs++;
+}
+
 static void read_entry(struct machine *machine, struct machine_hart *hart, uint64_t kernel)
 {
-	struct machine_counts *counts = &machine->counts;
-
 	/* A source alone is looked at to find out how many entries there are. */
 	if (hart->draining && !hart->whole)
 		hart->costs_entries -= hart->reads;
@@ -206,12 +213,7 @@ static void read_entry(struct machine *machine, struct machine_hart *hart, uint6
 		hart->whole = false;
 		hart->drain.ordered = true;
 	} else {
-		counts->entry_pairs++;
-		counts->entry_cost += kernel;
-		if (kernel < counts->entry_least)
-			counts->entry_least = kernel;
-		if (kernel > counts->entry_most)
-			counts->entry_most = kernel;
+		add_entry(&machine->counts.read, kernel);
 	}
 	hart->drain.ordered &= ctr_selected(&hart->ctr) == ctr_entry(&hart->ctr, hart->reads);
 	hart->reads++;
@@ -236,6 +238,29 @@ static int read_csr(struct machine *machine, struct machine_hart *hart,
 		hart->whole = true;
 	}
 	return err;
+}
+
+/* The counts since the one before: between them only this entry's registers were written. */
+static void put_back_entry(struct machine *machine, struct machine_hart *hart,
+			   const struct oracle_event *event)
+{
+	add_cost(hart, event->field);
+	if (hart->putting)
+		add_entry(&machine->counts.put_back, event->field[0]);
+	hart->putting = true;
+}
+
+/* Whether entries are put back on through this event. */
+static bool puts_back(const struct oracle_event *event)
+{
+	switch (event->kind) {
+	case ORACLE_COUNTS:
+		return true;
+	case ORACLE_WRITE:
+		return event->field[0] >= ORACLE_SISELECT && event->field[0] <= ORACLE_SIREG3;
+	default:
+		return false;
+	}
 }
 
 /* Kernel recording that begins has not seen what the kernel did before. */
@@ -284,6 +309,7 @@ static bool drains(const struct machine_hart *hart, const struct oracle_event *e
 static int take(struct machine *machine, struct machine_hart *hart,
 		const struct oracle_event *event)
 {
+	hart->putting &= puts_back(event);
 	switch (event->kind) {
 	case ORACLE_RUN:
 		return run_event(machine, hart, event);
@@ -303,6 +329,9 @@ static int take(struct machine *machine, struct machine_hart *hart,
 		return 0;
 	case ORACLE_TASK:
 		return set_task(machine, hart, event->field[0]);
+	case ORACLE_COUNTS:
+		put_back_entry(machine, hart, event);
+		return 0;
 	default:
 		return 0;
 	}

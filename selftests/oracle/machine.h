@@ -68,6 +68,14 @@ struct oracle_cost {
 	uint64_t machine;
 };
 
+/* Kernel instructions from one entry to the next. */
+struct entry_cost {
+	uint64_t pairs;			/* of consecutive accesses to ctrsource: */
+	uint64_t kernel;
+	uint64_t least;
+	uint64_t most;
+};
+
 struct drain {
 	unsigned int hart;
 	size_t offset;			/* in the hart's log, for messages */
@@ -100,10 +108,8 @@ struct machine_counts {
 	uint64_t samples;	/* drains by an LCOFI in user mode, whose cost is here: */
 	struct oracle_cost cost; /* from LCOFI to the return to user mode */
 	uint64_t entries_read;	/* in them */
-	uint64_t entry_pairs;	/* consecutive sireg reads: */
-	uint64_t entry_cost;	/* kernel instructions from one to the next */
-	uint64_t entry_least;
-	uint64_t entry_most;
+	struct entry_cost read;	/* into a sample, or to be kept at a task switch */
+	struct entry_cost put_back; /* at another */
 };
 
 struct machine_hart {
@@ -136,6 +142,7 @@ struct machine_hart {
 	struct oracle_cost costs;
 	unsigned int costs_entries;
 	uint64_t since_entry;		/* kernel instructions since an entry was read */
+	bool putting;			/* entries back, one after the other */
 };
 
 struct machine {

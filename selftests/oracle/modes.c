@@ -275,6 +275,7 @@ static void put_back(struct synthetic_log *synthetic, const struct flowtap_entry
 		const struct flowtap_entry *entry = &entries[nr - 1 - i];
 
 		event(synthetic, ORACLE_WRITE, ORACLE_SISELECT, 0, 0x200 + i);
+		event(synthetic, ORACLE_COUNTS, 10 + 90 * !i, 10 + 90 * !i, 0);
 		event(synthetic, ORACLE_WRITE, ORACLE_SIREG, 0, entry->source);
 		event(synthetic, ORACLE_WRITE, ORACLE_SIREG2, 0, entry->target);
 		event(synthetic, ORACLE_WRITE, ORACLE_SIREG3, 0, entry->data);

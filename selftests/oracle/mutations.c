@@ -282,6 +282,9 @@ TEST(a_history_that_goes_on_is_proven)
 	EXPECT_EQ(check.counts.contiguous, 1);
 	EXPECT_EQ(check.counts.saved, 1);
 	EXPECT_EQ(check.counts.log.restored, 2);
+	/* Of the second one: what came before the first is not an entry's. */
+	EXPECT_EQ(check.counts.log.put_back.pairs, 1);
+	EXPECT_EQ(check.counts.log.put_back.kernel, 10);
 	synthetic_log_remove(&synthetic);
 }
 

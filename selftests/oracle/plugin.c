@@ -237,8 +237,13 @@ static void on_write(struct hart *hart, const struct access *access)
 		hart->frozen = (hart->frozen && keep & ORACLE_STATUS_FROZEN) ||
 			       set & ORACLE_STATUS_FROZEN;
 	set_recorded(hart);
-	if (event(hart))
-		put_write(hart, access->csr, keep, set);
+	if (!event(hart))
+		return;
+	if (access->csr == ORACLE_SIREG) {
+		put_event(hart, ORACLE_COUNTS);
+		put_counts(hart);
+	}
+	put_write(hart, access->csr, keep, set);
 }
 
 static void on_access(unsigned int vcpu, void *data)

@@ -427,6 +427,50 @@ TEST_F(ctr, an_overflow_in_a_guest_is_a_loss_where_the_kernel_is_recorded)
 	}
 }
 
+/* With every number of new ones, wherever the pointer is, whatever the buffer can hold. */
+TEST_F(ctr, a_sample_has_what_came_since_the_one_before)
+{
+	struct stream *stream = &self->stream;
+	unsigned int depth, n, hardware, i;
+	unsigned long at = PROGRAM;
+
+	for (hardware = 0; hardware < 6; hardware++) {
+		/* Cycles are counted; are not; there is no pointer: one that is frozen, too. */
+		hart.data_bits = hardware % 3 == 1 ? TYPE_ONLY : ALL_DATA;
+		hart.points = hardware % 3 != 2;
+		for (depth = 16; depth <= 256; depth *= 2) {
+			self->configure.ctr.depth = depth;
+			ASSERT_EQ(0, start(stream, &self->member, &self->configure));
+			for (n = 0; n < depth + 3; n++) {
+				const unsigned int nr = n < depth ? n : depth;
+
+				run(HART_U, at, n);
+				at += 16 * n;
+				if (hardware < 3)
+					sample_write(stream, &self->member, FLOWTAP_TRIGGER_TIMER,
+						     NULL, self->scratch);
+				else
+					overflows(stream, &self->member, at, true, true,
+						  self->scratch);
+				ASSERT_EQ(nr, written.sample.nr)
+					TH_LOG("hardware %u, depth %u", hardware, depth);
+				EXPECT_EQ(sizeof(written.sample) + nr * sizeof(written.entries[0]),
+					  written.sample.header.size);
+				EXPECT_EQ(nr == depth ? 1U << FLOWTAP_CAUSE_WRAPPED : 0,
+					  written.sample.loss);
+				EXPECT_EQ(hardware < 3 ? 0 : at, written.sample.ip);
+				for (i = 0; i < nr; i++)
+					ASSERT_EQ((at - 16 * (nr - i)) | 1,
+						  written.entries[i].source);
+				ctr_resume(&stream->recording);
+			}
+			ctr_pause(&stream->recording);
+			ctr_stop(&stream->recording);
+		}
+	}
+	EXPECT_EQ(0, gaps[FLOWTAP_CAUSE_FROZEN]);
+}
+
 /* --- Whose it is. --- */
 
 /* What another driver does: he records the kernel, of whoever runs. */
@@ -494,6 +538,35 @@ TEST_F(ctr, nothing_of_another_owner_is_put_back_or_put_right)
 	ctr_resume(&stream->recording);
 	intrude(HART_S);
 	EXPECT_TRUE(ctr_pause(&stream->recording));
+}
+
+/* A stack begins anew with another program: that does not hide that the one before had gaps. */
+TEST_F(ctr, what_was_lost_before_an_exec_is_told)
+{
+	static const u32 causes[] = { FLOWTAP_CAUSE_MAX, FLOWTAP_CAUSE_HARDWARE,
+				      FLOWTAP_CAUSE_FROZEN };
+	struct stream *stream = &self->stream;
+	unsigned int i, cause;
+
+	self->configure.ctr.control = 1 << 7;		/* RASEMU */
+	ASSERT_EQ(0, start(stream, &self->member, &self->configure));
+	for (i = 0; i < COUNT(causes); i++) {
+		memset(gaps, 0, sizeof(gaps));
+		self->member.loss = 0;
+		hart_transfers(HART_U, PROGRAM, PROGRAM + 16, HART_CALL);
+		if (causes[i] == FLOWTAP_CAUSE_HARDWARE)
+			intrude(HART_S);
+		if (causes[i] == FLOWTAP_CAUSE_FROZEN)
+			hart.frozen = HART_FROZEN;
+		sample_restart(stream, &self->member);
+		EXPECT_EQ(0, valid());
+		EXPECT_EQ(stream->recording.control, hart.control);
+		for (cause = 0; cause < FLOWTAP_CAUSE_MAX; cause++) {
+			EXPECT_EQ(cause == causes[i], gaps[cause]) TH_LOG("%u", cause);
+			EXPECT_EQ(cause == causes[i], self->member.loss >> cause & 1);
+		}
+		ctr_resume(&stream->recording);
+	}
 }
 
 /* --- What is put back. --- */
