@@ -31,6 +31,7 @@ struct pe_block {
 	uint32_t n;
 	uint8_t branch;		/* enum pe_branch */
 	bool taken;		/* PE_DIRECT, PE_INDIRECT: execution goes on at `next` */
+	bool conditional;	/* PE_DIRECT: it could have been the other way */
 	bool link;		/* BL, BLR */
 	bool eret;
 	uint64_t next;

@@ -42,6 +42,8 @@ static const struct number {
 	UNIT("events", events, 1, 4, "ETEEvents"),
 	UNIT("maxspec", maxspec, 0, 255, "speculation depth, in P0 elements"),
 	UNIT("commopt", commopt, 0, 1, "cycle count packets imply commits"),
+	UNIT("bb", broadcast, 0, 1, "branch broadcast"),
+	UNIT("cci", cycles, 0, 1, "cycle counting"),
 	UNIT("retstack", return_stack, 0, 15, "depth of the return stack"),
 	UNIT("wfx", wfx, 0, 1, "WFI and WFE are P0 instructions"),
 	UNIT("revision", revision, 0, 3, "of ETE: 1.0 to 1.3"),

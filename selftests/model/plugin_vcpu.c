@@ -95,6 +95,7 @@ static void tell(struct vcpu *vcpu, uint32_t end, bool taken, uint64_t next)
 			block.branch = insn.kind == INSN_DIRECT ? PE_DIRECT : PE_INDIRECT;
 			block.link = insn.link;
 			block.eret = insn.eret;
+			block.conditional = insn.conditional;
 			block.taken = taken;
 			if (taken)
 				block.next = next;

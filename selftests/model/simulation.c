@@ -329,6 +329,7 @@ static void execute_block(struct simulation *sim)
 	switch (insn->what) {
 	case INSN_DIRECT:
 		block.branch = PE_DIRECT;
+		block.conditional = insn->conditional;
 		block.taken = conditional_way(sim, insn);
 		to = block.taken ? insn->to : to;
 		break;

@@ -551,4 +551,60 @@ TEST(the_adversary_changes_packets_and_not_what_they_say)
 	free(plain);
 }
 
+/* Each branch is mispredicted, with a wrong path or without. */
+static void mispredicted(struct rig *rig, uint64_t configr, uint64_t seed, uint16_t maxspec)
+{
+	struct trace_unit_options options = trace_unit_defaults;
+
+	options.maxspec = maxspec;
+	rig_init(rig, &options, false, ADVERSARY(SPECULATE), seed);
+	rig->pe.adversary.options.rate = 2;
+	rig_program(rig, configr);
+	rig_enable(rig);
+}
+
+static unsigned int count(const char *text, const char *word)
+{
+	unsigned int n = 0;
+
+	for (const char *at = text; (at = strstr(at, word)); at++)
+		n++;
+	return n;
+}
+
+/* An atom ends as E or N whatever it began as; a branch that cannot be the other way has no other. */
+TEST(conditional_branches_are_mispredicted_whether_they_are_taken_or_not)
+{
+	static const uint16_t depths[] = { 1, 2, 16 };
+	unsigned int taken, i, seed, n;
+	struct rig rig;
+	char want[101], *text;
+
+	for (i = 0; i < sizeof(depths) / sizeof(depths[0]); i++)
+		for (taken = 0; taken < 2; taken++)
+			for (seed = 0; seed < 4; seed++) {
+				mispredicted(&rig, seed & 1 ? 0x9 : 0x1, seed, depths[i]);
+				for (n = 0; n < 100; n++)
+					rig_branch(&rig, 2, taken, 0x400000 + 64 * n);
+				memset(want, taken ? 'E' : 'N', 100);
+				want[100] = 0;
+				EXPECT_TEXT(want, rig_resolved(&rig));
+				text = rig_packets(&rig);
+				EXPECT_LT(10, count(text, "Mispredict "));
+				EXPECT_EQ(depths[i] > 1, count(text, "Cancel ") > 10);
+				/* The address of each, with branch broadcast: it is not the wrong path's. */
+				if (taken && seed & 1)
+					EXPECT_LE(100, count(text, "Target Address "));
+				free(text);
+				rig_free(&rig);
+			}
+	mispredicted(&rig, 1, 1, 16);
+	for (n = 0; n < 100; n++)
+		rig_call(&rig, 2, 0x400000 + 64 * n);
+	text = rig_packets(&rig);
+	EXPECT_EQ(0, count(text, "Mispredict") + count(text, "Cancel"));
+	free(text);
+	rig_free(&rig);
+}
+
 TEST_HARNESS_MAIN

@@ -13,7 +13,8 @@
 static const struct trace_unit_options most = {
 	.address_pairs = 8, .context_comparators = 8, .vmid_comparators = 8, .resource_pairs = 16,
 	.single_shots = 8, .counters = 4, .sequencer_states = 4, .events = 4, .maxspec = 32,
-	.commopt = false, .return_stack = 15, .wfx = true, .revision = 3, .stall = true,
+	.commopt = false, .broadcast = true, .cycles = true, .return_stack = 15, .wfx = true,
+	.revision = 3, .stall = true,
 };
 
 static const struct trace_unit_options least = {
@@ -37,7 +38,9 @@ static const struct known {
 	{ 0x018, 1, 4, 1, 1, 1, false },	/* TRCAUXCTLR */
 	{ 0x020, 3, 4, 3, 3, 3, false },	/* TRCEVENTCTL0R, TRCEVENTCTL1R, TRCRSR */
 	{ 0x02c, 1, 4, 1, 1, 0, false },	/* TRCSTALLCTLR */
-	{ 0x030, 5, 4, 5, 5, 5, false },	/* TRCTSCTLR to TRCTRACEIDR */
+	{ 0x030, 2, 4, 2, 2, 2, false },	/* TRCTSCTLR, TRCSYNCPR */
+	{ 0x038, 2, 4, 2, 2, 0, false },	/* TRCCCCTLR, TRCBBCTLR */
+	{ 0x040, 1, 4, 1, 1, 1, false },	/* TRCTRACEIDR */
 	{ 0x044, 1, 4, 0, 0, 0, false },	/* TRCQCTLR */
 	{ 0x080, 1, 4, 1, 1, 1, false },	/* TRCVICTLR */
 	{ 0x084, 2, 4, 2, 2, 0, false },	/* TRCVIIECTLR, TRCVISSCTLR */
@@ -214,8 +217,11 @@ TEST(identification_is_as_the_options_are)
 	EXPECT_EQ(0x47735a13, rig_get(&rig, 0xfbc));
 	rig_free(&rig);
 	rig_init(&rig, &least, false, 0, 1);
-	EXPECT_EQ(0x280000a1, rig_get(&rig, 0x1e0));
-	EXPECT_EQ(0x01300004, rig_get(&rig, 0x1ec));
+	/* Without cycle counting there is no CCITMIN either; what is not there cannot be set. */
+	EXPECT_EQ(0x28000001, rig_get(&rig, 0x1e0));
+	EXPECT_EQ(0x01300000, rig_get(&rig, 0x1ec));
+	rig_write(&rig, 0x010, UINT64_MAX);
+	EXPECT_EQ(0x0841, rig_get(&rig, 0x010));
 	EXPECT_EQ(0, rig_get(&rig, 0x1f0));
 	EXPECT_EQ(0x00c709ff, rig_get(&rig, 0x1f4));
 	rig_free(&rig);

@@ -29,6 +29,8 @@ struct trace_unit_options {
 	uint8_t events;			/* TRCIDR0.NUMEVENT + 1, 1 to 4 */
 	uint16_t maxspec;		/* TRCIDR8.MAXSPEC */
 	bool commopt;			/* TRCIDR0.COMMOPT */
+	bool broadcast;			/* TRCIDR0.TRCBB: branch broadcast */
+	bool cycles;			/* TRCIDR0.TRCCCI: cycle counting */
 	uint8_t return_stack;		/* its depth; TRCIDR0.RETSTACK */
 	bool wfx;			/* TRCIDR2.WFXMODE: WFI and WFE are P0 */
 	uint8_t revision;		/* TRCDEVARCH.REVISION: ETE 1.0 to 1.3 */

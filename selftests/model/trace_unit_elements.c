@@ -99,26 +99,34 @@ static void wrong_path(struct trace_unit *unit, uint64_t address)
 	}
 }
 
+/* Whether the direct branch could have been the other way: a Mispredict element can follow it. */
+static bool turns(const struct pe_block *block)
+{
+	return block->branch == PE_DIRECT && (block->conditional || !block->taken);
+}
+
 /* The PE predicted something else than what is true, went there and came back. */
-static bool speculate(struct trace_unit *unit, struct encoder_insn *insn)
+static bool speculate(struct trace_unit *unit, const struct pe_block *block,
+		      struct encoder_insn *insn)
 {
 	struct encoder *encoder = &unit->state->encoder;
 	struct adversary *adversary = &unit->pe->adversary;
-	bool not_taken = insn->kind == ENCODER_DIRECT && !insn->taken;
-	uint64_t target = insn->target, next = insn->address + 4;
+	const bool other_way = turns(block), taken = insn->taken;
+	const uint64_t next = insn->address + 4, to = taken ? insn->target : next;
 
-	if (unit->options.maxspec < 2 || !(not_taken || insn->kind == ENCODER_INDIRECT) ||
+	if (unit->options.maxspec < 2 || !(other_way || insn->kind == ENCODER_INDIRECT) ||
 	    !adversary_does(adversary, ADVERSARY_BIT_SPECULATE, 40))
 		return false;
 	insn->wrong = true;
-	insn->taken = true;
-	insn->target = next + 4 * rng_below(&adversary->rng, 4000);
+	insn->taken = !other_way || !taken;
+	insn->target = insn->taken ? next + 4 * rng_below(&adversary->rng, 4000) : next;
 	encoder_insn(encoder, insn);
 	/* The branch is the newest element and cannot be committed yet. */
 	if (!encoder_mark(encoder))
 		abort();
 	wrong_path(unit, insn->target);
-	encoder_cancel(encoder, not_taken, not_taken ? next : target, FLOWTAP_ISA_A64, !not_taken);
+	encoder_cancel(encoder, other_way, to, FLOWTAP_ISA_A64,
+		       taken && (!other_way || encoder->options.broadcast));
 	return true;
 }
 
@@ -141,10 +149,11 @@ static void tell_p0(struct trace_unit *unit, const struct pe_block *block)
 
 	if (unit->state->effective[TRCCONFIGR] & CONFIGR_BB)
 		encoder_broadcast(&st->encoder, trace_unit_broadcasts(unit, insn.address));
-	if (unit->options.maxspec && insn.kind == ENCODER_DIRECT && !insn.taken &&
+	/* Found out before anything of the wrong path was told, once or several times. */
+	if (unit->options.maxspec && turns(block) &&
 	    adversary_does(adversary, ADVERSARY_BIT_SPECULATE, 100))
-		insn.flips = 2;
-	if (insn.flips || !speculate(unit, &insn))
+		insn.flips = 1 + rng_below(&adversary->rng, 3);
+	if (insn.flips || !speculate(unit, block, &insn))
 		encoder_insn(&st->encoder, &insn);
 	after_p0(unit);
 }

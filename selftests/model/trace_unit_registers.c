@@ -19,6 +19,8 @@ static unsigned int have_selectors(options_t *o)
 {
 	return o->resource_pairs > 1 ? 2 * o->resource_pairs : 0;
 }
+static unsigned int have_broadcast(options_t *o) { return o->broadcast; }
+static unsigned int have_cycles(options_t *o) { return o->cycles; }
 static unsigned int have_stall(options_t *o) { return o->stall; }
 static unsigned int have_sequencer(options_t *o) { return o->sequencer_states ? 3 : 0; }
 static unsigned int have_one_sequencer(options_t *o) { return o->sequencer_states != 0; }
@@ -42,8 +44,9 @@ static uint64_t event_field(options_t *o)
 
 static uint64_t configr_mask(options_t *o, unsigned int n)
 {
-	return 1 | CONFIGR_BB | CONFIGR_CCI | CONFIGR_CID | CONFIGR_VMID | CONFIGR_TS |
-	       CONFIGR_VMIDOPT | (o->return_stack ? CONFIGR_RS : 0);
+	return 1 | CONFIGR_CID | CONFIGR_VMID | CONFIGR_TS | CONFIGR_VMIDOPT |
+	       (o->broadcast ? CONFIGR_BB : 0) | (o->cycles ? CONFIGR_CCI : 0) |
+	       (o->return_stack ? CONFIGR_RS : 0);
 }
 
 static uint64_t eventctl0r_mask(options_t *o, unsigned int n)
@@ -160,8 +163,8 @@ static const struct row {
 	{ 0x02c, 0, 1, 4, UNKNOWN, have_stall, NULL, 0x10c },
 	{ 0x030, 0, 1, 4, UNKNOWN, NULL, event_mask, 0 },
 	{ 0x034, 0, 1, 4, UNKNOWN, NULL, NULL, 0x1f },
-	{ 0x038, 0, 1, 4, UNKNOWN, NULL, NULL, 0xfff },
-	{ 0x03c, 0, 1, 4, UNKNOWN, NULL, bbctlr_mask, 0 },
+	{ 0x038, 0, 1, 4, UNKNOWN, have_cycles, NULL, 0xfff },
+	{ 0x03c, 0, 1, 4, UNKNOWN, have_broadcast, bbctlr_mask, 0 },
 	{ 0x040, 0, 1, 4, UNKNOWN, NULL, NULL, 0x7f },
 	{ 0x080, 0, 1, 4, UNKNOWN, NULL, victlr_mask, 0 },
 	{ 0x084, 0, 1, 4, UNKNOWN, have_addresses, viiectlr_mask, 0 },
@@ -297,7 +300,7 @@ static uint32_t idr0(const struct trace_unit *unit)
 	options_t *o = &unit->options;
 
 	/* RES1, TRCBB, TRCCCI, RETSTACK, NUMEVENT, TSSIZE 64 bits, COMMOPT */
-	return 1 | 1 << 5 | 1 << 7 | (o->return_stack != 0) << 9 |
+	return 1 | o->broadcast << 5 | o->cycles << 7 | (o->return_stack != 0) << 9 |
 	       (o->events ? o->events - 1U : 0) << 10 | 8U << 24 | (uint32_t)o->commopt << 29;
 }
 
@@ -336,7 +339,8 @@ uint64_t trace_unit_identity(const struct trace_unit *unit, unsigned int slot)
 	case TRCIDR0 + 2:
 		return idr2(unit);
 	case TRCIDR0 + 3:	/* CCITMIN, EXLEVEL_NS, TRCERR, STALLCTL; no Secure state */
-		return CCIT_MIN | 3 << 20 | unit->pe->config.el2 << 22 | 1 << 24 | o->stall << 26;
+		return (o->cycles ? CCIT_MIN : 0) | 3 << 20 | unit->pe->config.el2 << 22 | 1 << 24 |
+		       o->stall << 26;
 	case TRCIDR0 + 4:
 		return idr4(unit);
 	case TRCIDR0 + 5:	/* NUMEXTIN, NUMEXTINSEL, TRACEIDSIZE, ATBTRIG, LPOVERRIDE ... */

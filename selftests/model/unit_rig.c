@@ -209,7 +209,8 @@ void rig_run(struct rig *rig, unsigned int n)
 
 void rig_branch(struct rig *rig, unsigned int n, bool taken, uint64_t to)
 {
-	run(rig, &(struct pe_block){ .n = n, .branch = PE_DIRECT, .taken = taken, .next = to });
+	run(rig, &(struct pe_block){ .n = n, .branch = PE_DIRECT, .conditional = true,
+				     .taken = taken, .next = to });
 }
 
 void rig_call(struct rig *rig, unsigned int n, uint64_t to)

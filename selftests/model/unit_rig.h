@@ -46,7 +46,7 @@ void rig_disable(struct rig *rig);
 
 /* The PE goes on from rig->at. */
 void rig_run(struct rig *rig, unsigned int n);			/* without a branch */
-/* n instructions, the last is a branch. */
+/* n instructions, the last is a branch: rig_branch()'s a conditional one. */
 void rig_branch(struct rig *rig, unsigned int n, bool taken, uint64_t to);
 void rig_call(struct rig *rig, unsigned int n, uint64_t to);
 void rig_indirect(struct rig *rig, unsigned int n, uint64_t to);

@@ -22,6 +22,8 @@
 # FLOWTAP_REAL_TIME is set where the host says which of a guest's CPUs runs when.
 set -u
 B=${B:-build}
+# shellcheck source=selftests/vm/seeds.sh
+. "$(dirname "${BASH_SOURCE[0]}")/seeds.sh"
 n=0 failed=0
 tmp=$(mktemp -d)
 trap 'rm -rf "$tmp"' EXIT
@@ -183,17 +185,12 @@ judge() { # LABEL
 }
 
 # Each seed of the model's adversaries that did something has done nothing that the model complains of.
-seeds_of() { # PATTERN REPORT...
-	cat "${@:2}" | sed -n "s/^cpu[0-9]*\.seed\.\([0-9]*\)\.$1\$/\1/p" | sort -un
-}
-
 judge_seeds() { # WANTED REPORT...
 	local wanted=$1 did wrong
 	shift
 	did=$(seeds_of 'done [1-9].*' "$@")
 	wrong=$(seeds_of 'violations [1-9].*' "$@")
-	echo "# seeds:$(awk 'NR == 1 || $1 != last + 1 { printf "%s %d", from == last ? "" : "-" last, $1; from = $1 }
-		{ last = $1 } END { print from == last ? "" : "-" last }' <<<"$did")"
+	echo "# seeds: $(seeds_told <<<"$did")"
 	[ "$(wc -l <<<"$did")" -ge "$wanted" ]
 	check $? "$(wc -l <<<"$did") seeds of adversaries, of $wanted that are wanted"
 	[ -z "$wrong" ]
