@@ -56,6 +56,7 @@ static __attribute__((noinline)) int context(struct flowtap_ete *ete,
 /* Others may run now, and change what code there is. */
 static void execution_ended(struct flowtap_ete *ete, const struct flowtap_exception *exception)
 {
+	ete->after_q = 0;
 	if (!ete->images.left)
 		return;
 	ete->images.left(ete->images.argument, exception);

@@ -74,6 +74,7 @@ static void reset(struct flowtap_ete *ete)
 	flowtap_ete_returns_init(&ete->returns, ete->config.configr & CONFIGR_RS);
 	flowtap_ete_views_select(&ete->views, &none);
 	flowtap_ete_invalidate_code(ete);
+	ete->after_q = 0;
 	flowtap_ete_set_unknown_address(&ete->position, ETE_ADDRESS_MISSING,
 					"the trace begins without an address");
 }
@@ -142,6 +143,7 @@ static int interrupt(struct flowtap_ete *ete)
 	ete_invalidate_context(&ete->position);
 	ete_clear_returns(&ete->returns);
 	flowtap_ete_invalidate_code(ete);
+	ete->after_q = 0;
 	flowtap_ete_set_unknown_address(&ete->position, ETE_ADDRESS_LOST, NULL);
 	return status;
 }

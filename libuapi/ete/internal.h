@@ -63,7 +63,12 @@ struct flowtap_ete {
 	struct flowtap_blocks *blocks;
 	unsigned int looked;	/* position.c's: look-ups since it saw to the memory of blocks */
 	struct ete_views views;
-	uint64_t after_q;	/* the address that followed the last Q element */
+	/*
+	 * The address that followed the last Q element, and how many blocks there were: as long as
+	 * there are no more, it is where that led. 0: none.
+	 */
+	uint64_t after_q;
+	uint64_t blocks_at_q;
 };
 
 _Static_assert(offsetof(struct flowtap_ete, held.next_address) <= 64, "what each atom touches");

@@ -95,16 +95,14 @@ static bool has_single_path(struct flowtap_ete *ete, uint64_t n, const struct et
 	return follow->kind != ETE_FOLLOW_ADDRESS || follow->address == *stop;
 }
 
-int flowtap_ete_q(struct flowtap_ete *ete, const struct ete_entry *entry,
-		  const struct ete_follow *follow)
+static int decode_q(struct flowtap_ete *ete, const struct ete_entry *entry,
+		    const struct ete_follow *follow)
 {
 	uint64_t start = 0, stop = 0;
 	bool taken = false, proven;
 	uint8_t sub_isa;
 	int status;
 
-	if (follow->kind == ETE_FOLLOW_ADDRESS)
-		ete->after_q = follow->address;
 	/*
 	 * Where an indirect branch went to is part of what is not known. The reference has the
 	 * address after it here.
@@ -132,4 +130,14 @@ int flowtap_ete_q(struct flowtap_ete *ete, const struct ete_entry *entry,
 		/* What Q stands for the trace unit's return stack does not see. */
 		status = flowtap_ete_walk(ete, taken, 0, 1, follow);
 	return status == ETE_DROP ? 0 : status;
+}
+
+int flowtap_ete_q(struct flowtap_ete *ete, const struct ete_entry *entry,
+		  const struct ete_follow *follow)
+{
+	int status = decode_q(ete, entry, follow);
+
+	ete->after_q = follow->kind == ETE_FOLLOW_ADDRESS ? follow->address : 0;
+	ete->blocks_at_q = ete->counts.blocks;
+	return status;
 }

@@ -88,6 +88,12 @@ static int prove_from_here(struct flowtap_ete *ete, uint64_t stop, uint64_t sour
 	return status;
 }
 
+/* Whether a Q element led to the position, and nothing was executed since. */
+static bool is_after_q(const struct flowtap_ete *ete)
+{
+	return ete->position.address == ete->after_q && ete->counts.blocks == ete->blocks_at_q;
+}
+
 /*
  * Where the address space ends in between, `stop` is the lower one (K10.5.5.6), and what was
  * executed stays untold. After a Q element it may be an instruction that Q counts already.
@@ -99,7 +105,7 @@ static bool is_behind(const struct flowtap_ete *ete, uint64_t stop)
 	if (ete->views.context.width == 32)
 		distance = (uint32_t)distance;
 	return ete->position.address > stop && distance > 4ULL * ETE_STRAIGHT_MAX &&
-	       ete->position.address != ete->after_q;
+	       !is_after_q(ete);
 }
 
 int flowtap_ete_prove_way(struct flowtap_ete *ete, uint64_t stop)

@@ -8,12 +8,14 @@ bench-drain: $(B)/riscv64/bench/drain
 	$(Q)selftests/kernel/modules $(B)/kmod 'riscv64-6.12*'
 	$(Q)B=$(B) selftests/bench/drain.guest
 
-# ETE is measured against OpenCSD, on the public corpus and on a long run that the encoder made.
+# ETE is measured against OpenCSD, on the public corpus and on a long run that the encoder made; the
+# same run as an ETMv4.4 traces it.
 $(B)/host/bench/ete: LIBS += -lopencsd_c_api -lopencsd
-bench-in-lab: $(B)/host/bench/ete.d/snapshot.ini
-$(B)/host/bench/ete.d/snapshot.ini: $(B)/host/ete/make_stream
+bench-in-lab: $(B)/host/bench/ete.d/snapshot.ini $(B)/host/bench/etm4.d/snapshot.ini
+$(B)/host/bench/etm4.d/snapshot.ini: MADE := --etm4 4
+$(B)/host/bench/ete.d/snapshot.ini $(B)/host/bench/etm4.d/snapshot.ini: $(B)/host/ete/make_stream
 	@mkdir -p $(B)/host/bench
-	$(Q)$< --instructions 20000000 --seed 1 $(@D)
+	$(Q)$< --instructions 20000000 --seed 1 $(MADE) $(@D)
 
 # Whole pipelines, by the command, on the same run and on a recording that is made for it.
 $(eval $(call program,host,cli,mkarchive,,))

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * What decoding ETE costs, side by side with OpenCSD on the same streams: packets only, all of it
+ * What decoding ETE and ETMv4 costs, side by side with OpenCSD on the same streams: packets only, all of it
  * to a sink that does nothing, and to an STF. CPU time of this process, the fastest round of
  * several that take turns and the one in the middle; machine instructions as callgrind counts them.
  *
  *	ete [SNAPSHOT ...]		snapshot directories; none: those of the public corpus, and the
- *					long one that the encoder made beside this program, ete.d
+ *					long ones that the encoder made beside this program, ete.d and
+ *					etm4.d
  *	ete --count ours|theirs SNAPSHOT	one pass after one that warms up, for callgrind
  *	ete --memory SNAPSHOT		1 GB, for the peak of memory
  */
@@ -398,7 +399,8 @@ int main(int argc, char **argv)
 	static const char *const names[] = {
 		"001-ack_test", "002-ack_test_scr", "trace_file_vmid", "src_addr",
 	};
-	char path[512], made[400] = "";
+	static const char *const mades[] = { "etm4.d", "ete.d" };
+	char path[512], made[400] = "", *end;
 
 	if (argc == 4 && !strcmp(argv[1], "--count"))
 		return count_passes(argv[2], argv[3]);
@@ -413,9 +415,12 @@ int main(int argc, char **argv)
 		snprintf(path, sizeof(path), CORPUS_DIRECTORY "/%s", names[i]);
 		bench(path);
 	}
-	if (argc == 1 && readlink("/proc/self/exe", made, sizeof(made) - 3) > 0) {
-		strcat(made, ".d");
-		bench(made);
+	if (argc == 1 && readlink("/proc/self/exe", made, sizeof(made) - 8) > 0) {
+		end = strrchr(made, '/') + 1;
+		for (size_t i = 0; i < sizeof(mades) / sizeof(mades[0]); i++) {
+			strcpy(end, mades[i]);
+			bench(made);
+		}
 	}
 	snprintf(path, sizeof(path), CORPUS_DIRECTORY "/%s", names[0]);
 	in_child(peak, argc > 1 ? argv[argc - 1] : access(path, R_OK) ? made : path);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* OpenCSD, set up for one ETE stream: what the ETE decoder is measured against. */
+/* OpenCSD, set up for one stream of an ETE or ETMv4: what their decoder is measured against. */
 #ifndef FLOWTAP_SELFTESTS_BENCH_OPENCSD_H
 #define FLOWTAP_SELFTESTS_BENCH_OPENCSD_H
 
@@ -27,28 +27,43 @@ static inline ocsd_datapath_resp_t reference_element(const void *context,
 	return OCSD_RESP_CONT;
 }
 
-/* packets: no more than the packet processor. 0 or -1. */
-static inline int reference_new(struct reference *reference,
-				const struct flowtap_ete_config *config, bool packets)
+/* packets: no more than the packet processor. */
+static inline ocsd_err_t reference_decoder(struct reference *reference,
+					   const struct flowtap_ete_config *config, bool packets)
 {
+	const int flags = packets ? OCSD_CREATE_FLG_PACKET_PROC : OCSD_CREATE_FLG_FULL_DECODER;
 	const ocsd_ete_cfg ete = {
 		.reg_idr0 = config->idr0, .reg_idr1 = config->idr1, .reg_idr2 = config->idr2,
 		.reg_idr8 = config->idr8, .reg_devarch = config->devarch,
 		.reg_configr = config->configr, .reg_traceidr = config->traceidr,
 		.arch_ver = ARCH_AA64, .core_prof = profile_CortexA,
 	};
+	const ocsd_etmv4_cfg etm4 = {
+		.reg_idr0 = config->idr0, .reg_idr1 = config->idr1, .reg_idr2 = config->idr2,
+		.reg_idr8 = config->idr8, .reg_configr = config->configr,
+		.reg_traceidr = config->traceidr, .arch_ver = ARCH_V8,
+		.core_prof = profile_CortexA,
+	};
 
+	if (flowtap_ete_is_etm4(config))
+		return ocsd_dt_create_decoder(reference->tree, OCSD_BUILTIN_DCD_ETMV4I, flags, &etm4,
+					      &reference->id);
+	return ocsd_dt_create_decoder(reference->tree, OCSD_BUILTIN_DCD_ETE, flags, &ete,
+				      &reference->id);
+}
+
+/* 0 or -1. */
+static inline int reference_new(struct reference *reference,
+				const struct flowtap_ete_config *config, bool packets)
+{
 	*reference = (struct reference) { 0 };
 	ocsd_def_errlog_init(OCSD_ERR_SEV_NONE, 0);
 	reference->tree = ocsd_create_dcd_tree(OCSD_TRC_SRC_SINGLE, 0);
-	if (!reference->tree ||
-	    ocsd_dt_create_decoder(reference->tree, OCSD_BUILTIN_DCD_ETE,
-				   packets ? OCSD_CREATE_FLG_PACKET_PROC :
-				   OCSD_CREATE_FLG_FULL_DECODER, &ete, &reference->id))
+	if (!reference->tree || reference_decoder(reference, config, packets))
 		return -1;
 	/*
 	 * Its C interface has no callback for ETE packets (OCSD_ERR_NO_PROTOCOL). It takes them
-	 * apart nevertheless, and counts them.
+	 * apart nevertheless, and counts them; so does an ETMv4's without one.
 	 */
 	if (packets)
 		return 0;

@@ -74,7 +74,10 @@ static const struct encoder_sync *within_sync(const struct trace *trace, size_t 
 	return sync && offset - sync->offset < 9 && end - offset >= 11 ? sync : NULL;
 }
 
-/* Steps that are certain from the bytes before this one. */
+/*
+ * Steps that are certain from the bytes before this one. An ETMv4's exception return has a packet of
+ * its own after the atom, which may be behind them.
+ */
 static size_t certain(const struct trace *trace, size_t offset)
 {
 	size_t steps = 0;
@@ -82,6 +85,9 @@ static size_t certain(const struct trace *trace, size_t offset)
 	for (size_t i = 0; i < trace->encoder.npoints; i++)
 		if (trace->encoder.points[i].offset <= offset)
 			steps = trace->encoder.points[i].resolved;
+	if (steps && trace->encoder.options.etm4 &&
+	    trace->oracle.steps[steps - 1].kind == ORACLE_ERET)
+		steps--;
 	return steps;
 }
 
@@ -227,7 +233,7 @@ static void damage(struct trace *trace, uint8_t *bytes, size_t size)
 
 /*
  * The first n steps without those of the last P0 element: what was changed may say of it that it
- * was mispredicted, also where it cannot have been.
+ * was mispredicted, also where it cannot have been. A Trace On with nothing after it does not count.
  */
 static size_t without_last(const struct oracle *oracle, size_t n)
 {
@@ -236,6 +242,8 @@ static size_t without_last(const struct oracle *oracle, size_t n)
 	if (n)
 		n--;
 	while (n && oracle->steps[n - 1].kind == ORACLE_INSN && !oracle->steps[n - 1].branch)
+		n--;
+	while (n && oracle->steps[n - 1].kind == ORACLE_TRACE_ON)
 		n--;
 	return n;
 }
@@ -287,6 +295,8 @@ static bool corrupt(struct trace *trace)
 
 #define FLOW	(SCENARIO_EXCEPTIONS | SCENARIO_STACK | SCENARIO_AARCH32 | SCENARIO_FILTER | \
 		 SCENARIO_TIMES | SCENARIO_SYNCS | SCENARIO_SOURCE)
+/* Of an ETMv4, while it is speculative. */
+#define ETM4	((FLOW & ~SCENARIO_SOURCE) | SCENARIO_SPECULATION | SCENARIO_ETM4)
 
 static const struct {
 	const char *name;
@@ -301,6 +311,10 @@ static const struct {
 	{ "the trace ends while it is speculative", FLOW | SCENARIO_SPECULATION, ends },
 	{ "bytes were changed: all else is as it was", FLOW, corrupt },
 	{ "bytes were changed while it is speculative", FLOW | SCENARIO_SPECULATION, corrupt },
+	{ "ETMv4: a region is missing", ETM4, cut },
+	{ "ETMv4: the trace begins in its middle", ETM4, wrapped },
+	{ "ETMv4: the trace ends anywhere", ETM4, ends },
+	{ "ETMv4: bytes were changed", ETM4, corrupt },
 };
 #define KINDS	(sizeof(kinds) / sizeof(kinds[0]))
 

@@ -220,8 +220,9 @@ size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n)
 		"pauth-lr", "q", "q-t32", "return-stack-overflow", "source-address-64",
 		"source-address-t32", "start-speculative", "sync-with-return-pending", "t32-blx",
 		"table-k10-10", "table-k10-11", "table-k10-15", "table-k10-16", "table-k10-18",
-		"table-k10-19", "timestamps", "transaction-fail-event", "wfx-p0", "wrapped-start", "etm4-exception-return", "etm4-loops",
-		"etm4-m-profile", "etm4-speculative-returns",
+		"table-k10-19", "timestamps", "transaction-fail-event", "wfx-p0", "wrapped-start",
+		"etm4-branch-future", "etm4-exception-return", "etm4-loops", "etm4-m-profile",
+		"etm4-return-stack", "etm4-speculative-returns",
 	};
 	char name[64];
 	struct golden *golden;

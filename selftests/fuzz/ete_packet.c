@@ -117,8 +117,9 @@ size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n)
 	static const char *const names[] = {
 		"atom-formats", "cancel-2", "context-identifiers", "cycle-counts-commit",
 		"exact-match", "instrumentation", "mispredict", "q", "q-t32", "source-address-64",
-		"source-address-t32", "table-k10-18", "timestamps", "wrapped-start", "etm4-exception-return", "etm4-loops",
-		"etm4-m-profile", "etm4-speculative-returns",
+		"source-address-t32", "table-k10-18", "timestamps", "wrapped-start",
+		"etm4-conditional", "etm4-exception-return", "etm4-loops", "etm4-m-profile",
+		"etm4-return-stack", "etm4-speculative-returns",
 	};
 	char name[64];
 	struct golden *golden;

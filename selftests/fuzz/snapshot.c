@@ -127,10 +127,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n)
 {
-	static const char *const formats[] = { "source_data", "coresight", "dstream_coresight" };
+	static const struct {
+		const char *format, *core, *type, *devarch;
+	} seeds[] = {
+		{ "source_data", "Cortex-A53", "ETE", "TRCDEVARCH=0x47705a13\n" },
+		{ "coresight", "Cortex-A53", "ETE", "TRCDEVARCH=0x47705a13\n" },
+		{ "dstream_coresight", "Cortex-A53", "ETE", "TRCDEVARCH=0x47705a13\n" },
+		{ "source_data", "Cortex-M55", "ETM4.5", "" },
+		{ "coresight", "Cortex-A53", "ETM4", "TRCDEVARCH=0x47724a13\nTRCIDR1=0x4100f424\n" },
+	};
 	int size;
 
-	if (n >= sizeof(formats) / sizeof(formats[0]))
+	if (n >= sizeof(seeds) / sizeof(seeds[0]))
 		return 0;
 	size = snprintf((char *)buffer, capacity,
 			"[snapshot]\nversion=1.0\n[device_list]\ndevice0=cpu_0.ini\n"
@@ -138,12 +146,13 @@ size_t flowtap_fuzz_seed(uint8_t *buffer, size_t capacity, unsigned int n)
 			"# the trace\n[trace_buffers]\nbuffers=buffer0,\n[buffer0]\nname=ETB_0\n"
 			"file=buffer.bin\nformat=%s\n[source_buffers]\nETE_0=ETB_0\n"
 			"[core_trace_sources]\ncpu_0=ETE_0\n\f"
-			"[device]\nname=cpu_0\nclass=core\ntype=Cortex-A53\n[regs]\r\n"
+			"[device]\nname=cpu_0\nclass=core\ntype=%s\n[regs]\r\n"
 			"PC(size:64)=0x1000\n[dump1]\nfile=dump.bin\naddress=0x1000\nlength=8\n"
 			"offset=0x4\n[dump2]\nfile=dump.bin\naddress=0xffffffff80000000\nspace=EL1N\n\f"
-			"[device]\nname=ETE_0\nclass=trace_source\ntype=ETE\n[regs]\n"
-			"TRCCONFIGR(0x4)=0x%x\nTRCTRACEIDR=0x1%u\nTRCDEVARCH=0x47705a13\n"
+			"[device]\nname=ETE_0\nclass=trace_source\ntype=%s\n[regs]\n"
+			"TRCCONFIGR(0x4)=0x%x\nTRCTRACEIDR=0x1%u\n%s"
 			"TRCIDR0=0x2801cea1\nTRCIDR2=0xd0001088\nTRCIDR8=0x0\n\f"
-			"trace\f0123456789abcdef", formats[n], n << 4, n);
+			"trace\f0123456789abcdef", seeds[n].format, seeds[n].core, seeds[n].type,
+			n << 6, n, seeds[n].devarch);
 	return size > 0 && (size_t)size < capacity ? (size_t)size : 0;
 }

@@ -334,6 +334,27 @@ static int read_feature(struct flowtap_perfdata *perfdata, unsigned int feature,
 	return err;
 }
 
+/*
+ * The version of a directory: 0 where all records are in this file (PERF_DIR_SINGLE_FILE). perf does
+ * not offer --threads for AUX areas, but records with it.
+ */
+static int read_directory(struct flowtap_perfdata *perfdata, const struct section *section)
+{
+	uint64_t version = 1;
+	int err = section->size < sizeof(version) ? 0 :
+		  flowtap_perfdata_pread(perfdata, section->offset, &version, sizeof(version));
+
+	if (err && err != -ENODATA)
+		return err;
+	if (!version)
+		return 0;
+	perfdata->incomplete = true;
+	flowtap_perfdata_damaged(perfdata, section->offset,
+				 "perf record --threads: the records in data.0, data.1 ... beside it "
+				 "are not read: record without --threads");
+	return 0;
+}
+
 /* Their places stand after the records, in the order of their numbers. */
 static int read_features(struct flowtap_perfdata *perfdata, const struct file_header *header,
 			 uint64_t at)
@@ -345,13 +366,9 @@ static int read_features(struct flowtap_perfdata *perfdata, const struct file_he
 		if (!(header->features[i / 64] >> i % 64 & 1))
 			continue;
 		err = flowtap_perfdata_pread(perfdata, at, &section, sizeof(section));
-		if (!err && i == PERFDATA_FEATURE_DIR_FORMAT) {
-			perfdata->incomplete = true;
-			flowtap_perfdata_damaged(perfdata, section.offset,
-						 "perf record --threads: what is in data.0, data.1 "
-						 "... beside it is not read");
-		}
-		if (!err)
+		if (!err && i == PERFDATA_FEATURE_DIR_FORMAT)
+			err = read_directory(perfdata, &section);
+		else if (!err)
 			err = read_feature(perfdata, i, &section);
 		at += sizeof(section);
 	}

@@ -280,6 +280,32 @@ TEST_F(contradiction, after_a_q_element_it_may_be)
 	EXPECT_FLOW(LINES "q_range 1000 1008 2\nexception 14 1004\n");
 }
 
+/* The branch at 0x1008 leads to itself. */
+TEST_F(contradiction, where_something_was_executed_after_the_q_element_it_may_not)
+{
+	self->config.idr0 = 3U << 15;
+	self->config.configr = 3U << 13;
+	BEGIN();
+	WORD(0x1008) = B(0);
+	DECODE(START, 0xac, 2, SHORT(0x1008), E, IRQ, SHORT(0x1004));
+	EXPECT_FLOW(LINES "q_range 1000 1008 2\nrange 1008 100c 1 A64 E\ngap impossible "
+		    "address=1008 detail=an exception at 0x1004, which is before 0x1008\n"
+		    "exception 14 1004\n");
+}
+
+/* The next trace begins at the address that the Q element led to; it has no Trace On. */
+TEST_F(contradiction, nor_in_the_next_session)
+{
+	self->config.idr0 = 3U << 15;
+	self->config.configr = 3U << 13;
+	BEGIN();
+	DECODE(START, 0xac, 2, SHORT(0x1008));
+	DECODE(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 1, 0, 0x81, 0x31, 0x9a, 2, 8, 0, 0, IRQ,
+	       SHORT(0x1004));
+	EXPECT_FLOW(LINES "q_range 1000 1008 2\n" A64 "gap impossible address=1008 detail=an "
+		    "exception at 0x1004, which is before 0x1008\nexception 14 1004\n");
+}
+
 /* --- What the return stack has. --- */
 
 /* Erratum 1185472: E 0b10, though the trace unit has found the address on its return stack. */

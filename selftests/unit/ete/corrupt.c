@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shows that damage to an ETE stream stays where it is: whatever happens to some bytes, what was
+ * Shows that damage to a stream of an ETE or ETMv4 stays where it is: whatever happens to some bytes, what was
  * executed before the last alignment synchronisation before them, and from the next one after them
  * on, comes out as if nothing had happened.
  *
@@ -12,6 +12,7 @@
 #include "support/golden.h"
 
 #include <dirent.h>
+#include <unistd.h>
 
 #include "support/kselftest_harness.h"
 #include "support/random.h"
@@ -107,12 +108,26 @@ static int record_element(struct flowtap_sink *sink, const struct flowtap_elemen
 static struct stream streams[STREAMS];
 static size_t n_streams;
 
-static void add_corpus(const char *name)
+/* The first of its bytes that an Alignment Sync begins at: a circular buffer begins anywhere. */
+static size_t first_sync(const struct corpus *corpus)
+{
+	size_t zeros = 0;
+
+	for (size_t i = 0; i < corpus->size; i++) {
+		if (zeros >= 11 && corpus->bytes[i] == 0x80)
+			return i - 11;
+		zeros = corpus->bytes[i] ? 0 : zeros + 1;
+	}
+	return corpus->size;
+}
+
+static void add_corpus(const char *directory, const char *name)
 {
 	struct stream *stream;
 	char path[256];
+	size_t from;
 
-	snprintf(path, sizeof(path), CORPUS_DIRECTORY "/%s", name);
+	snprintf(path, sizeof(path), "%s/%s", directory, name);
 	for (size_t i = 0; n_streams < STREAMS; i++) {
 		struct corpus *corpus = malloc(sizeof(*corpus));
 
@@ -120,11 +135,17 @@ static void add_corpus(const char *name)
 			free(corpus);
 			return;
 		}
+		from = first_sync(corpus);
+		if (from == corpus->size) {
+			corpus_free(corpus);
+			free(corpus);
+			continue;
+		}
 		stream = &streams[n_streams++];
 		memcpy(stream->name, corpus->name, sizeof(stream->name));
 		stream->config = corpus->config;
-		stream->bytes = corpus->bytes;
-		stream->size = corpus->size;
+		stream->bytes = corpus->bytes + from;
+		stream->size = corpus->size - from;
 		stream->images.find = flowtap_memory_find;
 		stream->images.argument = corpus->memory;
 		stream->corpus = corpus;
@@ -151,15 +172,11 @@ static void add_golden(const char *name)
 	stream->golden = golden;
 }
 
-static void load_streams(void)
+static void add_goldens(void)
 {
+	DIR *directory = opendir(GOLDEN_DIRECTORY);
 	struct dirent *entry;
-	DIR *directory;
 
-	state = test_seed * 2654435761U | 1;
-	for (size_t i = 0; i < CORPUS_NAMES; i++)
-		add_corpus(corpus_names[i]);
-	directory = opendir(GOLDEN_DIRECTORY);
 	while (directory && (entry = readdir(directory)))
 		if (strstr(entry->d_name, ".golden"))
 			add_golden(entry->d_name);
@@ -268,11 +285,45 @@ FIXTURE(damage)
 	unsigned long rounds;
 };
 
+FIXTURE_VARIANT(damage)
+{
+	const char *corpus;
+	const char *const *names;
+	size_t n;
+	bool goldens;
+};
+
+FIXTURE_VARIANT_ADD(damage, ete)
+{
+	.corpus = CORPUS_DIRECTORY,
+	.names = corpus_names,
+	.n = CORPUS_NAMES,
+	.goldens = true,
+};
+
+static const char *const etm4_names[] = {
+	"a55-test-tpiu", "a57_single_step", "armv8_1m_branches", "init-short-addr",
+	"juno-ret-stck", "juno-uname-001",
+};
+
+FIXTURE_VARIANT_ADD(damage, etm4)
+{
+	.corpus = "../shared/corpus/etm4",
+	.names = etm4_names,
+	.n = sizeof(etm4_names) / sizeof(etm4_names[0]),
+};
+
 FIXTURE_SETUP(damage)
 {
 	const char *rounds = getenv("ETE_CORRUPT_ROUNDS");
 
-	load_streams();
+	if (!variant->goldens && access(variant->corpus, R_OK))
+		SKIP(return, "no %s", variant->corpus);
+	state = test_seed * 2654435761U | 1;
+	for (size_t i = 0; i < variant->n; i++)
+		add_corpus(variant->corpus, variant->names[i]);
+	if (variant->goldens)
+		add_goldens();
 	self->rounds = rounds ? strtoul(rounds, NULL, 0) : ROUNDS;
 	ASSERT_GT(n_streams, 0);
 }

@@ -368,6 +368,19 @@ TEST_F(ete, an_overflow_after_a_discard_is_told_and_only_once)
 		    LINES "range 1000 1004 1 A64 E\ngap overflow size=unknown\n");
 }
 
+/* K10.5.3.5: what is speculative goes; of what was committed the last atom is held, and comes. */
+TEST_F(ete, what_was_committed_before_a_discard_comes_out)
+{
+	self->config.idr8 = 4;
+	self->words[0] = BL(8);
+	self->words[2] = RET;
+	/* A Commit of two; the return's address, and an atom after it that is speculative. */
+	DECODE(START, E, E, 0x2d, 2, 0x95, 1, E, 0, 3, START, E, 0x2d, 1);
+	EXPECT_FLOW(LINES "range 1000 1004 1 A64 E\nrange 1008 100c 1 A64 E\n"
+		    LINES "range 1000 1004 1 A64 E\n");
+	EXPECT_EQ(1, flowtap_ete_counts(self->ete)->cancelled);
+}
+
 TEST_F(ete, an_overflow_before_the_first_trace_info_is_told)
 {
 	self->words[0] = B(0);

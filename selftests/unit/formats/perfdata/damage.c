@@ -131,6 +131,28 @@ TEST(a_record_of_simpleperf_itself_is_stepped_over)
 	done(&opened);
 }
 
+/* The version of the directory format: 1 with --threads, 0 where one file has all records. */
+TEST(of_a_directory_with_several_files_the_others_are_missed)
+{
+	for (uint64_t version = 0; version < 2; version++) {
+		struct perffile file;
+		struct opened opened;
+
+		small(&file, false);
+		perffile_feature(&file, 24, &version, sizeof(version));
+		/* Numbers rise: instead of the index of AUXTRACE records, which nobody needs. */
+		for (unsigned int n = file.n_features; n < PERFFILE_FEATURES; n++)
+			perffile_feature(&file, 24 + n, "", 0);
+		finish(&file, &opened);
+		ASSERT_EQ(0, opened.err);
+		EXPECT_EQ(version, opened.damages);
+		if (version)
+			EXPECT_NE(NULL, strstr(opened.damage, "record without --threads"));
+		EXPECT_EQ(2, opened.n);
+		done(&opened);
+	}
+}
+
 /* Sizes, offsets and counts that lie: every 8 bytes of the file, with each of some values. */
 TEST(lies_about_sizes_do_no_harm)
 {

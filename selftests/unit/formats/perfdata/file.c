@@ -238,6 +238,32 @@ TEST(bytes_that_are_not_there_are_missing)
 	done(&opened);
 }
 
+/* perf record --switch-output: the buffer's offsets go on, what was before is in the other file. */
+TEST(a_later_file_begins_where_the_one_before_it_ended)
+{
+	const uint8_t trace[64] = { 0 };
+	struct perffile file;
+	struct opened opened;
+
+	perffile_start(&file, false, PERFFILE_ANY, PERFFILE_ANY);
+	perffile_info(&file, 1, false, 3, units);
+	file.time = 1000;
+	perffile_aux(&file, 0x40000, 40, RAW);
+	file.time = 2000;
+	perffile_aux(&file, 0x40028, 24, RAW);
+	perffile_auxtrace(&file, 0x40000, 0, NONE, 0, trace, sizeof(trace));
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	ASSERT_EQ(2, opened.n);
+	EXPECT_EQ(40, opened.ranges[0].size);
+	EXPECT_EQ(0, opened.ranges[0].missing);
+	EXPECT_EQ(24, opened.ranges[1].size);
+	EXPECT_EQ(0, opened.info->aux_missing);
+	EXPECT_EQ(0, opened.info->aux_unnamed);
+	EXPECT_EQ(0, opened.damages);
+	done(&opened);
+}
+
 TEST(a_range_in_two_auxtrace_records_continues)
 {
 	struct perffile file;
