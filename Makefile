@@ -247,7 +247,9 @@ NEEDS_cli := $(NEEDS_SCRIPT) $(B)/asan/libuapi.a $(filter $(B)/asan/% $(B)/host/
 NEEDS_oracle := $(filter %/oracle/mutations,$(EXTRA))
 NEEDS_kernel :=
 # Of whatever is built here the compiler has said what it read.
-NEEDS_lab = $(if $(filter %/layers.test,$(1)),$(B)/asan/flowtap $(B)/asan/flowtapd)
+NEEDS_lab = $(if $(filter %/layers.test,$(1)),$(B)/asan/flowtap $(B)/asan/flowtapd) \
+	$(if $(filter %/conditions.test,$(1)),$(addprefix $(B)/asan/unit/,$(shell \
+		sed -n 's/^\# Runs: //p' selftests/lab/conditions.test)))
 NEEDS_vm := $(NEEDS_SCRIPT) $(EXTRA) $(GUEST) modules
 needs = $(filter $(B)/%,$(1)) $(foreach d,$(sort $(patsubst selftests/%/,%,$(dir $(filter selftests/%,$(1))))),\
 	$(if $(filter undefined,$(origin NEEDS_$(d))),$(NEEDS_vm),$(NEEDS_$(d))))
