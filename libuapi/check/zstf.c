@@ -102,11 +102,11 @@ static void begin_chunk(struct zstf *zstf)
 static int next_chunk(struct zstf *zstf)
 {
 	struct flowtap_zstf_chunk chunk;
-	int got = flowtap_zstf_next(zstf->reader, &chunk), told;
+	int got = flowtap_zstf_next(zstf->reader, &chunk), reported;
 
 	if (got == -EBADMSG) {
-		told = report_damage(zstf);
-		got = flowtap_zstf_scan(zstf->reader) ? told :
+		reported = report_damage(zstf);
+		got = flowtap_zstf_scan(zstf->reader) ? reported :
 						       flowtap_zstf_next(zstf->reader, &chunk);
 	}
 	if (got == 1 || got == -EBADMSG) {

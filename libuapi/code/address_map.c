@@ -46,7 +46,7 @@ struct flowtap_address_map {
 	size_t n_pieces;
 	size_t more;			/* pieces beyond PIECES_MAX that may be kept */
 	bool lossy;			/* not all that happened was told */
-	struct flowtap_code_index codes;
+	struct flowtap_code_index code_index;
 };
 
 struct flowtap_address_map *flowtap_address_map_new(const char *sysroot)
@@ -101,7 +101,7 @@ void flowtap_address_map_free(struct flowtap_address_map *map)
 	}
 	free(map->processes);
 	flowtap_hash_table_free(&map->by_pid);
-	flowtap_code_index_free(&map->codes);
+	flowtap_code_index_free(&map->code_index);
 	flowtap_backing_files_free(map->files);
 	flowtap_kernel_texts_free(map->kernel);
 	flowtap_kernel_symbols_free(map->symbols);
@@ -402,8 +402,8 @@ static void evict(struct flowtap_address_map *map, const struct flowtap_address_
 	}
 }
 
-/* One that was driven out is wanted again. */
-static void make_room(struct flowtap_address_map *map, struct flowtap_address_space *space)
+/* One that was evicted is built again: more pieces are kept. */
+static void raise_limit(struct flowtap_address_map *map, struct flowtap_address_space *space)
 {
 	if (!space->evicted)
 		return;
@@ -421,7 +421,7 @@ static int build_one(struct flowtap_address_map *map, struct flowtap_address_spa
 		return -ENOMEM;
 	space->generation = map->generation;
 	map->n_pieces += space->n_pieces;
-	make_room(map, space);
+	raise_limit(map, space);
 	evict(map, space);
 	return 0;
 }
@@ -482,10 +482,10 @@ static struct flowtap_code *code_of(struct flowtap_address_map *map,
 	}
 	if (available)
 		code.end = code.start + available;
-	if (flowtap_code_index_key(&map->codes, piece->file, code.start - code.file_offset,
+	if (flowtap_code_index_key(&map->code_index, piece->file, code.start - code.file_offset,
 				   code.end, &code.key))
 		return NULL;
-	return flowtap_code_index_intern(&map->codes, &code);
+	return flowtap_code_index_intern(&map->code_index, &code);
 }
 
 static const struct flowtap_code *find_kernel(struct flowtap_address_map *map, uint64_t time,
@@ -496,10 +496,10 @@ static const struct flowtap_code *find_kernel(struct flowtap_address_map *map, u
 	if (flowtap_kernel_texts_find(map->kernel, time, address, &code))
 		return NULL;
 	code.file |= KERNEL_FILES;
-	if (flowtap_code_index_key(&map->codes, code.file, code.start - code.file_offset, code.end,
-				   &code.key))
+	if (flowtap_code_index_key(&map->code_index, code.file, code.start - code.file_offset,
+				   code.end, &code.key))
 		return NULL;
-	return flowtap_code_index_intern(&map->codes, &code);
+	return flowtap_code_index_intern(&map->code_index, &code);
 }
 
 const struct flowtap_code *flowtap_address_map_find(struct flowtap_address_map *map, uint32_t pid,

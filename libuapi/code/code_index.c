@@ -13,31 +13,31 @@ struct code_key {
 	uint32_t file;
 };
 
-void flowtap_code_index_free(struct flowtap_code_index *codes)
+void flowtap_code_index_free(struct flowtap_code_index *code_index)
 {
-	for (uint32_t i = 0; i < codes->n; i++)
-		free(codes->list[i]);
-	free(codes->list);
-	free(codes->keys);
-	flowtap_hash_table_free(&codes->by_position);
-	flowtap_hash_table_free(&codes->by_key);
+	for (uint32_t i = 0; i < code_index->n; i++)
+		free(code_index->list[i]);
+	free(code_index->list);
+	free(code_index->keys);
+	flowtap_hash_table_free(&code_index->by_position);
+	flowtap_hash_table_free(&code_index->by_key);
 }
 
-int flowtap_code_index_key(struct flowtap_code_index *codes, uint32_t file, uint64_t bias,
+int flowtap_code_index_key(struct flowtap_code_index *code_index, uint32_t file, uint64_t bias,
 			   uint64_t end, uint32_t *key)
 {
 	uint64_t hash = flowtap_hash_words((uint64_t[]){ file, bias, end }, 3);
-	struct flowtap_hash_table_walk walk = flowtap_hash_table_walk(&codes->by_key, hash);
+	struct flowtap_hash_table_walk walk = flowtap_hash_table_walk(&code_index->by_key, hash);
 
 	while (flowtap_hash_table_next(&walk, key))
-		if (codes->keys[*key].file == file && codes->keys[*key].bias == bias &&
-		    codes->keys[*key].end == end)
+		if (code_index->keys[*key].file == file && code_index->keys[*key].bias == bias &&
+		    code_index->keys[*key].end == end)
 			return 0;
-	*key = codes->n_keys;
-	if (FLOWTAP_GROW(codes->keys, codes->n_keys) ||
-	    flowtap_hash_table_add(&codes->by_key, hash, *key))
+	*key = code_index->n_keys;
+	if (FLOWTAP_GROW(code_index->keys, code_index->n_keys) ||
+	    flowtap_hash_table_add(&code_index->by_key, hash, *key))
 		return -ENOMEM;
-	codes->keys[codes->n_keys++] = (struct code_key){
+	code_index->keys[code_index->n_keys++] = (struct code_key){
 		.bias = bias,
 		.end = end,
 		.file = file,
@@ -52,25 +52,25 @@ static bool same_code(const struct flowtap_code *a, const struct flowtap_code *b
 	       a->bytes == b->bytes && a->path == b->path && a->missing == b->missing;
 }
 
-struct flowtap_code *flowtap_code_index_intern(struct flowtap_code_index *codes,
+struct flowtap_code *flowtap_code_index_intern(struct flowtap_code_index *code_index,
 					       const struct flowtap_code *code)
 {
 	uint64_t hash = flowtap_hash_words((uint64_t[]) { code->start, code->end, code->from,
 					   code->until, code->file_offset, code->file }, 6);
-	struct flowtap_hash_table_walk walk = flowtap_hash_table_walk(&codes->by_position, hash);
+	struct flowtap_hash_table_walk walk = flowtap_hash_table_walk(&code_index->by_position, hash);
 	struct flowtap_code *copy;
 	uint32_t index;
 
 	while (flowtap_hash_table_next(&walk, &index))
-		if (same_code(codes->list[index], code))
-			return codes->list[index];
+		if (same_code(code_index->list[index], code))
+			return code_index->list[index];
 	copy = malloc(sizeof(*copy));
-	if (!copy || FLOWTAP_GROW(codes->list, codes->n) ||
-	    flowtap_hash_table_add(&codes->by_position, hash, codes->n)) {
+	if (!copy || FLOWTAP_GROW(code_index->list, code_index->n) ||
+	    flowtap_hash_table_add(&code_index->by_position, hash, code_index->n)) {
 		free(copy);
 		return NULL;
 	}
 	*copy = *code;
-	codes->list[codes->n++] = copy;
+	code_index->list[code_index->n++] = copy;
 	return copy;
 }

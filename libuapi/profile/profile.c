@@ -14,7 +14,7 @@
 #include "profile/pieces.h"
 
 /* More distinct pieces of code than any archive has. */
-#define CODES_MAX (1U << 24)
+#define KEYS_MAX (1U << 24)
 
 static int compare(const void *one, const void *other)
 {
@@ -71,19 +71,20 @@ static void learn(struct flowtap_profile *profile, const struct flowtap_block *b
 {
 	uint32_t key = block->key;
 
-	if (key >= CODES_MAX)
+	if (key >= KEYS_MAX)
 		return;
-	if (key >= profile->n_codes) {
+	if (key >= profile->n_keys) {
 		uint32_t n = key < 512 ? 1024 : 2 * key;
-		const struct flowtap_code **codes = realloc(profile->codes, n * sizeof(codes[0]));
+		const struct flowtap_code **bigger =
+			realloc(profile->code_by_key, n * sizeof(bigger[0]));
 
-		if (!codes)
+		if (!bigger)
 			return;
-		memset(codes + profile->n_codes, 0, (n - profile->n_codes) * sizeof(codes[0]));
-		profile->codes = codes;
-		profile->n_codes = n;
+		memset(bigger + profile->n_keys, 0, (n - profile->n_keys) * sizeof(bigger[0]));
+		profile->code_by_key = bigger;
+		profile->n_keys = n;
 	}
-	profile->codes[key] =
+	profile->code_by_key[key] =
 		flowtap_address_map_find(profile->map, profile->pid, profile->time, block->address);
 }
 
@@ -92,7 +93,7 @@ static int add_block(struct flowtap_sink *sink, const struct flowtap_block *bloc
 {
 	struct flowtap_profile *profile = (struct flowtap_profile *)sink;
 
-	if (block->key >= profile->n_codes || !profile->codes[block->key])
+	if (block->key >= profile->n_keys || !profile->code_by_key[block->key])
 		learn(profile, block);
 	profile->instructions += block->instructions;
 	profile->blocks++;
@@ -168,13 +169,13 @@ void flowtap_profile_free(struct flowtap_profile *profile)
 {
 	tdestroy(profile->processes, free);
 	flowtap_pieces_free(&profile->pieces);
-	free(profile->codes);
+	free(profile->code_by_key);
 	free(profile->hits);
 }
 
 const struct flowtap_code *flowtap_profile_code(const struct flowtap_profile *profile, uint32_t key)
 {
-	return key < profile->n_codes ? profile->codes[key] : NULL;
+	return key < profile->n_keys ? profile->code_by_key[key] : NULL;
 }
 
 const char *flowtap_profile_symbol(void *argument, uint64_t address, uint64_t *offset)

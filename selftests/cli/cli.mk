@@ -12,3 +12,6 @@ EXTRA += $(B)/asan/cli/mkete
 # Where a recorded command prints, without a recording.
 $(eval $(call program,asan,cli,prints,,$(SANITIZE),$(B)/asan/libtools.a))
 EXTRA += $(B)/asan/cli/prints
+# dump, to which each reading of the clock is a minute.
+$(eval $(call program,asan,cli,dumps,,$(SANITIZE) -Xlinker --wrap=number_now,$(B)/asan/libtools.a))
+EXTRA += $(B)/asan/cli/dumps

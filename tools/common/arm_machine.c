@@ -28,14 +28,14 @@ static bool names(const char *property, size_t size, const char *wanted)
 	return false;
 }
 
-static int visit(const char *path, const struct stat *status, int type, struct FTW *place)
+static int visit(const char *path, const struct stat *status, int type, struct FTW *walk)
 {
 	char property[256];
 	ssize_t size;
 	int fd;
 
 	(void)status;
-	if (type != FTW_F || strcmp(path + place->base, "compatible"))
+	if (type != FTW_F || strcmp(path + walk->base, "compatible"))
 		return 0;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)

@@ -10,72 +10,72 @@
 #include <stdlib.h>
 #include <string.h>
 
-struct place {
+struct cursor {
 	const char *at, *end;
 };
 
-static void skip_blanks(struct place *place)
+static void skip_blanks(struct cursor *cursor)
 {
-	while (place->at < place->end && memchr(" \t\r\n", *place->at, 4))
-		place->at++;
+	while (cursor->at < cursor->end && memchr(" \t\r\n", *cursor->at, 4))
+		cursor->at++;
 }
 
-static bool is_digit(const struct place *place)
+static bool is_digit(const struct cursor *cursor)
 {
-	return place->at < place->end && *place->at >= '0' && *place->at <= '9';
+	return cursor->at < cursor->end && *cursor->at >= '0' && *cursor->at <= '9';
 }
 
-static bool skip_char(struct place *place, char c)
+static bool skip_char(struct cursor *cursor, char c)
 {
-	if (place->at == place->end || *place->at != c)
+	if (cursor->at == cursor->end || *cursor->at != c)
 		return false;
-	place->at++;
+	cursor->at++;
 	return true;
 }
 
-static bool skip_word(struct place *place, const char *word)
+static bool skip_word(struct cursor *cursor, const char *word)
 {
 	size_t size = strlen(word);
 
-	if ((size_t)(place->end - place->at) < size || memcmp(place->at, word, size))
+	if ((size_t)(cursor->end - cursor->at) < size || memcmp(cursor->at, word, size))
 		return false;
-	place->at += size;
+	cursor->at += size;
 	return true;
 }
 
-static bool skip_digits(struct place *place)
+static bool skip_digits(struct cursor *cursor)
 {
-	if (!is_digit(place))
+	if (!is_digit(cursor))
 		return false;
-	while (is_digit(place))
-		place->at++;
+	while (is_digit(cursor))
+		cursor->at++;
 	return true;
 }
 
-static bool skip_number(struct place *place)
+static bool skip_number(struct cursor *cursor)
 {
-	skip_char(place, '-');
-	if (!skip_char(place, '0') && !skip_digits(place))
+	skip_char(cursor, '-');
+	if (!skip_char(cursor, '0') && !skip_digits(cursor))
 		return false;
-	if (skip_char(place, '.') && !skip_digits(place))
+	if (skip_char(cursor, '.') && !skip_digits(cursor))
 		return false;
-	if (!skip_char(place, 'e') && !skip_char(place, 'E'))
+	if (!skip_char(cursor, 'e') && !skip_char(cursor, 'E'))
 		return true;
-	if (!skip_char(place, '+'))
-		skip_char(place, '-');
-	return skip_digits(place);
+	if (!skip_char(cursor, '+'))
+		skip_char(cursor, '-');
+	return skip_digits(cursor);
 }
 
 /* After \u: four digits. */
-static bool parse_code(struct place *place, uint32_t *code)
+static bool parse_code(struct cursor *cursor, uint32_t *code)
 {
 	*code = 0;
-	for (int i = 0; i < 4; i++, place->at++) {
+	for (int i = 0; i < 4; i++, cursor->at++) {
 		const char *digits = "0123456789abcdef", *digit;
 
-		if (place->at == place->end)
+		if (cursor->at == cursor->end)
 			return false;
-		digit = *place->at ? strchr(digits, *place->at | 0x20) : NULL;
+		digit = *cursor->at ? strchr(digits, *cursor->at | 0x20) : NULL;
 		if (!digit)
 			return false;
 		*code = *code << 4 | (uint32_t)(digit - digits);
@@ -84,124 +84,124 @@ static bool parse_code(struct place *place, uint32_t *code)
 }
 
 /* After the backslash. A surrogate wants its other half. */
-static bool parse_escape(struct place *place, uint32_t *code)
+static bool parse_escape(struct cursor *cursor, uint32_t *code)
 {
 	static const char names[] = "\"\\/bfnrt", values[] = "\"\\/\b\f\n\r\t";
 	const char *name;
 	uint32_t low;
 
-	if (place->at == place->end)
+	if (cursor->at == cursor->end)
 		return false;
-	if (*place->at++ != 'u') {
-		name = memchr(names, place->at[-1], sizeof(names) - 1);
+	if (*cursor->at++ != 'u') {
+		name = memchr(names, cursor->at[-1], sizeof(names) - 1);
 		*code = name ? (uint32_t)values[name - names] : 0;
 		return name;
 	}
-	if (!parse_code(place, code))
+	if (!parse_code(cursor, code))
 		return false;
 	if (*code < 0xd800 || *code > 0xdfff)
 		return true;
-	if (*code > 0xdbff || !skip_word(place, "\\u") || !parse_code(place, &low) ||
+	if (*code > 0xdbff || !skip_word(cursor, "\\u") || !parse_code(cursor, &low) ||
 	    low < 0xdc00 || low > 0xdfff)
 		return false;
 	*code = 0x10000 + ((*code - 0xd800) << 10) + (low - 0xdc00);
 	return true;
 }
 
-static bool skip_string(struct place *place)
+static bool skip_string(struct cursor *cursor)
 {
 	uint32_t code;
 	size_t length;
 
-	if (!skip_char(place, '"'))
+	if (!skip_char(cursor, '"'))
 		return false;
-	while (place->at < place->end) {
-		if (skip_char(place, '"'))
+	while (cursor->at < cursor->end) {
+		if (skip_char(cursor, '"'))
 			return true;
-		if (skip_char(place, '\\')) {
-			if (!parse_escape(place, &code))
+		if (skip_char(cursor, '\\')) {
+			if (!parse_escape(cursor, &code))
 				return false;
 			continue;
 		}
-		length = utf8_length(place->at, (size_t)(place->end - place->at));
-		if (!length || (unsigned char)*place->at < 0x20)
+		length = utf8_length(cursor->at, (size_t)(cursor->end - cursor->at));
+		if (!length || (unsigned char)*cursor->at < 0x20)
 			return false;
-		place->at += length;
+		cursor->at += length;
 	}
 	return false;
 }
 
-static bool skip_value(struct place *place, unsigned int depth);
+static bool skip_value(struct cursor *cursor, unsigned int depth);
 
 /* After the bracket: members or elements up to the other one. */
-static bool skip_list(struct place *place, char close, unsigned int depth)
+static bool skip_list(struct cursor *cursor, char close, unsigned int depth)
 {
 	if (!depth)
 		return false;
-	skip_blanks(place);
-	if (skip_char(place, close))
+	skip_blanks(cursor);
+	if (skip_char(cursor, close))
 		return true;
 	do {
-		skip_blanks(place);
+		skip_blanks(cursor);
 		if (close == '}') {
-			if (!skip_string(place))
+			if (!skip_string(cursor))
 				return false;
-			skip_blanks(place);
-			if (!skip_char(place, ':'))
+			skip_blanks(cursor);
+			if (!skip_char(cursor, ':'))
 				return false;
 		}
-		if (!skip_value(place, depth - 1))
+		if (!skip_value(cursor, depth - 1))
 			return false;
-		skip_blanks(place);
-	} while (skip_char(place, ','));
-	return skip_char(place, close);
+		skip_blanks(cursor);
+	} while (skip_char(cursor, ','));
+	return skip_char(cursor, close);
 }
 
-static bool skip_value(struct place *place, unsigned int depth)
+static bool skip_value(struct cursor *cursor, unsigned int depth)
 {
-	skip_blanks(place);
-	if (place->at == place->end)
+	skip_blanks(cursor);
+	if (cursor->at == cursor->end)
 		return false;
-	switch (*place->at) {
+	switch (*cursor->at) {
 	case '{':
-		place->at++;
-		return skip_list(place, '}', depth);
+		cursor->at++;
+		return skip_list(cursor, '}', depth);
 	case '[':
-		place->at++;
-		return skip_list(place, ']', depth);
+		cursor->at++;
+		return skip_list(cursor, ']', depth);
 	case '"':
-		return skip_string(place);
+		return skip_string(cursor);
 	case 't':
-		return skip_word(place, "true");
+		return skip_word(cursor, "true");
 	case 'f':
-		return skip_word(place, "false");
+		return skip_word(cursor, "false");
 	case 'n':
-		return skip_word(place, "null");
+		return skip_word(cursor, "null");
 	default:
-		return skip_number(place);
+		return skip_number(cursor);
 	}
 }
 
 /* The value at the position, which moves past it; the text was checked. */
-static struct json_value parse_value(struct place *place)
+static struct json_value parse_value(struct cursor *cursor)
 {
 	struct json_value value;
 
-	skip_blanks(place);
-	value.text = place->at;
-	if (!skip_value(place, JSON_READER_DEPTH))
+	skip_blanks(cursor);
+	value.text = cursor->at;
+	if (!skip_value(cursor, JSON_READER_DEPTH))
 		return (struct json_value){ .text = NULL };
-	value.size = (size_t)(place->at - value.text);
+	value.size = (size_t)(cursor->at - value.text);
 	return value;
 }
 
 bool json_reader_open(const char *text, size_t size, struct json_value *value)
 {
-	struct place place = { text, text + size };
+	struct cursor cursor = { text, text + size };
 
-	*value = parse_value(&place);
-	skip_blanks(&place);
-	return value->size && place.at == place.end;
+	*value = parse_value(&cursor);
+	skip_blanks(&cursor);
+	return value->size && cursor.at == cursor.end;
 }
 
 /* --- What is in it. --- */
@@ -209,25 +209,25 @@ bool json_reader_open(const char *text, size_t size, struct json_value *value)
 struct json_value json_member(struct json_value object, const char *key)
 {
 	const struct json_value none = { .text = NULL };
-	struct place place = { object.text, object.text + object.size };
+	struct cursor cursor = { object.text, object.text + object.size };
 	struct json_value name, value;
 	char text[64];
 
-	if (!object.size || !skip_char(&place, '{'))
+	if (!object.size || !skip_char(&cursor, '{'))
 		return none;
-	skip_blanks(&place);
-	while (place.at < place.end && *place.at == '"') {
-		name = parse_value(&place);
-		skip_blanks(&place);
-		skip_char(&place, ':');
-		value = parse_value(&place);
+	skip_blanks(&cursor);
+	while (cursor.at < cursor.end && *cursor.at == '"') {
+		name = parse_value(&cursor);
+		skip_blanks(&cursor);
+		skip_char(&cursor, ':');
+		value = parse_value(&cursor);
 		if (!value.size)
 			return none;
 		if (json_is_string(name, text, sizeof(text)) && !strcmp(text, key))
 			return value;
-		skip_blanks(&place);
-		skip_char(&place, ',');
-		skip_blanks(&place);
+		skip_blanks(&cursor);
+		skip_char(&cursor, ',');
+		skip_blanks(&cursor);
 	}
 	return none;
 }
@@ -235,18 +235,18 @@ struct json_value json_member(struct json_value object, const char *key)
 struct json_value json_next(struct json_value array, struct json_value element)
 {
 	const struct json_value none = { .text = NULL };
-	struct place place = { array.text, array.text + array.size };
+	struct cursor cursor = { array.text, array.text + array.size };
 
-	if (!array.size || !skip_char(&place, '['))
+	if (!array.size || !skip_char(&cursor, '['))
 		return none;
 	if (element.size) {
-		place.at = element.text + element.size;
-		skip_blanks(&place);
-		if (!skip_char(&place, ','))
+		cursor.at = element.text + element.size;
+		skip_blanks(&cursor);
+		if (!skip_char(&cursor, ','))
 			return none;
 	}
-	skip_blanks(&place);
-	return place.at < place.end && *place.at != ']' ? parse_value(&place) : none;
+	skip_blanks(&cursor);
+	return cursor.at < cursor.end && *cursor.at != ']' ? parse_value(&cursor) : none;
 }
 
 bool json_is_true(struct json_value value)
@@ -291,21 +291,21 @@ static size_t put_utf8(char bytes[4], uint32_t code)
 
 bool json_is_string(struct json_value value, char *text, size_t capacity)
 {
-	struct place place = { value.text, value.text + value.size };
+	struct cursor cursor = { value.text, value.text + value.size };
 	size_t used = 0, length;
 	uint32_t code;
 	char bytes[4];
 
-	if (!value.size || !skip_char(&place, '"'))
+	if (!value.size || !skip_char(&cursor, '"'))
 		return false;
-	while (place.at < place.end && *place.at != '"') {
-		if (skip_char(&place, '\\')) {
-			if (!parse_escape(&place, &code))
+	while (cursor.at < cursor.end && *cursor.at != '"') {
+		if (skip_char(&cursor, '\\')) {
+			if (!parse_escape(&cursor, &code))
 				return false;
 			length = put_utf8(bytes, code ? code : 0xfffd);
 		} else {
 			length = 1;
-			bytes[0] = *place.at++;
+			bytes[0] = *cursor.at++;
 		}
 		if (length >= capacity - used)
 			return false;

@@ -98,7 +98,7 @@ _flowtap() {
 		[diff]='--context --ignore --disassembler --quiet --json --help'
 		[stat]='--mnemonics --disassembler --all --skip --count --quiet --json --help'
 		[dump]='--blocks --hex --instructions --disassembler --symbols --skip --count --json --packets --config
-			--framed --id --cpu --help'
+			--framed --id --cpu --quiet --help'
 		[check]='--all --quiet --json --help'
 		[doctor]='--json --help'
 		[list]='--json --help'

@@ -3,9 +3,9 @@
 #ifndef FLOWTAP_TOOLS_DECODE_DECODE_H
 #define FLOWTAP_TOOLS_DECODE_DECODE_H
 
-#include "common/ete_config.h"
 #include "common/format.h"
 #include "common/format_request.h"
+#include "common/raw_options.h"
 
 #include <flowtap/memory.h>
 #include <stdbool.h>

@@ -2,11 +2,11 @@
 /* Parses the command line of `flowtap decode`, and checks that its options fit together. */
 #include "decode/decode.h"
 
-#include "common/ete_config.h"
 #include "common/format.h"
 #include "common/input_file.h"
 #include "common/output_file.h"
 #include "common/parse_options.h"
+#include "common/raw_options.h"
 #include "common/tool.h"
 
 #include <fcntl.h>

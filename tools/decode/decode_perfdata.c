@@ -180,7 +180,7 @@ static int decode_cpu(struct perf *perf, struct trace_output *output,
 	return error;
 }
 
-static bool goes(const struct perf *perf, size_t i)
+static bool is_decoded(const struct perf *perf, size_t i)
 {
 	const struct flowtap_perfdata_cpu *cpu = &flowtap_perfdata_info(perf->perfdata)->cpus[i];
 	char name[16];
@@ -231,14 +231,14 @@ static int decode_cpus(struct perf *perf, int input)
 	int error = 0;
 
 	for (size_t i = 0; i < info->n_cpus; i++) {
-		n += goes(perf, i);
-		perf->decoding.expected += goes(perf, i) ? perf->bytes[i] : 0;
+		n += is_decoded(perf, i);
+		perf->decoding.expected += is_decoded(perf, i) ? perf->bytes[i] : 0;
 	}
 	if (!n)
 		return no_trace(perf);
 	perf->decoding.several = n > 1;
 	for (size_t i = 0; !error && i < info->n_cpus; i++) {
-		if (!goes(perf, i))
+		if (!is_decoded(perf, i))
 			continue;
 		error = decode_cpu(perf, &output, &info->cpus[i], input);
 		/* A CPU on which the thread never ran has no output. */

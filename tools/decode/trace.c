@@ -5,8 +5,8 @@
  */
 #include "decode/trace.h"
 
-#include "common/ete_config.h"
 #include "common/input_file.h"
+#include "common/raw_options.h"
 #include "common/tool.h"
 #include "decode/trace_summary.h"
 

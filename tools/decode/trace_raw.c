@@ -2,8 +2,8 @@
 /* From the bytes of one trace unit, as they came out of TRBE or a CoreSight buffer, to a trace. */
 #include "decode/trace.h"
 
-#include "common/ete_config.h"
 #include "common/input_file.h"
+#include "common/raw_options.h"
 #include "common/tool.h"
 
 #include <errno.h>

@@ -66,33 +66,33 @@ void difference_add(struct difference *difference, int file, const struct step *
 
 /* --- One step. --- */
 
-struct place {
+struct position {
 	const struct difference *difference;
 	uint64_t number;		/* of the next instruction, from 1 */
 	uint8_t it;			/* ITSTATE before it */
 };
 
 /* The next address differs. */
-static void pass(struct place *place, const struct step *step)
+static void pass(struct position *position, const struct step *step)
 {
 	uint8_t bytes[4];
 
 	if (step->kind == STEP_EXCEPTION || step->kind == STEP_GAP)
-		place->it = 0;
+		position->it = 0;
 	if (step->kind != STEP_INSTRUCTION)
 		return;
 	memcpy(bytes, &step->opcode, sizeof(bytes));
-	place->number++;
-	place->it = isa_it_after((enum flowtap_isa)step->isa, place->it, step->address, bytes,
-				  step->size);
+	position->number++;
+	position->it = isa_it_after((enum flowtap_isa)step->isa, position->it, step->address, bytes,
+				    step->size);
 }
 
-static void text_of(const struct place *place, const struct step *step, char *text)
+static void text_of(const struct position *position, const struct step *step, char *text)
 {
 	uint8_t bytes[4];
 
 	memcpy(bytes, &step->opcode, sizeof(bytes));
-	flowtap_disasm_text(place->difference->disasm, (enum flowtap_isa)step->isa, place->it,
+	flowtap_disasm_text(position->difference->disasm, (enum flowtap_isa)step->isa, position->it,
 			    step->address, bytes, step->size, text, FLOWTAP_DISASM_CAPACITY);
 }
 
@@ -118,15 +118,15 @@ static void print_context(const struct flowtap_context *context)
 	putchar('\n');
 }
 
-static void print_step(struct place *place, char mark, const struct step *step)
+static void print_step(struct position *position, char mark, const struct step *step)
 {
 	char text[FLOWTAP_DISASM_CAPACITY], number[32];
 
 	switch ((enum step_kind)step->kind) {
 	case STEP_INSTRUCTION:
-		text_of(place, step, text);
+		text_of(position, step, text);
 		printf("%c %14s  %016" PRIx64 "  %0*" PRIx32 "%*s  %s  %s\n", mark,
-		       number_group(place->number, number), step->address, 2 * step->size,
+		       number_group(position->number, number), step->address, 2 * step->size,
 		       opcode_of(step), 8 - 2 * step->size, "", isa_name((enum flowtap_isa)step->isa), text);
 		break;
 	case STEP_CONTEXT:
@@ -144,7 +144,7 @@ static void print_step(struct place *place, char mark, const struct step *step)
 		printf(" at %016" PRIx64 "\n", step->exception.address);
 		break;
 	}
-	pass(place, step);
+	pass(position, step);
 }
 
 /* The first step that is shown of those before. */
@@ -159,20 +159,20 @@ static const struct step *before(const struct difference *difference, uint64_t i
 }
 
 /* Where the oldest step that is known stands. */
-static struct place begin(const struct difference *difference, uint64_t *first)
+static struct position begin(const struct difference *difference, uint64_t *first)
 {
-	struct place place = { .difference = difference, .number = difference->same + 1 };
+	struct position position = { .difference = difference, .number = difference->same + 1 };
 
 	*first = first_before(difference, lines_before(difference));
 	for (uint64_t i = *first; i < difference->n_before; i++)
-		place.number -= before(difference, i)->kind == STEP_INSTRUCTION;
-	return place;
+		position.number -= before(difference, i)->kind == STEP_INSTRUCTION;
+	return position;
 }
 
 void difference_print(const struct difference *difference)
 {
 	uint64_t shown = first_before(difference, difference->context), i;
-	struct place place = begin(difference, &i), side;
+	struct position position = begin(difference, &i), side;
 	char number[32];
 
 	printf("--- ");
@@ -182,11 +182,11 @@ void difference_print(const struct difference *difference)
 	printf("\n@@ %s instruction%s the same @@\n", number_group(difference->same, number),
 	       difference->same == 1 ? " is" : "s are");
 	for (; i < shown; i++)
-		pass(&place, before(difference, i));
+		pass(&position, before(difference, i));
 	for (; i < difference->n_before; i++)
-		print_step(&place, ' ', before(difference, i));
+		print_step(&position, ' ', before(difference, i));
 	for (int file = 0; file < 2; file++) {
-		side = place;
+		side = position;
 		for (size_t at = 0; at < difference->n[file]; at++)
 			print_step(&side, "-+"[file], &difference->after[file][at]);
 		if (difference->ended[file])
@@ -196,12 +196,13 @@ void difference_print(const struct difference *difference)
 
 /* --- JSON --- */
 
-static void json_instruction(struct json *json, const struct place *place, const struct step *step)
+static void json_instruction(struct json *json, const struct position *position,
+			     const struct step *step)
 {
 	char text[FLOWTAP_DISASM_CAPACITY];
 
-	text_of(place, step, text);
-	json_number(json, "instruction", place->number);
+	text_of(position, step, text);
+	json_number(json, "instruction", position->number);
 	json_string(json, "isa", isa_name((enum flowtap_isa)step->isa));
 	json_hex(json, "address", step->address);
 	json_hex(json, "opcode", opcode_of(step));
@@ -233,12 +234,12 @@ static void json_exception(struct json *json, const struct flowtap_exception *ex
 }
 
 /* The keys are those of `dump --json`. */
-static void json_step(struct json *json, struct place *place, const struct step *step)
+static void json_step(struct json *json, struct position *position, const struct step *step)
 {
 	json_open(json, NULL, '{');
 	switch ((enum step_kind)step->kind) {
 	case STEP_INSTRUCTION:
-		json_instruction(json, place, step);
+		json_instruction(json, position, step);
 		break;
 	case STEP_CONTEXT:
 		json_context(json, &step->context);
@@ -252,14 +253,14 @@ static void json_step(struct json *json, struct place *place, const struct step 
 		break;
 	}
 	json_close(json, '}');
-	pass(place, step);
+	pass(position, step);
 }
 
 void difference_json(const struct difference *difference)
 {
 	struct json json = { .file = stdout };
 	uint64_t shown = first_before(difference, difference->context), i;
-	struct place place = begin(difference, &i), side;
+	struct position position = begin(difference, &i), side;
 
 	json_open(&json, NULL, '{');
 	json_open(&json, "files", '[');
@@ -278,13 +279,13 @@ void difference_json(const struct difference *difference)
 	json_open(&json, "before", '[');
 	for (; i < difference->n_before; i++) {
 		if (i < shown || !difference->found)
-			pass(&place, before(difference, i));
+			pass(&position, before(difference, i));
 		else
-			json_step(&json, &place, before(difference, i));
+			json_step(&json, &position, before(difference, i));
 	}
 	json_close(&json, ']');
 	for (int file = 0; file < 2; file++) {
-		side = place;
+		side = position;
 		json_open(&json, file ? "second" : "first", '[');
 		for (size_t at = 0; at < difference->n[file]; at++)
 			json_step(&json, &side, &difference->after[file][at]);

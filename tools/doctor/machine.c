@@ -75,7 +75,7 @@ static long read_long(const char *path)
 
 static void read_config(struct machine *machine)
 {
-	static const char *const places[] = { "/boot/config-%s", "/lib/modules/%s/config",
+	static const char *const paths[] = { "/boot/config-%s", "/lib/modules/%s/config",
 					      "/usr/lib/modules/%s/config",
 					      "/lib/modules/%s/build/.config" };
 	char path[PATH_MAX];
@@ -88,8 +88,8 @@ static void read_config(struct machine *machine)
 			pclose(pipe);
 		}
 	}
-	for (size_t i = 0; i < sizeof(places) / sizeof(places[0]) && !machine->config; i++) {
-		snprintf(path, sizeof(path), places[i], machine->name.release);
+	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]) && !machine->config; i++) {
+		snprintf(path, sizeof(path), paths[i], machine->name.release);
 		machine->config = read_text(path, NULL);
 	}
 }

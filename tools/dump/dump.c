@@ -2,10 +2,10 @@
 /* flowtap dump: what is in a file. */
 #include "dump/dump.h"
 
-#include "common/ete_config.h"
 #include "common/format.h"
 #include "common/input_file.h"
 #include "common/parse_options.h"
+#include "common/raw_options.h"
 #include "common/tool.h"
 #include "dump/listing.h"
 #include "dump/packets.h"
@@ -28,6 +28,7 @@ static const char help[] =
 	"  -b, --blocks   of an archive the blocks only, not what is in them; of a perf.data the\n"
 	"                 trace units and regions of trace only\n"
 	"  -x, --hex      of STF the bytes of each record as well\n"
+	"  -q, --quiet    no progress\n"
 	"  -h, --help     this text\n"
 	"\n"
 	"Of a trace:\n"
@@ -63,6 +64,7 @@ struct dumping {
 	struct listing_request listing;
 	bool blocks;			/* only */
 	bool hex;
+	bool quiet;
 	bool is_packets;
 	bool instructions;
 	/* The first option given of them; NULL: none. */
@@ -94,6 +96,7 @@ static int dump(const char *command, int fd, const char *given, const struct dum
 	ssize_t n = pread(fd, begin, sizeof(begin), 0);
 	size_t size = (size_t)n;
 	bool stf, zstf, archive, perf;
+	struct dump_progress progress;
 	int status;
 
 	if (n <= 0) {
@@ -107,14 +110,15 @@ static int dump(const char *command, int fd, const char *given, const struct dum
 	status = check_file(command, dumping, path, archive || perf, stf || zstf);
 	if (status)
 		return status;
+	dump_progress_begin(&progress, fd, dumping->quiet);
 	if (archive)
-		return dump_archive(fd, path, !dumping->blocks);
+		return dump_archive(fd, path, !dumping->blocks, &progress);
 	if (stf)
-		return dump_stf(fd, path, dumping->hex);
+		return dump_stf(fd, path, dumping->hex, &progress);
 	if (zstf)
-		return dump_zstf(fd, path, dumping->hex);
+		return dump_zstf(fd, path, dumping->hex, &progress);
 	if (perf)
-		return dump_perfdata(fd, path, !dumping->blocks);
+		return dump_perfdata(fd, path, !dumping->blocks, &progress);
 	/* Of what has no records of its own. */
 	kind = format_of_bytes(begin, size);
 	if (kind && kind->read)
@@ -149,6 +153,7 @@ static int parse(int argc, char **argv, struct dumping *dumping)
 	const struct command_option options[] = {
 		OPTION_FLAG('b', "blocks", &dumping->blocks),
 		OPTION_FLAG('x', "hex", &dumping->hex),
+		OPTION_FLAG('q', "quiet", &dumping->quiet),
 		OPTION_FLAG('p', "packets", &dumping->is_packets),
 		OPTION_FLAG('i', "instructions", &dumping->instructions),
 		OPTION_DISASSEMBLER(&listing->disassembler, .first = &dumping->of_listing),
@@ -177,11 +182,12 @@ int dump_command(int argc, char **argv)
 	if (status)
 		return status;
 	dumping.packets.path = argv[optind];
+	dumping.packets.quiet = dumping.listing.quiet = dumping.quiet;
 	if (dumping.is_packets)
 		return packets_dump(&dumping.packets);
 	if (is_listing(&dumping))
 		return listing_dump(argv[0], argv[optind], -1, &dumping.listing);
-	fd = input_open(argv[optind], false);
+	fd = input_open(argv[optind], dumping.quiet);
 	if (fd < 0)
 		return STATUS_ERROR;
 	status = dump(argv[0], fd, argv[optind], &dumping);

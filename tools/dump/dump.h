@@ -3,6 +3,8 @@
 #ifndef FLOWTAP_TOOLS_DUMP_DUMP_H
 #define FLOWTAP_TOOLS_DUMP_DUMP_H
 
+#include "dump/dump_progress.h"
+
 #include <linux/flowtap.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -10,13 +12,14 @@
 
 /*
  * Each prints to stdout, complains about what is damaged with offset and reason, and returns an
- * exit status: STATUS_OK, STATUS_DAMAGED, STATUS_ERROR. fd stands at the beginning.
+ * exit status: STATUS_OK, STATUS_DAMAGED, STATUS_ERROR. fd stands at the beginning; the progress is
+ * begun for it.
  */
-int dump_archive(int fd, const char *path, bool contents);
+int dump_archive(int fd, const char *path, bool contents, struct dump_progress *progress);
 /* With contents the records too; of trace bytes only where they are. */
-int dump_perfdata(int fd, const char *path, bool contents);
-int dump_stf(int fd, const char *path, bool hex);
-int dump_zstf(int fd, const char *path, bool hex);
+int dump_perfdata(int fd, const char *path, bool contents, struct dump_progress *progress);
+int dump_stf(int fd, const char *path, bool hex, struct dump_progress *progress);
+int dump_zstf(int fd, const char *path, bool hex, struct dump_progress *progress);
 
 /*
  * One record of a ring, of `size` bytes, as indented lines. NULL, or what contradicts itself in it

@@ -336,7 +336,8 @@ static const struct {
 	{ FLOWTAP_ARCHIVE_FILE, print_file },	    { FLOWTAP_ARCHIVE_TRIGGER, print_trigger },
 };
 
-static bool print_block(const struct flowtap_archive_block *block, const char *path, bool contents)
+static bool print_block(const struct flowtap_archive_block *block, const char *path, bool contents,
+			struct dump_progress *progress)
 {
 	const char *problem = NULL;
 
@@ -349,13 +350,15 @@ static bool print_block(const struct flowtap_archive_block *block, const char *p
 	for (size_t i = 0; contents && i < sizeof(printers) / sizeof(printers[0]); i++)
 		if (printers[i].type == block->type)
 			problem = printers[i].print(block);
-	if (problem)
-		complain("'%s': offset %" PRIu64 ": %s block: %s", path, block->offset,
-			 name_of(block_names, block->type), problem);
-	return !problem;
+	if (!problem)
+		return true;
+	dump_progress_end(progress);
+	complain("'%s': offset %" PRIu64 ": %s block: %s", path, block->offset,
+		 name_of(block_names, block->type), problem);
+	return false;
 }
 
-int dump_archive(int fd, const char *path, bool contents)
+int dump_archive(int fd, const char *path, bool contents, struct dump_progress *progress)
 {
 	struct flowtap_archive_reader *reader;
 	struct flowtap_archive_block block;
@@ -372,15 +375,19 @@ int dump_archive(int fd, const char *path, bool contents)
 	}
 	while ((result = flowtap_archive_next(reader, &block))) {
 		if (result > 0) {
-			status = print_block(&block, path, contents) ? status : STATUS_DAMAGED;
+			dump_progress_show(progress, block.offset);
+			if (!print_block(&block, path, contents, progress))
+				status = STATUS_DAMAGED;
 			ended |= block.type == FLOWTAP_ARCHIVE_END;
 			continue;
 		}
 		status = STATUS_DAMAGED;
+		dump_progress_end(progress);
 		complain("'%s': %s", path, flowtap_archive_error(reader, NULL));
 		if (result != -EBADMSG)
 			break;
 	}
+	dump_progress_end(progress);
 	/* Also where it was cut within a block: a complaint said so. */
 	if (!ended && (!result || result == -ENODATA)) {
 		status = STATUS_DAMAGED;

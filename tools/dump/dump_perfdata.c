@@ -18,6 +18,7 @@ enum {
 
 struct dump {
 	const char *path;
+	struct dump_progress *progress;
 	uint64_t damages;
 };
 
@@ -131,8 +132,9 @@ static void print_fields(const struct flowtap_perfdata_record *record)
 static int print_record(void *argument, const struct flowtap_perfdata_record *record)
 {
 	const char *name = flowtap_perfdata_record_name(record->type);
+	const struct dump *dump = argument;
 
-	(void)argument;
+	dump_progress_show(dump->progress, record->offset);
 	printf("0x%08" PRIx64 " ", record->offset);
 	if (name)
 		fputs(name, stdout);
@@ -205,12 +207,13 @@ static void on_damage(void *argument, uint64_t offset, const char *reason)
 	struct dump *dump = argument;
 
 	dump->damages++;
+	dump_progress_end(dump->progress);
 	complain("'%s': offset %" PRIu64 ": %s", dump->path, offset, reason);
 }
 
-int dump_perfdata(int fd, const char *path, bool contents)
+int dump_perfdata(int fd, const char *path, bool contents, struct dump_progress *progress)
 {
-	struct dump dump = { .path = path };
+	struct dump dump = { .path = path, .progress = progress };
 	struct flowtap_perfdata *perfdata;
 	const char *reason = NULL;
 	int error = flowtap_perfdata_open(fd, on_damage, &dump, &perfdata, &reason);
@@ -221,7 +224,8 @@ int dump_perfdata(int fd, const char *path, bool contents)
 	}
 	print_info(flowtap_perfdata_info(perfdata));
 	if (contents)
-		error = flowtap_perfdata_walk(perfdata, print_record, NULL);
+		error = flowtap_perfdata_walk(perfdata, print_record, &dump);
+	dump_progress_end(progress);
 	print_ranges(perfdata);
 	flowtap_perfdata_close(perfdata);
 	if (error)

@@ -18,6 +18,7 @@
 /* A .zstf, one chunk after the other. */
 struct packed {
 	const char *path;
+	struct dump_progress *progress;
 	struct flowtap_zstf_reader *reader;
 	uint64_t begin;		/* of the chunk, in the uncompressed trace */
 	uint64_t passed;	/* of the uncompressed trace, so far */
@@ -30,6 +31,7 @@ struct packed {
 struct trace {
 	int fd;
 	struct packed *packed;	/* NULL: fd is not compressed */
+	struct dump_progress *progress;
 	uint8_t *bytes;		/* WINDOW; those in [at, end) are not printed yet */
 	size_t at, end;
 	uint64_t offset;	/* of bytes[at] */
@@ -73,6 +75,14 @@ static bool more(struct trace *trace)
 	else
 		trace->end += (size_t)n;
 	return n > 0;
+}
+
+/* What of the file was printed: of a .zstf, whole chunks. */
+static void show_progress(struct trace *trace)
+{
+	const struct packed *packed = trace->packed;
+
+	dump_progress_show(trace->progress, packed ? packed->chunk.offset : trace->offset);
 }
 
 static void pass(struct trace *trace, size_t size)
@@ -221,6 +231,7 @@ static bool print_next(struct trace *trace, bool hex)
 	int error;
 
 	trace->record = trace->offset;
+	show_progress(trace);
 	if (trace->at == trace->end && !more(trace))
 		return false;
 	print_chunk(trace);
@@ -251,6 +262,7 @@ static int dump(struct trace *trace, const char *path, bool hex)
 	while (print_next(trace, hex))
 		;
 	free(trace->bytes);
+	dump_progress_end(trace->progress);
 	if (!trace->problem)
 		return STATUS_OK;
 	putchar('\n');
@@ -258,9 +270,9 @@ static int dump(struct trace *trace, const char *path, bool hex)
 	return STATUS_DAMAGED;
 }
 
-int dump_stf(int fd, const char *path, bool hex)
+int dump_stf(int fd, const char *path, bool hex, struct dump_progress *progress)
 {
-	struct trace trace = { .fd = fd };
+	struct trace trace = { .fd = fd, .progress = progress };
 
 	return dump(&trace, path, hex);
 }
@@ -286,6 +298,7 @@ static bool without_index(struct packed *packed)
 	const char *reason = flowtap_zstf_problem(packed->reader, &offset);
 	bool can = !flowtap_zstf_scan(packed->reader);
 
+	dump_progress_end(packed->progress);
 	complain("'%s': offset %" PRIu64 ": %s%s", packed->path, offset, reason,
 		 can ? "; what it has is read without its index" : "");
 	packed->damaged = true;
@@ -339,7 +352,7 @@ static void report_rest(struct packed *packed)
 
 static int dump_chunks(struct packed *packed, bool hex)
 {
-	struct trace trace = { .packed = packed };
+	struct trace trace = { .packed = packed, .progress = packed->progress };
 	int status = dump(&trace, packed->path, hex);
 
 	if (!status)
@@ -347,9 +360,9 @@ static int dump_chunks(struct packed *packed, bool hex)
 	return status ? status : packed->damaged ? STATUS_DAMAGED : STATUS_OK;
 }
 
-int dump_zstf(int fd, const char *path, bool hex)
+int dump_zstf(int fd, const char *path, bool hex, struct dump_progress *progress)
 {
-	struct packed packed = { .path = path };
+	struct packed packed = { .path = path, .progress = progress };
 	int error = flowtap_zstf_open(fd, &packed.reader), status = STATUS_ERROR;
 
 	if (!error || (error == -EBADMSG && without_index(&packed)))

@@ -9,6 +9,7 @@
 #include "common/json.h"
 #include "common/tool.h"
 #include "common/tracefile.h"
+#include "dump/dump_progress.h"
 
 #include <errno.h>
 #include <flowtap/disasm.h>
@@ -321,14 +322,16 @@ static int handle_element(struct flowtap_sink *sink, const struct flowtap_elemen
 	return 0;
 }
 
-static int list(struct listing *listing, const char *path, int fd, const struct tracefile_part *part)
+static int list(struct listing *listing, const char *path, int fd,
+		const struct listing_request *request)
 {
 	struct tracefile file;
 	int error, status;
 
-	if (tracefile_open(&file, path, fd < 0 ? fd : dup(fd), NULL, false))
+	if (tracefile_open(&file, path, fd < 0 ? fd : dup(fd), NULL, request->quiet))
 		return STATUS_ERROR;
-	file.part = *part;
+	file.part = request->part;
+	file.progress.doing = dump_progress_doing(request->quiet);
 	error = tracefile_read(&file, &listing->sink);
 	if (error && error != -EPIPE)
 		tracefile_complain(&file, error);
@@ -361,7 +364,7 @@ int listing_dump(const char *command, const char *path, int fd,
 		status = STATUS_ERROR;
 	}
 	if (!status)
-		status = list(&listing, path, fd, &request->part);
+		status = list(&listing, path, fd, request);
 	flowtap_disasm_free(listing.disasm);
 	symbols_free(&symbols);
 	return status;

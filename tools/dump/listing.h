@@ -13,6 +13,7 @@ struct listing_request {
 	enum flowtap_disasm_backend disassembler;
 	struct symbols_request symbols;
 	bool json;
+	bool quiet;			/* no progress */
 	struct tracefile_part part;
 };
 

@@ -5,10 +5,11 @@
  */
 #include "dump/packets.h"
 
-#include "common/ete_config.h"
 #include "common/format.h"
 #include "common/input_file.h"
+#include "common/raw_options.h"
 #include "common/tool.h"
+#include "dump/dump_progress.h"
 
 #include <errno.h>
 #include <flowtap/input.h>
@@ -32,6 +33,7 @@ struct printing {
 	uint8_t part_bytes[FLOWTAP_ETE_PACKET_MAX];
 	size_t part_size;
 	bool damaged;
+	struct dump_progress progress;
 	bool synced;			/* there was an Alignment Sync */
 };
 
@@ -75,6 +77,7 @@ static void handle_packet(struct printing *printing, const uint8_t *bytes,
 	printing->synced |= packet->type == FLOWTAP_ETE_ALIGNMENT_SYNC;
 	if (packet->type == FLOWTAP_ETE_RESERVED) {
 		printing->damaged = true;
+		dump_progress_end(&printing->progress);
 		complain("offset 0x%" PRIx64 ": %s", printing->offset, packet->reason);
 	}
 }
@@ -136,17 +139,28 @@ static int handle_loss(struct flowtap_trace_feed *feed, const struct flowtap_gap
 	return 0;
 }
 
+static void handle_progress(struct flowtap_trace_feed *feed, size_t bytes)
+{
+	struct printing *printing = feed->argument;
+
+	(void)bytes;
+	dump_progress_show(&printing->progress, feed->read);
+}
+
 /* main complains about standard output that cannot be written. */
-static int print_trace(struct printing *printing, const char *name)
+static int print_trace(struct printing *printing, const char *name, bool quiet)
 {
 	int error;
 
 	printing->feed.argument = printing;
 	printing->feed.bytes = handle_bytes;
 	printing->feed.lost = handle_loss;
+	printing->feed.progress = handle_progress;
+	dump_progress_begin(&printing->progress, printing->feed.fd, quiet);
 	flowtap_ete_parser_init(&printing->parser, &printing->config);
 	error = flowtap_trace_feed(&printing->feed);
 	end(printing);
+	dump_progress_end(&printing->progress);
 	free(printing->bytes);
 	if (error == -EIO && ferror(stdout))
 		return STATUS_ERROR;
@@ -207,7 +221,7 @@ static void print_source(const struct flowtap_snapshot_source *source)
 }
 
 static int dump_source(const struct flowtap_snapshot *snapshot,
-		       const struct flowtap_snapshot_source *source)
+		       const struct flowtap_snapshot_source *source, bool quiet)
 {
 	struct printing printing = {
 		.config = source->config,
@@ -225,7 +239,7 @@ static int dump_source(const struct flowtap_snapshot *snapshot,
 		return STATUS_ERROR;
 	}
 	print_source(source);
-	status = print_trace(&printing, source->buffer->file);
+	status = print_trace(&printing, source->buffer->file, quiet);
 	close(printing.feed.fd);
 	return status;
 }
@@ -251,7 +265,7 @@ static int dump_snapshot(const struct packets_options *options)
 		if (!wanted(options, &sources[i]))
 			continue;
 		any = true;
-		one = dump_source(snapshot, &sources[i]);
+		one = dump_source(snapshot, &sources[i], options->quiet);
 		if (one)
 			status = one;
 	}
@@ -314,13 +328,13 @@ static int dump_raw(const struct packets_options *options)
 		return STATUS_USAGE;
 	}
 	printing.feed.id = id;
-	printing.feed.fd = input_open(options->path, false);
+	printing.feed.fd = input_open(options->path, options->quiet);
 	if (printing.feed.fd < 0)
 		return STATUS_ERROR;
 	if (is_other(printing.feed.fd, input_name(options->path)))
 		status = STATUS_ERROR;
 	else
-		status = print_trace(&printing, input_name(options->path));
+		status = print_trace(&printing, input_name(options->path), options->quiet);
 	if (status != STATUS_ERROR && options->framing.framed && !printing.feed.ids[id]) {
 		complain_no_source(input_name(options->path), id, printing.feed.ids);
 		status = STATUS_ERROR;

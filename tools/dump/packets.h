@@ -3,7 +3,7 @@
 #ifndef FLOWTAP_TOOLS_DUMP_PACKETS_H
 #define FLOWTAP_TOOLS_DUMP_PACKETS_H
 
-#include "common/ete_config.h"
+#include "common/raw_options.h"
 
 #include <flowtap/ete_packet.h>
 #include <stdbool.h>
@@ -14,6 +14,7 @@ struct packets_options {
 	const char *config;		/* KEY=VALUE,...: of raw bytes; NULL: all are 0 */
 	const char *cpu;		/* of a snapshot: a name or a number; NULL: all */
 	struct framing framing;		/* of raw bytes */
+	bool quiet;			/* no progress */
 	int id;				/* which trace ID of them, -1: the configuration's */
 };
 

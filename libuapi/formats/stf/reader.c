@@ -51,11 +51,11 @@ static void parse_isa(struct stf_reader *reader)
 	bool arm = isa == ISA_ARM;
 	struct flowtap_context *context = &reader->context;
 
-	reader->untold = isa < sizeof(names) / sizeof(names[0]) ? names[isa] : "an unknown ISA";
+	reader->unsupported = isa < sizeof(names) / sizeof(names[0]) ? names[isa] : "an unknown ISA";
 	if (isa == ISA_RISCV && reader->iem == IEM_RV32)
-		reader->untold = "RV32 code";
-	if (reader->any_told && (reader->told.isa != FLOWTAP_ISA_RV64) != arm)
-		reader->untold = "a trace whose comments are of another ISA";
+		reader->unsupported = "RV32 code";
+	if (reader->any_emitted && (reader->emitted.isa != FLOWTAP_ISA_RV64) != arm)
+		reader->unsupported = "a trace whose comments are of another ISA";
 	/* Arm: until a comment says something else. */
 	else if ((context->isa != FLOWTAP_ISA_RV64) != arm)
 		context->isa = arm ? FLOWTAP_ISA_A64 : FLOWTAP_ISA_RV64;
@@ -138,9 +138,9 @@ static void parse_context(struct stf_reader *reader, const struct flowtap_contex
 {
 	uint32_t cpu = reader->context.cpu;
 
-	reader->mode_said = true;
+	reader->has_mode = true;
 	reader->process_known = reader->mode_known = true;
-	reader->returned = STF_MODE_UNSAID;
+	reader->returned = STF_MODE_UNKNOWN;
 	reader->context = *context;
 	/* Where the line has none it is the process's. */
 	if (context->isa != FLOWTAP_ISA_RV64 && !context->pid && !context->has_cpu)
@@ -208,7 +208,7 @@ static int parse_comment(struct stf_reader *reader, const uint8_t *text, size_t 
 	if (parse_word(&reader->group, text, size))
 		return 0;
 	if (!flowtap_line_parse((const char *)text, size, &element, &reader->parts) ||
-	    (element.kind == FLOWTAP_ELEMENT_CONTEXT && (reader->body || reader->any_told) &&
+	    (element.kind == FLOWTAP_ELEMENT_CONTEXT && (reader->body || reader->any_emitted) &&
 	     (element.context.isa != FLOWTAP_ISA_RV64) != (reader->isa != FLOWTAP_ISA_RV64))) {
 		reader->read->extra[FLOWTAP_READ_COMMENTS]++;
 		return 0;
@@ -226,7 +226,7 @@ static void parse_event(struct stf_reader *reader, const uint8_t *payload)
 	uint64_t id = stf_number(payload, width), top = 1ULL << (8 * width - 1);
 	struct stf_group *group = &reader->group;
 	uint8_t *mode = group->traps			      ? &group->after :
-			group->before == STF_MODE_UNSAID ? &group->before :
+			group->before == STF_MODE_UNKNOWN ? &group->before :
 							   &group->between;
 
 	if (id == top >> 1 && fields == 1 && payload[width + 1] <= FLOWTAP_PRIVILEGE_M &&
@@ -510,7 +510,7 @@ static int seek(struct stf_reader *reader)
 	int error;
 
 	reader->before = 0;
-	if (!before || reader->isa != FLOWTAP_ISA_RV64 || reader->untold ||
+	if (!before || reader->isa != FLOWTAP_ISA_RV64 || reader->unsupported ||
 	    !stf_source_chunks(&reader->input, &markers, &chunks))
 		return 0;
 	number = reader->read->skip / markers;
@@ -597,7 +597,7 @@ static void begin(struct stf_reader *reader, struct flowtap_read *read, uint64_t
 	reader->held.most = STF_COMMENTS_MOST;
 	reader->slot = flowtap_stf_slot(flowtap_learned_blocks(read->learned));
 	reader->widths.event_id = 4;
-	reader->returned = STF_MODE_UNSAID;
+	reader->returned = STF_MODE_UNKNOWN;
 	stf_new_group(&reader->group);
 	reader->sink = flowtap_learned_part(reader->learned, read,
 					    read->sink ? read->sink : flowtap_sink_nowhere());
@@ -618,9 +618,10 @@ static int read_from(struct flowtap_read *read, int fd, uint64_t before, bool *a
 	else if (reader->input.reason)
 		flowtap_stf_problem(reader, reader->input.reason_offset, "%s",
 				    reader->input.reason);
-	if (reader->said_untold)
-		flowtap_stf_problem(reader, reader->first_untold, "%s: its %" PRIu64 " instructions "
-				    "are only counted", reader->untold, read->instructions);
+	if (reader->reported_unsupported)
+		flowtap_stf_problem(reader, reader->first_unsupported,
+				    "%s: its %" PRIu64 " instructions are only counted",
+				    reader->unsupported, read->instructions);
 	stf_source_close(&reader->input);
 	stf_comments_free(&reader->held);
 	/* It ended before the part. */

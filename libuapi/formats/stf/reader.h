@@ -11,7 +11,7 @@
 #include "formats/stf/layout.h"
 #include "isa/learned_internal.h"
 
-#define STF_MODE_UNSAID 0xff
+#define STF_MODE_UNKNOWN 0xff
 
 /* What was read since the last opcode. */
 struct stf_group {
@@ -37,12 +37,12 @@ struct stf_reader {
 	uint64_t progress;		/* bytes of the file at the last one */
 	bool body;
 	bool headless;			/* the header is lost: what comes after it cannot be read */
-	bool mode_said;			/* the file says in which mode something is executed */
+	bool has_mode;			/* the file says in which mode something is executed */
 	bool identified;
 	uint16_t isa_record, iem;
-	const char *untold;		/* why no instruction of this trace can be told, or NULL */
-	bool said_untold;
-	uint64_t first_untold;		/* offset of the first of them */
+	const char *unsupported;	/* why no instruction of this trace can be read, or NULL */
+	bool reported_unsupported;
+	uint64_t first_unsupported;	/* offset of the first instruction of it */
 	uint8_t isa;			/* enum flowtap_isa of the next opcode */
 	uint64_t pc;
 	bool pc_known;
@@ -50,9 +50,9 @@ struct stf_reader {
 	bool call_held;			/* an ecall or ebreak that a comment may say more of */
 	struct stf_group group;
 	struct flowtap_context context;
-	struct flowtap_context told;
-	bool any_told;
-	bool context_due;		/* `context` may not be `told` */
+	struct flowtap_context emitted;	/* the last one, if any_emitted */
+	bool any_emitted;
+	bool context_due;		/* `context` may not be `emitted` */
 	uint8_t returned;		/* the mode that an xRET of Arm's led to, not in `context` yet */
 	struct flowtap_line_parts parts;
 	/* A part of a .zstf that begins later. */
@@ -83,8 +83,8 @@ int flowtap_stf_run(struct stf_reader *reader);
 
 static inline void stf_new_group(struct stf_group *group)
 {
-	*group = (struct stf_group){ .before = STF_MODE_UNSAID, .between = STF_MODE_UNSAID,
-				     .after = STF_MODE_UNSAID };
+	*group = (struct stf_group){ .before = STF_MODE_UNKNOWN, .between = STF_MODE_UNKNOWN,
+				     .after = STF_MODE_UNKNOWN };
 }
 
 /* Only FORCE_PC can say where the trace goes on; who goes on without is told so once. */

@@ -48,19 +48,19 @@ static int emit_context(struct stf_reader *reader)
 	int status;
 
 	reader->context_due = false;
-	if (reader->mode_said && reader->read->mode_unknown) {
+	if (reader->has_mode && reader->read->mode_unknown) {
 		status = flowtap_stf_flush(reader);
 		if (status)
 			return status;
 		reader->read->mode_unknown = false;
 	}
-	if (reader->any_told && same_context(&reader->context, &reader->told))
+	if (reader->any_emitted && same_context(&reader->context, &reader->emitted))
 		return 0;
 	status = flowtap_stf_flush(reader);
 	if (status)
 		return status;
-	reader->told = reader->context;
-	reader->any_told = true;
+	reader->emitted = reader->context;
+	reader->any_emitted = true;
 	element.context = reader->context;
 	return send(reader, &element);
 }
@@ -175,7 +175,7 @@ static int complete_ecall(struct stf_reader *reader)
 static int jump(struct stf_reader *reader, const struct stf_group *group)
 {
 	bool elsewhere = !reader->pc_known || reader->pc != group->force_pc;
-	bool first = !reader->any_told;
+	bool first = !reader->any_emitted;
 	int status = 0;
 
 	if (elsewhere)
@@ -192,10 +192,10 @@ static int jump(struct stf_reader *reader, const struct stf_group *group)
 
 static void set_mode(struct stf_reader *reader, uint8_t mode)
 {
-	reader->mode_known |= mode != STF_MODE_UNSAID;
-	if (mode == STF_MODE_UNSAID || (reader->mode_said && mode == reader->context.mode))
+	reader->mode_known |= mode != STF_MODE_UNKNOWN;
+	if (mode == STF_MODE_UNKNOWN || (reader->has_mode && mode == reader->context.mode))
 		return;
-	reader->mode_said = true;
+	reader->has_mode = true;
 	reader->context.mode = mode;
 	reader->context_due = true;
 }
@@ -301,7 +301,7 @@ static int emit_instruction_notes(struct stf_reader *reader, const struct stf_gr
 				     stayed(reader, nature, group->taken, at);
 	if (status || !nature->returns)
 		return status;
-	set_returned(reader, group->between != STF_MODE_UNSAID ? group->between : group->before);
+	set_returned(reader, group->between != STF_MODE_UNKNOWN ? group->between : group->before);
 	return group->has_target || nature->always ? emit_return(reader) : 0;
 }
 
@@ -323,13 +323,13 @@ static int refuse(struct stf_reader *reader, int error, const uint8_t *insn, siz
 	return flowtap_stf_gap(reader, FLOWTAP_GAP_IMPOSSIBLE, at, "no instruction is like this");
 }
 
-static int untold(struct stf_reader *reader)
+static int emit_unsupported(struct stf_reader *reader)
 {
-	if (reader->said_untold)
+	if (reader->reported_unsupported)
 		return 0;
-	reader->said_untold = true;
-	reader->first_untold = reader->record;
-	return flowtap_stf_gap(reader, FLOWTAP_GAP_NO_CODE, 0, reader->untold);
+	reader->reported_unsupported = true;
+	reader->first_unsupported = reader->record;
+	return flowtap_stf_gap(reader, FLOWTAP_GAP_NO_CODE, 0, reader->unsupported);
 }
 
 /* Where nothing says where it is. */
@@ -362,8 +362,8 @@ static int parse_opcode(struct stf_reader *reader, const struct stf_group *group
 	uint64_t at;
 	int status;
 
-	if (reader->untold)
-		return untold(reader);
+	if (reader->unsupported)
+		return emit_unsupported(reader);
 	status = group->forces ? jump(reader, group) : complete_ecall(reader);
 	if (status)
 		return status;
@@ -374,11 +374,11 @@ static int parse_opcode(struct stf_reader *reader, const struct stf_group *group
 	nature = reader->isa == FLOWTAP_ISA_RV64 ? riscv_nature(group, insn, size) :
 						   arm_nature(reader, at, insn, size);
 	set_mode(reader, reader->returned);
-	reader->returned = STF_MODE_UNSAID;
+	reader->returned = STF_MODE_UNKNOWN;
 	/* Of an xRET a single change of mode is the one that it makes. */
-	if (!nature.returns || group->between != STF_MODE_UNSAID || group->traps)
+	if (!nature.returns || group->between != STF_MODE_UNKNOWN || group->traps)
 		set_mode(reader, group->before);
-	if (reader->context_due || !reader->any_told)
+	if (reader->context_due || !reader->any_emitted)
 		status = emit_context(reader);
 	if (!status && group->traps && !nature.own)
 		return interrupted(reader, group);
@@ -458,7 +458,7 @@ static bool may_run(const struct stf_reader *reader)
 {
 	return reader->body && reader->pc_known && !reader->group.any && !reader->group.taken &&
 	       !reader->group.explained && !reader->learned->run.size && !reader->context_due &&
-	       reader->returned == STF_MODE_UNSAID && reader->any_told && !reader->untold;
+	       reader->returned == STF_MODE_UNKNOWN && reader->any_emitted && !reader->unsupported;
 }
 
 int flowtap_stf_run(struct stf_reader *reader)

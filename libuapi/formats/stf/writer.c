@@ -55,13 +55,13 @@ size_t flowtap_stf_context_line(struct flowtap_stf *stf)
 		.kind = FLOWTAP_ELEMENT_CONTEXT, .context = stf->context,
 	};
 
-	stf->said = stf->context;
+	stf->written = stf->context;
 	return flowtap_line_element(stf->line, &element);
 }
 
 static void write_context(struct flowtap_stf *stf)
 {
-	if (isa_is_arm(stf_isa(stf)) && !flowtap_stf_same_context(&stf->said, &stf->context))
+	if (isa_is_arm(stf_isa(stf)) && !flowtap_stf_same_context(&stf->written, &stf->context))
 		stf_output_comment(&stf->out, stf->line, flowtap_stf_context_line(stf));
 }
 
@@ -74,7 +74,7 @@ static void write_user_mode(struct flowtap_stf *stf)
 	if (!(stf->pending & PENDING_MODE) || stf->context.mode != FLOWTAP_PRIVILEGE_U ||
 	    isa_is_arm(stf_isa(stf)) || !stf->out.instructions)
 		return;
-	if (!flowtap_stf_same_context(&stf->said, &stf->context))
+	if (!flowtap_stf_same_context(&stf->written, &stf->context))
 		stf_output_comment(&stf->out, stf->line, flowtap_stf_context_line(stf));
 	stf->mode = FLOWTAP_PRIVILEGE_U;
 	stf->pending &= ~PENDING_MODE;
@@ -222,9 +222,9 @@ static int write_slowly(struct flowtap_stf *stf, const struct flowtap_block *blo
 			uint64_t target)
 {
 	const struct flowtap_render *render = NULL;
-	bool goes = (taken && !end_stays(block)) || end_goes_anyway(block);
-	bool carries = goes && carries_target(block, target);
-	bool hold = goes && (end_is_trap(block) || (isa_is_arm(block->isa) && !carries));
+	bool transfers = (taken && !end_stays(block)) || end_goes_anyway(block);
+	bool carries = transfers && carries_target(block, target);
+	bool hold = transfers && (end_is_trap(block) || (isa_is_arm(block->isa) && !carries));
 	struct stf_output *out = &stf->out;
 	int error = out->buffer.error;
 
@@ -256,8 +256,8 @@ static int write_slowly(struct flowtap_stf *stf, const struct flowtap_block *blo
 	}
 	out->pc = carries ? target : block->address + block->size;
 	stf->pending &= ~PENDING_EXPLAINED;
-	stf->pending |= goes && !carries ? PENDING_FORCE : 0;
-	stf->said = stf->context;
+	stf->pending |= transfers && !carries ? PENDING_FORCE : 0;
+	stf->written = stf->context;
 	return out->buffer.error;
 }
 

@@ -10,7 +10,7 @@
 #include "formats/stf/block_render.h"
 #include "formats/stf/output.h"
 
-#define STF_MODE_TOLD 0xff	/* said.mode: an EVENT told it, no COMMENT */
+#define STF_MODE_EVENT 0xff	/* written.mode: an EVENT has it, no COMMENT */
 
 /* What has to come before the next block. */
 enum {
@@ -19,7 +19,7 @@ enum {
 	PENDING_FORCE = 1 << 2,
 	PENDING_MODE = 1 << 3,
 	PENDING_LAST = 1 << 4,	    /* `last` is not written yet */
-	PENDING_CONTEXT = 1 << 5,   /* `context` may not be what was said */
+	PENDING_CONTEXT = 1 << 5,   /* `context` may not be `written` */
 	PENDING_COMMENTS = 1 << 6,  /* the output may hold some back */
 	PENDING_EXPLAINED = 1 << 7, /* why there will be a FORCE_PC stands in the trace */
 };
@@ -33,7 +33,7 @@ struct flowtap_stf {
 	struct stf_output out;
 	struct flowtap_stf_counts counts;
 	struct flowtap_context context;
-	struct flowtap_context said;	/* what the trace has told of it */
+	struct flowtap_context written;	/* the last one that is in the trace */
 	struct stf_last last;		/* what is said next may belong to it */
 	uint8_t generator[4];
 	char *generator_comment;

@@ -54,7 +54,7 @@ static int handle_context(struct flowtap_stf *stf, const struct flowtap_context 
 	stf->pending |= isa_is_arm(context->isa) ? PENDING_CONTEXT : 0;
 	if (context->mode == stf->mode) {
 		/* A comment has told of another one. */
-		if (!isa_is_arm(context->isa) && stf->said.mode != context->mode)
+		if (!isa_is_arm(context->isa) && stf->written.mode != context->mode)
 			stf->pending |= PENDING_MODE;
 		return 0;
 	}
@@ -67,7 +67,7 @@ static int handle_context(struct flowtap_stf *stf, const struct flowtap_context 
 	stf->last.changes = true;
 	stf->last.after = context->mode;
 	/* Back in the one from before is a change as well. */
-	stf->said.mode = STF_MODE_TOLD;
+	stf->written.mode = STF_MODE_EVENT;
 	stf->mode = context->mode;
 	return 0;
 }
@@ -115,10 +115,10 @@ static bool same_process(const struct flowtap_context *a, const struct flowtap_c
 }
 
 /* Whether there is a context whose records would come too late, after an element's comment. */
-static bool context_unsaid(const struct flowtap_stf *stf)
+static bool context_unwritten(const struct flowtap_stf *stf)
 {
-	return !flowtap_stf_same_context(&stf->said, &stf->context) ||
-	       !same_process(&stf->said, &stf->context);
+	return !flowtap_stf_same_context(&stf->written, &stf->context) ||
+	       !same_process(&stf->written, &stf->context);
 }
 
 /* What no record can say. The flow goes on somewhere else, unless it says where. */
@@ -129,7 +129,7 @@ static int explain(struct flowtap_stf *stf, const struct flowtap_element *elemen
 	if (forces && !(stf->pending & PENDING_HEADER))
 		stf->pending |= PENDING_FORCE;
 	stf_output_begin_comments(&stf->out);
-	if (context_unsaid(stf))
+	if (context_unwritten(stf))
 		stf_output_comment(&stf->out, stf->line, flowtap_stf_context_line(stf));
 	return stf_output_comment(&stf->out, stf->line, flowtap_line_element(stf->line, element));
 }
@@ -148,7 +148,7 @@ static int write_later(struct flowtap_stf *stf, size_t size)
 /* What is only noted. */
 static int note(struct flowtap_stf *stf, const struct flowtap_element *element)
 {
-	int error = context_unsaid(stf) ? write_later(stf, flowtap_stf_context_line(stf)) : 0;
+	int error = context_unwritten(stf) ? write_later(stf, flowtap_stf_context_line(stf)) : 0;
 
 	return error ? error : write_later(stf, flowtap_line_element(stf->line, element));
 }

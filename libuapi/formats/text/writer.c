@@ -110,7 +110,7 @@ static int close_range(struct flowtap_text *text, char executed)
 }
 
 /* Whether the range that is open goes on after the block. */
-static bool goes_on(struct flowtap_text *text, const struct flowtap_block *block)
+static bool continues_range(struct flowtap_text *text, const struct flowtap_block *block)
 {
 	if (!text->has_source)
 		return !block->end;
@@ -139,7 +139,7 @@ static int join(struct flowtap_text *text, const struct flowtap_block *block, bo
 	} else {
 		*open = range_of(block);
 	}
-	if (!goes_on(text, block))
+	if (!continues_range(text, block))
 		close_range(text, executed(taken, may_stay(block)));
 	return text->out.error;
 }

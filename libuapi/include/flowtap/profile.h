@@ -69,8 +69,8 @@ struct flowtap_profile {
 	uint32_t pid;
 	struct flowtap_profile_process *process;	/* of pid, NULL: not looked up yet */
 	void *processes;		/* a tree of all (search.h) */
-	const struct flowtap_code **codes;	/* by key */
-	uint32_t n_codes;
+	const struct flowtap_code **code_by_key;	/* of n_keys; NULL: not met yet */
+	uint32_t n_keys;
 	struct flowtap_profile_samples samples;	/* counted by the caller */
 	struct flowtap_profile_hit *hits;	/* those by event or timer, but for `nowhere` */
 	size_t n_hits;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Packs; unpack.c unpacks. */
+/* Packs; unpack_archive.c unpacks. */
 #include <flowtap/packed.h>
 
 #include <errno.h>

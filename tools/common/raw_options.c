@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Parses KEY=VALUE by a table of the registers' names and their positions in the configuration. */
-#include "common/ete_config.h"
+#include "common/raw_options.h"
 
 #include "common/tool.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
 /* --config KEY=VALUE[,...]: the registers of a trace unit whose bytes come without them. */
-#ifndef FLOWTAP_TOOLS_COMMON_ETE_CONFIG_H
-#define FLOWTAP_TOOLS_COMMON_ETE_CONFIG_H
+#ifndef FLOWTAP_TOOLS_COMMON_RAW_OPTIONS_H
+#define FLOWTAP_TOOLS_COMMON_RAW_OPTIONS_H
 
 #include "common/parse_options.h"
 
@@ -37,4 +37,4 @@ void complain_no_source(const char *name, uint8_t id, const uint64_t ids[FLOWTAP
 	OPTION_NUMBER(0, "id", id, FLOWTAP_FRAME_FIRST, FLOWTAP_FRAME_LAST, \
 		      "a trace ID from 0x1 to 0x6f", __VA_ARGS__)
 
-#endif /* FLOWTAP_TOOLS_COMMON_ETE_CONFIG_H */
+#endif /* FLOWTAP_TOOLS_COMMON_RAW_OPTIONS_H */

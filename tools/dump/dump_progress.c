@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/* Shows no progress unless standard output is a regular file. */
+#include "dump/dump_progress.h"
+
+#include <stddef.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+const char *dump_progress_doing(bool quiet)
+{
+	struct stat output;
+
+	if (quiet || fstat(STDOUT_FILENO, &output) || !S_ISREG(output.st_mode))
+		return NULL;
+	return "printing";
+}
+
+void dump_progress_begin(struct dump_progress *progress, int fd, bool quiet)
+{
+	struct stat input;
+
+	*progress = (struct dump_progress){ .progress.doing = dump_progress_doing(quiet) };
+	if (!fstat(fd, &input) && S_ISREG(input.st_mode))
+		progress->size = (uint64_t)input.st_size;
+}
+
+void dump_progress_end(struct dump_progress *progress)
+{
+	progress_end(&progress->progress);
+}
