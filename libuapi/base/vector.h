@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause */
-/* Arrays that grow by one: their number is all that has to be kept. */
+/*
+ * Arrays that grow by one, whose number is all that has to be kept; and bytes that grow by any size,
+ * whose capacity is kept beside them.
+ */
 #ifndef FLOWTAP_LIBUAPI_BASE_VECTOR_H
 #define FLOWTAP_LIBUAPI_BASE_VECTOR_H
 
@@ -17,5 +20,16 @@ size_t flowtap_vector_capacity(size_t n);
 
 /* The same as flowtap_vector_grow() for a pointer of any type. */
 #define FLOWTAP_GROW(list, n) flowtap_vector_grow((void **)&(list), n, sizeof(*(list)))
+
+/*
+ * Makes *bytes hold `size` bytes: doubles its *capacity, or begins with `first`, until they fit.
+ * *bytes is NULL while *capacity is 0, and the caller's to free. first: not 0. 0; -ENOMEM, then both
+ * stay as they are.
+ */
+int flowtap_vector_reserve(void **bytes, size_t *capacity, size_t size, size_t first);
+
+/* The same for a pointer of any type. */
+#define FLOWTAP_RESERVE(bytes, capacity, size, first) \
+	flowtap_vector_reserve((void **)&(bytes), &(capacity), size, first)
 
 #endif /* FLOWTAP_LIBUAPI_BASE_VECTOR_H */

@@ -42,21 +42,12 @@ void flowtap_kernel_symbols_free(struct flowtap_kernel_symbols *symbols)
 
 static int append_text(struct flowtap_kernel_symbols *symbols, const char *text, size_t size)
 {
-	size_t capacity = symbols->text_capacity ? symbols->text_capacity : 1U << 20;
-	char *bigger;
-
 	/* Offset 0 is kept for "none", and a 0 ends what is there. */
 	if (size > TEXT_MAX - 2 - symbols->size)
 		return -EFBIG;
-	while (capacity < symbols->size + size + 2)
-		capacity *= 2;
-	if (capacity > symbols->text_capacity) {
-		bigger = realloc(symbols->text, capacity);
-		if (!bigger)
-			return -ENOMEM;
-		symbols->text = bigger;
-		symbols->text_capacity = capacity;
-	}
+	if (FLOWTAP_RESERVE(symbols->text, symbols->text_capacity, symbols->size + size + 2,
+			    1U << 20))
+		return -ENOMEM;
 	if (!symbols->size)
 		symbols->text[symbols->size++] = 0;
 	memcpy(symbols->text + symbols->size, text, size);

@@ -6,25 +6,15 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/vector.h"
+
 #define FIRST ((size_t)16 << 10)
 
 int stf_comments_reserve(struct stf_comments *comments, size_t size)
 {
-	size_t capacity = comments->capacity ? comments->capacity : FIRST;
-	uint8_t *bigger;
-
 	if (size > comments->most || comments->size > comments->most - size)
 		return -ENOBUFS;
-	while (capacity < comments->size + size)
-		capacity *= 2;
-	if (capacity == comments->capacity)
-		return 0;
-	bigger = realloc(comments->bytes, capacity);
-	if (!bigger)
-		return -ENOMEM;
-	comments->bytes = bigger;
-	comments->capacity = capacity;
-	return 0;
+	return FLOWTAP_RESERVE(comments->bytes, comments->capacity, comments->size + size, FIRST);
 }
 
 void stf_comments_add(struct stf_comments *comments, const void *bytes, size_t size)

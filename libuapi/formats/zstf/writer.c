@@ -20,6 +20,7 @@
 #include <unistd.h>
 #include <zstd.h>
 
+#include "base/vector.h"
 #include "base/write_all.h"
 
 #define BUFFERS 3U		/* on their way to the thread, which is the slower one */
@@ -114,19 +115,8 @@ static int commit(struct flowtap_zstf *zstf)
 
 static int reserve_capacity(struct flowtap_zstf *zstf, size_t more)
 {
-	size_t capacity = zstf->packed_capacity ? zstf->packed_capacity : 1U << 20;
-	uint8_t *packed;
-
-	while (capacity - zstf->packed_size < more)
-		capacity *= 2;
-	if (capacity == zstf->packed_capacity)
-		return 0;
-	packed = realloc(zstf->packed, capacity);
-	if (!packed)
-		return -ENOMEM;
-	zstf->packed = packed;
-	zstf->packed_capacity = capacity;
-	return 0;
+	return FLOWTAP_RESERVE(zstf->packed, zstf->packed_capacity, zstf->packed_size + more,
+			       1U << 20);
 }
 
 static int compress(struct flowtap_zstf *zstf, const uint8_t *bytes, size_t size,
@@ -156,15 +146,9 @@ static int add_entry(struct flowtap_zstf *zstf)
 {
 	uint64_t *entry;
 
-	if (index_size(zstf->chunks + 1) > zstf->index_capacity) {
-		size_t capacity = 2 * index_size(zstf->chunks + 1);
-		uint64_t *index = realloc(zstf->index, capacity);
-
-		if (!index)
-			return -ENOMEM;
-		zstf->index = index;
-		zstf->index_capacity = capacity;
-	}
+	if (FLOWTAP_RESERVE(zstf->index, zstf->index_capacity, index_size(zstf->chunks + 1),
+			    2 * index_size(1)))
+		return -ENOMEM;
 	entry = zstf->index + 1 + 3 * zstf->chunks++;
 	entry[0] = htole64(zstf->end + zstf->begin);
 	entry[1] = htole64(zstf->start_pc);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: LGPL-2.1-only OR BSD-2-Clause
-/* Arrays that grow by one. */
+/* Shows that arrays that grow by one, and bytes that grow by any size, keep what is in them. */
 #include <errno.h>
 #include <malloc.h>
 #include <stdint.h>
@@ -64,6 +64,41 @@ TEST(what_no_memory_can_hold_is_refused_and_the_list_stays)
 	EXPECT_EQ(-ENOMEM, flowtap_vector_grow(&list, SIZE_MAX / 2 + 1, 1));
 	EXPECT_EQ(before, list);
 	free(list);
+}
+
+TEST(bytes_double_until_they_fit_and_keep_what_is_there)
+{
+	size_t capacity = 0;
+	uint8_t *bytes = NULL, *before;
+
+	ASSERT_EQ(0, FLOWTAP_RESERVE(bytes, capacity, 1, 16));
+	EXPECT_EQ(16, capacity);
+	for (size_t i = 0; i < 16; i++)
+		bytes[i] = (uint8_t)(i + 1);
+	before = bytes;
+	ASSERT_EQ(0, FLOWTAP_RESERVE(bytes, capacity, 16, 16));
+	EXPECT_EQ(16, capacity);
+	EXPECT_EQ(before, bytes);
+	ASSERT_EQ(0, FLOWTAP_RESERVE(bytes, capacity, 65, 16));
+	EXPECT_EQ(128, capacity);
+	ASSERT_LE(128, malloc_usable_size(bytes));
+	for (size_t i = 0; i < 16; i++)
+		EXPECT_EQ(i + 1, bytes[i]);
+	free(bytes);
+}
+
+TEST(bytes_that_no_memory_can_hold_are_refused_and_what_is_there_stays)
+{
+	size_t capacity = 0;
+	uint8_t *bytes = NULL, *before;
+
+	ASSERT_EQ(0, FLOWTAP_RESERVE(bytes, capacity, 1, 16));
+	before = bytes;
+	/* No power of two of a size_t is that large. */
+	EXPECT_EQ(-ENOMEM, FLOWTAP_RESERVE(bytes, capacity, SIZE_MAX, 16));
+	EXPECT_EQ(16, capacity);
+	EXPECT_EQ(before, bytes);
+	free(bytes);
 }
 
 TEST_HARNESS_MAIN
