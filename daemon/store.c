@@ -313,14 +313,29 @@ static int finish_again(struct store *store, struct unfinished *one)
 	return error;
 }
 
+bool store_rewrites(const struct store *store)
+{
+	for (unsigned int i = 0; i < store->n_unfinished; i++)
+		if (store->unfinished[i].rewritten)
+			return true;
+	return false;
+}
+
 int store_retry(struct store *store, struct store_facts *facts)
 {
 	int error = 0;
 
 	for (unsigned int i = 0; i < store->n_unfinished;) {
 		struct unfinished *one = &store->unfinished[i];
-		const int now = finish_again(store, one);
+		int now;
 
+		/* The others would begin anew each time that one goes on. */
+		if (!one->rewritten && store_rewrites(store)) {
+			error = one->unsynced ? one->unsynced : error;
+			i++;
+			continue;
+		}
+		now = finish_again(store, one);
 		/* A piece is enough for one call. */
 		if (now == -EINPROGRESS) {
 			error = one->unsynced;
@@ -337,14 +352,6 @@ int store_retry(struct store *store, struct store_facts *facts)
 			return 1;
 	}
 	return store->n_unfinished < STORE_UNFINISHED ? 0 : error;
-}
-
-bool store_rewrites(const struct store *store)
-{
-	for (unsigned int i = 0; i < store->n_unfinished; i++)
-		if (store->unfinished[i].rewritten)
-			return true;
-	return false;
 }
 
 void store_drop(struct store *store)

@@ -68,6 +68,7 @@ int flowtap_ete_emit_gap(struct flowtap_ete *ete, enum flowtap_gap_reason reason
 		element.gap.detail = detail;
 	}
 	flowtap_ete_invalidate_code(ete);
+	ete->after_q = 0;
 	flowtap_ete_set_unknown_address(&ete->position, ETE_ADDRESS_LOST, NULL);
 	/* Calls and returns are not seen from here on, but the trace unit's stack has them. */
 	ete_clear_returns(&ete->returns);

@@ -155,6 +155,35 @@ TEST_F(store, they_are_written_a_piece_at_a_time)
 	EXPECT_EQ(0, store_retry(self->store, &again));
 }
 
+/* The first one's second piece cannot be read; the other one is written before that begins anew. */
+TEST_F(store, one_that_is_being_written_goes_first)
+{
+	const struct store_facts facts = { .began = TIME, .ended = TIME + 60, .why = "size" };
+	struct store_facts again;
+
+	for (int i = 0; i < 2; i++) {
+		const int fd = store_begin(self->store, TIME + 60 * (unsigned int)i);
+
+		ASSERT_EQ(0, write_blocks(fd, BLOCKS));
+		ASSERT_EQ(0, ftruncate(fd, STORE_PIECE + STORE_PIECE / 2));
+		fail = "fsync file";
+		EXPECT_EQ(-EIO, store_finish(self->store, &facts));
+		fail = NULL;
+	}
+	EXPECT_EQ(0, store_retry(self->store, &again));
+	fail = "read";
+	fail_from = STORE_PIECE;
+	EXPECT_EQ(0, store_retry(self->store, &again));
+	EXPECT_TRUE(store_rewrites(self->store));
+	fail = NULL;
+	fail_from = 0;
+	written = 0;
+	EXPECT_EQ(1, store_retry(self->store, &again));
+	EXPECT_EQ(STORE_PIECE / 2, written);
+	EXPECT_FALSE(store_rewrites(self->store));
+	EXPECT_EQ(1, finished(self));
+}
+
 /* XFS and ext4 say so of a disk: with another meaning than a reader of archives. */
 TEST_F(store, what_a_damaged_disk_does_not_take_is_kept)
 {

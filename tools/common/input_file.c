@@ -175,12 +175,14 @@ int input_open(const char *path, bool quiet)
 	int fd, kept;
 
 	result = (struct flowtap_unpacked){ 0 };
-	if (flowtap_input_is_perf_directory(path))
+	if (flowtap_input_is_perf_directory(path)) {
 		fd = flowtap_input_open_perf(path);
-	else if (strcmp(path, "-"))
+		errno = fd < 0 ? -fd : 0;
+	} else if (strcmp(path, "-")) {
 		fd = open(path, O_RDONLY | O_CLOEXEC);
-	else
+	} else {
 		fd = fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 3);
+	}
 	if (fd < 0 || fstat(fd, &stat_of)) {
 		fd = -errno;
 		complain("cannot open '%s': %s", input_name(path), strerror(-fd));

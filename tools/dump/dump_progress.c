@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* Shows no progress unless standard output is a regular file. */
+/* Shows no progress unless standard output is a regular file, and another one than standard error. */
 #include "dump/dump_progress.h"
 
 #include <stddef.h>
@@ -8,9 +8,12 @@
 
 const char *dump_progress_doing(bool quiet)
 {
-	struct stat output;
+	struct stat output, errors;
 
 	if (quiet || fstat(STDOUT_FILENO, &output) || !S_ISREG(output.st_mode))
+		return NULL;
+	if (!fstat(STDERR_FILENO, &errors) && errors.st_dev == output.st_dev &&
+	    errors.st_ino == output.st_ino)
 		return NULL;
 	return "printing";
 }

@@ -341,10 +341,17 @@ static int read_feature(struct flowtap_perfdata *perfdata, unsigned int feature,
 static int read_directory(struct flowtap_perfdata *perfdata, const struct section *section)
 {
 	uint64_t version = 1;
-	int err = section->size < sizeof(version) ? 0 :
-		  flowtap_perfdata_pread(perfdata, section->offset, &version, sizeof(version));
+	int err;
 
-	if (err && err != -ENODATA)
+	if (!inside(perfdata, section)) {
+		perfdata->incomplete = true;
+		flowtap_perfdata_damaged(perfdata, section->offset,
+					 "a feature section outside of the file");
+		return 0;
+	}
+	err = section->size < sizeof(version) ? 0 :
+	      flowtap_perfdata_pread(perfdata, section->offset, &version, sizeof(version));
+	if (err)
 		return err;
 	if (!version)
 		return 0;

@@ -293,6 +293,19 @@ TEST_F(contradiction, where_something_was_executed_after_the_q_element_it_may_no
 		    "exception 14 1004\n");
 }
 
+/* Nor where something was that cannot be read: it is a gap, and the address comes again. */
+TEST_F(contradiction, nor_where_a_gap_was)
+{
+	self->config.idr0 = 3U << 15;
+	self->config.configr = 3U << 13;
+	BEGIN();
+	WORD(0x1008) = 0;
+	DECODE(START, 0xac, 2, SHORT(0x1008), E, SHORT(0x1008), IRQ, SHORT(0x1004));
+	EXPECT_FLOW(LINES "q_range 1000 1008 2\ngap impossible address=1008 detail=the undefined "
+		    "instruction at 0x1008 was passed\ngap impossible address=1008 detail=an "
+		    "exception at 0x1004, which is before 0x1008\nexception 14 1004\n");
+}
+
 /* The next trace begins at the address that the Q element led to; it has no Trace On. */
 TEST_F(contradiction, nor_in_the_next_session)
 {
