@@ -71,19 +71,34 @@ void store_decoded_name(char to[STORE_NAME], const char *name)
 
 /* --- The list. --- */
 
-int store_add(struct store *store, const struct store_segment *segment)
+/* Room in the list for one more. 0; -ENOMEM. */
+static int reserve_entry(struct store *store)
 {
 	struct store_segment *more;
 
-	if (!(store->n & (store->n - 1))) {
-		more = realloc(store->segments, (store->n ? 2 * store->n : 1) * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		store->segments = more;
-	}
+	if (store->n & (store->n - 1))
+		return 0;
+	more = realloc(store->segments, (store->n ? 2 * store->n : 1) * sizeof(*more));
+	if (!more)
+		return -ENOMEM;
+	store->segments = more;
+	return 0;
+}
+
+/* Its entry is reserved. */
+static void append(struct store *store, const struct store_segment *segment)
+{
 	store->segments[store->n++] = *segment;
 	store->bytes += segment->bytes;
-	return 0;
+}
+
+int store_add(struct store *store, const struct store_segment *segment)
+{
+	int error = reserve_entry(store);
+
+	if (!error)
+		append(store, segment);
+	return error;
 }
 
 struct store_segment *store_by_name(struct store *store, const char *name)
@@ -194,18 +209,15 @@ static void end_oldest(struct store *store)
 	store->n_writing--;
 }
 
-/* One that could be finished only now is older than others. */
-static int add_in_order(struct store *store, const struct store_segment *segment)
+/* One that could be finished only now is older than others. Its entry is reserved. */
+static void add_in_order(struct store *store, const struct store_segment *segment)
 {
-	int error = store_add(store, segment);
 	size_t i = store->n;
 
-	if (error)
-		return error;
-	for (i--; i && store->segments[i - 1].number > segment->number; i--)
+	append(store, segment);
+	for (; i && store->segments[i - 1].number > segment->number; i--)
 		store->segments[i] = store->segments[i - 1];
 	store->segments[i] = *segment;
-	return 0;
 }
 
 /*
@@ -270,6 +282,9 @@ static int reserve_number(struct store *store, int fd, struct unfinished *one)
 		segment->bytes = store_disk_size(&stat);
 	else if (!error)
 		error = -errno;
+	/* What has its name counts, and goes when room is made. */
+	if (!error)
+		error = reserve_entry(store);
 	if (!error && renameat(store->directory, part, store->directory, segment->name))
 		error = -errno;
 	if (error)
@@ -278,10 +293,9 @@ static int reserve_number(struct store *store, int fd, struct unfinished *one)
 	segment->bytes = store_disk_size(&stat);
 	segment->ended = facts->ended;
 	store_with(store->finished, segment->name, "");
-	error = add_in_order(store, segment);
-	if (!error)
-		index_add(&store->index, segment->name, (uint64_t)stat.st_size, facts);
-	return error;
+	add_in_order(store, segment);
+	index_add(&store->index, segment->name, (uint64_t)stat.st_size, facts);
+	return 0;
 }
 
 int store_finish(struct store *store, const struct store_facts *facts)

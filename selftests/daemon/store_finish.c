@@ -5,6 +5,18 @@
  */
 #include "store_fixture.h"
 
+static bool no_memory;
+
+static void *realloc_or_none(void *old, size_t size)
+{
+	return no_memory ? NULL : realloc(old, size);
+}
+
+/* The list grows by that one. */
+#define realloc realloc_or_none
+#include "../../daemon/store.c"
+#undef realloc
+
 static const struct store_facts broken = {
 	.began = TIME, .ended = TIME + 60, .records = 1000, .why = "full", .broken = true,
 };
@@ -73,6 +85,36 @@ TEST_F(store, one_that_cannot_take_its_place_does_so_later)
 	EXPECT_EQ(1, store_segments(self->store, &n)[0].number);
 	EXPECT_EQ(2, n);
 	EXPECT_EQ(0, add_segment(self->store, "size"));
+}
+
+/* With its name it would count nowhere, and never go. */
+TEST_F(store, one_that_there_is_no_memory_for_takes_its_place_later)
+{
+	struct store_facts facts;
+	size_t n;
+
+	no_memory = true;
+	EXPECT_EQ(-ENOMEM, add_segment(self->store, "size"));
+	EXPECT_TRUE(exists(self, FIRST ".ftap.part"));
+	EXPECT_FALSE(exists(self, FIRST ".ftap"));
+	no_memory = false;
+	EXPECT_EQ(1, store_retry(self->store, &facts));
+	EXPECT_FALSE(exists(self, FIRST ".ftap.part"));
+	EXPECT_TRUE(exists(self, FIRST ".ftap"));
+	EXPECT_NE(NULL, store_find(self->store, FIRST ".ftap"));
+	EXPECT_LT(0, store_bytes(self->store));
+	/* Each that is older than others is in its place whatever the list grew by. */
+	EXPECT_EQ(0, add_segment(self->store, "size"));
+	no_memory = true;
+	EXPECT_EQ(-ENOMEM, add_segment(self->store, "size"));
+	no_memory = false;
+	EXPECT_EQ(0, add_segment(self->store, "size"));
+	EXPECT_EQ(1, store_retry(self->store, &facts));
+	store_segments(self->store, &n);
+	ASSERT_EQ(4, n);
+	for (size_t i = 0; i < n; i++) {
+		EXPECT_EQ(i + 1, store_segments(self->store, &n)[i].number);
+	}
 }
 
 /* They take room that nobody could make: no more than so many. */
