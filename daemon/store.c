@@ -249,16 +249,19 @@ static int write_again(struct unfinished *one, int fd)
 static int sync_part(struct unfinished *one, int fd)
 {
 	uint64_t cut = 0;
-	int error = one->unsynced ? write_again(one, fd) : 0;
+	int error;
 
+	if (one->unsynced)
+		error = write_again(one, fd);
+	else
+		error = fsync(fd) ? -errno : 0;
 	if (error == -EINPROGRESS)
 		return error;
-	if (!error && one->facts.broken)
-		error = store_mend(fd, &cut);
-	if (!error && !one->unsynced && fsync(fd))
-		error = -errno;
-	one->unsynced = error < 0 ? error : 0;
+	one->unsynced = error;
 	one->rewritten = 0;
+	/* What cannot be read there is on the disk none the less: to write it again mends nothing. */
+	if (!error && one->facts.broken)
+		error = store_mend(fd, &cut, &one->unsynced);
 	return error;
 }
 
@@ -333,6 +336,15 @@ bool store_rewrites(const struct store *store)
 		if (store->unfinished[i].rewritten)
 			return true;
 	return false;
+}
+
+unsigned int store_unsynced(const struct store *store)
+{
+	unsigned int n = 0;
+
+	for (unsigned int i = 0; i < store->n_unfinished; i++)
+		n += store->unfinished[i].unsynced != 0;
+	return n;
 }
 
 int store_retry(struct store *store, struct store_facts *facts)

@@ -103,6 +103,8 @@ int store_finish(struct store *store, const struct store_facts *facts);
 int store_retry(struct store *store, struct store_facts *facts);
 /* Whether store_retry has written a part of one again, and is to go on with that soon. */
 bool store_rewrites(const struct store *store);
+/* Those of them that the disk did not take, and that are not written again to their end. */
+unsigned int store_unsynced(const struct store *store);
 /* The one that was begun last is not wanted. */
 void store_drop(struct store *store);
 /* The one that was begun first is not wanted. */

@@ -65,9 +65,10 @@ struct store_segment *store_by_name(struct store *store, const char *name);
 int store_delete(struct store *store, const struct store_segment *segment);
 /*
  * What is in the file is whole blocks, and on the disk; *cut grows by what followed them. 0; 1: it
- * has none; -errno: it cannot be read, or not be brought there.
+ * has none; -errno: it cannot be read, or not be brought there: only then that is *unsynced too,
+ * which else is 0.
  */
-int store_mend(int fd, uint64_t *cut);
+int store_mend(int fd, uint64_t *cut, int *unsynced);
 /* Finishes what an earlier daemon left, then reads what there is, in order. 0 or -errno. */
 int store_read_folder(struct store *store, struct store_left *left);
 

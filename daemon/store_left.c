@@ -54,16 +54,11 @@ static int last_block_end(int fd, uint64_t *end)
 	return result;
 }
 
-int store_mend(int fd, uint64_t *cut)
+/* It ends there, and is on the disk. 0 or -errno. */
+static int sync_up_to(int fd, uint64_t end, uint64_t *cut)
 {
 	struct stat stat;
-	uint64_t end;
-	int error = last_block_end(fd, &end);
 
-	if (error)
-		return error;
-	if (end <= sizeof(struct flowtap_archive_header))
-		return 1;
 	if (fstat(fd, &stat))
 		return -errno;
 	/* The last block's padding may be missing: it is whole without. */
@@ -75,11 +70,25 @@ int store_mend(int fd, uint64_t *cut)
 	return fsync(fd) ? -errno : 0;
 }
 
+int store_mend(int fd, uint64_t *cut, int *unsynced)
+{
+	uint64_t end;
+	int error = last_block_end(fd, &end);
+
+	*unsynced = 0;
+	if (error)
+		return error;
+	if (end <= sizeof(struct flowtap_archive_header))
+		return 1;
+	*unsynced = sync_up_to(fd, end, cut);
+	return *unsynced;
+}
+
 static void finish_left(struct store *store, const char *part, struct store_left *left)
 {
 	int fd = openat(store->directory, part, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
 	char name[STORE_NAME], bad[STORE_NAME];
-	int error = fd < 0 ? -errno : store_mend(fd, &left->cut);
+	int unsynced, error = fd < 0 ? -errno : store_mend(fd, &left->cut, &unsynced);
 
 	if (fd >= 0)
 		close(fd);

@@ -12,6 +12,7 @@
 static char calls[512];
 static const char *fail;	/* the one that fails, or NULL */
 static int fail_errno = EIO;	/* with that */
+static unsigned int fail_after;	/* so many of it that do not */
 static off_t fail_from;		/* where it reads from there on */
 static uint64_t written;	/* bytes by pwrite */
 
@@ -29,6 +30,10 @@ static bool fails(const char *call)
 {
 	if (!fail || strcmp(fail, call))
 		return false;
+	if (fail_after) {
+		fail_after--;
+		return false;
+	}
 	errno = fail_errno;
 	return true;
 }
@@ -221,6 +226,83 @@ TEST_F(store, what_a_damaged_disk_does_not_give_back_is_kept)
 	fail = NULL;
 	ASSERT_EQ(0, reopen(self, &any));
 	EXPECT_EQ(1, self->left.finished);
+	EXPECT_EQ(BLOCKS, count_blocks(self, FIRST ".ftap"));
+}
+
+static const struct store_facts broken_facts = {
+	.began = TIME, .ended = TIME + 60, .why = "full", .broken = true,
+};
+
+/* It is on the disk as it is: to write it again would fail at the same place each time. */
+TEST_F(store, what_cannot_be_read_is_not_written_again)
+{
+	struct store_facts facts;
+	int fd = store_begin(self->store, TIME);
+
+	ASSERT_EQ(0, write_blocks(fd, BLOCKS));
+	fail = "read";
+	fail_from = 1;
+	calls[0] = 0;
+	written = 0;
+	EXPECT_EQ(-EIO, store_finish(self->store, &broken_facts));
+	EXPECT_STREQ("fsync file\n", calls);
+	EXPECT_EQ(0, store_unsynced(self->store));
+	for (int i = 0; i < 2; i++) {
+		EXPECT_EQ(0, store_retry(self->store, &facts));
+		EXPECT_EQ(0, written);
+		EXPECT_FALSE(store_rewrites(self->store));
+	}
+	EXPECT_TRUE(exists(self, FIRST ".ftap.part"));
+	fail = NULL;
+	EXPECT_EQ(1, store_retry(self->store, &facts));
+	EXPECT_EQ(0, written);
+	EXPECT_EQ(BLOCKS, count_blocks(self, FIRST ".ftap"));
+}
+
+/* Nor is what was written again, and cannot be read after that. */
+TEST_F(store, what_was_written_again_is_not_written_once_more)
+{
+	struct store_facts facts;
+	int fd = store_begin(self->store, TIME);
+
+	ASSERT_EQ(0, write_blocks(fd, BLOCKS));
+	fail = "fsync file";
+	EXPECT_EQ(-EIO, store_finish(self->store, &broken_facts));
+	EXPECT_EQ(1, store_unsynced(self->store));
+	/* All of it, and that there is no more. */
+	fail = "read";
+	fail_after = 2;
+	written = 0;
+	EXPECT_EQ(0, store_retry(self->store, &facts));
+	EXPECT_EQ(0, fail_after);
+	EXPECT_EQ(16 + BLOCKS * BLOCK, written);
+	EXPECT_EQ(0, store_unsynced(self->store));
+	written = 0;
+	EXPECT_EQ(0, store_retry(self->store, &facts));
+	EXPECT_EQ(0, written);
+	fail = NULL;
+	EXPECT_EQ(1, store_retry(self->store, &facts));
+	EXPECT_EQ(0, written);
+	EXPECT_EQ(BLOCKS, count_blocks(self, FIRST ".ftap"));
+}
+
+/* The second sync is the one after what follows the last whole block was cut off. */
+TEST_F(store, a_broken_one_whose_end_could_not_be_synced_is_written_again)
+{
+	struct store_facts facts;
+	int fd = store_begin(self->store, TIME);
+
+	ASSERT_EQ(0, write_blocks(fd, BLOCKS));
+	ASSERT_EQ(0, ftruncate(fd, 16 + BLOCKS * BLOCK + 100));
+	fail = "fsync file";
+	fail_after = 1;
+	EXPECT_EQ(-EIO, store_finish(self->store, &broken_facts));
+	fail = NULL;
+	EXPECT_EQ(1, store_unsynced(self->store));
+	written = 0;
+	EXPECT_EQ(1, store_retry(self->store, &facts));
+	EXPECT_EQ(16 + BLOCKS * BLOCK, written);
+	EXPECT_EQ(0, store_unsynced(self->store));
 	EXPECT_EQ(BLOCKS, count_blocks(self, FIRST ".ftap"));
 }
 
