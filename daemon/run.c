@@ -608,24 +608,6 @@ static int end(struct run *run)
 	return run->failed ? STATUS_ERROR : STATUS_OK;
 }
 
-void run_advise_folder(const struct run *run, int error)
-{
-	const char *user = run->privileges.user;
-
-	if (error == -ENOENT)
-		advise("make it, or name another directory in '%s'", run->path);
-	else if (error == -EACCES)
-		advise("it must be the user's: chown -R %s: '%s'", *user ? user : "USER",
-		       run->conf.directory);
-	else if (error == -EROFS)
-		advise("mount it to be written, or name another directory in '%s'", run->path);
-	else if (error == -ENOSPC)
-		advise("make room there, or lower free or raise quota in '%s'", run->path);
-	else if (error == -EDQUOT)
-		advise("raise the quota that its file system gives %s, or lower quota in '%s'",
-		       *user ? user : "its user", run->path);
-}
-
 int run_loop(struct run *run)
 {
 	int error, status;

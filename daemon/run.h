@@ -92,7 +92,10 @@ struct run {
 int run_loop(struct run *run);
 /* What is done with finished segments. */
 struct after_options run_after_options(const struct conf *conf);
-/* How the segments' folder comes to be written, after this error; nothing where nobody knows. */
+/*
+ * advice.c: how the segments' folder comes to be written, after this error; nothing where nobody
+ * knows.
+ */
 void run_advise_folder(const struct run *run, int error);
 
 /* "recording", "stopped", "full", "lent" */
