@@ -24,6 +24,7 @@
 
 #define SECOND 1000000000ULL
 #define RETRY (10 * SECOND)
+#define LAST_REWRITING (10 * SECOND)	/* a service manager waits much longer for the end */
 /* What comes within this time is taken together: rings hold more than that. */
 #define PAUSE_NS 20000000ULL
 
@@ -163,6 +164,7 @@ static int next_segment(struct run *run, const char *why)
 	unsigned int deleted;
 	int error = retry_unfinished(run);
 
+	run->unfinished = error;
 	if (error)
 		return error;
 	/* The one before may be larger than it was to be: a quota of two has room for both. */
@@ -574,6 +576,18 @@ static void turn_open(struct run *run)
 		keep_segments(run, now);
 }
 
+/*
+ * A piece more of what the disk did not take. Where recording waits for that it goes on at once;
+ * where it waits for room, no sooner.
+ */
+static void rewrite_unfinished(struct run *run)
+{
+	if (!store_rewrites(run->store) || retry_unfinished(run) || !run->unfinished)
+		return;
+	run->unfinished = false;
+	run->retry = 0;
+}
+
 static void turn(struct run *run)
 {
 	uint64_t now;
@@ -589,11 +603,30 @@ static void turn(struct run *run)
 		run_govern(run, now);
 		if (run->state != RUN_LENT && !run->collect.paused)
 			cpus_look(run);
-		if (store_rewrites(run->store))
-			retry_unfinished(run);
+		rewrite_unfinished(run);
 		work_after(run, now);
 	}
 	notify_manager(run, now);
+}
+
+/*
+ * The next flowtapd finds in memory what the disk did not take, and a sync says nothing of it: so it
+ * is written again as long as that is known, for as long as one may wait for the end.
+ */
+static void end_unfinished(struct run *run)
+{
+	const uint64_t until = number_now() + LAST_REWRITING;
+	unsigned int n;
+
+	do
+		retry_unfinished(run);
+	while (store_rewrites(run->store) && number_now() < until);
+	n = store_unsynced(run->store);
+	if (!n)
+		return;
+	complain("the disk did not take all of %u segments in '%s'", n, run->conf.directory);
+	advise("look what the kernel says of it (dmesg); when flowtapd has started again, flowtap "
+	       "check says what of them is whole");
 }
 
 static int end(struct run *run)
@@ -601,6 +634,7 @@ static int end(struct run *run)
 	notify_send(&run->notify, "STOPPING=1");
 	if (run->state != RUN_LENT)
 		run_end_segment(run, "stop");
+	end_unfinished(run);
 	/* Losses that no event has yet. */
 	run_keep_figures(run);
 	totals_report_losses(&run->totals, UINT64_MAX);

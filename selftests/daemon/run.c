@@ -6,6 +6,7 @@
 #include "run.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,10 +32,12 @@ static struct {
 	unsigned int prepared, unprepared;	/* files; the one for which there is no memory */
 	bool full_again;		/* the take_error is that of each */
 	uint64_t size;			/* of the segment, when it is asked for next */
-	off_t grown;			/* its file, when it is begun */
+	off_t grown;			/* the first file, when it is begun */
 	unsigned int unsynced;		/* the next files that the disk does not take */
 	unsigned int turns;		/* until the end */
 	unsigned int rotate_at;		/* then somebody asks for that; 0: nobody does */
+	unsigned int sick_until;	/* before, nothing is taken, and each turn wants another */
+	uint64_t slow;			/* ns that it takes for a file */
 	unsigned int ons;		/* of them, those that began with it on */
 	unsigned int on_taken, taken;	/* collect_take, of them with it on */
 	unsigned int on_synced, synced;	/* files that were synced, of them with it on */
@@ -84,6 +87,7 @@ int collect_begin(struct collect *collect)
 	fake.live = fake.next;
 	if (fake.grown && ftruncate(fake.next, fake.grown))
 		abort();
+	fake.grown = 0;
 	collect->enabled = false;
 	collect->paused = 0;
 	collect->began = number_now();
@@ -104,6 +108,10 @@ int collect_wait(struct collect *collect, int timeout_ms)
 	fake.ons += collect->enabled;
 	if (fake.rotate_at && fake.turns == fake.rotate_at)
 		run.rotate = true;
+	if (fake.sick_until) {
+		run.rotate = fake.turns > fake.sick_until;
+		fake.unsynced = run.rotate ? UINT_MAX : 0;
+	}
 	if (!--fake.turns)
 		run.over = true;
 	return 0;
@@ -164,6 +172,7 @@ int fsync(int fd)
 
 	if (!fstat(fd, &status) && S_ISREG(status.st_mode)) {
 		fake.synced++;
+		fake.now += fake.slow;
 		fake.on_synced += run.collect.enabled;
 		fake.live_synced += fd == fake.live;
 		if (fake.unsynced) {
@@ -362,6 +371,76 @@ TEST_F(run, what_the_disk_did_not_take_is_written_again_between_turns)
 	EXPECT_FALSE(store_rewrites(run.store));
 	EXPECT_EQ(0, store_retry(run.store, &facts));
 	EXPECT_FALSE(run.failed);
+}
+
+/* It waits for none of them any more, and not for the time when room would be looked for. */
+TEST_F(run, where_too_many_were_unfinished_it_goes_on_when_one_is_finished)
+{
+	fake.grown = 2 * STORE_PIECE + 1;
+	fake.turns = STORE_UNFINISHED + 4;
+	fake.sick_until = 3;
+	EXPECT_EQ(STATUS_OK, run_loop(&run));
+	EXPECT_EQ(-EIO, fake.full);
+	/* One more was being written then; and the last. */
+	EXPECT_EQ(STORE_UNFINISHED + 2, fake.whole);
+	EXPECT_EQ(STORE_UNFINISHED + 2, fake.prepared);
+	EXPECT_EQ(0, fake.broken);
+	EXPECT_EQ(RUN_RECORDING, run.state);
+	EXPECT_EQ(0, run.full_since);
+	EXPECT_STREQ("stop", fake.why);
+}
+
+/* Else it would be looked for each second. */
+TEST_F(run, what_is_written_again_meanwhile_does_not_look_for_room)
+{
+	fake.grown = 2 * STORE_PIECE + 1;
+	fake.size = UINT64_MAX;
+	fake.unsynced = 1;
+	fake.turns = 5;
+	fake.rotate_at = 4;
+	fake.unprepared = 3;
+	/* Room was made just now: not at once either. */
+	run.room_made = fake.now;
+	EXPECT_EQ(STATUS_OK, run_loop(&run));
+	EXPECT_EQ(-ENOMEM, fake.full);
+	EXPECT_EQ(3, fake.prepared);
+	/* The one that was written again, and the one that ended then. */
+	EXPECT_EQ(2, fake.whole);
+	EXPECT_EQ(RUN_FULL, run.state);
+	EXPECT_LT(number_now(), run.retry);
+}
+
+/* The next start would take it from memory as if it were on the disk. */
+TEST_F(run, what_the_disk_did_not_take_is_written_again_at_the_end)
+{
+	size_t n;
+
+	fake.grown = 2 * STORE_PIECE + 1;
+	fake.size = UINT64_MAX;
+	fake.unsynced = 1;
+	fake.turns = 1;
+	EXPECT_EQ(STATUS_OK, run_loop(&run));
+	EXPECT_EQ(2, fake.whole);
+	EXPECT_EQ(0, store_unsynced(run.store));
+	EXPECT_EQ(4, store_segments(run.store, &n)[3].number);
+	EXPECT_EQ(5, n);
+}
+
+/* 4 s for each piece, and 10 s that the end has. */
+TEST_F(run, the_end_does_not_wait_for_ever_for_what_is_written_again)
+{
+	fake.grown = 8 * (off_t)STORE_PIECE;
+	fake.size = UINT64_MAX;
+	fake.unsynced = 1;
+	fake.slow = 4000000000;
+	fake.turns = 1;
+	EXPECT_EQ(STATUS_OK, run_loop(&run));
+	/* The one that was begun last is finished. */
+	EXPECT_EQ(1, fake.whole);
+	EXPECT_EQ(1, store_unsynced(run.store));
+	EXPECT_TRUE(store_rewrites(run.store));
+	/* Of each segment, and the index with the last; three pieces. */
+	EXPECT_EQ(6, fake.synced);
 }
 
 /* Else it would go on being written after its file was closed. */
