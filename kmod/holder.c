@@ -230,15 +230,28 @@ static void claim_for_current(struct flowtap_cpu *cpu)
 		resume_holder(cpu);
 }
 
+/*
+ * A CPU-wide stream that was disabled while its CPU went from task to task: the interrupt that ends
+ * it is on its way, and finds no holder.
+ */
+static noinline void add_disabled(struct stream *stream)
+{
+	if (stream_is_wide(stream) && !READ_ONCE(stream->enabled))
+		sample_add_loss(stream, &stream->everyone, FLOWTAP_CAUSE_DISABLED);
+}
+
 void holder_switch(struct task_struct *previous, struct task_struct *next)
 {
 	struct flowtap_cpu *cpu = this_cpu_ptr(&cpus);
+	struct stream *before = cpu->holder;
 
-	if (cpu->holder)
+	if (before)
 		release(cpu, LEAVING_FOR_NOW, FLOWTAP_CAUSE_SWITCH);
 	if (!list_empty(&cpu->streams))
 		claim(cpu, next, false);
 	resume_holder(cpu);
+	if (before && unlikely(cpu->holder != before))
+		add_disabled(before);
 }
 
 static u32 write_now(struct flowtap_cpu *cpu, u32 trigger, struct pt_regs *regs)

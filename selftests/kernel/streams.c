@@ -310,6 +310,46 @@ TEST_F(wide, call_stacks_after_a_time_without_tracing_have_a_loss)
 	}
 }
 
+static pid_t yielder(int cpu)
+{
+	pid_t pid = fork_pinned(cpu);
+
+	while (!pid)
+		sched_yield();
+	return pid;
+}
+
+/* The CPU may go from task to task between the command and its interrupt. */
+TEST_F(wide, so_have_those_that_were_disabled_at_a_task_switch)
+{
+	const struct flowtap_record_sample *sample = &self->stream.record.sample;
+	const uint64_t stacks = 1 << 7;		/* sctrctl.RASEMU */
+	pid_t tasks[2];
+	unsigned int round;
+	uint64_t last = 0;
+
+	if (!(query_cpu(variant->source, 0).ctr.settable & stacks))
+		SKIP(return, "no RAS emulation here");
+	tasks[0] = yielder(0);
+	tasks[1] = yielder(0);
+	self->configure.ctr.control = stacks;
+	ASSERT_EQ(0, stream_open(&self->stream, &self->configure));
+	for (round = 0; round < 100; round++) {
+		ASSERT_EQ(0, enable(&self->stream));
+		ASSERT_EQ(1, stream_next_sample(&self->stream, 5000));
+		if (round) {
+			EXPECT_NE(0, sample->loss & 1 << FLOWTAP_CAUSE_DISABLED);
+			EXPECT_LT(last + 1, sample->sequence);
+		}
+		ASSERT_EQ(0, disable(&self->stream));
+		do {
+			last = sample->sequence;
+		} while (stream_next_sample(&self->stream, 0) == 1);
+	}
+	end(tasks[0]);
+	end(tasks[1]);
+}
+
 TEST_F(wide, a_killed_holder_lets_go)
 {
 	unsigned int round;
