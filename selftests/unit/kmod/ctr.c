@@ -569,6 +569,29 @@ TEST_F(ctr, what_was_lost_before_an_exec_is_told)
 	}
 }
 
+/* Returns take off it what calls have put there: a sample takes nothing, with cycle counts or without. */
+TEST_F(ctr, a_sample_takes_nothing_off_a_call_stack)
+{
+	struct stream *stream = &self->stream;
+	unsigned int cycles, i;
+
+	self->configure.ctr.control = 1 << 7;		/* RASEMU */
+	for (cycles = 0; cycles < 2; cycles++) {
+		hart.data_bits = cycles ? ALL_DATA : TYPE_ONLY;
+		ASSERT_EQ(0, start(stream, &self->member, &self->configure));
+		hart_transfers(HART_U, PROGRAM, PROGRAM + 16, HART_CALL);
+		for (i = 0; i < 3; i++) {
+			sample_write(stream, &self->member, FLOWTAP_TRIGGER_TIMER, NULL,
+				     self->scratch);
+			EXPECT_EQ(1, written.sample.nr) TH_LOG("cycles %u", cycles);
+			EXPECT_EQ(1, valid());
+			ctr_resume(&stream->recording);
+		}
+		ctr_pause(&stream->recording);
+		ctr_stop(&stream->recording);
+	}
+}
+
 /* --- What is put back. --- */
 
 /* Counts that a hart has no bits for would be others there, or none. */

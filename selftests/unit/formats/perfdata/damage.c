@@ -153,6 +153,30 @@ TEST(of_a_directory_with_several_files_the_others_are_missed)
 	}
 }
 
+/* Of which nothing tells whether there are other files: that is not said. */
+TEST(a_directorys_section_outside_of_the_file_is_what_is_damaged)
+{
+	const uint64_t version = 0;
+	struct perffile file;
+	struct opened opened;
+	uint64_t data[2];
+
+	small(&file, false);
+	perffile_feature(&file, 24, &version, sizeof(version));
+	for (unsigned int n = file.n_features; n < PERFFILE_FEATURES; n++)
+		perffile_feature(&file, 24 + n, "", 0);
+	perffile_finish(&file);
+	/* Where the records end the features begin, with offset and size of the first. */
+	memcpy(data, file.bytes + 40, sizeof(data));
+	perffile_set(&file, data[0] + data[1], file.size + 1);
+	open_bytes(&opened, file.bytes, file.size);
+	ASSERT_EQ(0, opened.err);
+	EXPECT_EQ(1, opened.damages);
+	EXPECT_STREQ("a feature section outside of the file", opened.damage);
+	free(file.bytes);
+	done(&opened);
+}
+
 /* Sizes, offsets and counts that lie: every 8 bytes of the file, with each of some values. */
 TEST(lies_about_sizes_do_no_harm)
 {
