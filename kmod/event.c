@@ -331,16 +331,20 @@ static u32 without(struct group *group, struct task_struct **last,
 	return n;
 }
 
-/* No event of this task ever triggers: a GAP record says so, and it is not tried again. */
+/*
+ * No event of this task ever triggers: a GAP record says so, and it is not tried again. Nobody can be
+ * told while nothing is enabled, and nothing is missed: whoever enables it tries again.
+ */
 static void give_up(struct group *group, struct task_struct *task)
 {
 	struct flowtap_member *member;
 
 	rcu_read_lock();
-	member = set_find(&group->set, task);
-	if (member)
-		member->uncounted = true;
-	gap_write(group, task, ktime_get_raw_fast_ns(), FLOWTAP_CAUSE_MEMORY);
+	if (gap_write(group, task, ktime_get_raw_fast_ns(), FLOWTAP_CAUSE_MEMORY)) {
+		member = set_find(&group->set, task);
+		if (member)
+			member->uncounted = true;
+	}
 	rcu_read_unlock();
 }
 

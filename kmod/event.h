@@ -38,7 +38,8 @@ int event_add(struct group *group, struct task_struct *task);
  *
  * Afterwards each task has an event, made for it or inherited, and nobody else has one; they count
  * while a stream of the group is enabled, or from the next exec on if that enables them. Where no
- * event can be made a GAP record says so. Without an open stream all are released.
+ * event can be made a GAP record says so; while no stream is enabled the next call tries again.
+ * Without an open stream all are released.
  *
  * Context: group->lock; may sleep.
  */

@@ -19,7 +19,7 @@ static void write_here(void *argument)
 	stream_write_gap(gap->stream, gap->task, gap->since, gap->cause);
 }
 
-void gap_write(struct group *group, struct task_struct *task, u64 since, u32 cause)
+bool gap_write(struct group *group, struct task_struct *task, u64 since, u32 cause)
 {
 	struct gap gap = { .task = task, .since = since, .cause = cause };
 
@@ -28,13 +28,14 @@ void gap_write(struct group *group, struct task_struct *task, u64 since, u32 cau
 		    !READ_ONCE(gap.stream->enabled))
 			continue;
 		if (!smp_call_function_single(gap.stream->cpu, write_here, &gap, 1))
-			return;
+			return true;
 	}
 	list_for_each_entry_rcu(gap.stream, &group->streams, group_link) {
 		if (!READ_ONCE(gap.stream->enabled))
 			continue;
 		/* -ENXIO: that CPU is offline. */
 		if (!smp_call_function_single(gap.stream->cpu, write_here, &gap, 1))
-			return;
+			return true;
 	}
+	return false;
 }

@@ -11,13 +11,14 @@ struct task_struct;
 /**
  * gap_write() - write a GAP record of a task, for what no sample and no AUX record has
  * @group: its first enabled stream of this CPU writes the record, or else the first one whose CPU
- *	is online. Where there is none the record is not written.
+ *	is online.
  * @task: the task.
  * @since: when the gap began, ns of CLOCK_MONOTONIC_RAW. It ends now.
  * @cause: FLOWTAP_CAUSE_.
  *
  * Context: interrupts on, under RCU; does not sleep.
+ * Return: false: no stream is enabled whose CPU is online, and nobody was told.
  */
-void gap_write(struct group *group, struct task_struct *task, u64 since, u32 cause);
+bool gap_write(struct group *group, struct task_struct *task, u64 since, u32 cause);
 
 #endif /* FLOWTAP_KMOD_GAP_H */

@@ -69,7 +69,7 @@ struct flowtap_member {
 	bool ended;
 	/** @gone: removed; smp_store_release. */
 	bool gone;
-	/** @uncounted: no event can be made. */
+	/** @uncounted: no event can be made, and a GAP record says so. */
 	bool uncounted;
 	/** @rcu: it is freed after a grace period. */
 	struct rcu_head rcu;

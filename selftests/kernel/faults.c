@@ -111,10 +111,13 @@ struct step {
 	/* Before and after each call, without faults; undo also where the call failed. */
 	int (*prepare)(struct step *step);
 	void (*undo)(struct step *step);
+	/* Before undo: whether what was asked for has come about, or what is missing is told. */
+	bool (*kept)(struct step *step);
 	struct flowtap_configure configure;
 	struct stream stream;
 	struct stream other;
 	pid_t pid;
+	unsigned int told;		/* bit 0: of pid, bit 1: of *heir */
 };
 
 /* EFAULT: the copy from or to the caller failed. */
@@ -146,6 +149,9 @@ static void walk(struct __test_metadata *_metadata, struct step *step)
 			again = 0;
 		EXPECT_LE(0, again)
 			TH_LOG("%s after allocation %u: %s", step->name, n, strerror(-again));
+		if (step->kept)
+			ASSERT_TRUE(step->kept(step)) TH_LOG("%s, allocation %u: told of %#x",
+							     step->name, n, step->told);
 		if (step->undo)
 			step->undo(step);
 	}
@@ -269,6 +275,85 @@ static int do_disable(struct step *step)
 	return disable(&step->stream);
 }
 
+static volatile pid_t *heir;		/* -1: he is to be forked; then who he is */
+
+/* Two that spin; the second has the first one's event by inheritance, and perf turns both at once. */
+static int with_heir(struct step *step, bool enabled)
+{
+	int error;
+
+	if (!heir)
+		heir = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	*heir = 0;
+	step->told = 0;
+	step->pid = fork_pinned(0);
+	if (!step->pid) {
+		while (!*heir)
+			usleep(1000);
+		if (!fork()) {
+			prctl(PR_SET_PDEATHSIG, SIGKILL);
+			*heir = getpid();
+		}
+		spin();
+	}
+	error = mapped(step);
+	if (error)
+		return error;
+	if (add_task(&step->stream, step->pid, 0) != 1)
+		return -ECHILD;
+	if (enabled)
+		error = enable(&step->stream);
+	*heir = -1;
+	return WAIT_FOR(*heir > 0 && stats(&step->stream).tasks == 2) ? error : -ETIME;
+}
+
+static int with_heir_disabled(struct step *step)
+{
+	return with_heir(step, false);
+}
+
+static int with_heir_enabled(struct step *step)
+{
+	return with_heir(step, true);
+}
+
+/* What a record says: that its task is sampled, or that it cannot be. */
+static pid_t told_of(const struct stream *stream)
+{
+	switch (stream->record.header.type) {
+	case FLOWTAP_RECORD_SAMPLE:
+		return stream->record.sample.tid;
+	case FLOWTAP_RECORD_GAP:
+		return stream->record.gap.cause == FLOWTAP_CAUSE_MEMORY ?
+		       (pid_t)stream->record.gap.tid : 0;
+	default:
+		return 0;
+	}
+}
+
+static bool both_told(struct step *step)
+{
+	while (stream_next(&step->stream) == 1) {
+		pid_t tid = told_of(&step->stream);
+
+		step->told |= (tid == step->pid) | (tid == *heir) << 1;
+	}
+	return step->told == 3;
+}
+
+static bool both_count(struct step *step)
+{
+	return WAIT_FOR(both_told(step));
+}
+
+/* Also later, when they are enabled again. */
+static bool both_count_again(struct step *step)
+{
+	while (stream_next(&step->stream) == 1)
+		;
+	return !enable(&step->stream) && both_count(step);
+}
+
 static int do_snapshot(struct step *step)
 {
 	return snapshot(&step->stream);
@@ -338,6 +423,17 @@ TEST_F_TIMEOUT(faults, every_kind_of_stream_fails_well_at_every_allocation, 600)
 				continue;
 			step = (struct step){ .name = "ADD_TASK with an event", .call = do_add,
 					.prepare = with_process, .undo = close_all,
+					.configure = configure };
+			walk(_metadata, &step);
+			configure.flags = FLOWTAP_INHERIT;
+			step = (struct step){ .name = "ENABLE with an event and a child",
+					.call = do_enable, .prepare = with_heir_disabled,
+					.kept = both_count, .undo = close_all,
+					.configure = configure };
+			walk(_metadata, &step);
+			step = (struct step){ .name = "DISABLE with an event and a child",
+					.call = do_disable, .prepare = with_heir_enabled,
+					.kept = both_count_again, .undo = close_all,
 					.configure = configure };
 			walk(_metadata, &step);
 		}
