@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Shows that who comes into a set twice is counted once, and that whoever ends elsewhere is told.
+ * Shows that who comes into a set twice is counted once, that whoever ends elsewhere is told, and that
+ * nothing interrupts a CPU for nothing: neither its counters nor other CPUs.
  */
 #include <fcntl.h>
 #include <linux/perf_event.h>
@@ -128,6 +129,14 @@ static long overflows_in(unsigned int ms)
 	return overflows() - before;
 }
 
+static void count_instructions(struct flowtap_configure *configure)
+{
+	configure->triggers |= FLOWTAP_TRIGGER_OVERFLOW;
+	configure->event_type = PERF_TYPE_HARDWARE;
+	configure->event_config = PERF_COUNT_HW_INSTRUCTIONS;
+	configure->period = 100000;
+}
+
 TEST_F(members, events_count_while_the_set_is_enabled_and_for_nobody_else)
 {
 	long added, enabled, disabled, both, child_removed, removed, again, closed;
@@ -138,10 +147,7 @@ TEST_F(members, events_count_while_the_set_is_enabled_and_for_nobody_else)
 		SKIP(return, "no counter here has interrupts");
 	unthrottle();
 	child = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	self->configure.triggers |= FLOWTAP_TRIGGER_OVERFLOW;
-	self->configure.event_type = PERF_TYPE_HARDWARE;
-	self->configure.event_config = PERF_COUNT_HW_INSTRUCTIONS;
-	self->configure.period = 100000;
+	count_instructions(&self->configure);
 	tid = spinner(0);
 	ASSERT_EQ(0, stream_open(&self->stream, &self->configure));
 	ASSERT_EQ(1, add_task(&self->stream, tid, 0));
@@ -200,6 +206,65 @@ TEST_F(members, events_count_while_the_set_is_enabled_and_for_nobody_else)
 	}
 	EXPECT_EQ(0, removed);
 	EXPECT_EQ(0, closed);
+}
+
+TEST_F(members, the_event_of_a_cpu_counts_while_its_stream_is_enabled)
+{
+	long opened, enabled, disabled, again, closed;
+	pid_t pid;
+
+	if (overflows() < 0)
+		SKIP(return, "no counter here has interrupts");
+	unthrottle();
+	count_instructions(&self->configure);
+	self->configure.flags = FLOWTAP_CPU_WIDE;
+	pid = spinner(0);
+	ASSERT_EQ(0, stream_open(&self->stream, &self->configure));
+	opened = overflows_in(100);
+	ASSERT_EQ(0, enable(&self->stream));
+	enabled = overflows_in(100);
+	ASSERT_EQ(0, disable(&self->stream));
+	disabled = overflows_in(100);
+	ASSERT_EQ(0, enable(&self->stream));
+	again = overflows_in(100);
+	stream_close(&self->stream);
+	closed = overflows_in(100);
+	end(pid);
+	EXPECT_EQ(0, opened);
+	EXPECT_LT(10, enabled);
+	EXPECT_EQ(0, disabled);
+	EXPECT_LT(10, again);
+	EXPECT_EQ(0, closed);
+}
+
+TEST_F(members, an_event_that_an_exec_enables_does_not_count_before)
+{
+	volatile bool *go = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+				 -1, 0);
+	long before, after;
+	pid_t pid;
+
+	if (overflows() < 0)
+		SKIP(return, "no counter here has interrupts");
+	unthrottle();
+	count_instructions(&self->configure);
+	self->configure.flags |= FLOWTAP_ENABLE_ON_EXEC;
+	pid = fork_pinned(0);
+	if (!pid) {
+		while (!*go)
+			;
+		execl("/proc/self/exe", "executed", ROLE_SPIN, NULL);
+		_exit(1);
+	}
+	ASSERT_EQ(0, stream_open(&self->stream, &self->configure));
+	ASSERT_EQ(1, add_task(&self->stream, pid, 0));
+	before = overflows_in(100);
+	*go = true;
+	ASSERT_EQ(1, stream_next_sample(&self->stream, 10000));
+	after = overflows_in(100);
+	end(pid);
+	EXPECT_EQ(0, before);
+	EXPECT_LT(10, after);
 }
 
 TEST_F(members, who_ends_where_the_group_has_no_stream_is_told_of)

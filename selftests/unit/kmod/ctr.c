@@ -187,17 +187,44 @@ TEST_F(ctr, a_hart_without_guests_has_no_owner_of_theirs)
 	EXPECT_EQ(0, hart.wrong);
 }
 
+/* Whoever had set it, or the firmware while the hart was away. */
+TEST_F(ctr, what_guests_record_with_is_zero_from_the_first_moment_on)
+{
+	hart.guests_control = 1;
+	EXPECT_EQ(FLOWTAP_REASON_OWNED, ctr_online());
+	/* It is its owner's yet. */
+	EXPECT_EQ(1, hart.guests_control);
+	takeover = true;
+	EXPECT_EQ(FLOWTAP_REASON_NONE, ctr_online());
+	takeover = false;
+	EXPECT_EQ(0, hart.guests_control);
+	hart.guests_control = 1;
+	ctr_recover();
+	EXPECT_EQ(0, hart.guests_control);
+	/* The hart comes back. */
+	hart.guests_control = 1;
+	EXPECT_EQ(FLOWTAP_REASON_NONE, ctr_online());
+	EXPECT_EQ(0, hart.guests_control);
+}
+
 TEST_F(ctr, it_is_not_used_where_the_firmware_is_recorded)
 {
 	hart.select = 0x77;
+	hart.depth = 2;
 	ASSERT_EQ(FLOWTAP_REASON_NONE, ctr_online());
+	ctr_offline();
+	EXPECT_EQ(2, hart.depth);
 	EXPECT_LT(0, hart.calls);
 	EXPECT_EQ(0, valid());
+	memset(&ctrs, 0, sizeof(ctrs));
+	hart.depth = 3;
 	hart.m_recorded = true;
 	EXPECT_EQ(FLOWTAP_REASON_UNUSABLE, ctr_online());
 	EXPECT_NE(NULL, strstr(said, "mctrctl.M"));
 	EXPECT_EQ(0, hart.control | valid());
 	EXPECT_EQ(0x77, hart.select);
+	/* As it was found. */
+	EXPECT_EQ(3, hart.depth);
 }
 
 /* --- What a recording is. --- */
