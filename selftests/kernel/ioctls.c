@@ -112,8 +112,10 @@ TEST_F(device, nothing_but_query_goes_before_configure)
 	struct flowtap_task task = { .pid = getpid() };
 	struct flowtap_enable enable = { 0 };
 	struct flowtap_snapshot snapshot = { 0 };
+	struct flowtap_key key = { 0 };
 	struct flowtap_stats stats;
 
+	EXPECT_EQ(-EINVAL, command(self->fd, FLOWTAP_IOC_KEY, &key));
 	EXPECT_EQ(-EINVAL, command(self->fd, FLOWTAP_IOC_ADD_TASK, &task));
 	EXPECT_EQ(-EINVAL, command(self->fd, FLOWTAP_IOC_REMOVE_TASK, &task));
 	EXPECT_EQ(-EINVAL, command(self->fd, FLOWTAP_IOC_ENABLE, &enable));
@@ -390,6 +392,7 @@ TEST_F(device, unknown_bits_of_the_small_commands_are_einval)
 {
 	struct flowtap_snapshot snapshot = { .flags = 1 };
 	struct flowtap_enable enable = { .flags = 2 };
+	struct flowtap_key key = { .key = 1 };
 
 	ASSERT_EQ(0, configure(self->fd, &self->configure));
 	EXPECT_EQ(-EINVAL, command(self->fd, FLOWTAP_IOC_ENABLE, &enable));
@@ -404,6 +407,16 @@ TEST_F(device, unknown_bits_of_the_small_commands_are_einval)
 	EXPECT_EQ(-EINVAL, command(self->fd, FLOWTAP_IOC_SNAPSHOT, &snapshot));
 	snapshot = (struct flowtap_snapshot){ .reserved = 1 };
 	EXPECT_EQ(-EINVAL, command(self->fd, FLOWTAP_IOC_SNAPSHOT, &snapshot));
+	/* What it answers is not asked. */
+	snapshot = (struct flowtap_snapshot){ .entries = 1 };
+	EXPECT_EQ(-EINVAL, command(self->fd, FLOWTAP_IOC_SNAPSHOT, &snapshot));
+	EXPECT_EQ(1, snapshot.entries);
+	/* Also where the kernel has no BTF, and there are no keys. */
+	EXPECT_EQ(-EINVAL, command(self->fd, FLOWTAP_IOC_KEY, &key));
+	key = (struct flowtap_key){ .flags = 1 };
+	EXPECT_EQ(-EINVAL, command(self->fd, FLOWTAP_IOC_KEY, &key));
+	key = (struct flowtap_key){ .reserved = 1 };
+	EXPECT_EQ(-EINVAL, command(self->fd, FLOWTAP_IOC_KEY, &key));
 	snapshot = (struct flowtap_snapshot){ 0 };
 	EXPECT_EQ(0, command(self->fd, FLOWTAP_IOC_SNAPSHOT, &snapshot));
 	EXPECT_EQ(0, snapshot.entries);
