@@ -471,6 +471,12 @@ static bool from_guest(void)
 	return current->flags & PF_VCPU;
 }
 
+/* An overflow can, and nothing else: where that cannot be no register has to be looked at. */
+static bool stopped_by_overflows(const struct recording *recording)
+{
+	return (recording->control & (CTRCTL_LCOFIFRZ | CTRCTL_BPFRZ)) == CTRCTL_LCOFIFRZ;
+}
+
 /*
  * An overflow that is not ours froze recording (6.5) and its trap was not recorded, nor, with S,
  * the kernel's way up to here. So the trap is added as it would have been without LCOFIFRZ, but
@@ -482,11 +488,13 @@ static bool from_guest(void)
  */
 static void notrace ctr_thaw(struct recording *recording)
 {
-	unsigned long status = csr_read(SCTRSTATUS), select;
+	unsigned long status, select;
 	u64 ip;
 
-	if (!(status & CTRSTATUS_FROZEN) || recording->control & CTRCTL_BPFRZ || recording->stale ||
-	    is_foreign(recording))
+	if (!stopped_by_overflows(recording) || recording->stale)
+		return;
+	status = csr_read(SCTRSTATUS);
+	if (!(status & CTRSTATUS_FROZEN) || is_foreign(recording))
 		return;
 	ip = interrupted_at(recording, get_irq_regs());
 	if (ip && records_interrupts(recording)) {

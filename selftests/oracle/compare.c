@@ -154,6 +154,8 @@ static void print(const struct check *check, const struct samples *samples)
 	for (int i = 0; i < FLOWTAP_GAP_REASONS; i++)
 		if (samples->gaps[i])
 			printf("gaps %-19s %12" PRIu64 "\n", flowtap_gap_name(i), samples->gaps[i]);
+	figure("other interrupts", counts->log.interrupts);
+	figure("  that look at CTR", counts->log.looked);
 	print_cost(&counts->log);
 	figure("mismatches", counts->mismatches);
 }

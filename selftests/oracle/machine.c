@@ -128,6 +128,8 @@ static int trap(struct machine *machine, struct machine_hart *hart,
 		.pc = run_recorded(hart, made.from) ? from : 0,
 		.interrupt = interrupt,
 	};
+	bool idle = interrupt && made.to == PRIVILEGE_S && cause != ORACLE_CAUSE_LCOFI &&
+		    run_recorded(hart, PRIVILEGE_U);
 	int err = last_before_trap(machine, hart, from, interrupt);
 
 	if (!err)
@@ -155,6 +157,8 @@ static int trap(struct machine *machine, struct machine_hart *hart,
 		hart->costing = freezes;
 		hart->costs = (struct oracle_cost){};
 		hart->costs_entries = 0;
+		hart->idle = idle;
+		hart->looked = false;
 	}
 	return err;
 }
@@ -183,6 +187,9 @@ static int returned(struct machine *machine, struct machine_hart *hart,
 		counts->entries_read += hart->costs_entries;
 	}
 	hart->costing = false;
+	counts->interrupts += hart->idle;
+	counts->looked += hart->idle && hart->looked;
+	hart->idle = false;
 	/*
 	 * The kernel's last instruction was sret, if it was recorded; its target comes with the
 	 * run.
@@ -226,6 +233,7 @@ static int read_csr(struct machine *machine, struct machine_hart *hart,
 	int err = 0;
 
 	add_cost(hart, event->field + 1);
+	hart->looked = true;
 	hart->since_entry += event->field[1];
 	if (!ctr_selected(&hart->ctr))
 		return 0;
@@ -269,6 +277,8 @@ static int write_csr(struct machine_hart *hart, const struct oracle_event *event
 	bool kernel = run_recorded(hart, PRIVILEGE_S);
 	uint64_t csr = event->field[0];
 
+	/* siselect selects others' registers as well. */
+	hart->idle &= csr == ORACLE_SISELECT;
 	if (csr == ORACLE_SATP) {
 		hart->satp = (hart->satp & event->field[1]) | event->field[2];
 		hart->costing = false;
@@ -323,6 +333,7 @@ static int take(struct machine *machine, struct machine_hart *hart,
 		return write_csr(hart, event);
 	case ORACLE_CLEAR:
 		add_cost(hart, event->field);
+		hart->idle = false;
 		return entries_clear(machine, hart);
 	case ORACLE_TAKEN:
 		hart->last_taken = true;

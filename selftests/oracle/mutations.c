@@ -62,6 +62,22 @@ TEST(a_run_in_order_is_proven)
 	EXPECT_GT(check.counts.reconstructed, 60);
 	EXPECT_EQ(check.counts.skipped, 1 + 1 + 1);
 	EXPECT_EQ(check.counts.tasks, 1);
+	/* The one after which the program goes on; not that by which it leaves, nor B's. */
+	EXPECT_EQ(check.counts.log.interrupts, 1);
+	EXPECT_EQ(check.counts.log.looked, 0);
+	synthetic_log_remove(&synthetic);
+}
+
+TEST(a_look_at_a_register_in_anothers_interrupt_is_counted)
+{
+	struct check check = { .tell_most = 10 };
+	struct synthetic_log synthetic;
+
+	synthetic_log_make(&synthetic, LOOKED);
+	ASSERT_EQ(compare(&synthetic, &check), 0);
+	EXPECT_EQ(check.counts.mismatches, 0);
+	EXPECT_EQ(check.counts.log.interrupts, 1);
+	EXPECT_EQ(check.counts.log.looked, 1);
 	synthetic_log_remove(&synthetic);
 }
 

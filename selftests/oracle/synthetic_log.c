@@ -345,6 +345,8 @@ static void write_log(struct synthetic_log *synthetic)
 	interlude(synthetic);
 	turn(synthetic, AGAIN);
 	trap(synthetic, true, 0x02, 5);
+	if (synthetic->mutation == LOOKED)
+		log_event(synthetic, ORACLE_READ, ORACLE_SCTRSTATUS, 100, 20, 0);
 	return_to_user(synthetic);
 	if (synthetic->mutation == RESUMED_ELSEWHERE) {
 		run_piece(synthetic, START);

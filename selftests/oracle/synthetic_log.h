@@ -27,6 +27,7 @@ enum mutation {
 	NOTHING,
 	RESUMED_ELSEWHERE,	/* nothing is wrong: a trap sends the program elsewhere */
 	EMPTY_FIRST,		/* nor here: the first sample has no entries, after a look at task B */
+	LOOKED,			/* nor here: the driver reads sctrstatus in an interrupt of others */
 	FIRST_WRONG,
 	/* in the log, that is, the driver or the hardware did otherwise than it should */
 	LOG_OPCODE = FIRST_WRONG,

@@ -431,6 +431,36 @@ TEST_F(ctr, what_stopped_it_before_a_software_event_was_another)
 	EXPECT_EQ(1U << FLOWTAP_CAUSE_FROZEN, self->member.loss);
 }
 
+/* At each interrupt's end. */
+static unsigned int reads_to_thaw(struct stream *stream)
+{
+	unsigned int before = hart.reads;
+
+	ctr_thaw(&stream->recording);
+	return hart.reads - before;
+}
+
+TEST_F(ctr, no_register_is_read_after_interrupts_that_cannot_have_stopped_it)
+{
+	struct stream *stream = &self->stream;
+
+	ASSERT_EQ(0, start(stream, &self->member, &self->configure));
+	run(HART_U, PROGRAM, 3);
+	EXPECT_LT(0, reads_to_thaw(stream));
+	self->configure.ctr.control = 1 << 11;		/* BPFRZ */
+	ASSERT_EQ(0, start(stream, &self->member, &self->configure));
+	EXPECT_EQ(0, reads_to_thaw(stream));
+	self->configure.ctr.control = 0;
+	self->configure.event_type = PERF_TYPE_SOFTWARE;
+	ASSERT_EQ(0, start(stream, &self->member, &self->configure));
+	EXPECT_EQ(0, reads_to_thaw(stream));
+	self->configure.triggers = FLOWTAP_TRIGGER_TIMER;
+	self->configure.event_type = 0;
+	ASSERT_EQ(0, start(stream, &self->member, &self->configure));
+	EXPECT_EQ(0, reads_to_thaw(stream));
+	EXPECT_EQ(0, hart.frozen);
+}
+
 /* The way out of a guest is the kernel's, and was not recorded. */
 TEST_F(ctr, an_overflow_in_a_guest_is_a_loss_where_the_kernel_is_recorded)
 {

@@ -36,6 +36,7 @@ static struct hart {
 	unsigned int next;		/* the physical entry to be written next */
 	unsigned long source[HART_ENTRIES], target[HART_ENTRIES], data[HART_ENTRIES];
 	/* What came to pass. */
+	unsigned int reads;		/* of registers */
 	unsigned int calls;		/* of the firmware */
 	unsigned int cycle_resets;	/* 6.3 */
 	unsigned int wrong;		/* accesses that trap */
@@ -75,6 +76,7 @@ static inline unsigned long hart_read(unsigned int csr)
 {
 	int place = hart_place();
 
+	hart.reads++;
 	switch (csr) {
 	case 0x14e:
 		return hart.control;
