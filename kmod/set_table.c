@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Chains of members, which a member is on by one of its two links; the other is the next table's.
+ *
+ * The host's unit tests run this file on lists of their own.
  */
+#ifdef __KERNEL__
 #include <linux/hash.h>
 #include <linux/rculist.h>
 #include <linux/slab.h>
+#endif
 
 #include "set.h"
 #include "set_table.h"

@@ -8,9 +8,11 @@
 #ifndef FLOWTAP_KMOD_SET_TABLE_H
 #define FLOWTAP_KMOD_SET_TABLE_H
 
+#ifdef __KERNEL__
 #include <linux/list.h>
 #include <linux/rcupdate.h>
 #include <linux/types.h>
+#endif
 
 struct flowtap_member;
 struct flowtap_set;
