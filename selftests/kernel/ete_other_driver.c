@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
  * Shows that ETE's trace survives an idle state that loses the registers and a CPU that comes
- * online with anything in them, and that a gap names whoever disturbs the hardware
- * (module/other_driver_ete.c).
+ * online with anything in them, that a reboot leaves nothing on, and that a gap names whoever disturbs
+ * the hardware (module/other_driver_ete.c).
  */
 #include "other_driver.h"
 #include "support/kselftest_harness.h"
@@ -103,6 +103,60 @@ TEST_F(other_driver, a_cpu_may_come_online_with_anything_in_its_registers)
 	ASSERT_EQ(0, disable(&self->aux.stream));
 	EXPECT_TRUE(whole(&self->aux)) TH_LOG("%s", self->aux.wrong);
 	EXPECT_TRUE(nothing_lost(&self->aux));
+}
+
+struct state {
+	unsigned long trfcr;
+	unsigned long unit;		/* TRCPRGCTLR */
+	unsigned long buffer;		/* TRBLIMITR */
+	unsigned long claims;
+};
+
+/* What CPU 0's registers hold now: 0 or -errno. */
+static int look(struct state *state)
+{
+	char text[ANSWER_SIZE];
+	int error = other_driver_ask(0, text);
+
+	if (!error && sscanf(text, "%li %li %li %li", (long *)&state->trfcr, (long *)&state->unit,
+			     (long *)&state->buffer, (long *)&state->claims) != 4)
+		error = -EPROTO;
+	return error;
+}
+
+/* kexec starts the next kernel without a reset, and tasks run until then. */
+TEST_F(other_driver, a_reboot_leaves_unit_and_buffer_off)
+{
+	struct state before, state;
+	int round;
+
+	/* As it is without us. */
+	ASSERT_EQ(0, unload());
+	ASSERT_EQ(0, look(&before));
+	EXPECT_EQ(0, before.claims);
+	ASSERT_EQ(0, load(""));
+	/* Whoever looks here is who is traced. */
+	self->configure.cpu = 0;
+	ASSERT_EQ(0, trace(&self->aux, &self->configure, getpid()));
+	ASSERT_EQ(0, look(&state));
+	EXPECT_EQ(1, state.unit & 1);
+	EXPECT_EQ(1, state.buffer & 1);
+	EXPECT_NE(0, state.claims);
+	EXPECT_EQ(0, other_driver("reboot"));
+	/* Off, and switches do not change that. */
+	for (round = 0; round < 3; round++) {
+		ASSERT_EQ(0, look(&state));
+		EXPECT_EQ(0, state.unit & 1);
+		EXPECT_EQ(0, state.buffer & 1);
+		EXPECT_EQ(0, state.claims);
+		EXPECT_EQ(before.trfcr, state.trfcr);
+		sleep_ms(10);
+	}
+	EXPECT_FALSE(source_there(FLOWTAP_SOURCE_ETE));
+	aux_take(&self->aux);
+	EXPECT_EQ(NULL, self->aux.wrong) TH_LOG("%s", self->aux.wrong);
+	aux_close(&self->aux);
+	EXPECT_EQ(0, unload());
 }
 
 static void begin_long_turns(FIXTURE_DATA(other_driver) *self)

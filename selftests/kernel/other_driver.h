@@ -74,6 +74,23 @@ static inline int other_driver(const char *format, ...)
 	return error;
 }
 
+#define ANSWER_SIZE 96
+
+/* `look`, and its answer, a line: 0 or -errno. */
+static inline int other_driver_ask(unsigned int cpu, char answer[ANSWER_SIZE])
+{
+	int fd = open(OTHER_DRIVER, O_RDWR | O_CLOEXEC), error = 0;
+
+	if (fd < 0)
+		return -errno;
+	memset(answer, 0, ANSWER_SIZE);
+	snprintf(answer, ANSWER_SIZE, "look %u", cpu);
+	if (write(fd, answer, strlen(answer)) < 0 || read(fd, answer, ANSWER_SIZE - 1) < 0)
+		error = -errno;
+	close(fd);
+	return error;
+}
+
 struct csrs {
 	unsigned long control;
 	unsigned long depth;
@@ -84,18 +101,12 @@ struct csrs {
 /* What a CPU's CTR registers hold now: 0 or -errno. */
 static inline int other_driver_look(unsigned int cpu, struct csrs *csrs)
 {
-	char text[96] = { 0 };
-	int fd = open(OTHER_DRIVER, O_RDWR | O_CLOEXEC), error = 0;
+	char text[ANSWER_SIZE];
+	int error = other_driver_ask(cpu, text);
 
-	if (fd < 0)
-		return -errno;
-	snprintf(text, sizeof(text), "look %u", cpu);
-	if (write(fd, text, strlen(text)) < 0 || read(fd, text, sizeof(text) - 1) < 0)
-		error = -errno;
-	else if (sscanf(text, "%li %li %li %u", (long *)&csrs->control, (long *)&csrs->depth,
-			(long *)&csrs->status, &csrs->valid) != 4)
+	if (!error && sscanf(text, "%li %li %li %u", (long *)&csrs->control, (long *)&csrs->depth,
+			     (long *)&csrs->status, &csrs->valid) != 4)
 		error = -EPROTO;
-	close(fd);
 	return error;
 }
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * A CPU's trace unit and trace buffer (arm64).
+ * A CPU's trace unit and trace buffer (arm64). Only `look` has an answer.
  *
+ *	look CPU		"TRFCR TRCPRGCTLR TRBLIMITR TRCCLAIMCLR"; whoever uses the unit has
+ *				unlocked it before
  *	disturb CPU		disables both by the book, whoever uses them
  *	take CPU		the same, and enables the buffer for itself
  *	release CPU		disables it; EIO if it was not left as it was
@@ -71,6 +73,37 @@ static void turn_off(void *unused)
 	isb();
 }
 
+struct state {
+	u64 trfcr;
+	u64 unit;
+	u64 buffer;
+	u64 claims;
+};
+
+static void read_state(void *argument)
+{
+	*(struct state *)argument = (struct state){
+		.trfcr = read_sysreg_s(TRFCR),
+		.unit = read_sysreg_s(TRC(TRCPRGCTLR)),
+		.buffer = read_sysreg_s(TRBLIMITR),
+		.claims = read_sysreg_s(TRC(TRCCLAIMCLR)),
+	};
+}
+
+static int look(const char *words, char *answer, size_t size)
+{
+	struct state state;
+	unsigned int cpu;
+	int error = kstrtouint(words, 0, &cpu);
+
+	if (!error)
+		error = smp_call_function_single(cpu, read_state, &state, 1);
+	if (!error)
+		scnprintf(answer, size, "%#llx %#llx %#llx %#llx\n", state.trfcr, state.unit,
+			  state.buffer, state.claims);
+	return error;
+}
+
 static int disturb(const char *words, char *answer, size_t size)
 {
 	unsigned int cpu;
@@ -137,6 +170,7 @@ static int release(const char *words, char *answer, size_t size)
 }
 
 const struct other_driver_command other_driver_machine_commands[] = {
+	{ "look ", look },
 	{ "disturb ", disturb },
 	{ "take ", take },
 	{ "release ", release },
