@@ -17,7 +17,9 @@
  *
  * Before DIR: -F: recorded by time, not by an event. -s: the samples of PID 200 are those at task
  * switches. -r: with record --ras, whose samples are call stacks. -f: with record --filter, which
- * left out the branches. -i: its INFO has all that there can be.
+ * left out the branches. -i: its INFO has all that there can be. -m: of the first four samples one is
+ * by the event, one by time, one was asked for, and one by the event in a mode that is not recorded.
+ * -k: with record --kernel: the program is the kernel's, its functions are made_work and made_leaf.
  */
 #include <flowtap/riscv.h>
 #include <linux/flowtap.h>
@@ -29,6 +31,7 @@
 #include "support/tinyelf.h"
 
 #define BASE TINY_CODE_ADDRESS
+#define KERNEL_BASE 0xffffffff80001000UL
 #define LAST 0x300U
 #define ROUNDS_MAX 80
 #define TRIGGER_TEXT "ctl \x1b[2J"
@@ -42,7 +45,9 @@ static struct flowtap_stats stats;	/* of what is put into rings */
 static uint8_t program[TINY_ROOM];
 static uint32_t trigger = FLOWTAP_TRIGGER_OVERFLOW;
 static bool at_switches;
+static bool mixed;
 static bool whole_info;
+static uint64_t base = BASE;			/* where the program runs */
 static uint64_t control;			/* what is set of sctrctl beyond U, STE and LCOFIFRZ */
 
 static void put(uint32_t at, uint32_t opcode)
@@ -63,25 +68,44 @@ static void make_program(const char *dir)
 	save_program(dir, program, size);
 }
 
+/* As what the record's sample came, the how manieth it is. */
+static void mix(struct flowtap_record_sample *head, uint64_t nth)
+{
+	static const uint32_t triggers[] = {
+		FLOWTAP_TRIGGER_OVERFLOW, FLOWTAP_TRIGGER_TIMER, FLOWTAP_TRIGGER_SNAPSHOT,
+		FLOWTAP_TRIGGER_OVERFLOW,
+	};
+
+	if (nth >= sizeof(triggers) / sizeof(triggers[0]))
+		return;
+	head->trigger = triggers[nth];
+	if (nth < 2)
+		return;
+	head->header.misc = 0;
+	head->ip = 0;
+}
+
 /* One sample of so many rounds of the loop. */
 static size_t sample(uint8_t *out, uint32_t pid, uint64_t sequence, uint64_t time, uint32_t rounds,
 		     uint32_t loss)
 {
-	static const struct flowtap_entry round[] = {
-		{ (BASE + 0x04) | 1, BASE + LAST, FLOWTAP_TRANSFER_DIRECT_CALL },
-		{ (BASE + LAST + 4) | 1, BASE + 0x08, FLOWTAP_TRANSFER_RETURN },
-		{ (BASE + 0x0c) | 1, BASE + 0x04, FLOWTAP_TRANSFER_TAKEN },
+	const bool kernel = base == KERNEL_BASE;
+	const struct flowtap_entry round[] = {
+		{ (base + 0x04) | 1, base + LAST, FLOWTAP_TRANSFER_DIRECT_CALL },
+		{ (base + LAST + 4) | 1, base + 0x08, FLOWTAP_TRANSFER_RETURN },
+		{ (base + 0x0c) | 1, base + 0x04, FLOWTAP_TRANSFER_TAKEN },
 	};
 	struct flowtap_record_sample head = {
 		.header = {
 			.type = FLOWTAP_RECORD_SAMPLE,
-			.misc = FLOWTAP_MISC_USER,
+			.misc = kernel ? FLOWTAP_MISC_KERNEL : FLOWTAP_MISC_USER,
 			.size = (uint16_t)(sizeof(head) + rounds * sizeof(round)),
 		},
 		.time = time,
 		.sequence = sequence,
-		.ip = BASE + 0x04,
-		.control = 1 | 1 << 8 | 1 << 12 | control,
+		.ip = base + 0x04,
+		/* S, or U and STE; LCOFIFRZ. */
+		.control = (kernel ? 1 << 1 : 1 | 1 << 8) | 1 << 12 | control,
 		.pid = pid,
 		.tid = pid,
 		.trigger = trigger,
@@ -95,6 +119,8 @@ static size_t sample(uint8_t *out, uint32_t pid, uint64_t sequence, uint64_t tim
 		head.header.misc = 0;
 		head.ip = 0;
 	}
+	if (mixed)
+		mix(&head, stats.samples);
 	stats.samples++;
 	stats.entries += head.nr;
 	memcpy(out, &head, sizeof(head));
@@ -162,6 +188,35 @@ static void put_more(uint32_t rounds, uint32_t more)
 					1U << FLOWTAP_CAUSE_WRAPPED), 1);
 }
 
+/* The program as the kernel's text, and its functions' names. */
+static void put_kernel(void)
+{
+	static const char names[] = "ffffffff80001000 t made_work\nffffffff80001300 T made_leaf\n";
+	struct {
+		struct flowtap_archive_kernel head;
+		char name[8];
+		uint8_t text[FLOWTAP_KERNEL_PAGE];
+	} kernel = {
+		.head = {
+			.start = KERNEL_BASE,
+			.size = sizeof(kernel.text),
+			.part_size = sizeof(kernel.text),
+			.stored_size = sizeof(kernel.text),
+			.name_size = 6,
+		},
+		.name = "kernel",
+	};
+	struct {
+		struct flowtap_archive_symbols head;
+		char text[sizeof(names) - 1];
+	} symbols = { .head = { .size = sizeof(symbols.text) } };
+
+	memcpy(kernel.text, program + TINY_CODE_OFFSET, sizeof(kernel.text));
+	memcpy(symbols.text, names, sizeof(symbols.text));
+	block(FLOWTAP_ARCHIVE_SYMBOLS, 0, &symbols, sizeof(symbols.head) + sizeof(symbols.text));
+	block(FLOWTAP_ARCHIVE_KERNEL, 0, &kernel, sizeof(kernel));
+}
+
 static void put_triggers(uint32_t n, uint32_t cut)
 {
 	struct trigger trigger = {
@@ -203,7 +258,7 @@ static int take_options(int argc, char **argv, struct flowtap_configure *configu
 {
 	int option;
 
-	while ((option = getopt(argc, argv, "+Fsrfi")) != -1) {
+	while ((option = getopt(argc, argv, "+Fsrfimk")) != -1) {
 		if (option == 'F') {
 			trigger = configure->triggers = FLOWTAP_TRIGGER_TIMER;
 			configure->event_type = 0;
@@ -218,6 +273,13 @@ static int take_options(int argc, char **argv, struct flowtap_configure *configu
 			configure->ctr.control = control = 1ULL << 37;
 		} else if (option == 'i') {
 			whole_info = true;
+		} else if (option == 'm') {
+			configure->triggers |= FLOWTAP_TRIGGER_TIMER | FLOWTAP_TRIGGER_SNAPSHOT;
+			configure->timer_ns = SECOND / 100;
+			mixed = true;
+		} else if (option == 'k') {
+			configure->modes = FLOWTAP_MODE_KERNEL;
+			base = KERNEL_BASE;
 		} else {
 			exit(2);
 		}
@@ -249,7 +311,7 @@ int main(int argc, char **argv)
 	rounds = argc > 2 ? (uint32_t)atoi(argv[2]) : 0;
 	cut = argc > 5 ? (uint32_t)atoi(argv[5]) : 0;
 	if (argc < 3 || !rounds || rounds > ROUNDS_MAX || cut > sizeof(struct trigger)) {
-		fprintf(stderr, "usage: mkarchive [-Fsrfi] DIR ROUNDS [MORE [TRIGGERS [CUT]]]\n");
+		fprintf(stderr, "usage: mkarchive [-Fsrfimk] DIR ROUNDS [MORE [TRIGGERS [CUT]]]\n");
 		return 2;
 	}
 	make_program(argv[1]);
@@ -261,6 +323,8 @@ int main(int argc, char **argv)
 	put_mapping(100, BASE);
 	put_task(200, "ma\033[2Jde");
 	put_mapping(200, BASE);
+	if (base == KERNEL_BASE)
+		put_kernel();
 	put_ring(rounds);
 	put_mapping(300, BASE);
 	put_more(rounds, argc > 3 ? (uint32_t)atoi(argv[3]) : 0);

@@ -170,8 +170,8 @@ static double share(const struct summary *summary, const struct flowtap_function
 	return percent(function->hits, summary->profile->n_hits);
 }
 
-/* "15 at task switches, 2 that were asked for": those that there are. */
-static void print_parts_of(FILE *file, const uint64_t numbers[], const char *const names[], size_t n)
+/* "15 at task switches, 1 that was asked for": those that there are. */
+static void print_parts_of(FILE *file, const uint64_t numbers[], const char *const names[][2], size_t n)
 {
 	const char *before = "";
 	char number[32];
@@ -179,7 +179,8 @@ static void print_parts_of(FILE *file, const uint64_t numbers[], const char *con
 	for (size_t i = 0; i < n; i++) {
 		if (!numbers[i])
 			continue;
-		fprintf(file, "%s%s %s", before, number_group(numbers[i], number), names[i]);
+		fprintf(file, "%s%s %s", before, number_group(numbers[i], number),
+			names[i][numbers[i] > 1]);
 		before = ", ";
 	}
 }
@@ -187,8 +188,11 @@ static void print_parts_of(FILE *file, const uint64_t numbers[], const char *con
 /* Of what the shares of functions are, and which samples are not in it. */
 static void print_whole(FILE *file, const struct summary *summary)
 {
-	static const char *const names[] = {
-		"at task switches", "that were asked for", "in a mode that is not recorded",
+	/* Of one, and of more. */
+	static const char *const names[][2] = {
+		{ "at a task switch", "at task switches" },
+		{ "that was asked for", "that were asked for" },
+		{ "in a mode that is not recorded", "in a mode that is not recorded" },
 	};
 	const struct flowtap_profile_samples *samples = &summary->profile->samples;
 	const uint64_t others[] = { samples->switches, samples->asked, samples->nowhere };

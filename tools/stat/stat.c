@@ -69,8 +69,13 @@ static void print_share(const struct statistics *stats, const char *name, uint64
 		       100.0 * (double)n / (double)stats->instructions);
 }
 
+/* What the columns of a list are. */
+#define OF_ALL "instructions, and their share of all"
+
 static void print_mix(const struct statistics *stats)
 {
+	if (stats->instructions)
+		puts("  kinds         " OF_ALL);
 	for (unsigned int mix = 0; mix < MIX_KINDS; mix++)
 		print_share(stats, mix_title((enum mix)mix), stats->mix[mix]);
 }
@@ -79,10 +84,10 @@ static void print_modes(const struct statistics *stats)
 {
 	if (!stats->instructions)
 		return;
-	puts("  instruction sets");
+	puts("  instruction sets: " OF_ALL);
 	for (unsigned int isa = 0; isa < ISAS; isa++)
 		print_share(stats, isa_name((enum flowtap_isa)isa), stats->isas[isa]);
-	puts("  modes");
+	puts("  modes         " OF_ALL);
 	for (unsigned int mode = 0; mode < ISA_MODES; mode++)
 		print_share(stats, mode_name(stats, mode), stats->modes[mode]);
 	print_share(stats, "not told", stats->no_mode);
@@ -98,7 +103,7 @@ static void print_cpus(const struct statistics *stats)
 		if (!stats->cpus[cpu] || stats->cpus[cpu] == stats->instructions)
 			continue;
 		if (!heading)
-			puts("  CPUs");
+			puts("  CPUs          " OF_ALL);
 		heading = true;
 		snprintf(name, sizeof(name), "%u", cpu);
 		print_share(stats, name, stats->cpus[cpu]);
@@ -128,7 +133,7 @@ static void print_threads(const struct stating *stating)
 	const struct statistics_thread **list = statistics_threads(&stating->stats, &n);
 	char name[48], number[32];
 
-	printf("  threads       %s\n", number_group(n, number));
+	printf("  threads       %s%s\n", number_group(n, number), n ? ": " OF_ALL : "");
 	for (size_t i = 0; i < n && (stating->all || i < SHOWN); i++) {
 		thread_name(list[i], name, sizeof(name));
 		print_share(&stating->stats, name, list[i]->instructions);
@@ -145,7 +150,7 @@ static void print_mnemonics(const struct stating *stating)
 
 	if (!stating->mnemonics)
 		return;
-	printf("  mnemonics     by %s\n", flowtap_disasm_version(stating->disasm));
+	printf("  mnemonics     by %s: " OF_ALL "\n", flowtap_disasm_version(stating->disasm));
 	for (; i <= STATISTICS_MNEMONICS && stats->mnemonics[i].n; i++)
 		if (stating->all || i < MNEMONICS_SHOWN)
 			print_share(stats, stats->mnemonics[i].name, stats->mnemonics[i].n);
