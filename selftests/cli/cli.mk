@@ -12,6 +12,9 @@ EXTRA += $(B)/asan/cli/mkete
 # Where a recorded command prints, without a recording.
 $(eval $(call program,asan,cli,prints,,$(SANITIZE),$(B)/asan/libtools.a))
 EXTRA += $(B)/asan/cli/prints
+# What record says, without a recording.
+$(eval $(call program,asan,cli,says,,$(SANITIZE),$(B)/asan/libtools.a))
+EXTRA += $(B)/asan/cli/says
 # dump, to which each reading of the clock is a minute.
 $(eval $(call program,asan,cli,dumps,,$(SANITIZE) -Xlinker --wrap=number_now,$(B)/asan/libtools.a))
 EXTRA += $(B)/asan/cli/dumps

@@ -18,7 +18,7 @@ static const char help[] =
 	"      --json   the same as JSON\n"
 	"  -h, --help   this text\n"
 	"\n"
-	"Exit status: 0 only if recording works here.\n";
+	"Exit status: 0 only if recording works here, else 1; 2 for wrong usage.\n";
 
 void report_add(struct report *report, enum grade grade, const char *name, const char *fix,
 		const char *format, ...)

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* flowtap record: from the rings and the side band into an archive. */
-#include "common/event.h"
 #include "common/filter.h"
-#include "common/names.h"
 #include "common/tool.h"
 #include "record/record_summary.h"
 #include "record/recorder.h"
@@ -27,26 +25,6 @@ static struct record_summary summary_of(const struct recorder *recorder)
 	};
 }
 
-/* What triggers samples, in words. */
-static void describe_trigger(const struct recorder *recorder, char *text, size_t capacity)
-{
-	const struct record_options *options = recorder->options;
-	char number[32];
-
-	if (recorder->streams.session.source == FLOWTAP_SOURCE_ETE)
-		snprintf(text, capacity, "every instruction by %s",
-			 name_of(source_names, recorder->streams.session.source));
-	else if (options->frequency)
-		snprintf(text, capacity, "%s sample%s a second",
-			 number_group(options->frequency, number), plural(options->frequency));
-	else
-		snprintf(text, capacity, "a sample every %s %s%s",
-			 number_group(recorder->streams.session.streams[0].configure.period,
-				      number),
-			 event_unit(options->event.name, strlen(options->event.name)),
-			 options->event.name);
-}
-
 /* What decode will be able to make of it. */
 static void warn_of_filter(const struct record_options *options)
 {
@@ -64,14 +42,10 @@ static void announce(const struct recorder *recorder)
 	const struct record_options *options = recorder->options;
 	const struct streams *streams = &recorder->streams;
 	const struct flowtap_session_stream *first = &streams->session.streams[0];
-	char trigger[96];
 
 	if (options->quiet)
 		return;
-	describe_trigger(recorder, trigger, sizeof(trigger));
-	complain("recording %son %zu CPU%s, %s; Ctrl-C ends it",
-		 options->all ? "all that runs, this flowtap included, " : "", streams->session.n,
-		 plural(streams->session.n), trigger);
+	record_summary_begin(streams, options);
 	if (first->configure.source == FLOWTAP_SOURCE_SOFT)
 		advise("the source is soft: the transfers are made up, for tests of flowtap");
 	for (size_t cpu = 0; cpu < streams->session.cpus; cpu++)

@@ -6,12 +6,13 @@
 #include "record/record_summary.h"
 
 #include "common/device_report.h"
+#include "common/event.h"
 #include "common/json.h"
 #include "common/names.h"
 #include "common/tool.h"
 #include "recording/explain_error.h"
 
-#include <inttypes.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -21,6 +22,35 @@
 		 1U << FLOWTAP_CAUSE_STROBE | 1U << FLOWTAP_CAUSE_EXCLUDED)
 
 static bool live;
+
+/* What triggers samples, in words. */
+static void describe_trigger(const struct streams *streams, const struct record_options *options,
+			     char *text, size_t capacity)
+{
+	char number[32];
+
+	if (streams->session.source == FLOWTAP_SOURCE_ETE)
+		snprintf(text, capacity, "every instruction by %s",
+			 name_of(source_names, streams->session.source));
+	else if (options->frequency)
+		snprintf(text, capacity, "%s sample%s a second",
+			 number_group(options->frequency, number), plural(options->frequency));
+	else
+		snprintf(text, capacity, "a sample every %s %s%s",
+			 number_group(streams->session.streams[0].configure.period, number),
+			 event_unit(options->event.name, strlen(options->event.name)),
+			 options->event.name);
+}
+
+void record_summary_begin(const struct streams *streams, const struct record_options *options)
+{
+	char trigger[96];
+
+	describe_trigger(streams, options, trigger, sizeof(trigger));
+	complain("recording %son %zu CPU%s, %s; Ctrl-C ends it",
+		 options->all ? "all that runs, this flowtap included, " : "", streams->session.n,
+		 plural(streams->session.n), trigger);
+}
 
 /* What the streams recorded so far. */
 static void describe(FILE *file, const struct streams *streams, const struct flowtap_stats *sum)
@@ -157,8 +187,8 @@ void record_summary_print(const struct streams *streams, const struct record_sum
 	if (sum.losses[FLOWTAP_CAUSE_DISPLACED])
 		print_holder(streams);
 	if (summary->sideband_lost)
-		advise("%" PRIu64 " side-band events were lost: some code may be unknown",
-		       summary->sideband_lost);
+		advise("lost %s side-band event%s: some code may be unknown",
+		       number_group(summary->sideband_lost, bytes), plural(summary->sideband_lost));
 	if (!sum.samples && streams->session.source == FLOWTAP_SOURCE_ETE)
 		advise("no trace: it slept, or ran on a CPU without source, or never within "
 		       "--address");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-only */
-/* What a recording has so far: the live line, and the summary at its end. */
+/* What a recording is: what is said when it begins, the live line, and the summary at its end. */
 #ifndef FLOWTAP_TOOLS_RECORD_RECORD_SUMMARY_H
 #define FLOWTAP_TOOLS_RECORD_RECORD_SUMMARY_H
 
@@ -19,6 +19,8 @@ struct record_summary {
 	bool command;
 };
 
+/* Who is recorded, on how many CPUs, and when. */
+void record_summary_begin(const struct streams *streams, const struct record_options *options);
 /* One line that is written over again and again; on a terminal only. */
 void record_summary_live(const struct streams *streams, const struct record_summary *summary);
 void record_summary_live_end(void);
