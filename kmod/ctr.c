@@ -472,7 +472,7 @@ static bool from_guest(void)
 }
 
 /* An overflow can, and nothing else: where that cannot be no register has to be looked at. */
-static bool stopped_by_overflows(const struct recording *recording)
+static __always_inline bool stopped_by_overflows(const struct recording *recording)
 {
 	return (recording->control & (CTRCTL_LCOFIFRZ | CTRCTL_BPFRZ)) == CTRCTL_LCOFIFRZ;
 }

@@ -159,6 +159,9 @@ static int trap(struct machine *machine, struct machine_hart *hart,
 		hart->costs_entries = 0;
 		hart->idle = idle;
 		hart->looked = false;
+	} else if (interrupt && cause == ORACLE_CAUSE_LCOFI) {
+		/* A counter's came meanwhile. */
+		hart->idle = false;
 	}
 	return err;
 }

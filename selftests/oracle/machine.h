@@ -110,8 +110,8 @@ struct machine_counts {
 	uint64_t entries_read;	/* in them */
 	struct entry_cost read;	/* into a sample, or to be kept at a task switch */
 	struct entry_cost put_back; /* at another */
-	uint64_t interrupts;	/* of recorded programs, not of counters, in which nothing else came of it: */
-	uint64_t looked;	/* in them registers of CTR were read */
+	uint64_t interrupts;	/* of recorded programs, no counter's, without a write to CTR */
+	uint64_t looked;	/* those in which one of its registers was read */
 };
 
 struct machine_hart {
@@ -145,7 +145,7 @@ struct machine_hart {
 	unsigned int costs_entries;
 	uint64_t since_entry;		/* kernel instructions since an entry was read */
 	bool putting;			/* entries back, one after the other */
-	bool idle;			/* since another interrupt than a counter's nothing was written */
+	bool idle;			/* nothing was written since an interrupt, no counter's */
 	bool looked;			/* ... but read */
 };
 

@@ -171,7 +171,8 @@ static double share(const struct summary *summary, const struct flowtap_function
 }
 
 /* "15 at task switches, 1 that was asked for": those that there are. */
-static void print_parts_of(FILE *file, const uint64_t numbers[], const char *const names[][2], size_t n)
+static void print_parts_of(FILE *file, const uint64_t numbers[], const char *const names[][2],
+			   size_t n)
 {
 	const char *before = "";
 	char number[32];
