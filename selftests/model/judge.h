@@ -59,7 +59,7 @@ struct judge {
 	size_t hint;			/* the A-sync that decoding begins at, HISTORY_NONE: any */
 	uint64_t sides[JUDGE_SIDES];	/* index of the event to be looked at next */
 	bool lost;			/* it is not known where the decoder is */
-	bool overflowed;		/* it is lost for an overflow */
+	bool overflowed;		/* it is lost, and the next overflow of the log is the next one */
 	bool explained;			/* so what is not decoded until then has a reason */
 	bool on;			/* the decoder said Trace On */
 	bool cause;			/* the log has a reason for that */

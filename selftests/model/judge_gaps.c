@@ -336,6 +336,19 @@ static bool go_to(struct judge *judge, uint8_t kind, size_t from)
 	return false;
 }
 
+/*
+ * Of what was said where no instruction said where that was nothing is held against the log: what
+ * the log has of it up to the event at the place was said, or lost.
+ */
+static void forget_sides(struct judge *judge)
+{
+	const size_t event = history_event(judge->history, &judge->place) - judge->history->events;
+
+	for (int i = 0; i < JUDGE_SIDES; i++)
+		if (judge->sides[i] < event)
+			judge->sides[i] = event;
+}
+
 void judge_overflow(struct judge *judge)
 {
 	const struct history *history = judge->history;
@@ -356,6 +369,8 @@ void judge_overflow(struct judge *judge)
 		judge_fail(judge, "an overflow is decoded, and there was none from there on");
 		return;
 	}
+	if (judge->lost)
+		forget_sides(judge);
 	if (judge->covered)
 		judge->covered[judge->place.item] = judge->mark;
 	history_pass(history, &judge->place);
