@@ -193,6 +193,16 @@ static void check_piece(struct reader *reader, bool open)
 	task->time = piece->since;
 }
 
+/* The session is of the CPU and the task that the last context was of. */
+static void enter(struct reader *reader)
+{
+	begin(reader);
+	check_piece(reader, false);
+	if (reader->trace_on)
+		judge_trace_on(reader->judge);
+	reader->session = reader->trace_on = false;
+}
+
 static void take_context(struct reader *reader, const char *at)
 {
 	struct recording *recording = reader->recording;
@@ -223,16 +233,11 @@ static void take_context(struct reader *reader, const char *at)
 	reader->cpu = cpu;
 	reader->tid = tid;
 	reader->judge = &recording->judges[cpu];
-	if (reader->session) {
-		begin(reader);
-		check_piece(reader, false);
-	} else if (reader->piece) {
+	if (reader->session)
+		enter(reader);
+	else if (reader->piece)
 		check_piece(reader, true);
-	}
 	reader->judge->mark = recording_mark(recording, tid);
-	if (reader->session && reader->trace_on)
-		judge_trace_on(reader->judge);
-	reader->session = reader->trace_on = false;
 	context.has_contextid = field(line, "contextid", 16, &contextid);
 	context.has_vmid = field(line, "vmid", 16, &vmid);
 	context.contextid = (uint32_t)contextid;
@@ -260,10 +265,12 @@ static void take_timestamp(struct reader *reader, uint64_t value)
 	struct recording *recording = reader->recording;
 	struct recording_task *task;
 
-	if (!reader->judge || reader->session) {
+	if (!reader->judge) {
 		reader->malformed = true;
 		return;
 	}
+	if (reader->session)
+		enter(reader);
 	task = recording_task(recording, reader->tid);
 	if (task && task->tid && value < task->ticks)
 		recording_fail(recording, "line %" PRIu64 ": task %u was at %" PRIx64 " and is at %"
@@ -338,6 +345,20 @@ static void take_loss(struct reader *reader, const char *line, uint32_t cause)
 		judge_break(reader->judge, true);
 }
 
+/*
+ * What waits for a Commit then, contexts as well, is gone: this may be the first that a session
+ * says. The judge stands where the piece begins at the latest, or where decoding was: what was not
+ * decoded from there on has the overflow in it.
+ */
+static void take_overflow(struct reader *reader)
+{
+	if (reader->session)
+		enter(reader);
+	judge_settle(reader->judge);
+	reader->judge->overflowed |= reader->judge->lost;
+	judge_overflow(reader->judge);
+}
+
 static void take_gap(struct reader *reader, const char *line)
 {
 	struct recording *recording = reader->recording;
@@ -348,7 +369,7 @@ static void take_gap(struct reader *reader, const char *line)
 		return;
 	}
 	if (word(&at, "overflow")) {
-		judge_overflow(reader->judge);
+		take_overflow(reader);
 	} else if (word(&at, "recorder")) {
 		recording->recorder++;
 		if (!(recording->modes & FLOWTAP_MODE_KERNEL))

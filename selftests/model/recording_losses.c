@@ -10,14 +10,19 @@
 
 #define TRBSR_S (1U << 17)
 
+/* Atoms that one packet can tell: so many may wait for it, and are lost when the unit overflows. */
+#define UNWRITTEN 24
+
 /* From one time of the log to the next. */
 struct region {
 	uint64_t executed;
 	uint64_t decoded;
 	uint64_t missing;	/* that were to be traced */
+	uint64_t last;		/* of these: after all that is decoded */
+	uint64_t elements;	/* P0 elements among the last */
 	uint8_t mark;		/* of whoever has them in the flow, 0 nobody */
 	bool mixed;		/* several have */
-	bool overflow;		/* the flow has one here */
+	bool overflow;		/* the flow has one here, or what is missing is lost with a later one */
 	bool stop;
 	bool losing;		/* LOG_LOST: the time comes next */
 	uint64_t lost;		/* bytes */
@@ -69,6 +74,45 @@ static struct recording_gap *find_gap(struct pass *pass, uint32_t tid, uint64_t 
 		       n == 1 ? ", which cannot be for " : "",
 		       n == 1 ? flowtap_gap_name(found->cause) : "");
 	return NULL;
+}
+
+/*
+ * Whether the flow has an overflow before anything else that was executed from the place on. P0
+ * elements that wait for a Commit then are gone, as are those that no packet has told; `elements`
+ * were before the place.
+ */
+static bool overflow_follows(const struct pass *pass, struct history_place at, uint64_t elements)
+{
+	const struct history *history = pass->history;
+	const uint64_t most = (uint64_t)history->config.idr8 + UNWRITTEN;
+
+	while (at.item < history->n && elements <= most) {
+		const struct history_event *event = history_event(history, &at);
+		const struct log_block *block = history_block(history, &at);
+
+		if (event && event->kind == LOG_OVERFLOW)
+			return pass->covered[at.item];
+		/* Times that were told in between are not gone. */
+		if ((block || event->kind == LOG_EXCEPTION) && pass->covered[at.item])
+			return false;
+		if (block) {
+			elements += history_traced(&at.state) && history_p0(&history->config, block);
+			history_go(history, &at, block->n - at.within);
+			continue;
+		}
+		elements += event->kind == LOG_EXCEPTION && history_traced(&at.state);
+		history_pass(history, &at);
+	}
+	return false;
+}
+
+/* The region ends at the place. */
+static void end_region(struct pass *pass)
+{
+	struct region *region = &pass->region;
+
+	if (region->missing && region->missing == region->last && !region->overflow)
+		region->overflow = overflow_follows(pass, pass->at, region->elements);
 }
 
 static bool in_window(const struct pass *pass, uint64_t since, uint64_t until)
@@ -187,12 +231,15 @@ static void take_block(struct pass *pass, const struct log_block *block)
 	region->executed += block->n;
 	if (mark) {
 		region->decoded += block->n;
+		region->last = region->elements = 0;
 		region->mixed |= region->mark && region->mark != mark;
 		region->mark = mark;
 	} else if (history_traced(&pass->at.state) &&
 		   (user || history_p0(&pass->history->config, block))) {
 		/* Before the kernel's trace stops no P0 element may cover the last ones. */
 		region->missing += block->n;
+		region->last += block->n;
+		region->elements += history_p0(&pass->history->config, block);
 	}
 }
 
@@ -202,7 +249,7 @@ static void take_exception(struct pass *pass)
 	struct recording *recording = pass->recording;
 	const bool lost = history_traced(&pass->at.state) && !pass->covered[pass->at.item];
 
-	if (pass->whole && lost)
+	if (pass->whole && lost && !overflow_follows(pass, pass->at, 0))
 		find_gap(pass, pass->tid, pass->since, pass->until, CAUSES_BYTES,
 			 "an exception from EL0 that the flow has not is");
 	for (size_t i = 0; pass->stayed && lost && i < recording->ngaps; i++) {
@@ -235,6 +282,7 @@ static void take_event(struct pass *pass, const struct history_event *event)
 	case LOG_RETURN:
 		if (event->fields[0])
 			break;
+		end_region(pass);
 		pass->kernel = pass->region;
 		pass->region = (struct region){ 0 };
 		break;
@@ -244,6 +292,7 @@ static void take_event(struct pass *pass, const struct history_event *event)
 		/* A stay goes on. */
 		if (!pass->at.state.el)
 			break;
+		end_region(pass);
 		take_kernel(pass, &pass->region, time);
 		pass->time = time;
 		pass->region = (struct region){ 0 };
@@ -252,6 +301,7 @@ static void take_event(struct pass *pass, const struct history_event *event)
 		time = recording_ns(pass->recording, event->fields[2]);
 		take_time(pass, time);
 		take_kernel(pass, &pass->kernel, recording_ns(pass->recording, event->fields[1]));
+		end_region(pass);
 		take_stay(pass, event);
 		pass->time = time;
 		pass->region = pass->kernel = (struct region){ 0 };

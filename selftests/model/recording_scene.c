@@ -1,10 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-or-later
-/* A recording of four tasks on two CPUs, and the log of what they executed. */
+/* Recordings of a few tasks on two CPUs, and the logs of what they executed. */
 #include "recording_scene.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "pe.h"
 
@@ -40,9 +41,10 @@ static void tell_time(unsigned int cpu)
 	LOG(&logs[cpu], LOG_TIME, tick());
 }
 
-static void execute(unsigned int cpu, unsigned int n, bool told)
+/* Blocks `from` to `to` - 1 of the code. */
+static void execute(unsigned int cpu, unsigned int from, unsigned int to, bool told)
 {
-	for (unsigned int i = 0; i < n; i++) {
+	for (unsigned int i = from; i < to; i++) {
 		const uint64_t address = CODE + 4 * SCENE_BLOCK * i;
 		struct pe_block block = {
 			.address = address, .n = SCENE_BLOCK, .branch = PE_DIRECT, .taken = i % 3 == 1,
@@ -119,13 +121,13 @@ static void piece(unsigned int cpu, uint32_t tid, unsigned int n, bool first, bo
 	LOG(&logs[cpu], LOG_SYNC, streams[cpu]);
 	LOG(&logs[cpu], LOG_TIMESTAMP, tick());
 	say("timestamp %012" PRIx64, ticks);
-	execute(cpu, n, true);
+	execute(cpu, 0, n, true);
 	log_stored(&logs[cpu], "0123456789", 10, 0x1000);
 	streams[cpu] += 10;
 	leave(cpu, tid, entered, n, 0, true);
 	if (lost) {
 		enter(cpu, &entered);
-		execute(cpu, n, false);
+		execute(cpu, 0, n, false);
 		LOG(&logs[cpu], LOG_LOST, 6, streams[cpu], LOG_LOSS_STOPPED);
 		streams[cpu] += 6;
 		tell_time(cpu);
@@ -136,6 +138,73 @@ static void piece(unsigned int cpu, uint32_t tid, unsigned int n, bool first, bo
 	traces(cpu, LOG_DISABLED, 0);
 	if (lost)
 		put_gap(cpu, tid, FLOWTAP_CAUSE_HARDWARE, since);
+}
+
+static void stay(unsigned int cpu, uint32_t tid, unsigned int n)
+{
+	uint64_t entered;
+
+	enter(cpu, &entered);
+	execute(cpu, 0, n, false);
+	leave(cpu, tid, entered, n, 0, false);
+}
+
+static void store(unsigned int cpu)
+{
+	log_stored(&logs[cpu], "0123456789", 10, 0x1000);
+	streams[cpu] += 10;
+}
+
+static void say_context(unsigned int cpu, uint32_t tid)
+{
+	say("context A64 EL0 nonsecure 64 pid=10 tid=%u cpu=%u", tid, cpu);
+}
+
+/*
+ * A piece in which the trace unit overflows. `told` blocks of the first stay are committed by then,
+ * where none is not even the context; so many whole stays are not, and two blocks of another.
+ */
+static void overflowing(unsigned int cpu, uint32_t tid, unsigned int told, unsigned int stays,
+			bool first)
+{
+	const uint64_t since = tick();
+	uint64_t entered;
+
+	LOG(&logs[cpu], LOG_CONTEXT, tid, 0);
+	traces(cpu, LOG_TRACED, 1);
+	if (first) {
+		say_context(cpu, tid);
+		say("gap start");
+	}
+	say("session");
+	say("time " SCENE_TIME, SCENE_SECONDS(since + OFFSET));
+	if (told) {
+		say_context(cpu, tid);
+		say("trace_on");
+	}
+	enter(cpu, &entered);
+	LOG(&logs[cpu], LOG_SYNC, streams[cpu]);
+	LOG(&logs[cpu], LOG_TIMESTAMP, tick());
+	say("timestamp %012" PRIx64, ticks);
+	execute(cpu, 0, told, true);
+	execute(cpu, told, SCENE_STAY, false);
+	leave(cpu, tid, entered, SCENE_STAY, 0, false);
+	while (stays--)
+		stay(cpu, tid, SCENE_WAITS);
+	enter(cpu, &entered);
+	execute(cpu, 0, 2, false);
+	store(cpu);
+	log_event(&logs[cpu], LOG_OVERFLOW, 0, NULL);
+	say("gap overflow");
+	say("trace_on");
+	say_context(cpu, tid);
+	LOG(&logs[cpu], LOG_SYNC, streams[cpu]);
+	execute(cpu, 2, 2 + SCENE_STAY, true);
+	store(cpu);
+	leave(cpu, tid, entered, 2 + SCENE_STAY, 0, true);
+	traces(cpu, LOG_PROHIBITED, 0);
+	put_aux(cpu, tid, since, false);
+	traces(cpu, LOG_DISABLED, 0);
 }
 
 static void untraced(unsigned int cpu, uint32_t tid)
@@ -171,10 +240,12 @@ static void alone(unsigned int cpu, uint32_t tid)
 	leave(cpu, tid, entered, 4, 55, false);
 }
 
-void scene_make(const char *prefix)
+static void begin(const char *prefix)
 {
 	uint32_t opcodes[SCENE_BLOCK * 16];
 
+	memset(&oracle, 0, sizeof(oracle));
+	memset(streams, 0, sizeof(streams));
 	for (unsigned int i = 0; i < SCENE_BLOCK * 16; i++)
 		opcodes[i] = i % SCENE_BLOCK == SCENE_BLOCK - 1 ? 0x54000020 : 0xd503201f;
 	set = log_open(prefix);
@@ -183,12 +254,32 @@ void scene_make(const char *prefix)
 		printf("Bail out! no log can be made\n");
 		exit(1);
 	}
-	/* Before the recording: nobody's loss. */
-	leave(0, 10, 1000, 3, 12345, false);
+}
+
+static void put_clock(void)
+{
 	oracle.records[oracle.nrecords++].clock = (struct flowtap_record_clock){
 		.header = { .type = FLOWTAP_RECORD_CLOCK, .size = sizeof(struct flowtap_record_clock) },
 		.time = tick() + OFFSET, .counter = ticks,
 	};
+}
+
+static void finish(void)
+{
+	log_finish(&logs[0]);
+	log_finish(&logs[1]);
+	if (log_close(set)) {
+		printf("Bail out! the log cannot be written\n");
+		exit(1);
+	}
+}
+
+void scene_make(const char *prefix)
+{
+	begin(prefix);
+	/* Before the recording: nobody's loss. */
+	leave(0, 10, 1000, 3, 12345, false);
+	put_clock();
 	oracle.inherit = true;
 	fork_task(10, 20, false);
 	piece(0, 10, 4, true, false);
@@ -212,11 +303,18 @@ void scene_make(const char *prefix)
 	alone(1, 21);
 	alone(1, 99);
 	piece(0, 11, 6, false, false);
-	log_finish(&logs[0]);
-	log_finish(&logs[1]);
-	if (log_close(set)) {
-		printf("Bail out! the log cannot be written\n");
-		exit(1);
-	}
+	finish();
 }
 
+void scene_make_overflows(const char *prefix, unsigned int stays)
+{
+	begin(prefix);
+	put_clock();
+	piece(0, 10, SCENE_STAY, true, false);
+	/* All of the first stay but the exception, a part of it, nothing at all. */
+	overflowing(0, 10, SCENE_STAY, stays, false);
+	overflowing(0, 10, 2, stays, false);
+	overflowing(1, 11, 0, stays, true);
+	overflowing(1, 11, 0, stays, false);
+	finish();
+}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What recording_test.c changes. */
+/* What recording_test.c changes and compares. */
 #ifndef FLOWTAP_SELFTESTS_MODEL_RECORDING_SCENE_H
 #define FLOWTAP_SELFTESTS_MODEL_RECORDING_SCENE_H
 
@@ -41,5 +41,11 @@ extern struct scene oracle;
 
 /* Writes the log of CPUs 0 and 1, and fills `oracle`. Ends the program where that cannot be. */
 void scene_make(const char *prefix);
+
+#define SCENE_STAY	4	/* blocks of a stay at EL0 */
+#define SCENE_WAITS	12	/* of one of which all waits for a Commit */
+
+/* The same of pieces in which the trace unit overflows after so many stays that wait for a Commit. */
+void scene_make_overflows(const char *prefix, unsigned int stays);
 
 #endif

@@ -486,71 +486,123 @@ static bool compare(char message[400], uint64_t counts[3])
 	return !failed;
 }
 
-static void equal(unsigned int number, const char *name, uint64_t missing)
+static void equal(unsigned int number, const char *name, uint64_t decoded, uint64_t missing,
+		  uint64_t losses)
 {
 	uint64_t counts[3];
 	char message[400];
-	bool fine = compare(message, counts) && counts[0] == 44 * SCENE_BLOCK &&
-		    counts[1] == missing && counts[2] == 2;
+	bool fine = compare(message, counts) && counts[0] == decoded && counts[1] == missing &&
+		    counts[2] == losses;
 
 	printf("%sok %u - %s\n# %s; %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", fine ? "" : "not ",
 	       number, name, message, counts[0], counts[1], counts[2]);
 }
 
+static void read_histories(void)
+{
+	for (unsigned int cpu = 0; cpu < 2; cpu++) {
+		if (history_read(&histories[cpu], prefix, cpu, NULL)) {
+			printf("Bail out! %s\n", histories[cpu].error);
+			exit(1);
+		}
+	}
+}
+
+static void free_histories(void)
+{
+	for (unsigned int cpu = 0; cpu < 2; cpu++) {
+		history_free(&histories[cpu]);
+		log_unmap(&histories[cpu].code_file);
+		log_unmap(&histories[cpu].pe_file);
+	}
+}
+
+/* Each that is made is noticed, by what says `told`. */
+static void noticed(unsigned int number, const char *name, bool (*make)(unsigned int nth),
+		    const char *told)
+{
+	unsigned int made = 0, found = 0;
+	uint64_t counts[3];
+	char message[400];
+
+	for (unsigned int nth = 0; nth < SCENE_LINES; nth++) {
+		scene = oracle;
+		if (!make(nth))
+			continue;
+		made++;
+		if (!compare(message, counts) && strstr(message, told))
+			found++;
+		else
+			printf("# not noticed: number %u (%s)\n", nth, message);
+	}
+	printf("%sok %u - noticed, %u times: %s\n", made && found == made ? "" : "not ", number, made,
+	       name);
+}
+
+static bool without_overflow(unsigned int nth)
+{
+	return cut(find_nth("gap overflow", nth), 1);
+}
+
+static bool unchanged(unsigned int nth)
+{
+	return !nth;
+}
+
+static void compare_overflows(unsigned int number)
+{
+	scene_make_overflows(prefix, 1);
+	read_histories();
+	scene = oracle;
+	/* 4 blocks, then 4, 2, 0, 0 and 4 each time; 0, 2, 4, 4 and 14 each time are lost. */
+	equal(number, "what waits for a Commit is gone with an overflow", 26 * SCENE_BLOCK,
+	      66 * SCENE_BLOCK, 0);
+	noticed(number + 1, "an overflow is not in the flow", without_overflow, "");
+	free_histories();
+	scene_make_overflows(prefix, 2);
+	read_histories();
+	noticed(number + 2, "more is lost than can have waited", unchanged, " in 0 gaps");
+	free_histories();
+}
+
+static void clean(void)
+{
+	static const char *const suffixes[] = { "0", "1", "code", "report" };
+	char path[80];
+
+	for (unsigned int i = 0; i < sizeof(suffixes) / sizeof(suffixes[0]); i++) {
+		snprintf(path, sizeof(path), "%s.%s", prefix, suffixes[i]);
+		unlink(path);
+	}
+	rmdir(directory);
+}
+
 int main(void)
 {
 	const unsigned int n = sizeof(changes) / sizeof(changes[0]);
-	uint64_t counts[3];
-	char message[400];
 
 	if (!mkdtemp(directory))
 		return 1;
 	snprintf(prefix, sizeof(prefix), "%s/log", directory);
 	scene_make(prefix);
-	for (unsigned int cpu = 0; cpu < 2; cpu++) {
-		if (history_read(&histories[cpu], prefix, cpu, NULL)) {
-			printf("Bail out! %s\n", histories[cpu].error);
-			return 1;
-		}
-	}
-	printf("1..%u\n", n + 2);
+	read_histories();
+	printf("1..%u\n", n + 5);
 	scene = oracle;
 	/* 4 + 5 + 6 + 7 + 3 + 8 + 5 + 6 blocks; 6 + 5 and three times 99 instructions are lost. */
-	equal(1, "what was recorded is what was executed", 11 * SCENE_BLOCK + 3 * 99);
+	equal(1, "what was recorded is what was executed", 44 * SCENE_BLOCK,
+	      11 * SCENE_BLOCK + 3 * 99, 2);
 	scene = oracle;
 	scene.inherit = false;
 	remove_task(SCENE_CHILD);
 	remove_task(SCENE_THREAD);
-	equal(2, "processes that are not followed are nobody's loss", 11 * SCENE_BLOCK + 99);
-	for (unsigned int i = 0; i < n; i++) {
-		/* Another rule might notice it, too. */
-		const char *told = changes[i].make == nobodys_gap ? "is of none of its threads" : "";
-		unsigned int made = 0, noticed = 0;
-
-		for (unsigned int nth = 0; nth < SCENE_LINES; nth++) {
-			scene = oracle;
-			if (!changes[i].make(nth))
-				continue;
-			made++;
-			if (!compare(message, counts) && strstr(message, told))
-				noticed++;
-			else
-				printf("# not noticed: number %u (%s)\n", nth, message);
-		}
-		printf("%sok %u - noticed, %u times: %s\n", made && noticed == made ? "" : "not ",
-		       i + 3, made, changes[i].name);
-	}
-	for (unsigned int cpu = 0; cpu < 2; cpu++) {
-		snprintf(message, sizeof(message), "%s.%u", prefix, cpu);
-		unlink(message);
-		history_free(&histories[cpu]);
-		log_unmap(&histories[cpu].code_file);
-		log_unmap(&histories[cpu].pe_file);
-	}
-	snprintf(message, sizeof(message), "%s.code", prefix);
-	unlink(message);
-	snprintf(message, sizeof(message), "%s.report", prefix);
-	unlink(message);
-	rmdir(directory);
+	equal(2, "processes that are not followed are nobody's loss", 44 * SCENE_BLOCK,
+	      11 * SCENE_BLOCK + 99, 2);
+	/* Another rule might notice it, too. */
+	for (unsigned int i = 0; i < n; i++)
+		noticed(i + 3, changes[i].name, changes[i].make,
+			changes[i].make == nobodys_gap ? "is of none of its threads" : "");
+	free_histories();
+	compare_overflows(n + 3);
+	clean();
 	return 0;
 }
