@@ -220,7 +220,7 @@ IN_LAB = $(Q)$(LAB) run -- $(MAKE) --no-print-directory -j2 V=$(V) FUZZ_SECONDS=
 run model bench fuzz check-debug soak:
 	$(IN_LAB) SOAK=$(SOAK) $(if $(filter run,$@),RUN_ARCH=$(or $(ARCH),riscv64)) $@-in-lab
 # T is the names of tests: globs, and !globs that leave out.
-T_arm := vm/*arm64* vm/ete*
+T_arm := vm/*arm64* vm/demo vm/ete*
 T_check-unit := * !vm/* !model/*
 T_check-riscv := vm/* $(T_arm:%=!%)
 T_check-arm := $(T_arm) model/*

@@ -10,7 +10,7 @@ run-in-lab: $(B)/$(RUN_ARCH)/vm/pack
 ifeq ($(RUN_ARCH),arm64)
 run-in-lab: $(B)/host/model/flowtap-model.so $(B)/host/model/comparerecord
 endif
-EXTRA += $(B)/riscv64/vm/pack
+EXTRA += $(B)/riscv64/vm/pack $(B)/arm64/vm/pack
 
 # The kernel's text in an archive beside the file that it was booted from.
 $(B)/host/vm/imagediff: $(B)/host/selftests/vm/imagediff.o $(B)/host/libflowtap.a
