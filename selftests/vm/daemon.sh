@@ -1,9 +1,10 @@
 # shellcheck shell=sh
 # SPDX-License-Identifier: GPL-2.0-only
-# What the guests' scripts of flowtapd share; to be sourced: the module is loaded, its user and a service
-# manager are there.
+# What the guests' scripts of flowtapd share; to be sourced: the module is loaded, with the parameters of
+# $module, its user and a service manager are there.
 . /test/guest.sh
-cd /tmp && insmod /test/flowtap.ko || exit 1
+# shellcheck disable=SC2086
+cd /tmp && insmod /test/flowtap.ko ${module-} || exit 1
 ifconfig lo 127.0.0.1 up 2>/dev/null || ip link set lo up
 echo 0 >/proc/sys/kernel/perf_cpu_time_max_percent
 mkdir -p /segments /out/segments
@@ -30,8 +31,9 @@ configure() { # LINE...
 }
 
 record() { # LINE...: of [segments]; everything is recorded all the time
-	configure "$@" '[record]' 'modes = user' 'on_time = 1s' 'on_period = 1s' "period = ${period:-10000}" \
-		"ring_size = ${ring:-512k}" "aux_size = ${aux:-4M}" '[budget]' 'cpu = 100%' 'loss = 100%'
+	configure "$@" '[record]' "source = ${from:-auto}" 'modes = user' 'on_time = 1s' 'on_period = 1s' \
+		"period = ${period:-10000}" "ring_size = ${ring:-512k}" "aux_size = ${aux:-4M}" '[budget]' \
+		'cpu = 100%' 'loss = 100%'
 }
 
 # The manager has heard it so often, in the end.
@@ -151,10 +153,22 @@ logged() { # TIMES PATTERN: in the log, or soon
 	return 1
 }
 
+state_is() { # STATE
+	for _ in $(seq 600); do
+		flowtap ctl status --json >/tmp/stdout 2>/tmp/stderr
+		grep -q "\"state\": \"$1\"" /tmp/stdout && return
+		sleep 0.1
+	done
+	return 1
+}
+
 # What was recorded is in segments, and counted: /tmp/metrics, and /tmp/log has a line for each segment.
+# Not where the disk is full: then none is being written, and what waits in the rings is in none.
 settle() {
+	rm -f /tmp/metrics
 	flowtap ctl stop >/tmp/stdout && flowtap ctl status --json >/tmp/stdout 2>/tmp/stderr || return
 	segment=$(sed -n 's/.*"segment": "\([^"]*\)".*/\1/p' /tmp/stdout)
+	[ -n "$segment" ] || return
 	flowtap ctl rotate >/tmp/stdout && logged 1 "event=segment-ended name=$segment " && ask_metrics
 }
 
@@ -162,6 +176,16 @@ settle() {
 told() { # EVENT KEY
 	awk -v e="event=$1" -v k="$2=" 'index($0, e) { for (i = 1; i <= NF; i++) if (index($i, k) == 1)
 		s += substr($i, length(k) + 1) } END { printf "%d\n", s }' /tmp/log
+}
+
+# What settle has counted, and the segments that are there, for the host.
+keep() { # NAME FOLDER
+	mkdir -p "/out/$1"
+	cp "$2"/*.ftap /tmp/metrics "/out/$1/"
+	grep 'event=segment-ended' /tmp/log >"/out/$1/ended"
+	agrees=$(metric flowtap_records_total)
+	ok "$1: segments have as many records as metrics, $agrees" \
+		[ "$(told segment-ended records)" = "$agrees" -a "$agrees" -gt 0 ]
 }
 
 records() { # so far
