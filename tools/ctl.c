@@ -311,8 +311,14 @@ static void write_state(struct json_value answer)
 
 static void write_rotation(struct json_value answer)
 {
+	char name[256];
+
+	if (!json_is_string(json_member(answer, "segment"), name, sizeof(name))) {
+		puts("no segment is being written: none ends");
+		return;
+	}
 	fputs("another segment begins after ", stdout);
-	write_string(answer, "segment");
+	print_plain(stdout, name, strlen(name));
 	putchar('\n');
 }
 

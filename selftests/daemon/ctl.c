@@ -201,6 +201,15 @@ TEST_F(ctl, json_is_what_the_daemon_said)
 	EXPECT_STREQ("{\"ok\": true, \"x\": \"\\u009bm\\u007f\303\251\"}\n", self->out);
 }
 
+TEST_F(ctl, a_rotation_names_the_segment_that_ends)
+{
+	EXPECT_EQ(STATUS_OK, answer(self, "rotate", NULL, "{\"ok\": true, \"segment\": \"7.ftap\"}\n"));
+	EXPECT_STREQ("another segment begins after 7.ftap\n", self->out);
+	/* The disk is full, or it was stopped and rotated. */
+	EXPECT_EQ(STATUS_OK, answer(self, "rotate", NULL, "{\"ok\": true, \"segment\": null}\n"));
+	EXPECT_STREQ("no segment is being written: none ends\n", self->out);
+}
+
 TEST_F(ctl, a_refusal_is_told_with_its_fix)
 {
 	static const char refusal[] = "{\"ok\": false, \"error\": \"permission \\u001b[31mdenied\", "
