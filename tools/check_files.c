@@ -58,7 +58,7 @@ static void show(struct checking *checking, const struct flowtap_check_problem *
 		json_close(&checking->json, '}');
 		return;
 	}
-	progress_end(&checking->progress);
+	progress_hide(&checking->progress);
 	print_plain(stdout, checking->path, strlen(checking->path));
 	if (problem->line)
 		printf(": line %" PRIu64, problem->line);
@@ -242,6 +242,7 @@ static bool check_one(struct checking *checking, const char *path)
 	damaged = input_unpacked()->damages;
 	if (damaged)
 		show_unpacked(checking);
+	progress_begin(&checking->progress);
 	error = fd < 0 ? fd : flowtap_check_file(&check, fd);
 	check.problems += damaged;
 	progress_end(&checking->progress);

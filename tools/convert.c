@@ -186,6 +186,7 @@ static int copy_stf(struct converting *converting)
 		.argument = in,
 	};
 	output_keep(&converting->output);
+	progress_begin(&in->progress);
 	error = flowtap_stf_copy(&converting->copy, in->fd, converting->output.fd);
 	progress_end(&in->progress);
 	if (!error && converting->copy.damaged && !in->read.problems) {

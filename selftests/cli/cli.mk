@@ -15,6 +15,6 @@ EXTRA += $(B)/asan/cli/prints
 # What record says, without a recording.
 $(eval $(call program,asan,cli,says,,$(SANITIZE),$(B)/asan/libtools.a))
 EXTRA += $(B)/asan/cli/says
-# dump, to which each reading of the clock is a minute.
-$(eval $(call program,asan,cli,dumps,,$(SANITIZE) -Xlinker --wrap=number_now,$(B)/asan/libtools.a))
-EXTRA += $(B)/asan/cli/dumps
+# The command, to which each reading of the clock is a minute.
+$(eval $(call program,asan,cli,minutes,,$(SANITIZE) -Xlinker --wrap=number_now,$(B)/asan/libtools.a))
+EXTRA += $(B)/asan/cli/minutes

@@ -24,6 +24,12 @@ static void print(const struct progress *progress, uint64_t done, uint64_t size,
 		fprintf(stderr, "%s, %s %s", progress->doing, number_group(done, number), unit);
 }
 
+void progress_begin(struct progress *progress)
+{
+	if (progress->doing)
+		progress->shown = number_now();
+}
+
 void progress_show(struct progress *progress, uint64_t done, uint64_t size, const char *unit)
 {
 	bool terminal;
@@ -45,10 +51,15 @@ void progress_show(struct progress *progress, uint64_t done, uint64_t size, cons
 	fputs(terminal ? " " : "\n", stderr);
 }
 
-void progress_end(struct progress *progress)
+void progress_hide(struct progress *progress)
 {
 	if (progress->drawn)
 		fprintf(stderr, "\r%50s\r", "");
 	progress->drawn = false;
+}
+
+void progress_end(struct progress *progress)
+{
+	progress_hide(progress);
 	progress->shown = 0;
 }

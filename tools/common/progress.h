@@ -15,9 +15,13 @@ struct progress {
 	bool drawn;		/* it stands on the terminal */
 };
 
+/* It begins now: what is shown comes a while after this, otherwise after the first progress_show. */
+void progress_begin(struct progress *progress);
 /* As often as one likes. size: of `done`, 0 where that is not known: then it is how many `unit`. */
 void progress_show(struct progress *progress, uint64_t done, uint64_t size, const char *unit);
-/* Takes the line away, before something else is printed and at the end. */
+/* Takes the line away, before something else is printed; it comes again when it is due. */
+void progress_hide(struct progress *progress);
+/* The same at the end: what is shown next begins anew. */
 void progress_end(struct progress *progress);
 
 #endif /* FLOWTAP_TOOLS_COMMON_PROGRESS_H */

@@ -29,7 +29,7 @@ static void handle_problem(struct flowtap_read *read, uint64_t offset, uint64_t 
 
 	if (file->quiet || !damage_is_shown(read->problems))
 		return;
-	progress_end(&file->progress);
+	progress_hide(&file->progress);
 	damage_complain(file->path, &(struct damage){
 		.nth = read->problems, .line = line, .offset = offset, .reason = reason,
 		.others = "flowtap check --all shows it",
@@ -101,6 +101,7 @@ int tracefile_read(struct tracefile *file, struct flowtap_sink *sink)
 		.skip = file->part.skip,
 		.count = file->part.count,
 	};
+	progress_begin(&file->progress);
 	error = file->kind->read(&file->read, file->fd);
 	progress_end(&file->progress);
 	if (!error && file->part.skip && file->read.instructions <= file->part.skip)

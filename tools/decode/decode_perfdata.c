@@ -52,6 +52,7 @@ static void on_damage(void *argument, uint64_t offset, const char *reason)
 {
 	struct perf *perf = argument;
 
+	progress_hide(&perf->decoding.progress);
 	damage_complain(perf->decoding.options->input, &(struct damage){
 		.nth = ++perf->damages, .offset = offset, .reason = reason,
 	});

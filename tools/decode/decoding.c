@@ -144,8 +144,9 @@ static int handle_block(struct flowtap_recording *recording,
 static void handle_damage(struct flowtap_recording *recording, uint64_t offset, const char *reason,
 			  uint64_t bytes)
 {
-	const struct decoding *decoding = recording->argument;
+	struct decoding *decoding = recording->argument;
 
+	progress_hide(&decoding->progress);
 	damage_complain(decoding->options->input, &(struct damage){
 		.nth = recording->replay.counts.damages, .offset = offset, .reason = reason,
 		.bytes = bytes,
@@ -316,6 +317,7 @@ int decoding_run(struct decoding *decoding, int input)
 	int error;
 
 	decoding->progress.doing = decoding->options->quiet ? NULL : "decoding";
+	progress_begin(&decoding->progress);
 	error = flowtap_recording_decode(&decoding->recording, input);
 	progress_end(&decoding->progress);
 	return error ? error : finish(decoding);

@@ -259,7 +259,7 @@ int trace_output_close(struct trace_decoding *decoding, struct trace_output *out
 
 	if (!output->open)
 		return error;
-	progress_end(&decoding->progress);
+	progress_hide(&decoding->progress);
 	if (!error) {
 		error = format_finish(&output->format);
 		if (error)
@@ -346,7 +346,7 @@ int trace_session_done(struct trace_decoding *decoding, const struct trace_outpu
 	decoding->sessions++;
 	decoding->empty += empty;
 	if (error || empty)
-		progress_end(&decoding->progress);
+		progress_hide(&decoding->progress);
 	if (error)
 		return session_problem(decoding, output->path, session, name, error);
 	if (!empty)

@@ -352,7 +352,7 @@ static bool print_block(const struct flowtap_archive_block *block, const char *p
 			problem = printers[i].print(block);
 	if (!problem)
 		return true;
-	dump_progress_end(progress);
+	dump_progress_hide(progress);
 	complain("'%s': offset %" PRIu64 ": %s block: %s", path, block->offset,
 		 name_of(block_names, block->type), problem);
 	return false;
@@ -382,7 +382,7 @@ int dump_archive(int fd, const char *path, bool contents, struct dump_progress *
 			continue;
 		}
 		status = STATUS_DAMAGED;
-		dump_progress_end(progress);
+		dump_progress_hide(progress);
 		complain("'%s': %s", path, flowtap_archive_error(reader, NULL));
 		if (result != -EBADMSG)
 			break;

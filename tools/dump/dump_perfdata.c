@@ -207,7 +207,7 @@ static void on_damage(void *argument, uint64_t offset, const char *reason)
 	struct dump *dump = argument;
 
 	dump->damages++;
-	dump_progress_end(dump->progress);
+	dump_progress_hide(dump->progress);
 	complain("'%s': offset %" PRIu64 ": %s", dump->path, offset, reason);
 }
 

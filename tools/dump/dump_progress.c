@@ -25,6 +25,12 @@ void dump_progress_begin(struct dump_progress *progress, int fd, bool quiet)
 	*progress = (struct dump_progress){ .progress.doing = dump_progress_doing(quiet) };
 	if (!fstat(fd, &input) && S_ISREG(input.st_mode))
 		progress->size = (uint64_t)input.st_size;
+	progress_begin(&progress->progress);
+}
+
+void dump_progress_hide(struct dump_progress *progress)
+{
+	progress_hide(&progress->progress);
 }
 
 void dump_progress_end(struct dump_progress *progress)

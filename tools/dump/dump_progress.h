@@ -23,9 +23,11 @@ struct dump_progress {
  * whose screen a line would be drawn.
  */
 const char *dump_progress_doing(bool quiet);
-/* fd: the file that is printed. */
+/* fd: the file that is printed, from now on. */
 void dump_progress_begin(struct dump_progress *progress, int fd, bool quiet);
-/* Takes the line away, before a complaint and at the end. */
+/* Takes the line away, before a complaint; it comes again when it is due. */
+void dump_progress_hide(struct dump_progress *progress);
+/* The same at the end. */
 void dump_progress_end(struct dump_progress *progress);
 
 /* As often as one likes: so many bytes of the file are printed. */

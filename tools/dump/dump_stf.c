@@ -298,7 +298,7 @@ static bool without_index(struct packed *packed)
 	const char *reason = flowtap_zstf_problem(packed->reader, &offset);
 	bool can = !flowtap_zstf_scan(packed->reader);
 
-	dump_progress_end(packed->progress);
+	dump_progress_hide(packed->progress);
 	complain("'%s': offset %" PRIu64 ": %s%s", packed->path, offset, reason,
 		 can ? "; what it has is read without its index" : "");
 	packed->damaged = true;

@@ -77,7 +77,7 @@ static void handle_packet(struct printing *printing, const uint8_t *bytes,
 	printing->synced |= packet->type == FLOWTAP_ETE_ALIGNMENT_SYNC;
 	if (packet->type == FLOWTAP_ETE_RESERVED) {
 		printing->damaged = true;
-		dump_progress_end(&printing->progress);
+		dump_progress_hide(&printing->progress);
 		complain("offset 0x%" PRIx64 ": %s", printing->offset, packet->reason);
 	}
 }
