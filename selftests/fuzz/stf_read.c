@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Any bytes as a file into the reader of STF, as they are or as a chunk of a .zstf: what it makes
- * of them the writer takes without a complaint, and is read back as just as many instructions. Of a
- * part no more comes than was asked for.
+ * Any bytes as a file into the reader of STF, as they are, as a chunk of a .zstf, or as two of one
+ * whose head or index is wrong: what it makes of them the writer takes without a complaint, and is
+ * read back as just as many instructions. Of a part no more comes than was asked for.
  */
 #include <flowtap/learned.h>
 #include <flowtap/stf.h>
@@ -110,18 +110,56 @@ static void try_file(int fd)
 	output_free(&twice);
 }
 
+/* Writes the chunks in `bytes` between the head and the index, whose numbers follow on those of the head. */
+static void write_zstf(int fd, const uint64_t *numbers, size_t n, const uint8_t *bytes, size_t size)
+{
+	if (write(fd, "ZSTF", 4) != 4 || write(fd, numbers, 16) != 16 ||
+	    write(fd, bytes, size) != (ssize_t)size ||
+	    write(fd, numbers + 2, (n - 2) * 8) != (ssize_t)((n - 2) * 8))
+		abort();
+}
+
 /* As the only chunk, so that all of it gets after the checksum. */
 static void make_zstf(int fd, const uint8_t *data, size_t size)
 {
 	size_t capacity = ZSTD_compressBound(size), packed;
-	uint64_t head[2] = { 1U << 20, 0 }, index[4] = { 1, 20, 0, size };
+	uint64_t numbers[6] = { 1U << 20, 0, 1, 20, 0, size };
 	uint8_t *bytes = malloc(capacity);
 
 	packed = ZSTD_compress(bytes, capacity, data, size, 1);
-	head[1] = 20 + packed;
-	if (write(fd, "ZSTF", 4) != 4 || write(fd, head, 16) != 16 ||
-	    write(fd, bytes, packed) != (ssize_t)packed || write(fd, index, 32) != 32)
-		abort();
+	numbers[1] = 20 + packed;
+	write_zstf(fd, numbers, 6, bytes, packed);
+	free(bytes);
+}
+
+/* One of the numbers becomes another. */
+static void damage(uint64_t *numbers, size_t n, uint8_t which, uint8_t how)
+{
+	uint64_t *number = &numbers[which % n];
+
+	if (how < 64)
+		*number ^= 1ULL << how;
+	else if (how < 128)
+		*number += how - 63;
+	else if (how < 192)
+		*number -= how - 127;
+	else
+		*number = how & 1 ? UINT64_MAX >> (how - 192) : 0;
+}
+
+/* As two chunks, with a head or an index that is wrong in one place: the last bytes say where. */
+static void make_damaged(int fd, const uint8_t *data, size_t size)
+{
+	size_t capacity = ZSTD_compressBound(size), half = size / 2, first, second;
+	uint64_t numbers[9] = { 1 + data[size - 3] % 8, 0, 2, 20, 0, half, 0, 0, size - half };
+	uint8_t *bytes = malloc(2 * capacity);
+
+	first = ZSTD_compress(bytes, capacity, data, half, 1);
+	second = ZSTD_compress(bytes + first, capacity, data + half, size - half, 1);
+	numbers[1] = 20 + first + second;
+	numbers[6] = 20 + first;
+	damage(numbers, 9, data[size - 1], data[size - 2]);
+	write_zstf(fd, numbers, 9, bytes, first + second);
 	free(bytes);
 }
 
@@ -129,7 +167,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	int fd = memfd_create("stf", MFD_CLOEXEC);
 
-	if (size % 4 == 3)
+	if (size % 8 == 7)
+		make_damaged(fd, data, size);
+	else if (size % 8 == 3)
 		make_zstf(fd, data, size);
 	else if (write(fd, data, size) != (ssize_t)size)
 		abort();
