@@ -38,11 +38,12 @@ guest_limit=3600 guest_after=''
 	# Everybody at random, as long as it takes to see that they all come to act; make soak has hours.
 	short='export FLOWTAP_STRESS_SECONDS=${FLOWTAP_STRESS_SECONDS:-8}; '
 }
-labels=() wanted=" ${*:-${FLOWTAP_MACHINES-}} "
+labels=() known='' wanted=" ${*:-${FLOWTAP_MACHINES-}} "
 export FLOWTAP_SEED=${FLOWTAP_SEED:-1}
 declare -A machines run_by
 
 asked() {
+	[[ " $known " == *" $1 "* ]] || known+=" $1"
 	[[ $wanted == '  ' || $wanted == *" $1 "* ]]
 }
 
@@ -61,6 +62,7 @@ machine() {
 }
 
 soak_machine() {
+	known+=" $1"
 	[ -n "${FLOWTAP_SOAK-}" ] || [[ $wanted == *" $1 "* ]] || return 0
 	machine "$@"
 }
@@ -198,7 +200,7 @@ judge_seeds() { # WANTED REPORT...
 }
 
 done_testing() {
-	[ "$n" != 0 ] || check 1 "no machine of this test is called$wanted"
+	[ "$n" != 0 ] || check 1 "no machine of this test is called${wanted% }, they are:$known"
 	echo "1..$n"
 	exit $failed
 }
