@@ -58,6 +58,20 @@ grown() { # FILE SIZE
 	wait_for has_more "$1" "$2"
 }
 
+# What a process has executed, in hundredths of a second.
+cpu_time() { # PID
+	sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 + $13 }'
+}
+
+has_executed() { # PID HUNDREDTHS, or it has ended
+	[ ! -e "/proc/$1" ] || [ "$(cpu_time "$1")" -ge "$2" ]
+}
+
+# Waits until a process has executed for so much longer, or has ended.
+executes() { # PID HUNDREDTHS
+	wait_for has_executed "$1" $(($(cpu_time "$1" 2>/dev/null) + $2))
+}
+
 # A process that was forked executes this by now.
 runs() { # PID TEXT
 	tr '\0' ' ' <"/proc/$1/cmdline" | grep -qF -- "$2"
