@@ -228,10 +228,12 @@ T_check-layers := lab/layers kernel/layers
 check check-unit check-riscv check-arm check-layers:
 	$(IN_LAB) T='$(or $(T),$(T_$@))' check-in-lab
 
-# Each kernel the lab has: build/kmod/ARCH-VERSION/flowtap.ko
-.PHONY: modules
+# Each kernel the lab has, or of one architecture: build/kmod/ARCH-VERSION/flowtap.ko
+.PHONY: modules modules-riscv64 modules-arm64
 modules:
 	$(Q)selftests/kernel/modules $(B)/kmod
+modules-riscv64 modules-arm64: modules-%:
+	$(Q)selftests/kernel/modules $(B)/kmod '$*-[0-9]*'
 
 # Not of make check: its kernels are to be built first, and are slow; it takes hours.
 DEBUG_TESTS := selftests/vm/debug.test
@@ -240,19 +242,24 @@ HOST_TESTS := $(UNIT:%=$(B)/asan/unit/%) $(FUZZ:%=$(B)/asan/fuzz/%) $(MORE_TESTS
 GUEST := $(B)/riscv64/flowtap $(B)/arm64/flowtap $(KERNEL:%=$(B)/riscv64/kernel/%) $(KERNEL:%=$(B)/arm64/kernel/%)
 TESTS := $(HOST_TESTS) $(filter-out $(DEBUG_TESTS) $(SOAK_TESTS),$(sort $(wildcard selftests/*/*.test)))
 
-# What T names is built: programs themselves, for scripts what their folder's scripts use.
+# What T names is built: programs themselves; for scripts what they say that they need, "# Needs: FILE
+# below build/, DIR/ for all that is made there, modules or modules-ARCH", else what their folder's use.
 matching = $(if $(strip $(T)),$(shell B=$(B) selftests/run --match '$(T)' $(TESTS)),$(TESTS))
 NEEDS_SCRIPT := $(B)/asan/flowtap $(B)/host/flowtap
 NEEDS_cli := $(NEEDS_SCRIPT) $(B)/asan/libuapi.a $(filter $(B)/asan/% $(B)/host/%,$(EXTRA))
 NEEDS_oracle := $(filter %/oracle/mutations,$(EXTRA))
 NEEDS_kernel :=
-# Of whatever is built here the compiler has said what it read.
-NEEDS_lab = $(if $(filter %/layers.test,$(1)),$(B)/asan/flowtap $(B)/asan/flowtapd) \
-	$(if $(filter %/conditions.test,$(1)),$(addprefix $(B)/asan/unit/,$(shell \
-		sed -n 's/^\# Runs: //p' selftests/lab/conditions.test)))
-NEEDS_vm := $(NEEDS_SCRIPT) $(EXTRA) $(GUEST) modules
-needs = $(filter $(B)/%,$(1)) $(foreach d,$(sort $(patsubst selftests/%/,%,$(dir $(filter selftests/%,$(1))))),\
-	$(if $(filter undefined,$(origin NEEDS_$(d))),$(NEEDS_vm),$(NEEDS_$(d))))
+NEEDS_lab :=
+NEEDS_all := $(NEEDS_SCRIPT) $(EXTRA) $(GUEST) modules
+said = $(if $(strip $(1)),$(shell sed -n 's/^. Needs: //p' $(1)))
+silent = $(if $(strip $(1)),$(shell grep -L '^. Needs: ' $(1)))
+built = $(foreach n,$(1),$(if $(filter modules%,$(n)),$(n),$(if $(filter %/,$(n)),\
+	$(filter $(B)/$(n)%,$(GUEST) $(EXTRA)),$(B)/$(n))))
+needs = $(filter $(B)/%,$(1)) $(call built,$(call said,$(filter selftests/%,$(1)))) \
+	$(foreach d,$(sort $(patsubst selftests/%/,%,$(dir $(call silent,$(filter selftests/%,$(1)))))),\
+	$(if $(filter undefined,$(origin NEEDS_$(d))),$(NEEDS_all),$(NEEDS_$(d))))
+# All of them are those of each architecture, too.
+without_parts = $(if $(filter modules everything,$(1)),$(filter-out modules-%,$(1)),$(1))
 
 .PHONY: run-in-lab check-in-lab check-debug-in-lab soak-in-lab bench-in-lab everything
 everything: $(HOST_TESTS) $(B)/asan/flowtap $(B)/host/flowtap $(GUEST) $(EXTRA) modules
@@ -262,13 +269,12 @@ run-in-lab: $(B)/host/flowtap $(B)/$(RUN_ARCH)/flowtap
 	$(Q)B=$(B) selftests/vm/demo $(RUN_ARCH)
 
 .SECONDEXPANSION:
-check-in-lab: $$(call needs,$$(matching))
+check-in-lab: $$(call without_parts,$$(if $$(strip $$(T)),,everything) $$(call needs,$$(matching)))
 	$(Q)set -- $(matching); [ $$# -gt 0 ] || { echo "no test matches T='$(T)'; names are:" >&2; \
 		B=$(B) selftests/run --names $(TESTS) >&2; exit 2; }; \
 	B=$(B) selftests/run "$$@"
 
-check-debug-in-lab: $(KERNEL:%=$(B)/riscv64/kernel/%) $(patsubst %,$(B)/arm64/kernel/%,ete ete_exec ete_stress ioctls) \
-		$(B)/host/model/flowtap-model.so
+check-debug-in-lab: $$(call needs,$$(DEBUG_TESTS))
 	$(Q)selftests/kernel/modules $(B)/kmod '*64-[a-z]*'
 	$(Q)B=$(B) LIMIT=36000 selftests/run $(DEBUG_TESTS)
 
