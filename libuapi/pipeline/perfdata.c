@@ -49,9 +49,9 @@ static bool wanted(const struct flowtap_perfdata_decoder *decoder, uint32_t cpu)
 	return decoder->options.cpu == FLOWTAP_PERFDATA_NONE || decoder->options.cpu == cpu;
 }
 
-/* A loss that is no unit's alone, or of a unit that cannot be decoded or is not known. */
-static int report_gap(const struct flowtap_perfdata_decoder *decoder,
-		      enum flowtap_gap_reason reason, uint64_t size, const char *detail)
+/* A loss of a unit that cannot be decoded or is not known; cpu: FLOWTAP_PERFDATA_NONE, or whose. */
+static int report_cpu_gap(const struct flowtap_perfdata_decoder *decoder, uint32_t cpu,
+			  enum flowtap_gap_reason reason, uint64_t size, const char *detail)
 {
 	const struct flowtap_perfdata_range *range = decoder->range;
 	char line[160];
@@ -65,11 +65,18 @@ static int report_gap(const struct flowtap_perfdata_decoder *decoder,
 		},
 	};
 
-	if (range->cpu == FLOWTAP_PERFDATA_NONE)
+	if (cpu == FLOWTAP_PERFDATA_NONE)
 		snprintf(line, sizeof(line), "%s", detail);
 	else
-		snprintf(line, sizeof(line), "CPU %" PRIu32 ": %s", range->cpu, detail);
+		snprintf(line, sizeof(line), "CPU %" PRIu32 ": %s", cpu, detail);
 	return decoder->options.sink->element(decoder->options.sink, &element);
+}
+
+/* A loss that is no unit's alone, or of the one whose CPU collected the range. */
+static int report_gap(const struct flowtap_perfdata_decoder *decoder,
+		      enum flowtap_gap_reason reason, uint64_t size, const char *detail)
+{
+	return report_cpu_gap(decoder, decoder->range->cpu, reason, size, detail);
 }
 
 typedef int (*taker)(struct flowtap_perfdata_decoder *decoder, const uint8_t *bytes, size_t size);
@@ -226,8 +233,9 @@ static int decode_id(struct flowtap_perfdata_decoder *decoder, uint8_t id)
 		return 0;
 	err = flowtap_perfdata_unit_prepare(decoder->unit);
 	if (err == -EINVAL)
-		return report_gap(decoder, FLOWTAP_GAP_NO_STREAM, UINT64_MAX,
-				  flowtap_ete_unsupported(&decoder->unit->cpu->config));
+		return report_cpu_gap(decoder, decoder->unit->cpu->cpu, FLOWTAP_GAP_NO_STREAM,
+				      UINT64_MAX,
+				      flowtap_ete_unsupported(&decoder->unit->cpu->config));
 	if (!err)
 		err = flowtap_perfdata_unit_begin(decoder->unit, decoder->range);
 	if (!err && decoder->barrier)
