@@ -4,6 +4,8 @@ $(eval $(call program,asan,cli,mkarchive,,$(SANITIZE)))
 EXTRA += $(B)/asan/cli/mkarchive
 $(eval $(call program,asan,cli,mkperf,,$(SANITIZE)))
 EXTRA += $(B)/asan/cli/mkperf
+$(eval $(call program,asan,cli,mkperf_etm4,,$(SANITIZE)))
+EXTRA += $(B)/asan/cli/mkperf_etm4
 # A snapshot as a perf.data.
 $(eval $(call program,asan,cli,wrap_snapshot,,$(SANITIZE)))
 EXTRA += $(B)/asan/cli/wrap_snapshot

@@ -34,6 +34,43 @@ TEST(each_register_of_the_metadata_is_found)
 	done(&opened);
 }
 
+/* Its blocks have no count of their parameters, and no source of timestamps. */
+TEST(metadata_0_is_of_etmv4)
+{
+	struct perffile_unit two[2] = { units[2], units[2] };
+	struct perffile file;
+	struct opened opened;
+
+	two[0].cpu = 2;
+	two[1].configr = 0x41;
+	two[1].traceidr = 0x16;
+	two[1].idr2 = 0x488;
+	perffile_start(&file, false, PERFFILE_ANY, PERFFILE_ANY);
+	perffile_info(&file, 0, false, 2, two);
+	finish(&file, &opened);
+	ASSERT_EQ(0, opened.err);
+	EXPECT_EQ(0, opened.info->metadata);
+	EXPECT_EQ(0, opened.info->n_etmv3);
+	ASSERT_EQ(2, opened.info->n_cpus);
+	for (int i = 0; i < 2; i++) {
+		const struct flowtap_perfdata_cpu *cpu = &opened.info->cpus[i];
+
+		EXPECT_EQ(two[i].cpu, cpu->cpu);
+		EXPECT_FALSE(cpu->ete);
+		EXPECT_EQ(two[i].configr, cpu->config.configr);
+		EXPECT_EQ(two[i].traceidr, cpu->trace_id);
+		EXPECT_EQ(two[i].idr0, cpu->config.idr0);
+		EXPECT_EQ(two[i].idr1, cpu->config.idr1);
+		EXPECT_EQ(two[i].idr2, cpu->config.idr2);
+		EXPECT_EQ(two[i].idr8, cpu->config.idr8);
+		EXPECT_EQ(two[i].authstatus, cpu->authstatus);
+		EXPECT_EQ(FLOWTAP_ETM4_DEVARCH, cpu->config.devarch);
+		EXPECT_EQ(-1, cpu->ts_source);
+	}
+	EXPECT_EQ(0, opened.damages);
+	done(&opened);
+}
+
 TEST(trace_ids_of_metadata_2_come_with_records)
 {
 	struct perffile_unit two[3] = { units[0], units[1], units[2] };
