@@ -201,6 +201,27 @@ TEST_F(session, of_a_dstreams_file_the_footers_are_dropped)
 	}
 }
 
+/* With the formatter bypassed the blocks have the trace unit's bytes as they are. */
+TEST_F(session, of_a_dstreams_file_without_frames_the_footers_are_dropped)
+{
+	struct stream stream = rounds("E");
+	uint8_t bytes[16384], blocks[20000];
+	size_t used = 0;
+
+	while (used < 3 * 504) {
+		memcpy(bytes + used, stream.bytes, stream.size);
+		used += stream.size;
+	}
+	/* No block ends where a round does. */
+	ASSERT_NE(0, 504 % stream.size);
+	self->session.dstream = true;
+	EXPECT_EQ(0, run(self, blocks, add_footers(blocks, bytes, used)));
+	EXPECT_EQ(used, self->session.counts.bytes);
+	EXPECT_EQ(2 * used / stream.size, self->session.counts.instructions);
+	EXPECT_FALSE(strstr(self->flow.lines, "gap "));
+	EXPECT_FALSE(flowtap_trace_session_is_empty(&self->session));
+}
+
 TEST_F(session, what_is_damaged_in_a_dstreams_file_has_its_offset_there)
 {
 	struct stream one = rounds("EE"), other = rounds("E");
