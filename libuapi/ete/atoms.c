@@ -137,6 +137,18 @@ int flowtap_ete_passed_undefined(struct flowtap_ete *ete, const struct flowtap_b
 	return status ? status : ETE_DROP;
 }
 
+/*
+ * Nothing says whether the PE follows the BF: then the instruction at the branch point is not
+ * executed, and what the trace has of that branch is not known.
+ */
+int flowtap_ete_passed_branch_future(struct flowtap_ete *ete, const struct flowtap_block *block)
+{
+	int status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_NO_ADDRESS, ete_block_end(block),
+					  "a BF before it announced a branch");
+
+	return status ? status : ETE_DROP;
+}
+
 /* N for an indirect branch to the instruction after it, whose address follows: erratum 2019409. */
 static bool is_untold_jump(const struct flowtap_block *block, const struct ete_follow *follow)
 {
@@ -174,7 +186,8 @@ static int check_branch(struct flowtap_ete *ete, const struct flowtap_block *blo
 
 /*
  * Goes ahead from a block that has no P0 instruction to the one that has, or to where there is no
- * code: 0, and the position is anywhere. What cannot have been executed is a gap.
+ * code or nobody knows the way: 0, and the position is anywhere. What cannot have been executed is
+ * a gap.
  */
 static int prove_straight_blocks(struct flowtap_ete *ete, bool taken,
 				 const struct ete_follow *follow)
@@ -186,6 +199,8 @@ static int prove_straight_blocks(struct flowtap_ete *ete, bool taken,
 	for (; !block->end; block = ete->position.block) {
 		if (flowtap_ete_ends_undefined(block))
 			return flowtap_ete_passed_undefined(ete, block);
+		if (block->branch_future)
+			return 0;
 		n += block->instructions;
 		if (n > ETE_STRAIGHT_MAX) {
 			status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, block->address,
@@ -221,7 +236,8 @@ static int emit_straight_blocks(struct flowtap_ete *ete, bool taken,
 		block = ete->position.block;
 		status = ete_emit_block(ete, block, false, ete_block_end(block));
 		if (!status)
-			status = flowtap_ete_next_block(ete, block, 0);
+			status = block->branch_future ? flowtap_ete_passed_branch_future(ete, block) :
+							flowtap_ete_next_block(ete, block, 0);
 	}
 	return status;
 }

@@ -121,6 +121,11 @@ int flowtap_ete_fell_through(struct flowtap_ete *ete, const struct flowtap_block
  */
 bool flowtap_ete_ends_undefined(const struct flowtap_block *block);
 int flowtap_ete_passed_undefined(struct flowtap_ete *ete, const struct flowtap_block *block);
+/*
+ * The trace goes on after a block with branch_future, which is emitted: the gap there, as what comes
+ * next was executed or not; ETE_DROP.
+ */
+int flowtap_ete_passed_branch_future(struct flowtap_ete *ete, const struct flowtap_block *block);
 
 /* source_address.c */
 int flowtap_ete_source(struct flowtap_ete *ete, const struct ete_entry *entry,

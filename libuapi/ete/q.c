@@ -77,6 +77,9 @@ static bool has_single_path(struct flowtap_ete *ete, uint64_t n, const struct et
 	*stop = 0;
 	for (;;) {
 		block = ete->position.block;
+		/* Nobody knows what the PE does after its BF. */
+		if (block->branch_future)
+			return false;
 		*stop = address_after(block, n);
 		if (*stop)
 			break;

@@ -34,20 +34,25 @@ static void pass(struct flowtap_ete *ete, struct flowtap_block *block, uint64_t 
 			     block->stop || stop ? NULL : block, false);
 }
 
-/* The block at the position was passed. */
+/* The block at the position was passed. 0; ETE_DROP: nobody knows the way from there to `stop`. */
 static int emit_passed(struct flowtap_ete *ete, uint64_t stop)
 {
 	struct flowtap_block *block = ete->position.block;
-	int status = ete_emit_block(ete, block, false, ete_block_end(block));
+	const uint64_t end = ete_block_end(block);
+	int status = ete_emit_block(ete, block, false, end);
 
-	if (!status)
-		pass(ete, block, stop);
-	return status;
+	if (status)
+		return status;
+	if (block->branch_future && (!stop || end < stop))
+		return flowtap_ete_passed_branch_future(ete, block);
+	pass(ete, block, stop);
+	return 0;
 }
 
 /*
  * Goes ahead until `stop`, or to the block with the instruction at `source` where stop is 0: 0 if
- * all on the way can be passed, or there is no code; the position is anywhere.
+ * all on the way can be passed, or there is no code, or nobody knows the way; the position is
+ * anywhere.
  */
 static int prove(struct flowtap_ete *ete, uint64_t stop, uint64_t source)
 {
@@ -67,7 +72,7 @@ static int prove(struct flowtap_ete *ete, uint64_t stop, uint64_t source)
 		if (!stop && block->address + block->size > source)
 			return 0;
 		status = check_passed(ete, block);
-		if (status)
+		if (status || block->branch_future)
 			return status;
 		pass(ete, block, stop);
 		/* The address has wrapped. */

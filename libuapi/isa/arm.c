@@ -87,26 +87,46 @@ int flowtap_arm_classify(enum flowtap_isa isa, uint64_t address, uint8_t it, con
 	return 0;
 }
 
+/*
+ * Whether the block ends before the instruction at `offset`: a BF in it announced a branch, and this
+ * is the instruction at the branch point (an offset), or a P0 instruction that comes before it.
+ */
+static bool ends_before(const struct flowtap_block *block, uint64_t branch_point, uint64_t offset,
+			const struct flowtap_arm_insn *insn, bool p0)
+{
+	return block->branch_future && (p0 || offset + insn->length > branch_point);
+}
+
 static int make_block(struct flowtap_block *block, const uint8_t *bytes, size_t available, bool wfx)
 {
 	uint64_t limit = flowtap_block_max_size(block->address, block->stop);
+	uint64_t branch_point = UINT64_MAX, offset = 0;
 	struct flowtap_arm_insn insn = { 0 };
-	uint64_t offset = 0;
 	bool ends, undefined;
 	int status;
 
 	block->instructions = 0;
+	block->branch_future = false;
 	do {
 		status = flowtap_arm_classify(block->isa, block->address + offset, insn.it,
 					      bytes + offset, available - offset, &insn);
 		if (status)
 			return status;
+		ends = insn.kind != FLOWTAP_ARM_OTHER && (wfx || insn.kind != FLOWTAP_ARM_WFX);
+		if (ends_before(block, branch_point, offset, &insn, ends)) {
+			ends = false;
+			break;
+		}
+		if (insn.branch_point) {
+			block->branch_future = true;
+			if (offset + insn.branch_point < branch_point)
+				branch_point = offset + insn.branch_point;
+		}
 		block->last = offset;
 		block->instructions++;
 		undefined = block->isa == FLOWTAP_ISA_A64 && arm_is_udf(word(bytes + offset));
 		offset += insn.length;
-		ends = insn.kind != FLOWTAP_ARM_OTHER && (wfx || insn.kind != FLOWTAP_ARM_WFX);
-	} while (!ends && !undefined && offset < limit);
+	} while (!ends && !undefined && offset < limit && offset < branch_point);
 	if (block->stop && offset > block->stop - block->address)
 		return -EILSEQ;
 	block->size = offset;

@@ -117,6 +117,19 @@ static const struct arm_row *find(uint32_t word, unsigned int length)
 	return arm_find(wide, sizeof(wide) / sizeof(wide[0]), word);
 }
 
+/*
+ * BFL, or BF, BFX, BFLX and BFCSEL: bytes to the branch point, which is PC + boff:0; no other
+ * instruction has a boff that is not 0. 0: it is none.
+ */
+static uint8_t branch_point(uint32_t word, unsigned int length)
+{
+	const uint32_t boff = arm_field(word, 23, 4);
+
+	if (length != 4 || !boff || (word & 0xf800d001) != 0xf000c001)
+		return 0;
+	return (uint8_t)(4 + 2 * boff);
+}
+
 void flowtap_arm_t32(uint32_t address, uint32_t word, struct flowtap_arm_insn *insn)
 {
 	const struct arm_row *row = find(word, insn->length);
@@ -125,6 +138,8 @@ void flowtap_arm_t32(uint32_t address, uint32_t word, struct flowtap_arm_insn *i
 	uint32_t target = address + 4;
 
 	insn->it = is_it(word) ? (uint8_t)word : it_advance(insn->it);
+	if (!row)
+		insn->branch_point = branch_point(word, insn->length);
 	if (!row || row->form == NOT)
 		return;
 	switch ((enum form)row->form) {

@@ -196,7 +196,7 @@ static const char *const meanings[FLOWTAP_GAP_REASONS] = {
 	[FLOWTAP_GAP_OVERFLOW] = "the trace unit's own buffer overflowed",
 	[FLOWTAP_GAP_UNSYNCED] = "bytes before a point where decoding can begin",
 	[FLOWTAP_GAP_BAD_PACKET] = "a packet that is not in the specification, or cannot be there",
-	[FLOWTAP_GAP_NO_ADDRESS] = "an indirect branch whose target is not in the trace",
+	[FLOWTAP_GAP_NO_ADDRESS] = "the target of an indirect branch, or of a BF, is not in the trace",
 	[FLOWTAP_GAP_UNRESOLVED] = "speculation or a transaction of which the end is missing",
 	[FLOWTAP_GAP_TRUNCATED] = "the trace buffer was full or ends within a packet or frame",
 };

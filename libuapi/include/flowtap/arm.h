@@ -49,6 +49,11 @@ struct flowtap_arm_insn {
 	uint8_t target_isa;	/* enum flowtap_isa; where it is direct */
 	uint64_t target;	/* 32 bits in A32 and T32 */
 	uint8_t it;		/* T32: ITSTATE for the instruction after it; elsewhere 0 */
+	/*
+	 * BF, BFL, BFX, BFLX, BFCSEL (Armv8.1-M): bytes from its address to its branch point, where
+	 * it announces a branch; of any other 0.
+	 */
+	uint8_t branch_point;
 };
 
 /*
@@ -65,7 +70,8 @@ int flowtap_arm_classify(enum flowtap_isa isa, uint64_t address, uint8_t it, con
  * of T32 begin outside an IT block: one that was cut within (by stop, or where an exception
  * returned to) may have an instruction that is conditional and not say so. Target and kind do not
  * depend on it. A block of A64 ends with UDF as well, of class FLOWTAP_ARM_OTHER: nothing after it
- * is executed.
+ * is executed. One with a BF or the like ends at the branch point at the latest, or before a P0
+ * instruction that comes first: it has branch_future.
  */
 int flowtap_arm_block(struct flowtap_block *block, const uint8_t *bytes, size_t available);
 /* The same where they are. */

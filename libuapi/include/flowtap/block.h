@@ -74,6 +74,8 @@ struct flowtap_block {
 	bool direct;		/* its target is in the opcode: `target` */
 	bool conditional;	/* it may fall through */
 	bool link;		/* Arm: taken, it leaves the address after it as a return address */
+	bool branch_future;	/* Arm: it announces a branch (arm.h, branch_point): whether what */
+				/* comes after it is executed is not known, and `end` is 0 */
 	uint64_t stop;		/* 0, or the address the block was cut before */
 	const uint8_t *bytes;	/* the opcodes, size bytes, owned by the image */
 	struct flowtap_render render[FLOWTAP_RENDERINGS];
@@ -81,9 +83,9 @@ struct flowtap_block {
 
 /*
  * What the architecture gives the cache: fills size, instructions, last, end, direct, conditional,
- * link, target and, where that is not isa, target_isa; address, stop, isa and target_isa (as isa)
- * are set, and no block goes beyond flowtap_block_max_size. 0; -ENODATA: `available`
- * bytes end before the block does; -EILSEQ: an instruction that is not known, or stop lies within
+ * link, branch_future, target and, where that is not isa, target_isa; address, stop, isa and
+ * target_isa (as isa) are set, and no block goes beyond flowtap_block_max_size. 0; -ENODATA:
+ * `available` bytes end before the block does; -EILSEQ: an instruction that is not known, or stop lies within
  * one.
  */
 typedef int (*flowtap_block_decode)(struct flowtap_block *block, const uint8_t *bytes,

@@ -209,6 +209,81 @@ TEST_F(code, the_branch_at_the_end_of_an_it_block_is_conditional)
 	EXPECT_FALSE(self->block.conditional);
 }
 
+/* Armv8.1-M: what is at the branch point is executed or not. */
+TEST_F(code, a_block_ends_where_a_bf_announces_a_branch)
+{
+	static const struct {
+		uint32_t opcode;
+		unsigned int branch_point;
+	} futures[] = {
+		{ 0xf0c0e803, 6 },	/* bf #2, #6 */
+		{ 0xf7dfe001, 34 },	/* bf #30, #-4096 */
+		{ 0xf163e001, 8 },	/* bfx #4, r3 */
+		{ 0xf1f2e001, 10 },	/* bflx #6, r2 */
+		{ 0xf200c033, 12 },	/* bfl #8, #100 */
+		{ 0xf080e805, 6 },	/* bfcsel #2, #10, #4, eq */
+	};
+
+	for (size_t i = 0; i < sizeof(futures) / sizeof(futures[0]); i++) {
+		self->size = 0;
+		wide(self, futures[i].opcode);
+		for (int n = 0; n < 20; n++)
+			half(self, T32_NOP);
+		ASSERT_EQ(make(self, flowtap_arm_block, FLOWTAP_ISA_T32, BASE + 2, 0), 0);
+		EXPECT_EQ(self->block.size, futures[i].branch_point);
+		EXPECT_EQ(self->block.instructions, 1 + (futures[i].branch_point - 4) / 2);
+		EXPECT_EQ(self->block.last, futures[i].branch_point - 2);
+		EXPECT_EQ(self->block.end, FLOWTAP_ARM_OTHER);
+		EXPECT_TRUE(self->block.branch_future);
+	}
+}
+
+TEST_F(code, or_before_it)
+{
+	/* Before a branch that comes first. */
+	wide(self, 0xf163e001);		/* bfx #4, r3 */
+	half(self, T32_NOP);
+	half(self, T32_BX_LR);
+	half(self, T32_BX_LR);
+	ASSERT_EQ(make(self, flowtap_arm_block, FLOWTAP_ISA_T32, BASE, 0), 0);
+	EXPECT_EQ(self->block.size, 6U);
+	EXPECT_EQ(self->block.end, FLOWTAP_ARM_OTHER);
+	EXPECT_TRUE(self->block.branch_future);
+	/* Before an instruction that lies across it. */
+	self->size = 0;
+	wide(self, 0xf0c0e803);		/* bf #2, #6 */
+	wide(self, 0xf3af8000);		/* nop.w */
+	half(self, T32_BX_LR);
+	ASSERT_EQ(make(self, flowtap_arm_block, FLOWTAP_ISA_T32, BASE, 0), 0);
+	EXPECT_EQ(self->block.size, 4U);
+	EXPECT_EQ(self->block.instructions, 1U);
+	EXPECT_TRUE(self->block.branch_future);
+	/* Of two at the nearer one. */
+	self->size = 0;
+	wide(self, 0xf7dfe001);		/* bf #30, #-4096 */
+	wide(self, 0xf0c0e803);		/* bf #2, #6 */
+	half(self, T32_NOP);
+	half(self, T32_NOP);
+	ASSERT_EQ(make(self, flowtap_arm_block, FLOWTAP_ISA_T32, BASE, 0), 0);
+	EXPECT_EQ(self->block.size, 10U);
+	EXPECT_TRUE(self->block.branch_future);
+	/* Where it is to end sooner. */
+	ASSERT_EQ(make(self, flowtap_arm_block, FLOWTAP_ISA_T32, BASE, BASE + 4), 0);
+	EXPECT_EQ(self->block.size, 4U);
+	EXPECT_TRUE(self->block.branch_future);
+}
+
+TEST_F(code, what_begins_a_loop_announces_no_branch)
+{
+	wide(self, 0xf043e001);		/* dls lr, r3 */
+	wide(self, 0xf00fe001);		/* lctp */
+	wide(self, 0xf041c00b);		/* wls lr, r1, #20 */
+	ASSERT_EQ(make(self, flowtap_arm_block, FLOWTAP_ISA_T32, BASE, 0), 0);
+	EXPECT_EQ(self->block.size, 12U);
+	EXPECT_EQ(self->block.end, FLOWTAP_ARM_BRANCH);
+	EXPECT_FALSE(self->block.branch_future);
+}
+
 TEST_F(code, code_that_ends_within_a_block_is_no_block)
 {
 	word(self, A64_NOP);
