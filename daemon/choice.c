@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../tools/common/grow.h"
 #include "../tools/common/tool.h"
 #include "programs.h"
 #include "rules.h"
@@ -32,7 +33,7 @@ struct row {
 
 struct rows {
 	struct row *all;
-	size_t n, capacity;
+	size_t n;
 };
 
 struct choice {
@@ -193,15 +194,8 @@ static void handle_event(void *argument, const struct choice_event *event)
 
 static bool keep(struct rows *rows, const struct row *row)
 {
-	if (rows->n == rows->capacity) {
-		size_t capacity = rows->capacity ? 2 * rows->capacity : 256;
-		struct row *more = realloc(rows->all, capacity * sizeof(*more));
-
-		if (!more)
-			return false;
-		rows->all = more;
-		rows->capacity = capacity;
-	}
+	if (GROW_BY_ONE(rows->all, rows->n))
+		return false;
 	rows->all[rows->n++] = *row;
 	return true;
 }

@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "../tools/common/ete_options.h"
+#include "../tools/common/grow.h"
 #include "probe_event.h"
 
 #define FILE_MAX (1U << 20)
@@ -301,11 +302,10 @@ static const char *bad_item(const struct conf *conf, const struct conf_list *lis
 
 static int add_item(struct conf_list *list, const char *item)
 {
-	char **more = realloc(list->items, (list->n + 1) * sizeof(*more));
+	int error = GROW_BY_ONE(list->items, list->n);
 
-	if (!more)
-		return -ENOMEM;
-	list->items = more;
+	if (error)
+		return error;
 	list->items[list->n] = strdup(item);
 	return list->items[list->n] ? (list->n++, 0) : -ENOMEM;
 }

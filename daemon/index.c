@@ -16,6 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../tools/common/grow.h"
+
 #define FILE_NAME "index"
 #define NEW_NAME "index.new"
 #define LINE 256
@@ -32,17 +34,14 @@ static const char heading[] =
 
 static int add_line(struct index_line **lines, size_t *n, const char *name, const char *text)
 {
-	struct index_line *more;
+	struct index_line *line;
+	int error = GROW_BY_ONE(*lines, *n);
 
-	if (!(*n & (*n - 1))) {
-		more = realloc(*lines, (*n ? 2 * *n : 1) * sizeof(*more));
-		if (!more)
-			return -ENOMEM;
-		*lines = more;
-	}
-	more = &(*lines)[(*n)++];
-	snprintf(more->name, sizeof(more->name), "%s", name);
-	snprintf(more->text, sizeof(more->text), "%s", text);
+	if (error)
+		return error;
+	line = &(*lines)[(*n)++];
+	snprintf(line->name, sizeof(line->name), "%s", name);
+	snprintf(line->text, sizeof(line->text), "%s", text);
 	return 0;
 }
 

@@ -22,6 +22,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "../tools/common/grow.h"
+
 #define DIGITS 10
 
 /* --- Names. --- */
@@ -74,15 +76,7 @@ void store_decoded_name(char to[STORE_NAME], const char *name)
 /* Room in the list for one more. 0; -ENOMEM. */
 static int reserve_entry(struct store *store)
 {
-	struct store_segment *more;
-
-	if (store->n & (store->n - 1))
-		return 0;
-	more = realloc(store->segments, (store->n ? 2 * store->n : 1) * sizeof(*more));
-	if (!more)
-		return -ENOMEM;
-	store->segments = more;
-	return 0;
+	return GROW_BY_ONE(store->segments, store->n);
 }
 
 /* Its entry is reserved. */

@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../tools/common/grow.h"
 #include "log.h"
 
 /* A first loss has its event at once, the next ones together at this interval. */
@@ -39,34 +40,29 @@ static void add_cpu(struct metrics_cpu *sum, const struct metrics_cpu *cpu)
 
 void totals_add(struct totals *totals, const struct metrics_cpu *now, size_t n)
 {
-	const size_t capacity = totals->n_past + n;
-	struct metrics_cpu *cpus = realloc(totals->cpus, (capacity + 1) * sizeof(*cpus)), *sum;
+	struct metrics_cpu *sum;
 
-	/* Those of before. */
-	if (!cpus)
+	if (GROW_TO(totals->cpus, totals->n_past + n))
 		return;
-	totals->cpus = cpus;
+	/* Those of before. */
 	totals->n = totals->n_past;
 	if (totals->n)
-		memcpy(cpus, totals->past, totals->n * sizeof(*cpus));
+		memcpy(totals->cpus, totals->past, totals->n * sizeof(*totals->cpus));
 	for (size_t i = 0; i < n; i++) {
-		sum = find_cpu(cpus, totals->n, now[i].cpu);
+		sum = find_cpu(totals->cpus, totals->n, now[i].cpu);
 		if (sum)
 			add_cpu(sum, &now[i]);
 		else
-			cpus[totals->n++] = now[i];
+			totals->cpus[totals->n++] = now[i];
 	}
 }
 
 void totals_keep(struct totals *totals)
 {
-	struct metrics_cpu *past = realloc(totals->past, (totals->n + 1) * sizeof(*past));
-
-	if (!past)
+	if (GROW_TO(totals->past, totals->n))
 		return;
 	if (totals->n)
-		memcpy(past, totals->cpus, totals->n * sizeof(*past));
-	totals->past = past;
+		memcpy(totals->past, totals->cpus, totals->n * sizeof(*totals->past));
 	totals->n_past = totals->n;
 }
 
@@ -115,7 +111,6 @@ static bool report_cpu(const struct metrics_cpu *cpu, const struct metrics_cpu *
 
 void totals_report_losses(struct totals *totals, uint64_t now)
 {
-	struct metrics_cpu *reported;
 	bool any = false;
 
 	if (totals->reported_at && now - totals->reported_at < REPORT_EVERY)
@@ -126,10 +121,8 @@ void totals_report_losses(struct totals *totals, uint64_t now)
 	if (!any)
 		return;
 	totals->reported_at = now;
-	reported = realloc(totals->reported, (totals->n + 1) * sizeof(*reported));
-	if (!reported)
+	if (GROW_TO(totals->reported, totals->n))
 		return;
-	memcpy(reported, totals->cpus, totals->n * sizeof(*reported));
-	totals->reported = reported;
+	memcpy(totals->reported, totals->cpus, totals->n * sizeof(*totals->reported));
 	totals->n_reported = totals->n;
 }

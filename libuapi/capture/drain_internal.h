@@ -73,7 +73,6 @@ struct flowtap_drain {
 	struct drain_stream *stream;
 	struct drain_head *heads;	/* of each flight of each stream */
 	int watches;		/* numbers given */
-	int capacity;
 	struct drain_watch *watch;
 	struct pollfd *poll;	/* the same numbers */
 	unsigned int happened;	/* events since wait began */

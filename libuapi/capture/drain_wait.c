@@ -3,28 +3,12 @@
 #include "capture/drain_internal.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
+#include "base/vector.h"
+
 #define LAST (POLLHUP | POLLERR | POLLNVAL)	/* nothing will come after these */
-
-static int more_capacity(struct flowtap_drain *drain)
-{
-	int capacity = drain->capacity ? 2 * drain->capacity : 16;
-	struct drain_watch *watch = realloc(drain->watch, (size_t)capacity * sizeof(*watch));
-	struct pollfd *poll;
-
-	if (!watch)
-		return -ENOMEM;
-	drain->watch = watch;
-	poll = realloc(drain->poll, (size_t)capacity * sizeof(*poll));
-	if (!poll)
-		return -ENOMEM;
-	drain->poll = poll;
-	drain->capacity = capacity;
-	return 0;
-}
 
 static int free_number(struct flowtap_drain *drain)
 {
@@ -34,11 +18,11 @@ static int free_number(struct flowtap_drain *drain)
 		number++;
 	if (number < drain->watches)
 		return number;
-	if (number == drain->capacity) {
-		err = more_capacity(drain);
-		if (err)
-			return err;
-	}
+	err = FLOWTAP_GROW(drain->watch, (size_t)number);
+	if (!err)
+		err = FLOWTAP_GROW(drain->poll, (size_t)number);
+	if (err)
+		return err;
 	memset(&drain->watch[number], 0, sizeof(drain->watch[number]));
 	drain->watches++;
 	return number;

@@ -11,10 +11,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/vector.h"
+
 #define PAGE_SHIFT 12		/* the smallest there is: what shares it shares a larger one too */
 #define CAUSE_ECALL_U 8		/* privileged specification, table of scause */
 #define CAUSE_ECALL_S 9
 #define EXPLAIN_BLOCKS 64
+#define FIRST_STEPS 64
 #define REMAPS 8		/* of one place during one sample, more are not looked into */
 
 __attribute__((format(printf, 4, 5)))
@@ -164,17 +167,11 @@ static int step(struct ctr_path *path, struct flowtap_block *before, uint64_t ad
 
 static int append(struct ctr_path *path, struct flowtap_block *block)
 {
-	struct flowtap_block **steps;
-	size_t capacity;
+	const size_t size = (path->n + 1) * sizeof(path->steps[0]);
 
-	if (path->n == path->capacity) {
-		capacity = path->capacity ? 2 * path->capacity : 64;
-		steps = realloc(path->steps, capacity * sizeof(*steps));
-		if (!steps)
-			return -ENOMEM;
-		path->steps = steps;
-		path->capacity = capacity;
-	}
+	if (size > path->capacity &&
+	    FLOWTAP_RESERVE(path->steps, path->capacity, size, FIRST_STEPS * sizeof(path->steps[0])))
+		return -ENOMEM;
 	path->steps[path->n++] = block;
 	return 0;
 }

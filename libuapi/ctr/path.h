@@ -50,7 +50,7 @@ struct ctr_path {
 	/* the answer */
 	struct flowtap_block **steps;
 	size_t n;
-	size_t capacity;
+	size_t capacity;		/* of steps, in bytes */
 	struct ctr_failure failure;
 };
 

@@ -5,17 +5,19 @@
  */
 #include "store_fixture.h"
 
+#include "common/grow.h"
+
 static bool no_memory;
 
-static void *realloc_or_none(void *old, size_t size)
+static int grow_or_not(void **list, size_t n, size_t each)
 {
-	return no_memory ? NULL : realloc(old, size);
+	return no_memory ? -ENOMEM : grow_by_one(list, n, each);
 }
 
 /* The list grows by that one. */
-#define realloc realloc_or_none
+#define grow_by_one grow_or_not
 #include "../../daemon/store.c"
-#undef realloc
+#undef grow_by_one
 
 static const struct store_facts broken = {
 	.began = TIME, .ended = TIME + 60, .records = 1000, .why = "full", .broken = true,

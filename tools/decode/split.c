@@ -5,6 +5,7 @@
  */
 #include "decode/split.h"
 
+#include "common/grow.h"
 #include "common/input_file.h"
 #include "common/tool.h"
 
@@ -66,19 +67,16 @@ static void allow_files(void)
 static struct split_part *new_part(struct split *split, uint32_t number)
 {
 	struct split_part *part = calloc(1, sizeof(*part));
-	struct split_part **list = realloc(split->list, (split->n + 1) * sizeof(list[0]));
 
-	if (list)
-		split->list = list;
 	if (part)
 		part->path = path_of(split, number);
-	if (!part || !list || !part->path)
+	if (!part || !part->path || GROW_BY_ONE(split->list, split->n))
 		goto err_free;
 	part->number = number;
 	part->output.fd = -1;
 	if (!tsearch(part, &split->parts, compare))
 		goto err_free;
-	list[split->n++] = part;
+	split->list[split->n++] = part;
 	return part;
 
 err_free:

@@ -5,6 +5,7 @@
  */
 #include "decode/trace.h"
 
+#include "common/grow.h"
 #include "common/input_file.h"
 #include "common/raw_options.h"
 #include "common/tool.h"
@@ -49,18 +50,16 @@ void trace_progress(struct trace_decoding *decoding, uint64_t bytes)
 
 struct trace_cpu *trace_add_cpu(struct trace_decoding *decoding, const char *name, uint32_t number)
 {
-	struct trace_cpu *cpus = realloc(decoding->cpus,
-					 (decoding->n_cpus + 1) * sizeof(cpus[0]));
 	char *copy = strdup(name);
+	struct trace_cpu *cpu;
 
-	if (cpus)
-		decoding->cpus = cpus;
-	if (!cpus || !copy) {
+	if (!copy || GROW_BY_ONE(decoding->cpus, decoding->n_cpus)) {
 		free(copy);
 		return NULL;
 	}
-	cpus[decoding->n_cpus] = (struct trace_cpu){ .name = copy, .number = number };
-	return &cpus[decoding->n_cpus++];
+	cpu = &decoding->cpus[decoding->n_cpus++];
+	*cpu = (struct trace_cpu){ .name = copy, .number = number };
+	return cpu;
 }
 
 void trace_add_counts(struct trace_decoding *decoding, const struct flowtap_ete_counts *counts)

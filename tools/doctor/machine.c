@@ -2,6 +2,7 @@
 /* Reads the kernel's configuration and log, the CPUs' ISA strings, /sys/module and modules.dep. */
 #include "doctor/machine.h"
 
+#include "common/grow.h"
 #include "common/tool.h"
 
 #include <dirent.h>
@@ -25,13 +26,8 @@ static char *read_stream(FILE *file, size_t *size)
 	while (used < TEXT_MAX) {
 		size_t n;
 
-		if (used + 4096 > capacity) {
-			char *more = realloc(text, capacity = capacity ? capacity * 2 : 8192);
-
-			if (!more)
-				break;
-			text = more;
-		}
+		if (GROW_BYTES(text, capacity, used + 4096))
+			break;
 		n = fread(text + used, 1, capacity - used - 1, file);
 		used += n;
 		if (!n)

@@ -6,6 +6,7 @@
 #include "dump/packets.h"
 
 #include "common/format.h"
+#include "common/grow.h"
 #include "common/input_file.h"
 #include "common/raw_options.h"
 #include "common/tool.h"
@@ -104,14 +105,10 @@ static int handle_bytes(struct flowtap_trace_feed *feed, const uint8_t *bytes, s
 {
 	struct printing *printing = feed->argument;
 
-	if (printing->capacity < printing->held + size) {
-		uint8_t *more = realloc(printing->bytes, printing->held + size);
+	int error = GROW_BYTES(printing->bytes, printing->capacity, printing->held + size);
 
-		if (!more)
-			return -ENOMEM;
-		printing->bytes = more;
-		printing->capacity = printing->held + size;
-	}
+	if (error)
+		return error;
 	memcpy(printing->bytes + printing->held, bytes, size);
 	printing->held += size;
 	parse(printing);
