@@ -70,7 +70,7 @@ static int walk_to_exception(struct flowtap_ete *ete, uint64_t address)
 		.kind = FLOWTAP_ELEMENT_SOURCE,
 		.source = address,
 	};
-	int status = flowtap_ete_prove_way(ete, address);
+	int status = flowtap_ete_prove_path(ete, address);
 
 	if (!status)
 		status = ete_emit(ete, &source);

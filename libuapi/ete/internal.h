@@ -134,7 +134,7 @@ int flowtap_ete_source(struct flowtap_ete *ete, const struct ete_entry *entry,
  * Whether instructions can have been executed from the position up to `stop`, as far as there is
  * code: 0, and the position is as it was. Else a gap and ETE_DROP.
  */
-int flowtap_ete_prove_way(struct flowtap_ete *ete, uint64_t stop);
+int flowtap_ete_prove_path(struct flowtap_ete *ete, uint64_t stop);
 /* Up to `stop`, exclusive, or the first instruction after it; the way is proven. */
 int flowtap_ete_walk_to(struct flowtap_ete *ete, uint64_t stop);
 

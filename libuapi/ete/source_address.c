@@ -113,7 +113,7 @@ static bool is_behind(const struct flowtap_ete *ete, uint64_t stop)
 	       !is_after_q(ete);
 }
 
-int flowtap_ete_prove_way(struct flowtap_ete *ete, uint64_t stop)
+int flowtap_ete_prove_path(struct flowtap_ete *ete, uint64_t stop)
 {
 	uint64_t from;
 	int status;
