@@ -84,7 +84,7 @@ static inline unsigned int ete_follow_chain(struct flowtap_ete *ete, uint64_t ta
 		 * chain does not leave what has the same key. Nobody can guess the way, so that
 		 * there is no branch for it.
 		 */
-		next = block->way[e];
+		next = block->successor[e];
 		if (likely(next && (e | block->conditional) && ete_between(start, end, next))) {
 			if (block->link & e)
 				ete_push_return(&ete->returns, block);

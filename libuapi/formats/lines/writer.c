@@ -347,13 +347,13 @@ int write_block(struct lines *lines, const struct flowtap_block *block, bool tak
 {
 	const struct flowtap_render *kept = flowtap_slot_guess(&lines->slot, block);
 	const struct lines_render *render = kept->bytes;
-	const struct flowtap_block *next = block->way[taken];
+	const struct flowtap_block *next = block->successor[taken];
 
 	prefetch(render, block->instructions);
 	if (next) {
 		prefetch(flowtap_slot_guess(&lines->slot, next)->bytes, next->instructions);
-		prefetch_block(lines, next->way[0]);
-		prefetch_block(lines, next->way[1]);
+		prefetch_block(lines, next->successor[0]);
+		prefetch_block(lines, next->successor[1]);
 	}
 	/* limit: 0 is 2 to the power of 64, so that this takes out a target of 0, too. */
 	if (__builtin_expect(kept->owner != lines->slot.owner || kept->mark != lines->print ||

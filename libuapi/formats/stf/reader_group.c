@@ -407,13 +407,13 @@ static inline struct flowtap_block *guess(const struct flowtap_learned *learned,
 					  struct flowtap_block *last, bool taken, unsigned int isa,
 					  uint64_t pc)
 {
-	struct flowtap_block *next = last ? last->way[taken] : NULL;
+	struct flowtap_block *next = last ? last->successor[taken] : NULL;
 
 	if (__builtin_expect(next && next->address == pc && next->isa == isa, 1))
 		return next;
 	next = learned_recent(learned, isa, pc);
 	if (next && last)
-		last->way[taken] = next;
+		last->successor[taken] = next;
 	return next;
 }
 

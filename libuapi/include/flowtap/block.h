@@ -59,7 +59,7 @@ struct flowtap_block {
 							/* known; the cache's */
 			struct flowtap_block *taken;	/* the one at `target`, likewise */
 		};
-		struct flowtap_block *way[2];	/* the same, by whether it was taken */
+		struct flowtap_block *successor[2];	/* the same, by whether it was taken */
 	};
 	uint64_t executed;	/* times sent to the sink; the decoder counts, and a sink that leaves */
 				/* one out may take it back */
