@@ -103,7 +103,7 @@ static bool is_after_q(const struct flowtap_ete *ete)
  * Where the address space ends in between, `stop` is the lower one (K10.5.5.6), and what was
  * executed stays untold. After a Q element it may be an instruction that Q counts already.
  */
-static bool is_behind(const struct flowtap_ete *ete, uint64_t stop)
+static bool is_past(const struct flowtap_ete *ete, uint64_t stop)
 {
 	uint64_t distance = stop - ete->position.address;
 
@@ -120,7 +120,7 @@ int flowtap_ete_prove_path(struct flowtap_ete *ete, uint64_t stop)
 
 	ete_sync_address(&ete->position);
 	from = ete->position.address;
-	if (is_behind(ete, stop))
+	if (is_past(ete, stop))
 		status = flowtap_ete_emit_gap(ete, FLOWTAP_GAP_IMPOSSIBLE, from,
 					      "an exception at 0x%" PRIx64 ", which is before 0x%"
 					      PRIx64, stop, from);
