@@ -270,7 +270,8 @@ static int jump_to(struct flowtap_ete *ete, struct flowtap_block *block, bool in
 	int status = ete_jump_to(ete, block, initial, follow->address, follow->sub_isa);
 	const struct ete_return *top = ete_peek_return(&ete->returns);
 
-	if (follow->repeated && !follow->told && block->end != FLOWTAP_ARM_EXCEPTION_RETURN && top &&
+	if (follow->repeated && !follow->preceded &&
+	    block->end != FLOWTAP_ARM_EXCEPTION_RETURN && top &&
 	    top->address == follow->address && top->sub_isa == follow->sub_isa)
 		ete_drop_return(&ete->returns);
 	return status;

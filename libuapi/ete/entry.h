@@ -83,7 +83,7 @@ enum ete_follow_kind {
 struct ete_follow {
 	enum ete_follow_kind kind;
 	uint8_t sub_isa;
-	bool told;		/* another one or an exception return came before it */
+	bool preceded;		/* another one or an exception return came before it */
 	bool repeated;		/* an exception that has it, too: entry.repeated */
 	bool unrelated;		/* a reset or a failed transaction: it says nothing of the way */
 	uint64_t address;

@@ -289,7 +289,7 @@ static bool is_last_follower(const struct flowtap_ete *ete, const struct ete_ent
 		*follow = (struct ete_follow){
 			.kind = ETE_FOLLOW_ADDRESS,
 			.sub_isa = entry->sub_isa,
-			.told = follow->kind == ETE_FOLLOW_ADDRESS ||
+			.preceded = follow->kind == ETE_FOLLOW_ADDRESS ||
 				follow->kind == ETE_FOLLOW_RETURN,
 			.address = entry->value,
 		};
