@@ -212,7 +212,7 @@ void event_full(const struct run *run, int error)
 	log_end(&line);
 }
 
-void event_room(const struct run *run)
+void event_space(const struct run *run)
 {
 	struct log_line line;
 

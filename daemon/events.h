@@ -22,7 +22,7 @@ void event_ended(const struct run *run, const struct store_facts *facts);
 void event_deleted(const struct run *run, unsigned int deleted);
 /* There is no room for a segment, or it cannot be written: -errno. And there is again. */
 void event_full(const struct run *run, int error);
-void event_room(const struct run *run);
+void event_space(const struct run *run);
 /*
  * The governor's move from this share. A warning where less is recorded than was asked for from now
  * on, else for who wants all of them.

@@ -77,7 +77,7 @@ static struct flowtap_mapping mapping_of(const struct images_request *request)
 }
 
 /* Whether so many bytes more may be there. */
-static bool has_room(const struct images_saver *saver, uint64_t size)
+static bool has_space(const struct images_saver *saver, uint64_t size)
 {
 	const uint64_t most = __atomic_load_n(&saver->most, __ATOMIC_RELAXED);
 	const uint64_t left = __atomic_load_n(&saver->free, __ATOMIC_RELAXED);
@@ -107,7 +107,7 @@ static bool copy_whole(const struct images_saver *saver, int from, int to,
 	} else if ((uint64_t)before.st_size > FLOWTAP_BUNDLE_FILE_MAX) {
 		miss(answer, "%.180s has more than %llu bytes", request->path,
 		     FLOWTAP_BUNDLE_FILE_MAX);
-	} else if (!has_room(saver, (uint64_t)before.st_size)) {
+	} else if (!has_space(saver, (uint64_t)before.st_size)) {
 		miss(answer, "%.180s: there is no room for its %lld bytes", request->path,
 		     (long long)before.st_size);
 	} else if (!copy(saver, from, to) || fsync(to)) {

@@ -123,7 +123,7 @@ static bool is_whole(const struct run *run)
  * By its free space the disk takes more, and it does not: a quota of its user, or there are no
  * inodes. The oldest segment makes room.
  */
-static void give_room(struct run *run, int error)
+static void make_space(struct run *run, int error)
 {
 	if ((error == -ENOSPC || error == -EDQUOT) && store_fits(run->store, 0))
 		count_deleted(run, store_delete_oldest(run->store));
@@ -220,7 +220,7 @@ int run_begin_segment(struct run *run)
 	int error = next_segment(run, "");
 
 	/* Who tries again finds it. */
-	give_room(run, error);
+	make_space(run, error);
 	if (error)
 		return error;
 	event_drain(run);
@@ -274,7 +274,7 @@ static void wait_for_space(struct run *run, int error)
 	const uint64_t now = number_now();
 
 	/* The room that was made is full already, or was none: not all that is there goes for that. */
-	const bool soon = run->room_made && now - run->room_made < RETRY;
+	const bool soon = run->space_made && now - run->space_made < RETRY;
 
 	if (run->full_error != error)
 		event_full(run, error);
@@ -286,8 +286,8 @@ static void wait_for_space(struct run *run, int error)
 	if (run->state == RUN_RECORDING)
 		run->state = RUN_FULL;
 	if (!soon) {
-		give_room(run, error);
-		run->room_made = now;
+		make_space(run, error);
+		run->space_made = now;
 	}
 	if (!run->collect.paused)
 		end_segment(run, "full", collect_pause(&run->collect));
@@ -318,7 +318,7 @@ void run_full_over(struct run *run)
 	run->full_error = 0;
 	if (run->state == RUN_FULL)
 		run->state = RUN_RECORDING;
-	event_room(run);
+	event_space(run);
 }
 
 /* There was no room, or nobody wanted one. */

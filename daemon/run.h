@@ -67,7 +67,7 @@ struct run {
 	uint64_t alive;		/* when the service manager last heard so */
 	uint64_t retry;		/* when room is looked for again */
 	bool unfinished;	/* no segment was begun, since too many are unfinished */
-	uint64_t room_made;	/* when it was made last; 0: never */
+	uint64_t space_made;	/* when some was made last; 0: never */
 	uint64_t full_since;	/* there is none; 0: there is */
 	uint64_t full;		/* ns, all such times that are over */
 	int full_error;		/* why: -errno */

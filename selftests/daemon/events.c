@@ -124,7 +124,7 @@ TEST_F(events, a_full_disk_says_what_helps)
 	EXPECT_TRUE(strstr(logged_since(&self->logged), "fix=\"chown it to flowtapd's user: "));
 	event_full(&self->run, -EIO);
 	EXPECT_TRUE(strstr(logged_since(&self->logged), "fix=\"recording waits until segments can be "));
-	event_room(&self->run);
+	event_space(&self->run);
 	EXPECT_STREQ("level=notice event=room directory=/segments\n", logged_since(&self->logged));
 }
 

@@ -224,7 +224,7 @@ void event_configuration(const struct run *of, const char *event) { }
 void event_drain(const struct run *of) { }
 void event_choice(const struct run *of) { }
 void event_begun(const struct run *of) { }
-void event_room(const struct run *of) { }
+void event_space(const struct run *of) { }
 void event_undeleted(const char *name, int error) { }
 void event_unsaved(uint64_t records) { }
 void event_end(const struct run *of) { }
