@@ -224,12 +224,12 @@ static int write_begun(const struct collect *collect, struct flowtap_archive_wri
 }
 
 /* What waited is in the archive, and nothing follows: the streams are off. */
-static int end_archive(struct collect *collect, uint64_t *settled)
+static int end_archive(struct collect *collect, uint64_t *ended_at)
 {
 	struct flowtap_archive_writer *writer = collect->writer;
 	int error = flowtap_sideband_drain(collect->sideband), rings;
 
-	*settled = number_now();
+	*ended_at = number_now();
 	/* In any case: then no write into this file is pending. */
 	rings = streams_flush(&collect->streams);
 	if (!error)
@@ -267,11 +267,11 @@ static void limit_snapshots(const struct collect *collect, uint64_t since)
 }
 
 static int begin_next(struct collect *collect, struct flowtap_archive_writer *writer,
-		      uint64_t settled)
+		      uint64_t ended_at)
 {
 	struct flowtap_archive_writer *before = collect->writer;
 	/* While nothing was recorded the roster went on. */
-	const uint64_t last = settled > collect->settled ? settled : collect->settled;
+	const uint64_t last = ended_at > collect->advanced ? ended_at : collect->advanced;
 	const uint64_t since = last > margin(collect) ? last - margin(collect) : 0;
 	int error = describe(collect, writer), switched;
 	bool moved;
@@ -312,11 +312,11 @@ int collect_switch_on(struct collect *collect, bool on)
 }
 
 /* So that what is counted is what is there; and a trace unit's next bytes can be read. */
-static int end_recording(struct collect *collect, uint64_t *settled)
+static int end_recording(struct collect *collect, uint64_t *ended_at)
 {
 	int error = collect_switch_on(collect, false);
 
-	return error ? error : end_archive(collect, settled);
+	return error ? error : end_archive(collect, ended_at);
 }
 
 int collect_prepare(struct collect *collect, int fd)
@@ -329,17 +329,17 @@ int collect_prepare(struct collect *collect, int fd)
 int collect_begin(struct collect *collect)
 {
 	struct flowtap_archive_writer *writer = collect->next;
-	uint64_t settled = 0;
+	uint64_t ended_at = 0;
 	int error, ended = 0;
 
 	collect->next = NULL;
 	if (collect->sideband) {
 		if (collect->paused)
-			settled = collect->paused;
+			ended_at = collect->paused;
 		else
-			ended = end_recording(collect, &settled);
+			ended = end_recording(collect, &ended_at);
 		collect->paused = 0;
-		error = begin_next(collect, writer, settled);
+		error = begin_next(collect, writer, ended_at);
 	} else {
 		collect->writer = writer;
 		error = begin_first(collect, writer);
@@ -388,9 +388,9 @@ int collect_take(struct collect *collect)
 	int error = flowtap_sideband_drain(collect->sideband);
 
 	/* What nothing refers to any more takes no memory. */
-	if (!error && before - collect->settled > margin(collect)) {
+	if (!error && before - collect->advanced > margin(collect)) {
 		flowtap_sideband_advance(collect->sideband, before - margin(collect));
-		collect->settled = before;
+		collect->advanced = before;
 	}
 	if (!error && !collect->paused)
 		error = flowtap_kernel_follower_drain(&collect->kernel, collect->writer);
@@ -439,9 +439,9 @@ size_t collect_measure(struct collect *collect)
 
 int collect_end(struct collect *collect)
 {
-	uint64_t settled;
+	uint64_t ended_at;
 
-	return collect->sideband && !collect->paused ? end_recording(collect, &settled) : 0;
+	return collect->sideband && !collect->paused ? end_recording(collect, &ended_at) : 0;
 }
 
 int collect_pause(struct collect *collect)

@@ -34,7 +34,7 @@ struct collect {
 	uint64_t began;			/* when it was begun, CLOCK_MONOTONIC_RAW */
 	uint64_t first;			/* bytes that it began with */
 	uint64_t paused;		/* since when no archive takes anything; 0: one does */
-	uint64_t settled;		/* when the side band was, the last time */
+	uint64_t advanced;		/* when the side band was, the last time */
 	bool saves;			/* what the rings that overwrite have goes into this archive */
 	struct metrics_cpu *cpus;	/* of each stream */
 	struct flowtap_stats *stats;	/* as they were when the archive began */

@@ -204,7 +204,7 @@ static void bench_made(const char *load, enum flowtap_drain_method method, int c
 	cost = cost_now(counter);
 	while (total < bytes * rings)
 		wait_and_take(&bench, made, rings, &total);
-	check(flowtap_drain_flush(bench.drain), "settle");
+	check(flowtap_drain_flush(bench.drain), "flush");
 	cost = cost_now(counter) - cost;
 	waitpid(writer, NULL, 0);
 	report(&bench, method, cost, total, total / SAMPLE);
@@ -237,7 +237,7 @@ static void bench_device(enum flowtap_drain_method method, int counter)
 		check(flowtap_drain_collect(bench.drain, &moved), "take");
 		total += moved;
 	}
-	check(flowtap_drain_flush(bench.drain), "settle");
+	check(flowtap_drain_flush(bench.drain), "flush");
 	cost = cost_now(counter) - cost;
 	check(disable(&stream), "disable");
 	report(&bench, method, cost, stats(&stream).bytes, stats(&stream).records);

@@ -99,7 +99,7 @@ static unsigned int count(const char *text, const char *what)
 }
 
 /* Until nothing waits. */
-static bool settle(FIXTURE_DATA(images) *self, uint64_t oldest)
+static bool finish_work(FIXTURE_DATA(images) *self, uint64_t oldest)
 {
 	for (int i = 0; i < PATIENCE; i++) {
 		images_step(self->images, oldest);
@@ -135,7 +135,7 @@ TEST_F(images, a_file_is_saved_once_where_its_build_id_says)
 	make_file(self, "a", 0x11);
 	map(self, "a", 0x11);
 	map(self, "a", 0x11);
-	ASSERT_TRUE(settle(self, 1));
+	ASSERT_TRUE(finish_work(self, 1));
 	EXPECT_EQ(1, self->figures.saved);
 	EXPECT_EQ(1, self->figures.files);
 	EXPECT_EQ(0, self->figures.missing);
@@ -150,7 +150,7 @@ TEST_F(images, a_file_is_saved_once_where_its_build_id_says)
 	/* Not again, even if it is mapped for another segment. */
 	images_segment(self->images, 2);
 	map(self, "a", 0x11);
-	ASSERT_TRUE(settle(self, 1));
+	ASSERT_TRUE(finish_work(self, 1));
 	EXPECT_EQ(1, self->figures.saved);
 }
 
@@ -163,7 +163,7 @@ TEST_F(images, decoding_finds_it_when_the_file_is_gone)
 
 	make_file(self, "a", 0x11);
 	map(self, "a", 0x11);
-	ASSERT_TRUE(settle(self, 1));
+	ASSERT_TRUE(finish_work(self, 1));
 	/* An update put another one there. */
 	make_file(self, "a", 0x22);
 	snprintf(path, sizeof(path), "%s/a", self->directory);
@@ -185,7 +185,7 @@ TEST_F(images, what_is_another_file_or_none_is_told_and_not_saved)
 	map(self, "other", 0x11);
 	map(self, "gone", 0x33);
 	map(self, "images", 0x44);
-	ASSERT_TRUE(settle(self, 1));
+	ASSERT_TRUE(finish_work(self, 1));
 	EXPECT_EQ(3, self->figures.missing);
 	EXPECT_EQ(3, count(logged_since(&self->logged), "level=warning event=image-missing why=\""));
 	EXPECT_EQ(1, count(self->logged.text, "/other"));
@@ -197,12 +197,12 @@ TEST_F(images, what_is_another_file_or_none_is_told_and_not_saved)
 	/* It is tried again for another segment, and counted once. */
 	make_file(self, "gone", 0x33);
 	map(self, "gone", 0x33);
-	ASSERT_TRUE(settle(self, 1));
+	ASSERT_TRUE(finish_work(self, 1));
 	EXPECT_FALSE(is_saved(self, 0x33));
 	images_segment(self->images, 2);
 	map(self, "other", 0x11);
 	map(self, "gone", 0x33);
-	ASSERT_TRUE(settle(self, 1));
+	ASSERT_TRUE(finish_work(self, 1));
 	EXPECT_TRUE(is_saved(self, 0x33));
 	EXPECT_EQ(3, self->figures.missing);
 	EXPECT_EQ(1, self->figures.saved);
@@ -213,7 +213,7 @@ TEST_F(images, a_file_that_was_deleted_is_saved_if_another_has_its_name_and_buil
 {
 	make_file(self, "a", 0x11);
 	map(self, "a (deleted)", 0x11);
-	ASSERT_TRUE(settle(self, 1));
+	ASSERT_TRUE(finish_work(self, 1));
 	EXPECT_TRUE(is_saved(self, 0x11));
 }
 
@@ -249,10 +249,10 @@ TEST_F(images, no_more_is_saved_than_there_may_be)
 	make_file(self, "a", 0x11);
 	make_file(self, "b", 0x22);
 	map(self, "a", 0x11);
-	ASSERT_TRUE(settle(self, 1));
+	ASSERT_TRUE(finish_work(self, 1));
 	images_limit(self->images, self->figures.bytes + 1, 0);
 	map(self, "b", 0x22);
-	ASSERT_TRUE(settle(self, 1));
+	ASSERT_TRUE(finish_work(self, 1));
 	EXPECT_EQ(1, self->figures.missing);
 	EXPECT_FALSE(is_saved(self, 0x22));
 	EXPECT_NE(0, access(path_of(self, 0x22, ".part"), F_OK));
@@ -260,12 +260,12 @@ TEST_F(images, no_more_is_saved_than_there_may_be)
 	images_limit(self->images, 0, UINT64_MAX / 2);
 	images_segment(self->images, 2);
 	map(self, "b", 0x22);
-	ASSERT_TRUE(settle(self, 1));
+	ASSERT_TRUE(finish_work(self, 1));
 	EXPECT_FALSE(is_saved(self, 0x22));
 	images_limit(self->images, 0, 0);
 	images_segment(self->images, 3);
 	map(self, "b", 0x22);
-	ASSERT_TRUE(settle(self, 1));
+	ASSERT_TRUE(finish_work(self, 1));
 	EXPECT_TRUE(is_saved(self, 0x22));
 }
 
@@ -287,7 +287,7 @@ TEST_F(images, what_others_are_to_find_free_is_free_afterwards)
 	ASSERT_EQ(0, truncate(path, (off_t)size));
 	images_limit(self->images, 0, capacity - size / 2);
 	map(self, "a", 0x11);
-	ASSERT_TRUE(settle(self, 1));
+	ASSERT_TRUE(finish_work(self, 1));
 	ASSERT_EQ(0, statvfs(self->directory, &disk));
 	if ((uint64_t)disk.f_bavail * disk.f_frsize > capacity + size / 4)
 		SKIP(return, "somebody else made much room meanwhile");
@@ -307,7 +307,7 @@ TEST_F(images, what_was_left_half_done_is_done_anew)
 	close(open(path_of(self, 0x11, ".part"), O_CREAT | O_WRONLY, 0600));
 	make_file(self, "a", 0x11);
 	map(self, "a", 0x11);
-	ASSERT_TRUE(settle(self, 1));
+	ASSERT_TRUE(finish_work(self, 1));
 	EXPECT_TRUE(is_saved(self, 0x11));
 }
 
@@ -333,7 +333,7 @@ TEST_F(images, a_path_is_one_of_the_process_that_mapped_it)
 	if (byte) {
 		mapping.pid = (uint32_t)child;
 		images_mapped(self->images, &mapping);
-		EXPECT_TRUE(settle(self, 1));
+		EXPECT_TRUE(finish_work(self, 1));
 		EXPECT_TRUE(is_saved(self, 0x11));
 	}
 	close(go[1]);
@@ -351,19 +351,19 @@ TEST_F(images, they_go_with_the_last_segment_that_may_name_them)
 	make_file(self, "b", 0x22);
 	map(self, "a", 0x11);
 	map(self, "b", 0x22);
-	ASSERT_TRUE(settle(self, 1));
+	ASSERT_TRUE(finish_work(self, 1));
 	images_segment(self->images, 2);
 	map(self, "b", 0x22);
-	ASSERT_TRUE(settle(self, 1));
+	ASSERT_TRUE(finish_work(self, 1));
 	EXPECT_TRUE(is_saved(self, 0x11));
-	ASSERT_TRUE(settle(self, 2));
+	ASSERT_TRUE(finish_work(self, 2));
 	EXPECT_FALSE(is_saved(self, 0x11));
 	EXPECT_TRUE(is_saved(self, 0x22));
 	EXPECT_EQ(1, self->figures.files);
 	/* Once it is wanted again it is saved again. */
 	images_segment(self->images, 3);
 	map(self, "a", 0x11);
-	ASSERT_TRUE(settle(self, 3));
+	ASSERT_TRUE(finish_work(self, 3));
 	EXPECT_TRUE(is_saved(self, 0x11));
 	EXPECT_FALSE(is_saved(self, 0x22));
 	EXPECT_EQ(3, self->figures.saved);
@@ -376,7 +376,7 @@ TEST_F(images, what_an_earlier_daemon_saved_counts_and_halves_go)
 
 	make_file(self, "a", 0x11);
 	map(self, "a", 0x11);
-	ASSERT_TRUE(settle(self, 1));
+	ASSERT_TRUE(finish_work(self, 1));
 	images_close(self->images);
 	self->images = NULL;
 	fd = open(path_of(self, 0x22, ".part"), O_CREAT | O_WRONLY, 0600);
@@ -394,9 +394,9 @@ TEST_F(images, what_an_earlier_daemon_saved_counts_and_halves_go)
 	EXPECT_LT(0, self->figures.bytes);
 	/* It may be of any segment up to the newest that was there. */
 	images_segment(self->images, 8);
-	ASSERT_TRUE(settle(self, 7));
+	ASSERT_TRUE(finish_work(self, 7));
 	EXPECT_TRUE(is_saved(self, 0x11));
-	ASSERT_TRUE(settle(self, 8));
+	ASSERT_TRUE(finish_work(self, 8));
 	EXPECT_FALSE(is_saved(self, 0x11));
 	EXPECT_EQ(0, self->figures.bytes);
 }
@@ -434,7 +434,7 @@ TEST_F(images, more_than_a_pipe_holds_is_saved_by_an_idle_thread)
 	map(self, "a", 0x11);
 	images_measure(self->images, &self->figures);
 	EXPECT_EQ(2001, self->figures.waiting);
-	ASSERT_TRUE(settle(self, 1));
+	ASSERT_TRUE(finish_work(self, 1));
 	EXPECT_EQ(1, idle_threads());
 	EXPECT_EQ(2000, self->figures.missing);
 	EXPECT_EQ(1, self->figures.saved);
@@ -459,7 +459,7 @@ TEST_F(images, what_was_asked_for_stays_until_that_is_answered)
 	}
 	images_step(self->images, 1);
 	images_segment(self->images, 2);
-	ASSERT_TRUE(settle(self, 2));
+	ASSERT_TRUE(finish_work(self, 2));
 	EXPECT_EQ(3000, self->figures.missing);
 }
 

@@ -400,7 +400,7 @@ TEST_F(run, what_is_written_again_meanwhile_does_not_look_for_room)
 	fake.rotate_at = 4;
 	fake.unprepared = 3;
 	/* Room was made just now: not at once either. */
-	run.room_made = fake.now;
+	run.space_made = fake.now;
 	EXPECT_EQ(STATUS_OK, run_loop(&run));
 	EXPECT_EQ(-ENOMEM, fake.full);
 	EXPECT_EQ(3, fake.prepared);

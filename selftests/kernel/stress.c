@@ -136,7 +136,7 @@ static bool keeps_what_is_freed(void)
 }
 
 /* The module goes: what it holds then, and how much there is of the rest. */
-static bool settle(long *used)
+static bool unload_and_measure(long *used)
 {
 	bool gone;
 	unsigned int i;
@@ -198,7 +198,7 @@ TEST_F_TIMEOUT(stress, everybody_at_random, 36000)
 		load("soft=1");
 		ASSERT_EQ(0, chmod(DEVICE, 0666));
 		lives = act_all(base + i, now_ns() + (i ? ms - ms / 4 : ms / 4) * MS);
-		ASSERT_TRUE(settle(i ? after : before));
+		ASSERT_TRUE(unload_and_measure(i ? after : before));
 	}
 	EXPECT_LT(THREAD_KINDS + WORKERS, lives);
 	TH_LOG("%u actors, %llu streams, %llu tasks, %llu bytes, %llu ring writes, %llu unloads, "

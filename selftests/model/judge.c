@@ -393,7 +393,7 @@ static void say(struct judge *judge, const struct judge_said *said)
 	}
 	judge->said[judge->nsaid++] = *said;
 	if (judge->nsaid == (judge->hint == HISTORY_NONE ? JUDGE_SAID : JUDGE_SAID / 4))
-		judge_settle(judge);
+		judge_flush(judge);
 }
 
 void judge_instructions(struct judge *judge, uint64_t address, uint32_t n, enum judge_taken taken,

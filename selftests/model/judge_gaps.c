@@ -238,7 +238,7 @@ static void candidates(const struct judge *judge, size_t sync, const struct judg
 	}
 }
 
-void judge_settle(struct judge *judge)
+void judge_flush(struct judge *judge)
 {
 	const struct history *history = judge->history;
 	struct candidate best = { .sync = HISTORY_NONE };
@@ -281,7 +281,7 @@ void judge_settle(struct judge *judge)
 
 static void lose(struct judge *judge, bool explained)
 {
-	judge_settle(judge);
+	judge_flush(judge);
 	if (!judge->lost)
 		judge->explained = false;
 	judge->lost = true;
@@ -354,7 +354,7 @@ void judge_overflow(struct judge *judge)
 	const struct history *history = judge->history;
 	size_t from = 0;
 
-	judge_settle(judge);
+	judge_flush(judge);
 	if (judge->failed)
 		return;
 	if (judge->lost) {
@@ -380,7 +380,7 @@ void judge_overflow(struct judge *judge)
 
 void judge_no_address(struct judge *judge, const char *what)
 {
-	judge_settle(judge);
+	judge_flush(judge);
 	memset(judge->slack, true, sizeof(judge->slack));
 	if (judge->lost || judge->closing || judge->failed)
 		return;
@@ -396,7 +396,7 @@ void judge_gap(struct judge *judge, const char *what)
 {
 	if (judge->closing)
 		return;
-	judge_settle(judge);
+	judge_flush(judge);
 	if (!judge->lost)
 		judge_fail(judge, "the decoder cannot go on, with no reason in the log: %s", what);
 }
@@ -406,7 +406,7 @@ void judge_end(struct judge *judge, bool whole)
 	const struct history *history = judge->history;
 	struct history_place end = { .item = history->n };
 
-	judge_settle(judge);
+	judge_flush(judge);
 	if (judge->failed || !whole || (judge->lost && judge->explained))
 		return;
 	if (judge->eret)

@@ -39,6 +39,6 @@ void judge_do(struct judge *judge, const struct judge_said *said);
  */
 bool judge_resume(struct judge *judge, uint64_t address, bool exception);
 /* What was said while lost is held against the log: now its place is known. */
-void judge_settle(struct judge *judge);
+void judge_flush(struct judge *judge);
 
 #endif

@@ -250,7 +250,7 @@ static void synchronize(struct pe *pe, bool level)
 	if (level || pe->config.el2)
 		trace_unit_refresh(&pe->unit);
 	pe->ending = false;
-	trace_buffer_settle(&pe->buffer, level);
+	trace_buffer_update(&pe->buffer, level);
 }
 
 void pe_block(struct pe *pe, const struct pe_block *block)
@@ -264,7 +264,7 @@ void pe_block(struct pe *pe, const struct pe_block *block)
 	}
 	/* The unit tells the log, in pieces where ViewInst changes within the block. */
 	trace_unit_block(&pe->unit, block);
-	trace_buffer_settle(&pe->buffer, false);
+	trace_buffer_update(&pe->buffer, false);
 }
 
 void pe_exception(struct pe *pe, const struct pe_exception *exception)
@@ -412,7 +412,7 @@ void pe_tsb_csync(struct pe *pe, uint64_t pc)
 		return;
 	trace_unit_flush(&pe->unit);
 	trace_buffer_flush(&pe->buffer);
-	trace_buffer_settle(&pe->buffer, false);
+	trace_buffer_update(&pe->buffer, false);
 }
 
 void pe_state(struct pe *pe, bool e2h, bool tge, bool oslock)

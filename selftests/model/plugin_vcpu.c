@@ -166,7 +166,7 @@ static bool was_executed(const struct aftermath *aftermath, const struct next *n
 }
 
 /* Tells everything that was executed before next. */
-static void settle(struct vcpu *vcpu, const struct next *next)
+static void flush(struct vcpu *vcpu, const struct next *next)
 {
 	const bool write = vcpu->write.due && was_executed(&vcpu->write, next);
 	const bool eret = vcpu->eret.due && was_executed(&vcpu->eret, next);
@@ -276,7 +276,7 @@ static void on_block(struct vcpu *vcpu, const struct code *code)
 	if (!vcpu->begun)
 		begin(vcpu, code->el);
 	next.pc = begin_of(vcpu, code);
-	settle(vcpu, &next);
+	flush(vcpu, &next);
 	if (vcpu->pe.el != code->el) {
 		wrong(vcpu, &next, "the exception level changed");
 		pe_return(&vcpu->pe, code->el);
@@ -355,7 +355,7 @@ static void call(struct vcpu *vcpu, uint64_t from)
 		.el = EL_UNTRACED,
 	};
 
-	settle(vcpu, &next);
+	flush(vcpu, &next);
 	pe_exception(&vcpu->pe, &exception);
 	if (vcpu->function == PSCI_CPU_OFF) {
 		pe_power_off(&vcpu->pe);
@@ -389,7 +389,7 @@ static void on_exception(struct vcpu *vcpu, int type, uint64_t from, uint64_t to
 		       EC(exception.syndrome) == EC_INSN_ABORT_LOWER;
 	if (!vcpu->begun)
 		begin(vcpu, next.el);
-	settle(vcpu, &next);
+	flush(vcpu, &next);
 	vcpu->aarch32 = false;
 	pe_exception(&vcpu->pe, &exception);
 	pe_tick(&vcpu->pe);

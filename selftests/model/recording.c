@@ -209,7 +209,7 @@ static void follow(struct recording *recording)
 	}
 }
 
-void recording_settle(struct recording *recording)
+void recording_complete(struct recording *recording)
 {
 	/* A gap whose begin nobody knows began with the recording. */
 	for (size_t i = 0; i < recording->nrecords; i++)
@@ -239,7 +239,7 @@ int recording_read(struct recording *recording, const char *path)
 		recording_fail(recording, "%.200s: %s", path, strerror(-err));
 	else if (!recording->frequency || !recording->has_offset)
 		recording_fail(recording, "%.200s: no counter's frequency, or no pair of clocks", path);
-	recording_settle(recording);
+	recording_complete(recording);
 	flowtap_archive_reader_free(reader);
 	close(fd);
 	return err ? err : recording->failed ? -EBADMSG : 0;

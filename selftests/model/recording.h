@@ -120,7 +120,7 @@ int recording_take_task(struct recording *recording, const struct flowtap_archiv
  * After all records, events, query and configuration are taken. What traced tasks forked is to be
  * traced then, whether the archive has anything of it or not.
  */
-void recording_settle(struct recording *recording);
+void recording_complete(struct recording *recording);
 void recording_free(struct recording *recording);
 
 uint64_t recording_ns(const struct recording *recording, uint64_t ticks);

@@ -229,7 +229,7 @@ static void take_context(struct reader *reader, const char *at)
 	}
 	other = !reader->judge || reader->cpu != cpu || reader->tid != tid;
 	if (other && reader->judge && reader->judge->lost)
-		judge_settle(reader->judge);
+		judge_flush(reader->judge);
 	reader->cpu = cpu;
 	reader->tid = tid;
 	reader->judge = &recording->judges[cpu];
@@ -420,7 +420,7 @@ static void take_line(struct reader *reader, const char *line)
 
 	if (word(&at, "session")) {
 		if (reader->judge && reader->judge->lost)
-			judge_settle(reader->judge);
+			judge_flush(reader->judge);
 		reader->session = true;
 		reader->trace_on = false;
 		reader->piece = NULL;

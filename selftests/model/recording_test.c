@@ -472,7 +472,7 @@ static bool compare(char message[400], uint64_t counts[3])
 	}
 	for (unsigned int i = 0; i < scene.nforks; i++)
 		recording_take_task(&recording, &scene.forks[i]);
-	recording_settle(&recording);
+	recording_complete(&recording);
 	recording_flow(&recording, flow);
 	fclose(flow);
 	if (!recording.failed)

@@ -183,12 +183,12 @@ static const char *both(const struct run *run)
 			s.status |= SR_TRG;
 			if (!s.counter)
 				simulate_trigger(&s);
-			trace_buffer_settle(&fake->pe.buffer, false);
+			trace_buffer_update(&fake->pe.buffer, false);
 			simulate(&s, NULL, 0);
 		}
 		from = fake->pe.buffer.accepted;
 		feed(fake, piece);
-		trace_buffer_settle(&fake->pe.buffer, false);
+		trace_buffer_update(&fake->pe.buffer, false);
 		simulate(&s, fake->stream + from, piece);
 		done += piece;
 	}
@@ -292,7 +292,7 @@ TEST(second_trigger_counts_for_nothing)
 	for (unsigned int i = 0; i < 3; i++) {
 		feed(fake, 64);
 		trace_buffer_trigger(&fake->pe.buffer);
-		trace_buffer_settle(&fake->pe.buffer, false);
+		trace_buffer_update(&fake->pe.buffer, false);
 	}
 	EXPECT_EQ(fake->triggers, 1);
 	fake_free(fake);

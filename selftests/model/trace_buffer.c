@@ -386,7 +386,7 @@ void trace_buffer_flush(struct trace_buffer *buffer)
 		buffer->deaf_flushed = true;
 }
 
-void trace_buffer_settle(struct trace_buffer *buffer, bool exception)
+void trace_buffer_update(struct trace_buffer *buffer, bool exception)
 {
 	struct pe *pe = buffer->pe;
 	unsigned int n;

@@ -132,7 +132,7 @@ void trace_buffer_flush(struct trace_buffer *buffer);
 bool trace_buffer_flush_fails(struct trace_buffer *buffer);
 
 /* Takes n bytes of trace. What it cannot store is lost, and the log says so. Calls nothing of the
- * unit's: that waits for trace_buffer_settle. */
+ * unit's: that waits for trace_buffer_update. */
 void trace_buffer_accept(struct trace_buffer *buffer, const void *bytes, size_t n);
 /* A Detected Trigger from the trace unit. Calls nothing of the unit's. */
 void trace_buffer_trigger(struct trace_buffer *buffer);
@@ -141,7 +141,7 @@ const char *trace_buffer_erratum_word(unsigned int bit);
 
 /* After the unit has been told something: its external inputs, the flush before a stop; whether
  * trace is allowed now, and whether the exception level changed with it. */
-void trace_buffer_settle(struct trace_buffer *buffer, bool exception);
+void trace_buffer_update(struct trace_buffer *buffer, bool exception);
 /* Enabled and not stopped. */
 bool trace_buffer_runs(const struct trace_buffer *buffer);
 /* TRBLIMITR.E, in effect. */

@@ -157,7 +157,7 @@ static void trigger_event(struct trace_buffer *buffer)
 
 	buffer->triggered++;
 	if (mode == LIMITR_TM_STOP)
-		buffer->stopping = true;	/* after a flush: trace_buffer_settle */
+		buffer->stopping = true;	/* after a flush: trace_buffer_update */
 	else if (mode == LIMITR_TM_IRQ)
 		trace_buffer_status(buffer, 0, SR_IRQ);
 	else

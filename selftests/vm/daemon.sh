@@ -164,7 +164,7 @@ state_is() { # STATE
 
 # What was recorded is in segments, and counted: /tmp/metrics, and /tmp/log has a line for each segment.
 # Not where the disk is full: then none is being written, and what waits in the rings is in none.
-settle() {
+count_all() {
 	rm -f /tmp/metrics
 	flowtap ctl stop >/tmp/stdout && flowtap ctl status --json >/tmp/stdout 2>/tmp/stderr || return
 	segment=$(sed -n 's/.*"segment": "\([^"]*\)".*/\1/p' /tmp/stdout)
@@ -178,7 +178,7 @@ told() { # EVENT KEY
 		s += substr($i, length(k) + 1) } END { printf "%d\n", s }' /tmp/log
 }
 
-# What settle has counted, and the segments that are there, for the host.
+# What count_all has counted, and the segments that are there, for the host.
 keep() { # NAME FOLDER
 	mkdir -p "/out/$1"
 	cp "$2"/*.ftap /tmp/metrics "/out/$1/"

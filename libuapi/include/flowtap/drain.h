@@ -94,7 +94,7 @@ unsigned int flowtap_drain_events(struct flowtap_drain *drain, int number);
 
 /*
  * Takes what waits in the rings and AUX areas, *moved bytes, and flushes the archive's buffer; what
- * goes by io_uring is handed over by the next call of flowtap_drain_wait or _settle. Call it after
+ * goes by io_uring is handed over by the next call of flowtap_drain_wait or _flush. Call it after
  * each wait. 0 or -errno of the archive. A ring that contradicts itself is not read any more,
  * others are: see flowtap_drain_error.
  */
@@ -128,7 +128,7 @@ int flowtap_drain_limit(struct flowtap_drain *drain, int number, uint64_t since,
 int flowtap_drain_snapshot(struct flowtap_drain *drain, int number, uint64_t *moved,
 			   uint64_t *dropped);
 /*
- * From now on into another archive; settle before. What the old one failed to take goes into the
+ * From now on into another archive; flush before. What the old one failed to take goes into the
  * new one, and the error is forgotten. 0; -EBUSY: something is still on its way; -EINVAL: the old
  * one could be written at offsets, this one cannot.
  */

@@ -87,10 +87,10 @@ int flowtap_sideband_denied(const struct flowtap_sideband *sideband);
 void flowtap_sideband_advance(struct flowtap_sideband *sideband, uint64_t time);
 /*
  * From now on into another archive, which gets first who is there and with which code, since the
- * last time that was settled. /proc is read anew where it is polled, and where events were lost since
- * it was read last or `keep` had no room for something: then the archive has a LOST block. NULL: there is none for now, but what happens is kept
- * for the next one. 0; -EINVAL: options.keep was 0; -errno of the new
- * archive, into which all goes nevertheless.
+ * last flowtap_sideband_advance. /proc is read anew where it is polled, and where events were lost
+ * since it was read last or `keep` had no room for something: then the archive has a LOST block.
+ * NULL: there is none for now, but what happens is kept for the next one. 0; -EINVAL: options.keep
+ * was 0; -errno of the new archive, into which all goes nevertheless.
  */
 int flowtap_sideband_switch(struct flowtap_sideband *sideband,
 			    struct flowtap_archive_writer *writer);

@@ -130,7 +130,7 @@ static int run(struct flowtap_drain *drain, struct made *made, unsigned int ring
 {
 	uint64_t moved, total = 0, wanted = 0, ticks;
 	pthread_t threads[RINGS];
-	int err = 0, settled;
+	int err = 0, flushed;
 
 	for (unsigned int i = 0; i < rings; i++) {
 		made[i].count = count;
@@ -151,8 +151,8 @@ static int run(struct flowtap_drain *drain, struct made *made, unsigned int ring
 		pthread_join(threads[i], NULL);
 	}
 	/* Also after an error: what is on its way arrives. */
-	settled = flowtap_drain_flush(drain);
-	return err < 0 ? err : settled;
+	flushed = flowtap_drain_flush(drain);
+	return err < 0 ? err : flushed;
 }
 
 #define EXPECT_ALL(reading, rings, n)							\

@@ -303,25 +303,25 @@ TEST(an_archive_from_the_middle_says_what_one_from_the_begin_says)
 		struct flowtap_address_map *whole = flowtap_address_map_new(NULL),
 					   *half = flowtap_address_map_new(NULL);
 		FILE *file = tmpfile();
-		int settled, told;
+		int advanced, told;
 
 		state = seed;
 		ASSERT_TRUE(roster && whole && half && file);
 		make_events();
 		for (int i = 0; i < EVENTS; i++)
 			ASSERT_EQ(0, apply(whole, &events[i]));
-		settled = (int)random_below(EVENTS);
-		told = settled + (int)random_below(EVENTS - settled);
+		advanced = (int)random_below(EVENTS);
+		told = advanced + (int)random_below(EVENTS - advanced);
 		/* From several CPUs: not in the order of time. */
 		for (int from = 0, to; from <= told; from = to) {
 			to = from + 1 + (int)random_below(8);
 			for (int i = to - 1; i >= from; i--)
 				if (i <= told)
 					tell(roster, &events[i]);
-			if (to - 1 <= settled)
+			if (to - 1 <= advanced)
 				flowtap_roster_advance(roster, events[to - 1].time);
 		}
-		flowtap_roster_advance(roster, events[settled].time);
+		flowtap_roster_advance(roster, events[advanced].time);
 		ASSERT_EQ(0, flowtap_roster_dropped(roster));
 		ASSERT_EQ(0, write_roster(roster, file));
 		written = sum_of_archive(fileno(file));
@@ -335,16 +335,16 @@ TEST(an_archive_from_the_middle_says_what_one_from_the_begin_says)
 		for (int i = told + 1; i < EVENTS; i++)
 			ASSERT_EQ(0, apply(half, &events[i]));
 		for (int i = 0; i < 3000; i++) {
-			uint64_t time = events[settled].time + random_below(10 * EVENTS);
+			uint64_t time = events[advanced].time + random_below(10 * EVENTS);
 			uint32_t pid = 100 + random_below(PIDS);
 			uint64_t address = PAGE * random_below(30);
 
 			if (!is_there(pid, time))
 				continue;
 			ASSERT_TRUE(same(whole, half, pid, time, address))
-				TH_LOG("seed %u: pid %u, time %llu, address %llx, settled %llu", seed,
+				TH_LOG("seed %u: pid %u, time %llu, address %llx, advanced %llu", seed,
 				       pid, (unsigned long long)time, (unsigned long long)address,
-				       (unsigned long long)events[settled].time);
+				       (unsigned long long)events[advanced].time);
 			compared++;
 		}
 		fclose(file);

@@ -112,7 +112,7 @@ TEST_F(archive, begins_with_what_each_cpu_can_do_and_each_stream_is)
 	}
 }
 
-TEST_F(archive, has_what_was_in_the_rings_when_it_is_settled)
+TEST_F(archive, has_what_was_in_the_rings_when_it_is_flushed)
 {
 	uint64_t bytes;
 
@@ -200,7 +200,7 @@ TEST_F(archive, ends_with_what_each_stream_counted_and_the_mark_that_it_is_whole
 	}
 }
 
-TEST_F(archive, is_settled_only_if_recording_can_be_stopped)
+TEST_F(archive, is_flushed_only_if_recording_can_be_stopped)
 {
 	open_streams(_metadata, self, FLOWTAP_SOURCE_CTR, 0);
 	ASSERT_EQ(flowtap_session_begin(&self->session, FLOWTAP_DRAIN_POLL, self->writer), 0);
