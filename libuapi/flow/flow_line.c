@@ -215,22 +215,39 @@ static void write_cycles(struct flowtap_line *line, const struct flowtap_element
 		flowtap_line_string(line, " at_least");
 }
 
+static void write_callstack(struct flowtap_line *line, const struct flowtap_element *element)
+{
+	flowtap_line_string(line, "callstack");
+	for (size_t i = 0; i < element->callstack.n && line->at < line->end; i++)
+		field(line, " ", element->callstack.frames[i], true);
+}
+
+/* Elements of which there is no more to say. */
+static const char *const words[] = {
+	[FLOWTAP_ELEMENT_SESSION] = "session",
+	[FLOWTAP_ELEMENT_EXCEPTION_RETURN] = "eret",
+	[FLOWTAP_ELEMENT_MISPREDICTED] = "mispredicted",
+	[FLOWTAP_ELEMENT_TRACE_ON] = "trace_on",
+	[FLOWTAP_ELEMENT_MARKER] = "marker",
+};
+
 size_t flowtap_line_element(char text[FLOWTAP_LINE_CAPACITY], const struct flowtap_element *element)
 {
 	struct flowtap_line line = { .at = text, .end = text + FLOWTAP_LINE_CAPACITY };
 
 	switch (element->kind) {
 	case FLOWTAP_ELEMENT_SESSION:
-		flowtap_line_string(&line, "session");
+	case FLOWTAP_ELEMENT_EXCEPTION_RETURN:
+	case FLOWTAP_ELEMENT_MISPREDICTED:
+	case FLOWTAP_ELEMENT_TRACE_ON:
+	case FLOWTAP_ELEMENT_MARKER:
+		flowtap_line_string(&line, words[element->kind]);
 		break;
 	case FLOWTAP_ELEMENT_CONTEXT:
 		write_context(&line, &element->context);
 		break;
 	case FLOWTAP_ELEMENT_EXCEPTION:
 		write_exception(&line, &element->exception);
-		break;
-	case FLOWTAP_ELEMENT_EXCEPTION_RETURN:
-		flowtap_line_string(&line, "eret");
 		break;
 	case FLOWTAP_ELEMENT_TIME:
 		flowtap_line_string(&line, "time ");
@@ -246,21 +263,10 @@ size_t flowtap_line_element(char text[FLOWTAP_LINE_CAPACITY], const struct flowt
 		write_transfer(&line, &element->transfer);
 		break;
 	case FLOWTAP_ELEMENT_CALLSTACK:
-		flowtap_line_string(&line, "callstack");
-		for (size_t i = 0; i < element->callstack.n && line.at < line.end; i++)
-			field(&line, " ", element->callstack.frames[i], true);
-		break;
-	case FLOWTAP_ELEMENT_MISPREDICTED:
-		flowtap_line_string(&line, "mispredicted");
-		break;
-	case FLOWTAP_ELEMENT_TRACE_ON:
-		flowtap_line_string(&line, "trace_on");
+		write_callstack(&line, element);
 		break;
 	case FLOWTAP_ELEMENT_TIMESTAMP:
 		write_timestamp(&line, &element->timestamp);
-		break;
-	case FLOWTAP_ELEMENT_MARKER:
-		flowtap_line_string(&line, "marker");
 		break;
 	case FLOWTAP_ELEMENT_Q:
 		write_q(&line, &element->q);
