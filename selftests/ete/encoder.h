@@ -2,7 +2,8 @@
 /*
  * A trace unit in software: from what a PE executes to a legal ETE byte stream, written from the
  * text of DDI 0487 (K10.5.2 read backwards) and from nothing of the decoder. An ETMv4's as well, as
- * IHI 0064 has it: of the A profile.
+ * IHI 0064 has it: of the A profile. For the M profile stand golden files (corpus/ete/etm4-m-profile
+ * and others), and cli/etm4.test.
  *
  * The PE tells each instruction, exception, change of context and so on; where it goes down a wrong
  * path it says so and takes it back. The encoder chooses among the legal packets: the shortest, or
