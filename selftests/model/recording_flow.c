@@ -354,7 +354,7 @@ static void take_overflow(struct reader *reader)
 {
 	if (reader->session)
 		enter(reader);
-	judge_settle(reader->judge);
+	judge_flush(reader->judge);
 	reader->judge->overflowed |= reader->judge->lost;
 	judge_overflow(reader->judge);
 }
