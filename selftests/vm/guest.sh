@@ -63,8 +63,8 @@ cpu_time() { # PID
 	sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 + $13 }'
 }
 
-has_executed() { # PID HUNDREDTHS, or it has ended
-	[ ! -e "/proc/$1" ] || [ "$(cpu_time "$1")" -ge "$2" ]
+has_executed() { # PID HUNDREDTHS, or it has ended, whether anybody waited for it or not
+	[ ! -e "/proc/$1" ] || grep -q ') Z ' "/proc/$1/stat" || [ "$(cpu_time "$1")" -ge "$2" ]
 }
 
 # Waits until a process has executed for so much longer, or has ended.
