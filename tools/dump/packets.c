@@ -104,7 +104,6 @@ static void parse(struct printing *printing)
 static int handle_bytes(struct flowtap_trace_feed *feed, const uint8_t *bytes, size_t size)
 {
 	struct printing *printing = feed->argument;
-
 	int error = GROW_BYTES(printing->bytes, printing->capacity, printing->held + size);
 
 	if (error)

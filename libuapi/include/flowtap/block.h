@@ -85,8 +85,8 @@ struct flowtap_block {
  * What the architecture gives the cache: fills size, instructions, last, end, direct, conditional,
  * link, branch_future, target and, where that is not isa, target_isa; address, stop, isa and
  * target_isa (as isa) are set, and no block goes beyond flowtap_block_max_size. 0; -ENODATA:
- * `available` bytes end before the block does; -EILSEQ: an instruction that is not known, or stop lies within
- * one.
+ * `available` bytes end before the block does; -EILSEQ: an instruction that is not known, or stop
+ * lies within one.
  */
 typedef int (*flowtap_block_decode)(struct flowtap_block *block, const uint8_t *bytes,
 				    size_t available);

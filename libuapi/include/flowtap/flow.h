@@ -55,8 +55,8 @@ enum flowtap_gap_reason {
 	FLOWTAP_GAP_OVERFLOW,	/* the trace unit's own buffer overflowed */
 	FLOWTAP_GAP_UNSYNCED,	/* bytes before a point where decoding can begin */
 	FLOWTAP_GAP_BAD_PACKET,	/* a packet, or CoreSight frame, that cannot be */
-	FLOWTAP_GAP_NO_ADDRESS,	/* the target is not in the trace, and the return stack is empty; or it */
-				/* is not known whether a branch was taken (Armv8.1-M's BF) */
+	FLOWTAP_GAP_NO_ADDRESS,	/* the target is not in the trace, and the return stack is empty; or */
+				/* nobody knows whether a branch was taken (Armv8.1-M's BF) */
 	FLOWTAP_GAP_UNRESOLVED,	/* speculation or a transaction of which the end is missing */
 	FLOWTAP_GAP_TRUNCATED,	/* the buffer was full before its end was collected */
 	FLOWTAP_GAP_REASONS
