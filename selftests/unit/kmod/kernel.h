@@ -44,7 +44,7 @@ typedef __s64 s64;
 #define IS_ENABLED(option)		(option)
 
 /* What the kernel's log got last. */
-static char said[512];
+static __attribute__((unused)) char said[512];
 #define pr_err(...)			((void)snprintf(said, sizeof(said), __VA_ARGS__))
 
 static u64 clock_ns;
@@ -60,7 +60,7 @@ struct pt_regs {
 };
 
 /* What the interrupt that is served has interrupted; NULL: none is. */
-static struct pt_regs *irq_regs;
+static __attribute__((unused)) struct pt_regs *irq_regs;
 
 #define user_mode(regs)			((regs)->user)
 #define instruction_pointer(regs)	((regs)->pc)
@@ -72,6 +72,6 @@ struct task_struct {
 	unsigned int flags;
 };
 
-static struct task_struct *current = &(struct task_struct){ 0 };
+static __attribute__((unused)) struct task_struct *current = &(struct task_struct){ 0 };
 
 #endif /* FLOWTAP_SELFTESTS_UNIT_KMOD_KERNEL_H */
