@@ -116,7 +116,7 @@ static void tiny_build_id(uint8_t id[20], uint8_t seed)
 }
 
 /* Fills at least TINY_CODE_OFFSET + TINY_CODE_SIZE bytes; returns how many. */
-static size_t tiny_make(uint8_t *bytes, uint8_t seed)
+static __attribute__((unused)) size_t tiny_make(uint8_t *bytes, uint8_t seed)
 {
 	struct tiny tiny = {
 		.header = {
