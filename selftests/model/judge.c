@@ -392,7 +392,9 @@ static void say(struct judge *judge, const struct judge_said *said)
 		return;
 	}
 	judge->said[judge->nsaid++] = *said;
-	if (judge->nsaid == (judge->hint == HISTORY_NONE ? JUDGE_SAID : JUDGE_SAID / 4))
+	if (judge->nsaid == JUDGE_SAID ||
+	    (judge->nsaid % (judge->hint == HISTORY_NONE ? JUDGE_SAID / 4 : JUDGE_SAID / 16) == 0 &&
+	     !judge_is_ambiguous(judge)))
 		judge_flush(judge);
 }
 

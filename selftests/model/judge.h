@@ -48,7 +48,7 @@ struct judge_said {
 	struct judge_context context;
 };
 
-#define JUDGE_SAID 48
+#define JUDGE_SAID 192
 
 struct judge {
 	const struct history *history;

@@ -180,6 +180,7 @@ struct candidate {
 	struct history_place place;
 	size_t sync;
 	unsigned int fits;
+	unsigned int places;	/* at which so much fits */
 };
 
 static const struct judge_said *first_said(const struct judge *judge)
@@ -202,7 +203,9 @@ static void consider(const struct judge *judge, const struct history_place *plac
 		return;
 	fits = try_at(judge, place, sync);
 	if (best->sync == HISTORY_NONE || fits > best->fits)
-		*best = (struct candidate){ *place, sync, fits };
+		*best = (struct candidate){ *place, sync, fits, .places = 1 };
+	else if (fits == best->fits)
+		best->places++;
 }
 
 /* Each place after this A-sync where the first that was said fits. */
@@ -213,7 +216,7 @@ static void candidates(const struct judge *judge, size_t sync, const struct judg
 	struct history_place at = history->syncs[sync].start;
 	unsigned int reach = SYNC_REACH;
 
-	while (reach && at.item < history->n && best->fits < judge->nsaid) {
+	while (reach && at.item < history->n) {
 		const struct history_event *event = history_event(history, &at);
 		const struct log_block *block = history_block(history, &at);
 
@@ -238,12 +241,39 @@ static void candidates(const struct judge *judge, size_t sync, const struct judg
 	}
 }
 
-void judge_flush(struct judge *judge)
+/* Of all places after the A-sync, or after any where it is not known, the one that fits best. */
+static struct candidate search(const struct judge *judge, const struct judge_said *first)
 {
 	const struct history *history = judge->history;
 	struct candidate best = { .sync = HISTORY_NONE };
-	const struct judge_said *first = first_said(judge);
 	size_t sync = judge->hint;
+
+	if (sync != HISTORY_NONE && sync < history->nsyncs) {
+		candidates(judge, sync, first, &best);
+		return best;
+	}
+	for (sync = 0; sync < history->nsyncs && best.fits < judge->nsaid; sync++)
+		if (history->events[history->syncs[sync].event].item >= judge->place.item)
+			candidates(judge, sync, first, &best);
+	return best;
+}
+
+/* In a loop the same was executed at several places: what it ends with says which. */
+bool judge_is_ambiguous(const struct judge *judge)
+{
+	const struct judge_said *first = first_said(judge);
+	struct candidate best;
+
+	if (!first)
+		return false;
+	best = search(judge, first);
+	return best.places > 1 && best.fits == judge->nsaid;
+}
+
+void judge_flush(struct judge *judge)
+{
+	const struct judge_said *first = first_said(judge);
+	struct candidate best;
 
 	if (!judge->lost || judge->failed || !judge->nsaid)
 		return;
@@ -252,13 +282,7 @@ void judge_flush(struct judge *judge)
 		judge->nsaid = 0;
 		return;
 	}
-	if (sync != HISTORY_NONE && sync < history->nsyncs) {
-		candidates(judge, sync, first, &best);
-	} else {
-		for (sync = 0; sync < history->nsyncs && best.fits < judge->nsaid; sync++)
-			if (history->events[history->syncs[sync].event].item >= judge->place.item)
-				candidates(judge, sync, first, &best);
-	}
+	best = search(judge, first);
 	if (best.sync == HISTORY_NONE) {
 		judge_fail(judge, "%s0x%llx is decoded first, which was not executed after an A-sync",
 			   first->kind == SAID_EXCEPTION ? "an exception with " : "",

@@ -38,7 +38,9 @@ void judge_do(struct judge *judge, const struct judge_said *said);
  * difference, but for the tail before a stop.
  */
 bool judge_resume(struct judge *judge, uint64_t address, bool exception);
-/* What was said while lost is held against the log: now its place is known. */
+/* What was said while lost is held against the log, where it fits best; the first place of several. */
 void judge_flush(struct judge *judge);
+/* Whether all that was said while lost fits at several places. */
+bool judge_is_ambiguous(const struct judge *judge);
 
 #endif

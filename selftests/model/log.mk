@@ -40,3 +40,13 @@ $(B)/asan/model/test_history_code: $(HISTORY_CODE)
 
 MORE_TESTS += $(B)/asan/model/test_history_code
 -include $(HISTORY_CODE:%.o=%.d)
+
+JUDGE := $(patsubst %,$(B)/asan/selftests/model/%.o,test_judge log log_read history history_code judge \
+	judge_gaps)
+
+$(B)/asan/model/test_judge: $(JUDGE) $(B)/asan/libflowtap.a
+	@mkdir -p $(@D)
+	$(call say,LD,$@)gcc $(SANITIZE) -o $@ $^ $(LIBS)
+
+MORE_TESTS += $(B)/asan/model/test_judge
+-include $(JUDGE:%.o=%.d)
