@@ -22,11 +22,12 @@ KDIR ?= /lib/modules/$(shell uname -r)/build
 LAB := tools/lab/lab
 KSELFTEST ?= /opt/flowtap/kselftest
 
-WARN := -Wall -Wextra -Werror
+# A program is the same whatever directory it is built in: a guest's time counts its instructions.
+COMMON := -Wall -Wextra -Werror -ffile-prefix-map=$(CURDIR)=.
 CFLAGS ?= -O2 -g
 # Which of the builds below is made for this machine, and installed.
 FROM ?= native
-FLAGS := -std=gnu17 $(WARN) -Ilibuapi/include -Ilibuapi -Itools -D_GNU_SOURCE \
+FLAGS := -std=gnu17 $(COMMON) -Ilibuapi/include -Ilibuapi -Itools -D_GNU_SOURCE \
 	 -DFLOWTAP_VERSION='"$(VERSION)"' -isystem $(B)/bpf
 LIBS := -lelf -lzstd -luring -lz
 DAEMON_LIBS := -lcap -lbpf
@@ -91,7 +92,7 @@ endef
 # --- Programs for the kernel: X.bpf.c becomes build/bpf/X.skel.h, with the program in it. ---
 CLANG ?= clang
 BPFTOOL ?= $(or $(shell command -v bpftool),/usr/sbin/bpftool)
-BPF_FLAGS = -std=gnu17 $(WARN) -Wno-unused-parameter -g -O2 -target bpfel -mcpu=v3 -Ilibuapi/include -I. \
+BPF_FLAGS = -std=gnu17 $(COMMON) -Wno-unused-parameter -g -O2 -target bpfel -mcpu=v3 -Ilibuapi/include -I. \
 	     -idirafter /usr/include/$(shell gcc -print-multiarch 2>/dev/null)
 
 $(eval $(call built_with,$(B)/bpf/with,$(CLANG) $(BPF_FLAGS),flowtapd $(CROSS_COMPILE)gcc $(CLANG) $(BPFTOOL)))

@@ -10,10 +10,10 @@ BARE_FLAGS := -march=armv8.5-a -mgeneral-regs-only -mstrict-align -ffreestanding
 
 $(B)/bare/%.c.o: selftests/model/bare/%.c
 	@mkdir -p $(@D)
-	$(call say,CC,$@)aarch64-linux-gnu-gcc -std=gnu17 $(WARN) -Wno-unused-parameter -O2 -g $(BARE_FLAGS) -MMD -MP -c -o $@ $<
+	$(call say,CC,$@)aarch64-linux-gnu-gcc -std=gnu17 $(COMMON) -Wno-unused-parameter -O2 -g $(BARE_FLAGS) -MMD -MP -c -o $@ $<
 $(B)/bare/%.S.o: selftests/model/bare/%.S
 	@mkdir -p $(@D)
-	$(call say,AS,$@)aarch64-linux-gnu-gcc -march=armv8.5-a -g -MMD -MP -c -o $@ $<
+	$(call say,AS,$@)aarch64-linux-gnu-gcc $(COMMON) -march=armv8.5-a -g -MMD -MP -c -o $@ $<
 
 $(B)/bare/bare: $(BARE:%=$(B)/bare/%.o) selftests/model/bare/bare.lds
 	$(call say,LD,$@)aarch64-linux-gnu-gcc -nostdlib -static -no-pie -Wl,--build-id=none -Wl,-z,noexecstack \

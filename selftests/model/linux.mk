@@ -5,7 +5,7 @@
 
 MODEL_WORKLOADS := migrate compute calls signals syscalls threads forks exec dlopen remap faults shadow
 MW := $(B)/arm64/workloads
-MW_CC = $(call say,CC,$@)aarch64-linux-gnu-gcc -std=gnu17 $(WARN) -D_GNU_SOURCE -O2 -g
+MW_CC = $(call say,CC,$@)aarch64-linux-gnu-gcc -std=gnu17 $(COMMON) -D_GNU_SOURCE -O2 -g
 
 $(MODEL_WORKLOADS:%=$(MW)/%): $(MW)/%: selftests/workloads/%.c selftests/workloads/workload.h
 	@mkdir -p $(@D)

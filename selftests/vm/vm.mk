@@ -4,7 +4,7 @@ $(B)/riscv64/vm/pack: PACK_CC := riscv64-linux-gnu-gcc
 $(B)/arm64/vm/pack: PACK_CC := aarch64-linux-gnu-gcc
 $(B)/riscv64/vm/pack $(B)/arm64/vm/pack: selftests/vm/pack.c
 	@mkdir -p $(@D)
-	$(call say,LD,$@)$(PACK_CC) -std=gnu17 $(WARN) -O2 -g -o $@ $< -l:libz.a
+	$(call say,LD,$@)$(PACK_CC) -std=gnu17 $(COMMON) -O2 -g -o $@ $< -l:libz.a
 
 run-in-lab: $(B)/$(RUN_ARCH)/vm/pack
 ifeq ($(RUN_ARCH),arm64)
@@ -25,7 +25,7 @@ $(B)/riscv64/vm/peer: PEER_CC := riscv64-linux-gnu-gcc
 $(B)/arm64/vm/peer: PEER_CC := aarch64-linux-gnu-gcc
 $(B)/riscv64/vm/peer $(B)/arm64/vm/peer: selftests/vm/peer.c
 	@mkdir -p $(@D)
-	$(call say,LD,$@)$(PEER_CC) -std=gnu17 $(WARN) -D_GNU_SOURCE -O2 -static -o $@ $<
+	$(call say,LD,$@)$(PEER_CC) -std=gnu17 $(COMMON) -D_GNU_SOURCE -O2 -static -o $@ $<
 
 EXTRA += $(B)/riscv64/vm/peer $(B)/arm64/vm/peer
 
@@ -34,7 +34,7 @@ $(B)/riscv64/vm/tiny: TINY_CC := riscv64-linux-gnu-gcc
 $(B)/arm64/vm/tiny: TINY_CC := aarch64-linux-gnu-gcc
 $(B)/riscv64/vm/tiny $(B)/arm64/vm/tiny: selftests/vm/tiny.c
 	@mkdir -p $(@D)
-	$(call say,LD,$@)$(TINY_CC) $(WARN) -O2 -static -nostdlib -o $@ $<
+	$(call say,LD,$@)$(TINY_CC) $(COMMON) -O2 -static -nostdlib -o $@ $<
 
 EXTRA += $(B)/riscv64/vm/tiny $(B)/arm64/vm/tiny $(B)/arm64/flowtapd
 
@@ -43,13 +43,13 @@ $(B)/riscv64/vm/probed: PROBED_CC := riscv64-linux-gnu-gcc
 $(B)/arm64/vm/probed: PROBED_CC := aarch64-linux-gnu-gcc
 $(B)/riscv64/vm/probed $(B)/arm64/vm/probed: selftests/vm/probed.c
 	@mkdir -p $(@D)
-	$(call say,LD,$@)$(PROBED_CC) -std=gnu17 $(WARN) -D_GNU_SOURCE -O2 -static -no-pie -o $@ $<
+	$(call say,LD,$@)$(PROBED_CC) -std=gnu17 $(COMMON) -D_GNU_SOURCE -O2 -static -no-pie -o $@ $<
 
 EXTRA += $(B)/riscv64/vm/probed $(B)/arm64/vm/probed
 
 # A guest's guest: KVM is arm64's here.
 $(B)/arm64/vm/vcpu: selftests/vm/vcpu.c
 	@mkdir -p $(@D)
-	$(call say,LD,$@)aarch64-linux-gnu-gcc -std=gnu17 $(WARN) -D_GNU_SOURCE -O2 -static -o $@ $<
+	$(call say,LD,$@)aarch64-linux-gnu-gcc -std=gnu17 $(COMMON) -D_GNU_SOURCE -O2 -static -o $@ $<
 
 EXTRA += $(B)/arm64/vm/vcpu

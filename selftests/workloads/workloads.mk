@@ -6,7 +6,7 @@ WORKLOADS := compute calls signals syscalls threads forks exec dlopen remap faul
 	types breaks
 W := $(B)/riscv64/workloads
 W_BUILD = @mkdir -p $(@D)
-W_CC = $(call say,CC,$@)riscv64-linux-gnu-gcc -std=gnu17 $(WARN) -D_GNU_SOURCE -O2 -g
+W_CC = $(call say,CC,$@)riscv64-linux-gnu-gcc -std=gnu17 $(COMMON) -D_GNU_SOURCE -O2 -g
 
 $(WORKLOADS:%=$(W)/%): $(W)/%: selftests/workloads/%.c selftests/workloads/workload.h
 	$(W_BUILD)
