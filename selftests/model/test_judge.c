@@ -12,7 +12,7 @@
 #define CODE	0x40000
 #define LENGTH	3	/* instructions of the loop, the last of which branches to the first */
 #define BEFORE	4	/* times it was executed before the A-sync, of which one is undecided there */
-#define AFTER	30
+#define AFTER	150
 
 FIXTURE(loop)
 {
