@@ -293,7 +293,7 @@ int main(int argc, char **argv)
 		.abi = FLOWTAP_ABI,
 		.cpus = 1,
 		.source = FLOWTAP_SOURCE_CTR,
-		.ctr = { .data = 0xf, .depths = 0x1f, .depth_max = 256 },
+		.ctr = { .data = 0xf, .target = 1, .depths = 0x1f, .depth_max = 256 },
 	};
 	struct flowtap_configure configure = {
 		.source = FLOWTAP_SOURCE_CTR,

@@ -84,6 +84,11 @@ const struct name data_bits[] = {
 	{ 0, NULL }
 };
 
+const struct name target_bits[] = {
+	{ 1ULL << 0, "MISP" },
+	{ 0, NULL }
+};
+
 #define TRCCONFIGR(name) { FLOWTAP_TRCCONFIGR_##name, #name }
 
 const struct name config_bits[] = {

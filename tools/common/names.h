@@ -21,6 +21,7 @@ extern const struct name flag_bits[];
 extern const struct name trigger_bits[];
 extern const struct name control_bits[];	/* sctrctl (Smctr 2.1) */
 extern const struct name data_bits[];		/* ctrdata (Smctr 3.3) */
+extern const struct name target_bits[];		/* ctrtarget (Smctr 3.2) */
 extern const struct name config_bits[];		/* TRCCONFIGR, what the ABI lets one set */
 extern const struct name block_names[];		/* FLOWTAP_ARCHIVE_ */
 extern const struct name trigger_cause_names[];	/* FLOWTAP_ARCHIVE_CAUSE_ */

@@ -66,6 +66,8 @@ static const char *print_query(const struct flowtap_archive_block *block)
 	print_bits(stdout, control_bits, query.ctr.control, ",");
 	printf(" ctrdata=");
 	print_bits(stdout, data_bits, query.ctr.data, ",");
+	printf(" ctrtarget=");
+	print_bits(stdout, target_bits, query.ctr.target, ",");
 	putchar('\n');
 	return NULL;
 }
