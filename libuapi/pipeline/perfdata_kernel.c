@@ -199,7 +199,7 @@ static const char *explain(int err)
 	case 0:
 		return NULL;
 	case -ENOENT:
-		return "no vmlinux under the sysroot";
+		return "no vmlinux under the sysroot, nor was the code recorded: perf record --kcore";
 	case -ESTALE:
 		return "the vmlinux there is another kernel's (build-id)";
 	case -ENODATA:

@@ -14,6 +14,7 @@
 #include "support/perffile_pack.h"
 
 #define KERNEL 0xffff800080010000ULL
+#define MODULE 0xffff80007a000000ULL
 
 /* --- Programs. --- */
 
@@ -560,7 +561,7 @@ static void make_kcore(const char *root)
  * The kernel, 16 bytes into its text, from user code and back. Of one at EL2 perf before 5.12 asked
  * for CONTEXTIDR_EL1, which it leaves 0: who ran the switches say.
  */
-static void make_kernel(const char *root, const char *name, uint8_t level)
+static void make_kernel(const char *root, const char *name, uint8_t level, bool module)
 {
 	static const uint32_t code[] = { 0xd503201f, 0x14000003, 0, 0, 0xd503201f, 0x14000000 };
 	struct perffile_unit cpu = unit(0, CONFIGR_CID | CONFIGR_TS, 0x10);
@@ -578,6 +579,11 @@ static void make_kernel(const char *root, const char *name, uint8_t level)
 	trace_on(&stream);
 	at(&stream, KERNEL, level, CONTEXTID, 0, contextid);
 	atoms(&stream, "EE");
+	if (module) {
+		trace_on(&stream);
+		at(&stream, MODULE, level, CONTEXTID, 0, contextid);
+		atoms(&stream, "E");
+	}
 	perffile_board(&file, 2, 1, &cpu);
 	tasks(&file);
 	file.time = 500;
@@ -636,8 +642,9 @@ int main(int argc, char **argv)
 	make_vdso(root);
 	make_narrow(root);
 	make_unverified(root);
-	make_kernel(root, "kernel.data", 1);
-	make_kernel(root, "el2.data", 2);
+	make_kernel(root, "kernel.data", 1, false);
+	make_kernel(root, "el2.data", 2, false);
+	make_kernel(root, "module.data", 1, true);
 	make_kcore(root);
 	return 0;
 }

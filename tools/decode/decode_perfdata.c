@@ -10,12 +10,14 @@
 #include "decode/trace.h"
 
 #include <errno.h>
+#include <flowtap/input.h>
 #include <flowtap/perfdata.h>
 #include <flowtap/profile.h>
 #include <inttypes.h>
 #include <linux/perf_event.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define MISSING_MAX 16
 
@@ -45,7 +47,7 @@ struct perf {
 	struct watch watch;
 	uint64_t *bytes;		/* of trace, by the number of the CPU in info */
 	uint64_t damages;
-	const char *kernel;		/* why there is no code of it, or NULL */
+	const char *kernel;		/* why there is no code of it or of its modules, or NULL */
 };
 
 static void on_damage(void *argument, uint64_t offset, const char *reason)
@@ -295,6 +297,18 @@ static int survey(struct perf *perf)
 	return error;
 }
 
+/* Where the kernel's memory was not recorded there is vmlinux at most. */
+static const char *only_vmlinux(const char *path)
+{
+	int kcore = flowtap_input_open_kcore(path);
+
+	if (kcore < 0)
+		return "vmlinux has none of modules and of what was made at run time: "
+		       "perf record --kcore";
+	close(kcore);
+	return NULL;
+}
+
 /* A process is called as its first thread is. */
 static int on_record(void *argument, const struct flowtap_perfdata_record *record)
 {
@@ -329,6 +343,8 @@ static int load(struct perf *perf, int input)
 						  perf->map, &perf->kernel) : -ENOMEM;
 	if (perf->map)
 		flowtap_profile_init(&perf->watch.profile, perf->map);
+	if (!error && !perf->kernel)
+		perf->kernel = only_vmlinux(options->input);
 	if (!error)
 		error = flowtap_perfdata_walk(perf->perfdata, on_record, perf);
 	if (!error)
