@@ -335,8 +335,8 @@ static int read_feature(struct flowtap_perfdata *perfdata, unsigned int feature,
 }
 
 /*
- * The version of a directory: 0 where all records are in this file (PERF_DIR_SINGLE_FILE). perf does
- * not offer --threads for AUX areas, but records with it.
+ * The version of a directory: 0 where all records are in this file (PERF_DIR_SINGLE_FILE). perf
+ * refuses --threads for AUX areas, since it has it (5.17).
  */
 static int read_directory(struct flowtap_perfdata *perfdata, const struct section *section)
 {
