@@ -162,6 +162,7 @@ $(foreach t,$(UNIT),$(eval $(call program,asan,unit,$(t),,$(SANITIZE))))
 $(B)/asan/unit/tools/progress: $(B)/asan/tools/common/progress.o
 $(B)/asan/unit/tools/number: $(B)/asan/tools/common/number.o $(B)/asan/tools/common/event.o
 $(B)/asan/unit/tools/grow: $(B)/asan/tools/common/grow.o
+$(B)/asan/unit/tools/input_file: $(patsubst %,$(B)/asan/tools/common/%.o,message number progress)
 $(B)/asan/unit/tools/parse_options: $(patsubst %,$(B)/asan/tools/common/%.o,parse_options message number)
 $(foreach t,$(FUZZ),$(eval $(call program,asan,fuzz,$(t),,$(SANITIZE),$(B)/asan/selftests/fuzz/driver.o)))
 $(foreach t,$(BENCH),$(eval $(call program,host,bench,$(t),,)))
