@@ -217,6 +217,108 @@ TEST_F(ete, the_registers_that_are_written_are_those_that_there_are)
 		}
 }
 
+/* --- The buffer's registers, and what is made of them. --- */
+
+TEST_F(ete, a_buffer_has_the_window_and_the_mode_that_is_wanted)
+{
+	static const struct {
+		char *watermark;
+		bool overwrite, spare;
+		u64 base, limit, mode, trigger;	/* mode: FM 2:1, TM 4:3 */
+	} kinds[] = {
+		/* Fill, the counter interrupts; fill, the limit does; circular, nothing does. */
+		{ "trigger", false, false, 0, PAGES, 1 << 3, PAGE_SIZE },
+		{ "limit", false, false, 0, 1, 3 << 3, 0 },
+		{ "trigger", true, false, 0, PAGES, 3 << 3 | 3 << 1, 0 },
+		{ "trigger", false, true, PAGES, PAGES + 1, 3 << 3 | 3 << 1, 0 },
+	};
+	struct recording *recording = &self->recording;
+	unsigned int i;
+
+	ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
+	for (i = 0; i < COUNT(kinds); i++) {
+		watermark = kinds[i].watermark;
+		self->aux.overwrite = kinds[i].overwrite;
+		forget();
+		ASSERT_EQ(0, ete_open(recording, kinds[i].spare));
+		EXPECT_EQ((u64)area + kinds[i].base * PAGE_SIZE, pe.base);
+		EXPECT_EQ(pe.base, pe.pointer);
+		EXPECT_EQ((u64)area + kinds[i].limit * PAGE_SIZE + (kinds[i].mode | ENABLED),
+			  pe.limitr);
+		EXPECT_EQ(kinds[i].trigger, pe.trigger);
+		/* TRG: the counter counts. */
+		EXPECT_EQ(kinds[i].trigger ? 1 << 21 : 0, pe.status);
+		end(recording, true);
+	}
+	watermark = "trigger";
+}
+
+/* Up to where the pointer may be; of a flight recorder that went round it may be newer bytes. */
+TEST_F(ete, what_is_skipped_is_filled_where_bytes_came_after_it)
+{
+	struct recording *recording = &self->recording;
+	struct collected collected;
+	unsigned int how;
+
+	ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
+	self->aux.head = self->aux.tail = 10;
+	for (how = 0; how < 3; how++) {
+		memset(area, 0x55, sizeof(area));
+		self->aux.overwrite = how == 2;
+		forget();
+		ASSERT_EQ(0, ete_open(recording, false));
+		EXPECT_EQ((u64)area + 64, pe.pointer);
+		ete_resume(recording);
+		if (how == 1)
+			pe_runs(100);
+		if (how == 2)
+			pe.status |= 1 << 20;
+		collected = end(recording, true);
+		EXPECT_EQ(54, collected.skipped);
+		EXPECT_EQ(how == 2, collected.wrapped);
+		EXPECT_EQ(how == 0 ? 0 : how == 1 ? 100 : self->aux.size, collected.size);
+		EXPECT_EQ(0x55, area[9]);
+		EXPECT_EQ(how == 1 ? 0x70 : 0x55, area[10]);
+		EXPECT_EQ(how == 1 ? 0x70 : 0x55, area[63]);
+		EXPECT_EQ(0x55, area[64]);
+	}
+}
+
+TEST_F(ete, how_a_buffer_ended_is_told)
+{
+	static const struct {
+		u64 status, pointer, size;
+		bool full, fault;
+	} ends[] = {
+		{ 1 << 21, 100, 100, false, false },
+		/* The counter; full (WRAP, S, BSC 1); a fault in stage 1; an External abort. */
+		{ 1 << 22 | 1 << 21, 100, 100, false, false },
+		{ 1 << 22 | 1 << 20 | 1 << 17 | 1, 0, PAGES * PAGE_SIZE, true, false },
+		{ 0x24ULL << 26 | 1 << 22 | 1 << 17, 100, 100, false, true },
+		{ 1 << 22 | 1 << 18 | 1 << 17, 100, 0, false, true },
+	};
+	struct recording *recording = &self->recording;
+	struct collected collected;
+	unsigned int i, stopped = 0;
+
+	ASSERT_EQ(0, begin(recording, &self->aux, &self->configure));
+	for (i = 0; i < COUNT(ends); i++) {
+		forget();
+		ASSERT_EQ(0, ete_open(recording, false));
+		pe.status = ends[i].status;
+		pe.pointer = pe.base + ends[i].pointer;
+		collected = end(recording, true);
+		EXPECT_EQ(ends[i].size, collected.size);
+		EXPECT_EQ(ends[i].full, collected.full);
+		EXPECT_EQ(ends[i].fault, collected.fault);
+		EXPECT_FALSE(collected.collision || collected.wrapped);
+		/* Only what stopped by itself is worth a warning; the interrupt's cause goes. */
+		stopped += ends[i].fault;
+		EXPECT_EQ(stopped, host.stopped);
+		EXPECT_EQ(0, pe.status);
+	}
+}
+
 /* --- Whose it is. --- */
 
 TEST_F(ete, a_unit_with_an_owner_is_not_used)
