@@ -109,6 +109,16 @@ TEST_F(ete, a_buffer_is_used_with_its_interrupt_only)
 	}
 }
 
+/* Its content is UNKNOWN after a reset: an interrupt that nobody waits for would come at once. */
+TEST_F(ete, a_buffer_is_without_a_status_before_its_interrupt_is_enabled)
+{
+	pe.status = 1 << 22 | 1 << 17;
+	EXPECT_EQ(FLOWTAP_REASON_NONE, ete_online());
+	EXPECT_EQ(1, host.enabled);
+	EXPECT_EQ(0, pe.status);
+	ete_offline();
+}
+
 /* One number, of which each kind has a part: another's is no reason to do without, ours is. */
 TEST_F(ete, kinds_of_cpus_may_share_the_number_of_an_interrupt)
 {
