@@ -340,7 +340,7 @@ static void ete_init(void)
 	u32 cpu;
 	int n;
 
-	/* Untested: ACPI names the trace units by this. */
+	/* ACPI names the trace units by this. Tried on no machine, in unit tests only. */
 	if (!acpi_disabled && acpi_dev_present("ARMHC500", NULL, -1))
 		for_each_possible_cpu(cpu)
 			per_cpu(etes, cpu).described = true;

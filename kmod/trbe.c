@@ -98,7 +98,7 @@ static void add_line(int irq, const struct cpumask *cpus)
 	n_lines++;
 }
 
-/* Untested: there is no machine here that boots so and has a trace buffer. */
+/* Tried in unit tests only: no machine here boots so and has a trace buffer. */
 static void find_in_acpi(void)
 {
 	struct device *device = bus_find_device_by_name(&platform_bus_type, NULL, ACPI_DEVICE);

@@ -46,6 +46,30 @@ TEST_F(ete, the_device_tree_says_whose_a_unit_is)
 	}
 }
 
+/* No machine here boots by ACPI and has a trace buffer: this is all that shows it. */
+TEST_F(ete, by_acpi_all_cpus_have_what_there_is)
+{
+	struct device buffer = { .irq = 21 };
+	unsigned int how;
+
+	host.acpi = true;
+	for (how = 0; how < 3; how++) {
+		ete_exit();
+		etes.described = false;
+		host.acpi_units = how != 1;
+		host.acpi_buffer = how != 2 ? &buffer : NULL;
+		/* Of such a machine the device tree says nothing. */
+		host.units = host.buffers = NULL;
+		host.enabled = host.disabled = 0;
+		ete_init();
+		EXPECT_EQ(how ? FLOWTAP_REASON_ABSENT : FLOWTAP_REASON_NONE, ete_online());
+		EXPECT_EQ(!how, host.enabled);
+		EXPECT_EQ(0, buffer.references);
+		if (!how)
+			ete_offline();
+	}
+}
+
 TEST_F(ete, a_locked_unit_is_unlocked)
 {
 	pe.locked = 1;

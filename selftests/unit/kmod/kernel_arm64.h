@@ -44,6 +44,8 @@ struct cpumask {
 
 static struct host {
 	struct device_node *units, *buffers;
+	bool acpi, acpi_units;		/* firmware describes by ACPI; trace units */
+	struct device *acpi_buffer;
 	struct pid_namespace first_pid_ns, *pid_ns;
 	int request_error;		/* of interrupts of these CPUs */
 	unsigned long request_error_cpus;
@@ -75,13 +77,27 @@ static inline struct device_node *host_nodes(const char *compatible)
 #define of_node_put(node)			((void)(node))
 #define irq_of_parse_and_map(node, index)	((node)->irq)
 
-/* No ACPI. */
-#define acpi_disabled				1
-#define acpi_dev_present(hid, uid, hrv)		0
+/* --- ACPI. --- */
+
+/* The trace buffers' platform device, with as many references as are held. */
+struct device {
+	int irq, references;
+};
+
+static inline struct device *host_device(const char *name)
+{
+	if (!host.acpi_buffer || strcmp(name, "arm,trbe"))
+		return NULL;
+	host.acpi_buffer->references++;
+	return host.acpi_buffer;
+}
+
+#define acpi_disabled				(!host.acpi)
+#define acpi_dev_present(hid, uid, hrv)		(host.acpi_units && !strcmp(hid, "ARMHC500"))
 #define to_platform_device(device)		(device)
-#define platform_get_irq(device, index)		((void)(device), 0)
-#define bus_find_device_by_name(bus, from, name) ((struct device *)NULL)
-#define put_device(device)			((void)(device))
+#define platform_get_irq(device, index)		((device)->irq)
+#define bus_find_device_by_name(bus, from, name) host_device(name)
+#define put_device(device)			((void)((device)->references--))
 
 /* --- CPUs. --- */
 
