@@ -633,24 +633,14 @@ static int visit(void *argument, const struct flowtap_perfdata_record *record)
 	return err;
 }
 
-/*
- * What perf record ran began before this file does: with --switch-output, or as the record of its
- * exec was lost. The earliest exec is then another one.
- */
-static void check_exec(struct flowtap_perfdata *perfdata)
-{
-	for (size_t i = 0; i < perfdata->aux.n; i++)
-		if (perfdata->aux.list[i].time && perfdata->aux.list[i].time < perfdata->first_exec)
-			perfdata->on_exec = false;
-}
-
 int flowtap_perfdata_index(struct flowtap_perfdata *perfdata)
 {
 	int err;
 
 	perfdata->room = ROOM;
 	err = walk(perfdata, &perfdata->incomplete, visit, perfdata);
-	check_exec(perfdata);
+	if (!err)
+		err = flowtap_perfdata_check_exec(perfdata);
 	flowtap_perfdata_assign(perfdata);
 	flowtap_perfdata_sort_tasks(perfdata);
 	flowtap_hash_table_free(&perfdata->by_tid);

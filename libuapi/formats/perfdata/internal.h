@@ -213,6 +213,8 @@ const struct flowtap_perfdata_cpu *
 flowtap_perfdata_find_cpu(const struct flowtap_perfdata *perfdata, uint32_t cpu);
 /* index.c: the first reading. */
 int flowtap_perfdata_index(struct flowtap_perfdata *perfdata);
+/* begin.c: after it; on_exec is cleared where the earliest exec is no begin. 0 or -ENOMEM. */
+int flowtap_perfdata_check_exec(struct flowtap_perfdata *perfdata);
 /* aux_data.c: ranges from AUX and AUXTRACE records. 0 or -ENOMEM. */
 int flowtap_perfdata_join(struct flowtap_perfdata *perfdata);
 
