@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Runs one child at a time for the oldest segment that is left to decode or pack, watches the
+ * Runs one child at a time for the oldest segment that is left to mend, decode or pack, watches the
  * disk meanwhile, and writes into `result` why a segment was not decoded.
  */
 #include "after.h"
@@ -41,6 +41,10 @@ void after_change(struct after *after, const struct after_options *options)
 	store_resume(after->store);
 }
 
+static const char *const works[] = {
+	[STORE_PACKING] = "pack", [STORE_DECODING] = "decode", [STORE_MENDING] = "mend",
+};
+
 /* --- The child. --- */
 
 /* Without what this process has blocked and ignored. */
@@ -66,13 +70,24 @@ static int spawn(pid_t *child, char *const *words)
 	return -error;
 }
 
+/* Nothing of it is of use. */
+static void drop_work(struct after *after, enum store_work work)
+{
+	struct store_left none;
+
+	if (work == STORE_MENDING)
+		store_mended(after->store, -ECANCELED, &none);
+	else
+		store_work_end(after->store, false);
+}
+
 static int begin(struct after *after, enum store_work work, const char *segment)
 {
 	char parent[24];
 	char *words[] = {
-		"flowtapd", CHILD_OPTION, parent, work == STORE_PACKING ? "pack" : "decode",
+		"flowtapd", CHILD_OPTION, parent, (char *)works[work],
 		(char *)after->options.directory, (char *)segment,
-		work == STORE_PACKING ? NULL : (char *)after->options.format, NULL,
+		work == STORE_DECODING ? (char *)after->options.format : NULL, NULL,
 	};
 	int error = store_work_begin(after->store, work, segment);
 
@@ -82,7 +97,7 @@ static int begin(struct after *after, enum store_work work, const char *segment)
 	error = spawn(&after->child, words);
 	if (error) {
 		after->child = 0;
-		store_work_end(after->store, false);
+		drop_work(after, work);
 		return error;
 	}
 	after->work = work;
@@ -169,12 +184,12 @@ static void postpone(struct after *after, enum store_work work, const char *segm
 	const uint64_t now = number_now();
 	struct log_line line;
 
-	if (store_forget_gone(after->store, segment))
+	if (work != STORE_MENDING && store_forget_gone(after->store, segment))
 		return;
 	after->retry = now + RETRY;
 	store_postpone(after->store, segment, now + SEGMENT_RETRY);
 	log_begin(&line, LEVEL_ERROR, "put-off");
-	log_text(&line, "work", work == STORE_PACKING ? "pack" : "decode");
+	log_text(&line, "work", works[work]);
 	log_text(&line, "name", segment);
 	log_text(&line, "why", why);
 	log_time(&line, "retry", SEGMENT_RETRY);
@@ -261,9 +276,31 @@ static void handle_decoded(struct after *after, int status)
 	}
 }
 
+static void handle_mended(struct after *after, int status)
+{
+	const int code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	const bool good = !code || code == CHILD_EMPTY;
+	struct store_left left;
+	int error = store_mended(after->store, good ? code == CHILD_EMPTY : -ECANCELED, &left);
+	char why[64];
+
+	/* It was deleted meanwhile. */
+	if (error == -ENOENT)
+		return;
+	after->left.finished += left.finished;
+	after->left.bad += left.bad;
+	after->left.cut += left.cut;
+	if (good && !error)
+		return;
+	describe(why, status);
+	postpone(after, STORE_MENDING, after->segment, error ? strerror(-error) : why);
+}
+
 static void take(struct after *after, int status)
 {
-	if (after->work == STORE_PACKING)
+	if (after->work == STORE_MENDING)
+		handle_mended(after, status);
+	else if (after->work == STORE_PACKING)
 		handle_packed(after, status);
 	else
 		handle_decoded(after, status);
@@ -279,6 +316,9 @@ static const char *trouble(struct after *after)
 	unsigned int deleted;
 	int error;
 
+	/* It takes no room that it has not, and makes none. */
+	if (after->work == STORE_MENDING)
+		return store_waits(after->store, after->segment) ? NULL : "deleted";
 	if (after->work == STORE_DECODING && after->options.most && bytes > after->options.most)
 		return "ended: more than a segment may be decoded to";
 	/* What it writes counts: the oldest segments make room for it. */
@@ -294,7 +334,11 @@ static void watch(struct after *after)
 	if (!why)
 		return;
 	end_child(after);
-	store_work_end(after->store, false);
+	drop_work(after, after->work);
+	if (after->work == STORE_MENDING) {
+		after->work = STORE_IDLE;
+		return;
+	}
 	if (after->work == STORE_PACKING) {
 		after->retry = number_now() + RETRY;
 	} else {
@@ -346,6 +390,7 @@ static bool wants_packing(const struct after *after, const struct store_segment 
 static void begin_next(struct after *after, uint64_t now)
 {
 	const struct store_segment *segments;
+	const char *left;
 	char name[STORE_NAME];
 	enum store_work work = STORE_IDLE;
 	uint64_t least = UINT64_MAX;
@@ -354,6 +399,11 @@ static void begin_next(struct after *after, uint64_t now)
 
 	if (now < after->retry)
 		return;
+	left = store_waiting(after->store, now);
+	if (left) {
+		work = STORE_MENDING;
+		snprintf(name, sizeof(name), "%s", left);
+	}
 	segments = store_segments(after->store, &n);
 	for (size_t i = 0; i < n && !work; i++) {
 		const struct store_segment *segment = &segments[i];
@@ -393,6 +443,6 @@ void after_close(struct after *after)
 	if (!after->child)
 		return;
 	end_child(after);
-	store_work_end(after->store, false);
+	drop_work(after, after->work);
 	after->work = STORE_IDLE;
 }

@@ -2,7 +2,8 @@
 /*
  * What happens to segments after they were finished: each is decoded, if that is wanted, and then
  * packed, if that is; the oldest first, one at a time, by a child (child.h) that takes what CPU and
- * disk time others leave. Nothing here waits for it.
+ * disk time others leave. Nothing here waits for it. Before all of them comes what an earlier daemon
+ * has left unfinished, and store_open has not finished.
  *
  * Where decoding cannot keep up, and more than so many segments wait for it, the oldest are not
  * decoded: an event and their `result` say so, as of what failed, which is not tried again.
@@ -44,6 +45,7 @@ struct after {
 	/* As of the last step. */
 	uint64_t waiting;		/* segments that are not decoded */
 	uint64_t lag;			/* ns since the oldest of these ended */
+	struct store_left left;		/* what became of what was left; who has told it zeroes it */
 };
 
 /* Borrows the store and the texts. */

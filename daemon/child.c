@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /*
- * Lowers its own priority, drops what is the parent's, and packs a segment or decodes it with
- * another process.
+ * Lowers its own priority, drops what is the parent's, and packs or mends a segment, or decodes it
+ * with another process.
  */
 #include "child.h"
 
@@ -87,6 +87,22 @@ static int pack(int directory, const char *name)
 		error = -errno;
 	close(from);
 	return error ? problem("write", part, error) : 0;
+}
+
+/* --- Mending. --- */
+
+static int mend(int directory, const char *name)
+{
+	char part[STORE_NAME];
+	uint64_t cut = 0;
+	int fd, error;
+
+	store_with(part, name, STORE_PART);
+	fd = openat(directory, part, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	error = fd < 0 ? -errno : store_mend_left(fd, &cut);
+	if (fd >= 0)
+		close(fd);
+	return error < 0 ? problem("finish", part, error) : error ? CHILD_EMPTY : 0;
 }
 
 /* --- Decoding. --- */
@@ -243,6 +259,8 @@ int child_main(int argc, char **argv)
 		return problem("open", argv[3], -errno);
 	if (!strcmp(argv[2], "pack") && argc == 5)
 		return pack(directory, argv[4]);
+	if (!strcmp(argv[2], "mend") && argc == 5)
+		return mend(directory, argv[4]);
 	if (!strcmp(argv[2], "decode") && argc == 6) {
 		struct decoding decoding = {
 			.directory = directory,

@@ -7,11 +7,12 @@
  *
  *	flowtapd --child PARENT pack DIRECTORY SEGMENT
  *	flowtapd --child PARENT decode DIRECTORY SEGMENT FORMAT
+ *	flowtapd --child PARENT mend DIRECTORY SEGMENT
  *
  * PARENT is the parent's process ID, SEGMENT a segment's name without .zst. `pack` writes
- * SEGMENT.zst.part. `decode` runs `flowtap decode` (beside flowtapd, or in $PATH) of what there is
- * of the segment, a trace for each process, into its unfinished directory (decoded.h); beside the
- * traces are
+ * SEGMENT.zst.part. `mend` makes SEGMENT.part, which was left, whole up to its last block. `decode`
+ * runs `flowtap decode` (beside flowtapd, or in $PATH) of what there is of the segment, a trace for
+ * each process, into its unfinished directory (decoded.h); beside the traces are
  *
  *	summary.json	what flowtap decode --json said
  *	messages	what it complained of
@@ -25,11 +26,13 @@
 #define CHILD_FAILED 125	/* exit statuses: it could not be done; standard error says why */
 #define CHILD_NO_DECODER 127	/* flowtap was not found */
 #define CHILD_KILLED 126	/* flowtap decode ended by a signal */
+#define CHILD_EMPTY 124		/* mend: there is no whole block in it */
 
 /*
  * argv from CHILD_OPTION on. The exit status: 0; CHILD_FAILED, or the above; of decode that of
  * flowtap decode (3: the segment is damaged). After 0, of decode after any but CHILD_FAILED and
- * CHILD_NO_DECODER, all that was written is on the disk; else nothing of it is of use.
+ * CHILD_NO_DECODER, all that was written is on the disk; else nothing of it is of use. mend changes
+ * nothing that was whole, however it ends.
  */
 int child_main(int argc, char **argv);
 

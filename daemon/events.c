@@ -246,12 +246,16 @@ void event_left(const struct store_left *left)
 {
 	struct log_line line;
 
-	if (!(left->finished + left->bad + left->failed))
+	if (!(left->finished + left->bad + left->failed + left->waiting))
 		return;
 	log_begin(&line, left->bad + left->failed ? LEVEL_WARNING : LEVEL_NOTICE, "left");
 	log_number(&line, "finished", left->finished);
 	log_number(&line, "cut_bytes", left->cut);
 	log_number(&line, "bad", left->bad);
 	log_number(&line, "unreadable", left->failed);
+	if (left->waiting) {
+		log_number(&line, "waiting", left->waiting);
+		log_number(&line, "waiting_bytes", left->waiting_bytes);
+	}
 	log_end(&line);
 }

@@ -9,7 +9,10 @@
 void event_start(const struct run *run);
 /* "configuration" or "reload": what can be changed while it runs. */
 void event_configuration(const struct run *run, const char *event);
-/* Segments an earlier daemon left; nothing where there are none. */
+/*
+ * What became of segments that an earlier daemon left, and those that wait to be finished; nothing
+ * where there are none.
+ */
 void event_left(const struct store_left *left);
 /* How rings are emptied, and whether that is less than what was tried first. */
 void event_drain(const struct run *run);

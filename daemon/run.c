@@ -262,6 +262,8 @@ static void work_after(struct run *run, uint64_t now)
 
 	after_step(&run->after, now, wall_seconds());
 	run->figures.segments_deleted += run->after.deleted - before;
+	event_left(&run->after.left);
+	run->after.left = (struct store_left){ 0 };
 	if (!run->images)
 		return;
 	segments = store_segments(run->store, &n);
@@ -610,8 +612,8 @@ static void turn(struct run *run)
 }
 
 /*
- * The next flowtapd finds in memory what the disk did not take, and a sync says nothing of it: so it
- * is written again as long as that is known, for as long as one may wait for the end.
+ * What the disk did not take is in memory alone until the next flowtapd has written it again: so that is
+ * done here, for as long as one may wait for the end.
  */
 static void end_unfinished(struct run *run)
 {

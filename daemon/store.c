@@ -214,16 +214,24 @@ static void add_in_order(struct store *store, const struct store_segment *segmen
 	store->segments[i] = *segment;
 }
 
+int store_insert(struct store *store, const struct store_segment *segment)
+{
+	int error = reserve_entry(store);
+
+	if (!error)
+		add_in_order(store, segment);
+	return error;
+}
+
 /*
  * After a sync that failed the next one says nothing of what that was about: the kernel takes it as
- * written. So it is written again, a piece at a time: whoever calls has others to serve. 0: all of
- * it is on the disk; -EINPROGRESS: a piece more is; -errno.
+ * written. So it is written again, a piece at a time: whoever calls has others to serve.
  */
-static int write_again(struct unfinished *one, int fd)
+int store_write_again(int fd, uint64_t *done)
 {
 	static char bytes[1 << 16];
-	const uint64_t until = one->rewritten + STORE_PIECE;
-	uint64_t at = one->rewritten;
+	const uint64_t until = *done + STORE_PIECE;
+	uint64_t at = *done;
 	ssize_t n = 1;
 
 	while (at < until && (n = pread(fd, bytes, sizeof(bytes), (off_t)at)) > 0) {
@@ -235,7 +243,7 @@ static int write_again(struct unfinished *one, int fd)
 	}
 	if (n < 0 || fsync(fd))
 		return -errno;
-	one->rewritten = at;
+	*done = at;
 	return n ? -EINPROGRESS : 0;
 }
 
@@ -246,7 +254,7 @@ static int sync_part(struct unfinished *one, int fd)
 	int error;
 
 	if (one->unsynced)
-		error = write_again(one, fd);
+		error = store_write_again(fd, &one->rewritten);
 	else
 		error = fsync(fd) ? -errno : 0;
 	if (error == -EINPROGRESS)
@@ -403,7 +411,7 @@ bool store_fits(const struct store *store, uint64_t need)
 	const struct store_limits *limits = &store->limits;
 	struct statvfs disk;
 	struct stat stat;
-	uint64_t writing = store->work_bytes, available;
+	uint64_t writing = store->work_bytes + store->waiting_bytes, available;
 
 	for (unsigned int i = 0; i < store->n_writing; i++)
 		writing += fstat(store->writing[i].fd, &stat) ? 0 : store_disk_size(&stat);
@@ -485,6 +493,9 @@ int store_make_space(struct store *store, uint64_t need, unsigned int *deleted)
 		store->n -= i - kept;
 		index_write(&store->index);
 	}
+	/* Else what was left would keep anything from being recorded until it is finished. */
+	while (!store_fits(store, need) && store_delete_left(store))
+		(*deleted)++;
 	return store_fits(store, need) ? 0 : -ENOSPC;
 }
 
@@ -566,5 +577,6 @@ void store_close(struct store *store)
 	if (store->directory >= 0)
 		close(store->directory);
 	free(store->segments);
+	free(store->waiting);
 	free(store);
 }

@@ -13,8 +13,10 @@
  *
  * Numbers grow as long as a segment is there. What is finished was synced, renamed and its folder
  * synced, in this order: a machine that loses its power has it under its name with all its bytes,
- * or as a `.part`. The raw one goes when the packed one is there in the same way. What was decoded
- * counts, and goes, with its segment. Other files in the folder are left alone and do not count.
+ * or as a `.part`. Of a `.part` that was left nobody knows what the disk has taken, only what is in
+ * memory of it: it is written again before it has its name. The raw one goes when the packed one is
+ * there in the same way. What was decoded counts, and goes, with its segment. Other files in the
+ * folder are left alone and do not count.
  */
 #ifndef FLOWTAP_DAEMON_STORE_H
 #define FLOWTAP_DAEMON_STORE_H
@@ -27,6 +29,7 @@
 #define STORE_SEGMENTS_MAX 1000000	/* more are not looked at */
 #define STORE_UNFINISHED 4		/* that could not be finished: then no other is begun */
 #define STORE_PIECE (16U << 20)		/* bytes that are written again at once */
+#define STORE_LEFT_PIECE (16U << 20)	/* bytes of what was left that store_open finishes */
 
 struct store_limits {
 	uint64_t quota;			/* bytes that all segments may take; 0: any */
@@ -50,6 +53,7 @@ enum store_work {
 	STORE_IDLE,
 	STORE_PACKING,			/* NAME.zst.part is written */
 	STORE_DECODING,			/* the unfinished directory is */
+	STORE_MENDING,			/* NAME.part, which was left, is */
 };
 
 /* What an earlier daemon had left, as it is now. */
@@ -59,6 +63,8 @@ struct store_left {
 	unsigned int failed;		/* that could not be renamed: they are as they were */
 	unsigned int packing;		/* that were being packed, and will be again */
 	uint64_t cut;			/* bytes after the last whole blocks, which were cut off */
+	unsigned int waiting;		/* `.part` that are too large for that, and are yet to be finished */
+	uint64_t waiting_bytes;
 };
 
 /* For the index. */
@@ -74,9 +80,10 @@ struct store_facts {
 struct store;
 
 /*
- * Opens the folder, finishes what was left in it, and makes room as the limits want. 0 and *store;
- * -errno of the folder (-ENOTDIR, -ENOENT, -EACCES, -EROFS ...); -EBUSY: another daemon has it;
- * -E2BIG: more than STORE_SEGMENTS_MAX; -ENOMEM.
+ * Opens the folder, finishes what was left in it, and makes room as the limits want. Of what was left
+ * that takes STORE_LEFT_PIECE bytes at the most; for more, see store_waiting. 0 and *store; -errno of
+ * the folder (-ENOTDIR, -ENOENT, -EACCES, -EROFS ...); -EBUSY: another daemon has it; -E2BIG: more
+ * than STORE_SEGMENTS_MAX; -ENOMEM.
  */
 int store_open(const char *directory, const struct store_limits *limits, struct store_left *left,
 	       struct store **store);
@@ -123,6 +130,20 @@ unsigned int store_delete_oldest(struct store *store);
 int store_undeleted(struct store *store, const char **name);
 /* Whether somebody else has removed the segment's file: then what is left of it goes as well. */
 bool store_forget_gone(struct store *store, const char *name);
+/*
+ * The oldest `.part` that was left and is yet to be finished, which is work (STORE_MENDING), by its
+ * segment's name; NULL: none, or each was postponed beyond now. They count, and are the last to go
+ * where room is made.
+ */
+const char *store_waiting(const struct store *store, uint64_t now);
+/* Whether this one is. */
+bool store_waits(const struct store *store, const char *name);
+/*
+ * That work has ended: mended is what store_mend_left (store_internal.h) has said. One that could not
+ * be mended goes on waiting. *left: what has become of it. 0; -ENOENT: it is no more; -EINVAL: there
+ * was no such work; -errno: it could not be renamed, and goes on waiting.
+ */
+int store_mended(struct store *store, int mended, struct store_left *left);
 /*
  * Somebody, maybe another process, works on the segment of this name: what that has written so far
  * counts from now on. 0; -ENOENT; -EBUSY.

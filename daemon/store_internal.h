@@ -26,6 +26,15 @@ struct unfinished {
 	uint64_t rewritten;		/* bytes that were, and are on the disk */
 };
 
+/* A `.part` that an earlier daemon left, and that is to be finished. */
+struct left_part {
+	uint64_t number;
+	uint64_t bytes;			/* on the disk */
+	uint64_t size;			/* of the file */
+	uint64_t retry;			/* as a segment's */
+	char name[STORE_NAME];		/* as it will be */
+};
+
 struct store {
 	int directory;
 	struct store_limits limits;
@@ -38,6 +47,9 @@ struct store {
 	unsigned int n_writing;
 	struct unfinished unfinished[STORE_UNFINISHED + 2];	/* and what is being written then */
 	unsigned int n_unfinished;
+	struct left_part *waiting;	/* by number */
+	size_t n_waiting;
+	uint64_t waiting_bytes;		/* on the disk */
 	char finished[STORE_NAME];	/* the one that was finished last */
 	enum store_work work;
 	char working[STORE_NAME];	/* the segment's name */
@@ -53,6 +65,8 @@ void store_with(char to[STORE_NAME], const char *name, const char *suffix);
 /* What its traces' directory is called. */
 void store_decoded_name(char to[STORE_NAME], const char *name);
 int store_add(struct store *store, const struct store_segment *segment);
+/* The same, where it may be older than others. 0; -ENOMEM. */
+int store_insert(struct store *store, const struct store_segment *segment);
 int store_sync(const struct store *store);
 /*
  * What the file takes on the disk, which may be more than its size by up to a block, or, with holes,
@@ -69,6 +83,19 @@ int store_delete(struct store *store, const struct store_segment *segment);
  * which else is 0.
  */
 int store_mend(int fd, uint64_t *cut, int *unsynced);
+/*
+ * The file from *at on is written to the disk again, STORE_PIECE of it, and *at moves on. 0: to its
+ * end; -EINPROGRESS: there is more; -errno, and *at stays.
+ */
+int store_write_again(int fd, uint64_t *at);
+/*
+ * As store_mend, of what another process has written, and maybe synced in vain: whatever is found is
+ * written to the disk again. 0; 1: there is no whole block; -errno.
+ */
+int store_mend_left(int fd, uint64_t *cut);
+/* The oldest `.part` that was left goes, to make room. Whether there was one that could. */
+bool store_delete_left(struct store *store);
+struct left_part *store_left_by_name(const struct store *store, const char *name);
 /* Finishes what an earlier daemon left, then reads what there is, in order. 0 or -errno. */
 int store_read_folder(struct store *store, struct store_left *left);
 

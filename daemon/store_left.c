@@ -13,6 +13,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "../tools/common/grow.h"
+
 /* Each damage of the archive is told once; what the disk says of itself is told for ever. */
 static bool is_new(const struct flowtap_archive_reader *reader, uint64_t *damaged)
 {
@@ -54,8 +56,8 @@ static int last_block_end(int fd, uint64_t *end)
 	return result;
 }
 
-/* It ends there, and is on the disk. 0 or -errno. */
-static int sync_up_to(int fd, uint64_t end, uint64_t *cut)
+/* It ends there. 0 or -errno. */
+static int cut_after(int fd, uint64_t end, uint64_t *cut)
 {
 	struct stat stat;
 
@@ -67,42 +69,229 @@ static int sync_up_to(int fd, uint64_t end, uint64_t *cut)
 			return -errno;
 		*cut += (uint64_t)stat.st_size - end;
 	}
-	return fsync(fd) ? -errno : 0;
+	return 0;
+}
+
+/* Where the last whole block ends. 0; 1: there is none; -errno. */
+static int find_end(int fd, uint64_t *end)
+{
+	int error = last_block_end(fd, end);
+
+	return error ? error : *end <= sizeof(struct flowtap_archive_header);
 }
 
 int store_mend(int fd, uint64_t *cut, int *unsynced)
 {
 	uint64_t end;
-	int error = last_block_end(fd, &end);
+	int error = find_end(fd, &end);
 
 	*unsynced = 0;
 	if (error)
 		return error;
-	if (end <= sizeof(struct flowtap_archive_header))
-		return 1;
-	*unsynced = sync_up_to(fd, end, cut);
+	*unsynced = cut_after(fd, end, cut);
+	if (!*unsynced && fsync(fd))
+		*unsynced = -errno;
 	return *unsynced;
 }
 
-static void finish_left(struct store *store, const char *part, struct store_left *left)
+/*
+ * A sync that failed for whoever wrote it fails for nobody else: what is read here may be in memory
+ * alone, and the kernel takes it as written.
+ */
+int store_mend_left(int fd, uint64_t *cut)
 {
-	int fd = openat(store->directory, part, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
-	char name[STORE_NAME], bad[STORE_NAME];
-	int unsynced, error = fd < 0 ? -errno : store_mend(fd, &left->cut, &unsynced);
+	struct timespec times[2] = { { .tv_nsec = UTIME_OMIT } };
+	struct stat stat;
+	uint64_t end, at = 0;
+	int error = fstat(fd, &stat) ? -errno : find_end(fd, &end);
 
-	if (fd >= 0)
-		close(fd);
-	store_with(name, part, "");
-	name[strlen(part) - strlen(STORE_PART)] = 0;
-	store_with(bad, name, STORE_BAD);
-	if (error < 0)
-		left->failed++;
-	else if (renameat(store->directory, part, store->directory, error ? bad : name))
-		left->failed++;
-	else if (error)
+	if (!error)
+		error = cut_after(fd, end, cut);
+	if (error)
+		return error;
+	do
+		error = store_write_again(fd, &at);
+	while (error == -EINPROGRESS);
+	/* That is when it ended, as far as is known. */
+	times[1] = stat.st_mtim;
+	if (!error)
+		futimens(fd, times);
+	return error;
+}
+
+/* --- What was left. --- */
+
+struct finishing {
+	struct store_left *left;
+	uint64_t bytes;			/* that are finished at once */
+};
+
+/* It has the name that it deserves. 0 or -errno: it is as it was. */
+static int rename_left(struct store *store, const char *name, int mended, struct store_left *left)
+{
+	char part[STORE_NAME], to[STORE_NAME];
+
+	store_with(part, name, STORE_PART);
+	store_with(to, name, mended ? STORE_BAD : "");
+	if (renameat(store->directory, part, store->directory, to))
+		return -errno;
+	if (mended)
 		left->bad++;
 	else
 		left->finished++;
+	return 0;
+}
+
+/* Later, and not here. 0; -E2BIG; -ENOMEM. */
+static int let_wait(struct store *store, const char *name, uint64_t number, const struct stat *stat,
+		    struct store_left *left)
+{
+	const uint64_t bytes = store_disk_size(stat);
+	struct left_part *part;
+	int error = store->n_waiting == STORE_SEGMENTS_MAX ? -E2BIG :
+		    GROW_BY_ONE(store->waiting, store->n_waiting);
+
+	if (error)
+		return error;
+	part = &store->waiting[store->n_waiting++];
+	*part = (struct left_part){ .number = number, .bytes = bytes,
+				    .size = (uint64_t)stat->st_size };
+	store_with(part->name, name, "");
+	store->waiting_bytes += bytes;
+	left->waiting++;
+	left->waiting_bytes += part->size;
+	return 0;
+}
+
+static int mend_or_wait(struct store *store, int fd, const char *name, uint64_t number,
+			struct finishing *finishing)
+{
+	struct stat stat;
+	int mended;
+
+	if (fstat(fd, &stat))
+		return -errno;
+	if (!S_ISREG(stat.st_mode))
+		return -EINVAL;
+	if ((uint64_t)stat.st_size > finishing->bytes)
+		return let_wait(store, name, number, &stat, finishing->left);
+	finishing->bytes -= (uint64_t)stat.st_size;
+	mended = store_mend_left(fd, &finishing->left->cut);
+	/* A file system that copies what is written has no room for that. */
+	if (mended == -ENOSPC || mended == -EDQUOT)
+		return let_wait(store, name, number, &stat, finishing->left);
+	return mended < 0 ? mended : rename_left(store, name, mended, finishing->left);
+}
+
+static void finish_left(struct store *store, const char *path, uint64_t number,
+			struct finishing *finishing)
+{
+	int fd = openat(store->directory, path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+	char name[STORE_NAME];
+
+	store_with(name, path, "");
+	name[strlen(path) - strlen(STORE_PART)] = 0;
+	if (fd < 0 || mend_or_wait(store, fd, name, number, finishing))
+		finishing->left->failed++;
+	if (fd >= 0)
+		close(fd);
+}
+
+const char *store_waiting(const struct store *store, uint64_t now)
+{
+	for (size_t i = 0; i < store->n_waiting; i++)
+		if (now >= store->waiting[i].retry)
+			return store->waiting[i].name;
+	return NULL;
+}
+
+struct left_part *store_left_by_name(const struct store *store, const char *name)
+{
+	for (size_t i = 0; i < store->n_waiting; i++)
+		if (!strcmp(store->waiting[i].name, name))
+			return &store->waiting[i];
+	return NULL;
+}
+
+bool store_waits(const struct store *store, const char *name)
+{
+	return store_left_by_name(store, name);
+}
+
+static void forget_left(struct store *store, struct left_part *part)
+{
+	store->waiting_bytes -= part->bytes;
+	memmove(part, part + 1,
+		(size_t)(store->waiting + --store->n_waiting - part) * sizeof(*part));
+}
+
+bool store_delete_left(struct store *store)
+{
+	char path[STORE_NAME];
+
+	if (!store->n_waiting)
+		return false;
+	store_with(path, store->waiting[0].name, STORE_PART);
+	if (unlinkat(store->directory, path, 0) && errno != ENOENT)
+		return false;
+	forget_left(store, &store->waiting[0]);
+	return true;
+}
+
+/* It was mended, and has its name: it is a segment as the others are. */
+static int count_left(struct store *store, const struct left_part *part, const struct stat *stat)
+{
+	struct store_segment segment = {
+		.number = part->number,
+		.bytes = store_disk_size(stat),
+		.ended = stat->st_mtime > 0 ? (uint64_t)stat->st_mtime : 0,
+	};
+	int error;
+
+	store_with(segment.name, part->name, "");
+	error = store_insert(store, &segment);
+	if (error)
+		return error;
+	/* A line that is missing is the next start's. */
+	index_keep(&store->index, segment.name);
+	index_write(&store->index);
+	return 0;
+}
+
+int store_mended(struct store *store, int mended, struct store_left *left)
+{
+	struct left_part *part = store_left_by_name(store, store->working);
+	const bool working = store->work == STORE_MENDING;
+	char path[STORE_NAME];
+	struct stat stat;
+	int error;
+
+	*left = (struct store_left){ 0 };
+	if (!working)
+		return -EINVAL;
+	store->work = STORE_IDLE;
+	if (!part)
+		return -ENOENT;
+	store_with(path, part->name, STORE_PART);
+	if (fstatat(store->directory, path, &stat, AT_SYMLINK_NOFOLLOW)) {
+		error = -errno;
+		if (error == -ENOENT)
+			forget_left(store, part);
+		return error;
+	}
+	if (mended < 0)
+		return 0;
+	error = rename_left(store, part->name, mended, left);
+	if (error)
+		return error;
+	store_sync(store);
+	if (!mended && part->size > (uint64_t)stat.st_size)
+		left->cut = part->size - (uint64_t)stat.st_size;
+	/* Without memory for it the next start counts it. */
+	if (!mended)
+		count_left(store, part, &stat);
+	forget_left(store, part);
+	return 0;
 }
 
 /* --- The folder as it is found. --- */
@@ -187,11 +376,12 @@ static void drop_packed(struct store *store, const char *name, struct store_left
 
 static int visit_left(struct store *store, const char *name, void *argument)
 {
-	struct store_left *left = argument;
+	struct finishing *finishing = argument;
+	struct store_left *left = finishing->left;
 	uint64_t number;
 
 	if (store_is_name(name, STORE_PART, &number)) {
-		finish_left(store, name, left);
+		finish_left(store, name, number, finishing);
 	} else if (store_is_name(name, STORE_PACKED, &number)) {
 		drop_packed(store, name, left);
 	} else if (store_is_name(name, STORE_PACKED_PART, &number)) {
@@ -237,9 +427,19 @@ static int by_number(const void *one, const void *other)
 	return strcmp(a->name, b->name);
 }
 
+static int by_left_number(const void *one, const void *other)
+{
+	const struct left_part *a = one, *b = other;
+
+	if (a->number != b->number)
+		return a->number < b->number ? -1 : 1;
+	return strcmp(a->name, b->name);
+}
+
 int store_read_folder(struct store *store, struct store_left *left)
 {
-	int error = each(store, visit_left, left);
+	struct finishing finishing = { left, STORE_LEFT_PIECE };
+	int error = each(store, visit_left, &finishing);
 
 	if (!error && (left->finished || left->bad || left->packing))
 		error = store_sync(store);
@@ -249,6 +449,8 @@ int store_read_folder(struct store *store, struct store_left *left)
 		return error;
 	if (store->n)
 		qsort(store->segments, store->n, sizeof(store->segments[0]), by_number);
+	if (store->n_waiting)
+		qsort(store->waiting, store->n_waiting, sizeof(store->waiting[0]), by_left_number);
 	decoded_clean(store->directory, is_decoded_name, is_there, store);
 	for (size_t i = 0; i < store->n && !error; i++)
 		error = index_keep(&store->index, store->segments[i].name);

@@ -14,7 +14,7 @@ int store_work_begin(struct store *store, enum store_work work, const char *name
 {
 	if (store->work)
 		return -EBUSY;
-	if (!store_by_name(store, name))
+	if (work == STORE_MENDING ? !store_waits(store, name) : !store_by_name(store, name))
 		return -ENOENT;
 	store->work = work;
 	store->work_bytes = 0;
@@ -25,15 +25,20 @@ int store_work_begin(struct store *store, enum store_work work, const char *name
 void store_postpone(struct store *store, const char *name, uint64_t retry)
 {
 	struct store_segment *segment = store_by_name(store, name);
+	struct left_part *left = store_left_by_name(store, name);
 
 	if (segment)
 		segment->retry = retry;
+	if (left)
+		left->retry = retry;
 }
 
 void store_resume(struct store *store)
 {
 	for (size_t i = 0; i < store->n; i++)
 		store->segments[i].retry = 0;
+	for (size_t i = 0; i < store->n_waiting; i++)
+		store->waiting[i].retry = 0;
 }
 
 uint64_t store_work_look(struct store *store)
@@ -142,7 +147,7 @@ int store_work_end(struct store *store, bool good)
 	enum store_work work = store->work;
 	int error;
 
-	if (!work)
+	if (!work || work == STORE_MENDING)
 		return -EINVAL;
 	store->work = STORE_IDLE;
 	store->work_bytes = 0;

@@ -157,6 +157,7 @@ TEST(child_refuses_what_it_is_not_for)
 		{ CHILD_OPTION, "0", "pack", "/tmp", FIRST ".ftap", NULL },
 		{ CHILD_OPTION, parent, "pack", "/tmp", "../etc/passwd", NULL },
 		{ CHILD_OPTION, parent, "pack", "/tmp", FIRST ".ftap.zst", NULL },
+		{ CHILD_OPTION, parent, "mend", "/tmp", FIRST ".ftap.part", NULL },
 	};
 
 	snprintf(parent, sizeof(parent), "%d", getppid());

@@ -103,6 +103,9 @@ TEST_F(events, what_was_left_is_told_if_there_was_any)
 		{ { .bad = 2 }, "level=warning event=left finished=0 cut_bytes=0 bad=2 unreadable=0\n" },
 		{ { .failed = 1 },
 		  "level=warning event=left finished=0 cut_bytes=0 bad=0 unreadable=1\n" },
+		{ { .waiting = 2, .waiting_bytes = 70000000 },
+		  "level=notice event=left finished=0 cut_bytes=0 bad=0 unreadable=0 waiting=2 "
+		  "waiting_bytes=70000000\n" },
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {

@@ -49,6 +49,7 @@ static struct {
 	unsigned int live_synced;	/* files that were synced then */
 	unsigned int whole, broken;	/* segments that were told of */
 	const char *why;		/* the last one of them ended */
+	unsigned int left;		/* that were left, and were told of as finished */
 } fake;
 
 int clock_gettime(clockid_t clock, struct timespec *time)
@@ -204,6 +205,11 @@ void event_ended(const struct run *of, const struct store_facts *facts)
 	fake.why = facts->why;
 }
 
+void event_left(const struct store_left *left)
+{
+	fake.left += left->finished;
+}
+
 /* Nothing comes of these. */
 int server_fd(const struct server *server) { return -1; }
 void server_serve(struct server *server, uint64_t now) { }
@@ -311,6 +317,14 @@ TEST_F(run, nothing_is_on_longer_than_its_time)
 	EXPECT_EQ(2, fake.ons);
 	EXPECT_EQ(3, fake.taken);
 	EXPECT_EQ(0, fake.on_taken);
+}
+
+TEST_F(run, what_was_left_is_told_once_when_it_is_finished)
+{
+	run.after.left.finished = 2;
+	fake.turns = 5;
+	EXPECT_EQ(STATUS_OK, run_loop(&run));
+	EXPECT_EQ(2, fake.left);
 }
 
 TEST_F(run, where_nothing_can_be_recorded_the_exit_status_says_so)

@@ -114,4 +114,140 @@ TEST_F(store, links_and_pipes_are_not_followed)
 	EXPECT_TRUE(exists(self, "0000000010-20261122T120000Z.ftap"));
 }
 
+/* Bytes follow what can be read, so that it is as large as is wanted. */
+static int leave(FIXTURE_DATA(store) *self, uint64_t number, off_t size)
+{
+	char path[256];
+	int fd, error;
+
+	snprintf(path, sizeof(path), "%s/%010llu-20261122T120000Z.ftap.part", self->directory,
+		 (unsigned long long)number);
+	fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+	error = fd < 0 ? -errno : write_blocks(fd, BLOCKS);
+	if (!error && ftruncate(fd, size))
+		error = -errno;
+	close(fd);
+	return error;
+}
+
+#define LARGE (STORE_LEFT_PIECE + 1)
+
+/* Nothing is recorded before the store is open. */
+TEST_F(store, what_is_too_large_to_be_finished_at_once_waits)
+{
+	const struct store_segment *segments;
+	struct store_left left;
+	size_t n;
+
+	ASSERT_EQ(0, leave(self, 3, LARGE));
+	ASSERT_EQ(0, leave(self, 2, 16 + BLOCKS * BLOCK));
+	ASSERT_EQ(0, leave(self, 1, LARGE));
+	ASSERT_EQ(0, reopen(self, &any));
+	EXPECT_EQ(1, self->left.finished);
+	EXPECT_EQ(2, self->left.waiting);
+	EXPECT_EQ(2 * (uint64_t)LARGE, self->left.waiting_bytes);
+	EXPECT_STREQ(FIRST ".ftap.part " SECOND ".ftap 0000000003-20261122T120000Z.ftap.part ", list(self));
+	/* What comes takes neither name. */
+	ASSERT_EQ(0, add_segment(self->store, "size"));
+	EXPECT_EQ(4, store_number(self->store));
+	/* The oldest is first. */
+	EXPECT_STREQ(FIRST ".ftap", store_waiting(self->store, 0));
+	ASSERT_EQ(0, store_work_begin(self->store, STORE_MENDING, FIRST ".ftap"));
+	EXPECT_EQ(-EBUSY, store_work_begin(self->store, STORE_MENDING, "0000000003-20261122T120000Z.ftap"));
+	EXPECT_EQ(-EINVAL, store_work_end(self->store, true));
+	ASSERT_EQ(0, store_mended(self->store, 0, &left));
+	EXPECT_EQ(1, left.finished);
+	EXPECT_FALSE(store_waits(self->store, FIRST ".ftap"));
+	segments = store_segments(self->store, &n);
+	ASSERT_EQ(3, n);
+	EXPECT_STREQ(FIRST ".ftap", segments[0].name);
+	EXPECT_TRUE(strstr(index_text(self), FIRST ".ftap\t-\t-\t-\t-\t-\t-\tleft behind"));
+	/* One that cannot be mended waits until it is tried again. */
+	ASSERT_EQ(0, store_work_begin(self->store, STORE_MENDING, "0000000003-20261122T120000Z.ftap"));
+	ASSERT_EQ(0, store_mended(self->store, -EIO, &left));
+	EXPECT_EQ(0, left.finished + left.bad);
+	store_postpone(self->store, "0000000003-20261122T120000Z.ftap", 10);
+	EXPECT_EQ(NULL, store_waiting(self->store, 9));
+	EXPECT_STREQ("0000000003-20261122T120000Z.ftap", store_waiting(self->store, 10));
+	store_resume(self->store);
+	EXPECT_STREQ("0000000003-20261122T120000Z.ftap", store_waiting(self->store, 0));
+	/* One of nothing is bad, and one that somebody removed is forgotten. */
+	ASSERT_EQ(0, store_work_begin(self->store, STORE_MENDING, "0000000003-20261122T120000Z.ftap"));
+	ASSERT_EQ(0, store_mended(self->store, 1, &left));
+	EXPECT_EQ(1, left.bad);
+	EXPECT_TRUE(exists(self, "0000000003-20261122T120000Z.ftap.bad"));
+	EXPECT_EQ(NULL, store_waiting(self->store, UINT64_MAX));
+	EXPECT_EQ(-EINVAL, store_mended(self->store, 0, &left));
+	EXPECT_EQ(-ENOENT, store_work_begin(self->store, STORE_MENDING, FIRST ".ftap"));
+}
+
+TEST_F(store, what_waits_and_is_removed_is_forgotten)
+{
+	struct store_left left;
+	char path[256];
+
+	ASSERT_EQ(0, leave(self, 1, LARGE));
+	ASSERT_EQ(0, reopen(self, &any));
+	ASSERT_EQ(0, store_work_begin(self->store, STORE_MENDING, FIRST ".ftap"));
+	snprintf(path, sizeof(path), "%s/" FIRST ".ftap.part", self->directory);
+	ASSERT_EQ(0, unlink(path));
+	EXPECT_EQ(-ENOENT, store_mended(self->store, -EIO, &left));
+	EXPECT_FALSE(store_waits(self->store, FIRST ".ftap"));
+}
+
+/* All of what is finished at once is no more than that, not each. */
+TEST_F(store, many_that_are_small_are_not_finished_at_once_either)
+{
+	for (uint64_t i = 1; i <= 5; i++)
+		ASSERT_EQ(0, leave(self, i, STORE_LEFT_PIECE / 2));
+	ASSERT_EQ(0, reopen(self, &any));
+	EXPECT_EQ(2, self->left.finished);
+	EXPECT_EQ(3, self->left.waiting);
+}
+
+/* Else they would keep anything from being recorded until they are finished. */
+TEST_F(store, what_waits_counts_and_goes_last)
+{
+	struct store_limits limits = { 0 };
+	unsigned int deleted;
+	char path[256];
+	uint64_t each;
+	int fd;
+
+	ASSERT_EQ(0, leave(self, 1, LARGE));
+	snprintf(path, sizeof(path), "%s/" FIRST ".ftap.part", self->directory);
+	fd = open(path, O_WRONLY);
+	/* So that it takes some room that others do not. */
+	ASSERT_EQ(0, posix_fallocate(fd, 0, LARGE));
+	close(fd);
+	ASSERT_EQ(0, reopen(self, &any));
+	ASSERT_EQ(0, add_segment(self->store, "size"));
+	each = store_bytes(self->store);
+	EXPECT_FALSE(store_forget_gone(self->store, FIRST ".ftap"));
+	limits.quota = LARGE;
+	store_limit(self->store, &limits);
+	EXPECT_FALSE(store_fits(self->store, 0));
+	limits.quota = 2 * LARGE;
+	store_limit(self->store, &limits);
+	EXPECT_TRUE(store_fits(self->store, 0));
+	ASSERT_EQ(0, store_make_space(self->store, 2 * LARGE - each, &deleted));
+	EXPECT_EQ(2, deleted);
+	EXPECT_FALSE(exists(self, FIRST ".ftap.part"));
+	EXPECT_FALSE(store_waits(self->store, FIRST ".ftap"));
+	EXPECT_TRUE(store_fits(self->store, 2 * LARGE));
+}
+
+TEST_F(store, when_it_ended_is_known_of_what_was_left)
+{
+	const struct timespec times[] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = TIME + 60 } };
+	char path[256];
+	size_t n;
+
+	ASSERT_EQ(0, leave(self, 1, 16 + BLOCKS * BLOCK + 10));
+	snprintf(path, sizeof(path), "%s/" FIRST ".ftap.part", self->directory);
+	ASSERT_EQ(0, utimensat(AT_FDCWD, path, times, 0));
+	ASSERT_EQ(0, reopen(self, &any));
+	EXPECT_EQ(TIME + 60, store_segments(self->store, &n)->ended);
+}
+
 TEST_HARNESS_MAIN

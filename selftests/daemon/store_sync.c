@@ -316,21 +316,57 @@ TEST_F(store, a_folder_that_cannot_be_synced_loses_no_segment)
 	EXPECT_TRUE(exists(self, FIRST ".ftap"));
 }
 
-/* What a daemon before left is finished in the same order. */
-TEST_F(store, what_was_left_is_synced_before_it_is_counted)
+/*
+ * A daemon before may have synced it, in vain: then a sync says nothing of it any more, although what
+ * is in memory is not what the disk has. So it is written again, and finished in the same order.
+ */
+TEST_F(store, what_was_left_is_written_again_before_it_is_counted)
+{
+	const char *order = "write\nfsync file\nrename " FIRST ".ftap.part " FIRST ".ftap\n";
+
+	fail = "fsync file";
+	EXPECT_EQ(-EIO, add_segment(self->store, "size"));
+	fail = NULL;
+	store_close(self->store);
+	self->store = NULL;
+	calls[0] = 0;
+	written = 0;
+	ASSERT_EQ(0, store_open(self->directory, &any, &self->left, &self->store));
+	EXPECT_EQ(1, self->left.finished);
+	EXPECT_EQ(0, strncmp(calls, order, strlen(order))) TH_LOG("%s", calls);
+	EXPECT_EQ(16 + BLOCKS * BLOCK, written);
+	EXPECT_NE(NULL, strstr(calls, "fsync folder\n"));
+}
+
+/* Nor has it its name where the disk does not take it then. */
+TEST_F(store, what_was_left_and_is_not_taken_stays)
 {
 	int fd = store_begin(self->store, TIME);
 
 	ASSERT_EQ(0, write_blocks(fd, BLOCKS));
-	store_close(self->store);
-	self->store = NULL;
-	calls[0] = 0;
-	ASSERT_EQ(0, store_open(self->directory, &any, &self->left, &self->store));
+	fail = "fsync file";
+	ASSERT_EQ(0, reopen(self, &any));
+	fail = NULL;
+	EXPECT_EQ(1, self->left.failed);
+	EXPECT_TRUE(exists(self, FIRST ".ftap.part"));
+	EXPECT_EQ(0, finished(self));
+}
+
+/* A file system that copies what is written has no room for that now: it may have some later. */
+TEST_F(store, what_was_left_and_has_no_room_waits)
+{
+	int fd = store_begin(self->store, TIME);
+
+	ASSERT_EQ(0, write_blocks(fd, BLOCKS));
+	fail = "fsync file";
+	fail_errno = ENOSPC;
+	ASSERT_EQ(0, reopen(self, &any));
+	fail = NULL;
+	EXPECT_EQ(0, self->left.failed);
+	EXPECT_EQ(1, self->left.waiting);
+	EXPECT_STREQ(FIRST ".ftap", store_waiting(self->store, 0));
+	ASSERT_EQ(0, reopen(self, &any));
 	EXPECT_EQ(1, self->left.finished);
-	EXPECT_EQ(0, strncmp(calls, "fsync file\nrename " FIRST ".ftap.part " FIRST ".ftap\n",
-			     strlen("fsync file\nrename " FIRST ".ftap.part " FIRST ".ftap\n")))
-		TH_LOG("%s", calls);
-	EXPECT_NE(NULL, strstr(calls, "fsync folder\n"));
 }
 
 TEST_HARNESS_MAIN
