@@ -38,14 +38,20 @@ miss(struct images_answer *answer, const char *format, ...)
 	va_end(list);
 }
 
-static bool copy(const struct images_saver *saver, int from, int to)
+/* So many bytes, or all there are: its owner may let it grow for as long as it is copied. */
+static bool copy(const struct images_saver *saver, int from, int to, uint64_t size)
 {
 	static char buffer[COPY];
 	ssize_t n, one;
 
-	while ((n = read(from, buffer, sizeof(buffer)))) {
-		if (n < 0 && errno == EINTR)
+	for (; size; size -= (uint64_t)n) {
+		n = read(from, buffer, size < sizeof(buffer) ? size : sizeof(buffer));
+		if (n < 0 && errno == EINTR) {
+			n = 0;
 			continue;
+		}
+		if (!n)
+			break;
 		if (n < 0 || __atomic_load_n(&saver->over, __ATOMIC_ACQUIRE))
 			return false;
 		for (ssize_t done = 0; done < n; done += one) {
@@ -110,7 +116,7 @@ static bool copy_whole(const struct images_saver *saver, int from, int to,
 	} else if (!has_space(saver, (uint64_t)before.st_size)) {
 		miss(answer, "%.180s: there is no room for its %lld bytes", request->path,
 		     (long long)before.st_size);
-	} else if (!copy(saver, from, to) || fsync(to)) {
+	} else if (!copy(saver, from, to, (uint64_t)before.st_size) || fsync(to)) {
 		miss(answer, "%.180s: %s", request->path, strerror(errno));
 	} else if (fstat(from, &after) || fstat(to, &copied) || !same(&before, &after) ||
 		   copied.st_size != before.st_size || !flowtap_mapping_is(&mapping, to)) {
