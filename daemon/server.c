@@ -48,6 +48,7 @@ struct server {
 	uint64_t now;			/* as it was told last */
 	uint64_t window;		/* when the present second of the rate began */
 	unsigned int accepted;		/* in it */
+	uint64_t again;			/* nobody can be accepted before: there are no more files */
 	unsigned int n;
 	struct client clients[SERVER_CLIENTS];
 };
@@ -251,7 +252,7 @@ static struct server_peer peer_of(const struct server *server, int fd)
 
 static bool may_accept(struct server *server)
 {
-	if (server->n == SERVER_CLIENTS)
+	if (server->n == SERVER_CLIENTS || server->now < server->again)
 		return false;
 	if (server->now - server->window >= NS) {
 		server->window = server->now;
@@ -308,9 +309,13 @@ static void accept_all(struct server *server)
 
 	while (may_accept(server)) {
 		fd = accept4(server->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
-		if (fd < 0)
+		/* Who cannot be accepted stays, and would wake us again and again. */
+		if (fd < 0 && (errno == EMFILE || errno == ENFILE || errno == ENOBUFS || errno == ENOMEM))
+			server->again = server->now + NS;
+		else if (fd < 0)
 			return;
-		accept_one(server, fd);
+		else
+			accept_one(server, fd);
 	}
 	epoll_ctl(server->epoll, EPOLL_CTL_DEL, server->listener, NULL);
 	server->accepting = false;

@@ -13,6 +13,7 @@
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
@@ -331,6 +332,38 @@ TEST_F(server, no_more_are_accepted_in_a_second_than_its_rate)
 	EXPECT_STREQ("you said hi\n", heard);
 	for (int i = 0; i < 8; i++)
 		close(fds[i]);
+}
+
+/* Nor does who cannot be accepted, as there are no more files. */
+TEST_F(server, who_finds_no_file_left_waits_and_wakes_nobody)
+{
+	struct pollfd wait;
+	struct rlimit limit, least;
+	char heard[100] = "";
+	int fd, next;
+
+	ASSERT_EQ(0, open_server(self, self->path, NULL));
+	fd = connect_path(self->path);
+	ASSERT_LE(0, fd);
+	ASSERT_EQ(3, write(fd, "hi\n", 3));
+	next = dup(fd);
+	close(next);
+	ASSERT_EQ(0, getrlimit(RLIMIT_NOFILE, &limit));
+	least = (struct rlimit){ (rlim_t)next, limit.rlim_max };
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &least));
+	server_serve(self->server, self->now);
+	wait = (struct pollfd){ .fd = server_fd(self->server), .events = POLLIN };
+	EXPECT_EQ(0, poll(&wait, 1, 0));
+	server_serve(self->server, self->now + SECOND - 1);
+	EXPECT_EQ(0, poll(&wait, 1, 0));
+	EXPECT_EQ(0, self->answers);
+	ASSERT_EQ(0, setrlimit(RLIMIT_NOFILE, &limit));
+	self->now += SECOND;
+	server_serve(self->server, self->now);
+	serve(self);
+	hear_all(fd, heard, sizeof(heard) - 1);
+	EXPECT_STREQ("you said hi\n", heard);
+	close(fd);
 }
 
 /* Who does not read what it asked for. */
