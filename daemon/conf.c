@@ -154,6 +154,7 @@ static const struct unit *units_of(enum kind kind)
 static bool parse_amount(const char *text, const struct unit *units, uint64_t *value)
 {
 	uint64_t whole = 0, part = 0, scale = 1;
+	unsigned __int128 fraction;
 	const char *at = text;
 
 	for (; isdigit((unsigned char)*at); at++)
@@ -177,11 +178,13 @@ static bool parse_amount(const char *text, const struct unit *units, uint64_t *v
 	for (; units->name; units++) {
 		if (strcmp(at, units->name))
 			continue;
+		/* A part of a day has more ns, times a million, than 64 bits. */
+		fraction = (unsigned __int128)part * units->factor;
 		/* Half a byte is nothing. */
-		if (part * units->factor % scale)
+		if (fraction % scale)
 			return false;
 		return !__builtin_mul_overflow(whole, units->factor, value) &&
-		       !__builtin_add_overflow(*value, part * units->factor / scale, value);
+		       !__builtin_add_overflow(*value, (uint64_t)(fraction / scale), value);
 	}
 	return false;
 }

@@ -119,6 +119,14 @@ TEST_F(conf, each_kind_of_value_is_taken)
 	EXPECT_EQ(CONF_FORMAT_ZSTF, self->conf.format);
 }
 
+/* Its part of a day, times a million, does not fit 64 bits. */
+TEST_F(conf, a_part_of_a_day_is_what_it_says)
+{
+	load_text(self, "[segments]\ntime = 0.500000d\n");
+	ASSERT_EQ(0, self->result) TH_LOG("%s", self->error);
+	EXPECT_EQ(12 * 3600000000000ULL, self->conf.time);
+}
+
 TEST_F(conf, what_is_wrong_is_told_with_its_line_and_a_way_out)
 {
 	static const struct {
