@@ -78,6 +78,9 @@ struct run {
 	uint64_t crash_silent;	/* until then none triggers */
 	uint64_t crash_reported; /* until then one that cannot be saved is only counted */
 	uint64_t crashes_passed; /* that were counted only */
+	uint64_t probes_reported; /* until then what is probed and cannot be saved is only counted */
+	uint64_t probes_passed;	/* that were */
+	uint64_t missed_reported; /* until then nobody is told that triggers were missed */
 	struct probes *probes;	/* NULL: none */
 	struct metrics figures;
 	struct answer_page page;

@@ -117,6 +117,17 @@ static void handle_crash(struct run *run, const struct crash *crash)
 	run->crashes_passed = 0;
 }
 
+/* Whether it is told now; then it is told again a minute later at the earliest. */
+static bool is_due(uint64_t *next)
+{
+	const uint64_t now = number_now();
+
+	if (now < *next)
+		return false;
+	*next = now + MINUTE;
+	return true;
+}
+
 /* A process that dumps core is as it was for as long as that takes. */
 static void handle_crashes(struct run *run)
 {
@@ -125,7 +136,7 @@ static void handle_crashes(struct run *run)
 
 	while (run->crashes >= 0 && (got = crash_next(run->crashes, &crash)) > 0)
 		handle_crash(run, &crash);
-	if (got == -ENOBUFS)
+	if (got == -ENOBUFS && is_due(&run->missed_reported))
 		complain("crashes came faster than they could be taken: some saved nothing");
 }
 
@@ -136,17 +147,27 @@ static void handle_probe(void *argument, const struct probe_event *event, uint32
 		.time = number_raw(event->time), .address = event->address, .pid = event->pid,
 		.tid = event->tid, .cause = cause,
 	};
-	int error = run_trigger(argument, &trigger, text);
+	struct run *run = argument;
+	int error = run_trigger(run, &trigger, text);
 
-	if (error)
-		complain("'%s' of process %u was not saved: %s", text, event->pid,
-			 error == -EAGAIN ? "nothing is being recorded" : strerror(-error));
+	if (!error)
+		return;
+	/* Anybody may call a function, as often as he likes. */
+	if (!is_due(&run->probes_reported)) {
+		run->probes_passed++;
+		return;
+	}
+	complain("'%s' of process %u was not saved: %s; %llu before it were not either", text,
+		 event->pid, error == -EAGAIN ? "nothing is being recorded" : strerror(-error),
+		 (unsigned long long)run->probes_passed);
+	run->probes_passed = 0;
 }
 
 void run_take_triggers(struct run *run)
 {
 	handle_crashes(run);
-	if (run->probes && probes_serve(run->probes, handle_probe, run))
+	if (run->probes && probes_serve(run->probes, handle_probe, run) &&
+	    is_due(&run->missed_reported))
 		complain("functions and tracepoints were reached faster than that could be taken: some "
 			 "saved nothing");
 }

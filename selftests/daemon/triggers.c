@@ -302,11 +302,20 @@ TEST_F(triggers, what_is_probed_saves)
 			   "took=2.000 ms\" pid=31 tid=32\n"));
 	run_take_triggers(&self->run);
 	EXPECT_TRUE(strstr(logged_since(&self->logged), "reached faster than that could be taken"));
-	n_probes = 1;
+	/* At most once a minute. */
+	run_take_triggers(&self->run);
+	EXPECT_STREQ("", logged_since(&self->logged));
+	n_probes = 3;
 	self->run.state = RUN_STOPPED;
 	run_take_triggers(&self->run);
-	EXPECT_TRUE(strstr(logged_since(&self->logged), "of process 31 was not saved: nothing is being "
-			   "recorded"));
+	EXPECT_STREQ("level=error event=message text=\"'/bin/x:f 1ms took=2.000 ms' of process 31 was not "
+		     "saved: nothing is being recorded; 0 before it were not either\"\n",
+		     logged_since(&self->logged));
+	/* As if that minute were over. */
+	self->run.probes_reported = 0;
+	n_probes = 1;
+	run_take_triggers(&self->run);
+	EXPECT_TRUE(strstr(logged_since(&self->logged), "recorded; 2 before it were not either"));
 	run_close_triggers(&self->run);
 	EXPECT_EQ(1, closed);
 }
