@@ -257,17 +257,14 @@ struct after_options run_after_options(const struct conf *conf)
 static void work_after(struct run *run, uint64_t now)
 {
 	const uint64_t before = run->after.deleted;
-	const struct store_segment *segments;
-	size_t n;
 
 	after_step(&run->after, now, wall_seconds());
 	run->figures.segments_deleted += run->after.deleted - before;
 	event_left(&run->after.left);
 	run->after.left = (struct store_left){ 0 };
-	if (!run->images)
-		return;
-	segments = store_segments(run->store, &n);
-	images_step(run->images, n ? segments[0].number : store_number(run->store));
+	/* One that is not finished yet names files as well. */
+	if (run->images)
+		images_step(run->images, store_oldest(run->store));
 }
 
 /* There is no room, or the disk takes no more: what is there is finished, and recording waits. */

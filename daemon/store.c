@@ -557,6 +557,22 @@ uint64_t store_number(const struct store *store)
 	return store->next - 1;
 }
 
+uint64_t store_oldest(const struct store *store)
+{
+	uint64_t oldest = store_number(store);
+
+	if (store->n && store->segments[0].number < oldest)
+		oldest = store->segments[0].number;
+	if (store->n_waiting && store->waiting[0].number < oldest)
+		oldest = store->waiting[0].number;
+	for (unsigned int i = 0; i < store->n_unfinished; i++)
+		if (store->unfinished[i].segment.number < oldest)
+			oldest = store->unfinished[i].segment.number;
+	if (store->n_writing && store->writing[0].segment.number < oldest)
+		oldest = store->writing[0].segment.number;
+	return oldest;
+}
+
 uint64_t store_bytes(const struct store *store)
 {
 	return store->bytes;

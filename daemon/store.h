@@ -179,6 +179,11 @@ const struct store_segment *store_finished(struct store *store);
 int store_index_error(struct store *store);
 /* Of the segment that was begun last, ever; 0: none was. */
 uint64_t store_number(const struct store *store);
+/*
+ * Of the oldest segment that is there, finished or not, or being written; of the one that was begun last
+ * where there is none.
+ */
+uint64_t store_oldest(const struct store *store);
 /* Finished segments, the oldest first; valid until the next call that changes them. */
 const struct store_segment *store_segments(const struct store *store, size_t *n);
 /* Bytes of all finished ones, and what they were decoded to. */

@@ -147,6 +147,7 @@ TEST_F(store, what_is_too_large_to_be_finished_at_once_waits)
 	EXPECT_EQ(2, self->left.waiting);
 	EXPECT_EQ(2 * (uint64_t)LARGE, self->left.waiting_bytes);
 	EXPECT_STREQ(FIRST ".ftap.part " SECOND ".ftap 0000000003-20261122T120000Z.ftap.part ", list(self));
+	EXPECT_EQ(1, store_oldest(self->store));
 	/* What comes takes neither name. */
 	ASSERT_EQ(0, add_segment(self->store, "size"));
 	EXPECT_EQ(4, store_number(self->store));

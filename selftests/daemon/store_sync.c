@@ -160,6 +160,31 @@ TEST_F(store, they_are_written_a_piece_at_a_time)
 	EXPECT_EQ(0, store_retry(self->store, &again));
 }
 
+/* What files it names is wanted as well. */
+TEST_F(store, one_that_could_not_be_synced_is_the_oldest)
+{
+	struct store_facts facts;
+
+	EXPECT_EQ(0, store_oldest(self->store));
+	ASSERT_EQ(0, add_segment(self->store, "size"));
+	fail = "fsync file";
+	EXPECT_EQ(-EIO, add_segment(self->store, "size"));
+	fail = NULL;
+	ASSERT_EQ(0, add_segment(self->store, "size"));
+	EXPECT_EQ(1, store_oldest(self->store));
+	EXPECT_EQ(1, store_delete_oldest(self->store));
+	EXPECT_EQ(2, store_oldest(self->store));
+	EXPECT_EQ(1, store_retry(self->store, &facts));
+	EXPECT_EQ(2, store_oldest(self->store));
+	EXPECT_EQ(1, store_delete_oldest(self->store));
+	EXPECT_EQ(3, store_oldest(self->store));
+	EXPECT_EQ(1, store_delete_oldest(self->store));
+	/* Of the one that was begun last, until there is another one. */
+	EXPECT_EQ(3, store_oldest(self->store));
+	ASSERT_LE(0, store_begin(self->store, TIME));
+	EXPECT_EQ(4, store_oldest(self->store));
+}
+
 /* The first one's second piece cannot be read; the other one is written before that begins anew. */
 TEST_F(store, one_that_is_being_written_goes_first)
 {
