@@ -60,50 +60,51 @@ struct key {
 	const char *initial;
 	uint64_t least, most;
 	const char *const *words;
+	bool reload;			/* takes effect while it runs */
 };
 
 #define AT(member) offsetof(struct conf, member)
 
 static const struct key keys[] = {
-	{ "record", "source", WORD, AT(source), "auto", 0, 0, sources },
-	{ "record", "modes", WORD, AT(modes), "user", 0, 0, modes },
-	{ "record", "period", NUMBER, AT(period), "100000", 1000, UINT32_MAX, NULL },
-	{ "record", "on_time", TIME, AT(on_time), "1ms", 10000, 3600 * S, NULL },
-	{ "record", "on_period", TIME, AT(on_period), "100ms", 10000, 3600 * S, NULL },
-	{ "record", "ring_size", SIZE, AT(ring_size), "512k", 4 * KIB, 16 * MIB, NULL },
-	{ "record", "aux_size", SIZE, AT(aux_size), "4M", 8 * KIB, 256 * MIB, NULL },
-	{ "record", "strobe_on", TIME, AT(strobe_on), "0ns", 0, STROBE_NS_MAX, NULL },
-	{ "record", "strobe_off", TIME, AT(strobe_off), "0ns", 0, STROBE_NS_MAX, NULL },
-	{ "record", "overwrite", FLAG, AT(overwrite), "no", 0, 0, flags },
-	{ "record", "kernel_text", FLAG, AT(kernel_text), "yes", 0, 0, flags },
-	{ "tasks", "pid", LIST, AT(pids), "", 0, 0, NULL },
-	{ "tasks", "cgroup", LIST, AT(cgroups), "", 0, 0, NULL },
-	{ "tasks", "command", LIST, AT(commands), "", 0, 0, NULL },
-	{ "tasks", "exclude_cgroup", LIST, AT(not_cgroups), "", 0, 0, NULL },
-	{ "tasks", "exclude_command", LIST, AT(not_commands), "", 0, 0, NULL },
-	{ "budget", "cpu", SHARE, AT(cpu), "1%", 100, 1000000, NULL },
-	{ "budget", "loss", SHARE, AT(loss), "0.1%", 0, 1000000, NULL },
-	{ "budget", "least", SHARE, AT(least), "0.1%", 1, 1000000, NULL },
-	{ "budget", "memory", SIZE, AT(memory), "64M", 16 * MIB, 1024 * GIB, NULL },
-	{ "segments", "directory", TEXT, AT(directory), "/var/lib/flowtap", 1, 0, NULL },
-	{ "segments", "size", SIZE, AT(size), "64M", MIB, 1024 * GIB, NULL },
-	{ "segments", "time", TIME, AT(time), "10min", S, 30 * 86400 * S, NULL },
-	{ "segments", "quota", SIZE, AT(quota), "2G", 0, UINT64_MAX >> 1, NULL },
-	{ "segments", "free", SIZE, AT(free), "1G", 0, UINT64_MAX >> 1, NULL },
-	{ "segments", "compress", FLAG, AT(compress), "yes", 0, 0, flags },
-	{ "segments", "images", FLAG, AT(images), "yes", 0, 0, flags },
-	{ "snapshot", "size", SIZE, AT(snapshot_size), "8M", 4 * KIB, GIB, NULL },
-	{ "snapshot", "crash", FLAG, AT(crash), "no", 0, 0, flags },
-	{ "snapshot", "uprobe", LIST, AT(uprobes), "", 0, 0, NULL },
-	{ "snapshot", "tracepoint", LIST, AT(tracepoints), "", 0, 0, NULL },
-	{ "snapshot", "latency", LIST, AT(latencies), "", 0, 0, NULL },
-	{ "snapshot", "pause", TIME, AT(pause), "1s", 0, 3600 * S, NULL },
-	{ "decode", "format", WORD, AT(format), "none", 0, 0, formats },
-	{ "decode", "waiting", NUMBER, AT(waiting), "8", 1, 1000000, NULL },
-	{ "control", "socket", TEXT, AT(socket), "/run/flowtap/control", 1, 0, NULL },
-	{ "control", "group", TEXT, AT(group), "", 0, 0, NULL },
-	{ "control", "metrics", TEXT, AT(metrics), "/run/flowtap/metrics", 0, 0, NULL },
-	{ "service", "user", TEXT, AT(user), "", 0, 0, NULL },
+	{ "record", "source", WORD, AT(source), "auto", 0, 0, sources, false },
+	{ "record", "modes", WORD, AT(modes), "user", 0, 0, modes, false },
+	{ "record", "period", NUMBER, AT(period), "100000", 1000, UINT32_MAX, NULL, false },
+	{ "record", "on_time", TIME, AT(on_time), "1ms", 10000, 3600 * S, NULL, true },
+	{ "record", "on_period", TIME, AT(on_period), "100ms", 10000, 3600 * S, NULL, true },
+	{ "record", "ring_size", SIZE, AT(ring_size), "512k", 4 * KIB, 16 * MIB, NULL, false },
+	{ "record", "aux_size", SIZE, AT(aux_size), "4M", 8 * KIB, 256 * MIB, NULL, false },
+	{ "record", "strobe_on", TIME, AT(strobe_on), "0ns", 0, STROBE_NS_MAX, NULL, false },
+	{ "record", "strobe_off", TIME, AT(strobe_off), "0ns", 0, STROBE_NS_MAX, NULL, false },
+	{ "record", "overwrite", FLAG, AT(overwrite), "no", 0, 0, flags, false },
+	{ "record", "kernel_text", FLAG, AT(kernel_text), "yes", 0, 0, flags, false },
+	{ "tasks", "pid", LIST, AT(pids), "", 0, 0, NULL, false },
+	{ "tasks", "cgroup", LIST, AT(cgroups), "", 0, 0, NULL, true },
+	{ "tasks", "command", LIST, AT(commands), "", 0, 0, NULL, true },
+	{ "tasks", "exclude_cgroup", LIST, AT(not_cgroups), "", 0, 0, NULL, true },
+	{ "tasks", "exclude_command", LIST, AT(not_commands), "", 0, 0, NULL, true },
+	{ "budget", "cpu", SHARE, AT(cpu), "1%", 100, 1000000, NULL, true },
+	{ "budget", "loss", SHARE, AT(loss), "0.1%", 0, 1000000, NULL, true },
+	{ "budget", "least", SHARE, AT(least), "0.1%", 1, 1000000, NULL, true },
+	{ "budget", "memory", SIZE, AT(memory), "64M", 16 * MIB, 1024 * GIB, NULL, false },
+	{ "segments", "directory", TEXT, AT(directory), "/var/lib/flowtap", 1, 0, NULL, false },
+	{ "segments", "size", SIZE, AT(size), "64M", MIB, 1024 * GIB, NULL, true },
+	{ "segments", "time", TIME, AT(time), "10min", S, 30 * 86400 * S, NULL, true },
+	{ "segments", "quota", SIZE, AT(quota), "2G", 0, UINT64_MAX >> 1, NULL, true },
+	{ "segments", "free", SIZE, AT(free), "1G", 0, UINT64_MAX >> 1, NULL, true },
+	{ "segments", "compress", FLAG, AT(compress), "yes", 0, 0, flags, true },
+	{ "segments", "images", FLAG, AT(images), "yes", 0, 0, flags, false },
+	{ "snapshot", "size", SIZE, AT(snapshot_size), "8M", 4 * KIB, GIB, NULL, false },
+	{ "snapshot", "crash", FLAG, AT(crash), "no", 0, 0, flags, false },
+	{ "snapshot", "uprobe", LIST, AT(uprobes), "", 0, 0, NULL, false },
+	{ "snapshot", "tracepoint", LIST, AT(tracepoints), "", 0, 0, NULL, false },
+	{ "snapshot", "latency", LIST, AT(latencies), "", 0, 0, NULL, false },
+	{ "snapshot", "pause", TIME, AT(pause), "1s", 0, 3600 * S, NULL, false },
+	{ "decode", "format", WORD, AT(format), "none", 0, 0, formats, true },
+	{ "decode", "waiting", NUMBER, AT(waiting), "8", 1, 1000000, NULL, true },
+	{ "control", "socket", TEXT, AT(socket), "/run/flowtap/control", 1, 0, NULL, false },
+	{ "control", "group", TEXT, AT(group), "", 0, 0, NULL, false },
+	{ "control", "metrics", TEXT, AT(metrics), "/run/flowtap/metrics", 0, 0, NULL, false },
+	{ "service", "user", TEXT, AT(user), "", 0, 0, NULL, false },
 };
 
 #define KEYS (sizeof(keys) / sizeof(keys[0]))
@@ -484,6 +485,57 @@ int conf_load(const char *path, struct conf *conf, char **error)
 	if (complaint.error)
 		conf_free(conf);
 	return complaint.error;
+}
+
+/* --- What takes effect when it is started again. --- */
+
+static bool same_lists(const struct conf_list *one, const struct conf_list *other)
+{
+	if (one->n != other->n)
+		return false;
+	for (size_t i = 0; i < one->n; i++)
+		if (strcmp(one->items[i], other->items[i]))
+			return false;
+	return true;
+}
+
+static bool same(const struct key *key, const struct conf *one, const struct conf *other)
+{
+	const void *a = (const char *)one + key->offset, *b = (const char *)other + key->offset;
+
+	switch (key->kind) {
+	case WORD:
+	case SHARE:
+		return *(const uint32_t *)a == *(const uint32_t *)b;
+	case FLAG:
+		return *(const bool *)a == *(const bool *)b;
+	case TEXT:
+		return !strcmp(*(char *const *)a, *(char *const *)b);
+	case LIST:
+		return same_lists(a, b);
+	default:
+		return *(const uint64_t *)a == *(const uint64_t *)b;
+	}
+}
+
+void conf_unapplied(const struct conf *holds, const struct conf *read, char text[CONF_UNAPPLIED])
+{
+	const char *section = "";
+	size_t n = 0;
+
+	text[0] = 0;
+	for (size_t i = 0; i < KEYS; i++) {
+		const struct key *key = &keys[i];
+
+		if (key->reload || same(key, holds, read) || n >= CONF_UNAPPLIED)
+			continue;
+		if (strcmp(section, key->section))
+			n += (size_t)snprintf(text + n, CONF_UNAPPLIED - n, "%s[%s] %s", n ? ", " : "",
+					      key->section, key->name);
+		else
+			n += (size_t)snprintf(text + n, CONF_UNAPPLIED - n, ", %s", key->name);
+		section = key->section;
+	}
 }
 
 /* --- Back to text. --- */

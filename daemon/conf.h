@@ -9,6 +9,7 @@
 
 #define CONF_LIST_MAX 256	/* entries of a list */
 #define CONF_TEXT_MAX 4095	/* bytes of a value */
+#define CONF_UNAPPLIED 1024	/* bytes: the names of all keys */
 #define CONF_CGROUP_MAX 254	/* of a cgroup's path, without a slash at its beginning */
 
 struct conf_list {
@@ -106,6 +107,11 @@ int conf_default(struct conf *conf);
  * the file.
  */
 int conf_load(const char *path, struct conf *conf, char **error);
+/*
+ * The keys that differ and take effect only when flowtapd is started again: "[SECTION] KEY, KEY,
+ * [SECTION] KEY"; "": none.
+ */
+void conf_unapplied(const struct conf *holds, const struct conf *read, char text[CONF_UNAPPLIED]);
 /* All that holds, as a file that says it. 0; -errno of the writing. */
 int conf_print(const struct conf *conf, int fd);
 void conf_free(struct conf *conf);

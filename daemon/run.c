@@ -436,7 +436,7 @@ static void reload(struct run *run)
 	struct after_options after;
 	struct store_limits limits;
 	struct conf conf;
-	char *error;
+	char *error, unapplied[CONF_UNAPPLIED];
 
 	run->reload = false;
 	notify_reloading(&run->notify);
@@ -444,6 +444,10 @@ static void reload(struct run *run)
 		complain("%s: what was before holds", error ? error : "no memory");
 		free(error);
 	} else {
+		conf_unapplied(&run->conf, &conf, unapplied);
+		if (*unapplied)
+			complain("%s: as it was: such a change holds when flowtapd is started again",
+				 unapplied);
 		run->conf.on_time = conf.on_time;
 		run->conf.on_period = conf.on_period;
 		run->conf.cpu = conf.cpu;

@@ -246,6 +246,33 @@ TEST_F(conf, a_file_that_cannot_be_read_says_why)
 	EXPECT_EQ(-EISDIR, self->result);
 }
 
+TEST_F(conf, what_a_reload_leaves_as_it_was_is_named)
+{
+	static const struct {
+		const char *text, *unapplied;
+	} cases[] = {
+		{ "", "" },
+		{ "[budget]\ncpu = 7%\n[tasks]\ncommand = a\n[segments]\ncompress = no\n", "" },
+		{ "[segments]\nimages = no\n", "[segments] images" },
+		{ "[record]\nsource = ete\nring_size = 1M\non_time = 2ms\n[tasks]\npid = 7\n"
+		  "[control]\ngroup = perf\n",
+		  "[record] source, ring_size, [tasks] pid, [control] group" },
+	};
+	char text[CONF_UNAPPLIED];
+	struct conf holds;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		load_text(self, cases[i].text);
+		ASSERT_EQ(0, self->result) TH_LOG("%s", self->error);
+		ASSERT_EQ(0, conf_default(&holds));
+		conf_unapplied(&holds, &self->conf, text);
+		EXPECT_STREQ(cases[i].unapplied, text);
+		conf_unapplied(&self->conf, &self->conf, text);
+		EXPECT_STREQ("", text);
+		conf_free(&holds);
+	}
+}
+
 TEST_F(conf, what_is_printed_is_read_back)
 {
 	char first[8192], second[8192];

@@ -18,6 +18,7 @@
 #include "../../tools/common/tool.h"
 #include "events.h"
 #include "folder.h"
+#include "logged.h"
 #include "support/kselftest_harness.h"
 
 #define HOUR 3600000000000ULL
@@ -510,6 +511,27 @@ TEST_F(run, another_budget_is_told_to_what_looks_for_processes)
 	run.reload = true;
 	EXPECT_EQ(STATUS_OK, run_loop(&run));
 	EXPECT_EQ(70000, fake.limited);
+}
+
+TEST_F(run, what_a_reload_cannot_change_is_told)
+{
+	struct logged logged;
+	char path[128];
+	FILE *file;
+
+	snprintf(path, sizeof(path), "%s/conf", self->directory);
+	file = fopen(path, "w");
+	ASSERT_TRUE(file);
+	fputs("[budget]\nmemory = 32M\n[segments]\ncompress = no\n", file);
+	fclose(file);
+	run.path = path;
+	run.reload = true;
+	logged_open(&logged);
+	EXPECT_EQ(STATUS_OK, run_loop(&run));
+	EXPECT_STREQ("level=error event=message text=\"[budget] memory: as it was: such a change holds when "
+		     "flowtapd is started again\"\n", logged_since(&logged));
+	logged_close(&logged);
+	EXPECT_EQ(64U << 20, run.conf.memory);
 }
 
 TEST_HARNESS_MAIN
