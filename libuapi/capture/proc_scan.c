@@ -30,9 +30,9 @@ struct process {
 	uint64_t started;
 	uint64_t program;
 	uint64_t look;			/* number of the look that saw it last */
-	identity *mappings;		/* at that look */
+	identity *mappings;		/* at that look, sorted: it may have many thousands */
 	size_t n_mappings;
-	uint32_t *threads;
+	uint32_t *threads;		/* sorted */
 	size_t n_threads;
 };
 
@@ -197,6 +197,20 @@ static int remove_ended(struct flowtap_proc_scan *scan)
 
 /* One look at one process. */
 
+static int by_tid(const void *one, const void *other)
+{
+	const uint32_t *a = one, *b = other;
+
+	return (*a > *b) - (*a < *b);
+}
+
+static int by_identity(const void *one, const void *other)
+{
+	const identity *a = one, *b = other;
+
+	return (*a > *b) - (*a < *b);
+}
+
 static int write_thread(void *argument, uint32_t tid)
 {
 	struct look *look = argument;
@@ -208,11 +222,9 @@ static int write_thread(void *argument, uint32_t tid)
 		.pid = process->pid,
 		.tid = tid,
 	};
+	const bool known = process->n_threads &&
+			   bsearch(&tid, process->threads, process->n_threads, sizeof(tid), by_tid);
 
-	bool known = false;
-
-	for (size_t i = 0; i < process->n_threads && !known; i++)
-		known = process->threads[i] == tid;
 	if (!known && !flowtap_proc_status(process->pid, tid, &status))
 		return 0;
 	if (FLOWTAP_GROW(look->threads, look->n_threads))
@@ -230,10 +242,8 @@ static identity identify(const struct flowtap_proc_mapping *mapping)
 
 static bool was_there(const struct process *process, identity mapping)
 {
-	for (size_t i = 0; i < process->n_mappings; i++)
-		if (process->mappings[i] == mapping)
-			return true;
-	return false;
+	return process->n_mappings && bsearch(&mapping, process->mappings, process->n_mappings,
+					      sizeof(mapping), by_identity);
 }
 
 static int add_mapping(void *argument, const struct flowtap_proc_mapping *mapping)
@@ -364,11 +374,15 @@ static int look_at(struct look *look, bool fresh)
 	process->threads = look->threads;
 	process->n_threads = look->n_threads;
 	look->threads = NULL;
+	if (process->n_threads)
+		qsort(process->threads, process->n_threads, sizeof(process->threads[0]), by_tid);
 	if (look->n && !look->quiet) {
 		free(process->mappings);
 		process->mappings = look->mappings;
 		process->n_mappings = look->n;
 		look->mappings = NULL;
+		qsort(process->mappings, process->n_mappings, sizeof(process->mappings[0]),
+		      by_identity);
 	}
 	return err;
 }

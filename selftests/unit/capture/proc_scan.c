@@ -10,6 +10,7 @@
 #include <flowtap/sideband.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -80,6 +81,55 @@ TEST(the_pause_is_as_long_as_the_share_wants)
 			TH_LOG("%u", cases[i].share);
 		flowtap_proc_scan_free(scan);
 	}
+}
+
+static size_t sorted;			/* the most that was sorted at once */
+
+void qsort(void *base, size_t n, size_t size, int (*compare)(const void *, const void *))
+{
+	if (n > sorted)
+		sorted = n;
+	((__typeof__(&qsort))dlsym(RTLD_NEXT, "qsort"))(base, n, size, compare);
+}
+
+static int count_mapping(void *argument, const struct flowtap_mapping *mapping)
+{
+	unsigned int *told = argument;
+
+	(void)mapping;
+	++*told;
+	return 0;
+}
+
+/*
+ * Anybody may have 65530 of them, in each process, and who drains the rings waits for that look. They are
+ * looked for where they are sorted.
+ */
+TEST(many_mappings_are_not_compared_with_each_other)
+{
+	unsigned int told = 0;
+	const struct flowtap_sideband_sink out = { .mapped = count_mapping, .argument = &told };
+	const size_t page = (size_t)sysconf(_SC_PAGESIZE), n = 1000, size = (2 * n + 2) * page;
+	const pid_t pid = getpid();
+	struct flowtap_proc_scan *scan = flowtap_proc_scan_new(&pid, 1, false);
+	char *pages = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ASSERT_TRUE(scan);
+	ASSERT_NE(MAP_FAILED, (void *)pages);
+	for (size_t i = 0; i < n; i++)
+		ASSERT_EQ(0, mprotect(pages + 2 * i * page, page, PROT_READ | PROT_EXEC));
+	ASSERT_EQ(0, flowtap_proc_scan_start(scan, &out, false));
+	EXPECT_LE(n, told);
+	EXPECT_LE(n, sorted);
+	/* Each of them is found, and one that is new is not. */
+	told = 0;
+	ASSERT_EQ(0, flowtap_proc_scan_again(scan, &out, true));
+	EXPECT_EQ(0, told);
+	ASSERT_EQ(0, mprotect(pages + size - page, page, PROT_READ | PROT_EXEC));
+	ASSERT_EQ(0, flowtap_proc_scan_again(scan, &out, true));
+	EXPECT_EQ(1, told);
+	flowtap_proc_scan_free(scan);
+	munmap(pages, size);
 }
 
 /* Whether it looks when it is drained, so long after the last look began. */
