@@ -72,11 +72,12 @@ int notify_open(struct notify *notify)
 	return error;
 }
 
-int notify_send(const struct notify *notify, const char *format, ...)
+int notify_send(struct notify *notify, const char *format, ...)
 {
+	static const char ready[] = "READY=1";
 	char message[MESSAGE];
+	int n, error;
 	va_list ap;
-	int n;
 
 	if (notify->fd < 0)
 		return 0;
@@ -85,10 +86,14 @@ int notify_send(const struct notify *notify, const char *format, ...)
 	va_end(ap);
 	if (n < 0 || n >= MESSAGE)
 		return -EMSGSIZE;
-	return send(notify->fd, message, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT) == n ? 0 : -errno;
+	error = send(notify->fd, message, (size_t)n, MSG_NOSIGNAL | MSG_DONTWAIT) == n ? 0 : -errno;
+	/* Whoever waits for that would end us; all else is said again, or is not waited for. */
+	if (!strncmp(message, ready, sizeof(ready) - 1))
+		notify->unready = error == -EAGAIN || error == -ENOBUFS;
+	return error;
 }
 
-int notify_reloading(const struct notify *notify)
+int notify_reloading(struct notify *notify)
 {
 	struct timespec now;
 

@@ -6,10 +6,12 @@
 #ifndef FLOWTAP_DAEMON_NOTIFY_H
 #define FLOWTAP_DAEMON_NOTIFY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct notify {
 	int fd;			/* -1: nobody listens */
+	bool unready;		/* READY=1 was not taken: it is to be said again */
 	uint64_t watchdog;	/* ns within which a sign of life is to come; 0: none is wanted */
 };
 
@@ -18,11 +20,14 @@ struct notify {
  * them. 0; -EINVAL: a socket's name that cannot be; -errno of the socket.
  */
 int notify_open(struct notify *notify);
-/* Lines "KEY=VALUE". 0, also where nobody listens; -EMSGSIZE; -errno of the sending. */
-int notify_send(const struct notify *notify, const char *format, ...)
+/*
+ * Lines "KEY=VALUE", READY=1 first. 0, also where nobody listens; -EMSGSIZE; -errno of the sending:
+ * -EAGAIN where the manager has too much to hear, which is not waited for.
+ */
+int notify_send(struct notify *notify, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Anew what was said at the start: RELOADING=1 with the time, until READY=1. As notify_send. */
-int notify_reloading(const struct notify *notify);
+int notify_reloading(struct notify *notify);
 void notify_close(struct notify *notify);
 
 #endif /* FLOWTAP_DAEMON_NOTIFY_H */

@@ -515,6 +515,8 @@ static void notify_manager(struct run *run, uint64_t now)
 {
 	const uint64_t often = run->notify.watchdog / 2 < SECOND ? run->notify.watchdog / 2 : SECOND;
 
+	if (run->notify.unready)
+		notify_send(&run->notify, "READY=1");
 	if (run->notify.watchdog && now - run->alive >= often) {
 		notify_send(&run->notify, "WATCHDOG=1");
 		run->alive = now;

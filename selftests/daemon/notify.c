@@ -81,6 +81,27 @@ TEST_F(notify, it_hears_whole_messages)
 	EXPECT_EQ(-1, recv(self->manager, heard, sizeof(heard), MSG_DONTWAIT));
 }
 
+/* A manager that is busy does not hear it now; it would end who never says so. */
+TEST_F(notify, that_it_is_ready_is_to_be_said_until_it_is_heard)
+{
+	char heard[4096];
+	int error;
+
+	ASSERT_EQ(0, notify_open(&self->notify));
+	while (!(error = notify_send(&self->notify, "STATUS=1")))
+		;
+	EXPECT_EQ(-EAGAIN, error);
+	EXPECT_FALSE(self->notify.unready);
+	EXPECT_EQ(-EAGAIN, notify_send(&self->notify, "READY=1\nSTATUS=records"));
+	EXPECT_TRUE(self->notify.unready);
+	while (recv(self->manager, heard, sizeof(heard), MSG_DONTWAIT) > 0)
+		;
+	EXPECT_EQ(0, notify_send(&self->notify, "WATCHDOG=1"));
+	EXPECT_TRUE(self->notify.unready);
+	EXPECT_EQ(0, notify_send(&self->notify, "READY=1"));
+	EXPECT_FALSE(self->notify.unready);
+}
+
 /* Within the reload the manager's clock is the one that the message names. */
 TEST_F(notify, a_reload_has_its_time)
 {
