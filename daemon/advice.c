@@ -15,6 +15,9 @@ void run_advise_folder(const struct run *run, int error)
 	else if (error == -EACCES)
 		advise("it must be the user's: chown -R %s: '%s'", *user ? user : "USER",
 		       run->conf.directory);
+	else if (error == -E2BIG)
+		advise("move or delete the oldest, so that no more than %d are left, or name another "
+		       "directory in '%s'", STORE_SEGMENTS_MAX, run->path);
 	else if (error == -EROFS)
 		advise("mount it to be written, or name another directory in '%s'", run->path);
 	else if (error == -ENOSPC)

@@ -27,7 +27,8 @@ static int open_store(struct run *run)
 
 	if (error) {
 		complain("cannot use '%s' for segments: %s", run->conf.directory,
-			 error == -EBUSY ? "another flowtapd has it" : strerror(-error));
+			 error == -EBUSY ? "another flowtapd has it" :
+			 error == -E2BIG ? "too many are there" : strerror(-error));
 		run_advise_folder(run, error);
 		return STATUS_ERROR;
 	}

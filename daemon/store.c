@@ -25,6 +25,8 @@
 #include "../tools/common/grow.h"
 
 #define DIGITS 10
+/* With those that are being written, or are not finished. */
+#define SEGMENTS_KEPT (STORE_SEGMENTS_MAX - 2 * STORE_UNFINISHED)
 
 /* --- Names. --- */
 
@@ -151,6 +153,7 @@ int store_open(const char *directory, const struct store_limits *limits, struct 
 		return -ENOMEM;
 	store->limits = *limits;
 	store->next = 1;
+	store->most = SEGMENTS_KEPT;
 	store->directory = open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	error = store->directory < 0 ? -errno : 0;
 	if (!error && flock(store->directory, LOCK_EX | LOCK_NB))
@@ -481,7 +484,8 @@ int store_make_space(struct store *store, uint64_t need, unsigned int *deleted)
 	size_t kept = 0, i;
 
 	*deleted = 0;
-	for (i = 0; i < store->n && !store_fits(store, need); i++) {
+	for (i = 0; i < store->n &&
+		    (kept + store->n - i > store->most || !store_fits(store, need)); i++) {
 		if (delete(store, &store->segments[i]))
 			(*deleted)++;
 		else

@@ -26,7 +26,7 @@
 #include <stdint.h>
 
 #define STORE_NAME 64			/* bytes, with the 0 */
-#define STORE_SEGMENTS_MAX 1000000	/* more are not looked at */
+#define STORE_SEGMENTS_MAX 1000000	/* more are not looked at, and not kept */
 #define STORE_UNFINISHED 4		/* that could not be finished: then no other is begun */
 #define STORE_PIECE (16U << 20)		/* bytes that are written again at once */
 #define STORE_LEFT_PIECE (16U << 20)	/* bytes of what was left that store_open finishes */
@@ -117,8 +117,9 @@ void store_drop(struct store *store);
 /* The one that was begun first is not wanted. */
 void store_discard(struct store *store);
 /*
- * Deletes the oldest finished segments until `need` more bytes keep within the limits; those that
- * cannot be deleted are left. 0; -ENOSPC: not even with all others gone. *deleted: how many.
+ * Deletes the oldest finished segments until `need` more bytes keep within the limits, and the next
+ * start can look at all of them; those that cannot be deleted are left. 0; -ENOSPC: not even with all
+ * others gone. *deleted: how many.
  */
 int store_make_space(struct store *store, uint64_t need, unsigned int *deleted);
 /*

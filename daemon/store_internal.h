@@ -40,6 +40,7 @@ struct store {
 	struct store_limits limits;
 	struct store_segment *segments;	/* by number */
 	size_t n;
+	size_t most;			/* that are kept */
 	uint64_t bytes;
 	uint64_t next;			/* number */
 	struct index index;

@@ -141,6 +141,25 @@ TEST_F(store, when_one_ended_is_known_when_it_is_opened_again)
 	EXPECT_EQ(TIME + 60, store_segments(self->store, &n)->ended);
 }
 
+/* A start that finds more than it looks at would be refused. */
+TEST_F(store, no_more_are_kept_than_the_next_start_looks_at)
+{
+	unsigned int deleted;
+	size_t n;
+
+	EXPECT_GT(STORE_SEGMENTS_MAX, self->store->most);
+	EXPECT_LT(STORE_SEGMENTS_MAX - 100, self->store->most);
+	self->store->most = 3;
+	for (int i = 0; i < 5; i++)
+		ASSERT_EQ(0, add_segment(self->store, "size"));
+	ASSERT_EQ(0, store_make_space(self->store, 0, &deleted));
+	EXPECT_EQ(2, deleted);
+	EXPECT_EQ(3, store_segments(self->store, &n)->number);
+	EXPECT_EQ(3, n);
+	ASSERT_EQ(0, store_make_space(self->store, 0, &deleted));
+	EXPECT_EQ(0, deleted);
+}
+
 TEST_F(store, the_oldest_go_first_and_other_files_stay)
 {
 	struct store_limits limits = { 0 };
