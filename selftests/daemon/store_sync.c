@@ -8,6 +8,8 @@
 #include <stdarg.h>
 #include <sys/syscall.h>
 
+#include "store_internal.h"
+
 /* Calls of these functions of libc, which this program's stand in for, in their order. */
 static char calls[512];
 static const char *fail;	/* the one that fails, or NULL */
@@ -361,6 +363,36 @@ TEST_F(store, what_was_left_is_written_again_before_it_is_counted)
 	EXPECT_EQ(0, strncmp(calls, order, strlen(order))) TH_LOG("%s", calls);
 	EXPECT_EQ(16 + BLOCKS * BLOCK, written);
 	EXPECT_NE(NULL, strstr(calls, "fsync folder\n"));
+}
+
+/* In pieces, each on the disk before the next one takes memory; when it was written last stays. */
+TEST_F(store, all_of_what_was_left_is_written_again)
+{
+	static uint8_t payload[1 << 20];
+	struct flowtap_archive_writer *writer;
+	const struct timespec times[2] = { { .tv_nsec = UTIME_OMIT }, { .tv_sec = TIME } };
+	const uint64_t size = 16 + 33 * (sizeof(struct flowtap_archive_block_header) + sizeof(payload));
+	int fd = store_begin(self->store, TIME);
+	struct stat status;
+	uint64_t cut = 0;
+
+	ASSERT_EQ(0, flowtap_archive_create(fd, &writer));
+	for (unsigned int i = 0; i < 33; i++)
+		ASSERT_EQ(0, flowtap_archive_write(writer, FLOWTAP_ARCHIVE_INFO, 0, i, payload,
+						   sizeof(payload), NULL, 0));
+	ASSERT_EQ(0, flowtap_archive_flush(writer));
+	flowtap_archive_writer_free(writer);
+	ASSERT_EQ(0, ftruncate(fd, (off_t)size + 100));
+	ASSERT_EQ(0, futimens(fd, times));
+	written = 0;
+	calls[0] = 0;
+	EXPECT_EQ(0, store_mend_left(fd, &cut));
+	EXPECT_EQ(size, written);
+	EXPECT_EQ(100, cut);
+	EXPECT_STREQ("write\nfsync file\nfsync file\nfsync file\n", calls);
+	ASSERT_EQ(0, fstat(fd, &status));
+	EXPECT_EQ(size, status.st_size);
+	EXPECT_EQ(TIME, status.st_mtime);
 }
 
 /* Nor has it its name where the disk does not take it then. */
