@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "../tools/common/tool.h"
@@ -25,6 +26,7 @@
 #define RETRY (60 * SECOND)
 #define SEGMENT_RETRY (10 * RETRY)	/* others come before it meanwhile */
 #define SKIPS_MAX 16		/* at once: each makes a directory */
+#define LOOK_SHARE 200		/* of the time, for looking what a child has written: one part in so many */
 
 extern char **environ;
 
@@ -101,6 +103,7 @@ static int begin(struct after *after, enum store_work work, const char *segment)
 		return error;
 	}
 	after->work = work;
+	after->bytes = after->look = 0;
 	snprintf(after->segment, sizeof(after->segment), "%s", segment);
 	return 0;
 }
@@ -309,17 +312,39 @@ static void take(struct after *after, int status)
 
 /* --- While it works. --- */
 
-/* Why it cannot go on; NULL: it can. */
-static const char *trouble(struct after *after)
+static uint64_t cpu_now(void)
 {
-	const uint64_t bytes = store_work_look(after->store);
+	struct timespec time;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+	return (uint64_t)time.tv_sec * SECOND + (uint64_t)time.tv_nsec;
+}
+
+/* A trace of each of many thousand processes is that many files: a look takes of recording's budget. */
+static void look(struct after *after, uint64_t now)
+{
+	const uint64_t before = cpu_now();
+	uint64_t took;
+
+	if (now < after->look)
+		return;
+	after->bytes = store_work_look(after->store);
+	took = cpu_now() - before;
+	after->look = took > SECOND / LOOK_SHARE ? now + LOOK_SHARE * took : 0;
+}
+
+/* Why it cannot go on; NULL: it can. */
+static const char *trouble(struct after *after, uint64_t now)
+{
 	unsigned int deleted;
 	int error;
 
 	/* It takes no room that it has not, and makes none. */
 	if (after->work == STORE_MENDING)
 		return store_waits(after->store, after->segment) ? NULL : "deleted";
-	if (after->work == STORE_DECODING && after->options.most && bytes > after->options.most)
+	look(after, now);
+	if (after->work == STORE_DECODING && after->options.most &&
+	    after->bytes > after->options.most)
 		return "ended: more than a segment may be decoded to";
 	/* What it writes counts: the oldest segments make room for it. */
 	error = store_make_space(after->store, 0, &deleted);
@@ -327,9 +352,9 @@ static const char *trouble(struct after *after)
 	return !store_find(after->store, after->segment) ? "deleted" : error ? "ended: no room" : NULL;
 }
 
-static void watch(struct after *after)
+static void watch(struct after *after, uint64_t now)
 {
-	const char *why = trouble(after);
+	const char *why = trouble(after, now);
 
 	if (!why)
 		return;
@@ -430,7 +455,7 @@ void after_step(struct after *after, uint64_t now, uint64_t wall)
 	if (after->child && ended(after, WNOHANG, &status))
 		take(after, status);
 	if (after->child)
-		watch(after);
+		watch(after, now);
 	count_waiting(after, wall);
 	if (after->waiting > after->options.waiting)
 		skip(after, after->waiting - after->options.waiting);

@@ -35,7 +35,9 @@ struct after {
 	pid_t child;			/* 0: none */
 	enum store_work work;		/* that it does */
 	char segment[STORE_NAME];
-	uint64_t retry;			/* CLOCK_MONOTONIC_RAW, ns: nothing is begun before */
+	uint64_t bytes;			/* that it had written when that was looked at last */
+	uint64_t look;			/* CLOCK_MONOTONIC_RAW, ns: it is not looked at before */
+	uint64_t retry;			/* the same: nothing is begun before */
 	/* Counts since the start. */
 	uint64_t packed, decoded;	/* segments */
 	uint64_t skipped;		/* that were not decoded, since it could not keep up */

@@ -10,6 +10,8 @@
 #include <flowtap/packed.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <time.h>
 
 /* Directories that were read. */
 static unsigned int directories;
@@ -23,9 +25,21 @@ int fstatvfs(int fd, struct statvfs *disk)
 	return ((__typeof__(&fstatvfs))dlsym(RTLD_NEXT, "fstatvfs"))(fd, disk);
 }
 
+/* Of this thread, ns: what reading directories took. */
+static uint64_t cpu, each_costs;
+
+int clock_gettime(clockid_t clock, struct timespec *time)
+{
+	if (clock != CLOCK_THREAD_CPUTIME_ID)
+		return (int)syscall(SYS_clock_gettime, clock, time);
+	*time = (struct timespec){ (time_t)(cpu / 1000000000), (long)(cpu % 1000000000) };
+	return 0;
+}
+
 DIR *fdopendir(int fd)
 {
 	directories++;
+	cpu += each_costs;
 	return ((__typeof__(&fdopendir))dlsym(RTLD_NEXT, "fdopendir"))(fd);
 }
 
@@ -289,6 +303,28 @@ TEST_F(after, what_is_decoded_is_looked_at_once_a_step)
 	directories = 0;
 	after_step(&self->after, number_now(), TIME);
 	EXPECT_EQ(1, directories);
+	let_go(self);
+	ASSERT_TRUE(until(self, &self->after.decoded, 1));
+}
+
+/* Each of many thousand traces is a file that is asked for its size. */
+TEST_F(after, looks_that_take_long_are_rare)
+{
+	uint64_t now;
+
+	self->options.format = "stf";
+	make_decoder(self, "echo x >$out\n" HOLD);
+	ASSERT_EQ(0, add_segment(self));
+	after_init(&self->after, self->store, &self->options);
+	ASSERT_TRUE(until_file(self, "begun", true));
+	directories = 0;
+	each_costs = 20000000;
+	now = number_now();
+	for (uint64_t i = 0; i < 12; i++)
+		after_step(&self->after, now + i * 1000000000, TIME);
+	/* 20 ms every 4 s. */
+	EXPECT_EQ(3, directories);
+	each_costs = 0;
 	let_go(self);
 	ASSERT_TRUE(until(self, &self->after.decoded, 1));
 }
