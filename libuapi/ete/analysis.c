@@ -77,7 +77,34 @@ static int walk_to_exception(struct flowtap_ete *ete, uint64_t address)
 	return status ? status : flowtap_ete_walk_to(ete, address);
 }
 
-/* An address comes next. */
+/* An exception return: nothing is executed before an address or an exception comes. */
+static void go_nowhere(struct flowtap_ete *ete)
+{
+	flowtap_ete_set_unknown_address(&ete->position, ETE_ADDRESS_NOWHERE,
+					"an exception return has no address in the trace");
+}
+
+static bool is_m_exception(const struct flowtap_ete *ete, const struct ete_entry *entry,
+			   enum flowtap_ete_exception number)
+{
+	return ete->config.m_profile && flowtap_ete_is_etm4(&ete->config) &&
+	       entry->number == number;
+}
+
+/*
+ * The address that comes next is the handler's, or where tracing goes on. Lockup has none: the PE
+ * executes nothing before the next exception.
+ */
+static void await_handler(struct flowtap_ete *ete, const struct ete_entry *entry)
+{
+	if (is_m_exception(ete, entry, FLOWTAP_ETM4_M_LOCKUP))
+		flowtap_ete_set_unknown_address(&ete->position, ETE_ADDRESS_NOWHERE,
+						"no address after a lockup");
+	else if (ete->position.state != ETE_ADDRESS_LOST)
+		flowtap_ete_set_unknown_address(&ete->position, ETE_ADDRESS_MISSING,
+						"no address after an exception");
+}
+
 static int exception(struct flowtap_ete *ete, const struct ete_entry *entry)
 {
 	const struct flowtap_element element = {
@@ -90,7 +117,7 @@ static int exception(struct flowtap_ete *ete, const struct ete_entry *entry)
 	int status = 0;
 
 	/* It came before the exception return led anywhere: nothing was executed in between. */
-	if (ete->position.state == ETE_ADDRESS_EXCEPTION_RETURN) {
+	if (ete->position.state == ETE_ADDRESS_NOWHERE || ete_is_return_value(ete, entry->value)) {
 		ete_returns_at_p0(&ete->returns);
 	} else {
 		status = flowtap_ete_require_address(ete);
@@ -99,10 +126,13 @@ static int exception(struct flowtap_ete *ete, const struct ete_entry *entry)
 	}
 	if (status < 0)
 		return status;
-	execution_ended(ete, &element.exception);
-	if (ete->position.state != ETE_ADDRESS_LOST)
-		flowtap_ete_set_unknown_address(&ete->position, ETE_ADDRESS_MISSING,
-						"no address after an exception");
+	/* It has no handler: the floating-point instruction that waited for it comes next. */
+	if (is_m_exception(ete, entry, FLOWTAP_ETM4_M_LAZY_FP_PUSH) && entry->known) {
+		ete_set_address(&ete->position, entry->value, 1);
+	} else {
+		execution_ended(ete, &element.exception);
+		await_handler(ete, entry);
+	}
 	ete->counts.exceptions++;
 	return ete_emit(ete, &element);
 }
@@ -156,7 +186,7 @@ static int exception_return(struct flowtap_ete *ete)
 	const struct flowtap_element element = { .kind = FLOWTAP_ELEMENT_EXCEPTION_RETURN };
 
 	if (ete->config.m_profile && ete->position.state == ETE_ADDRESS_RETURN)
-		flowtap_ete_set_unknown_address(&ete->position, ETE_ADDRESS_EXCEPTION_RETURN, NULL);
+		go_nowhere(ete);
 	return ete_emit(ete, &element);
 }
 
@@ -197,6 +227,8 @@ static int marker(struct flowtap_ete *ete)
 static int address(struct flowtap_ete *ete, const struct ete_entry *entry)
 {
 	ete_set_address(&ete->position, entry->value, entry->sub_isa);
+	if (ete_is_return_value(ete, entry->value))
+		go_nowhere(ete);
 	return 0;
 }
 

@@ -77,6 +77,14 @@ static bool is_reset(const struct flowtap_ete *ete, const struct flowtap_ete_pac
 	return packet->exception_type == FLOWTAP_ETE_PE_RESET;
 }
 
+/* The return address of the exception is one, and says up to where instructions were executed. */
+static bool has_return_address(const struct flowtap_ete *ete,
+			       const struct flowtap_ete_packet *packet)
+{
+	return packet->has_address && !packet->address_unknown && !is_reset(ete, packet) &&
+	       !ete_is_return_value(ete, packet->address.address);
+}
+
 /* What only an ETE's exceptions say of transactions; *done: it is no exception besides. */
 static int fail_transaction(struct flowtap_ete *ete, const struct flowtap_ete_packet *packet,
 			    bool *done)
@@ -101,8 +109,7 @@ static int exception(struct flowtap_ete *ete, const struct flowtap_ete_packet *p
 		.kind = ETE_EXCEPTION,
 		.count = 1,
 		.number = packet->exception_type,
-		.known = packet->has_address && !packet->address_unknown &&
-			 !is_reset(ete, packet),
+		.known = has_return_address(ete, packet),
 		.repeated = packet->exception_e == 2 && !packet->address_unknown &&
 			    !packet->has_context,
 		.value = packet->address.address,

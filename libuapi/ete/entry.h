@@ -75,7 +75,8 @@ static inline bool ete_is_p0(const struct ete_entry *entry)
 enum ete_follow_kind {
 	ETE_FOLLOW_END,		/* nothing, or the trace starts anew */
 	ETE_FOLLOW_P0,
-	ETE_FOLLOW_RETURN,	/* an Exception Return packet, and no address after it */
+	/* An Exception Return packet, and no address of code after it: none of the return stack's. */
+	ETE_FOLLOW_RETURN,
 	ETE_FOLLOW_ADDRESS,
 };
 
@@ -92,8 +93,11 @@ struct ete_follow {
 enum ete_address_state {
 	ETE_ADDRESS_KNOWN,
 	ETE_ADDRESS_RETURN,	/* an indirect branch was taken, no address came yet */
-	/* It was an exception return: where it went is not on the return stack. */
-	ETE_ADDRESS_EXCEPTION_RETURN,
+	/*
+	 * Of the M profile: nothing is executed before an address or an exception comes, and no
+	 * return stack has it. After an exception return, in lockup; missing_reason.
+	 */
+	ETE_ADDRESS_NOWHERE,
 	ETE_ADDRESS_MISSING,	/* an address has to come; missing_reason */
 	ETE_ADDRESS_LOST,	/* there is none, and its gap is emitted */
 };
@@ -103,7 +107,7 @@ struct ete_saved_position {
 	enum ete_address_state state;
 	uint8_t sub_isa;
 	uint64_t address;	/* where it is KNOWN */
-	const char *missing_reason;	/* where it is MISSING */
+	const char *missing_reason;	/* where it is MISSING or NOWHERE */
 };
 
 #endif /* FLOWTAP_LIBUAPI_ETE_ENTRY_H */

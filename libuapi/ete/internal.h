@@ -150,6 +150,16 @@ static inline enum flowtap_isa ete_isa_of(unsigned int width, uint8_t sub_isa)
 	return sub_isa ? FLOWTAP_ISA_T32 : FLOWTAP_ISA_A32;
 }
 
+/*
+ * What the M profile puts in the PC to return: EXC_RETURN, FNC_RETURN (DDI 0553). It is no address
+ * of code. A tail-chained exception has 0xfffffffe: it has no return address (OpenCSD's
+ * trc_gen_elem_types.h, excep_M_tail_chain).
+ */
+static inline bool ete_is_return_value(const struct flowtap_ete *ete, uint64_t address)
+{
+	return ete->config.m_profile && address >= 0xfefffffe && address <= UINT32_MAX;
+}
+
 /* Of the instruction at the address of the analysis. */
 static inline enum flowtap_isa ete_isa(const struct flowtap_ete *ete)
 {

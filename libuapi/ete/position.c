@@ -97,10 +97,6 @@ static int missing_address(struct flowtap_ete *ete)
 {
 	if (ete->position.state == ETE_ADDRESS_LOST)
 		return ETE_DROP;
-	if (ete->position.state == ETE_ADDRESS_EXCEPTION_RETURN)
-		return drop(flowtap_ete_emit_gap(ete, FLOWTAP_GAP_NO_ADDRESS, 0,
-						 "an exception return has no address in the "
-						 "trace"));
 	if (ete->position.state == ETE_ADDRESS_RETURN && before_q(ete))
 		return ETE_DROP;
 	if (ete->position.state == ETE_ADDRESS_RETURN)

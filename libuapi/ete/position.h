@@ -83,7 +83,7 @@ static inline void ete_invalidate_context(struct ete_position *position)
 
 /*
  * The address is not known: state is not KNOWN. missing_reason: a line that outlives it, for the
- * gap of the P0 element that needs an address; NULL where it is not MISSING.
+ * gap of the P0 element that needs an address; NULL where it is neither MISSING nor NOWHERE.
  */
 void flowtap_ete_set_unknown_address(struct ete_position *position, enum ete_address_state state,
 				     const char *missing_reason);

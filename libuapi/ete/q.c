@@ -110,7 +110,7 @@ static int decode_q(struct flowtap_ete *ete, const struct ete_entry *entry,
 	 * Where an indirect branch went to is part of what is not known. The reference has the
 	 * address after it here.
 	 */
-	if (ete->position.state == ETE_ADDRESS_EXCEPTION_RETURN ||
+	if (ete->position.state == ETE_ADDRESS_NOWHERE ||
 	    (ete->position.state == ETE_ADDRESS_RETURN && ete_returns_empty(&ete->returns)))
 		return emit_q(ete, ete->position.address, entry, follow);
 	status = flowtap_ete_require_address(ete);

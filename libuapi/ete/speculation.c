@@ -285,6 +285,10 @@ static bool is_last_follower(const struct flowtap_ete *ete, const struct ete_ent
 {
 	switch (entry->kind) {
 	case ETE_ADDRESS:
+		if (ete_is_return_value(ete, entry->value)) {
+			follow->kind = ETE_FOLLOW_RETURN;
+			return false;
+		}
 		/* Another may follow, if this one was of a way that was cancelled. */
 		*follow = (struct ete_follow){
 			.kind = ETE_FOLLOW_ADDRESS,

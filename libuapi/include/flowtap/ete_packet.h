@@ -65,6 +65,8 @@ enum flowtap_ete_exception {
 	FLOWTAP_ETE_TRANSACTION_FAILURE = 24,
 	FLOWTAP_ETE_PE_RESET_UNKNOWN = 25,	/* its address, too, is unknown (K10.5.6.3.12) */
 	FLOWTAP_ETM4_M_RESET = 1,	/* the M profile's */
+	FLOWTAP_ETM4_M_LAZY_FP_PUSH = 25,
+	FLOWTAP_ETM4_M_LOCKUP = 26,
 };
 
 /* As in an entry of the address history buffer. */

@@ -79,7 +79,7 @@ struct flowtap_gap {
 struct flowtap_exception {
 	int number;
 	bool interrupt;
-	uint64_t address;	/* 0: in a mode that is not recorded */
+	uint64_t address;	/* 0: in a mode that is not recorded, or there is none */
 	uint64_t target;	/* the handler, where the flow goes on; 0 not recorded */
 };
 

@@ -354,6 +354,27 @@ TEST_F(contradiction, one_that_was_told_before_it_stays)
 		    "range 1004 1008 1 A64 E\n");
 }
 
+/*
+ * E 0b10 tells an address with a failed transaction or a reset (ExceptionPacket(), K10.5.2.13.1): it
+ * is of the transaction, and goes with it. What is executed next is where that began.
+ */
+TEST_F(contradiction, the_address_of_a_failed_transaction_fails_with_it)
+{
+	BEGIN();
+	WORD(0x1000) = B_EQ(0x80);
+	DECODE(START, 0x0a, E, 0x06, 0x70, SHORT(0x1104), N);
+	EXPECT_FLOW(LINES "transaction start\ntransaction fail\nrange 1000 1004 1 A64 N\n");
+}
+
+TEST_F(contradiction, a_reset_with_an_address_ends_a_transaction)
+{
+	BEGIN();
+	WORD(0x1000) = B_EQ(0x80);
+	DECODE(START, 0x0a, E, 0x06, 0x40, SHORT(0x1104), SHORT(0x1000), N);
+	EXPECT_FLOW(LINES "transaction start\ntransaction fail\nexception 0 0\n"
+		    "range 1000 1004 1 A64 N\n");
+}
+
 static const struct flowtap_ete_config m_profile = {
 	.devarch = 0x47754a13, .idr1 = 0x4100f450, .configr = RETURN_STACK, .m_profile = true,
 };

@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: GPL-2.0-only
+/*
+ * Shows what of an M profile's exceptions is no change of the flow, or has no address of code:
+ * values that return (EXC_RETURN, FNC_RETURN), tail-chaining, lazy floating-point state, lockup,
+ * debug halt.
+ */
+#include "part_fixture.h"
+
+/* Alignment Sync, Trace Info, Trace On, Target Address with Context: T32 of EL0, at 0x1000 on */
+#define START(address) 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0x80, 1, 0, 4,	\
+	0x83, (address) >> 1 & 0x7f, (address) >> 8, 0, 0, 0x20
+#define LONG(address) 0x9b, (address) >> 1 & 0x7f, (address) >> 8, 0, 0
+#define TAIL_CHAINED 0x9b, 0x7f, 0xff, 0xff, 0xff	/* the address 0xfffffffe */
+#define FNC_RETURN 0x9b, 0x7f, 0xff, 0xff, 0xfe		/* 0xfefffffe */
+#define LOCKED_UP 0x9b, 0x7f, 0xff, 0xff, 0xef		/* 0xeffffffe */
+#define SAME 0x90					/* the last address again */
+#define EXCEPTION(type) 0x06, (type) << 1 | 0x01	/* E 0b01: the return address follows */
+#define EXCEPTION_AT(type) 0x06, (type) << 1 | 0x40	/* E 0b10: ... which is the target, too */
+#define RETURN 0x07
+#define FUNCTION_RETURN 0x05
+#define E 0xf7
+
+#define LINES "trace_on\ncontext T32 EL0 nonsecure 32\n"
+#define CALL "range 1000 1004 1 T32 E\n"
+#define LOOP "range 1004 1006 1 T32 E\n"
+#define HANDLER "range 1080 1082 1 T32 E\n"
+#define CALLED "range 1100 1102 1 T32 E\n"
+
+FIXTURE(m_profile)
+{
+	struct part part;
+};
+
+FIXTURE_SETUP(m_profile)
+{
+	static const struct flowtap_ete_config config = {
+		.devarch = 0x47754a13, .idr1 = 0x4100f450, .configr = 1 << 12, .m_profile = true,
+	};
+	static const struct {
+		uint16_t address, opcode;
+	} program[] = {
+		{ 0x1000, 0xf000 }, { 0x1002, 0xf87e },	/* bl 0x1100 */
+		{ 0x1004, 0xe7fe },			/* b 0x1004 */
+		{ 0x1040, 0xbf00 }, { 0x1042, 0xbf00 }, { 0x1044, 0xe7fc },	/* ... b 0x1040 */
+		{ 0x1080, 0x4770 },			/* bx lr, a handler */
+		{ 0x1100, 0x4770 },			/* bx lr */
+	};
+
+	part_begin(&self->part, &config, NULL);
+	for (size_t i = 0; i < sizeof(program) / sizeof(program[0]); i++)
+		memcpy((uint8_t *)self->part.words + (program[i].address - CODE),
+		       &program[i].opcode, sizeof(program[i].opcode));
+}
+
+FIXTURE_TEARDOWN(m_profile)
+{
+	part_end(&self->part);
+}
+
+#define EXPECT_DECODED(want, ...) do {							\
+	static const uint8_t bytes_[] = { __VA_ARGS__ };				\
+	EXPECT_EQ(0, flowtap_ete_decode(self->part.ete, bytes_, sizeof(bytes_)));	\
+	EXPECT_EQ(0, flowtap_ete_finish(self->part.ete));				\
+	EXPECT_STREQ(LINES want, part_flow(&self->part));				\
+} while (0)
+
+/* --- Tail-chaining. The return stack has 0x1004 all the while. --- */
+
+#define BEFORE CALL "exception 15 1100\n" HANDLER "eret\nexception 16 0\n"
+#define AFTER HANDLER "eret\n" CALLED LOOP
+
+TEST_F(m_profile, a_tail_chained_exception_has_no_return_address)
+{
+	EXPECT_DECODED(BEFORE AFTER, START(0x1000), E, EXCEPTION(15), LONG(0x1100), LONG(0x1080), E,
+		       RETURN, EXCEPTION(16), TAIL_CHAINED, LONG(0x1080), E, RETURN, LONG(0x1100),
+		       E, E);
+}
+
+TEST_F(m_profile, the_value_that_returns_is_told_as_an_address)
+{
+	EXPECT_DECODED(BEFORE AFTER, START(0x1000), E, EXCEPTION(15), LONG(0x1100), LONG(0x1080), E,
+		       RETURN, TAIL_CHAINED, EXCEPTION(16), SAME, LONG(0x1080), E, RETURN,
+		       LONG(0x1100), E, E);
+}
+
+TEST_F(m_profile, the_exception_has_the_value_as_the_target)
+{
+	EXPECT_DECODED(BEFORE AFTER, START(0x1000), E, EXCEPTION(15), LONG(0x1100), LONG(0x1080), E,
+		       RETURN, EXCEPTION_AT(16), TAIL_CHAINED, LONG(0x1080), E, RETURN,
+		       LONG(0x1100), E, E);
+}
+
+/* No way leads from the handler to it: none has to. */
+TEST_F(m_profile, it_is_none_either_where_an_address_is_known)
+{
+	EXPECT_DECODED(CALL "exception 15 1100\nexception 16 0\n" AFTER, START(0x1000), E,
+		       EXCEPTION(15), LONG(0x1100), LONG(0x1080), EXCEPTION(16), TAIL_CHAINED,
+		       LONG(0x1080), E, RETURN, LONG(0x1100), E, E);
+}
+
+TEST_F(m_profile, nothing_is_executed_at_the_value)
+{
+	EXPECT_DECODED(HANDLER "eret\ngap no_address detail=an exception return has no address in "
+		       "the trace\n", START(0x1080), E, RETURN, TAIL_CHAINED, E);
+	EXPECT_EQ(1, self->part.looked_up);
+}
+
+TEST_F(m_profile, a_function_returns_to_the_address_after_the_value)
+{
+	EXPECT_DECODED(CALLED HANDLER, START(0x1100), E, FNC_RETURN, FUNCTION_RETURN, LONG(0x1080),
+		       E);
+	EXPECT_EQ(1, self->part.looked_up);
+}
+
+/* --- What sinks hear. --- */
+
+static uint64_t handler_went_to;
+
+static int take_block(struct flowtap_sink *sink, const struct flowtap_block *block, bool taken,
+		      uint64_t target)
+{
+	(void)sink;
+	(void)taken;
+	if (block->address == 0x1080)
+		handler_went_to = target;
+	return 0;
+}
+
+static int take_element(struct flowtap_sink *sink, const struct flowtap_element *element)
+{
+	(void)sink;
+	(void)element;
+	return 0;
+}
+
+TEST_F(m_profile, the_value_is_no_target)
+{
+	static const uint8_t bytes[] = { START(0x1080), E, RETURN, EXCEPTION_AT(16), TAIL_CHAINED };
+	struct flowtap_sink sink = { .block = take_block, .element = take_element };
+
+	handler_went_to = 1;
+	self->part.ete->sink = &sink;
+	EXPECT_EQ(0, flowtap_ete_decode(self->part.ete, bytes, sizeof(bytes)));
+	EXPECT_EQ(0, flowtap_ete_finish(self->part.ete));
+	EXPECT_EQ(0, handler_went_to);
+}
+
+/* --- Lazy floating-point state: pushed before the instruction that needs the registers. --- */
+
+TEST_F(m_profile, the_flow_goes_on_after_a_lazy_push)
+{
+	EXPECT_DECODED("range 1040 1042 1 T32 E\nexception 25 1042\nrange 1042 1046 2 T32 E\n",
+		       START(0x1040), EXCEPTION(25), LONG(0x1042), E);
+}
+
+TEST_F(m_profile, an_address_after_a_lazy_push_counts)
+{
+	EXPECT_DECODED("range 1040 1042 1 T32 E\nexception 25 1042\n" HANDLER,
+		       START(0x1040), EXCEPTION(25), LONG(0x1042), LONG(0x1080), E);
+}
+
+TEST_F(m_profile, a_lazy_push_faults)
+{
+	EXPECT_DECODED("range 1040 1042 1 T32 E\nexception 25 1042\nexception 5 1042\n" HANDLER,
+		       START(0x1040), EXCEPTION(25), LONG(0x1042), EXCEPTION(5), SAME, LONG(0x1080),
+		       E);
+}
+
+TEST_F(m_profile, a_lazy_push_leaves_the_return_stack_alone)
+{
+	EXPECT_DECODED(CALL "exception 25 1100\n" CALLED LOOP, START(0x1000), E, EXCEPTION(25),
+		       LONG(0x1100), E, E);
+}
+
+/* --- Debug halt, whose number is that of an ETE's failed transaction. --- */
+
+TEST_F(m_profile, a_debug_halt_ends_no_transaction)
+{
+	EXPECT_DECODED("exception 24 1042\n" HANDLER, START(0x1040), EXCEPTION_AT(24), LONG(0x1042),
+		       LONG(0x1080), E);
+}
+
+/* --- Lockup: nothing is executed. --- */
+
+TEST_F(m_profile, an_exception_ends_a_lockup)
+{
+	EXPECT_DECODED("range 1040 1042 1 T32 E\nexception 26 1042\nexception 2 effffffe\n" HANDLER,
+		       START(0x1040), EXCEPTION(26), LONG(0x1042), EXCEPTION(2), LOCKED_UP,
+		       LONG(0x1080), E);
+}
+
+TEST_F(m_profile, the_address_of_a_lockup_is_told)
+{
+	EXPECT_DECODED("range 1040 1042 1 T32 E\nexception 26 1042\nexception 2 effffffe\n" HANDLER,
+		       START(0x1040), EXCEPTION(26), LONG(0x1042), LOCKED_UP, EXCEPTION(2), SAME,
+		       LONG(0x1080), E);
+}
+
+TEST_F(m_profile, an_atom_after_a_lockup_is_of_no_address)
+{
+	EXPECT_DECODED("range 1040 1042 1 T32 E\nexception 26 1042\ngap no_address detail=no "
+		       "address after a lockup\n", START(0x1040), EXCEPTION(26), LONG(0x1042), E);
+}
+
+TEST_HARNESS_MAIN
