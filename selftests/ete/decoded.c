@@ -159,6 +159,7 @@ int decoded_new(struct decoded *decoded, const struct flowtap_ete_config *config
 	decoded->program = program;
 	decoded->modified = modified;
 	decoded->context = UINT32_MAX;
+	decoded->oracle.erets = config->m_profile;
 	decoded->blocks = flowtap_blocks_new(flowtap_ete_wfx_is_p0(config) ?
 					     flowtap_arm_block_wfx : flowtap_arm_block, 1 << 20);
 	if (!decoded->blocks)

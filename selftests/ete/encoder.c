@@ -14,6 +14,8 @@ void encoder_init(struct encoder *encoder, const struct encoder_options *options
 	encoder->options = *options;
 	encoder->rng.state = seed;
 	encoder->oracle = oracle;
+	if (oracle)
+		oracle->erets = options->m_profile;
 }
 
 void encoder_free(struct encoder *encoder)
@@ -34,6 +36,10 @@ static void etm4_config(const struct encoder_options *options, struct flowtap_et
 		       (uint32_t)(minor >= 6) << 23 | options->commopt << 29;
 	config->idr1 = 0x4100f400 | minor << 4;
 	config->idr2 = 0x10000088 | options->vmid_size << 10 | (uint32_t)options->wfx << 31;
+	config->m_profile = options->m_profile;
+	/* 32-bit addresses, no Context ID. */
+	if (options->m_profile)
+		config->idr2 = 0x10000004 | (uint32_t)options->wfx << 31;
 }
 
 /* TRCIDR and TRCCONFIGR as DDI 0487 lays them out; ETE 1.3, CCSIZE 20 bits, 64-bit timestamps. */
@@ -167,7 +173,7 @@ void encode_cover(struct encoder *encoder, size_t n)
 			step->branch = insn->kind == ENCODER_DIRECT ||
 				       insn->kind == ENCODER_INDIRECT;
 			step->taken = step->branch && insn->taken;
-			if (insn->eret && insn->taken)
+			if (insn->eret && insn->taken && !encoder->options.m_profile)
 				oracle_step(oracle, ORACLE_ERET);
 		}
 	}
@@ -321,7 +327,8 @@ static void leave(struct encoder *encoder, const struct encoder_insn *insn, bool
 	view->isa = went ? insn->target_isa : insn->isa;
 	if (went && insn->kind == ENCODER_INDIRECT) {
 		view->need_address = true;
-		view->may_pop = !insn->eret && !encoder->options.broadcast;
+		view->may_pop = !insn->eret && !insn->function_return &&
+				!encoder->options.broadcast;
 	} else if (went && encoder->options.broadcast) {
 		view->need_address = true;
 		view->may_pop = false;
@@ -331,6 +338,23 @@ static void leave(struct encoder *encoder, const struct encoder_insn *insn, bool
 		view->need_address = true;
 		view->may_pop = false;
 	}
+}
+
+/*
+ * The packet after the atom of an ETMv4's return. Of the M profile it is a P0 element, and nothing
+ * else says that the branch returned from an exception.
+ */
+static void return_element(struct encoder *encoder, const struct encoder_insn *insn)
+{
+	if (insn->function_return)
+		packet_begin(encoder, PACKET_FUNCTION_RETURN, 0x05);
+	else
+		packet_begin(encoder, PACKET_EXCEPTION_RETURN, 0x07);
+	if (!encoder->options.m_profile)
+		return;
+	if (insn->eret && encoder->oracle)
+		oracle_step(encoder->oracle, ORACLE_ERET);
+	encode_element(encoder);
 }
 
 static void atom_element(struct encoder *encoder, const struct encoder_insn *insn, size_t covered)
@@ -347,8 +371,8 @@ static void atom_element(struct encoder *encoder, const struct encoder_insn *ins
 	encode_element(encoder);
 	for (unsigned int i = 0; i < copy.flips; i++)
 		packet_mispredict(encoder);
-	if (encoder->options.etm4 && copy.eret && taken)
-		packet_begin(encoder, PACKET_EXCEPTION_RETURN, 0x07);
+	if (encoder->options.etm4 && taken && (copy.eret || copy.function_return))
+		return_element(encoder, &copy);
 }
 
 /* Branches that were not taken and have no atom yet get it. */

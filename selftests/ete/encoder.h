@@ -2,8 +2,7 @@
 /*
  * A trace unit in software: from what a PE executes to a legal ETE byte stream, written from the
  * text of DDI 0487 (K10.5.2 read backwards) and from nothing of the decoder. An ETMv4's as well, as
- * IHI 0064 has it: of the A profile. For the M profile stand golden files (corpus/ete/etm4-m-profile
- * and others), and cli/etm4.test.
+ * IHI 0064 has it, of the A profile and the M profile.
  *
  * The PE tells each instruction, exception, change of context and so on; where it goes down a wrong
  * path it says so and takes it back. The encoder chooses among the legal packets: the shortest, or
@@ -21,9 +20,17 @@
 #define ENCODER_MARKS 4
 #define ENCODER_MAXSPEC 256
 
+/* Of the M profile: no address of code, and no return address (EXC_RETURN); where lockup is. */
+#define ENCODER_TAIL_CHAINED	0xfffffffeu
+#define ENCODER_LOCKED_UP	0xeffffffeu
+/* Exceptions of the M profile that are none of DDI 0553's. */
+#define ENCODER_LAZY_FP_PUSH	25
+#define ENCODER_LOCKUP		26
+
 struct encoder_options {
 	uint8_t etm4;		/* an ETMv4's version, 0x40 to 0x46; 0: an ETE */
-	uint8_t vmid_size;	/* bytes of an ETMv4's VMID: 1, 2, 4 */
+	uint8_t vmid_size;	/* bytes of an ETMv4's VMID: 1, 2, 4; of the M profile 0 */
+	bool m_profile;		/* an ETMv4's */
 	uint32_t maxspec;	/* TRCIDR8.MAXSPEC, at most ENCODER_MAXSPEC */
 	bool commopt;		/* TRCIDR0.COMMOPT */
 	bool commtrans;		/* TRCIDR0.COMMTRANS: Transaction Start is no P0 element */
@@ -74,7 +81,9 @@ enum encoder_packet {
 	PACKET_IGNORE,
 	PACKET_EXCEPTION,
 	PACKET_EXCEPTION_LONGER,	/* an ETMv4's, with a second information byte */
+	PACKET_EXCEPTION_PENDING,	/* ... which says that a fault is pending: of the M profile */
 	PACKET_EXCEPTION_RETURN,
+	PACKET_FUNCTION_RETURN,		/* of the M profile */
 	PACKET_EXCEPTION_ADDRESS,	/* E 0b10 */
 	PACKET_EXCEPTION_CONTEXT,
 	PACKET_EXCEPTION_EXACT,
@@ -170,6 +179,7 @@ struct encoder_insn {
 	bool taken;
 	bool link;
 	bool eret;
+	bool function_return;	/* of the M profile: its target comes of FNC_RETURN */
 	bool wrong;		/* taken is not true: encoder_mark follows */
 	uint8_t flips;		/* so many Mispredict elements after it; taken is what is true */
 };
@@ -235,7 +245,8 @@ struct encoder {
 	size_t synced;		/* where the last A-sync ended; modulo, as it may have been taken */
 	uint64_t taken;		/* bytes that encoder_take has given out */
 	uint64_t counts[PACKETS];
-	uint64_t exceptions;	/* a bit for each exception number that occurred */
+	/* A bit for each exception number that occurred; of the M profile bit 32 for all above. */
+	uint64_t exceptions;
 	struct encoder_sync *syncs;
 	size_t nsyncs;
 	struct encoder_point *points;
@@ -287,7 +298,11 @@ void encoder_off(struct encoder *encoder);
 void encoder_insn(struct encoder *encoder, const struct encoder_insn *insn);
 /* The PE's context as of the next instruction. Only where no instruction waits for a P0 element. */
 void encoder_context(struct encoder *encoder, const struct trace_context *context);
-/* number: K10.5's exception type. return_address: everything before it was executed. */
+/*
+ * number: K10.5's exception type, or the M profile's. return_address: everything before it was
+ * executed. Of the M profile it may be ENCODER_TAIL_CHAINED, also where an exception return went
+ * there; a lazy FP push has no handler, but the return address once more; lockup ENCODER_LOCKED_UP.
+ */
 void encoder_exception(struct encoder *encoder, unsigned int number, uint64_t return_address,
 		       uint64_t handler, uint8_t handler_isa, const struct trace_context *context);
 /* After it nothing of before is known to have come to an end; the handler is at `address`. */

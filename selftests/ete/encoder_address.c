@@ -19,7 +19,8 @@ static unsigned int legal_forms(const struct encoder *encoder, struct encoder_ad
 {
 	uint64_t changed = address.address ^ encoder->history[0].address;
 	unsigned int shift = address.is1 ? 1 : 2;
-	unsigned int forms = FORM(FORM_LONG64);
+	/* The M profile's addresses have 32 bits. */
+	unsigned int forms = encoder->options.m_profile ? 0 : FORM(FORM_LONG64);
 
 	for (unsigned int i = 0; i < 3; i++)
 		if (same(address, encoder->history[i]))
@@ -234,20 +235,22 @@ bool packet_q(struct encoder *encoder, uint32_t count, struct encoder_address ad
 
 /*
  * K10.5.2.13: E 0b01 or, with `own`, 0b10 in bits 6 and 0 of the second byte. An ETMv4's may have
- * one more, for bits 9:5 of the type.
+ * one more, for bits 9:5 of the type, and of the M profile for a fault that is pending.
  */
 void packet_exception(struct encoder *encoder, unsigned int number, bool own, bool context,
 		      struct encoder_address address)
 {
 	enum address_form form = choose(encoder, address, context ? LONGS :
 					EXACTS | SHORTS | LONGS);
-	bool longer = encoder->options.etm4 && !encoder->options.shortest &&
-		      rng_one_in(&encoder->rng, 4);
+	bool longer = number >> 5 || (encoder->options.etm4 && !encoder->options.shortest &&
+				      rng_one_in(&encoder->rng, 4));
+	bool pending = longer && encoder->options.m_profile && rng_one_in(&encoder->rng, 4);
 
 	packet_begin(encoder, own ? PACKET_EXCEPTION_ADDRESS : PACKET_EXCEPTION, 0x06);
-	packet_byte(encoder, number << 1 | (own ? 0x40 : 0x01) | longer << 7);
+	packet_byte(encoder, (number & 0x1f) << 1 | (own ? 0x40 : 0x01) | longer << 7);
 	if (longer)
-		packet_byte(encoder, 0);
+		packet_byte(encoder, number >> 5 | pending << 5);
+	encoder->counts[PACKET_EXCEPTION_PENDING] += pending;
 	encoder->counts[PACKET_EXCEPTION_LONGER] += longer;
 	if (context) {
 		packet_byte(encoder, (form == FORM_LONG64 ? 0x85 : 0x82) + address.is1);
@@ -261,7 +264,7 @@ void packet_exception(struct encoder *encoder, unsigned int number, bool own, bo
 	address_bytes(encoder, address, form);
 	if (context)
 		context_bytes(encoder);
-	encoder->exceptions |= 1ULL << number;
+	encoder->exceptions |= 1ULL << (number < 32 ? number : 32);
 }
 
 /* PE reset, transaction failure: 0x70 stands for the unknown address (K10.5.2.13.1). */

@@ -26,6 +26,15 @@ static void cut(struct encoder *encoder, size_t n, size_t resolved)
 		encoder->syncs[i].told = n;
 }
 
+/* The M profile's PE executes nothing where the view is, and some units do not tell where. */
+static bool passes_over(struct encoder *encoder)
+{
+	const struct encoder_view *view = &encoder->view;
+
+	return encoder->options.m_profile && view->start >= ENCODER_LOCKED_UP &&
+	       view->need_address && !encode_context_due(encoder) && rng_one_in(&encoder->rng, 3);
+}
+
 void encoder_exception(struct encoder *encoder, unsigned int number, uint64_t return_address,
 		       uint64_t handler, uint8_t handler_isa, const struct trace_context *context)
 {
@@ -53,18 +62,23 @@ void encoder_exception(struct encoder *encoder, unsigned int number, uint64_t re
 		view->has_context = true;
 		view->context = encoder->context;
 	} else {
-		encode_tell(encoder);
+		if (!passes_over(encoder))
+			encode_tell(encoder);
 		packet_exception(encoder, number, false, false, address);
 	}
 	encode_cover(encoder, encoder->nrun);
 	encoder->held = 0;
 	if (encoder->oracle) {
 		step = oracle_step(encoder->oracle, ORACLE_EXCEPTION);
-		step->address = return_address;
+		step->address = return_address == ENCODER_TAIL_CHAINED ? 0 : return_address;
 		step->value = number;
 	}
 	encode_element(encoder);
 	go_to(encoder, handler, handler_isa);
+	/* Nothing else than a lazy push's return address and lockup can come after these. */
+	if (encoder->options.m_profile && view->has_context &&
+	    (number == ENCODER_LAZY_FP_PUSH || number == ENCODER_LOCKUP))
+		view->need_address = rng_one_in(&encoder->rng, 2);
 	encode_set_context(encoder, context);
 	encode_resolve(encoder);
 }
@@ -79,11 +93,12 @@ void encoder_reset(struct encoder *encoder, uint64_t address, uint8_t isa,
 	encode_tell(encoder);
 	/* An ETMv4's has an address, of which nobody says what it is. */
 	if (encoder->options.etm4)
-		packet_exception(encoder, 0, false, false, encode_here(encoder));
+		packet_exception(encoder, encoder->options.m_profile, false, false,
+				 encode_here(encoder));
 	else
 		packet_unknown_exception(encoder, PACKET_PE_RESET, 0);
 	if (encoder->oracle)
-		oracle_step(encoder->oracle, ORACLE_EXCEPTION);
+		oracle_step(encoder->oracle, ORACLE_EXCEPTION)->value = encoder->options.m_profile;
 	encode_element(encoder);
 	encoder->view.nstack = 0;
 	go_to(encoder, address, isa);

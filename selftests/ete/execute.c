@@ -1,22 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 /* Executes by chance: which way branches go, when exceptions come, where speculation is wrong. */
-#include "execute.h"
-
 #include <string.h>
+
+#include "execute_internal.h"
 
 #define TRANSACTION_MOST	60
 
 static bool step(struct execute *x);
-
-static bool now(struct execute *x, uint32_t n)
-{
-	return rng_one_in(&x->rng, n);
-}
-
-static const struct program_insn *current(const struct execute *x)
-{
-	return &x->program->insns[x->pe.at];
-}
 
 static uint8_t group_of(const struct execute *x, uint32_t insn)
 {
@@ -38,8 +28,7 @@ static unsigned int user_group(const struct execute *x)
 			     x->modified);
 }
 
-/* The first instruction of one of the group's functions; any ISA of the two if it interworks. */
-static uint32_t entry(struct execute *x, unsigned int group, bool handler, bool interworks)
+uint32_t execute_entry(struct execute *x, unsigned int group, bool handler, bool interworks)
 {
 	const struct program *program = x->program;
 	uint32_t first = program->first[group], n = program->first[group + 1] - first;
@@ -62,6 +51,7 @@ static void tell(struct execute *x, const struct program_insn *insn, bool taken,
 				     .target_isa = insn->isa, .taken = taken, .link = insn->link,
 				     .flips = flips, .wrong = wrong };
 
+	told.function_return = x->function_returns;
 	switch (insn->what) {
 	case INSN_DIRECT:
 		told.kind = ENCODER_DIRECT;
@@ -82,10 +72,13 @@ static void tell(struct execute *x, const struct program_insn *insn, bool taken,
 		told.kind = x->encoder->options.wfx ? ENCODER_BARRIER : ENCODER_OTHER;
 		break;
 	}
-	if (told.kind == ENCODER_DIRECT || told.kind == ENCODER_INDIRECT) {
+	if ((told.kind == ENCODER_DIRECT || told.kind == ENCODER_INDIRECT) &&
+	    to != EXECUTE_TAIL_CHAINED) {
 		told.target = x->program->insns[to].address;
 		told.target_isa = x->program->insns[to].isa;
 	}
+	if (told.eret && to == EXECUTE_TAIL_CHAINED)
+		told.target = ENCODER_TAIL_CHAINED;
 	if (told.kind != ENCODER_OTHER)
 		encoder_cycles(x->encoder, rng_below(&x->rng, 6));
 	x->executed++;
@@ -93,6 +86,11 @@ static void tell(struct execute *x, const struct program_insn *insn, bool taken,
 		encoder_quiet(x->encoder, &told);
 	else
 		encoder_insn(x->encoder, &told);
+}
+
+void execute_tell_branch(struct execute *x, const struct program_insn *insn, uint32_t to)
+{
+	tell(x, insn, true, to, 0, false);
 }
 
 static void called(struct execute *x, uint32_t back)
@@ -104,7 +102,7 @@ static void called(struct execute *x, uint32_t back)
 	pe->calls[pe->ncalls++] = back;
 }
 
-static uint32_t somewhere(struct execute *x, const struct program_insn *insn)
+uint32_t execute_somewhere(struct execute *x, const struct program_insn *insn)
 {
 	uint32_t at = insn - x->program->insns, end, to;
 	const struct program_function *function = &x->program->functions[insn->function];
@@ -127,7 +125,7 @@ static uint32_t somewhere(struct execute *x, const struct program_insn *insn)
 				return to;
 		}
 	}
-	return entry(x, function->group, false, insn->interworks);
+	return execute_entry(x, function->group, false, insn->interworks);
 }
 
 static void beside_wrong(struct execute *x)
@@ -197,8 +195,12 @@ static void branch(struct execute *x, const struct program_insn *insn)
 	bool taken = way(x, insn);
 	unsigned int flips = 0;
 
+	if (x->program->options.m_profile && !x->wrong && !x->silent && taken &&
+	    execute_m_function_return(x, insn))
+		return;
+
 	if (insn->what != INSN_DIRECT && taken)
-		to = somewhere(x, insn);
+		to = execute_somewhere(x, insn);
 	else if (insn->what != INSN_DIRECT)
 		to = next;
 	if (insn->what == INSN_DIRECT && insn->conditional && can_go_wrong(x) &&
@@ -208,7 +210,8 @@ static void branch(struct execute *x, const struct program_insn *insn)
 		cancel(x, true, taken ? to : next, false);
 	} else if (insn->what != INSN_DIRECT && !insn->conditional && can_go_wrong(x) &&
 		   !x->encoder->options.broadcast && now(x, x->options.wrong)) {
-		uint32_t wrong = entry(x, group_of(x, x->pe.at), false, insn->interworks);
+		uint32_t wrong = execute_entry(x, group_of(x, x->pe.at), false,
+					       insn->interworks);
 
 		tell(x, insn, true, wrong, 0, true);
 		wrong_path(x, wrong, 12);
@@ -221,6 +224,8 @@ static void branch(struct execute *x, const struct program_insn *insn)
 	if (taken && insn->link)
 		called(x, next);
 	x->pe.at = taken ? to : next;
+	if (taken && x->program->options.m_profile && !x->wrong && !x->silent)
+		execute_m_branched(x, insn);
 }
 
 static uint8_t a_security(struct execute *x, uint8_t el)
@@ -249,18 +254,25 @@ static uint32_t start_afresh(struct execute *x)
 
 	x->nsaved = 0;
 	x->pe.ncalls = 0;
+	if (options->m_profile)
+		return execute_m_afresh(x, now(x, 2) ? PROGRAM_KERNEL : user_group(x));
 	x->context.el = el;
 	if (x->context.security == FLOWTAP_ROOT || now(x, 8) || el == 3)
 		x->context.security = a_security(x, el);
 	new_ids(x);
 	x->context.sf = el ? !options->kernel32 : !options->aarch32;
-	return entry(x, el ? PROGRAM_KERNEL : user_group(x), false, true);
+	return execute_entry(x, el ? PROGRAM_KERNEL : user_group(x), false, true);
 }
 
 static void exception_return(struct execute *x, const struct program_insn *insn)
 {
 	uint32_t to;
 
+	if (x->program->options.m_profile && now(x, 3) && !x->program->options.classic) {
+		tell(x, insn, true, EXECUTE_TAIL_CHAINED, 0, false);
+		execute_m_tail_chained(x);
+		return;
+	}
 	if (x->nsaved && !now(x, 4)) {
 		x->nsaved--;
 		to = x->saved[x->nsaved].at;
@@ -283,6 +295,10 @@ static void exception(struct execute *x, unsigned int number)
 
 	if (x->nsaved == EXECUTE_NESTED)
 		return;
+	if (x->program->options.m_profile) {
+		execute_m_exception(x, number);
+		return;
+	}
 	if (number == 0)
 		number = numbers[rng_below(&x->rng, sizeof(numbers))];
 	x->saved[x->nsaved].at = x->pe.at;
@@ -294,7 +310,7 @@ static void exception(struct execute *x, unsigned int number)
 	if (el == 3)
 		x->context.security = a_security(x, 3);
 	x->context.sf = !x->program->options.kernel32;
-	x->pe.at = entry(x, PROGRAM_KERNEL, true, true);
+	x->pe.at = execute_entry(x, PROGRAM_KERNEL, true, true);
 	encoder_exception(x->encoder, number, address, current(x)->address, current(x)->isa,
 			  &x->context);
 }
@@ -303,10 +319,14 @@ static void reset(struct execute *x)
 {
 	x->nsaved = 0;
 	x->pe.ncalls = 0;
+	if (x->program->options.m_profile) {
+		execute_m_reset(x);
+		return;
+	}
 	x->context = (struct trace_context){ .el = x->program->options.kernel32 ? 1 : 3,
 					     .sf = !x->program->options.kernel32 };
 	x->context.security = a_security(x, x->context.el);
-	x->pe.at = entry(x, PROGRAM_KERNEL, false, true);
+	x->pe.at = execute_entry(x, PROGRAM_KERNEL, false, true);
 	encoder_reset(x->encoder, current(x)->address, current(x)->isa, &x->context);
 }
 
@@ -460,6 +480,8 @@ static void breaks(struct execute *x)
 		modify(x);
 	if (now(x, x->options.exception))
 		exception(x, 0);
+	if (x->program->options.m_profile)
+		execute_m_breaks(x);
 	if (now(x, x->options.reset))
 		reset(x);
 	if (!x->hidden && now(x, x->options.filter)) {

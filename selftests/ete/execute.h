@@ -11,6 +11,8 @@ struct execute_options {
 	uint64_t instructions;
 	bool rme;		/* Realm and Root */
 	uint32_t exception;
+	uint32_t lazy_push;	/* of the M profile */
+	uint32_t lockup;
 	uint32_t event;
 	uint32_t timestamp;
 	uint32_t ite;
@@ -57,6 +59,7 @@ struct execute {
 	unsigned int wrong;		/* depth of wrong paths */
 	uint32_t hidden;		/* instructions until tracing goes on */
 	bool silent;			/* inside a Q element */
+	bool function_returns;		/* the instruction being told does, of the M profile */
 	uint64_t ticks;
 	uint64_t modified;		/* ticks at which group 2 came; 0: it did not yet */
 	uint64_t executed;

@@ -298,6 +298,8 @@ static bool corrupt(struct trace *trace)
 /* Of an ETMv4, while it is speculative. */
 #define ETM4	((FLOW & ~SCENARIO_SOURCE) | SCENARIO_SPECULATION | SCENARIO_ETM4)
 
+#define M_PROFILE (ETM4 | SCENARIO_M)
+
 static const struct {
 	const char *name;
 	unsigned int has;
@@ -315,6 +317,10 @@ static const struct {
 	{ "ETMv4: the trace begins in its middle", ETM4, wrapped },
 	{ "ETMv4: the trace ends anywhere", ETM4, ends },
 	{ "ETMv4: bytes were changed", ETM4, corrupt },
+	{ "M profile: a region is missing", M_PROFILE, cut },
+	{ "M profile: the trace begins in its middle", M_PROFILE, wrapped },
+	{ "M profile: the trace ends anywhere", M_PROFILE, ends },
+	{ "M profile: bytes were changed", M_PROFILE, corrupt },
 };
 #define KINDS	(sizeof(kinds) / sizeof(kinds[0]))
 

@@ -16,8 +16,8 @@
 static const char usage[] =
 	"usage: make_stream [--instructions N] [--seed S] [--maxspec N] [--functions N]\n"
 	"                   [--cycles] [--timestamps] [--exceptions N] [--random KIND]\n"
-	"                   [--etm4 MINOR] [--classic] [--truth] OUTDIR\n"
-	"--etm4: an ETMv4.MINOR instead of an ETE\n"
+	"                   [--etm4 MINOR] [--m-profile] [--classic] [--truth] OUTDIR\n"
+	"--etm4: an ETMv4.MINOR instead of an ETE; --m-profile: one of the M profile\n"
 	"--classic: only what OpenCSD 1.5.5 can read\n"
 	"KIND: bits of what random streams may have beside the plain flow (scenario.h)\n";
 
@@ -39,6 +39,7 @@ int main(int argc, char **argv)
 		{ "exceptions", required_argument, NULL, 'e' },
 		{ "random", required_argument, NULL, 'r' },
 		{ "etm4", required_argument, NULL, '4' },
+		{ "m-profile", no_argument, NULL, 'M' },
 		{ "cycles", no_argument, NULL, 'c' },
 		{ "timestamps", no_argument, NULL, 't' },
 		{ "classic", no_argument, NULL, 'C' },
@@ -52,7 +53,7 @@ int main(int argc, char **argv)
 	struct oracle oracle;
 	uint64_t seed = 1, instructions = 10000000;
 	long random = -1, etm4 = -1;
-	bool print = false, classic = false;
+	bool print = false, classic = false, m_profile = false;
 	int c, err;
 
 	oracle_init(&oracle);
@@ -81,6 +82,9 @@ int main(int argc, char **argv)
 		case '4':
 			etm4 = strtol(optarg, NULL, 0);
 			break;
+		case 'M':
+			m_profile = true;
+			break;
 		case 'c':
 			scenario.encoder.cycles = true;
 			scenario.encoder.threshold = 16;
@@ -101,7 +105,7 @@ int main(int argc, char **argv)
 		}
 	}
 	if (optind != argc - 1 || scenario.program.functions < 2 ||
-	    scenario.encoder.maxspec > ENCODER_MAXSPEC || etm4 > 6) {
+	    scenario.encoder.maxspec > ENCODER_MAXSPEC || etm4 > 6 || (m_profile && etm4 < 0)) {
 		fputs(usage, stderr);
 		return 2;
 	}
@@ -109,6 +113,8 @@ int main(int argc, char **argv)
 		scenario_random(&scenario, seed, random);
 	if (etm4 >= 0)
 		scenario_etm4(&scenario, seed, etm4);
+	if (m_profile)
+		scenario_m(&scenario);
 	scenario.program.classic = classic;
 	scenario.encoder.sync_delay &= !classic;
 	scenario.encoder.sync_exact = classic;

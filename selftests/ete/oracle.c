@@ -128,8 +128,8 @@ void oracle_print(const struct oracle *oracle, size_t around)
 }
 
 /*
- * Steps that count. Exception returns of AArch32 are said to be such or not (OpenCSD does not). A
- * Trace On after which nothing is traced may be told or not: it goes with what was discarded.
+ * Steps that count. Exception returns of AArch32 are said to be such or not (OpenCSD does not),
+ * but for the M profile's. A Trace On after which nothing is traced may be told or not: it goes with what was discarded.
  */
 static bool counts(const struct oracle *oracle, size_t i, bool ignore_transactions)
 {
@@ -138,7 +138,7 @@ static bool counts(const struct oracle *oracle, size_t i, bool ignore_transactio
 	if (step->kind == ORACLE_TRANSACTION)
 		return !ignore_transactions;
 	if (step->kind == ORACLE_ERET)
-		return i && step[-1].isa == FLOWTAP_ISA_A64;
+		return oracle->erets || (i && step[-1].isa == FLOWTAP_ISA_A64);
 	if (step->kind != ORACLE_TRACE_ON)
 		return true;
 	while (++i < oracle->n)

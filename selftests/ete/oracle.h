@@ -66,6 +66,7 @@ struct oracle {
 	size_t sides_capacity;
 	struct trace_context *contexts;
 	size_t ncontexts;
+	bool erets;		/* the exception returns of AArch32 count */
 };
 
 void oracle_init(struct oracle *oracle);

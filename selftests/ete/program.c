@@ -34,7 +34,7 @@ static void choose(struct program *program, uint8_t isa, enum insn_role role)
 	else if (isa == FLOWTAP_ISA_A32)
 		program_a32_choose(insn, role, &program->rng);
 	else
-		program_t32_choose(insn, role, &program->rng);
+		program_t32_choose(insn, role, &program->rng, &program->options);
 }
 
 static void it_block(struct program *program)
@@ -47,7 +47,7 @@ static void it_block(struct program *program)
 		if (i == n - 1 && branch)
 			program_t32_it_branch(add(program), &program->rng);
 		else
-			choose(program, FLOWTAP_ISA_T32, ROLE_PLAIN);
+			choose(program, FLOWTAP_ISA_T32, ROLE_IT);
 		program->insns[program->ninsns - 1].in_it = true;
 	}
 }
@@ -112,6 +112,8 @@ static uint64_t base_of(const struct program *program, unsigned int group)
 	bool narrow = group == PROGRAM_KERNEL ? program->options.kernel32 :
 						program->options.aarch32;
 
+	if (group == PROGRAM_KERNEL && program->options.m_profile)
+		return 0x60008000;
 	if (group == PROGRAM_KERNEL)
 		return narrow ? 0xc0008000 : 0xffff800080010000;
 	return narrow ? 0x10000 : program->options.plain ? 0x400000 : 0xaaaac0de0000;
@@ -220,6 +222,8 @@ static void aim(struct program *program, uint32_t at)
 	insn->to = nearby(program, at, reach, forward);
 	if (insn->to <= at && forward)
 		insn->to = at + 1;
+	if (insn->to > at && insn->isa == FLOWTAP_ISA_T32 && program_t32_loops(insn))
+		insn->to = at;
 	/* CBZ goes to the instruction at the address 4 further on at least. */
 	if (insn->isa == FLOWTAP_ISA_T32 && program_t32_skips(insn) &&
 	    program->insns[insn->to].address < insn->address + 4)
@@ -246,7 +250,8 @@ static void aim_all(struct program *program)
 			else if (insn->isa == FLOWTAP_ISA_A32)
 				program_a32_choose(insn, role, &program->rng);
 			else
-				program_t32_choose(insn, role, &program->rng);
+				program_t32_choose(insn, role, &program->rng,
+						   &program->options);
 			if (insn->size != size || insn->what == INSN_DIRECT) {
 				insn->what = INSN_DIRECT;
 				insn->to = UINT32_MAX;
@@ -348,7 +353,7 @@ struct program *program_new(const struct program_options *options, uint64_t seed
 		program->first[group] = program->nfunctions;
 		for (unsigned int i = 0; i < n && (kernel || group < options->spaces); i++)
 			add_function(program, group, !narrow ? FLOWTAP_ISA_A64 :
-				     i & 1 ? FLOWTAP_ISA_T32 : FLOWTAP_ISA_A32,
+				     i & 1 || options->m_profile ? FLOWTAP_ISA_T32 : FLOWTAP_ISA_A32,
 				     kernel && i >= n / 2);
 	}
 	program->first[PROGRAM_GROUPS] = program->nfunctions;

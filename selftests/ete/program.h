@@ -58,8 +58,9 @@ struct program_function {
 struct program_options {
 	bool aarch32;		/* user code is A32 and T32 */
 	bool kernel32;		/* the kernel as well */
+	bool m_profile;		/* all is T32, of Armv8.1-M; the kernel is what handlers are of */
 	bool transactions;	/* TSTART and TCOMMIT in A64 */
-	bool classic;		/* no instructions that old decoders do not know */
+	bool classic;		/* nothing that old decoders do not know */
 	bool plain;		/* like compiled code: about five instructions per branch */
 	bool chain;		/* each function calls the next one and returns */
 	unsigned int functions;	/* per group */
@@ -96,6 +97,7 @@ const struct flowtap_code *program_find(const struct program *program, unsigned 
  */
 enum insn_role {
 	ROLE_PLAIN,
+	ROLE_IT,		/* plain, in an IT block */
 	ROLE_TRANSFER,		/* any that may be in the middle */
 	ROLE_END,		/* never falls through: goes somewhere or returns */
 	ROLE_ERET,		/* the end of a handler */
@@ -106,12 +108,19 @@ void program_a64_choose(struct program_insn *insn, enum insn_role role, struct r
 uint32_t program_a64_encode(const struct program_insn *insn, int64_t distance);
 void program_a32_choose(struct program_insn *insn, enum insn_role role, struct rng *rng);
 uint32_t program_a32_encode(const struct program_insn *insn, int64_t distance);
-void program_t32_choose(struct program_insn *insn, enum insn_role role, struct rng *rng);
+void program_t32_choose(struct program_insn *insn, enum insn_role role, struct rng *rng,
+			const struct program_options *options);
 uint32_t program_t32_encode(const struct program_insn *insn, int64_t distance);
 /* How far (in instructions) a direct branch of this form may go, forward only or both ways. */
 unsigned int program_t32_reach(const struct program_insn *insn, bool *forward);
 /* It cannot go to what is right after it. */
 bool program_t32_skips(const struct program_insn *insn);
+/* It goes back only, or to itself: the end of a low-overhead loop. */
+bool program_t32_loops(const struct program_insn *insn);
+/* It can lead to Non-secure state. */
+bool program_t32_leaves_secure(const struct program_insn *insn);
+/* It is no MOV: what it puts in the PC may be EXC_RETURN or FNC_RETURN. */
+bool program_t32_returns(const struct program_insn *insn);
 /* Whether the direct branch goes to the other of A32 and T32. */
 bool program_t32_exchanges(const struct program_insn *insn);
 bool program_a32_exchanges(const struct program_insn *insn);

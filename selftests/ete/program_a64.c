@@ -85,6 +85,7 @@ void program_a64_choose(struct program_insn *insn, enum insn_role role, struct r
 	insn->bits = rng_next(rng);
 	switch (role) {
 	case ROLE_PLAIN:
+	case ROLE_IT:
 		insn->form = ADD + rng_below(rng, FORMS - ADD);
 		break;
 	case ROLE_TRANSFER:

@@ -1,11 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
-/* T32 instructions (F3.1): every form of P0 instruction, IT blocks, and some that are none. */
+/*
+ * T32 instructions (F3.1): every form of P0 instruction, IT blocks, and some that are none. Of
+ * Armv8.1-M those that its loops and security states have (DDI 0553, C2.4).
+ */
 #include "program.h"
 
 enum form {
 	B_COND, B_NARROW, B_COND_WIDE, B_WIDE, BL, BLX_LABEL, CBZ, BX, BLX, BXJ, BX_LR, MOV_PC_LR,
 	MOV_PC, ADD_PC, POP, POP_WIDE, LDR_PC, LDR_PC_POST, TBB, TBH, SUBS_PC, RFE, ISB, WFE, WFI,
-	WFI_WIDE, SVC, IT, ADD, MOV, LDR, STR, NOP, PUSH, ADD_WIDE, MOV_WIDE, LDR_WIDE, STR_WIDE,
+	WFI_WIDE, SVC, IT, BXNS, BLXNS, WLS, WLSTP, LE, LETP, DLS, DLSTP, LCTP, LDM_WIDE, ADD, MOV,
+	LDR, STR, NOP, PUSH, ADD_WIDE, MOV_WIDE, LDR_WIDE, STR_WIDE,
 	FORMS
 };
 
@@ -44,6 +48,16 @@ static const struct {
 	[WFI_WIDE] = { INSN_WFX, 4, false, false, false },
 	[SVC] = { INSN_SVC, 2, false, false, false },
 	[IT] = { INSN_PLAIN, 2, false, false, false },
+	[BXNS] = { INSN_INDIRECT, 2, false, false, true },
+	[BLXNS] = { INSN_INDIRECT, 2, false, true, true },
+	[WLS] = { INSN_DIRECT, 4, true, false, false },
+	[WLSTP] = { INSN_DIRECT, 4, true, false, false },
+	[LE] = { INSN_DIRECT, 4, true, false, false },
+	[LETP] = { INSN_DIRECT, 4, true, false, false },
+	[DLS] = { INSN_PLAIN, 4, false, false, false },
+	[DLSTP] = { INSN_PLAIN, 4, false, false, false },
+	[LCTP] = { INSN_PLAIN, 4, false, false, false },
+	[LDM_WIDE] = { INSN_PLAIN, 4, false, false, false },
 	[ADD] = { INSN_PLAIN, 2, false, false, false },
 	[MOV] = { INSN_PLAIN, 2, false, false, false },
 	[LDR] = { INSN_PLAIN, 2, false, false, false },
@@ -68,7 +82,38 @@ static void set(struct program_insn *insn, uint8_t form, struct rng *rng)
 	insn->bits = rng_next(rng);
 }
 
-void program_t32_choose(struct program_insn *insn, enum insn_role role, struct rng *rng)
+static uint8_t one_of(const uint8_t *list, size_t n, struct rng *rng)
+{
+	return list[rng_below(rng, n)];
+}
+
+/* Nothing that goes to A32 or is of the A profile. */
+static uint8_t choose_m(enum insn_role role, struct rng *rng)
+{
+	static const uint8_t common[] = { B_COND, B_COND, CBZ, CBZ, B_COND_WIDE, BL, BL, LE, WLS };
+	static const uint8_t rare[] = { BLX, BLXNS, ISB, WFE, WFI, WFI_WIDE, SVC, TBB, TBH, LETP,
+					WLSTP };
+	static const uint8_t ends[] = { BX_LR, BX_LR, POP, POP, POP_WIDE, MOV_PC_LR, LDR_PC_POST,
+					TBB, TBH, B_WIDE, B_WIDE, BX, BXNS, MOV_PC, LDR_PC };
+	static const uint8_t returns[] = { BX_LR, POP, POP_WIDE, LDR_PC_POST };
+
+	switch (role) {
+	case ROLE_TRANSFER:
+		return rng_one_in(rng, 4) ? one_of(rare, sizeof(rare), rng) :
+					    one_of(common, sizeof(common), rng);
+	case ROLE_END:
+		return one_of(ends, sizeof(ends), rng);
+	case ROLE_ERET:
+		return one_of(returns, sizeof(returns), rng);
+	case ROLE_IT:
+		return ADD + rng_below(rng, FORMS - ADD);
+	default:
+		return DLS + rng_below(rng, FORMS - DLS);
+	}
+}
+
+void program_t32_choose(struct program_insn *insn, enum insn_role role, struct rng *rng,
+			const struct program_options *options)
 {
 	static const uint8_t common[] = { B_COND, B_COND, CBZ, CBZ, B_COND_WIDE, BL, BL,
 					  BLX_LABEL };
@@ -77,6 +122,15 @@ void program_t32_choose(struct program_insn *insn, enum insn_role role, struct r
 					TBB, TBH, B_WIDE, B_WIDE, BX, BXJ, MOV_PC, LDR_PC };
 	uint8_t form;
 
+	if (options->m_profile) {
+		do {
+			form = choose_m(role, rng);
+		} while (options->classic && form >= BXNS && form <= LCTP);
+		set(insn, form, rng);
+		if (role == ROLE_ERET)
+			insn->what = INSN_ERET;
+		return;
+	}
 	switch (role) {
 	case ROLE_TRANSFER:
 		form = rng_one_in(rng, 4) ? rare[rng_below(rng, sizeof(rare))] :
@@ -123,9 +177,24 @@ bool program_t32_skips(const struct program_insn *insn)
 	return insn->form == CBZ;
 }
 
+bool program_t32_loops(const struct program_insn *insn)
+{
+	return insn->form == LE || insn->form == LETP;
+}
+
+bool program_t32_leaves_secure(const struct program_insn *insn)
+{
+	return insn->form == BXNS || insn->form == BLXNS;
+}
+
+bool program_t32_returns(const struct program_insn *insn)
+{
+	return insn->what == INSN_RETURN && insn->form != MOV_PC_LR;
+}
+
 unsigned int program_t32_reach(const struct program_insn *insn, bool *forward)
 {
-	*forward = insn->form == CBZ;
+	*forward = insn->form == CBZ || insn->form == WLS || insn->form == WLSTP;
 	return insn->form == CBZ ? 31 : 55;
 }
 
@@ -142,6 +211,12 @@ static uint32_t wide_conditional(uint32_t cond, int64_t offset)
 {
 	return 0xf0008000 | (offset < 0) << 26 | cond << 22 | (offset >> 12 & 0x3f) << 16 |
 	       (offset >> 18 & 1) << 13 | (offset >> 19 & 1) << 11 | (offset >> 1 & 0x7ff);
+}
+
+/* imm10:imm1:0 of WLS and LE, from the address 4 further on and without a sign. */
+static uint32_t loop(uint32_t opcode, uint32_t offset)
+{
+	return opcode | (offset >> 2 & 0x3ff) << 1 | (offset >> 1 & 1) << 11;
 }
 
 static uint32_t encode_plain(const struct program_insn *insn)
@@ -168,6 +243,14 @@ static uint32_t encode_plain(const struct program_insn *insn)
 		return 0xf2400000 | rd << 8 | (bits >> 16 & 0xff);
 	case LDR_WIDE:
 		return 0xf8d00000 | rn << 16 | rd << 12 | (bits >> 16 & 0xfff);
+	case DLS:
+		return 0xf040e001 | rn << 16;
+	case DLSTP:
+		return 0xf000e001 | (bits >> 16 & 3) << 20 | rn << 16;
+	case LCTP:
+		return 0xf00fe001;
+	case LDM_WIDE:
+		return 0xe8b00000 | rn << 16 | (bits >> 16 & 0x1fff) | 3;
 	case STR_WIDE:
 		return 0xf8c00000 | rn << 16 | rd << 12 | (bits >> 16 & 0xfff);
 	default:
@@ -204,6 +287,18 @@ uint32_t program_t32_encode(const struct program_insn *insn, int64_t distance)
 		return 0x4780 | rm << 3;
 	case BXJ:
 		return 0xf3c08f00 | rm << 16;
+	case BXNS:
+		return 0x4704 | rm << 3;
+	case BLXNS:
+		return 0x4784 | rm << 3;
+	case WLS:
+		return loop(0xf040c001 | rm << 16, offset);
+	case WLSTP:
+		return loop(0xf000c001 | (bits >> 16 & 3) << 20 | rm << 16, offset);
+	case LE:
+		return loop(0xf00fc001, -offset);
+	case LETP:
+		return loop(0xf01fc001, -offset);
 	case BX_LR:
 		return 0x4770;
 	case MOV_PC_LR:

@@ -19,10 +19,13 @@
 
 /* Each exception type that DDI 0487 gives a meaning: 0 to 4, 6, 7, 10 to 12, 14 to 24. */
 #define EXCEPTIONS	0x1ffdcdf
+/* Those of the M profile: 1 to 7, 11, 12, 14 to 26, and interrupts from 8 on. */
+#define M_EXCEPTIONS	0x107ffd8fe
 
 struct totals {
 	uint64_t counts[PACKETS];
 	uint64_t exceptions;
+	uint64_t m_exceptions;
 	uint64_t instructions;
 	uint64_t bytes;
 };
@@ -52,6 +55,11 @@ static const struct {
 	{ "everything at once", SCENARIO_ALL, 3 },
 	{ "ETMv4", (SCENARIO_ALL & ~(SCENARIO_SOURCE | SCENARIO_TRANSACTIONS | SCENARIO_ITE)) |
 	  SCENARIO_ETM4, 3 },
+	{ "ETMv4 of the M profile", SCENARIO_EXCEPTIONS | SCENARIO_STACK | SCENARIO_SYNCS |
+	  SCENARIO_RESET | SCENARIO_FILTER | SCENARIO_TIMES | SCENARIO_ETM4 | SCENARIO_M, 2 },
+	{ "ETMv4 of the M profile, speculation and losses", SCENARIO_EXCEPTIONS | SCENARIO_STACK |
+	  SCENARIO_SYNCS | SCENARIO_RESET | SCENARIO_FILTER | SCENARIO_TIMES | SCENARIO_LOSSES |
+	  SCENARIO_SPECULATION | SCENARIO_ETM4 | SCENARIO_M, 2 },
 };
 #define GROUPS	(sizeof(groups) / sizeof(groups[0]))
 
@@ -60,7 +68,10 @@ static void add(struct totals *totals, const struct encoder *encoder,
 {
 	for (unsigned int i = 0; i < PACKETS; i++)
 		totals->counts[i] += encoder->counts[i];
-	totals->exceptions |= encoder->exceptions;
+	if (encoder->options.m_profile)
+		totals->m_exceptions |= encoder->exceptions;
+	else
+		totals->exceptions |= encoder->exceptions;
 	totals->instructions += execute->executed;
 	totals->bytes += encoder->size;
 }
@@ -148,8 +159,9 @@ static bool all_occurred(const struct totals *totals)
 		       encoder_packet_names[i]);
 		all &= totals->counts[i] != 0;
 	}
-	printf("# exception numbers: 0x%llx\n", (unsigned long long)totals->exceptions);
-	return all && totals->exceptions == EXCEPTIONS;
+	printf("# exception numbers: 0x%llx, of the M profile 0x%llx\n",
+	       (unsigned long long)totals->exceptions, (unsigned long long)totals->m_exceptions);
+	return all && totals->exceptions == EXCEPTIONS && totals->m_exceptions == M_EXCEPTIONS;
 }
 
 int main(void)

@@ -59,6 +59,23 @@ void scenario_etm4(struct scenario *s, uint64_t seed, unsigned int minor)
 		s->execute.marker = 0;
 }
 
+void scenario_m(struct scenario *s)
+{
+	s->encoder.m_profile = true;
+	s->encoder.vmid_size = 0;
+	s->encoder.vmid = false;
+	s->encoder.contextid = false;
+	s->encoder.q = false;
+	s->program.m_profile = true;
+	s->program.aarch32 = true;
+	s->program.kernel32 = true;
+	s->program.spaces = 1;
+	s->execute.q = 0;
+	s->execute.modify = false;
+	s->execute.lazy_push = 2 * s->execute.exception;
+	s->execute.lockup = 4 * s->execute.exception;
+}
+
 void scenario_random(struct scenario *scenario, uint64_t seed, unsigned int has)
 {
 	struct rng rng = { seed * 0x9e3779b97f4a7c15ULL };
@@ -123,4 +140,6 @@ void scenario_random(struct scenario *scenario, uint64_t seed, unsigned int has)
 	}
 	if (has & SCENARIO_ETM4)
 		scenario_etm4(s, seed / 7, seed % 7);
+	if (has & SCENARIO_M)
+		scenario_m(s);
 }

@@ -29,6 +29,7 @@ enum scenario_has {
 	SCENARIO_FILTER = 1 << 13,
 	SCENARIO_ALL = (1 << 14) - 1,
 	SCENARIO_ETM4 = 1 << 14,	/* an ETMv4's: without what that has not */
+	SCENARIO_M = 1 << 15,		/* ... of the M profile */
 };
 
 /* Like a compiler's code traced in one process: the return stack, no exceptions. */
@@ -38,6 +39,8 @@ void scenario_plain(struct scenario *scenario);
  * and Root, and what a later version has. The seed says how large its VMID is.
  */
 void scenario_etm4(struct scenario *scenario, uint64_t seed, unsigned int minor);
+/* Makes an ETMv4's one of the M profile: T32, its exceptions and returns; no VMID, no Q. */
+void scenario_m(struct scenario *scenario);
 void scenario_random(struct scenario *scenario, uint64_t seed, unsigned int has);
 
 #endif

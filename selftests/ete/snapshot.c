@@ -81,6 +81,14 @@ static uint32_t dump_end(const struct program *program, uint32_t first, unsigned
 	return i;
 }
 
+/* OpenCSD 1.5.5 has an Exception Return as a P0 element of Armv7-M only. */
+static const char *core_type(const struct program *program)
+{
+	if (!program->options.m_profile)
+		return "ARM-AA64";
+	return program->options.classic ? "ARMv7-M" : "Cortex-M55";
+}
+
 static int write_core(const char *directory, const struct program *program)
 {
 	FILE *file = create(directory, "cpu_0.ini");
@@ -88,8 +96,8 @@ static int write_core(const char *directory, const struct program *program)
 
 	if (!file)
 		return -errno;
-	fprintf(file, "[device]\nname=cpu_0\nclass=core\ntype=ARM-AA64\n\n[regs]\n"
-		"PC(size:64)=0x0\nSP(size:64)=0\nSCTLR_EL1=0x0\nCPSR=0x0\n");
+	fprintf(file, "[device]\nname=cpu_0\nclass=core\ntype=%s\n\n[regs]\n"
+		"PC(size:64)=0x0\nSP(size:64)=0\nSCTLR_EL1=0x0\nCPSR=0x0\n", core_type(program));
 	for (uint32_t i = 0, n = 1; i < program->nregions; i = end) {
 		const struct program_region *region = &program->regions[i];
 		unsigned int pad;
