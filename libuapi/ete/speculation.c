@@ -400,10 +400,35 @@ static int overcommitted(struct flowtap_ete *ete)
 				    "a Commit element of more P0 elements than there are");
 }
 
+/* The first P0 element of the queue, if it is the M profile's return: of the branch held. */
+static struct ete_entry *next_return(const struct flowtap_ete *ete)
+{
+	struct ete_entry *entry;
+
+	if (!ete->config.m_profile)
+		return NULL;
+	for (size_t i = 0; i < ete->speculation.queue.n; i++) {
+		entry = ete_at(&ete->speculation.queue, i);
+		if (entry->kind == ETE_EXCEPTION_RETURN || entry->kind == ETE_FUNCTION_RETURN)
+			return ete_is_p0(entry) ? entry : NULL;
+		if (ete_is_p0(entry))
+			return NULL;
+	}
+	return NULL;
+}
+
+/* It is committed, and waits for the address as the branch does. */
+static void commit_return(struct flowtap_ete *ete, struct ete_entry *entry)
+{
+	entry->count = 0;
+	ete->speculation.waiting--;
+}
+
 int flowtap_ete_commit(struct flowtap_ete *ete, uint64_t n)
 {
 	uint64_t done = n < ete->speculation.unseen ? n : ete->speculation.unseen;
 	int status = queue_next_address(ete);
+	struct ete_entry *entry;
 
 	ete->speculation.unseen -= done;
 	n -= done;
@@ -414,6 +439,12 @@ int flowtap_ete_commit(struct flowtap_ete *ete, uint64_t n)
 	if (!ete->speculation.max && n > ete->speculation.waiting)
 		n = ete->speculation.waiting;
 	while (!status && n && ete->speculation.queue.n) {
+		entry = ete->held.kind != ETE_NONE ? next_return(ete) : NULL;
+		if (entry) {
+			commit_return(ete, entry);
+			n--;
+			continue;
+		}
 		if (ete->held.kind != ETE_NONE) {
 			status = release(ete);
 			continue;

@@ -18,6 +18,8 @@
 #define EXCEPTION_AT(type) 0x06, (type) << 1 | 0x40	/* E 0b10: ... which is the target, too */
 #define RETURN 0x07
 #define FUNCTION_RETURN 0x05
+#define COMMIT(n) 0x2d, n
+#define CANCEL(n) 0x2e, n
 #define E 0xf7
 
 #define LINES "trace_on\ncontext T32 EL0 nonsecure 32\n"
@@ -31,10 +33,12 @@ FIXTURE(m_profile)
 	struct part part;
 };
 
-FIXTURE_SETUP(m_profile)
+/* Of a trace unit with a return stack; so many P0 elements may be speculative. */
+static void begin(struct part *part, uint32_t speculative)
 {
-	static const struct flowtap_ete_config config = {
-		.devarch = 0x47754a13, .idr1 = 0x4100f450, .configr = 1 << 12, .m_profile = true,
+	const struct flowtap_ete_config config = {
+		.devarch = 0x47754a13, .idr1 = 0x4100f450, .configr = 1 << 12,
+		.idr8 = speculative, .m_profile = true,
 	};
 	static const struct {
 		uint16_t address, opcode;
@@ -46,10 +50,15 @@ FIXTURE_SETUP(m_profile)
 		{ 0x1100, 0x4770 },			/* bx lr */
 	};
 
-	part_begin(&self->part, &config, NULL);
+	part_begin(part, &config, NULL);
 	for (size_t i = 0; i < sizeof(program) / sizeof(program[0]); i++)
-		memcpy((uint8_t *)self->part.words + (program[i].address - CODE),
-		       &program[i].opcode, sizeof(program[i].opcode));
+		memcpy((uint8_t *)part->words + (program[i].address - CODE), &program[i].opcode,
+		       sizeof(program[i].opcode));
+}
+
+FIXTURE_SETUP(m_profile)
+{
+	begin(&self->part, 0);
 }
 
 FIXTURE_TEARDOWN(m_profile)
@@ -133,16 +142,45 @@ static int take_element(struct flowtap_sink *sink, const struct flowtap_element 
 	return 0;
 }
 
+#define EXPECT_HANDLER_WENT_TO(address, ...) do {					\
+	static const uint8_t bytes_[] = { __VA_ARGS__ };				\
+	struct flowtap_sink sink_ = { .block = take_block, .element = take_element };	\
+	handler_went_to = 1;								\
+	self->part.ete->sink = &sink_;							\
+	EXPECT_EQ(0, flowtap_ete_decode(self->part.ete, bytes_, sizeof(bytes_)));	\
+	EXPECT_EQ(0, flowtap_ete_finish(self->part.ete));				\
+	EXPECT_EQ(address, handler_went_to);						\
+} while (0)
+
 TEST_F(m_profile, the_value_is_no_target)
 {
-	static const uint8_t bytes[] = { START(0x1080), E, RETURN, EXCEPTION_AT(16), TAIL_CHAINED };
-	struct flowtap_sink sink = { .block = take_block, .element = take_element };
+	EXPECT_HANDLER_WENT_TO(0, START(0x1080), E, RETURN, EXCEPTION_AT(16), TAIL_CHAINED);
+}
 
-	handler_went_to = 1;
-	self->part.ete->sink = &sink;
-	EXPECT_EQ(0, flowtap_ete_decode(self->part.ete, bytes, sizeof(bytes)));
-	EXPECT_EQ(0, flowtap_ete_finish(self->part.ete));
-	EXPECT_EQ(0, handler_went_to);
+/* The return is a P0 element, and committed as the branch is: both wait for the address. */
+TEST_F(m_profile, a_return_is_committed_before_its_address_comes)
+{
+	part_end(&self->part);
+	begin(&self->part, 8);
+	EXPECT_HANDLER_WENT_TO(0x1100, START(0x1080), E, RETURN, COMMIT(2), LONG(0x1100), E,
+			       COMMIT(1));
+}
+
+TEST_F(m_profile, a_function_return_is_committed_before_its_address_comes)
+{
+	part_end(&self->part);
+	begin(&self->part, 8);
+	EXPECT_HANDLER_WENT_TO(0x1100, START(0x1080), E, COMMIT(1), FUNCTION_RETURN, COMMIT(1),
+			       LONG(0x1100), E, COMMIT(1));
+}
+
+/* The branch is not, where only it was committed. */
+TEST_F(m_profile, a_return_is_cancelled_after_its_branch_was_committed)
+{
+	part_end(&self->part);
+	begin(&self->part, 8);
+	EXPECT_DECODED(HANDLER CALLED, START(0x1080), E, RETURN, COMMIT(1), CANCEL(1), LONG(0x1100),
+		       E, COMMIT(1));
 }
 
 /* --- Lazy floating-point state: pushed before the instruction that needs the registers. --- */
