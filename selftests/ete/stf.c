@@ -35,6 +35,9 @@ static const struct {
 	  SCENARIO_EXCEPTIONS },
 	{ "all but Q", SCENARIO_ALL & ~SCENARIO_Q },
 	{ "ETMv4", (SCENARIO_ALL & ~(SCENARIO_Q | SCENARIO_SOURCE)) | SCENARIO_ETM4 },
+	{ "ETMv4 of the M profile", SCENARIO_EXCEPTIONS | SCENARIO_STACK | SCENARIO_SYNCS |
+	  SCENARIO_RESET | SCENARIO_FILTER | SCENARIO_LOSSES | SCENARIO_SPECULATION |
+	  SCENARIO_ETM4 | SCENARIO_M },
 };
 #define GROUPS	(sizeof(groups) / sizeof(groups[0]))
 
@@ -86,10 +89,13 @@ struct comparison {
 	bool differs;
 };
 
-/* What may force a PC. */
-static bool breaks(const struct oracle_step *step)
+/*
+ * What may force a PC. Of the M profile an exception return is any branch, and none that may change
+ * the mode by itself.
+ */
+static bool breaks(const struct oracle *oracle, const struct oracle_step *step)
 {
-	return step->kind != ORACLE_INSN && step->kind != ORACLE_ERET;
+	return step->kind != ORACLE_INSN && (step->kind != ORACLE_ERET || oracle->erets);
 }
 
 static int compare(void *argument, const struct stfcheck_insn *insn)
@@ -102,7 +108,7 @@ static int compare(void *argument, const struct stfcheck_insn *insn)
 	unsigned int el;
 
 	while (comparison->at < oracle->n && oracle->steps[comparison->at].kind != ORACLE_INSN)
-		comparison->broken |= breaks(&oracle->steps[comparison->at++]);
+		comparison->broken |= breaks(oracle, &oracle->steps[comparison->at++]);
 	if (comparison->at == oracle->n)
 		return -1;
 	step = &oracle->steps[comparison->at++];
