@@ -112,6 +112,7 @@ static int exception(struct flowtap_ete *ete, const struct ete_entry *entry)
 		.exception = {
 			.number = entry->number,
 			.address = entry->known ? entry->value : 0,
+			.m_profile = ete->config.m_profile,
 		},
 	};
 	int status = 0;

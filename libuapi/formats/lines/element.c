@@ -253,14 +253,15 @@ static int handle_context(struct lines *lines, const struct flowtap_context *con
 /* A call exception (SVC, ecall ...) belongs to the instruction right before it. */
 static bool is_own(const struct lines *lines, const struct flowtap_exception *exception)
 {
-	enum { TYPE_CALL = 2 };
+	enum { TYPE_CALL = 2, M_SVCALL = 11 };
 
 	if (!lines->ended || lines->pending & LINES_EXCEPTION || !exception->address ||
 	    exception->interrupt)
 		return false;
 	if (!isa_is_arm(lines->context.isa))
 		return lines->trapped && lines->trap == exception->address;
-	return exception->number == TYPE_CALL && exception->address == lines->pc;
+	return exception->number == (exception->m_profile ? M_SVCALL : TYPE_CALL) &&
+	       exception->address == lines->pc;
 }
 
 /* The lines so far do not lead to where it was taken. */

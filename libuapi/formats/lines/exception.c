@@ -55,6 +55,25 @@ static const struct {
 	{ "FIQ Interrupt", "CoreEvent_FIQ", 8 },
 };
 
+/*
+ * The M profile's, by the exception's number (Tarmac 2.3.3), which the types of Exception packets are
+ * up to IRQ7; then those that are no exceptions, and SecureFault, by names that the trace unit has.
+ */
+static const struct {
+	const char *name;
+	enum kind kind;
+} m_exceptions[] = {
+	[1] = { "Reset", SYNC }, [2] = { "NMI", IRQ }, [3] = { "HardFault", SYNC },
+	[4] = { "MemManage", SYNC }, [5] = { "BusFault", SYNC }, [6] = { "UsageFault", SYNC },
+	[7] = { "SecureFault", SYNC }, [11] = { "SVCall", SYNC },
+	[12] = { "Debug Monitor", SYNC }, [14] = { "PendSV", IRQ }, [15] = { "SysTick", IRQ },
+	[16 ... 23] = { "External Interrupt", IRQ }, [24] = { "Debug Halt Mode Entry", SYNC },
+	[25] = { "Lazy FP push", SYNC }, [26] = { "Lockup", SYNC },
+};
+#define M_EXCEPTIONS (sizeof(m_exceptions) / sizeof(m_exceptions[0]))
+
+enum { M_RESET = 1, M_HALT = 24, M_IRQ8 = 0x208, M_IRQ8_NUMBER = 24 };
+
 #define NOWHERE	-1
 
 /* What is known of one exception. */
@@ -63,6 +82,8 @@ struct known {
 	int number;		/* of Arm's; NOWHERE for RISC-V's */
 	int group;		/* AArch64, or NOWHERE */
 	int vector;		/* AArch32: index into narrow, or NOWHERE */
+	const char *m_name;	/* the M profile's, or NULL; its number: */
+	unsigned int m_number;
 };
 
 static enum kind kind_of(const struct flowtap_exception *exception, bool arm)
@@ -127,6 +148,29 @@ static int vector_of(const struct lines_exception *from, const struct flowtap_co
 	}
 }
 
+/* Nothing but the type says which it is. A reset and the last three are of no instruction. */
+static struct known find_m(unsigned int type)
+{
+	struct known found = {
+		.kind = SYNC,
+		.number = type == M_RESET ? TYPE_RESET : type >= M_HALT ? TYPE_HALT : NOWHERE,
+		.group = NOWHERE,
+		.vector = NOWHERE,
+		.m_name = "Synchronous",
+		.m_number = type,
+	};
+
+	if (type >= M_IRQ8) {
+		found.kind = IRQ;
+		found.m_name = "External Interrupt";
+		found.m_number = type - M_IRQ8 + M_IRQ8_NUMBER;
+	} else if (type < M_EXCEPTIONS && m_exceptions[type].name) {
+		found.kind = m_exceptions[type].kind;
+		found.m_name = m_exceptions[type].name;
+	}
+	return found;
+}
+
 static struct known find(const struct lines *lines, unsigned int isa, bool known, uint64_t target)
 {
 	const struct lines_exception *from = &lines->exception;
@@ -139,6 +183,8 @@ static struct known find(const struct lines *lines, unsigned int isa, bool known
 		.vector = NOWHERE,
 	};
 
+	if (from->exception.m_profile)
+		return find_m(from->exception.number);
 	to.isa = known || from->moved ? isa : from->from.isa;
 	if (found.number == TYPE_RESET)
 		found.vector = 0;
@@ -162,7 +208,8 @@ static int implied(const struct lines *lines, const struct known *found)
 		[IRQ] = TYPE_IRQ, [FIQ] = TYPE_FIQ, [ERROR] = TYPE_SYSTEM_ERROR,
 	};
 
-	if (!isa_is_arm(from->from.isa))
+	/* Of the M profile the number is written in any case: what a reader takes is A's. */
+	if (!isa_is_arm(from->from.isa) || from->exception.m_profile)
 		return NOWHERE;
 	if (found->kind != SYNC)
 		return numbers[found->kind];
@@ -197,7 +244,12 @@ static void write_address(struct flowtap_line *line, const struct lines_exceptio
 /* "[0x280] IRQ/vIRQ Current EL with SP_ELx", or as much as is known. */
 static void write_words(struct flowtap_line *line, const struct known *found)
 {
-	if (found->number == TYPE_HALT) {
+	if (found->m_name) {
+		flowtap_line_string(line, "[");
+		flowtap_line_decimal(line, found->m_number);
+		flowtap_line_string(line, "] ");
+		flowtap_line_string(line, found->m_name);
+	} else if (found->number == TYPE_HALT) {
 		flowtap_line_string(line, "Debug Halt Mode Entry");
 	} else if (found->vector != NOWHERE) {
 		flowtap_line_string(line, "[0x");
@@ -277,7 +329,7 @@ static void write_columns(struct lines *lines, const struct known *found)
 	struct flowtap_line line;
 
 	flowtap_lines_begin(lines, &line, text, !from->own);
-	if (found->number == TYPE_RESET) {
+	if (found->number == TYPE_RESET && !found->m_name) {
 		flowtap_line_string(&line, from->own ? "EXC Reset" : "ES  Reset");
 		if (from->unwritten)
 			write_address(&line, from);

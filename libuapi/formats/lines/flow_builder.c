@@ -351,6 +351,7 @@ int builder_exception(struct flow_builder *builder, const struct line_exception 
 		.number = exception->exact ? exception->number : riscv ? -1 :
 			  call ? 2 : exception->number,
 		.interrupt = riscv && exception->interrupt,
+		.m_profile = exception->m_profile,
 	};
 	known = address_of_exception(cpu, exception, riscv, &address);
 	status = emit_held_block(builder, known && !(call && riscv), address);

@@ -89,6 +89,7 @@ struct line_exception {
 	bool faults;		/* ... which did not complete, if it is no call */
 	bool undefined;		/* ... which is no call, whatever its opcode */
 	bool nowhere;		/* nothing is known of where it was taken */
+	bool m_profile;		/* the number is the M profile's */
 	bool has_address;
 	uint64_t address;	/* of the instruction that did not complete; else where it returns */
 };

@@ -7,12 +7,14 @@
 /* Number 3, as traps are; but of an instruction that is UNDEFINED, such as HVC in User mode. */
 #define UNDEFINED	-2
 
-/* Types of Exception packets (ETE, D4.5.6); what Synchronous is, the vector does not say. */
-static const struct {
+struct name {
 	const char *begin;
 	int number;
 	bool asynchronous;
-} exceptions[] = {
+};
+
+/* Types of Exception packets (ETE, D4.5.6); what Synchronous is, the vector does not say. */
+static const struct name names[] = {
 	{ "Synchronous", -1, false }, { "IRQ", 14, true }, { "FIQ", 15, true },
 	{ "SError", 4, true }, { "Reset", 0, true },
 	{ "Undefined Instruction", UNDEFINED, false },
@@ -20,12 +22,17 @@ static const struct {
 	{ "Hypervisor Trap", 3, false }, { "Debug Halt", 1, true },
 	{ "System Error", 4, true }, { "Virtual IRQ", 14, true }, { "Virtual FIQ", 15, true },
 	{ "Virtual System Error", 4, true }, { "External Debug Event", 1, true },
-	/* M-profile, ThumbEE */
+	/* ThumbEE */
+	{ "Array Bound", -1, false }, { "Null Pointer", -1, false },
+};
+
+/* The M profile's, of which flowtap writes the last two. */
+static const struct name m_names[] = {
 	{ "SVCall", 2, false }, { "NMI", -1, true }, { "PendSV", -1, true },
 	{ "SysTick", -1, true }, { "External Interrupt", 14, true }, { "HardFault", -1, false },
 	{ "MemManage", -1, false }, { "BusFault", -1, false }, { "UsageFault", -1, false },
-	{ "Debug Monitor", -1, false }, { "Array Bound", -1, false },
-	{ "Null Pointer", -1, false },
+	{ "SecureFault", -1, false }, { "Debug Monitor", -1, false },
+	{ "Lazy FP push", -1, true }, { "Lockup", -1, true },
 };
 
 static void set(struct tarmac_exception *exception, int number, bool asynchronous)
@@ -71,27 +78,50 @@ static void parse_address(struct tarmac_scan scan, struct tarmac_exception *exce
 	exception->address = address;
 }
 
+static const struct name *find(const struct name *list, size_t n, struct tarmac_scan scan)
+{
+	for (size_t i = 0; i < n; i++)
+		if (word_begins(scan.at, scan.end - scan.at, list[i].begin))
+			return &list[i];
+	return NULL;
+}
+
+/* [0x280], a vector, or [15], as exceptions of the M profile are numbered: *decimal. */
+static bool pass_vector(struct tarmac_scan *scan, bool *decimal)
+{
+	const char *end;
+
+	*decimal = false;
+	if (*scan->at != '[')
+		return true;
+	end = memchr(scan->at, ']', scan->end - scan->at);
+	if (!end)
+		return false;
+	*decimal = scan->at[1] >= '1' && scan->at[1] <= '9';
+	scan->at = end + 1;
+	tarmac_blanks(scan);
+	return true;
+}
+
 bool tarmac_exception(struct tarmac_scan scan, struct tarmac_exception *exception)
 {
+	const struct name *name;
+	bool decimal;
+
 	memset(exception, 0, sizeof(*exception));
 	tarmac_blanks(&scan);
-	if (*scan.at == '[') {
-		const char *end = memchr(scan.at, ']', scan.end - scan.at);
-
-		if (!end)
-			return false;
-		scan.at = end + 1;
-		tarmac_blanks(&scan);
-	}
-	for (size_t i = 0; i < sizeof(exceptions) / sizeof(exceptions[0]); i++) {
-		if (!word_begins(scan.at, scan.end - scan.at, exceptions[i].begin))
-			continue;
-		set(exception, exceptions[i].number, exceptions[i].asynchronous);
-		parse_exact(scan, exception);
-		parse_address(scan, exception);
-		return true;
-	}
-	return false;
+	if (!pass_vector(&scan, &decimal))
+		return false;
+	name = find(names, sizeof(names) / sizeof(names[0]), scan);
+	if (!name)
+		name = find(m_names, sizeof(m_names) / sizeof(m_names[0]), scan);
+	if (!name)
+		return false;
+	set(exception, name->number, name->asynchronous);
+	parse_exact(scan, exception);
+	parse_address(scan, exception);
+	exception->m_profile = decimal && exception->exact;
+	return true;
 }
 
 static const struct {

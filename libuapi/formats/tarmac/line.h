@@ -72,6 +72,7 @@ struct tarmac_exception {
 	bool asynchronous;
 	bool undefined;		/* the instruction is: it was not executed, even if it is a call */
 	bool has_address;
+	bool m_profile;		/* the number is exact, and the M profile's */
 	uint64_t address;
 };
 

@@ -187,6 +187,7 @@ static int build_exception(struct reader *reader, const struct tarmac_exception 
 		.own = own && !exception->asynchronous,
 		.faults = faults && !exception->exact,
 		.undefined = exception->undefined && !exception->exact,
+		.m_profile = exception->m_profile,
 		.nowhere = !own && !exception->asynchronous,
 		.has_address = exception->has_address,
 		.address = exception->address,
@@ -237,6 +238,7 @@ static int read_exception(struct reader *reader, struct tarmac_scan scan)
 	if (reader->builder.cpu->excepted && (exception.asynchronous || reader->apart)) {
 		if (exception.exact)
 			reader->builder.cpu->exception.number = exception.number;
+		reader->builder.cpu->exception.m_profile |= exception.m_profile;
 		if (exception.has_address)
 			reader->builder.cpu->exception.address = exception.address;
 		return 0;

@@ -81,6 +81,7 @@ struct flowtap_exception {
 	bool interrupt;
 	uint64_t address;	/* 0: in a mode that is not recorded, or there is none */
 	uint64_t target;	/* the handler, where the flow goes on; 0 not recorded */
+	bool m_profile;		/* the number is of Arm's M profile; not told by text */
 };
 
 /* RISC-V: ctrdata.TYPE (Smctr table 9). */

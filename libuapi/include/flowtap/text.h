@@ -15,10 +15,11 @@
  *							executed; N: the last one is a conditional
  *							branch that was not taken, else E
  *	exception NUMBER(d) RETURN [interrupt] [target=T] NUMBER -1: not recorded; RETURN 0:
- *							in a mode that is not recorded; T: the
- *							handler, where the flow goes on
+ *							in a mode that is not recorded, or there is
+ *							none; T: the handler, where the flow goes on
  *	eret						the last instruction was an exception return
- *							(of A64: AArch32's are told by their range)
+ *							(of A64, or an ETMv4 said so: AArch32's are
+ *							told by their range)
  *	gap REASON [since=S] [until=S] [size=N(d)|unknown] [address=A] [detail=TEXT]
  *							TEXT goes on to the end of the line
  *	time S

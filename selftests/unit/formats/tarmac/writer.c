@@ -4,6 +4,8 @@
  * real readers reject is never written.
  */
 #include <flowtap/arm.h>
+#include <flowtap/learned.h>
+#include <flowtap/read.h>
 #include <flowtap/tarmac.h>
 
 #include "stfcheck/sample.h"
@@ -21,7 +23,7 @@
 #define VECTOR	0xffff000000010280
 
 enum { MOVE, CALL, CALLR, JUMP, RETURN, CBZ, SVC, IRQ, ERET, A32_CALL, A32_BACK, A32_IF, A32_BLX,
-       T32_CODE, T32_CALL, T32_CBZ, RV_CALL, RV_T0, RV_ECALL, RV_RET, BLOCKS };
+       T32_CODE, T32_CALL, T32_CBZ, T32_SVC, RV_CALL, RV_T0, RV_ECALL, RV_RET, BLOCKS };
 
 static const struct flowtap_block templates[BLOCKS] = {
 	[MOVE] = { .address = 0x210800, .size = 4, .instructions = 1, .isa = FLOWTAP_ISA_A64,
@@ -66,6 +68,8 @@ static const struct flowtap_block templates[BLOCKS] = {
 	[T32_CBZ] = { .address = 0x801a, .size = 2, .instructions = 1, .isa = FLOWTAP_ISA_T32,
 		      CODE(U16(0xb108)), .end = FLOWTAP_ARM_BRANCH, .direct = true,
 		      .conditional = true, .target = 0x8020, .target_isa = FLOWTAP_ISA_T32 },
+	[T32_SVC] = { .address = 0x801c, .size = 2, .instructions = 1, .isa = FLOWTAP_ISA_T32,
+		      CODE(U16(0xdf00)) },
 	[RV_CALL] = { .address = 0x80000000, .size = 6, .instructions = 2, .last = 2,
 		      CODE(U16(0x450d), U32(0x006000ef)), .direct = true, .target = 0x80000008,
 		      .end = FLOWTAP_TRANSFER_DIRECT_CALL },
@@ -282,6 +286,36 @@ static void gaps(struct run *run)
 	ELEMENT(run, FLOWTAP_ELEMENT_MARKER);
 }
 
+/*
+ * Of the M profile: SVC, tail-chained by SysTick, a fault, IRQ8, debug halt, lockup up to an NMI, a
+ * lazy push and a reset. Handler mode is EL3.
+ */
+static void m_exceptions(struct run *run)
+{
+	CONTEXT(run, T32, 0);
+	block(run, T32_SVC, false, 0x801e);
+	EXCEPTION(run, 11, 0x801e, .m_profile = true);
+	CONTEXT(run, T32, 3);
+	block(run, T32_CODE, true, 0);
+	ELEMENT(run, FLOWTAP_ELEMENT_EXCEPTION_RETURN);
+	EXCEPTION(run, 15, 0, .m_profile = true);
+	block(run, T32_CODE, true, 0x8018);
+	EXCEPTION(run, 5, 0x8018, .m_profile = true);
+	block(run, T32_CODE, true, 0x8018);
+	EXCEPTION(run, 0x208, 0x8018, .m_profile = true);
+	block(run, T32_CODE, true, 0x8018);
+	EXCEPTION(run, 24, 0x8018, .m_profile = true);
+	block(run, T32_CODE, true, 0x8018);
+	EXCEPTION(run, 26, 0x8018, .m_profile = true);
+	EXCEPTION(run, 2, 0xeffffffe, .m_profile = true);
+	block(run, T32_CODE, true, 0x8018);
+	EXCEPTION(run, 25, 0x8018, .m_profile = true);
+	block(run, T32_CALL, true, 0x8010);
+	EXCEPTION(run, 1, 0, .m_profile = true);
+	CONTEXT(run, T32, 0);
+	block(run, T32_CODE, true, 0x8018);
+}
+
 static void riscv(struct run *run)
 {
 	CONTEXT(run, RV64, 0);
@@ -382,6 +416,31 @@ TEST_F(dialect, a_call_leaves_its_return_address_and_a_branch_its_target)
 TEST_F(dialect, exceptions_say_where_they_went_as_far_as_it_is_known)
 {
 	EXPECT_FLOW(exceptions, "");
+}
+
+TEST_F(dialect, exceptions_of_the_m_profile_have_their_names)
+{
+	EXPECT_FLOW(m_exceptions, "");
+}
+
+/* What is read of it is written as it was. */
+TEST_F(dialect, exceptions_of_the_m_profile_come_back)
+{
+	struct flowtap_read read = { .learned = flowtap_learned_new(0) };
+	struct run run = run_new(&self->options);
+	char name[64], path[200];
+	int fd;
+
+	snprintf(name, sizeof(name), "m_exceptions.%s", self->name);
+	snprintf(path, sizeof(path), GOLDEN "%s", name);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	read.sink = run.sink;
+	EXPECT_EQ(0, flowtap_tarmac_read(&read, fd));
+	EXPECT_EQ(0, read.problems);
+	EXPECT_GOLDEN(&run, name);
+	close(fd);
+	flowtap_learned_free(read.learned);
+	run_free(&run);
 }
 
 TEST_F(dialect, code_of_32_bits_in_a32_and_t32)
