@@ -18,6 +18,13 @@
 
 #define CPUS 256U
 
+/* The line of an instruction. */
+struct insn_place {
+	uint64_t offset;
+	uint64_t line;		/* 0: none */
+	uint64_t address;
+};
+
 struct text_check {
 	struct tarmac_watch watch;
 	struct flowtap_sink sink;
@@ -26,23 +33,30 @@ struct text_check {
 	bool packed;
 	uint64_t offset;	/* of this line */
 	uint64_t line;
-	uint64_t address;	/* of its instruction */
+	bool gap;		/* it tells one itself */
+	struct insn_place now[CPUS];	/* the last instruction of each CPU, ... */
+	struct insn_place before[CPUS];	/* ... and the one before it */
+	uint32_t cpu;		/* of this line */
 	uint64_t time[CPUS];
 	bool numbered;
 	uint64_t id;
 	struct flowtap_read read;
 };
 
-static void say(struct text_check *text, const char *reason)
+static void say_at(struct text_check *text, uint64_t offset, uint64_t line, const char *reason)
 {
 	struct flowtap_check *check = text->check;
 
 	check->problems++;
 	if (check->problem)
 		check->problem(check, &(struct flowtap_check_problem){
-			.offset = text->offset, .unpacked = text->packed, .line = text->line,
-			.reason = reason,
+			.offset = offset, .unpacked = text->packed, .line = line, .reason = reason,
 		});
+}
+
+static void say(struct text_check *text, const char *reason)
+{
+	say_at(text, text->offset, text->line, reason);
 }
 
 /* --- Lines. --- */
@@ -73,7 +87,12 @@ static bool can_begin(char c)
 static void check_instruction(struct text_check *text, const struct tarmac_head *head,
 			      const struct tarmac_scan *scan, const struct tarmac_instruction *insn)
 {
-	text->address = insn->address;
+	if (!insn->debug) {
+		text->before[text->cpu] = text->now[text->cpu];
+		text->now[text->cpu] = (struct insn_place){
+			.offset = text->offset, .line = text->line, .address = insn->address,
+		};
+	}
 	if (!text->tarmac) {
 		if (insn->has_id && text->numbered && insn->id <= text->id)
 			say(text, "the number of an instruction is not above the one before");
@@ -136,6 +155,16 @@ static void check_step(struct text_check *text, struct tarmac_scan scan)
 	say(text, "an asynchronous event without EXC in its line ends Arm's tools with an error");
 }
 
+/* A gap that a reader found is told in the same words when what it read is written again. */
+static bool tells_gap(const struct tarmac_head *head, struct tarmac_scan scan)
+{
+	static const char name[] = "DebugEvent_TraceGap";
+	const char *word;
+
+	return head->event == TARMAC_EVENT && tarmac_word(&scan, &word) == sizeof(name) - 1 &&
+	       !memcmp(word, name, sizeof(name) - 1);
+}
+
 static void look(struct tarmac_watch *watch, const struct flowtap_line_reader *rows,
 		 const struct tarmac_head *head, const struct tarmac_scan *scan,
 		 const struct tarmac_instruction *insn)
@@ -144,6 +173,9 @@ static void look(struct tarmac_watch *watch, const struct flowtap_line_reader *r
 
 	text->offset = rows->offset;
 	text->line = rows->number;
+	text->gap = tells_gap(head, *scan);
+	if (head->has_cpu && head->cpu < CPUS)
+		text->cpu = head->cpu;
 	check_time(text, head);
 	if (insn)
 		check_instruction(text, head, scan, insn);
@@ -174,22 +206,41 @@ static void look(struct tarmac_watch *watch, const struct flowtap_line_reader *r
 
 /* --- The flow. --- */
 
+/*
+ * Which line it is that does not follow on the instruction at `address`. An instruction is handed
+ * on when the line after it is read: where the one at `address` stands just before the last one it
+ * is the last one, where it is the last one itself it is this line, of an exception, and else it
+ * is the one before the last.
+ */
+static void report_elsewhere(struct text_check *text, uint64_t address)
+{
+	const struct insn_place *now = &text->now[text->cpu], *before = &text->before[text->cpu];
+	const struct insn_place *place = before->address == address ? now : before;
+	char reason[100];
+
+	if (!place->line || (now->address == address && place == before)) {
+		snprintf(reason, sizeof(reason), "this does not follow on 0x%" PRIx64
+			 ", and no gap is told", address);
+		say(text, reason);
+		return;
+	}
+	snprintf(reason, sizeof(reason),
+		 "0x%" PRIx64 " does not follow on 0x%" PRIx64 ", and no gap is told",
+		 place->address, address);
+	say_at(text, place->offset, place->line, reason);
+}
+
 static int check_element(struct flowtap_sink *sink, const struct flowtap_element *element)
 {
 	struct text_check *text = (struct text_check *)((char *)sink -
 							offsetof(struct text_check, sink));
-	char reason[100];
 
 	/*
 	 * What the file itself tells as a gap is none of its faults. QEMU4V cannot tell of
 	 * exceptions, so that anything may follow on anything.
 	 */
-	if (!text->tarmac || !flow_is_elsewhere(element))
-		return 0;
-	snprintf(reason, sizeof(reason),
-		 "0x%" PRIx64 " does not follow on 0x%" PRIx64 ", and no gap is told", text->address,
-		 element->gap.address);
-	say(text, reason);
+	if (text->tarmac && !text->gap && flow_is_elsewhere(element))
+		report_elsewhere(text, element->gap.address);
 	return 0;
 }
 

@@ -91,7 +91,19 @@ TEST(each_kind_of_problem_is_found)
 		  "3:the time 0 is before the last one, 1; " },
 		{ "          2 clk ES  (0000000000001008:d503201f) O el1h_ns:        NOP\n"
 		  "          3 clk ES  (000000000000100c:d503201f) O el1h_ns:        NOP\n",
-		  "4:0x100c does not follow on 0x1000, and no gap is told; " },
+		  "3:0x1008 does not follow on 0x1000, and no gap is told; " },
+		{ "          2 clk ES  (0000000000001004:14000002) O el1h_ns:        B        100c\n"
+		  "                    BR (000000000000100c) O\n"
+		  "          3 clk ES  (0000000000001010:d503201f) O el1h_ns:        NOP\n",
+		  "5:0x1010 does not follow on 0x1004, and no gap is told; " },
+		{ "          2 clk ES  (0000000000001004:d503201f) O el1h_ns:        NOP\n"
+		  "          3 clk E 0000000000002000 00000085 CoreEvent_CURRENT_SPx_IRQ\n",
+		  "4:this does not follow on 0x1004, and no gap is told; " },
+		{ "          2 clk cpu1 ES  (0000000000004000:d503201f) O el1h_ns:        NOP\n"
+		  "          3 clk cpu0 ES  (0000000000001008:d503201f) O el1h_ns:        NOP\n"
+		  "          4 clk cpu1 ES  (0000000000004004:d503201f) O el1h_ns:        NOP\n"
+		  "          5 clk cpu0 ES  (000000000000100c:d503201f) O el1h_ns:        NOP\n",
+		  "4:0x1008 does not follow on 0x1000, and no gap is told; " },
 		{ "          2 clk ES  (0000000000001004:d50320) O el1h_ns:        NOP\n",
 		  "3:an opcode has 4 or 8 digits; " },
 		{ "          2 clk ES  (0000000000001004:d503) O el1h_ns:        NOP\n",
@@ -123,6 +135,13 @@ TEST(each_kind_of_problem_is_found)
 		{ "nonsense\n", "3:a line that is not known; " },
 		{ "          2 clk E DebugEvent_TraceGap overflow\n"
 		  "          3 clk ES  (0000000000002000:d503201f) O el1h_ns:        NOP\n", "" },
+		/* As a conversion writes what was found when it was read. */
+		{ "          2 clk E DebugEvent_TraceGap impossible size=unknown address=1000 "
+		  "detail=the next instruction is elsewhere\n"
+		  "          3 clk ES  (0000000000002000:d503201f) O el1h_ns:        NOP\n"
+		  "          4 clk ES  (0000000000003000:d503201f) O el1h_ns:        NOP\n"
+		  "          5 clk ES  (0000000000003004:d503201f) O el1h_ns:        NOP\n",
+		  "5:0x3000 does not follow on 0x2000, and no gap is told; " },
 	};
 	struct found found;
 	char input[1024];
