@@ -63,8 +63,10 @@ int flowtap_perfdata_add_id(struct flowtap_perfdata *perfdata, uint64_t id)
 {
 	struct perfdata_id one = { .id = id, .attr = (uint32_t)perfdata->attrs.n - 1 };
 
-	if (perfdata->ids.n == IDS_MAX)
+	/* Those that are told again count as well: attributes may share their ids. */
+	if (perfdata->ids_read == IDS_MAX)
 		return -EINVAL;
+	perfdata->ids_read++;
 	if (flowtap_perfdata_attr(perfdata, id))
 		return 0;
 	if (PERFDATA_ADD(&perfdata->ids, one))
@@ -109,7 +111,7 @@ static int read_ids(struct flowtap_perfdata *perfdata, const struct section *sec
 		for (size_t i = 0; !err && i < size / 8; i++)
 			err = flowtap_perfdata_add_id(perfdata, ids[i]);
 		if (err)
-			return err == -EINVAL ? 0 : err;
+			return err;
 	}
 	return 0;
 }
@@ -136,7 +138,8 @@ static int read_attrs(struct flowtap_perfdata *perfdata, const struct file_heade
 			err = read_ids(perfdata, &ids);
 	}
 	if (err == -EINVAL)
-		flowtap_perfdata_damaged(perfdata, header->attrs.offset, "too many attributes");
+		flowtap_perfdata_damaged(perfdata, header->attrs.offset,
+					 "too many attributes or ids");
 	return err == -EINVAL ? 0 : err;
 }
 
@@ -312,14 +315,15 @@ static int read_feature(struct flowtap_perfdata *perfdata, unsigned int feature,
 	uint8_t *bytes;
 	int err;
 
-	if (feature < PERFDATA_FEATURE_BUILD_ID ||
-	    (feature > PERFDATA_FEATURE_ARCH && feature != PERFDATA_FEATURE_COMMAND))
-		return 0;
+	/* Of one that nobody reads it says that the file was cut off. */
 	if (!inside(perfdata, section)) {
 		flowtap_perfdata_damaged(perfdata, section->offset,
 					 "a feature section outside of the file");
 		return 0;
 	}
+	if (feature < PERFDATA_FEATURE_BUILD_ID ||
+	    (feature > PERFDATA_FEATURE_ARCH && feature != PERFDATA_FEATURE_COMMAND))
+		return 0;
 	if (feature == PERFDATA_FEATURE_BUILD_ID)
 		return read_build_ids(perfdata, section);
 	if (section->size > STRING_MAX)

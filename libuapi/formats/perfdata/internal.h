@@ -124,6 +124,7 @@ struct flowtap_perfdata {
 	char *strings[5];	/* hostname, release, arch, version, command */
 	PERFDATA_LIST(struct perfdata_attr) attrs;
 	PERFDATA_LIST(struct perfdata_id) ids;
+	size_t ids_read;		/* also those that were known */
 	struct flowtap_hash_table by_id;
 	bool mixed;		/* attributes differ in it: each record's is to be looked up */
 	PERFDATA_LIST(struct perfdata_build_id) build_ids;
