@@ -286,6 +286,11 @@ static int read_file(struct reading *reading,
 							    : strerrordesc_np(-error));
 		return error;
 	}
+	if (size >= 2 && (!memcmp(text, "\xff\xfe", 2) || !memcmp(text, "\xfe\xff", 2))) {
+		flowtap_snapshot_add_note(snapshot, "%s: it is UTF-16: save it as UTF-8",
+					  reading->file);
+		return -EINVAL;
+	}
 	return flowtap_ini_read(text, size, take, reading);
 }
 

@@ -16,6 +16,8 @@
 #include "base/vector.h"
 #include "code/locate.h"
 
+#define TRACE_ID_LAST 0x6f	/* of trace units in frames (IHI 0029, D4) */
+
 void flowtap_snapshot_add_note(const struct flowtap_snapshot *snapshot, const char *format, ...)
 {
 	char text[512];
@@ -221,6 +223,31 @@ static int add_source(struct flowtap_snapshot *snapshot, const struct snapshot_d
 	return 0;
 }
 
+/*
+ * Of two trace units with one ID in the same frames nobody knows whose bytes they are: they are not
+ * taken twice. before: the first source of the buffer; told if it is so.
+ */
+static bool shares_id(const struct flowtap_snapshot *snapshot, size_t before,
+		      const struct snapshot_device *device)
+{
+	const uint64_t id = device->registers[REGISTER_TRACEIDR] & 0x7f;
+
+	if (!id || id > TRACE_ID_LAST)
+		return false;
+	for (size_t i = before; i < snapshot->n_sources; i++) {
+		const struct flowtap_snapshot_source *source = &snapshot->sources[i];
+
+		if ((source->config.traceidr & 0x7f) != id)
+			continue;
+		flowtap_snapshot_add_note(snapshot,
+					  "%s: '%.60s' has the trace ID 0x%x of '%.60s' in the "
+					  "same buffer: left out", device->file, device->name,
+					  (unsigned int)id, source->name);
+		return true;
+	}
+	return false;
+}
+
 /* Whether a list has this name. */
 static bool lists(const char *list, const char *name)
 {
@@ -291,7 +318,9 @@ static int make_sources(struct flowtap_snapshot *snapshot)
 				flowtap_snapshot_add_note(snapshot,
 							  "%s: no frames: no '%.60s' in it",
 							  snapshot->metadata, pair->key);
-			else if (usable(snapshot, device))
+			else if (usable(snapshot, device) &&
+				 (buffer->format == FLOWTAP_SNAPSHOT_RAW ||
+				  !shares_id(snapshot, before, device)))
 				error = add_source(snapshot, device, buffer);
 			if (error)
 				return error;

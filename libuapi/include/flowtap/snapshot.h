@@ -9,9 +9,9 @@
  *			[dump1] file, address [length, offset, space]
  *
  * Names of files are relative to the directory; links and .. in them do not lead out of it. What
- * cannot be used but is not needed (a dump whose file is not there, a source that is no ETE or ETM4) is
- * told and left out. A processor whose type is one of the M profile ("Cortex-M55", "ARMv8-M") makes
- * its ETMv4 one of that.
+ * cannot be used but is not needed (a dump whose file is not there, a source that is no ETE or ETM4
+ * or has the trace ID of one before it in the same frames) is told and left out. A processor whose
+ * type is one of the M profile ("Cortex-M55", "ARMv8-M") makes its ETMv4 one of that.
  */
 #ifndef FLOWTAP_SNAPSHOT_H
 #define FLOWTAP_SNAPSHOT_H

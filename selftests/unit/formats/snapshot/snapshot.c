@@ -304,6 +304,36 @@ TEST_F(snapshot, bytes_without_frames_are_of_one_trace_unit)
 	ASSERT_TRUE(told(self, "trace.ini: no frames: no 'ETE_1' in it"));
 }
 
+/* Whose bytes they are nobody knows: they are not those of both. Without frames there is no ID. */
+TEST_F(snapshot, of_two_with_one_trace_id_in_the_same_frames_one_is_taken)
+{
+	put(self, "snapshot.ini", "[device_list]\na=1\nb=2\nc=3\nd=4\n[trace]\nmetadata=t\n");
+	put(self, "1", ETE_OF("ETE_a", "0x10"));
+	put(self, "2", ETE_OF("ETE_b", "0x11"));
+	put(self, "3", ETE_OF("ETE_c", "0x10"));
+	put(self, "4", ETE_OF("ETE_d", "0x10"));
+	put(self, "t", "[trace_buffers]\nbuffers=one,two,raw\n"
+		       "[one]\nfile=1.bin\nformat=coresight\n[two]\nfile=2.bin\nformat=coresight\n"
+		       "[raw]\nfile=3.bin\nformat=source_data\n"
+		       "[source_buffers]\nETE_a=one\nETE_b=one\nETE_c=one,two\nETE_a=one\n"
+		       "ETE_d=raw\n");
+	ASSERT_EQ(0, read_it(self));
+	ASSERT_EQ(4, self->n);
+	ASSERT_STREQ("ETE_a", self->sources[0].name);
+	ASSERT_STREQ("ETE_b", self->sources[1].name);
+	ASSERT_STREQ("ETE_c", self->sources[2].name);
+	ASSERT_STREQ("two", self->sources[2].buffer->name);
+	ASSERT_STREQ("ETE_d", self->sources[3].name);
+	ASSERT_TRUE(told(self, "3: 'ETE_c' has the trace ID 0x10 of 'ETE_a' in the same buffer: "
+			       "left out\n"));
+	ASSERT_TRUE(told(self, "1: 'ETE_a' has the trace ID 0x10 of 'ETE_a'"));
+	/* These are in no frame. */
+	put(self, "1", ETE_OF("ETE_a", "0"));
+	put(self, "3", ETE_OF("ETE_c", "0"));
+	ASSERT_EQ(0, read_it(self));
+	ASSERT_EQ(6, self->n);
+}
+
 /* As without its 0x: the reference decoder takes what stands before the letter. */
 TEST_F(snapshot, half_a_number_is_none)
 {
@@ -410,6 +440,16 @@ TEST_F(snapshot, what_is_missing_is_named)
 			printf("# case %zu\n", i);
 		EXPECT_TRUE(told(self, cases[i].told));
 	}
+}
+
+TEST_F(snapshot, what_is_utf16_is_named)
+{
+	put_bytes(self, "trace.ini", "\xff\xfe[\0t\0", 6);
+	ASSERT_EQ(-EINVAL, read_it(self));
+	ASSERT_STREQ("trace.ini: it is UTF-16: save it as UTF-8\n", self->notes);
+	put_bytes(self, "trace.ini", "\xfe\xff\0[\0t", 6);
+	ASSERT_EQ(-EINVAL, read_it(self));
+	ASSERT_STREQ("trace.ini: it is UTF-16: save it as UTF-8\n", self->notes);
 }
 
 TEST_F(snapshot, no_directory)
