@@ -117,6 +117,8 @@ static const char *format_name(const struct flowtap_check *check)
 static const char *error_text(int error)
 {
 	switch (-error) {
+	case ENODATA:
+		return "the file is empty";
 	case EBADMSG:
 		return "neither a flowtap archive nor a trace that is known (stf, zstf, tarmac, qemu4v)";
 	case EPROTONOSUPPORT:
@@ -244,6 +246,8 @@ static bool check_one(struct checking *checking, const char *path)
 		show_unpacked(checking);
 	progress_begin(&checking->progress);
 	error = fd < 0 ? fd : flowtap_check_file(&check, fd);
+	if (fd >= 0 && error == -EBADMSG && !check.size)
+		error = -ENODATA;
 	check.problems += damaged;
 	progress_end(&checking->progress);
 	if (checking->as_json)

@@ -62,6 +62,10 @@ static int find_kind(struct tracefile *file, const struct format_kind *from)
 		complain("cannot read '%s': %s", input_name(file->path), strerror(errno));
 		return -EIO;
 	}
+	if (!n) {
+		complain("'%s': the file is empty", input_name(file->path));
+		return -EBADMSG;
+	}
 	file->kind = from ? from : format_of_bytes(begin, (size_t)n);
 	return file->kind && file->kind->read ? 0 : not_read(file->path);
 }
