@@ -213,12 +213,15 @@ static int handle_begin(struct lines *lines, const struct flowtap_element *eleme
 	return handle_break(lines, element);
 }
 
-/* CTR names another thread only between samples; an Arm trace is a CPU's and goes on. */
+/*
+ * CTR names another thread only between samples; an Arm trace is a CPU's and goes on. The first
+ * CPU of several may not have been named: then it was CPU 0.
+ */
 static bool is_elsewhere(const struct flowtap_context *before, const struct flowtap_context *now)
 {
 	if (!isa_is_arm(now->isa))
 		return now->pid != before->pid || now->tid != before->tid;
-	return before->has_cpu && now->has_cpu && now->cpu != before->cpu;
+	return now->has_cpu && now->cpu != before->cpu;
 }
 
 static int handle_context(struct lines *lines, const struct flowtap_context *context)

@@ -416,12 +416,15 @@ int builder_instruction(struct flow_builder *builder, const struct line_instruct
 	return 0;
 }
 
-/* Between its lines and those before nothing follows from one to the other. */
+/*
+ * Between its lines and those before nothing follows from one to the other. Lines without a CPU are
+ * of one, too, which others are told from by name.
+ */
 static bool is_elsewhere(const struct flowtap_context *before, const struct flowtap_context *now)
 {
 	if (now->isa == FLOWTAP_ISA_RV64)
 		return before->pid != now->pid || before->tid != now->tid;
-	return before->has_cpu && now->has_cpu && before->cpu != now->cpu;
+	return now->has_cpu && before->cpu != now->cpu;
 }
 
 static int leave(struct flow_builder *builder)

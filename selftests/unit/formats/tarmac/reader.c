@@ -328,6 +328,20 @@ TEST(flowtap_s_own_lines_come_back)
 		"range 1004 1008 1 A64 E\ngap disabled size=unknown detail=stopped by the user\n");
 }
 
+/* Lines without a CPU, until a note names another one: what is there follows on nothing. */
+TEST(a_note_of_another_cpu_is_no_gap)
+{
+	EXPECT_TARMAC(HEADER
+		"          1 clk ES  (0000000000001000:d503201f) O el1h_ns:        NOP\n"
+		"                    E DebugEvent_TraceNote context A64 EL1 nonsecure 64 cpu=1\n"
+		"          2 clk ES  (0000000000005000:d503201f) O el1h_ns:        NOP\n"
+		"                    E DebugEvent_TraceNote context A64 EL1 nonsecure 64 cpu=0\n"
+		"          3 clk ES  (0000000000001004:d503201f) O el1h_ns:        NOP\n",
+		EL1 "range 1000 1004 1 A64 E\n"
+		"context A64 EL1 nonsecure 64 cpu=1\nrange 5000 5004 1 A64 E\n"
+		"context A64 EL1 nonsecure 64 cpu=0\nrange 1004 1008 1 A64 E\n");
+}
+
 TEST(times_that_are_no_index_come_back_where_blocks_end)
 {
 	EXPECT_TARMAC(HEADER

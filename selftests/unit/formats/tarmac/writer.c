@@ -721,6 +721,32 @@ TEST(what_cannot_be_is_refused_and_nothing_of_it_written)
 	run_free(&run);
 }
 
+/* As of a file in which it shows only then that it is of several: the first one had no name. */
+TEST(another_cpu_explains_that_the_flow_goes_on_elsewhere)
+{
+	const struct flowtap_tarmac_options options = { 0 };
+	struct run run = run_new(&options);
+
+	CONTEXT(&run, A64, 1);
+	block(&run, MOVE, false, 0x210804);
+	CONTEXT(&run, A64, 1, .cpu = 1, .has_cpu = true);
+	block(&run, CBZ, false, 0x210844);
+	CONTEXT(&run, A64, 1, .cpu = 0, .has_cpu = true);
+	block(&run, MOVE, false, 0x210804);
+	EXPECT_EQ(0, run.worst);
+	EXPECT_EQ(0, flowtap_tarmac_finish(run.tarmac));
+	output_read(&run.output);
+	EXPECT_STREQ(HEADER
+		"          1 clk ES  (0000000000210800:d2800060) O el1h_ns:        .inst 0xd2800060\n"
+		"                    E DebugEvent_TraceNote context A64 EL1 nonsecure 64 cpu=1\n"
+		"          2 clk ES  (0000000000210840:b4000060) O el1h_ns:        .inst 0xb4000060\n"
+		"                    E DebugEvent_TraceNote context A64 EL1 nonsecure 64 cpu=0\n"
+		"          3 clk ES  (0000000000210800:d2800060) O el1h_ns:        .inst 0xd2800060\n",
+		(char *)run.output.bytes);
+	EXPECT_EQ(0, flowtap_tarmac_counts(run.tarmac)->breaks);
+	run_free(&run);
+}
+
 TEST(options_out_of_range_are_refused)
 {
 	struct flowtap_tarmac_options options = { .dialect = FLOWTAP_TARMAC_DIALECTS };
