@@ -20,6 +20,8 @@
 #define FORMAT_HOLDS_MODE	(1ULL << 34)
 #define FORMAT_HOLDS_SECURITY	(1ULL << 35)
 #define FORMAT_HOLDS_IDS	(1ULL << 36)	/* VMID, CONTEXTIDR */
+/* mode and security state also where no instruction is: of exceptions and gaps */
+#define FORMAT_HOLDS_MODE_APART	(1ULL << 37)
 #define FORMAT_HOLDS_ALL	(~0ULL)
 
 struct format;

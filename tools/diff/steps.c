@@ -50,18 +50,27 @@ bool step_same_context(const struct flowtap_context *a, const struct flowtap_con
 	       a->contextid == b->contextid;
 }
 
-/* Several contexts in a row are one, and one that says nothing new is none. */
-static int emit_context(struct steps *steps)
+/*
+ * Several contexts in a row are one, and one that says nothing new is none. Where the mode stands at
+ * instructions it is the last one's until another comes.
+ */
+static int emit_context(struct steps *steps, bool instruction)
 {
+	struct flowtap_context context = steps->pending;
 	struct step *step;
 
-	steps->has_pending = false;
-	if (step_same_context(&steps->pending, &steps->context))
+	if (instruction || steps->holds & FORMAT_HOLDS_MODE_APART) {
+		steps->has_pending = false;
+	} else {
+		context.mode = steps->context.mode;
+		context.security = steps->context.security;
+	}
+	if (step_same_context(&context, &steps->context))
 		return 0;
 	step = new_step(steps);
 	if (!step)
 		return -ECANCELED;
-	steps->context = steps->pending;
+	steps->context = context;
 	*step = (struct step){ .kind = STEP_CONTEXT, .context = steps->context };
 	return 0;
 }
@@ -92,7 +101,7 @@ static int handle_block(struct flowtap_sink *sink, const struct flowtap_block *b
 
 	(void)taken;
 	(void)target;
-	if (steps->has_pending && emit_context(steps))
+	if (steps->has_pending && emit_context(steps, true))
 		return -ECANCELED;
 	while (offset < block->size) {
 		size_t size = isa_length((enum flowtap_isa)block->isa, block->bytes + offset,
@@ -128,7 +137,7 @@ static int handle_element(struct flowtap_sink *sink, const struct flowtap_elemen
 	}
 	if (element->kind != FLOWTAP_ELEMENT_GAP && element->kind != FLOWTAP_ELEMENT_EXCEPTION)
 		return 0;
-	if (steps->has_pending && emit_context(steps))
+	if (steps->has_pending && emit_context(steps, false))
 		return -ECANCELED;
 	step = new_step(steps);
 	if (!step)
