@@ -301,8 +301,8 @@ static int handle_exception(struct lines *lines, const struct flowtap_exception 
 		flowtap_lines_end_flow(lines);
 	note_context(lines);
 	*waiting = (struct lines_exception){
-		.exception = *exception, .from = lines->context, .own = own,
-		.unwritten = unwritten,
+		.exception = *exception, .from = lines->context, .placed = lines->knows_isa,
+		.own = own, .unwritten = unwritten,
 	};
 	lines->pending |= LINES_EXCEPTION;
 	lines->explained = true;

@@ -108,6 +108,8 @@ static int group_of(const struct lines_exception *from, const struct flowtap_con
 	uint64_t vector = target >> 7 & 15;
 	bool at_vector = known && isa_is_arm(to->isa) && !(target & 0x7f) && (vector & 3) == kind;
 
+	if (!from->placed)
+		return at_vector ? (int)(vector >> 2) : NOWHERE;
 	if (!from->moved && !known && (from->from.mode || !isa_is_wide(from->from.isa)))
 		return NOWHERE;
 	/* EL0 handles nothing itself. */
@@ -359,8 +361,15 @@ static void write_columns(struct lines *lines, const struct known *found)
 void flowtap_lines_write_exception(struct lines *lines, unsigned int isa, bool known,
 				   uint64_t target)
 {
-	struct known found = find(lines, isa, known, target);
+	struct lines_exception *from = &lines->exception;
+	struct known found;
 
+	/* Before all else, as a reset: it is of what comes after it. */
+	if (!from->placed && lines->knows_isa)
+		from->from.isa = isa;
+	else if (!from->placed && !lines->form.riscv)
+		from->from.isa = FLOWTAP_ISA_A64;
+	found = find(lines, isa, known, target);
 	lines->pending &= ~LINES_EXCEPTION;
 	if (!lines->form.events) {
 		lines->counts.unsaid++;

@@ -69,6 +69,7 @@ struct lines_branch {
 struct lines_exception {
 	struct flowtap_exception exception;
 	struct flowtap_context from;
+	bool placed;		/* that context was told, or instructions of it */
 	bool moved;		/* a context came since */
 	bool own;		/* the last instruction that was written took it */
 	bool unwritten;		/* what is written does not say that the flow was there */

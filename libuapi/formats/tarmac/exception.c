@@ -124,24 +124,43 @@ bool tarmac_exception(struct tarmac_scan scan, struct tarmac_exception *exceptio
 	return true;
 }
 
+enum part { WHOLE, BEGIN, END };
+
 static const struct {
 	const char *name;
-	bool suffix;
+	enum part part;
 	int number;
 	bool asynchronous;
 } core_events[] = {
-	{ "_SYNC", true, -1, false }, { "_IRQ", true, 14, true }, { "_FIQ", true, 15, true },
-	{ "_ABORT", true, 4, true }, { "CoreEvent_Reset", false, 0, true },
-	{ "CoreEvent_UndefinedInstr", false, UNDEFINED, false },
-	{ "CoreEvent_SWI", false, 2, false },
-	{ "CoreEvent_PrefetchAbort", false, 11, false }, { "CoreEvent_DataAbort", false, 12, false },
-	{ "CoreEvent_IRQ", false, 14, true }, { "CoreEvent_FIQ", false, 15, true },
+	{ "_SYNC", END, -1, false }, { "_IRQ", END, 14, true }, { "_FIQ", END, 15, true },
+	{ "_ABORT", END, 4, true }, { "CoreEvent_Reset", WHOLE, 0, true },
+	{ "CoreEvent_UndefinedInstr", WHOLE, UNDEFINED, false },
+	{ "CoreEvent_SWI", WHOLE, 2, false },
+	{ "CoreEvent_PrefetchAbort", WHOLE, 11, false },
+	{ "CoreEvent_DataAbort", WHOLE, 12, false },
+	{ "CoreEvent_IRQ", WHOLE, 14, true }, { "CoreEvent_FIQ", WHOLE, 15, true },
+	/* M-profile: CoreEvent_EXT_INT3 */
+	{ "CoreEvent_RESET", WHOLE, 0, true }, { "CoreEvent_EXT_INT", BEGIN, 14, true },
 };
+
+static bool is_core_event(const char *word, size_t size, const char *name, enum part part)
+{
+	size_t length = strlen(name);
+
+	switch (part) {
+	case BEGIN:
+		return word_begins(word, size, name);
+	case END:
+		return size >= length && !memcmp(word + size - length, name, length);
+	default:
+		return word_is(word, size, name);
+	}
+}
 
 bool tarmac_core_event(struct tarmac_scan scan, struct tarmac_exception *exception)
 {
 	const char *word;
-	size_t size, length;
+	size_t size;
 
 	memset(exception, 0, sizeof(*exception));
 	tarmac_blanks(&scan);
@@ -151,10 +170,7 @@ bool tarmac_core_event(struct tarmac_scan scan, struct tarmac_exception *excepti
 		size = tarmac_word(&scan, &word);
 	while (size && !word_begins(word, size, "CoreEvent_"));
 	for (size_t i = 0; i < sizeof(core_events) / sizeof(core_events[0]) && size; i++) {
-		length = strlen(core_events[i].name);
-		if (core_events[i].suffix ? size < length || memcmp(word + size - length,
-								    core_events[i].name, length) :
-		    !word_is(word, size, core_events[i].name))
+		if (!is_core_event(word, size, core_events[i].name, core_events[i].part))
 			continue;
 		set(exception, core_events[i].number, core_events[i].asynchronous);
 		parse_exact(scan, exception);

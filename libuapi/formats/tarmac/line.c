@@ -115,6 +115,7 @@ static const struct word {
 	{ "LA", TARMAC_MEMORY_ROW, false }, { "SA", TARMAC_MEMORY_ROW, false },
 	{ "SX", TARMAC_MEMORY_ROW, false },
 	{ "MR", TARMAC_MEMORY, true }, { "MW", TARMAC_MEMORY, true },
+	{ "MNR", TARMAC_MEMORY, true }, { "MNW", TARMAC_MEMORY, true },
 	{ "R0", TARMAC_MEMORY, true }, { "W0", TARMAC_MEMORY, true },
 	{ "TTW", TARMAC_PAGE_TABLE, false }, { "TLB", TARMAC_PAGE_TABLE, false },
 	{ "CACHE", TARMAC_ELSE, false }, { "CADI", TARMAC_ELSE, false },
@@ -363,6 +364,10 @@ static const struct {
 	{ "abt", FLOWTAP_PRIVILEGE_S }, { "und", FLOWTAP_PRIVILEGE_S },
 	{ "irq", FLOWTAP_PRIVILEGE_S }, { "fiq", FLOWTAP_PRIVILEGE_S },
 	{ "hyp", FLOWTAP_PRIVILEGE_H }, { "mon", FLOWTAP_PRIVILEGE_M },
+	/* M-profile, of models and of RTL simulators; the numbers are those of its trace units. */
+	{ "thread", FLOWTAP_PRIVILEGE_U }, { "handler", FLOWTAP_PRIVILEGE_S },
+	{ "thrd", FLOWTAP_PRIVILEGE_U }, { "hndl", FLOWTAP_PRIVILEGE_S },
+	{ "hdlr", FLOWTAP_PRIVILEGE_S },
 };
 
 static const struct {

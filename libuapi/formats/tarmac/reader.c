@@ -81,6 +81,13 @@ static void bytes_of(const struct tarmac_instruction *insn, struct line_instruct
 		line->bytes[i] = (uint8_t)(opcode >> 8 * i);
 }
 
+static bool is_made_of(const char *word, size_t size, const char *characters)
+{
+	while (size && strchr(characters, word[size - 1]))
+		size--;
+	return !size;
+}
+
 /* NULL, or what is wrong. Nearly always it is the word of the line before. */
 static const char *parse_mode(struct reader *reader, const struct tarmac_instruction *insn)
 {
@@ -89,7 +96,8 @@ static const char *parse_mode(struct reader *reader, const struct tarmac_instruc
 	if (insn->mode_size == reader->word_size &&
 	    !memcmp(insn->mode, reader->word, insn->mode_size))
 		return NULL;
-	if (!insn->mode_size) {
+	/* `---_-`: it was not known. */
+	if (!insn->mode_size || is_made_of(insn->mode, insn->mode_size, "-_")) {
 		reader->mode = FLOWTAP_PRIVILEGE_S;
 		reader->security = FLOWTAP_NONSECURE;
 	} else if (!tarmac_mode(insn->mode, insn->mode_size, &reader->mode, &reader->security,
@@ -193,6 +201,10 @@ static int build_exception(struct reader *reader, const struct tarmac_exception 
 		.address = exception->address,
 	};
 
+	/* Before the first instruction, as Reset is: what the file is of is known. */
+	if (!reader->builder.cpu->context_known && !reader->builder.cpu->context_waits)
+		reader->builder.cpu->context.isa = reader->riscv ? FLOWTAP_ISA_RV64 :
+								   FLOWTAP_ISA_A64;
 	if (reader->fault_known) {
 		exc.has_address = true;
 		exc.address = reader->fault;

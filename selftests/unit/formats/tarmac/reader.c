@@ -157,6 +157,56 @@ TEST(modes_and_states_become_contexts)
 		"context T32 EL0 nonsecure 32\nrange 300 302 1 T32 E\n");
 }
 
+/* Thread and handler mode, as models and RTL simulators write them; an IRQ and its return. */
+TEST(code_of_the_m_profile)
+{
+	EXPECT_TARMAC(
+		"0 clk cpu0 R cpsr 01000000\n"
+		"0 clk cpu0 E 00001000 00000001 CoreEvent_RESET\n"
+		"1 clk cpu0 IT (1) 00001000 bf00 T thread_s : NOP\n"
+		"2 clk cpu0 IT (2) 00001002 f000f87d T thread_s : BL       0x1100\n"
+		"2 clk cpu0 R r14 00001007\n"
+		"2 clk cpu0 E 00000000 handler 00000019 CoreEvent_ModeChange\n"
+		"2 clk cpu0 INFO_EXCEPTION_REASON: PHASE=ACTIVATE PC=0x1100 VECTOR=EXT_INT3\n"
+		"2 clk cpu0 E 00001100 00000013 CoreEvent_EXT_INT3\n"
+		"3 clk cpu0 IT (3) 00002000 2204 T handler_s : MOVS     r2,#4\n"
+		"4 clk cpu0 IT (4) 00002002 4770 T handler_s : BX       lr\n"
+		"4 clk cpu0 E 00000000 thread 00000019 CoreEvent_ModeChange\n"
+		"5 clk cpu0 IT (5) 00001100 bf00 T thread_s : NOP\n",
+		"exception 0 1000\ncontext T32 EL0 secure 32\nrange 1000 1006 2 T32 E\n"
+		"exception 14 1100\ncontext T32 EL1 secure 32\nrange 2000 2004 2 T32 E\n"
+		"context T32 EL0 secure 32\nrange 1100 1102 1 T32 E\n");
+	EXPECT_TARMAC(
+		"1 cyc IT (00001000:00000001) 00001000     bf00 T16 NOP\n"
+		"1 cyc MNR4O__I 00001004 bf00bf00\n1 cyc MNW4___D 20001000 00000000\n"
+		"2 cyc IT (00001002:00000002) 00001002     bf00 T16 NOP\n",
+		"context T32 EL1 nonsecure 32\nrange 1000 1004 2 T32 E\n");
+	EXPECT_TARMAC("Tarmac Text Rev 3t\n"
+		"          1 tic ES  (00001000:bf00)     T thrd_s:         NOP\n",
+		"context T32 EL0 secure 32\nrange 1000 1002 1 T32 E\n");
+	/* Of Linux, of which nothing tells the mode. */
+	EXPECT_TARMAC("1 cs IT (0000000000001000) d503201f O  ---_- :        nop\n",
+		EL1 "range 1000 1004 1 A64 E\n");
+}
+
+/* Where an Arm's trace begins no instruction has told yet that it is one. */
+TEST(a_reset_before_the_first_instruction)
+{
+	EXPECT_TARMAC(HEADER
+		"          1 clk ES  EXC Reset\n"
+		"                    BR (0000000000001000) O\n"
+		"          2 clk ES  (0000000000001000:d503201f) O el3h_s:         NOP\n",
+		"exception 0 0\ncontext A64 EL3 secure 64\nrange 1000 1004 1 A64 E\n");
+	EXPECT_TARMAC("0 clk E 00001000 00000001 CoreEvent_Reset\n"
+		"1 clk IT (1) 00001000 e320f000 A svc_s : NOP\n",
+		"exception 0 1000\ncontext A32 EL1 secure 32\nrange 1000 1004 1 A32 E\n");
+	EXPECT_TARMAC("Tarmac Text Rev 3t (RV64)\n"
+		"          1 clk ES  EXC IRQ/vIRQ at 0000000000002000\n"
+		"          2 clk ES  (0000000000001000:00000013) O el1h_ns:        nop\n",
+		"exception -1 2000 interrupt target=1000\n"
+		"context RV64 EL1 nonsecure 64 cpu=0 mode=S\nrange 1000 1004 1 RV64 E\n");
+}
+
 TEST(a_branch_goes_where_the_next_instruction_is)
 {
 	EXPECT_TARMAC(

@@ -721,6 +721,37 @@ TEST(what_cannot_be_is_refused_and_nothing_of_it_written)
 	run_free(&run);
 }
 
+/* Nothing told yet whose it is: it is of what comes after it. */
+TEST(an_exception_before_all_else)
+{
+	static const struct {
+		int number;
+		const char *line;
+	} table[] = {
+		{ 0, "          1 clk ES  Reset at 0000000000001000\n" },
+		{ 14, "          1 clk ES  EXC IRQ/vIRQ at 0000000000001000\n" },
+	};
+
+	for (size_t i = 0; i < sizeof(table) / sizeof(table[0]); i++) {
+		const struct flowtap_tarmac_options options = { 0 };
+		struct run run = run_new(&options);
+		char want[400];
+
+		EXCEPTION(&run, table[i].number, 0x1000);
+		CONTEXT(&run, A64, 3);
+		block(&run, MOVE, false, 0x210804);
+		EXPECT_EQ(0, run.worst);
+		EXPECT_EQ(0, flowtap_tarmac_finish(run.tarmac));
+		output_read(&run.output);
+		snprintf(want, sizeof(want), HEADER "%s"
+			 "                    BR (0000000000210800) O\n"
+			 "          2 clk ES  (0000000000210800:d2800060) O el3h_ns:        "
+			 ".inst 0xd2800060\n", table[i].line);
+		EXPECT_STREQ(want, (char *)run.output.bytes);
+		run_free(&run);
+	}
+}
+
 /* As of a file in which it shows only then that it is of several: the first one had no name. */
 TEST(another_cpu_explains_that_the_flow_goes_on_elsewhere)
 {
