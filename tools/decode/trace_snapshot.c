@@ -14,9 +14,11 @@
 
 struct notes {
 	const char *directory;
-	unsigned int shown;
 	bool quiet;
+	unsigned int n;			/* different ones so far */
+	bool last_shown;
 	char last[512];
+	char texts[NOTES_SHOWN][512];
 };
 
 struct work {
@@ -38,20 +40,44 @@ static void print_note(const struct notes *notes, const char *text)
 	fputc('\n', stderr);
 }
 
-/* Shows each but the last, which may be the error's own. */
+/* Shows each once: a dump that is not there is missed by each CPU. */
 static void handle_note(void *argument, const char *text)
 {
 	struct notes *notes = argument;
 
-	if (!strcmp(text, notes->last))
-		return;
 	snprintf(notes->last, sizeof(notes->last), "%s", text);
-	if (notes->quiet || notes->shown > NOTES_SHOWN)
+	notes->last_shown = false;
+	for (unsigned int i = 0; i < notes->n && i < NOTES_SHOWN; i++) {
+		if (strcmp(text, notes->texts[i]))
+			continue;
+		notes->last_shown = !notes->quiet;
 		return;
-	if (notes->shown++ == NOTES_SHOWN)
-		advise("and so on: what else is left out is not told");
-	else
-		print_note(notes, text);
+	}
+	if (notes->n > NOTES_SHOWN)
+		return;
+	if (notes->n++ == NOTES_SHOWN) {
+		if (!notes->quiet)
+			advise("and so on: what else is left out is not told");
+		return;
+	}
+	memcpy(notes->texts[notes->n - 1], notes->last, sizeof(notes->last));
+	if (notes->quiet)
+		return;
+	print_note(notes, text);
+	notes->last_shown = true;
+}
+
+/* Why it cannot be read: the last one says it, by what those before it say. */
+static void show_reason(struct notes *notes)
+{
+	if (notes->quiet) {
+		for (unsigned int i = 0; i < notes->n && i < NOTES_SHOWN; i++) {
+			print_note(notes, notes->texts[i]);
+			notes->last_shown = !strcmp(notes->texts[i], notes->last);
+		}
+	}
+	if (*notes->last && !notes->last_shown)
+		print_note(notes, notes->last);
 }
 
 static bool is_asked_for(const struct work *work, const struct flowtap_snapshot_source *source)
@@ -231,9 +257,7 @@ int trace_snapshot(const struct decode_options *options)
 	trace_init(&decoding, options, "snapshot");
 	error = flowtap_snapshot_open(options->input, &request, &work.snapshot);
 	if (error) {
-		/* The last note has the reason; if quiet, print it now. */
-		if (options->quiet && *notes.last)
-			print_note(&notes, notes.last);
+		show_reason(&notes);
 		complain("'%s' cannot be decoded as a snapshot", options->input);
 		return STATUS_ERROR;
 	}

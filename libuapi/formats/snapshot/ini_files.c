@@ -338,6 +338,13 @@ static void tell_cores_apart(struct flowtap_snapshot *snapshot)
 			snapshot->devices[i].number = number++;
 }
 
+/* Nothing is known of what is in such a file, as of one that is not there. */
+static bool cannot_be_had(int error)
+{
+	return error == -ENOENT || error == -ENOEXEC || error == -EACCES || error == -ELOOP ||
+	       error == -ENOTDIR || error == -ENAMETOOLONG;
+}
+
 static int read_devices(struct flowtap_snapshot *snapshot)
 {
 	uint32_t cores = 0;
@@ -360,7 +367,7 @@ static int read_devices(struct flowtap_snapshot *snapshot)
 		};
 		error = read_file(&reading, parse_device);
 		/* It may be one that nobody needs: told already. */
-		if (error == -ENOENT || error == -ENOEXEC)
+		if (cannot_be_had(error))
 			continue;
 		if (error)
 			return error;

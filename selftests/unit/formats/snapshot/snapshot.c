@@ -442,6 +442,24 @@ TEST_F(snapshot, what_is_missing_is_named)
 	}
 }
 
+/* Whatever is in its way: the others are read. */
+TEST_F(snapshot, a_device_that_cannot_be_had_is_told)
+{
+	char name[5000], text[6000];
+
+	memset(name, 'a', sizeof(name) - 1);
+	name[sizeof(name) - 1] = '\0';
+	ASSERT_EQ(0, symlinkat("loop.ini", self->directory, "loop.ini"));
+	snprintf(text, sizeof(text), "[device_list]\na=loop.ini\nb=code/x.ini\nc=%s\nd=ete.ini\n"
+		 "e=cpu.ini\n[trace]\nmetadata=trace.ini\n", name);
+	put(self, "snapshot.ini", text);
+	ASSERT_EQ(0, read_it(self));
+	ASSERT_EQ(1, self->n);
+	ASSERT_TRUE(told(self, "loop.ini: Too many levels"));
+	ASSERT_TRUE(told(self, "code/x.ini: Not a directory"));
+	ASSERT_EQ('0', byte_at(self, 0, 1, 0x1000));
+}
+
 TEST_F(snapshot, what_is_utf16_is_named)
 {
 	put_bytes(self, "trace.ini", "\xff\xfe[\0t\0", 6);
