@@ -241,11 +241,29 @@ static int add_segments(struct flowtap_memory *memory, const struct flowtap_memo
 	return error;
 }
 
+/* The open file, or -errno. How long it is, is looked at once: it may have many parts. */
+static int look(const struct flowtap_memory *memory, struct memory_file *file)
+{
+	int fd = flowtap_memory_open(memory, file), error = 0;
+	struct stat status;
+
+	if (fd < 0)
+		return fd;
+	if (fstat(fd, &status)) {
+		error = -errno;
+		close(fd);
+		return error;
+	}
+	file->size = (uint64_t)status.st_size;
+	file->sized = true;
+	return fd;
+}
+
 static int add(struct flowtap_memory *memory, const struct flowtap_memory_file *file, bool elf)
 {
 	struct flowtap_memory_image image = { .address = file->address };
-	struct stat status;
-	int directory = -1, fd, error;
+	struct memory_file *kept;
+	int directory = -1, fd = -1, error;
 
 	if (memory->n_views)
 		return -EBUSY;
@@ -256,18 +274,20 @@ static int add(struct flowtap_memory *memory, const struct flowtap_memory_file *
 		error = add_filter(memory, &file->filter, &image.filter);
 	if (error)
 		return error;
-	fd = flowtap_memory_open(memory, &memory->files[image.file]);
-	if (fd < 0)
-		return fd;
-	if (fstat(fd, &status)) {
-		error = -errno;
-	} else if (elf) {
-		error = add_segments(memory, &image, fd, (uint64_t)status.st_size);
+	kept = &memory->files[image.file];
+	if (elf || !kept->sized) {
+		fd = look(memory, kept);
+		if (fd < 0)
+			return fd;
+	}
+	if (elf) {
+		error = add_segments(memory, &image, fd, kept->size);
 	} else {
 		image.offset = file->offset;
-		error = add_image(memory, &image, file->size, (uint64_t)status.st_size);
+		error = add_image(memory, &image, file->size, kept->size);
 	}
-	close(fd);
+	if (fd >= 0)
+		close(fd);
 	return error;
 }
 

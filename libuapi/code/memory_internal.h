@@ -20,6 +20,8 @@
 struct memory_file {
 	char *path;
 	int directory;		/* index into directories, -1 none */
+	bool sized;		/* it was looked at: */
+	uint64_t size;
 };
 
 struct memory_directory {

@@ -302,6 +302,23 @@ TEST_F(memory, files_that_cannot_be_had)
 	ASSERT_EQ(NULL, flowtap_memory_find(self->memory, &el1n, 0));
 }
 
+/* What it is made of may be named once more for each processor. */
+TEST_F(memory, a_file_of_many_parts_is_looked_at_once)
+{
+	const struct flowtap_code *code;
+
+	fill(self->directory, "parts", 7, 0x100);
+	ASSERT_EQ(0, add(self, "parts", 0x1000, 0x10, 0));
+	ASSERT_EQ(0, unlinkat(self->directory, "parts", 0));
+	ASSERT_EQ(0, add(self, "parts", 0x2000, 0x10, 0x20));
+	ASSERT_EQ(1, add(self, "parts", 0x3000, 0x100, 0x20));
+	ASSERT_EQ(-ERANGE, add(self, "parts", 0x4000, 0, 0x100));
+	code = flowtap_memory_find(self->memory, &el1n, 0x2000);
+	ASSERT_NE(NULL, code);
+	ASSERT_EQ(NULL, code->bytes);
+	ASSERT_NE(NULL, strstr(code->missing, "No such file"));
+}
+
 TEST_F(memory, a_file_that_shrinks_is_missing_with_its_reason)
 {
 	const struct flowtap_code *code;
