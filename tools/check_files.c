@@ -119,6 +119,8 @@ static const char *error_text(int error)
 	switch (-error) {
 	case ENODATA:
 		return "the file is empty";
+	case ENOTSUP:
+		return INPUT_ZSTD;
 	case EBADMSG:
 		return "neither a flowtap archive nor a trace that is known (stf, zstf, tarmac, qemu4v)";
 	case EPROTONOSUPPORT:
@@ -248,6 +250,8 @@ static bool check_one(struct checking *checking, const char *path)
 	error = fd < 0 ? fd : flowtap_check_file(&check, fd);
 	if (fd >= 0 && error == -EBADMSG && !check.size)
 		error = -ENODATA;
+	else if (fd >= 0 && error == -EBADMSG && input_is_zstd(fd))
+		error = -ENOTSUP;
 	check.problems += damaged;
 	progress_end(&checking->progress);
 	if (checking->as_json)

@@ -29,6 +29,15 @@ const struct flowtap_unpacked *input_unpacked(void)
 	return &result;
 }
 
+bool input_is_zstd(int fd)
+{
+	static const uint8_t magic[] = { 0x28, 0xb5, 0x2f, 0xfd };
+	uint8_t begin[sizeof(magic)];
+
+	return pread(fd, begin, sizeof(begin), 0) == sizeof(begin) &&
+	       !memcmp(begin, magic, sizeof(magic));
+}
+
 const char *input_name(const char *path)
 {
 	return strcmp(path, "-") ? path : "standard input";

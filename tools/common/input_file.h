@@ -18,6 +18,9 @@
 int input_open(const char *path, bool quiet);
 /* What the last input_open unpacked, all zeros: nothing; a packing with damages is no good file. */
 const struct flowtap_unpacked *input_unpacked(void);
+/* Whether zstd packed it: what is packed so and no archive is not unpacked. */
+bool input_is_zstd(int fd);
+#define INPUT_ZSTD "packed by zstd, and no archive is in it: unpack it (zstd -d)"
 /* Its name for messages. */
 const char *input_name(const char *path);
 /* Bytes, 0 unknown. */

@@ -66,6 +66,10 @@ static int find_kind(struct tracefile *file, const struct format_kind *from)
 		complain("'%s': the file is empty", input_name(file->path));
 		return -EBADMSG;
 	}
+	if (!from && input_is_zstd(file->fd)) {
+		complain("'%s': %s", input_name(file->path), INPUT_ZSTD);
+		return -EBADMSG;
+	}
 	file->kind = from ? from : format_of_bytes(begin, (size_t)n);
 	return file->kind && file->kind->read ? 0 : not_read(file->path);
 }
